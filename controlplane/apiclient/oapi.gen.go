@@ -4894,7 +4894,7 @@ type ClientInterface interface {
 
 	// ChangePasswordWithBody Change the own password
 	//
-	// Ends every other session of the user; the own one goes on under a new id.
+	// Ends every other session and all API tokens of the user. The own session continues with a new id.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4903,7 +4903,7 @@ type ClientInterface interface {
 
 	// ChangePassword Change the own password
 	//
-	// Ends every other session of the user; the own one goes on under a new id.
+	// Ends every other session and all API tokens of the user. The own session continues with a new id.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7526,7 +7526,7 @@ func (c *Client) PutNotifications(ctx context.Context, body PutNotificationsJSON
 
 // ChangePasswordWithBody Change the own password
 //
-// Ends every other session of the user; the own one goes on under a new id.
+// Ends every other session and all API tokens of the user. The own session continues with a new id.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7545,7 +7545,7 @@ func (c *Client) ChangePasswordWithBody(ctx context.Context, contentType string,
 
 // ChangePassword Change the own password
 //
-// Ends every other session of the user; the own one goes on under a new id.
+// Ends every other session and all API tokens of the user. The own session continues with a new id.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -19030,7 +19030,7 @@ type ClientWithResponsesInterface interface {
 
 	// ChangePasswordWithBodyWithResponse Change the own password
 	//
-	// Ends every other session of the user; the own one goes on under a new id.
+	// Ends every other session and all API tokens of the user. The own session continues with a new id.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -19039,7 +19039,7 @@ type ClientWithResponsesInterface interface {
 
 	// ChangePasswordWithResponse Change the own password
 	//
-	// Ends every other session of the user; the own one goes on under a new id.
+	// Ends every other session and all API tokens of the user. The own session continues with a new id.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -30971,7 +30971,7 @@ func (c *ClientWithResponses) PutNotificationsWithResponse(ctx context.Context, 
 
 // ChangePasswordWithBodyWithResponse Change the own password
 //
-// Ends every other session of the user; the own one goes on under a new id.
+// Ends every other session and all API tokens of the user. The own session continues with a new id.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -30986,7 +30986,7 @@ func (c *ClientWithResponses) ChangePasswordWithBodyWithResponse(ctx context.Con
 
 // ChangePasswordWithResponse Change the own password
 //
-// Ends every other session of the user; the own one goes on under a new id.
+// Ends every other session and all API tokens of the user. The own session continues with a new id.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

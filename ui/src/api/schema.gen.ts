@@ -98,7 +98,7 @@ export interface paths {
         get?: never;
         /**
          * Change the own password
-         * @description Ends every other session of the user; the own one goes on under a new id.
+         * @description Ends every other session and all API tokens of the user. The own session continues with a new id.
          */
         put: operations["changePassword"];
         post?: never;

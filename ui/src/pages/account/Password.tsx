@@ -13,7 +13,7 @@ import { wrongs } from "../admin/values";
 const t = peopleTexts.account;
 const empty = { current: "", password: "", again: "" };
 
-/** The own password. Every other session ends with the old one. */
+/** The own password. Every other session and all API tokens end with the old one. */
 export function Password() {
   const say = useToast();
   const cache = useQueryClient();
@@ -30,6 +30,7 @@ export function Password() {
       say("done", t.changed);
       form.restart(empty);
       void cache.invalidateQueries({ queryKey: ["sessions"] });
+      void cache.invalidateQueries({ queryKey: ["tokens"] });
     },
   });
   const submit = (event: FormEvent) => {
@@ -38,6 +39,7 @@ export function Password() {
   };
   return (
     <form className="form" onSubmit={submit} noValidate>
+      <p className="t3">{t.ends}</p>
       <TextField form={form} name="current" type="password" label={t.current} />
       <TextField form={form} name="password" type="password" label={t.next} hint={t.short} />
       <TextField form={form} name="again" type="password" label={t.again} />
