@@ -28,22 +28,24 @@ func (s *pages) of(r *Route, viewer *held) *page {
 		p.Lead = sentence(r.Detail) + "An admin can try again or forget it."
 	case StateRemoving:
 		p.gone("removing")
-		p.Title = r.Deployment + " is being removed" + by(r)
+		p.Title = r.Deployment + " is being removed" + by(r, viewer)
 		p.Lead = sentence(r.Detail) + "Its services are closed. Its logs and versions stay readable."
 	case StateCanceled:
 		p.gone("canceled")
-		p.Title = r.Deployment + " was canceled" + by(r)
+		p.Title = r.Deployment + " was canceled" + by(r, viewer)
 		p.Lead = sentence(r.Detail) + "What had started was undone. Its run stays readable."
 	default: // removed, forgotten
 		p.gone("removed")
-		p.Title = r.Deployment + " was removed" + by(r)
+		p.Title = r.Deployment + " was removed" + by(r, viewer)
 		p.Lead = sentence(r.Detail) + "Its logs, versions and run stay readable for a while."
 	}
 	return p
 }
 
-func by(r *Route) string {
-	if r.By == "" {
+// by says who removed it, to people who came with a pass. Where the gate is open
+// the page may be read by anybody, and names of people are not for anybody.
+func by(r *Route, viewer *held) string {
+	if r.By == "" || viewer == nil {
 		return ""
 	}
 	return " by " + r.By

@@ -403,3 +403,20 @@ func TestGate_PagesForViewers(t *testing.T) {
 		}
 	}
 }
+
+// Where the gate is open anybody reads the page of what was removed, so it does
+// not name the person who did it.
+func TestGate_OpenPagesNameNobody(t *testing.T) {
+	b, r, _ := gated(t, ingress.GateOpen, says("x"))
+	for _, state := range []ingress.State{ingress.StateRemoved, ingress.StateRemoving,
+		ingress.StateCanceled} {
+		r.State, r.By = state, "hopper"
+		b.zone(ingress.GateOpen, r)
+		for _, accept := range []string{"text/html", "application/json"} {
+			_, page := b.send("GET", r.Host, "/", "Accept", accept)
+			if page == "" || strings.Contains(page, "hopper") {
+				t.Errorf("%s as %s names who did it: %s", state, accept, page)
+			}
+		}
+	}
+}

@@ -301,9 +301,14 @@ func (w *world) saved(_ any, err error) {
 // online adds a node with much room, as if its agent had just connected.
 func (w *world) online(name string) {
 	w.t.Helper()
+	w.onlineIn(name, "qa", "127.0.0.1:5000")
+}
+
+func (w *world) onlineIn(name, environment, address string) {
+	w.t.Helper()
 	ctx := w.t.Context()
-	e, err := w.catalog.AddNode(ctx, system, catalog.NodePut{Name: name, Environment: "qa",
-		Address: "127.0.0.1:5000"})
+	e, err := w.catalog.AddNode(ctx, system, catalog.NodePut{Name: name, Environment: environment,
+		Address: address})
 	w.saved(e, err)
 	w.node = e.Node.ID
 	w.saved(nil, w.store.InTx(ctx, func(tx *postgres.Tx) error {
@@ -315,7 +320,7 @@ func (w *world) online(name string) {
 			DiskFree: 1 << 39}); err != nil {
 			return err
 		}
-		print := controlplane.Thumbprint(strings.Repeat("cd", 32))
+		print := controlplane.Thumbprint(fmt.Sprintf("%064x", []byte(name)))
 		if _, err := tx.TrustNode(ctx, e.Node.ID, print); err != nil {
 			return err
 		}

@@ -59,6 +59,9 @@ func (c *Catalog) ListProjects(
 			return err
 		}
 		all, next = controlplane.Cut(p, all, func(x controlplane.Project) string { return x.Name })
+		if err := countVisible(ctx, tx, scope, all); err != nil {
+			return err
+		}
 		views, err = c.views(ctx, tx, all)
 		return err
 	})
@@ -130,10 +133,33 @@ func (c *Catalog) GetProject(
 		if err != nil {
 			return err
 		}
-		out, err = view(ctx, tx, p)
+		one := []controlplane.Project{p}
+		if err := countVisible(ctx, tx, access.Readable(actor), one); err != nil {
+			return err
+		}
+		out, err = view(ctx, tx, one[0])
 		return err
 	})
 	return out, err
+}
+
+// countVisible replaces the projects' numbers of deployments by those that the
+// scope shows: how much others run is not for everybody who sees the project.
+func countVisible(
+	ctx context.Context, tx *postgres.Tx, scope access.Scope, all []controlplane.Project,
+) error {
+	if scope.All || len(all) == 0 {
+		return nil
+	}
+	ids := make([]controlplane.ProjectID, len(all))
+	for i, p := range all {
+		ids[i] = p.ID
+	}
+	visible, err := tx.CountVisibleDeployments(ctx, ids, scope.Projects, scope.Environments)
+	for i := range all {
+		all[i].Deployments = visible[all[i].ID]
+	}
+	return err
 }
 
 // readable loads a project that the actor may read.

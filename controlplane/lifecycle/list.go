@@ -57,10 +57,7 @@ func readable(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 		}
 		return d, err
 	}
-	o := object(d)
-	// The answer must be the one for an id that does not exist.
-	o.Name = string(id)
-	return d, access.Check(actor, access.ReadDeployment, o)
+	return d, access.Check(actor, access.ReadDeployment, object(d))
 }
 
 // View reads a deployment with its services.

@@ -61,26 +61,59 @@ func (l *Lifecycle) survey(
 }
 
 // aim finds where the deployment goes, and whether the actor may put it there.
+// What the actor may not see is answered like what does not exist.
 func (l *Lifecycle) aim(
 	ctx context.Context, actor access.Actor, r Request, c *checks, p *plan,
 ) error {
 	return l.store.Read(ctx, func(tx *postgres.Tx) error {
-		var none error
-		p.target, none = target(ctx, tx, r)
-		if err := c.note("project", r.Project, "The project is there.",
-			inField("project", none)); err != nil {
+		project, environment, err := l.findTarget(ctx, tx, actor, r, p)
+		if err != nil {
 			return err
 		}
-		p.env, none = tx.TargetEnvironment(ctx, r.Environment)
-		if err := c.note("environment", r.Environment, "The environment is there.",
-			inField("environment", none)); err != nil || c.failed("project", "environment") {
+		if err := c.note("project", r.Project, "The project is there.", project); err != nil {
+			return err
+		}
+		err = c.note("environment", r.Environment, "The environment is there.", environment)
+		if err != nil || c.failed("project", "environment") {
 			return err
 		}
 		return c.note("access", "", "You may create it.",
-			access.Check(actor, access.WriteDeployment, access.Object{What: "project",
-				Name: r.Project, Project: p.target.ProjectID, Environment: p.env.ID,
-				Restricted: p.env.Restricted}))
+			access.Check(actor, access.WriteDeployment, p.object()))
 	})
+}
+
+// findTarget reads project and environment. Each is reported as missing, in the
+// field that named it, if it does not exist or the actor may not see it; err is
+// for everything else.
+func (l *Lifecycle) findTarget(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+	r Request, p *plan) (project, environment, err error) {
+	var noProject, noEnvironment error
+	p.target, noProject = target(ctx, tx, r)
+	p.env, noEnvironment = tx.TargetEnvironment(ctx, r.Environment)
+	for _, no := range []error{noProject, noEnvironment} {
+		if no != nil && controlplane.KindOf(no) != controlplane.NotFound {
+			return nil, nil, no
+		}
+	}
+	// A grant on either of them shows both, unless the environment is restricted.
+	both := noProject == nil && noEnvironment == nil &&
+		access.Level(actor, p.object()) != controlplane.LevelNone
+	if noEnvironment == nil && !both &&
+		!access.SeesEnvironment(actor, p.env.ID, p.env.Restricted) {
+		noEnvironment, p.env = controlplane.Missing("environment", r.Environment),
+			controlplane.Environment{}
+	}
+	if p.target.ProjectID != "" && !both && access.Check(actor, access.ReadProject,
+		access.Object{Project: p.target.ProjectID}) != nil {
+		noProject, p.target = controlplane.Missing("project", r.Project), postgres.Target{}
+	}
+	return inField("project", noProject), inField("environment", noEnvironment), nil
+}
+
+// object is what access to a new deployment is checked for.
+func (p *plan) object() access.Object {
+	return access.Object{What: "project", Name: p.target.Project, Project: p.target.ProjectID,
+		Environment: p.env.ID, Restricted: p.env.Restricted}
 }
 
 // target reads what a run is made from: the latest version, or one asked for.

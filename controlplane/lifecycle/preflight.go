@@ -32,7 +32,7 @@ func (l *Lifecycle) Preflight(
 ) (out Preflight, err error) {
 	c := &checks{}
 	p, err := l.survey(ctx, actor, r, c)
-	if err == nil && p.env.ID != "" && !c.failed("project", "access", "pipeline") {
+	if err == nil && p.env.ID != "" && !c.failed("project", "environment", "access", "pipeline") {
 		err = l.store.Read(ctx, func(tx *postgres.Tx) error {
 			out.Nodes, err = fits(ctx, tx, r, p, c)
 			return err

@@ -162,7 +162,7 @@ func failpointOf(verb string, was controlplane.DeploymentStatus) string {
 }
 
 func object(d controlplane.Deployment) access.Object {
-	return access.Object{What: "deployment", Name: d.Name, Project: d.ProjectID,
+	return access.Object{What: "deployment", Name: string(d.ID), Project: d.ProjectID,
 		Environment: d.EnvironmentID, Restricted: d.Restricted}
 }
 

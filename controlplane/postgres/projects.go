@@ -122,6 +122,21 @@ func (t *Tx) ProjectByName(ctx context.Context, name string) (controlplane.Proje
 	return project(r.Project, r.Version, r.Deployments)
 }
 
+// CountVisibleDeployments counts the living deployments of each of the projects,
+// of those that grants on these projects and environments show.
+func (t *Tx) CountVisibleDeployments(ctx context.Context, of, projects []controlplane.ProjectID,
+	environments []controlplane.EnvironmentID) (map[controlplane.ProjectID]int, error) {
+	rows, err := t.q.CountVisibleDeployments(ctx, strs(of), strs(environments), strs(projects))
+	if err != nil {
+		return nil, fmt.Errorf("count visible deployments: %w", err)
+	}
+	counts := make(map[controlplane.ProjectID]int, len(rows))
+	for _, r := range rows {
+		counts[controlplane.ProjectID(r.ProjectID)] = int(r.Deployments)
+	}
+	return counts, nil
+}
+
 // LockProject loads a project and makes others who want to save it wait.
 func (t *Tx) LockProject(ctx context.Context, name string) (controlplane.Project, error) {
 	if _, err := t.q.LockProject(ctx, name); err != nil {

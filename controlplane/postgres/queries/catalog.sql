@@ -156,6 +156,17 @@ SELECT sqlc.embed(p),
 FROM projects p WHERE p.name > @after
     AND (@everything::boolean OR p.id = ANY(@granted::uuid[])) ORDER BY p.name LIMIT @most;
 
+-- name: CountVisibleDeployments :many
+-- Living deployments of projects, of those that somebody with these grants may
+-- see: a restricted environment needs a grant of its own.
+SELECT d.project_id::uuid AS project_id, count(*)::integer AS deployments
+FROM deployments d JOIN environments e ON e.id = d.environment_id
+WHERE d.project_id = ANY(@projects::uuid[])
+    AND d.status NOT IN ('canceled', 'removed', 'forgotten')
+    AND (e.id = ANY(@granted_environments::uuid[])
+        OR d.project_id = ANY(@granted_projects::uuid[]) AND NOT e.restricted)
+GROUP BY d.project_id;
+
 -- name: LockProject :one
 -- Two saves of one pipeline come one after the other.
 SELECT id FROM projects WHERE name = @name FOR UPDATE;

@@ -51,6 +51,43 @@ func (q *Queries) ClearProjectServices(ctx context.Context, projectID string) er
 	return err
 }
 
+const countVisibleDeployments = `-- name: CountVisibleDeployments :many
+SELECT d.project_id::uuid AS project_id, count(*)::integer AS deployments
+FROM deployments d JOIN environments e ON e.id = d.environment_id
+WHERE d.project_id = ANY($1::uuid[])
+    AND d.status NOT IN ('canceled', 'removed', 'forgotten')
+    AND (e.id = ANY($2::uuid[])
+        OR d.project_id = ANY($3::uuid[]) AND NOT e.restricted)
+GROUP BY d.project_id
+`
+
+type CountVisibleDeploymentsRow struct {
+	ProjectID   string
+	Deployments int32
+}
+
+// Living deployments of projects, of those that somebody with these grants may
+// see: a restricted environment needs a grant of its own.
+func (q *Queries) CountVisibleDeployments(ctx context.Context, projects []string, grantedEnvironments []string, grantedProjects []string) ([]CountVisibleDeploymentsRow, error) {
+	rows, err := q.db.Query(ctx, countVisibleDeployments, projects, grantedEnvironments, grantedProjects)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []CountVisibleDeploymentsRow{}
+	for rows.Next() {
+		var i CountVisibleDeploymentsRow
+		if err := rows.Scan(&i.ProjectID, &i.Deployments); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const deleteEnvironment = `-- name: DeleteEnvironment :exec
 DELETE FROM environments WHERE id = $1
 `
