@@ -216,12 +216,30 @@ func rewrite(pr *httputil.ProxyRequest) {
 	if out.ContentLength > 0 {
 		out.Body = &exactly{ReadCloser: out.Body, left: out.ContentLength}
 	}
+	if isCall(pr.In) {
+		out.Body = &closingBody{out.Body, pr.In.Body}
+	}
 	for name := range out.Header {
 		if spoofs(name) {
 			delete(out.Header, name)
 		}
 	}
 	setForwarded(out.Header, pr.In)
+}
+
+// closingBody closes the client's body together with the body of the request to
+// the service. ReverseProxy itself does not; then a Read of a body that is still
+// open never ends, and the HTTP/2 transport, which waits for that Read when the
+// response is complete, holds the response's end and trailers back. Over HTTP/2
+// the client's body can be closed during a Read.
+type closingBody struct {
+	io.ReadCloser
+	client io.Closer
+}
+
+// Close implements io.Closer.
+func (b *closingBody) Close() error {
+	return errors.Join(b.client.Close(), b.ReadCloser.Close())
 }
 
 // exactly ends a body of a known length without asking what is behind it. The
