@@ -191,7 +191,7 @@ func (p *Proxy) forward(u *upstream, w http.ResponseWriter, r *http.Request, at 
 
 func (p *Proxy) refuse(w http.ResponseWriter, r *http.Request, status int) {
 	if status == http.StatusRequestHeaderFieldsTooLarge {
-		expireCookies(w, r)
+		p.expireCookies(w, r)
 	}
 	// Where the request ended is in doubt, so nothing else is read from here.
 	w.Header().Set("Connection", "close")
