@@ -83,7 +83,7 @@ func (a *Agent) serveTunnel(w http.ResponseWriter, r *http.Request) {
 		_ = service.Close()
 		return
 	}
-	impatient(service)
+	setKeepAlive(service)
 	done := make(chan struct{})
 	lull.Join(client, lull.Over(service), func() { close(done) })
 	<-done

@@ -51,30 +51,6 @@ func (r *Route) owns(domain string) bool {
 	return dotted && r.Service != "" && r.Deployment != "" && domain == r.Host[len(r.Service)+1:]
 }
 
-// narrowSiteData keeps what Clear-Site-Data clears to the service's own origin.
-// Cookies are cleared for the whole registrable domain, which signs visitors out
-// of every other deployment; "*" means them too. A service that wants to sign
-// its own visitors out expires its cookies by name.
-func narrowSiteData(h http.Header) {
-	lines := h["Clear-Site-Data"]
-	if len(lines) == 0 {
-		return
-	}
-	var kept []string
-	for part := range strings.SplitSeq(strings.Join(lines, ","), ",") {
-		switch part = strings.TrimSpace(part); strings.ToLower(part) {
-		case `"cache"`, `"storage"`, `"executioncontexts"`, `"clienthints"`:
-			kept = append(kept, part)
-		case `"*"`:
-			kept = append(kept, `"cache"`, `"storage"`, `"executionContexts"`, `"clientHints"`)
-		}
-	}
-	delete(h, "Clear-Site-Data")
-	if len(kept) > 0 {
-		h.Set("Clear-Site-Data", strings.Join(kept, ", "))
-	}
-}
-
 const (
 	// maxExpired and maxCookieName keep the answer to a cookie bomb from
 	// being one.
@@ -82,22 +58,29 @@ const (
 	maxCookieName = 128
 )
 
-// expireCookies frees a browser whose cookies are too many to be served: all
-// at once over TLS, and one by one where Clear-Site-Data is ignored, for the
-// host and for each domain above it that may have set them.
-func expireCookies(w http.ResponseWriter, r *http.Request) {
+// expireCookies frees a browser whose cookies are too many to be served. It
+// expires what only this host or its own deployment can have set: cookies of the
+// domains above belong to others too, and Clear-Site-Data clears those of the
+// whole registrable domain. What only the deployment of a gated host has set
+// stays, so that strangers do not learn whether there is one.
+func (p *Proxy) expireCookies(w http.ResponseWriter, r *http.Request) {
 	host, ok := Canonical(r.Host)
 	if !ok || net.ParseIP(host) != nil {
 		return
 	}
-	w.Header().Set("Clear-Site-Data", `"cookies"`)
+	domains := []string{host}
+	_, parent, _ := strings.Cut(host, ".")
+	if route := p.table.Load().match(host); route != nil && route.Gate == GateOpen &&
+		route.owns(parent) {
+		domains = append(domains, parent)
+	}
 	left := maxExpired
 	for name := range cookieNames(r) {
 		if left--; left < 0 {
 			return
 		}
 		w.Header().Add("Set-Cookie", name+"=; Path=/; Max-Age=0")
-		for d := host; strings.Count(d, ".") >= 1; _, d, _ = strings.Cut(d, ".") {
+		for _, d := range domains {
 			w.Header().Add("Set-Cookie", name+"=; Path=/; Max-Age=0; Domain="+d)
 		}
 	}

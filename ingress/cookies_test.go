@@ -65,7 +65,9 @@ func TestProxy_CookieBombIsDefused(t *testing.T) {
 		!strings.Contains(body, "too many cookies") {
 		t.Fatalf("%d, service asked: %v, %s", res.StatusCode, asked, body)
 	}
-	if res.Header.Get("Clear-Site-Data") != `"cookies"` {
+	// Both would reach cookies of other deployments.
+	if all := strings.Join(res.Header["Set-Cookie"], "\n") + "\n"; res.Header["Clear-Site-Data"] !=
+		nil || strings.Contains(all, "Domain=env.") || strings.Contains(all, "Domain="+domain) {
 		t.Errorf("header = %v", res.Header)
 	}
 	all := strings.Join(res.Header["Set-Cookie"], "\n") + "\n"
@@ -74,6 +76,24 @@ func TestProxy_CookieBombIsDefused(t *testing.T) {
 			if want := name + "=; Path=/; Max-Age=0" + domain + "\n"; !strings.Contains(all, want) {
 				t.Errorf("%q is not expired: %s", want, all)
 			}
+		}
+	}
+}
+
+// On a flat host, and for a host that may not exist, only the host's own cookies
+// are cleared.
+func TestProxy_CookieBombOfSiblings(t *testing.T) {
+	b := newBed(t)
+	flat := b.up("cart", "web", says("x"))
+	flat.Host = "web--cart--env." + domain
+	b.set(flat)
+	for _, host := range []string{flat.Host, "web.ghost.env." + domain} {
+		res, _ := b.ask(http.MethodGet, host, "/",
+			http.Header{"Cookie": {"a=" + strings.Repeat("x", 90<<10)}})
+		want := "a=; Path=/; Max-Age=0|a=; Path=/; Max-Age=0; Domain=" + host
+		if got := strings.Join(res.Header["Set-Cookie"], "|"); got != want ||
+			res.Header["Clear-Site-Data"] != nil {
+			t.Errorf("%s: %v", host, res.Header)
 		}
 	}
 }

@@ -51,6 +51,8 @@ type place struct {
 	route *Route // nil for nothing
 	gate  Gate
 	pass  *held // that was shown; nil where none is asked for
+	// preflight is a request that passes the gate without a pass.
+	preflight bool
 }
 
 func (p *Proxy) placeOf(r *http.Request) place {
@@ -86,11 +88,23 @@ func (p *Proxy) admit(w http.ResponseWriter, r *http.Request, at *place) bool {
 		p.own(w, r, at)
 		return false
 	}
-	if at.gate != GateOpen && !p.opened(w, r, at) {
+	at.preflight = isPreflight(r) && at.route != nil && at.route.State == StateReady
+	if at.gate != GateOpen && !at.preflight && !p.opened(w, r, at) {
 		return false
 	}
 	stripPass(r.Header)
 	return true
+}
+
+// isPreflight finds the question that a browser asks before a script's request to
+// another origin (CORS). Browsers never send credentials with it, so no gate can
+// ask for a pass, and only the service knows the answer. It is let through to
+// services that run; a page of ours would tell strangers about the deployment.
+func isPreflight(r *http.Request) bool {
+	origin, method := r.Header["Origin"], r.Header["Access-Control-Request-Method"]
+	return r.Method == http.MethodOptions && len(origin) == 1 && origin[0] != "" &&
+		len(method) == 1 && method[0] != "" &&
+		r.ContentLength == 0 && len(r.TransferEncoding) == 0 && len(r.Header["Upgrade"]) == 0
 }
 
 func (p *Proxy) toHTTPS(w http.ResponseWriter, r *http.Request, host string) {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 
@@ -88,4 +89,37 @@ func calls(t *testing.T, h http.HandlerFunc) string {
 	done.Go(func() { _ = s.Serve(l) })
 	t.Cleanup(func() { _ = s.Close(); done.Wait() })
 	return l.Addr().String()
+}
+
+// gRPC-Web goes to services that speak HTTP/1.1 alone, over HTTP/2 too; every
+// form of gRPC goes to services that speak HTTP/2.
+func TestProxy_GRPCWebIsHTTP1(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	echo := func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
+		_, _ = w.Write(append([]byte(r.Proto+" "), body...))
+	}
+	web, grpc := b.up("cart", "web", echo), b.at("cart", "api", calls(t, echo))
+	client := b.secureClient(web, grpc)
+	for _, c := range []struct{ host, kind, want string }{
+		{web.Host, "application/grpc-web", "HTTP/1.1 x"},
+		{web.Host, "application/grpc-web+proto", "HTTP/1.1 x"},
+		{web.Host, "application/grpc-web-text", "HTTP/1.1 x"},
+		{web.Host, "application/grpc-web-text+proto; charset=utf-8", "HTTP/1.1 x"},
+		{grpc.Host, "application/grpc", "HTTP/2.0 x"},
+		{grpc.Host, "application/grpc+proto", "HTTP/2.0 x"},
+		{grpc.Host, "Application/gRPC; charset=utf-8", "HTTP/2.0 x"},
+	} {
+		res, err := client.Post("https://"+c.host+"/pkg.Svc/Call", c.kind, strings.NewReader("x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		if err != nil || res.StatusCode != 200 || string(body) != c.want {
+			t.Errorf("%s: %d %q %v", c.kind, res.StatusCode, body, err)
+		}
+		_ = res.Body.Close()
+	}
 }

@@ -175,7 +175,10 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p *Proxy) forward(u *upstream, w http.ResponseWriter, r *http.Request, at *place) {
-	p.visits.note(u.route.DeploymentID, u.visit, p.config.Now())
+	if at.gate == GateOpen || at.pass != nil {
+		// A stranger's preflight is not a use of the deployment.
+		p.visits.note(u.route.DeploymentID, u.visit, p.config.Now())
+	}
 	prepare(w, r)
 	if upgrades(r) {
 		p.serveSocket(u, w, r, at)
@@ -188,7 +191,7 @@ func (p *Proxy) forward(u *upstream, w http.ResponseWriter, r *http.Request, at 
 
 func (p *Proxy) refuse(w http.ResponseWriter, r *http.Request, status int) {
 	if status == http.StatusRequestHeaderFieldsTooLarge {
-		expireCookies(w, r)
+		p.expireCookies(w, r)
 	}
 	// Where the request ended is in doubt, so nothing else is read from here.
 	w.Header().Set("Connection", "close")
@@ -198,7 +201,7 @@ func (p *Proxy) refuse(w http.ResponseWriter, r *http.Request, status int) {
 func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, page *page) {
 	p.config.OnAnswer(page.Status)
 	if u, ok := w.(*upload); ok {
-		u.hurry()
+		u.discardArrived()
 	}
 	err := page.write(w, r)
 	if page.Request != "" || err != nil {
@@ -235,8 +238,7 @@ func (p *Proxy) connect(at *place) *upstream {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	route := p.table.Load().routes[at.host]
-	if route != nil && route.Gate != GateOpen && (at.pass == nil ||
-		!at.pass.opens(route.Gate, route.DeploymentID, route.environmentID())) {
+	if !at.mayReach(route) {
 		route = nil
 	}
 	at.route = route
@@ -250,4 +252,16 @@ func (p *Proxy) connect(at *place) *upstream {
 	u := p.newUpstream(*route, p.visits.of(route.DeploymentID))
 	p.upstreams.Store(key, u)
 	return u
+}
+
+// mayReach asks the gate of a route once more. A preflight may reach services that
+// run, and no page.
+func (at *place) mayReach(route *Route) bool {
+	if route == nil || route.Gate == GateOpen {
+		return true
+	}
+	if at.pass != nil {
+		return at.pass.opens(route.Gate, route.DeploymentID, route.environmentID())
+	}
+	return at.preflight && route.State == StateReady
 }

@@ -14,6 +14,14 @@ const (
 	// bodyRate, in bytes a second, is less than the slowest line carries. Who
 	// sends so much never runs out of patience.
 	bodyRate = 64
+	// lingerTime is how long the rest of a body is still read after its answer
+	// was sent: a close that meets unread bytes becomes a reset, which can destroy
+	// the answer before the client reads it.
+	lingerTime = 2 * time.Second
+	// arrivedTime is enough for a body that is already on this machine.
+	arrivedTime = 20 * time.Millisecond
+	// maxDiscard is the most that is read of a body that nobody wants.
+	maxDiscard = 256 << 10
 )
 
 var errStalled = errors.New("the client stopped sending the request's body")
@@ -27,10 +35,13 @@ type upload struct {
 	http.ResponseWriter
 	body     io.ReadCloser
 	patience time.Duration
-	drained  bool // by net/http, before it answers
+	one      bool // HTTP/1.x, where what is left of a body blocks the connection
+	expects  bool // the client sends the body only after "100 Continue"
 	// left is what remains of the patience. Only Read has it.
 	left  time.Duration
 	timer *time.Timer
+
+	reading sync.Mutex // held during a Read
 
 	mu sync.Mutex
 	// until is when the Read under way has lasted too long; zero is none.
@@ -38,13 +49,20 @@ type upload struct {
 	answered bool // or gone
 	stalled  bool
 	ended    bool // there is no more to come
+	taken    bool // the service gets no more of it
 }
 
 // receive bounds the wait for a request's body. The request is a copy: net/http
 // looks at the body of its own to tell what it has to do with the rest.
 func (p *Proxy) receive(w http.ResponseWriter, r *http.Request) (*upload, *http.Request) {
-	u := &upload{ResponseWriter: w, body: r.Body, drained: r.ProtoMajor == 1,
-		patience: p.config.BodyPatience, left: p.config.BodyPatience}
+	u := &upload{ResponseWriter: w, body: r.Body, one: r.ProtoMajor == 1,
+		expects: len(r.Header["Expect"]) > 0, patience: p.config.BodyPatience,
+		left: p.config.BodyPatience}
+	if u.one {
+		// Otherwise net/http reads the rest of the body before it sends the head of
+		// an answer. It is an error only of writers that are not net/http's.
+		_ = http.NewResponseController(w).EnableFullDuplex()
+	}
 	r = r.WithContext(r.Context())
 	r.Body = u
 	return u, r
@@ -55,8 +73,12 @@ func (u *upload) Unwrap() http.ResponseWriter { return u.ResponseWriter }
 
 // Read implements io.Reader.
 func (u *upload) Read(p []byte) (int, error) {
+	u.reading.Lock()
+	defer u.reading.Unlock()
 	began := time.Now()
-	u.wait(began)
+	if !u.wait(began) {
+		return 0, http.ErrBodyReadAfterClose
+	}
 	n, err := u.body.Read(p)
 	u.left = min(u.patience, u.left-time.Since(began)+time.Duration(n)*time.Second/bodyRate)
 	if u.waited(err) {
@@ -68,9 +90,13 @@ func (u *upload) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (u *upload) Close() error { return u.body.Close() }
 
-func (u *upload) wait(now time.Time) {
+// wait begins a wait, if the body may still be read.
+func (u *upload) wait(now time.Time) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	if u.taken {
+		return false
+	}
 	u.until = now.Add(u.left)
 	switch {
 	case u.answered:
@@ -79,6 +105,7 @@ func (u *upload) wait(now time.Time) {
 	default:
 		u.timer.Reset(u.left)
 	}
+	return true
 }
 
 // waited ends a wait, and says whether it was too long.
@@ -102,7 +129,7 @@ func (u *upload) expire() {
 		return
 	}
 	u.stalled = true
-	_ = http.NewResponseController(u.ResponseWriter).SetReadDeadline(now.Add(-time.Hour))
+	u.setReadDeadline(-time.Hour)
 }
 
 // settle ends all waiting, and says whether the body has come whole.
@@ -113,22 +140,53 @@ func (u *upload) settle() (ended bool) {
 	return u.ended || u.stalled
 }
 
-// WriteHeader implements http.ResponseWriter.
+// WriteHeader implements http.ResponseWriter. After an early answer over HTTP/1
+// the connection cannot be used again, since the rest of the body is in its way.
 func (u *upload) WriteHeader(status int) {
-	if status >= http.StatusOK {
-		u.settle()
+	if status >= http.StatusOK && !u.settle() && u.one {
+		u.Header().Set("Connection", "close")
 	}
 	u.ResponseWriter.WriteHeader(status)
 }
 
-// hurry bounds how long net/http waits, over HTTP/1, for the rest of a body that
-// nobody wanted. It is for when nothing lasts any more: who answers for long would
-// be cut off.
+// hurry bounds how long net/http reads, over HTTP/1, the rest of a body after the
+// answer was sent. Call it when the answer is complete.
 func (u *upload) hurry() {
-	if !u.settle() && u.drained {
-		_ = http.NewResponseController(u.ResponseWriter).SetReadDeadline(
-			time.Now().Add(u.patience))
+	if !u.settle() && u.one {
+		u.takeBody()
+		u.setReadDeadline(min(u.patience, lingerTime))
 	}
+}
+
+// takeBody ends the Read under way and all later ones. net/http would end it too
+// when the handler returns, and take every deadline away with it.
+func (u *upload) takeBody() {
+	u.mu.Lock()
+	u.taken = true
+	u.mu.Unlock()
+	u.setReadDeadline(-time.Hour)
+	u.reading.Lock()
+	defer u.reading.Unlock()
+}
+
+// discardArrived reads what has come of a body that nobody wants. If that is all
+// of it, the connection can be used again.
+func (u *upload) discardArrived() {
+	if u.settle() || !u.one || u.expects {
+		return
+	}
+	u.takeBody()
+	u.setReadDeadline(min(u.patience, arrivedTime))
+	n, err := io.CopyN(io.Discard, u.body, maxDiscard)
+	if n < maxDiscard && errors.Is(err, io.EOF) {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.ended = true
+	}
+}
+
+func (u *upload) setReadDeadline(after time.Duration) {
+	_ = http.NewResponseController(u.ResponseWriter).SetReadDeadline(time.Now().Add(after))
 }
 
 // gaveUp says whether the answer is for a client that stopped sending.

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -100,10 +99,17 @@ func (u *upstream) newProxy(t *http.Transport) *httputil.ReverseProxy {
 	}
 }
 
-// isCall finds gRPC: over HTTP/2, and saying so.
+// isCall finds gRPC: over HTTP/2, and saying so. gRPC-Web is no gRPC: it was made
+// for HTTP/1.1, and many services speak it over nothing else.
 func isCall(r *http.Request) bool {
 	return r.ProtoMajor == 2 && r.Method == http.MethodPost &&
-		strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc")
+		isGRPC(r.Header.Get("Content-Type"))
+}
+
+func isGRPC(contentType string) bool {
+	kind, _, _ := strings.Cut(contentType, ";")
+	kind = strings.ToLower(strings.TrimSpace(kind))
+	return kind == "application/grpc" || strings.HasPrefix(kind, "application/grpc+")
 }
 
 // retire closes idle connections. Those in use are closed by the requests
@@ -139,7 +145,11 @@ func (u *upstream) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 func (u *upstream) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	return u.open(ctx)
+	conn, err := u.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &targetConn{conn}, nil
 }
 
 func (u *upstream) open(ctx context.Context) (net.Conn, error) {
@@ -163,8 +173,7 @@ func (u *upstream) check(res *http.Response) error {
 	if len(res.Header["Set-Cookie"]) > 0 {
 		narrowCookies(res.Header, u.routeOf(res.Request))
 	}
-	res.Header.Del("Alt-Svc") // would lead the client past the ingress
-	narrowSiteData(res.Header)
+	narrowHeaders(res.Header)
 	u.owner.config.OnAnswer(res.StatusCode)
 	return nil
 }
@@ -210,11 +219,14 @@ func rewrite(pr *httputil.ProxyRequest) {
 	out.URL.Host = "service" // the transport has one target, whatever its name
 	// The proxy does not read queries, so it passes them as they came.
 	out.URL.RawQuery = pr.In.URL.RawQuery
-	keepTarget(out.URL, pr.In.RequestURI)
+	keepTarget(out.URL, pr.In)
 	out.Host = pr.In.Host
 	out.Trailer = nil // a client's trailers could carry what headers may not
 	if out.ContentLength > 0 {
 		out.Body = &exactly{ReadCloser: out.Body, left: out.ContentLength}
+	}
+	if isCall(pr.In) {
+		out.Body = &closingBody{out.Body, pr.In.Body}
 	}
 	for name := range out.Header {
 		if spoofs(name) {
@@ -222,6 +234,21 @@ func rewrite(pr *httputil.ProxyRequest) {
 		}
 	}
 	setForwarded(out.Header, pr.In)
+}
+
+// closingBody closes the client's body together with the body of the request to
+// the service. ReverseProxy itself does not; then a Read of a body that is still
+// open never ends, and the HTTP/2 transport, which waits for that Read when the
+// response is complete, holds the response's end and trailers back. Over HTTP/2
+// the client's body can be closed during a Read.
+type closingBody struct {
+	io.ReadCloser
+	client io.Closer
+}
+
+// Close implements io.Closer.
+func (b *closingBody) Close() error {
+	return errors.Join(b.client.Close(), b.ReadCloser.Close())
 }
 
 // exactly ends a body of a known length without asking what is behind it. The
@@ -240,16 +267,6 @@ func (e *exactly) Read(p []byte) (int, error) {
 	n, err := e.ReadCloser.Read(p[:min(int64(len(p)), e.left)])
 	e.left -= int64(n)
 	return n, err
-}
-
-// keepTarget has the path sent as it came. URL.RequestURI decodes %2F and the
-// like when the path also holds a byte that should have been escaped. Opaque is
-// sent unchanged, but one that begins with // would be taken for a host.
-func keepTarget(u *url.URL, target string) {
-	path, _, _ := strings.Cut(target, "?")
-	if u.RequestURI() != target && !strings.HasPrefix(path, "//") {
-		u.Opaque = path
-	}
 }
 
 // saysClientAddress finds the headers in which the proxies of several vendors

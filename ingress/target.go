@@ -1,0 +1,58 @@
+package ingress
+
+import (
+	"bytes"
+	"crypto/rand"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// The transports of net/http write a request target that they made themselves,
+// which decodes %2F and the like when the path also holds a byte that should
+// have been escaped. URL.Opaque is written unchanged, except that one which begins
+// with "//" is taken for a host: then the target becomes "http:" and it. So such
+// a path gets a host in front. The HTTP/2 transport removes the request's host
+// again; for HTTP/1.1, targetConn removes one that nobody can guess.
+
+var targetPrefix = "//" + rand.Text() + ".invalid"
+
+// targetAt bounds where in a write the target can begin: behind the method.
+const targetAt = 512
+
+// keepTarget has the path sent byte for byte as it came.
+func keepTarget(u *url.URL, in *http.Request) {
+	path, _, _ := strings.Cut(in.RequestURI, "?")
+	switch {
+	case u.RequestURI() == in.RequestURI:
+	case !strings.HasPrefix(path, "//"):
+		u.Opaque = path
+	case isCall(in):
+		u.Opaque = "//" + in.Host + path
+	default:
+		u.Opaque = targetPrefix + path
+	}
+}
+
+// targetConn removes targetPrefix from the request lines written to it. The
+// transport begins each request with a write of its own.
+type targetConn struct{ net.Conn }
+
+// Write implements net.Conn.
+func (c *targetConn) Write(p []byte) (int, error) {
+	mark := []byte(" http:" + targetPrefix)
+	at := bytes.Index(p[:min(len(p), targetAt)], mark)
+	if at < 0 {
+		return c.Conn.Write(p)
+	}
+	line := append(append([]byte{}, p[:at+1]...), p[at+len(mark):]...)
+	if n, err := c.Conn.Write(line); err != nil {
+		return min(n, at), err
+	}
+	return len(p), nil
+}
+
+// ReadFrom implements io.ReaderFrom, so that bodies are still spliced.
+func (c *targetConn) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.Conn, r) }
