@@ -60,15 +60,19 @@ const (
 type Review struct {
 	ID   ReviewID
 	Rule ReviewRuleID
-	// Key tells reviews of a rule apart: repository and number, or image.
-	Key    string
-	Number int
-	Title  string
-	Branch string
-	Commit string
-	Link   string
-	Tag    string
-	Want   Goal
+	// Key tells reviews of a rule apart: repository and number, or image. A long
+	// one is shortened, and ends in a hash then.
+	Key string
+	// Repository is as the source spells it; empty for reviews made before it
+	// was stored.
+	Repository string
+	Number     int
+	Title      string
+	Branch     string
+	Commit     string
+	Link       string
+	Tag        string
+	Want       Goal
 	// Generation grows with each event; Done and Told follow it.
 	Generation, Done, Told int64
 	CommentID              string
@@ -78,6 +82,8 @@ type Review struct {
 	State        ReviewState
 	Detail       string
 	GiveUpAt     time.Time
-	DueAt        time.Time
-	ChangedAt    time.Time
+	// EventAt is the host's own time of the newest event; zero if unknown.
+	EventAt   time.Time
+	DueAt     time.Time
+	ChangedAt time.Time
 }

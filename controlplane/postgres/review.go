@@ -101,21 +101,22 @@ func (t *Tx) ForgetReviewEvents(ctx context.Context, before time.Time, most int)
 
 func review(r dbsqlc.Review) controlplane.Review {
 	return controlplane.Review{ID: controlplane.ReviewID(r.ID),
-		Rule: controlplane.ReviewRuleID(r.RuleID), Key: r.Key, Number: int(r.Number),
-		Title: r.Title, Branch: r.Branch, Commit: r.Commit, Link: r.Link, Tag: r.Tag,
+		Rule: controlplane.ReviewRuleID(r.RuleID), Key: r.Key, Repository: r.Repository,
+		Number: int(r.Number), Title: r.Title, Branch: r.Branch, Commit: r.Commit, Link: r.Link,
+		Tag: r.Tag,
 		Want: controlplane.Goal(r.Want), Generation: r.Generation, Done: r.Done, Told: r.Told,
 		CommentID: r.CommentID, Deployment: r.Deployment,
 		DeploymentID: given[controlplane.DeploymentID](r.DeploymentID),
 		State:        controlplane.ReviewState(r.State), Detail: r.Detail, GiveUpAt: r.GiveUpAt,
-		DueAt: r.DueAt, ChangedAt: r.ChangedAt}
+		DueAt: r.DueAt, ChangedAt: r.ChangedAt, EventAt: since(r.EventAt)}
 }
 
 // PutReview stores a pull request as it is now.
 func (t *Tx) PutReview(ctx context.Context, r controlplane.Review) error {
 	err := t.q.PutReview(ctx, dbsqlc.PutReviewParams{ID: string(r.ID), RuleID: string(r.Rule),
-		Key: r.Key, Number: int32(r.Number), Title: r.Title, Branch: r.Branch, Commit: r.Commit,
-		Link: r.Link, Tag: r.Tag, Want: string(r.Want), Deployment: r.Deployment,
-		GiveUpAt: r.GiveUpAt})
+		Key: r.Key, Repository: r.Repository, Number: int32(r.Number), Title: r.Title,
+		Branch: r.Branch, Commit: r.Commit, Link: r.Link, Tag: r.Tag, Want: string(r.Want),
+		Deployment: r.Deployment, GiveUpAt: r.GiveUpAt, EventAt: moment(r.EventAt)})
 	if err != nil {
 		return fmt.Errorf("store review: %w", translate(err))
 	}
@@ -126,6 +127,18 @@ func (t *Tx) PutReview(ctx context.Context, r controlplane.Review) error {
 func (t *Tx) ReviewByKey(ctx context.Context, rule controlplane.ReviewRuleID, key string) (
 	r controlplane.Review, ok bool, err error) {
 	row, err := t.q.GetReview(ctx, string(rule), key)
+	return loadedReview(row, err)
+}
+
+// ReviewOfTag loads a rule's review of a pushed tag; ok is false when there is
+// none.
+func (t *Tx) ReviewOfTag(ctx context.Context, rule controlplane.ReviewRuleID, tag string) (
+	r controlplane.Review, ok bool, err error) {
+	row, err := t.q.GetReviewOfTag(ctx, string(rule), tag)
+	return loadedReview(row, err)
+}
+
+func loadedReview(row dbsqlc.Review, err error) (r controlplane.Review, ok bool, _ error) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return r, false, nil
 	}
@@ -133,6 +146,26 @@ func (t *Tx) ReviewByKey(ctx context.Context, rule controlplane.ReviewRuleID, ke
 		return r, false, fmt.Errorf("load review: %w", err)
 	}
 	return review(row), true, nil
+}
+
+// IsReviewNameFree reports whether no review's deployment has the name.
+func (t *Tx) IsReviewNameFree(ctx context.Context, name string) (bool, error) {
+	n, err := t.q.CountReviewsNamed(ctx, name)
+	if err != nil {
+		return false, fmt.Errorf("look for reviews named %s: %w", name, err)
+	}
+	return n == 0, nil
+}
+
+// HasOtherOwner reports whether a review other than this one made a deployment.
+func (t *Tx) HasOtherOwner(
+	ctx context.Context, d controlplane.DeploymentID, id controlplane.ReviewID,
+) (bool, error) {
+	n, err := t.q.CountOtherOwners(ctx, optional(d), string(id))
+	if err != nil {
+		return false, fmt.Errorf("look for the review of a deployment: %w", err)
+	}
+	return n > 0, nil
 }
 
 // ListReviews gives a rule's reviews, the last changed first.

@@ -64,27 +64,61 @@ func (r *Reviews) ruleOf(
 	return rule, err
 }
 
-// found gives the deployment of a review; nil if there is none now. One of the
-// same name that somebody else made is theirs.
-func (r *Reviews) found(ctx context.Context, rule controlplane.ReviewRule,
+// findDeployment gives the deployment of a review; nil if there is none now.
+// Its id is what counts: names can be given to others, and rules change.
+func (r *Reviews) findDeployment(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review) (*lifecycle.View, error) {
+	if x.DeploymentID != "" {
+		d, err := r.Lifecycle.View(ctx, worker, x.DeploymentID)
+		if err == nil && !d.Status.Gone() {
+			return &d, nil
+		}
+		if err != nil && controlplane.KindOf(err) != controlplane.NotFound {
+			return nil, err
+		}
+	}
 	all, err := r.Lifecycle.List(ctx, worker, lifecycle.Filter{Name: x.Deployment,
 		Environment: rule.Environment, Most: 1})
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
 	d := all[0]
-	if d.CreatedBy != worker.Name() || d.Project != rule.Project {
-		return nil, &controlplane.Error{Kind: controlplane.Conflict, Code: "name_taken",
-			Message: "deployment " + d.Name + " is there already, and not of this rule"}
+	if err := r.checkOwner(ctx, rule, x, d); err != nil {
+		return nil, err
 	}
 	x.DeploymentID = d.ID
 	return &d, nil
 }
 
+// checkOwner refuses a deployment that a person or another review made. One of
+// ours without an owner was made right before we could store its id.
+func (r *Reviews) checkOwner(ctx context.Context, rule controlplane.ReviewRule,
+	x *controlplane.Review, d lifecycle.View) error {
+	other := d.CreatedBy != worker.Name() || d.Project != rule.Project
+	if !other {
+		err := r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
+			other, err = tx.HasOtherOwner(ctx, d.ID, x.ID)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if other {
+		return &controlplane.Error{Kind: controlplane.Conflict, Code: nameTaken,
+			Message: "deployment " + d.Name + " is there already, and not of this review"}
+	}
+	return nil
+}
+
+const nameTaken = "name_taken"
+
 func (r *Reviews) remove(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review) error {
-	d, err := r.found(ctx, rule, x)
+	d, err := r.findDeployment(ctx, rule, x)
+	if controlplane.CodeOf(err) == nameTaken {
+		d, err = nil, nil // nothing of ours is left
+	}
 	if err != nil {
 		return err
 	}
@@ -108,7 +142,7 @@ func (r *Reviews) takeDown(ctx context.Context, d lifecycle.View) error {
 // ensure brings the deployment to the review's tag.
 func (r *Reviews) ensure(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review) error {
-	d, err := r.found(ctx, rule, x)
+	d, err := r.findDeployment(ctx, rule, x)
 	if err != nil {
 		return err
 	}

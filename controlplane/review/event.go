@@ -18,49 +18,22 @@ type event struct {
 	gone                                         bool
 }
 
-func (e event) key() string {
-	if e.number > 0 {
-		return fmt.Sprintf("%s#%d", clip(e.repository, 250), e.number)
-	}
-	return clip(e.repository, 150) + "@" + clip(e.branch, 128)
-}
-
-// review is what the rule makes of the event.
+// review is what the rule makes of the event, but for its deployment's name.
 func (e event) review(rule controlplane.ReviewRule) controlplane.Review {
 	want := controlplane.GoalPresent
 	if e.gone {
 		want = controlplane.GoalGone
 	}
 	return controlplane.Review{ID: controlplane.NewID[controlplane.ReviewID](), Rule: rule.ID,
-		Key: e.key(), Number: e.number, Title: clip(e.title, 300), Branch: clip(e.branch, 250),
+		Key: e.key(), Repository: clip(e.repository, 500), Number: e.number,
+		Title: clip(e.title, 300), Branch: clip(e.branch, maxBranch),
 		Commit: clip(e.commit, 64), Link: clip(e.link, 500), Tag: e.tagOf(rule), Want: want,
-		Deployment: e.name(rule), GiveUpAt: time.Now().Add(rule.Wait)}
+		GiveUpAt: time.Now().Add(rule.Wait)}
 }
 
 func (e event) tagOf(rule controlplane.ReviewRule) string {
 	return clip(strings.NewReplacer("{branch}", flat(e.branch), "{number}", fmt.Sprint(e.number),
 		"{commit}", e.commit, "{short}", clip(e.commit, 7), "{tag}", e.tag).Replace(rule.Tag), 128)
-}
-
-// name is the deployment's: the rule's, and what tells its reviews apart.
-func (e event) name(rule controlplane.ReviewRule) string {
-	if e.number > 0 {
-		return fmt.Sprintf("%s-%d", rule.Name, e.number)
-	}
-	name := strings.ReplaceAll(strings.ToLower(flat(e.branch)), ".", "-")
-	name = strings.ReplaceAll(name, "_", "-")
-	return strings.Trim(clip(rule.Name+"-"+name, 40), "-")
-}
-
-// flat spells a branch as builds spell it in tags.
-func flat(branch string) string {
-	return strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
-			strings.ContainsRune("._-", c) {
-			return c
-		}
-		return '-'
-	}, branch)
 }
 
 func clip(s string, most int) string {

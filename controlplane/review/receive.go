@@ -145,30 +145,59 @@ func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byt
 // whatever its headers say, since those are not signed.
 func (r *Reviews) take(ctx context.Context, rule controlplane.ReviewRule, e event,
 	body []byte) (said string, err error) {
-	if rule.Repository != "" && !strings.EqualFold(rule.Repository, e.repository) {
-		return "another repository", nil
-	}
-	if ok, err := pipeline.MatchTag(rule.Branch, e.branch); err != nil || !ok {
-		return "another branch", err
-	}
 	sum := sha256.Sum256(body)
 	err = r.Store.InTx(ctx, func(tx *postgres.Tx) error {
+		// One event after another: each sees what the earlier ones made, and which
+		// names they chose.
+		if err := tx.LockObject(ctx, "review events"); err != nil {
+			return err
+		}
+		old, known, err := findReview(ctx, tx, rule, e)
+		if err != nil {
+			return err
+		}
+		if said, err = filterEvent(rule, e, known); err != nil || said != "" {
+			return err
+		}
 		fresh, err := tx.NoteReviewEvent(ctx, rule.ID, hex.EncodeToString(sum[:]))
 		if err != nil || !fresh {
 			said = "seen before"
-			return err
-		}
-		old, known, err := tx.ReviewByKey(ctx, rule.ID, e.key())
-		if err != nil {
 			return err
 		}
 		if said = e.changes(old, known); said != "" {
 			return nil
 		}
 		said = "taken"
-		return tx.PutReview(ctx, e.review(rule))
+		return putReview(ctx, tx, rule, e, old, known)
 	})
 	return said, err
+}
+
+// filterEvent says why a rule is not for an event; "" when it is. What a rule
+// made is removed even if the rule was changed since.
+func filterEvent(rule controlplane.ReviewRule, e event, known bool) (string, error) {
+	if e.gone && known {
+		return "", nil
+	}
+	if rule.Repository != "" && !strings.EqualFold(rule.Repository, e.repository) {
+		return "another repository", nil
+	}
+	if ok, err := pipeline.MatchTag(rule.Branch, e.branch); err != nil || !ok {
+		return "another branch", err
+	}
+	return "", nil
+}
+
+// putReview stores what an event wants. A review keeps its key and its name.
+func putReview(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRule, e event,
+	old controlplane.Review, known bool) (err error) {
+	x := e.review(rule)
+	if known {
+		x.Key, x.Deployment = old.Key, old.Deployment
+	} else if x.Deployment, err = chooseName(ctx, tx, rule, e); err != nil {
+		return err
+	}
+	return tx.PutReview(ctx, x)
 }
 
 // changes says why an event changes nothing; "" when it does.

@@ -105,7 +105,10 @@ type host struct {
 }
 
 func (h host) repository(x controlplane.Review) string {
-	repository := x.Key[:strings.LastIndex(x.Key, "#")]
+	repository := x.Repository
+	if repository == "" {
+		repository = x.Key[:strings.LastIndex(x.Key, "#")]
+	}
 	if h.rule.Source == controlplane.ReviewGitLab {
 		return url.PathEscape(repository)
 	}

@@ -35,19 +35,35 @@ DELETE FROM review_events WHERE ctid IN (
     SELECT e.ctid FROM review_events e WHERE e.at < @before LIMIT @most);
 
 -- name: PutReview :exec
--- A pull request as it is now. What it wanted before is superseded.
-INSERT INTO reviews (id, rule_id, key, number, title, branch, commit, link, tag, want, deployment,
-    give_up_at)
-VALUES (@id, @rule_id, @key, @number, @title, @branch, @commit, @link, @tag, @want, @deployment,
-    @give_up_at)
-ON CONFLICT (rule_id, key) DO UPDATE SET number = excluded.number, title = excluded.title,
+-- A pull request as it is now. What it wanted before is superseded. Events
+-- without a time do not forget the time of the newest one.
+INSERT INTO reviews (id, rule_id, key, repository, number, title, branch, commit, link, tag, want,
+    deployment, give_up_at, event_at)
+VALUES (@id, @rule_id, @key, @repository, @number, @title, @branch, @commit, @link, @tag, @want,
+    @deployment, @give_up_at, @event_at)
+ON CONFLICT (rule_id, key) DO UPDATE SET repository = excluded.repository,
+    number = excluded.number, title = excluded.title,
     branch = excluded.branch, commit = excluded.commit, link = excluded.link, tag = excluded.tag,
     want = excluded.want, give_up_at = excluded.give_up_at, generation = reviews.generation + 1,
+    event_at = coalesce(excluded.event_at, reviews.event_at),
     state = 'waiting', detail = '', due_at = now(), changed_at = now();
 
 -- name: GetReview :one
 -- One review of a rule.
 SELECT * FROM reviews WHERE rule_id = @rule_id AND key = @key;
+
+-- name: GetReviewOfTag :one
+-- The review of a pushed tag or branch, whichever repository it was pushed to.
+SELECT * FROM reviews WHERE rule_id = @rule_id AND number = 0 AND branch = @branch
+ORDER BY want = 'present' DESC, id LIMIT 1;
+
+-- name: CountReviewsNamed :one
+-- How many reviews, of whatever rule, have deployments of this name.
+SELECT count(*) FROM reviews WHERE deployment = @deployment;
+
+-- name: CountOtherOwners :one
+-- How many other reviews made this deployment.
+SELECT count(*) FROM reviews WHERE deployment_id = @deployment_id AND id <> @id;
 
 -- name: ListReviews :many
 -- A rule's reviews, the last changed first.

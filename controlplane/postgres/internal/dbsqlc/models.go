@@ -660,6 +660,8 @@ type Review struct {
 	DueAt        time.Time
 	ClaimedUntil *time.Time
 	ChangedAt    time.Time
+	Repository   string
+	EventAt      *time.Time
 }
 
 type ReviewEvent struct {

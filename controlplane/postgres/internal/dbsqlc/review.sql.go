@@ -18,7 +18,7 @@ WHERE id IN (
         AND (r.done < r.generation OR r.told < r.generation OR r.state = 'creating')
         AND (r.claimed_until IS NULL OR r.claimed_until < now())
     ORDER BY r.due_at LIMIT $2 FOR UPDATE OF r SKIP LOCKED
-) RETURNING id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at
+) RETURNING id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at
 `
 
 // What is to be looked at, taken for as long as that may last.
@@ -54,6 +54,8 @@ func (q *Queries) ClaimReviews(ctx context.Context, hold float64, most int32) ([
 			&i.DueAt,
 			&i.ClaimedUntil,
 			&i.ChangedAt,
+			&i.Repository,
+			&i.EventAt,
 		); err != nil {
 			return nil, err
 		}
@@ -63,6 +65,30 @@ func (q *Queries) ClaimReviews(ctx context.Context, hold float64, most int32) ([
 		return nil, err
 	}
 	return items, nil
+}
+
+const countOtherOwners = `-- name: CountOtherOwners :one
+SELECT count(*) FROM reviews WHERE deployment_id = $1 AND id <> $2
+`
+
+// How many other reviews made this deployment.
+func (q *Queries) CountOtherOwners(ctx context.Context, deploymentID *string, iD string) (int64, error) {
+	row := q.db.QueryRow(ctx, countOtherOwners, deploymentID, iD)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
+const countReviewsNamed = `-- name: CountReviewsNamed :one
+SELECT count(*) FROM reviews WHERE deployment = $1
+`
+
+// How many reviews, of whatever rule, have deployments of this name.
+func (q *Queries) CountReviewsNamed(ctx context.Context, deployment string) (int64, error) {
+	row := q.db.QueryRow(ctx, countReviewsNamed, deployment)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
 }
 
 const deleteReviewRule = `-- name: DeleteReviewRule :exec
@@ -90,7 +116,7 @@ func (q *Queries) ForgetReviewEvents(ctx context.Context, before time.Time, most
 }
 
 const getReview = `-- name: GetReview :one
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at FROM reviews WHERE rule_id = $1 AND key = $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at FROM reviews WHERE rule_id = $1 AND key = $2
 `
 
 // One review of a rule.
@@ -120,6 +146,46 @@ func (q *Queries) GetReview(ctx context.Context, ruleID string, key string) (Rev
 		&i.DueAt,
 		&i.ClaimedUntil,
 		&i.ChangedAt,
+		&i.Repository,
+		&i.EventAt,
+	)
+	return i, err
+}
+
+const getReviewOfTag = `-- name: GetReviewOfTag :one
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at FROM reviews WHERE rule_id = $1 AND number = 0 AND branch = $2
+ORDER BY want = 'present' DESC, id LIMIT 1
+`
+
+// The review of a pushed tag or branch, whichever repository it was pushed to.
+func (q *Queries) GetReviewOfTag(ctx context.Context, ruleID string, branch string) (Review, error) {
+	row := q.db.QueryRow(ctx, getReviewOfTag, ruleID, branch)
+	var i Review
+	err := row.Scan(
+		&i.ID,
+		&i.RuleID,
+		&i.Key,
+		&i.Number,
+		&i.Title,
+		&i.Branch,
+		&i.Commit,
+		&i.Link,
+		&i.Tag,
+		&i.Want,
+		&i.Generation,
+		&i.Done,
+		&i.Told,
+		&i.CommentID,
+		&i.Deployment,
+		&i.DeploymentID,
+		&i.State,
+		&i.Detail,
+		&i.GiveUpAt,
+		&i.DueAt,
+		&i.ClaimedUntil,
+		&i.ChangedAt,
+		&i.Repository,
+		&i.EventAt,
 	)
 	return i, err
 }
@@ -229,7 +295,7 @@ func (q *Queries) ListReviewRules(ctx context.Context, after string, most int32)
 }
 
 const listReviews = `-- name: ListReviews :many
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at FROM reviews WHERE rule_id = $1 ORDER BY changed_at DESC LIMIT $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at FROM reviews WHERE rule_id = $1 ORDER BY changed_at DESC LIMIT $2
 `
 
 // A rule's reviews, the last changed first.
@@ -265,6 +331,8 @@ func (q *Queries) ListReviews(ctx context.Context, ruleID string, most int32) ([
 			&i.DueAt,
 			&i.ClaimedUntil,
 			&i.ChangedAt,
+			&i.Repository,
+			&i.EventAt,
 		); err != nil {
 			return nil, err
 		}
@@ -277,13 +345,15 @@ func (q *Queries) ListReviews(ctx context.Context, ruleID string, most int32) ([
 }
 
 const putReview = `-- name: PutReview :exec
-INSERT INTO reviews (id, rule_id, key, number, title, branch, commit, link, tag, want, deployment,
-    give_up_at)
+INSERT INTO reviews (id, rule_id, key, repository, number, title, branch, commit, link, tag, want,
+    deployment, give_up_at, event_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
-    $12)
-ON CONFLICT (rule_id, key) DO UPDATE SET number = excluded.number, title = excluded.title,
+    $12, $13, $14)
+ON CONFLICT (rule_id, key) DO UPDATE SET repository = excluded.repository,
+    number = excluded.number, title = excluded.title,
     branch = excluded.branch, commit = excluded.commit, link = excluded.link, tag = excluded.tag,
     want = excluded.want, give_up_at = excluded.give_up_at, generation = reviews.generation + 1,
+    event_at = coalesce(excluded.event_at, reviews.event_at),
     state = 'waiting', detail = '', due_at = now(), changed_at = now()
 `
 
@@ -291,6 +361,7 @@ type PutReviewParams struct {
 	ID         string
 	RuleID     string
 	Key        string
+	Repository string
 	Number     int32
 	Title      string
 	Branch     string
@@ -300,14 +371,17 @@ type PutReviewParams struct {
 	Want       string
 	Deployment string
 	GiveUpAt   time.Time
+	EventAt    *time.Time
 }
 
-// A pull request as it is now. What it wanted before is superseded.
+// A pull request as it is now. What it wanted before is superseded. Events
+// without a time do not forget the time of the newest one.
 func (q *Queries) PutReview(ctx context.Context, arg PutReviewParams) error {
 	_, err := q.db.Exec(ctx, putReview,
 		arg.ID,
 		arg.RuleID,
 		arg.Key,
+		arg.Repository,
 		arg.Number,
 		arg.Title,
 		arg.Branch,
@@ -317,6 +391,7 @@ func (q *Queries) PutReview(ctx context.Context, arg PutReviewParams) error {
 		arg.Want,
 		arg.Deployment,
 		arg.GiveUpAt,
+		arg.EventAt,
 	)
 	return err
 }

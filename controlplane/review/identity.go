@@ -1,0 +1,129 @@
+package review
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// What the columns of a review hold.
+const (
+	maxKeyRepository = 250
+	maxBranchKey     = 128
+	// shortRepository leaves room for a branch and a hash within a key.
+	shortRepository = 150
+	maxBranch       = 250
+)
+
+// key tells the reviews of a rule apart. It is spelled for people; where that
+// loses something, or could be read in two ways, a hash of everything is added.
+func (e event) key() string {
+	if !e.isKeyLossy() {
+		return e.plainKey()
+	}
+	rest := "@" + clip(e.branch, maxBranchKey)
+	if e.number > 0 {
+		rest = fmt.Sprintf("#%d", e.number)
+	}
+	return clip(e.repository, shortRepository) + "~" + e.hash("")[:12] + rest
+}
+
+// plainKey is the key without a hash, and was the only one in older versions.
+func (e event) plainKey() string {
+	if e.number > 0 {
+		return fmt.Sprintf("%s#%d", clip(e.repository, maxKeyRepository), e.number)
+	}
+	return clip(e.repository, shortRepository) + "@" + clip(e.branch, maxBranchKey)
+}
+
+// isKeyLossy reports whether another repository or branch has the same plain
+// key. "@" and "#" separate the parts of a key, so a repository may hold none.
+func (e event) isKeyLossy() bool {
+	if strings.ContainsAny(e.repository, "@#") {
+		return true
+	}
+	if e.number > 0 {
+		return clip(e.repository, maxKeyRepository) != e.repository
+	}
+	return clip(e.repository, shortRepository) != e.repository ||
+		clip(e.branch, maxBranchKey) != e.branch
+}
+
+// hash is of what identifies the pull request, branch or tag, unshortened.
+func (e event) hash(rule controlplane.ReviewRuleID) string {
+	branch := e.branch
+	if e.number > 0 {
+		branch = ""
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%s", rule, e.repository, e.number,
+		branch))
+	return hex.EncodeToString(sum[:])
+}
+
+// findReview loads the review that an event is about.
+func findReview(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRule, e event) (
+	old controlplane.Review, known bool, err error) {
+	if rule.Source == controlplane.ReviewRegistry {
+		// The images of one revision are pushed to several repositories, and
+		// belong into one deployment.
+		return tx.ReviewOfTag(ctx, rule.ID, clip(e.branch, maxBranch))
+	}
+	old, known, err = tx.ReviewByKey(ctx, rule.ID, e.key())
+	if err != nil || known || !e.isKeyLossy() {
+		return old, known, err
+	}
+	// One that an older version stored. It may be of another branch or repository
+	// with the same beginning, which a repository or branch that is stored shows.
+	old, known, err = tx.ReviewByKey(ctx, rule.ID, e.plainKey())
+	mine := old.Repository == "" && old.Number == e.number && old.Branch == clip(e.branch, maxBranch)
+	if err != nil || !known || !mine {
+		return controlplane.Review{}, false, err
+	}
+	return old, true, nil
+}
+
+// chooseName gives a new review a deployment name that no other review has.
+// Names are shortened spellings, and rules share environments: where the plain
+// name is taken, a hash of the review's identity is added. The caller's lock
+// keeps others from choosing the same.
+func chooseName(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRule,
+	e event) (string, error) {
+	plain, hash := e.name(rule), e.hash(rule.ID)
+	name := plain
+	for _, digits := range []int{6, 12, 24} {
+		free, err := tx.IsReviewNameFree(ctx, name)
+		if err != nil || free {
+			return name, err
+		}
+		most := controlplane.MaxName - 1 - digits
+		name = strings.TrimRight(plain[:min(len(plain), most)], "-") + "-" + hash[:digits]
+	}
+	return name, nil
+}
+
+// name is the deployment's, if it is free: the rule's, and what tells its
+// reviews apart.
+func (e event) name(rule controlplane.ReviewRule) string {
+	if e.number > 0 {
+		return fmt.Sprintf("%s-%d", rule.Name, e.number)
+	}
+	name := strings.ReplaceAll(strings.ToLower(flat(e.branch)), ".", "-")
+	name = strings.ReplaceAll(name, "_", "-")
+	return strings.Trim(clip(rule.Name+"-"+name, controlplane.MaxName), "-")
+}
+
+// flat spells a branch as builds spell it in tags.
+func flat(branch string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+			strings.ContainsRune("._-", c) {
+			return c
+		}
+		return '-'
+	}, branch)
+}
