@@ -107,13 +107,22 @@ func (c *Client) askOwn(ctx context.Context, s Source) (own listing, err error) 
 	return found, nil
 }
 
+// summarize leaves out what nobody can deploy, which every lister may bring:
+// names that cannot be tags, signatures, and tags that a registry repeats
+// because something was pushed between two pages.
 func summarize(found, known []Image) surveyed {
 	out := surveyed{tags: make([]string, 0, len(found)), known: make(map[string]Image, len(known))}
 	for _, image := range known {
-		out.known[image.Tag] = image
+		if isDeployable(image.Tag) {
+			out.known[image.Tag] = image
+		}
 	}
+	listed := make(map[string]bool, len(found))
 	for _, image := range found {
-		out.tags = append(out.tags, image.Tag)
+		if isDeployable(image.Tag) && !listed[image.Tag] {
+			listed[image.Tag] = true
+			out.tags = append(out.tags, image.Tag)
+		}
 	}
 	SortVersions(out.tags)
 	return out
