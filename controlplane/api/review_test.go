@@ -287,6 +287,11 @@ func TestReview_Sources(t *testing.T) {
 		"shop/api","tag":"1.1"},"actor":{},"source":{"addr":"registry:5000"}}]}`
 	w.taken("registry", w.event("registry", push,
 		map[string]string{"Authorization": "Bearer " + ruleSecret}))
+	signed := strings.Replace(push, `"1.1"`, `"sha256-`+strings.Repeat("0a", 32)+`.sig"`, 1)
+	if a := w.event("registry", signed, map[string]string{"Authorization": "Bearer " +
+		ruleSecret}); a.field("result") == "taken" {
+		t.Errorf("a pushed signature made a deployment: %s", a.body)
+	}
 	for _, name := range []string{"gitea-12", "gitlab-12", "generic-12", "registry-1-1"} {
 		d := w.made(name, queued)
 		w.report(d, lifecycle.Report{Status: controlplane.Applying})

@@ -21,14 +21,19 @@ func (c *Client) explain(s Source, tag string, q *question, err error) error {
 	q.guard.mu.Unlock()
 	var answer *transport.Error
 	var network net.Error
+	var long *slowList
 	switch {
 	case refused != nil:
 		return refusal(host, refused)
 	case wait > 0:
-		c.honour(host, wait)
+		c.honour(host, s.Credentials, wait)
 		return tooBusy(host, wait)
+	case errors.As(err, &long):
+		return long.explain(host)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		return slow(host, err)
+	case !s.Registry.Insecure && certificateError(host, err) != nil:
+		return certificateError(host, err)
 	case errors.As(err, &answer):
 		return answered(s, tag, answer)
 	case errors.Is(err, context.Canceled):
@@ -73,12 +78,6 @@ func answered(s Source, tag string, answer *transport.Error) error {
 	default:
 		return garbage(host, answer)
 	}
-}
-
-func refusal(host string, why error) error {
-	return unavailable("registry_refused",
-		fmt.Sprintf("registry %s was not trusted: %s", host, why),
-		"Check the registry's host; if it is right, its operator must look at this.", why)
 }
 
 func tooBusy(host string, wait time.Duration) error {

@@ -2,13 +2,11 @@ package registry
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -26,7 +24,6 @@ type guard struct {
 	inner    *http.Transport
 
 	mu     sync.Mutex
-	pages  int
 	status int
 	wait   time.Duration
 	// refused is why the guard itself said no, which the library's errors
@@ -57,15 +54,16 @@ func (g *guard) close() { g.inner.CloseIdleConnections() }
 func (g *guard) checkAddress(address string, off controlplane.OffLimits) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return g.refuse(fmt.Errorf("address %q: %w", address, err))
+		return g.refuse(&badAddress{err: fmt.Errorf("address %q: %w", address, err)})
 	}
 	ip := ap.Addr().Unmap()
 	if err := off.Check(ap); err != nil {
-		return g.refuse(fmt.Errorf("it leads to %s, which is not a place for a registry: %w",
-			ip, err))
+		return g.refuse(&badAddress{err: fmt.Errorf(
+			"it leads to %s, which is not a place for a registry: %w", ip, err)})
 	}
 	if g.local && !ip.IsLoopback() {
-		return g.refuse(fmt.Errorf("a registry on loopback leads away to %s", ip))
+		return g.refuse(&badAddress{
+			err: fmt.Errorf("a registry on loopback leads away to %s", ip)})
 	}
 	return nil
 }
@@ -79,6 +77,7 @@ func (g *guard) refuse(why error) error {
 
 // RoundTrip checks a request, sends it, and bounds what comes back.
 func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = g.secure(r)
 	if err := g.check(r); err != nil {
 		return nil, g.refuse(err)
 	}
@@ -95,35 +94,32 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// secure asks over TLS where the library takes plain HTTP for granted, as it
+// does for loopback and private addresses.
+func (g *guard) secure(r *http.Request) *http.Request {
+	if g.insecure || r.URL.Scheme != "http" || r.Response != nil ||
+		!strings.EqualFold(r.URL.Host, g.host) {
+		return r
+	}
+	r = r.Clone(r.Context())
+	r.URL.Scheme = "https"
+	return r
+}
+
 func (g *guard) check(r *http.Request) error {
 	if r.URL.Scheme == "http" && !(g.insecure && isLoopback(r.URL.Host)) {
-		return errors.New("it wants plain HTTP")
+		return errPlain
 	}
 	// Credentials in the URL of a redirect would be sent as a header.
 	if r.URL.User != nil {
-		return errors.New("it leads to an address with a password in it")
+		return errUserInfo
 	}
 	ours := strings.EqualFold(r.URL.Host, g.host)
 	if r.Header.Get("Authorization") != "" && !ours && !kin(g.host, r.URL.Host) {
-		return fmt.Errorf("it wants its credentials sent to %s", short(r.URL.Host))
+		return &foreignToken{host: r.URL.Host}
 	}
-	if !strings.HasPrefix(r.URL.Path, "/v2/") {
-		return nil
-	}
-	if !ours && r.Response == nil {
-		return fmt.Errorf("it continues its list on %s", short(r.URL.Host))
-	}
-	return g.countPage(r)
-}
-
-func (g *guard) countPage(r *http.Request) error {
-	if !strings.HasSuffix(r.URL.Path, "/tags/list") {
-		return nil
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.pages++; g.pages > maxPages {
-		return fmt.Errorf("its list of tags has more than %d pages", maxPages)
+	if !ours && r.Response == nil && strings.HasPrefix(r.URL.Path, "/v2/") {
+		return &offSite{to: r.URL.Scheme + "://" + r.URL.Host}
 	}
 	return nil
 }
@@ -135,18 +131,6 @@ func (g *guard) note(resp *http.Response) {
 	if resp.StatusCode == http.StatusTooManyRequests {
 		g.wait = retryAfter(resp.Header.Get("Retry-After"))
 	}
-}
-
-// retryAfter reads seconds or a date, and believes at most an hour.
-func retryAfter(value string) time.Duration {
-	const usual, most = 30 * time.Second, time.Hour
-	wait := usual
-	if n, err := strconv.Atoi(value); err == nil {
-		wait = time.Duration(n) * time.Second
-	} else if at, err := http.ParseTime(value); err == nil {
-		wait = time.Until(at)
-	}
-	return min(max(wait, time.Second), most)
 }
 
 // limited ends a body that is too large with an error, not with silence: half

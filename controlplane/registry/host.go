@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // CheckHost refuses what is not host or host:port, and plain HTTP anywhere but
@@ -107,6 +108,12 @@ func CheckTag(field, tag string) error {
 	return invalid(field, "tag_invalid", fmt.Sprintf("%q is not a tag", short(tag)),
 		"Use 1 to 128 letters, digits, underscores, dots and hyphens, "+
 			"not starting with a dot or a hyphen.")
+}
+
+// isDeployable reports whether a name in a registry's list is the tag of an
+// image that somebody may deploy.
+func isDeployable(tag string) bool {
+	return CheckTag("tag", tag) == nil && !pipeline.IsArtifactTag(tag)
 }
 
 func short(s string) string {

@@ -23,7 +23,8 @@ func (c *Client) want(s Source) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	bound(c.wanted)
-	c.wanted[s.key()] = wanted{source: s, at: c.now()}
+	// Without the credentials: those from before are never used again.
+	c.wanted[s.Registry.Host+"\x00"+s.Repository] = wanted{source: s, at: c.now()}
 }
 
 // Run reads the lists that people look at again and again, until ctx ends.

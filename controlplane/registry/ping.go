@@ -35,7 +35,7 @@ func ping(ctx context.Context, r name.Registry, s Source, g http.RoundTripper) e
 		return err
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
-		r.Scheme()+"://"+r.RegistryStr()+"/v2/", http.NoBody)
+		s.base(r).String()+"/v2/", http.NoBody)
 	if err != nil {
 		return err
 	}

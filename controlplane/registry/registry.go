@@ -17,6 +17,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"net/url"
 	"sync"
 	"time"
 
@@ -32,9 +33,6 @@ import (
 const (
 	// answerTime is for one question with all its requests.
 	answerTime = 10 * time.Second
-	// pageSize and maxPages allow 50,000 tags.
-	pageSize = 1000
-	maxPages = 50
 	// maxBody is per response, after decompression.
 	maxBody = 4 << 20
 	// fresh is how long a tag list is given without asking again: long enough
@@ -87,8 +85,8 @@ type Client struct {
 	meanings map[string]described
 	// arches holds, by digest, what images are built for.
 	arches map[string][]string
-	// pause holds, by host, when a registry that said 429 may be asked again.
-	pause map[string]time.Time
+	// pauses holds who may ask a registry that said 429 again, and when.
+	pauses map[pauseKey]time.Time
 }
 
 // New makes a client.
@@ -103,7 +101,7 @@ func New(c Config) *Client {
 	return &Client{
 		own: c.Own, now: c.Now, answerTime: c.AnswerTime, ctx: ctx, stop: stop,
 		ways: publicWays(), wanted: map[string]wanted{}, kinds: map[string]kind{},
-		tags: map[string]TagList{}, images: map[string]Image{}, pause: map[string]time.Time{},
+		tags: map[string]TagList{}, images: map[string]Image{}, pauses: map[pauseKey]time.Time{},
 		meanings: map[string]described{}, arches: map[string][]string{},
 	}
 }
@@ -134,8 +132,10 @@ type Source struct {
 	Repository  string
 }
 
+// key tells apart what is remembered. What one password may read says nothing
+// of another's, so the list of an old one ends with it.
 func (s Source) key() string {
-	return s.Registry.Host + "\x00" + s.Credentials.Username + "\x00" + s.Repository
+	return s.Registry.Host + "\x00" + credentialsKey(s.Credentials) + "\x00" + s.Repository
 }
 
 // TagList is the tags of a repository.
@@ -173,6 +173,16 @@ type question struct {
 	cancel  context.CancelFunc
 }
 
+// base is where a registry is asked. The library's scheme is for insecure ones
+// only: it would ask every private address in plain.
+func (s Source) base(r name.Registry) *url.URL {
+	u := &url.URL{Scheme: "https", Host: r.RegistryStr()}
+	if s.Registry.Insecure {
+		u.Scheme = r.Scheme()
+	}
+	return u
+}
+
 // ask prepares a conversation; call cancel when it is over.
 func (c *Client) ask(ctx context.Context, s Source) (*question, error) {
 	if err := CheckHost(s.Registry.Host, s.Registry.Insecure); err != nil {
@@ -188,7 +198,7 @@ func (c *Client) ask(ctx context.Context, s Source) (*question, error) {
 			fmt.Sprintf("%q is not a repository of a registry", s.Repository),
 			"Write it as in an image reference, without host and tag, such as shop/api.")
 	}
-	if err := c.paused(s.Registry.Host); err != nil {
+	if err := c.paused(s.Registry.Host, s.Credentials); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.answerTime)
@@ -196,7 +206,7 @@ func (c *Client) ask(ctx context.Context, s Source) (*question, error) {
 	return &question{repo: repo, guard: g, cancel: func() { cancel(); g.close() },
 		options: []remote.Option{
 			remote.WithContext(ctx), remote.WithTransport(g), remote.WithAuth(auth(s.Credentials)),
-			remote.WithPageSize(pageSize), remote.WithJobs(2),
+			remote.WithJobs(2),
 			// Asking again is for the person, or for the next question.
 			remote.WithRetryBackoff(remote.Backoff{Steps: 1, Duration: time.Millisecond}),
 			remote.WithRetryStatusCodes(),
@@ -210,20 +220,4 @@ func auth(c controlplane.Credentials) authn.Authenticator {
 	return authn.FromConfig(authn.AuthConfig{
 		Username: c.Username, Password: c.Password.Reveal(),
 	})
-}
-
-// paused refuses to ask a registry that told us to wait.
-func (c *Client) paused(host string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if wait := c.pause[host].Sub(c.now()); wait > 0 {
-		return tooBusy(host, wait)
-	}
-	return nil
-}
-
-func (c *Client) honour(host string, wait time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.pause[host] = c.now().Add(wait)
 }

@@ -250,5 +250,3 @@ func clip(s string) string {
 	}
 	return s
 }
-
-var errTooLarge = errors.New("the answer is too large")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 )
 
 // ListTags gives the tags of a repository, the highest version first. A list
@@ -27,11 +28,14 @@ func (c *Client) ListTags(ctx context.Context, s Source) (TagList, error) {
 	if have && age < soon {
 		return old, nil
 	}
+	// Longer than signing in and a first page may take: only a list that comes,
+	// but page after page, is not waited for. Reading goes on behind.
+	within := 2 * c.answerTime
 	if have {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, patience)
-		defer cancel()
+		within = patience
 	}
+	timer := time.NewTimer(within)
+	defer timer.Stop()
 	select {
 	case r := <-answer:
 		if r.Err == nil {
@@ -41,6 +45,11 @@ func (c *Client) ListTags(ctx context.Context, s Source) (TagList, error) {
 			return TagList{}, r.Err
 		}
 		return stale(old, r.Err), nil
+	case <-timer.C:
+		if !have {
+			return TagList{}, stillReading(s)
+		}
+		return stale(old, slow(s.Registry.Host, context.DeadlineExceeded)), nil
 	case <-ctx.Done():
 		err := slow(s.Registry.Host, ctx.Err())
 		if !have {
@@ -81,7 +90,7 @@ func (c *Client) fetchTags(ctx context.Context, s Source) (TagList, error) {
 
 // bound makes room by forgetting some: which ones does not matter, each can be
 // asked again.
-func bound[V any](m map[string]V) {
+func bound[K comparable, V any](m map[K]V) {
 	if len(m) < maxCached {
 		return
 	}

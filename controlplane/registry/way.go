@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-
-	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
 // lister is one way to learn of a repository's tags: the one that every
@@ -78,7 +76,7 @@ func (c *Client) survey(ctx context.Context, s Source) (out surveyed, err error)
 		return out, err
 	}
 	defer q.cancel()
-	l, err := (&common{q: q}).list(ctx)
+	l, err := (&common{source: s, repo: q.repo, guard: q.guard, pageTime: c.answerTime}).list(ctx)
 	if err != nil {
 		return out, c.explain(s, "", q, err)
 	}
@@ -107,43 +105,35 @@ func (c *Client) askOwn(ctx context.Context, s Source) (own listing, err error) 
 	return found, nil
 }
 
+// summarize leaves out what nobody can deploy, which every lister may bring:
+// names that cannot be tags, signatures, and tags that a registry repeats
+// because something was pushed between two pages.
 func summarize(found, known []Image) surveyed {
 	out := surveyed{tags: make([]string, 0, len(found)), known: make(map[string]Image, len(known))}
 	for _, image := range known {
-		out.known[image.Tag] = image
+		if isDeployable(image.Tag) {
+			out.known[image.Tag] = image
+		}
 	}
+	listed := make(map[string]bool, len(found))
 	for _, image := range found {
-		out.tags = append(out.tags, image.Tag)
+		if isDeployable(image.Tag) && !listed[image.Tag] {
+			listed[image.Tag] = true
+			out.tags = append(out.tags, image.Tag)
+		}
 	}
 	SortVersions(out.tags)
 	return out
-}
-
-// common asks as the distribution specification says.
-type common struct{ q *question }
-
-var _ lister = (*common)(nil)
-
-func (l *common) list(context.Context) (listing, error) {
-	tags, err := remote.List(l.q.repo, l.q.options...)
-	if err != nil {
-		return listing{}, err
-	}
-	out := listing{images: make([]Image, len(tags)), all: true}
-	for i, tag := range tags {
-		out.images[i].Tag = tag
-	}
-	return out, nil
 }
 
 // itsOwn finds a registry's own interface; nil if it has none that we know.
 func (c *Client) itsOwn(ctx context.Context, s Source, q *question) (lister, *asker) {
 	w, ok := c.ways[q.repo.RegistryStr()]
 	if !ok {
-		w = way{kind: c.kindOf(ctx, q), base: q.repo.Scheme() + "://" + q.repo.RegistryStr()}
+		w = way{kind: c.kindOf(ctx, s, q), base: s.base(q.repo.Registry).String()}
 	}
 	u, err := url.Parse(w.base)
-	if err != nil || c.paused(u.Host) != nil {
+	if err != nil || c.paused(u.Host, s.Credentials) != nil {
 		return nil, nil
 	}
 	s.Repository = q.repo.RepositoryStr()
@@ -169,12 +159,12 @@ func (c *Client) finished(a *asker) {
 	wait := a.guard.wait
 	a.guard.mu.Unlock()
 	if wait > 0 {
-		c.honour(a.host, wait)
+		c.honour(a.host, a.source.Credentials, wait)
 	}
 }
 
 // kindOf reads what a registry says of itself when nobody is signed in.
-func (c *Client) kindOf(ctx context.Context, q *question) kind {
+func (c *Client) kindOf(ctx context.Context, s Source, q *question) kind {
 	host := q.repo.RegistryStr()
 	c.mu.Lock()
 	known, ok := c.kinds[host]
@@ -183,7 +173,7 @@ func (c *Client) kindOf(ctx context.Context, q *question) kind {
 		return known
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
-		q.repo.Scheme()+"://"+host+"/v2/", http.NoBody)
+		s.base(q.repo.Registry).String()+"/v2/", http.NoBody)
 	if err != nil {
 		return kindPlain
 	}
@@ -192,6 +182,10 @@ func (c *Client) kindOf(ctx context.Context, q *question) kind {
 		return kindPlain
 	}
 	_ = answer.Body.Close()
+	if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusUnauthorized {
+		// Not its usual answer, so nothing to remember.
+		return kindPlain
+	}
 	k := kindPlain
 	switch says := answer.Header.Get("WWW-Authenticate"); {
 	case strings.Contains(says, `service="harbor-registry"`):
@@ -214,8 +208,8 @@ type asker struct {
 	source Source
 }
 
-// errElsewhere ends a list that goes on at another host.
-var errElsewhere = errors.New("its list goes on elsewhere")
+// errNotOurs ends asking an interface that cannot tell of this repository.
+var errNotOurs = errors.New("its own interface does not know this repository")
 
 // get reads one page. The address of the next one is empty after the last.
 func (a *asker) get(ctx context.Context, address string, sign func(*http.Request),
@@ -245,35 +239,15 @@ func (a *asker) through(ctx context.Context, way http.RoundTripper, address stri
 	if err := json.NewDecoder(answer.Body).Decode(into); err != nil {
 		return "", err
 	}
-	return a.within(request.URL, nextLink(answer.Header))
+	return nextPage(request.URL, answer.Header)
 }
 
-// within resolves an address and refuses one of another host.
-func (a *asker) within(from *url.URL, next string) (string, error) {
-	if next == "" {
-		return "", nil
-	}
-	u, err := from.Parse(next)
-	if err != nil || u.Scheme != from.Scheme || u.Host != from.Host {
-		return "", errElsewhere
-	}
-	return u.String(), nil
-}
-
-// nextLink reads the address of the next page from a Link header.
-func nextLink(h http.Header) string {
-	for link := range strings.SplitSeq(strings.Join(h.Values("Link"), ","), ",") {
-		address, rel, _ := strings.Cut(link, ";")
-		if strings.Contains(rel, `rel="next"`) || strings.Contains(rel, "rel=next") {
-			return strings.Trim(strings.TrimSpace(address), "<>")
-		}
-	}
-	return ""
-}
-
-// pages asks page by page, while there are more and they are worth it.
+// pages asks page by page, while there are more and they are worth it. A page
+// that was read before ends it: then the common way tells the rest.
 func pages(first string, page func(address string) (next string, err error)) (all bool, err error) {
-	for n := 0; first != "" && n < wayPages; n++ {
+	seen := map[string]bool{}
+	for n := 0; first != "" && n < wayPages && !seen[first]; n++ {
+		seen[first] = true
 		if first, err = page(first); err != nil {
 			return false, err
 		}

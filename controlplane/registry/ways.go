@@ -56,7 +56,7 @@ func (h *hub) list(ctx context.Context) (out listing, err error) {
 		if err != nil {
 			return "", err
 		}
-		return h.within(from, page.Next)
+		return resolvePage(from, page.Next)
 	})
 	return out, err
 }
@@ -68,7 +68,7 @@ type gitHub struct{ *asker }
 func (g *gitHub) list(ctx context.Context) (out listing, err error) {
 	owner, image, ok := strings.Cut(g.source.Repository, "/")
 	if !ok || g.source.Credentials.Password.Empty() {
-		return out, errElsewhere
+		return out, errNotOurs
 	}
 	for _, of := range []string{"orgs", "users"} {
 		out = listing{}
@@ -143,7 +143,7 @@ type harbor struct{ *asker }
 func (h *harbor) list(ctx context.Context) (out listing, err error) {
 	project, repository, ok := strings.Cut(h.source.Repository, "/")
 	if !ok {
-		return out, errElsewhere
+		return out, errNotOurs
 	}
 	// A slash in the repository is encoded twice, as Harbor's documents say.
 	first := h.base + "/api/v2.0/projects/" + url.PathEscape(project) + "/repositories/" +

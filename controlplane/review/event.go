@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // event is what somebody did to a pull request, or a tag that was pushed.
@@ -163,7 +164,8 @@ func readGeneric(body []byte) (*event, error) {
 }
 
 // readPush reads pushes as the CNCF Distribution registry and Harbor tell them.
-// The tag is what the rule's pattern is for.
+// The tag is what the rule's pattern is for. Signing an image pushes a tag too,
+// which is no image to deploy.
 func readPush(body []byte) (*event, error) {
 	var e struct {
 		Events []struct {
@@ -189,16 +191,22 @@ func readPush(body []byte) (*event, error) {
 		return nil, errForeign
 	}
 	for _, one := range e.Events {
-		if one.Action == "push" && one.Target.Tag != "" {
+		if one.Action == "push" && isImageTag(one.Target.Tag) {
 			return pushed(one.Target.Repository, one.Target.Tag, one.Target.Digest), nil
 		}
 	}
-	if e.Type == "PUSH_ARTIFACT" && len(e.Data.Resources) > 0 && e.Data.Resources[0].Tag != "" {
-		first := e.Data.Resources[0]
-		return pushed(e.Data.Repository.FullName, first.Tag, first.Digest), nil
+	if e.Type != "PUSH_ARTIFACT" {
+		return nil, nil
+	}
+	for _, one := range e.Data.Resources {
+		if isImageTag(one.Tag) {
+			return pushed(e.Data.Repository.FullName, one.Tag, one.Digest), nil
+		}
 	}
 	return nil, nil
 }
+
+func isImageTag(tag string) bool { return tag != "" && !pipeline.IsArtifactTag(tag) }
 
 func pushed(repository, tag, digest string) *event {
 	return &event{repository: repository, branch: tag, tag: tag,

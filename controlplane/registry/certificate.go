@@ -1,0 +1,65 @@
+package registry
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// certificateError says what is wrong with a registry's certificate; nil if
+// the failure has another cause.
+func certificateError(host string, err error) error {
+	var authority x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var unfit x509.CertificateInvalidError
+	var failed *tls.CertificateVerificationError
+	var plain tls.RecordHeaderError
+	message, remedy := "", "Have its operator issue a new certificate."
+	switch {
+	case errors.As(err, &authority):
+		message = fmt.Sprintf("registry %s has a certificate of an authority that NullOps does "+
+			"not know%s", host, issuerOf(authority.Cert))
+		remedy = trustAuthority
+	case errors.As(err, &name):
+		message = fmt.Sprintf("the certificate of registry %s is not for this host%s", host,
+			namesOf(name.Certificate))
+		remedy = "Use the host that the certificate names, or have its operator issue one for this host."
+	case errors.As(err, &unfit) && unfit.Reason == x509.Expired:
+		message = fmt.Sprintf("the certificate of registry %s is valid from %s to %s only", host,
+			day(unfit.Cert.NotBefore), day(unfit.Cert.NotAfter))
+		remedy = "Have its operator renew the certificate; if it is valid, set this machine's clock."
+	case errors.As(err, &failed):
+		message = fmt.Sprintf("the certificate of registry %s is not valid: %s", host, failed.Err)
+	case errors.As(err, &plain), errors.Is(err, http.ErrSchemeMismatch):
+		message = "registry " + host + " does not speak HTTPS on this port"
+		remedy = "Check the port, or give the registry a certificate."
+	default:
+		return nil
+	}
+	return unavailable("registry_certificate", message, remedy, err)
+}
+
+// trustAuthority is how to make an authority known.
+const trustAuthority = "Put the authority's certificate into a folder and start the control " +
+	"plane with SSL_CERT_DIR set to it and to the system's, such as " +
+	"/etc/ssl/certs:/etc/nullops/ca; the nodes' Docker needs it in /etc/docker/certs.d."
+
+func issuerOf(c *x509.Certificate) string {
+	if c == nil || c.Issuer.String() == "" {
+		return ""
+	}
+	return ": " + clip(short(c.Issuer.String()))
+}
+
+func namesOf(c *x509.Certificate) string {
+	if c == nil || len(c.DNSNames) == 0 {
+		return ""
+	}
+	return ", but for " + clip(short(strings.Join(c.DNSNames, ", ")))
+}
+
+func day(at time.Time) string { return at.UTC().Format("2 January 2006") }

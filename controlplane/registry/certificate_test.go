@@ -1,0 +1,150 @@
+package registry_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/registry"
+)
+
+// authority signs certificates of registries.
+type authority struct {
+	t    *testing.T
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	a := &authority{t: t}
+	a.key, a.cert = a.issue(&x509.Certificate{Subject: pkix.Name{CommonName: "Shop CA"},
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign})
+	return a
+}
+
+func (a *authority) issue(c *x509.Certificate) (*ecdsa.PrivateKey, *x509.Certificate) {
+	a.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	c.SerialNumber = big.NewInt(time.Now().UnixNano())
+	if c.NotAfter.IsZero() {
+		c.NotBefore, c.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	}
+	parent, signer := a.cert, a.key
+	if parent == nil {
+		parent, signer = c, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, parent, key.Public(), signer)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	made, err := x509.ParseCertificate(der)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return key, made
+}
+
+func (a *authority) pem() string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw}))
+}
+
+// serve runs a registry with a certificate of the authority.
+func (a *authority) serve(c *x509.Certificate) (host string) {
+	a.t.Helper()
+	key, cert := a.issue(c)
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !ping(w, r) {
+			_, _ = w.Write([]byte(`{"tags":["v1"]}`))
+		}
+	}))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.TLS = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{
+		{Certificate: [][]byte{cert.Raw}, PrivateKey: key}}}
+	s.StartTLS()
+	a.t.Cleanup(s.Close)
+	return strings.TrimPrefix(s.URL, "https://")
+}
+
+func local() []net.IP { return []net.IP{net.IPv4(127, 0, 0, 1)} }
+
+func secure(host string) registry.Source {
+	s := source(host)
+	s.Registry.Insecure = false
+	return s
+}
+
+// A certificate that does not fit is not called a registry that cannot be
+// reached, and each reason has its own remedy.
+func TestCertificate_SaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	plain := serve(t, func(http.ResponseWriter, *http.Request) {})
+	for _, c := range []struct{ name, host, says, remedy string }{
+		{"unknown authority", a.serve(&x509.Certificate{IPAddresses: local()}),
+			"authority that NullOps does not know: CN=Shop CA", "SSL_CERT_DIR"},
+		{"no TLS", plain.host(), "does not speak HTTPS", "Check the port"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			client := client(t, registry.Config{})
+			_, listed := client.ListTags(t.Context(), secure(c.host))
+			_, resolved := client.Resolve(t.Context(), secure(c.host), "v1")
+			for _, err := range []error{listed, resolved, client.Ping(t.Context(), secure(c.host))} {
+				var said *controlplane.Error
+				if !errors.As(err, &said) || said.Code != "registry_certificate" ||
+					!strings.Contains(said.Message, c.says) || !strings.Contains(said.Remedy, c.remedy) {
+					t.Errorf("got %+v", err)
+				}
+			}
+		})
+	}
+}
+
+// The authority's certificate in a folder of SSL_CERT_DIR makes its registries
+// trusted, as the remedy says. Go reads the variable once, so a process of its
+// own has it.
+func TestCertificate_TrustsSSLCertDir(t *testing.T) {
+	t.Parallel()
+	const host = "NULLOPS_TEST_REGISTRY"
+	if at := os.Getenv(host); at != "" {
+		l, err := client(t, registry.Config{}).ListTags(t.Context(), secure(at))
+		if err != nil || len(l.Tags) != 1 {
+			t.Errorf("%v %v", l.Tags, err)
+		}
+		return
+	}
+	a := newAuthority(t)
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "shop.crt"), []byte(a.pem()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := exec.CommandContext(t.Context(), os.Args[0],
+		"-test.run=^TestCertificate_TrustsSSLCertDir$")
+	again.Env = append(os.Environ(), "SSL_CERT_DIR=/etc/ssl/certs:"+folder,
+		host+"="+a.serve(&x509.Certificate{IPAddresses: local()}))
+	if out, err := again.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
