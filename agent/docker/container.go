@@ -19,7 +19,9 @@ const nameReserved = 3 * time.Second
 
 // containerSpec is everything that a container of ours is made from.
 type containerSpec struct {
-	name       string
+	name string
+	// oldName is what earlier releases called it; empty if that was the same.
+	oldName    string
 	kind       agent.ObjectKind
 	deployment string
 	run        string
@@ -75,6 +77,9 @@ func (d *Docker) ensureContainer(
 	ctx context.Context, s containerSpec, keep bool,
 ) (id string, adopted bool, err error) {
 	d.sweeps.await(ctx, s.name)
+	if err := d.renameOld(ctx, s); err != nil {
+		return "", false, err
+	}
 	for wait := 20 * time.Millisecond; ; wait *= 2 {
 		id, err = d.create(ctx, s)
 		if !errdefs.IsConflict(err) {

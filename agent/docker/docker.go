@@ -46,6 +46,9 @@ type Config struct {
 	// ProbeName tells the isolation probes of one process from those of another
 	// on the same data. Empty is the agent's.
 	ProbeName string
+	// RenameAfter is how old an agent must be before it renames the running
+	// containers of an earlier release; default half a minute.
+	RenameAfter time.Duration
 	// Sidecar replaces the embedded binary, for tests.
 	Sidecar []byte
 	// Log gets what no caller is told, such as a failed removal in the
@@ -63,6 +66,7 @@ type Docker struct {
 	sidecar   sidecarBinary
 	host      hostPaths
 	log       *slog.Logger
+	opened    time.Time
 
 	// networks keeps two calls from picking the same subnet.
 	networks sync.Mutex
@@ -103,7 +107,7 @@ func New(ctx context.Context, c Config) (*Docker, error) {
 	}
 	d := &Docker{
 		api: api, following: following, config: c, names: newNames(c.Install),
-		sidecar: binary, log: c.Log,
+		sidecar: binary, log: c.Log, opened: time.Now(),
 		sweeps: sweeps{pending: map[string]chan struct{}{}},
 		ahead:  ahead{ids: map[agent.PluginSpec]string{}},
 	}
@@ -128,6 +132,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.PullPatience <= 0 {
 		c.PullPatience = defaultPullPatience
+	}
+	if c.RenameAfter == 0 {
+		c.RenameAfter = renameAfter
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()

@@ -29,7 +29,7 @@ func (d *Docker) Inside(
 	if err := checkNames(deployment, string(service)); err != nil {
 		return nil, err
 	}
-	c, err := d.inspect(ctx, d.names.service(deployment, service))
+	c, err := d.findService(ctx, deployment, service)
 	if errdefs.IsNotFound(err) {
 		return nil, fmt.Errorf("service %s has no container: %w", service, agent.ErrNotFound)
 	}

@@ -201,7 +201,7 @@ func (d *Docker) execute(ctx context.Context, in probeEnd, role ...string) (stri
 
 // probeEnd makes a network like a deployment's, with a container that listens.
 func (d *Docker) probeEnd(ctx context.Context, name string) (probeEnd, error) {
-	end := probeEnd{name: d.names.object("probe"+d.config.ProbeName, name)}
+	end := probeEnd{name: d.names.fit("probe"+d.config.ProbeName, name)}
 	labels := map[string]string{labelProbe: d.probeLabel()}
 	nobody := func([]network.Summary) bool { return false }
 	if err := d.makeNetwork(ctx, end.name, labels, nobody); err != nil {

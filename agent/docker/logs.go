@@ -40,6 +40,13 @@ func (d *Docker) Logs(
 		engine = d.following
 	}
 	body, err := engine.ContainerLogs(ctx, container, options)
+	if gone(err) {
+		// One of an earlier release; findService may rename it meanwhile.
+		if c, ok := d.findOld(ctx, deployment, service); ok {
+			container = c.ID
+			body, err = engine.ContainerLogs(ctx, container, options)
+		}
+	}
 	if err != nil {
 		stop()
 		return nil, fmt.Errorf("logs of service %s: %w", service, asked(err))

@@ -27,6 +27,18 @@ const (
 	labelProbe = "nullops.probe"
 )
 
+const (
+	// maxName is the longest label of a DNS name. Docker's resolver answers a
+	// reverse look-up with the container's name as one label, and with the
+	// network's as the next; when one is longer, it never answers at all, and
+	// servers that look up their clients hang.
+	maxName = 63
+	// hashLength is what the hash in a name takes, in hexadecimal digits.
+	hashLength = 16
+	// shownDeployment is how much of a deployment's id people see in a name.
+	shownDeployment = 8
+)
+
 // names makes every name that is not a label. The installation is in each as a
 // short hash, so that two installations on one engine cannot collide.
 type names struct {
@@ -44,19 +56,44 @@ func (n names) object(deployment string, parts ...string) string {
 	return strings.Join(all, "-")
 }
 
-func (n names) network(deployment string) string { return n.object(deployment, "net") }
-func (n names) gate(deployment string) string    { return n.object(deployment, "gate") }
+func (n names) network(deployment string) string { return n.fit(deployment, "net") }
+func (n names) gate(deployment string) string    { return n.fit(deployment, "gate") }
+
+// fit is object with at most maxName characters. What is not too long keeps the
+// name that it always had: a renamed network would be another one.
+func (n names) fit(deployment string, parts ...string) string {
+	name := n.object(deployment, parts...)
+	if len(name) <= maxName {
+		return name
+	}
+	return withHash(name, name)
+}
 
 func (n names) service(deployment string, step pipeline.StepKey) string {
-	return n.object(deployment, "service", string(step))
+	return n.container("service", deployment, string(step))
 }
 
 func (n names) plugin(p agent.PluginSpec) string {
-	return n.object(p.Deployment, "plugin", p.Action, string(p.Step))
+	return n.container("plugin", p.Deployment, string(p.Step), p.Action)
 }
 
-func (n names) volume(deployment string, step pipeline.StepKey, volume string) string {
-	return n.object(deployment, "volume", string(step), volume)
+func (n names) copy(v agent.VolumeName) string {
+	return n.container("copy", v.Deployment, string(v.Service), v.Name)
+}
+
+// container is told from all others by a hash of its whole parts, which may hold
+// dashes themselves. The beginnings of them are there for people only.
+func (n names) container(kind, deployment string, parts ...string) string {
+	all := append([]string{n.install, kind, deployment}, parts...)
+	shown := deployment[:min(len(deployment), shownDeployment)]
+	return withHash(n.object(shown, append([]string{kind}, parts...)...), all...)
+}
+
+// withHash cuts what is shown, and ends it with a hash of the parts.
+func withHash(shown string, parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	shown = shown[:min(len(shown), maxName-hashLength-1)]
+	return strings.TrimRight(shown, "-") + "-" + hex.EncodeToString(sum[:])[:hashLength]
 }
 
 // labels returns the labels of an object; run, step and spec may be empty.

@@ -109,8 +109,8 @@ func (d *Docker) pluginContainer(
 		mode = container.NetworkMode(network)
 	}
 	return containerSpec{
-		name: d.names.plugin(p), kind: agent.KindPlugin, deployment: p.Deployment,
-		run: p.Run, step: p.Step, network: network,
+		name: d.names.plugin(p), oldName: d.names.oldPlugin(p),
+		kind: agent.KindPlugin, deployment: p.Deployment, run: p.Run, step: p.Step, network: network,
 		config: &container.Config{
 			Image:       reference(p.Image),
 			User:        unprivileged(image.User),

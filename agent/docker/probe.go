@@ -34,7 +34,7 @@ const (
 // HTTP and TCP, over a socket from the gate. A container that is not there is
 // agent.ErrNotFound.
 func (d *Docker) Probe(ctx context.Context, s agent.ServiceSpec) (agent.Probed, error) {
-	c, err := d.inspect(ctx, d.names.service(s.Deployment, s.Step))
+	c, err := d.findService(ctx, s.Deployment, s.Step)
 	if err != nil {
 		return agent.Probed{}, fmt.Errorf("probe service %s: %w", s.Step, err)
 	}

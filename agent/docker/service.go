@@ -64,14 +64,15 @@ func (d *Docker) startService(ctx context.Context, s agent.ServiceSpec) error {
 	if err != nil {
 		return err
 	}
-	if err := d.ensureVolumes(ctx, s); err != nil {
+	volumes, err := d.ensureVolumes(ctx, s)
+	if err != nil {
 		return err
 	}
 	changed, err := d.writeRunFiles(ctx, s, image.User)
 	if err != nil {
 		return err
 	}
-	spec, err := d.serviceContainer(s, image)
+	spec, err := d.serviceContainer(s, image, volumes)
 	if err != nil {
 		return err
 	}
@@ -85,15 +86,17 @@ func (d *Docker) startService(ctx context.Context, s agent.ServiceSpec) error {
 func (d *Docker) StopService(
 	ctx context.Context, deployment string, service pipeline.StepKey,
 ) (bool, error) {
-	ran, err := d.stop(ctx, d.names.service(deployment, service))
+	ran, err := d.stop(ctx, deployment, service)
 	if err != nil {
 		return ran, fmt.Errorf("stop service %s of deployment %s: %w", service, deployment, err)
 	}
 	return ran, nil
 }
 
-func (d *Docker) stop(ctx context.Context, name string) (ran bool, err error) {
-	c, err := d.inspect(ctx, name)
+func (d *Docker) stop(
+	ctx context.Context, deployment string, service pipeline.StepKey,
+) (ran bool, err error) {
+	c, err := d.findService(ctx, deployment, service)
 	if errors.Is(err, agent.ErrNotFound) {
 		return false, nil
 	}
@@ -133,32 +136,23 @@ func (d *Docker) imageConfig(
 	return *r.Config, nil
 }
 
-func (d *Docker) ensureVolumes(ctx context.Context, s agent.ServiceSpec) error {
+// ensureVolumes returns the names that the engine knows the volumes by.
+func (d *Docker) ensureVolumes(
+	ctx context.Context, s agent.ServiceSpec,
+) (names []string, err error) {
 	for _, v := range s.Volumes {
-		err := d.ensureVolume(ctx, agent.VolumeName{Deployment: s.Deployment, Service: s.Step,
-			Name: v.Name})
+		name, err := d.ensureVolume(ctx, agent.VolumeName{Deployment: s.Deployment,
+			Service: s.Step, Name: v.Name})
 		if err != nil {
-			return err
+			return nil, err
 		}
+		names = append(names, name)
 	}
-	return nil
-}
-
-func (d *Docker) ensureVolume(ctx context.Context, v agent.VolumeName) error {
-	ctx, cancel := making(ctx)
-	defer cancel()
-	_, err := d.api.VolumeCreate(ctx, client.VolumeCreateOptions{
-		Name:   d.names.volume(v.Deployment, v.Service, v.Name),
-		Labels: d.names.labels(agent.KindVolume, v.Deployment, "", v.Service, ""),
-	})
-	if err != nil {
-		return fmt.Errorf("create volume %s: %w", v.Name, acted(err))
-	}
-	return nil
+	return names, nil
 }
 
 func (d *Docker) serviceContainer(
-	s agent.ServiceSpec, image dockerspec.DockerOCIImageConfig,
+	s agent.ServiceSpec, image dockerspec.DockerOCIImageConfig, volumes []string,
 ) (containerSpec, error) {
 	pids := int64(servicePids)
 	config := &container.Config{
@@ -183,11 +177,12 @@ func (d *Docker) serviceContainer(
 		CapAdd:        serviceCapabilities(),
 		SecurityOpt:   []string{"no-new-privileges"},
 		Resources:     limits(s.Resources, &pids),
-		Mounts:        d.serviceMounts(s),
+		Mounts:        d.serviceMounts(s, volumes),
 	}
 	host.DeviceRequests = deviceRequests(s.GPUs)
 	return containerSpec{
 		name: d.names.service(s.Deployment, s.Step), kind: agent.KindService,
+		oldName:    d.names.oldService(s.Deployment, s.Step),
 		deployment: s.Deployment, run: s.Run, step: s.Step, config: config, host: host,
 		network: d.names.network(s.Deployment), alias: string(s.Step),
 	}, nil
@@ -237,7 +232,8 @@ func throughInit(
 	return nil
 }
 
-func (d *Docker) serviceMounts(s agent.ServiceSpec) []mount.Mount {
+// serviceMounts gets the names that the engine knows the service's volumes by.
+func (d *Docker) serviceMounts(s agent.ServiceSpec, volumes []string) []mount.Mount {
 	// Every service has the helper: people's commands go through it (Inside).
 	mounts := []mount.Mount{bind(d.host.of(d.initPath()), initTarget)}
 	if len(s.SecretEnv) > 0 {
@@ -247,10 +243,9 @@ func (d *Docker) serviceMounts(s agent.ServiceSpec) []mount.Mount {
 		source := d.host.of(d.renderedFile(s.Deployment, s.Step, i))
 		mounts = append(mounts, bind(source, f.Path))
 	}
-	for _, v := range s.Volumes {
+	for i, v := range s.Volumes {
 		mounts = append(mounts, mount.Mount{
-			Type: mount.TypeVolume, Target: v.Path,
-			Source: d.names.volume(s.Deployment, s.Step, v.Name),
+			Type: mount.TypeVolume, Target: v.Path, Source: volumes[i],
 		})
 	}
 	return mounts

@@ -103,7 +103,7 @@ func (d *Docker) serviceVitals(ctx context.Context, s agent.ServiceSpec) wire.Se
 		Deployment: s.Deployment, Step: s.Step, Health: wire.HealthUnknown,
 	}
 	name := d.names.service(s.Deployment, s.Step)
-	c, err := d.inspect(ctx, name)
+	c, err := d.findService(ctx, s.Deployment, s.Step)
 	switch {
 	case errors.Is(err, agent.ErrNotFound):
 		v.Health, v.Detail = wire.HealthStopped, "its container is gone"

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
+	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
@@ -75,10 +77,14 @@ func (d *Docker) writeVolume(
 	if err := checkNames(v.Deployment, string(v.Service), v.Name); err != nil {
 		return err
 	}
-	if err := d.removeVolume(ctx, d.names.volume(v.Deployment, v.Service, v.Name)); err != nil {
+	name, err := d.volumeName(ctx, v)
+	if err != nil {
 		return err
 	}
-	if err := d.ensureVolume(ctx, v); err != nil {
+	if err := d.removeVolume(ctx, name); err != nil {
+		return err
+	}
+	if _, err := d.ensureVolume(ctx, v); err != nil {
 		return err
 	}
 	id, err := d.copier(ctx, v, false)
@@ -101,17 +107,75 @@ func (d *Docker) copier(
 	if err := d.ensureGateImage(ctx); err != nil {
 		return "", err
 	}
+	source, err := d.volumeName(ctx, v)
+	if err != nil {
+		return "", err
+	}
 	id, _, err = d.ensureContainer(ctx, containerSpec{
-		name: d.names.object(v.Deployment, "copy", string(v.Service), v.Name),
-		kind: agent.KindCopy, deployment: v.Deployment,
+		name: d.names.copy(v), kind: agent.KindCopy, deployment: v.Deployment,
 		config: &container.Config{Image: d.gateImage(), NetworkDisabled: true},
 		host: &container.HostConfig{
 			NetworkMode: "none", LogConfig: serviceLogs(), CapDrop: []string{"ALL"},
 			SecurityOpt: []string{"no-new-privileges"},
 			Mounts: []mount.Mount{{Type: mount.TypeVolume, Target: volumeTarget,
-				ReadOnly: readOnly, Source: d.names.volume(v.Deployment, v.Service, v.Name),
+				ReadOnly: readOnly, Source: source,
 				VolumeOptions: &mount.VolumeOptions{NoCopy: true}}},
 		},
 	}, false)
 	return id, err
+}
+
+func (d *Docker) ensureVolume(ctx context.Context, v agent.VolumeName) (string, error) {
+	name, err := d.volumeName(ctx, v)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := making(ctx)
+	defer cancel()
+	_, err = d.api.VolumeCreate(ctx, client.VolumeCreateOptions{
+		Name:   name,
+		Labels: d.names.labels(agent.KindVolume, v.Deployment, "", v.Service, ""),
+	})
+	if err != nil {
+		return "", fmt.Errorf("create volume %s: %w", v.Name, acted(err))
+	}
+	return name, nil
+}
+
+// volumeName is what the engine knows a volume by. Joined with dashes, volume c
+// of service a-b and volume b-c of service a would be one. A volume that is there
+// under such a name keeps it, since a renamed volume would be an empty one.
+func (d *Docker) volumeName(ctx context.Context, v agent.VolumeName) (string, error) {
+	dashed := d.names.volume(v.Deployment, v.Service, v.Name)
+	if !strings.Contains(string(v.Service)+v.Name, "-") {
+		return dashed, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	r, err := d.api.VolumeInspect(ctx, dashed, client.VolumeInspectOptions{})
+	if err != nil && !errdefs.IsNotFound(err) {
+		return "", fmt.Errorf("inspect volume %s: %w", v.Name, unavailable(err))
+	}
+	has := err == nil && r.Volume.Labels[labelStep] == string(v.Service)
+	if err == nil && !has {
+		// Made for the other service. Two that shared it go on sharing it.
+		if has, err = d.mounts(ctx, v, dashed); err != nil {
+			return "", err
+		}
+	}
+	if has {
+		return dashed, nil
+	}
+	return d.names.apartVolume(v), nil
+}
+
+// mounts reports whether a container of the volume's service has the volume.
+func (d *Docker) mounts(ctx context.Context, v agent.VolumeName, name string) (bool, error) {
+	r, err := d.api.ContainerList(ctx, client.ContainerListOptions{All: true,
+		Filters: d.names.ours(v.Deployment).Add("volume", name).
+			Add("label", labelStep+"="+string(v.Service))})
+	if err != nil {
+		return false, fmt.Errorf("list who has volume %s: %w", v.Name, unavailable(err))
+	}
+	return len(r.Items) > 0, nil
 }

@@ -290,11 +290,14 @@ func names(dir string) []string {
 // lastWords adds a line to a file when it is told to end, and lets the file be.
 func lastWords(file string) {
 	told := make(chan os.Signal, 1)
-	signal.Notify(told, syscall.SIGTERM)
-	<-told
+	signal.Notify(told, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT)
+	how := ""
+	if s := <-told; s != syscall.SIGTERM {
+		how = " by " + s.String()
+	}
 	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err == nil {
-		_, err = fmt.Fprintln(f, "told to end")
+		_, err = fmt.Fprintln(f, "told to end"+how)
 	}
 	if err != nil {
 		panic(err)
@@ -323,6 +326,7 @@ func serve(port, last string) {
 		}
 		_, _ = w.Write(data)
 	})
+	http.HandleFunc("/ptr", reverse)
 	http.HandleFunc("/print", func(_ http.ResponseWriter, r *http.Request) {
 		from, _ := strconv.Atoi(r.URL.Query().Get("from"))
 		to, _ := strconv.Atoi(r.URL.Query().Get("to"))
@@ -354,6 +358,19 @@ func reach(to string) string {
 	}
 	defer func() { _ = conn.Close() }()
 	return "connected to " + conn.RemoteAddr().String()
+}
+
+// reverse looks up a name's addresses, and then the names of the first of them,
+// as a server does with its clients.
+func reverse(w http.ResponseWriter, r *http.Request) {
+	addresses, err := net.LookupHost(r.URL.Query().Get("of"))
+	if err != nil {
+		fmt.Fprint(w, "error: ", err)
+		return
+	}
+	began := time.Now()
+	names, err := net.LookupAddr(addresses[0])
+	fmt.Fprint(w, time.Since(began).Milliseconds(), " ", names, " ", err)
 }
 
 func dial(w http.ResponseWriter, r *http.Request) {

@@ -1,0 +1,97 @@
+package docker
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// The limits that a name meets, in octets.
+const (
+	interfaceName = 15
+	hostName      = 64
+	socketPath    = 107
+	volumeName    = 255
+)
+
+// Every name with the longest of its parts is within the limits of what it ends
+// in: a container's and a network's name become labels of DNS.
+func TestNames_LongestPartsStayWithinTheLimits(t *testing.T) {
+	t.Parallel()
+	n := newNames("installation")
+	key := pipeline.StepKey(strings.Repeat("k", pipeline.MaxKey))
+	action := strings.Repeat("a", maxName)
+	volume := strings.Repeat("v", maxName)
+	for _, id := range []string{uuid.NewString(), strings.Repeat("d", maxName)} {
+		v := agent.VolumeName{Deployment: id, Service: key, Name: volume}
+		d := &Docker{names: n, config: Config{DataDir: "/var/lib/nullops"}}
+		for _, c := range []struct {
+			what, name string
+			most       int
+		}{
+			{"service", n.service(id, key), maxName},
+			{"service of any label", n.service(id, pipeline.StepKey(volume)), maxName},
+			{"plugin", n.plugin(agent.PluginSpec{Deployment: id, Step: key, Action: action}), maxName},
+			{"copy", n.copy(v), maxName},
+			{"gate", n.gate(id), maxName},
+			{"network", n.network(id), maxName},
+			{"probe", n.fit("probedoctor", "b"), maxName},
+			{"alias", string(key), maxName},
+			{"volume", n.volume(id, key, volume), volumeName},
+			{"volume with a dot", n.apartVolume(v), volumeName},
+			{"socket of a gate", d.gateSocket(id), socketPath},
+			{"host name of a plugin", "plugin", hostName},
+			{"interface of the engine", "br-0123456789ab", interfaceName},
+		} {
+			if len(c.name) > c.most || c.name == "" {
+				t.Errorf("%s: %q has %d octets, of %d", c.what, c.name, len(c.name), c.most)
+			}
+		}
+	}
+}
+
+// A network and a gate keep the names that they have on every node.
+func TestNames_NetworkAndGateAreWhatTheyWere(t *testing.T) {
+	t.Parallel()
+	n := newNames("installation")
+	id := uuid.NewString()
+	if got := n.network(id); got != "nullops-"+n.short+"-"+id+"-net" {
+		t.Errorf("network %s", got)
+	}
+	if got := n.gate(id); got != "nullops-"+n.short+"-"+id+"-gate" {
+		t.Errorf("gate %s", got)
+	}
+}
+
+// Parts that read the same when they are joined have names of their own.
+func TestNames_JoinsAreUnambiguous(t *testing.T) {
+	t.Parallel()
+	n := newNames("installation")
+	id := uuid.NewString()
+	seen := map[string]string{}
+	note := func(what, name string) {
+		if other := seen[name]; other != "" {
+			t.Errorf("%s and %s are both called %s", what, other, name)
+		}
+		seen[name] = what
+	}
+	for _, pair := range [][2]string{{"a", "b-c"}, {"a-b", "c"}, {"a-b-c", ""}} {
+		v := agent.VolumeName{Deployment: id, Service: pipeline.StepKey(pair[0]), Name: pair[1]}
+		note("the copy of "+strings.Join(pair[:], " "), n.copy(v))
+		note("the volume of "+strings.Join(pair[:], " "), n.apartVolume(v))
+		note("the plugin of "+strings.Join(pair[:], " "), n.plugin(agent.PluginSpec{
+			Deployment: id, Action: pair[0], Step: pipeline.StepKey(pair[1])}))
+	}
+	long := strings.Repeat("k", pipeline.MaxKey-1)
+	for _, key := range []string{"web", "plugin-web", long + "a", long + "b"} {
+		note("service "+key, n.service(id, pipeline.StepKey(key)))
+		note("service "+key+" of another", n.service(id[:8]+uuid.NewString()[8:],
+			pipeline.StepKey(key)))
+		note("service "+key+" of another installation",
+			newNames("other").service(id, pipeline.StepKey(key)))
+	}
+}

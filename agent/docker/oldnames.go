@@ -1,0 +1,110 @@
+package docker
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// renameAfter is how old an agent is before it renames what an earlier release
+// made. An upgraded agent that does not stay up for aliveFor is replaced by the
+// one before, which knows the old names only.
+const renameAfter = 3 * aliveFor
+
+// oldService and oldPlugin are the names that earlier releases gave: the parts,
+// joined with dashes, which are longer than a label of DNS may be.
+func (n names) oldService(deployment string, step pipeline.StepKey) string {
+	return n.object(deployment, "service", string(step))
+}
+
+func (n names) oldPlugin(p agent.PluginSpec) string {
+	return n.object(p.Deployment, "plugin", p.Action, string(p.Step))
+}
+
+// volume joins its parts with dashes, as it always did, see volumeName.
+func (n names) volume(deployment string, step pipeline.StepKey, volume string) string {
+	return n.object(deployment, "volume", string(step), volume)
+}
+
+// apartVolume has a dot, which is in no key, between what volume may confuse.
+func (n names) apartVolume(v agent.VolumeName) string {
+	return n.object(v.Deployment, "volume", string(v.Service)+"."+v.Name)
+}
+
+// findService inspects a service's container, also one that has its old name. It
+// renames that one, since its reverse DNS hangs until then.
+func (d *Docker) findService(
+	ctx context.Context, deployment string, step pipeline.StepKey,
+) (container.InspectResponse, error) {
+	name := d.names.service(deployment, step)
+	c, err := d.inspect(ctx, name)
+	if !errdefs.IsNotFound(err) {
+		return c, err
+	}
+	old, ok := d.findOld(ctx, deployment, step)
+	if !ok {
+		// Another call may have renamed it in between.
+		return d.inspect(ctx, name)
+	}
+	if time.Since(d.opened) >= d.config.RenameAfter {
+		if err := d.rename(ctx, old.ID, name); err != nil {
+			d.log.Warn("a service's container keeps the name of an earlier release",
+				"container", old.Name, "error", err)
+		}
+	}
+	return old, nil
+}
+
+// findOld inspects a service's container if it has its old name and is ours.
+func (d *Docker) findOld(
+	ctx context.Context, deployment string, step pipeline.StepKey,
+) (container.InspectResponse, bool) {
+	c, err := d.inspect(ctx, d.names.oldService(deployment, step))
+	ours := err == nil && c.Config != nil && c.Config.Labels[labelInstall] == d.names.install
+	return c, ours
+}
+
+// renameOld gives the container that has the old name the new one, under which
+// it is then found and adopted: a second one beside it would answer to the same
+// name in the deployment's network.
+func (d *Docker) renameOld(ctx context.Context, s containerSpec) error {
+	if s.oldName == "" {
+		return nil
+	}
+	c, err := d.inspect(ctx, s.oldName)
+	if errdefs.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if c.Config == nil || c.Config.Labels[labelInstall] != d.names.install {
+		return nil
+	}
+	return d.rename(ctx, c.ID, s.name)
+}
+
+// rename removes the container instead when another has the name already: that
+// one is newer.
+func (d *Docker) rename(ctx context.Context, id, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, actTime)
+	defer cancel()
+	_, err := d.api.ContainerRename(ctx, id, client.ContainerRenameOptions{NewName: name})
+	if err == nil || gone(err) {
+		return nil
+	}
+	if other, failed := d.inspect(ctx, name); failed == nil {
+		if other.ID == id {
+			return nil
+		}
+		return d.removeContainer(ctx, id)
+	}
+	return fmt.Errorf("rename container to %s: %w", name, acted(err))
+}
