@@ -131,6 +131,7 @@ func (o operation) checkPlugin(ctx context.Context, said *tail) finished {
 		return o.simple(ctx, err, CodeUnresolved)
 	}
 	spec := pluginSpec(o.goal, o.do.Step, actionCheck)
+	spec.Pieces = said
 	result, err := o.agent.runtime.RunPlugin(ctx, spec, input, said.add)
 	if err != nil {
 		return finished{result: o.classify(ctx, err, engine.CodeUnknownOutcome)}
@@ -145,12 +146,14 @@ type tail struct {
 	bytes  int
 }
 
-func (t *tail) add(text string) {
-	shown := t.stream.Write(text)
-	if len(text) < lineCut {
-		shown += t.stream.Flush()
+// add takes a line, or the end of one.
+func (t *tail) add(text string) { t.put(t.stream.Write(text) + t.stream.Flush()) }
+
+// TakePiece implements PieceTaker: it takes a part of a line that is too long to come whole.
+func (t *tail) TakePiece(text string) {
+	if shown := t.stream.Write(text); shown != "" {
+		t.put(shown)
 	}
-	t.put(shown)
 }
 
 func (t *tail) put(shown string) {
@@ -164,7 +167,7 @@ func (t *tail) put(shown string) {
 }
 
 func (t *tail) end() []string {
-	if rest := t.stream.Flush(); rest != "" {
+	if rest := t.stream.Cut(); rest != "" {
 		t.put(rest)
 	}
 	return t.lines

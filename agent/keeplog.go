@@ -3,6 +3,7 @@ package agent
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"time"
@@ -33,7 +34,7 @@ func (o operation) keepLog(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lastTime)
 	defer cancel()
 	r, err := o.agent.runtime.Logs(ctx, o.goal.Deployment, o.do.Step,
-		LogOptions{Tail: keptLines})
+		LogOptions{Tail: keptLines, Mask: v.bundle.masker})
 	if err != nil {
 		return
 	}
@@ -43,16 +44,56 @@ func (o operation) keepLog(ctx context.Context) {
 
 func (o operation) keep(r io.Reader) {
 	lines := o.agent.lines(o)
-	in := bufio.NewScanner(io.LimitReader(r, keptBytes))
-	in.Buffer(nil, keptBytes)
-	for in.Scan() {
-		stamp, text, _ := strings.Cut(in.Text(), " ")
-		at, err := time.Parse(time.RFC3339Nano, stamp)
-		if err != nil {
-			at, text = time.Now(), in.Text()
-		}
-		shown := lines.stream.Write(text) + lines.stream.Flush()
+	put := func(at time.Time, text string) {
 		o.agent.logs.add(wire.LogLine{Deployment: o.goal.Deployment, Run: o.goal.Run,
-			Step: o.do.Step, At: at, Text: shown[:min(len(shown), lineCut)]})
+			Step: o.do.Step, At: at, Text: cutText(text, lineCut)})
 	}
+	last := time.Now()
+	readLines(io.LimitReader(r, keptBytes), func(at time.Time, text string, more bool) {
+		last = at
+		if shown := lines.stream.Write(text); !more {
+			put(at, shown+lines.stream.Flush())
+		} else if shown != "" {
+			put(at, shown)
+		}
+	})
+	if rest := lines.stream.Cut(); rest != "" {
+		put(last, rest)
+	}
+}
+
+// readLines reads "RFC3339Nano text" until the reader ends, and gives each line with
+// its time; one that is longer than lineCut comes in pieces. more means that the
+// rest of a line is still to come; it does not when the reader ends too early.
+func readLines(r io.Reader, give func(at time.Time, text string, more bool)) {
+	in := bufio.NewReaderSize(r, lineCut)
+	at, begins := time.Now(), true
+	for {
+		piece, err := in.ReadSlice('\n')
+		ended := err == nil
+		text := strings.TrimRight(string(piece), "\r\n")
+		if !ended {
+			text = string(piece)
+		}
+		if begins {
+			at, text = cutTime(text)
+		}
+		if ended || text != "" {
+			give(at, text, !ended)
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return
+		}
+		begins = ended
+	}
+}
+
+// cutTime takes the time off a line. A line without one is as old as now.
+func cutTime(line string) (at time.Time, text string) {
+	stamp, rest, _ := strings.Cut(line, " ")
+	at, err := time.Parse(time.RFC3339Nano, stamp)
+	if err != nil {
+		return time.Now(), line
+	}
+	return at, rest
 }

@@ -1,10 +1,8 @@
 package agent
 
 import (
-	"bufio"
 	"context"
 	"io"
-	"strings"
 	"time"
 )
 
@@ -34,23 +32,25 @@ func (o operation) lastWords(ctx context.Context, reason string) {
 	lines := o.agent.lines(o)
 	defer lines.end()
 	lines.add(reason)
-	r, err := o.agent.runtime.Logs(ctx, o.goal.Deployment, o.do.Step, LogOptions{Tail: lastLines})
+	r, err := o.agent.runtime.Logs(ctx, o.goal.Deployment, o.do.Step,
+		LogOptions{Tail: lastLines, Mask: v.bundle.masker})
 	if err != nil {
 		lines.add("its last lines cannot be read: " + err.Error())
 		return
 	}
 	defer func() { _ = r.Close() }()
-	in := bufio.NewScanner(io.LimitReader(r, lastBytes))
-	in.Buffer(nil, lastBytes)
 	said := false
-	for in.Scan() {
+	readLines(io.LimitReader(r, lastBytes), func(_ time.Time, text string, more bool) {
 		if !said {
 			lines.add("its last lines:")
 			said = true
 		}
-		_, text, _ := strings.Cut(in.Text(), " ")
+		if more {
+			lines.TakePiece(text)
+			return
+		}
 		lines.add(text)
-	}
+	})
 	if !said {
 		lines.add("it has written nothing")
 	}

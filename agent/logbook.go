@@ -3,6 +3,7 @@ package agent
 import (
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/pipeline"
@@ -206,24 +207,32 @@ func (a *Agent) lines(o operation) *lines {
 	return &lines{agent: a, o: o, stream: o.bundle.masker.Stream()}
 }
 
-// add takes a line, or a piece of one: the runtime cuts what is too long, and
-// a secret may lie across the cut.
+// add takes a line, or the end of one.
 func (l *lines) add(text string) {
-	l.agent.note(l.o.goal, l.o.do.Step, func(p *wire.Progress) {
-		p.Lines++
-		p.Bytes += int64(len(text)) + 1
-		p.LastOutput = time.Now()
-	})
-	shown := l.stream.Write(text)
-	if len(text) < lineCut {
-		shown += l.stream.Flush()
-	}
-	l.put(shown)
+	l.count(len(text) + 1)
+	l.put(l.stream.Write(text) + l.stream.Flush())
 }
 
-// end shows what was held back.
+// TakePiece implements PieceTaker: it takes a part of a line that is too long to come whole. A secret may lie
+// across the end of it, so that nothing is flushed here.
+func (l *lines) TakePiece(text string) {
+	l.count(len(text))
+	if shown := l.stream.Write(text); shown != "" {
+		l.put(shown)
+	}
+}
+
+func (l *lines) count(bytes int) {
+	l.agent.note(l.o.goal, l.o.do.Step, func(p *wire.Progress) {
+		p.Lines++
+		p.Bytes += int64(bytes)
+		p.LastOutput = time.Now()
+	})
+}
+
+// end shows what was held back of a line that did not end.
 func (l *lines) end() {
-	if rest := l.stream.Flush(); rest != "" {
+	if rest := l.stream.Cut(); rest != "" {
 		l.put(rest)
 	}
 }
@@ -242,7 +251,7 @@ func (l *lines) missed(n int64) {
 
 func (l *lines) put(text string) {
 	for {
-		piece := text[:min(len(text), lineCut)]
+		piece := cutText(text, lineCut)
 		l.agent.logs.add(wire.LogLine{Deployment: l.o.goal.Deployment, Run: l.o.goal.Run,
 			Step: l.o.do.Step, At: time.Now(), Text: piece})
 		text = text[len(piece):]
@@ -250,6 +259,20 @@ func (l *lines) put(text string) {
 			return
 		}
 	}
+}
+
+// cutText gives the first bytes of a text, at most limit, without half of a
+// character at their end.
+func cutText(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for n := limit; n > limit-utf8.UTFMax && n > 0; n-- {
+		if utf8.RuneStart(text[n]) {
+			return text[:n]
+		}
+	}
+	return text[:limit]
 }
 
 // note updates a running step's sign of life.

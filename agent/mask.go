@@ -101,6 +101,11 @@ func (m *Masker) spans(text string) []span {
 			at += i + 1
 		}
 	}
+	return mergeSpans(found)
+}
+
+// mergeSpans sorts spans, and makes one of those that touch.
+func mergeSpans(found []span) []span {
 	slices.SortFunc(found, func(a, b span) int { return a.from - b.from })
 	merged := found[:0]
 	for _, s := range found {
@@ -119,6 +124,34 @@ func (m *Masker) Mask(text string) string {
 		return text
 	}
 	return replace(text, m.spans(text))
+}
+
+// minPart is the shortest part of a secret that MaskPart hides: fewer bytes tell
+// nothing, and begin or end many words.
+const minPart = 4
+
+// MaskPart hides the secrets of a text that is a part of another one: where it was
+// cut, at its head or at its tail, it may also begin or end with a part of a secret.
+func (m *Masker) MaskPart(text string, headCut, tailCut bool) string {
+	if m == nil {
+		return text
+	}
+	hide := m.spans(text)
+	for _, p := range m.patterns {
+		for n := min(len(p)-1, len(text)); headCut && n >= minPart; n-- {
+			if strings.HasPrefix(text, p[len(p)-n:]) {
+				hide = append(hide, span{0, n})
+				break
+			}
+		}
+		for n := min(len(p)-1, len(text)); tailCut && n >= minPart; n-- {
+			if strings.HasSuffix(text, p[:n]) {
+				hide = append(hide, span{len(text) - n, len(text)})
+				break
+			}
+		}
+	}
+	return replace(text, mergeSpans(hide))
 }
 
 func replace(text string, hide []span) string {
@@ -181,7 +214,7 @@ func (s *Stream) Write(piece string) string {
 	hide := s.masker.spans(text)
 	safe := max(0, len(text)-s.masker.longest+1)
 	for i, h := range hide {
-		if h.to <= safe {
+		if h.to < safe {
 			continue
 		}
 		// A secret over the border stays whole, in case it goes on.
@@ -203,6 +236,14 @@ func (s *Stream) Write(piece string) string {
 // Flush returns the rest, at the end of the text.
 func (s *Stream) Flush() string {
 	rest := s.masker.Mask(s.held)
+	s.held = ""
+	return rest
+}
+
+// Cut returns the rest of a text whose end is missing: the first part of a secret
+// may be the last of it.
+func (s *Stream) Cut() string {
+	rest := s.masker.MaskPart(s.held, false, true)
 	s.held = ""
 	return rest
 }

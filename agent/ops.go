@@ -232,6 +232,7 @@ func (o operation) runPlugin(ctx context.Context) finished {
 	}
 	spec := pluginSpec(o.goal, o.do.Step, o.do.Action)
 	lines := o.agent.lines(o)
+	spec.Pieces = lines
 	result, err := o.agent.runtime.RunPlugin(ctx, spec, input, lines.add)
 	lines.end()
 	lines.missed(result.Dropped)

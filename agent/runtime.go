@@ -58,7 +58,8 @@ type Runtime interface {
 	// Dial connects to a service's port through the deployment's gate.
 	Dial(ctx context.Context, deployment string, service pipeline.StepKey,
 		port int) (net.Conn, error)
-	// Logs streams a service's lines, oldest first, as "RFC3339Nano text".
+	// Logs streams a service's lines, oldest first, as "RFC3339Nano text". Lines
+	// are whole, however the engine cuts them.
 	Logs(ctx context.Context, deployment string, service pipeline.StepKey,
 		o LogOptions) (io.ReadCloser, error)
 	// Inside starts the sidecar's inside role in a service, and connects to it.
@@ -154,7 +155,13 @@ type PluginSpec struct {
 	Timeout   time.Duration
 	// StdoutLimit is in bytes: one more, and the plugin is killed.
 	StdoutLimit int64
+	// Pieces takes the pieces of a line that is too long to be given whole, except
+	// the last. When it is nil, pieces are given as lines.
+	Pieces PieceTaker
 }
+
+// PieceTaker takes a piece of a line whose rest is still to come.
+type PieceTaker interface{ TakePiece(text string) }
 
 // PluginResult is how a plugin ended.
 type PluginResult struct {
@@ -178,4 +185,7 @@ type LogOptions struct {
 	// Tail is a number of lines; zero means all.
 	Tail  int
 	Since time.Time
+	// Mask hides secrets where a line has to be cut. Whole lines are given as they
+	// are: whoever reads them masks them.
+	Mask *Masker
 }

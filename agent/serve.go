@@ -107,7 +107,9 @@ func (a *Agent) serveServiceLogs(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the agent waits for the deployment's secrets", http.StatusServiceUnavailable)
 		return
 	}
-	lines, err := a.runtime.Logs(r.Context(), v.goal.Deployment, key, logOptions(r))
+	options := logOptions(r)
+	options.Mask = v.bundle.masker
+	lines, err := a.runtime.Logs(r.Context(), v.goal.Deployment, key, options)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		http.Error(w, "the service has no container yet", http.StatusNotFound)
@@ -144,8 +146,11 @@ func copyLines(w http.ResponseWriter, lines io.Reader, m *Masker) {
 	for {
 		piece, err := in.ReadSlice('\n')
 		shown := stream.Write(string(piece))
-		if !errors.Is(err, bufio.ErrBufferFull) {
+		switch {
+		case err == nil:
 			shown += stream.Flush()
+		case !errors.Is(err, bufio.ErrBufferFull):
+			shown += stream.Cut()
 		}
 		if _, failed := io.WriteString(w, shown); failed != nil {
 			return

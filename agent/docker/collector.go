@@ -25,7 +25,9 @@ type collector struct {
 	out      bytes.Buffer
 	overflow chan error
 
+	// line takes whole lines, or the end of one; piece takes what comes before.
 	line    func(string)
+	piece   func(string)
 	pending []byte
 	lines   int64
 	bytes   int64
@@ -36,7 +38,7 @@ func newCollector(limit int64, line func(string)) *collector {
 	if limit <= 0 {
 		limit = defaultStdout
 	}
-	return &collector{limit: limit, overflow: make(chan error, 1), line: line}
+	return &collector{limit: limit, overflow: make(chan error, 1), line: line, piece: line}
 }
 
 // result is complete after the streams have ended.
@@ -87,7 +89,7 @@ func (c *collector) split(p []byte) {
 		p = p[len(chunk):]
 		if end >= 0 {
 			p = p[1:]
-			c.emit(c.pending)
+			c.emit(bytes.TrimSuffix(c.pending, []byte("\r")), c.line)
 			c.pending = c.pending[:0]
 		}
 	}
@@ -104,27 +106,27 @@ func (c *collector) cut() {
 		border = len(c.pending)
 	}
 	rest := bytes.Clone(c.pending[border:])
-	c.emit(c.pending[:border])
+	c.emit(c.pending[:border], c.piece)
 	c.pending = append(c.pending[:0], rest...)
 }
 
-// flush passes on a last line without an end.
+// flush passes on a last line without an end. Its rest may be missing, as when the
+// plugin was killed.
 func (c *collector) flush() {
 	if len(c.pending) > 0 {
-		c.emit(c.pending)
+		c.emit(bytes.TrimSuffix(c.pending, []byte("\r")), c.piece)
 		c.pending = nil
 	}
 }
 
-// emit passes on one line as valid text. NUL is valid text too, but no
-// database takes it.
-func (c *collector) emit(raw []byte) {
+// emit passes on a line, or a piece of one, as valid text. NUL is valid text too,
+// but no database takes it.
+func (c *collector) emit(raw []byte, pass func(string)) {
 	c.lines++
 	if c.bytes > maxStderr {
 		c.dropped++
 		return
 	}
-	text := strings.TrimSuffix(string(raw), "\r")
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	c.line(strings.ReplaceAll(text, "\x00", "\uFFFD"))
+	text := strings.ToValidUTF8(string(raw), "\uFFFD")
+	pass(strings.ReplaceAll(text, "\x00", "\uFFFD"))
 }

@@ -41,12 +41,24 @@ type follower struct {
 	options   client.ContainerLogsOptions
 	out       io.Writer
 	seen      messages
+	lines     lineJoiner
 	// batch is what goes out in one write.
 	batch []byte
 }
 
-// run ends when the log does, or with the reader, or with ctx.
+// run ends when the log does, or with the reader, or with ctx. A line that never
+// ended is shown then.
 func (f *follower) run(ctx context.Context, body io.ReadCloser) error {
+	err := f.copyAll(ctx, body)
+	if f.batch = f.lines.end(f.batch[:0]); len(f.batch) > 0 {
+		_, failed := f.out.Write(f.batch)
+		err = errors.Join(err, failed)
+	}
+	return err
+}
+
+// copyAll follows anew for as long as there is something to follow.
+func (f *follower) copyAll(ctx context.Context, body io.ReadCloser) error {
 	for {
 		err := f.copy(ctx, body)
 		if !errors.Is(err, errMissed) && (err != nil || !f.goesOn(ctx)) {
@@ -78,12 +90,16 @@ func (f *follower) goesOn(ctx context.Context) bool {
 // again asks for everything that may be missing, and some of what was seen.
 func (f *follower) again() client.ContainerLogsOptions {
 	o := f.options
-	since := f.seen.overlap()
+	since := f.overlap()
 	if !since.IsZero() {
 		o.Since, o.Tail = logTime(since), "all"
 	}
 	return o
 }
+
+// overlap is from when on the engine is asked once more. The pieces of a line have
+// the time of its first one: what is missing of an open line is as old as that.
+func (f *follower) overlap() time.Time { return f.seen.overlap(f.lines.oldest()) }
 
 // copy reads one answer of the engine to its end, or until it is found to be
 // incomplete. Nobody but its own goroutine reads the body.
@@ -93,8 +109,9 @@ func (f *follower) copy(ctx context.Context, body io.ReadCloser) error {
 	ended := make(chan error, 1)
 	var reading sync.WaitGroup
 	reading.Go(func() {
-		to := handoverEnd{ctx: ctx, handover: incoming}
-		_, err := stdcopy.StdCopy(to, to, body)
+		stdout := handoverEnd{ctx: ctx, handover: incoming, stream: streamOut}
+		stderr := handoverEnd{ctx: ctx, handover: incoming, stream: streamErr}
+		_, err := stdcopy.StdCopy(stdout, stderr, body)
 		ended <- err
 	})
 	err := f.pump(ctx, incoming, ended)
@@ -108,7 +125,7 @@ func (f *follower) copy(ctx context.Context, body io.ReadCloser) error {
 func (f *follower) pump(ctx context.Context, incoming handover, ended <-chan error) error {
 	quiet := time.NewTimer(quietFor)
 	defer quiet.Stop()
-	f.seen.expect()
+	f.seen.expect(f.overlap())
 	for {
 		select {
 		case message := <-incoming:
@@ -117,7 +134,7 @@ func (f *follower) pump(ctx context.Context, incoming handover, ended <-chan err
 			}
 		case err := <-ended:
 			// What was handed over before the end is still there.
-			return errors.Join(f.pass(nil, incoming), err)
+			return errors.Join(f.pass(logFrame{}, incoming), err)
 		case <-quiet.C:
 			if f.options.Follow && f.behind(ctx) {
 				return errMissed
@@ -129,15 +146,15 @@ func (f *follower) pump(ctx context.Context, incoming handover, ended <-chan err
 	}
 }
 
-// pass writes a message and those that wait behind it, all at once: a write for
-// each would be most of what a service costs that talks a lot.
-func (f *follower) pass(message []byte, waiting handover) error {
+// pass writes the lines of a message and of those that wait behind it, all at once:
+// a write for each would be most of what a service costs that talks a lot.
+func (f *follower) pass(message logFrame, waiting handover) error {
 	f.batch = f.batch[:0]
 	for taken, more := 0, true; more; {
-		if message != nil && f.seen.fresh(message) {
-			f.batch = append(f.batch, message...)
+		if message.text != nil && f.seen.fresh(message.text) {
+			f.batch = f.lines.add(f.batch, message)
 		}
-		if message, more = nil, false; taken == handedOver {
+		if message, more = (logFrame{}), false; taken == handedOver {
 			break
 		}
 		select {
@@ -171,17 +188,18 @@ func (f *follower) behind(ctx context.Context) bool {
 }
 
 // handover gives messages from one goroutine to another.
-type handover chan []byte
+type handover chan logFrame
 
 // handoverEnd is where the engine's messages arrive: each in one Write.
 type handoverEnd struct {
 	handover
-	ctx context.Context
+	ctx    context.Context
+	stream int
 }
 
 func (h handoverEnd) Write(p []byte) (int, error) {
 	select {
-	case h.handover <- bytes.Clone(p):
+	case h.handover <- logFrame{stream: h.stream, text: bytes.Clone(p)}:
 		return len(p), nil
 	case <-h.ctx.Done():
 		return 0, h.ctx.Err()
@@ -209,19 +227,23 @@ type messages struct {
 	twice map[int64]int
 }
 
-// overlap is from when on everything that was seen is remembered. It is zero
-// before the first message.
-func (m *messages) overlap() time.Time {
+// overlap is from when on everything that was seen is remembered, and no later than
+// the given time if there is one. It is zero before the first message.
+func (m *messages) overlap(atLatest time.Time) time.Time {
 	if m.count == 0 {
 		return time.Time{}
 	}
-	return time.Unix(0, max(m.newest-int64(disorder), m.forgotten+1))
+	from := m.newest - int64(disorder)
+	if !atLatest.IsZero() {
+		from = min(from, atLatest.UnixNano())
+	}
+	return time.Unix(0, max(from, m.forgotten+1))
 }
 
-// expect takes everything behind the overlap to come once more.
-func (m *messages) expect() {
+// expect takes everything from the overlap on to come once more.
+func (m *messages) expect(overlap time.Time) {
 	m.twice = map[int64]int{}
-	from := m.overlap().UnixNano()
+	from := overlap.UnixNano()
 	for _, at := range m.times[:min(m.count, remembered)] {
 		if at >= from {
 			m.twice[at]++

@@ -53,7 +53,8 @@ func (d *Docker) Logs(
 	}
 	r, w := io.Pipe()
 	l := &logReader{PipeReader: r, stop: stop, done: make(chan struct{})}
-	f := &follower{docker: d, container: container, options: options, out: w}
+	f := &follower{docker: d, container: container, options: options, out: w,
+		lines: lineJoiner{mask: o.Mask}}
 	go func() {
 		defer close(l.done)
 		_ = w.CloseWithError(f.run(ctx, body))

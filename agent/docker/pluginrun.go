@@ -40,6 +40,9 @@ var (
 func (d *Docker) RunPlugin(
 	ctx context.Context, p agent.PluginSpec, stdin []byte, line func(text string),
 ) (agent.PluginResult, error) {
+	// Who takes the pieces is no part of what a container is made from.
+	pieces := p.Pieces
+	p.Pieces = nil
 	id, conn, err := d.attached(ctx, p)
 	if err != nil {
 		return agent.PluginResult{}, pluginError(p, err)
@@ -47,6 +50,9 @@ func (d *Docker) RunPlugin(
 	r := &pluginRun{
 		docker: d, id: id, spec: p, conn: conn, out: newCollector(p.StdoutLimit, line),
 		streams: make(chan struct{}),
+	}
+	if pieces != nil {
+		r.out.piece = pieces.TakePiece
 	}
 	result, err := r.run(ctx, stdin)
 	if err != nil {

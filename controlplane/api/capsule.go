@@ -1,10 +1,8 @@
 package api
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"strings"
 	"sync"
 	"time"
 
@@ -13,9 +11,11 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// A capsule asks a node for so many last lines of each service, and so long.
+// A capsule asks a node for so many last lines of each service, shows so much of
+// each, in bytes, and waits so long.
 const (
 	capsuleLines  = 50
+	capsuleLine   = 64 << 10
 	capsuleWithin = 3 * time.Second
 )
 
@@ -116,11 +116,18 @@ func (s *server) lastLines(
 		return nil
 	}
 	defer func() { _ = from.Close() }()
-	scan := bufio.NewScanner(from)
-	scan.Buffer(nil, 1<<20)
-	for len(lines) < capsuleLines && scan.Scan() {
-		_, text, _ := strings.Cut(scan.Text(), " ")
-		lines = append(lines, strings.ToValidUTF8(text, "\uFFFD"))
-	}
+	// What was read before the node went away is worth showing.
+	_ = readPieces(from, capsuleLine, func(p logPiece) bool {
+		if p.rest {
+			// Only the beginning of a long line is shown.
+			return true
+		}
+		text := parseLine(p, time.Time{}).Text
+		if p.size >= capsuleLine {
+			text += "…"
+		}
+		lines = append(lines, text)
+		return len(lines) < capsuleLines
+	})
 	return lines
 }

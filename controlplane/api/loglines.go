@@ -136,11 +136,11 @@ func (r *logReader) choose(ctx context.Context) error {
 func (r *logReader) lines(ctx context.Context) <-chan logbook.Line {
 	var all []<-chan logbook.Line
 	for _, source := range r.sources {
-		c := make(chan logbook.Line, 64)
+		c := make(chan logbook.Line, 16)
 		all = append(all, c)
 		go func() { defer close(c); r.read(ctx, source, c) }()
 	}
-	merged := make(chan logbook.Line, 256)
+	merged := make(chan logbook.Line, 64)
 	go func() {
 		defer close(merged)
 		logbook.Merge(ctx, all, r.wish.follow, merged)
@@ -239,21 +239,26 @@ func (s *logSource) fromNode(ctx context.Context, d controlplane.Deployment) boo
 func (s *logSource) pass(ctx context.Context, log io.ReadCloser) error {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
-	lines := make(chan ServiceLogLine, 64)
+	queue := newLineQueue()
 	ended := make(chan error, 1)
-	go func() { ended <- readLines(within, log, lines); close(lines) }()
+	go func() { ended <- queue.readLines(within, log, mergedLine); close(queue.lines) }()
 	last := &newest{most: s.wish.tail}
 	if s.wish.follow {
 		// There is no end to count back from; the node chose where to begin.
 		last.most = 0
 	}
-	for l := range lines {
+	for l := range queue.lines {
+		queue.room.Release(l.size)
 		line := logbook.Line{At: l.At, Source: s.key, Text: l.Text}
 		if s.wish.Past(line) {
 			break
 		}
 		// Should the log be asked for again, then for what comes behind this.
-		s.since, s.tail = l.At.Add(1), 0
+		// A long line may end behind younger ones of the other stream.
+		if next := l.At.Add(1); next.After(s.since) {
+			s.since = next
+		}
+		s.tail = 0
 		if s.wish.Takes(line) && !last.add(line) && !s.send(ctx, line) {
 			break
 		}
@@ -263,7 +268,7 @@ func (s *logSource) pass(ctx context.Context, log io.ReadCloser) error {
 	_ = log.Close()
 	// The reader must not wait for us.
 	for more := true; more; {
-		_, more = <-lines
+		_, more = <-queue.lines
 	}
 	return <-ended
 }
@@ -331,26 +336,27 @@ func (s *logSource) stored(ctx context.Context) {
 type newest struct {
 	most  int
 	lines []logbook.Line
-	next  int
+	bytes int
 }
 
 // add is false when the line is to be passed on at once.
 func (n *newest) add(l logbook.Line) bool {
-	switch {
-	case n.most == 0:
+	if n.most == 0 {
 		return false
-	case len(n.lines) < n.most:
-		n.lines = append(n.lines, l)
-	default:
-		n.lines[n.next] = l
-		n.next = (n.next + 1) % n.most
+	}
+	n.lines = append(n.lines, l)
+	n.bytes += len(l.Text)
+	for len(n.lines) > n.most || n.bytes > newestBytes {
+		n.bytes -= len(n.lines[0].Text)
+		n.lines[0].Text = ""
+		n.lines = n.lines[1:]
 	}
 	return true
 }
 
 func (n *newest) each(send func(logbook.Line) bool) {
-	for i := range n.lines {
-		if !send(n.lines[(n.next+i)%len(n.lines)]) {
+	for _, l := range n.lines {
+		if !send(l) {
 			return
 		}
 	}

@@ -8,13 +8,43 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/pipeline"
 )
 
-// maxLine is the longest line of a service we pass on; agents cut at 16 KiB,
-// and the time stands before it.
-const maxLine = 64 << 10
+const (
+	// maxLine is the longest line of a service we pass on whole. An agent cuts
+	// lines a little below that, and the time stands before them.
+	maxLine = 1<<20 + 128<<10
+	// readBuffer is what is read of a log at once.
+	readBuffer = 64 << 10
+	// queueLines and queueBytes bound what waits for one listener.
+	queueLines = 256
+	queueBytes = 8 << 20
+	// mergedLine is the longest line of a log with several sources, of which more
+	// lines wait at once, and newestBytes what is kept to find the last lines.
+	mergedLine  = 256 << 10
+	newestBytes = 16 << 20
+)
+
+// lineQueue holds the lines of a log that are on their way to a listener.
+type lineQueue struct {
+	lines chan queuedLine
+	room  *semaphore.Weighted
+}
+
+// queuedLine is a line with the room that it takes.
+type queuedLine struct {
+	ServiceLogLine
+	size int64
+}
+
+func newLineQueue() *lineQueue {
+	return &lineQueue{lines: make(chan queuedLine, queueLines),
+		room: semaphore.NewWeighted(queueBytes)}
+}
 
 // StreamServiceLogs asks the service's node for its log. Nothing of it is kept
 // here, so that a node which cannot be asked means no lines.
@@ -61,10 +91,10 @@ func (s *server) tail(ctx context.Context, out *sse, d controlplane.Deployment,
 		return s.broken(ctx, out, err)
 	}
 	defer log.Close()
-	lines := make(chan ServiceLogLine, 256)
+	queue := newLineQueue()
 	ended := make(chan error, 1)
-	go func() { ended <- readLines(ctx, log, lines); close(lines) }()
-	err = s.pass(ctx, out, d.ID, lines)
+	go func() { ended <- queue.readLines(ctx, log, maxLine); close(queue.lines) }()
+	err = s.pass(ctx, out, d.ID, queue)
 	cancel()
 	// Closing the log ends the reader, whatever it waits for.
 	_ = log.Close()
@@ -106,7 +136,7 @@ func (s *server) broken(ctx context.Context, out *sse, err error) error {
 
 // pass sends lines as they come, as many as there are in one write.
 func (s *server) pass(ctx context.Context, out *sse, id controlplane.DeploymentID,
-	lines <-chan ServiceLogLine) error {
+	queue *lineQueue) error {
 	check := time.NewTicker(checkEvery)
 	defer check.Stop()
 	touched, stop := s.Subscribe("", controlplane.TopicAccess)
@@ -123,11 +153,11 @@ func (s *server) pass(ctx context.Context, out *sse, id controlplane.DeploymentI
 			if err := errors.Join(s.mayStill(ctx, id), out.beat(now)); err != nil {
 				return err
 			}
-		case l, more := <-lines:
+		case l, more := <-queue.lines:
 			if !more {
 				return nil
 			}
-			if err := sendAll(out, l, lines); err != nil {
+			if err := queue.sendAll(out, l); err != nil {
 				return err
 			}
 		}
@@ -144,17 +174,18 @@ func (s *server) mayStill(ctx context.Context, id controlplane.DeploymentID) err
 	return err
 }
 
-func sendAll(out *sse, first ServiceLogLine, lines <-chan ServiceLogLine) error {
-	if err := out.event("line", "", first); err != nil {
+// sendAll sends a line and those that wait behind it.
+func (q *lineQueue) sendAll(out *sse, first queuedLine) error {
+	if err := q.send(out, first); err != nil {
 		return err
 	}
-	for range cap(lines) {
+	for range cap(q.lines) {
 		select {
-		case l, more := <-lines:
+		case l, more := <-q.lines:
 			if !more {
 				return out.flush()
 			}
-			if err := out.event("line", "", l); err != nil {
+			if err := q.send(out, l); err != nil {
 				return err
 			}
 		default:
@@ -164,25 +195,42 @@ func sendAll(out *sse, first ServiceLogLine, lines <-chan ServiceLogLine) error 
 	return out.flush()
 }
 
-// readLines cuts the log into lines; a line that is too long goes on as the
-// next one.
-func readLines(ctx context.Context, log io.Reader, lines chan<- ServiceLogLine) error {
-	buffered := bufio.NewReaderSize(log, maxLine)
-	var at time.Time
+func (q *lineQueue) send(out *sse, l queuedLine) error {
+	defer q.room.Release(l.size)
+	return out.event("line", "", l.ServiceLogLine)
+}
+
+// logPiece is a line of a log, or a piece of one that is longer than maxLine.
+type logPiece struct {
+	text string
+	// rest means that the line began in an earlier piece.
+	rest bool
+	// size is how much was read for it, in bytes.
+	size int64
+}
+
+// readPieces gives a log's lines. One that is longer than limit comes in pieces:
+// what follows a piece has no time of its own, whatever it begins with.
+func readPieces(log io.Reader, limit int, give func(logPiece) bool) error {
+	in := bufio.NewReaderSize(log, readBuffer)
+	var line []byte
+	rest := false
 	for {
-		text, err := buffered.ReadSlice('\n')
-		if len(text) > 0 {
-			l := parseLine(strings.TrimRight(string(text), "\r\n"), at)
-			at = l.At
-			select {
-			case lines <- l:
-			case <-ctx.Done():
+		part, err := in.ReadSlice('\n')
+		line = append(line, part...)
+		if err == nil || len(line) > 0 && (len(line) >= limit || !errors.Is(err, bufio.ErrBufferFull)) {
+			size := int64(len(line))
+			if !give(logPiece{text: strings.TrimRight(string(line), "\r\n"), rest: rest, size: size}) {
 				return nil
+			}
+			rest, line = err != nil, line[:0]
+			if cap(line) > 4*readBuffer {
+				line = nil
 			}
 		}
 		switch {
 		case err == nil || errors.Is(err, bufio.ErrBufferFull):
-		case errors.Is(err, io.EOF) || ctx.Err() != nil:
+		case errors.Is(err, io.EOF):
 			return nil
 		default:
 			return err
@@ -190,12 +238,34 @@ func readLines(ctx context.Context, log io.Reader, lines chan<- ServiceLogLine) 
 	}
 }
 
-// parseLine reads "time text". What has no time is the rest of the line before.
-func parseLine(s string, before time.Time) ServiceLogLine {
-	stamp, text, _ := strings.Cut(s, " ")
+// readLines passes lines on, and waits while too much of them is on its way.
+func (q *lineQueue) readLines(ctx context.Context, log io.Reader, limit int) error {
+	var at time.Time
+	err := readPieces(log, limit, func(p logPiece) bool {
+		l := parseLine(p, at)
+		at = l.At
+		if q.room.Acquire(ctx, p.size) != nil {
+			return false
+		}
+		select {
+		case q.lines <- queuedLine{l, p.size}:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// parseLine reads "time text". A line without a time is as old as the one before.
+func parseLine(p logPiece, before time.Time) ServiceLogLine {
+	stamp, text, _ := strings.Cut(p.text, " ")
 	at, err := time.Parse(time.RFC3339Nano, stamp)
-	if err != nil {
-		return ServiceLogLine{At: before, Text: strings.ToValidUTF8(s, "�")}
+	if p.rest || err != nil {
+		return ServiceLogLine{At: before, Text: strings.ToValidUTF8(p.text, "�")}
 	}
 	return ServiceLogLine{At: at, Text: strings.ToValidUTF8(text, "�")}
 }

@@ -334,6 +334,10 @@ func serve(port, last string) {
 			fmt.Fprintln([]io.Writer{os.Stdout, os.Stderr}[i%2], "printed", i)
 		}
 	})
+	http.HandleFunc("/line", func(_ http.ResponseWriter, r *http.Request) {
+		n, _ := strconv.Atoi(r.URL.Query().Get("n"))
+		fmt.Fprintln(os.Stdout, strings.Repeat("x", n)+r.URL.Query().Get("text"))
+	})
 	http.HandleFunc("/look", func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(map[string]any{
 			"uid": os.Getuid(), "status": status(), "args": os.Args,

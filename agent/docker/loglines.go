@@ -1,0 +1,176 @@
+package docker
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/nullops/nullops/agent"
+)
+
+const (
+	// enginePiece is the longest message that the engine makes of a line: a longer
+	// line comes in several, each with a time of its own before it.
+	enginePiece = 16 << 10
+	// longestLine is how much of a line is put together, in bytes. What is longer
+	// is passed on as several lines.
+	longestLine = 1<<20 + 64<<10
+	// keptBuffer is how much memory a stream keeps after a long line.
+	keptBuffer = 4 * enginePiece
+)
+
+// logFrame is one message of the engine: a time, a space, and a line or a piece
+// of one.
+type logFrame struct {
+	stream int
+	text   []byte
+}
+
+// The engine's streams.
+const (
+	streamOut = iota
+	streamErr
+	streamCount
+)
+
+// lineJoiner makes lines of the engine's messages, for each stream by itself. A
+// message without a line end is continued by the next one of its stream if it is
+// enginePiece long; the times before the later pieces are left out. A shorter one
+// ends its line: the driver "local" of engine 20.10 leaves the line end of a last
+// piece out, and a process may exit without one.
+//
+// A process that exits right behind a piece of exactly enginePiece looks like one
+// that goes on writing. What comes next on the stream is then taken for the rest of
+// the line: two lines that are shown as one harm less than a secret of which
+// halves are shown, and engines may give each piece a time of its own, so that
+// times cannot tell.
+type lineJoiner struct {
+	mask  *agent.Masker
+	first time.Time
+	open  [streamCount]openLine
+}
+
+// openLine is a line whose end has not come yet.
+type openLine struct {
+	// stamp is the time of the first piece; nil when no line is open.
+	stamp []byte
+	text  []byte
+	// cut masks a line that was passed on in part already.
+	cut *agent.Stream
+	// headCut means that the log may begin inside this line.
+	headCut bool
+	begun   bool
+}
+
+// add takes a message in, and appends the lines that are complete by it to out.
+func (j *lineJoiner) add(out []byte, f logFrame) []byte {
+	l := &j.open[f.stream]
+	stamp, body, stamped := cutStamp(f.text)
+	if !l.begun {
+		l.begun, l.headCut = true, j.mayBeginInside(stamp, stamped)
+	}
+	ended := bytes.HasSuffix(body, []byte("\n")) || len(body) < enginePiece
+	if l.stamp == nil && ended && !l.headCut && bytes.HasSuffix(body, []byte("\n")) {
+		return append(out, f.text...)
+	}
+	if l.stamp == nil {
+		l.stamp = bytes.Clone(stamp)
+	}
+	l.text = append(l.text, body...)
+	switch {
+	case ended:
+		return j.endLine(out, l, false)
+	case len(l.text) >= longestLine:
+		return j.passPart(out, l)
+	}
+	return out
+}
+
+// mayBeginInside reports whether a stream's first message may be the rest of a
+// line: the first message of all may be, since a tail counts messages and a log
+// loses its oldest file whenever the newest is full. Of the other stream it is
+// the rest of a line that was begun before what we have: its time is that of the
+// line's first piece.
+func (j *lineJoiner) mayBeginInside(stamp []byte, stamped bool) bool {
+	at, _ := time.Parse(time.RFC3339Nano, string(stamp))
+	if j.first.IsZero() {
+		j.first = at
+		return true
+	}
+	return stamped && at.Before(j.first)
+}
+
+// endLine appends an open line with a line end. unfinished means that its rest is
+// missing.
+func (j *lineJoiner) endLine(out []byte, l *openLine, unfinished bool) []byte {
+	text := string(bytes.TrimSuffix(l.text, []byte("\n")))
+	if l.headCut {
+		text = j.mask.MaskPart(text, true, false)
+	}
+	if l.cut != nil {
+		text = l.cut.Write(text)
+		if unfinished {
+			text += l.cut.Cut()
+		} else {
+			text += l.cut.Flush()
+		}
+	} else if unfinished {
+		text = j.mask.MaskPart(text, false, true)
+	}
+	out = append(append(append(out, l.stamp...), text...), '\n')
+	if cap(l.text) > keptBuffer {
+		l.text = nil
+	}
+	*l = openLine{text: l.text[:0], begun: true}
+	return out
+}
+
+// passPart passes a line on that is too long to be held. Secrets are hidden here:
+// nobody who reads lines could find one that lies across two of them.
+func (j *lineJoiner) passPart(out []byte, l *openLine) []byte {
+	if l.cut == nil {
+		l.cut = j.mask.Stream()
+	}
+	text := string(l.text)
+	if l.headCut {
+		text, l.headCut = j.mask.MaskPart(text, true, false), false
+	}
+	l.text = l.text[:0]
+	if text = l.cut.Write(text); text == "" {
+		return out
+	}
+	return append(append(append(out, l.stamp...), text...), '\n')
+}
+
+// end appends the lines that never ended.
+func (j *lineJoiner) end(out []byte) []byte {
+	for i := range j.open {
+		if l := &j.open[i]; l.stamp != nil {
+			out = j.endLine(out, l, true)
+		}
+	}
+	return out
+}
+
+// oldest is the time of the oldest line that is open; zero if none is.
+func (j *lineJoiner) oldest() (at time.Time) {
+	for i := range j.open {
+		stamp := string(bytes.TrimSuffix(j.open[i].stamp, []byte(" ")))
+		t, err := time.Parse(time.RFC3339Nano, stamp)
+		if err == nil && (at.IsZero() || t.Before(at)) {
+			at = t
+		}
+	}
+	return at
+}
+
+// cutStamp takes the engine's time, with the space behind it, off a message.
+func cutStamp(message []byte) (stamp, body []byte, found bool) {
+	i := bytes.IndexByte(message, ' ')
+	if i < 0 {
+		return []byte{}, message, false
+	}
+	if _, err := time.Parse(time.RFC3339Nano, string(message[:i])); err != nil {
+		return []byte{}, message, false
+	}
+	return message[:i+1], message[i+1:], true
+}
