@@ -295,7 +295,8 @@ func (a *Agent) takeSecrets(now time.Time, s wire.Secrets) {
 		return
 	}
 	if s.Refused != "" {
-		a.feed(now, d, engine.SecretsRefused{Run: s.Run, Reason: s.Refused})
+		a.feed(now, d, engine.SecretsRefused{Run: s.Run, Generation: s.Generation,
+			Reason: s.Refused})
 		return
 	}
 	b := newBundle(id, s, d.m.Sealed())
@@ -304,14 +305,16 @@ func (a *Agent) takeSecrets(now time.Time, s wire.Secrets) {
 		Begun: s.Begun})
 }
 
-// answered finds the deployment whose wish this answers, and ends the wish. A
-// first refusal may answer an older question, from before a goal changed; it
-// counts when it is repeated.
+// answered finds the deployment whose wish this answers, and ends the wish. An
+// answer about an older generation says nothing: while the disk is full, the
+// same question is asked and refused many times, and all those refusals are
+// read after the goal that replaced it. A first refusal counts only when it is
+// repeated, since the database may not have been asked about this goal yet.
 func (a *Agent) answered(s wire.Secrets) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for id, w := range a.wanted {
-		if w.Run != s.Run {
+		if w.Run != s.Run || w.Generation != s.Generation {
 			continue
 		}
 		if s.Refused != "" && w.refusals == 0 {

@@ -199,9 +199,10 @@ func (p *plane) commit(e wire.Event) {
 func (p *plane) answer(ctx context.Context, s *wire.Session, w wire.SecretsWanted) {
 	p.mu.Lock()
 	p.asked++
-	silent := p.silent
-	answer := wire.Secrets{Run: w.Run, Key: p.key, Outputs: map[pipeline.StepKey][]byte{},
-		Values: map[string]string{"password": password}}
+	silent, wanted := p.silent, p.goals[w.Deployment].Generation
+	answer := wire.Secrets{Run: w.Run, Generation: w.Generation, Key: p.key,
+		Outputs: map[pipeline.StepKey][]byte{},
+		Values:  map[string]string{"password": password}}
 	for _, e := range p.events {
 		if e.Deployment == w.Deployment && len(e.Sealed) > 0 {
 			answer.Outputs[e.Step] = e.Sealed
@@ -211,6 +212,10 @@ func (p *plane) answer(ctx context.Context, s *wire.Session, w wire.SecretsWante
 		}
 	}
 	p.mu.Unlock()
+	if wanted != w.Generation {
+		answer = wire.Secrets{Run: w.Run, Generation: w.Generation,
+			Refused: "this node has no such run at present"}
+	}
 	if !silent {
 		_ = s.Send(ctx, answer)
 	}

@@ -28,7 +28,7 @@ func forgotten(t *testing.T, want wire.Want) *asker {
 // work is there: that is told, and never taken for nothing.
 func TestMachine_BlindAndRefusedIsNotClean(t *testing.T) {
 	a := forgetful(t)
-	a.feed(engine.SecretsRefused{Run: "r", Reason: "a secret has no value"})
+	a.feed(engine.SecretsRefused{Run: "r", Generation: 2, Reason: "a secret has no value"})
 	a.done(engine.Remove)
 	a.done(engine.RemoveAll)
 	if phase := a.m.State().Phase; phase != wire.PhaseStuck {

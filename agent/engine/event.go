@@ -28,8 +28,9 @@ type SecretsArrived struct {
 
 // SecretsRefused says that this node may not have them.
 type SecretsRefused struct {
-	Run    string
-	Reason string
+	Run        string
+	Generation int64
+	Reason     string
 }
 
 // Ended is the end of an operation.

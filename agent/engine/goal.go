@@ -99,6 +99,7 @@ func (m *Machine) takeNext() {
 		// Before the goal: what dies in between is told it again.
 		m.resume(g)
 		m.record(Record{Work: &g})
+		m.askAnew()
 		if m.phase == wire.PhaseStuck {
 			m.windDown(wire.PhaseUndoing)
 		}
@@ -155,10 +156,7 @@ func (m *Machine) takeGone(g wire.Goal) {
 	}
 	g.Pipeline, g.Context = m.work.Pipeline, m.work.Context
 	m.record(Record{Work: &g})
-	if m.secrets != secretsHere {
-		// A refusal was about the generation before.
-		m.secrets, m.refusal = secretsUnknown, ""
-	}
+	m.askAnew()
 	switch m.phase {
 	case wire.PhaseApplying:
 		m.giveUp(CodeCanceled, "canceled")
@@ -168,6 +166,14 @@ func (m *Machine) takeGone(g wire.Goal) {
 		m.report(wire.Event{Phase: wire.PhaseRemoved})
 	default:
 		m.windDown(wire.PhaseRemoving)
+	}
+}
+
+// askAnew forgets an unanswered question and a refusal: both are about the
+// generation before, and the control plane answers only for the present one.
+func (m *Machine) askAnew() {
+	if m.secrets != secretsHere {
+		m.secrets, m.refusal = secretsUnknown, ""
 	}
 }
 

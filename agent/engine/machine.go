@@ -128,7 +128,8 @@ func (m *Machine) Step(now time.Time, ev Event) []Effect {
 	case SecretsArrived:
 		m.arrived(e)
 	case SecretsRefused:
-		if m.work != nil && e.Run == m.work.Run && m.secrets != secretsHere {
+		if m.work != nil && e.Run == m.work.Run && e.Generation == m.work.Generation &&
+			m.secrets != secretsHere {
 			m.refused(e.Reason)
 		}
 	case Ended:

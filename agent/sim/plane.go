@@ -235,10 +235,11 @@ func (p *plane) secrets(w *world, n int, r wire.SecretsWanted) {
 	o := p.order(w.deployment(r.Deployment))
 	gone := o == nil || slices.Contains([]string{canceled, removed, forgotten}, o.status)
 	if gone || o.generation != r.Generation || o.run != r.Run {
-		w.toAgent(n, wire.Secrets{Run: r.Run, Refused: "not your run"})
+		w.toAgent(n, wire.Secrets{Run: r.Run, Generation: r.Generation, Refused: "not your run"})
 		return
 	}
-	answer := wire.Secrets{Run: r.Run, Outputs: map[pipeline.StepKey][]byte{}}
+	answer := wire.Secrets{Run: r.Run, Generation: r.Generation,
+		Outputs: map[pipeline.StepKey][]byte{}}
 	for _, key := range o.of.graph.Order {
 		if sealed := o.outputs[key]; sealed != nil {
 			answer.Outputs[key] = sealed

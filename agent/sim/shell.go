@@ -345,7 +345,7 @@ func (w *world) deployment(id string) *deployment {
 // older question.
 func (w *world) takeSecrets(s wire.Secrets) {
 	for _, m := range w.agent.machines {
-		if m.wanted != s.Run {
+		if m.wanted != s.Run || m.number != s.Generation {
 			continue
 		}
 		if s.Refused != "" && m.refuse == 0 {
@@ -355,7 +355,8 @@ func (w *world) takeSecrets(s wire.Secrets) {
 		}
 		m.wanted = ""
 		if s.Refused != "" {
-			w.feed(m, engine.SecretsRefused{Run: s.Run, Reason: s.Refused})
+			w.feed(m, engine.SecretsRefused{Run: s.Run, Generation: s.Generation,
+				Reason: s.Refused})
 			return
 		}
 		var keys []pipeline.StepKey

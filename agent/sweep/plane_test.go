@@ -133,7 +133,8 @@ func (p *plane) approve(ctx context.Context, s *wire.Session, e wire.Event) erro
 func (p *plane) bundle(w wire.SecretsWanted) wire.Secrets {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := wire.Secrets{Run: w.Run, Key: make([]byte, 32), Outputs: map[pipeline.StepKey][]byte{}}
+	s := wire.Secrets{Run: w.Run, Generation: w.Generation, Key: make([]byte, 32),
+		Outputs: map[pipeline.StepKey][]byte{}}
 	for _, e := range p.events {
 		if len(e.Sealed) > 0 {
 			s.Outputs[e.Step] = e.Sealed

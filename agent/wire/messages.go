@@ -89,6 +89,9 @@ type Ack struct {
 // Secrets answers SecretsWanted. It is kept in memory only.
 type Secrets struct {
 	Run string `json:"run"`
+	// Generation is the question's. A deployment keeps its run when it is
+	// removed, so an answer from before says nothing about the goal after it.
+	Generation int64 `json:"generation,omitempty"`
 	// Refused is set, and the rest empty, when this node may not have them.
 	Refused string `json:"refused,omitempty"`
 	// Key seals what the agent must keep on disk or report but may not store

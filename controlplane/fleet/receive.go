@@ -134,7 +134,8 @@ func (s *session) mayFail(ctx context.Context, what string, err error) error {
 func (s *session) answerSecrets(ctx context.Context, w wire.SecretsWanted) error {
 	answer, err := s.bundle(ctx, w)
 	if kind := controlplane.KindOf(err); kind != "" && kind != controlplane.Unavailable {
-		return s.conn.Send(ctx, wire.Secrets{Run: w.Run, Refused: err.Error()})
+		return s.conn.Send(ctx, wire.Secrets{Run: w.Run, Generation: w.Generation,
+			Refused: err.Error()})
 	}
 	if err != nil {
 		return s.mayFail(ctx, "secret request", err)
@@ -187,8 +188,8 @@ func (s *session) bundle(ctx context.Context, w wire.SecretsWanted) (wire.Secret
 	if err != nil {
 		return wire.Secrets{}, err
 	}
-	return wire.Secrets{Run: w.Run, Key: key, Values: values, Outputs: sealedOutputs(steps),
-		Begun: begunSteps(steps), Registries: auth}, nil
+	return wire.Secrets{Run: w.Run, Generation: w.Generation, Key: key, Values: values,
+		Outputs: sealedOutputs(steps), Begun: begunSteps(steps), Registries: auth}, nil
 }
 
 // begunSteps are those that may have done something, and did not take it back.
