@@ -24,8 +24,10 @@ type Bundle struct {
 
 // OpenRun opens the secrets that a run's pipeline refers to, for the fleet
 // to send to the node that the run is assigned to; the caller has checked
-// that. Generated ones are made at the first opening and stay the same for
-// the life of the deployment. The journal notes the names.
+// that. The first opening seals their values with the run, and later ones
+// return exactly these, whatever becomes of the project's secrets. Generated
+// ones stay the same for the life of the deployment. The journal notes the
+// names.
 func (c *Catalog) OpenRun(
 	ctx context.Context, actor access.Actor, deployment controlplane.DeploymentID,
 	run controlplane.Run,
@@ -45,14 +47,9 @@ func (c *Catalog) OpenRun(
 		if b.Key, err = c.openRunKey(run.ID, run.Key); err != nil {
 			return err
 		}
-		made, err := tx.DeploymentSecrets(ctx, deployment)
-		if err != nil {
+		run.Deployment = deployment
+		if b.Values, err = c.openRunValues(ctx, tx, run, names); err != nil {
 			return err
-		}
-		for _, name := range names {
-			if b.Values[name], err = c.value(ctx, tx, run.Project, deployment, name, made); err != nil {
-				return err
-			}
 		}
 		return tx.TouchSecrets(ctx, run.Project, names, c.now())
 	})
@@ -62,7 +59,9 @@ func (c *Catalog) OpenRun(
 	return b, nil
 }
 
-func (c *Catalog) value(
+// currentValue opens what the project's secret holds now, or what was generated
+// for the deployment.
+func (c *Catalog) currentValue(
 	ctx context.Context, tx *postgres.Tx, project controlplane.ProjectID,
 	deployment controlplane.DeploymentID, name string, made map[string]controlplane.Sealed,
 ) (controlplane.Plain, error) {

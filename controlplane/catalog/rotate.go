@@ -125,6 +125,8 @@ func placeOf(v postgres.SealedValue) (seal.Place, error) {
 		return runKeyPlace(controlplane.RunID(v.ID)), nil
 	case "deployment_secrets":
 		return generatedPlace(controlplane.DeploymentID(v.ID), v.Part), nil
+	case "run_secrets":
+		return runSecretPlace(controlplane.RunID(v.ID), v.Part), nil
 	case "audit_head":
 		return auditKeyPlace(), nil
 	case "node_ssh":

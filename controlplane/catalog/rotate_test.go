@@ -63,14 +63,14 @@ func TestRotateKeys(t *testing.T) {
 	checkRing(t, w, both, "")
 	checkRing(t, w, second, "master_key_missing")
 	if states := must(w.Keys(ctx, w.admin))(t); len(states) != 2 || !states[0].Primary ||
-		states[0].Values != 0 || states[1].Key != "k1" || len(states[1].Uses) != 10 {
+		states[0].Values != 0 || states[1].Key != "k1" || len(states[1].Uses) != 11 {
 		t.Errorf("before: %+v", states)
 	}
 	done, left, err := w.RotateKeys(ctx, w.admin)
 	if err != nil || done < 10 || left != 0 {
 		t.Fatalf("rotated %d, %d left: %v", done, left, err)
 	}
-	if states := must(w.Keys(ctx, w.admin))(t); states[1].Values != 0 || len(states[0].Uses) != 10 {
+	if states := must(w.Keys(ctx, w.admin))(t); states[1].Values != 0 || len(states[0].Uses) != 11 {
 		t.Errorf("after: %+v", states)
 	}
 	checkRing(t, w, second, "")
@@ -110,7 +110,7 @@ func TestRotateKeys_KnowsEveryColumn(t *testing.T) {
 		"identity.key", "runs.key_sealed", "deployment_secrets.sealed", "audit_head.sealed_key",
 		"node_ssh.credential", "certificates.key", "certificate_authority.key",
 		"outward_secrets.value", "acme_settings.dns_secret", "acme_settings.eab_key",
-		"acme_accounts.key", "acme_certificates.key"}
+		"acme_accounts.key", "acme_certificates.key", "run_secrets.sealed"}
 	for _, column := range all {
 		if !slices.Contains(rotated, column) && !slices.Contains(notSealed, column) {
 			t.Errorf("%s is neither rotated by RotateKeys nor listed as not sealed", column)

@@ -166,7 +166,8 @@ func (c *Catalog) openSecret(s controlplane.Secret) (controlplane.Plain, error) 
 	return controlplane.NewPlain(string(b)), nil
 }
 
-// DeleteSecret removes a secret that the current pipeline does not refer to.
+// DeleteSecret removes a secret that neither the current pipeline nor that of
+// an existing deployment refers to.
 func (c *Catalog) DeleteSecret(
 	ctx context.Context, actor access.Actor, project, name string,
 ) error {
@@ -184,6 +185,9 @@ func (c *Catalog) DeleteSecret(
 			return controlplane.Missing("secret", name)
 		}
 		if err := notReferred(ctx, tx, x.ID, name); err != nil {
+			return err
+		}
+		if err := notUsedByRuns(ctx, tx, x.ID, name); err != nil {
 			return err
 		}
 		tx.Wake(controlplane.TopicCatalog, "")

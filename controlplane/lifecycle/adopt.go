@@ -22,7 +22,8 @@ type Found struct {
 	Sealed     map[pipeline.StepKey][]byte
 	// Key and Values are what the run was given, nil if its agent was restarted
 	// since. Without the key, outputs of plugins can't be given back to them when
-	// they are undone; without the values, generated secrets are made anew.
+	// they are undone; without the values, the run gets those that the project's
+	// secrets have now, and generated ones are made anew.
 	Key    []byte
 	Values map[string]string
 }
@@ -128,7 +129,26 @@ func (l *Lifecycle) adoptRun(ctx context.Context, tx *postgres.Tx, actor access.
 			return err
 		}
 	}
+	if err := l.adoptRunSecrets(ctx, tx, run, f); err != nil {
+		return err
+	}
 	return l.adoptSecrets(ctx, tx, d, f)
+}
+
+// adoptRunSecrets keeps the values that the node was given for this run: the
+// project's secrets may have other values by now, or in the restored database.
+func (l *Lifecycle) adoptRunSecrets(ctx context.Context, tx *postgres.Tx,
+	run controlplane.Run, f Found) error {
+	for name, value := range f.Values {
+		sealed, err := l.catalog.SealRunSecret(run.ID, name, controlplane.NewPlain(value))
+		if err != nil {
+			return err
+		}
+		if _, err := tx.InsertRunSecret(ctx, run, name, sealed); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // adoptSecrets keeps the values that were generated for this deployment: its

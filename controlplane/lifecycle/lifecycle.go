@@ -45,6 +45,9 @@ type Catalog interface {
 	// SealGenerated seals a value that was generated for a deployment before.
 	SealGenerated(deployment controlplane.DeploymentID, name string,
 		value controlplane.Plain) (controlplane.Sealed, error)
+	// SealRunSecret seals a value with the run that uses it.
+	SealRunSecret(run controlplane.RunID, name string,
+		value controlplane.Plain) (controlplane.Sealed, error)
 }
 
 // Config is what New needs.

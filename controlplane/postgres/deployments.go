@@ -198,7 +198,11 @@ func (t *Tx) Move(ctx context.Context, id controlplane.DeploymentID,
 	if err != nil {
 		return false, fmt.Errorf("move deployment %s to %s: %w", id, to, translate(err))
 	}
-	return n > 0, nil
+	if n > 0 && to.Gone() {
+		// Nothing is left that could use the values its runs were made with.
+		err = t.deleteRunSecrets(ctx, id)
+	}
+	return n > 0 && err == nil, err
 }
 
 // SetGoal writes what people want, as a new generation.

@@ -11,7 +11,7 @@ import (
 // SealedValue is one sealed value with all that says where it belongs.
 type SealedValue struct {
 	// Place is the table. ID and Part find the row in it: Part is the name of a
-	// deployment's secret and the node of a token, and empty elsewhere.
+	// deployment's or run's secret and the node of a token, and empty elsewhere.
 	Place, ID, Part string
 	Version         int
 	Value           controlplane.Sealed
@@ -62,6 +62,9 @@ func (t *Tx) Reseal(ctx context.Context, v SealedValue, sealed controlplane.Seal
 	case "deployment_secrets":
 		_, err = t.q.ResealDeploymentSecret(ctx, dbsqlc.ResealDeploymentSecretParams{
 			New: sealed, DeploymentID: v.ID, Name: v.Part, Old: v.Value})
+	case "run_secrets":
+		_, err = t.q.ResealRunSecret(ctx, dbsqlc.ResealRunSecretParams{
+			New: sealed, RunID: v.ID, Name: v.Part, Old: v.Value})
 	case "audit_head":
 		_, err = t.q.ResealAuditKey(ctx, sealed, v.Value)
 	case "node_ssh":

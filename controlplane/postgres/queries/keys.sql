@@ -9,6 +9,7 @@ SELECT kid::text AS kid, place::text AS place, count(*) AS n FROM (
     UNION ALL SELECT sealed_kid(key), 'identity' FROM identity
     UNION ALL SELECT sealed_kid(key_sealed), 'runs' FROM runs
     UNION ALL SELECT sealed_kid(sealed), 'deployment_secrets' FROM deployment_secrets
+    UNION ALL SELECT sealed_kid(sealed), 'run_secrets' FROM run_secrets
     UNION ALL SELECT sealed_kid(sealed_key), 'audit_head' FROM audit_head
         WHERE sealed_key IS NOT NULL
     UNION ALL SELECT sealed_kid(credential), 'node_ssh' FROM node_ssh
@@ -41,6 +42,8 @@ SELECT place::text AS place, id::text AS id, part::text AS part, version::int AS
         FROM runs WHERE sealed_kid(key_sealed) <> @kid::text
     UNION ALL SELECT 'deployment_secrets', deployment_id::text, name, 0, sealed
         FROM deployment_secrets WHERE sealed_kid(sealed) <> @kid::text
+    UNION ALL SELECT 'run_secrets', run_id::text, name, 0, sealed
+        FROM run_secrets WHERE sealed_kid(sealed) <> @kid::text
     UNION ALL SELECT 'audit_head', 'one', '', 0, sealed_key
         FROM audit_head WHERE sealed_key IS NOT NULL AND sealed_kid(sealed_key) <> @kid::text
     UNION ALL SELECT 'node_ssh', node_id::text, '', 0, credential
@@ -87,6 +90,11 @@ UPDATE runs SET key_sealed = @new WHERE id = @id AND key_sealed = @old;
 -- See above.
 UPDATE deployment_secrets SET sealed = @new
 WHERE deployment_id = @deployment_id AND name = @name AND sealed = @old;
+
+-- name: ResealRunSecret :execrows
+-- See above.
+UPDATE run_secrets SET sealed = @new
+WHERE run_id = @run_id AND name = @name AND sealed = @old;
 
 -- name: ResealAuditKey :execrows
 -- See above.

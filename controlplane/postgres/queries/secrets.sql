@@ -47,3 +47,27 @@ SELECT certificate, key FROM identity;
 -- name: InsertIdentity :execrows
 -- The first one stays: every token names it.
 INSERT INTO identity (certificate, key) VALUES (@certificate, @key) ON CONFLICT (one) DO NOTHING;
+
+-- name: ListRunSecrets :many
+-- The values that a run uses, sealed.
+SELECT name, sealed FROM run_secrets WHERE run_id = @run_id ORDER BY name;
+
+-- name: InsertRunSecret :execrows
+-- The first value stays: those of a run never change.
+INSERT INTO run_secrets (run_id, deployment_id, name, sealed)
+VALUES (@run_id, @deployment_id, @name, @sealed)
+ON CONFLICT (run_id, name) DO NOTHING;
+
+-- name: DeleteRunSecrets :exec
+-- Nothing of the deployment is left that could use them.
+DELETE FROM run_secrets WHERE deployment_id = @deployment_id;
+
+-- name: ListLiveRunsWithText :many
+-- The latest run of each deployment that is not gone, if its pipeline holds the
+-- text somewhere. The use case looks closer.
+SELECT d.name, r.pipeline FROM deployments d
+CROSS JOIN LATERAL (SELECT x.pipeline FROM runs x WHERE x.deployment_id = d.id
+    ORDER BY x.number DESC LIMIT 1) r
+WHERE d.project_id = @project_id AND d.status NOT IN ('canceled', 'removed', 'forgotten')
+    AND position(@text::text IN r.pipeline::text) > 0
+ORDER BY d.name, d.id;

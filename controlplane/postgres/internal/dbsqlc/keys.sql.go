@@ -24,6 +24,8 @@ SELECT place::text AS place, id::text AS id, part::text AS part, version::int AS
         FROM runs WHERE sealed_kid(key_sealed) <> $1::text
     UNION ALL SELECT 'deployment_secrets', deployment_id::text, name, 0, sealed
         FROM deployment_secrets WHERE sealed_kid(sealed) <> $1::text
+    UNION ALL SELECT 'run_secrets', run_id::text, name, 0, sealed
+        FROM run_secrets WHERE sealed_kid(sealed) <> $1::text
     UNION ALL SELECT 'audit_head', 'one', '', 0, sealed_key
         FROM audit_head WHERE sealed_key IS NOT NULL AND sealed_kid(sealed_key) <> $1::text
     UNION ALL SELECT 'node_ssh', node_id::text, '', 0, credential
@@ -89,6 +91,7 @@ SELECT kid::text AS kid, place::text AS place, count(*) AS n FROM (
     UNION ALL SELECT sealed_kid(key), 'identity' FROM identity
     UNION ALL SELECT sealed_kid(key_sealed), 'runs' FROM runs
     UNION ALL SELECT sealed_kid(sealed), 'deployment_secrets' FROM deployment_secrets
+    UNION ALL SELECT sealed_kid(sealed), 'run_secrets' FROM run_secrets
     UNION ALL SELECT sealed_kid(sealed_key), 'audit_head' FROM audit_head
         WHERE sealed_key IS NOT NULL
     UNION ALL SELECT sealed_kid(credential), 'node_ssh' FROM node_ssh
@@ -323,6 +326,32 @@ UPDATE runs SET key_sealed = $1 WHERE id = $2 AND key_sealed = $3
 // See above.
 func (q *Queries) ResealRun(ctx context.Context, new []byte, iD string, old []byte) (int64, error) {
 	result, err := q.db.Exec(ctx, resealRun, new, iD, old)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const resealRunSecret = `-- name: ResealRunSecret :execrows
+UPDATE run_secrets SET sealed = $1
+WHERE run_id = $2 AND name = $3 AND sealed = $4
+`
+
+type ResealRunSecretParams struct {
+	New   []byte
+	RunID string
+	Name  string
+	Old   []byte
+}
+
+// See above.
+func (q *Queries) ResealRunSecret(ctx context.Context, arg ResealRunSecretParams) (int64, error) {
+	result, err := q.db.Exec(ctx, resealRunSecret,
+		arg.New,
+		arg.RunID,
+		arg.Name,
+		arg.Old,
+	)
 	if err != nil {
 		return 0, err
 	}

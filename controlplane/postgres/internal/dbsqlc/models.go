@@ -720,6 +720,14 @@ type Run struct {
 	RequestID       string
 }
 
+type RunSecret struct {
+	RunID        string
+	DeploymentID string
+	Name         string
+	Sealed       []byte
+	CreatedAt    time.Time
+}
+
 type RunStep struct {
 	RunID     string
 	Key       string

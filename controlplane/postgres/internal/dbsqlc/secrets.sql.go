@@ -10,6 +10,16 @@ import (
 	"time"
 )
 
+const deleteRunSecrets = `-- name: DeleteRunSecrets :exec
+DELETE FROM run_secrets WHERE deployment_id = $1
+`
+
+// Nothing of the deployment is left that could use them.
+func (q *Queries) DeleteRunSecrets(ctx context.Context, deploymentID string) error {
+	_, err := q.db.Exec(ctx, deleteRunSecrets, deploymentID)
+	return err
+}
+
 const deleteSecret = `-- name: DeleteSecret :exec
 DELETE FROM secrets WHERE id = $1
 `
@@ -97,6 +107,33 @@ func (q *Queries) InsertKeyCheck(ctx context.Context, kid string, sealed []byte)
 	return err
 }
 
+const insertRunSecret = `-- name: InsertRunSecret :execrows
+INSERT INTO run_secrets (run_id, deployment_id, name, sealed)
+VALUES ($1, $2, $3, $4)
+ON CONFLICT (run_id, name) DO NOTHING
+`
+
+type InsertRunSecretParams struct {
+	RunID        string
+	DeploymentID string
+	Name         string
+	Sealed       []byte
+}
+
+// The first value stays: those of a run never change.
+func (q *Queries) InsertRunSecret(ctx context.Context, arg InsertRunSecretParams) (int64, error) {
+	result, err := q.db.Exec(ctx, insertRunSecret,
+		arg.RunID,
+		arg.DeploymentID,
+		arg.Name,
+		arg.Sealed,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const listDeploymentSecrets = `-- name: ListDeploymentSecrets :many
 SELECT name, sealed FROM deployment_secrets WHERE deployment_id = $1 ORDER BY name
 `
@@ -147,6 +184,72 @@ func (q *Queries) ListKeyChecks(ctx context.Context) ([]ListKeyChecksRow, error)
 	for rows.Next() {
 		var i ListKeyChecksRow
 		if err := rows.Scan(&i.Kid, &i.Sealed); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listLiveRunsWithText = `-- name: ListLiveRunsWithText :many
+SELECT d.name, r.pipeline FROM deployments d
+CROSS JOIN LATERAL (SELECT x.pipeline FROM runs x WHERE x.deployment_id = d.id
+    ORDER BY x.number DESC LIMIT 1) r
+WHERE d.project_id = $1 AND d.status NOT IN ('canceled', 'removed', 'forgotten')
+    AND position($2::text IN r.pipeline::text) > 0
+ORDER BY d.name, d.id
+`
+
+type ListLiveRunsWithTextRow struct {
+	Name     string
+	Pipeline []byte
+}
+
+// The latest run of each deployment that is not gone, if its pipeline holds the
+// text somewhere. The use case looks closer.
+func (q *Queries) ListLiveRunsWithText(ctx context.Context, projectID string, text string) ([]ListLiveRunsWithTextRow, error) {
+	rows, err := q.db.Query(ctx, listLiveRunsWithText, projectID, text)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListLiveRunsWithTextRow{}
+	for rows.Next() {
+		var i ListLiveRunsWithTextRow
+		if err := rows.Scan(&i.Name, &i.Pipeline); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listRunSecrets = `-- name: ListRunSecrets :many
+SELECT name, sealed FROM run_secrets WHERE run_id = $1 ORDER BY name
+`
+
+type ListRunSecretsRow struct {
+	Name   string
+	Sealed []byte
+}
+
+// The values that a run uses, sealed.
+func (q *Queries) ListRunSecrets(ctx context.Context, runID string) ([]ListRunSecretsRow, error) {
+	rows, err := q.db.Query(ctx, listRunSecrets, runID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListRunSecretsRow{}
+	for rows.Next() {
+		var i ListRunSecretsRow
+		if err := rows.Scan(&i.Name, &i.Sealed); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
