@@ -117,7 +117,7 @@ type deployment struct {
 	unready unready
 }
 
-// unready is a service that did not become ready, and its last check.
+// unready is a service that ended or did not become ready, and why.
 type unready struct {
 	step    pipeline.StepKey
 	message string

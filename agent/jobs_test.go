@@ -2,7 +2,9 @@ package agent_test
 
 import (
 	"context"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/nullops/nullops/agent"
@@ -18,29 +20,47 @@ func job(deployment string) wire.Goal {
 	return g
 }
 
-// A service that may end has done its work when it ends well.
-func TestAgent_JobThatEndsWellIsDone(t *testing.T) {
+// Nobody declared that a service ends, so its end fails the run whatever the
+// exit code, and the step's log keeps its last lines.
+func TestAgent_ServiceThatEndsFailsTheRun(t *testing.T) {
+	for code, says := range map[int]string{
+		0: "ended with exit code 0, but a service has to keep running",
+		4: "ended with exit code 4",
+	} {
+		p := newPlane(t)
+		var r *dummy.Runtime
+		r = dummy.New(dummy.Knobs{Plugin: maker, Health: func(s agent.ServiceSpec) agent.Probed {
+			r.Print(s.Deployment, s.Step, "the schema is too old")
+			return agent.Probed{Health: wire.HealthStopped, Ended: true, ExitCode: code}
+		}})
+		n := p.boot(t.TempDir(), r, nil)
+		p.want(n.connect(), job("d1"))
+		p.untilPhase("d1", wire.PhaseFailed)
+		if !strings.Contains(p.story(), "db failed service_exited the service "+says) {
+			t.Errorf("the reason is missing:%s", p.story())
+		}
+		p.until("the last lines", func() bool {
+			return slices.ContainsFunc(n.lines, func(l wire.LogLine) bool {
+				return l.Step == "db" && l.Text == "the schema is too old"
+			})
+		})
+	}
+}
+
+// A service that exits until its database answers is started again.
+func TestAgent_ServiceMayExitDuringItsStart(t *testing.T) {
 	p := newPlane(t)
+	var exits atomic.Int32
 	r := dummy.New(dummy.Knobs{Plugin: maker, Health: func(s agent.ServiceSpec) agent.Probed {
-		if s.Step == "db" {
-			return agent.Probed{Health: wire.HealthStopped, Ended: true}
+		if s.Step == "db" && exits.Add(1) <= 2 {
+			return agent.Probed{Health: wire.HealthStopped, Ended: true, ExitCode: 1}
 		}
 		return agent.Probed{Health: wire.HealthHealthy}
 	}})
-	p.want(p.boot(t.TempDir(), r, nil).connect(), job("d1"))
+	p.want(p.boot(t.TempDir(), r, nil).connect(), shop("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
-}
-
-// One that ends badly fails the run, as any other service does.
-func TestAgent_JobThatEndsBadlyFails(t *testing.T) {
-	p := newPlane(t)
-	r := dummy.New(dummy.Knobs{Plugin: maker, Health: func(s agent.ServiceSpec) agent.Probed {
-		return agent.Probed{Health: wire.HealthStopped, Ended: true, ExitCode: 4}
-	}})
-	p.want(p.boot(t.TempDir(), r, nil).connect(), job("d1"))
-	p.untilPhase("d1", wire.PhaseFailed)
-	if !strings.Contains(p.story(), "db failed service_exited the service ended with exit code 4") {
-		t.Errorf("the reason is missing:%s", p.story())
+	if n := strings.Count(strings.Join(r.Ledger(), ","), "start db"); n != 3 {
+		t.Errorf("the database was started %d times", n)
 	}
 }
 

@@ -55,7 +55,7 @@ func (a *Agent) feed(now time.Time, d *deployment, ev engine.Event) {
 			e.Records = append(e.Records, effect)
 		case engine.Report:
 			e.Events = append(e.Events, effect.Event)
-			if effect.Event.Code == engine.CodeNotReady && effect.Event.Step != "" {
+			if failsStartup(d.m.Work(), effect.Event) {
 				d.unready = unready{effect.Event.Step, effect.Event.Message}
 			}
 		case engine.Forget:
@@ -68,6 +68,21 @@ func (a *Agent) feed(now time.Time, d *deployment, ev engine.Event) {
 	if len(e.Records) > 0 || len(e.Events) > 0 || e.Forget {
 		a.batch = append(a.batch, e)
 	}
+}
+
+// failsStartup reports whether a service's step failed because the service did
+// not become ready or ended: its last lines say why.
+func failsStartup(g *wire.Goal, e wire.Event) bool {
+	switch e.Code {
+	case engine.CodeNotReady, engine.CodeServiceExited, CodeOOM, CodeKilledByStranger:
+	default:
+		return false
+	}
+	if g == nil || e.Step == "" {
+		return false
+	}
+	step, ok := g.Pipeline.Step(e.Step)
+	return ok && step.Service != nil
 }
 
 // commit makes the batch durable, however long the disk refuses, then lets its

@@ -20,8 +20,8 @@ type operation struct {
 	// to keep or to remove it: no registry is asked then about what is here, and
 	// nobody waits for a sign of life.
 	held bool
-	// why is set when a service is taken away that did not become ready: what the
-	// last check came to.
+	// why is set when a service is taken away that ended or did not become ready:
+	// what is said of that.
 	why string
 }
 
@@ -208,7 +208,8 @@ func (o operation) probe(ctx context.Context) finished {
 		// Whatever it said, it could be asked: a service that takes its time is not stuck.
 		o.agent.note(o.goal, o.do.Step, func(*wire.Progress) {})
 	}
-	r := engine.Result{Outcome: engine.OK, Health: p.Health, Message: p.Detail}
+	r := engine.Result{Outcome: engine.OK, Health: p.Health, Message: p.Detail,
+		StartedAt: p.StartedAt}
 	if p.Ended {
 		r.Exited, r.ExitCode, r.Code = true, &p.ExitCode, engine.CodeServiceExited
 		r.Message = exitSentence("the service", p.ExitCode, p.OOM, spec.Resources)
@@ -218,7 +219,11 @@ func (o operation) probe(ctx context.Context) finished {
 		case p.ExitCode == killed:
 			r.Code = CodeKilledByStranger
 		}
-		o.lastWords(ctx, r.Message)
+		if o.held {
+			// During a start-up the service may be started again; if it is not, its
+			// last words are kept when its container is taken away.
+			o.lastWords(ctx, r.Message)
+		}
 	}
 	return finished{result: r}
 }

@@ -140,6 +140,8 @@ type Probed struct {
 	Ended    bool
 	ExitCode int
 	OOM      bool
+	// StartedAt is when the process that runs was started, by the engine's clock.
+	StartedAt time.Time
 }
 
 // PluginSpec is a plugin step, ready to run.

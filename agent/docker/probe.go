@@ -45,8 +45,9 @@ func (d *Docker) Probe(ctx context.Context, s agent.ServiceSpec) (agent.Probed, 
 		}
 		return stopped(state), nil
 	}
+	started := startedAt(state)
 	if s.Ready == nil {
-		return agent.Probed{Health: wire.HealthHealthy}, nil
+		return agent.Probed{Health: wire.HealthHealthy, StartedAt: started}, nil
 	}
 	timeout := time.Duration(s.Ready.TimeoutSeconds) * time.Second
 	if timeout <= 0 {
@@ -55,10 +56,20 @@ func (d *Docker) Probe(ctx context.Context, s agent.ServiceSpec) (agent.Probed, 
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	p, err := d.probe(ctx, s, c)
+	p.StartedAt = started
 	if err != nil {
 		return p, fmt.Errorf("probe service %s: %w", s.Step, err)
 	}
 	return p, nil
+}
+
+// startedAt is zero when the engine does not say.
+func startedAt(s *container.State) time.Time {
+	at, err := time.Parse(time.RFC3339Nano, s.StartedAt)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
 }
 
 func stopped(s *container.State) agent.Probed {

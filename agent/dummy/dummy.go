@@ -50,6 +50,7 @@ type Knobs struct {
 	Plugin func(ctx context.Context, p agent.PluginSpec, stdin []byte,
 		line func(string)) agent.PluginResult
 	// Health is what probes say; by default that a running service is healthy.
+	// Without StartedAt it has been up for years, so that nobody observes it.
 	Health func(s agent.ServiceSpec) agent.Probed
 	// Serve answers a connection to a service; by default it echoes.
 	Serve func(deployment string, service pipeline.StepKey, port int, conn net.Conn)
@@ -313,6 +314,9 @@ func (r *Runtime) Probe(ctx context.Context, s agent.ServiceSpec) (p agent.Probe
 			p = k.Health(s)
 		default:
 			p = agent.Probed{Health: wire.HealthHealthy}
+		}
+		if !p.Ended && p.StartedAt.IsZero() {
+			p.StartedAt = time.Unix(0, 0)
 		}
 		return nil
 	})

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/pipeline"
@@ -27,13 +26,16 @@ func (m *Machine) applying() {
 	}
 	key, left := m.nextStep()
 	if !left {
+		if m.current != nil || m.waiting() || m.handleCrashed() {
+			return
+		}
 		m.fresh = m.now
 		m.moveTo(wire.PhaseReady, wire.Event{})
 		return
 	}
 	m.pullAhead()
 	m.createAhead(key)
-	if m.current != nil || m.waiting() {
+	if m.current != nil || m.waiting() || m.handleCrashed() {
 		return
 	}
 	if m.probe != nil {
@@ -213,40 +215,4 @@ func (m *Machine) doneStep(key pipeline.StepKey, r Result) {
 	m.change(key, e, func(s *StepState) {
 		s.Done, s.Status, s.Outputs, s.Sealed = true, pipeline.StepDone, r.Outputs, r.Sealed
 	})
-}
-
-// probeAgain asks a started service when it is time to.
-func (m *Machine) probeAgain() {
-	if m.now.Before(m.probe.next) {
-		m.pause(m.probe.next)
-		return
-	}
-	m.current = m.do(Do{Kind: Probe, Step: m.probe.step})
-}
-
-func (m *Machine) startProbing(key pipeline.StepKey) {
-	m.probe = &probing{step: key, since: m.now, next: m.now}
-}
-
-// timing is a service's readiness with the defaults filled in.
-type timing struct {
-	interval time.Duration
-	start    time.Duration
-	tries    int
-}
-
-func timingOf(s pipeline.Step) timing {
-	t := timing{interval: time.Second, tries: 60}
-	if s.Service == nil || s.Service.Ready == nil {
-		return t
-	}
-	r := s.Service.Ready
-	if r.IntervalSeconds > 0 {
-		t.interval = time.Duration(r.IntervalSeconds) * time.Second
-	}
-	if r.Retries > 0 {
-		t.tries = r.Retries
-	}
-	t.start = time.Duration(r.StartPeriodSeconds) * time.Second
-	return t
 }

@@ -40,7 +40,8 @@ func (c *carried) step(ev engine.Event) {
 				c.did = append(c.did, string(e.Kind)+" "+string(e.Step)+e.Action)
 				events = append(events, engine.Ended{Op: e.Op,
 					Result: engine.Result{Outcome: engine.OK, Health: wire.HealthHealthy,
-						Exited: slices.Contains(c.ended, e.Step)}})
+						StartedAt: c.now.Add(-time.Minute),
+						Exited:    slices.Contains(c.ended, e.Step)}})
 			}
 		}
 	}

@@ -2,8 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"fmt"
-	"time"
 
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/pipeline"
@@ -83,6 +81,10 @@ func (m *Machine) preparedBy(o operation, r Result) {
 // applied goes on with a run.
 func (m *Machine) applied(o operation, r Result) {
 	key := o.do.Step
+	if s := m.steps[key]; s != nil && s.Done {
+		m.crashHandled(o, r)
+		return
+	}
 	switch o.do.Kind {
 	case Start:
 		m.serviceStarted(key, r)
@@ -104,76 +106,6 @@ func (m *Machine) applied(o operation, r Result) {
 		m.answered(key, r)
 	default:
 	}
-}
-
-func (m *Machine) serviceStarted(key pipeline.StepKey, r Result) {
-	switch r.Outcome {
-	case OK:
-		m.calm()
-		if m.has("ready before probe") {
-			m.doneStep(key, Result{})
-			return
-		}
-		m.startProbing(key)
-	case No:
-		m.failStep(key, r)
-	default:
-		m.retryLater()
-	}
-}
-
-func (m *Machine) probed(key pipeline.StepKey, r Result) {
-	t := timingOf(m.step(key))
-	switch {
-	case r.Outcome == Unknown:
-		// Nobody could ask, so this was no try.
-		m.probe.next = m.now.Add(t.interval)
-	case r.Exited && m.jobDone(key, r):
-		m.doneStep(key, Result{})
-	case r.Exited:
-		r.Code = cmp.Or(r.Code, CodeServiceExited)
-		m.probe = nil
-		m.failStep(key, r)
-	case r.Health == wire.HealthHealthy:
-		m.doneStep(key, Result{})
-	case m.notYet(t):
-		m.probe.next = m.now.Add(m.probePause(t))
-	default:
-		r.Code = CodeNotReady
-		r.Message = fmt.Sprintf("service %q is not ready after %d checks: %s",
-			key, m.probe.tries, r.Message)
-		m.probe = nil
-		m.failStep(key, r)
-	}
-}
-
-// jobDone reports whether a service that ended was meant to end.
-func (m *Machine) jobDone(key pipeline.StepKey, r Result) bool {
-	return m.step(key).Service.Restart == pipeline.RestartNever &&
-		r.ExitCode != nil && *r.ExitCode == 0
-}
-
-// notYet counts a failed check and reports whether there may be another.
-func (m *Machine) notYet(t timing) bool {
-	if m.now.Sub(m.probe.since) < t.start {
-		return true
-	}
-	if m.probe.tries > 0 && m.now.Sub(m.probe.counted) < t.interval {
-		return true
-	}
-	m.probe.tries++
-	m.probe.counted = m.now
-	return m.probe.tries < t.tries
-}
-
-// earliestProbe keeps the checks of a service that has just started apart.
-const earliestProbe = 50 * time.Millisecond
-
-// probePause is an eighth of what the start has taken so far, up to the
-// interval: whoever waits for a service that starts in half a second loses no
-// second half. Checks that come early are no tries.
-func (m *Machine) probePause(t timing) time.Duration {
-	return min(max(m.now.Sub(m.probe.since)/8, earliestProbe), t.interval)
 }
 
 func (m *Machine) pluginEnded(key pipeline.StepKey, r Result) {

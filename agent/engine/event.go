@@ -101,6 +101,9 @@ type Result struct {
 	// is a stop's too: the service did not run.
 	Health wire.Health
 	Exited bool
+	// StartedAt is when the process of a probed service started, by the clock of
+	// the container engine. Zero: it does not say.
+	StartedAt time.Time
 	// Left is what RemoveAll could not remove.
 	Left []string
 }

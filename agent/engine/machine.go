@@ -74,15 +74,6 @@ type pull struct {
 	tries  int
 }
 
-type probing struct {
-	step  pipeline.StepKey
-	since time.Time
-	tries int
-	next  time.Time
-	// counted is when the last check was made that counts as a try.
-	counted time.Time
-}
-
 type secretState int
 
 const (

@@ -54,6 +54,9 @@ func (m *Machine) listed(l Listed) {
 	if m.blind && (m.phase == wire.PhaseUndoing || m.phase == wire.PhaseRemoving) {
 		m.foundPlugins(l.Plugins)
 	}
+	if m.phase == wire.PhaseApplying {
+		m.findCrashed(l)
+	}
 	if m.phase != wire.PhaseReady {
 		return
 	}

@@ -193,7 +193,8 @@ func (w *world) finish(op int64, outcome engine.Outcome, happened bool) {
 	r := engine.Result{Outcome: outcome, Message: "m",
 		Exited: outcome == engine.OK && d.Kind == engine.Stop && !ran}
 	if outcome == engine.OK && d.Kind == engine.Probe {
-		r.Health = wire.HealthHealthy
+		// It has run for long enough: how long, no test here is about.
+		r.Health, r.StartedAt = wire.HealthHealthy, w.now.Add(-time.Minute)
 	}
 	w.feed(engine.Ended{Op: op, Result: r})
 }

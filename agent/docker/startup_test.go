@@ -1,0 +1,23 @@
+package docker_test
+
+import (
+	"testing"
+	"time"
+)
+
+// The engine's own time of the start is what a probe tells of a service that
+// runs: an agent that was restarted meanwhile does not know it otherwise.
+func TestProbe_TellsWhenTheServiceStarted(t *testing.T) {
+	r := newRig(t)
+	s := r.service(r.deployment(), "web")
+	before := time.Now().Add(-time.Second)
+	if err := r.StartService(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		p, err := r.Probe(t.Context(), s)
+		if err != nil || p.StartedAt.Before(before) || p.StartedAt.After(time.Now()) {
+			t.Fatalf("probed %+v, error %v", p, err)
+		}
+	}
+}

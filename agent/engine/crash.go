@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// A service whose step is done may end while later steps of the run start. One
+// that is to be restarted is started again at once, because later steps may
+// need it; the end of one that is never restarted fails the run.
+
+// findCrashed notes which services of done steps do not run any more.
+func (m *Machine) findCrashed(l Listed) {
+	if m.work.Still {
+		return
+	}
+	for _, key := range m.order {
+		if m.step(key).Service == nil || !m.steps[key].Done || m.endedElsewhere(key) {
+			continue
+		}
+		s := m.service(key)
+		busy := m.current != nil && m.current.do.Step == key
+		if busy || !s.changed.IsZero() && !l.Began.After(s.changed) {
+			continue
+		}
+		missing := !l.Network || slices.Contains(l.Missing, key)
+		m.observe(s, slices.Contains(l.Running, key), missing)
+	}
+}
+
+// endedElsewhere reports whether a service may have ended on the node that the
+// deployment comes from: then it was never started here.
+func (m *Machine) endedElsewhere(key pipeline.StepKey) bool {
+	return m.work.Elsewhere && m.step(key).Service.Restart == pipeline.RestartNever
+}
+
+// handleCrashed does the next thing about a service that ended after its step
+// was done, and reports whether there was any.
+func (m *Machine) handleCrashed() bool {
+	for _, key := range m.order {
+		s := m.services[key]
+		if s == nil || !s.down || !m.steps[key].Done {
+			continue
+		}
+		if m.step(key).Service.Restart == pipeline.RestartNever {
+			// The exit code is in the container, and the list may be old.
+			m.current = m.do(Do{Kind: Probe, Step: key})
+			return true
+		}
+		if m.now.Before(s.next) {
+			m.pause(s.next)
+			continue
+		}
+		m.current = m.do(Do{Kind: Start, Step: key, Attempt: m.steps[key].Attempt})
+		return true
+	}
+	return false
+}
+
+// crashHandled goes on after an operation of handleCrashed.
+func (m *Machine) crashHandled(o operation, r Result) {
+	s := m.service(o.do.Step)
+	switch {
+	case o.do.Kind == Start && r.Outcome == OK:
+		s.down, s.changed = false, m.now
+		s.restarts++
+	case o.do.Kind == Start:
+		s.next = m.now.Add(backoff(s.tries))
+		s.tries++
+	case r.Outcome == Unknown:
+		m.retryLater()
+	case r.Exited || r.Health == wire.HealthStopped:
+		m.failStep(o.do.Step, explainExit(r))
+	default:
+		m.calm()
+		s.down, s.changed = false, m.now
+	}
+}

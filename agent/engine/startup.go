@@ -1,0 +1,208 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+const (
+	// observeFor is how long a service without a readiness check has to stay up
+	// before its step is done: that its process was started says nothing.
+	observeFor = 5 * time.Second
+	// restartWithin is how long such a service may be started again and again.
+	// A service with a readiness check has as long as its checks may take.
+	restartWithin = 30 * time.Second
+	// longestStartPause keeps restarts during a start-up close together: what
+	// the service waits for, such as a database, is usually there soon.
+	longestStartPause = 5 * time.Second
+	// earliestProbe keeps the checks of a service that has just started apart.
+	earliestProbe = 50 * time.Millisecond
+)
+
+// probing is the start-up of one service.
+type probing struct {
+	step pipeline.StepKey
+	// since is when the service was first started, started when it last was.
+	since   time.Time
+	started time.Time
+	tries   int
+	next    time.Time
+	// counted is when the last check was made that counts as a try.
+	counted time.Time
+	// down says that the service ended and is started again at next.
+	down     bool
+	restarts int
+}
+
+func (m *Machine) startProbing(key pipeline.StepKey) {
+	m.probe = &probing{step: key, since: m.now, started: m.now, next: m.now}
+}
+
+// probeAgain asks a started service when it is time to, or starts one again
+// that ended during its start-up.
+func (m *Machine) probeAgain() {
+	if m.now.Before(m.probe.next) {
+		m.pause(m.probe.next)
+		return
+	}
+	if m.probe.down {
+		key := m.probe.step
+		m.current = m.do(Do{Kind: Start, Step: key, Attempt: m.steps[key].Attempt})
+		return
+	}
+	m.current = m.do(Do{Kind: Probe, Step: m.probe.step})
+}
+
+func (m *Machine) serviceStarted(key pipeline.StepKey, r Result) {
+	m.service(key).changed = m.now
+	switch r.Outcome {
+	case OK:
+		m.calm()
+		if m.has("ready before probe") {
+			m.doneStep(key, Result{})
+			return
+		}
+		if m.probe == nil {
+			m.startProbing(key)
+			return
+		}
+		m.probe.down, m.probe.started, m.probe.next = false, m.now, m.now
+	case No:
+		m.failStep(key, r)
+	default:
+		m.retryLater()
+	}
+}
+
+func (m *Machine) probed(key pipeline.StepKey, r Result) {
+	t := timingOf(m.step(key))
+	switch {
+	case r.Outcome == Unknown:
+		// Nobody could ask, so this was no try.
+		m.probe.next = m.now.Add(t.interval)
+	case r.Exited:
+		m.serviceExited(key, r, t)
+	case r.Health == wire.HealthHealthy:
+		m.serviceHealthy(key, r, t)
+	case m.notYet(t):
+		m.probe.next = m.now.Add(m.probePause(t))
+	default:
+		r.Code = CodeNotReady
+		r.Message = fmt.Sprintf("service %q is not ready after %d checks: %s",
+			key, m.probe.tries, r.Message)
+		m.failStep(key, r)
+	}
+}
+
+// serviceHealthy completes the step. A service without a readiness check is
+// only known to run, so it has to stay up for a while first.
+func (m *Machine) serviceHealthy(key pipeline.StepKey, r Result, t timing) {
+	missing := time.Duration(0)
+	if m.step(key).Service.Ready == nil {
+		missing = observeFor - m.now.Sub(m.runsSince(r))
+	}
+	if missing <= 0 {
+		m.doneStep(key, Result{})
+		return
+	}
+	m.probe.next = m.now.Add(min(missing, m.probePause(t)))
+}
+
+// runsSince is when the service's process started. The container engine knows
+// it even when this agent was restarted meanwhile; a time from the future comes
+// from another clock.
+func (m *Machine) runsSince(r Result) time.Time {
+	if r.StartedAt.IsZero() || r.StartedAt.After(m.now) {
+		return m.probe.started
+	}
+	return r.StartedAt
+}
+
+// serviceExited decides about a service that ended during its start-up. Nobody
+// declared that it ends, so the run fails, unless the service is to be
+// restarted and there is time left for that.
+func (m *Machine) serviceExited(key pipeline.StepKey, r Result, t timing) {
+	r.Code = cmp.Or(r.Code, CodeServiceExited)
+	if m.step(key).Service.Restart == pipeline.RestartNever {
+		m.failStep(key, explainExit(r))
+		return
+	}
+	next := m.now.Add(min(backoff(m.probe.restarts), longestStartPause))
+	if next.Sub(m.probe.since) <= t.restart {
+		m.probe.down, m.probe.next = true, next
+		m.probe.restarts++
+		return
+	}
+	if m.probe.restarts > 0 {
+		r.Message += fmt.Sprintf("; it was started again %s within %s",
+			times(m.probe.restarts), m.now.Sub(m.probe.since).Round(time.Second))
+	}
+	m.failStep(key, r)
+}
+
+// explainExit says why an exit that looks like a success fails the run.
+func explainExit(r Result) Result {
+	r.Code = cmp.Or(r.Code, CodeServiceExited)
+	if r.ExitCode != nil && *r.ExitCode == 0 {
+		r.Message += ", but a service has to keep running: " +
+			"change its command so that its process stays in the foreground"
+	}
+	return r
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// notYet counts a failed check and reports whether there may be another.
+func (m *Machine) notYet(t timing) bool {
+	if m.now.Sub(m.probe.since) < t.start {
+		return true
+	}
+	if m.probe.tries > 0 && m.now.Sub(m.probe.counted) < t.interval {
+		return true
+	}
+	m.probe.tries++
+	m.probe.counted = m.now
+	return m.probe.tries < t.tries
+}
+
+// probePause is an eighth of what the start has taken so far, up to the
+// interval: whoever waits for a service that starts in half a second loses no
+// second half. Checks that come early are no tries.
+func (m *Machine) probePause(t timing) time.Duration {
+	return min(max(m.now.Sub(m.probe.started)/8, earliestProbe), t.interval)
+}
+
+// timing is a service's readiness with the defaults filled in.
+type timing struct {
+	interval time.Duration
+	start    time.Duration
+	tries    int
+	// restart is how long after its first start a service may be restarted.
+	restart time.Duration
+}
+
+func timingOf(s pipeline.Step) timing {
+	t := timing{interval: time.Second, tries: 60, restart: restartWithin}
+	if s.Service == nil || s.Service.Ready == nil {
+		return t
+	}
+	r := s.Service.Ready
+	if r.IntervalSeconds > 0 {
+		t.interval = time.Duration(r.IntervalSeconds) * time.Second
+	}
+	if r.Retries > 0 {
+		t.tries = r.Retries
+	}
+	t.start = time.Duration(r.StartPeriodSeconds) * time.Second
+	t.restart = t.start + time.Duration(t.tries)*t.interval
+	return t
+}
