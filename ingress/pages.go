@@ -111,6 +111,18 @@ func (s *pages) closed() *page {
 	}
 }
 
+// loading is for every host that no service can be found for before the routing
+// table has been read.
+func (s *pages) loading() *page {
+	return &page{
+		set: s, Status: http.StatusServiceUnavailable, Kind: "loading", Glyph: "warn",
+		Title: "The ingress has just been started",
+		Lead: "It has not read yet which services there are. This page goes on by itself as soon " +
+			"as it has.",
+		Home: s.home, Retry: 1, Refresh: true,
+	}
+}
+
 // unknown is the same for every host nobody knows, and does not repeat it.
 func (s *pages) unknown() *page { return s.nothing }
 
