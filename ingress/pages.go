@@ -8,7 +8,6 @@ import (
 	"html/template"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -135,6 +134,10 @@ func (p *page) write(w http.ResponseWriter, r *http.Request) error {
 		p.Again = p.Again || p.Refresh && !reads(r)
 		p.Refresh = p.Refresh && reads(r)
 	}
+	if isGRPC(r.Header.Get("Content-Type")) || isGRPCWeb(r.Header.Get("Content-Type")) {
+		p.writeStatus(w, r)
+		return nil
+	}
 	var err error
 	if wantsJSON(r) {
 		body, err = p.problem()
@@ -204,19 +207,4 @@ func (p *page) problem() ([]byte, error) {
 		Steps      []Step `json:"steps,omitempty"`
 		Request    string `json:"request_id,omitempty"`
 	}{"about:blank", p.Title, p.Status, p.Lead, p.Kind, p.Link, p.Retry, p.Steps, p.Request})
-}
-
-// wantsJSON is true for clients that name JSON and not HTML: browsers always
-// name HTML, and "*/*" is somebody with curl, who reads.
-func wantsJSON(r *http.Request) bool {
-	json := false
-	for _, accept := range r.Header["Accept"] {
-		accept = strings.ToLower(accept)
-		if strings.Contains(accept, "text/html") {
-			return false
-		}
-		json = json || strings.Contains(accept, "application/json") ||
-			strings.Contains(accept, "+json")
-	}
-	return json
 }

@@ -203,7 +203,7 @@ func (p *Proxy) refuse(w http.ResponseWriter, r *http.Request, status int) {
 
 func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, page *page) {
 	p.config.OnAnswer(page.Status)
-	if u, ok := w.(*upload); ok {
+	if u := uploadOf(w); u != nil {
 		u.discardArrived()
 	}
 	err := page.write(w, r)
