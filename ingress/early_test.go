@@ -120,6 +120,7 @@ func TestProxy_EarlyResponseOverHTTP1(t *testing.T) {
 func TestProxy_UnreadBodyKeepsConnection(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
+	b.set()
 	c, in := b.post("")
 	for range 3 {
 		if _, err := io.WriteString(c,

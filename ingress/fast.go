@@ -60,7 +60,8 @@ func (u *upstream) hear(w http.ResponseWriter, r *http.Request) (*conn, *http.Re
 func (u *upstream) finish(w http.ResponseWriter, c *conn, res *http.Response) {
 	if err := u.pass(w, c, res); err != nil {
 		c.close()
-		// The head is gone already: an answer cut short must not look whole.
+		// What has come is passed on; an answer cut short must not look whole.
+		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
 	u.settle(c, res)
@@ -93,6 +94,7 @@ func (u *upstream) ask(w http.ResponseWriter, r *http.Request) (*conn, *http.Res
 func (u *upstream) pass(w http.ResponseWriter, c *conn, res *http.Response) error {
 	h := w.Header()
 	dropHops(res.Header)
+	spellSocketHeaders(res.Header)
 	maps.Copy(h, res.Header)
 	w.WriteHeader(res.StatusCode)
 	if res.Body == http.NoBody {
@@ -210,6 +212,7 @@ func writeHead(out *bufio.Writer, r *http.Request) {
 		if isHop(name) || spoofs(name) || name == "Content-Length" || names(named, name) {
 			continue
 		}
+		name = socketSpelling(name)
 		for _, v := range values {
 			write(name, ": ", v, "\r\n")
 		}

@@ -8,7 +8,6 @@ import (
 	"html/template"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -111,6 +110,18 @@ func (s *pages) closed() *page {
 	}
 }
 
+// loading is for every host that no service can be found for before the routing
+// table has been read.
+func (s *pages) loading() *page {
+	return &page{
+		set: s, Status: http.StatusServiceUnavailable, Kind: "loading", Glyph: "warn",
+		Title: "The ingress has just been started",
+		Lead: "It has not read yet which services there are. This page goes on by itself as soon " +
+			"as it has.",
+		Home: s.home, Retry: 1, Refresh: true,
+	}
+}
+
 // unknown is the same for every host nobody knows, and does not repeat it.
 func (s *pages) unknown() *page { return s.nothing }
 
@@ -122,6 +133,10 @@ func (p *page) write(w http.ResponseWriter, r *http.Request) error {
 		// What answers another method is not asked for again without a person.
 		p.Again = p.Again || p.Refresh && !reads(r)
 		p.Refresh = p.Refresh && reads(r)
+	}
+	if isGRPC(r.Header.Get("Content-Type")) || isGRPCWeb(r.Header.Get("Content-Type")) {
+		p.writeStatus(w, r)
+		return nil
 	}
 	var err error
 	if wantsJSON(r) {
@@ -192,19 +207,4 @@ func (p *page) problem() ([]byte, error) {
 		Steps      []Step `json:"steps,omitempty"`
 		Request    string `json:"request_id,omitempty"`
 	}{"about:blank", p.Title, p.Status, p.Lead, p.Kind, p.Link, p.Retry, p.Steps, p.Request})
-}
-
-// wantsJSON is true for clients that name JSON and not HTML: browsers always
-// name HTML, and "*/*" is somebody with curl, who reads.
-func wantsJSON(r *http.Request) bool {
-	json := false
-	for _, accept := range r.Header["Accept"] {
-		accept = strings.ToLower(accept)
-		if strings.Contains(accept, "text/html") {
-			return false
-		}
-		json = json || strings.Contains(accept, "application/json") ||
-			strings.Contains(accept, "+json")
-	}
-	return json
 }

@@ -94,8 +94,8 @@ type Proxy struct {
 	upstreams sync.Map // upstreamKey → *upstream
 }
 
-// New makes a proxy that knows no host yet: until SetTable is called, each
-// request gets the page of an unknown one.
+// New makes a proxy that knows no host yet: until SetTable is called, it answers
+// each request with 503.
 func New(config Config) (*Proxy, error) {
 	if config.Dial == nil {
 		return nil, errors.New("ingress: Config.Dial is missing: give it the agent's tunnel")
@@ -107,7 +107,7 @@ func New(config Config) (*Proxy, error) {
 	}
 	p := &Proxy{config: config, pages: pages, passes: newPasses(config.Gate, config.Now)}
 	p.visits.tell = config.OnVisit
-	p.table.Store(NewTable(0, nil))
+	p.table.Store(provisionalTable(0, nil))
 	return p, nil
 }
 
@@ -146,7 +146,7 @@ func (p *Proxy) SetTable(t *Table) {
 
 // Close drops every idle connection. Requests under way are the server's to
 // end.
-func (p *Proxy) Close() { p.SetTable(NewTable(0, nil)) }
+func (p *Proxy) Close() { p.SetTable(provisionalTable(0, nil)) }
 
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -167,6 +167,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch u := p.resolve(&at); {
 	case u != nil:
 		p.forward(u, w, r, &at)
+	case p.table.Load().provisional:
+		// What is there may be newer than the table.
+		p.answer(w, r, p.pages.loading())
 	case at.route != nil:
 		p.answer(w, r, p.pages.of(at.route, at.pass))
 	default:
@@ -200,7 +203,7 @@ func (p *Proxy) refuse(w http.ResponseWriter, r *http.Request, status int) {
 
 func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, page *page) {
 	p.config.OnAnswer(page.Status)
-	if u, ok := w.(*upload); ok {
+	if u := uploadOf(w); u != nil {
 		u.discardArrived()
 	}
 	err := page.write(w, r)

@@ -39,7 +39,7 @@ func readTable(file string) (*Table, error) {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return nil, fmt.Errorf("decode route table %s: %w", file, err)
 	}
-	return NewTable(s.Version, s.Routes).Within(s.Zones), nil
+	return provisionalTable(s.Version, s.Routes).Within(s.Zones), nil
 }
 
 // save writes the newest table whenever there is one.

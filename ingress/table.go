@@ -103,6 +103,9 @@ type Table struct {
 	routes   map[string]*Route
 	rejected []Rejected
 	zones    map[string]*Zone
+	// provisional tables may lack what exists: the one before the first, and one
+	// of an earlier run that was saved.
+	provisional bool
 }
 
 // NewTable builds a table of the routes that are sound. The others are left
@@ -203,6 +206,17 @@ func webLink(s string) string {
 		return ""
 	}
 	return s
+}
+
+// Provisional reports whether the table may lack what exists, because the source
+// has not been read yet.
+func (t *Table) Provisional() bool { return t.provisional }
+
+// provisionalTable builds a table of an earlier run.
+func provisionalTable(version uint64, routes []Route) *Table {
+	t := NewTable(version, routes)
+	t.provisional = true
+	return t
 }
 
 // Version is the number the table was made with.

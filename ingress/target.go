@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 )
 
 // The transports of net/http write a request target that they made themselves,
@@ -38,21 +39,31 @@ func keepTarget(u *url.URL, in *http.Request) {
 
 // targetConn removes targetPrefix from the request lines written to it. The
 // transport begins each request with a write of its own.
-type targetConn struct{ net.Conn }
+type targetConn struct {
+	net.Conn
+	writes atomic.Int64 // that may have sent something
+}
 
 // Write implements net.Conn.
 func (c *targetConn) Write(p []byte) (int, error) {
 	mark := []byte(" http:" + targetPrefix)
 	at := bytes.Index(p[:min(len(p), targetAt)], mark)
-	if at < 0 {
-		return c.Conn.Write(p)
+	line := p
+	if at >= 0 {
+		line = append(append([]byte{}, p[:at+1]...), p[at+len(mark):]...)
 	}
-	line := append(append([]byte{}, p[:at+1]...), p[at+len(mark):]...)
-	if n, err := c.Conn.Write(line); err != nil {
-		return min(n, at), err
+	n, err := c.Conn.Write(line)
+	if n > 0 || err == nil {
+		c.writes.Add(1)
+	}
+	if err != nil {
+		return min(n, len(p)), err
 	}
 	return len(p), nil
 }
 
 // ReadFrom implements io.ReaderFrom, so that bodies are still spliced.
-func (c *targetConn) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.Conn, r) }
+func (c *targetConn) ReadFrom(r io.Reader) (int64, error) {
+	c.writes.Add(1)
+	return io.Copy(c.Conn, r)
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"strings"
 
 	"github.com/nullops/nullops/lull"
 )
@@ -66,6 +67,7 @@ func join(w http.ResponseWriter, c *conn, res *http.Response, leave func()) erro
 // agreement is the service's answer, and what it may have sent right behind it.
 func agreement(h http.Header, c *conn, res *http.Response) []byte {
 	dropHops(res.Header)
+	spellSocketHeaders(res.Header)
 	maps.Copy(h, res.Header)
 	h.Set("Connection", "Upgrade")
 	h.Set("Upgrade", "websocket")
@@ -76,4 +78,22 @@ func agreement(h http.Header, c *conn, res *http.Response) []byte {
 	said, _ := c.in.Peek(c.in.Buffered())
 	out.Write(said)
 	return out.Bytes()
+}
+
+// socketSpelling gives the name that RFC 6455 gives a header. net/http spells it
+// Sec-Websocket, and some programs compare names byte by byte.
+func socketSpelling(name string) string {
+	if rest, ok := strings.CutPrefix(name, "Sec-Websocket-"); ok {
+		return "Sec-WebSocket-" + rest
+	}
+	return name
+}
+
+func spellSocketHeaders(h http.Header) {
+	for name, values := range h {
+		if spelled := socketSpelling(name); spelled != name {
+			delete(h, name)
+			h[spelled] = values
+		}
+	}
 }

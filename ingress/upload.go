@@ -189,10 +189,19 @@ func (u *upload) setReadDeadline(after time.Duration) {
 	_ = http.NewResponseController(u.ResponseWriter).SetReadDeadline(time.Now().Add(after))
 }
 
+// uploadOf finds the upload that is answered, or nil.
+func uploadOf(w http.ResponseWriter) *upload {
+	if h, ok := w.(*headWriter); ok {
+		w = h.ResponseWriter
+	}
+	u, _ := w.(*upload)
+	return u
+}
+
 // gaveUp says whether the answer is for a client that stopped sending.
 func gaveUp(w http.ResponseWriter) bool {
-	u, ok := w.(*upload)
-	if !ok {
+	u := uploadOf(w)
+	if u == nil {
 		return false
 	}
 	u.mu.Lock()

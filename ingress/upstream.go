@@ -70,7 +70,7 @@ func (p *Proxy) newUpstream(route Route, visit *stamp) *upstream {
 	one.SetHTTP1(true)
 	two.SetUnencryptedHTTP2(true)
 	u.transport, u.callsTransport = u.newTransport(&one), u.newTransport(&two)
-	u.proxy, u.calls = u.newProxy(u.transport), u.newProxy(u.callsTransport)
+	u.proxy, u.calls = u.newProxy(resender{u.transport}), u.newProxy(u.callsTransport)
 	return u
 }
 
@@ -88,7 +88,7 @@ func (u *upstream) newTransport(p *http.Protocols) *http.Transport {
 	}
 }
 
-func (u *upstream) newProxy(t *http.Transport) *httputil.ReverseProxy {
+func (u *upstream) newProxy(t http.RoundTripper) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite:        rewrite,
 		Transport:      t,
@@ -135,9 +135,9 @@ func (u *upstream) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if isCall(r) {
-		u.calls.ServeHTTP(w, r)
+		flushCut(u.calls, w, r)
 	} else {
-		u.proxy.ServeHTTP(w, r)
+		flushCut(u.proxy, w, r)
 	}
 	if u.retired.Load() {
 		u.closeIdle()
@@ -149,7 +149,7 @@ func (u *upstream) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &targetConn{conn}, nil
+	return &targetConn{Conn: conn}, nil
 }
 
 func (u *upstream) open(ctx context.Context) (net.Conn, error) {

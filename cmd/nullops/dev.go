@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -74,6 +75,7 @@ func devControlPlane(ctx context.Context, s Settings, log *slog.Logger) error {
 		return err
 	}
 	defer b.close()
+	b.routed = new(atomic.Bool)
 	return b.run(ctx, b.controlPlane, b.serveIngress)
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"reflect"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -119,6 +120,7 @@ type front struct {
 	log      *slog.Logger
 	shown    *ingress.Certificates // nil without HTTPS
 	last     []string              // what the shown certificates were made of
+	read     chan struct{}         // closed when certificates were read, or could not be
 }
 
 // recheck ends what goes on with passes that hold no more.
@@ -136,10 +138,12 @@ func (f *front) recheck(ctx context.Context, proxy *ingress.Proxy) {
 func (f *front) certify(ctx context.Context) {
 	wake := f.listener.Subscribe("", controlplane.TopicCatalog)
 	defer wake.Close()
+	read := sync.OnceFunc(func() { close(f.read) })
 	f.again(ctx, wake.Wake, func() {
 		if err := f.load(ctx); err != nil && ctx.Err() == nil {
 			f.log.WarnContext(ctx, "certificates not read, keeping the last ones", "error", err)
 		}
+		read()
 	})
 }
 

@@ -33,6 +33,8 @@ const (
 	// of what an ingress does, and what people wait for.
 	routeRest  = 10 * time.Second
 	routeShare = 100
+	// startPatience bounds how long connections wait for the first table.
+	startPatience = 3 * time.Second
 )
 
 // routeSource follows the database for the ingress: at every wake-up what it is about is
@@ -221,15 +223,18 @@ func (b *base) serveIngress(ctx context.Context) error {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer stop()
-	f := &front{catalog: b.catalog, listener: b.listener, log: b.log}
-	beside.Go(func() { b.follow(ctx, proxy) })
+	f := &front{catalog: b.catalog, listener: b.listener, log: b.log, read: make(chan struct{})}
+	read := make(chan struct{})
+	beside.Go(func() { b.follow(ctx, proxy, read) })
 	beside.Go(func() { pass.note(ctx, b.log) })
 	beside.Go(func() { f.recheck(ctx, proxy) })
 	if secure == nil {
+		awaitStart(ctx, read)
 		return serveHTTP(ctx, ingress.NewServer(proxy, b.log), plain)
 	}
 	f.shown = &ingress.Certificates{Issues: func(h string) bool { return proxy.Table().InZone(h) }}
 	beside.Go(func() { f.certify(ctx) })
+	awaitStart(ctx, read, f.read)
 	return b.serveBoth(ctx, proxy, f.shown, plain, secure)
 }
 
@@ -246,11 +251,34 @@ func (b *base) serveBoth(ctx context.Context, proxy *ingress.Proxy, shown *ingre
 	return group.Wait()
 }
 
-// follow hands the proxy each new table.
-func (b *base) follow(ctx context.Context, proxy *ingress.Proxy) {
+// awaitStart waits until routes and certificates were read, so that a restart loses
+// no request: meanwhile new connections wait in the queues of the listeners. When
+// that takes too long, the ingress serves what it knows.
+func awaitStart(ctx context.Context, parts ...<-chan struct{}) {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	for _, part := range parts {
+		select {
+		case <-part:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// follow hands the proxy each new table, and closes read at the first of the
+// database.
+func (b *base) follow(ctx context.Context, proxy *ingress.Proxy, read chan<- struct{}) {
 	source := &routeSource{lifecycle: b.lifecycle, gate: b.gate, listener: b.listener,
 		home: b.settings.HTTP.URL, log: b.log, fail: b.fail, read: b.routed}
-	watcher := ingress.NewWatcher(source, proxy.SetTable, b.settings.Ingress.State, b.log)
+	first := sync.OnceFunc(func() { close(read) })
+	apply := func(t *ingress.Table) {
+		proxy.SetTable(t)
+		if !t.Provisional() {
+			first()
+		}
+	}
+	watcher := ingress.NewWatcher(source, apply, b.settings.Ingress.State, b.log)
 	if err := watcher.Run(ctx); err != nil && ctx.Err() == nil {
 		b.log.ErrorContext(ctx, "routes are no longer followed", "error", err)
 	}

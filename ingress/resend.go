@@ -1,0 +1,104 @@
+package ingress
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+)
+
+// resender sends a request again that never left: the service closed its idle
+// connection in the instant the request was about to use it. net/http repeats
+// only requests without a body that may be done twice. Here nothing of the
+// request was written, so it cannot have been done once.
+type resender struct{ transport *http.Transport }
+
+// maxReplay is what may have been read of a body before the first write. The
+// transport's buffer is smaller.
+const maxReplay = 16 << 10
+
+// RoundTrip implements http.RoundTripper.
+func (s resender) RoundTrip(r *http.Request) (*http.Response, error) {
+	var before []byte // what earlier tries have read of the body
+	for {
+		var used *targetConn
+		var written int64
+		reused := false
+		try := r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
+			GotConn: func(info httptrace.GotConnInfo) {
+				if used, _ = info.Conn.(*targetConn); used != nil {
+					reused, written = info.Reused, used.writes.Load()
+				}
+			}}))
+		var body *replayedBody
+		if r.Body != nil && r.Body != http.NoBody {
+			body = &replayedBody{again: bytes.NewReader(before), rest: r.Body}
+			try.Body = body
+		}
+		res, err := s.transport.RoundTrip(try)
+		if err == nil || !reused || used.writes.Load() != written || r.Context().Err() != nil ||
+			body != nil && body.over {
+			return res, err
+		}
+		if body != nil {
+			before = append(before, body.read...)
+		}
+	}
+}
+
+// replayedBody remembers the first bytes that are read of a body. To close it ends
+// one try alone; the body itself is ReverseProxy's to close.
+type replayedBody struct {
+	again *bytes.Reader
+	rest  io.Reader
+	read  []byte // of rest
+	over  bool   // more was read than is remembered, or the body has failed
+}
+
+// Read implements io.Reader.
+func (b *replayedBody) Read(p []byte) (int, error) {
+	if b.again.Len() > 0 {
+		return b.again.Read(p)
+	}
+	n, err := b.rest.Read(p)
+	b.over = b.over || len(b.read)+n > maxReplay || err != nil && !errors.Is(err, io.EOF)
+	if !b.over {
+		b.read = append(b.read, p[:n]...)
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *replayedBody) Close() error { return nil }
+
+// headWriter knows whether the head of an answer was written.
+type headWriter struct {
+	http.ResponseWriter
+	wrote bool
+}
+
+// Unwrap lets http.ResponseController flush.
+func (h *headWriter) Unwrap() http.ResponseWriter { return h.ResponseWriter }
+
+// WriteHeader implements http.ResponseWriter.
+func (h *headWriter) WriteHeader(status int) {
+	h.wrote = h.wrote || status >= http.StatusOK
+	h.ResponseWriter.WriteHeader(status)
+}
+
+// flushCut proxies a request. When the answer is cut short, the client gets what
+// came before: otherwise a short beginning would be lost in a buffer, and the
+// client would see an empty reply.
+func flushCut(proxy http.Handler, w http.ResponseWriter, r *http.Request) {
+	h := &headWriter{ResponseWriter: w}
+	defer func() {
+		if cut := recover(); cut != nil {
+			if h.wrote {
+				_ = http.NewResponseController(w).Flush()
+			}
+			panic(cut)
+		}
+	}()
+	proxy.ServeHTTP(h, r)
+}
