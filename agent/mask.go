@@ -11,9 +11,11 @@ import (
 )
 
 const (
-	// minSecret is the shortest secret that can be masked: shorter ones would hide
-	// half of every text.
+	// minSecret is the shortest secret that can be masked: shorter ones, such as the
+	// port that a plugin answered, would hide half of every text. The control plane
+	// refuses values below this; minValue is for those that a project had before.
 	minSecret = 8
+	minValue  = 4
 	// minPart is the shortest part of a secret that MaskPart hides: fewer bytes
 	// tell nothing, and begin or end many words.
 	minPart = 4
@@ -46,11 +48,17 @@ type Masker struct {
 	longest int
 }
 
-// NewMasker knows the given secrets. Of secrets with several lines each long
-// line counts by itself, since logs are read line by line.
-func NewMasker(secrets []string) *Masker {
+// NewMasker knows the given secrets of any kind, and the values of a project's
+// secrets, which are also hidden when they are short. Of secrets with several lines
+// each long line counts by itself, since logs are read line by line.
+func NewMasker(secrets []string, values ...string) *Masker {
 	m := &Masker{}
-	for _, secret := range secrets {
+	for _, value := range values {
+		if len(value) >= minValue && len(value) < minSecret {
+			m.addCores(value, []string{value})
+		}
+	}
+	for _, secret := range append(slices.Clip(secrets), values...) {
 		m.add(secret)
 		if strings.ContainsAny(secret, "\r\n") {
 			for _, line := range strings.FieldsFunc(secret, isLineBreak) {
@@ -84,13 +92,17 @@ func (m *Masker) add(secret string) {
 			cores = append(cores, base64Core(encoding, secret, offset))
 		}
 	}
-	for _, core := range cores {
-		m.cores = append(m.cores, []byte(core))
-		m.patterns = append(m.patterns, []byte(core))
-	}
+	m.addCores(secret, cores)
 	for _, form := range []string{url.QueryEscape(secret), url.PathEscape(secret),
 		jsonInner(secret, true), jsonInner(secret, false)} {
 		m.patterns = append(m.patterns, []byte(form))
+	}
+}
+
+func (m *Masker) addCores(secret string, cores []string) {
+	for _, core := range cores {
+		m.cores = append(m.cores, []byte(core))
+		m.patterns = append(m.patterns, []byte(core))
 	}
 	m.spaces = m.spaces || strings.Contains(secret, " ")
 	m.longest = max(m.longest, min(growth*len(secret), mostGrown))
