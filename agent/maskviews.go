@@ -243,7 +243,7 @@ func readUnicode(text []byte) ([]byte, int) {
 }
 
 // readEntity reads &lt;, &#60; and &#x3C;. Without the semicolon, which encoders
-// always write, it would be the begin of many a word.
+// always write, it would be the beginning of many words.
 func readEntity(text []byte) ([]byte, int) {
 	end := bytes.IndexByte(text[:min(len(text), longestEscape)], ';')
 	if end < 2 {
