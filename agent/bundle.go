@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/pipeline"
@@ -44,7 +45,7 @@ func newBundle(
 			}
 		}
 	}
-	b.masker = NewMasker(b.secrets())
+	b.masker = NewMasker(b.secrets(), slices.Collect(maps.Values(b.values))...)
 	return b
 }
 
@@ -108,7 +109,7 @@ func (b *bundle) with(
 	next := *b
 	next.outputs = maps.Clone(b.outputs)
 	next.outputs[step] = out
-	next.masker = NewMasker(next.secrets())
+	next.masker = NewMasker(next.secrets(), slices.Collect(maps.Values(next.values))...)
 	return &next, out
 }
 

@@ -149,7 +149,7 @@ type tail struct {
 // add takes a line, or the end of one.
 func (t *tail) add(text string) { t.put(t.stream.Write(text) + t.stream.Flush()) }
 
-// TakePiece implements PieceTaker: it takes a part of a line that is too long to come whole.
+// TakePiece implements PieceTaker.
 func (t *tail) TakePiece(text string) {
 	if shown := t.stream.Write(text); shown != "" {
 		t.put(shown)

@@ -213,8 +213,8 @@ func (l *lines) add(text string) {
 	l.put(l.stream.Write(text) + l.stream.Flush())
 }
 
-// TakePiece implements PieceTaker: it takes a part of a line that is too long to come whole. A secret may lie
-// across the end of it, so that nothing is flushed here.
+// TakePiece implements PieceTaker. A secret may lie across the end of a piece, so
+// that nothing is flushed here.
 func (l *lines) TakePiece(text string) {
 	l.count(len(text))
 	if shown := l.stream.Write(text); shown != "" {

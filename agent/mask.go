@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -9,29 +10,55 @@ import (
 	"strings"
 )
 
-// minSecret is the shortest secret that can be masked: shorter ones would hide
-// half of every text.
-const minSecret = 8
-
-// maxHeld bounds what a Stream holds back, in bytes.
-const maxHeld = 1 << 20
+const (
+	// minSecret is the shortest secret that can be masked: shorter ones, such as the
+	// port that a plugin answered, would hide half of every text. The control plane
+	// refuses values below this; minValue is for those that a project had before.
+	minSecret = 8
+	minValue  = 4
+	// minPart is the shortest part of a secret that MaskPart hides: fewer bytes
+	// tell nothing, and begin or end many words.
+	minPart = 4
+	// escapeRest is how much of an escape may lie on one side of a cut.
+	escapeRest = 12
+	// growth is how much longer a secret may become by escapes in escapes, and
+	// mostGrown bounds that for long ones, in bytes.
+	growth    = 16
+	mostGrown = 512 << 10
+)
 
 // masked stands for what may not be read.
 const masked = "[secret]"
 
-// Masker hides known secrets in text: as they are, and in the forms in which
-// programs print them (base64 at each of its three offsets, hexadecimal, URL
-// and JSON escapes). It is immutable; a nil one hides nothing.
+// Masker hides known secrets in text: as they are, in base64 at each of its three
+// offsets and in hexadecimal, and each of these behind the escapes of URLs, HTML
+// and string literals, also if one lies in the other. It is immutable; a nil one
+// hides nothing.
 type Masker struct {
-	patterns []string
-	longest  int
+	// patterns are searched in the text as it is, cores also where escapes were
+	// undone. What Go's own encoders make of a secret is a pattern too: it is found
+	// behind a text that happens to look like the beginning of an escape.
+	patterns [][]byte
+	cores    [][]byte
+	// inText searches for patterns, inViews for cores.
+	inText, inViews *finder
+	// spaces is set if a secret has one, which forms write as a plus.
+	spaces bool
+	// longest is how much of a text may be one secret.
+	longest int
 }
 
-// NewMasker knows the given secrets. Of secrets with several lines each long
-// line counts by itself, since logs are read line by line.
-func NewMasker(secrets []string) *Masker {
+// NewMasker knows the given secrets of any kind, and the values of a project's
+// secrets, which are also hidden when they are short. Of secrets with several lines
+// each long line counts by itself, since logs are read line by line.
+func NewMasker(secrets []string, values ...string) *Masker {
 	m := &Masker{}
-	for _, secret := range secrets {
+	for _, value := range values {
+		if len(value) >= minValue && len(value) < minSecret {
+			m.addCores(value, []string{value})
+		}
+	}
+	for _, secret := range append(slices.Clip(secrets), values...) {
 		m.add(secret)
 		if strings.ContainsAny(secret, "\r\n") {
 			for _, line := range strings.FieldsFunc(secret, isLineBreak) {
@@ -39,12 +66,17 @@ func NewMasker(secrets []string) *Masker {
 			}
 		}
 	}
-	slices.Sort(m.patterns)
-	m.patterns = slices.Compact(m.patterns)
+	m.patterns, m.cores = sortUnique(m.patterns), sortUnique(m.cores)
+	m.inText, m.inViews = newFinder(m.patterns), newFinder(m.cores)
 	for _, p := range m.patterns {
 		m.longest = max(m.longest, len(p))
 	}
 	return m
+}
+
+func sortUnique(all [][]byte) [][]byte {
+	slices.SortFunc(all, bytes.Compare)
+	return slices.CompactFunc(all, bytes.Equal)
 }
 
 func isLineBreak(r rune) bool { return r == '\n' || r == '\r' }
@@ -53,15 +85,27 @@ func (m *Masker) add(secret string) {
 	if len(secret) < minSecret {
 		return
 	}
-	m.patterns = append(m.patterns, secret, hex.EncodeToString([]byte(secret)),
-		strings.ToUpper(hex.EncodeToString([]byte(secret))),
-		url.QueryEscape(secret), url.PathEscape(secret), jsonInner(secret, true),
-		jsonInner(secret, false))
+	cores := []string{secret, hex.EncodeToString([]byte(secret)),
+		strings.ToUpper(hex.EncodeToString([]byte(secret)))}
 	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for offset := range 3 {
-			m.patterns = append(m.patterns, base64Core(encoding, secret, offset))
+			cores = append(cores, base64Core(encoding, secret, offset))
 		}
 	}
+	m.addCores(secret, cores)
+	for _, form := range []string{url.QueryEscape(secret), url.PathEscape(secret),
+		jsonInner(secret, true), jsonInner(secret, false)} {
+		m.patterns = append(m.patterns, []byte(form))
+	}
+}
+
+func (m *Masker) addCores(secret string, cores []string) {
+	for _, core := range cores {
+		m.cores = append(m.cores, []byte(core))
+		m.patterns = append(m.patterns, []byte(core))
+	}
+	m.spaces = m.spaces || strings.Contains(secret, " ")
+	m.longest = max(m.longest, min(growth*len(secret), mostGrown))
 }
 
 // base64Core is the part of an encoding that depends on the secret alone when
@@ -90,16 +134,13 @@ type span struct{ from, to int }
 
 // spans finds everything to hide, merged where secrets overlap.
 func (m *Masker) spans(text string) []span {
+	if len(m.patterns) == 0 {
+		return nil
+	}
 	var found []span
-	for _, p := range m.patterns {
-		for at := 0; ; {
-			i := strings.Index(text[at:], p)
-			if i < 0 {
-				break
-			}
-			found = append(found, span{at + i, at + i + len(p)})
-			at += i + 1
-		}
+	m.inText.find([]byte(text), func(from, to int) { found = append(found, span{from, to}) })
+	for _, v := range decodeViews(text, m.spaces) {
+		m.inViews.find(v.text, func(from, to int) { found = append(found, v.source(from, to)) })
 	}
 	return mergeSpans(found)
 }
@@ -126,32 +167,61 @@ func (m *Masker) Mask(text string) string {
 	return replace(text, m.spans(text))
 }
 
-// minPart is the shortest part of a secret that MaskPart hides: fewer bytes tell
-// nothing, and begin or end many words.
-const minPart = 4
-
 // MaskPart hides the secrets of a text that is a part of another one: where it was
 // cut, at its head or at its tail, it may also begin or end with a part of a secret.
 func (m *Masker) MaskPart(text string, headCut, tailCut bool) string {
 	if m == nil {
 		return text
 	}
-	hide := m.spans(text)
-	for _, p := range m.patterns {
-		for n := min(len(p)-1, len(text)); headCut && n >= minPart; n-- {
-			if strings.HasPrefix(text, p[len(p)-n:]) {
-				hide = append(hide, span{0, n})
-				break
+	return replace(text, mergeSpans(append(m.spans(text), m.edges(text, headCut, tailCut)...)))
+}
+
+// edges finds parts of secrets at the borders of a text.
+func (m *Masker) edges(text string, headCut, tailCut bool) (found []span) {
+	views := append(decodeViews(text, m.spaces), decodedText{text: []byte(text)})
+	for _, v := range views {
+		for _, core := range m.cores {
+			if n := headPart(v.text, core); headCut && n > 0 {
+				found = append(found, span{0, v.source(0, n).to})
 			}
-		}
-		for n := min(len(p)-1, len(text)); tailCut && n >= minPart; n-- {
-			if strings.HasSuffix(text, p[:n]) {
-				hide = append(hide, span{len(text) - n, len(text)})
-				break
+			if n := tailPart(v.text, core); tailCut && n > 0 {
+				found = append(found, span{v.source(len(v.text)-n, len(v.text)).from, len(text)})
 			}
 		}
 	}
-	return replace(text, mergeSpans(hide))
+	return found
+}
+
+// headPart is how much of a text's head belongs to a secret that began before it.
+// The first bytes may be the rest of an escape.
+func headPart(text, secret []byte) int {
+	for n := min(len(secret)-1, len(text)); n >= minPart; n-- {
+		for skip := range min(escapeRest, len(text)-n+1) {
+			if bytes.HasPrefix(text[skip:], secret[len(secret)-n:]) {
+				return skip + n
+			}
+		}
+	}
+	return 0
+}
+
+// tailPart is how much of a text's tail belongs to a secret that goes on behind it.
+// The last bytes may be the beginning of an escape.
+func tailPart(text, secret []byte) int {
+	last := max(0, len(text)-escapeRest)
+	escape := bytes.LastIndexAny(text[last:], "%\\&")
+	for n := min(len(secret)-1, len(text)); n >= minPart; n-- {
+		if bytes.HasSuffix(text, secret[:n]) {
+			return n
+		}
+		if escape >= 0 {
+			border := last + escape
+			if bytes.HasSuffix(text[:border], secret[:n]) {
+				return n + len(text) - border
+			}
+		}
+	}
+	return 0
 }
 
 func replace(text string, hide []span) string {
@@ -193,57 +263,4 @@ func (m *Masker) Tree(tree any) (out any, found bool) {
 		return object, found
 	}
 	return tree, false
-}
-
-// Stream hides secrets in text that comes in pieces, also those that are cut
-// in two by a border. It holds back as much as a secret could begin with.
-type Stream struct {
-	masker *Masker
-	held   string
-}
-
-// Stream begins a text.
-func (m *Masker) Stream() *Stream { return &Stream{masker: m} }
-
-// Write takes a piece in and returns what can be shown by now.
-func (s *Stream) Write(piece string) string {
-	if s.masker == nil || s.masker.longest == 0 {
-		return piece
-	}
-	text := s.held + piece
-	hide := s.masker.spans(text)
-	safe := max(0, len(text)-s.masker.longest+1)
-	for i, h := range hide {
-		if h.to < safe {
-			continue
-		}
-		// A secret over the border stays whole, in case it goes on.
-		if h.from < safe {
-			safe = h.from
-		}
-		hide = hide[:i]
-		break
-	}
-	if len(text)-safe > maxHeld {
-		// Only a periodic secret in a periodic text comes here.
-		safe = len(text)
-		hide = s.masker.spans(text)
-	}
-	s.held = text[safe:]
-	return replace(text[:safe], hide)
-}
-
-// Flush returns the rest, at the end of the text.
-func (s *Stream) Flush() string {
-	rest := s.masker.Mask(s.held)
-	s.held = ""
-	return rest
-}
-
-// Cut returns the rest of a text whose end is missing: the first part of a secret
-// may be the last of it.
-func (s *Stream) Cut() string {
-	rest := s.masker.MaskPart(s.held, false, true)
-	s.held = ""
-	return rest
 }

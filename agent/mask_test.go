@@ -70,6 +70,15 @@ func TestMasker_KnowsItsLimits(t *testing.T) {
 			t.Errorf("Mask(%q) = %q, want %q", in, got, want)
 		}
 	}
+	m = agent.NewMasker([]string{"5432", "s3cr3t!"}, "v4lu&e", "abc")
+	for in, want := range map[string]string{
+		"port 5432, s3cr3t!":               "port 5432, s3cr3t!",
+		"abc v4lu&e, v4lu%26e, v4lu&amp;e": "abc [secret], [secret], [secret]",
+	} {
+		if got := m.Mask(in); got != want {
+			t.Errorf("Mask(%q) = %q, want %q", in, got, want)
+		}
+	}
 	var none *agent.Masker
 	if none.Mask("text") != "text" || none.Stream().Write("text") != "text" {
 		t.Error("no masker must hide nothing")

@@ -282,7 +282,7 @@ func TestMutations_AdminOnly(t *testing.T) {
 	ctx := t.Context()
 	shop := must(w.GetProject(ctx, w.admin, "shop"))(t).ID
 	eve := person(controlplane.Grant{Project: shop, Level: controlplane.LevelFull})
-	value := controlplane.NewPlain("x")
+	value := controlplane.NewPlain("long enough")
 	for action, do := range map[string]func() error{
 		"put registry": func() error {
 			_, err := w.PutRegistry(ctx, eve, catalog.RegistryPut{Name: "x", Host: "x.org"})

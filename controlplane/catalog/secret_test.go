@@ -40,7 +40,14 @@ func TestSecret_WriteOnly(t *testing.T) {
 		all[0].Value != nil {
 		t.Error("a list of secrets holds a value")
 	}
+	short, long := controlplane.NewPlain("s3cr3t!"), controlplane.NewPlain(strings.Repeat("x", 65537))
+	_, err = w.PutSecret(ctx, w.admin, catalog.SecretPut{Project: "shop", Name: "X", Value: &short})
+	if err == nil || !strings.Contains(err.Error(), "at least 8 bytes, and this one has 7") {
+		t.Errorf("a value too short to be masked: %v", err)
+	}
 	for _, bad := range []catalog.SecretPut{
+		{Project: "shop", Name: "X", Value: &short},
+		{Project: "shop", Name: "X", Value: &long},
 		{Project: "shop", Name: "lower", Value: &value},
 		{Project: "shop", Name: "X"},
 		{Project: "shop", Name: "X", Value: &value, Rule: &controlplane.SecretRule{Length: 20}},

@@ -72,12 +72,30 @@ func checkSecret(p *SecretPut) error {
 			"Give exactly one of value and generate.")
 	}
 	if p.Value != nil {
-		if n := len(p.Value.Reveal()); n < 1 || n > 65536 {
-			return invalid("value", "value_length", "a secret has 1 to 65536 bytes", "Shorten it.")
-		}
-		return nil
+		return checkSecretValue(p.Value.Reveal())
 	}
 	return checkRule(p)
+}
+
+const (
+	// minSecretValue is the shortest value that agents can mask in everything people
+	// read: a shorter one would also hide ordinary words.
+	minSecretValue = 8
+	maxSecretValue = 65536
+)
+
+func checkSecretValue(value string) error {
+	switch n := len(value); {
+	case n < minSecretValue:
+		return invalid("value", "value_length",
+			fmt.Sprintf("a secret's value has at least %d bytes, and this one has %d: "+
+				"a shorter one cannot be hidden in logs", minSecretValue, n),
+			"Choose a longer value. What is no secret can be a variable of the step.")
+	case n > maxSecretValue:
+		return invalid("value", "value_length",
+			fmt.Sprintf("a secret's value has at most %d bytes", maxSecretValue), "Shorten it.")
+	}
+	return nil
 }
 
 // checkRule completes the rule and refuses secrets that could be guessed.

@@ -1,0 +1,185 @@
+package agent_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/nullops/nullops/agent"
+)
+
+// awkward is a secret that every encoder changes in another way.
+const awkward = `pa/ss wörd+"x"&<y>'z%!(*)~\end`
+
+// recorded are what programs in other languages make of it; none was made by Go.
+var recorded = map[string]string{
+	"JavaScript encodeURIComponent": `pa%2Fss%20w%C3%B6rd%2B%22x%22%26%3Cy%3E'z%25!(*)~%5Cend`,
+	"JavaScript encodeURI":          `pa/ss%20w%C3%B6rd+%22x%22&%3Cy%3E'z%25!(*)~%5Cend`,
+	"JavaScript URLSearchParams": `pa%2Fss+w%C3%B6rd%2B%22x%22%26%` +
+		`3Cy%3E%27z%25%21%28*%29%7E%5Cend`,
+	"lower-case percent": `pa%2fss%20w%c3%b6rd%2b%22x%22%26%3cy%3e%27z%25!(*)~%5cend`,
+	"mixed-case percent": `pa%2Fss%20w%c3%B6rd%2B%22x%22%26%3Cy%3e'z%25!(*)~%5cend`,
+	"every byte percent": `%70%61%2f%73%73%20%77%c3%b6%72%64%2b%22%78%22%26%3c%79%3e%27%7a%25%21` +
+		`%28%2a%29%7e%5c%65%6e%64`,
+	"Python quote": `pa/ss%20w%C3%B6rd%2B%22x%22%26%3Cy%3E%27z%25%21%28%2A%29~%5Cend`,
+	"Python quote safe=''": `pa%2Fss%20w%C3%B6rd%2B%22x%22%26` +
+		`%3Cy%3E%27z%25%21%28%2A%29~%5Cend`,
+	"Python quote_plus":  `pa%2Fss+w%C3%B6rd%2B%22x%22%26%3Cy%3E%27z%25%21%28%2A%29~%5Cend`,
+	"Python html.escape": `pa/ss wörd+&quot;x&quot;&amp;&lt;y&gt;&#x27;z%!(*)~\end`,
+	"HTML decimal": `pa&#47;ss w&#246;rd+&#34;x&#34;&#3` +
+		`8;&#60;y&#62;&#039;z%!(*)~&#92;end`,
+	"HTML hexadecimal": `pa&#x2F;ss w&#xf6;rd+&#x22;x&#X22;&#x` +
+		`26;&#x3c;y&#x3E;&#x27;z%!(*)~&#x5c;end`,
+	"HTML of all kinds": `pa&sol;ss w&ouml;rd&#43;&quot;x&#34;&amp` +
+		`;&lt;y&#x3e;&apos;z&percnt;!(*)~&bsol;end`,
+	"JSON":                      `pa/ss wörd+\"x\"&<y>'z%!(*)~\\end`,
+	"JSON with escaped slashes": `pa\/ss w\u00f6rd+\"x\"&<y>'z%!(*)~\\end`,
+	"Python json.dumps":         `pa/ss w\u00f6rd+\"x\"&<y>'z%!(*)~\\end`,
+	"JSON, upper-case escapes": `pa/ss w\u00F6rd\u002B\u0022x\u0022\u0` +
+		`026\u003Cy\u003E\u0027z%!(*)~\u005Cend`,
+	"JSON in JSON":         `pa/ss w\\u00f6rd+\\\"x\\\"&<y>'z%!(*)~\\\\end`,
+	"JSON in JSON in JSON": `pa/ss w\\\\u00f6rd+\\\\\\\"x\\\\\\\"&<y>'z%!(*)~\\\\\\\\end`,
+	"Python repr":          `pa/ss wörd+"x"&<y>\'z%!(*)~\\end`,
+	"Python repr of bytes": `pa/ss w\xc3\xb6rd+"x"&<y>\'z%!(*)~\\end`,
+	"JSON in a URL":        `pa/ss%20w%C3%B6rd%2B%5C%22x%5C%22%26%3Cy%3E'z%25!(*)~%5C%5Cend`,
+	"a URL in HTML": `pa/ss%20w%C3%B6rd&#43;&quot;x&qu` +
+		`ot;%26%3Cy%3E&#39;z%25!(*)~%5Cend`,
+	"a URL in a URL": `pa%252Fss%2520w%25C3%25B6rd%252B%2522x%` +
+		`2522%2526%253Cy%253E'z%2525!(*)~%255Cend`,
+	"HTML in JSON": `pa/ss wörd+&quot;x&quot;&amp;&lt;y&gt;&#x27;z%!(*)~\\end`,
+	"HTML in HTML": `pa/ss wörd+&amp;quot;x&amp;quot;&amp;am` +
+		`p;&amp;lt;y&amp;gt;&amp;#x27;z%!(*)~\end`,
+	"shell": `pa/ss\ wörd+\"x\"\&\<y\>\'z%\!\(\*\)~\\end`,
+}
+
+// What programs in other languages make of a secret is hidden, whole and wherever a
+// piece ends; what stands around it is shown.
+func TestMasker_HidesWhatOtherLanguagesEncode(t *testing.T) {
+	m := agent.NewMasker([]string{awkward, "an-unrelated-one"})
+	for name, form := range recorded {
+		text, want := "GET /?token="+form+"; 200", "GET /?token=[secret]; 200"
+		if got := m.Mask(text); got != want {
+			t.Errorf("%s: %s", name, got)
+		}
+		for cut := range len(text) {
+			s := m.Stream()
+			if got := s.Write(text[:cut]) + s.Write(text[cut:]) + s.Flush(); got != want {
+				t.Fatalf("%s, cut at %d: %s", name, cut, got)
+			}
+		}
+	}
+}
+
+// A long text goes out while it comes in, and a secret in it is hidden behind every
+// encoder and at every place.
+func TestStream_HidesEncodedSecretsInLongTexts(t *testing.T) {
+	const plain = `pa/ss word+"x"&<y>'z%!(*)~\end`
+	m := agent.NewMasker([]string{plain})
+	form := `pa\\u002fss word\\u002B\\\"x\\\"\\u0026<y>'z%!(*)~\\\\end`
+	for _, noise := range []string{"x", `\\`, `\"`, "%2", "%25", "&amp;", "+", "é"} {
+		text := strings.Repeat(noise, 3000) + " " + form + " " + strings.Repeat(noise, 3000)
+		s, shown := m.Stream(), ""
+		for at := 0; at < len(text); at += 97 {
+			shown += s.Write(text[at:min(at+97, len(text))])
+		}
+		if len(shown) < len(text)/2 {
+			t.Errorf("%q: of %d bytes %d were shown before the end", noise, len(text), len(shown))
+		}
+		shown += s.Flush()
+		if want := strings.Replace(text, form, "[secret]", 1); shown != want {
+			t.Errorf("%q: the text comes as %d bytes, not %d", noise, len(shown), len(want))
+		}
+	}
+}
+
+// escapers write one character in one of their ways.
+var escapers = []func(t *rapid.T, r rune) string{
+	func(t *rapid.T, r rune) string {
+		if r == '%' || rapid.Bool().Draw(t, "percent") {
+			var b strings.Builder
+			for _, c := range []byte(string(r)) {
+				fmt.Fprintf(&b, rapid.SampledFrom([]string{"%%%02x", "%%%02X"}).Draw(t, "case"), c)
+			}
+			return b.String()
+		}
+		return string(r)
+	},
+	func(t *rapid.T, r rune) string {
+		if r == '&' || rapid.Bool().Draw(t, "entity") {
+			return fmt.Sprintf(rapid.SampledFrom([]string{"&#%d;", "&#%04d;", "&#x%x;", "&#X%X;"}).
+				Draw(t, "kind"), r)
+		}
+		return string(r)
+	},
+	func(t *rapid.T, r rune) string {
+		if r == '"' || r == '\\' || rapid.Bool().Draw(t, "escape") {
+			return fmt.Sprintf(rapid.SampledFrom([]string{`\u%04x`, `\u%04X`}).Draw(t, "case"), r)
+		}
+		return string(r)
+	},
+}
+
+// Any mix of the ways to write a character, twice over, hides nothing from us.
+func TestMasker_HidesAnyMixOfEscapes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		secret := rapid.StringMatching(`[ -~äß€]{8,20}`).Draw(t, "secret")
+		if strings.Contains("[secret]", secret) {
+			return
+		}
+		form := secret
+		for range rapid.IntRange(1, 2).Draw(t, "layers") {
+			escaper := rapid.SampledFrom(escapers).Draw(t, "escaper")
+			var b strings.Builder
+			for _, r := range form {
+				b.WriteString(escaper(t, r))
+			}
+			form = b.String()
+		}
+		text := "token <" + form + "> tail"
+		if got := agent.NewMasker([]string{secret}).Mask(text); got != "token <[secret]> tail" {
+			t.Fatalf("%q is shown as %q", text, got)
+		}
+	})
+}
+
+// A text that begins or ends inside a secret shows no part of it, however the part
+// is written.
+func TestMasker_HidesPartsAtCuts(t *testing.T) {
+	m := agent.NewMasker([]string{awkward})
+	for name, form := range recorded {
+		for cut := len(form) / 2; cut < len(form)-6; cut++ {
+			head := m.MaskPart("head "+form[:cut], false, true)
+			tail := m.MaskPart(form[len(form)-cut:]+" tail", true, false)
+			if head != "head [secret]" || tail != "[secret] tail" {
+				t.Errorf("%s, cut at %d: %q and %q", name, cut, head, tail)
+				break
+			}
+		}
+	}
+	if got := m.MaskPart("a pa/ is no secret", true, true); got != "a pa/ is no secret" {
+		t.Errorf("harmless text is shown as %q", got)
+	}
+}
+
+func BenchmarkMasker_Line(b *testing.B) {
+	var secrets []string
+	for i := range 20 {
+		secrets = append(secrets, fmt.Sprintf("secret-%d-value/with+signs %d", i, i*i))
+	}
+	m := agent.NewMasker(secrets)
+	for name, line := range map[string]string{
+		"plain": strings.Repeat("an ordinary line of a log, ", 8),
+		"json":  `{"level":"info","msg":"said \"hello\" to a\\b"}` + strings.Repeat(" x", 70),
+		"url":   "GET /search?q=caf%C3%A9+au%20lait&lang=de " + strings.Repeat("x ", 70),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(line)))
+			for b.Loop() {
+				s := m.Stream()
+				_ = s.Write(line) + s.Flush()
+			}
+		})
+	}
+}

@@ -1,0 +1,92 @@
+package agent
+
+// maxHeld bounds what a Stream holds back, in bytes.
+const maxHeld = 2 << 20
+
+// contextSize is how much of what was shown a Stream remembers: an escape may
+// begin there.
+const contextSize = 64
+
+// Stream hides secrets in text that comes in pieces, also those that are cut
+// in two by a border. It holds back as much as a secret could begin with.
+type Stream struct {
+	masker *Masker
+	// context is the end of what was returned, as it was before.
+	context string
+	held    string
+}
+
+// Stream begins a text.
+func (m *Masker) Stream() *Stream { return &Stream{masker: m} }
+
+// Write takes a piece in and returns what can be shown by now. It waits for more
+// than it must, so that a long text is not searched again for every piece.
+func (s *Stream) Write(piece string) string {
+	if s.masker == nil || s.masker.longest == 0 {
+		return piece
+	}
+	s.held += piece
+	if len(s.held) < 2*s.masker.longest {
+		return ""
+	}
+	text, begin := s.context+s.held, len(s.context)
+	hide := s.masker.spans(text)
+	safe := len(text) - s.masker.longest + 1
+	for i, h := range hide {
+		if h.to < safe {
+			continue
+		}
+		// A secret over the border stays whole, in case it goes on.
+		safe, hide = max(min(safe, h.from), begin), hide[:i]
+		break
+	}
+	if len(text)-safe > maxHeld {
+		// Only a periodic secret in a periodic text comes here.
+		safe = len(text)
+		hide = s.masker.spans(text)
+	}
+	s.context, s.held = text[contextStart(text, safe):safe], text[safe:]
+	return replace(text[:safe], clipSpans(hide, begin))[begin:]
+}
+
+// contextStart is where the context of a border begins. It does not begin among
+// backslashes, since each second one of them means something else.
+func contextStart(text string, border int) int {
+	start := max(0, border-contextSize)
+	for start > 0 && border-start < 16*contextSize && text[start-1] == '\\' {
+		start--
+	}
+	return start
+}
+
+// clipSpans leaves out what lies before begin.
+func clipSpans(all []span, begin int) []span {
+	var clipped []span
+	for _, s := range all {
+		if s.to > begin {
+			clipped = append(clipped, span{max(s.from, begin), s.to})
+		}
+	}
+	return clipped
+}
+
+// Flush returns the rest, at the end of the text.
+func (s *Stream) Flush() string { return s.rest(false) }
+
+// Cut returns the rest of a text whose end is missing: the first part of a secret
+// may be the last of it.
+func (s *Stream) Cut() string { return s.rest(true) }
+
+func (s *Stream) rest(cut bool) string {
+	if s.held == "" {
+		s.context = ""
+		return ""
+	}
+	text, begin := s.context+s.held, len(s.context)
+	s.context, s.held = "", ""
+	hide := s.masker.spans(text)
+	if cut {
+		hide = mergeSpans(append(hide, s.masker.edges(text, false, true)...))
+	}
+	return replace(text, clipSpans(hide, begin))[begin:]
+}
