@@ -242,13 +242,61 @@ func (q *Queries) GetReviewRuleByID(ctx context.Context, id string) (ReviewRule,
 	return i, err
 }
 
-const insertReviewEvent = `-- name: InsertReviewEvent :execrows
-INSERT INTO review_events (rule_id, id) VALUES ($1, $2) ON CONFLICT DO NOTHING
+const insertClosedReview = `-- name: InsertClosedReview :exec
+INSERT INTO reviews (id, rule_id, key, repository, number, title, branch, commit, link, tag, want,
+    deployment, give_up_at, event_at, detail, state, done, told)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'gone',
+    $11, $12, $13, $14, 'removed', 1, 1)
+ON CONFLICT (rule_id, key) DO NOTHING
 `
 
-// Nothing when the same came in before.
-func (q *Queries) InsertReviewEvent(ctx context.Context, ruleID string, iD string) (int64, error) {
-	result, err := q.db.Exec(ctx, insertReviewEvent, ruleID, iD)
+type InsertClosedReviewParams struct {
+	ID         string
+	RuleID     string
+	Key        string
+	Repository string
+	Number     int32
+	Title      string
+	Branch     string
+	Commit     string
+	Link       string
+	Tag        string
+	Deployment string
+	GiveUpAt   time.Time
+	EventAt    *time.Time
+	Detail     string
+}
+
+// A pull request of which nothing but its close is known. Nothing is to be done.
+func (q *Queries) InsertClosedReview(ctx context.Context, arg InsertClosedReviewParams) error {
+	_, err := q.db.Exec(ctx, insertClosedReview,
+		arg.ID,
+		arg.RuleID,
+		arg.Key,
+		arg.Repository,
+		arg.Number,
+		arg.Title,
+		arg.Branch,
+		arg.Commit,
+		arg.Link,
+		arg.Tag,
+		arg.Deployment,
+		arg.GiveUpAt,
+		arg.EventAt,
+		arg.Detail,
+	)
+	return err
+}
+
+const insertReviewEvent = `-- name: InsertReviewEvent :execrows
+INSERT INTO review_events (rule_id, id) VALUES ($1, $2)
+ON CONFLICT (rule_id, id) DO UPDATE SET at = now()
+WHERE review_events.at < now() - make_interval(secs => $3::float8)
+`
+
+// Nothing when the same came in not longer ago than this.
+func (q *Queries) InsertReviewEvent(ctx context.Context, ruleID string, iD string, seconds float64) (int64, error) {
+	result, err := q.db.Exec(ctx, insertReviewEvent, ruleID, iD, seconds)
 	if err != nil {
 		return 0, err
 	}
@@ -498,5 +546,15 @@ func (q *Queries) SaveReview(ctx context.Context, arg SaveReviewParams) error {
 		arg.ID,
 		arg.Generation,
 	)
+	return err
+}
+
+const touchReview = `-- name: TouchReview :exec
+UPDATE reviews SET event_at = greatest(event_at, $1) WHERE id = $2
+`
+
+// An event that changed nothing still says how new what we know is.
+func (q *Queries) TouchReview(ctx context.Context, eventAt *time.Time, iD string) error {
+	_, err := q.db.Exec(ctx, touchReview, eventAt, iD)
 	return err
 }
