@@ -84,12 +84,21 @@ SELECT count(*) FROM reviews WHERE deployment_id = @deployment_id AND id <> @id;
 SELECT * FROM reviews WHERE rule_id = @rule_id ORDER BY changed_at DESC LIMIT @most;
 
 -- name: ClaimReviews :many
--- What is to be looked at, taken for as long as that may last.
+-- What is to be looked at, taken for as long as that may last: what is not done
+-- and not given up, what was not told, what more images may come for, and what
+-- was late but may get ready.
 UPDATE reviews SET claimed_until = now() + make_interval(secs => @hold::float8)
 WHERE id IN (
     SELECT r.id FROM reviews r JOIN review_rules u ON u.id = r.rule_id
     WHERE r.due_at <= now() AND u.active
-        AND (r.done < r.generation OR r.told < r.generation OR r.state = 'creating')
+        AND (r.told < r.generation OR r.state = 'creating'
+            OR r.done < r.generation
+                AND NOT (r.want = 'present' AND r.state = 'failed' AND r.give_up_at < now())
+            OR r.done = r.generation AND r.want = 'present' AND r.state IN ('ready', 'failed')
+                AND r.give_up_at > now()
+            OR r.done = r.generation AND r.want = 'present' AND r.state = 'failed'
+                AND EXISTS (SELECT FROM deployments d WHERE d.id = r.deployment_id
+                    AND d.status IN ('queued', 'applying', 'ready')))
         AND (r.claimed_until IS NULL OR r.claimed_until < now())
     ORDER BY r.due_at LIMIT @most FOR UPDATE OF r SKIP LOCKED
 ) RETURNING *;

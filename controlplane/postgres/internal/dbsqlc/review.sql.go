@@ -15,13 +15,22 @@ UPDATE reviews SET claimed_until = now() + make_interval(secs => $1::float8)
 WHERE id IN (
     SELECT r.id FROM reviews r JOIN review_rules u ON u.id = r.rule_id
     WHERE r.due_at <= now() AND u.active
-        AND (r.done < r.generation OR r.told < r.generation OR r.state = 'creating')
+        AND (r.told < r.generation OR r.state = 'creating'
+            OR r.done < r.generation
+                AND NOT (r.want = 'present' AND r.state = 'failed' AND r.give_up_at < now())
+            OR r.done = r.generation AND r.want = 'present' AND r.state IN ('ready', 'failed')
+                AND r.give_up_at > now()
+            OR r.done = r.generation AND r.want = 'present' AND r.state = 'failed'
+                AND EXISTS (SELECT FROM deployments d WHERE d.id = r.deployment_id
+                    AND d.status IN ('queued', 'applying', 'ready')))
         AND (r.claimed_until IS NULL OR r.claimed_until < now())
     ORDER BY r.due_at LIMIT $2 FOR UPDATE OF r SKIP LOCKED
 ) RETURNING id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at
 `
 
-// What is to be looked at, taken for as long as that may last.
+// What is to be looked at, taken for as long as that may last: what is not done
+// and not given up, what was not told, what more images may come for, and what
+// was late but may get ready.
 func (q *Queries) ClaimReviews(ctx context.Context, hold float64, most int32) ([]Review, error) {
 	rows, err := q.db.Query(ctx, claimReviews, hold, most)
 	if err != nil {
