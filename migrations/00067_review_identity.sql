@@ -25,7 +25,8 @@ WITH shared AS (
 )
 UPDATE reviews r SET
     deployment = CASE WHEN s.nth = 1 THEN r.deployment
-        ELSE rtrim(left(r.deployment, 33), '-') || '-' || left(md5(r.rule_id::text || r.key), 6) END,
+        ELSE rtrim(left(r.deployment, 33), '-') || '-'
+            || left(md5(r.rule_id::text || r.key), 6) END,
     deployment_id = CASE WHEN s.nth = 1 THEN r.deployment_id END,
     generation = CASE WHEN r.want = 'present' THEN r.generation + 1 ELSE r.generation END,
     state = CASE WHEN r.want = 'present' THEN 'waiting' ELSE r.state END,
@@ -34,6 +35,11 @@ UPDATE reviews r SET
         ELSE r.give_up_at END,
     due_at = now()
 FROM shared s WHERE s.id = r.id AND s.many > 1;
+
+-- What was given up was called done. It is not: its deployment is the one before.
+UPDATE reviews r SET done = r.generation - 1 FROM deployments d
+WHERE d.id = r.deployment_id AND d.status = 'ready' AND r.state = 'failed'
+    AND r.want = 'present' AND r.done = r.generation AND r.give_up_at < now();
 
 -- +goose Down
 DROP INDEX reviews_deployment_id;

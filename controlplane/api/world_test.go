@@ -58,11 +58,12 @@ func (images) ListTags(_ context.Context, s registry.Source) (registry.TagList, 
 	return registry.TagList{Tags: []string{"1.0", "1.1", "v2"}, ReadAt: time.Now()}, nil
 }
 
-func (images) Resolve(_ context.Context, _ registry.Source, tag string) (string, error) {
+func (images) Resolve(_ context.Context, s registry.Source, tag string) (string, error) {
 	if tag == "moving" {
 		tag = rand.Text()
 	}
-	if _, late := missing.Load(tag); late {
+	_, late := missing.Load(tag)
+	if _, here := missing.Load(s.Repository + ":" + tag); late || here {
 		return "", &controlplane.Error{Kind: controlplane.Invalid, Code: "tag_unknown",
 			Message: "there is no tag " + tag}
 	}

@@ -79,11 +79,12 @@ func (t *Tx) DeleteReviewRule(ctx context.Context, id controlplane.ReviewRuleID)
 	return nil
 }
 
-// NoteReviewEvent remembers what came in. Fresh is false when it came before.
+// NoteReviewEvent remembers what came in. Fresh is false when it came before,
+// not longer ago than this.
 func (t *Tx) NoteReviewEvent(
-	ctx context.Context, rule controlplane.ReviewRuleID, id string,
+	ctx context.Context, rule controlplane.ReviewRuleID, id string, within time.Duration,
 ) (fresh bool, err error) {
-	n, err := t.q.InsertReviewEvent(ctx, string(rule), id)
+	n, err := t.q.InsertReviewEvent(ctx, string(rule), id, within.Seconds())
 	if err != nil {
 		return false, fmt.Errorf("note event: %w", translate(err))
 	}
@@ -103,7 +104,7 @@ func review(r dbsqlc.Review) controlplane.Review {
 	return controlplane.Review{ID: controlplane.ReviewID(r.ID),
 		Rule: controlplane.ReviewRuleID(r.RuleID), Key: r.Key, Repository: r.Repository,
 		Number: int(r.Number), Title: r.Title, Branch: r.Branch, Commit: r.Commit, Link: r.Link,
-		Tag: r.Tag,
+		Tag:  r.Tag,
 		Want: controlplane.Goal(r.Want), Generation: r.Generation, Done: r.Done, Told: r.Told,
 		CommentID: r.CommentID, Deployment: r.Deployment,
 		DeploymentID: given[controlplane.DeploymentID](r.DeploymentID),
@@ -119,6 +120,30 @@ func (t *Tx) PutReview(ctx context.Context, r controlplane.Review) error {
 		Deployment: r.Deployment, GiveUpAt: r.GiveUpAt, EventAt: moment(r.EventAt)})
 	if err != nil {
 		return fmt.Errorf("store review: %w", translate(err))
+	}
+	return nil
+}
+
+// RememberClosed stores a pull request of which nothing but its close is known.
+func (t *Tx) RememberClosed(ctx context.Context, r controlplane.Review) error {
+	err := t.q.InsertClosedReview(ctx, dbsqlc.InsertClosedReviewParams{ID: string(r.ID),
+		RuleID: string(r.Rule), Key: r.Key, Repository: r.Repository, Number: int32(r.Number),
+		Title: r.Title, Branch: r.Branch, Commit: r.Commit, Link: r.Link, Tag: r.Tag,
+		Deployment: r.Deployment, GiveUpAt: r.GiveUpAt, EventAt: moment(r.EventAt),
+		Detail: r.Detail})
+	if err != nil {
+		return fmt.Errorf("remember a closed review: %w", translate(err))
+	}
+	return nil
+}
+
+// TouchReview stores how new what is known of a review is.
+func (t *Tx) TouchReview(ctx context.Context, id controlplane.ReviewID, at time.Time) error {
+	if at.IsZero() {
+		return nil
+	}
+	if err := t.q.TouchReview(ctx, moment(at), string(id)); err != nil {
+		return fmt.Errorf("store the time of an event: %w", translate(err))
 	}
 	return nil
 }

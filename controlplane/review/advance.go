@@ -2,13 +2,13 @@ package review
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/postgres"
-	"github.com/nullops/nullops/pipeline"
 )
 
 // advance looks once at a review: what is wanted, what is there, what to do
@@ -19,18 +19,21 @@ func (r *Reviews) advance(ctx context.Context, x controlplane.Review) error {
 	if err != nil {
 		return err
 	}
+	before := x.State
 	x.DueAt = time.Now().Add(lookEvery)
 	if x.Want == controlplane.GoalGone {
 		err = r.remove(ctx, rule, &x)
 	} else {
 		err = r.ensure(ctx, rule, &x)
 	}
-	if said, ok := err.(*controlplane.Error); ok { //nolint:errorlint // only one of our own is told
-		r.refused(&x, said)
-		err = nil
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("review %s: %w", x.Key, err)
 	}
 	if err != nil {
-		return fmt.Errorf("review %s: %w", x.Key, err)
+		r.retryLater(ctx, &x, err)
+	}
+	if settled(before) && x.State != before {
+		x.Told = x.Generation - 1 // what the code host was told is not so any more
 	}
 	if settled(x.State) && x.Told < x.Generation {
 		r.tell(ctx, rule, &x)
@@ -45,12 +48,22 @@ func settled(s controlplane.ReviewState) bool {
 		s == controlplane.ReviewRemoved
 }
 
-// refused tries again until the time is up: rooms become free, registries come
-// back, builds end.
-func (r *Reviews) refused(x *controlplane.Review, why *controlplane.Error) {
-	x.Detail, x.DueAt = clip(why.Message, 500), time.Now().Add(r.Ask)
+// retryLater tries again until the time is up, whatever the error was: rooms
+// become free, registries come back, builds end. Then the review has failed, and
+// the code host is told why. What is to be removed is tried for ever.
+func (r *Reviews) retryLater(ctx context.Context, x *controlplane.Review, why error) {
+	x.DueAt = time.Now().Add(r.Ask)
+	if settled(x.State) && x.Done == x.Generation {
+		return // a look at what is there failed, which changes nothing
+	}
+	x.Detail = "this failed on our side; the log of the control plane says more"
+	if said, ok := errors.AsType[*controlplane.Error](why); ok {
+		x.Detail = clip(said.Message, 500)
+	} else {
+		r.Log.WarnContext(ctx, "a review waits after an error", "review", x.Key, "error", why)
+	}
 	if time.Now().After(x.GiveUpAt) {
-		x.State, x.Done = controlplane.ReviewFailed, x.Generation
+		x.State = controlplane.ReviewFailed
 	}
 }
 
@@ -127,6 +140,10 @@ func (r *Reviews) remove(ctx context.Context, rule controlplane.ReviewRule,
 		return nil
 	}
 	x.State, x.Detail = controlplane.ReviewCreating, "the deployment is being removed"
+	if d.Status == controlplane.Stuck || time.Now().After(x.GiveUpAt) {
+		x.State, x.DueAt = controlplane.ReviewFailed, time.Now().Add(r.Ask)
+		x.Detail = describeDelay("the deployment is not removed yet", *d)
+	}
 	return r.takeDown(ctx, *d)
 }
 
@@ -147,14 +164,18 @@ func (r *Reviews) ensure(ctx context.Context, rule controlplane.ReviewRule,
 		return err
 	}
 	if x.Done == x.Generation && d != nil {
-		return follow(x, *d)
+		return r.watch(ctx, rule, x, *d)
+	}
+	if x.Done == x.Generation && settled(x.State) {
+		x.DueAt = time.Now().Add(r.Ask)
+		return nil // somebody removed it: only a new event makes it again
 	}
 	versions, news, err := r.versions(ctx, rule, x, d)
 	if err != nil {
 		return err
 	}
 	if d != nil && !news && d.Goal != controlplane.GoalGone {
-		return r.same(x, *d)
+		return r.same(rule, x, *d)
 	}
 	x.State = controlplane.ReviewCreating
 	if d != nil {
@@ -172,75 +193,14 @@ func (r *Reviews) ensure(ctx context.Context, rule controlplane.ReviewRule,
 }
 
 // same waits for an image that is newer than what runs. A build that changed
-// nothing ends as what runs already.
-func (r *Reviews) same(x *controlplane.Review, d lifecycle.View) error {
+// nothing ends as what runs already. A registry tells of images that it has.
+func (r *Reviews) same(rule controlplane.ReviewRule, x *controlplane.Review,
+	d lifecycle.View) error {
 	x.State, x.Detail = controlplane.ReviewWaiting, "waiting for a newer image of "+x.Tag
 	x.DueAt = time.Now().Add(r.Ask)
-	if d.Status == controlplane.Ready && time.Now().After(x.GiveUpAt) {
+	over := rule.Source == controlplane.ReviewRegistry || time.Now().After(x.GiveUpAt)
+	if d.Status == controlplane.Ready && over {
 		x.Done, x.State, x.Detail = x.Generation, controlplane.ReviewReady, "no newer image came"
 	}
 	return nil
-}
-
-// follow mirrors the deployment's state.
-func follow(x *controlplane.Review, d lifecycle.View) error {
-	switch d.Status {
-	case controlplane.Ready:
-		x.State, x.Detail = controlplane.ReviewReady, ""
-	case controlplane.Failed, controlplane.Stuck:
-		x.State, x.Detail = controlplane.ReviewFailed, "the deployment failed"
-		if d.Failure != nil {
-			x.Detail = clip(d.Failure.Message, 500)
-		}
-	default:
-		x.State = controlplane.ReviewCreating
-	}
-	return nil
-}
-
-// versions chooses the review's tag for each service that has it, and leaves
-// the rest at their defaults. news says that something differs from what runs.
-func (r *Reviews) versions(ctx context.Context, rule controlplane.ReviewRule,
-	x *controlplane.Review, d *lifecycle.View,
-) (versions map[pipeline.StepKey]string, news bool, err error) {
-	var target postgres.Target
-	err = r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		target, err = tx.Target(ctx, rule.Project)
-		return err
-	})
-	if err != nil {
-		return nil, false, err
-	}
-	versions = map[pipeline.StepKey]string{}
-	var last error
-	for _, s := range target.Pipeline.Steps {
-		if s.Service == nil || s.Service.Image == nil ||
-			s.Service.Image.TagMode != pipeline.Selectable {
-			continue
-		}
-		facts, err := r.Catalog.ResolveTag(ctx, worker, *s.Service.Image, x.Tag)
-		if err != nil {
-			last = err
-			continue
-		}
-		versions[s.Key] = x.Tag
-		news = news || d == nil || !runs(*d, s.Key, facts.Digest)
-	}
-	if len(versions) > 0 {
-		return versions, news, nil
-	}
-	if last == nil || controlplane.KindOf(last) == controlplane.Invalid {
-		last = &controlplane.Error{Kind: controlplane.Unavailable, Code: "tag_awaited",
-			Message: "no service has the tag " + x.Tag + " yet"}
-	}
-	return nil, false, last
-}
-
-func runs(d lifecycle.View, step pipeline.StepKey, digest string) bool {
-	for _, v := range d.Versions {
-		if v.Step == step {
-			return v.Digest == digest
-		}
-	}
-	return false
 }

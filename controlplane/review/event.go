@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
-	"github.com/nullops/nullops/pipeline"
 )
 
 // event is what somebody did to a pull request, or a tag that was pushed.
@@ -17,7 +16,28 @@ type event struct {
 	repository, branch, commit, title, link, tag string
 	number                                       int
 	gone                                         bool
+	// step says what an event that is not gone may do to a closed pull request.
+	step step
+	// fork is set for what is of a fork, which never gets a deployment.
+	fork bool
+	// at is the host's own time of the pull request as the event shows it; zero
+	// if it tells none.
+	at time.Time
+	// delivery is the id of an event that the body itself holds.
+	delivery string
 }
+
+// step is the part of a pull request's life that an event begins.
+type step int
+
+const (
+	// updates happen to open pull requests only.
+	updates step = iota
+	// opens happens once, before everything else.
+	opens
+	// reopens is the only one that follows a close.
+	reopens
+)
 
 // review is what the rule makes of the event, but for its deployment's name.
 func (e event) review(rule controlplane.ReviewRule) controlplane.Review {
@@ -29,7 +49,7 @@ func (e event) review(rule controlplane.ReviewRule) controlplane.Review {
 		Key: e.key(), Repository: clip(e.repository, 500), Number: e.number,
 		Title: clip(e.title, 300), Branch: clip(e.branch, maxBranch),
 		Commit: clip(e.commit, 64), Link: clip(e.link, 500), Tag: e.tagOf(rule), Want: want,
-		GiveUpAt: time.Now().Add(rule.Wait)}
+		GiveUpAt: time.Now().Add(rule.Wait), EventAt: e.at}
 }
 
 func (e event) tagOf(rule controlplane.ReviewRule) string {
@@ -51,22 +71,43 @@ func clip(s string, most int) string {
 }
 
 // read understands the events of a source. What is none of a pull request or a
-// pushed tag, or comes from a fork, is nil: nothing to do.
-func read(source controlplane.ReviewSource, h http.Header, body []byte) (*event, error) {
+// pushed tag, or comes from a fork, is left out: nothing to do.
+func read(source controlplane.ReviewSource, h http.Header, body []byte) ([]event, error) {
+	var e *event
+	var err error
 	switch source {
 	case controlplane.ReviewGitHub:
-		return readHub(h.Get("X-GitHub-Event"), body)
+		e, err = readHub(h.Get("X-GitHub-Event"), body)
 	case controlplane.ReviewGitea:
-		return readHub(h.Get("X-Gitea-Event"), body)
+		e, err = readHub(h.Get("X-Gitea-Event"), body)
 	case controlplane.ReviewGitLab:
-		return readLab(body)
+		e, err = readLab(body)
 	case controlplane.ReviewGeneric:
-		return readGeneric(body)
+		e, err = readGeneric(body)
 	case controlplane.ReviewRegistry:
-		return readPush(body)
+		return readPushes(body)
 	default:
 		return nil, errForeign
 	}
+	if err != nil || e == nil {
+		return nil, err
+	}
+	return []event{*e}, nil
+}
+
+// readTime reads the spellings of code hosts. A time that is none, or ahead of
+// ours, orders nothing: it would make all later events look old.
+func readTime(s string) time.Time {
+	layouts := []string{time.RFC3339, "2006-01-02 15:04:05 MST", "2006-01-02 15:04:05 -0700"}
+	for _, layout := range layouts {
+		if at, err := time.Parse(layout, s); err == nil {
+			if time.Until(at) > oldest {
+				return time.Time{}
+			}
+			return at
+		}
+	}
+	return time.Time{}
 }
 
 // readHub reads what GitHub and Gitea, which follows it, tell of pull requests.
@@ -81,9 +122,11 @@ func readHub(kind string, body []byte) (*event, error) {
 		Action string `json:"action"`
 		Number int    `json:"number"`
 		Pull   struct {
-			Title string `json:"title"`
-			Link  string `json:"html_url"`
-			Head  struct {
+			Title   string `json:"title"`
+			Link    string `json:"html_url"`
+			State   string `json:"state"`
+			Updated string `json:"updated_at"`
+			Head    struct {
 				Ref  string `json:"ref"`
 				SHA  string `json:"sha"`
 				Repo *repo  `json:"repo"`
@@ -98,13 +141,29 @@ func readHub(kind string, body []byte) (*event, error) {
 		e.Action) {
 		return nil, nil
 	}
-	gone := e.Action == "closed"
+	// An event that was delayed may show a pull request that is closed by now.
+	gone := e.Action == "closed" || e.Pull.State == "closed"
 	// A fork that was deleted has no repository any more.
-	if head := e.Pull.Head.Repo; !gone && (head == nil || head.FullName != e.Repository.FullName) {
+	head := e.Pull.Head.Repo
+	fork := head != nil && head.FullName != e.Repository.FullName
+	if !gone && (head == nil || fork) {
 		return nil, nil
 	}
 	return &event{repository: e.Repository.FullName, number: e.Number, branch: e.Pull.Head.Ref,
-		commit: e.Pull.Head.SHA, title: e.Pull.Title, link: e.Pull.Link, gone: gone}, nil
+		commit: e.Pull.Head.SHA, title: e.Pull.Title, link: e.Pull.Link, gone: gone, fork: fork,
+		step: stepOf(e.Action), at: readTime(e.Pull.Updated)}, nil
+}
+
+// stepOf knows the actions of GitHub, Gitea and GitLab.
+func stepOf(action string) step {
+	switch action {
+	case "opened", "open":
+		return opens
+	case "reopened", "reopen":
+		return reopens
+	default:
+		return updates
+	}
 }
 
 // readLab reads what GitLab tells of merge requests.
@@ -115,14 +174,16 @@ func readLab(body []byte) (*event, error) {
 			Path string `json:"path_with_namespace"`
 		} `json:"project"`
 		Object struct {
-			IID    int    `json:"iid"`
-			Action string `json:"action"`
-			Title  string `json:"title"`
-			URL    string `json:"url"`
-			Source int    `json:"source_project_id"`
-			Target int    `json:"target_project_id"`
-			Branch string `json:"source_branch"`
-			Last   struct {
+			IID     int    `json:"iid"`
+			Action  string `json:"action"`
+			State   string `json:"state"`
+			Updated string `json:"updated_at"`
+			Title   string `json:"title"`
+			URL     string `json:"url"`
+			Source  int    `json:"source_project_id"`
+			Target  int    `json:"target_project_id"`
+			Branch  string `json:"source_branch"`
+			Last    struct {
 				ID string `json:"id"`
 			} `json:"last_commit"`
 		} `json:"object_attributes"`
@@ -131,8 +192,10 @@ func readLab(body []byte) (*event, error) {
 		return nil, errForeign
 	}
 	o := e.Object
-	gone := o.Action == "close" || o.Action == "merge"
-	known := gone || o.Action == "open" || o.Action == "reopen" || o.Action == "update"
+	closes := o.Action == "close" || o.Action == "merge"
+	known := closes || o.Action == "open" || o.Action == "reopen" || o.Action == "update"
+	// Labels of a merged one can be changed, which is an update too.
+	gone := closes || o.State == "closed" || o.State == "merged"
 	if e.Kind != "merge_request" || !known || !gone && o.Source != o.Target {
 		return nil, nil
 	}
@@ -140,7 +203,8 @@ func readLab(body []byte) (*event, error) {
 		return nil, errForeign
 	}
 	return &event{repository: e.Project.Path, number: o.IID, branch: o.Branch, commit: o.Last.ID,
-		title: o.Title, link: o.URL, gone: gone}, nil
+		title: o.Title, link: o.URL, gone: gone, fork: o.Source != o.Target,
+		step: stepOf(o.Action), at: readTime(o.Updated)}, nil
 }
 
 // readGeneric reads our own form, for everything else.
@@ -154,61 +218,18 @@ func readGeneric(body []byte) (*event, error) {
 		Title      string `json:"title"`
 		Link       string `json:"link"`
 		Tag        string `json:"tag"`
+		Updated    string `json:"updated_at"`
 	}
+	actions := []string{"opened", "reopened", "updated", "closed"}
 	if err := json.Unmarshal(body, &e); err != nil || e.Number < 0 || e.Repository == "" ||
-		e.Branch == "" || !slices.Contains([]string{"opened", "updated", "closed"}, e.Action) {
+		e.Branch == "" || !slices.Contains(actions, e.Action) {
 		return nil, errForeign
+	}
+	begins := updates
+	if e.Action == "opened" || e.Action == "reopened" {
+		begins = reopens // senders need not tell the two apart
 	}
 	return &event{repository: e.Repository, number: e.Number, branch: e.Branch, commit: e.Commit,
-		title: e.Title, link: e.Link, tag: e.Tag, gone: e.Action == "closed"}, nil
-}
-
-// readPush reads pushes as the CNCF Distribution registry and Harbor tell them.
-// The tag is what the rule's pattern is for. Signing an image pushes a tag too,
-// which is no image to deploy.
-func readPush(body []byte) (*event, error) {
-	var e struct {
-		Events []struct {
-			Action string `json:"action"`
-			Target struct {
-				Repository string `json:"repository"`
-				Tag        string `json:"tag"`
-				Digest     string `json:"digest"`
-			} `json:"target"`
-		} `json:"events"`
-		Type string `json:"type"`
-		Data struct {
-			Resources []struct {
-				Tag    string `json:"tag"`
-				Digest string `json:"digest"`
-			} `json:"resources"`
-			Repository struct {
-				FullName string `json:"repo_full_name"`
-			} `json:"repository"`
-		} `json:"event_data"`
-	}
-	if err := json.Unmarshal(body, &e); err != nil {
-		return nil, errForeign
-	}
-	for _, one := range e.Events {
-		if one.Action == "push" && isImageTag(one.Target.Tag) {
-			return pushed(one.Target.Repository, one.Target.Tag, one.Target.Digest), nil
-		}
-	}
-	if e.Type != "PUSH_ARTIFACT" {
-		return nil, nil
-	}
-	for _, one := range e.Data.Resources {
-		if isImageTag(one.Tag) {
-			return pushed(e.Data.Repository.FullName, one.Tag, one.Digest), nil
-		}
-	}
-	return nil, nil
-}
-
-func isImageTag(tag string) bool { return tag != "" && !pipeline.IsArtifactTag(tag) }
-
-func pushed(repository, tag, digest string) *event {
-	return &event{repository: repository, branch: tag, tag: tag,
-		commit: strings.TrimPrefix(digest, "sha256:")}
+		title: e.Title, link: e.Link, tag: e.Tag, gone: e.Action == "closed",
+		step: begins, at: readTime(e.Updated)}, nil
 }

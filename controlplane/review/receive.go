@@ -80,12 +80,27 @@ func (r *Reviews) Receive(ctx context.Context, actor access.Actor, name string, 
 	if !rule.Active || !signed(rule.Source, h, body, key, time.Now()) {
 		return "", errUnsigned
 	}
-	e, err := read(rule.Source, h, body)
-	if err != nil || e == nil {
-		return "nothing to do", err
+	events, err := read(rule.Source, h, body)
+	if err != nil {
+		return "", err
 	}
-	return r.take(ctx, rule, *e, body)
+	// Each is stored for itself: a message that is sent again after a failure
+	// finds what was stored before.
+	said = "nothing to do"
+	for _, e := range events {
+		one, err := r.take(ctx, rule, e, deliveryOf(rule.Source, h, body, e))
+		if err != nil {
+			return "", err
+		}
+		if said != taken {
+			said = one
+		}
+	}
+	return said, nil
 }
+
+// taken is what a sender is told of an event that changed what is wanted.
+const taken = "taken"
 
 // rule hides whether a rule exists: nobody has shown yet that they may know.
 func (r *Reviews) rule(
@@ -141,11 +156,9 @@ func mac(key controlplane.Plain, parts ...[]byte) string {
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// take stores what an event wants, once: the same body again is a replay,
-// whatever its headers say, since those are not signed.
+// take stores what an event wants, once.
 func (r *Reviews) take(ctx context.Context, rule controlplane.ReviewRule, e event,
-	body []byte) (said string, err error) {
-	sum := sha256.Sum256(body)
+	d delivery) (said string, err error) {
 	err = r.Store.InTx(ctx, func(tx *postgres.Tx) error {
 		// One event after another: each sees what the earlier ones made, and which
 		// names they chose.
@@ -159,16 +172,23 @@ func (r *Reviews) take(ctx context.Context, rule controlplane.ReviewRule, e even
 		if said, err = filterEvent(rule, e, known); err != nil || said != "" {
 			return err
 		}
-		fresh, err := tx.NoteReviewEvent(ctx, rule.ID, hex.EncodeToString(sum[:]))
+		fresh, err := d.note(ctx, tx, rule.ID)
 		if err != nil || !fresh {
 			said = "seen before"
 			return err
 		}
-		if said = e.changes(old, known); said != "" {
+		said = e.changes(old, known)
+		switch {
+		case said == "":
+			said = taken
+			return putReview(ctx, tx, rule, e, old, known)
+		case known && said != alreadyClosed:
+			return tx.TouchReview(ctx, old.ID, e.at)
+		case !known && e.number > 0 && !e.fork:
+			return rememberClosed(ctx, tx, rule, e)
+		default:
 			return nil
 		}
-		said = "taken"
-		return putReview(ctx, tx, rule, e, old, known)
 	})
 	return said, err
 }
@@ -198,17 +218,4 @@ func putReview(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRul
 		return err
 	}
 	return tx.PutReview(ctx, x)
-}
-
-// changes says why an event changes nothing; "" when it does.
-func (e event) changes(old controlplane.Review, known bool) string {
-	switch {
-	case e.gone && !known:
-		return "nothing to remove"
-	case !e.gone && known && old.Want == controlplane.GoalPresent && e.commit != "" &&
-		old.Commit == e.commit && old.Branch == e.branch:
-		return "the same commit"
-	default:
-		return ""
-	}
 }

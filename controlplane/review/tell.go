@@ -67,6 +67,9 @@ func (r *Reviews) links(ctx context.Context, x *controlplane.Review) ([]string, 
 		return nil, nil
 	}
 	v, err := r.Lifecycle.View(ctx, worker, x.DeploymentID)
+	if controlplane.KindOf(err) == controlplane.NotFound {
+		return nil, nil // it was forgotten; what is to be told is not about it
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -26,8 +26,10 @@ ON CONFLICT (id) DO UPDATE SET source = excluded.source, repository = excluded.r
 DELETE FROM review_rules WHERE id = @id;
 
 -- name: InsertReviewEvent :execrows
--- Nothing when the same came in before.
-INSERT INTO review_events (rule_id, id) VALUES (@rule_id, @id) ON CONFLICT DO NOTHING;
+-- Nothing when the same came in not longer ago than this.
+INSERT INTO review_events (rule_id, id) VALUES (@rule_id, @id)
+ON CONFLICT (rule_id, id) DO UPDATE SET at = now()
+WHERE review_events.at < now() - make_interval(secs => @seconds::float8);
 
 -- name: ForgetReviewEvents :execrows
 -- Those too old to be accepted again, a bounded number.
@@ -47,6 +49,18 @@ ON CONFLICT (rule_id, key) DO UPDATE SET repository = excluded.repository,
     want = excluded.want, give_up_at = excluded.give_up_at, generation = reviews.generation + 1,
     event_at = coalesce(excluded.event_at, reviews.event_at),
     state = 'waiting', detail = '', due_at = now(), changed_at = now();
+
+-- name: InsertClosedReview :exec
+-- A pull request of which nothing but its close is known. Nothing is to be done.
+INSERT INTO reviews (id, rule_id, key, repository, number, title, branch, commit, link, tag, want,
+    deployment, give_up_at, event_at, detail, state, done, told)
+VALUES (@id, @rule_id, @key, @repository, @number, @title, @branch, @commit, @link, @tag, 'gone',
+    @deployment, @give_up_at, @event_at, @detail, 'removed', 1, 1)
+ON CONFLICT (rule_id, key) DO NOTHING;
+
+-- name: TouchReview :exec
+-- An event that changed nothing still says how new what we know is.
+UPDATE reviews SET event_at = greatest(event_at, @event_at) WHERE id = @id;
 
 -- name: GetReview :one
 -- One review of a rule.
@@ -70,12 +84,21 @@ SELECT count(*) FROM reviews WHERE deployment_id = @deployment_id AND id <> @id;
 SELECT * FROM reviews WHERE rule_id = @rule_id ORDER BY changed_at DESC LIMIT @most;
 
 -- name: ClaimReviews :many
--- What is to be looked at, taken for as long as that may last.
+-- What is to be looked at, taken for as long as that may last: what is not done
+-- and not given up, what was not told, what more images may come for, and what
+-- was late but may get ready.
 UPDATE reviews SET claimed_until = now() + make_interval(secs => @hold::float8)
 WHERE id IN (
     SELECT r.id FROM reviews r JOIN review_rules u ON u.id = r.rule_id
     WHERE r.due_at <= now() AND u.active
-        AND (r.done < r.generation OR r.told < r.generation OR r.state = 'creating')
+        AND (r.told < r.generation OR r.state = 'creating'
+            OR r.done < r.generation
+                AND NOT (r.want = 'present' AND r.state = 'failed' AND r.give_up_at < now())
+            OR r.done = r.generation AND r.want = 'present' AND r.state IN ('ready', 'failed')
+                AND r.give_up_at > now()
+            OR r.done = r.generation AND r.want = 'present' AND r.state = 'failed'
+                AND EXISTS (SELECT FROM deployments d WHERE d.id = r.deployment_id
+                    AND d.status IN ('queued', 'applying', 'ready')))
         AND (r.claimed_until IS NULL OR r.claimed_until < now())
     ORDER BY r.due_at LIMIT @most FOR UPDATE OF r SKIP LOCKED
 ) RETURNING *;

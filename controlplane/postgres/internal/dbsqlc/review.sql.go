@@ -15,13 +15,22 @@ UPDATE reviews SET claimed_until = now() + make_interval(secs => $1::float8)
 WHERE id IN (
     SELECT r.id FROM reviews r JOIN review_rules u ON u.id = r.rule_id
     WHERE r.due_at <= now() AND u.active
-        AND (r.done < r.generation OR r.told < r.generation OR r.state = 'creating')
+        AND (r.told < r.generation OR r.state = 'creating'
+            OR r.done < r.generation
+                AND NOT (r.want = 'present' AND r.state = 'failed' AND r.give_up_at < now())
+            OR r.done = r.generation AND r.want = 'present' AND r.state IN ('ready', 'failed')
+                AND r.give_up_at > now()
+            OR r.done = r.generation AND r.want = 'present' AND r.state = 'failed'
+                AND EXISTS (SELECT FROM deployments d WHERE d.id = r.deployment_id
+                    AND d.status IN ('queued', 'applying', 'ready')))
         AND (r.claimed_until IS NULL OR r.claimed_until < now())
     ORDER BY r.due_at LIMIT $2 FOR UPDATE OF r SKIP LOCKED
 ) RETURNING id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at
 `
 
-// What is to be looked at, taken for as long as that may last.
+// What is to be looked at, taken for as long as that may last: what is not done
+// and not given up, what was not told, what more images may come for, and what
+// was late but may get ready.
 func (q *Queries) ClaimReviews(ctx context.Context, hold float64, most int32) ([]Review, error) {
 	rows, err := q.db.Query(ctx, claimReviews, hold, most)
 	if err != nil {
@@ -242,13 +251,61 @@ func (q *Queries) GetReviewRuleByID(ctx context.Context, id string) (ReviewRule,
 	return i, err
 }
 
-const insertReviewEvent = `-- name: InsertReviewEvent :execrows
-INSERT INTO review_events (rule_id, id) VALUES ($1, $2) ON CONFLICT DO NOTHING
+const insertClosedReview = `-- name: InsertClosedReview :exec
+INSERT INTO reviews (id, rule_id, key, repository, number, title, branch, commit, link, tag, want,
+    deployment, give_up_at, event_at, detail, state, done, told)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'gone',
+    $11, $12, $13, $14, 'removed', 1, 1)
+ON CONFLICT (rule_id, key) DO NOTHING
 `
 
-// Nothing when the same came in before.
-func (q *Queries) InsertReviewEvent(ctx context.Context, ruleID string, iD string) (int64, error) {
-	result, err := q.db.Exec(ctx, insertReviewEvent, ruleID, iD)
+type InsertClosedReviewParams struct {
+	ID         string
+	RuleID     string
+	Key        string
+	Repository string
+	Number     int32
+	Title      string
+	Branch     string
+	Commit     string
+	Link       string
+	Tag        string
+	Deployment string
+	GiveUpAt   time.Time
+	EventAt    *time.Time
+	Detail     string
+}
+
+// A pull request of which nothing but its close is known. Nothing is to be done.
+func (q *Queries) InsertClosedReview(ctx context.Context, arg InsertClosedReviewParams) error {
+	_, err := q.db.Exec(ctx, insertClosedReview,
+		arg.ID,
+		arg.RuleID,
+		arg.Key,
+		arg.Repository,
+		arg.Number,
+		arg.Title,
+		arg.Branch,
+		arg.Commit,
+		arg.Link,
+		arg.Tag,
+		arg.Deployment,
+		arg.GiveUpAt,
+		arg.EventAt,
+		arg.Detail,
+	)
+	return err
+}
+
+const insertReviewEvent = `-- name: InsertReviewEvent :execrows
+INSERT INTO review_events (rule_id, id) VALUES ($1, $2)
+ON CONFLICT (rule_id, id) DO UPDATE SET at = now()
+WHERE review_events.at < now() - make_interval(secs => $3::float8)
+`
+
+// Nothing when the same came in not longer ago than this.
+func (q *Queries) InsertReviewEvent(ctx context.Context, ruleID string, iD string, seconds float64) (int64, error) {
+	result, err := q.db.Exec(ctx, insertReviewEvent, ruleID, iD, seconds)
 	if err != nil {
 		return 0, err
 	}
@@ -498,5 +555,15 @@ func (q *Queries) SaveReview(ctx context.Context, arg SaveReviewParams) error {
 		arg.ID,
 		arg.Generation,
 	)
+	return err
+}
+
+const touchReview = `-- name: TouchReview :exec
+UPDATE reviews SET event_at = greatest(event_at, $1) WHERE id = $2
+`
+
+// An event that changed nothing still says how new what we know is.
+func (q *Queries) TouchReview(ctx context.Context, eventAt *time.Time, iD string) error {
+	_, err := q.db.Exec(ctx, touchReview, eventAt, iD)
 	return err
 }

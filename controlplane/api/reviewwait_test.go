@@ -1,0 +1,81 @@
+package api_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/api"
+	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+)
+
+// settle reports that a deployment is ready.
+func (w *world) settle(d controlplane.Deployment) {
+	w.t.Helper()
+	w.report(d, lifecycle.Report{Status: controlplane.Applying})
+	w.report(d, lifecycle.Report{Status: controlplane.Ready})
+}
+
+// endTime lets the time of a rule's reviews be up.
+func (w *world) endTime(rule string) {
+	w.t.Helper()
+	pgtest.Exec(w.t, w.database, `UPDATE reviews SET give_up_at = now() - interval '1 hour'
+		WHERE rule_id = (SELECT id FROM review_rules WHERE name = $1)`, rule)
+}
+
+// Without room, or without a turn on the node, a review ends at its limit, and
+// the code host is told why. A deployment that is late is told of when ready.
+func TestReview_WithoutRoomEndsAndIsTold(t *testing.T) {
+	t.Parallel()
+	w := newWorldWith(t, onThisMachine)
+	w.shop()
+	h := newCodeHost(t)
+	w.saved(w.catalog.PutEnvironment(t.Context(), system, catalog.EnvironmentPut{Name: "full",
+		Domain: "localhost"}))
+	w.ruled("none", "github", h.URL, object{"environment": "full"})
+	w.github("none", pullRequest("opened", "fix", "abc1111", "acme/shop"))
+	r := w.awaitReview("none", func(r api.Review) bool { return r.Detail != nil && *r.Detail != "" })
+	if r.State != api.ReviewStateWaiting || !strings.Contains(*r.Detail, "node") {
+		t.Errorf("without a node: %s %s", r.State, *r.Detail)
+	}
+	w.endTime("none")
+	h.wait(t, "POST /repos/acme/shop/statuses/abc1111", `"state":"failure"`)
+	h.wait(t, "POST /repos/acme/shop/issues/12/comments", "no nodes")
+	w.awaitReview("none", func(r api.Review) bool { return r.State == api.ReviewStateFailed })
+
+	w.ruled("late", "github", h.URL)
+	w.github("late", pullRequest("opened", "fix", "abc2222", "acme/shop"))
+	d := w.made("late-12", queued)
+	w.endTime("late")
+	pgtest.Exec(t, w.database, `UPDATE deployments SET created_at = now() - interval '2 hours'
+		WHERE id = $1`, string(d.ID))
+	h.wait(t, "POST /repos/acme/shop/statuses/abc2222", `"state":"failure"`)
+	h.wait(t, "POST /repos/acme/shop/issues/12/comments", "not ready in time")
+	w.awaitReview("late", func(r api.Review) bool { return r.State == api.ReviewStateFailed })
+	w.settle(d)
+	h.wait(t, "POST /repos/acme/shop/statuses/abc2222", `"state":"success"`)
+	w.awaitReview("late", func(r api.Review) bool { return r.State == api.ReviewStateReady })
+}
+
+// A review whose image never came has failed, although the deployment of the
+// commit before is ready.
+func TestReview_GivenUpIsNotReady(t *testing.T) {
+	t.Parallel()
+	w := newWorldWith(t, onThisMachine)
+	w.shop()
+	h := newCodeHost(t)
+	w.ruled("gu", "github", h.URL, object{"tag": "gu-{short}"})
+	w.github("gu", pullRequest("opened", "fix", "abc1111", "acme/shop"))
+	w.settle(w.made("gu-12", queued))
+	h.wait(t, "POST /repos/acme/shop/statuses/abc1111", `"state":"success"`)
+	missing.Store("gu-abc2222", true)
+	w.github("gu", pullRequest("synchronize", "fix", "abc2222", "acme/shop"))
+	w.endTime("gu")
+	h.wait(t, "POST /repos/acme/shop/statuses/abc2222", `"state":"failure"`)
+	r := w.awaitReview("gu", func(r api.Review) bool { return r.Detail != nil && *r.Detail != "" })
+	if r.State != api.ReviewStateFailed || !strings.Contains(*r.Detail, "gu-abc2222") {
+		t.Errorf("given up: %s %s", r.State, *r.Detail)
+	}
+}

@@ -1,0 +1,133 @@
+package review
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// alreadyClosed answers what happened to a pull request before it was closed
+// and arrived after.
+const alreadyClosed = "closed already"
+
+// changes says why an event changes nothing; "" when it does. Events arrive in
+// any order: the host's times decide, and where it tells none, that nothing but
+// opening it again follows the close of a pull request.
+func (e event) changes(old controlplane.Review, known bool) string {
+	switch {
+	case known && !e.at.IsZero() && e.at.Before(old.EventAt):
+		return "an older event"
+	case e.gone && (!known || old.Want == controlplane.GoalGone &&
+		old.State == controlplane.ReviewRemoved):
+		return "nothing to remove"
+	case !e.gone && known && old.Want == controlplane.GoalGone && e.number > 0 &&
+		!e.reopensReview(old):
+		return alreadyClosed
+	case !e.gone && known && old.Want == controlplane.GoalPresent && e.commit != "" &&
+		old.Commit == e.commit && old.Branch == clip(e.branch, maxBranch):
+		return "the same commit"
+	default:
+		return ""
+	}
+}
+
+// reopensReview reports whether an event may follow the close of a pull
+// request. Numbers are given once, so its opening does not; but where all we
+// know is that close, and no time says which was first, it may.
+func (e event) reopensReview(old controlplane.Review) bool {
+	switch e.step {
+	case reopens:
+		return true
+	case opens:
+		onlyClosed := old.Generation == 1
+		return onlyClosed && (e.at.IsZero() || old.EventAt.IsZero() || e.at.After(old.EventAt))
+	default:
+		return false
+	}
+}
+
+// rememberClosed stores that a pull request is closed of which nothing else is
+// known yet: what happened before may still arrive.
+func rememberClosed(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRule,
+	e event) (err error) {
+	x := e.review(rule)
+	if x.Deployment, err = chooseName(ctx, tx, rule, e); err != nil {
+		return err
+	}
+	x.Detail = "closed before anything was made"
+	return tx.RememberClosed(ctx, x)
+}
+
+// seenFor is how long a body is refused that came without an id. The same may
+// really happen again: a pull request is closed, opened and closed again.
+const seenFor = 5 * time.Minute
+
+// delivery is how one event came in.
+type delivery struct {
+	// id tells it apart from all others; empty if it came without.
+	id string
+	// body is a hash of what was signed; empty if what the event says is looked up
+	// elsewhere, so that it can do no harm twice.
+	body string
+}
+
+// deliveryOf finds what tells this delivery apart. Most sources sign the body
+// only, so an id counts for its own body only: a replay under another id is not
+// seen here, but is older than what the review knows by then.
+func deliveryOf(source controlplane.ReviewSource, h http.Header, body []byte, e event) delivery {
+	var id string
+	switch source {
+	case controlplane.ReviewGitHub:
+		id = h.Get("X-GitHub-Delivery")
+	case controlplane.ReviewGitea:
+		id = h.Get("X-Gitea-Delivery")
+	case controlplane.ReviewGitLab:
+		id = h.Get("X-Gitlab-Event-UUID")
+	case controlplane.ReviewGeneric:
+		// It covers the time of sending: no two deliveries have the same.
+		id = h.Get("X-Nullops-Signature") + h.Get("X-Request-UUID")
+	case controlplane.ReviewRegistry:
+		if e.delivery == "" {
+			return delivery{}
+		}
+		return delivery{id: hashParts(e.delivery, e.repository, e.tag, e.commit)}
+	}
+	d := delivery{body: hashParts(string(body))}
+	if id != "" {
+		d.id = hashParts(id, string(body))
+	}
+	return d
+}
+
+func hashParts(parts ...string) string {
+	h := sha256.New()
+	for i, p := range parts {
+		if i > 0 {
+			_, _ = h.Write([]byte{0})
+		}
+		_, _ = h.Write([]byte(p))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// note remembers a delivery, and reports whether it is the first of its kind.
+// The body of one with an id is remembered too: whoever replays it may leave
+// out the id.
+func (d delivery) note(ctx context.Context, tx *postgres.Tx,
+	rule controlplane.ReviewRuleID) (fresh bool, err error) {
+	fresh = true
+	if d.body != "" {
+		if fresh, err = tx.NoteReviewEvent(ctx, rule, d.body, seenFor); err != nil {
+			return false, err
+		}
+	}
+	if d.id == "" {
+		return fresh, nil
+	}
+	return tx.NoteReviewEvent(ctx, rule, d.id, keepFor)
+}

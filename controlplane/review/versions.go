@@ -1,0 +1,61 @@
+package review
+
+import (
+	"context"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// versions chooses the review's tag for each service that has it, and leaves
+// the rest at their defaults. news says that something differs from what runs.
+func (r *Reviews) versions(ctx context.Context, rule controlplane.ReviewRule,
+	x *controlplane.Review, d *lifecycle.View,
+) (versions map[pipeline.StepKey]string, news bool, err error) {
+	var target postgres.Target
+	err = r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		target, err = tx.Target(ctx, rule.Project)
+		return err
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	versions = map[pipeline.StepKey]string{}
+	var last error
+	for _, s := range target.Pipeline.Steps {
+		if s.Service == nil || s.Service.Image == nil ||
+			s.Service.Image.TagMode != pipeline.Selectable {
+			continue
+		}
+		facts, err := r.Catalog.ResolveTag(ctx, worker, *s.Service.Image, x.Tag)
+		if err != nil && controlplane.KindOf(err) != controlplane.Invalid &&
+			d != nil && runningVersion(*d, s.Key).Tag == x.Tag {
+			return nil, false, err // a registry that is down takes no service back to its default
+		}
+		if err != nil {
+			last = err
+			continue
+		}
+		versions[s.Key] = x.Tag
+		news = news || d == nil || runningVersion(*d, s.Key).Digest != facts.Digest
+	}
+	if len(versions) > 0 {
+		return versions, news, nil
+	}
+	if last == nil || controlplane.KindOf(last) == controlplane.Invalid {
+		last = &controlplane.Error{Kind: controlplane.Unavailable, Code: "tag_awaited",
+			Message: "no service has the tag " + x.Tag + " yet"}
+	}
+	return nil, false, last
+}
+
+func runningVersion(d lifecycle.View, step pipeline.StepKey) controlplane.ServiceVersion {
+	for _, v := range d.Versions {
+		if v.Step == step {
+			return v
+		}
+	}
+	return controlplane.ServiceVersion{}
+}

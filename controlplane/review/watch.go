@@ -1,0 +1,102 @@
+package review
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/lifecycle"
+)
+
+const (
+	// queueGrace is how long a deployment may wait for its turn although the time
+	// of its review is up: its image may have come in the last second.
+	queueGrace = 30 * time.Second
+	// applyGrace is how much longer a deployment may take that has begun.
+	applyGrace = time.Hour
+)
+
+// watch follows the deployment of a review, and looks for more images of the
+// same revision: they are built one after another, and no one says how many
+// there will be. Each that comes while the review's time lasts is deployed.
+func (r *Reviews) watch(ctx context.Context, rule controlplane.ReviewRule,
+	x *controlplane.Review, d lifecycle.View) error {
+	leaving := d.Goal == controlplane.GoalGone
+	if leaving && settled(x.State) {
+		x.DueAt = time.Now().Add(r.Ask)
+		return nil // somebody removes it
+	}
+	looked := settled(x.State)
+	r.follow(x, d)
+	if leaving || !hasEnded(d.Status) {
+		return nil
+	}
+	x.DueAt = time.Now().Add(r.Ask)
+	// One that was made in time is looked at once more when it has ended: images
+	// may have come while it was made.
+	timeUp := time.Now().After(x.GiveUpAt)
+	if timeUp && (looked || d.CreatedAt.After(x.GiveUpAt)) {
+		return nil
+	}
+	_, news, err := r.versions(ctx, rule, x, &d)
+	if err != nil || !news {
+		return nil //nolint:nilerr // what runs is there; the next look asks again
+	}
+	// This is stored before anything is removed: whoever dies in between leaves a
+	// review that is not done.
+	x.Done, x.Told = x.Generation-1, x.Generation-1
+	x.State, x.DueAt = controlplane.ReviewCreating, time.Now()
+	x.Detail = "another image with the tag " + x.Tag + " came"
+	return nil
+}
+
+func hasEnded(s controlplane.DeploymentStatus) bool {
+	return s == controlplane.Ready || s == controlplane.Failed || s == controlplane.Stuck
+}
+
+// follow mirrors the deployment's state. One that waits too long has failed
+// for the code host, with the reason; should it get ready, that is told, too.
+func (r *Reviews) follow(x *controlplane.Review, d lifecycle.View) {
+	switch d.Status {
+	case controlplane.Ready:
+		x.State, x.Detail = controlplane.ReviewReady, ""
+	case controlplane.Failed, controlplane.Stuck:
+		x.State, x.Detail = controlplane.ReviewFailed, "the deployment failed"
+		if d.Failure != nil {
+			x.Detail = clip(d.Failure.Message, 500)
+		}
+	default:
+		x.State = controlplane.ReviewCreating
+		x.Detail = describeDelay("the deployment is being created", d)
+		if time.Now().After(latestReady(*x, d)) {
+			x.State, x.DueAt = controlplane.ReviewFailed, time.Now().Add(r.Ask)
+			x.Detail = describeDelay("the deployment is not ready in time", d)
+		}
+	}
+}
+
+// latestReady is when we stop waiting in silence.
+func latestReady(x controlplane.Review, d lifecycle.View) time.Time {
+	grace := applyGrace
+	if d.Status == controlplane.Queued {
+		grace = queueGrace
+	}
+	latest := d.CreatedAt.Add(grace)
+	if x.GiveUpAt.After(latest) {
+		return x.GiveUpAt
+	}
+	return latest
+}
+
+// describeDelay adds what a deployment waits for.
+func describeDelay(what string, d lifecycle.View) string {
+	reason := d.Detail
+	if d.Queue != nil {
+		reason = cmp.Or(d.Queue.Reason, reason)
+	}
+	if reason == "" {
+		return what
+	}
+	return clip(what+": "+reason, 500)
+}
