@@ -120,16 +120,23 @@ func (f forward) pass(ctx context.Context, conn net.Conn) error {
 	}
 	far := websocket.NetConn(ctx, ws, websocket.MessageBinary)
 	ended := make(chan error, 2)
-	copyTo := func(to io.Writer, from io.Reader) {
-		_, err := io.Copy(to, from)
+	go func() {
+		_, err := io.Copy(far, conn)
+		if err == nil {
+			// An empty message is the end of what this side sends. The service may
+			// answer only after it.
+			err = ws.Write(ctx, websocket.MessageBinary, nil)
+		}
+		if err != nil {
+			ended <- err
+		}
+	}()
+	go func() {
+		_, err := io.Copy(conn, far)
 		ended <- err
-	}
-	go copyTo(far, conn)
-	go copyTo(conn, far)
+	}()
 	err = <-ended
 	_ = far.Close()
-	_ = conn.Close()
-	<-ended
 	if errors.Is(err, net.ErrClosed) {
 		return nil
 	}

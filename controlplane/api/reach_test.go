@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -34,6 +35,8 @@ type fakeNode struct {
 	// ended counts connections that the control plane closed.
 	ended  int
 	starts []sidecar.Start
+	// late is a service that answers after the end of what it was sent.
+	late bool
 }
 
 func (n *fakeNode) Inside(_ context.Context, _ controlplane.NodeID, _ controlplane.DeploymentID,
@@ -45,9 +48,32 @@ func (n *fakeNode) Inside(_ context.Context, _ controlplane.NodeID, _ controlpla
 
 func (n *fakeNode) Forward(_ context.Context, _ controlplane.NodeID, _ controlplane.DeploymentID,
 	_ pipeline.StepKey, _ int) (net.Conn, error) {
+	if n.late {
+		return n.answerAfterEnd()
+	}
 	near, far := net.Pipe()
 	go func() { _, _ = io.Copy(far, far); n.left() }()
 	return near, nil
+}
+
+func (n *fakeNode) answerAfterEnd() (net.Conn, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = l.Close() }()
+	near, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		return nil, err
+	}
+	far, err := l.Accept()
+	go func() {
+		all, _ := io.ReadAll(far)
+		_, _ = fmt.Fprintf(far, "%d bytes", len(all))
+		_ = far.Close()
+		n.left()
+	}()
+	return near, err
 }
 
 func (n *fakeNode) left() {
@@ -315,6 +341,29 @@ func TestReach_EndsWithAccess(t *testing.T) {
 	if !strings.Contains(said, `"problem"`) {
 		t.Errorf("a ticket of before: %s", said)
 	}
+}
+
+// An empty message to a port ends what is sent to the service, whose answer still
+// comes back.
+func TestReach_ForwardHalfClose(t *testing.T) {
+	t.Parallel()
+	w, node, d := reachWorld(t)
+	node.late = true
+	full := w.token("full")
+	ws, said := w.knock(bearer(full), object{
+		"ticket": w.ticket(d, full, object{"kind": "forward", "port": 8080})})
+	if said != `{"ready":true}` {
+		t.Fatalf("it says %s", said)
+	}
+	for _, part := range []string{"four", ""} {
+		if err := ws.Write(t.Context(), websocket.MessageBinary, []byte(part)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, got, err := ws.Read(t.Context()); err != nil || string(got) != "4 bytes" {
+		t.Errorf("the service answers %q, %v", got, err)
+	}
+	ends(t, "forward", ws)
 }
 
 // The ticket is asked for by who may (the access matrix knows who that is); to

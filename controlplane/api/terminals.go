@@ -195,7 +195,8 @@ func (l *lineOf) write(ctx context.Context, kind websocket.MessageType, data []b
 }
 
 // fromPerson passes on what the person sends. A terminal's messages are frames:
-// one byte of kind, and content.
+// one byte of kind, and content. To a port an empty message is the end of what the
+// person sends; what the service answers still comes back.
 func (l *lineOf) fromPerson(ctx context.Context) string {
 	for {
 		_, data, err := l.ws.Read(ctx)
@@ -203,10 +204,13 @@ func (l *lineOf) fromPerson(ctx context.Context) string {
 			return "closed by the person"
 		}
 		l.touch()
-		if !l.terminal() {
-			_, err = l.visit.Write(data)
-		} else {
+		switch {
+		case l.terminal():
 			err = l.frame(data)
+		case len(data) == 0:
+			err = l.visit.CloseWrite()
+		default:
+			_, err = l.visit.Write(data)
 		}
 		if err != nil {
 			return "closed by the service"

@@ -38,6 +38,8 @@ const (
 	auditWithin = 5 * time.Second
 )
 
+var errNoHalfClose = errors.New("the connection to the service cannot be closed one way")
+
 // Nodes opens connections to services through their nodes' agents.
 type Nodes interface {
 	// Inside connects to the sidecar's inside role in a service.
@@ -228,6 +230,15 @@ func (r *Reach) open(
 
 func (r *Reach) note(ctx context.Context, e controlplane.AuditEntry) error {
 	return r.store.InTx(ctx, func(tx *postgres.Tx) error { return tx.InsertAudit(ctx, e) })
+}
+
+// CloseWrite ends what is sent to the service. Many protocols answer only then.
+func (v *Visit) CloseWrite() error {
+	half, ok := v.Conn.(interface{ CloseWrite() error })
+	if !ok {
+		return errNoHalfClose
+	}
+	return half.CloseWrite()
 }
 
 // End closes the connection and writes down that it ended, and why.
