@@ -42,6 +42,11 @@ func masking(t *testing.T, w *world) {
 				t.Errorf("the secret is in %s as %s", place, form)
 			}
 		}
+		for _, spelling := range []string{"%63%61%6e%61", "&#x63;&#x61;", `\u0063\u0061`} {
+			if strings.Contains(text, spelling) {
+				t.Errorf("the secret is in %s with each byte escaped: %s", place, spelling)
+			}
+		}
 	}
 	if !strings.Contains(seen["/runs/1"], "[secret]") || !strings.Contains(seen["secrets"], "CANARY") {
 		t.Errorf("where is it hidden? %s %s", seen["/runs/1"], seen["secrets"])

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nullops/nullops/plugins/stdio"
@@ -31,7 +32,21 @@ func forms(secret string) map[string]string {
 		"url path":    url.PathEscape(secret),
 		"json":        string(quoted),
 		"in the text": "password=" + secret + ";",
+		// What encoders of other languages write, each as far as it can go.
+		"percent":       eachByte("%%%02x", secret),
+		"entities":      eachByte("&#x%X;", secret),
+		"unicode":       eachByte("\\u%04X", secret),
+		"unicode twice": eachByte("\\\\u%04x", secret),
 	}
+}
+
+// eachByte writes every byte of a secret as an escape.
+func eachByte(escape, secret string) string {
+	var b strings.Builder
+	for _, c := range []byte(secret) {
+		fmt.Fprintf(&b, escape, c)
+	}
+	return b.String()
 }
 
 // leak logs every secret in every form, one of them torn across two writes,
