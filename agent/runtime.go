@@ -37,7 +37,7 @@ type Runtime interface {
 	// to be ready.
 	StartService(ctx context.Context, s ServiceSpec) error
 	// StopService tells a service to end, and kills it when it takes longer than
-	// the engine waits by itself. It returns once the service has ended, and
+	// the grace period. It returns once the service has ended, and
 	// whether it ran before; the container stays for StartService.
 	StopService(ctx context.Context, deployment string, service pipeline.StepKey) (bool, error)
 	// Probe asks once whether a started service is ready.
@@ -50,9 +50,11 @@ type Runtime interface {
 	// is not known whether it ran.
 	RunPlugin(ctx context.Context, p PluginSpec, stdin []byte,
 		line func(text string)) (PluginResult, error)
-	// Remove deletes one object and what hangs on it. Gone already is success.
+	// Remove deletes one object and what hangs on it; a service is stopped first,
+	// as by StopService. Gone already is success.
 	Remove(ctx context.Context, o Object) error
-	// RemoveDeployment deletes everything of the deployment: services, plugins,
+	// RemoveDeployment stops the deployment's services, all within one grace
+	// period, and deletes everything of it: services, plugins,
 	// volumes, gate, network and tmpfs folder, and returns what is left.
 	RemoveDeployment(ctx context.Context, deployment string) ([]Object, error)
 	// Dial connects to a service's port through the deployment's gate.

@@ -119,7 +119,7 @@ func (d *Docker) adopt(
 	if keep && labels[labelSpec] == s.digest() && onNetwork(r, s.network) {
 		return r.ID, true, nil
 	}
-	return "", false, d.removeContainer(ctx, r.ID)
+	return "", false, d.discard(ctx, r)
 }
 
 func (d *Docker) create(ctx context.Context, s containerSpec) (string, error) {

@@ -46,6 +46,10 @@ type Config struct {
 	// ProbeName tells the isolation probes of one process from those of another
 	// on the same data. Empty is the agent's.
 	ProbeName string
+	// StopGrace is how long a service may take to end, once it is told to, before
+	// it is killed; default 10 seconds, negative is not at all. The engine
+	// counts whole seconds.
+	StopGrace time.Duration
 	// RenameAfter is how old an agent must be before it renames the running
 	// containers of an earlier release; default half a minute.
 	RenameAfter time.Duration
@@ -132,6 +136,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.PullPatience <= 0 {
 		c.PullPatience = defaultPullPatience
+	}
+	if c.StopGrace == 0 {
+		c.StopGrace = defaultGrace
 	}
 	if c.RenameAfter == 0 {
 		c.RenameAfter = renameAfter

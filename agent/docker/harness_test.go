@@ -60,6 +60,7 @@ func (r *rig) openWith(change func(*docker.Config)) *docker.Docker {
 	r.t.Helper()
 	config := docker.Config{
 		Host: r.host, Install: r.install, DataDir: r.dataDir, RunDir: r.runDir,
+		StopGrace: 2 * time.Second,
 	}
 	change(&config)
 	d, err := docker.New(r.t.Context(), config)

@@ -54,7 +54,7 @@ func (d *Docker) findService(
 		return d.inspect(ctx, name)
 	}
 	if time.Since(d.opened) >= d.config.RenameAfter {
-		if err := d.rename(ctx, old.ID, name); err != nil {
+		if err := d.rename(ctx, old, name); err != nil {
 			d.log.Warn("a service's container keeps the name of an earlier release",
 				"container", old.Name, "error", err)
 		}
@@ -88,23 +88,23 @@ func (d *Docker) renameOld(ctx context.Context, s containerSpec) error {
 	if c.Config == nil || c.Config.Labels[labelInstall] != d.names.install {
 		return nil
 	}
-	return d.rename(ctx, c.ID, s.name)
+	return d.rename(ctx, c, s.name)
 }
 
 // rename removes the container instead when another has the name already: that
 // one is newer.
-func (d *Docker) rename(ctx context.Context, id, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, actTime)
+func (d *Docker) rename(ctx context.Context, c container.InspectResponse, name string) error {
+	act, cancel := context.WithTimeout(ctx, actTime)
 	defer cancel()
-	_, err := d.api.ContainerRename(ctx, id, client.ContainerRenameOptions{NewName: name})
+	_, err := d.api.ContainerRename(act, c.ID, client.ContainerRenameOptions{NewName: name})
 	if err == nil || gone(err) {
 		return nil
 	}
 	if other, failed := d.inspect(ctx, name); failed == nil {
-		if other.ID == id {
+		if other.ID == c.ID {
 			return nil
 		}
-		return d.removeContainer(ctx, id)
+		return d.discard(ctx, c)
 	}
 	return fmt.Errorf("rename container to %s: %w", name, acted(err))
 }

@@ -19,7 +19,8 @@ import (
 )
 
 const (
-	// removeTime bounds the removal of a whole deployment.
+	// removeTime bounds the removal of a whole deployment, once its services were
+	// stopped.
 	removeTime = 60 * time.Second
 	// removePause lets the engine finish what it says is in progress.
 	removePause = 250 * time.Millisecond
@@ -75,8 +76,13 @@ func (s *sweeps) await(ctx context.Context, names ...string) {
 	}
 }
 
-// Remove deletes one object and what hangs on it.
+// Remove deletes one object and what hangs on it. A service is stopped first.
 func (d *Docker) Remove(ctx context.Context, o agent.Object) error {
+	d.stopServices(ctx, o)
+	return d.removeObject(ctx, o)
+}
+
+func (d *Docker) removeObject(ctx context.Context, o agent.Object) error {
 	if err := d.remove(ctx, o); err != nil {
 		return fmt.Errorf("remove %s %s: %w", o.Kind, o.Name, err)
 	}
@@ -116,9 +122,10 @@ func (d *Docker) remove(ctx context.Context, o agent.Object) error {
 	return fmt.Errorf("unknown kind %q", o.Kind)
 }
 
-// RemoveDeployment deletes everything of a deployment, in the order in which
-// things hold each other, again and again until nothing is left or a minute
-// is over. What is left comes back with the last error.
+// RemoveDeployment stops the services of a deployment, all at once, and deletes
+// everything of it, in the order in which things hold each other, again and again
+// until nothing is left or a minute is over. What is left comes back with the
+// last error.
 func (d *Docker) RemoveDeployment(
 	ctx context.Context, deployment string,
 ) ([]agent.Object, error) {
@@ -126,6 +133,10 @@ func (d *Docker) RemoveDeployment(
 		return nil, err
 	}
 	d.ahead.forget(deployment)
+	// What cannot be listed now is listed again below, and killed.
+	if all, err := d.list(ctx, deployment); err == nil {
+		d.stopServices(ctx, all...)
+	}
 	ctx, cancel := context.WithTimeout(ctx, removeTime)
 	defer cancel()
 	var left []agent.Object
@@ -166,7 +177,7 @@ func (d *Docker) removeAll(ctx context.Context, all []agent.Object) error {
 	}
 	err := d.removeContainers(ctx, containers)
 	for _, o := range others {
-		err = errors.Join(err, d.Remove(ctx, o))
+		err = errors.Join(err, d.removeObject(ctx, o))
 	}
 	return err
 }
@@ -179,7 +190,7 @@ func (d *Docker) removeContainers(ctx context.Context, all []agent.Object) error
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			results[i] = d.Remove(ctx, o)
+			results[i] = d.removeObject(ctx, o)
 		})
 	}
 	wg.Wait()

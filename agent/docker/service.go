@@ -2,7 +2,6 @@ package docker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	dockerspec "github.com/moby/docker-image-spec/specs-go/v1"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
-	"github.com/moby/moby/client"
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/pipeline"
@@ -80,36 +78,6 @@ func (d *Docker) startService(ctx context.Context, s agent.ServiceSpec) error {
 		return err
 	}
 	return d.confirmRunFiles(s)
-}
-
-// StopService gives a service the engine's own time to end, which is ten seconds.
-func (d *Docker) StopService(
-	ctx context.Context, deployment string, service pipeline.StepKey,
-) (bool, error) {
-	ran, err := d.stop(ctx, deployment, service)
-	if err != nil {
-		return ran, fmt.Errorf("stop service %s of deployment %s: %w", service, deployment, err)
-	}
-	return ran, nil
-}
-
-func (d *Docker) stop(
-	ctx context.Context, deployment string, service pipeline.StepKey,
-) (ran bool, err error) {
-	c, err := d.findService(ctx, deployment, service)
-	if errors.Is(err, agent.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil || c.State == nil || !c.State.Running {
-		return false, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, actTime)
-	defer cancel()
-	_, err = d.api.ContainerStop(ctx, c.ID, client.ContainerStopOptions{})
-	if gone(err) {
-		err = nil
-	}
-	return true, acted(err)
 }
 
 func checkService(s agent.ServiceSpec) error {

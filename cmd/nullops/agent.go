@@ -121,8 +121,13 @@ func openDocker(ctx context.Context, s Settings, install string,
 	if err != nil {
 		return nil, fmt.Errorf("setting agent.subnets: %w", err)
 	}
+	grace, err := s.stopGrace()
+	if err != nil {
+		return nil, err
+	}
 	config := docker.Config{Host: dockerHost(s.Agent.Docker), Install: install,
-		DataDir: s.Agent.Data, RunDir: s.Agent.Run, SubnetRange: subnets, Log: log}
+		DataDir: s.Agent.Data, RunDir: s.Agent.Run, SubnetRange: subnets, StopGrace: grace,
+		Log: log}
 	if s.Agent.Guard {
 		config.Guard = &docker.Guard{Port: portOf(s.Agent.Listen)}
 	}
@@ -166,4 +171,20 @@ func installID(data string) (string, error) {
 		return "", fmt.Errorf("write install id: %w", err)
 	}
 	return id, nil
+}
+
+// maxGrace keeps one service that never ends from holding a removal for long.
+const maxGrace = 10 * time.Minute
+
+// stopGrace is agent.grace as the runtime takes it: none at all is negative.
+func (s Settings) stopGrace() (time.Duration, error) {
+	grace, err := time.ParseDuration(s.Agent.Grace)
+	if err != nil || grace < 0 || grace > maxGrace {
+		return 0, fmt.Errorf("setting agent.grace: %q is not a time from 0s to %s; write one like %s",
+			s.Agent.Grace, maxGrace, defaults().Agent.Grace)
+	}
+	if grace == 0 {
+		return -1, nil
+	}
+	return grace, nil
 }

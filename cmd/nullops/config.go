@@ -123,6 +123,7 @@ type AgentSettings struct {
 	Subnets string `description:"Address range deployments' networks are cut from."`
 	Guard   bool   `description:"Keep containers from link-local addresses and the agent's port."`
 	Probe   string `description:"How often networks are tried for isolation; 0s is never."`
+	Grace   string `description:"How long a service may take to end before it is killed."`
 	Floor   string `description:"Free disk below which unused images go: 10GiB, 10%, 0 is never."`
 }
 
@@ -141,7 +142,8 @@ func defaults() Settings {
 		Log:     LogSettings{Level: "info", Format: "auto"},
 		Removed: RemovedSettings{Keep: 30},
 		Agent: AgentSettings{Listen: ":5000", Data: "/data", Run: "/run/nullops",
-			Subnets: "10.213.0.0/16", Guard: true, Probe: "10m", Floor: "10%"},
+			Subnets: "10.213.0.0/16", Guard: true, Probe: "10m", Grace: "10s",
+			Floor: "10%"},
 		Dev: DevSettings{Data: ".nullops", Postgres: "/usr/lib/postgresql/15/bin"},
 	}
 }
@@ -297,11 +299,12 @@ func (s Settings) checkDoctor() error {
 		bad = fmt.Errorf("setting agent.probe: %q is not a time; write one like %s, or 0s",
 			s.Agent.Probe, defaults().Agent.Probe)
 	}
+	_, unfit := s.stopGrace()
 	return errors.Join(
 		address("agent.listen", s.Agent.Listen),
 		absolutePath("agent.data", s.Agent.Data),
 		absolutePath("agent.run", s.Agent.Run),
-		err, bad, s.checkCommon(),
+		err, bad, unfit, s.checkCommon(),
 	)
 }
 

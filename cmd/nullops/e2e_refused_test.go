@@ -206,6 +206,8 @@ func refusedStarts(t *testing.T, w *world) {
 			[]string{"controlplane"}, []string{"htpp"}},
 		{"a range that is none", []string{"AGENT_TOKEN=x"},
 			[]string{"agent", "--agent.subnets=nonsense"}, []string{"agent.subnets", "10."}},
+		{"a grace that is too long", []string{"AGENT_TOKEN=x"},
+			[]string{"agent", "--agent.grace=11m"}, []string{"agent.grace", "10m0s", "10s"}},
 		{"a relative folder", []string{"AGENT_TOKEN=x"},
 			[]string{"agent", "--agent.data=data"}, []string{"agent.data", "absolute"}},
 		{"no token", nil, []string{"agent", "--agent.run=" + onDisk}, []string{"agent.token"}},

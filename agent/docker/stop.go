@@ -1,0 +1,96 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/pipeline"
+)
+
+const (
+	// defaultGrace is what Docker gives a container by itself.
+	defaultGrace = 10 * time.Second
+	// stopMargin is what the engine may take beyond the grace period, before a
+	// removal goes on without its answer.
+	stopMargin = 15 * time.Second
+)
+
+// StopService sends the service its stop signal, and kills it after the grace
+// period.
+func (d *Docker) StopService(
+	ctx context.Context, deployment string, service pipeline.StepKey,
+) (bool, error) {
+	ran, err := d.stop(ctx, deployment, service)
+	if err != nil {
+		return ran, fmt.Errorf("stop service %s of deployment %s: %w", service, deployment, err)
+	}
+	return ran, nil
+}
+
+func (d *Docker) stop(
+	ctx context.Context, deployment string, service pipeline.StepKey,
+) (ran bool, err error) {
+	c, err := d.findService(ctx, deployment, service)
+	if errors.Is(err, agent.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil || c.State == nil || !c.State.Running {
+		return false, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.grace()+actTime)
+	defer cancel()
+	return true, d.stopContainer(ctx, c.ID)
+}
+
+// grace is never negative.
+func (d *Docker) grace() time.Duration { return max(d.config.StopGrace, 0) }
+
+// stopContainer has the engine send the signal that the image or the container
+// names (STOPSIGNAL), wait, and kill.
+func (d *Docker) stopContainer(ctx context.Context, id string) error {
+	seconds := int((d.grace() + time.Second - 1) / time.Second)
+	_, err := d.api.ContainerStop(ctx, id, client.ContainerStopOptions{Timeout: &seconds})
+	if gone(err) {
+		return nil
+	}
+	return acted(err)
+}
+
+// stopServices stops the services among the objects before they are removed. All
+// are told at once, so that together they have one grace period. One that cannot
+// be stopped is for the removal to kill.
+func (d *Docker) stopServices(ctx context.Context, all ...agent.Object) {
+	if d.config.StopGrace < 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.grace()+stopMargin)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, o := range all {
+		if o.Kind != agent.KindService {
+			continue
+		}
+		wg.Go(func() {
+			if err := d.stopContainer(ctx, o.ID); err != nil {
+				d.log.Warn("a service was not stopped before its removal", "deployment", o.Deployment,
+					"service", o.Step, "error", err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// discard stops a container of ours if it is a service's, and removes it.
+func (d *Docker) discard(ctx context.Context, c container.InspectResponse) error {
+	o := object(c.Config.Labels)
+	o.ID = c.ID
+	d.stopServices(ctx, o)
+	return d.removeContainer(ctx, c.ID)
+}
