@@ -273,6 +273,7 @@ func (a *Agent) takeGoals(now time.Time, goals wire.Goals) {
 	a.asked, a.named, a.held = true, nil, heldBy(goals)
 	for _, id := range sortedKeys(a.machines) {
 		if !named[id] && !a.held.ids[id] {
+			a.logMissing(a.machines[id].m.State())
 			a.feed(now, a.machines[id], engine.GoalMissing{})
 		}
 	}
@@ -284,6 +285,20 @@ func (a *Agent) logGoal(is wire.DeploymentState, g wire.Goal) {
 	if g.Generation > is.Generation {
 		a.log.Info("goal", "deployment", g.Deployment, "generation", g.Generation,
 			"want", g.Want, "run", g.Run, "request", g.Request)
+	}
+}
+
+// logMissing says what is removed because the control plane does not name it any
+// more: nobody asked for that on this node, so this line is all there is to find.
+func (a *Agent) logMissing(is wire.DeploymentState) {
+	switch is.Phase {
+	case "", wire.PhaseFailed, wire.PhaseRemoved:
+		return
+	}
+	if !is.Abandoned {
+		a.log.Warn("removing a deployment with its containers and volumes",
+			"deployment", is.Deployment, "name", is.Name, "run", is.Run, "was", is.Phase,
+			"reason", "the control plane's full list of goals does not name it")
 	}
 }
 
@@ -342,7 +357,9 @@ func (a *Agent) takeListing(now, began time.Time, objects []Object) {
 		if lists[o.Deployment] == nil && a.asked && a.held.orphaned(o.Deployment) {
 			// Ours by its label, and nobody wants it.
 			a.log.Warn("removing objects of a deployment that has no goal",
-				"deployment", o.Deployment, "object", o.Name)
+				"deployment", o.Deployment, "run", "", "object", o.Name,
+				"reason", "the control plane's full list of goals does not name it, and the "+
+					"agent has no memory of it")
 			a.feed(now, a.machine(o.Deployment), engine.GoalMissing{})
 			lists[o.Deployment] = &engine.Listed{Began: began}
 		}

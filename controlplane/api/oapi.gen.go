@@ -3340,17 +3340,35 @@ type TokenScope string
 
 // UnknownDeployment defines model for UnknownDeployment.
 type UnknownDeployment struct {
+	// Disputed The database knows it, and says something else of it than the node. Nothing is done about it until an admin decides.
+	Disputed    *bool     `json:"disputed,omitempty"`
 	Environment string    `json:"environment"`
 	FoundAt     time.Time `json:"found_at"`
-	Id          Id        `json:"id"`
-	Name        string    `json:"name"`
 
-	// Phase Where it stands, in the agent's words.
+	// Generation The number of the last goal that the node was told.
+	Generation *int64 `json:"generation,omitempty"`
+	Id         Id     `json:"id"`
+	Name       string `json:"name"`
+
+	// Phase Where it stands, in the agent's words; empty where the node has nothing of it.
 	Phase   string `json:"phase"`
 	Project string `json:"project"`
 
 	// Purging An admin decided that it goes.
 	Purging bool `json:"purging"`
+
+	// Reason Why it is disputed.
+	Reason *string `json:"reason,omitempty"`
+
+	// RowGeneration The number of the goal that the database knows.
+	RowGeneration *int64 `json:"row_generation,omitempty"`
+
+	// RowRun The latest run that the database knows.
+	RowRun *string `json:"row_run,omitempty"`
+
+	// Run The run that the node has.
+	Run    *string           `json:"run,omitempty"`
+	Status *DeploymentStatus `json:"status,omitempty"`
 }
 
 // UnknownDeploymentList defines model for UnknownDeploymentList.
@@ -4406,7 +4424,7 @@ type ServerInterface interface {
 	// RotateNodeToken Make a new token; the old one is refused at once
 	// (POST /api/v1/nodes/{name}/token)
 	RotateNodeToken(w http.ResponseWriter, r *http.Request, name InName, params RotateNodeTokenParams)
-	// ListUnknownDeployments Deployments that a node runs and the database does not know
+	// ListUnknownDeployments Deployments that a node runs and the database does not know, or knows otherwise
 	// (GET /api/v1/nodes/{name}/unknown)
 	ListUnknownDeployments(w http.ResponseWriter, r *http.Request, name InName)
 	// AdoptDeployment Take over a deployment that the database does not know
@@ -4415,6 +4433,9 @@ type ServerInterface interface {
 	// PurgeDeployment Have a node remove a deployment that the database does not know
 	// (POST /api/v1/nodes/{name}/unknown/{id}/purge)
 	PurgeDeployment(w http.ResponseWriter, r *http.Request, name InName, id InId)
+	// RecreateDisputed Make a disputed deployment again that the node does not have any more
+	// (POST /api/v1/nodes/{name}/unknown/{id}/recreate)
+	RecreateDisputed(w http.ResponseWriter, r *http.Request, name InName, id InId)
 	// UpgradeNode Replace the node's agent by one of the control plane's release
 	// (POST /api/v1/nodes/{name}/upgrade)
 	UpgradeNode(w http.ResponseWriter, r *http.Request, name InName)
@@ -8294,6 +8315,41 @@ func (siw *ServerInterfaceWrapper) PurgeDeployment(w http.ResponseWriter, r *htt
 	handler.ServeHTTP(w, r)
 }
 
+// RecreateDisputed operation middleware
+func (siw *ServerInterfaceWrapper) RecreateDisputed(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RecreateDisputed(w, r, name, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // UpgradeNode operation middleware
 func (siw *ServerInterfaceWrapper) UpgradeNode(w http.ResponseWriter, r *http.Request) {
 
@@ -10939,6 +10995,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/nodes/{name}/unknown", wrapper.ListUnknownDeployments)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/unknown/{id}/adopt", wrapper.AdoptDeployment)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/unknown/{id}/purge", wrapper.PurgeDeployment)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/unknown/{id}/recreate", wrapper.RecreateDisputed)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/upgrade", wrapper.UpgradeNode)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/recover", wrapper.RecoverNode)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/nodes/{name}/events", wrapper.ListNodeEvents)
@@ -15731,6 +15788,53 @@ func (response PurgeDeploymentdefaultApplicationProblemPlusJSONResponse) VisitPu
 	return err
 }
 
+type RecreateDisputedRequestObject struct {
+	Name InName `json:"name"`
+	Id   InId   `json:"id"`
+}
+
+type RecreateDisputedResponseObject interface {
+	VisitRecreateDisputedResponse(w http.ResponseWriter) error
+}
+
+type RecreateDisputed200JSONResponse Deployment
+
+func (response RecreateDisputed200JSONResponse) VisitRecreateDisputedResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RecreateDisputeddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response RecreateDisputeddefaultApplicationProblemPlusJSONResponse) VisitRecreateDisputedResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type UpgradeNodeRequestObject struct {
 	Name InName `json:"name"`
 }
@@ -19443,7 +19547,7 @@ type StrictServerInterface interface {
 	// RotateNodeToken Make a new token; the old one is refused at once
 	// (POST /api/v1/nodes/{name}/token)
 	RotateNodeToken(ctx context.Context, request RotateNodeTokenRequestObject) (RotateNodeTokenResponseObject, error)
-	// ListUnknownDeployments Deployments that a node runs and the database does not know
+	// ListUnknownDeployments Deployments that a node runs and the database does not know, or knows otherwise
 	// (GET /api/v1/nodes/{name}/unknown)
 	ListUnknownDeployments(ctx context.Context, request ListUnknownDeploymentsRequestObject) (ListUnknownDeploymentsResponseObject, error)
 	// AdoptDeployment Take over a deployment that the database does not know
@@ -19452,6 +19556,9 @@ type StrictServerInterface interface {
 	// PurgeDeployment Have a node remove a deployment that the database does not know
 	// (POST /api/v1/nodes/{name}/unknown/{id}/purge)
 	PurgeDeployment(ctx context.Context, request PurgeDeploymentRequestObject) (PurgeDeploymentResponseObject, error)
+	// RecreateDisputed Make a disputed deployment again that the node does not have any more
+	// (POST /api/v1/nodes/{name}/unknown/{id}/recreate)
+	RecreateDisputed(ctx context.Context, request RecreateDisputedRequestObject) (RecreateDisputedResponseObject, error)
 	// UpgradeNode Replace the node's agent by one of the control plane's release
 	// (POST /api/v1/nodes/{name}/upgrade)
 	UpgradeNode(ctx context.Context, request UpgradeNodeRequestObject) (UpgradeNodeResponseObject, error)
@@ -22445,6 +22552,33 @@ func (sh *strictHandler) PurgeDeployment(w http.ResponseWriter, r *http.Request,
 	}
 }
 
+// RecreateDisputed operation middleware
+func (sh *strictHandler) RecreateDisputed(w http.ResponseWriter, r *http.Request, name InName, id InId) {
+	var request RecreateDisputedRequestObject
+
+	request.Name = name
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RecreateDisputed(ctx, request.(RecreateDisputedRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RecreateDisputed")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RecreateDisputedResponseObject); ok {
+		if err := validResponse.VisitRecreateDisputedResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // UpgradeNode operation middleware
 func (sh *strictHandler) UpgradeNode(w http.ResponseWriter, r *http.Request, name InName) {
 	var request UpgradeNodeRequestObject
@@ -24823,281 +24957,285 @@ var swaggerSpec = []string{
 	"OMRem3FzvXwW7h5SBHeIdhwyVtEpZdiEf4qbSrlcbFeD7axdw5Px3DQXwcTX+Ea3EipAszuFPPzcc3FT",
 	"RIO0r6k2eo266B4KmTuQZitH6/Gzp1vZVfzkxrzm+IZU4aet6LDdwzeDV+8wEZ8sEYZur3FEa+idApva",
 	"2XtgkQl3cJpKBsaxl0sHXvGAG6dZzY1h31pz8dZVawf+PGtRBiyz3GgsH+XKmtRVeBiFNL2qjIcafkLP",
-	"0rct5qnOZLxI8bdKFAcRlmmxN3NlzxJnFvJqdObNdyjp95WGYvp6MMf9olLTqEPmUhDgHSIFy3nBijrn",
-	"byqZ7gEPaUvYOBcCjjSY5KY/sT20sZz72Nibe2T3Tf6TjgU0O3mYEC2wR++iXpR0lTYJfPSuc0o0Uz/Y",
-	"5/yVrvlU2EtrL7e6kj2IFKTjGvLFgXYsteM1+XBWXA/qsExNquRL7Gy5/uvZ2ZRjLvB0C/4+X/nynIB4",
-	"1hkRsi4WCX9ohASEEg3rdEUBtIFY00ztZevrWFx/b+4H2/zDGJ2cNxrDUZ2HZw25ejSnvPRQnI2Mvyc9",
-	"Ds7W0opDD1Katfm9m02XgCLYEi67uvwOMulskuNuaFpnfbhz+h+/9eCmTDhy7Sj37l7x+t72/dvDvbJG",
-	"nNd0PYkAhDjS9s2Pj8Va/pmNZ1LeDbsNfgd6PXbPhnjv3krDc/bynsV9eHE6i1pzKRktdENrDRFVamYe",
-	"ketQughg6GR16Oqim3l/7nbiDzSB262X29jdJS4f0U3qjoR94QCCcMPf3MVQ0vwOAy+GqTm+EK+u2F3h",
-	"GtvHdeG39OFuDPeGL04DuHZIOjjqgic3cj6zfZ+uhhTj7KQzG2KngxHs/44Bu6f6DDbFLoZccQ4AobcQ",
-	"xO2Fhy88vjF4kDBQ6AGwITnEnLFznlWvcXJ+zshvbgrsP4Plhz/v3T8QymP/NV7Z/69Uaf9TcnFn/4sh",
-	"XWDpkwXzhHx8ziKMfNHayjHkY/9iDzVH9bAc+gghjtvPHWd3Fwq7Tlo6PgVSiDu2GsRNl42WzQ3cS6ol",
-	"2ex8Qx9jKCao6cHN6to252pFN7B5jrWT5R1n3ho+H7mUhBv/XHOaF/wHtmr5h6CXMF2MKvBeuWehXNbn",
-	"zwAOnciICtxQ8ti98dNVTWfmkugw97uQYM8HJUC5Jpfvro7JWzp3iMJv3147fExGeIGf/fTT1bf3X2e/",
-	"CruL8aP3370gjx8/fk64ID99eHFMXiolVfPd8ydPv7biZFyyucuxoURjxuVtLgt2i4QnAC2zHQU4GTHS",
-	"OYaOfxW/ipc0nxG7sagdJ9F0hcxtn46wkust1AC0ikROy5JwcwGipGElsqZZwYRLeQHiorEsVse/ittF",
-	"NS55fntOhLQfIbmRfcruQcLFMbnVrJzcntdlZLmG71hBuMgIHTulxnOdSEX0jCpWZGRG1RxuoQnNjbZv",
-	"A+fK7Tk6WfQxufWSFpxh5+Q9UL0r8l1VlohmZl4YZ+HnVLQuJXIblMTFpn4Vsbaax76qpbx9JtkYSIjb",
-	"87qRhpBlbscTPInQF5ynua8qC4WrYXHtNpqkyvheYPtIsgdPu+U4/lX8jGyorpa1K0MMbeAbNXly8uSY",
-	"XKLBjVsMBGMuF4w4L2O9NzxnDCWvXn7w987tpyP7mL6F3QYvzKnwxWNhfyq2KGnOCkIBdQsaLNaQFeT2",
-	"5Qc6vbVdePcTtPnty9cvP7zErtxeTY4ga/oWHfuTSjvHPnlyevaruPWs7HNGxXLGS3aLeWlazhnsSFZq",
-	"rKM7odpYC9HvbWj7rRQMX3BO/uW2yZVDaQU8XqCI0xIL4f4qah+fPTQact9u/8fRW5RPR3/lbHl0qc/J",
-	"28s3L2/tPGuPhKQG/bH2s2zTcWunidf4IuBPPP5VANI1ZwKdm1gvfsKtmTe6XNB8xo7Ojk8aMRl8ZuVs",
-	"NZ9TtRqdj/77ZbhHNWL5fHqXRuauBZOLkmFhMvTCoMsSMcMjO8IfFyDoAoao89HJsXubXDBBF3x0Pnp8",
-	"fAqdsqsM0v0RXfBH96ePYFRIeGMS4tdNTIZihrj62tAr/ASqDVNXrN1pqODsdlQcGcEKO2TClTZekb3V",
-	"UplblH2Qsbfkmh2TSxAkeBzK8gK/wr89fhXQab+KQETZviz9tVoAH5MMRY3O2pNtnw8xVNCoPVKaMVzi",
-	"WjhfFaPzkbU7LmGm7BT6jAQoULte+MhuqK80nHkQcLd6pQ2bnyMRJyWG6jvA3NrH/14xyJt3e4XmRiqI",
-	"4NlLvVexqhhrMOzWHATVmE2tWE6/z1FY7v5CX65oWVcyrlcg9do6TXLQa2MtKaarst1SZ3l6u4Tv8TfJ",
-	"NjUXkAbSNNkvVy3eGgRBd2ptU4mEfIYLQsmci0oTUykBCXpKVqJITbZGXo/m/U0lrCPMmvN5wfaPo5Yx",
-	"H3YnNq/NUXh0JV6g3dzr2ddQ2OvzR0iYXkihUeU8OzlZIxugi0XJcziIj/7m8KQD1hr8BaBertmGPyCa",
-	"o8YJx1qqu/boHap7qCnXEvznmQSYrN35iBsFICRK1I/ZyCtzdiJZOYFft8TuI/bJZ/5Gpe+L67+CCLGn",
-	"6b9d//jWX4FQVJ61pWpGtFGMzllxTF4Au6gjXdcL0ARmjBmylJVVRekdc05auxerkpIpM/bepwupjZKL",
-	"GaTQTJRE90BbFr6ETiekYWwHug0f34O5vg/2IP5lF7pMbMP/FLf/KW73L26HCaJPR6LYFEYRvkX2yTyy",
-	"W7rzuU0SVzAaIbY3Y9Qnu77Avhx9y3U6/e0SzU5HVgmtHLdmY+PlDxeDH3x9XWs7+I7vIAzvmeIT5FaO",
-	"u99peYceouVMlsxqpWCuioLY3lIF/JueqZQaIICwBgoicpE3Dqk2ztFhBoq9UxpdZimhgi1BkOSVPWeT",
-	"DPh0veVS22IFNXRMNavdEXdspbEKW2U/kfKY3NrVuym5uLv19dnuGFtwMQULaGmtmE3x+leYBi9eD3s9",
-	"wrvc72M78Wc/OzCqPVyZ75SEkhWwOoQJo1bQvjMZMwJFxez0F6xkDlTcsZV8SSln7jZOP7+1cqYMDpEd",
-	"0crMamgltr+5y66MBicd12RqxapdtamUxUXtLTGq0oYVno9FG7lwwre9kN/CG140Hbis37+xrk82O/Kt",
-	"FGwPM/4d1CjBJDFhmBK0JMGkEBp0ys90Tg0t5TQ618C0nOK3cfYq1iWROFMXLj42ZeQRfEDYp0VJrY03",
-	"w9ra7Wl7xUy/OetzFmqqtt9GwaCt6mv/95eXr67ekhcv33+4+u7qxeWHl/Dp//3f/6cd3DofnZ2cPTs6",
-	"PT06O/tw8vX5ycn5ycn/bEfD7PTQNar189Hz8WmOzQlpbujEgJfg7OQxtHb6vNWarvCePh+9ePtfvWlf",
-	"r1m9TuTx5IyeniL+sM9Jj87moXTiDw/fZ3g9ZIlb4MqAr7Ipd7nCssJjVsrlmhexFjTVopS0YEWrR+CV",
-	"29x/iJZMbME1bXernfOj1W0i2sXpf+7dve5dKIj48N37Bgor7UtU2o+k3QDnI3TsjhI3k05agJdl6Z3T",
-	"Vg9BK6dWQsDvBq4rhvb/ptPqRfiWh4pQF/z95bd97zB7gmE6/+X47/TYvfFYKphXrnUFe+/F2//6Er8i",
-	"Ly4blf/vdGOPnn19dHJ2dHL6ATrj+mMfQWL1oM9rz2imOC1H56MnkzM6+vxxl416UJ9DuJ4o3nC7ToGs",
-	"STN1D+vc6yZPbMZHv9mJ/bxNSYI1IxNalgQK/QfMa+GhQREMARC7i5G0VLYPWX2weihROwhhzKz5+AWV",
-	"Luy1NTJaHe+pXy2qRBDZ6aWa0ZJhEAeZASGCfEyucBcwtw+8McQFcQwJm9P7rjJ7m1sIjv1FIs3igLvN",
-	"2mF9bjVIHw4fe/f+6q+XH16SH17+f/VjuxzYd5U7r03c3IMMH6Zx/scQkjvM+MHE40+g6FkZ48Kbu53B",
-	"QDIGUaLkLf2jQANnQJwrIxNeGqZYcUFcKW3kPpKiXGHMk+o7BNPGb/Zvg471csO2cxY6/FbxnzfJD50/",
-	"jXDvgvhPOSd9IeH+bXoPqOfvycDLO/Vs2HCicNKi7kYg4Ug5Q2ME2UnHZV32rW6pFzouVglvHf2/ceGK",
-	"vKwK1toqqRH6yuxRf7uDHW4mvXyReFOLvLHmn8AdcOT+23rmKIox/UcOS61l/RxKEH7bDm4DVAQTz4hm",
-	"oRwM5dsQOxyYV8Ysl3NGkAtIZ0RJObcaChTqYB5nAtpIkdWuUiWXhH3iVn10hY4gggIm0jF57wAl4E1G",
-	"T2+DDkhY60HW05b4fO2strrUlN8zhzm0HzVTAc6FsycEyvDXGx2d8c1OvyrYfCENE/nq6AcgHEkHWLrz",
-	"OwfrT0P3mkvz7aXlnB7g/bF9/qJGJgZRjtfSeaOjCnAAzjp0VAN7B5XQg721/dSsI81SysSjhWKTkk9n",
-	"Jh3xqDcrnCcgwAR5yMWUFJLpc4KvzTDqAwFPzBViOiOM5jN7MX6l3QH1OCL7E6kyz/XE7cOOEQ54xHT2",
-	"q6iRO24tQ8ZNPOdZTRGsEDYFmBqu747JC99Jj2erPRaoGIFNiKRqMbDNOz8zrWP9xzkg+7sM6pF+keAL",
-	"kA9iaKzeRuH+dvCAOWPGhdXwDDg8XP9LoyMeE56A33jR7WXw8tUck59nvPSZ/mNme+40A4T65lTkrMQ9",
-	"WAl7Ni4IWDpLqgrUWUAr0kGNz5Szoesy2apBXBUx9eHsC4nUn0TBFFliLsVDdwtMKZpSdur2IQoTsaMr",
-	"A1UWDcs8r6nOQknmq5bWcoQrgqWpHEbT6JrtfyOYdIDlPPlCy7kXTdAap7svHFATdB3gR5Cz5IKq6cig",
-	"1QKNw+1XwhTAYdzGL9WXhKpK5iu7+SSXuA186d/9x1tZ37UDI9DiU4spQc1Stad6/3sgpwtdodMrDiMG",
-	"N0BtJniUsz/tGWmWZr2MX1afdJei4YwIKAgIUGk7WNB1Sjm15oO7tWA7uWpZ7s1k7oq0QrYNmUsVFxkv",
-	"3HD+eLvK9+ywG4qKjMzk0sPLanB1XXaRlvyeNVdDcYAdVRMlRzXjFxQRjk419vA7uxMgJOzUWWTFRF5n",
-	"LLduZQooBphSYA1LvENqVdWnG8AGm1EADLHimLxFLQjNW0CrHBNIMaSu/k6gSLlcC2cGR6xW+8XvdDEF",
-	"Dmp5VzuEXOX0XzwXtSPBv6mpj2vi51FAIK3YQiqrhNnHKsXOiZANNErP5OLmyRnSNNcv8mTQJ8ffeLLn",
-	"UTEeEmsLtHawiw52Gr4HHEs9XL0uVomm4KuFoFeTnDCnBWvSVLThZblf0xFPSCkFOwJcb1LuficVikZP",
-	"JQ9RYzr17lMsXJWhKxVviIa7OBC2kB+kJFSGzBp54M6BT5CpxTpAOuOS1Xb6Gvr8BxSuTecOKl8pgbXb",
-	"2E1ofo0ZzrAXwPBhwScTTJvcr5i17XaENSAUYUUovF5nLpdxvMJ/QL1MXrggb0nBR+GeKRm9d3dtFQGR",
-	"f8snk84IRq/dEPdaw3Fsu4pijmqrIIzWrf2ED+/Zk4dihne1C+xEHXY7mqVs5UI5FmkA8XEBebZWRWsv",
-	"/f63YsMxEN2M10zdM3UEueL4aCut85bkVCluZRb5NtB7b+0Nc0souTZsQf6ESYaqErd/zsitFVb2O1cE",
-	"OIPkVYih20/fuX9nv4pb1EFvIfNCQ/SpVdD6mADuDYoshJ1q3i8K/zquye2v1cnJ4xyGAf9kR/iJfQI/",
-	"uL1waXSAreDiV3H7mmpzBKQKR1ff3rpUecXoHFOfIftgxsEcrpVoSqZ0QSDVAysuYEVBl0McNIGJC40N",
-	"trBWhTBolsecdNfwuwfrML2iMlQbGHe/CwBQ9zC3Rzi4HeD37ocPP2GvraLsE0vlBG7SQ1rj7JNhSKER",
-	"V5wvbS8A5649Wrfkd+xizX5024EKtowlANl3/Ef3q7ziaz4xcENhwAoTYqcUQID7VvwmgOjujhoouXTB",
-	"OV3HjK2gAnIE7y7z6CHKC6JlE58DoL3DbC1nsmZO5JF7HOHl/7kX7hmpFsBjQLSp8rsWFUCdmVyyiWPD",
-	"zaUqetrNnZgU3BJTRxKT9K7aMz0FByumwNRIkK90s+5WJOYGM2V8leQOd+qr3RBje7FcsbIDcCWNphXT",
-	"oEEGw7rBGWm+c3/LBbK/Dt05rw4JWvrZUX3Yzq3RSOx2QSQghG/huM+lYv5VFN/X2g8X+OVElqVc6vXv",
-	"oxDC/e2JHTGEbnV96YXeC/zqgOi/f1dbtAbGt+hWbI9rqXGAm24my6IrQAjW3lKgxLK9sz+wR8m79JAW",
-	"ZHPPvmclo5r9R7+2XjrBD9O25o3YOcKXRC87CJJcCl2/9ZhcuWLlFPUnqzkBRryhfcEFVvVyEoWrp6MK",
-	"yfey3JNqun+4ge3bXsXNH2Yn/cDYoq0MA51NXjIqjqoFHEf4BJRRWpLxyhG7HEBslHI6xI9w7i1zx+UV",
-	"IPRqv4BRYD3Xz7yW0w/4kcPqOldqUJDeXsXgWRXkloni9vhXcen9sF9pUsopQf0c5qXWyZce6ABUTMRu",
-	"AMoFU06L9J5oKN2YJaJhdbwcKSAU+1VMgZWQKkbu2ML48pe2dSVLsiipYC0nBs5IywVB1j0Qa24HdAJy",
-	"0eEueG1X5lCOgtdyeg2L0PPh95WIeBBfSTskWGacT+rYgexipVyJqCw9EHH7vVySORUr916fVAOmONJB",
-	"oSsfxpjqiaFr9Ad1P6B6S11z4/TkxLMpJqtu9Jxz4G/o9+xPwM7Qs10Eav/79xDJqTu090zRsjm8UDLS",
-	"sIXejObPmZoycMZ6Pov9epGsBH1UyKUoJS060x4g3mP3pRWSfO5DSuR/ETvJQCHnPjGOhC4Qj0hbB03A",
-	"t6ET8vafbiNRA9elfwA5AsETLfFEO/W0kdK7n+d/zBMcHRqfM23ofKHjAitOl9/3eAPFwA7nGotY75EV",
-	"pb5FgKSHfTJAkdKwh+eylNVwPWj7IZ4za5mlNaEXlbpHfeHFu5+sTJlLtcqIYGYp1V0N50XMxGQtkrzF",
-	"N/TGvftQZ9S1/52S8wGPf5ADHv6ZF2Z2WBPPz9Jhw3tNJflNAANkWkhgNTnIRTKXSGee5HLgjX962RTz",
-	"cnozACmAGxZjuqgg13So9nRhAthP71/rrEZ5Acx9A2KGdGCCLQkH5I5r6V6WldXCfXUKTXhx7sgr3aRp",
-	"IxfoOPUPWz06lwvu0RAAJ/OFzmixQugH/sba1tBxrsEegpQ/NBqEYzaeUA6kxKZWqYO5aDJi4EdCknAy",
-	"GkI3bjwyg63DMeiqZoPDERBt6EpnPkPRDwsLF0y5IGy+iGVjv5H37I9qXNu+udSPfwfo6w92SVtHNciv",
-	"F1idet9284Jq3cVFYchcakPOTk5aiKEAvuuIo7ny6M04bPeVd3n+LrGDB7NYhKUnm5+1CVG4HevJ6XP6",
-	"fPI4P3pKn3599DU7Oz16XjzJj07G30weT54UwIXiix6gI3iUjYCj3IG3AK/FtGGKUEMuX7x5OQQo945q",
-	"fVD8MSyk1XDutNdx9xC7SEY1fcIR1yFpPrkyELLQa+93rhT7ITiqS2Y0QW87iTmFMQXolVuFQ4EZAkag",
-	"HYMdkJQ4Oj999s32vdI7EGK7cqnv9pchGHTYypUH8CH8zsfNla2ASgX6/NGjJRsf51SZNRKGR8euHsIj",
-	"aPifhJxObwYxUsAaIJHRYQmOKJ4COLfOoSkIE8VuV0rAcgSHss8d8+g3+9/O5K+fHa29i1Qqh1yogwUy",
-	"CjHFDK5Dn2ErV78soczP3MwKRZettTuACqBc9kSPnNQ65RSVb4cBhq+CKOcFkSrzm8xpL46zIZcLq24C",
-	"gDQWyfGZHF8EY7ajWO53sv1I4urpl8633psU8YZbcOXWeTUPliURxrTIbjWqgzD2DWT7oM2nKhESp9Gp",
-	"JvlMaiY8BUETSbEXwIb96E2leo9LARZdQ9Lik0EwYyKSDWJ7y63xBx5BOAqArkQvaC7FpOR59BwYtfqj",
-	"Wl3QuX8/Ztf7SkSX8FBYPlWJtMEFRYJgz3KjIx4N+ykyctdZsOBTjRtd7+2r/ngwh/eVOKiJghVM4Pgf",
-	"NgfSLuWj31QlPm+ppqINWzTL6vKe68VrWFKg2JqrIOTIEmJO1/eVOOC9CMGNA6//QVOfoShNM9lsoQ+5",
-	"9I/gDY9+s//5/MjdYckLyiod585Bm8s6CTEsqwS7QZYFWdrbKuDQWFJ9TC6JYn9jmPsITkSXPy18KVKu",
-	"gQ5BRFTlS3jXtWGLQ2+fPg9CPw51SdnGL70+8QeC3mCf9qKSYVNYw2OhAGLjPL5Ylcnu/okcDNLrpYUl",
-	"dn8pp1sZ84ickDnqUBAnc3kIQNm15gyvWcQxHzd6x9mFfi2nf5wNvREWfm1vcFFBQQIjrfRXxgFoklVD",
-	"JoiujIRIT7KmvAUX5tmTURAPPonHg2OvKIH3LPqK05MWbuTp9pjzIW8Lh8g6qMbwWk4bKBWFOyMjsiwO",
-	"qDv4UJM/OhNe4txFwZT28NgnoH/eKf/0GXnD/5J5xjQFOXxWAJSlvSfA18Ohtp2DdoMlgu0Y52upSwI2",
-	"wTBEX0JEjak5h0qfEQXzZ6vqupS47/jO1AkPOFiXYy3LyjAYlF0tlREjJdRoBFcFEOems0EXtH826JOT",
-	"58+2UbplUYeWL8oCwUBalj6qB8UXwQ7Evvdmywx55p4+7VM/qFlG4FjJDS0z8uzJEztRkJ/i8nVjr59j",
-	"4Kl5/QKqd9sn//WXk6OvP/72+PM/jx7Abydzw+KgrFrOjbmg0KcInGPbxR5x0P2MdV/2QZgkFyt/orgw",
-	"0soOPBEHMByjEuMRSJoOddNaFdOqpCotP6gOEQNf6aZAJuEGIaJI10dufYHN76DE54yixAjkhJUb4Bkc",
-	"U82ePUErx5PBrjs5aPEl5cdDAjAgKs5Hj+6pskrOI7pYHFtlp7enPxjoO9vWg5XSBx6bRPmp/R4JCfWU",
-	"vuihGAgEX8OBu1WqQeABlDsBb25+ob/EBbhHJPKXgBLvsfjbPx7Et6VR4jbJvPM4xP8fXrc0PL9jSLQQ",
-	"vya+A7oAX15dKmKsRBdWTZDK1Y1cSGWa8hOeXcYzLUFIHgpoSfCNk8cnvgSBg0tB6oFgNWuTmbFfBfjV",
-	"sSp2Zi+m21cvPxB7p+Wz22Py44IJ5BQtSF5KDf9WrFWdOcMkiRldAB7A3jzMLBkTTvWNZSZgWOS9fcsH",
-	"mJo/9N3jgtcTCcyWtqtQQPTpk8dnva+fYKy/Dy9wONmJs4e7NKtxHuWKCLnch6PENQ37cm0j7ltrC0tO",
-	"b3eF1PV9WMvvX8g55cJte0ZFtQCCxLgD5GX4xuH7+A/GlR6M5qAW/2VZtsuDdzKmd1UtSyx+j5I671t1",
-	"9E+eNwFJRzhj94LVxbXDNWk5ZwgfrVK5kIiGeNmq+/APUzzHMWSt5Z/rB5YpvKpPFFoj4ZHy8FkIzXo0",
-	"r0tvjsdeDjO1BzlABw2y7LJOdXmBqgtlAlVXzdJqF55Fx9FRY34UXWmiJWQnOja62yhFwd5Wav/RiaBr",
-	"v0NycPD2a3rPisNVLkNa1qA0zwNPeLesbVV+hUImuptKwIXXFAOtEitoQTXpjgp7G9XJfsQXHVTMvsT4",
-	"xx5Oru0sERIpQfJ2pcCHCNmadjJo87x2/ugMfZ4OzNf8xTUBhAwR7JMJaCZRvfclJIGuqKTaHJMnJ0+a",
-	"dIew7ieuNxHA9ioK8E2JaBS0XW1278u3e41afLHjVdUQzYHJSxUAs3N2A3AoV9rr9OjkbKO015bqXwBG",
-	"GJ2P7mnJi1ZZz41XZiNYq04w75IKU8uwj9kon1mdSgCLbCH00cnpKBsVXLHcSOi5x9jSfM6O7k/OjumC",
-	"H5fMaCZytVoYANo2P8hsK6PzkZrkZ6ePn+HfN5h6cKNZnUOIn6p7GLrQp+FAzp8+dr+zypX9Hr2ao2zE",
-	"6Pjmjq1uAFwc/A0tO2cKm1NeAmuL/n/b06OktFr/aKcCaW4jHozYVi5TZybcgg0RKZj6UzlEMkTv9Wu6",
-	"sle3loROFWPal4Ksj/dXGtwN+pj83BQJ8Ri9WkAAHMsahOiQhvgOLvBX2qWe2IeB6iCQLj68UcOl8DdY",
-	"NUIjHm+1rUjiPmTE7qUS6/Njj8oeDlBq/+6+aQ9WTfE/ZeN/ysYvIBtRKwp3G3poqQiUkD9dvnjz8s8H",
-	"01S3IZu/A4IkCXxuVreZAyYmpi3ZgZeUCys0x1EmZkDwfmEV9qpR9vahyH5QK3clLJtLIwOH4X5WqJNf",
-	"8dpAASyFacGmUjDZS7oitOR3rPYooHHBdeC5ccw5FEvYI2hjm6Ph1X6LIJ88iGnPNocy5wbkUy3rBxuf",
-	"X45hMeS63jQ/H+a3+NG+oPEou7RrzNJ2xCel1U1AebHmTzqVqe20ePV7lWf+Agu+Z0XhH3OLXkMpif1t",
-	"036CTcmxNDumfCfSDLDF301A+ezuP1CW9Ad5x7wogKXFGjVh2tTO65t1Ums0WdLoLQWWanSXOBCPx/DY",
-	"SUilRMOS7ryiXzQp+uuzkyaj9y2fzky5ImMll9a6M8A60D9Maof9HysnWrmV3p4TbeyethaBnKphac4w",
-	"rV8mzRk66RALkNXnx9fnaHXmNadl6YFTmw9/Fn/X5GaYw680rtwud9zQIiJr5Tqa0HvIA4pZCbzIugkx",
-	"M8jGmzN9TG6hKN8tmTPqeCkgjDuvdEN+B8UVyCUgbVyH1IqcPq2hMnbb6QBlg5U6Sn4fS/FDBNrL+3jk",
-	"P8JNB3cO1+vk3jGUVvteSkCie2CPW+9dKPk3lqfx2Pj1wPf9h6olsqFGPKjQ+8YpeiRkwYadJfuLtVP0",
-	"VhYMJvzhh4gagMjpyDFKHIe3MILh0vIfeZf8HCLgjMQpy0BsBLsB13abOJ1INZXGMHHUvRc8hikLU+g7",
-	"jITvfLu7LtAfDKjUGs9BbQmYMOdVYIrVHAzjldVzcscruVZxRILKPx+8/FzccwPzkV76D0kisKW3d+AC",
-	"nMd3wlXwigMuUPOag65OMBovrwDAAsiuFQtVT5pDtSU9zKzzlBaQzuURjI4WC1C3S6nuNGiQSDGrrVgi",
-	"BV3pC2D5oarkDH/mQ2+OVMtqnxhO87liAcdWwjJsxrtN5agBPXdQIPMuwPEgusfuGi4ItX09BgvH2Uoj",
-	"2IXsiBb06NQrC2i9NtpCXSo+Xx39wFbJFCmHU+/I23qIEeqmEq20jZAHDAYCKdnIMApeCmtaLI7+Tkf9",
-	"3RXNnP8+4N3XXNzVVDIHs+BglAhytCeo98GJS69H9rGF2UYVA8cBm0d/CZ8CihyPhT8oXvsAdQa6CYj2",
-	"SIY9vLR1Rg6ytYAL6nz092f/TVlLvEkcBleBNUeXUtkO5VIplhsyk0ozMobcvdVoh52HI/vSO+9N1GVw",
-	"zacCatCOMicW4MXXzBy9kPKOJ+rGaKaRReV7YxbWMDluCY0NnW3nLc3ySkF5/F8+tlOj5pC7MF5ZuczD",
-	"TVLv9MrM1nb5ohqXPE9u89940el5uDIapTtey14CQ3xTyCWRIuV36JL0O3LIHM6hgOSp4ayCtbGLELlj",
-	"q7Tu8zb0hgOlsM+kduUzMwj6LBS3HcsCKBq5p2VVM+4Cga/wGXKYUWMMF9O4zvSD7dMBlaUf2OqgWtIb",
-	"Ct5EO7UByg/ys2nJClIBodOaxtrXA2RbfaSk6SSxuyRjWUHI3FEx4LTPz8F8drFkBH/eWg0aqraeHJM3",
-	"uFzayMWCQeyOCqzBcOGscVhXd7wQtZSRolIerwwYk0gMHvr7BdYVXmTnILK2vt7tPoJZjJZ+i1v7vFlS",
-	"x15zx1Y7rO2cdZohVrfKHP+wVbfWIKQ/XWFwbTJxuysaaX/DRgdlfD9ojNueIX8dtke/grEXsvt62fAE",
-	"zdkj/2XHxJfsnpVI1E4koKLQETBVVBioAd5UOsrq0w5Z4vb2kViU0HdYAmHelN8DLSTiAK29Ygdgxalm",
-	"gKJgnzywxaEsqCGFRLuCsE885nt4ib+5xCFtMVmcB/LR28s3L7PQTQqfEBnWGH909W3baPE/tvp9wsOJ",
-	"M9WXcwJMl4Bu4U/uDf8r6Nj/ajr050e/0KN/Ozl6fvTxv/zz6MsWL8fpfenX54A7flVvjEI2sBrIU3W7",
-	"Zfh+F9IhoTrdHm+d6tTQQq6QULLpxjG5pfeUlxQKh0GmiocCUTKnvPTwU7j54rift63OHHDN2i86eEEK",
-	"56XmGsnN5MTqwXNMOG98VGGXBoBw3mN+iSb2Ls9nkufMeT/mC7PCSAzG2soSXnpM3qKfJuhPW3A6uRNF",
-	"6Wyu0c7wXugqiCKPndy09nyIK/ToHyPkbZSFn0GM2J72j+DzYB5r2tveaw3sd0hN+jJ78sVM2mOL6y1B",
-	"G3/AlmzLksb2TlA5vbTbEDVHxwiLZqm3A6xKc+HLYIKw86RoqFHVBU02HXQQJ3rnO3CY1DXfPL5sZw4e",
-	"MPt2sd6/0m78QPNUAyyp//5QNn2weezA6wVaNNM98NaBgHcHKcNbxqzA8lgWSHOAIZ7XOAfvVcU/nS8X",
-	"7ZFeztwfl+KDC7v/pyvXA2y4uCnoSo/On580bHl0YUCr07mEN/rKFf0OjZ/n38d9G7y6ODgCR5DLd1cB",
-	"DEcKBpt/2PHoG3t0BApeJ7vVUhmneIFwXXK9wa6ADNyNE8LVXXWOmoWSc65TbJOJ4GWkRrUqrBinZM5F",
-	"pQEiDlaRklWa9tH2Pk6/41ngmKjmcCvhn0fw34+74SL+YAHVg8dRL8sSI+P9gqKpeBzSruqAWd7u9cwF",
-	"4BoKBwy3qUq4WCyZ03zGRVIWv0UqoKGO1oNWMbB9+n1kFmBIhJJlishgT0LrsoAScW0apvSu6EQIws92",
-	"4f1Ado8Q/U0VVMFLM3zsuFu+PLXHe0ArDJnjLh4PT51eMGG4WWWEC2sbSbVqO/6g7GpA86MpLxLWdsH+",
-	"kDwe0LFDEngMWY9uwo4oV8cxucR6hVDREeB/S7rysRDUD1bMnBNw3FtNkhvwAP7/7H3tchs3lvatoPjH",
-	"7ztFSbYnMzsl1f7QJJm1a+LEaznxVq1TIcgGSRSbQA+AFs11uWqvZi9sr2QL5xyg0VI3xY9uUornTyJT",
-	"YgMNHBycz+exScxYK3HObjAxYj+qwG1edfXOdCTNxiAwLQyhSteanackhExBEx3NtwkfDDz8TDw21BA/",
-	"p5P45JloxQmhX3RVvg37s1B6pSCih3tEfdsoBTtXNKVa+QKR0sUmwFRgdEn6MzHBB1/Lqvs+MLzQAxuU",
-	"yzX+5rEKEk3vFMLUX9eNKS3qf7/pFClItvIw2cmk5eN8g+x8/0la0GTpTb4QovBWoGrM7X6Hz/w6b6Eb",
-	"pwtW5Hzi10yrcPyJhZpubybdgdtmiBW8zRyDgBzwSPq/PE+aAAKFrhGM58jyO9MKqXThp/sb+rOCp3yd",
-	"G/qDcIzjMgqAEYUf/e7CxgJncc3KvUOxtLtN+H5ef2LNQkjSoUlxtJuLJSMzMRM8y2ULSJBfqu8MzvBx",
-	"biTOrtfMDdIC0MmEoqGx8BsKeRVcYCyaWM2FOsyxDvk1aUO1BT4/RBqx6pkiPQkJ27VdQK0FVHAEKzTd",
-	"3SuswfAGZrgboBfrVpisDDlooEtpLIbq5jz3c4vD5G4cNyexCvuVv7/7m9Pf4DWVASALtGERrK0Ccpvz",
-	"W6KLOezWEGrzXe8Vj19Ho3N/hVWgsqTVYiAoaj5bew84SgAv3iRz36uv1yrAS+TgC6N1Yze3Cya9DS+f",
-	"P4erZCEK1x4Nbmu/67A98xEGauGte43WJj1N3u/SJBOtlH57iMJUG5KBtoZ6ey8oh41sZRGKzgCECn4z",
-	"NUKggCZ2R+jHCR8JI4YIMjvRJhMZZuwoMhzIepwuJ/Mml/JvMOFHqxZqLVG9CUYtoEhtURJC+1hzBgEh",
-	"6omCNDtaDxBNPUxelsIZOWnXHW8Et6XBzqzECaU9VDNm19YJKIdDHCeIAkvXan2+oQH7Uy40wt+MXu7w",
-	"5+/1Dn/8QWZu3q/ghXXqVReRwMGeedORBaKK/QWqMPpW2o1FZyHVec6uFePOebs74eoC9r1K3UCikwqb",
-	"W2LeXmm/rcb9iu6t+Nb9Zhlxj8DVXGJQM6h3kiAQnpubV/tcZW2+01/FTAL5UpCRwAYaaofGay8vIp+e",
-	"sw/UrDmydj4apqlJvJm4v3wCKRQkUrykE+ymf4GZcIFjG2KhDSVyYakPuqtOTuIeX2MHD+tl96M3yepf",
-	"xaxU3cXdW0R015xoA3doi8K7+IxtGF82U2FvJE6up/ziKxDDauOtWq1pn0L5I7zakbRZr0nCcOO00ikf",
-	"dOtFIdgdxOWSjfxU7iBPJAdWFAzY6dCoXqEBPopjj6r6jfQdvV6Mrwnd1WPUrDhAnkdsFig7bAOheGxi",
-	"9qjQKhK52hOjoiZO3pW63US5/RoCB5ACHos1pJ/rkRug3/Qbq6orT/vb0LGlgC6/fB0ZiaUNbhpnE12s",
-	"Ma9cf6BU3kxswl2FqfZfu4FRjE+1EghpEzi/806Y/pAuLKRtMOwFkVaIvnLHx9wK8IGNsE6bQ4NyyHy+",
-	"OSjnTGmpPRvyNNRviLeCd8Lo3EuLQAo4a7uwAbgBPoHqhWDf4K+bQWfewZT+meQ9YpK3NIpleqV6S/Ra",
-	"O9/MGyJC2+rECKhE4jnGgPAr2RXg4Zig5fz0gOJiBdWwm+I6aHP1qBlijKaDncBpE0s7VsEzQg8sjLzl",
-	"DuvFY+HNMxuMtMP2h4AIN+8Q6CRQAAH+EpqAICwP0fiCG0LlDW1dTuZQhPSge/NO3OoFhOdbqud/7zF6",
-	"XICkGqaesz/Ml30fn1rvYQgFZaHhXk+nUGV7BzPPiFuNKwZd+UJljZUX2H99+B7u6KQ+8XLZUKYVzgY1",
-	"KuV430L4AGtbCdOy26Lai1JBbdim7E0gc9JLgRySD1gkhPQPUeOygCjHuqox5Ll/L1QNXDGYL+OZ9kpd",
-	"G1aUhpLNLVhXP+OEk5KSR6ks7k2z1xDZ/QIbPNimRP7w+mbFBu9FHdx/j4uDxAdJcmEXN3sN1G+dwv8Y",
-	"Qe3pMNkQXaP6rmECegCVsT+/+6Hhur/2I1eL0Kvq2Q7NcH/JSV6jN4PP6xyISPE68mUo4ulbUuCUb/Y6",
-	"0L9EZD5bSztNK0SDScoJEFD8pAXDBPAbUosWwxxN3cdmJk4qPK3kHlgZRC/WhYf5ileJPhPSfkcTgWJm",
-	"/KW5mTR7VmkxUyoGPZD+YHGphDlnP+rIlE3UotyAg+Avk1l8hzhtSGCWBTjrABDkr6WGKkOcW8eBhJed",
-	"miM0x7ZwEr59IjXQwN+J2BAYQHqacLTxOiWgrMVsnvndyQW3u/smwfc5A+zaDQ29Sed3Q883ZvjAwFhG",
-	"aLpcqkWT/2GF27vPO2l5vQcj1x1yXJgezPWwNvGucdhuoMIouqwUO9ZKnEFWARZlV0i2Ii9nUu1P+S2X",
-	"/pfB+ImvBgFsv1vL5tsAsrk09JOH1MUX6b0HlLaqE8ZvetZJyb5x2Z4oz3cRhfdQim84QZgczORMhFhP",
-	"epqeQdSHFoDoUSZGNB2sfxOu83Xt+qQcg9972/05LrV3F1vTQ7kAzOoEHXo48Am5vHc8xakCRRd7+4vz",
-	"nEXe7lR7e+MZuQGS9tDW6icc8ulfmPgm/d+YtGL7XJmB8wMBUxp2/rR3Z6QceZKXZyXJh96eob0Wljb3",
-	"omsrMIsKMdUv9KQ0xpumhSwEBOBvhQnIS00FNx0vcOfH5yjX6LY7VT8uR7tPu9ilXurv/LROcaPiyKe8",
-	"Unc82+2a9WJsuJrMz/AxD/e9OD6jsnpu2biUuYvdSgwfdRWrYQh9TWlFRDC0JBWoNQS/QjWqtGzJzaIN",
-	"Xemv8PT3fHZQXXITshLOeyfg1S2AxnoSvmQZeoupRw0CY2FUCjYVwOU4QvRCiMKKXEwcH+dxN7dimNr2",
-	"3r/IDJ+6jdx5/tZ/PT17w91kjjk9jLcKrLHzFmFSkwfCiP9nwhht2u7+72DgXuPnU5jzkc0EaSfcZImt",
-	"9swCUiEsdFQvdHlv7dg1ag1YQix94VBPAYoCwmN2LrJgGZApAVs3RR5zsB/pD6uSdI6THLJR2FyEYcfi",
-	"TTpc8BEfW2Kvu2dyHLavvSbLYGbNZ7qGhfn9ez5rIZGMB2HFKSLYK9rl+26lqNGcgVsWpUNOQxmehQ+l",
-	"Y1YqiuUHmfD2TLIM0LOQXVWAf4ipFcp7JzoTOOvfyAaq5K2uVTihDuErSotzwMYHUJYkBGRxhT9oJ/M+",
-	"tobZMwsw5lb8Rkd1cPnHYfpVrPf2s14ILw8rMfYiRxfB5edwweLnRlhdGgA0/vzly5dfv2ydLoClOoGh",
-	"18WRdKHa9shn05+bbtX8hms6PmmTBUntaASODmx1eERyHmjiwp0QoB2asTfeVvN+hH4jTe4XOjJ9Gmlt",
-	"znY3juQvPJcZd9juxf29nItLSlEWOKekQCHwFLNrxUpFyrSaWQQjbo0HeE+zk43twdWkeZ3C16Sh+3U2",
-	"o7KI+8VDleu2IvWwpxmefVEYMc3lbP5Asf5kLiYLILYFwnOIWyQFHkOsHY4zTvkVo5EJQHHwd+TLUMkN",
-	"FXD5pbBYVwG3+xUmijDQZbReYsRY60Ul4QETWDVCPL0N79aBobkvVHXCznw5+AdPIIQnxt9AZ3gfp0r7",
-	"wJt8GB8Af/HrcBCMe/9d/9Hl4PbF+Yvz54Ptb/0bnO3xoztBOhtO24cQ+pjqUmWdsA2IyQL7FGvVSyCz",
-	"meEr6EqB2rClEAQVMcHYEEXzduCv9/re0hJuc1JJYDaXOTmzhklS5TUwnEUnby3gtOFFsRA1boP0LI9L",
-	"xyZcxfo3Z6Q/vUbgu0LvAJSOXYYzjn3uBM22IoxQvzWAKep9TTTOQ52mIsT8ew5oG+ZykL9H2KH8tZ/2",
-	"F0cqUQ24+DVj/wfqIHgIcK53E/9dqSolATdd/Zob4i1e1yqAZLZSOyiN9vbtVr1xS6bjBsUhY70bUUV4",
-	"9WH5baXvsFtgiG3e4zX+36u/qRQ5Mlz7H+4f32C4/tOcbB+abJ/eLMqwB6mFFnqoaZdriDtd31ypRnoI",
-	"OyV6nTXs5yuKcCNPl44xpyGgGfr/riuGOij4l201BXWX8OvCVam/e+/VCFVQuQU/5bBChPsCdvGZfvqy",
-	"RfAjxh0TNwPz6VW5ehDGCTdGCrsxAvJLdM4OS4gV3M0rw6Fy+TYkxKSSy3KZpr+kcmIGN8TvIb7yUxVO",
-	"GRJYhDcuQQscRZwuMjmdtoNeYDAty9BKxnYR8A0w8jK8c0sOqzRt1HZ8iXBk0NRuHeLfYut7Exj1dPrI",
-	"xW7YyLUD+A0U8XQrfeXfOCSioT9RCWLmbWPeofUZPCr59/vRL6aZlz9hLBsLtxJC+cWL6vU4J4DaMDeB",
-	"qvOJy9fV+RxuUrHSRaXqXVJo3LNOAsGzEaL6Ks3xmQ3f3FgN/A5n+fgPx96tyE8ynMkVtB7HjEIIaOot",
-	"Eh77OD8kHxvI4bFLERj4mg3FG3rEY8xr4Nx6td9+BLjUeokTEBuGVTk0Ak1PuviMP2xXVgo1o64p22IE",
-	"6EenN9SQ4rL1avHjECcrOeW0QdvXmTYzn0piQobzQdEMU+ZAlDYTyi8tXtZFLXQIqjyNHPKspS/ybelO",
-	"sRvdxw9wiBNED3DgnnU39N/tJlIbjrwTyyLnbgNfJNg6d5Hk60oI69ldqGGKzJLNWvx9HPIx6vEwu/7x",
-	"uQuhixzZ2AEnryHBEdbXW17dFg7Gfb/4HH7cqO5fO0L+mZbeHoTxiBAkzLJO/gJZBurQBCihthsgLHjH",
-	"BqGrHrtV2eqfv9mmTrXptkDYqi4vjGTuu275BqoXoksnCCDHpjLPLZPNrQdPale6P/29hk0O2t5G42Cb",
-	"09l03z/2Xe7eNghvfALroHfZAnypivjvID2SXB3/KEXZXrn205RaFyrVv9Zl6HDDalE2mkvrtFmPhhUM",
-	"LOYSoJs/DUVfQvogqYGD4bMhI/QPxlX2UQFJDaYX5nrF9NSJSIG24l72c+C9yJCyqomn0l/w/w6vdk/4",
-	"m4JcaR65RYy/ed7IJd30NOIPPfQxtKxNidSx1rng6mnSWcO+9GyBaaStGgboICAdB8O2NLUAXvuRuVf3",
-	"CfjvG/McWCS9FNbyGVRBO/HJXbLR548DJycL4T4OLtn//vf/fBkNodrfH2KzlIrnjOdWs9EEgWNHQzZy",
-	"bj3C4v6VVJlejdj/G010bv3vjF7Z0f/HCg8MzjBpPyo/DnDxfSR9N/IKw39K1V5x+HN27Sewom4IBZAf",
-	"wrKxVNyswxsAgFcoWeUGsoVhws8CE7Ng4zWSxn9UJB6XbJSNmFRF6YZsJEaQdhcqG7LRasQ4wxd6ZpmV",
-	"/yWGSFMLZWgjPWK6dPg9M8ImFQxAjj6NkLf2k3RQuH7+UV2nIL5CZRa1ix+tEMZqFfufA0IZ42rNltqI",
-	"yDqjCAhbZrmAPZnzfMq4YnNdmibN8lMh1DuQhDtH5AUWZtzJVKykm8w7MSD9wAGdJ7w0YcShcPnXmGpD",
-	"hQ8fxPhG+4/3FfaZ9ApK7NJ/HpBtUDYwoQzNLxqWFEW12W98V4335JvP6V3Wved7q03qBLKletxJO8/D",
-	"8j3R1nOTSvIhzecf5gKiglRym+AySbSBhnWAYThvjf5eDyva/Wk5RrP5DntzXNiWbnaoe48qzOsEHlUY",
-	"+oSd5rsf5U3a9MIJu6Hq/1us+A8BHLwsbQLLDV3jiMyboKuTE8YVAaVJBxo4IC+KQlvp3Yhnlvk3CIaP",
-	"nMw/qsCH5VWLc8IoKj7MRQxgTuZa24DsmqzJGmVbRgxxfxKuovAjU60RWZMJ9V7YEwh8UjYMK4WYyoXf",
-	"LpgELMDgcjAV3F38YXs4v/Am/q26OyPpbJ1Y4tI4PqMJnk24cWd/epE9F/8yhsVYcjeBgvjLP754ORzo",
-	"RQjKOK0Xv/kH/OUb/w/H88Hli5fPv9nrBZtP4oeazHZi7V7bBeOVsK2qu5AOxuHlk6bMd7JuKUGNJ1Iv",
-	"hNrHzIUxn76FW+b9evCwTqjCgCquKMHchfPuVY7TaVCqBkxKTBdQqPOgjvbDbGHsvnYWeqzFyrKZDpmP",
-	"K4TUS4Jjm1Ih/pWekkmLCejdlrbFkr2mxQN4gtpeUqq7KKEnxfFZwhA7FhNvYmHTWqNZ2+2Kdns8fpFi",
-	"1atJC+UBESUVqJlePH8exHTXfWvJPHjrtTQTwbzNEqC3mdNsdDHXemEvRtHv8/N5ZgnC1cqZCs4hot14",
-	"3Rm4g2DqRCaCv0lgcCpei2GgtCfYEmAY9s8IDbbXb18znmXG/w1SFtuEeaPpy42298FitC+6AELv4I1e",
-	"GnHxh8GwqaWJgvdksEDcKVh1fgsnS3FBv8DNGlwOZtLNyzEKAYT/zyKr4Pb3fpmfIpPihz22zb+Prkuu",
-	"EWoe6wLj2P8LjsdUGzDY24rlaMQnb0rQm/QeKwt71EmkLDzspHGym4g59RTDZLaS4A7xjYPDkLi5cIqo",
-	"EMe7s1Y0F0V0v5ydH5JjhMi23pfjBsg62Z0+qhFhWicpR4SRTxgd2/UEt+vPi40AjH+TuRMGu3WScQGy",
-	"HII23iQspPIGZ6AUmfOWTp7k8jwUTbE+y7cUAAD7k8/a2mms4AZyh43VAS9e/qWxPOBuMX1VUeH3ZrxO",
-	"u/mbRoX0d23QKBgDrM8Ay7Ncgu0TPghtF782zumpGRrv+axXI8OLE+NwlcNtg5HTpPXMVCHPnc0Nu7mf",
-	"9/uaNZkJRBYNrhF0AXn/sLTiKrZ9Ye7YLuxD2KM3YfRetZntvUMWGuJWinzTM6nY2OiVt7yGFbsx2Gp3",
-	"22YbiE7i7dcYy78Jnmhgs5lovZDinH0wWs3ABUADBf4ZM3jeR60o0kJlh6o+crKp7poQO3CoQV8XHTwd",
-	"hzo2TsWbRsvnBmMMEORNECpuhDv7Fpa7jaDWYl/rK+eKn1S+7guqoo1jR84ApxGOK2iLKA5FRVy0G8dO",
-	"UBAX1KazySEBrqVUNiPpk18zbKPNBTc2+bTNBfkWh0tF7yGHgnZNl277bfv+UyGNqM26fwhBv004ywfV",
-	"QNNOfJbZFiFlCmhzIyI/aLgvFCMoQGTdN4IvoYoKBEcqZsVEq8x64yfZSe89gs0tcitiEvGb59+0e5F2",
-	"z47NrTnwOvIhvweyclThcdI77Y2cqTOpHoAq8HYcxGrgboSecOyQZlytYWmlBRK9FjdSztRrNTg06VfR",
-	"jWEWrzD6VmZhb8is+1YvC67WjE8muoTS1dLkg8vBhZbZ5AJeZYCQRdvpeJj6G+HmOuscHKVFG77Sq5hq",
-	"5ng3e+U4F0bsrgXt/GyurTsDYKe2PLt/y0hpLxVWUU6lmglTGKkcUpdCimkEq+4l7UediREi4PFQXDjR",
-	"airNEnBRmhqjeXZz8+qVtu7vYt3XrYwDHN33rN6rt5Ad5H+JFB2CoV4N3ty8Yn6H2UKsh8xpILDyylO6",
-	"nckJnVeoe0Vsl2I5DqUZMwOAtuzDXBOyOhIVWoH3lTSgsGCwto45P48nH8f1r9F7EBeWcXMEl3ThgwWu",
-	"8KiTxm/9ij3R4K0jmX1g0R8O3aZHyS8kHidv+URmJf+rJClmWzraOl3Lbo/FMcK2W+7IcYO2h+9KHz1i",
-	"fHmS/jC+PGGsdrcDm6pJKHRqx/XgS2GHzE504f9fGDGVn/xPwrts6zuhJ0UoIJifl85LY8uliMP2uSF+",
-	"hKPEm67fvqZ6sUNCSu+hBrQ5XnCVVD3UKijaYkXw8j3ZpPDs08SJkqEbz9kbYN3u2IOBxkyebDOm7pFd",
-	"dYkITGp3ZwYl5sEwwrsQQgjd+G2hBGjeguntEyUIAvPYYwTvxK3G7aidvB0DBWDOPegaRCSMUGk0stq4",
-	"EV6PkXLloK6ony1Wut5Z9gagN5MJc+U9JqlKi12OXhqMLlXWmovSxrUlhfxfJCkh/OcZ/P/3kQ7yS9u7",
-	"v4J+wT7+yv2bGJ51UofFL9kTdVhKWy8Z38th8QfN6Jz4/NAXpTZSKE4PA0GZ68TJ22YGl46XsdsjcQxf",
-	"ZdfNOI6zcvi2dG9L+TmdwFnxw57QWdlNPlpUpJ+CeIBkJZdqwVbaLCy142ccXZaaEX3lb2nBTS6FgWkK",
-	"SLsQvmqSvdXYMV8qJ3NqK/eauM0If+cn+INUi2ORLPRkdftX6M3ovmNm45YhXD7Wj/s9h1Ig2gXArNxS",
-	"dhKMS9judmHaxQ2uOb1DMvigo0EX0DSkEPW/3eSL3u8jjGf17jZfhy1t9psfuitaDztAK95xj9nbANO2",
-	"EBStp84uNxdLK/LbJgxyFPa4Ud3VkMU7bSHWkTSMGCLggqPULygqP6+YMBxIdSudOOMZP3sRzH3Mrlf2",
-	"/utMLAvthJqszzAndRDH755dDzSZhH8Pjs3gcjAt83z79oSfVup3G2q4q/WquAKPJY4l2iuHXZJbRhle",
-	"B90VxDEWtQG7I8kC0+pqU6XCBrfi4IP0aCMR97TZPnsWKUg3VC4YkQtuqa7Py7jROStyrjBWyGeI3Ai4",
-	"33Numn2TXxKk7Z5ukKNwQ6av/wy52rMdg0ArMYYWtx06hK+x4JJMACtnyp+VhVjvEfr5EIZ/8plhepNe",
-	"jYa33oewTJfOyizUthqBUHF6So2Lezd4BVnYslU4E7kEqrdcz9AtiB3DK+TQg6YvpItrZutG1UhL97Ta",
-	"hldx0od3Dn9A6nrHcsEzG4BvIpnSChvEobWHWkybtFr3y9j56eg17rLnjjTGXd5EbDh01hdSZcy/Mpw3",
-	"rK2+ZKP/OPuxzHNd2LMbOVPQ3grs9KPbF/9a9QzPxSf26s31t2c3r67PXv7pz/6hyVffy6Wwji+L0dDb",
-	"vNrFL451tg7dxKHMnRqK/UdQHrR9RzG48hDCWwAzm3+TiIHHKYA75wEamzsM+zvyGpaN8aROhG5fXkRU",
-	"dzXIN8D+9EZ/8tGUy1xkfv/9iw8uB/Csho5jrCucO1fYy4uLiTynwc61mVEnuMJN296ApwU6QXyLRj5+",
-	"l/FeB7H9Hrqgi2YblD6C8AFsVahgFYUDj+KPz7032VKc9l01wFfE20Zvve4fJh5YtYQC+qkoHq30bV0J",
-	"C/h7F0bQJ+1B0uvKlKnYM9GYQUVrg3Jn+pYyIDEof4VtRmbdVBwbhj6+y9e9mPRIBxGwUKKcUCk6VCIv",
-	"tRGdScdmcLKfcCex0IQakyCzMtcrYJ9qNGLfC/uoba/jbCBnfm0jLLDSqx03rV588nkQuh8u//NXfw4w",
-	"quD/8SvyGIcVpmYAWEMar6kYnknsM8Fml0D75j3k+xFKUFowL+/lTDF+R18JzYz3vwVlDGi7UR1aGCUE",
-	"QO5/5w2Wfgccu1LdAXxKsLZt40Q1yySenkBaCvS5Ri/9P41I3zXzN8q9Z7wrFTjwE11INHhDUWr13XRS",
-	"DbOgQzYE8xEmsOQyT6efbv+XX7/8XwAAAP//",
+	"0rct5qn1UL9eVCZVoaagho6pZsS2g3mH4JCgK020nDPMeWMlZoRxg2Us6to15C0OxR6zQgpG6Bhz49wR",
+	"p4IAtw8pWM4LpuNugW1a2kRWYpjEdTka0UCAHTY6FVsEZFNJy4aBvFXQo1USIe2yevChWcxcObiELIN8",
+	"I515twaUOvxKE3vU9YVjnljW4UIYwozW2w0XcHCNgEWlplGH1mV7bYs6Z3IqUwudrnXhqSX9bo0Xu5DL",
+	"m2Er217U9mbvuar2pdFSdh/axag63tKvNJ4v09TegzOqj3ePKPUr3VCrCXFCD9yWwTFsNkVMEG7IpH1I",
+	"501Bt7uk/knHovKdZGIIedmji1wvSrpK27U+BN05JZqpH+xzXi/VfCqs5rUX1VTJHmwg0hFm+QpXO9aL",
+	"8uZoOCuuB3VssWYG83Wituiw9exsXsYuenoLTmtfvvWcgI6hMyJkXfEU/tCIawmvZSw2F0WBB3ezZmov",
+	"W1/HwCl786HZ5h9GS+ZCKhhT7Tw8a/Drozm1OgJ+v5G2+qTHwdlaH3ToQUpTj793s+myqARbgsZW15BC",
+	"OqhNhucNc+GsDwFU/+O3HqGXiWiEHeXefYTeaNm+f3v4CNfYH5uuJ2GsEAzdvvnxsVjLP7PxTMq7YbfB",
+	"78ARye7ZEBf0W2l4zl7es7gjOs7JUquZJaOFbrjZARZAzczDyh3UHFE4ndQkXV10M+/P3U4kmCbwHfeK",
+	"fbi7xCXVukndkXUyHEAQM/ubuxhKmt9h9NAwNccX4tUVuytcY/u4LvyWPtyN4d7wxbks1w5JB9Fi8ORG",
+	"4nK279PVMLucnXSm9Ox0MIL93zFg91SfwaYo8pDw0KF49BaWw72QSYbHN4ZxEwaqlQDAKQfgBHbOU0M2",
+	"nvrPGfnNTYH9Z7D88Oe9+wfaTPZf45X9/0qV9j8lF3f2v2idAtWkLJhnleRzFqGVjBYIj8F3+1csqYnW",
+	"hxFBRFid3H7uOLu78DB2civyKTCb3LHVIILFbLRsbuBeUi1Jyegb+hiD4kFhGm5W17Y5V/C8yf3gWABc",
+	"3nHmreHzkcurufHPNad5wX9gq5aTE3oJ08WoAhesexZqvn3+DAjniYyowA2vlN0bP13VnHwuExQJDAoJ",
+	"TpWgji3X5PLd1TF5S+cOFvvt22sH8soIL/Czn366+vb+6+xXYXcxfvT+uxfk8ePHzwkX5KcPL47JS6Wk",
+	"ar57/uTp11acjEs2d4lilGhMG77NZcFu0UMI+EjbUcBEEiOdd/P4V/GreEnzGbEbCxw16E3kgtx+OsJy",
+	"xLdQyNIqEjktS8LNBYiShloLXEFMuLwtYN8ay2J1/Ku4XVTjkue350RI+xEydNmn7B4kXByTW83Kye15",
+	"XQuZa/iOFYSLzHkoA8IeqYieUcWKjMyomsMtNKG50fZt4OG6PUdPlz4mt17Sgkf3nLyHegWKfFeVJULy",
+	"mRfGWfg5Fa1LidwGdZ2xqV9FrK3msa9qKW+fSTYGEuL2vG6kYRWa2/EETyJ+C+dp7ksjQ/V1WFy7jSap",
+	"WtQX2D4yRcLTbjmOfxU/I6WvK8juamlDG/hGTZ6cPDkml2hw4xYDwZjLBSPOVV7vDU98RMmrlx/8vXP7",
+	"6cg+pm9ht8ELcyp8BWTYn4otSpqzglCAjoMGi4WQBbl9+YFOb20X3v0EbX778vXLDy+xK7dXkyNI/b/F",
+	"6NSk0i46RZ6cnv0qbn1pgTmjYjnjJbvF5Eot5wx2JHjLl1DPWxtrIfq9DW2/lYLhC87Jv9w2CZ8orYCM",
+	"DhRxWmI1519F7Wi1h0ZDAuft/zh6i/Lp6K+cLY8u9Tl5e/nm5a2dZ+3hvNRgUMF+lm1GH+w08RokBySg",
+	"x78KgGvnTKAnmhdMGD7h1swbXS5oPmNHZ8cnjZgMPrNytprPqVqNzkf//TLcoxoBqT5HUSP93ILJRcmw",
+	"uh56YdDXicD3kR3hjwsQdAHN2fno5Ni9TS6YoAs+Oh89Pj6FTtlVBun+iC74o/vTRzAqZG0yCfHrJiZD",
+	"MUNckXjoFX4CJbOxkLhdVeQ040Z7PpmMYJkoMuFKG6/I3mqpzC3KPkg7XXLNjsklCBI8DmV5gV/h3x6E",
+	"DRDLX0Ugomxflv5ahTiLY6V2EkFn7cm2z4dAQGjUHinNGC5xLZyvitH5yNodlzBTdgp9Wg1UWV6v3mU3",
+	"1FcazjwIuFu90obNz5FNlhJD9R0Ax+3jf68YkD+4vUJzIxWEoe2l3qviWoz6GnZrDoJqzKZWLKff53hY",
+	"d3+hr7m1rMtx1yuQem2d6zvotbGWFNNV2W6pS0mCJXyPv0m2qbmAXKamyX4Jl/HWIMy3U2ubSiQk5VwQ",
+	"SuZcVJqYSgnIMlWyEkVqsjWS0zTvb8q5HWHqp09ut38ctYz5sDuxeW2OwqMr8QLt5l7PvobqdJ8/Qtb/",
+	"QgqNKufZyckaYwZdLEqew0F89DcXGhuw1uAvAPVyzTb8ASFJNdg91lLdtUfvUN1DTbmW4D/PJGC97c5H",
+	"8DOgeVGifsxGXpmzE8nKCfy6JXYfsU8+fT0qfV9c/xVEiD1N/+36x7f+CqSg9Lalaka0UYzOWXFMXgBF",
+	"rqscoBegCcwYM2QpK6uK0jvmnLR2L1YlJVNmIBS9kNoouZhBHthESXQPtGXhS+h0QhrGdqDb8PE9mOv7",
+	"YA/iX3ahy8Q2/E9x+5/idv/idpgg+nQkik1hFCENZZ/MI7ulO5/bZCIGoxFiezNGfcb2C+zL0bdcp3M4",
+	"L9HsdIyr0MpxazY2Xv5wMfjBF4m2toPv+A7C8J4pPkGC8Lj7nZZ36CFazmTJrFYK5qooiO0tVUAi6+l2",
+	"qQF4gDVQEFaO6A7kizlHhxkXjS/GpUcTKtgSBEle2XM2yYAU2lsutS1WYxi8O+KOrTSWEqzsJ1Iek1u7",
+	"ejclF3e3vsjgHWMLjxcCIMqmeP0rTIMXr4e9HuFd7vexnfiznx0Y1R6uzHdKQt0VWB3ChFEraN+ZjBmB",
+	"ynh2+gtWMoeM79hKvi6aM3cbp5/fWjlTBofIjmhlZjU+GNvf3GVXRoOTjmsytWLVrtpUyuKi9pYYVWnD",
+	"Ck8qpI1cOOHbXshv4Q0vmg5c1u/fWNcnmx35Vgq2hxn/DgrtYKajMEwJWpJgUggNOuVnOqeGlnIanWvA",
+	"jqVImpy9isV1JM7UhYuPTRl5BB8Q9mlRUmvjzbBAfHvaXjHTb876nIWab/C3UTBoq/ra//3l5aurt+TF",
+	"y/cfrr67enH54SV8+n//9/9pB7fOR2cnZ8+OTk+Pzs4+nHx9fnJyfnLyP9vRMDs9dK1ewPno+fg0x+aE",
+	"NDd0YsBLcHbyGFo7fd5qTVd4T5+PXrz9r960r9esXifyeHJGT08RRNvnpEdn81A68YeH7zO8HrLELXBl",
+	"wFfZ1GxdYW3sMSvlcs2LWAuaalFKWrCi1SPwym3uP4T8Jrbgmra71c750eo2Ee3i9D/37l73LlT1fPju",
+	"fQPVwfYlKu1H0m6A8xE6dkeJm0knLcDLsvTOaauHoJVTKyHgdwPXFUP7f9Np9SJ8y0NFqAv+/vLbvneY",
+	"PcEwnf9y/Hd67N54LBXMK9e6gr334u1/fYlfkReXjcr/d7qxR8++Pjo5Ozo5/QCdcf2xj2B1gKDPa89o",
+	"pjgtR+ejJ5MzOvr8cZeNelCfQ7ieDRCWiykwjmmm7mGde93kic346Dc7sZ+3KUmwZmRCy5KMaX4X0geG",
+	"hwZFMARA7C5G5l3ZPmT1weqhRO0ghDE97OMXVLqw19bIaHW8p361qBJBZKeXakZLhkEcpLeECPIxucJd",
+	"wNw+8MYQF8TRfGxO77vK7G1uITj2F4lcoQPuNmuH9bnVIAc+fOzd+6u/Xn54SX54+f/Vj+1yYN9V7rw2",
+	"cXMPMnyYxvkfQ0juMOMHE48/gaJnZYwLb+52BgPJGESJkrf0jwINnAFxroxMeGmYYsUFcfXgkcBLinKF",
+	"MU+q7xBMG7/Zvw061ssN285Z6PBbxX/eJD90/jRCIA3iP+Wc9NWw+7fpPaCehCoDL+/UU7rDicJJi7ob",
+	"gUkm5QyNsbwnHZd17cK6pV7ouFg5x3X0/8aFK/KyKlhrq6RG6J6J+9sd7HAz4/iLxJtaDKQ1iQrugCP3",
+	"39YzR1GM6T9yWGot6+dQgvDbdnAboCKYPUk0C+VgKN+G2OFAHzRmuZwzgoRWOiNKyrnVUKDaDPM4E9BG",
+	"iqx2lSq5JOwTt+qjq9YFERQwkY7JewcoAW8yenobdEDCWg+ynrbE52tntdWlpvyeOcyh/aiZCnAunD0h",
+	"M1mp5pyhM77Z6VcFmy+kYSJfHf0ArDnpAEt3kvJg/WnoXnO56r20nNMDvD+2z1/UyMQgyvFa5h25iwE4",
+	"69BRDewdlPMP9tb2U7OONEspE48Wik1KPp2ZdMSj3qxwnoDFFeQhF1NSSKbPCb42w6gPBDwxV4jpjDCa",
+	"z+zF+JV2B9TjiOxPpMo8YRm3DztaQyDD09mvokbuuLUMaWPxnGc1z7VC2BRgari+OyYvfCc9nq32WKBi",
+	"BDYhMgPGwDbv/My0jvUf54Ds7zKoR/pFgi/AoImhsXobhfvbwQPmjLkkd7x8PR6u/6XREY8JT8BvvOj2",
+	"Mnj5ao7JzzNeerqKMbM9d5oBQn1zKnJW4h6shD0bFwQsnSVVBeosoBXpoFBtytnQdZls1SCuipj6cPaF",
+	"ROpPomCKLDGX4qG7BaYUTSk7dfsQhYnY0ZWBUqGGZZ6cV2ehJPOld2s5whXB+moOo2l0XbJiI5h0gOU8",
+	"+ULLuRdN0Bqnuy8c8Gt0HeBHkLPkgqrpyKDVAo3D7VfCFEDE3cYv1ZeEqkrmyxP6JJe4DXzp3/3HW1nf",
+	"tQMj0OJTiylBzVK1p3r/eyCnC12h0ysOIwY3QG0meJSzP+0ZaZZmvRZlVp90l6LhjAigJAGotB0s6Dql",
+	"nFrzwd1asJ1cyTf3ZjJ3lYYh24bMpYqLjBduOH+8XeV7dtgNRUVGZnLp4WU1uLquHUpLfs+aq6E4wI6q",
+	"2b6jmvELighHpxp7+J3dCRASduosUrsiOTly9wAFj1UMMKXAGpZ4h9Sqqk83gA02owAYYkWLyMehVY4J",
+	"pBhSV0QqUKRcroUzgyNWq/3id7qYAge1vKsdQq78/y+eUN1Vcrip+btr9vJRwIKu2EIqq4TZxyrFzomQ",
+	"DTRKz+Ti5skZco3XL/KM5ifH33jG8lExHhJrC7R2sIsOdhq+BxxLPVy9LlaJpuCrhaBXk5wwpwVr0lS0",
+	"4WW5X9MRT0gpBTsCXG9S7n4nFYpGXw8BosZ06t2nWH0tQ1cq3hANAXcgbCE/SEkob5o18sCdA58gU4t1",
+	"gHTGJavt9DX0+Q8oXJvOHVS+UgJrt7Gb0PwaM5xhL4Dhw4JPJpg2uV8xa9vtCGtAKMKKUHi9zlwu43iF",
+	"/4Cir7xwQd6Sgo/CPVMyeu/u2ioCIv+WTyadEYxeuyHutYbj2HYVxRzVVkEYrVv7CR/esycPxQzvahfY",
+	"iTrsdjRL2cqFclToAOLjAvJsrYrWXvr9b8WGYyC6Ga+ZumfqCHLF8dFWWuctyalS3Mos8m2g997aG+aW",
+	"UHJt2IL8CZMMVSVu/5yRWyus7HeuknUGyasQQ7efvnP/zn4Vt6iD3kLmhYboU6sq+zEB3BtUCgk71bxf",
+	"FP51XJPbX6uTk8c5DAP+yY7wE/sEfnB74dLoAFvBxa/i9jXV5ghIFY6uvr11qfKK0TmmPkP2wYyDOVwr",
+	"0ZRM6YJAqgeWDcGymC6HOGgCExcaG2xhrQph0CyPOemu4XcP1mF6RWWoNjDufhcAoO5hbo9wcDvA790P",
+	"H37CXltF2SeWygncpIe0xtknw5BCI644X9peAM5de7Ruye/YxZr96LYDFWwZSwCy7/iP7ld5xdd8YuCG",
+	"woAVJsROKYAA9634TQDR3R01UHLpgnO6jhlbQQXkCN5d5tFDlBdEyyY+B0B7h9lazmRNX8kj9zjCy/9z",
+	"L9wzUi2Ax4BoU+V3LSqAOjO5ZBNH6ZxLVfS0mzsxKbglpo4kJuldtWd6Cg5WTIGpkSBf6WbdrUjMDWbK",
+	"+FLfHe7UV7shxvZiuWJ5EuBKGk0rpkGDDIZ1gzPSfOf+lgukMB66c14dErT0s6P6sJ1bo5HY7YJIQAjf",
+	"wnGfS8X8qxxTcWs/XOCXE1mWcqnXv49CCPe3J3bEELrV9fVDei/wqwOi//5dbdEaGN+iW7E9rqXGAW66",
+	"mSyLrgAhWHtL0bAZ2x/Yo+RdekgLsrln37OSUc3+o19bL53gh2lb80bsHOFLopcdBEkuha7fekyuXMV9",
+	"ivqT1ZwAI97QvuACq4YqXeHq6ahC8r0s96Sa7h9uYPu2V3Hzh9lJPzC2aCvDQGeTl4yKo2oBxxE+AWWU",
+	"lmS8csQuBxAbpZwO8SOce8vccXkFCL3aL2AUWM/1M6/l9AN+5LC6zpVKciqENJ5oCTyrgtwyUdwe/you",
+	"vR/2K01KOSWon8O81Dr50gMdgIqJ2A1AuWDKaZHeEw31R7NENKyOlyMFhGK/iimwElLFyB1bGF/D1bau",
+	"ZEkWJRWs5cTAGWm5IMi6B2LN7YBOQC463AWv7cocylHwWk6vYRF6Pvy+EhEP4itphwTLjPNJHTuQXayU",
+	"KxGVpQcibr+XSzKnYuXe65NqwBRHOih05cMYUz0xdI3+oO4HlCCqC8ecnpx4NsVk6Ziecw78Df2e/QnY",
+	"GXq2i0Dtf/8eIjl1h/aeKVo2hxfKjBi20JvR/DlTUwbOWM9nsV8vkpWgjwq5FKWkRWfaA8R77L60QpLP",
+	"fUiJ/C9iJxko5NwnxpHQBeIRaeugCfg2dELe/tNtJGrguvQPIEcgeKIlnuiwjEpA77bLef7HPMHRofE5",
+	"04bOFzousOJ0+X2PN1AM7HCusRL7HllR6lsESHrYJwMUKQ17eC5LWQ3Xg7Yf4jmzlllaE3pRqXvUF168",
+	"+8nKlLlUq4wIZpZS3dVwXsRMTNYiyVt8Q2/cuw91Rl373yk5H/D4Bzng4Z95YWaHNfH8LB02vAdU0e5O",
+	"WQ85Q6aFBFaTg1wkc4l05kkuB974p5dNRTqnNwOQArhhMaaLCnJNh2pPFyaA/fT+tc5qlBfA3DcgZkgH",
+	"JtiScEDuuJbuZVlZLdxXp9CEF+eOvNJNmjZygY5T/7DVo3O54B4NAXAyX62PFiuEfuBvrG0NHeca7CFI",
+	"+UOjQThm4wnlQEpsapU6mIsmIwZ+JCQJJ6MhdPOVyWrDuYFj0FXNBocjINrQlc58hqIfFhYumHKBpbI2",
+	"z/gbec/+qMa17ZtL/fh3gL7+YJe0dVSD/HqBJdb3bTcvqNZdXBSGzKU25OzkpIUYCuC7jjiaK4/ejMN2",
+	"X3mX5+8SO3gwi0VYP7X5WZsQhduxnpw+p88nj/Ojp/Tp10dfs7PTo+fFk/zoZPzN5PHkSQFcKL7oATqC",
+	"R9kIOModeAvwWkwbpgg15PLFm5dDgHLvqNYHxR/DQloN5057HXcPsYtkVNMnHHEdkuaTKwMhC732fudK",
+	"gSp31DBSMqMJettJzCmMKUCv3CocCswQMALtGOyApMTR+emzb7bvld6BENuVS323vwzBoMNWrjyAD+F3",
+	"Pm6ubAVUKtDnjx4t2fg4p8qskTA8Onb1EB5Bw/8k5HR6M4iRAtYAiYwOS3BE8RTAuXUOTUGYKHa7UgKW",
+	"IziUfe6YR7/Z/3Ymf/3saO1dpFI55EIdLJBRiClmcB36DFu5+mUJZX7mZlYoumyt3QFUAOWyJ3rkpNYp",
+	"p6h8OwwwfBVEOS+IVJnfZE57cZwNuVxYdRMApLFIjs/k+CIYsx3Fcr+T7UcSV0+/dL713qSIN9yCK7fO",
+	"q3mwLIkwpkV2q1EdhLFvINsHbT5ViZA4jU41yWdSM+EpCJpIChSsXbcfvalU73EpwKJrSFp8MghmTESy",
+	"QWxvuTX+wCMIRwHQlegFzaWYlDyPngOjVn9Uqws69+/H7HpfiegSHgrLpyqRNrigSBDsWW50xKNhP0VG",
+	"7joLFnyqcaPrvX3VHw/m8L4SBzVRsIIJHP/D5kDapXz0m6rE5y3VVLRhi2ZZXd5zvXgNSwoUW3MVhBxZ",
+	"Qszp+r4SB7wXIbhx4PU/aOozFKVpJpst9CGX/hG84dFv9j+fH7k7LHlBWaXj3Dloc1knIYZllWA3yLIg",
+	"S3tbBRwaS6qPySVR7G8Mcx/Biejyp4UvRco10CGIiKp8Ce+6Nmxx6O3T50Hox6EuKdv4pdcn/kDQG+zT",
+	"XlQybApreCwUQGycxxerMtndP5GDQXq9tLDE7i/ldCtjHpETMkcdCuJkLg8BKLvWnOE1izjm40bvOLvQ",
+	"r+X0j7OhN8LCr+0NLiooSGCklf7KOABNsmrIBNGVkRDpSdaUt+DCPHsyCuLBJ/F4cOwVJfCeRV9xetLC",
+	"jTzdHnM+5G3hEFkH1Rhey2kDpaJwZ2RElsUBdQcfavJHZ8JLnLsomNIeHvsE9M875Z8+I2/4XzLPmKYg",
+	"h88KgLK09wT4ejjUtnPQbrBEsB3jfC11ScAmGIboS4ioMTXnUOkzomD+bFVdlxL3Hd+ZOuEBB+tyrGVZ",
+	"GQaDsqulMmKkhBqN4KoA4tx0NuiC9s8GfXLy/Nk2Srcs6tDyRVkgGEjL0kf1oPgi2IHY995smSHP3NOn",
+	"feoHNcsIHCu5oWVGnj15YicK8lNcvm7s9XMMPDWvX0D1bvvkv/5ycvT1x98ef/7n0QP47WRuWByUVcu5",
+	"MRcU+hSBc2y72CMOup+x7ss+CJPkYuVPFBdGWtmBJ+IAhmNUYjwCSdOhblqrYlqVVKXlB9UhYuAr3RTI",
+	"JNwgRBTp+sitL7D5HZT4nFGUGIGcsHIDPINjqtmzJ2jleDLYdScHLb6k/HhIAAZExfno0T1VVsl5RBeL",
+	"Y6vs9Pb0BwN9Z9t6sFL6wGOTKD+13yMhoZ7SFz0UA4Hgazhwt0o1CDyAcifgzc0v9Je4APeIRP4SUOI9",
+	"Fn/7x4P4tjRK3CaZdx6H+P/D65aG53cMiRbi18R3QBfgy6tLRYyV6MKqCVK5upELqUxTfsKzy3imJQjJ",
+	"QwEtCb5x8vjElyBwcClIPRCsZm0yM/arAL86VsXO7MV0++rlB2LvtHx2e0x+XDCBnKIFyUup4d+Ktaoz",
+	"Z5gkMaMLwAPYm4eZJWPCqb6xzAQMi7y3b/kAU/OHvntc8HoigdnSdhUKiD598vis9/UTjPX34QUOJztx",
+	"9nCXZjXOo1wRIZf7cJS4pmFfrm3EfWttYcnp7a6Qur4Pa/n9CzmnXLhtz6ioFkCQGHeAvAzfOHwf/8G4",
+	"0oPRHNTivyzLdnnwTsb0rqplicXvUVLnfauO/snzJiDpCGfsXrC6uHa4Ji3nDOGjVSoXEtEQL1t1H/5h",
+	"iuc4hqy1/HP9wDKFV/WJQmskPFIePguhWY/mdenN8djLYab2IAfooEGWXdapLi9QdaFMoOqqWVrtwrPo",
+	"ODpqzI+iK020hOxEx0Z3G6Uo2NtK7T86EXTtd0gODt5+Te9ZcbjKZUjLGpTmeeAJ75a1rcqvUMhEd1MJ",
+	"uPCaYqBVYgUtqCbdUWFvozrZj/iig4rZlxj/2MPJtZ0lQiIlSN6uFPgQIVvTTgZtntfOH52hz9OB+Zq/",
+	"uCaAkCGCfTIBzSSq976EJNAVlVSbY/Lk5EmT7hDW/cT1JgLYXkUBvikRjYK2q83uffl2r1GLL3a8qhqi",
+	"OTB5qQJgds5uAA7lSnudHp2cbZT22lL9C8AIo/PRPS150SrrufHKbARr1QnmXVJhahn2MRvlM6tTCWCR",
+	"LYQ+OjkdZaOCK5YbCT33GFuaz9nR/cnZMV3w45IZzUSuVgsDQNvmB5ltZXQ+UpP87PTxM/z7BlMPbjSr",
+	"cwjxU3UPQxf6NBzI+dPH7ndWubLfo1dzlI0YHd/csdUNgIuDv6Fl50xhc8pLYG3R/297epSUVusf7VQg",
+	"zW3EgxHbymXqzIRbsCEiBVN/KodIhui9fk1X9urWktCpYkz7UpD18f5Kg7tBH5OfmyIhHqNXCwiAY1mD",
+	"EB3SEN/BBf5Ku9QT+zBQHQTSxYc3argU/garRmjE4622FUnch4zYvVRifX7sUdnDAUrt39037cGqKf6n",
+	"bPxP2fgFZCNqReFuQw8tFYES8qfLF29e/vlgmuo2ZPN3QJAkgc/N6jZzwMTEtCU78JJyYYXmOMrEDAje",
+	"L6zCXjXK3j4U2Q9q5a6EZXNpZOAw3M8KdfIrXhsogKUwLdhUCiZ7SVeElvyO1R4FNC64Djw3jjmHYgl7",
+	"BG1sczS82m8R5JMHMe3Z5lDm3IB8qmX9YOPzyzEshlzXm+bnw/wWP9oXNB5ll3aNWdqO+KS0ugkoL9b8",
+	"SacytZ0Wr36v8sxfYMH3rCj8Y27Rayglsb9t2k+wKTmWZseU70SaAbb4uwkon939B8qS/iDvmBcFsLRY",
+	"oyZMm9p5fbNOao0mSxq9pcBSje4SB+LxGB47CamUaFjSnVf0iyZFf3120mT0vuXTmSlXZKzk0lp3BlgH",
+	"+odJ7bD/Y+VEK7fS23Oijd3T1iKQUzUszRmm9cukOUMnHWIBsvr8+Pocrc685rQsPXBq8+HP4u+a3Axz",
+	"+JXGldvljhtaRGStXEcTeg95QDErgRdZNyFmBtl4c6aPyS0U5bslc0YdLwWEceeVbsjvoLgCuQSkjeuQ",
+	"WpHTpzVUxm47HaBssFJHye9jKX6IQHt5H4/8R7jp4M7hep3cO4bSat9LCUh0D+xx670LJf/G8jQeG78e",
+	"+L7/ULVENtSIBxV63zhFj4Qs2LCzZH+xdoreyoLBhD/8EFEDEDkdOUaJ4/AWRjBcWv4j75KfQwSckThl",
+	"GYiNYDfg2m4TpxOpptIYJo6694LHMGVhCn2HkfCdb3fXBfqDAZVa4zmoLQET5rwKTLGag2G8snpO7ngl",
+	"1yqOSFD554OXn4t7bmA+0kv/IUkEtvT2DlyA8/hOuApeccAFal5z0NUJRuPlFQBYANm1YqHqSXOotqSH",
+	"mXWe0gLSuTyC0dFiAep2KdWdBg0SKWa1FUukoCt9ASw/VJWc4c986M2RalntE8NpPlcs4NhKWIbNeLep",
+	"HDWg5w4KZN4FOB5E99hdwwWhtq/HYOE4W2kEu5Ad0YIenXplAa3XRluoS8Xnq6Mf2CqZIuVw6h15Ww8x",
+	"Qt1UopW2EfKAwUAgJRsZRsFLYU2LxdHf6ai/u6KZ898HvPuai7uaSuZgFhyMEkGO9gT1Pjhx6fXIPrYw",
+	"26hi4Dhg8+gv4VNAkeOx8AfFax+gzkA3AdEeybCHl7bOyEG2FnBBnY/+/uy/KWuJN4nD4Cqw5uhSKtuh",
+	"XCrFckNmUmlGxpC7txrtsPNwZF96572Jugyu+VRADdpR5sQCvPiamaMXUt7xRN0YzTSyqHxvzMIaJsct",
+	"obGhs+28pVleKSiP/8vHdmrUHHIXxisrl3m4SeqdXpnZ2i5fVOOS58lt/hsvOj0PV0ajdMdr2UtgiG8K",
+	"uSRSpPwOXZJ+Rw6ZwzkUkDw1nFWwNnYRIndsldZ93obecKAU9pnUrnxmBkGfheK2Y1kARSP3tKxqxl0g",
+	"8BU+Qw4zaozhYhrXmX6wfTqgsvQDWx1US3pDwZtopzZA+UF+Ni1ZQSogdFrTWPt6gGyrj5Q0nSR2l2Qs",
+	"KwiZOyoGnPb5OZjPLpaM4M9bq0FD1daTY/IGl0sbuVgwiN1RgTUYLpw1DuvqjheiljJSVMrjlQFjEonB",
+	"Q3+/wLrCi+wcRNbW17vdRzCL0dJvcWufN0vq2Gvu2GqHtZ2zTjPE6laZ4x+26tYahPSnKwyuTSZud0Uj",
+	"7W/Y6KCM7weNcdsz5K/D9uhXMPZCdl8vG56gOXvkv+yY+JLdsxKJ2okEVBQ6AqaKCgM1wJtKR1l92iFL",
+	"3N4+EosS+g5LIMyb8nughUQcoLVX7ACsONUMUBTskwe2OJQFNaSQaFcQ9onHfA8v8TeXOKQtJovzQD56",
+	"e/nmZRa6SeETIsMa44+uvm0bLf7HVr9PeDhxpvpyToDpEtAt/Mm94X8FHftfTYf+/OgXevRvJ0fPjz7+",
+	"l38efdni5Ti9L/36HHDHr+qNUcgGVgN5qm63DN/vQjokVKfb461TnRpayBUSSjbdOCa39J7ykkLhMMhU",
+	"8VAgSuaUlx5+CjdfHPfzttWZA65Z+0UHL0jhvNRcI7mZnFg9eI4J542PKuzSABDOe8wv0cTe5flM8pw5",
+	"78d8YVYYicFYW1nCS4/JW/TTBP1pC04nd6Ionc012hneC10FUeSxk5vWng9xhR79Y4S8jbLwM4gR29P+",
+	"EXwezGNNe9t7rYH9DqlJX2ZPvphJe2xxvSVo4w/Ykm1Z0tjeCSqnl3YbouboGGHRLPV2gFVpLnwZTBB2",
+	"nhQNNaq6oMmmgw7iRO98Bw6Tuuabx5ftzMEDZt8u1vtX2o0faJ5qgCX13x/Kpg82jx14vUCLZroH3joQ",
+	"8O4gZXjLmBVYHssCaQ4wxPMa5+C9qvin8+WiPdLLmfvjUnxwYff/dOV6gA0XNwVd6dH585OGLY8uDGh1",
+	"OpfwRl+5ot+h8fP8+7hvg1cXB0fgCHL57iqA4UjBYPMPOx59Y4+OQMHrZLdaKuMULxCuS6432BWQgbtx",
+	"Qri6q85Rs1ByznWKbTIRvIzUqFaFFeOUzLmoNEDEwSpSskrTPtrex+l3PAscE9UcbiX88wj++3E3XMQf",
+	"LKB68DjqZVliZLxfUDQVj0PaVR0wy9u9nrkAXEPhgOE2VQkXiyVzms/4/8/e1y63cWNp30oX//h9pyjR",
+	"9mRmp6TaH5oks3ZNnHglJd6qdWoIskESxSbQA6BFc12u2qvZC9sr2cI5B2i01N3iRzcpxfmTyJTYQAMH",
+	"B+fzeWSjLv4RoYB2DbT2ymLg5nQanQU1JFKrrAnIoCOldZUCRVwVhqlZKlorBOFr++B+ILpHXP3NNLDg",
+	"NSN87Cktx4f2uIZqhV3WuA3Hw0Onp1xaYTfDREjnGym9qQb+gHY1gvkxTKQN3nbKnySOB0ysTwCPXfaj",
+	"HbCjFqvjPLlCvkJgdITyvzXb+FwI2gcbbi8SCNw7S1JYiACaKGasJD9PbjAxYj5Kz21edvXOVSDNxiAw",
+	"LQyhSleanWckhImEJjqabx0+GHj4KX9qqCFuTifxyVPeiBNCv+iqfBv2ZynVWkJED/eI+rZRCnauaIq1",
+	"8giR0nkbYCowukT9mZjgg6+l5X3vGV7ogTXK5Qp/81QFiaZ3CmHqr+tGFwb1v9t0ihREW3mY7KTCsEnW",
+	"IjvffxIGNFl8ky85z50VKGtzu9/hM7/OW+jGqjzJMzZ1a6akP/7EQk23dyLsgdumiRW8yRyDgBzwSLq/",
+	"PI+aADyFruYJy5Dld64kUunCTw839GcJT/k6N/QHbhOGy8gBRhR+dLsLGwucxRUr9x7F0u424e2i+sSK",
+	"hRClQ6PiaLvgq4TMxJSzNBMNIEFuqb7TOMOnuZE4u14zN0gLQCcTioYm3G0o5FVwgbFoYr3g8jDH2ufX",
+	"hPHVFvh8H2nEqmeK9EQkbFdmCbUWUMHhrdB4dy+xBsMZmP5ugF6sO67TwueggS6lthiqm/Pczy0Ok7ux",
+	"TJ/EKuxX/v7ubk53g1dUBoAs0IYFsLYSyG3B7ogu5rBbg8v2u94pHreOWmXuCitBZUmrhUBQ0Hym8h5w",
+	"lABevE7mvpdfr1WAl8jBF0bjxra3C0a9Da9fvoSrZMlz2xwNbmq/67A98wkGauGte43WRj1Nzu9SJBON",
+	"lH57iMJMaZKBpoZ68yAoh41sRe6LzgCECn4z05yjgEZ2h+/H8R9xzYcIMjtVOuUpZuwoMuzJeqwqpos6",
+	"l/JvMOEnqxYqLVG9CUYloEhtUQJC+1hzBgEh6omCNDtaDxBNPUxeVtxqMW3WHe84M4XGzqzICaU9lPPE",
+	"bIzlUA6HOE4QBRa20fp8RwP2p1xohL9ptdrhz2/VDn/8QaR20a/g+XXqVReRwMGeOdMx8UQV+wtUrtWd",
+	"MK1FZz7VeZ5cyYRZ6+zuiKsL2PdKdQOJTipsboh5O6X9vhz3K7q3wlv3m2XEPQJXc4VBTa/eSYJAeG5u",
+	"3uxzlTX5Tn/lcwHkS15GPBuorx2abJy88Gx2nnygZs2xMYvxME5N4s3E3OXjSaEgkeIknWA33QvMufUc",
+	"2xALrSmR80t90F11chL38Bo7eFivux+9Tlb/yueF7C7u3iCiu+ZEa7hDGxTe6DO2YXxpp8JuJU6upvzC",
+	"KxDDau2tWq5pn0L5I7zakbRZr0lCf+M00ikfdOsFIdgdxOUiGbup3EOeiA4szxNgp0Ojeo0G+DiMPS7r",
+	"N+J3dHoxvCZ0V09Qs+IAWRawWaDssAmE4qmJ2ZNCq4jkak+Mioo4OVfqro1y+y0EDiAFPOEbSD9XIzdA",
+	"v+k2VpZXnnK3oU1WHLr8sk1gJBbGu2ksmap8g3nl6gOFdGZiHe4qTLX/2g2MYnyqlEAIE8H5nXfC9Id0",
+	"YT5tg2EviLRC9JVZNmGGgw+subFKHxqUQ+bz9qCc1YWh9mzI01C/Id4Kzgmjcy8MAingrM3SeOAG+ASq",
+	"F7x9g7+uB525hin9nuQ9YpK30DJJ1Vr2lug1ZtHOG8J92+pUc6hEYhnGgPAr6SXg4Wiv5dz0gOJiDdWw",
+	"bXEdtLl61AwhRtPBTuC0iaUdq+ATQg/MtbhjFuvFQ+HNC+ONtMP2h4AI23cIdBIoAA9/CU1AEJaHaHzO",
+	"NKHy+rYuKzIoQnrUvbnmd2oJ4fmG6vnfeoweFyCqhqnm7A/zZW/DU6s9DL6gzDfcq9kMqmzvYeZpfqdw",
+	"xaArn8u0tvIC+68P38MdndRnXi7ry7T82aBGpQzvWwgfYG0rYVp2W1Q7KiTUhrVlbzyZk1px5JB8xCIh",
+	"pH+IGhc5RDk2ZY0hy9x7oWpgMoH5JixVuTXDJC80wPLpRHMEbG2DvfoZ5x5VlzxJvfFgmr1Gyx7W2uAZ",
+	"1wVSiVf3LfR6L8GjUxp+iFo9DrtXSLqQQxc2ud2poHbsGB1Ic+pehxfwwTcq/xpGmAhQOPvz9Q/GqbVU",
+	"mLzwRuuEY+e8b04BQzXYOheI4+WVHSxWWBZIfsMhXDXUJLqXKte8V6W3HY7i/oIavUZvpqbTdhALY1XM",
+	"TV8+VCuYHQohaJh2fwc9W9xxU0l4zUoshWnMRuDxA4UBkwiQI2JbGgMsdX3Pes5PKjyNtCJYkxTEvgO2",
+	"LFamGLVPOJ5EBPzV0oJsk2WUB9KFjDPQdyorfHYa6rWcNIiMl5pjwWJqEpCYYaBBhYu8NogBE/qOlNbv",
+	"SmQrkyno+EiKMPjQpsyZ3ABQyoEClc+1s//a+d/n5S3sBAnaed0iMyG5Pk9+VIH0nVhymQZf19lF83Ao",
+	"wvwhF1/kEHcCrCtnYdUUzOLcOo6Jve7UsqY5NkVG8e0jNQRYFJ3oIcK1iNUzjjbZxFyqlfDjC7c7GWd7",
+	"mEPejT8DGOaW3vQIxKAGvgCT1WArrwLKYibksk6bGG73hiyIurcfICJ2B4LopwdzPQzxoGtIwRsolgvR",
+	"F0qDKMnPIEEGi7IrumCeFXMh92evFyv3S2+8h1eDe8Xt1qrevIDCBBr62aND44v03s5MW9UJeT0966S8",
+	"9bhsz5SyPg/CeyhbPZwgzHOnYs592DI+TS8ggEkLQEw/U83rDta/cdv5unZ9Uo5BVb/t/hyXpb6Lremh",
+	"8gVmdYJmUxz4hLT0O57iWIFiOGj7i/M8CRT0sfZ2xjPSXESdzo2FfDjk878w8U36vzFpxfa5Mj19DWL/",
+	"1Oz8ae/OwJ7zLC/PUpIPvT19pzgsbeZE15S4LCX4r1voaaG1M01zkXPIJd1x7UHE6mrHOl7gzo/PUa7R",
+	"bXeqelyOdp92sUu9lJK6aZ3iRsWRT3ml7ni2mzXraKKZnC7O8DGPt3BZNqcOEWaSSSEyGxrvEnzUZSjs",
+	"IiBBqSRxGtGSlPjsEPzyhdXCJCuml01AYX+Fp9+y+UEl9nUgYTjvnTCEt8DM60n4omXoLUkTNAiMhVEp",
+	"2FTASWSINg0hCsMzPrVskoXd3Iosbdt7f5RqNrOtNJDu1n87O3vH7HSB6WmMt3IsF3UWYVReCsKI/0+4",
+	"1ko33f3fwcC9BuJnMOcjmwnCTJlOI1vthQHQTVjooF7o8t7asavVGrCEmCthUBoEigLCY2bBU28ZkCkB",
+	"WzdDSn6wH+kPy+4KhpMcJmO/ucgogHXIdLjgIzYxRMT4wOQ4bF97TZzAzOrPdAXW9ftbNm/gQw0HYc0o",
+	"ItgrcOttt1JUa87ALYvSIWa+otTAh8ImRkiK5XuZcPZMtAzQfpNelgUNCA/nK9WnkCBys/4H2UClvFW1",
+	"CiMALXxFYXAO2MMDypKEgCwu/wfNvPTH1jB7ZgEmzPB/0FEdXPxxGH8VWxfcrJfcycOaT5zI0UVw8dlf",
+	"sPi55kYVGrC5P3/58uXXL1unC2CpTmDodXEkrS8cP/LZdOemWzXfck2HJ7VZkNRZSTj/QLyIRyRjnvHQ",
+	"3wkepaQeRuZ9Oe8n6DfS5H6hI9OnkdbkbHfjSP7CMpEyi52LzN3LGb+gFGWOc4oqXjzldnIlk0KSMi1n",
+	"FnC1G+MBztPsZGN7cDVpXqfwNWnofp3NoCzCfjFfsL2tSD3uafpnj3LNZ5mYLx7pO5ku+HQJHM1QHgNx",
+	"i6jWY4hl8GHGMVVoMDKhpBH+jnwZquGiYkO3FAbrKuB2v8REEQa6tFIrjBgrtSwl3MNby1q0svf+3Tow",
+	"NPdFXY+Ixi8G/2QRGvZUuxvoDO/jWGkfeJMPwwPgL34dDrxx777rProY3L06f3X+crD9rX+Dsz1+dMdL",
+	"Z81p++BDHzNVyLQT4gw+XWJlaqUcDmQ21WwNDVZQbLjinFBPsFzMR/O2PJruI6fvDS3hNieVBKa9zMnq",
+	"DUySmgiArC84eRsOpw0viiWv0HTEZ3lS2GTKZCiotFq40+tr9aANBmoRL/wZR8gGQhlcE9yt2xqAx3W+",
+	"JhrnvqZYEvnDAwe0CT7cy98TbLb/2k/7qyOVK3qKh4qx/wM1wzyGndi7iX9dyFJJwE1XveaGeItXtQqA",
+	"8q3lDkqjGYmgUW/ckenYojhEqHcj1hOnPgy7K/Ud1ssOEbFgssH/O/U3EzxDsnb3w8Pj6w3X383J5qHJ",
+	"9unNovR7EFtoHg6AdrkCHtX1zRVrpMdggILXWYExv6QIN1LOqRBzGgIwp/vvpiRbhOYU0VRTUHUJvy6I",
+	"oOq7916NUAaVG6CADitEeChgo8/005ctgh8h7hi5GZhPL2vWvTBOmdaCm9YIyC/BOTssIZYzuygNh9Ll",
+	"a0mICSlWxSpOfwlp+RxuiN9CfOWnMpwyJNwTZ1yCFjiKOI1SMZs147dgMC1N0UrG/iPwDTDyMrx3Sw7L",
+	"NG3QdmyFyHrQNGEsQjkjikMdrvps9sTFblhLGwVQJBTxtGt16d7YJ6Kh1RY6BGdK8yYSKVqfwZOSf7cf",
+	"/cLzOfnj2iQTbtecS7d4Qb0e5wRQR3EbPwCb2mxTns9hm4oVNihV55JCk6mxArjKNeflV2mOL4z/Zms1",
+	"8DXO8ukfjr276p9lOJNJ6KIPGQUf0FRbJDz2cX5IPprJjjm2vQKZZL2heEOPeIp5DZxbr/bbj4D8Wy1x",
+	"Ao5OvyqHRqDpSaPP+MN2ZaWhv/NBtkVz0I9WtdSQ4rL1avHjECcrOWW0QdvXmdaT+Aoi9YbzQdEMXWTA",
+	"+Tfn0i0tXtZ5JXQIqjyOHLK0oS/yfWFPsRvdxw9wiBNED3DgnnU39N/tJlItR97yVZ4x20J9CrbOfVKE",
+	"qhLCenbra5gCSWq9Fr8NQz5FPe5n1z/UfM5VnnFYO4B8rElw+PV1lle3hYNh30ef/Y+t6v6tJRCrWeHs",
+	"QRiPuG38LKs8RpBloA5NQMVqugH8gndsENrysVuVrf75m23qVOtuC0Rg6/LCiOa+65a3sBYR8z+hWdlk",
+	"JrLMJKK+9eBZ7Ur3p7/XsMlB21trHGxzOuvu+6e+y93bBv6NT2Ad9C5bgPtRclgepEeiq+OfBS+aK9d+",
+	"mlHrQqn6N6rwHW5YLZqMF8JYpTfjYYlojLkE6OaPQ9EXkD6IauBg+HSYEPpHwmT6UQLfEqYXFmqdqJnl",
+	"gc1vzZzsZ0DhkiL7Wh3lqrvg/x1e7YHw1wW54jxygxh/87KWFr3uaUSFe+hjaFnrEqkTpTLO5PNkZod9",
+	"6dkCU8jANvRYVMCfD4ZtoSsBvOYj86DuE6gMWvMcWCS94sawOVRBW/7JXiTjzx8HVkyX3H4cXCT/+9//",
+	"82U8hGp/d4j1SkiWJSwzKhlPEQN5PEzG1m7GWNy/FjJV63Hy/8ZTlRn3O63WZvz/scIDgzOJMB+lGwdo",
+	"JT+Svhs7heE+pWqvMPx5cuUmsKZuCAmQH9wkEyGZ3vg3AKQ4X7LKNGQL/YRfeFJxnkw2luPBJfG4SMbp",
+	"OBEyL+wwGfMxpN25TIfJeD1OWIIv9MIkRvwXHyLjMpShjdU4UYXF7+kxNqlgAHL8aYwUzJ+EhcL184/y",
+	"Ksaj5jI1qF3caDnXRsnQ/+zR9AIAUiBQkoRPJdKMw54sWDZLmEwWqtB1muWnnMtrkIR7R+QVFmbcy1Ss",
+	"hZ0uOjEg3cAence/NGEconC515gpTYUPH/jkRrmP9xX2uXAKiu/Sf+6RbVA2MKEMzS8KlhRFtd5vvC7H",
+	"e/bN5/Qum97zveUmdQLZUj7upJ3nfvmeaeu5jiX5kObzDwsOUUEquY1wmQTaQMMqVjact1p/r4cV7f60",
+	"HKPZfIe9OS5sSzc71L1H5ed1Ao/KD33CTvPdj3KbNh1Zblqq/r/Fin8fwMHL0kQI89A1jiDTEVEAOWFM",
+	"ElCasKCBPfIiz5URzo14YRL3Bt7wEdPFR+mp3ZxqsZZrScWHGQ8BzOlCKeNRiKM12aBsiwCH707CZRB+",
+	"JF3WPK0zoW65OYHAR2XDsFIID5677YJJwAIMLgYzzuzoD9vD+fk3cW/V3RmJZ2v5CpfGsjlN8GzKtD37",
+	"06v0Jf+XCSzGitkpFMRf/PHV6+FALX1Qxiq1/Id7wF++cf+wLBtcvHr98pu9XrD+JH6oyGwn1u6VWSas",
+	"FLZ1eRfSwTi8fFIX2U7WLSWo8USqJZf7mLkw5vO3cIusXw8e1glVGLAe5gWYu3DencqxKg5KVYBJibQF",
+	"CnUe1dFumC2M3bfWQI81X5tkrnzm4xIh9aLgWFsqxL3SczJpMQG929I2WLJXtHgAT1DZS0p15wX0pFg2",
+	"j8iOJ3zqTCxsWqs1a7td0W6Pxy+Cr3s1aaE8IKCkAsvYq5cvvZjuum8NmQdnvRZ6yhNns3gs98SqZDxa",
+	"KLU0o3Hw+9x8XhiCcDViLr1ziGg3Tnd6GiyYOvHi4G8iGJySomWYFDLjxngyECDLds/wDbZX798mLE21",
+	"+xtk3zYRiUzdl2tt74PFaF90AYTewRu90Hz0h8GwrqWJgvdksEDcyVt1bgunKz6iX+BmDS4Gc2EXxQSF",
+	"AML/Z4Egc/t7v8hOkUlxwx7b5t9H10XXCDWPdYFx7P4Fx2OmNBjsTcVyNOKzNyXoTXqPlfk96iRS5h92",
+	"0jjZTcCceo5hMlNKcIf4xt5hiNxcOEVUiOPcWcPriyK6X87OD8kxQmRb78txA2Sd7E4f1YgwrZOUI8LI",
+	"J4yO7XqCm/XnqBWA8W8is1xjt040LkCWQ9DGmYS5kM7g9JQiC9bQyRNdnoeiKVZn+Z4CAGB/snlTO43h",
+	"TEPusLY64NXrv9SWB9wvpi8rKtzeTDZxN3/dqJD+rgwaBGOA9RlgeRYrsH38B77t4tfaOT03Q+OWzXs1",
+	"Mpw4JQyucrhtMHIatZ7pMuS5s7lh2vt5v69YkylHZFHvGkEXkPMPC8MvQ9sX5o7N0jyGPXrjR+9Vm5ne",
+	"O2ShIW4tyTc9EzKZaLV2ltewJOoGW+1+22wN0Um4/Wpj+TfeE/VsNlOlloKfJx+0knNwAdBAgX+GDJ7z",
+	"UUs6P1/ZIcuPrKiruybEDhxq0NdFB0/HoY6NU/Gu1vK5wRgDBHkjhIobbs++heVu4lo22Nf6xtr8J5lt",
+	"+oKqaOLYEXPAaYTjCtoiiENeEhftxrHjFcSI2nTaHBLgWoplM5A+uTXDNtqMM22iT5tckG9xuFj0HnMo",
+	"aNdUYbfftu8/5ULzyqz7hxB024SzfFQN1O3EZ5FuEVKmgDbTPFDd+vtCJgQFKCCwrDlbQRUVCI6QieFT",
+	"JVMg/Ix20nmPYHPzzPCQRPzm5TfNXqTZs2Nza1LFjnzI74F3H1V4mPROeyPm8kzIR6AKnB0HsRq4G6En",
+	"HDukEyY3sLTCACtjgxsp5vKtHBya9CvpxjCLl2t1J1K/N2TWfatWOZObhE2nqoDS1UJng4vBSIl0OoJX",
+	"GSBk0XY6Hqb+jtuFSjsHR2nQhm/UOqSaGd7NTjkueIWkcEstaBZnC2XsGQA7NeXZ3Vsaj6MlJFZRzoSc",
+	"c51rIS3S7EKKaQyr7iTtR5XyMSLgMV9cOFVyJvQKcFHqGqNZenPz5o0y9u9809etjAMc3fcs36u3kB3k",
+	"f4nfH4KhTg3e3LxJ3A4nS74ZJlYBgZVTnsLuTE5onULdK2K74quJL82YawC0TT4sFCGrI1Gh4XhfCQ0K",
+	"CwZr6phz83j2cVz3Gr0HcWEZ2yO4pAsfLXCFR500futW7JkGby3J7COL/njoNj5KbiHxODnLJzAruV9F",
+	"STHT0NHW6Vp2eyyOEbbdckeOG7Q9fFf66BFjq5P0h7HVCWO1ux3YWE1CoVMzrgdbcTNMzFTl7v+55jPx",
+	"yf3Encu2uRd6koQCgvl5YZ00NlyKOGyfG+JGOEq86er9W6oXOySkdAs1oPXxgsuo6qFSQdEUK4KX78km",
+	"hWefJk4UDV17zt4B63bHHgwSskfbjKl7ZFddIQKT3N2ZQYl5NIxw7UMIvhu/KZQAzVswvX2iBF5gnnqM",
+	"4JrfKdyOysnbMVAA5tyjrkFAwvCVRmOjtB3j9RgoVw7qivrZYKXrvWWvAXrTKdeXzmMSsjDY5eikQatC",
+	"po25KKVtU1LI/UWUEsJ/nsH/fxvpILe0vfsr6Bfs4688vInhWSd1WNySPVOHpTDVkvG9HBZ30LTKiM8P",
+	"fVFqI4XidD8QlLlOrbirZ3DpeBm7PRLH8FV23YzjOCuHb0v3tpSb0wmcFTfsCZ2V3eSjQUW6KfBHSFYy",
+	"IZfJWumloXb8lKHLUjGiL90tzZnOBNcwTQ5pF8JXjbK3CjvmC2lFRm3lThM3GeHXboI/CLk8FslCT1a3",
+	"e4XejO57ZjZuGcLlY/2423MoBaJdAMzKLWUnwriE7W4Wpl3c4IrTOySDDzoaVA5NQxJR/5tNvuD9PsF4",
+	"Vu9u85Xf0nq/+bG7ovGwA7TiPfc4ee9h2pacovXU2WUXfGV4dleHQY7CHjaquxqycKct+SaQhhFDBFxw",
+	"lPoFReXmFRKGAyHvhOVnLGVnr7y5j9n10t5/m/JVriyX080Z5qQO4vjds+uBJhPx78GxGVwMZkWWbd+e",
+	"8NNa/mZDDfe1XhlXYKHEsUB75bBLcssow1uvu7w4hqI2YHckWUiUvGyrVGhxKw4+SE82EvFAm+2zZ4GC",
+	"tKVyQfOMM0N1fU7GtcqSPGMSY4VsjsiNgPu9YLreN/klQtru6QY5Cjdk/PovkKs93TEItOYTaHHboUP4",
+	"CgsuyQQwYi7dWVnyzR6hnw9++GefGaY36dVoeO98CJOowhqR+tpWzREqTs2ocXHvBi8vC1u2Cqc8E0D1",
+	"lqk5ugWhY3iNHHrQ9IV0cfVs3agaaemeV9vwOkz68M7hD0hdb5OMs9R44JtAprTGBnFo7aEW0zqt1v0y",
+	"dn46eo277LkjtXGXdwEbDp31pZBp4l4ZzhvWVl8k4/84+7HIMpWbsxsxl9DeCuz047tX/1r2DC/4p+TN",
+	"u6tvz27eXJ29/tOf3UOjr96KFTeWrfLx0Nm8yoYvTlS68d3EvsydGordR1AetH1HMbjyEMJbAjObe5OA",
+	"gccogLtgHhqbWQz7W/IaVrXxpE6Ebl9eRFR3Fcg3wP50Rn/00YyJjKdu/92LDy4G8KyajmOsK1xYm5uL",
+	"0Wgqzmmwc6Xn1AkucdO2N+BpgU4Q36KRj99lvNdBbL6HRnTRbIPSRxA+gK0KFaw8t+BR/PGl8yYbitO+",
+	"Kwf4injb6K03/cPEA6sWl0A/FcSjkb6tK2EBf2+kOX3SHCS9Kk2Zkj0TjRlUtMYr90TdUQYkBOUvsc1I",
+	"b+qKY/3Qx3f5uheTHukgPBZKkBMqRYdK5JXSvDPpaAcn+wl3EgtNqDEJMisLtQb2qVoj9pabJ217HWcD",
+	"WeLWNsACS7XecdOqxSefB7774eI/f3XnAKMK7h+/Io+xX2FqBoA1pPHqiuETgX0m2Oziad+ch/wwQglK",
+	"C+blvJwZxu/oK76Z8eG3oIwBbTeqQ/Oj+ADIw++8w9Jvj2NXyHuATxHWtqmdqEpSgafHk5YCfa5WK/dP",
+	"zeN3Td2N8uAZ14UEB36qcoEGry9KLb8bT6pmFnTIhmA+wgRWTGTx9OPt//Lrl/8LAAD//w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,
