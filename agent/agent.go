@@ -265,6 +265,9 @@ func (a *Agent) run(ctx context.Context) error {
 	a.listener = wire.NewListener(a.config.Listener, wire.ListenConfig{
 		Identity: a.identity, Verifier: a.state, Build: a.config.Build, Log: a.log,
 	})
+	// Before anybody can connect: a control plane that hears of nothing believes
+	// that nothing is here, and the loop may wait for a full disk.
+	a.publish()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return a.loop(ctx) })
 	group.Go(func() error { return a.reconcile(ctx) })

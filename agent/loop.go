@@ -288,17 +288,9 @@ func (a *Agent) takeGoals(now time.Time, goals wire.Goals) {
 	a.asked, a.named, a.held = true, nil, heldBy(goals)
 	for _, id := range sortedKeys(a.machines) {
 		if !named[id] && !a.held.ids[id] {
+			a.logMissing(a.machines[id].m.State())
 			a.feed(now, a.machines[id], engine.GoalMissing{})
 		}
-	}
-}
-
-// logGoal says what is new, and which request wanted it: with its id, whoever has an
-// answer or a line of the control plane's log finds what came of it here.
-func (a *Agent) logGoal(is wire.DeploymentState, g wire.Goal) {
-	if g.Generation > is.Generation {
-		a.log.Info("goal", "deployment", g.Deployment, "generation", g.Generation,
-			"want", g.Want, "run", g.Run, "request", g.Request)
 	}
 }
 
@@ -357,7 +349,9 @@ func (a *Agent) takeListing(now, began time.Time, objects []Object) {
 		if lists[o.Deployment] == nil && a.asked && a.held.orphaned(o.Deployment) {
 			// Ours by its label, and nobody wants it.
 			a.log.Warn("removing objects of a deployment that has no goal",
-				"deployment", o.Deployment, "object", o.Name)
+				"deployment", o.Deployment, "run", "", "object", o.Name,
+				"reason", "the control plane's full list of goals does not name it, and the "+
+					"agent has no memory of it")
 			a.feed(now, a.machine(o.Deployment), engine.GoalMissing{})
 			lists[o.Deployment] = &engine.Listed{Began: began}
 		}

@@ -60,7 +60,8 @@ func (a *Agent) talk(ctx context.Context, s *wire.AgentSession, epoch uint64) er
 // welcome says who this is. What the engine cannot tell now is left out.
 func (a *Agent) welcome(ctx context.Context) (w wire.Welcome, version int64) {
 	first, last, _ := a.store.numbers()
-	w = wire.Welcome{Build: string(a.config.Build), FirstSeq: first, LastSeq: last}
+	w = wire.Welcome{Build: string(a.config.Build), FirstSeq: first, LastSeq: last,
+		Acked: a.store.lastConfirmed()}
 	asked, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	w.Inventory, version = a.look(asked)

@@ -36,6 +36,9 @@ type entry struct {
 	// Acked and Last are numbers of events; zero leaves them.
 	Acked int64 `json:"acked,omitempty"`
 	Last  int64 `json:"last,omitempty"`
+	// Confirmed is the last event that a control plane said is stored. Acked can be
+	// higher: when the journal was lost, it begins at a number that is reserved.
+	Confirmed int64 `json:"confirmed,omitempty"`
 }
 
 // store is what survives the process: the machines' records and the outbox.
@@ -50,6 +53,8 @@ type store struct {
 	events []wire.Event
 	last   int64
 	acked  int64
+	// confirmed is what control planes really acknowledged.
+	confirmed int64
 }
 
 // openStore locks the folder and reads what is there: the machines, by
@@ -124,6 +129,7 @@ func (s *store) note(e entry) {
 	}
 	s.last = max(s.last, e.Last)
 	s.acked = max(s.acked, e.Acked)
+	s.confirmed = max(s.confirmed, e.Confirmed)
 }
 
 // save appends entries, numbering their events, and syncs them to disk. On an
@@ -173,6 +179,14 @@ func (s *store) numbers() (first, last, acked int64) {
 	return first, s.last, s.acked
 }
 
+// lastConfirmed is the last event that a control plane said is stored, as far as
+// the journal goes back.
+func (s *store) lastConfirmed() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.confirmed
+}
+
 // ackEntry is what an acknowledgement changes, or nothing. A control plane
 // that has more than we ever made knows us from before our journal was lost:
 // what is made from now on, and what was not sent yet, gets higher numbers.
@@ -183,9 +197,9 @@ func (s *store) ackEntry(seq int64) (entry, bool) {
 		return entry{}, false
 	}
 	if seq <= s.last {
-		return entry{Acked: seq}, true
+		return entry{Acked: seq, Confirmed: seq}, true
 	}
-	e := entry{Acked: seq, Last: seq}
+	e := entry{Acked: seq, Last: seq, Confirmed: seq}
 	for _, ev := range s.events {
 		if ev.Seq > s.acked {
 			e.Events = append(e.Events, ev)
@@ -221,7 +235,8 @@ func (s *store) compact(now time.Time, machines map[string]*engine.Machine) erro
 func (s *store) rewrite(now time.Time, machines map[string]*engine.Machine) error {
 	s.trim(now)
 	s.mu.Lock()
-	entries := []entry{{Events: slices.Clone(s.events), Last: s.last, Acked: s.acked}}
+	entries := []entry{{Events: slices.Clone(s.events), Last: s.last, Acked: s.acked,
+		Confirmed: s.confirmed}}
 	s.mu.Unlock()
 	for _, id := range sortedKeys(machines) {
 		entries = append(entries, entry{Deployment: id, Records: machines[id].Snapshot()})

@@ -7,8 +7,9 @@ import "time"
 // can put a name to. Named ones stay until an admin decides, however long.
 const KeepUnknown = 24 * time.Hour
 
-// UnknownDeployment is one that a node runs and the database has no row of,
-// since it was restored from a backup that is older.
+// UnknownDeployment is one of which a node says something that the database
+// does not, since it was restored from a backup that is older: either there is
+// no row, or the row is Disputed.
 type UnknownDeployment struct {
 	Node        NodeID
 	ID          DeploymentID
@@ -20,4 +21,30 @@ type UnknownDeployment struct {
 	FoundAt time.Time
 	// PurgedAt is set once an admin decided that it goes.
 	PurgedAt *time.Time
+	// Run and Generation are what the node works on.
+	Run        RunID
+	Generation int64
+	// Disputed: there is a row, and it contradicts the node, for that Reason.
+	// Status, RowRun and RowGeneration are what the row says now.
+	Disputed      bool
+	Reason        string
+	Status        DeploymentStatus
+	RowRun        RunID
+	RowGeneration int64
+}
+
+// Recorded is what is written about a deployment that a node remembers, or has
+// to have.
+type Recorded struct {
+	ID          DeploymentID
+	Name        string
+	Project     string
+	Environment string
+	Generation  int64
+	Status      DeploymentStatus
+	Node        NodeID
+	// Run is the latest.
+	Run RunID
+	// Relocating: two nodes have to do with it.
+	Relocating bool
 }

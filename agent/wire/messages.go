@@ -165,8 +165,11 @@ type Welcome struct {
 	At        time.Time `json:"at,omitzero"`
 	Inventory Inventory `json:"inventory"`
 	// LastSeq is the highest report it ever made; FirstSeq the oldest it kept.
-	FirstSeq    int64             `json:"first_seq"`
-	LastSeq     int64             `json:"last_seq"`
+	FirstSeq int64 `json:"first_seq"`
+	LastSeq  int64 `json:"last_seq"`
+	// Acked is the last report that a control plane said is stored. A database
+	// that has fewer was restored from a backup.
+	Acked       int64             `json:"acked,omitempty"`
 	Deployments []DeploymentState `json:"deployments"`
 	// Lines says that step logs wait for a connection of their own.
 	Lines bool `json:"lines,omitempty"`

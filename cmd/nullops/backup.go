@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 
@@ -60,9 +61,13 @@ func writeBackup(ctx context.Context, s Settings, log *slog.Logger) error {
 }
 
 func restoreBackup(ctx context.Context, s Settings, log *slog.Logger) error {
+	return restoreFrom(ctx, s, log, os.Stdin)
+}
+
+func restoreFrom(ctx context.Context, s Settings, log *slog.Logger, from io.Reader) error {
 	return withDatabase(ctx, s, func(store *postgres.Store, keys *seal.Keyring) error {
 		actor := access.System("restore")
-		err := backup.Read(ctx, actor, store, migrations.FS, keys, bufio.NewReader(os.Stdin))
+		err := backup.Read(ctx, actor, store, migrations.FS, keys, bufio.NewReader(from))
 		if err != nil {
 			return err
 		}

@@ -131,6 +131,7 @@ type AgentSettings struct {
 type DevSettings struct {
 	Data     string `description:"Folder for the database, keys and logs; never deleted."`
 	Postgres string `description:"Folder of the PostgreSQL server binaries."`
+	Restore  string `description:"A backup to begin with. The database there was is put aside."`
 }
 
 // defaults holds what a setting is when nobody sets it.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -47,6 +48,14 @@ func runDev(ctx context.Context, s Settings, log *slog.Logger) error {
 	if s.Database.URL != "" {
 		return devControlPlane(ctx, s, log)
 	}
+	if s.Dev.Restore != "" {
+		if _, err := os.Stat(s.Dev.Restore); err != nil {
+			return fmt.Errorf("setting dev.restore: %w", err)
+		}
+		if err := setDatabaseAside(ctx, s.Dev, log); err != nil {
+			return err
+		}
+	}
 	database, err := newDevPostgres(s.Dev, log)
 	if err != nil {
 		return err
@@ -70,6 +79,11 @@ func runDev(ctx context.Context, s Settings, log *slog.Logger) error {
 }
 
 func devControlPlane(ctx context.Context, s Settings, log *slog.Logger) error {
+	if s.Dev.Restore != "" {
+		if err := devRestore(ctx, s, log); err != nil {
+			return err
+		}
+	}
 	b, err := openBase(ctx, s, log)
 	if err != nil {
 		return err
@@ -77,6 +91,30 @@ func devControlPlane(ctx context.Context, s Settings, log *slog.Logger) error {
 	defer b.close()
 	b.routed = new(atomic.Bool)
 	return b.run(ctx, b.controlPlane, b.serveIngress)
+}
+
+// setDatabaseAside makes room for an empty database. The old one is kept.
+func setDatabaseAside(ctx context.Context, s DevSettings, log *slog.Logger) error {
+	data := filepath.Join(s.Data, "postgres")
+	if _, err := os.Stat(data); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	aside := data + time.Now().UTC().Format(".20060102T150405Z")
+	if err := os.Rename(data, aside); err != nil {
+		return fmt.Errorf("put the database aside: %w", err)
+	}
+	log.InfoContext(ctx, "the database was put aside", "data", aside)
+	return nil
+}
+
+// devRestore fills the database from the backup that the setting names.
+func devRestore(ctx context.Context, s Settings, log *slog.Logger) error {
+	file, err := os.Open(s.Dev.Restore)
+	if err != nil {
+		return fmt.Errorf("setting dev.restore: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	return restoreFrom(ctx, s, log, file)
 }
 
 // devKey makes a sealing key once, beside the data it seals: fine on a laptop

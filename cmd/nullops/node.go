@@ -13,7 +13,7 @@ func nodeCommand() *cobra.Command {
 	c := &cobra.Command{Use: "node", Short: "Add and look after nodes"}
 	c.AddCommand(nodeAdd(), nodeSet(), nodeList(), nodeShow(), nodeApprove(), nodeReject(),
 		nodeRotate(), nodeDrain(), nodeRemove(), nodeForgotten(),
-		nodeUnknown(), nodeAdopt(), nodePurge(), nodeProvision(), nodeAttempts(),
+		nodeUnknown(), nodeAdopt(), nodePurge(), nodeRecreate(), nodeProvision(), nodeAttempts(),
 		nodeUpgrade(),
 		nodeAct("recover", "Command a node again after the database was restored from a backup",
 			func(cmd *cobra.Command, api *client, name string) (answer, error) {

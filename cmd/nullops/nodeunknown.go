@@ -11,7 +11,7 @@ import (
 func nodeUnknown() *cobra.Command {
 	c := &cobra.Command{
 		Use: "unknown NODE", Args: exactArgs(1),
-		Short: "List what a node runs and the database lost when it was restored",
+		Short: "List what a node and a database that was restored do not agree about",
 	}
 	asJSON := jsonFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -30,23 +30,49 @@ func nodeUnknown() *cobra.Command {
 			_, err := fmt.Fprintf(c.OutOrStdout(), "Everything on node %s is known.\n", args[0])
 			return err
 		}
-		rows := [][]string{{"ID", "NAME", "PROJECT", "ENVIRONMENT", "STATE", "FOUND"}}
-		for _, u := range r.JSON200.Items {
-			state := u.Phase
-			if u.Purging {
-				state = "being purged"
-			}
-			rows = append(rows, []string{u.Id, u.Name, u.Project, u.Environment, state,
-				since(u.FoundAt) + " ago"})
+		if err := table(c.OutOrStdout(), unknownRows(r.JSON200.Items)); err != nil {
+			return err
 		}
-		return table(c.OutOrStdout(), rows)
+		_, err = fmt.Fprintf(c.OutOrStdout(), "\nNothing is done about them until you decide: "+
+			"'nullops node adopt %[1]s NAME' believes the node,\n'nullops node purge %[1]s NAME' removes "+
+			"what the node has, and 'nullops node recreate %[1]s NAME' makes\nagain what the node does "+
+			"not have any more.\n", args[0])
+		return err
 	}
 	return c
 }
 
+// unknownRows says of each deployment what the node reports and what the
+// database says.
+func unknownRows(all []apiclient.UnknownDeployment) [][]string {
+	rows := [][]string{{"ID", "NAME", "PROJECT", "ENVIRONMENT", "NODE SAYS", "DATABASE SAYS",
+		"WHY", "FOUND"}}
+	for _, u := range all {
+		node, database, why := u.Phase, "nothing", "the database lost it"
+		if u.Phase == "" {
+			node = "nothing"
+		}
+		if u.Purging {
+			node = "being purged"
+		}
+		if u.Generation != nil {
+			node = fmt.Sprintf("%s (goal %d)", node, *u.Generation)
+		}
+		if u.Disputed != nil && *u.Disputed && u.Status != nil {
+			database, why = string(*u.Status), *u.Reason
+			if u.RowGeneration != nil {
+				database = fmt.Sprintf("%s (goal %d)", database, *u.RowGeneration)
+			}
+		}
+		rows = append(rows, []string{u.Id, u.Name, u.Project, u.Environment, node, database, why,
+			since(u.FoundAt) + " ago"})
+	}
+	return rows
+}
+
 func nodeAdopt() *cobra.Command {
 	return nodeDecide("adopt NODE DEPLOYMENT",
-		"Take over a deployment that the database lost; it goes on running",
+		"Believe the node about a deployment; what runs goes on running",
 		func(c *cobra.Command, api *client, node string, u apiclient.UnknownDeployment) error {
 			r, err := api.AdoptDeploymentWithResponse(c.Context(), node, u.Id)
 			if err := answered(r, err); err != nil {
@@ -59,13 +85,26 @@ func nodeAdopt() *cobra.Command {
 
 func nodePurge() *cobra.Command {
 	return nodeDecide("purge NODE DEPLOYMENT",
-		"Remove a deployment that the database lost, with everything of it",
+		"Remove what the node has of a deployment, with everything of it",
 		func(c *cobra.Command, api *client, node string, u apiclient.UnknownDeployment) error {
 			r, err := api.PurgeDeploymentWithResponse(c.Context(), node, u.Id)
 			if err := answered(r, err); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(c.OutOrStdout(), "%s: is being removed\n", u.Name)
+			return err
+		})
+}
+
+func nodeRecreate() *cobra.Command {
+	return nodeDecide("recreate NODE DEPLOYMENT",
+		"Make a deployment again that the node does not have any more, with empty volumes",
+		func(c *cobra.Command, api *client, node string, u apiclient.UnknownDeployment) error {
+			r, err := api.RecreateDisputedWithResponse(c.Context(), node, u.Id)
+			if err := answered(r, err); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%s: made again, %s\n", u.Name, r.JSON200.Status)
 			return err
 		})
 }

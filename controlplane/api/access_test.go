@@ -185,6 +185,7 @@ func visits() map[string]visit {
 		"upgradeNode":        {path: "/nodes/spare/upgrade"},
 		"adoptDeployment":    {path: "/nodes/spare/unknown/" + nobodysDeployment + "/adopt"},
 		"purgeDeployment":    {path: "/nodes/spare/unknown/" + nobodysDeployment + "/purge"},
+		"recreateDisputed":   {path: "/nodes/spare/unknown/" + nobodysDeployment + "/recreate"},
 
 		"listUnknownDeployments": {path: "/nodes/node-1/unknown"},
 		"listNodeEvents":         {path: "/nodes/node-1/events"},
@@ -497,8 +498,8 @@ const nobodysDeployment = "01a1fc00-0000-7000-8000-000000000000"
 // needsAgent are operations that an agent has a part in: without one they are
 // refused, in the contract's form.
 var needsAgent = map[string]bool{"recoverNode": true, "adoptDeployment": true,
-	"purgeDeployment": true, "upgradeNode": true, "openReach": true, "moveDeployment": true,
-	"checkDeployment": true}
+	"purgeDeployment": true, "recreateDisputed": true, "upgradeNode": true, "openReach": true,
+	"moveDeployment": true, "checkDeployment": true}
 
 // needsOwn are operations about a session, a token or a link that the walk does
 // not have: they say so, in the contract's form.

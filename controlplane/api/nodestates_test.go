@@ -77,6 +77,7 @@ func nodeActs(s *stage) []struct {
 		{"DELETE", "/token", nil}, {"POST", "/token", nil}, {"POST", "/recover", nil},
 		{"DELETE", "/ssh", nil}, {"POST", "/provisions", object{}},
 		{"POST", "/unknown/" + nobody + "/adopt", nil}, {"POST", "/unknown/" + nobody + "/purge", nil},
+		{"POST", "/unknown/" + nobody + "/recreate", nil},
 		{"DELETE", "", nil}, {"POST", "/forget", nil},
 	}
 }

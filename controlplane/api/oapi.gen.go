@@ -3340,17 +3340,35 @@ type TokenScope string
 
 // UnknownDeployment defines model for UnknownDeployment.
 type UnknownDeployment struct {
+	// Disputed The database knows it, and says something else of it than the node. Nothing is done about it until an admin decides.
+	Disputed    *bool     `json:"disputed,omitempty"`
 	Environment string    `json:"environment"`
 	FoundAt     time.Time `json:"found_at"`
-	Id          Id        `json:"id"`
-	Name        string    `json:"name"`
 
-	// Phase Where it stands, in the agent's words.
+	// Generation The number of the last goal that the node was told.
+	Generation *int64 `json:"generation,omitempty"`
+	Id         Id     `json:"id"`
+	Name       string `json:"name"`
+
+	// Phase Where it stands, in the agent's words; empty where the node has nothing of it.
 	Phase   string `json:"phase"`
 	Project string `json:"project"`
 
 	// Purging An admin decided that it goes.
 	Purging bool `json:"purging"`
+
+	// Reason Why it is disputed.
+	Reason *string `json:"reason,omitempty"`
+
+	// RowGeneration The number of the goal that the database knows.
+	RowGeneration *int64 `json:"row_generation,omitempty"`
+
+	// RowRun The latest run that the database knows.
+	RowRun *string `json:"row_run,omitempty"`
+
+	// Run The run that the node has.
+	Run    *string           `json:"run,omitempty"`
+	Status *DeploymentStatus `json:"status,omitempty"`
 }
 
 // UnknownDeploymentList defines model for UnknownDeploymentList.
@@ -4406,7 +4424,7 @@ type ServerInterface interface {
 	// RotateNodeToken Make a new token; the old one is refused at once
 	// (POST /api/v1/nodes/{name}/token)
 	RotateNodeToken(w http.ResponseWriter, r *http.Request, name InName, params RotateNodeTokenParams)
-	// ListUnknownDeployments Deployments that a node runs and the database does not know
+	// ListUnknownDeployments Deployments that a node runs and the database does not know, or knows otherwise
 	// (GET /api/v1/nodes/{name}/unknown)
 	ListUnknownDeployments(w http.ResponseWriter, r *http.Request, name InName)
 	// AdoptDeployment Take over a deployment that the database does not know
@@ -4415,6 +4433,9 @@ type ServerInterface interface {
 	// PurgeDeployment Have a node remove a deployment that the database does not know
 	// (POST /api/v1/nodes/{name}/unknown/{id}/purge)
 	PurgeDeployment(w http.ResponseWriter, r *http.Request, name InName, id InId)
+	// RecreateDisputed Make a disputed deployment again that the node does not have any more
+	// (POST /api/v1/nodes/{name}/unknown/{id}/recreate)
+	RecreateDisputed(w http.ResponseWriter, r *http.Request, name InName, id InId)
 	// UpgradeNode Replace the node's agent by one of the control plane's release
 	// (POST /api/v1/nodes/{name}/upgrade)
 	UpgradeNode(w http.ResponseWriter, r *http.Request, name InName)
@@ -8294,6 +8315,41 @@ func (siw *ServerInterfaceWrapper) PurgeDeployment(w http.ResponseWriter, r *htt
 	handler.ServeHTTP(w, r)
 }
 
+// RecreateDisputed operation middleware
+func (siw *ServerInterfaceWrapper) RecreateDisputed(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RecreateDisputed(w, r, name, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // UpgradeNode operation middleware
 func (siw *ServerInterfaceWrapper) UpgradeNode(w http.ResponseWriter, r *http.Request) {
 
@@ -10939,6 +10995,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/nodes/{name}/unknown", wrapper.ListUnknownDeployments)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/unknown/{id}/adopt", wrapper.AdoptDeployment)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/unknown/{id}/purge", wrapper.PurgeDeployment)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/unknown/{id}/recreate", wrapper.RecreateDisputed)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/upgrade", wrapper.UpgradeNode)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/recover", wrapper.RecoverNode)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/nodes/{name}/events", wrapper.ListNodeEvents)
@@ -15731,6 +15788,53 @@ func (response PurgeDeploymentdefaultApplicationProblemPlusJSONResponse) VisitPu
 	return err
 }
 
+type RecreateDisputedRequestObject struct {
+	Name InName `json:"name"`
+	Id   InId   `json:"id"`
+}
+
+type RecreateDisputedResponseObject interface {
+	VisitRecreateDisputedResponse(w http.ResponseWriter) error
+}
+
+type RecreateDisputed200JSONResponse Deployment
+
+func (response RecreateDisputed200JSONResponse) VisitRecreateDisputedResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RecreateDisputeddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response RecreateDisputeddefaultApplicationProblemPlusJSONResponse) VisitRecreateDisputedResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type UpgradeNodeRequestObject struct {
 	Name InName `json:"name"`
 }
@@ -19443,7 +19547,7 @@ type StrictServerInterface interface {
 	// RotateNodeToken Make a new token; the old one is refused at once
 	// (POST /api/v1/nodes/{name}/token)
 	RotateNodeToken(ctx context.Context, request RotateNodeTokenRequestObject) (RotateNodeTokenResponseObject, error)
-	// ListUnknownDeployments Deployments that a node runs and the database does not know
+	// ListUnknownDeployments Deployments that a node runs and the database does not know, or knows otherwise
 	// (GET /api/v1/nodes/{name}/unknown)
 	ListUnknownDeployments(ctx context.Context, request ListUnknownDeploymentsRequestObject) (ListUnknownDeploymentsResponseObject, error)
 	// AdoptDeployment Take over a deployment that the database does not know
@@ -19452,6 +19556,9 @@ type StrictServerInterface interface {
 	// PurgeDeployment Have a node remove a deployment that the database does not know
 	// (POST /api/v1/nodes/{name}/unknown/{id}/purge)
 	PurgeDeployment(ctx context.Context, request PurgeDeploymentRequestObject) (PurgeDeploymentResponseObject, error)
+	// RecreateDisputed Make a disputed deployment again that the node does not have any more
+	// (POST /api/v1/nodes/{name}/unknown/{id}/recreate)
+	RecreateDisputed(ctx context.Context, request RecreateDisputedRequestObject) (RecreateDisputedResponseObject, error)
 	// UpgradeNode Replace the node's agent by one of the control plane's release
 	// (POST /api/v1/nodes/{name}/upgrade)
 	UpgradeNode(ctx context.Context, request UpgradeNodeRequestObject) (UpgradeNodeResponseObject, error)
@@ -22445,6 +22552,33 @@ func (sh *strictHandler) PurgeDeployment(w http.ResponseWriter, r *http.Request,
 	}
 }
 
+// RecreateDisputed operation middleware
+func (sh *strictHandler) RecreateDisputed(w http.ResponseWriter, r *http.Request, name InName, id InId) {
+	var request RecreateDisputedRequestObject
+
+	request.Name = name
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RecreateDisputed(ctx, request.(RecreateDisputedRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RecreateDisputed")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RecreateDisputedResponseObject); ok {
+		if err := validResponse.VisitRecreateDisputedResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // UpgradeNode operation middleware
 func (sh *strictHandler) UpgradeNode(w http.ResponseWriter, r *http.Request, name InName) {
 	var request UpgradeNodeRequestObject
@@ -24823,281 +24957,286 @@ var swaggerSpec = []string{
 	"OMRem3FzvXwW7h5SBHeIdhwyVtEpZdiEf4qbSrlcbFeD7axdw5Px3DQXwcTX+Ea3EipAszuFPPzcc3FT",
 	"RIO0r6k2eo266B4KmTuQZitH6/Gzp1vZVfzkxrzm+IZU4aet6LDdwzeDV+8wEZ8sEYZur3FEa+idApva",
 	"2XtgkQl3cJpKBsaxl0sHXvGAG6dZzY1h31pz8dZVawf+PGtRBiyz3GgsH+XKmtRVeBiFNL2qjIcafkLP",
-	"0rct5qnOZLxI8bdKFAcRlmmxN3NlzxJnFvJqdObNdyjp95WGYvp6MMf9olLTqEPmUhDgHSIFy3nBijrn",
-	"byqZ7gEPaUvYOBcCjjSY5KY/sT20sZz72Nibe2T3Tf6TjgU0O3mYEC2wR++iXpR0lTYJfPSuc0o0Uz/Y",
-	"5/yVrvlU2EtrL7e6kj2IFKTjGvLFgXYsteM1+XBWXA/qsExNquRL7Gy5/uvZ2ZRjLvB0C/4+X/nynIB4",
-	"1hkRsi4WCX9ohASEEg3rdEUBtIFY00ztZevrWFx/b+4H2/zDGJ2cNxrDUZ2HZw25ejSnvPRQnI2Mvyc9",
-	"Ds7W0opDD1Katfm9m02XgCLYEi67uvwOMulskuNuaFpnfbhz+h+/9eCmTDhy7Sj37l7x+t72/dvDvbJG",
-	"nNd0PYkAhDjS9s2Pj8Va/pmNZ1LeDbsNfgd6PXbPhnjv3krDc/bynsV9eHE6i1pzKRktdENrDRFVamYe",
-	"ketQughg6GR16Oqim3l/7nbiDzSB262X29jdJS4f0U3qjoR94QCCcMPf3MVQ0vwOAy+GqTm+EK+u2F3h",
-	"GtvHdeG39OFuDPeGL04DuHZIOjjqgic3cj6zfZ+uhhTj7KQzG2KngxHs/44Bu6f6DDbFLoZccQ4AobcQ",
-	"xO2Fhy88vjF4kDBQ6AGwITnEnLFznlWvcXJ+zshvbgrsP4Plhz/v3T8QymP/NV7Z/69Uaf9TcnFn/4sh",
-	"XWDpkwXzhHx8ziKMfNHayjHkY/9iDzVH9bAc+gghjtvPHWd3Fwq7Tlo6PgVSiDu2GsRNl42WzQ3cS6ol",
-	"2ex8Qx9jKCao6cHN6to252pFN7B5jrWT5R1n3ho+H7mUhBv/XHOaF/wHtmr5h6CXMF2MKvBeuWehXNbn",
-	"zwAOnciICtxQ8ti98dNVTWfmkugw97uQYM8HJUC5Jpfvro7JWzp3iMJv3147fExGeIGf/fTT1bf3X2e/",
-	"CruL8aP3370gjx8/fk64ID99eHFMXiolVfPd8ydPv7biZFyyucuxoURjxuVtLgt2i4QnAC2zHQU4GTHS",
-	"OYaOfxW/ipc0nxG7sagdJ9F0hcxtn46wkust1AC0ikROy5JwcwGipGElsqZZwYRLeQHiorEsVse/ittF",
-	"NS55fntOhLQfIbmRfcruQcLFMbnVrJzcntdlZLmG71hBuMgIHTulxnOdSEX0jCpWZGRG1RxuoQnNjbZv",
-	"A+fK7Tk6WfQxufWSFpxh5+Q9UL0r8l1VlohmZl4YZ+HnVLQuJXIblMTFpn4Vsbaax76qpbx9JtkYSIjb",
-	"87qRhpBlbscTPInQF5ynua8qC4WrYXHtNpqkyvheYPtIsgdPu+U4/lX8jGyorpa1K0MMbeAbNXly8uSY",
-	"XKLBjVsMBGMuF4w4L2O9NzxnDCWvXn7w987tpyP7mL6F3QYvzKnwxWNhfyq2KGnOCkIBdQsaLNaQFeT2",
-	"5Qc6vbVdePcTtPnty9cvP7zErtxeTY4ga/oWHfuTSjvHPnlyevaruPWs7HNGxXLGS3aLeWlazhnsSFZq",
-	"rKM7odpYC9HvbWj7rRQMX3BO/uW2yZVDaQU8XqCI0xIL4f4qah+fPTQact9u/8fRW5RPR3/lbHl0qc/J",
-	"28s3L2/tPGuPhKQG/bH2s2zTcWunidf4IuBPPP5VANI1ZwKdm1gvfsKtmTe6XNB8xo7Ojk8aMRl8ZuVs",
-	"NZ9TtRqdj/77ZbhHNWL5fHqXRuauBZOLkmFhMvTCoMsSMcMjO8IfFyDoAoao89HJsXubXDBBF3x0Pnp8",
-	"fAqdsqsM0v0RXfBH96ePYFRIeGMS4tdNTIZihrj62tAr/ASqDVNXrN1pqODsdlQcGcEKO2TClTZekb3V",
-	"UplblH2Qsbfkmh2TSxAkeBzK8gK/wr89fhXQab+KQETZviz9tVoAH5MMRY3O2pNtnw8xVNCoPVKaMVzi",
-	"WjhfFaPzkbU7LmGm7BT6jAQoULte+MhuqK80nHkQcLd6pQ2bnyMRJyWG6jvA3NrH/14xyJt3e4XmRiqI",
-	"4NlLvVexqhhrMOzWHATVmE2tWE6/z1FY7v5CX65oWVcyrlcg9do6TXLQa2MtKaarst1SZ3l6u4Tv8TfJ",
-	"NjUXkAbSNNkvVy3eGgRBd2ptU4mEfIYLQsmci0oTUykBCXpKVqJITbZGXo/m/U0lrCPMmvN5wfaPo5Yx",
-	"H3YnNq/NUXh0JV6g3dzr2ddQ2OvzR0iYXkihUeU8OzlZIxugi0XJcziIj/7m8KQD1hr8BaBertmGPyCa",
-	"o8YJx1qqu/boHap7qCnXEvznmQSYrN35iBsFICRK1I/ZyCtzdiJZOYFft8TuI/bJZ/5Gpe+L67+CCLGn",
-	"6b9d//jWX4FQVJ61pWpGtFGMzllxTF4Au6gjXdcL0ARmjBmylJVVRekdc05auxerkpIpM/bepwupjZKL",
-	"GaTQTJRE90BbFr6ETiekYWwHug0f34O5vg/2IP5lF7pMbMP/FLf/KW73L26HCaJPR6LYFEYRvkX2yTyy",
-	"W7rzuU0SVzAaIbY3Y9Qnu77Avhx9y3U6/e0SzU5HVgmtHLdmY+PlDxeDH3x9XWs7+I7vIAzvmeIT5FaO",
-	"u99peYceouVMlsxqpWCuioLY3lIF/JueqZQaIICwBgoicpE3Dqk2ztFhBoq9UxpdZimhgi1BkOSVPWeT",
-	"DPh0veVS22IFNXRMNavdEXdspbEKW2U/kfKY3NrVuym5uLv19dnuGFtwMQULaGmtmE3x+leYBi9eD3s9",
-	"wrvc72M78Wc/OzCqPVyZ75SEkhWwOoQJo1bQvjMZMwJFxez0F6xkDlTcsZV8SSln7jZOP7+1cqYMDpEd",
-	"0crMamgltr+5y66MBicd12RqxapdtamUxUXtLTGq0oYVno9FG7lwwre9kN/CG140Hbis37+xrk82O/Kt",
-	"FGwPM/4d1CjBJDFhmBK0JMGkEBp0ys90Tg0t5TQ618C0nOK3cfYq1iWROFMXLj42ZeQRfEDYp0VJrY03",
-	"w9ra7Wl7xUy/OetzFmqqtt9GwaCt6mv/95eXr67ekhcv33+4+u7qxeWHl/Dp//3f/6cd3DofnZ2cPTs6",
-	"PT06O/tw8vX5ycn5ycn/bEfD7PTQNar189Hz8WmOzQlpbujEgJfg7OQxtHb6vNWarvCePh+9ePtfvWlf",
-	"r1m9TuTx5IyeniL+sM9Jj87moXTiDw/fZ3g9ZIlb4MqAr7Ipd7nCssJjVsrlmhexFjTVopS0YEWrR+CV",
-	"29x/iJZMbME1bXernfOj1W0i2sXpf+7dve5dKIj48N37Bgor7UtU2o+k3QDnI3TsjhI3k05agJdl6Z3T",
-	"Vg9BK6dWQsDvBq4rhvb/ptPqRfiWh4pQF/z95bd97zB7gmE6/+X47/TYvfFYKphXrnUFe+/F2//6Er8i",
-	"Ly4blf/vdGOPnn19dHJ2dHL6ATrj+mMfQWL1oM9rz2imOC1H56MnkzM6+vxxl416UJ9DuJ4o3nC7ToGs",
-	"STN1D+vc6yZPbMZHv9mJ/bxNSYI1IxNalgQK/QfMa+GhQREMARC7i5G0VLYPWX2weihROwhhzKz5+AWV",
-	"Luy1NTJaHe+pXy2qRBDZ6aWa0ZJhEAeZASGCfEyucBcwtw+8McQFcQwJm9P7rjJ7m1sIjv1FIs3igLvN",
-	"2mF9bjVIHw4fe/f+6q+XH16SH17+f/VjuxzYd5U7r03c3IMMH6Zx/scQkjvM+MHE40+g6FkZ48Kbu53B",
-	"QDIGUaLkLf2jQANnQJwrIxNeGqZYcUFcKW3kPpKiXGHMk+o7BNPGb/Zvg471csO2cxY6/FbxnzfJD50/",
-	"jXDvgvhPOSd9IeH+bXoPqOfvycDLO/Vs2HCicNKi7kYg4Ug5Q2ME2UnHZV32rW6pFzouVglvHf2/ceGK",
-	"vKwK1toqqRH6yuxRf7uDHW4mvXyReFOLvLHmn8AdcOT+23rmKIox/UcOS61l/RxKEH7bDm4DVAQTz4hm",
-	"oRwM5dsQOxyYV8Ysl3NGkAtIZ0RJObcaChTqYB5nAtpIkdWuUiWXhH3iVn10hY4gggIm0jF57wAl4E1G",
-	"T2+DDkhY60HW05b4fO2strrUlN8zhzm0HzVTAc6FsycEyvDXGx2d8c1OvyrYfCENE/nq6AcgHEkHWLrz",
-	"OwfrT0P3mkvz7aXlnB7g/bF9/qJGJgZRjtfSeaOjCnAAzjp0VAN7B5XQg721/dSsI81SysSjhWKTkk9n",
-	"Jh3xqDcrnCcgwAR5yMWUFJLpc4KvzTDqAwFPzBViOiOM5jN7MX6l3QH1OCL7E6kyz/XE7cOOEQ54xHT2",
-	"q6iRO24tQ8ZNPOdZTRGsEDYFmBqu747JC99Jj2erPRaoGIFNiKRqMbDNOz8zrWP9xzkg+7sM6pF+keAL",
-	"kA9iaKzeRuH+dvCAOWPGhdXwDDg8XP9LoyMeE56A33jR7WXw8tUck59nvPSZ/mNme+40A4T65lTkrMQ9",
-	"WAl7Ni4IWDpLqgrUWUAr0kGNz5Szoesy2apBXBUx9eHsC4nUn0TBFFliLsVDdwtMKZpSdur2IQoTsaMr",
-	"A1UWDcs8r6nOQknmq5bWcoQrgqWpHEbT6JrtfyOYdIDlPPlCy7kXTdAap7svHFATdB3gR5Cz5IKq6cig",
-	"1QKNw+1XwhTAYdzGL9WXhKpK5iu7+SSXuA186d/9x1tZ37UDI9DiU4spQc1Stad6/3sgpwtdodMrDiMG",
-	"N0BtJniUsz/tGWmWZr2MX1afdJei4YwIKAgIUGk7WNB1Sjm15oO7tWA7uWpZ7s1k7oq0QrYNmUsVFxkv",
-	"3HD+eLvK9+ywG4qKjMzk0sPLanB1XXaRlvyeNVdDcYAdVRMlRzXjFxQRjk419vA7uxMgJOzUWWTFRF5n",
-	"LLduZQooBphSYA1LvENqVdWnG8AGm1EADLHimLxFLQjNW0CrHBNIMaSu/k6gSLlcC2cGR6xW+8XvdDEF",
-	"Dmp5VzuEXOX0XzwXtSPBv6mpj2vi51FAIK3YQiqrhNnHKsXOiZANNErP5OLmyRnSNNcv8mTQJ8ffeLLn",
-	"UTEeEmsLtHawiw52Gr4HHEs9XL0uVomm4KuFoFeTnDCnBWvSVLThZblf0xFPSCkFOwJcb1LuficVikZP",
-	"JQ9RYzr17lMsXJWhKxVviIa7OBC2kB+kJFSGzBp54M6BT5CpxTpAOuOS1Xb6Gvr8BxSuTecOKl8pgbXb",
-	"2E1ofo0ZzrAXwPBhwScTTJvcr5i17XaENSAUYUUovF5nLpdxvMJ/QL1MXrggb0nBR+GeKRm9d3dtFQGR",
-	"f8snk84IRq/dEPdaw3Fsu4pijmqrIIzWrf2ED+/Zk4dihne1C+xEHXY7mqVs5UI5FmkA8XEBebZWRWsv",
-	"/f63YsMxEN2M10zdM3UEueL4aCut85bkVCluZRb5NtB7b+0Nc0souTZsQf6ESYaqErd/zsitFVb2O1cE",
-	"OIPkVYih20/fuX9nv4pb1EFvIfNCQ/SpVdD6mADuDYoshJ1q3i8K/zquye2v1cnJ4xyGAf9kR/iJfQI/",
-	"uL1waXSAreDiV3H7mmpzBKQKR1ff3rpUecXoHFOfIftgxsEcrpVoSqZ0QSDVAysuYEVBl0McNIGJC40N",
-	"trBWhTBolsecdNfwuwfrML2iMlQbGHe/CwBQ9zC3Rzi4HeD37ocPP2GvraLsE0vlBG7SQ1rj7JNhSKER",
-	"V5wvbS8A5649Wrfkd+xizX5024EKtowlANl3/Ef3q7ziaz4xcENhwAoTYqcUQID7VvwmgOjujhoouXTB",
-	"OV3HjK2gAnIE7y7z6CHKC6JlE58DoL3DbC1nsmZO5JF7HOHl/7kX7hmpFsBjQLSp8rsWFUCdmVyyiWPD",
-	"zaUqetrNnZgU3BJTRxKT9K7aMz0FByumwNRIkK90s+5WJOYGM2V8leQOd+qr3RBje7FcsbIDcCWNphXT",
-	"oEEGw7rBGWm+c3/LBbK/Dt05rw4JWvrZUX3Yzq3RSOx2QSQghG/huM+lYv5VFN/X2g8X+OVElqVc6vXv",
-	"oxDC/e2JHTGEbnV96YXeC/zqgOi/f1dbtAbGt+hWbI9rqXGAm24my6IrQAjW3lKgxLK9sz+wR8m79JAW",
-	"ZHPPvmclo5r9R7+2XjrBD9O25o3YOcKXRC87CJJcCl2/9ZhcuWLlFPUnqzkBRryhfcEFVvVyEoWrp6MK",
-	"yfey3JNqun+4ge3bXsXNH2Yn/cDYoq0MA51NXjIqjqoFHEf4BJRRWpLxyhG7HEBslHI6xI9w7i1zx+UV",
-	"IPRqv4BRYD3Xz7yW0w/4kcPqOldqUJDeXsXgWRXkloni9vhXcen9sF9pUsopQf0c5qXWyZce6ABUTMRu",
-	"AMoFU06L9J5oKN2YJaJhdbwcKSAU+1VMgZWQKkbu2ML48pe2dSVLsiipYC0nBs5IywVB1j0Qa24HdAJy",
-	"0eEueG1X5lCOgtdyeg2L0PPh95WIeBBfSTskWGacT+rYgexipVyJqCw9EHH7vVySORUr916fVAOmONJB",
-	"oSsfxpjqiaFr9Ad1P6B6S11z4/TkxLMpJqtu9Jxz4G/o9+xPwM7Qs10Eav/79xDJqTu090zRsjm8UDLS",
-	"sIXejObPmZoycMZ6Pov9epGsBH1UyKUoJS060x4g3mP3pRWSfO5DSuR/ETvJQCHnPjGOhC4Qj0hbB03A",
-	"t6ET8vafbiNRA9elfwA5AsETLfFEO/W0kdK7n+d/zBMcHRqfM23ofKHjAitOl9/3eAPFwA7nGotY75EV",
-	"pb5FgKSHfTJAkdKwh+eylNVwPWj7IZ4za5mlNaEXlbpHfeHFu5+sTJlLtcqIYGYp1V0N50XMxGQtkrzF",
-	"N/TGvftQZ9S1/52S8wGPf5ADHv6ZF2Z2WBPPz9Jhw3tNJflNAANkWkhgNTnIRTKXSGee5HLgjX962RTz",
-	"cnozACmAGxZjuqgg13So9nRhAthP71/rrEZ5Acx9A2KGdGCCLQkH5I5r6V6WldXCfXUKTXhx7sgr3aRp",
-	"IxfoOPUPWz06lwvu0RAAJ/OFzmixQugH/sba1tBxrsEegpQ/NBqEYzaeUA6kxKZWqYO5aDJi4EdCknAy",
-	"GkI3bjwyg63DMeiqZoPDERBt6EpnPkPRDwsLF0y5IGy+iGVjv5H37I9qXNu+udSPfwfo6w92SVtHNciv",
-	"F1idet9284Jq3cVFYchcakPOTk5aiKEAvuuIo7ny6M04bPeVd3n+LrGDB7NYhKUnm5+1CVG4HevJ6XP6",
-	"fPI4P3pKn3599DU7Oz16XjzJj07G30weT54UwIXiix6gI3iUjYCj3IG3AK/FtGGKUEMuX7x5OQQo945q",
-	"fVD8MSyk1XDutNdx9xC7SEY1fcIR1yFpPrkyELLQa+93rhT7ITiqS2Y0QW87iTmFMQXolVuFQ4EZAkag",
-	"HYMdkJQ4Oj999s32vdI7EGK7cqnv9pchGHTYypUH8CH8zsfNla2ASgX6/NGjJRsf51SZNRKGR8euHsIj",
-	"aPifhJxObwYxUsAaIJHRYQmOKJ4COLfOoSkIE8VuV0rAcgSHss8d8+g3+9/O5K+fHa29i1Qqh1yogwUy",
-	"CjHFDK5Dn2ErV78soczP3MwKRZettTuACqBc9kSPnNQ65RSVb4cBhq+CKOcFkSrzm8xpL46zIZcLq24C",
-	"gDQWyfGZHF8EY7ajWO53sv1I4urpl8633psU8YZbcOXWeTUPliURxrTIbjWqgzD2DWT7oM2nKhESp9Gp",
-	"JvlMaiY8BUETSbEXwIb96E2leo9LARZdQ9Lik0EwYyKSDWJ7y63xBx5BOAqArkQvaC7FpOR59BwYtfqj",
-	"Wl3QuX8/Ztf7SkSX8FBYPlWJtMEFRYJgz3KjIx4N+ykyctdZsOBTjRtd7+2r/ngwh/eVOKiJghVM4Pgf",
-	"NgfSLuWj31QlPm+ppqINWzTL6vKe68VrWFKg2JqrIOTIEmJO1/eVOOC9CMGNA6//QVOfoShNM9lsoQ+5",
-	"9I/gDY9+s//5/MjdYckLyiod585Bm8s6CTEsqwS7QZYFWdrbKuDQWFJ9TC6JYn9jmPsITkSXPy18KVKu",
-	"gQ5BRFTlS3jXtWGLQ2+fPg9CPw51SdnGL70+8QeC3mCf9qKSYVNYw2OhAGLjPL5Ylcnu/okcDNLrpYUl",
-	"dn8pp1sZ84ickDnqUBAnc3kIQNm15gyvWcQxHzd6x9mFfi2nf5wNvREWfm1vcFFBQQIjrfRXxgFoklVD",
-	"JoiujIRIT7KmvAUX5tmTURAPPonHg2OvKIH3LPqK05MWbuTp9pjzIW8Lh8g6qMbwWk4bKBWFOyMjsiwO",
-	"qDv4UJM/OhNe4txFwZT28NgnoH/eKf/0GXnD/5J5xjQFOXxWAJSlvSfA18Ohtp2DdoMlgu0Y52upSwI2",
-	"wTBEX0JEjak5h0qfEQXzZ6vqupS47/jO1AkPOFiXYy3LyjAYlF0tlREjJdRoBFcFEOems0EXtH826JOT",
-	"58+2UbplUYeWL8oCwUBalj6qB8UXwQ7Evvdmywx55p4+7VM/qFlG4FjJDS0z8uzJEztRkJ/i8nVjr59j",
-	"4Kl5/QKqd9sn//WXk6OvP/72+PM/jx7Abydzw+KgrFrOjbmg0KcInGPbxR5x0P2MdV/2QZgkFyt/orgw",
-	"0soOPBEHMByjEuMRSJoOddNaFdOqpCotP6gOEQNf6aZAJuEGIaJI10dufYHN76DE54yixAjkhJUb4Bkc",
-	"U82ePUErx5PBrjs5aPEl5cdDAjAgKs5Hj+6pskrOI7pYHFtlp7enPxjoO9vWg5XSBx6bRPmp/R4JCfWU",
-	"vuihGAgEX8OBu1WqQeABlDsBb25+ob/EBbhHJPKXgBLvsfjbPx7Et6VR4jbJvPM4xP8fXrc0PL9jSLQQ",
-	"vya+A7oAX15dKmKsRBdWTZDK1Y1cSGWa8hOeXcYzLUFIHgpoSfCNk8cnvgSBg0tB6oFgNWuTmbFfBfjV",
-	"sSp2Zi+m21cvPxB7p+Wz22Py44IJ5BQtSF5KDf9WrFWdOcMkiRldAB7A3jzMLBkTTvWNZSZgWOS9fcsH",
-	"mJo/9N3jgtcTCcyWtqtQQPTpk8dnva+fYKy/Dy9wONmJs4e7NKtxHuWKCLnch6PENQ37cm0j7ltrC0tO",
-	"b3eF1PV9WMvvX8g55cJte0ZFtQCCxLgD5GX4xuH7+A/GlR6M5qAW/2VZtsuDdzKmd1UtSyx+j5I671t1",
-	"9E+eNwFJRzhj94LVxbXDNWk5ZwgfrVK5kIiGeNmq+/APUzzHMWSt5Z/rB5YpvKpPFFoj4ZHy8FkIzXo0",
-	"r0tvjsdeDjO1BzlABw2y7LJOdXmBqgtlAlVXzdJqF55Fx9FRY34UXWmiJWQnOja62yhFwd5Wav/RiaBr",
-	"v0NycPD2a3rPisNVLkNa1qA0zwNPeLesbVV+hUImuptKwIXXFAOtEitoQTXpjgp7G9XJfsQXHVTMvsT4",
-	"xx5Oru0sERIpQfJ2pcCHCNmadjJo87x2/ugMfZ4OzNf8xTUBhAwR7JMJaCZRvfclJIGuqKTaHJMnJ0+a",
-	"dIew7ieuNxHA9ioK8E2JaBS0XW1278u3e41afLHjVdUQzYHJSxUAs3N2A3AoV9rr9OjkbKO015bqXwBG",
-	"GJ2P7mnJi1ZZz41XZiNYq04w75IKU8uwj9kon1mdSgCLbCH00cnpKBsVXLHcSOi5x9jSfM6O7k/OjumC",
-	"H5fMaCZytVoYANo2P8hsK6PzkZrkZ6ePn+HfN5h6cKNZnUOIn6p7GLrQp+FAzp8+dr+zypX9Hr2ao2zE",
-	"6Pjmjq1uAFwc/A0tO2cKm1NeAmuL/n/b06OktFr/aKcCaW4jHozYVi5TZybcgg0RKZj6UzlEMkTv9Wu6",
-	"sle3loROFWPal4Ksj/dXGtwN+pj83BQJ8Ri9WkAAHMsahOiQhvgOLvBX2qWe2IeB6iCQLj68UcOl8DdY",
-	"NUIjHm+1rUjiPmTE7qUS6/Njj8oeDlBq/+6+aQ9WTfE/ZeN/ysYvIBtRKwp3G3poqQiUkD9dvnjz8s8H",
-	"01S3IZu/A4IkCXxuVreZAyYmpi3ZgZeUCys0x1EmZkDwfmEV9qpR9vahyH5QK3clLJtLIwOH4X5WqJNf",
-	"8dpAASyFacGmUjDZS7oitOR3rPYooHHBdeC5ccw5FEvYI2hjm6Ph1X6LIJ88iGnPNocy5wbkUy3rBxuf",
-	"X45hMeS63jQ/H+a3+NG+oPEou7RrzNJ2xCel1U1AebHmTzqVqe20ePV7lWf+Agu+Z0XhH3OLXkMpif1t",
-	"036CTcmxNDumfCfSDLDF301A+ezuP1CW9Ad5x7wogKXFGjVh2tTO65t1Ums0WdLoLQWWanSXOBCPx/DY",
-	"SUilRMOS7ryiXzQp+uuzkyaj9y2fzky5ImMll9a6M8A60D9Maof9HysnWrmV3p4TbeyethaBnKphac4w",
-	"rV8mzRk66RALkNXnx9fnaHXmNadl6YFTmw9/Fn/X5GaYw680rtwud9zQIiJr5Tqa0HvIA4pZCbzIugkx",
-	"M8jGmzN9TG6hKN8tmTPqeCkgjDuvdEN+B8UVyCUgbVyH1IqcPq2hMnbb6QBlg5U6Sn4fS/FDBNrL+3jk",
-	"P8JNB3cO1+vk3jGUVvteSkCie2CPW+9dKPk3lqfx2Pj1wPf9h6olsqFGPKjQ+8YpeiRkwYadJfuLtVP0",
-	"VhYMJvzhh4gagMjpyDFKHIe3MILh0vIfeZf8HCLgjMQpy0BsBLsB13abOJ1INZXGMHHUvRc8hikLU+g7",
-	"jITvfLu7LtAfDKjUGs9BbQmYMOdVYIrVHAzjldVzcscruVZxRILKPx+8/FzccwPzkV76D0kisKW3d+AC",
-	"nMd3wlXwigMuUPOag65OMBovrwDAAsiuFQtVT5pDtSU9zKzzlBaQzuURjI4WC1C3S6nuNGiQSDGrrVgi",
-	"BV3pC2D5oarkDH/mQ2+OVMtqnxhO87liAcdWwjJsxrtN5agBPXdQIPMuwPEgusfuGi4ItX09BgvH2Uoj",
-	"2IXsiBb06NQrC2i9NtpCXSo+Xx39wFbJFCmHU+/I23qIEeqmEq20jZAHDAYCKdnIMApeCmtaLI7+Tkf9",
-	"3RXNnP8+4N3XXNzVVDIHs+BglAhytCeo98GJS69H9rGF2UYVA8cBm0d/CZ8CihyPhT8oXvsAdQa6CYj2",
-	"SIY9vLR1Rg6ytYAL6nz092f/TVlLvEkcBleBNUeXUtkO5VIplhsyk0ozMobcvdVoh52HI/vSO+9N1GVw",
-	"zacCatCOMicW4MXXzBy9kPKOJ+rGaKaRReV7YxbWMDluCY0NnW3nLc3ySkF5/F8+tlOj5pC7MF5ZuczD",
-	"TVLv9MrM1nb5ohqXPE9u89940el5uDIapTtey14CQ3xTyCWRIuV36JL0O3LIHM6hgOSp4ayCtbGLELlj",
-	"q7Tu8zb0hgOlsM+kduUzMwj6LBS3HcsCKBq5p2VVM+4Cga/wGXKYUWMMF9O4zvSD7dMBlaUf2OqgWtIb",
-	"Ct5EO7UByg/ys2nJClIBodOaxtrXA2RbfaSk6SSxuyRjWUHI3FEx4LTPz8F8drFkBH/eWg0aqraeHJM3",
-	"uFzayMWCQeyOCqzBcOGscVhXd7wQtZSRolIerwwYk0gMHvr7BdYVXmTnILK2vt7tPoJZjJZ+i1v7vFlS",
-	"x15zx1Y7rO2cdZohVrfKHP+wVbfWIKQ/XWFwbTJxuysaaX/DRgdlfD9ojNueIX8dtke/grEXsvt62fAE",
-	"zdkj/2XHxJfsnpVI1E4koKLQETBVVBioAd5UOsrq0w5Z4vb2kViU0HdYAmHelN8DLSTiAK29Ygdgxalm",
-	"gKJgnzywxaEsqCGFRLuCsE885nt4ib+5xCFtMVmcB/LR28s3L7PQTQqfEBnWGH909W3baPE/tvp9wsOJ",
-	"M9WXcwJMl4Bu4U/uDf8r6Nj/ajr050e/0KN/Ozl6fvTxv/zz6MsWL8fpfenX54A7flVvjEI2sBrIU3W7",
-	"Zfh+F9IhoTrdHm+d6tTQQq6QULLpxjG5pfeUlxQKh0GmiocCUTKnvPTwU7j54rift63OHHDN2i86eEEK",
-	"56XmGsnN5MTqwXNMOG98VGGXBoBw3mN+iSb2Ls9nkufMeT/mC7PCSAzG2soSXnpM3qKfJuhPW3A6uRNF",
-	"6Wyu0c7wXugqiCKPndy09nyIK/ToHyPkbZSFn0GM2J72j+DzYB5r2tveaw3sd0hN+jJ78sVM2mOL6y1B",
-	"G3/AlmzLksb2TlA5vbTbEDVHxwiLZikqi2VJLt9dYTC0BgFZLQcdEnIp6ufthHNh9S0Xd3GFTjYddxA/",
-	"euc7dpiUNt88vmxnbh4wB3ex6r/SbvxA/1QDL6n//lC2frCp7MB9/VKyaKZ74G2Ea5+2ZN4yZgWZx7hA",
-	"+gMM8bzGP3hvq9tHuHfQTunl5P1xKT64cPx/ung98IaLm4Ku9Oj8+UnDokcXBrQ9nUt4o69o0e/Q+Hn+",
-	"fdy6wauLgyNzRCPXfBQDNv+w49E3JumIFbyudqulMk4hA6G75HqDdQGZuRvnhKvH6hw4CyXnXKdYKBNB",
-	"zUjtalUwdWG1QS4qDdBxsJaUrNJ0kLb3cVoezw7HRDWH2wr/PIL/ftwNL/EHC7QePL56WZYYMe8XLE3F",
-	"6ZCOVQeM83avZy4w11A7YBhOVcLFaMmc5jMukrL4LVIEDXXAHrS6ge3T7yOzAFsilCxTBAd7ElqXBZSO",
-	"a9MzpXdFJ3IQfrYLHwiyfoSocKqgOl6a+WPH3fLlKT/eA4phyBx38Xt4SvWCCcPNKiNcWJtJqlXbIQjl",
-	"WAP6H015kbDCC/aH5PeAjh2S2GPIenQTeUQ5PI7JJdYxhEqPAAtc0pWPkaB+sGL/P3tfu9zGjaV9Kyj+",
-	"8ftOUZLtycxOSbU/NElm7Zo48VpOvFXrVAiyQRLFJtADoEVzXa7aq9kL2yvZwjkHaLTUTfGjm5Ti+ZPI",
-	"lNhAAwcH5/N53CWDgL63JKWDyKBNYslaiXN2gwkT+1EFzvOq23emI5k2BodpYQhtutYEPSUhZAqa62i+",
-	"Tbhh4Pln4rGhifg5ncRXz0Qrfgj9oquybtifhdIrBZE+3CPq50Yp2LnSKdXKF4igLjYBqQLTS9K3iYk/",
-	"+FpW3feB+YUe2KBcrvE3j1WQaHqnEKb+unFMaVH/+02nSEGylYfJTiYtH+cbZOf7T9KCJktv8oUQhbcC",
-	"VWPO9zt85td5C904XbAi5xO/ZlqF40/s1HR7M+kO3DZDbOFt5hgE6oBf0v/ledIcEKh1jWA8R/bfmVZI",
-	"sQs/3d/QnxU85evc0B+EYxyXUQC8KPzodxc2FriMa1buHeql3W3C9/P6E2sWQpImTYqm3VwsGZmJmeBZ",
-	"LlvAg/xSfWdwho9zI3F2vWZ0kC6ATiYUE42F31DIt+ACYzHFai7UYY51yLtJG6ow8Pkh0ojV0BTpScjZ",
-	"ru0CajCgsiNYoenuXmFthjcww90APVq3wmRlyE0DjUpjkVQ357mfWxwmd+O4OYlV2K/8/d3fnP4Gr6kM",
-	"AF+gDYsgbhXA25zfEo3MYbeGUJvveq94/DoanfsrrAKbJa0WA0FR89nae8BRAtjxJpn7Xn29VgFeIgdf",
-	"GK0bu7mNMOl5ePn8OVwlC1G49mhwW1teh22bjzBQC2/da7Q26XXyfpcmmWil+ttDFKbakAy0Ndrbe0E5",
-	"bHAri1CMBuBU8JupEQIFNLE7Qp9O+EgYMUTw2Yk2mcgwY0eR4UDi43Q5mTe5lH+DCT9atVBrlepNMGoB",
-	"RWqXkhDax1o0CAhRrxSk39F6gGjqYfKyFM7ISbvueCO4LQ12bCVOKO2hmjG7tk5AmRziO0EUWLpW6/MN",
-	"DdifcqER/mb0coc/f693+OMPMnPzfgUvrFOvuogEDvbMm44sEFjsL1CF0bfSbixGC6nOc3atGHfO290J",
-	"hxew8lXqBhKdVPDcEvP2SvttNe5XdG/Ft+43y4h7BK7mEoOaQb2TBIHw3Ny82ucqa/Od/ipmEkiZgowE",
-	"ltBAtDhee3kR+fScfaAmzpG189EwTU3izcT95RPIoiCR4iWd4Dj9C8yEC9zbEAttKJ0LS33QXXVycvf4",
-	"Gjt4WC+7H71JVv8qZqXqLu7eIqK75kQbOEVbFN7FZ2zP+LKZInsjoXI95RdfgZhXG2/Vak37FMof4dWO",
-	"pM16TRKGG6eVZvmgWy8Kwe7gLpds5KdyB5EiObCiYMBah0b1Cg3wURx7VNVvpO/o9WJ8Tei6HqNmxQHy",
-	"PGK2QNlhGzjFYxOzR4VikcjVntgVNXHyrtTtJiru1xA4gBTwWKwh/VyP3AAtp99YVV152t+Gji0FdP/l",
-	"68hULG1w0zib6GKNeeX6A6XyZmITHitMtf/aDYxifKqVQEibwPydd8IAiDRiIW2DYS+ItEL0lTs+5laA",
-	"D2yEddocGpRDRvTNQTlnSktt25CnoT5EvBW8E0bnXloEWMBZ24UNgA7wCVQvBPsGf90MRvMOpvTPJO8R",
-	"k7ylUSzTK9Vbotfa+WY+ERHaWSdGQCUSzzEGhF/JrgAnxwQt56cH1BcrqIbdFNdBm6tHzRBjNB3sBE6b",
-	"2NuxCp4RqmBh5C13WC8eC2+e2WCkHbY/BFC4eYdAJ4ECCLCY0BwEYXmIxhfcEFpvaPdyMocipAfdm3fi",
-	"Vi8gPN9SPf97j9HjAiTVMPWc/WG+7Pv41HoPQygoC434ejqFKts7WHpG3GpcMejWFyprrLzAvuzD93BH",
-	"J/WJl8uGMq1wNrDMDpqqQvgAa1sJ67LbotqLUkFt2KbsTSB50kuB3JIPWCTEAABR47KAKMe6qjHkuX8v",
-	"VA1cMZgv45n2Sl0bVpSGks0tGFg/44STkpJHqSzuTbPXENn9Ahs82KZEXvH6ZsXG70Ud9H+Pi4PEB8lz",
-	"YRc3ew3Uh53CAhlBbesw2RBdo/quYQKGAJWxP7/7oeG6v/YjV4vQq+rZDuVwf8lJXqM3g8/rHIhI8Toi",
-	"Ziji6VtS4JRv9jrQv0TEPltLO00rpINJyhUQ0P2kBcMEcB1SixbDHE1dyWYmTio8raQfWBlEL9aFh/mK",
-	"V4k+E9J+RxOBYmb8pbmZTHtWaTFTKgY9kP5gcamEOWc/6sigTZSj3ICD4C+TWXyHOG1IYJYFOOsAHOSv",
-	"pYYqQ5xbx4GEl52aIzTHtnASvn0iNdDY34nYEEhAeppwtPE6JaasxWye+d3JBbe7+ybB9zkDTNsNDb1J",
-	"R3jo7a41fl8HA2MZIetyqRZN/ocVbu8+76Tl9R68XHeIcmF6MNfD2sS7xme7gQqj6LJS7FgrcQZZBViU",
-	"XaHairycSbU/Fbhc+l8G4ye+GgSw/W4tm28DyObS0E8eahdfpPceUNqqTpjA6VknJQHHZXui/N9FFN5D",
-	"qb/hBGFyMJMzEWI96Wl6BlEfWgCiTZkY0XSw/k24zte165NyDN7vbffnuJTfXWxND+UCMKsTdOjhwCfk",
-	"+N7xFKcKFF3s7S/Ocxb5vFPt7Y1n5AxI2kNbq59wyKd/YeKb9H9j0ortc2UGLhAETGnY+dPenZGK5Ele",
-	"npUkH3p7hvZaWNrci66twCwqJFW/0JPSGG+aFrIQEIC/FSYgLzUV3HS8wJ0fn6Nco9vuVP24HO0+7WKX",
-	"eqm/89M6xY2KI5/ySt3xbLdr1oux4WoyP8PHPNz34viMyuq5ZeNS5i52KzF81FWshiH0NaUVEcTQklRg",
-	"1xD8CtWo0rIlN4s2dKW/wtPf89lBdclNyEo4750AWbcAGutJ+JJl6C2mHjUIjIVRKdhUAJfjCN0LIQor",
-	"cjFxfJzH3dyKeWrbe/8iM3zqNnLq+Vv/9fTsDXeTOeb0MN4qsMbOW4RJTR4II/6fCWO0abv7v4OBe42f",
-	"T2HORzYTpJ1wkyW22jMLSIWw0FG90OW9tWPXqDVgCbH0hUM9BSgKCI/ZuciCZUCmBGzdFPnNwX6kP6xK",
-	"0jlOcshGYXMRnh2LN+lwwUd8bInV7p7Jcdi+9posg5k1n+kaFub37/mshVwyHoQVp4hgr2iX77uVokZz",
-	"Bm5ZlA45DWV4Fj6UjlmpKJYfZMLbM8kyQM9CdlUB/iGmVijvnehM4Kx/Ixuokre6VuGEOoSvKC3OARsf",
-	"QFmSEJDFFf6gneT72BpmzyzAmFvxGx3VweUfh+lXsd7bz3ohvDysxNiLHF0El5/DBYufG2F1aQDo+POX",
-	"L19+/bJ1ugCW6gSGXhdH0oVq2yOfTX9uulXzG67p+KRNFiS1oxFoOrDY4RHJeaCPC3dCgHZoxt54W837",
-	"EfqNNLlf6Mj0aaS1OdvdOJK/8Fxm3GG7F/f3ci4uKUVZ4JySAoXAX8yuFSsVKdNqZhGMuDUe4D3NTja2",
-	"B1eT5nUKX5OG7tfZjMoi7hcPVa7bitTDnmZ49kVhxDSXs/kDxfqTuZgsAP4ciNAhbpEUeAyxdjjOOOVd",
-	"jEYmAMXB35EvQyU3VMDll8JiXQXc7leYKMJAl9F6iRFjrReVhAdMYNUI8fQ2vFsHhua+UNUJa/Pl4B88",
-	"gRCeGH8DneF9nCrtA2/yYXwA/MWvw0Ew7v13/UeXg9sX5y/Onw+2v/VvcLbHj+4E6Ww4bR9C6GOqS5V1",
-	"wkIgJgvsU6xVL4HMZoavoCsFasOWQhBUxARjQxTN24HX3ut7S0u4zUklgdlc5uTMGiZJldfAfBadvLWA",
-	"04YXxULUOA/SszwuHZtwFevfnJH+9BqB7wq9A1A6dhnOOPa5EzTbijBC/dYApqj3NdE4D3WaihDz7zmg",
-	"bZjLQf4eYYfy137aXxypRDXg4teM/R+og+AhwLneTfx3paqUBNx09WtuiLd4XasAktlK7aA02tu3W/XG",
-	"LZmOGxSHjPVuRBXh1Yflt5W+w26BIbZ5j9f4f6/+plLkyHztf7h/fIPh+k9zsn1osn16syjDHqQWWuih",
-	"pl2uIe50fXOlGukh7JToddawn68owo38XTrGnIaAZuj/u66Y66DgX7bVFNRdwq8LV6X+7r1XI1RB5Rb8",
-	"lMMKEe4L2MVn+unLFsGPGHdM3AzMp1fl6kEYJ9wYKezGCMgv0Tk7LCFWcDevDIfK5duQEJNKLstlmv6S",
-	"yokZ3BC/h/jKT1U4ZUhgEd64BC1wFHG6yOR02g56gcG0LEMrGdtFwDfAyMvwzi05rNK0UdvxJcKRQVO7",
-	"dYh/i63vTWDU0+kjF7thI9cO4DdQxNOt9JV/45CIhv5EJYixt415h9Zn8Kjk3+9Hv5hmXv6EsWws3EoI",
-	"5RcvqtfjnABqw9wEqs4nLl9X53O4ScVKF5Wqd0mhcc86CcTPRojqqzTHZzZ8c2M18Duc5eM/HHu3Ij/J",
-	"cCZX0HocMwohoKm3SHjs4/yQfGwgjccuRWDgazYUb+gRjzGvgXPr1X77EeBS6yVOQGwYVuXQCDQ96eIz",
-	"/rBdWSnUjLqmbIsRoB+d3lBDisvWq8WPQ5ys5JTTBm1fZ9rMiCqJIRnOB0UzTJkDUdpMKL+0eFkXtdAh",
-	"qPI0csizlr7It6U7xW50Hz/AIU4QPcCBe9bd0H+3m0htOPJOLIucuw18kWDr3EWSryshrGd3oYYpMks2",
-	"a/H3ccjHqMfD7PrH5y6ELnJkaQecvIYER1hfb3l1WzgY9/3ic/hxo7p/7Qj5Z1p6exDGI0KQMMs6+Qtk",
-	"GahDE6CE2m6AsOAdG4SueuxWZat//mabOtWm2wJhq7q8MJK577rlG6heiEadIIAcm8o8t0w2tx48qV3p",
-	"/vT3GjY5aHsbjYNtTmfTff/Yd7l72yC88Qmsg95lC/ClKuK/g/RIcnX8oxRle+XaT1NqXahU/1qXocMN",
-	"q0XZaC6t02Y9GlYwsJhLgG7+NBR9CemDpAYOhs+GjNA/GFfZRwUkNZhemOsV01MnIgXainvZz4H3IkPK",
-	"qiaeSn/B/zu82j3hbwpypXnkFjH+5nkjl3TT04g/9NDH0LI2JVLHWueCq6dJZw370rMFppG2ahigg4B0",
-	"HAzb0tQCeO1H5l7dJ+C/b8xzYJH0UljLZ1AF7cQnd8lGnz8OnJwshPs4uGT/+9//82U0hGp/f4jNUiqe",
-	"M55bzUYTBI4dDdnIufUIi/tXUmV6NWL/bzTRufW/M3plR/8fKzwwOMOk/aj8OMDF95H03cgrDP8pVXvF",
-	"4c/ZtZ/AirohFEB+CMvGUnGzDm8AAF6hZJUbyBaGCT8LTMyCjddIGv9RkXhcslE2YlIVpRuykRhB2l2o",
-	"bMhGqxHjDF/omWVW/pcYIk0tlKGN9Ijp0uH3zAibVDAAOfo0Qt7aT9JB4fr5R3WdgvgKlVnULn60Qhir",
-	"Vex/DghljKs1W2ojIuuMIiBsmeUC9mTO8ynjis11aZo0y0+FUO9AEu4ckRdYmHEnU7GSbjLvxID0Awd0",
-	"nvDShBGHwuVfY6oNFT58EOMb7T/eV9hn0isosUv/eUC2QdnAhDI0v2hYUhTVZr/xXTXek28+p3dZ957v",
-	"rTapE8iW6nEn7TwPy/dEW89NKsmHNJ9/mAuIClLJbYLLJNEGGtYBhuG8Nfp7Paxo96flGM3mO+zNcWFb",
-	"utmh7j2qMK8TeFRh6BN2mu9+lDdp0wsn7Iaq/2+x4j8EcPCytAksN3SNIzJvgq5OThhXBJQmHWjggLwo",
-	"Cm2ldyOeWebfIBg+cjL/qAIfllctzgmjqPgwFzGAOZlrbQOya7Ima5RtGTHE/Um4isKPTLVGZE0m1Hth",
-	"TyDwSdkwrBRiKhd+u2ASsACDy8FUcHfxh+3h/MKb+Lfq7oyks3ViiUvj+IwmeDbhxp396UX2XPzLGBZj",
-	"yd0ECuIv//ji5XCgFyEo47Re/OYf8Jdv/D8czweXL14+/2avF2w+iR9qMtuJtXttF4xXwraq7kI6GIeX",
-	"T5oy38m6pQQ1nki9EGofMxfGfPoWbpn368HDOqEKA6q4ogRzF867VzlOp0GpGjApMV1Aoc6DOtoPs4Wx",
-	"+9pZ6LEWK8tmOmQ+rhBSLwmObUqF+Fd6SiYtJqB3W9oWS/aaFg/gCWp7SanuooSeFMdnCUPsWEy8iYVN",
-	"a41mbbcr2u3x+EWKVa8mLZQHRJRUoGZ68fx5ENNd960l8+Ct19JMBPM2S4DeZk6z0cVc64W9GEW/z8/n",
-	"mSUIVytnKjiHiHbjdWfgDoKpE5kI/iaBwal4LYaB0p5gS4Bh2D8jNNhev33NeJYZ/zdIWWwT5o2mLzfa",
-	"3geL0b7oAgi9gzd6acTFHwbDppYmCt6TwQJxp2DV+S2cLMUF/QI3a3A5mEk3L8coBBD+P4usgtvf+2V+",
-	"ikyKH/bYNv8+ui65Rqh5rAuMY/8vOB5TbcBgbyuWoxGfvClBb9J7rCzsUSeRsvCwk8bJbiLm1FMMk9lK",
-	"gjvENw4OQ+LmwimiQhzvzlrRXBTR/XJ2fkiOESLbel+OGyDrZHf6qEaEaZ2kHBFGPmF0bNcT3K4/LzYC",
-	"MP5N5k4Y7NZJxgXIcgjaeJOwkMobnIFSZM5bOnmSy/NQNMX6LN9SAADsTz5ra6exghvIHTZWB7x4+ZfG",
-	"8oC7xfRVRYXfm/E67eZvGhXS37VBo2AMsD4DLM9yCbZP+CC0XfzaOKenZmi857NejQwvTozDVQ63DUZO",
-	"k9YzU4U8dzY37OZ+3u9r1mQmEFk0uEbQBeT9w9KKq9j2hblju7APYY/ehNF71Wa29w5ZaIhbKfJNz6Ri",
-	"Y6NX3vIaVuzGYKvdbZttIDqJt19jLP8meKKBzWai9UKKc/bBaDUDFwANFPhnzOB5H7WiSAuVHar6yMmm",
-	"umtC7MChBn1ddPB0HOrYOBVvGi2fG4wxQJA3Qai4Ee7sW1juNoJai32tr5wrflL5ui+oijaOHTkDnEY4",
-	"rqAtojgUFXHRbhw7QUFcUJvOJocEuJZS2YykT37NsI02F9zY5NM2F+RbHC4VvYccCto1Xbrtt+37T4U0",
-	"ojbr/iEE/TbhLB9UA0078VlmW4SUKaDNjYj8oOG+UIygAJF13wi+hCoqEBypmBUTrTLrjZ9kJ733CDa3",
-	"yK2IScRvnn/T7kXaPTs2t+bA68iH/B7IylGFx0nvtDdyps6kegCqwNtxEKuBuxF6wrFDmnG1hqWVFkj0",
-	"WtxIOVOv1eDQpF9FN4ZZvMLoW5mFvSGz7lu9LLhaMz6Z6BJKV0uTDy4HF1pmkwt4lQFCFm2n42Hqb4Sb",
-	"66xzcJQWbfhKr2KqmePd7JXjXBixuxa087O5tu4MgJ3a8uz+LSOlvVRYRTmVaiZMYaRySF0KKaYRrLqX",
-	"tB91JkaIgMdDceFEq6k0S8BFaWqM5tnNzatX2rq/i3VftzIOcHTfs3qv3kJ2kP8lUnQIhno1eHPzivkd",
-	"ZguxHjKngcDKK0/pdiYndF6h7hWxXYrlOJRmzAwA2rIPc03I6khUaAXeV9KAwoLB2jrm/DyefBzXv0bv",
-	"QVxYxs0RXNKFDxa4wqNOGr/1K/ZEg7eOZPaBRX84dJseJb+QeJy85ROZlfyvkqSYbelo63Qtuz0Wxwjb",
-	"brkjxw3aHr4rffSI8eVJ+sP48oSx2t0ObKomodCpHdeDL4UdMjvRhf9/YcRUfvI/Ce+yre+EnhShgGB+",
-	"XjovjS2XIg7b54b4EY4Sb7p++5rqxQ4JKb2HGtDmeMFVUvVQq6BoixXBy/dkk8KzTxMnSoZuPGdvgHW7",
-	"Yw8GGjN5ss2Yukd21SUiMKndnRmUmAfDCO9CCCF047eFEqB5C6a3T5QgCMxjjxG8E7cat6N28nYMFIA5",
-	"96BrEJEwQqXRyGrjRng9RsqVg7qifrZY6Xpn2RuA3kwmzJX3mKQqLXY5emkwulRZay5KG9eWFPJ/kaSE",
-	"8J9n8P/fRzrIL23v/gr6Bfv4K/dvYnjWSR0Wv2RP1GEpbb1kfC+HxR80o3Pi80NflNpIoTg9DARlrhMn",
-	"b5sZXDpexm6PxDF8lV034zjOyuHb0r0t5ed0AmfFD3tCZ2U3+WhRkX4K4gGSlVyqBVtps7DUjp9xdFlq",
-	"RvSVv6UFN7kUBqYpIO1C+KpJ9lZjx3ypnMyprdxr4jYj/J2f4A9SLY5FstCT1e1foTej+46ZjVuGcPlY",
-	"P+73HEqBaBcAs3JL2UkwLmG724VpFze45vQOyeCDjgZdQNOQQtT/dpMver+PMJ7Vu9t8Hba02W9+6K5o",
-	"PewArXjHPWZvA0zbQlC0njq73FwsrchvmzDIUdjjRnVXQxbvtIVYR9IwYoiAC45Sv6Co/LxiwnAg1a10",
-	"4oxn/OxFMPcxu17Z+68zsSy0E2qyPsOc1EEcv3t2PdBkEv49ODaDy8G0zPPt2xN+Wqnfbajhrtar4go8",
-	"ljiWaK8cdkluGWV4HXRXEMdY1AbsjiQLTKurTZUKG9yKgw/So41E3NNm++xZpCDdULlgRC64pbo+L+NG",
-	"56zIucJYIZ8hciPgfs+5afZNfkmQtnu6QY7CDZm+/jPkas92DAKtxBha3HboEL7GgksyAaycKX9WFmK9",
-	"R+jnQxj+yWeG6U16NRreeh/CMl06K7NQ22oEQsXpKTUu7t3gFWRhy1bhTOQSqN5yPUO3IHYMr5BDD5q+",
-	"kC6uma0bVSMt3dNqG17FSR/eOfwBqesdywXPbAC+iWRKK2wQh9YeajFt0mrdL2Pnp6PXuMueO9IYd3kT",
-	"seHQWV9IlTH/ynDesLb6ko3+4+zHMs91Yc9u5ExBeyuw049uX/xr1TM8F5/YqzfX357dvLo+e/mnP/uH",
-	"Jl99L5fCOr4sRkNv82oXvzjW2Tp0E4cyd2oo9h9BedD2HcXgykMIbwHMbP5NIgYepwDunAdobO4w7O/I",
-	"a1g2xpM6Ebp9eRFR3dUg3wD70xv9yUdTLnOR+f33Lz64HMCzGjqOsa5w7lxhLy8uJvKcBjvXZkad4Ao3",
-	"bXsDnhboBPEtGvn4XcZ7HcT2e+iCLpptUPoIwgewVaGCVRQOPIo/PvfeZEtx2nfVAF8Rbxu99bp/mHhg",
-	"1RIK6KeieLTSt3UlLODvXRhBn7QHSa8rU6Ziz0RjBhWtDcqd6VvKgMSg/BW2GZl1U3FsGPr4Ll/3YtIj",
-	"HUTAQolyQqXoUIm81EZ0Jh2bwcl+wp3EQhNqTILMylyvgH2q0Yh9L+yjtr2Os4Gc+bWNsMBKr3bctHrx",
-	"yedB6H64/M9f/TnAqIL/x6/IYxxWmJoBYA1pvKZieCaxzwSbXQLtm/eQ70coQWnBvLyXM8X4HX0lNDPe",
-	"/xaUMaDtRnVoYZQQALn/nTdY+h1w7Ep1B/Apwdq2jRPVLJN4egJpKdDnGr30/zQifdfM3yj3nvGuVODA",
-	"T3Qh0eANRanVd9NJNcyCDtkQzEeYwJLLPJ1+uv1ffv3yfwEAAP//",
+	"0rct5qn1UL9eVCZVoaagho6pZsS2g3mH4JCgK020nDPMeWMlZoRxg2Us6to15C0OxR6zQgpG6Bhz49wR",
+	"p4IAtw8pWM4LpuNugW1a2kRWYpjEdTka0UCAHTY6FVsEZFNJy4aBvFXQo1USIe2yevChWcxcObiELIN8",
+	"I515twaUOvxKE3vU9YVjnljW4UIYwozW2w0XcHCNgEWlplGH1mV7bYs6Z3IqUwudrnXhqSX9bo0Xu5DL",
+	"m2Er217U9mbvuar2pdFSdh/axag63tKvNJ4v09TegzOqj3ePKPUr3VCrCXFCD9yWwTFsNkVMEG7IpH1I",
+	"501Bt7uk/knHovKdZGIIedmji1wvSrpK27U+BN05JZqpH+xzXi/VfCqs5rUX1VTJHmwg0hFm+QpXO9aL",
+	"8uZoOCuuB3VssWYG83Wituiw9exsXsYuenoLTmtfvvWcgI6hMyJkXfEU/tCIawmvZSw2F0WBB3ezZmov",
+	"W1/HwCl786HZ5h9GS+ZCKhhT7Tw8a/Drozm1OgJ+v5G2+qTHwdlaH3ToQUpTj793s+myqARbgsZW15BC",
+	"OqhNhucNc+GsDwFU/+O3HqGXiWiEHeXefYTeaNm+f3v4CNfYH5uuJ2GsEAzdvvnxsVjLP7PxTMq7YbfB",
+	"78ARye7ZEBf0W2l4zl7es7gjOs7JUquZJaOFbrjZARZAzczDyh3UHFE4ndQkXV10M+/P3U4kmCbwHfeK",
+	"fbi7xCXVukndkXUyHEAQM/ubuxhKmt9h9NAwNccX4tUVuytcY/u4LvyWPtyN4d7wxbks1w5JB9Fi8ORG",
+	"4nK279PVMLucnXSm9Ox0MIL93zFg91SfwaYo8pDw0KF49BaWw72QSYbHN4ZxEwaqlQDAKQfgBHbOU0M2",
+	"nvrPGfnNTYH9Z7D88Oe9+wfaTPZf45X9/0qV9j8lF3f2v2idAtWkLJhnleRzFqGVjBYIj8F3+1csqYnW",
+	"hxFBRFid3H7uOLu78DB2civyKTCb3LHVIILFbLRsbuBeUi1Jyegb+hiD4kFhGm5W17Y5V/C8yf3gWABc",
+	"3nHmreHzkcurufHPNad5wX9gq5aTE3oJ08WoAhesexZqvn3+DAjniYyowA2vlN0bP13VnHwuExQJDAoJ",
+	"TpWgji3X5PLd1TF5S+cOFvvt22sH8soIL/Czn366+vb+6+xXYXcxfvT+uxfk8ePHzwkX5KcPL47JS6Wk",
+	"ar57/uTp11acjEs2d4lilGhMG77NZcFu0UMI+EjbUcBEEiOdd/P4V/GreEnzGbEbCxw16E3kgtx+OsJy",
+	"xLdQyNIqEjktS8LNBYiShloLXEFMuLwtYN8ay2J1/Ku4XVTjkue350RI+xEydNmn7B4kXByTW83Kye15",
+	"XQuZa/iOFYSLzHkoA8IeqYieUcWKjMyomsMtNKG50fZt4OG6PUdPlz4mt17Sgkf3nLyHegWKfFeVJULy",
+	"mRfGWfg5Fa1LidwGdZ2xqV9FrK3msa9qKW+fSTYGEuL2vG6kYRWa2/EETyJ+C+dp7ksjQ/V1WFy7jSap",
+	"WtQX2D4yRcLTbjmOfxU/I6WvK8juamlDG/hGTZ6cPDkml2hw4xYDwZjLBSPOVV7vDU98RMmrlx/8vXP7",
+	"6cg+pm9ht8ELcyp8BWTYn4otSpqzglCAjoMGi4WQBbl9+YFOb20X3v0EbX778vXLDy+xK7dXkyNI/b/F",
+	"6NSk0i46RZ6cnv0qbn1pgTmjYjnjJbvF5Eot5wx2JHjLl1DPWxtrIfq9DW2/lYLhC87Jv9w2CZ8orYCM",
+	"DhRxWmI1519F7Wi1h0ZDAuft/zh6i/Lp6K+cLY8u9Tl5e/nm5a2dZ+3hvNRgUMF+lm1GH+w08RokBySg",
+	"x78KgGvnTKAnmhdMGD7h1swbXS5oPmNHZ8cnjZgMPrNytprPqVqNzkf//TLcoxoBqT5HUSP93ILJRcmw",
+	"uh56YdDXicD3kR3hjwsQdAHN2fno5Ni9TS6YoAs+Oh89Pj6FTtlVBun+iC74o/vTRzAqZG0yCfHrJiZD",
+	"MUNckXjoFX4CJbOxkLhdVeQ040Z7PpmMYJkoMuFKG6/I3mqpzC3KPkg7XXLNjsklCBI8DmV5gV/h3x6E",
+	"DRDLX0Ugomxflv5ahTiLY6V2EkFn7cm2z4dAQGjUHinNGC5xLZyvitH5yNodlzBTdgp9Wg1UWV6v3mU3",
+	"1FcazjwIuFu90obNz5FNlhJD9R0Ax+3jf68YkD+4vUJzIxWEoe2l3qviWoz6GnZrDoJqzKZWLKff53hY",
+	"d3+hr7m1rMtx1yuQem2d6zvotbGWFNNV2W6pS0mCJXyPv0m2qbmAXKamyX4Jl/HWIMy3U2ubSiQk5VwQ",
+	"SuZcVJqYSgnIMlWyEkVqsjWS0zTvb8q5HWHqp09ut38ctYz5sDuxeW2OwqMr8QLt5l7PvobqdJ8/Qtb/",
+	"QgqNKufZyckaYwZdLEqew0F89DcXGhuw1uAvAPVyzTb8ASFJNdg91lLdtUfvUN1DTbmW4D/PJGC97c5H",
+	"8DOgeVGifsxGXpmzE8nKCfy6JXYfsU8+fT0qfV9c/xVEiD1N/+36x7f+CqSg9Lalaka0UYzOWXFMXgBF",
+	"rqscoBegCcwYM2QpK6uK0jvmnLR2L1YlJVNmIBS9kNoouZhBHthESXQPtGXhS+h0QhrGdqDb8PE9mOv7",
+	"YA/iX3ahy8Q2/E9x+5/idv/idpgg+nQkik1hFCENZZ/MI7ulO5/bZCIGoxFiezNGfcb2C+zL0bdcp3M4",
+	"L9HsdIyr0MpxazY2Xv5wMfjBF4m2toPv+A7C8J4pPkGC8Lj7nZZ36CFazmTJrFYK5qooiO0tVUAi6+l2",
+	"qQF4gDVQEFaO6A7kizlHhxkXjS/GpUcTKtgSBEle2XM2yYAU2lsutS1WYxi8O+KOrTSWEqzsJ1Iek1u7",
+	"ejclF3e3vsjgHWMLjxcCIMqmeP0rTIMXr4e9HuFd7vexnfiznx0Y1R6uzHdKQt0VWB3ChFEraN+ZjBmB",
+	"ynh2+gtWMoeM79hKvi6aM3cbp5/fWjlTBofIjmhlZjU+GNvf3GVXRoOTjmsytWLVrtpUyuKi9pYYVWnD",
+	"Ck8qpI1cOOHbXshv4Q0vmg5c1u/fWNcnmx35Vgq2hxn/DgrtYKajMEwJWpJgUggNOuVnOqeGlnIanWvA",
+	"jqVImpy9isV1JM7UhYuPTRl5BB8Q9mlRUmvjzbBAfHvaXjHTb876nIWab/C3UTBoq/ra//3l5aurt+TF",
+	"y/cfrr67enH54SV8+n//9/9pB7fOR2cnZ8+OTk+Pzs4+nHx9fnJyfnLyP9vRMDs9dK1ewPno+fg0x+aE",
+	"NDd0YsBLcHbyGFo7fd5qTVd4T5+PXrz9r960r9esXifyeHJGT08RRNvnpEdn81A68YeH7zO8HrLELXBl",
+	"wFfZ1GxdYW3sMSvlcs2LWAuaalFKWrCi1SPwym3uP4T8Jrbgmra71c750eo2Ee3i9D/37l73LlT1fPju",
+	"fQPVwfYlKu1H0m6A8xE6dkeJm0knLcDLsvTOaauHoJVTKyHgdwPXFUP7f9Np9SJ8y0NFqAv+/vLbvneY",
+	"PcEwnf9y/Hd67N54LBXMK9e6gr334u1/fYlfkReXjcr/d7qxR8++Pjo5Ozo5/QCdcf2xj2B1gKDPa89o",
+	"pjgtR+ejJ5MzOvr8cZeNelCfQ7ieDRCWiykwjmmm7mGde93kic346Dc7sZ+3KUmwZmRCy5KMaX4X0geG",
+	"hwZFMARA7C5G5l3ZPmT1weqhRO0ghDE97OMXVLqw19bIaHW8p361qBJBZKeXakZLhkEcpLeECPIxucJd",
+	"wNw+8MYQF8TRfGxO77vK7G1uITj2F4lcoQPuNmuH9bnVIAc+fOzd+6u/Xn54SX54+f/Vj+1yYN9V7rw2",
+	"cXMPMnyYxvkfQ0juMOMHE48/gaJnZYwLb+52BgPJGESJkrf0jwINnAFxroxMeGmYYsUFcfXgkcBLinKF",
+	"MU+q7xBMG7/Zvw061ssN285Z6PBbxX/eJD90/jRCIA3iP+Wc9NWw+7fpPaCehCoDL+/UU7rDicJJi7ob",
+	"gUkm5QyNsbwnHZd17cK6pV7ouFg5x3X0/8aFK/KyKlhrq6RG6J6J+9sd7HAz4/iLxJtaDKQ1iQrugCP3",
+	"39YzR1GM6T9yWGot6+dQgvDbdnAboCKYPUk0C+VgKN+G2OFAHzRmuZwzgoRWOiNKyrnVUKDaDPM4E9BG",
+	"iqx2lSq5JOwTt+qjq9YFERQwkY7JewcoAW8yenobdEDCWg+ynrbE52tntdWlpvyeOcyh/aiZCnAunD0h",
+	"M1mp5pyhM77Z6VcFmy+kYSJfHf0ArDnpAEt3kvJg/WnoXnO56r20nNMDvD+2z1/UyMQgyvFa5h25iwE4",
+	"69BRDewdlPMP9tb2U7OONEspE48Wik1KPp2ZdMSj3qxwnoDFFeQhF1NSSKbPCb42w6gPBDwxV4jpjDCa",
+	"z+zF+JV2B9TjiOxPpMo8YRm3DztaQyDD09mvokbuuLUMaWPxnGc1z7VC2BRgari+OyYvfCc9nq32WKBi",
+	"BDYhMgPGwDbv/My0jvUf54Ds7zKoR/pFgi/AoImhsXobhfvbwQPmjLkkd7x8PR6u/6XREY8JT8BvvOj2",
+	"Mnj5ao7JzzNeerqKMbM9d5oBQn1zKnJW4h6shD0bFwQsnSVVBeosoBXpoFBtytnQdZls1SCuipj6cPaF",
+	"ROpPomCKLDGX4qG7BaYUTSk7dfsQhYnY0ZWBUqGGZZ6cV2ehJPOld2s5whXB+moOo2l0XbJiI5h0gOU8",
+	"+ULLuRdN0Bqnuy8c8Gt0HeBHkLPkgqrpyKDVAo3D7VfCFEDE3cYv1ZeEqkrmyxP6JJe4DXzp3/3HW1nf",
+	"tQMj0OJTiylBzVK1p3r/eyCnC12h0ysOIwY3QG0meJSzP+0ZaZZmvRZlVp90l6LhjAigJAGotB0s6Dql",
+	"nFrzwd1asJ1cyTf3ZjJ3lYYh24bMpYqLjBduOH+8XeV7dtgNRUVGZnLp4WU1uLquHUpLfs+aq6E4wI6q",
+	"2b6jmvELighHpxp7+J3dCRASduosUrsiOTly9wAFj1UMMKXAGpZ4h9Sqqk83gA02owAYYkWLyMehVY4J",
+	"pBhSV0QqUKRcroUzgyNWq/3id7qYAge1vKsdQq78/y+eUN1Vcrip+btr9vJRwIKu2EIqq4TZxyrFzomQ",
+	"DTRKz+Ti5skZco3XL/KM5ifH33jG8lExHhJrC7R2sIsOdhq+BxxLPVy9LlaJpuCrhaBXk5wwpwVr0lS0",
+	"4WW5X9MRT0gpBTsCXG9S7n4nFYpGXw8BosZ06t2nWH0tQ1cq3hANAXcgbCE/SEkob5o18sCdA58gU4t1",
+	"gHTGJavt9DX0+Q8oXJvOHVS+UgJrt7Gb0PwaM5xhL4Dhw4JPJpg2uV8xa9vtCGtAKMKKUHi9zlwu43iF",
+	"/4Cir7xwQd6Sgo/CPVMyeu/u2ioCIv+WTyadEYxeuyHutYbj2HYVxRzVVkEYrVv7CR/esycPxQzvahfY",
+	"iTrsdjRL2cqFclToAOLjAvJsrYrWXvr9b8WGYyC6Ga+ZumfqCHLF8dFWWuctyalS3Mos8m2g997aG+aW",
+	"UHJt2IL8CZMMVSVu/5yRWyus7HeuknUGyasQQ7efvnP/zn4Vt6iD3kLmhYboU6sq+zEB3BtUCgk71bxf",
+	"FP51XJPbX6uTk8c5DAP+yY7wE/sEfnB74dLoAFvBxa/i9jXV5ghIFY6uvr11qfKK0TmmPkP2wYyDOVwr",
+	"0ZRM6YJAqgeWDcGymC6HOGgCExcaG2xhrQph0CyPOemu4XcP1mF6RWWoNjDufhcAoO5hbo9wcDvA790P",
+	"H37CXltF2SeWygncpIe0xtknw5BCI644X9peAM5de7Ruye/YxZr96LYDFWwZSwCy7/iP7ld5xdd8YuCG",
+	"woAVJsROKYAA9634TQDR3R01UHLpgnO6jhlbQQXkCN5d5tFDlBdEyyY+B0B7h9lazmRNX8kj9zjCy/9z",
+	"L9wzUi2Ax4BoU+V3LSqAOjO5ZBNH6ZxLVfS0mzsxKbglpo4kJuldtWd6Cg5WTIGpkSBf6WbdrUjMDWbK",
+	"+FLfHe7UV7shxvZiuWJ5EuBKGk0rpkGDDIZ1gzPSfOf+lgukMB66c14dErT0s6P6sJ1bo5HY7YJIQAjf",
+	"wnGfS8X8qxxTcWs/XOCXE1mWcqnXv49CCPe3J3bEELrV9fVDei/wqwOi//5dbdEaGN+iW7E9rqXGAW66",
+	"mSyLrgAhWHtL0bAZ2x/Yo+RdekgLsrln37OSUc3+o19bL53gh2lb80bsHOFLopcdBEkuha7fekyuXMV9",
+	"ivqT1ZwAI97QvuACq4YqXeHq6ahC8r0s96Sa7h9uYPu2V3Hzh9lJPzC2aCvDQGeTl4yKo2oBxxE+AWWU",
+	"lmS8csQuBxAbpZwO8SOce8vccXkFCL3aL2AUWM/1M6/l9AN+5LC6zpVKciqENJ5oCTyrgtwyUdwe/you",
+	"vR/2K01KOSWon8O81Dr50gMdgIqJ2A1AuWDKaZHeEw31R7NENKyOlyMFhGK/iimwElLFyB1bGF/D1bau",
+	"ZEkWJRWs5cTAGWm5IMi6B2LN7YBOQC463AWv7cocylHwWk6vYRF6Pvy+EhEP4itphwTLjPNJHTuQXayU",
+	"KxGVpQcibr+XSzKnYuXe65NqwBRHOih05cMYUz0xdI3+oO4HlCCqC8ecnpx4NsVk6Ziecw78Df2e/QnY",
+	"GXq2i0Dtf/8eIjl1h/aeKVo2hxfKjBi20JvR/DlTUwbOWM9nsV8vkpWgjwq5FKWkRWfaA8R77L60QpLP",
+	"fUiJ/C9iJxko5NwnxpHQBeIRaeugCfg2dELe/tNtJGrguvQPIEcgeKIlnuiwjEpA77bLef7HPMHRofE5",
+	"04bOFzousOJ0+X2PN1AM7HCusRL7HllR6lsESHrYJwMUKQ17eC5LWQ3Xg7Yf4jmzlllaE3pRqXvUF168",
+	"+8nKlLlUq4wIZpZS3dVwXsRMTNYiyVt8Q2/cuw91Rl373yk5H/D4Bzng4Z95YWaHNfH8LB02vAdU0e5O",
+	"WQ85Q6aFBFaTg1wkc4l05kkuB974p5dNRTqnNwOQArhhMaaLCnJNh2pPFyaA/fT+tc5qlBfA3DcgZkgH",
+	"JtiScEDuuJbuZVlZLdxXp9CEF+eOvNJNmjZygY5T/7DVo3O54B4NAXAyX62PFiuEfuBvrG0NHeca7CFI",
+	"+UOjQThm4wnlQEpsapU6mIsmIwZ+JCQJJ6MhdPOVyWrDuYFj0FXNBocjINrQlc58hqIfFhYumHKBpbI2",
+	"z/gbec/+qMa17ZtL/fh3gL7+YJe0dVSD/HqBJdb3bTcvqNZdXBSGzKU25OzkpIUYCuC7jjiaK4/ejMN2",
+	"X3mX5+8SO3gwi0VYP7X5WZsQhduxnpw+p88nj/Ojp/Tp10dfs7PTo+fFk/zoZPzN5PHkSQFcKL7oATqC",
+	"R9kIOModeAvwWkwbpgg15PLFm5dDgHLvqNYHxR/DQloN5057HXcPsYtkVNMnHHEdkuaTKwMhC732fudK",
+	"gSp31DBSMqMJettJzCmMKUCv3CocCswQMALtGOyApMTR+emzb7bvld6BENuVS323vwzBoMNWrjyAD+F3",
+	"Pm6ubAVUKtDnjx4t2fg4p8qskTA8Onb1EB5Bw/8k5HR6M4iRAtYAiYwOS3BE8RTAuXUOTUGYKHa7UgKW",
+	"IziUfe6YR7/Z/3Ymf/3saO1dpFI55EIdLJBRiClmcB36DFu5+mUJZX7mZlYoumyt3QFUAOWyJ3rkpNYp",
+	"p6h8OwwwfBVEOS+IVJnfZE57cZwNuVxYdRMApLFIjs/k+CIYsx3Fcr+T7UcSV0+/dL713qSIN9yCK7fO",
+	"q3mwLIkwpkV2q1EdhLFvINsHbT5ViZA4jU41yWdSM+EpCJpIChSsXbcfvalU73EpwKJrSFp8MghmTESy",
+	"QWxvuTX+wCMIRwHQlegFzaWYlDyPngOjVn9Uqws69+/H7HpfiegSHgrLpyqRNrigSBDsWW50xKNhP0VG",
+	"7joLFnyqcaPrvX3VHw/m8L4SBzVRsIIJHP/D5kDapXz0m6rE5y3VVLRhi2ZZXd5zvXgNSwoUW3MVhBxZ",
+	"Qszp+r4SB7wXIbhx4PU/aOozFKVpJpst9CGX/hG84dFv9j+fH7k7LHlBWaXj3Dloc1knIYZllWA3yLIg",
+	"S3tbBRwaS6qPySVR7G8Mcx/Biejyp4UvRco10CGIiKp8Ce+6Nmxx6O3T50Hox6EuKdv4pdcn/kDQG+zT",
+	"XlQybApreCwUQGycxxerMtndP5GDQXq9tLDE7i/ldCtjHpETMkcdCuJkLg8BKLvWnOE1izjm40bvOLvQ",
+	"r+X0j7OhN8LCr+0NLiooSGCklf7KOABNsmrIBNGVkRDpSdaUt+DCPHsyCuLBJ/F4cOwVJfCeRV9xetLC",
+	"jTzdHnM+5G3hEFkH1Rhey2kDpaJwZ2RElsUBdQcfavJHZ8JLnLsomNIeHvsE9M875Z8+I2/4XzLPmKYg",
+	"h88KgLK09wT4ejjUtnPQbrBEsB3jfC11ScAmGIboS4ioMTXnUOkzomD+bFVdlxL3Hd+ZOuEBB+tyrGVZ",
+	"GQaDsqulMmKkhBqN4KoA4tx0NuiC9s8GfXLy/Nk2Srcs6tDyRVkgGEjL0kf1oPgi2IHY995smSHP3NOn",
+	"feoHNcsIHCu5oWVGnj15YicK8lNcvm7s9XMMPDWvX0D1bvvkv/5ycvT1x98ef/7n0QP47WRuWByUVcu5",
+	"MRcU+hSBc2y72CMOup+x7ss+CJPkYuVPFBdGWtmBJ+IAhmNUYjwCSdOhblqrYlqVVKXlB9UhYuAr3RTI",
+	"JNwgRBTp+sitL7D5HZT4nFGUGIGcsHIDPINjqtmzJ2jleDLYdScHLb6k/HhIAAZExfno0T1VVsl5RBeL",
+	"Y6vs9Pb0BwN9Z9t6sFL6wGOTKD+13yMhoZ7SFz0UA4Hgazhwt0o1CDyAcifgzc0v9Je4APeIRP4SUOI9",
+	"Fn/7x4P4tjRK3CaZdx6H+P/D65aG53cMiRbi18R3QBfgy6tLRYyV6MKqCVK5upELqUxTfsKzy3imJQjJ",
+	"QwEtCb5x8vjElyBwcClIPRCsZm0yM/arAL86VsXO7MV0++rlB2LvtHx2e0x+XDCBnKIFyUup4d+Ktaoz",
+	"Z5gkMaMLwAPYm4eZJWPCqb6xzAQMi7y3b/kAU/OHvntc8HoigdnSdhUKiD598vis9/UTjPX34QUOJztx",
+	"9nCXZjXOo1wRIZf7cJS4pmFfrm3EfWttYcnp7a6Qur4Pa/n9CzmnXLhtz6ioFkCQGHeAvAzfOHwf/8G4",
+	"0oPRHNTivyzLdnnwTsb0rqplicXvUVLnfauO/snzJiDpCGfsXrC6uHa4Ji3nDOGjVSoXEtEQL1t1H/5h",
+	"iuc4hqy1/HP9wDKFV/WJQmskPFIePguhWY/mdenN8djLYab2IAfooEGWXdapLi9QdaFMoOqqWVrtwrPo",
+	"ODpqzI+iK020hOxEx0Z3G6Uo2NtK7T86EXTtd0gODt5+Te9ZcbjKZUjLGpTmeeAJ75a1rcqvUMhEd1MJ",
+	"uPCaYqBVYgUtqCbdUWFvozrZj/iig4rZlxj/2MPJtZ0lQiIlSN6uFPgQIVvTTgZtntfOH52hz9OB+Zq/",
+	"uCaAkCGCfTIBzSSq976EJNAVlVSbY/Lk5EmT7hDW/cT1JgLYXkUBvikRjYK2q83uffl2r1GLL3a8qhqi",
+	"OTB5qQJgds5uAA7lSnudHp2cbZT22lL9C8AIo/PRPS150SrrufHKbARr1QnmXVJhahn2MRvlM6tTCWCR",
+	"LYQ+OjkdZaOCK5YbCT33GFuaz9nR/cnZMV3w45IZzUSuVgsDQNvmB5ltZXQ+UpP87PTxM/z7BlMPbjSr",
+	"cwjxU3UPQxf6NBzI+dPH7ndWubLfo1dzlI0YHd/csdUNgIuDv6Fl50xhc8pLYG3R/297epSUVusf7VQg",
+	"zW3EgxHbymXqzIRbsCEiBVN/KodIhui9fk1X9urWktCpYkz7UpD18f5Kg7tBH5OfmyIhHqNXCwiAY1mD",
+	"EB3SEN/BBf5Ku9QT+zBQHQTSxYc3argU/garRmjE4622FUnch4zYvVRifX7sUdnDAUrt39037cGqKf6n",
+	"bPxP2fgFZCNqReFuQw8tFYES8qfLF29e/vlgmuo2ZPN3QJAkgc/N6jZzwMTEtCU78JJyYYXmOMrEDAje",
+	"L6zCXjXK3j4U2Q9q5a6EZXNpZOAw3M8KdfIrXhsogKUwLdhUCiZ7SVeElvyO1R4FNC64Djw3jjmHYgl7",
+	"BG1sczS82m8R5JMHMe3Z5lDm3IB8qmX9YOPzyzEshlzXm+bnw/wWP9oXNB5ll3aNWdqO+KS0ugkoL9b8",
+	"SacytZ0Wr36v8sxfYMH3rCj8Y27Rayglsb9t2k+wKTmWZseU70SaAbb4uwkon939B8qS/iDvmBcFsLRY",
+	"oyZMm9p5fbNOao0mSxq9pcBSje4SB+LxGB47CamUaFjSnVf0iyZFf3120mT0vuXTmSlXZKzk0lp3BlgH",
+	"+odJ7bD/Y+VEK7fS23Oijd3T1iKQUzUszRmm9cukOUMnHWIBsvr8+Pocrc685rQsPXBq8+HP4u+a3Axz",
+	"+JXGldvljhtaRGStXEcTeg95QDErgRdZNyFmBtl4c6aPyS0U5bslc0YdLwWEceeVbsjvoLgCuQSkjeuQ",
+	"WpHTpzVUxm47HaBssFJHye9jKX6IQHt5H4/8R7jp4M7hep3cO4bSat9LCUh0D+xx670LJf/G8jQeG78e",
+	"+L7/ULVENtSIBxV63zhFj4Qs2LCzZH+xdoreyoLBhD/8EFEDEDkdOUaJ4/AWRjBcWv4j75KfQwSckThl",
+	"GYiNYDfg2m4TpxOpptIYJo6694LHMGVhCn2HkfCdb3fXBfqDAZVa4zmoLQET5rwKTLGag2G8snpO7ngl",
+	"1yqOSFD554OXn4t7bmA+0kv/IUkEtvT2DlyA8/hOuApeccAFal5z0NUJRuPlFQBYANm1YqHqSXOotqSH",
+	"mXWe0gLSuTyC0dFiAep2KdWdBg0SKWa1FUukoCt9ASw/VJWc4c986M2RalntE8NpPlcs4NhKWIbNeLep",
+	"HDWg5w4KZN4FOB5E99hdwwWhtq/HYOE4W2kEu5Ad0YIenXplAa3XRluoS8Xnq6Mf2CqZIuVw6h15Ww8x",
+	"Qt1UopW2EfKAwUAgJRsZRsFLYU2LxdHf6ai/u6KZ898HvPuai7uaSuZgFhyMEkGO9gT1Pjhx6fXIPrYw",
+	"26hi4Dhg8+gv4VNAkeOx8AfFax+gzkA3AdEeybCHl7bOyEG2FnBBnY/+/uy/KWuJN4nD4Cqw5uhSKtuh",
+	"XCrFckNmUmlGxpC7txrtsPNwZF96572Jugyu+VRADdpR5sQCvPiamaMXUt7xRN0YzTSyqHxvzMIaJsct",
+	"obGhs+28pVleKSiP/8vHdmrUHHIXxisrl3m4SeqdXpnZ2i5fVOOS58lt/hsvOj0PV0ajdMdr2UtgiG8K",
+	"uSRSpPwOXZJ+Rw6ZwzkUkDw1nFWwNnYRIndsldZ93obecKAU9pnUrnxmBkGfheK2Y1kARSP3tKxqxl0g",
+	"8BU+Qw4zaozhYhrXmX6wfTqgsvQDWx1US3pDwZtopzZA+UF+Ni1ZQSogdFrTWPt6gGyrj5Q0nSR2l2Qs",
+	"KwiZOyoGnPb5OZjPLpaM4M9bq0FD1daTY/IGl0sbuVgwiN1RgTUYLpw1DuvqjheiljJSVMrjlQFjEonB",
+	"Q3+/wLrCi+wcRNbW17vdRzCL0dJvcWufN0vq2Gvu2GqHtZ2zTjPE6laZ4x+26tYahPSnKwyuTSZud0Uj",
+	"7W/Y6KCM7weNcdsz5K/D9uhXMPZCdl8vG56gOXvkv+yY+JLdsxKJ2okEVBQ6AqaKCgM1wJtKR1l92iFL",
+	"3N4+EosS+g5LIMyb8nughUQcoLVX7ACsONUMUBTskwe2OJQFNaSQaFcQ9onHfA8v8TeXOKQtJovzQD56",
+	"e/nmZRa6SeETIsMa44+uvm0bLf7HVr9PeDhxpvpyToDpEtAt/Mm94X8FHftfTYf+/OgXevRvJ0fPjz7+",
+	"l38efdni5Ti9L/36HHDHr+qNUcgGVgN5qm63DN/vQjokVKfb461TnRpayBUSSjbdOCa39J7ykkLhMMhU",
+	"8VAgSuaUlx5+CjdfHPfzttWZA65Z+0UHL0jhvNRcI7mZnFg9eI4J542PKuzSABDOe8wv0cTe5flM8pw5",
+	"78d8YVYYicFYW1nCS4/JW/TTBP1pC04nd6Ionc012hneC10FUeSxk5vWng9xhR79Y4S8jbLwM4gR29P+",
+	"EXwezGNNe9t7rYH9DqlJX2ZPvphJe2xxvSVo4w/Ykm1Z0tjeCSqnl3YbouboGGHRLEVlsSzJ5bsrDIbW",
+	"ICCr5aBDQi5F/bydcC6svuXiLq7QyabjDuJH73zHDpPS5pvHl+3MzQPm4C5W/VfajR/on2rgJfXfH8rW",
+	"DzaVHbivX0oWzXQPvI1w7dOWzFvGrCDzGBdIf4Ahntf4B+9tdfsI9w7aKb2cvD8uxQcXjv9PF68H3nBx",
+	"U9CVHp0/P2lY9OjCgLancwlv9BUt+h0aP8+/j1s3eHVxcGSOaOSaj2LA5h92PPrGJB2xgtfVbrVUxilk",
+	"IHSXXG+wLiAzd+OccPVYnQNnoeSc6xQLZSKoGaldrQqmLqw2yEWlAToO1pKSVZoO0vY+Tsvj2eGYqOZw",
+	"W+GfR/Dfj7vhJf5ggdaDx1cvyxIj5v2Cpak4HdKx6oBx3u71zAXmGmoHDMOp6v9n72uX27ixtG+li3/8",
+	"vlOUaHsys1NS7Q9Nklm7Jk68khJv1To1BNkgiWIT6AHQorkuV+3V7IXtlWzhnAM0Wupu8aOblOL8SWRK",
+	"bKCBg4Pz+TyScrTJik0XQjbq4h8RImjXAGyv7AZuTqfRWVBbIrXKmgAOOlJaVylQx1XhmZqlorVyEL62",
+	"Dx4Ion7EVeFMAzteM/LHntJyfMiPa6hi2GWN2/A9PKR6yqUVdjNMhHQ+k9KbakAQ6Fgj+B/DRNrghaf8",
+	"SeJ7wMT6BPbYZT/agTxqMTzOkyvkMQSmRygLXLONz5GgfbDh9iKBgL6zJIWFyKCJYslK8vPkBhMm5qP0",
+	"nOdlt+9cBTJtDA7TwhDadKUJekZCmEhorqP51uGGgeef8qeGJuLmdBJfPeWN+CH0i67KumF/llKtJUT6",
+	"cI+onxulYOdKp1grjxBBnbcBqQLTS9S3iYk/+Fpa3vee+YUeWKNcrvA3T1WQaHqnEKb+unF0YVD/u02n",
+	"SEG0lYfJTioMm2QtsvP9J2FAk8U3+ZLz3FmBsjbn+x0+8+u8hW6sypM8Y1O3Zkr640/s1HR7J8IeuG2a",
+	"2MKbzDEI1AG/pPvL86g5wFPrap6wDNl/50oixS789HBDf5bwlK9zQ3/gNmG4jBzgReFHt7uwscBlXLFy",
+	"71Ev7W4T3i6qT6xYCFGaNCqatgu+SshMTDlLM9EAHuSW6juNM3yaG4mz6zWjg3QBdDKhmGjC3YZCvgUX",
+	"GIsp1gsuD3Osfd5NGF+Fgc/3kUashqZIT0TOdmWWUIMBlR3eCo139xJrM5yB6e8G6NG64zotfG4aaFRq",
+	"i6S6Oc/93OIwuRvL9Emswn7l7+/u5nQ3eEVlAPgCbVgAcSsB3hbsjmhkDrs1uGy/653iceuoVeausBJs",
+	"lrRaCAQFzWcq7wFHCWDH62Tue/n1WgV4iRx8YTRubHsbYdTz8PrlS7hKljy3zdHgpra8Dts2n2CgFt66",
+	"12ht1Ovk/C5FMtFI9beHKMyUJhloarQ3D4Jy2OBW5L4YDcCp4DczzTkKaGR3+D4d/xHXfIjgs1OlU55i",
+	"xo4iw57Ex6piuqhzKf8GE36yaqHSKtWbYFQCitQuJSC0j7VoEBCiXilIv6P1ANHUw+Rlxa0W02bd8Y4z",
+	"U2js2IqcUNpDOU/MxlgOZXKI7wRRYGEbrc93NGB/yoVG+JtWqx3+/Fbt8McfRGoX/QqeX6dedREJHOyZ",
+	"Mx0TT2Cxv0DlWt0J01qM5lOd58mVTJi1zu6OOLyAla9UN5DopILnhpi3U9rvy3G/onsrvHW/WUbcI3A1",
+	"VxjU9OqdJAiE5+bmzT5XWZPv9Fc+F0DK5GXEs4R6osXJxskLz2bnyQdq4hwbsxgP49Qk3kzMXT6eLAoS",
+	"KU7SCY7TvcCcW8+9DbHQmtI5v9QH3VUnJ3cPr7GDh/W6+9HrZPWvfF7I7uLuDSK6a060hlO0QeGNPmN7",
+	"xpd2iuxWQuVqyi+8AjGv1t6q5Zr2KZQ/wqsdSZv1miT0N04jzfJBt14Qgt3BXS6SsZvKPUSK6MDyPAHW",
+	"OjSq12iAj8PY47J+I35HpxfDa0LX9QQ1Kw6QZQGzBcoOm8ApnpqYPSkUi0iu9sSuqIiTc6Xu2qi430Lg",
+	"AFLAE76B9HM1cgO0nG5jZXnlKXcb2mTFofsv2wSmYmG8m8aSqco3mFeuPlBIZybW4bHCVPuv3cAoxqdK",
+	"CYQwEczfeScMgEgj5tM2GPaCSCtEX5llE2Y4+MCaG6v0oUE5ZERvD8pZXRhq24Y8DfUh4q3gnDA698Ig",
+	"wALO2iyNB3SAT6B6wds3+Ot6MJprmNLvSd4jJnkLLZNUrWVviV5jFu18Ity3s041h0oklmEMCL+SXgJO",
+	"jvZazk0PqC/WUA3bFtdBm6tHzRBiNB3sBE6b2NuxCj4hVMFciztmsV48FN68MN5IO2x/CKCwfYdAJ4EC",
+	"8LCY0BwEYXmIxudME1qvb/eyIoMipEfdm2t+p5YQnm+onv+tx+hxAaJqmGrO/jBf9jY8tdrD4AvKfCO+",
+	"ms2gyvYelp7mdwpXDLr1uUxrKy+wL/vwPdzRSX3m5bK+TMufDSyzg6YqHz7A2lbCuuy2qHZUSKgNa8ve",
+	"eJInteLILfmIRUIMABA1LnKIcmzKGkOWufdC1cBkAvNNWKpya4ZJXmiA69OJ5gjk2gaH9TPOPaoueZJ6",
+	"48E0e42WPay1wTOuC6QYr+5b6AFfgkenNPwQtXocdq+QdCG3Lmxyu1NBbdoxapDm1NUOL+CDb1T+NYyw",
+	"EqBw9ufrH4xTa6kweeGN1gnHjnrfnAKGarB1LhDfyys7WKywLJD8hkO4aqhJdC9VrnmvSm87fMX9BTV6",
+	"jd5MTaftIBbGqlicvnyoVjA7FELQMO3+Dnq2uOOmkvCalRgL05ilwOMKCgMmESBKxLY0Bljq+qH1nJ9U",
+	"eBrpRrAmKYh9ByxarEwxap9wPIkI+KulBfEmyygPpAsZZ6DvVFb47DTUazlpEBkvNceCxZQlIDHDQI8K",
+	"F3ltEAMm9B0prd+VyFYmU9DxkRRh8KFNmTO5AQCVAwUqn2tn/7Xzws/LW9gJErTzukVmQnJ9nvyoAhk8",
+	"secyDb6us4vm4VCE+UMuvsgh7gQYWM7CqimYxbl1HBN73allTXNsiozi20dqCDAqOtFDhHcRq2ccbbKJ",
+	"OVYr4ccXbncyzvYwh7wbfwbwzC296RG4gYcpqGAYXHlbeRXQFzMhl3XaxHC7N2RB1L39ACmxO3BEPz2Y",
+	"62GIB11DDd5AsVyIvlAaREl+BgkyWJRdUQfzrJgLuT+rvVi5X3rjPbwa3Ctut1b15gUUJtDQzx41Gl+k",
+	"93Zm2qpOSO3pWSfls8dle6ZU9nkQ3kNZ7OEEYZ47FXPuw5bxaXoBAUxaAGIAmmped7D+jdvO17Xrk3IM",
+	"Cvtt9+e47PVdbE0PlS8wqxM0m+LAJ6Sr3/EUxwoUw0HbX5znSaCmj7W3M56R/iLqdG4s5MMhn/+FiW/S",
+	"/41JK7bPlelpbRD7p2bnT3t3BladZ3l5lpJ86O3pO8VhaTMnuqbEZSlBgd1CTwutnWmai5xDLumOaw8i",
+	"Vlc71vECd358jnKNbrtT1eNytPu0i13qpZTUTesUNyqOfMordcez3axZRxPN5HRxho95vIXLsjl1iDCT",
+	"TAqR2dB4l+CjLkNhFwEJSiWJ64iWpMRth+CXL6wWJlkxvWwCCvsrPP2WzQ8qsa8DCcN574QtvAVmXk/C",
+	"Fy1Db0maoEFgLIxKwaYCTiJDFGoIURie8allkyzs5lYkatve+6NUs5ltpYd0t/7b2dk7ZqcLTE9jvJVj",
+	"uaizCKPyUhBG/H/CtVa66e7/DgbuNRA/gzkf2UwQZsp0GtlqLwyAbsJCB/VCl/fWjl2t1oAlxFwJg9Ig",
+	"UBQQHjMLnnrLgEwJ2LoZUvWD/Uh/WHZXMJzkMBn7zUWmAaxDpsMFH7GJIYLGBybHYfvaa+IEZlZ/piuw",
+	"rt/fsnkDT2o4CGtGEcFegVtvu5WiWnMGblmUDjHzFaUGPhQ2MUJSLN/LhLNnomWA9pv0sixoQHg4X6k+",
+	"hQSRm/U/yAYq5a2qVRgBaOErCoNzwB4eUJYkBGRx+T9o5qs/tobZMwswYYb/g47q4OKPw/ir2LrgZr3k",
+	"Th7WfOJEji6Ci8/+gsXPNTeq0IDZ/fnLly+/ftk6XQBLdQJDr4sjaX3h+JHPpjs33ar5lms6PKnNgqTO",
+	"SsL/B0JGPCIZ80yI/k7wKCX1MDLvy3k/Qb+RJvcLHZk+jbQmZ7sbR/IXlomUWexcZO5ezvgFpShznFNU",
+	"8eKpuJMrmRSSlGk5s4Cr3RgPcJ5mJxvbg6tJ8zqFr0lD9+tsBmUR9ov5gu1tRepxT9M/e5RrPsvEfPFI",
+	"38l0wadLQPKH8hiIW0S1HkMsgw8zjilEg5EJJY3wd+TLUA0XFRu6pTBYVwG3+yUmijDQpZVaYcRYqWUp",
+	"4R7eWtailb3379aBobkv6npEQH4x+CeL0LCn2t1AZ3gfx0r7wJt8GB4Af/HrcOCNe/dd99HF4O7V+avz",
+	"l4Ptb/0bnO3xozteOmtO2wcf+pipQqadEGrw6RIrUyvlcCCzqWZraLCCYsMV54R6guViPpq35dF0Hzl9",
+	"b2gJtzmpJDDtZU5Wb2CS1EQAJH7BydtwOG14USx5hb4jPsuTwiZTJkNBpdXCnV5fqwdtMFCLeOHPOEI2",
+	"EMrgmuBu3dYAPK7zNdE49zXFksgfHjigTfDhXv6eYLP9137aXx2pXNFTPFSM/R+oGeYx7MTeTfzrQpZK",
+	"Am666jU3xFu8qlUAlG8td1AazUgEjXrjjkzHFsUhQr0bsZ449WHYXanvsF52iIgFkw3+36m/meAZkri7",
+	"Hx4eX2+4/m5ONg9Ntk9vFqXfg9hC83AAtMsV8Kiub65YIz0GAxS8zgqM+SVFuJGKToWY0xCAOd1/NyUJ",
+	"IzSniKaagqpL+HVBBFXfvfdqhDKo3AAFdFghwkMBG32mn75sEfwIccfIzcB8elmz7oVxyrQW3LRGQH4J",
+	"ztlhCbGc2UVpOJQuX0tCTEixKlZx+ktIy+dwQ/wW4is/leGUIeGeOOMStMBRxGmUitmsGb8Fg2lpilYy",
+	"9h+Bb4CRl+G9W3JYpmmDtmMrRNaDpgljEcoZURzqcNVnsycudsNa2iiAIqGIp12rS/fGPhENrbbQIThT",
+	"mjeRSNH6DJ6U/Lv96Beez8kf1yaZcLvmXLrFC+r1OCeAOorb+AHY1Gab8nwO21SssEGpOpcUmkyNFcBh",
+	"rjkvv0pzfGH8N1urga9xlk//cOzdVf8sw5lMQhd9yCj4gKbaIuGxj/ND8tFMgsyx7RXIJOsNxRt6xFPM",
+	"a+DcerXffgTk32qJE3B0+lU5NAJNTxp9xh+2KysN/Z0Psi2ag360qqWGFJetV4sfhzhZySmjDdq+zrSe",
+	"3FcQ2TecD4pm6CIDzr85l25p8bLOK6FDUOVx5JClDX2R7wt7it3oPn6AQ5wgeoAD96y7of9uN5FqOfKW",
+	"r/KM2RbqU7B17pMiVJUQ1rNbX8MUSFLrtfhtGPIp6nE/u/6h5nOu8ozD2gHkY02Cw6+vs7y6LRwM+z76",
+	"7H9sVfdvLYFYzQpnD8J4xG3jZ1nlMYIsA3VoAipW0w3gF7xjg9CWj92qbPXP32xTp1p3WyACW5cXRjT3",
+	"Xbe8hbVoulBiyimSImwyE1lmElHfevCsdqX7099r2OSg7a01DrY5nXX3/VPf5e5tA//GJ7AOepctwP0o",
+	"OSwP0iPR1fHPghfNlWs/zah1oVT9G1X4DjesFk3GC2Gs0pvxsEQ0xlwCdPPHoegLSB9ENXAwfDpMCP0j",
+	"YTL9KIFvCdMLC7VO1MzywOa3Zk72M6BwSZF9rY5y1V3w/w6v9kD464JccR65QYy/eVlLi173NKLCPfQx",
+	"tKx1idSJUhln8nkys8O+9GyBKWRgG3osKuDPB8O20JUAXvOReVD3CVQGrXkOLJJecWPYHKqgLf9kL5Lx",
+	"548DK6ZLbj8OLpL//e//+TIeQrW/O8R6JSTLEpYZlYyniIE8HiZjazdjLO5fC5mq9Tj5f+Opyoz7nVZr",
+	"M/7/WOGBwZlEmI/SjQO0kh9J342dwnCfUrVXGP48uXITWFM3hATID26SiZBMb/wbAFKcL1llGrKFfsIv",
+	"PKk4TyYby/HgknhcJON0nAiZF3aYjPkY0u5cpsNkvB4nLMEXemESI/6LD5FxGcrQxmqcqMLi9/QYm1Qw",
+	"ADn+NEYK5k/CQuH6+Ud5FeNRc5ka1C5utJxro2Tof/ZoegEAKRAoScKnEmnGYU8WLJslTCYLVeg6zfJT",
+	"zuU1SMK9I/IKCzPuZSrWwk4XnRiQbmCPzuNfmjAOUbjca8yUpsKHD3xyo9zH+wr7XDgFxXfpP/fINigb",
+	"mFCG5hcFS4qiWu83XpfjPfvmc3qXTe/53nKTOoFsKR930s5zv3zPtPVcx5J8SPP5hwWHqCCV3Ea4TAJt",
+	"oGEVKxvOW62/18OKdn9ajtFsvsPeHBe2pZsd6t6j8vM6gUflhz5hp/nuR7lNm44sNy1V/99ixb8P4OBl",
+	"aSKEeegaR5DpiCiAnDAmCShNWNDAHnmR58oI50a8MIl7A2/4iOnio/TUbk61WMu1pOLDjIcA5nShlPEo",
+	"xNGabFC2RYDDdyfhMgg/ki5rntaZULfcnEDgo7JhWCmEB8/ddsEkYAEGF4MZZ3b0h+3h/PybuLfq7ozE",
+	"s7V8hUtj2ZwmeDZl2p796VX6kv/LBBZjxewUCuIv/vjq9XCglj4oY5Va/sM94C/fuH9Ylg0uXr1++c1e",
+	"L1h/Ej9UZLYTa/fKLBNWCtu6vAvpYBxePqmLbCfrlhLUeCLVkst9zFwY8/lbuEXWrwcP64QqDFgP8wLM",
+	"XTjvTuVYFQelKsCkRNoChTqP6mg3zBbG7ltroMear00yVz7zcYmQelFwrC0V4l7pOZm0mIDebWkbLNkr",
+	"WjyAJ6jsJaW68wJ6UiybR2THEz51JhY2rdWatd2uaLfH4xfB172atFAeEFBSgWXs1cuXXkx33beGzIOz",
+	"Xgs95YmzWTyWe2JVMh4tlFqa0Tj4fW4+LwxBuBoxl945RLQbpzs9DRZMnXhx8DcRDE5J0TJMCplxYzwZ",
+	"CJBlu2f4Btur928Tlqba/Q2yb5uIRKbuy7W298FitC+6AELv4I1eaD76w2BY19JEwXsyWCDu5K06t4XT",
+	"FR/RL3CzBheDubCLYoJCAOH/s0CQuf29X2SnyKS4YY9t8++j66JrhJrHusA4dv+C4zFTGgz2pmI5GvHZ",
+	"mxL0Jr3HyvwedRIp8w87aZzsJmBOPccwmSkluEN8Y+8wRG4unCIqxHHurOH1RRHdL2fnh+QYIbKt9+W4",
+	"AbJOdqePakSY1knKEWHkE0bHdj3Bzfpz1ArA+DeRWa6xWycaFyDLIWjjTMJcSGdwekqRBWvo5Ikuz0PR",
+	"FKuzfE8BALA/2bypncZwpiF3WFsd8Or1X2rLA+4X05cVFW5vJpu4m79uVEh/VwYNgjHA+gywPIsV2D7+",
+	"A9928WvtnJ6boXHL5r0aGU6cEgZXOdw2GDmNWs90GfLc2dww7f2831esyZQjsqh3jaALyPmHheGXoe0L",
+	"c8dmaR7DHr3xo/eqzUzvHbLQELeW5JueCZlMtFo7y2tYEnWDrXa/bbaG6CTcfrWx/BvviXo2m6lSS8HP",
+	"kw9ayTm4AGigwD9DBs/5qCWdn6/skOVHVtTVXRNiBw416Ouig6fjUMfGqXhXa/ncYIwBgrwRQsUNt2ff",
+	"wnI3cS0b7Gt9Y23+k8w2fUFVNHHsiDngNMJxBW0RxCEviYt249jxCmJEbTptDglwLcWyGUif3JphG23G",
+	"mTbRp00uyLc4XCx6jzkUtGuqsNtv2/efcqF5Zdb9Qwi6bcJZPqoG6nbis0i3CClTQJtpHqhu/X0hE4IC",
+	"FBBY1pytoIoKBEfIxPCpkikQfkY76bxHsLl5ZnhIIn7z8ptmL9Ls2bG5NaliRz7k98C7jyo8THqnvRFz",
+	"eSbkI1AFzo6DWA3cjdATjh3SCZMbWFphgJWxwY0Uc/lWDg5N+pV0Y5jFy7W6E6nfGzLrvlWrnMlNwqZT",
+	"VUDpaqGzwcVgpEQ6HcGrDBCyaDsdD1N/x+1CpZ2DozRowzdqHVLNDO9mpxwXvEJSuKUWNIuzhTL2DICd",
+	"mvLs7i2Nx9ESEqsoZ0LOuc61kBZpdiHFNIZVd5L2o0r5GBHwmC8unCo5E3oFuCh1jdEsvbl580YZ+3e+",
+	"6etWxgGO7nuW79VbyA7yv8TvD8FQpwZvbt4kboeTJd8ME6uAwMopT2F3Jie0TqHuFbFd8dXEl2bMNQDa",
+	"Jh8WipDVkajQcLyvhAaFBYM1dcy5eTz7OK57jd6DuLCM7RFc0oWPFrjCo04av3Ur9kyDt5Zk9pFFfzx0",
+	"Gx8lt5B4nJzlE5iV3K+ipJhp6GjrdC27PRbHCNtuuSPHDdoevit99Iix1Un6w9jqhLHa3Q5srCah0KkZ",
+	"14OtuBkmZqpy9/9c85n45H7izmXb3As9SUIBwfy8sE4aGy5FHLbPDXEjHCXedPX+LdWLHRJSuoUa0Pp4",
+	"wWVU9VCpoGiKFcHL92STwrNPEyeKhq49Z++AdbtjDwYJ2aNtxtQ9squuEIFJ7u7MoMQ8Gka49iEE343f",
+	"FEqA5i2Y3j5RAi8wTz1GcM3vFG5H5eTtGCgAc+5R1yAgYfhKo7FR2o7xegyUKwd1Rf1ssNL13rLXAL3p",
+	"lOtL5zEJWRjscnTSoFUh08ZclNK2KSnk/iJKCeE/z+D/v410kFva3v0V9Av28Vce3sTwrJM6LG7JnqnD",
+	"UphqyfheDos7aFplxOeHvii1kUJxuh8IylynVtzVM7h0vIzdHolj+Cq7bsZxnJXDt6V7W8rN6QTOihv2",
+	"hM7KbvLRoCLdFPgjJCuZkMtkrfTSUDt+ytBlqRjRl+6W5kxngmuYJoe0C+GrRtlbhR3zhbQio7Zyp4mb",
+	"jPBrN8EfhFwei2ShJ6vbvUJvRvc9Mxu3DOHysX7c7TmUAtEuAGbllrITYVzCdjcL0y5ucMXpHZLBBx0N",
+	"KoemIYmo/80mX/B+n2A8q3e3+cpvab3f/Nhd0XjYAVrxnnucvPcwbUtO0Xrq7LILvjI8u6vDIEdhDxvV",
+	"XQ1ZuNOWfBNIw4ghAi44Sv2ConLzCgnDgZB3wvIzlrKzV97cx+x6ae+/TfkqV5bL6eYMc1IHcfzu2fVA",
+	"k4n49+DYDC4GsyLLtm9P+Gktf7Ohhvtar4wrsFDiWKC9ctgluWWU4a3XXV4cQ1EbsDuSLCRKXrZVKrS4",
+	"FQcfpCcbiXigzfbZs0BB2lK5oHnGmaG6PifjWmVJnjGJsUI2R+RGwP1eMF3vm/wSIW33dIMchRsyfv0X",
+	"yNWe7hgEWvMJtLjt0CF8hQWXZAIYMZfurCz5Zo/Qzwc//LPPDNOb9Go0vHc+hElUYY1IfW2r5ggVp2bU",
+	"uLh3g5eXhS1bhVOeCaB6y9Qc3YLQMbxGDj1o+kK6uHq2blSNtHTPq214HSZ9eOfwB6Sut0nGWWo88E0g",
+	"U1pjgzi09lCLaZ1W634ZOz8dvcZd9tyR2rjLu4ANh876Usg0ca8M5w1rqy+S8X+c/VhkmcrN2Y2YS2hv",
+	"BXb68d2rfy17hhf8U/Lm3dW3Zzdvrs5e/+nP7qHRV2/FihvLVvl46GxeZcMXJyrd+G5iX+ZODcXuIygP",
+	"2r6jGFx5COEtgZnNvUnAwGMUwF0wD43NLIb9LXkNq9p4UidCty8vIqq7CuQbYH86oz/6aMZExlO3/+7F",
+	"BxcDeFZNxzHWFS6szc3FaDQV5zTYudJz6gSXuGnbG/C0QCeIb9HIx+8y3usgNt9DI7potkHpIwgfwFaF",
+	"ClaeW/Ao/vjSeZMNxWnflQN8Rbxt9Nab/mHigVWLS6CfCuLRSN/WlbCAvzfSnD5pDpJelaZMyZ6Jxgwq",
+	"WuOVe6LuKAMSgvKX2GakN3XFsX7o47t83YtJj3QQHgslyAmVokMl8kpp3pl0tIOT/YQ7iYUm1JgEmZWF",
+	"WgP7VK0Re8vNk7a9jrOBLHFrG2CBpVrvuGnV4pPPA9/9cPGfv7pzgFEF949fkcfYrzA1A8Aa0nh1xfCJ",
+	"wD4TbHbxtG/OQ34YoQSlBfNyXs4M43f0Fd/M+PBbUMaAthvVoflRfADk4XfeYem3x7Er5D3Apwhr29RO",
+	"VCWpwNPjSUuBPlerlfun5vG7pu5GefCM60KCAz9VuUCD1xellt+NJ1UzCzpkQzAfYQIrJrJ4+vH2f/n1",
+	"y/8FAAD//w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

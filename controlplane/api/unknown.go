@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/lifecycle"
 )
 
 func (s *server) ListUnknownDeployments(
@@ -17,26 +18,23 @@ func (s *server) ListUnknownDeployments(
 }
 
 func unknown(u controlplane.UnknownDeployment) UnknownDeployment {
-	return UnknownDeployment{Id: string(u.ID), Name: u.Name, Project: u.Project,
+	view := UnknownDeployment{Id: string(u.ID), Name: u.Name, Project: u.Project,
 		Environment: u.Environment, Phase: u.Phase, FoundAt: u.FoundAt,
-		Purging: u.PurgedAt != nil}
+		Purging: u.PurgedAt != nil, Disputed: &u.Disputed, Run: some(string(u.Run)),
+		Generation: some(u.Generation)}
+	if u.Disputed {
+		status := DeploymentStatus(u.Status)
+		view.Reason, view.Status = &u.Reason, &status
+		view.RowRun, view.RowGeneration = some(string(u.RowRun)), some(u.RowGeneration)
+	}
+	return view
 }
 
 func (s *server) AdoptDeployment(
 	ctx context.Context, r AdoptDeploymentRequestObject,
 ) (AdoptDeploymentResponseObject, error) {
-	n, err := s.Catalog.GetNode(ctx, actorOf(ctx), r.Name)
-	if err != nil {
-		return nil, err
-	}
-	if s.Describe == nil {
-		return nil, noNodes()
-	}
-	found, err := s.Describe(ctx, n.ID, controlplane.DeploymentID(r.Id))
-	if err != nil {
-		return nil, err
-	}
-	d, err := s.Lifecycle.Adopt(ctx, actorOf(ctx), r.Name, found)
+	d, err := s.Lifecycle.Adopt(ctx, actorOf(ctx), r.Name, controlplane.DeploymentID(r.Id),
+		s.describe)
 	if err != nil {
 		return nil, err
 	}
@@ -50,11 +48,36 @@ func (s *server) AdoptDeployment(
 func (s *server) PurgeDeployment(
 	ctx context.Context, r PurgeDeploymentRequestObject,
 ) (PurgeDeploymentResponseObject, error) {
-	err := s.Lifecycle.Purge(ctx, actorOf(ctx), r.Name, controlplane.DeploymentID(r.Id))
+	err := s.Lifecycle.Purge(ctx, actorOf(ctx), r.Name, controlplane.DeploymentID(r.Id),
+		s.describe)
 	if err != nil {
 		return nil, err
 	}
 	return PurgeDeployment204Response{}, nil
+}
+
+func (s *server) RecreateDisputed(
+	ctx context.Context, r RecreateDisputedRequestObject,
+) (RecreateDisputedResponseObject, error) {
+	d, err := s.Lifecycle.RecreateDisputed(ctx, actorOf(ctx), r.Name,
+		controlplane.DeploymentID(r.Id), s.describe)
+	if err != nil {
+		return nil, err
+	}
+	view, err := s.Lifecycle.View(ctx, actorOf(ctx), d.ID)
+	if err != nil {
+		return nil, err
+	}
+	return RecreateDisputed200JSONResponse(deployment(view)), nil
+}
+
+// describe asks a node what it knows of a deployment.
+func (s *server) describe(ctx context.Context, node controlplane.NodeID,
+	id controlplane.DeploymentID) (lifecycle.Found, error) {
+	if s.Describe == nil {
+		return lifecycle.Found{}, noNodes()
+	}
+	return s.Describe(ctx, node, id)
 }
 
 func (s *server) RecoverNode(

@@ -3333,17 +3333,35 @@ type TokenScope string
 
 // UnknownDeployment defines model for UnknownDeployment.
 type UnknownDeployment struct {
+	// Disputed The database knows it, and says something else of it than the node. Nothing is done about it until an admin decides.
+	Disputed    *bool     `json:"disputed,omitempty"`
 	Environment string    `json:"environment"`
 	FoundAt     time.Time `json:"found_at"`
-	Id          Id        `json:"id"`
-	Name        string    `json:"name"`
 
-	// Phase Where it stands, in the agent's words.
+	// Generation The number of the last goal that the node was told.
+	Generation *int64 `json:"generation,omitempty"`
+	Id         Id     `json:"id"`
+	Name       string `json:"name"`
+
+	// Phase Where it stands, in the agent's words; empty where the node has nothing of it.
 	Phase   string `json:"phase"`
 	Project string `json:"project"`
 
 	// Purging An admin decided that it goes.
 	Purging bool `json:"purging"`
+
+	// Reason Why it is disputed.
+	Reason *string `json:"reason,omitempty"`
+
+	// RowGeneration The number of the goal that the database knows.
+	RowGeneration *int64 `json:"row_generation,omitempty"`
+
+	// RowRun The latest run that the database knows.
+	RowRun *string `json:"row_run,omitempty"`
+
+	// Run The run that the node has.
+	Run    *string           `json:"run,omitempty"`
+	Status *DeploymentStatus `json:"status,omitempty"`
 }
 
 // UnknownDeploymentList defines model for UnknownDeploymentList.
@@ -5157,16 +5175,16 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/nodes/{name}/token (the `RotateNodeToken` operationId).
 	RotateNodeToken(ctx context.Context, name InName, params *RotateNodeTokenParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListUnknownDeployments Deployments that a node runs and the database does not know
+	// ListUnknownDeployments Deployments that a node runs and the database does not know, or knows otherwise
 	//
-	// There are some only after the database was restored from a backup. They are left alone until an admin adopts or purges them.
+	// There are some only after the database was restored from a backup. They are left alone until an admin adopts, purges or recreates them.
 	//
 	// Corresponds with GET /api/v1/nodes/{name}/unknown (the `ListUnknownDeployments` operationId).
 	ListUnknownDeployments(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// AdoptDeployment Take over a deployment that the database does not know
 	//
-	// Its project must be there. What runs goes on running, under the same URLs.
+	// Its project must be there. What runs goes on running, under the same URLs. A disputed one becomes what it is on the node: one that the node does not have is removed.
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/unknown/{id}/adopt (the `AdoptDeployment` operationId).
 	AdoptDeployment(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5177,6 +5195,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/unknown/{id}/purge (the `PurgeDeployment` operationId).
 	PurgeDeployment(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RecreateDisputed Make a disputed deployment again that the node does not have any more
+	//
+	// All steps run again, and volumes are empty. While the node has something of it, it is refused.
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/unknown/{id}/recreate (the `RecreateDisputed` operationId).
+	RecreateDisputed(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpgradeNode Replace the node's agent by one of the control plane's release
 	//
@@ -8119,9 +8144,9 @@ func (c *Client) RotateNodeToken(ctx context.Context, name InName, params *Rotat
 	return c.Client.Do(req)
 }
 
-// ListUnknownDeployments Deployments that a node runs and the database does not know
+// ListUnknownDeployments Deployments that a node runs and the database does not know, or knows otherwise
 //
-// There are some only after the database was restored from a backup. They are left alone until an admin adopts or purges them.
+// There are some only after the database was restored from a backup. They are left alone until an admin adopts, purges or recreates them.
 //
 // Corresponds with GET /api/v1/nodes/{name}/unknown (the `ListUnknownDeployments` operationId).
 func (c *Client) ListUnknownDeployments(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -8138,7 +8163,7 @@ func (c *Client) ListUnknownDeployments(ctx context.Context, name InName, reqEdi
 
 // AdoptDeployment Take over a deployment that the database does not know
 //
-// Its project must be there. What runs goes on running, under the same URLs.
+// Its project must be there. What runs goes on running, under the same URLs. A disputed one becomes what it is on the node: one that the node does not have is removed.
 //
 // Corresponds with POST /api/v1/nodes/{name}/unknown/{id}/adopt (the `AdoptDeployment` operationId).
 func (c *Client) AdoptDeployment(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -8160,6 +8185,23 @@ func (c *Client) AdoptDeployment(ctx context.Context, name InName, id InId, reqE
 // Corresponds with POST /api/v1/nodes/{name}/unknown/{id}/purge (the `PurgeDeployment` operationId).
 func (c *Client) PurgeDeployment(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPurgeDeploymentRequest(c.Server, name, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RecreateDisputed Make a disputed deployment again that the node does not have any more
+//
+// All steps run again, and volumes are empty. While the node has something of it, it is refused.
+//
+// Corresponds with POST /api/v1/nodes/{name}/unknown/{id}/recreate (the `RecreateDisputed` operationId).
+func (c *Client) RecreateDisputed(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRecreateDisputedRequest(c.Server, name, id)
 	if err != nil {
 		return nil, err
 	}
@@ -14743,6 +14785,47 @@ func NewPurgeDeploymentRequest(server string, name InName, id InId) (*http.Reque
 	return req, nil
 }
 
+// NewRecreateDisputedRequest constructs an http.Request for the RecreateDisputed method
+func NewRecreateDisputedRequest(server string, name InName, id InId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/nodes/%s/unknown/%s/recreate", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewUpgradeNodeRequest constructs an http.Request for the UpgradeNode method
 func NewUpgradeNodeRequest(server string, name InName) (*http.Request, error) {
 	var err error
@@ -19327,9 +19410,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/nodes/{name}/token (the `RotateNodeToken` operationId).
 	RotateNodeTokenWithResponse(ctx context.Context, name InName, params *RotateNodeTokenParams, reqEditors ...RequestEditorFn) (*RotateNodeTokenResponse, error)
 
-	// ListUnknownDeploymentsWithResponse Deployments that a node runs and the database does not know
+	// ListUnknownDeploymentsWithResponse Deployments that a node runs and the database does not know, or knows otherwise
 	//
-	// There are some only after the database was restored from a backup. They are left alone until an admin adopts or purges them.
+	// There are some only after the database was restored from a backup. They are left alone until an admin adopts, purges or recreates them.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -19338,7 +19421,7 @@ type ClientWithResponsesInterface interface {
 
 	// AdoptDeploymentWithResponse Take over a deployment that the database does not know
 	//
-	// Its project must be there. What runs goes on running, under the same URLs.
+	// Its project must be there. What runs goes on running, under the same URLs. A disputed one becomes what it is on the node: one that the node does not have is removed.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -19353,6 +19436,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/unknown/{id}/purge (the `PurgeDeployment` operationId).
 	PurgeDeploymentWithResponse(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*PurgeDeploymentResponse, error)
+
+	// RecreateDisputedWithResponse Make a disputed deployment again that the node does not have any more
+	//
+	// All steps run again, and volumes are empty. While the node has something of it, it is refused.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/unknown/{id}/recreate (the `RecreateDisputed` operationId).
+	RecreateDisputedWithResponse(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*RecreateDisputedResponse, error)
 
 	// UpgradeNodeWithResponse Replace the node's agent by one of the control plane's release
 	//
@@ -25524,6 +25616,62 @@ func (r PurgeDeploymentResponse) ContentType() string {
 	return ""
 }
 
+// RecreateDisputedResponseDefaultHeaders the declared response headers of an HTTP default response for RecreateDisputed
+type RecreateDisputedResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type RecreateDisputedResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Deployment
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *RecreateDisputedResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RecreateDisputedResponse) GetJSON200() *Deployment {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RecreateDisputedResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RecreateDisputedResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RecreateDisputedResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RecreateDisputedResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RecreateDisputedResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // UpgradeNodeResponseDefaultHeaders the declared response headers of an HTTP default response for UpgradeNode
 type UpgradeNodeResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -31466,9 +31614,9 @@ func (c *ClientWithResponses) RotateNodeTokenWithResponse(ctx context.Context, n
 	return ParseRotateNodeTokenResponse(rsp)
 }
 
-// ListUnknownDeploymentsWithResponse Deployments that a node runs and the database does not know
+// ListUnknownDeploymentsWithResponse Deployments that a node runs and the database does not know, or knows otherwise
 //
-// There are some only after the database was restored from a backup. They are left alone until an admin adopts or purges them.
+// There are some only after the database was restored from a backup. They are left alone until an admin adopts, purges or recreates them.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -31483,7 +31631,7 @@ func (c *ClientWithResponses) ListUnknownDeploymentsWithResponse(ctx context.Con
 
 // AdoptDeploymentWithResponse Take over a deployment that the database does not know
 //
-// Its project must be there. What runs goes on running, under the same URLs.
+// Its project must be there. What runs goes on running, under the same URLs. A disputed one becomes what it is on the node: one that the node does not have is removed.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -31509,6 +31657,21 @@ func (c *ClientWithResponses) PurgeDeploymentWithResponse(ctx context.Context, n
 		return nil, err
 	}
 	return ParsePurgeDeploymentResponse(rsp)
+}
+
+// RecreateDisputedWithResponse Make a disputed deployment again that the node does not have any more
+//
+// All steps run again, and volumes are empty. While the node has something of it, it is refused.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/nodes/{name}/unknown/{id}/recreate (the `RecreateDisputed` operationId).
+func (c *ClientWithResponses) RecreateDisputedWithResponse(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*RecreateDisputedResponse, error) {
+	rsp, err := c.RecreateDisputed(ctx, name, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRecreateDisputedResponse(rsp)
 }
 
 // UpgradeNodeWithResponse Replace the node's agent by one of the control plane's release
@@ -37999,6 +38162,59 @@ func ParsePurgeDeploymentResponse(rsp *http.Response) (*PurgeDeploymentResponse,
 	switch {
 	case true:
 		var headers PurgeDeploymentResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRecreateDisputedResponse parses an HTTP response from a RecreateDisputedWithResponse call
+func ParseRecreateDisputedResponse(rsp *http.Response) (*RecreateDisputedResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RecreateDisputedResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Deployment
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers RecreateDisputedResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -277,7 +277,7 @@ func (s *session) hold(now lifecycle.Held) {
 	s.held = now
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.holding = len(now.Named) > 0 || now.Everything
+	s.holding = len(now.Named) > 0 || len(now.Purging) > 0 || now.Everything
 }
 
 // greet waits for the agent's first message.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/controlplane"
@@ -18,20 +19,22 @@ import (
 // before the first word to the agent: an acknowledgement would make it count
 // what was lost as known.
 func (s *session) recognize(ctx context.Context, w wire.Welcome) (err error) {
-	all := make([]lifecycle.Seen, len(w.Deployments))
+	m := lifecycle.Memory{Deployments: make([]lifecycle.Seen, len(w.Deployments)),
+		FirstReport: w.FirstSeq, Acknowledged: w.Acked}
 	for i, d := range w.Deployments {
-		all[i] = lifecycle.Seen{ID: controlplane.DeploymentID(d.Deployment),
+		m.Deployments[i] = lifecycle.Seen{Run: controlplane.RunID(d.Run),
+			ID:         controlplane.DeploymentID(d.Deployment),
 			Generation: d.Generation, Name: d.Name, Project: d.Project,
 			Environment: d.Environment, Phase: string(d.Phase),
-			// Nobody ever told it of this one: it only found something there.
-			Abandoned: d.Abandoned || d.Run == ""}
+			Abandoned: d.Abandoned}
 	}
-	held, err := s.Lifecycle.Recognize(ctx, s.actor, s.link.Node.ID, all)
+	held, err := s.Lifecycle.Recognize(ctx, s.actor, s.link.Node.ID, m)
 	s.hold(held)
 	if n := len(s.held.Named); n > 0 {
-		s.Log.WarnContext(ctx, "the node runs deployments that the database does not know; was it "+
-			"restored from a backup? They stay until an admin adopts or purges them",
-			"node", s.link.Node.Name, "deployments", n)
+		s.Log.WarnContext(ctx, "the node has deployments that the database does not know, or "+
+			"knows otherwise; was it restored from a backup? They stay as they are until an admin "+
+			"decides, see 'nullops node unknown'",
+			"node", s.link.Node.Name, "count", n, "deployments", s.held.Named)
 	}
 	return err
 }
@@ -50,9 +53,10 @@ func (s *session) everything(orders []controlplane.Order) []wire.Goals {
 // decided reports whether people, or time, decided about something that was
 // left alone so far. A session that began without any never asks.
 func (s *session) decided(ctx context.Context) (bool, error) {
-	if len(s.held.Named) == 0 && !s.held.Everything {
+	if !s.holds() {
 		return false, nil
 	}
+	s.forgetPurged(ctx)
 	now, err := s.Lifecycle.Held(ctx, s.actor, s.link.Node.ID)
 	if err != nil {
 		return false, err
@@ -62,17 +66,47 @@ func (s *session) decided(ctx context.Context) (bool, error) {
 	return !same, nil
 }
 
+// forgetPurged takes off the list what people purged and the agent has removed:
+// it reports nothing of what the database does not know.
+func (s *session) forgetPurged(ctx context.Context) {
+	for _, id := range s.held.Purging {
+		within, cancel := context.WithTimeout(ctx, 5*time.Second)
+		_, err := describe(within, s.dial, id)
+		cancel()
+		if controlplane.KindOf(err) != controlplane.NotFound {
+			continue
+		}
+		if err := s.Lifecycle.ForgetPurged(ctx, s.actor, s.link.Node.ID, id); err != nil {
+			s.Log.WarnContext(ctx, "a purged deployment stays listed", "deployment", id, "error", err)
+		}
+	}
+}
+
 // Describe asks a node for all it knows of a deployment.
 func (d *Dialer) Describe(ctx context.Context, id controlplane.NodeID,
+	deployment controlplane.DeploymentID) (found lifecycle.Found, err error) {
+	return describe(ctx, func(ctx context.Context) (net.Conn, error) {
+		return d.Dial(ctx, id)
+	}, deployment)
+}
+
+// dial opens one more proven connection to the session's agent.
+func (s *session) dial(ctx context.Context) (net.Conn, error) {
+	config, err := s.Dial.config(s.link, s.epoch)
+	if err != nil {
+		return nil, err
+	}
+	return wire.Dial(ctx, config)
+}
+
+func describe(ctx context.Context, dial func(context.Context) (net.Conn, error),
 	deployment controlplane.DeploymentID) (found lifecycle.Found, err error) {
 	where := "http://agent/v1/deployments/" + url.PathEscape(string(deployment))
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, where, nil)
 	if err != nil {
 		return found, fmt.Errorf("ask for a deployment: %w", err)
 	}
-	transport := wire.NewTransport(func(ctx context.Context) (net.Conn, error) {
-		return d.Dial(ctx, id)
-	})
+	transport := wire.NewTransport(dial)
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -82,6 +116,11 @@ func (d *Dialer) Describe(ctx context.Context, id controlplane.NodeID,
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
+		if response.StatusCode != http.StatusNotFound {
+			return found, &controlplane.Error{Kind: controlplane.Unavailable, Code: "node_offline",
+				Message: "the node cannot say now what it has: " + response.Status,
+				Remedy:  "Try again in a minute."}
+		}
 		why, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10))
 		return found, &controlplane.Error{Kind: controlplane.NotFound, Code: "not_on_node",
 			Message: "the node does not know this deployment: " + string(why)}
@@ -92,6 +131,7 @@ func (d *Dialer) Describe(ctx context.Context, id controlplane.NodeID,
 	}
 	return lifecycle.Found{ID: deployment, Generation: said.State.Generation,
 		Run: controlplane.RunID(said.State.Run), Version: said.Goal.Version,
-		Pipeline: said.Goal.Pipeline, Ready: said.State.Phase == wire.PhaseReady,
+		Pipeline: said.Goal.Pipeline, Phase: string(said.State.Phase),
+		Gone:  said.Goal.Want == wire.WantGone,
 		Steps: said.Steps, Sealed: said.Sealed, Key: said.Key, Values: said.Values}, nil
 }

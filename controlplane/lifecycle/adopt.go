@@ -17,9 +17,14 @@ type Found struct {
 	Run        controlplane.RunID
 	Version    int
 	Pipeline   pipeline.Pipeline
-	Ready      bool
-	Steps      map[pipeline.StepKey]pipeline.StepStatus
-	Sealed     map[pipeline.StepKey][]byte
+	// Phase is where it stands, in the agent's words; empty where the node has
+	// nothing of it. Gone: the node was told to remove it.
+	Phase string
+	Gone  bool
+	// On is where it was found.
+	On     controlplane.NodeID
+	Steps  map[pipeline.StepKey]pipeline.StepStatus
+	Sealed map[pipeline.StepKey][]byte
 	// Key and Values are what the run was given, nil if its agent was restarted
 	// since. Without the key, outputs of plugins can't be given back to them when
 	// they are undone; without the values, the run gets those that the project's
@@ -30,9 +35,14 @@ type Found struct {
 
 // Adopt writes down a deployment that a node runs and the database has lost. It
 // keeps its id, its run and what runs; its project must be there, with a
-// pipeline. Only a ready one is adopted: what is under way first has to end.
+// pipeline. Only a ready one is adopted: what is under way first has to end. One
+// whose row contradicts the node becomes what it is on the node.
 func (l *Lifecycle) Adopt(ctx context.Context, actor access.Actor, node string,
-	f Found) (made controlplane.Deployment, err error) {
+	id controlplane.DeploymentID, describe Describe) (made controlplane.Deployment, err error) {
+	_, _, f, err := l.found(ctx, actor, node, id, describe)
+	if err != nil {
+		return made, err
+	}
 	entry := actor.Entry("adopt deployment", "deployment "+string(f.ID)+" on node "+node)
 	err = l.store.Audited(ctx, entry, func(tx *postgres.Tx) error {
 		n, u, err := unknownOn(ctx, tx, actor, node, f.ID)
@@ -40,7 +50,12 @@ func (l *Lifecycle) Adopt(ctx context.Context, actor access.Actor, node string,
 			return err
 		}
 		entry.Object = "deployment " + u.Name + " on node " + node
-		if !f.Ready || u.PurgedAt != nil {
+		if u.Disputed && u.PurgedAt == nil {
+			made, err = l.adoptDisputed(ctx, tx, actor, n, u, f)
+			entry.Project, entry.Environment = made.ProjectID, made.EnvironmentID
+			return err
+		}
+		if f.Phase != string(controlplane.Ready) || u.PurgedAt != nil {
 			return &controlplane.Error{Kind: controlplane.Conflict, Code: "not_adoptable",
 				Message: "deployment " + u.Name + " is " + u.Phase + ": only a ready one is adopted",
 				Remedy:  "Wait until its run has ended, or purge it."}

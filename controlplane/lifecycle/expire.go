@@ -54,6 +54,9 @@ func expire(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) err
 	if at, ok := expiries[d.ID]; !ok || at.After(now) {
 		return nil
 	}
+	if disputed, err := isDisputed(ctx, tx, d); err != nil || disputed {
+		return err
+	}
 	if err := farewell(ctx, tx, d, "cleanup"); err != nil {
 		return err
 	}

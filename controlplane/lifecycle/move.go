@@ -80,6 +80,9 @@ func leave(ctx context.Context, tx *postgres.Tx, actor access.Actor, d controlpl
 	if d.Status != controlplane.Ready || string(d.NodeID) != r.Avoid {
 		return notReady(d)
 	}
+	if err := notDisputed(ctx, tx, d); err != nil {
+		return err
+	}
 	if access.Check(actor, access.Admin, access.Object{}) != nil {
 		if err := heldBySomebodyElse(ctx, tx, actor, d); err != nil {
 			return err

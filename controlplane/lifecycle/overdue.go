@@ -41,6 +41,9 @@ func overdue(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry) er
 	if err != nil || !underWay || d.RunID != e.Run || d.Goal != controlplane.GoalPresent {
 		return err
 	}
+	if disputed, err := isDisputed(ctx, tx, d); err != nil || disputed {
+		return err
+	}
 	why := fmt.Sprintf("it was not ready by its deadline, %s (%s after it was asked for)",
 		e.Deadline.UTC().Format(time.RFC3339), e.Deadline.Sub(e.QueuedAt).Round(time.Second))
 	if err := tx.SetGoal(ctx, d.ID, controlplane.GoalGone, false); err != nil {

@@ -50,6 +50,9 @@ func (l *Lifecycle) again(ctx context.Context, tx *postgres.Tx, actor access.Act
 	if d.Status != controlplane.Failed {
 		return wrongState(d, "retried", "Only a failed deployment is retried.")
 	}
+	if err := notDisputed(ctx, tx, d); err != nil {
+		return err
+	}
 	before, err := asBefore(ctx, tx, d)
 	if err != nil {
 		return err

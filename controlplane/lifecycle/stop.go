@@ -20,6 +20,9 @@ func (l *Lifecycle) Remove(
 			if err := heldBySomebodyElse(ctx, tx, actor, d); err != nil {
 				return err
 			}
+			if err := notDisputed(ctx, tx, d); err != nil {
+				return err
+			}
 			if err := staysAway(ctx, tx, d); err != nil {
 				return err
 			}
@@ -104,6 +107,9 @@ func (l *Lifecycle) Forget(
 func forget(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
 	if !d.Status.CanMove(controlplane.Forgotten) || d.Status == controlplane.Forgotten {
 		return wrongState(d, "forgotten", "Remove it first; only what is stuck is forgotten.")
+	}
+	if err := notDisputed(ctx, tx, d); err != nil {
+		return err
 	}
 	left := d.Left
 	if len(left) == 0 {

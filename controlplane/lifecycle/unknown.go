@@ -13,6 +13,7 @@ import (
 type Seen struct {
 	ID         controlplane.DeploymentID
 	Generation int64
+	Run        controlplane.RunID
 	Name       string
 	Project    string
 	// Environment and Phase are in the agent's words.
@@ -26,6 +27,8 @@ type Seen struct {
 type Held struct {
 	// Named are deployments that people have not decided about.
 	Named []controlplane.DeploymentID
+	// Purging are those that people want to be gone, and that may still be there.
+	Purging []controlplane.DeploymentID
 	// Everything: what nobody can put a name to stays too.
 	Everything bool
 }
@@ -33,18 +36,20 @@ type Held struct {
 // Recognize compares what an agent remembers with what the database does. A
 // deployment that was a goal once and has no row any more can only mean that
 // the database was restored from a backup: it is listed, and nothing unknown is
-// removed from that node until people have looked. One that the agent knows a
-// later goal of than we do gets a goal later than that.
+// removed from that node until people have looked. One whose row says something
+// else than the node is listed too, and no goal is sent for it. One that both
+// agree about, and that the agent knows a later goal of than we do, gets a goal
+// later than that.
 func (l *Lifecycle) Recognize(ctx context.Context, actor access.Actor,
-	node controlplane.NodeID, all []Seen) (h Held, err error) {
+	node controlplane.NodeID, m Memory) (h Held, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return h, err
 	}
-	all = slices.DeleteFunc(slices.Clone(all), func(s Seen) bool {
+	m.Deployments = slices.DeleteFunc(slices.Clone(m.Deployments), func(s Seen) bool {
 		return !controlplane.ValidID(string(s.ID))
 	})
 	err = l.store.InTx(ctx, func(tx *postgres.Tx) error {
-		if err := recognize(ctx, tx, node, all); err != nil {
+		if err := recognize(ctx, tx, node, m); err != nil {
 			return err
 		}
 		h, err = heldOn(ctx, tx, node)
@@ -54,28 +59,59 @@ func (l *Lifecycle) Recognize(ctx context.Context, actor access.Actor,
 }
 
 func recognize(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID,
-	all []Seen) error {
-	ids := make([]controlplane.DeploymentID, len(all))
-	for i, s := range all {
-		ids[i] = s.ID
-	}
-	known, err := tx.Recorded(ctx, ids)
+	m Memory) error {
+	c, err := compareMemory(ctx, tx, node, m)
 	if err != nil {
 		return err
 	}
-	for _, s := range all {
-		switch {
-		case known[s.ID]:
-			err = tx.RaiseGeneration(ctx, s.ID, s.Generation)
-		case !s.Abandoned:
-			err = tx.PutUnknown(ctx, controlplane.UnknownDeployment{Node: node, ID: s.ID,
-				Name: s.Name, Project: s.Project, Environment: s.Environment, Phase: s.Phase})
+	before, err := tx.Unknown(ctx, node)
+	if err != nil {
+		return err
+	}
+	ids := make([]controlplane.DeploymentID, len(m.Deployments))
+	for i, s := range m.Deployments {
+		ids[i] = s.ID
+		if err := recognizeOne(ctx, tx, c, s, before); err != nil {
+			return err
 		}
+	}
+	for _, d := range c.missing(m.Deployments) {
+		err := dispute(ctx, tx, controlplane.UnknownDeployment{Node: node, ID: d.ID, Name: d.Name,
+			Project: d.Project, Environment: d.Environment, Disputed: true,
+			Reason: "the node has nothing of it any more"})
 		if err != nil {
 			return err
 		}
 	}
 	return tx.ForgetPurged(ctx, node, ids)
+}
+
+// recognizeOne compares what an agent remembers of one deployment.
+func recognizeOne(ctx context.Context, tx *postgres.Tx, c comparison, s Seen,
+	before []controlplane.UnknownDeployment) error {
+	u := controlplane.UnknownDeployment{Node: c.node, ID: s.ID, Name: s.Name, Project: s.Project,
+		Environment: s.Environment, Phase: s.Phase, Run: s.Run, Generation: s.Generation}
+	d, known := c.rows[s.ID]
+	switch {
+	case known:
+	case s.Abandoned || s.Run == "":
+		// Nobody ever told it of this one, or it is being removed.
+		return nil
+	default:
+		return tx.PutUnknown(ctx, u)
+	}
+	was := slices.IndexFunc(before, func(u controlplane.UnknownDeployment) bool {
+		return u.ID == s.ID && u.Disputed
+	})
+	u.Reason = c.contradiction(d, s)
+	if u.Reason == "" && was >= 0 {
+		u.Reason = before[was].Reason
+	}
+	if u.Reason == "" {
+		return tx.RaiseGeneration(ctx, s.ID, s.Generation)
+	}
+	u.Name, u.Project, u.Environment, u.Disputed = d.Name, d.Project, d.Environment, true
+	return dispute(ctx, tx, u)
 }
 
 // Held gives what a node has to leave alone now.
@@ -101,6 +137,8 @@ func heldOn(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID) (h H
 	for _, u := range all {
 		if u.PurgedAt == nil {
 			h.Named = append(h.Named, u.ID)
+		} else {
+			h.Purging = append(h.Purging, u.ID)
 		}
 		h.Everything = h.Everything || now.Sub(u.FoundAt) < controlplane.KeepUnknown
 	}
@@ -125,18 +163,55 @@ func (l *Lifecycle) Unknown(
 	return all, err
 }
 
-// Purge has a node remove a deployment that the database does not know.
+// Purge has a node remove a deployment that the database does not know, or
+// knows otherwise. The node has to be online for the latter.
 func (l *Lifecycle) Purge(ctx context.Context, actor access.Actor, node string,
-	id controlplane.DeploymentID) error {
+	id controlplane.DeploymentID, describe Describe) error {
+	f, err := l.foundDisputed(ctx, actor, node, id, describe)
+	if err != nil {
+		return err
+	}
 	entry := actor.Entry("purge deployment", "deployment "+string(id)+" on node "+node)
 	return l.store.Audited(ctx, entry, func(tx *postgres.Tx) error {
-		_, u, err := unknownOn(ctx, tx, actor, node, id)
+		n, u, err := unknownOn(ctx, tx, actor, node, id)
 		if err != nil {
 			return err
 		}
 		entry.Object = "deployment " + u.Name + " on node " + node
+		if u.Disputed {
+			return l.purgeDisputed(ctx, tx, actor, n, u, f)
+		}
 		_, err = tx.PurgeUnknown(ctx, u.Node, id)
 		return err
+	})
+}
+
+// foundDisputed asks a node only about a deployment that is disputed. Refusals
+// are left to whoever acts, so that they are in the audit.
+func (l *Lifecycle) foundDisputed(ctx context.Context, actor access.Actor, node string,
+	id controlplane.DeploymentID, describe Describe) (f Found, err error) {
+	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
+		n, u, err := unknownOn(ctx, tx, actor, node, id)
+		if err != nil || !u.Disputed {
+			return nil
+		}
+		f.ID, f.On = id, n.ID
+		return nil
+	})
+	if err != nil || f.On == "" {
+		return f, err
+	}
+	return describe.ask(ctx, f.On, id)
+}
+
+// ForgetPurged takes one off the list that its node does not have any more.
+func (l *Lifecycle) ForgetPurged(ctx context.Context, actor access.Actor,
+	node controlplane.NodeID, id controlplane.DeploymentID) error {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return err
+	}
+	return l.store.InTx(ctx, func(tx *postgres.Tx) error {
+		return tx.ForgetUnknown(ctx, node, id)
 	})
 }
 

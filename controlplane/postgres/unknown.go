@@ -8,26 +8,49 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// Recorded gives those of the ids that a deployment has or had.
-func (t *Tx) Recorded(
-	ctx context.Context, ids []controlplane.DeploymentID,
-) (map[controlplane.DeploymentID]bool, error) {
-	rows, err := t.q.ListRecorded(ctx, strs(ids))
+// Recorded gives what is written about the deployments that a node remembers,
+// and about those that it has to have, by id.
+func (t *Tx) Recorded(ctx context.Context, node controlplane.NodeID,
+	ids []controlplane.DeploymentID,
+) (map[controlplane.DeploymentID]controlplane.Recorded, error) {
+	rows, err := t.q.ListRecorded(ctx, strs(ids), optional(node))
 	if err != nil {
 		return nil, fmt.Errorf("look for deployments: %w", translate(err))
 	}
-	all := map[controlplane.DeploymentID]bool{}
-	for _, id := range rows {
-		all[controlplane.DeploymentID(id)] = true
+	all := map[controlplane.DeploymentID]controlplane.Recorded{}
+	for _, r := range rows {
+		all[controlplane.DeploymentID(r.ID)] = controlplane.Recorded{
+			ID: controlplane.DeploymentID(r.ID), Name: r.Name, Project: r.Project,
+			Environment: r.Environment, Generation: r.Generation,
+			Status: controlplane.DeploymentStatus(r.Status),
+			Node:   given[controlplane.NodeID](r.NodeID), Run: controlplane.RunID(r.RunID),
+			Relocating: r.Relocating}
 	}
 	return all, nil
 }
 
-// PutUnknown notes a deployment that a node runs and nobody here knows.
+// RecordedRuns gives those of the ids that a run has.
+func (t *Tx) RecordedRuns(
+	ctx context.Context, ids []controlplane.RunID,
+) (map[controlplane.RunID]bool, error) {
+	rows, err := t.q.ListRecordedRuns(ctx, strs(ids))
+	if err != nil {
+		return nil, fmt.Errorf("look for runs: %w", translate(err))
+	}
+	all := map[controlplane.RunID]bool{}
+	for _, id := range rows {
+		all[controlplane.RunID(id)] = true
+	}
+	return all, nil
+}
+
+// PutUnknown notes a deployment of which a node says something that is not
+// written here.
 func (t *Tx) PutUnknown(ctx context.Context, u controlplane.UnknownDeployment) error {
 	err := t.q.PutUnknown(ctx, dbsqlc.PutUnknownParams{NodeID: string(u.Node),
 		DeploymentID: string(u.ID), Name: u.Name, Project: u.Project,
-		Environment: u.Environment, Phase: u.Phase})
+		Environment: u.Environment, Phase: u.Phase, Disputed: u.Disputed, Reason: u.Reason,
+		RunID: string(u.Run), Generation: u.Generation})
 	if err != nil {
 		return fmt.Errorf("note unknown deployment: %w", translate(err))
 	}
@@ -35,7 +58,7 @@ func (t *Tx) PutUnknown(ctx context.Context, u controlplane.UnknownDeployment) e
 	return nil
 }
 
-// Unknown lists what a node runs and nobody here knows.
+// Unknown lists what a node says that is not written here.
 func (t *Tx) Unknown(
 	ctx context.Context, node controlplane.NodeID,
 ) ([]controlplane.UnknownDeployment, error) {
@@ -44,12 +67,55 @@ func (t *Tx) Unknown(
 		return nil, fmt.Errorf("list unknown deployments: %w", err)
 	}
 	all := make([]controlplane.UnknownDeployment, len(rows))
-	for i, r := range rows {
+	for i, row := range rows {
+		r := row.UnknownDeployment
 		all[i] = controlplane.UnknownDeployment{Node: node,
 			ID: controlplane.DeploymentID(r.DeploymentID), Name: r.Name, Project: r.Project,
-			Environment: r.Environment, Phase: r.Phase, FoundAt: r.FoundAt, PurgedAt: r.PurgedAt}
+			Environment: r.Environment, Phase: r.Phase, FoundAt: r.FoundAt, PurgedAt: r.PurgedAt,
+			Disputed: r.Disputed, Reason: r.Reason, Run: controlplane.RunID(r.RunID),
+			Generation: r.Generation, Status: controlplane.DeploymentStatus(row.Status),
+			RowRun: controlplane.RunID(row.RowRun), RowGeneration: row.RowGeneration}
 	}
 	return all, nil
+}
+
+// Disputes names the nodes that contradict what is written of a deployment.
+func (t *Tx) Disputes(
+	ctx context.Context, id controlplane.DeploymentID,
+) (ids []controlplane.NodeID, names []string, err error) {
+	rows, err := t.q.ListDisputes(ctx, string(id))
+	if err != nil {
+		return nil, nil, fmt.Errorf("list disputes about %s: %w", id, err)
+	}
+	for _, r := range rows {
+		ids = append(ids, controlplane.NodeID(r.ID))
+		names = append(names, r.Name)
+	}
+	return ids, names, nil
+}
+
+// EndDisputes notes that somebody decided what is true of a deployment.
+func (t *Tx) EndDisputes(ctx context.Context, id controlplane.DeploymentID) error {
+	nodes, _, err := t.Disputes(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := t.q.DeleteDisputes(ctx, string(id)); err != nil {
+		return fmt.Errorf("end disputes about %s: %w", id, translate(err))
+	}
+	for _, n := range nodes {
+		t.Wake(controlplane.TopicNode, string(n))
+	}
+	return nil
+}
+
+// Align makes a row's goal the one that its node works on.
+func (t *Tx) Align(ctx context.Context, id controlplane.DeploymentID, generation int64,
+	goal controlplane.Goal) error {
+	if err := t.q.AlignDeployment(ctx, generation, string(goal), string(id)); err != nil {
+		return fmt.Errorf("align deployment %s: %w", id, translate(err))
+	}
+	return nil
 }
 
 // PurgeUnknown has it removed, and reports whether it is on the list.

@@ -302,6 +302,9 @@ JOIN LATERAL (SELECT * FROM runs r WHERE r.deployment_id = d.id ORDER BY r.numbe
     ON true
 WHERE g.node_id = @node_id
     AND NOT EXISTS (SELECT FROM queue q WHERE q.run_id = r.id AND q.left_at IS NULL)
+    -- Nothing is sent while the node and this row contradict each other.
+    AND NOT EXISTS (SELECT FROM unknown_deployments u WHERE u.node_id = g.node_id
+        AND u.deployment_id = d.id AND u.disputed)
 ORDER BY d.id;
 
 -- name: ListRoutes :many

@@ -1202,8 +1202,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Deployments that a node runs and the database does not know
-         * @description There are some only after the database was restored from a backup. They are left alone until an admin adopts or purges them.
+         * Deployments that a node runs and the database does not know, or knows otherwise
+         * @description There are some only after the database was restored from a backup. They are left alone until an admin adopts, purges or recreates them.
          */
         get: operations["listUnknownDeployments"];
         put?: never;
@@ -1225,7 +1225,7 @@ export interface paths {
         put?: never;
         /**
          * Take over a deployment that the database does not know
-         * @description Its project must be there. What runs goes on running, under the same URLs.
+         * @description Its project must be there. What runs goes on running, under the same URLs. A disputed one becomes what it is on the node: one that the node does not have is removed.
          */
         post: operations["adoptDeployment"];
         delete?: never;
@@ -1248,6 +1248,26 @@ export interface paths {
          * @description The agent removes everything of it. What could not be removed is listed in the node's events.
          */
         post: operations["purgeDeployment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{name}/unknown/{id}/recreate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a disputed deployment again that the node does not have any more
+         * @description All steps run again, and volumes are empty. While the node has something of it, it is refused.
+         */
+        post: operations["recreateDisputed"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3811,12 +3831,31 @@ export interface components {
             name: string;
             project: string;
             environment: string;
-            /** @description Where it stands, in the agent's words. */
+            /** @description Where it stands, in the agent's words; empty where the node has nothing of it. */
             phase: string;
             /** Format: date-time */
             found_at: string;
             /** @description An admin decided that it goes. */
             purging: boolean;
+            /** @description The database knows it, and says something else of it than the node. Nothing is done about it until an admin decides. */
+            disputed?: boolean;
+            /** @description Why it is disputed. */
+            reason?: string;
+            /** @description The run that the node has. */
+            run?: string;
+            /**
+             * Format: int64
+             * @description The number of the last goal that the node was told.
+             */
+            generation?: number;
+            status?: components["schemas"]["DeploymentStatus"];
+            /** @description The latest run that the database knows. */
+            row_run?: string;
+            /**
+             * Format: int64
+             * @description The number of the goal that the database knows.
+             */
+            row_generation?: number;
         };
         NodeDrain: {
             node: string;
@@ -7149,6 +7188,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    recreateDisputed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deployment"];
+                };
             };
             default: components["responses"]["Problem"];
         };

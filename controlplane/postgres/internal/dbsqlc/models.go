@@ -816,6 +816,10 @@ type UnknownDeployment struct {
 	Phase        string
 	FoundAt      time.Time
 	PurgedAt     *time.Time
+	Disputed     bool
+	Reason       string
+	RunID        string
+	Generation   int64
 }
 
 type UseMark struct {

@@ -19,6 +19,27 @@ func (q *Queries) AdoptDeployment(ctx context.Context, generation int64, created
 	return err
 }
 
+const alignDeployment = `-- name: AlignDeployment :exec
+UPDATE deployments SET generation = $1, want = $2 WHERE id = $3
+`
+
+// An admin believes the node: this is the goal that it works on.
+func (q *Queries) AlignDeployment(ctx context.Context, generation int64, want string, iD string) error {
+	_, err := q.db.Exec(ctx, alignDeployment, generation, want, iD)
+	return err
+}
+
+const deleteDisputes = `-- name: DeleteDisputes :exec
+DELETE FROM unknown_deployments WHERE deployment_id = $1 AND disputed
+    AND purged_at IS NULL
+`
+
+// Somebody decided what is true of a deployment.
+func (q *Queries) DeleteDisputes(ctx context.Context, deploymentID string) error {
+	_, err := q.db.Exec(ctx, deleteDisputes, deploymentID)
+	return err
+}
+
 const deletePurged = `-- name: DeletePurged :exec
 DELETE FROM unknown_deployments WHERE node_id = $1 AND purged_at IS NOT NULL
     AND NOT deployment_id = ANY($2::uuid[])
@@ -43,13 +64,102 @@ func (q *Queries) DeleteUnknown(ctx context.Context, nodeID string, deploymentID
 	return result.RowsAffected(), nil
 }
 
-const listRecorded = `-- name: ListRecorded :many
-SELECT id FROM deployments WHERE id = ANY($1::uuid[])
+const listDisputes = `-- name: ListDisputes :many
+SELECT n.id, n.name FROM unknown_deployments u JOIN nodes n ON n.id = u.node_id
+WHERE u.deployment_id = $1 AND u.disputed AND u.purged_at IS NULL ORDER BY n.name
 `
 
-// Those of the ids that a deployment has or had.
-func (q *Queries) ListRecorded(ctx context.Context, ids []string) ([]string, error) {
-	rows, err := q.db.Query(ctx, listRecorded, ids)
+type ListDisputesRow struct {
+	ID   string
+	Name string
+}
+
+// The nodes that say something else of a deployment than its row does.
+func (q *Queries) ListDisputes(ctx context.Context, deploymentID string) ([]ListDisputesRow, error) {
+	rows, err := q.db.Query(ctx, listDisputes, deploymentID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListDisputesRow{}
+	for rows.Next() {
+		var i ListDisputesRow
+		if err := rows.Scan(&i.ID, &i.Name); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listRecorded = `-- name: ListRecorded :many
+SELECT d.id, d.name, d.generation, d.status, d.node_id, p.name AS project,
+    e.name AS environment, r.id AS run_id,
+    EXISTS (SELECT FROM relocations m WHERE m.deployment_id = d.id) AS relocating
+FROM deployments d
+JOIN projects p ON p.id = d.project_id
+JOIN environments e ON e.id = d.environment_id
+JOIN LATERAL (SELECT r.id FROM runs r WHERE r.deployment_id = d.id
+    ORDER BY r.number DESC LIMIT 1) r ON true
+WHERE d.id = ANY($1::uuid[]) OR d.node_id = $2
+    AND d.status IN ('applying', 'ready', 'undoing', 'removing', 'stuck')
+ORDER BY d.id
+`
+
+type ListRecordedRow struct {
+	ID          string
+	Name        string
+	Generation  int64
+	Status      string
+	NodeID      *string
+	Project     string
+	Environment string
+	RunID       string
+	Relocating  bool
+}
+
+// What is written about the deployments that a node's agent remembers, and
+// about those that the node has to have.
+func (q *Queries) ListRecorded(ctx context.Context, ids []string, nodeID *string) ([]ListRecordedRow, error) {
+	rows, err := q.db.Query(ctx, listRecorded, ids, nodeID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListRecordedRow{}
+	for rows.Next() {
+		var i ListRecordedRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Name,
+			&i.Generation,
+			&i.Status,
+			&i.NodeID,
+			&i.Project,
+			&i.Environment,
+			&i.RunID,
+			&i.Relocating,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listRecordedRuns = `-- name: ListRecordedRuns :many
+SELECT id FROM runs WHERE id = ANY($1::uuid[])
+`
+
+// Those of the ids that a run has.
+func (q *Queries) ListRecordedRuns(ctx context.Context, ids []string) ([]string, error) {
+	rows, err := q.db.Query(ctx, listRecordedRuns, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -69,28 +179,48 @@ func (q *Queries) ListRecorded(ctx context.Context, ids []string) ([]string, err
 }
 
 const listUnknown = `-- name: ListUnknown :many
-SELECT node_id, deployment_id, name, project, environment, phase, found_at, purged_at FROM unknown_deployments WHERE node_id = $1 ORDER BY found_at, deployment_id
+SELECT u.node_id, u.deployment_id, u.name, u.project, u.environment, u.phase, u.found_at, u.purged_at, u.disputed, u.reason, u.run_id, u.generation, coalesce(d.status, '')::text AS status,
+    coalesce(d.generation, 0)::bigint AS row_generation,
+    coalesce((SELECT r.id::text FROM runs r WHERE r.deployment_id = d.id
+        ORDER BY r.number DESC LIMIT 1), '')::text AS row_run
+FROM unknown_deployments u LEFT JOIN deployments d ON d.id = u.deployment_id
+WHERE u.node_id = $1 ORDER BY u.found_at, u.deployment_id
 `
 
-// What a node runs that the database has lost, oldest first.
-func (q *Queries) ListUnknown(ctx context.Context, nodeID string) ([]UnknownDeployment, error) {
+type ListUnknownRow struct {
+	UnknownDeployment UnknownDeployment
+	Status            string
+	RowGeneration     int64
+	RowRun            string
+}
+
+// What a node runs that the database has lost or knows otherwise, oldest first,
+// and what the database says of it.
+func (q *Queries) ListUnknown(ctx context.Context, nodeID string) ([]ListUnknownRow, error) {
 	rows, err := q.db.Query(ctx, listUnknown, nodeID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []UnknownDeployment{}
+	items := []ListUnknownRow{}
 	for rows.Next() {
-		var i UnknownDeployment
+		var i ListUnknownRow
 		if err := rows.Scan(
-			&i.NodeID,
-			&i.DeploymentID,
-			&i.Name,
-			&i.Project,
-			&i.Environment,
-			&i.Phase,
-			&i.FoundAt,
-			&i.PurgedAt,
+			&i.UnknownDeployment.NodeID,
+			&i.UnknownDeployment.DeploymentID,
+			&i.UnknownDeployment.Name,
+			&i.UnknownDeployment.Project,
+			&i.UnknownDeployment.Environment,
+			&i.UnknownDeployment.Phase,
+			&i.UnknownDeployment.FoundAt,
+			&i.UnknownDeployment.PurgedAt,
+			&i.UnknownDeployment.Disputed,
+			&i.UnknownDeployment.Reason,
+			&i.UnknownDeployment.RunID,
+			&i.UnknownDeployment.Generation,
+			&i.Status,
+			&i.RowGeneration,
+			&i.RowRun,
 		); err != nil {
 			return nil, err
 		}
@@ -117,11 +247,16 @@ func (q *Queries) PurgeUnknown(ctx context.Context, nodeID string, deploymentID 
 }
 
 const putUnknown = `-- name: PutUnknown :exec
-INSERT INTO unknown_deployments (node_id, deployment_id, name, project, environment, phase)
-VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO unknown_deployments (node_id, deployment_id, name, project, environment, phase,
+    disputed, reason, run_id, generation)
+VALUES ($1, $2, $3, $4, $5, $6,
+    $7, $8, $9, $10)
 ON CONFLICT (node_id, deployment_id) DO UPDATE
 SET name = excluded.name, project = excluded.project, environment = excluded.environment,
-    phase = excluded.phase
+    phase = excluded.phase, disputed = excluded.disputed,
+    reason = CASE WHEN excluded.reason = '' THEN unknown_deployments.reason
+        ELSE excluded.reason END,
+    run_id = excluded.run_id, generation = excluded.generation
 `
 
 type PutUnknownParams struct {
@@ -131,9 +266,13 @@ type PutUnknownParams struct {
 	Project      string
 	Environment  string
 	Phase        string
+	Disputed     bool
+	Reason       string
+	RunID        string
+	Generation   int64
 }
 
-// What an agent says of a deployment that we lost.
+// What an agent says of a deployment that we lost, or know otherwise.
 func (q *Queries) PutUnknown(ctx context.Context, arg PutUnknownParams) error {
 	_, err := q.db.Exec(ctx, putUnknown,
 		arg.NodeID,
@@ -142,6 +281,10 @@ func (q *Queries) PutUnknown(ctx context.Context, arg PutUnknownParams) error {
 		arg.Project,
 		arg.Environment,
 		arg.Phase,
+		arg.Disputed,
+		arg.Reason,
+		arg.RunID,
+		arg.Generation,
 	)
 	return err
 }

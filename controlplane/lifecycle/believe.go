@@ -1,0 +1,237 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// adoptDisputed makes a row say what its node says.
+func (l *Lifecycle) adoptDisputed(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+	n controlplane.Node, u controlplane.UnknownDeployment, f Found) (
+	d controlplane.Deployment, err error) {
+	if d, err = tx.LockDeployment(ctx, u.ID); err != nil {
+		return d, err
+	}
+	if err := mayBelieve(ctx, tx, d, n, f); err != nil {
+		return d, err
+	}
+	to := statusOf(f)
+	way := wayTo(d.Status, to)
+	if way == nil && d.Status != to {
+		return d, wrongState(d, string(to), "Purge what the node has instead.")
+	}
+	if err := l.takeRun(ctx, tx, actor, &d, n, f); err != nil {
+		return d, err
+	}
+	goal := controlplane.GoalPresent
+	if to != controlplane.Ready && f.Gone {
+		goal = controlplane.GoalGone
+	}
+	if err := tx.Align(ctx, d.ID, max(f.Generation, d.Generation), goal); err != nil {
+		return d, err
+	}
+	// Before the moves: each tells those who look at the deployment.
+	if err := tx.EndDisputes(ctx, d.ID); err != nil {
+		return d, err
+	}
+	if err := moveAlong(ctx, tx, d, way); err != nil {
+		return d, err
+	}
+	if to.Gone() {
+		if err := tx.ForgetHosts(ctx, d.ID); err != nil {
+			return d, err
+		}
+	}
+	return tx.Deployment(ctx, d.ID)
+}
+
+func moveAlong(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+	way []controlplane.DeploymentStatus) error {
+	if len(way) == 0 {
+		return tellMove(ctx, tx, d, "adopted as it is on node "+d.Node)
+	}
+	for _, to := range way {
+		if err := move(ctx, tx, d, to, "adopted as it is on node "+d.Node, nil); err != nil {
+			return err
+		}
+		d.Status = to
+	}
+	return nil
+}
+
+// mayBelieve refuses to believe a node about a deployment that another one has.
+func mayBelieve(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+	n controlplane.Node, f Found) error {
+	if d.NodeID == n.ID {
+		return nil
+	}
+	if d.Status.Gone() {
+		// Its name and addresses may be somebody else's by now.
+		return wrongState(d, "adopted", "Purge it.")
+	}
+	nodes, _, err := tx.Disputes(ctx, d.ID)
+	if err != nil {
+		return err
+	}
+	lost := d.NodeID == "" || d.Status == controlplane.Failed || slices.Contains(nodes, d.NodeID)
+	if lost && !isIdle(f.Phase) {
+		return nil
+	}
+	return &controlplane.Error{Kind: controlplane.Conflict, Code: "not_adoptable",
+		Message: fmt.Sprintf("deployment %s is on node %s, and not on node %s", d.Name, d.Node, n.Name),
+		Remedy:  "Purge what node " + n.Name + " has of it."}
+}
+
+// takeRun writes down the run that the node has, and where it is.
+func (l *Lifecycle) takeRun(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+	d *controlplane.Deployment, n controlplane.Node, f Found) error {
+	if f.Run == "" || f.Run == d.RunID {
+		return l.alignSteps(ctx, tx, f)
+	}
+	runs, err := tx.RecordedRuns(ctx, []controlplane.RunID{f.Run})
+	if err != nil {
+		return err
+	}
+	if runs[f.Run] {
+		return &controlplane.Error{Kind: controlplane.Conflict, Code: "not_adoptable",
+			Message: "deployment " + d.Name + " has a newer run in the database than on node " + n.Name,
+			Remedy:  "Purge what the node has."}
+	}
+	target, err := tx.Target(ctx, d.Project)
+	if err != nil {
+		return err
+	}
+	d.NodeID, d.Node, d.RunID = n.ID, n.Name, f.Run
+	d.Versions, d.Resources = chosen(f.Pipeline), ask(f.Pipeline, controlplane.Placement{}).Resources
+	if err := tx.Replace(ctx, *d); err != nil {
+		return err
+	}
+	if err := tx.ReplaceHosts(ctx, d.ID, hosts(*d, f.Pipeline)); err != nil {
+		return err
+	}
+	return l.adoptRun(ctx, tx, actor, *d, f, target)
+}
+
+// alignSteps makes the steps of a run that is written down say what the node
+// says.
+func (l *Lifecycle) alignSteps(ctx context.Context, tx *postgres.Tx, f Found) error {
+	now, err := tx.Time(ctx)
+	if err != nil {
+		return err
+	}
+	for key, status := range f.Steps {
+		row := controlplane.StepRow{Run: f.Run, Key: key, Status: status, Sealed: f.Sealed[key]}
+		if _, err := tx.MoveStep(ctx, row, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// statusOf is the status that fits what a node says.
+func statusOf(f Found) controlplane.DeploymentStatus {
+	if f.Phase == "" {
+		return controlplane.Removed
+	}
+	return controlplane.DeploymentStatus(f.Phase)
+}
+
+// wayTo is the shortest way from one status to another. A node is ahead of a row
+// that was restored, so there is one: it went that way before.
+func wayTo(from, to controlplane.DeploymentStatus) []controlplane.DeploymentStatus {
+	ways := map[controlplane.DeploymentStatus][]controlplane.DeploymentStatus{from: {}}
+	for next := []controlplane.DeploymentStatus{from}; len(next) > 0; next = next[1:] {
+		for _, s := range controlplane.DeploymentStatuses() {
+			if _, seen := ways[s]; seen || !next[0].CanMove(s) || s == controlplane.Forgotten {
+				continue
+			}
+			ways[s] = append(slices.Clone(ways[next[0]]), s)
+			next = append(next, s)
+		}
+	}
+	return ways[to]
+}
+
+// Describe asks a node for all it knows of a deployment. One that it does not
+// have is NotFound.
+type Describe func(context.Context, controlplane.NodeID, controlplane.DeploymentID) (Found, error)
+
+// ask finds out what a node has of a disputed deployment now.
+func (d Describe) ask(ctx context.Context, n controlplane.NodeID,
+	id controlplane.DeploymentID) (Found, error) {
+	f, err := d(ctx, n, id)
+	if controlplane.KindOf(err) == controlplane.NotFound {
+		return Found{ID: id}, nil
+	}
+	return f, err
+}
+
+// purgeDisputed removes what a node has. What it has is written down first, so
+// that plugins get back what they need to undo their work.
+func (l *Lifecycle) purgeDisputed(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+	n controlplane.Node, u controlplane.UnknownDeployment, f Found) error {
+	d, err := tx.LockDeployment(ctx, u.ID)
+	if err != nil {
+		return err
+	}
+	if d.NodeID != n.ID {
+		_, err = tx.PurgeUnknown(ctx, n.ID, u.ID)
+		return err
+	}
+	if d, err = l.adoptDisputed(ctx, tx, actor, n, u, f); err != nil || d.Status.Gone() {
+		return err
+	}
+	if err := farewell(ctx, tx, d, actor.Name()); err != nil {
+		return err
+	}
+	return remove(ctx, tx, d)
+}
+
+// RecreateDisputed makes a deployment again that its node does not have any
+// more: under the same name and addresses, with all steps of a new run, and with
+// empty volumes.
+func (l *Lifecycle) RecreateDisputed(ctx context.Context, actor access.Actor, node string,
+	id controlplane.DeploymentID, describe Describe) (d controlplane.Deployment, err error) {
+	_, u, f, err := l.found(ctx, actor, node, id, describe)
+	if err != nil {
+		return d, err
+	}
+	if !u.Disputed || !isIdle(f.Phase) {
+		return d, &controlplane.Error{Kind: controlplane.Conflict, Code: "still_there",
+			Message: "node " + node + " still has deployment " + u.Name,
+			Remedy: "Purge it; once it is removed, 'nullops recreate " + u.Name +
+				"' makes it again, with empty volumes."}
+	}
+	if d, err = l.Adopt(ctx, actor, node, id, describe); err != nil {
+		return d, err
+	}
+	if d.Status == controlplane.Failed {
+		return l.Retry(ctx, actor, id, Retrying{SameVersion: true})
+	}
+	return l.Recreate(ctx, actor, id, Again{Pinned: true})
+}
+
+// found reads what is listed of a deployment, and asks its node for the rest.
+// Nobody waits for a node while a transaction is open.
+func (l *Lifecycle) found(ctx context.Context, actor access.Actor, node string,
+	id controlplane.DeploymentID, describe Describe) (n controlplane.Node,
+	u controlplane.UnknownDeployment, f Found, err error) {
+	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
+		n, u, err = unknownOn(ctx, tx, actor, node, id)
+		return err
+	})
+	if err != nil {
+		return n, u, f, err
+	}
+	if u.Disputed {
+		f, err = describe.ask(ctx, n.ID, id)
+	} else {
+		f, err = describe(ctx, n.ID, id)
+	}
+	return n, u, f, err
+}

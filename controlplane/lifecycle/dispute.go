@@ -1,0 +1,164 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// Memory is what a node's agent remembers when it connects.
+type Memory struct {
+	Deployments []Seen
+	// FirstReport is the oldest report that the agent kept, Acknowledged the last
+	// that a control plane told it is stored.
+	FirstReport  int64
+	Acknowledged int64
+}
+
+// comparison holds what a node and the database say about the same things.
+type comparison struct {
+	node controlplane.NodeID
+	rows map[controlplane.DeploymentID]controlplane.Recorded
+	runs map[controlplane.RunID]bool
+	// restored: the agent was told that reports are stored which are not. Then it
+	// knows what happened since the backup, and what it does not have is gone.
+	restored bool
+	// gap: some of those reports are no longer kept, so they do not come again.
+	gap bool
+}
+
+func compareMemory(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID,
+	m Memory) (c comparison, err error) {
+	ids := make([]controlplane.DeploymentID, len(m.Deployments))
+	var runs []controlplane.RunID
+	for i, s := range m.Deployments {
+		ids[i] = s.ID
+		if controlplane.ValidID(string(s.Run)) {
+			runs = append(runs, s.Run)
+		}
+	}
+	c.node = node
+	if c.rows, err = tx.Recorded(ctx, node, ids); err != nil {
+		return c, err
+	}
+	if c.runs, err = tx.RecordedRuns(ctx, runs); err != nil {
+		return c, err
+	}
+	last, err := tx.LastReport(ctx, node)
+	c.restored = m.Acknowledged > last
+	c.gap = c.restored && m.FirstReport > last+1
+	return c, err
+}
+
+// contradiction says why a row cannot be right beside what its node says, or
+// nothing. A database that was never restored is always ahead of its nodes: a
+// newer generation or a run that nobody here made means that the row is old.
+func (c comparison) contradiction(d controlplane.Recorded, s Seen) string {
+	settled := d.Status.Gone() || d.Status == controlplane.Failed || d.Status == ""
+	if isIdle(s.Phase) && settled {
+		return ""
+	}
+	here := d.Node == c.node && !d.Relocating
+	same := d.Run == s.Run && string(d.Status) == s.Phase && !s.Abandoned
+	switch {
+	case s.Run != "" && !c.runs[s.Run]:
+		return "the node has a run that the database does not know"
+	case s.Generation > d.Generation && !(same && d.Node == c.node):
+		return "the node was told newer things than the database knows"
+	case here && s.Abandoned && !settled:
+		return "the node was told to remove it by somebody else"
+	case here && c.gap && !same && !settled:
+		return "the node no longer has the reports that the database lost"
+	}
+	return ""
+}
+
+// isIdle reports whether a node has nothing of a deployment in that phase.
+func isIdle(phase string) bool {
+	return slices.Contains([]string{"", string(controlplane.Failed),
+		string(controlplane.Removed)}, phase)
+}
+
+// missing lists what a node has to have and does not, although its memory is
+// newer than the database: it was removed after the backup was made.
+func (c comparison) missing(all []Seen) (gone []controlplane.Recorded) {
+	if !c.restored {
+		return nil
+	}
+	for _, d := range c.rows {
+		known := slices.ContainsFunc(all, func(s Seen) bool { return s.ID == d.ID })
+		if !known && d.Node == c.node && !d.Relocating {
+			gone = append(gone, d)
+		}
+	}
+	slices.SortFunc(gone, func(a, b controlplane.Recorded) int { return compare(a.ID, b.ID) })
+	return gone
+}
+
+// dispute notes that a node contradicts a row, and tells whoever looks at the
+// deployment. Nothing is sent to the node about it from now on.
+func dispute(ctx context.Context, tx *postgres.Tx, u controlplane.UnknownDeployment) error {
+	if err := tx.PutUnknown(ctx, u); err != nil {
+		return err
+	}
+	d, err := tx.LockDeployment(ctx, u.ID)
+	if err != nil {
+		return err
+	}
+	if d.NodeID != u.Node {
+		return nil
+	}
+	if isIdle(u.Phase) {
+		if err := doubtHealth(ctx, tx, d); err != nil {
+			return err
+		}
+	}
+	detail := fmt.Sprintf("needs a decision, see 'nullops node unknown %s': %s", d.Node, u.Reason)
+	if d.Detail == detail {
+		return nil
+	}
+	return tellMove(ctx, tx, d, detail)
+}
+
+// doubtHealth takes back that services are healthy which their node does not
+// have.
+func doubtHealth(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
+	steps, err := tx.Steps(ctx, d.RunID)
+	if err != nil {
+		return err
+	}
+	for _, s := range steps {
+		if s.Kind != "service" {
+			continue
+		}
+		h := controlplane.ServiceHealth{Deployment: d.ID, Step: s.Key, Health: "unknown",
+			Detail: "node " + d.Node + " does not have it"}
+		if _, err := tx.PutHealth(ctx, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// notDisputed refuses to change a deployment while its node contradicts its
+// row: what is done would be built on what may be wrong.
+func notDisputed(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
+	_, nodes, err := tx.Disputes(ctx, d.ID)
+	if err != nil || len(nodes) == 0 {
+		return err
+	}
+	return &controlplane.Error{Kind: controlplane.Conflict, Code: "needs_decision",
+		Message: fmt.Sprintf("deployment %s is something else on node %s than in the database, "+
+			"which was restored from a backup", d.Name, strings.Join(nodes, " and ")),
+		Remedy: "An admin decides first: see 'nullops node unknown " + nodes[0] + "'."}
+}
+
+// isDisputed is notDisputed for what is done without anybody asking.
+func isDisputed(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) (bool, error) {
+	_, nodes, err := tx.Disputes(ctx, d.ID)
+	return len(nodes) > 0, err
+}
