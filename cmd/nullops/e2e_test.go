@@ -74,6 +74,7 @@ func TestEndToEnd(t *testing.T) {
 		{"TwoNodes", twoNodes},
 		{"NodeTells", nodeTells},
 		{"Masking", masking},
+		{"RunSecrets", runSecrets},
 		{"ServiceModel", serviceModel},
 		{"Disk", diskTrouble},
 		{"FullEngine", fullEngine},

@@ -60,34 +60,45 @@ func (c *Catalog) OpenRun(
 }
 
 // currentValue opens what the project's secret holds now, or what was generated
-// for the deployment.
-func (c *Catalog) currentValue(
-	ctx context.Context, tx *postgres.Tx, project controlplane.ProjectID,
-	deployment controlplane.DeploymentID, name string, made map[string]controlplane.Sealed,
-) (controlplane.Plain, error) {
-	place := generatedPlace(deployment, name)
-	if sealed, ok := made[name]; ok {
+// for the deployment. What was generated counts as long as the secret has a
+// rule, and for runs that began before values were sealed with runs.
+func (c *Catalog) currentValue(ctx context.Context, tx *postgres.Tx, run controlplane.Run,
+	name string, made map[string]controlplane.Sealed) (controlplane.Plain, error) {
+	s, ok, err := tx.SecretByName(ctx, run.Project, name)
+	if err != nil {
+		return controlplane.Plain{}, err
+	}
+	place := generatedPlace(run.Deployment, name)
+	sealed, generated := made[name]
+	switch {
+	case generated && (!ok || s.Rule != nil || hasBegun(run)):
 		b, err := c.keys.Open(place, sealed)
 		if err != nil {
 			return controlplane.Plain{}, fmt.Errorf("open generated secret %s: %w", name, err)
 		}
 		return controlplane.NewPlain(string(b)), nil
-	}
-	s, ok, err := tx.SecretByName(ctx, project, name)
-	if err != nil {
-		return controlplane.Plain{}, err
-	}
-	if !ok {
+	case !ok:
 		return controlplane.Plain{}, &controlplane.Error{
 			Kind: controlplane.Conflict, Code: "secret_missing",
 			Message: "the pipeline refers to the secret " + name + ", which was deleted",
 			Remedy:  "Define it again, then retry.",
 		}
-	}
-	if s.Rule == nil {
+	case s.Rule == nil:
 		return c.openSecret(s)
+	default:
+		return c.generate(ctx, tx, run.Deployment, s, place)
 	}
-	return c.generate(ctx, tx, deployment, s, place)
+}
+
+// hasBegun reports whether a run has fetched its values before: its node asks
+// for them at the latest while it applies the run.
+func hasBegun(run controlplane.Run) bool {
+	switch run.Status {
+	case "", controlplane.Queued, controlplane.Applying:
+		return false
+	default:
+		return true
+	}
 }
 
 func generatedPlace(deployment controlplane.DeploymentID, name string) seal.Place {

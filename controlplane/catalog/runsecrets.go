@@ -65,7 +65,7 @@ func (c *Catalog) openRunValues(ctx context.Context, tx *postgres.Tx, run contro
 // opening stored one at the same time, that one counts.
 func (c *Catalog) sealCurrentValue(ctx context.Context, tx *postgres.Tx, run controlplane.Run,
 	name string, made map[string]controlplane.Sealed) (controlplane.Plain, error) {
-	value, err := c.currentValue(ctx, tx, run.Project, run.Deployment, name, made)
+	value, err := c.currentValue(ctx, tx, run, name, made)
 	if err != nil {
 		return value, err
 	}

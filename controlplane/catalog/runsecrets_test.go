@@ -74,8 +74,10 @@ func TestOpenRun_ValuesBelongToTheRun(t *testing.T) {
 	retry.Key = must(w.NewRunKey(retry.ID))(t)
 	w.rerun(t, id, retry, 2)
 	b := must(w.OpenRun(ctx, fleet, id, retry))(t)
-	if b.Values["API_TOKEN"].Reveal() != "rotated-2" {
-		t.Errorf("a retry got %q", b.Values["API_TOKEN"].Reveal())
+	if b.Values["API_TOKEN"].Reveal() != "rotated-2" ||
+		b.Values["DB_PASSWORD"].Reveal() != "given-by-hand" {
+		t.Errorf("a retry got %q and %q", b.Values["API_TOKEN"].Reveal(),
+			b.Values["DB_PASSWORD"].Reveal())
 	}
 	check("a retry")
 	if n := w.query(t, `SELECT count(*) FROM audit WHERE action = 'open secrets' AND
@@ -83,6 +85,27 @@ func TestOpenRun_ValuesBelongToTheRun(t *testing.T) {
 		t.Errorf("%d openings in the journal, want 7", n)
 	}
 	w.noCanary(t, made, "rotated-2")
+}
+
+// A run from before values were sealed with runs keeps what was generated for
+// its deployment, also if the secret has a value of its own by now.
+func TestOpenRun_BegunBeforeTheUpgrade(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop(t)
+	ctx, fleet := t.Context(), access.System("fleet")
+	must(w.SavePipeline(ctx, w.admin, "shop", graph(), ""))(t)
+	id, run := w.ran(t, "cart")
+	made := must(w.OpenRun(ctx, fleet, id, run))(t).Values["DB_PASSWORD"].Reveal()
+	w.exec(t, `DELETE FROM run_secrets`)
+	w.put(t, "DB_PASSWORD", "given-by-hand")
+	run.Status = controlplane.Ready
+	for range 2 {
+		b := must(w.OpenRun(ctx, fleet, id, run))(t)
+		if got := b.Values["DB_PASSWORD"].Reveal(); got != made {
+			t.Errorf("got %q", got)
+		}
+	}
 }
 
 // A value that was moved to another run or to another name does not open.
