@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -146,14 +147,10 @@ func (a *Agent) probeAll(ctx context.Context, services []ServiceSpec) {
 	for i, s := range services {
 		group.Go(func() error {
 			p, err := a.runtime.Probe(ctx, s)
-			if err != nil {
-				p = Probed{Health: wire.HealthUnknown, Detail: err.Error()}
-			}
-			if p.Ended {
-				p.Health = wire.HealthStopped
+			found[i] = assessHealth(s, p, err, time.Now())
+			if found[i].Ended {
 				a.hint()
 			}
-			found[i] = p
 			return nil
 		})
 	}
@@ -164,6 +161,27 @@ func (a *Agent) probeAll(ctx context.Context, services []ServiceSpec) {
 	for i, s := range services {
 		a.health[progressKey{s.Deployment, s.Step}] = found[i]
 	}
+}
+
+// settleTime is how long a service without a readiness check has to run before
+// it counts as healthy. Otherwise one that is started and ends again and again
+// would be healthy whenever somebody looks in between.
+const settleTime = 5 * time.Second
+
+// assessHealth makes a service's health of what its probe came to.
+func assessHealth(s ServiceSpec, p Probed, err error, now time.Time) Probed {
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return Probed{Health: wire.HealthStopped, Detail: "its container is gone", Ended: true}
+	case err != nil:
+		return Probed{Health: wire.HealthUnknown, Detail: err.Error()}
+	case p.Ended:
+		p.Health = wire.HealthStopped
+	case s.Ready == nil && p.Health == wire.HealthHealthy && !p.StartedAt.After(now) &&
+		now.Sub(p.StartedAt) < settleTime:
+		p.Health, p.Detail = wire.HealthStarting, "it was started again a moment ago"
+	}
+	return p
 }
 
 // declares reports whether a service declares a port.

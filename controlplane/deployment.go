@@ -70,6 +70,36 @@ func (s DeploymentStatus) next() []DeploymentStatus {
 	}
 }
 
+// Condition is what people see of a deployment that exists: whether it can be
+// used. It is derived, and no status, since what may be done with a deployment
+// does not depend on it.
+type Condition string
+
+// The conditions. Of a status without a condition there is nothing more to say.
+const (
+	ConditionReady    Condition = "ready"
+	ConditionDegraded Condition = "degraded"
+	ConditionOffline  Condition = "offline"
+)
+
+// Condition is empty while the deployment is neither ready nor offline. The
+// function deployment_condition in the database says the same for filters.
+func (d Deployment) Condition() (c Condition, reason string) {
+	switch d.Status {
+	case Applying, Ready, Undoing, Removing, Stuck:
+		if d.NodeID != "" && d.NodeStatus != NodeOnline {
+			return ConditionOffline, "node " + d.Node + " is " + string(d.NodeStatus)
+		}
+	}
+	switch {
+	case d.Status != Ready:
+		return "", ""
+	case d.Degraded != "":
+		return ConditionDegraded, d.Degraded
+	}
+	return ConditionReady, ""
+}
+
 // DeploymentsBefore gives the statuses that a deployment may have to move to
 // the given one, for guarded updates.
 func DeploymentsBefore(to DeploymentStatus) []DeploymentStatus {
@@ -125,6 +155,9 @@ type Deployment struct {
 	// Revision grows with each change; a lower one is older.
 	Revision int64
 	Detail   string
+	// Degraded says which services of a ready deployment do not work, and why;
+	// empty while all do.
+	Degraded string
 	Failure  *Failure
 	NodeID   NodeID
 	Node     string

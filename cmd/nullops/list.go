@@ -12,6 +12,7 @@ import (
 
 func listCommand() *cobra.Command {
 	var env, project string
+	var statuses []string
 	var all bool
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Args: exactArgs(0),
@@ -20,6 +21,8 @@ func listCommand() *cobra.Command {
 	asJSON, every := jsonFlag(c), watchFlag(c)
 	c.Flags().StringVar(&env, "env", "", "only this environment")
 	c.Flags().StringVar(&project, "project", "", "only this project")
+	c.Flags().StringSliceVar(&statuses, "status", nil,
+		"only this status or condition, such as failed, degraded or offline; may be repeated")
 	c.Flags().BoolVar(&all, "all", false, "removed ones too")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		api, err := newClient()
@@ -27,7 +30,7 @@ func listCommand() *cobra.Command {
 			return err
 		}
 		return again(c.Context(), c.OutOrStdout(), *every, func(w io.Writer) error {
-			items, err := api.listAll(c.Context(), listParams(env, project, all))
+			items, err := api.listAll(c.Context(), listParams(env, project, statuses, all))
 			if err != nil {
 				return err
 			}
@@ -40,8 +43,17 @@ func listCommand() *cobra.Command {
 	return c
 }
 
-func listParams(env, project string, all bool) *apiclient.ListDeploymentsParams {
+func listParams(
+	env, project string, statuses []string, all bool,
+) *apiclient.ListDeploymentsParams {
 	p := &apiclient.ListDeploymentsParams{Removed: &all}
+	if len(statuses) > 0 {
+		chosen := make([]apiclient.DeploymentFilter, len(statuses))
+		for i, s := range statuses {
+			chosen[i] = apiclient.DeploymentFilter(s)
+		}
+		p.Status = &chosen
+	}
 	if env != "" {
 		p.Environment = &env
 	}
@@ -77,7 +89,7 @@ func printDeployments(w io.Writer, items []apiclient.Deployment) error {
 		"EXPIRES"}}
 	for _, d := range items {
 		rows = append(rows, []string{d.Name, d.Project, d.Environment, stateOf(d),
-			deref(d.Detail), d.CreatedBy, since(d.CreatedAt), expiry(d)})
+			detailOf(d), d.CreatedBy, since(d.CreatedAt), expiry(d)})
 	}
 	return table(w, rows)
 }

@@ -53,7 +53,7 @@ type shown struct {
 }
 
 func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) error {
-	fmt.Fprintf(w, "%s  %s  %s\n", visible(d.Name), stateOf(d), visible(deref(d.Detail)))
+	fmt.Fprintf(w, "%s  %s  %s\n", visible(d.Name), stateOf(d), visible(detailOf(d)))
 	fmt.Fprintf(w, "project %s, pipeline v%d, environment %s, node %s, made by %s %s ago\n",
 		d.Project, d.PipelineVersion, d.Environment, deref(d.Node), visible(d.CreatedBy),
 		since(d.CreatedAt))
@@ -111,12 +111,27 @@ func printServices(w io.Writer, d apiclient.Deployment) error {
 }
 
 // stateOf is the status, and whether it can be believed: what runs on a node
-// that is offline goes on there, unseen.
+// that is offline goes on there, unseen, and what is ready may be degraded.
 func stateOf(d apiclient.Deployment) string {
 	if d.NodeOfflineSince != nil {
 		return string(d.Status) + " (node offline)"
 	}
+	if isDegraded(d) {
+		return string(apiclient.DeploymentConditionDegraded)
+	}
 	return string(d.Status)
+}
+
+func isDegraded(d apiclient.Deployment) bool {
+	return deref(d.Condition) == apiclient.DeploymentConditionDegraded
+}
+
+// detailOf is the one line beside the state.
+func detailOf(d apiclient.Deployment) string {
+	if isDegraded(d) {
+		return deref(d.ConditionReason)
+	}
+	return deref(d.Detail)
 }
 
 // expiry is how long a deployment has until it is removed by itself.

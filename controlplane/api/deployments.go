@@ -32,7 +32,7 @@ func (s *server) ListDeployments(
 		Project: or(p.Project, ""), Environment: or(p.Environment, ""), Name: or(p.Name, ""),
 		Search: or(p.Search, ""), Removed: or(p.Removed, false), After: after, Order: order,
 		Most: size + 1,
-		Statuses: each(or(p.Status, nil), func(s DeploymentStatus) controlplane.DeploymentStatus {
+		Statuses: each(or(p.Status, nil), func(s DeploymentFilter) controlplane.DeploymentStatus {
 			return controlplane.DeploymentStatus(s)
 		}),
 	})

@@ -42,6 +42,9 @@ func deployment(v lifecycle.View) Deployment {
 		ExpiresAt: some(v.ExpiresAt), Level: Level(v.Level), RequestId: some(v.RequestID),
 	}
 	lived(&d, v)
+	if c, reason := v.Condition(); c != "" {
+		d.Condition, d.ConditionReason = new(DeploymentCondition(c)), some(reason)
+	}
 	if len(v.Left) > 0 {
 		d.Left = &v.Left
 	}

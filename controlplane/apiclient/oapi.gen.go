@@ -213,6 +213,75 @@ func (e DeliveryStatus) Valid() bool {
 	}
 }
 
+// Defines values for DeploymentCondition.
+const (
+	DeploymentConditionDegraded DeploymentCondition = "degraded"
+	DeploymentConditionOffline  DeploymentCondition = "offline"
+	DeploymentConditionReady    DeploymentCondition = "ready"
+)
+
+// Valid indicates whether the value is a known member of the DeploymentCondition enum.
+func (e DeploymentCondition) Valid() bool {
+	switch e {
+	case DeploymentConditionDegraded:
+		return true
+	case DeploymentConditionOffline:
+		return true
+	case DeploymentConditionReady:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DeploymentFilter.
+const (
+	DeploymentFilterApplying  DeploymentFilter = "applying"
+	DeploymentFilterCanceled  DeploymentFilter = "canceled"
+	DeploymentFilterDegraded  DeploymentFilter = "degraded"
+	DeploymentFilterFailed    DeploymentFilter = "failed"
+	DeploymentFilterForgotten DeploymentFilter = "forgotten"
+	DeploymentFilterOffline   DeploymentFilter = "offline"
+	DeploymentFilterQueued    DeploymentFilter = "queued"
+	DeploymentFilterReady     DeploymentFilter = "ready"
+	DeploymentFilterRemoved   DeploymentFilter = "removed"
+	DeploymentFilterRemoving  DeploymentFilter = "removing"
+	DeploymentFilterStuck     DeploymentFilter = "stuck"
+	DeploymentFilterUndoing   DeploymentFilter = "undoing"
+)
+
+// Valid indicates whether the value is a known member of the DeploymentFilter enum.
+func (e DeploymentFilter) Valid() bool {
+	switch e {
+	case DeploymentFilterApplying:
+		return true
+	case DeploymentFilterCanceled:
+		return true
+	case DeploymentFilterDegraded:
+		return true
+	case DeploymentFilterFailed:
+		return true
+	case DeploymentFilterForgotten:
+		return true
+	case DeploymentFilterOffline:
+		return true
+	case DeploymentFilterQueued:
+		return true
+	case DeploymentFilterReady:
+		return true
+	case DeploymentFilterRemoved:
+		return true
+	case DeploymentFilterRemoving:
+		return true
+	case DeploymentFilterStuck:
+		return true
+	case DeploymentFilterUndoing:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DeploymentStatus.
 const (
 	DeploymentStatusApplying  DeploymentStatus = "applying"
@@ -421,10 +490,12 @@ func (e NodeStatus) Valid() bool {
 const (
 	NoticeEventDeploymentCanceled  NoticeEvent = "deployment.canceled"
 	NoticeEventDeploymentCreated   NoticeEvent = "deployment.created"
+	NoticeEventDeploymentDegraded  NoticeEvent = "deployment.degraded"
 	NoticeEventDeploymentExpiring  NoticeEvent = "deployment.expiring"
 	NoticeEventDeploymentFailed    NoticeEvent = "deployment.failed"
 	NoticeEventDeploymentForgotten NoticeEvent = "deployment.forgotten"
 	NoticeEventDeploymentReady     NoticeEvent = "deployment.ready"
+	NoticeEventDeploymentRecovered NoticeEvent = "deployment.recovered"
 	NoticeEventDeploymentRemoved   NoticeEvent = "deployment.removed"
 	NoticeEventDeploymentStuck     NoticeEvent = "deployment.stuck"
 	NoticeEventNodeIncompatible    NoticeEvent = "node.incompatible"
@@ -440,6 +511,8 @@ func (e NoticeEvent) Valid() bool {
 		return true
 	case NoticeEventDeploymentCreated:
 		return true
+	case NoticeEventDeploymentDegraded:
+		return true
 	case NoticeEventDeploymentExpiring:
 		return true
 	case NoticeEventDeploymentFailed:
@@ -447,6 +520,8 @@ func (e NoticeEvent) Valid() bool {
 	case NoticeEventDeploymentForgotten:
 		return true
 	case NoticeEventDeploymentReady:
+		return true
+	case NoticeEventDeploymentRecovered:
 		return true
 	case NoticeEventDeploymentRemoved:
 		return true
@@ -1342,8 +1417,14 @@ type DeliveryList struct {
 type Deployment struct {
 	ChangedAt  time.Time      `json:"changed_at"`
 	ClonedFrom *DeploymentRef `json:"cloned_from,omitempty"`
-	CreatedAt  time.Time      `json:"created_at"`
-	CreatedBy  string         `json:"created_by"`
+
+	// Condition Whether it can be used: a ready deployment is degraded while a service of it is unhealthy, restarting or gone, and any that exists is offline while its node is. Absent when there is nothing to say beside the status.
+	Condition *DeploymentCondition `json:"condition,omitempty"`
+
+	// ConditionReason Which services are concerned and why; only when it is degraded or offline.
+	ConditionReason *string   `json:"condition_reason,omitempty"`
+	CreatedAt       time.Time `json:"created_at"`
+	CreatedBy       string    `json:"created_by"`
 
 	// Detail One line on what is going on or went wrong.
 	Detail      *string `json:"detail,omitempty"`
@@ -1413,6 +1494,9 @@ type DeploymentChecks struct {
 	Steps []StepCheck `json:"steps"`
 }
 
+// DeploymentCondition defines model for DeploymentCondition.
+type DeploymentCondition string
+
 // DeploymentCreate defines model for DeploymentCreate.
 type DeploymentCreate struct {
 	ClonedFrom *Id `json:"cloned_from,omitempty"`
@@ -1455,6 +1539,9 @@ type DeploymentDiffField struct {
 	Path  string      `json:"path"`
 	Right interface{} `json:"right,omitempty"`
 }
+
+// DeploymentFilter A status, or what is shown instead of it.
+type DeploymentFilter string
 
 // DeploymentGate defines model for DeploymentGate.
 type DeploymentGate struct {
@@ -3598,8 +3685,10 @@ type ListDeploymentsParams struct {
 	Name *string `form:"name,omitempty" json:"name,omitempty"`
 
 	// Search Part of the name, a tag or the creator.
-	Search *string             `form:"search,omitempty" json:"search,omitempty"`
-	Status *[]DeploymentStatus `form:"status,omitempty" json:"status,omitempty"`
+	Search *string `form:"search,omitempty" json:"search,omitempty"`
+
+	// Status Its status or condition. `ready` gives those that can be used; ready ones that are not come with `degraded` or `offline`.
+	Status *[]DeploymentFilter `form:"status,omitempty" json:"status,omitempty"`
 
 	// Removed Include removed ones.
 	Removed *bool `form:"removed,omitempty" json:"removed,omitempty"`

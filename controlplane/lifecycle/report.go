@@ -175,8 +175,7 @@ func stepHealth(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	if err != nil || !changed {
 		return err
 	}
-	_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryHealth})
-	return err
+	return tellHealth(ctx, tx, d, changed)
 }
 
 func stepDetail(s controlplane.StepRow) string {
@@ -258,20 +257,27 @@ func (l *Lifecycle) ObserveHealth(ctx context.Context, actor access.Actor,
 		}
 		return compare(a.Step, b.Step)
 	})
-	for _, h := range all {
+	for len(all) > 0 {
+		n := 1
+		for n < len(all) && all[n].Deployment == all[0].Deployment {
+			n++
+		}
 		err := l.store.InTx(ctx, func(tx *postgres.Tx) error {
-			return observe(ctx, tx, node, h)
+			return observe(ctx, tx, node, all[:n])
 		})
 		if err != nil {
 			return err
 		}
+		all = all[n:]
 	}
 	return nil
 }
 
+// observe stores what was said of the services of one deployment. Whether it is
+// degraded is decided once all of it is known.
 func observe(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID,
-	h controlplane.ServiceHealth) error {
-	d, err := tx.LockDeployment(ctx, h.Deployment)
+	all []controlplane.ServiceHealth) error {
+	d, err := tx.LockDeployment(ctx, all[0].Deployment)
 	if controlplane.KindOf(err) == controlplane.NotFound {
 		return nil
 	}
@@ -281,11 +287,32 @@ func observe(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID,
 	if d.NodeID != node || d.Status.Gone() || d.Status == controlplane.Failed {
 		return nil
 	}
-	changed, err := tx.PutHealth(ctx, h)
-	if err != nil || !changed {
+	changed := false
+	for _, h := range all {
+		news, err := tx.PutHealth(ctx, h)
+		if err != nil {
+			return err
+		}
+		changed = changed || news
+	}
+	return tellHealth(ctx, tx, d, changed)
+}
+
+// tellHealth tells of health that was stored, and whether the deployment is
+// degraded by it. What hides a bad health, such as a move to another node, may
+// end without any news.
+func tellHealth(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+	changed bool) error {
+	flipped, err := tx.RefreshDegraded(ctx, d.ID)
+	if err != nil {
 		return err
 	}
-	_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryHealth})
+	if changed {
+		_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryHealth})
+	}
+	if err == nil && flipped {
+		_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
+	}
 	return err
 }
 

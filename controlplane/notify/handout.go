@@ -155,6 +155,10 @@ func (n *Notify) read(
 	}
 	m.project, m.environment, m.restricted = d.ProjectID, d.EnvironmentID, d.Restricted
 	m.Deployment = n.describe(d, hosts[d.ID])
+	if reason, ok := m.Data["reason"].(string); ok && m.Event == "deployment.degraded" {
+		m.Deployment.Status = string(controlplane.ConditionDegraded)
+		m.Deployment.Reason = reason
+	}
 	return m, nil
 }
 

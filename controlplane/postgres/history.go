@@ -205,6 +205,16 @@ func (t *Tx) PutHealth(ctx context.Context, h controlplane.ServiceHealth) (bool,
 	return false, err
 }
 
+// RefreshDegraded says anew whether and why a deployment is degraded, and
+// reports whether that changed. The caller holds the deployment's row.
+func (t *Tx) RefreshDegraded(ctx context.Context, id controlplane.DeploymentID) (bool, error) {
+	n, err := t.q.RefreshDegraded(ctx, string(id))
+	if err != nil {
+		return false, fmt.Errorf("refresh the condition of %s: %w", id, translate(err))
+	}
+	return n > 0, nil
+}
+
 // Health gives the health of each service of the deployments.
 func (t *Tx) Health(
 	ctx context.Context, ids ...controlplane.DeploymentID,

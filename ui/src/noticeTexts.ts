@@ -10,6 +10,8 @@ const events: Record<Schemas["NoticeEvent"], string> = {
   "deployment.stuck": "Deployment stuck",
   "deployment.forgotten": "Deployment forgotten",
   "deployment.expiring": "Deployment ends soon",
+  "deployment.degraded": "Deployment degraded",
+  "deployment.recovered": "Deployment recovered",
   "node.online": "Node online",
   "node.offline": "Node offline",
   "node.untrusted": "Node not trusted",

@@ -57,6 +57,7 @@ export const texts = {
     queued: "Queued",
     applying: "Applying",
     ready: "Ready",
+    degraded: "Degraded",
     undoing: "Undoing",
     failed: "Failed",
     canceled: "Canceled",

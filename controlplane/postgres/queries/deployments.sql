@@ -79,7 +79,9 @@ WHERE (@everything::boolean
     AND (sqlc.narg(environment)::text IS NULL
         OR d.environment_id = (SELECT e.id FROM environments e WHERE e.name = sqlc.narg(environment)))
     AND (sqlc.narg(name)::text IS NULL OR d.name = sqlc.narg(name))
-    AND (cardinality(@statuses::text[]) = 0 OR d.status = ANY(@statuses::text[]))
+    AND (cardinality(@statuses::text[]) = 0
+        OR d.status <> 'ready' AND d.status = ANY(@statuses::text[])
+        OR deployment_condition(d.status, d.degraded, d.node_id) = ANY(@statuses::text[]))
     AND (@removed::boolean OR d.status NOT IN ('canceled', 'removed', 'forgotten'))
     AND (sqlc.narg(before)::uuid IS NULL OR d.id < sqlc.narg(before))
     AND (sqlc.narg(search)::text IS NULL
@@ -104,7 +106,9 @@ WITH fit AS (
         AND (sqlc.narg(environment)::text IS NULL
             OR d.environment_id = (SELECT e.id FROM environments e WHERE e.name = sqlc.narg(environment)))
         AND (sqlc.narg(name)::text IS NULL OR d.name = sqlc.narg(name))
-        AND (cardinality(@statuses::text[]) = 0 OR d.status = ANY(@statuses::text[]))
+        AND (cardinality(@statuses::text[]) = 0
+        OR d.status <> 'ready' AND d.status = ANY(@statuses::text[])
+        OR deployment_condition(d.status, d.degraded, d.node_id) = ANY(@statuses::text[]))
         AND (@removed::boolean OR d.status NOT IN ('canceled', 'removed', 'forgotten'))
         AND (sqlc.narg(search)::text IS NULL
             OR position(lower(sqlc.narg(search)) IN lower(d.name)) > 0
@@ -268,6 +272,12 @@ SET health = excluded.health, detail = excluded.detail, restarts = excluded.rest
 WHERE (service_health.health, service_health.restarts)
         IS DISTINCT FROM (excluded.health, excluded.restarts)
     OR excluded.health <> 'healthy' AND service_health.detail <> excluded.detail;
+
+-- name: RefreshDegraded :execrows
+-- Follows from the health that was just stored. No row means that the reason is
+-- what it was.
+UPDATE deployments SET degraded = degraded_reason(id)
+WHERE id = @id AND degraded <> degraded_reason(id);
 
 -- name: PutUse :exec
 -- Use changes all the time and wakes nobody.

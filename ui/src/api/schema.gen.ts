@@ -2753,7 +2753,7 @@ export interface components {
             memory_free?: number;
         };
         /** @enum {string} */
-        NoticeEvent: "deployment.created" | "deployment.ready" | "deployment.failed" | "deployment.canceled" | "deployment.removed" | "deployment.stuck" | "deployment.forgotten" | "deployment.expiring" | "node.online" | "node.offline" | "node.untrusted" | "node.incompatible";
+        NoticeEvent: "deployment.created" | "deployment.ready" | "deployment.failed" | "deployment.canceled" | "deployment.removed" | "deployment.stuck" | "deployment.forgotten" | "deployment.expiring" | "deployment.degraded" | "deployment.recovered" | "node.online" | "node.offline" | "node.untrusted" | "node.incompatible";
         /** @enum {string} */
         WebhookKind: "json" | "slack" | "mattermost" | "teams";
         WebhookPut: {
@@ -4087,6 +4087,13 @@ export interface components {
         };
         /** @enum {string} */
         DeploymentStatus: "queued" | "applying" | "ready" | "undoing" | "failed" | "canceled" | "removing" | "removed" | "stuck" | "forgotten";
+        /**
+         * @description A status, or what is shown instead of it.
+         * @enum {string}
+         */
+        DeploymentFilter: "queued" | "applying" | "ready" | "undoing" | "failed" | "canceled" | "removing" | "removed" | "stuck" | "forgotten" | "degraded" | "offline";
+        /** @enum {string} */
+        DeploymentCondition: "ready" | "degraded" | "offline";
         /** @enum {string} */
         StepStatus: "pending" | "pulling" | "running" | "waiting" | "done" | "failed" | "undoing" | "undone" | "skipped" | "unknown";
         /** @enum {string} */
@@ -4410,6 +4417,10 @@ export interface components {
             project: string;
             environment: string;
             status: components["schemas"]["DeploymentStatus"];
+            /** @description Whether it can be used: a ready deployment is degraded while a service of it is unhealthy, restarting or gone, and any that exists is offline while its node is. Absent when there is nothing to say beside the status. */
+            condition?: components["schemas"]["DeploymentCondition"];
+            /** @description Which services are concerned and why; only when it is degraded or offline. */
+            condition_reason?: string;
             /** @description One line on what is going on or went wrong. */
             detail?: string;
             failure?: components["schemas"]["Failure"];
@@ -7663,7 +7674,8 @@ export interface operations {
                 name?: string;
                 /** @description Part of the name, a tag or the creator. */
                 search?: string;
-                status?: components["schemas"]["DeploymentStatus"][];
+                /** @description Its status or condition. `ready` gives those that can be used; ready ones that are not come with `degraded` or `offline`. */
+                status?: components["schemas"]["DeploymentFilter"][];
                 /** @description Include removed ones. */
                 removed?: boolean;
                 /** @description The order; a minus turns it round. */

@@ -17,6 +17,7 @@ const looks: Record<string, string> = {
   enrolled: "queued",
   draining: "removing",
   overdue: "warn",
+  degraded: "warn",
   drained: "removed",
   online: "ready",
   healthy: "ready",
@@ -59,6 +60,7 @@ function glyphOf(state: string): string {
     stopped: "offline",
     draining: "removing",
     overdue: "warn",
+    degraded: "warn",
     drained: "removed",
   };
   return health[state] ?? state;

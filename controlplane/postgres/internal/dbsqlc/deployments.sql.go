@@ -56,7 +56,7 @@ func (q *Queries) DeleteHosts(ctx context.Context, deploymentID string) error {
 }
 
 const getDeploymentRow = `-- name: GetDeploymentRow :one
-SELECT id, name, project_id, environment_id, node_id, node_name, created_by, created_at, want, generation, canceled, status, detail, changed_at, ready_at, left_behind, cpu, memory_mib, versions, last_event, last_line, request_id, project, environment, domain, restricted, node_status, node_since, run_id, run, pipeline_version, failure_step, failure_code, failure_message, steps_total, steps_done FROM deployment_rows WHERE id = $1
+SELECT id, name, project_id, environment_id, node_id, node_name, created_by, created_at, want, generation, canceled, status, detail, changed_at, ready_at, left_behind, cpu, memory_mib, versions, last_event, last_line, request_id, degraded, project, environment, domain, restricted, node_status, node_since, run_id, run, pipeline_version, failure_step, failure_code, failure_message, steps_total, steps_done FROM deployment_rows WHERE id = $1
 `
 
 // One deployment as people see it.
@@ -86,6 +86,7 @@ func (q *Queries) GetDeploymentRow(ctx context.Context, id string) (DeploymentRo
 		&i.LastEvent,
 		&i.LastLine,
 		&i.RequestID,
+		&i.Degraded,
 		&i.Project,
 		&i.Environment,
 		&i.Domain,
@@ -105,7 +106,7 @@ func (q *Queries) GetDeploymentRow(ctx context.Context, id string) (DeploymentRo
 }
 
 const getDeploymentRows = `-- name: GetDeploymentRows :many
-SELECT id, name, project_id, environment_id, node_id, node_name, created_by, created_at, want, generation, canceled, status, detail, changed_at, ready_at, left_behind, cpu, memory_mib, versions, last_event, last_line, request_id, project, environment, domain, restricted, node_status, node_since, run_id, run, pipeline_version, failure_step, failure_code, failure_message, steps_total, steps_done FROM deployment_rows WHERE id = ANY($1::uuid[]) ORDER BY id DESC
+SELECT id, name, project_id, environment_id, node_id, node_name, created_by, created_at, want, generation, canceled, status, detail, changed_at, ready_at, left_behind, cpu, memory_mib, versions, last_event, last_line, request_id, degraded, project, environment, domain, restricted, node_status, node_since, run_id, run, pipeline_version, failure_step, failure_code, failure_message, steps_total, steps_done FROM deployment_rows WHERE id = ANY($1::uuid[]) ORDER BY id DESC
 `
 
 // Some deployments as people see them, newest first; who is gone for good is
@@ -142,6 +143,7 @@ func (q *Queries) GetDeploymentRows(ctx context.Context, ids []string) ([]Deploy
 			&i.LastEvent,
 			&i.LastLine,
 			&i.RequestID,
+			&i.Degraded,
 			&i.Project,
 			&i.Environment,
 			&i.Domain,
@@ -558,7 +560,9 @@ WHERE ($1::boolean
     AND ($5::text IS NULL
         OR d.environment_id = (SELECT e.id FROM environments e WHERE e.name = $5))
     AND ($6::text IS NULL OR d.name = $6)
-    AND (cardinality($7::text[]) = 0 OR d.status = ANY($7::text[]))
+    AND (cardinality($7::text[]) = 0
+        OR d.status <> 'ready' AND d.status = ANY($7::text[])
+        OR deployment_condition(d.status, d.degraded, d.node_id) = ANY($7::text[]))
     AND ($8::boolean OR d.status NOT IN ('canceled', 'removed', 'forgotten'))
     AND ($9::uuid IS NULL OR d.id < $9)
     AND ($10::text IS NULL
@@ -631,7 +635,9 @@ WITH fit AS (
         AND ($10::text IS NULL
             OR d.environment_id = (SELECT e.id FROM environments e WHERE e.name = $10))
         AND ($11::text IS NULL OR d.name = $11)
-        AND (cardinality($12::text[]) = 0 OR d.status = ANY($12::text[]))
+        AND (cardinality($12::text[]) = 0
+        OR d.status <> 'ready' AND d.status = ANY($12::text[])
+        OR deployment_condition(d.status, d.degraded, d.node_id) = ANY($12::text[]))
         AND ($13::boolean OR d.status NOT IN ('canceled', 'removed', 'forgotten'))
         AND ($14::text IS NULL
             OR position(lower($14) IN lower(d.name)) > 0
@@ -1381,7 +1387,7 @@ func (q *Queries) ListUsualTotals(ctx context.Context, projects []string) ([]Lis
 }
 
 const lockDeployment = `-- name: LockDeployment :one
-SELECT d.id, d.name, d.project_id, d.environment_id, d.node_id, d.node_name, d.created_by, d.created_at, d.want, d.generation, d.canceled, d.status, d.detail, d.changed_at, d.ready_at, d.left_behind, d.cpu, d.memory_mib, d.versions, d.last_event, d.last_line, d.gpus, d.active_at, d.request_id, r.id AS run_id, r.number AS run FROM deployments d
+SELECT d.id, d.name, d.project_id, d.environment_id, d.node_id, d.node_name, d.created_by, d.created_at, d.want, d.generation, d.canceled, d.status, d.detail, d.changed_at, d.ready_at, d.left_behind, d.cpu, d.memory_mib, d.versions, d.last_event, d.last_line, d.gpus, d.active_at, d.request_id, d.degraded, r.id AS run_id, r.number AS run FROM deployments d
 JOIN LATERAL (SELECT r.id, r.number FROM runs r WHERE r.deployment_id = d.id
     ORDER BY r.number DESC LIMIT 1) r ON true
 WHERE d.id = $1 FOR UPDATE OF d
@@ -1412,6 +1418,7 @@ type LockDeploymentRow struct {
 	Gpus          []string
 	ActiveAt      time.Time
 	RequestID     string
+	Degraded      string
 	RunID         string
 	Run           int32
 }
@@ -1445,6 +1452,7 @@ func (q *Queries) LockDeployment(ctx context.Context, id string) (LockDeployment
 		&i.Gpus,
 		&i.ActiveAt,
 		&i.RequestID,
+		&i.Degraded,
 		&i.RunID,
 		&i.Run,
 	)
@@ -1707,6 +1715,21 @@ func (q *Queries) PutUse(ctx context.Context, arg PutUseParams) error {
 		arg.Step,
 	)
 	return err
+}
+
+const refreshDegraded = `-- name: RefreshDegraded :execrows
+UPDATE deployments SET degraded = degraded_reason(id)
+WHERE id = $1 AND degraded <> degraded_reason(id)
+`
+
+// Follows from the health that was just stored. No row means that the reason is
+// what it was.
+func (q *Queries) RefreshDegraded(ctx context.Context, id string) (int64, error) {
+	result, err := q.db.Exec(ctx, refreshDegraded, id)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const reserveLines = `-- name: ReserveLines :one

@@ -173,6 +173,7 @@ type Deployment struct {
 	Gpus          []string
 	ActiveAt      time.Time
 	RequestID     string
+	Degraded      string
 }
 
 type DeploymentActivity struct {
@@ -256,6 +257,7 @@ type DeploymentRow struct {
 	LastEvent       int64
 	LastLine        int64
 	RequestID       string
+	Degraded        string
 	Project         string
 	Environment     string
 	Domain          string

@@ -7,6 +7,7 @@ import { Time, useNow } from "@/components/Time";
 import { duration } from "@/components/time";
 import { deployTexts } from "@/deployTexts";
 import { texts } from "@/texts";
+import { shownState } from "../deployments/filters";
 import { shareOf } from "../deployments/Row";
 import { Acts } from "./Acts";
 import { Approval } from "./Approval";
@@ -32,7 +33,7 @@ export function Header({ deployment, steps, run, before }: Props) {
         <h1 className="tr" title={deployment.name}>
           {deployment.name}
         </h1>
-        <Pill state={deployment.status} share={shareOf(deployment)}>
+        <Pill state={shownState(deployment)} share={shareOf(deployment)}>
           {sayState(deployment, steps)}
         </Pill>
         {before && deployment.status === "applying" ? null : (
@@ -48,7 +49,7 @@ export function Header({ deployment, steps, run, before }: Props) {
 }
 
 function sayState(deployment: Deployment, steps: Step[]): string {
-  const word = stateWord(deployment.status);
+  const word = stateWord(shownState(deployment));
   if (deployment.status === "failed" && deployment.failure?.step)
     return t.failedAt(deployment.failure.step);
   if (deployment.status === "applying" && steps.length > 0) {
@@ -112,6 +113,7 @@ function Facts({ deployment }: { deployment: Deployment }) {
       </span>
       <TimeLeft deployment={deployment} />
       <Tries deployment={deployment} />
+      <Degraded deployment={deployment} />
       {deployment.detail && !["failed", "stuck"].includes(deployment.status) ? (
         <span className="row">
           <Timer className="i sm" aria-hidden="true" />
@@ -119,6 +121,16 @@ function Facts({ deployment }: { deployment: Deployment }) {
         </span>
       ) : null}
     </div>
+  );
+}
+
+/** Which services do not work, and why. */
+function Degraded({ deployment }: { deployment: Deployment }) {
+  if (deployment.condition !== "degraded") return null;
+  return (
+    <StatusMark state="degraded" small>
+      <Safe text={deployment.condition_reason ?? ""} />
+    </StatusMark>
   );
 }
 

@@ -6,6 +6,7 @@ import { Live, useTitle } from "@/components/Shell";
 import { ErrorState, Skeletons } from "@/components/States";
 import { stateWord } from "@/components/Status";
 import { texts } from "@/texts";
+import { shownState } from "../deployments/filters";
 import { Head } from "./Crumbs";
 import { Header } from "./Header";
 import { History } from "./History";
@@ -33,7 +34,9 @@ type PageProps = { id: string; tab?: string; search: PageSearch };
 export function Page({ id, tab, search }: PageProps) {
   const watch = useWatched(id);
   const { deployment } = watch;
-  useTitle(...(deployment ? [stateWord(deployment.status), deployment.name] : [texts.list.title]));
+  useTitle(
+    ...(deployment ? [stateWord(shownState(deployment)), deployment.name] : [texts.list.title]),
+  );
   if (deployment) return <Known watch={watch} deployment={deployment} tab={tab} search={search} />;
   if (watch.error) return <Unreadable error={watch.error} retry={watch.refetch} />;
   return <Loading />;

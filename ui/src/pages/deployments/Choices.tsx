@@ -5,7 +5,7 @@ import { environments, projects } from "@/api/queries/catalog";
 import { Button } from "@/components/Button";
 import { stateWord } from "@/components/Status";
 import { texts } from "@/texts";
-import { type Filters, gone, narrows } from "./filters";
+import { type Filters, filterState, gone, narrows } from "./filters";
 
 const t = texts.list;
 /** The catalogue changes seldom, and what is listed is offered at once. */
@@ -22,7 +22,7 @@ type Props = {
 export function Choices({ filters, listed, set }: Props) {
   const places = useQuery({ ...environments, ...calm }).data ?? [];
   const drawn = useQuery({ ...projects, ...calm }).data ?? [];
-  const states = filters.view === "removed" ? gone : listed.map((d) => d.status);
+  const states = filters.view === "removed" ? gone : listed.map(filterState);
   const clear = () => set({ env: undefined, project: undefined, state: undefined, q: undefined });
   return (
     <div className="row choices">

@@ -44,6 +44,14 @@ it("the link of a row tells the exact moments, which its cells tell short", () =
   expect(title).toMatch(/^cart\nChanged 21 Nov 2026.*\nRemoved at 24 Nov 2026/);
 });
 
+it("what is degraded is not shown as ready, and says why", () => {
+  const condition_reason = "service web is not running: exited with code 3";
+  show({ status: "ready", condition: "degraded", condition_reason });
+  screen.getByText("Degraded");
+  screen.getByText(condition_reason);
+  expect(screen.queryByText("Ready")).toBeNull();
+});
+
 it("an act says on which deployment", () => {
   show({ status: "failed" });
   screen.getByRole("button", { name: "Retry cart" });

@@ -11,7 +11,7 @@ import { Time } from "@/components/Time";
 import { exact } from "@/components/time";
 import { texts } from "@/texts";
 import { useLackOn } from "../shell/useLack";
-import { isGone, mainUrl, waitsForMe } from "./filters";
+import { isGone, mainUrl, shownState, waitsForMe } from "./filters";
 import { Left, leftOf } from "./Left";
 
 // One path each, made once: the icons of the collection are half of a row's elements.
@@ -44,7 +44,7 @@ export const Row = memo(function Row(props: Props) {
   const onRetry = () => props.onRetry(deployment);
   const onCopy = () => props.onCopy(deployment);
   const offline = Boolean(deployment.node_offline_since);
-  const state = waitsForMe(deployment) ? "waiting" : deployment.status;
+  const state = waitsForMe(deployment) ? "waiting" : shownState(deployment);
   const { name, environment } = deployment;
   const url = mainUrl(deployment);
   const follow = (event: MouseEvent) => {
@@ -144,6 +144,7 @@ function describeState(deployment: Deployment): string {
     const count = texts.list.steps(deployment.steps_done, deployment.steps_total);
     return [deployment.steps_total > 0 ? count : "", detail].filter(Boolean).join(" · ");
   }
+  if (deployment.condition === "degraded") return deployment.condition_reason ?? "";
   if (status === "ready" && services.length > 0) {
     const healthy = services.filter((service) => service.health === "healthy").length;
     return texts.list.healthy(healthy, services.length);

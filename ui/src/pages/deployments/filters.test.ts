@@ -27,6 +27,16 @@ describe("the list's groups", () => {
     ["canceled", "ended"],
   ] as const)("%s is in %s", (status, group) => expect(groupOf(make({ status }))).toBe(group));
 
+  it("what is degraded needs attention, and is found as such, not as ready", () => {
+    const degraded = make({ condition: "degraded" });
+    const away = make({ condition: "offline" });
+    expect(groupOf(degraded)).toBe("attention");
+    const found = (state: string) => matching([make({}), degraded, away], { state }, "lena");
+    expect(found("degraded")).toEqual([degraded]);
+    expect(found("offline")).toEqual([away]);
+    expect(found("ready")).toHaveLength(1);
+  });
+
   it("puts what runs on an offline node before people", () =>
     expect(groupOf(make({ node_offline_since: "2026-11-21T12:00:00Z" }))).toBe("attention"));
 

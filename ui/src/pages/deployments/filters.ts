@@ -40,6 +40,16 @@ export function isGone(status: Deployment["status"]): boolean {
   return gone.includes(status);
 }
 
+/** The state that people see: what is ready may be degraded. */
+export function shownState({ status, condition }: Deployment): string {
+  return condition === "degraded" ? condition : status;
+}
+
+/** What the list is narrowed by. Of what is offline nobody knows whether it is well. */
+export function filterState(deployment: Deployment): string {
+  return deployment.condition === "offline" ? "offline" : shownState(deployment);
+}
+
 export type Group = "attention" | "progress" | "ready" | "ended";
 export const groups: Group[] = ["attention", "progress", "ready", "ended"];
 
@@ -55,6 +65,7 @@ export function groupOf(deployment: Deployment): Group {
       return "ended";
     default:
       if (deployment.node_offline_since || waitsForMe(deployment)) return "attention";
+      if (deployment.condition === "degraded") return "attention";
       return deployment.status === "ready" ? "ready" : "progress";
   }
 }
@@ -73,7 +84,7 @@ export function matching(all: Deployment[], filters: Filters, user: string): Dep
       (filters.view !== "attention" || groupOf(deployment) === "attention") &&
       (!filters.env || deployment.environment === filters.env) &&
       (!filters.project || deployment.project === filters.project) &&
-      (!filters.state || deployment.status === filters.state) &&
+      (!filters.state || filterState(deployment) === filters.state) &&
       (!search || haystack(deployment).includes(search)),
   );
 }

@@ -2,7 +2,7 @@ import type { Deployment } from "@/api/client";
 import type { Offer } from "@/components/offers";
 import { paletteTexts as t } from "@/paletteTexts";
 import { shellTexts } from "@/shellTexts";
-import { onlySet } from "../deployments/filters";
+import { onlySet, shownState } from "../deployments/filters";
 import type { View } from "../deployments/views";
 import { placesFor } from "./navigation";
 
@@ -118,7 +118,7 @@ export function deploymentCommands(all: Deployment[]): Command[] {
     group: "deployments",
     label: one.name,
     detail: `${one.project}, ${one.environment}`,
-    state: one.status,
+    state: shownState(one),
     words: [
       ...one.versions.map((version) => version.tag),
       ...one.services.map((service) => service.url ?? ""),

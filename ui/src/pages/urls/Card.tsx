@@ -10,6 +10,7 @@ import { middle } from "@/components/names";
 import { Rail, StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { urlTexts as t } from "@/urlTexts";
+import { shownState } from "../deployments/filters";
 import { whyClosed } from "./whyClosed";
 
 type Props = {
@@ -27,7 +28,7 @@ export const Card = memo(function Card({ deployment, row, at, of }: Props) {
   const off = deployment.node_offline_since !== undefined;
   return (
     <li className="card urlcard" data-row={row} aria-posinset={at} aria-setsize={of}>
-      <Rail state={off ? "offline" : deployment.status} />
+      <Rail state={off ? "offline" : shownState(deployment)} />
       <div className="row flex-wrap gap-x-3 gap-y-1">
         <Link
           className="nm hover:underline"
@@ -37,7 +38,7 @@ export const Card = memo(function Card({ deployment, row, at, of }: Props) {
         >
           {deployment.name}
         </Link>
-        <StatusMark state={deployment.status} />
+        <StatusMark state={shownState(deployment)} />
         {off ? (
           <span className="dt off" data-st="offline">
             <Glyph state="offline" size="sm" />

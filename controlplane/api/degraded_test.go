@@ -1,0 +1,127 @@
+package api_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/api"
+	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+)
+
+// observed reports the health of the service api of a deployment.
+func (w *world) observed(d controlplane.Deployment, health, detail string, restarts int) {
+	w.t.Helper()
+	err := w.lifecycle.ObserveHealth(w.t.Context(), system, w.node, []controlplane.ServiceHealth{
+		{Deployment: d.ID, Step: "api", Health: health, Detail: detail, Restarts: restarts}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// shownAs reports under which filters a deployment is listed, and as what.
+func (w *world) shownAs(d controlplane.Deployment) string {
+	w.t.Helper()
+	var now api.Deployment
+	w.got("/api/v1/deployments/"+string(d.ID), w.token("root"), &now)
+	said := string(now.Status)
+	if now.Condition != nil {
+		said += " " + string(*now.Condition)
+	}
+	if now.ConditionReason != nil {
+		said += " (" + *now.ConditionReason + ")"
+	}
+	var under []string
+	for _, filter := range []string{"applying", "ready", "degraded", "offline", "removing"} {
+		for _, sort := range []string{"", "&sort=name"} {
+			var list api.DeploymentList
+			w.got("/api/v1/deployments?status="+filter+sort, w.token("root"), &list)
+			if len(list.Items) > 0 {
+				under = append(under, filter)
+			}
+		}
+	}
+	return fmt.Sprintf("%s under %s", said, strings.Join(under, " "))
+}
+
+// A ready deployment whose services do not work is degraded, wherever people
+// look, and ready again when they do.
+func TestDegraded_FollowsTheServices(t *testing.T) {
+	t.Parallel()
+	w := newWorldWith(t, onThisMachine)
+	w.shop()
+	r := receive(t, 0)
+	w.hooked("ci", r.URL, object{"events": []string{"deployment.degraded",
+		"deployment.recovered"}})
+	d := w.deploy("first")
+	w.report(d, lifecycle.Report{Status: controlplane.Applying})
+	w.observed(d, "starting", "", 0)
+	expect := func(want string) {
+		t.Helper()
+		if got := w.shownAs(d); got != want {
+			t.Errorf("it is %s, want %s", got, want)
+		}
+	}
+	expect("applying under applying applying")
+	w.observed(d, "healthy", "", 0)
+	w.report(d, lifecycle.Report{Status: controlplane.Ready})
+	expect("ready ready under ready ready")
+	for _, c := range []struct {
+		health, detail string
+		restarts       int
+		want           string
+	}{
+		{"stopped", "exited with code 3", 2,
+			"service api is not running: exited with code 3 (restarted 2 times)"},
+		{"starting", "", 3, "service api is restarting (restarted 3 times)"},
+		{"unhealthy", "GET / answered 503", 0, "service api is unhealthy: GET / answered 503"},
+	} {
+		w.observed(d, c.health, c.detail, c.restarts)
+		expect("ready degraded (" + c.want + ") under degraded degraded")
+	}
+	pgtest.Exec(t, w.database, "UPDATE nodes SET status = 'offline'")
+	expect("ready offline (node node-1 is offline) under offline offline")
+	pgtest.Exec(t, w.database, "UPDATE nodes SET status = 'online'")
+	w.observed(d, "unknown", "", 0)
+	expect("ready ready under ready ready")
+	w.observed(d, "stopped", "", 0)
+	w.observed(d, "healthy", "", 0)
+	expect("ready ready under ready ready")
+	_, bodies := r.wait(t, 4)
+	all := strings.Join(bodies, "\n")
+	for said, times := range map[string]int{`"event":"deployment.degraded"`: 2,
+		`"event":"deployment.recovered"`: 2, `"status":"degraded"`: 2,
+		`"reason":"service api is not running: exited with code 3`: 2} {
+		if n := strings.Count(all, said); n != times {
+			t.Errorf("%s was said %d times, want %d:\n%s", said, n, times, all)
+		}
+	}
+}
+
+// What is being removed is not degraded, and services that a move has stopped
+// do not count.
+func TestDegraded_OnlyWhatShouldRun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	d := w.deploy("first")
+	w.report(d, lifecycle.Report{Status: controlplane.Applying})
+	w.report(d, lifecycle.Report{Status: controlplane.Ready})
+	pgtest.Exec(t, w.database, "INSERT INTO relocations (deployment_id, node_id, phase, by_name) "+
+		"SELECT id, node_id, 'copying', 'root' FROM deployments")
+	w.observed(d, "stopped", "", 0)
+	if got := w.shownAs(d); got != "ready ready under ready ready" {
+		t.Errorf("while it moves it is %s", got)
+	}
+	pgtest.Exec(t, w.database, "DELETE FROM relocations")
+	w.observed(d, "stopped", "", 0)
+	if got := w.shownAs(d); !strings.HasPrefix(got, "ready degraded") {
+		t.Errorf("when the move was called off it is %s", got)
+	}
+	w.expect(202, "DELETE", "/deployments/"+string(d.ID), w.token("root"), nil, nil)
+	if got := w.shownAs(d); got != "removing under removing removing" {
+		t.Errorf("while it is removed it is %s", got)
+	}
+}
