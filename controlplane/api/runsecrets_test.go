@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -109,12 +110,16 @@ func TestRunSecrets_AdoptedRunKeepsItsValues(t *testing.T) {
 	w.shop()
 	found := lifecycle.Found{ID: controlplane.NewID[controlplane.DeploymentID](), Generation: 3,
 		Run: controlplane.NewID[controlplane.RunID](), Version: 1, Pipeline: shopPipeline(),
-		Ready: true, Values: map[string]string{"API_TOKEN": "what-the-node-had"}}
+		Phase: "ready", Values: map[string]string{"API_TOKEN": "what-the-node-had"}}
 	w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
 		return tx.PutUnknown(t.Context(), controlplane.UnknownDeployment{ID: found.ID,
 			Node: w.node, Name: "lost", Project: "shop", Environment: "qa", Phase: "ready"})
 	}))
-	d, err := w.lifecycle.Adopt(t.Context(), system, "node-1", found)
+	d, err := w.lifecycle.Adopt(t.Context(), system, "node-1", found.ID,
+		func(context.Context, controlplane.NodeID, controlplane.DeploymentID) (
+			lifecycle.Found, error) {
+			return found, nil
+		})
 	w.saved(nil, err)
 	if got := w.fetched(d); got != "what-the-node-had" {
 		t.Errorf("after the adoption its agent gets %q", got)
