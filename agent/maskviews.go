@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"html"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -64,7 +65,7 @@ var formDecoder = decoder{"%+", readForm}
 func decodeViews(text string, withForms bool) []decodedText {
 	all := decoders
 	if withForms {
-		all = append(all[:len(all):len(all)], formDecoder)
+		all = append(slices.Clip(all), formDecoder)
 	}
 	if !hasMark([]byte(text), all) {
 		return nil
