@@ -20,31 +20,46 @@ func job(deployment string) wire.Goal {
 	return g
 }
 
-// Nobody declared that a service ends, so its end fails the run whatever the
-// exit code, and the step's log keeps its last lines.
-func TestAgent_ServiceThatEndsFailsTheRun(t *testing.T) {
-	for code, says := range map[int]string{
-		0: "ended with exit code 0, but a service has to keep running",
-		4: "ended with exit code 4",
-	} {
-		p := newPlane(t)
-		var r *dummy.Runtime
-		r = dummy.New(dummy.Knobs{Plugin: maker, Health: func(s agent.ServiceSpec) agent.Probed {
-			r.Print(s.Deployment, s.Step, "the schema is too old")
-			return agent.Probed{Health: wire.HealthStopped, Ended: true, ExitCode: code}
-		}})
-		n := p.boot(t.TempDir(), r, nil)
-		p.want(n.connect(), job("d1"))
-		p.untilPhase("d1", wire.PhaseFailed)
-		if !strings.Contains(p.story(), "db failed service_exited the service "+says) {
-			t.Errorf("the reason is missing:%s", p.story())
+// A service that may end has done its work when it ends well, and stays healthy:
+// a deployment is not degraded because its migration is over.
+func TestAgent_JobThatEndsWellIsDone(t *testing.T) {
+	p := newPlane(t)
+	r := dummy.New(dummy.Knobs{Plugin: maker, Health: func(s agent.ServiceSpec) agent.Probed {
+		if s.Step == "db" {
+			return agent.Probed{Health: wire.HealthStopped, Ended: true}
 		}
-		p.until("the last lines", func() bool {
-			return slices.ContainsFunc(n.lines, func(l wire.LogLine) bool {
-				return l.Step == "db" && l.Text == "the schema is too old"
-			})
+		return agent.Probed{Health: wire.HealthHealthy}
+	}})
+	p.want(p.boot(t.TempDir(), r, nil).connect(), job("d1"))
+	p.untilPhase("d1", wire.PhaseReady)
+	p.until("the health of the job", func() bool {
+		return slices.ContainsFunc(p.vitals.Services, func(s wire.ServiceVitals) bool {
+			return s.Step == "db" && s.Health == wire.HealthHealthy &&
+				s.Detail == "it ended with exit code 0"
 		})
+	})
+}
+
+// One that ends badly fails the run, as any other service does, and the step's
+// log keeps its last lines.
+func TestAgent_JobThatEndsBadlyFails(t *testing.T) {
+	p := newPlane(t)
+	var r *dummy.Runtime
+	r = dummy.New(dummy.Knobs{Plugin: maker, Health: func(s agent.ServiceSpec) agent.Probed {
+		r.Print(s.Deployment, s.Step, "the schema is too old")
+		return agent.Probed{Health: wire.HealthStopped, Ended: true, ExitCode: 4}
+	}})
+	n := p.boot(t.TempDir(), r, nil)
+	p.want(n.connect(), job("d1"))
+	p.untilPhase("d1", wire.PhaseFailed)
+	if !strings.Contains(p.story(), "db failed service_exited the service ended with exit code 4") {
+		t.Errorf("the reason is missing:%s", p.story())
 	}
+	p.until("the last lines", func() bool {
+		return slices.ContainsFunc(n.lines, func(l wire.LogLine) bool {
+			return l.Step == "db" && l.Text == "the schema is too old"
+		})
+	})
 }
 
 // A service that exits until its database answers is started again.

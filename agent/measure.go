@@ -89,10 +89,10 @@ func (a *Agent) measure(ctx context.Context) error {
 }
 
 func (a *Agent) check(ctx context.Context) {
-	services := a.readyServices()
+	services, mayEnd := a.readyServices()
 	within, cancel := context.WithTimeout(ctx, listWithin)
 	defer cancel()
-	a.probeAll(within, services)
+	a.probeAll(within, services, mayEnd)
 	vitals, err := a.runtime.Vitals(within, services)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -121,11 +121,11 @@ func (a *Agent) check(ctx context.Context) {
 	a.record.add(time.Now(), vitals)
 }
 
-// readyServices are the ones that should be up.
-func (a *Agent) readyServices() []ServiceSpec {
+// readyServices are the ones that should be up, and which of them may end.
+func (a *Agent) readyServices() (services []ServiceSpec, mayEnd map[progressKey]bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var services []ServiceSpec
+	mayEnd = map[progressKey]bool{}
 	for _, id := range sortedKeys(a.views) {
 		v := a.views[id]
 		if v.goal == nil || v.state.Phase != wire.PhaseReady {
@@ -134,20 +134,27 @@ func (a *Agent) readyServices() []ServiceSpec {
 		for _, s := range v.goal.Pipeline.Steps {
 			if s.Service != nil {
 				services = append(services, bareService(v.goal, s.Key))
+				never := s.Service.Restart == pipeline.RestartNever
+				mayEnd[progressKey{v.goal.Deployment, s.Key}] = never
 			}
 		}
 	}
-	return services
+	return services, mayEnd
 }
 
-func (a *Agent) probeAll(ctx context.Context, services []ServiceSpec) {
+func (a *Agent) probeAll(ctx context.Context, services []ServiceSpec,
+	mayEnd map[progressKey]bool) {
 	var group errgroup.Group
 	group.SetLimit(probesAtOnce)
 	found := make([]Probed, len(services))
 	for i, s := range services {
 		group.Go(func() error {
 			p, err := a.runtime.Probe(ctx, s)
-			found[i] = assessHealth(s, p, err, time.Now())
+			if mayEnd[progressKey{s.Deployment, s.Step}] {
+				found[i] = assessJob(s, p, err, time.Now())
+			} else {
+				found[i] = assessHealth(s, p, err, time.Now())
+			}
 			if found[i].Ended {
 				a.hint()
 			}
@@ -182,6 +189,19 @@ func assessHealth(s ServiceSpec, p Probed, err error, now time.Time) Probed {
 		p.Health, p.Detail = wire.HealthStarting, "it was started again a moment ago"
 	}
 	return p
+}
+
+// assessJob does the same for a service that may end. One that ended with code 0
+// has done its work; one without a container may have done it on the node that
+// the deployment comes from.
+func assessJob(s ServiceSpec, p Probed, err error, now time.Time) Probed {
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return Probed{Health: wire.HealthUnknown, Detail: err.Error()}
+	case err == nil && p.Ended && p.ExitCode == 0 && !p.OOM:
+		return Probed{Health: wire.HealthHealthy, Detail: "it ended with exit code 0", Ended: true}
+	}
+	return assessHealth(s, p, err, now)
 }
 
 // declares reports whether a service declares a port.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/nullops/nullops/agent/wire"
@@ -9,7 +10,8 @@ import (
 
 // A service whose step is done may end while later steps of the run start. One
 // that is to be restarted is started again at once, because later steps may
-// need it; the end of one that is never restarted fails the run.
+// need it; the end of one that is never restarted fails the run, unless it is a
+// job that ended well.
 
 // findCrashed notes which services of done steps do not run any more.
 func (m *Machine) findCrashed(l Listed) {
@@ -21,6 +23,9 @@ func (m *Machine) findCrashed(l Listed) {
 			continue
 		}
 		s := m.service(key)
+		if s.finished {
+			continue
+		}
 		busy := m.current != nil && m.current.do.Step == key
 		if busy || !s.changed.IsZero() && !l.Began.After(s.changed) {
 			continue
@@ -71,8 +76,12 @@ func (m *Machine) crashHandled(o operation, r Result) {
 		s.tries++
 	case r.Outcome == Unknown:
 		m.retryLater()
+	case r.Exited && m.mayEnd(o.do.Step, r):
+		m.calm()
+		s.down, s.finished = false, true
 	case r.Exited || r.Health == wire.HealthStopped:
-		m.failStep(o.do.Step, explainExit(r))
+		r.Code = cmp.Or(r.Code, CodeServiceExited)
+		m.failStep(o.do.Step, r)
 	default:
 		m.calm()
 		s.down, s.changed = false, m.now

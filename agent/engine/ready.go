@@ -18,6 +18,8 @@ type service struct {
 	hushed bool
 	// seen: it is known whether it runs.
 	seen, runs bool
+	// finished: it was a job, and ended with code 0.
+	finished bool
 	// changed is when it was last started: older listings say nothing of it.
 	changed  time.Time
 	next     time.Time

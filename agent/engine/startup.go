@@ -122,13 +122,17 @@ func (m *Machine) runsSince(r Result) time.Time {
 	return r.StartedAt
 }
 
-// serviceExited decides about a service that ended during its start-up. Nobody
-// declared that it ends, so the run fails, unless the service is to be
-// restarted and there is time left for that.
+// serviceExited decides about a service that ended during its start-up. Unless
+// it may end, the run fails, or the service is restarted while there is time.
 func (m *Machine) serviceExited(key pipeline.StepKey, r Result, t timing) {
 	r.Code = cmp.Or(r.Code, CodeServiceExited)
 	if m.step(key).Service.Restart == pipeline.RestartNever {
-		m.failStep(key, explainExit(r))
+		if m.mayEnd(key, r) {
+			m.service(key).finished = true
+			m.doneStep(key, Result{})
+			return
+		}
+		m.failStep(key, r)
 		return
 	}
 	next := m.now.Add(min(backoff(m.probe.restarts), longestStartPause))
@@ -144,14 +148,11 @@ func (m *Machine) serviceExited(key pipeline.StepKey, r Result, t timing) {
 	m.failStep(key, r)
 }
 
-// explainExit says why an exit that looks like a success fails the run.
-func explainExit(r Result) Result {
-	r.Code = cmp.Or(r.Code, CodeServiceExited)
-	if r.ExitCode != nil && *r.ExitCode == 0 {
-		r.Message += ", but a service has to keep running: " +
-			"change its command so that its process stays in the foreground"
-	}
-	return r
+// mayEnd reports whether a service that ended was declared to: one that is never
+// restarted may be a job, which has done its work when it ends with code 0.
+func (m *Machine) mayEnd(key pipeline.StepKey, r Result) bool {
+	return m.step(key).Service.Restart == pipeline.RestartNever &&
+		r.ExitCode != nil && *r.ExitCode == 0
 }
 
 func times(n int) string {

@@ -129,8 +129,7 @@ func TestStartup_StartedIsNotDone(t *testing.T) {
 	}{
 		{"exits at once", -1, 3, wire.PhaseUndoing, "it ended"},
 		{"exits after three seconds", 3 * time.Second, 3, wire.PhaseUndoing, "it ended"},
-		{"exits with zero", 2 * time.Second, 0, wire.PhaseUndoing,
-			"it ended, but a service has to keep running"},
+		{"ends with zero, as a job does", 2 * time.Second, 0, wire.PhaseReady, ""},
 		{"stays", 0, 0, wire.PhaseReady, ""},
 	} {
 		for _, forgetful := range []bool{false, true} {
@@ -144,7 +143,7 @@ func TestStartup_StartedIsNotDone(t *testing.T) {
 				s.failed.ExitCode == nil || *s.failed.ExitCode != c.code) {
 				t.Errorf("%s: reported as %+v", c.name, s.failed)
 			}
-			if phase == wire.PhaseReady && (took < 5*time.Second || took > 6*time.Second) {
+			if c.life == 0 && (took < 5*time.Second || took > 6*time.Second) {
 				t.Errorf("%s: ready after %s", c.name, took)
 			}
 			if s.started["web"] != 1 {
@@ -194,6 +193,11 @@ func TestStartup_RestartsWithinTheBudget(t *testing.T) {
 // A service that ends while a later step starts is started again, or fails the
 // run if it is never restarted.
 func TestStartup_EarlierServiceEnds(t *testing.T) {
+	done := newStarts(t, pipeline.RestartNever, nil, "db", "web")
+	done.lives["db"], done.code = []time.Duration{7 * time.Second, 0}, 0
+	if _, phase := done.play(); phase != wire.PhaseReady || done.started["db"] != 1 {
+		t.Errorf("with a job that ended well the run is %s: %+v", phase, done.failed)
+	}
 	for restart, want := range map[pipeline.Restart]wire.Phase{
 		pipeline.RestartAlways: wire.PhaseReady, pipeline.RestartNever: wire.PhaseUndoing} {
 		s := newStarts(t, restart, nil, "db", "web")
