@@ -288,5 +288,8 @@ func printOutcome(out io.Writer, d apiclient.Deployment) {
 		if url := deref(s.Url); url != "" {
 			fmt.Fprintf(out, "  %s  %s\n", s.Step, url)
 		}
+		for _, p := range furtherPorts(s) {
+			fmt.Fprintf(out, "  %s  %s\n", servicePortName(s, p), deref(p.Url))
+		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 func openCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "open DEPLOYMENT [SERVICE]", Args: cobra.RangeArgs(1, 2),
+		Use: "open DEPLOYMENT [SERVICE[/PORT]]", Args: cobra.RangeArgs(1, 2),
 		Short: "Print a service's URL, and open it where there is a browser",
 	}
 	return onDeployment(c, func(
@@ -52,10 +52,31 @@ func serviceURL(d apiclient.Deployment, name []string) (string, error) {
 		if url := deref(s.Url); url != "" && (len(name) == 0 || s.Step == name[0]) {
 			found = url
 		}
+		for _, p := range furtherPorts(s) {
+			if len(name) > 0 && servicePortName(s, p) == name[0] {
+				found = deref(p.Url)
+			}
+		}
 	}
 	if found == "" {
 		return "", codedError{fmt.Errorf("%s has no such service with a URL; see 'nullops show %s'",
 			d.Name, d.Name), exitRefused}
 	}
 	return found, nil
+}
+
+// furtherPorts are the exposed ports of a service beside the one that its own
+// URL opens.
+func furtherPorts(s apiclient.ServiceHealth) (ports []apiclient.ServicePort) {
+	for _, p := range s.Ports {
+		if url := deref(p.Url); url != "" && url != deref(s.Url) {
+			ports = append(ports, p)
+		}
+	}
+	return ports
+}
+
+// servicePortName is how people name a further port of a service.
+func servicePortName(s apiclient.ServiceHealth, p apiclient.ServicePort) string {
+	return s.Step + "/" + p.Name
 }

@@ -106,6 +106,9 @@ func printServices(w io.Writer, d apiclient.Deployment) error {
 	}
 	for _, s := range d.Services {
 		rows = append(rows, []string{s.Step, tags[s.Step], string(s.Health), deref(s.Url)})
+		for _, p := range furtherPorts(s) {
+			rows = append(rows, []string{servicePortName(s, p), "", "", deref(p.Url)})
+		}
 	}
 	return table(w, rows)
 }

@@ -98,7 +98,8 @@ func health(v lifecycle.ServiceView) ServiceHealth {
 		Step: string(v.Step), Health: Health(v.Health.Health), Detail: some(v.Health.Detail),
 		Url: some(v.URL), Restarts: v.Health.Restarts,
 		Ports: each(v.Ports, func(p pipeline.Port) ServicePort {
-			return ServicePort{Name: p.Name, Port: p.Port, Exposed: p.Expose}
+			return ServicePort{Name: p.Name, Port: p.Port, Exposed: p.Expose,
+				Url: some(v.PortURLs[p.Name])}
 		}),
 	}
 }

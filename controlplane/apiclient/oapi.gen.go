@@ -3131,6 +3131,9 @@ type ServicePort struct {
 	Exposed bool   `json:"exposed"`
 	Name    string `json:"name"`
 	Port    int    `json:"port"`
+
+	// Url Where an exposed port is opened while the deployment has addresses.
+	Url *string `json:"url,omitempty"`
 }
 
 // ServicePut defines model for ServicePut.

@@ -68,3 +68,17 @@ func (l *Lifecycle) urls(all []controlplane.Host) map[pipeline.StepKey]string {
 	}
 	return out
 }
+
+// portURLs gives, by the name of each exposed port of a service, the address
+// people open: for the first one that of the service.
+func (l *Lifecycle) portURLs(
+	d controlplane.Deployment, step pipeline.StepKey, all []controlplane.Host,
+) map[string]string {
+	out := map[string]string{}
+	for _, h := range all {
+		if h.Step == step && (h.Main || h.Host == names(d, step, h.PortName, false)[0]) {
+			out[h.PortName] = l.URL(h.Host)
+		}
+	}
+	return out
+}

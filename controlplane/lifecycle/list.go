@@ -35,6 +35,8 @@ type ServiceView struct {
 	// URL is empty for a service without an exposed port.
 	URL   string
 	Ports []pipeline.Port
+	// PortURLs are the addresses of its exposed ports, by their names.
+	PortURLs map[string]string
 }
 
 // Get reads a deployment the actor may see.

@@ -144,7 +144,7 @@ func (l *Lifecycle) services(d controlplane.Deployment, hosts []controlplane.Hos
 	urls := l.urls(hosts)
 	all := make([]ServiceView, 0, len(d.Versions))
 	for _, v := range d.Versions {
-		s := ServiceView{Step: v.Step, URL: urls[v.Step],
+		s := ServiceView{Step: v.Step, URL: urls[v.Step], PortURLs: l.portURLs(d, v.Step, hosts),
 			Health: controlplane.ServiceHealth{Step: v.Step, Health: unprobed(d.Status)}}
 		for _, h := range health {
 			if h.Step == v.Step && !d.Status.Gone() && d.Status != controlplane.Failed {

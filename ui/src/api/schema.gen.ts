@@ -4542,6 +4542,8 @@ export interface components {
             name: string;
             port: number;
             exposed: boolean;
+            /** @description Where an exposed port is opened while the deployment has addresses. */
+            url?: string;
         };
         KeyList: {
             items: components["schemas"]["MasterKey"][];

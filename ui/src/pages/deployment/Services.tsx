@@ -99,6 +99,24 @@ function ServiceUse({ service, points }: { service: string; points: MetricPoint[
   );
 }
 
+/** The addresses of the exposed ports beside the one that the service's own URL opens. */
+function FurtherPorts({ service, closed }: { service: ServiceHealth; closed?: string }) {
+  const further = service.ports.filter((port) => port.url && port.url !== service.url);
+  return further.map((port) => (
+    <span key={port.name} className="why row s t2">
+      <Safe text={port.name} />
+      {closed ? (
+        <span title={closed}>{port.url}</span>
+      ) : (
+        <a className="hover:underline" href={port.url} target="_blank" rel="noreferrer">
+          {port.url}
+        </a>
+      )}
+      <CopyButton text={port.url ?? ""} what={port.url ?? ""} />
+    </span>
+  ));
+}
+
 function ServiceRow({ service, status, step, logs, use }: RowProps) {
   const waiting = step && (step.status === "pending" || step.status === "pulling");
   const closed = whyClosed(status, service.health, Boolean(waiting));
@@ -139,6 +157,7 @@ function ServiceRow({ service, status, step, logs, use }: RowProps) {
         {service.url ? <CopyButton text={service.url} what={service.url} /> : null}
         {service.url ? <OpenUrl url={service.url} service={service.step} closed={closed} /> : null}
       </span>
+      <FurtherPorts service={service} closed={closed} />
       {service.detail && service.health !== "healthy" ? (
         <span className="why s t2">
           <Safe text={service.detail} />
