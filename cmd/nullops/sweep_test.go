@@ -12,9 +12,11 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 )
 
-// sweepAtOnce is so many because nearly all of a case is waiting: a node's lease
-// outlives the control plane that died by up to ten seconds.
-const sweepAtOnce = 18
+// sweepAtOnce is bounded by the processors: a start of a control plane takes about
+// two seconds of one, and gives up when the database keeps it waiting for five. The
+// rest of a case is waiting: a node's lease outlives the control plane that died by
+// up to ten seconds.
+const sweepAtOnce = 6
 
 // settleWithin is generous: the lease takes ten seconds of it, and many more of
 // these share two cores. What it really took is logged.
