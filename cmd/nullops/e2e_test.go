@@ -16,7 +16,8 @@ import (
 
 // TestMain lets more scenarios run at once than there are processors: they wait
 // for containers much of their time. With six on two slow cores the engine took
-// more than a minute to start a container, which is a limit of the product. Started as a relay, the binary is just that.
+// more than a minute to start a container, which is a limit of the product.
+// Started as a relay, the binary is just that.
 func TestMain(m *testing.M) {
 	if socket := os.Getenv("E2E_RELAY_SOCKET"); socket != "" {
 		relay(os.Getenv("E2E_RELAY_ADDRESS"), socket)
