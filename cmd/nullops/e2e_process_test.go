@@ -140,7 +140,9 @@ func eventually(t *testing.T, what string, so func() (missing string)) {
 func within(t *testing.T, limit time.Duration, what string, so func() (missing string)) {
 	t.Helper()
 	deadline := time.Now().Add(limit)
-	for {
+	// A question costs the product several milliseconds of a processor, and many
+	// scenarios ask at once: the longer something takes, the more seldom it is asked.
+	for pause := firstPause; ; pause = min(pause*5/4, longestPause) {
 		missing := so()
 		if missing == "" {
 			return
@@ -148,6 +150,12 @@ func within(t *testing.T, limit time.Duration, what string, so func() (missing s
 		if time.Now().After(deadline) {
 			t.Fatalf("not so after %s: %s: %s", limit, what, missing)
 		}
-		time.Sleep(30 * time.Millisecond)
+		time.Sleep(pause)
 	}
 }
+
+// How long a wait pauses between two questions, at first and at most.
+const (
+	firstPause   = 30 * time.Millisecond
+	longestPause = 400 * time.Millisecond
+)
