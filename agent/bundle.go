@@ -19,11 +19,13 @@ import (
 // return changed copies.
 type bundle struct {
 	deployment string
-	key        []byte
-	values     map[string]string
-	auths      map[string]wire.RegistryAuth
-	outputs    map[pipeline.StepKey]stepOutputs
-	masker     *Masker
+	// goal is the run's; nil where it is not known.
+	goal    *wire.Goal
+	key     []byte
+	values  map[string]string
+	auths   map[string]wire.RegistryAuth
+	outputs map[pipeline.StepKey]stepOutputs
+	masker  *Masker
 }
 
 // stepOutputs are a step's outputs in full, and which of them are secret.
@@ -34,9 +36,9 @@ type stepOutputs struct {
 
 // newBundle opens what it can of the sealed outputs, ours first.
 func newBundle(
-	deployment string, s wire.Secrets, ours map[pipeline.StepKey][]byte,
+	deployment string, g *wire.Goal, s wire.Secrets, ours map[pipeline.StepKey][]byte,
 ) *bundle {
-	b := &bundle{deployment: deployment, key: s.Key, values: s.Values, auths: s.Registries,
+	b := &bundle{deployment: deployment, goal: g, key: s.Key, values: s.Values, auths: s.Registries,
 		outputs: map[pipeline.StepKey]stepOutputs{}}
 	for _, sealed := range []map[pipeline.StepKey][]byte{s.Outputs, ours} {
 		for step, blob := range sealed {
@@ -45,8 +47,25 @@ func newBundle(
 			}
 		}
 	}
-	b.masker = NewMasker(b.secrets(), slices.Collect(maps.Values(b.values))...)
+	b.masker = b.makeMasker()
 	return b
+}
+
+// makeMasker knows the secrets, and what the functions of the pipeline's
+// references make of them: lower cannot be undone in a log.
+func (b *bundle) makeMasker() *Masker {
+	secrets, values := b.secrets(), slices.Collect(maps.Values(b.values))
+	if b.goal == nil {
+		return NewMasker(secrets, values...)
+	}
+	for _, d := range pipeline.DeriveSecrets(b.goal.Pipeline, scope(b.goal, b)) {
+		if d.From.Scope == pipeline.ScopeSecrets {
+			values = append(values, d.Text)
+		} else {
+			secrets = append(secrets, d.Text)
+		}
+	}
+	return NewMasker(secrets, values...)
 }
 
 // secrets lists every text that has to be hidden.
@@ -109,7 +128,7 @@ func (b *bundle) with(
 	next := *b
 	next.outputs = maps.Clone(b.outputs)
 	next.outputs[step] = out
-	next.masker = NewMasker(next.secrets(), slices.Collect(maps.Values(next.values))...)
+	next.masker = next.makeMasker()
 	return &next, out
 }
 

@@ -306,7 +306,7 @@ func (a *Agent) takeSecrets(now time.Time, s wire.Secrets) {
 			Reason: s.Refused})
 		return
 	}
-	b := newBundle(id, s, d.m.Sealed())
+	b := newBundle(id, d.m.Work(), s, d.m.Sealed())
 	a.setBundle(id, b)
 	a.feed(now, d, engine.SecretsArrived{Run: s.Run, Outputs: sortedKeys(b.outputs),
 		Begun: s.Begun})

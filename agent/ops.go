@@ -49,7 +49,7 @@ func (a *Agent) start(ctx context.Context, d *deployment, do engine.Do, canceled
 		o.why, d.unready = d.unready.message, unready{}
 	}
 	if o.bundle == nil {
-		o.bundle = newBundle(d.id, wire.Secrets{}, nil)
+		o.bundle = newBundle(d.id, o.goal, wire.Secrets{}, nil)
 	}
 	a.ops.Go(func() {
 		defer cancel()

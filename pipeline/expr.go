@@ -25,6 +25,9 @@ const (
 //	services.KEY.host | port | url
 //	secrets.NAME
 //	deployment.name | id | environment | project | domain
+//
+// Functions may stand around it, such as urlencode(secrets.NAME); they belong
+// to the string that the reference is in (see functions.go).
 type Ref struct {
 	Scope RefScope
 	// Key is the step's; it is empty for secrets and the deployment.
@@ -66,6 +69,8 @@ type Template struct {
 type part struct {
 	text string
 	ref  *Ref
+	// calls are the functions around the reference, the innermost first.
+	calls []string
 }
 
 // Value is what a reference or a string comes to.
@@ -103,11 +108,11 @@ func Parse(s string) (Template, error) {
 		if end < 0 {
 			return Template{}, &SyntaxError{at + i, `"${{" is not closed by "}}"`}
 		}
-		ref, err := parseRef(rest[i+len(opening):i+end], at+i+len(opening))
+		p, err := parseExpression(rest[i+len(opening):i+end], at+i+len(opening))
 		if err != nil {
 			return Template{}, err
 		}
-		t.parts = append(t.parts, part{ref: &ref})
+		t.parts = append(t.parts, p)
 		rest, at = rest[i+end+len(closing):], at+i+end+len(closing)
 	}
 	return t, nil
@@ -124,10 +129,8 @@ func (t *Template) addText(s string) {
 	t.parts = append(t.parts, part{text: s})
 }
 
-func parseRef(body string, at int) (Ref, error) {
-	inner := strings.TrimLeft(body, " \t")
-	at += len(body) - len(inner)
-	inner = strings.TrimRight(inner, " \t")
+// parseRef reads a reference without spaces around it.
+func parseRef(inner string, at int) (Ref, error) {
 	if inner == "" {
 		return Ref{}, &SyntaxError{at, "the reference is empty"}
 	}
@@ -135,7 +138,7 @@ func parseRef(body string, at int) (Ref, error) {
 	for _, w := range words {
 		if bad := badByte(w); bad >= 0 {
 			return Ref{}, &SyntaxError{at + bad, fmt.Sprintf(
-				"%q cannot stand in a reference; functions and operators do not exist", w[bad])}
+				"%q cannot stand in a reference; write no text and no operators there", w[bad])}
 		}
 		if w == "" {
 			return Ref{}, &SyntaxError{at, "a reference has no empty words"}
@@ -204,10 +207,10 @@ func (t Template) Refs() []Ref {
 	return refs
 }
 
-// Single reports whether the string is exactly one reference, which keeps the
-// type of its value.
+// Single reports whether the string is exactly one reference without a
+// function, which keeps the type of its value.
 func (t Template) Single() (Ref, bool) {
-	if len(t.parts) == 1 && t.parts[0].ref != nil {
+	if len(t.parts) == 1 && t.parts[0].ref != nil && len(t.parts[0].calls) == 0 {
 		return *t.parts[0].ref, true
 	}
 	return Ref{}, false
@@ -215,8 +218,8 @@ func (t Template) Single() (Ref, bool) {
 
 // Eval fills the references in. What they come to is never scanned again.
 func (t Template) Eval(scope Scope) (Value, error) {
-	if ref, ok := t.Single(); ok {
-		return look(scope, ref)
+	if _, ok := t.Single(); ok {
+		return t.parts[0].eval(scope)
 	}
 	var b strings.Builder
 	var secret bool
@@ -225,26 +228,18 @@ func (t Template) Eval(scope Scope) (Value, error) {
 			b.WriteString(p.text)
 			continue
 		}
-		v, err := look(scope, *p.ref)
+		v, err := p.eval(scope)
 		if err != nil {
 			return Value{}, err
 		}
 		text, err := asText(v.Data)
 		if err != nil {
-			return Value{}, fmt.Errorf("${{ %s }}: %w", p.ref, err)
+			return Value{}, fmt.Errorf("${{ %s }}: %w", p, err)
 		}
 		b.WriteString(text)
 		secret = secret || v.Secret
 	}
 	return Value{Data: b.String(), Secret: secret}, nil
-}
-
-func look(scope Scope, ref Ref) (Value, error) {
-	v, err := scope(ref)
-	if err != nil {
-		return Value{}, fmt.Errorf("${{ %s }}: %w", ref, err)
-	}
-	return v, nil
 }
 
 // asText is how a value stands inside other text: strings as they are,

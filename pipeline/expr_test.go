@@ -85,7 +85,7 @@ func TestEval_SaysWhere(t *testing.T) {
 		"ab ${{ steps.db }}":            "at character 8",
 		"${{ }}":                        "at character",
 		"${{ deployment.name":           `not closed by "}}"`,
-		"${{ upper(secrets.x) }}":       `'(' cannot stand in a reference`,
+		"${{ secrets.a | lower }}":      `' ' cannot stand in a reference`,
 		"${{ secrets..x }}":             "empty words",
 		"${{ env.HOME }}":               `"env" is unknown`,
 		"${{ services.db.address }}":    "services.KEY.host, .port or .url",
@@ -110,6 +110,7 @@ func TestEval_SaysWhere(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"", "a", "${{ secrets.a }}", "$${{", "${{ steps.a.outputs.b }}x", "}}${{",
+		"${{ base64( json(secrets.a) ) }}", "${{ lower(()) }}", "${{ json(}}",
 	} {
 		f.Add(s)
 	}

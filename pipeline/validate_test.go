@@ -55,7 +55,7 @@ func mistakes() []mistake {
 		{"missing secret", "create-db", func(s *step) { s.Plugin.Secrets = nil },
 			"plugin.secrets.password", "required", `requires the secret "password"`},
 		{"secret is text", "create-db", func(s *step) { s.Plugin.Secrets["password"] = "abc" },
-			"plugin.secrets.password", "reference", "exactly one reference"},
+			"plugin.secrets.password", "reference", "give a reference"},
 		{"secret not read", "create-db", func(s *step) {
 			s.Plugin.Secrets["more"] = "${{ secrets.api-key }}"
 		}, "plugin.secrets.more", "unknown_secret_input", `reads no secret "more"`},

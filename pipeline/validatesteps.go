@@ -190,10 +190,9 @@ func (v *validator) secretInput(s *PluginStep, name string) {
 		v.fail(field, "unknown_secret_input", "the plugin %q reads no secret %q", s.Name, name)
 	}
 	t, err := Parse(s.Secrets[name])
-	if err == nil {
-		if _, single := t.Single(); !single {
-			v.fail(field, "reference", "give exactly one reference, such as ${{ secrets.NAME }}")
-		}
+	if err == nil && len(t.Refs()) == 0 {
+		v.fail(field, "reference", "a secret does not stand in a pipeline; give a reference, "+
+			"such as ${{ secrets.NAME }}")
 	}
 	v.text(field, s.Secrets[name])
 }
