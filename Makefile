@@ -35,6 +35,10 @@ help: ## list the targets
 demo: build ## install what is missing, build, start it all and show the main job (CHECK=1 verifies and stops)
 	@CHECK='$(CHECK)' tools/demo.sh
 
+.PHONY: demo-clean
+demo-clean: ## remove the containers, networks and volumes that demos of this checkout left
+	@tools/demo.sh --clean
+
 .PHONY: dev
 dev: build ## run control plane, UI, ingress and PostgreSQL from this checkout (data in .nullops)
 	@bin/nullops dev

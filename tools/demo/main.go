@@ -5,6 +5,7 @@
 //
 //	make demo           keeps everything running until Ctrl-C
 //	make demo CHECK=1   verifies each part, stops everything, ends with "demo: OK"
+//	make demo-clean     removes what demos of this checkout left on Docker Engines
 //	demo COMMAND...     starts all but the deployment, runs a command, stops it
 //
 // It runs under `tools/run services --only docker,registry`, which gives it a
@@ -34,6 +35,14 @@ func main() {
 	defer stop()
 	check := os.Getenv("CHECK") != "" && os.Getenv("CHECK") != "0"
 	command := os.Args[1:]
+	if len(command) == 1 && command[0] == "--clean" {
+		if err := cleanUp(ctx, ".nullops"); err != nil {
+			fmt.Fprintln(os.Stderr, "demo-clean:", err)
+			stop()
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(ctx, check, command); err != nil {
 		if errors.Is(err, context.Canceled) && len(command) == 0 {
 			return

@@ -72,16 +72,26 @@ func newProduct(check bool) (*product, error) {
 	if p.shm, err = tmpfs(); err != nil {
 		return nil, err
 	}
+	err = writeEngine(p.dir, engine{Docker: docker, Tmpfs: p.shm,
+		Private: os.Getenv("NULLOPS_TEST_DOCKER_PRIVATE") != ""})
+	if err != nil {
+		return nil, err
+	}
 	return p, p.choosePorts()
 }
+
+// tmpfsParents are where the folder of secrets may be, below a name of its own.
+var tmpfsParents = []string{"/run", "/dev/shm"}
+
+const tmpfsPrefix = "nullops-demo-"
 
 // tmpfs makes a folder that never reaches a disk, for the agent's secrets.
 func tmpfs() (string, error) {
 	const tmpfsMagic = 0x01021994
-	for _, dir := range []string{"/run", "/dev/shm"} {
+	for _, dir := range tmpfsParents {
 		var s syscall.Statfs_t
 		if syscall.Statfs(dir, &s) == nil && s.Type == tmpfsMagic {
-			if made, err := os.MkdirTemp(dir, "nullops-demo-"); err == nil {
+			if made, err := os.MkdirTemp(dir, tmpfsPrefix); err == nil {
 				return made, nil
 			}
 		}
@@ -237,11 +247,29 @@ func (p *product) close() error {
 			<-c.done
 		}
 	}
-	errs = append(errs, os.RemoveAll(p.shm))
+	errs = append(errs, p.leave(), os.RemoveAll(p.shm))
 	if p.check {
 		errs = append(errs, os.RemoveAll(p.dir))
 	}
 	return errors.Join(errs...)
+}
+
+// leave removes what a check made on an engine that goes on running: with the
+// check's folder goes the id by which it could be found. Of a demo that stays,
+// it says what is left. The context of the demo is over by now.
+func (p *product) leave() error {
+	if !p.check {
+		return tellLeft(context.Background(), p.dir)
+	}
+	e, err := readEngine(p.dir)
+	if err != nil || e.Private {
+		return err
+	}
+	install, err := readInstall(p.dir)
+	if err != nil {
+		return err
+	}
+	return removeObjects(context.Background(), e, install)
 }
 
 // nullops runs one command of the command line and returns what it said.
@@ -331,10 +359,4 @@ func tail(path string) string {
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	return strings.Join(lines[max(0, len(lines)-15):], "\n")
-}
-
-// installID is the label the agent puts on what it makes.
-func (p *product) installID() (string, error) {
-	text, err := os.ReadFile(filepath.Join(p.dir, "agent", "install"))
-	return strings.TrimSpace(string(text)), err
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os/exec"
 	"strings"
 	"time"
 )
@@ -142,22 +141,19 @@ func (p *product) remove(ctx context.Context) error {
 	if err := p.say(ctx, nil, "remove", name, "--env", "qa"); err != nil {
 		return err
 	}
-	install, err := p.installID()
+	install, err := readInstall(p.dir)
 	if err != nil {
 		return err
 	}
-	filter := "label=nullops.install=" + install
-	for _, list := range [][]string{{"ps", "--all"}, {"network", "ls"}, {"volume", "ls"}} {
-		args := append([]string{"--host", p.docker}, list...)
-		out, err := exec.CommandContext(ctx, "docker",
-			append(args, "--quiet", "--filter", filter)...).CombinedOutput()
+	for _, kind := range objectKinds {
+		left, err := listObjects(ctx, engine{Docker: p.docker}, kind, install)
 		if err != nil {
-			return fmt.Errorf("docker %s: %w: %s", list[0], err, out)
+			return err
 		}
-		if left := strings.TrimSpace(string(out)); left != "" {
-			return fmt.Errorf("docker %s still lists %s", strings.Join(list, " "), left)
+		if len(left) > 0 {
+			return fmt.Errorf("docker %s still lists %v", strings.Join(kind.list, " "), left)
 		}
-		fmt.Printf("   ok: docker %s lists nothing of it\n", strings.Join(list, " "))
+		fmt.Printf("   ok: docker %s lists nothing of it\n", strings.Join(kind.list, " "))
 	}
 	return p.expect(ctx, p.webURL+"/", http.StatusGone, "was removed")
 }

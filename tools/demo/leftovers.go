@@ -1,0 +1,277 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// removeWithin bounds all calls of the docker command for one demo.
+const removeWithin = 3 * time.Minute
+
+// stopWithin is how long the agent of a killed demo may take to end by itself.
+const stopWithin = 15 * time.Second
+
+// objectKind is one kind of what an agent makes on an engine.
+type objectKind struct {
+	name         string
+	list, remove []string
+}
+
+// objectKinds are in the order in which they can be removed: a network and a
+// volume are in use as long as their containers exist.
+var objectKinds = []objectKind{
+	{"container", []string{"ps", "--all"}, []string{"rm", "--force", "--volumes"}},
+	{"network", []string{"network", "ls"}, []string{"network", "rm"}},
+	{"volume", []string{"volume", "ls"}, []string{"volume", "rm", "--force"}},
+}
+
+// engine is where a demo's agent made its objects. It is written down, because
+// a demo that was killed cannot say it any more.
+type engine struct {
+	Docker string `json:"docker"`
+	// Private is an engine that `tools/run services` started and stops again.
+	Private bool `json:"private"`
+	// Tmpfs is the folder with the secrets of services.
+	Tmpfs string `json:"tmpfs"`
+}
+
+func engineFile(dir string) string { return filepath.Join(dir, "engine.json") }
+
+func writeEngine(dir string, e engine) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	text, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(engineFile(dir), text, 0o600)
+}
+
+// readEngine gives the default engine for a demo that wrote nothing down.
+func readEngine(dir string) (engine, error) {
+	text, err := os.ReadFile(engineFile(dir))
+	if errors.Is(err, os.ErrNotExist) {
+		host := os.Getenv("DOCKER_HOST")
+		if host == "" {
+			host = "unix:///var/run/docker.sock"
+		}
+		return engine{Docker: host}, nil
+	}
+	if err != nil {
+		return engine{}, err
+	}
+	var e engine
+	if err := json.Unmarshal(text, &e); err != nil {
+		return e, fmt.Errorf("read %s: %w", engineFile(dir), err)
+	}
+	return e, nil
+}
+
+// readInstall gives the id that the agent of a demo writes on everything it
+// makes. Empty means that no agent ever started, so that nothing was made.
+func readInstall(dir string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(dir, "agent", "install"))
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	return strings.TrimSpace(string(text)), err
+}
+
+// listObjects asks for what carries the installation's id, object by object and
+// never by a name. The second label is of the agent's isolation probes.
+func listObjects(ctx context.Context, e engine, kind objectKind, install string) ([]string, error) {
+	var all []string
+	if install == "" {
+		return nil, nil // An empty value would select the objects of everybody.
+	}
+	for _, label := range []string{"nullops.install", "nullops.probe"} {
+		args := append([]string{}, kind.list...)
+		out, err := e.run(ctx, append(args, "--quiet", "--filter", "label="+label+"="+install)...)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, strings.Fields(out)...)
+	}
+	return all, nil
+}
+
+// describeLeft counts what is there, such as "2 containers and 1 network".
+func describeLeft(ctx context.Context, e engine, install string) (string, error) {
+	var parts []string
+	for _, kind := range objectKinds {
+		ids, err := listObjects(ctx, e, kind, install)
+		if err != nil {
+			return "", err
+		}
+		switch len(ids) {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+kind.name)
+		default:
+			parts = append(parts, fmt.Sprintf("%d %ss", len(ids), kind.name))
+		}
+	}
+	if len(parts) < 2 {
+		return strings.Join(parts, ""), nil
+	}
+	last := len(parts) - 1
+	return strings.Join(parts[:last], ", ") + " and " + parts[last], nil
+}
+
+// removeObjects removes what listObjects selects, and nothing else.
+func removeObjects(ctx context.Context, e engine, install string) error {
+	for _, kind := range objectKinds {
+		ids, err := listObjects(ctx, e, kind, install)
+		if err != nil {
+			return err
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		if _, err := e.run(ctx, append(append([]string{}, kind.remove...), ids...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e engine) run(ctx context.Context, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, removeWithin)
+	defer cancel()
+	c := exec.CommandContext(ctx, "docker", append([]string{"--host", e.Docker}, args...)...)
+	var problem strings.Builder
+	c.Stderr = &problem
+	out, err := c.Output()
+	if err != nil {
+		return "", fmt.Errorf("docker %s: %w: %s", strings.Join(args, " "), err,
+			strings.TrimSpace(problem.String()))
+	}
+	return string(out), nil
+}
+
+// tellLeft says at the end of a demo what of it goes on running, and what to do.
+func tellLeft(ctx context.Context, dir string) error {
+	e, err := readEngine(dir)
+	if err != nil {
+		return err
+	}
+	if e.Private {
+		fmt.Println("\nThe demo's own Docker Engine ends now, with all containers on it.")
+		return nil
+	}
+	install, err := readInstall(dir)
+	if err != nil {
+		return err
+	}
+	left, err := describeLeft(ctx, e, install)
+	if err != nil {
+		return fmt.Errorf("cannot list what the demo left, remove it with `make demo-clean`: %w", err)
+	}
+	if left == "" {
+		fmt.Println("\nNothing of the demo is left on the Docker Engine at", e.Docker)
+		return nil
+	}
+	fmt.Printf("\nStill on the Docker Engine at %s: %s of the demo.\n"+
+		"The next `make demo` replaces the deployment; `make demo-clean` removes them.\n",
+		e.Docker, left)
+	return nil
+}
+
+// cleanUp removes what the demos of this checkout left on engines, also when
+// they were killed. The data stays in .nullops.
+func cleanUp(ctx context.Context, root string) error {
+	checks, err := filepath.Glob(filepath.Join(root, "check-*"))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, dir := range append([]string{root}, checks...) {
+		if err := cleanDemo(ctx, dir); err != nil {
+			errs = append(errs, fmt.Errorf("clean the demo in %s: %w", dir, err))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	fmt.Printf("The data of the demo stays in %s.\n", root)
+	return nil
+}
+
+func cleanDemo(ctx context.Context, dir string) error {
+	install, err := readInstall(dir)
+	if err != nil || install == "" {
+		return err
+	}
+	e, err := readEngine(dir)
+	if err != nil {
+		return err
+	}
+	unlock, err := lockAgent(ctx, filepath.Join(dir, "agent", "lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if _, err := e.run(ctx, "version"); err != nil {
+		if !e.Private {
+			return fmt.Errorf("start the Docker Engine and try again: %w", err)
+		}
+		fmt.Printf("%s: its own Docker Engine has ended, with all containers on it.\n", dir)
+		return removeTmpfs(e.Tmpfs)
+	}
+	left, err := describeLeft(ctx, e, install)
+	if err != nil {
+		return err
+	}
+	if left == "" {
+		fmt.Printf("%s: nothing of it is left at %s.\n", dir, e.Docker)
+	} else {
+		if err := removeObjects(ctx, e, install); err != nil {
+			return err
+		}
+		fmt.Printf("%s: removed %s at %s.\n", dir, left, e.Docker)
+	}
+	return removeTmpfs(e.Tmpfs)
+}
+
+// lockAgent waits until the demo's agent has ended, and keeps another one from
+// starting: an agent that runs would make anew what is removed here.
+func lockAgent(ctx context.Context, path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, stopWithin)
+	defer cancel()
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { _ = f.Close() }, nil
+		}
+		select {
+		case <-ctx.Done():
+			_ = f.Close()
+			return nil, errors.New("its agent is still running: end the demo with Ctrl-C first")
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// removeTmpfs removes the folder of secrets which a killed demo could not. The
+// path comes from a file, so that it must look like one which tmpfs made.
+func removeTmpfs(dir string) error {
+	for _, parent := range tmpfsParents {
+		if filepath.Dir(dir) == parent && strings.HasPrefix(filepath.Base(dir), tmpfsPrefix) {
+			return os.RemoveAll(dir)
+		}
+	}
+	return nil
+}
