@@ -35,6 +35,7 @@ type Actor struct {
 	from       string
 	request    string
 	device     string
+	deviceKey  controlplane.Plain
 	// readOnly is for who came with a token that only reads.
 	readOnly bool
 	// viewer is the admin who looks through the person's eyes, if any.
@@ -96,6 +97,16 @@ func (a Actor) On(device string) Actor {
 
 // Device is what the browser or program calls itself.
 func (a Actor) Device() string { return a.device }
+
+// WithDeviceKey says which key of a known browser came with the request.
+func (a Actor) WithDeviceKey(key controlplane.Plain) Actor {
+	a.deviceKey = key
+	return a
+}
+
+// DeviceKey is the key by which a browser is known again; empty for a program and
+// for a new browser.
+func (a Actor) DeviceKey() controlplane.Plain { return a.deviceKey }
 
 // Reader is the same person, who changes nothing.
 func (a Actor) Reader() Actor {

@@ -390,6 +390,12 @@ type KeyCheck struct {
 	CreatedAt time.Time
 }
 
+type KnownDevice struct {
+	Hash   []byte
+	UserID string
+	UsedAt time.Time
+}
+
 type Link struct {
 	ID        string
 	Kind      string
