@@ -6,7 +6,9 @@
 // user's level on a deployment is the highest of all grants that any of their
 // teams has on its project or its environment; a restricted environment needs,
 // besides, a grant of its own. Reading a project takes a grant on it, or Full
-// on any environment, since that is enough to deploy it there. What a person
+// on any environment that it may be deployed into, since that is enough to deploy
+// it there, and to open what its secrets open: an admin may limit a project to
+// named environments. What a person
 // may not see does not exist for them: the answer is "not found", never
 // "forbidden".
 package access

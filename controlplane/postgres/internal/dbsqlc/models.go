@@ -551,6 +551,7 @@ type Project struct {
 	MemoryMib         int32
 	CleanupAfterHours *int32
 	Placement         []byte
+	Environments      []string
 }
 
 type ProjectPlugin struct {
