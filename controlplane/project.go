@@ -18,6 +18,10 @@ type Project struct {
 	Cleanup Cleanup
 	// Placement is added to the environment's.
 	Placement Placement
+	// Environments are where it may be deployed; none is everywhere.
+	Environments []EnvironmentID
+	// EnvironmentNames are their names, in the same order.
+	EnvironmentNames []string
 	// Version is the current pipeline version; 0 before the first save.
 	Version int
 	// Deployments counts those that still exist.

@@ -58,6 +58,8 @@ type HTTPSettings struct {
 	Certificate string `description:"File of the certificate; empty makes a self-signed one."`
 	Key         string `description:"File of its private key."`
 	Data        string `description:"Folder that keeps the self-signed certificate."`
+	Proxies     string `description:"Proxies whose X-Forwarded-For is believed: 10.0.0.0/8,::1."`
+	Connections int    `description:"Most connections at once; one network gets an eighth."`
 }
 
 // OIDCSettings is off while Issuer is empty.
@@ -137,7 +139,8 @@ type DevSettings struct {
 // defaults holds what a setting is when nobody sets it.
 func defaults() Settings {
 	return Settings{
-		HTTP:    HTTPSettings{Listen: "127.0.0.1:8080", TLS: "auto", Data: ".nullops"},
+		HTTP: HTTPSettings{Listen: "127.0.0.1:8080", TLS: "auto", Data: ".nullops",
+			Connections: 8192},
 		OIDC:    OIDCSettings{Name: "Single sign-on", Scopes: "profile email groups", Claim: "groups"},
 		Ingress: IngressSettings{Listen: "127.0.0.1:8081"},
 		Log:     LogSettings{Level: "info", Format: "auto"},

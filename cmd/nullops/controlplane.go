@@ -207,12 +207,21 @@ func (b *base) controlPlane(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("setting http.listen: %w", err)
 	}
-	l, print, err := b.settings.HTTP.secured(l)
+	proxies, err := parseProxies(b.settings.HTTP.Proxies)
+	if err != nil {
+		return err
+	}
+	limit := newConnectionLimit(b.settings.HTTP.Connections, proxies)
+	l, print, err := b.settings.HTTP.secured(limit.listen(l))
 	if err != nil {
 		return err
 	}
 	b.log.InfoContext(ctx, "control plane", "url", b.settings.HTTP.URL, "build", build,
 		"fingerprint", print)
+	if b.settings.HTTP.behindProxy() && len(proxies) == 0 {
+		b.log.WarnContext(ctx, "http.proxies is not set: all people behind the proxy share its "+
+			"address, and with it the limits of failed sign-ins; name the proxy there")
+	}
 	if print == "" && !loopbackListen(b.settings.HTTP.Listen) {
 		b.log.WarnContext(ctx, "plain HTTP on "+b.settings.HTTP.Listen+": let nobody but a proxy "+
 			"of yours or this machine reach it, or set http.url to https://")
@@ -244,7 +253,7 @@ func (b *base) controlPlane(ctx context.Context) error {
 	group.Go(func() error {
 		return serveHTTP(ctx, &http.Server{Handler: handler,
 			ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 75 * time.Second,
-			MaxHeaderBytes: 64 << 10}, l)
+			MaxHeaderBytes: 64 << 10, ConnState: limit.follow}, l)
 	})
 	return group.Wait()
 }
@@ -269,6 +278,10 @@ func (b *base) handler(people *accounts.Accounts, lines *logbook.Logbook) (http.
 	if err != nil {
 		return nil, fmt.Errorf("setting http.url: %w", err)
 	}
+	proxies, err := parseProxies(b.settings.HTTP.Proxies)
+	if err != nil {
+		return nil, err
+	}
 	return api.New(api.Config{Accounts: people, Catalog: b.catalog, Lifecycle: b.lifecycle,
 		Logbook: lines, Usage: b.usage, Notify: b.notify, Reviews: b.reviews,
 		Audit: b.audit, Gate: b.gate, Logs: serviceLogs{b.dialer},
@@ -277,6 +290,7 @@ func (b *base) handler(people *accounts.Accounts, lines *logbook.Logbook) (http.
 		Describe: b.dialer.Describe, Upgrade: b.upgrade, Subscribe: b.subscribe, UI: ui.Files(),
 		HostKey: b.hostKey,
 		OIDC:    b.settings.OIDC.provider(b.settings.HTTP.URL),
+		Proxies: proxies,
 		URL:     public, IngressURL: b.ingress, Build: build, Log: b.log,
 		Metrics: b.metrics.apiRequest, Ready: b.waiting})
 }

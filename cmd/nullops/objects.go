@@ -168,7 +168,7 @@ func grantKey(g apiclient.Grant) string {
 func projectObject(p apiclient.Project) object {
 	return object{Kind: "project", Name: p.Name, Body: apiclient.ProjectPut{
 		Description: p.Description, Resources: p.Resources, CleanupAfterHours: p.CleanupAfterHours,
-		Placement: p.Placement,
+		Placement: p.Placement, Environments: p.Environments,
 	}}
 }
 

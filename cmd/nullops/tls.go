@@ -34,10 +34,18 @@ func (h HTTPSettings) encrypted() bool {
 	return err == nil && h.TLS == "auto" && u.Scheme == "https" && !loopbackListen(h.Listen)
 }
 
+// behindProxy reports whether people see https while we serve plain HTTP, so that
+// something in front of us has the certificate.
+func (h HTTPSettings) behindProxy() bool {
+	return strings.HasPrefix(h.URL, "https://") && !h.encrypted()
+}
+
 // check refuses what would carry passwords through a network in the clear.
 func (h HTTPSettings) check() error {
 	errs := []error{oneOf("http.tls", h.TLS, "auto", "on", "off"), address("http.listen", h.Listen),
 		absoluteURL("http.url", h.URL)}
+	_, err := parseProxies(h.Proxies)
+	errs = append(errs, err, checkConnections(h.Connections))
 	if (h.Certificate == "") != (h.Key == "") {
 		errs = append(errs, errors.New(
 			"settings http.certificate and http.key go together: give both files, or none"))

@@ -6,7 +6,9 @@
 // user's level on a deployment is the highest of all grants that any of their
 // teams has on its project or its environment; a restricted environment needs,
 // besides, a grant of its own. Reading a project takes a grant on it, or Full
-// on any environment, since that is enough to deploy it there. What a person
+// on any environment that it may be deployed into, since that is enough to deploy
+// it there, and to open what its secrets open: an admin may limit a project to
+// named environments. What a person
 // may not see does not exist for them: the answer is "not found", never
 // "forbidden".
 package access
@@ -35,6 +37,7 @@ type Actor struct {
 	from       string
 	request    string
 	device     string
+	deviceKey  controlplane.Plain
 	// readOnly is for who came with a token that only reads.
 	readOnly bool
 	// viewer is the admin who looks through the person's eyes, if any.
@@ -96,6 +99,16 @@ func (a Actor) On(device string) Actor {
 
 // Device is what the browser or program calls itself.
 func (a Actor) Device() string { return a.device }
+
+// WithDeviceKey says which key of a known browser came with the request.
+func (a Actor) WithDeviceKey(key controlplane.Plain) Actor {
+	a.deviceKey = key
+	return a
+}
+
+// DeviceKey is the key by which a browser is known again; empty for a program and
+// for a new browser.
+func (a Actor) DeviceKey() controlplane.Plain { return a.deviceKey }
 
 // Reader is the same person, who changes nothing.
 func (a Actor) Reader() Actor {

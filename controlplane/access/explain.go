@@ -28,18 +28,24 @@ func Explain(
 		}
 		return x
 	}
-	own := false
+	own, opens := false, false
 	for _, g := range grants {
 		onProject := g.Project != "" && g.Project == o.Project
 		here := g.Environment != "" && g.Environment == o.Environment
 		own = own || here
 		if onProject || here {
 			x.Because = append(x.Because, sentence(g))
+			opens = opens || here && g.Level == controlplane.LevelFull
 		}
 	}
-	if o.Environment == "" && x.Level == controlplane.LevelNone && a.readsProject(o.Project) {
+	if opens {
+		x.Because = append(x.Because, "full access to an environment reaches the secrets of every "+
+			"project that may be deployed there, through its deployments")
+	}
+	if o.Environment == "" && x.Level == controlplane.LevelNone && a.readsProject(o) {
 		x.Level = controlplane.LevelRead
-		x.Because = []string{"full access to an environment shows every project"}
+		x.Because = []string{"full access to an environment shows every project that may be " +
+			"deployed there"}
 	}
 	x.Missing = missing(a, o, x.Level, own, place(project, environment))
 	return x

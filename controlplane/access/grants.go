@@ -14,6 +14,9 @@ type Object struct {
 	Environment controlplane.EnvironmentID
 	// Restricted is the environment's.
 	Restricted bool
+	// Limited are the environments that the project is limited to; none is no limit.
+	// It matters before a deployment exists: one is only ever in these environments.
+	Limited []controlplane.EnvironmentID
 }
 
 // Check allows the action by returning nil. A refusal is a
@@ -42,7 +45,7 @@ func Check(a Actor, action Action, o Object) error {
 	case Admin:
 		return forbidden("only an admin may do this", "Ask an admin to do it.")
 	case ReadProject:
-		if !a.readsProject(o.Project) {
+		if !a.readsProject(o) {
 			return unseen(o)
 		}
 		return nil
@@ -135,14 +138,22 @@ func levelOf(a Actor, o Object) controlplane.Level {
 	if o.Restricted && environment == controlplane.LevelNone {
 		return controlplane.LevelNone
 	}
+	if !o.mayBeIn(o.Environment) {
+		return project
+	}
 	return project.Max(environment)
 }
 
-func (a Actor) readsProject(id controlplane.ProjectID) bool {
+func (a Actor) readsProject(o Object) bool {
 	return slices.ContainsFunc(a.grants, func(g controlplane.Grant) bool {
-		return g.Project != "" && g.Project == id ||
-			g.Environment != "" && g.Level == controlplane.LevelFull
+		return g.Project != "" && g.Project == o.Project ||
+			g.Environment != "" && g.Level == controlplane.LevelFull && o.mayBeIn(g.Environment)
 	})
+}
+
+// mayBeIn reports whether the project may be deployed into the environment.
+func (o Object) mayBeIn(id controlplane.EnvironmentID) bool {
+	return len(o.Limited) == 0 || slices.Contains(o.Limited, id)
 }
 
 // SeesEnvironment reports whether the environment may be shown: with a grant
@@ -170,10 +181,11 @@ func CanCreateIn(a Actor, id controlplane.EnvironmentID, restricted bool) bool {
 
 // CanCreateOf reports whether the project can be deployed somewhere by the
 // actor.
-func CanCreateOf(a Actor, id controlplane.ProjectID) bool {
+func CanCreateOf(a Actor, o Object) bool {
 	return !a.readOnly && (a.Admin() || slices.ContainsFunc(a.grants, func(g controlplane.Grant) bool {
 		full := g.Level == controlplane.LevelFull
-		return full && (g.Environment != "" || g.Project != "" && g.Project == id)
+		return full && (g.Environment != "" && o.mayBeIn(g.Environment) ||
+			g.Project != "" && g.Project == o.Project)
 	}))
 }
 
@@ -194,8 +206,9 @@ type Scope struct {
 	All          bool
 	Projects     []controlplane.ProjectID
 	Environments []controlplane.EnvironmentID
-	// AnyProject is set when Full on an environment shows every project.
-	AnyProject bool
+	// Deployable are environments with Full access: they show every project that may
+	// be deployed there.
+	Deployable []controlplane.EnvironmentID
 }
 
 // Readable gives the actor's scope. Its lists are never nil.
@@ -204,6 +217,7 @@ func Readable(a Actor) Scope {
 		All:          a.Admin(),
 		Projects:     []controlplane.ProjectID{},
 		Environments: []controlplane.EnvironmentID{},
+		Deployable:   []controlplane.EnvironmentID{},
 	}
 	for _, g := range a.grants {
 		if g.Project != "" {
@@ -211,7 +225,9 @@ func Readable(a Actor) Scope {
 			continue
 		}
 		s.Environments = append(s.Environments, g.Environment)
-		s.AnyProject = s.AnyProject || g.Level == controlplane.LevelFull
+		if g.Level == controlplane.LevelFull {
+			s.Deployable = append(s.Deployable, g.Environment)
+		}
 	}
 	return s
 }

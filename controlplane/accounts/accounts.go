@@ -120,7 +120,8 @@ func (a *Accounts) EnsureFirstAdmin(
 // forgetAtOnce bounds what one transaction deletes: nobody waits long for it.
 const forgetAtOnce = 500
 
-// Forget deletes sessions that no longer open anything.
+// Forget deletes sessions that no longer open anything, and browsers that nobody
+// signed in with for DeviceLife.
 func (a *Accounts) Forget(ctx context.Context, actor access.Actor) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err
@@ -133,7 +134,11 @@ func (a *Accounts) Forget(ctx context.Context, actor access.Actor) error {
 				return err
 			}
 			links, err := tx.ForgetLinks(ctx, now, forgetAtOnce)
-			deleted = max(deleted, links)
+			if err != nil {
+				return err
+			}
+			devices, err := tx.ForgetDevices(ctx, now.Add(-DeviceLife), forgetAtOnce)
+			deleted = max(deleted, links, devices)
 			return err
 		})
 		if err != nil {

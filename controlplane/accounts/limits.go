@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"net/netip"
 	"sync"
 	"time"
 
@@ -15,11 +16,24 @@ type bucket struct {
 	every time.Duration
 }
 
-// Whoever mistypes notices nothing of these; who guesses gets some ten
-// thousand tries a day at one person from anywhere.
+// The limits of failed attempts. Somebody who mistypes never meets them; somebody
+// who guesses gets about ten thousand tries a day at one person.
+var (
+	pairBucket    = bucket{burst: 10, every: 10 * time.Second}
+	networkBucket = bucket{burst: 60, every: 2 * time.Second}
+	personBucket  = bucket{burst: 100, every: 6 * time.Second}
+	// attackedBucket replaces pairBucket for a person whose own limit is used up:
+	// every network still gets a few tries, so that guesses from many networks do
+	// not keep the owner of the password out.
+	attackedBucket = bucket{burst: 3, every: 10 * time.Minute}
+	// knownBucket is for a browser or a network that the person signed in from.
+	knownBucket = bucket{burst: 10, every: 10 * time.Second}
+)
+
+// mostKeys bounds the memory of limits.
 const mostKeys = 20_000
 
-// limits slows guessing down: per person and address, per address, and per
+// limits slows guessing down: per person and network, per network, and per
 // person. A right password costs nothing.
 type limits struct {
 	mu   sync.Mutex
@@ -28,33 +42,86 @@ type limits struct {
 
 func newLimits() *limits { return &limits{keys: map[string]*rate.Limiter{}} }
 
-// take uses up one try under each of the keys, or refuses. refund gives the
-// tries back.
-func (l *limits) take(user, address string, now time.Time) (refund func(), err error) {
+// takePassword uses up one try at the password of the person of this name, or
+// refuses with the time to wait. refund gives the try back.
+func (l *limits) takePassword(name, network string, now time.Time) (refund func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	r := l.reservationsLocked(now)
+	r.add("pair "+name+" "+network, pairBucket)
+	r.add("network "+network, networkBucket)
+	if r.wait > 0 {
+		return r.refuse()
+	}
+	if r.add("person "+name, personBucket); r.wait > 0 {
+		r.wait = 0
+		r.add("attacked "+name+" "+network, attackedBucket)
+	}
+	return r.finish()
+}
+
+// takeNetwork uses up one try of a network, for what has no person yet.
+func (l *limits) takeNetwork(network string, now time.Time) (refund func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.reservationsLocked(now)
+	r.add("network "+network, networkBucket)
+	return r.finish()
+}
+
+// takeKnown uses up one try of somebody who proved a password before. key says
+// by what they are known.
+func (l *limits) takeKnown(key string, now time.Time) (refund func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.reservationsLocked(now)
+	r.add("known "+key, knownBucket)
+	return r.finish()
+}
+
+// reservations are tries that were used up together, and given back together.
+type reservations struct {
+	limits *limits
+	now    time.Time
+	taken  []*rate.Reservation
+	wait   time.Duration
+}
+
+func (l *limits) reservationsLocked(now time.Time) *reservations {
 	if len(l.keys) > mostKeys {
 		l.forgetLocked(now)
 	}
-	var taken []*rate.Reservation
-	refund = func() {
-		for _, r := range taken {
-			r.CancelAt(now)
-		}
+	return &reservations{limits: l, now: now}
+}
+
+// add uses up a try under one key. A bucket that is empty keeps its tries and
+// sets how long to wait.
+func (r *reservations) add(key string, b bucket) {
+	one := r.limits.limiterLocked(key, b).ReserveN(r.now, 1)
+	if wait := one.DelayFrom(r.now); wait > 0 {
+		one.CancelAt(r.now)
+		r.wait = max(r.wait, wait)
+		return
 	}
-	for key, b := range map[string]bucket{
-		"pair " + user + " " + address: {burst: 10, every: 10 * time.Second},
-		"address " + address:           {burst: 60, every: 2 * time.Second},
-		"user " + user:                 {burst: 100, every: 6 * time.Second},
-	} {
-		r := l.limiterLocked(key, b).ReserveN(now, 1)
-		taken = append(taken, r)
-		if wait := r.DelayFrom(now); wait > 0 {
-			refund()
-			return nil, tooMany(wait)
-		}
+	r.taken = append(r.taken, one)
+}
+
+func (r *reservations) finish() (refund func(), err error) {
+	if r.wait > 0 {
+		return r.refuse()
 	}
-	return refund, nil
+	return r.giveBack, nil
+}
+
+func (r *reservations) refuse() (func(), error) {
+	r.giveBack()
+	return nil, tooMany(r.wait)
+}
+
+func (r *reservations) giveBack() {
+	for _, one := range r.taken {
+		one.CancelAt(r.now)
+	}
 }
 
 func (l *limits) limiterLocked(key string, b bucket) *rate.Limiter {
@@ -79,11 +146,27 @@ func (l *limits) forgetLocked(now time.Time) {
 	}
 }
 
+// networkOf is what one party is assumed to control: an IPv4 address, or the /64
+// of an IPv6 address, within which everybody chooses addresses freely. Text that
+// is no address is its own network.
+func networkOf(address string) string {
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return address
+	}
+	ip = ip.Unmap().WithZone("")
+	if ip.Is4() {
+		return ip.String()
+	}
+	return netip.PrefixFrom(ip, 64).Masked().String()
+}
+
 func tooMany(wait time.Duration) error {
 	return &controlplane.Error{
 		Kind: controlplane.TooMany, Code: "too_many_attempts", RetryAfter: wait,
 		Message: "too many failed attempts",
-		Remedy:  "Wait a little and try again.",
+		Remedy: "Wait a little and try again, or use a browser that you signed in with " +
+			"before: it has a limit of its own.",
 	}
 }
 

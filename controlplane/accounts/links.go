@@ -137,7 +137,7 @@ func (a *Accounts) Join(
 	if err := checkJoining(j); err != nil {
 		return out, err
 	}
-	refund, err := a.limits.take("link "+actor.From(), actor.From(), a.now())
+	refund, err := a.allowAnybody(ctx, actor)
 	if err != nil {
 		return out, err
 	}
@@ -254,7 +254,7 @@ func (a *Accounts) ResetPassword(
 	if err := validPassword("password", password); err != nil {
 		return err
 	}
-	refund, err := a.limits.take("link "+actor.From(), actor.From(), a.now())
+	refund, err := a.allowAnybody(ctx, actor)
 	if err != nil {
 		return err
 	}

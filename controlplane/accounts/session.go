@@ -68,6 +68,9 @@ func (a *Accounts) begin(
 	if err != nil {
 		return SignedIn{}, err
 	}
+	if err := a.touchDevice(ctx, tx, actor, u.ID); err != nil {
+		return SignedIn{}, err
+	}
 	out.Actor = access.User(u, grants).InSession(s.ID).Via(actor.From(), actor.Request())
 	return out, tx.NoteSignIn(ctx, u.ID, now)
 }
@@ -78,7 +81,7 @@ func (a *Accounts) prove(
 	ctx context.Context, actor access.Actor, name string, password controlplane.Plain,
 ) (postgres.UserWithHash, error) {
 	var u postgres.UserWithHash
-	refund, err := a.limits.take(name, actor.From(), a.now())
+	refund, err := a.allowPassword(ctx, actor, name)
 	if err != nil {
 		return u, err
 	}
@@ -160,7 +163,8 @@ func (a *Accounts) Authenticate(
 		}
 		grants, err := tx.GrantsOf(ctx, who.user)
 		out = access.User(u.User, grants).InSession(who.session).
-			Via(actor.From(), actor.Request()).On(actor.Device())
+			Via(actor.From(), actor.Request()).On(actor.Device()).
+			WithDeviceKey(actor.DeviceKey())
 		if who.token != "" {
 			out = out.WithToken(who.token)
 		}
@@ -338,6 +342,9 @@ func (a *Accounts) replacePassword(
 		return err
 	}
 	if err := tx.DeleteLinksOf(ctx, u.ID); err != nil {
+		return err
+	}
+	if err := tx.DeleteKnownDevicesOf(ctx, u.ID); err != nil {
 		return err
 	}
 	if err := revokeTokens(ctx, tx, e, u, "password changed"); err != nil {

@@ -35,7 +35,16 @@ func (s *server) DeleteCurrentSession(
 	}, nil
 }
 
+// GetMe is the first thing the pages ask after a sign-in, so the browser gets its
+// device key here.
 func (s *server) GetMe(ctx context.Context, _ GetMeRequestObject) (GetMeResponseObject, error) {
+	key, err := s.Accounts.RememberDevice(ctx, actorOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	if !key.Empty() {
+		s.keepDeviceKey(ctx, key)
+	}
 	return GetMe200JSONResponse(me(actorOf(ctx))), nil
 }
 

@@ -32,7 +32,7 @@ func actorOf(ctx context.Context) access.Actor { return callerOf(ctx).actor }
 // operation needs none, and an old cookie must not keep anybody from signing
 // in anew.
 func (s *server) identify(r *http.Request, action access.Action) (caller, error) {
-	nobody := nobodyOf(r)
+	nobody := s.nobodyOf(r)
 	c := caller{actor: nobody, nobody: nobody}
 	if action == access.Public {
 		return c, nil
@@ -48,9 +48,10 @@ func (s *server) identify(r *http.Request, action access.Action) (caller, error)
 // nobodyOf is the caller before anybody knows who it is. What the program calls
 // itself is stored with sessions, so bytes that are not UTF-8 are replaced: many
 // old programs send Latin-1, and that is no reason to refuse them.
-func nobodyOf(r *http.Request) access.Actor {
+func (s *server) nobodyOf(r *http.Request) access.Actor {
 	device := strings.ToValidUTF8(r.UserAgent(), "\uFFFD")
-	return access.Nobody().Via(address(r), requestID(r.Context())).On(device)
+	return access.Nobody().Via(address(r), requestID(r.Context())).On(device).
+		WithDeviceKey(s.deviceKey(r))
 }
 
 // again asks anew who the caller is: signed out, deactivated or with other

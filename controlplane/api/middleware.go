@@ -27,6 +27,8 @@ type note struct {
 	operation string
 	user      string
 	who       caller
+	// cookies are sent with the answer, besides those of the operation.
+	cookies []string
 	// asked is the request itself, for answers that take its connection over.
 	asked *http.Request
 }
@@ -56,7 +58,7 @@ func (s *server) named(next http.Handler) http.Handler {
 func (s *server) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		seen := &recorder{ResponseWriter: w}
+		seen := &recorder{ResponseWriter: w, note: noteOf(r.Context())}
 		next.ServeHTTP(seen, r)
 		took := time.Since(began)
 		n := noteOf(r.Context())
@@ -156,7 +158,8 @@ func sameHost(origin, host string) bool {
 	return err == nil && host != "" && u.Host == host
 }
 
-// address is where the connection comes from.
+// address is where the request comes from: the connection's address, or the one
+// that a trusted proxy names (see believeProxies).
 func address(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -168,6 +171,7 @@ func address(r *http.Request) string {
 // recorder remembers what was answered, for the log.
 type recorder struct {
 	http.ResponseWriter
+	note   *note
 	status int
 	bytes  int64
 }
@@ -176,15 +180,18 @@ type recorder struct {
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 {
+	if r.status == 0 && status >= http.StatusOK {
 		r.status = status
+		for _, cookie := range r.note.cookies {
+			r.Header().Add("Set-Cookie", cookie)
+		}
 	}
 	r.ResponseWriter.WriteHeader(status)
 }
 
 func (r *recorder) Write(b []byte) (int, error) {
 	if r.status == 0 {
-		r.status = http.StatusOK
+		r.WriteHeader(http.StatusOK)
 	}
 	n, err := r.ResponseWriter.Write(b)
 	r.bytes += int64(n)

@@ -120,7 +120,7 @@ func (s *server) flowName() string {
 func (s *server) fromProvider(w http.ResponseWriter, r *http.Request) error {
 	flow := s.kept(r)
 	s.setFlow(w, "", -1)
-	nobody := nobodyOf(r)
+	nobody := s.nobodyOf(r)
 	query := r.URL.Query()
 	if query.Get("error") != "" {
 		return &controlplane.Error{

@@ -149,12 +149,13 @@ func (s *server) ExplainAccess(
 	if err != nil && (controlplane.KindOf(err) != controlplane.NotFound || actor.Admin()) {
 		return nil, err
 	}
+	hidden := err != nil
 	x, err := s.Accounts.Explain(ctx, actor, place.object, place.project, place.environment)
 	if err != nil {
 		return nil, err
 	}
 	level := AccessLevel(x.Level)
-	if place.object == (access.Object{}) || level == "" {
+	if hidden || level == "" {
 		level = "none"
 	}
 	return ExplainAccess200JSONResponse{Object: r.Params.Object, Level: level,
@@ -178,7 +179,8 @@ func (s *server) locate(
 		if err != nil {
 			return found, err
 		}
-		return place{object: access.Object{Project: p.ID}, project: name}, nil
+		return place{object: access.Object{Project: p.ID, Limited: p.Environments},
+			project: name}, nil
 	case "environment":
 		e, err := s.Catalog.GetEnvironment(ctx, actor, name)
 		if err != nil {

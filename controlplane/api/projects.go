@@ -109,6 +109,7 @@ func (s *server) PutProject(
 	saved, err := s.Catalog.PutProject(ctx, actor, catalog.ProjectPut{
 		Name: r.Name, Description: or(r.Body.Description, ""), Resources: r.Body.Resources,
 		Cleanup: cleanup(r.Body.CleanupAfterHours), Placement: placementIn(r.Body.Placement),
+		Environments: or(r.Body.Environments, nil),
 	})
 	if err != nil {
 		return nil, err
@@ -136,7 +137,8 @@ func project(a access.Actor) func(catalog.ProjectView) Project {
 		out := Project{
 			Name: p.Name, Description: some(p.Description), Resources: p.Resources,
 			PipelineVersion: some(p.Version), Deployments: p.Deployments,
-			CanCreate: access.CanCreateOf(a, p.ID), Placement: placementOut(p.Placement),
+			CanCreate: access.CanCreateOf(a, access.Object{Project: p.ID, Limited: p.Environments}),
+			Placement: placementOut(p.Placement), Environments: limitedTo(a, p.Project),
 		}
 		if p.Cleanup.Given {
 			out.CleanupAfterHours = &p.Cleanup.Hours
@@ -147,6 +149,21 @@ func project(a access.Actor) func(catalog.ProjectView) Project {
 		}
 		return out
 	}
+}
+
+// limitedTo names the environments that the project is limited to, of those that
+// the actor has a grant on: others may not be known to them.
+func limitedTo(a access.Actor, p controlplane.Project) *[]string {
+	if len(p.Environments) == 0 {
+		return nil
+	}
+	names := []string{}
+	for i, name := range p.EnvironmentNames {
+		if access.SeesEnvironment(a, p.Environments[i], true) {
+			names = append(names, name)
+		}
+	}
+	return &names
 }
 
 func projectService(v catalog.ProjectService) ProjectService {

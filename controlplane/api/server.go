@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -88,6 +89,9 @@ type Config struct {
 	UI fs.FS
 	// OIDC vouches for people; nil leaves them to passwords.
 	OIDC *accounts.Provider
+	// Proxies are the networks whose X-Forwarded-For is believed; from all others it
+	// is ignored.
+	Proxies []netip.Prefix
 	// URL is where people reach the control plane. With https the cookie is
 	// bound to the host and browsers are told to stay with https.
 	URL *url.URL
@@ -119,7 +123,7 @@ var _ StrictServerInterface = (*server)(nil)
 // New makes the handler of everything the control plane serves to people and
 // programs: the API below /api/, /healthz, /readyz, and the pages.
 //
-// A request passes, in this order: its id, the access log, the net for panics,
+// A request passes, in this order: whose proxy it came through, its id, the access log, the net for panics,
 // security headers, the limit of idle bodies, the origin check; then, once its
 // operation is known, who it is, whether they may, and whether it has the
 // contract's form.
@@ -141,7 +145,7 @@ func New(c Config) (http.Handler, error) {
 	}
 	all := parts{api: s.sameOrigin(described.before(doors)), hooks: c.Reviews,
 		probes: Probes(c.Ready), pages: s.plain(newPages(c.UI)), oidc: http.HandlerFunc(s.oidc)}
-	return s.named(s.logged(s.recovered(s.hardened(s.limitIdleBodies(all))))), nil
+	return s.believeProxies(s.named(s.logged(s.recovered(s.hardened(s.limitIdleBodies(all)))))), nil
 }
 
 // parts tells the API, the probes and the pages apart. No http.ServeMux does it,

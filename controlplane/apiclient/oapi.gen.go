@@ -2536,8 +2536,11 @@ type Project struct {
 	CleanupAfterHours *int    `json:"cleanup_after_hours,omitempty"`
 	Deployments       int     `json:"deployments"`
 	Description       *string `json:"description,omitempty"`
-	Name              string  `json:"name"`
-	PipelineVersion   *int    `json:"pipeline_version,omitempty"`
+
+	// Environments What it is limited to, of the environments you have a grant on; absent without a limit.
+	Environments    *[]string `json:"environments,omitempty"`
+	Name            string    `json:"name"`
+	PipelineVersion *int      `json:"pipeline_version,omitempty"`
 
 	// Placement What is asked of nodes. A selector is `key`, for any value, or `key=value`; a toleration too, or `*` for every taint.
 	// A project's are added to its environment's.
@@ -2557,6 +2560,9 @@ type ProjectPut struct {
 	// CleanupAfterHours Replaces the environment's; 0 is never. Leave it out to keep to the environment.
 	CleanupAfterHours *int    `json:"cleanup_after_hours,omitempty"`
 	Description       *string `json:"description,omitempty"`
+
+	// Environments The environments it may be deployed into. Full access to any other environment opens neither the project nor its secrets. An empty list lifts the limit; leave it out to keep what is set.
+	Environments *[]string `json:"environments,omitempty"`
 
 	// Placement What is asked of nodes. A selector is `key`, for any value, or `key=value`; a toleration too, or `*` for every taint.
 	// A project's are added to its environment's.

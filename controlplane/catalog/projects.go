@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/nullops/nullops/controlplane"
@@ -20,6 +21,8 @@ type ProjectPut struct {
 	Cleanup     controlplane.Cleanup
 	// Placement is added to the environment's.
 	Placement controlplane.Placement
+	// Environments name where it may be deployed; none is everywhere.
+	Environments []string
 }
 
 // ProjectView is a project and what a person chooses when deploying it.
@@ -49,9 +52,12 @@ func (c *Catalog) ListProjects(
 		return nil, "", err
 	}
 	scope := access.Readable(actor)
-	v := postgres.Visible{All: scope.All || scope.AnyProject, Granted: []string{}}
+	v := postgres.Visible{All: scope.All, Granted: []string{}, Deployable: []string{}}
 	for _, id := range scope.Projects {
 		v.Granted = append(v.Granted, string(id))
+	}
+	for _, id := range scope.Deployable {
+		v.Deployable = append(v.Deployable, string(id))
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
 		all, err := tx.ListProjects(ctx, v, p.After, p.Fetch())
@@ -174,7 +180,7 @@ func readable(
 		return p, err
 	}
 	return p, access.Check(actor, access.ReadProject,
-		access.Object{What: "project", Name: name, Project: p.ID})
+		access.Object{What: "project", Name: name, Project: p.ID, Limited: p.Environments})
 }
 
 // PutProject makes or changes a project. Limits may not fall below what its
@@ -227,6 +233,9 @@ func putProject(
 	if !exists {
 		x.ID = controlplane.NewID[controlplane.ProjectID]()
 	}
+	if err := limitEnvironments(ctx, tx, p.Environments, &x); err != nil {
+		return out, err
+	}
 	out.Created, out.Changed = !exists, !reflect.DeepEqual(x, old)
 	if out.Object, err = view(ctx, tx, x); err != nil || !out.Changed {
 		return out, err
@@ -236,6 +245,37 @@ func putProject(
 	}
 	tx.Wake(controlplane.TopicCatalog, "")
 	return out, tx.PutProject(ctx, x)
+}
+
+// limitEnvironments sets where the project may be deployed. It is refused while it
+// runs elsewhere: a limit that does not hold would be believed.
+func limitEnvironments(
+	ctx context.Context, tx *postgres.Tx, names []string, p *controlplane.Project,
+) error {
+	p.Environments, p.EnvironmentNames = []controlplane.EnvironmentID{}, []string{}
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
+		e, err := tx.EnvironmentByName(ctx, name)
+		if controlplane.KindOf(err) == controlplane.NotFound {
+			return invalid("environments", "unknown", "there is no environment "+name,
+				"Name environments that exist.")
+		}
+		if err != nil {
+			return err
+		}
+		p.Environments = append(p.Environments, e.ID)
+		p.EnvironmentNames = append(p.EnvironmentNames, e.Name)
+	}
+	if len(p.Environments) == 0 {
+		return nil
+	}
+	elsewhere, err := tx.DeploymentsOutside(ctx, p.ID, p.Environments)
+	if err != nil || len(elsewhere) == 0 {
+		return err
+	}
+	return &controlplane.Error{Kind: controlplane.Conflict, Code: "in_use", Field: "environments",
+		Message: "project " + p.Name + " runs outside of these environments: " +
+			strings.Join(elsewhere, ", "),
+		Remedy: "Name their environments too, or remove these deployments first."}
 }
 
 func stillFits(ctx context.Context, tx *postgres.Tx, p controlplane.Project) error {

@@ -77,8 +77,13 @@ func (l *Lifecycle) aim(
 		if err != nil || c.failed("project", "environment") {
 			return err
 		}
-		return c.note("access", "", "You may create it.",
+		err = c.note("access", "", "You may create it.",
 			access.Check(actor, access.WriteDeployment, p.object()))
+		if err != nil || c.failed("access") || len(p.target.Environments) == 0 {
+			return err
+		}
+		return c.note("limit", r.Environment, "The project may be deployed into the environment.",
+			p.withinLimit())
 	})
 }
 
@@ -104,7 +109,7 @@ func (l *Lifecycle) findTarget(ctx context.Context, tx *postgres.Tx, actor acces
 			controlplane.Environment{}
 	}
 	if p.target.ProjectID != "" && !both && access.Check(actor, access.ReadProject,
-		access.Object{Project: p.target.ProjectID}) != nil {
+		access.Object{Project: p.target.ProjectID, Limited: p.target.Environments}) != nil {
 		noProject, p.target = controlplane.Missing("project", r.Project), postgres.Target{}
 	}
 	return inField("project", noProject), inField("environment", noEnvironment), nil
@@ -113,7 +118,18 @@ func (l *Lifecycle) findTarget(ctx context.Context, tx *postgres.Tx, actor acces
 // object is what access to a new deployment is checked for.
 func (p *plan) object() access.Object {
 	return access.Object{What: "project", Name: p.target.Project, Project: p.target.ProjectID,
-		Environment: p.env.ID, Restricted: p.env.Restricted}
+		Environment: p.env.ID, Restricted: p.env.Restricted, Limited: p.target.Environments}
+}
+
+// withinLimit refuses an environment that an admin did not name for the project.
+func (p *plan) withinLimit() error {
+	if slices.Contains(p.target.Environments, p.env.ID) {
+		return nil
+	}
+	return &controlplane.Error{Kind: controlplane.Conflict, Code: "environment_not_allowed",
+		Field: "environment", Message: "project " + p.target.Project +
+			" may not be deployed into environment " + p.env.Name,
+		Remedy: "Choose another environment, or ask an admin to name it in the project."}
 }
 
 // target reads what a run is made from: the latest version, or one asked for.

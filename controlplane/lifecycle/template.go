@@ -48,7 +48,7 @@ func readableProject(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 		return "", err
 	}
 	return p.ID, access.Check(actor, access.ReadProject,
-		access.Object{What: "project", Name: project, Project: p.ID})
+		access.Object{What: "project", Name: project, Project: p.ID, Limited: p.Environments})
 }
 
 // PutTemplate makes or changes a template. It takes full access to the project.

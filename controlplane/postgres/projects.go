@@ -44,6 +44,8 @@ type Visible struct {
 	Granted []string
 	// Unrestricted shows every environment that is not restricted.
 	Unrestricted bool
+	// Deployable are environments that show every project that may be deployed there.
+	Deployable []string
 }
 
 // ListEnvironments gives at most so many visible environments behind the name.
@@ -98,7 +100,9 @@ func (t *Tx) DeleteEnvironment(ctx context.Context, id controlplane.EnvironmentI
 	return nil
 }
 
-func project(r dbsqlc.Project, version, deployments int32) (controlplane.Project, error) {
+func project(
+	r dbsqlc.Project, ids, names []string, version, deployments int32,
+) (controlplane.Project, error) {
 	var cleanup controlplane.Cleanup
 	if r.CleanupAfterHours != nil {
 		cleanup = controlplane.Cleanup{Given: true, Hours: int(*r.CleanupAfterHours)}
@@ -108,6 +112,7 @@ func project(r dbsqlc.Project, version, deployments int32) (controlplane.Project
 		ID:      controlplane.ProjectID(r.ID), Name: r.Name, Description: r.Description,
 		Resources: pipeline.Resources{CPU: r.Cpu, MemoryMiB: int(r.MemoryMib)},
 		Version:   int(version), Deployments: int(deployments),
+		Environments: environmentIDs(ids), EnvironmentNames: names,
 	}
 	return p, decode(r.Placement, &p.Placement)
 }
@@ -119,7 +124,8 @@ func (t *Tx) ProjectByName(ctx context.Context, name string) (controlplane.Proje
 		return controlplane.Project{}, fmt.Errorf("load project: %w",
 			missing(err, "project", name))
 	}
-	return project(r.Project, r.Version, r.Deployments)
+	return project(r.Project, r.EnvironmentIds, r.EnvironmentNames, r.Version,
+			r.Deployments)
 }
 
 // CountVisibleDeployments counts the living deployments of each of the projects,
@@ -151,14 +157,16 @@ func (t *Tx) ListProjects(
 	ctx context.Context, v Visible, after string, most int,
 ) ([]controlplane.Project, error) {
 	rows, err := t.q.ListProjects(ctx, dbsqlc.ListProjectsParams{
-		After: after, Everything: v.All, Granted: v.Granted, Most: int32(most),
+		After: after, Everything: v.All, Granted: v.Granted, Deployable: v.Deployable,
+		Most: int32(most),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list projects: %w", err)
 	}
 	all := make([]controlplane.Project, len(rows))
 	for i, r := range rows {
-		if all[i], err = project(r.Project, r.Version, r.Deployments); err != nil {
+		if all[i], err = project(r.Project, r.EnvironmentIds, r.EnvironmentNames, r.Version,
+			r.Deployments); err != nil {
 			return nil, err
 		}
 	}
@@ -181,11 +189,23 @@ func (t *Tx) PutProject(ctx context.Context, p controlplane.Project) error {
 		CleanupAfterHours: cleanup,
 		ID:                string(p.ID), Name: p.Name, Description: p.Description,
 		Cpu: p.Resources.CPU, MemoryMib: int32(p.Resources.MemoryMiB),
+		Environments: strs(p.Environments),
 	})
 	if err != nil {
 		return fmt.Errorf("put project: %w", translate(err))
 	}
 	return nil
+}
+
+// DeploymentsOutside names the living deployments of a project that are in none of
+// the environments.
+func (t *Tx) DeploymentsOutside(ctx context.Context, id controlplane.ProjectID,
+	environments []controlplane.EnvironmentID) ([]string, error) {
+	all, err := t.q.ListDeploymentsOutside(ctx, string(id), strs(environments))
+	if err != nil {
+		return nil, fmt.Errorf("list deployments outside: %w", err)
+	}
+	return all, nil
 }
 
 // DeleteProject removes a project without deployments, with its versions,

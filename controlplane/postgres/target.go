@@ -19,6 +19,8 @@ type Target struct {
 	Resources pipeline.Resources
 	// Placement is what the project asks of nodes.
 	Placement controlplane.Placement
+	// Environments are where the project may be deployed; none is everywhere.
+	Environments []controlplane.EnvironmentID
 	// Version is zero when the project has no pipeline yet.
 	Version  int
 	Pipeline pipeline.Pipeline
@@ -34,14 +36,15 @@ func (t *Tx) Target(ctx context.Context, project string) (Target, error) {
 		if err != nil {
 			return Target{}, missing(err, "project", project)
 		}
-		return Target{ProjectID: controlplane.ProjectID(bare.ID), Project: bare.Name}, nil
+		return Target{ProjectID: controlplane.ProjectID(bare.ID), Project: bare.Name,
+			Environments: environmentIDs(bare.Environments)}, nil
 	}
 	if err != nil {
 		return Target{}, fmt.Errorf("read project %s: %w", project, err)
 	}
 	out := Target{ProjectID: controlplane.ProjectID(row.ID), Project: row.Name,
 		Resources: pipeline.Resources{CPU: row.Cpu, MemoryMiB: int(row.MemoryMib)},
-		Version:   int(row.Version)}
+		Environments: environmentIDs(row.Environments), Version: int(row.Version)}
 	if err := decode(row.Pipeline, &out.Pipeline); err != nil {
 		return out, err
 	}
@@ -66,4 +69,12 @@ func (t *Tx) TargetEnvironment(
 	e := controlplane.Environment{ID: controlplane.EnvironmentID(row.ID), Name: row.Name,
 		Domain: row.Domain, Restricted: row.Restricted}
 	return e, decode(row.Placement, &e.Placement)
+}
+
+func environmentIDs(ids []string) []controlplane.EnvironmentID {
+	all := make([]controlplane.EnvironmentID, len(ids))
+	for i, id := range ids {
+		all[i] = controlplane.EnvironmentID(id)
+	}
+	return all
 }

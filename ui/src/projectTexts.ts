@@ -35,6 +35,9 @@ export const projectTexts = {
     "For a whole deployment; its services together may not ask for more. Empty sets no limit.",
   cleanupLabel: "Remove deployments after so many hours without activity",
   cleanupHint: "Empty follows the environment; 0 is never.",
+  environmentsLabel: "Only in these environments",
+  environmentsHint:
+    "Names with commas between; empty is every environment. Full access to any other one opens neither this project nor its secrets.",
   numberWrong: "Type a number, or nothing.",
   delete: (deployments: number) =>
     deployments > 0

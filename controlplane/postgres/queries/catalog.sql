@@ -129,7 +129,9 @@ UNION ALL SELECT ('what deployment ' || d.name || ' left on node ' || n.name)::t
 UNION ALL SELECT ('rule ' || r.name)::text FROM review_rules r
     JOIN environments e ON e.name = r.environment WHERE e.id = @id
 UNION ALL SELECT ('webhook ' || w.name)::text FROM webhooks w
-    JOIN environments e ON e.name = w.environment WHERE e.id = @id ORDER BY 1;
+    JOIN environments e ON e.name = w.environment WHERE e.id = @id
+UNION ALL SELECT ('project ' || p.name || ', which is limited to it')::text FROM projects p
+    WHERE @id = ANY(p.environments) ORDER BY 1;
 
 -- name: ForgetGoneOfEnvironment :exec
 -- Deployments that are gone do not keep their environment; the journal does.
@@ -140,6 +142,10 @@ DELETE FROM deployments d WHERE d.environment_id = @id
 -- name: GetProject :one
 -- A project by name, with its version and deployments counted.
 SELECT sqlc.embed(p),
+    ARRAY(SELECT e.id FROM environments e WHERE e.id = ANY(p.environments)
+        ORDER BY e.name)::uuid[] AS environment_ids,
+    ARRAY(SELECT e.name FROM environments e WHERE e.id = ANY(p.environments)
+        ORDER BY e.name)::text[] AS environment_names,
     (SELECT coalesce(max(v.version), 0) FROM pipeline_versions v
         WHERE v.project_id = p.id)::integer AS version,
     (SELECT count(*) FROM deployments d WHERE d.project_id = p.id
@@ -149,12 +155,19 @@ FROM projects p WHERE p.name = @name;
 -- name: ListProjects :many
 -- Projects by name, one page, of those granted.
 SELECT sqlc.embed(p),
+    ARRAY(SELECT e.id FROM environments e WHERE e.id = ANY(p.environments)
+        ORDER BY e.name)::uuid[] AS environment_ids,
+    ARRAY(SELECT e.name FROM environments e WHERE e.id = ANY(p.environments)
+        ORDER BY e.name)::text[] AS environment_names,
     (SELECT coalesce(max(v.version), 0) FROM pipeline_versions v
         WHERE v.project_id = p.id)::integer AS version,
     (SELECT count(*) FROM deployments d WHERE d.project_id = p.id
         AND d.status NOT IN ('canceled', 'removed', 'forgotten'))::integer AS deployments
 FROM projects p WHERE p.name > @after
-    AND (@everything::boolean OR p.id = ANY(@granted::uuid[])) ORDER BY p.name LIMIT @most;
+    AND (@everything::boolean OR p.id = ANY(@granted::uuid[])
+        OR cardinality(@deployable::uuid[]) > 0
+            AND (p.environments = '{}' OR p.environments && @deployable::uuid[]))
+ORDER BY p.name LIMIT @most;
 
 -- name: CountVisibleDeployments :many
 -- Living deployments of projects, of those that somebody with these grants may
@@ -173,11 +186,20 @@ SELECT id FROM projects WHERE name = @name FOR UPDATE;
 
 -- name: PutProject :exec
 -- Inserts, or replaces the one of that id.
-INSERT INTO projects (id, name, description, cpu, memory_mib, cleanup_after_hours, placement)
-VALUES (@id, @name, @description, @cpu, @memory_mib, sqlc.narg(cleanup_after_hours), @placement)
+INSERT INTO projects (id, name, description, cpu, memory_mib, cleanup_after_hours, placement,
+    environments)
+VALUES (@id, @name, @description, @cpu, @memory_mib, sqlc.narg(cleanup_after_hours), @placement,
+    @environments::uuid[])
 ON CONFLICT (id) DO UPDATE SET description = excluded.description, cpu = excluded.cpu,
     memory_mib = excluded.memory_mib, cleanup_after_hours = excluded.cleanup_after_hours,
-    placement = excluded.placement;
+    placement = excluded.placement, environments = excluded.environments;
+
+-- name: ListDeploymentsOutside :many
+-- Living deployments of a project that are in none of some environments.
+SELECT ('deployment ' || d.name || ' in environment ' || e.name)::text
+FROM deployments d JOIN environments e ON e.id = d.environment_id
+WHERE d.project_id = @project_id AND d.status NOT IN ('canceled', 'removed', 'forgotten')
+    AND d.environment_id <> ALL(@environments::uuid[]) ORDER BY 1;
 
 -- name: DeleteProject :exec
 -- Impossible while it has deployments; versions, secrets and grants go along.

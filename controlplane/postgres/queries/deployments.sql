@@ -370,7 +370,7 @@ WHERE r.deployment_id = @deployment_id AND s.progress IS NOT NULL
 
 -- name: GetTarget :one
 -- A project with its current pipeline, as a new run needs it.
-SELECT p.id, p.name, p.cpu, p.memory_mib, p.placement, v.version, v.pipeline
+SELECT p.id, p.name, p.cpu, p.memory_mib, p.placement, p.environments, v.version, v.pipeline
 FROM projects p
 JOIN LATERAL (SELECT * FROM pipeline_versions v WHERE v.project_id = p.id
     ORDER BY v.version DESC LIMIT 1) v ON true
@@ -378,7 +378,7 @@ WHERE p.name = @name;
 
 -- name: GetProjectIdentity :one
 -- A project that may have no pipeline yet.
-SELECT id, name FROM projects WHERE name = @name;
+SELECT id, name, environments FROM projects WHERE name = @name;
 
 -- name: GetEnvironmentIdentity :one
 -- The environment of a new deployment.

@@ -3404,6 +3404,8 @@ export interface components {
             /** @description Replaces the environment's; 0 is never. Leave it out to keep to the environment. */
             cleanup_after_hours?: number;
             placement?: components["schemas"]["Placement"];
+            /** @description The environments it may be deployed into. Full access to any other environment opens neither the project nor its secrets. An empty list lifts the limit; leave it out to keep what is set. */
+            environments?: string[];
         };
         Project: {
             name: string;
@@ -3412,6 +3414,8 @@ export interface components {
             /** @description Replaces the environment's; 0 is never, absent is the environment's. */
             cleanup_after_hours?: number;
             placement?: components["schemas"]["Placement"];
+            /** @description What it is limited to, of the environments you have a grant on; absent without a limit. */
+            environments?: string[];
             pipeline_version?: number;
             deployments: number;
             can_create: boolean;

@@ -250,7 +250,11 @@ func (q *Queries) GetPlugin(ctx context.Context, name string) (GetPluginRow, err
 }
 
 const getProject = `-- name: GetProject :one
-SELECT p.id, p.name, p.description, p.cpu, p.memory_mib, p.cleanup_after_hours, p.placement,
+SELECT p.id, p.name, p.description, p.cpu, p.memory_mib, p.cleanup_after_hours, p.placement, p.environments,
+    ARRAY(SELECT e.id FROM environments e WHERE e.id = ANY(p.environments)
+        ORDER BY e.name)::uuid[] AS environment_ids,
+    ARRAY(SELECT e.name FROM environments e WHERE e.id = ANY(p.environments)
+        ORDER BY e.name)::text[] AS environment_names,
     (SELECT coalesce(max(v.version), 0) FROM pipeline_versions v
         WHERE v.project_id = p.id)::integer AS version,
     (SELECT count(*) FROM deployments d WHERE d.project_id = p.id
@@ -259,9 +263,11 @@ FROM projects p WHERE p.name = $1
 `
 
 type GetProjectRow struct {
-	Project     Project
-	Version     int32
-	Deployments int32
+	Project          Project
+	EnvironmentIds   []string
+	EnvironmentNames []string
+	Version          int32
+	Deployments      int32
 }
 
 // A project by name, with its version and deployments counted.
@@ -276,6 +282,9 @@ func (q *Queries) GetProject(ctx context.Context, name string) (GetProjectRow, e
 		&i.Project.MemoryMib,
 		&i.Project.CleanupAfterHours,
 		&i.Project.Placement,
+		&i.Project.Environments,
+		&i.EnvironmentIds,
+		&i.EnvironmentNames,
 		&i.Version,
 		&i.Deployments,
 	)
@@ -435,6 +444,34 @@ func (q *Queries) InsertVersion(ctx context.Context, arg InsertVersionParams) er
 	return err
 }
 
+const listDeploymentsOutside = `-- name: ListDeploymentsOutside :many
+SELECT ('deployment ' || d.name || ' in environment ' || e.name)::text
+FROM deployments d JOIN environments e ON e.id = d.environment_id
+WHERE d.project_id = $1 AND d.status NOT IN ('canceled', 'removed', 'forgotten')
+    AND d.environment_id <> ALL($2::uuid[]) ORDER BY 1
+`
+
+// Living deployments of a project that are in none of some environments.
+func (q *Queries) ListDeploymentsOutside(ctx context.Context, projectID string, environments []string) ([]string, error) {
+	rows, err := q.db.Query(ctx, listDeploymentsOutside, projectID, environments)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var column_1 string
+		if err := rows.Scan(&column_1); err != nil {
+			return nil, err
+		}
+		items = append(items, column_1)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listEnvironments = `-- name: ListEnvironments :many
 SELECT e.id, e.name, e.domain, e.description, e.restricted, e.cleanup_after_hours, e.placement, e.ignore_visits,
     (SELECT count(*) FROM nodes n WHERE n.environment_id = e.id)::integer AS nodes,
@@ -580,26 +617,36 @@ func (q *Queries) ListPlugins(ctx context.Context, after string, most int32) ([]
 }
 
 const listProjects = `-- name: ListProjects :many
-SELECT p.id, p.name, p.description, p.cpu, p.memory_mib, p.cleanup_after_hours, p.placement,
+SELECT p.id, p.name, p.description, p.cpu, p.memory_mib, p.cleanup_after_hours, p.placement, p.environments,
+    ARRAY(SELECT e.id FROM environments e WHERE e.id = ANY(p.environments)
+        ORDER BY e.name)::uuid[] AS environment_ids,
+    ARRAY(SELECT e.name FROM environments e WHERE e.id = ANY(p.environments)
+        ORDER BY e.name)::text[] AS environment_names,
     (SELECT coalesce(max(v.version), 0) FROM pipeline_versions v
         WHERE v.project_id = p.id)::integer AS version,
     (SELECT count(*) FROM deployments d WHERE d.project_id = p.id
         AND d.status NOT IN ('canceled', 'removed', 'forgotten'))::integer AS deployments
 FROM projects p WHERE p.name > $1
-    AND ($2::boolean OR p.id = ANY($3::uuid[])) ORDER BY p.name LIMIT $4
+    AND ($2::boolean OR p.id = ANY($3::uuid[])
+        OR cardinality($4::uuid[]) > 0
+            AND (p.environments = '{}' OR p.environments && $4::uuid[]))
+ORDER BY p.name LIMIT $5
 `
 
 type ListProjectsParams struct {
 	After      string
 	Everything bool
 	Granted    []string
+	Deployable []string
 	Most       int32
 }
 
 type ListProjectsRow struct {
-	Project     Project
-	Version     int32
-	Deployments int32
+	Project          Project
+	EnvironmentIds   []string
+	EnvironmentNames []string
+	Version          int32
+	Deployments      int32
 }
 
 // Projects by name, one page, of those granted.
@@ -608,6 +655,7 @@ func (q *Queries) ListProjects(ctx context.Context, arg ListProjectsParams) ([]L
 		arg.After,
 		arg.Everything,
 		arg.Granted,
+		arg.Deployable,
 		arg.Most,
 	)
 	if err != nil {
@@ -625,6 +673,9 @@ func (q *Queries) ListProjects(ctx context.Context, arg ListProjectsParams) ([]L
 			&i.Project.MemoryMib,
 			&i.Project.CleanupAfterHours,
 			&i.Project.Placement,
+			&i.Project.Environments,
+			&i.EnvironmentIds,
+			&i.EnvironmentNames,
 			&i.Version,
 			&i.Deployments,
 		); err != nil {
@@ -730,7 +781,9 @@ UNION ALL SELECT ('what deployment ' || d.name || ' left on node ' || n.name)::t
 UNION ALL SELECT ('rule ' || r.name)::text FROM review_rules r
     JOIN environments e ON e.name = r.environment WHERE e.id = $1
 UNION ALL SELECT ('webhook ' || w.name)::text FROM webhooks w
-    JOIN environments e ON e.name = w.environment WHERE e.id = $1 ORDER BY 1
+    JOIN environments e ON e.name = w.environment WHERE e.id = $1
+UNION ALL SELECT ('project ' || p.name || ', which is limited to it')::text FROM projects p
+    WHERE $1 = ANY(p.environments) ORDER BY 1
 `
 
 // What stops an environment from being deleted.
@@ -1090,11 +1143,13 @@ func (q *Queries) PutPlugin(ctx context.Context, arg PutPluginParams) (int64, er
 }
 
 const putProject = `-- name: PutProject :exec
-INSERT INTO projects (id, name, description, cpu, memory_mib, cleanup_after_hours, placement)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
+INSERT INTO projects (id, name, description, cpu, memory_mib, cleanup_after_hours, placement,
+    environments)
+VALUES ($1, $2, $3, $4, $5, $6, $7,
+    $8::uuid[])
 ON CONFLICT (id) DO UPDATE SET description = excluded.description, cpu = excluded.cpu,
     memory_mib = excluded.memory_mib, cleanup_after_hours = excluded.cleanup_after_hours,
-    placement = excluded.placement
+    placement = excluded.placement, environments = excluded.environments
 `
 
 type PutProjectParams struct {
@@ -1105,6 +1160,7 @@ type PutProjectParams struct {
 	MemoryMib         int32
 	CleanupAfterHours *int32
 	Placement         []byte
+	Environments      []string
 }
 
 // Inserts, or replaces the one of that id.
@@ -1117,6 +1173,7 @@ func (q *Queries) PutProject(ctx context.Context, arg PutProjectParams) error {
 		arg.MemoryMib,
 		arg.CleanupAfterHours,
 		arg.Placement,
+		arg.Environments,
 	)
 	return err
 }

@@ -208,19 +208,20 @@ func (q *Queries) GetLeaseEpoch(ctx context.Context, nodeID string) (int64, erro
 }
 
 const getProjectIdentity = `-- name: GetProjectIdentity :one
-SELECT id, name FROM projects WHERE name = $1
+SELECT id, name, environments FROM projects WHERE name = $1
 `
 
 type GetProjectIdentityRow struct {
-	ID   string
-	Name string
+	ID           string
+	Name         string
+	Environments []string
 }
 
 // A project that may have no pipeline yet.
 func (q *Queries) GetProjectIdentity(ctx context.Context, name string) (GetProjectIdentityRow, error) {
 	row := q.db.QueryRow(ctx, getProjectIdentity, name)
 	var i GetProjectIdentityRow
-	err := row.Scan(&i.ID, &i.Name)
+	err := row.Scan(&i.ID, &i.Name, &i.Environments)
 	return i, err
 }
 
@@ -293,7 +294,7 @@ func (q *Queries) GetRunByID(ctx context.Context, id string) (Run, error) {
 }
 
 const getTarget = `-- name: GetTarget :one
-SELECT p.id, p.name, p.cpu, p.memory_mib, p.placement, v.version, v.pipeline
+SELECT p.id, p.name, p.cpu, p.memory_mib, p.placement, p.environments, v.version, v.pipeline
 FROM projects p
 JOIN LATERAL (SELECT project_id, version, pipeline, digest, note, created_by, created_at FROM pipeline_versions v WHERE v.project_id = p.id
     ORDER BY v.version DESC LIMIT 1) v ON true
@@ -301,13 +302,14 @@ WHERE p.name = $1
 `
 
 type GetTargetRow struct {
-	ID        string
-	Name      string
-	Cpu       float64
-	MemoryMib int32
-	Placement []byte
-	Version   int32
-	Pipeline  []byte
+	ID           string
+	Name         string
+	Cpu          float64
+	MemoryMib    int32
+	Placement    []byte
+	Environments []string
+	Version      int32
+	Pipeline     []byte
 }
 
 // A project with its current pipeline, as a new run needs it.
@@ -320,6 +322,7 @@ func (q *Queries) GetTarget(ctx context.Context, name string) (GetTargetRow, err
 		&i.Cpu,
 		&i.MemoryMib,
 		&i.Placement,
+		&i.Environments,
 		&i.Version,
 		&i.Pipeline,
 	)

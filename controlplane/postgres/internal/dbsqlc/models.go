@@ -390,6 +390,12 @@ type KeyCheck struct {
 	CreatedAt time.Time
 }
 
+type KnownDevice struct {
+	Hash   []byte
+	UserID string
+	UsedAt time.Time
+}
+
 type Link struct {
 	ID        string
 	Kind      string
@@ -545,6 +551,7 @@ type Project struct {
 	MemoryMib         int32
 	CleanupAfterHours *int32
 	Placement         []byte
+	Environments      []string
 }
 
 type ProjectPlugin struct {

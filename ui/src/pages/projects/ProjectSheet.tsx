@@ -23,6 +23,7 @@ const start = (stored?: Project) => ({
   cpu: stored?.resources.cpu ? String(stored.resources.cpu) : "",
   memory_mib: stored?.resources.memory_mib ? String(stored.resources.memory_mib) : "",
   cleanup_after_hours: stored?.cleanup_after_hours?.toString() ?? "",
+  environments: stored?.environments?.join(", ") ?? "",
   ...placementValues(stored?.placement),
 });
 type Values = ReturnType<typeof start>;
@@ -40,9 +41,16 @@ const save = (values: Values, over?: Tagged<Project>) =>
         },
         cleanup_after_hours: toNumber(values.cleanup_after_hours),
         placement: placementOf(values),
+        environments: namesIn(values.environments),
       },
     }),
   );
+
+/** The names in a list with commas or spaces between; nothing when there are none. */
+const namesIn = (text: string) => {
+  const names = text.split(/[\s,]+/).filter(Boolean);
+  return names.length > 0 ? names : undefined;
+};
 
 const whole = (text: string) => (Number.isNaN(toNumber(text)) ? t.numberWrong : undefined);
 
@@ -87,6 +95,13 @@ export function ProjectSheet({ opened, taken, close }: Props) {
         type="number"
         label={t.cleanupLabel}
         hint={t.cleanupHint}
+      />
+      <TextField
+        form={form}
+        name="environments"
+        label={t.environmentsLabel}
+        hint={t.environmentsHint}
+        optional
       />
       <PlacementFields form={form} />
     </FormSheet>

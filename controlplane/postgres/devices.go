@@ -1,0 +1,50 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+)
+
+// PutKnownDevice notes that a person signed in with the browser whose device key
+// has this hash.
+func (t *Tx) PutKnownDevice(
+	ctx context.Context, hash [32]byte, user controlplane.UserID, at time.Time,
+) error {
+	if err := t.q.PutKnownDevice(ctx, hash[:], string(user), at); err != nil {
+		return fmt.Errorf("store known device: %w", translate(err))
+	}
+	return nil
+}
+
+// IsKnownDevice reports whether the person of this name signed in with the
+// browser after since; with an empty name, whether anybody did.
+func (t *Tx) IsKnownDevice(
+	ctx context.Context, hash [32]byte, name string, since time.Time,
+) (bool, error) {
+	known, err := t.q.IsKnownDevice(ctx, hash[:], since, name)
+	if err != nil {
+		return false, fmt.Errorf("look up known device: %w", err)
+	}
+	return known, nil
+}
+
+// DeleteKnownDevicesOf forgets every browser that a person signed in with.
+func (t *Tx) DeleteKnownDevicesOf(ctx context.Context, user controlplane.UserID) error {
+	if err := t.q.DeleteKnownDevicesOfUser(ctx, string(user)); err != nil {
+		return fmt.Errorf("delete known devices: %w", err)
+	}
+	return nil
+}
+
+// ForgetDevices deletes at most so many browsers that were last used before the
+// given time, and says how many there were.
+func (t *Tx) ForgetDevices(ctx context.Context, before time.Time, most int) (int, error) {
+	n, err := t.q.DeleteUnusedDevices(ctx, before, int32(most))
+	if err != nil {
+		return 0, fmt.Errorf("forget devices: %w", err)
+	}
+	return int(n), nil
+}
