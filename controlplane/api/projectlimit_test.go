@@ -82,7 +82,8 @@ func TestProject_LimitedToEnvironments(t *testing.T) {
 		t.Fatalf("without a limit: %d %s", a.status, a.body)
 	}
 	a := w.limit("qa")
-	if a.status != http.StatusConflict || !strings.Contains(string(a.body), "one in environment staging") {
+	if a.status != http.StatusConflict ||
+		!strings.Contains(string(a.body), "one in environment staging") {
 		t.Errorf("a limit while it runs elsewhere: %d %s", a.status, a.body)
 	}
 	if a := w.limit("qa", "staging"); a.status != http.StatusOK {

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -32,8 +33,8 @@ func (s *server) visitorOf(r *http.Request) (visitor netip.Addr, ok bool) {
 		return visitor, false
 	}
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-	for i := len(hops) - 1; i >= 0; i-- {
-		hop, valid := parseHop(strings.TrimSpace(hops[i]))
+	for _, text := range slices.Backward(hops) {
+		hop, valid := parseHop(strings.TrimSpace(text))
 		if !valid {
 			break
 		}

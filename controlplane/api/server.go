@@ -123,10 +123,10 @@ var _ StrictServerInterface = (*server)(nil)
 // New makes the handler of everything the control plane serves to people and
 // programs: the API below /api/, /healthz, /readyz, and the pages.
 //
-// A request passes, in this order: whose proxy it came through, its id, the access log, the net for panics,
-// security headers, the limit of idle bodies, the origin check; then, once its
-// operation is known, who it is, whether they may, and whether it has the
-// contract's form.
+// A request passes, in this order: whose proxy it came through, its id, the access
+// log, the net for panics, security headers, the limit of idle bodies, the origin
+// check; then, once its operation is known, who it is, whether they may, and whether
+// it has the contract's form.
 func New(c Config) (http.Handler, error) {
 	if err := c.check(); err != nil {
 		return nil, err

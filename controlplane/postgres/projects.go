@@ -125,7 +125,7 @@ func (t *Tx) ProjectByName(ctx context.Context, name string) (controlplane.Proje
 			missing(err, "project", name))
 	}
 	return project(r.Project, r.EnvironmentIds, r.EnvironmentNames, r.Version,
-			r.Deployments)
+		r.Deployments)
 }
 
 // CountVisibleDeployments counts the living deployments of each of the projects,

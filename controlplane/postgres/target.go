@@ -43,7 +43,7 @@ func (t *Tx) Target(ctx context.Context, project string) (Target, error) {
 		return Target{}, fmt.Errorf("read project %s: %w", project, err)
 	}
 	out := Target{ProjectID: controlplane.ProjectID(row.ID), Project: row.Name,
-		Resources: pipeline.Resources{CPU: row.Cpu, MemoryMiB: int(row.MemoryMib)},
+		Resources:    pipeline.Resources{CPU: row.Cpu, MemoryMiB: int(row.MemoryMib)},
 		Environments: environmentIDs(row.Environments), Version: int(row.Version)}
 	if err := decode(row.Pipeline, &out.Pipeline); err != nil {
 		return out, err
