@@ -2561,7 +2561,7 @@ type ProjectPut struct {
 	CleanupAfterHours *int    `json:"cleanup_after_hours,omitempty"`
 	Description       *string `json:"description,omitempty"`
 
-	// Environments The environments it may be deployed into. Full access to any other environment opens neither the project nor its secrets. An empty list lifts the limit; leave it out to keep what is set.
+	// Environments The environments it may be deployed into. Full access to any other environment opens neither the project nor its secrets. Without it there is no limit.
 	Environments *[]string `json:"environments,omitempty"`
 
 	// Placement What is asked of nodes. A selector is `key`, for any value, or `key=value`; a toleration too, or `*` for every taint.

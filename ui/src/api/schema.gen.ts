@@ -3404,7 +3404,7 @@ export interface components {
             /** @description Replaces the environment's; 0 is never. Leave it out to keep to the environment. */
             cleanup_after_hours?: number;
             placement?: components["schemas"]["Placement"];
-            /** @description The environments it may be deployed into. Full access to any other environment opens neither the project nor its secrets. An empty list lifts the limit; leave it out to keep what is set. */
+            /** @description The environments it may be deployed into. Full access to any other environment opens neither the project nor its secrets. Without it there is no limit. */
             environments?: string[];
         };
         Project: {
