@@ -363,7 +363,11 @@ func TestReach_ForwardHalfClose(t *testing.T) {
 	if _, got, err := ws.Read(t.Context()); err != nil || string(got) != "4 bytes" {
 		t.Errorf("the service answers %q, %v", got, err)
 	}
-	ends(t, "forward", ws)
+	var closed websocket.CloseError
+	if _, _, err := ws.Read(t.Context()); !errors.As(err, &closed) ||
+		closed.Code != websocket.StatusNormalClosure {
+		t.Errorf("after the answer the connection ends with %v", err)
+	}
 }
 
 // The ticket is asked for by who may (the access matrix knows who that is); to
