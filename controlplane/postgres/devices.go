@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 func (t *Tx) PutKnownDevice(
 	ctx context.Context, hash [32]byte, user controlplane.UserID, at time.Time,
 ) error {
-	if err := t.q.PutKnownDevice(ctx, hash[:], string(user), at); err != nil {
+	if err := t.q.PutKnownDevice(ctx, hex.EncodeToString(hash[:]), string(user), at); err != nil {
 		return fmt.Errorf("store known device: %w", translate(err))
 	}
 	return nil
@@ -24,7 +25,7 @@ func (t *Tx) PutKnownDevice(
 func (t *Tx) IsKnownDevice(
 	ctx context.Context, hash [32]byte, name string, since time.Time,
 ) (bool, error) {
-	known, err := t.q.IsKnownDevice(ctx, hash[:], since, name)
+	known, err := t.q.IsKnownDevice(ctx, hex.EncodeToString(hash[:]), since, name)
 	if err != nil {
 		return false, fmt.Errorf("look up known device: %w", err)
 	}

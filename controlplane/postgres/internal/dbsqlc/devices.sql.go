@@ -41,7 +41,7 @@ SELECT EXISTS (SELECT FROM known_devices d JOIN users u ON u.id = d.user_id
 `
 
 // Whether the person signed in with this browser; anybody, without a name.
-func (q *Queries) IsKnownDevice(ctx context.Context, hash []byte, since time.Time, userName string) (bool, error) {
+func (q *Queries) IsKnownDevice(ctx context.Context, hash string, since time.Time, userName string) (bool, error) {
 	row := q.db.QueryRow(ctx, isKnownDevice, hash, since, userName)
 	var column_1 bool
 	err := row.Scan(&column_1)
@@ -54,7 +54,7 @@ ON CONFLICT (hash, user_id) DO UPDATE SET used_at = excluded.used_at
 `
 
 // A browser that a person just signed in with.
-func (q *Queries) PutKnownDevice(ctx context.Context, hash []byte, userID string, usedAt time.Time) error {
+func (q *Queries) PutKnownDevice(ctx context.Context, hash string, userID string, usedAt time.Time) error {
 	_, err := q.db.Exec(ctx, putKnownDevice, hash, userID, usedAt)
 	return err
 }

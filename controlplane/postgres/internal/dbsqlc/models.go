@@ -391,7 +391,7 @@ type KeyCheck struct {
 }
 
 type KnownDevice struct {
-	Hash   []byte
+	Hash   string
 	UserID string
 	UsedAt time.Time
 }
