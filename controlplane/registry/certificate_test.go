@@ -127,7 +127,7 @@ func TestCertificate_SaysWhatIsWrong(t *testing.T) {
 // own has it.
 func TestCertificate_TrustsSSLCertDir(t *testing.T) {
 	t.Parallel()
-	const host = "NULLOPS_TEST_REGISTRY"
+	const host = "REGISTRY_OF_TRUST_TEST"
 	if at := os.Getenv(host); at != "" {
 		l, err := client(t, registry.Config{}).ListTags(t.Context(), secure(at))
 		if err != nil || len(l.Tags) != 1 {
