@@ -39,10 +39,12 @@ func (s *server) DeleteCurrentSession(
 // device key here.
 func (s *server) GetMe(ctx context.Context, _ GetMeRequestObject) (GetMeResponseObject, error) {
 	key, err := s.Accounts.RememberDevice(ctx, actorOf(ctx))
-	if err != nil {
-		return nil, err
-	}
-	if !key.Empty() {
+	switch {
+	case err != nil:
+		// It is asked again with the next page; nobody is kept out for it.
+		s.Log.WarnContext(ctx, "a browser was not remembered", "request", requestID(ctx),
+			"error", err)
+	case !key.Empty():
 		s.keepDeviceKey(ctx, key)
 	}
 	return GetMe200JSONResponse(me(actorOf(ctx))), nil
