@@ -10,12 +10,13 @@ set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# go_tests runs packages, two at a time. Thirty minutes are for two slow cores; the
-# longest package takes ten on fast ones. Up to eight tests that fail are run again alone,
+# go_tests runs packages, three at a time: the longest of them wait for containers
+# most of their time. Forty minutes are for two slow cores, where one of them takes
+# twenty-five; ten are enough on fast ones. Up to eight tests that fail are run again alone,
 # twice at most, and listed as FLAKY when they pass: real servers on two busy cores are not
 # always on time.
 go_tests() {
-  NULLOPS_TEST_RERUN=8 tools/run gotest -race -p 2 -timeout 30m "$@"
+  NULLOPS_TEST_RERUN=8 tools/run gotest -race -p 3 -timeout 40m "$@"
 }
 
 part_go() {

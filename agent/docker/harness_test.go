@@ -46,7 +46,7 @@ func newRigOn(t testing.TB, host string) *rig {
 	}
 	r.Docker = r.open()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 90*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 4*time.Minute)
 		defer cancel()
 		r.cleanUp(ctx)
 	})
