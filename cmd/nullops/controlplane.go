@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"sync/atomic"
@@ -199,17 +200,17 @@ func (b *base) controlPlane(ctx context.Context) error {
 		return err
 	}
 	lines := logbook.New(b.store)
-	handler, err := b.handler(people, lines)
+	proxies, err := parseProxies(b.settings.HTTP.Proxies)
+	if err != nil {
+		return err
+	}
+	handler, err := b.handler(people, lines, proxies)
 	if err != nil {
 		return err
 	}
 	l, err := net.Listen("tcp", b.settings.HTTP.Listen)
 	if err != nil {
 		return fmt.Errorf("setting http.listen: %w", err)
-	}
-	proxies, err := parseProxies(b.settings.HTTP.Proxies)
-	if err != nil {
-		return err
 	}
 	limit := newConnectionLimit(b.settings.HTTP.Connections, proxies)
 	l, print, err := b.settings.HTTP.secured(limit.listen(l))
@@ -273,14 +274,12 @@ func (b *base) chores(people *accounts.Accounts) []jobs.Job {
 	return all
 }
 
-func (b *base) handler(people *accounts.Accounts, lines *logbook.Logbook) (http.Handler, error) {
+func (b *base) handler(
+	people *accounts.Accounts, lines *logbook.Logbook, proxies []netip.Prefix,
+) (http.Handler, error) {
 	public, err := url.Parse(b.settings.HTTP.URL)
 	if err != nil {
 		return nil, fmt.Errorf("setting http.url: %w", err)
-	}
-	proxies, err := parseProxies(b.settings.HTTP.Proxies)
-	if err != nil {
-		return nil, err
 	}
 	return api.New(api.Config{Accounts: people, Catalog: b.catalog, Lifecycle: b.lifecycle,
 		Logbook: lines, Usage: b.usage, Notify: b.notify, Reviews: b.reviews,

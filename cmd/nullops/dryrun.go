@@ -232,6 +232,11 @@ func comparableBody(body any) (map[string]any, error) {
 		body = b
 	case apiclient.ProjectPut:
 		b.Placement = tidyPlacement(b.Placement)
+		// The control plane tells them in order, and an empty list as none.
+		names := slices.Compact(slices.Sorted(slices.Values(deref(b.Environments))))
+		if b.Environments = nil; len(names) > 0 {
+			b.Environments = &names
+		}
 		body = b
 	case apiclient.NodePut:
 		b.Settings, b.Thumbprint = tidySettings(b.Settings), nil

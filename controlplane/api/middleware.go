@@ -179,8 +179,11 @@ type recorder struct {
 // Unwrap lets http.ResponseController reach the connection.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
+// WriteHeader takes the final status: of what comes before it, only a change of
+// protocols is final too.
 func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 && status >= http.StatusOK {
+	final := status >= http.StatusOK || status == http.StatusSwitchingProtocols
+	if r.status == 0 && final {
 		r.status = status
 		for _, cookie := range r.note.cookies {
 			r.Header().Add("Set-Cookie", cookie)

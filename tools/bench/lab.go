@@ -141,6 +141,8 @@ func (l *lab) database(ctx context.Context) error {
 	}
 	l.settings = []string{"DATABASE_URL=" + l.databaseURL, "NULLOPS_MASTER_KEYS=" + keys,
 		"NULLOPS_HTTP_LISTEN=" + l.ui, "NULLOPS_HTTP_URL=" + l.uiURL,
+		// All listeners of the bench come from one address, which gets an eighth.
+		"NULLOPS_HTTP_CONNECTIONS=400000",
 		"NULLOPS_INGRESS_SECURE=" + l.secure, "NULLOPS_INGRESS_LISTEN=" + l.gate,
 		"NULLOPS_INGRESS_URL=http://localhost:" + port(l.gate)}
 	return nil
