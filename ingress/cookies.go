@@ -58,21 +58,28 @@ const (
 	maxCookieName = 128
 )
 
-// expireCookies frees a browser whose cookies are too many to be served. It
-// expires what only this host or its own deployment can have set: cookies of the
-// domains above belong to others too, and Clear-Site-Data clears those of the
-// whole registrable domain. What only the deployment of a gated host has set
-// stays, so that strangers do not learn whether there is one.
+// expireCookies frees a browser whose cookies are too many to be served, for the
+// host, for its own deployment and for the environment. The environment's domain
+// belongs to all its deployments, but only their scripts can have set cookies for
+// it, since narrowCookies keeps their servers from it; such a cookie is everybody's
+// to expire, and is how one deployment locks visitors out of its neighbours.
+// Cookies of the domains above may be those of a company's sign-in: they stay, and
+// so does what Clear-Site-Data would clear, which is the whole registrable domain.
+// What only the deployment of a gated host has set stays too, so that strangers do
+// not learn whether there is one.
 func (p *Proxy) expireCookies(w http.ResponseWriter, r *http.Request) {
 	host, ok := Canonical(r.Host)
 	if !ok || net.ParseIP(host) != nil {
 		return
 	}
 	domains := []string{host}
+	table := p.table.Load()
 	_, parent, _ := strings.Cut(host, ".")
-	if route := p.table.Load().match(host); route != nil && route.Gate == GateOpen &&
-		route.owns(parent) {
+	if route := table.match(host); route != nil && route.Gate == GateOpen && route.owns(parent) {
 		domains = append(domains, parent)
+	}
+	if zone := table.zone(host); zone != nil && strings.HasSuffix(host, "."+zone.Suffix) {
+		domains = append(domains, zone.Suffix)
 	}
 	left := maxExpired
 	for name := range cookieNames(r) {

@@ -2,6 +2,7 @@ package ingress_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -49,13 +50,18 @@ func TestProxy_NarrowsCookieDomains(t *testing.T) {
 	}
 }
 
+func inEnvironment(gate ingress.Gate, routes ...ingress.Route) *ingress.Table {
+	return ingress.NewTable(1, routes).Within([]ingress.Zone{
+		{Suffix: "env." + domain, Environment: "env", Gate: gate}})
+}
+
 // Too many cookies would lock a browser out of a host; the page lets it in
 // again (T29).
 func TestProxy_CookieBombIsDefused(t *testing.T) {
 	b := newBed(t)
 	asked := false
 	r := b.up("cart", "web", func(http.ResponseWriter, *http.Request) { asked = true })
-	b.set(r)
+	b.proxy.SetTable(inEnvironment(ingress.GateOpen, r))
 	var bomb []string
 	for _, name := range []string{"a", "b", "c"} {
 		bomb = append(bomb, name+"="+strings.Repeat("x", 30<<10))
@@ -65,14 +71,14 @@ func TestProxy_CookieBombIsDefused(t *testing.T) {
 		!strings.Contains(body, "too many cookies") {
 		t.Fatalf("%d, service asked: %v, %s", res.StatusCode, asked, body)
 	}
-	// Both would reach cookies of other deployments.
-	if all := strings.Join(res.Header["Set-Cookie"], "\n") + "\n"; res.Header["Clear-Site-Data"] !=
-		nil || strings.Contains(all, "Domain=env.") || strings.Contains(all, "Domain="+domain) {
+	all := strings.Join(res.Header["Set-Cookie"], "\n") + "\n"
+	// Both would reach cookies that are not of this environment.
+	if res.Header["Clear-Site-Data"] != nil || strings.Contains(all, "Domain="+domain) {
 		t.Errorf("header = %v", res.Header)
 	}
-	all := strings.Join(res.Header["Set-Cookie"], "\n") + "\n"
 	for _, name := range []string{"a", "b", "c"} {
-		for _, domain := range []string{"", "; Domain=" + r.Host, "; Domain=cart.env." + domain} {
+		for _, domain := range []string{"", "; Domain=" + r.Host, "; Domain=cart.env." + domain,
+			"; Domain=env." + domain} {
 			if want := name + "=; Path=/; Max-Age=0" + domain + "\n"; !strings.Contains(all, want) {
 				t.Errorf("%q is not expired: %s", want, all)
 			}
@@ -80,18 +86,26 @@ func TestProxy_CookieBombIsDefused(t *testing.T) {
 	}
 }
 
-// On a flat host, and for a host that may not exist, only the host's own cookies
-// are cleared.
+// What is expired for a host does not say whether there is something behind it. A
+// flat host's parent is the domain of all environments, whose cookies stay.
 func TestProxy_CookieBombOfSiblings(t *testing.T) {
 	b := newBed(t)
-	flat := b.up("cart", "web", says("x"))
+	flat, gated := b.up("cart", "web", says("x")), b.up("shop", "web", says("x"))
 	flat.Host = "web--cart--env." + domain
-	b.set(flat)
-	for _, host := range []string{flat.Host, "web.ghost.env." + domain} {
+	b.proxy.SetTable(inEnvironment(ingress.GateMembers, flat, gated))
+	for host, domains := range map[string][]string{
+		flat.Host:                       {flat.Host},
+		gated.Host:                      {gated.Host, "env." + domain},
+		"web.ghost.env." + domain:       {"web.ghost.env." + domain, "env." + domain},
+		"web.ghost.elsewhere." + domain: {"web.ghost.elsewhere." + domain},
+	} {
 		res, _ := b.ask(http.MethodGet, host, "/",
 			http.Header{"Cookie": {"a=" + strings.Repeat("x", 90<<10)}})
-		want := "a=; Path=/; Max-Age=0|a=; Path=/; Max-Age=0; Domain=" + host
-		if got := strings.Join(res.Header["Set-Cookie"], "|"); got != want ||
+		want := []string{"a=; Path=/; Max-Age=0"}
+		for _, d := range domains {
+			want = append(want, want[0]+"; Domain="+d)
+		}
+		if got := res.Header["Set-Cookie"]; !slices.Equal(got, want) ||
 			res.Header["Clear-Site-Data"] != nil {
 			t.Errorf("%s: %v", host, res.Header)
 		}
