@@ -12,6 +12,7 @@ import (
 
 // A real engine passes the suite that the dummy passes.
 func TestDocker_KeepsTheContract(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	images := map[runtimetest.Behaviour]pipeline.Image{}
 	for _, b := range []runtimetest.Behaviour{runtimetest.Echo, runtimetest.Fail,

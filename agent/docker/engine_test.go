@@ -145,6 +145,7 @@ func TestNew_RefusesBadSettings(t *testing.T) {
 
 // Objects are found in every state: created and never started, ended, running.
 func TestList_SeesEveryState(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	if err := r.CreatePlugin(t.Context(), r.plugin(id, "waiting")); err != nil {

@@ -14,6 +14,7 @@ import (
 // GPUs are asked of the engine as devices. A node without any refuses to start
 // the container, in words that say so, and the request can be read on it.
 func TestService_GPUsAreDeviceRequests(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	for want, gpus := range map[string]pipeline.GPUs{

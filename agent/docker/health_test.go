@@ -13,6 +13,7 @@ import (
 // An image's own health check is what readiness waits for, as often as the step
 // asks: this image's looks once an hour.
 func TestProbe_ImageHealth(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)

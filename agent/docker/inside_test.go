@@ -45,6 +45,7 @@ func do(t *testing.T, c io.ReadWriter, s sidecar.Start, input string) (string, s
 // People's commands run in the service's container, files go in and out, and what
 // a command started is gone when the connection is, as when the agent is killed.
 func TestInside(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()

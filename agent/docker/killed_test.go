@@ -15,6 +15,7 @@ import (
 // A service whose exit code is 137 was killed by the kernel for its memory, or by
 // somebody whom we do not know: never by us, who do not ask it then.
 func TestProbe_KilledByWhom(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	hungry := r.service(id, "hungry")

@@ -22,7 +22,8 @@ func TestLogs_LongLinesAreWhole(t *testing.T) {
 	for _, n := range sizes {
 		r.get(id, "web", fmt.Sprintf("/line?n=%d&text=%s", n-len(secret)/2, secret))
 	}
-	for _, follow := range []bool{false, true} {
+	// Followed first: it waits until the engine has stored the last piece.
+	for _, follow := range []bool{true, false} {
 		logs, err := r.Logs(t.Context(), id, "web", agent.LogOptions{Follow: follow})
 		if err != nil {
 			t.Fatal(err)

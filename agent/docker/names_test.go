@@ -23,6 +23,7 @@ var longestKey = pipeline.StepKey(strings.Repeat("database", pipeline.MaxKey/8))
 // A server that looks up its clients gets an answer, whatever the step is called:
 // Docker's resolver never answers when a container's name is longer than 63.
 func TestNames_ReverseDNSAnswers(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	for _, id := range []string{uuid.NewString(), strings.Repeat("d", 63)} {
 		if err := r.Prepare(t.Context(), id); err != nil {
@@ -67,6 +68,7 @@ func (r *rig) makeOld(o agent.Object, parts ...string) {
 // A service that an earlier release started is found by everything that asks for
 // it, and a retry keeps it: a second container would answer to the same name.
 func TestNames_ServiceOfAnEarlierRelease(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	s := r.service(id, longestKey)
@@ -111,6 +113,7 @@ func TestNames_ServiceOfAnEarlierRelease(t *testing.T) {
 // A change replaces a service of an earlier release, and a name that both have
 // is the newer one's.
 func TestNames_ServiceOfAnEarlierReleaseIsReplaced(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	s := r.service(id, "web")
@@ -129,6 +132,7 @@ func TestNames_ServiceOfAnEarlierReleaseIsReplaced(t *testing.T) {
 // A running service gets its new name without being started again, and reverse
 // DNS follows.
 func TestNames_RunningServiceIsRenamed(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	r.start(r.service(id, "front"))
@@ -162,6 +166,7 @@ func TestNames_RunningServiceIsRenamed(t *testing.T) {
 
 // A plugin that an earlier release made does not run beside its successor.
 func TestNames_PluginOfAnEarlierRelease(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	p := r.plugin(id, longestKey)
@@ -182,6 +187,7 @@ func TestNames_PluginOfAnEarlierRelease(t *testing.T) {
 // Two services whose keys and volumes read the same when they are joined have a
 // volume each. One that is there under the joined name stays with its data.
 func TestNames_VolumesAreApart(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	first, second := r.service(id, "a"), r.service(id, "a-b")

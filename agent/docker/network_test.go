@@ -19,6 +19,7 @@ import (
 // Inside a deployment, services find each other by step key; a second
 // deployment finds nobody, by name or by address; both reach the outside.
 func TestNetwork_IsolatesDeployments(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	a, b := r.deployment(), r.deployment()
 	r.start(r.service(a, "web"))
@@ -191,6 +192,7 @@ func TestNetwork_RangeUsedUp(t *testing.T) {
 // A stranger on our network, and an endpoint that the engine will not let go
 // by itself, do not keep a deployment from being removed.
 func TestRemoveDeployment_WithStrangersEndpoint(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	r.start(r.service(id, "web"))
@@ -224,6 +226,7 @@ func TestRemoveDeployment_WithStrangersEndpoint(t *testing.T) {
 // Removal gives every object a chance although the caller is in a hurry, and
 // two at once do not trip over each other.
 func TestRemoveDeployment_TwiceAtOnce(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	r.start(r.service(id, "web"))
@@ -242,6 +245,7 @@ func TestRemoveDeployment_TwiceAtOnce(t *testing.T) {
 
 // Changes hints at a container that ended by itself.
 func TestChanges_HintsAtAnEnd(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	r.start(r.service(id, "web"))

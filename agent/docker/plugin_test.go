@@ -21,6 +21,7 @@ import (
 // list, with its only allowed value. A field that a newer client or engine
 // adds fails the test until somebody has looked at it.
 func TestPlugin_HostConfigIsExactlyTheHardeningList(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	p := r.plugin(id, "tight")
@@ -142,6 +143,7 @@ type view struct {
 
 // What the engine promises is worth what a process inside can see of it.
 func TestPlugin_SeesNothingFromInside(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	r.start(r.service(id, "web"))
@@ -174,6 +176,7 @@ func TestPlugin_SeesNothingFromInside(t *testing.T) {
 
 // A plugin reaches services only if it asked for the network.
 func TestPlugin_NetworkOnlyIfAsked(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	r.start(r.service(id, "web"))
@@ -200,6 +203,7 @@ func (r *rig) reach(p agent.PluginSpec) string {
 
 // 137 has three reasons, and they are told apart.
 func TestPlugin_EveryEndHasItsName(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	for name, c := range map[string]struct {
@@ -237,6 +241,7 @@ func TestPlugin_EveryEndHasItsName(t *testing.T) {
 
 // A stranger's kill is none of ours, and not the kernel's.
 func TestPlugin_KilledByAStranger(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	result := r.whileRunning(r.plugin(id, "victim"), "sleep", func(container string) {
@@ -273,6 +278,7 @@ func (r *rig) whileRunning(p agent.PluginSpec, act string, do func(id string)) a
 
 // Cancelling ends the plugin and says so.
 func TestPlugin_Canceled(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -286,6 +292,7 @@ func TestPlugin_Canceled(t *testing.T) {
 // One GiB on stdout is cut off at the limit; the memory it takes here is the
 // limit's, not the flood's.
 func TestPlugin_StdoutFloodIsCut(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	p := r.plugin(id, "flood")
@@ -301,6 +308,7 @@ func TestPlugin_StdoutFloodIsCut(t *testing.T) {
 
 // One GiB on stderr is read to its end, counted and mostly dropped.
 func TestPlugin_StderrFloodIsBounded(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	got, lines := r.act(r.plugin(id, "noise"), "flood-stderr", 256)
@@ -317,6 +325,7 @@ func TestPlugin_StderrFloodIsBounded(t *testing.T) {
 
 // Long lines are cut between characters, and what is not text becomes text.
 func TestPlugin_LinesAreText(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	_, lines := r.act(r.plugin(id, "long"), "long-line", 40001)
@@ -335,6 +344,7 @@ func TestPlugin_LinesAreText(t *testing.T) {
 
 // The number of processes is limited.
 func TestPlugin_ForkBombHitsTheLimit(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	got, _ := r.act(r.plugin(id, "forks"), "forks", 500)
@@ -347,6 +357,7 @@ func TestPlugin_ForkBombHitsTheLimit(t *testing.T) {
 
 // What a plugin answers is on no disk, and neither is what it was told.
 func TestPlugin_LeavesNoTrace(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	secret := "told-and-answered-Zq7pWx93"
@@ -361,6 +372,7 @@ func TestPlugin_LeavesNoTrace(t *testing.T) {
 
 // A plugin that cannot start is a reason, not a result.
 func TestPlugin_MissingImage(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	p := r.plugin(id, "none")

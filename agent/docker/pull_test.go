@@ -146,6 +146,7 @@ func (r *rig) dropImage(i pipeline.Image) {
 // A private image is pulled by digest with its own credentials, with progress;
 // what is here already is not transferred again; no credential stays on the node.
 func TestPull(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := newFakeRegistry(t, 8<<20)
 	r.dropImage(f.image)
@@ -174,6 +175,7 @@ func TestPull(t *testing.T) {
 // Two teams, one private image (threats.md, T41): that it is on the node does not
 // let those have it whom the registry would refuse.
 func TestPull_ImageOnTheNodeIsStillPrivate(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := newFakeRegistry(t, 1<<10)
 	r.dropImage(f.image)
@@ -205,6 +207,7 @@ func TestPull_ImageOnTheNodeIsStillPrivate(t *testing.T) {
 // The registry's own reason is in the error, the password is not, and it is a
 // "no", not a "could not ask": the run fails with it.
 func TestPull_Refused(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := newFakeRegistry(t, 1<<10)
 	known := &wire.RegistryAuth{Username: "puller", Password: canary}
@@ -264,6 +267,7 @@ func closedAddress(t *testing.T) string {
 // A connection that is cut in the middle of a layer is not the end: what has
 // come is kept, and the rest is asked for.
 func TestPull_CutIsResumed(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	f := newFakeRegistry(t, 4<<20)
 	r.dropImage(f.image)
@@ -300,6 +304,7 @@ func TestPull_CutIsResumed(t *testing.T) {
 
 // A registry that says nothing any more is given up on, with that as the reason.
 func TestPull_SilenceEnds(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	d, err := docker.New(t.Context(), docker.Config{Host: r.host, Install: r.install,
 		DataDir: r.dataDir, RunDir: r.runDir, PullPatience: 2 * time.Second})

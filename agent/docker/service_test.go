@@ -24,6 +24,7 @@ const canary = `canary "Kq93/x+Zz%&é" 77`
 
 // A service gets its secret, and nothing on the node but tmpfs holds it.
 func TestService_SecretsReachTheProcessOnly(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	s := r.service(id, "api")
@@ -69,6 +70,7 @@ func (r *rig) expectOthersShutOut(deployment string) {
 // The image's user, entrypoint, command and PATH are what they were without
 // the init, whoever the user is.
 func TestService_InitKeepsTheImagesOwnCommand(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	for step, user := range map[string]string{"named": "somebody", "numbered": "1234:1234"} {
@@ -97,6 +99,7 @@ func TestService_InitKeepsTheImagesOwnCommand(t *testing.T) {
 
 // A new secret makes a new container; the same one keeps it.
 func TestService_ReplacedOnlyIfChanged(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	s := r.service(id, "api")
@@ -122,6 +125,7 @@ func TestService_ReplacedOnlyIfChanged(t *testing.T) {
 
 // An answer that was lost, or an agent that restarted, finds what it made.
 func TestService_AdoptedByARestartedAgent(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	s := r.service(id, "web")
@@ -150,6 +154,7 @@ func TestService_AdoptedByARestartedAgent(t *testing.T) {
 
 // A container of somebody else under our name is left alone.
 func TestService_StrangersContainerIsNotTouched(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	s := r.service(id, "web")
@@ -181,6 +186,7 @@ func TestService_StrangersContainerIsNotTouched(t *testing.T) {
 // Limits, capabilities and the log's size are what the engine enforces; no
 // port is published.
 func TestService_LimitsAndNoPublishedPorts(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	s := r.service(id, "web")
@@ -223,6 +229,7 @@ func TestService_LimitsAndNoPublishedPorts(t *testing.T) {
 
 // A volume outlives its container and dies with the deployment.
 func TestService_VolumeLivesWithTheDeployment(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	s := r.service(id, "db")
@@ -238,6 +245,7 @@ func TestService_VolumeLivesWithTheDeployment(t *testing.T) {
 // A service that is stopped is told so, and what it writes then is there when it
 // goes on; one that does not listen is ended.
 func TestService_StopsGracefully(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	s := r.service(id, "db")
@@ -266,6 +274,7 @@ func TestService_StopsGracefully(t *testing.T) {
 
 // What a probe says, case by case.
 func TestProbe(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	s := r.service(id, "web")
@@ -312,6 +321,7 @@ func httpProbe(path string, status int) *pipeline.Readiness {
 
 // A service that ended says how.
 func TestProbe_Ended(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	s := r.service(id, "web")
@@ -329,6 +339,7 @@ func TestProbe_Ended(t *testing.T) {
 
 // Lines of both streams come with their time, and can be followed.
 func TestLogs(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	r.start(r.service(id, "web"))
@@ -401,6 +412,7 @@ func TestVitals(t *testing.T) {
 
 // An upgraded connection passes bytes both ways through the gate.
 func TestDial_Upgrade(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	r.start(r.service(id, "web"))
@@ -452,6 +464,7 @@ func TestGate_Memory(t *testing.T) {
 
 // The gate dials services by name, and nothing else.
 func TestGate_RefusesAddresses(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	r.start(r.service(id, "web"))

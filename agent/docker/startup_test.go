@@ -8,6 +8,7 @@ import (
 // The engine's own time of the start is what a probe tells of a service that
 // runs: an agent that was restarted meanwhile does not know it otherwise.
 func TestProbe_TellsWhenTheServiceStarted(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	s := r.service(r.deployment(), "web")
 	before := time.Now().Add(-time.Second)

@@ -21,6 +21,7 @@ import (
 // A service that is removed by an undo, or replaced by a changed one, is told to
 // end by the signal that its image names, and what it writes then is in its volume.
 func TestRemove_ServiceIsToldToEnd(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	for signal, want := range map[string]string{"SIGTERM": "told to end\n",
@@ -95,6 +96,7 @@ func (r *rig) services(step pipeline.StepKey) (found []agent.Object) {
 // All services of a deployment have one grace period together: each is told to end
 // before the first is killed. A plugin and a gate have nothing to write.
 func TestRemoveDeployment_ServicesShareTheGrace(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	polite := r.service(id, "polite")

@@ -10,6 +10,7 @@ import (
 // The runtime's main job: a network and a gate, a service behind it, a plugin
 // with an answer, and nothing left afterwards.
 func TestDeployment_RunsAndGoes(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
 	r.start(r.service(id, "web"))

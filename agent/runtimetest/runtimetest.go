@@ -63,7 +63,10 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		"CancelEndsAPlugin":          cancelEndsPlugin,
 		"DeploymentsAreApart":        deploymentsAreApart,
 	} {
-		t.Run(name, func(t *testing.T) { part(newBench(t, open(t))) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			part(newBench(t, open(t)))
+		})
 	}
 }
 
