@@ -200,11 +200,17 @@ func TestMigrate_UpDownUp(t *testing.T) {
 			t.Fatalf("down from %s: %v", state.Name, err)
 		}
 	}
-	// promise: N-301
 	if err := s.Migrate(t.Context(), migrations.FS); err != nil {
 		t.Fatalf("up again: %v", err)
 	}
 	run(t, connect(t, url), seed)
+}
+
+// Upgrades meet databases that are in use.
+func TestMigrate_KeepsTheRowsOfEachOlderVersion(t *testing.T) {
+	t.Parallel()
+	// promise: N-301
+	pgtest.Filled(t, migrations.FS)
 }
 
 // A schema from the future stops an old binary before it can misread it.

@@ -1,0 +1,1 @@
+INSERT INTO jobs (name, every) VALUES ('purge logs', '1 hour');

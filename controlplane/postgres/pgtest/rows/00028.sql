@@ -1,0 +1,1 @@
+INSERT INTO keepsakes (deployment_id) VALUES ('00000000-0000-4000-8000-000000000027');

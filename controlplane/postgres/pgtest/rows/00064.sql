@@ -1,0 +1,2 @@
+INSERT INTO run_secrets (run_id, deployment_id, name, sealed)
+VALUES ('00000000-0000-4000-8000-000000000013', '00000000-0000-4000-8000-000000000012', 'TOKEN', '\x01026b31bb');
