@@ -122,6 +122,7 @@ func TestProof_RefusesAThousandMutations(t *testing.T) {
 			return changeField(random, body, &what)
 		}
 		e.run()
+		// promise: N-210
 		if e.admitted || e.controlErr == nil || e.err == nil {
 			t.Fatalf("mutation %d of step %d (%s) passed: agent %v, control plane %v",
 				i, step, what, e.err, e.controlErr)

@@ -522,8 +522,12 @@ func TestContract_AdminWalk(t *testing.T) {
 		o := all[id]
 		walked[id] = true
 		w.before(id, d)
+		before := w.newest(token, "root").Items[0].Id
 		a := w.call(o.method, at(o.visit.path, d), token, o.visit.body)
 		token = w.tokenAfter(id, "root", token)
+		if a.status < 300 && !o.reads() && !unaudited[id] {
+			w.hasEntry(id, token, before)
+		}
 		// promise: B-18
 		if a.status >= 300 && id != "approveNode" && id != "rejectNode" && id != "answerStep" &&
 			id != "redeliver" &&
@@ -556,6 +560,23 @@ func TestContract_AdminWalk(t *testing.T) {
 	}
 	if !holds(w.seen.String(), "shop/api") {
 		t.Error("the search finds nothing at all")
+	}
+}
+
+// unaudited leave no entry of their own: a ticket has one when it is used, a draft is
+// a person's unpublished work, and a machine's host key is only read.
+var unaudited = map[string]bool{"createReachTicket": true, "putDraft": true,
+	"deleteDraft": true, "readSSHHostKey": true}
+
+// hasEntry holds what an admin did to the audit: there is a new entry, with who did
+// what to which object, when, and that it succeeded.
+func (w *world) hasEntry(id, token, before string) {
+	w.t.Helper()
+	entry := w.newest(token, "root").Items[0]
+	// promise: N-288
+	if entry.Id == before || entry.Result != api.AuditResultOk || entry.Actor != "root" ||
+		entry.Action == "" || entry.Object == "" || time.Since(entry.At).Abs() > time.Hour {
+		w.t.Errorf("%s succeeded without an entry in the audit: the newest is %+v", id, entry)
 	}
 }
 
