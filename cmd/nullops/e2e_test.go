@@ -46,6 +46,7 @@ func TestMain(m *testing.M) {
 // it, share the one of world.product; whatever kills a process has its own. Every
 // wait has an end, every process is stopped, and logs are shown on failure only.
 func TestEndToEnd(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for _, s := range []struct {
 		name string

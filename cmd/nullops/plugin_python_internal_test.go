@@ -35,6 +35,7 @@ type pythonRig struct {
 // success, output and outputs, runs unchanged: what it makes works, and its
 // delete leaves nothing in the server.
 func TestPlugin_InPythonRunsUnchanged(t *testing.T) {
+	t.Parallel()
 	r := newPythonRig(t)
 	create := map[string]any{"action": "create",
 		"parameters": map[string]any{"host": "db", "database": "shop", "connect_tries": 60},
