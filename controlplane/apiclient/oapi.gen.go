@@ -2795,7 +2795,10 @@ type Recreate struct {
 
 // Registry defines model for Registry.
 type Registry struct {
-	Builtin     bool    `json:"builtin"`
+	Builtin bool `json:"builtin"`
+
+	// Ca Certificates (PEM) of authorities that are trusted for this registry beside the known ones.
+	Ca          *string `json:"ca,omitempty"`
 	Description *string `json:"description,omitempty"`
 	HasPassword bool    `json:"has_password"`
 	Host        string  `json:"host"`
@@ -2812,6 +2815,8 @@ type RegistryList struct {
 
 // RegistryPut defines model for RegistryPut.
 type RegistryPut struct {
+	// Ca Certificates (PEM) of authorities that are trusted for this registry beside the known ones. Not secret; never a private key.
+	Ca          *string `json:"ca,omitempty"`
 	Description *string `json:"description,omitempty"`
 
 	// Host host or host:port, as an image reference spells it.

@@ -3067,6 +3067,8 @@ export interface components {
             username?: string;
             /** @description Absent keeps the stored one. */
             password?: string;
+            /** @description Certificates (PEM) of authorities that are trusted for this registry beside the known ones. Not secret; never a private key. */
+            ca?: string;
             description?: string;
         };
         Registry: {
@@ -3075,6 +3077,8 @@ export interface components {
             insecure: boolean;
             username?: string;
             has_password: boolean;
+            /** @description Certificates (PEM) of authorities that are trusted for this registry beside the known ones. */
+            ca?: string;
             description?: string;
             builtin: boolean;
         };
