@@ -1586,6 +1586,16 @@ type DeploymentRef struct {
 	Name string `json:"name"`
 }
 
+// DeploymentSecret defines model for DeploymentSecret.
+type DeploymentSecret struct {
+	Name string `json:"name"`
+}
+
+// DeploymentSecretList defines model for DeploymentSecretList.
+type DeploymentSecretList struct {
+	Items []DeploymentSecret `json:"items"`
+}
+
 // DeploymentStatus defines model for DeploymentStatus.
 type DeploymentStatus string
 
@@ -2890,6 +2900,12 @@ type Retry struct {
 
 	// SameVersion Run the pipeline version of the last run instead of the latest.
 	SameVersion *bool `json:"same_version,omitempty"`
+}
+
+// RevealedSecret defines model for RevealedSecret.
+type RevealedSecret struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // Review defines model for Review.
@@ -4362,6 +4378,12 @@ type ServerInterface interface {
 	// ListStepLog Log lines of a step, oldest first
 	// (GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log)
 	ListStepLog(w http.ResponseWriter, r *http.Request, id InId, run InRun, step InStep, params ListStepLogParams)
+	// ListDeploymentSecrets Names of the secrets that were generated for a deployment
+	// (GET /api/v1/deployments/{id}/secrets)
+	ListDeploymentSecrets(w http.ResponseWriter, r *http.Request, id InId)
+	// RevealSecret Show a value that was generated for a deployment
+	// (POST /api/v1/deployments/{id}/secrets/{secret}/reveal)
+	RevealSecret(w http.ResponseWriter, r *http.Request, id InId, secret InSecretName)
 	// WriteServiceFile Copy a file into a service
 	// (PUT /api/v1/deployments/{id}/services/{step}/files)
 	WriteServiceFile(w http.ResponseWriter, r *http.Request, id InId, step InStep, params WriteServiceFileParams)
@@ -6479,6 +6501,67 @@ func (siw *ServerInterfaceWrapper) ListStepLog(w http.ResponseWriter, r *http.Re
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListStepLog(w, r, id, run, step, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListDeploymentSecrets operation middleware
+func (siw *ServerInterfaceWrapper) ListDeploymentSecrets(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListDeploymentSecrets(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RevealSecret operation middleware
+func (siw *ServerInterfaceWrapper) RevealSecret(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "secret" -------------
+	var secret InSecretName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "secret", r.PathValue("secret"), &secret, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "secret", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RevealSecret(w, r, id, secret)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -11131,6 +11214,8 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/recreate", wrapper.RecreateDeployment)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/clone-sheet", wrapper.GetCloneSheet)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/diff", wrapper.DiffDeployments)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/secrets", wrapper.ListDeploymentSecrets)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/secrets/{secret}/reveal", wrapper.RevealSecret)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/capsule", wrapper.GetCapsule)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/branch-tags", wrapper.ListBranchTags)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/templates", wrapper.ListTemplates)
@@ -13105,6 +13190,99 @@ type ListStepLogdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListStepLogdefaultApplicationProblemPlusJSONResponse) VisitListStepLogResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDeploymentSecretsRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type ListDeploymentSecretsResponseObject interface {
+	VisitListDeploymentSecretsResponse(w http.ResponseWriter) error
+}
+
+type ListDeploymentSecrets200JSONResponse DeploymentSecretList
+
+func (response ListDeploymentSecrets200JSONResponse) VisitListDeploymentSecretsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDeploymentSecretsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListDeploymentSecretsdefaultApplicationProblemPlusJSONResponse) VisitListDeploymentSecretsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevealSecretRequestObject struct {
+	Id     InId         `json:"id"`
+	Secret InSecretName `json:"secret"`
+}
+
+type RevealSecretResponseObject interface {
+	VisitRevealSecretResponse(w http.ResponseWriter) error
+}
+
+type RevealSecret200JSONResponse RevealedSecret
+
+func (response RevealSecret200JSONResponse) VisitRevealSecretResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevealSecretdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response RevealSecretdefaultApplicationProblemPlusJSONResponse) VisitRevealSecretResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -19485,6 +19663,12 @@ type StrictServerInterface interface {
 	// ListStepLog Log lines of a step, oldest first
 	// (GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log)
 	ListStepLog(ctx context.Context, request ListStepLogRequestObject) (ListStepLogResponseObject, error)
+	// ListDeploymentSecrets Names of the secrets that were generated for a deployment
+	// (GET /api/v1/deployments/{id}/secrets)
+	ListDeploymentSecrets(ctx context.Context, request ListDeploymentSecretsRequestObject) (ListDeploymentSecretsResponseObject, error)
+	// RevealSecret Show a value that was generated for a deployment
+	// (POST /api/v1/deployments/{id}/secrets/{secret}/reveal)
+	RevealSecret(ctx context.Context, request RevealSecretRequestObject) (RevealSecretResponseObject, error)
 	// WriteServiceFile Copy a file into a service
 	// (PUT /api/v1/deployments/{id}/services/{step}/files)
 	WriteServiceFile(ctx context.Context, request WriteServiceFileRequestObject) (WriteServiceFileResponseObject, error)
@@ -21018,6 +21202,59 @@ func (sh *strictHandler) ListStepLog(w http.ResponseWriter, r *http.Request, id 
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ListStepLogResponseObject); ok {
 		if err := validResponse.VisitListStepLogResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListDeploymentSecrets operation middleware
+func (sh *strictHandler) ListDeploymentSecrets(w http.ResponseWriter, r *http.Request, id InId) {
+	var request ListDeploymentSecretsRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListDeploymentSecrets(ctx, request.(ListDeploymentSecretsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListDeploymentSecrets")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListDeploymentSecretsResponseObject); ok {
+		if err := validResponse.VisitListDeploymentSecretsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RevealSecret operation middleware
+func (sh *strictHandler) RevealSecret(w http.ResponseWriter, r *http.Request, id InId, secret InSecretName) {
+	var request RevealSecretRequestObject
+
+	request.Id = id
+	request.Secret = secret
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RevealSecret(ctx, request.(RevealSecretRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RevealSecret")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RevealSecretResponseObject); ok {
+		if err := validResponse.VisitRevealSecretResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -24785,568 +25022,572 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L19cxs3tif8VVC8tyozd1uyJMtOLNXW82gcx9HGdryWM9lnY18J7AZJDJsAA6BF82ZdtZ9mP9h+kqdw",
-	"DtCNbqKb3RTpZO7M/DGxyCYarwfn5Xd+57dRKhdLKZgwenTx22hJFV0wwxT8dS2eF0pLZf+dMZ0qvjRc",
-	"itHF6E6wT+Y2hW/viJwQM2NkSaeMjNlEKnY8SkbcPvhrwdR6lIwEXbDRxQh/MUpGOp2xBbUNL+inV0xM",
-	"zWx08eTkJBmZ9dI+qY3iYjr6/DkZXYvrzD4JDS6pmVXt8WyUjBT7teCKZaMLowoWtv2vik1GF6N/eVSN",
-	"8hF+qx9dZ77xyWtq0tnmIN/PGHnxnk7t+FYzasiKaqIYzcrRzRjNmKq6cz05wrbCTrBPdLHM7dcfRl9/",
-	"GI0SOwbDlG3g3z+Mfjk5evbxt9Pk9JvPH0b/OopPwCuqzYt7JkwwE82X22eO4KGj62/bpvi0bYpf8QU3",
-	"ZduNZcvhy7DJjE1okRvX4IJ+4oti4VZwwQX+dVq+igvDpky5d72BVqMLCv/ZdUmhXfeKYjFmKr6mdvYX",
-	"S/OVJgKeKpez0RVsoqsz5bhPT+B/Pcb+o0hZvFuaLhiZszVZ0DnTREgz42JKzIqnjKy4/YtQktH1BZw2",
-	"eNx2jWlDuCZU6BVTLCNUE457Fc9iQqQiik0KzTJoh5yfPCOrGVMMGsIfEj2TK437nGv4SxApUjjK1RZO",
-	"cynYkZwc6ZlcHp22HoSMLZbSMJGuj35g67bdeOamrNyd8b35lmrdsl+W9qsHi4B3hYiviSrEtm2iCtG9",
-	"R7btiBuWKmY6zoSGB3YeZdC+e6Fhy7ZX2a8efPxeyWnXjJLVTGpG7Ls0oYqBTL2EvZhTA9t5QnI2MUQW",
-	"pu0mwWnvPc2v5PSGURUT8z+KfE1yLpjG02FmXBPDPpmEcEGK5ZIpe4JyaU9JSnXr5abxBV17fXN3247x",
-	"qEx44wSAzDOmiJlRAV1rfTu0Er58ItWCmtHFKKOGHRkOkjXeA1moWBdumLrnKdN2/Lhc47VdJ66soLok",
-	"NM/95W/XtceyaXxT2E1u2EI3Jut8c67glrnGZ59UX1Ol6NqP4ydheN4+k4Kt+sxkAa3sMJOvmVE81d8p",
-	"udjsxJUgM1koJ5TJnZF3pBA505pM+T0Tbb2Z2NZ278x7GZuPVa9XG/mAF//MM9OiVE3sYTN2IYy77CjI",
-	"ADrOGUkLdc96dU8xLfMC2u0rolzf3lW//Gy7rJheSqEZbMO3So5zBiuYSmGYALWILpc5T6n9zaMlPvFf",
-	"/qalqGl49hcZzByd3srCaJ6xW6/tJaOMGWr3p/3ai7pM4l1PFlZxdHo0/IAoljOq2aN/GyWjCWd5NroY",
-	"3TOluRT6mC45COoFy9aji9HzmbQylRKD+ipoCHh6v9Ik5xpOpFMXbrlt6uT02TN6Oj47sprL0df2/76x",
-	"/3cS/M9OrKGm0PZI2kPHDagBf6EZeYeNVXuAjmVhLsY5FXN7XPutiJ9tWIf6VnmHOgvoLxPKc2aVfdQ0",
-	"YKHeMaPWR1cTE1P04GMykyuyoGJNNEulyPSm5rSga7KSan5Mbphx6tHZM0JFRp6cPD6u7azIvfI/jtw0",
-	"HKFmXu/E93KF15qcQougbhUZNyS1ohPkJv48+qLyUMHkuBmz31+lKdP6xadlTrlg8OKlkkumDMc9TPV8",
-	"szc/zyRJqYBDRTiKaC97N4RtXbwmozFLaaFZrFVqoEmrdiZECrvx7LFJGWE0nQ17Tc7uWb5tz+DwX8Gj",
-	"9l7gWtvm4l2bFHlOKPyCrGSRZ8TQOdzhG52R47+x1MQWIFSJfvHP+d5Wk5PAxH8sm3YPfk5GYZetxBBW",
-	"VfllJKRAc4favW27Gvy66thVavg9N+vIQpu+kjkZjdfRJZhzkYV9ShWjhqFhbRSHf7FPhokM/nnPNcev",
-	"F/KeZZH+NmaL2pmCl0AX4rOD43vFtdkcY7l7yn90bw43V5HdpYo8uoOZsCYTswJivCbcaJZPrPIXbubj",
-	"0baBQut+s0eHuVwqeU/z71CY/zaiWcZtJ2j+NhjxhOaaJY1JSGfSamK1adh6mkorfUPnxRsCbpWvNLG/",
-	"O4bjR8e4QTeaFs4+2fiimoHyy7GUOaOi6lG1udzvksq69g8nbojbN5TzEcBDG9OcjD4dTeWR+3DJl8yq",
-	"9sf1qQ8eOuKLpVS466wpdDGacjMrxsepXDwSRZ7LpS7/65uDLvkmvTnVuZgthhDlRhPQNwklS6a0FM4e",
-	"18fEPiULsywMmknliunEPZSUVv/teA03TPk3Bfle30P44/4nqTZnke21VHKxjOyu13RNZjLPiGITpuzh",
-	"0QkZF4ZYcUeMJJSgTRuVwoZR7Nvm7WUvaxzhMfnZXtWCcTOzOr39DRFSkUIzBQ4Qrq2dye6tFkB17Row",
-	"EuYyY8tcrhdMmEtCswUXmtB8RdfavmfYtWVFrizMrVMzah6yb56e13xkZ0+enW31FSUjGMiQ4944JW5x",
-	"hh6QG/QA7ON8WEXnhTAqdm2luKql7qyhy4XxSmv0GqSpQWf05jcDrsFUsYwJw2ne4odj2qrYVuu8entN",
-	"jJzj9bCimmR2A1slMXEXBVkW45ynxMqkwFMGw8FfzrPF40+rZ78uaXRM3ibY0F+JNSVsJyio71apty/R",
-	"l0TApqbknuZFXJGZRC1Q8H1mmbJHAFTQBSP2yWgTPKLOXtvx5jRl9m4EvdbZFR2aVDghbm2JtV1icxGa",
-	"J9GbRrvLrFNq2W33Dh+1WjP7tcdA0hnlIoGVlYUhU7oE70C5obgwT89HUc9SeOYgHAH6Dm7VxG/0pDp9",
-	"bhRR/cB2fS86UHX0IsIqiN1s13U7tJlgojcDRM7hfAfHxtq3NM/limV2R9s/72nOs4TcoWF3R8ZKolbu",
-	"NQU5h8mCVuxSoAEY1Y5tR/7KFJ84A31z+piwmqyOW2hgINpbk6Qzls5Z1mvprU0uMi6mkVavDFlIbQgl",
-	"s0JkClssV67etWXlbtgYmdu8Q7eh/VlSNhxbu+aWsFZ1XGAItnLmaY8Zsc3c5lzMu9oidjHW4JUQc/Cx",
-	"ztinuBSZx5XKFTeCad25nkJmTBPFFszqmajbO78IHHb0PuGqy8WSukXaMrOwKf1mctMWDjvYFLFp/4ui",
-	"Ip29p9PNbQDunzYtWjHqXE2RLYL3ZfQ7p5luKg40Yi1fja2pQ1bWGgJFDbukS8+FF98zONHEKTjb7SIX",
-	"VPA9Tcqxdk5R5KiM4buuaegvIqul2KZIubcG74j1+zldamdd1jtdaZnbuuSa+Lb6wWeUe4Vi2377nXvM",
-	"auW1GH7cKmn9/HNkaBGnihXqK8WNYSKByIBVh+x/LwOdn2hD18HfwU6pGvcq423Gp0yb6OKWzzjvZ8wX",
-	"l0BEKPrF4L3hFsJFP2LyEoIhg9uz5yBmPNA5E7fUtHgmgqOnUWDlUs5ZRqi5IEKuwD+6ck+6i0wxcM7U",
-	"xHanUlyoFm14ydSCWtm2/ZwHOx0bjKzc5oInPpTnV8nPbm0nB7PUcfq+rZ21hgMF3Vq3A00F+E2L54yJ",
-	"e66k8O9r0aG3RaA7fCsCogmxE6Fki6sSnYnrQcN0u2Wn37RMjY8adA+/Wq8bfD6qUDt/jx9zfd7LV9VW",
-	"KwmXu2PD3FS3Z1Nqe7Ns02JrF1QzRnMTv6D4gk7ja5nLadxCyak2GJge5oxQTBuqjO6UhjspDG1iY+D9",
-	"j3OBrZbzWc5eMACcnK71cx1uavvZwN08Z+uutek/9wumddtCw6AGdqzfObLT4E9QGaTbtixzwOXgw8Ep",
-	"ap1xO79gYbEvIlwnXEyZWiouIhfjzfdXR2dPnnZaDzOpzUB/Ode6YGqY/1tIc0t9DLLfyO1PEAYwYCMw",
-	"5TxWvZzjOPhyROXv6/Na60o4lIHCtNoaV4WZSRUNVaX1DVRf0LcvXh93bZI/0sbaYcV10TO06B9srlM4",
-	"eXtZqH24mUKRsM2KavcjBa38qHxsv3Xr9O8dNMayzk4mo3RG85yJaWRPvlgszdrbw4gg4ppIbJZQsSYL",
-	"B3WO6AiKpUaq+A7MhG77/BYDI7eambgrAJ9R9y1iyn5d6JYvGR3fztm6zb/qv259N1u06URKSqO37+5q",
-	"ssMp8g37ZnCCakMNBrYxTbVx1UeR1HdOr933tjCDQ7OtW2hmzPLo5JRMpAI7DsQykRNARgQBqIRQbU06",
-	"ec8UWUplyDcnlyQT2v94xfMspQpCf/gk+rKsuCc4SaHz1L0XJ8v+4+O2TdoeKnBvol6yXxLbOuikdXhj",
-	"DLPntnocFhN03p4sI/MsgdFip8MB2c0xSc9OHz8dJaMVG8+knMcHVW6O+Kje31y/BJQ1F2RMNXt6DvYz",
-	"4q60XklVzq17zTF5AwEXgEQ3Rn1+8uxpayf8IW1sCanNBSyxHakbVEIo+endK1xq99q+81ue94jD1U6w",
-	"G0058D/NFjQ90jN69uTpn8vBu7dC/LT56idPklZpEX/x66vn8C73bp5V012bzksyZ0vnc8SYrQeQgtex",
-	"3KHwF8/Ao9RvCeqyrt7D76QiVFQ7uoZETFNZCKNhKbjRJC20kQumNJEiX5M/sU+GKUFz/yQZo8f3zxd+",
-	"qG7Qc9bs6pPoEpZSdcP34wH6ZT8BrKa4YcTIjUU6Tzrk8oa2hb2139v+0mCqYTL0Wts7lmQSojVGFRgE",
-	"CN749MmTx0+TnST+FkG8kwjmIjrOpJS7X2kiV4IENwKZcNU2rM6shNJgjLzOxxApyJPlTDnEeJiE8/Tx",
-	"N+fdr0hGsM4/inyNIPzIxHIxwo5Ep3PG0vmNPWlOGa/F1QoxF3Jlf7+iSuALU8UNT2kcgfY8l4I9n1F3",
-	"yz0IVwJttYJKmnA0mmUOjIZ4M1DZxLQlFtjiwYh7JBwozXU/OotVVzcxDM4EAHCkM+bA/R71ADXRGfap",
-	"1je2uqUcRCqOdITYlv05UYXQHkKt5YKNZbYmKUCENZFmxtSK6xbNFaM6t20en3Y/Fkb3brfGlhD1OuXa",
-	"qDXJeIbRYUT1xHpUZssNjX5BqkFXXME9gfsqeo8ZOiULRoUmVMC8ERg/EXIV9DVQkV2TbbOnjbN+Szwc",
-	"muvNTT5ga4Mb7XbhPMVd5+49nb62jw3xz2HDjakqoXp+QO0becZYzBdPleIsu5VOQ+rvofFumCZYZqIY",
-	"K0E4UYt993eWEQsUPLrl+DmxRMbMrJjb52YliYfsXxK2aVBmvI4N2Co3nQzu6mYQJdvc0Zh2kJDVjLt0",
-	"AxQZCI1WhTiORvYVwx2g2+VgZ9/flb8PxWXfnzQjst5hha+O7b7hMb9Q7sYifmWK1PZW8NGNY+ZTn3w8",
-	"YzM2FsTANjZduAZJ/QRFNnj7iSzH0fSZHziW1S+I2x7Y2iEytPHK6KzIhR/0AIVzKTX3UKMBP/sUDMwh",
-	"oD8no3Xk08ZwP43sY1EoD/tkNlMNT7Yp5vCzvuBQP0d7wYU+91tn4NwhlE53KD/LvJhyQeRkAvjpK8BY",
-	"o0sUUSwZy5lh+hKBXtbctFbeksllzhDmImWuE6KLdEaoJq7/vmHjkFClQKmnTECGl30BXJAsjTsoNjH6",
-	"wViiB8+lUrc45QQzK6lakFIOPt4+05jfu4nK6IEhaflp7abofSWgy6YurgfsjW2TuFP2Qiyy0gdMFwGD",
-	"l+BvDwbvzlbueyjdOdrLsfyW5fyeRcHaoJu3gKUhbOhdHhCx3lDlA/HuqBdaQtPWTImu0i5RoKxg7Zga",
-	"9DVBdhMR7JPpD5QZHltmSrWg1tn9Q2/bKjzsRdGKcoP2vMat0QqcjV2o2KMgGlwumFudrSEmv432EV8q",
-	"t+ThQMydiCFU6IfFHq2Old16AH4/8Ms7NoHfSpFVSkWe/zgZXfzSt43n5Y8/f9yE7DG0XQ3kf44ZKTTL",
-	"LlzW9TqIQ9hTkbGpohnLrIlgr8US9ykn7twUAqEa64Q4qAbwFCgylYIlLg/JORLZJ66NhsDZZGKFjWuW",
-	"Gw0YXcLtTV13Dyj7aUWAIommazJmmmfoEMXdeVybs9sKI9scvDV0SgAdBcCvSJkSEMSzw1xfom83cEOX",
-	"kyCV7/iXik+3ZYT8KBiggYgUJU3LVMLMQ7LKCqZQSTE9jguubgWffVpyxfQ2mek8FKA45TSdg/fYpVxW",
-	"STGokH8FxBHBi7/SJLV3a7EkqsjZJaG48Ha1mQth9ZvD4bDYmcy3CtXvJfok+4rfnE3MMF9Cr/zmMrM5",
-	"5xNmZ+B2JgsVDaQVSlceZ7cMBMxiZ+HXVi064Zv3MCL7jIxf+VWEI5AbcNa5IWMGaUWQxogOM3vIoxty",
-	"Ie+jWdvXhkwlgyy9ljZC7XcwdNJ+ceuO9K321Cv9dt1DbdhkBAlO7pddW+C/++fwNwXr8YOClSk/vwcG",
-	"dDNdc0YzuycCMPKWlK9IlqyjaYD9BeqlpjxD+adn4LMas1Qu3O2UAPuVIHchL8NdnXvhkjjCAMInLgsE",
-	"ExoCKoZIP+953Kn2UgFvFjczDOqj1nBJqGMMkgJuM2Dx6ZlGo2LkSchoVmnawB7S6q/TqYqT2l0bjA5Q",
-	"kim6gvvVToGQECOAbEY9qy1W6N0e6lVzDrXvEdkZBdLvhhN2IPHbTArWgnOF7400NdRc8ICRi7E2UrDb",
-	"Ik4bBLdeddPiOk6kmkpjmLh0edvG3Y1Osyqx+bDpFHOX/QAkvi5oXk8kbmIncimmuIqeeRElDoHf5mtg",
-	"uCh1GtS2bN9BkIBKQ5fLfM1RU6i6JYtxHvSpclB5F/bQdf+rE5NbwWFDYN7lUYy6UF0yQbU56jshGEvN",
-	"3dqGoktCK8Bf392GBEReI35yGcmKe2HNG0ygKSWRS0IETr+Sym9B227AYakoN4YtoYNb1wTixNj4lvGG",
-	"Zos3Q+ECAocY6tGjZOTu3KhTLGgNXWkDw//9rS5U3DJGM1QAtp4zjhxB9ki5E+9VKpqtE+LsbcJFmhcZ",
-	"y4C2AQSCVVG1s4bAE1mIzKpldI02lN2dSGNglTd7d1md2mtlQ+kCGur9dp6+Snfq8+xS8RLW27hQMNIF",
-	"siWp7jxN4FYGhMUl5hMi20U5SHJ69o3XXRsjfhKM9iTpVrH69D6UX20JcSE+4+ybrQCQhqpCpz4DjszZ",
-	"GpdSs5ylBkjNSvPTyuRoHpydnM3JBa0OZAAGDdFknlFNlJSLBJOpBX6Cm8xay0uq2GVpFtidFfB8cmRb",
-	"mxSa4uUVEytxUHlcNHdLh2/5ZPJgxEi9uVboiDfHBnldFJ/Ohv9K1+2OtomDHvl3JD7a3wE4iY10Y/bc",
-	"OAOwSciyUFLErdj42NBpnGrBjbo3LqXq2Hc8jzOuOb+My0cMeWS50IbRDHX0ENaJGskoGXmFxJFhrQGj",
-	"lEn8pCR/S6lIWV4hJfwPPCxBmyKdo0qDStouN9DLaIYLm0yYta+3Skz7c4RZ1I7J7dQ12/e3w55vLOMU",
-	"w1Eb70+CcXSv8n78t2Em88E9uK/k9BUX7GEkaZmSy2UMDvQKGGJLeKqj8QSyWInOwR6WnW4hWn2PeNEG",
-	"c6OnXW2hSfrUI0wOWmuJPIgHfWuTaOXb5rI/LPjfqu13d+VmI7hxcHERlQzuBttkUFtJ4i0QfUyuhXO5",
-	"QYaINbBlWoBzLEcXuNGORJcjfwKfuMz4TaYuxIP1PWdvXSfaEsw9YDJsb+t9XH9AsFUXqi9kJ3M0+c7n",
-	"8zkZOcdr79/C4I9Hm9cbcCzDyThm4v747Y/v3m9NSm+90DZwp9EU0GjOZMf93WwV9sLm6P8ijdsnOkHd",
-	"DneGnJCx/QrYlCsfKjy5uUvcovT3PruV2JFRTAJznn3px2jcv8RR7mHTNsVYDxBwd7QcTvF+AuWKTiJX",
-	"45jqLX7hkE14GKKizfeImRRAkox1Ai7JiZcutpd9byU6zPPbhOOFIw+6G5XutlvD8f3Nyd28Pd2XJVGb",
-	"olC/wE7IBEjUvI/Mm0Xu0q6sztPzr8+/efz0/OttxmfPdWxqx34TOYcrY4h8HjPkwopYhd3z7LvRMs08",
-	"QoPVGnFEb8iAfNZhcZOeXl7b6RYiiNL752nuW5hkwzYCxSGzH+P1L++ZygoAaylkT45d+i/q7pQmfFnc",
-	"pqWfatMl52KcmKLbFrtzF6DdnB2huG3Apkwu3EpvYkimQip2C3y9kff/FT5HNs4qkPeVJj+9e1Xm/WCG",
-	"k72TXWxxhyhcC9gHvrqVwm+8iJMnpynr49B6Wz7o2C8UT00blxb8iLWxWdzqYjLhn9og3nLBNBmzGReZ",
-	"V9KPQ/SEwDy+xFeSYJDMuZ06xzlY3GrWelL2uDY0P7WNeUzCvRk7H8G+fjnczzrUhlUMc75uIWM0kjCV",
-	"Uy7I9+/fvwVfAQSSJfx9kwSqIRdTyESdgT+8h7/K2bqN12+Zj31YvKHYOJzJG7xlh1S5PsLpHehZgVzQ",
-	"DlSgJdLrzaLIg0tykjhkAGQRJTWgQQWC/PppzaF90kPybU2jrCRhQ9WmmhH88tLlX1PFIqf3OPCWHOMP",
-	"6rWPcpnS3LawkZm71Vv8BWXxPqRm46bKtQR9RRNKpooKg448yKfscRrdymzZyTf0PlbJILBdIxeto6qP",
-	"sxX0j4jUju1moiV0IAmI8be5v7+r0EmN0bShUrp5g/rkNKaYqOUbinbL2q1BeZOefZt4L/QBej1xfOx9",
-	"eu+9NG9cRzdcJvaSeDA99I5cbxtQsG6A18T8BbSIrhy3Tet8VizGJXFNL42iHkP3cwSjdEzF0PGt872P",
-	"y7G+gIe7HksNZEOSySUTJGdGQwRyDZAXey1MC2bvBfiGQ30yF1GDLxxRrVQQCNaMbbDHI8msYwhw8BxT",
-	"Z+Swrx4lI3wT7HT4SdT4eLlTDvzDAwbRybTyfmB5gxefaGryNUCf5KS0vKnIQjDopj9rhxj2MDzloLDx",
-	"RiivDfrx0q7pFVbcGbBepeoVuCCebo3zlxU6BmogQab08KHDOxPX49YpeE1jcnnpijd2qiL2mTYW0puq",
-	"FCVBfv5UMQguOkPMHrh/8RmtQpKxkittdVUmMn3cw0MMEtG+Oza070tOx6qGCSLeS8pCDD9U/9YGY0gV",
-	"z0LslH8vY7FduRIt7E1dJNDD3DEteLerEhsMHjON+BeKRbOgX2RFhdF9sWxN9zGMrByH73V0zmWeDReA",
-	"1QQ1jYUtZ6Ocjx1G5V4aGwVWBCvbLAoIfDV5PkJvddWl6wWdsudUtXE9QIq+RlSSRASOkBm7JGOWO3al",
-	"SS4heQFz4zOu59Y2k9o7IMuiiKDY10mDY/HTFmpiAOUivEcP5x0erx2lWw83NRhAcVcRjLVnM3Y6sp7P",
-	"BkGNhlCyexdhNVN7aBy3Zw8KeRyFH7nvehjawA5Gd5RddRehHXAff8fznCEFE6onqRRGyZwscyoYoYZo",
-	"eh+JQnZQZ3ChWepMnIgN2kHZ4ak/Wr6ExOo24rw2Wo2QAWPzuPaKD107zos9BIiuxT0TfgyNk7TkkRhR",
-	"YKioFn77dKpksbzNFG9j/nNPdLWelsjUXvq6VdNbsKLJKF0WdYnZCh62kqfncbOPDuvft7bxSPeYmMbz",
-	"NKrZmC6LYe96+fanaO0MqU2ryTZnSrRUVMv5PbtVTBvZdoxyOe1a8QVbuE3WY2pl3DLGzHbdwv2OX5Z1",
-	"M6ihuZwWLPFKAco+hDeYGVv0pjKx0/kWWo+X6RNp59LZOaNT1jU5jtfqIRW0yoWF2SvX0p3SjT2W1E43",
-	"npBykdwxiAp1cc9NS92aLqfGIQjtazmA/Zrsiw1SMt9O+WKfCUvA7bhyWIepdHbAq32rXVj/YPzdK3WV",
-	"pmw5mMCiWswmcV+goD6OMnXqZU7Xt17MbCkrbmWLmLdojtpQqHMZ2E5lUpEr8zDQtByEI3ccm03E9clZ",
-	"gxDvbJvi7ertVKvsQcr+Dd0ruFOeQbCCDY/H0YLynFSdGbjADzscfSa+Kp5+enKyHW0TnpzuidyHZzAQ",
-	"gbvzSP/A9kI68Jpqw9QPbP2wrryTbTLde4r7mB+2kZ7GStMudT/tcPAGXugWxGd/HpWunNfdc/xWM2oe",
-	"eg1s5C6UUBJoPT4xjTLN2+ozv+Ji/ryKRTW8mge8VLc6zEDkyyUTkEkWkf3eb+acZprMGVu6CqkLzfJ7",
-	"1sOFBhONFX+2XKF/BxhtZ7n0PKGtRada2Rp74barNMawVjIoKa0gbje3+xCCfpliFU5azJWocHSPt/T2",
-	"vUKjsX8oso0b4+fZGivllAh6gLxDwGbMfMJ3FEdfQfK3cMZ6EL0LVbquxIZWXSGbOOp2Aco0E3FHG5Y4",
-	"3vDbrKj2fifEG8WxMZC8t6Bq3d62YCusJuuxETRnmctXbGu00KwLMA4whOhI8UW73GnYZtlCH/z17i8r",
-	"7w3miJT8LJaNujmI7gC2A2pQq0lLwam69j/gVg607dZdhWw7tKK/N9KRGMQX/qCGXDK652zVwimBVQkW",
-	"LkKbSznXxMyULKYzFPJYQf0rTdia6YTwCaFi3R99F87zptVYLd8WI+M1MzSjplgMOP6wpXpH9fHplncr",
-	"nr6V0eI2r4HJGGpMII2SYiadgcjkrhY0uaPmjkiBectLRuf6mDx/+5PdIlyQVCo7sejUQIeysR8gp7M2",
-	"5Ud2KQgmV7fFE3p6LHr7GdNlcbugnwZ4JW8nirUkY+WMAuuIPR0rqjGhF6CWPbUIaF+5srp9++NKavb8",
-	"ySD/Hz68MUEdahAzt7xvV+zDsjC9no5lqKGvzK9g4DULul12qXpdOM2NKWw/HDdM8RiP8dIemgF2YnDS",
-	"WiqEttWXh0j8JaFVNrcU8DlnOsyI3xK3xv62DzSW5+UYEvry+2iZF33oitwL31U/cCXL2NAJdasTo9WU",
-	"O4ZoYdDw+9qQyg52zOC72gxshACnOSMLRnWhmAPJKoYVTaDgz0oiTjYhCy4KKxX9xxld68SBaLE2kGKM",
-	"LKQwMx2ihhRdjcB5VBjmABhRA/S1vB/qy7JG1O29zItFjNH8L2xqr1lgNQLWcvek57OwGiPPLss8b6yj",
-	"v3C8fSSVS95GIiSi0CyoyWLvdh0yF8DFMrYXi9PrIR9Ob5SASbaG/T4nozct3PHfvrkhAHEBLjtXuv38",
-	"xCpBiqbGva/CAadUmSPFMqb5VGz2pAx+jv79F3r0HydHzz7+yf3j6ONvJ8njbz77z//8//xr7NztAHDM",
-	"c5l690N/HvZcpnOWxc0pO/lQEUdIWO0gzYHmdn2mnlwOcw8uCHW0yph/W64i+hdqUHLFYJdoOmF4x0Yt",
-	"s3HBW3CnQWNx6zvz+U9b840wWEjHeU8YcSxmwlLDsts6OrMh99dLDMCXFTBA9JfZrpclHIPlmiE3baEN",
-	"EkkBhwrYfjSNs5PxMOK8xdHqHuw0GxhUNLpdKiknt5Cd1hLndw92AlOt0P3b9im6qlXmKdmQTAFEnVkd",
-	"al4jZrM7n0tx63rTkvbDjPHxwG2RyRv/7KEy3eAlAZOZ/ddtR8nhLfNr5JyJ23mLz/aeG5r36tJf8cmB",
-	"UOKN1Dx/nKKLE8qq+kGOXcO2V1fLpRp+vdWnrBZqqke0np5vpcqvmmrrI8IkhlSRjhEeAoPKOGfEmpYV",
-	"Cz3XModJbDkAC5at21jxJcmkrwTkpPU87gYLSkV1Vrio1ZWKOoLLpjqdZDBtew3CVZX1qtSxCqHAROMa",
-	"Pz05Pjs5Pj8+Pb94cnJy0gjaPT3ZGrQ7MOVWl7B84S4d4urVlhCNQIT6uo0wA3xCAInarES2vVBE5+lv",
-	"W9hvHeaniXjOs7b6DaBHlCxoWJKhrRzUrAUE+x9sF0cf9so17JppHVc8r3qoupF10CxDft5RsSQrnudk",
-	"Ru8ZaODc6g8GfFqOq7PQ1lp0cwdaVEnvi6SPWi4YKhUzJDhlYgAys5VAVxu6dtdsb6zPjfvNtoidcNWm",
-	"3OOdy3BjqDKD60RUme6N0JEPGhkJRHVNDLRXh/tP4MJdWk2muDkrVw3p140kFc2xtbAMBu/imXXRCXkh",
-	"lMxbktXlYkFFC70u+0RTg6ziRgLriAMTL2g6a+M8Fz1qjZUpPlY16QxRbvfO4p7AlpJyPG1748V9dBoG",
-	"xRe3Xds93Ge+jGGcI60s32utAERpcwOsFVxAphFYBQlZMJMQvRap/YOiIpQlxCvUCUHVzwX7yz/ZvZyH",
-	"f04Kbf+E5m+hgkVCbFvA08HFNPjrtpVwSrQCbDdj7rhk4NqDiehcrH0ELKuVP1xemceAtoAl2ioyWruN",
-	"C6YI4gVJSvNcgyz3Ct5JnB+9dO9uEG6Ci91xvbgUk55u6YXMonDU2Cris2VH2qZkX8t34JVzcNMOHT3q",
-	"A0mBY9wRtSyLPLdnRyrv6MJPyJq1GObt1TLbjO+yRGQ//OwNPN6itPlCju1VGpsNdYafEQ/8lXZFMFFl",
-	"82LM19uyM1LpJULW+B6tlmJVrSLPXZXbslxNa50a18nC/APZCbt6K/ZpMySl0XDpKJQEW7kby7HYDrMk",
-	"hpkQe+cD6K+29GAAgMZaux6s3oA0HbgyqHAh7oylPGOa0DFWk/Y1MJopOnp+CylEtws+jrjVfe6XSwzz",
-	"SZI+92tlDyngKjJ3n5ySl/wvNbqOp1+fnnzzzdPzbYwd4EPvy7H89PFWUuXyCnV1gkJWZan0Bbn7DynY",
-	"BZkoendMfmBr7SArdz4t5w5czat6O0azfEKMzDM3yrCPj89i1fBaya+vFtY8AL0dXZYTe68HJNj2/dZu",
-	"EJ4JG+Y453NGTs++GUp7rQpxm/NFjCn6e7lCZhaoC+BwTxXjuLMp4gQtkkCjtd6cnmynaLF6zYCI6Xvq",
-	"YqUVFjmY7sogjJ+pDU4vZm0e9DOW7Eee4RdyOtGDbq9BYXtDDcd4dMY1Oijb7pqbysJtCJ8t6ROVYT8E",
-	"5vl7o2ytta1vxyylhWatihAWSTGkrZZLL+xtLfXC9bhNiv60BOLmiGrplao2ccFW3uuFhRMA2dKjy4s2",
-	"6pHAOf4gw3JY0lwJT/ljwE0w5XhrhKlMXK5AJ3GOKYQmQ025MDhY6L5AXde6tW0HY1oa0e4GZClBCY3Z",
-	"0nBx9iyUsh8cTDiwcCvEt6bhaeX0KAkPK1qrSmkJPqzqc5QflbTJ4W8rBuXaj32qcvChJ1MOW6zRsFc8",
-	"W5+W3CW/B58GPO21V6XynqlS5zouRT3+Vcp7+DMU+vBBTfLHxb3TfbkUz7Go/TArgy2c9Tgw46dhFHSj",
-	"GVxhziH2dLUrahfuGV7qPhUoAu+Oekd/FPm6dkpNWXMZIJckKHMUwx+X19ZW1EbNYIC5LQfftv39+sWE",
-	"8z3lOXUY84i9ACs+bFobu2Urc3HZg+p1WweyA6vfXkZS3yed4+oay48qs0f2eWVYRrJifFXclkscaCWM",
-	"WkO9t+OOEpA66iGjRKHQjvA/cDFlqsVIdrZxQrggM/Yp7tTRumjJOrYKz0C8M7i4TAPHuSUyY5C9cRgs",
-	"IXKsnfclQQbiBJA78Ddm8WSXDm8F9kQqF/F4gC7GrVoplFgepBOvqIiyEP5cB4WFXgvN1D3TVXUmq4cD",
-	"Ts056RQTbBUXTs0kj8KTROBKlt3xUxhsu2DpoodgJd7LOdst0dRnUXFxm9F1ZIu/otroRj0qcPpHKyo9",
-	"fvpkK7GUiKLjfsb8ACz7q1kW8/psY55K5XKr4wWm6gae7F13/a1jlorbaH8nafE+TuQVNyCIg+yDsTRR",
-	"laVkAIt8ow1ojbtzuYPZBn1KStqvnfPl7QLtIzrg6cF2zMZ965I1noMfb+jFWijFIiCiZr560p1987Bc",
-	"d9+JLYknfqDvmGZDFQjPGDAw93/v+fzdA/Q0OwPXUC5KrOgm6hixJpeuftpcyFVVexz94f15TZ7jm5q6",
-	"1Mnmte/Ppu0RuOJgfp0UOP0YpXDxtUT6KxfDikM2S3JUQ3iylTOgpVJkC9tSuZB7IVzyrcVrzWXu0063",
-	"mH0GuMEwPyJWLTb2eUemAby2axM7Il7dFuPQ7TrQ0v30gmh6b/fpCqKUCzpnLkzjaGha7bHyzf2YW0Pi",
-	"4G2CuGw9KQfSOQ07FQMZVATkmACyylfTsV+VhY4JoFaTUokCqAQmPpyfPCsrR6cQ9iqMvUmzzdqKVr/U",
-	"jqIbsxM6HedCGtaL1HwZCLw+J3dzMfwXXUuwS6itgxuuowhOa2Stok1yDXf21+VW7U5J63KwEhfSxqQW",
-	"gNfQPJKv6L7ZtgpX7jkvP11JqV7AUMay4aQuTXG/LDEO3cTvGO/HTgLhnluuAYfwU7C8lf9zHfm0seaf",
-	"Rvax2PL2pKh1taWx/5H6XH3voBskV9jj/fOTxvu5k9X4wUGgXQM9HQGaaKXtrhP41+qIH9z66pA0Xo7u",
-	"QW5CMn887fxaIMXdRYP323lBoerujOvy9hFylaDmiGSrCPliJX14b22ytq9iqfK9BW3ASlerbR5adm6e",
-	"k353htsBezHvGpvqcDiwt2FtjKHIDKjHPmdQxRYzwclViUaw397N2foOQQpUrJFQA7Bi9ov/Cn/eWTPD",
-	"yJwp8LwSIyU+8W93ZWHsNYG4+vEHceWp079CIAGAQomRgBUNzuxX+viD2Li1JlKNeZbF4LevAKmB29dl",
-	"IS8KDZzAgDiv7dBmYexNoGJHOB9oNm99FncMoQJzy2g6Iy/f/oTdANC765wvhUr1HFJla36t89Nn549P",
-	"zrdXC2cTplTMq+jKeDYRHJBqKhjqgQupPDIKc/PGzLP772uSqu3bd6n2vUzVpoyRgQLQAzsB1WjIjKrF",
-	"/l7/ueusvitpvRtXzbLYjJBvY0sYElNvzYBoZWKPI9c7KMLbQKmllOzhcHAPdt+UOwBRtxA145e3UA+p",
-	"P1dzHKdavqrZcAVhtc0Fd1Q1Qe3Tupe7qZWkdm9Xkn3BDgG/nXZIuQ1q0eonW9184V7oZZjg4jeFQudb",
-	"Noj1yz1R3wN9ln7v4NEhllUvAKlrsGMIfYzcve6JrbCed2wyNIlRMLOSah6rMAeoU+28K66Br3SLx4oq",
-	"umCGKb1D9VzPeDCEGgGLjHSCWducrwEZGV8wWZhbBBXVa7188/T8ZEtMrlccrM3BWu2h/Zi4ik1yPp3F",
-	"EsyGscqXLbVSy5dFQxsuHArI5axEqQca8KVjKQF6BSEDdgWrsfc3uHzf2vJRZGQnv5E13ov4BnYGWP9p",
-	"cl6OVpuoWVxlPir5/avaoOVbo2KmvhCtJIybblZwhoIyCPKsckBToVdMgdYch2z4SnIuu0IHtqk+XrFx",
-	"NOAZT6/i6QznPcjWgPbcLUGXNOVmHW2xq25dlU/fF0XxE2ZgAXOq9tm5QKbmp6dWCGxeJbt0FwgKcBUR",
-	"k2kFyakQ8qfmwlpKhi0TQom/OBOwnqwY64nW9QiHriJ89RPyUJ18wmsELsF5+f20dehTfOhbCid2kDlg",
-	"UruSU0UX+nhgzml5auIEDxtcjWF1h8Df0VPfrVtdMSfzfqNHnSfOrg/T5rbFR1q5QiMBO25y1nFPx+o/",
-	"a9YKVIZse3ALwIaoXSnDWKnhS9+/gD4l9dZiOeSWXTj1aW27A9GHlF0CVIkszLIwg9y6wMfb8x2YRnk7",
-	"pFvuJzldRxftFXzuVQVMWEQniqpVzDreF62zNDQfNAD8RdX/bYTuISN0G+CmAtoeoGJ9TWWvuR9dWhNU",
-	"ek48CQWPPNhW5H4bndeWKvjBO1r5RQwmXi24AR9qEtEiNVnLAr2PZaFjUZFq+GLXVbbUAJRna0qP07Jv",
-	"O5z5DyjqvJPpA5rnEI0edp3TWLdzfHifj39nfQNsLWHvXrcX7447Lwd07+Ab+vh3mlT2C248OSQjq5nM",
-	"6zVngcG3WCCdr33UrxuEmSA3neqqLNNOReD7nPdj8orZE8NL+pSggkCz3uthS8B3i4H3zcPOjc+TxHkF",
-	"hj4jj8l3RZ4TmqZMY012sXYELcHPXVEFwXiVHu/q3ArpFwR8CMekDl1Gvu0w6bJdjHRWbfmSYmHDOee/",
-	"6dj0+3fC9SvfW57qPm4492zXMCpYQixf22qGiqQzKZGPiYma2deSuhijtWotmRgAI/qWWe9XK7E7W3ca",
-	"rRTtNBDfp5p3FhtumUvkl+lrPrmsUyCrIVwQyBdJtttRuwAQ4CWDftHlQGg1RKvCItFCox1eBzV0RP43",
-	"4/XuHCPlkjmKkcFo0ur3iDTqw/xVljrxzohgJA3wQgviNNxse9IR3M49qJbgpurm+4F6wvdyBdRdEEEP",
-	"mbtIswq7L+8AxP6K31PDbudsjRc5AxLasTSzsAKIfRQueaJnjmOoga2lhm6e3W+poWQi84ypBqPIo3uq",
-	"HuV87J3MSGdnyJTfMxErPRdBAykAXKxjYO7wjU5KJOSRXJoHvE+mcxZJVLuxn5vKiJhywRJSCP7p4tEj",
-	"GKYqxCP89bGW6Xz4qydSTZmJgtanzNQX1C6k9CWJHV8G0svF/dE+bFuLAz7eGge0P7t1sMaYX1hMuFqw",
-	"jAQ5dgm5+f7q7MnTi//7v//PMblyGFy38RzetgeXDJQcNjTPb9tW5Bq/J9/C9wjdoEtzZOdqFaQxbRYD",
-	"qgWatF7OlEMYb2Q07J7/EPutC8VURCtPnjx+si1PKzi6jZc+Pvv66TfbQ7mFaD06XLjSHgmB7bvzqdHF",
-	"WLCYEv7OqmDAs470P44T34UJwV8TGIONdz2JvarQsc3wTkqDRHqon4Hrx2r7hbZmUyYbTT89HxaddugE",
-	"eHlwLLqF+w6ElVrP+t+zN9+3QGnqN3mQbVaxMod0gIhZAX4ATNONRSfq13sE9TpUp4qKlVQKwVKTEC70",
-	"Ev6Bxz8hxTKXNEsIz5gw3KwTAoQwCZbESghNDb8HckVf1nTjjejU7IivaMozT63qrDm4HhdlWDGiq//a",
-	"5jncSY1rkN6oQrgVyqRgXbRpTbWd/TrCOQ5czm4Cap2LbeH/XjAdL4IR5GsbphEMu6Lec0E9PQBY0XqF",
-	"oLmG2xo+Hzgx5Y9aFFxPldlSQwp+fVmWLwBrfUXX3mnR8AsH1wOs++0wLtE2xlnbEztddgXBxyKSsj5/",
-	"bhUGRwrqe9PvfRAs6q/d+pQFiNFEy/3R9S3O15bSdCXEuTXnaLFsKw8wKTRtoWBswKcdn2DbrTaoDqMr",
-	"TdZ8p4QX4Zih0vmEKlfwHODbDRQ4uncqR5BtFlxAEE1ye2w1k6BGz2xzlXdpmA+5DE/tGHiqRRDcegRb",
-	"Otir5Taqyp/hy2v7oUVSFOyFMKpFRbSnzN7+DjXva7cx8qv94QX+J0t8XcMEHQCxEmKGLZYxDcMaRHJi",
-	"mPBwWagiIfPMkeFzc0yuURHE4qAUiYgJ+ELBuy/mLrquTVvAou1Q/8VhULiBtTaSjJnTw8kVxhGsYARK",
-	"OvuAVVjt8KEAm3cO9j/tw2/ZnE1MO/k41ojFmbdT4Pl/QJWa0QxkO8RPJDBj9+9pmGZUf/GpmxGJlugn",
-	"U0Zc/OeZZEjkYN8eX5GQom/zW9xVg+apQg3Eg0nlJTdUHIVaQAMx0NgfzvLGX/SfaduzHgVaURqU8+Z+",
-	"F85VUp2y1qN+bRARQfP8x8no4pfu2yaQDp+TTSJeL1K31Py57cut0C/zans78YpVV/VNWmk9SsqF1Sqo",
-	"WDdVicNS+cVAPfVpC/+uEfP1zAD76Nd9H561agMdzrP2jtF09p6nc2b2U5nblG1tKRqDz23lyAg6uBNT",
-	"TJM/xDC14ILmKC5WVMVpLr3vIVKEjbjfXVj1XSpTcX35XJyMpTlVTNdZYrc7L5rJmm3M8O8YzbhwIJeB",
-	"PA+u1EF/rWpmzFCcdWsJkt08Ou0opo2Kj8r4QiWxeWtGlwL12zap7mkexSI/fnqylR5IMaMqFt+KI/ak",
-	"x+iUuV0yxWXWCwkdp5pNBy/SDmsRm++PA4Hd2yfzc08Md3UM9gLhfsfSXQTMELT/kotbTNGJuf4KRF1p",
-	"unCALO3sXa6I+1XJtwAP+e77zNoE9CLQigyd4sPlMwtGhW1P1HjfOiunvAuyWhoUEwXPDRctMepIyCPg",
-	"utPkT29fvP4zmDmFmVn1ivvkQqCDdpX9ENoBTnDsBhkzzTO0LxFRLAVrQ4t2A6JmVN+Grun2AEDMzc7S",
-	"QrXIkVYck7UPW76M4398fpd/XaPTSbkGHztWbh9qSLkLDqmF4Ct2SPP6snuNvJHGeTovnf1BfbCQzFmT",
-	"9N+K1Kfbt+dW4I7fjJt1GsDu9PUawBtDhUNzQlIvs5a7XjIsqVIv3JDLlObw4ydPnjxphC16BLvCk1Dv",
-	"2ducckG+f//+7SXJpVyOaToviyLEg0rxMvzOhsDMAazJLhXL7GJs1Lh9tjHTyWiluGE/inyN6U+Nc7gl",
-	"TBMLaXTt3r3jefpmFVYntAeip2y0ayjvXZ7sgJPYwjp+RRQD3wZEzTxGFLYu3GV02gyYPXkSBUuXrP6O",
-	"DQwYG71S8WS7nlWyg5UtBKwP3jpAnqKAb+dj0glFaoxVBwn5M+pP3NbUb82oSmeRY0RVGUHfnKhYW5+3",
-	"rGlsf24p8OM4Qlcsz+Nsr4Muk/d0Gveim3TmSgo0U+un2kcnTTojbvJh8+C8xR1emIkWO1NdQKK8LQ7h",
-	"r4WMY7EjHyKBS4OD1MUQcc5rTtHgzUbK+e1iEPq9ZTqwmHhwsI63V3GEtCrfhfjRD1CPQ25g5OxvXMGy",
-	"af6WEf+mEbPBQOBYMKpfPv3666/PTp92m0D9jYYKVr0Xo8HJ5x2KLIbm0aaPHgorOgiuoXPWILOl2Rqu",
-	"+xqg0uGOPVNKiKxNwmKNJYG0KkSjxsqzsx6FTaz1EQLy44ZM0zzxosy/mXChDaNZ9blh8cMTF2v3nK0i",
-	"pomiIo27H9x1OIx8SS4WfJvHtZ9DdkhOWzTY/6488Ig8g5Nz3JJbNB+MsdRN9ENVfMxvsAD5UKZo+moH",
-	"sauyFWTbknwWoStL/IqWHBehh9bDIIOljQo3OZbmCmvuDjipJfC/hsvfpmmUBMSDuGKbdK+OXBi70Dqm",
-	"19EKMEvH/NyLNPjhFUjhdb6leFfz2saCCl4eHhTbN++KPDIshKzE73W65LeFih+mLpFwADbsLVGVnaoX",
-	"VXd9XHWBO22rnVDk7Aaf7Dib9tTfLrgoDOvjdHXuCteD9pgJHt5a44lf0XYO7ehuKvK9xFdgkx3QqVHk",
-	"u1RlLPd4Q/FTBfOF6kucYecxiBHVe6ZnVJ/Br840mcpL8pKb74sxfP6Sm1d07PP8nLnUMD4eR/0U1UGL",
-	"lEfBL5nLOeXaq/K+emKVl2/oVPcynLqLxGyDl7ZWXdlK9hOexchI/QBDy9dpXXhM6h6ZrdOKDqdB3hEH",
-	"SNCAbl/QjG2Hpca8JQ+QK5tGlKFTz9OGewG44gqeG0I1+gbIb/jN54T8hqqK/RfqYPZfeiaV+Qy79DdD",
-	"p59jo9qyem33HZ8KtKxkRWg8k9qUuJT4NCOvCkLRIwv6pN88N2VuizlgQlO0NAyM9IyAMMeX5PHJhqSo",
-	"rKnz82G0Or0Ee5v8a3OJdXq93N3fR3S3nYz3EI213+GOW1GsdJdgokZPvSZwmhU5ax9keUjKIhVgPY4S",
-	"+4+cun8wav/LBFM8jfvh6vrPX6PmjQKzZ4j3HsykGK1E73neQMbkmKCMPYlPy564b4cDuFz9ma2kG+6x",
-	"ITCXDtupX5o6YId6wT48CKjB8BHzTMH3hBsyZlMqQIzCdcMFufsfR+/w+6Pr7K4MHtIi4+bSJ3oQPql+",
-	"PV67ArDHO6bN7Vpic0jmXDxh7vAkUkgJ7TPwNpY8AI63Z+WVfexK0HtXiP0ouOIBZWFubr7/Xg4OA8RD",
-	"VW/oAlINXFaL9/j4XLzhsac4PufsLJaKsyu8oTXg42bmBxaJjHdWT7vSROvZ0Zytp0yQo3xSKYK1NLBo",
-	"+ocHMpXxO9sUy86ePDl9tvUqcyWLwt5FR5YqalCDH1KNa3gB92GoieFk5aVAiRNVG0lUIZzOiRhjhK1C",
-	"nYFL5JnGEjdVKYs2Pt9oQcrO2jB1UdWjGvh2dtBkM1BghbmdBzJn67A2OLBueTaMS0fDLifwbEhijE5a",
-	"qhjJ2QTYK4KN6fdM3BtQ1xA7CdNvShWuvqlAU+qRho2/f+mf/pyUv2zRL3epAtYF7Fhmg7Wa/sT0bj6r",
-	"IYWlQIJXt8/sy2Aedy8IcpfDzrtzRwbL5N/RfDmjY2buPFEIiF3yJ+czcA+IYmF13rs/J6CB3Dm7/y6S",
-	"teDaq/kKgyZGyWjGPo0SKHHz9LxQebwCnDslYRDJHSD/VxQj3xbXfQV85ppoY/vvKGcWmuX3TJM/3X34",
-	"cEfGbAIs6ALL2WvITFowKqwIoSu6/nNC7n65OvqfJ0fPPiKXvZtZYE1PyN1vp2ef74hiS0aNRoA7UKlD",
-	"u9xckLtX18+PbBMffzv/fPSLbQh+s3F7Pt3uaW7ZK/tQOtx5foDeAQ28ceetuu6u3l7fvv/xhxdvRsFS",
-	"jf4dZsTN7O3H306Sp2ef/zV26LDd4R653QURlDRoSHIHCepaoE0HQfuK7YI5qYzmPuvYCilxzcSXsCRk",
-	"aYY+u3F5O9CwdxHDHISi/eEUMYNY3ds5Y9wsf8dz9tYhrncAaW+4FGVemDi6akj8qhWE7Xr9PaM5dqAv",
-	"GiUsfIyEwlgcX1OeQT1iK1Ah3uxVNpeSfElormWZd8Z1O5hlVvaqa11d350ZMtjcfGttlyjPJ5iNemCi",
-	"ZtTdD35o9Kt7QBLquoKwT0upWQa5C9t9YC4d0k2MH3HQ2Y413s910sKat7c4je+snL5yRsbuvKGGfeqR",
-	"+wKOAHi0oz9vPSClmZJjF28g+Nhby5u7qiNW1NgqkAq+ZIJlVvvLm2m+mK3pSSu27ysnA13Khh9W13wM",
-	"vriHomzLyycwsWdy+YgueQSiuLXwa4syaQXj8WvAsum1MPTTpT2jOdUzRLgxjYR6qB0+IkfkltRxuxNG",
-	"zaN/6xMf27EsxaaXccmFXXhDpxBYwqVHHR+ylQPDchOaG+/bQy/ReP2Lrbfl3kG6w6ry9YLo+ia7hrFT",
-	"9Yvh2V9M3D+sxsOE5w2xP6jLwmzGds+enp2ex8mGonlnMc0kKduO5i9t1ujSD7OfxxIp/5vjK0QjCet8",
-	"G7ooY3b9b3m2hepgwYWnxuxTTuqgVU421aRhtf6l3pJu07cTD0x4Cy+tPvsGsXJbI3Q+jW1nSmKnjLVo",
-	"zTO6BC5WUIAd9RtwtzKRgXK8omtINfNQD8/Ygcy53rdDyd/kOHGuH49BBaYDr1nb9lDNhOj5SVjWAd8y",
-	"slrbfQvo617mxWJ3YTFoL7RlqGpje9nqN+YwzpQKIY2dk1QuOZYc9MWT27hxWnZSm5W0nSG6dxnX4MLY",
-	"C+S5ETSL1BPfocra3xmFa6PeWvyi1nssAVsoxYTpohiCE4mx4JQunLnHW3IR8BLpsLLHSq6At5dieKo1",
-	"JLwLR4CvIh9hnnLxwTIeTeN0Rn1D9rv4+mNB31oIt9ZobQYSX+HezW+1cB07ZCdag4fwKnpGwIfAkx2x",
-	"X9mNjvHtxwug+0Xo2618PhXX4jUzM5npOGK6PRkYyP+yJrtUZ4fhdW/d77b2O0jrrd7VPoyy3Y1xtIep",
-	"2g398LxPJdMJ1v/gGvFvfU35ejQm6HKU/zBtY4Eejvhhn7i5bbQXKMxcLAuztS7eRuadq6cHOTaKG8NE",
-	"UqXUalIIq6rl9zWaw2rQLn+jPYrv1KLqjnEFD5Oqmv7HBxaN6SLhXjBD4+TE5RXgSv+vqDAaYXMJ6j+a",
-	"QC7lMbkJKB9/QWfrx9615F5jD4oWdhuW6WGWKnI1DlxnHAHkdm+MYmNN2ym6oHyAT8uDyUmwwNnp4PI5",
-	"DyHB3IaZqvBWZf5NDDaJ7mKp3A5IvCpRVnCPXsmFLur0KVvrm0UJtzDlp5zqxCNXfDko3BkB1ApPRJvg",
-	"uSqpGYdg8AN2zM3LoGKQ7L/P/krzoqTzIALQUBPnRgOuoIxAs85zFjZ3drINc1F2t20SBhUw/HkGLJIA",
-	"IQTfHiZ6AToknmsmp23FRCC1b9UUKEoaNozZsUuStSX6DtmJrTZG3DCAXFrfftuk32xw0wZkwkWeu2y6",
-	"kq+2SrarM9cmo0JkEr+x/4Lv9Jwvl1sLJL5H+6h3fuS44HkWJzKVDqjPjZNsZdWwrzSBXLWWchPt6ZO7",
-	"2EEdtqXm/9G3FGKv0tttsPb3dBrXaEtegd/+bpLkuyNo22LrdPA9dcj0emj+trWY5Q5egf0n4ePq+3aD",
-	"Fa25FvzM+ilr2YWv3VhK8QIxGpBMPhjTIhUcNnWAN/sHyH0JmOcB01TDChqZA/DF+RwaPtzJxKValUwb",
-	"8tZOeIa5BEvQrG/DDz9uwmI+HdlfH91TYHCBYrZv5E3VyltoJfjoY6WJhxCc7fDiKHLncdIrXdmNNbpq",
-	"jC6Gg2Kg0l5/6fHSPh6/Re1tN1CtHsRZ5d9Q9rltEvbhE4DJPBwswDZ/+JjzIde2V8R3a2DIzsPeg6bG",
-	"HYTt69sjXAqNxZdwscydb62NS/e21WMyoKjm0DzvLi7mXfDE/jcteTl9wObbI7k9eZOdKAhnr5b14miU",
-	"gy5vBTL7ddyP1HB7YndXom9iF+mwse36HNIH1HnsHRAL9mTABvNkGxPMAfIYGvZvOMRem3FzvXzG7x7S",
-	"EXeIdhwyVtEpZdiEf4qbSqlcbleD7azdwJPxPDgXwcTX+Ea3kjdAszuFPPzcc3GbRYO0r6g2ukGTdC/n",
-	"LPOA0Fo+2OOnT7YyufjJjXnN8Q1t1bm2osN2D98MXr3DRHySljB0fY0jWkPvdNu2nb0HxppwB7fT1sA4",
-	"9nLpwCsecONUq7kx7DtrLt4RVIyAq89alAEVMDcaa3y52jNlqSRGISWwyOOhhp/Qs/RtjeWqGerXy8K0",
-	"lRHKqKFjqpFAFXMcwSFB15pouWCYX8dyzD6D4r80KDxP3uBQ7DHLpGCEjl2RYDziVBDgESIZS3lWw5wG",
-	"muY2LW0iCzFM4rp8kGggwA4bnYo1srOppHlFE1+rulKrW9HusnrwoVnOXM2+FlkGuU068W4NqEf5lSb2",
-	"qOtLx3KxKsOFMIQZLbcbLuDgQg7LQk2jDq2r+tpmZX7mVLYtdHtBEk9j6XdrvCKJXN0OW9n6otY3e89V",
-	"tS+N1ht8X68Y1vGWfvULfS2t+h6cUX28e0SpX32NUk2Ik4fgtgyOYbUpYoJwQybtQzpvCrrdJfVPOhaV",
-	"7yQuQ8jLHl3kepnTdbtd60PQnVOimfrBPuf1Us2nwmpee1FNlezBPCIdOZcvQ7ZjUS9vjoaz4npQxhZL",
-	"FjJfzGuLDlvOzuZl7KKnd+C09jV2LwjoGDohQpZlaeEPjbiW8FrGioBRFHhwN2um9rL1dQycsjcfmm3+",
-	"YRRoLqSCMdXOw9OAXx8tqNUR8PuNFNnzHgdnaxHXoQepneb8nZtNl7El2Ao0trLQF1JPbbJJb5gLZ33I",
-	"pvofv2aEXrZEI+wo9+4j9EbL9v3bw0fYYJqsut4KY4Vg6PbNj4/FWv6ZjWdSzofdBr8DHyW7Z0Nc0G+k",
-	"4Sl7cc/ijug4/0upZuaMZrrigQdYADUzDyt3UHNE4XTSoHR10c28P3c7EW6awHfcK/bh7hKXwOsmdUeG",
-	"y3AAQczsb+5iyGk6x+ihYWqBL8SrK3ZXuMb2cV34LX24G8O94YvzZjYOSQepY/DkRpJ0su/TVbHInJ10",
-	"pvTsdDCC/d8xYPdUn8G20fEhuaJD8egtjIp7Ia4Mj28M4yYMVEYBgFMKwAnsnKehrDz1nxPym5sC+89g",
-	"+eHPe/cPtJnsv8Zr+/+Fyu1/ci7m9r9onQKtpcyYZ7DkCxahsIxWcY/Bd/tXRylJ3YeRTkQYpNx+7ji7",
-	"u3A+dvI48imwqMzZehCZYzJaVTdwL6nWSv/oG/oYg+JBERxu1je2OVeVvsr94FilXc4589bwxcjl1dz6",
-	"56rTvOQ/sHXNyQm9hOliVIEL1j0Lhfk+fwaE80RGVOCKw8rujZ+uS/4/lwmKZAmZBKdKUGyYa3L19vqY",
-	"vKELB4v99s2NA3klhGf42U8/XX97/3XyQdhdjB+9++45efz48TPCBfnp/fNj8kIpqarvnp0/+dqKk3HO",
-	"Fi5RjBKNacN3qczYHXoIAR9pOwqYSGKk824efxAfxAuazojdWOCoQW8iF+Tu0xHWjL6DaqNWkUhpnhNu",
-	"LkGUVDRe4ApiwuVtAdPXWGbr4w/iblmMc57eXRAh7UfIBmafsnuQcHFM7jTLJ3cXZcFqruE7lhEuEueh",
-	"DMiBpCJ6RhXLEjKjagG30ISmRtu3gYfr7gI9XfqY3HlJCx7dC/IOaiMo8l2R5wjJZ14YJ+HnVNQuJXIX",
-	"FN/Gpj6IWFvVY1+VUt4+09oYSIi7i7KRisFoYccTPIn4LZynha9fDSXyYXHtNpq0FQy/xPaRlRKedstx",
-	"/EH8jPTBrmq+K3gObeAbNTk/OT8mV2hw4xYDwZjKJSPOVV7uDU+yRMnLF+/9vXP36cg+pu9gt8ELUyp8",
-	"mWrYn4otc5qyjFCAjoMGi/wHgty9eE+nd7YLb3+CNr998erF+xfYlbvryRGk/t9hdGpSaBedIuenZx/E",
-	"nS9jsGBUAMvCHSZXarlgsCPBW76CouvaWAvR721o+40UDF9wQf7trkr4RGkFxHdI7ZBjye0PonS02kOj",
-	"IYHz7n8cvUH5dPRXzlZHV/qCvLl6/eLOzrP2cF5qMKhgP0s2ow92mngJkgPC0eMPAuDaKRPoieYZE4ZP",
-	"uDXzRldLms7Y0dnxSSUmg8+snC0WC6rWo4vRf78K96hGQKrPUdRIdbdkcpkzLIGIXhj0dSLwfWRH+OMS",
-	"BF1AqXYxOjl2b5NLJuiSjy5Gj49PoVN2lUG6P6JL/uj+9BGMChmiTIv4dROToJghrpI/9Ao/gbrmWO3d",
-	"riryp3GjPXdNQrAkFZlwpY1XZO+0VOYOZR+kna64ZsfkCgQJHoc8v8Sv8G8PwgaI5QcRiCjbl5W/ViHO",
-	"4hiwnUTQSX2y7fMhEBAatUdKM4ZLXArn62x0MbJ2xxXMlJ1Cn1YDpbCblcLshvpKw5kHAXen19qwxQUy",
-	"11JiqJ4DcNw+/mvBgPzB7RWaGqkgDG0v9V7V3WI027BbUxBUYza1Yrn9fY7zdfcX+vpeq7JmerkCba8t",
-	"c30HvTbWkmK6yOstdSlJsITv8DetbWouIJeparJfwmW8NQjz7dTaphIJSTmXhJIFF4UmplACskyVLETW",
-	"NtkayWmq91el444w9dMnt9s/jmrGfNid2LxWR+HRtXiOdnOvZ19BJbzPHyHrfymFRpXz7OSkwZhBl8uc",
-	"p3AQH/3NhcYGrDX4C0C9bNiGPyAkqQS7x1oqu/boLap7qCmXEvznmQSst935CH4GNC9K1I/JyCtzdiJZ",
-	"PoFf18TuI/bJp69Hpe/zm7+CCLGn6b/d/PjGX4EUlN66VE2INorRBcuOyXOg43VVCvQSNIEZY4asZGFV",
-	"UTpnzklr92KRUzJlBkLRS6mNkssZ5IFNlET3QF0WvoBOt0jD2A50Gz6+B1N9H+xB/MsudN6yDf8pbv8p",
-	"bvcvbocJok9HItsURhGCUvbJPLJbuvO5TdZjMBohtjdj1GdsP8e+HH3LdXsO5xWanY7dFVo5rs3Gxssf",
-	"Lgbf+0re1nbwHd9BGN4zxSdIRh53v9N8jh6i1UzmzGqlYK6KjNjeUgWEtZ7alxqAB1gDBWHliO5AvpgL",
-	"dJhxUfliXHo0oYKtQJCkhT1nkwQIqL3lUtpiJYbBuyPmbK2xbGFhP5HymNzZ1bvNuZjf+YKGc8aWHi8E",
-	"QJRN8fpXmAYvXg97PcK73O9jO/FnPzswqj1cmW+VhBovsDqECaPW0L4zGRMCVfjs9GcsZw4Z37GVfA02",
-	"Z+5WTj+/tdKqjPaRL57tKh7Z9jd32bXR4KTjmkytWLWrNpUyuyy9Jb7ctiMV0kYunfCtL+S38IagjvdV",
-	"+f6NdT3f7Mi3UrA9zPh3UNQHMx2FYUrQnASTQmjQKT/TKTU0l9PoXAN2rI2kydmrWMhH4kxduvjYlJFH",
-	"8AFhn5Y5tTbeDKv416ftJTP95qzPWSj5Bn8bBYO2qq/9319evLx+Q56/ePf++rvr51fvX8Cn//d//596",
-	"cOtidHZy9vTo9PTo7Oz9ydcXJycXJyf/sx4Ns9NDG7UJLkbPxqcpNiekuaUTA16Cs5PH0Nrps1prusB7",
-	"+mL0/M1/9aZ9uWblOpHHkzN6eoog2j4nPTqbh9KJ3z98n+H1kLTcAtcGfJVVfdg11uEes1yuGl7EUtAU",
-	"y1zSjGW1HoFXbnP/IeS3ZQs2tN2tds6PVreJaBen/9y7e927UEH04bv3NVQi25eotB9JuwEuRujYHbXc",
-	"TLrVArzKc++ctnoIWjmlEgJ+N3BdMbT/N51Wz8O3PFSEuuDvL7/te4fZEwzT+W/Hv9Jj98ZjqWBeudYF",
-	"7L3nb/7rC/yKPL+qVP5f6cYePfv66OTs6OT0PXTG9cc+gpUIgj43ntFMcZqPLkbnkzM6+vxxl416UJ9D",
-	"uJ4VEJaLKTCOaabuYZ173eQtm/HRb3ZiP29TkmDNyITmORnTdB7SB4aHBkUwBEDsLkbmXVk/ZOXB6qFE",
-	"7SCEMT3s4xdUurDX1siodbynfrUsWoLITi/VjOYMgzhIbwkR5GNyjbuAuX3gjSEuiKP52Jzet4XZ29xC",
-	"cOwvErlCB9xt1g7rc6tBDnz42Nt313+9ev+C/PDi/ysf2+XAvi3cea3i5h5k+DCN8x9DSO4w4wcTjz+B",
-	"omdljAtv7nYGA8kYRIlab+kfBRo4A+JcCZnw3DDFskvias8jgZcU+RpjnlTPEUwbv9m/DTrWyw1bz1no",
-	"8FvFf14lP3T+NEIgDeK/zTnpK2/3b9N7QD0JVQJe3qmndIcThZMWdTcCk0ybMzTG8r7ZA3v9IVQKHEVS",
-	"IMDvGGPz6zuIgGpXk8wEwfdC43rTbI2rjT56xQABkErPeHqXsamyBssduLTlZJJzwe5ax1RWbCzH1Aun",
-	"V22h72AzxvIQNsYu0rzIWG3TtvXLPRP3/DsA5Gbu8xeJfNW4UEs6F9yLR+6/tWeOomjXv+cAWSP/6FAi",
-	"+dt6mB1AK5jHSTQLJXIoaYd4BIDIaMzg9CC1lk6IknJhdSWoscM84gX0oiwpnbZKrgj7xK0i62qUQSwH",
-	"jLVj8s5BW8CvjT7nCqfQ4jcI8q+2IAVKt7nV6rzAcB8FFUkmUpGzczKTharOGYYFqp1+nbHFUhom0vXR",
-	"D8Df0x7q6U6XHqzJDd1rLmu+l751eoD3x/b58xIjGcRbXsm0I4sygIkdOr6CvSM0eGevU9PEvLWpNY+W",
-	"ik1yPp2Z9thLuVnhPAGfLMhDLqYkk0xfEHxtgvEnCL36MjoJYTSd2Sv6K+0OqEc02Z9IlXjqNG4fdgSL",
-	"QMunkw+ixBC5tQwJbPGcJyXjtkIAF6B7uJ4fk+e+kx5ZV/pOUEWD+xc5CmOwn7d+ZmrH+o9zQPZ3GZQj",
-	"/SJhIODyxCBduY3C/e2ACgvGXLo9Xr4emdf/0uiIDIUn4Deedfs7vHw1x+RnqBvFXWFL23OnGSDoOKUi",
-	"ZTnuwULYs3FJwOZaUZWhzgJakQ7K87a5Pbouk60axHUWUx/OvpBI/UlkTJEVZnU8dLfAlKJRZ6duH6Kw",
-	"JYrlNXuWeJpgnYSSzBccLuUIVwSryjm0qNFl8YyNsNYBlvPkCy3nXjRBaybvvnDA9NF1gB9B9pQL77bH",
-	"KK0WaFwGQSFMBpTgdSRVeUmoIme+KKNPt4lb41f+3X+8lfVdOzAWLj61mJxULVV9qve/B1K61AW63+KA",
-	"ZnBIlGaCx1v7056QammaFTiT8qS7ZBFnRAA5CoC27WBB18nl1JoP7taC7eSKz7k3k4Wrrwx5P2QhVVxk",
-	"PHfD+ePtKt+zw24oKhIykysPdCth3mXFVJrze1ZdDdkBdlTJOx7VjJ9TxFo61dgDAe1OgOC0U2eRZBZp",
-	"0pFFCMiArGKAyQ3WsMQ7pFRVfeIDbLAZBegSy2qUQg43c0wg2ZE611KgSDnHkzODI1ar/eJ3upgCV7mc",
-	"lw4hKOCPQUbgBnY1JW5LJvGSR30U8LErtpTKKmH2sUKxCyJkBdLSM7m8PT9D1vPyRZ5b/eT4G8+dPsrG",
-	"Q6J+gdYOdtHBTsP3gKgph6ubYpVoCl5jCL9VaRILmrEqYUYbnuf7NR3xhORSsCNAGLfK3e+kQtHoKzNA",
-	"/JpOvSMX68Al6NTFG6KiAg+ELWQqKQmFVpNKHrhz4FN1SrEO4NK4ZLWdvoE+/wGFa9W5g8pXSmDtNnYT",
-	"ml9jhjPsBTB8mPHJBBM49ytmbbsdARYIilgRCq/XicuqHK/xH1B+lmfO255T8FG4Z3JG791dW0Tg7N/y",
-	"yaQzltJrN8S91nAc666imKPaKgijprXf4sN7ev5Q9PKudoGdqMNuR7OStawsR8oOcEIuIOPXqmj1pd//",
-	"VqzYDqKb8Yape6aOIGsdH60lmN6RlCrFrcwi3wZ67529Ye4IJTeGLcmfMM6jCnH354TcQXiHUOLqdyeQ",
-	"RgvRfPvpW/fv5IO4Qx30DnJANMTBarXojwkg8KBmSdip6v0i86/jmtx9KE5OHqcwDPgnO8JP7BP4wd2l",
-	"S+gDlAcXH8TdK6rNEdA7HF1/e+eS9hWjC0zChjyIGQdzuFSiKZnSJYGkEyxgggU6XTZz0ASmUFQ22NJa",
-	"FcKgWR5z0t3A7x6sw/SKylBtYNz9LgDA/8PcHuHgdkgEcD98+Al7ZRVln+IqJ3CTHtIaZ58MQzKPuOJ8",
-	"ZXsBiHvtccM5n7PLhv3otgMVbBVLRbLv+Ef3q7zkDZ8YuKEwYIWpuVMKcMR9K34TwJZ3Rw2UXLngnC5j",
-	"xlZQAU2Dd5d5HBPlGdGyis8B5N+hx1YzWRJp8sg9jkD3f+6Fe0aKJTAqEG2KdF4jJShzpHM2ceTSqVRZ",
-	"T7u5Ex2DW2Lq6Gpavav2TE/BwYrJOCUm5StdrbsVianBnB1fdLzDnfpyN+zaXixXLJQCrE2jacE0aJDB",
-	"sG5xRqrv3N9yiWTKQ3fOy0PCp352pCO2cw1Ci90uiBYw4xs47gupmH+V40yu7YdL/HIi81yudPP7KJhx",
-	"f3tiRzSjW11fyaT3Ar88IA7xP9UWLSH6NeIX2+NSahzgppvJPOsKEIK1txIVr7L9gT1K3qWHBCWbe/Yd",
-	"yxnV7B/92nrhBD9MW8MbsXOErxVH7SBIciV0+dZjcu1q/1PUn6zmBGj1ioAGF1hVpO0KV09HFZLvZb4n",
-	"1XT/cAPbt72Kmz/MTvqBsWVdGQZinTRnVBwVSziO8AkoozQn47WjmDmA2MjldIgf4cJb5o5VLEDolX4B",
-	"o8B6Lp95Jafv8SOHGnauVJJSIaTxlE/gWRXkjons7viDuPJ+2K80yeWUoH4O81Lq5CsPdABSKGI3AOWC",
-	"KadFek80VEJNWqJhZbzcA10/iCnwI1LFyJwtja8ma1tXMifLnApWc2LgjNRcEKTpgWi4HdAJyEWHu+CV",
-	"XZlDOQpeyekNLELPh98VIuJBfCntkGCZcT6p4ymyi9XmSkRl6YGI2+/liiyoWLv3+vQeMMWRmApd+TDG",
-	"tp4Y2iBiKPsBxZDKEjanJyee17G1iE3POQcmiX7P/gQ8ET3bRcj4f34PkZy6Q3vPFM2rwwsFTwxb6s1o",
-	"/oKpKQNnrGfW2K8XyUrQR5lciVzSrDMBA+I9dl9aIckXPqRE/hexkwxkdu4Tj8gPxCMS6EET8G3ohLz7",
-	"l7tI1MB16e9AjkDwREs80WFBl4Bobpfz/Pd5gqND4wumDV0sdVxgxYn7+x5vIDvY4VxjTfg98rOUtwjQ",
-	"BbFPBshaKh7zVOayGK4HbT/EC2Yts3ZN6Hmh7lFfeP72JytTFlKtEyKYWUk1L+G8iJmYNCLJW3xDr927",
-	"D3VGXfvfKbkY8Ph7OeDhn3lmZoc18fwsHTa8B6TV7k5phpwh00ICv8pBLpKFRGL1VlYJXvmnV1VtPKc3",
-	"A5ACWGoxposKcknMak8XpqL99O6VTkqUF8DcNyBmSEwm2IpwQO64lu5lXlgt3NfJ0IRnF45G002aNnKJ",
-	"jlP/sNWjU7nkHg0BcDJfN5Bma4R+4G+sbQ0d5xrsIUg+RKNBOI7lCeVAj2xKlTqYiyojBn4kJAkno6KW",
-	"8zXSSsO5gmPQdclLhyMg2tC1TnyupB8WllCYcoFFuzbP+Gt5z/6oxrXtm0v9+E+Avn5vl7R2VINMf4HF",
-	"3vdtNy+p1l2sGIYspDbk7OSkhhgK4LuOwporj96Mw3Zfepfn7xI7eDCfRljJtfpZnZqF27GenD6jzyaP",
-	"06Mn9MnXR1+zs9OjZ9l5enQy/mbyeHKeASuLL7+AjuBRMgK2dAfeArwW04YpQg25ev76xRCg3Fuq9UHx",
-	"x7CQVsOZa6/j7iF20RrV9AlHXIf0/eTaQMhCN97vXClQb48aRnJmNEFvO4k5hTEF6KVbhUOBGQJuoh2D",
-	"HZCUOLo4ffrN9r3SOxBiu3Kl5/vLEAw6bOXKA5gZfufj5gpoQM0EffHo0YqNj1OqTIMO4tGxq8zwCBr+",
-	"FyGn09tB3BiwBkipdFiqJYqnAM6tc2gKwkS225US8C3Boexzxzz6zf63M/nrZ0ew7yKVyiEXymCBjEJM",
-	"MYPr0GfYytUvS23zMzezTNFVbe0OoAIolz3RIye1TDlF5dthgOGrIMp5SaRK/CZz2otjj0jl0qqbACCN",
-	"RXJ8JscXwZjtKJb7nWw/krh6+qXzrfcmRbzhFly5ZV7Ng2VJhLstsluN6qCufQ3ZPmjzqUKEFG50qkk6",
-	"k5oJT0FQRVKgdG7TfvSmUrnHpQCLrqKL8ckgmDERyQaxveXW+AOPIBwFQFeiFzSVYpLzNHoOjFr/Ua0u",
-	"6Nx/HrPrXSGiS3goLJ8qRLvBBeWKYM9yoyMeDfspcoOXWbDgU40bXe/sq/54MId3hTioiYK1VOD4HzYH",
-	"0i7lo99UIT5vqeuiDVtWy+rynsvFq1hSoOybq2XkyBJiTtd3hTjgvQjBjQOv/0FTn6E8TjXZbKkPufSP",
-	"4A2PfrP/+fzI3WGtF5RVOi6cgzaVZRJiWOAJdoPMM7JytFaeQ2NF9TG5Ior9jWHuIzgRXf608EVRuQY6",
-	"BBFRla/gXTeGLQ+9ffo8CP041CVlG7/y+sQfCHqDfdqLSoZNYTWRpQKIjfP4Yn0ou/sncjBIr5cW1rL7",
-	"czndyt1H5IQsUIeCOJnLQwDKroYzvOQzx3zc6B1nF/qVnP5xNvRGWPiVvcFFAaURjLTSXxkHoGmtXzJB",
-	"dGUkRHqSVIU2uDBPz0dBPPgkHg+OvSIH3rPoK05PariRJ9tjzoe8LRwi66Aawys5raBUFO6MhMg8O6Du",
-	"4ENN/uhMeI5zFwVT2sNjn4D+eaf8k6fkNf9L4hnTFOTwWQGQ5/aeAF8Phyp7DtoNlgi2Y5yvpSxOWAXD",
-	"EH0JETWmFhxqjkYUzJ+tqutS4r7jO1MnPOBgXY21zAvDYFB2tVRCjJRQLRJcFUDh254NuqT9s0HPT549",
-	"3UbplkQdWr48DAQDaZ77qB6UgQQ7EPvem7cz5Jl78qRPJaNqGYFjJTU0T8jT83M7UZCf4vJ1Y69fYOCp",
-	"ev0S6ojbJ//9l5Ojrz/+9vjzv44ewG8nU8PioKxSzo25oNCnCJxj28UecdD9jBVo9kGYJJdrf6K4MNLK",
-	"DjwRBzAcoxLjEUiaDnXTWhXTIqeqXX5QHSIGvtJVqU7CDUJEka6P3PlSn99BsdEZRYkRyAkrN8AzOKaa",
-	"PT1HK8fT0jadHDT7kvLjIQEYEBUXo0f3VFkl5xFdLo+tstPb0x8M9K1t68FK6QOPTUshrP0eCQmVnb7o",
-	"oRgIBG/gwN0qlSDwAMrdAm+ufqG/xAW4RyTyl4AS77EM3d8fxLemUeI2SbzzOMT/H163NDydMyRaiF8T",
-	"3wFdgC/0LhUxVqILqyZI5SpYLqUyVSEMzy7jmZYgJA+lvCT4xsnjE18MwcGlIPVAsJK1yczYBwF+dazP",
-	"ndiL6e7li/fE3mnp7O6Y/LhkAjlFM5LmUsO/FavViU4wSWJGl4AHsDcPMyvGhFN9Y5kJGBZ5Z9/yHqbm",
-	"D333uOD1RAKzpe0qlDJ9cv74rPf1E4z19+EFDie75ezhLk1KnEe+JkKu9uEocU3DvmxsxH1rbWHx6+2u",
-	"kLLSEKv5/TO5oFy4bc+oKJZAkBh3gLwI3zh8H//BuNKD0RzU4r/K83qh8k7G9K76aS2L36O4z7taRf+T",
-	"Z1VA0hHO2L1gdXHtcE1aLhjCR4u2XEhEQ7yoVaD4uynj4xiyGvnn+oEFE6/LE4XWSHikPHwWQrMezevS",
-	"m+Oxl8NM7UEO0EGDLLusU1leoOhCmUD9V7Oy2oVn0XF01JgfRdeaaAnZiY6N7i5KUbC3ldp/dCLo2u+Q",
-	"HBy8/Ybes+xwNdSQljUoEvTAE94ta2s1aKGQie6mEnDhNcVAq8RaXlDXuqPW30adtB/xRQcVsy8w/rGH",
-	"k2s7S4RESpC0XrPwIUK2pJ0M2rwonT86QZ+nA/NVf3FNACFDBPtkAppJVO99MUugK8qpNsfk/OS8SncI",
-	"K5DiehMBbK8iA9+UiEZB63Vv9758u1fLxRc7XlUN0RyYvLZSZHbObgEO5YqMnR6dnG0UGdtShwzACKOL",
-	"0T3NeVYrMLrxymQEa9UJ5l1RYUoZ9jEZpTOrUwlgkc2EPjo5HSWjjCuWGgk99xhbmi7Y0f3J2TFd8uOc",
-	"Gc1EqtZLA0Db6geJbWV0MVKT9Oz08VP8+xZTD241K3MI8VN1D0MX+jQcyMWTx+53Vrmy36NXc5SMGB3f",
-	"ztn6FsDFwd/QsnOmsAXlObC26P+3Pj1KSqv1j3Yq1eY24sGIbeWq7cyEW7AiIgVTfyqHSIbovX5D1/bq",
-	"1pLQqWJM+6KU5fH+SoO7QR+Tn6siIR6jVwoIgGNZgxAd0hDfwQX+SrvUE/swUB0E0sWHN0q4FP4Gq0Zo",
-	"xOOtt5Vr3IeM2L1oY3l+7FHZwwFq27+7b9qD1XX8p2z8p2z8ArIRtaJwt6GHlopACfnT1fPXL/58ME11",
-	"G7L5OyBIksDnZnWbBWBiYtqSHXhOubBCcxxlYgYE7xdWYa8rZW8fiux7tXZXwqq6NBJwGO5nhTr5FW8M",
-	"FMBSmBZsCgWTvaJrQnM+Z6VHAY0LrgPPjWPOoVhMH0Eb2xwNL/dbjvnkQUx7tjmUObcgn0pZP9j4/HIM",
-	"iyHX9ab5+TC/xY/2BZVH2aVdY5a2Iz7JrW4Cyos1f9pTmepOi5e/V6HoL7Dge1YU/j636A2UktjfNu0n",
-	"2JQcS7NjyndLmgG2+LsJKJ/d/QfKkn4v58yLAlharFETpk3tvL5JJ7VGlSWN3lJgqUZ3iQPxeAyPnYS2",
-	"lGhY0p1X9IsmRX99dlJl9L7h05nJ12Ss5MpadwZYB/qHSe2w/7FyopVb6e050cbuaWsRyKkaluYM0/pl",
-	"0pyhkw6xAFl9fnx9jlZnXnO7LD1wavPhz+LvmtwMc/iVxpXb5Y4bWkSkUa6jCr2HPKCYlcCzpJsQM4Fs",
-	"vAXTUJJeM3NHFow6XgoI4y4KXZHfQXEFcgVIG9chtSanT0qojN12OkDZYKWOnN/HUvwQgfbiPh75j3DT",
-	"wZ3DdZPcO4bSqt9LLZDoHtjj2nuXSv6Npe14bPx64Pv+oWqJbKgRDyr0vnGKHgmZsWFnyf6icYreyIzB",
-	"hD/8EFEDEDkdOUYtx+ENjGC4tPx73iU/hwg4I3HKEhAbwW7Atd0mTidSTaUxTBx17wWPYUrCFPoOI+E7",
-	"3+6uC/QHAyrVxnNQWwImzHkVmGIlB8N4bfWc1PFKNiqOSFD5F4OXn4t7bmA+2pf+fSsR2MrbO3ABLuI7",
-	"4Tp4xQEXqHrNQVcnGI2XVwBgAWTXmoWqJ02h2pIeZtZ5SgtI5/IIRkeLBajblVRzDRokUsxqK5ZIRtf6",
-	"Elh+qMo5w5/50Jsj1bLaJ4bTfK5YwLHVYhlW492mcpSAnjkUyJwHOB5E99hdwwWhtq/HYOE4W2kEu5Ad",
-	"0YwenXplAa3XSlsoS8Wn66Mf2Lo1Rcrh1Dvyth5ihLqpRCttI+QBg4FASjIyjIKXwpoWy6Nf6ai/u6Ka",
-	"898HvPuKi3lJJXMwCw5GiSBHe4J6H5y49HpkH1uabVQxcBywefSX8CmgyPFY+IPitQ9QZ6CbgGiPZNjD",
-	"S2tn5CBbC7igLka/Pv1vylriVeIwuAqsObqSynYolUqx1JCZVJqRMeTurUc77Dwc2Zfeea+jLoMbPhVQ",
-	"g3aUOLEAL75h5ui5lHPeUjdGM40sKt8bs7SGyXFNaGzobDtvaZYWCsrj//Kxnhq1gNyF8drKZR5uknKn",
-	"F2bW2OXLYpzztHWb/8azTs/DtdEo3fFa9hIY4ptCrogUbX6HLkm/I4fM4RwKSJ4azipYG7sIkTlbt+s+",
-	"b0JvOFAK+0xqVz4zgaDPUnHbsSSAopF7mhcl4y4Q+AqfIYcZNcZwMY3rTD/YPh1QWfqBrQ+qJb2m4E20",
-	"Uxug/CA/m+YsIwUQOjU01r4eINvqIyVNJ4ndFRnLAkLmjooBp31xAeaziyUj+PPOatBQtfXkmLzG5dJG",
-	"LpcMYndUYA2GS2eNw7q644WopYRkhfJ4ZcCYRGLw0N8vsK7wIjsHkbX19W73EcxiNPdb3Nrn1ZI69po5",
-	"W++wtgvWaYZY3Spx/MNW3WpASH+6xuDaZOJ2VzTS/pqNDsr4ftAYtz1D/jqsj34NY89k9/Wy4QlasEf+",
-	"y46Jz9k9y5GonUhARaEjYKqoMFADvKp0lJSnHbLE7e0jsSih77AEwrwpvwdaSMQBWnvFDsCKU80ARcE+",
-	"eWCLQ1lQQzKJdgVhn3jM9/ACf3OFQ9pisjgP5KM3V69fJKGbFD4hMqwx/uj627rR4n9s9fsWDyfOVF/O",
-	"CTBdArqFP7k3/K+gY/+r6tCfH/1Cj/7j5OjZ0cf/8q+jL1u8HKf3hV+fA+74dbkxMlnBaiBP1e2W4ftd",
-	"SIeE6nR7vHGqU0ULuUZCyaobx+SO3lOeUygcBpkqHgpEyYLy3MNP4eaL437e1DpzwDWrv+jgBSmcl5pr",
-	"JDf7/9m7uuU2cuz8Kl28cbJFSfbs7GYjVS60M97YteOfSJpxqmLXEGSDJIpNoBdAi2ZcrsrT5MHyJCmc",
-	"c4BGS90t/nST0nhuZmRKbKCBg4Pz+31q6uzgJTaclzGqeEpbFOFcYX+JSdxdPpkrMeEU/Vjmdo2ZGMy1",
-	"ZRkMepq8xThNNJ+q4iS9U1ulc3+Pdi7vhamCKvK1k/e9PZ/iiiP6p1jyNhjGn0GO2J32TxDz4L7WdGN/",
-	"r/JiR2hNOoxM/jBX7tjifiuwxvcQyaouKX3vBiinl04M0XIkRFh0S9FYzLLk8v1rTIaGIiBn5WBAQq1k",
-	"+Hu34EI6e4vyLkR0cj9wB/mj935i/bS0+cfjYDtj84A7uItX/8zQ+wP8Uyi8ZP73ffn6kVC5F/f8pUle",
-	"LveWtxHufbMn85Zzp8h8jQu0P8Arnof6Bx9tJTlC2UE/ZaMg77uVvKF0/O8hXl94I+SvKVubwfm/Pi9R",
-	"9FhuwdozEwUjekaLzQ6NX+fjhHWjodPeK3Nkqdd8FgOEf7vjsWlOkoAVvK02MkpbMshA6a6EuYe6gMjc",
-	"ZXCC+FgpgJNrtRSmCYWyIalZw12tU64vnDUoZGGgdBy8Ja2KZjhIN/t6WB6PDsdlsYTbCv95Av//tFu9",
-	"xCNLtPaeX73MMsyYb5YsbcrTIRyriRDnnawPKTFXQjtgGk4XknK0yZJN5kI26uK3CBG0bQC2V3YDN6fj",
-	"6CyoLZFaZU0ABx0prcsUqOOq8EzNUtFaOQhf2wUPBFE/4qpwpoEdrxn5Y0dpOTzkxxVUMWyzxm34Hh5S",
-	"PeXSCrseJkI6n0npdTUgCHSsEfyPYSJt8MJT/ijxPWBifQJ7bLMf7UAetRgep8kl8hgC0yOUBa7Y2udI",
-	"0D5Yc3ueQEDfWZLCQmTQRLFkJflpco0JE/NRes7zstt3pgKZNgaHaWEIbbrSBD0lIUwkNNfRfOtww8Dz",
-	"T/ljQxNxczqKr57yRvwQ+kVXZd2wPwupVhIifbhH1M+NUrB1pVOslc8QQZ23AakC00vUt4mJP/haWt73",
-	"nvmFHlijXC7xN49VkGh6xxCm/rpxdGFQ/7tNp0hBtJX7yU4qDBtnLbLz8rMwoMnim3zBee6sQFmb8/0R",
-	"n/lt3kLXVuVJnrGJWzMl/fEndmq6vRNh99w2TWzhTeYYBOqAX9L95WnUHOCpdTVPWIbsvzMlkWIXfrq/",
-	"oT9LeMq3uaE/cZswXEYO8KLwo9td2FjgMq5YuXeol7a3CW/m1SdWLIQoTRoVTds5XyZkJqacpZloAA9y",
-	"S/Wjxhk+zo3E2fWa0UG6ADqZUEw05m5DId+CC4zFFKs5l/s51j7vJoyvwsDn+0gjVkNTpCciZ7s0C6jB",
-	"gMoOb4XGu3uBtRnOwPR3A/Ro3XKdFj43DTQqtUVS3Zznfm5xmNy1ZfooVmG/8vd3d3O6G7yiMgB8gTYs",
-	"gLiVAG9zdks0MvvdGly23/VO8bh11CpzV1gJNktaLQSCguYzlfeAowSw43Uy91J+u1YBXiJ7XxiNG9ve",
-	"Rhj1PHz3/DlcJQue2+ZocFNbXodtm48wUAtv3Wu0Nup1cn6XIplopPrbQRSmSpMMNDXam3tBOWxwK3Jf",
-	"jAbgVPCbqeYcBTSyO3yfjv+Iaz5E8NmJ0ilPMWNHkWFP4mNVMZnXuZR/gwk/WrVQaZXqTTAqAUVqlxIQ",
-	"2sdaNAgIUa8UpN/ReoBo6n7ysuRWi0mz7njDmSk0dmxFTijtoZwlZm0shzI5xHeCKLCwjdbnGxqwP+VC",
-	"I/xNq+UWf36jtvjjDyK1834Fz69Tr7qIBA72zJmOiSew2F2gcq1uhWktRvOpztPkUibMWmd3RxxewMpX",
-	"qhtIdFLBc0PM2ynt9+W439C9Fd663ywj7hG4mksManr1ThIEwnN9/WqXq6zJd/ornwkgZfIy4llCPdHi",
-	"eO3khWfT0+QDNXGOjJmPhnFqEm8m5i4fTxYFiRQn6QTH6V5gxq3n3oZYaE3pnF/qve6qo5O7h9fYwsP6",
-	"rvvR62T1r3xWyO7i7g0ium1OtIZTtEHhnX3B9oyv7RTZrYTK1ZRfeAViXq29Vcs17VMo38KrHUib9Zok",
-	"9DdOI83yXrdeEILtwV3Ok5Gbyh1EiujA8jwB1jo0qldogI/C2KOyfiN+R6cXw2tC1/UYNSsOkGUBswXK",
-	"DpvAKR6bmD0qFItIrnbErqiIk3OlbtuouF9D4ABSwGO+hvRzNXIDtJxuY2V55Sl3G9pkyaH7L1sHpmJh",
-	"vJvGkonK15hXrj5QSGcm1uGxwlT7r93AKMbnSgmEMBHM32knDIBII+bTNhj2gkgrRF+ZZWNmOPjAmhur",
-	"9L5BOWREbw/KWV0YatuGPA31IeKt4JwwOvfCIMACztosjAd0gE+gesHbN/jrejCaK5jS70neAyZ5Cy2T",
-	"VK1kb4leY+btfCLct7NONIdKJJZhDAi/kl4ATo72Ws5ND6gvVlAN2xbXQZurR80QYjQd7AROm9jbsQo+",
-	"IVTBXItbZrFePBTePDPeSNtvfwigsH2HQCeBAvCwmNAcBGF5iMbnTBNar2/3siKDIqQH3ZsrfqsWEJ5v",
-	"qJ7/rcfocQGiaphqzn4/X/YmPLXaw+ALynwjvppOocr2Dpae5rcKVwy69blMaysvsC97/z3c0kl94uWy",
-	"vkzLnw0ss4OmKh8+wNpWwrrstqj2rJBQG9aWvfEkT2rJkVvyAYuEGAAgalzkEOVYlzWGLHPvhaqByQTm",
-	"m7BU5dYMk7zQANenE80RyLUNDutnnHtUXfIo9ca9afYaLbtfa4NnXBdIMV7dt9ADvgCPTmn4IWr12O9e",
-	"IelCbl3Y5Hangtq0Y9QgzamrHV7AB9+o/GsYYSVA4ezPVz8Zp9ZSYfLCG61jjh31vjkFDNVg65wjvpdX",
-	"drBYYVkg+Q2HcNlQk+heqlzzXpXeZviKuwtq9Bq9mZpO20EsjFWxOH35UK1gdiiEoGHa/R30bHHHTSXh",
-	"NS0xFiYxS4HHFRQGTCJAlIhtaQyw1PVD6xk/qvA00o1gTVIQ+w5YtFiZYtQ+4XgUEfBXSwviTZZRHkgX",
-	"Ms5A36qs8NlpqNdy0iAyXmqOOYspS0BihoEeFS7y2iAGTOhHUlq/K5GNTKag4yMpwuBDmzJncg0AKnsK",
-	"VD7Tzv5r54WflbewEyRo53WLzITk+jR5qwIZPLHnMg2+rrOLZuFQhPlDLr7IIe4EGFjOwqopmMW5dRwT",
-	"+65Ty5rm2BQZxbeP1BBgVHSihwjvIlbPONp4HXOsVsKPz9zuZJztYA55N/4E4JlbetMjcAMPU1DBMLj0",
-	"tvIyoC9mQi7qtInhdmfIgqh7+x5SYnfgiH56MNf9EA+6hhq8hmK5EH2hNIiS/AQSZLAo26IO5lkxE3J3",
-	"VnuxdL/0xnt4NbhX3G4t680LKEygoZ88ajS+SO/tzLRVnZDa07OOymePy/ZEqezzILz7stjDCcI8dypm",
-	"3Ict49P0DAKYtADEADTRvO5g/Tu3na9r1yflEBT2m+7PYdnru9iaHipfYFZHaDbFgY9IV7/lKY4VKIaD",
-	"Nr84T5NATR9rb2c8I/1F1OncWMiHQz79CxPfpP8bk1ZslyvT09og9k/Nzh/37gysOk/y8iwled/b03eK",
-	"w9JmTnRNictSggK7hZ4UWjvTNBc5h1zSLdceRKyudqzjBe78+BzkGt10p6rH5WD3aRe71EspqZvWMW5U",
-	"HPmYV+qWZ7tZs56NNZOT+Qk+5uEWLstm1CHCTDIuRGZD412Cj7oIhV0EJCiVJK4jWpIStx2CX76wWphk",
-	"yfSiCSjsr/D0Gzbbq8S+DiQM570VtvAGmHk9CV+0DL0laYIGgbEwKgWbCjiJDFGoIURheMYnlo2zsJsb",
-	"kahteu+fpZpNbSs9pLv1X09P3jA7mWN6GuOtHMtFnUUYlZeCMOL/E6610k13/48wcK+B+CnM+cBmgjAT",
-	"ptPIVntmAHQTFjqoF7q8N3bsarUGLCHmShiUBoGigPCYmfPUWwZkSsDWTZGqH+xH+sOyu4LhJIfJyG8u",
-	"Mg1gHTIdLviIjQ0RNN4zOfbb114TJzCz+jNdgXV9ecNmDTyp4SCsGEUEewVuvelWimrNGbhlUTrE1FeU",
-	"GvhQ2MQISbF8LxPOnomWAdpv0ouyoAHh4Xyl+gQSRG7Wv5INVMpbVaswAtDCVxQG54A9PKAsSQjI4vJ/",
-	"0MxXf2gNs2MWYMwM/5WO6uD8j8P4q9i64Ga94E4eVnzsRI4ugvMv/oLFzzU3qtCA2f3l69evn75unC6A",
-	"pTqCodfFkbS+cPzAZ9Odm27VfMs1HZ7UZkFSZyXh/wMhIx6RjHkmRH8neJSSehiZ9+W8H6HfSJP7hY5M",
-	"n0Zak7PdjSP5C8tEyix2LjJ3L2f8nFKUOc4pqnjxVNzJpUwKScq0nFnA1W6MBzhPs5ON7cHVpHkdw9ek",
-	"oft1NoOyCPvFfMH2piL1sKfpn32Waz7NxGz+QN/JZM4nC0Dyh/IYiFtEtR5DLIMPM44pRIORCSWN8Hfk",
-	"y1ANFxUbuqUwWFcBt/sFJoow0KWVWmLEWKlFKeEe3lrWopW99+/WgaG5K+p6REB+PvgHi9CwJ9rdQCd4",
-	"H8dKe8+bfBgeAH/xaTjwxr37rvvofHD74vTF6fPB5rf+Nc728NEdL501p+2DD31MVSHTTgg1+GSBlamV",
-	"cjiQ2VSzFTRYQbHhknNCPcFyMR/N2/Bouo+cvje0hJucVBKY9jInq9cwSWoiABK/4OStOZw2vCgWvELf",
-	"EZ/lcWGTCZOhoNJq4U6vr9WDNhioRTz3ZxwhGwhlcEVwt25rAB7X+ZponPuaYknkD/cc0Cb4cC9/j7DZ",
-	"/ls/7S8OVK7oKR4qxv5P1AzzEHZi7yb+VSFLJQE3XfWaG+ItXtUqAMq3klsojWYkgka9cUumY4viEKHe",
-	"jVhPnPow7LbUd1gvO0TEgvEa/+/U31TwDEnc3Q/3j683XH83J5uHJtunN4vS70FsoXk4ANrlCnhU1zdX",
-	"rJEeggEKXmcFxvyCItxIRadCzGkIwJzuv+uShBGaU0RTTUHVJfy2IIKq7957NUIZVG6AAtqvEOG+gJ19",
-	"oZ++bhD8CHHHyM3AfHpZs+6FccK0Fty0RkB+Cc7ZfgmxnNl5aTiULl9LQkxIsSyWcfpLSMtncEP8FuIr",
-	"78pwypBwT5xxCVrgIOJ0lorptBm/BYNpaYpWMvYfgW+AkZfhnVtyWKZpg7ZjS0TWg6YJYxHKGVEc6nDV",
-	"p9NHLnbDWtoogCKhiKddqQv3xj4RDa220CE4VZo3kUjR+gwelfy7/egXns/JH9cmGXO74ly6xQvq9TAn",
-	"gDqK2/gB2MRm6/J8DttUrLBBqTqXFJpMjRXAYa45L79Kc3xm/Ddbq4GvcJaP/3Ds3FX/JMOZTEIXfcgo",
-	"+ICm2iDhsYvzQ/LRTILMse0VyCTrDcVresRjzGvg3Hq1394C8m+1xAk4Ov2q7BuBpiedfcEfNisrDf2d",
-	"97ItmoN+tKqlhhSXrVeLH4c4Wskpow3avM60ntxXENk3nA+KZugiA86/GZduafGyziuhQ1DlceSQpQ19",
-	"ke8Le4zd6D5+gEMcIXqAA/esu6H/bjuRajnyli/zjNkW6lOwde6SIlSVENazW1/DFEhS67X4TRjyMepx",
-	"P7v+oeZzrvKMw9oB5GNNgsOvr7O8ui0cDPt+9sX/2KruX1sCsZoWzh6E8Yjbxs+yymMEWQbq0ARUrKYb",
-	"wC94xwahLR+7Udnqn7/fpE617rZABLYuL4xo7ttueQtr0WSuxIRTJEXYZCqyzCSivvXgSe1K96e/17DJ",
-	"Xttbaxxscjrr7vvHvsvd2wb+jY9gHfQuW4D7UXJY7qVHoqvjHwUvmivX3k2pdaFU/WtV+A43rBZNRnNh",
-	"rNLr0bBENMZcAnTzx6Hoc0gfRDVwMHw6TAj9I2Ey/SiBbwnTC3O1StTU8sDmt2JO9jOgcEmRfa2OctVd",
-	"8P8Br3ZP+OuCXHEeuUGMv39eS4te9zSiwt33MbSsdYnUsVIZZ/JpMrPDvvRsgSlkYBt6LCrgzwfDttCV",
-	"AF7zkblX9wlUBq15DiySXnJj2AyqoC3/bM+T0ZePAysmC24/Ds6T//uf//06GkK1vzvEeikkyxKWGZWM",
-	"JoiBPBomI2vXIyzuXwmZqtUo+afRRGXG/U6rlRn9M1Z4YHAmEeajdOMAreRH0ncjpzDcp1TtFYY/TS7d",
-	"BFbUDSEB8oObZCwk02v/BoAU50tWmYZsoZ/wM08qzpPx2nI8uCQe58koHSVC5oUdJiM+grQ7l+kwGa1G",
-	"CUvwhZ6ZxIj/5kNkXIYytJEaJaqw+D09wiYVDECOPo+QgvmzsFC4fvpRXsZ41FymBrWLGy3n2igZ+p89",
-	"ml4AQAoESpLwqUSacdiTOcumCZPJXBW6TrO8y7m8Akm4c0ReYGHGnUzFStjJvBMD0g3s0Xn8SxPGIQqX",
-	"e42p0lT48IGPr5X7eFdhnwmnoPg2/ece2QZlAxPK0PyiYElRVOv9xqtyvCfffE7vsu4931tuUieQLeXj",
-	"jtp57pfvibae61iS92k+/zDnEBWkktsIl0mgDTSsYmXDeav193pY0e5PyyGazbfYm8PCtnSzQ917VH5e",
-	"R/Co/NBH7DTf/ii3adMzy01L1f8PWPHvAzh4WZoIYR66xhFkOiIKICeMSQJKExY0sEde5LkywrkRz0zi",
-	"3sAbPmIy/yg9tZtTLdZyLan4MOMhgDmZK2U8CnG0JmuUbRHg8N1JuAjCj6TLmqd1JtQNN0cQ+KhsGFYK",
-	"4cFzt10wCViAwflgypk9+8PmcH7+TdxbdXdG4tlavsSlsWxGEzyZMG1P/vQifc7/ZQyLsWR2AgXx5398",
-	"8d1woBY+KGOVWvzqHvCX790/LMsG5y++e/79Ti9YfxI/VGS2E2v30iwSVgrbqrwL6WDsXz6pi2wr65YS",
-	"1Hgi1YLLXcxcGPPpW7hF1q8HD+uEKgxYD/MCzF04707lWBUHpSrApETaAoU6D+poN8wGxu5ra6DHmq9M",
-	"MlM+83GBkHpRcKwtFeJe6SmZtJiA3m5pGyzZS1o8gCeo7CWluvMCelIsm0Vkx2M+cSYWNq3VmrXdrmi3",
-	"x+MXwVe9mrRQHhBQUoFl7MXz515Mt923hsyDs14LPeGJs1k8lntiVTI6myu1MGej4Pe5+TwzBOFqxEx6",
-	"5xDRbpzu9DRYMHXixcHfRDA4JUXLMClkxo3xZCBAlu2e4RtsL9+/Tliaavc3yL5tIhKZui/X2t57i9Gu",
-	"6AIIvYM3eqH52R8Gw7qWJgrek8ECcSdv1bktnCz5Gf0CN2twPpgJOy/GKAQQ/j8JBJmb3/tFdoxMihv2",
-	"0Db/LrouukaoeawLjGP3LzgeU6XBYG8qlqMRn7wpQW/Se6zM71EnkTL/sKPGya4D5tRTDJOZUoI7xDf2",
-	"DkPk5sIpokIc584aXl8U0f1ydn5IDhEi23hfDhsg62R3+qhGhGkdpRwRRj5idGzbE9ysP89aARj/JjLL",
-	"NXbrROMCZDkEbZxJmAvpDE5PKTJnDZ080eW5L5pidZbvKQAA9iebNbXTGM405A5rqwNefPeX2vKAu8X0",
-	"ZUWF25vxOu7mrxsV0t+VQYNgDLA+AyzPYgm2j//At118qp3TUzM0btisVyPDiVPC4CqH2wYjp1HrmS5D",
-	"nlubG6a9n/dlxZpMOSKLetcIuoCcf1gYfhHavjB3bBbmIezRaz96r9rM9N4hCw1xK0m+6YmQyVirlbO8",
-	"hiVRN9hqd9tma4hOwu1XG8u/9p6oZ7OZKLUQ/DT5oJWcgQuABgr8M2TwnI9a0vn5yg5ZfmRFXd01IXbg",
-	"UIO+Ljp4Og51aJyKN7WWzzXGGCDIGyFUXHN78gMsdxPXssG+1lfW5u9ktu4LqqKJY0fMAKcRjitoiyAO",
-	"eUlctB3HjlcQZ9Sm0+aQANdSLJuB9MmtGbbRZpxpE33a5IL8gMPFoveQQ0G7pgq7+ba9/JwLzSuz7h9C",
-	"0G0TzvJBNVC3E19EukFImQLaTPNAdevvC5kQFKCAwLLmbAlVVCA4QiaGT5RMgfAz2knnPYLNzTPDQxLx",
-	"++ffN3uRZseOzY1JFTvyIV8C7z6q8DDprfZGzOSJkA9AFTg7DmI1cDdCTzh2SCdMrmFphQFWxgY3Uszk",
-	"aznYN+lX0o1hFi/X6lakfm/IrPtBLXMm1wmbTFQBpauFzgbngzMl0skZvMoAIYs20/Ew9TfczlXaOThK",
-	"gzZ8pVYh1czwbnbKcc4rJIUbakEzP5krY08A2Kkpz+7e0ngcLSGxinIq5IzrXAtpkWYXUkwjWHUnaW9V",
-	"ykeIgMd8ceFEyanQS8BFqWuMZun19atXyti/83VftzIOcHDfs3yv3kJ2kP8lfn8Ihjo1eH39KnE7nCz4",
-	"ephYBQRWTnkKuzU5oXUKdaeI7ZIvx740Y6YB0Db5MFeErI5EhYbjfSU0KCwYrKljzs3jycdx3Wv0HsSF",
-	"ZWyP4JIufLDAFR511PitW7EnGry1JLMPLPrDodv4KLmFxOPkLJ/ArOR+FSXFTENHW6dr2e2xOETYdsMd",
-	"OWzQdv9d6aNHjC2P0h/GlkeM1W53YGM1CYVOzbgebMnNMDETlbv/55pPxWf3E3cu2/pO6EkSCgjm54V1",
-	"0thwKeKwfW6IG+Eg8abL96+pXmyfkNIN1IDWxwsuoqqHSgVFU6wIXr4nmxSefZw4UTR07Tl7A6zbHXsw",
-	"SMgebTOm7pFddYkITHJ7ZwYl5sEwwpUPIfhu/KZQAjRvwfR2iRJ4gXnsMYIrfqtwOyonb8tAAZhzD7oG",
-	"AQnDVxqNjNJ2hNdjoFzZqyvqZ4OVrneWvQboTadcXziPScjCYJejkwatCpk25qKUtk1JIfcXUUoI/3kC",
-	"//9tpIPc0vbur6BfsIu/cv8mhmcd1WFxS/ZEHZbCVEvGd3JY3EHTKiM+P/RFqY0UitP9QFDmOrHitp7B",
-	"peNl7PZIHMJX2XYzDuOs7L8t3dtSbk5HcFbcsEd0VraTjwYV6abAHyBZyYRcJCulF4ba8VOGLkvFiL5w",
-	"tzRnOhNcwzQ5pF0IXzXK3irsmC+kFRm1lTtN3GSEX7kJ/iTk4lAkCz1Z3e4VejO675jZuGUIl4/1427P",
-	"oRSIdgEwKzeUnQjjEra7WZi2cYMrTu+QDD7oaFA5NA1JRP1vNvmC9/sI41m9u82Xfkvr/eaH7orGww7Q",
-	"infc4+S9h2lbcIrWU2eXnfOl4dltHQY5CnvYqO5qyMKdtuDrQBpGDBFwwVHqFxSVm1dIGA6EvBWWn7CU",
-	"nbzw5j5m10t7/3XKl7myXE7WJ5iT2ovjd8euB5pMxL8Hx2ZwPpgWWbZ5e8K7lfzNhhruar0yrsBCiWOB",
-	"9sp+l+SGUYbXXnd5cQxFbcDuSLKQKHnRVqnQ4lbsfZAebSTinjbbZc8CBWlL5YLmGWeG6vqcjGuVJXnG",
-	"JMYK2QyRGwH3e850vW/yS4S03dMNchBuyPj1nyFXe7plEGjFx9DitkWH8CUWXJIJYMRMurOy4OsdQj8f",
-	"/PBPPjNMb9Kr0fDe+RAmUYU1IvW1rZojVJyaUuPizg1eXhY2bBVOeSaA6i1TM3QLQsfwCjn0oOkL6eLq",
-	"2bpRNdLSPa224VWY9P6dwx+Qut4mGWep8cA3gUxphQ3i0NpDLaZ1Wq37Zez8dPQad9lxR2rjLm8CNhw6",
-	"6wsh08S9Mpw3rK0+T0b/efK2yDKVm5NrMZPQ3grs9KPbF/9W9gzP+efk1ZvLH06uX12efPenP7uHRl+9",
-	"EUtuLFvmo6GzeZUNXxyrdO27iX2ZOzUUu4+gPGjzjmJw5SGEtwBmNvcmAQOPUQB3zjw0NrMY9rfkNSxr",
-	"40mdCN2uvIio7iqQb4D96Yz+6KMpExlP3f67Fx+cD+BZNR3HWFc4tzY352dnE3FKg50qPaNOcImbtrkB",
-	"Twt0hPgWjXz4LuOdDmLzPXRGF80mKH0E4QPYqlDBynMLHsUfnztvsqE47cdygG+It43eet0/TDywanEJ",
-	"9FNBPBrp27oSFvD3zjSnT5qDpJelKVOyZ6Ixg4rWeOWeqFvKgISg/AW2Gel1XXGsH/rwLl/3YtIjHYTH",
-	"QglyQqXoUIm8VJp3Jh3t4GTvcCex0IQakyCzMlcrYJ+qNWJvuHnUttdhNpAlbm0DLLBUqy03rVp88mXg",
-	"ux/O/+uTOwcYVXD/+IQ8xn6FqRkA1pDGqyuGTwT2mWCzi6d9cx7y/QglKC2Yl/Nyphi/o6/4Zsb734Iy",
-	"BrTdqA7Nj+IDIPe/8wZLvz2OXSHvAD5FWNumdqIqSQWeHk9aCvS5Wi3dPzWP3zV1N8q9Z1wVEhz4icoF",
-	"Gry+KLX8bjypmlnQIRuC+QgTWDKRxdOPt//rp6//HwAA//8=",
+	"7L39chs3ti/6KijuXZWZfVuyJMtOLNWpezWO4+jEdnwsZ7Lvib0lsBske9gEGAAtmjvXVedpzoOdJ7mF",
+	"tYBudBNodlOkk9kz88fEIptofC6sj9/6rd9GqVgsBWdcq9HFb6MllXTBNJPw1zV/XkolpPl3xlQq86XO",
+	"BR9djO44+6RvU/j2jogJ0TNGlnTKyJhNhGTHo2SUmwd/LZlcj5IRpws2uhjhL0bJSKUztqCm4QX99Irx",
+	"qZ6NLp6cnCQjvV6aJ5WWOZ+OPn9ORtf8OjNPQoNLqmd1e3k2SkaS/VrmkmWjCy1L5rf9r5JNRhejf3lU",
+	"j/IRfqseXWeu8clrqtPZ5iDfzxh58Z5OzfhWM6rJiioiGc2q0c0YzZisu3M9OcK2/E6wT3SxLMzXH0Zf",
+	"fxiNEjMGzaRp4D8+jH45OXr28bfT5PSbzx9G/zoKT8ArqvSLe8a1NxPtl5tnjuCho+tvY1N8GpviV/ki",
+	"11XbrWUr4Eu/yYxNaFlo2+CCfsoX5cKu4CLn+Ndp9aqcazZl0r7rDbQaXFD4z65LCu3aV5SLMZPhNTWz",
+	"v1jqrxTh8FS1nK2uYBNdnanGfXoC/+sx9h95ysLdUnTByJytyYLOmSJc6FnOp0Sv8pSRVW7+IpRkdH0B",
+	"pw0eN11jSpNcEcrVikmWEapIjnsVz2JChCSSTUrFMmiHnJ88I6sZkwwawh8SNRMrhfs8V/AXJ4KncJTr",
+	"LZwWgrMjMTlSM7E8Oo0ehIwtlkIznq6PfmDr2G48s1NW7c7w3nxLlYrsl6X56sEi4F3Jw2siS75tm8iS",
+	"d++RbTvihqWS6Y4zoeCBnUfptW9fqNky9irz1YOP3ysx7ZpRspoJxYh5lyJUMpCpl7AXC6phO09IwSaa",
+	"iFLHbhKc9t7T/EpMbxiVITH/Iy/WpMg5U3g69CxXRLNPOiE5J+VyyaQ5QYUwpySlKnq5KXxB117f3N2m",
+	"Y3lQJryxAkAUGZNEzyiHrkXfDq34L58IuaB6dDHKqGZHOgfJGu6BKGWoCzdM3ucpU2b8uFzjtVmnXBpB",
+	"dUloUbjL36xrj2VT+Ca/m7lmC9WarPPNuYJb5hqffVJ/TaWkazeOn7jOi/hMcrbqM5MltLLDTL5mWuap",
+	"+k6KxWYnrjiZiVJaoUzutLgjJS+YUmSa3zMe683EtLZ7Z96L0Hyser1aiwe8+Oc80xGlamIOmzYLoe1l",
+	"R0EG0HHBSFrKe9are5IpUZTQbl8RZfv2rv7lZ9NlydRScMVgG76VYlwwWMFUcM04qEV0uSzylJrfPFri",
+	"E//X35TgDQ3P/CKDmaPTW1FqlWfs1ml7yShjmpr9ab52oi4TeNeThVEcrR4NPyCSFYwq9ujfRslokrMi",
+	"G12M7plUueDqmC5zENQLlq1HF6PnM2FkKiUa9VXQEPD0fqVIkSs4kVZduM1NUyenz57R0/HZkdFcjr42",
+	"//eN+b8T739mYjXVpTJH0hy6XIMa8BeakXfYWL0H6FiU+mJcUD43x7XfirjZhnVobpV3qLOA/jKhecGM",
+	"so+aBizUO6bl+uhqokOKHnxMZmJFFpSviWKp4Jna1JwWdE1WQs6PyQ3TVj06e0Yoz8iTk8fHjZ0VuFf+",
+	"/chOwxFq5s1OfC9WeK2JKbQI6laZ5ZqkRnSC3MSfB19UHSqYHDtj5vurNGVKvfi0LGjOGbx4KcWSSZ3j",
+	"HqZqvtmbn2eCpJTDoSI5imgnezeEbVO8JqMxS2mpWKhVqqFJo3YmRHCz8cyxSRlhNJ0Ne03B7lmxbc/g",
+	"8F/Bo+ZeyJUyzYW7NimLglD4BVmJssiIpnO4wzc6I8Z/Y6kOLYCvEv3innO9rScngYn/WDVtH/ycjPwu",
+	"G4nBjaryy4gLjuYONXvbdNX7dd2xq1Tn97leBxZa95XMyWi8Di7BPOeZ36dUMqoZGtZa5vAv9kkznsE/",
+	"73OV49cLcc+yQH9bs0XNTMFLoAvh2cHxvcqV3hxjtXuqf3RvDjtXgd0lyyK4gxk3JhMzAmK8JrlWrJgY",
+	"5c/fzMejbQOF1t1mDw5zuZTinhbfoTD/bUSzLDedoMVbb8QTWiiWtCYhnQmjiTWmYetpqqz0DZ0Xbwi4",
+	"Vb5SxPzuGI4fHeMG3WiaW/tk44t6Bqovx0IUjPK6R/Xmsr9LauvaPZzYIW7fUNZHAA9tTHMy+nQ0FUf2",
+	"w2W+ZEa1P25OvffQUb5YCom7zphCF6Nprmfl+DgVi0e8LAqxVNV/XXPQJdekM6c6FzNiCNFcKwL6JqFk",
+	"yaQS3Nrj6piYp0Spl6VGM6laMZXYh5LK6r8dr+GGqf6mIN+bewh/3P8kNeYssL2WUiyWgd31mq7JTBQZ",
+	"kWzCpDk8KiHjUhMj7ogWhBK0aYNSWDOKfdu8vcxljSM8Jj+bq5qzXM+MTm9+Q7iQpFRMggMkV8bOZPdG",
+	"C6CqcQ1oAXOZsWUh1gvG9SWh2SLnitBiRdfKvGfYtWVErij1rVUzGh6yb56eN3xkZ0+enW31FSUjGMiQ",
+	"4946JXZxhh6QG/QA7ON8GEXnBdcydG2luKqV7qygy6V2SmvwGqSpRmf05jcDrsFUsoxxndMi4odjyqjY",
+	"Ruu8entNtJjj9bCiimRmAxslMbEXBVmW4yJPiZFJnqcMhoO/nGeLx59Wz35d0uCYnE2wob8SY0qYTlBQ",
+	"341Sb16iLgmHTU3JPS3KsCIzCVqg4PvMMmmOAKigC0bMk8Em8oA6e23GW9CUmbsR9FprV3RoUv6E2LUl",
+	"xnYJzYVvngRvGmUvs06pZbbdO3zUaM3s1x4DSWc05wmsrCg1mdIleAeqDZVz/fR8FPQs+WcOwhGg7+BW",
+	"TdxGT+rTZ0cR1A9M1/eiA9VHLyCsvNjNdl23Q5vxJnozQGQdzndwbIx9S4tCrFhmdrT5854WeZaQOzTs",
+	"7shYCtTKnaYg5jBZ0IpZCjQAg9qx6chfmcwn1kDfnD7GjSarwhYaGIjm1iTpjKVzlvVaemOT8yzn00Cr",
+	"V5oshNKEklnJM4ktVivX7NqydjdsjMxu3qHb0PwsqRoOrV17SxirOiwwOFtZ87THjJhmboucz7vaImYx",
+	"1uCV4HPwsc7Yp7AUmYeVylWuOVOqcz25yJgiki2Y0TNRt7d+ETjs6H3CVReLJbWLtGVmYVO6zWSnzR+2",
+	"tylC0/4XSXk6e0+nm9sA3D8xLVoyal1NgS2C92XwO6uZbioONGAtX42NqUNWxhoCRQ27pCrPhRPfMzjR",
+	"xCo42+0iG1RwPU2qsXZOUeCojOG7rmnoLyLrpdimSNm3eu8I9fs5XSprXTY7XWuZ27pkm/i2/sFnlHul",
+	"ZNt++519zGjljRh+2CqJfv45MLSAU8UI9ZXMtWY8gciAUYfMfy89nZ8oTdfe395OqRt3KuNtlk+Z0sHF",
+	"rZ6x3s+QLy6BiFDwi8F7wy6EjX6E5CUEQwa3Z85ByHigc8ZvqY54Jryjp1BgFULMWUaoviBcrMA/urJP",
+	"2otMMnDONMR2p1Jcyog2vGRyQY1s237OvZ2ODQZWbnPBExfKc6vkZrexk71Z6jh93zbOWsuBgm6t24Gm",
+	"Avwm4jlj/D6Xgrv3RXTobRHoDt8Kh2hC6ERIEXFVojNxPWiYdrfs9JvI1LioQffw6/W6weeDCrX197gx",
+	"N+e9elVjtRJ/uTs2zE19e7altjPLNi22uKCaMVro8AWVL+g0vJaFmIYtlIIqjYHpYc4IyZSmUqtOabiT",
+	"whATGwPvf5wLbLWaz2r2vAHg5HStn+1wW9vPBu7mOVt3rU3/uV8wpWILDYMa2LF+58hMgztBVZBu27LM",
+	"AZeDD3unKDrjZn7BwmJfRLhOcj5lcilzHrgYb76/Ojp78rTTepgJpQf6y3OlSiaH+b+50LfUxSD7jdz8",
+	"BGEAAzYCk9Zj1cs5joOvRlT9vjmvja74QxkoTOutcVXqmZDBUFXa3EDNBX374vVx1yb5I22sHVZclT1D",
+	"i+7B9jr5k7eXhdqHm8kXCdusqLgfyWvlR+li+9Gt07930BjLOjuZjNIZLQrGp4E9+WKx1GtnDyOCKFdE",
+	"YLOE8jVZWKhzQEeQLNVChndgxlXs81sMjNwqpsOuAHxG3kfElPm6VJEvGR3fztk65l91X0ffzRYxnUgK",
+	"odX23V1Ptj9FrmHXDE5QY6jewDamqTGu5iiS5s7ptfvelnpwaDa6hWZaL49OTslESLDjQCwTMQFkhBeA",
+	"SghVxqQT90ySpZCafHNySTKu3I9XeZGlVELoD59EX5YR9wQnyXee2vfiZJl/fNy2SeOhAvsm6iT7JTGt",
+	"g07ahDeGMHt2q4dhMV7nzcnSosgSGC122h+Q2RyT9Oz08dNRMlqx8UyIeXhQ1eYIj+r9zfVLQFnnnIyp",
+	"Yk/PwX5G3JVSKyGrubWvOSZvIOACkOjWqM9Pnj2NdsId0taWEEpfwBKbkdpBJYSSn969wqW2r+07v9V5",
+	"DzhczQTb0VQD/9NsQdMjNaNnT57+uRq8fSvET9uvfvIkiUqL8ItfXz2Hd9l351k93Y3pvCRztrQ+R4zZ",
+	"OgApeB2rHQp/5Rl4lPotQVPWNXv4nZCE8npHN5CIaSpKrhUsRa4VSUulxYJJRQQv1uRP7JNmktPCPUnG",
+	"6PH984Ubqh30nLW7+iS4hJVU3fD9OIB+1U8Aq8lcM6LFxiKdJx1yeUPbwt6a701/qTfVMBlqrcwdSzIB",
+	"0RotSwwCeG98+uTJ46fJThJ/iyDeSQTnPDjOpJK7XykiVpx4NwKZ5DI2rM6shMpgDLzOxRApyJPlTFrE",
+	"uJ+E8/TxN+fdr0hGsM4/8mKNIPzAxOZ8hB0JTueMpfMbc9KsMt6Iq5V8zsXK/H5FJccXpjLXeUrDCLTn",
+	"heDs+YzaW+5BuBJoKwoqacPRaJZZMBrizUBl49NILDDiwQh7JCwozXY/OIt1VzcxDNYEAHCkNebA/R70",
+	"ALXRGeap6BujbikLkQojHSG2ZX5OZMmVg1ArsWBjka1JChBhRYSeMbnKVURzxajObczjE/djYXTvdmts",
+	"CVGv01xpuSZZnmF0GFE9oR5V2XJDo1+QatAVV7BP4L4K3mOaTsmCUa4I5TBvBMZPuFh5ffVUZNtkbPaU",
+	"ttZvhYdDc729yQdsbXCj3S6sp7jr3L2n09fmsSH+OWy4NVUVVM8NKL6RZ4yFfPFUypxlt8JqSP09NM4N",
+	"0wbLTCRjFQgnaLHv/s4qYoGCR0WOnxVLZMz0itl9rleCOMj+JWGbBmWWN7EBW+WmlcFd3fSiZJs7GtMO",
+	"ErKa5TbdAEUGQqNlyY+DkX3JcAeouBzs7Pu76ve+uOz7k3ZE1jms8NWh3Tc85ufL3VDEr0qR2t4KPrpx",
+	"zFzqk4tnbMbGvBjYxqbz1yBpnqDABo+fyGocbZ/5gWNZ/YK48cDWDpGhjVcGZ0Us3KAHKJxLoXIHNRrw",
+	"s0/ewCwC+nMyWgc+bQ3308g8FoTysE96M9XwZJtiDj/rCw51c7QXXOhzt3UGzh1C6VSH8rMsymnOiZhM",
+	"AD99BRhrdIkiiiVjBdNMXSLQy5ibxspbMrEsGMJchChUQlSZzghVxPbfNawtEqoSKM2UCcjwMi+AC5Kl",
+	"YQfFJkbfG0vw4NlU6ohTjjO9EjKClLLw8fhMY37vJiqjB4Yk8tPGTdH7SkCXTVNcD9gb2yZxp+yFUGSl",
+	"D5guAAavwN8ODN6drdz3UNpztJdj+S0r8nsWBGuDbh4BS0PY0Lk8IGK9ocp74t1SL0RC08ZMCa7SLlGg",
+	"rGRxTA36miC7iXD2SfcHygyPLTMpI6h1dv/Q27YODztRtKK5Rnte4daIAmdDFyr2yIsGVwtmV2driMlt",
+	"o33El6oteTgQcydiCBX6YbFHo2Nltw6A3w/88o5N4LeCZ7VSURQ/TkYXv/Rt43n1488fNyF7DG1XDfmf",
+	"Y0ZKxbILm3W99uIQ5lRkbCppxjJjIphrscJ9iok9NyVHqMY6IRaqATwFkkwFZ4nNQ7KORPYpV1pB4Gwy",
+	"McLGNptrBRhdkpubuukekObTmgBFEEXXZMxUnqFDFHfncWPObmuMbHvwxtCpAHQUAL88ZZJDEM8Mc32J",
+	"vl3PDV1NgpCu418qPh3LCPmRM0ADEcErmpapgJmHZJUVTKEUfHocFlzdCj77tMwlU9tkpvVQgOJU0HQO",
+	"3mObclknxaBC/hUQR3gv/kqR1Nyt5ZLIsmCXhOLCm9VmNoTVbw6Hw2JnotgqVL8X6JPsK34LNtHDfAm9",
+	"8purzOYinzAzA7czUcpgIK2UqvY422UgYBZbC7+xasEJ37yHEdmnRfjKryMcntyAs55rMmaQVgRpjOgw",
+	"M4c8uCEX4j6YtX2tyVQwyNKLtOFrv4Ohk+aLW3ukb5WjXum36x5qwyYjSHCyv+zaAv/DPYe/KVmPH5Ss",
+	"Svn5PTCgm+maM5qZPeGBkbekfAWyZC1NA+wvUC8VzTOUf2oGPqsxS8XC3k4JsF9xcufzMtw1uRcuiSUM",
+	"IPnEZoFgQoNHxRDo530edqq9lMCblesZBvVRa7gk1DIGCQ63GbD49EyjkSHyJGQ0qzVtYA+J+utUKsOk",
+	"dtcaowOUZJKu4H41U8AFxAggm1HNGovle7eHetWsQ+17RHYGgfS74YQtSPw2E5xFcK7wvRa6gZrzHtBi",
+	"MVZacHZbhmmD4Narb1pcx4mQU6E145c2b1vbu9FqVhU2HzadZPayH4DEVyUtmonEbexEIfgUV9ExL6LE",
+	"IfDbYg0MF5VOg9qW6TsIElBp6HJZrHPUFOpuiXJceH2qHVTOhT103f9qxeRWcNgQmHd1FIMuVJtMUG+O",
+	"5k7wxtJwt8ZQdIlvBbjru9uQgMhrwE8uAllxL4x5gwk0lSSySYjA6VdR+S1o7AYclopyo9kSOrh1TSBO",
+	"jI1vGa9vtjgzFC4gcIihHj1KRvbODTrFvNbQlTYw/N/f6kLFLWM0QwVg6znLkSPIHCl74p1KRbN1Qqy9",
+	"TXKeFmXGMqBtAIFgVFRlrSHwRJY8M2oZXaMNZXYn0hgY5c3cXUandlrZULqAlnq/naev1p36PLuUeQXr",
+	"bV0oGOkC2ZLUd54icCsDwuIS8wmR7aIaJDk9+8bprq0RP/FGe5J0q1h9eu/Lr1hCnI/POPtmKwCkparQ",
+	"qcuAI3O2xqVUrGCpBlKzyvw0MjmYB2cmZ3NyQasDGYBBQzSZZ1QRKcQiwWRqjp/gJjPW8pJKdlmZBWZn",
+	"eTyfObKtTUpF8fIKiZUwqDwsmrulw7f5ZPJgxEizuSh0xJljg7wuMp/Ohv9KNe2O2MRBj9w7Ehft7wCc",
+	"hEa6MXt2nB7YxGdZqCjiVmx8rOk0TLVgR90bl1J37Lu8CDOuWb+MzUf0eWRzrjSjGeroPqwTNZJRMnIK",
+	"iSXDWgNGKRP4SUX+llKesqJGSrgfOFiC0mU6R5UGlbRdbqCXwQwXNpkwY19vlZjm5wizaByT26lttu9v",
+	"hz3fWsYphqM23p944+he5f34b/1M5oN7cF+J6aucs4eRpGVSLJchONArYIit4KmWxhPIYgU6B3tYdipC",
+	"tPoe8aIt5kZHuxqhSfrUI0wOWmuFPAgHfRuTaOTb5rI/LPgf1fa7u3JTwbibven3lt4v2O9Ot53ePR1m",
+	"w9b1tOqDi8ugZLQ3+CaD3EoQZ4GpY3LNrcsRMmQIJZlIS3AOFhgC0MqSCOfIH5FPLDPAJlMZ4uH6zv5b",
+	"24lYgr0DjPrtbdVHWnuOrbpQjT47my0TYH1en5ORdTz3/i0M/ni0eb0DxzRIhmPG74/f/vju/dak/OiF",
+	"voG7DabABnNGO/SXdquwFzZH/xeh7T5RCeq2uDPEhIzNV8AmXfuQ4cnNXWIXpb/33a7EjoxqApgDzUs/",
+	"BnEPFY50D5u2LcZ7gKC70QJwivcDFJB0EhCYY6q2+MV9NuVhiJKY7xUzSYAkGuskXJITJ11ML/veynSY",
+	"57sNR/RH7nU3KN1Nt4bnN7Qnd1N7sF9WRHWSQv0GMyETIJFzPkJnFlqlpba6T8+/Pv/m8dPzr7cZ3z3X",
+	"sW0duE1kHc6MIfJ7zJALLGAVd8+z60ZkmvMADVg04oreoAH5vMPiRj293KbTESKMyvvpaP4jTLp+G57i",
+	"kJmP8foX90xmJYDVJLJHhy79F013Uhu+zW/Tyk+36ZK0MV5MUY7FLu0FaDZnRyhyG7ArEwu70psYmikX",
+	"kt0CX3Hg/X+Fz5GNtA5kfqXIT+9eVXlPmOFl7mQbW90hChkBO8FXt4K7jRdwchU0ZX0cem+rBy37h8xT",
+	"HeMSgx+xGJvHrSonk/xTDOIuFkyRMZvlPHNGyrGPHuGYx5i4ShoMklm3UwdZB5NdzUZPqh43huamtjWP",
+	"ib83Q+fD29cvh/uZh9rwkmHO2y1kzAYSxgqac/L9+/dvwVcCgXQBf98knmqY8ylk4s4gHtDDX2dt/dbr",
+	"t8zHPuwgX2wczuT33rJDqmAf4fQO9CxPLigLqlAC6QVnQeTFJTlJLDICsqiSBtCiBoF+/bTh0D/pIfm2",
+	"ppHWkrClalPFCH55afPPqWSB03vseYuO8QfN2k+FSGlhWtjITN7qLf+CsngfUrN1UxVKgL6iCCVTSblG",
+	"Rybkk/Y4jXZltuzkG3ofquTg2a6Bi9ZS9YfZGvpHhBrHdjPRFDqQeIUBtrn/v6vRWa3RxFA53bxJfXI6",
+	"U0xUcw0Fu2XsVq+8S8++TZwX/gC9nlg++j69d16aN7ajGy4Tc0k8mB57R667DShcN8Btov8CWkRXjt+m",
+	"dT4rF+OKuKeXRtHEELg5glFapmbo+Nb53sfl2FzAw12PlQayIcnEknFSMK0gArsGyI+5FqYlM/cCfJND",
+	"fTYbUYQvLFGvkBAIV4xtsOcjya5lSLDwJN1kJDGvHiUjfBPsdPhJ0Ph4uRMHwMMDJsHJNPJ+YHmHF59o",
+	"qos1QL/EpLK8Kc98MOymP2uHGP4wPOmgsPlGKDMGfXlp1vQKKw4NWK9K9fJcEE+34hyqCiUDNRAvU3z4",
+	"0OGdie1xdApe05BcXtrilZ2qiHkmxsJ6U5fiJFifIJUMgqvWEDMH7l9cRi8XZCzFShldlfFMHffwEINE",
+	"NO8ODe37itOyruGCiP+KshHDD/W/lcYYWs0zETrl34tQbFuseIS9qosEe5g7JoL3u6qw0eAxU4j/oVg0",
+	"DPpFVpRr1RfL13Yfw8iqcbheB+dcFNlwAVhPUNtY2HI2qvnYYVT2paFRYEW0qs2yhMBfm+fE91bXXbpe",
+	"0Cl7TmWM6wIoChSisgQikLjI2CUZs8KyS00KAckbyA2Q5WpubDOhnAOyKgoJin2TNDkUP45QMwMoGeFN",
+	"ajjv8nhtKe16uKnBAAq7imCsPZsx05H1fNYLarSEktm7CCuamkNjuU17UOjjKNzIXdf90AZ2MLijzKrb",
+	"CPWA+/i7vCgYUlChepIKrqUoyLKgnBGqiaL3gShkB3VIzhVLrYkTsEE7KEsc9UnkS0gsjxEHxmhFfAaQ",
+	"zePaKz50bTk/9hAguub3jLsxtE7SMg/EiDxDRUb4/dOpFOXyNpN5jPnQPtHVelohc3vp60ZNj2Blk1G6",
+	"LJsSMwqeNpKn53Ezjw7r37em8UD3GJ+G81Tq2Zguy2Hvevn2p2DtEKF01GSbM8kjFeWK/J7dSqa0iB2j",
+	"Qky7VnzBFnaT9ZhaEbaMMbNfRbjv8cuqbgjVtBDTkiVOKUDZh/AGPWOL3lQuZjrfQuvhMoU87Vw6M2d0",
+	"yromx/J6PaSCWLWwMHvVWtpTurHHksbpxhNSLZI9BkGhzu9zHanb0+XUOAShfyMHsl+TfbFRUhTbKW/M",
+	"M34JvB1XDutQVc4OeLVrtSvXwRt/90pdpSlbDibwqBezTVzoKaiPg0ylalnQ9a0TM1vKqhvZwucRzVFp",
+	"CnU+PdupSqqyZS4GmpaDcPSWY7SNOD85axECnm1TvG29oXqVHUjbvaF7BXfKs/BWsOXxOFrQvCB1ZwYu",
+	"8MMOR5+Jr4vHn56cbEfb+CeneyL34Rn0RODuwMEf2F5IF15TpZn8ga0f1pV3IibTnae4j/lhGulprLTt",
+	"UvvTDgev54WOIF7788h05fzunuO4mlH90GtgI3ejgpJA6+GJaZWp3laf+lXO58/rWFTLq3nAS3WrwwxE",
+	"vlgyDpl0Adnv/GbWaabInLGlrRC7UKy4Zz1caDDRWPFoyxX6d4BRt5ZLzxMaLboVZavshVuv0zj9WtGg",
+	"pERB7HZu9yEE3TKFKrxEzJWgcLSPR3r7XqLR2D8UGeMG+Xm2xkpBVQYBQP4hYDNmLuE9mEdQpyRs4cx1",
+	"SQQ2VGm7EhpafYX0xe4b+cQU42FHG5Z43vDbrKhyfifEG4WxMZC8uKByHW+bsxVW03XYCFqwzOZrxhot",
+	"FesCjAMMIThSfNEudxq2WbXQB3+9+8uqe4NZIik3i1Wjdg6CO4DtgBpUchIpuNXU/gfcyp62Hd1VyDZE",
+	"a/p/LSyJQ3jhD2rIJaP7nK0inBpYlWFhI7SFEHNF9EyKcjpDIY8V5L9ShK2ZSkg+IZSv+6Pv/HnetBrr",
+	"5dtiZLxmmmZUl4sBxx+2VO+oPj4debfM07ciWNznNTA5Q40NpJGSTKczEJm5rYVN7qi+I4Jj3vaS0bk6",
+	"Js/f/mS2SM5JKqSZWHRqoENZmw+Q01rp6iOzFASTy2PxhJ4ei95+xnRZ3i7opwFeyduJZJFktIJRYF0x",
+	"p2NFFSY0A9SypxYB7UtbVrhvf2xJ0Z4/GeT/w4c3JqhDDWL6Nu/bFfOwKHWvp0MZeugrcyvoec28bldd",
+	"ql/nT3NrCuOH44bJPMTjvDSHZoCd6J20SIXUWH19iMRfElpnswsOn+dM+YwAW+LW2N/4QEN5XpYhoi+/",
+	"kRJF2Yeuyb7wXf0DW7KNDZ1QuzohWlGxY4gWBg2/bwyp6mDHDL5rzMBGCHBaMLJgVJWSWZCsZFjRBQoe",
+	"rQTiZBOyyHlppKL7OKNrlVgQLdZGkoyRheB6pnzUkKSrETiPSs0sACNogL4W90N9WcaIur0XRbkIMbr/",
+	"hU3NNQusTsDabp90fB5GY8yzyyrPHQqKs4XlLSSpWOYxEiUehGZBTRpztyufuQEulrG5WKxeD/lwaqME",
+	"TrI17Pc5Gb2JcOd/++aGAMQFuPxs6frzE6MESZpq+74aB5xSqY8ky5jKp3yzJ1Xwc/Qfv9Cj/zw5evbx",
+	"T/YfRx9/O0kef/PZff7n//tfQ+duB4BjUYjUuR/689AXIp2zLGxOmcmHikBcwGp7aQ60MOszdeR6mHtw",
+	"Qaillcb822oV0b/QgJJLBrtE0QnDOzZomY3LPII79RoLW9+Zy3/amm+EwUI6LnrCiEMxE5Zqlt020Zkt",
+	"ub9eYgC+qgACor/Kdr2s4BisUAy5eUulkUgLOGTA9qNpmJ0t9yPOWxyt9sFOs4FBRafbpRRicgvZaZE4",
+	"v32wE5hqhO7ftk/RVaMyUcUGpUsgKs2aUPMGMZ3Z+bngt7Y3kbQfprWLB26LTN64Zw+V6QYv8ZjczL9u",
+	"O0oub5lfLeaM384jPtv7XNOiV5f+ik8OhBJvpOa54xRcHF9WNQ9y6Bo2vbpaLuXw6605ZY1QUzOi9fR8",
+	"a6mAuqlYHxEmMaSKdojwERhkxgUjxrSsWfhzJQqYxMgBWLBsHasKIEgmXCUkK63nYTeYVyqrs8JHo65W",
+	"0BFcNdXpJINp22sQrq4sWKeO1QgFxlvX+OnJ8dnJ8fnx6fnFk5OTk1bQ7unJ1qDdgSnHuoTlC3vpEFuv",
+	"t4JoeCLU1a2EGcgnBJCo7Ups2wtldJ7+2MJ+azE/bcRzkcXqV4AeUbHAYUmKWDmsWQQE+59sF0cf9so2",
+	"bJuJjiucVz1U3cg6aKYhP++oXJJVXhRkRu8ZaOC50R80+LQsV2mpjLVo5w60qIreGEkvlVgwVCpmSPDK",
+	"+ABkZpRAWGm6ttdsb6zPjf3Ntogdt9W27OOdy3CjqdSD62TUme6t0JELGmkBRH1tDLRTh/tP4MJeWm2m",
+	"vDmrVg3p57UgNc2zsbA0Bu/CmXXBCXnBpSgiyepisaA8Qi/MPtFUI6u6FsA6YsHEC5rOYpzvvEettSrF",
+	"x6gmnSHK7d5Z3BPYUlKNJ7Y3XtwHp2FQfHHbtd3DfebKOIY54qryxcYKQJR2roG1IueQaQRWQUIWTCdE",
+	"rXlq/qCoCGUJcQp1QlD1s8H+6k92L+b+n5NSmT+h+Vuo4JEQ0xbwdOR86v11GyXc4lGA7WbMHZcMXHsw",
+	"EZ2LtY+AZb3yh8srcxjQCFgiVpHS2G05Z5IgXpCktCgUyHKn4J2E+eEr9+4G4Si42C3Xi00x6emWXogs",
+	"CEcNrSI+W3UkNiX7Wr4Dr5yFm3bo6EEfSAoc65aoZVkWhTk7QjpHF35C1iximMerhcaM76pEZj/87A08",
+	"HlHaXCHLeJXKdkOd4WfEA3+lbBFQVNmcGHP1xsyM1HoJFw2+S6OlGFWrLApb5bcq1xOt02M7Wep/IDth",
+	"V2/FPm2GpDIaLi2FEmcre2NZFt9hlsQwE2LvfAD91ZYeDADQWLTr3uoNSNOBK4NyG+LOWJpnTBE6xmra",
+	"rgZIO0VHzW8hheh2kY8DbnWX+2UTw1ySpMv9WplDCriKzN4np+Rl/pcGXcfTr09Pvvnm6fk2xg7woffl",
+	"mH76eCupdHWF2jpJPqu0kOqC3P2n4OyCTCS9OyY/sLWykJU7l5ZzB67mVbMdrVgxIVoUmR2l38fHZ6Fq",
+	"gFHy76uFMQ9Ab0eX5cTc6x4JuHm/sRu4YwKHOS7yOSOnZ98Mpf2WJb8t8kWIKft7sUJmFqiLYHFPNeO6",
+	"tSnCBC2CQKON3pyebKdoMXrNgIjpe2pjpTUW2Zvu2iAMn6kNTi9mbB70M1bsR47hGHI60YNurkFuekN1",
+	"jvHoLFfooIzdNTe1hdsSPlvSJ2rDfgjM8/dG2RprW92OWUpLxaKKEBaJ0SRWy6YX9raRemF7HJOiPy2B",
+	"uDqgWjqlKiYu2Mp5vbBwBCBbenR5EaMe8ZzjDzIshyXNVfCUPwbcBFOOt0aYqsTlGnQS5phCaDLU1POD",
+	"g6XqC9S1rRvbdjCmpRXtbkGWEpTQmC0NF2fPQjH7wcH4A/O3Qnhr6jytnR4V4WFNa1UrLd6HdX2S6qOK",
+	"Ntn/bc2g3PixS1X2PnRkyn6LDRr6mmfr0zK3ye/epx5PfeNVqbhnstK5jitRj39V8h7+9IU+fNCQ/GFx",
+	"b3XfXPDnWNR/mJXBFtZ6HJjx0zIKutEMtjDpEHu63hWNC/cML3WXChSAdwe9oz/yYt04pbqqOQ2QS+KV",
+	"eQrhj6traytqo2EwwNxWg49tf7d+IeF8T/OCWox5wF6AFR82ra3dspW5uOpB/bqtA9mB1W8vI2nuk85x",
+	"dY3lR5mZI/u8NiwDWTGuKnDkEgdaCS3XUO/uuKMEpgp6yCiRKLQD/A85nzIZMZKtbZyQnJMZ+xR26ihV",
+	"RrKOjcIzEO8MLi7dwnFuicxoZG8cBksIHGvrfUmQgTgB5A78jVk82aXFW4E9kYpFOB6gynFUK4US04N0",
+	"4hXlQRbCn5ugMN9roZi8Z6quTmX0cMCpWSedZJytwsKpneRROpIIXMmqO24KvW3nLV3wEKz4ezFnuyWa",
+	"uiyqnN9mdB3Y4q+o0qpVjwuc/sGKUo+fPtlKLMWD6LifMT8Ayx4rloW8PtuYp1Kx3Op4gam6gSd7F7J4",
+	"a5mlwjba30lavIsTOcUNCOIg+2AsdFBlqRjAAt8oDVrj7lzuYLZBn5KK9mvnfHmzQPuIDjh6sB2zcd/a",
+	"ZI3n4McberGWUrIAiKidr550Z988LNfddWJL4okb6Dum2FAFwjEGDMz933s+f/cAHc3OwDUUiworuok6",
+	"RqzJpa0fN+diVddeR394f16T5/imti51snntu7NpegSuOJhfKwVOPwYpXFwtkf7KxbDimO2SHPUQnmzl",
+	"DIhUyoywLVULuRfCJddauNZeZj/tdIuZZ4AbDPMjQtVyQ593ZBrAa7s2sSXiVbEYh4rrQEv70wui6L3Z",
+	"pyuIUi7onNkwjaWhidpj1Zv7Mbf6xMHbBHHVelINpHMadioGMqgIyDEBZJWrpmO+qgo9E0CtJpUSBVAJ",
+	"THw4P3lWVc5OIexVanOTZpu1JY1+qSxFN2YndDrOudCsF6n50hN4fU7u5mK4L7qWYJdQWwc3XEcRnGhk",
+	"raZNsg139tfmVu1OSWtzsBIb0sakFoDX0CKQr2i/2bYKV/Y5Jz9tSalewFDGsuGkLm1xv6wwDt3E7xjv",
+	"x04C4Z5drgGH8JO3vLX/cx34tLXmn0bmsdDy9qSotbW1sf+B+lx976AbJFfY4/3zk8L7uZPV+MFBoF0D",
+	"PR0BmmCl8a4T+Nf6iB/c+uqQNE6O7kFuQjJ/OO38miPF3UWL99t6QaHq8CxX1e3DxSpBzRHJVhHyxSr6",
+	"8N7aZGNfhVLlewtaj5WuUdvdt+zsPCf97gy7A/Zi3rU21eFwYG/92hhDkRlQj37OoIovZoKTqwqNYL69",
+	"m7P1HYIUKF8joQZgxcwX/w3+vDNmhhYFk+B5JVoIfOLf7qrC4GsCcfXjD/zKUad/hUACAIUSLQAr6p3Z",
+	"r9TxB75xa02EHOdZFoLfvgKkBm5fm4W8KBVwAgPivLFD24XBN4GKHeF8oNm8dVncIYQKzC2j6Yy8fPsT",
+	"dgNA77ZzrhQsVXNIlW34tc5Pn50/PjnfXi2dTZiUIa+iLePZRnBAqilnqAcuhHTIKMzNGzPH7r+vSaq3",
+	"b9+l2vcy1ZsyRAYKQA/sBFSjITMqF/t7/eeus/quovVuXTXLcjNCvo0tYUhMPZoBEWViDyPXOyjCY6DU",
+	"Skr2cDjYB7tvyh2AqFuImvHLW6iH1J+rOYxTrV7VbriGsJrmvDuqnqD4tO7lboqS1O7tSjIv2CHgt9MO",
+	"qbZBI1r9ZKubz98LvQwTXPy2UOh8ywaxfrUnmnugz9LvHTw6xLLqBSC1DXYMoY+Ru9c9sRXW845NhiYx",
+	"cqZXQs5DFeYAdaqsd8U28JWKeKyopAummVQ7VM91jAdDqBGwyEgnmDXmfPXIyPIFE6W+RVBRs9bLN0/P",
+	"T7bE5HrFwWIO1noP7cfElWxS5NNZKMFsGKt81VKUWr4qGtpy4VBALmcVSt3TgC8tSwnQK3DhsSsYjb2/",
+	"weX6FstHEYGd/EY0eC/CG9gaYP2nyXo5ojZRu7jKfFTx+9e1Qau3BsVMcyGiJIybblZwhoIyCPKsdkBT",
+	"rlZMgtYchmy4SnI2u0J5tqk6XrFxMOAZTq/K0xnOu5etAe3ZW4IuaZrrdbDFrrp1dT59XxTFT5iBBcyp",
+	"ymXnApmam55GIbB5nezSXSDIw1UETKYVJKdCyJ/qC2MpabZMCCXu4kzAejJirCda1yEcuorwNU/IQ3Xy",
+	"Sd4gcPHOy++nrUOfwkPfUjixg8wBk9qlmEq6UMcDc06rUxMmeNjgavSrO3j+jp76btPqCjmZ9xs96jxx",
+	"Zn2Y0rcRH2ntCg0E7HJdsI57OlT/WbEoUBmy7cEtABuicaUMY6WGL13/PPqU1FmL1ZAju3Dq0tp2B6IP",
+	"KbsEqBJR6mWpB7l1gY+35zswjfJ2SLfsTwq6Di7aK/jcqQqYsIhOFNmomHW8L1pnoWkxaAD4i7r/2wjd",
+	"fUboGOCmBtoeoGJ9Q2VvuB9tWhNUek4cCUUeeDBW5H4bndeWKvjeO6L8IhoTrxa5Bh9qEtAiFVmLEr2P",
+	"VaFjXpNquGLXdbbUAJRnNKXHatm3Hc78BxR13sn0Ac1ziEYPu85qrNs5PpzPx72zuQG2lrC3r9uLd8ee",
+	"lwO6d/ANffw7bSr7Ra4dOSQjq5komjVngcG3XCCdr3nUrRuEmSA3naq6LNNOReD7nPdj8oqZE5NX9Cle",
+	"BYF2vdfDloDvFgPv24c91y5PEucVGPq0OCbflUVBaJoyhTXZ+doStHg/t0UVOMvr9Hhb55YLtyDgQzgm",
+	"Tegy8m37SZdxMdJZteVLioUN55z7pmPT798J1698b3Wq+7jh7LNdw6hhCaF8baMZSpLOhEA+JsYbZl8k",
+	"dTFEaxUtmegBI/qWWe9XK7E7W3carBRtNRDXp4Z3FhuOzCXyy/Q1n2zWKZDVkJwTyBdJtttRuwAQ4CWD",
+	"ftHlQIgaonVhkWCh0Q6vgxw6Iveb8Xp3jpFqySzFyGA0af17RBr1Yf6qSp04Z4Q3khZ4IYI49TfbnnQE",
+	"u3MPqiXYqbr5fqCe8L1YAXUXRNB95i7SrsLuyjsAsb/M76lmt3O2xoucAQntWOiZXwHEPAqXPFEzyzHU",
+	"wtZSTTfP7rdUUzIRRcZki1Hk0T2Vj4p87JzMSGenyTS/ZzxUei6ABpIAuFiHwNz+G62USMgjsdQPeJ9I",
+	"5yyQqHZjPte1ETHNOUtIyfNPF48ewTBlyR/hr4+VSOfDXz0Rcsp0ELQ+Zbq5oGYhhStJbPkykF4u7I92",
+	"YdtGHPDx1jig+dmthTWG/MJ8kssFy4iXY5eQm++vzp48vfg//+t/H5Mri8G1G8/ibXtwyUDJYU2L4ja2",
+	"Itf4PfkWvkfoBl3qIzNXKy+NabMYUCPQpNRyJi3CeCOjYff8h9BvbSimJlp58uTxk215Wt7Rbb308dnX",
+	"T7/ZHsotefTo5NyW9kgIbN+dT40qx5yFlPB3RgUDnnWk/7Gc+DZMCP4azxhsvetJ6FWlCm2Gd0JoJNJD",
+	"/QxcP0bbL5UxmzLRavrp+bDotEUnwMu9Y9Et3HcgrFRq1v+evfk+AqVp3uRetlnNyuzTASJmBfgBME03",
+	"FJ1oXu8B1OtQnSooVlLBOUt1QnKulvAPPP4JKZeFoFlC8oxxnet1QoAQJsGSWAmhqc7vgVzRlTXdeCM6",
+	"NTviK4rmmaNWtdYcXI+LKqwY0NV/jXkOd1LjWqQ3suR2hTLBWRdtWlttZ7+OcI49l7OdgEbnQlv4f5RM",
+	"hYtgePnamikEw66o81xQRw8AVrRaIWiu5baGzwdOTPWjiILrqDIjNaTg15dV+QKw1ld07ZwWLb+wdz3A",
+	"ut8O4xKNMc6anpjpMisIPhaeVPX5C6MwWFJQ15t+74NgUX/t1qUsQIwmWO6Prm9xvraUpqsgztGco8Uy",
+	"Vh5gUioaoWBswactn2DsVhtUh9GWJmu/U8CLcMxQ6XxCpS14DvDtFgoc3Tu1I8g0Cy4giCbZPbaaCVCj",
+	"Z6a52rs0zIdchad2DDw1Igh2Pbwt7e3VahvV5c/w5Y39EJEUJXvBtYyoiOaUmdvfouZd7TZGfjU/vMD/",
+	"ZImra5igAyBUQkyzxTKkYRiDSEw04w4uC1UkRJFZMvxcH5NrVASxOChFImICvlDw7vO5ja4rHQtYxA71",
+	"XywGJdew1lqQMbN6OLnCOIIRjEBJZx4wCqsZPhRgc87B/qd9+C1bsImOk49jjViceTMFjv8HVKkZzUC2",
+	"Q/xEADN2/576aUbNF5/aGRFoiX7SVcTFfZ4JhkQO5u3hFfEp+ja/xV01aJ5q1EA4mFRdckPFka8FtBAD",
+	"rf1hLW/8Rf+ZNj3rUaAVpUE1b/Z3/lwl9SmLHvVrjYgIWhQ/TkYXv3TfNp50+JxsEvE6kbql5s9tX26F",
+	"fplX29sJV6y6am7SWuuRQiyMVkH5uq1KHJbKLwTqaU6b/3eDmK9nBthHt+778KzVG+hwnrV3jKaz93k6",
+	"Z3o/lbl11daWojH43FaODK+DOzHFtPlDNJOLnNMCxcWKyjDNpfM9BIqwEfu7C6O+C6lrri+Xi5OxtKCS",
+	"qSZL7HbnRTtZM8YM/47RLOcW5DKQ58GWOuivVc20HoqzjpYg2c2jE0cxbVR8lNoVKgnNWzu65Knfpkl5",
+	"T4sgFvnx05Ot9ECSaVmz+NYcsSc9Rif17ZLJXGS9kNBhqtl08CLtsBah+f44ENi9fTI/98Rw18dgLxDu",
+	"dyzdRcAMQfsvc36LKToh11+JqCtFFxaQpay9m0tif1XxLcBDrvsuszYBvQi0Ik2n+HD1zIJRbtrjDd63",
+	"zsop77yslhbFRJkXOueRGHUg5OFx3Snyp7cvXv8ZzJxSz4x6lbvkQqCDtpX9ENoBTnDsBhkzlWdoXyKi",
+	"WHAWQ4t2A6JmVN36rul4ACDkZmdpKSNyJIpjMvZh5Msw/sfld7nXtTqdVGvwsWPl9qGGVLvgkFoIvmKH",
+	"NK8vu9fIG6Gtp/PS2h/UBQvJnLVJ/41Ifbp9e24F7rjNuFmnAexOV68BvDGUWzQnJPUyY7mrJcOSKs3C",
+	"DYVIaQE/fvLkyZNW2KJHsMs/Cc2evS1ozsn379+/vSSFEMsxTedVUYRwUClcht/aEJg5gDXZhWSZWYyN",
+	"GrfPNmY6Ga1krtmPvFhj+lPrHG4J04RCGl27d+94nr5ZhfUJ7YHoqRrtGsp7myc74CRGWMeviGTg24Co",
+	"mcOIwtaFu4xO2wGzJ0+CYOmK1d+ygQFjo1MqnmzXsyp2sKoFj/XBWQfIU+Tx7XxMOqFIrbEqLyF/Rt2J",
+	"25r6rRiV6SxwjKisIuibExVq6/OWNQ3tzy0FfixH6IoVRZjtddBl8p5Ow150nc5sSYF2av1UueikTmfE",
+	"Tj5sHpy3sMMLM9FCZ6oLSFTE4hDuWshyLHbkQiRwaeQgdTFEXOQNp6j3Zi3E/HYxCP0emQ4sJu4drOPt",
+	"VRwhrcp1IXz0PdTjkBsYOftbV7Bom79VxL9txGwwEFgWjPqXT7/++uuz06fdJlB/o6GGVe/FaLDyeYci",
+	"i755tOmjh8KKFoKr6Zy1yGxptobrvgGotLhjx5TiI2sTv1hjRSAtS96qsfLsrEdhE2N9+ID8sCHTNk+c",
+	"KHNvJjlXmtGs/lyz8OEJi7V7AGHdgDa2KdaimjgQzfRWw/Hp8IG5z9kqYBtJytOw/8Pex8PYn8RikW9z",
+	"+fbzCA9JqguiDd5VEgehb3B0jyPJTfPBIE/Vhl/U1c/cDvegF1WOqCu3ELqroyjfSPZbgC8tcStakWz4",
+	"LmKHw/SWNrhZxFjoKyz6O0BUVJkHjcSAbapOxYA8iKy2zTdr2Y2xC9ExvQ6WoFla6ulerMUPL4EKr3Mt",
+	"hbtaNDYWlBBz+KTQvnlXFoFhIWYmrFjQZX5byvBh6hIJB6Dj3hLW2al8Uq1shHUnuFS3GiplwW7wyY6z",
+	"aU797SLnpWZ9vL5WUNsexIM2eHgbjSduReMk3sHdVBZ7CfDAJjugV6UsdikLWe3xluYpS+Yq5VdAx85j",
+	"EGLKd1TTqL+DY58pMhWX5GWuvy/H8PnLXL+iY5doaO21lvXzOOgoqQ9aoD4Lfsls0muunC3hyjfWxACa",
+	"TlUvy627Ss02fGu07MtWtiH/LAZG6gbom95W7cNj0nQJbZ1WVelYvd0zFhGhAF6/oBnbjosNuWseIFc2",
+	"rThNp44oDvcCkNWVeaEJVeicIL/hN58T8huqKuZfqIOZf6mZkPoz7NLfNJ1+Do1qy+rF7rt8ytG0EzWj",
+	"8kwoXQFjwtOMxC6IhQ8s6JN+89yWuRF7RPu2cGWZaOEoCWGOL8njkw1JUZtz5+fDeH16CfaY/Iv55Drd",
+	"bvbu7yO6YyfjPYSDzXe441YUS+0lmCnSU6/xvHZlweKDrA5JVSUDzNdRYv5RUPsPRs1/GWcyT8OOwKb+",
+	"89egeSPB7BkSPgAzKcRr0XueN6A5BWZIY0/C07In8t3hCDJbAGcr64d9bAjOpsN26pcnD+ClXrgTh0Jq",
+	"UYyEXGPwPck1GbMp5SBG4brJObn796N3+P3RdXZXRS9pmeX60mWakHxS/3q8thVoj3fM29u1xueQ1L1w",
+	"xt7hWayQk9qlAG4suYdcj6cFVn3syhB8V/L9KLj8AXVpbm6+/14MjkOEY2Vv6AJyHWxajXM5uWTA4cGv",
+	"MEDo7CyUC7QrviIacbIz8wMLhOY7y7ddKaLU7GjO1lPGyVExqRXBRh5aMP/EIamqAKJpimVnT56cPtt6",
+	"ldmaSX7vgiNLJdWowQ8pBza8gvww2MZwtvRKoISZsrUgsuRW50SQM+JmodDBJRJdY42dupZGjFA4WBGz",
+	"szhNU1T1KEe+nZ402YxUGGFu5oHM2dovTg60X46O49LywIsJPOuzKKOXmEpGCjYB+gxvY7o9E/YGNDXE",
+	"Tsb2mAMZNKUeeeD4+5fu6c9J9cuIfrlLGbIuZMkyG6zV9GfGt/NZD8mvReK9Oj6zL7153L0iyV0BO+/O",
+	"Hhms039Hi+WMjpm+c0wlIHbJn6zPwD7Ay4XRee/+nIAGcmft/rtA2oRtr+Er9JoYJaMZ+zRKoMbO0/NS",
+	"FuESdPaU+FEse4DcX0GQfiyw/AoI1RVR2vTfct4sFCvumSJ/uvvw4Y6M2QRo2DnW01eQGrVglBsRQld0",
+	"/eeE3P1ydfQ/T46efUQyfTuzQNuekLvfTs8+3xHJloxqhQh74HKHdnN9Qe5eXT8/Mk18/O3889EvpiH4",
+	"zcbt+XS7pzmyV/ahdNjz/AC9Axp4Y89bfd1dvb2+ff/jDy/ejLylGv0HzIid2duPv50kT88+/2vo0GG7",
+	"wz1yuwuiKtS1iUnqWqBNB0F8xXYBvdRGc591jGJabDPhJawYYdqx125g4A488F3MNAfhiH84R80gWvk4",
+	"aY2d5e/ygr21kO8dUOIbLkVRlDoM7xoSv4qiwG2vv2e0wA70hcP4lZeR0Rir8yuaZ1AQ2QhUCHg7lc3m",
+	"RF8SWihRJb7lKo6mmVW96lpX23drhgw2N98a2yVINApmoxqYKRp094MfGv3qDhGFui4n7NNSKJZB8sR2",
+	"H5jNx7QT40bsdbZjjfdznURo+/YWp3GdFdNX1sjYnbhUs089km/AEQCPdvTnrUPEtHOCzOINRD87a3lz",
+	"V3XEilpbBXLRl4yzzGh/RTvPGNNFHWvG9n1lZaDNGXHD6pqPwRf3UJhvdfl4JvZMLB/RZR7ASG6tPBtR",
+	"Jo1gPH4NYDq15pp+ujRntKBqhhA7ppDRD7XDR+SI3JImcHjCqH70b33iYzvWxdj0Mi5zbhZe0ykElnDp",
+	"UceHdGnPsNzEBof79tBLNFyAY+ttuXeU8LCygL0wwq7JrmHsVH5jePoZ4/cPKzIxyYuW2B/UZa43Y7tn",
+	"T89Oz8NsR8HEt5BmklRtBxOoNouEqYfZz2OBNQfa4yt5KwvsfBu6KGNm/W/zbAvXwiLnjpuzTz2rg5ZZ",
+	"2VSThngX4W7ovvH6duKBGXf+pdVn3yBWbmuEzuXR7cyJbJWxiNY8o0sggwUF2HLPAXks4xkoxyu6hlw3",
+	"B/VwlCFI3et8O5T8TYwT6/pxIFigWnCatWkP1UyInp/4dSXwLSOjtd1HQF/3oigXuwuLQXshliKrtOll",
+	"1G+cwzhTyrnQZk5Sscyx5qGr3hwj54nspJiVtJ2iuncdWe/C2AvmuhU0CxQ036HM298Zh2yr4Fv4olZ7",
+	"rEFbSsm47uI4ghOJseCULqy5l0eSIfAS6bCyx1KsgDiYYngqGhLehaTAlbEPUF/Z+GAVj6ZhPqW+Iftd",
+	"fP2hoG8jhNtotDEDiSuxb+e3XriOHbITr8JDiB0dJeFD4MmWWbDqRsf49uMFUP0i9HErP5/ya/6a6ZnI",
+	"VBgxHc9GBvbBrE1v1dlheN1b+7ut/fbyiut3xYdRtds/7aLD0PfP+1QwlWABklwh/q2vKd+MxnhdDhIw",
+	"pjEa6uGIH/Yp17et9jyFOefLUm8tzLeR+mcL+kGSj8y1Zjypc3oVKblR1Yr7Bs9iPWibvxGP4lu1qL5j",
+	"bMXFpC7n//GBVWu6WMAXTNMwO3J1BWCHyIpyrRA2l6D+owgkcx6TG49z8hd0tn7sXczuNfagjNDrsEwN",
+	"s1SRLHLgOuMIILl8YxQbaxrnCIP6BS4vECYnwQprp4Pr9zyEhXMbZqrGW1X5NyHYJLqLhbQ7IHGqRFVC",
+	"Pngll6ps8rdsLbAWZPzClJ9qqhOHXHH1qHBneFArPBExwXNVcUMOweB79Jybl0FNYdl/n/2VFmXFJ0I4",
+	"oKEm1o0GZEUZgWat58xv7uxkG+ai6m5sEgZVUPx5BjSWACEE3x4megE6JJxrJqaxaiaQW7hqCxQpNBtG",
+	"LdklyWKZxkN2YtTGCBsGkMzr2o9N+s0GOa7HZlwWhc2mqwhz62S7JnVuMip5JvAb8y/4Ts3z5XJrhcb3",
+	"aB/1zo8cl3mRhZlUhQXq59pKtqps2VeKQK5apN5FPH1yFzuow7ZU+X/2rcXYq/Z3DNb+nk7DGm1FbPDb",
+	"302WfncEbVtsnQ6+pw6Z3w/N30arae7gFdg/CwCuvmvXW9GGa8HNrJuyyC58bcdSiReI0YBkcsGYiFSw",
+	"2NQB3uwfIPfFo74HTFMDK6hFAcAX63No+XAnE5tqVVF9iFsz4RnmEixBs771P/y4CYv5dGR+fXRPgUIG",
+	"qum+ETd1K2+hFe+jj7Um7kNwtsOLg8idx0mvdGU71uCqMboYDoqBUn/9pcdL83j4FjW33UC1ehBplntD",
+	"1efYJOzDJwCTeThYgGn+8DHnQ65tr4jv1sCQmYe9B021PQjb17dHuBQaCy/hYllY31qMzPc26jEZUNVz",
+	"aJ53Fxn0Lnhi95tIXk4fsPn2SG5P4mYrCvzZa2S9WB5nr8tbgcxuHfcjNeye2N2V6JrYRTpsbLs+h/QB",
+	"hSZ7B8S8PenR0TzZRkVzgDyGlv3rD7HXZtxcL5fxu4d0xB2iHYeMVXRKGTbJP4VNpVQst6vBZtZu4Mlw",
+	"HpyNYOJrXKNbyRug2Z1CHm7uc36bBYO0r6jSqsXTdC/mLHOA0EY+2OOnT7YyubjJDXnN8Q2x8mBb0WG7",
+	"h28Gr95hIj5JJAzdXOOA1tA73Ta2s/fAWOPv4DhtDYxjL5cOvOIBN069mhvDvjPm4h1BxQjIAo1F6XER",
+	"51phkTFb/Kaq1cQopASWRTjU8BN6lr5tsFy1Q/1qWepYHaOMajqmChlcMccRHBJ0rYgSC4b5dazA7DOo",
+	"Pky9yvfkDQ7FHLNMcEbo2FYpxiNOOQEeIZKxNM8amFNP09ympU1EyYdJXJsPEgwEmGGjU7HBtjYVtKh5",
+	"6htlXxqFM+IuqwcfmuXMFg2MyDLIbVKJc2tAQcyvFDFHXV1alotVFS6EIcxotd1wAQdXkliWchp0aF01",
+	"1zar8jOnIrbQ8YoojkfT7dZwSRSxuh22ss1FbW72nqtqXhosePi+WbKs4y39Cii6Yl7NPTij6nj3iFK/",
+	"Ah+VmhAmD8Ft6R3DelOEBOGGTNqHdN4UdLtL6p9UKCrfSVyGkJc9usjVsqDruF3rQtCdU6KY/ME85/RS",
+	"lU+50bz2oppK0YN5RFhyLlcHbceqYs4c9WfF9qCKLVYsZK6a2BYdtpqdzcvYRk/vwGntivxeENAxVEK4",
+	"qOriwh8KcS3+tYwlCYMocO9uVkzuZeurEDhlbz400/zDKNBsSAVjqp2HpwW/PlpQoyPg9xspsuc9Ds7W",
+	"KrJDD1KcZ/2dnU2bscXZCjS2qtIYUk9t0llvmAtnfcim+h+/doReRKIRZpR79xE6o2X7/u3hI2wxTdZd",
+	"j8JYIRi6ffPjY6GWf2bjmRDzYbfB78BHye7ZEBf0G6HzlL24Z2FHdJj/pVIzC0YzVRPRAyyA6pmDlVuo",
+	"OaJwOmlQurpoZ96du50IN7XnO+4V+7B3iU3gtZO6I8OlPwAvZvY3ezEUNJ1j9FAzucAX4tUVuitsY/u4",
+	"LtyWPtyNYd/wxXkzW4ekg9TRe3IjSTrZ9+mqWWTOTjpTenY6GN7+7xiwfarPYGN0fEiuaFE8aguj4l6I",
+	"K/3jG8K4cQ2lWQDglAJwAjvnaChrT/3nhPxmp8D801t++PPe/gNtJvOv8dr8fykL858i53PzX7ROgdZS",
+	"ZMwxWOYLFqCwDJaRD8F3+5dnqVjlh5FOBBik7H7uOLu7cD528jjmU2BRmbP1IDLHZLSqb+BeUi1K/+ga",
+	"+hiC4kEVnlyvb0xztix+nfuRY5l4Mc+Zs4YvRjav5tY9V5/mZf4DWzecnNBLmC5GJbhg7bNQGfDzZ0A4",
+	"T0RABa45rMze+Om64v+zmaBIlpAJcKp41Y5zRa7eXh+TN3RhYbHfvrmxIK+E5Bl+9tNP19/ef5184GYX",
+	"40fvvntOHj9+/IzknPz0/vkxeSGlkPV3z86ffG3EybhgC5soRonCtOG7VGTsDj2EgI80HQVMJNHCejeP",
+	"P/AP/AVNZ8RsLHDUoDcx5+Tu0xEWrb6DcqdGkUhpUZBcX4IoqWm8wBXEuM3bAqavscjWxx/43bIcF3l6",
+	"d0G4MB8hG5h5yuxBkvNjcqdYMbm7qCpm5wq+YxnJeWI9lB45kJBEzahkWUJmVC7gFprQVCvzNvBw3V2g",
+	"p0sdkzsnacGje0HeQXEGSb4riwIh+cwJ48T/nPLGpUTuvOrf2NQHHmqrfuyrSsqbZ6KNgYS4u6gaqRmM",
+	"FmY83pOI38J5WrgC2lCjHxbXbKNJrGL5JbaPrJTwtF2O1jskVKDwutNzTHaPwfLZPQiHDYWLMFefmTWz",
+	"RD8jWzGa5K7AO3QZB6jI+cn5MbmyDUBrIIdTsWTEeuarreg4nSh5+eK9u+buPh3B2+5gc8MLU8pdWW7o",
+	"qmTLgqYsI9A9VJiRboGTuxfv6fTOdOHtT9Dmty9evXj/Artydz05AqaBOwyGTUplg2Hk/PTsA79zVRMW",
+	"jHIgdbjDXE4lFgwOADjnV1BkXmljkLqjBG2/EZzhCy7Iv93V+aUoHIFnD5kkCiwx/oFXfl1zRhXki979",
+	"+9EbFIdHf83Z6uhKXZA3V69f3Jl5Vg49TDXGMMxnyWaww0xTXmHygN/0+AMHdHjKODq+84xxnU9yY1WO",
+	"rpY0nbGjs+OTWip7nxmxXi4WVK5HF6P/ceVvH4X4V5cSqZBZb8nEsmBY8hGdPuhaRZz9yIzwxyXIVY/B",
+	"7WJ0cmzfJpaM02U+uhg9Pj6FTplVhsvkEV3mj+5PH8GokJBKR6S9nZgEpRquOC2gV/gJ1HHH6vZmVZGu",
+	"LdfKUeUkBEtwkUkulXZ6850SUt+hqIUs11Wu2DG5ArmFx6EoLvEr/NthvgHR+YF7EtH0ZeVucQjrWMJt",
+	"e1hV0pxs87yPO4RGzZFSjOESV3fBdTa6GBkz5wpmykyhy+KB0t/tymhmQ32lQMSAPL1Ta6XZ4gKJcinR",
+	"VM0Bp24e/7VkwDVh9wpNtZAQ9TY6RK9qdiFWb9itKcjFMZuaWyD+Pksxu/sLXT2zVVUjvlqB2Gur1OJB",
+	"rw21JJkqi2ZLXToZLOE7/E20TZVzSJ2qm+yX3xluDaKKO7W2qbNCDtAloWSR81IRXUoOSa1SlDyLTbZC",
+	"Lpz6/XWpvCPMNHW59OaPo4bvwO9OaF7ro/Domj9HM73Xs6+g8t/nj0AysBRcoYZ7dnLSIuigy2WRp3AQ",
+	"H/3NRuIGrDW4J0CbbZmiPyACqsLWh1qquvboLWqXqJhXEvznmQBoudn5iLUG8DBK1I/JyOmOZiJZMYFf",
+	"N8TuI/bJZcsHpe/zm7+CCDGn6b/f/PjGXYEUdOymVE2I0pLRBcuOyXNg/7VFEdQSNIEZY5qsRGk0Xzpn",
+	"1ids9mJZUDJlGiLfS6G0FMsZpJ1NpEBvRFMWvoBOR6RhaAfaDR/eg6m69/Yg/mUWuohsw3+K23+K2/2L",
+	"22GC6NMRzzaFUYAPlX3Sj8yW7nxuk2QZbFQIJc4YdQniz7EvR9/mKp4yeoVWriWThVaOG7Ox8fKHi8H3",
+	"rnK5sR1cx3cQhvdM5hPkPg97+2kxR4fUaiYKZrRSsI55RkxvqQR+XMckTDWgEYyBgih2BJMgPc0F+udy",
+	"Xrt+bDY2oZytQJCkpTlnkwT4rp3lUtliFWTCeT/mbK2wTGNpPhHimNyZ1bstcj6/cwUc54wtHTwJcC+b",
+	"4vWvMA1OvB72eoR32d+HduLPbnZgVHu4Mt9KASVlYHUI41quoX1rMiYEiv6Z6c9YwSwQv2MruZJv1tyt",
+	"fYxua6V12fAjVyzcFlgy7W/usmutwCeYKzI1YtWs2lSI7LJyzrjy4pbDSGmxtMK3uZDfwhu8uuVX1fs3",
+	"1vV8syPfCs72MOPfQQ0hTKzkmklOC+JNCqFep9xMp1TTQkyDcw1QtRgnlLVXsW6QwJm6tOG4KSOP4APC",
+	"Pi0Lamy8mVhtTttLpvvNWZ+zUNEb/jbyBm1UX/O/v7x4ef2GPH/x7v31d9fPr96/gE//z//6381Y2sXo",
+	"7OTs6dHp6dHZ2fuTry9OTi5OTv5nM/hmpoe2SiFcjJ6NT1Nsjgt9SycavARnJ4+htdNnjdZUiff0xej5",
+	"m//mTPtqzap1Io8nZ/T0FDG7fU56cDYPpRO/f/g+w+shidwC1xpco3U93DXWHR+zQqxaTstK0JTLQtCM",
+	"ZY0egRNwc/8hwjiyBVva7lY750ej2wS0i9N/7t297l0oWPrw3fsaCp/tS1Saj4TZABcjdOyOIjeTilqA",
+	"V0XhfOFGD0Erp1JCwO8GriuG9v+m0+q5/5aHilAba/7lt33vMHOCYTr/7fhXemzfeCwkzGuuVAl77/mb",
+	"//YCvyLPr2qV/1e6sUfPvj46OTs6OX0PnbH9MY9g4QOvz61nFJM5LUYXo/PJGR19/rjLRj2oz8Ffzxp3",
+	"m/MpEJwpJu9hnXvd5JHN+Og3M7GftylJsGZkQouCjGk699kK/UODIhjiLWYXI9GvaB6y6mD1UKJ2EMKY",
+	"jfbxCypd2GtjZDQ63lO/WpaRmLXVSxWUSPfiTRCwPibXuAuY3QfOGMo5sawim9P7ttR7m1uIxf1FIDXp",
+	"gLvN2GF9bjVIufcfe/vu+q9X71+QH178v9VjuxzYt6U9r3WY3mEaH6Zx/mMIyR1m/GDi8SdQ9IyMseHN",
+	"3c6gJxm9KFH0lv6Ro4EzIM6VkEleaCZZdklsqXvkC4NIMcQ8qZojdjd8s3/rdayXG7aZItHhtwr/vM61",
+	"6PxpgK8axH/MOekKffdv03lAHedVAl7eqWOQhxOFkxZ0NwJxTcwZGiKV3+yBuf4QmQWOIsERT3iMsfn1",
+	"HURAlS2Bpr3ge6lwvWm2xtVGH71kgABIhSNYvcvYVBqD5Q5c2mIyKXLO7qJjqgpEVmPqBQust9B3sBlD",
+	"aQ8bY+dpUWassWlj/bLPhD3/Fm+5mWr9RSJfDerVij0G9+KR/W/jmaMguPbvOUDWSnc6lEj+thlmB9AK",
+	"po0SxXyJ7EvaIR4B4E0aMzg9yOSlEiKFWBhdCUr6MId4Ab0oSyqnrRQrwj7lRpG1JdEglgPG2jF5Z6Et",
+	"4NdGn3ONU4j4Dbx0ry1IgcptbrQ6JzDsR14BlImQ5OyczEQp63OGYYF6p19nbLEUmvF0ffQD0AXFQz3d",
+	"2dmDNbmhe80m6ffSt04P8P7QPn9eQTK9eMsrkXYkbXqIsUPHV7B3hHrv7HVq2hC7mFrzaCnZpMinMx2P",
+	"vVSbFc4T0NeCPMz5lGSCqQuCr00w/gShV1e1JyGMpjNzRX+l7AF1iCbzEyETx9SWm4ctnyOwAKrkA68w",
+	"RHYtfb5cPOdJRfAtEcAF6J5czY/Jc9dJh6yrfCeoosH9i5SIIdjPWzczjWP9xzkg+7sMqpF+kTAQUIdi",
+	"kK7aRv7+tkCFBWMWV4mXr0Pm9b80OiJD/gn4Lc+6/R1Ovupj8jOUqcptHU3Tc6sZIMY5pTxlBe7Bkpuz",
+	"cUnA5lpRmaHOAlqR8qoBx9weXZfJVg3iOgupD2dfSKT+xDMmyQqTSB66W2BK0agzU7cPURiJYjnNniWO",
+	"lVglviRz9Y0rOZJLgkXsLFpUq6pWx0ZY6wDLefKFlnMvmqAxk3dfOCAW6TrAjyBZy4Z34zFKowVqm7BQ",
+	"cp0BA3kTSVVdErIsmKsB6bJ7wtb4lXv3H29lXdcOjIULTy3mQtVL1Zzq/e+BlC5Vie63MKAZHBKVmeDw",
+	"1u60J6RemnbBz6Q66TY3xRoRwMUCoG0zWNB1CjE15oO9tWA72Vp39s1kYcs5Q5oRWQgZFhnP7XD+eLvK",
+	"9eywG4ryhMzEygHdKph3VaCVFvk9q6+G7AA7qqI5D2rGzyliLa1q7ICAZidAcNqqs8hpi6zsSFoE3ENG",
+	"McDkBmNY4h1Sqaou8QE22IwCdIllDQYji5s5JpBbSa1ryVOkrOPJmsEBq9V88TtdTJ6rXMwrh5DSbGmD",
+	"jEBFbEtY3FbE5RVt+8ijf5dsKaRRwsxjpWQXhIsapKVmYnl7foYk69WLHJX7yfE3jqp9lI2HRP08rR3s",
+	"ooOdhu8BUVMNV7XFKlEUvMYQfqvTJBY0Y3XCjNJ5UezXdMQTUgjOjgBhHJW73wmJotEVgoD4NZ06Ry6W",
+	"nUvQqYs3RM087glbyFSSAuq6JrU8sOfApepUYh3ApWHJajp9A33+AwrXunMHla+UwNpt7CY0v8YMZ9gJ",
+	"YPgwyycTzBfdr5g17XYEWCAoYkQovF4lNolzvMZ/QLXbPLPe9oKCj8I+UzB6b+/aMgBn/zafTDpjKb12",
+	"Q9hrDcex6SoKOaqNgjBqW/sRH97T84eil3e1C8xEHXY76pVoZGVZDniAE+YcEoyNitZc+v1vxZpcIbgZ",
+	"b5i8Z/IIkuTx0UY+6x1JqZS5kVnkW0/vvTM3zB2h5EazJfkTxnlkye/+nJA7CO8QSmy58ASydiGabz59",
+	"a/+dfOB3qIPeQQ6IgjhYo/T9MQEEHpRI8TtVv59n7nW5IncfypOTxykMA/7JjvAT8wR+cHdpE/oA5ZHz",
+	"D/zuFVX6CNgkjq6/vbMcAZLRBeZ8Qx7ELAdzuFKiKZnSJYGkE6yXgvVAbfK01wSmUNQ22NJYFVyjWR5y",
+	"0t3A7x6sw/SKylClYdz9LgDA/8PcHuHgdkgEsD98+Al7ZRRll+IqJnCTHtIaZ580Q+6QsOJ8ZXoBiHvl",
+	"cMNFPmeXLfvRbgfK2SqUimTe8Y/uV3mZt3xi4IbCgBWm5k4pwBH3rfhNAFveHTWQYmWDc6qKGRtBBawQ",
+	"zl3mcEw0z4gSdXwOIP8WPbaaiYq3Mw/c4wh0/+deuGekXAKBA1G6TOcNDoQqR7pgE8tlnQqZ9bSbO9Ex",
+	"uCWmlh0n6l01Z3oKDlZMxqkwKV+pet2NSEw15uy4Gucd7tSXu2HX9mK5Yl0WIIkaTUumQIP0hnWLM1J/",
+	"Z/8WS+RuHrpzXh4SPvWz5TgxnWsRX+x2QUTAjG/guC+EZO5VlqK5sR8u8cuJKAqxUu3vg2DG/e2JHdGM",
+	"dnVd4ZTeC/zygDjE/1JbtILoNzhZTI8rqXGAm24miqwrQAjW3orXNM7mB+YoOZceEpRs7tl3rGBUsX/0",
+	"a+uFFfwwbS1vxM4RviiO2kKQxIqr6q3H5FpDbiihqD8ZzQnQ6jUBDS6wrDniJa6eCiok34tiT6rp/uEG",
+	"pm97FTd/mJ30A2PLpjIMxDppwSg/KpdwHOETUEZpQcZrSzFzALFRiOkQP8KFs8wtgZSH0Kv8AlqC9Vw9",
+	"80pM3+NHFjVsXakkpZwL7SifwLPKyR3j2d3xB37l/LBfKVKIKUH9HOal0slXDugApFDEbACacyatFuk8",
+	"0VB4NYlEw6p4uQO6fuBToGOkkpE5W2pXvNa0LkVBlgXlrOHEwBlpuCBI2wPRcjugEzDnHe6CV2ZlDuUo",
+	"eCWmN7AIPR9+V/KAB/GlMEOCZcb5pJanyCxWzJWIytIDEbffixVZUL6273XpPWCKIzEVuvJhjLGeaNoi",
+	"Yqj6AbWXqoo5pycnjkYyWjOn55wDk0S/Z38Cnoie7SJk/L++h0hM7aG9Z5IW9eGF+iqaLdVmNH/B5JSB",
+	"M9Yxa+zXi2Qk6KNMrHghaNaZgAHxHrMvjZDMFy6kRP4/YiYZyOzsJw6R74lHJNCDJuBb3wl59y93gaiB",
+	"7dLfgRyB4IkSeKL9+jEe0dwu5/nv8wQHh5YvmNJ0sVRhgRWuE9D3eAPZwQ7nGkvQ75GfpbpFgC6IfdJA",
+	"1lLTpqeiEOVwPWj7IV4wY5nFNaHnpbxHfeH525+MTFkIuU4IZ3ol5LyC8yJmYtKKJG/xDb227z7UGbXt",
+	"fyfFYsDj78WAh3/OMz07rInnZumw4T3gyLZ3SjvkDJkWAvhVDnKRLATyuEdZJfLaP72qS/FZvRmAFECK",
+	"izFdVJArYlZzujAV7ad3r1RSobwA5r4BMUNiMs5WJAfkjm3pXhSl0cJdWQ5F8uzC0mjaSVNaLNFx6h42",
+	"enQqlrlDQwCczJUppNkaoR/4G2NbQ8dzBfYQJB+i0cAtpfOE5sDGrCuV2puLOiMGfsQF8SejppZzJdkq",
+	"w7mGY9B1xUuHIyBK07VKXK6kGxZWbJjmHGuEbZ7x1+Ke/VGNa9M3m/rxXwB9/d4saeOoepn+HGvL79tu",
+	"XlKlulgxNFkIpcnZyUkDMeTBdy1jdi4dejMM233pXJ6/S+zgwXwafuHY+mdNapbcjPXk9Bl9NnmcHj2h",
+	"T74++pqdnR49y87To5PxN5PHk/MMWFlctQd0BI+SEZCzW/AW4LWY0kwSqsnV89cvhgDl3lKlDoo/hoU0",
+	"Gs5cOR13D7GLaFTTJRzlyq8WQK41hCxU6/3WlQLl/ahmpGBaEfS2k5BTGFOAXtpVOBSYweMm2jHYAUmJ",
+	"o4vTp99s3yu9AyGmK1dqvr8MQa/DRq48gJnhdz5utl4HlGhQF48erdj4OKVSt+ggHh3bQhCPoOF/4WI6",
+	"vR3EjQFrgJRKh6VaongK4NxahyYnjGe7XSke3xIcyj53zKPfzH87k79+tgT7NlIpLXKhChaIIMQUM7gO",
+	"fYaNXP2y1DY/53qWSbpqrN0BVABpsyd65KRWKaeofFsMMHzlRTkviZCJ22RWe7HsEalYGnUTAKShSI7L",
+	"5PgiGLMdxXK/k+1GElZPv3S+9d6kiDPcvCu3yqt5sCwJcLcFdquWHdS1ryHbB20+WXKfwo1OFUlnQjHu",
+	"KAjqSApU6m3bj85Uqva44GDR1XQxLhkEMyYC2SCmt7kx/sAjCEcB0JXoBU0FnxR5GjwHWq7/qFYXdO6/",
+	"jtn1ruTBJTwUlk+WPG5wQXUk2LO5VgGPhvkUucGrLFjwqYaNrnfmVX88mMO7kh/URMFaKnD8D5sDaZby",
+	"0W+y5J+31HVRmi3rZbV5z9Xi1SwpUGXOlk6yZAkhp+u7kh/wXoTgxoHX/6Cpz1Aep55stlSHXPpH8IZH",
+	"v5n/fH5k77DoBWWUjgvroE1FlYToF3iC3SCKjKwsrZXj0FhRdUyuiGR/Y5j7CE5Emz/NXQ3WXAEdAg+o",
+	"ylfwrhvNlofePn0ehH4c6pIyjV85feIPBL3BPu1FJcOmsJrIUgLExnp8sT6U2f0TMRik10sLi+z+Qky3",
+	"cvcRMSEL1KEgTmbzEICyq+UMr/jMMR83eMeZhX4lpn+cDb0RFn5lbnBeQmkELYz0l9oCaKL1SyaIrgyE",
+	"SE+SutBGzvXT85EXDz4Jx4NDryiA9yz4itOTBm7kyfaY8yFvC4vIOqjG8EpMaygVhTsjIaLIDqg7WG95",
+	"9LggcpuSe1qU7Ji8WCz1mkDRlRo4BngxZ41Y1t9WbGoavAiatJY3tit/ZEAs9vGgmwDrpbo0aZwTW7bE",
+	"CKMp42YKqyr/h0zpsm9/9Bv+w5i994wWcbXiO4DPCrIolXbVTo2wsTnHfmwTMX824Udom/Cj6MrqD2bD",
+	"kCvcd+5CsRU0FYM95XMhB0xX01NcrgMKZXxBjHB6j7oqDIdldkCH2ns3M7Fyh70ulbPPLQf7Z8umww3i",
+	"LvNJXuB8BuHd5jo3T4DEdGHCJ0/J6/wvieNwlJBVbHZQUZg9Bd7nHOp+2mQT8I1gO9p6f6tyqXV4HvHg",
+	"EONncpFD0eWAyfuzMb5tku53+c5kLg+46q/GShSlZjAoc3/IhGghoFwuOE+BVDyen76k/fPTz0+ePd1G",
+	"MpkEXeyuYBXAE2hROJwBFKYFzxT2vTeTsM98+eRJn9pq9TIC61OqaZGQp+fnZqIgY84yCIRev8BQeP36",
+	"JdWaSfPkf/xycvT1x98ef/7X0QMYN0WqWRgmWmle45xT6FMAYLbN1AiEDH7Gmlj7oHATy7U7UTnXwmgz",
+	"eCIO4MoKSoxHcL11GMCMSDYtCyrj8oMqH8P0laqLB5Nc4wWGBKLkzhUf/g7KHxuNCDxn3gajPINYxZgq",
+	"9vQc/S6OKLt9d9HsS8qPh4SEQVRcjB7dU2nMrkd0uTw25lfv2KM30LemrQebyQ88NpHSfPs9EgJqzX3R",
+	"QzEwNaWVmWJXqUpL8ZJLIgkX9S/Ul7gA95gb8SWSG/ZYGPPvL+mgYePiNkmcAelnJB3CoGkeCp2nc2v9",
+	"xg0aCkQ0YNBKoo1E50ZNENKqw0shdV2ax/FdOe43AAmBBSxQf3584sqzWCMZkqE4q3jk9Ix94BDpQ3sn",
+	"MRfT3csX74m509LZ3TH5cck4shxnJC2Egn9L1qhcn2Da1owuAaFkbh6mV4xxq/qGcqUwUPvOvOU9TM0f",
+	"+u6xcJqJAK5d01Uorvzk/PFZ7+vHG+vvw1TuT3bk7OEuTSrkWbEmXKz24bq1TcO+bG3EfWttfjn+7c7Z",
+	"qvYZa0QiM7GgObfbnlFeLoGyNexZeuG/cfg+/oNVb/BGc1D301VR+CiaLTUcuio6Rha/R7mxCnZu1v38",
+	"5FkNkbAUWGYvGF1cWaSlEguGgPYylp2N+KwXjZo4fzeFxaz/rMWIoR5YwvW6OlFojfhHygH6ASzi8gss",
+	"4UI4GnyYqT3IATpo2HeXdaoKnpRduDeoSK1XRrtwvF6WIB8zNulaESUgX9ryY94FSVP2tlL7j5d6Xfsd",
+	"6Aq8t9/Qe5YdrqojEkV7ZcseeMK7ZW2jKjaUVlLd5CY24C8ZaJVYXRCDPvHqoxuVG3/EFx1UzL7AiOwe",
+	"Tq7pLOECSYrSZhXVhwjZigjXa/Oicv6oBH2eFl5c/5UrApg9wtkn7RHfonrvyusCgVpBlT4m5yfndQKW",
+	"XxMZ15tw4J/mGfimeDAc16zEvffl271+N77YMj0riC/D5MWKI5o5uwWApi17eHp0crZR9nBLZUSAR40u",
+	"Rve0yLNGyeONVyYjWKvO9IIV5bqSYR+TUTozOhUHXuuMq6OT01EyynLJUi2g5w71T9MFO7o/OTumy/y4",
+	"YFoxnsr1UgP0v/5BYloZXYzkJD07ffwU/77FwN2tYlVWM34q72HoXJ36A7l48tj+zihX5nv0ao6SEaPj",
+	"2zlb30K6g/c3tGydKWxB8wJ4pNT/05weKYTR+kc7FY+0G/FgVNtiFTsz/hasqZHB1J+KIZIheK/f0LW5",
+	"upUgdCoZU65MbnW8v1LgblDH5Oe6bJFDDVcCAgCixiBEhzTEd3CBv1I2fmweBvIVT7q48EYF4MTfYB0b",
+	"hQjh9bYCsvuQEbuXka3OjzkqezhAsf27+6Y9WKXZf8rGf8rGLyAbUSvydxt6aCn3lJA/XT1//eLPB9NU",
+	"t+VaWMwJgEGMbrMAlF5IWzIDL2jOjdAcB7nhIafgC6uw17Wytw9F9r1c2ythVV8aCTgM97NCnYyvNxpK",
+	"8kkkKtClhMle0TWhRT5nlUcBjYtceZ4by+VFodC8BW1sczS83G+B+JMHcX+a5lDm3IJ8qmT9YOPzy3G+",
+	"+uz7m+bnw/wWP5oX1B5lB2ID3ghLxVQY3QSUF2P+xJMrm06Ll79X6fovsOB7VhT+PrfoDRS32d827SfY",
+	"pBgLvSMJRSTxCVv83QSU45v4A/E2vBdz5kQBLC1WzfITOXde36ST7KfmbUBvKfDmo7vEgngchsdMQoyk",
+	"AZZ05xX9ojQNX5+d1BwDb/LpTBdrMpZiZaw7DTwo/cOkZtj/WCwN0q70dpYGbfa0sQjEVA4jXoBp/TLE",
+	"C9BJi1iAPGM3vj5Hq5NpIS5LD0y2cPiz+LvSLcAcfqVw5Xa544aWNWoVEKpD7z4zMeZJ5VnSTdGbQH7w",
+	"gqljcgdlQu/IglHLlANhXMgRcHScUO6FXAHSxnZIrsnpkwoqY7ad8lA2WDuoyO9DSceIQHtxH478B9gy",
+	"4c7JVbvcQAil1byXIpDoHtjjxnuXUvyNpXE8Nn498H3/UNWNNtSITtjClirim6foERcZG3aWzC9ap+iN",
+	"yBhM+MMPEdUAkVOBYxQ5Dm9gBMOl5d/zLvnZR8BpgVOWgNjwdgOu7TZxOhFyKrRm/Kh7LzgMU+KTenQY",
+	"Cd+5dnddoD8YUKkxnsNmysEBqFPjHCvMeG30nNQy3bZqIAlQ+ReDlz/n97mG+Ygv/fsoNeHK2TtwAS7C",
+	"O+Hae8UBF6h+zUFXxxuNk1cAYAFk15r5qidNof6bGmbWOZIdSOdyCEZL1Aeo25WQcwUaJJJeKyOWSEbX",
+	"6hJ4x6gscoY/c6E3S/NntE8Mp7lcMY/1L2IZ1uPdpnJUgJ45lOydezgeRPeYXZNzQk1fj8HCsbbSCHYh",
+	"O6IZPTp1ygJar7W2cJ2xxVJoxtP10Q9sHU2Rsjj1jrythxihdirRStsIecBgIJCSjDSj4KUwpsXy6Fc6",
+	"6u+uqOf89wHvvsr5vCK3OpgFB6NEkKM5Qb0PTlh6PTKPLfU28io4Dtg8+kvyKaDIbd6uPShO+wB1BroJ",
+	"iPYA5we8tHFGDrK1gJ3uYvTr0/8ujSVeUxmAq8CYoyshTYdSISVLNZkJqRgZQ+7eerTDzsORfemd9zro",
+	"MrjJpxyqYo8SKxbgxTdMHz0XYp5HKlkpppDX6Xutl8YwOW4IjQ2dbectzdJS5no9uvjlYzM1agG5C+O1",
+	"kcu5v0mqnV7qWWuXL8txkafRbf5bnnV6Hq61QumO17KTwBDf5GJFBI/5Hbok/Y5cBYdzKCCdsz+rYG3s",
+	"IkTmbN1FFOF5w4Hk3GVS24K+CQR9ljI3HUs8KBqmmzsOcKAU5y5DDjNqtM75NKwz/WD6dEBl6Qe2PqiW",
+	"9JqCN9FMrYfyg/xsWrCMlEAx19JY+3qATKuPpNCdtJpXZCxKCJlbchic9sUFmM82lozgzzujQUMd6ZNj",
+	"8hqXS2mxXDKI3VGOVWEurTWONAJ4vBC1lJCslA6vDBiTQAwe+vsF1hVeZOYgsLauAvc+glmMFm6LG/u8",
+	"XlLLpzVn6x3WdsE6zRCjWyWWEd2oWy0I6U/XGFybTOzuCkbaX7PRQWtQHDTGbc6Quw6bo1/D2DPRfb1s",
+	"eIIW7JH7smPiC3bPCiwdQQSgotARMJX0/2fva5fbyK20b6WL9VY5yUuJtjPJJlLtD2XsrF0Zf6ykGW9V",
+	"7BqCbJBEsQl0ALRoxnHVXs1e2F7JFs45QKOlboof3aQ0nj8zFiU20MDBwfl8HmlNImzEvdYPpx26xN3t",
+	"o5Am1U9YAYTnVNwAUC3WATp/xb2AU6eGQxUF/+wLW6jKgtkkVehXJPyzqIs9vMTvXOAr3eOyUARy8Pbi",
+	"zct+HCaFTxKlo9Db4PWLqtPiv+zs+4YIJ67UppgT4LpEcAu/oRH+FU3sX+WEfjv4Ozv559OTP598+v//",
+	"b6cO2t2FHJf3pd+fDiV+FQQjVWVZDfSpkrRsL+9SUSXU2rDHWzKdSqDaFULcltM4TYbshomMAZUhdKr4",
+	"UiCWLJjIfPkp3Hz1dT9vK5PpcM+qA3VOkUNRamEQblFNnB28wIbzMkYVT2mLIpxL7C8xibvLxzMlxpyi",
+	"H4DkBZkYzLVlGQx6mrzFOE00n6riJL1TW6Vzd492Lu+FqYIq8rWTd709n+KKI/qnWPLW68efQY7YnfZP",
+	"EPPgvtZ0Y3+v8mJHaE06jEx+P1Pu2OJ+K7DG9xDJqi4pfe8GKKeXTgzRciSManRL0VjMsuTi/WtMhoYi",
+	"IGflYEBCLWX4e7fgQjp7i/IuRL10N3AH+aP3fmLdtLT5x+NgO2PzgDu4i1f/xND7A/xTKLxk/vdd+fqR",
+	"ULkX94zKSV4u95a3Ee59syfzlnOnyHyNC7Q/wCuehfoHH20lOULZQT9loyDvu6W8pnT8ryFeX3gj5M8p",
+	"W5ne2Z+flrieLLdg7ZmxghE9x85mh8av83HCutHQaeeVObLUaz6LAcK/3fHYNCdJwAreVhsapS0ZZKB0",
+	"l8LcQV1AroAyOEEM0RTAybVaCNOEi9uQ1Kxh09cp1+fOGhSyMFA6Dt6SVkUzQK2bfT0sj0eH47JYwG2F",
+	"P57A/z/tVi/xwBKtnedXL7IMM+abJUub8nQIEG0iDgwn631KzJXQDpiG04WkHG2yYOOZkI26+C1CBG0b",
+	"gO2Ub8XN6Tg6C2pLpFZZE8BBS0rrIgUyyyo8U7NUrK0chK/tggeCqB9xVTjTwNfZjPyxo7QcHvLjEqoY",
+	"tlnjdfgenuQh5dIKu+onQjqfSelVNSAIBNER/I9hIm3wwlP+IPE9YGJdAntssx/rgTxqMTxOkwuE0wbu",
+	"WSgLXLKVz5GgfbDi9iyBgL6zJIWFyKCJYsmAmnyFCRPzUSJusuZlt+9UBXp/DA7TwhD+faUJekJCSEjL",
+	"NN863DDw/FP+0NBE3JyO4qunvBE/hH7RVlk37M9cqqWESB/uEfVzoxRsXekUa+UBcjrwdUCqwD0V9W1i",
+	"4g++lpb3veeiogfWKJcL/M1DFSSa3jGEqbtuHF0Y1P9u0ylSEG3lfrKTCsNG2RrZeflZGNBk8U0+5zx3",
+	"VqCszfm+wGd+m7fQlVV5kmds7NZMSX/8iS+fbu9E2D23TTMh15ljEKgDxlv3l6dRc4An+9Y8YRnykU+V",
+	"RNLvBg6IHyU85dvc0B+4TRguIwd4Ufin213YWGBXr1i5t8jgtrcJr2fVJ1YshChNGhVN2xlfJGQmppyl",
+	"mWgAD3JL9ULjDB/mRuLsOs3oIF0AnUwoJhpxt6GQb8EFxmKK5YzL/Rxrn3cTxldh4PN9pBGroSnSE9FF",
+	"Xpg51GBAZYe3QuPdPcfaDGdg+rsBerRuuE4Ln5sGYqfaIql2znM3tzhM7soyfRSrsFv5+5u7Od0NXlEZ",
+	"AL5AGxZA3EqAtxm7IWKr/W4NLtff9U7xuHXUKnNXWAk2S1otBIKC5jOV94CjBLDjdTL3Un67VgFeIntf",
+	"GI0bu76NMOp5eP70KVwlc57b5mhwU1tei22bDzBQC2/dabQ26nVyfpcimWgkH91BFCZKkww0NdqbO0E5",
+	"bHArcl+MBuBU8JuJ5hwFNLI7fJ+O/4hr3kfw2bHSKU8xY0eRYU/iY1UxntW5lH+FCT9YtVBplepMMCoB",
+	"RWqXEhDax1o0CAhRrxSk39F6gGjqfvKy4FaLcbPueMOZKTR2bEVOKO2hnCZmZSyHMjnEd4IosLCN1ucb",
+	"GrA75UIj/FWrxRZ/fq22+OMPIrWzbgXPr1OnuogEDvbMmY6JJ7DYXaByrW6EWVuM5lOdp8mFTJi1zu6O",
+	"OLyAJ7RUN5DopILnhpi3U9rvy3G/oXsrvHW3WUbcI3A1FxjU9OqdJAiE5+rq1S5XWZPv9Bc+FUDK5GXE",
+	"8xZ76tfRyskLzyanyQdq4hwaMxv249Qk3kzMXT6eLAoSKU7SCY7TvcCUW0NlSBALrSmd80u9113VP3b6",
+	"M7zGFh7W8/ZHr5PVv/BpIduLuzeI6LY50RqW4waFN/iC7Rlf15P2r6V4r6b8wisQF3TtrVquaZdC+RZe",
+	"7UDarNMkob9xGonf97r1ghBsD+5ylgzdVG4hUkQHlucJsNahUb1EA3wYxh6W9RvxOzq9GF4Tuq5HqFlx",
+	"gCwLmC1QdtgETvHQxOxBoVhEcrUjdkVFnJwrBRC369w4NoUU8IivIP1cjdwALafbWFleeUoC1/OCQ/df",
+	"tgrc6cJ4N40lY5WvMK9cfaCQzkysw2OFqXZfu4FRjM+VEghhIpi/01YYAJFGzKdtMOwFkVaIvjLLRsxw",
+	"8IE1N1bpfYNymiMs87qgnNWFobZtyNNQHyLeCs4Jo3MvDAIs4KzN3HhAB/gEqhe8fYO/rgejuYQp/Zrk",
+	"PWCSt9AySdVSdpboNWa2nk+E+3bWseZQicQyjAHhV9JzwMnRXsu56QH1xRKqYdfFddDm6lAzhBhNCzuB",
+	"04Zt8FXwCaEK5lrcMIv14qHw5onxRtp++0MAhet3CHQSKAAPiwnNQRCWh2h8zjSh9fp2LysyKEK61725",
+	"5DdqDuH5hur5X3qMHhcgqoap5uz382Wvw1OrPQy+oMw34qvJBKpsb2HpaX6jcMWgW5/LtLbyAvuy99/D",
+	"LZ3UR14u68u0/NnAMjtoqvLhA6xtJazLdotqB4WE2rB12RtP8qQWHLkl77FIiAEAosZFDlGOVVljyDL3",
+	"XqgamExgvglLVW5NP8kLDXB9OtEcgVzXwWH9iHOPqksepN64M81Oo2V3a23wjOsCKcar+xZ6wOfg0SkN",
+	"/4haPfa7V0i6kFsXNnm9U0Ft2jFqkObU1Q4v4INvVP7Vj7ASoHD2x8sfjFNrqTB54Y3WEceOet+cAoZq",
+	"sHXOEN/LKztYrLAskPyGQ7hoqEl0L1WueadKbzN8xd0FNXqNzkxNp+0gFsaqWJy+fKhWMFsUQtAw6/0d",
+	"9Gxxx00l4TUpMRbGMUuBxxUUBkwiQJSIbWkMsNT1Q+spP6rwNNKNYE1SEPsWWLRYmWLUPuF4FBHwV8sa",
+	"xJssozyQLmScgb5RWeGz01Cv5aRBZLzUHDMWU5aAxPQDPSpc5LVBDJjQC1JavyqRjUymoOMjKcLgwzpl",
+	"zuQKAFT2FKh8qp39t54Xflrewk6QoJ3XLTITkuvT5K0KZPDEnss0+LrOLpqGQxHmD7n4Ioe4E2BgOQur",
+	"pmAW59ZyTOx5q5Y1zbEpMopvH6khwKhoRQ8R3kWsnnG00SrmWK2EH5+43ck428Ec8m78CcAzr+lNj8AN",
+	"PExBBcPgwtvKi4C+mAk5r9MmhtudIQui7u07SIntgSP66cFc90M8aBtq8AqK5UL0hdIgSvITSJDBomyL",
+	"OphnxVTI3VntxcL90hvv4dXgXnG7tag3L6AwgYZ+9KjR+CKdtzPTVrVCak/POiqfPS7bI6Wyz4Pw7sti",
+	"DycI89ypmHIftoxP0xMIYNICEAPQWPO6g/Uf3La+rm2flENQ2G+6P4dlr29jazqofIFZHaHZFAc+Il39",
+	"lqc4VqAYDtr84jxNAjV9rL2d8Yz0F1Gnc2MhHw75+C9MfJPub0xasV2uTE9rg9g/NTt/3LszsOo8ysuz",
+	"lOR9b0/fKQ5LmznRNSUuSwkK7BZ6XGjtTNNc5BxySTdcexCxutqxlhe49eNzkGt0052qHpeD3adt7FIn",
+	"paRuWse4UXHkY16pW57tZs06GGkmx7MTfMz9LVyWTalDhJlkVIjMhsa7BB91Hgq7CEhQKklcR7QkJW47",
+	"BL98YbUwyYLpeRNQ2F/g6ddsuleJfR1IGM57K2zhDTDzOhK+aBk6S9IEDQJjYVQKNhVwEhmiUEOIwvCM",
+	"jy0bZWE3NyJR2/TeH6SaTexaekh367+enLxhdjzD9DTGWzmWizqLMCovBWHE/ydca6Wb7v4XMHCngfgJ",
+	"zPnAZoIwY6bTyFZ7YgB0ExY6qBe6vDd27Gq1Biwh5koYlAaBooDwmJnx1FsGZErA1k2Qqh/sR/rDsruC",
+	"4ST7ydBvLjINYB0yHS74iI0METTeMTn229dOEycws/ozXYF1fXnNpg08qeEgLBlFBDsFbr1uV4pqzRm4",
+	"ZVE6xMRXlBr4UNjECEmxfC8Tzp6JlgHab9LzsqAB4eF8pfoYEkRu1j+TDVTKW1WrMALQwlcUBueAPTyg",
+	"LEkIyOLyf9DMV39oDbNjFmDEDP+Zjmrv7Pf9+KvYuuBmPedOHpZ85ESOLoKzL/6Cxc81N6rQgNn95evX",
+	"r5++bpwugKU6gqHXxpG0vnD8wGfTnZt21fyaazo8aZ0FSZ2VhP8PhIx4RDLmmRD9neBRSuphZN6X836A",
+	"fiNN7ic6Ml0aaU3OdjuO5E8sEymz2LnI3L2c8TNKUeY4p6jixVNxJxcyKSQp03JmAVe7MR7gPM1WNrYD",
+	"V5PmdQxfk4bu1tkMyiLsF/MF25uK1P2epn/2INd8konp7J6+k/GMj+eA5A/lMRC3iGo9+lgGH2YcU4gG",
+	"IxNKGuHvyJehGi4qNnRLYbCuAm73c0wUYaBLK7XAiLFS81LCPby1rEUre+/frQVDc1fU9YiA/Kz3Dxah",
+	"YY+1u4FO8D6OlfaeN3k/PAD+4lO/541791330Vnv5tnps9Onvc1v/Suc7eGjO146a07bBx/6mKhCpq0Q",
+	"avDxHCtTK+VwILOpZktosIJiwwXnhHqC5WI+mrfh0XQfOX1vaAk3OakkMOvLnKxewSSpiQBI/IKTt+Jw",
+	"2vCimPMKfUd8lkeFTcZMhoJKq4U7vb5WD9pgoBbxzJ9xhGwglMElwd26rQF4XOdronHua4olkT/ccUCb",
+	"4MO9/D3AZvtv/bQ/O1C5oqd4qBj7P1AzzH3YiZ2b+JeFLJUE3HTVa66Pt3hVqwAo31JuoTSakQga9cYN",
+	"mY5rFIcI9W7EeuLUh2E3pb7Detk+IhaMVvh/p/4mgmdI4u7+cff4esP1V3OyeWiyfTqzKP0exBaahwOg",
+	"Xa6AR7V9c8Ua6T4YoOB1VmDMzynCjVR0KsSc+gDM6f67KkkYoTlFNNUUVF3CbwsiqPrunVcjlEHlBiig",
+	"/QoR7grY4Av96+sGwY8Qd4zcDMynlzXrXhjHTGvBzdoIyE/BOdsvIZYzOysNh9LlW5MQE1IsikWc/hLS",
+	"8incEL+E+Mq7MpzSJ9wTZ1yCFjiIOA1SMZk047dgMC1N0UrG/iPwDTDy0r91S/bLNG3QdmyByHrQNGEs",
+	"QjkjikMdrvpk8sDFrl9LGwVQJBTxtEt17t7YJ6Kh1RY6BCdK8yYSKVqf3oOSf7cf3cLzOfnj2iQjbpec",
+	"S7d4Qb0e5gRQR/E6fgA2ttmqPJ/9dSpW2KBUnUsKTabGCuAw15yXX6U5PjH+m2urgS9xlg//cOzcVf8o",
+	"w5lMQhd9yCj4gKbaIOGxi/ND8tFMgsyx7RXIJOsNxSt6xEPMa+DcOrXf3gLyb7XECTg6/arsG4GmJw2+",
+	"4D82KysN/Z13si2ag360ak0NKS5bpxY/DnG0klNGG7R5nWk9ua8gsm84HxTN0EUGnH9TLt3S4mWdV0KH",
+	"oMrjyCFLG/oi3xf2GLvRfvwAhzhC9AAH7lh3Q//ddiK15shbvsgzZtdQn4Ktc5sUoaqEsJ7d+hqmQJJa",
+	"r8Wvw5APUY/72XUPNZ9zlWcc1g4gH2sSHH59neXVbuFg2PfBF//Pter+tSUQq0nh7EEYj7ht/CyrPEaQ",
+	"ZaAOTUDFaroB/IK3bBDa8rEbla3+8btN6lTrbgtEYGvzwojmvu2Wr2EtGs+UGHOKpAibTESWmUTUtx48",
+	"ql1p//R3GjbZa3trjYNNTmfdff/Qd7l928C/8RGsg85lC3A/Sg7LvfRIdHX8o+BFc+Xauwm1LpSqf6UK",
+	"3+GG1aLJcCaMVXo17JeIxphLgG7+OBR9BumDqAYOhk/7CaF/JEymHyXwLWF6YaaWiZpYHtj8lszJfgYU",
+	"Limyr9VRrroL/j/h1e4If12QK84jN4jxd09radHrnkZUuPs+hpa1LpE6UirjTD5OZnbYl44tMIUMbH2P",
+	"RQX8+WDYFroSwGs+MnfqPoHKYG2eA4ukF9wYNoUqaMs/27Nk+OVjz4rxnNuPvbPkf//7f74O+1Dt7w6x",
+	"XgjJsoRlRiXDMWIgD/vJ0NrVEIv7l0KmajlMfjMcq8y432m1NMPfYoUHBmcSYT5KNw7QSn4kfTd0CsN9",
+	"StVeYfjT5MJNYEndEBIgP7hJRkIyvfJvAEhxvmSVacgW+gk/8aTiPBmtLMeDS+JxlgzTYSJkXth+MuRD",
+	"SLtzmfaT4XKYsARf6IlJjPgn7yPjMpShDdUwUYXF7+khNqlgAHL4eYgUzJ+FhcL104/yIsaj5jI1qF3c",
+	"aDnXRsnQ/+zR9AIAUiBQkoRPJdKMw57MWDZJmExmqtB1muVdzuUlSMKtI/IMCzNuZSqWwo5nrRiQbmCP",
+	"zuNfmjAOUbjca0yUpsKHD3x0pdzHuwr7VDgFxbfpP/fINigbmFCG5hcFS4qiWu83XpbjPfrmc3qXVef5",
+	"3nKTWoFsKR931M5zv3yPtPVcx5K8T/P5hxmHqCCV3Ea4TAJtoH4VKxvOW62/18GKtn9aDtFsvsXeHBa2",
+	"pZ0dat+j8vM6gkflhz5ip/n2R3mdNh1YbtZU/X+PFf8+gIOXpYkQ5qFrHEGmI6IAcsKYJKA0YUEDe+RF",
+	"nisjnBvxxCTuDbzhI8azj9JTuznVYi3XkooPMx4CmOOZUsajEEdrskLZFgEO352E8yD8SLqseVpnQl1z",
+	"cwSBj8qGYaUQHjx32wWTgAXonfUmnNnB7zaH8/Nv4t6qvTMSz9byBS6NZVOa4MmYaXvyh2fpU/5vI1iM",
+	"BbNjKIg/+/2z5/2emvugjFVq/rN7wJ++cz9YlvXOnj1/+t1OL1h/Ej9UZLYVa/fCzBNWCtuyvAvpYOxf",
+	"PqmLbCvrlhLUeCLVnMtdzFwY8/FbuEXWrQcP64QqDFgP8wLMXTjvTuVYFQelKsCkRNoChTr36mg3zAbG",
+	"7mtroMeaL00yVT7zcY6QelFwbF0qxL3SYzJpMQG93dI2WLIXtHgAT1DZS0p15wX0pFg2jciOR3zsTCxs",
+	"Wqs1a9td0XaPx0+CLzs1aaE8IKCkAsvYs6dPvZhuu28NmQdnvRZ6zBNns3gs98SqZDiYKTU3g2Hw+9x8",
+	"nhiCcDViKr1ziGg3Tnd6GiyYOvHi4G8iGJySoqWfFDLjxngyECDLds/wDbYX718nLE21+xtk3zYRiUzd",
+	"l2tt773FaFd0AYTewRu90Hzwu16/rqWJgvdksEDcyVt1bgvHCz6gX+Bm9c56U2FnxQiFAML/J4Egc/N7",
+	"v8iOkUlxwx7a5t9F10XXCDWPtYFx7H6C4zFRGgz2pmI5GvHRmxL0Jp3HyvwetRIp8w87apzsKmBOPcYw",
+	"mSkluEV8Y+8wRG4unCIqxHHurOH1RRHtL2frh+QQIbKN9+WwAbJWdqeLakSY1lHKEWHkI0bHtj3Bzfpz",
+	"sBaA8a8is1xjt040LkCWQ9DGmYS5kM7g9JQiM9bQyRNdnvuiKVZn+Z4CAGB/smlTO43hTEPusLY64Nnz",
+	"P9WWB9wupi8rKtzejFZxN3/dqJD+rgwaBKOH9RlgeRYLsH38B77t4lPtnB6boXHNpp0aGU6cEgZXOdw2",
+	"GDmNWs90GfLc2tww6/t5X1asyZQjsqh3jaALyPmHheHnoe0Lc8dmbu7DHr3yo3eqzUznHbLQELeU5Jue",
+	"CJmMtFo6y6tfEnWDrXa7bbaG6CTcfrWx/CvviXo2m7FSc8FPkw9aySm4AGigwI8hg+d81JLOz1d2yPIj",
+	"K+rqrgmxA4fqdXXRwdNxqEPjVLyptXyuMMYAQd4IoeKK25PvYbmbuJYN9rW+sjZ/J7NVV1AVTRw7Ygo4",
+	"jXBcQVsEcchL4qLtOHa8ghhQm846hwS4lmLZDKRPbs2wjTbjTJvo0yYX5HscLha9+xwK2jVV2M237eXn",
+	"XGhemXX3EIJum3CW96qBup34ItINQsoU0GaaB6pbf1/IhKAABQSWNWcLqKICwREyMXysZAqEn9FOOu8R",
+	"bG6eGR6SiN89/a7ZizQ7dmxuTKrYkg/5Enj3UYWHSW+1N2IqT4S8B6rA2XEQq4G7EXrCsUM6YXIFSysM",
+	"sDI2uJFiKl/L3r5Jv5JuDLN4uVY3IvV7Q2bd92qRM7lK2HisCihdLXTWO+sNlEjHA3iVHkIWbabjYepv",
+	"uJ2ptHVwlAZt+EotQ6qZ4d3slOOMV0gKN9SCZnYyU8aeALBTU57dvaXxOFpCYhXlRMgp17kW0iLNLqSY",
+	"hrDqTtLeqpQPEQGP+eLCsZIToReAi1LXGM3Sq6tXr5Sxf+Orrm5lHODgvmf5Xp2F7CD/S/z+EAx1avDq",
+	"6lXidjiZ81U/sQoIrJzyFHZrckLrFOpOEdsFX4x8acZUA6Bt8mGmCFkdiQoNx/tKaFBYMFhTx5ybx6OP",
+	"47rX6DyIC8u4PoJLuvDeAld41FHjt27FHmnw1pLM3rPo94du46PkFhKPk7N8ArOS+1WUFDMNHW2trmW7",
+	"x+IQYdsNd+SwQdv9d6WLHjG2OEp/GFscMVa73YGN1SQUOjXjerAFN/3EjFXu/p9rPhGf3b+4c9lWt0JP",
+	"klBAMD8vrJPGhksRh+1yQ9wIB4k3Xbx/TfVi+4SUrqEGtD5ecB5VPVQqKJpiRfDyHdmk8OzjxImioWvP",
+	"2Rtg3W7Zg0FC9mibMXWP7KoLRGCS2zszKDH3hhEufQjBd+M3hRKgeQumt0uUwAvMQ48RXPIbhdtROXlb",
+	"BgrAnLvXNQhIGL7SaGiUtkO8HgPlyl5dUT8arHS9tew1QG865frceUxCFga7HJ00aFXItDEXpbRtSgq5",
+	"v4hSQvjjCfz/l5EOckvbub+CfsEu/srdmxiedVSHxS3ZI3VYClMtGd/JYXEHTauM+PzQF6U2UihO9wNB",
+	"mevYipt6BpeWl7HdI3EIX2XbzTiMs7L/trRvS7k5HcFZccMe0VnZTj4aVKSbAr+HZCUTcp4slZ4basdP",
+	"GbosFSP63N3SnOlMcA3T5JB2IXzVKHursGO+kFZk1FbuNHGTEX7pJviDkPNDkSx0ZHW7V+jM6L5lZuOW",
+	"IVw+1o+7PYdSINoFwKzcUHYijEvY7mZh2sYNrji9fTL4oKNB5dA0JBH1v9nkC97vA4xnde42X/gtrfeb",
+	"77srGg87QCveco+T9x6mbc4pWk+dXXbGF4ZnN3UY5CjsYaPaqyELd9qcrwJpGDFEwAVHqV9QVG5eIWHY",
+	"E/JGWH7CUnbyzJv7mF0v7f3XKV/kynI5Xp1gTmovjt8dux5oMhH/Hhyb3llvUmTZ5u0J75byFxtquK31",
+	"yrgCCyWOBdor+12SG0YZXnvd5cUxFLUBuyPJQqLk+bpKhTVuxd4H6cFGIu5os132LFCQrqlc0DzjzFBd",
+	"n5NxrbIkz5jEWCGbInIj4H7PmK73TX6KkLY7ukEOwg0Zv/4T5GpPtwwCLfkIWty26BC+wIJLMgGMmEp3",
+	"VuZ8tUPo54Mf/tFnhulNOjUa3jsfwiSqsEakvrZVc4SKUxNqXNy5wcvLwoatwinPBFC9ZWqKbkHoGF4i",
+	"hx40fSFdXD1bN6pGWrrH1Ta8DJPev3P4A1LX2yTjLDUe+CaQKS2xQRxae6jFtE6rtb+MrZ+OTuMuO+5I",
+	"bdzlTcCGQ2d9LmSauFeG84a11WfJ8L9O3hZZpnJzciWmEtpbgZ1+ePPs38ue4Rn/nLx6c/H9ydWri5Pn",
+	"f/ije2j01Wux4MayRT7sO5tX2fDFkUpXvpvYl7lTQ7H7CMqDNu8oBlceQnhzYGZzbxIw8BgFcGfMQ2Mz",
+	"i2F/S17Dojae1IrQ7cqLiOquAvkG2J/O6I8+mjCR8dTtv3vx3lkPnlXTcYx1hTNrc3M2GIzFKQ12qvSU",
+	"OsElbtrmBjwt0BHiWzTy4buMdzqIzffQgC6aTVD6CMIHsFWhgpXnFjyK3z913mRDcdqLcoBviLeN3nrV",
+	"PUw8sGpxCfRTQTwa6dvaEhbw9waa0yfNQdKL0pQp2TPRmEFFa7xyT9QNZUBCUP4c24z0qq441g99eJev",
+	"fTHpkA7CY6EEOaFSdKhEXijNW5OO9eBk73AnsdCEGpMgszJTS2CfqjVir7l50LbXYTaQJW5tAyywVMst",
+	"N61afPKl57sfzv7+yZ0DjCq4Hz4hj7FfYWoGgDWk8eqK4ROBfSbY7OJp35yHfDdCCUoL5uW8nAnG7+gr",
+	"vpnx7regjAFtN6pD86P4AMjd77zB0m+PY1fIW4BPEda2qZ2oSlKBp8eTlgJ9rlYL96Pm8bum7ka584zL",
+	"QoIDP1a5QIPXF6WW340nVTMLOmR9MB9hAgsmsnj68fZ//fT1/wIAAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,
