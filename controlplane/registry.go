@@ -8,6 +8,9 @@ type Registry struct {
 	Host string
 	// Insecure means plain HTTP, which is refused beyond loopback.
 	Insecure bool
+	// CA is a PEM bundle of authorities that are trusted for this registry beside
+	// the system's; empty is none.
+	CA       string
 	Username string
 	// Password is sealed; empty means that the registry is read anonymously.
 	Password    Sealed

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strings"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/pkg/authconfig"
@@ -56,14 +57,26 @@ func (d *Docker) Pull(
 	if present && image.Digest != "" {
 		if err := d.mayHave(ctx, ref, header); err != nil {
 			return fmt.Errorf("image %s is on the node, and the registry does not let this "+
-				"deployment have it: %w", ref, err)
+				"deployment have it: %w", ref, explainCertificate(image.Registry, err))
 		}
 		return nil
 	}
 	if err := d.pull(ctx, ref, header, progress); err != nil {
-		return fmt.Errorf("pull %s: %w", ref, err)
+		return fmt.Errorf("pull %s: %w", ref, explainCertificate(image.Registry, err))
 	}
 	return nil
+}
+
+// explainCertificate adds what helps when the engine does not know the authority
+// of a registry's certificate. The engine reads the file on its own machine, where
+// the agent may not write, and tells this reason in words only.
+func explainCertificate(registry string, err error) error {
+	if err == nil || !strings.Contains(err.Error(), "certificate signed by unknown authority") {
+		return err
+	}
+	return fmt.Errorf("%w. Put the certificate of the registry's authority at "+
+		"/etc/docker/certs.d/%s/ca.crt on this node; Docker reads it without a restart",
+		err, registry)
 }
 
 // Present reports whether the engine has the image.

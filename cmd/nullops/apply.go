@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -68,6 +69,9 @@ func (a *applier) one(ctx context.Context, d document) error {
 	}
 	switch d.Kind {
 	case "registry":
+		if err := d.readCA(); err != nil {
+			return err
+		}
 		return put(ctx, a, d, a.api.PutRegistryWithResponse)
 	case "service":
 		return put(ctx, a, d, a.api.PutServiceWithResponse)
@@ -178,11 +182,7 @@ func (d document) readComponent() error {
 	if !ok {
 		return nil
 	}
-	path := file
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(filepath.Dir(d.File), file)
-	}
-	text, err := os.ReadFile(path)
+	text, err := d.readFile(file)
 	if err != nil {
 		return fmt.Errorf("component_file: %w", err)
 	}
@@ -195,6 +195,33 @@ func (d document) readComponent() error {
 	}
 	d.Body["component"] = component
 	return nil
+}
+
+// readCA reads a registry's authorities from the file that the document may
+// name instead.
+func (d document) readCA() error {
+	file, ok := d.take("ca_file").(string)
+	if !ok {
+		return nil
+	}
+	if d.Body["ca"] != nil {
+		return errors.New("give one of ca and ca_file")
+	}
+	text, err := d.readFile(file)
+	if err != nil {
+		return fmt.Errorf("ca_file: %w", err)
+	}
+	d.Body["ca"] = string(text)
+	return nil
+}
+
+// readFile reads a file that the document names: by an absolute path, or by one
+// that begins beside the document.
+func (d document) readFile(file string) ([]byte, error) {
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(filepath.Dir(d.File), file)
+	}
+	return os.ReadFile(file)
 }
 
 // project sends the settings, then the secrets the pipeline refers to, then

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/nullops/nullops/controlplane/apiclient"
 )
 
 // A component's file is found by its absolute path as well as beside the
@@ -30,6 +32,35 @@ func TestDocument_ReadsComponentFiles(t *testing.T) {
 		got, _ := d.Body["component"].(map[string]any)
 		if got["where"] != filepath.Base(from) {
 			t.Errorf("%s was read from %v, want %s", file, got["where"], filepath.Base(from))
+		}
+	}
+}
+
+// A registry's authorities are read from a file as a component is, and not from
+// two places at once.
+func TestDocument_ReadsCAFiles(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "ca.crt"), []byte("bundle\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	doc := func(body map[string]any) document {
+		return document{File: filepath.Join(folder, "registry.yaml"), Kind: "registry", Name: "own",
+			Body: body}
+	}
+	for _, file := range []string{"ca.crt", filepath.Join(folder, "ca.crt")} {
+		o, err := wished(doc(map[string]any{"host": "registry.test", "ca_file": file}))
+		body, _ := o.Body.(apiclient.RegistryPut)
+		if err != nil || deref(body.Ca) != "bundle\n" {
+			t.Errorf("%s: %+v, %v", file, o.Body, err)
+		}
+	}
+	for _, body := range []map[string]any{
+		{"host": "registry.test", "ca_file": "ca.crt", "ca": "bundle"},
+		{"host": "registry.test", "ca_file": "absent.crt"},
+	} {
+		if o, err := wished(doc(body)); err == nil {
+			t.Errorf("%v is read as %+v", body, o.Body)
 		}
 	}
 }

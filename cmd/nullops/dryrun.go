@@ -115,6 +115,9 @@ func wished(doc document) (object, error) {
 	var err error
 	switch doc.Kind {
 	case "registry":
+		if err := doc.readCA(); err != nil {
+			return o, err
+		}
 		o.Body, err = decodeBody[apiclient.RegistryPut](doc, doc.Body)
 	case "service":
 		o.Body, err = decodeBody[apiclient.ServicePut](doc, doc.Body)

@@ -56,7 +56,8 @@ func rootCommand() *cobra.Command {
 		removeCommand(), retryCommand(),
 		forgetCommand(), openCommand(),
 		nodeCommand(), gateCommand(), certificateCommand(), auditCommand(), userCommand(),
-		teamCommand(), tokenCommand(), webhookCommand(), ruleCommand(), accessCommand())...)
+		teamCommand(), tokenCommand(), secretCommand(), webhookCommand(), ruleCommand(),
+		accessCommand())...)
 	root.AddCommand(inGroup("run", devCommand(), controlplaneCommand(), agentCommand(),
 		ingressCommand(), migrateCommand(), backupCommand(),
 		restoreCommand(), keysCommand())...)

@@ -114,11 +114,12 @@ func given[T comparable](v T) *T {
 // registryObject leaves out the public registries that every installation
 // has, unless somebody gave one a sign-in.
 func registryObject(r apiclient.Registry) object {
-	if r.Builtin && deref(r.Username) == "" && !r.HasPassword {
+	if r.Builtin && deref(r.Username) == "" && !r.HasPassword && deref(r.Ca) == "" {
 		return object{}
 	}
 	return object{Kind: "registry", Name: r.Name, Body: apiclient.RegistryPut{
 		Description: r.Description, Host: r.Host, Insecure: given(r.Insecure), Username: r.Username,
+		Ca: r.Ca,
 	}}
 }
 

@@ -84,6 +84,13 @@ func checkCell(t *testing.T, p, e controlplane.Level, restricted bool) {
 	if read != wantRead || write != wantWrite {
 		t.Errorf("read %q write %q, want %q %q", read, write, wantRead, wantWrite)
 	}
+	if reveal := controlplane.KindOf(access.Check(a, access.RevealSecret, o)); reveal != wantWrite {
+		t.Errorf("reveal %q, want %q", reveal, wantWrite)
+	}
+	if access.Check(a.Reader(), access.RevealSecret, o) == nil ||
+		access.Check(a.ViewedBy(admin()), access.RevealSecret, o) == nil {
+		t.Error("a token that only reads, or another's eyes, reveal secrets")
+	}
 }
 
 // Every action against every kind of actor who has no grant that matters.
@@ -101,6 +108,7 @@ func TestCheck_Actions(t *testing.T) {
 		{access.ReadDeployment, un, nf, "", ""},
 		{access.WriteDeployment, un, nf, "", ""},
 		{access.AnswerDeployment, un, nf, "", ""},
+		{access.RevealSecret, un, nf, "", ""},
 		{access.Action("typo"), un, fb, fb, fb},
 	} {
 		for who, pair := range map[string]struct {

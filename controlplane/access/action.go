@@ -21,10 +21,13 @@ const (
 	// AnswerDeployment answers an approval. Whom it names decides CheckAnswer;
 	// what everybody needs is to see the deployment.
 	AnswerDeployment Action = "deployment.answer"
+	// RevealSecret sees a value that was generated for a deployment. It takes Full,
+	// which lets people read the services' variables anyway.
+	RevealSecret Action = "deployment.reveal"
 )
 
 // Actions lists them all, for whoever checks that the contract uses no other.
 func Actions() []Action {
 	return []Action{Public, Self, Admin, ReadProject, ReadDeployment, WriteDeployment,
-		AnswerDeployment}
+		AnswerDeployment, RevealSecret}
 }

@@ -33,7 +33,8 @@ func Check(a Actor, action Action, o Object) error {
 			Remedy:  "Sign in, or send a valid API token.",
 		}
 	}
-	if a.readOnly && (action == WriteDeployment || action == AnswerDeployment) {
+	if a.readOnly && (action == WriteDeployment || action == AnswerDeployment ||
+		action == RevealSecret) {
 		return a.ReadsOnly()
 	}
 	if a.Admin() {
@@ -49,7 +50,7 @@ func Check(a Actor, action Action, o Object) error {
 			return unseen(o)
 		}
 		return nil
-	case ReadDeployment, WriteDeployment, AnswerDeployment:
+	case ReadDeployment, WriteDeployment, AnswerDeployment, RevealSecret:
 		return checkDeployment(a, action, o)
 	default:
 		return known(action)
@@ -81,7 +82,7 @@ func checkDeployment(a Actor, action Action, o Object) error {
 	switch level := Level(a, o); {
 	case level == controlplane.LevelNone:
 		return unseen(o)
-	case action == WriteDeployment && level != controlplane.LevelFull:
+	case (action == WriteDeployment || action == RevealSecret) && level != controlplane.LevelFull:
 		return forbidden("you have read access here, and this needs full access",
 			"Ask an admin for a team with full access to the project or the environment.")
 	default:

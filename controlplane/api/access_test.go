@@ -253,10 +253,12 @@ func visits() map[string]visit {
 		"listGuests":           {path: deployment + "/passes"},
 		"createGuest": {path: deployment + "/passes",
 			body: object{"label": "guest", "hours": 1}},
-		"deleteGuest": {path: deployment + "/passes/" + nobodysDeployment},
-		"listRuns":    {path: deployment + "/runs"},
-		"getRun":      {path: deployment + "/runs/1"},
-		"listStepLog": {path: deployment + "/runs/1/steps/seed/log"},
+		"deleteGuest":           {path: deployment + "/passes/" + nobodysDeployment},
+		"listRuns":              {path: deployment + "/runs"},
+		"listDeploymentSecrets": {path: deployment + "/secrets"},
+		"revealSecret":          {path: deployment + "/secrets/DB_PASSWORD/reveal"},
+		"getRun":                {path: deployment + "/runs/1"},
+		"listStepLog":           {path: deployment + "/runs/1/steps/seed/log"},
 		"answerStep": {path: deployment + "/runs/1/steps/seed/answer",
 			body: object{"approved": true}},
 		"streamServiceLogs": {path: deployment + "/services/api/logs"},
@@ -454,7 +456,7 @@ func TestAccess_Reader(t *testing.T) {
 		switch o.access {
 		case access.Public:
 			continue
-		case access.Admin, access.WriteDeployment, access.AnswerDeployment:
+		case access.Admin, access.WriteDeployment, access.AnswerDeployment, access.RevealSecret:
 			want = http.StatusForbidden
 		case access.ReadDeployment:
 			want = http.StatusOK
@@ -499,7 +501,7 @@ const nobodysDeployment = "01a1fc00-0000-7000-8000-000000000000"
 // refused, in the contract's form.
 var needsAgent = map[string]bool{"recoverNode": true, "adoptDeployment": true,
 	"purgeDeployment": true, "recreateDisputed": true, "upgradeNode": true, "openReach": true,
-	"moveDeployment": true, "checkDeployment": true}
+	"moveDeployment": true, "checkDeployment": true, "revealSecret": true}
 
 // needsOwn are operations about a session, a token or a link that the walk does
 // not have: they say so, in the contract's form.
@@ -716,7 +718,7 @@ func TestAccess_Full(t *testing.T) {
 func ofDeployments(a access.Action) bool {
 	switch a {
 	case access.ReadDeployment, access.WriteDeployment, access.AnswerDeployment,
-		access.ReadProject:
+		access.RevealSecret, access.ReadProject:
 		return true
 	default:
 		return false
@@ -760,7 +762,8 @@ func TestAccess_ServiceTokenOnForeignObjects(t *testing.T) {
 		switch o.access {
 		case access.Admin:
 			want = http.StatusForbidden
-		case access.ReadDeployment, access.WriteDeployment, access.AnswerDeployment:
+		case access.ReadDeployment, access.WriteDeployment, access.AnswerDeployment,
+			access.RevealSecret:
 			want = http.StatusNotFound
 		case access.ReadProject:
 			if strings.Contains(o.visit.path, "shop") {

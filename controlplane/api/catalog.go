@@ -35,7 +35,7 @@ func (s *server) PutRegistry(
 	saved, err := s.Catalog.PutRegistry(ctx, actorOf(ctx), catalog.RegistryPut{
 		Name: r.Name, Host: r.Body.Host, Insecure: or(r.Body.Insecure, false),
 		Username: or(r.Body.Username, ""), Description: or(r.Body.Description, ""),
-		Password: secretValue(r.Body.Password),
+		Password: secretValue(r.Body.Password), CA: or(r.Body.Ca, ""),
 	})
 	if err != nil {
 		return nil, err
@@ -67,6 +67,7 @@ func registry(r controlplane.Registry) Registry {
 	return Registry{
 		Name: r.Name, Host: r.Host, Insecure: r.Insecure, Username: some(r.Username),
 		HasPassword: len(r.Password) > 0, Description: some(r.Description), Builtin: r.Builtin,
+		Ca: some(r.CA),
 	}
 }
 

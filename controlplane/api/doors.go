@@ -243,7 +243,7 @@ func words(operation string) string {
 func generic(a access.Action) access.Action {
 	switch a {
 	case access.ReadProject, access.ReadDeployment, access.WriteDeployment,
-		access.AnswerDeployment:
+		access.AnswerDeployment, access.RevealSecret:
 		return access.Self
 	default:
 		return a

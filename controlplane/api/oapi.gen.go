@@ -1586,6 +1586,16 @@ type DeploymentRef struct {
 	Name string `json:"name"`
 }
 
+// DeploymentSecret defines model for DeploymentSecret.
+type DeploymentSecret struct {
+	Name string `json:"name"`
+}
+
+// DeploymentSecretList defines model for DeploymentSecretList.
+type DeploymentSecretList struct {
+	Items []DeploymentSecret `json:"items"`
+}
+
 // DeploymentStatus defines model for DeploymentStatus.
 type DeploymentStatus string
 
@@ -2802,7 +2812,10 @@ type Recreate struct {
 
 // Registry defines model for Registry.
 type Registry struct {
-	Builtin     bool    `json:"builtin"`
+	Builtin bool `json:"builtin"`
+
+	// Ca Certificates (PEM) of authorities that are trusted for this registry beside the known ones.
+	Ca          *string `json:"ca,omitempty"`
 	Description *string `json:"description,omitempty"`
 	HasPassword bool    `json:"has_password"`
 	Host        string  `json:"host"`
@@ -2819,6 +2832,8 @@ type RegistryList struct {
 
 // RegistryPut defines model for RegistryPut.
 type RegistryPut struct {
+	// Ca Certificates (PEM) of authorities that are trusted for this registry beside the known ones. Not secret; never a private key.
+	Ca          *string `json:"ca,omitempty"`
 	Description *string `json:"description,omitempty"`
 
 	// Host host or host:port, as an image reference spells it.
@@ -2885,6 +2900,12 @@ type Retry struct {
 
 	// SameVersion Run the pipeline version of the last run instead of the latest.
 	SameVersion *bool `json:"same_version,omitempty"`
+}
+
+// RevealedSecret defines model for RevealedSecret.
+type RevealedSecret struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // Review defines model for Review.
@@ -4357,6 +4378,12 @@ type ServerInterface interface {
 	// ListStepLog Log lines of a step, oldest first
 	// (GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log)
 	ListStepLog(w http.ResponseWriter, r *http.Request, id InId, run InRun, step InStep, params ListStepLogParams)
+	// ListDeploymentSecrets Names of the secrets that were generated for a deployment
+	// (GET /api/v1/deployments/{id}/secrets)
+	ListDeploymentSecrets(w http.ResponseWriter, r *http.Request, id InId)
+	// RevealSecret Show a value that was generated for a deployment
+	// (POST /api/v1/deployments/{id}/secrets/{secret}/reveal)
+	RevealSecret(w http.ResponseWriter, r *http.Request, id InId, secret InSecretName)
 	// WriteServiceFile Copy a file into a service
 	// (PUT /api/v1/deployments/{id}/services/{step}/files)
 	WriteServiceFile(w http.ResponseWriter, r *http.Request, id InId, step InStep, params WriteServiceFileParams)
@@ -6474,6 +6501,67 @@ func (siw *ServerInterfaceWrapper) ListStepLog(w http.ResponseWriter, r *http.Re
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListStepLog(w, r, id, run, step, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListDeploymentSecrets operation middleware
+func (siw *ServerInterfaceWrapper) ListDeploymentSecrets(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListDeploymentSecrets(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RevealSecret operation middleware
+func (siw *ServerInterfaceWrapper) RevealSecret(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "secret" -------------
+	var secret InSecretName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "secret", r.PathValue("secret"), &secret, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "secret", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RevealSecret(w, r, id, secret)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -11126,6 +11214,8 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/recreate", wrapper.RecreateDeployment)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/clone-sheet", wrapper.GetCloneSheet)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/diff", wrapper.DiffDeployments)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/secrets", wrapper.ListDeploymentSecrets)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/secrets/{secret}/reveal", wrapper.RevealSecret)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/capsule", wrapper.GetCapsule)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/branch-tags", wrapper.ListBranchTags)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/templates", wrapper.ListTemplates)
@@ -13100,6 +13190,99 @@ type ListStepLogdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListStepLogdefaultApplicationProblemPlusJSONResponse) VisitListStepLogResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDeploymentSecretsRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type ListDeploymentSecretsResponseObject interface {
+	VisitListDeploymentSecretsResponse(w http.ResponseWriter) error
+}
+
+type ListDeploymentSecrets200JSONResponse DeploymentSecretList
+
+func (response ListDeploymentSecrets200JSONResponse) VisitListDeploymentSecretsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDeploymentSecretsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListDeploymentSecretsdefaultApplicationProblemPlusJSONResponse) VisitListDeploymentSecretsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevealSecretRequestObject struct {
+	Id     InId         `json:"id"`
+	Secret InSecretName `json:"secret"`
+}
+
+type RevealSecretResponseObject interface {
+	VisitRevealSecretResponse(w http.ResponseWriter) error
+}
+
+type RevealSecret200JSONResponse RevealedSecret
+
+func (response RevealSecret200JSONResponse) VisitRevealSecretResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevealSecretdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response RevealSecretdefaultApplicationProblemPlusJSONResponse) VisitRevealSecretResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -19480,6 +19663,12 @@ type StrictServerInterface interface {
 	// ListStepLog Log lines of a step, oldest first
 	// (GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log)
 	ListStepLog(ctx context.Context, request ListStepLogRequestObject) (ListStepLogResponseObject, error)
+	// ListDeploymentSecrets Names of the secrets that were generated for a deployment
+	// (GET /api/v1/deployments/{id}/secrets)
+	ListDeploymentSecrets(ctx context.Context, request ListDeploymentSecretsRequestObject) (ListDeploymentSecretsResponseObject, error)
+	// RevealSecret Show a value that was generated for a deployment
+	// (POST /api/v1/deployments/{id}/secrets/{secret}/reveal)
+	RevealSecret(ctx context.Context, request RevealSecretRequestObject) (RevealSecretResponseObject, error)
 	// WriteServiceFile Copy a file into a service
 	// (PUT /api/v1/deployments/{id}/services/{step}/files)
 	WriteServiceFile(ctx context.Context, request WriteServiceFileRequestObject) (WriteServiceFileResponseObject, error)
@@ -21013,6 +21202,59 @@ func (sh *strictHandler) ListStepLog(w http.ResponseWriter, r *http.Request, id 
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ListStepLogResponseObject); ok {
 		if err := validResponse.VisitListStepLogResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListDeploymentSecrets operation middleware
+func (sh *strictHandler) ListDeploymentSecrets(w http.ResponseWriter, r *http.Request, id InId) {
+	var request ListDeploymentSecretsRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListDeploymentSecrets(ctx, request.(ListDeploymentSecretsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListDeploymentSecrets")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListDeploymentSecretsResponseObject); ok {
+		if err := validResponse.VisitListDeploymentSecretsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RevealSecret operation middleware
+func (sh *strictHandler) RevealSecret(w http.ResponseWriter, r *http.Request, id InId, secret InSecretName) {
+	var request RevealSecretRequestObject
+
+	request.Id = id
+	request.Secret = secret
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RevealSecret(ctx, request.(RevealSecretRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RevealSecret")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RevealSecretResponseObject); ok {
+		if err := validResponse.VisitRevealSecretResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -24780,567 +25022,572 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L19cxs3tif8VVC8tyozd1uyJMtOLNXW82gcx9HGdryWM9lnY18J7AZJDJtAB0CL5s26aj/NfrD9JE/h",
-	"HKAbTaKb3RTpZO7M/DGxyCYarwfn5Xd+57dRKheFFEwYPbr4bVRQRRfMMAV/XYvnpdJS2X9nTKeKF4ZL",
-	"MboY3Qn2ydym8O0dkRNiZowUdMrImE2kYsejZMTtg7+WTK1GyUjQBRtdjPAXo2Sk0xlbUNvwgn56xcTU",
-	"zEYXT05OkpFZFfZJbRQX09Hnz8noWlxn9klosKBmVrfHs1EyUuzXkiuWjS6MKlnY9r8qNhldjP7lUT3K",
-	"R/itfnSd+cYnr6lJZ5uDfD9j5MV7OrXjW86oIUuqiWI0q0Y3YzRjqu7O9eQI2wo7wT7RRZHbrz+Mvv4w",
-	"GiV2DIYp28C/fxj9cnL07ONvp8npN58/jP51FJ+AV1SbF/dMmGAm1l9unzmCh46uv22b4tO2KX7FF9xU",
-	"ba8tWw5fhk1mbELL3LgGF/QTX5QLt4ILLvCv0+pVXBg2Zcq96w20Gl1Q+M+uSwrtuleUizFT8TW1s78o",
-	"zFeaCHiqWs61rmATXZ2pxn16Av/rMfYfRcri3dJ0wcicrciCzpkmQpoZF1NiljxlZMntX4SSjK4u4LTB",
-	"47ZrTBvCNaFCL5liGaGacNyreBYTIhVRbFJqlkE75PzkGVnOmGLQEP6Q6JlcatznXMNfgkiRwlGut3Ca",
-	"S8GO5ORIz2RxdNp6EDK2KKRhIl0d/cBWbbvxzE1ZtTvje/Mt1bplvxT2qweLgHeliK+JKsW2baJK0b1H",
-	"tu2IG5YqZjrOhIYHdh5l0L57oWFF26vsVw8+fq/ktGtGyXImNSP2XZpQxUCmXsJezKmB7TwhOZsYIkvT",
-	"dpPgtPee5ldyesOoion5H0W+IjkXTOPpMDOuiWGfTEK4IGVRMGVPUC7tKUmpbr3cNL6ga69v7m7bMR6V",
-	"CW+cAJB5xhQxMyqga61vh1bCl0+kWlAzuhhl1LAjw0GyxnsgSxXrwg1T9zxl2o4fl2u8suvElRVUl4Tm",
-	"ub/87br2WDaNbwq7yQ1b6LXJOt+cK7hlrvHZJ/XXVCm68uP4SRiet8+kYMs+M1lCKzvM5GtmFE/1d0ou",
-	"NjtxJchMlsoJZXJn5B0pRc60JlN+z0Rbbya2td07817G5mPZ69VGPuDFP/PMtChVE3vYjF0I4y47CjKA",
-	"jnNG0lLds17dU0zLvIR2+4oo17d39S8/2y4rpgspNINt+FbJcc5gBVMpDBOgFtGiyHlK7W8eFfjEf/mb",
-	"lqKh4dlfZDBzdHorS6N5xm69tpeMMmao3Z/2ay/qMol3PVlYxdHp0fADoljOqGaP/m2UjCac5dnoYnTP",
-	"lOZS6GNacBDUC5atRhej5zNpZSolBvVV0BDw9H6lSc41nEinLtxy29TJ6bNn9HR8dmQ1l6Ov7f99Y//v",
-	"JPifnVhDTantkbSHjhtQA/5CM/IOG6v3AB3L0lyMcyrm9rj2WxE/27AOza3yDnUW0F8mlOfMKvuoacBC",
-	"vWNGrY6uJiam6MHHZCaXZEHFimiWSpHpTc1pQVdkKdX8mNww49Sjs2eEiow8OXl83NhZkXvlfxy5aThC",
-	"zbzZie/lEq81OYUWQd0qM25IakUnyE38efRF1aGCyXEzZr+/SlOm9YtPRU65YPDiQsmCKcNxD1M93+zN",
-	"zzNJUirgUBGOItrL3g1h2xSvyWjMUlpqFmuVGmjSqp0JkcJuPHtsUkYYTWfDXpOze5Zv2zM4/FfwqL0X",
-	"uNa2uXjXJmWeEwq/IEtZ5hkxdA53+EZn5PhvLDWxBQhVol/8c7639eQkMPEfq6bdg5+TUdhlKzGEVVV+",
-	"GQkp0Nyhdm/brga/rjt2lRp+z80qstCmr2RORuNVdAnmXGRhn1LFqGFoWBvF4V/sk2Eig3/ec83x64W8",
-	"Z1mkv2uzRe1MwUugC/HZwfG94tpsjrHaPdU/ujeHm6vI7lJlHt3BTFiTiVkBMV4RbjTLJ1b5Czfz8Wjb",
-	"QKF1v9mjwywKJe9p/h0K899GNMu47QTN3wYjntBcs2RtEtKZtJpYYxq2nqbKSt/QefGGgFvlK03s747h",
-	"+NExbtCNpoWzTza+qGeg+nIsZc6oqHtUby73u6S2rv3DiRvi9g3lfATw0MY0J6NPR1N55D4seMGsan/c",
-	"nPrgoSO+KKTCXWdNoYvRlJtZOT5O5eKRKPNcFrr6r28OuuSb9OZU52K2GEKUG01A3ySUFExpKZw9ro+J",
-	"fUqWpigNmknViunEPZRUVv/teAU3TPU3Bfne3EP44/4nqTFnke1VKLkoIrvrNV2RmcwzotiEKXt4dELG",
-	"pSFW3BEjCSVo00alsGEU+7Z5e9nLGkd4TH62V7Vg3MysTm9/Q4RUpNRMgQOEa2tnsnurBVDduAaMhLnM",
-	"WJHL1YIJc0lotuBCE5ov6Urb9wy7tqzIlaW5dWpGw0P2zdPzho/s7Mmzs62+omQEAxly3NdOiVucoQfk",
-	"Bj0A+zgfVtF5IYyKXVsprmqlO2vocmm80hq9Bmlq0Bm9+c2AazBVLGPCcJq3+OGYtiq21Tqv3l4TI+d4",
-	"PSypJpndwFZJTNxFQYpynPOUWJkUeMpgOPjLebZ4/Gn57NeCRsfkbYIN/ZVYU8J2goL6bpV6+xJ9SQRs",
-	"akruaV7GFZlJ1AIF32eWKXsEQAVdMGKfjDbBI+rstR1vTlNm70bQa51d0aFJhRPi1pZY2yU2F6F5Er1p",
-	"tLvMOqWW3Xbv8FGrNbNfewwknVEuElhZWRoypQV4B6oNxYV5ej6KepbCMwfhCNB3cKsmfqMn9elzo4jq",
-	"B7bre9GB6qMXEVZB7Ga7rtuhzQQTvRkgcg7nOzg21r6leS6XLLM72v55T3OeJeQODbs7MlYStXKvKcg5",
-	"TBa0YpcCDcCodmw78lem+MQZ6JvTx4TVZHXcQgMD0d6aJJ2xdM6yXktvbXKRcTGNtHplyEJqQyiZlSJT",
-	"2GK1cs2uFbW7YWNkbvMO3Yb2Z0nVcGzt1reEtarjAkOwpTNPe8yIbeY252Le1Raxi7ECr4SYg491xj7F",
-	"pcg8rlQuuRFM6871FDJjmii2YFbPRN3e+UXgsKP3CVddLgrqFmnLzMKm9JvJTVs47GBTxKb9L4qKdPae",
-	"Tje3Abh/2rRoxahzNUW2CN6X0e+cZrqpONCItXw1tqYOWVprCBQ17JKuPBdefM/gRBOn4Gy3i1xQwfc0",
-	"qcbaOUWRozKG77qmob+IrJdimyLl3hq8I9bv57TQzrpsdrrWMrd1yTXxbf2Dzyj3SsW2/fY795jVyhsx",
-	"/LhV0vr558jQIk4VK9SXihvDRAKRAasO2f9eBjo/0Yaugr+DnVI37lXG24xPmTbRxa2ecd7PmC8ugYhQ",
-	"9IvBe8MthIt+xOQlBEMGt2fPQcx4oHMmbqlp8UwER0+jwMqlnLOMUHNBhFyCf3TpnnQXmWLgnGmI7U6l",
-	"uFQt2nDB1IJa2bb9nAc7HRuMrNzmgic+lOdXyc9uYycHs9Rx+r5tnLU1Bwq6tW4HmgrwmxbPGRP3XEnh",
-	"39eiQ2+LQHf4VgREE2InQskWVyU6E1eDhul2y06/aZkaHzXoHn69Xjf4fFShdv4eP+bmvFevaqxWEi53",
-	"x4a5qW/PdantzbJNi61dUM0YzU38guILOo2vZS6ncQslp9pgYHqYM0IxbagyulMa7qQwtImNgfc/zgW2",
-	"Ws1nNXvBAHByutbPdXhd288G7uY5W3WtTf+5XzCt2xYaBjWwY/3OkZ0Gf4KqIN22ZZkDLgcfDk5R64zb",
-	"+QULi30R4TrhYspUobiIXIw3318dnT152mk9zKQ2A/3lXOuSqWH+byHNLfUxyH4jtz9BGMCAjcCU81j1",
-	"co7j4KsRVb9vzmujK+FQBgrTemtclWYmVTRUlTY3UHNB3754fdy1Sf5IG2uHFddlz9Cif3B9ncLJ28tC",
-	"7cPNFIqEbVZUux8paOVH5WP7rVunf++gMZZ1djIZpTOa50xMI3vyxaIwK28PI4KIayKxWULFiiwc1Dmi",
-	"IyiWGqniOzATuu3zWwyM3Gpm4q4AfEbdt4gp+3WpW75kdHw7Z6s2/6r/uvXdbNGmEykpjd6+u+vJDqfI",
-	"N+ybwQlqDDUY2MY0NcbVHEXS3Dm9dt/b0gwOzbZuoZkxxdHJKZlIBXYciGUiJ4CMCAJQCaHamnTynilS",
-	"SGXINyeXJBPa/3jJ8yylCkJ/+CT6sqy4JzhJofPUvRcny/7j47ZN2h4qcG+iXrJfEts66KRNeGMMs+e2",
-	"ehwWE3Teniwj8yyB0WKnwwHZzTFJz04fPx0loyUbz6ScxwdVbY74qN7fXL8ElDUXZEw1e3oO9jPirrRe",
-	"SlXNrXvNMXkDAReARK+N+vzk2dPWTvhDurYlpDYXsMR2pG5QCaHkp3evcKnda/vOb3XeIw5XO8FuNNXA",
-	"/zRb0PRIz+jZk6d/rgbv3grx0/VXP3mStEqL+ItfXz2Hd7l386ye7sZ0XpI5K5zPEWO2HkAKXsdqh8Jf",
-	"PAOPUr8laMq6Zg+/k4pQUe/oBhIxTWUpjIal4EaTtNRGLpjSRIp8Rf7EPhmmBM39k2SMHt8/X/ihukHP",
-	"2XpXn0SXsJKqG74fD9Cv+glgNcUNI0ZuLNJ50iGXN7Qt7K393vaXBlMNk6FX2t6xJJMQrTGqxCBA8Man",
-	"T548fprsJPG3COKdRDAX0XEmldz9ShO5FCS4EciEq7ZhdWYlVAZj5HU+hkhBnhQz5RDjYRLO08ffnHe/",
-	"IhnBOv8o8hWC8CMTy8UIOxKdzhlL5zf2pDllvBFXK8VcyKX9/ZIqgS9MFTc8pXEE2vNcCvZ8Rt0t9yBc",
-	"CbTVCipZh6PRLHNgNMSbgcompi2xwBYPRtwj4UBprvvRWay7uolhcCYAgCOdMQfu96gHaB2dYZ9qfWOr",
-	"W8pBpOJIR4ht2Z8TVQrtIdRaLthYZiuSAkRYE2lmTC25btFcMapz2+bxafdjYXTvdmtsCVGvU66NWpGM",
-	"ZxgdRlRPrEdVttzQ6BekGnTFFdwTuK+i95ihU7JgVGhCBcwbgfETIZdBXwMV2TXZNnvaOOu3wsOhub6+",
-	"yQdsbXCj3S6cp7jr3L2n09f2sSH+OWx4baoqqJ4fUPtGnjEW88VTpTjLbqXTkPp7aLwbZh0sM1GMVSCc",
-	"qMW++zuriAUKHt1y/JxYImNmlsztc7OUxEP2LwnbNCgz3sQGbJWbTgZ3dTOIkm3uaEw7SMhyxl26AYoM",
-	"hEarUhxHI/uK4Q7Q7XKws+/vqt+H4rLvT9Yjst5hha+O7b7hMb9Q7sYiflWK1PZW8NGNY+ZTn3w8YzM2",
-	"FsTANjZduAZJ8wRFNnj7iazGse4zP3Asq18Qtz2wtUNkaOOV0VmRCz/oAQpnITX3UKMBP/sUDMwhoD8n",
-	"o1Xk07XhfhrZx6JQHvbJbKYanmxTzOFnfcGhfo72ggt97rfOwLlDKJ3uUH6KvJxyQeRkAvjpK8BYo0sU",
-	"USwZy5lh+hKBXtbctFZewWSRM4S5SJnrhOgynRGqieu/b9g4JFQlUJopE5DhZV8AFyRL4w6KTYx+MJbo",
-	"wXOp1C1OOcHMUqoWpJSDj7fPNOb3bqIyemBIWn7auCl6XwnosmmK6wF7Y9sk7pS9EIus9AHTRcDgFfjb",
-	"g8G7s5X7Hkp3jvZyLL9lOb9nUbA26OYtYGkIG3qXB0SsN1T5QLw76oWW0LQ1U6KrtEsUKCtZO6YGfU2Q",
-	"3UQE+2T6A2WGx5aZUi2odXb/0Nu2Dg97UbSk3KA9r3FrtAJnYxcq9iiIBlcL5lZna4jJb6N9xJeqLXk4",
-	"EHMnYggV+mGxR6tjZbcegN8P/PKOTeC3UmS1UpHnP05GF7/0beN59ePPHzchewxtVwP5n2NGSs2yC5d1",
-	"vQriEPZUZGyqaMYyayLYa7HCfcqJOzelQKjGKiEOqgE8BYpMpWCJy0NyjkT2iWujIXA2mVhh45rlRgNG",
-	"l3B7UzfdA8p+WhOgSKLpioyZ5hk6RHF3Hjfm7LbGyK4P3ho6FYCOAuBXpEwJCOLZYa4u0bcbuKGrSZDK",
-	"d/xLxafbMkJ+FAzQQESKiqZlKmHmIVllCVOopJgexwVXt4LPPhVcMb1NZjoPBShOOU3n4D12KZd1Ugwq",
-	"5F8BcUTw4q80Se3dWhZElTm7JBQX3q42cyGsfnM4HBY7k/lWofq9RJ9kX/Gbs4kZ5kvold9cZTbnfMLs",
-	"DNzOZKmigbRS6drj7JaBgFnsLPzGqkUnfPMeRmSfkfErv45wBHIDzjo3ZMwgrQjSGNFhZg95dEMu5H00",
-	"a/vakKlkkKXX0kao/Q6GTtovbt2RvtWeeqXfrnuoDZuMIMHJ/bJrC/x3/xz+pmQ9flCyKuXn98CAbqZr",
-	"zmhm90QARt6S8hXJknU0DbC/QL3UlGco//QMfFZjlsqFu50SYL8S5C7kZbhrci9cEkcYQPjEZYFgQkNA",
-	"xRDp5z2PO9VeKuDN4maGQX3UGi4JdYxBUsBtBiw+PdNoVIw8CRnNak0b2ENa/XU6VXFSu2uD0QFKMkWX",
-	"cL/aKRASYgSQzahnjcUKvdtDvWrOofY9IjujQPrdcMIOJH6bScFacK7wvZGmgZoLHjByMdZGCnZbxmmD",
-	"4Narb1pcx4lUU2kME5cub9u4u9FpVhU2HzadYu6yH4DE1yXNm4nE69iJXIoprqJnXkSJQ+C3+QoYLiqd",
-	"BrUt23cQJKDS0KLIVxw1hbpbshznQZ9qB5V3YQ9d9786MbkVHDYE5l0dxagL1SUT1JujuROCsTTcrW0o",
-	"uiS0Avz13W1IQOQ14ieXkay4F9a8wQSaShK5JETg9Kuo/Ba07QYclopyY1gBHdy6JhAnxsa3jDc0W7wZ",
-	"ChcQOMRQjx4lI3fnRp1iQWvoShsY/u9vdaHiljGaoQKw9Zxx5AiyR8qdeK9S0WyVEGdvEy7SvMxYBrQN",
-	"IBCsiqqdNQSeyFJkVi2jK7Sh7O5EGgOrvNm7y+rUXisbShewpt5v5+mrdac+zxaKV7DetQsFI10gW5L6",
-	"ztMEbmVAWFxiPiGyXVSDJKdn33jddW3ET4LRniTdKlaf3ofyqy0hLsRnnH2zFQCypqrQqc+AI3O2wqXU",
-	"LGepAVKzyvy0MjmaB2cnZ3NyQasDGYBBQzSZZ1QTJeUiwWRqgZ/gJrPWckEVu6zMAruzAp5Pjmxrk1JT",
-	"vLxiYiUOKo+L5m7p8C2fTB6MGGk21wod8ebYIK+L4tPZ8F/ppt3RNnHQI/+OxEf7OwAnsZFuzJ4bZwA2",
-	"CVkWKoq4JRsfGzqNUy24UffGpdQd+47nccY155dx+YghjywX2jCaoY4ewjpRIxklI6+QODKsFWCUMomf",
-	"VORvKRUpy2ukhP+BhyVoU6ZzVGlQSdvlBnoZzXBhkwmz9vVWiWl/jjCLxjG5nbpm+/522PNryzjFcNTG",
-	"+5NgHN2rvB//bZjJfHAP7is5fcUFexhJWqZkUcTgQK+AIbaCpzoaTyCLlegc7GHZ6Rai1feIF11jbvS0",
-	"qy00SZ96hMlBa62QB/Ggb2MSrXzbXPaHBf9btf3urtxsBDcOLi6iksHdYJsMaktJvAWij8m1cC43yBCx",
-	"BrZMS3CO5egCN9qR6HLkT+ATlxm/ydSFeLC+5+yt60RbgrkHTIbtbb2Pmw8ItuxC9YXsZI4m3/l8Picj",
-	"53jt/VsY/PFo83oDjmU4GcdM3B+//fHd+61J6a0X2gbuNJoCGs2Z7Li/11uFvbA5+r9I4/aJTlC3w50h",
-	"J2RsvwI25dqHCk9u7hK3KP29z24ldmQUk8CcZ1/6MRr3r3CUe9i062KsBwi4O1oOp3g/gXJFJ5GrcUz1",
-	"Fr9wyCY8DFHR5nvETAogScY6AZfkxEsX28u+txId5vldh+OFIw+6G5XutlvD8f3rk7t5e7ovK6I2RaF+",
-	"gZ2QCZCoeR+ZN4vcpV1bnafnX59/8/jp+dfbjM+e67iuHftN5ByujCHyecyQCytiFXbPs+9GyzTzCA1W",
-	"a8QRvSED8lmHxU16enltp1uIICrvn6e5b2GSDdsIFIfMfozXv7xnKisBrKWQPTl26b9oulPW4cviNq38",
-	"VJsuORfjxBTdttiduwDt5uwIxW0DNmVy4VZ6E0MyFVKxW+Drjbz/r/A5snHWgbyvNPnp3asq7wcznOyd",
-	"7GKLO0ThWsA+8NWtFH7jRZw8OU1ZH4fW2+pBx36heGrauLTgR6yNzeJWl5MJ/9QG8ZYLpsmYzbjIvJJ+",
-	"HKInBObxJb6SBINkzu3UOc7B4laz0ZOqx42h+aldm8ck3Jux8xHs65fD/axDbVjFMOfrFjJGIwlTOeWC",
-	"fP/+/VvwFUAgWcLfN0mgGnIxhUzUGfjDe/irnK279vot87EPizcUG4czeYO37JAq10c4vQM9K5AL2oEK",
-	"tER6vVkUeXBJThKHDIAsoqQBNKhBkF8/bTi0T3pIvq1plLUkXFO1qWYEv7x0+ddUscjpPQ68Jcf4g2bt",
-	"o1ymNLctbGTmbvUWf0FZvA+puXZT5VqCvqIJJVNFhUFHHuRT9jiNbmW27OQbeh+rZBDYrpGL1lHVx9kK",
-	"+kdEGsd2M9ESOpAExPjb3N/f1eiktdG0oVK6eYP65DSmmKjlG4p2y9qtQXmTnn2beC/0AXo9cXzsfXrv",
-	"vTRvXEc3XCb2kngwPfSOXG8bULBugNfE/AW0iK4ct03rfFYuxhVxTS+NohlD93MEo3RMxdDxrfO9j8ux",
-	"uYCHux4rDWRDksmCCZIzoyECuQLIi70WpiWz9wJ8w6E+mYuowReOqFYqCARrxjbY45Fk1jEEOHiOaTJy",
-	"2FePkhG+CXY6/CRqfLzcKQf+4QGD6GRaeT+wvMGLTzQ1+QqgT3JSWd5UZCEYdNOftUMMexieclDYeCOU",
-	"1wb9eGnX9Aor7gxYr0r1ClwQT7fG+asKHQM1kCBTevjQ4Z2J63HrFLymMblcuOKNnaqIfaaNhfSmLkVJ",
-	"kJ8/VQyCi84QswfuX3xGq5BkrORSW12ViUwf9/AQg0S0744N7fuK07GuYYKI94qyEMMP9b+1wRhSzbMQ",
-	"O+Xfy1hsVy5FC3tTFwn0MHdMC97tqsIGg8dMI/6FYtEs6BdZUmF0XyzbuvsYRlaNw/c6Oucyz4YLwHqC",
-	"1o2FLWejmo8dRuVeGhsFVgSr2ixLCHyt83yE3uq6S9cLOmXPqWrjeoAUfY2oJIkIHCEzdknGLHfsSpNc",
-	"QvIC5sZnXM+tbSa1d0BWRRFBsW+SBsfipy3UxADKRXiPHs47PF45SrcebmowgOKuIhhrz2bsdGQ9nw2C",
-	"GmtCye5dhNVM7aFx3J49KORxFH7kvuthaAM7GN1RdtVdhHbAffwdz3OGFEyonqRSGCVzUuRUMEIN0fQ+",
-	"EoXsoM7gQrPUmTgRG7SDssNTf7R8CYnVbcR5bbQaIQPG5nHtFR+6dpwXewgQXYt7JvwY1k5SwSMxosBQ",
-	"US389ulUybK4zRRvY/5zT3S1nlbI1F76ulXTW7CiySgtyqbEbAUPW8nT87jZR4f171vbeKR7TEzjeRr1",
-	"bEyLcti7Xr79KVo7Q2rTarLNmRItFdVyfs9uFdNGth2jXE67VnzBFm6T9ZhaGbeMMbNdt3C/45dV3Qxq",
-	"aC6nJUu8UoCyD+ENZsYWvalM7HS+hdbjZfpE2rl0ds7olHVNjuO1ekgFrWphYfaqtXSndGOPJY3TjSek",
-	"WiR3DKJCXdxz01K3psupcQhC+0YOYL8m+2KDlMy3U77YZ8IScDuuHNZhqpwd8GrfahfWPxh/90pdpSkr",
-	"BhNY1Iu5TtwXKKiPo0ydusjp6taLmS1lxa1sEfMWzVEbCnUuA9upSipyZR4GmpaDcOSOY3MdcX1ytkaI",
-	"d7ZN8Xb1dupV9iBl/4buFdwpzyBYwTWPx9GC8pzUnRm4wA87HH0mvi6efnpysh1tE56c7onch2cwEIG7",
-	"80j/wPZCOvCaasPUD2z1sK68k20y3XuK+5gftpGexsq6Xep+2uHgDbzQLYjP/jwqXTmvu+f4LWfUPPQa",
-	"2MhdqKAk0Hp8YtbKNG+rz/yKi/nzOha15tU84KW61WEGIl8WTEAmWUT2e7+Zc5ppMmescBVSF5rl96yH",
-	"Cw0mGiv+bLlC/w4w2s5y6XlCW4tOtbI19sJt12mMYa1kUFJaQdxubvchBP0yxSqctJgrUeHoHm/p7XuF",
-	"RmP/UGQbN8bPsxVWyqkQ9AB5h4DNmPmE7yiOvobkb+GM9SB6F6p0XYkNrb5CNnHU7QKUaSbijjYscbzh",
-	"t1lS7f1OiDeKY2MgeW9B1aq9bcGWWE3WYyNozjKXr9jWaKlZF2AcYAjRkeKLdrnTsM2qhT74691fVt0b",
-	"zBEp+VmsGnVzEN0BbAfUoFaTloJTTe1/wK0caNutuwrZdmhNf2+kIzGIL/xBDblkdM/ZsoVTAqsSLFyE",
-	"NpdyromZKVlOZyjksYL6V5qwFdMJ4RNCxao/+i6c502rsV6+LUbGa2ZoRk25GHD8YUv1jurj0y3vVjx9",
-	"K6PFbV4DkzHUmEAaJcVMOgORyV0taHJHzR2RAvOWC0bn+pg8f/uT3SJckFQqO7Ho1ECHsrEfIKezNtVH",
-	"dikIJle3xRN6eix6+xnTorxd0E8DvJK3E8VakrFyRoF1xJ6OJdWY0AtQy55aBLSvXFndvv1xJTV7/mSQ",
-	"/w8f3pigDjWImVvetyv2YVmaXk/HMtTQV+ZXMPCaBd2uulS/LpzmtSlsPxw3TPEYj3FhD80AOzE4aS0V",
-	"Qtvqy0Mk/pLQOptbCvicMx1mxG+JW2N/2wcay/NyDAl9+X20zMs+dEXuhe/qH7iSZWzohLrVidFqyh1D",
-	"tDBo+H1jSFUHO2bwXWMGNkKA05yRBaO6VMyBZBXDiiZQ8GcpESebkAUXpZWK/uOMrnTiQLRYG0gxRhZS",
-	"mJkOUUOKLkfgPCoNcwCMqAH6Wt4P9WVZI+r2XublIsZo/hc2tdcssBoBa7l70vNZWI2RZ5dVnjfW0V84",
-	"3j6SyoK3kQiJKDQLarLYu12HzAVwsYztxeL0esiH0xslYJKtYb/PyehNC3f8t29uCEBcgMvOlW4/P7FK",
-	"kKKpce+rccApVeZIsYxpPhWbPamCn6N//4Ue/cfJ0bOPf3L/OPr420ny+JvP/vM//z//Gjt3OwAc81ym",
-	"3v3Qn4c9l+mcZXFzyk4+VMQRElY7SHOguV2fqSeXw9yDC0IdrTLm31ariP6FBpRcMdglmk4Y3rFRy2xc",
-	"8hbcadBY3PrOfP7T1nwjDBbScd4TRhyLmbDUsOy2ic5ck/urAgPwVQUMEP1VtutlBcdguWbITVtqg0RS",
-	"wKECth9N4+xkPIw4b3G0ugc7zQYGFY1uCyXl5Bay01ri/O7BTmCqFbp/2z5FV43KPBUbkimBqDNrQs0b",
-	"xGx253Mpbl1vWtJ+mDE+HrgtMnnjnz1Uphu8JGAys/+67Sg5vGV+jZwzcTtv8dnec0PzXl36Kz45EEq8",
-	"kZrnj1N0cUJZ1TzIsWvY9uqqKNTw6605ZY1QUzOi9fR8K1V+3VRbHxEmMaSKdIzwEBhUxjkj1rSsWei5",
-	"ljlMYssBWLBs1caKL0kmfSUgJ63ncTdYUCqqs8JFo65U1BFcNdXpJINp22sQrq6sV6eO1QgFJtau8dOT",
-	"47OT4/Pj0/OLJycnJ2tBu6cnW4N2B6bc6hKWL9ylQ1y92gqiEYhQX7cRZoBPCCBR1yuRbS8U0Xn62xb2",
-	"W4f5WUc851lb/QbQIyoWNCzJ0FYOatYCgv0PtoujD3vlGnbNtI4rnlc9VN3IOmiWIT/vqCzIkuc5mdF7",
-	"Bho4t/qDAZ+W4+ostbUW3dyBFlXR+yLpo5YLhkrFDAlOmRiAzGwl0NWGrtw12xvrc+N+sy1iJ1y1Kfd4",
-	"5zLcGKrM4DoRdab7WujIB42MBKK6dQy0V4f7T+DCXVrrTHFzVq0a0q8bSWqaY2thGQzexTProhPyQiiZ",
-	"tySry8WCihZ6XfaJpgZZxY0E1hEHJl7QdNbGeS561BqrUnysatIZotzuncU9gS0l1Xja9saL++g0DIov",
-	"bru2e7jPfBnDOEdaVb7XWgGI0uYGWCu4gEwjsAoSsmAmIXolUvsHRUUoS4hXqBOCqp8L9ld/sns5D/+c",
-	"lNr+Cc3fQgWLhNi2gKeDi2nw120r4ZRoBdhuxtxxycC1BxPRuVj7CFjWK3+4vDKPAW0BS7RVZLR2GxdM",
-	"EcQLkpTmuQZZ7hW8kzg/euXe3SDcBBe743pxKSY93dILmUXhqLFVxGerjrRNyb6W78Ar5+CmHTp61AeS",
-	"Ase4I2opyjy3Z0cq7+jCT8iKtRjm7dUy24zvqkRkP/zsDTzeorT5Qo7tVRrXG+oMPyMe+CvtimCiyubF",
-	"mK+3ZWek1kuEbPA9Wi3Fqlplnrsqt1W5mtY6Na6TpfkHshN29Vbs02ZIKqPh0lEoCbZ0N5ZjsR1mSQwz",
-	"IfbOB9BfbenBAACNtXY9WL0BaTpwZVDhQtwZS3nGNKFjrCbta2Csp+jo+S2kEN0u+DjiVve5Xy4xzCdJ",
-	"+tyvpT2kgKvI3H1ySl7yvzToOp5+fXryzTdPz7cxdoAPvS/H8tPHW0mVqyvU1QkKWZWl0hfk7j+kYBdk",
-	"oujdMfmBrbSDrNz5tJw7cDUvm+0YzfIJMTLP3CjDPj4+i1XDayW/vlpY8wD0dnRZTuy9HpBg2/dbu0F4",
-	"JmyY45zPGTk9+2Yo7bUqxW3OFzGm6O/lEplZoC6Awz3VjOPOpogTtEgCjTZ6c3qynaLF6jUDIqbvqYuV",
-	"1ljkYLprgzB+pjY4vZi1edDPWLEfeYZfyOlED7q9BoXtDTUc49EZ1+igbLtrbmoLd034bEmfqA37ITDP",
-	"3xtla61tfTtmKS01a1WEsEiKIW21XHphbxupF67HbVL0pwKImyOqpVeq2sQFW3qvFxZOAGRLjy4v2qhH",
-	"Auf4gwzLYUlzFTzljwE3wZTjrRGmKnG5Bp3EOaYQmgw15cLgYKn7AnVd69a2HYxpWYt2r0GWEpTQmC0N",
-	"F2fPQin7wcGEAwu3QnxrGp7WTo+K8LCmtaqVluDDuj5H9VFFmxz+tmZQbvzYpyoHH3oy5bDFBg17zbP1",
-	"qeAu+T34NOBpb7wqlfdMVTrXcSXq8a9K3sOfodCHDxqSPy7une7LpXiORe2HWRls4azHgRk/a0ZBN5rB",
-	"FeYcYk/Xu6Jx4Z7hpe5TgSLw7qh39EeRrxqn1FQ1lwFySYIyRzH8cXVtbUVtNAwGmNtq8G3b369fTDjf",
-	"U55ThzGP2Auw4sOmdW23bGUurnpQv27rQHZg9dvLSJr7pHNcXWP5UWX2yD6vDctIVoyvittyiQOthFEr",
-	"qPd23FECUkc9ZJQoFNoR/gcupky1GMnONk4IF2TGPsWdOlqXLVnHVuEZiHcGF5dZw3FuicwYZG8cBkuI",
-	"HGvnfUmQgTgB5A78jVk82aXDW4E9kcpFPB6gy3GrVgollgfpxEsqoiyEPzdBYaHXQjN1z3Rdncnq4YBT",
-	"c046xQRbxoXTepJH6UkicCWr7vgpDLZdsHTRQ7AU7+Wc7ZZo6rOouLjN6CqyxV9RbfRaPSpw+kcrKj1+",
-	"+mQrsZSIouN+xvwALPurWRbz+mxjnkplsdXxAlN1A0/2rrv+1jFLxW20v5O0eB8n8oobEMRB9sFYmqjK",
-	"UjGARb7RBrTG3bncwWyDPiUV7dfO+fJ2gfYRHfD0YDtm4751yRrPwY839GItlWIRENF6vnrSnX3zsFx3",
-	"34ktiSd+oO+YZkMVCM8YMDD3f+/5/N0D9DQ7A9dQLiqs6CbqGLEml65+2lzIZV17HP3h/XlNnuOb1nWp",
-	"k81r359N2yNwxcH8Oilw+jFK4eJrifRXLoYVh1wvyVEP4clWzoCWSpEtbEvVQu6FcMm3Fq81l7lPO91i",
-	"9hngBsP8iFi12NjnHZkG8NquTeyIeHVbjEO360CF++kF0fTe7tMlRCkXdM5cmMbR0LTaY9Wb+zG3hsTB",
-	"2wRx1XpSDaRzGnYqBjKoCMgxAWSVr6Zjv6oKHRNArSaVEgVQCUx8OD95VlWOTiHsVRp7k2abtRWtfqkd",
-	"RTdmJ3Q6zoU0rBepeREIvD4nd3Mx/BddS7BLqK2DG66jCE5rZK2mTXINd/bX5VbtTknrcrASF9LGpBaA",
-	"19A8kq/ovtm2ClfuOS8/XUmpXsBQxrLhpC7r4r6oMA7dxO8Y78dOAuGeW64Bh/BTsLy1/3MV+XRtzT+N",
-	"7GOx5e1JUetqS2P/I/W5+t5BN0iusMf75yeN93Mnq/GDg0C7Bno6AjTRSttdJ/Cv9RE/uPXVIWm8HN2D",
-	"3IRk/nja+bVAiruLNd5v5wWFqrszrqvbR8hlgpojkq0i5ItV9OG9tcnGvoqlyvcWtAErXaO2eWjZuXlO",
-	"+t0Zbgfsxbxb21SHw4G9DWtjDEVmQD32OYMqtpgJTq4qNIL99m7OVncIUqBihYQagBWzX/xX+PPOmhlG",
-	"5kyB55UYKfGJf7urCmOvCMTVjz+IK0+d/hUCCQAUSowErGhwZr/Sxx/Exq01kWrMsywGv30FSA3cvi4L",
-	"eVFq4AQGxHljh64Xxt4EKnaE84Fm89ZncccQKjC3jKYz8vLtT9gNAL27zvlSqFTPIVW24dc6P312/vjk",
-	"fHu1cDZhSsW8iq6M5zqCA1JNBUM9cCGVR0Zhbt6YeXb/fU1SvX37LtW+l6nelDEyUAB6YCegGg2ZUbXY",
-	"3+s/d53VdxWt99pVU5SbEfJtbAlDYuqtGRCtTOxx5HoHRXgbKLWSkj0cDu7B7ptyByDqFqJm/PIW6iH1",
-	"52qO41SrV603XENYbXPBHVVPUPu07uVuaiWp3duVZF+wQ8Bvpx1SbYNGtPrJVjdfuBd6GSa4+OtCofMt",
-	"G8T61Z5o7oE+S7938OgQy6oXgNQ12DGEPkbuXvfEVljPOzYZmsQomFlKNY9VmAPUqXbeFdfAV7rFY0UV",
-	"XTDDlN6heq5nPBhCjYBFRjrBrG3O14CMjC+YLM0tgoqatV6+eXp+siUm1ysO1uZgrffQfkxcxSY5n85i",
-	"CWbDWOWrllqp5auioWsuHArI5axCqQca8KVjKQF6BSEDdgWrsfc3uHzf2vJRZGQnv5EN3ov4BnYGWP9p",
-	"cl6OVptovbjKfFTx+9e1Qau3RsVMcyFaSRg33azgDAVlEORZ7YCmQi+ZAq05DtnwleRcdoUObFN9vGTj",
-	"aMAznl7F0xnOe5CtAe25W4IWNOVmFW2xq25dnU/fF0XxE2ZgAXOq9tm5QKbmp6dRCGxeJ7t0FwgKcBUR",
-	"k2kJyakQ8qfmwlpKhhUJocRfnAlYT1aM9UTreoRDVxG+5gl5qE4+4Q0Cl+C8/H7aOvQpPvQthRM7yBww",
-	"qV3JqaILfTww57Q6NXGChw2uxrC6Q+Dv6KnvNq2umJN5v9GjzhNn14dpc9viI61doZGAHTc567inY/Wf",
-	"NWsFKkO2PbgFYEM0rpRhrNTwpe9fQJ+SemuxGnLLLpz6tLbdgehDyi4BqkSWpijNILcu8PH2fAemUd4O",
-	"6Zb7SU5X0UV7BZ97VQETFtGJohoVs473RessDc0HDQB/Ufd/G6F7yAjdBripgbYHqFjfUNkb7keX1gSV",
-	"nhNPQsEjD7YVud9G57WlCn7wjlZ+EYOJVwtuwIeaRLRITVayRO9jVehY1KQavth1nS01AOXZmtLjtOzb",
-	"Dmf+A4o672T6gOY5RKOHXec01u0cH97n49/Z3ABbS9i71+3Fu+POywHdO/iGPv6ddSr7BTeeHJKR5Uzm",
-	"zZqzwOBbLpDO1z7q1w3CTJCbTnVdlmmnIvB9zvsxecXsieEVfUpQQWC93uthS8B3i4H364edG58nifMK",
-	"DH1GHpPvyjwnNE2ZxprsYuUIWoKfu6IKgvE6Pd7VuRXSLwj4EI5JE7qMfNth0mW7GOms2vIlxcKGc85/",
-	"07Hp9++E61e+tzrVfdxw7tmuYdSwhFi+ttUMFUlnUiIfExMNs68ldTFGa9VaMjEARvQts96vVmJ3tu40",
-	"WinaaSC+Tw3vLDbcMpfIL9PXfHJZp0BWQ7ggkC+SbLejdgEgwEsG/aLLgdBqiNaFRaKFRju8DmroiPxv",
-	"xqvdOUaqJXMUI4PRpPXvEWnUh/mrKnXinRHBSNbACy2I03Cz7UlHcDv3oFqCm6qb7wfqCd/LJVB3QQQ9",
-	"ZO4i61XYfXkHIPZX/J4adjtnK7zIGZDQjqWZhRVA7KNwyRM9cxxDa9haaujm2f2WGkomMs+YWmMUeXRP",
-	"1aOcj72TGensDJnyeyZipeciaCAFgItVDMwdvtFJiYQ8koV5wPtkOmeRRLUb+7mpjYgpFywhpeCfLh49",
-	"gmGqUjzCXx9rmc6Hv3oi1ZSZKGh9ykxzQe1CSl+S2PFlIL1c3B/tw7aNOODjrXFA+7NbB2uM+YXFhKsF",
-	"y0iQY5eQm++vzp48vfi///v/HJMrh8F1G8/hbXtwyUDJYUPz/LZtRa7xe/ItfI/QDVqYIztXyyCNabMY",
-	"UCPQpHUxUw5hvJHRsHv+Q+y3LhRTE608efL4ybY8reDorr308dnXT7/ZHsotRevR4cKV9kgIbN+dT40u",
-	"x4LFlPB3VgUDnnWk/3Gc+C5MCP6awBhce9eT2KtKHdsM76Q0SKSH+hm4fqy2X2prNmVyremn58Oi0w6d",
-	"AC8PjkW3cN+BsFLrWf979ub7FihN8yYPss1qVuaQDhAxK8APgGm6sehE83qPoF6H6lRRsZJKIVhqEsKF",
-	"LuAfePwTUha5pFlCeMaE4WaVECCESbAkVkJoavg9kCv6sqYbb0SnZkd8RVOeeWpVZ83B9biowooRXf3X",
-	"Ns/hTmrcGumNKoVboUwK1kWbtq62s19HOMeBy9lNQKNzsS3830um40UwgnxtwzSCYZfUey6opwcAK1ov",
-	"ETS35raGzwdOTPWjFgXXU2W21JCCX19W5QvAWl/SlXdarPmFg+sB1v12GJdoG+Os7YmdLruC4GMRSVWf",
-	"P7cKgyMF9b3p9z4IFvXXbn3KAsRoouX+6OoW52tLaboK4tyac7Qo2soDTEpNWygY1+DTjk+w7VYbVIfR",
-	"lSZbf6eEF+GYodL5hCpX8Bzg22socHTv1I4g2yy4gCCa5PbYciZBjZ7Z5mrv0jAfchWe2jHw1IgguPUI",
-	"tnSwV6ttVJc/w5c39kOLpCjZC2FUi4poT5m9/R1q3tduY+RX+8ML/E+W+LqGCToAYiXEDFsUMQ3DGkRy",
-	"YpjwcFmoIiHzzJHhc3NMrlERxOKgFImICfhCwbsv5i66rk1bwKLtUP/FYVC4gbU2koyZ08PJFcYRrGAE",
-	"Sjr7gFVY7fChAJt3DvY/7cNv2ZxNTDv5ONaIxZm3U+D5f0CVmtEMZDvETyQwY/fvaZhm1HzxqZsRiZbo",
-	"J1NFXPznmWRI5GDfHl+RkKJv81vcVYPmqUYNxINJ1SU3VByFWsAaYmBtfzjLG3/Rf6Ztz3oUaEVpUM2b",
-	"+104V0l9ylqP+rVBRATN8x8no4tfum+bQDp8TjaJeL1I3VLz57Yvt0K/zKvt7cQrVl01N2mt9SgpF1ar",
-	"oGK1rkoclsovBuppTlv4d4OYr2cG2Ee/7vvwrNUb6HCetXeMprP3PJ0zs5/K3KZqa0vRGHxuK0dG0MGd",
-	"mGLW+UMMUwsuaI7iYklVnObS+x4iRdiI+92FVd+lMjXXl8/FyViaU8V0kyV2u/NiPVmzjRn+HaMZFw7k",
-	"MpDnwZU66K9VzYwZirNuLUGym0enHcW0UfFRGV+oJDZv69GlQP22Tap7mkexyI+fnmylB1LMqJrFt+aI",
-	"PekxOmVuC6a4zHohoeNUs+ngRdphLWLz/XEgsHv7ZH7uieGuj8FeINzvWLqLgBmC9i+4uMUUnZjrr0TU",
-	"laYLB8jSzt7lirhfVXwL8JDvvs+sTUAvAq3I0Ck+XD2zYFTY9kSD962zcsq7IKtljWKi5LnhooX6YAsa",
-	"aUb1begXbve+x3zcLC1VyyFuBRFZ46zlyzj4xidX+detdTqpJuBjx7TtQweoluCQKgC+YniO1VD8iV/W",
-	"zXIDYD75sgPgVKDCgRIhN5VZA1QXDCuDNOsP5DKlOfz4yZMnT9a87z1iNuGeavbsbU65IN+/f//2kuRS",
-	"FmOazitu/3hsJF5N3qnCCIDH0uJSsYxIrCDUIP189nS9j8loqbhhP4p8hVk8azt6S7Qh5pnv2gd7h6X0",
-	"TY6r93oPYErVaNdQ3rt0zwF7uoU8+4ooBiY6BH881BG2LohkOl2P+zx5EsX8VuT0jtQKiAf93fhku7pQ",
-	"kVxVLQTkBV7JRbqdgDbmY9KJqFkbqw7yymfUn7itGcyaUZXOIseIqioQvDlRsbY+b1nT2P7cUqfGUV0u",
-	"WZ7HSUsHieX3dBp3Bpt05pjx1zPEp9oH2Uw6I27yYfPgvMX9NphQFTtTXXiYvM2d7uaQZBxr9nhPP/Bz",
-	"cJC6GOnMecO3F7zZSDm/XQwCcbdMB9bEDg7W8fZihJAd5LsQP/oBeG+IbYTU881uPpfrVlwVuF7XxTcS",
-	"6R2ZQ/3Lp19//fXZ6dNuTb6/7lujg/ei+zr5vEOtwFDL33Q1Q31AhyQ1dM7WOFlptoLrvoELdPBZT/gR",
-	"AkSTsOZgxYOsSrFWKuTZWY/6HFaJDnHlcX18Xcv2osy/mXChDaNZ/blh8cMTF2v3nC0jGraiIo1b0e46",
-	"HMYhJBcLvs1x2M+vOCQ1KxqzflcdeARQwck5bkmRmQ+GCur1IH5dQ8tvsCCAX2UaetL+2FXZihVtyaGK",
-	"sG4lfkUrqobQ0ejRfMHSRoWbHEtzhaVjB5zUCr/egJdv0zQqHt1BlKfrrKWOIxe70Dqm19FCJoUjMO7F",
-	"ffvwQprwOt9SvKt5Y2NBISqPcontm3dlHhkWIi/i9zot+G2p4oepSyQcgNR5S3BgpyI89V0fV13gTttq",
-	"J5Q5u8EnO86mPfW3Cy5Kw/r4Dp3h73rQ7vrHw9toPPEr2k4FHd1NZb6XMAFssgO6B8p8l+KC1R5fU/xU",
-	"yXy99Qou13kMYnzrnrAY1WdwDzNNpvKSvOTm+3IMn7/k5hUd+3Q1Zy6tGR+Po36K+qBFqnzgl8ylTnLt",
-	"VXlfBLBOLzd0qnsZTt21TrahJFuLh2zlrAnPYmSkfoCh5eu0LjwmTY/M1mlFhNgg74iLq2sAaS9oxraj",
-	"K2PekgfIlU0jytCppxvDvQCUZyXPDaEafQPkN/zmc0J+Q1XF/gt1MPsvPZPKfIZd+puh08+xUW1Zvbb7",
-	"jk8FWlay5uWdSW0qeEV8mpEeBBHVkQV90m+e12VuizlgQlO0MgyM9MR2MMeX5PHJhqSoranz82HsML0E",
-	"e5v8a3OJdXq93N3fR3S3nYz3EFS03+GOW1Is2JZgvkFPvSZwmpU5ax9kdUiqWgtgPY4S+4+cun8wav/L",
-	"BFM8jfvhmvrPX6PmjQKzZ4gfHMykGDtC73neAHjkmGeLPYlPy54oXIfjkFwZla3cEe6xIWiNDtupX7Y1",
-	"QGB6oRc8lmWNqCLmmYLvCTdkzKZUgBiF64YLcvc/jt7h90fX2V0VA6Nlxs2lz1cgfFL/erxydUyPd8z+",
-	"2rVS5JAEsHje1+G5kJDZ2CeSbSx5gH9uTy6r+tiVZ/auFPtRcMUDqpvc3Hz/vRwcBoiHqt7QBSDmXXKG",
-	"9/j4lLLhsac4zOTsLJZRsmuUvjXg42bmBxYJ8HYWAbvSROvZ0ZytpkyQo3xSK4KNbKZoFoPH41TxO9sU",
-	"y86ePDl9tvUqc5V3wt5FR5YqalCDH1JUangd8mHB/+Gc25VAifMtG0lUKZzOiVBZRF8CXf4l0iVjpZa6",
-	"IkMbLW20rmJniZOmqOpR1Ho7yWWyGSiwwtzOA5mzVVjiGsijPKnDpWMTlxN4NuTiRSctVYzkbAIkDMHG",
-	"9Hsm7g1oaoidvN83lQrX3FSgKfXIJsbfv/RPf06qX7bol7sUs+qCSBTZYK2mP7+6m896SGFFi+DV7TP7",
-	"MpjH3eta3OWw8+7ckcFq73c0L2Z0zMyd57sAsUv+5HwG7gFRLqzOe/fnBDSQO2f330XA9669hq8waGKU",
-	"jGbs0yiBSi1Pz0uVxwuZuVMSBpHcAfJ/RaHebXHdV0DLrYk2tv+OOWWhWX7PNPnT3YcPd2TMJkDmLbAq",
-	"u4YEmwWjwooQuqSrPyfk7pero/95cvTsI1Kyu5kF8u+E3P12evb5jihWMGo04rSBERza5eaC3L26fn5k",
-	"m/j42/nno19sQ/Cbjdvz6XZPc8te2YfS4c7zA/QOaOCNO2/1dXf19vr2/Y8/vHgzCpZq9O8wI25mbz/+",
-	"dpI8Pfv8r7FDh+0O98jtLoiAmX9Nkls1ZMsCbToI2ldsF8xJbTT3WcdWSIlrJr6EFa9IJ/BpH2ziXfwm",
-	"B2EafzjTySBy8nbqEzfL3/GcvXXA4R2wxhsuRZmXJo6uGhK/asUSu15/z2iOHeiLRgnr9yIvLtZ415Rn",
-	"UFbXClSIN3uVzWXWXhKaa1mlT3HdDmaZVb3qWlfXd2eGDDY331rbJUpXCWajHphvGHX3gx8a/eoekIS6",
-	"riDsUyE1ywCCv90H5rL63MT4EQed7Vjj/VwnLeRve4vT+M7K6StnZOxOf2nYpx4pHOAIgEc7+vPWA1LW",
-	"M0vs4g2E8XpreXNXdcSK1rYKZDQXTLDMan/5erYqJh167oXt+8rJQJd54IfVNR8HR9lWl09gYs9k8YgW",
-	"PAJR3Fq/tEWZtILx+DVg2fRKGPrp0p7RnOoZItyYRl441A4fkSNyS5q43Qmj5tG/9YmP7VhdYdPLWHBh",
-	"F97QKQSWcOlRx4ek28Cw3ITmxvv20Es0XsZh6225d5DusOJyvSC6vsmuYexUxGF4EhMT9w8rVTDh+ZrY",
-	"H9RlYTZju2dPz07P45w50fSpmGaSVG1H03A2S03ph9nPY4nM9evjK8VaLtH5NnRRxuz63/JsS8b+ggvP",
-	"8NinKtJBi3VsqknDStZLvSVxpW8nHpi3FV5affYNYuW2Ruh8NtbOzLpOGWvRmme0AEpRUIAdgxlQkDKR",
-	"gXK8pCvImPJQD088gQSw3rdDyd/kOHGuH49BhYR9r1nb9lDNhOj5SVidAN8yslrbfQvo617m5WJ3YTFo",
-	"L7QlWmpje9nqN+YwzpQKIY2dk1QWHCvn+RrAbRQvLTupzUraTnTcuxppcGHsBfK8FjSLlMXeoVjY3xkT",
-	"6VrZsPhFrfdYydTV6e9gyoETibHglC6cucdbchHwEumwssdKLoF+lmJ4qjUkvEuquy+GHiFQcvHBKh5N",
-	"46w8fUP2u/j6Y0HfRgi30WhjBhJfqN3Nb71wHTtkp+z8h9ADemK7h8CTHT9d1Y2O8e3HC6D7RejbrXw+",
-	"FdfiNTMzmek4Yro9rRY47LJ1kqTODsPr3rrfbS9tXyfI1u9qH0bV7sY42sNU7YZ+eN6nkukEy1hwjfi3",
-	"vqZ8MxoTdDlK45e2kRkPR/ywT9zcrrUXKMxcFKXZWt5tI/POlYWDHBvFjWEiqVNqNSmFVdXy+wZbXz1o",
-	"l7/RHsV3alF9x7i6fUldFP7jA2ufdHFJL5ihcY7d6gpwFeyXVBiNsLkE9R9NIJfymNwEzIW/oLP1Y++S",
-	"aK+xB2ULSQvL9DBLFSkHB64zjsAaaZuj2FjTdqYpYMH3aXkwOQnW6TodXAXmIVyO2zBTNd6qyr+JwSbR",
-	"XSyV2wGJVyWqQuTRK7nUZZMFZGuZrihvFKb8VFOdeOSKr2qEOyOAWuGJaBM8VxXD4BAMfkDyuHkZ1ESI",
-	"/ffZX2leVqwURAAaauLcaEB5kxFo1nnOwubOTrZhLqrutk3CoDp8P8+ADBEghODbw0QvQIfEc83ktK0m",
-	"BqT2LdcFipKGDSMo7JJkbYm+Q3Ziq40RNwwgl9a33zbpNxsUqwEnbpnnLpuuol2tk+2aBKzJqBSZxG/s",
-	"v+A7PedFsbXO33u0j3rnR45LnmdxPk7pgPrcOMlWFb/6ShPIVWupmtCePrmLHdRhW2r+H30r+vWqIN0G",
-	"a39Pp3GNtuIV+O3vJkm+O4K2LbZOB99Th0yvh+ZvW2sy7uAV2H8SPq6+bzdY0YZrwc+sn7KWXfjajaUS",
-	"LxCjAcnkgzEtUsFhUwd4s3+A3JeAQB0wTQ2soKvzz5zPYc2HO5m4VKuKaUPe2gnPMJegAM36Nvzw4yYs",
-	"5tOR/fXRPQUGF6jJ+kbe1K28hVaCjz7WmngIwdkOL44idx4nvdKV3Vijq8boYjgoBgrG9ZceL+3j8VvU",
-	"3nYD1epB7E/+DVWf2yZhHz4BmMzDwQJs84ePOR9ybXtFfLcGhuw87D1oatxB2L6+PcKl0Fh8CRdF7nxr",
-	"bZSwt60ekwG1IYfmeXdRCu+CJ/a/acnL6QM23x7J7Un/60RBOHuNrBfHBhx0eSuQ2a/jfqSG2xO7uxJ9",
-	"E7tIh41t1+eQPqBcYe+AWLAnAzaYJ9uYYA6Qx7Bm/4ZD7LUZN9fLZ/zuIR1xh2jHIWMVnVKGTfinuKmU",
-	"ymK7Gmxn7QaejOfBuQgmvsY3upW8AZrdKeTh556L2ywapH1FtdFrNEn3UMfeAUIb+WCPnz7ZyuTiJzfm",
-	"Ncc3tBWZ2ooO2z18M3j1DhPxSVrC0M01jmgNvdNt23b2Hhhrwh3cTlsD49jLpQOveMCNU6/mxrDvrLl4",
-	"54r1A1eftSgDRltuNJaqciVUqoo/jEJKYJnHQw0/oWfp2wbL1XqoXxelaauGk1FDx1QzYtvBHEdwSNCV",
-	"JlouGObXsRyzz6CGLQ3qp5M3OBR7zDIpGKFjV+sWjzgVBHiESMZSnjUwp4GmuU1Lm8hSDJO4Lh8kGgiw",
-	"w0anYoPsbCppXrOdN4qHNMovtLusHnxoipkrPdciyyC3SSferQFlFb/SxB51felYLpZVuBCGMKPVdsMF",
-	"HFyPoCjVNOrQumqubVblZ05l20K319XwNJZ+t8YLa8jl7bCVbS5qc7P3XFX70mjZvPfNwlcdb+lXhs+X",
-	"hGruwRnVx7tHlPqViajUhDh5CG7L4BjWmyImCDdk0j6k86ag211S/6RjUflO4jKEvOzRRa6LnK7a7Vof",
-	"gu6cEs3UD/Y5r5dqPhVW89qLaqpkD+YR6ci5fDWtHWtTeXM0nBXXgyq2WLGQ+ZpUW3TYanY2L2MXPb0D",
-	"p7UvFXtBQMfQCRGyqq4Kf2jEtYTXMha2i6LAg7tZM7WXra9j4JS9+dBs8w+jQHMhFYypdh6eNfj10YJa",
-	"HQG/30iRPe9xcLbWIh16kNppzt+52XQZW4ItQWOr6lUh9dQmm/SGuXDWh2yq//Fbj9DLlmiEHeXefYTe",
-	"aNm+f3v4CNeYJuuut8JYIRi6ffPjY7GWf2bjmZTzYbfB78BHye7ZEBf0G2l4yl7cs7gjOs7/UqmZOaOZ",
-	"rnngARZAzczDyh3UHFE4nTQoXV10M+/P3U6EmybwHfeKfbi7xCXwukndkeEyHEAQM/ubuxhyms4xemiY",
-	"WuAL8eqK3RWusX1cF35LH+7GcG/44ryZa4ekg9QxeHIjSTrZ9+mqWWTOTjpTenY6GMH+7xiwe6rPYNvo",
-	"+JBc0aF49BZGxb0QV4bHN4ZxEwYqowDAKQXgBHbO01DWnvrPCfnNTYH9Z7D88Oe9+wfaTPZf45X9/1Ll",
-	"9j85F3P7X7ROgdZSZswzWPIFi1BYRouRx+C7/aujVKTuw0gnIgxSbj93nN1dOB87eRz5FFhU5mw1iMwx",
-	"GS3rG7iXVGulf/QNfYxB8aAIDjerG9ucK65e535wLDYu55x5a/hi5PJqbv1z9Wku+A9s1XByQi9huhhV",
-	"4IJ1z0J9uc+fAeE8kREVuOawsnvjp+uK/89lgiJZQibBqRLUzOWaXL29PiZv6MLBYr99c+NAXgnhGX72",
-	"00/X395/nXwQdhfjR+++e04eP378jHBBfnr//Ji8UEqq+rtn50++tuJknLOFSxSjRGPa8F0qM3aHHkLA",
-	"R9qOAiaSGOm8m8cfxAfxgqYzYjcWOGrQm8gFuft0hKWP76BoplUkUprnhJtLECU1jRe4gphweVvA9DWW",
-	"2er4g7grynHO07sLIqT9CNnA7FN2DxIujsmdZvnk7qKqu8w1fMcywkXiPJQBOZBURM+oYllCZlQt4Baa",
-	"0NRo+zbwcN1doKdLH5M7L2nBo3tB3kFtBEW+K/McIfnMC+Mk/JyKxqVE7oIa0tjUBxFrq37sq0rK22da",
-	"GwMJcXdRNVIzGC3seIInEb+F87TwZZih0jssrt1Gk7a615fYPrJSwtNuOY4/iJ+RPtgVf3d1u6ENfKMm",
-	"5yfnx+QKDW7cYiAYU1kw4lzl1d7wJEuUvHzx3t87d5+O7GP6DnYbvDClwldbhv2pWJHTlGWEAnQcNFjk",
-	"PxDk7sV7Or2zXXj7E7T57YtXL96/wK7cXU+OIPX/DqNTk1K76BQ5Pz37IO58GYMFowJYFu4wuVLLBYMd",
-	"Cd7yJdQO18ZaiH5vQ9tvpGD4ggvyb3d1widKKyC+Q2qHHCtHfxCVo9UeGg0JnHf/4+gNyqejv3K2PLrS",
-	"F+TN1esXd3aetYfzUoNBBftZshl9sNPEK5AcEI4efxAA106ZQE80z5gwfMKtmTe6Kmg6Y0dnxye1mAw+",
-	"s3K2XCyoWo0uRv/9KtyjGgGpPkdRI9VdwWSRM6zkh14Y9HUi8H1kR/hjAYIuoFS7GJ0cu7fJggla8NHF",
-	"6PHxKXTKrjJI90e04I/uTx/BqJAhyrSIXzcxCYoZ4grSQ6/wEyjPjUXL7aoifxo32nPXJARLUpEJV9p4",
-	"RfZOS2XuUPZB2umSa3ZMrkCQ4HHI80v8Cv/2IGyAWH4QgYiyfVn6axXiLI4B20kEnTQn2z4fAgGhUXuk",
-	"NGO4xJVwvs5GFyNrd1zBTNkp9Gk1UNF5vVKY3VBfaTjzIODu9EobtrhA5lpKDNVzAI7bx38tGZA/uL1C",
-	"UyMVhKHtpd6ruluMZht2awqCasymViy3v89xvu7+Ql/fa1mV/q5WoO21Va7voNfGWlJMl3mzpS4lCZbw",
-	"Hf6mtU3NBeQy1U32S7iMtwZhvp1a21QiISnnklCy4KLUxJRKQJapkqXI2iZbIzlN/f66dNwRpn765Hb7",
-	"x1HDmA+7E5vX+ig8uhbP0W7u9ewrqIT3+SNk/RdSaFQ5z05O1hgzaFHkPIWD+OhvLjQ2YK3BXwDq5Zpt",
-	"+ANCkiqwe6ylqmuP3qK6h5pyJcF/nknAetudj+BnQPOiRP2YjLwyZyeS5RP4dUPsPmKffPp6VPo+v/kr",
-	"iBB7mv7bzY9v/BVIQeltStWEaKMYXbDsmDwHOl5XpUAXoAnMGDNkKUuritI5c05auxfLnJIpMxCKLqQ2",
-	"ShYzyAObKInugaYsfAGdbpGGsR3oNnx8D6b6PtiD+Jdd6LxlG/5T3P5T3O5f3A4TRJ+ORLYpjCIEpeyT",
-	"eWS3dOdzm6zHYDRCbG/GqM/Yfo59OfqW6/Yczis0Ox27K7Ry3JiNjZc/XAy+9wWpre3gO76DMLxnik+Q",
-	"jDzufqf5HD1Ey5nMmdVKwVwVGbG9pQoIaz21LzUAD7AGCsLKEd2BfDEX6DDjovbFuPRoQgVbgiBJS3vO",
-	"JgkQUHvLpbLFKgyDd0fM2Upj2cLSfiLlMbmzq3ebczG/8wUN54wVHi8EQJRN8fpXmAYvXg97PcK73O9j",
-	"O/FnPzswqj1cmW+VhBovsDqECaNW0L4zGRMCVfjs9GcsZw4Z37GVfA02Z+7WTj+/tVKmDA6RHdHSzCp8",
-	"MLa/ucuujQYnHddkasWqXbWplNll5S0xqtSGZZ5USBtZOOHbXMhv4Q3P6w5cVe/fWNfzzY58KwXbw4x/",
-	"B0V9MNNRGKYEzUkwKYQGnfIznVJDczmNzjVgx9pImpy9ioV8JM7UpYuPTRl5BB8Q9qnIqbXxZliMvjlt",
-	"L5npN2d9zkLFN/jbKBi0VX3t//7y4uX1G/L8xbv3199dP796/wI+/b//+/80g1sXo7OTs6dHp6dHZ2fv",
-	"T76+ODm5ODn5n81omJ0eulab4GL0bHyaYnNCmls6MeAlODt5DK2dPmu0pku8py9Gz9/8V2/aV2tWrRN5",
-	"PDmjp6cIou1z0qOzeSid+P3D9xleD0nLLXBtwFdZ14ddYR3uMcvlcs2LWAmassglzVjW6BF45Tb3H0J+",
-	"W7bgmra71c750eo2Ee3i9J97d697FyqIPnz3voZKZPsSlfYjaTfAxQgdu6OWm0m3WoBXee6d01YPQSun",
-	"UkLA7wauK4b2/6bT6nn4loeKUBf8/eW3fe8we4JhOv/t+Fd67N54LBXMK9e6hL33/M1/fYFfkedXtcr/",
-	"K93Yo2dfH52cHZ2cvofOuP7YR7ASQdDntWc0U5zmo4vR+eSMjj5/3GWjHtTnEK5nDYTlYgqMY5qpe1jn",
-	"Xjd5y2Z89Jud2M/blCRYMzKheU7GNJ2H9IHhoUERDAEQu4uReVc2D1l1sHooUTsIYUwP+/gFlS7stTUy",
-	"Gh3vqV8VZUsQ2emlmtGcYRAH6S0hgnxMrnEXMLcPvDHEBXE0H5vT+7Y0e5tbCI79RSJX6IC7zdphfW41",
-	"yIEPH3v77vqvV+9fkB9e/H/VY7sc2LelO6913NyDDB+mcf5jCMkdZvxg4vEnUPSsjHHhzd3OYCAZgyhR",
-	"6y39o0ADZ0CcKyETnhumWHZJXO15JPCSIl9hzJPqOYJp4zf7t0HHerlhmzkLHX6r+M/r5IfOn0YIpEH8",
-	"tzknfeXt/m16D6gnoUrAyzv1lO5wonDSou5GYJJpc4bGWN43e2CvP4RKgaNICgT4HWNsfnUHEVDtapKZ",
-	"IPhealxvmq1wtdFHrxggAFLpGU/vMjZV1mC5A5e2nExyLthd65iqio3VmHrh9Oot9B1sxlgewsbYRZqX",
-	"GWts2rZ+uWfinn8HgNzMff4ika8GF2pF54J78cj9t/HMURTt+vccIFvLPzqUSP62GWYH0ArmcRLNQokc",
-	"StohHgEgMhozOD1IraUToqRcWF0Jauwwj3gBvShLKqetkkvCPnGryLoaZRDLAWPtmLxz0Bbwa6PPucYp",
-	"tPgNgvyrLUiBym1utTovMNxHQUWSiVTk7JzMZKnqc4ZhgXqnX2dsUUjDRLo6+gH4e9pDPd3p0oM1uaF7",
-	"zWXN99K3Tg/w/tg+f15hJIN4yyuZdmRRBjCxQ8dXsHeEBu/sdWrWMW9tas2jQrFJzqcz0x57qTYrnCfg",
-	"kwV5yMWUZJLpC4KvTTD+BKFXX0YnIYymM3tFf6XdAfWIJvsTqRJPncbtw45gEWj5dPJBVBgit5YhgS2e",
-	"86Ri3FYI4AJ0D9fzY/Lcd9Ij6yrfCapocP8iR2EM9vPWz0zjWP9xDsj+LoNqpF8kDARcnhikq7ZRuL8d",
-	"UGHBmEu3x8vXI/P6XxodkaHwBPzGs25/h5ev5pj8DHWjuCtsaXvuNAMEHadUpCzHPVgKezYuCdhcS6oy",
-	"1FlAK9JBed42t0fXZbJVg7jOYurD2RcSqT+JjCmyxKyOh+4WmFI06uzU7UMUtkSxvGbPEk8TrJNQkvmC",
-	"w5Uc4YpgVTmHFjW6Kp6xEdY6wHKefKHl3IsmaM3k3RcOmD66DvAjyJ5y4d32GKXVAo3LICiFyYASvImk",
-	"qi4JVebMF2X06TZxa/zKv/uPt7K+awfGwsWnFpOT6qVqTvX+90BKC12i+y0OaAaHRGUmeLy1P+0JqZdm",
-	"vQJnUp10lyzijAggRwHQth0s6Dq5nFrzwd1asJ1c8Tn3ZrJw9ZUh74cspIqLjOduOH+8XeV7dtgNRUVC",
-	"ZnLpgW4VzLuqmEpzfs/qqyE7wI6qeMejmvFzilhLpxp7IKDdCRCcduoskswiTTqyCAEZkFUMMLnBGpZ4",
-	"h1Sqqk98gA02owBdYlmDUsjhZo4JJDtS51oKFCnneHJmcMRqtV/8ThdT4CqX88ohBAX8McgI3MCupsRt",
-	"xSRe8aiPAj52xQqprBJmHysVuyBC1iAtPZPF7fkZsp5XL/Lc6ifH33ju9FE2HhL1C7R2sIsOdhq+B0RN",
-	"NVy9LlaJpuA1hvBbnSaxoBmrE2a04Xm+X9MRT0guBTsChHGr3P1OKhSNvjIDxK/p1DtysQ5cgk5dvCFq",
-	"KvBA2EKmkpJQaDWp5YE7Bz5VpxLrAC6NS1bb6Rvo8x9QuNadO6h8pQTWbmM3ofk1ZjjDXgDDhxmfTDCB",
-	"c79i1rbbEWCBoIgVofB6nbisyvEK/wHlZ3nmvO05BR+FeyZn9N7dtWUEzv4tn0w6Yym9dkPcaw3Hsekq",
-	"ijmqrYIwWrf2W3x4T88fil7e1S6wE3XY7WiWspGV5UjZAU7IBWT8WhWtufT734o120F0M94wdc/UEWSt",
-	"46ONBNM7klKluJVZ5NtA772zN8wdoeTGsIL8CeM8qhR3f07IHYR3CCWufncCabQQzbefvnX/Tj6IO9RB",
-	"7yAHREMcrFGL/pgAAg9qloSdqt8vMv86rsndh/Lk5HEKw4B/siP8xD6BH9xduoQ+QHlw8UHcvaLaHAG9",
-	"w9H1t3cuaV8xusAkbMiDmHEwhyslmpIpLQgknWABEyzQ6bKZgyYwhaK2wQprVQiDZnnMSXcDv3uwDtMr",
-	"KkO1gXH3uwAA/w9ze4SD2yERwP3w4SfslVWUfYqrnMBNekhrnH0yDMk84orzle0FIO61xw3nfM4u1+xH",
-	"tx2oYMtYKpJ9xz+6X+UlX/OJgRsKA1aYmjulAEfct+I3AWx5d9RAyaULzukqZmwFFdA0eHeZxzFRnhEt",
-	"6/gcQP4demw5kxWRJo/c4wh0/+deuGekLIBRgWhTpvMGKUGVI52ziSOXTqXKetrNnegY3BJTR1fT6l21",
-	"Z3oKDlZMxqkwKV/pet2tSEwN5uz4ouMd7tSXu2HX9mK5YqEUYG0aTUumQYMMhnWLM1J/5/6WBZIpD905",
-	"Lw8Jn/rZkY7Yzq0RWux2QbSAGd/AcV9IxfyrHGdyYz9c4pcTmedyqde/j4IZ97cndkQzutX1lUx6L/DL",
-	"A+IQ/1Nt0Qqi3yB+sT2upMYBbrqZzLOuACFYe0tR8yrbH9ij5F16SFCyuWffsZxRzf7Rr60XTvDDtK15",
-	"I3aO8LXiqB0ESS6Frt56TK5d7X+K+pPVnACtXhPQ4AKrmrRd4erpqELyvcz3pJruH25g+7ZXcfOH2Uk/",
-	"MFY0lWEg1klzRsVRWcBxhE9AGaU5Ga8cxcwBxEYup0P8CBfeMnesYgFCr/ILGAXWc/XMKzl9jx851LBz",
-	"pZKUCiGNp3wCz6ogd0xkd8cfxJX3w36lSS6nBPVzmJdKJ196oAOQQhG7ASgXTDkt0nuioRJq0hINq+Ll",
-	"Huj6QUyBH5EqRuasML6arG1dyZwUORWs4cTAGWm4IMi6B2LN7YBOQC463AWv7MocylHwSk5vYBF6Pvyu",
-	"FBEP4ktphwTLjPNJHU+RXaw2VyIqSw9E3H4vl2RBxcq916f3gCmOxFToyocxtvXE0DUihqofUAypKmFz",
-	"enLieR1bi9j0nHNgkuj37E/AE9GzXYSM/+f3EMmpO7T3TNG8PrxQ8MSwQm9G8xdMTRk4Yz2zxn69SFaC",
-	"PsrkUuSSZp0JGBDvsfvSCkm+8CEl8r+InWQgs3OfeER+IB6RQA+agG9DJ+Tdv9xFogauS38HcgSCJ1ri",
-	"iQ4LugREc7uc57/PExwdGl8wbeii0HGBFSfu73u8gexgh3ONNeH3yM9S3SJAF8Q+GSBrqXnMU5nLcrge",
-	"tP0QL5i1zNo1oeelukd94fnbn6xMWUi1SohgZinVvILzImZishZJ3uIbeu3efagz6tr/TsnFgMffywEP",
-	"/8wzMzusiedn6bDhPSCtdnfKesgZMi0k8Ksc5CJZSCRWb2WV4LV/elnXxnN6MwApgKUWY7qoIFfErPZ0",
-	"YSraT+9e6aRCeQHMfQNihsRkgi0JB+SOa+le5qXVwn2dDE14duFoNN2kaSMLdJz6h60encqCezQEwMl8",
-	"3UCarRD6gb+xtjV0nGuwhyD5EI0G4TiWJ5QDPbKpVOpgLuqMGPiRkCScjJpaztdIqwznGo5BVxUvHY6A",
-	"aENXOvG5kn5YWEJhygUW7do846/lPfujGte2by714z8B+vq9XdLGUQ0y/QUWe9+33VxQrbtYMQxZSG3I",
-	"2clJAzEUwHcdhTVXHr0Zh+2+9C7P3yV28GA+jbCSa/2zJjULt2M9OX1Gn00ep0dP6JOvj75mZ6dHz7Lz",
-	"9Ohk/M3k8eQ8A1YWX34BHcGjZARs6Q68BXgtpg1ThBpy9fz1iyFAubdU64Pij2EhrYYz117H3UPsojWq",
-	"6ROOuA7p+8m1gZCFXnu/c6VAvT1qGMmZ0QS97STmFMYUoJduFQ4FZgi4iXYMdkBS4uji9Ok32/dK70CI",
-	"7cqVnu8vQzDosJUrD2Bm+J2PmyugATUT9MWjR0s2Pk6pMmt0EI+OXWWGR9Dwvwg5nd4O4saANUBKpcNS",
-	"LVE8BXBunUNTECay3a6UgG8JDmWfO+bRb/a/nclfPzuCfRepVA65UAULZBRiihlchz7DVq5+WWqbn7mZ",
-	"ZYouG2t3ABVAueyJHjmpVcopKt8OAwxfBVHOSyJV4jeZ014ce0QqC6tuAoA0FsnxmRxfBGO2o1jud7L9",
-	"SOLq6ZfOt96bFPGGW3DlVnk1D5YlEe62yG41qoO69jVk+6DNp0oRUrjRqSbpTGomPAVBHUmB0rnr9qM3",
-	"lao9LgVYdDVdjE8GwYyJSDaI7S23xh94BOEoALoSvaCpFJOcp9FzYNTqj2p1Qef+85hd70oRXcJDYflU",
-	"KdoNLihXBHuWGx3xaNhPkRu8yoIFn2rc6HpnX/XHgzm8K8VBTRSspQLH/7A5kHYpH/2mSvF5S10XbVhR",
-	"L6vLe64Wr2ZJgbJvrpaRI0uIOV3fleKA9yIENw68/gdNfYbyOPVks0IfcukfwRse/Wb/8/mRu8NaLyir",
-	"dFw4B20qqyTEsMAT7AaZZ2TpaK08h8aS6mNyRRT7G8PcR3Aiuvxp4Yuicg10CCKiKl/Bu24MKw69ffo8",
-	"CP041CVlG7/y+sQfCHqDfdqLSoZNYTWRQgHExnl8sT6U3f0TORik10sLa9n9uZxu5e4jckIWqENBnMzl",
-	"IQBl15ozvOIzx3zc6B1nF/qVnP5xNvRGWPiVvcFFCaURjLTSXxkHoGmtXzJBdGUkRHqS1IU2uDBPz0dB",
-	"PPgkHg+OvSIH3rPoK05PGriRJ9tjzoe8LRwi66Aawys5raFUFO6MhMg8O6Du4ENN/uhMeI5zFwVT2sNj",
-	"n4D+eaf8k6fkNf9L4hnTFOTwWQGQ5/aeAF8Phyp7DtoNlgi2Y5yvpSpOWAfDEH0JETWmFhxqjkYUzJ+t",
-	"qutS4r7jO1MnPOBgXY21zEvDYFB2tVRCjJRQLRJcFUDh254NWtD+2aDnJ8+ebqN0S6IOLV8eBoKBNM99",
-	"VA/KQIIdiH3vzdsZ8sw9edKnklG9jMCxkhqaJ+Tp+bmdKMhPcfm6sdcvMPBUv76AOuL2yX//5eTo64+/",
-	"Pf78r6MH8NvJ1LA4KKuSc2MuKPQpAufYdrFHHHQ/YwWafRAmyWLlTxQXRlrZgSfiAIZjVGI8AknToW5a",
-	"q2Ja5lS1yw+qQ8TAV7ou1Um4QYgo0vWRO1/q8zsoNjqjKDECOWHlBngGx1Szp+do5Xha2nUnB82+pPx4",
-	"SAAGRMXF6NE9VVbJeUSL4tgqO709/cFA39q2HqyUPvDYtBTC2u+RkFDZ6YseioFA8DUcuFulCgQeQLlb",
-	"4M31L/SXuAD3iET+ElDiPZah+/uD+DY0StwmiXceh/j/w+uWhqdzhkQL8WviO6AL8IXepSLGSnRh1QSp",
-	"XAXLQipTF8Lw7DKeaQlC8lDKS4JvnDw+8cUQHFwKUg8Eq1ibzIx9EOBXx/rcib2Y7l6+eE/snZbO7o7J",
-	"jwUTyCmakTSXGv6tWKNOdIJJEjNaAB7A3jzMLBkTTvWNZSZgWOSdfct7mJo/9N3jgtcTCcyWtqtQyvTJ",
-	"+eOz3tdPMNbfhxc4nOyWs4e7NKlwHvmKCLnch6PENQ37cm0j7ltrC4tfb3eFVJWGWMPvn8kF5cJte0ZF",
-	"WQBBYtwB8iJ84/B9/AfjSg9Gc1CL/yrPm4XKOxnTu+qntSx+j+I+7xoV/U+e1QFJRzhj94LVxbXDNWm5",
-	"YAgfLdtyIREN8aJRgeLvpoyPY8hayz/XDyyYeF2dKLRGwiPl4bMQmvVoXpfeHI+9HGZqD3KADhpk2WWd",
-	"qvICZRfKBOq/mqXVLjyLjqOjxvwoutJES8hOdGx0d1GKgr2t1P6jE0HXfofk4ODtN/SeZYeroYa0rEGR",
-	"oAee8G5Z26hBC4VMdDeVgAuvKQZaJdbygrrWHbX+Nuqk/YgvOqiYfYHxjz2cXNtZIiRSgqTNmoUPEbIV",
-	"7WTQ5kXl/NEJ+jwdmK/+i2sCCBki2CcT0Eyieu+LWQJdUU61OSbnJ+d1ukNYgRTXmwhgexUZ+KZENAra",
-	"rHu79+XbvVouvtjxqmqI5sDktZUis3N2C3AoV2Ts9OjkbKPI2JY6ZABGGF2M7mnOs0aB0Y1XJiNYq04w",
-	"75IKU8mwj8konVmdSgCLbCb00cnpKBllXLHUSOi5x9jSdMGO7k/OjmnBj3NmNBOpWhUGgLb1DxLbyuhi",
-	"pCbp2enjp/j3LaYe3GpW5RDip+oehi70aTiQiyeP3e+scmW/R6/mKBkxOr6ds9UtgIuDv6Fl50xhC8pz",
-	"YG3R/29zepSUVusf7VSqzW3EgxHbymXbmQm3YE1ECqb+VA6RDNF7/Yau7NWtJaFTxZj2RSmr4/2VBneD",
-	"PiY/10VCPEavEhAAx7IGITqkIb6DC/yVdqkn9mGgOgikiw9vVHAp/A1WjdCIx1ttK9e4Dxmxe9HG6vzY",
-	"o7KHA9S2f3fftAer6/hP2fhP2fgFZCNqReFuQw8tFYES8qer569f/Plgmuo2ZPN3QJAkgc/N6jYLwMTE",
-	"tCU78JxyYYXmOMrEDAjeL6zCXtfK3j4U2fdq5a6EZX1pJOAw3M8KdfIr3hgogKUwLdiUCiZ7SVeE5nzO",
-	"Ko8CGhdcB54bx5xDsZg+gja2ORpe7rcc88mDmPZscyhzbkE+VbJ+sPH55RgWQ67rTfPzYX6LH+0Lao+y",
-	"S7vGLG1HfJJb3QSUF2v+tKcyNZ0WL3+vQtFfYMH3rCj8fW7RGyglsb9t2k+wKTmWZseU75Y0A2zxdxNQ",
-	"Prv7D5Ql/V7OmRcFsLRYoyZMm9p5fZNOao06Sxq9pcBSje4SB+LxGB47CW0p0bCkO6/oF02K/vrspM7o",
-	"fcOnM5OvyFjJpbXuDLAO9A+T2mH/Y+VEK7fS23Oijd3T1iKQUzUszRmm9cukOUMnHWIBsvr8+Pocrc68",
-	"5nZZeuDU5sOfxd81uRnm8CuNK7fLHTe0iMhauY469B7ygGJWAs+SbkLMBLLxFkxDSXrNzB1ZMOp4KSCM",
-	"uyh1TX4HxRXIFSBtXIfUipw+qaAydtvpAGWDlTpyfh9L8UME2ov7eOQ/wk0Hdw7X6+TeMZRW815qgUT3",
-	"wB433lso+TeWtuOx8euB7/uHqiWyoUY8qND7xil6JGTGhp0l+4u1U/RGZgwm/OGHiBqAyOnIMWo5Dm9g",
-	"BMOl5d/zLvk5RMAZiVOWgNgIdgOu7TZxOpFqKo1h4qh7L3gMUxKm0HcYCd/5dnddoD8YUKkxnoPaEjBh",
-	"zqvAFKs4GMYrq+ekjldyreKIBJV/MXj5ubjnBuajfenftxKBLb29AxfgIr4TroNXHHCB6tccdHWC0Xh5",
-	"BQAWQHatWKh60hSqLelhZp2ntIB0Lo9gdLRYgLpdSjXXoEEixay2YolkdKUvgeWHqpwz/JkPvTlSLat9",
-	"YjjN54oFHFstlmE93m0qRwXomUOBzHmA40F0j901XBBq+3oMFo6zlUawC9kRzejRqVcW0HqttYWqVHy6",
-	"OvqBrVpTpBxOvSNv6yFGqJtKtNI2Qh4wGAikJCPDKHgprGlRHP1KR/3dFfWc/z7g3VdczCsqmYNZcDBK",
-	"BDnaE9T74MSl1yP7WGG2UcXAccDm0V/Cp4Aix2PhD4rXPkCdgW4Coj2SYQ8vbZyRg2wt4IK6GP369L8p",
-	"a4nXicPgKrDm6FIq26FUKsVSQ2ZSaUbGkLu3Gu2w83BkX3rnvY66DG74VEAN2lHixAK8+IaZo+dSznlL",
-	"3RjNNLKofG9MYQ2T44bQ2NDZdt7SLC0VlMf/5WMzNWoBuQvjlZXLPNwk1U4vzWxtlxflOOdp6zb/jWed",
-	"nodro1G647XsJTDEN4VcEina/A5dkn5HDpnDORSQPDWcVbA2dhEic7Zq133ehN5woBT2mdSufGYCQZ9C",
-	"cduxJICikXualxXjLhD4Cp8hhxk1xnAxjetMP9g+HVBZ+oGtDqolvabgTbRTG6D8ID+b5iwjJRA6rWms",
-	"fT1AttVHSppOErsrMpYlhMwdFQNO++ICzGcXS0bw553VoKFq68kxeY3LpY0sCgaxOyqwBsOls8ZhXd3x",
-	"QtRSQrJSebwyYEwiMXjo7xdYV3iRnYPI2vp6t/sIZjGa+y1u7fN6SR17zZytdljbBes0Q6xulTj+Yatu",
-	"rUFIf7rG4Npk4nZXNNL+mo0Oyvh+0Bi3PUP+OmyOfgVjz2T39bLhCVqwR/7LjonP2T3LkaidSEBFoSNg",
-	"qqgwUAO8rnSUVKcdssTt7SOxKKHvsATCvCm/B1pIxAFae8UOwIpTzQBFwT55YItDWVBDMol2BWGfeMz3",
-	"8AJ/c4VD2mKyOA/kozdXr18koZsUPiEyrDH+6PrbptHif2z1+xYPJ85UX84JMF0CuoU/uTf8r6Bj/6vu",
-	"0J8f/UKP/uPk6NnRx//yr6MvW7wcp/eFX58D7vhVtTEyWcNqIE/V7Zbh+11Ih4TqdHu8capTTQu5QkLJ",
-	"uhvH5I7eU55TKBwGmSoeCkTJgvLcw0/h5ovjft40OnPANWu+6OAFKZyXmmskN5MTqwcvMOG89lGFXRoA",
-	"wnmH+SWa2Ls8nUmeMuf9WBRmhZEYjLXlObz0mLxBP03Qn6bgdHInitLZXKOd4b3QVRBFHjv5/7N3dctt",
-	"5Nj5Vbp442SLkmzv7GYjVS60Hm/s2vFPLM04VbFrCLJBEsUm0AugRTMuV+Vp8mB5khTOOUCjpe4Wf7pJ",
-	"aTw3MzIlNtDAwcH5/b673p5PccUR/VMseRsM488gR+xO+2eIeXBfa7qxv1d5sSO0Jh1GJl/MlTu2uN8K",
-	"rPE9RLKqS0rfuwHK6aUTQ7QcCREW3VI0FrMsuXz/GpOhoQjIWTkYkFArGf7eLbiQzt6ivAsRndwN3EH+",
-	"6L2fWD8tbf7xONjO2DzgDu7i1T8x9P4A/xQKL5n/fV++fiRU7sU9f2mSl8u95W2Ee9/sybzl3CkyX+MC",
-	"7Q/wiueh/sFHW0mOUHbQT9koyPtuJa8pHf97iNcX3gj5a8rWZnD+r09LFD2WW7D2zETBiJ7RYrND49f5",
-	"OGHdaOi098ocWeo1n8UA4d/ueGyakyRgBW+rjYzSlgwyULorYe6gLiAydxmcID5WCuDkWi2FaUKhbEhq",
-	"1nBX65TrC2cNClkYKB0Hb0mrohkO0s2+HpbHo8NxWSzhtsJ/nsD/P+9WL/HAEq2951cvswwz5pslS5vy",
-	"dAjHaiLEeSfrQ0rMldAOmIbThaQcbbJkk7mQjbr4LUIEbRuA7ZXdwM3pODoLakukVlkTwEFHSusyBeq4",
-	"KjxTs1S0Vg7C13bBA0HUj7gqnGlgx2tG/thRWg4P+fEBqhi2WeM2fA8PqZ5yaYVdDxMhnc+k9LoaEAQ6",
-	"1gj+xzCRNnjhKX+Q+B4wsT6BPbbZj3Ygj1oMj9PkEnkMgekRygJXbO1zJGgfrLk9TyCg7yxJYSEyaKJY",
-	"spL8NLnChIn5JD3nedntO1OBTBuDw7QwhDZdaYKekhAmEprraL51uGHg+af8oaGJuDkdxVdPeSN+CP2i",
-	"q7Ju2J+FVCsJkT7cI+rnRinYutIp1spniKDO24BUgekl6tvExB98LS3ve8/8Qg+sUS6X+JuHKkg0vWMI",
-	"U3/dOLowqP/dplOkINrK/WQnFYaNsxbZeflFGNBk8U2+4Dx3VqCszfn+iM/8Pm+hK6vyJM/YxK2Zkv74",
-	"Ezs13d6JsHtumya28CZzDAJ1wC/p/vI0ag7w1LqaJyxD9t+ZkkixCz/d3dCfJTzl+9zQn7hNGC4jB3hR",
-	"+NHtLmwscBlXrNxb1Evb24TX8+oTKxZClCaNiqbtnC8TMhNTztJMNIAHuaX6UeMMH+ZG4ux6zeggXQCd",
-	"TCgmGnO3oZBvwQXGYorVnMv9HGufdxPGV2Hg832kEauhKdITkbNdmgXUYEBlh7dC4929wNoMZ2D6uwF6",
-	"tG64TgufmwYaldoiqW7Ocz+3OEzuyjJ9FKuwX/n7u7s53Q1eURkAvkAbFkDcSoC3ObshGpn9bg0u2+96",
-	"p3jcOmqVuSusBJslrRYCQUHzmcp7wFEC2PE6mXspv1+rAC+RvS+Mxo1tbyOMeh6eP30KV8mC57Y5GtzU",
-	"ltdh2+YDDNTCW/carY16nZzfpUgmGqn+dhCFqdIkA02N9uZOUA4b3IrcF6MBOBX8Zqo5RwGN7A7fp+M/",
-	"4poPEXx2onTKU8zYUWTYk/hYVUzmdS7l32DCD1YtVFqlehOMSkCR2qUEhPaxFg0CQtQrBel3tB4gmrqf",
-	"vCy51WLSrDvecGYKjR1bkRNKeyhniVkby6FMDvGdIAosbKP1+YYG7E+50Ah/02q5xZ9fqy3++KNI7bxf",
-	"wfPr1KsuIoGDPXOmY+IJLHYXqFyrG2Fai9F8qvM0uZQJs9bZ3RGHF7DyleoGEp1U8NwQ83ZK+3057nd0",
-	"b4W37jfLiHsEruYSg5pevZMEgfBcXb3a5Spr8p3+ymcCSJm8jHiWUE+0OF47eeHZ9DT5SE2cI2Pmo2Gc",
-	"msSbibnLx5NFQSLFSTrBcboXmHHrubchFlpTOueXeq+76ujk7uE1tvCwnnc/ep2s/pXPCtld3L1BRLfN",
-	"idZwijYovLOv2J7xrZ0iu5VQuZryC69AzKu1t2q5pn0K5Vt4tQNps16ThP7GaaRZ3uvWC0KwPbjLeTJy",
-	"U7mFSBEdWJ4nwFqHRvUKDfBRGHtU1m/E7+j0YnhN6Loeo2bFAbIsYLZA2WETOMVDE7MHhWIRydWO2BUV",
-	"cXKu1E0bFfdrCBxACnjM15B+rkZugJbTbawsrzzlbkObLDl0/2XrwFQsjHfTWDJR+RrzytUHCunMxDo8",
-	"Vphq/7UbGMX4UimBECaC+TvthAEQacR82gbDXhBphegrs2zMDAcfWHNjld43KIeM6O1BOasLQ23bkKeh",
-	"PkS8FZwTRudeGARYwFmbhfGADvAJVC94+wZ/XQ9G8wGm9HuS94BJ3kLLJFUr2Vui15h5O58I9+2sE82h",
-	"EollGAPCr6QXgJOjvZZz0wPqixVUw7bFddDm6lEzhBhNBzuB0yb2dqyCTwhVMNfihlmsFw+FN0+MN9L2",
-	"2x8CKGzfIdBJoAA8LCY0B0FYHqLxOdOE1uvbvazIoAjpXvfmA79RCwjPN1TP/9Zj9LgAUTVMNWe/ny97",
-	"HZ5a7WHwBWW+EV9Np1BlewtLT/MbhSsG3fpcprWVF9iXvf8ebumkPvJyWV+m5c8GltlBU5UPH2BtK2Fd",
-	"dltUe1ZIqA1ry954kie15MgteY9FQgwAEDUucohyrMsaQ5a590LVwGQC801YqnJrhkleaIDr04nmCOTa",
-	"Bof1M849qi55kHrjzjR7jZbdrbXBM64LpBiv7lvoAV+AR6c0/BC1eux3r5B0IbcubHK7U0Ft2jFqkObU",
-	"1Q4v4INvVP41jLASoHD25w8/GafWUmHywhutY44d9b45BQzVYOucI76XV3awWGFZIPkNh3DZUJPoXqpc",
-	"816V3mb4irsLavQavZmaTttBLIxVsTh9+VCtYHYohKBh2v0d9Gxxx00l4TUtMRYmMUuBxxUUBkwiQJSI",
-	"bWkMsNT1Q+sZP6rwNNKNYE1SEPsOWLRYmWLUPuF4FBHwV0sL4k2WUR5IFzLOQN+orPDZaajXctIgMl5q",
-	"jjmLKUtAYoaBHhUu8togBkzoR1JavyuRjUymoOMjKcLgQ5syZ3INACp7ClQ+087+a+eFn5W3sBMkaOd1",
-	"i8yE5Po0easCGTyx5zINvq6zi2bhUIT5Qy6+yCHuBBhYzsKqKZjFuXUcE3veqWVNc2yKjOLbR2oIMCo6",
-	"0UOEdxGrZxxtvI45VivhxydudzLOdjCHvBt/AvDMLb3pEbiBhymoYBhcelt5GdAXMyEXddrEcLszZEHU",
-	"vX0HKbE7cEQ/PZjrfogHXUMNXkGxXIi+UBpESX4CCTJYlG1RB/OsmAm5O6u9WLpfeuM9vBrcK263lvXm",
-	"BRQm0NCPHjUaX6T3dmbaqk5I7elZR+Wzx2V7pFT2eRDefVns4QRhnjsVM+7DlvFpegIBTFoAYgCaaF53",
-	"sP6d287XteuTcggK+03357Ds9V1sTQ+VLzCrIzSb4sBHpKvf8hTHChTDQZtfnKdJoKaPtbcznpH+Iup0",
-	"bizkwyEf/4WJb9L/jUkrtsuV6WltEPunZuePe3cGVp1HeXmWkrzv7ek7xWFpMye6psRlKUGB3UJPCq2d",
-	"aZqLnEMu6YZrDyJWVzvW8QJ3fnwOco1uulPV43Kw+7SLXeqllNRN6xg3Ko58zCt1y7PdrFnPxprJyfwE",
-	"H3N/C5dlM+oQYSYZFyKzofEuwUddhMIuAhKUShLXES1JidsOwS9fWC1MsmR60QQU9ld4+jWb7VViXwcS",
-	"hvPeClt4A8y8noQvWobekjRBg8BYGJWCTQWcRIYo1BCiMDzjE8vGWdjNjUjUNr33z1LNpraVHtLd+q+n",
-	"J2+YncwxPY3xVo7los4ijMpLQRjx/wnXWummu/9HGLjXQPwU5nxgM0GYCdNpZKs9MQC6CQsd1Atd3hs7",
-	"drVaA5YQcyUMSoNAUUB4zMx56i0DMiVg66ZI1Q/2I/1h2V3BcJLDZOQ3F5kGsA6ZDhd8xMaGCBrvmBz7",
-	"7WuviROYWf2ZrsC6vrxmswae1HAQVowigr0Ct153K0W15gzcsigdYuorSg18KGxihKRYvpcJZ89EywDt",
-	"N+lFWdCA8HC+Un0CCSI361/JBirlrapVGAFo4SsKg3PAHh5QliQEZHH5P2jmqz+0htkxCzBmhv9KR3Vw",
-	"/sdh/FVsXXCzXnAnDys+diJHF8H5V3/B4ueaG1VowOz++u3bt8/fNk4XwFIdwdDr4khaXzh+4LPpzk23",
-	"ar7lmg5ParMgqbOS8P+BkBGPSMY8E6K/EzxKST2MzPty3g/Qb6TJ/UJHpk8jrcnZ7saR/IVlImUWOxeZ",
-	"u5czfk4pyhznFFW8eCru5FImhSRlWs4s4Go3xgOcp9nJxvbgatK8juFr0tD9OptBWYT9Yr5ge1ORut/T",
-	"9M8+yzWfZmI2v6fvZDLnkwUg+UN5DMQtolqPIZbBhxnHFKLByISSRvg78mWohouKDd1SGKyrgNv9AhNF",
-	"GOjSSi0xYqzUopRwD28ta9HK3vt368DQ3BV1PSIgPx/8g0Vo2BPtbqATvI9jpb3nTT4MD4C/+DwceOPe",
-	"fdd9dD64eXb67PTpYPNb/wpne/jojpfOmtP20Yc+pqqQaSeEGnyywMrUSjkcyGyq2QoarKDYcMk5oZ5g",
-	"uZiP5m14NN1HTt8bWsJNTioJTHuZk9VrmCQ1EQCJX3Dy1hxOG14UC16h74jP8riwyYTJUFBptXCn19fq",
-	"QRsM1CKe+zOOkA2EMrgiuFu3NQCP63xNNM59TbEk8oc7DmgTfLiXvwfYbP+9n/ZnBypX9BQPFWP/J2qG",
-	"uQ87sXcT/0MhSyUBN131mhviLV7VKgDKt5JbKI1mJIJGvXFDpmOL4hCh3o1YT5z6MOym1HdYLztExILx",
-	"Gv/v1N9U8AxJ3N0Pd4+vN1x/NyebhybbpzeL0u9BbKF5OADa5Qp4VNc3V6yR7oMBCl5nBcb8giLcSEWn",
-	"QsxpCMCc7r/rkoQRmlNEU01B1SX8viCCqu/eezVCGVRugALarxDhroCdfaWfvm0Q/Ahxx8jNwHx6WbPu",
-	"hXHCtBbctEZAfgnO2X4JsZzZeWk4lC5fS0JMSLEslnH6S0jLZ3BD/BbiK+/KcMqQcE+ccQla4CDidJaK",
-	"6bQZvwWDaWmKVjL2H4FvgJGX4a1bclimaYO2Y0tE1oOmCWMRyhlRHOpw1afTBy52w1raKIAioYinXakL",
-	"98Y+EQ2tttAhOFWaN5FI0foMHpT8u/3oF57PyR/XJhlzu+JcusUL6vUwJ4A6itv4AdjEZuvyfA7bVKyw",
-	"Qak6lxSaTI0VwGGuOS+/SnN8Yvw3W6uBP+AsH/7h2Lmr/lGGM5mELvqQUfABTbVBwmMX54fko5kEmWPb",
-	"K5BJ1huKV/SIh5jXwLn1ar+9BeTfaokTcHT6Vdk3Ak1POvuKP2xWVhr6O+9kWzQH/WhVSw0pLluvFj8O",
-	"cbSSU0YbtHmdaT25ryCybzgfFM3QRQacfzMu3dLiZZ1XQoegyuPIIUsb+iLfF/YYu9F9/ACHOEL0AAfu",
-	"WXdD/912ItVy5C1f5hmzLdSnYOvcJkWoKiGsZ7e+himQpNZr8esw5EPU4352/UPN51zlGYe1A8jHmgSH",
-	"X19neXVbOBj2/eyr/7FV3b+2BGI1LZw9COMRt42fZZXHCLIM1KEJqFhNN4Bf8I4NQls+dqOy1T//sEmd",
-	"at1tgQhsXV4Y0dy33fIW1qLJXIkJp0iKsMlUZJlJRH3rwaPale5Pf69hk722t9Y42OR01t33D32Xu7cN",
-	"/BsfwTroXbYA96PksNxLj0RXxz8KXjRXrr2bUutCqfrXqvAdblgtmozmwlil16NhiWiMuQTo5o9D0eeQ",
-	"Pohq4GD4dJgQ+kfCZPpJAt8SphfmapWoqeWBzW/FnOxnQOGSIvtaHeWqu+D/A17tjvDXBbniPHKDGP/w",
-	"tJYWve5pRIW772NoWesSqWOlMs7k42Rmh33p2QJTyMA29FhUwJ8Phm2hKwG85iNzp+4TqAxa8xxYJL3k",
-	"xrAZVEFb/sWeJ6OvnwZWTBbcfhqcJ//3P//7bTSEan93iPVSSJYlLDMqGU0QA3k0TEbWrkdY3L8SMlWr",
-	"UfJPo4nKjPudVisz+mes8MDgTCLMJ+nGAVrJT6TvRk5huE+p2isMf5pcugmsqBtCAuQHN8lYSKbX/g0A",
-	"Kc6XrDIN2UI/4SeeVJwn47XleHBJPM6TUTpKhMwLO0xGfARpdy7TYTJajRKW4As9MYkR/82HyLgMZWgj",
-	"NUpUYfF7eoRNKhiAHH0ZIQXzF2GhcP30k7yM8ai5TA1qFzdazrVRMvQ/ezS9AIAUCJQk4VOJNOOwJ3OW",
-	"TRMmk7kqdJ1meZdz+QEk4dYReYaFGbcyFSthJ/NODEg3sEfn8S9NGIcoXO41pkpT4cNHPr5S7uNdhX0m",
-	"nILi2/Sfe2QblA1MKEPzi4IlRVGt9xs/lOM9+uZzepd17/necpM6gWwpH3fUznO/fI+09VzHkrxP8/nH",
-	"OYeoIJXcRrhMAm2gYRUrG85brb/Xw4p2f1oO0Wy+xd4cFralmx3q3qPy8zqCR+WHPmKn+fZHuU2bnllu",
-	"Wqr+X2DFvw/g4GVpIoR56BpHkOmIKICcMCYJKE1Y0MAeeZHnygjnRjwxiXsDb/iIyfyT9NRuTrVYy7Wk",
-	"4sOMhwDmZK6U8SjE0ZqsUbZFgMN3J+EiCD+SLmue1plQ19wcQeCjsmFYKYQHz912wSRgAQbngyln9uwP",
-	"m8P5+Tdxb9XdGYlna/kSl8ayGU3wZMK0PfnTs/Qp/5cxLMaS2QkUxJ//8dnz4UAtfFDGKrX41T3gLz+4",
-	"f1iWDc6fPX/6w04vWH8SP1ZkthNr99IsElYK26q8C+lg7F8+qYtsK+uWEtR4ItWCy13MXBjz8Vu4Rdav",
-	"Bw/rhCoMWA/zAsxdOO9O5VgVB6UqwKRE2gKFOvfqaDfMBsbua2ugx5qvTDJTPvNxgZB6UXCsLRXiXukx",
-	"mbSYgN5uaRss2UtaPIAnqOwlpbrzAnpSLJtFZMdjPnEmFjat1Zq13a5ot8fjF8FXvZq0UB4QUFKBZezZ",
-	"06deTLfdt4bMg7NeCz3hibNZPJZ7YlUyOpsrtTBno+D3ufk8MQThasRMeucQ0W6c7vQ0WDB14sXB30Qw",
-	"OCVFyzApZMaN8WQgQJbtnuEbbC/fv05Ymmr3N8i+bSISmbov19ree4vRrugCCL2DN3qh+dkfBsO6liYK",
-	"3pPBAnEnb9W5LZws+Rn9AjdrcD6YCTsvxigEEP4/CQSZm9/7RXaMTIob9tA2/y66LrpGqHmsC4xj9y84",
-	"HlOlwWBvKpajER+9KUFv0nuszO9RJ5Ey/7CjxsmuAubUYwyTmVKCO8Q39g5D5ObCKaJCHOfOGl5fFNH9",
-	"cnZ+SA4RItt4Xw4bIOtkd/qoRoRpHaUcEUY+YnRs2xPcrD/PWgEY/yYyyzV260TjAmQ5BG2cSZgL6QxO",
-	"TykyZw2dPNHluS+aYnWW7ykAAPYnmzW10xjONOQOa6sDnj3/S215wO1i+rKiwu3NeB1389eNCunvyqBB",
-	"MAZYnwGWZ7EE28d/4NsuPtfO6bEZGtds1quR4cQpYXCVw22DkdOo9UyXIc+tzQ3T3s/7smJNphyRRb1r",
-	"BF1Azj8sDL8IbV+YOzYLcx/26JUfvVdtZnrvkIWGuJUk3/REyGSs1cpZXsOSqBtstdttszVEJ+H2q43l",
-	"X3lP1LPZTJRaCH6afNRKzsAFQAMF/hkyeM5HLen8fGWHLD+yoq7umhA7cKhBXxcdPB2HOjROxZtay+cK",
-	"YwwQ5I0QKq64PXkBy93EtWywr/WVtfk7ma37gqpo4tgRM8BphOMK2iKIQ14SF23HseMVxBm16bQ5JMC1",
-	"FMtmIH1ya4ZttBln2kSfNrkgL3C4WPTucyho11RhN9+2l19yoXll1v1DCLptwlneqwbqduKrSDcIKVNA",
-	"m2keqG79fSETggIUEFjWnC2higoER8jE8ImSKRB+RjvpvEewuXlmeEgi/vD0h2Yv0uzYsbkxqWJHPuRL",
-	"4N1HFR4mvdXeiJk8EfIeqAJnx0GsBu5G6AnHDumEyTUsrTDAytjgRoqZfC0H+yb9SroxzOLlWt2I1O8N",
-	"mXUv1DJncp2wyUQVULpa6GxwPjhTIp2cwasMELJoMx0PU3/D7VylnYOjNGjDV2oVUs0M72anHOe8QlK4",
-	"oRY085O5MvYEgJ2a8uzuLY3H0RISqyinQs64zrWQFml2IcU0glV3kvZWpXyECHjMFxdOlJwKvQRclLrG",
-	"aJZeXb16pYz9O1/3dSvjAAf3Pcv36i1kB/lf4veHYKhTg1dXrxK3w8mCr4eJVUBg5ZSnsFuTE1qnUHeK",
-	"2C75cuxLM2YaAG2Tj3NFyOpIVGg43ldCg8KCwZo65tw8Hn0c171G70FcWMb2CC7pwnsLXOFRR43fuhV7",
-	"pMFbSzJ7z6LfH7qNj5JbSDxOzvIJzEruV1FSzDR0tHW6lt0ei0OEbTfckcMGbffflT56xNjyKP1hbHnE",
-	"WO12BzZWk1Do1IzrwZbcDBMzUbn7f675VHxxP3Hnsq1vhZ4koYBgfl5YJ40NlyIO2+eGuBEOEm+6fP+a",
-	"6sX2CSldQw1ofbzgIqp6qFRQNMWK4OV7sknh2ceJE0VD156zN8C63bEHg4Ts0TZj6h7ZVZeIwCS3d2ZQ",
-	"Yu4NI3zwIQTfjd8USoDmLZjeLlECLzAPPUbwgd8o3I7KydsyUADm3L2uQUDC8JVGI6O0HeH1GChX9uqK",
-	"+tlgpeutZa8BetMp1xfOYxKyMNjl6KRBq0KmjbkopW1TUsj9RZQSwn+ewP9/G+kgt7S9+yvoF+zir9y9",
-	"ieFZR3VY3JI9UoelMNWS8Z0cFnfQtMqIzw99UWojheJ0PxCUuU6suKlncOl4Gbs9EofwVbbdjMM4K/tv",
-	"S/e2lJvTEZwVN+wRnZXt5KNBRbop8HtIVjIhF8lK6YWhdvyUoctSMaIv3C3Nmc4E1zBNDmkXwleNsrcK",
-	"O+YLaUVGbeVOEzcZ4R/cBH8ScnEokoWerG73Cr0Z3bfMbNwyhMvH+nG351AKRLsAmJUbyk6EcQnb3SxM",
-	"27jBFad3SAYfdDSoHJqGJKL+N5t8wft9gPGs3t3mS7+l9X7zfXdF42EHaMVb7nHy3sO0LThF66mzy875",
-	"0vDspg6DHIU9bFR3NWThTlvwdSANI4YIuOAo9QuKys0rJAwHQt4Iy09Yyk6eeXMfs+ulvf865ctcWS4n",
-	"6xPMSe3F8btj1wNNJuLfg2MzOB9MiyzbvD3h3Ur+ZkMNt7VeGVdgocSxQHtlv0tywyjDa6+7vDiGojZg",
-	"dyRZSJS8aKtUaHEr9j5IDzYScUeb7bJngYK0pXJB84wzQ3V9Tsa1ypI8YxJjhWyGyI2A+z1nut43+SVC",
-	"2u7pBjkIN2T8+k+Qqz3dMgi04mNocduiQ/gSCy7JBDBiJt1ZWfD1DqGfj374R58Zpjfp1Wh473wIk6jC",
-	"GpH62lbNESpOTalxcecGLy8LG7YKpzwTQPWWqRm6BaFjeIUcetD0hXRx9WzdqBpp6R5X2/AqTHr/zuGP",
-	"SF1vk4yz1Hjgm0CmtMIGcWjtoRbTOq3W/TJ2fjp6jbvsuCO1cZc3ARsOnfWFkGniXhnOG9ZWnyej/zx5",
-	"W2SZys3JlZhJaG8FdvrRzbN/K3uG5/xL8urN5YuTq1eXJ8//9Gf30Oir12LJjWXLfDR0Nq+y4Ytjla59",
-	"N7Evc6eGYvcRlAdt3lEMrjyE8BbAzObeJGDgMQrgzpmHxmYWw/6WvIZlbTypE6HblRcR1V0F8g2wP53R",
-	"H300ZSLjqdt/9+KD8wE8q6bjGOsK59bm5vzsbCJOabBTpWfUCS5x0zY34GmBjhDfopEP32W800FsvofO",
-	"6KLZBKWPIHwAWxUqWHluwaP441PnTTYUp/1YDvAd8bbRW6/7h4kHVi0ugX4qiEcjfVtXwgL+3pnm9Elz",
-	"kPSyNGVK9kw0ZlDRGq/cE3VDGZAQlL/ANiO9riuO9UMf3uXrXkx6pIPwWChBTqgUHSqRl0rzzqSjHZzs",
-	"He4kFppQYxJkVuZqBexTtUbsNTcP2vY6zAayxK1tgAWWarXlplWLT74OfPfD+X99ducAowruH5+Rx9iv",
-	"MDUDwBrSeHXF8InAPhNsdvG0b85DvhuhBKUF83JezhTjd/QV38x491tQxoC2G9Wh+VF8AOTud95g6bfH",
-	"sSvkLcCnCGvb1E5UJanA0+NJS4E+V6ul+6fm8bum7ka584wPhQQHfqJygQavL0otvxtPqmYWdMiGYD7C",
-	"BJZMZPH04+3/9vnb/wcAAP//",
+	"7L39chs3ti/6KijuXZWZfVuyJMtOLNWpezWO4+jEdnwsZ7Lvib0lsBske9gEGAAtmjvXVedpzoOdJ7mF",
+	"tYBudBNodlOkk9kz88fEIptofC6sj9/6rd9GqVgsBWdcq9HFb6MllXTBNJPw1zV/XkolpPl3xlQq86XO",
+	"BR9djO44+6RvU/j2jogJ0TNGlnTKyJhNhGTHo2SUmwd/LZlcj5IRpws2uhjhL0bJSKUztqCm4QX99Irx",
+	"qZ6NLp6cnCQjvV6aJ5WWOZ+OPn9ORtf8OjNPQoNLqmd1e3k2SkaS/VrmkmWjCy1L5rf9r5JNRhejf3lU",
+	"j/IRfqseXWeu8clrqtPZ5iDfzxh58Z5OzfhWM6rJiioiGc2q0c0YzZisu3M9OcK2/E6wT3SxLMzXH0Zf",
+	"fxiNEjMGzaRp4D8+jH45OXr28bfT5PSbzx9G/zoKT8ArqvSLe8a1NxPtl5tnjuCho+tvY1N8GpviV/ki",
+	"11XbrWUr4Eu/yYxNaFlo2+CCfsoX5cKu4CLn+Ndp9aqcazZl0r7rDbQaXFD4z65LCu3aV5SLMZPhNTWz",
+	"v1jqrxTh8FS1nK2uYBNdnanGfXoC/+sx9h95ysLdUnTByJytyYLOmSJc6FnOp0Sv8pSRVW7+IpRkdH0B",
+	"pw0eN11jSpNcEcrVikmWEapIjnsVz2JChCSSTUrFMmiHnJ88I6sZkwwawh8SNRMrhfs8V/AXJ4KncJTr",
+	"LZwWgrMjMTlSM7E8Oo0ehIwtlkIznq6PfmDr2G48s1NW7c7w3nxLlYrsl6X56sEi4F3Jw2siS75tm8iS",
+	"d++RbTvihqWS6Y4zoeCBnUfptW9fqNky9irz1YOP3ysx7ZpRspoJxYh5lyJUMpCpl7AXC6phO09IwSaa",
+	"iFLHbhKc9t7T/EpMbxiVITH/Iy/WpMg5U3g69CxXRLNPOiE5J+VyyaQ5QYUwpySlKnq5KXxB117f3N2m",
+	"Y3lQJryxAkAUGZNEzyiHrkXfDq34L58IuaB6dDHKqGZHOgfJGu6BKGWoCzdM3ucpU2b8uFzjtVmnXBpB",
+	"dUloUbjL36xrj2VT+Ca/m7lmC9WarPPNuYJb5hqffVJ/TaWkazeOn7jOi/hMcrbqM5MltLLDTL5mWuap",
+	"+k6KxWYnrjiZiVJaoUzutLgjJS+YUmSa3zMe683EtLZ7Z96L0Hyser1aiwe8+Oc80xGlamIOmzYLoe1l",
+	"R0EG0HHBSFrKe9are5IpUZTQbl8RZfv2rv7lZ9NlydRScMVgG76VYlwwWMFUcM04qEV0uSzylJrfPFri",
+	"E//X35TgDQ3P/CKDmaPTW1FqlWfs1ml7yShjmpr9ab52oi4TeNeThVEcrR4NPyCSFYwq9ujfRslokrMi",
+	"G12M7plUueDqmC5zENQLlq1HF6PnM2FkKiUa9VXQEPD0fqVIkSs4kVZduM1NUyenz57R0/HZkdFcjr42",
+	"//eN+b8T739mYjXVpTJH0hy6XIMa8BeakXfYWL0H6FiU+mJcUD43x7XfirjZhnVobpV3qLOA/jKhecGM",
+	"so+aBizUO6bl+uhqokOKHnxMZmJFFpSviWKp4Jna1JwWdE1WQs6PyQ3TVj06e0Yoz8iTk8fHjZ0VuFf+",
+	"/chOwxFq5s1OfC9WeK2JKbQI6laZ5ZqkRnSC3MSfB19UHSqYHDtj5vurNGVKvfi0LGjOGbx4KcWSSZ3j",
+	"HqZqvtmbn2eCpJTDoSI5imgnezeEbVO8JqMxS2mpWKhVqqFJo3YmRHCz8cyxSRlhNJ0Ne03B7lmxbc/g",
+	"8F/Bo+ZeyJUyzYW7NimLglD4BVmJssiIpnO4wzc6I8Z/Y6kOLYCvEv3innO9rScngYn/WDVtH/ycjPwu",
+	"G4nBjaryy4gLjuYONXvbdNX7dd2xq1Tn97leBxZa95XMyWi8Di7BPOeZ36dUMqoZGtZa5vAv9kkznsE/",
+	"73OV49cLcc+yQH9bs0XNTMFLoAvh2cHxvcqV3hxjtXuqf3RvDjtXgd0lyyK4gxk3JhMzAmK8JrlWrJgY",
+	"5c/fzMejbQOF1t1mDw5zuZTinhbfoTD/bUSzLDedoMVbb8QTWiiWtCYhnQmjiTWmYetpqqz0DZ0Xbwi4",
+	"Vb5SxPzuGI4fHeMG3WiaW/tk44t6Bqovx0IUjPK6R/Xmsr9LauvaPZzYIW7fUNZHAA9tTHMy+nQ0FUf2",
+	"w2W+ZEa1P25OvffQUb5YCom7zphCF6Nprmfl+DgVi0e8LAqxVNV/XXPQJdekM6c6FzNiCNFcKwL6JqFk",
+	"yaQS3Nrj6piYp0Spl6VGM6laMZXYh5LK6r8dr+GGqf6mIN+bewh/3P8kNeYssL2WUiyWgd31mq7JTBQZ",
+	"kWzCpDk8KiHjUhMj7ogWhBK0aYNSWDOKfdu8vcxljSM8Jj+bq5qzXM+MTm9+Q7iQpFRMggMkV8bOZPdG",
+	"C6CqcQ1oAXOZsWUh1gvG9SWh2SLnitBiRdfKvGfYtWVErij1rVUzGh6yb56eN3xkZ0+enW31FSUjGMiQ",
+	"4946JXZxhh6QG/QA7ON8GEXnBdcydG2luKqV7qygy6V2SmvwGqSpRmf05jcDrsFUsoxxndMi4odjyqjY",
+	"Ruu8entNtJjj9bCiimRmAxslMbEXBVmW4yJPiZFJnqcMhoO/nGeLx59Wz35d0uCYnE2wob8SY0qYTlBQ",
+	"341Sb16iLgmHTU3JPS3KsCIzCVqg4PvMMmmOAKigC0bMk8Em8oA6e23GW9CUmbsR9FprV3RoUv6E2LUl",
+	"xnYJzYVvngRvGmUvs06pZbbdO3zUaM3s1x4DSWc05wmsrCg1mdIleAeqDZVz/fR8FPQs+WcOwhGg7+BW",
+	"TdxGT+rTZ0cR1A9M1/eiA9VHLyCsvNjNdl23Q5vxJnozQGQdzndwbIx9S4tCrFhmdrT5854WeZaQOzTs",
+	"7shYCtTKnaYg5jBZ0IpZCjQAg9qx6chfmcwn1kDfnD7GjSarwhYaGIjm1iTpjKVzlvVaemOT8yzn00Cr",
+	"V5oshNKEklnJM4ktVivX7NqydjdsjMxu3qHb0PwsqRoOrV17SxirOiwwOFtZ87THjJhmboucz7vaImYx",
+	"1uCV4HPwsc7Yp7AUmYeVylWuOVOqcz25yJgiki2Y0TNRt7d+ETjs6H3CVReLJbWLtGVmYVO6zWSnzR+2",
+	"tylC0/4XSXk6e0+nm9sA3D8xLVoyal1NgS2C92XwO6uZbioONGAtX42NqUNWxhoCRQ27pCrPhRPfMzjR",
+	"xCo42+0iG1RwPU2qsXZOUeCojOG7rmnoLyLrpdimSNm3eu8I9fs5XSprXTY7XWuZ27pkm/i2/sFnlHul",
+	"ZNt++519zGjljRh+2CqJfv45MLSAU8UI9ZXMtWY8gciAUYfMfy89nZ8oTdfe395OqRt3KuNtlk+Z0sHF",
+	"rZ6x3s+QLy6BiFDwi8F7wy6EjX6E5CUEQwa3Z85ByHigc8ZvqY54Jryjp1BgFULMWUaoviBcrMA/urJP",
+	"2otMMnDONMR2p1Jcyog2vGRyQY1s237OvZ2ODQZWbnPBExfKc6vkZrexk71Z6jh93zbOWsuBgm6t24Gm",
+	"Avwm4jlj/D6Xgrv3RXTobRHoDt8Kh2hC6ERIEXFVojNxPWiYdrfs9JvI1LioQffw6/W6weeDCrX197gx",
+	"N+e9elVjtRJ/uTs2zE19e7altjPLNi22uKCaMVro8AWVL+g0vJaFmIYtlIIqjYHpYc4IyZSmUqtOabiT",
+	"whATGwPvf5wLbLWaz2r2vAHg5HStn+1wW9vPBu7mOVt3rU3/uV8wpWILDYMa2LF+58hMgztBVZBu27LM",
+	"AZeDD3unKDrjZn7BwmJfRLhOcj5lcilzHrgYb76/Ojp78rTTepgJpQf6y3OlSiaH+b+50LfUxSD7jdz8",
+	"BGEAAzYCk9Zj1cs5joOvRlT9vjmvja74QxkoTOutcVXqmZDBUFXa3EDNBX374vVx1yb5I22sHVZclT1D",
+	"i+7B9jr5k7eXhdqHm8kXCdusqLgfyWvlR+li+9Gt07930BjLOjuZjNIZLQrGp4E9+WKx1GtnDyOCKFdE",
+	"YLOE8jVZWKhzQEeQLNVChndgxlXs81sMjNwqpsOuAHxG3kfElPm6VJEvGR3fztk65l91X0ffzRYxnUgK",
+	"odX23V1Ptj9FrmHXDE5QY6jewDamqTGu5iiS5s7ptfvelnpwaDa6hWZaL49OTslESLDjQCwTMQFkhBeA",
+	"SghVxqQT90ySpZCafHNySTKu3I9XeZGlVELoD59EX5YR9wQnyXee2vfiZJl/fNy2SeOhAvsm6iT7JTGt",
+	"g07ahDeGMHt2q4dhMV7nzcnSosgSGC122h+Q2RyT9Oz08dNRMlqx8UyIeXhQ1eYIj+r9zfVLQFnnnIyp",
+	"Yk/PwX5G3JVSKyGrubWvOSZvIOACkOjWqM9Pnj2NdsId0taWEEpfwBKbkdpBJYSSn969wqW2r+07v9V5",
+	"DzhczQTb0VQD/9NsQdMjNaNnT57+uRq8fSvET9uvfvIkiUqL8ItfXz2Hd9l351k93Y3pvCRztrQ+R4zZ",
+	"OgApeB2rHQp/5Rl4lPotQVPWNXv4nZCE8npHN5CIaSpKrhUsRa4VSUulxYJJRQQv1uRP7JNmktPCPUnG",
+	"6PH984Ubqh30nLW7+iS4hJVU3fD9OIB+1U8Aq8lcM6LFxiKdJx1yeUPbwt6a701/qTfVMBlqrcwdSzIB",
+	"0RotSwwCeG98+uTJ46fJThJ/iyDeSQTnPDjOpJK7XykiVpx4NwKZ5DI2rM6shMpgDLzOxRApyJPlTFrE",
+	"uJ+E8/TxN+fdr0hGsM4/8mKNIPzAxOZ8hB0JTueMpfMbc9KsMt6Iq5V8zsXK/H5FJccXpjLXeUrDCLTn",
+	"heDs+YzaW+5BuBJoKwoqacPRaJZZMBrizUBl49NILDDiwQh7JCwozXY/OIt1VzcxDNYEAHCkNebA/R70",
+	"ALXRGeap6BujbikLkQojHSG2ZX5OZMmVg1ArsWBjka1JChBhRYSeMbnKVURzxajObczjE/djYXTvdmts",
+	"CVGv01xpuSZZnmF0GFE9oR5V2XJDo1+QatAVV7BP4L4K3mOaTsmCUa4I5TBvBMZPuFh5ffVUZNtkbPaU",
+	"ttZvhYdDc729yQdsbXCj3S6sp7jr3L2n09fmsSH+OWy4NVUVVM8NKL6RZ4yFfPFUypxlt8JqSP09NM4N",
+	"0wbLTCRjFQgnaLHv/s4qYoGCR0WOnxVLZMz0itl9rleCOMj+JWGbBmWWN7EBW+WmlcFd3fSiZJs7GtMO",
+	"ErKa5TbdAEUGQqNlyY+DkX3JcAeouBzs7Pu76ve+uOz7k3ZE1jms8NWh3Tc85ufL3VDEr0qR2t4KPrpx",
+	"zFzqk4tnbMbGvBjYxqbz1yBpnqDABo+fyGocbZ/5gWNZ/YK48cDWDpGhjVcGZ0Us3KAHKJxLoXIHNRrw",
+	"s0/ewCwC+nMyWgc+bQ3308g8FoTysE96M9XwZJtiDj/rCw51c7QXXOhzt3UGzh1C6VSH8rMsymnOiZhM",
+	"AD99BRhrdIkiiiVjBdNMXSLQy5ibxspbMrEsGMJchChUQlSZzghVxPbfNawtEqoSKM2UCcjwMi+AC5Kl",
+	"YQfFJkbfG0vw4NlU6ohTjjO9EjKClLLw8fhMY37vJiqjB4Yk8tPGTdH7SkCXTVNcD9gb2yZxp+yFUGSl",
+	"D5guAAavwN8ODN6drdz3UNpztJdj+S0r8nsWBGuDbh4BS0PY0Lk8IGK9ocp74t1SL0RC08ZMCa7SLlGg",
+	"rGRxTA36miC7iXD2SfcHygyPLTMpI6h1dv/Q27YODztRtKK5Rnte4daIAmdDFyr2yIsGVwtmV2driMlt",
+	"o33El6oteTgQcydiCBX6YbFHo2Nltw6A3w/88o5N4LeCZ7VSURQ/TkYXv/Rt43n1488fNyF7DG1XDfmf",
+	"Y0ZKxbILm3W99uIQ5lRkbCppxjJjIphrscJ9iok9NyVHqMY6IRaqATwFkkwFZ4nNQ7KORPYpV1pB4Gwy",
+	"McLGNptrBRhdkpubuukekObTmgBFEEXXZMxUnqFDFHfncWPObmuMbHvwxtCpAHQUAL88ZZJDEM8Mc32J",
+	"vl3PDV1NgpCu418qPh3LCPmRM0ADEcErmpapgJmHZJUVTKEUfHocFlzdCj77tMwlU9tkpvVQgOJU0HQO",
+	"3mObclknxaBC/hUQR3gv/kqR1Nyt5ZLIsmCXhOLCm9VmNoTVbw6Hw2JnotgqVL8X6JPsK34LNtHDfAm9",
+	"8purzOYinzAzA7czUcpgIK2UqvY422UgYBZbC7+xasEJ37yHEdmnRfjKryMcntyAs55rMmaQVgRpjOgw",
+	"M4c8uCEX4j6YtX2tyVQwyNKLtOFrv4Ohk+aLW3ukb5WjXum36x5qwyYjSHCyv+zaAv/DPYe/KVmPH5Ss",
+	"Svn5PTCgm+maM5qZPeGBkbekfAWyZC1NA+wvUC8VzTOUf2oGPqsxS8XC3k4JsF9xcufzMtw1uRcuiSUM",
+	"IPnEZoFgQoNHxRDo530edqq9lMCblesZBvVRa7gk1DIGCQ63GbD49EyjkSHyJGQ0qzVtYA+J+utUKsOk",
+	"dtcaowOUZJKu4H41U8AFxAggm1HNGovle7eHetWsQ+17RHYGgfS74YQtSPw2E5xFcK7wvRa6gZrzHtBi",
+	"MVZacHZbhmmD4Narb1pcx4mQU6E145c2b1vbu9FqVhU2HzadZPayH4DEVyUtmonEbexEIfgUV9ExL6LE",
+	"IfDbYg0MF5VOg9qW6TsIElBp6HJZrHPUFOpuiXJceH2qHVTOhT103f9qxeRWcNgQmHd1FIMuVJtMUG+O",
+	"5k7wxtJwt8ZQdIlvBbjru9uQgMhrwE8uAllxL4x5gwk0lSSySYjA6VdR+S1o7AYclopyo9kSOrh1TSBO",
+	"jI1vGa9vtjgzFC4gcIihHj1KRvbODTrFvNbQlTYw/N/f6kLFLWM0QwVg6znLkSPIHCl74p1KRbN1Qqy9",
+	"TXKeFmXGMqBtAIFgVFRlrSHwRJY8M2oZXaMNZXYn0hgY5c3cXUandlrZULqAlnq/naev1p36PLuUeQXr",
+	"bV0oGOkC2ZLUd54icCsDwuIS8wmR7aIaJDk9+8bprq0RP/FGe5J0q1h9eu/Lr1hCnI/POPtmKwCkparQ",
+	"qcuAI3O2xqVUrGCpBlKzyvw0MjmYB2cmZ3NyQasDGYBBQzSZZ1QRKcQiwWRqjp/gJjPW8pJKdlmZBWZn",
+	"eTyfObKtTUpF8fIKiZUwqDwsmrulw7f5ZPJgxEizuSh0xJljg7wuMp/Ohv9KNe2O2MRBj9w7Ehft7wCc",
+	"hEa6MXt2nB7YxGdZqCjiVmx8rOk0TLVgR90bl1J37Lu8CDOuWb+MzUf0eWRzrjSjGeroPqwTNZJRMnIK",
+	"iSXDWgNGKRP4SUX+llKesqJGSrgfOFiC0mU6R5UGlbRdbqCXwQwXNpkwY19vlZjm5wizaByT26lttu9v",
+	"hz3fWsYphqM23p944+he5f34b/1M5oN7cF+J6aucs4eRpGVSLJchONArYIit4KmWxhPIYgU6B3tYdipC",
+	"tPoe8aIt5kZHuxqhSfrUI0wOWmuFPAgHfRuTaOTb5rI/LPgf1fa7u3JTwbibven3lt4v2O9Ot53ePR1m",
+	"w9b1tOqDi8ugZLQ3+CaD3EoQZ4GpY3LNrcsRMmQIJZlIS3AOFhgC0MqSCOfIH5FPLDPAJlMZ4uH6zv5b",
+	"24lYgr0DjPrtbdVHWnuOrbpQjT47my0TYH1en5ORdTz3/i0M/ni0eb0DxzRIhmPG74/f/vju/dak/OiF",
+	"voG7DabABnNGO/SXdquwFzZH/xeh7T5RCeq2uDPEhIzNV8AmXfuQ4cnNXWIXpb/33a7EjoxqApgDzUs/",
+	"BnEPFY50D5u2LcZ7gKC70QJwivcDFJB0EhCYY6q2+MV9NuVhiJKY7xUzSYAkGuskXJITJ11ML/veynSY",
+	"57sNR/RH7nU3KN1Nt4bnN7Qnd1N7sF9WRHWSQv0GMyETIJFzPkJnFlqlpba6T8+/Pv/m8dPzr7cZ3z3X",
+	"sW0duE1kHc6MIfJ7zJALLGAVd8+z60ZkmvMADVg04oreoAH5vMPiRj293KbTESKMyvvpaP4jTLp+G57i",
+	"kJmP8foX90xmJYDVJLJHhy79F013Uhu+zW/Tyk+36ZK0MV5MUY7FLu0FaDZnRyhyG7ArEwu70psYmikX",
+	"kt0CX3Hg/X+Fz5GNtA5kfqXIT+9eVXlPmOFl7mQbW90hChkBO8FXt4K7jRdwchU0ZX0cem+rBy37h8xT",
+	"HeMSgx+xGJvHrSonk/xTDOIuFkyRMZvlPHNGyrGPHuGYx5i4ShoMklm3UwdZB5NdzUZPqh43huamtjWP",
+	"ib83Q+fD29cvh/uZh9rwkmHO2y1kzAYSxgqac/L9+/dvwVcCgXQBf98knmqY8ylk4s4gHtDDX2dt/dbr",
+	"t8zHPuwgX2wczuT33rJDqmAf4fQO9CxPLigLqlAC6QVnQeTFJTlJLDICsqiSBtCiBoF+/bTh0D/pIfm2",
+	"ppHWkrClalPFCH55afPPqWSB03vseYuO8QfN2k+FSGlhWtjITN7qLf+CsngfUrN1UxVKgL6iCCVTSblG",
+	"Rybkk/Y4jXZltuzkG3ofquTg2a6Bi9ZS9YfZGvpHhBrHdjPRFDqQeIUBtrn/v6vRWa3RxFA53bxJfXI6",
+	"U0xUcw0Fu2XsVq+8S8++TZwX/gC9nlg++j69d16aN7ajGy4Tc0k8mB57R667DShcN8Btov8CWkRXjt+m",
+	"dT4rF+OKuKeXRtHEELg5glFapmbo+Nb53sfl2FzAw12PlQayIcnEknFSMK0gArsGyI+5FqYlM/cCfJND",
+	"fTYbUYQvLFGvkBAIV4xtsOcjya5lSLDwJN1kJDGvHiUjfBPsdPhJ0Ph4uRMHwMMDJsHJNPJ+YHmHF59o",
+	"qos1QL/EpLK8Kc98MOymP2uHGP4wPOmgsPlGKDMGfXlp1vQKKw4NWK9K9fJcEE+34hyqCiUDNRAvU3z4",
+	"0OGdie1xdApe05BcXtrilZ2qiHkmxsJ6U5fiJFifIJUMgqvWEDMH7l9cRi8XZCzFShldlfFMHffwEINE",
+	"NO8ODe37itOyruGCiP+KshHDD/W/lcYYWs0zETrl34tQbFuseIS9qosEe5g7JoL3u6qw0eAxU4j/oVg0",
+	"DPpFVpRr1RfL13Yfw8iqcbheB+dcFNlwAVhPUNtY2HI2qvnYYVT2paFRYEW0qs2yhMBfm+fE91bXXbpe",
+	"0Cl7TmWM6wIoChSisgQikLjI2CUZs8KyS00KAckbyA2Q5WpubDOhnAOyKgoJin2TNDkUP45QMwMoGeFN",
+	"ajjv8nhtKe16uKnBAAq7imCsPZsx05H1fNYLarSEktm7CCuamkNjuU17UOjjKNzIXdf90AZ2MLijzKrb",
+	"CPWA+/i7vCgYUlChepIKrqUoyLKgnBGqiaL3gShkB3VIzhVLrYkTsEE7KEsc9UnkS0gsjxEHxmhFfAaQ",
+	"zePaKz50bTk/9hAguub3jLsxtE7SMg/EiDxDRUb4/dOpFOXyNpN5jPnQPtHVelohc3vp60ZNj2Blk1G6",
+	"LJsSMwqeNpKn53Ezjw7r37em8UD3GJ+G81Tq2Zguy2Hvevn2p2DtEKF01GSbM8kjFeWK/J7dSqa0iB2j",
+	"Qky7VnzBFnaT9ZhaEbaMMbNfRbjv8cuqbgjVtBDTkiVOKUDZh/AGPWOL3lQuZjrfQuvhMoU87Vw6M2d0",
+	"yromx/J6PaSCWLWwMHvVWtpTurHHksbpxhNSLZI9BkGhzu9zHanb0+XUOAShfyMHsl+TfbFRUhTbKW/M",
+	"M34JvB1XDutQVc4OeLVrtSvXwRt/90pdpSlbDibwqBezTVzoKaiPg0ylalnQ9a0TM1vKqhvZwucRzVFp",
+	"CnU+PdupSqqyZS4GmpaDcPSWY7SNOD85axECnm1TvG29oXqVHUjbvaF7BXfKs/BWsOXxOFrQvCB1ZwYu",
+	"8MMOR5+Jr4vHn56cbEfb+CeneyL34Rn0RODuwMEf2F5IF15TpZn8ga0f1pV3IibTnae4j/lhGulprLTt",
+	"UvvTDgev54WOIF7788h05fzunuO4mlH90GtgI3ejgpJA6+GJaZWp3laf+lXO58/rWFTLq3nAS3WrwwxE",
+	"vlgyDpl0Adnv/GbWaabInLGlrRC7UKy4Zz1caDDRWPFoyxX6d4BRt5ZLzxMaLboVZavshVuv0zj9WtGg",
+	"pERB7HZu9yEE3TKFKrxEzJWgcLSPR3r7XqLR2D8UGeMG+Xm2xkpBVQYBQP4hYDNmLuE9mEdQpyRs4cx1",
+	"SQQ2VGm7EhpafYX0xe4b+cQU42FHG5Z43vDbrKhyfifEG4WxMZC8uKByHW+bsxVW03XYCFqwzOZrxhot",
+	"FesCjAMMIThSfNEudxq2WbXQB3+9+8uqe4NZIik3i1Wjdg6CO4DtgBpUchIpuNXU/gfcyp62Hd1VyDZE",
+	"a/p/LSyJQ3jhD2rIJaP7nK0inBpYlWFhI7SFEHNF9EyKcjpDIY8V5L9ShK2ZSkg+IZSv+6Pv/HnetBrr",
+	"5dtiZLxmmmZUl4sBxx+2VO+oPj4debfM07ciWNznNTA5Q40NpJGSTKczEJm5rYVN7qi+I4Jj3vaS0bk6",
+	"Js/f/mS2SM5JKqSZWHRqoENZmw+Q01rp6iOzFASTy2PxhJ4ei95+xnRZ3i7opwFeyduJZJFktIJRYF0x",
+	"p2NFFSY0A9SypxYB7UtbVrhvf2xJ0Z4/GeT/w4c3JqhDDWL6Nu/bFfOwKHWvp0MZeugrcyvoec28bldd",
+	"ql/nT3NrCuOH44bJPMTjvDSHZoCd6J20SIXUWH19iMRfElpnswsOn+dM+YwAW+LW2N/4QEN5XpYhoi+/",
+	"kRJF2Yeuyb7wXf0DW7KNDZ1QuzohWlGxY4gWBg2/bwyp6mDHDL5rzMBGCHBaMLJgVJWSWZCsZFjRBQoe",
+	"rQTiZBOyyHlppKL7OKNrlVgQLdZGkoyRheB6pnzUkKSrETiPSs0sACNogL4W90N9WcaIur0XRbkIMbr/",
+	"hU3NNQusTsDabp90fB5GY8yzyyrPHQqKs4XlLSSpWOYxEiUehGZBTRpztyufuQEulrG5WKxeD/lwaqME",
+	"TrI17Pc5Gb2JcOd/++aGAMQFuPxs6frzE6MESZpq+74aB5xSqY8ky5jKp3yzJ1Xwc/Qfv9Cj/zw5evbx",
+	"T/YfRx9/O0kef/PZff7n//tfQ+duB4BjUYjUuR/689AXIp2zLGxOmcmHikBcwGp7aQ60MOszdeR6mHtw",
+	"Qaillcb822oV0b/QgJJLBrtE0QnDOzZomY3LPII79RoLW9+Zy3/amm+EwUI6LnrCiEMxE5Zqlt020Zkt",
+	"ub9eYgC+qgACor/Kdr2s4BisUAy5eUulkUgLOGTA9qNpmJ0t9yPOWxyt9sFOs4FBRafbpRRicgvZaZE4",
+	"v32wE5hqhO7ftk/RVaMyUcUGpUsgKs2aUPMGMZ3Z+bngt7Y3kbQfprWLB26LTN64Zw+V6QYv8ZjczL9u",
+	"O0oub5lfLeaM384jPtv7XNOiV5f+ik8OhBJvpOa54xRcHF9WNQ9y6Bo2vbpaLuXw6605ZY1QUzOi9fR8",
+	"a6mAuqlYHxEmMaSKdojwERhkxgUjxrSsWfhzJQqYxMgBWLBsHasKIEgmXCUkK63nYTeYVyqrs8JHo65W",
+	"0BFcNdXpJINp22sQrq4sWKeO1QgFxlvX+OnJ8dnJ8fnx6fnFk5OTk1bQ7unJ1qDdgSnHuoTlC3vpEFuv",
+	"t4JoeCLU1a2EGcgnBJCo7Ups2wtldJ7+2MJ+azE/bcRzkcXqV4AeUbHAYUmKWDmsWQQE+59sF0cf9so2",
+	"bJuJjiucVz1U3cg6aKYhP++oXJJVXhRkRu8ZaOC50R80+LQsV2mpjLVo5w60qIreGEkvlVgwVCpmSPDK",
+	"+ABkZpRAWGm6ttdsb6zPjf3Ntogdt9W27OOdy3CjqdSD62TUme6t0JELGmkBRH1tDLRTh/tP4MJeWm2m",
+	"vDmrVg3p57UgNc2zsbA0Bu/CmXXBCXnBpSgiyepisaA8Qi/MPtFUI6u6FsA6YsHEC5rOYpzvvEettSrF",
+	"x6gmnSHK7d5Z3BPYUlKNJ7Y3XtwHp2FQfHHbtd3DfebKOIY54qryxcYKQJR2roG1IueQaQRWQUIWTCdE",
+	"rXlq/qCoCGUJcQp1QlD1s8H+6k92L+b+n5NSmT+h+Vuo4JEQ0xbwdOR86v11GyXc4lGA7WbMHZcMXHsw",
+	"EZ2LtY+AZb3yh8srcxjQCFgiVpHS2G05Z5IgXpCktCgUyHKn4J2E+eEr9+4G4Si42C3Xi00x6emWXogs",
+	"CEcNrSI+W3UkNiX7Wr4Dr5yFm3bo6EEfSAoc65aoZVkWhTk7QjpHF35C1iximMerhcaM76pEZj/87A08",
+	"HlHaXCHLeJXKdkOd4WfEA3+lbBFQVNmcGHP1xsyM1HoJFw2+S6OlGFWrLApb5bcq1xOt02M7Wep/IDth",
+	"V2/FPm2GpDIaLi2FEmcre2NZFt9hlsQwE2LvfAD91ZYeDADQWLTr3uoNSNOBK4NyG+LOWJpnTBE6xmra",
+	"rgZIO0VHzW8hheh2kY8DbnWX+2UTw1ySpMv9WplDCriKzN4np+Rl/pcGXcfTr09Pvvnm6fk2xg7woffl",
+	"mH76eCupdHWF2jpJPqu0kOqC3P2n4OyCTCS9OyY/sLWykJU7l5ZzB67mVbMdrVgxIVoUmR2l38fHZ6Fq",
+	"gFHy76uFMQ9Ab0eX5cTc6x4JuHm/sRu4YwKHOS7yOSOnZ98Mpf2WJb8t8kWIKft7sUJmFqiLYHFPNeO6",
+	"tSnCBC2CQKON3pyebKdoMXrNgIjpe2pjpTUW2Zvu2iAMn6kNTi9mbB70M1bsR47hGHI60YNurkFuekN1",
+	"jvHoLFfooIzdNTe1hdsSPlvSJ2rDfgjM8/dG2RprW92OWUpLxaKKEBaJ0SRWy6YX9raRemF7HJOiPy2B",
+	"uDqgWjqlKiYu2Mp5vbBwBCBbenR5EaMe8ZzjDzIshyXNVfCUPwbcBFOOt0aYqsTlGnQS5phCaDLU1POD",
+	"g6XqC9S1rRvbdjCmpRXtbkGWEpTQmC0NF2fPQjH7wcH4A/O3Qnhr6jytnR4V4WFNa1UrLd6HdX2S6qOK",
+	"Ntn/bc2g3PixS1X2PnRkyn6LDRr6mmfr0zK3ye/epx5PfeNVqbhnstK5jitRj39V8h7+9IU+fNCQ/GFx",
+	"b3XfXPDnWNR/mJXBFtZ6HJjx0zIKutEMtjDpEHu63hWNC/cML3WXChSAdwe9oz/yYt04pbqqOQ2QS+KV",
+	"eQrhj6traytqo2EwwNxWg49tf7d+IeF8T/OCWox5wF6AFR82ra3dspW5uOpB/bqtA9mB1W8vI2nuk85x",
+	"dY3lR5mZI/u8NiwDWTGuKnDkEgdaCS3XUO/uuKMEpgp6yCiRKLQD/A85nzIZMZKtbZyQnJMZ+xR26ihV",
+	"RrKOjcIzEO8MLi7dwnFuicxoZG8cBksIHGvrfUmQgTgB5A78jVk82aXFW4E9kYpFOB6gynFUK4US04N0",
+	"4hXlQRbCn5ugMN9roZi8Z6quTmX0cMCpWSedZJytwsKpneRROpIIXMmqO24KvW3nLV3wEKz4ezFnuyWa",
+	"uiyqnN9mdB3Y4q+o0qpVjwuc/sGKUo+fPtlKLMWD6LifMT8Ayx4rloW8PtuYp1Kx3Op4gam6gSd7F7J4",
+	"a5mlwjba30lavIsTOcUNCOIg+2AsdFBlqRjAAt8oDVrj7lzuYLZBn5KK9mvnfHmzQPuIDjh6sB2zcd/a",
+	"ZI3n4McberGWUrIAiKidr550Z988LNfddWJL4okb6Dum2FAFwjEGDMz933s+f/cAHc3OwDUUiworuok6",
+	"RqzJpa0fN+diVddeR394f16T5/imti51snntu7NpegSuOJhfKwVOPwYpXFwtkf7KxbDimO2SHPUQnmzl",
+	"DIhUyoywLVULuRfCJddauNZeZj/tdIuZZ4AbDPMjQtVyQ593ZBrAa7s2sSXiVbEYh4rrQEv70wui6L3Z",
+	"pyuIUi7onNkwjaWhidpj1Zv7Mbf6xMHbBHHVelINpHMadioGMqgIyDEBZJWrpmO+qgo9E0CtJpUSBVAJ",
+	"THw4P3lWVc5OIexVanOTZpu1JY1+qSxFN2YndDrOudCsF6n50hN4fU7u5mK4L7qWYJdQWwc3XEcRnGhk",
+	"raZNsg139tfmVu1OSWtzsBIb0sakFoDX0CKQr2i/2bYKV/Y5Jz9tSalewFDGsuGkLm1xv6wwDt3E7xjv",
+	"x04C4Z5drgGH8JO3vLX/cx34tLXmn0bmsdDy9qSotbW1sf+B+lx976AbJFfY4/3zk8L7uZPV+MFBoF0D",
+	"PR0BmmCl8a4T+Nf6iB/c+uqQNE6O7kFuQjJ/OO38miPF3UWL99t6QaHq8CxX1e3DxSpBzRHJVhHyxSr6",
+	"8N7aZGNfhVLlewtaj5WuUdvdt+zsPCf97gy7A/Zi3rU21eFwYG/92hhDkRlQj37OoIovZoKTqwqNYL69",
+	"m7P1HYIUKF8joQZgxcwX/w3+vDNmhhYFk+B5JVoIfOLf7qrC4GsCcfXjD/zKUad/hUACAIUSLQAr6p3Z",
+	"r9TxB75xa02EHOdZFoLfvgKkBm5fm4W8KBVwAgPivLFD24XBN4GKHeF8oNm8dVncIYQKzC2j6Yy8fPsT",
+	"dgNA77ZzrhQsVXNIlW34tc5Pn50/PjnfXi2dTZiUIa+iLePZRnBAqilnqAcuhHTIKMzNGzPH7r+vSaq3",
+	"b9+l2vcy1ZsyRAYKQA/sBFSjITMqF/t7/eeus/quovVuXTXLcjNCvo0tYUhMPZoBEWViDyPXOyjCY6DU",
+	"Skr2cDjYB7tvyh2AqFuImvHLW6iH1J+rOYxTrV7VbriGsJrmvDuqnqD4tO7lboqS1O7tSjIv2CHgt9MO",
+	"qbZBI1r9ZKubz98LvQwTXPy2UOh8ywaxfrUnmnugz9LvHTw6xLLqBSC1DXYMoY+Ru9c9sRXW845NhiYx",
+	"cqZXQs5DFeYAdaqsd8U28JWKeKyopAummVQ7VM91jAdDqBGwyEgnmDXmfPXIyPIFE6W+RVBRs9bLN0/P",
+	"T7bE5HrFwWIO1noP7cfElWxS5NNZKMFsGKt81VKUWr4qGtpy4VBALmcVSt3TgC8tSwnQK3DhsSsYjb2/",
+	"weX6FstHEYGd/EY0eC/CG9gaYP2nyXo5ojZRu7jKfFTx+9e1Qau3BsVMcyGiJIybblZwhoIyCPKsdkBT",
+	"rlZMgtYchmy4SnI2u0J5tqk6XrFxMOAZTq/K0xnOu5etAe3ZW4IuaZrrdbDFrrp1dT59XxTFT5iBBcyp",
+	"ymXnApmam55GIbB5nezSXSDIw1UETKYVJKdCyJ/qC2MpabZMCCXu4kzAejJirCda1yEcuorwNU/IQ3Xy",
+	"Sd4gcPHOy++nrUOfwkPfUjixg8wBk9qlmEq6UMcDc06rUxMmeNjgavSrO3j+jp76btPqCjmZ9xs96jxx",
+	"Zn2Y0rcRH2ntCg0E7HJdsI57OlT/WbEoUBmy7cEtABuicaUMY6WGL13/PPqU1FmL1ZAju3Dq0tp2B6IP",
+	"KbsEqBJR6mWpB7l1gY+35zswjfJ2SLfsTwq6Di7aK/jcqQqYsIhOFNmomHW8L1pnoWkxaAD4i7r/2wjd",
+	"fUboGOCmBtoeoGJ9Q2VvuB9tWhNUek4cCUUeeDBW5H4bndeWKvjeO6L8IhoTrxa5Bh9qEtAiFVmLEr2P",
+	"VaFjXpNquGLXdbbUAJRnNKXHatm3Hc78BxR13sn0Ac1ziEYPu85qrNs5PpzPx72zuQG2lrC3r9uLd8ee",
+	"lwO6d/ANffw7bSr7Ra4dOSQjq5komjVngcG3XCCdr3nUrRuEmSA3naq6LNNOReD7nPdj8oqZE5NX9Cle",
+	"BYF2vdfDloDvFgPv24c91y5PEucVGPq0OCbflUVBaJoyhTXZ+doStHg/t0UVOMvr9Hhb55YLtyDgQzgm",
+	"Tegy8m37SZdxMdJZteVLioUN55z7pmPT798J1698b3Wq+7jh7LNdw6hhCaF8baMZSpLOhEA+JsYbZl8k",
+	"dTFEaxUtmegBI/qWWe9XK7E7W3carBRtNRDXp4Z3FhuOzCXyy/Q1n2zWKZDVkJwTyBdJtttRuwAQ4CWD",
+	"ftHlQIgaonVhkWCh0Q6vgxw6Iveb8Xp3jpFqySzFyGA0af17RBr1Yf6qSp04Z4Q3khZ4IYI49TfbnnQE",
+	"u3MPqiXYqbr5fqCe8L1YAXUXRNB95i7SrsLuyjsAsb/M76lmt3O2xoucAQntWOiZXwHEPAqXPFEzyzHU",
+	"wtZSTTfP7rdUUzIRRcZki1Hk0T2Vj4p87JzMSGenyTS/ZzxUei6ABpIAuFiHwNz+G62USMgjsdQPeJ9I",
+	"5yyQqHZjPte1ETHNOUtIyfNPF48ewTBlyR/hr4+VSOfDXz0Rcsp0ELQ+Zbq5oGYhhStJbPkykF4u7I92",
+	"YdtGHPDx1jig+dmthTWG/MJ8kssFy4iXY5eQm++vzp48vfg//+t/H5Mri8G1G8/ibXtwyUDJYU2L4ja2",
+	"Itf4PfkWvkfoBl3qIzNXKy+NabMYUCPQpNRyJi3CeCOjYff8h9BvbSimJlp58uTxk215Wt7Rbb308dnX",
+	"T7/ZHsotefTo5NyW9kgIbN+dT40qx5yFlPB3RgUDnnWk/7Gc+DZMCP4azxhsvetJ6FWlCm2Gd0JoJNJD",
+	"/QxcP0bbL5UxmzLRavrp+bDotEUnwMu9Y9Et3HcgrFRq1v+evfk+AqVp3uRetlnNyuzTASJmBfgBME03",
+	"FJ1oXu8B1OtQnSooVlLBOUt1QnKulvAPPP4JKZeFoFlC8oxxnet1QoAQJsGSWAmhqc7vgVzRlTXdeCM6",
+	"NTviK4rmmaNWtdYcXI+LKqwY0NV/jXkOd1LjWqQ3suR2hTLBWRdtWlttZ7+OcI49l7OdgEbnQlv4f5RM",
+	"hYtgePnamikEw66o81xQRw8AVrRaIWiu5baGzwdOTPWjiILrqDIjNaTg15dV+QKw1ld07ZwWLb+wdz3A",
+	"ut8O4xKNMc6anpjpMisIPhaeVPX5C6MwWFJQ15t+74NgUX/t1qUsQIwmWO6Prm9xvraUpqsgztGco8Uy",
+	"Vh5gUioaoWBswactn2DsVhtUh9GWJmu/U8CLcMxQ6XxCpS14DvDtFgoc3Tu1I8g0Cy4giCbZPbaaCVCj",
+	"Z6a52rs0zIdchad2DDw1Igh2Pbwt7e3VahvV5c/w5Y39EJEUJXvBtYyoiOaUmdvfouZd7TZGfjU/vMD/",
+	"ZImra5igAyBUQkyzxTKkYRiDSEw04w4uC1UkRJFZMvxcH5NrVASxOChFImICvlDw7vO5ja4rHQtYxA71",
+	"XywGJdew1lqQMbN6OLnCOIIRjEBJZx4wCqsZPhRgc87B/qd9+C1bsImOk49jjViceTMFjv8HVKkZzUC2",
+	"Q/xEADN2/576aUbNF5/aGRFoiX7SVcTFfZ4JhkQO5u3hFfEp+ja/xV01aJ5q1EA4mFRdckPFka8FtBAD",
+	"rf1hLW/8Rf+ZNj3rUaAVpUE1b/Z3/lwl9SmLHvVrjYgIWhQ/TkYXv3TfNp50+JxsEvE6kbql5s9tX26F",
+	"fplX29sJV6y6am7SWuuRQiyMVkH5uq1KHJbKLwTqaU6b/3eDmK9nBthHt+778KzVG+hwnrV3jKaz93k6",
+	"Z3o/lbl11daWojH43FaODK+DOzHFtPlDNJOLnNMCxcWKyjDNpfM9BIqwEfu7C6O+C6lrri+Xi5OxtKCS",
+	"qSZL7HbnRTtZM8YM/47RLOcW5DKQ58GWOuivVc20HoqzjpYg2c2jE0cxbVR8lNoVKgnNWzu65Knfpkl5",
+	"T4sgFvnx05Ot9ECSaVmz+NYcsSc9Rif17ZLJXGS9kNBhqtl08CLtsBah+f44ENi9fTI/98Rw18dgLxDu",
+	"dyzdRcAMQfsvc36LKToh11+JqCtFFxaQpay9m0tif1XxLcBDrvsuszYBvQi0Ik2n+HD1zIJRbtrjDd63",
+	"zsop77yslhbFRJkXOueRGHUg5OFx3Snyp7cvXv8ZzJxSz4x6lbvkQqCDtpX9ENoBTnDsBhkzlWdoXyKi",
+	"WHAWQ4t2A6JmVN36rul4ACDkZmdpKSNyJIpjMvZh5Msw/sfld7nXtTqdVGvwsWPl9qGGVLvgkFoIvmKH",
+	"NK8vu9fIG6Gtp/PS2h/UBQvJnLVJ/41Ifbp9e24F7rjNuFmnAexOV68BvDGUWzQnJPUyY7mrJcOSKs3C",
+	"DYVIaQE/fvLkyZNW2KJHsMs/Cc2evS1ozsn379+/vSSFEMsxTedVUYRwUClcht/aEJg5gDXZhWSZWYyN",
+	"GrfPNmY6Ga1krtmPvFhj+lPrHG4J04RCGl27d+94nr5ZhfUJ7YHoqRrtGsp7myc74CRGWMeviGTg24Co",
+	"mcOIwtaFu4xO2wGzJ0+CYOmK1d+ygQFjo1MqnmzXsyp2sKoFj/XBWQfIU+Tx7XxMOqFIrbEqLyF/Rt2J",
+	"25r6rRiV6SxwjKisIuibExVq6/OWNQ3tzy0FfixH6IoVRZjtddBl8p5Ow150nc5sSYF2av1UueikTmfE",
+	"Tj5sHpy3sMMLM9FCZ6oLSFTE4hDuWshyLHbkQiRwaeQgdTFEXOQNp6j3Zi3E/HYxCP0emQ4sJu4drOPt",
+	"VRwhrcp1IXz0PdTjkBsYOftbV7Bom79VxL9txGwwEFgWjPqXT7/++uuz06fdJlB/o6GGVe/FaLDyeYci",
+	"i755tOmjh8KKFoKr6Zy1yGxptobrvgGotLhjx5TiI2sTv1hjRSAtS96qsfLsrEdhE2N9+ID8sCHTNk+c",
+	"KHNvJjlXmtGs/lyz8OEJi7V7AGHdgDa2KdaimjgQzfRWw/Hp8IG5z9kqYBtJytOw/8Pex8PYn8RikW9z",
+	"+fbzCA9JqguiDd5VEgehb3B0jyPJTfPBIE/Vhl/U1c/cDvegF1WOqCu3ELqroyjfSPZbgC8tcStakWz4",
+	"LmKHw/SWNrhZxFjoKyz6O0BUVJkHjcSAbapOxYA8iKy2zTdr2Y2xC9ExvQ6WoFla6ulerMUPL4EKr3Mt",
+	"hbtaNDYWlBBz+KTQvnlXFoFhIWYmrFjQZX5byvBh6hIJB6Dj3hLW2al8Uq1shHUnuFS3GiplwW7wyY6z",
+	"aU797SLnpWZ9vL5WUNsexIM2eHgbjSduReMk3sHdVBZ7CfDAJjugV6UsdikLWe3xluYpS+Yq5VdAx85j",
+	"EGLKd1TTqL+DY58pMhWX5GWuvy/H8PnLXL+iY5doaO21lvXzOOgoqQ9aoD4Lfsls0muunC3hyjfWxACa",
+	"TlUvy627Ss02fGu07MtWtiH/LAZG6gbom95W7cNj0nQJbZ1WVelYvd0zFhGhAF6/oBnbjosNuWseIFc2",
+	"rThNp44oDvcCkNWVeaEJVeicIL/hN58T8huqKuZfqIOZf6mZkPoz7NLfNJ1+Do1qy+rF7rt8ytG0EzWj",
+	"8kwoXQFjwtOMxC6IhQ8s6JN+89yWuRF7RPu2cGWZaOEoCWGOL8njkw1JUZtz5+fDeH16CfaY/Iv55Drd",
+	"bvbu7yO6YyfjPYSDzXe441YUS+0lmCnSU6/xvHZlweKDrA5JVSUDzNdRYv5RUPsPRs1/GWcyT8OOwKb+",
+	"89egeSPB7BkSPgAzKcRr0XueN6A5BWZIY0/C07In8t3hCDJbAGcr64d9bAjOpsN26pcnD+ClXrgTh0Jq",
+	"UYyEXGPwPck1GbMp5SBG4brJObn796N3+P3RdXZXRS9pmeX60mWakHxS/3q8thVoj3fM29u1xueQ1L1w",
+	"xt7hWayQk9qlAG4suYdcj6cFVn3syhB8V/L9KLj8AXVpbm6+/14MjkOEY2Vv6AJyHWxajXM5uWTA4cGv",
+	"MEDo7CyUC7QrviIacbIz8wMLhOY7y7ddKaLU7GjO1lPGyVExqRXBRh5aMP/EIamqAKJpimVnT56cPtt6",
+	"ldmaSX7vgiNLJdWowQ8pBza8gvww2MZwtvRKoISZsrUgsuRW50SQM+JmodDBJRJdY42dupZGjFA4WBGz",
+	"szhNU1T1KEe+nZ402YxUGGFu5oHM2dovTg60X46O49LywIsJPOuzKKOXmEpGCjYB+gxvY7o9E/YGNDXE",
+	"Tsb2mAMZNKUeeeD4+5fu6c9J9cuIfrlLGbIuZMkyG6zV9GfGt/NZD8mvReK9Oj6zL7153L0iyV0BO+/O",
+	"Hhms039Hi+WMjpm+c0wlIHbJn6zPwD7Ay4XRee/+nIAGcmft/rtA2oRtr+Er9JoYJaMZ+zRKoMbO0/NS",
+	"FuESdPaU+FEse4DcX0GQfiyw/AoI1RVR2vTfct4sFCvumSJ/uvvw4Y6M2QRo2DnW01eQGrVglBsRQld0",
+	"/eeE3P1ydfQ/T46efUQyfTuzQNuekLvfTs8+3xHJloxqhQh74HKHdnN9Qe5eXT8/Mk18/O3889EvpiH4",
+	"zcbt+XS7pzmyV/ahdNjz/AC9Axp4Y89bfd1dvb2+ff/jDy/ejLylGv0HzIid2duPv50kT88+/2vo0GG7",
+	"wz1yuwuiKtS1iUnqWqBNB0F8xXYBvdRGc591jGJabDPhJawYYdqx125g4A488F3MNAfhiH84R80gWvk4",
+	"aY2d5e/ygr21kO8dUOIbLkVRlDoM7xoSv4qiwG2vv2e0wA70hcP4lZeR0Rir8yuaZ1AQ2QhUCHg7lc3m",
+	"RF8SWihRJb7lKo6mmVW96lpX23drhgw2N98a2yVINApmoxqYKRp094MfGv3qDhGFui4n7NNSKJZB8sR2",
+	"H5jNx7QT40bsdbZjjfdznURo+/YWp3GdFdNX1sjYnbhUs089km/AEQCPdvTnrUPEtHOCzOINRD87a3lz",
+	"V3XEilpbBXLRl4yzzGh/RTvPGNNFHWvG9n1lZaDNGXHD6pqPwRf3UJhvdfl4JvZMLB/RZR7ASG6tPBtR",
+	"Jo1gPH4NYDq15pp+ujRntKBqhhA7ppDRD7XDR+SI3JImcHjCqH70b33iYzvWxdj0Mi5zbhZe0ykElnDp",
+	"UceHdGnPsNzEBof79tBLNFyAY+ttuXeU8LCygL0wwq7JrmHsVH5jePoZ4/cPKzIxyYuW2B/UZa43Y7tn",
+	"T89Oz8NsR8HEt5BmklRtBxOoNouEqYfZz2OBNQfa4yt5KwvsfBu6KGNm/W/zbAvXwiLnjpuzTz2rg5ZZ",
+	"2VSThngX4W7ovvH6duKBGXf+pdVn3yBWbmuEzuXR7cyJbJWxiNY8o0sggwUF2HLPAXks4xkoxyu6hlw3",
+	"B/VwlCFI3et8O5T8TYwT6/pxIFigWnCatWkP1UyInp/4dSXwLSOjtd1HQF/3oigXuwuLQXshliKrtOll",
+	"1G+cwzhTyrnQZk5Sscyx5qGr3hwj54nspJiVtJ2iuncdWe/C2AvmuhU0CxQ036HM298Zh2yr4Fv4olZ7",
+	"rEFbSsm47uI4ghOJseCULqy5l0eSIfAS6bCyx1KsgDiYYngqGhLehaTAlbEPUF/Z+GAVj6ZhPqW+Iftd",
+	"fP2hoG8jhNtotDEDiSuxb+e3XriOHbITr8JDiB0dJeFD4MmWWbDqRsf49uMFUP0i9HErP5/ya/6a6ZnI",
+	"VBgxHc9GBvbBrE1v1dlheN1b+7ut/fbyiut3xYdRtds/7aLD0PfP+1QwlWABklwh/q2vKd+MxnhdDhIw",
+	"pjEa6uGIH/Yp17et9jyFOefLUm8tzLeR+mcL+kGSj8y1Zjypc3oVKblR1Yr7Bs9iPWibvxGP4lu1qL5j",
+	"bMXFpC7n//GBVWu6WMAXTNMwO3J1BWCHyIpyrRA2l6D+owgkcx6TG49z8hd0tn7sXczuNfagjNDrsEwN",
+	"s1SRLHLgOuMIILl8YxQbaxrnCIP6BS4vECYnwQprp4Pr9zyEhXMbZqrGW1X5NyHYJLqLhbQ7IHGqRFVC",
+	"Pngll6ps8rdsLbAWZPzClJ9qqhOHXHH1qHBneFArPBExwXNVcUMOweB79Jybl0FNYdl/n/2VFmXFJ0I4",
+	"oKEm1o0GZEUZgWat58xv7uxkG+ai6m5sEgZVUPx5BjSWACEE3x4megE6JJxrJqaxaiaQW7hqCxQpNBtG",
+	"LdklyWKZxkN2YtTGCBsGkMzr2o9N+s0GOa7HZlwWhc2mqwhz62S7JnVuMip5JvAb8y/4Ts3z5XJrhcb3",
+	"aB/1zo8cl3mRhZlUhQXq59pKtqps2VeKQK5apN5FPH1yFzuow7ZU+X/2rcXYq/Z3DNb+nk7DGm1FbPDb",
+	"302WfncEbVtsnQ6+pw6Z3w/N30arae7gFdg/CwCuvmvXW9GGa8HNrJuyyC58bcdSiReI0YBkcsGYiFSw",
+	"2NQB3uwfIPfFo74HTFMDK6hFAcAX63No+XAnE5tqVVF9iFsz4RnmEixBs771P/y4CYv5dGR+fXRPgUIG",
+	"qum+ETd1K2+hFe+jj7Um7kNwtsOLg8idx0mvdGU71uCqMboYDoqBUn/9pcdL83j4FjW33UC1ehBplntD",
+	"1efYJOzDJwCTeThYgGn+8DHnQ65tr4jv1sCQmYe9B021PQjb17dHuBQaCy/hYllY31qMzPc26jEZUNVz",
+	"aJ53Fxn0Lnhi95tIXk4fsPn2SG5P4mYrCvzZa2S9WB5nr8tbgcxuHfcjNeye2N2V6JrYRTpsbLs+h/QB",
+	"hSZ7B8S8PenR0TzZRkVzgDyGlv3rD7HXZtxcL5fxu4d0xB2iHYeMVXRKGTbJP4VNpVQst6vBZtZu4Mlw",
+	"HpyNYOJrXKNbyRug2Z1CHm7uc36bBYO0r6jSqsXTdC/mLHOA0EY+2OOnT7YyubjJDXnN8Q2x8mBb0WG7",
+	"h28Gr95hIj5JJAzdXOOA1tA73Ta2s/fAWOPv4DhtDYxjL5cOvOIBN069mhvDvjPm4h1BxQjIAo1F6XER",
+	"51phkTFb/Kaq1cQopASWRTjU8BN6lr5tsFy1Q/1qWepYHaOMajqmChlcMccRHBJ0rYgSC4b5dazA7DOo",
+	"Pky9yvfkDQ7FHLNMcEbo2FYpxiNOOQEeIZKxNM8amFNP09ympU1EyYdJXJsPEgwEmGGjU7HBtjYVtKh5",
+	"6htlXxqFM+IuqwcfmuXMFg2MyDLIbVKJc2tAQcyvFDFHXV1alotVFS6EIcxotd1wAQdXkliWchp0aF01",
+	"1zar8jOnIrbQ8YoojkfT7dZwSRSxuh22ss1FbW72nqtqXhosePi+WbKs4y39Cii6Yl7NPTij6nj3iFK/",
+	"Ah+VmhAmD8Ft6R3DelOEBOGGTNqHdN4UdLtL6p9UKCrfSVyGkJc9usjVsqDruF3rQtCdU6KY/ME85/RS",
+	"lU+50bz2oppK0YN5RFhyLlcHbceqYs4c9WfF9qCKLVYsZK6a2BYdtpqdzcvYRk/vwGntivxeENAxVEK4",
+	"qOriwh8KcS3+tYwlCYMocO9uVkzuZeurEDhlbz400/zDKNBsSAVjqp2HpwW/PlpQoyPg9xspsuc9Ds7W",
+	"KrJDD1KcZ/2dnU2bscXZCjS2qtIYUk9t0llvmAtnfcim+h+/doReRKIRZpR79xE6o2X7/u3hI2wxTdZd",
+	"j8JYIRi6ffPjY6GWf2bjmRDzYbfB78BHye7ZEBf0G6HzlL24Z2FHdJj/pVIzC0YzVRPRAyyA6pmDlVuo",
+	"OaJwOmlQurpoZ96du50IN7XnO+4V+7B3iU3gtZO6I8OlPwAvZvY3ezEUNJ1j9FAzucAX4tUVuitsY/u4",
+	"LtyWPtyNYd/wxXkzW4ekg9TRe3IjSTrZ9+mqWWTOTjpTenY6GN7+7xiwfarPYGN0fEiuaFE8aguj4l6I",
+	"K/3jG8K4cQ2lWQDglAJwAjvnaChrT/3nhPxmp8D801t++PPe/gNtJvOv8dr8fykL858i53PzX7ROgdZS",
+	"ZMwxWOYLFqCwDJaRD8F3+5dnqVjlh5FOBBik7H7uOLu7cD528jjmU2BRmbP1IDLHZLSqb+BeUi1K/+ga",
+	"+hiC4kEVnlyvb0xztix+nfuRY5l4Mc+Zs4YvRjav5tY9V5/mZf4DWzecnNBLmC5GJbhg7bNQGfDzZ0A4",
+	"T0RABa45rMze+Om64v+zmaBIlpAJcKp41Y5zRa7eXh+TN3RhYbHfvrmxIK+E5Bl+9tNP19/ef5184GYX",
+	"40fvvntOHj9+/IzknPz0/vkxeSGlkPV3z86ffG3EybhgC5soRonCtOG7VGTsDj2EgI80HQVMJNHCejeP",
+	"P/AP/AVNZ8RsLHDUoDcx5+Tu0xEWrb6DcqdGkUhpUZBcX4IoqWm8wBXEuM3bAqavscjWxx/43bIcF3l6",
+	"d0G4MB8hG5h5yuxBkvNjcqdYMbm7qCpm5wq+YxnJeWI9lB45kJBEzahkWUJmVC7gFprQVCvzNvBw3V2g",
+	"p0sdkzsnacGje0HeQXEGSb4riwIh+cwJ48T/nPLGpUTuvOrf2NQHHmqrfuyrSsqbZ6KNgYS4u6gaqRmM",
+	"FmY83pOI38J5WrgC2lCjHxbXbKNJrGL5JbaPrJTwtF2O1jskVKDwutNzTHaPwfLZPQiHDYWLMFefmTWz",
+	"RD8jWzGa5K7AO3QZB6jI+cn5MbmyDUBrIIdTsWTEeuarreg4nSh5+eK9u+buPh3B2+5gc8MLU8pdWW7o",
+	"qmTLgqYsI9A9VJiRboGTuxfv6fTOdOHtT9Dmty9evXj/Artydz05AqaBOwyGTUplg2Hk/PTsA79zVRMW",
+	"jHIgdbjDXE4lFgwOADjnV1BkXmljkLqjBG2/EZzhCy7Iv93V+aUoHIFnD5kkCiwx/oFXfl1zRhXki979",
+	"+9EbFIdHf83Z6uhKXZA3V69f3Jl5Vg49TDXGMMxnyWaww0xTXmHygN/0+AMHdHjKODq+84xxnU9yY1WO",
+	"rpY0nbGjs+OTWip7nxmxXi4WVK5HF6P/ceVvH4X4V5cSqZBZb8nEsmBY8hGdPuhaRZz9yIzwxyXIVY/B",
+	"7WJ0cmzfJpaM02U+uhg9Pj6FTplVhsvkEV3mj+5PH8GokJBKR6S9nZgEpRquOC2gV/gJ1HHH6vZmVZGu",
+	"LdfKUeUkBEtwkUkulXZ6850SUt+hqIUs11Wu2DG5ArmFx6EoLvEr/NthvgHR+YF7EtH0ZeVucQjrWMJt",
+	"e1hV0pxs87yPO4RGzZFSjOESV3fBdTa6GBkz5wpmykyhy+KB0t/tymhmQ32lQMSAPL1Ta6XZ4gKJcinR",
+	"VM0Bp24e/7VkwDVh9wpNtZAQ9TY6RK9qdiFWb9itKcjFMZuaWyD+Pksxu/sLXT2zVVUjvlqB2Gur1OJB",
+	"rw21JJkqi2ZLXToZLOE7/E20TZVzSJ2qm+yX3xluDaKKO7W2qbNCDtAloWSR81IRXUoOSa1SlDyLTbZC",
+	"Lpz6/XWpvCPMNHW59OaPo4bvwO9OaF7ro/Domj9HM73Xs6+g8t/nj0AysBRcoYZ7dnLSIuigy2WRp3AQ",
+	"H/3NRuIGrDW4J0CbbZmiPyACqsLWh1qquvboLWqXqJhXEvznmQBoudn5iLUG8DBK1I/JyOmOZiJZMYFf",
+	"N8TuI/bJZcsHpe/zm7+CCDGn6b/f/PjGXYEUdOymVE2I0pLRBcuOyXNg/7VFEdQSNIEZY5qsRGk0Xzpn",
+	"1ids9mJZUDJlGiLfS6G0FMsZpJ1NpEBvRFMWvoBOR6RhaAfaDR/eg6m69/Yg/mUWuohsw3+K23+K2/2L",
+	"22GC6NMRzzaFUYAPlX3Sj8yW7nxuk2QZbFQIJc4YdQniz7EvR9/mKp4yeoVWriWThVaOG7Ox8fKHi8H3",
+	"rnK5sR1cx3cQhvdM5hPkPg97+2kxR4fUaiYKZrRSsI55RkxvqQR+XMckTDWgEYyBgih2BJMgPc0F+udy",
+	"Xrt+bDY2oZytQJCkpTlnkwT4rp3lUtliFWTCeT/mbK2wTGNpPhHimNyZ1bstcj6/cwUc54wtHTwJcC+b",
+	"4vWvMA1OvB72eoR32d+HduLPbnZgVHu4Mt9KASVlYHUI41quoX1rMiYEiv6Z6c9YwSwQv2MruZJv1tyt",
+	"fYxua6V12fAjVyzcFlgy7W/usmutwCeYKzI1YtWs2lSI7LJyzrjy4pbDSGmxtMK3uZDfwhu8uuVX1fs3",
+	"1vV8syPfCs72MOPfQQ0hTKzkmklOC+JNCqFep9xMp1TTQkyDcw1QtRgnlLVXsW6QwJm6tOG4KSOP4APC",
+	"Pi0Lamy8mVhtTttLpvvNWZ+zUNEb/jbyBm1UX/O/v7x4ef2GPH/x7v31d9fPr96/gE//z//6381Y2sXo",
+	"7OTs6dHp6dHZ2fuTry9OTi5OTv5nM/hmpoe2SiFcjJ6NT1Nsjgt9SycavARnJ4+htdNnjdZUiff0xej5",
+	"m//mTPtqzap1Io8nZ/T0FDG7fU56cDYPpRO/f/g+w+shidwC1xpco3U93DXWHR+zQqxaTstK0JTLQtCM",
+	"ZY0egRNwc/8hwjiyBVva7lY750ej2wS0i9N/7t297l0oWPrw3fsaCp/tS1Saj4TZABcjdOyOIjeTilqA",
+	"V0XhfOFGD0Erp1JCwO8GriuG9v+m0+q5/5aHilAba/7lt33vMHOCYTr/7fhXemzfeCwkzGuuVAl77/mb",
+	"//YCvyLPr2qV/1e6sUfPvj46OTs6OX0PnbH9MY9g4QOvz61nFJM5LUYXo/PJGR19/rjLRj2oz8Ffzxp3",
+	"m/MpEJwpJu9hnXvd5JHN+Og3M7GftylJsGZkQouCjGk699kK/UODIhjiLWYXI9GvaB6y6mD1UKJ2EMKY",
+	"jfbxCypd2GtjZDQ63lO/WpaRmLXVSxWUSPfiTRCwPibXuAuY3QfOGMo5sawim9P7ttR7m1uIxf1FIDXp",
+	"gLvN2GF9bjVIufcfe/vu+q9X71+QH178v9VjuxzYt6U9r3WY3mEaH6Zx/mMIyR1m/GDi8SdQ9IyMseHN",
+	"3c6gJxm9KFH0lv6Ro4EzIM6VkEleaCZZdklsqXvkC4NIMcQ8qZojdjd8s3/rdayXG7aZItHhtwr/vM61",
+	"6PxpgK8axH/MOekKffdv03lAHedVAl7eqWOQhxOFkxZ0NwJxTcwZGiKV3+yBuf4QmQWOIsERT3iMsfn1",
+	"HURAlS2Bpr3ge6lwvWm2xtVGH71kgABIhSNYvcvYVBqD5Q5c2mIyKXLO7qJjqgpEVmPqBQust9B3sBlD",
+	"aQ8bY+dpUWassWlj/bLPhD3/Fm+5mWr9RSJfDerVij0G9+KR/W/jmaMguPbvOUDWSnc6lEj+thlmB9AK",
+	"po0SxXyJ7EvaIR4B4E0aMzg9yOSlEiKFWBhdCUr6MId4Ab0oSyqnrRQrwj7lRpG1JdEglgPG2jF5Z6Et",
+	"4NdGn3ONU4j4Dbx0ry1IgcptbrQ6JzDsR14BlImQ5OyczEQp63OGYYF6p19nbLEUmvF0ffQD0AXFQz3d",
+	"2dmDNbmhe80m6ffSt04P8P7QPn9eQTK9eMsrkXYkbXqIsUPHV7B3hHrv7HVq2hC7mFrzaCnZpMinMx2P",
+	"vVSbFc4T0NeCPMz5lGSCqQuCr00w/gShV1e1JyGMpjNzRX+l7AF1iCbzEyETx9SWm4ctnyOwAKrkA68w",
+	"RHYtfb5cPOdJRfAtEcAF6J5czY/Jc9dJh6yrfCeoosH9i5SIIdjPWzczjWP9xzkg+7sMqpF+kTAQUIdi",
+	"kK7aRv7+tkCFBWMWV4mXr0Pm9b80OiJD/gn4Lc+6/R1Ovupj8jOUqcptHU3Tc6sZIMY5pTxlBe7Bkpuz",
+	"cUnA5lpRmaHOAlqR8qoBx9weXZfJVg3iOgupD2dfSKT+xDMmyQqTSB66W2BK0agzU7cPURiJYjnNniWO",
+	"lVglviRz9Y0rOZJLgkXsLFpUq6pWx0ZY6wDLefKFlnMvmqAxk3dfOCAW6TrAjyBZy4Z34zFKowVqm7BQ",
+	"cp0BA3kTSVVdErIsmKsB6bJ7wtb4lXv3H29lXdcOjIULTy3mQtVL1Zzq/e+BlC5Vie63MKAZHBKVmeDw",
+	"1u60J6RemnbBz6Q66TY3xRoRwMUCoG0zWNB1CjE15oO9tWA72Vp39s1kYcs5Q5oRWQgZFhnP7XD+eLvK",
+	"9eywG4ryhMzEygHdKph3VaCVFvk9q6+G7AA7qqI5D2rGzyliLa1q7ICAZidAcNqqs8hpi6zsSFoE3ENG",
+	"McDkBmNY4h1Sqaou8QE22IwCdIllDQYji5s5JpBbSa1ryVOkrOPJmsEBq9V88TtdTJ6rXMwrh5DSbGmD",
+	"jEBFbEtY3FbE5RVt+8ijf5dsKaRRwsxjpWQXhIsapKVmYnl7foYk69WLHJX7yfE3jqp9lI2HRP08rR3s",
+	"ooOdhu8BUVMNV7XFKlEUvMYQfqvTJBY0Y3XCjNJ5UezXdMQTUgjOjgBhHJW73wmJotEVgoD4NZ06Ry6W",
+	"nUvQqYs3RM087glbyFSSAuq6JrU8sOfApepUYh3ApWHJajp9A33+AwrXunMHla+UwNpt7CY0v8YMZ9gJ",
+	"YPgwyycTzBfdr5g17XYEWCAoYkQovF4lNolzvMZ/QLXbPLPe9oKCj8I+UzB6b+/aMgBn/zafTDpjKb12",
+	"Q9hrDcex6SoKOaqNgjBqW/sRH97T84eil3e1C8xEHXY76pVoZGVZDniAE+YcEoyNitZc+v1vxZpcIbgZ",
+	"b5i8Z/IIkuTx0UY+6x1JqZS5kVnkW0/vvTM3zB2h5EazJfkTxnlkye/+nJA7CO8QSmy58ASydiGabz59",
+	"a/+dfOB3qIPeQQ6IgjhYo/T9MQEEHpRI8TtVv59n7nW5IncfypOTxykMA/7JjvAT8wR+cHdpE/oA5ZHz",
+	"D/zuFVX6CNgkjq6/vbMcAZLRBeZ8Qx7ELAdzuFKiKZnSJYGkE6yXgvVAbfK01wSmUNQ22NJYFVyjWR5y",
+	"0t3A7x6sw/SKylClYdz9LgDA/8PcHuHgdkgEsD98+Al7ZRRll+IqJnCTHtIaZ580Q+6QsOJ8ZXoBiHvl",
+	"cMNFPmeXLfvRbgfK2SqUimTe8Y/uV3mZt3xi4IbCgBWm5k4pwBH3rfhNAFveHTWQYmWDc6qKGRtBBawQ",
+	"zl3mcEw0z4gSdXwOIP8WPbaaiYq3Mw/c4wh0/+deuGekXAKBA1G6TOcNDoQqR7pgE8tlnQqZ9bSbO9Ex",
+	"uCWmlh0n6l01Z3oKDlZMxqkwKV+pet2NSEw15uy4Gucd7tSXu2HX9mK5Yl0WIIkaTUumQIP0hnWLM1J/",
+	"Z/8WS+RuHrpzXh4SPvWz5TgxnWsRX+x2QUTAjG/guC+EZO5VlqK5sR8u8cuJKAqxUu3vg2DG/e2JHdGM",
+	"dnVd4ZTeC/zygDjE/1JbtILoNzhZTI8rqXGAm24miqwrQAjW3orXNM7mB+YoOZceEpRs7tl3rGBUsX/0",
+	"a+uFFfwwbS1vxM4RviiO2kKQxIqr6q3H5FpDbiihqD8ZzQnQ6jUBDS6wrDniJa6eCiok34tiT6rp/uEG",
+	"pm97FTd/mJ30A2PLpjIMxDppwSg/KpdwHOETUEZpQcZrSzFzALFRiOkQP8KFs8wtgZSH0Kv8AlqC9Vw9",
+	"80pM3+NHFjVsXakkpZwL7SifwLPKyR3j2d3xB37l/LBfKVKIKUH9HOal0slXDugApFDEbACacyatFuk8",
+	"0VB4NYlEw6p4uQO6fuBToGOkkpE5W2pXvNa0LkVBlgXlrOHEwBlpuCBI2wPRcjugEzDnHe6CV2ZlDuUo",
+	"eCWmN7AIPR9+V/KAB/GlMEOCZcb5pJanyCxWzJWIytIDEbffixVZUL6273XpPWCKIzEVuvJhjLGeaNoi",
+	"Yqj6AbWXqoo5pycnjkYyWjOn55wDk0S/Z38Cnoie7SJk/L++h0hM7aG9Z5IW9eGF+iqaLdVmNH/B5JSB",
+	"M9Yxa+zXi2Qk6KNMrHghaNaZgAHxHrMvjZDMFy6kRP4/YiYZyOzsJw6R74lHJNCDJuBb3wl59y93gaiB",
+	"7dLfgRyB4IkSeKL9+jEe0dwu5/nv8wQHh5YvmNJ0sVRhgRWuE9D3eAPZwQ7nGkvQ75GfpbpFgC6IfdJA",
+	"1lLTpqeiEOVwPWj7IV4wY5nFNaHnpbxHfeH525+MTFkIuU4IZ3ol5LyC8yJmYtKKJG/xDb227z7UGbXt",
+	"fyfFYsDj78WAh3/OMz07rInnZumw4T3gyLZ3SjvkDJkWAvhVDnKRLATyuEdZJfLaP72qS/FZvRmAFECK",
+	"izFdVJArYlZzujAV7ad3r1RSobwA5r4BMUNiMs5WJAfkjm3pXhSl0cJdWQ5F8uzC0mjaSVNaLNFx6h42",
+	"enQqlrlDQwCczJUppNkaoR/4G2NbQ8dzBfYQJB+i0cAtpfOE5sDGrCuV2puLOiMGfsQF8SejppZzJdkq",
+	"w7mGY9B1xUuHIyBK07VKXK6kGxZWbJjmHGuEbZ7x1+Ke/VGNa9M3m/rxXwB9/d4saeOoepn+HGvL79tu",
+	"XlKlulgxNFkIpcnZyUkDMeTBdy1jdi4dejMM233pXJ6/S+zgwXwafuHY+mdNapbcjPXk9Bl9NnmcHj2h",
+	"T74++pqdnR49y87To5PxN5PHk/MMWFlctQd0BI+SEZCzW/AW4LWY0kwSqsnV89cvhgDl3lKlDoo/hoU0",
+	"Gs5cOR13D7GLaFTTJRzlyq8WQK41hCxU6/3WlQLl/ahmpGBaEfS2k5BTGFOAXtpVOBSYweMm2jHYAUmJ",
+	"o4vTp99s3yu9AyGmK1dqvr8MQa/DRq48gJnhdz5utl4HlGhQF48erdj4OKVSt+ggHh3bQhCPoOF/4WI6",
+	"vR3EjQFrgJRKh6VaongK4NxahyYnjGe7XSke3xIcyj53zKPfzH87k79+tgT7NlIpLXKhChaIIMQUM7gO",
+	"fYaNXP2y1DY/53qWSbpqrN0BVABpsyd65KRWKaeofFsMMHzlRTkviZCJ22RWe7HsEalYGnUTAKShSI7L",
+	"5PgiGLMdxXK/k+1GElZPv3S+9d6kiDPcvCu3yqt5sCwJcLcFdquWHdS1ryHbB20+WXKfwo1OFUlnQjHu",
+	"KAjqSApU6m3bj85Uqva44GDR1XQxLhkEMyYC2SCmt7kx/sAjCEcB0JXoBU0FnxR5GjwHWq7/qFYXdO6/",
+	"jtn1ruTBJTwUlk+WPG5wQXUk2LO5VgGPhvkUucGrLFjwqYaNrnfmVX88mMO7kh/URMFaKnD8D5sDaZby",
+	"0W+y5J+31HVRmi3rZbV5z9Xi1SwpUGXOlk6yZAkhp+u7kh/wXoTgxoHX/6Cpz1Aep55stlSHXPpH8IZH",
+	"v5n/fH5k77DoBWWUjgvroE1FlYToF3iC3SCKjKwsrZXj0FhRdUyuiGR/Y5j7CE5Emz/NXQ3WXAEdAg+o",
+	"ylfwrhvNlofePn0ehH4c6pIyjV85feIPBL3BPu1FJcOmsJrIUgLExnp8sT6U2f0TMRik10sLi+z+Qky3",
+	"cvcRMSEL1KEgTmbzEICyq+UMr/jMMR83eMeZhX4lpn+cDb0RFn5lbnBeQmkELYz0l9oCaKL1SyaIrgyE",
+	"SE+SutBGzvXT85EXDz4Jx4NDryiA9yz4itOTBm7kyfaY8yFvC4vIOqjG8EpMaygVhTsjIaLIDqg7WG95",
+	"9LggcpuSe1qU7Ji8WCz1mkDRlRo4BngxZ41Y1t9WbGoavAiatJY3tit/ZEAs9vGgmwDrpbo0aZwTW7bE",
+	"CKMp42YKqyr/h0zpsm9/9Bv+w5i994wWcbXiO4DPCrIolXbVTo2wsTnHfmwTMX824Udom/Cj6MrqD2bD",
+	"kCvcd+5CsRU0FYM95XMhB0xX01NcrgMKZXxBjHB6j7oqDIdldkCH2ns3M7Fyh70ulbPPLQf7Z8umww3i",
+	"LvNJXuB8BuHd5jo3T4DEdGHCJ0/J6/wvieNwlJBVbHZQUZg9Bd7nHOp+2mQT8I1gO9p6f6tyqXV4HvHg",
+	"EONncpFD0eWAyfuzMb5tku53+c5kLg+46q/GShSlZjAoc3/IhGghoFwuOE+BVDyen76k/fPTz0+ePd1G",
+	"MpkEXeyuYBXAE2hROJwBFKYFzxT2vTeTsM98+eRJn9pq9TIC61OqaZGQp+fnZqIgY84yCIRev8BQeP36",
+	"JdWaSfPkf/xycvT1x98ef/7X0QMYN0WqWRgmWmle45xT6FMAYLbN1AiEDH7Gmlj7oHATy7U7UTnXwmgz",
+	"eCIO4MoKSoxHcL11GMCMSDYtCyrj8oMqH8P0laqLB5Nc4wWGBKLkzhUf/g7KHxuNCDxn3gajPINYxZgq",
+	"9vQc/S6OKLt9d9HsS8qPh4SEQVRcjB7dU2nMrkd0uTw25lfv2KM30LemrQebyQ88NpHSfPs9EgJqzX3R",
+	"QzEwNaWVmWJXqUpL8ZJLIgkX9S/Ul7gA95gb8SWSG/ZYGPPvL+mgYePiNkmcAelnJB3CoGkeCp2nc2v9",
+	"xg0aCkQ0YNBKoo1E50ZNENKqw0shdV2ax/FdOe43AAmBBSxQf3584sqzWCMZkqE4q3jk9Ix94BDpQ3sn",
+	"MRfT3csX74m509LZ3TH5cck4shxnJC2Egn9L1qhcn2Da1owuAaFkbh6mV4xxq/qGcqUwUPvOvOU9TM0f",
+	"+u6xcJqJAK5d01Uorvzk/PFZ7+vHG+vvw1TuT3bk7OEuTSrkWbEmXKz24bq1TcO+bG3EfWttfjn+7c7Z",
+	"qvYZa0QiM7GgObfbnlFeLoGyNexZeuG/cfg+/oNVb/BGc1D301VR+CiaLTUcuio6Rha/R7mxCnZu1v38",
+	"5FkNkbAUWGYvGF1cWaSlEguGgPYylp2N+KwXjZo4fzeFxaz/rMWIoR5YwvW6OlFojfhHygH6ASzi8gss",
+	"4UI4GnyYqT3IATpo2HeXdaoKnpRduDeoSK1XRrtwvF6WIB8zNulaESUgX9ryY94FSVP2tlL7j5d6Xfsd",
+	"6Aq8t9/Qe5YdrqojEkV7ZcseeMK7ZW2jKjaUVlLd5CY24C8ZaJVYXRCDPvHqoxuVG3/EFx1UzL7AiOwe",
+	"Tq7pLOECSYrSZhXVhwjZigjXa/Oicv6oBH2eFl5c/5UrApg9wtkn7RHfonrvyusCgVpBlT4m5yfndQKW",
+	"XxMZ15tw4J/mGfimeDAc16zEvffl271+N77YMj0riC/D5MWKI5o5uwWApi17eHp0crZR9nBLZUSAR40u",
+	"Rve0yLNGyeONVyYjWKvO9IIV5bqSYR+TUTozOhUHXuuMq6OT01EyynLJUi2g5w71T9MFO7o/OTumy/y4",
+	"YFoxnsr1UgP0v/5BYloZXYzkJD07ffwU/77FwN2tYlVWM34q72HoXJ36A7l48tj+zihX5nv0ao6SEaPj",
+	"2zlb30K6g/c3tGydKWxB8wJ4pNT/05weKYTR+kc7FY+0G/FgVNtiFTsz/hasqZHB1J+KIZIheK/f0LW5",
+	"upUgdCoZU65MbnW8v1LgblDH5Oe6bJFDDVcCAgCixiBEhzTEd3CBv1I2fmweBvIVT7q48EYF4MTfYB0b",
+	"hQjh9bYCsvuQEbuXka3OjzkqezhAsf27+6Y9WKXZf8rGf8rGLyAbUSvydxt6aCn3lJA/XT1//eLPB9NU",
+	"t+VaWMwJgEGMbrMAlF5IWzIDL2jOjdAcB7nhIafgC6uw17Wytw9F9r1c2ythVV8aCTgM97NCnYyvNxpK",
+	"8kkkKtClhMle0TWhRT5nlUcBjYtceZ4by+VFodC8BW1sczS83G+B+JMHcX+a5lDm3IJ8qmT9YOPzy3G+",
+	"+uz7m+bnw/wWP5oX1B5lB2ID3ghLxVQY3QSUF2P+xJMrm06Ll79X6fovsOB7VhT+PrfoDRS32d827SfY",
+	"pBgLvSMJRSTxCVv83QSU45v4A/E2vBdz5kQBLC1WzfITOXde36ST7KfmbUBvKfDmo7vEgngchsdMQoyk",
+	"AZZ05xX9ojQNX5+d1BwDb/LpTBdrMpZiZaw7DTwo/cOkZtj/WCwN0q70dpYGbfa0sQjEVA4jXoBp/TLE",
+	"C9BJi1iAPGM3vj5Hq5NpIS5LD0y2cPiz+LvSLcAcfqVw5Xa544aWNWoVEKpD7z4zMeZJ5VnSTdGbQH7w",
+	"gqljcgdlQu/IglHLlANhXMgRcHScUO6FXAHSxnZIrsnpkwoqY7ad8lA2WDuoyO9DSceIQHtxH478B9gy",
+	"4c7JVbvcQAil1byXIpDoHtjjxnuXUvyNpXE8Nn498H3/UNWNNtSITtjClirim6foERcZG3aWzC9ap+iN",
+	"yBhM+MMPEdUAkVOBYxQ5Dm9gBMOl5d/zLvnZR8BpgVOWgNjwdgOu7TZxOhFyKrRm/Kh7LzgMU+KTenQY",
+	"Cd+5dnddoD8YUKkxnsNmysEBqFPjHCvMeG30nNQy3bZqIAlQ+ReDlz/n97mG+Ygv/fsoNeHK2TtwAS7C",
+	"O+Hae8UBF6h+zUFXxxuNk1cAYAFk15r5qidNof6bGmbWOZIdSOdyCEZL1Aeo25WQcwUaJJJeKyOWSEbX",
+	"6hJ4x6gscoY/c6E3S/NntE8Mp7lcMY/1L2IZ1uPdpnJUgJ45lOydezgeRPeYXZNzQk1fj8HCsbbSCHYh",
+	"O6IZPTp1ygJar7W2cJ2xxVJoxtP10Q9sHU2Rsjj1jrythxihdirRStsIecBgIJCSjDSj4KUwpsXy6Fc6",
+	"6u+uqOf89wHvvsr5vCK3OpgFB6NEkKM5Qb0PTlh6PTKPLfU28io4Dtg8+kvyKaDIbd6uPShO+wB1BroJ",
+	"iPYA5we8tHFGDrK1gJ3uYvTr0/8ujSVeUxmAq8CYoyshTYdSISVLNZkJqRgZQ+7eerTDzsORfemd9zro",
+	"MrjJpxyqYo8SKxbgxTdMHz0XYp5HKlkpppDX6Xutl8YwOW4IjQ2dbectzdJS5no9uvjlYzM1agG5C+O1",
+	"kcu5v0mqnV7qWWuXL8txkafRbf5bnnV6Hq61QumO17KTwBDf5GJFBI/5Hbok/Y5cBYdzKCCdsz+rYG3s",
+	"IkTmbN1FFOF5w4Hk3GVS24K+CQR9ljI3HUs8KBqmmzsOcKAU5y5DDjNqtM75NKwz/WD6dEBl6Qe2PqiW",
+	"9JqCN9FMrYfyg/xsWrCMlEAx19JY+3qATKuPpNCdtJpXZCxKCJlbchic9sUFmM82lozgzzujQUMd6ZNj",
+	"8hqXS2mxXDKI3VGOVWEurTWONAJ4vBC1lJCslA6vDBiTQAwe+vsF1hVeZOYgsLauAvc+glmMFm6LG/u8",
+	"XlLLpzVn6x3WdsE6zRCjWyWWEd2oWy0I6U/XGFybTOzuCkbaX7PRQWtQHDTGbc6Quw6bo1/D2DPRfb1s",
+	"eIIW7JH7smPiC3bPCiwdQQSgotARMJX0/2fva5fbyK20b6WL9VY5yUuJtjPJJlLtD2XsrF0Zf6ykGW9V",
+	"7BqCbJBEsQl0ALRoxnHVXs1e2F7JFs45QKOlboof3aQ0nj8zFiU20MDBwfl8HmlNImzEvdYPpx26xN3t",
+	"o5Am1U9YAYTnVNwAUC3WATp/xb2AU6eGQxUF/+wLW6jKgtkkVehXJPyzqIs9vMTvXOAr3eOyUARy8Pbi",
+	"zct+HCaFTxKlo9Db4PWLqtPiv+zs+4YIJ67UppgT4LpEcAu/oRH+FU3sX+WEfjv4Ozv559OTP598+v//",
+	"b6cO2t2FHJf3pd+fDiV+FQQjVWVZDfSpkrRsL+9SUSXU2rDHWzKdSqDaFULcltM4TYbshomMAZUhdKr4",
+	"UiCWLJjIfPkp3Hz1dT9vK5PpcM+qA3VOkUNRamEQblFNnB28wIbzMkYVT2mLIpxL7C8xibvLxzMlxpyi",
+	"H4DkBZkYzLVlGQx6mrzFOE00n6riJL1TW6Vzd492Lu+FqYIq8rWTd709n+KKI/qnWPLW68efQY7YnfZP",
+	"EPPgvtZ0Y3+v8mJHaE06jEx+P1Pu2OJ+K7DG9xDJqi4pfe8GKKeXTgzRciSManRL0VjMsuTi/WtMhoYi",
+	"IGflYEBCLWX4e7fgQjp7i/IuRL10N3AH+aP3fmLdtLT5x+NgO2PzgDu4i1f/xND7A/xTKLxk/vdd+fqR",
+	"ULkX94zKSV4u95a3Ee59syfzlnOnyHyNC7Q/wCuehfoHH20lOULZQT9loyDvu6W8pnT8ryFeX3gj5M8p",
+	"W5ne2Z+flrieLLdg7ZmxghE9x85mh8av83HCutHQaeeVObLUaz6LAcK/3fHYNCdJwAreVhsapS0ZZKB0",
+	"l8LcQV1AroAyOEEM0RTAybVaCNOEi9uQ1Kxh09cp1+fOGhSyMFA6Dt6SVkUzQK2bfT0sj0eH47JYwG2F",
+	"P57A/z/tVi/xwBKtnedXL7IMM+abJUub8nQIEG0iDgwn631KzJXQDpiG04WkHG2yYOOZkI26+C1CBG0b",
+	"gO2Ub8XN6Tg6C2pLpFZZE8BBS0rrIgUyyyo8U7NUrK0chK/tggeCqB9xVTjTwNfZjPyxo7QcHvLjEqoY",
+	"tlnjdfgenuQh5dIKu+onQjqfSelVNSAIBNER/I9hIm3wwlP+IPE9YGJdAntssx/rgTxqMTxOkwuE0wbu",
+	"WSgLXLKVz5GgfbDi9iyBgL6zJIWFyKCJYsmAmnyFCRPzUSJusuZlt+9UBXp/DA7TwhD+faUJekJCSEjL",
+	"NN863DDw/FP+0NBE3JyO4qunvBE/hH7RVlk37M9cqqWESB/uEfVzoxRsXekUa+UBcjrwdUCqwD0V9W1i",
+	"4g++lpb3veeiogfWKJcL/M1DFSSa3jGEqbtuHF0Y1P9u0ylSEG3lfrKTCsNG2RrZeflZGNBk8U0+5zx3",
+	"VqCszfm+wGd+m7fQlVV5kmds7NZMSX/8iS+fbu9E2D23TTMh15ljEKgDxlv3l6dRc4An+9Y8YRnykU+V",
+	"RNLvBg6IHyU85dvc0B+4TRguIwd4Ufin213YWGBXr1i5t8jgtrcJr2fVJ1YshChNGhVN2xlfJGQmppyl",
+	"mWgAD3JL9ULjDB/mRuLsOs3oIF0AnUwoJhpxt6GQb8EFxmKK5YzL/Rxrn3cTxldh4PN9pBGroSnSE9FF",
+	"Xpg51GBAZYe3QuPdPcfaDGdg+rsBerRuuE4Ln5sGYqfaIql2znM3tzhM7soyfRSrsFv5+5u7Od0NXlEZ",
+	"AL5AGxZA3EqAtxm7IWKr/W4NLtff9U7xuHXUKnNXWAk2S1otBIKC5jOV94CjBLDjdTL3Un67VgFeIntf",
+	"GI0bu76NMOp5eP70KVwlc57b5mhwU1tei22bDzBQC2/dabQ26nVyfpcimWgkH91BFCZKkww0NdqbO0E5",
+	"bHArcl+MBuBU8JuJ5hwFNLI7fJ+O/4hr3kfw2bHSKU8xY0eRYU/iY1UxntW5lH+FCT9YtVBplepMMCoB",
+	"RWqXEhDax1o0CAhRrxSk39F6gGjqfvKy4FaLcbPueMOZKTR2bEVOKO2hnCZmZSyHMjnEd4IosLCN1ucb",
+	"GrA75UIj/FWrxRZ/fq22+OMPIrWzbgXPr1OnuogEDvbMmY6JJ7DYXaByrW6EWVuM5lOdp8mFTJi1zu6O",
+	"OLyAJ7RUN5DopILnhpi3U9rvy3G/oXsrvHW3WUbcI3A1FxjU9OqdJAiE5+rq1S5XWZPv9Bc+FUDK5GXE",
+	"8xZ76tfRyskLzyanyQdq4hwaMxv249Qk3kzMXT6eLAoSKU7SCY7TvcCUW0NlSBALrSmd80u9113VP3b6",
+	"M7zGFh7W8/ZHr5PVv/BpIduLuzeI6LY50RqW4waFN/iC7Rlf15P2r6V4r6b8wisQF3TtrVquaZdC+RZe",
+	"7UDarNMkob9xGonf97r1ghBsD+5ylgzdVG4hUkQHlucJsNahUb1EA3wYxh6W9RvxOzq9GF4Tuq5HqFlx",
+	"gCwLmC1QdtgETvHQxOxBoVhEcrUjdkVFnJwrBRC369w4NoUU8IivIP1cjdwALafbWFleeUoC1/OCQ/df",
+	"tgrc6cJ4N40lY5WvMK9cfaCQzkysw2OFqXZfu4FRjM+VEghhIpi/01YYAJFGzKdtMOwFkVaIvjLLRsxw",
+	"8IE1N1bpfYNymiMs87qgnNWFobZtyNNQHyLeCs4Jo3MvDAIs4KzN3HhAB/gEqhe8fYO/rgejuYQp/Zrk",
+	"PWCSt9AySdVSdpboNWa2nk+E+3bWseZQicQyjAHhV9JzwMnRXsu56QH1xRKqYdfFddDm6lAzhBhNCzuB",
+	"04Zt8FXwCaEK5lrcMIv14qHw5onxRtp++0MAhet3CHQSKAAPiwnNQRCWh2h8zjSh9fp2LysyKEK61725",
+	"5DdqDuH5hur5X3qMHhcgqoap5uz382Wvw1OrPQy+oMw34qvJBKpsb2HpaX6jcMWgW5/LtLbyAvuy99/D",
+	"LZ3UR14u68u0/NnAMjtoqvLhA6xtJazLdotqB4WE2rB12RtP8qQWHLkl77FIiAEAosZFDlGOVVljyDL3",
+	"XqgamExgvglLVW5NP8kLDXB9OtEcgVzXwWH9iHOPqksepN64M81Oo2V3a23wjOsCKcar+xZ6wOfg0SkN",
+	"/4haPfa7V0i6kFsXNnm9U0Ft2jFqkObU1Q4v4INvVP7Vj7ASoHD2x8sfjFNrqTB54Y3WEceOet+cAoZq",
+	"sHXOEN/LKztYrLAskPyGQ7hoqEl0L1WueadKbzN8xd0FNXqNzkxNp+0gFsaqWJy+fKhWMFsUQtAw6/0d",
+	"9Gxxx00l4TUpMRbGMUuBxxUUBkwiQJSIbWkMsNT1Q+spP6rwNNKNYE1SEPsWWLRYmWLUPuF4FBHwV8sa",
+	"xJssozyQLmScgb5RWeGz01Cv5aRBZLzUHDMWU5aAxPQDPSpc5LVBDJjQC1JavyqRjUymoOMjKcLgwzpl",
+	"zuQKAFT2FKh8qp39t54Xflrewk6QoJ3XLTITkuvT5K0KZPDEnss0+LrOLpqGQxHmD7n4Ioe4E2BgOQur",
+	"pmAW59ZyTOx5q5Y1zbEpMopvH6khwKhoRQ8R3kWsnnG00SrmWK2EH5+43ck428Ec8m78CcAzr+lNj8AN",
+	"PExBBcPgwtvKi4C+mAk5r9MmhtudIQui7u07SIntgSP66cFc90M8aBtq8AqK5UL0hdIgSvITSJDBomyL",
+	"OphnxVTI3VntxcL90hvv4dXgXnG7tag3L6AwgYZ+9KjR+CKdtzPTVrVCak/POiqfPS7bI6Wyz4Pw7sti",
+	"DycI89ypmHIftoxP0xMIYNICEAPQWPO6g/Uf3La+rm2flENQ2G+6P4dlr29jazqofIFZHaHZFAc+Il39",
+	"lqc4VqAYDtr84jxNAjV9rL2d8Yz0F1Gnc2MhHw75+C9MfJPub0xasV2uTE9rg9g/NTt/3LszsOo8ysuz",
+	"lOR9b0/fKQ5LmznRNSUuSwkK7BZ6XGjtTNNc5BxySTdcexCxutqxlhe49eNzkGt0052qHpeD3adt7FIn",
+	"paRuWse4UXHkY16pW57tZs06GGkmx7MTfMz9LVyWTalDhJlkVIjMhsa7BB91Hgq7CEhQKklcR7QkJW47",
+	"BL98YbUwyYLpeRNQ2F/g6ddsuleJfR1IGM57K2zhDTDzOhK+aBk6S9IEDQJjYVQKNhVwEhmiUEOIwvCM",
+	"jy0bZWE3NyJR2/TeH6SaTexaekh367+enLxhdjzD9DTGWzmWizqLMCovBWHE/ydca6Wb7v4XMHCngfgJ",
+	"zPnAZoIwY6bTyFZ7YgB0ExY6qBe6vDd27Gq1Biwh5koYlAaBooDwmJnx1FsGZErA1k2Qqh/sR/rDsruC",
+	"4ST7ydBvLjINYB0yHS74iI0METTeMTn229dOEycws/ozXYF1fXnNpg08qeEgLBlFBDsFbr1uV4pqzRm4",
+	"ZVE6xMRXlBr4UNjECEmxfC8Tzp6JlgHab9LzsqAB4eF8pfoYEkRu1j+TDVTKW1WrMALQwlcUBueAPTyg",
+	"LEkIyOLyf9DMV39oDbNjFmDEDP+Zjmrv7Pf9+KvYuuBmPedOHpZ85ESOLoKzL/6Cxc81N6rQgNn95evX",
+	"r5++bpwugKU6gqHXxpG0vnD8wGfTnZt21fyaazo8aZ0FSZ2VhP8PhIx4RDLmmRD9neBRSuphZN6X836A",
+	"fiNN7ic6Ml0aaU3OdjuO5E8sEymz2LnI3L2c8TNKUeY4p6jixVNxJxcyKSQp03JmAVe7MR7gPM1WNrYD",
+	"V5PmdQxfk4bu1tkMyiLsF/MF25uK1P2epn/2INd8konp7J6+k/GMj+eA5A/lMRC3iGo9+lgGH2YcU4gG",
+	"IxNKGuHvyJehGi4qNnRLYbCuAm73c0wUYaBLK7XAiLFS81LCPby1rEUre+/frQVDc1fU9YiA/Kz3Dxah",
+	"YY+1u4FO8D6OlfaeN3k/PAD+4lO/541791330Vnv5tnps9Onvc1v/Suc7eGjO146a07bBx/6mKhCpq0Q",
+	"avDxHCtTK+VwILOpZktosIJiwwXnhHqC5WI+mrfh0XQfOX1vaAk3OakkMOvLnKxewSSpiQBI/IKTt+Jw",
+	"2vCimPMKfUd8lkeFTcZMhoJKq4U7vb5WD9pgoBbxzJ9xhGwglMElwd26rQF4XOdronHua4olkT/ccUCb",
+	"4MO9/D3AZvtv/bQ/O1C5oqd4qBj7P1AzzH3YiZ2b+JeFLJUE3HTVa66Pt3hVqwAo31JuoTSakQga9cYN",
+	"mY5rFIcI9W7EeuLUh2E3pb7Detk+IhaMVvh/p/4mgmdI4u7+cff4esP1V3OyeWiyfTqzKP0exBaahwOg",
+	"Xa6AR7V9c8Ua6T4YoOB1VmDMzynCjVR0KsSc+gDM6f67KkkYoTlFNNUUVF3CbwsiqPrunVcjlEHlBiig",
+	"/QoR7grY4Av96+sGwY8Qd4zcDMynlzXrXhjHTGvBzdoIyE/BOdsvIZYzOysNh9LlW5MQE1IsikWc/hLS",
+	"8incEL+E+Mq7MpzSJ9wTZ1yCFjiIOA1SMZk047dgMC1N0UrG/iPwDTDy0r91S/bLNG3QdmyByHrQNGEs",
+	"QjkjikMdrvpk8sDFrl9LGwVQJBTxtEt17t7YJ6Kh1RY6BCdK8yYSKVqf3oOSf7cf3cLzOfnj2iQjbpec",
+	"S7d4Qb0e5gRQR/E6fgA2ttmqPJ/9dSpW2KBUnUsKTabGCuAw15yXX6U5PjH+m2urgS9xlg//cOzcVf8o",
+	"w5lMQhd9yCj4gKbaIOGxi/ND8tFMgsyx7RXIJOsNxSt6xEPMa+DcOrXf3gLyb7XECTg6/arsG4GmJw2+",
+	"4D82KysN/Z13si2ag360ak0NKS5bpxY/DnG0klNGG7R5nWk9ua8gsm84HxTN0EUGnH9TLt3S4mWdV0KH",
+	"oMrjyCFLG/oi3xf2GLvRfvwAhzhC9AAH7lh3Q//ddiK15shbvsgzZtdQn4Ktc5sUoaqEsJ7d+hqmQJJa",
+	"r8Wvw5APUY/72XUPNZ9zlWcc1g4gH2sSHH59neXVbuFg2PfBF//Pter+tSUQq0nh7EEYj7ht/CyrPEaQ",
+	"ZaAOTUDFaroB/IK3bBDa8rEbla3+8btN6lTrbgtEYGvzwojmvu2Wr2EtGs+UGHOKpAibTESWmUTUtx48",
+	"ql1p//R3GjbZa3trjYNNTmfdff/Qd7l928C/8RGsg85lC3A/Sg7LvfRIdHX8o+BFc+Xauwm1LpSqf6UK",
+	"3+GG1aLJcCaMVXo17JeIxphLgG7+OBR9BumDqAYOhk/7CaF/JEymHyXwLWF6YaaWiZpYHtj8lszJfgYU",
+	"Limyr9VRrroL/j/h1e4If12QK84jN4jxd09radHrnkZUuPs+hpa1LpE6UirjTD5OZnbYl44tMIUMbH2P",
+	"RQX8+WDYFroSwGs+MnfqPoHKYG2eA4ukF9wYNoUqaMs/27Nk+OVjz4rxnNuPvbPkf//7f74O+1Dt7w6x",
+	"XgjJsoRlRiXDMWIgD/vJ0NrVEIv7l0KmajlMfjMcq8y432m1NMPfYoUHBmcSYT5KNw7QSn4kfTd0CsN9",
+	"StVeYfjT5MJNYEndEBIgP7hJRkIyvfJvAEhxvmSVacgW+gk/8aTiPBmtLMeDS+JxlgzTYSJkXth+MuRD",
+	"SLtzmfaT4XKYsARf6IlJjPgn7yPjMpShDdUwUYXF7+khNqlgAHL4eYgUzJ+FhcL104/yIsaj5jI1qF3c",
+	"aDnXRsnQ/+zR9AIAUiBQkoRPJdKMw57MWDZJmExmqtB1muVdzuUlSMKtI/IMCzNuZSqWwo5nrRiQbmCP",
+	"zuNfmjAOUbjca0yUpsKHD3x0pdzHuwr7VDgFxbfpP/fINigbmFCG5hcFS4qiWu83XpbjPfrmc3qXVef5",
+	"3nKTWoFsKR931M5zv3yPtPVcx5K8T/P5hxmHqCCV3Ea4TAJtoH4VKxvOW62/18GKtn9aDtFsvsXeHBa2",
+	"pZ0dat+j8vM6gkflhz5ip/n2R3mdNh1YbtZU/X+PFf8+gIOXpYkQ5qFrHEGmI6IAcsKYJKA0YUEDe+RF",
+	"nisjnBvxxCTuDbzhI8azj9JTuznVYi3XkooPMx4CmOOZUsajEEdrskLZFgEO352E8yD8SLqseVpnQl1z",
+	"cwSBj8qGYaUQHjx32wWTgAXonfUmnNnB7zaH8/Nv4t6qvTMSz9byBS6NZVOa4MmYaXvyh2fpU/5vI1iM",
+	"BbNjKIg/+/2z5/2emvugjFVq/rN7wJ++cz9YlvXOnj1/+t1OL1h/Ej9UZLYVa/fCzBNWCtuyvAvpYOxf",
+	"PqmLbCvrlhLUeCLVnMtdzFwY8/FbuEXWrQcP64QqDFgP8wLMXTjvTuVYFQelKsCkRNoChTr36mg3zAbG",
+	"7mtroMeaL00yVT7zcY6QelFwbF0qxL3SYzJpMQG93dI2WLIXtHgAT1DZS0p15wX0pFg2jciOR3zsTCxs",
+	"Wqs1a9td0XaPx0+CLzs1aaE8IKCkAsvYs6dPvZhuu28NmQdnvRZ6zBNns3gs98SqZDiYKTU3g2Hw+9x8",
+	"nhiCcDViKr1ziGg3Tnd6GiyYOvHi4G8iGJySoqWfFDLjxngyECDLds/wDbYX718nLE21+xtk3zYRiUzd",
+	"l2tt773FaFd0AYTewRu90Hzwu16/rqWJgvdksEDcyVt1bgvHCz6gX+Bm9c56U2FnxQiFAML/J4Egc/N7",
+	"v8iOkUlxwx7a5t9F10XXCDWPtYFx7H6C4zFRGgz2pmI5GvHRmxL0Jp3HyvwetRIp8w87apzsKmBOPcYw",
+	"mSkluEV8Y+8wRG4unCIqxHHurOH1RRHtL2frh+QQIbKN9+WwAbJWdqeLakSY1lHKEWHkI0bHtj3Bzfpz",
+	"sBaA8a8is1xjt040LkCWQ9DGmYS5kM7g9JQiM9bQyRNdnvuiKVZn+Z4CAGB/smlTO43hTEPusLY64Nnz",
+	"P9WWB9wupi8rKtzejFZxN3/dqJD+rgwaBKOH9RlgeRYLsH38B77t4lPtnB6boXHNpp0aGU6cEgZXOdw2",
+	"GDmNWs90GfLc2tww6/t5X1asyZQjsqh3jaALyPmHheHnoe0Lc8dmbu7DHr3yo3eqzUznHbLQELeU5Jue",
+	"CJmMtFo6y6tfEnWDrXa7bbaG6CTcfrWx/CvviXo2m7FSc8FPkw9aySm4AGigwI8hg+d81JLOz1d2yPIj",
+	"K+rqrgmxA4fqdXXRwdNxqEPjVLyptXyuMMYAQd4IoeKK25PvYbmbuJYN9rW+sjZ/J7NVV1AVTRw7Ygo4",
+	"jXBcQVsEcchL4qLtOHa8ghhQm846hwS4lmLZDKRPbs2wjTbjTJvo0yYX5HscLha9+xwK2jVV2M237eXn",
+	"XGhemXX3EIJum3CW96qBup34ItINQsoU0GaaB6pbf1/IhKAABQSWNWcLqKICwREyMXysZAqEn9FOOu8R",
+	"bG6eGR6SiN89/a7ZizQ7dmxuTKrYkg/5Enj3UYWHSW+1N2IqT4S8B6rA2XEQq4G7EXrCsUM6YXIFSysM",
+	"sDI2uJFiKl/L3r5Jv5JuDLN4uVY3IvV7Q2bd92qRM7lK2HisCihdLXTWO+sNlEjHA3iVHkIWbabjYepv",
+	"uJ2ptHVwlAZt+EotQ6qZ4d3slOOMV0gKN9SCZnYyU8aeALBTU57dvaXxOFpCYhXlRMgp17kW0iLNLqSY",
+	"hrDqTtLeqpQPEQGP+eLCsZIToReAi1LXGM3Sq6tXr5Sxf+Orrm5lHODgvmf5Xp2F7CD/S/z+EAx1avDq",
+	"6lXidjiZ81U/sQoIrJzyFHZrckLrFOpOEdsFX4x8acZUA6Bt8mGmCFkdiQoNx/tKaFBYMFhTx5ybx6OP",
+	"47rX6DyIC8u4PoJLuvDeAld41FHjt27FHmnw1pLM3rPo94du46PkFhKPk7N8ArOS+1WUFDMNHW2trmW7",
+	"x+IQYdsNd+SwQdv9d6WLHjG2OEp/GFscMVa73YGN1SQUOjXjerAFN/3EjFXu/p9rPhGf3b+4c9lWt0JP",
+	"klBAMD8vrJPGhksRh+1yQ9wIB4k3Xbx/TfVi+4SUrqEGtD5ecB5VPVQqKJpiRfDyHdmk8OzjxImioWvP",
+	"2Rtg3W7Zg0FC9mibMXWP7KoLRGCS2zszKDH3hhEufQjBd+M3hRKgeQumt0uUwAvMQ48RXPIbhdtROXlb",
+	"BgrAnLvXNQhIGL7SaGiUtkO8HgPlyl5dUT8arHS9tew1QG865frceUxCFga7HJ00aFXItDEXpbRtSgq5",
+	"v4hSQvjjCfz/l5EOckvbub+CfsEu/srdmxiedVSHxS3ZI3VYClMtGd/JYXEHTauM+PzQF6U2UihO9wNB",
+	"mevYipt6BpeWl7HdI3EIX2XbzTiMs7L/trRvS7k5HcFZccMe0VnZTj4aVKSbAr+HZCUTcp4slZ4basdP",
+	"GbosFSP63N3SnOlMcA3T5JB2IXzVKHursGO+kFZk1FbuNHGTEX7pJviDkPNDkSx0ZHW7V+jM6L5lZuOW",
+	"IVw+1o+7PYdSINoFwKzcUHYijEvY7mZh2sYNrji9fTL4oKNB5dA0JBH1v9nkC97vA4xnde42X/gtrfeb",
+	"77srGg87QCveco+T9x6mbc4pWk+dXXbGF4ZnN3UY5CjsYaPaqyELd9qcrwJpGDFEwAVHqV9QVG5eIWHY",
+	"E/JGWH7CUnbyzJv7mF0v7f3XKV/kynI5Xp1gTmovjt8dux5oMhH/Hhyb3llvUmTZ5u0J75byFxtquK31",
+	"yrgCCyWOBdor+12SG0YZXnvd5cUxFLUBuyPJQqLk+bpKhTVuxd4H6cFGIu5os132LFCQrqlc0DzjzFBd",
+	"n5NxrbIkz5jEWCGbInIj4H7PmK73TX6KkLY7ukEOwg0Zv/4T5GpPtwwCLfkIWty26BC+wIJLMgGMmEp3",
+	"VuZ8tUPo54Mf/tFnhulNOjUa3jsfwiSqsEakvrZVc4SKUxNqXNy5wcvLwoatwinPBFC9ZWqKbkHoGF4i",
+	"hx40fSFdXD1bN6pGWrrH1Ta8DJPev3P4A1LX2yTjLDUe+CaQKS2xQRxae6jFtE6rtb+MrZ+OTuMuO+5I",
+	"bdzlTcCGQ2d9LmSauFeG84a11WfJ8L9O3hZZpnJzciWmEtpbgZ1+ePPs38ue4Rn/nLx6c/H9ydWri5Pn",
+	"f/ije2j01Wux4MayRT7sO5tX2fDFkUpXvpvYl7lTQ7H7CMqDNu8oBlceQnhzYGZzbxIw8BgFcGfMQ2Mz",
+	"i2F/S17Dojae1IrQ7cqLiOquAvkG2J/O6I8+mjCR8dTtv3vx3lkPnlXTcYx1hTNrc3M2GIzFKQ12qvSU",
+	"OsElbtrmBjwt0BHiWzTy4buMdzqIzffQgC6aTVD6CMIHsFWhgpXnFjyK3z913mRDcdqLcoBviLeN3nrV",
+	"PUw8sGpxCfRTQTwa6dvaEhbw9waa0yfNQdKL0pQp2TPRmEFFa7xyT9QNZUBCUP4c24z0qq441g99eJev",
+	"fTHpkA7CY6EEOaFSdKhEXijNW5OO9eBk73AnsdCEGpMgszJTS2CfqjVir7l50LbXYTaQJW5tAyywVMst",
+	"N61afPKl57sfzv7+yZ0DjCq4Hz4hj7FfYWoGgDWk8eqK4ROBfSbY7OJp35yHfDdCCUoL5uW8nAnG7+gr",
+	"vpnx7regjAFtN6pD86P4AMjd77zB0m+PY1fIW4BPEda2qZ2oSlKBp8eTlgJ9rlYL96Pm8bum7ka584zL",
+	"QoIDP1a5QIPXF6WW340nVTMLOmR9MB9hAgsmsnj68fZ//fT1/wIAAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

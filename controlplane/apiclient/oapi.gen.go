@@ -1579,6 +1579,16 @@ type DeploymentRef struct {
 	Name string `json:"name"`
 }
 
+// DeploymentSecret defines model for DeploymentSecret.
+type DeploymentSecret struct {
+	Name string `json:"name"`
+}
+
+// DeploymentSecretList defines model for DeploymentSecretList.
+type DeploymentSecretList struct {
+	Items []DeploymentSecret `json:"items"`
+}
+
 // DeploymentStatus defines model for DeploymentStatus.
 type DeploymentStatus string
 
@@ -2795,7 +2805,10 @@ type Recreate struct {
 
 // Registry defines model for Registry.
 type Registry struct {
-	Builtin     bool    `json:"builtin"`
+	Builtin bool `json:"builtin"`
+
+	// Ca Certificates (PEM) of authorities that are trusted for this registry beside the known ones.
+	Ca          *string `json:"ca,omitempty"`
 	Description *string `json:"description,omitempty"`
 	HasPassword bool    `json:"has_password"`
 	Host        string  `json:"host"`
@@ -2812,6 +2825,8 @@ type RegistryList struct {
 
 // RegistryPut defines model for RegistryPut.
 type RegistryPut struct {
+	// Ca Certificates (PEM) of authorities that are trusted for this registry beside the known ones. Not secret; never a private key.
+	Ca          *string `json:"ca,omitempty"`
 	Description *string `json:"description,omitempty"`
 
 	// Host host or host:port, as an image reference spells it.
@@ -2878,6 +2893,12 @@ type Retry struct {
 
 	// SameVersion Run the pipeline version of the last run instead of the latest.
 	SameVersion *bool `json:"same_version,omitempty"`
+}
+
+// RevealedSecret defines model for RevealedSecret.
+type RevealedSecret struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // Review defines model for Review.
@@ -4694,6 +4715,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log (the `ListStepLog` operationId).
 	ListStepLog(ctx context.Context, id InId, run InRun, step InStep, params *ListStepLogParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListDeploymentSecrets Names of the secrets that were generated for a deployment
+	//
+	// Never a value. Empty until its node has asked for them, and once it is gone.
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/secrets (the `ListDeploymentSecrets` operationId).
+	ListDeploymentSecrets(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RevealSecret Show a value that was generated for a deployment
+	//
+	// For who must sign in to one of its services. The audit notes who saw which one. A value that a person set is never shown.
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/secrets/{secret}/reveal (the `RevealSecret` operationId).
+	RevealSecret(ctx context.Context, id InId, secret InSecretName, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// WriteServiceFileWithBody Copy a file into a service
 	//
@@ -6934,6 +6969,40 @@ func (c *Client) AnswerStep(ctx context.Context, id InId, run InRun, step InStep
 // Corresponds with GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log (the `ListStepLog` operationId).
 func (c *Client) ListStepLog(ctx context.Context, id InId, run InRun, step InStep, params *ListStepLogParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListStepLogRequest(c.Server, id, run, step, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListDeploymentSecrets Names of the secrets that were generated for a deployment
+//
+// Never a value. Empty until its node has asked for them, and once it is gone.
+//
+// Corresponds with GET /api/v1/deployments/{id}/secrets (the `ListDeploymentSecrets` operationId).
+func (c *Client) ListDeploymentSecrets(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListDeploymentSecretsRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RevealSecret Show a value that was generated for a deployment
+//
+// For who must sign in to one of its services. The audit notes who saw which one. A value that a person set is never shown.
+//
+// Corresponds with POST /api/v1/deployments/{id}/secrets/{secret}/reveal (the `RevealSecret` operationId).
+func (c *Client) RevealSecret(ctx context.Context, id InId, secret InSecretName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRevealSecretRequest(c.Server, id, secret)
 	if err != nil {
 		return nil, err
 	}
@@ -12199,6 +12268,81 @@ func NewListStepLogRequest(server string, id InId, run InRun, step InStep, param
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListDeploymentSecretsRequest constructs an http.Request for the ListDeploymentSecrets method
+func NewListDeploymentSecretsRequest(server string, id InId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/secrets", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewRevealSecretRequest constructs an http.Request for the RevealSecret method
+func NewRevealSecretRequest(server string, id InId, secret InSecretName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "secret", secret, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/secrets/%s/reveal", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -18856,6 +19000,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log (the `ListStepLog` operationId).
 	ListStepLogWithResponse(ctx context.Context, id InId, run InRun, step InStep, params *ListStepLogParams, reqEditors ...RequestEditorFn) (*ListStepLogResponse, error)
 
+	// ListDeploymentSecretsWithResponse Names of the secrets that were generated for a deployment
+	//
+	// Never a value. Empty until its node has asked for them, and once it is gone.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/secrets (the `ListDeploymentSecrets` operationId).
+	ListDeploymentSecretsWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*ListDeploymentSecretsResponse, error)
+
+	// RevealSecretWithResponse Show a value that was generated for a deployment
+	//
+	// For who must sign in to one of its services. The audit notes who saw which one. A value that a person set is never shown.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/secrets/{secret}/reveal (the `RevealSecret` operationId).
+	RevealSecretWithResponse(ctx context.Context, id InId, secret InSecretName, reqEditors ...RequestEditorFn) (*RevealSecretResponse, error)
+
 	// WriteServiceFileWithBodyWithResponse Copy a file into a service
 	//
 	// One file of at most 256 MiB, whole or not at all. A link is not followed; a file that is replaced keeps its owner and permissions.
@@ -22558,6 +22720,118 @@ func (r ListStepLogResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListStepLogResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListDeploymentSecretsResponseDefaultHeaders the declared response headers of an HTTP default response for ListDeploymentSecrets
+type ListDeploymentSecretsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListDeploymentSecretsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DeploymentSecretList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListDeploymentSecretsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListDeploymentSecretsResponse) GetJSON200() *DeploymentSecretList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListDeploymentSecretsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListDeploymentSecretsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListDeploymentSecretsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListDeploymentSecretsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListDeploymentSecretsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// RevealSecretResponseDefaultHeaders the declared response headers of an HTTP default response for RevealSecret
+type RevealSecretResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type RevealSecretResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RevealedSecret
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *RevealSecretResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RevealSecretResponse) GetJSON200() *RevealedSecret {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RevealSecretResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RevealSecretResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RevealSecretResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RevealSecretResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RevealSecretResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -30628,6 +30902,36 @@ func (c *ClientWithResponses) ListStepLogWithResponse(ctx context.Context, id In
 	return ParseListStepLogResponse(rsp)
 }
 
+// ListDeploymentSecretsWithResponse Names of the secrets that were generated for a deployment
+//
+// Never a value. Empty until its node has asked for them, and once it is gone.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/deployments/{id}/secrets (the `ListDeploymentSecrets` operationId).
+func (c *ClientWithResponses) ListDeploymentSecretsWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*ListDeploymentSecretsResponse, error) {
+	rsp, err := c.ListDeploymentSecrets(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListDeploymentSecretsResponse(rsp)
+}
+
+// RevealSecretWithResponse Show a value that was generated for a deployment
+//
+// For who must sign in to one of its services. The audit notes who saw which one. A value that a person set is never shown.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/deployments/{id}/secrets/{secret}/reveal (the `RevealSecret` operationId).
+func (c *ClientWithResponses) RevealSecretWithResponse(ctx context.Context, id InId, secret InSecretName, reqEditors ...RequestEditorFn) (*RevealSecretResponse, error) {
+	rsp, err := c.RevealSecret(ctx, id, secret, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRevealSecretResponse(rsp)
+}
+
 // WriteServiceFileWithBodyWithResponse Copy a file into a service
 //
 // One file of at most 256 MiB, whole or not at all. A link is not followed; a file that is replaced keeps its owner and permissions.
@@ -35245,6 +35549,112 @@ func ParseListStepLogResponse(rsp *http.Response) (*ListStepLogResponse, error) 
 	switch {
 	case true:
 		var headers ListStepLogResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListDeploymentSecretsResponse parses an HTTP response from a ListDeploymentSecretsWithResponse call
+func ParseListDeploymentSecretsResponse(rsp *http.Response) (*ListDeploymentSecretsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListDeploymentSecretsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DeploymentSecretList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListDeploymentSecretsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRevealSecretResponse parses an HTTP response from a RevealSecretWithResponse call
+func ParseRevealSecretResponse(rsp *http.Response) (*RevealSecretResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RevealSecretResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RevealedSecret
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers RevealSecretResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

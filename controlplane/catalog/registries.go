@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
@@ -15,9 +16,11 @@ import (
 
 // RegistryPut is what an admin says about a registry.
 type RegistryPut struct {
-	Name        string
-	Host        string
-	Insecure    bool
+	Name     string
+	Host     string
+	Insecure bool
+	// CA is a PEM bundle of authorities to trust; empty is none.
+	CA          string
 	Username    string
 	Description string
 	// Password is nil to keep the stored one; an empty one forgets it.
@@ -62,7 +65,7 @@ func (c *Catalog) PutRegistry(
 	ctx context.Context, actor access.Actor, p RegistryPut,
 ) (out controlplane.Saved[controlplane.Registry], err error) {
 	err = c.change(ctx, actor, "put registry", "registry "+p.Name, func(tx *postgres.Tx) error {
-		if err := checkRegistry(p); err != nil {
+		if err := checkRegistry(p, c.now()); err != nil {
 			return err
 		}
 		out, err = c.putRegistry(ctx, tx, p)
@@ -71,11 +74,14 @@ func (c *Catalog) PutRegistry(
 	return out, err
 }
 
-func checkRegistry(p RegistryPut) error {
+func checkRegistry(p RegistryPut, now time.Time) error {
 	if err := controlplane.ValidName("name", p.Name); err != nil {
 		return err
 	}
 	if err := registry.CheckHost(p.Host, p.Insecure); err != nil {
+		return err
+	}
+	if err := checkCA(p, now); err != nil {
 		return err
 	}
 	if len(p.Username) > 200 || p.Password != nil && len(p.Password.Reveal()) > 4096 {
@@ -87,6 +93,14 @@ func checkRegistry(p RegistryPut) error {
 			"Give both, or neither.")
 	}
 	return checkDescription(p.Description)
+}
+
+func checkCA(p RegistryPut, now time.Time) error {
+	if p.Insecure && strings.TrimSpace(p.CA) != "" {
+		return invalid("ca", "ca_insecure", "a registry over plain HTTP shows no certificate",
+			"Leave out insecure, or ca.")
+	}
+	return registry.CheckCA(p.CA, now)
 }
 
 func (c *Catalog) putRegistry(
@@ -103,13 +117,17 @@ func (c *Catalog) putRegistry(
 	}
 	r.Host, r.Insecure = strings.ToLower(p.Host), p.Insecure
 	r.Username, r.Description = p.Username, p.Description
+	if r.CA = strings.TrimSpace(p.CA); r.CA != "" {
+		// As a file ends, so that what is exported and applied again is the same.
+		r.CA += "\n"
+	}
 	replaced, err := c.setPassword(&r, old, p)
 	if err != nil {
 		return out, err
 	}
 	out.Created, out.Object = !exists, r
 	out.Changed = !exists || replaced || r.Host != old.Host || r.Insecure != old.Insecure ||
-		r.Username != old.Username || r.Description != old.Description
+		r.Username != old.Username || r.Description != old.Description || r.CA != old.CA
 	if !out.Changed {
 		return out, nil
 	}

@@ -16,7 +16,7 @@ func registry(r dbsqlc.Registry) controlplane.Registry {
 	return controlplane.Registry{
 		ID: controlplane.RegistryID(r.ID), Name: r.Name, Host: r.Host, Insecure: r.Insecure,
 		Username: r.Username, Password: r.Password, Description: r.Description,
-		Builtin: r.Builtin,
+		Builtin: r.Builtin, CA: r.Ca,
 	}
 }
 
@@ -66,12 +66,12 @@ func (t *Tx) PutRegistry(ctx context.Context, r controlplane.Registry, created b
 	if created {
 		err = t.q.InsertRegistry(ctx, dbsqlc.InsertRegistryParams{
 			ID: string(r.ID), Name: r.Name, Host: r.Host, Insecure: r.Insecure,
-			Username: r.Username, Password: r.Password, Description: r.Description,
+			Username: r.Username, Password: r.Password, Description: r.Description, Ca: r.CA,
 		})
 	} else {
 		err = t.q.UpdateRegistry(ctx, dbsqlc.UpdateRegistryParams{
 			ID: string(r.ID), Host: r.Host, Insecure: r.Insecure, Username: r.Username,
-			Password: r.Password, Description: r.Description,
+			Password: r.Password, Description: r.Description, Ca: r.CA,
 		})
 	}
 	if err != nil {

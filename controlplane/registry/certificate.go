@@ -8,11 +8,14 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/nullops/nullops/controlplane"
 )
 
 // certificateError says what is wrong with a registry's certificate; nil if
 // the failure has another cause.
-func certificateError(host string, err error) error {
+func certificateError(r controlplane.Registry, err error) error {
+	host := r.Host
 	var authority x509.UnknownAuthorityError
 	var name x509.HostnameError
 	var unfit x509.CertificateInvalidError
@@ -23,7 +26,7 @@ func certificateError(host string, err error) error {
 	case errors.As(err, &authority):
 		message = fmt.Sprintf("registry %s has a certificate of an authority that NullOps does "+
 			"not know%s", host, issuerOf(authority.Cert))
-		remedy = trustAuthority
+		remedy = trustAuthority(r)
 	case errors.As(err, &name):
 		message = fmt.Sprintf("the certificate of registry %s is not for this host%s", host,
 			namesOf(name.Certificate))
@@ -43,10 +46,17 @@ func certificateError(host string, err error) error {
 	return unavailable("registry_certificate", message, remedy, err)
 }
 
-// trustAuthority is how to make an authority known.
-const trustAuthority = "Put the authority's certificate into a folder and start the control " +
-	"plane with SSL_CERT_DIR set to it and to the system's, such as " +
-	"/etc/ssl/certs:/etc/nullops/ca; the nodes' Docker needs it in /etc/docker/certs.d."
+// trustAuthority is how to make the authority of a registry known, to us and to
+// the engines that pull.
+func trustAuthority(r controlplane.Registry) string {
+	remedy := "Set the registry's ca to the certificate of its authority (PEM)"
+	if r.CA != "" {
+		remedy = "The registry's ca is another authority's: replace it by the certificate of " +
+			"the one that signed"
+	}
+	return remedy + ". Docker on the nodes pulls by itself and needs the same file at " +
+		"/etc/docker/certs.d/" + r.Host + "/ca.crt."
+}
 
 func issuerOf(c *x509.Certificate) string {
 	if c == nil || c.Issuer.String() == "" {

@@ -15,6 +15,7 @@ func TestCertificateError(t *testing.T) {
 	t.Parallel()
 	cert := &x509.Certificate{DNSNames: []string{"other.example.org"},
 		NotBefore: time.Unix(0, 0), NotAfter: time.Unix(86400, 0)}
+	r := controlplane.Registry{Host: "reg.test"}
 	for _, c := range []struct {
 		err          error
 		says, remedy string
@@ -26,13 +27,13 @@ func TestCertificateError(t *testing.T) {
 			"new certificate"},
 	} {
 		var said *controlplane.Error
-		err := certificateError("reg.test", &tls.CertificateVerificationError{Err: c.err})
+		err := certificateError(r, &tls.CertificateVerificationError{Err: c.err})
 		if !errors.As(err, &said) || !strings.Contains(said.Message, c.says) ||
 			!strings.Contains(said.Remedy, c.remedy) {
 			t.Errorf("%T: %+v", c.err, err)
 		}
 	}
-	if err := certificateError("reg.test", errors.New("refused")); err != nil {
+	if err := certificateError(r, errors.New("refused")); err != nil {
 		t.Errorf("not about a certificate: %v", err)
 	}
 }

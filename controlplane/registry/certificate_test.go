@@ -103,7 +103,7 @@ func TestCertificate_SaysWhatIsWrong(t *testing.T) {
 	plain := serve(t, func(http.ResponseWriter, *http.Request) {})
 	for _, c := range []struct{ name, host, says, remedy string }{
 		{"unknown authority", a.serve(&x509.Certificate{IPAddresses: local()}),
-			"authority that NullOps does not know: CN=Shop CA", "SSL_CERT_DIR"},
+			"authority that NullOps does not know: CN=Shop CA", "Set the registry's ca"},
 		{"no TLS", plain.host(), "does not speak HTTPS", "Check the port"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -119,6 +119,88 @@ func TestCertificate_SaysWhatIsWrong(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func trusting(host, ca string) registry.Source {
+	s := secure(host)
+	s.Registry.CA = ca
+	return s
+}
+
+// A registry of a private authority is asked with its ca and refused without,
+// and with another's; a changed ca counts at once, not only when a list that was
+// read before is old.
+func TestCertificate_TrustsTheCAOfTheRegistry(t *testing.T) {
+	t.Parallel()
+	ours, other := newAuthority(t), newAuthority(t)
+	host := ours.serve(&x509.Certificate{IPAddresses: local()})
+	client := client(t, registry.Config{})
+	refused := func(ca, remedy string) {
+		t.Helper()
+		_, listed := client.ListTags(t.Context(), trusting(host, ca))
+		for _, err := range []error{listed, client.Ping(t.Context(), trusting(host, ca))} {
+			var said *controlplane.Error
+			if !errors.As(err, &said) || said.Code != "registry_certificate" ||
+				!strings.Contains(said.Remedy, remedy) ||
+				!strings.Contains(said.Remedy, "/etc/docker/certs.d/"+host+"/ca.crt") {
+				t.Errorf("got %+v, want the remedy %q", err, remedy)
+			}
+		}
+	}
+	trusted := func(ca string) {
+		t.Helper()
+		l, err := client.ListTags(t.Context(), trusting(host, ca))
+		if err != nil || len(l.Tags) != 1 || l.Stale {
+			t.Errorf("tags %v, %v", l, err)
+		}
+		if err := client.Ping(t.Context(), trusting(host, ca)); err != nil {
+			t.Errorf("ping: %v", err)
+		}
+	}
+	refused("", "Set the registry's ca")
+	trusted(ours.pem())
+	refused(other.pem(), "another authority's")
+	trusted(other.pem() + ours.pem())
+	refused("", "Set the registry's ca")
+}
+
+// Whatever is no bundle of authorities is refused with the field and the reason.
+func TestCheckCA(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	_, leaf := a.issue(&x509.Certificate{IPAddresses: local()})
+	_, old := (&authority{t: t}).issue(&x509.Certificate{IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: time.Now().Add(-time.Hour)})
+	block := func(kind string, b []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: b}))
+	}
+	key, err := x509.MarshalPKCS8PrivateKey(a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ ca, code string }{
+		"nothing":                {" \n", ""},
+		"an authority":           {"# Shop\n" + a.pem(), ""},
+		"an old one beside":      {block("CERTIFICATE", old.Raw) + a.pem(), ""},
+		"only an old one":        {block("CERTIFICATE", old.Raw), "ca_expired"},
+		"no authority":           {block("CERTIFICATE", leaf.Raw), "ca_invalid"},
+		"a private key":          {a.pem() + block("PRIVATE KEY", key), "ca_private_key"},
+		"a key of its own":       {block("EC PRIVATE KEY", key), "ca_private_key"},
+		"another kind":           {a.pem() + block("CERTIFICATE REQUEST", leaf.Raw), "ca_invalid"},
+		"no PEM":                 {"hello", "ca_invalid"},
+		"bytes of nothing":       {block("CERTIFICATE", []byte("hello")), "ca_invalid"},
+		"cut off":                {a.pem() + a.pem()[:200], "ca_invalid"},
+		"damaged before another": {strings.Replace(a.pem(), "\n", "\n!", 1) + a.pem(), "ca_invalid"},
+		"a private key, cut":     {a.pem() + block("PRIVATE KEY", key)[:100], "ca_private_key"},
+		"larger than it may be":  {strings.Repeat("#", 64<<10) + a.pem(), "too_long"},
+	} {
+		err := registry.CheckCA(c.ca, time.Now())
+		var said *controlplane.Error
+		if c.code == "" && err != nil || c.code != "" &&
+			(!errors.As(err, &said) || said.Code != c.code || said.Field != "ca") {
+			t.Errorf("%s: got %+v, want %q", name, err, c.code)
+		}
 	}
 }
 

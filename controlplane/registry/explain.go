@@ -32,8 +32,8 @@ func (c *Client) explain(s Source, tag string, q *question, err error) error {
 		return long.explain(host)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		return slow(host, err)
-	case !s.Registry.Insecure && certificateError(host, err) != nil:
-		return certificateError(host, err)
+	case !s.Registry.Insecure && certificateError(s.Registry, err) != nil:
+		return certificateError(s.Registry, err)
 	case errors.As(err, &answer):
 		return answered(s, tag, answer)
 	case errors.Is(err, context.Canceled):

@@ -44,7 +44,7 @@ func newGuard(r controlplane.Registry, host string, own func(netip.AddrPort) boo
 	g.inner = &http.Transport{
 		DialContext: dialer.DialContext, TLSHandshakeTimeout: 5 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10, DisableKeepAlives: false, MaxConnsPerHost: 4,
-		ForceAttemptHTTP2: true,
+		ForceAttemptHTTP2: true, TLSClientConfig: trust(r),
 	}
 	return g
 }

@@ -133,9 +133,11 @@ type Source struct {
 }
 
 // key tells apart what is remembered. What one password may read says nothing
-// of another's, so the list of an old one ends with it.
+// of another's, so the list of an old one ends with it. The same goes for what
+// was read while other authorities were trusted.
 func (s Source) key() string {
-	return s.Registry.Host + "\x00" + credentialsKey(s.Credentials) + "\x00" + s.Repository
+	return s.Registry.Host + "\x00" + credentialsKey(s.Credentials) + "\x00" + s.Registry.CA +
+		"\x00" + s.Repository
 }
 
 // TagList is the tags of a repository.

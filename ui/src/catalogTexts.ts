@@ -33,6 +33,9 @@ export const registryTexts = {
   passwordKept: "One is stored, sealed. Empty keeps it.",
   passwordHint: "Stored sealed, never shown again.",
   hostChanged: "Another host: the stored password is forgotten unless you type one.",
+  ca: "Certificate authority",
+  caHint:
+    "PEM certificates of a private authority that signed this registry's certificate. Docker on the nodes needs the same file in /etc/docker/certs.d/HOST/ca.crt.",
   description: "Description",
   test: "Test",
   testing: "Asking…",

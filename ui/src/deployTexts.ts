@@ -223,6 +223,15 @@ export const deployTexts = {
       remove: (what: string) => `Being removed: ${what}.`,
     },
   },
+  secrets: {
+    title: "Generated secrets",
+    unread: "The names of the generated secrets could not be read.",
+    reveal: "Reveal",
+    revealing: "Revealing…",
+    revealOf: (name: string) => `Reveal ${name}`,
+    question: "The value is shown here for one minute. The audit notes that you saw it.",
+    shown: "Hidden again after a minute, or when you leave this page.",
+  },
   capsule: {
     title: (name: string) => `Bug capsule of ${name}`,
     unread: "The bug capsule could not be read.",

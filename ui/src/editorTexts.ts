@@ -318,6 +318,9 @@ export const editorTexts = {
     noPort: (key: string) => `${key} has no port.`,
     unclosed: "“${{” is not closed by “}}”.",
     refWords: "A reference is words and dots, nothing else.",
+    noFunction: (name: string, all: string) => `There is no function “${name}”; there are ${all}.`,
+    argument: (name: string) => `${name} takes exactly one reference, as in ${name}(secrets.NAME).`,
+    manyCalls: (most: number) => `More than ${most} functions in one another.`,
     noRef: (inner: string) =>
       `“${inner}” is no reference; steps.KEY.outputs.NAME, services.KEY.host, secrets.NAME and deployment.name are.`,
     notBefore: (ref: string, from: string, to: string) =>

@@ -100,7 +100,12 @@ export const stepTexts = {
     pattern ? `tag is chosen at create, of ${pattern}` : "tag is chosen at create",
   reference: "Insert a reference",
   referenceOf: (field: string) => `Reference for ${field}`,
-  referenceGroups: { secrets: "secrets", deployment: "deployment" },
+  referenceGroups: {
+    secrets: "secrets",
+    deployment: "deployment",
+    functions: "around the reference",
+    around: (name: string) => `${name}( … )`,
+  },
   noReference: "Nothing earlier fits.",
   clear: (field: string) => `Clear ${field}`,
   secretShown: "Shown as [secret] wherever people can read it.",

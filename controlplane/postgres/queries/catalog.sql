@@ -12,13 +12,13 @@ SELECT * FROM registries WHERE name > @after ORDER BY name LIMIT @most;
 
 -- name: InsertRegistry :exec
 -- A new registry.
-INSERT INTO registries (id, name, host, insecure, username, password, description)
-VALUES (@id, @name, @host, @insecure, @username, @password, @description);
+INSERT INTO registries (id, name, host, insecure, username, password, description, ca)
+VALUES (@id, @name, @host, @insecure, @username, @password, @description, @ca);
 
 -- name: UpdateRegistry :exec
 -- What an admin changes about a registry.
 UPDATE registries SET host = @host, insecure = @insecure, username = @username,
-    password = @password, description = @description WHERE id = @id;
+    password = @password, description = @description, ca = @ca WHERE id = @id;
 
 -- name: DeleteRegistry :exec
 -- Impossible while services or plugins come from it.

@@ -1837,6 +1837,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/deployments/{id}/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Names of the secrets that were generated for a deployment
+         * @description Never a value. Empty until its node has asked for them, and once it is gone.
+         */
+        get: operations["listDeploymentSecrets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{id}/secrets/{secret}/reveal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Show a value that was generated for a deployment
+         * @description For who must sign in to one of its services. The audit notes who saw which one. A value that a person set is never shown.
+         */
+        post: operations["revealSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/deployments/{id}/capsule": {
         parameters: {
             query?: never;
@@ -3067,6 +3107,8 @@ export interface components {
             username?: string;
             /** @description Absent keeps the stored one. */
             password?: string;
+            /** @description Certificates (PEM) of authorities that are trusted for this registry beside the known ones. Not secret; never a private key. */
+            ca?: string;
             description?: string;
         };
         Registry: {
@@ -3075,6 +3117,8 @@ export interface components {
             insecure: boolean;
             username?: string;
             has_password: boolean;
+            /** @description Certificates (PEM) of authorities that are trusted for this registry beside the known ones. */
+            ca?: string;
             description?: string;
             builtin: boolean;
         };
@@ -3558,6 +3602,16 @@ export interface components {
         };
         SecretList: {
             items: components["schemas"]["Secret"][];
+        };
+        DeploymentSecret: {
+            name: string;
+        };
+        DeploymentSecretList: {
+            items: components["schemas"]["DeploymentSecret"][];
+        };
+        RevealedSecret: {
+            name: string;
+            value: string;
         };
         SecretSaved: {
             changed: boolean;
@@ -8074,6 +8128,53 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DeploymentDiff"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listDeploymentSecrets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeploymentSecretList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    revealSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+                secret: components["parameters"]["InSecretName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevealedSecret"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -18,6 +18,7 @@ import type { Step } from "./model";
 import { offersOf } from "./offers";
 import { isAt } from "./problems";
 import { Pick } from "./Refer";
+import { inserted } from "./referring";
 import { ServiceSettings } from "./settings";
 import { tabOf } from "./targets";
 
@@ -216,7 +217,7 @@ function PluginSettings(props: Panel & { step: Step }) {
             required={secret.required}
             problems={problems}
             offers={() => offersFor("secret", path)}
-            onRefer={(text) => onChange(path, text)}
+            onRefer={(chosen, at) => onChange(path, inserted(value, chosen, at))}
           >
             {(id, described, wrong) => (
               <Text

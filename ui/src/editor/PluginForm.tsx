@@ -77,6 +77,11 @@ type ParameterProps = {
   onChange: (value: unknown) => void;
 };
 
+/** Whether what is chosen goes into the text that is there; a function always does. */
+function takesChoice(type: PortType, value: unknown, chosen: string): value is string {
+  return typeof value === "string" && (type === "text" || !chosen.includes("{{"));
+}
+
 function Parameter({ name, path, property, value, ...rest }: ParameterProps) {
   const type = typeOf(property);
   const label = typeof property.title === "string" ? property.title : name;
@@ -95,7 +100,7 @@ function Parameter({ name, path, property, value, ...rest }: ParameterProps) {
       problems={rest.problems}
       offers={rest.offers}
       onRefer={(ref, at) =>
-        rest.onChange(type === "text" && typeof value === "string" ? inserted(value, ref, at) : ref)
+        rest.onChange(takesChoice(type, value, ref) ? inserted(value, ref, at) : ref)
       }
     >
       {(id, described, wrong) => {

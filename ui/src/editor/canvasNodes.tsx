@@ -6,7 +6,7 @@ import { middle } from "@/components/names";
 import { editorTexts } from "@/editorTexts";
 import type { PortType } from "./catalogue";
 import { nameOf } from "./catalogue";
-import { refsIn, single } from "./expr";
+import { alone, refsIn } from "./expr";
 import { type Comment, kindOf, type Spot, type Step } from "./model";
 import { isAt, type Problem } from "./problems";
 import { type Change, SIGNS, Sign } from "./Sign";
@@ -268,7 +268,7 @@ function Value({ value, required }: { value: unknown; required?: boolean }) {
   if (value === undefined || value === "")
     return required ? <span className="va">{t.emptyValue}</span> : null;
   // Of what is more than text, what it refers to says most.
-  const ref = typeof value === "string" ? single(value) : refsIn(value)[0];
+  const ref = typeof value === "string" ? alone(value)?.ref : refsIn(value)[0];
   if (ref) {
     const from = "key" in ref ? ref.key : ref.name;
     return <span className="va tr">{from}</span>;

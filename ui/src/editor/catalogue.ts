@@ -1,6 +1,6 @@
 import type { Schemas } from "@/api/client";
 import { editorTexts } from "@/editorTexts";
-import { single } from "./expr";
+import { alone } from "./expr";
 import { type Doc, kindOf, type Step } from "./model";
 
 const t = editorTexts.shown;
@@ -126,8 +126,8 @@ export function takes(input: Pick<Input, "type" | "value" | "open">, from: PortT
 }
 
 /** Whether there is text that a reference would stand among. */
-function isAmong(value: unknown): boolean {
-  return typeof value === "string" && value !== "" && !single(value);
+export function isAmong(value: unknown): boolean {
+  return typeof value === "string" && value !== "" && !alone(value);
 }
 
 /** Whether a value of one type may be given to a field of another. */

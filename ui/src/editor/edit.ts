@@ -1,5 +1,14 @@
 import { ancestorsOf, type Catalogue, type Input, outputsOf } from "./catalogue";
-import { mapStrings, parse, type Ref, refText, renameRefs, single, written } from "./expr";
+import {
+  alone,
+  mapStrings,
+  parse,
+  type Ref,
+  refText,
+  renameRefs,
+  rewritten,
+  written,
+} from "./expr";
 import { type Comment, type Doc, read, type Spot, type Step, stepOf, write } from "./model";
 
 /** Edits: each gives a new document and leaves the old one as it was. */
@@ -103,7 +112,7 @@ export function wire(
   const ref = written(refTo(doc, from, output));
   const step = stepOf(doc, to);
   const old = step && read(step, path);
-  const kept = among && typeof old === "string" && !single(old) ? old : "";
+  const kept = among && typeof old === "string" && !alone(old) ? old : "";
   const there = refsIn(kept).has(refText(refTo(doc, from, output)));
   const next = setField(doc, to, path, there ? kept : kept + ref);
   const waits = from === to || ancestorsOf(next).get(to)?.has(from);
@@ -122,9 +131,7 @@ export function unwire(doc: Doc, from: string, output: string, to: string, path:
   const old = step && read(step, path);
   if (typeof old !== "string") return doc;
   const gone = refText(refTo(doc, from, output));
-  const text = old.replace(/\$?\$\{\{\s*([^}]*?)\s*\}\}/g, (whole, inner) =>
-    inner === gone && !whole.startsWith("$$") ? "" : whole,
-  );
+  const text = rewritten(old, ({ ref }) => (refText(ref) === gone ? "" : undefined));
   // A variable stays one, though nothing is in it.
   return setField(doc, to, path, text || (path.startsWith("service.env.") ? "" : undefined));
 }

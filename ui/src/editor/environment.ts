@@ -1,5 +1,5 @@
 import { ancestorsOf, type Catalogue } from "./catalogue";
-import { parse, type Ref, written } from "./expr";
+import { type Expression, type Func, parse, type Ref, written } from "./expr";
 import type { Doc, Step } from "./model";
 import { typeOfRef, wrongRef } from "./problems";
 
@@ -36,11 +36,32 @@ export function environmentOf(
       const pieces = parts.map((part): Piece => {
         if ("text" in part) return { text: part.text, kind: "known" };
         const why = wrongRef(part.ref, step, by, before, catalogue)?.message;
-        if (why) return { text: written(part.ref), kind: "wrong", why };
-        return piece(part.ref, by, catalogue, sample);
+        if (why) return { text: written(part.ref, part.calls), kind: "wrong", why };
+        return called(part, piece(part.ref, by, catalogue, sample));
       });
       return { name, pieces: wrong ? [...pieces, unreadable(value, wrong)] : pieces };
     });
+}
+
+/** What the functions come to is known where it is only text; of others stands what is called. */
+function called({ ref, calls }: Expression, inner: Piece): Piece {
+  if (calls.length === 0 || inner.kind === "secret") return inner;
+  // A port is a number, which JSON has without quotes.
+  const known = ref.scope === "services" && ref.name === "port" && calls[0] === "json";
+  const rest = known ? calls.slice(1) : calls;
+  if (inner.kind === "known") return { ...inner, text: rest.reduce(applied, inner.text) };
+  return { ...inner, text: calls.reduce((text, name) => `${name}(${text})`, inner.text) };
+}
+
+/** A function as the server applies it (pipeline/functions.go). */
+function applied(text: string, name: Func): string {
+  if (name === "lower") return text.toLowerCase();
+  if (name === "json") return JSON.stringify(text);
+  if (name === "base64") return btoa(String.fromCharCode(...new TextEncoder().encode(text)));
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }
 
 /** The rest of a value, from where it cannot be read. */

@@ -13,7 +13,7 @@ import { Glyph } from "@/components/Glyph";
 import { editorTexts } from "@/editorTexts";
 import { PortShape } from "./canvasNodes";
 import type { PortType } from "./catalogue";
-import { type Ref, refText, single } from "./expr";
+import { alone, calledText, type Expression } from "./expr";
 import { isAt, type Problem } from "./problems";
 import { type Offer, Refer } from "./Refer";
 import { type Unread, writtenJson } from "./unread";
@@ -120,12 +120,12 @@ export function Text(props: TextProps) {
   useEffect(() => {
     if (typing) document.getElementById(id)?.focus();
   }, [typing, id]);
-  const ref = typing ? undefined : single(value);
-  if (ref)
+  const only = typing ? undefined : alone(value);
+  if (only)
     return (
       <Pill
         {...{ id, value, described, wrong, label }}
-        reference={ref}
+        expression={only}
         onEdit={() => setTyping(shape)}
         onClear={() => {
           setTyping(shape);
@@ -170,13 +170,14 @@ function textOf(value: unknown): string {
 
 type PillProps = Pick<TextProps, "id" | "described" | "wrong" | "label"> & {
   value: string;
-  reference: Ref;
+  expression: Expression;
   onEdit: () => void;
   onClear: () => void;
 };
 
-/** A reference as what it refers to. Pressed, it is text again. */
-function Pill({ id, value, described, wrong, label, reference: ref, ...acts }: PillProps) {
+/** A reference as what it refers to, behind its functions. Pressed, it is text again. */
+function Pill({ id, value, described, wrong, label, expression, ...acts }: PillProps) {
+  const { ref, calls } = expression;
   return (
     <div className={`in ${wrong ? "err" : ""}`}>
       <button
@@ -187,6 +188,7 @@ function Pill({ id, value, described, wrong, label, reference: ref, ...acts }: P
         title={value}
         onClick={acts.onEdit}
       >
+        {calls.length > 0 ? <span className="ar">{calls.toReversed().join(" ")}</span> : null}
         {"key" in ref ? (
           <>
             <b>{ref.key}</b>
@@ -199,7 +201,7 @@ function Pill({ id, value, described, wrong, label, reference: ref, ...acts }: P
             <b>{ref.name}</b>
           </>
         )}
-        <span className="vh">{refText(ref)}</span>
+        <span className="vh">{calledText(ref, calls)}</span>
       </button>
       <Button
         look="ghost"

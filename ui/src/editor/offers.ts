@@ -3,13 +3,14 @@ import {
   ancestorsOf,
   type Catalogue,
   inputsOf,
+  isAmong,
   outputsOf,
   type PortType,
   takes,
 } from "./catalogue";
 import { inputAt, refTo } from "./edit";
-import { DEPLOYMENT_FIELDS, written } from "./expr";
-import type { Doc, Step } from "./model";
+import { canWrap, DEPLOYMENT_FIELDS, FUNCTIONS, written } from "./expr";
+import { type Doc, read, type Step } from "./model";
 import type { Offer } from "./Refer";
 
 const t = editorTexts.step.referenceGroups;
@@ -24,8 +25,11 @@ export function offersOf(
 ): Offer[] {
   const all = ancestorsOf(doc);
   const input = { ...inputAt(inputsOf(step, catalogue), path), type };
-  const secretsOnly = path.startsWith("plugin.secrets.");
-  const fit = (from: PortType) => (secretsOnly ? from === "secret" : takes(input, from));
+  const isSecret = path.startsWith("plugin.secrets.");
+  // One that is put together, such as an address with a password in it, may hold anything besides.
+  const secretsOnly = isSecret && !isAmong(input.value);
+  const fit = (from: PortType) =>
+    secretsOnly ? from === "secret" : isSecret || takes(input, from);
   const steps = doc.steps
     .filter((one) => one.key !== step.key)
     .flatMap((one) =>
@@ -52,5 +56,21 @@ export function offersOf(
     label: name,
     type: "text",
   }));
-  return [...steps, ...(fit("secret") ? secrets : []), ...(fit("text") ? deployment : [])];
+  return [
+    ...functions(read(step, path)),
+    ...steps,
+    ...(fit("secret") ? secrets : []),
+    ...(fit("text") ? deployment : []),
+  ];
+}
+
+/** What can be put around a reference that the field has already. */
+function functions(value: unknown): Offer[] {
+  if (!canWrap(value)) return [];
+  return FUNCTIONS.map((name) => ({
+    group: t.functions,
+    text: name,
+    label: t.around(name),
+    type: "text",
+  }));
 }

@@ -12,7 +12,7 @@ import {
   perStep,
 } from "./catalogue";
 import { isKey } from "./edit";
-import { parse, type Ref, refText, single, strings } from "./expr";
+import { alone, calledText, type Expression, parse, type Ref, refText, strings } from "./expr";
 import { type Doc, kindOf, type Step } from "./model";
 import { plain } from "./plain";
 
@@ -150,12 +150,16 @@ function noOutput(step: Step, name: string): string {
 function types(step: Step, by: Map<string, Step>, catalogue: Catalogue, fail: Fail) {
   for (const input of inputsOf(step, catalogue)) {
     if (input.type === "any") continue;
-    const ref = single(input.value);
-    const from = ref && typeOfRef(ref, by, catalogue);
+    const only = alone(input.value);
+    const from = only && typeOfExpression(only, by, catalogue);
     // A secret's field takes any secret; what is no secret at all the server knows best.
     if (!from || input.path.startsWith("plugin.secrets.")) continue;
     if (!fits(from, input.type))
-      fail(input.path, "wrong_type", t.wrongType(refText(ref), t.types[from], t.types[input.type]));
+      fail(
+        input.path,
+        "wrong_type",
+        t.wrongType(calledText(only.ref, only.calls), t.types[from], t.types[input.type]),
+      );
   }
 }
 
@@ -165,6 +169,16 @@ export function typeOfRef(ref: Ref, by: Map<string, Step>, catalogue: Catalogue)
   const step = by.get(ref.key);
   const port = step && outputsOf(step, catalogue).find((one) => one.name === ref.name);
   return port?.type ?? "any";
+}
+
+/** What a function makes is text; of a secret it stays one. */
+export function typeOfExpression(
+  { ref, calls }: Expression,
+  by: Map<string, Step>,
+  catalogue: Catalogue,
+): PortType {
+  const type = typeOfRef(ref, by, catalogue);
+  return calls.length === 0 || type === "secret" ? type : "text";
 }
 
 /** What the server found, in the editor's form. */

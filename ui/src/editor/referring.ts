@@ -1,6 +1,17 @@
 import { ancestorsOf, type Catalogue, inputsOf } from "./catalogue";
 import { addNeed, inputAt, refTo, setField, unwire, wire } from "./edit";
-import { mapStrings, type Ref, refsIn, refText, single, strings, written } from "./expr";
+import {
+  alone,
+  FUNCTIONS,
+  mapStrings,
+  type Ref,
+  refsIn,
+  refText,
+  rewritten,
+  strings,
+  wrapped,
+  written,
+} from "./expr";
 import { type Doc, read, type Step, stepOf } from "./model";
 import { wrongRef } from "./problems";
 
@@ -10,9 +21,14 @@ import { wrongRef } from "./problems";
 export const NEW_VARIABLE = "service.env";
 const COMMAND = "service.command";
 
-/** Text with a reference at a place in it; one that stands alone gives way to another. */
-export function inserted(text: string, ref: string, at = text.length): string {
-  return text === "" || single(text) ? ref : text.slice(0, at) + ref + text.slice(at);
+/**
+ * Text with a reference at a place in it; one that stands alone gives way to another. A function
+ * goes around the reference that is there.
+ */
+export function inserted(text: string, chosen: string, at = text.length): string {
+  const name = FUNCTIONS.find((one) => one === chosen);
+  if (name) return wrapped(text, name, at);
+  return text === "" || alone(text) ? chosen : text.slice(0, at) + chosen + text.slice(at);
 }
 
 /** Changes a field; the step then waits for each step that the field came to refer to, if it can. */
@@ -58,7 +74,12 @@ export function refer(
 /** Whether a reference may stand among other text in a field. */
 function takesText(step: Step | undefined, catalogue: Catalogue, path: string): boolean {
   const input = step && inputAt(inputsOf(step, catalogue), path);
-  return input?.type === "text" || !path.startsWith("plugin.");
+  return input?.type === "text" || isSecretInput(path) || !path.startsWith("plugin.");
+}
+
+/** A plugin's secret takes several references, with text between them. */
+function isSecretInput(path: string): boolean {
+  return path.startsWith("plugin.secrets.");
 }
 
 /** What a variable for an output is called: API_URL, or with a number behind it. */
@@ -94,12 +115,10 @@ function withoutWord(command: unknown, gone: string): string[] | undefined {
 }
 
 function isOnly(text: string, gone: string): boolean {
-  const ref = single(text);
-  return ref !== undefined && refText(ref) === gone;
+  const only = alone(text);
+  return only !== undefined && refText(only.ref) === gone;
 }
 
 function cut(text: string, gone: string): string {
-  return text.replace(/\$?\$\{\{\s*([^}]*?)\s*\}\}/g, (whole, inner) =>
-    inner === gone && !whole.startsWith("$$") ? "" : whole,
-  );
+  return rewritten(text, ({ ref }) => (refText(ref) === gone ? "" : undefined));
 }

@@ -216,7 +216,7 @@ func (q *Queries) GetLatestVersion(ctx context.Context, projectID string) (Pipel
 }
 
 const getPlugin = `-- name: GetPlugin :one
-SELECT p.id, p.name, p.registry_id, p.image, p.tag, p.digest, p.component, r.id, r.name, r.host, r.insecure, r.username, r.password, r.description, r.builtin FROM plugins p JOIN registries r ON r.id = p.registry_id
+SELECT p.id, p.name, p.registry_id, p.image, p.tag, p.digest, p.component, r.id, r.name, r.host, r.insecure, r.username, r.password, r.description, r.builtin, r.ca FROM plugins p JOIN registries r ON r.id = p.registry_id
 WHERE p.name = $1
 `
 
@@ -245,6 +245,7 @@ func (q *Queries) GetPlugin(ctx context.Context, name string) (GetPluginRow, err
 		&i.Registry.Password,
 		&i.Registry.Description,
 		&i.Registry.Builtin,
+		&i.Registry.Ca,
 	)
 	return i, err
 }
@@ -292,7 +293,7 @@ func (q *Queries) GetProject(ctx context.Context, name string) (GetProjectRow, e
 }
 
 const getRegistry = `-- name: GetRegistry :one
-SELECT id, name, host, insecure, username, password, description, builtin FROM registries WHERE name = $1
+SELECT id, name, host, insecure, username, password, description, builtin, ca FROM registries WHERE name = $1
 `
 
 // A registry by name.
@@ -308,12 +309,13 @@ func (q *Queries) GetRegistry(ctx context.Context, name string) (Registry, error
 		&i.Password,
 		&i.Description,
 		&i.Builtin,
+		&i.Ca,
 	)
 	return i, err
 }
 
 const getRegistryByHost = `-- name: GetRegistryByHost :one
-SELECT id, name, host, insecure, username, password, description, builtin FROM registries WHERE host = $1
+SELECT id, name, host, insecure, username, password, description, builtin, ca FROM registries WHERE host = $1
 `
 
 // A registry as an image names it, for pull credentials.
@@ -329,12 +331,13 @@ func (q *Queries) GetRegistryByHost(ctx context.Context, host string) (Registry,
 		&i.Password,
 		&i.Description,
 		&i.Builtin,
+		&i.Ca,
 	)
 	return i, err
 }
 
 const getService = `-- name: GetService :one
-SELECT s.id, s.name, s.registry_id, s.image, s.tag_mode, s.tag, s.pattern, s.description, r.id, r.name, r.host, r.insecure, r.username, r.password, r.description, r.builtin FROM services s JOIN registries r ON r.id = s.registry_id
+SELECT s.id, s.name, s.registry_id, s.image, s.tag_mode, s.tag, s.pattern, s.description, r.id, r.name, r.host, r.insecure, r.username, r.password, r.description, r.builtin, r.ca FROM services s JOIN registries r ON r.id = s.registry_id
 WHERE s.name = $1
 `
 
@@ -364,6 +367,7 @@ func (q *Queries) GetService(ctx context.Context, name string) (GetServiceRow, e
 		&i.Registry.Password,
 		&i.Registry.Description,
 		&i.Registry.Builtin,
+		&i.Registry.Ca,
 	)
 	return i, err
 }
@@ -389,8 +393,8 @@ func (q *Queries) GetVersion(ctx context.Context, projectID string, version int3
 }
 
 const insertRegistry = `-- name: InsertRegistry :exec
-INSERT INTO registries (id, name, host, insecure, username, password, description)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
+INSERT INTO registries (id, name, host, insecure, username, password, description, ca)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 `
 
 type InsertRegistryParams struct {
@@ -401,6 +405,7 @@ type InsertRegistryParams struct {
 	Username    string
 	Password    []byte
 	Description string
+	Ca          string
 }
 
 // A new registry.
@@ -413,6 +418,7 @@ func (q *Queries) InsertRegistry(ctx context.Context, arg InsertRegistryParams) 
 		arg.Username,
 		arg.Password,
 		arg.Description,
+		arg.Ca,
 	)
 	return err
 }
@@ -570,7 +576,7 @@ func (q *Queries) ListLatestStates(ctx context.Context, projects []string) ([]Li
 }
 
 const listPlugins = `-- name: ListPlugins :many
-SELECT p.id, p.name, p.registry_id, p.image, p.tag, p.digest, p.component, r.id, r.name, r.host, r.insecure, r.username, r.password, r.description, r.builtin FROM plugins p JOIN registries r ON r.id = p.registry_id
+SELECT p.id, p.name, p.registry_id, p.image, p.tag, p.digest, p.component, r.id, r.name, r.host, r.insecure, r.username, r.password, r.description, r.builtin, r.ca FROM plugins p JOIN registries r ON r.id = p.registry_id
 WHERE p.name > $1 ORDER BY p.name LIMIT $2
 `
 
@@ -605,6 +611,7 @@ func (q *Queries) ListPlugins(ctx context.Context, after string, most int32) ([]
 			&i.Registry.Password,
 			&i.Registry.Description,
 			&i.Registry.Builtin,
+			&i.Registry.Ca,
 		); err != nil {
 			return nil, err
 		}
@@ -690,7 +697,7 @@ func (q *Queries) ListProjects(ctx context.Context, arg ListProjectsParams) ([]L
 }
 
 const listRegistries = `-- name: ListRegistries :many
-SELECT id, name, host, insecure, username, password, description, builtin FROM registries WHERE name > $1 ORDER BY name LIMIT $2
+SELECT id, name, host, insecure, username, password, description, builtin, ca FROM registries WHERE name > $1 ORDER BY name LIMIT $2
 `
 
 // Registries by name, one page.
@@ -712,6 +719,7 @@ func (q *Queries) ListRegistries(ctx context.Context, after string, most int32) 
 			&i.Password,
 			&i.Description,
 			&i.Builtin,
+			&i.Ca,
 		); err != nil {
 			return nil, err
 		}
@@ -724,7 +732,7 @@ func (q *Queries) ListRegistries(ctx context.Context, after string, most int32) 
 }
 
 const listServices = `-- name: ListServices :many
-SELECT s.id, s.name, s.registry_id, s.image, s.tag_mode, s.tag, s.pattern, s.description, r.id, r.name, r.host, r.insecure, r.username, r.password, r.description, r.builtin FROM services s JOIN registries r ON r.id = s.registry_id
+SELECT s.id, s.name, s.registry_id, s.image, s.tag_mode, s.tag, s.pattern, s.description, r.id, r.name, r.host, r.insecure, r.username, r.password, r.description, r.builtin, r.ca FROM services s JOIN registries r ON r.id = s.registry_id
 WHERE s.name > $1 ORDER BY s.name LIMIT $2
 `
 
@@ -760,6 +768,7 @@ func (q *Queries) ListServices(ctx context.Context, after string, most int32) ([
 			&i.Registry.Password,
 			&i.Registry.Description,
 			&i.Registry.Builtin,
+			&i.Registry.Ca,
 		); err != nil {
 			return nil, err
 		}
@@ -1218,7 +1227,7 @@ func (q *Queries) PutService(ctx context.Context, arg PutServiceParams) (int64, 
 
 const updateRegistry = `-- name: UpdateRegistry :exec
 UPDATE registries SET host = $1, insecure = $2, username = $3,
-    password = $4, description = $5 WHERE id = $6
+    password = $4, description = $5, ca = $6 WHERE id = $7
 `
 
 type UpdateRegistryParams struct {
@@ -1227,6 +1236,7 @@ type UpdateRegistryParams struct {
 	Username    string
 	Password    []byte
 	Description string
+	Ca          string
 	ID          string
 }
 
@@ -1238,6 +1248,7 @@ func (q *Queries) UpdateRegistry(ctx context.Context, arg UpdateRegistryParams) 
 		arg.Username,
 		arg.Password,
 		arg.Description,
+		arg.Ca,
 		arg.ID,
 	)
 	return err

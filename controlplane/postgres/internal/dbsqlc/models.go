@@ -632,6 +632,7 @@ type Registry struct {
 	Password    []byte
 	Description string
 	Builtin     bool
+	Ca          string
 }
 
 type Relocation struct {

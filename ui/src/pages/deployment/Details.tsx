@@ -10,6 +10,7 @@ import { exact } from "@/components/time";
 import { deployTexts } from "@/deployTexts";
 import { texts } from "@/texts";
 import { isGone } from "../deployments/filters";
+import { GeneratedSecrets } from "./GeneratedSecrets";
 import { holdOf } from "./holdOf";
 import { Exact, Pair } from "./Pair";
 import { WhoMayOpen } from "./WhoMayOpen";
@@ -33,6 +34,7 @@ export default function Details({ deployment, run }: Props) {
         </dl>
       </section>
       <Versions versions={deployment.versions} />
+      {isGone(deployment.status) ? null : <GeneratedSecrets deployment={deployment} />}
       {isGone(deployment.status) ? null : <WhoMayOpen deployment={deployment} />}
       <More id={deployment.id} />
     </div>

@@ -51,8 +51,13 @@ it("asks a registry that was just made whether it answers", async () => {
   const sheet = within(await screen.findByRole("dialog", { name: "Add a registry" }));
   await userEvent.type(sheet.getByLabelText("Name"), "ghcr");
   await userEvent.type(sheet.getByLabelText("Host"), "ghcr.io");
+  const bundle = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----";
+  await userEvent.click(sheet.getByLabelText(/^Certificate authority/));
+  await userEvent.paste(`${bundle}\n`);
   await userEvent.click(sheet.getByRole("button", { name: /^Create/ }));
   const stored = within(await screen.findByRole("dialog", { name: "ghcr" }));
   await stored.findByText(/^It answers and takes the credentials \(7 ms\)/);
   expect(client.POST).toHaveBeenCalledTimes(1);
+  const [, put] = vi.mocked(client.PUT).mock.calls[0] as unknown as [string, { body: object }];
+  expect(put.body).toMatchObject({ host: "ghcr.io", ca: bundle });
 });

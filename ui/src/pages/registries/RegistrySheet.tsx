@@ -5,7 +5,7 @@ import { ask, client, type Schemas } from "@/api/client";
 import { registryTexts as t } from "@/catalogTexts";
 import { StatusMark } from "@/components/Status";
 import { DeleteAct } from "../admin/DeleteAct";
-import { CheckField, TextField } from "../admin/Fields";
+import { CheckField, TextArea, TextField } from "../admin/Fields";
 import { FormSheet } from "../admin/FormSheet";
 import type { Opened } from "../admin/meanwhile";
 import { NameField, nameProblem } from "../admin/NewName";
@@ -33,6 +33,7 @@ const start = (stored?: Registry) => ({
   insecure: stored?.insecure ?? false,
   username: stored?.username ?? "",
   password: "",
+  ca: stored?.ca ?? "",
   description: stored?.description ?? "",
 });
 type Values = ReturnType<typeof start>;
@@ -48,6 +49,7 @@ const save = (values: Values, over?: Tagged<Registry>) =>
         username: orNothing(values.username),
         // Absent keeps the stored one.
         password: values.password || undefined,
+        ca: orNothing(values.ca),
         description: orNothing(values.description),
       },
     }),
@@ -99,6 +101,7 @@ export function RegistrySheet({ opened, taken, used, fresh, made, close }: Props
         optional
         hint={stored?.has_password && !moved ? t.passwordKept : t.passwordHint}
       />
+      <TextArea form={form} name="ca" label={t.ca} mono optional hint={t.caHint} />
       <TextField form={form} name="description" label={t.description} optional maxLength={500} />
       {stored && !reason ? <Test name={stored.name} dirty={form.dirty} now={fresh} /> : null}
     </FormSheet>
