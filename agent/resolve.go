@@ -90,10 +90,12 @@ func serviceSpec(g *wire.Goal, b *bundle, key pipeline.StepKey) (ServiceSpec, er
 	step, _ := g.Pipeline.Step(key)
 	values := scope(g, b)
 	var err error
-	if s.Entrypoint, err = resolveArguments("entrypoint", step.Service.Entrypoint, values); err != nil {
+	s.Entrypoint, err = resolveArguments("entrypoint", step.Service.Entrypoint, values)
+	if err != nil {
 		return s, err
 	}
-	if s.Command, err = resolveArguments("command", step.Service.Command, values); err != nil {
+	s.Command, err = resolveArguments("command", step.Service.Command, values)
+	if err != nil {
 		return s, err
 	}
 	for _, name := range sortedKeys(step.Service.Env) {

@@ -24,11 +24,11 @@ func (v *validator) checkProcess(s *ServiceStep) {
 		v.command(at, arg)
 		v.checkStringSize(at, len(arg))
 	}
-	if s.User != "" && !isUser(s.User) {
+	if s.User != "" && !IsUser(s.User) {
 		v.fail("service.user", "user", "%q is not a user; give a name or a number, and a group "+
 			"after a colon if needed: 1000:1000", s.User)
 	}
-	if s.StopSignal != "" && !isSignal(s.StopSignal) {
+	if s.StopSignal != "" && !IsSignal(s.StopSignal) {
 		v.fail("service.stop_signal", "signal", "%q is not a signal of Linux; give a name, such "+
 			"as SIGTERM, or a number from 1 to %d", s.StopSignal, maxSignal)
 	}
@@ -38,9 +38,9 @@ func (v *validator) checkProcess(s *ServiceStep) {
 	}
 }
 
-// isUser reports whether the container engine takes a user. That a name exists
+// IsUser reports whether the container engine takes a user. That a name exists
 // in the image, only the engine can say.
-func isUser(s string) bool {
+func IsUser(s string) bool {
 	user, group, grouped := strings.Cut(s, ":")
 	return isAccount(user) && (!grouped || isAccount(group))
 }
@@ -56,9 +56,9 @@ func isAccount(s string) bool {
 // maxSignal is Linux's last signal, SIGRTMAX.
 const maxSignal = 64
 
-// isSignal takes what the container engine takes: names with and without SIG,
+// IsSignal takes what the container engine takes: names with and without SIG,
 // in any case, and numbers.
-func isSignal(s string) bool {
+func IsSignal(s string) bool {
 	if n, err := strconv.Atoi(s); err == nil {
 		return n >= 1 && n <= maxSignal && strconv.Itoa(n) == s
 	}
@@ -82,7 +82,7 @@ func (v *validator) checkExtraHosts(hosts []ExtraHost) {
 	seen := map[ExtraHost]bool{}
 	for i, h := range hosts {
 		at := fmt.Sprintf("service.extra_hosts[%d]", i)
-		if !isHostName(h.Name) {
+		if !IsHostName(h.Name) {
 			v.fail(at+".name", "name", "%q is not a host name", h.Name)
 		}
 		if addr, err := netip.ParseAddr(h.Address); err != nil || addr.Zone() != "" {
@@ -96,8 +96,12 @@ func (v *validator) checkExtraHosts(hosts []ExtraHost) {
 	}
 }
 
-// isHostName takes underscores too: Compose's services have them.
-func isHostName(s string) bool {
-	return len(s) <= 253 && matches(
-		`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)*$`, s)
+// IsHostName takes underscores too: Compose's services have them.
+func IsHostName(s string) bool {
+	for part := range strings.SplitSeq(s, ".") {
+		if !matches(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$`, part) {
+			return false
+		}
+	}
+	return len(s) <= 253
 }
