@@ -9,6 +9,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/dummy"
@@ -31,7 +34,12 @@ func functionsGoal() wire.Goal {
 	making.Secrets["dsn"] = "postgres://${{ lower(deployment.name) }}:" +
 		"${{ urlencode(secrets.password) }}@${{ services.db.host }}/x"
 	web := g.Pipeline.Steps[2].Service
+	web.Entrypoint = []string{"run", "${{ urlencode(deployment.name) }}"}
 	web.Command = []string{"serve", "${{ urlencode(deployment.name) }}"}
+	web.User, web.Init, web.ReadOnly = "1000", true, true
+	web.StopSignal, web.StopGraceSeconds = "SIGINT", 3
+	web.Tmpfs = []pipeline.Tmpfs{{Path: "/tmp", SizeMiB: 8}}
+	web.ExtraHosts = []pipeline.ExtraHost{{Name: "mail", Address: "192.0.2.1"}}
 	web.Env = map[string]string{"URL": "a ${{ urlencode(steps.make.outputs.token) }}",
 		"LOWER": "${{ lower(steps.make.outputs.token) }}",
 		"PORT":  "${{ json(services.db.port) }}"}
@@ -93,6 +101,13 @@ func checkServiceInput(t *testing.T, r *dummy.Runtime) {
 	}
 	if len(web.Command) != 2 || web.Command[1] != "login" {
 		t.Errorf("web got the command %q", web.Command)
+	}
+	process := []any{web.Entrypoint, web.User, web.Init, web.ReadOnly, web.StopSignal,
+		web.StopGrace, web.Tmpfs, web.ExtraHosts}
+	if diff := cmp.Diff([]any{[]string{"run", "login"}, "1000", true, true, "SIGINT",
+		3 * time.Second, []pipeline.Tmpfs{{Path: "/tmp", SizeMiB: 8}},
+		[]pipeline.ExtraHost{{Name: "mail", Address: "192.0.2.1"}}}, process); diff != "" {
+		t.Errorf("web got another process than the step says: %s", diff)
 	}
 	if len(web.Files) != 1 || web.Files[0].Content != `{"t":"`+password+`"}` {
 		t.Errorf("web got the files %v", web.Files)

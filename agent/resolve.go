@@ -89,15 +89,14 @@ func serviceSpec(g *wire.Goal, b *bundle, key pipeline.StepKey) (ServiceSpec, er
 	s := bareService(g, key)
 	step, _ := g.Pipeline.Step(key)
 	values := scope(g, b)
-	for i, arg := range step.Service.Command {
-		text, secret, err := pipeline.EvalText(arg, values)
-		if err == nil && secret {
-			err = errors.New("it turned out to be secret, and a command can be read on the node")
-		}
-		if err != nil {
-			return s, fmt.Errorf("command[%d]: %w", i, err)
-		}
-		s.Command = append(s.Command, text)
+	var err error
+	s.Entrypoint, err = resolveArguments("entrypoint", step.Service.Entrypoint, values)
+	if err != nil {
+		return s, err
+	}
+	s.Command, err = resolveArguments("command", step.Service.Command, values)
+	if err != nil {
+		return s, err
 	}
 	for _, name := range sortedKeys(step.Service.Env) {
 		text, secret, err := pipeline.EvalText(step.Service.Env[name], values)
@@ -120,6 +119,22 @@ func serviceSpec(g *wire.Goal, b *bundle, key pipeline.StepKey) (ServiceSpec, er
 	return s, nil
 }
 
+// resolveArguments refuses secrets: arguments are readable in the engine's files.
+func resolveArguments(field string, args []string, values pipeline.Scope) ([]string, error) {
+	var all []string
+	for i, arg := range args {
+		text, secret, err := pipeline.EvalText(arg, values)
+		if err == nil && secret {
+			err = errors.New("it turned out to be secret, and a command can be read on the node")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s[%d]: %w", field, i, err)
+		}
+		all = append(all, text)
+	}
+	return all, nil
+}
+
 // bareService is all of a service that needs no secret: enough to probe and
 // to measure it.
 func bareService(g *wire.Goal, key pipeline.StepKey) ServiceSpec {
@@ -134,7 +149,11 @@ func bareService(g *wire.Goal, key pipeline.StepKey) ServiceSpec {
 	}
 	s.Ports, s.Volumes = step.Service.Ports, step.Service.Volumes
 	s.Resources, s.Ready = step.Service.Resources, step.Service.Ready
-	s.GPUs = step.Service.GPUs
+	s.GPUs, s.User, s.Init = step.Service.GPUs, step.Service.User, step.Service.Init
+	s.StopSignal = step.Service.StopSignal
+	s.StopGrace = time.Duration(step.Service.StopGraceSeconds) * time.Second
+	s.Tmpfs, s.ExtraHosts = step.Service.Tmpfs, step.Service.ExtraHosts
+	s.ReadOnly = step.Service.ReadOnly
 	return s
 }
 

@@ -53,8 +53,8 @@ type Runtime interface {
 	// Remove deletes one object and what hangs on it; a service is stopped first,
 	// as by StopService. Gone already is success.
 	Remove(ctx context.Context, o Object) error
-	// RemoveDeployment stops the deployment's services, all within one grace
-	// period, and deletes everything of it: services, plugins,
+	// RemoveDeployment stops the deployment's services, all at once and each within
+	// its grace period, and deletes everything of it: services, plugins,
 	// volumes, gate, network and tmpfs folder, and returns what is left.
 	RemoveDeployment(ctx context.Context, deployment string) ([]Object, error)
 	// Dial connects to a service's port through the deployment's gate.
@@ -122,6 +122,7 @@ type ServiceSpec struct {
 	Run        string
 	Step       pipeline.StepKey
 	Image      pipeline.Image
+	Entrypoint []string
 	Command    []string
 	// Env is public; SecretEnv reaches the process through tmpfs only.
 	Env       map[string]string
@@ -133,6 +134,15 @@ type ServiceSpec struct {
 	Resources pipeline.Resources
 	Ready     *pipeline.Readiness
 	GPUs      *pipeline.GPUs
+	// User, Init, StopSignal, Tmpfs, ExtraHosts and ReadOnly are the step's.
+	User       string
+	Init       bool
+	StopSignal string
+	// StopGrace is how long the service may take to end; zero means the node's.
+	StopGrace  time.Duration
+	Tmpfs      []pipeline.Tmpfs
+	ExtraHosts []pipeline.ExtraHost
+	ReadOnly   bool
 }
 
 // Probed is one answer of a probe. Ended means the container stopped.

@@ -54,8 +54,11 @@ type ServiceStep struct {
 	Name string `json:"name"`
 	// Image is filled at save (registry, repository, tag mode) and completed
 	// at create (tag, digest).
-	Image   *Image   `json:"image,omitempty"`
-	Command []string `json:"command,omitempty"`
+	Image *Image `json:"image,omitempty"`
+	// Entrypoint replaces the image's, and then the image's command does not
+	// count either, as in Docker. [""] is no entrypoint at all.
+	Entrypoint []string `json:"entrypoint,omitempty"`
+	Command    []string `json:"command,omitempty"`
 	// Env values may hold references. One that touches a secret reaches the
 	// process through the tmpfs init, never through the engine's files.
 	Env       map[string]string `json:"env,omitempty"`
@@ -67,6 +70,36 @@ type ServiceStep struct {
 	// Restart is what happens when the process ends; empty means RestartAlways.
 	Restart Restart `json:"restart,omitempty"`
 	GPUs    *GPUs   `json:"gpus,omitempty"`
+	// User is whom the process runs as, in place of the image's user: a name or
+	// a number, and after a colon a group.
+	User string `json:"user,omitempty"`
+	// Init starts the container engine's init as the first process: it passes
+	// signals on and collects orphaned processes.
+	Init bool `json:"init,omitempty"`
+	// StopSignal asks the process to end, in place of the image's signal.
+	StopSignal string `json:"stop_signal,omitempty"`
+	// StopGraceSeconds is how long the process may take to end after the signal
+	// before it is killed; zero means the node's, which is 10.
+	StopGraceSeconds int         `json:"stop_grace_seconds,omitempty"`
+	Tmpfs            []Tmpfs     `json:"tmpfs,omitempty"`
+	ExtraHosts       []ExtraHost `json:"extra_hosts,omitempty"`
+	// ReadOnly makes the root file system read-only; volumes and tmpfs are not.
+	ReadOnly bool `json:"read_only,omitempty"`
+}
+
+// Tmpfs is a folder in memory. It is empty whenever the container starts, and
+// what is in it counts as the service's memory.
+type Tmpfs struct {
+	Path string `json:"path"`
+	// SizeMiB is its limit; zero means that only the service's memory limits it.
+	SizeMiB int `json:"size_mib,omitempty"`
+}
+
+// ExtraHost is a host name that the service finds at an address, whatever DNS
+// says of it.
+type ExtraHost struct {
+	Name    string `json:"name"`
+	Address string `json:"address"`
 }
 
 // Restart says what happens when a service's process ends.
@@ -125,6 +158,8 @@ type Port struct {
 type Volume struct {
 	Name string `json:"name"`
 	Path string `json:"path"`
+	// ReadOnly lets the service read it only.
+	ReadOnly bool `json:"read_only,omitempty"`
 	// Stays says that what is in it cannot be copied to another node.
 	Stays bool `json:"stays,omitempty"`
 }

@@ -29,6 +29,7 @@ func SecretNames(p Pipeline) []string {
 func texts(s Step) []string {
 	var all []string
 	if s.Service != nil {
+		all = append(all, s.Service.Entrypoint...)
 		all = append(all, s.Service.Command...)
 		for _, v := range s.Service.Env {
 			all = append(all, v)

@@ -34,7 +34,9 @@ const (
 	MaxComment     = 8 << 10
 	MaxFileContent = 256 << 10
 	maxSeconds     = 86400
-	maxCPU         = 1024
+	// MaxStopGraceSeconds bounds how long one service can hold up a removal.
+	MaxStopGraceSeconds = 600
+	maxCPU              = 1024
 	// minMemoryMiB is the container engine's own floor.
 	minMemoryMiB = 6
 	maxMemoryMiB = 16 << 20
@@ -243,7 +245,9 @@ func label(s string) bool {
 	return len(s) <= MaxKey && matches(`^[a-z]([a-z0-9-]*[a-z0-9])?$`, s)
 }
 
-func envName(s string) bool { return matches(`^[A-Za-z_][A-Za-z0-9_]*$`, s) }
+// envName reports whether the container engine takes a variable of this name. A
+// shell may not be able to read it: names with dots and dashes are for programs.
+func envName(s string) bool { return s != "" && !strings.ContainsAny(s, "=\x00") }
 
 func digestForm(s string) bool { return matches(`^sha256:[0-9a-f]{64}$`, s) }
 

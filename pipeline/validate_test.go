@@ -160,8 +160,13 @@ func serviceMistakes() []mistake {
 		{"unknown secret", "web", env("${{ secrets.nix }}"),
 			"service.env.X", "unknown_secret", `no secret "nix"`},
 		{"syntax", "web", env("${{ a b }}"), "service.env.X", "syntax", "at character 6"},
-		{"env name", "web", func(s *step) { s.Service.Env = map[string]string{"A-B": ""} },
-			"service.env.A-B", "name", "environment variable"},
+		{"env name", "web", func(s *step) { s.Service.Env = map[string]string{"A=B": ""} },
+			"service.env.A=B", "name", "environment variable"},
+		{"env name is empty", "web", func(s *step) { s.Service.Env = map[string]string{"": ""} },
+			"service.env.", "name", "environment variable"},
+		{"secret behind a name with a dot", "web", func(s *step) {
+			s.Service.Env = map[string]string{"app.key": "${{ secrets.nix }}"}
+		}, "service.env.app.key", "unknown_secret", `no secret "nix"`},
 		{"secret in a command", "web", func(s *step) {
 			s.Service.Command = []string{"run", "${{ steps.create-db.outputs.connectionString }}"}
 		}, "service.command[1]", "secret", "can be read on the node"},

@@ -44,15 +44,23 @@ func (v *validator) mounts(s *ServiceStep) {
 		}
 		v.text(field+".content", f.Content)
 	}
+	for i, m := range s.Tmpfs {
+		field := fmt.Sprintf("service.tmpfs[%d]", i)
+		v.mountPath(field+".path", m.Path, all)
+		if m.SizeMiB < 0 || m.SizeMiB > maxMemoryMiB {
+			v.fail(field+".size_mib", "range", "%d MiB; give 1 to %d, or 0 for no limit of its own",
+				m.SizeMiB, maxMemoryMiB)
+		}
+	}
 	v.checkFilesHoldNothing(s, all)
 }
 
-// mountPath checks where one volume or file lies and adds it to all, which maps
+// mountPath checks where one volume, file or tmpfs lies and adds it to all, which maps
 // paths to the fields that name them.
 func (v *validator) mountPath(field, p string, all map[string]string) {
 	v.path(field, p)
 	if all[p] != "" {
-		v.fail(field, "duplicate", "two volumes or files have the path %q", p)
+		v.fail(field, "duplicate", "two volumes, files or tmpfs have the path %q", p)
 		return
 	}
 	all[p] = field
@@ -119,7 +127,7 @@ func (v *validator) checkStringSize(field string, bytes int) {
 // checkExecSize does the same for all arguments and variables together.
 func (v *validator) checkExecSize(s *ServiceStep) {
 	total := 0
-	for _, arg := range s.Command {
+	for _, arg := range slices.Concat(s.Entrypoint, s.Command) {
 		total += len(arg)
 	}
 	for name, value := range s.Env {

@@ -17,12 +17,13 @@ func (v *validator) service(s *ServiceStep) {
 		v.checkStringSize(field, len(arg))
 	}
 	for _, name := range sortedKeys(s.Env) {
-		field := "service.env." + name
+		at := "service.env." + name
 		if !envName(name) {
-			v.fail(field, "name", "%q is not a name of an environment variable", name)
+			v.fail(at, "name", "%q is not a name of an environment variable; it must not be empty "+
+				"or hold = or NUL", name)
 		}
-		v.text(field, s.Env[name])
-		v.checkStringSize(field, len(name)+len("=")+len(s.Env[name]))
+		v.text(at, s.Env[name])
+		v.checkStringSize(at, len(name)+len("=")+len(s.Env[name]))
 	}
 	v.checkExecSize(s)
 	v.ports(s.Ports)
@@ -32,6 +33,8 @@ func (v *validator) service(s *ServiceStep) {
 		v.fail("service.restart", "restart", "%q is unknown; use always or never", s.Restart)
 	}
 	v.gpus(s.GPUs)
+	v.checkProcess(s)
+	v.checkExtraHosts(s.ExtraHosts)
 }
 
 func (v *validator) gpus(g *GPUs) {

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -66,7 +67,7 @@ func (d *Docker) startService(ctx context.Context, s agent.ServiceSpec) error {
 	if err != nil {
 		return err
 	}
-	changed, err := d.writeRunFiles(ctx, s, image.User)
+	changed, err := d.writeRunFiles(ctx, s, cmp.Or(s.User, image.User))
 	if err != nil {
 		return err
 	}
@@ -126,7 +127,11 @@ func (d *Docker) serviceContainer(
 	config := &container.Config{
 		Image:       reference(s.Image),
 		Env:         environment(s.Env),
+		Entrypoint:  s.Entrypoint,
 		Cmd:         s.Command,
+		User:        s.User,
+		StopSignal:  s.StopSignal,
+		StopTimeout: stopTimeout(s.StopGrace),
 		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
 	}
 	if s.Ready != nil && s.Ready.Image {
@@ -146,6 +151,12 @@ func (d *Docker) serviceContainer(
 		SecurityOpt:   []string{"no-new-privileges"},
 		Resources:     limits(s.Resources, &pids),
 		Mounts:        d.serviceMounts(s, volumes),
+		ExtraHosts:    extraHosts(s.ExtraHosts),
+		// Mounts are writable all the same, unless they say otherwise.
+		ReadonlyRootfs: s.ReadOnly,
+	}
+	if s.Init {
+		host.Init = new(true)
 	}
 	host.DeviceRequests = deviceRequests(s.GPUs)
 	return containerSpec{
@@ -181,16 +192,22 @@ func deviceRequests(g *pipeline.GPUs) []container.DeviceRequest {
 	}}
 }
 
-// throughInit puts the init before the image's own command. An entrypoint of
-// ours hides the image's command too, so both are spelled out.
+// throughInit puts the init before the service's own command. An entrypoint of
+// ours hides the image's command too, so both are spelled out. An entrypoint of
+// the step hides the image's command as well, as it would without our init.
 func throughInit(
 	config *container.Config, s agent.ServiceSpec, image dockerspec.DockerOCIImageConfig,
 ) error {
-	command := image.Cmd
-	if len(s.Command) > 0 {
-		command = s.Command
+	entrypoint, command := image.Entrypoint, s.Command
+	if len(s.Entrypoint) > 0 {
+		entrypoint = s.Entrypoint
+	} else if len(command) == 0 {
+		command = image.Cmd
 	}
-	command = append(slices.Clone(image.Entrypoint), command...)
+	if len(entrypoint) == 1 && entrypoint[0] == "" {
+		entrypoint = nil
+	}
+	command = append(slices.Clone(entrypoint), command...)
 	if len(command) == 0 {
 		return fmt.Errorf("image %s has neither entrypoint nor command: set the service's command",
 			reference(s.Image))
@@ -213,10 +230,30 @@ func (d *Docker) serviceMounts(s agent.ServiceSpec, volumes []string) []mount.Mo
 	}
 	for i, v := range s.Volumes {
 		mounts = append(mounts, mount.Mount{
-			Type: mount.TypeVolume, Target: v.Path, Source: volumes[i],
+			Type: mount.TypeVolume, Target: v.Path, Source: volumes[i], ReadOnly: v.ReadOnly,
 		})
 	}
+	for _, t := range s.Tmpfs {
+		mounts = append(mounts, mount.Mount{Type: mount.TypeTmpfs, Target: t.Path,
+			TmpfsOptions: &mount.TmpfsOptions{SizeBytes: int64(t.SizeMiB) << 20}})
+	}
 	return mounts
+}
+
+// stopTimeout is what the engine keeps with the container, and graceOf reads.
+func stopTimeout(grace time.Duration) *int {
+	if grace <= 0 {
+		return nil
+	}
+	return new(wholeSeconds(grace))
+}
+
+// extraHosts are in the engine's form. A name with two addresses has two lines.
+func extraHosts(hosts []pipeline.ExtraHost) (all []string) {
+	for _, h := range hosts {
+		all = append(all, h.Name+":"+h.Address)
+	}
+	return all
 }
 
 func bind(source, target string) mount.Mount {

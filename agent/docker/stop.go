@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
@@ -44,18 +45,28 @@ func (d *Docker) stop(
 	if err != nil || c.State == nil || !c.State.Running {
 		return false, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, d.grace()+actTime)
+	grace := d.graceOf(c)
+	ctx, cancel := context.WithTimeout(ctx, grace+actTime)
 	defer cancel()
-	return true, d.stopContainer(ctx, c.ID)
+	return true, d.stopContainer(ctx, c.ID, grace)
 }
 
-// grace is never negative.
-func (d *Docker) grace() time.Duration { return max(d.config.StopGrace, 0) }
+// graceOf is the service's own grace period, which its container was made with,
+// or else the node's. It is never negative.
+func (d *Docker) graceOf(c container.InspectResponse) time.Duration {
+	if c.Config != nil && c.Config.StopTimeout != nil {
+		return max(time.Duration(*c.Config.StopTimeout)*time.Second, 0)
+	}
+	return max(d.config.StopGrace, 0)
+}
+
+// wholeSeconds rounds up, since the engine counts whole seconds.
+func wholeSeconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
 // stopContainer has the engine send the signal that the image or the container
 // names (STOPSIGNAL), wait, and kill.
-func (d *Docker) stopContainer(ctx context.Context, id string) error {
-	seconds := int((d.grace() + time.Second - 1) / time.Second)
+func (d *Docker) stopContainer(ctx context.Context, id string, grace time.Duration) error {
+	seconds := wholeSeconds(grace)
 	_, err := d.api.ContainerStop(ctx, id, client.ContainerStopOptions{Timeout: &seconds})
 	if gone(err) {
 		return nil
@@ -64,27 +75,39 @@ func (d *Docker) stopContainer(ctx context.Context, id string) error {
 }
 
 // stopServices stops the services among the objects before they are removed. All
-// are told at once, so that together they have one grace period. One that cannot
-// be stopped is for the removal to kill.
+// are told at once, so that together they take as long as the slowest may. One
+// that cannot be stopped is for the removal to kill.
 func (d *Docker) stopServices(ctx context.Context, all ...agent.Object) {
 	if d.config.StopGrace < 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, d.grace()+stopMargin)
-	defer cancel()
 	var wg sync.WaitGroup
 	for _, o := range all {
 		if o.Kind != agent.KindService {
 			continue
 		}
 		wg.Go(func() {
-			if err := d.stopContainer(ctx, o.ID); err != nil {
+			if err := d.stopBeforeRemoval(ctx, o.ID); err != nil {
 				d.log.Warn("a service was not stopped before its removal", "deployment", o.Deployment,
 					"service", o.Step, "error", err)
 			}
 		})
 	}
 	wg.Wait()
+}
+
+// stopBeforeRemoval does not wait long beyond the grace period: the removal that
+// follows kills.
+func (d *Docker) stopBeforeRemoval(ctx context.Context, id string) error {
+	c, err := d.inspect(ctx, id)
+	if errdefs.IsNotFound(err) || err == nil && c.State != nil && !c.State.Running {
+		return nil
+	}
+	// When the engine does not answer, the node's grace period has to do.
+	grace := d.graceOf(c)
+	ctx, cancel := context.WithTimeout(ctx, grace+stopMargin)
+	defer cancel()
+	return d.stopContainer(ctx, id, grace)
 }
 
 // discard stops a container of ours if it is a service's, and removes it.

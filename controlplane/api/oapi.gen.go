@@ -1586,16 +1586,6 @@ type DeploymentRef struct {
 	Name string `json:"name"`
 }
 
-// DeploymentSecret defines model for DeploymentSecret.
-type DeploymentSecret struct {
-	Name string `json:"name"`
-}
-
-// DeploymentSecretList defines model for DeploymentSecretList.
-type DeploymentSecretList struct {
-	Items []DeploymentSecret `json:"items"`
-}
-
 // DeploymentStatus defines model for DeploymentStatus.
 type DeploymentStatus string
 
@@ -2812,10 +2802,7 @@ type Recreate struct {
 
 // Registry defines model for Registry.
 type Registry struct {
-	Builtin bool `json:"builtin"`
-
-	// Ca Certificates (PEM) of authorities that are trusted for this registry beside the known ones.
-	Ca          *string `json:"ca,omitempty"`
+	Builtin     bool    `json:"builtin"`
 	Description *string `json:"description,omitempty"`
 	HasPassword bool    `json:"has_password"`
 	Host        string  `json:"host"`
@@ -2832,8 +2819,6 @@ type RegistryList struct {
 
 // RegistryPut defines model for RegistryPut.
 type RegistryPut struct {
-	// Ca Certificates (PEM) of authorities that are trusted for this registry beside the known ones. Not secret; never a private key.
-	Ca          *string `json:"ca,omitempty"`
 	Description *string `json:"description,omitempty"`
 
 	// Host host or host:port, as an image reference spells it.
@@ -2900,12 +2885,6 @@ type Retry struct {
 
 	// SameVersion Run the pipeline version of the last run instead of the latest.
 	SameVersion *bool `json:"same_version,omitempty"`
-}
-
-// RevealedSecret defines model for RevealedSecret.
-type RevealedSecret struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
 }
 
 // Review defines model for Review.
@@ -4378,12 +4357,6 @@ type ServerInterface interface {
 	// ListStepLog Log lines of a step, oldest first
 	// (GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log)
 	ListStepLog(w http.ResponseWriter, r *http.Request, id InId, run InRun, step InStep, params ListStepLogParams)
-	// ListDeploymentSecrets Names of the secrets that were generated for a deployment
-	// (GET /api/v1/deployments/{id}/secrets)
-	ListDeploymentSecrets(w http.ResponseWriter, r *http.Request, id InId)
-	// RevealSecret Show a value that was generated for a deployment
-	// (POST /api/v1/deployments/{id}/secrets/{secret}/reveal)
-	RevealSecret(w http.ResponseWriter, r *http.Request, id InId, secret InSecretName)
 	// WriteServiceFile Copy a file into a service
 	// (PUT /api/v1/deployments/{id}/services/{step}/files)
 	WriteServiceFile(w http.ResponseWriter, r *http.Request, id InId, step InStep, params WriteServiceFileParams)
@@ -6501,67 +6474,6 @@ func (siw *ServerInterfaceWrapper) ListStepLog(w http.ResponseWriter, r *http.Re
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListStepLog(w, r, id, run, step, params)
-	}))
-
-	for _, middleware := range siw.HandlerMiddlewares {
-		handler = middleware(handler)
-	}
-
-	handler.ServeHTTP(w, r)
-}
-
-// ListDeploymentSecrets operation middleware
-func (siw *ServerInterfaceWrapper) ListDeploymentSecrets(w http.ResponseWriter, r *http.Request) {
-
-	var err error
-	_ = err
-
-	// ------------- Path parameter "id" -------------
-	var id InId
-
-	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
-	if err != nil {
-		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
-		return
-	}
-
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.ListDeploymentSecrets(w, r, id)
-	}))
-
-	for _, middleware := range siw.HandlerMiddlewares {
-		handler = middleware(handler)
-	}
-
-	handler.ServeHTTP(w, r)
-}
-
-// RevealSecret operation middleware
-func (siw *ServerInterfaceWrapper) RevealSecret(w http.ResponseWriter, r *http.Request) {
-
-	var err error
-	_ = err
-
-	// ------------- Path parameter "id" -------------
-	var id InId
-
-	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
-	if err != nil {
-		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
-		return
-	}
-
-	// ------------- Path parameter "secret" -------------
-	var secret InSecretName
-
-	err = runtime.BindStyledParameterWithOptions("simple", "secret", r.PathValue("secret"), &secret, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
-	if err != nil {
-		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "secret", Err: err})
-		return
-	}
-
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.RevealSecret(w, r, id, secret)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -11214,8 +11126,6 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/recreate", wrapper.RecreateDeployment)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/clone-sheet", wrapper.GetCloneSheet)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/diff", wrapper.DiffDeployments)
-	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/secrets", wrapper.ListDeploymentSecrets)
-	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/secrets/{secret}/reveal", wrapper.RevealSecret)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/capsule", wrapper.GetCapsule)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/branch-tags", wrapper.ListBranchTags)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/templates", wrapper.ListTemplates)
@@ -13190,99 +13100,6 @@ type ListStepLogdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListStepLogdefaultApplicationProblemPlusJSONResponse) VisitListStepLogResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
-	}
-	if response.Headers.XRequestId != nil {
-		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
-	}
-	w.WriteHeader(response.StatusCode)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type ListDeploymentSecretsRequestObject struct {
-	Id InId `json:"id"`
-}
-
-type ListDeploymentSecretsResponseObject interface {
-	VisitListDeploymentSecretsResponse(w http.ResponseWriter) error
-}
-
-type ListDeploymentSecrets200JSONResponse DeploymentSecretList
-
-func (response ListDeploymentSecrets200JSONResponse) VisitListDeploymentSecretsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type ListDeploymentSecretsdefaultApplicationProblemPlusJSONResponse struct {
-	Body       Problem
-	Headers    ProblemResponseHeaders
-	StatusCode int
-}
-
-func (response ListDeploymentSecretsdefaultApplicationProblemPlusJSONResponse) VisitListDeploymentSecretsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	if response.Headers.RetryAfter != nil {
-		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
-	}
-	if response.Headers.XRequestId != nil {
-		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
-	}
-	w.WriteHeader(response.StatusCode)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type RevealSecretRequestObject struct {
-	Id     InId         `json:"id"`
-	Secret InSecretName `json:"secret"`
-}
-
-type RevealSecretResponseObject interface {
-	VisitRevealSecretResponse(w http.ResponseWriter) error
-}
-
-type RevealSecret200JSONResponse RevealedSecret
-
-func (response RevealSecret200JSONResponse) VisitRevealSecretResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type RevealSecretdefaultApplicationProblemPlusJSONResponse struct {
-	Body       Problem
-	Headers    ProblemResponseHeaders
-	StatusCode int
-}
-
-func (response RevealSecretdefaultApplicationProblemPlusJSONResponse) VisitRevealSecretResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -19663,12 +19480,6 @@ type StrictServerInterface interface {
 	// ListStepLog Log lines of a step, oldest first
 	// (GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log)
 	ListStepLog(ctx context.Context, request ListStepLogRequestObject) (ListStepLogResponseObject, error)
-	// ListDeploymentSecrets Names of the secrets that were generated for a deployment
-	// (GET /api/v1/deployments/{id}/secrets)
-	ListDeploymentSecrets(ctx context.Context, request ListDeploymentSecretsRequestObject) (ListDeploymentSecretsResponseObject, error)
-	// RevealSecret Show a value that was generated for a deployment
-	// (POST /api/v1/deployments/{id}/secrets/{secret}/reveal)
-	RevealSecret(ctx context.Context, request RevealSecretRequestObject) (RevealSecretResponseObject, error)
 	// WriteServiceFile Copy a file into a service
 	// (PUT /api/v1/deployments/{id}/services/{step}/files)
 	WriteServiceFile(ctx context.Context, request WriteServiceFileRequestObject) (WriteServiceFileResponseObject, error)
@@ -21202,59 +21013,6 @@ func (sh *strictHandler) ListStepLog(w http.ResponseWriter, r *http.Request, id 
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ListStepLogResponseObject); ok {
 		if err := validResponse.VisitListStepLogResponse(w); err != nil {
-			sh.options.ResponseErrorHandlerFunc(w, r, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
-	}
-}
-
-// ListDeploymentSecrets operation middleware
-func (sh *strictHandler) ListDeploymentSecrets(w http.ResponseWriter, r *http.Request, id InId) {
-	var request ListDeploymentSecretsRequestObject
-
-	request.Id = id
-
-	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
-		return sh.ssi.ListDeploymentSecrets(ctx, request.(ListDeploymentSecretsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListDeploymentSecrets")
-	}
-
-	response, err := handler(r.Context(), w, r, request)
-
-	if err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-	} else if validResponse, ok := response.(ListDeploymentSecretsResponseObject); ok {
-		if err := validResponse.VisitListDeploymentSecretsResponse(w); err != nil {
-			sh.options.ResponseErrorHandlerFunc(w, r, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
-	}
-}
-
-// RevealSecret operation middleware
-func (sh *strictHandler) RevealSecret(w http.ResponseWriter, r *http.Request, id InId, secret InSecretName) {
-	var request RevealSecretRequestObject
-
-	request.Id = id
-	request.Secret = secret
-
-	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
-		return sh.ssi.RevealSecret(ctx, request.(RevealSecretRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "RevealSecret")
-	}
-
-	response, err := handler(r.Context(), w, r, request)
-
-	if err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-	} else if validResponse, ok := response.(RevealSecretResponseObject); ok {
-		if err := validResponse.VisitRevealSecretResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -25022,572 +24780,573 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L39chs3ti/6KijuXZWZfVuyJMtOLNWpezWO4+jEdnwsZ7Lvib0lsBske9gEGAAtmjvXVedpzoOdJ7mF",
-	"tYBudBNodlOkk9kz88fEIptofC6sj9/6rd9GqVgsBWdcq9HFb6MllXTBNJPw1zV/XkolpPl3xlQq86XO",
-	"BR9djO44+6RvU/j2jogJ0TNGlnTKyJhNhGTHo2SUmwd/LZlcj5IRpws2uhjhL0bJSKUztqCm4QX99Irx",
-	"qZ6NLp6cnCQjvV6aJ5WWOZ+OPn9ORtf8OjNPQoNLqmd1e3k2SkaS/VrmkmWjCy1L5rf9r5JNRhejf3lU",
-	"j/IRfqseXWeu8clrqtPZ5iDfzxh58Z5OzfhWM6rJiioiGc2q0c0YzZisu3M9OcK2/E6wT3SxLMzXH0Zf",
-	"fxiNEjMGzaRp4D8+jH45OXr28bfT5PSbzx9G/zoKT8ArqvSLe8a1NxPtl5tnjuCho+tvY1N8GpviV/ki",
-	"11XbrWUr4Eu/yYxNaFlo2+CCfsoX5cKu4CLn+Ndp9aqcazZl0r7rDbQaXFD4z65LCu3aV5SLMZPhNTWz",
-	"v1jqrxTh8FS1nK2uYBNdnanGfXoC/+sx9h95ysLdUnTByJytyYLOmSJc6FnOp0Sv8pSRVW7+IpRkdH0B",
-	"pw0eN11jSpNcEcrVikmWEapIjnsVz2JChCSSTUrFMmiHnJ88I6sZkwwawh8SNRMrhfs8V/AXJ4KncJTr",
-	"LZwWgrMjMTlSM7E8Oo0ehIwtlkIznq6PfmDr2G48s1NW7c7w3nxLlYrsl6X56sEi4F3Jw2siS75tm8iS",
-	"d++RbTvihqWS6Y4zoeCBnUfptW9fqNky9irz1YOP3ysx7ZpRspoJxYh5lyJUMpCpl7AXC6phO09IwSaa",
-	"iFLHbhKc9t7T/EpMbxiVITH/Iy/WpMg5U3g69CxXRLNPOiE5J+VyyaQ5QYUwpySlKnq5KXxB117f3N2m",
-	"Y3lQJryxAkAUGZNEzyiHrkXfDq34L58IuaB6dDHKqGZHOgfJGu6BKGWoCzdM3ucpU2b8uFzjtVmnXBpB",
-	"dUloUbjL36xrj2VT+Ca/m7lmC9WarPPNuYJb5hqffVJ/TaWkazeOn7jOi/hMcrbqM5MltLLDTL5mWuap",
-	"+k6KxWYnrjiZiVJaoUzutLgjJS+YUmSa3zMe683EtLZ7Z96L0Hyser1aiwe8+Oc80xGlamIOmzYLoe1l",
-	"R0EG0HHBSFrKe9are5IpUZTQbl8RZfv2rv7lZ9NlydRScMVgG76VYlwwWMFUcM04qEV0uSzylJrfPFri",
-	"E//X35TgDQ3P/CKDmaPTW1FqlWfs1ml7yShjmpr9ab52oi4TeNeThVEcrR4NPyCSFYwq9ujfRslokrMi",
-	"G12M7plUueDqmC5zENQLlq1HF6PnM2FkKiUa9VXQEPD0fqVIkSs4kVZduM1NUyenz57R0/HZkdFcjr42",
-	"//eN+b8T739mYjXVpTJH0hy6XIMa8BeakXfYWL0H6FiU+mJcUD43x7XfirjZhnVobpV3qLOA/jKhecGM",
-	"so+aBizUO6bl+uhqokOKHnxMZmJFFpSviWKp4Jna1JwWdE1WQs6PyQ3TVj06e0Yoz8iTk8fHjZ0VuFf+",
-	"/chOwxFq5s1OfC9WeK2JKbQI6laZ5ZqkRnSC3MSfB19UHSqYHDtj5vurNGVKvfi0LGjOGbx4KcWSSZ3j",
-	"HqZqvtmbn2eCpJTDoSI5imgnezeEbVO8JqMxS2mpWKhVqqFJo3YmRHCz8cyxSRlhNJ0Ne03B7lmxbc/g",
-	"8F/Bo+ZeyJUyzYW7NimLglD4BVmJssiIpnO4wzc6I8Z/Y6kOLYCvEv3innO9rScngYn/WDVtH/ycjPwu",
-	"G4nBjaryy4gLjuYONXvbdNX7dd2xq1Tn97leBxZa95XMyWi8Di7BPOeZ36dUMqoZGtZa5vAv9kkznsE/",
-	"73OV49cLcc+yQH9bs0XNTMFLoAvh2cHxvcqV3hxjtXuqf3RvDjtXgd0lyyK4gxk3JhMzAmK8JrlWrJgY",
-	"5c/fzMejbQOF1t1mDw5zuZTinhbfoTD/bUSzLDedoMVbb8QTWiiWtCYhnQmjiTWmYetpqqz0DZ0Xbwi4",
-	"Vb5SxPzuGI4fHeMG3WiaW/tk44t6Bqovx0IUjPK6R/Xmsr9LauvaPZzYIW7fUNZHAA9tTHMy+nQ0FUf2",
-	"w2W+ZEa1P25OvffQUb5YCom7zphCF6Nprmfl+DgVi0e8LAqxVNV/XXPQJdekM6c6FzNiCNFcKwL6JqFk",
-	"yaQS3Nrj6piYp0Spl6VGM6laMZXYh5LK6r8dr+GGqf6mIN+bewh/3P8kNeYssL2WUiyWgd31mq7JTBQZ",
-	"kWzCpDk8KiHjUhMj7ogWhBK0aYNSWDOKfdu8vcxljSM8Jj+bq5qzXM+MTm9+Q7iQpFRMggMkV8bOZPdG",
-	"C6CqcQ1oAXOZsWUh1gvG9SWh2SLnitBiRdfKvGfYtWVErij1rVUzGh6yb56eN3xkZ0+enW31FSUjGMiQ",
-	"4946JXZxhh6QG/QA7ON8GEXnBdcydG2luKqV7qygy6V2SmvwGqSpRmf05jcDrsFUsoxxndMi4odjyqjY",
-	"Ruu8entNtJjj9bCiimRmAxslMbEXBVmW4yJPiZFJnqcMhoO/nGeLx59Wz35d0uCYnE2wob8SY0qYTlBQ",
-	"341Sb16iLgmHTU3JPS3KsCIzCVqg4PvMMmmOAKigC0bMk8Em8oA6e23GW9CUmbsR9FprV3RoUv6E2LUl",
-	"xnYJzYVvngRvGmUvs06pZbbdO3zUaM3s1x4DSWc05wmsrCg1mdIleAeqDZVz/fR8FPQs+WcOwhGg7+BW",
-	"TdxGT+rTZ0cR1A9M1/eiA9VHLyCsvNjNdl23Q5vxJnozQGQdzndwbIx9S4tCrFhmdrT5854WeZaQOzTs",
-	"7shYCtTKnaYg5jBZ0IpZCjQAg9qx6chfmcwn1kDfnD7GjSarwhYaGIjm1iTpjKVzlvVaemOT8yzn00Cr",
-	"V5oshNKEklnJM4ktVivX7NqydjdsjMxu3qHb0PwsqRoOrV17SxirOiwwOFtZ87THjJhmboucz7vaImYx",
-	"1uCV4HPwsc7Yp7AUmYeVylWuOVOqcz25yJgiki2Y0TNRt7d+ETjs6H3CVReLJbWLtGVmYVO6zWSnzR+2",
-	"tylC0/4XSXk6e0+nm9sA3D8xLVoyal1NgS2C92XwO6uZbioONGAtX42NqUNWxhoCRQ27pCrPhRPfMzjR",
-	"xCo42+0iG1RwPU2qsXZOUeCojOG7rmnoLyLrpdimSNm3eu8I9fs5XSprXTY7XWuZ27pkm/i2/sFnlHul",
-	"ZNt++519zGjljRh+2CqJfv45MLSAU8UI9ZXMtWY8gciAUYfMfy89nZ8oTdfe395OqRt3KuNtlk+Z0sHF",
-	"rZ6x3s+QLy6BiFDwi8F7wy6EjX6E5CUEQwa3Z85ByHigc8ZvqY54Jryjp1BgFULMWUaoviBcrMA/urJP",
-	"2otMMnDONMR2p1Jcyog2vGRyQY1s237OvZ2ODQZWbnPBExfKc6vkZrexk71Z6jh93zbOWsuBgm6t24Gm",
-	"Avwm4jlj/D6Xgrv3RXTobRHoDt8Kh2hC6ERIEXFVojNxPWiYdrfs9JvI1LioQffw6/W6weeDCrX197gx",
-	"N+e9elVjtRJ/uTs2zE19e7altjPLNi22uKCaMVro8AWVL+g0vJaFmIYtlIIqjYHpYc4IyZSmUqtOabiT",
-	"whATGwPvf5wLbLWaz2r2vAHg5HStn+1wW9vPBu7mOVt3rU3/uV8wpWILDYMa2LF+58hMgztBVZBu27LM",
-	"AZeDD3unKDrjZn7BwmJfRLhOcj5lcilzHrgYb76/Ojp78rTTepgJpQf6y3OlSiaH+b+50LfUxSD7jdz8",
-	"BGEAAzYCk9Zj1cs5joOvRlT9vjmvja74QxkoTOutcVXqmZDBUFXa3EDNBX374vVx1yb5I22sHVZclT1D",
-	"i+7B9jr5k7eXhdqHm8kXCdusqLgfyWvlR+li+9Gt07930BjLOjuZjNIZLQrGp4E9+WKx1GtnDyOCKFdE",
-	"YLOE8jVZWKhzQEeQLNVChndgxlXs81sMjNwqpsOuAHxG3kfElPm6VJEvGR3fztk65l91X0ffzRYxnUgK",
-	"odX23V1Ptj9FrmHXDE5QY6jewDamqTGu5iiS5s7ptfvelnpwaDa6hWZaL49OTslESLDjQCwTMQFkhBeA",
-	"SghVxqQT90ySpZCafHNySTKu3I9XeZGlVELoD59EX5YR9wQnyXee2vfiZJl/fNy2SeOhAvsm6iT7JTGt",
-	"g07ahDeGMHt2q4dhMV7nzcnSosgSGC122h+Q2RyT9Oz08dNRMlqx8UyIeXhQ1eYIj+r9zfVLQFnnnIyp",
-	"Yk/PwX5G3JVSKyGrubWvOSZvIOACkOjWqM9Pnj2NdsId0taWEEpfwBKbkdpBJYSSn969wqW2r+07v9V5",
-	"DzhczQTb0VQD/9NsQdMjNaNnT57+uRq8fSvET9uvfvIkiUqL8ItfXz2Hd9l351k93Y3pvCRztrQ+R4zZ",
-	"OgApeB2rHQp/5Rl4lPotQVPWNXv4nZCE8npHN5CIaSpKrhUsRa4VSUulxYJJRQQv1uRP7JNmktPCPUnG",
-	"6PH984Ubqh30nLW7+iS4hJVU3fD9OIB+1U8Aq8lcM6LFxiKdJx1yeUPbwt6a701/qTfVMBlqrcwdSzIB",
-	"0RotSwwCeG98+uTJ46fJThJ/iyDeSQTnPDjOpJK7XykiVpx4NwKZ5DI2rM6shMpgDLzOxRApyJPlTFrE",
-	"uJ+E8/TxN+fdr0hGsM4/8mKNIPzAxOZ8hB0JTueMpfMbc9KsMt6Iq5V8zsXK/H5FJccXpjLXeUrDCLTn",
-	"heDs+YzaW+5BuBJoKwoqacPRaJZZMBrizUBl49NILDDiwQh7JCwozXY/OIt1VzcxDNYEAHCkNebA/R70",
-	"ALXRGeap6BujbikLkQojHSG2ZX5OZMmVg1ArsWBjka1JChBhRYSeMbnKVURzxajObczjE/djYXTvdmts",
-	"CVGv01xpuSZZnmF0GFE9oR5V2XJDo1+QatAVV7BP4L4K3mOaTsmCUa4I5TBvBMZPuFh5ffVUZNtkbPaU",
-	"ttZvhYdDc729yQdsbXCj3S6sp7jr3L2n09fmsSH+OWy4NVUVVM8NKL6RZ4yFfPFUypxlt8JqSP09NM4N",
-	"0wbLTCRjFQgnaLHv/s4qYoGCR0WOnxVLZMz0itl9rleCOMj+JWGbBmWWN7EBW+WmlcFd3fSiZJs7GtMO",
-	"ErKa5TbdAEUGQqNlyY+DkX3JcAeouBzs7Pu76ve+uOz7k3ZE1jms8NWh3Tc85ufL3VDEr0qR2t4KPrpx",
-	"zFzqk4tnbMbGvBjYxqbz1yBpnqDABo+fyGocbZ/5gWNZ/YK48cDWDpGhjVcGZ0Us3KAHKJxLoXIHNRrw",
-	"s0/ewCwC+nMyWgc+bQ3308g8FoTysE96M9XwZJtiDj/rCw51c7QXXOhzt3UGzh1C6VSH8rMsymnOiZhM",
-	"AD99BRhrdIkiiiVjBdNMXSLQy5ibxspbMrEsGMJchChUQlSZzghVxPbfNawtEqoSKM2UCcjwMi+AC5Kl",
-	"YQfFJkbfG0vw4NlU6ohTjjO9EjKClLLw8fhMY37vJiqjB4Yk8tPGTdH7SkCXTVNcD9gb2yZxp+yFUGSl",
-	"D5guAAavwN8ODN6drdz3UNpztJdj+S0r8nsWBGuDbh4BS0PY0Lk8IGK9ocp74t1SL0RC08ZMCa7SLlGg",
-	"rGRxTA36miC7iXD2SfcHygyPLTMpI6h1dv/Q27YODztRtKK5Rnte4daIAmdDFyr2yIsGVwtmV2driMlt",
-	"o33El6oteTgQcydiCBX6YbFHo2Nltw6A3w/88o5N4LeCZ7VSURQ/TkYXv/Rt43n1488fNyF7DG1XDfmf",
-	"Y0ZKxbILm3W99uIQ5lRkbCppxjJjIphrscJ9iok9NyVHqMY6IRaqATwFkkwFZ4nNQ7KORPYpV1pB4Gwy",
-	"McLGNptrBRhdkpubuukekObTmgBFEEXXZMxUnqFDFHfncWPObmuMbHvwxtCpAHQUAL88ZZJDEM8Mc32J",
-	"vl3PDV1NgpCu418qPh3LCPmRM0ADEcErmpapgJmHZJUVTKEUfHocFlzdCj77tMwlU9tkpvVQgOJU0HQO",
-	"3mObclknxaBC/hUQR3gv/kqR1Nyt5ZLIsmCXhOLCm9VmNoTVbw6Hw2JnotgqVL8X6JPsK34LNtHDfAm9",
-	"8purzOYinzAzA7czUcpgIK2UqvY422UgYBZbC7+xasEJ37yHEdmnRfjKryMcntyAs55rMmaQVgRpjOgw",
-	"M4c8uCEX4j6YtX2tyVQwyNKLtOFrv4Ohk+aLW3ukb5WjXum36x5qwyYjSHCyv+zaAv/DPYe/KVmPH5Ss",
-	"Svn5PTCgm+maM5qZPeGBkbekfAWyZC1NA+wvUC8VzTOUf2oGPqsxS8XC3k4JsF9xcufzMtw1uRcuiSUM",
-	"IPnEZoFgQoNHxRDo530edqq9lMCblesZBvVRa7gk1DIGCQ63GbD49EyjkSHyJGQ0qzVtYA+J+utUKsOk",
-	"dtcaowOUZJKu4H41U8AFxAggm1HNGovle7eHetWsQ+17RHYGgfS74YQtSPw2E5xFcK7wvRa6gZrzHtBi",
-	"MVZacHZbhmmD4Narb1pcx4mQU6E145c2b1vbu9FqVhU2HzadZPayH4DEVyUtmonEbexEIfgUV9ExL6LE",
-	"IfDbYg0MF5VOg9qW6TsIElBp6HJZrHPUFOpuiXJceH2qHVTOhT103f9qxeRWcNgQmHd1FIMuVJtMUG+O",
-	"5k7wxtJwt8ZQdIlvBbjru9uQgMhrwE8uAllxL4x5gwk0lSSySYjA6VdR+S1o7AYclopyo9kSOrh1TSBO",
-	"jI1vGa9vtjgzFC4gcIihHj1KRvbODTrFvNbQlTYw/N/f6kLFLWM0QwVg6znLkSPIHCl74p1KRbN1Qqy9",
-	"TXKeFmXGMqBtAIFgVFRlrSHwRJY8M2oZXaMNZXYn0hgY5c3cXUandlrZULqAlnq/naev1p36PLuUeQXr",
-	"bV0oGOkC2ZLUd54icCsDwuIS8wmR7aIaJDk9+8bprq0RP/FGe5J0q1h9eu/Lr1hCnI/POPtmKwCkparQ",
-	"qcuAI3O2xqVUrGCpBlKzyvw0MjmYB2cmZ3NyQasDGYBBQzSZZ1QRKcQiwWRqjp/gJjPW8pJKdlmZBWZn",
-	"eTyfObKtTUpF8fIKiZUwqDwsmrulw7f5ZPJgxEizuSh0xJljg7wuMp/Ohv9KNe2O2MRBj9w7Ehft7wCc",
-	"hEa6MXt2nB7YxGdZqCjiVmx8rOk0TLVgR90bl1J37Lu8CDOuWb+MzUf0eWRzrjSjGeroPqwTNZJRMnIK",
-	"iSXDWgNGKRP4SUX+llKesqJGSrgfOFiC0mU6R5UGlbRdbqCXwQwXNpkwY19vlZjm5wizaByT26lttu9v",
-	"hz3fWsYphqM23p944+he5f34b/1M5oN7cF+J6aucs4eRpGVSLJchONArYIit4KmWxhPIYgU6B3tYdipC",
-	"tPoe8aIt5kZHuxqhSfrUI0wOWmuFPAgHfRuTaOTb5rI/LPgf1fa7u3JTwbibven3lt4v2O9Ot53ePR1m",
-	"w9b1tOqDi8ugZLQ3+CaD3EoQZ4GpY3LNrcsRMmQIJZlIS3AOFhgC0MqSCOfIH5FPLDPAJlMZ4uH6zv5b",
-	"24lYgr0DjPrtbdVHWnuOrbpQjT47my0TYH1en5ORdTz3/i0M/ni0eb0DxzRIhmPG74/f/vju/dak/OiF",
-	"voG7DabABnNGO/SXdquwFzZH/xeh7T5RCeq2uDPEhIzNV8AmXfuQ4cnNXWIXpb/33a7EjoxqApgDzUs/",
-	"BnEPFY50D5u2LcZ7gKC70QJwivcDFJB0EhCYY6q2+MV9NuVhiJKY7xUzSYAkGuskXJITJ11ML/veynSY",
-	"57sNR/RH7nU3KN1Nt4bnN7Qnd1N7sF9WRHWSQv0GMyETIJFzPkJnFlqlpba6T8+/Pv/m8dPzr7cZ3z3X",
-	"sW0duE1kHc6MIfJ7zJALLGAVd8+z60ZkmvMADVg04oreoAH5vMPiRj293KbTESKMyvvpaP4jTLp+G57i",
-	"kJmP8foX90xmJYDVJLJHhy79F013Uhu+zW/Tyk+36ZK0MV5MUY7FLu0FaDZnRyhyG7ArEwu70psYmikX",
-	"kt0CX3Hg/X+Fz5GNtA5kfqXIT+9eVXlPmOFl7mQbW90hChkBO8FXt4K7jRdwchU0ZX0cem+rBy37h8xT",
-	"HeMSgx+xGJvHrSonk/xTDOIuFkyRMZvlPHNGyrGPHuGYx5i4ShoMklm3UwdZB5NdzUZPqh43huamtjWP",
-	"ib83Q+fD29cvh/uZh9rwkmHO2y1kzAYSxgqac/L9+/dvwVcCgXQBf98knmqY8ylk4s4gHtDDX2dt/dbr",
-	"t8zHPuwgX2wczuT33rJDqmAf4fQO9CxPLigLqlAC6QVnQeTFJTlJLDICsqiSBtCiBoF+/bTh0D/pIfm2",
-	"ppHWkrClalPFCH55afPPqWSB03vseYuO8QfN2k+FSGlhWtjITN7qLf+CsngfUrN1UxVKgL6iCCVTSblG",
-	"Rybkk/Y4jXZltuzkG3ofquTg2a6Bi9ZS9YfZGvpHhBrHdjPRFDqQeIUBtrn/v6vRWa3RxFA53bxJfXI6",
-	"U0xUcw0Fu2XsVq+8S8++TZwX/gC9nlg++j69d16aN7ajGy4Tc0k8mB57R667DShcN8Btov8CWkRXjt+m",
-	"dT4rF+OKuKeXRtHEELg5glFapmbo+Nb53sfl2FzAw12PlQayIcnEknFSMK0gArsGyI+5FqYlM/cCfJND",
-	"fTYbUYQvLFGvkBAIV4xtsOcjya5lSLDwJN1kJDGvHiUjfBPsdPhJ0Ph4uRMHwMMDJsHJNPJ+YHmHF59o",
-	"qos1QL/EpLK8Kc98MOymP2uHGP4wPOmgsPlGKDMGfXlp1vQKKw4NWK9K9fJcEE+34hyqCiUDNRAvU3z4",
-	"0OGdie1xdApe05BcXtrilZ2qiHkmxsJ6U5fiJFifIJUMgqvWEDMH7l9cRi8XZCzFShldlfFMHffwEINE",
-	"NO8ODe37itOyruGCiP+KshHDD/W/lcYYWs0zETrl34tQbFuseIS9qosEe5g7JoL3u6qw0eAxU4j/oVg0",
-	"DPpFVpRr1RfL13Yfw8iqcbheB+dcFNlwAVhPUNtY2HI2qvnYYVT2paFRYEW0qs2yhMBfm+fE91bXXbpe",
-	"0Cl7TmWM6wIoChSisgQikLjI2CUZs8KyS00KAckbyA2Q5WpubDOhnAOyKgoJin2TNDkUP45QMwMoGeFN",
-	"ajjv8nhtKe16uKnBAAq7imCsPZsx05H1fNYLarSEktm7CCuamkNjuU17UOjjKNzIXdf90AZ2MLijzKrb",
-	"CPWA+/i7vCgYUlChepIKrqUoyLKgnBGqiaL3gShkB3VIzhVLrYkTsEE7KEsc9UnkS0gsjxEHxmhFfAaQ",
-	"zePaKz50bTk/9hAguub3jLsxtE7SMg/EiDxDRUb4/dOpFOXyNpN5jPnQPtHVelohc3vp60ZNj2Blk1G6",
-	"LJsSMwqeNpKn53Ezjw7r37em8UD3GJ+G81Tq2Zguy2Hvevn2p2DtEKF01GSbM8kjFeWK/J7dSqa0iB2j",
-	"Qky7VnzBFnaT9ZhaEbaMMbNfRbjv8cuqbgjVtBDTkiVOKUDZh/AGPWOL3lQuZjrfQuvhMoU87Vw6M2d0",
-	"yromx/J6PaSCWLWwMHvVWtpTurHHksbpxhNSLZI9BkGhzu9zHanb0+XUOAShfyMHsl+TfbFRUhTbKW/M",
-	"M34JvB1XDutQVc4OeLVrtSvXwRt/90pdpSlbDibwqBezTVzoKaiPg0ylalnQ9a0TM1vKqhvZwucRzVFp",
-	"CnU+PdupSqqyZS4GmpaDcPSWY7SNOD85axECnm1TvG29oXqVHUjbvaF7BXfKs/BWsOXxOFrQvCB1ZwYu",
-	"8MMOR5+Jr4vHn56cbEfb+CeneyL34Rn0RODuwMEf2F5IF15TpZn8ga0f1pV3IibTnae4j/lhGulprLTt",
-	"UvvTDgev54WOIF7788h05fzunuO4mlH90GtgI3ejgpJA6+GJaZWp3laf+lXO58/rWFTLq3nAS3WrwwxE",
-	"vlgyDpl0Adnv/GbWaabInLGlrRC7UKy4Zz1caDDRWPFoyxX6d4BRt5ZLzxMaLboVZavshVuv0zj9WtGg",
-	"pERB7HZu9yEE3TKFKrxEzJWgcLSPR3r7XqLR2D8UGeMG+Xm2xkpBVQYBQP4hYDNmLuE9mEdQpyRs4cx1",
-	"SQQ2VGm7EhpafYX0xe4b+cQU42FHG5Z43vDbrKhyfifEG4WxMZC8uKByHW+bsxVW03XYCFqwzOZrxhot",
-	"FesCjAMMIThSfNEudxq2WbXQB3+9+8uqe4NZIik3i1Wjdg6CO4DtgBpUchIpuNXU/gfcyp62Hd1VyDZE",
-	"a/p/LSyJQ3jhD2rIJaP7nK0inBpYlWFhI7SFEHNF9EyKcjpDIY8V5L9ShK2ZSkg+IZSv+6Pv/HnetBrr",
-	"5dtiZLxmmmZUl4sBxx+2VO+oPj4debfM07ciWNznNTA5Q40NpJGSTKczEJm5rYVN7qi+I4Jj3vaS0bk6",
-	"Js/f/mS2SM5JKqSZWHRqoENZmw+Q01rp6iOzFASTy2PxhJ4ei95+xnRZ3i7opwFeyduJZJFktIJRYF0x",
-	"p2NFFSY0A9SypxYB7UtbVrhvf2xJ0Z4/GeT/w4c3JqhDDWL6Nu/bFfOwKHWvp0MZeugrcyvoec28bldd",
-	"ql/nT3NrCuOH44bJPMTjvDSHZoCd6J20SIXUWH19iMRfElpnswsOn+dM+YwAW+LW2N/4QEN5XpYhoi+/",
-	"kRJF2Yeuyb7wXf0DW7KNDZ1QuzohWlGxY4gWBg2/bwyp6mDHDL5rzMBGCHBaMLJgVJWSWZCsZFjRBQoe",
-	"rQTiZBOyyHlppKL7OKNrlVgQLdZGkoyRheB6pnzUkKSrETiPSs0sACNogL4W90N9WcaIur0XRbkIMbr/",
-	"hU3NNQusTsDabp90fB5GY8yzyyrPHQqKs4XlLSSpWOYxEiUehGZBTRpztyufuQEulrG5WKxeD/lwaqME",
-	"TrI17Pc5Gb2JcOd/++aGAMQFuPxs6frzE6MESZpq+74aB5xSqY8ky5jKp3yzJ1Xwc/Qfv9Cj/zw5evbx",
-	"T/YfRx9/O0kef/PZff7n//tfQ+duB4BjUYjUuR/689AXIp2zLGxOmcmHikBcwGp7aQ60MOszdeR6mHtw",
-	"Qaillcb822oV0b/QgJJLBrtE0QnDOzZomY3LPII79RoLW9+Zy3/amm+EwUI6LnrCiEMxE5Zqlt020Zkt",
-	"ub9eYgC+qgACor/Kdr2s4BisUAy5eUulkUgLOGTA9qNpmJ0t9yPOWxyt9sFOs4FBRafbpRRicgvZaZE4",
-	"v32wE5hqhO7ftk/RVaMyUcUGpUsgKs2aUPMGMZ3Z+bngt7Y3kbQfprWLB26LTN64Zw+V6QYv8ZjczL9u",
-	"O0oub5lfLeaM384jPtv7XNOiV5f+ik8OhBJvpOa54xRcHF9WNQ9y6Bo2vbpaLuXw6605ZY1QUzOi9fR8",
-	"a6mAuqlYHxEmMaSKdojwERhkxgUjxrSsWfhzJQqYxMgBWLBsHasKIEgmXCUkK63nYTeYVyqrs8JHo65W",
-	"0BFcNdXpJINp22sQrq4sWKeO1QgFxlvX+OnJ8dnJ8fnx6fnFk5OTk1bQ7unJ1qDdgSnHuoTlC3vpEFuv",
-	"t4JoeCLU1a2EGcgnBJCo7Ups2wtldJ7+2MJ+azE/bcRzkcXqV4AeUbHAYUmKWDmsWQQE+59sF0cf9so2",
-	"bJuJjiucVz1U3cg6aKYhP++oXJJVXhRkRu8ZaOC50R80+LQsV2mpjLVo5w60qIreGEkvlVgwVCpmSPDK",
-	"+ABkZpRAWGm6ttdsb6zPjf3Ntogdt9W27OOdy3CjqdSD62TUme6t0JELGmkBRH1tDLRTh/tP4MJeWm2m",
-	"vDmrVg3p57UgNc2zsbA0Bu/CmXXBCXnBpSgiyepisaA8Qi/MPtFUI6u6FsA6YsHEC5rOYpzvvEettSrF",
-	"x6gmnSHK7d5Z3BPYUlKNJ7Y3XtwHp2FQfHHbtd3DfebKOIY54qryxcYKQJR2roG1IueQaQRWQUIWTCdE",
-	"rXlq/qCoCGUJcQp1QlD1s8H+6k92L+b+n5NSmT+h+Vuo4JEQ0xbwdOR86v11GyXc4lGA7WbMHZcMXHsw",
-	"EZ2LtY+AZb3yh8srcxjQCFgiVpHS2G05Z5IgXpCktCgUyHKn4J2E+eEr9+4G4Si42C3Xi00x6emWXogs",
-	"CEcNrSI+W3UkNiX7Wr4Dr5yFm3bo6EEfSAoc65aoZVkWhTk7QjpHF35C1iximMerhcaM76pEZj/87A08",
-	"HlHaXCHLeJXKdkOd4WfEA3+lbBFQVNmcGHP1xsyM1HoJFw2+S6OlGFWrLApb5bcq1xOt02M7Wep/IDth",
-	"V2/FPm2GpDIaLi2FEmcre2NZFt9hlsQwE2LvfAD91ZYeDADQWLTr3uoNSNOBK4NyG+LOWJpnTBE6xmra",
-	"rgZIO0VHzW8hheh2kY8DbnWX+2UTw1ySpMv9WplDCriKzN4np+Rl/pcGXcfTr09Pvvnm6fk2xg7woffl",
-	"mH76eCupdHWF2jpJPqu0kOqC3P2n4OyCTCS9OyY/sLWykJU7l5ZzB67mVbMdrVgxIVoUmR2l38fHZ6Fq",
-	"gFHy76uFMQ9Ab0eX5cTc6x4JuHm/sRu4YwKHOS7yOSOnZ98Mpf2WJb8t8kWIKft7sUJmFqiLYHFPNeO6",
-	"tSnCBC2CQKON3pyebKdoMXrNgIjpe2pjpTUW2Zvu2iAMn6kNTi9mbB70M1bsR47hGHI60YNurkFuekN1",
-	"jvHoLFfooIzdNTe1hdsSPlvSJ2rDfgjM8/dG2RprW92OWUpLxaKKEBaJ0SRWy6YX9raRemF7HJOiPy2B",
-	"uDqgWjqlKiYu2Mp5vbBwBCBbenR5EaMe8ZzjDzIshyXNVfCUPwbcBFOOt0aYqsTlGnQS5phCaDLU1POD",
-	"g6XqC9S1rRvbdjCmpRXtbkGWEpTQmC0NF2fPQjH7wcH4A/O3Qnhr6jytnR4V4WFNa1UrLd6HdX2S6qOK",
-	"Ntn/bc2g3PixS1X2PnRkyn6LDRr6mmfr0zK3ye/epx5PfeNVqbhnstK5jitRj39V8h7+9IU+fNCQ/GFx",
-	"b3XfXPDnWNR/mJXBFtZ6HJjx0zIKutEMtjDpEHu63hWNC/cML3WXChSAdwe9oz/yYt04pbqqOQ2QS+KV",
-	"eQrhj6traytqo2EwwNxWg49tf7d+IeF8T/OCWox5wF6AFR82ra3dspW5uOpB/bqtA9mB1W8vI2nuk85x",
-	"dY3lR5mZI/u8NiwDWTGuKnDkEgdaCS3XUO/uuKMEpgp6yCiRKLQD/A85nzIZMZKtbZyQnJMZ+xR26ihV",
-	"RrKOjcIzEO8MLi7dwnFuicxoZG8cBksIHGvrfUmQgTgB5A78jVk82aXFW4E9kYpFOB6gynFUK4US04N0",
-	"4hXlQRbCn5ugMN9roZi8Z6quTmX0cMCpWSedZJytwsKpneRROpIIXMmqO24KvW3nLV3wEKz4ezFnuyWa",
-	"uiyqnN9mdB3Y4q+o0qpVjwuc/sGKUo+fPtlKLMWD6LifMT8Ayx4rloW8PtuYp1Kx3Op4gam6gSd7F7J4",
-	"a5mlwjba30lavIsTOcUNCOIg+2AsdFBlqRjAAt8oDVrj7lzuYLZBn5KK9mvnfHmzQPuIDjh6sB2zcd/a",
-	"ZI3n4McberGWUrIAiKidr550Z988LNfddWJL4okb6Dum2FAFwjEGDMz933s+f/cAHc3OwDUUiworuok6",
-	"RqzJpa0fN+diVddeR394f16T5/imti51snntu7NpegSuOJhfKwVOPwYpXFwtkf7KxbDimO2SHPUQnmzl",
-	"DIhUyoywLVULuRfCJddauNZeZj/tdIuZZ4AbDPMjQtVyQ593ZBrAa7s2sSXiVbEYh4rrQEv70wui6L3Z",
-	"pyuIUi7onNkwjaWhidpj1Zv7Mbf6xMHbBHHVelINpHMadioGMqgIyDEBZJWrpmO+qgo9E0CtJpUSBVAJ",
-	"THw4P3lWVc5OIexVanOTZpu1JY1+qSxFN2YndDrOudCsF6n50hN4fU7u5mK4L7qWYJdQWwc3XEcRnGhk",
-	"raZNsg139tfmVu1OSWtzsBIb0sakFoDX0CKQr2i/2bYKV/Y5Jz9tSalewFDGsuGkLm1xv6wwDt3E7xjv",
-	"x04C4Z5drgGH8JO3vLX/cx34tLXmn0bmsdDy9qSotbW1sf+B+lx976AbJFfY4/3zk8L7uZPV+MFBoF0D",
-	"PR0BmmCl8a4T+Nf6iB/c+uqQNE6O7kFuQjJ/OO38miPF3UWL99t6QaHq8CxX1e3DxSpBzRHJVhHyxSr6",
-	"8N7aZGNfhVLlewtaj5WuUdvdt+zsPCf97gy7A/Zi3rU21eFwYG/92hhDkRlQj37OoIovZoKTqwqNYL69",
-	"m7P1HYIUKF8joQZgxcwX/w3+vDNmhhYFk+B5JVoIfOLf7qrC4GsCcfXjD/zKUad/hUACAIUSLQAr6p3Z",
-	"r9TxB75xa02EHOdZFoLfvgKkBm5fm4W8KBVwAgPivLFD24XBN4GKHeF8oNm8dVncIYQKzC2j6Yy8fPsT",
-	"dgNA77ZzrhQsVXNIlW34tc5Pn50/PjnfXi2dTZiUIa+iLePZRnBAqilnqAcuhHTIKMzNGzPH7r+vSaq3",
-	"b9+l2vcy1ZsyRAYKQA/sBFSjITMqF/t7/eeus/quovVuXTXLcjNCvo0tYUhMPZoBEWViDyPXOyjCY6DU",
-	"Skr2cDjYB7tvyh2AqFuImvHLW6iH1J+rOYxTrV7VbriGsJrmvDuqnqD4tO7lboqS1O7tSjIv2CHgt9MO",
-	"qbZBI1r9ZKubz98LvQwTXPy2UOh8ywaxfrUnmnugz9LvHTw6xLLqBSC1DXYMoY+Ru9c9sRXW845NhiYx",
-	"cqZXQs5DFeYAdaqsd8U28JWKeKyopAummVQ7VM91jAdDqBGwyEgnmDXmfPXIyPIFE6W+RVBRs9bLN0/P",
-	"T7bE5HrFwWIO1noP7cfElWxS5NNZKMFsGKt81VKUWr4qGtpy4VBALmcVSt3TgC8tSwnQK3DhsSsYjb2/",
-	"weX6FstHEYGd/EY0eC/CG9gaYP2nyXo5ojZRu7jKfFTx+9e1Qau3BsVMcyGiJIybblZwhoIyCPKsdkBT",
-	"rlZMgtYchmy4SnI2u0J5tqk6XrFxMOAZTq/K0xnOu5etAe3ZW4IuaZrrdbDFrrp1dT59XxTFT5iBBcyp",
-	"ymXnApmam55GIbB5nezSXSDIw1UETKYVJKdCyJ/qC2MpabZMCCXu4kzAejJirCda1yEcuorwNU/IQ3Xy",
-	"Sd4gcPHOy++nrUOfwkPfUjixg8wBk9qlmEq6UMcDc06rUxMmeNjgavSrO3j+jp76btPqCjmZ9xs96jxx",
-	"Zn2Y0rcRH2ntCg0E7HJdsI57OlT/WbEoUBmy7cEtABuicaUMY6WGL13/PPqU1FmL1ZAju3Dq0tp2B6IP",
-	"KbsEqBJR6mWpB7l1gY+35zswjfJ2SLfsTwq6Di7aK/jcqQqYsIhOFNmomHW8L1pnoWkxaAD4i7r/2wjd",
-	"fUboGOCmBtoeoGJ9Q2VvuB9tWhNUek4cCUUeeDBW5H4bndeWKvjeO6L8IhoTrxa5Bh9qEtAiFVmLEr2P",
-	"VaFjXpNquGLXdbbUAJRnNKXHatm3Hc78BxR13sn0Ac1ziEYPu85qrNs5PpzPx72zuQG2lrC3r9uLd8ee",
-	"lwO6d/ANffw7bSr7Ra4dOSQjq5komjVngcG3XCCdr3nUrRuEmSA3naq6LNNOReD7nPdj8oqZE5NX9Cle",
-	"BYF2vdfDloDvFgPv24c91y5PEucVGPq0OCbflUVBaJoyhTXZ+doStHg/t0UVOMvr9Hhb55YLtyDgQzgm",
-	"Tegy8m37SZdxMdJZteVLioUN55z7pmPT798J1698b3Wq+7jh7LNdw6hhCaF8baMZSpLOhEA+JsYbZl8k",
-	"dTFEaxUtmegBI/qWWe9XK7E7W3carBRtNRDXp4Z3FhuOzCXyy/Q1n2zWKZDVkJwTyBdJtttRuwAQ4CWD",
-	"ftHlQIgaonVhkWCh0Q6vgxw6Iveb8Xp3jpFqySzFyGA0af17RBr1Yf6qSp04Z4Q3khZ4IYI49TfbnnQE",
-	"u3MPqiXYqbr5fqCe8L1YAXUXRNB95i7SrsLuyjsAsb/M76lmt3O2xoucAQntWOiZXwHEPAqXPFEzyzHU",
-	"wtZSTTfP7rdUUzIRRcZki1Hk0T2Vj4p87JzMSGenyTS/ZzxUei6ABpIAuFiHwNz+G62USMgjsdQPeJ9I",
-	"5yyQqHZjPte1ETHNOUtIyfNPF48ewTBlyR/hr4+VSOfDXz0Rcsp0ELQ+Zbq5oGYhhStJbPkykF4u7I92",
-	"YdtGHPDx1jig+dmthTWG/MJ8kssFy4iXY5eQm++vzp48vfg//+t/H5Mri8G1G8/ibXtwyUDJYU2L4ja2",
-	"Itf4PfkWvkfoBl3qIzNXKy+NabMYUCPQpNRyJi3CeCOjYff8h9BvbSimJlp58uTxk215Wt7Rbb308dnX",
-	"T7/ZHsotefTo5NyW9kgIbN+dT40qx5yFlPB3RgUDnnWk/7Gc+DZMCP4azxhsvetJ6FWlCm2Gd0JoJNJD",
-	"/QxcP0bbL5UxmzLRavrp+bDotEUnwMu9Y9Et3HcgrFRq1v+evfk+AqVp3uRetlnNyuzTASJmBfgBME03",
-	"FJ1oXu8B1OtQnSooVlLBOUt1QnKulvAPPP4JKZeFoFlC8oxxnet1QoAQJsGSWAmhqc7vgVzRlTXdeCM6",
-	"NTviK4rmmaNWtdYcXI+LKqwY0NV/jXkOd1LjWqQ3suR2hTLBWRdtWlttZ7+OcI49l7OdgEbnQlv4f5RM",
-	"hYtgePnamikEw66o81xQRw8AVrRaIWiu5baGzwdOTPWjiILrqDIjNaTg15dV+QKw1ld07ZwWLb+wdz3A",
-	"ut8O4xKNMc6anpjpMisIPhaeVPX5C6MwWFJQ15t+74NgUX/t1qUsQIwmWO6Prm9xvraUpqsgztGco8Uy",
-	"Vh5gUioaoWBswactn2DsVhtUh9GWJmu/U8CLcMxQ6XxCpS14DvDtFgoc3Tu1I8g0Cy4giCbZPbaaCVCj",
-	"Z6a52rs0zIdchad2DDw1Igh2Pbwt7e3VahvV5c/w5Y39EJEUJXvBtYyoiOaUmdvfouZd7TZGfjU/vMD/",
-	"ZImra5igAyBUQkyzxTKkYRiDSEw04w4uC1UkRJFZMvxcH5NrVASxOChFImICvlDw7vO5ja4rHQtYxA71",
-	"XywGJdew1lqQMbN6OLnCOIIRjEBJZx4wCqsZPhRgc87B/qd9+C1bsImOk49jjViceTMFjv8HVKkZzUC2",
-	"Q/xEADN2/576aUbNF5/aGRFoiX7SVcTFfZ4JhkQO5u3hFfEp+ja/xV01aJ5q1EA4mFRdckPFka8FtBAD",
-	"rf1hLW/8Rf+ZNj3rUaAVpUE1b/Z3/lwl9SmLHvVrjYgIWhQ/TkYXv3TfNp50+JxsEvE6kbql5s9tX26F",
-	"fplX29sJV6y6am7SWuuRQiyMVkH5uq1KHJbKLwTqaU6b/3eDmK9nBthHt+778KzVG+hwnrV3jKaz93k6",
-	"Z3o/lbl11daWojH43FaODK+DOzHFtPlDNJOLnNMCxcWKyjDNpfM9BIqwEfu7C6O+C6lrri+Xi5OxtKCS",
-	"qSZL7HbnRTtZM8YM/47RLOcW5DKQ58GWOuivVc20HoqzjpYg2c2jE0cxbVR8lNoVKgnNWzu65Knfpkl5",
-	"T4sgFvnx05Ot9ECSaVmz+NYcsSc9Rif17ZLJXGS9kNBhqtl08CLtsBah+f44ENi9fTI/98Rw18dgLxDu",
-	"dyzdRcAMQfsvc36LKToh11+JqCtFFxaQpay9m0tif1XxLcBDrvsuszYBvQi0Ik2n+HD1zIJRbtrjDd63",
-	"zsop77yslhbFRJkXOueRGHUg5OFx3Snyp7cvXv8ZzJxSz4x6lbvkQqCDtpX9ENoBTnDsBhkzlWdoXyKi",
-	"WHAWQ4t2A6JmVN36rul4ACDkZmdpKSNyJIpjMvZh5Msw/sfld7nXtTqdVGvwsWPl9qGGVLvgkFoIvmKH",
-	"NK8vu9fIG6Gtp/PS2h/UBQvJnLVJ/41Ifbp9e24F7rjNuFmnAexOV68BvDGUWzQnJPUyY7mrJcOSKs3C",
-	"DYVIaQE/fvLkyZNW2KJHsMs/Cc2evS1ozsn379+/vSSFEMsxTedVUYRwUClcht/aEJg5gDXZhWSZWYyN",
-	"GrfPNmY6Ga1krtmPvFhj+lPrHG4J04RCGl27d+94nr5ZhfUJ7YHoqRrtGsp7myc74CRGWMeviGTg24Co",
-	"mcOIwtaFu4xO2wGzJ0+CYOmK1d+ygQFjo1MqnmzXsyp2sKoFj/XBWQfIU+Tx7XxMOqFIrbEqLyF/Rt2J",
-	"25r6rRiV6SxwjKisIuibExVq6/OWNQ3tzy0FfixH6IoVRZjtddBl8p5Ow150nc5sSYF2av1UueikTmfE",
-	"Tj5sHpy3sMMLM9FCZ6oLSFTE4hDuWshyLHbkQiRwaeQgdTFEXOQNp6j3Zi3E/HYxCP0emQ4sJu4drOPt",
-	"VRwhrcp1IXz0PdTjkBsYOftbV7Bom79VxL9txGwwEFgWjPqXT7/++uuz06fdJlB/o6GGVe/FaLDyeYci",
-	"i755tOmjh8KKFoKr6Zy1yGxptobrvgGotLhjx5TiI2sTv1hjRSAtS96qsfLsrEdhE2N9+ID8sCHTNk+c",
-	"KHNvJjlXmtGs/lyz8OEJi7V7AGHdgDa2KdaimjgQzfRWw/Hp8IG5z9kqYBtJytOw/8Pex8PYn8RikW9z",
-	"+fbzCA9JqguiDd5VEgehb3B0jyPJTfPBIE/Vhl/U1c/cDvegF1WOqCu3ELqroyjfSPZbgC8tcStakWz4",
-	"LmKHw/SWNrhZxFjoKyz6O0BUVJkHjcSAbapOxYA8iKy2zTdr2Y2xC9ExvQ6WoFla6ulerMUPL4EKr3Mt",
-	"hbtaNDYWlBBz+KTQvnlXFoFhIWYmrFjQZX5byvBh6hIJB6Dj3hLW2al8Uq1shHUnuFS3GiplwW7wyY6z",
-	"aU797SLnpWZ9vL5WUNsexIM2eHgbjSduReMk3sHdVBZ7CfDAJjugV6UsdikLWe3xluYpS+Yq5VdAx85j",
-	"EGLKd1TTqL+DY58pMhWX5GWuvy/H8PnLXL+iY5doaO21lvXzOOgoqQ9aoD4Lfsls0muunC3hyjfWxACa",
-	"TlUvy627Ss02fGu07MtWtiH/LAZG6gbom95W7cNj0nQJbZ1WVelYvd0zFhGhAF6/oBnbjosNuWseIFc2",
-	"rThNp44oDvcCkNWVeaEJVeicIL/hN58T8huqKuZfqIOZf6mZkPoz7NLfNJ1+Do1qy+rF7rt8ytG0EzWj",
-	"8kwoXQFjwtOMxC6IhQ8s6JN+89yWuRF7RPu2cGWZaOEoCWGOL8njkw1JUZtz5+fDeH16CfaY/Iv55Drd",
-	"bvbu7yO6YyfjPYSDzXe441YUS+0lmCnSU6/xvHZlweKDrA5JVSUDzNdRYv5RUPsPRs1/GWcyT8OOwKb+",
-	"89egeSPB7BkSPgAzKcRr0XueN6A5BWZIY0/C07In8t3hCDJbAGcr64d9bAjOpsN26pcnD+ClXrgTh0Jq",
-	"UYyEXGPwPck1GbMp5SBG4brJObn796N3+P3RdXZXRS9pmeX60mWakHxS/3q8thVoj3fM29u1xueQ1L1w",
-	"xt7hWayQk9qlAG4suYdcj6cFVn3syhB8V/L9KLj8AXVpbm6+/14MjkOEY2Vv6AJyHWxajXM5uWTA4cGv",
-	"MEDo7CyUC7QrviIacbIz8wMLhOY7y7ddKaLU7GjO1lPGyVExqRXBRh5aMP/EIamqAKJpimVnT56cPtt6",
-	"ldmaSX7vgiNLJdWowQ8pBza8gvww2MZwtvRKoISZsrUgsuRW50SQM+JmodDBJRJdY42dupZGjFA4WBGz",
-	"szhNU1T1KEe+nZ402YxUGGFu5oHM2dovTg60X46O49LywIsJPOuzKKOXmEpGCjYB+gxvY7o9E/YGNDXE",
-	"Tsb2mAMZNKUeeeD4+5fu6c9J9cuIfrlLGbIuZMkyG6zV9GfGt/NZD8mvReK9Oj6zL7153L0iyV0BO+/O",
-	"Hhms039Hi+WMjpm+c0wlIHbJn6zPwD7Ay4XRee/+nIAGcmft/rtA2oRtr+Er9JoYJaMZ+zRKoMbO0/NS",
-	"FuESdPaU+FEse4DcX0GQfiyw/AoI1RVR2vTfct4sFCvumSJ/uvvw4Y6M2QRo2DnW01eQGrVglBsRQld0",
-	"/eeE3P1ydfQ/T46efUQyfTuzQNuekLvfTs8+3xHJloxqhQh74HKHdnN9Qe5eXT8/Mk18/O3889EvpiH4",
-	"zcbt+XS7pzmyV/ahdNjz/AC9Axp4Y89bfd1dvb2+ff/jDy/ejLylGv0HzIid2duPv50kT88+/2vo0GG7",
-	"wz1yuwuiKtS1iUnqWqBNB0F8xXYBvdRGc591jGJabDPhJawYYdqx125g4A488F3MNAfhiH84R80gWvk4",
-	"aY2d5e/ygr21kO8dUOIbLkVRlDoM7xoSv4qiwG2vv2e0wA70hcP4lZeR0Rir8yuaZ1AQ2QhUCHg7lc3m",
-	"RF8SWihRJb7lKo6mmVW96lpX23drhgw2N98a2yVINApmoxqYKRp094MfGv3qDhGFui4n7NNSKJZB8sR2",
-	"H5jNx7QT40bsdbZjjfdznURo+/YWp3GdFdNX1sjYnbhUs089km/AEQCPdvTnrUPEtHOCzOINRD87a3lz",
-	"V3XEilpbBXLRl4yzzGh/RTvPGNNFHWvG9n1lZaDNGXHD6pqPwRf3UJhvdfl4JvZMLB/RZR7ASG6tPBtR",
-	"Jo1gPH4NYDq15pp+ujRntKBqhhA7ppDRD7XDR+SI3JImcHjCqH70b33iYzvWxdj0Mi5zbhZe0ykElnDp",
-	"UceHdGnPsNzEBof79tBLNFyAY+ttuXeU8LCygL0wwq7JrmHsVH5jePoZ4/cPKzIxyYuW2B/UZa43Y7tn",
-	"T89Oz8NsR8HEt5BmklRtBxOoNouEqYfZz2OBNQfa4yt5KwvsfBu6KGNm/W/zbAvXwiLnjpuzTz2rg5ZZ",
-	"2VSThngX4W7ovvH6duKBGXf+pdVn3yBWbmuEzuXR7cyJbJWxiNY8o0sggwUF2HLPAXks4xkoxyu6hlw3",
-	"B/VwlCFI3et8O5T8TYwT6/pxIFigWnCatWkP1UyInp/4dSXwLSOjtd1HQF/3oigXuwuLQXshliKrtOll",
-	"1G+cwzhTyrnQZk5Sscyx5qGr3hwj54nspJiVtJ2iuncdWe/C2AvmuhU0CxQ036HM298Zh2yr4Fv4olZ7",
-	"rEFbSsm47uI4ghOJseCULqy5l0eSIfAS6bCyx1KsgDiYYngqGhLehaTAlbEPUF/Z+GAVj6ZhPqW+Iftd",
-	"fP2hoG8jhNtotDEDiSuxb+e3XriOHbITr8JDiB0dJeFD4MmWWbDqRsf49uMFUP0i9HErP5/ya/6a6ZnI",
-	"VBgxHc9GBvbBrE1v1dlheN1b+7ut/fbyiut3xYdRtds/7aLD0PfP+1QwlWABklwh/q2vKd+MxnhdDhIw",
-	"pjEa6uGIH/Yp17et9jyFOefLUm8tzLeR+mcL+kGSj8y1Zjypc3oVKblR1Yr7Bs9iPWibvxGP4lu1qL5j",
-	"bMXFpC7n//GBVWu6WMAXTNMwO3J1BWCHyIpyrRA2l6D+owgkcx6TG49z8hd0tn7sXczuNfagjNDrsEwN",
-	"s1SRLHLgOuMIILl8YxQbaxrnCIP6BS4vECYnwQprp4Pr9zyEhXMbZqrGW1X5NyHYJLqLhbQ7IHGqRFVC",
-	"Pngll6ps8rdsLbAWZPzClJ9qqhOHXHH1qHBneFArPBExwXNVcUMOweB79Jybl0FNYdl/n/2VFmXFJ0I4",
-	"oKEm1o0GZEUZgWat58xv7uxkG+ai6m5sEgZVUPx5BjSWACEE3x4megE6JJxrJqaxaiaQW7hqCxQpNBtG",
-	"LdklyWKZxkN2YtTGCBsGkMzr2o9N+s0GOa7HZlwWhc2mqwhz62S7JnVuMip5JvAb8y/4Ts3z5XJrhcb3",
-	"aB/1zo8cl3mRhZlUhQXq59pKtqps2VeKQK5apN5FPH1yFzuow7ZU+X/2rcXYq/Z3DNb+nk7DGm1FbPDb",
-	"302WfncEbVtsnQ6+pw6Z3w/N30arae7gFdg/CwCuvmvXW9GGa8HNrJuyyC58bcdSiReI0YBkcsGYiFSw",
-	"2NQB3uwfIPfFo74HTFMDK6hFAcAX63No+XAnE5tqVVF9iFsz4RnmEixBs771P/y4CYv5dGR+fXRPgUIG",
-	"qum+ETd1K2+hFe+jj7Um7kNwtsOLg8idx0mvdGU71uCqMboYDoqBUn/9pcdL83j4FjW33UC1ehBplntD",
-	"1efYJOzDJwCTeThYgGn+8DHnQ65tr4jv1sCQmYe9B021PQjb17dHuBQaCy/hYllY31qMzPc26jEZUNVz",
-	"aJ53Fxn0Lnhi95tIXk4fsPn2SG5P4mYrCvzZa2S9WB5nr8tbgcxuHfcjNeye2N2V6JrYRTpsbLs+h/QB",
-	"hSZ7B8S8PenR0TzZRkVzgDyGlv3rD7HXZtxcL5fxu4d0xB2iHYeMVXRKGTbJP4VNpVQst6vBZtZu4Mlw",
-	"HpyNYOJrXKNbyRug2Z1CHm7uc36bBYO0r6jSqsXTdC/mLHOA0EY+2OOnT7YyubjJDXnN8Q2x8mBb0WG7",
-	"h28Gr95hIj5JJAzdXOOA1tA73Ta2s/fAWOPv4DhtDYxjL5cOvOIBN069mhvDvjPm4h1BxQjIAo1F6XER",
-	"51phkTFb/Kaq1cQopASWRTjU8BN6lr5tsFy1Q/1qWepYHaOMajqmChlcMccRHBJ0rYgSC4b5dazA7DOo",
-	"Pky9yvfkDQ7FHLNMcEbo2FYpxiNOOQEeIZKxNM8amFNP09ympU1EyYdJXJsPEgwEmGGjU7HBtjYVtKh5",
-	"6htlXxqFM+IuqwcfmuXMFg2MyDLIbVKJc2tAQcyvFDFHXV1alotVFS6EIcxotd1wAQdXkliWchp0aF01",
-	"1zar8jOnIrbQ8YoojkfT7dZwSRSxuh22ss1FbW72nqtqXhosePi+WbKs4y39Cii6Yl7NPTij6nj3iFK/",
-	"Ah+VmhAmD8Ft6R3DelOEBOGGTNqHdN4UdLtL6p9UKCrfSVyGkJc9usjVsqDruF3rQtCdU6KY/ME85/RS",
-	"lU+50bz2oppK0YN5RFhyLlcHbceqYs4c9WfF9qCKLVYsZK6a2BYdtpqdzcvYRk/vwGntivxeENAxVEK4",
-	"qOriwh8KcS3+tYwlCYMocO9uVkzuZeurEDhlbz400/zDKNBsSAVjqp2HpwW/PlpQoyPg9xspsuc9Ds7W",
-	"KrJDD1KcZ/2dnU2bscXZCjS2qtIYUk9t0llvmAtnfcim+h+/doReRKIRZpR79xE6o2X7/u3hI2wxTdZd",
-	"j8JYIRi6ffPjY6GWf2bjmRDzYbfB78BHye7ZEBf0G6HzlL24Z2FHdJj/pVIzC0YzVRPRAyyA6pmDlVuo",
-	"OaJwOmlQurpoZ96du50IN7XnO+4V+7B3iU3gtZO6I8OlPwAvZvY3ezEUNJ1j9FAzucAX4tUVuitsY/u4",
-	"LtyWPtyNYd/wxXkzW4ekg9TRe3IjSTrZ9+mqWWTOTjpTenY6GN7+7xiwfarPYGN0fEiuaFE8aguj4l6I",
-	"K/3jG8K4cQ2lWQDglAJwAjvnaChrT/3nhPxmp8D801t++PPe/gNtJvOv8dr8fykL858i53PzX7ROgdZS",
-	"ZMwxWOYLFqCwDJaRD8F3+5dnqVjlh5FOBBik7H7uOLu7cD528jjmU2BRmbP1IDLHZLSqb+BeUi1K/+ga",
-	"+hiC4kEVnlyvb0xztix+nfuRY5l4Mc+Zs4YvRjav5tY9V5/mZf4DWzecnNBLmC5GJbhg7bNQGfDzZ0A4",
-	"T0RABa45rMze+Om64v+zmaBIlpAJcKp41Y5zRa7eXh+TN3RhYbHfvrmxIK+E5Bl+9tNP19/ef5184GYX",
-	"40fvvntOHj9+/IzknPz0/vkxeSGlkPV3z86ffG3EybhgC5soRonCtOG7VGTsDj2EgI80HQVMJNHCejeP",
-	"P/AP/AVNZ8RsLHDUoDcx5+Tu0xEWrb6DcqdGkUhpUZBcX4IoqWm8wBXEuM3bAqavscjWxx/43bIcF3l6",
-	"d0G4MB8hG5h5yuxBkvNjcqdYMbm7qCpm5wq+YxnJeWI9lB45kJBEzahkWUJmVC7gFprQVCvzNvBw3V2g",
-	"p0sdkzsnacGje0HeQXEGSb4riwIh+cwJ48T/nPLGpUTuvOrf2NQHHmqrfuyrSsqbZ6KNgYS4u6gaqRmM",
-	"FmY83pOI38J5WrgC2lCjHxbXbKNJrGL5JbaPrJTwtF2O1jskVKDwutNzTHaPwfLZPQiHDYWLMFefmTWz",
-	"RD8jWzGa5K7AO3QZB6jI+cn5MbmyDUBrIIdTsWTEeuarreg4nSh5+eK9u+buPh3B2+5gc8MLU8pdWW7o",
-	"qmTLgqYsI9A9VJiRboGTuxfv6fTOdOHtT9Dmty9evXj/Artydz05AqaBOwyGTUplg2Hk/PTsA79zVRMW",
-	"jHIgdbjDXE4lFgwOADjnV1BkXmljkLqjBG2/EZzhCy7Iv93V+aUoHIFnD5kkCiwx/oFXfl1zRhXki979",
-	"+9EbFIdHf83Z6uhKXZA3V69f3Jl5Vg49TDXGMMxnyWaww0xTXmHygN/0+AMHdHjKODq+84xxnU9yY1WO",
-	"rpY0nbGjs+OTWip7nxmxXi4WVK5HF6P/ceVvH4X4V5cSqZBZb8nEsmBY8hGdPuhaRZz9yIzwxyXIVY/B",
-	"7WJ0cmzfJpaM02U+uhg9Pj6FTplVhsvkEV3mj+5PH8GokJBKR6S9nZgEpRquOC2gV/gJ1HHH6vZmVZGu",
-	"LdfKUeUkBEtwkUkulXZ6850SUt+hqIUs11Wu2DG5ArmFx6EoLvEr/NthvgHR+YF7EtH0ZeVucQjrWMJt",
-	"e1hV0pxs87yPO4RGzZFSjOESV3fBdTa6GBkz5wpmykyhy+KB0t/tymhmQ32lQMSAPL1Ta6XZ4gKJcinR",
-	"VM0Bp24e/7VkwDVh9wpNtZAQ9TY6RK9qdiFWb9itKcjFMZuaWyD+Pksxu/sLXT2zVVUjvlqB2Gur1OJB",
-	"rw21JJkqi2ZLXToZLOE7/E20TZVzSJ2qm+yX3xluDaKKO7W2qbNCDtAloWSR81IRXUoOSa1SlDyLTbZC",
-	"Lpz6/XWpvCPMNHW59OaPo4bvwO9OaF7ro/Domj9HM73Xs6+g8t/nj0AysBRcoYZ7dnLSIuigy2WRp3AQ",
-	"H/3NRuIGrDW4J0CbbZmiPyACqsLWh1qquvboLWqXqJhXEvznmQBoudn5iLUG8DBK1I/JyOmOZiJZMYFf",
-	"N8TuI/bJZcsHpe/zm7+CCDGn6b/f/PjGXYEUdOymVE2I0pLRBcuOyXNg/7VFEdQSNIEZY5qsRGk0Xzpn",
-	"1ids9mJZUDJlGiLfS6G0FMsZpJ1NpEBvRFMWvoBOR6RhaAfaDR/eg6m69/Yg/mUWuohsw3+K23+K2/2L",
-	"22GC6NMRzzaFUYAPlX3Sj8yW7nxuk2QZbFQIJc4YdQniz7EvR9/mKp4yeoVWriWThVaOG7Ox8fKHi8H3",
-	"rnK5sR1cx3cQhvdM5hPkPg97+2kxR4fUaiYKZrRSsI55RkxvqQR+XMckTDWgEYyBgih2BJMgPc0F+udy",
-	"Xrt+bDY2oZytQJCkpTlnkwT4rp3lUtliFWTCeT/mbK2wTGNpPhHimNyZ1bstcj6/cwUc54wtHTwJcC+b",
-	"4vWvMA1OvB72eoR32d+HduLPbnZgVHu4Mt9KASVlYHUI41quoX1rMiYEiv6Z6c9YwSwQv2MruZJv1tyt",
-	"fYxua6V12fAjVyzcFlgy7W/usmutwCeYKzI1YtWs2lSI7LJyzrjy4pbDSGmxtMK3uZDfwhu8uuVX1fs3",
-	"1vV8syPfCs72MOPfQQ0hTKzkmklOC+JNCqFep9xMp1TTQkyDcw1QtRgnlLVXsW6QwJm6tOG4KSOP4APC",
-	"Pi0Lamy8mVhtTttLpvvNWZ+zUNEb/jbyBm1UX/O/v7x4ef2GPH/x7v31d9fPr96/gE//z//6381Y2sXo",
-	"7OTs6dHp6dHZ2fuTry9OTi5OTv5nM/hmpoe2SiFcjJ6NT1Nsjgt9SycavARnJ4+htdNnjdZUiff0xej5",
-	"m//mTPtqzap1Io8nZ/T0FDG7fU56cDYPpRO/f/g+w+shidwC1xpco3U93DXWHR+zQqxaTstK0JTLQtCM",
-	"ZY0egRNwc/8hwjiyBVva7lY750ej2wS0i9N/7t297l0oWPrw3fsaCp/tS1Saj4TZABcjdOyOIjeTilqA",
-	"V0XhfOFGD0Erp1JCwO8GriuG9v+m0+q5/5aHilAba/7lt33vMHOCYTr/7fhXemzfeCwkzGuuVAl77/mb",
-	"//YCvyLPr2qV/1e6sUfPvj46OTs6OX0PnbH9MY9g4QOvz61nFJM5LUYXo/PJGR19/rjLRj2oz8Ffzxp3",
-	"m/MpEJwpJu9hnXvd5JHN+Og3M7GftylJsGZkQouCjGk699kK/UODIhjiLWYXI9GvaB6y6mD1UKJ2EMKY",
-	"jfbxCypd2GtjZDQ63lO/WpaRmLXVSxWUSPfiTRCwPibXuAuY3QfOGMo5sawim9P7ttR7m1uIxf1FIDXp",
-	"gLvN2GF9bjVIufcfe/vu+q9X71+QH178v9VjuxzYt6U9r3WY3mEaH6Zx/mMIyR1m/GDi8SdQ9IyMseHN",
-	"3c6gJxm9KFH0lv6Ro4EzIM6VkEleaCZZdklsqXvkC4NIMcQ8qZojdjd8s3/rdayXG7aZItHhtwr/vM61",
-	"6PxpgK8axH/MOekKffdv03lAHedVAl7eqWOQhxOFkxZ0NwJxTcwZGiKV3+yBuf4QmQWOIsERT3iMsfn1",
-	"HURAlS2Bpr3ge6lwvWm2xtVGH71kgABIhSNYvcvYVBqD5Q5c2mIyKXLO7qJjqgpEVmPqBQust9B3sBlD",
-	"aQ8bY+dpUWassWlj/bLPhD3/Fm+5mWr9RSJfDerVij0G9+KR/W/jmaMguPbvOUDWSnc6lEj+thlmB9AK",
-	"po0SxXyJ7EvaIR4B4E0aMzg9yOSlEiKFWBhdCUr6MId4Ab0oSyqnrRQrwj7lRpG1JdEglgPG2jF5Z6Et",
-	"4NdGn3ONU4j4Dbx0ry1IgcptbrQ6JzDsR14BlImQ5OyczEQp63OGYYF6p19nbLEUmvF0ffQD0AXFQz3d",
-	"2dmDNbmhe80m6ffSt04P8P7QPn9eQTK9eMsrkXYkbXqIsUPHV7B3hHrv7HVq2hC7mFrzaCnZpMinMx2P",
-	"vVSbFc4T0NeCPMz5lGSCqQuCr00w/gShV1e1JyGMpjNzRX+l7AF1iCbzEyETx9SWm4ctnyOwAKrkA68w",
-	"RHYtfb5cPOdJRfAtEcAF6J5czY/Jc9dJh6yrfCeoosH9i5SIIdjPWzczjWP9xzkg+7sMqpF+kTAQUIdi",
-	"kK7aRv7+tkCFBWMWV4mXr0Pm9b80OiJD/gn4Lc+6/R1Ovupj8jOUqcptHU3Tc6sZIMY5pTxlBe7Bkpuz",
-	"cUnA5lpRmaHOAlqR8qoBx9weXZfJVg3iOgupD2dfSKT+xDMmyQqTSB66W2BK0agzU7cPURiJYjnNniWO",
-	"lVglviRz9Y0rOZJLgkXsLFpUq6pWx0ZY6wDLefKFlnMvmqAxk3dfOCAW6TrAjyBZy4Z34zFKowVqm7BQ",
-	"cp0BA3kTSVVdErIsmKsB6bJ7wtb4lXv3H29lXdcOjIULTy3mQtVL1Zzq/e+BlC5Vie63MKAZHBKVmeDw",
-	"1u60J6RemnbBz6Q66TY3xRoRwMUCoG0zWNB1CjE15oO9tWA72Vp39s1kYcs5Q5oRWQgZFhnP7XD+eLvK",
-	"9eywG4ryhMzEygHdKph3VaCVFvk9q6+G7AA7qqI5D2rGzyliLa1q7ICAZidAcNqqs8hpi6zsSFoE3ENG",
-	"McDkBmNY4h1Sqaou8QE22IwCdIllDQYji5s5JpBbSa1ryVOkrOPJmsEBq9V88TtdTJ6rXMwrh5DSbGmD",
-	"jEBFbEtY3FbE5RVt+8ijf5dsKaRRwsxjpWQXhIsapKVmYnl7foYk69WLHJX7yfE3jqp9lI2HRP08rR3s",
-	"ooOdhu8BUVMNV7XFKlEUvMYQfqvTJBY0Y3XCjNJ5UezXdMQTUgjOjgBhHJW73wmJotEVgoD4NZ06Ry6W",
-	"nUvQqYs3RM087glbyFSSAuq6JrU8sOfApepUYh3ApWHJajp9A33+AwrXunMHla+UwNpt7CY0v8YMZ9gJ",
-	"YPgwyycTzBfdr5g17XYEWCAoYkQovF4lNolzvMZ/QLXbPLPe9oKCj8I+UzB6b+/aMgBn/zafTDpjKb12",
-	"Q9hrDcex6SoKOaqNgjBqW/sRH97T84eil3e1C8xEHXY76pVoZGVZDniAE+YcEoyNitZc+v1vxZpcIbgZ",
-	"b5i8Z/IIkuTx0UY+6x1JqZS5kVnkW0/vvTM3zB2h5EazJfkTxnlkye/+nJA7CO8QSmy58ASydiGabz59",
-	"a/+dfOB3qIPeQQ6IgjhYo/T9MQEEHpRI8TtVv59n7nW5IncfypOTxykMA/7JjvAT8wR+cHdpE/oA5ZHz",
-	"D/zuFVX6CNgkjq6/vbMcAZLRBeZ8Qx7ELAdzuFKiKZnSJYGkE6yXgvVAbfK01wSmUNQ22NJYFVyjWR5y",
-	"0t3A7x6sw/SKylClYdz9LgDA/8PcHuHgdkgEsD98+Al7ZRRll+IqJnCTHtIaZ580Q+6QsOJ8ZXoBiHvl",
-	"cMNFPmeXLfvRbgfK2SqUimTe8Y/uV3mZt3xi4IbCgBWm5k4pwBH3rfhNAFveHTWQYmWDc6qKGRtBBawQ",
-	"zl3mcEw0z4gSdXwOIP8WPbaaiYq3Mw/c4wh0/+deuGekXAKBA1G6TOcNDoQqR7pgE8tlnQqZ9bSbO9Ex",
-	"uCWmlh0n6l01Z3oKDlZMxqkwKV+pet2NSEw15uy4Gucd7tSXu2HX9mK5Yl0WIIkaTUumQIP0hnWLM1J/",
-	"Z/8WS+RuHrpzXh4SPvWz5TgxnWsRX+x2QUTAjG/guC+EZO5VlqK5sR8u8cuJKAqxUu3vg2DG/e2JHdGM",
-	"dnVd4ZTeC/zygDjE/1JbtILoNzhZTI8rqXGAm24miqwrQAjW3orXNM7mB+YoOZceEpRs7tl3rGBUsX/0",
-	"a+uFFfwwbS1vxM4RviiO2kKQxIqr6q3H5FpDbiihqD8ZzQnQ6jUBDS6wrDniJa6eCiok34tiT6rp/uEG",
-	"pm97FTd/mJ30A2PLpjIMxDppwSg/KpdwHOETUEZpQcZrSzFzALFRiOkQP8KFs8wtgZSH0Kv8AlqC9Vw9",
-	"80pM3+NHFjVsXakkpZwL7SifwLPKyR3j2d3xB37l/LBfKVKIKUH9HOal0slXDugApFDEbACacyatFuk8",
-	"0VB4NYlEw6p4uQO6fuBToGOkkpE5W2pXvNa0LkVBlgXlrOHEwBlpuCBI2wPRcjugEzDnHe6CV2ZlDuUo",
-	"eCWmN7AIPR9+V/KAB/GlMEOCZcb5pJanyCxWzJWIytIDEbffixVZUL6273XpPWCKIzEVuvJhjLGeaNoi",
-	"Yqj6AbWXqoo5pycnjkYyWjOn55wDk0S/Z38Cnoie7SJk/L++h0hM7aG9Z5IW9eGF+iqaLdVmNH/B5JSB",
-	"M9Yxa+zXi2Qk6KNMrHghaNaZgAHxHrMvjZDMFy6kRP4/YiYZyOzsJw6R74lHJNCDJuBb3wl59y93gaiB",
-	"7dLfgRyB4IkSeKL9+jEe0dwu5/nv8wQHh5YvmNJ0sVRhgRWuE9D3eAPZwQ7nGkvQ75GfpbpFgC6IfdJA",
-	"1lLTpqeiEOVwPWj7IV4wY5nFNaHnpbxHfeH525+MTFkIuU4IZ3ol5LyC8yJmYtKKJG/xDb227z7UGbXt",
-	"fyfFYsDj78WAh3/OMz07rInnZumw4T3gyLZ3SjvkDJkWAvhVDnKRLATyuEdZJfLaP72qS/FZvRmAFECK",
-	"izFdVJArYlZzujAV7ad3r1RSobwA5r4BMUNiMs5WJAfkjm3pXhSl0cJdWQ5F8uzC0mjaSVNaLNFx6h42",
-	"enQqlrlDQwCczJUppNkaoR/4G2NbQ8dzBfYQJB+i0cAtpfOE5sDGrCuV2puLOiMGfsQF8SejppZzJdkq",
-	"w7mGY9B1xUuHIyBK07VKXK6kGxZWbJjmHGuEbZ7x1+Ke/VGNa9M3m/rxXwB9/d4saeOoepn+HGvL79tu",
-	"XlKlulgxNFkIpcnZyUkDMeTBdy1jdi4dejMM233pXJ6/S+zgwXwafuHY+mdNapbcjPXk9Bl9NnmcHj2h",
-	"T74++pqdnR49y87To5PxN5PHk/MMWFlctQd0BI+SEZCzW/AW4LWY0kwSqsnV89cvhgDl3lKlDoo/hoU0",
-	"Gs5cOR13D7GLaFTTJRzlyq8WQK41hCxU6/3WlQLl/ahmpGBaEfS2k5BTGFOAXtpVOBSYweMm2jHYAUmJ",
-	"o4vTp99s3yu9AyGmK1dqvr8MQa/DRq48gJnhdz5utl4HlGhQF48erdj4OKVSt+ggHh3bQhCPoOF/4WI6",
-	"vR3EjQFrgJRKh6VaongK4NxahyYnjGe7XSke3xIcyj53zKPfzH87k79+tgT7NlIpLXKhChaIIMQUM7gO",
-	"fYaNXP2y1DY/53qWSbpqrN0BVABpsyd65KRWKaeofFsMMHzlRTkviZCJ22RWe7HsEalYGnUTAKShSI7L",
-	"5PgiGLMdxXK/k+1GElZPv3S+9d6kiDPcvCu3yqt5sCwJcLcFdquWHdS1ryHbB20+WXKfwo1OFUlnQjHu",
-	"KAjqSApU6m3bj85Uqva44GDR1XQxLhkEMyYC2SCmt7kx/sAjCEcB0JXoBU0FnxR5GjwHWq7/qFYXdO6/",
-	"jtn1ruTBJTwUlk+WPG5wQXUk2LO5VgGPhvkUucGrLFjwqYaNrnfmVX88mMO7kh/URMFaKnD8D5sDaZby",
-	"0W+y5J+31HVRmi3rZbV5z9Xi1SwpUGXOlk6yZAkhp+u7kh/wXoTgxoHX/6Cpz1Aep55stlSHXPpH8IZH",
-	"v5n/fH5k77DoBWWUjgvroE1FlYToF3iC3SCKjKwsrZXj0FhRdUyuiGR/Y5j7CE5Emz/NXQ3WXAEdAg+o",
-	"ylfwrhvNlofePn0ehH4c6pIyjV85feIPBL3BPu1FJcOmsJrIUgLExnp8sT6U2f0TMRik10sLi+z+Qky3",
-	"cvcRMSEL1KEgTmbzEICyq+UMr/jMMR83eMeZhX4lpn+cDb0RFn5lbnBeQmkELYz0l9oCaKL1SyaIrgyE",
-	"SE+SutBGzvXT85EXDz4Jx4NDryiA9yz4itOTBm7kyfaY8yFvC4vIOqjG8EpMaygVhTsjIaLIDqg7WG95",
-	"9LggcpuSe1qU7Ji8WCz1mkDRlRo4BngxZ41Y1t9WbGoavAiatJY3tit/ZEAs9vGgmwDrpbo0aZwTW7bE",
-	"CKMp42YKqyr/h0zpsm9/9Bv+w5i994wWcbXiO4DPCrIolXbVTo2wsTnHfmwTMX824Udom/Cj6MrqD2bD",
-	"kCvcd+5CsRU0FYM95XMhB0xX01NcrgMKZXxBjHB6j7oqDIdldkCH2ns3M7Fyh70ulbPPLQf7Z8umww3i",
-	"LvNJXuB8BuHd5jo3T4DEdGHCJ0/J6/wvieNwlJBVbHZQUZg9Bd7nHOp+2mQT8I1gO9p6f6tyqXV4HvHg",
-	"EONncpFD0eWAyfuzMb5tku53+c5kLg+46q/GShSlZjAoc3/IhGghoFwuOE+BVDyen76k/fPTz0+ePd1G",
-	"MpkEXeyuYBXAE2hROJwBFKYFzxT2vTeTsM98+eRJn9pq9TIC61OqaZGQp+fnZqIgY84yCIRev8BQeP36",
-	"JdWaSfPkf/xycvT1x98ef/7X0QMYN0WqWRgmWmle45xT6FMAYLbN1AiEDH7Gmlj7oHATy7U7UTnXwmgz",
-	"eCIO4MoKSoxHcL11GMCMSDYtCyrj8oMqH8P0laqLB5Nc4wWGBKLkzhUf/g7KHxuNCDxn3gajPINYxZgq",
-	"9vQc/S6OKLt9d9HsS8qPh4SEQVRcjB7dU2nMrkd0uTw25lfv2KM30LemrQebyQ88NpHSfPs9EgJqzX3R",
-	"QzEwNaWVmWJXqUpL8ZJLIgkX9S/Ul7gA95gb8SWSG/ZYGPPvL+mgYePiNkmcAelnJB3CoGkeCp2nc2v9",
-	"xg0aCkQ0YNBKoo1E50ZNENKqw0shdV2ax/FdOe43AAmBBSxQf3584sqzWCMZkqE4q3jk9Ix94BDpQ3sn",
-	"MRfT3csX74m509LZ3TH5cck4shxnJC2Egn9L1qhcn2Da1owuAaFkbh6mV4xxq/qGcqUwUPvOvOU9TM0f",
-	"+u6xcJqJAK5d01Uorvzk/PFZ7+vHG+vvw1TuT3bk7OEuTSrkWbEmXKz24bq1TcO+bG3EfWttfjn+7c7Z",
-	"qvYZa0QiM7GgObfbnlFeLoGyNexZeuG/cfg+/oNVb/BGc1D301VR+CiaLTUcuio6Rha/R7mxCnZu1v38",
-	"5FkNkbAUWGYvGF1cWaSlEguGgPYylp2N+KwXjZo4fzeFxaz/rMWIoR5YwvW6OlFojfhHygH6ASzi8gss",
-	"4UI4GnyYqT3IATpo2HeXdaoKnpRduDeoSK1XRrtwvF6WIB8zNulaESUgX9ryY94FSVP2tlL7j5d6Xfsd",
-	"6Aq8t9/Qe5YdrqojEkV7ZcseeMK7ZW2jKjaUVlLd5CY24C8ZaJVYXRCDPvHqoxuVG3/EFx1UzL7AiOwe",
-	"Tq7pLOECSYrSZhXVhwjZigjXa/Oicv6oBH2eFl5c/5UrApg9wtkn7RHfonrvyusCgVpBlT4m5yfndQKW",
-	"XxMZ15tw4J/mGfimeDAc16zEvffl271+N77YMj0riC/D5MWKI5o5uwWApi17eHp0crZR9nBLZUSAR40u",
-	"Rve0yLNGyeONVyYjWKvO9IIV5bqSYR+TUTozOhUHXuuMq6OT01EyynLJUi2g5w71T9MFO7o/OTumy/y4",
-	"YFoxnsr1UgP0v/5BYloZXYzkJD07ffwU/77FwN2tYlVWM34q72HoXJ36A7l48tj+zihX5nv0ao6SEaPj",
-	"2zlb30K6g/c3tGydKWxB8wJ4pNT/05weKYTR+kc7FY+0G/FgVNtiFTsz/hasqZHB1J+KIZIheK/f0LW5",
-	"upUgdCoZU65MbnW8v1LgblDH5Oe6bJFDDVcCAgCixiBEhzTEd3CBv1I2fmweBvIVT7q48EYF4MTfYB0b",
-	"hQjh9bYCsvuQEbuXka3OjzkqezhAsf27+6Y9WKXZf8rGf8rGLyAbUSvydxt6aCn3lJA/XT1//eLPB9NU",
-	"t+VaWMwJgEGMbrMAlF5IWzIDL2jOjdAcB7nhIafgC6uw17Wytw9F9r1c2ythVV8aCTgM97NCnYyvNxpK",
-	"8kkkKtClhMle0TWhRT5nlUcBjYtceZ4by+VFodC8BW1sczS83G+B+JMHcX+a5lDm3IJ8qmT9YOPzy3G+",
-	"+uz7m+bnw/wWP5oX1B5lB2ID3ghLxVQY3QSUF2P+xJMrm06Ll79X6fovsOB7VhT+PrfoDRS32d827SfY",
-	"pBgLvSMJRSTxCVv83QSU45v4A/E2vBdz5kQBLC1WzfITOXde36ST7KfmbUBvKfDmo7vEgngchsdMQoyk",
-	"AZZ05xX9ojQNX5+d1BwDb/LpTBdrMpZiZaw7DTwo/cOkZtj/WCwN0q70dpYGbfa0sQjEVA4jXoBp/TLE",
-	"C9BJi1iAPGM3vj5Hq5NpIS5LD0y2cPiz+LvSLcAcfqVw5Xa544aWNWoVEKpD7z4zMeZJ5VnSTdGbQH7w",
-	"gqljcgdlQu/IglHLlANhXMgRcHScUO6FXAHSxnZIrsnpkwoqY7ad8lA2WDuoyO9DSceIQHtxH478B9gy",
-	"4c7JVbvcQAil1byXIpDoHtjjxnuXUvyNpXE8Nn498H3/UNWNNtSITtjClirim6foERcZG3aWzC9ap+iN",
-	"yBhM+MMPEdUAkVOBYxQ5Dm9gBMOl5d/zLvnZR8BpgVOWgNjwdgOu7TZxOhFyKrRm/Kh7LzgMU+KTenQY",
-	"Cd+5dnddoD8YUKkxnsNmysEBqFPjHCvMeG30nNQy3bZqIAlQ+ReDlz/n97mG+Ygv/fsoNeHK2TtwAS7C",
-	"O+Hae8UBF6h+zUFXxxuNk1cAYAFk15r5qidNof6bGmbWOZIdSOdyCEZL1Aeo25WQcwUaJJJeKyOWSEbX",
-	"6hJ4x6gscoY/c6E3S/NntE8Mp7lcMY/1L2IZ1uPdpnJUgJ45lOydezgeRPeYXZNzQk1fj8HCsbbSCHYh",
-	"O6IZPTp1ygJar7W2cJ2xxVJoxtP10Q9sHU2Rsjj1jrythxihdirRStsIecBgIJCSjDSj4KUwpsXy6Fc6",
-	"6u+uqOf89wHvvsr5vCK3OpgFB6NEkKM5Qb0PTlh6PTKPLfU28io4Dtg8+kvyKaDIbd6uPShO+wB1BroJ",
-	"iPYA5we8tHFGDrK1gJ3uYvTr0/8ujSVeUxmAq8CYoyshTYdSISVLNZkJqRgZQ+7eerTDzsORfemd9zro",
-	"MrjJpxyqYo8SKxbgxTdMHz0XYp5HKlkpppDX6Xutl8YwOW4IjQ2dbectzdJS5no9uvjlYzM1agG5C+O1",
-	"kcu5v0mqnV7qWWuXL8txkafRbf5bnnV6Hq61QumO17KTwBDf5GJFBI/5Hbok/Y5cBYdzKCCdsz+rYG3s",
-	"IkTmbN1FFOF5w4Hk3GVS24K+CQR9ljI3HUs8KBqmmzsOcKAU5y5DDjNqtM75NKwz/WD6dEBl6Qe2PqiW",
-	"9JqCN9FMrYfyg/xsWrCMlEAx19JY+3qATKuPpNCdtJpXZCxKCJlbchic9sUFmM82lozgzzujQUMd6ZNj",
-	"8hqXS2mxXDKI3VGOVWEurTWONAJ4vBC1lJCslA6vDBiTQAwe+vsF1hVeZOYgsLauAvc+glmMFm6LG/u8",
-	"XlLLpzVn6x3WdsE6zRCjWyWWEd2oWy0I6U/XGFybTOzuCkbaX7PRQWtQHDTGbc6Quw6bo1/D2DPRfb1s",
-	"eIIW7JH7smPiC3bPCiwdQQSgotARMJX0/2fva5fbyK20b6WL9VY5yUuJtjPJJlLtD2XsrF0Zf6ykGW9V",
-	"7BqCbJBEsQl0ALRoxnHVXs1e2F7JFs45QKOlboof3aQ0nj8zFiU20MDBwfl8HmlNImzEvdYPpx26xN3t",
-	"o5Am1U9YAYTnVNwAUC3WATp/xb2AU6eGQxUF/+wLW6jKgtkkVehXJPyzqIs9vMTvXOAr3eOyUARy8Pbi",
-	"zct+HCaFTxKlo9Db4PWLqtPiv+zs+4YIJ67UppgT4LpEcAu/oRH+FU3sX+WEfjv4Ozv559OTP598+v//",
-	"b6cO2t2FHJf3pd+fDiV+FQQjVWVZDfSpkrRsL+9SUSXU2rDHWzKdSqDaFULcltM4TYbshomMAZUhdKr4",
-	"UiCWLJjIfPkp3Hz1dT9vK5PpcM+qA3VOkUNRamEQblFNnB28wIbzMkYVT2mLIpxL7C8xibvLxzMlxpyi",
-	"H4DkBZkYzLVlGQx6mrzFOE00n6riJL1TW6Vzd492Lu+FqYIq8rWTd709n+KKI/qnWPLW68efQY7YnfZP",
-	"EPPgvtZ0Y3+v8mJHaE06jEx+P1Pu2OJ+K7DG9xDJqi4pfe8GKKeXTgzRciSManRL0VjMsuTi/WtMhoYi",
-	"IGflYEBCLWX4e7fgQjp7i/IuRL10N3AH+aP3fmLdtLT5x+NgO2PzgDu4i1f/xND7A/xTKLxk/vdd+fqR",
-	"ULkX94zKSV4u95a3Ee59syfzlnOnyHyNC7Q/wCuehfoHH20lOULZQT9loyDvu6W8pnT8ryFeX3gj5M8p",
-	"W5ne2Z+flrieLLdg7ZmxghE9x85mh8av83HCutHQaeeVObLUaz6LAcK/3fHYNCdJwAreVhsapS0ZZKB0",
-	"l8LcQV1AroAyOEEM0RTAybVaCNOEi9uQ1Kxh09cp1+fOGhSyMFA6Dt6SVkUzQK2bfT0sj0eH47JYwG2F",
-	"P57A/z/tVi/xwBKtnedXL7IMM+abJUub8nQIEG0iDgwn631KzJXQDpiG04WkHG2yYOOZkI26+C1CBG0b",
-	"gO2Ub8XN6Tg6C2pLpFZZE8BBS0rrIgUyyyo8U7NUrK0chK/tggeCqB9xVTjTwNfZjPyxo7QcHvLjEqoY",
-	"tlnjdfgenuQh5dIKu+onQjqfSelVNSAIBNER/I9hIm3wwlP+IPE9YGJdAntssx/rgTxqMTxOkwuE0wbu",
-	"WSgLXLKVz5GgfbDi9iyBgL6zJIWFyKCJYsmAmnyFCRPzUSJusuZlt+9UBXp/DA7TwhD+faUJekJCSEjL",
-	"NN863DDw/FP+0NBE3JyO4qunvBE/hH7RVlk37M9cqqWESB/uEfVzoxRsXekUa+UBcjrwdUCqwD0V9W1i",
-	"4g++lpb3veeiogfWKJcL/M1DFSSa3jGEqbtuHF0Y1P9u0ylSEG3lfrKTCsNG2RrZeflZGNBk8U0+5zx3",
-	"VqCszfm+wGd+m7fQlVV5kmds7NZMSX/8iS+fbu9E2D23TTMh15ljEKgDxlv3l6dRc4An+9Y8YRnykU+V",
-	"RNLvBg6IHyU85dvc0B+4TRguIwd4Ufin213YWGBXr1i5t8jgtrcJr2fVJ1YshChNGhVN2xlfJGQmppyl",
-	"mWgAD3JL9ULjDB/mRuLsOs3oIF0AnUwoJhpxt6GQb8EFxmKK5YzL/Rxrn3cTxldh4PN9pBGroSnSE9FF",
-	"Xpg51GBAZYe3QuPdPcfaDGdg+rsBerRuuE4Ln5sGYqfaIql2znM3tzhM7soyfRSrsFv5+5u7Od0NXlEZ",
-	"AL5AGxZA3EqAtxm7IWKr/W4NLtff9U7xuHXUKnNXWAk2S1otBIKC5jOV94CjBLDjdTL3Un67VgFeIntf",
-	"GI0bu76NMOp5eP70KVwlc57b5mhwU1tei22bDzBQC2/dabQ26nVyfpcimWgkH91BFCZKkww0NdqbO0E5",
-	"bHArcl+MBuBU8JuJ5hwFNLI7fJ+O/4hr3kfw2bHSKU8xY0eRYU/iY1UxntW5lH+FCT9YtVBplepMMCoB",
-	"RWqXEhDax1o0CAhRrxSk39F6gGjqfvKy4FaLcbPueMOZKTR2bEVOKO2hnCZmZSyHMjnEd4IosLCN1ucb",
-	"GrA75UIj/FWrxRZ/fq22+OMPIrWzbgXPr1OnuogEDvbMmY6JJ7DYXaByrW6EWVuM5lOdp8mFTJi1zu6O",
-	"OLyAJ7RUN5DopILnhpi3U9rvy3G/oXsrvHW3WUbcI3A1FxjU9OqdJAiE5+rq1S5XWZPv9Bc+FUDK5GXE",
-	"8xZ76tfRyskLzyanyQdq4hwaMxv249Qk3kzMXT6eLAoSKU7SCY7TvcCUW0NlSBALrSmd80u9113VP3b6",
-	"M7zGFh7W8/ZHr5PVv/BpIduLuzeI6LY50RqW4waFN/iC7Rlf15P2r6V4r6b8wisQF3TtrVquaZdC+RZe",
-	"7UDarNMkob9xGonf97r1ghBsD+5ylgzdVG4hUkQHlucJsNahUb1EA3wYxh6W9RvxOzq9GF4Tuq5HqFlx",
-	"gCwLmC1QdtgETvHQxOxBoVhEcrUjdkVFnJwrBRC369w4NoUU8IivIP1cjdwALafbWFleeUoC1/OCQ/df",
-	"tgrc6cJ4N40lY5WvMK9cfaCQzkysw2OFqXZfu4FRjM+VEghhIpi/01YYAJFGzKdtMOwFkVaIvjLLRsxw",
-	"8IE1N1bpfYNymiMs87qgnNWFobZtyNNQHyLeCs4Jo3MvDAIs4KzN3HhAB/gEqhe8fYO/rgejuYQp/Zrk",
-	"PWCSt9AySdVSdpboNWa2nk+E+3bWseZQicQyjAHhV9JzwMnRXsu56QH1xRKqYdfFddDm6lAzhBhNCzuB",
-	"04Zt8FXwCaEK5lrcMIv14qHw5onxRtp++0MAhet3CHQSKAAPiwnNQRCWh2h8zjSh9fp2LysyKEK61725",
-	"5DdqDuH5hur5X3qMHhcgqoap5uz382Wvw1OrPQy+oMw34qvJBKpsb2HpaX6jcMWgW5/LtLbyAvuy99/D",
-	"LZ3UR14u68u0/NnAMjtoqvLhA6xtJazLdotqB4WE2rB12RtP8qQWHLkl77FIiAEAosZFDlGOVVljyDL3",
-	"XqgamExgvglLVW5NP8kLDXB9OtEcgVzXwWH9iHOPqksepN64M81Oo2V3a23wjOsCKcar+xZ6wOfg0SkN",
-	"/4haPfa7V0i6kFsXNnm9U0Ft2jFqkObU1Q4v4INvVP7Vj7ASoHD2x8sfjFNrqTB54Y3WEceOet+cAoZq",
-	"sHXOEN/LKztYrLAskPyGQ7hoqEl0L1WueadKbzN8xd0FNXqNzkxNp+0gFsaqWJy+fKhWMFsUQtAw6/0d",
-	"9Gxxx00l4TUpMRbGMUuBxxUUBkwiQJSIbWkMsNT1Q+spP6rwNNKNYE1SEPsWWLRYmWLUPuF4FBHwV8sa",
-	"xJssozyQLmScgb5RWeGz01Cv5aRBZLzUHDMWU5aAxPQDPSpc5LVBDJjQC1JavyqRjUymoOMjKcLgwzpl",
-	"zuQKAFT2FKh8qp39t54Xflrewk6QoJ3XLTITkuvT5K0KZPDEnss0+LrOLpqGQxHmD7n4Ioe4E2BgOQur",
-	"pmAW59ZyTOx5q5Y1zbEpMopvH6khwKhoRQ8R3kWsnnG00SrmWK2EH5+43ck428Ec8m78CcAzr+lNj8AN",
-	"PExBBcPgwtvKi4C+mAk5r9MmhtudIQui7u07SIntgSP66cFc90M8aBtq8AqK5UL0hdIgSvITSJDBomyL",
-	"OphnxVTI3VntxcL90hvv4dXgXnG7tag3L6AwgYZ+9KjR+CKdtzPTVrVCak/POiqfPS7bI6Wyz4Pw7sti",
-	"DycI89ypmHIftoxP0xMIYNICEAPQWPO6g/Uf3La+rm2flENQ2G+6P4dlr29jazqofIFZHaHZFAc+Il39",
-	"lqc4VqAYDtr84jxNAjV9rL2d8Yz0F1Gnc2MhHw75+C9MfJPub0xasV2uTE9rg9g/NTt/3LszsOo8ysuz",
-	"lOR9b0/fKQ5LmznRNSUuSwkK7BZ6XGjtTNNc5BxySTdcexCxutqxlhe49eNzkGt0052qHpeD3adt7FIn",
-	"paRuWse4UXHkY16pW57tZs06GGkmx7MTfMz9LVyWTalDhJlkVIjMhsa7BB91Hgq7CEhQKklcR7QkJW47",
-	"BL98YbUwyYLpeRNQ2F/g6ddsuleJfR1IGM57K2zhDTDzOhK+aBk6S9IEDQJjYVQKNhVwEhmiUEOIwvCM",
-	"jy0bZWE3NyJR2/TeH6SaTexaekh367+enLxhdjzD9DTGWzmWizqLMCovBWHE/ydca6Wb7v4XMHCngfgJ",
-	"zPnAZoIwY6bTyFZ7YgB0ExY6qBe6vDd27Gq1Biwh5koYlAaBooDwmJnx1FsGZErA1k2Qqh/sR/rDsruC",
-	"4ST7ydBvLjINYB0yHS74iI0METTeMTn229dOEycws/ozXYF1fXnNpg08qeEgLBlFBDsFbr1uV4pqzRm4",
-	"ZVE6xMRXlBr4UNjECEmxfC8Tzp6JlgHab9LzsqAB4eF8pfoYEkRu1j+TDVTKW1WrMALQwlcUBueAPTyg",
-	"LEkIyOLyf9DMV39oDbNjFmDEDP+Zjmrv7Pf9+KvYuuBmPedOHpZ85ESOLoKzL/6Cxc81N6rQgNn95evX",
-	"r5++bpwugKU6gqHXxpG0vnD8wGfTnZt21fyaazo8aZ0FSZ2VhP8PhIx4RDLmmRD9neBRSuphZN6X836A",
-	"fiNN7ic6Ml0aaU3OdjuO5E8sEymz2LnI3L2c8TNKUeY4p6jixVNxJxcyKSQp03JmAVe7MR7gPM1WNrYD",
-	"V5PmdQxfk4bu1tkMyiLsF/MF25uK1P2epn/2INd8konp7J6+k/GMj+eA5A/lMRC3iGo9+lgGH2YcU4gG",
-	"IxNKGuHvyJehGi4qNnRLYbCuAm73c0wUYaBLK7XAiLFS81LCPby1rEUre+/frQVDc1fU9YiA/Kz3Dxah",
-	"YY+1u4FO8D6OlfaeN3k/PAD+4lO/541791330Vnv5tnps9Onvc1v/Suc7eGjO146a07bBx/6mKhCpq0Q",
-	"avDxHCtTK+VwILOpZktosIJiwwXnhHqC5WI+mrfh0XQfOX1vaAk3OakkMOvLnKxewSSpiQBI/IKTt+Jw",
-	"2vCimPMKfUd8lkeFTcZMhoJKq4U7vb5WD9pgoBbxzJ9xhGwglMElwd26rQF4XOdronHua4olkT/ccUCb",
-	"4MO9/D3AZvtv/bQ/O1C5oqd4qBj7P1AzzH3YiZ2b+JeFLJUE3HTVa66Pt3hVqwAo31JuoTSakQga9cYN",
-	"mY5rFIcI9W7EeuLUh2E3pb7Detk+IhaMVvh/p/4mgmdI4u7+cff4esP1V3OyeWiyfTqzKP0exBaahwOg",
-	"Xa6AR7V9c8Ua6T4YoOB1VmDMzynCjVR0KsSc+gDM6f67KkkYoTlFNNUUVF3CbwsiqPrunVcjlEHlBiig",
-	"/QoR7grY4Av96+sGwY8Qd4zcDMynlzXrXhjHTGvBzdoIyE/BOdsvIZYzOysNh9LlW5MQE1IsikWc/hLS",
-	"8incEL+E+Mq7MpzSJ9wTZ1yCFjiIOA1SMZk047dgMC1N0UrG/iPwDTDy0r91S/bLNG3QdmyByHrQNGEs",
-	"QjkjikMdrvpk8sDFrl9LGwVQJBTxtEt17t7YJ6Kh1RY6BCdK8yYSKVqf3oOSf7cf3cLzOfnj2iQjbpec",
-	"S7d4Qb0e5gRQR/E6fgA2ttmqPJ/9dSpW2KBUnUsKTabGCuAw15yXX6U5PjH+m2urgS9xlg//cOzcVf8o",
-	"w5lMQhd9yCj4gKbaIOGxi/ND8tFMgsyx7RXIJOsNxSt6xEPMa+DcOrXf3gLyb7XECTg6/arsG4GmJw2+",
-	"4D82KysN/Z13si2ag360ak0NKS5bpxY/DnG0klNGG7R5nWk9ua8gsm84HxTN0EUGnH9TLt3S4mWdV0KH",
-	"oMrjyCFLG/oi3xf2GLvRfvwAhzhC9AAH7lh3Q//ddiK15shbvsgzZtdQn4Ktc5sUoaqEsJ7d+hqmQJJa",
-	"r8Wvw5APUY/72XUPNZ9zlWcc1g4gH2sSHH59neXVbuFg2PfBF//Pter+tSUQq0nh7EEYj7ht/CyrPEaQ",
-	"ZaAOTUDFaroB/IK3bBDa8rEbla3+8btN6lTrbgtEYGvzwojmvu2Wr2EtGs+UGHOKpAibTESWmUTUtx48",
-	"ql1p//R3GjbZa3trjYNNTmfdff/Qd7l928C/8RGsg85lC3A/Sg7LvfRIdHX8o+BFc+Xauwm1LpSqf6UK",
-	"3+GG1aLJcCaMVXo17JeIxphLgG7+OBR9BumDqAYOhk/7CaF/JEymHyXwLWF6YaaWiZpYHtj8lszJfgYU",
-	"Limyr9VRrroL/j/h1e4If12QK84jN4jxd09radHrnkZUuPs+hpa1LpE6UirjTD5OZnbYl44tMIUMbH2P",
-	"RQX8+WDYFroSwGs+MnfqPoHKYG2eA4ukF9wYNoUqaMs/27Nk+OVjz4rxnNuPvbPkf//7f74O+1Dt7w6x",
-	"XgjJsoRlRiXDMWIgD/vJ0NrVEIv7l0KmajlMfjMcq8y432m1NMPfYoUHBmcSYT5KNw7QSn4kfTd0CsN9",
-	"StVeYfjT5MJNYEndEBIgP7hJRkIyvfJvAEhxvmSVacgW+gk/8aTiPBmtLMeDS+JxlgzTYSJkXth+MuRD",
-	"SLtzmfaT4XKYsARf6IlJjPgn7yPjMpShDdUwUYXF7+khNqlgAHL4eYgUzJ+FhcL104/yIsaj5jI1qF3c",
-	"aDnXRsnQ/+zR9AIAUiBQkoRPJdKMw57MWDZJmExmqtB1muVdzuUlSMKtI/IMCzNuZSqWwo5nrRiQbmCP",
-	"zuNfmjAOUbjca0yUpsKHD3x0pdzHuwr7VDgFxbfpP/fINigbmFCG5hcFS4qiWu83XpbjPfrmc3qXVef5",
-	"3nKTWoFsKR931M5zv3yPtPVcx5K8T/P5hxmHqCCV3Ea4TAJtoH4VKxvOW62/18GKtn9aDtFsvsXeHBa2",
-	"pZ0dat+j8vM6gkflhz5ip/n2R3mdNh1YbtZU/X+PFf8+gIOXpYkQ5qFrHEGmI6IAcsKYJKA0YUEDe+RF",
-	"nisjnBvxxCTuDbzhI8azj9JTuznVYi3XkooPMx4CmOOZUsajEEdrskLZFgEO352E8yD8SLqseVpnQl1z",
-	"cwSBj8qGYaUQHjx32wWTgAXonfUmnNnB7zaH8/Nv4t6qvTMSz9byBS6NZVOa4MmYaXvyh2fpU/5vI1iM",
-	"BbNjKIg/+/2z5/2emvugjFVq/rN7wJ++cz9YlvXOnj1/+t1OL1h/Ej9UZLYVa/fCzBNWCtuyvAvpYOxf",
-	"PqmLbCvrlhLUeCLVnMtdzFwY8/FbuEXWrQcP64QqDFgP8wLMXTjvTuVYFQelKsCkRNoChTr36mg3zAbG",
-	"7mtroMeaL00yVT7zcY6QelFwbF0qxL3SYzJpMQG93dI2WLIXtHgAT1DZS0p15wX0pFg2jciOR3zsTCxs",
-	"Wqs1a9td0XaPx0+CLzs1aaE8IKCkAsvYs6dPvZhuu28NmQdnvRZ6zBNns3gs98SqZDiYKTU3g2Hw+9x8",
-	"nhiCcDViKr1ziGg3Tnd6GiyYOvHi4G8iGJySoqWfFDLjxngyECDLds/wDbYX718nLE21+xtk3zYRiUzd",
-	"l2tt773FaFd0AYTewRu90Hzwu16/rqWJgvdksEDcyVt1bgvHCz6gX+Bm9c56U2FnxQiFAML/J4Egc/N7",
-	"v8iOkUlxwx7a5t9F10XXCDWPtYFx7H6C4zFRGgz2pmI5GvHRmxL0Jp3HyvwetRIp8w87apzsKmBOPcYw",
-	"mSkluEV8Y+8wRG4unCIqxHHurOH1RRHtL2frh+QQIbKN9+WwAbJWdqeLakSY1lHKEWHkI0bHtj3Bzfpz",
-	"sBaA8a8is1xjt040LkCWQ9DGmYS5kM7g9JQiM9bQyRNdnvuiKVZn+Z4CAGB/smlTO43hTEPusLY64Nnz",
-	"P9WWB9wupi8rKtzejFZxN3/dqJD+rgwaBKOH9RlgeRYLsH38B77t4lPtnB6boXHNpp0aGU6cEgZXOdw2",
-	"GDmNWs90GfLc2tww6/t5X1asyZQjsqh3jaALyPmHheHnoe0Lc8dmbu7DHr3yo3eqzUznHbLQELeU5Jue",
-	"CJmMtFo6y6tfEnWDrXa7bbaG6CTcfrWx/CvviXo2m7FSc8FPkw9aySm4AGigwI8hg+d81JLOz1d2yPIj",
-	"K+rqrgmxA4fqdXXRwdNxqEPjVLyptXyuMMYAQd4IoeKK25PvYbmbuJYN9rW+sjZ/J7NVV1AVTRw7Ygo4",
-	"jXBcQVsEcchL4qLtOHa8ghhQm846hwS4lmLZDKRPbs2wjTbjTJvo0yYX5HscLha9+xwK2jVV2M237eXn",
-	"XGhemXX3EIJum3CW96qBup34ItINQsoU0GaaB6pbf1/IhKAABQSWNWcLqKICwREyMXysZAqEn9FOOu8R",
-	"bG6eGR6SiN89/a7ZizQ7dmxuTKrYkg/5Enj3UYWHSW+1N2IqT4S8B6rA2XEQq4G7EXrCsUM6YXIFSysM",
-	"sDI2uJFiKl/L3r5Jv5JuDLN4uVY3IvV7Q2bd92qRM7lK2HisCihdLXTWO+sNlEjHA3iVHkIWbabjYepv",
-	"uJ2ptHVwlAZt+EotQ6qZ4d3slOOMV0gKN9SCZnYyU8aeALBTU57dvaXxOFpCYhXlRMgp17kW0iLNLqSY",
-	"hrDqTtLeqpQPEQGP+eLCsZIToReAi1LXGM3Sq6tXr5Sxf+Orrm5lHODgvmf5Xp2F7CD/S/z+EAx1avDq",
-	"6lXidjiZ81U/sQoIrJzyFHZrckLrFOpOEdsFX4x8acZUA6Bt8mGmCFkdiQoNx/tKaFBYMFhTx5ybx6OP",
-	"47rX6DyIC8u4PoJLuvDeAld41FHjt27FHmnw1pLM3rPo94du46PkFhKPk7N8ArOS+1WUFDMNHW2trmW7",
-	"x+IQYdsNd+SwQdv9d6WLHjG2OEp/GFscMVa73YGN1SQUOjXjerAFN/3EjFXu/p9rPhGf3b+4c9lWt0JP",
-	"klBAMD8vrJPGhksRh+1yQ9wIB4k3Xbx/TfVi+4SUrqEGtD5ecB5VPVQqKJpiRfDyHdmk8OzjxImioWvP",
-	"2Rtg3W7Zg0FC9mibMXWP7KoLRGCS2zszKDH3hhEufQjBd+M3hRKgeQumt0uUwAvMQ48RXPIbhdtROXlb",
-	"BgrAnLvXNQhIGL7SaGiUtkO8HgPlyl5dUT8arHS9tew1QG865frceUxCFga7HJ00aFXItDEXpbRtSgq5",
-	"v4hSQvjjCfz/l5EOckvbub+CfsEu/srdmxiedVSHxS3ZI3VYClMtGd/JYXEHTauM+PzQF6U2UihO9wNB",
-	"mevYipt6BpeWl7HdI3EIX2XbzTiMs7L/trRvS7k5HcFZccMe0VnZTj4aVKSbAr+HZCUTcp4slZ4basdP",
-	"GbosFSP63N3SnOlMcA3T5JB2IXzVKHursGO+kFZk1FbuNHGTEX7pJviDkPNDkSx0ZHW7V+jM6L5lZuOW",
-	"IVw+1o+7PYdSINoFwKzcUHYijEvY7mZh2sYNrji9fTL4oKNB5dA0JBH1v9nkC97vA4xnde42X/gtrfeb",
-	"77srGg87QCveco+T9x6mbc4pWk+dXXbGF4ZnN3UY5CjsYaPaqyELd9qcrwJpGDFEwAVHqV9QVG5eIWHY",
-	"E/JGWH7CUnbyzJv7mF0v7f3XKV/kynI5Xp1gTmovjt8dux5oMhH/Hhyb3llvUmTZ5u0J75byFxtquK31",
-	"yrgCCyWOBdor+12SG0YZXnvd5cUxFLUBuyPJQqLk+bpKhTVuxd4H6cFGIu5os132LFCQrqlc0DzjzFBd",
-	"n5NxrbIkz5jEWCGbInIj4H7PmK73TX6KkLY7ukEOwg0Zv/4T5GpPtwwCLfkIWty26BC+wIJLMgGMmEp3",
-	"VuZ8tUPo54Mf/tFnhulNOjUa3jsfwiSqsEakvrZVc4SKUxNqXNy5wcvLwoatwinPBFC9ZWqKbkHoGF4i",
-	"hx40fSFdXD1bN6pGWrrH1Ta8DJPev3P4A1LX2yTjLDUe+CaQKS2xQRxae6jFtE6rtb+MrZ+OTuMuO+5I",
-	"bdzlTcCGQ2d9LmSauFeG84a11WfJ8L9O3hZZpnJzciWmEtpbgZ1+ePPs38ue4Rn/nLx6c/H9ydWri5Pn",
-	"f/ije2j01Wux4MayRT7sO5tX2fDFkUpXvpvYl7lTQ7H7CMqDNu8oBlceQnhzYGZzbxIw8BgFcGfMQ2Mz",
-	"i2F/S17Dojae1IrQ7cqLiOquAvkG2J/O6I8+mjCR8dTtv3vx3lkPnlXTcYx1hTNrc3M2GIzFKQ12qvSU",
-	"OsElbtrmBjwt0BHiWzTy4buMdzqIzffQgC6aTVD6CMIHsFWhgpXnFjyK3z913mRDcdqLcoBviLeN3nrV",
-	"PUw8sGpxCfRTQTwa6dvaEhbw9waa0yfNQdKL0pQp2TPRmEFFa7xyT9QNZUBCUP4c24z0qq441g99eJev",
-	"fTHpkA7CY6EEOaFSdKhEXijNW5OO9eBk73AnsdCEGpMgszJTS2CfqjVir7l50LbXYTaQJW5tAyywVMst",
-	"N61afPKl57sfzv7+yZ0DjCq4Hz4hj7FfYWoGgDWk8eqK4ROBfSbY7OJp35yHfDdCCUoL5uW8nAnG7+gr",
-	"vpnx7regjAFtN6pD86P4AMjd77zB0m+PY1fIW4BPEda2qZ2oSlKBp8eTlgJ9rlYL96Pm8bum7ka584zL",
-	"QoIDP1a5QIPXF6WW340nVTMLOmR9MB9hAgsmsnj68fZ//fT1/wIAAP//",
+	"7L39dhs3li/6KlicWSvdc0uyJH8kkdZZ96odx9GJ7fhYTmfuiT0SWAWSaBUBNoASzcn1WudpzoOdJ7kL",
+	"ewNVKBIoVlGkk56Z/qNjkUUUPjf2x2//9m+jXM4XUjBh9Oj8t9GCKjpnhin460o8r5SWyv67YDpXfGG4",
+	"FKPz0a1gn8xNDt/eEjkhZsbIgk4ZGbOJVOx4lI24ffDvFVOrUTYSdM5G5yP8xSgb6XzG5tQ2PKefXjEx",
+	"NbPR+dOTk2xkVgv7pDaKi+no8+dsdCWuCvskNLigZta0x4tRNlLs7xVXrBidG1WxsO1/VmwyOh/906Nm",
+	"lI/wW/3oqvCNT15Tk882B/l+xsiL93Rqx7ecUUOWVBPFaFGPbsZowVTTnavJEbYVdoJ9ovNFab/+MPr6",
+	"w2iU2TEYpmwD//Zh9OvJ0bcffzvNTr/5/GH0z6P4BLyi2ry4Z8IEM7H+cvvMETx0dPVdaopPU1P8is+5",
+	"qdteW7YSvgybLNiEVqVxDc7pJz6v5m4F51zgX6f1q7gwbMqUe9cbaDW6oPCfXZcU2nWvqOZjpuJramd/",
+	"vjBfaSLgqXo517qCTXR1ph736Qn8r8fYfxI5i3dL0zkjd2xF5vSOaSKkmXExJWbJc0aW3P5FKCno6hxO",
+	"Gzxuu8a0IVwTKvSSKVYQqgnHvYpnMSNSEcUmlWYFtEOenHxLljOmGDSEPyR6Jpca9znX8JcgUuRwlJst",
+	"nJdSsCM5OdIzuTg6TR6Egs0X0jCRr45+ZKvUbjxzU1bvzvjefEu1TuyXhf3qwSLgXSXia6IqsW2bqEp0",
+	"75FtO+Ka5YqZjjOh4YGdRxm0715o2CL1KvvVg4/fKzntmlGynEnNiH2XJlQxkKkXsBdLamA7T0jJJobI",
+	"yqRuEpz23tP8Sk6vGVUxMf+TKFek5IJpPB1mxjUx7JPJCBekWiyYsieolPaU5FQnLzeNL+ja65u723aM",
+	"R2XCGycAZFkwRcyMCuha8u3QSvjyiVRzakbno4IadmQ4SNZ4D2SlYl24Zuqe50zb8eNyjVd2nbiyguqC",
+	"0LL0l79d1x7LpvFNYTe5YXO9NllPNucKbpkrfPZp8zVViq78OH4WhpfpmRRs2WcmK2hlh5l8zYziuf5e",
+	"yflmJy4FmclKOaFMbo28JZUomdZkyu+ZSPVmYlvbvTPvZWw+lr1ebeQDXvwLL0xCqZrYw2bsQhh32VGQ",
+	"AXRcMpJX6p716p5iWpYVtNtXRLm+vWt++dl2WTG9kEIz2IZvlRyXDFYwl8IwAWoRXSxKnlP7m0cLfOL/",
+	"+puWoqXh2V8UMHN0eiMro3nBbry2l40KZqjdn/ZrL+oKiXc9mVvF0enR8AOiWMmoZo/+ZZSNJpyVxeh8",
+	"dM+U5lLoY7rgIKjnrFiNzkfPZ9LKVEoM6qugIeDp/UqTkms4kU5duOG2qZPTb7+lp+OzI6u5HH1t/+8b",
+	"+38nwf/sxBpqKm2PpD103IAa8BdakHfYWLMH6FhW5nxcUnFnj2u/FfGzDevQ3irvUGcB/WVCecmsso+a",
+	"BizUO2bU6uhyYmKKHnxMZnJJ5lSsiGa5FIXe1JzmdEWWUt0dk2tmnHp09i2hoiBPTx4ft3ZW5F751yM3",
+	"DUeombc78YNc4rUmp9AiqFtVwQ3JregEuYk/j76oPlQwOW7G7PeXec60fvFpUVIuGLx4oeSCKcNxD1N9",
+	"t9mbX2aS5FTAoSIcRbSXvRvCti1es9GY5bTSLNYqNdCkVTszIoXdePbY5Iwwms+GvaZk96zctmdw+K/g",
+	"UXsvcK1tc/GuTaqyJBR+QZayKgti6B3c4RudkeO/sdzEFiBUiX71z/neNpOTwcR/rJt2D37ORmGXrcQQ",
+	"VlX5dSSkQHOH2r1tuxr8uunYZW74PTeryEKbvpI5G41X0SW446II+5QrRg1Dw9ooDv9inwwTBfzznmuO",
+	"X8/lPSsi/V2bLWpnCl4CXYjPDo7vFddmc4z17qn/0b053FxFdpeqyugOZsKaTMwKiPGKcKNZObHKX7iZ",
+	"j0fbBgqt+80eHeZioeQ9Lb9HYf7biBYFt52g5dtgxBNaapatTUI+k1YTa03D1tNUW+kbOi/eEHCrfKWJ",
+	"/d0xHD86xg260bRw9snGF80M1F+OpSwZFU2Pms3lfpc11rV/OHND3L6hnI8AHtqY5mz06Wgqj9yHC75g",
+	"VrU/bk998NARny+kwl1nTaHz0ZSbWTU+zuX8kajKUi50/V/fHHTJN+nNqc7FTBhClBtNQN8klCyY0lI4",
+	"e1wfE/uUrMyiMmgm1SumM/dQVlv9N+MV3DD13xTke3sP4Y/7n6TWnEW210LJ+SKyu17TFZnJsiCKTZiy",
+	"h0dnZFwZYsUdMZJQgjZtVAobRrFvm7eXvaxxhMfkF3tVC8bNzOr09jdESEUqzRQ4QLi2dia7t1oA1a1r",
+	"wEiYy4ItSrmaM2EuCC3mXGhCyyVdafueYdeWFbmyMjdOzWh5yL559qTlIzt7+u3ZVl9RNoKBDDnua6fE",
+	"Lc7QA3KNHoB9nA+r6LwQRsWurRxXtdadNXS5Ml5pjV6DNDfojN78ZsA1mCtWMGE4LRN+OKatim21zsu3",
+	"V8TIO7wellSTwm5gqyRm7qIgi2pc8pxYmRR4ymA4+Mu7Yv740/Lbvy9odEzeJtjQX4k1JWwnKKjvVqm3",
+	"L9EXRMCmpuSellVckZlELVDwfRaFskcAVNA5I/bJaBM8os5e2fGWNGf2bgS91tkVHZpUOCFubYm1XWJz",
+	"EZon0ZtGu8usU2rZbfcOH7VaM/t7j4HkM8pFBisrK0OmdAHegXpDcWGePRlFPUvhmYNwBOg7uFUzv9Gz",
+	"5vS5UUT1A9v1vehAzdGLCKsgdrNd1+3QZoKJ3gwQOYfzLRwba9/SspRLVtgdbf+8pyUvMnKLht0tGSuJ",
+	"WrnXFOQdTBa0YpcCDcCodmw78lem+MQZ6JvTx4TVZHXcQgMD0d6aJJ+x/I4VvZbe2uSi4GIaafXSkLnU",
+	"hlAyq0ShsMV65dpdWzTuho2Ruc07dBvan2V1w7G1W98S1qqOCwzBls487TEjtpmbkou7rraIXYwVeCXE",
+	"HfhYZ+xTXIrcxZXKJTeCad25nkIWTBPF5szqmajbO78IHHb0PuGqy/mCukXaMrOwKf1mctMWDjvYFLFp",
+	"/4uiIp+9p9PNbQDun5QWrRh1rqbIFsH7Mvqd00w3FQcasZYvx9bUIUtrDYGihl3StefCi+8ZnGjiFJzt",
+	"dpELKvieZvVYO6coclTG8F3XNPQXkc1SbFOk3FuDd8T6/ZwutLMu251utMxtXXJNfNf84DPKvUqxbb/9",
+	"3j1mtfJWDD9ulSQ//xwZWsSpYoX6UnFjmMggMmDVIfvfi0DnJ9rQVfB3sFOaxr3KeFPwKdMmurj1M877",
+	"GfPFZRARin4xeG+4hXDRj5i8hGDI4PbsOYgZD/SOiRtqEp6J4OhpFFillHesINScEyGX4B9duifdRaYY",
+	"OGdaYrtTKa5UQhteMDWnVrZtP+fBTscGIyu3ueCZD+X5VfKz29rJwSx1nL7vWmdtzYGCbq2bgaYC/Cbh",
+	"OWPinisp/PsSOvS2CHSHb0VANCF2IpRMuCrRmbgaNEy3W3b6TWJqfNSge/jNel3j81GF2vl7/Jjb816/",
+	"qrVaWbjcHRvmurk916W2N8s2Lba0oJoxWpr4BcXndBpfy1JO4xZKSbXBwPQwZ4Ri2lBldKc03ElhSImN",
+	"gfc/zgW2Ws9nPXvBAHByutbPdXhd2y8G7uY7tupam/5zP2dapxYaBjWwY/3OkZ0Gf4LqIN22ZbkDXA4+",
+	"HJyi5Izb+QULi30R4TrhYsrUQnERuRivf7g8Onv6rNN6mEltBvrLudYVU8P830KaG+pjkP1Gbn+CMIAB",
+	"G4Ep57Hq5RzHwdcjqn/fntdWV8KhDBSmzda4rMxMqmioKm9voPaCvn3x+rhrk/yRNtYOK66rnqFF/+D6",
+	"OoWTt5eF2oebKRQJ26yotB8paOUn5WP7ya3Tv3fQGCs6O5mN8hktSyamkT35Yr4wK28PI4KIayKxWULF",
+	"iswd1DmiIyiWG6niO7AQOvX5DQZGbjQzcVcAPqPuE2LKfl3pxJeMjm/u2CrlX/VfJ9/N5imdSElp9Pbd",
+	"3Ux2OEW+Yd8MTlBrqMHANqapNa72KLL2zum1+95WZnBoNrmFZsYsjk5OyUQqsONALBM5AWREEIDKCNXW",
+	"pJP3TJGFVIZ8c3JBCqH9j5e8LHKqIPSHT6Ivy4p7gpMUOk/de3Gy7D8+btuk6VCBexP1kv2C2NZBJ23D",
+	"G2OYPbfV47CYoPP2ZBlZFhmMFjsdDshujkl+dvr42SgbLdl4JuVdfFD15oiP6v311UtAWXNBxlSzZ0/A",
+	"fkbcldZLqeq5da85Jm8g4AKQ6LVRPzn59lmyE/6Qrm0Jqc05LLEdqRtURij5+d0rXGr32r7zW5/3iMPV",
+	"TrAbTT3wP83mND/SM3r29Nmf68G7t0L8dP3VT59mSWkRf/Hry+fwLvduXjTT3ZrOC3LHFs7niDFbDyAF",
+	"r2O9Q+EvXoBHqd8StGVdu4ffS0WoaHZ0C4mY57ISRsNScKNJXmkj50xpIkW5In9inwxTgpb+STJGj++f",
+	"z/1Q3aDv2HpXn0aXsJaqG74fD9Cv+wlgNcUNI0ZuLNKTrEMub2hb2Fv7ve0vDaYaJkOvtL1jSSEhWmNU",
+	"hUGA4I3Pnj59/CzbSeJvEcQ7iWAuouPMarn7lSZyKUhwI5AJV6lhdWYl1AZj5HU+hkhBnixmyiHGwySc",
+	"Z4+/edL9imwE6/yTKFcIwo9MLBcj7Eh0Omcsv7u2J80p4624WiXuhFza3y+pEvjCXHHDcxpHoD0vpWDP",
+	"Z9Tdcg/ClUBbSVDJOhyNFoUDoyHeDFQ2MU3EAhMejLhHwoHSXPejs9h0dRPD4EwAAEc6Yw7c71EP0Do6",
+	"wz6VfGPSLeUgUnGkI8S27M+JqoT2EGot52wsixXJASKsiTQzppZcJzRXjOrcpDw+aT8WRvdutsaWEPU6",
+	"5dqoFSl4gdFhRPXEelRnyw2NfkGqQVdcwT2B+yp6jxk6JXNGhSZUwLwRGD8Rchn0NVCRXZOp2dPGWb81",
+	"Hg7N9fVNPmBrgxvtZu48xV3n7j2dvraPDfHPYcNrU1VD9fyA0ht5xljMF0+V4qy4kU5D6u+h8W6YdbDM",
+	"RDFWg3CiFvvu76wjFih4dOL4ObFExswsmdvnZimJh+xfELZpUBa8jQ3YKjedDO7qZhAl29zRmHaQkeWM",
+	"u3QDFBkIjVaVOI5G9hXDHaDTcrCz7+/q34fisu9P1iOy3mGFr47tvuExv1DuxiJ+dYrU9lbw0Y1j5lOf",
+	"fDxjMzYWxMA2Nl24Bln7BEU2ePpE1uNY95kfOJbVL4ibDmztEBnaeGV0VuTcD3qAwrmQmnuo0YCffQoG",
+	"5hDQn7PRKvLp2nA/jexjUSgP+2Q2Uw1Ptinm8LO+4FA/R3vBhT73W2fg3CGUTncoP4uymnJB5GQC+OlL",
+	"wFijSxRRLAUrmWH6AoFe1ty0Vt6CyUXJEOYiZakzoqt8Rqgmrv++YeOQULVAaadMQIaXfQFckCyPOyg2",
+	"MfrBWKIHz6VSJ5xygpmlVAmklIOPp2ca83s3URk9MCSJn7Zuit5XArps2uJ6wN7YNok7ZS/EIit9wHQR",
+	"MHgN/vZg8O5s5b6H0p2jvRzL71jJ71kUrA26eQIsDWFD7/KAiPWGKh+Id0e9kAhNWzMlukq7RIGKiqUx",
+	"NehrguwmItgn0x8oMzy2zJRKoNbZ/UNv2yY87EXRknKD9rzGrZEEzsYuVOxREA2uF8ytztYQk99G+4gv",
+	"1VvycCDmTsQQKvTDYo9WxypuPAC/H/jlHZvAb6UoGqWiLH+ajM5/7dvG8/rHnz9uQvYY2q4G8j/HjFSa",
+	"Fecu63oVxCHsqSjYVNGCFdZEsNdijfuUE3duKoFQjVVGHFQDeAoUmUrBMpeH5ByJ7BPXRkPgbDKxwsY1",
+	"y40GjC7h9qZuuweU/bQhQJFE0xUZM80LdIji7jxuzdlNg5FdH7w1dGoAHQXAr8iZEhDEs8NcXaBvN3BD",
+	"15Mgle/4l4pPpzJCfhIM0EBEipqmZSph5iFZZQlTqKSYHscFV7eCzz4tuGJ6m8x0HgpQnEqa34H32KVc",
+	"NkkxqJB/BcQRwYu/0iS3d2u1IKoq2QWhuPB2tZkLYfWbw+Gw2JkstwrVHyT6JPuK35JNzDBfQq/85jqz",
+	"ueQTZmfgZiYrFQ2kVUo3Hme3DATMYmfht1YtOuGb9zAi+4yMX/lNhCOQG3DWuSFjBmlFkMaIDjN7yKMb",
+	"ci7vo1nbV4ZMJYMsvUQbofY7GDppv7hxR/pGe+qVfrvuoTZsNoIEJ/fLri3wP/xz+JuK9fhBxeqUn98D",
+	"A7qZrjmjhd0TARh5S8pXJEvW0TTA/gL1UlNeoPzTM/BZjVku5+52yoD9SpDbkJfhts29cEEcYQDhE5cF",
+	"ggkNARVDpJ/3PO5Ue6mAN4ubGQb1UWu4INQxBkkBtxmw+PRMo1Ex8iRkNGs0bWAPSfrrdK7ipHZXBqMD",
+	"lBSKLuF+tVMgJMQIIJtRz1qLFXq3h3rVnEPtB0R2RoH0u+GEHUj8ppCCJXCu8L2RpoWaCx4wcj7WRgp2",
+	"U8Vpg+DWa25aXMeJVFNpDBMXLm/buLvRaVY1Nh82nWLush+AxNcVLduJxOvYiVKKKa6iZ15EiUPgt+UK",
+	"GC5qnQa1Ldt3ECSg0tDFolxx1BSabslqXAZ9ahxU3oU9dN3/6sTkVnDYEJh3fRSjLlSXTNBsjvZOCMbS",
+	"cremUHRZaAX467vbkIDIa8RPLiNZcS+seYMJNLUkckmIwOlXU/nNaeoGHJaKcm3YAjq4dU0gToyNbxlv",
+	"aLZ4MxQuIHCIoR49ykbuzo06xYLW0JU2MPzf3+pCxa1gtEAFYOs548gRZI+UO/FepaLFKiPO3iZc5GVV",
+	"sAJoG0AgWBVVO2sIPJGVKKxaRldoQ9ndiTQGVnmzd5fVqb1WNpQuYE29387T1+hOfZ5dKF7DetcuFIx0",
+	"gWzJmjtPE7iVAWFxgfmEyHZRD5Kcnn3jdde1ET8NRnuSdatYfXofyq9UQlyIzzj7ZisAZE1VoVOfAUfu",
+	"2AqXUrOS5QZIzWrz08rkaB6cnZzNyQWtDmQABg3RZJ5RTZSU8wyTqQV+gpvMWssLqthFbRbYnRXwfHJk",
+	"W5tUmuLlFRMrcVB5XDR3S4fv+GTyYMRIu7kkdMSbY4O8LopPZ8N/pdt2R2rioEf+HZmP9ncATmIj3Zg9",
+	"N84AbBKyLNQUcUs2PjZ0GqdacKPujUtpOvY9L+OMa84v4/IRQx5ZLrRhtEAdPYR1okYyykZeIXFkWCvA",
+	"KBUSP6nJ33IqclY2SAn/Aw9L0KbK71ClQSVtlxvoZTTDhU0mzNrXWyWm/TnCLFrH5Gbqmu3722HPry3j",
+	"FMNRG+/PgnF0r/J+/LdhJvPBPbiv5PQVF+xhJGmFkotFDA70Chhia3iqo/EEsliJzsEelp1OEK2+R7zo",
+	"GnOjp11N0CR96hEmB621Rh7Eg76tSbTybXPZHxb8T2r73V253ghuHFxcRCWDu8E2GdSWkngLRB+TK+Fc",
+	"bpAhYg1smVfgHCvRBW60I9HlyJ/AJy4zfpOpC/Fgfc/ZW9eJVIK5B0yG7W29j9sPCLbsQvWF7GSOJt/5",
+	"fD5nI+d47f1bGPzxaPN6A45lOBnHTNwfv/3p3futSenJC20DdxpNAY3mTHbc3+utwl7YHP1fpHH7RGeo",
+	"2+HOkBMytl8Bm3LjQ4UnN3eJW5T+3me3EjsyiklgzrMv/RiN+9c4yj1s2nUx1gME3B0th1O8n0C5opPI",
+	"1TimeotfOGQTHoaoSPkeMZMCSJKxTsAFOfHSxfay761Eh3l+1+F44ciD7kalu+3WcHz/+uRu3p7uy5qo",
+	"TVGoX2AnZAIkat5H5s0id2k3Vufpk6+ffPP42ZOvtxmfPddxXTv2m8g5XBlD5POYIRdWxCrsnmffjcQ0",
+	"8wgNVjLiiN6QAfmsw+ImPb28ttMJIoja++dp7hNMsmEbgeJQ2I/x+pf3TBUVgLUUsifHLv0XbXfKOnxZ",
+	"3OS1n2rTJedinJiim4rduQvQbs6OUNw2YFMh526lNzEkUyEVuwG+3sj7/wqfIxtnE8j7SpOf372q834w",
+	"w8neyS62uEMULgH2ga9upPAbL+LkKWnO+ji03tYPOvYLxXOT4tKCH7EUm8WNriYT/ikF8ZZzpsmYzbgo",
+	"vJJ+HKInBObxZb6SBINkzu3UOc7B4laz1ZO6x62h+aldm8cs3Jux8xHs65fD/axDbVjFMOfrBjJGIwlT",
+	"JeWC/PD+/VvwFUAgWcLf11mgGnIxhUzUGfjDe/irnK279vot87EPizcUG4czeYO37JAq10c4vQM9K5AL",
+	"2oEKtER6vVkUeXBBTjKHDIAsoqwFNGhAkF8/azm0T3pIvq1plI0kXFO1qWYEv7xw+ddUscjpPQ68Jcf4",
+	"g3bto1LmtLQtbGTmbvUWf0FZvA+puXZTlVqCvqIJJVNFhUFHHuRT9jiNbmW27ORreh+rZBDYrpGL1lHV",
+	"x9kK+kdEWsd2M9ESOpAFxPjb3N/fN+iktdGkUCndvEF9chpzTNTyDUW7Ze3WoLxJz75NvBf6AL2eOD72",
+	"Pr33Xpo3rqMbLhN7STyYHnpHrrcNKFg3wGti/gJaRFeO26Z1Pqvm45q4ppdG0Y6h+zmCUTqmYuj41vne",
+	"x+XYXsDDXY+1BrIhyeSCCVIyoyECuQLIi70WphWz9wJ8w6E+mYuowReOqFYqCARrxjbY45Fk1jEEOHiO",
+	"aTNy2FePshG+CXY6/CRqfLzcKQf+4QGD6GRaeT+wvMGLTzQ35QqgT3JSW95UFCEYdNOftUMMexieclDY",
+	"eCOUl4J+vLRreokVdwasV616BS6IZ1vj/HWFjoEaSJApPXzo8M7M9Tg5Ba9pTC4vXPHGTlXEPpNiIb1u",
+	"SlES5OfPFYPgojPE7IH7J5/RKiQZK7nUVldlotDHPTzEIBHtu2ND+6HmdGxqmCDivaYsxPBD829tMIbU",
+	"8CzETvkPMhbblUuRYG/qIoEe5o5J4N0ua2wweMw04l8oFs2CfpElFUb3xbKtu49hZPU4fK+jcy7LYrgA",
+	"bCZo3VjYcjbq+dhhVO6lsVFgRbC6zaqCwNc6z0forW66dDWnU/acqhTXA6Toa0QlSUTgCFmwCzJmpWNX",
+	"mpQSkhcwN77g+s7aZlJ7B2RdFBEU+zZpcCx+mqAmBlAuwnv0cN7h8cpRuvVwU4MBFHcVwVh7NmOno+j5",
+	"bBDUWBNKdu8irGZqD43j9uxBIY+j8CP3XQ9DG9jB6I6yq+4itAPu4+95WTKkYEL1JJfCKFmSRUkFI9QQ",
+	"Te8jUcgO6gwuNMudiROxQTsoOzz1R+JLSKxOEeelaDVCBozN49orPnTlOC/2ECC6EvdM+DGsnaQFj8SI",
+	"AkNFJfjt86mS1eKmUDzF/Oee6Go9r5GpvfR1q6YnsKLZKF9UbYmZBA9bydPzuNlHh/XvO9t4pHtMTON5",
+	"Gs1sTBfVsHe9fPtztHaG1CZpst0xJRIV1Up+z24U00amjlEpp10rPmdzt8l6TK2MW8aY2a4T3O/4ZV03",
+	"gxpaymnFMq8UoOxDeIOZsXlvKhM7nW+h9XiZPpF3Lp2dMzplXZPjeK0eUkGrXliYvXot3Snd2GNZ63Tj",
+	"CakXyR2DqFAX99wk6tZ0OTUOQWjfygHs12RfbJCS5XbKF/tMWAJux5XDOky1swNe7VvtwvoH4+9eqcs8",
+	"Z4vBBBbNYq4T9wUK6uMoU6delHR148XMlrLiVraIu4TmqA2FOpeB7VQnFbkyDwNNy0E4csexuY64Pjlb",
+	"I8Q726Z4u3o7zSp7kLJ/Q/cK7pRnEKzgmsfjaE55SZrODFzghx2OPhPfFE8/PTnZjrYJT073RO7DMxiI",
+	"wN15pH9keyEdeE21YepHtnpYV97JlEz3nuI+5odtpKexsm6Xup92OHgDL3QC8dmfR6Ur53X3HL/ljJqH",
+	"XgMbuQs1lARaj0/MWpnmbfWZX3Fx97yJRa15NQ94qW51mIHIlwsmIJMsIvu938w5zTS5Y2zhKqTONSvv",
+	"WQ8XGkw0VvzZcoX+A2C0neXS84Qmi04l2Rp74babNMawVjIoKUkQt5vbfQhBv0yxCicJcyUqHN3jid6+",
+	"V2g09g9FprgxfpmtsFJOjaAHyDsEbMbMJ3xHcfQNJH8LZ6wH0btQpetKbGjNFbKJo04LUKaZiDvasMTx",
+	"ht9mSbX3OyHeKI6NgeS9OVWrdNuCLbGarMdG0JIVLl8x1WilWRdgHGAI0ZHii3a507DNuoU++OvdX1bf",
+	"G8wRKflZrBt1cxDdAWwH1KBWk0TBqbb2P+BWDrTt5K5Cth3a0N8b6UgM4gt/UEMuG91ztkxwSmBVgrmL",
+	"0JZS3mliZkpW0xkKeayg/pUmbMV0RviEULHqj74L53nTamyWb4uR8ZoZWlBTzQccf9hSvaP6+HTi3Yrn",
+	"b2W0uM1rYDKGGhNIo6SYyWcgMrmrBU1uqbklUmDe8oLRO31Mnr/92W4RLkgulZ1YdGqgQ9nYD5DTWZv6",
+	"I7sUBJOrU/GEnh6L3n7GfFHdzOmnAV7Jm4liiWSsklFgHbGnY0k1JvQC1LKnFgHtK1dWt29/XEnNnj8Z",
+	"5P/DhzcmqEMNYuaG9+2KfVhWptfTsQw19JX5FQy8ZkG36y41rwuneW0K04fjmike4zFe2EMzwE4MTlqi",
+	"QmiqvjxE4i8IbbK5pYDPOdNhRvyWuDX2Nz3QWJ6XY0joy++jZVn1oStyL3zX/MCVLGNDJ9StToxWU+4Y",
+	"ooVBw+9bQ6o72DGD71ozsBECnJaMzBnVlWIOJKsYVjSBgj9LiTjZjMy5qKxU9B8XdKUzB6LF2kCKMTKX",
+	"wsx0iBpSdDkC51FlmANgRA3Q1/J+qC/LGlE397Ks5jFG87+wqb1mgdUIWMvdk57PwmqMvLio87yxjv7c",
+	"8faRXC54ikRIRKFZUJPF3u06ZC6Ai2VsLxan10M+nN4oAZNtDft9zkZvEtzx3725JgBxAS47V7r9yYlV",
+	"ghTNjXtfgwPOqTJHihVM86nY7Ekd/Bz926/06N9Pjr79+Cf3j6OPv51kj7/57D//8//9z7FztwPAsSxl",
+	"7t0P/XnYS5nfsSJuTtnJh4o4QsJqB2kOtLTrM/Xkcph7cE6oo1XG/Nt6FdG/0IKSKwa7RNMJwzs2apmN",
+	"K57AnQaNxa3vwuc/bc03wmAhHZc9YcSxmAnLDStu2ujMNbm/WmAAvq6AAaK/zna9qOEYrNQMuWkrbZBI",
+	"CjhUwPajeZydjIcR5y2OVvdgp9nAoKLRzUJJObmB7LREnN892AlMtUL3b9un6LJVmadmQzIVEHUWbah5",
+	"i5jN7nwuxY3rTSLthxnj44HbIpPX/tlDZbrBSwImM/uvm46Sw1vm18g7Jm7uEj7be25o2atLf8UnB0KJ",
+	"N1Lz/HGKLk4oq9oHOXYN215dLhZq+PXWnrJWqKkd0Xr2ZCtVftNUqo8IkxhSRTpGeAgMKuOSEWtaNiz0",
+	"XMsSJjFxAOasWKVY8SUppK8E5KT1XdwNFpSK6qxw0aorFXUE1011Oslg2vYahGsq6zWpYw1CgYm1a/z0",
+	"5Pjs5PjJ8emT86cnJydrQbtnJ1uDdgem3OoSli/cpUNcvdoaohGIUF+3EWaATwggUdcrkW0vFNF5+lML",
+	"+53D/KwjnssiVb8B9IiaBQ1LMqTKQc0SINh/Z7s4+rBXrmHXTHJc8bzqoepG0UGzDPl5R9WCLHlZkhm9",
+	"Z6CBc6s/GPBpOa7OSltr0c0daFE1vS+SPmo5Z6hUzJDglIkByMwkga42dOWu2d5Yn2v3m20RO+GqTbnH",
+	"O5fh2lBlBteJaDLd10JHPmhkJBDVrWOgvTrcfwLn7tJaZ4q7Y/WqIf26kaShObYWlsHgXTyzLjohL4SS",
+	"ZSJZXc7nVCToddknmhtkFTcSWEccmHhO81mK81z0qDVWp/hY1aQzRLndO4t7AlvK6vGk9saL++g0DIov",
+	"bru2e7jPfBnDOEdaXb7XWgGI0uYGWCu4gEwjsAoyMmcmI3olcvsHRUWoyIhXqDOCqp8L9td/snt5F/45",
+	"qbT9E5q/gQoWGbFtAU8HF9Pgr5sk4ZRIAmw3Y+64ZODag4noXKx9BCyblT9cXpnHgCbAEqmKjNZu44Ip",
+	"gnhBktOy1CDLvYJ3EudHr927G4Sb4GJ3XC8uxaSnW3ouiygcNbaK+GzdkdSU7Gv5DrxyDm7aoaNHfSA5",
+	"cIw7opZFVZb27EjlHV34CVmxhGGerpaZMr7rEpH98LPX8HhCafOFHNNVGtcb6gw/Ix74K+2KYKLK5sWY",
+	"r7dlZ6TRS4Rs8T1aLcWqWlVZuiq3dbmaZJ0a18nK/CeyE3b1VuzTZshqo+HCUSgJtnQ3lmOxHWZJDDMh",
+	"9s4H0F9t6cEAAI0lux6s3oA0HbgyqHAh7oLlvGCa0DFWk/Y1MNZTdPTdDaQQ3cz5OOJW97lfLjHMJ0n6",
+	"3K+lPaSAqyjcfXJKXvK/tOg6nn19evLNN8+ebGPsAB96X47lZ4+3kirXV6irExSyKkulz8ntv0vBzslE",
+	"0dtj8iNbaQdZufVpObfgal622zGalRNiZFm4UYZ9fHwWq4aXJL++nFvzAPR2dFlO7L0ekGDb91u7QXgm",
+	"bJjjkt8xcnr2zVDaa1WJm5LPY0zRP8glMrNAXQCHe2oYx51NESdokQQabfXm9GQ7RYvVawZETN9TFytt",
+	"sMjBdDcGYfxMbXB6MWvzoJ+xZj/yDL+Q04kedHsNCtsbajjGowuu0UGZumuuGwt3TfhsSZ9oDPshMM/f",
+	"G2VrrW19M2Y5rTRLKkJYJMWQVC2XXtjbVuqF63FKiv68AOLmiGrplaqUuGBL7/XCwgmAbOnR5XmKeiRw",
+	"jj/IsByWNFfDU/4YcBNMOd4aYaoTlxvQSZxjCqHJUFMuDA5Wui9Q17VubdvBmJa1aPcaZClDCY3Z0nBx",
+	"9iyUsh8cTDiwcCvEt6bheeP0qAkPG1qrRmkJPmzqc9Qf1bTJ4W8bBuXWj32qcvChJ1MOW2zRsDc8W58W",
+	"3CW/B58GPO2tV+Xynqla5zquRT3+Vct7+DMU+vBBS/LHxb3TfbkUz7Go/TArg82d9Tgw42fNKOhGM7jC",
+	"nEPs6WZXtC7cM7zUfSpQBN4d9Y7+JMpV65SauuYyQC5JUOYohj+ur62tqI2WwQBzWw8+tf39+sWE8z3l",
+	"JXUY84i9ACs+bFrXdstW5uK6B83rtg5kB1a/vYykvU86x9U1lp9UYY/s88awjGTF+Kq4iUscaCWMWkG9",
+	"t+OOEpA66iGjRKHQjvA/cDFlKmEkO9s4I1yQGfsUd+poXSWyjq3CMxDvDC4us4bj3BKZMcjeOAyWEDnW",
+	"zvuSIQNxBsgd+BuzeIoLh7cCeyKX83g8QFfjpFYKJZYH6cRLKqIshL+0QWGh10Izdc90U53J6uGAU3NO",
+	"OsUEW8aF03qSR+VJInAl6+74KQy2XbB00UOwFO/lHdst0dRnUXFxU9BVZIu/otrotXpU4PSPVlR6/Ozp",
+	"VmIpEUXH/YL5AVj2V7Mi5vXZxjyVy8VWxwtM1TU82bvu+lvHLBW30f5B0uJ9nMgrbkAQB9kHY2miKkvN",
+	"ABb5RhvQGnfncgezDfqU1bRfO+fL2wXaR3TA04PtmI371iVrPAc/3tCLtVKKRUBE6/nqWXf2zcNy3X0n",
+	"tiSe+IG+Y5oNVSA8Y8DA3P+95/N3D9DT7AxcQzmvsaKbqGPEmly4+ml3Qi6b2uPoD+/Pa/Ic37SuS51s",
+	"Xvv+bNoegSsO5tdJgdOPUQoXX0ukv3IxrDjkekmOZghPt3IGJCpFJtiW6oXcC+GSby1ea65wn3a6xewz",
+	"wA2G+RGxarGxzzsyDeC1XZvYEfHqVIxDp3WghfvpOdH03u7TJUQp5/SOuTCNo6FJ2mP1m/sxt4bEwdsE",
+	"cd16Vg+kcxp2KgYyqAjIMQFkla+mY7+qCx0TQK1mtRIFUAlMfHhy8m1dOTqHsFdl7E1abNZWtPqldhTd",
+	"mJ3Q6TgX0rBepOaLQOD1Obmbi+G/6FqCXUJtHdxwHUVwkpG1hjbJNdzZX5dbtTslrcvBylxIG5NaAF5D",
+	"y0i+ovtm2ypcuue8/HQlpXoBQxkrhpO6rIv7RY1x6CZ+x3g/dhII99xyDTiEn4Llbfyfq8ina2v+aWQf",
+	"iy1vT4paV1sa+x+pz9X3DrpGcoU93j8/a7yfO1mNHxwE2jXQ0xGgiVba7jqBf22O+MGtrw5J4+XoHuQm",
+	"JPPH086vBFLcna/xfjsvKFTdnXFd3z5CLjPUHJFsFSFfrKYP761NtvZVLFW+t6ANWOlatc1Dy87Nc9bv",
+	"znA7YC/m3dqmOhwO7G1YG2MoMgPqsd8xqGKLmeDkskYj2G9v79jqFkEKVKyQUAOwYvaL/wZ/3lozw8iS",
+	"KfC8EiMlPvEvt3Vh7BWBuPrxB3HpqdO/QiABgEKJkYAVDc7sV/r4g9i4tSZSjXlRxOC3rwCpgdvXZSHP",
+	"Kw2cwIA4b+3Q9cLYm0DFjnA+0Gze+CzuGEIF5pbRfEZevv0ZuwGgd9c5XwqV6jtIlW35tZ6cfvvk8cmT",
+	"7dXC2YQpFfMqujKe6wgOSDUVDPXAuVQeGYW5eWPm2f33NUnN9u27VPtepmZTxshAAeiBnYBqNGRG1Xx/",
+	"r//cdVbf1bTea1fNotqMkG9jSxgSU09mQCSZ2OPI9Q6K8BQotZaSPRwO7sHum3IHIOoWomb88gbqIfXn",
+	"ao7jVOtXrTfcQFhtc8Ed1UxQelr3cjclSWr3diXZF+wQ8Ntph9TboBWtfrrVzRfuhV6GCS7+ulDofMsG",
+	"sX69J9p7oM/S7x08OsSy6gUgdQ12DKGPkbvXPbEV1vOOTYYmMQpmllLdxSrMAepUO++Ka+ArnfBYUUXn",
+	"zDCld6ie6xkPhlAjYJGRTjBryvkakJHxOZOVuUFQUbvWyzfPnpxsicn1ioOlHKzNHtqPiavYpOTTWSzB",
+	"bBirfN1Sklq+Lhq65sKhgFwuapR6oAFfOJYSoFcQMmBXsBp7f4PL9y2VjyIjO/mNbPFexDewM8D6T5Pz",
+	"ciRtovXiKnejmt+/qQ1avzUqZtoLkSRh3HSzgjMUlEGQZ40Dmgq9ZAq05jhkw1eSc9kVOrBN9fGSjaMB",
+	"z3h6Fc9nOO9Btga0524JuqA5N6toi11165p8+r4oip8xAwuYU7XPzgUyNT89rUJgd02yS3eBoABXETGZ",
+	"lpCcCiF/as6tpWTYIiOU+IszA+vJirGeaF2PcOgqwtc+IQ/VySe8ReASnJffT1uHPsWHvqVwYgeZAya1",
+	"KzlVdK6PB+ac1qcmTvCwwdUYVncI/B099d221RVzMu83etR54uz6MG1uEj7SxhUaCdhxU7KOezpW/1mz",
+	"JFAZsu3BLQAbonWlDGOlhi99/wL6lNxbi/WQE7tw6tPadgeiDym7BKgSWZlFZQa5dYGPt+c7MI3yZki3",
+	"3E9Kuoou2iv43KsKmLCIThTVqph1vC9aZ2loOWgA+Ium/9sI3UNG6BTgpgHaHqBifUtlb7kfXVoTVHrO",
+	"PAkFjzyYKnK/jc5rSxX84B1JfhGDiVdzbsCHmkW0SE1WskLvY13oWDSkGr7YdZMtNQDlmUzpcVr2TYcz",
+	"/wFFnXcyfUDzHKLRw65zGut2jg/v8/HvbG+ArSXs3ev24t1x5+WA7h18Qx//zjqV/ZwbTw7JyHImy3bN",
+	"WWDwreZI52sf9esGYSbITae6Kcu0UxH4Puf9mLxi9sTwmj4lqCCwXu/1sCXgu8XA+/XDzo3Pk8R5BYY+",
+	"I4/J91VZEprnTGNNdrFyBC3Bz11RBcF4kx7v6twK6RcEfAjHpA1dRr7tMOkyLUY6q7Z8SbGw4Zzz33Rs",
+	"+v074fqV761PdR83nHu2axgNLCGWr201Q0XymZTIx8REy+xLpC7GaK2SJRMDYETfMuv9aiV2Z+tOo5Wi",
+	"nQbi+9TyzmLDiblEfpm+5pPLOgWyGsIFgXyRbLsdtQsAAV4y6BddDoSkIdoUFokWGu3wOqihI/K/Ga92",
+	"5xipl8xRjAxGkza/R6RRH+avutSJd0YEI1kDLyQQp+Fm25OO4HbuQbUEN1XXPwzUE36QS6Duggh6yNxF",
+	"1quw+/IOQOyv+D017OaOrfAiZ0BCO5ZmFlYAsY/CJU/0zHEMrWFrqaGbZ/c7aiiZyLJgao1R5NE9VY9K",
+	"PvZOZqSzM2TK75mIlZ6LoIEUAC5WMTB3+EYnJTLySC7MA94n8zsWSVS7tp+bxoiYcsEyUgn+6fzRIxim",
+	"qsQj/PWxlvnd8FdPpJoyEwWtT5lpL6hdSOlLEju+DKSXi/ujfdi2FQd8vDUOaH9242CNMb+wmHA1ZwUJ",
+	"cuwycv3D5dnTZ+f/53/972Ny6TC4buM5vG0PLhkoOWxoWd6kVuQKvyffwfcI3aALc2TnahmkMW0WA2oF",
+	"mrRezJRDGG9kNOye/xD7rQvFNEQrT58+frotTys4umsvfXz29bNvtodyK5E8Oly40h4Zge2786nR1Viw",
+	"mBL+zqpgwLOO9D+OE9+FCcFfExiDa+96GntVpWOb4Z2UBon0UD8D14/V9ittzaZCrjX97Mmw6LRDJ8DL",
+	"g2PRLdx3IKzUetb/nr3+IQGlad/kQbZZw8oc0gEiZgX4ATBNNxadaF/vEdTrUJ0qKlZyKQTLTUa40Av4",
+	"Bx7/jFSLUtIiI7xgwnCzyggQwmRYEisjNDf8HsgVfVnTjTeiU7MjvqIpLzy1qrPm4Hqc12HFiK7+95Tn",
+	"cCc1bo30RlXCrVAhBeuiTVtX29nfRzjHgcvZTUCrc7Et/D8qpuNFMIJ8bcM0gmGX1HsuqKcHACtaLxE0",
+	"t+a2hs8HTkz9o4SC66kyEzWk4NcXdfkCsNaXdOWdFmt+4eB6gHW/GcYlmmKctT2x02VXEHwsIqvr85dW",
+	"YXCkoL43/d4HwaL+2q1PWYAYTbTcH13d4HxtKU1XQ5yTOUfzRao8wKTSNEHBuAafdnyCqVttUB1GV5ps",
+	"/Z0SXoRjhkrnE6pcwXOAb6+hwNG90ziCbLPgAoJokttjy5kENXpmm2u8S8N8yHV4asfAUyuC4NYj2NLB",
+	"Xq23UVP+DF/e2g8JSVGxF8KohIpoT5m9/R1q3tduY+Tv9ofn+J8i83UNM3QAxEqIGTZfxDQMaxDJiWHC",
+	"w2WhioQsC0eGz80xuUJFEIuDUiQiJuALBe++uHPRdW1SAYvUof6Lw6BwA2ttJBkzp4eTS4wjWMEIlHT2",
+	"Aauw2uFDATbvHOx/2offsiWbmDT5ONaIxZm3U+D5f0CVmtECZDvETyQwY/fvaZhm1H7xqZsRiZboJ1NH",
+	"XPznhWRI5GDfHl+RkKJv81vcVYPmqUENxINJ9SU3VByFWsAaYmBtfzjLG3/Rf6Ztz3oUaEVpUM+b+104",
+	"V1lzypJH/cogIoKW5U+T0fmv3bdNIB0+Z5tEvF6kbqn5c9OXW6Ff5tX2duIVqy7bm7TRepSUc6tVULFa",
+	"VyUOS+UXA/W0py38u0XM1zMD7KNf93141poNdDjP2jtG89l7nt8xs5/K3KZua0vRGHxuK0dG0MGdmGLW",
+	"+UMMU3MuaIniYklVnObS+x4iRdiI+925Vd+lMg3Xl8/FKVheUsV0myV2u/NiPVkzxQz/jtGCCwdyGcjz",
+	"4Eod9NeqZsYMxVknS5Ds5tFJo5g2Kj4q4wuVxOZtPboUqN+2SXVPyygW+fGzk630QIoZ1bD4NhyxJz1G",
+	"p8zNgikui15I6DjVbD54kXZYi9h8fxwI7N4+mZ97YribY7AXCPc7lu8iYIag/Rdc3GCKTsz1VyHqStO5",
+	"A2RpZ+9yRdyvar4FeMh332fWZqAXgVZk6BQfrp+ZMypse6LF+9ZZOeVdkNWyRjFR8dJwkaA+2IJGmlF9",
+	"E/qF0973mI+b5ZVKHOIkiMgaZ4kv4+Abn1zlX7fW6ayegI8d07YPHaBegkOqAPiK4TlWQ/Enflk3yw2A",
+	"+eTLDoBTgQoHSoTcVGYNUL1gWBmkXX+glDkt4cdPnz59uuZ97xGzCfdUu2dvS8oF+eH9+7cXpJRyMab5",
+	"Xc3tH4+NxKvJO1UYAfBYWlwqVhCJFYRapJ/fPlvvYzZaKm7YT6JcYRbP2o7eEm2Ieea79sHeYSl9k+Oa",
+	"vd4DmFI32jWU9y7dc8CeTpBnXxLFwESH4I+HOsLWBZFMp+txn6dPo5jfmpzekVoB8aC/G59uVxdqkqu6",
+	"hYC8wCu5SLcT0MZ8zDoRNWtj1UFe+Yz6E7c1g1kzqvJZ5BhRVQeCNycq1tbnLWsa259b6tQ4qsslK8s4",
+	"aekgsfyeTuPOYJPPHDP+eob4VPsgm8lnxE0+bB6ct7jfBhOqYmeqCw9Tptzpbg5JwbFmj/f0Az8HB6mL",
+	"kc6St3x7wZuNlHc380Eg7sR0YE3s4GAdby9GCNlBvgvxox+A94bYRkg93+7mc7luxdWB63VdfCOR3pE5",
+	"NL989vXXX5+dPuvW5Pvrvg06eC+6r5PPO9QKDLX8TVcz1Ad0SFJD79gaJystVnDdt3CBDj7rCT9CgGgW",
+	"1hyseZBVJdZKhXx71qM+h1WiQ1x5XB9f17K9KPNvJlxow2jRfG5Y/PDExdo9Z8uIhq2oyONWtLsOh3EI",
+	"yfmcb3Mc9vMrDknNisas39UHHgFUcHKOEykyd4Ohgno9iN/U0PIbLAjg15mGnrQ/dlUmsaKJHKoI61bm",
+	"V7SmaggdjR7NFyxtVLjJsTSXWDp2wEmt8estePk2TaPm0R1EebrOWuo4crELyTG9jhYyWTgC417ctw8v",
+	"pAmv8y3Fu1q2NhYUovIol9i+eVeVkWEh8iJ+r9MFv6lU/DB1iYQDkDpvCQ7sVISnuevjqgvcaVvthKpk",
+	"1/hkx9m0p/5mzkVlWB/foTP8XQ/Srn88vK3GM7+iaSro6G6qyr2ECWCTHdA9UJW7FBes9/ia4qcq5uut",
+	"13C5zmMQ41v3hMWoPoN7mGkylRfkJTc/VGP4/CU3r+jYp6s5c2nN+Hgc9VM0By1S5QO/ZC51kmuvyvsi",
+	"gE16uaFT3ctw6q51sg0lmSwespWzJjyLkZH6AYaWr9O68Ji0PTJbpxURYoO8Iy6urgGkPacF246ujHlL",
+	"HiBXNo0oQ6eebgz3AlCeVbw0hGr0DZDf8JvPGfkNVRX7L9TB7L/0TCrzGXbpb4ZOP8dGtWX1Uvcdnwq0",
+	"rGTDyzuT2tTwivg0Iz0IIqojC/q03zyvy9yEOWBCU7Q2DIz0xHYwxxfk8cmGpGisqSdPhrHD9BLsKfmX",
+	"col1er3c3d9HdKdOxnsIKtrvcMctKRZsyzDfoKdeEzjNqpKlB1kfkrrWAliPo8z+o6TuH4za/zLBFM/j",
+	"fri2/vPXqHmjwOwZ4gcHMynGjtB7njcAHiXm2WJP4tOyJwrX4TgkV0ZlK3eEe2wIWqPDduqXbQ0QmF7o",
+	"BY9lWSOqiHmm4HvCDRmzKRUgRuG64YLc/uvRO/z+6Kq4rWNgtCq4ufD5CoRPml+PV66O6fGO2V+7Vooc",
+	"kgAWz/s6PBcSMhv7RLKNJQ/wz+nksrqPXXlm7yqxHwVXPKC6yfX1Dz/IwWGAeKjqDZ0DYt4lZ3iPj08p",
+	"Gx57isNMzs5iGSW7RumTAR83Mz+ySIC3swjYpSZaz47u2GrKBDkqJ40i2MpmimYxeDxOHb+zTbHi7OnT",
+	"02+3XmWu8k7Yu+jIckUNavBDikoNr0M+LPg/nHO7FihxvmUjiaqE0zkRKovoS6DLv0C6ZKzU0lRkSNHS",
+	"RusqdpY4aYuqHkWtt5NcZpuBAivM7TyQO7YKS1wDeZQndbhwbOJyAs+GXLzopKWKkZJNgIQh2Jh+z8S9",
+	"AW0NsZP3+7pW4dqbCjSlHtnE+PuX/unPWf3LhH65SzGrLojEohis1fTnV3fz2QwprGgRvDo9sy+Dedy9",
+	"rsVtCTvv1h0ZrPZ+S8vFjI6ZufV8FyB2yZ+cz8A9IKq51Xlv/5yBBnLr7P7bCPjetdfyFQZNjLLRjH0a",
+	"ZVCp5dmTSpXxQmbulIRBJHeA/F9RqHcqrvsKaLk10cb23zGnzDUr75kmf7r98OGWjNkEyLwFVmXXkGAz",
+	"Z1RYEUKXdPXnjNz+enn0P0+Ovv2IlOxuZoH8OyO3v52efb4lii0YNRpx2sAIDu1yc05uX109P7JNfPzt",
+	"yeejX21D8JuN2/PZdk9zYq/sQ+lw5/kBegc08Madt+a6u3x7dfP+px9fvBkFSzX6N5gRN7M3H387yZ6d",
+	"ff7n2KHDdod75HYXRMDMvybJrRqyZYE2HQTpFdsFc9IYzX3WMQkpcc3El7DmFekEPu2DTbyL3+QgTOMP",
+	"ZzoZRE6epj5xs/w9L9lbBxzeAWu84VKUZWXi6Koh8askltj1+gdGS+xAXzRKWL8XeXGxxrumvICyulag",
+	"QrzZq2wus/aC0FLLOn2K6zSYZVb3qmtdXd+dGTLY3HxrbZcoXSWYjXpgvmHU3Q9+aPSre0AS6rqCsE8L",
+	"qVkBEPztPjCX1ecmxo846GzHGu/nOkmQv+0tTuM7K6evnJGxO/2lYZ96pHCAIwAe7ejPWw9IWc8ssYs3",
+	"EMbrreXNXdURK1rbKpDRvGCCFVb7K9ezVTHp0HMvbN9XTga6zAM/rK75ODjKtr58AhN7JheP6IJHIIpb",
+	"65cmlEkrGI9fA5ZNr4Shny7sGS2pniHCjWnkhUPt8BE5IjekjdudMGoe/Uuf+NiO1RU2vYwLLuzCGzqF",
+	"wBIuPer4kHQbGJab0Nx43x56icbLOGy9LfcO0h1WXK4XRNc32TWMnYo4DE9iYsKo1UJGvVktGkdYg690",
+	"5p3MIvyUuHc3CbdQ0JJgavsx+UkwF0jDnjgew+blhBpC8c4e0vf7h5VZYJ+MoqCSRYNy2hAo5r6Zxzbh",
+	"UCjeWBnqZGKQYvLdm2ui6aqdpD8EIoAtDlGT48LXNxTbZ1sIIie8XLvNB+1EYTZD9mfPzk6fxKmQollx",
+	"MYUzq9uOZldtVhDTD3OLjCUWJFgfXyXWUsSebAONFczunBtebCFimHPh16VPsavBNVi44CZJwmUoF8BW",
+	"OuXCHmv7sKdjnnCloYBwzrQ+t4r2ggINk+ZTQUuNicsFyWVp7wpNpFrMqL1V3G9YokTLIFfxhj4+xI0N",
+	"Ski3atW3Ew9MEAy1oz47WTFa3EhwGESDhFIaYo8s0Stt2NxDiI/sTy7IvSyrOXM5cvPFBLmI2owoLQg9",
+	"LXrkpPgcw535op2JkbAFZ3QBRLlLf9e4bUSYKMDkW9IV5AF6AJOnU0FaY++xpORvcpw5h6ZHVgMNhbcX",
+	"bXtoPAEm5CSsuYFvGVlb5D4BZdRGLm6miuZ98N7hOEJ8BxOFoxGBawZOVOMbtP2+42XJigtyehKOuRUA",
+	"64Hrtn3F1mPBqzvd6iD2C0xvUARanPhf+YN/Tihck0RX+YxQTa6vXl69ee841DowzLATU4xyOqSUQ9XB",
+	"V3uETeP7UgutXS/bZEq25v/Ods9V6OUqifH0RImF5q11UZXQgKhKLYxtp16WYBlQefN0NbksrcgmUyWr",
+	"RXSFnNzYVd4OkqmpZdgi+bxGllMBRxvYxJOJiNrY05yMGnKQBzkVVoMd28214Fg31VeATxF8JcR7v4V/",
+	"SLmu0FzYS8LLGmRi03+3S6nIfzAe6rWikXEzTe+xjnWlFBOmiycNbi5EAuX2VMN9xRMXOOqaHT7WsZJL",
+	"IB+nCE5IAoJ2ITqZKDlP0Oc5dEiNRqJxTra+gK1dIr0xyE8LwNNqtDUDbmj1/DYL17FDduJmeQg5rL9E",
+	"HpKc4thJ6250jG8/PmDdD5+V9vHyqbgSr5mZyULH82XSpArAYFqsU+R1dhhe99b9bmu/A3qE5l3pYdTt",
+	"bowjDVJIu3nD8z6VTGdYxIhrRD/3deS2Y/FBl6MkrnmKyn443pN94uZmrb1ApeViUZmtxT038q5dUVDI",
+	"sFTcGCayhlBBk0pYk6a8b3G1NoN22XtpDJczH5o7xlVt9QSjNAFsGFD5qquSwJwZGmdYr68A7BBZUmE0",
+	"gqYz1H+s4V4wdUyuA97aXzHU9rF3QczX2IMqQdHFCj3MT4mEswPXGUdApGCbo9hY0zTPINRA8UnZMDkZ",
+	"Vmk8HVwD7CFMvtsQsw3ats6+TOvLUrkdkHlVQvs03uiVXOmqzQG1tUhjlDUQEz7rqc48btHXtMOdEQBt",
+	"8USkBM9lzS87xL0aUPxuXgYNDW7/ffZXWlY1J5GzuiYuiAKEZwWBZp25HjZ3drINcVd3NzUJg6qw/jID",
+	"KlwAkENkB9N8ARsYzzSW01RFJEjsXq4LFCURXdD/bHdJshTNw5CdmLQx4oYBMCn49lOTfr1BsB0woldl",
+	"6XKpa9LtJtW6Tb+djSpRSPzG/gu+03d8sdha5fU92ke9s+PHFS+LhIPBpWlx4yRb6E2ATOVEzZx08vwu",
+	"dlCHban5v/et5xq3G9dZFhNJTe/pNK7R1qwyv/3DUKR04ye2Iavo4HvqkOQq0PxNsiLvDl6B/VOw4Or7",
+	"doMVbbkW/Mz6KUvswtduLLV4gQg9SCYfik9IBRfLHRD0+hEyH4PyGYBobSHFjSwB9uh8DmuBlcnEJdrW",
+	"PEvyxk54gZlkC9Csb8IPP26CIj8d2V8f3VPg74KK3G/kddPKW2gl+Ohjo4mHAMztySVR3ObjrBdZhRtr",
+	"dNUYnQ+HREK50P7S46V9PH6L2ttuoFo9KJzs31D3OTUJ+/AJwGQeDhRmmz884uiQa9sL77M1fmznYe+Q",
+	"GeMOwvb17QGWgcbiSzhflM63liIEv0l6TAZUBh7K8tFFKL9LNon/TSIrs0+q0XYsTE/ydycKwtlr5Tw6",
+	"Lvigy1vTWPw67kdquD2xuyvRN7GLdNjYdn0O6QOK1faOrgV7MuACe7otXnyALLY1+zccYq/NuLlenu9h",
+	"D8noO0Q7Dhmr6JQybMI/xU2lXC62q8F21q7hyXgWtItg4mt8o1upe6DZnUIefu65uCmiQdpXVBu9RpJ3",
+	"L+9Y4dMBWmCIx8+ebuXx8pMb85rjG1IlBrdig3cP3wxevcNEfLJEGLq9xhGtoTfZQmpn74GvLNzBadIy",
+	"GMdeLh14xQNunGY1N4Z9a83FW4KKEUBrrUUZgE25QbyHL6BV13tjFBLCqzIeavgZPUvftTgO10P9elGZ",
+	"VC20gho6ppoR2w5muINDgq400XLOMLualZh7DBXMqWiqpJE3OBR7zAopGKFjV+kcjzgga+dckILlvEhh",
+	"B7dpaRNZiWES12UDRgMBdtjoVGxRXU4lLRuMcKt0VKv4Ttpl9eBDs5i5wqMJWQaZrYgYqovqfqWJPer6",
+	"wuGrlnW4EIYwo/V2wwUcXI1mUalp1KF12V7bos7On8rUQqerKnkSY79b42WV5PJm2Mq2F7W92Xuuqn1p",
+	"tGjq+3bZw4639CvC6gsCtvfgjOrj3SNK/YoE1WpCnDoKt2VwDJtNEROEGzJpH9J5U9DtLql/1rGofCdt",
+	"ZQeWfzcXuV6UdJW2a30IunNKNFM/2ue8Xqr5VFjNay+qqZI9eKeko2b0tRR3rEzozdFwVlwP6thizUHp",
+	"KxJu0WHr2dm8jF309Bac1r5Q+DkBHUNnRMi6tjb8oRHXEl7LWNY0mgMU3M2aqb1sfR0Dp+zNh2abfxgB",
+	"pgupYEy18/CsZWkczanVEfD7DYKEJz0OztZK1EMPUrrIxTs3my5fV7AlaGx1tUIkHtysJbBhLpz1oRrs",
+	"f/zWI/QyEY2wo9y7j9AbLdv3bw8f4RrPcNP1JIwVgqHbNz8+Fmv5FzaeSXk37Db4HdiI2T0b4oJ+Iw3P",
+	"2Yt7FndEx9m/ajWzZLTQTRUQgAVQM/PpFy4lA1E4nSRYXV10M+/P3U50yybwHfeKfbi7xNE3uEndkd84",
+	"HEAQM/ubuxhKmt9h9NAwNccX4tUVuytcY/u4LvyWPtyN4d7wxVmT1w5JB6Vv8OQGRUa279PV5GCenXRm",
+	"/u10MIL93zFg91SfwabIWJFa16F49BY+3b3QFofHN4ZxEwbqYgHAKQfgBHbOkxA3nvrPGfnNTYH9Z7D8",
+	"8Oe9+wfaTPZf45X9/0qV9j8lF3f2v2idAqmxLJjnL+ZzFiEwjs1sFL7bvzZWXdJjGOVQhD/Q7eeOs7sL",
+	"428niy+fAofWHVsNovLNRsvmBu4l1ZLkv76hjzEoHpRA42Z1bZvDseom94PbYeRS3nHmreHzkcurufHP",
+	"Nad5wX9kq5aTE3oJ08WoAhesexaqi37+DAjniYyowA2Dod0bP1/V7K8+Fx+ocgoJTpWgYjrX5PLt1TF5",
+	"A6ntVDHIV0eQV0Z4gZ/9/PPVd/dfZx+E3cX40bvvn5PHjx9/S7ggP79/fkxeKCVV8923T55+bcXJuGRz",
+	"l1BJiUbSiNtcFuwWPYSAj8SMYobF1VGlO/4gPogXNJ8Ru7HAUYPeRC7I7acjLHx/CyWTrSKR07Ik3FyA",
+	"KGlIHMEVxITL2wKex7EsVscfxO2iGpc8vz0nQtqPkAvSPmX3IOHimNxqVk5uz+uq+xyTHFlBuMichzKg",
+	"hpOK6BlVrMjIjKo53EITmhtt3wYerttz9HTpY3LrJS14dM/JO6iMo8j3VVkiJJ95YZyFn1PRupTIbSO8",
+	"XFMfRKyt5rGvailvn0k2BhLi9rxupOGvm9vxBE8ifgvnae6L8GtYMIDuZITD71ZEs3UemQtsHzmJkV4B",
+	"l+P4g/gFyePRRoZFFtJAG/hGTZ6cPDkml2hw4xYDwZjLBSPOVV7vDU+xR8nLF+/9vXP76cg+pm9ht8EL",
+	"cyp8rX3YnwppLwpCAToOGiyy3why++I9nd7aLrz9Gdr87sWrF+9fYFduryZHQPxyi9GpSaVddIo8OT37",
+	"IG59EZs5owI4dm4xCVnLOYMdCd5yKwAnVBtrIfq9DW2/kYLhC87Jv9w2idEorVyevmKElpDkfPxB1I5W",
+	"e2g0JDrf/uvRG5RPR3/lbHl0qc/Jm8vXL27tPGsP56UGgwr2s2wz+mCnidcgOaCbPv4gAK6dM4GeaF4w",
+	"YfiEWzNvdLmg+YwdnR2fNGIy+MzK2Wo+p2o1Oh/9j8twj2oEpPocRY1EpwsmFyXDOq7ohUFfJwLfR3aE",
+	"Py1A0AWEmuejk2P3Nrlggi746Hz0+PgUOmVXGaT7I7rgj+5PH8GokB/QJMSvm5gMxQyuOC2hV/iJFZ6E",
+	"gm/WriqyZ3KjPXNZRrAgoSNXcIrsrZbK3KLsg7TTJdfsmFyCIMHjUJYX+BX+7UHYALH8IAIRZfuy9Ncq",
+	"xFlc/QMnEXTWnmwgcQmAgNCoPVKaMVziWjhfFaPzkbU7LmGm7BT6tBqo579eJ9JuqK80nHkQcLfIVXCO",
+	"vOWUGKrvADhuH/97xYD6x+0VmhupIAxtL/VetT1jOfiwW3MQVGM2tWI5/T7H+L37C311x6ULbgQrkHpt",
+	"nes76LWxlhTTVdluqUtJgiV8h79Jtqm5gFympsl+CZfx1iDMt1Nrm0okJOVcEErmXFSamEoJyDJVshJF",
+	"arI1UpM1728Khx5h6qcngbB/HLWM+bA7sXltjsKjK/Ec7eZez76COqifPwI7xkIKjSrn2cnJGrEOXSxK",
+	"nsNBfPQ3FxobsNbgLwD1cs02/BEhSTXYPdZS3bVHb1HdQ025luC/zCRgve3OR/AzoHlRon7MRl6ZsxPJ",
+	"ygn8uiV2H7FPPn09Kn2fX/8VRIg9Tf/9+qc3/gqkoPS2pWpGtFGMzllxTJ4DGburUaMXoAnMGDNkKSur",
+	"itI75py0di9WJSVThiRPC6mNkosZ5IFNlET3QFsWvoBOJ6RhbAe6DR/fg7m+D/Yg/mUXukxsw/8St/8l",
+	"bvcvbocJok9HotgURhF6avbJPLJbuvO5Tc57MBohtjdj1GdsP8e+HH3HdTqH8xLNTsftDa0ct2Zj4+UP",
+	"F4Pg3rBvtbaD7/gOwvCeKT7BUhRx9zstHXPPciZLZrVSMFeBjGu+oAroyj2xOzUAD7AGCsLKEd2BvErn",
+	"6DDjovHFuPRoQgVbgiDJK3vOJhmUH/CWS22L1RgG7464YyuNRWsr+4mUx+TWrt5NycXdrS9ne8fYwuOF",
+	"AIiyKV7/CtPgxethr0d4l/t9bCf+4mcHRrWHK/OtklDhC1YHiRGhfWcyZgRqsNrpL1jJHDK+Yyv5CpzO",
+	"3G2cfn5r5UwZHCI7opWZ1fhgbH9zl10ZDU46rsnUilW7alMpi4vaW2JUpQ0rPPmWNnLhhG97Ib+DNzxv",
+	"OnBZv39jXZ9sduQ7KdgeZvx7KOmGmY7CMCVoSYJJITTolJ/pnBpayml0rgE7liIzc/YqlnGTOFMXLj42",
+	"ZeQRfEDYp0VJrY03k8vNaXvJTL8563MWarbZ30bBoK3qa//3lxcvr96Q5y/evb/6/ur55fsX8On/+V//",
+	"ux3cOh+dnZw9Ozo9PTo7e3/y9fnJyfnJyf9sR8Ps9NC1yjTno2/Hpzk2J6S5AUYqaO0xtHb6bas1XeE9",
+	"fT56/ua/edO+XrN6ncjjyRk9PUUQbZ+THp3NQ+nE7x++z/B6yBK3wJUBX2VTHXwFBB9kzEq5XPMi1oKm",
+	"WpSSFqxo9Qi8cpv7DyG/iS24pu1utXN+srpNRLs4/a+9u9e9C/WjH757XwNP4b5Epf1I2g1wPkLH7ihx",
+	"M+mkBXhZlt45bfUQtHJqJQT8buC6Ymj/bzqtnodveagIdcHfX3/b9w5z3MS/jv7l+O/02L3xWCqYV651",
+	"BXvv+Zv/9gK/Is8vG5X/73Rjj559fXRydnRy+h464/pjH0GuyaDPa89opjgtR+ejJ5MzOvr8cZeNelCf",
+	"Q7ieDRCWiykwjmmm7mGde93kic346Dc7sZ+3KUmwZmRCy5KMaX4X0geGhwZFsOOXZnPkXZftQ1YfrB5K",
+	"1A5CGNPDPn5BpQt7bY2MVsd76leLKhFEdnqpZrRkGMRBGliIIB+TK9wFzO0DbwxxQRzNx+b0vq3M3uYW",
+	"gmN/kcipO+Bus3ZYn1sNcuDDx96+u/rr5fsX5McX/2/92C4H9m3lzmsTN/cgw4dpnP85hOQOM34w8fgz",
+	"KHpWxrjw5m5nMJCMQZQoeUv/JNDAGRDnysiEl4YpVlwQxZzVK5gGVleMeVJ9h2Da+M3+XdCxXm7Yds5C",
+	"h98q/vMm+aHzpxGeeRD/KeekAx4OaPNtwIuMChGFmuzO5wUnCict6m4EJpmUMzRW42OzB/b6Q6gUOIqk",
+	"QIDfMcbmV7cQAdWuIqUJgu+VxvWmxQpXG330yFJOcukZT28LNlXWYLkFl7acTEou2G1yTHW93npMvXB6",
+	"zRb6HjZjLA9hY+wiL6uCtTZtql/umbjn3wEgN3Ofv0jkq8WFWtO54F48cv9tPXMURbv+IwfI1vKPDiWS",
+	"v2uH2QG0gnmcRLNQIoeSdohHAIiMxgxOD1Jr6YwoKaE8AFRYYx7xAnpRURd3IUouCfvErSLrWOghlgPG",
+	"2jF556At4NdGn3ODU0j4DYL8qy1IgdptbrU6LzDcR0E9qolU5OwJmclKNecMwwLNTr8q2HwhDRP56uhH",
+	"4O9Jh3q606UHa3JD95rLmu+lb50e4P2xff68xkgG8ZZXMu/IogxgYoeOr2DvCA3e2evUrGPeUmrNo4Vi",
+	"k5JPZyYde6k3K5wn4JMFecjFFIohnRN8bYbxJwi9+iJqGdYzMHT6lXYH1COa7E+kyjx1GrcPO4JFoOXT",
+	"2QdRY4jcWoYEtnjOs5pxWyGAC9A9XN8dk+e+kx5ZV/tOUEWD+xc5CmOwn7d+ZlrH+o9zQPZ3GdQj/SJh",
+	"IODyxCBdvY3C/e2ACnPGXLo9Xr4emdf/0uiIDIUn4DdedPs7vHw1x+QXqBrIXVlj23OnGSDoOKciZyXu",
+	"wUrYs3GBpSiWVBWos4BWpIPi7Cm3R9dlslWDuCpi6sPZFxKpP4uCKbLErI6H7haYUjTq7NTtQxQmolhe",
+	"s2eZpwnWWSjJfLn5Wo5wRbCmqEOLGl0Xz9gIax1gOU++0HLuRRO0ZvLuCwdMH10H+BFkT7nwbjpGabVA",
+	"4zIIKmEKoARvI6nqS0JVJfMleX26Tdwav/Tv/uOtrO/agbFw8anF5KRmqdpTvf89kNOFrtD9Fgc0g0Oi",
+	"NhM83tqf9ow0S7NefzmrT7pLFnFGBJCjAGjbDhZ0nVJOrfngbi3YTq70qHszmbvq+pD3Q+ZSxUXGczec",
+	"P96u8j077IaiIiMzufRAtxrmXdfLpiW/Z83VUBxgR9W841HN+DlFrKVTjT0Q0O4ECE47dRZJZpEmHVmE",
+	"gAyoroUGhqUrXOVVVZ/4ABtsRgG6xIoWpZDDzRwTSHakzrUUKFLO8eTM4IjVar/4nS6mwFUu72qHkDZs",
+	"4YKMwA3sakrc1EziNY/6KOBjV2whlVXC7GOVYudEyAakpWdycfPkDFnP6xd5bvWT4288d/qoGA+J+gVa",
+	"O9hFBzsNPwCiph6uXherRFPwGkP4rUmTmNOCNQkz2vCy3K/piCeklIIdAcI4KXe/l8qVtXOVGSB+Tafe",
+	"kYv1EjN06uIN0VCBB8IWMpWUhDLbWSMP3DnwqTq1WAdwaVyy2k5fQ5//gMK16dxB5SslsHYbuwnNrzHD",
+	"GfYCGD4s+GSCCZz7FbO23Y4ACwRFrAiF1+vMZVWOV/gPKD7OC+dtLyn4KNwzJaP37q6tInD27/hk0hlL",
+	"6bUb4l5rOI5tV1HMUW0VhNG6tZ/w4T178lD08q52gZ2ow25Hs5StrCxHyg5wQi4g49eqaO2l3/9WbNgO",
+	"opvxmql7po4gax0fbSWY3pKcKsWtzCLfBXrvrb1hbgkl14YtyJ8wzqMqcfvnjNxCeIdQ8kpOX0Fqxy3k",
+	"+0EmMCVv3b+zD+IWddBbyAHREAdzpQx/gC+OCSDwoGZJ2Knm/aLwr+Oa3H6oTk4e5zAM+Cc7wk/sE/jB",
+	"7YVL6AOUBxcfxO0rqs0R0DscXX1365L2FaNzTMKGPIgZB3O4VqIpmdIFVunEAiZYyNZlMwdNYApFY4Mt",
+	"rFUhDJrlMSfdNfzuwTpMr6gM1QbG3e8CAPw/zO0RDm6HRAD3w4efsFdWUfYprnICN+khrXH2yTAk84gr",
+	"zpe2F4C41x43XPI7drFmP7rtQAVbxlKR7Dv+s/tVXvI1nxi4oTBgham5UwpwxH0rfhPAlndHDZRcuuCc",
+	"rmPGVlABTYN3l3kcE+UF0bKJzwHk36HHljNZE2nyyD2OQPf/2gv3jFQLYFQg2lT5XYuUoM6RLtnEkUvn",
+	"UhU97eZOdAxuiamjq0l6V+2ZnoKDFZNxakzKV7pZdysSc4M5O2NpZlvcqS93w67txXLFQinA2jSaVkyD",
+	"BhkM6wZnpPnO/S0XSKY8dOe8PCR86hdHOmI7t0ZosdsFkQAzvoHjPpeK+Vc5zuTWfrjALyeyLOVSr38f",
+	"BTPub0/siGZ0q+srmfRe4JcHxCH+h9qiNUS/Rfxie1xLjQPcdDNZFl0BQrD2lqLhVbY/sEfJu/SQoGRz",
+	"z75jJaOa/We/tl44wQ/TtuaN2DnCl8RROwiSXApdv/WYXBnIDSUU9SerOQFavSGgwQVWDWm7wtXTUYXk",
+	"B1nuSTXdP9zA9m2v4uYPs5N+ZGzRVoaBWCcvGRVH1QKOI3wCyigtyXjlKGYOIDZKOR3iRzj3lrljFQsQ",
+	"erVfwCiwnutnXsnpe/zIoYadK5XkVAhpPOUTeFYFuWWiuD3+IC69H/YrTUo5Jaifw7zUOvnSAx2AFIrY",
+	"DUC5YMppkd4TDZVQs0Q0rI6Xe6DrBzEFfkSqGLljC+OrydrWlSzJoqSCtZwYOCMtFwRZ90CsuR3QCchF",
+	"h7vglV2ZQzkKXsnpNSxCz4ffVSLiQXwp7ZBgmXE+qeMpsouVciWisvRAxO0PcknmVKzce316D5jiSEyF",
+	"rnwYY6onhq4RMdT9gGJIdQmb05MTz+uYLGLTc86BSaLfsz8DT0TPdhEy/h/fQySn7tDeM0XL5vBCwRPD",
+	"Fnozmj9nasrAGeuZNfbrRbIS9FEhl6KUtOhMwIB4j92XVkjyuQ8pkf+P2EkGMjv3iUfkB+IRCfSgCfg2",
+	"dELe/tNtJGrguvQPIEcgeKIlnuiwoEtANLfLef7HPMHRofE504bOFzousOLE/X2PN5Ad7HCusSb8HvlZ",
+	"6lsE6ILYJwNkLQ2PeS5LWQ3Xg7Yf4jmzlllaE3peqXvUF56//dnKlLlUq4wIZpZS3dVwXsRMTNYiyVt8",
+	"Q6/duw91Rl373ys5H/D4ezng4V94YWaHNfH8LB02vAek1e5OWQ85Q6aFBH6Vg1wkc4nE6klWCd74p5dN",
+	"bTynNwOQAlhqMaaLCnJNzGpPF6ai/fzulc5qlBfA3DcgZkhMJtiScEDuuJbuZVlZLdzXydCEF+eORtNN",
+	"mjZygY5T/7DVo3O54B4NAXAyXzeQFiuEfuBvrG0NHeca7CFIPkSjQTiO5QnlQI9sapU6mIsmIwZ+JCQJ",
+	"J6OhlvM10mrDuYFj0FXNS4cjINrQlc58rqQfFpZQmHKBRbs2z/hrec/+qMa17ZtL/fgPgL5+b5e0dVSD",
+	"TH+Bxd73bTcvqNZdrBiGzKU25OzkpIUYCuC7jsKaK4/ejMN2X3qX5+8SO3gwn0ZYybX5WZuahduxnpx+",
+	"S7+dPM6PntKnXx99zc5Oj74tnuRHJ+NvJo8nTwpgZfHlF9ARPMpGwJbuwFuA12LaMEWoIZfPX78YApR7",
+	"S7U+KP4YFtJqOHfa67h7iF0ko5o+4YjrkL6fXBkIWei19ztXCtTbo4aRkhlN0NtOYk5hTAF66VbhUGCG",
+	"gJtox2AHJCWOzk+ffbN9r/QOhNiuXOq7/WUIBh22cuUBzAy/83FzBTSgZoI+f/RoycbHOVVmjQ7i0bGr",
+	"zPAIGv4nIafTm0HcGLAGSKl0WKoliqcAzq1zaArCRLHblRLwLcGh7HPHPPrN/rcz+esXR7DvIpXKIRfq",
+	"YIGMQkwxg+vQZ9jK1S9LbfMLN7NC0WVr7Q6gAiiXPdEjJ7VOOUXl22GA4asgynlBpMr8JnPai2OPyOXC",
+	"qpsAII1FcnwmxxfBmO0olvudbD+SuHr6pfOt9yZFvOEWXLl1Xs2DZUmEuy2yW43qoK59Ddk+aPOpSoQU",
+	"bnSqST6TmglPQdBEUqB07rr96E2leo9LARZdQxfjk0EwYyKSDWJ7y63xBx5BOAqArkQvaC7FpOR59BwY",
+	"tfqjWl3Quf84Zte7SkSX8FBYPlWJtMEF5Ypgz3KjIx4N+ylyg9dZsOBTjRtd7+yr/ngwh3eVOKiJgrVU",
+	"4PgfNgfSLuWj31QlPm+p66INWzTL6vKe68VrWFKg7JurZeTIEmJO13eVOOC9CMGNA6//QVOfoTxOM9ls",
+	"oQ+59I/gDY9+s//5/MjdYckLyiod585Bm8s6CTEs8AS7QZYFWTpaK8+hsaT6mFwSxf7GMPcRnIguf1r4",
+	"oqhcAx2CiKjKl/Cua8MWh94+fR6EfhzqkrKNX3p94g8EvcE+7UUlw6awmshCAcTGeXyxPpTd/RM5GKTX",
+	"SwtL7P5STrdy9xE5IXPUoSBO5vIQgLJrzRle85ljPm70jrML/UpO/zgbeiMs/Mre4KKC0ghGWumvjAPQ",
+	"JOuXTBBdGQmRnmRNoQ0uzLMnoyAefBKPB8deUQLvWfQVpyct3MjT7THnQ94WDpF1UI3hlZw2UCoKd0ZG",
+	"ZFkcUHfwoSZ/dCa8xLmLgint4bFPQP+8U/7pM/Ka/yXzjGkKcvisAChLe0+Ar4dDlT0H7QZLBNsxztdS",
+	"FydsgmGIvoSIGlNzDjVHIwrmL1bVdSlx3/OdqRMecLAux1qWlWEwKLtaKiNGSqgWCa4KoPBNZ4MuaP9s",
+	"0Ccn3z7bRumWRR1avjwMBANpWfqoHpSBBDsQ+96btzPkmXv6tE8lo2YZgWMlN7TMyLMnT+xEQX6Ky9eN",
+	"vX6Ogafm9QuoI26f/LdfT46+/vjb48//PHoAv53MDYuDsmo5N+aCQp8icI5tF3vEQfcLVqDZB2GSXKz8",
+	"ieLCSCs78EQcwHCMSoxHIGk61E1rVUyrkqq0/KA6RAx8pZtSnYQbhIgiXR+59aU+v4diozOKEiOQE1Zu",
+	"gGdwTDV79gStHE9Lu+7koMWXlB8PCcCAqDgfPbqnyio5j+hicWyVnd6e/mCgb21bD1ZKH3hsEoWw9nsk",
+	"JFR2+qKHYiAQfA0H7lapBoEHUO4EvLn5hf4SF+AekchfAkq8xzJ0/3gQ35ZGidsk887jEP9/eN3S8PyO",
+	"IdFC/Jr4HugCfKF3qYixEl1YNUEqV8FyIZVpCmF4dhnPtAQheSjlJcE3Th6f+GIIDi4FqQeC1axNZsY+",
+	"CPCrY33uzF5Mty9fvCf2Tstnt8fkpwUTyClakLyUGv6tWKtOdIZJEjO6ADyAvXmYWTImnOoby0zAsMg7",
+	"+5b3MDV/6LvHBa8nEpgtbVehlOnTJ4/Pel8/wVh/H17gcLITZw93aVbjPMoVEXK5D0eJaxr25dpG3LfW",
+	"Fha/3u4KqSsNsZbfv5BzyoXb9oyKagEEiXEHyIvwjcP38R+MKz0YzUEt/suybBcq72RM76qfllj8HsV9",
+	"3rUq+p982wQkHeGM3QtWF9cO16TlnCF8tErlQiIa4kWrAsU/TBkfx5C1ln+uH1gw8ao+UWiNhEfKw2ch",
+	"NOvRvC69OR57OczUHuQAHTTIsss61eUFqi6UCdR/NUurXXgWHUdHjflRdKWJlpCd6NjobqMUBXtbqf1H",
+	"J4Ku/Q7JwcHbr+k9Kw5XQw1pWYMiQQ884d2ytlWDFgqZ6G4qARdeUwy0SqzlBXWtO2r9bdRJ+wlfdFAx",
+	"+wLjH3s4ubazREikBMnbNQsfImRr2smgzfPa+aMz9Hk6MF/zF9cEEDJEsE8moJlE9d4XswS6opJqc0ye",
+	"nDxp0h3CCqS43kQA26sowDclolHQdt3bvS/f7tVy8cWOV1VDNAcmL1WKzM7ZDcChXJGx06OTs40iY1vq",
+	"kAEYYXQ+uqclL1oFRjdemY1grTrBvEsqTC3DPmajfGZ1KgEssoXQRyeno2xUcMVyI6HnHmNL8zk7uj85",
+	"O6YLflwyo5nI1WphAGjb/CCzrYzOR2qSn50+foZ/32DqwY1mdQ4hfqruYehCn4YDOX/62P3OKlf2e/Rq",
+	"jrIRo+ObO7a6AXBx8De07JwpbE55Cawt+v9pT4+S0mr9o51KtbmNeDBiW7lMnZlwCzZEpGDqT+UQyRC9",
+	"16/pyl7dWhI6VYxpX5SyPt5faXA36GPyS1MkxGP0agEBcCxrEKJDGuI7uMBfaZd6Yh8GqoNAuvjwRg2X",
+	"wt9g1QiNeLzVtnKN+5ARuxdtrM+PPSp7OECp/bv7pj1YXcf/ko3/JRu/gGxErSjcbeihpSJQQv50+fz1",
+	"iz8fTFPdhmz+HgiSJPC5Wd1mDpiYmLZkB15SLqzQHEeZmAHB+4VV2KtG2duHIvterdyVsGwujQwchvtZ",
+	"oU5+xWsDBbAUpgWbSsFkL+mK0JLfsdqjgMYF14HnxjHnUCymj6CNbY6Gl/stx3zyIKY92xzKnBuQT7Ws",
+	"H2x8fjmGxZDretP8fJjf4if7gsaj7NKuMUvbEZ+UVjcB5cWaP+lUprbT4uXvVSj6Cyz4nhWFf8wteg2l",
+	"JPa3TfsJNiXH0uyY8p1IM8AWfzcB5bO7/0BZ0u/lHfOiAJYWa9SEaVM7r2/WSa3RZEmjtxRYqtFd4kA8",
+	"HsNjJyGVEg1LuvOKftGk6K/PTpqM3jd8OjPlioyVXFrrzgDrQP8wqR32f66caOVWentOtLF72loEcqqG",
+	"pTnDtH6ZNGfopEMsQFafH1+fo9WZ15yWpQdObT78Wfxdk5thDr/SuHK73HFDi4isletoQu8hDyhmJfAi",
+	"6ybEzCAbb840lKTXzNySOaOOlwLCuPNKN+R3UFyBXALSxnVIrcjp0xoqY7edDlA2WKmj5PexFD9EoL24",
+	"j0f+I9x0cOdwvU7uHUNpte+lBCS6B/a49d6Fkn9jeRqPjV8PfN9/qloiG2rEgwq9b5yiR0IWbNhZsr9Y",
+	"O0VvZMFgwh9+iKgBiJyOHKPEcXgDIxguLf+Rd8kvIQLOSJyyDMRGsBtwbbeJ04lUU2kME0fde8FjmLIw",
+	"hb7DSPjet7vrAv3BgEqt8RzUloAJc14FpljNwTBeWT0nd7ySaxVHJKj888HLz8U9NzAf6aV/nyQCW3p7",
+	"By7AeXwnXAWvOOACNa856OoEo/HyCgAsgOxasVD1pDlUW9LDzDpPaQHpXB7B6GixAHW7lOpOgwaJFLPa",
+	"iiVS0JW+AJYfqkrO8Gc+9OZItaz2ieE0nysWcGwlLMNmvNtUjhrQcwcFMu8CHA+ie+yu4YJQ29djsHCc",
+	"rTSCXciOaEGPTr2ygNZroy3UpeLz1dGPbJVMkXI49Y68rYcYoW4q0UrbCHnAYCCQko0Mo+ClsKbF4ujv",
+	"dNTfXdHM+e8D3n3FxV1NJXMwCw5GiSBHe4J6H5y49HpkH1uYbVQxcBywefSX8CmgyPFY+IPitQ9QZ6Cb",
+	"gGiPZNjDS1tn5CBbC7igzkd/f/bflbXEm8RhcBVYc3Qple1QLpViuSEzqTQjY8jdW4122Hk4si+9815H",
+	"XQbXfCqgBu0oc2IBXnzNzNFzKe94om6MZhpZVH4wZmENk+OW0NjQ2Xbe0iyvFJTH//VjOzVqDrkL45WV",
+	"yzzcJPVOr8xsbZcvqnHJ8+Q2/40XnZ6HK6NRuuO17CUwxDeFXBIpUn6HLkm/I4fM4RwKSJ4azipYG7sI",
+	"kTu2Sus+b0JvOFAK+0xqVz4zg6DPQnHbsSyAopF7WlY14y4Q+AqfIYcZNcZwMY3rTD/aPh1QWfqRrQ6q",
+	"Jb2m4E20Uxug/CA/m5asIBUQOq1prH09QLbVR0qaThK7SzKWFYTMHRUDTvv8/P9n72uX28ittG8FxXqr",
+	"nOSlRHsyySZS7Q9lxlm7MvZ4Lc94q2LXEGSDJIpNoAOgRTOOq/Zq9sL2SrZwzkE3Wupu8aOblGbmz4xM",
+	"iQ00cHBwPp8H3GfKJWPx59hb0MDa+vScvcLtsk5nmYDcHVfIwXBJ3jjsKx0vrFoasiQ3oV4ZakxqcvAw",
+	"3yPsKwzk16BmbwPfbRfJLMHTIOLePy+3lNBrlmKzx96uRKsb4m2rIeEPe3PrVgnpDy8xuTabkXTVZtpf",
+	"iUGviO+95rj9GQrXYfXtN/DuiW6/Xu5EglZiFH7ZsvCpuBEpArUzDVVRGAiYG64ccICXTEfD4rRDl7i/",
+	"fTSSEoYJawDMm8sbgIXEOkDvr/gX8OrUCqiiEJ9CYQtVWXDHEo1+BROfZF3s4Tl+5wpf6R6XhSKQo9dX",
+	"r54P4zApfMJ0zDE+evlt1WkJX/b2fUOEE1dqW8wJcF0iuIXf0Aj/iib2r3JCvx39nZ/98+nZn88+/v//",
+	"NzgueTku7/OwPz1K/KYQjESXZTXQp0rSsru8K02VUK1hj9dkOpWwkBsElCyncc7G/IbLlANxGHSqhFIg",
+	"zlZcpqH8FG6++rqf15XJ9Lhn1YF6J6SgKLW0CG6mZ94OXmHDeRmjiqe0QxHOW+wvsczf5dOFllNB0Y9V",
+	"5jaYicFcW5rCoOfsNcZpovlUFSfpndoqnbt7tHd5L0wVVFGonbzr7YUUVxzRP8eSt8Ew/gxyxP60f4SY",
+	"hwi1plv7e5UXO0Fr0nFk8puF9scW91uDNX6ASFZ1Sel7N0A5PfdiiJYjIcKiW4rGYpqyqzcvMRlaFAF5",
+	"KwcDEnqtir/3Cy6Vt7co70JEJ3cDd5A/ehMm1k9LW3g8DrY3Ng+4g/t49U8svT/APxWFlzz8vi9fPxIq",
+	"/+KBv5Rl5XLveBvh3jd7Mq+F8Ios1LhA+wO84kVR/xCirSRHKDvop2wV5P1+rd5ROv7XEG8ovJHqp4Rv",
+	"7ODiz09LFD2eObD27FTDiIHRYrtDE9b5NGHdaOik98ocVeq1kMUA4d/teGybkyRghWCrja02jgwyULpr",
+	"ae+gLiAydxmcID5WCuBkRq+kbUKhbEhq1nBXm0SYS28NSpVbKB0Hb8novBkO0s++HpYnoMMJla/gtsJ/",
+	"nsH/P+5XL/HAEq2951ev0hQz5tslS5vydAjHaiPEeS/rQ0rMldAOmIYzuaIcLVvx6UKqRl38GiGCdg3A",
+	"9spu4Od0Gp0FtSXK6LQJ4KAjpXWVAHVcFZ6pWSpaKwfha/vggSDqR1wVzg2w4zUjf+wpLceH/HgLVQy7",
+	"rHEbvkeAVE+EctJthkwq7zNps6kGBIGONYL/sVwmDV54Ih4kvgdMrE9gj132ox3IoxbD45xdIY8hMD1C",
+	"WeCab0KOBO2DjXAXDAL63pKUDiKDNoolayXO2TUmTOwHFTjPy27fuS7ItDE4TAtDaNOVJugZCSFT0FxH",
+	"863DDQPPPxEPDU3Ez+kkvnoiGvFD6BddlXXD/iyVXiuI9OEeUT83SsHOlU6xVh4hgrpoA1IFppeobxMT",
+	"f/C1pLzvA/MLPbBGuVzhbx6qINH0TiFM/XXjmNyi/vebTpGCaCsPk51EWj5JW2Tn+SdpQZPFN/lSiMxb",
+	"gao25/stPvOXeQtdO52xLOVTv2ZaheNP7NR0ezPpDtw2Q2zhTeYYBOqAX9L/5XnUHBCodY1gPEX237lW",
+	"SLELP93d0B8UPOWXuaHfCcc4LqMAeFH40e8ubCxwGVes3FvUS7vbhO8W1SdWLIQoTRoVTbuFWDEyExPB",
+	"k1Q2gAf5pfrW4Awf5kbi7HrN6CBdAJ1MKCaaCL+hkG/BBcZiivVCqMMc65B3kzZUYeDzQ6QRq6Ep0hOR",
+	"s13ZJdRgQGVHsELj3b3E2gxvYIa7AXq0boRJ8pCbBhqV2iKpbs5zP7c4TO7acXMSq7Bf+fubvzn9DV5R",
+	"GQC+QBtWgLiVAG8LfkM0MofdGkK13/Ve8fh1NDr1V1gJNktarQgEFZrPVt4DjhLAjtfJ3HP1y7UK8BI5",
+	"+MJo3Nj2NsKo5+Grp0/hKlmKzDVHg5va8jps23yAgVp4616jtVGvk/e7NMlEI9XfHqIw04ZkoKnR3t4J",
+	"ymGDW56FYjQAp4LfzIwQKKCR3RH6dMJHwoghgs9OtUlEghk7igwHEh+n8+mizqX8K0z4waqFSqtUb4JR",
+	"CShSu5SE0D7WokFAiHqlIP2O1gNEUw+Tl5VwRk6bdccrwW1usGMrckJpD9Wc2Y11AsrkEN8JosDSNVqf",
+	"r2jA/pQLjfBXo1c7/Pk7vcMfv5eJW/QreGGdetVFJHCwZ950ZIHAYn+Byoy+kba1GC2kOs/ZlWLcOW93",
+	"RxxewMpXqhtIdFLBc0PM2yvtN+W4v6B7q3jrfrOMuEfgaq4wqBnUO0kQCM/19Yt9rrIm3+kvYi6BlCnI",
+	"SGAJDUSLk42XF5HOztl7auIcW7sYD+PUJN5M3F8+gSwKEile0gmO07/AXLjAvQ2x0JrSubDUB91VJyd3",
+	"L15jBw/rq+5Hr5PVv4h5rrqLuzeI6K450RpO0QaFN/qM7Rlf2imyWwmVqym/4hWIebX2Vi3XtE+hfA2v",
+	"diRt1muSMNw4jTTLB916hRDsDu5ywcZ+KrcQKaIDKzIGrHVoVK/RAB8XY4/L+o34Hb1eLF4Tuq4nqFlx",
+	"gDQtMFug7LAJnOKhidmDQrGI5GpP7IqKOHlX6qaNivslBA4gBTwRG0g/VyM3QMvpN1aVV572t6FjKwHd",
+	"f+mmYCqWNrhpnE11tsG8cvWBUnkzsQ6PFabaf+0GRjE+VUogpI1g/s47YQBEGrGQtsGwF0RaIfrKHZ9w",
+	"K8AHNsI6bQ4NyiEjentQzpncUts25GmoDxFvBe+E0bmXFgEWcNZ2aQOgA3wC1QvBvsFf14PRvIUp/Zrk",
+	"PWKSNzeKJXqtekv0Wrto5xMRoZ11agRUIvEUY0D4leQScHJM0HJ+ekB9sYZq2La4DtpcPWqGIkbTwU7g",
+	"tIm9HavgGaEKZkbecIf14kXhzRMbjLTD9ocACtt3CHQSKIAAiwnNQRCWh2h8xg2h9YZ2LydTKEK61715",
+	"K270EsLzDdXzP/cYPS5AVA1Tzdkf5su+K55a7WEIBWWhEV/PZlBlewtLz4gbjSsG3fpCJbWVF9iXffge",
+	"7uikPvJy2VCmFc4GltlBU1UIH2BtK2FddltUO8oV1Ia1ZW8CyZNeCeSWvMciIQYAiBrnGUQ5NmWNIU/9",
+	"e6Fq4IrBfBlPdObskGW5Abg+w4xAINc2OKwfcO5RdcmD1Bt3ptlrtOxurQ2ecZMjxXh134oe8CV4dNrA",
+	"D1Grx2H3CkkXcuvCJrc7FdSmHaMGGUFd7fACIfhG5V/DCCsBCmd/ePud9WotkTbLg9E6EdhRH5pTwFAt",
+	"bJ0LxPcKyg4Wq1gWSH7DIVw11CT6lyrXvFeltx2+4v6CGr1Gb6am13YQC+NVLM5QPlQrmB0KIWiYdn8H",
+	"PVvccVtJeM1KjIVpzFIQcAWlBZMIECViWxoDLHX90GYuTio8jXQjWJNUiH0HLFq8TDGakHA8iQiEq6UF",
+	"8SZNKQ9kchVnoG90mofsNNRreWmQqSg1x4LHlCUgMcOCHhUu8togBkzoW1JavyqRrUymQsdHUoTBhzZl",
+	"ztUGAFQOFKhsbrz9184LPy9vYS9I0M7rF5lLJcw5e60LMnhiz+UGfF1vF82LQ1HMH3LxeQZxJ8DA8hZW",
+	"TcEszq3jmNhXnVrWNMemyCi+faSGAKOiEz1EeBexesbRJpuYY7USfnzidycVfA9zKLjxZwDP3NKbHoEb",
+	"BJiCCobBVbCVVwX6YirVsk6bWOH2hiyIurfvICV2B44YpgdzPQzxoGuowWsoliuiL5QG0UqcQYIMFmVX",
+	"1MEszedS7c9qL1f+l8F4L14N7hW/W6t68wIKE2joR48ajS/SezszbVUnpPb0rJPy2eOyPVIq+6wQ3kNZ",
+	"7OEEYZ47kXMRwpbxaXoCAUxaAGIAmhpRd7D+Q7jO17Xrk3IMCvtt9+e47PVdbE0PlS8wqxM0m+LAJ6Sr",
+	"3/EUxwoUw0HbX5znrKCmj7W3N56R/iLqdG4s5MMhH/+FiW/S/41JK7bPlRlobRD7p2bnT3t3Fqw6j/Ly",
+	"LCX50NszdIrD0qZedG2Jy1KCAvuFnubGeNM0k5mAXNKNMAFErK52rOMF7vz4HOUa3XanqsflaPdpF7vU",
+	"Sympn9YpblQc+ZRX6o5nu1mzjiaGq+niDB9zfwuX43PqEOGWTXKZuqLxjuGjLovCLgISVFoR1xEtSYnb",
+	"DsGvUFgtLVtxs2wCCvsLPP0dnx9UYl8HEobz3glbeAvMvJ6EL1qG3pI0hQaBsTAqBZsKOIkcUaghRGFF",
+	"KqaOT9JiN7ciUdv23h8lhs9cKz2kv/Vfzs5ecTddYHoa460Cy0W9RRiVl4Iw4v+ZMEabprv/Wxi410D8",
+	"DOZ8ZDNB2ik3SWSrPbEAugkLXagXury3duxqtQYsIeZKOJQGgaKA8JhdiCRYBmRKwNbNkKof7Ef6w7K7",
+	"guMkh2wcNheZBrAOmQ4XfMQnlgga75gch+1rr4kTmFn9ma7Auj5/x+cNPKnFQVhzigj2Ctz6rlspqjVn",
+	"4JZF6ZCzUFFq4UPpmJWKYvlBJrw9Ey0DtN8kl2VBA8LDhUr1KSSI/Kx/IhuolLeqVuEEoIWvKC3OAXt4",
+	"QFmSEJDFFf6gma/+2BpmzyzAhFvxEx3VwcXvh/FXsXXBz3opvDysxcSLHF0EF5/DBYufG2F1bgCz+/OX",
+	"L18+ftk6XQBLdQJDr4sj6ULh+JHPpj833ar5lmu6eFKbBUmdlYT/D4SMeERSHpgQw50QUErqYWTelPN+",
+	"gH4jTe5HOjJ9GmlNznY3juSPPJUJd9i5yP29nIoLSlFmOKeo4iVQcbMrxXJFyrScWYGr3RgP8J5mJxvb",
+	"g6tJ8zqFr0lD9+tsFsqi2C8eCra3Fan7Pc3w7FFmxCyV88U9fSfThZguAckfymMgbhHVegyxDL6YcUwh",
+	"WhiZUNIIf0e+DNVwUbGhXwqLdRVwu19ioggDXUbrFUaMtV6WEh7grVUtWtmb8G4dGJr7oq5HBOQXg3/w",
+	"CA17avwNdIb3cay0D7zJh8UD4C8+DgfBuPff9R9dDG6enT87fzrY/ta/xtkeP7oTpLPmtL0PoY+ZzlXS",
+	"CaGGmC6xMrVSDgcymxi+hgYrKDZcCUGoJ1guFqJ5Wx5N/5HX95aWcJuTSgLTXubkzAYmSU0EQOJXOHkb",
+	"AacNL4qlqNB3xGd5kjs25aooqHRG+tMbavWgDQZqES/CGUfIBkIZXBPcrd8agMf1viYa56GmWBH5wx0H",
+	"tAk+PMjfA2y2/6Wf9mdHKlcMFA8VY/87aoa5DzuxdxP/ba5KJQE3XfWaG+ItXtUqAMq3VjsojWYkgka9",
+	"cUOmY4vikEW9G7GeePVh+U2p77BedoiIBZMN/t+rv5kUKZK4+x/uHt9guP5qTjYPTbZPbxZl2IPYQgtw",
+	"ALTLFfCorm+uWCPdBwNUeJ0VGPNLinAjFZ0uYk5DAOb0/92UJIzQnCKbagqqLuEvCyKo+u69VyOUQeUG",
+	"KKDDChHuCtjoM/30ZYvgRxF3jNwMzKeXNetBGKfcGClsawTkx8I5OywhlnG3KA2H0uVrSYhJJVf5Kk5/",
+	"SeXEHG6In0N85fsynDIk3BNvXIIWOIo4jRI5mzXjt2AwLUnQSsb+I/ANMPIyvHVLDss0baHt+AqR9aBp",
+	"wjqEckYUhzpc9dnsgYvdsJY2CqBIKOLp1vrSv3FIREOrLXQIzrQRTSRStD6DByX/fj/6hefz8ieMZRPh",
+	"1kIov3iFej3OCaCO4jZ+AD516aY8n8M2FStdoVS9SwpNptZJ4DA3QpRfpTk+seGbrdXAb3GWD/9w7N1V",
+	"/yjDmVxBF32RUQgBTb1FwmMf54fko5kEWWDbK5BJ1huK1/SIh5jXwLn1ar+9BuTfaokTcHSGVTk0Ak1P",
+	"Gn3GH7YrKy36O+9kW4wA/eh0Sw0pLluvFj8OcbKSU04btH2daT25rySybzgfFM0weQqcf3Oh/NLiZZ1V",
+	"QoegyuPIIU8a+iLf5O4Uu9F9/ACHOEH0AAfuWXdD/91uItVy5J1YZSl3LdSnYOvcJkWoKiGsZ3ehhqkg",
+	"Sa3X4u+KIR+iHg+z6x9qPhM6SwWsHUA+1iQ4wvp6y6vbwsFi30efw4+t6v6lIxCrWe7tQRiPuG3CLKs8",
+	"RpBloA5NQMVqugHCgndsELrysVuVrf7x623qVOtuC0Rg6/LCiOa+65a3sBZNF1pOBUVSpGMzmaaWyfrW",
+	"g0e1K92f/l7DJgdtb61xsM3prLvvH/oud28bhDc+gXXQu2wB7kfJYXmQHomujn/kIm+uXPt+Rq0Lperf",
+	"6Dx0uGG1KBsvpHXabMbDEtEYcwnQzR+Hoi8gfRDVwMHwyZAR+gfjKvmggG8J0wsLvWZ65kTB5rfmXvZT",
+	"oHBJkH2tjnLVX/D/Ca92R/jrglxxHrlBjL9+WkuLXvc0osI99DG0rHWJ1InWqeDqcTKzw770bIFpZGAb",
+	"Biwq4M8HwzY3lQBe85G5U/cJVAateQ4skl4Ja/kcqqCd+OQu2Pjzh4GT06VwHwYX7H//+3++jIdQ7e8P",
+	"sVlJxVPGU6vZeIoYyOMhGzu3GWNx/1qqRK/H7DfjqU6t/53Razv+LVZ4YHCGSftB+XGAVvID6buxVxj+",
+	"U6r2KoY/Z1d+AmvqhlAA+SEsm0jFzSa8ASDFhZJVbiBbGCb8JJCKCzbZOIEHl8Tjgo2TMZMqy92QjcUY",
+	"0u5CJUM2Xo8ZZ/hCTyyz8p9iiIzLUIY21mOmc4ffM2NsUsEA5PjTGCmYP0kHhevnH9RVjEctVGJRu/jR",
+	"MmGsVkX/c0DTKwCQCgIlRfhUMkkF7MmCpzPGFVvo3NRplu8zod6CJNw6Is+wMONWpmIt3XTRiQHpBw7o",
+	"POGlCeMQhcu/xkwbKnx4LybX2n+8r7DPpVdQYpf+84Bsg7KBCWVoftGwpCiq9X7j23K8R998Tu+y6T3f",
+	"W25SJ5At5eNO2nkelu+Rtp6bWJIPaT5/vxAQFaSS2wiXSaINNKxiZcN5q/X3eljR7k/LMZrNd9ib48K2",
+	"dLND3XtUYV4n8KjC0CfsNN/9KLdp05ETtqXq/xus+A8BHLwsbYQwD13jCDIdEQWQE8YVAaVJBxo4IC+K",
+	"TFvp3Ygnlvk3CIaPnC4+qEDt5lWLc8IoKj5MRRHAnC60tgGFOFqTDcq2LODw/Um4LIQfSZeNSOpMqHfC",
+	"nkDgo7JhWCmEB8/8dsEkYAEGF4OZ4G70u+3h/MKb+Lfq7ozEs3VihUvj+JwmeDblxp394VnyVPzbBBZj",
+	"xd0UCuIvfv/sq+FAL0NQxmm9/Mk/4E9f+384ng4unn319Ou9XrD+JL6vyGwn1u6VXTJeCtu6vAvpYBxe",
+	"PmnydCfrlhLUeCL1Uqh9zFwY8/FbuHnarwcP64QqDFgPsxzMXTjvXuU4HQelKsCkRNoChTr36mg/zBbG",
+	"7ktnocdarC2b65D5uERIvSg41pYK8a/0mExaTEDvtrQNluwVLR7AE1T2klLdWQ49KY7PI7LjiZh6Ewub",
+	"1mrN2m5XtNvj8aMU615NWigPKFBSgWXs2dOnQUx33beGzIO3XnMzFczbLAHLnTnNxqOF1ks7Ghd+n5/P",
+	"E0sQrlbOVXAOEe3G685AgwVTJ14c/E0Eg1NStAxZrlJhbSADAbJs/4zQYHv15iXjSWL83yD7to1IZOq+",
+	"XGt7HyxG+6ILIPQO3ui5EaPfDYZ1LU0UvCeDBeJOwarzWzhdiRH9AjdrcDGYS7fIJygEEP4/Kwgyt7/3",
+	"8/QUmRQ/7LFt/n10XXSNUPNYFxjH/l9wPGbagMHeVCxHIz56U4LepPdYWdijTiJl4WEnjZNdF5hTjzFM",
+	"ZksJ7hDfODgMkZsLp4gKcbw7a0V9UUT3y9n5ITlGiGzrfTlugKyT3emjGhGmdZJyRBj5hNGxXU9ws/4c",
+	"tQIw/lWmThjs1onGBchyCNp4kzCTyhucgVJkwRs6eaLL81A0xeos31AAAOxPPm9qp7GCG8gd1lYHPPvq",
+	"T7XlAbeL6cuKCr83k03czV83KqS/K4MWgjHA+gywPPMV2D7hg9B28bF2To/N0HjH570aGV6cGIerHG4b",
+	"jJxGrWemDHnubG7Y9n7e5xVrMhGILBpcI+gC8v5hbsVl0faFuWO7tPdhj16H0XvVZrb3DlloiFsr8k3P",
+	"pGITo9fe8hqWRN1gq91um60hOiluv9pY/nXwRAObzVTrpRTn7L3Rag4uABoo8M8ig+d91JLOL1R2qPIj",
+	"J+vqrgmxA4ca9HXRwdNxqGPjVLyqtXyuMcYAQd4IoeJauLNvYLmbuJYt9rW+cC77XqWbvqAqmjh25Bxw",
+	"GuG4grYoxCEriYt249gJCmJEbTptDglwLcWyWZA++TXDNtpUcGOjT5tckG9wuFj07nMoaNd07rbftuef",
+	"MmlEZdb9Qwj6bcJZ3qsG6nbis0y2CClTQJsbUVDdhvtCMYIClBBYNoKvoIoKBEcqZsVUqwQIP6Od9N4j",
+	"2NwitaJIIn799OtmL9Lu2bG5NaliRz7kc+DdRxVeTHqnvZFzdSbVPVAF3o6DWA3cjdATjh3SjKsNLK20",
+	"wMrY4EbKuXqpBocm/Uq6McziZUbfyCTsDZl13+hVxtWG8elU51C6mpt0cDEYaZlMR/AqA4Qs2k7Hw9Rf",
+	"CbfQSefgKA3a8IVeF6lmjnezV44LUSEp3FIL2sXZQlt3BsBOTXl2/5Y24GhJhVWUM6nmwmRGKoc0u5Bi",
+	"GsOqe0l7rRMxRgQ8HooLp1rNpFkBLkpdYzRPrq9fvNDW/U1s+rqVcYCj+57le/UWsoP8L/H7QzDUq8Hr",
+	"6xfM7zBbis2QOQ0EVl55SrczOaHzCnWviO1KrCahNGNuANCWvV9oQlZHokIr8L6SBhQWDNbUMefn8ejj",
+	"uP41eg/iwjK2R3BJF95b4AqPOmn81q/YIw3eOpLZexb9/tBtfJT8QuJx8pZPwazkfxUlxWxDR1una9nt",
+	"sThG2HbLHTlu0PbwXemjR4yvTtIfxlcnjNXudmBjNQmFTs24Hnwl7JDZqc78/zMjZvKT/0l4l21zK/Sk",
+	"CAUE8/PSeWlsuBRx2D43xI9wlHjT1ZuXVC92SEjpHdSA1scLLqOqh0oFRVOsCF6+J5sUnn2aOFE0dO05",
+	"ewWs2x17MEjIHm0zpu6RXXWFCExqd2cGJebeMMLbEEII3fhNoQRo3oLp7RMlCALz0GMEb8WNxu2onLwd",
+	"AwVgzt3rGhRIGKHSaGy1cWO8HgvKlYO6on6wWOl6a9lrgN5MIsyl95ikyi12OXppMDpXSWMuShvXlBTy",
+	"fxGlhPCfZ/D/n0c6yC9t7/4K+gX7+Ct3b2J41kkdFr9kj9RhyW21ZHwvh8UfNKNT4vNDX5TaSKE4PQwE",
+	"Za5TJ2/qGVw6XsZuj8QxfJVdN+M4zsrh29K9LeXndAJnxQ97QmdlN/loUJF+CuIekpVUqiVba7O01I6f",
+	"cHRZKkb0pb+lBTepFAamKSDtQviqUfZWY8d8rpxMqa3ca+ImI/ytn+B3Ui2PRbLQk9XtX6E3o/uWmY1b",
+	"hnD5WD/u9xxKgWgXALNyS9mJMC5hu5uFaRc3uOL0Dsngg44GnUHTkELU/2aTr/B+H2A8q3e3+Spsab3f",
+	"fN9d0XjYAVrxlnvM3gSYtqWgaD11drmFWFmR3tRhkKOwFxvVXQ1ZcactxaYgDSOGCLjgKPULisrPq0gY",
+	"DqS6kU6c8YSfPQvmPmbXS3v/ZSJWmXZCTTdnmJM6iON3z64HmkzEvwfHZnAxmOVpun17wvdr9bMNNdzW",
+	"emVcgRcljjnaK4ddkltGGV4G3RXEsShqA3ZHkgWm1WVbpUKLW3HwQXqwkYg72myfPSsoSFsqF4xIBbdU",
+	"1+dl3OiUZSlXGCvkc0RuBNzvBTf1vsmPEdJ2TzfIUbgh49d/glztyY5BoLWYQIvbDh3CV1hwSSaAlXPl",
+	"z8pSbPYI/bwPwz/6zDC9Sa9GwxvvQ1imc2dlEmpbjUCoOD2jxsW9G7yCLGzZKpyIVALVW6rn6BYUHcNr",
+	"5NCDpi+ki6tn60bVSEv3uNqG18WkD+8cfo/U9Y6lgic2AN8UZEprbBCH1h5qMa3Tat0vY+eno9e4y547",
+	"Uht3eVVgw6GzvpQqYf6V4bxhbfUFG//X2es8TXVmz67lXEF7K7DTj2+e/XvZM7wQn9iLV1ffnF2/uDr7",
+	"6g9/9A+NvvpOroR1fJWNh97m1a744kQnm9BNHMrcqaHYfwTlQdt3FIMrDyG8JTCz+TcpMPA4BXAXPEBj",
+	"c4dhf0dew6o2ntSJ0O3Li4jqrgL5Btif3uiPPppxmYrE779/8cHFAJ5V03GMdYUL5zJ7MRpN5TkNdq7N",
+	"nDrBFW7a9gY8LdAJ4ls08vG7jPc6iM330Igumm1Q+gjCB7BVoYJVZA48it8/9d5kQ3Hat+UAvyDeNnrr",
+	"Tf8w8cCqJRTQTxXi0Ujf1pWwgL83MoI+aQ6SXpWmTMmeicYMKloblDvTN5QBKYLyl9hmZDZ1xbFh6OO7",
+	"fN2LSY90EAELpZATKkWHSuSVNqIz6WgHJ/sedxILTagxCTIrC70G9qlaI/adsA/a9jrOBnLm17aABVZ6",
+	"veOmVYtPPg9C98PF3z/6c4BRBf+Pj8hjHFaYmgFgDWm8umJ4JrHPBJtdAu2b95DvRihBacG8vJczw/gd",
+	"fSU0M979FpQxoO1GdWhhlBAAufudV1j6HXDscnUL8CnC2ra1E9UskXh6Amkp0OcavfL/NCJ+18TfKHee",
+	"8TZX4MBPdSbR4A1FqeV340nVzIIO2RDMR5jAiss0nn68/V8+fvm/AAAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

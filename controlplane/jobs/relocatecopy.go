@@ -19,7 +19,7 @@ const (
 	measuredWithin = 15 * time.Minute
 	// stillWithin bounds the wait until the services have stopped, each of which may
 	// take its time, and until the other node is prepared.
-	stillWithin = 5 * time.Minute
+	stillWithin = 5*time.Minute + pipeline.MaxStopGraceSeconds*time.Second
 	// askedWithin bounds one question whether they have.
 	askedWithin = 30 * time.Second
 	// noBytesFor is how long a copy may get nowhere, also before its first byte; the

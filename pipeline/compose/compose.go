@@ -152,6 +152,7 @@ func (r *reader) service(s types.ServiceConfig) {
 		Ports: ports, Resources: r.limits(s), Ready: r.ready(s, ports)}
 	step.Volumes, step.Files = r.volumes(s), r.files(s)
 	step.Restart = r.restart(s)
+	r.readProcess(s, step)
 	r.noteRenamedHosts(s)
 	r.out.Pipeline.Steps = append(r.out.Pipeline.Steps, pipeline.Step{
 		Key: pipeline.StepKey(image.Name), Service: step})

@@ -183,6 +183,30 @@ func TestWrite_RoundTrip(t *testing.T) {
 	}
 }
 
+// How a process is started and ended is in the file that is written.
+func TestWrite_KeepsTheProcess(t *testing.T) {
+	first := pipeline.Pipeline{Format: 1, Steps: []pipeline.Step{{Key: "a",
+		Service: &pipeline.ServiceStep{Name: "a", Image: &pipeline.Image{Registry: "docker.io",
+			Repository: "library/a", Tag: "1"}, Entrypoint: []string{"/init", "x"},
+			Command: []string{"run"}, Env: map[string]string{"app.name-x": "$y"}, User: "1000:app",
+			Init: true, StopSignal: "SIGINT", StopGraceSeconds: 90, ReadOnly: true,
+			Tmpfs: []pipeline.Tmpfs{{Path: "/run"}, {Path: "/tmp", SizeMiB: 64}},
+			ExtraHosts: []pipeline.ExtraHost{{Name: "mail", Address: "192.0.2.1"},
+				{Name: "mail", Address: "2001:db8::1"}},
+			Volumes:   []pipeline.Volume{{Name: "data", Path: "/data", ReadOnly: true}},
+			Resources: pipeline.Resources{CPU: 1, MemoryMiB: 64}}}}}
+	text, err := compose.Write("shop", first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := readFile(t, text).Pipeline
+	again.Steps[0].Service.Image = first.Steps[0].Service.Image
+	again.Steps[0].Service.Volumes[0].Name = "data"
+	if diff := cmp.Diff(first, again); diff != "" {
+		t.Errorf("%s\n%s", diff, text)
+	}
+}
+
 // Files as people have them, our own installation among them, become pipelines
 // that can be saved. What each one becomes, and what is listed as left out with
 // its line, is in the golden file beside it.

@@ -1,8 +1,10 @@
 package compose
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -20,23 +22,12 @@ func (r *reader) env(s types.ServiceConfig) map[string]string {
 			r.note(s.Name, "environment", "%s has no value here", name)
 			continue
 		}
-		if !envName(name) {
-			r.note(s.Name, "environment", "%s is not a name that a variable can have here, so that it "+
-				"is left out; write what it sets into the command", name)
-			continue
-		}
 		env[name] = escapeReferences(*value)
 	}
 	if len(env) == 0 {
 		return nil
 	}
 	return env
-}
-
-// envName is what a shell takes as a variable's name.
-func envName(s string) bool {
-	return s != "" && (s[0] < '0' || s[0] > '9') &&
-		strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
 // ports: published ones answer through the ingress, exposed ones inside only.
@@ -81,6 +72,9 @@ func (r *reader) ports(s types.ServiceConfig) []pipeline.Port {
 func (r *reader) volumes(s types.ServiceConfig) []pipeline.Volume {
 	var all []pipeline.Volume
 	for i, v := range s.Volumes {
+		if v.Type == types.VolumeTypeTmpfs {
+			continue
+		}
 		if v.Type != types.VolumeTypeVolume {
 			r.note(s.Name, "volumes", "%s at %s is of the kind %s, which is not carried over",
 				v.Source, v.Target, v.Type)
@@ -90,12 +84,9 @@ func (r *reader) volumes(s types.ServiceConfig) []pipeline.Volume {
 		if name == "" {
 			name = fmt.Sprintf("data-%d", i+1)
 		}
-		if v.ReadOnly {
-			r.note(s.Name, "volumes", "%s can be written to, since read-only volumes are not supported",
-				v.Target)
-		}
 		r.noteSharedVolume(s.Name, v.Source)
-		all = append(all, pipeline.Volume{Name: name, Path: v.Target})
+		all = append(all, pipeline.Volume{Name: name, Path: path.Clean(v.Target),
+			ReadOnly: v.ReadOnly})
 	}
 	return all
 }
@@ -110,29 +101,23 @@ func (r *reader) files(s types.ServiceConfig) []pipeline.File {
 			r.note(s.Name, "configs", "%s has no content in this file", c.Source)
 			continue
 		}
-		path := c.Target
-		if path == "" {
-			path = c.Source
+		target := cmp.Or(c.Target, c.Source)
+		if !strings.HasPrefix(target, "/") {
+			target = "/" + target
 		}
-		if !strings.HasPrefix(path, "/") {
-			path = "/" + path
-		}
-		all = append(all, pipeline.File{Path: path, Content: escapeReferences(config.Content)})
+		all = append(all, pipeline.File{Path: target, Content: escapeReferences(config.Content)})
 	}
 	for _, c := range s.Secrets {
-		path := c.Target
-		if path == "" {
-			path = c.Source
-		}
-		if !strings.HasPrefix(path, "/") {
-			path = "/run/secrets/" + path
+		target := cmp.Or(c.Target, c.Source)
+		if !strings.HasPrefix(target, "/") {
+			target = "/run/secrets/" + target
 		}
 		name := secretName(c.Source)
 		if !slices.Contains(r.out.Secrets, name) {
 			r.out.Secrets = append(r.out.Secrets, name)
 			r.note(s.Name, "secrets", "set the project's secret %s to the value of %s", name, c.Source)
 		}
-		all = append(all, pipeline.File{Path: path, Content: "${{ secrets." + name + " }}"})
+		all = append(all, pipeline.File{Path: target, Content: "${{ secrets." + name + " }}"})
 	}
 	return all
 }

@@ -57,6 +57,7 @@ domainname: d
 entrypoint: [x]
 env_file: [f]
 environment: {A: b}
+environment: {app.name-x: b}
 environment: {A: }
 expose: ["90-92"]
 expose: ["90/udp"]
@@ -121,10 +122,30 @@ volumes: [data:/x]
 volumes: [data:/x:ro]
 volumes: [./a:/x]
 volumes: [{type: tmpfs, target: /x}]
+volumes: [{type: tmpfs, target: /x, tmpfs: {size: 64m}}]
+volumes: [{type: tmpfs, target: /x, tmpfs: {mode: 0700}}]
 volumes: [{type: volume, source: data, target: /x, volume: {subpath: s}}]
 volumes: [{type: volume, source: data, target: /x, volume: {nocopy: true}}]
 volumes_from: [other]
 working_dir: /x`
+
+// carriedFields begin the fields above that a pipeline has a field for, so that
+// no note is needed.
+const carriedFields = `command:
+environment: {A: b}
+environment: {app
+entrypoint:
+extra_hosts:
+init:
+read_only:
+stop_grace_period:
+stop_signal:
+tmpfs:
+user:
+volumes: [data:/x]
+volumes: [data:/x:ro]
+volumes: [{type: tmpfs, target: /x}]
+volumes: [{type: tmpfs, target: /x, tmpfs: {size`
 
 // topFields are those of volumes, networks, secrets and configs.
 const topFields = `volumes: driver: x
@@ -183,9 +204,15 @@ func TestRead_LosesNoField(t *testing.T) {
 		if tell(t, got) == without {
 			t.Errorf("%s: it is lost", field)
 		}
+		isCarried := slices.ContainsFunc(strings.Split(carriedFields, "\n"), func(part string) bool {
+			return strings.HasPrefix(field, part)
+		})
+		if isCarried && listed(got, "app", 4, "") {
+			t.Errorf("%s: it is not carried over: %+v", field, got.Notes)
+		}
 		// What the specification nests beside a carried field has a path.
 		for _, nested := range []string{"mode: global", "start_interval", "restart: true", "volume: {",
-			"pids:", "uid", "mode: 0440", "mode: host", "app_protocol", "reservations"} {
+			"pids:", "uid", "mode: 0440", "mode: host", "app_protocol", "reservations", "mode: 0700"} {
 			if strings.Contains(field, nested) && !listed(got, "app", 4, strings.Fields(nested)[0]) {
 				t.Errorf("%s: it is not listed: %+v", field, got.Notes)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nullops/nullops/pipeline"
 	"github.com/nullops/nullops/pipeline/compose"
 )
 
@@ -28,12 +29,18 @@ func TestRead_NotesEachLoss(t *testing.T) {
 			"    volumes: [site:/b]\nvolumes: {site: {}}\n", "4 a volumes: site is shared by a and b"},
 		"job": {"services:\n  a: {image: x}\n  b:\n    image: x\n    depends_on:\n      a: {condition: " +
 			"service_completed_successfully}\n", "5 b depends_on: it waits until a is ready, not"},
-		"read-only mount": {"services:\n  a:\n    image: x\n    volumes: [vol:/a:ro]\nvolumes: {vol: }\n",
-			"4 a volumes: /a can be written to"},
+		"grace too long": {"services:\n  a:\n    image: x\n    stop_grace_period: 20m\n",
+			"4 a stop_grace_period: 20m0s becomes 600 seconds"},
+		"host gateway": {"services:\n  a:\n    image: x\n    extra_hosts: [h:host-gateway]\n",
+			"4 a extra_hosts: h is left out"},
+		"tmpfs option": {"services:\n  a:\n    image: x\n    tmpfs: [\"/x:mode=700,size=1k\"]\n",
+			"4 a tmpfs: the option mode=700 of /x is not"},
+		"no user": {"services:\n  a:\n    image: x\n    user: \"${UID}:${GID}\"\n",
+			"4 a user: \":\" is no user"},
 		"external": {"services:\n  a:\n    image: x\n    volumes: [v:/a]\nvolumes:\n  v:\n" +
 			"    external: true\n", "7  volumes.v.external: this is not carried over"},
-		"nested merge": {"x-d: &d\n  read_only: true\nx-b: &b\n  <<: *d\n  user: '1'\nservices:\n  a:\n" +
-			"    <<: [*b]\n    image: x\n", "2 a read_only: this is not carried over"},
+		"nested merge": {"x-d: &d\n  cap_add: [ALL]\nx-b: &b\n  <<: *d\n  user: '1'\nservices:\n  a:\n" +
+			"    <<: [*b]\n    image: x\n", "2 a cap_add: this is not carried over"},
 		"alias": {"services:\n  a: &a\n    image: x\n    privileged: true\n  b: *a\n",
 			"4 b privileged: this is not carried over"},
 		"no copy": {"services:\n  b: {image: x}\n  a:\n    image: x\n    deploy: {replicas: 0}\n",
@@ -87,6 +94,12 @@ func TestRead_KeepsValues(t *testing.T) {
     environment: {A: "$${{ secrets.ADMIN }}"}
     expose: ["9000-9002"]
     secrets: [{source: db_url, target: url}]
+    entrypoint: ["/init", "$${{ x }}"]
+    stop_grace_period: 1m30s
+    tmpfs: ["/run/", "/tmp:size=1500k"]
+    volumes: [{type: tmpfs, target: /cache, tmpfs: {size: 64m}}, "data:/data/:ro"]
+    extra_hosts: ["b.example:192.0.2.1", "a=2001:db8::1"]
+volumes: {data: {}}
 secrets: {db_url: {environment: DB_URL}}
 `)
 	a := got.Pipeline.Steps[0].Service
@@ -98,6 +111,28 @@ secrets: {db_url: {environment: DB_URL}}
 		[]int{9000, 9001, 9002}, "/run/secrets/url"},
 		[]any{a.Resources.CPU, a.Command[1], a.Env["A"], ports, a.Files[0].Path}); diff != "" {
 		t.Error(diff)
+	}
+	want := pipeline.ServiceStep{Entrypoint: []string{"/init", "$${{ x }}"}, StopGraceSeconds: 90,
+		Tmpfs: []pipeline.Tmpfs{{Path: "/run"}, {Path: "/tmp", SizeMiB: 2},
+			{Path: "/cache", SizeMiB: 64}},
+		Volumes: []pipeline.Volume{{Name: "data", Path: "/data", ReadOnly: true}},
+		ExtraHosts: []pipeline.ExtraHost{{Name: "a", Address: "2001:db8::1"},
+			{Name: "b.example", Address: "192.0.2.1"}}}
+	if diff := cmp.Diff(want, pipeline.ServiceStep{Entrypoint: a.Entrypoint, Tmpfs: a.Tmpfs,
+		StopGraceSeconds: a.StopGraceSeconds, Volumes: a.Volumes,
+		ExtraHosts: a.ExtraHosts}); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// An entrypoint that is there and empty takes the image's away, as in Docker.
+func TestRead_EmptyEntrypointIsNotNone(t *testing.T) {
+	for _, empty := range []string{`""`, "[]", `[""]`} {
+		got := readFile(t, "services:\n  a:\n    image: x\n    command: [run]\n    entrypoint: "+
+			empty+"\n")
+		if e := got.Pipeline.Steps[0].Service.Entrypoint; len(e) != 1 || e[0] != "" {
+			t.Errorf("%s became %q", empty, e)
+		}
 	}
 }
 

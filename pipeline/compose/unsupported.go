@@ -15,12 +15,14 @@ import (
 var readServiceFields = splitPaths("image", "command", "command.*", "environment.**",
 	"ports.*", "ports.*.target", "ports.*.published", "ports.*.protocol", "ports.*.host_ip",
 	"expose.*", "volumes.*", "volumes.*.type", "volumes.*.source", "volumes.*.target",
-	"volumes.*.read_only", "healthcheck.test", "healthcheck.test.*", "healthcheck.interval",
+	"volumes.*.read_only", "volumes.*.tmpfs.size", "healthcheck.test", "healthcheck.test.*", "healthcheck.interval",
 	"healthcheck.timeout", "healthcheck.retries", "healthcheck.start_period",
 	"healthcheck.disable", "depends_on.*", "depends_on.*.condition",
 	"deploy.resources.limits.cpus", "deploy.resources.limits.memory", "deploy.replicas", "cpus",
 	"mem_limit", "configs.*", "configs.*.source", "configs.*.target", "secrets.*",
-	"secrets.*.source", "secrets.*.target", "restart", "profiles.*", "build.**")
+	"secrets.*.source", "secrets.*.target", "restart", "profiles.*", "build.**", "user",
+	"entrypoint", "entrypoint.*", "init", "stop_signal", "stop_grace_period", "tmpfs", "tmpfs.*",
+	"extra_hosts.**", "read_only")
 
 // readTopFields are those outside of services. The version means nothing in
 // Compose either; include is listed by its own sentence.

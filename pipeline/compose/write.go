@@ -58,6 +58,7 @@ func serviceOf(s pipeline.Step, kept map[pipeline.StepKey]bool,
 	if len(x.Env) > 0 {
 		out["environment"] = x.Env
 	}
+	writeProcess(x, out)
 	mounts(s, out, volumes, configs)
 	var open, inside []string
 	for _, p := range x.Ports {
@@ -109,7 +110,11 @@ func mounts(s pipeline.Step, out, volumes, configs map[string]any) {
 	for _, v := range s.Service.Volumes {
 		name := string(s.Key) + "-" + v.Name
 		volumes[name] = map[string]any{}
-		mounted = append(mounted, name+":"+v.Path)
+		mode := ""
+		if v.ReadOnly {
+			mode = ":ro"
+		}
+		mounted = append(mounted, name+":"+v.Path+mode)
 	}
 	put(out, "volumes", mounted)
 	var files []map[string]any

@@ -4854,6 +4854,8 @@ export interface components {
         ServiceStep: {
             name: components["schemas"]["Name"];
             image?: components["schemas"]["ImageRef"];
+            /** @description Replaces the image's, and then the image's command does not count either. One empty string is no entrypoint at all. */
+            entrypoint?: string[];
             command?: string[];
             env?: {
                 [key: string]: string;
@@ -4866,6 +4868,8 @@ export interface components {
             volumes?: {
                 name: components["schemas"]["Name"];
                 path: string;
+                /** @description The service can read it only. */
+                read_only?: boolean;
                 /** @description What is in it cannot be copied to another node. */
                 stays?: boolean;
             }[];
@@ -4885,6 +4889,26 @@ export interface components {
                 count?: number;
                 device_ids?: string[];
             };
+            /** @description Whom the process runs as, in place of the image's user: a name or a number, and after a colon a group. */
+            user?: string;
+            /** @description The container engine's init is the first process: it passes signals on and collects orphaned processes. */
+            init?: boolean;
+            /** @description Asks the process to end, in place of the image's signal: a name such as SIGINT, or a number. */
+            stop_signal?: string;
+            /** @description How long the process may take to end after the signal before it is killed; 10 by default. */
+            stop_grace_seconds?: number;
+            /** @description Folders in memory, empty at each start of the container. */
+            tmpfs?: {
+                path: string;
+                size_mib?: number;
+            }[];
+            /** @description Host names that the service finds at an address, whatever DNS says. */
+            extra_hosts?: {
+                name: string;
+                address: string;
+            }[];
+            /** @description The root file system is read-only; volumes and tmpfs are not. */
+            read_only?: boolean;
         };
         PluginStep: {
             name: components["schemas"]["Name"];

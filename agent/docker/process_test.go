@@ -1,0 +1,124 @@
+package docker_test
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moby/moby/api/types/events"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/docker"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// What a step says of its process holds in the container, also when a secret
+// variable puts our init before the entrypoint.
+func TestService_ProcessIsStartedAsTheStepSays(t *testing.T) {
+	r := newRig(t)
+	id := r.deployment()
+	for step, secret := range map[pipeline.StepKey]map[string]string{
+		"plain": nil, "secret": {"TOKEN": canary}} {
+		s := r.service(id, step)
+		s.SecretEnv = secret
+		// The image's entrypoint is the actor alone.
+		s.Entrypoint, s.Command = []string{"actor", "serve"}, []string{"80", "/scratch/last"}
+		s.User, s.Init, s.ReadOnly = "1234:2345", true, true
+		s.StopSignal = "SIGINT"
+		s.Env["app.name-x"] = "dotted"
+		s.Tmpfs = []pipeline.Tmpfs{{Path: "/scratch", SizeMiB: 8}}
+		s.ExtraHosts = []pipeline.ExtraHost{{Name: "mail", Address: "192.0.2.7"},
+			{Name: "mail", Address: "2001:db8::7"}}
+		s.Volumes = []pipeline.Volume{{Name: "shown", Path: "/shown", ReadOnly: true}}
+		s.Files = []pipeline.File{{Path: "/etc/app.conf", Content: "rendered"}}
+		r.start(s)
+		r.expectProcess(s)
+		began := time.Now()
+		for _, o := range r.services(step) {
+			if err := r.Remove(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var signals, codes []string
+		for _, e := range r.history(id, began) {
+			switch {
+			case e.Actor.Attributes["nullops.step"] != string(step):
+			case e.Action == events.ActionKill:
+				signals = append(signals, e.Actor.Attributes["signal"])
+			case e.Action == events.ActionDie:
+				codes = append(codes, e.Actor.Attributes["exitCode"])
+			}
+		}
+		if !slices.Equal(signals, []string{"2"}) || !slices.Equal(codes, []string{"0"}) {
+			t.Errorf("%s was ended by the signals %v with code %v", step, signals, codes)
+		}
+	}
+}
+
+func (r *rig) expectProcess(s agent.ServiceSpec) {
+	r.t.Helper()
+	var process struct {
+		UID  int      `json:"uid"`
+		Args []string `json:"args"`
+	}
+	look := r.get(s.Deployment, s.Step, "/look")
+	if err := json.Unmarshal([]byte(look), &process); err != nil {
+		r.t.Fatalf("%v: %s", err, look)
+	}
+	if process.UID != 1234 || strings.Join(process.Args, " ") != "actor serve 80 /scratch/last" {
+		r.t.Errorf("%s runs as %d: %q", s.Step, process.UID, process.Args)
+	}
+	for path, want := range map[string]string{
+		"/proc/1/comm": "docker-init", "/etc/hosts": "192.0.2.7\tmail\n2001:db8::7\tmail",
+		"/etc/app.conf": "rendered", "/proc/mounts": "size=8192k",
+	} {
+		if got := r.get(s.Deployment, s.Step, "/file?path="+path); !strings.Contains(got, want) {
+			r.t.Errorf("%s of %s has no %q: %s", path, s.Step, want, got)
+		}
+	}
+	if got := r.get(s.Deployment, s.Step, "/env?name=app.name-x"); got != "dotted" {
+		r.t.Errorf("the variable with a dot is %q", got)
+	}
+	mounts := r.get(s.Deployment, s.Step, "/file?path=/proc/mounts")
+	for _, want := range []string{` / \S+ ro,`, ` /shown \S+ ro,`, ` /scratch tmpfs rw,`} {
+		if !regexp.MustCompile(want).MatchString(mounts) {
+			r.t.Errorf("%s has no mount%s: %s", s.Step, want, mounts)
+		}
+	}
+}
+
+// A service's own grace period counts wherever it is told to end, not the node's.
+func TestStop_ServiceHasItsOwnGrace(t *testing.T) {
+	r := newRig(t)
+	r.Docker = r.openWith(func(c *docker.Config) { c.StopGrace = 5 * time.Minute })
+	id := r.deployment()
+	s := r.service(id, "deaf")
+	s.Command, s.Ready, s.StopGrace = []string{"stubborn"}, nil, time.Second
+	for how, end := range map[string]func() error{
+		"stopped": func() error {
+			_, err := r.StopService(t.Context(), id, s.Step)
+			return err
+		},
+		"removed": func() error { return r.Remove(t.Context(), r.services(s.Step)[0]) },
+		"removed with its deployment": func() error {
+			_, err := r.RemoveDeployment(t.Context(), id)
+			return err
+		},
+	} {
+		if err := r.Prepare(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		r.start(s)
+		r.awaitLog(s, "ignoring SIGTERM")
+		began := time.Now()
+		if err := end(); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took < time.Second || took > time.Minute {
+			t.Errorf("it was %s after %s", how, took)
+		}
+	}
+}
