@@ -136,6 +136,7 @@ func (d *Docker) serviceContainer(
 		if err := throughInit(config, s, image); err != nil {
 			return containerSpec{}, err
 		}
+		config.Healthcheck = checkWithSecrets(config.Healthcheck, image)
 	}
 	host := &container.HostConfig{
 		NetworkMode:   container.NetworkMode(d.names.network(s.Deployment)),
@@ -148,6 +149,9 @@ func (d *Docker) serviceContainer(
 		Mounts:        d.serviceMounts(s, volumes),
 	}
 	host.DeviceRequests = deviceRequests(s.GPUs)
+	if checksWithSecrets(config) {
+		host.Tmpfs = map[string]string{checkOutputTarget: checkOutputOptions}
+	}
 	return containerSpec{
 		name: d.names.service(s.Deployment, s.Step), kind: agent.KindService,
 		oldName:    d.names.oldService(s.Deployment, s.Step),
@@ -195,7 +199,7 @@ func throughInit(
 		return fmt.Errorf("image %s has neither entrypoint nor command: set the service's command",
 			reference(s.Image))
 	}
-	config.Entrypoint = []string{initTarget, "init", secretsTarget + "/" + secretsFile, "--"}
+	config.Entrypoint = initCommand()
 	config.Cmd = command
 	return nil
 }
