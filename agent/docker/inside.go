@@ -41,8 +41,12 @@ func (d *Docker) Inside(
 	}
 	started, cancel := context.WithTimeout(ctx, helloWithin)
 	defer cancel()
+	secrets := sidecar.NoSecrets
+	if readsSecrets(c.Config) {
+		secrets = secretsPath
+	}
 	e, err := d.api.ExecCreate(started, c.ID, client.ExecCreateOptions{
-		Cmd:         []string{initTarget, "inside", "-"},
+		Cmd:         []string{initTarget, "inside", secrets},
 		AttachStdin: true, AttachStdout: true, AttachStderr: true,
 	})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // do starts something in a service and, unless it is to go on, reads to its end.
-func do(t *testing.T, c io.ReadWriter, s sidecar.Start, input string) (string, sidecar.Exit) {
+func do(t testing.TB, c io.ReadWriter, s sidecar.Start, input string) (string, sidecar.Exit) {
 	t.Helper()
 	to := sidecar.NewFrameWriter(c)
 	if err := to.JSON(sidecar.FrameStart, s); err != nil {

@@ -105,10 +105,14 @@ func (d *Docker) probe(
 		}
 		return verdict(fmt.Sprintf("port %d takes connections", s.Ready.TCP.Port), err)
 	case len(s.Ready.Command) > 0:
-		detail, err := d.probeCommand(ctx, c.ID, s.Ready.Command)
+		detail, err := d.probeCommand(ctx, c, s.Ready.Command)
 		return verdict(detail, err)
 	case s.Ready.Image:
-		return imageHealth(c.State), nil
+		p := imageHealth(c.State)
+		if checksWithSecrets(c.Config) && p.Health != wire.HealthHealthy && c.State.Health != nil {
+			p.Detail = d.readCheckOutput(ctx, c)
+		}
+		return p, nil
 	}
 	return agent.Probed{Health: wire.HealthHealthy}, nil
 }
@@ -181,20 +185,36 @@ func readAnswer(r *http.Response) string {
 	return ""
 }
 
-// probeCommand runs a command in the container. The engine cannot end one that
-// hangs, so it is left behind and the probe fails; the pids limit bounds them.
+// probeCommand runs a command in the container, with the variables of the service's
+// process.
 func (d *Docker) probeCommand(
-	ctx context.Context, id string, command []string,
+	ctx context.Context, c container.InspectResponse, command []string,
 ) (output string, err error) {
+	withSecrets := command
+	if readsSecrets(c.Config) {
+		withSecrets = append(initCommand(), command...)
+	}
+	output, code, err := d.runInService(ctx, c.ID, withSecrets)
+	if err == nil && code != 0 {
+		return "", fmt.Errorf("%s exited with code %d: %s", command[0], code, output)
+	}
+	return output, err
+}
+
+// runInService runs a command in the container. The engine cannot end one that hangs,
+// so it is left behind when the context ends; the pids limit bounds them.
+func (d *Docker) runInService(
+	ctx context.Context, id string, command []string,
+) (output string, code int, err error) {
 	e, err := d.api.ExecCreate(ctx, id, client.ExecCreateOptions{
 		Cmd: command, AttachStdout: true, AttachStderr: true,
 	})
 	if err != nil {
-		return "", execError(err)
+		return "", 0, execError(err)
 	}
 	a, err := d.api.ExecAttach(ctx, e.ID, client.ExecAttachOptions{})
 	if err != nil {
-		return "", execError(err)
+		return "", 0, execError(err)
 	}
 	defer a.Close()
 	stop := context.AfterFunc(ctx, a.Close)
@@ -204,14 +224,12 @@ func (d *Docker) probeCommand(
 		r, err := d.api.ExecInspect(ctx, e.ID, client.ExecInspectOptions{})
 		switch {
 		case err != nil:
-			return "", execError(err)
-		case !r.Running && r.ExitCode == 0:
-			return output, nil
+			return "", 0, execError(err)
 		case !r.Running:
-			return "", fmt.Errorf("%s exited with code %d: %s", command[0], r.ExitCode, output)
+			return output, r.ExitCode, nil
 		}
 		if err := pause(ctx, execPoll); err != nil {
-			return "", err
+			return "", 0, err
 		}
 	}
 }

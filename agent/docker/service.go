@@ -141,6 +141,7 @@ func (d *Docker) serviceContainer(
 		if err := throughInit(config, s, image); err != nil {
 			return containerSpec{}, err
 		}
+		config.Healthcheck = checkWithSecrets(config.Healthcheck, image)
 	}
 	host := &container.HostConfig{
 		NetworkMode:   container.NetworkMode(d.names.network(s.Deployment)),
@@ -159,6 +160,9 @@ func (d *Docker) serviceContainer(
 		host.Init = new(true)
 	}
 	host.DeviceRequests = deviceRequests(s.GPUs)
+	if checksWithSecrets(config) {
+		host.Tmpfs = map[string]string{checkOutputTarget: checkOutputOptions}
+	}
 	return containerSpec{
 		name: d.names.service(s.Deployment, s.Step), kind: agent.KindService,
 		oldName:    d.names.oldService(s.Deployment, s.Step),
@@ -212,7 +216,7 @@ func throughInit(
 		return fmt.Errorf("image %s has neither entrypoint nor command: set the service's command",
 			reference(s.Image))
 	}
-	config.Entrypoint = []string{initTarget, "init", secretsTarget + "/" + secretsFile, "--"}
+	config.Entrypoint = initCommand()
 	config.Cmd = command
 	return nil
 }

@@ -1,5 +1,5 @@
 // Package sidecar is the static helper that runs inside a deployment, and the
-// agent's side of talking to it. One small binary has three roles.
+// agent's side of talking to it. One small binary has several roles.
 //
 // The gate is a container without privileges on a deployment's network. It
 // listens on a unix socket in a folder that only it and the agent share. For
@@ -12,7 +12,12 @@
 // The init is the first process of a service that has secrets. It reads them
 // from a file in tmpfs, puts them into the environment and becomes the image's
 // own entrypoint. Nothing secret is therefore in the container's
-// configuration, which the engine keeps on disk.
+// configuration, which the engine keeps on disk. A readiness command of such a
+// service goes through init too, so that it sees the same variables.
+//
+// The check runs an image's own health check with the same variables. It passes
+// the exit code on and keeps the output in memory, because the engine writes
+// whatever a health check prints to its disk.
 //
 // Inside is what a person's command, or a file that is copied, goes through: it
 // runs in the service's container and speaks in frames on stdin and stdout, so

@@ -24,6 +24,8 @@ const (
 	farewell = time.Second
 	// defaultTerm is what every terminal emulator of today understands.
 	defaultTerm = "TERM=xterm-256color"
+	// NoSecrets is given to the inside role for a service without secret variables.
+	NoSecrets = "-"
 	// prSetChildSubreaper makes us the parent of whatever a command leaves behind.
 	prSetChildSubreaper = 36
 )
@@ -31,7 +33,8 @@ const (
 // inside does one thing inside a service for a person at the other end of in and
 // out. Whatever it started ends with it: when the command ends, when in ends,
 // which is how a killed agent looks from here, and when in is silent for long.
-func inside(in io.Reader, out io.Writer) error {
+// A command gets the secret variables in envFile, unless that is NoSecrets.
+func inside(in io.Reader, out io.Writer, envFile string) error {
 	to := NewFrameWriter(out)
 	if err := to.Write(FrameHello, nil); err != nil {
 		return err
@@ -44,18 +47,22 @@ func inside(in io.Reader, out io.Writer) error {
 	if first.Kind != FrameStart || json.Unmarshal(first.Data, &s) != nil {
 		return fmt.Errorf("read what to do: %w", ErrFrame)
 	}
-	end := perform(s, in, to)
+	end := perform(s, in, to, envFile)
 	return to.JSON(FrameExit, end)
 }
 
-func perform(s Start, in io.Reader, to *FrameWriter) Exit {
+func perform(s Start, in io.Reader, to *FrameWriter, envFile string) Exit {
 	switch {
 	case s.Read != "":
 		return finished(sendFile(s, to))
 	case s.Write != "":
 		return finished(receiveFile(s, in))
 	case len(s.Command) > 0:
-		return runInside(s, in, to)
+		env, err := serviceEnvironment(envFile)
+		if err != nil {
+			return Exit{Code: exitSecrets, Message: err.Error()}
+		}
+		return runInside(s, in, to, env)
 	}
 	return finished(errors.New("nothing to do"))
 }
@@ -67,14 +74,26 @@ func finished(err error) Exit {
 	return Exit{Code: 1, Message: err.Error()}
 }
 
+// serviceEnvironment is what the service's own process was started with.
+func serviceEnvironment(envFile string) ([]string, error) {
+	if envFile == NoSecrets {
+		return os.Environ(), nil
+	}
+	// The service runs, so its first process has read the file.
+	secrets, err := awaitSecrets(envFile, 0)
+	if err != nil {
+		return nil, err
+	}
+	return Environment(os.Environ(), secrets), nil
+}
+
 // runInside runs a command. The thread stays ours: the kernel ends the command
 // when the thread that started it does.
-func runInside(s Start, in io.Reader, to *FrameWriter) Exit {
+func runInside(s Start, in io.Reader, to *FrameWriter, env []string) Exit {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0)
 	defer endChildren()
-	env := os.Environ()
 	if s.TTY {
 		env = append(env, defaultTerm)
 	}

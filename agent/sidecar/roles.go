@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"syscall"
 )
 
@@ -19,6 +20,7 @@ const (
 	exitGate    = 121
 	exitSecrets = 122
 	exitListen  = 123
+	exitOutput  = 119
 	// ExitApart is how the reach role says that nobody answered.
 	ExitApart = 124
 	// exitInside is that of the inside role, whose frames tell all the rest.
@@ -35,7 +37,8 @@ const gateGC = 10
 
 // errUsage is told when the binary is started by hand.
 var errUsage = errors.New("usage: sidecar gate SOCKET | sidecar init ENVFILE -- COMMAND [ARG]… | " +
-	"sidecar listen PORT [SECONDS] | sidecar reach ADDRESS:PORT | sidecar inside -")
+	"sidecar check ENVFILE FOLDER -- COMMAND [ARG]… | sidecar check-output FOLDER | " +
+	"sidecar listen PORT [SECONDS] | sidecar reach ADDRESS:PORT | sidecar inside ENVFILE")
 
 // Run performs the role named by args (without the program's name) and
 // returns the exit code. The init role does not return when it succeeds.
@@ -44,8 +47,12 @@ func Run(args []string, stderr io.Writer) int {
 	if err == nil {
 		return 0
 	}
+	e, ok := errors.AsType[*exitError](err)
+	if ok && e.err == nil {
+		return e.code
+	}
 	_, _ = io.WriteString(stderr, "nullops: "+err.Error()+"\n")
-	if e, ok := errors.AsType[*exitError](err); ok {
+	if ok {
 		return e.code
 	}
 	return exitUsage
@@ -60,6 +67,13 @@ func run(args []string) error {
 			return errUsage
 		}
 		return become(args[1], args[3:])
+	}
+	if args[0] == "check" {
+		if len(args) < 5 || args[3] != "--" {
+			return errUsage
+		}
+		// Before SIGTERM is handled: it ends the check.
+		return checkHealth(args[1], args[2], args[4:])
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
@@ -79,19 +93,31 @@ func run(args []string) error {
 	case "reach":
 		return reachRole(ctx, args[1])
 	case "inside":
-		if err := inside(os.Stdin, os.Stdout); err != nil {
+		if err := inside(os.Stdin, os.Stdout, args[1]); err != nil {
 			return &exitError{code: exitInside, err: err}
+		}
+		return nil
+	case "check-output":
+		if err := printCheckOutput(args[1], os.Stdout); err != nil {
+			return &exitError{code: exitOutput, err: err}
 		}
 		return nil
 	}
 	return errUsage
 }
 
-// exitError is an error that knows its exit code.
+// exitError is an error that knows its exit code. Without an error in it, nothing
+// is printed.
 type exitError struct {
 	code int
 	err  error
 }
 
-func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return "exit code " + strconv.Itoa(e.code)
+	}
+	return e.err.Error()
+}
+
 func (e *exitError) Unwrap() error { return e.err }

@@ -157,6 +157,7 @@ func TestInit(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	kept := t.TempDir()
 	good := filepath.Join(t.TempDir(), "env.json")
 	bad := filepath.Join(t.TempDir(), "bad.json")
 	for path, text := range map[string]string{good: `{"TOKEN":"hush"}`, bad: `{"TOKEN":"hush"`} {
@@ -174,6 +175,14 @@ func TestInit(t *testing.T) {
 		"no command": {[]string{"init", good, "--", "no-such-command"}, 127, ""},
 		"not JSON":   {[]string{"init", bad, "--", "sh"}, 122, ""},
 		"by hand":    {[]string{"init"}, 120, ""},
+		"check": {[]string{"check", good, kept, "--", "sh", "-c", "echo $TOKEN; exit 3"}, 3,
+			""},
+		"check killed": {[]string{"check", good, t.TempDir(), "--", "sh", "-c", "kill -9 $$"},
+			137, ""},
+		"check without a folder": {[]string{"check", good, kept + "/no", "--", "sh", "-c",
+			"echo $TOKEN"}, 0, ""},
+		"check without secrets": {[]string{"check", kept + "/no", kept, "--", "sh"}, 122, ""},
+		"no check yet":          {[]string{"check-output", t.TempDir()}, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
@@ -192,5 +201,9 @@ func TestInit(t *testing.T) {
 				t.Errorf("the secret is in %q", stderr.String())
 			}
 		})
+	}
+	out, err := exec.CommandContext(t.Context(), binary, "check-output", kept).Output()
+	if err != nil || string(out) != "hush\n" {
+		t.Errorf("the check printed %q, %v", out, err)
 	}
 }

@@ -1,5 +1,6 @@
-// Command sidecar is the static helper inside deployments: a gate, or the
-// first process of a service with secrets. The agent carries it embedded.
+// Command sidecar is the static helper inside deployments: a gate, the
+// first process of a service with secrets, or what runs commands in a service.
+// The agent carries it embedded.
 package main
 
 import (

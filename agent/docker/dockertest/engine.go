@@ -174,11 +174,12 @@ func pack(t testing.TB, binary []byte) io.Reader {
 			t.Fatal(err)
 		}
 	}
-	for _, dir := range []string{"etc/", "data/", "run/", "var/"} {
+	for _, dir := range []string{"etc/", "bin/", "data/", "run/", "var/"} {
 		add(tar.Header{Name: dir, Mode: 0o755, Typeflag: tar.TypeDir}, nil)
 	}
 	add(tar.Header{Name: "tmp/", Mode: 0o1777, Typeflag: tar.TypeDir}, nil)
 	add(tar.Header{Name: "actor", Mode: 0o755}, binary)
+	add(tar.Header{Name: "bin/sh", Typeflag: tar.TypeSymlink, Linkname: "/actor"}, nil)
 	add(tar.Header{Name: "etc/passwd", Mode: 0o644},
 		[]byte("root:x:0:0::/:/\nsomebody:x:1234:1234::/:/\n"))
 	if err := w.Close(); err != nil {

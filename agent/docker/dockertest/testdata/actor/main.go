@@ -20,8 +20,14 @@ import (
 
 func main() {
 	args := append(os.Args[1:], "", "", "")
+	if filepath.Base(os.Args[0]) == "sh" {
+		// As /bin/sh it knows plain words only: sh -c "printenv NAME".
+		args = append(strings.Fields(args[1]), "", "", "")
+	}
 	n, _ := strconv.Atoi(args[1])
 	switch args[0] {
+	case "printenv":
+		printEnv(args[1], args[2])
 	case "serve":
 		serve(args[1], args[2])
 	case "echo":
@@ -38,6 +44,18 @@ func main() {
 	default:
 		act(args[0], n)
 	}
+}
+
+// printEnv prints a variable and exits with the given code; without the variable,
+// with 9.
+func printEnv(name, code string) {
+	value, ok := os.LookupEnv(name)
+	if !ok {
+		os.Exit(9)
+	}
+	fmt.Println(value)
+	n, _ := strconv.Atoi(code)
+	os.Exit(n)
 }
 
 // plugin reads what to do from stdin, as plugins have no arguments.
