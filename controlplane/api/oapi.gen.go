@@ -331,6 +331,90 @@ func (e DeploymentStatus) Valid() bool {
 	}
 }
 
+// Defines values for DocumentAction.
+const (
+	DocumentActionDelete DocumentAction = "delete"
+	DocumentActionPut    DocumentAction = "put"
+)
+
+// Valid indicates whether the value is a known member of the DocumentAction enum.
+func (e DocumentAction) Valid() bool {
+	switch e {
+	case DocumentActionDelete:
+		return true
+	case DocumentActionPut:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DocumentKind.
+const (
+	DocumentKindEnvironment DocumentKind = "environment"
+	DocumentKindNode        DocumentKind = "node"
+	DocumentKindPlugin      DocumentKind = "plugin"
+	DocumentKindProject     DocumentKind = "project"
+	DocumentKindRegistry    DocumentKind = "registry"
+	DocumentKindRule        DocumentKind = "rule"
+	DocumentKindService     DocumentKind = "service"
+	DocumentKindTeam        DocumentKind = "team"
+	DocumentKindUser        DocumentKind = "user"
+	DocumentKindWebhook     DocumentKind = "webhook"
+)
+
+// Valid indicates whether the value is a known member of the DocumentKind enum.
+func (e DocumentKind) Valid() bool {
+	switch e {
+	case DocumentKindEnvironment:
+		return true
+	case DocumentKindNode:
+		return true
+	case DocumentKindPlugin:
+		return true
+	case DocumentKindProject:
+		return true
+	case DocumentKindRegistry:
+		return true
+	case DocumentKindRule:
+		return true
+	case DocumentKindService:
+		return true
+	case DocumentKindTeam:
+		return true
+	case DocumentKindUser:
+		return true
+	case DocumentKindWebhook:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DocumentResultAction.
+const (
+	DocumentResultActionChanged   DocumentResultAction = "changed"
+	DocumentResultActionCreated   DocumentResultAction = "created"
+	DocumentResultActionDeleted   DocumentResultAction = "deleted"
+	DocumentResultActionUnchanged DocumentResultAction = "unchanged"
+)
+
+// Valid indicates whether the value is a known member of the DocumentResultAction enum.
+func (e DocumentResultAction) Valid() bool {
+	switch e {
+	case DocumentResultActionChanged:
+		return true
+	case DocumentResultActionCreated:
+		return true
+	case DocumentResultActionDeleted:
+		return true
+	case DocumentResultActionUnchanged:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DrainStatus.
 const (
 	DrainStatusDrained  DrainStatus = "drained"
@@ -1394,6 +1478,12 @@ type Comment = pipeline.Comment
 // Component defines model for Component.
 type Component = pipeline.Component
 
+// Definition defines model for Definition.
+type Definition struct {
+	Kind DocumentKind `json:"kind"`
+	Name string       `json:"name"`
+}
+
 // Delivery defines model for Delivery.
 type Delivery struct {
 	// Answer The status of the last answer.
@@ -1592,6 +1682,72 @@ type DeploymentStatus string
 // Diff Of two pipelines. In which order a document lists its steps is no difference.
 type Diff = pipeline.Diff
 
+// Document defines model for Document.
+type Document struct {
+	Action *DocumentAction `json:"action,omitempty"`
+
+	// Definition What the PUT of this kind takes. An environment may have `gate` and `redirect_https` as well; a project `secrets` (by name, each with `value`, `generate` or `from_env`), `pipeline` and `templates` (by name); a webhook spells its kind `format`. Instead of the field of a password or another hidden value, or of a secret's value, `FIELD_from_env` or `from_env` alone keeps the stored value, and is refused if there is none.
+	Definition *json.RawMessage `json:"definition,omitempty"`
+	Kind       DocumentKind     `json:"kind"`
+	Name       string           `json:"name"`
+}
+
+// DocumentAction defines model for Document.Action.
+type DocumentAction string
+
+// DocumentKind defines model for DocumentKind.
+type DocumentKind string
+
+// DocumentResult defines model for DocumentResult.
+type DocumentResult struct {
+	Action DocumentResultAction `json:"action"`
+
+	// Changes Fields of a changed definition. Hidden values are never among them.
+	Changes []FieldChange `json:"changes"`
+
+	// Diff Of two pipelines. In which order a document lists its steps is no difference.
+	Diff *Diff `json:"diff,omitempty"`
+
+	// Document Position of the document, from 0. Absent where prune deletes.
+	Document *int         `json:"document,omitempty"`
+	Kind     DocumentKind `json:"kind"`
+	Name     string       `json:"name"`
+
+	// Part The part of a project: pipeline, secret NAME or template NAME.
+	Part *string `json:"part,omitempty"`
+
+	// Secret A key that was made, shown only here.
+	Secret *string `json:"secret,omitempty"`
+
+	// Version The version of a saved pipeline.
+	Version *int `json:"version,omitempty"`
+}
+
+// DocumentResultAction defines model for DocumentResult.Action.
+type DocumentResultAction string
+
+// DocumentResults defines model for DocumentResults.
+type DocumentResults struct {
+	Results []DocumentResult `json:"results"`
+
+	// Unlisted What the owner holds and the documents do not name: prune would delete it.
+	Unlisted []Definition `json:"unlisted"`
+}
+
+// Documents defines model for Documents.
+type Documents struct {
+	Documents []Document `json:"documents"`
+
+	// Owner Names this set of documents. What it puts is recorded as held by this owner.
+	Owner *string `json:"owner,omitempty"`
+
+	// Prune Deletes what the owner held before and these documents do not name any more. Needs an owner.
+	Prune *bool `json:"prune,omitempty"`
+
+	// TakeOver Also takes definitions that another owner holds. Without it they are refused.
+	TakeOver *bool `json:"take_over,omitempty"`
+}
+
 // Draft defines model for Draft.
 type Draft struct {
 	BaseVersion int                     `json:"base_version"`
@@ -1696,12 +1852,22 @@ type Failure struct {
 	Step    *string `json:"step,omitempty"`
 }
 
+// FieldChange defines model for FieldChange.
+type FieldChange = pipeline.FieldChange
+
 // FieldProblem defines model for FieldProblem.
 type FieldProblem struct {
-	Code    string  `json:"code"`
-	Field   string  `json:"field"`
-	Message string  `json:"message"`
-	Step    *string `json:"step,omitempty"`
+	Code string `json:"code"`
+
+	// Document Position of the document, from 0, where documents were sent.
+	Document *int    `json:"document,omitempty"`
+	Field    string  `json:"field"`
+	Message  string  `json:"message"`
+	Remedy   *string `json:"remedy,omitempty"`
+	Step     *string `json:"step,omitempty"`
+
+	// Users What uses the object.
+	Users *[]string `json:"users,omitempty"`
 }
 
 // ForgottenNode defines model for ForgottenNode.
@@ -2979,8 +3145,10 @@ type RulePut struct {
 
 // RuleSaved defines model for RuleSaved.
 type RuleSaved struct {
-	Created bool `json:"created"`
-	Rule    Rule `json:"rule"`
+	// Changed False when everything was stored as it is.
+	Changed *bool `json:"changed,omitempty"`
+	Created bool  `json:"created"`
+	Rule    Rule  `json:"rule"`
 
 	// Secret The secret that was made, shown once.
 	Secret *string `json:"secret,omitempty"`
@@ -3574,7 +3742,9 @@ type WebhookPut struct {
 
 // WebhookSaved defines model for WebhookSaved.
 type WebhookSaved struct {
-	Created bool `json:"created"`
+	// Changed False when everything was stored as it is.
+	Changed *bool `json:"changed,omitempty"`
+	Created bool  `json:"created"`
 
 	// Secret The signing key that was made, shown once.
 	Secret  *string `json:"secret,omitempty"`
@@ -4130,6 +4300,12 @@ type ReadServiceFileJSONRequestBody = ServiceFilePath
 // CreateReachTicketJSONRequestBody defines body for CreateReachTicket for application/json ContentType.
 type CreateReachTicketJSONRequestBody = ReachTicketCreate
 
+// ApplyDocumentsJSONRequestBody defines body for ApplyDocuments for application/json ContentType.
+type ApplyDocumentsJSONRequestBody = Documents
+
+// PreviewDocumentsJSONRequestBody defines body for PreviewDocuments for application/json ContentType.
+type PreviewDocumentsJSONRequestBody = Documents
+
 // PutEnvironmentJSONRequestBody defines body for PutEnvironment for application/json ContentType.
 type PutEnvironmentJSONRequestBody = EnvironmentPut
 
@@ -4369,6 +4545,12 @@ type ServerInterface interface {
 	// CreateReachTicket A ticket for one connection into a service
 	// (POST /api/v1/deployments/{id}/services/{step}/tickets)
 	CreateReachTicket(w http.ResponseWriter, r *http.Request, id InId, step InStep)
+	// ApplyDocuments Create, change and delete definitions in one transaction
+	// (POST /api/v1/documents)
+	ApplyDocuments(w http.ResponseWriter, r *http.Request)
+	// PreviewDocuments Say what applying documents would change, and change nothing
+	// (POST /api/v1/documents/preview)
+	PreviewDocuments(w http.ResponseWriter, r *http.Request)
 	// ListEnvironments All environments the caller may see
 	// (GET /api/v1/environments)
 	ListEnvironments(w http.ResponseWriter, r *http.Request, params ListEnvironmentsParams)
@@ -6698,6 +6880,34 @@ func (siw *ServerInterfaceWrapper) CreateReachTicket(w http.ResponseWriter, r *h
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateReachTicket(w, r, id, step)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ApplyDocuments operation middleware
+func (siw *ServerInterfaceWrapper) ApplyDocuments(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ApplyDocuments(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PreviewDocuments operation middleware
+func (siw *ServerInterfaceWrapper) PreviewDocuments(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PreviewDocuments(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -11027,6 +11237,8 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/tokens", wrapper.CreateToken)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/tokens/{id}", wrapper.DeleteToken)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/version", wrapper.GetVersion)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/documents", wrapper.ApplyDocuments)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/documents/preview", wrapper.PreviewDocuments)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/registries", wrapper.ListRegistries)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/registries/{name}", wrapper.DeleteRegistry)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/registries/{name}", wrapper.GetRegistry)
@@ -13322,6 +13534,98 @@ type CreateReachTicketdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response CreateReachTicketdefaultApplicationProblemPlusJSONResponse) VisitCreateReachTicketResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ApplyDocumentsRequestObject struct {
+	Body *ApplyDocumentsJSONRequestBody
+}
+
+type ApplyDocumentsResponseObject interface {
+	VisitApplyDocumentsResponse(w http.ResponseWriter) error
+}
+
+type ApplyDocuments200JSONResponse DocumentResults
+
+func (response ApplyDocuments200JSONResponse) VisitApplyDocumentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ApplyDocumentsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ApplyDocumentsdefaultApplicationProblemPlusJSONResponse) VisitApplyDocumentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreviewDocumentsRequestObject struct {
+	Body *PreviewDocumentsJSONRequestBody
+}
+
+type PreviewDocumentsResponseObject interface {
+	VisitPreviewDocumentsResponse(w http.ResponseWriter) error
+}
+
+type PreviewDocuments200JSONResponse DocumentResults
+
+func (response PreviewDocuments200JSONResponse) VisitPreviewDocumentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreviewDocumentsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PreviewDocumentsdefaultApplicationProblemPlusJSONResponse) VisitPreviewDocumentsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -19492,6 +19796,12 @@ type StrictServerInterface interface {
 	// CreateReachTicket A ticket for one connection into a service
 	// (POST /api/v1/deployments/{id}/services/{step}/tickets)
 	CreateReachTicket(ctx context.Context, request CreateReachTicketRequestObject) (CreateReachTicketResponseObject, error)
+	// ApplyDocuments Create, change and delete definitions in one transaction
+	// (POST /api/v1/documents)
+	ApplyDocuments(ctx context.Context, request ApplyDocumentsRequestObject) (ApplyDocumentsResponseObject, error)
+	// PreviewDocuments Say what applying documents would change, and change nothing
+	// (POST /api/v1/documents/preview)
+	PreviewDocuments(ctx context.Context, request PreviewDocumentsRequestObject) (PreviewDocumentsResponseObject, error)
 	// ListEnvironments All environments the caller may see
 	// (GET /api/v1/environments)
 	ListEnvironments(ctx context.Context, request ListEnvironmentsRequestObject) (ListEnvironmentsResponseObject, error)
@@ -21139,6 +21449,68 @@ func (sh *strictHandler) CreateReachTicket(w http.ResponseWriter, r *http.Reques
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(CreateReachTicketResponseObject); ok {
 		if err := validResponse.VisitCreateReachTicketResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ApplyDocuments operation middleware
+func (sh *strictHandler) ApplyDocuments(w http.ResponseWriter, r *http.Request) {
+	var request ApplyDocumentsRequestObject
+
+	var body ApplyDocumentsJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ApplyDocuments(ctx, request.(ApplyDocumentsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ApplyDocuments")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ApplyDocumentsResponseObject); ok {
+		if err := validResponse.VisitApplyDocumentsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PreviewDocuments operation middleware
+func (sh *strictHandler) PreviewDocuments(w http.ResponseWriter, r *http.Request) {
+	var request PreviewDocumentsRequestObject
+
+	var body PreviewDocumentsJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PreviewDocuments(ctx, request.(PreviewDocumentsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PreviewDocuments")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PreviewDocumentsResponseObject); ok {
+		if err := validResponse.VisitPreviewDocumentsResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -24780,567 +25152,586 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L19cxs3tif8VVC8tyozd1uyJMtOLNXW82gcx9HGdryWM9lnY18J7AZJDJtAB0CL5s26aj/NfrD9JE/h",
-	"HKAbTaKb3RTpZO7M/DGxyCYarwfn5Xd+57dRKheFFEwYPbr4bVRQRRfMMAV/XYvnpdJS2X9nTKeKF4ZL",
-	"MboY3Qn2ydym8O0dkRNiZowUdMrImE2kYsejZMTtg7+WTK1GyUjQBRtdjPAXo2Sk0xlbUNvwgn56xcTU",
-	"zEYXT05OkpFZFfZJbRQX09Hnz8noWlxn9klosKBmVrfHs1EyUuzXkiuWjS6MKlnY9r8qNhldjP7lUT3K",
-	"R/itfnSd+cYnr6lJZ5uDfD9j5MV7OrXjW86oIUuqiWI0q0Y3YzRjqu7O9eQI2wo7wT7RRZHbrz+Mvv4w",
-	"GiV2DIYp28C/fxj9cnL07ONvp8npN58/jP51FJ+AV1SbF/dMmGAm1l9unzmCh46uv22b4tO2KX7FF9xU",
-	"ba8tWw5fhk1mbELL3LgGF/QTX5QLt4ILLvCv0+pVXBg2Zcq96w20Gl1Q+M+uSwrtuleUizFT8TW1s78o",
-	"zFeaCHiqWs61rmATXZ2pxn16Av/rMfYfRcri3dJ0wcicrciCzpkmQpoZF1NiljxlZMntX4SSjK4u4LTB",
-	"47ZrTBvCNaFCL5liGaGacNyreBYTIhVRbFJqlkE75PzkGVnOmGLQEP6Q6JlcatznXMNfgkiRwlGut3Ca",
-	"S8GO5ORIz2RxdNp6EDK2KKRhIl0d/cBWbbvxzE1ZtTvje/Mt1bplvxT2qweLgHeliK+JKsW2baJK0b1H",
-	"tu2IG5YqZjrOhIYHdh5l0L57oWFF26vsVw8+fq/ktGtGyXImNSP2XZpQxUCmXsJezKmB7TwhOZsYIkvT",
-	"dpPgtPee5ldyesOoion5H0W+IjkXTOPpMDOuiWGfTEK4IGVRMGVPUC7tKUmpbr3cNL6ga69v7m7bMR6V",
-	"CW+cAJB5xhQxMyqga61vh1bCl0+kWlAzuhhl1LAjw0GyxnsgSxXrwg1T9zxl2o4fl2u8suvElRVUl4Tm",
-	"ub/87br2WDaNbwq7yQ1b6LXJOt+cK7hlrvHZJ/XXVCm68uP4SRiet8+kYMs+M1lCKzvM5GtmFE/1d0ou",
-	"NjtxJchMlsoJZXJn5B0pRc60JlN+z0Rbbya2td07817G5mPZ69VGPuDFP/PMtChVE3vYjF0I4y47CjKA",
-	"jnNG0lLds17dU0zLvIR2+4oo17d39S8/2y4rpgspNINt+FbJcc5gBVMpDBOgFtGiyHlK7W8eFfjEf/mb",
-	"lqKh4dlfZDBzdHorS6N5xm69tpeMMmao3Z/2ay/qMol3PVlYxdHp0fADoljOqGaP/m2UjCac5dnoYnTP",
-	"lOZS6GNacBDUC5atRhej5zNpZSolBvVV0BDw9H6lSc41nEinLtxy29TJ6bNn9HR8dmQ1l6Ov7f99Y//v",
-	"JPifnVhDTantkbSHjhtQA/5CM/IOG6v3AB3L0lyMcyrm9rj2WxE/27AOza3yDnUW0F8mlOfMKvuoacBC",
-	"vWNGrY6uJiam6MHHZCaXZEHFimiWSpHpTc1pQVdkKdX8mNww49Sjs2eEiow8OXl83NhZkXvlfxy5aThC",
-	"zbzZie/lEq81OYUWQd0qM25IakUnyE38efRF1aGCyXEzZr+/SlOm9YtPRU65YPDiQsmCKcNxD1M93+zN",
-	"zzNJUirgUBGOItrL3g1h2xSvyWjMUlpqFmuVGmjSqp0JkcJuPHtsUkYYTWfDXpOze5Zv2zM4/FfwqL0X",
-	"uNa2uXjXJmWeEwq/IEtZ5hkxdA53+EZn5PhvLDWxBQhVol/8c7639eQkMPEfq6bdg5+TUdhlKzGEVVV+",
-	"GQkp0Nyhdm/brga/rjt2lRp+z80qstCmr2RORuNVdAnmXGRhn1LFqGFoWBvF4V/sk2Eig3/ec83x64W8",
-	"Z1mkv2uzRe1MwUugC/HZwfG94tpsjrHaPdU/ujeHm6vI7lJlHt3BTFiTiVkBMV4RbjTLJ1b5Czfz8Wjb",
-	"QKF1v9mjwywKJe9p/h0K899GNMu47QTN3wYjntBcs2RtEtKZtJpYYxq2nqbKSt/QefGGgFvlK03s747h",
-	"+NExbtCNpoWzTza+qGeg+nIsZc6oqHtUby73u6S2rv3DiRvi9g3lfATw0MY0J6NPR1N55D4seMGsan/c",
-	"nPrgoSO+KKTCXWdNoYvRlJtZOT5O5eKRKPNcFrr6r28OuuSb9OZU52K2GEKUG01A3ySUFExpKZw9ro+J",
-	"fUqWpigNmknViunEPZRUVv/teAU3TPU3Bfne3EP44/4nqTFnke1VKLkoIrvrNV2RmcwzotiEKXt4dELG",
-	"pSFW3BEjCSVo00alsGEU+7Z5e9nLGkd4TH62V7Vg3MysTm9/Q4RUpNRMgQOEa2tnsnurBVDduAaMhLnM",
-	"WJHL1YIJc0lotuBCE5ov6Urb9wy7tqzIlaW5dWpGw0P2zdPzho/s7Mmzs62+omQEAxly3NdOiVucoQfk",
-	"Bj0A+zgfVtF5IYyKXVsprmqlO2vocmm80hq9Bmlq0Bm9+c2AazBVLGPCcJq3+OGYtiq21Tqv3l4TI+d4",
-	"PSypJpndwFZJTNxFQYpynPOUWJkUeMpgOPjLebZ4/Gn57NeCRsfkbYIN/ZVYU8J2goL6bpV6+xJ9SQRs",
-	"akruaV7GFZlJ1AIF32eWKXsEQAVdMGKfjDbBI+rstR1vTlNm70bQa51d0aFJhRPi1pZY2yU2F6F5Er1p",
-	"tLvMOqWW3Xbv8FGrNbNfewwknVEuElhZWRoypQV4B6oNxYV5ej6KepbCMwfhCNB3cKsmfqMn9elzo4jq",
-	"B7bre9GB6qMXEVZB7Ga7rtuhzQQTvRkgcg7nOzg21r6leS6XLLM72v55T3OeJeQODbs7MlYStXKvKcg5",
-	"TBa0YpcCDcCodmw78lem+MQZ6JvTx4TVZHXcQgMD0d6aJJ2xdM6yXktvbXKRcTGNtHplyEJqQyiZlSJT",
-	"2GK1cs2uFbW7YWNkbvMO3Yb2Z0nVcGzt1reEtarjAkOwpTNPe8yIbeY252Le1Raxi7ECr4SYg491xj7F",
-	"pcg8rlQuuRFM6871FDJjmii2YFbPRN3e+UXgsKP3CVddLgrqFmnLzMKm9JvJTVs47GBTxKb9L4qKdPae",
-	"Tje3Abh/2rRoxahzNUW2CN6X0e+cZrqpONCItXw1tqYOWVprCBQ17JKuPBdefM/gRBOn4Gy3i1xQwfc0",
-	"qcbaOUWRozKG77qmob+IrJdimyLl3hq8I9bv57TQzrpsdrrWMrd1yTXxbf2Dzyj3SsW2/fY795jVyhsx",
-	"/LhV0vr558jQIk4VK9SXihvDRAKRAasO2f9eBjo/0Yaugr+DnVI37lXG24xPmTbRxa2ecd7PmC8ugYhQ",
-	"9IvBe8MthIt+xOQlBEMGt2fPQcx4oHMmbqlp8UwER0+jwMqlnLOMUHNBhFyCf3TpnnQXmWLgnGmI7U6l",
-	"uFQt2nDB1IJa2bb9nAc7HRuMrNzmgic+lOdXyc9uYycHs9Rx+r5tnLU1Bwq6tW4HmgrwmxbPGRP3XEnh",
-	"39eiQ2+LQHf4VgREE2InQskWVyU6E1eDhul2y06/aZkaHzXoHn69Xjf4fFShdv4eP+bmvFevaqxWEi53",
-	"x4a5qW/PdantzbJNi61dUM0YzU38guILOo2vZS6ncQslp9pgYHqYM0IxbagyulMa7qQwtImNgfc/zgW2",
-	"Ws1nNXvBAHByutbPdXhd288G7uY5W3WtTf+5XzCt2xYaBjWwY/3OkZ0Gf4KqIN22ZZkDLgcfDk5R64zb",
-	"+QULi30R4TrhYspUobiIXIw3318dnT152mk9zKQ2A/3lXOuSqWH+byHNLfUxyH4jtz9BGMCAjcCU81j1",
-	"co7j4KsRVb9vzmujK+FQBgrTemtclWYmVTRUlTY3UHNB3754fdy1Sf5IG2uHFddlz9Cif3B9ncLJ28tC",
-	"7cPNFIqEbVZUux8paOVH5WP7rVunf++gMZZ1djIZpTOa50xMI3vyxaIwK28PI4KIayKxWULFiiwc1Dmi",
-	"IyiWGqniOzATuu3zWwyM3Gpm4q4AfEbdt4gp+3WpW75kdHw7Z6s2/6r/uvXdbNGmEykpjd6+u+vJDqfI",
-	"N+ybwQlqDDUY2MY0NcbVHEXS3Dm9dt/b0gwOzbZuoZkxxdHJKZlIBXYciGUiJ4CMCAJQCaHamnTynilS",
-	"SGXINyeXJBPa/3jJ8yylCkJ/+CT6sqy4JzhJofPUvRcny/7j47ZN2h4qcG+iXrJfEts66KRNeGMMs+e2",
-	"ehwWE3Teniwj8yyB0WKnwwHZzTFJz04fPx0loyUbz6ScxwdVbY74qN7fXL8ElDUXZEw1e3oO9jPirrRe",
-	"SlXNrXvNMXkDAReARK+N+vzk2dPWTvhDurYlpDYXsMR2pG5QCaHkp3evcKnda/vOb3XeIw5XO8FuNNXA",
-	"/zRb0PRIz+jZk6d/rgbv3grx0/VXP3mStEqL+ItfXz2Hd7l386ye7sZ0XpI5K5zPEWO2HkAKXsdqh8Jf",
-	"PAOPUr8laMq6Zg+/k4pQUe/oBhIxTWUpjIal4EaTtNRGLpjSRIp8Rf7EPhmmBM39k2SMHt8/X/ihukHP",
-	"2XpXn0SXsJKqG74fD9Cv+glgNcUNI0ZuLNJ50iGXN7Qt7K393vaXBlMNk6FX2t6xJJMQrTGqxCBA8Man",
-	"T548fprsJPG3COKdRDAX0XEmldz9ShO5FCS4EciEq7ZhdWYlVAZj5HU+hkhBnhQz5RDjYRLO08ffnHe/",
-	"IhnBOv8o8hWC8CMTy8UIOxKdzhlL5zf2pDllvBFXK8VcyKX9/ZIqgS9MFTc8pXEE2vNcCvZ8Rt0t9yBc",
-	"CbTVCipZh6PRLHNgNMSbgcompi2xwBYPRtwj4UBprvvRWay7uolhcCYAgCOdMQfu96gHaB2dYZ9qfWOr",
-	"W8pBpOJIR4ht2Z8TVQrtIdRaLthYZiuSAkRYE2lmTC25btFcMapz2+bxafdjYXTvdmtsCVGvU66NWpGM",
-	"ZxgdRlRPrEdVttzQ6BekGnTFFdwTuK+i95ihU7JgVGhCBcwbgfETIZdBXwMV2TXZNnvaOOu3wsOhub6+",
-	"yQdsbXCj3S6cp7jr3L2n09f2sSH+OWx4baoqqJ4fUPtGnjEW88VTpTjLbqXTkPp7aLwbZh0sM1GMVSCc",
-	"qMW++zuriAUKHt1y/JxYImNmlsztc7OUxEP2LwnbNCgz3sQGbJWbTgZ3dTOIkm3uaEw7SMhyxl26AYoM",
-	"hEarUhxHI/uK4Q7Q7XKws+/vqt+H4rLvT9Yjst5hha+O7b7hMb9Q7sYiflWK1PZW8NGNY+ZTn3w8YzM2",
-	"FsTANjZduAZJ8wRFNnj7iazGse4zP3Asq18Qtz2wtUNkaOOV0VmRCz/oAQpnITX3UKMBP/sUDMwhoD8n",
-	"o1Xk07XhfhrZx6JQHvbJbKYanmxTzOFnfcGhfo72ggt97rfOwLlDKJ3uUH6KvJxyQeRkAvjpK8BYo0sU",
-	"USwZy5lh+hKBXtbctFZewWSRM4S5SJnrhOgynRGqieu/b9g4JFQlUJopE5DhZV8AFyRL4w6KTYx+MJbo",
-	"wXOp1C1OOcHMUqoWpJSDj7fPNOb3bqIyemBIWn7auCl6XwnosmmK6wF7Y9sk7pS9EIus9AHTRcDgFfjb",
-	"g8G7s5X7Hkp3jvZyLL9lOb9nUbA26OYtYGkIG3qXB0SsN1T5QLw76oWW0LQ1U6KrtEsUKCtZO6YGfU2Q",
-	"3UQE+2T6A2WGx5aZUi2odXb/0Nu2Dg97UbSk3KA9r3FrtAJnYxcq9iiIBlcL5lZna4jJb6N9xJeqLXk4",
-	"EHMnYggV+mGxR6tjZbcegN8P/PKOTeC3UmS1UpHnP05GF7/0beN59ePPHzchewxtVwP5n2NGSs2yC5d1",
-	"vQriEPZUZGyqaMYyayLYa7HCfcqJOzelQKjGKiEOqgE8BYpMpWCJy0NyjkT2iWujIXA2mVhh45rlRgNG",
-	"l3B7UzfdA8p+WhOgSKLpioyZ5hk6RHF3Hjfm7LbGyK4P3ho6FYCOAuBXpEwJCOLZYa4u0bcbuKGrSZDK",
-	"d/xLxafbMkJ+FAzQQESKiqZlKmHmIVllCVOopJgexwVXt4LPPhVcMb1NZjoPBShOOU3n4D12KZd1Ugwq",
-	"5F8BcUTw4q80Se3dWhZElTm7JBQX3q42cyGsfnM4HBY7k/lWofq9RJ9kX/Gbs4kZ5kvold9cZTbnfMLs",
-	"DNzOZKmigbRS6drj7JaBgFnsLPzGqkUnfPMeRmSfkfErv45wBHIDzjo3ZMwgrQjSGNFhZg95dEMu5H00",
-	"a/vakKlkkKXX0kao/Q6GTtovbt2RvtWeeqXfrnuoDZuMIMHJ/bJrC/x3/xz+pmQ9flCyKuXn98CAbqZr",
-	"zmhm90QARt6S8hXJknU0DbC/QL3UlGco//QMfFZjlsqFu50SYL8S5C7kZbhrci9cEkcYQPjEZYFgQkNA",
-	"xRDp5z2PO9VeKuDN4maGQX3UGi4JdYxBUsBtBiw+PdNoVIw8CRnNak0b2ENa/XU6VXFSu2uD0QFKMkWX",
-	"cL/aKRASYgSQzahnjcUKvdtDvWrOofY9IjujQPrdcMIOJH6bScFacK7wvZGmgZoLHjByMdZGCnZbxmmD",
-	"4Narb1pcx4lUU2kME5cub9u4u9FpVhU2HzadYu6yH4DE1yXNm4nE69iJXIoprqJnXkSJQ+C3+QoYLiqd",
-	"BrUt23cQJKDS0KLIVxw1hbpbshznQZ9qB5V3YQ9d9786MbkVHDYE5l0dxagL1SUT1JujuROCsTTcrW0o",
-	"uiS0Avz13W1IQOQ14ieXkay4F9a8wQSaShK5JETg9Kuo/Ba07QYclopyY1gBHdy6JhAnxsa3jDc0W7wZ",
-	"ChcQOMRQjx4lI3fnRp1iQWvoShsY/u9vdaHiljGaoQKw9Zxx5AiyR8qdeK9S0WyVEGdvEy7SvMxYBrQN",
-	"IBCsiqqdNQSeyFJkVi2jK7Sh7O5EGgOrvNm7y+rUXisbShewpt5v5+mrdac+zxaKV7DetQsFI10gW5L6",
-	"ztMEbmVAWFxiPiGyXVSDJKdn33jddW3ET4LRniTdKlaf3ofyqy0hLsRnnH2zFQCypqrQqc+AI3O2wqXU",
-	"LGepAVKzyvy0MjmaB2cnZ3NyQasDGYBBQzSZZ1QTJeUiwWRqgZ/gJrPWckEVu6zMAruzAp5Pjmxrk1JT",
-	"vLxiYiUOKo+L5m7p8C2fTB6MGGk21wod8ebYIK+L4tPZ8F/ppt3RNnHQI/+OxEf7OwAnsZFuzJ4bZwA2",
-	"CVkWKoq4JRsfGzqNUy24UffGpdQd+47nccY155dx+YghjywX2jCaoY4ewjpRIxklI6+QODKsFWCUMomf",
-	"VORvKRUpy2ukhP+BhyVoU6ZzVGlQSdvlBnoZzXBhkwmz9vVWiWl/jjCLxjG5nbpm+/522PNryzjFcNTG",
-	"+5NgHN2rvB//bZjJfHAP7is5fcUFexhJWqZkUcTgQK+AIbaCpzoaTyCLlegc7GHZ6Rai1feIF11jbvS0",
-	"qy00SZ96hMlBa62QB/Ggb2MSrXzbXPaHBf9btf3urtxsBDcOLi6iksHdYJsMaktJvAWij8m1cC43yBCx",
-	"BrZMS3CO5egCN9qR6HLkT+ATlxm/ydSFeLC+5+yt60RbgrkHTIbtbb2Pmw8ItuxC9YXsZI4m3/l8Picj",
-	"53jt/VsY/PFo83oDjmU4GcdM3B+//fHd+61J6a0X2gbuNJoCGs2Z7Li/11uFvbA5+r9I4/aJTlC3w50h",
-	"J2RsvwI25dqHCk9u7hK3KP29z24ldmQUk8CcZ1/6MRr3r3CUe9i062KsBwi4O1oOp3g/gXJFJ5GrcUz1",
-	"Fr9wyCY8DFHR5nvETAogScY6AZfkxEsX28u+txId5vldh+OFIw+6G5XutlvD8f3rk7t5e7ovK6I2RaF+",
-	"gZ2QCZCoeR+ZN4vcpV1bnafnX59/8/jp+dfbjM+e67iuHftN5ByujCHyecyQCytiFXbPs+9GyzTzCA1W",
-	"a8QRvSED8lmHxU16enltp1uIICrvn6e5b2GSDdsIFIfMfozXv7xnKisBrKWQPTl26b9oulPW4cviNq38",
-	"VJsuORfjxBTdttiduwDt5uwIxW0DNmVy4VZ6E0MyFVKxW+Drjbz/r/A5snHWgbyvNPnp3asq7wcznOyd",
-	"7GKLO0ThWsA+8NWtFH7jRZw8OU1ZH4fW2+pBx36heGrauLTgR6yNzeJWl5MJ/9QG8ZYLpsmYzbjIvJJ+",
-	"HKInBObxJb6SBINkzu3UOc7B4laz0ZOqx42h+aldm8ck3Jux8xHs65fD/axDbVjFMOfrFjJGIwlTOeWC",
-	"fP/+/VvwFUAgWcLfN0mgGnIxhUzUGfjDe/irnK279vot87EPizcUG4czeYO37JAq10c4vQM9K5AL2oEK",
-	"tER6vVkUeXBJThKHDIAsoqQBNKhBkF8/bTi0T3pIvq1plLUkXFO1qWYEv7x0+ddUscjpPQ68Jcf4g2bt",
-	"o1ymNLctbGTmbvUWf0FZvA+puXZT5VqCvqIJJVNFhUFHHuRT9jiNbmW27OQbeh+rZBDYrpGL1lHVx9kK",
-	"+kdEGsd2M9ESOpAExPjb3N/f1eiktdG0oVK6eYP65DSmmKjlG4p2y9qtQXmTnn2beC/0AXo9cXzsfXrv",
-	"vTRvXEc3XCb2kngwPfSOXG8bULBugNfE/AW0iK4ct03rfFYuxhVxTS+NohlD93MEo3RMxdDxrfO9j8ux",
-	"uYCHux4rDWRDksmCCZIzoyECuQLIi70WpiWz9wJ8w6E+mYuowReOqFYqCARrxjbY45Fk1jEEOHiOaTJy",
-	"2FePkhG+CXY6/CRqfLzcKQf+4QGD6GRaeT+wvMGLTzQ1+QqgT3JSWd5UZCEYdNOftUMMexieclDYeCOU",
-	"1wb9eGnX9Aor7gxYr0r1ClwQT7fG+asKHQM1kCBTevjQ4Z2J63HrFLymMblcuOKNnaqIfaaNhfSmLkVJ",
-	"kJ8/VQyCi84QswfuX3xGq5BkrORSW12ViUwf9/AQg0S0744N7fuK07GuYYKI94qyEMMP9b+1wRhSzbMQ",
-	"O+Xfy1hsVy5FC3tTFwn0MHdMC97tqsIGg8dMI/6FYtEs6BdZUmF0XyzbuvsYRlaNw/c6Oucyz4YLwHqC",
-	"1o2FLWejmo8dRuVeGhsFVgSr2ixLCHyt83yE3uq6S9cLOmXPqWrjeoAUfY2oJIkIHCEzdknGLHfsSpNc",
-	"QvIC5sZnXM+tbSa1d0BWRRFBsW+SBsfipy3UxADKRXiPHs47PF45SrcebmowgOKuIhhrz2bsdGQ9nw2C",
-	"GmtCye5dhNVM7aFx3J49KORxFH7kvuthaAM7GN1RdtVdhHbAffwdz3OGFEyonqRSGCVzUuRUMEIN0fQ+",
-	"EoXsoM7gQrPUmTgRG7SDssNTf7R8CYnVbcR5bbQaIQPG5nHtFR+6dpwXewgQXYt7JvwY1k5SwSMxosBQ",
-	"US389ulUybK4zRRvY/5zT3S1nlbI1F76ulXTW7CiySgtyqbEbAUPW8nT87jZR4f171vbeKR7TEzjeRr1",
-	"bEyLcti7Xr79KVo7Q2rTarLNmRItFdVyfs9uFdNGth2jXE67VnzBFm6T9ZhaGbeMMbNdt3C/45dV3Qxq",
-	"aC6nJUu8UoCyD+ENZsYWvalM7HS+hdbjZfpE2rl0ds7olHVNjuO1ekgFrWphYfaqtXSndGOPJY3TjSek",
-	"WiR3DKJCXdxz01K3psupcQhC+0YOYL8m+2KDlMy3U77YZ8IScDuuHNZhqpwd8GrfahfWPxh/90pdpSkr",
-	"BhNY1Iu5TtwXKKiPo0ydusjp6taLmS1lxa1sEfMWzVEbCnUuA9upSipyZR4GmpaDcOSOY3MdcX1ytkaI",
-	"d7ZN8Xb1dupV9iBl/4buFdwpzyBYwTWPx9GC8pzUnRm4wA87HH0mvi6efnpysh1tE56c7onch2cwEIG7",
-	"80j/wPZCOvCaasPUD2z1sK68k20y3XuK+5gftpGexsq6Xep+2uHgDbzQLYjP/jwqXTmvu+f4LWfUPPQa",
-	"2MhdqKAk0Hp8YtbKNG+rz/yKi/nzOha15tU84KW61WEGIl8WTEAmWUT2e7+Zc5ppMmescBVSF5rl96yH",
-	"Cw0mGiv+bLlC/w4w2s5y6XlCW4tOtbI19sJt12mMYa1kUFJaQdxubvchBP0yxSqctJgrUeHoHm/p7XuF",
-	"RmP/UGQbN8bPsxVWyqkQ9AB5h4DNmPmE7yiOvobkb+GM9SB6F6p0XYkNrb5CNnHU7QKUaSbijjYscbzh",
-	"t1lS7f1OiDeKY2MgeW9B1aq9bcGWWE3WYyNozjKXr9jWaKlZF2AcYAjRkeKLdrnTsM2qhT74691fVt0b",
-	"zBEp+VmsGnVzEN0BbAfUoFaTloJTTe1/wK0caNutuwrZdmhNf2+kIzGIL/xBDblkdM/ZsoVTAqsSLFyE",
-	"NpdyromZKVlOZyjksYL6V5qwFdMJ4RNCxao/+i6c502rsV6+LUbGa2ZoRk25GHD8YUv1jurj0y3vVjx9",
-	"K6PFbV4DkzHUmEAaJcVMOgORyV0taHJHzR2RAvOWC0bn+pg8f/uT3SJckFQqO7Ho1ECHsrEfIKezNtVH",
-	"dikIJle3xRN6eix6+xnTorxd0E8DvJK3E8VakrFyRoF1xJ6OJdWY0AtQy55aBLSvXFndvv1xJTV7/mSQ",
-	"/w8f3pigDjWImVvetyv2YVmaXk/HMtTQV+ZXMPCaBd2uulS/LpzmtSlsPxw3TPEYj3FhD80AOzE4aS0V",
-	"Qtvqy0Mk/pLQOptbCvicMx1mxG+JW2N/2wcay/NyDAl9+X20zMs+dEXuhe/qH7iSZWzohLrVidFqyh1D",
-	"tDBo+H1jSFUHO2bwXWMGNkKA05yRBaO6VMyBZBXDiiZQ8GcpESebkAUXpZWK/uOMrnTiQLRYG0gxRhZS",
-	"mJkOUUOKLkfgPCoNcwCMqAH6Wt4P9WVZI+r2XublIsZo/hc2tdcssBoBa7l70vNZWI2RZ5dVnjfW0V84",
-	"3j6SyoK3kQiJKDQLarLYu12HzAVwsYztxeL0esiH0xslYJKtYb/PyehNC3f8t29uCEBcgMvOlW4/P7FK",
-	"kKKpce+rccApVeZIsYxpPhWbPamCn6N//4Ue/cfJ0bOPf3L/OPr420ny+JvP/vM//z//Gjt3OwAc81ym",
-	"3v3Qn4c9l+mcZXFzyk4+VMQRElY7SHOguV2fqSeXw9yDC0IdrTLm31ariP6FBpRcMdglmk4Y3rFRy2xc",
-	"8hbcadBY3PrOfP7T1nwjDBbScd4TRhyLmbDUsOy2ic5ck/urAgPwVQUMEP1VtutlBcdguWbITVtqg0RS",
-	"wKECth9N4+xkPIw4b3G0ugc7zQYGFY1uCyXl5Bay01ri/O7BTmCqFbp/2z5FV43KPBUbkimBqDNrQs0b",
-	"xGx253Mpbl1vWtJ+mDE+HrgtMnnjnz1Uphu8JGAys/+67Sg5vGV+jZwzcTtv8dnec0PzXl36Kz45EEq8",
-	"kZrnj1N0cUJZ1TzIsWvY9uqqKNTw6605ZY1QUzOi9fR8K1V+3VRbHxEmMaSKdIzwEBhUxjkj1rSsWei5",
-	"ljlMYssBWLBs1caKL0kmfSUgJ63ncTdYUCqqs8JFo65U1BFcNdXpJINp22sQrq6sV6eO1QgFJtau8dOT",
-	"47OT4/Pj0/OLJycnJ2tBu6cnW4N2B6bc6hKWL9ylQ1y92gqiEYhQX7cRZoBPCCBR1yuRbS8U0Xn62xb2",
-	"W4f5WUc851lb/QbQIyoWNCzJ0FYOatYCgv0PtoujD3vlGnbNtI4rnlc9VN3IOmiWIT/vqCzIkuc5mdF7",
-	"Bho4t/qDAZ+W4+ostbUW3dyBFlXR+yLpo5YLhkrFDAlOmRiAzGwl0NWGrtw12xvrc+N+sy1iJ1y1Kfd4",
-	"5zLcGKrM4DoRdab7WujIB42MBKK6dQy0V4f7T+DCXVrrTHFzVq0a0q8bSWqaY2thGQzexTProhPyQiiZ",
-	"tySry8WCihZ6XfaJpgZZxY0E1hEHJl7QdNbGeS561BqrUnysatIZotzuncU9gS0l1Xja9saL++g0DIov",
-	"bru2e7jPfBnDOEdaVb7XWgGI0uYGWCu4gEwjsAoSsmAmIXolUvsHRUUoS4hXqBOCqp8L9ld/sns5D/+c",
-	"lNr+Cc3fQgWLhNi2gKeDi2nw120r4ZRoBdhuxtxxycC1BxPRuVj7CFjWK3+4vDKPAW0BS7RVZLR2GxdM",
-	"EcQLkpTmuQZZ7hW8kzg/euXe3SDcBBe743pxKSY93dILmUXhqLFVxGerjrRNyb6W78Ar5+CmHTp61AeS",
-	"Ase4I2opyjy3Z0cq7+jCT8iKtRjm7dUy24zvqkRkP/zsDTzeorT5Qo7tVRrXG+oMPyMe+CvtimCiyubF",
-	"mK+3ZWek1kuEbPA9Wi3Fqlplnrsqt1W5mtY6Na6TpfkHshN29Vbs02ZIKqPh0lEoCbZ0N5ZjsR1mSQwz",
-	"IfbOB9BfbenBAACNtXY9WL0BaTpwZVDhQtwZS3nGNKFjrCbta2Csp+jo+S2kEN0u+DjiVve5Xy4xzCdJ",
-	"+tyvpT2kgKvI3H1ySl7yvzToOp5+fXryzTdPz7cxdoAPvS/H8tPHW0mVqyvU1QkKWZWl0hfk7j+kYBdk",
-	"oujdMfmBrbSDrNz5tJw7cDUvm+0YzfIJMTLP3CjDPj4+i1XDayW/vlpY8wD0dnRZTuy9HpBg2/dbu0F4",
-	"JmyY45zPGTk9+2Yo7bUqxW3OFzGm6O/lEplZoC6Awz3VjOPOpogTtEgCjTZ6c3qynaLF6jUDIqbvqYuV",
-	"1ljkYLprgzB+pjY4vZi1edDPWLEfeYZfyOlED7q9BoXtDTUc49EZ1+igbLtrbmoLd034bEmfqA37ITDP",
-	"3xtla61tfTtmKS01a1WEsEiKIW21XHphbxupF67HbVL0pwKImyOqpVeq2sQFW3qvFxZOAGRLjy4v2qhH",
-	"Auf4gwzLYUlzFTzljwE3wZTjrRGmKnG5Bp3EOaYQmgw15cLgYKn7AnVd69a2HYxpWYt2r0GWEpTQmC0N",
-	"F2fPQin7wcGEAwu3QnxrGp7WTo+K8LCmtaqVluDDuj5H9VFFmxz+tmZQbvzYpyoHH3oy5bDFBg17zbP1",
-	"qeAu+T34NOBpb7wqlfdMVTrXcSXq8a9K3sOfodCHDxqSPy7une7LpXiORe2HWRls4azHgRk/a0ZBN5rB",
-	"FeYcYk/Xu6Jx4Z7hpe5TgSLw7qh39EeRrxqn1FQ1lwFySYIyRzH8cXVtbUVtNAwGmNtq8G3b369fTDjf",
-	"U55ThzGP2Auw4sOmdW23bGUurnpQv27rQHZg9dvLSJr7pHNcXWP5UWX2yD6vDctIVoyvittyiQOthFEr",
-	"qPd23FECUkc9ZJQoFNoR/gcupky1GMnONk4IF2TGPsWdOlqXLVnHVuEZiHcGF5dZw3FuicwYZG8cBkuI",
-	"HGvnfUmQgTgB5A78jVk82aXDW4E9kcpFPB6gy3GrVgollgfpxEsqoiyEPzdBYaHXQjN1z3Rdncnq4YBT",
-	"c046xQRbxoXTepJH6UkicCWr7vgpDLZdsHTRQ7AU7+Wc7ZZo6rOouLjN6CqyxV9RbfRaPSpw+kcrKj1+",
-	"+mQrsZSIouN+xvwALPurWRbz+mxjnkplsdXxAlN1A0/2rrv+1jFLxW20v5O0eB8n8oobEMRB9sFYmqjK",
-	"UjGARb7RBrTG3bncwWyDPiUV7dfO+fJ2gfYRHfD0YDtm4751yRrPwY839GItlWIRENF6vnrSnX3zsFx3",
-	"34ktiSd+oO+YZkMVCM8YMDD3f+/5/N0D9DQ7A9dQLiqs6CbqGLEml65+2lzIZV17HP3h/XlNnuOb1nWp",
-	"k81r359N2yNwxcH8Oilw+jFK4eJrifRXLoYVh1wvyVEP4clWzoCWSpEtbEvVQu6FcMm3Fq81l7lPO91i",
-	"9hngBsP8iFi12NjnHZkG8NquTeyIeHVbjEO360CF++kF0fTe7tMlRCkXdM5cmMbR0LTaY9Wb+zG3hsTB",
-	"2wRx1XpSDaRzGnYqBjKoCMgxAWSVr6Zjv6oKHRNArSaVEgVQCUx8OD95VlWOTiHsVRp7k2abtRWtfqkd",
-	"RTdmJ3Q6zoU0rBepeREIvD4nd3Mx/BddS7BLqK2DG66jCE5rZK2mTXINd/bX5VbtTknrcrASF9LGpBaA",
-	"19A8kq/ovtm2ClfuOS8/XUmpXsBQxrLhpC7r4r6oMA7dxO8Y78dOAuGeW64Bh/BTsLy1/3MV+XRtzT+N",
-	"7GOx5e1JUetqS2P/I/W5+t5BN0iusMf75yeN93Mnq/GDg0C7Bno6AjTRSttdJ/Cv9RE/uPXVIWm8HN2D",
-	"3IRk/nja+bVAiruLNd5v5wWFqrszrqvbR8hlgpojkq0i5ItV9OG9tcnGvoqlyvcWtAErXaO2eWjZuXlO",
-	"+t0Zbgfsxbxb21SHw4G9DWtjDEVmQD32OYMqtpgJTq4qNIL99m7OVncIUqBihYQagBWzX/xX+PPOmhlG",
-	"5kyB55UYKfGJf7urCmOvCMTVjz+IK0+d/hUCCQAUSowErGhwZr/Sxx/Exq01kWrMsywGv30FSA3cvi4L",
-	"eVFq4AQGxHljh64Xxt4EKnaE84Fm89ZncccQKjC3jKYz8vLtT9gNAL27zvlSqFTPIVW24dc6P312/vjk",
-	"fHu1cDZhSsW8iq6M5zqCA1JNBUM9cCGVR0Zhbt6YeXb/fU1SvX37LtW+l6nelDEyUAB6YCegGg2ZUbXY",
-	"3+s/d53VdxWt99pVU5SbEfJtbAlDYuqtGRCtTOxx5HoHRXgbKLWSkj0cDu7B7ptyByDqFqJm/PIW6iH1",
-	"52qO41SrV603XENYbXPBHVVPUPu07uVuaiWp3duVZF+wQ8Bvpx1SbYNGtPrJVjdfuBd6GSa4+OtCofMt",
-	"G8T61Z5o7oE+S7938OgQy6oXgNQ12DGEPkbuXvfEVljPOzYZmsQomFlKNY9VmAPUqXbeFdfAV7rFY0UV",
-	"XTDDlN6heq5nPBhCjYBFRjrBrG3O14CMjC+YLM0tgoqatV6+eXp+siUm1ysO1uZgrffQfkxcxSY5n85i",
-	"CWbDWOWrllqp5auioWsuHArI5axCqQca8KVjKQF6BSEDdgWrsfc3uHzf2vJRZGQnv5EN3ov4BnYGWP9p",
-	"cl6OVptovbjKfFTx+9e1Qau3RsVMcyFaSRg33azgDAVlEORZ7YCmQi+ZAq05DtnwleRcdoUObFN9vGTj",
-	"aMAznl7F0xnOe5CtAe25W4IWNOVmFW2xq25dnU/fF0XxE2ZgAXOq9tm5QKbmp6dRCGxeJ7t0FwgKcBUR",
-	"k2kJyakQ8qfmwlpKhhUJocRfnAlYT1aM9UTreoRDVxG+5gl5qE4+4Q0Cl+C8/H7aOvQpPvQthRM7yBww",
-	"qV3JqaILfTww57Q6NXGChw2uxrC6Q+Dv6KnvNq2umJN5v9GjzhNn14dpc9viI61doZGAHTc567inY/Wf",
-	"NWsFKkO2PbgFYEM0rpRhrNTwpe9fQJ+SemuxGnLLLpz6tLbdgehDyi4BqkSWpijNILcu8PH2fAemUd4O",
-	"6Zb7SU5X0UV7BZ97VQETFtGJohoVs473RessDc0HDQB/Ufd/G6F7yAjdBripgbYHqFjfUNkb7keX1gSV",
-	"nhNPQsEjD7YVud9G57WlCn7wjlZ+EYOJVwtuwIeaRLRITVayRO9jVehY1KQavth1nS01AOXZmtLjtOzb",
-	"Dmf+A4o672T6gOY5RKOHXec01u0cH97n49/Z3ABbS9i71+3Fu+POywHdO/iGPv6ddSr7BTeeHJKR5Uzm",
-	"zZqzwOBbLpDO1z7q1w3CTJCbTnVdlmmnIvB9zvsxecXsieEVfUpQQWC93uthS8B3i4H364edG58nifMK",
-	"DH1GHpPvyjwnNE2ZxprsYuUIWoKfu6IKgvE6Pd7VuRXSLwj4EI5JE7qMfNth0mW7GOms2vIlxcKGc85/",
-	"07Hp9++E61e+tzrVfdxw7tmuYdSwhFi+ttUMFUlnUiIfExMNs68ldTFGa9VaMjEARvQts96vVmJ3tu40",
-	"WinaaSC+Tw3vLDbcMpfIL9PXfHJZp0BWQ7ggkC+SbLejdgEgwEsG/aLLgdBqiNaFRaKFRju8DmroiPxv",
-	"xqvdOUaqJXMUI4PRpPXvEWnUh/mrKnXinRHBSNbACy2I03Cz7UlHcDv3oFqCm6qb7wfqCd/LJVB3QQQ9",
-	"ZO4i61XYfXkHIPZX/J4adjtnK7zIGZDQjqWZhRVA7KNwyRM9cxxDa9haaujm2f2WGkomMs+YWmMUeXRP",
-	"1aOcj72TGensDJnyeyZipeciaCAFgItVDMwdvtFJiYQ8koV5wPtkOmeRRLUb+7mpjYgpFywhpeCfLh49",
-	"gmGqUjzCXx9rmc6Hv3oi1ZSZKGh9ykxzQe1CSl+S2PFlIL1c3B/tw7aNOODjrXFA+7NbB2uM+YXFhKsF",
-	"y0iQY5eQm++vzp48vfi///v/HJMrh8F1G8/hbXtwyUDJYUPz/LZtRa7xe/ItfI/QDVqYIztXyyCNabMY",
-	"UCPQpHUxUw5hvJHRsHv+Q+y3LhRTE608efL4ybY8reDorr308dnXT7/ZHsotRevR4cKV9kgIbN+dT40u",
-	"x4LFlPB3VgUDnnWk/3Gc+C5MCP6awBhce9eT2KtKHdsM76Q0SKSH+hm4fqy2X2prNmVyremn58Oi0w6d",
-	"AC8PjkW3cN+BsFLrWf979ub7FihN8yYPss1qVuaQDhAxK8APgGm6sehE83qPoF6H6lRRsZJKIVhqEsKF",
-	"LuAfePwTUha5pFlCeMaE4WaVECCESbAkVkJoavg9kCv6sqYbb0SnZkd8RVOeeWpVZ83B9biowooRXf3X",
-	"Ns/hTmrcGumNKoVboUwK1kWbtq62s19HOMeBy9lNQKNzsS3830um40UwgnxtwzSCYZfUey6opwcAK1ov",
-	"ETS35raGzwdOTPWjFgXXU2W21JCCX19W5QvAWl/SlXdarPmFg+sB1v12GJdoG+Os7YmdLruC4GMRSVWf",
-	"P7cKgyMF9b3p9z4IFvXXbn3KAsRoouX+6OoW52tLaboK4tyac7Qo2soDTEpNWygY1+DTjk+w7VYbVIfR",
-	"lSZbf6eEF+GYodL5hCpX8Bzg22socHTv1I4g2yy4gCCa5PbYciZBjZ7Z5mrv0jAfchWe2jHw1IgguPUI",
-	"tnSwV6ttVJc/w5c39kOLpCjZC2FUi4poT5m9/R1q3tduY+RX+8ML/E+W+LqGCToAYiXEDFsUMQ3DGkRy",
-	"YpjwcFmoIiHzzJHhc3NMrlERxOKgFImICfhCwbsv5i66rk1bwKLtUP/FYVC4gbU2koyZ08PJFcYRrGAE",
-	"Sjr7gFVY7fChAJt3DvY/7cNv2ZxNTDv5ONaIxZm3U+D5f0CVmtEMZDvETyQwY/fvaZhm1HzxqZsRiZbo",
-	"J1NFXPznmWRI5GDfHl+RkKJv81vcVYPmqUYNxINJ1SU3VByFWsAaYmBtfzjLG3/Rf6Ztz3oUaEVpUM2b",
-	"+104V0l9ylqP+rVBRATN8x8no4tfum+bQDp8TjaJeL1I3VLz57Yvt0K/zKvt7cQrVl01N2mt9SgpF1ar",
-	"oGK1rkoclsovBuppTlv4d4OYr2cG2Ee/7vvwrNUb6HCetXeMprP3PJ0zs5/K3KZqa0vRGHxuK0dG0MGd",
-	"mGLW+UMMUwsuaI7iYklVnObS+x4iRdiI+92FVd+lMjXXl8/FyViaU8V0kyV2u/NiPVmzjRn+HaMZFw7k",
-	"MpDnwZU66K9VzYwZirNuLUGym0enHcW0UfFRGV+oJDZv69GlQP22Tap7mkexyI+fnmylB1LMqJrFt+aI",
-	"PekxOmVuC6a4zHohoeNUs+ngRdphLWLz/XEgsHv7ZH7uieGuj8FeINzvWLqLgBmC9i+4uMUUnZjrr0TU",
-	"laYLB8jSzt7lirhfVXwL8JDvvs+sTUAvAq3I0Ck+XD2zYFTY9kSD962zcsq7IKtljWKi5LnhooX6YAsa",
-	"aUb1begXbve+x3zcLC1VyyFuBRFZ46zlyzj4xidX+detdTqpJuBjx7TtQweoluCQKgC+YniO1VD8iV/W",
-	"zXIDYD75sgPgVKDCgRIhN5VZA1QXDCuDNOsP5DKlOfz4yZMnT9a87z1iNuGeavbsbU65IN+/f//2kuRS",
-	"FmOazitu/3hsJF5N3qnCCIDH0uJSsYxIrCDUIP189nS9j8loqbhhP4p8hVk8azt6S7Qh5pnv2gd7h6X0",
-	"TY6r93oPYErVaNdQ3rt0zwF7uoU8+4ooBiY6BH881BG2LohkOl2P+zx5EsX8VuT0jtQKiAf93fhku7pQ",
-	"kVxVLQTkBV7JRbqdgDbmY9KJqFkbqw7yymfUn7itGcyaUZXOIseIqioQvDlRsbY+b1nT2P7cUqfGUV0u",
-	"WZ7HSUsHieX3dBp3Bpt05pjx1zPEp9oH2Uw6I27yYfPgvMX9NphQFTtTXXiYvM2d7uaQZBxr9nhPP/Bz",
-	"cJC6GOnMecO3F7zZSDm/XQwCcbdMB9bEDg7W8fZihJAd5LsQP/oBeG+IbYTU881uPpfrVlwVuF7XxTcS",
-	"6R2ZQ/3Lp19//fXZ6dNuTb6/7lujg/ei+zr5vEOtwFDL33Q1Q31AhyQ1dM7WOFlptoLrvoELdPBZT/gR",
-	"AkSTsOZgxYOsSrFWKuTZWY/6HFaJDnHlcX18Xcv2osy/mXChDaNZ/blh8cMTF2v3nC0jGraiIo1b0e46",
-	"HMYhJBcLvs1x2M+vOCQ1KxqzflcdeARQwck5bkmRmQ+GCur1IH5dQ8tvsCCAX2UaetL+2FXZihVtyaGK",
-	"sG4lfkUrqobQ0ejRfMHSRoWbHEtzhaVjB5zUCr/egJdv0zQqHt1BlKfrrKWOIxe70Dqm19FCJoUjMO7F",
-	"ffvwQprwOt9SvKt5Y2NBISqPcontm3dlHhkWIi/i9zot+G2p4oepSyQcgNR5S3BgpyI89V0fV13gTttq",
-	"J5Q5u8EnO86mPfW3Cy5Kw/r4Dp3h73rQ7vrHw9toPPEr2k4FHd1NZb6XMAFssgO6B8p8l+KC1R5fU/xU",
-	"yXy99Qou13kMYnzrnrAY1WdwDzNNpvKSvOTm+3IMn7/k5hUd+3Q1Zy6tGR+Po36K+qBFqnzgl8ylTnLt",
-	"VXlfBLBOLzd0qnsZTt21TrahJFuLh2zlrAnPYmSkfoCh5eu0LjwmTY/M1mlFhNgg74iLq2sAaS9oxraj",
-	"K2PekgfIlU0jytCppxvDvQCUZyXPDaEafQPkN/zmc0J+Q1XF/gt1MPsvPZPKfIZd+puh08+xUW1Zvbb7",
-	"jk8FWlay5uWdSW0qeEV8mpEeBBHVkQV90m+e12VuizlgQlO0MgyM9MR2MMeX5PHJhqSoranz82HsML0E",
-	"e5v8a3OJdXq93N3fR3S3nYz3EFS03+GOW1Is2JZgvkFPvSZwmpU5ax9kdUiqWgtgPY4S+4+cun8wav/L",
-	"BFM8jfvhmvrPX6PmjQKzZ4gfHMykGDtC73neAHjkmGeLPYlPy54oXIfjkFwZla3cEe6xIWiNDtupX7Y1",
-	"QGB6oRc8lmWNqCLmmYLvCTdkzKZUgBiF64YLcvc/jt7h90fX2V0VA6Nlxs2lz1cgfFL/erxydUyPd8z+",
-	"2rVS5JAEsHje1+G5kJDZ2CeSbSx5gH9uTy6r+tiVZ/auFPtRcMUDqpvc3Hz/vRwcBoiHqt7QBSDmXXKG",
-	"9/j4lLLhsac4zOTsLJZRsmuUvjXg42bmBxYJ8HYWAbvSROvZ0ZytpkyQo3xSK4KNbKZoFoPH41TxO9sU",
-	"y86ePDl9tvUqc5V3wt5FR5YqalCDH1JUangd8mHB/+Gc25VAifMtG0lUKZzOiVBZRF8CXf4l0iVjpZa6",
-	"IkMbLW20rmJniZOmqOpR1Ho7yWWyGSiwwtzOA5mzVVjiGsijPKnDpWMTlxN4NuTiRSctVYzkbAIkDMHG",
-	"9Hsm7g1oaoidvN83lQrX3FSgKfXIJsbfv/RPf06qX7bol7sUs+qCSBTZYK2mP7+6m896SGFFi+DV7TP7",
-	"MpjH3eta3OWw8+7ckcFq73c0L2Z0zMyd57sAsUv+5HwG7gFRLqzOe/fnBDSQO2f330XA9669hq8waGKU",
-	"jGbs0yiBSi1Pz0uVxwuZuVMSBpHcAfJ/RaHebXHdV0DLrYk2tv+OOWWhWX7PNPnT3YcPd2TMJkDmLbAq",
-	"u4YEmwWjwooQuqSrPyfk7pero/95cvTsI1Kyu5kF8u+E3P12evb5jihWMGo04rSBERza5eaC3L26fn5k",
-	"m/j42/nno19sQ/Cbjdvz6XZPc8te2YfS4c7zA/QOaOCNO2/1dXf19vr2/Y8/vHgzCpZq9O8wI25mbz/+",
-	"dpI8Pfv8r7FDh+0O98jtLoiAmX9Nkls1ZMsCbToI2ldsF8xJbTT3WcdWSIlrJr6EFa9IJ/BpH2ziXfwm",
-	"B2EafzjTySBy8nbqEzfL3/GcvXXA4R2wxhsuRZmXJo6uGhK/asUSu15/z2iOHeiLRgnr9yIvLtZ415Rn",
-	"UFbXClSIN3uVzWXWXhKaa1mlT3HdDmaZVb3qWlfXd2eGDDY331rbJUpXCWajHphvGHX3gx8a/eoekIS6",
-	"riDsUyE1ywCCv90H5rL63MT4EQed7Vjj/VwnLeRve4vT+M7K6StnZOxOf2nYpx4pHOAIgEc7+vPWA1LW",
-	"M0vs4g2E8XpreXNXdcSK1rYKZDQXTLDMan/5erYqJh167oXt+8rJQJd54IfVNR8HR9lWl09gYs9k8YgW",
-	"PAJR3Fq/tEWZtILx+DVg2fRKGPrp0p7RnOoZItyYRl441A4fkSNyS5q43Qmj5tG/9YmP7VhdYdPLWHBh",
-	"F97QKQSWcOlRx4ek28Cw3ITmxvv20Es0XsZh6225d5DusOJyvSC6vsmuYexUxGF4EhMT9w8rVTDh+ZrY",
-	"H9RlYTZju2dPz07P45w50fSpmGaSVG1H03A2S03ph9nPY4nM9evjK8VaLtH5NnRRxuz63/JsS8b+ggvP",
-	"8NinKtJBi3VsqknDStZLvSVxpW8nHpi3FV5affYNYuW2Ruh8NtbOzLpOGWvRmme0AEpRUIAdgxlQkDKR",
-	"gXK8pCvImPJQD088gQSw3rdDyd/kOHGuH49BhYR9r1nb9lDNhOj5SVidAN8yslrbfQvo617m5WJ3YTFo",
-	"L7QlWmpje9nqN+YwzpQKIY2dk1QWHCvn+RrAbRQvLTupzUraTnTcuxppcGHsBfK8FjSLlMXeoVjY3xkT",
-	"6VrZsPhFrfdYydTV6e9gyoETibHglC6cucdbchHwEumwssdKLoF+lmJ4qjUkvEuquy+GHiFQcvHBKh5N",
-	"46w8fUP2u/j6Y0HfRgi30WhjBhJfqN3Nb71wHTtkp+z8h9ADemK7h8CTHT9d1Y2O8e3HC6D7RejbrXw+",
-	"FdfiNTMzmek4Yro9rRY47LJ1kqTODsPr3rrfbS9tXyfI1u9qH0bV7sY42sNU7YZ+eN6nkukEy1hwjfi3",
-	"vqZ8MxoTdDlK45e2kRkPR/ywT9zcrrUXKMxcFKXZWt5tI/POlYWDHBvFjWEiqVNqNSmFVdXy+wZbXz1o",
-	"l7/RHsV3alF9x7i6fUldFP7jA2ufdHFJL5ihcY7d6gpwFeyXVBiNsLkE9R9NIJfymNwEzIW/oLP1Y++S",
-	"aK+xB2ULSQvL9DBLFSkHB64zjsAaaZuj2FjTdqYpYMH3aXkwOQnW6TodXAXmIVyO2zBTNd6qyr+JwSbR",
-	"XSyV2wGJVyWqQuTRK7nUZZMFZGuZrihvFKb8VFOdeOSKr2qEOyOAWuGJaBM8VxXD4BAMfkDyuHkZ1ESI",
-	"/ffZX2leVqwURAAaauLcaEB5kxFo1nnOwubOTrZhLqrutk3CoDp8P8+ADBEghODbw0QvQIfEc83ktK0m",
-	"BqT2LdcFipKGDSMo7JJkbYm+Q3Ziq40RNwwgl9a33zbpNxsUqwEnbpnnLpuuol2tk+2aBKzJqBSZxG/s",
-	"v+A7PedFsbXO33u0j3rnR45LnmdxPk7pgPrcOMlWFb/6ShPIVWupmtCePrmLHdRhW2r+H30r+vWqIN0G",
-	"a39Pp3GNtuIV+O3vJkm+O4K2LbZOB99Th0yvh+ZvW2sy7uAV2H8SPq6+bzdY0YZrwc+sn7KWXfjajaUS",
-	"LxCjAcnkgzEtUsFhUwd4s3+A3JeAQB0wTQ2soKvzz5zPYc2HO5m4VKuKaUPe2gnPMJegAM36Nvzw4yYs",
-	"5tOR/fXRPQUGF6jJ+kbe1K28hVaCjz7WmngIwdkOL44idx4nvdKV3Vijq8boYjgoBgrG9ZceL+3j8VvU",
-	"3nYD1epB7E/+DVWf2yZhHz4BmMzDwQJs84ePOR9ybXtFfLcGhuw87D1oatxB2L6+PcKl0Fh8CRdF7nxr",
-	"bZSwt60ekwG1IYfmeXdRCu+CJ/a/acnL6QM23x7J7Un/60RBOHuNrBfHBhx0eSuQ2a/jfqSG2xO7uxJ9",
-	"E7tIh41t1+eQPqBcYe+AWLAnAzaYJ9uYYA6Qx7Bm/4ZD7LUZN9fLZ/zuIR1xh2jHIWMVnVKGTfinuKmU",
-	"ymK7Gmxn7QaejOfBuQgmvsY3upW8AZrdKeTh556L2ywapH1FtdFrNEn3UMfeAUIb+WCPnz7ZyuTiJzfm",
-	"Ncc3tBWZ2ooO2z18M3j1DhPxSVrC0M01jmgNvdNt23b2Hhhrwh3cTlsD49jLpQOveMCNU6/mxrDvrLl4",
-	"54r1A1eftSgDRltuNJaqciVUqoo/jEJKYJnHQw0/oWfp2wbL1XqoXxelaauGk1FDx1QzYtvBHEdwSNCV",
-	"JlouGObXsRyzz6CGLQ3qp5M3OBR7zDIpGKFjV+sWjzgVBHiESMZSnjUwp4GmuU1Lm8hSDJO4Lh8kGgiw",
-	"w0anYoPsbCppXrOdN4qHNMovtLusHnxoipkrPdciyyC3SSferQFlFb/SxB51felYLpZVuBCGMKPVdsMF",
-	"HFyPoCjVNOrQumqubVblZ05l20K319XwNJZ+t8YLa8jl7bCVbS5qc7P3XFX70mjZvPfNwlcdb+lXhs+X",
-	"hGruwRnVx7tHlPqViajUhDh5CG7L4BjWmyImCDdk0j6k86ag211S/6RjUflO4jKEvOzRRa6LnK7a7Vof",
-	"gu6cEs3UD/Y5r5dqPhVW89qLaqpkD+YR6ci5fDWtHWtTeXM0nBXXgyq2WLGQ+ZpUW3TYanY2L2MXPb0D",
-	"p7UvFXtBQMfQCRGyqq4Kf2jEtYTXMha2i6LAg7tZM7WXra9j4JS9+dBs8w+jQHMhFYypdh6eNfj10YJa",
-	"HQG/30iRPe9xcLbWIh16kNppzt+52XQZW4ItQWOr6lUh9dQmm/SGuXDWh2yq//Fbj9DLlmiEHeXefYTe",
-	"aNm+f3v4CNeYJuuut8JYIRi6ffPjY7GWf2bjmZTzYbfB78BHye7ZEBf0G2l4yl7cs7gjOs7/UqmZOaOZ",
-	"rnngARZAzczDyh3UHFE4nTQoXV10M+/P3U6EmybwHfeKfbi7xCXwukndkeEyHEAQM/ubuxhyms4xemiY",
-	"WuAL8eqK3RWusX1cF35LH+7GcG/44ryZa4ekg9QxeHIjSTrZ9+mqWWTOTjpTenY6GMH+7xiwe6rPYNvo",
-	"+JBc0aF49BZGxb0QV4bHN4ZxEwYqowDAKQXgBHbO01DWnvrPCfnNTYH9Z7D88Oe9+wfaTPZf45X9/1Ll",
-	"9j85F3P7X7ROgdZSZswzWPIFi1BYRouRx+C7/aujVKTuw0gnIgxSbj93nN1dOB87eRz5FFhU5mw1iMwx",
-	"GS3rG7iXVGulf/QNfYxB8aAIDjerG9ucK65e535wLDYu55x5a/hi5PJqbv1z9Wku+A9s1XByQi9huhhV",
-	"4IJ1z0J9uc+fAeE8kREVuOawsnvjp+uK/89lgiJZQibBqRLUzOWaXL29PiZv6MLBYr99c+NAXgnhGX72",
-	"00/X395/nXwQdhfjR+++e04eP378jHBBfnr//Ji8UEqq+rtn50++tuJknLOFSxSjRGPa8F0qM3aHHkLA",
-	"R9qOAiaSGOm8m8cfxAfxgqYzYjcWOGrQm8gFuft0hKWP76BoplUkUprnhJtLECU1jRe4gphweVvA9DWW",
-	"2er4g7grynHO07sLIqT9CNnA7FN2DxIujsmdZvnk7qKqu8w1fMcywkXiPJQBOZBURM+oYllCZlQt4Baa",
-	"0NRo+zbwcN1doKdLH5M7L2nBo3tB3kFtBEW+K/McIfnMC+Mk/JyKxqVE7oIa0tjUBxFrq37sq0rK22da",
-	"GwMJcXdRNVIzGC3seIInEb+F87TwZZih0jssrt1Gk7a615fYPrJSwtNuOY4/iJ+RPtgVf3d1u6ENfKMm",
-	"5yfnx+QKDW7cYiAYU1kw4lzl1d7wJEuUvHzx3t87d5+O7GP6DnYbvDClwldbhv2pWJHTlGWEAnQcNFjk",
-	"PxDk7sV7Or2zXXj7E7T57YtXL96/wK7cXU+OIPX/DqNTk1K76BQ5Pz37IO58GYMFowJYFu4wuVLLBYMd",
-	"Cd7yJdQO18ZaiH5vQ9tvpGD4ggvyb3d1widKKyC+Q2qHHCtHfxCVo9UeGg0JnHf/4+gNyqejv3K2PLrS",
-	"F+TN1esXd3aetYfzUoNBBftZshl9sNPEK5AcEI4efxAA106ZQE80z5gwfMKtmTe6Kmg6Y0dnxye1mAw+",
-	"s3K2XCyoWo0uRv/9KtyjGgGpPkdRI9VdwWSRM6zkh14Y9HUi8H1kR/hjAYIuoFS7GJ0cu7fJggla8NHF",
-	"6PHxKXTKrjJI90e04I/uTx/BqJAhyrSIXzcxCYoZ4grSQ6/wEyjPjUXL7aoifxo32nPXJARLUpEJV9p4",
-	"RfZOS2XuUPZB2umSa3ZMrkCQ4HHI80v8Cv/2IGyAWH4QgYiyfVn6axXiLI4B20kEnTQn2z4fAgGhUXuk",
-	"NGO4xJVwvs5GFyNrd1zBTNkp9Gk1UNF5vVKY3VBfaTjzIODu9EobtrhA5lpKDNVzAI7bx38tGZA/uL1C",
-	"UyMVhKHtpd6ruluMZht2awqCasymViy3v89xvu7+Ql/fa1mV/q5WoO21Va7voNfGWlJMl3mzpS4lCZbw",
-	"Hf6mtU3NBeQy1U32S7iMtwZhvp1a21QiISnnklCy4KLUxJRKQJapkqXI2iZbIzlN/f66dNwRpn765Hb7",
-	"x1HDmA+7E5vX+ig8uhbP0W7u9ewrqIT3+SNk/RdSaFQ5z05O1hgzaFHkPIWD+OhvLjQ2YK3BXwDq5Zpt",
-	"+ANCkiqwe6ylqmuP3qK6h5pyJcF/nknAetudj+BnQPOiRP2YjLwyZyeS5RP4dUPsPmKffPp6VPo+v/kr",
-	"iBB7mv7bzY9v/BVIQeltStWEaKMYXbDsmDwHOl5XpUAXoAnMGDNkKUuritI5c05auxfLnJIpMxCKLqQ2",
-	"ShYzyAObKInugaYsfAGdbpGGsR3oNnx8D6b6PtiD+Jdd6LxlG/5T3P5T3O5f3A4TRJ+ORLYpjCIEpeyT",
-	"eWS3dOdzm6zHYDRCbG/GqM/Yfo59OfqW6/Yczis0Ox27K7Ry3JiNjZc/XAy+9wWpre3gO76DMLxnik+Q",
-	"jDzufqf5HD1Ey5nMmdVKwVwVGbG9pQoIaz21LzUAD7AGCsLKEd2BfDEX6DDjovbFuPRoQgVbgiBJS3vO",
-	"JgkQUHvLpbLFKgyDd0fM2Upj2cLSfiLlMbmzq3ebczG/8wUN54wVHi8EQJRN8fpXmAYvXg97PcK73O9j",
-	"O/FnPzswqj1cmW+VhBovsDqECaNW0L4zGRMCVfjs9GcsZw4Z37GVfA02Z+7WTj+/tVKmDA6RHdHSzCp8",
-	"MLa/ucuujQYnHddkasWqXbWplNll5S0xqtSGZZ5USBtZOOHbXMhv4Q3P6w5cVe/fWNfzzY58KwXbw4x/",
-	"B0V9MNNRGKYEzUkwKYQGnfIznVJDczmNzjVgx9pImpy9ioV8JM7UpYuPTRl5BB8Q9qnIqbXxZliMvjlt",
-	"L5npN2d9zkLFN/jbKBi0VX3t//7y4uX1G/L8xbv3199dP796/wI+/b//+/80g1sXo7OTs6dHp6dHZ2fv",
-	"T76+ODm5ODn5n81omJ0eulab4GL0bHyaYnNCmls6MeAlODt5DK2dPmu0pku8py9Gz9/8V2/aV2tWrRN5",
-	"PDmjp6cIou1z0qOzeSid+P3D9xleD0nLLXBtwFdZ14ddYR3uMcvlcs2LWAmassglzVjW6BF45Tb3H0J+",
-	"W7bgmra71c750eo2Ee3i9J97d697FyqIPnz3voZKZPsSlfYjaTfAxQgdu6OWm0m3WoBXee6d01YPQSun",
-	"UkLA7wauK4b2/6bT6nn4loeKUBf8/eW3fe8we4JhOv/t+Fd67N54LBXMK9e6hL33/M1/fYFfkedXtcr/",
-	"K93Yo2dfH52cHZ2cvofOuP7YR7ASQdDntWc0U5zmo4vR+eSMjj5/3GWjHtTnEK5nDYTlYgqMY5qpe1jn",
-	"Xjd5y2Z89Jud2M/blCRYMzKheU7GNJ2H9IHhoUERDAEQu4uReVc2D1l1sHooUTsIYUwP+/gFlS7stTUy",
-	"Gh3vqV8VZUsQ2emlmtGcYRAH6S0hgnxMrnEXMLcPvDHEBXE0H5vT+7Y0e5tbCI79RSJX6IC7zdphfW41",
-	"yIEPH3v77vqvV+9fkB9e/H/VY7sc2LelO6913NyDDB+mcf5jCMkdZvxg4vEnUPSsjHHhzd3OYCAZgyhR",
-	"6y39o0ADZ0CcKyETnhumWHZJXO15JPCSIl9hzJPqOYJp4zf7t0HHerlhmzkLHX6r+M/r5IfOn0YIpEH8",
-	"tzknfeXt/m16D6gnoUrAyzv1lO5wonDSou5GYJJpc4bGWN43e2CvP4RKgaNICgT4HWNsfnUHEVDtapKZ",
-	"IPhealxvmq1wtdFHrxggAFLpGU/vMjZV1mC5A5e2nExyLthd65iqio3VmHrh9Oot9B1sxlgewsbYRZqX",
-	"GWts2rZ+uWfinn8HgNzMff4ika8GF2pF54J78cj9t/HMURTt+vccIFvLPzqUSP62GWYH0ArmcRLNQokc",
-	"StohHgEgMhozOD1IraUToqRcWF0Jauwwj3gBvShLKqetkkvCPnGryLoaZRDLAWPtmLxz0Bbwa6PPucYp",
-	"tPgNgvyrLUiBym1utTovMNxHQUWSiVTk7JzMZKnqc4ZhgXqnX2dsUUjDRLo6+gH4e9pDPd3p0oM1uaF7",
-	"zWXN99K3Tg/w/tg+f15hJIN4yyuZdmRRBjCxQ8dXsHeEBu/sdWrWMW9tas2jQrFJzqcz0x57qTYrnCfg",
-	"kwV5yMWUZJLpC4KvTTD+BKFXX0YnIYymM3tFf6XdAfWIJvsTqRJPncbtw45gEWj5dPJBVBgit5YhgS2e",
-	"86Ri3FYI4AJ0D9fzY/Lcd9Ij6yrfCapocP8iR2EM9vPWz0zjWP9xDsj+LoNqpF8kDARcnhikq7ZRuL8d",
-	"UGHBmEu3x8vXI/P6XxodkaHwBPzGs25/h5ev5pj8DHWjuCtsaXvuNAMEHadUpCzHPVgKezYuCdhcS6oy",
-	"1FlAK9JBed42t0fXZbJVg7jOYurD2RcSqT+JjCmyxKyOh+4WmFI06uzU7UMUtkSxvGbPEk8TrJNQkvmC",
-	"w5Uc4YpgVTmHFjW6Kp6xEdY6wHKefKHl3IsmaM3k3RcOmD66DvAjyJ5y4d32GKXVAo3LICiFyYASvImk",
-	"qi4JVebMF2X06TZxa/zKv/uPt7K+awfGwsWnFpOT6qVqTvX+90BKC12i+y0OaAaHRGUmeLy1P+0JqZdm",
-	"vQJnUp10lyzijAggRwHQth0s6Dq5nFrzwd1asJ1c8Tn3ZrJw9ZUh74cspIqLjOduOH+8XeV7dtgNRUVC",
-	"ZnLpgW4VzLuqmEpzfs/qqyE7wI6qeMejmvFzilhLpxp7IKDdCRCcduoskswiTTqyCAEZkFUMMLnBGpZ4",
-	"h1Sqqk98gA02owBdYlmDUsjhZo4JJDtS51oKFCnneHJmcMRqtV/8ThdT4CqX88ohBAX8McgI3MCupsRt",
-	"xSRe8aiPAj52xQqprBJmHysVuyBC1iAtPZPF7fkZsp5XL/Lc6ifH33ju9FE2HhL1C7R2sIsOdhq+B0RN",
-	"NVy9LlaJpuA1hvBbnSaxoBmrE2a04Xm+X9MRT0guBTsChHGr3P1OKhSNvjIDxK/p1DtysQ5cgk5dvCFq",
-	"KvBA2EKmkpJQaDWp5YE7Bz5VpxLrAC6NS1bb6Rvo8x9QuNadO6h8pQTWbmM3ofk1ZjjDXgDDhxmfTDCB",
-	"c79i1rbbEWCBoIgVofB6nbisyvEK/wHlZ3nmvO05BR+FeyZn9N7dtWUEzv4tn0w6Yym9dkPcaw3Hsekq",
-	"ijmqrYIwWrf2W3x4T88fil7e1S6wE3XY7WiWspGV5UjZAU7IBWT8WhWtufT734o120F0M94wdc/UEWSt",
-	"46ONBNM7klKluJVZ5NtA772zN8wdoeTGsIL8CeM8qhR3f07IHYR3CCWufncCabQQzbefvnX/Tj6IO9RB",
-	"7yAHREMcrFGL/pgAAg9qloSdqt8vMv86rsndh/Lk5HEKw4B/siP8xD6BH9xduoQ+QHlw8UHcvaLaHAG9",
-	"w9H1t3cuaV8xusAkbMiDmHEwhyslmpIpLQgknWABEyzQ6bKZgyYwhaK2wQprVQiDZnnMSXcDv3uwDtMr",
-	"KkO1gXH3uwAA/w9ze4SD2yERwP3w4SfslVWUfYqrnMBNekhrnH0yDMk84orzle0FIO61xw3nfM4u1+xH",
-	"tx2oYMtYKpJ9xz+6X+UlX/OJgRsKA1aYmjulAEfct+I3AWx5d9RAyaULzukqZmwFFdA0eHeZxzFRnhEt",
-	"6/gcQP4demw5kxWRJo/c4wh0/+deuGekLIBRgWhTpvMGKUGVI52ziSOXTqXKetrNnegY3BJTR1fT6l21",
-	"Z3oKDlZMxqkwKV/pet2tSEwN5uz4ouMd7tSXu2HX9mK5YqEUYG0aTUumQYMMhnWLM1J/5/6WBZIpD905",
-	"Lw8Jn/rZkY7Yzq0RWux2QbSAGd/AcV9IxfyrHGdyYz9c4pcTmedyqde/j4IZ97cndkQzutX1lUx6L/DL",
-	"A+IQ/1Nt0Qqi3yB+sT2upMYBbrqZzLOuACFYe0tR8yrbH9ij5F16SFCyuWffsZxRzf7Rr60XTvDDtK15",
-	"I3aO8LXiqB0ESS6Frt56TK5d7X+K+pPVnACtXhPQ4AKrmrRd4erpqELyvcz3pJruH25g+7ZXcfOH2Uk/",
-	"MFY0lWEg1klzRsVRWcBxhE9AGaU5Ga8cxcwBxEYup0P8CBfeMnesYgFCr/ILGAXWc/XMKzl9jx851LBz",
-	"pZKUCiGNp3wCz6ogd0xkd8cfxJX3w36lSS6nBPVzmJdKJ196oAOQQhG7ASgXTDkt0nuioRJq0hINq+Ll",
-	"Huj6QUyBH5EqRuasML6arG1dyZwUORWs4cTAGWm4IMi6B2LN7YBOQC463AWv7MocylHwSk5vYBF6Pvyu",
-	"FBEP4ktphwTLjPNJHU+RXaw2VyIqSw9E3H4vl2RBxcq916f3gCmOxFToyocxtvXE0DUihqofUAypKmFz",
-	"enLieR1bi9j0nHNgkuj37E/AE9GzXYSM/+f3EMmpO7T3TNG8PrxQ8MSwQm9G8xdMTRk4Yz2zxn69SFaC",
-	"PsrkUuSSZp0JGBDvsfvSCkm+8CEl8r+InWQgs3OfeER+IB6RQA+agG9DJ+Tdv9xFogauS38HcgSCJ1ri",
-	"iQ4LugREc7uc57/PExwdGl8wbeii0HGBFSfu73u8gexgh3ONNeH3yM9S3SJAF8Q+GSBrqXnMU5nLcrge",
-	"tP0QL5i1zNo1oeelukd94fnbn6xMWUi1SohgZinVvILzImZishZJ3uIbeu3efagz6tr/TsnFgMffywEP",
-	"/8wzMzusiedn6bDhPSCtdnfKesgZMi0k8Ksc5CJZSCRWb2WV4LV/elnXxnN6MwApgKUWY7qoIFfErPZ0",
-	"YSraT+9e6aRCeQHMfQNihsRkgi0JB+SOa+le5qXVwn2dDE14duFoNN2kaSMLdJz6h60encqCezQEwMl8",
-	"3UCarRD6gb+xtjV0nGuwhyD5EI0G4TiWJ5QDPbKpVOpgLuqMGPiRkCScjJpaztdIqwznGo5BVxUvHY6A",
-	"aENXOvG5kn5YWEJhygUW7do846/lPfujGte2by714z8B+vq9XdLGUQ0y/QUWe9+33VxQrbtYMQxZSG3I",
-	"2clJAzEUwHcdhTVXHr0Zh+2+9C7P3yV28GA+jbCSa/2zJjULt2M9OX1Gn00ep0dP6JOvj75mZ6dHz7Lz",
-	"9Ohk/M3k8eQ8A1YWX34BHcGjZARs6Q68BXgtpg1ThBpy9fz1iyFAubdU64Pij2EhrYYz117H3UPsojWq",
-	"6ROOuA7p+8m1gZCFXnu/c6VAvT1qGMmZ0QS97STmFMYUoJduFQ4FZgi4iXYMdkBS4uji9Ok32/dK70CI",
-	"7cqVnu8vQzDosJUrD2Bm+J2PmyugATUT9MWjR0s2Pk6pMmt0EI+OXWWGR9Dwvwg5nd4O4saANUBKpcNS",
-	"LVE8BXBunUNTECay3a6UgG8JDmWfO+bRb/a/nclfPzuCfRepVA65UAULZBRiihlchz7DVq5+WWqbn7mZ",
-	"ZYouG2t3ABVAueyJHjmpVcopKt8OAwxfBVHOSyJV4jeZ014ce0QqC6tuAoA0FsnxmRxfBGO2o1jud7L9",
-	"SOLq6ZfOt96bFPGGW3DlVnk1D5YlEe62yG41qoO69jVk+6DNp0oRUrjRqSbpTGomPAVBHUmB0rnr9qM3",
-	"lao9LgVYdDVdjE8GwYyJSDaI7S23xh94BOEoALoSvaCpFJOcp9FzYNTqj2p1Qef+85hd70oRXcJDYflU",
-	"KdoNLihXBHuWGx3xaNhPkRu8yoIFn2rc6HpnX/XHgzm8K8VBTRSspQLH/7A5kHYpH/2mSvF5S10XbVhR",
-	"L6vLe64Wr2ZJgbJvrpaRI0uIOV3fleKA9yIENw68/gdNfYbyOPVks0IfcukfwRse/Wb/8/mRu8NaLyir",
-	"dFw4B20qqyTEsMAT7AaZZ2TpaK08h8aS6mNyRRT7G8PcR3Aiuvxp4Yuicg10CCKiKl/Bu24MKw69ffo8",
-	"CP041CVlG7/y+sQfCHqDfdqLSoZNYTWRQgHExnl8sT6U3f0TORik10sLa9n9uZxu5e4jckIWqENBnMzl",
-	"IQBl15ozvOIzx3zc6B1nF/qVnP5xNvRGWPiVvcFFCaURjLTSXxkHoGmtXzJBdGUkRHqS1IU2uDBPz0dB",
-	"PPgkHg+OvSIH3rPoK05PGriRJ9tjzoe8LRwi66Aawys5raFUFO6MhMg8O6Du4ENN/uhMeI5zFwVT2sNj",
-	"n4D+eaf8k6fkNf9L4hnTFOTwWQGQ5/aeAF8Phyp7DtoNlgi2Y5yvpSpOWAfDEH0JETWmFhxqjkYUzJ+t",
-	"qutS4r7jO1MnPOBgXY21zEvDYFB2tVRCjJRQLRJcFUDh254NWtD+2aDnJ8+ebqN0S6IOLV8eBoKBNM99",
-	"VA/KQIIdiH3vzdsZ8sw9edKnklG9jMCxkhqaJ+Tp+bmdKMhPcfm6sdcvMPBUv76AOuL2yX//5eTo64+/",
-	"Pf78r6MH8NvJ1LA4KKuSc2MuKPQpAufYdrFHHHQ/YwWafRAmyWLlTxQXRlrZgSfiAIZjVGI8AknToW5a",
-	"q2Ja5lS1yw+qQ8TAV7ou1Um4QYgo0vWRO1/q8zsoNjqjKDECOWHlBngGx1Szp+do5Xha2nUnB82+pPx4",
-	"SAAGRMXF6NE9VVbJeUSL4tgqO709/cFA39q2HqyUPvDYtBTC2u+RkFDZ6YseioFA8DUcuFulCgQeQLlb",
-	"4M31L/SXuAD3iET+ElDiPZah+/uD+DY0StwmiXceh/j/w+uWhqdzhkQL8WviO6AL8IXepSLGSnRh1QSp",
-	"XAXLQipTF8Lw7DKeaQlC8lDKS4JvnDw+8cUQHFwKUg8Eq1ibzIx9EOBXx/rcib2Y7l6+eE/snZbO7o7J",
-	"jwUTyCmakTSXGv6tWKNOdIJJEjNaAB7A3jzMLBkTTvWNZSZgWOSdfct7mJo/9N3jgtcTCcyWtqtQyvTJ",
-	"+eOz3tdPMNbfhxc4nOyWs4e7NKlwHvmKCLnch6PENQ37cm0j7ltrC4tfb3eFVJWGWMPvn8kF5cJte0ZF",
-	"WQBBYtwB8iJ84/B9/AfjSg9Gc1CL/yrPm4XKOxnTu+qntSx+j+I+7xoV/U+e1QFJRzhj94LVxbXDNWm5",
-	"YAgfLdtyIREN8aJRgeLvpoyPY8hayz/XDyyYeF2dKLRGwiPl4bMQmvVoXpfeHI+9HGZqD3KADhpk2WWd",
-	"qvICZRfKBOq/mqXVLjyLjqOjxvwoutJES8hOdGx0d1GKgr2t1P6jE0HXfofk4ODtN/SeZYeroYa0rEGR",
-	"oAee8G5Z26hBC4VMdDeVgAuvKQZaJdbygrrWHbX+Nuqk/YgvOqiYfYHxjz2cXNtZIiRSgqTNmoUPEbIV",
-	"7WTQ5kXl/NEJ+jwdmK/+i2sCCBki2CcT0Eyieu+LWQJdUU61OSbnJ+d1ukNYgRTXmwhgexUZ+KZENAra",
-	"rHu79+XbvVouvtjxqmqI5sDktZUis3N2C3AoV2Ts9OjkbKPI2JY6ZABGGF2M7mnOs0aB0Y1XJiNYq04w",
-	"75IKU8mwj8konVmdSgCLbCb00cnpKBllXLHUSOi5x9jSdMGO7k/OjmnBj3NmNBOpWhUGgLb1DxLbyuhi",
-	"pCbp2enjp/j3LaYe3GpW5RDip+oehi70aTiQiyeP3e+scmW/R6/mKBkxOr6ds9UtgIuDv6Fl50xhC8pz",
-	"YG3R/29zepSUVusf7VSqzW3EgxHbymXbmQm3YE1ECqb+VA6RDNF7/Yau7NWtJaFTxZj2RSmr4/2VBneD",
-	"PiY/10VCPEavEhAAx7IGITqkIb6DC/yVdqkn9mGgOgikiw9vVHAp/A1WjdCIx1ttK9e4Dxmxe9HG6vzY",
-	"o7KHA9S2f3fftAer6/hP2fhP2fgFZCNqReFuQw8tFYES8qer569f/Plgmuo2ZPN3QJAkgc/N6jYLwMTE",
-	"tCU78JxyYYXmOMrEDAjeL6zCXtfK3j4U2fdq5a6EZX1pJOAw3M8KdfIr3hgogKUwLdiUCiZ7SVeE5nzO",
-	"Ko8CGhdcB54bx5xDsZg+gja2ORpe7rcc88mDmPZscyhzbkE+VbJ+sPH55RgWQ67rTfPzYX6LH+0Lao+y",
-	"S7vGLG1HfJJb3QSUF2v+tKcyNZ0WL3+vQtFfYMH3rCj8fW7RGyglsb9t2k+wKTmWZseU75Y0A2zxdxNQ",
-	"Prv7D5Ql/V7OmRcFsLRYoyZMm9p5fZNOao06Sxq9pcBSje4SB+LxGB47CW0p0bCkO6/oF02K/vrspM7o",
-	"fcOnM5OvyFjJpbXuDLAO9A+T2mH/Y+VEK7fS23Oijd3T1iKQUzUszRmm9cukOUMnHWIBsvr8+Pocrc68",
-	"5nZZeuDU5sOfxd81uRnm8CuNK7fLHTe0iMhauY469B7ygGJWAs+SbkLMBLLxFkxDSXrNzB1ZMOp4KSCM",
-	"uyh1TX4HxRXIFSBtXIfUipw+qaAydtvpAGWDlTpyfh9L8UME2ov7eOQ/wk0Hdw7X6+TeMZRW815qgUT3",
-	"wB433lso+TeWtuOx8euB7/uHqiWyoUY8qND7xil6JGTGhp0l+4u1U/RGZgwm/OGHiBqAyOnIMWo5Dm9g",
-	"BMOl5d/zLvk5RMAZiVOWgNgIdgOu7TZxOpFqKo1h4qh7L3gMUxKm0HcYCd/5dnddoD8YUKkxnoPaEjBh",
-	"zqvAFKs4GMYrq+ekjldyreKIBJV/MXj5ubjnBuajfenftxKBLb29AxfgIr4TroNXHHCB6tccdHWC0Xh5",
-	"BQAWQHatWKh60hSqLelhZp2ntIB0Lo9gdLRYgLpdSjXXoEEixay2YolkdKUvgeWHqpwz/JkPvTlSLat9",
-	"YjjN54oFHFstlmE93m0qRwXomUOBzHmA40F0j901XBBq+3oMFo6zlUawC9kRzejRqVcW0HqttYWqVHy6",
-	"OvqBrVpTpBxOvSNv6yFGqJtKtNI2Qh4wGAikJCPDKHgprGlRHP1KR/3dFfWc/z7g3VdczCsqmYNZcDBK",
-	"BDnaE9T74MSl1yP7WGG2UcXAccDm0V/Cp4Aix2PhD4rXPkCdgW4Coj2SYQ8vbZyRg2wt4IK6GP369L8p",
-	"a4nXicPgKrDm6FIq26FUKsVSQ2ZSaUbGkLu3Gu2w83BkX3rnvY66DG74VEAN2lHixAK8+IaZo+dSznlL",
-	"3RjNNLKofG9MYQ2T44bQ2NDZdt7SLC0VlMf/5WMzNWoBuQvjlZXLPNwk1U4vzWxtlxflOOdp6zb/jWed",
-	"nodro1G647XsJTDEN4VcEina/A5dkn5HDpnDORSQPDWcVbA2dhEic7Zq133ehN5woBT2mdSufGYCQZ9C",
-	"cduxJICikXualxXjLhD4Cp8hhxk1xnAxjetMP9g+HVBZ+oGtDqolvabgTbRTG6D8ID+b5iwjJRA6rWms",
-	"fT1AttVHSppOErsrMpYlhMwdFQNO++ICzGcXS0bw553VoKFq68kxeY3LpY0sCgaxOyqwBsOls8ZhXd3x",
-	"QtRSQrJSebwyYEwiMXjo7xdYV3iRnYPI2vp6t/sIZjGa+y1u7fN6SR17zZytdljbBes0Q6xulTj+Yatu",
-	"rUFIf7rG4Npk4nZXNNL+mo0Oyvh+0Bi3PUP+OmyOfgVjz2T39bLhCVqwR/7LjonP2T3LkaidSEBFoSNg",
-	"qqgwUAO8rnSUVKcdssTt7SOxKKHvsATCvCm/B1pIxAFae8UOwIpTzQBFwT55YItDWVBDMol2BWGfeMz3",
-	"8AJ/c4VD2mKyOA/kozdXr18koZsUPiEyrDH+6PrbptHif2z1+xYPJ85UX84JMF0CuoU/uTf8r6Bj/6vu",
-	"0J8f/UKP/uPk6NnRx//yr6MvW7wcp/eFX58D7vhVtTEyWcNqIE/V7Zbh+11Ih4TqdHu8capTTQu5QkLJ",
-	"uhvH5I7eU55TKBwGmSoeCkTJgvLcw0/h5ovjft40OnPANWu+6OAFKZyXmmskN5MTqwcvMOG89lGFXRoA",
-	"wnmH+SWa2Ls8nUmeMuf9WBRmhZEYjLXlObz0mLxBP03Qn6bgdHInitLZXKOd4b3QVRBFHjv5/7N3dctt",
-	"5Nj5Vbp442SLkmzv7GYjVS60Hm/s2vFPLM04VbFrCLJBEsUm0AugRTMuV+Vp8mB5khTOOUCjpe4Wf7pJ",
-	"aTw3MzIlNtDAwcH5/b673p5PccUR/VMseRsM488gR+xO+2eIeXBfa7qxv1d5sSO0Jh1GJl/MlTu2uN8K",
-	"rPE9RLKqS0rfuwHK6aUTQ7QcCREW3VI0FrMsuXz/GpOhoQjIWTkYkFArGf7eLbiQzt6ivAsRndwN3EH+",
-	"6L2fWD8tbf7xONjO2DzgDu7i1T8x9P4A/xQKL5n/fV++fiRU7sU9f2mSl8u95W2Ee9/sybzl3CkyX+MC",
-	"7Q/wiueh/sFHW0mOUHbQT9koyPtuJa8pHf97iNcX3gj5a8rWZnD+r09LFD2WW7D2zETBiJ7RYrND49f5",
-	"OGHdaOi098ocWeo1n8UA4d/ueGyakyRgBW+rjYzSlgwyULorYe6gLiAydxmcID5WCuDkWi2FaUKhbEhq",
-	"1nBX65TrC2cNClkYKB0Hb0mrohkO0s2+HpbHo8NxWSzhtsJ/nsD/P+9WL/HAEq2951cvswwz5pslS5vy",
-	"dAjHaiLEeSfrQ0rMldAOmIbThaQcbbJkk7mQjbr4LUIEbRuA7ZXdwM3pODoLakukVlkTwEFHSusyBeq4",
-	"KjxTs1S0Vg7C13bBA0HUj7gqnGlgx2tG/thRWg4P+fEBqhi2WeM2fA8PqZ5yaYVdDxMhnc+k9LoaEAQ6",
-	"1gj+xzCRNnjhKX+Q+B4wsT6BPbbZj3Ygj1oMj9PkEnkMgekRygJXbO1zJGgfrLk9TyCg7yxJYSEyaKJY",
-	"spL8NLnChIn5JD3nedntO1OBTBuDw7QwhDZdaYKekhAmEprraL51uGHg+af8oaGJuDkdxVdPeSN+CP2i",
-	"q7Ju2J+FVCsJkT7cI+rnRinYutIp1spniKDO24BUgekl6tvExB98LS3ve8/8Qg+sUS6X+JuHKkg0vWMI",
-	"U3/dOLowqP/dplOkINrK/WQnFYaNsxbZeflFGNBk8U2+4Dx3VqCszfn+iM/8Pm+hK6vyJM/YxK2Zkv74",
-	"Ezs13d6JsHtumya28CZzDAJ1wC/p/vI0ag7w1LqaJyxD9t+ZkkixCz/d3dCfJTzl+9zQn7hNGC4jB3hR",
-	"+NHtLmwscBlXrNxb1Evb24TX8+oTKxZClCaNiqbtnC8TMhNTztJMNIAHuaX6UeMMH+ZG4ux6zeggXQCd",
-	"TCgmGnO3oZBvwQXGYorVnMv9HGufdxPGV2Hg832kEauhKdITkbNdmgXUYEBlh7dC4929wNoMZ2D6uwF6",
-	"tG64TgufmwYaldoiqW7Ocz+3OEzuyjJ9FKuwX/n7u7s53Q1eURkAvkAbFkDcSoC3ObshGpn9bg0u2+96",
-	"p3jcOmqVuSusBJslrRYCQUHzmcp7wFEC2PE6mXspv1+rAC+RvS+Mxo1tbyOMeh6eP30KV8mC57Y5GtzU",
-	"ltdh2+YDDNTCW/carY16nZzfpUgmGqn+dhCFqdIkA02N9uZOUA4b3IrcF6MBOBX8Zqo5RwGN7A7fp+M/",
-	"4poPEXx2onTKU8zYUWTYk/hYVUzmdS7l32DCD1YtVFqlehOMSkCR2qUEhPaxFg0CQtQrBel3tB4gmrqf",
-	"vCy51WLSrDvecGYKjR1bkRNKeyhniVkby6FMDvGdIAosbKP1+YYG7E+50Ah/02q5xZ9fqy3++KNI7bxf",
-	"wfPr1KsuIoGDPXOmY+IJLHYXqFyrG2Fai9F8qvM0uZQJs9bZ3RGHF7DyleoGEp1U8NwQ83ZK+3057nd0",
-	"b4W37jfLiHsEruYSg5pevZMEgfBcXb3a5Spr8p3+ymcCSJm8jHiWUE+0OF47eeHZ9DT5SE2cI2Pmo2Gc",
-	"msSbibnLx5NFQSLFSTrBcboXmHHrubchFlpTOueXeq+76ujk7uE1tvCwnnc/ep2s/pXPCtld3L1BRLfN",
-	"idZwijYovLOv2J7xrZ0iu5VQuZryC69AzKu1t2q5pn0K5Vt4tQNps16ThP7GaaRZ3uvWC0KwPbjLeTJy",
-	"U7mFSBEdWJ4nwFqHRvUKDfBRGHtU1m/E7+j0YnhN6Loeo2bFAbIsYLZA2WETOMVDE7MHhWIRydWO2BUV",
-	"cXKu1E0bFfdrCBxACnjM15B+rkZugJbTbawsrzzlbkObLDl0/2XrwFQsjHfTWDJR+RrzytUHCunMxDo8",
-	"Vphq/7UbGMX4UimBECaC+TvthAEQacR82gbDXhBphegrs2zMDAcfWHNjld43KIeM6O1BOasLQ23bkKeh",
-	"PkS8FZwTRudeGARYwFmbhfGADvAJVC94+wZ/XQ9G8wGm9HuS94BJ3kLLJFUr2Vui15h5O58I9+2sE82h",
-	"EollGAPCr6QXgJOjvZZz0wPqixVUw7bFddDm6lEzhBhNBzuB0yb2dqyCTwhVMNfihlmsFw+FN0+MN9L2",
-	"2x8CKGzfIdBJoAA8LCY0B0FYHqLxOdOE1uvbvazIoAjpXvfmA79RCwjPN1TP/9Zj9LgAUTVMNWe/ny97",
-	"HZ5a7WHwBWW+EV9Np1BlewtLT/MbhSsG3fpcprWVF9iXvf8ebumkPvJyWV+m5c8GltlBU5UPH2BtK2Fd",
-	"dltUe1ZIqA1ry954kie15MgteY9FQgwAEDUucohyrMsaQ5a590LVwGQC801YqnJrhkleaIDr04nmCOTa",
-	"Bof1M849qi55kHrjzjR7jZbdrbXBM64LpBiv7lvoAV+AR6c0/BC1eux3r5B0IbcubHK7U0Ft2jFqkObU",
-	"1Q4v4INvVP41jLASoHD25w8/GafWUmHywhutY44d9b45BQzVYOucI76XV3awWGFZIPkNh3DZUJPoXqpc",
-	"816V3mb4irsLavQavZmaTttBLIxVsTh9+VCtYHYohKBh2v0d9Gxxx00l4TUtMRYmMUuBxxUUBkwiQJSI",
-	"bWkMsNT1Q+sZP6rwNNKNYE1SEPsOWLRYmWLUPuF4FBHwV0sL4k2WUR5IFzLOQN+orPDZaajXctIgMl5q",
-	"jjmLKUtAYoaBHhUu8togBkzoR1JavyuRjUymoOMjKcLgQ5syZ3INACp7ClQ+087+a+eFn5W3sBMkaOd1",
-	"i8yE5Po0easCGTyx5zINvq6zi2bhUIT5Qy6+yCHuBBhYzsKqKZjFuXUcE3veqWVNc2yKjOLbR2oIMCo6",
-	"0UOEdxGrZxxtvI45VivhxydudzLOdjCHvBt/AvDMLb3pEbiBhymoYBhcelt5GdAXMyEXddrEcLszZEHU",
-	"vX0HKbE7cEQ/PZjrfogHXUMNXkGxXIi+UBpESX4CCTJYlG1RB/OsmAm5O6u9WLpfeuM9vBrcK263lvXm",
-	"BRQm0NCPHjUaX6T3dmbaqk5I7elZR+Wzx2V7pFT2eRDefVns4QRhnjsVM+7DlvFpegIBTFoAYgCaaF53",
-	"sP6d287XteuTcggK+03357Ds9V1sTQ+VLzCrIzSb4sBHpKvf8hTHChTDQZtfnKdJoKaPtbcznpH+Iup0",
-	"bizkwyEf/4WJb9L/jUkrtsuV6WltEPunZuePe3cGVp1HeXmWkrzv7ek7xWFpMye6psRlKUGB3UJPCq2d",
-	"aZqLnEMu6YZrDyJWVzvW8QJ3fnwOco1uulPV43Kw+7SLXeqllNRN6xg3Ko58zCt1y7PdrFnPxprJyfwE",
-	"H3N/C5dlM+oQYSYZFyKzofEuwUddhMIuAhKUShLXES1JidsOwS9fWC1MsmR60QQU9ld4+jWb7VViXwcS",
-	"hvPeClt4A8y8noQvWobekjRBg8BYGJWCTQWcRIYo1BCiMDzjE8vGWdjNjUjUNr33z1LNpraVHtLd+q+n",
-	"J2+YncwxPY3xVo7los4ijMpLQRjx/wnXWummu/9HGLjXQPwU5nxgM0GYCdNpZKs9MQC6CQsd1Atd3hs7",
-	"drVaA5YQcyUMSoNAUUB4zMx56i0DMiVg66ZI1Q/2I/1h2V3BcJLDZOQ3F5kGsA6ZDhd8xMaGCBrvmBz7",
-	"7WuviROYWf2ZrsC6vrxmswae1HAQVowigr0Ct153K0W15gzcsigdYuorSg18KGxihKRYvpcJZ89EywDt",
-	"N+lFWdCA8HC+Un0CCSI361/JBirlrapVGAFo4SsKg3PAHh5QliQEZHH5P2jmqz+0htkxCzBmhv9KR3Vw",
-	"/sdh/FVsXXCzXnAnDys+diJHF8H5V3/B4ueaG1VowOz++u3bt8/fNk4XwFIdwdDr4khaXzh+4LPpzk23",
-	"ar7lmg5ParMgqbOS8P+BkBGPSMY8E6K/EzxKST2MzPty3g/Qb6TJ/UJHpk8jrcnZ7saR/IVlImUWOxeZ",
-	"u5czfk4pyhznFFW8eCru5FImhSRlWs4s4Go3xgOcp9nJxvbgatK8juFr0tD9OptBWYT9Yr5ge1ORut/T",
-	"9M8+yzWfZmI2v6fvZDLnkwUg+UN5DMQtolqPIZbBhxnHFKLByISSRvg78mWohouKDd1SGKyrgNv9AhNF",
-	"GOjSSi0xYqzUopRwD28ta9HK3vt368DQ3BV1PSIgPx/8g0Vo2BPtbqATvI9jpb3nTT4MD4C/+DwceOPe",
-	"fdd9dD64eXb67PTpYPNb/wpne/jojpfOmtP20Yc+pqqQaSeEGnyywMrUSjkcyGyq2QoarKDYcMk5oZ5g",
-	"uZiP5m14NN1HTt8bWsJNTioJTHuZk9VrmCQ1EQCJX3Dy1hxOG14UC16h74jP8riwyYTJUFBptXCn19fq",
-	"QRsM1CKe+zOOkA2EMrgiuFu3NQCP63xNNM59TbEk8oc7DmgTfLiXvwfYbP+9n/ZnBypX9BQPFWP/J2qG",
-	"uQ87sXcT/0MhSyUBN131mhviLV7VKgDKt5JbKI1mJIJGvXFDpmOL4hCh3o1YT5z6MOym1HdYLztExILx",
-	"Gv/v1N9U8AxJ3N0Pd4+vN1x/NyebhybbpzeL0u9BbKF5OADa5Qp4VNc3V6yR7oMBCl5nBcb8giLcSEWn",
-	"QsxpCMCc7r/rkoQRmlNEU01B1SX8viCCqu/eezVCGVRugALarxDhroCdfaWfvm0Q/Ahxx8jNwHx6WbPu",
-	"hXHCtBbctEZAfgnO2X4JsZzZeWk4lC5fS0JMSLEslnH6S0jLZ3BD/BbiK+/KcMqQcE+ccQla4CDidJaK",
-	"6bQZvwWDaWmKVjL2H4FvgJGX4a1bclimaYO2Y0tE1oOmCWMRyhlRHOpw1afTBy52w1raKIAioYinXakL",
-	"98Y+EQ2tttAhOFWaN5FI0foMHpT8u/3oF57PyR/XJhlzu+JcusUL6vUwJ4A6itv4AdjEZuvyfA7bVKyw",
-	"Qak6lxSaTI0VwGGuOS+/SnN8Yvw3W6uBP+AsH/7h2Lmr/lGGM5mELvqQUfABTbVBwmMX54fko5kEmWPb",
-	"K5BJ1huKV/SIh5jXwLn1ar+9BeTfaokTcHT6Vdk3Ak1POvuKP2xWVhr6O+9kWzQH/WhVSw0pLluvFj8O",
-	"cbSSU0YbtHmdaT25ryCybzgfFM3QRQacfzMu3dLiZZ1XQoegyuPIIUsb+iLfF/YYu9F9/ACHOEL0AAfu",
-	"WXdD/912ItVy5C1f5hmzLdSnYOvcJkWoKiGsZ7e+himQpNZr8esw5EPU4352/UPN51zlGYe1A8jHmgSH",
-	"X19neXVbOBj2/eyr/7FV3b+2BGI1LZw9COMRt42fZZXHCLIM1KEJqFhNN4Bf8I4NQls+dqOy1T//sEmd",
-	"at1tgQhsXV4Y0dy33fIW1qLJXIkJp0iKsMlUZJlJRH3rwaPale5Pf69hk722t9Y42OR01t33D32Xu7cN",
-	"/BsfwTroXbYA96PksNxLj0RXxz8KXjRXrr2bUutCqfrXqvAdblgtmozmwlil16NhiWiMuQTo5o9D0eeQ",
-	"Pohq4GD4dJgQ+kfCZPpJAt8SphfmapWoqeWBzW/FnOxnQOGSIvtaHeWqu+D/A17tjvDXBbniPHKDGP/w",
-	"tJYWve5pRIW772NoWesSqWOlMs7k42Rmh33p2QJTyMA29FhUwJ8Phm2hKwG85iNzp+4TqAxa8xxYJL3k",
-	"xrAZVEFb/sWeJ6OvnwZWTBbcfhqcJ//3P//7bTSEan93iPVSSJYlLDMqGU0QA3k0TEbWrkdY3L8SMlWr",
-	"UfJPo4nKjPudVisz+mes8MDgTCLMJ+nGAVrJT6TvRk5huE+p2isMf5pcugmsqBtCAuQHN8lYSKbX/g0A",
-	"Kc6XrDIN2UI/4SeeVJwn47XleHBJPM6TUTpKhMwLO0xGfARpdy7TYTJajRKW4As9MYkR/82HyLgMZWgj",
-	"NUpUYfF7eoRNKhiAHH0ZIQXzF2GhcP30k7yM8ai5TA1qFzdazrVRMvQ/ezS9AIAUCJQk4VOJNOOwJ3OW",
-	"TRMmk7kqdJ1meZdz+QEk4dYReYaFGbcyFSthJ/NODEg3sEfn8S9NGIcoXO41pkpT4cNHPr5S7uNdhX0m",
-	"nILi2/Sfe2QblA1MKEPzi4IlRVGt9xs/lOM9+uZzepd17/necpM6gWwpH3fUznO/fI+09VzHkrxP8/nH",
-	"OYeoIJXcRrhMAm2gYRUrG85brb/Xw4p2f1oO0Wy+xd4cFralmx3q3qPy8zqCR+WHPmKn+fZHuU2bnllu",
-	"Wqr+X2DFvw/g4GVpIoR56BpHkOmIKICcMCYJKE1Y0MAeeZHnygjnRjwxiXsDb/iIyfyT9NRuTrVYy7Wk",
-	"4sOMhwDmZK6U8SjE0ZqsUbZFgMN3J+EiCD+SLmue1plQ19wcQeCjsmFYKYQHz912wSRgAQbngyln9uwP",
-	"m8P5+Tdxb9XdGYlna/kSl8ayGU3wZMK0PfnTs/Qp/5cxLMaS2QkUxJ//8dnz4UAtfFDGKrX41T3gLz+4",
-	"f1iWDc6fPX/6w04vWH8SP1ZkthNr99IsElYK26q8C+lg7F8+qYtsK+uWEtR4ItWCy13MXBjz8Vu4Rdav",
-	"Bw/rhCoMWA/zAsxdOO9O5VgVB6UqwKRE2gKFOvfqaDfMBsbua2ugx5qvTDJTPvNxgZB6UXCsLRXiXukx",
-	"mbSYgN5uaRss2UtaPIAnqOwlpbrzAnpSLJtFZMdjPnEmFjat1Zq13a5ot8fjF8FXvZq0UB4QUFKBZezZ",
-	"06deTLfdt4bMg7NeCz3hibNZPJZ7YlUyOpsrtTBno+D3ufk8MQThasRMeucQ0W6c7vQ0WDB14sXB30Qw",
-	"OCVFyzApZMaN8WQgQJbtnuEbbC/fv05Ymmr3N8i+bSISmbov19ree4vRrugCCL2DN3qh+dkfBsO6liYK",
-	"3pPBAnEnb9W5LZws+Rn9AjdrcD6YCTsvxigEEP4/CQSZm9/7RXaMTIob9tA2/y66LrpGqHmsC4xj9y84",
-	"HlOlwWBvKpajER+9KUFv0nuszO9RJ5Ey/7CjxsmuAubUYwyTmVKCO8Q39g5D5ObCKaJCHOfOGl5fFNH9",
-	"cnZ+SA4RItt4Xw4bIOtkd/qoRoRpHaUcEUY+YnRs2xPcrD/PWgEY/yYyyzV260TjAmQ5BG2cSZgL6QxO",
-	"TykyZw2dPNHluS+aYnWW7ykAAPYnmzW10xjONOQOa6sDnj3/S215wO1i+rKiwu3NeB1389eNCunvyqBB",
-	"MAZYnwGWZ7EE28d/4NsuPtfO6bEZGtds1quR4cQpYXCVw22DkdOo9UyXIc+tzQ3T3s/7smJNphyRRb1r",
-	"BF1Azj8sDL8IbV+YOzYLcx/26JUfvVdtZnrvkIWGuJUk3/REyGSs1cpZXsOSqBtstdttszVEJ+H2q43l",
-	"X3lP1LPZTJRaCH6afNRKzsAFQAMF/hkyeM5HLen8fGWHLD+yoq7umhA7cKhBXxcdPB2HOjROxZtay+cK",
-	"YwwQ5I0QKq64PXkBy93EtWywr/WVtfk7ma37gqpo4tgRM8BphOMK2iKIQ14SF23HseMVxBm16bQ5JMC1",
-	"FMtmIH1ya4ZttBln2kSfNrkgL3C4WPTucyho11RhN9+2l19yoXll1v1DCLptwlneqwbqduKrSDcIKVNA",
-	"m2keqG79fSETggIUEFjWnC2higoER8jE8ImSKRB+RjvpvEewuXlmeEgi/vD0h2Yv0uzYsbkxqWJHPuRL",
-	"4N1HFR4mvdXeiJk8EfIeqAJnx0GsBu5G6AnHDumEyTUsrTDAytjgRoqZfC0H+yb9SroxzOLlWt2I1O8N",
-	"mXUv1DJncp2wyUQVULpa6GxwPjhTIp2cwasMELJoMx0PU3/D7VylnYOjNGjDV2oVUs0M72anHOe8QlK4",
-	"oRY085O5MvYEgJ2a8uzuLY3H0RISqyinQs64zrWQFml2IcU0glV3kvZWpXyECHjMFxdOlJwKvQRclLrG",
-	"aJZeXb16pYz9O1/3dSvjAAf3Pcv36i1kB/lf4veHYKhTg1dXrxK3w8mCr4eJVUBg5ZSnsFuTE1qnUHeK",
-	"2C75cuxLM2YaAG2Tj3NFyOpIVGg43ldCg8KCwZo65tw8Hn0c171G70FcWMb2CC7pwnsLXOFRR43fuhV7",
-	"pMFbSzJ7z6LfH7qNj5JbSDxOzvIJzEruV1FSzDR0tHW6lt0ei0OEbTfckcMGbffflT56xNjyKP1hbHnE",
-	"WO12BzZWk1Do1IzrwZbcDBMzUbn7f675VHxxP3Hnsq1vhZ4koYBgfl5YJ40NlyIO2+eGuBEOEm+6fP+a",
-	"6sX2CSldQw1ofbzgIqp6qFRQNMWK4OV7sknh2ceJE0VD156zN8C63bEHg4Ts0TZj6h7ZVZeIwCS3d2ZQ",
-	"Yu4NI3zwIQTfjd8USoDmLZjeLlECLzAPPUbwgd8o3I7KydsyUADm3L2uQUDC8JVGI6O0HeH1GChX9uqK",
-	"+tlgpeutZa8BetMp1xfOYxKyMNjl6KRBq0KmjbkopW1TUsj9RZQSwn+ewP9/G+kgt7S9+yvoF+zir9y9",
-	"ieFZR3VY3JI9UoelMNWS8Z0cFnfQtMqIzw99UWojheJ0PxCUuU6suKlncOl4Gbs9EofwVbbdjMM4K/tv",
-	"S/e2lJvTEZwVN+wRnZXt5KNBRbop8HtIVjIhF8lK6YWhdvyUoctSMaIv3C3Nmc4E1zBNDmkXwleNsrcK",
-	"O+YLaUVGbeVOEzcZ4R/cBH8ScnEokoWerG73Cr0Z3bfMbNwyhMvH+nG351AKRLsAmJUbyk6EcQnb3SxM",
-	"27jBFad3SAYfdDSoHJqGJKL+N5t8wft9gPGs3t3mS7+l9X7zfXdF42EHaMVb7nHy3sO0LThF66mzy875",
-	"0vDspg6DHIU9bFR3NWThTlvwdSANI4YIuOAo9QuKys0rJAwHQt4Iy09Yyk6eeXMfs+ulvf865ctcWS4n",
-	"6xPMSe3F8btj1wNNJuLfg2MzOB9MiyzbvD3h3Ur+ZkMNt7VeGVdgocSxQHtlv0tywyjDa6+7vDiGojZg",
-	"dyRZSJS8aKtUaHEr9j5IDzYScUeb7bJngYK0pXJB84wzQ3V9Tsa1ypI8YxJjhWyGyI2A+z1nut43+SVC",
-	"2u7pBjkIN2T8+k+Qqz3dMgi04mNocduiQ/gSCy7JBDBiJt1ZWfD1DqGfj374R58Zpjfp1Wh473wIk6jC",
-	"GpH62lbNESpOTalxcecGLy8LG7YKpzwTQPWWqRm6BaFjeIUcetD0hXRx9WzdqBpp6R5X2/AqTHr/zuGP",
-	"SF1vk4yz1Hjgm0CmtMIGcWjtoRbTOq3W/TJ2fjp6jbvsuCO1cZc3ARsOnfWFkGniXhnOG9ZWnyej/zx5",
-	"W2SZys3JlZhJaG8FdvrRzbN/K3uG5/xL8urN5YuTq1eXJ8//9Gf30Oir12LJjWXLfDR0Nq+y4Ytjla59",
-	"N7Evc6eGYvcRlAdt3lEMrjyE8BbAzObeJGDgMQrgzpmHxmYWw/6WvIZlbTypE6HblRcR1V0F8g2wP53R",
-	"H300ZSLjqdt/9+KD8wE8q6bjGOsK59bm5vzsbCJOabBTpWfUCS5x0zY34GmBjhDfopEP32W800FsvofO",
-	"6KLZBKWPIHwAWxUqWHluwaP441PnTTYUp/1YDvAd8bbRW6/7h4kHVi0ugX4qiEcjfVtXwgL+3pnm9Elz",
-	"kPSyNGVK9kw0ZlDRGq/cE3VDGZAQlL/ANiO9riuO9UMf3uXrXkx6pIPwWChBTqgUHSqRl0rzzqSjHZzs",
-	"He4kFppQYxJkVuZqBexTtUbsNTcP2vY6zAayxK1tgAWWarXlplWLT74OfPfD+X99ducAowruH5+Rx9iv",
-	"MDUDwBrSeHXF8InAPhNsdvG0b85DvhuhBKUF83JezhTjd/QV38x491tQxoC2G9Wh+VF8AOTud95g6bfH",
-	"sSvkLcCnCGvb1E5UJanA0+NJS4E+V6ul+6fm8bum7ka584wPhQQHfqJygQavL0otvxtPqmYWdMiGYD7C",
-	"BJZMZPH04+3/9vnb/wcAAP//",
+	"7P3/cts4ti+KvwpKe1f1zP7Sju046Y5dp77Xk6TTuZ2kc+L09Llnkm1BJCRhTAEcALSi3TdV52nOg50n",
+	"uYW1ABKkQIqU5Z6evWf+mI4lCsTPhfXjsz7r10kqV4UUTBg9ufh1UlBFV8wwBX+9Fs9LpaWy/86YThUv",
+	"DJdicjGZCvbF3KTw7ZTIOTFLRgq6YGTG5lKx40ky4fbBv5VMbSbJRNAVm1xM8BeTZKLTJVtR2/CKfnnD",
+	"xMIsJxdPTk6SidkU9kltFBeLydevyeS1eJ3ZJ6HBgppl3R7PJslEsb+VXLFscmFUycK2/1Wx+eRi8i+P",
+	"6lE+wm/1o9eZb3z+lpp0uT3Ij0tGXn6kCzu+9ZIasqaaKEazanRLRjOm6u68nh9hW2En2Be6KnL79afJ",
+	"t58mk8SOwTBlG/j3T5O/nBw9+/zraXL63ddPk3+dxCfgDdXm5R0TJpiJ9svtM0fw0NHrF11TfNo1xW/4",
+	"ipuq7day5fBl2GTG5rTMjWtwRb/wVblyK7jiAv86rV7FhWELpty73kGr0QWF/+y7pNCue0W5mjEVX1M7",
+	"+6vCfKOJgKeq5Wx1BZvo60w17tMT+N+Asf8kUhbvlqYrRm7ZhqzoLdNESLPkYkHMmqeMrLn9i1CS0c0F",
+	"nDZ43HaNaUO4JlToNVMsI1QTjnsVz2JCpCKKzUvNMmiHnJ88I+slUwwawh8SvZRrjfuca/hLEClSOMr1",
+	"Fk5zKdiRnB/ppSyOTjsPQsZWhTRMpJujH9mmazeeuSmrdmd8b76nWnfsl8J+dW8R8KEU8TVRpdi1TVQp",
+	"+vfIrh1xzVLFTM+Z0PDA3qMM2ncvNKzoepX96t7H741c9M0oWS+lZsS+SxOqGMjUS9iLOTWwneckZ3ND",
+	"ZGm6bhKc9sHT/EYurhlVMTH/k8g3JOeCaTwdZsk1MeyLSQgXpCwKpuwJyqU9JSnVnZebxhf07fXt3W07",
+	"xqMy4Z0TADLPmCJmSQV0rfPt0Er48rlUK2omF5OMGnZkOEjWeA9kqWJduGbqjqdM2/Hjcs02dp24soLq",
+	"ktA895e/XdcBy6bxTWE3uWEr3Zqs8+25glvmNT77pP6aKkU3fhw/C8Pz7pkUbD1kJktoZY+ZfMuM4qn+",
+	"XsnVdieuBFnKUjmhTKZGTkkpcqY1WfA7Jrp6M7et7d+ZjzI2H+tBrzbyHi/+hWemQ6ma28Nm7EIYd9lR",
+	"kAF0ljOSluqODeqeYlrmJbQ7VES5vn2of/nVdlkxXUihGWzD90rOcgYrmEphmAC1iBZFzlNqf/OowCf+",
+	"f3/VUjQ0PPuLDGaOLm5kaTTP2I3X9pJJxgy1+9N+7UVdJvGuJyurODo9Gn5AFMsZ1ezRv02SyZyzPJtc",
+	"TO6Y0lwKfUwLDoJ6xbLN5GLyfCmtTKXEoL4KGgKe3m80ybmGE+nUhRtumzo5ffaMns7OjqzmcvSt/b/v",
+	"7P+dBP+zE2uoKbU9kvbQcQNqwJ9oRj5gY/UeoDNZmotZTsWtPa7DVsTPNqxDc6t8QJ0F9Jc55Tmzyj5q",
+	"GrBQH5hRm6OruYkpevAxWco1WVGxIZqlUmR6W3Na0Q1ZS3V7TK6ZcerR2TNCRUaenDw+buysyL3yP47c",
+	"NByhZt7sxA9yjdeaXECLoG6VGTcktaIT5Cb+PPqi6lDB5LgZs99fpSnT+uWXIqdcMHhxoWTBlOG4h6m+",
+	"3e7NL0tJUirgUBGOItrL3i1h2xSvyWTGUlpqFmuVGmjSqp0JkcJuPHtsUkYYTZfjXpOzO5bv2jM4/Dfw",
+	"qL0XuNa2uXjX5mWeEwq/IGtZ5hkx9Bbu8K3OyNlfWWpiCxCqRH/xz/ne1pOTwMR/rpp2D35NJmGXrcQQ",
+	"VlX5y0RIgeYOtXvbdjX4dd2xq9TwO242kYU2QyVzMpltoktwy0UW9ilVjBqGhrVRHP7FvhgmMvjnHdcc",
+	"v17JO5ZF+tuaLWpnCl4CXYjPDo7vDddme4zV7qn+0b853FxFdpcq8+gOZsKaTMwKiNmGcKNZPrfKX7iZ",
+	"jye7Bgqt+80eHWZRKHlH8+9RmP86oVnGbSdo/j4Y8ZzmmiWtSUiX0mpijWnYeZoqK31L58UbAm6VbzSx",
+	"vzuG40dnuEG3mhbOPtn6op6B6suZlDmjou5Rvbnc75LauvYPJ26IuzeU8xHAQ1vTnEy+HC3kkfuw4AWz",
+	"qv1xc+qDh474qpAKd501hS4mC26W5ew4latHosxzWejqv7456JJv0ptTvYvZYQhRbjQBfZNQUjClpXD2",
+	"uD4m9ilZmqI0aCZVK6YT91BSWf03sw3cMNXfFOR7cw/hj4efpMacRbZXoeSqiOyut3RDljLPiGJzpuzh",
+	"0QmZlYZYcUeMJJSgTRuVwoZR7Nv27WUvaxzhMfnFXtWCcbO0Or39DRFSkVIzBQ4Qrq2dye6sFkB14xow",
+	"EuYyY0UuNysmzCWh2YoLTWi+phtt3zPu2rIiV5bmxqkZDQ/Zd0/PGz6ysyfPznb6ipIJDGTMcW+dErc4",
+	"Yw/INXoADnE+rKLzUhgVu7ZSXNVKd9bQ5dJ4pTV6DdLUoDN6+5sR12CqWMaE4TTv8MMxbVVsq3VevX9N",
+	"jLzF62FNNcnsBrZKYuIuClKUs5ynxMqkwFMGw8Ff3marx1/Wz/5W0OiYvE2wpb8Sa0rYTlBQ361Sb1+i",
+	"L4mATU3JHc3LuCIzj1qg4PvMMmWPAKigK0bsk9EmeESdfW3Hm9OU2bsR9FpnV/RoUuGEuLUl1naJzUVo",
+	"nkRvGu0us16pZbfdB3zUas3sbwMGki4pFwmsrCwNWdACvAPVhuLCPD2fRD1L4ZmDcAToO7hVE7/Rk/r0",
+	"uVFE9QPb9YPoQPXRiwirIHazW9ft0WaCid4OEDmH8xSOjbVvaZ7LNcvsjrZ/3tGcZwmZomE3JTMlUSv3",
+	"moK8hcmCVuxSoAEY1Y5tR/7MFJ87A317+piwmqyOW2hgINpbk6RLlt6ybNDSW5tcZFwsIq1eGbKS2hBK",
+	"lqXIFLZYrVyza0Xtbtgamdu8Y7eh/VlSNRxbu/aWsFZ1XGAItnbm6YAZsc3c5Fzc9rVF7GJswCshbsHH",
+	"umRf4lLkNq5UrrkRTOve9RQyY5ootmJWz0Td3vlF4LCj9wlXXa4K6hZpx8zCpvSbyU1bOOxgU8Sm/U+K",
+	"inT5kS62twG4f7q0aMWoczVFtgjel9HvnGa6rTjQiLV8NbOmDllbawgUNeySrjwXXnwv4UQTp+Dstotc",
+	"UMH3NKnG2jtFkaMyg+/6pmG4iKyXYpci5d4avCPW7+e00M66bHa61jJ3dck18aL+wVeUe6Viu377vXvM",
+	"auWNGH7cKun8/GtkaBGnihXqa8WNYSKByIBVh+x/LwOdn2hDN8HfwU6pG/cq403GF0yb6OJWzzjvZ8wX",
+	"l0BEKPrF6L3hFsJFP2LyEoIho9uz5yBmPNBbJm6o6fBMBEdPo8DKpbxlGaHmggi5Bv/o2j3pLjLFwDnT",
+	"ENu9SnGpOrThgqkVtbJt9zkPdjo2GFm57QVPfCjPr5Kf3cZODmap5/S9aJy1lgMF3Vo3I00F+E2H54yJ",
+	"O66k8O/r0KF3RaB7fCsCogmxE6Fkh6sSnYmbUcN0u2Wv33RMjY8a9A+/Xq9rfD6qUDt/jx9zc96rVzVW",
+	"KwmXu2fDXNe3Z1tqe7Ns22LrFlRLRnMTv6D4ii7ia5nLRdxCyak2GJge54xQTBuqjO6VhnspDF1iY+T9",
+	"j3OBrVbzWc1eMACcnL71cx1ua/vZyN18yzZ9azN87ldM666FhkGN7Niwc2SnwZ+gKki3a1luAZeDDwen",
+	"qHPG7fyChcV+E+E652LBVKG4iFyM1z9cHZ09edprPSylNiP95Vzrkqlx/m8hzQ31MchhI7c/QRjAiI3A",
+	"lPNYDXKO4+CrEVW/b85royvhUEYK03prXJVmKVU0VJU2N1BzQd+/fHvct0l+TxtrjxXX5cDQon+wvU7h",
+	"5B1koQ7hZgpFwi4rqtuPFLTyk/Kx/c6tM7x30BjLejuZTNIlzXMmFpE9+XJVmI23hxFBxDWR2CyhYkNW",
+	"Duoc0REUS41U8R2YCd31+Q0GRm40M3FXAD6j7jrElP261B1fMjq7uWWbLv+q/7rz3WzVpRMpKY3evbvr",
+	"yQ6nyDfsm8EJagw1GNjWNDXG1RxF0tw5g3bf+9KMDs12bqGlMcXRySmZSwV2HIhlIueAjAgCUAmh2pp0",
+	"8o4pUkhlyHcnlyQT2v94zfMspQpCf/gk+rKsuCc4SaHz1L0XJ8v+4/OuTdodKnBvol6yXxLbOuikTXhj",
+	"DLPntnocFhN03p4sI/MsgdFip8MB2c0xT89OHz+dJJM1my2lvI0Pqtoc8VF9vH79ClDWXJAZ1ezpOdjP",
+	"iLvSei1VNbfuNcfkHQRcABLdGvX5ybOnnZ3wh7S1JaQ2F7DEdqRuUAmh5OcPb3Cp3WuHzm913iMOVzvB",
+	"bjTVwP+wXNH0SC/p2ZOnf6wG794K8dP2q588STqlRfzFb6+ew7vcu3lWT3djOi/JLSuczxFjth5ACl7H",
+	"aofCXzwDj9KwJWjKumYPv5eKUFHv6AYSMU1lKYyGpeBGk7TURq6Y0kSKfEP+wL4YpgTN/ZNkhh7fP174",
+	"obpB37J2V59El7CSqlu+Hw/Qr/oJYDXFDSNGbi3SedIjl7e0Leyt/d72lwZTDZOhN9resSSTEK0xqsQg",
+	"QPDGp0+ePH6a7CXxdwjivUQwF9FxJpXc/UYTuRYkuBHInKuuYfVmJVQGY+R1PoZIQZ4US+UQ42ESztPH",
+	"3533vyKZwDr/JPINgvAjE8vFBDsSnc4lS2+v7UlzyngjrlaKWyHX9vdrqgS+MFXc8JTGEWjPcynY8yV1",
+	"t9y9cCXQVieopA1Ho1nmwGiINwOVTSw6YoEdHoy4R8KB0lz3o7NYd3Ubw+BMAABHOmMO3O9RD1AbnWGf",
+	"6nxjp1vKQaTiSEeIbdmfE1UK7SHUWq7YTGYbkgJEWBNplkytue7QXDGqc9Pl8en2Y2F072ZnbAlRrwuu",
+	"jdqQjGcYHUZUT6xHVbbc2OgXpBr0xRXcE7ivoveYoQuyYlRoQgXMG4HxEyHXQV8DFdk12TV72jjrt8LD",
+	"obne3uQjtja40W5WzlPcd+4+0sVb+9gY/xw23JqqCqrnB9S9kZeMxXzxVCnOshvpNKThHhrvhmmDZeaK",
+	"sQqEE7XY939nFbFAwaM7jp8TS2TGzJq5fW7WknjI/iVh2wZlxpvYgJ1y08ngvm4GUbLtHY1pBwlZL7lL",
+	"N0CRgdBoVYrjaGRfMdwBulsO9vb9Q/X7UFwO/Uk7IusdVvjq2O4bH/ML5W4s4lelSO1uBR/dOmY+9cnH",
+	"M7ZjY0EMbGvThWuQNE9QZIN3n8hqHG2f+QPHsoYFcbsDW3tEhrZeGZ0VufKDHqFwFlJzDzUa8bMvwcAc",
+	"AvprMtlEPm0N98vEPhaF8rAvZjvV8GSXYg4/GwoO9XN0EFzoc791Rs4dQul0j/JT5OWCCyLnc8BPXwHG",
+	"Gl2iiGLJWM4M05cI9LLmprXyCiaLnCHMRcpcJ0SX6ZJQTVz/fcPGIaEqgdJMmYAML/sCuCBZGndQbGP0",
+	"g7FED55Lpe5wyglm1lJ1IKUcfLx7pjG/dxuVMQBD0vHTxk0x+EpAl01TXI/YG7smca/shVhkZQiYLgIG",
+	"r8DfHgzen6089FC6c3SQY/mCzbngcfikt8l6Y/kyLa2Q+NE+2z3l7SAkmmCdc/uC5fyORSHkYDF0QLgh",
+	"mOkdMRBH3zIwgkvHEUJ0BMyt8RTdO/vEprKSdSN90AMGOVdEsC9mOHxnfMSbKdWBpWd399UB6qC1F5Br",
+	"yg16GTRu2E44b+yaxx4FMepqwdzq7Ax8+W10iKhXtSUfDlrdi2NCM2NcRNRqftmNTwsYBsn5wObwWymy",
+	"WtXJ85/mk4u/DG3jefXjr5+3gYQMLWoDWakzRkrNsguXC74JoiP2VGRsoWjGMmu42Mu6QqPKuTs3pUAA",
+	"ySYhDkAC7AmKLKRgicuOcu5N9oVroyGcN59bEeia5UYDcphwqz80nRbKflrTskii6YbMmOYZumlxdx43",
+	"5uymRu62B2/NrwrWRwGGLFKmBIQW7TA3l+hxDpzj1SRI5Tv+W0XNu/JUfhIMMEpEioo8ZiFh5iGFZg1T",
+	"qKRYHMcFV7/Zwb4UXDG9S2Y6vwmoczlNb8Gn7RJB61QdNBO+ATqL4MXfaJLaG78siCpzdkkoLrxdbeYC",
+	"a8PmcDxYdynznUL1B4me0qHiN2dzM87DMSjrusq3zvmc2Rm4WcpSRcN7pdK1H9wtAwFj3fkdGqsWnfDt",
+	"exjxhkbGr/w67hLIDTjr3JAZg2QnSK5EN5495NENuZJ30Vzy14YsJIPcwY42Qp18NKDTfnHjjvSN9oQw",
+	"w3bdfS3rZAJpV+6XfVvgv/vn8DclG/CDklWJSH8PZOp2EumSZnZPBBDpHYlokdxdRx4B+wvUS015hvJP",
+	"L8GTNmOpXLnbKQFOLkGmIVvEtMkIcUkcjQHhc5ebgmkWAUFEpJ93PO7qe6WAzYubJUINUGu4JNTxGEkB",
+	"txlwCw1M7lExSifkWas1beA06fQi6lTFqfZeG4xZUJIpuob71U6BkBC5gBxLvWwsVuhzH+vrc26+HxBv",
+	"GoX374dedtD1m0wK1oG+he+NNA0sX/CAkauZNlKwmzJOZgS3Xn3T4jrOpVpIY5i4dNnkxt2NTrOqMgZg",
+	"0ynmLvsR+QG6pHkzvbmN6MilWOAqej5IlDgEfptvgHej0mlQ27J9B0ECKg0tinzDUVOouyXLWR70qXab",
+	"ecf62HX/sxOTOyFrY8Dn1VGMOnZdikO9OZo7IRhLwwnche1LQivAX9/9hgTEgyPeexnJ1XtpzRtM66kk",
+	"kUuNBKbBimBwRbtuwHEJMteGFdDBnWsC0WtsfMd4Q7PFm6FwAYGbDvXoSTJxd27UVRe0hg6+kaCE4VYX",
+	"Km4ZoxkqADvPGUfmInuk3In3KhXNNglx9jbhIs3LjGVAJgECwaqo2llD4B8tRWbVMrpBG8ruTiRXsMqb",
+	"vbusTu21srEkBi31fjd7YK07DXm2ULwCG7cuFIy/gWxJ6jtPE7iVAfdxiVmOyMFRDZKcnn3nddfWiJ8E",
+	"oz1J+lWsIb0P5VdXml6IGjn7bicspaWq0IXPyyO3bINLqVnOUgNUa5X5aWVyNDvPTs725IJWBzIAQ5lo",
+	"Mi+pJkrKVYIp3gI/wU1mreWCKnZZmQV2ZwXsoxw54Oalpnh5xcRKHOoeF8390uEFn8/vjWNpNtcJaPHm",
+	"2Civi+KL5fhf6abd0TVx0CP/jsRjEHpgMLGRbs2eG2cAgQm5HyriujWbHRu6iBNAuFEPRsvUHfue53Ee",
+	"OOeXcVmSIbstF9owmqGOHoJNUSOZJBOvkDiKrg0gpzKJn1SUdCkVKctr/Ib/gQdLaFOmt6jSoJK2zw30",
+	"Kpp3w+ZzZu3rnRLT/hzBH41jcrNwzQ797bjnW8u4wCDZ1vuTYBz9q3wY/22YX/3gHtw3cvGGC3Y/6rZM",
+	"yaKIgZTeAG9tBZp15KJAYSvROTjAstMd9K8fEcXa4pP0ZLAd5E1fBgTvQWut8BDxUHRjEq182172+0ES",
+	"OrX9/q5cbwU3HlxcRCWDu8G2ed3WkngLRB+T18K53CBvxRrYLk4H5D0aHKNI7cuR1YHPXb7+Nn8YotSG",
+	"nrP3rhNdae8exhm2t/M+bj4g2LoPaxhypjnyfufz+ZpMnON18G9h8MeT7esNmJ/hZBwzcXf8/qcPH3em",
+	"yndeaFto2GhiajSTs+f+brcKe2F79H+Sxu0TnaBuhztDzsnMfgUcz7UPFZ7c3iVuUYZ7n91K7MlzJoHP",
+	"z770cxSNUKE7D7Bp22JsADS5P4YPp/gw4Xt3rPcC1TT46iZFaQJlCP9ywJY4g1kIHOjDinTAdt7//BGv",
+	"GK7JLRdI0KqPyZUIozRg7y7pHSNTqzSg+3SqGGYV3EBO0pRQTdYszy8JrdxPU4ctmZI/zDaAEU3QJwre",
+	"0SmwqE0TMl0wwRS0LBWZWqv9hom76R8TMvUz7V5q2KoAV2fd5B/tG30OjS5YnqNohfFM8Q6eWmlcqZy1",
+	"dIH8izr5SFUHbMmzjAnkeUsw5ldRJ36j/efT71+/fPPipupws/uEArzzltmDjGFKqVjmfwx5NboqDwG+",
+	"5yrS2YguVhu5lZjQ3Nl/1VIcf6Drty4PPgD07wMeGVsrYhS0JHxnw0mE2PQGJBoRYFvuP4HoaJeYWFui",
+	"htFVkKjmmGej97jrRU2k1smUuMXP66WNVTPqf+NRjWPIOxHMYNNp3GAeyFwf7GPyQ7AVMVztWAhXEpz1",
+	"bDUYxgyv6oYxZ06x6d0u9hn7bCD0Wqk4Dp9ZBQXdkwkwHpKTMLqvGClUKZiHB8ZjFwfEQAG+riM/0X7j",
+	"JALupotKm0vc0Sfvrt6+hLw9J4fgg+M4a0A8E/IK9PrKubuimW3d1XzJN8ROSrTBXmy5+9KJKXrHsqrv",
+	"A7jVwvMaECf6Ldt3hPHwRBREVX8xzDZsnsbI9iyF1Ztjplh1n8m1AOp5e6B8jM/vvyqjzg7zwu07xN7j",
+	"7msTs/dbstXNu0tV8RMRDKBvQkfjL8PfjZrpdmGPk5OIgmgnNBJ7pCumUW3QDA5N1Y1j8osL/QN7Mtxw",
+	"qdVXoTzS0t66UMmEa1ytrZzSnZ5WWLntPr1AEYKepmAzwBvROHdbQndsippYgLxjDLZQ3ccIwTa9ZVVO",
+	"S+uQ51qiLhWIco2nvtLh670aev2RSgxr84BmMMAdW++B6M5SdB653mZU78AthDU4xuGQu2LjmH8MpUWw",
+	"utYlOfHWr+3lUK8JHYdMaCexhCMPuts5eeOzYtuT2y2xPb2xonAD2AmZA/WwV6K9297phHVU5PT82/Pv",
+	"Hj89/3ZXcGTgOrbvKX+BOEAAY5gvOGPIIBuJWvTPs+9GxzTzCPq5ExGH0boRLDDjcD0DUQi20x30aVV0",
+	"2heH6qi/ELYRaJqZ/RjdU1bCZCWkOCisORJTL182w33tpD9xk1Zx1G1J5jB4SGzThS1zWpvdnD1QsV3p",
+	"AJlcuZXexjgvhFTsBqpcRN7/Z/gcOexroNk3mvz84U0lxpEXgOoK+7YHSqwDjA5f3UjhN14kCJnTlA0J",
+	"uL6vHnSccYqnpouBFn7EujjgbnQ5n/MvXYmR0t7TM7a0trB3lYXoXoHsF4mvv8aAAmU34aRTFd1qNnpS",
+	"9bgxND+1rXlMwr0ZOx/Bvn41HgcwNsbS9GlEbJucckF++PjxPcSyAOgo4e/rJHBdcrEA/pYl4DUGXOAu",
+	"FtN6/Y75OEREJhQbDxeSCd6yB8HEEOH0AfyAgVzQDvSqJZJSL6PI2EtykjjkKrjgkgYQtk4d+vZpA3Bx",
+	"MkDy7SQfqSVhyxVMQT+1X1461iKrDW6f3uPAIXKMP2hWDM1lSnPbwhafzU4d+zeUxYeQmhHtW6AGTxaK",
+	"CoOBZrA4BqnTsDI7dvI1vYvV/wpiK5GL1jmQ4hxfwxE7jWO7TU/i3FG1u2oXPOP7Gj3fGk0XarqfbXMI",
+	"E0iKDjzfULRbgb/qdxaB2ifI1BGJCEd5kIAENBjUUhy4pPu79PzdV1vVQIVtp/O4o36Dw7GM2le+5OIY",
+	"+tyqlk9EOyo1Q8c8rs8Yqt/Wes9dbashe9rHlt+5ddgK9FrV4d6ldvbkzd5KYOlPS5mbP4Fu2ccXsj2T",
+	"y3I1q0hAB+mZTde/nyMYpav6Ah3fOd+HUJmaC/hwSlOll25tXlkwQXJmNOAmNwDUt8rComRWW4BvONR6",
+	"djhA+MIV/ZAKwnmasa1KXFiww7GtuaQC02Q3tK+eJBN8E+x0+EnUJH21F5/Y/WFO0cm0WsDIUnEvv9DU",
+	"5BtI2JDzyh9DRRYGR7ej8Hsgb8dlgY0Cu24BELsA66/sml5h9dIR61Up5IFj6ulOdHJV7XCkXhqwTo0f",
+	"OrwzcT3unIK3NCaXC1cIv1dBtc90VXS4rsv6E6x1BgElXpnn9sD9i2cHEpLMlFxra8EwkenjAbgWkIj2",
+	"3bGh/VDx49f1IDFPt6J/R9BU/W9tEPlWc9bFTvkPMoZIreIGsRoJnQV1xjnpOrJ0rqqMRvCjakTtUx3E",
+	"BNZUGD00A6cNeoGRVePwvY7Oucyz8QKwnqC2CbnjbFTzsceo3Etjo8DqylWbZQlwvTZnYqjZ1l16vaIL",
+	"9pyqLt48oDvTmEshMW9AyIxdkhnLHVPtPJcIvwCesYzrW2uxS+3d0lWBeTD3mgVYYqjPjjIvkEqISQl6",
+	"fA2X2cbRYw8IXoBZHHcgwlgHNmOnIxv4bADFagklu3cxGWBhD42rkzAgZIyj8CP3XQ8BWdjB6I6yq+5w",
+	"pSPu4+95njOks0X1JJXCKJmTIqeCEWog8L297j00hFxoljrDN+KZ6KE/rKAq8S+BpKqLhLyLojBkE9w+",
+	"roNsydeOP/AAVuRrcceEH0PrJBU8EjkMDBXVUSssXShZFjeZ4l0s6u6JvtbTKp9ukL5u1fSODLdkkhZl",
+	"U2J2pjxayTPwuNlHx/XvhW080j0mFvHs8no2FkU57l2v3v8crUMotek02W6ZEh3VqXN+x24UA2xb/Bjl",
+	"ctG34iu2cptswNTKuGWMGDHdgevBL6sahNTQXC4AgqcD2Yeg7FF4Kjud7xGeFi15LtLepbNzRhesb3Ic",
+	"R/B9qhFXCwuzV62lO6VbeyxpnG48IdUiuWMQFerijpuOGqB9To2HKA7WYC4Z1uTQjAYl8930mfaZsJz2",
+	"niuHNW0rZwe82rfal6EcjL9/pa7SlBWjccv1YrZJ0AMF9XG06oEucrq56YKYRmRLrJ4paI7aUJE1baeK",
+	"CsGVzBtpWo7KfnWQ4Xae6MlZi1z8bJfi7WqX1qvsUyv9G/pXcK/s6GAFWx6PoxXlOak7M3KB73c4hkx8",
+	"jVc73YarbecIhCenfyIP4RkMROD+NXl+ZAehSntLtWHqR7a5X1c+yC6Z7j3FQ8wP28hAY6Vtl7qf9jh4",
+	"Ay90R57acE7KPqae/ZlJ1ktq7nsNbGVcVwAjaD0+Mc6pGHIwWMOszOOVBt5wcfu8jlC2vJoPeKnudJiB",
+	"yJcFE8B/EZH93m/mnGYasi6IkaDPaZbfsQEuNJhorJ664wr9B8gsdZbLwBPaWcC3k/l+ULZpTb4yqXrk",
+	"Ajadqadubg8hBP0yxapFdpgrUeHoHu/o7UeFRuOISGsHo98vyw1WHa3yfiFRFwI2M+ZpquLpBlUi8Y76",
+	"Gz7114UqXVdiQ6uvkO3Ye7cAZToaQvaUk9t+mzXV3u+EKLQ4YgooR1ZUbbrbFmwdpsloRnOWOZaVrkZL",
+	"zfrSXAGcEh0pvmifOw3brFoYkjW6/8uqe4M5+lc/i1Wjbg6iO4DtgSXVat5RvLep/Y+4lQNtu3NXYeZc",
+	"kM1npEunii/8gxpyyeSOs3UHEx5WeFu5CG0u5a0mZqlkuViikC+Y0lJ8ownbMJ0QPidUbIZjMsN53rYa",
+	"6+XbYWS8ZYZm1JSrEccfttTgqD4+3fFuxdP3Mloo9C1UhYF6fZhVqZhJlyAy+YohJGVKzZRIgVmWBaO3",
+	"+pg8f/+z3SJckFQqO7Ho1ECHsrEfYH0cbaqP7FIQpITqiicM9FgM9jOmRXmzol9GeCVv5op1UEjkjAJX",
+	"oj0da6qRhggAuAO1CGgf9MYR/VkrDuQJw34yyv+HD29NUI8axMwNH9oV+7AszaCnY7wa6CvzKxh4zYJu",
+	"V12qXxdOc2sKuw/HNVM8VhOmsIdmhJ0YnLQoHSPqfxGid4zEXxJac1BJAZ9zpkMerx1xa+xv90Bj7BSO",
+	"120oK6mWeTmEZNW98EP9A1f+mY2dULc6sRIFcs8QLQwaft8YUtXBnhn80JiBrRDgImdkxaguFXPQacWw",
+	"OiQUT11LRE8nZMVFaaWi/zijG504aDXWWVWMkZUUZqlD1JCi6wk4j0rDHAAjaoC+lXdjfVnWiLq5k3m5",
+	"iuVW/4kt7DULXKxQAco96Vn4rMbIs8uKnYpDMHjl2MZJKgveRX0qotAsqG9p73Yd8q3BxTKzF4vT6yED",
+	"UEdSH3eF/b4mkHsZSyt+8e6aAMQFkoANWUltyPmJVYIUTY17X40OT6kyR4plTPOF2O5JFfyc/Ptf6NF/",
+	"nBw9+/wH94+jz7+eJI+/++o//+P//19j524PgGOey9S7H4bXtMplehtPC97A5EMeppCw2kHyC83t+iw8",
+	"JTZmpFxAFj5LbwmyBlWriP6FRoKBYrBLNJ0zvGOjltms5B1Y16CxuPWd+ay4nVloGCyks3wguDwWM2Gp",
+	"YdlNE53ZkvubAgPwVTVBEP0VQvqygmOwXDOsqFFqg/S3wPwIth9N45zKPIw473C0ugd7zQYG1WFvCiXl",
+	"/AZyFjvi/O7BXmCqFbp/3T1FV40qp1WavymhvEDWTEBo0Enbnc+luHG96UgGY8b4eOCuyOS1f/ah8h/h",
+	"JQH/sv3XTe3bGAf8tTfbLRM3tx0+2ztuaD6oS3/GJ0dCibcSNv1xii5OKKuaBzl2DdteXRWFGn+9Naes",
+	"EWpqRrSenu8sO1Y31dVHhElsieyeJY3RtAPv4yxnxJqWdUUvrmUOk9hxADy2P0btIEkmfVVVJ61vO1g3",
+	"6rK7vdUCGzV6o47gqqleJxlM20GDcHWV8joTpUYoMNG6xk9Pjs9Ojs+PT8+BwqEVtHt6sjNo98BEwX3C",
+	"8qW7dMj1D1dHZ0+eVhCNQIT6GvgwA3xOAInaruq8u+he7+nvWtgXDvPTRjznWVdKCegRFXczlrfrKq27",
+	"7ADB/gfbx9GHvXINu2Y6xxXPth+rbmQ9xWEga/OoLMia5zmSh1kNnFv9wYBPy1UYgCQcr3+DFlUVJUGq",
+	"ei1XDJWKJZZlYGIEMrOz7Ic2dOOu2cFYn2v3m10RO8dN5V/RuwzXxhESjaq5V/MftEJHPmhkJNBrtzHQ",
+	"Xh0ePoErd2m1+a1vWbVqWDTKSFIXZ7EWlsHgXTzfMjohL4WSeQeFgVytqOgoCsK+0NRgLSQjgSvRgYlX",
+	"NF12VWoSA+o2Vyk+VjXpDVHu9s7insCWkmo8XXvj5V10GkbFF3dd2wPcZ556K87s7IUzWAGI0uYGuEy4",
+	"gEwjsAoSsmImIXojUvsHRUUoS4hXqBOCqp8L9ld/sjt5G/4JdDgJNn8DdfcSYtsC9hYuFsFfN500uaIT",
+	"YLsdc8clA9ceTETvYh0iYFmv/MPllXkMaAdYoqu6vbXbuGCKIF6QpBSJFmsF7yRe1aly726VCQAXu2MA",
+	"cikmA93SK5lF4aixVcRnq450Tcmhlu+BV87BTXt09KgPJAWeM0ffU5R5bs+OVN7RhZ+QDeswzFddKbmd",
+	"xndVbn8YfvYaHu9Q2nxR/O6K9+2GesPPiAf+RmP2iVPZvBjztYvtjNR6iZANlnqrpVhVq8xzNAbrIpud",
+	"1TVdJ0vzX8hO2NdbcUibIamMhktHrCXY2t1YrvbGOEtinAlxcJaI4WrLAF4IaKyz68HqjUjT+QVJ7lyI",
+	"O2Mpz5gmdAa8K1XlvnaKjr69gRSimxWfRdzqPvfLJYb5JEmf+7W2hxRwFZm7T07JK/6nBonL029PT777",
+	"7un5Lh4X8KEPrQzz9PHOUjDVFeqqm4a1YKTSF2T6H1KwCzJXdHpMfmQb7SArU5+WMwVX87rZjtEsnxMj",
+	"88yNMuzj47NYZfHOkj1XQCULeju6LOf2Xg9K99j3W7tB+Po9MMc5v2Xk9Oy7scV6VClucr6K1bf5Qa6R",
+	"rweqmTncU10nydkUcdoeSaDRRm9OT3YT91i9ZkTE9CPlbe7MYLprgzB+praY3pi1edDPWHFi+bokkNOJ",
+	"HnR7DQrbG2o4xqMzrtFB2XXXXNcWbkv47EifqA37MTDPvzfK1lrb+mbGUlpq1qkIYWlHQ7oqUA7C3jZS",
+	"L1yPu6TozwWUm4moll6p6hIXbO29XkgTDMiWAV1edVGPBM7xexmW45LmKnjK7wNuginHOyNMVeJyDTqJ",
+	"M48hNBkqYYfBwVIPBeq61q1tOxrT0op2tyBLCUpozJaGi3NgecfD4GDCgYVbIb41DU9rp0dFg1mTndVK",
+	"S/BhXVWw+qgq9hL+tq770vixT1UOPvQlYMIWG8Wjava1LwV3ye/Bp0F1qcarUnnHVKVzHVeiHv+q5D38",
+	"GQp9+KAh+ePi3um+XIrnS+kYMkZYGWzlrMeRGT8to6AfzZBM2N0opupwVzQu3DO81H0qUATeHfWO/iTy",
+	"TeOUGi9sEXJJguKsMfxxdW3tRG00DAaY22rwXdvfr19MON9RnlOHMY/YC7Di46a1tVt21lupelC/budA",
+	"9uB6PMhImvukd1x9Y/lJZfbIPq8Ny0hWjFJS9VziQCth1AaqVB/3FK7XUQ8ZJQqFdoxCTSyY6jCSnW2c",
+	"EC7Ikn2JO3W0Ljuyjq3CMxLvDC4u08Jx7ojMGOT0HAdLiBxr531JkJc6AeQO/I1ZPNmlw1uBPZHKVTwe",
+	"oMtZp1ZqFB+ZorymIl6qoAkKC70Wmqk7puuaslYP91VirMqqmGDrQXzwfih+Javu+CkMtl2wdNFDsBYf",
+	"5S3bL9HUZ1FxcZPRTWSLv6Ha6FYVXXD6R+vAPn76ZCexlIii437B/AB4g+fU7wFTRJmnUlnsdLzAVF3D",
+	"k1FfZmyG3ztmqbiN9g+SFn/bquQDBHGQfTCTJqqyVAxgkW+0Aa1xf4Z/MNtcVRNP+7V3vrxdoENEBzw9",
+	"2J7ZuO9dskbNhzrmYi2VYhEQUTtfPenPvrlfrrvvxI7EEz/QD0yzsQqEZwwYmft/8Hz+/gF6mp2RayhX",
+	"FVZ0G3WMWJNLV/X5Vsi1rhyk6A8fzmvyHN/U1qUi9WH82QyK2J1WcZLTz1EKF18BcbhyMa6kfbuQYKPG",
+	"zY7j11HfvoNtqVrIgxAu+dbiFbLHFOfy+RERX6eMfd6TaQCv7dvEjmdYd8U4dLcOVLifXhBN7+w+xWpM",
+	"K3rLXJjG0dB02mPVm4eXP/O8yLsEcdV6fx2sahr2KhEzqjTMMQFkla8fZL8qylnO9ZJlBFCrSaVEYU1B",
+	"SHw4P3lW1cJKIexVGnuTZtsV4a1+qR1xO2Yn9DrOhTRsENV9EQi8ISd3ezH8F31LsE+orYcbrqc0Umdk",
+	"raZNcg339tflVu1PSetysBIX0sakFoDX0DySr+i+2bUKV+45Lz9dIdxBwFDGsvGkLm1xX1QYh/5yABjv",
+	"x04WjqJ85CH8Eixv7f/cRD5trfmXiX0strwDKWqv8THsf6Sq8NA76BrJFQ54//ys8X7uZTW+dxBo30BP",
+	"T4CmGZnvicv4kf65PuIPbn31SBovRw8gNyGZP552/logxd1Fi/fbeUGt1gjZ5/72EXKdoOaIZKsI+WIV",
+	"ffhgbbKxr2Kp8oMFbcBKF9pvDcvOzXMy7M5wO+Ag5l1rUz0cDux9WDFlLDKDa0L1LYPax5gJTq4qNIL9",
+	"dnrLNlMEKVCxCUog2y/+G9ZstmaGkTlT4HklRkp84t+m8DugpScQVz/+JK48dfo3CCQAUCgxErCiwZn9",
+	"Rh9/Elu31lyqGVTAjXmPZiz3VRURFrEqNXACA+K8sUNDs+7suxhQsSecDzSbNz6LO4ZQgbmF2tav3v+M",
+	"3QDQu+ucuxTs1EOqbMOvdX767PzxyU5gSqHYnCkV8yr+NId83DaCA1JNBUM9cCWVR0Zhbt6MeXb/Q01S",
+	"vX2HLtWhl6nelDEyUAB6YCegRhFZUrU63Ou/9p3VDxWtd+uqKcrtCPkutoQxMfXODIhOJvY4cr2HIrwL",
+	"lFpJyQEOB/dg/025BxB1B1EzfnkDVbKGczXHcapB+fJmwzWE1TYX3FH1BHVP60Hupk6S2oNdSfYFewT8",
+	"9toh1TZoRKuf7HTzhXthkGGCi98WCmNK4Qd7orkHhiz9wcGjYyyrQQBS12DPEIYYuQfdEzthPR/YfGwS",
+	"o2BmLdVtrO4goE618664Br7RHR4rquiKGVeRamRNZc94MIYaAYuM9IJZu5yvARkZXzFZmhsEFTVrvXz3",
+	"9PxkR0xuUBysy8Fa76HDmLiKzXO+WMYSzMaxylctdVLLV6VkWy4cCsjlrEKpBxrwpWMpAXoFIQN2Baux",
+	"Dze4fN+68lFkZCe/kw3ei/gGdgbY8GlyXo5Om6hdXOV2UvH71xVjq7dGxUxzITpJGLfdrOAMBWUQ5Fnt",
+	"gKZCr5kCrTkO2fDV61x2hQ5sU328ZrNowDOeXsXTJc57kK0B7blbghY05WYTbXHvWnlRFMXPmIEFzKna",
+	"Z+cCmZqfnkYhsNs62aW/QFCAq4iYTGtIToWQPzUX1lIyrEgIJf7iTMB6smJsIFrXIxz6ivA1T8h9dfI5",
+	"bxC4BOfl76etQ5/iQ99RF7KHzAGT2pVcKLrSxyNzTqtTEyd42OJqDKs7BP6Ogfpu0+qKOZkPGz3qPXF2",
+	"fZg2Nx0+0toVGgnYcZOznnv671byEr70/QvoU1JvLVZD7tiFC5/Wtj8QfUzZJUCVyNIUpRnl1gU+3oHv",
+	"wDTKmzHdcj/J6Sa6aG/gc68qYMIiOlFUo2LW8aFonaWh+agB4C/q/u8idA8ZobsANzXQdiT37LBS4YHK",
+	"3nA/urQmqP+deBIKHnkwPtu76byaFcL7wNSd/CIGE69W3IAPNYlokZpsZInex6r8tahJNXwJ9DpbagTK",
+	"szOlx2nZNz3O/HuU+t7L9AHNc4xGD7vOaay7OT68z8e/s7kBGky7PZv8IN4dd14e0L2Dbxji32lT2a+4",
+	"8eSQjKyXMm/WnAUG33KFdL72Ub9uEGaC3HSq67JMLXlwuPN+TN4we2J4RZ8SVBBo13utzd9vn+7OL2wd",
+	"+51oiX4x8LF92LnxeZI4r8DQZ+Qx+b7Mc0LTlGms1C82jqAl+LkrqiAYr9PjXZ1bIf2CgA/hmDShy8i3",
+	"HSZddouR3qotv6VY2HLO+W96Nv3hnXDDyvdWp3qIG8492zeMGpYQy9e2mqEi6VJK5GNiomH2daQuxmit",
+	"OksmBsCI4fXbh9RK7M/WXUQrRTsNxPep4Z3FhjvmEvllhppPLusUyGoIFwTyRZLddtQ+AAR4yahf9DkQ",
+	"Og3RurBItNBoj9dBjR2R/81ssz/HSLVkjmJkNJq0/j0ijYYwf1WlTrwzIhhJC7zQgTgNN9uBdAS3cx9U",
+	"S3BTdf3DSD3hB7kG6i6IoIfMXaRdhd2XdwBif8XvqGE3t2yDFzkDEtqZNMuwAoh9FC55opeOY6iFraWG",
+	"bp/dF9RQMpd5xlSLUeTRHVWPcj7zTmakszNkwe+YiJWei6CBFAAuNjEwd/hGJyUS8kgW5h7vk+ktiySq",
+	"XdvPTW1ELLhgCSkF/3Lx6BEMU5XiEf76WMv0dvyr51ItmImC1hfMNBfULqT0JYkdXwbSy8X90T5s24gD",
+	"Pt4ZB7Q/u3GwxphfWMy5WrGMBDl2Cbn+4ersydOL//O//vcxuXIYXLfxHN52AJcMlBw2NM9vulbkNX5P",
+	"XsD3CN2ghTmyc7UO0pi2iwE1Ak1aF0vlEMZbGQ375z/EfutCMTXRypMnj5/sytMKjm7rpY/Pvn363e5Q",
+	"bik6jw4XrrRHQmD77n1qdDkTLKaEf7AqGPCsI/2P48R3YULw1wTGYOtdT2KvKnVsM3yQ0iCRHupn4Pqx",
+	"2n6prdmUyVbTT8/HRacdOgFeHhyLfuG+B2Gl1svh9+z1Dx1QmuZNHmSb1azMIR0gYlaAHwDTdGPRieb1",
+	"HkG9jtWpomIllUKw1CSEC13AP/D4J6QsckmzhPCMCcPNJiFACJNgSayE0NTwOyBX9GVNt96ITs2e+Iqm",
+	"PPPUqs6ag+txVYUVI7r637o8h3upcS3SG1UKt0KZFKyPNq2ttrO/TXCOA5ezm4BG52Jb+L+XTMeLYAT5",
+	"2oZpBMOuqfdcUE8PAFa0XiNoruW2hs9HTkz1ow4F11NldtSQgl9fVuULwFpf0413WrT8wsH1AOt+M45L",
+	"tItx1vbETpddQfCxiKSqz59bhcGRgvreDHsfBIuGa7c+ZQFiNNFyf3Rzg/O1ozRdBXHuzDlaFV3lAeal",
+	"ph0UjC34tOMT7LrVRtVhdKXJ2u+U8CIcM1Q6n1PlCp4DfLuFAkf3Tu0Iss2CCwiiSW6PrZcS1Oilba72",
+	"Lo3zIVfhqT0DT40IgluPYEsHe7XaRnX5M3x5Yz90SIqSvRRGdaiI9pTZ29+h5n3tNkb+Zn94gf/JEl/X",
+	"MEEHQKyEmGGrIqZhWINIzg0THi4LVSRknjkyfG6OyWtUBLE4KEUiYgK+UPDui1sXXdemK2DRdaj/5DAo",
+	"3MBaG0lmzOnh5ArjCFYwAiWdfcAqrHb4UIDNOweHn/bxt2zO5qabfBxrxOLM2ynw/D+gSi1pBrId4icS",
+	"mLGH9zRMM2q++NTNiERL9IupIi7+80wyJHKwb4+vSEjRt/0t7qpR81SjBuLBpOqSGyuOQi2ghRho7Q9n",
+	"eeMvhs+07dmAAq0oDap5c78L5yqpT1nnUX9tEBFB8/yn+eTiL/23TSAdvibbRLxepO6o+XMzlFthWObV",
+	"7nbiFauumpu01nqUlCurVVCxaasSD0vlFwP1NKct/LtBzDcwA+yzX/dDeNbqDfRwnrUPjKbLjzy9ZeYw",
+	"lblN1daOojH43E6OjKCDezHFtPlDDFMrLmiO4mJNVZzm0vseIkXYiPvdhVXfpTI115fPxclYmlPFdJMl",
+	"drfzop2s2cUM/4HRjAsHchnJ8+BKHQzXqpbGjMVZd5Yg2c+j041i2qr4qIwvVBKbt3Z0KVC/bZPqjuZR",
+	"LPLjpyc76YEUM6pm8a05Yk8GjE6Zm4IpLrNBSOg41Ww6epH2WIvYfH8eCezePZlfB2K462NwEAj3B5bu",
+	"I2DGoP0LLm4wRSfm+isRdaXpygGytLN3uSLuVxXfAjzku+8zaxPQi0ArMnSBD1fPrBgVtj3R4H3rrZzy",
+	"IchqaVFMlDw3XHRQH+xAIy2pvgn9wt3e95iPm6Wl6jjEnSAia5x1fBkH3/jkKv+6VqeTagI+90zbIXSA",
+	"agkeUgXAV4zPsRqLP/HLul1uAMwnX3YAnApUOFAi5KYya4DqgmFlkGb9gVymNIcfP3ny5EnL+z4gZhPu",
+	"qWbP3ueUC/LDx4/vL0kuZTGj6W3F7R+PjcSryTtVGAHwWFpcKpYRiRWEGqSfz562+5hM1oob9pPIN5jF",
+	"09rRO6INMc983z44OCxlaHJcvdcHAFOqRvuG8tGle47Y0x3k2VdEMTDRIfjjoY6wdUEk00U77vPkSRTz",
+	"W5HTO1IrIB70d+OT3epCRXJVtRCQF3glF+l2AtqYz0kvoqY1Vh3klS+pP3E7M5g1oypdRo4RVVUgeHui",
+	"Ym193bGmsf25o06No7pcszyPk5aOEssf6SLuDDbp0jHjtzPEF9oH2Uy6JG7yYfPgvMX9NphQFTtTfXiY",
+	"vMud7uaQZBxr9nhPP/BzcJC6GOnMecO3F7zZSHl7sxoF4u6YDqyJHRys493FCCE7yHchfvQD8N4Y2wip",
+	"55vdfC7bVlwVuG7r4luJ9I7Mof7l02+//fbs9Gm/Jj9c963RwQfRfZ183qNWYKjlb7uaoT6gQ5Iaesta",
+	"nKw028B138AFOvisJ/wIAaJJWHOw4kFWpWiVCnl2NqA+h1WiQ1x5XB9va9lelPk3Ey60YTSrPzcsfnji",
+	"Yu2Os3VEw1ZUpHEr2l2H4ziE5GrFdzkOh/kVx6RmRWPWH6oDjwAqODnHHSkyt6OhgrodxK9raPkNFgTw",
+	"q0xDT9ofuyo7saIdOVQR1q3Er2hF1RA6Gj2aL1jaqHCTM2musHTsiJNa4dcb8PJdmkbFozuK8rTNWuo4",
+	"crELnWN6Gy1kUjgC40Hct/cvpAmv8y3Fu5o3NhYUovIol9i++VDmkWEh8iJ+r9OC35Qqfpj6RMIDkDrv",
+	"CA7sVYSnvuvjqgvcaTvthDJn1/hkz9m0p/5mxUVp2BDfoTP8XQ+6Xf94eBuNJ35Fu6mgo7upzA8SJoBN",
+	"9oDugTLfp7hgtcdbip8qma+3XsHleo9BjG/dExaj+gzuYabJQl6SV9z8UM7g81fcvKEzn67mzKWW8fE4",
+	"6qeoD1qkygd+yVzqJNdelfdFAOv0ckMXepDh1F/rZBdKsrN4yE7OmvAsRkbqBxhavk7rwmPS9MjsnFZE",
+	"iI3yjri4ugaQ9opmbDe6MuYtuYdc2TaiDF14ujHcC0B5VvLcEKrRN0B+xW++JuRXVFXsv1AHs//SS6nM",
+	"V9ilvxq6+Bob1Y7V67rv+EKgZSVrXt6l1KaCV8SnGelBEFEdWdAnw+a5LXM7zAETmqKVYWCkJ7aDOb4k",
+	"j0+2JEVtTZ2fj2OHGSTYu+TfbpdYK05oRSLaNMBYiGTpgJjEOacO+BSXfv3eNKdTDLkSuk7cRwhW2u9w",
+	"J9ue2dOVYB7DQH0pcMaVOeuevOrwVTUcwCqdJPYfOXX/YNT+lwmmeBr37zX1qj9HzSYF5tQY/zqYXzHW",
+	"hcHzvAUcyTF/F3sSn5YDUcOOxze58iw7OSncY2NQID022bAsboDWDEJFeIxMiwAj5vGC7+1pm7EFFSCe",
+	"4Rrjgkz/x9EH/P7odTatYmu0zLi59HkQhM/rX882rj7q8Z5ZZftWoByTWBbPJ3t4jiVkTPYJaltLHuCq",
+	"u5PWqj725a99KMVhFGdxj6op19c//CBHhxfiIbB3dAVIfJf04T1JPlVtfEwrDl85O4tlquwb/e8MJLmZ",
+	"+ZFFAse9xcWuNNF6eXTLNgsmyFE+rxXMRpZUNDvC43yquKBtimVnT56cPtt5lbmKPmHvoiNLFTVoGYwp",
+	"VjW+vvk4UMF4Lu9KoMR5nI0kqhROl0UILqI6gYb/sqHUVK7ZLrrbaL3G3tIpTVE1oFj2bvLMZDsAYYW5",
+	"nQdyyzZh6WwgpfJkEZeOpVzO4dmQ4xedv1QxkrM5kDsEG9PvmbiXoal59vKJX1cqXHNTgaY0IEsZf//K",
+	"P/01qX7ZoV/uUySrD3pRZKO1muG87W4+6yGFlTKCV3fP7KtgHvevlzHNYedN3ZHBKvJTmhdLOmNm6nk0",
+	"QOySPzhfhHtAlCur807/mIAGMnX+hGkE1O/aa/gggyYmyWTJvkwSqADz9LxUebxAmjslYXDKHSD/VxRC",
+	"3hUvfgN039a2sf13jCwrzfI7pskfpp8+TcmMzYEkXGC1dw2JOytGhRUhdE03f0zI9C9XR//z5OjZZ6R6",
+	"dzMLpOIJmf56evZ1ShQrGDUa8d/ANA7tcnNBpm9ePz+yTXz+9fzr0V9sQ/Cbrdvz6W4PdsdeOYTS4c7z",
+	"PfQOaOCdO2/1dXf1/vXNx59+fPluEizV5N9hRtzM3nz+9SR5evb1X2OHDtsd7+nbXxAB439Lkls1ZMcC",
+	"bTseuldsHyxLbTQPWcdOqIprJr6EFV9JL6DqECzlfbwpD8Jgfn8GlVGk592UKm6Wv+c5e+8AyXtgmLdc",
+	"lTIvTRy1NSYu1olRdr3+gdEcOzAU5RLWBUa+XawdrynPoFyvFagQx/Yqm8vYvSQ017JKy+K6GySzrHrV",
+	"t66u784MGW1uvre2S5QGE8xGPTKPMRpGAP82+us90Al1XUHYl0JqlgG0f7cPzGULuonxIw4627PGh7lO",
+	"OkjlDhb/8Z2VizfOyNifVtOwLwNSQ8ARAI/29Oe9B7q0M1bs4o2EB3treXtX9cSgWlsFMqULJlhmtb+8",
+	"nQWLyYye02H3vnIy0GU0+GH1zceDo3eryycwsZeyeEQLHoE+7qyL2qFMWsF4/BYwcnojDP1yac9oTvUS",
+	"kXNMI98caoePyBG5IU088JxR8+jfhsTd9qzasO1lLLiwC2/oAgJWuPSo40Myb2BYbkN+43277yUaLw+x",
+	"87Y8OPh3XNG6QdBf32TfMPYqDjE+OYqJu/uVQJjzvCX2R3VZmO2Y8dnTs9PzOBdPNC0rppkkVdvR9J7t",
+	"Elb6fvbzTCIjfnt8pWjlKJ3vQi1lzK7/Dc92MAGsuPDMkUOqLT1oEZBtNWlcKXypdyTEDO3EPfPBwktr",
+	"yL5BDN7OCJ3P8tqbsdcpYx1a85IWQFUKCrBjRgNqUyYyUI7XdAOZWB5C4gktkFjW+3Yo+aucJc7147Gt",
+	"QATgNWvbHqqZEJU/Case4FsmVmu76wCT3cm8XO0vLEbtha4ETm1sLzv9xhzGmVIhpLFzksqCY0U+X1u4",
+	"izqmYyd1WUm7CZQHVzkNLoyDQKlbQbNIue09ipD9gzGctsqRxS9qfcAKqa7+fw8DD5xIjAWndOXMPd6R",
+	"44CXSI+VPVNyDbS2FMNTnSHhfVLofZH1CDGTiw9W8WgaZ/sZGrLfx9cfC/o2QriNRhszkPgC8G5+64Xr",
+	"2SF7Zf3fh3bQE+bdB/bseO+qbvSM7zBeAD0sQt9t5fOFeC3eMrOUmY4jsbvTdYEbL2uTL/V2GF733v1u",
+	"d8n8OvG2flf3MKp2t8bRHabqNvTD876QTCdYHoNrxNUNNeWb0Zigy1F6wLSLJHk84od94eam1V6gMHNR",
+	"lGZn2bitjD5Xbg5ydxQ3homkTtXVpBRWVcvvGiyA9aBdXkh3FN+pRfUd4+oBJnWx+c/3rKnSx1G9YobG",
+	"uXurK8BVxl9TYTTC5hLUfzSBHM1jch0wIv4Fna2fB5dae4s9KDvIX1imx1mqSGU4cp1xBNZI2x7F1pp2",
+	"M1gBu75P94PJSbD+1+no6jL34YjchZmq8VZVXk8MNonuYqncDki8KlEVOI9eyaUum+wiO8t/RfmoMJWo",
+	"murEI1d8tSTcGQHUCk9El+C5qpgLx2D7A/LI7cugJlgcvs/+TPOyYrsgAtBQc+dGAyqdjECzznMWNnd2",
+	"sgtzUXW3axJG1ff7ZQkkiwAhBN8eJpABOiSewyYXXbU2IGVw3RYoSho2jviwT5J1JRCP2YmdNkbcMIAc",
+	"Xd9+16Rfb1G3Bly7ZZ67LL2KzrVO4msSuyaTUmQSv7H/gu/0LS+KnfUDP6J9NDjvclbyPIvzfEqXAMCN",
+	"k2xVUa1vNIEcuI5qDN1pmfvYQT22peb/MbRS4KDK1F1w+Y90EddoK76CX/9hku/7I2i7Yut09D31kGn7",
+	"0PxNZ63HPbwCh0/ux9X37QYr2nAt+Jn1U9axC9+6sVTiBWI0IJl8MKZDKjhs6ghv9o+QUxMQswOmqYEV",
+	"NDIH4IvzObR8uPO5S+GqGDzkjZ3wDHMJCtCsb8IPP2/DYr4c2V8f3VFghoFar+/kdd3Ke2gl+OhzrYmH",
+	"EJzd8OIocudxMigN2o01umqMrsaDYqAQ3XDp8co+Hr9F7W03Uq0exSrl31D1uWsSDuETgMl8OFiAbf7h",
+	"Y84PubaDIr47A0N2Hg4eNDXuIOxe3wHhUmgsvoSrIne+tS6q2ZtOj8mImpNj88f7qIr3wRP733Tk5QwB",
+	"m++O5A6kFXaiIJy9RtaLYxkOurwTyOzX8TBSw+2J/V2Jvol9pMPWthtySO9RBnFwQCzYkwHLzJNdDDMP",
+	"kMfQsn/DIQ7ajNvr5TOJD5COuEe04yFjFb1Shs35l7iplMpitxpsZ+0anoznwbkIJr7GN7qTFAKa3Svk",
+	"4eeei5ssGqR9Q7XRLfqlO6iP7wChjXywx0+f7GSI8ZMb85rjG7qKV+1Eh+0fvhm9eg8T8Uk6wtDNNY5o",
+	"DYPTbbt29gGYcMId3E2HA+M4yKUDr7jHjVOv5tawp9ZcnBJUjIAD0FqUAVMuNxpLYLnSLFUlIUYhJbDM",
+	"46GGn9Gz9KLBntUO9euiNF1VdjJq6IxqRmw7mOMIDgm60UTLFcP8OpZj9hnUxqVBXXbyDodij1kmBSN0",
+	"5mro4hGnggA/EclYyjPWQTWwS0uby1KMk7guHyQaCLDDRqdig0RtIWles6g3ipI0yjp0u6zufWiKpStp",
+	"1yHLILdJJ96tAeUav9HEHnV96dgz1lW4EIawpNV2wwUcXeegKNUi6tC6aq5tVuVnLmTXQnfX6/D0mH63",
+	"xgt2yPXNuJVtLmpzsw9cVfvSaDm+j82CWj1vGVbez5eaau7BJdXH+0eUhpWfqNSEOCkJbsvgGNabIiYI",
+	"t2TSIaTztqDbX1L/rGNR+V5CNIS8HNBFroucbrrtWh+C7p0SzdSP9jmvl2q+EFbzOohqquQA5hHpSL98",
+	"la49a155czScFdeDKrZYsZv5Wlc7dNhqdrYvYxc9nYLT2pegvSCgY+iECFlVbYU/NOJawmsZC+ZFUeDB",
+	"3ayZOsjW1zFwysF8aLb5+1GruZAKxlR7D08Lfn20olZHwO+3UmTPBxycnTVOxx6kbvr0D242XcaWYGvQ",
+	"2Ko6WEhptc1SvWUunA0hsRp+/NoRetkRjbCjPLiP0Bstu/fvAB9hi8Gy7nonjBWCobs3Pz4Wa/kXNltK",
+	"eTvuNvg78FyyOzbGBf1OGp6yl3cs7oiO879UambOaKZrfnmABVCz9LByBzVHFE4vDUpfF93M+3O3F5Gn",
+	"CXzHg2If7i5xCbxuUvdkzgwHEMTM/uouhpymtxg9NEyt8IV4dcXuCtfYIa4Lv6Uf7sZwb/jN+Thbh6SH",
+	"LDJ4citJOjn06apZZM5OelN69joYwf7vGbB7ashgu+j4kLTRoXj0DqbGgxBihsc3hnETBiquAMApBeAE",
+	"ds7TW9ae+q8J+dVNgf1nsPzw5537B9pM9l+zjf3/UuX2PzkXt/a/aJ0CXabMmGfG5CsWocaMFjmPwXeH",
+	"V12pyOLHkU5EGKTcfu45u78nLslefki+AHaWW7YZRRKZTNb1zT5IWnbSSvqGPscgflC0h5vNtW3OFYOv",
+	"c0o4FkeXt5x5K/ti4vJ1bvxztZQo+I9s03CeQi9huhhV4Np1z0I9vK9fATk9lxHVul4ku+d+fl3xCroM",
+	"UyRhyCQ4a4Iav1yTq/evj8k7unJw2xfvrh14LCE8w89+/vn1i7tvk0/Cng786MP3z8njx4+fES7Izx+f",
+	"H5OXSklVf/fs/Mm3VkzNcrZyCWiUaExHnqYyY1P0PALu0nYUsJbESOc1Pf4kPomXNF0Su2HBAYReSi7I",
+	"9MsRlmqeQpFPq6CkNM8JN5cgomp6MHAxMeHywWArz2S2Of4kpkU5y3k6vSBC2o+QZcw+Zfcg4eKYTDXL",
+	"59OLqk401/AdywgXifN8BqRDUhG9pIplCVlStYLbbU5To+3bwHM2vUAPmj4mUy/BwVN8QT5ALQdFvi/z",
+	"HKH+zAv5JPycisZlR6ZBzWts6pOItVU/9k11e9hnOhsDyTO9qBqpmZFWdjzBk4gLw3la+bLRUJkeFtdu",
+	"o3lXne5LbB/ZLuFptxzHn8QvSHfsitW7OuPQBr5Rk/OT82NyhYY8bjEQuKksGHEu+GpvePImSl69/Ojv",
+	"s+mXI/uYnsJugxemVPjq0LA/FStymlqJB5B00IyRV0GQ6cuPdDG1XXj/M7T54uWblx9fYlemr+dHQCkw",
+	"xajXvNQu6kXOT88+iakvu7BiVAB7wxQFrpYrBjsSvPBrqHWujbU8/d6Gtt9JwfAFF+TfpnUiKUorINRD",
+	"yogcK11/EpUD1x4aDYmh0/9x9A7l09GfOVsfXekL8u7q7cupnWftYcLUYLDCfpZsRzXsNPEKfAdEpsef",
+	"BMDAUybQw80zJgyfc2s+Tq4Kmi7Z0dnxSS0mg8+snC1XK6o2k4vJf78K96hGoKvPfdRIoVcwWeQMKw+i",
+	"dwfvJQTUT+wIfypA0AVUbReTk2P3NlkwQQs+uZg8Pj6FTtlVBun+iBb80d3pIxgVMk+ZDvHrJiZBMUNc",
+	"AX3oFX4C5cSxyLpdVeRl40Z7TpyEYAktMudKG68gT7VUZoqyD9JZ11yzY3IFggSPQ55f4lf4twd3A3Tz",
+	"kwhElO3L2l+rEL9xjN1OIuikOdn2+RBgCI3aI6UZwyWuhPPrbHIxsfbMFcyUnUKfrgMVqNuVzeyG+kbD",
+	"mQcBN9UbbdjqAhlxKTFU3wIg3T7+t5IBqYTbKzQ1UkF4217qg6rRxWjBYbemIKhmbGHFcvf7HJfs/i/0",
+	"9cjWVanyagW6XlvlEI96bawlxXSZN1vqU5JgCT/gbzrb1FxAjlTd5LBEznhrED7cq7VtJRKSfS4JJSsu",
+	"Sk1MqQRoq0qWIuuabI2kN/X761J3R5hS6pPm7R9HDSdB2J3YvNZH4dFr8Rzt8UHPvoHKfV8/A5tAIYVG",
+	"lfPs5KTFxEGLIucpHMRHf3UhtxFrDX4IUC9bNuePCHWqQPSxlqquPXqP6h5qypUE/2UpAUNudz6CqgEl",
+	"jBL1czLxypydSJbP4dcNsfuIffFp8VHp+/z6zyBC7Gn6v69/euevQApKb1OqJkQbxeiKZcfkOdD8uqoK",
+	"ugBNYMmYIWtZWlWU3jLn/LV7scwpWTADIe5CaqNksYT8srmS6HZoysKX0OkOaRjbgW7Dx/dgqu+CPYh/",
+	"2YXOO7bhP8XtP8Xt4cXtOEH05Uhk28IoQnzKvphHdkv3PrfNpgxGI8QMl4z6TPDn2JejF1x354Zeodnp",
+	"WGOhlePGbGy9/P5i8KMvoG1tB9/xPYThHVN8jiTncbc+zW/R87ReypxZrRTMVZER21uqgAjXUwZTA7AD",
+	"a6AgXB1RI8hDc4GOOC5qX4xLuyZUsDUIkrS052yeALG1t1wqW6zCRnh3xC3baCyzWNpPpDwmU7t6NzkX",
+	"t1NfgPGWscLjkADgsi1e/wzT4MXrw16P8C73+9hO/MXPDozqAFfmeyWhJg2sDmHCqA2070zGhEDVQDv9",
+	"GcuZQ9z3bCVfM86Zu7Uz0W+tlCmDQ2RHtDTLCneM7W/vstdGg5OOa7KwYtWu2kLK7LLylhhVasMyT1ak",
+	"jSyc8G0u5At4w/O6A1fV+7fW9Xy7Iy+kYAeY8e+hCBFmUArDlKA5CSaF0KBTfqZTamguF9G5BkxaF/mT",
+	"s1ex8JDEmbp0cbcFI4/gA8K+FDm1Nt4Si+c3p+0VM8PmbMhZqHgMf50Eg7aqr/3fn16+ev2OPH/54ePr",
+	"718/v/r4Ej79P//rfzeDZheTs5Ozp0enp0dnZx9Pvr04Obk4OfmfzSibnR7aqnlwMXk2O02xOSHNDZ0b",
+	"8BKcnTyG1k6fNVrTJd7TF5Pn7/6bN+2rNavWiTyen9HTUwTnDjnp0dl8KJ344/33GV4PScct8NqAr7Ku",
+	"Z7vBuuEzlst1y4tYCZqyyCXNWNboEXjltvcfQok7tmBL291p5/xkdZuIdnH6z7170L0LFU/vv3vfQuW0",
+	"Q4lK+5G0G+Bigo7dScfNpDstwKs8985pq4eglVMpIeB3A9cVQ/t/22n1PHzLfUWoCyr/5ddD7zB7gmE6",
+	"/+34b/TYvfFYKphXrnUJe+/5u//2Er8iz69qlf9vdGuPnn17dHJ2dHL6ETrj+mMfwQoHQZ9bz2imOM0n",
+	"F5Pz+RmdfP28z0Z9UJ9DuJ41wJaLBTCZaabuYJ0H3eQdm/HRr3Ziv+5SkmDNyJzmOZnR9DakJQwPDYpg",
+	"CIDYXYyMvrJ5yKqDNUCJ2kMIY9rZ599Q6cJeWyOj0fGB+lVRdgSRnV6qGc0ZBnGQNhMiyMfkNe4C5vaB",
+	"N4a4II4+ZHt635fmYHMLwbE/SeQgHXG3WTtsyK0GufXhY+8/vP7z1ceX5MeX/0/12D4H9n3pzmsdN/fg",
+	"xftpnP81hOQeM/5g4vFnUPSsjHHhzf3OYCAZgyhR5y39k0ADZ0ScKyFznhumWHZJXK18JAaTIt9gzJPq",
+	"WwTpxm/2F0HHBrlhm7kQPX6r+M/rpIren0aIqUH8dzknfaXw4W16D6gnt0rAy7vwVPFwonDSou5GYKjp",
+	"cobG2OO3e2CvP4RggaNICgQOHmNsfjOFCKh2tc5MEHwvNa43zTa42uijVwwQAKn0TKrTjC2UNVim4NKW",
+	"83nOBZt2jqmqBFmNaRD+r95C38NmjOU3bI1dpHmZscam7eqXeybu+XfAyu2c6t8k8tXgWK1oYnAvHrn/",
+	"Np45iqJo/5EDZK28pocSyS+aYXYArWB+KNEslMihpB3jEQCCpBmD04OUXTohSsqV1ZWgdg/ziBfQi7Kk",
+	"ctoquSbsC7eKrKt9BrEcMNaOyQcHbQG/Nvqca5xCh98gyOvagRSo3OZWq/MCw30UVDqZS0XOzslSlqo+",
+	"ZxgWqHf664ytCmmYSDdHPwIvUHeopz8Ne7QmN3avuWz8QfrW6QO8P7bPn1cYySDe8kamPdmZAUzsoeMr",
+	"2DtCg3cOOjVtzFuXWvOoUGye88XSdMdeqs0K5wl4akEecrEgmWT6guBrE4w/QejVl+dJCKPp0l7R32h3",
+	"QD2iyf5EqsRTsnH7sCNuBLo/nXwSFYbIrWVIjIvnPKmYvBUCuADdw/XtMXnuO+mRdZXvBFU0uH+R+zAG",
+	"+3nvZ6ZxrH8/B+Rwl0E10t8kDAQcoRikq7ZRuL8dUGHFmEvjx8vXI/OGXxo9kaHwBPzKs35/h5ev5pj8",
+	"AvWouCuYaXvuNAMEHadUpCzHPVgKezYuCdhca6oy1FlAK9IB/rzL7dF3mezUIF5nMfXh7DcSqT+LjCmy",
+	"xmyR++4WmFI06uzUHUIUdkSxvGbPEk8/rJNQkvlCxpUc4YpgtTqHFjW6KsqxFdZ6gOU8+Y2W8yCaoDWT",
+	"9184YBDpO8CPICvLhXe7Y5RWCzQug6AUJgOq8SaSqrokVJkzX+zRp/HErfEr/+7f38r6rj0wFi4+tZj0",
+	"VC9Vc6oPvwdSWugS3W9xQDM4JCozweOt/WlPSL007cqeSXXSXbKIMyKAdAVA23awoOvkcmHNB3drwXZy",
+	"Re3cm8nK1W2GvB+ykiouMp674fz+dpXv2cNuKCoSspRrD3SrYN5VJVaa8ztWXw3ZA+yois88qhk/p4i1",
+	"dKqxBwLanQDBaafOInkt0q8jOxGQDFnFAJMbrGGJd0ilqvrEB9hgSwrQJZY1qIocbuaYQBIlda6lQJFy",
+	"jidnBkesVvvF3+liClzl8rZyCGnDChdkBM5hV6vipmIor/jZJwHPu2KFVFYJs4+Vil0QIWuQll7K4ub8",
+	"DNnUqxd5zvaT4+88J/skm42J+gVaO9hFD3YafgBETTVc3RarRFPwGkP4rU6TWNGM1Qkz2vA8P6zpiCck",
+	"l4IdAcK4U+5+LxWKRl/xAeLXdOEduVhfLkGnLt4QNcV4IGwhU0lJKOCa1PLAnQOfqlOJdQCXxiWr7fQ1",
+	"9Pl3KFzrzj2ofKUE1m5rN6H5NWM4w14Aw4cZn88xgfOwYta22xNggaCIFaHwep24rMrZBv8BZW155rzt",
+	"OQUfhXsmZ/TO3bVlBM7+gs/nvbGUQbsh7rWG49h0FcUc1VZBmLSt/Q4f3tPz+6KX97UL7EQ97HY0a9nI",
+	"ynJk7wAn5AIyfq2K1lz6w2/FmkUhuhmvmbpj6giy4fHRRoLplKRUKW5lFnkR6L1Te8NMCSXXhhXkDxjn",
+	"UaWY/jEhUwjvEEpcXfAE0mghmm8/fe/+nXwSU9RBp5ADoiEO1qhxf0wAgQe1UMJO1e8XmX8d12T6qTw5",
+	"eZzCMOCf7Ag/sU/gB9NLl9AHKA8uPonpG6rNEdBGHL1+MXVkAIrRFSZhQx7EkoM5XCnRlCxoQSDpBAuj",
+	"YOFPl80cNIEpFLUNVlirQhg0y2NOumv43b11mEFRGaoNjHvYBQD4f5jbIxzcHokA7of3P2FvrKLsU1zl",
+	"HG7Sh7TG2RfDkCQkrjhf2V4A4l573HDOb9lly35024EKto6lItl3/Ff3q7ziLZ8YuKEwYIWpuQsKcMRD",
+	"K35zwJb3Rw2UXLvgnK5ixlZQAU2Dd5d5HBPlGdGyjs8B5N+hx9ZLWRF08sg9jkD3f+6FO0bKAhgViDZl",
+	"etsgJahypHM2d6TVqVTZQLu5Fx2DW2LhaHA6vav2TC/AwYrJOBUm5Rtdr7sVianBnB1fzLzHnfpqP+za",
+	"QSxXLMACbFCTRck0aJDBsG5wRurv3N+yQJLmsTvn1UPCp35xpCO2cy1Ci/0uiA4w4zs47iupmH+V42Ju",
+	"7IdL/HIu81yudfv7KJjxcHtiTzSjW11fIWXwAr96QBzif6otWkH0G8QvtseV1HiAm24p86wvQAjW3lrU",
+	"fM32B/YoeZceEpRs79kPLGdUs//q19ZLJ/hh2lreiL0jfJ04agdBkmuhq7cek9cGckMJRf3Jak6AVq8J",
+	"aHCBVU0Gr3D1dFQh+UHmB1JNDw83sH07qLj53eykHxkrmsowEOukOaPiqCzgOMInoIzSnMw2jmLmAcRG",
+	"Lhdj/AgX3jJ3rGIBQq/yCxgF1nP1zBu5+IgfOdSwc6WSlAohjad8As+qIFMmsunxJ3Hl/bDfaJLLBUH9",
+	"HOal0snXHugApFDEbgDKBVNOi/SeaKiwmnREw6p4uQe6fhIL4F2kipFbVhhfpda2rmROipwK1nBi4Iw0",
+	"XBCk7YFouR3QCchFj7vgjV2Zh3IUvJGLa1iEgQ9/KEXEg/hK2iHBMuN8UsdTZBery5WIytI9Ebc/yDVZ",
+	"UbFx7/XpPWCKIzEVuvJhjF09MbRFxFD1A4osVaVxTk9OPF9kZ3GcgXMOTBLDnv0ZeCIGtouQ8f/8HiK5",
+	"cIf2jima14cXCqkYVujtaP6KqQUDZ6xn1jisF8lK0EeZXItc0qw3AQPiPXZfWiHJVz6kRP5fYicZyOzc",
+	"Jx6RH4hHJNCDJuDb0Ak5/ZdpJGrguvQPIEcgeKIlnuiwUExANLfPef7HPMHRofEV04auCh0XWPGCAEOP",
+	"N5Ad7HGusdb8AflZqlsE6ILYFwNkLTU/eipzWY7Xg3Yf4hWzllm3JvS8VHeoLzx//7OVKSupNgkRzKyl",
+	"uq3gvIiZmLciyTt8Q2/dux/qjLr2v1dyNeLxj3LEw7/wzCwf1sTzs/Sw4T0gw3Z3SjvkDJkWEvhVHuQi",
+	"WUkkbO9kleC1f3pd19xzejMAKYClFmO6qCBXxKz2dGEq2s8f3uikQnkBzH0LYobEZIKtCQfkjmvpTual",
+	"1cJ9/Q1NeHbhaDTdpGkjC3Sc+oetHp3Kgns0BMDJfD1Cmm0Q+oG/sbY1dJxrsIcg+RCNBuE4lueUAz2y",
+	"qVTqYC7qjBj4kZAknIyaWs7XXqsM5xqOQTcVLx2OgGhDNzrxuZJ+WFiaYcEFFgPbPuNv5R37vRrXtm8u",
+	"9eM/Afr6o13SxlENMv0FFpE/tN1cUK37WDEMWUltyNnJSQMxFMB3HYU1Vx69GYftvvIuz79L7ODefBph",
+	"hdj6Z01qFm7HenL6jD6bP06PntAn3x59y85Oj55l5+nRyey7+eP5eQasLL6sAzqCJ8kE2NIdeAvwWkwb",
+	"pgg15Or525djgHLvqdYPij+GhbQazq32Ou4BYhedUU2fcMR1SN9PXhsIWejW+50rBer4UcNIzowm6G0n",
+	"MacwpgC9cqvwUGCGgJtoz2AHJCVOLk6ffrd7rwwOhNiuXOnbw2UIBh22cuUezAx/5+PmCnNAzQR98ejR",
+	"ms2OU6pMiw7i0bGrzPAIGv4XIReLm1HcGLAGSKn0sFRLFE8BnFvn0BSEiWy/KyXgW4JDOeSOefSr/W9v",
+	"8tcvjmDfRSqVQy5UwQIZhZhiBtdDn2ErV39baptfuFlmiq4ba/cAKoBy2RMDclKrlFNUvh0GGL4KopyX",
+	"RKrEbzKnvTj2iFQWVt0EAGkskuMzOX4TjNmeYnnYyfYjiaunv3W+9cGkiDfcgiu3yqu5tyyJcLdFdqtR",
+	"PdS1byHbB20+VYqQwo0uNEmXUjPhKQjqSAqU5G3bj95Uqva4FGDR1XQxPhkEMyYi2SC2t9waf+ARhKMA",
+	"6Er0gqZSzHOeRs+BUZvfq9UFnfvPY3Z9KEV0CR8Ky6dK0W1wQbki2LPc6IhHw36K3OBVFiz4VONG1wf7",
+	"qt8fzOFDKR7URMFaKnD8HzYH0i7lo19VKb7uqOuiDSvqZXV5z9Xi1SwpUE7O1TJyZAkxp+uHUjzgvQjB",
+	"jQde/wdNfYbyOPVks0I/5NI/gjc8+tX+5+sjd4d1XlBW6bhwDtpUVkmIYYEn2A0yz8ja0Vp5Do011cfk",
+	"iij2V4a5j+BEdPnTwhdb5RroEEREVb6Cd10bVjz09hnyIPTjoS4p2/iV1yd+R9Ab7NNBVDJsCquJFAog",
+	"Ns7ji/Wh7O6fy9EgvUFaWMfuz+ViJ3cfkXOyQh0K4mQuDwEou1rO8IrPHPNxo3ecXeg3cvH72dBbYeE3",
+	"9gYXJZRGMNJKf2UcgKazfskc0ZWREOlJUhfa4MI8PZ8E8eCTeDw49ooceM+irzg9aeBGnuyOOT/kbeEQ",
+	"WQ+qMbyRixpKReHOSIjMswfUHXyoyR+dOc9x7qJgSnt47BPQP++Uf/KUvOV/SjxjmoIcPisA8tzeE+Dr",
+	"4VBlz0G7wRLBdozztVTFCetgGKIvIaLG1IpDzdGIgvmLVXVdStz3fG/qhHscrKuZlnlpGAzKrpZKiJES",
+	"qkWCqwIofLuzQQs6PBv0/OTZ012UbknUoeXLw0AwkOa5j+pBGUiwA7Hvg3k7Q565J0+GVDKqlxE4VlJD",
+	"84Q8PT+3EwX5KS5fN/b6FQae6tcXUJ/cPvnvfzk5+vbzr4+//uvkHvx2MjUsDsqq5NyMCwp9isA5dl3s",
+	"EQfdL1iB5hCESbLY+BPFhZFWduCJeADDMSoxHoGk6VE3rVWxKHOquuUH1SFi4Btdl+ok3CBEFOn6yNSX",
+	"+vweio0uKUqMQE5YuQGewRnV7Ok5Wjmelrbt5KDZbyk/7hOAAVFxMXl0R5VVch7Roji2ys5gT38w0Pe2",
+	"rXsrpfc8Nh2FsA57JCRUdvpND8VIIHgLB+5WqQKBB1DuDnhz/Qv9W1yAB0Qi/xZQ4gOWofvHg/g2NErc",
+	"Jol3Hof4/4fXLQ1PbxkSLcSvie+BLsAXepeKGCvRhVUTpHIVLAupTF0Iw7PLeKYlCMlDKS8JvnHy+MQX",
+	"Q3BwKUg9EKxibTJL9kmAXx3rcyf2Ypq+evmR2DstXU6PyU8FE8gpmpE0lxr+rVijTnSCSRJLWgAewN48",
+	"zKwZE071jWUmYFjkg33LR5ia3/Xd44LXcwnMlrarUMr0yfnjs8HXTzDWvw8vcDjZHWcPd2lS4TzyDRFy",
+	"fQhHiWsa9mVrIx5ca5NpWdUwiB+2lxwCQTUrKYJY/A+BYcpt58RZdcua/tfdVAWO1HMm+l8HtNpAW6J9",
+	"bW77MMqiutARggd980sasJy9qHpjzxsse036BBzxBKrA83RJ7P7UyBVMjETIsGNZs0cTS/kBQgx/uGSK",
+	"XVbV9F35QfT85FSbKq6s7C+1e501aINBUoMQR99Ko1B9u758xBFaFPmmGuPkHoczWG8gHp9zUVcMlSus",
+	"uNKqIvK1AqQ0K0XUFUSsvAAzHBEW4K5VpWDVOR3oiqw691v7QN2LsSRtFO38st7+QDiIW2xyKBbvxG0C",
+	"V4AeqgTVq6P9uTGKCl1VCx5aa2xFvxyt+Gxycfo0evYfFYrdcbYeAKkA3H0T3+xpCZFJf15qmkMygZ2i",
+	"jRMXq4QoCb4EyBlzmbRMZMfkGmGYzhfsf+N4niGK76pgYDGjGBW37fv+p+Mff29eNWctk8A4fYC9eU0d",
+	"u1q1LrXYx3fhrnVc3LiDt7m4R+zPHl7uQPjsrrhTF8VjjRA1yjinoTEqygK4fOO++pfhG8erXL+zsh7B",
+	"aB7UOX2V5yG8akdxj75Snx2LP6AOXZWPYNf9/ORZjZ1x3Gh2L5Qa2VSt6a/liqF0L7vS9hG497JxBf7D",
+	"VJxzZI4tqhR9z9q+r6sThY6z8Ej5TA9QHn3iiWPiiMMEHmZqH+QAPSgeYJ91qirhlH23N5QqN2trCLd0",
+	"TkzltSqqlpBI71TraZRN52Ardfh7Ouja34HHInj7Nb2z+uFDlftEBvGgnt09T3i/rG2USwcDR/ez3jgk",
+	"iEL1DctOlsLwvKcs7VZJz5/wRQ8qZl9iqP4AJxeMRSGRvSptlte9j5CtGJKDNi+qOIVOMDzncOf1X9bK",
+	"VNYKFuyLCRiR0RPl6y4Ds541Y4/J+cl5nZkXFsvG9SYCiMlFBpa3iAJ2miXaD758+xd2xxc7CnANwAOY",
+	"vK6qmXbObgC56+phnh6dnG3Vw9xRMhNwc5OLyR3Nedaohb31ymQCa9Wbd7KmwlQy7HMySZdWpxJAeJ4J",
+	"fXRyOkkmGVcsNRJ67tNBaLpiR3cnZ8e04Mc5M5qJVG0KAzkh9Q8S28rkYqLm6dnp46f49w1myd1oVqW7",
+	"46fqDoYu9Gk4kIsnj93vrHJlv8cA3CSZMDq7uWWbG8iDCf6Glp3fn60oz4FgTP9fzelRUlqtf7JXVVG3",
+	"ER+Mg12uu85MuAVrzmwwdRdyjGSI3uvXFGwyLQldKMa0r59cHe9vNHjG9TH5pa5n5eHklYAA5DARco2x",
+	"U4Ai4AJ/o12WpH0YWHkC6eIj8RWyF3+DBY40Qsc3uyoLH0JG7F9fuDo/9qgc4AB17d/9N+2DlSD+p2z8",
+	"p2z8DWQjakXhbsNgIhWBEvKHq+dvX/7xwTTVXUk43wOXnwTHv9VtVgDfjGlLduA55cIKzVm0aAAkm/zG",
+	"KuzrWtk7hCL7UW3clbCuL40EYluHWaFeKuBrA7UaFUZyTKlgstd0Q2jOb1nlUUDjguvAc+NI3ihZSm1c",
+	"JGqXo+HVvavb30cKt0hhbXMoc25APo0Mn7SH9ZuQAYdlGbbNz/v5LX6yL6iDny5GgI5nx9GVW90ElBdr",
+	"/nRn3TadFvdf9cOwAD/Egh9YUfjH3KIYuDjcNh0m2JScSbMnO0lHRhy2+HcTUJ6I5HdE6PFR3jIvCmBp",
+	"sZxamOG79/omvSxQNaEHekuhoAK6Sxze1MNN7SR0sXfAku69or8pf8e3Zyc1+cQ7vliafENmSq6tdWeA",
+	"IGc4oscO+78WfYdyK72bvsPYPW0tArlQ4xg5YFp/G0YO6KQD10ECuh/f0DBvJwVHtyx9YBaOhz+Lf1ce",
+	"DpjDbzSu3D533Nh6V63KUnXoPaSsxgQ6niX93M0JJI6vmD4mU6gfOyUrRh2FEoRxV6WueVqhDhC5AlCo",
+	"65DakNMnFarTbjsdAEKxqFTO72LZ6AiWfnkXj/xHaFThzuG6XYciBihu3ksd2TsD0mQa7y2U/CtLu1OH",
+	"8OuR7/svVfZqS43ohS3sKC+/fYoeCZmxcWfJ/qJ1it7JjMGE3/8QUQNobh05Rh3H4R2MYLy0/EfeJb+E",
+	"YG0jccoSEBvBbsC13SVO51ItpDFMHPXvBY9hSkK2lx4j4Xvf7r4L9DsDKjXG86C2BEyY8yowxSq6oNnG",
+	"6jmpo0BuFceSoPKvRi8/F3fcwHx0L/3HTs7Ktbd34AL8/9j73uY2biTvr4JiPVXe3YcU7Wx2n12pnhfa",
+	"xHv2JXJ8lhNf1doVghyQRHEITACMaK7XVfdp7oPdJ7lCd2MGI81Q/DNDSnHeJDIlDjBAo9F/fv3rZb0k",
+	"vIyG6HCDymE63Z3obYK+AgALILvWIjY9+QQaA9rd3LrAvgSVxwFsTwyOUCCy0mZhwYJENnTr1RJL+Npe",
+	"ACEdN6kU+LWQeiP+R299YjotlDVHdJANnmH5vveZHAWgZwG9nBcRjgfRPV5qpGLcz/UMPBzylXoghWLA",
+	"Ez54FowF9F5La+FlIpaZdkJN1oPvxLqxmpdKqjaUGB/ihNJSopd2J+UBLwOJlH7PCQ5RCsCeD37hve3D",
+	"FeWan6bO5HupFgXrWWceHLwlghz9Cdr64NRrr6H/s8zdx2oGxwEfj/ESOQMgOx6LcFCC9QHmDEwTiq9q",
+	"aiBg0MoZ6US0gLbwvPfLn//deE+85LiAUIF3R1fa+AlNtDFi4thcGyvYGMrM1709JA/f7NiSd1UbMriW",
+	"MwWVM70+qQUY+Fq4wTdaL2RDizMrLBJ+vXAu847JWUVp3LHZ9hZpMcmNdOve+T8+VKt4l1BmN157vSxj",
+	"ISkkPXfzW1Ke5eNUThrF/JNMNkYeXjqL2h2v5aCBIb+p9Ipp1RR32KTp96Q76y6ggDzf8aqCt7GPElmI",
+	"dbPt8yqOhgP7fSD9oE7PfUj6ZEb6ifUjKBq74WlekMMD17wKxdxY/OlcbV2VN1++83Pq0Fj6Tqw7tZKu",
+	"OEQT/dJGKD+gEuGpSFgO3IO3LNZtI0D+qUOj3Ua+1Us21jmkzIk1iOr1zsF9plwygj9H3oKGBuNPz9gV",
+	"bpd1OssE5O64wnZBF+SNw77S8ULUUp8luQl4ZcCY1OTgYb5H2FcYyK9Bzd6G1uxtJLMET4OIe/+83FIi",
+	"WluI9R57uxQb3RBvW/WpENKbW7cgpD++xOTadErSVZtpvxK9TpuTdJrj9mcoXIfVt1/Duyd68/VyJxK0",
+	"FMPwyw0Ln4obkWJPEaYBFYWBgJnhylkmXdSUr1+cdiA08bePxv65YcIauF1n8gYYjBEH6P0V/wJQVScA",
+	"RSE+BmALoSy4gwJe+BvxUdbFHp7jdy7xle5xWSgCOXx1efW8H4dJ4ROmTRR6G778tuq0hC9TbWldhBNX",
+	"alt6JHBdImag39EI/4om9q9yQr8f/oMP/vl08NfBh//7f/Yie9hfyHF5n4f96VDi14VgJLqE1UBNN0nL",
+	"7vKuNCGhNoY9XpHpVDIYr5H7uJzGGRvxGy5TDj0uqZgaoUCcLblMA/wUbr563M+rymQ63LPqQJ33TqIo",
+	"tbTIw6mn3g5eIjdKGaOKp7QDCOcN1pdYqMSfzLWcCIp+LDO3xkwM5trSFAY9Y68wThPNp6o4Se/UonTu",
+	"7tHe8F6YKqiigJ286+2FFFcc0T9DyFuvH38GOWJ/2j9AzCOUtm8faai82AlKk44jk9/MtT+2uN8arPED",
+	"RLKqS0rfu4F18LkXQ7Qcibwc3VI0FtOUXb5+icnQAgTkrRwMSOiVKv7eL7hU3t6ivAv15LobuIP80esw",
+	"sW5K2sLjcbC9aeTAHdzHq39i6f2BqbAAXvLw+658/UiooLCcWm2zrFzuHW8j3PtmT+aVEF6RBYwLlD/A",
+	"K54X+IcQbSU5QtlBP2WrIO8PK/WW0vG/hXgD8EaqnxO+tr3zvz4tCV955sDasxMNI4bmS9sdmrDOpwnr",
+	"RkMnnSNzVKnXQhYDhH+347FtTpKIFYKtNrLaODLIQOmupL3DuoBNJMrgBLUOpwBOZvRS2ibC5Iak5t3T",
+	"AmD/C28NSpVbgI6Dt2R03sxc7GdfzyAXiEyFypdwW+E/B/D/D/vhJR5YorXz/OplmmLGfLtkaVOe7pIY",
+	"ZsrmKF7W+5SYK6kdMA1nckU5Wrbkk7lUjbr4FbLZ7RqA7bQRj5/TaXQWYEuU0WkTwUFLSusygS6nVSbB",
+	"ZqnYiByEr+3DB4KsHzEqnBto5NrM/LGntByf8uMNoBh2WeNN/B6h+0cilJNu3WdSeZ9Jm3U1IAidwyOm",
+	"Ostl0uCFJ+JB8nvAxLok9thlPzYTedRyeJyxS2y5C02JARa4Am6+0l5la+HOGQT0vSUpHUQGbRRL1kqc",
+	"sWtMmNj3Clm5jCirfWcawWYIeJCG0cJQY4RKEfSUhJApKK6j+dZRXILnn4iHxibi53QSXz0Rjfwh9Iu2",
+	"YN2wPwulVwoifUTihfXcKAU7I51irTzEZh9iE+c3NCWL6jYx8QdfS8r7PjQpowcmtTSJ/jcPVZBoeqcQ",
+	"pu6qcUxuUf/7TadIQbSVh8lOIi0fpxtk5/lHaUGTxTf5QojMW4GqNuf7LT7zy7yFrp3OWJbyiV8zrcLx",
+	"B9JJaen2ZtIduG0GeESbzTEI1AGLrP/Ls6g4IPBARuyoM62wGzz8dHdDf1TwlC9zQ78XjnFcRgFM2PCj",
+	"313YWGi7X7Fyb3UJ3N0mfDuvPrFiIURp0gg07eZiychMTARPUtlAHuSX6luDM3yYG4mz6zSjg51t6GQC",
+	"mGgs/IZCvgUXGMEUq7lQhznWIe8mbUBhVDmWEQ1NkZ6oj+ilXQAGA5AdwQqNd/cCsRnewAx3A9Ro3QiT",
+	"5CE3DR2/akFS7Zznbm5xmNy14+YkVmG38vedvzn9DV5RGUC+QBtWkLiVBG9zfkMdzw67NYTafNd7xePX",
+	"0ejUX2ElLzpptSIQVGg+W3kPOErQIaNO5p6rL9cqwEvk4AujcWM3lxFGNQ9fPX0KV8lCZK45GtxUltdi",
+	"2eYDDNTCW3carY1qnbzfpUkmGrvS7iEKU21IBpoK7e2doBwWuOVZAKMBORX8ZmqEQAGN7I5QpxM+Ekb0",
+	"kXx2ok0iEszYUWQ49JtzOp/M61zKv8OEH6xaqJRKdSYYlYAilUtJCO0jFg0CQlQrFbWJgGjqYfKyFM7I",
+	"SbPuuBLc5gYrtiInlPZQzZhdWycAJof8ThAFlq7R+ryiAbtTLjTC341e7vDnb/UOf/xOJm7ereCFdepU",
+	"F5HAwZ5paMtBvZb2F6jM6BtpN4LRQqrzjF0qxp3zdnfUbhIayJbqBtuHIOC5Iebtlfbrctwv6N4q3rrb",
+	"LCPuEbia2DGiUO8kQSA819cv9rnKmnynv4mZhP6BQUZCQ+vQE3i89vIi0ukZe0dFnCNr56N+nJrEm4n7",
+	"yyf0NYREipd0ouP0LzATzhIMCWKhdW0waKkPuqv6p05/Fq+xg4f1Vfuj18nq38QsV+3F3RtEdNecaE37",
+	"6waFN/yE5Rkbmv97Xbax93815Ve8AjUJr71VyzXtUihfwasdSZt1miQMN060BSKzbd16hRDsTu5yzkZ+",
+	"KrcYKaIDKzIGDVbRqF6hAT4qxh6V+I34Hb1eLF4Tqq7HqFlxgDQtOFsAdthETvHQxOxBsVhEcrUnd0VF",
+	"nLwrBRS3m9w4PoMU8FisIf1cjdxAB2m/saq88rS/DR1bCqj+S9dFU31pg5vG2URna8wrVx8olTcT6/hY",
+	"YardYzcwivGxAoHARm9kc5y10qwWO16GtA2GvSDSCtFX7viYWwE+sBHWaXNoUM4IpGXeFJRzJrdUtg15",
+	"GqpDxFsB2lLhuZcWCRZw1nZhA6EDfALohWDf4K/ryWjewJR+S/IeMcmbG8USvVKdJXqtnW/uJyJCOevE",
+	"CEAiQZM5I0I/xgvgyTFBy/npQeuLFaBhN8V10ObqUDMUMZoWdgKnjU0yCQXPiFUwM/KGO8SLF8CbJzYY",
+	"aYftDxEUbt4h0EmgAAItJhQHQVgeovEZN8TWG8q9nEwBhHSve/NG3OgFhOcb0PO/9hg9LkCEhqnm7A/z",
+	"Zd8WT63WMARAWSjE19MpoGxvcekZcaNxxaBaX6ikFnmBddmH7+GOTuojh8sGmFY4Gwizg6KqED5AbCtx",
+	"XbYLqh3mCrBhm7I3ocmTXgpsg3yPRUIdACBqnGcQ5ViXGEOe+vdC1cAVg/kynujM2T7LcgN0fYYZgUSu",
+	"m+iwfsS5R+iSB6k37kyz02jZXawNnnGTK1ukUIt9K2rAF+DRaQM/RKUeh90rJF3YBh42ebNTQWXaMWuQ",
+	"EVTVDi8Qgm8E/+pHXAkAnP3xzfcWejNLm+XBaB0LrKgPxSlgqBa2zjnyewVlB4tVLAskv+EQLhswif6l",
+	"yjXvVOltx694QCva8jU6MzW9toNYGK9ycQb4UK1gtiiEoGE2+zvo2eKO20rCa1pyLEziLgWBV1BaMInK",
+	"1uRko2GApa4e2szESYWnsd0IYpIKsW+hixYvU4wmJBxPIgLhatnAeJOmlAcyuYoz0Dc6zUN2GvBaXhpk",
+	"KkrNMedxyxKQmH7RHhUu8togBkzoW1JavymRrUymQsdHUoTBh03KnKs1EKgcKFDZzHj7b2PTIVAkdAt7",
+	"QYJyXr/IXCphztgrDaQWciJC91xuwNf1dtGsOBTF/CEXn2cQdwIOLG9h1QBmcW4tx8S+atWypjk2RUbx",
+	"7SM1BBwVregh4ruI1TOONl7HPVYr4ccnfndSwfcwh4IbPwB65g216RG5QaApqHAYXAZbeVmwL6ZSLeq0",
+	"iRVub8qCqHr7DlNie+SIYXow18MYD9qmGrwGsFwRfaE0iFZiAAkyWJRdWQezNJ9JtX9Xe7n0vwzGe/Fq",
+	"cK/43VrWmxcATKChHz1rNL5I5+XMtFWtNLWnZ520nz0u2yNtZZ8VwntoF3s4QZjnTuRMhLBlfJqeQACT",
+	"FoA6AE2MqDtY/yZc6+va9kk5Rgv7bffnuN3r29iaDpAvMKsTFJviwCdsV7/jKY4VKIaDtr84z1jRmj7W",
+	"3t54xvYXUaVzI5APh3z8Fya+Sfc3Jq3YPldmaGuD3D81O3/au7PoqvMoL89Skg+9PUOlOCxt6kXXlrws",
+	"JSmwX+hJbow3TTOZCcgl3QgTSMTqsGMtL3Drx+co1+i2O1U9Lke7T9vYpU6gpH5ap7hRceRTXqk7nu1m",
+	"zTocG64m8wE+5v4SLsdnVCHCLRvnMnVF4R3DR10UwC4iElRaUa8jWpKStx2CXwFYLS1bcrNoIgr7Gzz9",
+	"LZ8dBLGvIwnDee/ELbwFZ15HwhctQ2dJmkKDwFgYlYJNBZ5EjizUEKKwIhUTx8dpsZtbNVHb9t4fJoZP",
+	"3cb2kP7WfzkdXHE3mWN6GuOtAuGi3iKM4KUgjPh/JozRpunu/xYG7jQQP4U5H9lMkHbCTRLZak8skG7C",
+	"QhfqhS7vrR27Wq0BS4i5Eg7QIFAUEB6zc5EEy4BMCdi6KbbqB/uR/rCsruA4yT4bhc3FTgOIQ6bDBR/x",
+	"saUGjXdMjsP2tdPECcys/kxXaF2fv+Wzhj6pxUFYcYoIdkrc+rZdKao1Z+CWRemQ04AotfChdMxKRbH8",
+	"IBPenomWAcpvkosS0ID0cAGpPoEEkZ/1z2QDlfJW1SqcCLTwFaXFOWANDyhLEgKyuMIfNPerP7aG2TML",
+	"MOZW/ExHtXf+x378VSxd8LNeCC8PKzH2IkcXwfmncMHi50ZYnRvg7P70+fPnD5+3ThfAUp3A0GvjSLoA",
+	"HD/y2fTnpl01v+GaLp60yYKkykri/4eGjHhEUh46IYY7IbCU1NPIvC7n/QD9RprcT3RkujTSmpztdhzJ",
+	"n3gqE+6wcpH7ezkV55SizHBOEeIltOJml4rlipRpObOCV7sxHuA9zVY2tgNXk+Z1Cl+Thu7W2SyURbFf",
+	"PAC2txWp+z3N8OxhZsQ0lbP5PXUnk7mYLIDJH+AxELeIsB59hMEXM45biBZGJkAa4e/IlyEMF4EN/VJY",
+	"xFXA7X6BiSIMdBmtlxgx1npRSnigt1a1bGWvw7u1YGjuy7oeNSA/7/3CIzbsifE30ADv41hpH3iT94sH",
+	"wF986PeCce+/6z867908O3t29rS3/a1/jbM9fnQnSGfNaXsXQh9TnauklYYaYrJAZGoFDgcymxi+ggIr",
+	"ABsuhSDWE4SLhWjelkfTf+T1vaUl3OakksBshjk5s4ZJUhEBNPErnLy1gNOGF8VCVNp3xGd5nDs24aoA",
+	"VDoj/ekNWD0ogwEs4nk440jZQCyDK6K79VsD9Lje10TjPGCKFTV/uOOANtGHB/l7gMX2X/ppf3YkuGJo",
+	"8VAx9r+nYpj7uBM7N/Hf5KpUEnDTVa+5Pt7iVa0CpHwrtYPSaGYiaNQbN2Q6blAcssC7UdcTrz4svyn1",
+	"HeJl+8hYMF7j/736m0qRYhN3/8Pd4xsM19/MyeahyfbpzKIMexBbaIEOgHa5Qh7V9s0Va6T7aIAKr7NC",
+	"Y35BEW5sRaeLmFMfiDn9f9dlE0YoTpFNmIKqS/hlUQRV371zNEIZVG6gAjoMiHBXwIaf6KfPWwQ/irhj",
+	"5GZgPr3ErAdhnHBjpLAbIyA/Fc7ZYQmxjLt5aTiULt+GhJhUcpkv4/SXVE7M4Ib4NcRXfijDKX3iPfHG",
+	"JWiBo4jTMJHTaTN/CwbTkgStZKw/At8AIy/9W7dkv0zTFtqOL5FZD4omrEMqZ2RxqONVn04fuNj1a9tG",
+	"ARUJRTzdSl/4Nw6JaCi1hQrBqTaiqYkUrU/vQcm/349u6fm8/Alj2Vi4lRDKL16hXo9zAqiieFN/AD5x",
+	"6bo8n/1NKla6Qql6lxSKTK2T0MPcCFF+leb4xIZvbkQDv8FZPvzDsXdV/aMMZ3IFVfRFRiEENPUWCY99",
+	"nB+Sj+YmyALLXqGZZL2heE2PeIh5DZxbp/bbK2D+rUKcoEdnWJVDI9D0pOEn/GE7WGlR33kn22IE6Een",
+	"N2BIcdk6tfhxiJNBTjlt0PY40/rmvpKafcP5oGiGyVPo+TcTyi8tXtZZJXQIqjyOHPKkoS7yde5OsRvt",
+	"xw9wiBNED3DgjnU31N/tJlIbjrwTyyzlbkPrU7B1bjdFqCohxLO7gGEqmqTWa/G3xZAPUY+H2XVPNZ8J",
+	"naUC1g4oH2sSHGF9veXVLnCw2Pfhp/DjRnX/0hGJ1TT39iCMR71twiyrfYwgy0AVmsCK1XQDhAVv2SB0",
+	"5WO3gq3++ettcKp1twUysLV5YURz33XLN3Qtmsy1nAiKpEjHpjJNLZP1pQePalfaP/2dhk0O2t5a42Cb",
+	"01l33z/0XW7fNghvfALroHPZAt6PsoflQXokujp+yUXejFz7YUqlC6XqX+s8VLghWpSN5tI6bdajfslo",
+	"jLkEqOaPQ9HnkD6IMHAwfNJnxP7BuEreK+i3hOmFuV4xPXWi6Oa34l72U2jhkmD3tbqWq/6C/w94tTvC",
+	"XxfkivPIDWL89dPatuh1T6NWuIc+hpa1LpE61joVXD3OzuywLx1bYBo7sPUDFxX0zwfDNjeVAF7zkbmD",
+	"+4RWBhvzHAiSXgpr+QxQ0E58dOds9Ol9z8nJQrj3vXP2P//1359HfUD7+0NsllLxlPHUajaaIAfyqM9G",
+	"zq1HCO5fSZXo1Yj9bjTRqfW/M3plR79HhAcGZ5i075UfB9pKvid9N/IKw39KaK9i+DN26SewomoIBZQf",
+	"wrKxVNyswxsAU1yArHID2cIw4Sehqbhg47UTeHBJPM7ZKBkxqbLc9dlIjCDtLlTSZ6PViHGGL/TEMiv/",
+	"KfrYcRlgaCM9Yjp3+D0zwiIVDECOPo6wBfNH6QC4fvZeXcZ81EIlFrWLHy0TxmpV1D8HNr2CAKlooKSI",
+	"n0omqYA9mfN0yrhic52bOs3yQybUG5CEW0fkGQIzbmUqVtJN5q0YkH7gwM4TXpo4DlG4/GtMtSHgwzsx",
+	"vtb+432FfSa9ghK71J8HZhuUDUwoQ/GLhiVFUa33G9+U4z364nN6l3Xn+d5yk1qhbCkfd9LK87B8j7T0",
+	"3MSSfEjx+bu5gKggQW4jXiaJNlC/ypUN563W3+tgRds/LccoNt9hb45L29LODrXvUYV5ncCjCkOfsNJ8",
+	"96O8SZsOnbAbUP/fIOI/BHDwsrQRwzxUjSPJdNQogJwwrogoTTrQwIF5UWTaSu9GPLHMv0EwfORk/l6F",
+	"1m5etTgnjCLwYSqKAOZkrrUNLMTRmqxRtmVBh+9PwkUh/Nh02YikzoR6K+wJBD6CDcNKIT145rcLJgEL",
+	"0DvvTQV3wz9sT+cX3sS/VXtnJJ6tE0tcGsdnNMHBhBs3+NOz5Kn4f2NYjCV3EwDEn//x2Vf9nl6EoIzT",
+	"evGzf8Bfvvb/cDztnT/76unXe71g/Ul8V5HZVqzdS7tgvBS2VXkX0sE4HD5p8nQn65YS1Hgi9UKofcxc",
+	"GPPxW7h52q0HD+uEKgy6HmY5mLtw3r3KcToOSlWISalpCwB17tXRfpgtjN2XzkKNtVhZNtMh83GBlHpR",
+	"cGxTKsS/0mMyaTEBvdvSNliyl7R4QE9Q2UtKdWc51KQ4PouaHY/FxJtYWLRWa9a2u6LtHo+fpFh1atIC",
+	"PKBgSYUuY8+ePg1iuuu+NWQevPWam4lg3mYJXO7MaTYazrVe2OGo8Pv8fJ5YonC1cqaCc4hsN153hjZY",
+	"MHXqi4O/iWhwyhYtfZarVFgbmoFAs2z/jFBge/n6JeNJYvzfYPdtGzWRqftyre19sBjtyy6A1Dt4o+dG",
+	"DP/Q69eVNFHwngwWiDsFq85v4WQphvQL3KzeeW8m3TwfoxBA+H9QNMjc/t7P01NkUvywx7b599F10TVC",
+	"xWNtcBz7f8HxmGoDBnsTWI5GfPSmBL1J57GysEetRMrCw04aJ7suOKceY5jMlhLcIr9xcBgiNxdOEQFx",
+	"vDtrRT0oov3lbP2QHCNEtvW+HDdA1srudIFGhGmdBI4II58wOrbrCW7Wn8ONBIx/l6kTBqt1onGBshyC",
+	"Nt4kzKTyBmdoKTLnDZU80eV5KJtidZavKQAA9iefNZXTWMEN5A5r0QHPvvpLLTzgNpi+RFT4vRmv42r+",
+	"ulEh/V0ZtBCMHuIzwPLMl2D7hA9C2cWH2jk9NkPjLZ91amR4cWIcrnK4bTByGpWemTLkubO5YTfX8z6v",
+	"WJOJQGbR4BpBFZD3D3MrLoqyL8wd24W9j3v0OozeqTaznVfIQkHcSpFvOpCKjY1eecurXzbqBlvtdtls",
+	"TaOT4varjeVfB080dLOZaL2Q4oy9M1rNwAVAAwX+WWTwvI9atvMLyA5VfuRkHe6aGDtwqF5XFx08HYc6",
+	"Nk/FVa3lc40xBgjyRgwV18INvoHlbuq1bLGu9YVz2Q8qXXdFVdHUY0fOgKcRjitoi0IcsrJx0W49doKC",
+	"GFKZziaHBHotxbJZNH3ya4ZltKngxkafNrkg3+Bwsejd51DQruncbb9tzz9m0ojKrLunEPTbhLO8Vw3U",
+	"7cQnmWwRUqaANjeiaHUb7gvFiApQQmDZCL4EFBUIjlTMiolWCTT8jHbSe49gc4vUiiKJ+PXTr5u9SLtn",
+	"xebWTRVb8iGfQ999VOHFpHfaGzlTA6nuoSrwdhzEauBuhJpwrJBmXK1haaWFrowNbqScqZeqd2jSr2w3",
+	"hlm8zOgbmYS9IbPuG73MuFozPpnoHKCruUl7572hlslkCK/SQ8qi7XQ8TP1KuLlOWidHadCGL/SqSDVz",
+	"vJu9cpyLSpPCLbWgnQ/m2roBEDs15dn9W9rAoyUVoiinUs2EyYxUDtvsQoppBKvuJe2VTsQIGfB4ABdO",
+	"tJpKswRelLrCaJ5cX794oa37Tqy7upVxgKP7nuV7dRayg/wv9feHYKhXg9fXL5jfYbYQ6z5zGhpYeeUp",
+	"3c7NCZ1XqHtFbJdiOQ7QjJkBQlv2bq6JWR0bFVqB95U0oLBgsKaKOT+PRx/H9a/ReRAXlnFzBJd04b0A",
+	"V3jUSeO3fsUeafDWkczes+j3h27jo+QXEo+Tt3yKzkr+V1FSzDZUtLW6lu0ei2OEbbfckeMGbQ/flS5q",
+	"xPjyJPVhfHnCWO1uBzZWkwB0aub14Eth+8xOdOb/nxkxlR/9T8K7bOtboSdFLCCYn5fOS2PDpYjDdrkh",
+	"foSjxJsuX78kvNghIaW3gAGtjxdcRKiHCoKiKVYEL9+RTQrPPk2cKBq69pxdQdftlj0YbMgebTOm7rG7",
+	"6hIZmNTuzgxKzL1hhDchhBCq8ZtCCVC8BdPbJ0oQBOahxwjeiBuN21E5eTsGCsCcu9c1KJgwAtJoZLVx",
+	"I7wei5YrB1VF/WgR6Xpr2WuI3kwizIX3mKTKLVY5emkwOldJYy5KG9eUFPJ/EaWE8J8D+P+vIx3kl7Zz",
+	"fwX9gn38lbs3MTzrpA6LX7JH6rDktgoZ38th8QfN6JT6+aEvSmWkAE4PAwHMdeLkTX0Hl5aXsd0jcQxf",
+	"ZdfNOI6zcvi2tG9L+TmdwFnxw57QWdlNPhpUpJ+CuKfJSirVgq20WVgqx084uiwVI/rC39KCm1QKA9MU",
+	"kHYhftUoe6uxYj5XTqZUVu41cZMR/sZP8HupFsdqstCR1e1foTOj+5aZjVuGdPmIH/d7DlAg2gXgrNxS",
+	"diKOS9juZmHaxQ2uOL19MvigokFnUDSkkPW/2eQrvN8HGM/q3G2+DFta7zffd1c0HnagVrzlHrPXgaZt",
+	"IShaT5Vdbi6WVqQ3dRzkKOzFRrWHISvutIVYF03DqEMEXHCU+gVF5edVJAx7Ut1IJwY84YNnwdzH7Hpp",
+	"779MxDLTTqjJeoA5qYN6/O5Z9UCTifrvwbHpnfemeZpuX57ww0r9akMNt7VeGVfgBcQxR3vlsEtyyyjD",
+	"y6C7gjgWoDbo7kiywLS62IRU2OBWHHyQHmwk4o4222fPihakG5ALRqSCW8L1eRk3OmVZyhXGCvkMmRuB",
+	"93vOTb1v8lPEtN3RDXKU3pDx6z/BXu3JjkGglRhDidsOFcKXCLgkE8DKmfJnZSHWe4R+3oXhH31mmN6k",
+	"U6PhtfchLNO5szIJ2FYjkCpOT6lwce8CryALW5YKJyKV0Oot1TN0C4qK4RX20IOiL2wXV9+tG1UjLd3j",
+	"KhteFZM+vHL4HbaudywVPLGB+KZoprTCAnEo7aES0zqt1v4ytn46Oo277LkjtXGXq4IbDp31hVQJ868M",
+	"5w2x1eds9J+DV3ma6swOruVMQXkrdKcf3Tz7/2XN8Fx8ZC+uLr8ZXL+4HHz1pz/7h0ZffSuXwjq+zEZ9",
+	"b/NqV3xxrJN1qCYOMHcqKPYfATxo+4picOUhhLeAzmz+TQoOPE4B3DkP1NjcYdjfkdewrI0ntSJ0+/ZF",
+	"RHVXoXwD7k9v9EcfTblMReL3379477wHz6qpOEZc4dy5zJ4PhxN5RoOdaTOjSnCFm7a9AU8LdIL4Fo18",
+	"/CrjvQ5i8z00pItmG5Y+ovABblVAsIrMgUfxx6fem2wAp31bDvAF9W2jt153TxMPXbWEgvZThXg0tm9r",
+	"S1jA3xsaQZ80B0kvS1Om7J6JxgwqWhuUO9M3lAEpgvIXWGZk1nXg2DD08V2+9sWkw3YQgQulkBOCogMS",
+	"eamNaE06NpOT/YA7iUATKkyCzMpcr6D7VK0R+1bYB217HWcDOfNrW9ACK73acdOq4JNPvVD9cP6PD/4c",
+	"YFTB/+MD9jEOK0zFALCGNF4dGJ5JrDPBYpfQ9s17yHcjlKC0YF7ey5li/I6+EooZ734LYAxouxEOLYwS",
+	"AiB3v3OF0O/AY5erW4RPEde2rZ2oZonE0xOalkL7XKOX/p9GxO+a+BvlzjPe5Aoc+InOJBq8AZRafjee",
+	"VM0s6JD1wXyECSy5TOPpx9v/+cPn/w0AAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,
