@@ -50,6 +50,11 @@ type Problem struct {
 	Code    string
 	Message string
 	Step    string
+	// Document is the position of the document, from 0; nil without documents.
+	Document *int
+	// Remedy and Users are as in Error.
+	Remedy string
+	Users  []string
 }
 
 // PlacementReason says why a node cannot take a deployment.

@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"crypto/subtle"
 	"fmt"
 	"io"
 	"log/slog"
@@ -21,6 +22,11 @@ func (p Plain) Reveal() string { return p.value }
 
 // Empty reports whether there is no value.
 func (p Plain) Empty() bool { return p.value == "" }
+
+// Equal compares two values in a time that tells nothing of them.
+func (p Plain) Equal(other Plain) bool {
+	return subtle.ConstantTimeCompare([]byte(p.value), []byte(other.value)) == 1
+}
 
 // Format covers every verb: %v, %+v, %#v, %s, %q, %x.
 func (p Plain) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, hidden) }

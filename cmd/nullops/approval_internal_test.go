@@ -21,7 +21,7 @@ func TestDocument_KeepsApprovals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p = asWritten(p)
+	p = pipeline.AsWritten(p)
 	first, err := object{Kind: "project", Name: "shop", Body: apiclient.ProjectPut{},
 		Pipeline: &p}.document()
 	if err != nil {

@@ -36,7 +36,7 @@ func (d *dryRun) pipeline(
 	if now.Pipeline != nil {
 		old = *now.Pipeline
 	}
-	diff, err := pipeline.Compare(old, asWritten(p))
+	diff, err := pipeline.Compare(old, pipeline.AsWritten(p))
 	if err != nil {
 		return err
 	}

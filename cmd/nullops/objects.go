@@ -195,7 +195,7 @@ func (c *client) addProjectParts(ctx context.Context, o *object) error {
 	if err := answered(r, err); err != nil {
 		return err
 	}
-	p := asWritten(r.JSON200.Pipeline)
+	p := pipeline.AsWritten(r.JSON200.Pipeline)
 	o.Pipeline = &p
 	return nil
 }
@@ -204,22 +204,4 @@ func (c *client) addProjectParts(ctx context.Context, o *object) error {
 // is applied: SHOP_API_TOKEN.
 func placeholder(project, secret string) string {
 	return strings.ToUpper(strings.ReplaceAll(project, "-", "_")) + "_" + secret
-}
-
-// asWritten is a pipeline without what the control plane filled in.
-func asWritten(p pipeline.Pipeline) pipeline.Pipeline {
-	p.Order, p.Steps = nil, slices.Clone(p.Steps)
-	for i, s := range p.Steps {
-		if s.Service != nil {
-			step := *s.Service
-			step.Image = nil
-			p.Steps[i].Service = &step
-		}
-		if s.Plugin != nil {
-			step := *s.Plugin
-			step.Image, step.Component = nil, nil
-			p.Steps[i].Plugin = &step
-		}
-	}
-	return p
 }

@@ -33,6 +33,7 @@ func newDoors(s *server) (*doors, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.schemas = spec.Components.Schemas
 	d := &doors{server: s, spec: spec, mux: http.NewServeMux(),
 		tagged: map[string]map[string]*door{}}
 	strict := NewStrictHandlerWithOptions(s, nil, StrictHTTPServerOptions{
@@ -79,9 +80,13 @@ func (d *doors) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Req
 	action, _ := op.Extensions["x-access"].(string)
 	reads, _ := op.Extensions["x-reads"].(bool)
 	once, _ := op.Extensions["x-once"].(string)
+	limit := int64(maxBody)
+	if mib, ok := op.Extensions["x-max-mib"].(float64); ok {
+		limit = int64(mib) << 20
+	}
 	door := &door{
 		server: d.server, name: contractName(op.OperationID), action: access.Action(action),
-		reads: reads || method == http.MethodGet, once: onceKind(once),
+		reads: reads || method == http.MethodGet, once: onceKind(once), limit: limit,
 		route: &routers.Route{
 			Spec: d.spec, Path: place, PathItem: item, Method: method, Operation: op,
 		},
@@ -155,6 +160,8 @@ type door struct {
 	// reads is for operations that change nothing: every GET, and what the
 	// contract says so of by x-reads.
 	reads bool
+	// limit is the most bytes that its body may have.
+	limit int64
 	route *routers.Route
 	next  http.HandlerFunc
 	// once says what repeating a request with the same key gives.

@@ -119,7 +119,11 @@ func problem(e *controlplane.Error, request string) Problem {
 func fieldProblems(from []controlplane.Problem) []FieldProblem {
 	all := make([]FieldProblem, len(from))
 	for i, p := range from {
-		all[i] = FieldProblem{Field: p.Field, Code: p.Code, Message: p.Message, Step: some(p.Step)}
+		all[i] = FieldProblem{Field: p.Field, Code: p.Code, Message: p.Message, Step: some(p.Step),
+			Document: p.Document, Remedy: some(p.Remedy)}
+		if len(p.Users) > 0 {
+			all[i].Users = &p.Users
+		}
 	}
 	return all
 }

@@ -38,7 +38,8 @@ func (s *server) PutWebhook(
 	if err != nil {
 		return nil, err
 	}
-	out := PutWebhook200JSONResponse{Created: saved.Created, Webhook: webhook(saved.Webhook)}
+	out := PutWebhook200JSONResponse{Created: saved.Created, Changed: &saved.Changed,
+		Webhook: webhook(saved.Webhook)}
 	if !saved.Made.Empty() {
 		out.Secret = some(saved.Made.Reveal())
 	}

@@ -331,6 +331,90 @@ func (e DeploymentStatus) Valid() bool {
 	}
 }
 
+// Defines values for DocumentAction.
+const (
+	DocumentActionDelete DocumentAction = "delete"
+	DocumentActionPut    DocumentAction = "put"
+)
+
+// Valid indicates whether the value is a known member of the DocumentAction enum.
+func (e DocumentAction) Valid() bool {
+	switch e {
+	case DocumentActionDelete:
+		return true
+	case DocumentActionPut:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DocumentKind.
+const (
+	DocumentKindEnvironment DocumentKind = "environment"
+	DocumentKindNode        DocumentKind = "node"
+	DocumentKindPlugin      DocumentKind = "plugin"
+	DocumentKindProject     DocumentKind = "project"
+	DocumentKindRegistry    DocumentKind = "registry"
+	DocumentKindRule        DocumentKind = "rule"
+	DocumentKindService     DocumentKind = "service"
+	DocumentKindTeam        DocumentKind = "team"
+	DocumentKindUser        DocumentKind = "user"
+	DocumentKindWebhook     DocumentKind = "webhook"
+)
+
+// Valid indicates whether the value is a known member of the DocumentKind enum.
+func (e DocumentKind) Valid() bool {
+	switch e {
+	case DocumentKindEnvironment:
+		return true
+	case DocumentKindNode:
+		return true
+	case DocumentKindPlugin:
+		return true
+	case DocumentKindProject:
+		return true
+	case DocumentKindRegistry:
+		return true
+	case DocumentKindRule:
+		return true
+	case DocumentKindService:
+		return true
+	case DocumentKindTeam:
+		return true
+	case DocumentKindUser:
+		return true
+	case DocumentKindWebhook:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DocumentResultAction.
+const (
+	DocumentResultActionChanged   DocumentResultAction = "changed"
+	DocumentResultActionCreated   DocumentResultAction = "created"
+	DocumentResultActionDeleted   DocumentResultAction = "deleted"
+	DocumentResultActionUnchanged DocumentResultAction = "unchanged"
+)
+
+// Valid indicates whether the value is a known member of the DocumentResultAction enum.
+func (e DocumentResultAction) Valid() bool {
+	switch e {
+	case DocumentResultActionChanged:
+		return true
+	case DocumentResultActionCreated:
+		return true
+	case DocumentResultActionDeleted:
+		return true
+	case DocumentResultActionUnchanged:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DrainStatus.
 const (
 	DrainStatusDrained  DrainStatus = "drained"
@@ -1394,6 +1478,12 @@ type Comment = pipeline.Comment
 // Component defines model for Component.
 type Component = pipeline.Component
 
+// Definition defines model for Definition.
+type Definition struct {
+	Kind DocumentKind `json:"kind"`
+	Name string       `json:"name"`
+}
+
 // Delivery defines model for Delivery.
 type Delivery struct {
 	// Answer The status of the last answer.
@@ -1586,11 +1676,87 @@ type DeploymentRef struct {
 	Name string `json:"name"`
 }
 
+// DeploymentSecret defines model for DeploymentSecret.
+type DeploymentSecret struct {
+	Name string `json:"name"`
+}
+
+// DeploymentSecretList defines model for DeploymentSecretList.
+type DeploymentSecretList struct {
+	Items []DeploymentSecret `json:"items"`
+}
+
 // DeploymentStatus defines model for DeploymentStatus.
 type DeploymentStatus string
 
 // Diff Of two pipelines. In which order a document lists its steps is no difference.
 type Diff = pipeline.Diff
+
+// Document defines model for Document.
+type Document struct {
+	Action *DocumentAction `json:"action,omitempty"`
+
+	// Definition What the PUT of this kind takes. An environment may have `gate` and `redirect_https` as well; a project `secrets` (by name, each with `value`, `generate` or `from_env`), `pipeline` and `templates` (by name); a webhook spells its kind `format`. Instead of the field of a password or another hidden value, or of a secret's value, `FIELD_from_env` or `from_env` alone keeps the stored value, and is refused if there is none.
+	Definition *json.RawMessage `json:"definition,omitempty"`
+	Kind       DocumentKind     `json:"kind"`
+	Name       string           `json:"name"`
+}
+
+// DocumentAction defines model for Document.Action.
+type DocumentAction string
+
+// DocumentKind defines model for DocumentKind.
+type DocumentKind string
+
+// DocumentResult defines model for DocumentResult.
+type DocumentResult struct {
+	Action DocumentResultAction `json:"action"`
+
+	// Changes Fields of a changed definition. Hidden values are never among them.
+	Changes []FieldChange `json:"changes"`
+
+	// Diff Of two pipelines. In which order a document lists its steps is no difference.
+	Diff *Diff `json:"diff,omitempty"`
+
+	// Document Position of the document, from 0. Absent where prune deletes.
+	Document *int         `json:"document,omitempty"`
+	Kind     DocumentKind `json:"kind"`
+	Name     string       `json:"name"`
+
+	// Part The part of a project: pipeline, secret NAME or template NAME.
+	Part *string `json:"part,omitempty"`
+
+	// Secret A key that was made, shown only here.
+	Secret *string `json:"secret,omitempty"`
+
+	// Version The version of a saved pipeline.
+	Version *int `json:"version,omitempty"`
+}
+
+// DocumentResultAction defines model for DocumentResult.Action.
+type DocumentResultAction string
+
+// DocumentResults defines model for DocumentResults.
+type DocumentResults struct {
+	Results []DocumentResult `json:"results"`
+
+	// Unlisted What the owner holds and the documents do not name: prune would delete it.
+	Unlisted []Definition `json:"unlisted"`
+}
+
+// Documents defines model for Documents.
+type Documents struct {
+	Documents []Document `json:"documents"`
+
+	// Owner Names this set of documents. What it puts is recorded as held by this owner.
+	Owner *string `json:"owner,omitempty"`
+
+	// Prune Deletes what the owner held before and these documents do not name any more. Needs an owner.
+	Prune *bool `json:"prune,omitempty"`
+
+	// TakeOver Also takes definitions that another owner holds. Without it they are refused.
+	TakeOver *bool `json:"take_over,omitempty"`
+}
 
 // Draft defines model for Draft.
 type Draft struct {
@@ -1696,12 +1862,22 @@ type Failure struct {
 	Step    *string `json:"step,omitempty"`
 }
 
+// FieldChange defines model for FieldChange.
+type FieldChange = pipeline.FieldChange
+
 // FieldProblem defines model for FieldProblem.
 type FieldProblem struct {
-	Code    string  `json:"code"`
-	Field   string  `json:"field"`
-	Message string  `json:"message"`
-	Step    *string `json:"step,omitempty"`
+	Code string `json:"code"`
+
+	// Document Position of the document, from 0, where documents were sent.
+	Document *int    `json:"document,omitempty"`
+	Field    string  `json:"field"`
+	Message  string  `json:"message"`
+	Remedy   *string `json:"remedy,omitempty"`
+	Step     *string `json:"step,omitempty"`
+
+	// Users What uses the object.
+	Users *[]string `json:"users,omitempty"`
 }
 
 // ForgottenNode defines model for ForgottenNode.
@@ -2802,7 +2978,10 @@ type Recreate struct {
 
 // Registry defines model for Registry.
 type Registry struct {
-	Builtin     bool    `json:"builtin"`
+	Builtin bool `json:"builtin"`
+
+	// Ca Certificates (PEM) of authorities that are trusted for this registry beside the known ones.
+	Ca          *string `json:"ca,omitempty"`
 	Description *string `json:"description,omitempty"`
 	HasPassword bool    `json:"has_password"`
 	Host        string  `json:"host"`
@@ -2819,6 +2998,8 @@ type RegistryList struct {
 
 // RegistryPut defines model for RegistryPut.
 type RegistryPut struct {
+	// Ca Certificates (PEM) of authorities that are trusted for this registry beside the known ones. Not secret; never a private key.
+	Ca          *string `json:"ca,omitempty"`
 	Description *string `json:"description,omitempty"`
 
 	// Host host or host:port, as an image reference spells it.
@@ -2885,6 +3066,12 @@ type Retry struct {
 
 	// SameVersion Run the pipeline version of the last run instead of the latest.
 	SameVersion *bool `json:"same_version,omitempty"`
+}
+
+// RevealedSecret defines model for RevealedSecret.
+type RevealedSecret struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // Review defines model for Review.
@@ -2979,8 +3166,10 @@ type RulePut struct {
 
 // RuleSaved defines model for RuleSaved.
 type RuleSaved struct {
-	Created bool `json:"created"`
-	Rule    Rule `json:"rule"`
+	// Changed False when everything was stored as it is.
+	Changed *bool `json:"changed,omitempty"`
+	Created bool  `json:"created"`
+	Rule    Rule  `json:"rule"`
 
 	// Secret The secret that was made, shown once.
 	Secret *string `json:"secret,omitempty"`
@@ -3574,7 +3763,9 @@ type WebhookPut struct {
 
 // WebhookSaved defines model for WebhookSaved.
 type WebhookSaved struct {
-	Created bool `json:"created"`
+	// Changed False when everything was stored as it is.
+	Changed *bool `json:"changed,omitempty"`
+	Created bool  `json:"created"`
 
 	// Secret The signing key that was made, shown once.
 	Secret  *string `json:"secret,omitempty"`
@@ -4130,6 +4321,12 @@ type ReadServiceFileJSONRequestBody = ServiceFilePath
 // CreateReachTicketJSONRequestBody defines body for CreateReachTicket for application/json ContentType.
 type CreateReachTicketJSONRequestBody = ReachTicketCreate
 
+// ApplyDocumentsJSONRequestBody defines body for ApplyDocuments for application/json ContentType.
+type ApplyDocumentsJSONRequestBody = Documents
+
+// PreviewDocumentsJSONRequestBody defines body for PreviewDocuments for application/json ContentType.
+type PreviewDocumentsJSONRequestBody = Documents
+
 // PutEnvironmentJSONRequestBody defines body for PutEnvironment for application/json ContentType.
 type PutEnvironmentJSONRequestBody = EnvironmentPut
 
@@ -4357,6 +4554,12 @@ type ServerInterface interface {
 	// ListStepLog Log lines of a step, oldest first
 	// (GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log)
 	ListStepLog(w http.ResponseWriter, r *http.Request, id InId, run InRun, step InStep, params ListStepLogParams)
+	// ListDeploymentSecrets Names of the secrets that were generated for a deployment
+	// (GET /api/v1/deployments/{id}/secrets)
+	ListDeploymentSecrets(w http.ResponseWriter, r *http.Request, id InId)
+	// RevealSecret Show a value that was generated for a deployment
+	// (POST /api/v1/deployments/{id}/secrets/{secret}/reveal)
+	RevealSecret(w http.ResponseWriter, r *http.Request, id InId, secret InSecretName)
 	// WriteServiceFile Copy a file into a service
 	// (PUT /api/v1/deployments/{id}/services/{step}/files)
 	WriteServiceFile(w http.ResponseWriter, r *http.Request, id InId, step InStep, params WriteServiceFileParams)
@@ -4369,6 +4572,12 @@ type ServerInterface interface {
 	// CreateReachTicket A ticket for one connection into a service
 	// (POST /api/v1/deployments/{id}/services/{step}/tickets)
 	CreateReachTicket(w http.ResponseWriter, r *http.Request, id InId, step InStep)
+	// ApplyDocuments Create, change and delete definitions in one transaction
+	// (POST /api/v1/documents)
+	ApplyDocuments(w http.ResponseWriter, r *http.Request)
+	// PreviewDocuments Say what applying documents would change, and change nothing
+	// (POST /api/v1/documents/preview)
+	PreviewDocuments(w http.ResponseWriter, r *http.Request)
 	// ListEnvironments All environments the caller may see
 	// (GET /api/v1/environments)
 	ListEnvironments(w http.ResponseWriter, r *http.Request, params ListEnvironmentsParams)
@@ -6483,6 +6692,67 @@ func (siw *ServerInterfaceWrapper) ListStepLog(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
+// ListDeploymentSecrets operation middleware
+func (siw *ServerInterfaceWrapper) ListDeploymentSecrets(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListDeploymentSecrets(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RevealSecret operation middleware
+func (siw *ServerInterfaceWrapper) RevealSecret(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "secret" -------------
+	var secret InSecretName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "secret", r.PathValue("secret"), &secret, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "secret", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RevealSecret(w, r, id, secret)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // WriteServiceFile operation middleware
 func (siw *ServerInterfaceWrapper) WriteServiceFile(w http.ResponseWriter, r *http.Request) {
 
@@ -6698,6 +6968,34 @@ func (siw *ServerInterfaceWrapper) CreateReachTicket(w http.ResponseWriter, r *h
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateReachTicket(w, r, id, step)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ApplyDocuments operation middleware
+func (siw *ServerInterfaceWrapper) ApplyDocuments(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ApplyDocuments(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PreviewDocuments operation middleware
+func (siw *ServerInterfaceWrapper) PreviewDocuments(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PreviewDocuments(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -11027,6 +11325,8 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/tokens", wrapper.CreateToken)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/tokens/{id}", wrapper.DeleteToken)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/version", wrapper.GetVersion)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/documents", wrapper.ApplyDocuments)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/documents/preview", wrapper.PreviewDocuments)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/registries", wrapper.ListRegistries)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/registries/{name}", wrapper.DeleteRegistry)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/registries/{name}", wrapper.GetRegistry)
@@ -11126,6 +11426,8 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/recreate", wrapper.RecreateDeployment)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/clone-sheet", wrapper.GetCloneSheet)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/diff", wrapper.DiffDeployments)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/secrets", wrapper.ListDeploymentSecrets)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/secrets/{secret}/reveal", wrapper.RevealSecret)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/capsule", wrapper.GetCapsule)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/branch-tags", wrapper.ListBranchTags)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/templates", wrapper.ListTemplates)
@@ -13117,6 +13419,99 @@ func (response ListStepLogdefaultApplicationProblemPlusJSONResponse) VisitListSt
 	return err
 }
 
+type ListDeploymentSecretsRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type ListDeploymentSecretsResponseObject interface {
+	VisitListDeploymentSecretsResponse(w http.ResponseWriter) error
+}
+
+type ListDeploymentSecrets200JSONResponse DeploymentSecretList
+
+func (response ListDeploymentSecrets200JSONResponse) VisitListDeploymentSecretsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDeploymentSecretsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListDeploymentSecretsdefaultApplicationProblemPlusJSONResponse) VisitListDeploymentSecretsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevealSecretRequestObject struct {
+	Id     InId         `json:"id"`
+	Secret InSecretName `json:"secret"`
+}
+
+type RevealSecretResponseObject interface {
+	VisitRevealSecretResponse(w http.ResponseWriter) error
+}
+
+type RevealSecret200JSONResponse RevealedSecret
+
+func (response RevealSecret200JSONResponse) VisitRevealSecretResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevealSecretdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response RevealSecretdefaultApplicationProblemPlusJSONResponse) VisitRevealSecretResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type WriteServiceFileRequestObject struct {
 	Id     InId   `json:"id"`
 	Step   InStep `json:"step"`
@@ -13322,6 +13717,98 @@ type CreateReachTicketdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response CreateReachTicketdefaultApplicationProblemPlusJSONResponse) VisitCreateReachTicketResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ApplyDocumentsRequestObject struct {
+	Body *ApplyDocumentsJSONRequestBody
+}
+
+type ApplyDocumentsResponseObject interface {
+	VisitApplyDocumentsResponse(w http.ResponseWriter) error
+}
+
+type ApplyDocuments200JSONResponse DocumentResults
+
+func (response ApplyDocuments200JSONResponse) VisitApplyDocumentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ApplyDocumentsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ApplyDocumentsdefaultApplicationProblemPlusJSONResponse) VisitApplyDocumentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreviewDocumentsRequestObject struct {
+	Body *PreviewDocumentsJSONRequestBody
+}
+
+type PreviewDocumentsResponseObject interface {
+	VisitPreviewDocumentsResponse(w http.ResponseWriter) error
+}
+
+type PreviewDocuments200JSONResponse DocumentResults
+
+func (response PreviewDocuments200JSONResponse) VisitPreviewDocumentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreviewDocumentsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PreviewDocumentsdefaultApplicationProblemPlusJSONResponse) VisitPreviewDocumentsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -19480,6 +19967,12 @@ type StrictServerInterface interface {
 	// ListStepLog Log lines of a step, oldest first
 	// (GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log)
 	ListStepLog(ctx context.Context, request ListStepLogRequestObject) (ListStepLogResponseObject, error)
+	// ListDeploymentSecrets Names of the secrets that were generated for a deployment
+	// (GET /api/v1/deployments/{id}/secrets)
+	ListDeploymentSecrets(ctx context.Context, request ListDeploymentSecretsRequestObject) (ListDeploymentSecretsResponseObject, error)
+	// RevealSecret Show a value that was generated for a deployment
+	// (POST /api/v1/deployments/{id}/secrets/{secret}/reveal)
+	RevealSecret(ctx context.Context, request RevealSecretRequestObject) (RevealSecretResponseObject, error)
 	// WriteServiceFile Copy a file into a service
 	// (PUT /api/v1/deployments/{id}/services/{step}/files)
 	WriteServiceFile(ctx context.Context, request WriteServiceFileRequestObject) (WriteServiceFileResponseObject, error)
@@ -19492,6 +19985,12 @@ type StrictServerInterface interface {
 	// CreateReachTicket A ticket for one connection into a service
 	// (POST /api/v1/deployments/{id}/services/{step}/tickets)
 	CreateReachTicket(ctx context.Context, request CreateReachTicketRequestObject) (CreateReachTicketResponseObject, error)
+	// ApplyDocuments Create, change and delete definitions in one transaction
+	// (POST /api/v1/documents)
+	ApplyDocuments(ctx context.Context, request ApplyDocumentsRequestObject) (ApplyDocumentsResponseObject, error)
+	// PreviewDocuments Say what applying documents would change, and change nothing
+	// (POST /api/v1/documents/preview)
+	PreviewDocuments(ctx context.Context, request PreviewDocumentsRequestObject) (PreviewDocumentsResponseObject, error)
 	// ListEnvironments All environments the caller may see
 	// (GET /api/v1/environments)
 	ListEnvironments(ctx context.Context, request ListEnvironmentsRequestObject) (ListEnvironmentsResponseObject, error)
@@ -21020,6 +21519,59 @@ func (sh *strictHandler) ListStepLog(w http.ResponseWriter, r *http.Request, id 
 	}
 }
 
+// ListDeploymentSecrets operation middleware
+func (sh *strictHandler) ListDeploymentSecrets(w http.ResponseWriter, r *http.Request, id InId) {
+	var request ListDeploymentSecretsRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListDeploymentSecrets(ctx, request.(ListDeploymentSecretsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListDeploymentSecrets")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListDeploymentSecretsResponseObject); ok {
+		if err := validResponse.VisitListDeploymentSecretsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RevealSecret operation middleware
+func (sh *strictHandler) RevealSecret(w http.ResponseWriter, r *http.Request, id InId, secret InSecretName) {
+	var request RevealSecretRequestObject
+
+	request.Id = id
+	request.Secret = secret
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RevealSecret(ctx, request.(RevealSecretRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RevealSecret")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RevealSecretResponseObject); ok {
+		if err := validResponse.VisitRevealSecretResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // WriteServiceFile operation middleware
 func (sh *strictHandler) WriteServiceFile(w http.ResponseWriter, r *http.Request, id InId, step InStep, params WriteServiceFileParams) {
 	var request WriteServiceFileRequestObject
@@ -21139,6 +21691,68 @@ func (sh *strictHandler) CreateReachTicket(w http.ResponseWriter, r *http.Reques
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(CreateReachTicketResponseObject); ok {
 		if err := validResponse.VisitCreateReachTicketResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ApplyDocuments operation middleware
+func (sh *strictHandler) ApplyDocuments(w http.ResponseWriter, r *http.Request) {
+	var request ApplyDocumentsRequestObject
+
+	var body ApplyDocumentsJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ApplyDocuments(ctx, request.(ApplyDocumentsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ApplyDocuments")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ApplyDocumentsResponseObject); ok {
+		if err := validResponse.VisitApplyDocumentsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PreviewDocuments operation middleware
+func (sh *strictHandler) PreviewDocuments(w http.ResponseWriter, r *http.Request) {
+	var request PreviewDocumentsRequestObject
+
+	var body PreviewDocumentsJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PreviewDocuments(ctx, request.(PreviewDocumentsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PreviewDocuments")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PreviewDocumentsResponseObject); ok {
+		if err := validResponse.VisitPreviewDocumentsResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -24780,573 +25394,598 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L39dhs3li/6KlicWSvdc0uyJH8kkdZZ96odx9GJ7fhYTmfuiT0SWAWSaBUBNoASzcn1WudpzoOdJ7kL",
-	"ewNVKBIoVlGkk56Z/qNjkUUUPjf2x2//9m+jXM4XUjBh9Oj8t9GCKjpnhin460o8r5SWyv67YDpXfGG4",
-	"FKPz0a1gn8xNDt/eEjkhZsbIgk4ZGbOJVOx4lI24ffDvFVOrUTYSdM5G5yP8xSgb6XzG5tQ2PKefXjEx",
-	"NbPR+dOTk2xkVgv7pDaKi+no8+dsdCWuCvskNLigZta0x4tRNlLs7xVXrBidG1WxsO1/VmwyOh/906Nm",
-	"lI/wW/3oqvCNT15Tk882B/l+xsiL93Rqx7ecUUOWVBPFaFGPbsZowVTTnavJEbYVdoJ9ovNFab/+MPr6",
-	"w2iU2TEYpmwD//Zh9OvJ0bcffzvNTr/5/GH0z6P4BLyi2ry4Z8IEM7H+cvvMETx0dPVdaopPU1P8is+5",
-	"qdteW7YSvgybLNiEVqVxDc7pJz6v5m4F51zgX6f1q7gwbMqUe9cbaDW6oPCfXZcU2nWvqOZjpuJramd/",
-	"vjBfaSLgqXo517qCTXR1ph736Qn8r8fYfxI5i3dL0zkjd2xF5vSOaSKkmXExJWbJc0aW3P5FKCno6hxO",
-	"Gzxuu8a0IVwTKvSSKVYQqgnHvYpnMSNSEcUmlWYFtEOenHxLljOmGDSEPyR6Jpca9znX8JcgUuRwlJst",
-	"nJdSsCM5OdIzuTg6TR6Egs0X0jCRr45+ZKvUbjxzU1bvzvjefEu1TuyXhf3qwSLgXSXia6IqsW2bqEp0",
-	"75FtO+Ka5YqZjjOh4YGdRxm0715o2CL1KvvVg4/fKzntmlGynEnNiH2XJlQxkKkXsBdLamA7T0jJJobI",
-	"yqRuEpz23tP8Sk6vGVUxMf+TKFek5IJpPB1mxjUx7JPJCBekWiyYsieolPaU5FQnLzeNL+ja65u723aM",
-	"R2XCGycAZFkwRcyMCuha8u3QSvjyiVRzakbno4IadmQ4SNZ4D2SlYl24Zuqe50zb8eNyjVd2nbiyguqC",
-	"0LL0l79d1x7LpvFNYTe5YXO9NllPNucKbpkrfPZp8zVViq78OH4WhpfpmRRs2WcmK2hlh5l8zYziuf5e",
-	"yflmJy4FmclKOaFMbo28JZUomdZkyu+ZSPVmYlvbvTPvZWw+lr1ebeQDXvwLL0xCqZrYw2bsQhh32VGQ",
-	"AXRcMpJX6p716p5iWpYVtNtXRLm+vWt++dl2WTG9kEIz2IZvlRyXDFYwl8IwAWoRXSxKnlP7m0cLfOL/",
-	"+puWoqXh2V8UMHN0eiMro3nBbry2l40KZqjdn/ZrL+oKiXc9mVvF0enR8AOiWMmoZo/+ZZSNJpyVxeh8",
-	"dM+U5lLoY7rgIKjnrFiNzkfPZ9LKVEoM6qugIeDp/UqTkms4kU5duOG2qZPTb7+lp+OzI6u5HH1t/+8b",
-	"+38nwf/sxBpqKm2PpD103IAa8BdakHfYWLMH6FhW5nxcUnFnj2u/FfGzDevQ3irvUGcB/WVCecmsso+a",
-	"BizUO2bU6uhyYmKKHnxMZnJJ5lSsiGa5FIXe1JzmdEWWUt0dk2tmnHp09i2hoiBPTx4ft3ZW5F751yM3",
-	"DUeombc78YNc4rUmp9AiqFtVwQ3JregEuYk/j76oPlQwOW7G7PeXec60fvFpUVIuGLx4oeSCKcNxD1N9",
-	"t9mbX2aS5FTAoSIcRbSXvRvCti1es9GY5bTSLNYqNdCkVTszIoXdePbY5Iwwms+GvaZk96zctmdw+K/g",
-	"UXsvcK1tc/GuTaqyJBR+QZayKgti6B3c4RudkeO/sdzEFiBUiX71z/neNpOTwcR/rJt2D37ORmGXrcQQ",
-	"VlX5dSSkQHOH2r1tuxr8uunYZW74PTeryEKbvpI5G41X0SW446II+5QrRg1Dw9ooDv9inwwTBfzznmuO",
-	"X8/lPSsi/V2bLWpnCl4CXYjPDo7vFddmc4z17qn/0b053FxFdpeqyugOZsKaTMwKiPGKcKNZObHKX7iZ",
-	"j0fbBgqt+80eHeZioeQ9Lb9HYf7biBYFt52g5dtgxBNaapatTUI+k1YTa03D1tNUW+kbOi/eEHCrfKWJ",
-	"/d0xHD86xg260bRw9snGF80M1F+OpSwZFU2Pms3lfpc11rV/OHND3L6hnI8AHtqY5mz06Wgqj9yHC75g",
-	"VrU/bk998NARny+kwl1nTaHz0ZSbWTU+zuX8kajKUi50/V/fHHTJN+nNqc7FTBhClBtNQN8klCyY0lI4",
-	"e1wfE/uUrMyiMmgm1SumM/dQVlv9N+MV3DD13xTke3sP4Y/7n6TWnEW210LJ+SKyu17TFZnJsiCKTZiy",
-	"h0dnZFwZYsUdMZJQgjZtVAobRrFvm7eXvaxxhMfkF3tVC8bNzOr09jdESEUqzRQ4QLi2dia7t1oA1a1r",
-	"wEiYy4ItSrmaM2EuCC3mXGhCyyVdafueYdeWFbmyMjdOzWh5yL559qTlIzt7+u3ZVl9RNoKBDDnua6fE",
-	"Lc7QA3KNHoB9nA+r6LwQRsWurRxXtdadNXS5Ml5pjV6DNDfojN78ZsA1mCtWMGE4LRN+OKatim21zsu3",
-	"V8TIO7wellSTwm5gqyRm7qIgi2pc8pxYmRR4ymA4+Mu7Yv740/Lbvy9odEzeJtjQX4k1JWwnKKjvVqm3",
-	"L9EXRMCmpuSellVckZlELVDwfRaFskcAVNA5I/bJaBM8os5e2fGWNGf2bgS91tkVHZpUOCFubYm1XWJz",
-	"EZon0ZtGu8usU2rZbfcOH7VaM/t7j4HkM8pFBisrK0OmdAHegXpDcWGePRlFPUvhmYNwBOg7uFUzv9Gz",
-	"5vS5UUT1A9v1vehAzdGLCKsgdrNd1+3QZoKJ3gwQOYfzLRwba9/SspRLVtgdbf+8pyUvMnKLht0tGSuJ",
-	"WrnXFOQdTBa0YpcCDcCodmw78lem+MQZ6JvTx4TVZHXcQgMD0d6aJJ+x/I4VvZbe2uSi4GIaafXSkLnU",
-	"hlAyq0ShsMV65dpdWzTuho2Ruc07dBvan2V1w7G1W98S1qqOCwzBls487TEjtpmbkou7rraIXYwVeCXE",
-	"HfhYZ+xTXIrcxZXKJTeCad25nkIWTBPF5szqmajbO78IHHb0PuGqy/mCukXaMrOwKf1mctMWDjvYFLFp",
-	"/4uiIp+9p9PNbQDun5QWrRh1rqbIFsH7Mvqd00w3FQcasZYvx9bUIUtrDYGihl3StefCi+8ZnGjiFJzt",
-	"dpELKvieZvVYO6coclTG8F3XNPQXkc1SbFOk3FuDd8T6/ZwutLMu251utMxtXXJNfNf84DPKvUqxbb/9",
-	"3j1mtfJWDD9ulSQ//xwZWsSpYoX6UnFjmMggMmDVIfvfi0DnJ9rQVfB3sFOaxr3KeFPwKdMmurj1M877",
-	"GfPFZRARin4xeG+4hXDRj5i8hGDI4PbsOYgZD/SOiRtqEp6J4OhpFFillHesINScEyGX4B9duifdRaYY",
-	"OGdaYrtTKa5UQhteMDWnVrZtP+fBTscGIyu3ueCZD+X5VfKz29rJwSx1nL7vWmdtzYGCbq2bgaYC/Cbh",
-	"OWPinisp/PsSOvS2CHSHb0VANCF2IpRMuCrRmbgaNEy3W3b6TWJqfNSge/jNel3j81GF2vl7/Jjb816/",
-	"qrVaWbjcHRvmurk916W2N8s2Lba0oJoxWpr4BcXndBpfy1JO4xZKSbXBwPQwZ4Ri2lBldKc03ElhSImN",
-	"gfc/zgW2Ws9nPXvBAHByutbPdXhd2y8G7uY7tupam/5zP2dapxYaBjWwY/3OkZ0Gf4LqIN22ZbkDXA4+",
-	"HJyi5Izb+QULi30R4TrhYsrUQnERuRivf7g8Onv6rNN6mEltBvrLudYVU8P830KaG+pjkP1Gbn+CMIAB",
-	"G4Ep57Hq5RzHwdcjqn/fntdWV8KhDBSmzda4rMxMqmioKm9voPaCvn3x+rhrk/yRNtYOK66rnqFF/+D6",
-	"OoWTt5eF2oebKRQJ26yotB8paOUn5WP7ya3Tv3fQGCs6O5mN8hktSyamkT35Yr4wK28PI4KIayKxWULF",
-	"iswd1DmiIyiWG6niO7AQOvX5DQZGbjQzcVcAPqPuE2LKfl3pxJeMjm/u2CrlX/VfJ9/N5imdSElp9Pbd",
-	"3Ux2OEW+Yd8MTlBrqMHANqapNa72KLL2zum1+95WZnBoNrmFZsYsjk5OyUQqsONALBM5AWREEIDKCNXW",
-	"pJP3TJGFVIZ8c3JBCqH9j5e8LHKqIPSHT6Ivy4p7gpMUOk/de3Gy7D8+btuk6VCBexP1kv2C2NZBJ23D",
-	"G2OYPbfV47CYoPP2ZBlZFhmMFjsdDshujkl+dvr42SgbLdl4JuVdfFD15oiP6v311UtAWXNBxlSzZ0/A",
-	"fkbcldZLqeq5da85Jm8g4AKQ6LVRPzn59lmyE/6Qrm0Jqc05LLEdqRtURij5+d0rXGr32r7zW5/3iMPV",
-	"TrAbTT3wP83mND/SM3r29Nmf68G7t0L8dP3VT59mSWkRf/Hry+fwLvduXjTT3ZrOC3LHFs7niDFbDyAF",
-	"r2O9Q+EvXoBHqd8StGVdu4ffS0WoaHZ0C4mY57ISRsNScKNJXmkj50xpIkW5In9inwxTgpb+STJGj++f",
-	"z/1Q3aDv2HpXn0aXsJaqG74fD9Cv+wlgNcUNI0ZuLNKTrEMub2hb2Fv7ve0vDaYaJkOvtL1jSSEhWmNU",
-	"hUGA4I3Pnj59/CzbSeJvEcQ7iWAuouPMarn7lSZyKUhwI5AJV6lhdWYl1AZj5HU+hkhBnixmyiHGwySc",
-	"Z4+/edL9imwE6/yTKFcIwo9MLBcj7Eh0Omcsv7u2J80p4624WiXuhFza3y+pEvjCXHHDcxpHoD0vpWDP",
-	"Z9Tdcg/ClUBbSVDJOhyNFoUDoyHeDFQ2MU3EAhMejLhHwoHSXPejs9h0dRPD4EwAAEc6Yw7c71EP0Do6",
-	"wz6VfGPSLeUgUnGkI8S27M+JqoT2EGot52wsixXJASKsiTQzppZcJzRXjOrcpDw+aT8WRvdutsaWEPU6",
-	"5dqoFSl4gdFhRPXEelRnyw2NfkGqQVdcwT2B+yp6jxk6JXNGhSZUwLwRGD8Rchn0NVCRXZOp2dPGWb81",
-	"Hg7N9fVNPmBrgxvtZu48xV3n7j2dvraPDfHPYcNrU1VD9fyA0ht5xljMF0+V4qy4kU5D6u+h8W6YdbDM",
-	"RDFWg3CiFvvu76wjFih4dOL4ObFExswsmdvnZimJh+xfELZpUBa8jQ3YKjedDO7qZhAl29zRmHaQkeWM",
-	"u3QDFBkIjVaVOI5G9hXDHaDTcrCz7+/q34fisu9P1iOy3mGFr47tvuExv1DuxiJ+dYrU9lbw0Y1j5lOf",
-	"fDxjMzYWxMA2Nl24Bln7BEU2ePpE1uNY95kfOJbVL4ibDmztEBnaeGV0VuTcD3qAwrmQmnuo0YCffQoG",
-	"5hDQn7PRKvLp2nA/jexjUSgP+2Q2Uw1Ptinm8LO+4FA/R3vBhT73W2fg3CGUTncoP4uymnJB5GQC+OlL",
-	"wFijSxRRLAUrmWH6AoFe1ty0Vt6CyUXJEOYiZakzoqt8Rqgmrv++YeOQULVAaadMQIaXfQFckCyPOyg2",
-	"MfrBWKIHz6VSJ5xygpmlVAmklIOPp2ca83s3URk9MCSJn7Zuit5XArps2uJ6wN7YNok7ZS/EIit9wHQR",
-	"MHgN/vZg8O5s5b6H0p2jvRzL71jJ71kUrA26eQIsDWFD7/KAiPWGKh+Id0e9kAhNWzMlukq7RIGKiqUx",
-	"NehrguwmItgn0x8oMzy2zJRKoNbZ/UNv2yY87EXRknKD9rzGrZEEzsYuVOxREA2uF8ytztYQk99G+4gv",
-	"1VvycCDmTsQQKvTDYo9WxypuPAC/H/jlHZvAb6UoGqWiLH+ajM5/7dvG8/rHnz9uQvYY2q4G8j/HjFSa",
-	"Fecu63oVxCHsqSjYVNGCFdZEsNdijfuUE3duKoFQjVVGHFQDeAoUmUrBMpeH5ByJ7BPXRkPgbDKxwsY1",
-	"y40GjC7h9qZuuweU/bQhQJFE0xUZM80LdIji7jxuzdlNg5FdH7w1dGoAHQXAr8iZEhDEs8NcXaBvN3BD",
-	"15Mgle/4l4pPpzJCfhIM0EBEipqmZSph5iFZZQlTqKSYHscFV7eCzz4tuGJ6m8x0HgpQnEqa34H32KVc",
-	"NkkxqJB/BcQRwYu/0iS3d2u1IKoq2QWhuPB2tZkLYfWbw+Gw2JkstwrVHyT6JPuK35JNzDBfQq/85jqz",
-	"ueQTZmfgZiYrFQ2kVUo3Hme3DATMYmfht1YtOuGb9zAi+4yMX/lNhCOQG3DWuSFjBmlFkMaIDjN7yKMb",
-	"ci7vo1nbV4ZMJYMsvUQbofY7GDppv7hxR/pGe+qVfrvuoTZsNoIEJ/fLri3wP/xz+JuK9fhBxeqUn98D",
-	"A7qZrjmjhd0TARh5S8pXJEvW0TTA/gL1UlNeoPzTM/BZjVku5+52yoD9SpDbkJfhts29cEEcYQDhE5cF",
-	"ggkNARVDpJ/3PO5Ue6mAN4ubGQb1UWu4INQxBkkBtxmw+PRMo1Ex8iRkNGs0bWAPSfrrdK7ipHZXBqMD",
-	"lBSKLuF+tVMgJMQIIJtRz1qLFXq3h3rVnEPtB0R2RoH0u+GEHUj8ppCCJXCu8L2RpoWaCx4wcj7WRgp2",
-	"U8Vpg+DWa25aXMeJVFNpDBMXLm/buLvRaVY1Nh82nWLush+AxNcVLduJxOvYiVKKKa6iZ15EiUPgt+UK",
-	"GC5qnQa1Ldt3ECSg0tDFolxx1BSabslqXAZ9ahxU3oU9dN3/6sTkVnDYEJh3fRSjLlSXTNBsjvZOCMbS",
-	"cremUHRZaAX467vbkIDIa8RPLiNZcS+seYMJNLUkckmIwOlXU/nNaeoGHJaKcm3YAjq4dU0gToyNbxlv",
-	"aLZ4MxQuIHCIoR49ykbuzo06xYLW0JU2MPzf3+pCxa1gtEAFYOs548gRZI+UO/FepaLFKiPO3iZc5GVV",
-	"sAJoG0AgWBVVO2sIPJGVKKxaRldoQ9ndiTQGVnmzd5fVqb1WNpQuYE29387T1+hOfZ5dKF7DetcuFIx0",
-	"gWzJmjtPE7iVAWFxgfmEyHZRD5Kcnn3jdde1ET8NRnuSdatYfXofyq9UQlyIzzj7ZisAZE1VoVOfAUfu",
-	"2AqXUrOS5QZIzWrz08rkaB6cnZzNyQWtDmQABg3RZJ5RTZSU8wyTqQV+gpvMWssLqthFbRbYnRXwfHJk",
-	"W5tUmuLlFRMrcVB5XDR3S4fv+GTyYMRIu7kkdMSbY4O8LopPZ8N/pdt2R2rioEf+HZmP9ncATmIj3Zg9",
-	"N84AbBKyLNQUcUs2PjZ0GqdacKPujUtpOvY9L+OMa84v4/IRQx5ZLrRhtEAdPYR1okYyykZeIXFkWCvA",
-	"KBUSP6nJ33IqclY2SAn/Aw9L0KbK71ClQSVtlxvoZTTDhU0mzNrXWyWm/TnCLFrH5Gbqmu3722HPry3j",
-	"FMNRG+/PgnF0r/J+/LdhJvPBPbiv5PQVF+xhJGmFkotFDA70Chhia3iqo/EEsliJzsEelp1OEK2+R7zo",
-	"GnOjp11N0CR96hEmB621Rh7Eg76tSbTybXPZHxb8T2r73V253ghuHFxcRCWDu8E2GdSWkngLRB+TK+Fc",
-	"bpAhYg1smVfgHCvRBW60I9HlyJ/AJy4zfpOpC/Fgfc/ZW9eJVIK5B0yG7W29j9sPCLbsQvWF7GSOJt/5",
-	"fD5nI+d47f1bGPzxaPN6A45lOBnHTNwfv/3p3futSenJC20DdxpNAY3mTHbc3+utwl7YHP1fpHH7RGeo",
-	"2+HOkBMytl8Bm3LjQ4UnN3eJW5T+3me3EjsyiklgzrMv/RiN+9c4yj1s2nUx1gME3B0th1O8n0C5opPI",
-	"1TimeotfOGQTHoaoSPkeMZMCSJKxTsAFOfHSxfay761Eh3l+1+F44ciD7kalu+3WcHz/+uRu3p7uy5qo",
-	"TVGoX2AnZAIkat5H5s0id2k3Vufpk6+ffPP42ZOvtxmfPddxXTv2m8g5XBlD5POYIRdWxCrsnmffjcQ0",
-	"8wgNVjLiiN6QAfmsw+ImPb28ttMJIoja++dp7hNMsmEbgeJQ2I/x+pf3TBUVgLUUsifHLv0XbXfKOnxZ",
-	"3OS1n2rTJedinJiim4rduQvQbs6OUNw2YFMh526lNzEkUyEVuwG+3sj7/wqfIxtnE8j7SpOf372q834w",
-	"w8neyS62uEMULgH2ga9upPAbL+LkKWnO+ji03tYPOvYLxXOT4tKCH7EUm8WNriYT/ikF8ZZzpsmYzbgo",
-	"vJJ+HKInBObxZb6SBINkzu3UOc7B4laz1ZO6x62h+aldm8cs3Jux8xHs65fD/axDbVjFMOfrBjJGIwlT",
-	"JeWC/PD+/VvwFUAgWcLf11mgGnIxhUzUGfjDe/irnK279vot87EPizcUG4czeYO37JAq10c4vQM9K5AL",
-	"2oEKtER6vVkUeXBBTjKHDIAsoqwFNGhAkF8/azm0T3pIvq1plI0kXFO1qWYEv7xw+ddUscjpPQ68Jcf4",
-	"g3bto1LmtLQtbGTmbvUWf0FZvA+puXZTlVqCvqIJJVNFhUFHHuRT9jiNbmW27ORreh+rZBDYrpGL1lHV",
-	"x9kK+kdEWsd2M9ESOpAFxPjb3N/fN+iktdGkUCndvEF9chpzTNTyDUW7Ze3WoLxJz75NvBf6AL2eOD72",
-	"Pr33Xpo3rqMbLhN7STyYHnpHrrcNKFg3wGti/gJaRFeO26Z1Pqvm45q4ppdG0Y6h+zmCUTqmYuj41vne",
-	"x+XYXsDDXY+1BrIhyeSCCVIyoyECuQLIi70WphWz9wJ8w6E+mYuowReOqFYqCARrxjbY45Fk1jEEOHiO",
-	"aTNy2FePshG+CXY6/CRqfLzcKQf+4QGD6GRaeT+wvMGLTzQ35QqgT3JSW95UFCEYdNOftUMMexieclDY",
-	"eCOUl4J+vLRreokVdwasV616BS6IZ1vj/HWFjoEaSJApPXzo8M7M9Tg5Ba9pTC4vXPHGTlXEPpNiIb1u",
-	"SlES5OfPFYPgojPE7IH7J5/RKiQZK7nUVldlotDHPTzEIBHtu2ND+6HmdGxqmCDivaYsxPBD829tMIbU",
-	"8CzETvkPMhbblUuRYG/qIoEe5o5J4N0ua2wweMw04l8oFs2CfpElFUb3xbKtu49hZPU4fK+jcy7LYrgA",
-	"bCZo3VjYcjbq+dhhVO6lsVFgRbC6zaqCwNc6z0forW66dDWnU/acqhTXA6Toa0QlSUTgCFmwCzJmpWNX",
-	"mpQSkhcwN77g+s7aZlJ7B2RdFBEU+zZpcCx+mqAmBlAuwnv0cN7h8cpRuvVwU4MBFHcVwVh7NmOno+j5",
-	"bBDUWBNKdu8irGZqD43j9uxBIY+j8CP3XQ9DG9jB6I6yq+4itAPu4+95WTKkYEL1JJfCKFmSRUkFI9QQ",
-	"Te8jUcgO6gwuNMudiROxQTsoOzz1R+JLSKxOEeelaDVCBozN49orPnTlOC/2ECC6EvdM+DGsnaQFj8SI",
-	"AkNFJfjt86mS1eKmUDzF/Oee6Go9r5GpvfR1q6YnsKLZKF9UbYmZBA9bydPzuNlHh/XvO9t4pHtMTON5",
-	"Gs1sTBfVsHe9fPtztHaG1CZpst0xJRIV1Up+z24U00amjlEpp10rPmdzt8l6TK2MW8aY2a4T3O/4ZV03",
-	"gxpaymnFMq8UoOxDeIOZsXlvKhM7nW+h9XiZPpF3Lp2dMzplXZPjeK0eUkGrXliYvXot3Snd2GNZ63Tj",
-	"CakXyR2DqFAX99wk6tZ0OTUOQWjfygHs12RfbJCS5XbKF/tMWAJux5XDOky1swNe7VvtwvoH4+9eqcs8",
-	"Z4vBBBbNYq4T9wUK6uMoU6delHR148XMlrLiVraIu4TmqA2FOpeB7VQnFbkyDwNNy0E4csexuY64Pjlb",
-	"I8Q726Z4u3o7zSp7kLJ/Q/cK7pRnEKzgmsfjaE55SZrODFzghx2OPhPfFE8/PTnZjrYJT073RO7DMxiI",
-	"wN15pH9keyEdeE21YepHtnpYV97JlEz3nuI+5odtpKexsm6Xup92OHgDL3QC8dmfR6Ur53X3HL/ljJqH",
-	"XgMbuQs1lARaj0/MWpnmbfWZX3Fx97yJRa15NQ94qW51mIHIlwsmIJMsIvu938w5zTS5Y2zhKqTONSvv",
-	"WQ8XGkw0VvzZcoX+A2C0neXS84Qmi04l2Rp74babNMawVjIoKUkQt5vbfQhBv0yxCicJcyUqHN3jid6+",
-	"V2g09g9FprgxfpmtsFJOjaAHyDsEbMbMJ3xHcfQNJH8LZ6wH0btQpetKbGjNFbKJo04LUKaZiDvasMTx",
-	"ht9mSbX3OyHeKI6NgeS9OVWrdNuCLbGarMdG0JIVLl8x1WilWRdgHGAI0ZHii3a507DNuoU++OvdX1bf",
-	"G8wRKflZrBt1cxDdAWwH1KBWk0TBqbb2P+BWDrTt5K5Cth3a0N8b6UgM4gt/UEMuG91ztkxwSmBVgrmL",
-	"0JZS3mliZkpW0xkKeayg/pUmbMV0RviEULHqj74L53nTamyWb4uR8ZoZWlBTzQccf9hSvaP6+HTi3Yrn",
-	"b2W0uM1rYDKGGhNIo6SYyWcgMrmrBU1uqbklUmDe8oLRO31Mnr/92W4RLkgulZ1YdGqgQ9nYD5DTWZv6",
-	"I7sUBJOrU/GEnh6L3n7GfFHdzOmnAV7Jm4liiWSsklFgHbGnY0k1JvQC1LKnFgHtK1dWt29/XEnNnj8Z",
-	"5P/DhzcmqEMNYuaG9+2KfVhWptfTsQw19JX5FQy8ZkG36y41rwuneW0K04fjmike4zFe2EMzwE4MTlqi",
-	"QmiqvjxE4i8IbbK5pYDPOdNhRvyWuDX2Nz3QWJ6XY0joy++jZVn1oStyL3zX/MCVLGNDJ9StToxWU+4Y",
-	"ooVBw+9bQ6o72DGD71ozsBECnJaMzBnVlWIOJKsYVjSBgj9LiTjZjMy5qKxU9B8XdKUzB6LF2kCKMTKX",
-	"wsx0iBpSdDkC51FlmANgRA3Q1/J+qC/LGlE397Ks5jFG87+wqb1mgdUIWMvdk57PwmqMvLio87yxjv7c",
-	"8faRXC54ikRIRKFZUJPF3u06ZC6Ai2VsLxan10M+nN4oAZNtDft9zkZvEtzx3725JgBxAS47V7r9yYlV",
-	"ghTNjXtfgwPOqTJHihVM86nY7Ekd/Bz926/06N9Pjr79+Cf3j6OPv51kj7/57D//8//9z7FztwPAsSxl",
-	"7t0P/XnYS5nfsSJuTtnJh4o4QsJqB2kOtLTrM/Xkcph7cE6oo1XG/Nt6FdG/0IKSKwa7RNMJwzs2apmN",
-	"K57AnQaNxa3vwuc/bc03wmAhHZc9YcSxmAnLDStu2ujMNbm/WmAAvq6AAaK/zna9qOEYrNQMuWkrbZBI",
-	"CjhUwPajeZydjIcR5y2OVvdgp9nAoKLRzUJJObmB7LREnN892AlMtUL3b9un6LJVmadmQzIVEHUWbah5",
-	"i5jN7nwuxY3rTSLthxnj44HbIpPX/tlDZbrBSwImM/uvm46Sw1vm18g7Jm7uEj7be25o2atLf8UnB0KJ",
-	"N1Lz/HGKLk4oq9oHOXYN215dLhZq+PXWnrJWqKkd0Xr2ZCtVftNUqo8IkxhSRTpGeAgMKuOSEWtaNiz0",
-	"XMsSJjFxAOasWKVY8SUppK8E5KT1XdwNFpSK6qxw0aorFXUE1011Oslg2vYahGsq6zWpYw1CgYm1a/z0",
-	"5Pjs5PjJ8emT86cnJydrQbtnJ1uDdgem3OoSli/cpUNcvdoaohGIUF+3EWaATwggUdcrkW0vFNF5+lML",
-	"+53D/KwjnssiVb8B9IiaBQ1LMqTKQc0SINh/Z7s4+rBXrmHXTHJc8bzqoepG0UGzDPl5R9WCLHlZkhm9",
-	"Z6CBc6s/GPBpOa7OSltr0c0daFE1vS+SPmo5Z6hUzJDglIkByMwkga42dOWu2d5Yn2v3m20RO+GqTbnH",
-	"O5fh2lBlBteJaDLd10JHPmhkJBDVrWOgvTrcfwLn7tJaZ4q7Y/WqIf26kaShObYWlsHgXTyzLjohL4SS",
-	"ZSJZXc7nVCToddknmhtkFTcSWEccmHhO81mK81z0qDVWp/hY1aQzRLndO4t7AlvK6vGk9saL++g0DIov",
-	"bru2e7jPfBnDOEdaXb7XWgGI0uYGWCu4gEwjsAoyMmcmI3olcvsHRUWoyIhXqDOCqp8L9td/snt5F/45",
-	"qbT9E5q/gQoWGbFtAU8HF9Pgr5sk4ZRIAmw3Y+64ZODag4noXKx9BCyblT9cXpnHgCbAEqmKjNZu44Ip",
-	"gnhBktOy1CDLvYJ3EudHr927G4Sb4GJ3XC8uxaSnW3ouiygcNbaK+GzdkdSU7Gv5DrxyDm7aoaNHfSA5",
-	"cIw7opZFVZb27EjlHV34CVmxhGGerpaZMr7rEpH98LPX8HhCafOFHNNVGtcb6gw/Ix74K+2KYKLK5sWY",
-	"r7dlZ6TRS4Rs8T1aLcWqWlVZuiq3dbmaZJ0a18nK/CeyE3b1VuzTZshqo+HCUSgJtnQ3lmOxHWZJDDMh",
-	"9s4H0F9t6cEAAI0lux6s3oA0HbgyqHAh7oLlvGCa0DFWk/Y1MNZTdPTdDaQQ3cz5OOJW97lfLjHMJ0n6",
-	"3K+lPaSAqyjcfXJKXvK/tOg6nn19evLNN8+ebGPsAB96X47lZ4+3kirXV6irExSyKkulz8ntv0vBzslE",
-	"0dtj8iNbaQdZufVpObfgal622zGalRNiZFm4UYZ9fHwWq4aXJL++nFvzAPR2dFlO7L0ekGDb91u7QXgm",
-	"bJjjkt8xcnr2zVDaa1WJm5LPY0zRP8glMrNAXQCHe2oYx51NESdokQQabfXm9GQ7RYvVawZETN9TFytt",
-	"sMjBdDcGYfxMbXB6MWvzoJ+xZj/yDL+Q04kedHsNCtsbajjGowuu0UGZumuuGwt3TfhsSZ9oDPshMM/f",
-	"G2VrrW19M2Y5rTRLKkJYJMWQVC2XXtjbVuqF63FKiv68AOLmiGrplaqUuGBL7/XCwgmAbOnR5XmKeiRw",
-	"jj/IsByWNFfDU/4YcBNMOd4aYaoTlxvQSZxjCqHJUFMuDA5Wui9Q17VubdvBmJa1aPcaZClDCY3Z0nBx",
-	"9iyUsh8cTDiwcCvEt6bheeP0qAkPG1qrRmkJPmzqc9Qf1bTJ4W8bBuXWj32qcvChJ1MOW2zRsDc8W58W",
-	"3CW/B58GPO2tV+Xynqla5zquRT3+Vct7+DMU+vBBS/LHxb3TfbkUz7Go/TArg82d9Tgw42fNKOhGM7jC",
-	"nEPs6WZXtC7cM7zUfSpQBN4d9Y7+JMpV65SauuYyQC5JUOYohj+ur62tqI2WwQBzWw8+tf39+sWE8z3l",
-	"JXUY84i9ACs+bFrXdstW5uK6B83rtg5kB1a/vYykvU86x9U1lp9UYY/s88awjGTF+Kq4iUscaCWMWkG9",
-	"t+OOEpA66iGjRKHQjvA/cDFlKmEkO9s4I1yQGfsUd+poXSWyjq3CMxDvDC4us4bj3BKZMcjeOAyWEDnW",
-	"zvuSIQNxBsgd+BuzeIoLh7cCeyKX83g8QFfjpFYKJZYH6cRLKqIshL+0QWGh10Izdc90U53J6uGAU3NO",
-	"OsUEW8aF03qSR+VJInAl6+74KQy2XbB00UOwFO/lHdst0dRnUXFxU9BVZIu/otrotXpU4PSPVlR6/Ozp",
-	"VmIpEUXH/YL5AVj2V7Mi5vXZxjyVy8VWxwtM1TU82bvu+lvHLBW30f5B0uJ9nMgrbkAQB9kHY2miKkvN",
-	"ABb5RhvQGnfncgezDfqU1bRfO+fL2wXaR3TA04PtmI371iVrPAc/3tCLtVKKRUBE6/nqWXf2zcNy3X0n",
-	"tiSe+IG+Y5oNVSA8Y8DA3P+95/N3D9DT7AxcQzmvsaKbqGPEmly4+ml3Qi6b2uPoD+/Pa/Ic37SuS51s",
-	"Xvv+bNoegSsO5tdJgdOPUQoXX0ukv3IxrDjkekmOZghPt3IGJCpFJtiW6oXcC+GSby1ea65wn3a6xewz",
-	"wA2G+RGxarGxzzsyDeC1XZvYEfHqVIxDp3WghfvpOdH03u7TJUQp5/SOuTCNo6FJ2mP1m/sxt4bEwdsE",
-	"cd16Vg+kcxp2KgYyqAjIMQFkla+mY7+qCx0TQK1mtRIFUAlMfHhy8m1dOTqHsFdl7E1abNZWtPqldhTd",
-	"mJ3Q6TgX0rBepOaLQOD1Obmbi+G/6FqCXUJtHdxwHUVwkpG1hjbJNdzZX5dbtTslrcvBylxIG5NaAF5D",
-	"y0i+ovtm2ypcuue8/HQlpXoBQxkrhpO6rIv7RY1x6CZ+x3g/dhII99xyDTiEn4Llbfyfq8ina2v+aWQf",
-	"iy1vT4paV1sa+x+pz9X3DrpGcoU93j8/a7yfO1mNHxwE2jXQ0xGgiVba7jqBf22O+MGtrw5J4+XoHuQm",
-	"JPPH086vBFLcna/xfjsvKFTdnXFd3z5CLjPUHJFsFSFfrKYP761NtvZVLFW+t6ANWOlatc1Dy87Nc9bv",
-	"znA7YC/m3dqmOhwO7G1YG2MoMgPqsd8xqGKLmeDkskYj2G9v79jqFkEKVKyQUAOwYvaL/wZ/3lozw8iS",
-	"KfC8EiMlPvEvt3Vh7BWBuPrxB3HpqdO/QiABgEKJkYAVDc7sV/r4g9i4tSZSjXlRxOC3rwCpgdvXZSHP",
-	"Kw2cwIA4b+3Q9cLYm0DFjnA+0Gze+CzuGEIF5pbRfEZevv0ZuwGgd9c5XwqV6jtIlW35tZ6cfvvk8cmT",
-	"7dXC2YQpFfMqujKe6wgOSDUVDPXAuVQeGYW5eWPm2f33NUnN9u27VPtepmZTxshAAeiBnYBqNGRG1Xx/",
-	"r//cdVbf1bTea1fNotqMkG9jSxgSU09mQCSZ2OPI9Q6K8BQotZaSPRwO7sHum3IHIOoWomb88gbqIfXn",
-	"ao7jVOtXrTfcQFhtc8Ed1UxQelr3cjclSWr3diXZF+wQ8Ntph9TboBWtfrrVzRfuhV6GCS7+ulDofMsG",
-	"sX69J9p7oM/S7x08OsSy6gUgdQ12DKGPkbvXPbEV1vOOTYYmMQpmllLdxSrMAepUO++Ka+ArnfBYUUXn",
-	"zDCld6ie6xkPhlAjYJGRTjBryvkakJHxOZOVuUFQUbvWyzfPnpxsicn1ioOlHKzNHtqPiavYpOTTWSzB",
-	"bBirfN1Sklq+Lhq65sKhgFwuapR6oAFfOJYSoFcQMmBXsBp7f4PL9y2VjyIjO/mNbPFexDewM8D6T5Pz",
-	"ciRtovXiKnejmt+/qQ1avzUqZtoLkSRh3HSzgjMUlEGQZ40Dmgq9ZAq05jhkw1eSc9kVOrBN9fGSjaMB",
-	"z3h6Fc9nOO9Btga0524JuqA5N6toi11165p8+r4oip8xAwuYU7XPzgUyNT89rUJgd02yS3eBoABXETGZ",
-	"lpCcCiF/as6tpWTYIiOU+IszA+vJirGeaF2PcOgqwtc+IQ/VySe8ReASnJffT1uHPsWHvqVwYgeZAya1",
-	"KzlVdK6PB+ac1qcmTvCwwdUYVncI/B099d221RVzMu83etR54uz6MG1uEj7SxhUaCdhxU7KOezpW/1mz",
-	"JFAZsu3BLQAbonWlDGOlhi99/wL6lNxbi/WQE7tw6tPadgeiDym7BKgSWZlFZQa5dYGPt+c7MI3yZki3",
-	"3E9Kuoou2iv43KsKmLCIThTVqph1vC9aZ2loOWgA+Ium/9sI3UNG6BTgpgHaHqBifUtlb7kfXVoTVHrO",
-	"PAkFjzyYKnK/jc5rSxX84B1JfhGDiVdzbsCHmkW0SE1WskLvY13oWDSkGr7YdZMtNQDlmUzpcVr2TYcz",
-	"/wFFnXcyfUDzHKLRw65zGut2jg/v8/HvbG+ArSXs3ev24t1x5+WA7h18Qx//zjqV/ZwbTw7JyHImy3bN",
-	"WWDwreZI52sf9esGYSbITae6Kcu0UxH4Puf9mLxi9sTwmj4lqCCwXu/1sCXgu8XA+/XDzo3Pk8R5BYY+",
-	"I4/J91VZEprnTGNNdrFyBC3Bz11RBcF4kx7v6twK6RcEfAjHpA1dRr7tMOkyLUY6q7Z8SbGw4Zzz33Rs",
-	"+v074fqV761PdR83nHu2axgNLCGWr201Q0XymZTIx8REy+xLpC7GaK2SJRMDYETfMuv9aiV2Z+tOo5Wi",
-	"nQbi+9TyzmLDiblEfpm+5pPLOgWyGsIFgXyRbLsdtQsAAV4y6BddDoSkIdoUFokWGu3wOqihI/K/Ga92",
-	"5xipl8xRjAxGkza/R6RRH+avutSJd0YEI1kDLyQQp+Fm25OO4HbuQbUEN1XXPwzUE36QS6Duggh6yNxF",
-	"1quw+/IOQOyv+D017OaOrfAiZ0BCO5ZmFlYAsY/CJU/0zHEMrWFrqaGbZ/c7aiiZyLJgao1R5NE9VY9K",
-	"PvZOZqSzM2TK75mIlZ6LoIEUAC5WMTB3+EYnJTLySC7MA94n8zsWSVS7tp+bxoiYcsEyUgn+6fzRIxim",
-	"qsQj/PWxlvnd8FdPpJoyEwWtT5lpL6hdSOlLEju+DKSXi/ujfdi2FQd8vDUOaH9242CNMb+wmHA1ZwUJ",
-	"cuwycv3D5dnTZ+f/53/972Ny6TC4buM5vG0PLhkoOWxoWd6kVuQKvyffwfcI3aALc2TnahmkMW0WA2oF",
-	"mrRezJRDGG9kNOye/xD7rQvFNEQrT58+frotTys4umsvfXz29bNvtodyK5E8Oly40h4Zge2786nR1Viw",
-	"mBL+zqpgwLOO9D+OE9+FCcFfExiDa+96GntVpWOb4Z2UBon0UD8D14/V9ittzaZCrjX97Mmw6LRDJ8DL",
-	"g2PRLdx3IKzUetb/nr3+IQGlad/kQbZZw8oc0gEiZgX4ATBNNxadaF/vEdTrUJ0qKlZyKQTLTUa40Av4",
-	"Bx7/jFSLUtIiI7xgwnCzyggQwmRYEisjNDf8HsgVfVnTjTeiU7MjvqIpLzy1qrPm4Hqc12HFiK7+95Tn",
-	"cCc1bo30RlXCrVAhBeuiTVtX29nfRzjHgcvZTUCrc7Et/D8qpuNFMIJ8bcM0gmGX1HsuqKcHACtaLxE0",
-	"t+a2hs8HTkz9o4SC66kyEzWk4NcXdfkCsNaXdOWdFmt+4eB6gHW/GcYlmmKctT2x02VXEHwsIqvr85dW",
-	"YXCkoL43/d4HwaL+2q1PWYAYTbTcH13d4HxtKU1XQ5yTOUfzRao8wKTSNEHBuAafdnyCqVttUB1GV5ps",
-	"/Z0SXoRjhkrnE6pcwXOAb6+hwNG90ziCbLPgAoJokttjy5kENXpmm2u8S8N8yHV4asfAUyuC4NYj2NLB",
-	"Xq23UVP+DF/e2g8JSVGxF8KohIpoT5m9/R1q3tduY+Tv9ofn+J8i83UNM3QAxEqIGTZfxDQMaxDJiWHC",
-	"w2WhioQsC0eGz80xuUJFEIuDUiQiJuALBe++uHPRdW1SAYvUof6Lw6BwA2ttJBkzp4eTS4wjWMEIlHT2",
-	"Aauw2uFDATbvHOx/2offsiWbmDT5ONaIxZm3U+D5f0CVmtECZDvETyQwY/fvaZhm1H7xqZsRiZboJ1NH",
-	"XPznhWRI5GDfHl+RkKJv81vcVYPmqUENxINJ9SU3VByFWsAaYmBtfzjLG3/Rf6Ztz3oUaEVpUM+b+104",
-	"V1lzypJH/cogIoKW5U+T0fmv3bdNIB0+Z5tEvF6kbqn5c9OXW6Ff5tX2duIVqy7bm7TRepSUc6tVULFa",
-	"VyUOS+UXA/W0py38u0XM1zMD7KNf93141poNdDjP2jtG89l7nt8xs5/K3KZua0vRGHxuK0dG0MGdmGLW",
-	"+UMMU3MuaIniYklVnObS+x4iRdiI+925Vd+lMg3Xl8/FKVheUsV0myV2u/NiPVkzxQz/jtGCCwdyGcjz",
-	"4Eod9NeqZsYMxVknS5Ds5tFJo5g2Kj4q4wuVxOZtPboUqN+2SXVPyygW+fGzk630QIoZ1bD4NhyxJz1G",
-	"p8zNgikui15I6DjVbD54kXZYi9h8fxwI7N4+mZ97YribY7AXCPc7lu8iYIag/Rdc3GCKTsz1VyHqStO5",
-	"A2RpZ+9yRdyvar4FeMh332fWZqAXgVZk6BQfrp+ZMypse6LF+9ZZOeVdkNWyRjFR8dJwkaA+2IJGmlF9",
-	"E/qF0973mI+b5ZVKHOIkiMgaZ4kv4+Abn1zlX7fW6ayegI8d07YPHaBegkOqAPiK4TlWQ/Enflk3yw2A",
-	"+eTLDoBTgQoHSoTcVGYNUL1gWBmkXX+glDkt4cdPnz59uuZ97xGzCfdUu2dvS8oF+eH9+7cXpJRyMab5",
-	"Xc3tH4+NxKvJO1UYAfBYWlwqVhCJFYRapJ/fPlvvYzZaKm7YT6JcYRbP2o7eEm2Ieea79sHeYSl9k+Oa",
-	"vd4DmFI32jWU9y7dc8CeTpBnXxLFwESH4I+HOsLWBZFMp+txn6dPo5jfmpzekVoB8aC/G59uVxdqkqu6",
-	"hYC8wCu5SLcT0MZ8zDoRNWtj1UFe+Yz6E7c1g1kzqvJZ5BhRVQeCNycq1tbnLWsa259b6tQ4qsslK8s4",
-	"aekgsfyeTuPOYJPPHDP+eob4VPsgm8lnxE0+bB6ct7jfBhOqYmeqCw9Tptzpbg5JwbFmj/f0Az8HB6mL",
-	"kc6St3x7wZuNlHc380Eg7sR0YE3s4GAdby9GCNlBvgvxox+A94bYRkg93+7mc7luxdWB63VdfCOR3pE5",
-	"NL989vXXX5+dPuvW5Pvrvg06eC+6r5PPO9QKDLX8TVcz1Ad0SFJD79gaJystVnDdt3CBDj7rCT9CgGgW",
-	"1hyseZBVJdZKhXx71qM+h1WiQ1x5XB9f17K9KPNvJlxow2jRfG5Y/PDExdo9Z8uIhq2oyONWtLsOh3EI",
-	"yfmcb3Mc9vMrDknNisas39UHHgFUcHKOEykyd4Ohgno9iN/U0PIbLAjg15mGnrQ/dlUmsaKJHKoI61bm",
-	"V7SmaggdjR7NFyxtVLjJsTSXWDp2wEmt8estePk2TaPm0R1EebrOWuo4crELyTG9jhYyWTgC417ctw8v",
-	"pAmv8y3Fu1q2NhYUovIol9i+eVeVkWEh8iJ+r9MFv6lU/DB1iYQDkDpvCQ7sVISnuevjqgvcaVvthKpk",
-	"1/hkx9m0p/5mzkVlWB/foTP8XQ/Srn88vK3GM7+iaSro6G6qyr2ECWCTHdA9UJW7FBes9/ia4qcq5uut",
-	"13C5zmMQ41v3hMWoPoN7mGkylRfkJTc/VGP4/CU3r+jYp6s5c2nN+Hgc9VM0By1S5QO/ZC51kmuvyvsi",
-	"gE16uaFT3ctw6q51sg0lmSwespWzJjyLkZH6AYaWr9O68Ji0PTJbpxURYoO8Iy6urgGkPacF246ujHlL",
-	"HiBXNo0oQ6eebgz3AlCeVbw0hGr0DZDf8JvPGfkNVRX7L9TB7L/0TCrzGXbpb4ZOP8dGtWX1Uvcdnwq0",
-	"rGTDyzuT2tTwivg0Iz0IIqojC/q03zyvy9yEOWBCU7Q2DIz0xHYwxxfk8cmGpGisqSdPhrHD9BLsKfmX",
-	"col1er3c3d9HdKdOxnsIKtrvcMctKRZsyzDfoKdeEzjNqpKlB1kfkrrWAliPo8z+o6TuH4za/zLBFM/j",
-	"fri2/vPXqHmjwOwZ4gcHMynGjtB7njcAHiXm2WJP4tOyJwrX4TgkV0ZlK3eEe2wIWqPDduqXbQ0QmF7o",
-	"BY9lWSOqiHmm4HvCDRmzKRUgRuG64YLc/uvRO/z+6Kq4rWNgtCq4ufD5CoRPml+PV66O6fGO2V+7Vooc",
-	"kgAWz/s6PBcSMhv7RLKNJQ/wz+nksrqPXXlm7yqxHwVXPKC6yfX1Dz/IwWGAeKjqDZ0DYt4lZ3iPj08p",
-	"Gx57isNMzs5iGSW7RumTAR83Mz+ySIC3swjYpSZaz47u2GrKBDkqJ40i2MpmimYxeDxOHb+zTbHi7OnT",
-	"02+3XmWu8k7Yu+jIckUNavBDikoNr0M+LPg/nHO7FihxvmUjiaqE0zkRKovoS6DLv0C6ZKzU0lRkSNHS",
-	"RusqdpY4aYuqHkWtt5NcZpuBAivM7TyQO7YKS1wDeZQndbhwbOJyAs+GXLzopKWKkZJNgIQh2Jh+z8S9",
-	"AW0NsZP3+7pW4dqbCjSlHtnE+PuX/unPWf3LhH65SzGrLojEohis1fTnV3fz2QwprGgRvDo9sy+Dedy9",
-	"rsVtCTvv1h0ZrPZ+S8vFjI6ZufV8FyB2yZ+cz8A9IKq51Xlv/5yBBnLr7P7bCPjetdfyFQZNjLLRjH0a",
-	"ZVCp5dmTSpXxQmbulIRBJHeA/F9RqHcqrvsKaLk10cb23zGnzDUr75kmf7r98OGWjNkEyLwFVmXXkGAz",
-	"Z1RYEUKXdPXnjNz+enn0P0+Ovv2IlOxuZoH8OyO3v52efb4lii0YNRpx2sAIDu1yc05uX109P7JNfPzt",
-	"yeejX21D8JuN2/PZdk9zYq/sQ+lw5/kBegc08Madt+a6u3x7dfP+px9fvBkFSzX6N5gRN7M3H387yZ6d",
-	"ff7n2KHDdod75HYXRMDMvybJrRqyZYE2HQTpFdsFc9IYzX3WMQkpcc3El7DmFekEPu2DTbyL3+QgTOMP",
-	"ZzoZRE6epj5xs/w9L9lbBxzeAWu84VKUZWXi6Koh8askltj1+gdGS+xAXzRKWL8XeXGxxrumvICyulag",
-	"QrzZq2wus/aC0FLLOn2K6zSYZVb3qmtdXd+dGTLY3HxrbZcoXSWYjXpgvmHU3Q9+aPSre0AS6rqCsE8L",
-	"qVkBEPztPjCX1ecmxo846GzHGu/nOkmQv+0tTuM7K6evnJGxO/2lYZ96pHCAIwAe7ejPWw9IWc8ssYs3",
-	"EMbrreXNXdURK1rbKpDRvGCCFVb7K9ezVTHp0HMvbN9XTga6zAM/rK75ODjKtr58AhN7JheP6IJHIIpb",
-	"65cmlEkrGI9fA5ZNr4Shny7sGS2pniHCjWnkhUPt8BE5IjekjdudMGoe/Uuf+NiO1RU2vYwLLuzCGzqF",
-	"wBIuPer4kHQbGJab0Nx43x56icbLOGy9LfcO0h1WXK4XRNc32TWMnYo4DE9iYsKo1UJGvVktGkdYg690",
-	"5p3MIvyUuHc3CbdQ0JJgavsx+UkwF0jDnjgew+blhBpC8c4e0vf7h5VZYJ+MoqCSRYNy2hAo5r6Zxzbh",
-	"UCjeWBnqZGKQYvLdm2ui6aqdpD8EIoAtDlGT48LXNxTbZ1sIIie8XLvNB+1EYTZD9mfPzk6fxKmQollx",
-	"MYUzq9uOZldtVhDTD3OLjCUWJFgfXyXWUsSebAONFczunBtebCFimHPh16VPsavBNVi44CZJwmUoF8BW",
-	"OuXCHmv7sKdjnnCloYBwzrQ+t4r2ggINk+ZTQUuNicsFyWVp7wpNpFrMqL1V3G9YokTLIFfxhj4+xI0N",
-	"Ski3atW3Ew9MEAy1oz47WTFa3EhwGESDhFIaYo8s0Stt2NxDiI/sTy7IvSyrOXM5cvPFBLmI2owoLQg9",
-	"LXrkpPgcw535op2JkbAFZ3QBRLlLf9e4bUSYKMDkW9IV5AF6AJOnU0FaY++xpORvcpw5h6ZHVgMNhbcX",
-	"bXtoPAEm5CSsuYFvGVlb5D4BZdRGLm6miuZ98N7hOEJ8BxOFoxGBawZOVOMbtP2+42XJigtyehKOuRUA",
-	"64Hrtn3F1mPBqzvd6iD2C0xvUARanPhf+YN/Tihck0RX+YxQTa6vXl69ee841DowzLATU4xyOqSUQ9XB",
-	"V3uETeP7UgutXS/bZEq25v/Ods9V6OUqifH0RImF5q11UZXQgKhKLYxtp16WYBlQefN0NbksrcgmUyWr",
-	"RXSFnNzYVd4OkqmpZdgi+bxGllMBRxvYxJOJiNrY05yMGnKQBzkVVoMd28214Fg31VeATxF8JcR7v4V/",
-	"SLmu0FzYS8LLGmRi03+3S6nIfzAe6rWikXEzTe+xjnWlFBOmiycNbi5EAuX2VMN9xRMXOOqaHT7WsZJL",
-	"IB+nCE5IAoJ2ITqZKDlP0Oc5dEiNRqJxTra+gK1dIr0xyE8LwNNqtDUDbmj1/DYL17FDduJmeQg5rL9E",
-	"HpKc4thJ6250jG8/PmDdD5+V9vHyqbgSr5mZyULH82XSpArAYFqsU+R1dhhe99b9bmu/A3qE5l3pYdTt",
-	"bowjDVJIu3nD8z6VTGdYxIhrRD/3deS2Y/FBl6MkrnmKyn443pN94uZmrb1ApeViUZmtxT038q5dUVDI",
-	"sFTcGCayhlBBk0pYk6a8b3G1NoN22XtpDJczH5o7xlVt9QSjNAFsGFD5qquSwJwZGmdYr68A7BBZUmE0",
-	"gqYz1H+s4V4wdUyuA97aXzHU9rF3QczX2IMqQdHFCj3MT4mEswPXGUdApGCbo9hY0zTPINRA8UnZMDkZ",
-	"Vmk8HVwD7CFMvtsQsw3ats6+TOvLUrkdkHlVQvs03uiVXOmqzQG1tUhjlDUQEz7rqc48btHXtMOdEQBt",
-	"8USkBM9lzS87xL0aUPxuXgYNDW7/ffZXWlY1J5GzuiYuiAKEZwWBZp25HjZ3drINcVd3NzUJg6qw/jID",
-	"KlwAkENkB9N8ARsYzzSW01RFJEjsXq4LFCURXdD/bHdJshTNw5CdmLQx4oYBMCn49lOTfr1BsB0woldl",
-	"6XKpa9LtJtW6Tb+djSpRSPzG/gu+03d8sdha5fU92ke9s+PHFS+LhIPBpWlx4yRb6E2ATOVEzZx08vwu",
-	"dlCHban5v/et5xq3G9dZFhNJTe/pNK7R1qwyv/3DUKR04ye2Iavo4HvqkOQq0PxNsiLvDl6B/VOw4Or7",
-	"doMVbbkW/Mz6KUvswtduLLV4gQg9SCYfik9IBRfLHRD0+hEyH4PyGYBobSHFjSwB9uh8DmuBlcnEJdrW",
-	"PEvyxk54gZlkC9Csb8IPP26CIj8d2V8f3VPg74KK3G/kddPKW2gl+Ohjo4mHAMztySVR3ObjrBdZhRtr",
-	"dNUYnQ+HREK50P7S46V9PH6L2ttuoFo9KJzs31D3OTUJ+/AJwGQeDhRmmz884uiQa9sL77M1fmznYe+Q",
-	"GeMOwvb17QGWgcbiSzhflM63liIEv0l6TAZUBh7K8tFFKL9LNon/TSIrs0+q0XYsTE/ydycKwtlr5Tw6",
-	"Lvigy1vTWPw67kdquD2xuyvRN7GLdNjYdn0O6QOK1faOrgV7MuACe7otXnyALLY1+zccYq/NuLlenu9h",
-	"D8noO0Q7Dhmr6JQybMI/xU2lXC62q8F21q7hyXgWtItg4mt8o1upe6DZnUIefu65uCmiQdpXVBu9RpJ3",
-	"L+9Y4dMBWmCIx8+ebuXx8pMb85rjG1IlBrdig3cP3wxevcNEfLJEGLq9xhGtoTfZQmpn74GvLNzBadIy",
-	"GMdeLh14xQNunGY1N4Z9a83FW4KKEUBrrUUZgE25QbyHL6BV13tjFBLCqzIeavgZPUvftTgO10P9elGZ",
-	"VC20gho6ppoR2w5muINDgq400XLOMLualZh7DBXMqWiqpJE3OBR7zAopGKFjV+kcjzgga+dckILlvEhh",
-	"B7dpaRNZiWES12UDRgMBdtjoVGxRXU4lLRuMcKt0VKv4Ttpl9eBDs5i5wqMJWQaZrYgYqovqfqWJPer6",
-	"wuGrlnW4EIYwo/V2wwUcXI1mUalp1KF12V7bos7On8rUQqerKnkSY79b42WV5PJm2Mq2F7W92Xuuqn1p",
-	"tGjq+3bZw4639CvC6gsCtvfgjOrj3SNK/YoE1WpCnDoKt2VwDJtNEROEGzJpH9J5U9DtLql/1rGofCdt",
-	"ZQeWfzcXuV6UdJW2a30IunNKNFM/2ue8Xqr5VFjNay+qqZI9eKeko2b0tRR3rEzozdFwVlwP6thizUHp",
-	"KxJu0WHr2dm8jF309Bac1r5Q+DkBHUNnRMi6tjb8oRHXEl7LWNY0mgMU3M2aqb1sfR0Dp+zNh2abfxgB",
-	"pgupYEy18/CsZWkczanVEfD7DYKEJz0OztZK1EMPUrrIxTs3my5fV7AlaGx1tUIkHtysJbBhLpz1oRrs",
-	"f/zWI/QyEY2wo9y7j9AbLdv3bw8f4RrPcNP1JIwVgqHbNz8+Fmv5FzaeSXk37Db4HdiI2T0b4oJ+Iw3P",
-	"2Yt7FndEx9m/ajWzZLTQTRUQgAVQM/PpFy4lA1E4nSRYXV10M+/P3U50yybwHfeKfbi7xNE3uEndkd84",
-	"HEAQM/ubuxhKmt9h9NAwNccX4tUVuytcY/u4LvyWPtyN4d7wxVmT1w5JB6Vv8OQGRUa279PV5GCenXRm",
-	"/u10MIL93zFg91SfwabIWJFa16F49BY+3b3QFofHN4ZxEwbqYgHAKQfgBHbOkxA3nvrPGfnNTYH9Z7D8",
-	"8Oe9+wfaTPZf45X9/0qV9j8lF3f2v2idAqmxLJjnL+ZzFiEwjs1sFL7bvzZWXdJjGOVQhD/Q7eeOs7sL",
-	"428niy+fAofWHVsNovLNRsvmBu4l1ZLkv76hjzEoHpRA42Z1bZvDseom94PbYeRS3nHmreHzkcurufHP",
-	"Nad5wX9kq5aTE3oJ08WoAhesexaqi37+DAjniYyowA2Dod0bP1/V7K8+Fx+ocgoJTpWgYjrX5PLt1TF5",
-	"A6ntVDHIV0eQV0Z4gZ/9/PPVd/dfZx+E3cX40bvvn5PHjx9/S7ggP79/fkxeKCVV8923T55+bcXJuGRz",
-	"l1BJiUbSiNtcFuwWPYSAj8SMYobF1VGlO/4gPogXNJ8Ru7HAUYPeRC7I7acjLHx/CyWTrSKR07Ik3FyA",
-	"KGlIHMEVxITL2wKex7EsVscfxO2iGpc8vz0nQtqPkAvSPmX3IOHimNxqVk5uz+uq+xyTHFlBuMichzKg",
-	"hpOK6BlVrMjIjKo53EITmhtt3wYerttz9HTpY3LrJS14dM/JO6iMo8j3VVkiJJ95YZyFn1PRupTIbSO8",
-	"XFMfRKyt5rGvailvn0k2BhLi9rxupOGvm9vxBE8ifgvnae6L8GtYMIDuZITD71ZEs3UemQtsHzmJkV4B",
-	"l+P4g/gFyePRRoZFFtJAG/hGTZ6cPDkml2hw4xYDwZjLBSPOVV7vDU+xR8nLF+/9vXP76cg+pm9ht8EL",
-	"cyp8rX3YnwppLwpCAToOGiyy3why++I9nd7aLrz9Gdr87sWrF+9fYFduryZHQPxyi9GpSaVddIo8OT37",
-	"IG59EZs5owI4dm4xCVnLOYMdCd5yKwAnVBtrIfq9DW2/kYLhC87Jv9w2idEorVyevmKElpDkfPxB1I5W",
-	"e2g0JDrf/uvRG5RPR3/lbHl0qc/Jm8vXL27tPGsP56UGgwr2s2wz+mCnidcgOaCbPv4gAK6dM4GeaF4w",
-	"YfiEWzNvdLmg+YwdnR2fNGIy+MzK2Wo+p2o1Oh/9j8twj2oEpPocRY1EpwsmFyXDOq7ohUFfJwLfR3aE",
-	"Py1A0AWEmuejk2P3Nrlggi746Hz0+PgUOmVXGaT7I7rgj+5PH8GokB/QJMSvm5gMxQyuOC2hV/iJFZ6E",
-	"gm/WriqyZ3KjPXNZRrAgoSNXcIrsrZbK3KLsg7TTJdfsmFyCIMHjUJYX+BX+7UHYALH8IAIRZfuy9Ncq",
-	"xFlc/QMnEXTWnmwgcQmAgNCoPVKaMVziWjhfFaPzkbU7LmGm7BT6tBqo579eJ9JuqK80nHkQcLfIVXCO",
-	"vOWUGKrvADhuH/97xYD6x+0VmhupIAxtL/VetT1jOfiwW3MQVGM2tWI5/T7H+L37C311x6ULbgQrkHpt",
-	"nes76LWxlhTTVdluqUtJgiV8h79Jtqm5gFympsl+CZfx1iDMt1Nrm0okJOVcEErmXFSamEoJyDJVshJF",
-	"arI1UpM1728Khx5h6qcngbB/HLWM+bA7sXltjsKjK/Ec7eZez76COqifPwI7xkIKjSrn2cnJGrEOXSxK",
-	"nsNBfPQ3FxobsNbgLwD1cs02/BEhSTXYPdZS3bVHb1HdQ025luC/zCRgve3OR/AzoHlRon7MRl6ZsxPJ",
-	"ygn8uiV2H7FPPn09Kn2fX/8VRIg9Tf/9+qc3/gqkoPS2pWpGtFGMzllxTJ4DGburUaMXoAnMGDNkKSur",
-	"itI75py0di9WJSVThiRPC6mNkosZ5IFNlET3QFsWvoBOJ6RhbAe6DR/fg7m+D/Yg/mUXukxsw/8St/8l",
-	"bvcvbocJok9HotgURhF6avbJPLJbuvO5Tc57MBohtjdj1GdsP8e+HH3HdTqH8xLNTsftDa0ct2Zj4+UP",
-	"F4Pg3rBvtbaD7/gOwvCeKT7BUhRx9zstHXPPciZLZrVSMFeBjGu+oAroyj2xOzUAD7AGCsLKEd2BvErn",
-	"6DDjovHFuPRoQgVbgiDJK3vOJhmUH/CWS22L1RgG7464YyuNRWsr+4mUx+TWrt5NycXdrS9ne8fYwuOF",
-	"AIiyKV7/CtPgxethr0d4l/t9bCf+4mcHRrWHK/OtklDhC1YHiRGhfWcyZgRqsNrpL1jJHDK+Yyv5CpzO",
-	"3G2cfn5r5UwZHCI7opWZ1fhgbH9zl10ZDU46rsnUilW7alMpi4vaW2JUpQ0rPPmWNnLhhG97Ib+DNzxv",
-	"OnBZv39jXZ9sduQ7KdgeZvx7KOmGmY7CMCVoSYJJITTolJ/pnBpayml0rgE7liIzc/YqlnGTOFMXLj42",
-	"ZeQRfEDYp0VJrY03k8vNaXvJTL8563MWarbZ30bBoK3qa//3lxcvr96Q5y/evb/6/ur55fsX8On/+V//",
-	"ux3cOh+dnZw9Ozo9PTo7e3/y9fnJyfnJyf9sR8Ps9NC1yjTno2/Hpzk2J6S5AUYqaO0xtHb6bas1XeE9",
-	"fT56/ua/edO+XrN6ncjjyRk9PUUQbZ+THp3NQ+nE7x++z/B6yBK3wJUBX2VTHXwFBB9kzEq5XPMi1oKm",
-	"WpSSFqxo9Qi8cpv7DyG/iS24pu1utXN+srpNRLs4/a+9u9e9C/WjH757XwNP4b5Epf1I2g1wPkLH7ihx",
-	"M+mkBXhZlt45bfUQtHJqJQT8buC6Ymj/bzqtnodveagIdcHfX3/b9w5z3MS/jv7l+O/02L3xWCqYV651",
-	"BXvv+Zv/9gK/Is8vG5X/73Rjj559fXRydnRy+h464/pjH0GuyaDPa89opjgtR+ejJ5MzOvr8cZeNelCf",
-	"Q7ieDRCWiykwjmmm7mGde93kic346Dc7sZ+3KUmwZmRCy5KMaX4X0geGhwZFsOOXZnPkXZftQ1YfrB5K",
-	"1A5CGNPDPn5BpQt7bY2MVsd76leLKhFEdnqpZrRkGMRBGliIIB+TK9wFzO0DbwxxQRzNx+b0vq3M3uYW",
-	"gmN/kcipO+Bus3ZYn1sNcuDDx96+u/rr5fsX5McX/2/92C4H9m3lzmsTN/cgw4dpnP85hOQOM34w8fgz",
-	"KHpWxrjw5m5nMJCMQZQoeUv/JNDAGRDnysiEl4YpVlwQxZzVK5gGVleMeVJ9h2Da+M3+XdCxXm7Yds5C",
-	"h98q/vMm+aHzpxGeeRD/KeekAx4OaPNtwIuMChGFmuzO5wUnCict6m4EJpmUMzRW42OzB/b6Q6gUOIqk",
-	"QIDfMcbmV7cQAdWuIqUJgu+VxvWmxQpXG330yFJOcukZT28LNlXWYLkFl7acTEou2G1yTHW93npMvXB6",
-	"zRb6HjZjLA9hY+wiL6uCtTZtql/umbjn3wEgN3Ofv0jkq8WFWtO54F48cv9tPXMURbv+IwfI1vKPDiWS",
-	"v2uH2QG0gnmcRLNQIoeSdohHAIiMxgxOD1Jr6YwoKaE8AFRYYx7xAnpRURd3IUouCfvErSLrWOghlgPG",
-	"2jF556At4NdGn3ODU0j4DYL8qy1IgdptbrU6LzDcR0E9qolU5OwJmclKNecMwwLNTr8q2HwhDRP56uhH",
-	"4O9Jh3q606UHa3JD95rLmu+lb50e4P2xff68xkgG8ZZXMu/IogxgYoeOr2DvCA3e2evUrGPeUmrNo4Vi",
-	"k5JPZyYde6k3K5wn4JMFecjFFIohnRN8bYbxJwi9+iJqGdYzMHT6lXYH1COa7E+kyjx1GrcPO4JFoOXT",
-	"2QdRY4jcWoYEtnjOs5pxWyGAC9A9XN8dk+e+kx5ZV/tOUEWD+xc5CmOwn7d+ZlrH+o9zQPZ3GdQj/SJh",
-	"IODyxCBdvY3C/e2ACnPGXLo9Xr4emdf/0uiIDIUn4DdedPs7vHw1x+QXqBrIXVlj23OnGSDoOKciZyXu",
-	"wUrYs3GBpSiWVBWos4BWpIPi7Cm3R9dlslWDuCpi6sPZFxKpP4uCKbLErI6H7haYUjTq7NTtQxQmolhe",
-	"s2eZpwnWWSjJfLn5Wo5wRbCmqEOLGl0Xz9gIax1gOU++0HLuRRO0ZvLuCwdMH10H+BFkT7nwbjpGabVA",
-	"4zIIKmEKoARvI6nqS0JVJfMleX26Tdwav/Tv/uOtrO/agbFw8anF5KRmqdpTvf89kNOFrtD9Fgc0g0Oi",
-	"NhM83tqf9ow0S7NefzmrT7pLFnFGBJCjAGjbDhZ0nVJOrfngbi3YTq70qHszmbvq+pD3Q+ZSxUXGczec",
-	"P96u8j077IaiIiMzufRAtxrmXdfLpiW/Z83VUBxgR9W841HN+DlFrKVTjT0Q0O4ECE47dRZJZpEmHVmE",
-	"gAyoroUGhqUrXOVVVZ/4ABtsRgG6xIoWpZDDzRwTSHakzrUUKFLO8eTM4IjVar/4nS6mwFUu72qHkDZs",
-	"4YKMwA3sakrc1EziNY/6KOBjV2whlVXC7GOVYudEyAakpWdycfPkDFnP6xd5bvWT4288d/qoGA+J+gVa",
-	"O9hFBzsNPwCiph6uXherRFPwGkP4rUmTmNOCNQkz2vCy3K/piCeklIIdAcI4KXe/l8qVtXOVGSB+Tafe",
-	"kYv1EjN06uIN0VCBB8IWMpWUhDLbWSMP3DnwqTq1WAdwaVyy2k5fQ5//gMK16dxB5SslsHYbuwnNrzHD",
-	"GfYCGD4s+GSCCZz7FbO23Y4ACwRFrAiF1+vMZVWOV/gPKD7OC+dtLyn4KNwzJaP37q6tInD27/hk0hlL",
-	"6bUb4l5rOI5tV1HMUW0VhNG6tZ/w4T178lD08q52gZ2ow25Hs5StrCxHyg5wQi4g49eqaO2l3/9WbNgO",
-	"opvxmql7po4gax0fbSWY3pKcKsWtzCLfBXrvrb1hbgkl14YtyJ8wzqMqcfvnjNxCeIdQ8kpOX0Fqxy3k",
-	"+0EmMCVv3b+zD+IWddBbyAHREAdzpQx/gC+OCSDwoGZJ2Knm/aLwr+Oa3H6oTk4e5zAM+Cc7wk/sE/jB",
-	"7YVL6AOUBxcfxO0rqs0R0DscXX1365L2FaNzTMKGPIgZB3O4VqIpmdIFVunEAiZYyNZlMwdNYApFY4Mt",
-	"rFUhDJrlMSfdNfzuwTpMr6gM1QbG3e8CAPw/zO0RDm6HRAD3w4efsFdWUfYprnICN+khrXH2yTAk84gr",
-	"zpe2F4C41x43XPI7drFmP7rtQAVbxlKR7Dv+s/tVXvI1nxi4oTBgham5UwpwxH0rfhPAlndHDZRcuuCc",
-	"rmPGVlABTYN3l3kcE+UF0bKJzwHk36HHljNZE2nyyD2OQPf/2gv3jFQLYFQg2lT5XYuUoM6RLtnEkUvn",
-	"UhU97eZOdAxuiamjq0l6V+2ZnoKDFZNxakzKV7pZdysSc4M5O2NpZlvcqS93w67txXLFQinA2jSaVkyD",
-	"BhkM6wZnpPnO/S0XSKY8dOe8PCR86hdHOmI7t0ZosdsFkQAzvoHjPpeK+Vc5zuTWfrjALyeyLOVSr38f",
-	"BTPub0/siGZ0q+srmfRe4JcHxCH+h9qiNUS/Rfxie1xLjQPcdDNZFl0BQrD2lqLhVbY/sEfJu/SQoGRz",
-	"z75jJaOa/We/tl44wQ/TtuaN2DnCl8RROwiSXApdv/WYXBnIDSUU9SerOQFavSGgwQVWDWm7wtXTUYXk",
-	"B1nuSTXdP9zA9m2v4uYPs5N+ZGzRVoaBWCcvGRVH1QKOI3wCyigtyXjlKGYOIDZKOR3iRzj3lrljFQsQ",
-	"erVfwCiwnutnXsnpe/zIoYadK5XkVAhpPOUTeFYFuWWiuD3+IC69H/YrTUo5Jaifw7zUOvnSAx2AFIrY",
-	"DUC5YMppkd4TDZVQs0Q0rI6Xe6DrBzEFfkSqGLljC+OrydrWlSzJoqSCtZwYOCMtFwRZ90CsuR3QCchF",
-	"h7vglV2ZQzkKXsnpNSxCz4ffVSLiQXwp7ZBgmXE+qeMpsouVciWisvRAxO0PcknmVKzce316D5jiSEyF",
-	"rnwYY6onhq4RMdT9gGJIdQmb05MTz+uYLGLTc86BSaLfsz8DT0TPdhEy/h/fQySn7tDeM0XL5vBCwRPD",
-	"Fnozmj9nasrAGeuZNfbrRbIS9FEhl6KUtOhMwIB4j92XVkjyuQ8pkf+P2EkGMjv3iUfkB+IRCfSgCfg2",
-	"dELe/tNtJGrguvQPIEcgeKIlnuiwoEtANLfLef7HPMHRofE504bOFzousOLE/X2PN5Ad7HCusSb8HvlZ",
-	"6lsE6ILYJwNkLQ2PeS5LWQ3Xg7Yf4jmzlllaE3peqXvUF56//dnKlLlUq4wIZpZS3dVwXsRMTNYiyVt8",
-	"Q6/duw91Rl373ys5H/D4ezng4V94YWaHNfH8LB02vAek1e5OWQ85Q6aFBH6Vg1wkc4nE6klWCd74p5dN",
-	"bTynNwOQAlhqMaaLCnJNzGpPF6ai/fzulc5qlBfA3DcgZkhMJtiScEDuuJbuZVlZLdzXydCEF+eORtNN",
-	"mjZygY5T/7DVo3O54B4NAXAyXzeQFiuEfuBvrG0NHeca7CFIPkSjQTiO5QnlQI9sapU6mIsmIwZ+JCQJ",
-	"J6OhlvM10mrDuYFj0FXNS4cjINrQlc58rqQfFpZQmHKBRbs2z/hrec/+qMa17ZtL/fgPgL5+b5e0dVSD",
-	"TH+Bxd73bTcvqNZdrBiGzKU25OzkpIUYCuC7jsKaK4/ejMN2X3qX5+8SO3gwn0ZYybX5WZuahduxnpx+",
-	"S7+dPM6PntKnXx99zc5Oj74tnuRHJ+NvJo8nTwpgZfHlF9ARPMpGwJbuwFuA12LaMEWoIZfPX78YApR7",
-	"S7U+KP4YFtJqOHfa67h7iF0ko5o+4YjrkL6fXBkIWei19ztXCtTbo4aRkhlN0NtOYk5hTAF66VbhUGCG",
-	"gJtox2AHJCWOzk+ffbN9r/QOhNiuXOq7/WUIBh22cuUBzAy/83FzBTSgZoI+f/RoycbHOVVmjQ7i0bGr",
-	"zPAIGv4nIafTm0HcGLAGSKl0WKoliqcAzq1zaArCRLHblRLwLcGh7HPHPPrN/rcz+esXR7DvIpXKIRfq",
-	"YIGMQkwxg+vQZ9jK1S9LbfMLN7NC0WVr7Q6gAiiXPdEjJ7VOOUXl22GA4asgynlBpMr8JnPai2OPyOXC",
-	"qpsAII1FcnwmxxfBmO0olvudbD+SuHr6pfOt9yZFvOEWXLl1Xs2DZUmEuy2yW43qoK59Ddk+aPOpSoQU",
-	"bnSqST6TmglPQdBEUqB07rr96E2leo9LARZdQxfjk0EwYyKSDWJ7y63xBx5BOAqArkQvaC7FpOR59BwY",
-	"tfqjWl3Quf84Zte7SkSX8FBYPlWJtMEF5Ypgz3KjIx4N+ylyg9dZsOBTjRtd7+yr/ngwh3eVOKiJgrVU",
-	"4PgfNgfSLuWj31QlPm+p66INWzTL6vKe68VrWFKg7JurZeTIEmJO13eVOOC9CMGNA6//QVOfoTxOM9ls",
-	"oQ+59I/gDY9+s//5/MjdYckLyiod585Bm8s6CTEs8AS7QZYFWTpaK8+hsaT6mFwSxf7GMPcRnIguf1r4",
-	"oqhcAx2CiKjKl/Cua8MWh94+fR6EfhzqkrKNX3p94g8EvcE+7UUlw6awmshCAcTGeXyxPpTd/RM5GKTX",
-	"SwtL7P5STrdy9xE5IXPUoSBO5vIQgLJrzRle85ljPm70jrML/UpO/zgbeiMs/Mre4KKC0ghGWumvjAPQ",
-	"JOuXTBBdGQmRnmRNoQ0uzLMnoyAefBKPB8deUQLvWfQVpyct3MjT7THnQ94WDpF1UI3hlZw2UCoKd0ZG",
-	"ZFkcUHfwoSZ/dCa8xLmLgint4bFPQP+8U/7pM/Ka/yXzjGkKcvisAChLe0+Ar4dDlT0H7QZLBNsxztdS",
-	"FydsgmGIvoSIGlNzDjVHIwrmL1bVdSlx3/OdqRMecLAux1qWlWEwKLtaKiNGSqgWCa4KoPBNZ4MuaP9s",
-	"0Ccn3z7bRumWRR1avjwMBANpWfqoHpSBBDsQ+96btzPkmXv6tE8lo2YZgWMlN7TMyLMnT+xEQX6Ky9eN",
-	"vX6Ogafm9QuoI26f/LdfT46+/vjb48//PHoAv53MDYuDsmo5N+aCQp8icI5tF3vEQfcLVqDZB2GSXKz8",
-	"ieLCSCs78EQcwHCMSoxHIGk61E1rVUyrkqq0/KA6RAx8pZtSnYQbhIgiXR+59aU+v4diozOKEiOQE1Zu",
-	"gGdwTDV79gStHE9Lu+7koMWXlB8PCcCAqDgfPbqnyio5j+hicWyVnd6e/mCgb21bD1ZKH3hsEoWw9nsk",
-	"JFR2+qKHYiAQfA0H7lapBoEHUO4EvLn5hf4SF+AekchfAkq8xzJ0/3gQ35ZGidsk887jEP9/eN3S8PyO",
-	"IdFC/Jr4HugCfKF3qYixEl1YNUEqV8FyIZVpCmF4dhnPtAQheSjlJcE3Th6f+GIIDi4FqQeC1axNZsY+",
-	"CPCrY33uzF5Mty9fvCf2Tstnt8fkpwUTyClakLyUGv6tWKtOdIZJEjO6ADyAvXmYWTImnOoby0zAsMg7",
-	"+5b3MDV/6LvHBa8nEpgtbVehlOnTJ4/Pel8/wVh/H17gcLITZw93aVbjPMoVEXK5D0eJaxr25dpG3LfW",
-	"Fha/3u4KqSsNsZbfv5BzyoXb9oyKagEEiXEHyIvwjcP38R+MKz0YzUEt/suybBcq72RM76qfllj8HsV9",
-	"3rUq+p982wQkHeGM3QtWF9cO16TlnCF8tErlQiIa4kWrAsU/TBkfx5C1ln+uH1gw8ao+UWiNhEfKw2ch",
-	"NOvRvC69OR57OczUHuQAHTTIsss61eUFqi6UCdR/NUurXXgWHUdHjflRdKWJlpCd6NjobqMUBXtbqf1H",
-	"J4Ku/Q7JwcHbr+k9Kw5XQw1pWYMiQQ884d2ytlWDFgqZ6G4qARdeUwy0SqzlBXWtO2r9bdRJ+wlfdFAx",
-	"+wLjH3s4ubazREikBMnbNQsfImRr2smgzfPa+aMz9Hk6MF/zF9cEEDJEsE8moJlE9d4XswS6opJqc0ye",
-	"nDxp0h3CCqS43kQA26sowDclolHQdt3bvS/f7tVy8cWOV1VDNAcmL1WKzM7ZDcChXJGx06OTs40iY1vq",
-	"kAEYYXQ+uqclL1oFRjdemY1grTrBvEsqTC3DPmajfGZ1KgEssoXQRyeno2xUcMVyI6HnHmNL8zk7uj85",
-	"O6YLflwyo5nI1WphAGjb/CCzrYzOR2qSn50+foZ/32DqwY1mdQ4hfqruYehCn4YDOX/62P3OKlf2e/Rq",
-	"jrIRo+ObO7a6AXBx8De07JwpbE55Cawt+v9pT4+S0mr9o51KtbmNeDBiW7lMnZlwCzZEpGDqT+UQyRC9",
-	"16/pyl7dWhI6VYxpX5SyPt5faXA36GPyS1MkxGP0agEBcCxrEKJDGuI7uMBfaZd6Yh8GqoNAuvjwRg2X",
-	"wt9g1QiNeLzVtnKN+5ARuxdtrM+PPSp7OECp/bv7pj1YXcf/ko3/JRu/gGxErSjcbeihpSJQQv50+fz1",
-	"iz8fTFPdhmz+HgiSJPC5Wd1mDpiYmLZkB15SLqzQHEeZmAHB+4VV2KtG2duHIvterdyVsGwujQwchvtZ",
-	"oU5+xWsDBbAUpgWbSsFkL+mK0JLfsdqjgMYF14HnxjHnUCymj6CNbY6Gl/stx3zyIKY92xzKnBuQT7Ws",
-	"H2x8fjmGxZDretP8fJjf4if7gsaj7NKuMUvbEZ+UVjcB5cWaP+lUprbT4uXvVSj6Cyz4nhWFf8wteg2l",
-	"JPa3TfsJNiXH0uyY8p1IM8AWfzcB5bO7/0BZ0u/lHfOiAJYWa9SEaVM7r2/WSa3RZEmjtxRYqtFd4kA8",
-	"HsNjJyGVEg1LuvOKftGk6K/PTpqM3jd8OjPlioyVXFrrzgDrQP8wqR32f66caOVWentOtLF72loEcqqG",
-	"pTnDtH6ZNGfopEMsQFafH1+fo9WZ15yWpQdObT78Wfxdk5thDr/SuHK73HFDi4isletoQu8hDyhmJfAi",
-	"6ybEzCAbb840lKTXzNySOaOOlwLCuPNKN+R3UFyBXALSxnVIrcjp0xoqY7edDlA2WKmj5PexFD9EoL24",
-	"j0f+I9x0cOdwvU7uHUNpte+lBCS6B/a49d6Fkn9jeRqPjV8PfN9/qloiG2rEgwq9b5yiR0IWbNhZsr9Y",
-	"O0VvZMFgwh9+iKgBiJyOHKPEcXgDIxguLf+Rd8kvIQLOSJyyDMRGsBtwbbeJ04lUU2kME0fde8FjmLIw",
-	"hb7DSPjet7vrAv3BgEqt8RzUloAJc14FpljNwTBeWT0nd7ySaxVHJKj888HLz8U9NzAf6aV/nyQCW3p7",
-	"By7AeXwnXAWvOOACNa856OoEo/HyCgAsgOxasVD1pDlUW9LDzDpPaQHpXB7B6GixAHW7lOpOgwaJFLPa",
-	"iiVS0JW+AJYfqkrO8Gc+9OZItaz2ieE0nysWcGwlLMNmvNtUjhrQcwcFMu8CHA+ie+yu4YJQ29djsHCc",
-	"rTSCXciOaEGPTr2ygNZroy3UpeLz1dGPbJVMkXI49Y68rYcYoW4q0UrbCHnAYCCQko0Mo+ClsKbF4ujv",
-	"dNTfXdHM+e8D3n3FxV1NJXMwCw5GiSBHe4J6H5y49HpkH1uYbVQxcBywefSX8CmgyPFY+IPitQ9QZ6Cb",
-	"gGiPZNjDS1tn5CBbC7igzkd/f/bflbXEm8RhcBVYc3Qple1QLpViuSEzqTQjY8jdW4122Hk4si+9815H",
-	"XQbXfCqgBu0oc2IBXnzNzNFzKe94om6MZhpZVH4wZmENk+OW0NjQ2Xbe0iyvFJTH//VjOzVqDrkL45WV",
-	"yzzcJPVOr8xsbZcvqnHJ8+Q2/40XnZ6HK6NRuuO17CUwxDeFXBIpUn6HLkm/I4fM4RwKSJ4azipYG7sI",
-	"kTu2Sus+b0JvOFAK+0xqVz4zg6DPQnHbsSyAopF7WlY14y4Q+AqfIYcZNcZwMY3rTD/aPh1QWfqRrQ6q",
-	"Jb2m4E20Uxug/CA/m5asIBUQOq1prH09QLbVR0qaThK7SzKWFYTMHRUDTvv8/P9n72uX28ittG8FxXqr",
-	"nOSlRHsyySZS7Q9lxlm7MvZ4Lc94q2LXEGSDJIpNoAOgRTOOq/Zq9sL2SrZwzkE3Wupu8aOblGbmz4xM",
-	"iQ00cHBwPp8H3GfKJWPx59hb0MDa+vScvcLtsk5nmYDcHVfIwXBJ3jjsKx0vrFoasiQ3oV4ZakxqcvAw",
-	"3yPsKwzk16BmbwPfbRfJLMHTIOLePy+3lNBrlmKzx96uRKsb4m2rIeEPe3PrVgnpDy8xuTabkXTVZtpf",
-	"iUGviO+95rj9GQrXYfXtN/DuiW6/Xu5EglZiFH7ZsvCpuBEpArUzDVVRGAiYG64ccICXTEfD4rRDl7i/",
-	"fTSSEoYJawDMm8sbgIXEOkDvr/gX8OrUCqiiEJ9CYQtVWXDHEo1+BROfZF3s4Tl+5wpf6R6XhSKQo9dX",
-	"r54P4zApfMJ0zDE+evlt1WkJX/b2fUOEE1dqW8wJcF0iuIXf0Aj/iib2r3JCvx39nZ/98+nZn88+/v//",
-	"NzgueTku7/OwPz1K/KYQjESXZTXQp0rSsru8K02VUK1hj9dkOpWwkBsElCyncc7G/IbLlANxGHSqhFIg",
-	"zlZcpqH8FG6++rqf15XJ9Lhn1YF6J6SgKLW0CG6mZ94OXmHDeRmjiqe0QxHOW+wvsczf5dOFllNB0Y9V",
-	"5jaYicFcW5rCoOfsNcZpovlUFSfpndoqnbt7tHd5L0wVVFGonbzr7YUUVxzRP8eSt8Ew/gxyxP60f4SY",
-	"hwi1plv7e5UXO0Fr0nFk8puF9scW91uDNX6ASFZ1Sel7N0A5PfdiiJYjIcKiW4rGYpqyqzcvMRlaFAF5",
-	"KwcDEnqtir/3Cy6Vt7co70JEJ3cDd5A/ehMm1k9LW3g8DrY3Ng+4g/t49U8svT/APxWFlzz8vi9fPxIq",
-	"/+KBv5Rl5XLveBvh3jd7Mq+F8Ios1LhA+wO84kVR/xCirSRHKDvop2wV5P1+rd5ROv7XEG8ovJHqp4Rv",
-	"7ODiz09LFD2eObD27FTDiIHRYrtDE9b5NGHdaOik98ocVeq1kMUA4d/teGybkyRghWCrja02jgwyULpr",
-	"ae+gLiAydxmcID5WCuBkRq+kbUKhbEhq1nBXm0SYS28NSpVbKB0Hb8novBkO0s++HpYnoMMJla/gtsJ/",
-	"nsH/P+5XL/HAEq2951ev0hQz5tslS5vydAjHaiPEeS/rQ0rMldAOmIYzuaIcLVvx6UKqRl38GiGCdg3A",
-	"9spu4Od0Gp0FtSXK6LQJ4KAjpXWVAHVcFZ6pWSpaKwfha/vggSDqR1wVzg2w4zUjf+wpLceH/HgLVQy7",
-	"rHEbvkeAVE+EctJthkwq7zNps6kGBIGONYL/sVwmDV54Ih4kvgdMrE9gj132ox3IoxbD45xdIY8hMD1C",
-	"WeCab0KOBO2DjXAXDAL63pKUDiKDNoolayXO2TUmTOwHFTjPy27fuS7ItDE4TAtDaNOVJugZCSFT0FxH",
-	"863DDQPPPxEPDU3Ez+kkvnoiGvFD6BddlXXD/iyVXiuI9OEeUT83SsHOlU6xVh4hgrpoA1IFppeobxMT",
-	"f/C1pLzvA/MLPbBGuVzhbx6qINH0TiFM/XXjmNyi/vebTpGCaCsPk51EWj5JW2Tn+SdpQZPFN/lSiMxb",
-	"gao25/stPvOXeQtdO52xLOVTv2ZaheNP7NR0ezPpDtw2Q2zhTeYYBOqAX9L/5XnUHBCodY1gPEX237lW",
-	"SLELP93d0B8UPOWXuaHfCcc4LqMAeFH40e8ubCxwGVes3FvUS7vbhO8W1SdWLIQoTRoVTbuFWDEyExPB",
-	"k1Q2gAf5pfrW4Awf5kbi7HrN6CBdAJ1MKCaaCL+hkG/BBcZiivVCqMMc65B3kzZUYeDzQ6QRq6Ep0hOR",
-	"s13ZJdRgQGVHsELj3b3E2gxvYIa7AXq0boRJ8pCbBhqV2iKpbs5zP7c4TO7acXMSq7Bf+fubvzn9DV5R",
-	"GQC+QBtWgLiVAG8LfkM0MofdGkK13/Ve8fh1NDr1V1gJNktarQgEFZrPVt4DjhLAjtfJ3HP1y7UK8BI5",
-	"+MJo3Nj2NsKo5+Grp0/hKlmKzDVHg5va8jps23yAgVp4616jtVGvk/e7NMlEI9XfHqIw04ZkoKnR3t4J",
-	"ymGDW56FYjQAp4LfzIwQKKCR3RH6dMJHwoghgs9OtUlEghk7igwHEh+n8+mizqX8K0z4waqFSqtUb4JR",
-	"CShSu5SE0D7WokFAiHqlIP2O1gNEUw+Tl5VwRk6bdccrwW1usGMrckJpD9Wc2Y11AsrkEN8JosDSNVqf",
-	"r2jA/pQLjfBXo1c7/Pk7vcMfv5eJW/QreGGdetVFJHCwZ950ZIHAYn+Byoy+kba1GC2kOs/ZlWLcOW93",
-	"RxxewMpXqhtIdFLBc0PM2yvtN+W4v6B7q3jrfrOMuEfgaq4wqBnUO0kQCM/19Yt9rrIm3+kvYi6BlCnI",
-	"SGAJDUSLk42XF5HOztl7auIcW7sYD+PUJN5M3F8+gSwKEile0gmO07/AXLjAvQ2x0JrSubDUB91VJyd3",
-	"L15jBw/rq+5Hr5PVv4h5rrqLuzeI6K450RpO0QaFN/qM7Rlf2imyWwmVqym/4hWIebX2Vi3XtE+hfA2v",
-	"diRt1muSMNw4jTTLB916hRDsDu5ywcZ+KrcQKaIDKzIGrHVoVK/RAB8XY4/L+o34Hb1eLF4Tuq4nqFlx",
-	"gDQtMFug7LAJnOKhidmDQrGI5GpP7IqKOHlX6qaNivslBA4gBTwRG0g/VyM3QMvpN1aVV572t6FjKwHd",
-	"f+mmYCqWNrhpnE11tsG8cvWBUnkzsQ6PFabaf+0GRjE+VUogpI1g/s47YQBEGrGQtsGwF0RaIfrKHZ9w",
-	"K8AHNsI6bQ4NyiEjentQzpncUts25GmoDxFvBe+E0bmXFgEWcNZ2aQOgA3wC1QvBvsFf14PRvIUp/Zrk",
-	"PWKSNzeKJXqtekv0Wrto5xMRoZ11agRUIvEUY0D4leQScHJM0HJ+ekB9sYZq2La4DtpcPWqGIkbTwU7g",
-	"tIm9HavgGaEKZkbecIf14kXhzRMbjLTD9ocACtt3CHQSKIAAiwnNQRCWh2h8xg2h9YZ2LydTKEK61715",
-	"K270EsLzDdXzP/cYPS5AVA1Tzdkf5su+K55a7WEIBWWhEV/PZlBlewtLz4gbjSsG3fpCJbWVF9iXffge",
-	"7uikPvJy2VCmFc4GltlBU1UIH2BtK2FddltUO8oV1Ia1ZW8CyZNeCeSWvMciIQYAiBrnGUQ5NmWNIU/9",
-	"e6Fq4IrBfBlPdObskGW5Abg+w4xAINc2OKwfcO5RdcmD1Bt3ptlrtOxurQ2ecZMjxXh134oe8CV4dNrA",
-	"D1Grx2H3CkkXcuvCJrc7FdSmHaMGGUFd7fACIfhG5V/DCCsBCmd/ePud9WotkTbLg9E6EdhRH5pTwFAt",
-	"bJ0LxPcKyg4Wq1gWSH7DIVw11CT6lyrXvFeltx2+4v6CGr1Gb6am13YQC+NVLM5QPlQrmB0KIWiYdn8H",
-	"PVvccVtJeM1KjIVpzFIQcAWlBZMIECViWxoDLHX90GYuTio8jXQjWJNUiH0HLFq8TDGakHA8iQiEq6UF",
-	"8SZNKQ9kchVnoG90mofsNNRreWmQqSg1x4LHlCUgMcOCHhUu8togBkzoW1JavyqRrUymQsdHUoTBhzZl",
-	"ztUGAFQOFKhsbrz9184LPy9vYS9I0M7rF5lLJcw5e60LMnhiz+UGfF1vF82LQ1HMH3LxeQZxJ8DA8hZW",
-	"TcEszq3jmNhXnVrWNMemyCi+faSGAKOiEz1EeBexesbRJpuYY7USfnzidycVfA9zKLjxZwDP3NKbHoEb",
-	"BJiCCobBVbCVVwX6YirVsk6bWOH2hiyIurfvICV2B44YpgdzPQzxoGuowWsoliuiL5QG0UqcQYIMFmVX",
-	"1MEszedS7c9qL1f+l8F4L14N7hW/W6t68wIKE2joR48ajS/SezszbVUnpPb0rJPy2eOyPVIq+6wQ3kNZ",
-	"7OEEYZ47kXMRwpbxaXoCAUxaAGIAmhpRd7D+Q7jO17Xrk3IMCvtt9+e47PVdbE0PlS8wqxM0m+LAJ6Sr",
-	"3/EUxwoUw0HbX5znrKCmj7W3N56R/iLqdG4s5MMhH/+FiW/S/41JK7bPlRlobRD7p2bnT3t3Fqw6j/Ly",
-	"LCX50NszdIrD0qZedG2Jy1KCAvuFnubGeNM0k5mAXNKNMAFErK52rOMF7vz4HOUa3XanqsflaPdpF7vU",
-	"Sympn9YpblQc+ZRX6o5nu1mzjiaGq+niDB9zfwuX43PqEOGWTXKZuqLxjuGjLovCLgISVFoR1xEtSYnb",
-	"DsGvUFgtLVtxs2wCCvsLPP0dnx9UYl8HEobz3glbeAvMvJ6EL1qG3pI0hQaBsTAqBZsKOIkcUaghRGFF",
-	"KqaOT9JiN7ciUdv23h8lhs9cKz2kv/Vfzs5ecTddYHoa460Cy0W9RRiVl4Iw4v+ZMEabprv/Wxi410D8",
-	"DOZ8ZDNB2ik3SWSrPbEAugkLXagXury3duxqtQYsIeZKOJQGgaKA8JhdiCRYBmRKwNbNkKof7Ef6w7K7",
-	"guMkh2wcNheZBrAOmQ4XfMQnlgga75gch+1rr4kTmFn9ma7Auj5/x+cNPKnFQVhzigj2Ctz6rlspqjVn",
-	"4JZF6ZCzUFFq4UPpmJWKYvlBJrw9Ey0DtN8kl2VBA8LDhUr1KSSI/Kx/IhuolLeqVuEEoIWvKC3OAXt4",
-	"QFmSEJDFFf6gma/+2BpmzyzAhFvxEx3VwcXvh/FXsXXBz3opvDysxcSLHF0EF5/DBYufG2F1bgCz+/OX",
-	"L18+ftk6XQBLdQJDr4sj6ULh+JHPpj833ar5lmu6eFKbBUmdlYT/D4SMeERSHpgQw50QUErqYWTelPN+",
-	"gH4jTe5HOjJ9GmlNznY3juSPPJUJd9i5yP29nIoLSlFmOKeo4iVQcbMrxXJFyrScWYGr3RgP8J5mJxvb",
-	"g6tJ8zqFr0lD9+tsFsqi2C8eCra3Fan7Pc3w7FFmxCyV88U9fSfThZguAckfymMgbhHVegyxDL6YcUwh",
-	"WhiZUNIIf0e+DNVwUbGhXwqLdRVwu19ioggDXUbrFUaMtV6WEh7grVUtWtmb8G4dGJr7oq5HBOQXg3/w",
-	"CA17avwNdIb3cay0D7zJh8UD4C8+DgfBuPff9R9dDG6enT87fzrY/ta/xtkeP7oTpLPmtL0PoY+ZzlXS",
-	"CaGGmC6xMrVSDgcymxi+hgYrKDZcCUGoJ1guFqJ5Wx5N/5HX95aWcJuTSgLTXubkzAYmSU0EQOJXOHkb",
-	"AacNL4qlqNB3xGd5kjs25aooqHRG+tMbavWgDQZqES/CGUfIBkIZXBPcrd8agMf1viYa56GmWBH5wx0H",
-	"tAk+PMjfA2y2/6Wf9mdHKlcMFA8VY/87aoa5DzuxdxP/ba5KJQE3XfWaG+ItXtUqAMq3VjsojWYkgka9",
-	"cUOmY4vikEW9G7GeePVh+U2p77BedoiIBZMN/t+rv5kUKZK4+x/uHt9guP5qTjYPTbZPbxZl2IPYQgtw",
-	"ALTLFfCorm+uWCPdBwNUeJ0VGPNLinAjFZ0uYk5DAOb0/92UJIzQnCKbagqqLuEvCyKo+u69VyOUQeUG",
-	"KKDDChHuCtjoM/30ZYvgRxF3jNwMzKeXNetBGKfcGClsawTkx8I5OywhlnG3KA2H0uVrSYhJJVf5Kk5/",
-	"SeXEHG6In0N85fsynDIk3BNvXIIWOIo4jRI5mzXjt2AwLUnQSsb+I/ANMPIyvHVLDss0baHt+AqR9aBp",
-	"wjqEckYUhzpc9dnsgYvdsJY2CqBIKOLp1vrSv3FIREOrLXQIzrQRTSRStD6DByX/fj/6hefz8ieMZRPh",
-	"1kIov3iFej3OCaCO4jZ+AD516aY8n8M2FStdoVS9SwpNptZJ4DA3QpRfpTk+seGbrdXAb3GWD/9w7N1V",
-	"/yjDmVxBF32RUQgBTb1FwmMf54fko5kEWWDbK5BJ1huK1/SIh5jXwLn1ar+9BuTfaokTcHSGVTk0Ak1P",
-	"Gn3GH7YrKy36O+9kW4wA/eh0Sw0pLluvFj8OcbKSU04btH2daT25rySybzgfFM0weQqcf3Oh/NLiZZ1V",
-	"QoegyuPIIU8a+iLf5O4Uu9F9/ACHOEH0AAfuWXdD/91uItVy5J1YZSl3LdSnYOvcJkWoKiGsZ3ehhqkg",
-	"Sa3X4u+KIR+iHg+z6x9qPhM6SwWsHUA+1iQ4wvp6y6vbwsFi30efw4+t6v6lIxCrWe7tQRiPuG3CLKs8",
-	"RpBloA5NQMVqugHCgndsELrysVuVrf7x623qVOtuC0Rg6/LCiOa+65a3sBZNF1pOBUVSpGMzmaaWyfrW",
-	"g0e1K92f/l7DJgdtb61xsM3prLvvH/oud28bhDc+gXXQu2wB7kfJYXmQHomujn/kIm+uXPt+Rq0Lperf",
-	"6Dx0uGG1KBsvpHXabMbDEtEYcwnQzR+Hoi8gfRDVwMHwyZAR+gfjKvmggG8J0wsLvWZ65kTB5rfmXvZT",
-	"oHBJkH2tjnLVX/D/Ca92R/jrglxxHrlBjL9+WkuLXvc0osI99DG0rHWJ1InWqeDqcTKzw770bIFpZGAb",
-	"Biwq4M8HwzY3lQBe85G5U/cJVAateQ4skl4Ja/kcqqCd+OQu2Pjzh4GT06VwHwYX7H//+3++jIdQ7e8P",
-	"sVlJxVPGU6vZeIoYyOMhGzu3GWNx/1qqRK/H7DfjqU6t/53Razv+LVZ4YHCGSftB+XGAVvID6buxVxj+",
-	"U6r2KoY/Z1d+AmvqhlAA+SEsm0jFzSa8ASDFhZJVbiBbGCb8JJCKCzbZOIEHl8Tjgo2TMZMqy92QjcUY",
-	"0u5CJUM2Xo8ZZ/hCTyyz8p9iiIzLUIY21mOmc4ffM2NsUsEA5PjTGCmYP0kHhevnH9RVjEctVGJRu/jR",
-	"MmGsVkX/c0DTKwCQCgIlRfhUMkkF7MmCpzPGFVvo3NRplu8zod6CJNw6Is+wMONWpmIt3XTRiQHpBw7o",
-	"POGlCeMQhcu/xkwbKnx4LybX2n+8r7DPpVdQYpf+84Bsg7KBCWVoftGwpCiq9X7j23K8R998Tu+y6T3f",
-	"W25SJ5At5eNO2nkelu+Rtp6bWJIPaT5/vxAQFaSS2wiXSaINNKxiZcN5q/X3eljR7k/LMZrNd9ib48K2",
-	"dLND3XtUYV4n8KjC0CfsNN/9KLdp05ETtqXq/xus+A8BHLwsbYQwD13jCDIdEQWQE8YVAaVJBxo4IC+K",
-	"TFvp3Ygnlvk3CIaPnC4+qEDt5lWLc8IoKj5MRRHAnC60tgGFOFqTDcq2LODw/Um4LIQfSZeNSOpMqHfC",
-	"nkDgo7JhWCmEB8/8dsEkYAEGF4OZ4G70u+3h/MKb+Lfq7ozEs3VihUvj+JwmeDblxp394VnyVPzbBBZj",
-	"xd0UCuIvfv/sq+FAL0NQxmm9/Mk/4E9f+384ng4unn319Ou9XrD+JL6vyGwn1u6VXTJeCtu6vAvpYBxe",
-	"PmnydCfrlhLUeCL1Uqh9zFwY8/FbuHnarwcP64QqDFgPsxzMXTjvXuU4HQelKsCkRNoChTr36mg/zBbG",
-	"7ktnocdarC2b65D5uERIvSg41pYK8a/0mExaTEDvtrQNluwVLR7AE1T2klLdWQ49KY7PI7LjiZh6Ewub",
-	"1mrN2m5XtNvj8aMU615NWigPKFBSgWXs2dOnQUx33beGzIO3XnMzFczbLAHLnTnNxqOF1ks7Ghd+n5/P",
-	"E0sQrlbOVXAOEe3G685AgwVTJ14c/E0Eg1NStAxZrlJhbSADAbJs/4zQYHv15iXjSWL83yD7to1IZOq+",
-	"XGt7HyxG+6ILIPQO3ui5EaPfDYZ1LU0UvCeDBeJOwarzWzhdiRH9AjdrcDGYS7fIJygEEP4/Kwgyt7/3",
-	"8/QUmRQ/7LFt/n10XXSNUPNYFxjH/l9wPGbagMHeVCxHIz56U4LepPdYWdijTiJl4WEnjZNdF5hTjzFM",
-	"ZksJ7hDfODgMkZsLp4gKcbw7a0V9UUT3y9n5ITlGiGzrfTlugKyT3emjGhGmdZJyRBj5hNGxXU9ws/4c",
-	"tQIw/lWmThjs1onGBchyCNp4kzCTyhucgVJkwRs6eaLL81A0xeos31AAAOxPPm9qp7GCG8gd1lYHPPvq",
-	"T7XlAbeL6cuKCr83k03czV83KqS/K4MWgjHA+gywPPMV2D7hg9B28bF2To/N0HjH570aGV6cGIerHG4b",
-	"jJxGrWemDHnubG7Y9n7e5xVrMhGILBpcI+gC8v5hbsVl0faFuWO7tPdhj16H0XvVZrb3DlloiFsr8k3P",
-	"pGITo9fe8hqWRN1gq91um60hOiluv9pY/nXwRAObzVTrpRTn7L3Rag4uABoo8M8ig+d91JLOL1R2qPIj",
-	"J+vqrgmxA4ca9HXRwdNxqGPjVLyqtXyuMcYAQd4IoeJauLNvYLmbuJYt9rW+cC77XqWbvqAqmjh25Bxw",
-	"GuG4grYoxCEriYt249gJCmJEbTptDglwLcWyWZA++TXDNtpUcGOjT5tckG9wuFj07nMoaNd07rbftuef",
-	"MmlEZdb9Qwj6bcJZ3qsG6nbis0y2CClTQJsbUVDdhvtCMYIClBBYNoKvoIoKBEcqZsVUqwQIP6Od9N4j",
-	"2NwitaJIIn799OtmL9Lu2bG5NaliRz7kc+DdRxVeTHqnvZFzdSbVPVAF3o6DWA3cjdATjh3SjKsNLK20",
-	"wMrY4EbKuXqpBocm/Uq6McziZUbfyCTsDZl13+hVxtWG8elU51C6mpt0cDEYaZlMR/AqA4Qs2k7Hw9Rf",
-	"CbfQSefgKA3a8IVeF6lmjnezV44LUSEp3FIL2sXZQlt3BsBOTXl2/5Y24GhJhVWUM6nmwmRGKoc0u5Bi",
-	"GsOqe0l7rRMxRgQ8HooLp1rNpFkBLkpdYzRPrq9fvNDW/U1s+rqVcYCj+57le/UWsoP8L/H7QzDUq8Hr",
-	"6xfM7zBbis2QOQ0EVl55SrczOaHzCnWviO1KrCahNGNuANCWvV9oQlZHokIr8L6SBhQWDNbUMefn8ejj",
-	"uP41eg/iwjK2R3BJF95b4AqPOmn81q/YIw3eOpLZexb9/tBtfJT8QuJx8pZPwazkfxUlxWxDR1una9nt",
-	"sThG2HbLHTlu0PbwXemjR4yvTtIfxlcnjNXudmBjNQmFTs24Hnwl7JDZqc78/zMjZvKT/0l4l21zK/Sk",
-	"CAUE8/PSeWlsuBRx2D43xI9wlHjT1ZuXVC92SEjpHdSA1scLLqOqh0oFRVOsCF6+J5sUnn2aOFE0dO05",
-	"ewWs2x17MEjIHm0zpu6RXXWFCExqd2cGJebeMMLbEEII3fhNoQRo3oLp7RMlCALz0GMEb8WNxu2onLwd",
-	"AwVgzt3rGhRIGKHSaGy1cWO8HgvKlYO6on6wWOl6a9lrgN5MIsyl95ikyi12OXppMDpXSWMuShvXlBTy",
-	"fxGlhPCfZ/D/n0c6yC9t7/4K+gX7+Ct3b2J41kkdFr9kj9RhyW21ZHwvh8UfNKNT4vNDX5TaSKE4PQwE",
-	"Za5TJ2/qGVw6XsZuj8QxfJVdN+M4zsrh29K9LeXndAJnxQ97QmdlN/loUJF+CuIekpVUqiVba7O01I6f",
-	"cHRZKkb0pb+lBTepFAamKSDtQviqUfZWY8d8rpxMqa3ca+ImI/ytn+B3Ui2PRbLQk9XtX6E3o/uWmY1b",
-	"hnD5WD/u9xxKgWgXALNyS9mJMC5hu5uFaRc3uOL0Dsngg44GnUHTkELU/2aTr/B+H2A8q3e3+Spsab3f",
-	"fN9d0XjYAVrxlnvM3gSYtqWgaD11drmFWFmR3tRhkKOwFxvVXQ1ZcactxaYgDSOGCLjgKPULisrPq0gY",
-	"DqS6kU6c8YSfPQvmPmbXS3v/ZSJWmXZCTTdnmJM6iON3z64HmkzEvwfHZnAxmOVpun17wvdr9bMNNdzW",
-	"emVcgRcljjnaK4ddkltGGV4G3RXEsShqA3ZHkgWm1WVbpUKLW3HwQXqwkYg72myfPSsoSFsqF4xIBbdU",
-	"1+dl3OiUZSlXGCvkc0RuBNzvBTf1vsmPEdJ2TzfIUbgh49d/glztyY5BoLWYQIvbDh3CV1hwSSaAlXPl",
-	"z8pSbPYI/bwPwz/6zDC9Sa9GwxvvQ1imc2dlEmpbjUCoOD2jxsW9G7yCLGzZKpyIVALVW6rn6BYUHcNr",
-	"5NCDpi+ki6tn60bVSEv3uNqG18WkD+8cfo/U9Y6lgic2AN8UZEprbBCH1h5qMa3Tat0vY+eno9e4y547",
-	"Uht3eVVgw6GzvpQqYf6V4bxhbfUFG//X2es8TXVmz67lXEF7K7DTj2+e/XvZM7wQn9iLV1ffnF2/uDr7",
-	"6g9/9A+NvvpOroR1fJWNh97m1a744kQnm9BNHMrcqaHYfwTlQdt3FIMrDyG8JTCz+TcpMPA4BXAXPEBj",
-	"c4dhf0dew6o2ntSJ0O3Li4jqrgL5Btif3uiPPppxmYrE779/8cHFAJ5V03GMdYUL5zJ7MRpN5TkNdq7N",
-	"nDrBFW7a9gY8LdAJ4ls08vG7jPc6iM330Igumm1Q+gjCB7BVoYJVZA48it8/9d5kQ3Hat+UAvyDeNnrr",
-	"Tf8w8cCqJRTQTxXi0Ujf1pWwgL83MoI+aQ6SXpWmTMmeicYMKloblDvTN5QBKYLyl9hmZDZ1xbFh6OO7",
-	"fN2LSY90EAELpZATKkWHSuSVNqIz6WgHJ/sedxILTagxCTIrC70G9qlaI/adsA/a9jrOBnLm17aABVZ6",
-	"veOmVYtPPg9C98PF3z/6c4BRBf+Pj8hjHFaYmgFgDWm8umJ4JrHPBJtdAu2b95DvRihBacG8vJczw/gd",
-	"fSU0M979FpQxoO1GdWhhlBAAufudV1j6HXDscnUL8CnC2ra1E9UskXh6Amkp0OcavfL/NCJ+18TfKHee",
-	"8TZX4MBPdSbR4A1FqeV340nVzIIO2RDMR5jAiss0nn68/V8+fvm/AAAA//8=",
+	"7L19c9s4ljf6VVDareqZvbRjO066Y9dTtzxJOp3bSTobp6f3PpOsBZGQhDEFcADQirZvqp5P83yw55Pc",
+	"wjkACVIgRcpyT8/uzh/TsUSBeD04L7/zO79OUrkqpGDC6MnFr5OCKrpihin467V4Xiotlf13xnSqeGG4",
+	"FJOLyVSwL+YmhW+nRM6JWTJS0AUjMzaXih1Pkgm3D/6tZGozSSaCrtjkYoK/mCQTnS7ZitqGV/TLGyYW",
+	"Zjm5eHJykkzMprBPaqO4WEy+fk0mr8XrzD4JDRbULOv2eDZJJor9reSKZZMLo0oWtv3Pis0nF5N/elSP",
+	"8hF+qx+9znzj87fUpMvtQX5cMvLyI13Y8a2X1JA11UQxmlWjWzKaMVV35/X8CNsKO8G+0FWR268/Tb79",
+	"NJkkdgyGKdvAv3+a/OXk6NnnX0+T0+++fpr88yQ+AW+oNi/vmDDBTLRfbp85goeOXr/omuLTril+w1fc",
+	"VG23li2HL8MmMzanZW5cgyv6ha/KlVvBFRf412n1Ki4MWzDl3vUOWo0uKPxn3yWFdt0rytWMqfia2tlf",
+	"FeYbTQQ8VS1nqyvYRF9nqnGfnsD/Boz9J5GyeLc0XTFyyzZkRW+ZJkKaJRcLYtY8ZWTN7V+EkoxuLuC0",
+	"weO2a0wbwjWhQq+ZYhmhmnDcq3gWEyIVUWxeapZBO+T85BlZL5li0BD+kOilXGvc51zDX4JIkcJRrrdw",
+	"mkvBjuT8SC9lcXTaeRAytiqkYSLdHP3INl278cxNWbU743vzPdW6Y78U9qt7i4APpYiviSrFrm2iStG/",
+	"R3btiGuWKmZ6zoSGB/YeZdC+e6FhRder7Ff3Pn5v5KJvRsl6KTUj9l2aUMVApl7CXsypge08JzmbGyJL",
+	"03WT4LQPnuY3cnHNqIqJ+Z9EviE5F0zj6TBLrolhX0xCuCBlUTBlT1Au7SlJqe683DS+oG+vb+9u2zEe",
+	"lQnvnACQecYUMUsqoGudb4dWwpfPpVpRM7mYZNSwI8NBssZ7IEsV68I1U3c8ZdqOH5drtrHrxJUVVJeE",
+	"5rm//O26Dlg2jW8Ku8kNW+nWZJ1vzxXcMq/x2Sf111QpuvHj+FkYnnfPpGDrITNZQit7zORbZhRP9fdK",
+	"rrY7cSXIUpbKCWUyNXJKSpEzrcmC3zHR1Zu5bW3/znyUsflYD3q1kfd48S88Mx1K1dweNmMXwrjLjoIM",
+	"oLOckbRUd2xQ9xTTMi+h3aEiyvXtQ/3Lr7bLiulCCs1gG75XcpYzWMFUCsMEqEW0KHKeUvubRwU+8X/9",
+	"VUvR0PDsLzKYObq4kaXRPGM3XttLJhkz1O5P+7UXdZnEu56srOLo9Gj4AVEsZ1SzR/8ySSZzzvJscjG5",
+	"Y0pzKfQxLTgI6hXLNpOLyfOltDKVEoP6KmgIeHq/0STnGk6kUxduuG3q5PTZM3o6OzuymsvRt/b/vrP/",
+	"dxL8z06soabU9kjaQ8cNqAF/ohn5gI3Ve4DOZGkuZjkVt/a4DlsRP9uwDs2t8gF1FtBf5pTnzCr7qGnA",
+	"Qn1gRm2OruYmpujBx2Qp12RFxYZolkqR6W3NaUU3ZC3V7TG5ZsapR2fPCBUZeXLy+LixsyL3yr8duWk4",
+	"Qs282Ykf5BqvNbmAFkHdKjNuSGpFJ8hN/Hn0RdWhgslxM2a/v0pTpvXLL0VOuWDw4kLJginDcQ9Tfbvd",
+	"m1+WkqRUwKEiHEW0l71bwrYpXpPJjKW01CzWKjXQpFU7EyKF3Xj22KSMMJoux70mZ3cs37VncPhv4FF7",
+	"L3CtbXPxrs3LPCcUfkHWsswzYugt3OFbnZGzv7LUxBYgVIn+4p/zva0nJ4GJ/1w17R78mkzCLluJIayq",
+	"8peJkALNHWr3tu1q8Ou6Y1ep4XfcbCILbYZK5mQy20SX4JaLLOxTqhg1DA1rozj8i30xTGTwzzuuOX69",
+	"kncsi/S3NVvUzhS8BLoQnx0c3xuuzfYYq91T/aN/c7i5iuwuVebRHcyENZmYFRCzDeFGs3xulb9wMx9P",
+	"dg0UWvebPTrMolDyjubfozD/dUKzjNtO0Px9MOI5zTVLWpOQLqXVxBrTsPM0VVb6ls6LNwTcKt9oYn93",
+	"DMePznCDbjUtnH2y9UU9A9WXMylzRkXdo3pzud8ltXXtH07cEHdvKOcjgIe2pjmZfDlayCP3YcELZlX7",
+	"4+bUBw8d8VUhFe46awpdTBbcLMvZcSpXj0SZ57LQ1X99c9Al36Q3p3oXs8MQotxoAvomoaRgSkvh7HF9",
+	"TOxTsjRFadBMqlZMJ+6hpLL6b2YbuGGqvynI9+Yewh8PP0mNOYtsr0LJVRHZXW/phixlnhHF5kzZw6MT",
+	"MisNseKOGEkoQZs2KoUNo9i37dvLXtY4wmPyi72qBeNmaXV6+xsipCKlZgocIFxbO5PdWS2A6sY1YCTM",
+	"ZcaKXG5WTJhLQrMVF5rQfE032r5n3LVlRa4szY1TMxoesu+enjd8ZGdPnp3t9BUlExjImOPeOiVuccYe",
+	"kGv0ABzifFhF56UwKnZtpbiqle6socul8Upr9BqkqUFn9PY3I67BVLGMCcNp3uGHY9qq2FbrvHr/mhh5",
+	"i9fDmmqS2Q1slcTEXRSkKGc5T4mVSYGnDIaDv7zNVo+/rJ/9raDRMXmbYEt/JdaUsJ2goL5bpd6+RF8S",
+	"AZuakjual3FFZh61QMH3mWXKHgFQQVeM2CejTfCIOvvajjenKbN3I+i1zq7o0aTCCXFrS6ztEpuL0DyJ",
+	"3jTaXWa9Ustuuw/4qNWa2d8GDCRdUi4SWFlZGrKgBXgHqg3FhXl6Pol6lsIzB+EI0HdwqyZ+oyf16XOj",
+	"iOoHtusH0YHqoxcRVkHsZreu26PNBBO9HSByDucpHBtr39I8l2uW2R1t/7yjOc8SMkXDbkpmSqJW7jUF",
+	"eQuTBa3YpUADMKod2478mSk+dwb69vQxYTVZHbfQwEC0tyZJlyy9Zdmgpbc2uci4WERavTJkJbUhlCxL",
+	"kSlssVq5ZteK2t2wNTK3ecduQ/uzpGo4tnbtLWGt6rjAEGztzNMBM2Kbucm5uO1ri9jF2IBXQtyCj3XJ",
+	"vsSlyG1cqVxzI5jWvespZMY0UWzFrJ6Jur3zi8BhR+8TrrpcFdQt0o6ZhU3pN5ObtnDYwaaITfufFBXp",
+	"8iNdbG8DcP90adGKUedqimwRvC+j3znNdFtxoBFr+WpmTR2yttYQKGrYJV15Lrz4XsKJJk7B2W0XuaCC",
+	"72lSjbV3iiJHZQbf9U3DcBFZL8UuRcq9NXhHrN/PaaGdddnsdK1l7uqSa+JF/YOvKPdKxXb99nv3mNXK",
+	"GzH8uFXS+fnXyNAiThUr1NeKG8NEApEBqw7Z/14GOj/Rhm6Cv4OdUjfuVcabjC+YNtHFrZ5x3s+YLy6B",
+	"iFD0i9F7wy2Ei37E5CUEQ0a3Z89BzHigt0zcUNPhmQiOnkaBlUt5yzJCzQURcg3+0bV70l1kioFzpiG2",
+	"e5XiUnVowwVTK2pl2+5zHux0bDCyctsLnvhQnl8lP7uNnRzMUs/pe9E4ay0HCrq1bkaaCvCbDs8ZE3dc",
+	"SeHf16FD74pA9/hWBEQTYidCyQ5XJToTN6OG6XbLXr/pmBofNegffr1e1/h8VKF2/h4/5ua8V69qrFYS",
+	"LnfPhrmub8+21PZm2bbF1i2olozmJn5B8RVdxNcyl4u4hZJTbTAwPc4ZoZg2VBndKw33Uhi6xMbI+x/n",
+	"Alut5rOavWAAODl96+c63Nb2s5G7+ZZt+tZm+NyvmNZdCw2DGtmxYefIToM/QVWQbtey3AIuBx8OTlHn",
+	"jNv5BQuL/SbCdc7FgqlCcRG5GK9/uDo6e/K013pYSm1G+su51iVT4/zfQpob6mOQw0Zuf4IwgBEbgSnn",
+	"sRrkHMfBVyOqft+c10ZXwqGMFKb11rgqzVKqaKgqbW6g5oK+f/n2uG+T/J421h4rrsuBoUX/YHudwsk7",
+	"yEIdws0UioRdVlS3Hylo5SflY/udW2d476AxlvV2MpmkS5rnTCwie/LlqjAbbw8jgohrIrFZQsWGrBzU",
+	"OaIjKJYaqeI7MBO66/MbDIzcaGbirgB8Rt11iCn7dak7vmR0dnPLNl3+Vf9157vZqksnUlIavXt315Md",
+	"TpFv2DeDE9QYajCwrWlqjKs5iqS5cwbtvvelGR2a7dxCS2OKo5NTMpcK7DgQy0TOARkRBKASQrU16eQd",
+	"U6SQypDvTi5JJrT/8ZrnWUoVhP7wSfRlWXFPcJJC56l7L06W/cfnXZu0O1Tg3kS9ZL8ktnXQSZvwxhhm",
+	"z231OCwm6Lw9WUbmWQKjxU6HA7KbY56enT5+OkkmazZbSnkbH1S1OeKj+nj9+hWgrLkgM6rZ03OwnxF3",
+	"pfVaqmpu3WuOyTsIuAAkujXq85NnTzs74Q9pa0tIbS5gie1I3aASQsnPH97gUrvXDp3f6rxHHK52gt1o",
+	"qoH/Ybmi6ZFe0rMnT/9YDd69FeKn7Vc/eZJ0Sov4i99ePYd3uXfzrJ7uxnRekltWOJ8jxmw9gBS8jtUO",
+	"hb94Bh6lYUvQlHXNHn4vFaGi3tENJGKaylIYDUvBjSZpqY1cMaWJFPmG/IF9MUwJmvsnyQw9vn+88EN1",
+	"g75l7a4+iS5hJVW3fD8eoF/1E8BqihtGjNxapPOkRy5vaVvYW/u97S8NphomQ2+0vWNJJiFaY1SJQYDg",
+	"jU+fPHn8NNlL4u8QxHuJYC6i40wqufuNJnItSHAjkDlXXcPqzUqoDMbI63wMkYI8KZbKIcbDJJynj787",
+	"739FMoF1/knkGwThRyaWiwl2JDqdS5beXtuT5pTxRlytFLdCru3v11QJfGGquOEpjSPQnudSsOdL6m65",
+	"e+FKoK1OUEkbjkazzIHREG8GKptYdMQCOzwYcY+EA6W57kdnse7qNobBmQAAjnTGHLjfox6gNjrDPtX5",
+	"xk63lINIxZGOENuyPyeqFNpDqLVcsZnMNiQFiLAm0iyZWnPdobliVOemy+PT7cfC6N7NztgSol4XXBu1",
+	"IRnPMDqMqJ5Yj6psubHRL0g16IsruCdwX0XvMUMXZMWo0IQKmDcC4ydCroO+Biqya7Jr9rRx1m+Fh0Nz",
+	"vb3JR2xtcKPdrJynuO/cfaSLt/axMf45bLg1VRVUzw+oeyMvGYv54qlSnGU30mlIwz003g3TBsvMFWMV",
+	"CCdqse//zipigYJHdxw/J5bIjJk1c/vcrCXxkP1LwrYNyow3sQE75aaTwX3dDKJk2zsa0w4Ssl5yl26A",
+	"IgOh0aoUx9HIvmK4A3S3HOzt+4fq96G4HPqTdkTWO6zw1bHdNz7mF8rdWMSvSpHa3Qo+unXMfOqTj2ds",
+	"x8aCGNjWpgvXIGmeoMgG7z6R1TjaPvMHjmUNC+J2B7b2iAxtvTI6K3LlBz1C4Syk5h5qNOJnX4KBOQT0",
+	"12SyiXzaGu6XiX0sCuVhX8x2quHJLsUcfjYUHOrn6CC40Od+64ycO4TS6R7lp8jLBRdEzueAn74CjDW6",
+	"RBHFkrGcGaYvEehlzU1r5RVMFjlDmIuUuU6ILtMloZq4/vuGjUNCVQKlmTIBGV72BXBBsjTuoNjG6Adj",
+	"iR48l0rd4ZQTzKyl6kBKOfh490xjfu82KmMAhqTjp42bYvCVgC6bprgesTd2TeJe2QuxyMoQMF0EDF6B",
+	"vz0YvD9beeihdOfoIMfyBZtzwePwSW+T9cbyZVpaIfGjfbZ7yttBSDTBOuf2Bcv5HYtCyMFi6IBwQzDT",
+	"O2Igjr5lYASXjiOE6AiYW+Mpunf2iU1lJetG+qAHDHKuiGBfzHD4zviIN1OqA0vP7u6rA9RBay8g15Qb",
+	"9DJo3LCdcN7YNY89CmLU1YK51dkZ+PLb6BBRr2pLPhy0uhfHhGbGuIio1fyyG58WMAyS84HN4bdSZLWq",
+	"k+c/zScXfxnaxvPqx18/bwMJGVrUBrJSZ4yUmmUXLhd8E0RH7KnI2ELRjGXWcLGXdYVGlXN3bkqBAJJN",
+	"QhyABNgTFFlIwRKXHeXcm+wL10ZDOG8+tyLQNcuNBuQw4VZ/aDotlP20pmWRRNMNmTHNM3TT4u48bszZ",
+	"TY3cbQ/eml8VrI8CDFmkTAkILdphbi7R4xw4x6tJkMp3/LeKmnflqfwkGGCUiBQVecxCwsxDCs0aplBJ",
+	"sTiOC65+s4N9KbhiepfMdH4TUOdymt6CT9slgtapOmgmfAN0FsGLv9EktTd+WRBV5uySUFx4u9rMBdaG",
+	"zeF4sO5S5juF6g8SPaVDxW/O5mach2NQ1nWVb53zObMzcLOUpYqG90qlaz+4WwYCxrrzOzRWLTrh2/cw",
+	"4g2NjF/5ddwlkBtw1rkhMwbJTpBciW48e8ijG3Il76K55K8NWUgGuYMdbYQ6+WhAp/3ixh3pG+0JYYbt",
+	"uvta1skE0q7cL/u2wL/65/A3JRvwg5JViUh/D2TqdhLpkmZ2TwQQ6R2JaJHcXUceAfsL1EtNeYbyTy/B",
+	"kzZjqVy52ykBTi5BpiFbxLTJCHFJHI0B4XOXm4JpFgFBRKSfdzzu6nulgM2LmyVCDVBruCTU8RhJAbcZ",
+	"cAsNTO5RMUon5FmrNW3gNOn0IupUxan2XhuMWVCSKbqG+9VOgZAQuYAcS71sLFbocx/r63Nuvh8QbxqF",
+	"9++HXnbQ9ZtMCtaBvoXvjTQNLF/wgJGrmTZSsJsyTmYEt1590+I6zqVaSGOYuHTZ5MbdjU6zqjIGYNMp",
+	"5i77EfkBuqR5M725jejIpVjgKno+SJQ4BH6bb4B3o9JpUNuyfQdBAioNLYp8w1FTqLsly1ke9Kl2m3nH",
+	"+th1/7MTkzsha2PA59VRjDp2XYpDvTmaOyEYS8MJ3IXtS0IrwF/f/YYExIMj3nsZydV7ac0bTOupJJFL",
+	"jQSmwYpgcEW7bsBxCTLXhhXQwZ1rAtFrbHzHeEOzxZuhcAGBmw716EkycXdu1FUXtIYOvpGghOFWFypu",
+	"GaMZKgA7zxlH5iJ7pNyJ9yoVzTYJcfY24SLNy4xlQCYBAsGqqNpZQ+AfLUVm1TK6QRvK7k4kV7DKm727",
+	"rE7ttbKxJAYt9X43e2CtOw15tlC8Ahu3LhSMv4FsSeo7TxO4lQH3cYlZjsjBUQ2SnJ5953XX1oifBKM9",
+	"SfpVrCG9D+VXV5peiBo5+24nLKWlqtCFz8sjt2yDS6lZzlIDVGuV+WllcjQ7z07O9uSCVgcyAEOZaDIv",
+	"qSZKylWCKd4CP8FNZq3lgip2WZkFdmcF7KMcOeDmpaZ4ecXEShzqHhfN/dLhBZ/P741jaTbXCWjx5tgo",
+	"r4vii+X4X+mm3dE1cdAj/47EYxB6YDCxkW7NnhtnAIEJuR8q4ro1mx0buogTQLhRD0bL1B37nudxHjjn",
+	"l3FZkiG7LRfaMJqhjh6CTVEjmSQTr5A4iq4NIKcyiZ9UlHQpFSnLa/yG/4EHS2hTpreo0qCSts8N9Cqa",
+	"d8Pmc2bt650S0/4cwR+NY3KzcM0O/e2451vLuMAg2db7k2Ac/at8GP9tmF/94B7cN3Lxhgt2P+q2TMmi",
+	"iIGU3gBvbQWadeSiQGEr0Tk4wLLTHfSvHxHF2uKT9GSwHeRNXwYE70FrrfAQ8VB0YxKtfNte9vtBEjq1",
+	"/f6uXFfg8mZvhr1l8AsOu9Ndp/dP0tmydQOt+sHFZVQyuht8m9duLYm3wPQxeS2cyxHydgglmYtTAnmR",
+	"BscwUhtzZLXgc8dXsM2fhii9obP/3nWiK+3fw1jD9nbqI609x9Z9WMuQM84VL3A+r6/JxDmeB/8WBn88",
+	"2b7egfkaJMMxE3fH73/68HEnVUDnhb6FBo4m5kYzWXv0l3arsBe2R/8nadw+0Qnqtrgz5JzM7FfAcV37",
+	"kOHJ7V3iFmW4992txJ48bxL4DO1LP0fRGBW69QCbti3GB0Cz+zEMcIoPA19wx3ovUFGDr29SlCZQBvEv",
+	"B+yJM7iFwIk+rEwHbOn9zx/xiuWa3HKBBLX6mFyJMEoF9v6S3jEytUoTuo+nimFWxQ3kZE0J1WTN8vyS",
+	"0Mr9NnXYmin5w2wDGNkEfcLgHZ4Ci9w0IdMFE0xBy1KR6VzJ1Q0Td9M/JmTqZ9q91LBVAa7eusk/2jf6",
+	"HCJdsDxH0QrjmaIOMrXSuFK5a+kC+Sd18pWqDtiSZxkTyHOXYMyzoo78RvvPp9+/fvnmxU3V4Wb3CQV4",
+	"6y2zBxnDtFKxzP8Y8op0VR4DfO9VpLcRXa02cisxo7mz/6qlOP5A128dD0CQ0LAPeGZsrYxR0JrwnQ0n",
+	"GWLzG5BwRMBtuT8FosNdYmZtiRtGV0GinmPejd7jrhc1kVwnU+QWP7GXNlbNqP+NRzWOoe9EcINNq3GD",
+	"eSB3fbCPyQ/BVsRwvWNhXEkIVrDVYBg3vKobxp05xaZ3u9hn7LOB0GulIjl8ahUUdU8mwPhITkJ0g2Kk",
+	"UKVgHh4Zj90cEAMG+MKO/Ez7jZMIuJsuKm0ucUefvLt6+xLyFp0cgg+O46wJ8UzQK7BrKuf2ima2dVfz",
+	"Jt8QOynRBnux9e5LJ6boHcuqvg/glgvPa0Ac6bds3xHGwxNREFX9xTCLoXkaI9uzFFZvjpmi1X0m1wKo",
+	"9+2B8jFOv/+qjEI7zAu37zD3AHdfm5i+376pbt5dqoqfiGAAfRM6Gn8a/m7UTLcLm5ycRBREO6GR2Ctd",
+	"MY1qg2ZwaKpuHJNfHPQB2KPhhkutvgrloZb21oVKLlzjam3l1O70NMPKbffpBYoQ9LQFmwHeiM4JtyV0",
+	"x6aoiRXIO8ZgC9V9jBCM01tW5fS0DnmuJepSgSjXeOorHb7eq2HUA6nUsDYRaAYD3NH1HojuLEXnkett",
+	"RvUO3EZYg2QcDrsLG4D511BaBauLXZITb/3aXg71GtFxyIx2Ek848qC7nZM3Piu4PbndEtvTOysKN4Cd",
+	"kDlQL3sl2octnE5YR4VOz789/+7x0/NvdwWHBq5j+57yF4gDRDCG+ZIzhgy6kahN/zz7bnRMM4+gvzsR",
+	"gRitHMGCMw7XNBCFYTvdQR9XRed9cayO+hNhG4GmmdmP0T1lJUxWQoqHwporMfXyZTPc2U56FDdpFUfe",
+	"lmQOg4jEPl3YOqe12c3ZA5XblQ6RyZVb6W2M90JIxW6gykfk/X+Gz5HDvwbafaPJzx/eVGIceRGorrB/",
+	"e6DkOsD48NWNFH7jRYKwOU3ZkIDz++pBx5mneGq6GHjhR6yLA+9Gl/M5/9KVGCrtPT1jS2sLe1dZiG4W",
+	"yP6R+PpzDChgdhNuOlXRrWajJ1WPG0PzU9uaxyTcm7HzEezrV+NxEGNjTE2fRsS2ySkX5IePH99DLA+A",
+	"nhL+vk4C1yUXC+CvWQJeZcAF7mJRrdfvmI9D+OlDsfFwIangLXsQbAwRTh/ADxjIBe1Av1oiKfcyigy+",
+	"JCeJQ+6CCy5pAIHr1KlvnzYAJycDJN9O8pVaErZcwRT0U/vlpWNtstrg9uk9Dhwix/iDZsXUXKY0ty1s",
+	"8fns1LF/Q1l8CKkZ0b4FavBkoagwGGgHi2OQOg0rs2MnX9O7WP2zILYSuWidAynOcTYcsdQ4ttv0LM4d",
+	"VburdsFTvq+zB1qj6UKN97ONDmFCSdGB5xuKdivwV/3OIlD7BJk6IhHhKA8SkIAGg1qSA5d0f5eev/tq",
+	"qxqowO10HnfUr3A4nlH7ypecHEMfXNUyimhHpWbomMf1GUN13FrvuavtNWRP+9jyO7cOW4Feqzrcu9TQ",
+	"nrzhWwk8/Wk5c/Mn0C37+FK2Z3JZrmYVCeogPbPp+vdzBKN0VW+g4zvn+xAqU3MBH05pqvTSrc0rCyZI",
+	"zowG3OgGEhWssrAomdUW4BsOta4dDhK+cEVPpIJwnmZsqxIZFixxbHMuqcI02R3tqyfJBN8EOx1+EjVJ",
+	"X+3Fp3Z/mFd0Mq0WMLJU3ssvNDX5BhJW5Lzyx1CRhcHR7Sj8HsjjcVlwo8C+WwDMLsD+K7umV1i9dcR6",
+	"VQp54Jh6uhOdXVV7HKmXBqxb44cO70xcjzun4C2NyWWo9r9LQbXPdFW0uHYhnpRheUUXUOKVeW4P3D95",
+	"diQhyUzJtbYWDBOZPh6AawGJaN8dG9oPVX2Auh4m5ilX9PcImqr/rQ0i/2rOvtgp/0HGELlV3CBWI6Kz",
+	"oNA4J11HltJVldEJflSNWQtUBzGBNRVGD81AaoNeYGTVOHyvo3Mu82y8AKwnqG1C7jgb1XzsMSr30tgo",
+	"sLp01WZZAlyxzRkZarZ1l16v6II9p6qLNxDo3jTmkkjMmxAyY5dkxnLH1DvPJcIvgGct4/rWWuxSe7d0",
+	"VWAfzL1mAZoY6rWjzA2kUmJShh5fw2a2cfTgA4IXYBbHHYgw1oHN2OnIBj4bQLFaQsnuXUyGWNhD4+pE",
+	"DAgZ4yj8yH3XQ0AWdjC6o+yqO1ztiPv4e57nDOl8UT1JpTBK5qTIqWCEGgh8b697Dw0jF5qlzvCNeCZ6",
+	"6B8rqEr8SyDp6iJh76JoDNkUt4/rIFvyteNPPIAV+VrcMeHH0DpJBY9EDgNDRXXUSksXSpbFTaZ4F4u8",
+	"e6Kv9bTKJxykr1s1vSPDL5mkRdmUmJ0pn1byDDxu9tFx/XthG490j4lFPLu+no1FUY5716v3P0frMEpt",
+	"Ok22W6ZER3XunN+xG8UA2xY/Rrlc9K34iq3cJhswtTJuGSNGTHfgevDLqgYjNTSXC4Dg6UD2ISh7FJ7K",
+	"Tud7hKdFS76LtHfp7JzRBeubHMeRfJ9qzNXCwuxVa+lO6dYeSxqnG09ItUjuGESFurjjpqMGap9T4yGK",
+	"ozWYW4Y1OTSjQ8l8N32ofSYsJ77nymFN38rZAa/2rfZlaAfj71+pqzRlxWjccr2YbRL4QEF9HK36oIuc",
+	"bm66IKYR2RKr5wqaozZUZE3bqaKCcCUDR5qWo7J/HWS4nSd7ctYiVz/bpXi72q31KvvUUv+G/hXcKzs8",
+	"WMGWx+NoRXlO6s6MXOD7HY4hE1/j1U634WrbOQLhyemfyEN4BgMRuH+604/sIFRxb6k2TP3INvfrygfZ",
+	"JdO9p3iI+WEbGWistO1S99MeB2/ghe7I0xvOydnHVLQ/M8t6Sc19r4GtjPMKYAStxyfGORVDDgprmJV5",
+	"vNLCGy5un9cRypZX8wEv1Z0OMxD5smAC+D8ist/7zZzTTEPWBTES9DnN8js2wIUGE43VY3dcof8AmbXO",
+	"chl4QjsLGHcy/w/Ktq3JZyZVj1zApjP11s3tIYSgX6ZYtcwOcyUqHN3jHb39qNBoHBFp7WA0/GW5waqr",
+	"Vd4zJCpDwGbGPE1XPN2gSqTeUX/Epz67UKXrSmxo9RUyNOPYyiemoyFkT7m57bdZU+39TohCiyOmgHJl",
+	"RdWmu23B1mGajGY0Z5ljmelqtNSsL80VwCnRkeKL9rnTsM2qhSFZo/u/rLo3mKO/9bNYNermILoD2B5Y",
+	"Uq3mHcWLm9r/iFs50LY7dxVmzgXZfEa6dKr4wj+oIZdM7jhbdzABYoW7lYvQ5lLeamKWSpaLJQr5gikt",
+	"xTeasA3TCeFzQsVmOCYznOdtq7Fevh1GxltmaEZNuRpx/GFLDY7q49Md71Y8fS+jhVLfQlUcqFeIWZWK",
+	"mXQJIpOvGEJSptRMiRSYZVkwequPyfP3P9stwgVJpbITi04NdCgb+wHWB9Km+sguBUFKrK54wkCPxWA/",
+	"Y1qUNyv6ZYRX8mauWAeFRs4ocEXa07GmGmmYAIA7UIuA9kFvHNGfteJAnjDsJ6P8f/jw1gT1qEHM3PCh",
+	"XbEPy9IMejrGK4K+Mr+Cgdcs6HbVpfp14TS3prD7cFwzxWM1cQp7aEbYicFJi9JRov4XIbrHSPwloTUH",
+	"lxTwOWc65DHbEbfG/nYPNMZO4XjthrKyapmXQ0hm3Qs/1D9w5a/Z2Al1qxMr0SD3DNHCoOH3jSFVHeyZ",
+	"wQ+NGdgKAS5yRlaM6lIxB51WDKtjQvHYtUT0dEJWXJRWKvqPM7rRiYNWY51ZxRhZSWGWOkQNKbqegPOo",
+	"NMwBMKIG6Ft5N9aXZY2omzuZl6tYbvWf2MJes8BFCxWw3JOehdBqjDy7rNi5OASDV45tnaSy4F3UryIK",
+	"zYL6nvZu1yHfHFwsM3uxOL0eMgB1JPVxV9jvawK5l7G04hfvrglAXCAJ2JCV1Iacn1glSNHUuPfV6PCU",
+	"KnOkWMY0X4jtnlTBz8m//4Ue/cfJ0bPPf3D/OPr860ny+Luv/vM//t//HDt3ewAc81ym3v0wvKZXLtPb",
+	"eFrwBiYf8jCFhNUOkl9obtdn4SnBMSPlArLwWXpLkDWoWkX0LzQSDBSDXaLpnOEdG7XMZiXvwLoGjcWt",
+	"78xnxe3MQsNgIZ3lA8HlsZgJSw3LbprozJbc3xQYgK+qKYLorxDSlxUcg+WaYUWRUhuk/wXmS7D9aBrn",
+	"lOZhxHmHo9U92Gs2MKiOe1MoKec3kLPYEed3D/YCU63Q/evuKbpqVHmt0vxNCeUVsmYCQoNO2+58LsWN",
+	"601HMhgzxscDd0Umr/2zD5X/CC8J+Kftv25q38Y44K+92W6ZuLnt8NnecUPzQV36Mz45Ekq8lbDpj1N0",
+	"cUJZ1TzIsWvY9uqqKNT46605ZY1QUzOi9fR8Z9m1uqmuPiJMYktk9yxpjKYeeC9nOSPWtKwrmnEtc5jE",
+	"jgPgsf0xagdJMumryjppfdvBulGXHe6tltioURx1BFdN9TrJYNoOGoSrq7TXmSg1QoGJ1jV+enJ8dnJ8",
+	"fnx6DhQOraDd05OdQbsHJkruE5Yv3aVDrn+4Ojp78rSCaAQi1H2EM8DnBJCo7arWu4sO9p7+roV94TA/",
+	"bcRznnWllIAeUXFXY3m/rtLCyw4Q7H+wfRx92CvXsGumc1zxbPux6kbWUxwHsjaPyoKseZ4jeZjVwLnV",
+	"Hwz4tFyFBUjC8fo3aFFVURak6tdyxVCpWGJZCiZGIDM7y55oQzfumh2M9bl2v9kVsXPcVP4VvctwbRwh",
+	"0aiagzX/QSt05INGRgK9eBsD7dXh4RO4cpdWm9/7llWrhkWzjCR1cRprYRkM3sXzLaMT8lIomXdQGMjV",
+	"ioqOoijsC00N1oIyErgSHZh4RdNlV6UqMaBudZXiY1WT3hDlbu8s7glsKanG07U3Xt5Fp2FUfHHXtT3A",
+	"feapt+LM1l44gxWAKG1ugMuEC8g0AqsgIStmEqI3IrV/UFSEsoR4hTohqPq5YH/1J7uTt+GfQIeTYPM3",
+	"UHcwIbYtYG/hYhH8ddNJEyw6AbbbMXdcMnDtwUT0LtYhApb1yj9cXpnHgHaAJbqq+1u7jQumCOIFSUqR",
+	"aLFW8E7iVa0q9+5WmQRwsTsGIJdiMtAtvZJZFI4aW0V8tupI15QcavkeeOUc3LRHR4/6QFLgOXP0PUWZ",
+	"5/bsSOUdXfgJ2bAOw3zVlZLbaXxjdf7B+NlreLxDaeMO1N5d8b/dUG/4GfHA32jMPnEqmxdjvnaznZFa",
+	"LxGywdJvtRSrapV5jsZgXWS0s7qo62Rp/gvZCft6Kw5pMySV0XDpiLUEW7sby9UeGWdJjDMhDs4SMVxt",
+	"GcALAY11dj1YvRFpOr8gyZ0LcWcs5RnThM6Ad6WqXNhO0dG3N5BCdLPis4hb3ed+ucQwnyTpc7/W9pAC",
+	"riJz98kpecX/1CBxefrt6cl33z0938XjAj70oZVxnj7eWQqnukJdddewFo5U+oJM/0MKdkHmik6PyY9s",
+	"ox1kZerTcqbgal432zGa5XNiZJ65UYZ9fHwWq6zeWbLoCqhkQW9Hl+Xc3utB6SL7fms3CF+/COY457eM",
+	"nJ59N7ZYkSrFTc5Xsfo+P8g18vVANTeHe6rrRDmbIk7bIwk02ujN6clu4h6r14yImH6kvM2dGUx3bRDG",
+	"z9QW0xuzNg/6GStOLF+XBXI60YNur0Fhe0MNx3h0xjU6KLvumuvawm0Jnx3pE7VhPwbm+fdG2VprW9/M",
+	"WEpLzToVISxtaUhXBc5B2NtG6oXrcZcU/bmAcjsR1dIrVV3igq291wtpggHZMqDLqy7qkcA5fi/DclzS",
+	"XAVP+X3ATTDleGeEqUpcrkEnceYxhCZDJfAwOFjqoUBd17q1bUdjWlrR7hZkKUEJjdnScHEOLG95GBxM",
+	"OLBwK8S3puFp7fSoaDBrsrNaaQk+rKsqVh9VxV7C39Z1Xxo/9qnKwYe+BEzYYqN4Vs2+9qXgLvk9+DSo",
+	"rtV4VSrvmKp0ruNK1ONflbyHP0OhDx80JH9c3Dvdl0vxfCkdQ8YIK4OtnPU4MuOnZRT0oxmSCbsbxVQd",
+	"7orGhXuGl7pPBYrAu6Pe0Z9EvmmcUuOFLUIuSVCcNoY/rq6tnaiNhsEAc1sNvmv7+/WLCec7ynPqMOYR",
+	"ewFWfNy0tnbLznorVQ/q1+0cyB5cjwcZSXOf9I6rbyw/qcwe2ee1YRnJilFKqp5LHGgljNpAle7jnsL9",
+	"Ouoho0Sh0I5RqIkFUx1GsrONE8IFWbIvcaeO1mVH1rFVeEbincHFZVo4zh2RGYOcnuNgCZFj7bwvCfJS",
+	"J4Dcgb8xiye7dHgrsCdSuYrHA3Q569RKjeIjU5TXVMRLFTRBYaHXQjN1x3RdU9fq4b5KjFVZFRNsPYgP",
+	"3g/Fr2TVHT+FwbYLli56CNbio7xl+yWa+iwqLm4yuols8TdUG92qIgxO/2gd3MdPn+wklhJRdNwvmB8A",
+	"b/Cc+j1giijzVCqLnY4XmKpreHJw+b33jlkqbqP9g6TF37Yq+QBBHGQfzKSJqiwVA1jkG21Aa9yf4R/M",
+	"NlfVxNN+7Z0vbxfoENEBTw+2Zzbue5esUfOhjrlYS6VYBETUzldP+rNv7pfr7juxI/HED/QD02ysAuEZ",
+	"A0bm/h88n79/gJ5mZ+QaylWFFd1GHSPW5NJVvb4Vcq0rByn6w4fzmjzHN7V1qUh9GH82gyJ2p1Wc5PRz",
+	"lMLFV0AcrlyMK+nfLiTYqHGz4/h11PfvYFuqFvIghEu+tXiF8DHFuXx+RMTXKWOf92QawGv7NrHjGdZd",
+	"MQ7drQMV7qcXRNM7u0+xGtOK3jIXpnE0NJ32WPXm4eXPPC/yLkFctd5fB6uahr1KxIwqDXNMAFnl6wfZ",
+	"r4pylnO9ZBkB1GpSKVFYUxASH85PnlW1sFIIe5XG3qTZdkV8q19qR9yO2Qm9jnMhDRtEdV8EAm/Iyd1e",
+	"DP9F3xLsE2rr4YbrKY3UGVmraZNcw739dblV+1PSuhysxIW0MakF4DU0j+Qrum92rcKVe87LT1cIdxAw",
+	"lLFsPKlLW9wXFcahvxwAxvuxk4WjKB95CL8Ey1v7PzeRT1tr/mViH4st70CK2mt8DPsfqSo89A66RnKF",
+	"A94/P2u8n3tZje8dBNo30NMToGlG5nviMn6kf66P+INbXz2SxsvRA8hNSOaPp52/Fkhxd9Hi/XZeUKs1",
+	"Qva5v32EXCeoOSLZKkK+WEUfPlibbOyrWKr8YEEbsNKF9lvDsnPznAy7M9wOOIh519pUD4cDex9WTBmL",
+	"zOCaUH3LoPYxZoKTqwqNYL+d3rLNFEEKVGyCEsj2i/+BNZutmWFkzhR4XomREp/4lyn8DmjpCcTVjz+J",
+	"K0+d/g0CCQAUSowErGhwZr/Rx5/E1q01l2oGFXBj3qMZy31VRYRFrEoNnMCAOG/s0NCsO/suBlTsCecD",
+	"zeaNz+KOIVRgbqG29av3P2M3APTuOucuBTv1kCrb8Gudnz47f3yyE5hSKDZnSsW8ij/NIR+3jeCAVFPB",
+	"UA9cSeWRUZibN2Oe3f9Qk1Rv36FLdehlqjdljAwUgB7YCahRRJZUrQ73+q99Z/VDRevdumqKcjtCvost",
+	"YUxMvTMDopOJPY5c76EI7wKlVlJygMPBPdh/U+4BRN1B1Ixf3kCVrOFczXGcalC+vNlwDWG1zQV3VD1B",
+	"3dN6kLupk6T2YFeSfcEeAb+9dki1DRrR6ic73XzhXhhkmODit4XCmFL4wZ5o7oEhS39w8OgYy2oQgNQ1",
+	"2DOEIUbuQffETljPBzYfm8QomFlLdRurOwioU+28K66Bb3SHx4oqumLGVaQaWVPZMx6MoUbAIiO9YNYu",
+	"52tARsZXTJbmBkFFzVov3z09P9kRkxsUB+tysNZ76DAmrmLznC+WsQSzcazyVUud1PJVKdmWC4cCcjmr",
+	"UOqBBnzpWEqAXkHIgF3BauzDDS7ft658FBnZye9kg/civoGdATZ8mpyXo9MmahdXuZ1U/P51xdjqrVEx",
+	"01yIThLGbTcrOENBGQR5VjugqdBrpkBrjkM2fPU6l12hA9tUH6/ZLBrwjKdX8XSJ8x5ka0B77pagBU25",
+	"2URb3LtWXhRF8TNmYAFzqvbZuUCm5qenUQjstk526S8QFOAqIibTGpJTIeRPzYW1lAwrEkKJvzgTsJ6s",
+	"GBuI1vUIh74ifM0Tcl+dfM4bBC7Befn7aevQp/jQd9SF7CFzwKR2JReKrvTxyJzT6tTECR62uBrD6g6B",
+	"v2Ogvtu0umJO5sNGj3pPnF0fps1Nh4+0doVGAnbc5Kznnv67lbyEL33/AvqU1FuL1ZA7duHCp7XtD0Qf",
+	"U3YJUCWyNEVpRrl1gY934DswjfJmTLfcT3K6iS7aG/jcqwqYsIhOFNWomHV8KFpnaWg+agD4i7r/uwjd",
+	"Q0boLsBNDbQdyT07rFR4oLI33I8urQnqfyeehIJHHozP9m46r2aF8D4wdSe/iMHEqxU34ENNIlqkJhtZ",
+	"ovexKn8talINXwK9zpYagfLsTOlxWvZNjzP/HqW+9zJ9QPMco9HDrnMa626OD+/z8e9sboAG027PJj+I",
+	"d8edlwd07+Abhvh32lT2K248OSQj66XMmzVngcG3XCGdr33UrxuEmSA3neq6LFNLHhzuvB+TN8yeGF7R",
+	"pwQVBNr1Xmvz99unu/MLW8d+J1qiXwx8bB92bnyeJM4rMPQZeUy+L/Oc0DRlGiv1i40jaAl+7ooqCMbr",
+	"9HhX51ZIvyDgQzgmTegy8m2HSZfdYqS3astvKRa2nHP+m55Nf3gn3LDyvdWpHuKGc8/2DaOGJcTyta1m",
+	"qEi6lBL5mJhomH0dqYsxWqvOkokBMGJ4/fYhtRL7s3UX0UrRTgPxfWp4Z7HhjrlEfpmh5pPLOgWyGsIF",
+	"gXyRZLcdtQ8AAV4y6hd9DoROQ7QuLBItNNrjdVBjR+R/M9vszzFSLZmjGBmNJq1/j0ijIcxfVakT74wI",
+	"RtICL3QgTsPNdiAdwe3cB9US3FRd/zBST/hBroG6CyLoIXMXaVdh9+UdgNhf8Ttq2M0t2+BFzoCEdibN",
+	"MqwAYh+FS57opeMYamFrqaHbZ/cFNZTMZZ4x1WIUeXRH1aOcz7yTGensDFnwOyZipeciaCAFgItNDMwd",
+	"vtFJiYQ8koW5x/tkessiiWrX9nNTGxELLlhCSsG/XDx6BMNUpXiEvz7WMr0d/+q5VAtmoqD1BTPNBbUL",
+	"KX1JYseXgfRycX+0D9s24oCPd8YB7c9uHKwx5hcWc65WLCNBjl1Crn+4Onvy9OL//K//fUyuHAbXbTyH",
+	"tx3AJQMlhw3N85uuFXmN35MX8D1CN2hhjuxcrYM0pu1iQI1Ak9bFUjmE8VZGw/75D7HfulBMTbTy5Mnj",
+	"J7vytIKj23rp47Nvn363O5Rbis6jw4Ur7ZEQ2L57nxpdzgSLKeEfrAoGPOtI/+M48V2YEPw1gTHYeteT",
+	"2KtKHdsMH6Q0SKSH+hm4fqy2X2prNmWy1fTT83HRaYdOgJcHx6JfuO9BWKn1cvg9e/1DB5SmeZMH2WY1",
+	"K3NIB4iYFeAHwDTdWHSieb1HUK9jdaqoWEmlECw1CeFCF/APPP4JKYtc0iwhPGPCcLNJCBDCJFgSKyE0",
+	"NfwOyBV9WdOtN6JTsye+oinPPLWqs+bgelxVYcWIrv63Ls/hXmpci/RGlcKtUCYF66NNa6vt7G8TnOPA",
+	"5ewmoNG52Bb+15LpeBGMIF/bMI1g2DX1ngvq6QHAitZrBM213Nbw+ciJqX7UoeB6qsyOGlLw68uqfAFY",
+	"62u68U6Lll84uB5g3W/GcYl2Mc7antjpsisIPhaRVPX5c6swOFJQ35th74Ng0XDt1qcsQIwmWu6Pbm5w",
+	"vnaUpqsgzp05R6uiqzzAvNS0g4KxBZ92fIJdt9qoOoyuNFn7nRJehGOGSudzqlzBc4Bvt1Dg6N6pHUG2",
+	"WXABQTTJ7bH1UoIavbTN1d6lcT7kKjy1Z+CpEUFw6xFs6WCvVtuoLn+GL2/shw5JUbKXwqgOFdGeMnv7",
+	"O9S8r93GyN/sDy/wP1ni6xom6ACIlRAzbFXENAxrEMm5YcLDZaGKhMwzR4bPzTF5jYogFgelSERMwBcK",
+	"3n1x66Lr2nQFLLoO9Z8cBoUbWGsjyYw5PZxcYRzBCkagpLMPWIXVDh8KsHnn4PDTPv6WzdncdJOPY41Y",
+	"nHk7BZ7/B1SpJc1AtkP8RAIz9vCehmlGzRefuhmRaIl+MVXExX+eSYZEDvbt8RUJKfq2v8VdNWqeatRA",
+	"PJhUXXJjxVGoBbQQA6394Sxv/MXwmbY9G1CgFaVBNW/ud+FcJfUp6zzqrw0iImie/zSfXPyl/7YJpMPX",
+	"ZJuI14vUHTV/boZyKwzLvNrdTrxi1VVzk9Zaj5JyZbUKKjZtVeJhqfxioJ7mtIV/N4j5BmaAffbrfgjP",
+	"Wr2BHs6z9oHRdPmRp7fMHKYyt6na2lE0Bp/byZERdHAvppg2f4hhasUFzVFcrKmK01x630OkCBtxv7uw",
+	"6rtUpub68rk4GUtzqphussTudl60kzW7mOE/MJpx4UAuI3keXKmD4VrV0pixOOvOEiT7eXS6UUxbFR+V",
+	"8YVKYvPWji4F6rdtUt3RPIpFfvz0ZCc9kGJG1Sy+NUfsyYDRKXNTMMVlNggJHaeaTUcv0h5rEZvvzyOB",
+	"3bsn8+tADHd9DA4C4f7A0n0EzBi0f8HFDaboxFx/JaKuNF05QJZ29i5XxP2q4luAh3z3fWZtAnoRaEWG",
+	"LvDh6pkVo8K2Jxq8b72VUz4EWS0tiomS54aLjhh1JOQRcN1p8of3L9/+Ecyc0iytesV9ciHQQbvKfgjt",
+	"ACc4doPMmOYZ2peIKJaCdaFF+wFRS6pvQtd0dwAg5mZnaak65Egnjsnahx1fxvE/Pr/Lv67V6aRag889",
+	"K3cINaTaBQ+pheAr9kjz+m33GnknjfN0Xjr7g/pgIbllbdJ/K1Kf7t6eO4E7fjNu12kAu9PXawBvDBUO",
+	"zQlJvcxa7rpgWFKlWbghlynN4cdPnjx50gpbDAh2hSeh2bP3OeWC/PDx4/tLkktZzGh6WxVFiAeV4mX4",
+	"nQ2BmQNYk10qltnF2Kpx+2xrppPJWnHDfhL5BtOfWudwR5gmFtLo270Hx/MMzSqsT+gARE/VaN9QPro8",
+	"2REnsYN1/IooBr4NiJp5jChsXbjL6KIdMHvyJAqWrlj9HRsYMDZ6peLJbj2rYgerWghYH7x1gDxFAd/O",
+	"56QXitQaqw4S8pfUn7idqd+aUZUuI8eIqiqCvj1Rsba+7ljT2P7cUeDHcYSuWZ7H2V5HXSYf6SLuRTfp",
+	"0pUUaKfWL7SPTpp0Sdzkw+bBeYs7vDATLXam+oBEeVccwl8LGcdiRz5EApcGB6mLIeKcN5yiwZuNlLc3",
+	"q1Ho947pwGLiwcE63l3FEdKqfBfiRz9APY65gZGzv3UFy7b5W0X820bMFgOBY8Gof/n022+/PTt92m8C",
+	"DTcaalj1QYwGJ5/3KLIYmkfbPnoorOgguIbeshaZLc02cN03AJUOd+yZUkJkbRIWa6wIpFUpWjVWnp0N",
+	"KGxirY8QkB83ZNrmiRdl/s2EC20YzerPDYsfnrhYuwMQ1jVoY9tirVMTB6KZwWo4Ph0/MHecrSO2kaIi",
+	"jfs/3H08jv1JrlZ8l8t3mEd4TFJdFG3woZI4CH2Do3vckdx0Oxrkqdvwi7r6md/hAfSiyhH15RZid3Un",
+	"yrcj+y3Cl5b4Fa1INkIXscdhBksb3SxyJs0VFv0dISqqzINGYsAuVadiQB5FVtvmm3XsxtiFzjG9jZag",
+	"KRz19CDW4vuXQIXX+ZbiXc0bGwtKiHl8UmzffCjzyLAQMxNXLGjBb0oVP0x9IuEB6Lh3hHX2Kp9UKxtx",
+	"3Qku1Z2GSpmza3yy52zaU3+z4qI0bIjX1wlq14PuoA0e3kbjiV/RbhLv6G4q84MEeGCTPaBXpcz3KQtZ",
+	"7fGW5qlK5ivlV0DH3mMQY8r3VNOov4Njn2mykJfkFTc/lDP4/BU3b+jMJxo6e61l/TyOOkrqgxapz4Jf",
+	"Mpf0yrW3JXz5xpoYwNCFHmS59Vep2YVv7Sz7spNtKDyLkZH6AYamt1P78Jg0XUI7p1VXOtZg94xDRGiA",
+	"169oxnbjYmPumnvIlW0rztCFJ4rDvQBkdSXPDaEanRPkV/zma0J+RVXF/gt1MPsvvZTKfIVd+quhi6+x",
+	"Ue1Yva77ji8EmnayZlReSm0qYEx8mpHYBbHwkQV9Mmye2zK3wx4xoS1cWSZGekpCmONL8vhkS1LU5tz5",
+	"+Then0GCvUv+7fbJtSK8ViSiUQVck0hzD1hXnHPqIGtx6dfvznM6xZAroevEfYQws/0Od7LtmT1dCWag",
+	"DNSXAm9gmbPuyasOX1V9A8ziSWL/kVP3D0btf5lgiqdxB2NTr/pz1GxSYE6NCUuA+RXjyxg8z1uQnxwz",
+	"r7En8Wk5EKnveGSaK6yzk03EPTYGv9Njkw3LvwdQ1CA8i0c3tahLYi43+N6ethlbUAHiGa4xLsj0344+",
+	"4PdHr7NpFRWlZcbNpc9gIXxe/3q2cZVtj/fMB9y3duiYlMB4JuDDs2Mh17VPLdxa8gAR351uWPWxL/Pw",
+	"QykOoziLe9S7ub7+4Qc5Or4Rj8G9oyvIoXDpOt6V5ZMMxwfV4sCjs7NYjtG+uI3OSJabmR9ZJOTfWxbu",
+	"ShOtl0e3bLNgghzl81rBbOS3RfNaPEKrCkzaplh29uTJ6bOdV5mrxRT2LjqyVFGDlsGYMmPjK9OPg4OM",
+	"Z2GvBEqcgdtIokrhdFkETyMeFwooXDaUmso33EVUHK202Vv0pimqBpQ53017mmxHQKwwt/NAbtkmLHoO",
+	"dGKe5uPS8cvLOTwbsjOj95kqRnI2B1qOYGP6PRP3MjQ1z14m+C7HNGhKA/LL8fev/NNfk+qXHfrlPuXN",
+	"+hArRTZaqxnOuO/msx5SWOMkeHX3zL4K5nH/SifTHHbe1B0ZrP8/pXmxpDNmpp4BBcQu+YPzRbgHRLmy",
+	"Ou/0jwloIFPnT5hG0jFcew0fZNDEJJks2ZdJArV7np6XKo+XtnOnJIyOuQPk/4qC/7sC1m+AqN3aNrb/",
+	"jktnpVl+xzT5w/TTpymZsTnQuwus068h5WrFqLAihK7p5o8Jmf7l6uh/nhw9+4wk/W5mgQ4+IdNfT8++",
+	"ToliBaNGI3IfOOKhXW4uyPTN6+dHtonPv55/PfqLbQh+s3V7Pt3twe7YK4dQOtx5vofeAQ28c+etvu6u",
+	"3r+++fjTjy/fTYKlmvw7zIib2ZvPv54kT8++/nPs0GG74z19+wuiKoS2jXXqW6Btx0P3iu0DpqmN5iHr",
+	"2ImVcc3El7BimmnHdPsBh3vwy/cx3jwI9/z9uW9G0dV3k+G4Wf6e5+y9g5LvgT7fclXKvDRx2NiYuFgn",
+	"utz1+gdGc+zAUJhNWNEZmZKx6r+mPINCy1agQiDdq2wu1/qS0FzLKqGO626UzrLqVd+6ur47M2S0ufne",
+	"2i5RAlMwG/XIDNRoGAH82+iv90gr1HUFYV8KqVkGSRm7fWAuz9NNjB9x0NmeNT7MddJBB3iw+I/vrFy8",
+	"cUbG/oSohn0ZkNQDjgB4tKc/7z3Spp1rZBdvJKraW8vbu6onBtXaKpDjXjDBMqv95e38ZUxD9Wwcu/eV",
+	"k4EuF8UPq28+Rl/cY+HD1eUTmNhLWTyiBY9gL3dWtO1QJq1gPH4LID29EYZ+ubRnNKd6idA9ppEpELXD",
+	"R+SI3JAmIHnOqHn0L0PibnvW29j2MhZc2IU3dAEBK1x61PEhDTswLLcxx/G+3fcSjRf22HlbHhx9PK7c",
+	"4CDssW+ybxh7lfUYn9bGhFGbQka9WQ1iT1iDb3Tincwi/JS4d9cp2FDilCDZwTH5STAXoMOeOGbL+uWE",
+	"GkLxzh7T97v7Fd5gX4yioJJFg33aECjvv53ZOOci09Bn4WVikHT04t010XTTpG0YAz3AFseoyXHh6xuK",
+	"7bMdlKFznrdu81E7UZhtKMDZ07PT8zg5VjRPMqZwJlXb0Xy77Zpy+n5ukZnEEhXt8ZWilTR4vguMljG7",
+	"c254toOaY8WFX5ch5c9GV+XhgptOWjZDuQD+2gUX9ljbhz1B95wrDSWlU6b1hVW0CwrEXJovBM01prJn",
+	"JJW5vSs0kapYUnuruN+wjmDxKFfxlj4+xo0NSki/ajW0E/dMGQ21oyE7WTGa3UhwGESDhFIaYo8s0Rtt",
+	"2Mpjo4/sTy7JnczLFXNZk6tijuxUTY6cRm4AzQYk2/is070ZxJ2J0WELLmkB1Mlrf9e4bUSYyMDkW9MN",
+	"ZIZ6YJQn2EGia++xpOSvcpY4h6aHjAMxibcXbXtoPAHW5CSswoJvmVhb5K4DIqmNLG4WiqZDgOzhOELc",
+	"CBOZI5aBawZOVO0btP2+5XnOsktyehKOuREAGwBYt33F1mPBq1vd6CD2C0xvUAQaVRK+8Qf/glC4Joku",
+	"0yWhmly/fvX63UfHqteDjYad2MUxqEOSQVQdfP1P2DS+L5XQ2vey7UzS1/w/2P5JGINcJTHmpijV1Kqx",
+	"LqoUGpBaXQtj26mWJVgGVN48gVEqcyuyyULJsoiukJMb+8rbUTK1axl2SD6vkaVUwNEGfvnODEtt7Gnu",
+	"jBpykAcpFVaDndnNVXCspEsdH2kX5VuHeB+28Pcp4BaaCwfJ5GlBJrb9d/sUD/0HYyZvlRGNm2n6gJXN",
+	"S6WYMH3MeXBzIRIotaca7ivecYGjrtnjY50puQY6eorghE5A0D7UN3MlVx2Eig4dUqGRaJylbyhga59I",
+	"bwzy0wDwNBptzIAbWjW/9cL17JC92HruQxfsL5H7JL04vtqqGz3jO4wPWA/DZ3X7ePlCvBZvmVnKTMfz",
+	"cLo5LoDTNmuTJvZ2GF733v1uZ78Dtor6Xd3DqNodnszX4+YNz/tCMp1gWSuuEVU91JHbjMUHXY7S+qZd",
+	"xQ3G4z3ZF25uWu0FKi0XRWl2lnvdSih3ZWIhdVRxY5hIaqYITUphTZr8rsHeWw/aZQV2Y7ic+VDfMa6O",
+	"r6ecpR3AhhG10PpqS6yYoXHO/eoKwA6RNRVGI2g6Qf3HGu4ZU8fkOmAy/guG2j4PLpH6FntQdpC2sUyP",
+	"81MiBfHIdcYRAGXJ1ii21rSbeRKq4vhsc5icBOt2no6uCncfbuddiNkabVtldXbry1K5HZB4VUL7/OTo",
+	"lVzqsskKtrNsZ5RHEhNJq6lOPG7RVznEnREAbfFEdAmeq4pxeIx7NSB93r4MamLk4fvszzQvK5YqZ3XN",
+	"XRAFKPAyAs06cz1s7uxkF+Ku6m7XJIyqy/vLEsiRAUAOkR1MHwZsYDyDWS66amRBxvq6LVCURHTB8LPd",
+	"J8m6+CvG7MROGyNuGABFhG+/a9KvtyjXA478Ms9djnZFw16ncDcJ2ZNJKTKJ39h/wXf6lhfFzrq/H9E+",
+	"Gpx1Pyt5nnU4GFz6FzdOsoXeBMiA7qii1J2Uv48d1GNbav4fQyv8xu3GNu9mR7LUR7qIa7QVXc6v/zDc",
+	"L/34iV3IKjr6nnpI1hho/qazRvMeXoHDc8vg6vt2gxVtuBb8zPop69iFb91YKvECEXqQTD4U3yEVXCx3",
+	"RNDrR8ioDAqqAKK1gRQ3MgfYo/M5tAIr87lL4K0IpOSNnfAMM8kK0Kxvwg8/b4MivxzZXx/dUSAmgxrt",
+	"7+R13cp7aCX46HOtiYcAzN3JJVHc5uNkEAmGG2t01RhdjYdEQgHZ4dLjlX08fova226kWj0qnOzfUPW5",
+	"axIO4ROAyXw4UJht/uERRw+5toPwPjvjx3YeDg6ZMe4g7F7fAWAZaCy+hKsid761Lor4m06PyYha0WPZ",
+	"Q/pKDOyTTeJ/05GVOSTVaDcWZmA5ACcKwtlr5Dy66gBBl3emsfh1PIzUcHtif1eib2If6bC17YYc0nuU",
+	"Lx4cXQv2ZEBy9mRXvPgBstha9m84xEGbcXu9PI/EAZLR94h2PGSsolfKsDn/EjeVUlnsVoPtrF3Dk/Es",
+	"aBfBxNf4RndSAkGze4U8/NxzcZNFg7RvqDa6xf53J29Z5tMBGmCIx0+f7OQH85Mb85rjG7qKTu7EBu8f",
+	"vhm9eg8T8Uk6wtDNNY5oDYPJFrp29gF40MId3E2GBuM4yKUDr7jHjVOv5tawp9ZcnBJUjABaay3KAGzK",
+	"DeI9fEm1qgIgo5AQXubxUMPP6Fl60eBObIf6dVGarup4GTV0RjXygmOGOzgk6EYTLVcMs6tZjrnHUNOe",
+	"irpuHnmHQ7HHLJOCETpzte/xiAOydsUFyVjKsy7s4C4tbS5LMU7iumzAaCDADhudig0Oz4WkeY0RbhQT",
+	"a5Rj6nZZ3fvQFEtXirZDlkFmKyKGqjLL32hij7q+dPiqdRUuhCEsabXdcAFH1ycqSrWIOrSummubVdn5",
+	"C9m10N11tjw7s9+t8UJbcn0zbmWbi9rc7ANX1b40Wkb3Y7MQZs9bhpXl9SUim3twSfXx/hGlYWWjKjUh",
+	"TkmF2zI4hvWmiAnCLZl0COm8Lej2l9Q/61hUvpcOswfLv5+LXBc53XTbtT4E3Tslmqkf7XNeL9V8Iazm",
+	"dRDVVMkBvFPSUT766pp71qr05mg4K64HVWyx4rb0NSp36LDV7Gxfxi56OgWntS8df0FAx9AJEbKqtg5/",
+	"aMS1hNcyFrqN5gAFd7Nm6iBbX8fAKQfzodnm70es6UIqGFPtPTytLI2jFbU6An6/RZBwPuDg7KxNPvYg",
+	"dVfv+OBm0+XrCrYGja2qX4mEhttFErbMhbMhFIbDj187Qi87ohF2lAf3EXqjZff+HeAjbPEX113vhLFC",
+	"MHT35sfHYi3/wmZLKW/H3QZ/B5ZjdsfGuKDfScNT9vKOxR3RcfavSs3MGc10Xd4EYAHULH36hUvJQBRO",
+	"LwlWXxfdzPtztxeNswl8x4NiH+4ucfQNblL35E0OBxDEzP7qLoacprcYPTRMrfCFeHXF7grX2CGuC7+l",
+	"H+7GcG/4zdmYW4ekhyo4eHKLIiM59OmqczDPTnoz//Y6GMH+7xmwe2rIYLvIWJGy16F49A6e3oPQIYfH",
+	"N4ZxEwYKfgHAKQXgBHbOkxvXnvqvCfnVTYH9Z7D88Oed+wfaTPZfs439/1Ll9j85F7f2v2idAlmyzJjn",
+	"ReYrFiFGjs1sFL47vOhXVatkHOVQhD/Q7eees/t7YhLuZQfmC+DmumWbURTByWRd3+yDpGUnqbBv6HMM",
+	"4gc147jZXNvmcA51nVPC7TBSKW8581b2xcTl69z452opUfAf2abhPIVewnQxqsC1656FOrZfvwJyei4j",
+	"qnW9SHbP/fy6YpX1Of5AwZNJcNYEtfm5JlfvXx+Td5AyTxWDPHgEjyWEZ/jZzz+/fnH3bfJJ2NOBH334",
+	"/jl5/PjxM8IF+fnj82PyUimp6u+enT/51oqpWc5WLlGTEo1kFNNUZmyKnkfAXWKmMsMy/rgpjz+JT+Il",
+	"TZfEblhwAKGXkgsy/XJE05RpPYXi3FZBSWmeE24uQUTV5JDgYmLC5YPBVp7JbHP8SUyLcpbzdHpBhLQf",
+	"IcekfcruQcLFMZlqls+nF/Yd6LTF5EmWES4S5/kMKOekInpJFcsSsqRqBbfbnKZG27eB52x6gR40fUym",
+	"XoKDp/iCfIBSQop8X+Y5Qv2ZF/JJ+DkVjcuOTGuh6Jr6JGJt1Y99U90e9pnOxkDyTC+qRmpevJUdT/Ak",
+	"4sJwnhCDCBlPdsEAEpQQDr/bEM3a/DSX2D5yHSNtAy5H6x0K6iUF3Rk4JrfHYPncHoTDhsJF2ivVzppd",
+	"ol+QWx9NfdhTAsplMgd80+T85PyYXLkGoDWQ76ksGHEe/2oreqZASl69/Oivz+mXI3jbFDY3vDClwirX",
+	"kARpu6qQvSMj0D1UxJHER5Dpy490MbVdeP8ztPni5ZuXH19iV6av50fAXzPFINu81C7IRs5Pzz6Jqa/x",
+	"s2JUAFXQFOW7lisGBwCc/lbezqk21tD1RwnaficFwxdckH+Z1vndKBwd3YBihOaQq338SVT+YntGNeRr",
+	"T//t6B2Kw6M/c7Y+utIX5N3V25dTO8/ao5KpwdiI/SzZDqLYaeIV1g9Ys48/CUCdp0ygQ51nTBg+59Za",
+	"nVwVNF2yo7Pjk1oqB59ZsV6uVlRtJheTf70Kt49GXK1PtdTI11owWeQMCxSjMwmvQcTvT+wIfypArga8",
+	"oBeTk2P3NlkwQQs+uZg8Pj6FTtlVhsvkES34o7vTRzAqpDk0HdLeTUyCUg1XnObQK/zEympCwcVsVxVJ",
+	"QLnRnoAtIVgw0nFEOH18qqUyUxS1kD275podkyuQW3gc8vwSv8K/PZYckKKfRCARbV/W/haHcJErD+EO",
+	"q06akw1cNAGeERq1R0ozhktc3QWvs8nFxJpPVzBTdgp9dtDk4i/bdTzthvpGg4gBeTpFyoULpF+nxFB9",
+	"C/h3+/jfSgYMRm6v0NRIBdF0q0MMqr0aoxKA3ZqCXJyxhb0Fut/niMv3f6Gvvrl2MZpgBbpeW6Usj3pt",
+	"rCXFdJk3W+rTyWAJP+BvOtvUXEBKVt3ksLzReGsQrdyrtW2dFXKLLgklKy5KTUypBCjHSpYi65psjQxr",
+	"9fvrwq5HmMHquSzsH0cNn0TYndi81kfh0WvxHM3/Qc++gTq1Xz8DyUchhUYN9+zkpMUPRIsi5ykcxEd/",
+	"dRG+EWsNbg/QZlsm7o+IrKow+7GWqq49eo/aJSrmlQT/ZSkBsm53PmK4AZSMEvVzMvG6o51Ils/h1w2x",
+	"+4h98Vn4Uen7/PrPIELsafp/rn96569ACjp2U6omRBvF6Iplx+Q5cMq7Ej66AE1gyZgha1lazZfeMudr",
+	"tnuxzClZMOSqKqQ2ShZLSGebK4lejqYsfAmd7pCGsR3oNnx8D6b6LtiD+Jdd6LxjG/63uP1vcXt4cTtO",
+	"EH05Etm2MIqwbLMv5pHd0r3PbVP3g40KIcoloz7x/Dn25egF192pqFdo5TqKcmjluDEbWy+/vxgEb4p9",
+	"q7UdfMf3EIZ3TPE5VtSIRxFo7giI1kuZM6uVgnUMnGKrgipgXff89NQAysEaKIiOR5AK0kNdoN+Pi9r1",
+	"47K8CRVsDYIkLe05mydQRcFbLpUtVkExvPfjlm00FhUu7SdSHpOpXb2bnIvbqS83fMtY4WFPgKfZFq9/",
+	"hmnw4vVhr0d4l/t9bCf+4mcHRnWAK/O9klAADVYH+R2hfWcyJgRK1Nrpz1jOHMC/Zyv5AqXO3K19l35r",
+	"pUwZHCI7oqVZVjBnbH97l702GnyCXJOFFat21RZSZpeVc8aoUhuWeQ4xbWThhG9zIV/AG57XHbiq3r+1",
+	"rufbHXkhBTvAjH8PFe8wYVMYpgTNSTAphAad8jOdUkNzuYjONUDgujjZnL2KVe4kztSlC/MtGHkEHxD2",
+	"pciptfGWcr09ba+YGTZnQ85CRZr76yQYtFV97f/+9PLV63fk+csPH19///r51ceX8On/+V//uxmju5ic",
+	"nZw9PTo9PTo7+3jy7cXJycXJyf9sBvXs9NBWgZ2LybPZaYrNCWlugFgLWnsMrZ0+a7SmS7ynLybP3/0P",
+	"b9pXa1atE3k8P6Onp4gFHnLSo7P5UDrxx/vvM7weko5b4LUB12hdvX0DPCVkxnK5bjktK0FTFrmkGcsa",
+	"PQIn4Pb+Q+RyxxZsabs77ZyfrG4T0S5O/3vvHnTvQnnt++/et0C3eChRaT+SdgNcTNCxO+m4mXSnBXiV",
+	"594XbvUQtHIqJQT8buC6Ymj/bzutnodvua8IdTHsv/x66B3mKJb/MvmX47/RY/fGY6lgXrnWJey95+/+",
+	"x0v8ijy/qlX+v9GtPXr27dHJ2dHJ6UfojOuPfQQpM4M+t57RTHGaTy4m5/MzOvn6eZ+N+qA+h3A9azwv",
+	"FwsgTtNM3cE6D7rJOzbjo1/txH7dpSTBmpE5zXMyo+ltyIIYHhoUwY4mm62QPl42D1l1sAYoUXsIYcxy",
+	"+/wbKl3Ya2tkNDo+UL8qyo6YtdNLNaM5y4J4EwSsj8lr3AXM7QNvDHFBHFvJ9vS+L83B5hZicX+SSA08",
+	"4m6zdtiQWw1S+cPH3n94/eerjy/Jjy//3+qxfQ7s+9Kd1zpM77GS99M4/2sIyT1m/MHE48+g6FkZ48Kb",
+	"+53BQDIGUaLOW/ongQbOiDhXQuY8N0yx7JIo5qxewTRGiiHmSfUtYoLjN/uLoGOD3LDN1Isev1X853UO",
+	"R+9PI3T5IP67nJMOPzmizfcBvTMqRBRK1jufF5wonLSouxEIcbqcobFSJds9sNcfIr7AUSQF4hSPMTa/",
+	"mUIEVLvCmiYIvpca15tmG1xt9NEj2TpJpSdunWZsoazBMgWXtpzPcy7YtHNMVdnhakyD4Ib1FvoeNmMs",
+	"nWJr7CLNy4w1Nm1Xv9wzcc+/w3Fup3D/JpGvBqVrxUqDe/HI/bfxzFEUtPuPHCBrpVE9lEh+0QyzA2gF",
+	"01GJZqFEDiXtGI8A8DHNGJweZAjTCVFSQpUDKBTHPOIF9KKsqlFDlFwT9oVbRdaR6UMsB4y1Y/LBQVvA",
+	"r40+5xqn0OE3CNLIdiAFKre51eq8wHAfBWW15lKRs3OylKWqzxmGBeqd/jpjq0IaJtLN0Y9AQ9Qd6unP",
+	"+h6tyY3day75f5C+dfoA74/t8+cVJDOIt7yRaU8yaIAYe+j4CvaO0OCdg05NG2LXpdY8KhSb53yxNN2x",
+	"l2qzwnkCWlyQh1wsoKbTBcHXJhh/gtCrrwWXYFkGQxffaHdAPaLJ/kSqxDPAcfuw44kEdkGdfBIVhsit",
+	"ZcjDi+c8qYjDFQK4AN3D9e0xee476ZF1le8EVTS4f5FqMQb7ee9npnGsfz8H5HCXQTXS3yQMBJSkGKSr",
+	"tlG4vx1QYcWYw1Xi5euRecMvjZ7IUHgCfuVZv7/Dy1dzTH6B4ofcVWe2PXeaAWKcUypSluMeLIU9G5dY",
+	"UWNNVYY6C2hFOoC7d7k9+i6TnRrE6yymPpz9RiL1Z5ExRdaYnHLf3QJTikadnbpDiMKOKJbX7Fni2Y51",
+	"EkoyXzW/kiNcESyN6tCiRlc1QLbCWg+wnCe/0XIeRBO0ZvL+CweEJX0H+BEkgbnwbneM0mqBxiUslMJk",
+	"wGzeRFJVl4Qqc+YrC/usobg1fuXf/ftbWd+1B8bCxacWc6zqpWpO9eH3QEoLXaL7LQ5oBodEZSZ4vLU/",
+	"7Qmpl6ZdRjqpTrrLTXFGBHC8AGjbDhZ0nVwurPngbi3YTq6CqnszWdFbhKtIkTKykiouMp674fz+dpXv",
+	"2cNuKCoSspRrD3SrYN5V2W+a8ztWXw3ZA+yoij49qhk/p4i1dKqxBwLanQDBaafOIlcusr0jGRJwGlUl",
+	"3cCwdPW3vKrqEx9ggy0pQJdY1mBGcriZYwI5m9S5lgJFyjmenBkcsVrtF3+niylwlcvbyiGkDStckBEo",
+	"jl1pjJuKEL2ig58EtPKKFVJZJcw+Vip2QYSsQVp6KYub8zMkb69e5CniT46/8xTwk2w2JuoXaO1gFz3Y",
+	"afgBEDXVcHVbrBJNwWsM4bc6TWJFM1YnzGjD8/ywpiOekFwKdgQI4065+71UrjqfKzAB8Wu68I5cLPuY",
+	"oFMXb4ia0TwQtpCppCRUC09qeeDOgU/VqcQ6gEvjktV2+hr6/DsUrnXnHlS+UgJrt7Wb0PyaMZxhL4Dh",
+	"w4zP55gvelgxa9vtCbBAUMSKUHi9TlwS52yD/4Aa6jxz3vacgo/CPZMzeufu2jICZ3/B5/PeWMqg3RD3",
+	"WsNxbLqKYo5qqyBM2tZ+hw/v6fl90cv72gV2oh52O5q1bGRlOW55gBNyAQnGVkVrLv3ht2JN2hDdjNdM",
+	"3TF1BMn3+Ggjn3VKUqoUtzKLvAj03qm9YaaEkmvDCvIHjPOoUkz/mJAphHcIJW/k4g2kdkwh3w8Sjyl5",
+	"7/6dfBJT1EGnkAOiIQ7mKjL+AF8cE0DgQemVsFP1+0XmX8c1mX4qT04epzAM+Cc7wk/sE/jB9NIl9AHK",
+	"g4tPYvqGanMELBVHr19MHfeAYnSFOd+QB7HkYA5XSjQlC1pgsVGsw4L1eF3ydNAEplDUNlhhrQph0CyP",
+	"Oemu4Xf31mEGRWWoNjDuYRcA4P9hbo9wcHskArgf3v+EvbGKsk9xlXO4SR/SGmdfDENOkrjifGV7AYh7",
+	"7XHDOb9lly370W0HKtg6lopk3/Ff3a/yird8YuCGwoAVpuYuKMARD634zQFb3h81UHLtgnO6ihlbQQWs",
+	"EN5d5nFMlGdEyzo+B5B/hx5bL2XFB8oj9zgC3f97L9wxUhZA4EC0KdPbBgdClSOds7njyE6lygbazb3o",
+	"GNwSC8e60+ldtWd6AQ5WTMapMCnf6HrdrUhMDebszKRZ7nCnvtoPu3YQyxXrvQD51GRRMg0aZDCsG5yR",
+	"+jv3tyyQE3rsznn1kPCpXxzHie1ci/hivwuiA8z4Do77SirmX+Wonxv74RK/nMs8l2vd/j4KZjzcntgT",
+	"zehW1xdkGbzArx4Qh/ifaotWEP0GJ4vtcSU1HuCmW8o86wsQgrW3FjU9tP2BPUrepYcEJdt79gPLGdXs",
+	"v/q19dIJfpi2ljdi7whfJ47aQZDkWujqrcfktYHcUEJRf7KaE6DVawIaXGBVc88rXD0dVUh+kPmBVNPD",
+	"ww1s3w4qbn43O+lHxoqmMgzEOmnOqDgqCziO8AkoozQns42jmHkAsZHLxRg/woW3zB2BVIDQq/wCRoH1",
+	"XD3zRi4+4kcONexcqSSlQkjjKZ/AsyrIlIlsevxJXHk/7Dea5HJBUD+Heal08rUHOgApFLEbgHLBlNMi",
+	"vScaCromHdGwKl7uga6fxAJoHqli5JYVxhfFta0rmZMip4I1nBg4Iw0XBGl7IFpuB3QCctHjLnhjV+ah",
+	"HAVv5OIaFmHgwx9KEfEgvpJ2SLDMOJ/U8RTZxepyJaKydE/E7Q9yTVZUbNx7fXoPmOJITIWufBhjV08M",
+	"bRExVP2Amk5VJZ7TkxNPT9lZi2fgnAOTxLBnfwaeiIHtImT8P7+HSC7cob1jiub14YW6LYYVejuav2Jq",
+	"wcAZ65k1DutFshL0USbXIpc0603AgHiP3ZdWSPKVDymR/4/YSQYyO/eJR+QH4hEJ9KAJ+DZ0Qk7/aRqJ",
+	"Grgu/QPIEQieaIknOqxLExDN7XOe/zFPcHRofMW0oatCxwVWvP7A0OMNZAd7nGssbX9AfpbqFgG6IPbF",
+	"AFlLTceeylyW4/Wg3Yd4xaxl1q0JPS/VHeoLz9//bGXKSqpNQgQza6luKzgvYibmrUjyDt/QW/fuhzqj",
+	"rv3vlVyNePyjHPHwLzwzy4c18fwsPWx4D7i33Z3SDjlDpoUEfpUHuUhWEvnhO1kleO2fXtcl/pzeDEAK",
+	"IMXFmC4qyBUxqz1dmIr284c3OqlQXgBz34KYITGZYGvCAbnjWrqTeWm1cF/uQxOeXTgaTTdp2sgCHaf+",
+	"YatHp7LgHg0BcDJf/pBmG4R+4G+sbQ0d5xrsIUg+RKNBOErnOeXAxmwqlTqYizojBn4kJAkno6aW86Xe",
+	"KsO5hmPQTcVLhyMg2tCNTnyupB8WVoJYcIG1x7bP+Ft5x36vxrXtm0v9+E+Avv5ol7RxVINMf4E16w9t",
+	"NxdU6z5WDENWUhtydnLSQAwF8F3HmM2VR2/GYbuvvMvz7xI7uDefRliQtv5Zk5qF27GenD6jz+aP06Mn",
+	"9Mm3R9+ys9OjZ9l5enQy+27+eH6eASuLryKBjuBJMgFydgfeArwW04YpQg25ev725Rig3Huq9YPij2Eh",
+	"rYZzq72Oe4DYRWdU0ycccR1WCyCvDYQsdOv9zpUCZQOpYSRnRhP0tpOYUxhTgF65VXgoMEPATbRnsAOS",
+	"EicXp0+/271XBgdCbFeu9O3hMgSDDlu5cg9mhr/zcXN1QKBEg7549GjNZscpVaZFB/Ho2BWCeAQN/5OQ",
+	"i8XNKG4MWAOkVHpYqiWKpwDOrXNoCsJEtt+VEvAtwaEccsc8+tX+tzf56xdHsO8ilcohF6pggYxCTDGD",
+	"66HPsJWrvy21zS/cLDNF1421ewAVQLnsiQE5qVXKKSrfDgMMXwVRzksiVeI3mdNeHHtEKgurbgKANBbJ",
+	"8ZkcvwnGbE+xPOxk+5HE1dPfOt/6YFLEG27BlVvl1dxblkS42yK71age6tq3kO2DNp8qRUjhRheapEup",
+	"mfAUBHUkBSoAt+1HbypVe1wKsOhquhifDIIZE5FsENtbbo0/8AjCUQB0JXpBUynmOU+j58Coze/V6oLO",
+	"/ecxuz6UIrqED4XlU6XoNrigOhLsWW50xKNhP0Vu8CoLFnyqcaPrg33V7w/m8KEUD2qiYC0VOP4PmwNp",
+	"l/LRr6oUX3fUddGGFfWyurznavFqlhSoXudKJzmyhJjT9UMpHvBehODGA6//g6Y+Q3mcerJZoR9y6R/B",
+	"Gx79av/z9ZG7wzovKKt0XDgHbSqrJMSwwBPsBplnZO1orTyHxprqY3JFFPsrw9xHcCK6/Gnha7tyDXQI",
+	"IqIqX8G7rg0rHnr7DHkQ+vFQl5Rt/MrrE78j6A326SAqGTaF1UQKBRAb5/HF+lB298/laJDeIC2sY/fn",
+	"crGTu4/IOVmhDgVxMpeHAJRdLWd4xWeO+bjRO84u9Bu5+P1s6K2w8Bt7g4sSSiMYaaW/Mg5A01m/ZI7o",
+	"ykiI9CSpC21wYZ6eT4J48Ek8Hhx7RQ68Z9FXnJ40cCNPdsecH/K2cIisB9UY3shFDaWicGckRObZA+oO",
+	"zlveeVwQuU3JHc1LdkxergqzIVB0pQaOAV7MWyOO9bcVm1pEL4ImreW168rvGRCLfXzQTYD1Un2aNM6J",
+	"K1tihdGCCTuFbrLpg6Z0ubc/+hX/Yc3eO0bzbrXie4DPSrIqtfHVTq2wcTnHYWwTMX8u4Ucal/Cj6drp",
+	"D3bDkCvcd/5CcRU0NYM9FXIhR0xX21NcrgcUyviCLsLpA+qqMByWuQE91N67Xsq1P+x1qZxDbjnYPzs2",
+	"HW4Qf5nPeY7zGYV32+vcPgES04cJnzwlb/mfEs/hqCCr2O6gPLd7CrzPHOp+umQT8I1gO8Z5f6tyqXV4",
+	"HvHgEONnasWh6HLE5P3FGt8uSfd7vjeZyz2u+quZlnlpGAzK3h8qIUZKKJcLzlMgFe/OTy/o8Pz085Nn",
+	"T3eRTCZRF7svWAXwBJrnHmcAhWnBM4V9H8wkHDJfPnkypLZavYzA+pQamifk6fm5nSjImHMMArHXrzAU",
+	"Xr++oMYwZZ/897+cHH37+dfHX/95cg/GTZkaFoeJVprXjAsKfYoAzHaZGpGQwS9YE+sQFG6y2PgTxYWR",
+	"VpvBE/EArqyoxHgE11uPAcyIYosyp6pbflAdYpi+0XXxYMINXmBIIEqmvvjw91D+eElRYgRywsoNiFXM",
+	"qGZPz9Hv4omy23cXzX5L+XGfkDCIiovJozuqrNn1iBbFsTW/Bsceg4G+t23d20y+57HpKM132CMhodbc",
+	"b3ooRqamtDJT3CpVaSlBcklHwkX9C/1bXIAHzI34LZIbDlgY8x8v6aBh4+I2SbwBGWYkPYRB0zwUhqe3",
+	"zvrtNmgoENGAQauIsRJdWDVBKqcOF1KZujSP57vy3G8AEgILWKL+/PjEl2dxRjIkQwlW8ciZJfskINKH",
+	"9k5iL6bpq5cfib3T0uX0mPxUMIEsxxlJc6nh34o1KtcnmLa1pAUglOzNw8yaMeFU31iuFAZqP9i3fISp",
+	"+V3fPQ5OM5fAtWu7CsWVn5w/Pht8/QRj/fswlYeT3XH2cJcmFfIs3xAh14dw3bqmYV+2NuLBtTaZllVV",
+	"lfhhe8khNF3zJCOszv8QOO/cdk6cVbesCcndTVXgSD2Lq/91QPQPREracQ3BwyiL6tJr6L7yzS9pwLv4",
+	"ouqNPW+w7DUNHVStsH+gC8PuT43s5cRITGJwvI/2aGJxUcCs4g+XTDGXbMm1L4iKvuicalMhXawVrbR7",
+	"nTVog0FSg6Br3woyAdIcweGeDsgNLRKaKYp8U41xco/DGaw3lEKYc1HXMJYrrAHVqmv0tYLINWvX1DWN",
+	"rLwAMxwxXxBAUqVg1Tkd6NCrOvdbR2Xci7FIdjT/4mW9/YECFbfY5FB1BRK3CTDLBuuW1auj/bkxigpd",
+	"1S8fWv1wRb8crfhscnH6NHr2HxWK3XG2HgDygkygZsaFJ0rF2h7zUtMc0pvsFG2cuFglREnwJUAWq8vt",
+	"ZyI7JtehL7X6jWOeB1yRq8vT4VJ8j33f/3T84+/Nq+asZRI48A/heKSO77Fal1rs47tw17rqALiDt6sD",
+	"jNifPZUCAuGzuwZYXaaTNUAzKOOchsaoKAtgF48HQV6Gbxyvcv3OCg0Fo3nQSMlVnoeAzx3lhvqKD3cs",
+	"/oDKmFWGlF3385NnNZrPsTXavVBq5He2pr+WK4bSvewiEkEo8cvGFfgPUwPThXpa5E36ntXGX1cnCh1n",
+	"4ZHyuWegPPpUOMcNFAcuPczUPsgBelCE0j7rVNXmKvtu75nMNsSsrSHc0jmRXMCqqFoCtYdTradRfq+D",
+	"rdTh7+mga38HZp3g7df0zuqHD1WAGGsaBBU273nC+2VtWJn4CAwc3c/D5bBpCtU3LISL+ITuQtlbRYZ/",
+	"whc9qJh9ieChA5xcMBaFRD69tFnw+z5CtuJsD9q8qOIUOsHwnMuEqf+yVqayVrBgX0zA0Y6eKF8JHrg+",
+	"rRl7TM5Pzutc4bB8P643EVAqQWRgeYsocuQVMw+5fCd7l+vHF7uiBBqgUDB5XXV87ZzdQC6Bq9B7enRy",
+	"tlWhd0cRX0DyTi4mdzTnWaM6/9YrkwmsVW8m3JoKU8mwz8kkXVqdSkAJhkzoo5PTSTLJuGKpkdBzn6BG",
+	"0xU7ujs5O6YFP86Z0UykalMYyFKrf5DYViYXEzVPz07/f/a+vrltHOnzq7BUV5XdPclKMi+7a9dVnTeT",
+	"ueRmnORiz+SqNqkIEiEJJwrgAKAVbTZV92meD/Z8kqfQ3SBBm6T1Qkr2ZP6ZiWWLxEuj0S+//vU33+PP",
+	"HxFj8tHwnIADP9XXMHVpnoQTOf3uG/qeM67c7zEB1+v3OBt/XPD1R6jMC36GJ1Pcny+ZSIDy0PzP8vJo",
+	"pZzV39upzzEJYmddIdSq7syEIliw+IOrO1PbaIbKe/2SgU9mVMRmmnPjO7rnx/uRgci4OYneFR32fIFL",
+	"riCgliGSaoW5U4Ai4AY/MgR1cn8MPGGBdvGZ+LzWAL+DLdcMFrOs7+p13oaO2L3jeX5+3FFp4QDVye/u",
+	"QttZU/Q/dOMfuvEAuhGtolDaMJnIZGCE/On82cXzP3dmqd5VFkjwSAj8O9tmCYDyKmvJTTxhQjqlOa5s",
+	"YwLlbwc2YV8Wxl4bhuyVXtOVsCoujT7kttrZoUZy8ksL3WM1ZnJspmGxV2wdsUQseB5RQOdCmCByQ7ST",
+	"LJorYykTdVegYUd+6pYs1Bs01e5xqHM+gn7aMn1yc1oHoScPG8Xcdj/3i1u8di8okp8ebw2BZ2INTJxt",
+	"AsaLc3/qeQDKQYv9d70dXvIuNrxlQ+FhiigmLtoT080Um1ZjZXfkS6qp0cUnHk1BeWqke0QxdKUW3KsC",
+	"2Fps8BhyDuy8v/1GXrqCYgijpdDiBcMlhDf1cFO3CHV8QrClO+/oQRmF/vr0cUGH80rM5jZZR2OtVs67",
+	"s0DZtTmix0376yIU0rTTdxMKWSfTziNQM70dRxAs62E4gmCQBK4DSgw/v03TvLWkQPW6tGNeoO7P4lGZ",
+	"gWANHxncuV3uuG078N3odVek3kMSfSzpFXG/mU2+D1QWS25OohF0tB5FS86I1A3SuFDO5pmjoTNZdA6g",
+	"UBqQXkdPvstRnU7sTAAIxTZ3ibiu4sdAsPTz6+rMfwWxM9w5wtzsjFMFKC7fSzXVOxuUyZTem2r1//ik",
+	"vnQIf73l+76qRny3zIhG2EI93PI2dAGkaChVzLc7S+4bN07RKxVzWPD9DxGzgOY2Fceo5ji8ghlsry0f",
+	"spS8C8HaVuGS9UFtBNKAe3uXOp0qPVPWcjlolgWPYeqH/FMNTsKP/rm7btA9AyqV5tNtUTccgKKK2xOY",
+	"jdfOzpkQKfuNdn0KTP7l1tsv5LWwsB71W39Vy6K78v4OXIDLakl4Gbyiww0qXtPp7gSz8foKACyA7Frz",
+	"0PRkE2hVarZz6zwfHFQee7A9ccpCgchK6YUBCxL7MxinlqKYrc0ZUGQynQiOX/OpN2KkddYnptN8WXNA",
+	"UFvjGRbzvcvkyAE9C+guvwhwPIjucVIjZMTcWE/AwyFfqQdSyAcsZoMn3lhA77WwFl7GfJkqy+VkPfiJ",
+	"r2ureamkqqHEeB8nlJYSvbRbKQ+YDCRS+j3LGUQpAHs++I31Ng9XFGt+nDqTn4Vc5DyMnXlwMEsEOboT",
+	"tPHBqdZeQ/dnqb2LZxGOAz4e4yViBkB2opigg+KtDzBnYJhQfFVRAwEvLZ2RTkQLiFRPe799/7+188QL",
+	"1h0IFTh3dKW0G9BEac0nNporbXg0hjLzdW8HycOZHVryLipDBpdiJqFyptcntQAvvuR28Eyphahpumi4",
+	"QQrCF9amzjE5KSmNWzbbziLNJ5kWdt07/eeHchXvEsrsxmunl0UoJLmkZ3Z+Q8rTbJyISa2YfxZxY+Th",
+	"pTWo3fFa9hoY8ptSrSIl6+IOTZp+R1qd7gIK2HkgXFXwNnZRIgu+buI0CqLh0I/Dk35Q7/k+JH1SLdzA",
+	"+gEUDZlRfLsK6H4hfTE3Fn9aW1lX5cyXn9yYOjSWfuLrTq2kCwbRRLe0AcoPqERYwuMoAzbUGxbrphEg",
+	"99ShVraRAfo8GqsMUubEY0b1eqfgPlMuGcGfI2dBj9zoHp9EF7hdxqo05ZC7YxIbmJ2RN46MN3i8ELXU",
+	"j+JMe7wyYEwqcvAw3gPsK7zIrUHF3r7RagZ3TAvJLM4SL+LOPy+2lKgfF3y9w94ueaMb4myrPhVCOnPr",
+	"BoT0l5eYXJtOSboqM+0XvNdpu6ROc9zuDPnrsDz7Ncw9Vs3Xy61I0JIP/S8bFj7h1zzBLkeRAlQUBgJm",
+	"mklrImGDNqH9/LQDoYm7fRR29PYDVsA2PRPXwKmOOEDnr7gJQFUdBxQF/+SBLYSyYBYKeOFv+CdRFXt4",
+	"jt85xynd4bJQBHL46vzieT8Mk8InkdJB6G348oey0+K/TLWlVRFOXKlN6ZHAdQmYgf5Eb/h3MLB/FwP6",
+	"8/CfbPCvx4O/Dz789/+2E9nD7kKOy/vc70+HEr/OBSNWBawGarpJWraXd6kICdUY9nhFplPBqb5GNvZi",
+	"GCfRiF0zkTDoukvF1AgFYtGSicTDT+Hmq8b9vCoNpsM9K7+o825uFKUWBpmB1dTZwUvkRiliVOGQtgDh",
+	"vMX6EgOV+JO5EhNO0Q8gnYRMDObakgReehK9wjhNMJ6y4iS9U4nSub1HO8N7Yaigijx28ra351NcYUT/",
+	"BCFvvX74GeSI3Wn/ADEPX9q+eaShNLEjlCYdRiafzZU7trjfCqzxPUSyrEsK37uGdfC5E0O0HKmdArql",
+	"aCwmSXT+5iUmQ3MQkLNyMCChVjL/e7fgQjp7i/Iu1CXwduAO8kdv/MC6KWnzj8eX7UwjB+7gLl79I0Pz",
+	"B6bCHHjJ/O+78vUDoYLCcmr+H6XFcm95G+He13syrzh3isxjXKD8AaZ4muMffLSV5AhlB/2UjYK8r1fy",
+	"itLxf4R4PfBGyI8xW5ve6d8fFxTULLVg7ZmJgjf6dnCbHRq/zscJ6wavjjtH5shCr/ksBgj/dsdj05wk",
+	"ESt4W21klLZkkIHSXQlzi3UB29oUwQmL5NQUwEm1WgpTR+Fek9S8fVoA7H/mrEEhMwPQcfCWtMrqudTd",
+	"6KsZ5DyRKZfZEm4r/HEA//+wG17iniVaO8+vnicJZsw3S5bW5enOiWGmaNfkZL1PibmC2gHTcDqTlKON",
+	"lmwyF7JWF79CNrttA7CdtgZzYzqOzgJsidQqqSM4aElpncfQd7nMJFgvFY3IQfjaLnwgyPoRosKZhtbS",
+	"9cwfO0rL4Sk/3gKKYZs1buL38P2IYi6tsOt+JKTzmZRelwOCCTM2ZKozTMQ1XnjM7yW/BwysS2KPbfaj",
+	"mcijksPjJDrHzg/QJh1ggSvg5ivs1WjN7WkEAX1nSQoLkUETxJKB4P8SEybmvURWLs2Lat+ZQrAZAh6E",
+	"jmhhqFVLqQh6SkJITQFovFUUl+D5x/y+sYm4MR3FV495LX8I/aItWDfsz0KqlYRIH5F4YT03SsHWSKdQ",
+	"Kw+x/RBv4vyGNolB3SYm/uBrcXHf+7aJ9MC4kibR/ea+ChIN7xjC1F01js4M6n+36RQpCLZyP9mJhWHj",
+	"pEF2nn8SBjRZeJMvOE+dFSgrc74/4DO/zlvo0qo0ShM2cWumpD/+QDopDN3ekbB7bpsGHtF6cwwCdcAi",
+	"6/7yJCgO8DyQATvqTEkOXBI17Yp+kfCUr3NDf+Y2YriMHJiw4Z9ud2FjrdPxJSv3Rt/S7W3Cq3n5iSUL",
+	"IUiTBqBpO+fLiMzEmLM4ETXkQW6pftA4wvu5kTi6TjM62NmGTiaAicbcbSjkW3CBEUyxmnO5n2Pt827C",
+	"eBRGmWMZ0dAU6Qk6G5+bBWAwANnhrdBwd88Qm+EMTH83QI3WNddx5nPT0IOwEiTVznnu5haHwV1apo9i",
+	"FXYrfz+5m9Pd4CWVAeQLtGE5iVtB8DZn19SDcb9bg8vmu94pHreOWiXuCit40Umr5YGgXPOZ0jzgKEGH",
+	"jCqZey6/XqsAL5G9L4zajW0uIwxqHp4+fgxXyYKntj4aXFeW12LZ5j0M1MKsO43WBrVOzu9SJBO1fbJ3",
+	"EIWp0iQDdYX25lZQDgvcstSD0YCcCn4z1ZyjgAZ2h6/T8R9xzftIPjtROuYxZuwoMuz7zVmVTeZVLuWP",
+	"MOB7qxZKpVKdCUYpoEjlUgJC+4hFg4AQ1UoFbSIgmrqfvCy51WJSrzsuODOZxoqtwAmlPZSzyKyN5QCT",
+	"Q34niAILW2t9XtALu1Mu9IYftVpu8edXaos/fidiO+9W8Pw6daqLSOBgzxS05aBeS7sLVKrVtTCNYDSf",
+	"6jyJzmXErHV2d9BuElpaF+oG24cg4Lkm5u2U9pvivV/RvZXPutssI+4RuJrYMSJX7yRBIDyXly92ucrq",
+	"fKd/8JmA/oFeRnyLfd+lfLx28sKT6Un0joo4R8bMR/0wNYk3E3OXj+9rCIkUJ+lEx+kmMOPWEAwJYqFV",
+	"bTBoqfe6q/rHTn/m09jCw3ra/turZPUffJbJ9uLuNSK6bU60oiF/jcIbfsbyjC+1mu+502VOv91AbiC5",
+	"vxPJcsovnwKMoYbVv1jTLoXyFUztQNqs0yShv3GCLeCpaevWy4Vge3KX02jkhnKDkSI4sDyNoMEqGtUr",
+	"NMBH+btHBX4jnKPTi/k0oep6jJoVX5AkOWcLwA7ryCnum5jdKxaLQK525K4oiZNzpYDitsmNYzNIAY/5",
+	"GtLP5cgNdJB2GyuLK0+529BGSw7Vf8kafTfMY5ObxqKJSteYVy4/UEhnJlbxscJQu8duYBTjUwkCgY3e",
+	"yOY4aaVZLXa89GkbDHtBpBWir8yyMTMcfGDNjVV636Cc5kjL3BSUszozVLYNeRqqQ8RbAdpS4bkXBgkW",
+	"cNRmYTyhA3wC6AVv3+Cvq8lo3sKQ/kjyHjDJm2kZxWolO0v0GjNv7ifCfTnrRHNAIkGTOc19P8Yz4MnR",
+	"Xsu54UHrixWgYZviOmhzdagZ8hhNCzuBw8YmmYSCj4hVMNXimlnEi+fAm0fGG2n77Q8RFDbvEOgkUACe",
+	"FhOKgyAsD9H4lGli6/XlXlYkAEK60715y6/VAsLzNej533uMHhcgQMOUc/b7+bJX+VPLNQweUOYL8dV0",
+	"CijbG1x6ml8rXDGo1ucyrkReYF32/nu4pZP6wOGyHqblzwbC7KCoyocPENtKXJftgmqHmQRsWFP2xjd5",
+	"UkuObZDvsEioAwBEjbMUohzrAmPIEjcvVA1MRjDeiMUqtaYfpZkGuj4daY5Erk10WL/g2AN0yb3UG7eG",
+	"2Wm07DbWBs+4zqTJU6j5vuU14Avw6JSGfwSlHvvdKyRd2AYeNrnZqaAy7ZA1SHOqaocJ+OAbwb/6AVcC",
+	"AGd/efuzgd7MwqSZN1rHHCvqfXEKGKq5rXOK/F5e2cFi5csCyW84hMsaTKKbVLHmnSq9zfgV92hFW0yj",
+	"M1PTaTuIhbEyF6eHD1UKZotCCBqm2d9BzxZ33JQSXtOCY2ESdinwvILCgElUtCYnGw0DLFX10HrGjyo8",
+	"te1GEJOUi30LXbRYkWLUPuF4FBHwV0sD402SUB5IZzLMQF+rJPPZacBrOWkQCS80x5yFLUtAYvp5e1S4",
+	"yCuDGDCgH0hp/aFENjKZch0fSBEGH5qUOZNrIFDZU6DSmXb2X2PTIVAkdAs7QYJyXrfITEiuT6JXCkgt",
+	"xIT77rlMg6/r7KJZfijy8UMuPksh7gQcWM7CqgDM4thajok9bdWypjHWRUZx9oEaAo6KVvQQ8V2E6hnf",
+	"Nl6HPVZL4cdHbncSznYwh7wbPwB65oba9IDcwNMUlDgMzr2tvMzZFxMhF1XaxHC7M2VBUL19iymxPXJE",
+	"PzwY636MB21TDV4CWC6PvlAaREk+gAQZLMq2rINpks2E3L2rvVi6X3rjPZ8a3Ctut5bV5gUAE+jVD541",
+	"GifSeTkzbVUrTe3pWUftZ4/L9kBb2ae58O7bxR5OEOa5YzHjPmwZnqZHEMCkBaAOQBPNqw7W/+K29XVt",
+	"+6QcooX9pvtz2O71bWxNB8gXGNURik3xxUdsV7/lKQ4VKIaDNr84T6K8NX2ovZ3xjO0vgkrnWiAfvvLh",
+	"X5g4k+5vTFqxXa5M39YGuX8qdv64d2feVedBXp6FJO97e/pKcVjaxImuKXhZClJgt9CTTGtnmqYi5ZBL",
+	"uubak4hVYcdaXuDWj89BrtFNd6p8XA52n7axS51ASd2wjnGj4puPeaVuebbrNetwrJmczAf4mLtLuCyb",
+	"UYUIM9E4E4nNC+8ifNRZDuwiIkGpJPU6oiUpeNsh+OWB1cJES6YXdURh/4CnX7HZXhD7KpIwHPdW3MIb",
+	"cOZ1JHzBMnSWpMk1CLwLo1KwqcCTyJCFGkIUhid8Ytk4yXdzoyZqm977w1izqW1sD+lu/ZfTwQWzkzmm",
+	"pzHeyhEu6izCAF4Kwoj/j7jWStfd/T/AizsNxE9hzAc2E4SZMB0HttojA6SbsNC5eqHLe2PHrlJrwBJi",
+	"roQBNAgUBYTHzJzH3jIgUwK2boqt+sF+pD8sqisYDrIfjfzmYqcBxCHT4YKP2NhQg8ZbJsd++9pp4gRG",
+	"Vn2mS7Suz6/YrKZPan4QVowigp0St161K0WV5gzcsigdYuoRpQY+FDYyQlIs38uEs2eCZYDym/isADQg",
+	"PZxHqk8gQeRG/ZFsoELeylqFEYEWTlEYHAPW8ICyJCEgi8v/QX2/+kNrmB2zAGNm+Ec6qr3Tb/rhV7F0",
+	"wY16wZ08rPjYiRxdBKef/QWLn2tuVKaBs/vzly9fPnzZOF0AS3UEQ6+NI2k9cPzAZ9Odm3bVfMM1nT+p",
+	"yYKkykri/4eGjHhEEuY7Ifo7wbOUVNPIvCnGfQ/9Rhrcr3RkujTS6pztdhzJX1kiYmaxcpG5eznhp5Si",
+	"THFMAeLFt+KOzmWUSVKmxchyXu3aeIDzNFvZ2A5cTRrXMXxNenW3zmauLPL9Yh6wvalI3e1p+mcPU82n",
+	"iZjN76g7mcz5ZAFM/gCPgbhFgPXoIww+H3HYQjQ3MgHSCH9HvgxhuAhs6JbCIK4CbvczTBRhoEsrtcSI",
+	"sVKLQsI9vbWsZCt74+fWgqG5K+t60ID8tPcbC9iwJ9rdQAO8j0OlvedN3s8fAH/xod/zxr37rvvotHf9",
+	"5OTJyePe5rf+JY728NEdL50Vp+2dD31MVSbjVhpq8MkCkaklOBzIbKzZCgqsAGy45JxYTxAu5qN5Gx5N",
+	"95HT94aWcJOTSgLTDHOyeg2DpCICaOKXO3lrDqcNL4oFL7XvCM/yOLPRhMkcUGm1cKfXY/WgDAawiKf+",
+	"jCNlA7EMroju1m0N0OM6XxONc48pltT84ZYDWkcf7uXvHhbbf+2n/cmB4Iq+xUPJ2P+ZimHu4k7s3MR/",
+	"m8lCScBNV77m+niLl7UKkPKt5BZKo56JoFZvXJPp2KA4RI53o64nTn0Ydl3oO8TL9pGxYLzG/zv1NxU8",
+	"wSbu7h+3j683XP8wJ+tfTbZPZxal34PQQvN0ALTLJfKotm+uUCPdRQOUe50lGvMzinBjKzqVx5z6QMzp",
+	"/rsumjBCcYqowxSUXcKviyKoPPfO0QhFULmGCmg/IMJtARt+pn992SD4kccdAzcD8+kFZt0L44RpLbhp",
+	"jID8mjtn+yXEUmbnheFQuHwNCTEhxTJbhukvIS2fwQ3xe4ivvC7CKX3iPXHGJWiBg4jTMBbTaT1/CwbT",
+	"4hitZKw/At8AIy/9G7dkv0jT5tqOLZFZD4omjEUqZ2RxqOJVn07vudj1K9tGARUJRTztSp25GftENJTa",
+	"QoXgVGle10SK1qd3r+Tf7Ue39HxO/rg20ZjbFefSLV6uXg9zAqiiuKk/AJvYZF2cz36TihU2V6rOJYUi",
+	"U2MF9DDXnBdfpTE+Mv6bjWjgtzjK+384dq6qf5DhTCahij7PKPiAptog4bGL80PyUd8EmWPZKzSTrDYU",
+	"L+kR9zGvgWPr1H57Bcy/ZYgT9Oj0q7JvBJqeNPyM/9gMVprXd97KtmgO+tGqBgwpLlunFj++4miQU0Yb",
+	"tDnOtLq5r6Bm33A+KJqhswR6/s24dEuLl3VaCh2CKg8jhyyuqYt8k9lj7Eb78QN8xRGiB/jijnU31N9t",
+	"J1INR97yZZow29D6FGydm00RykoI8ezWY5jyJqnVWvwqf+V91ON+dN1TzadcpQmHtQPKx4oEh19fZ3m1",
+	"CxzM93342f+zUd2/tERiNc2cPQjvo942fpTlPkaQZaAKTWDFqrsB/IK3bBDa4rEbwVa//3YTnGrVbYEM",
+	"bG1eGMHYt93yhq5Fk7kSE06RFGGjqUgSE4nq0oMHtSvtn/5OwyZ7bW+lcbDJ6ay67+/7LrdvG/gZH8E6",
+	"6Fy2gPej6GG5lx4Jro7fMp7VI9deT6l0oVD9a5X5CjdEi0ajuTBW6fWoXzAaYy4BqvnDUPQppA8CDBy8",
+	"Pu5HxP4RMRm/l9BvCdMLc7WK1NTyvJvfijnZT6CFS4zd16parroL/v/A1G4Jf1WQK8wj14jxt48r26JX",
+	"PY1a4e77GFrWqkTqWKmEM/kwO7PDvnRsgSnswNb3XFTQPx8M20yXAnj1R+YW7hNaGTTmORAkveTGsBmg",
+	"oC3/ZE+j0ef3PSsmC27f906j//z///Fl1Ae0vzvEeikkSyKWGBWNJsiBPOpHI2vXIwT3r4SM1WoU/Wk0",
+	"UYlxv9NqZUZ/RoQHBmciYd5L9x5oK/me9N3IKQz3KaG98tefROduACuqhpBA+cFNNBaS6bWfATDFecgq",
+	"05At9AN+5JuK82i8thwPLonHaTSKR5GQaWb70YiPIO3OZdyPRqtRxCKc0CMTGfEv3seOywBDG6lRpDKL",
+	"39MjLFLBAOTo0whbMH8SFoDrJ+/lechHzWVsULu4t6VcGyXz+mfPppcTIOUNlCTxU4k44bAnc5ZMIyaj",
+	"ucp0lWZ5nXL5FiThxhF5gsCMG5mKlbCTeSsGpHuxZ+fxkyaOQxQuN42p0gR8eMfHl8p9vKuwz4RTUHyb",
+	"+nPPbIOygQllKH5RsKQoqtV+49vifQ+++Jzmsu4831tsUiuULcXjjlp57pfvgZae61CS9yk+fzfnEBUk",
+	"yG3AyyTQBuqXubLhvFX6ex2saPun5RDF5lvszWFpW9rZofY9Kj+uI3hU/tVHrDTf/ig3adOh5aYB9f8M",
+	"Ef8+gIOXpQkY5qFqHEmmg0YB5IQxSURpwoIG9syLPFVGODfikYncDLzhIybz99K3dnOqxVquJYEPE54H",
+	"MCdzpYxnIQ7WZI2yLXI6fHcSznLhx6bLmsdVJtQVN0cQ+AA2DCuF9OCp2y4YBCxA77Q35cwO/7I5nZ+f",
+	"iZtVe2ckHK3lS1way2Y0wMGEaTv47kn8mP91DIuxZHYCgPjTb5487ffUwgdlrFKLj+4Bf/vW/WBZ0jt9",
+	"8vTxtztNsPokvivJbCvW7rlZRKwQtlVxF9LB2B8+qbNkK+uWEtR4ItWCy13MXHjnw7dws6RbDx7WCVUY",
+	"dD1MMzB34bw7lWNVGJQqEZNS0xYA6typo91rNjB2X1oDNdZ8ZaKZ8pmPM6TUC4JjTakQN6WHZNJiAnq7",
+	"pa2xZM9p8YCeoLSXlOpOM6hJsWwWNDse84kzsbBordKsbXdF2z0evwq+6tSkBXhAzpIKXcaePH7sxXTb",
+	"favJPDjrNdMTHjmbxXO5R1ZFo+FcqYUZjnK/z43nkSEKVyNm0juHyHbjdKdvgwVDp744+JuABqdo0dKP",
+	"MplwY3wzEGiW7Z7hC2zP37yMWBxr9zfYfdsETWSqvlxpe+8tRruyCyD1Dt7omebDv/T6VSVNFLwngwXi",
+	"Tt6qc1s4WfIh/QI3q3famwk7z8YoBBD+H+QNMje/97PkGJkU99pD2/y76LrgGqHisTY4jt1PcDymSoPB",
+	"XgeWozc+eFOCZtJ5rMzvUSuRMv+wo8bJLnPOqYcYJjOFBLfIb+wdhsDNhVNEQBznzhpeDYpofzlbPySH",
+	"CJFtvC+HDZC1sjtdoBFhWEeBI8Kbjxgd2/YE1+vPYSMB448isVxjtU7wXqAsh6CNMwlTIZ3B6VuKzFlN",
+	"JU9wee7Lplge5RsKAID9yWZ15TSGMw25w0p0wJOnf6uEB9wE0xeICrc343VYzV/1Vkh/l16aC0YP8Rlg",
+	"eWZLsH38B77s4kPlmB6aoXHFZp0aGU6cIgZXOdw2GDkNSs90EfLc2twwzfW8z0vWZMyRWdS7RlAF5PzD",
+	"zPCzvOwLc8dmYe7iHr30b+9Um5nOK2ShIG4lyTcdCBmNtVo5y6tfNOoGW+1m2WxFo5P89quM5V96T9R3",
+	"s5kotRD8JHqnlZyBC4AGCvyYZ/Ccj1q08/PIDll8ZEUV7poYO/BVva4uOng6vurQPBUXlZbPJcYYIMgb",
+	"MFRccjt4Bstd12vZYF3rC2vT1zJZd0VVUddjR8yApxGOK2iLXBzSonHRdj12vIIYUplOk0MCvZZC2cyb",
+	"Prk1wzLahDNtgk/rXJBn+LpQ9O5yKGjXVGY337bnn1KheWnU3VMIum3CUd6pBqp24rOINwgpU0CbaZ63",
+	"uvX3hYyIClBAYFlztgQUFQiOkJHhEyVjaPgZ7KTzHsHm5onheRLx28ff1nuRZseKzY2bKrbkQz6Hvvuo",
+	"wvNBb7U3YiYHQt5BVeDsOIjVwN0INeFYIR0xuYalFQa6Mta4kWImX8revkm/ot0YZvFSra5F7PeGzLpn",
+	"apkyuY7YZKIygK5mOumd9oZKxJMhTKWHlEWb6XgY+gW3cxW3To5Sow1fqFWeamZ4NzvlOOelJoUbakEz",
+	"H8yVsQMgdqrLs7tZGs+jJSSiKKdCzrhOtZAW2+xCimkEq+4k7ZWK+QgZ8JgHF06UnAq9BF6UqsJoFl9e",
+	"vnihjP2Jr7u6lfEFB/c9i3l1FrKD/C/194dgqFODl5cvIrfD0YKv+5FV0MDKKU9ht25OaJ1C3Sliu+TL",
+	"sYdmzDQQ2kbv5oqY1bFRoeF4XwkNCgteVlcx58bx4OO4bhqdB3FhGZsjuKQL7wS4wqOOGr91K/ZAg7eW",
+	"ZPaORb87dBseJbeQeJyc5ZN3VnK/CpJipqairdW1bPdYHCJsu+GOHDZou/+udFEjxpZHqQ9jyyPGarc7",
+	"sKGaBKBTPa8HW3LTj8xEpe7/qeZT8cn9izuXbX0j9CSJBQTz88I6aay5FPG1XW6Ie8NB4k3nb14SXmyf",
+	"kNIVYECr4wVnAeqhhKCoixXB5DuySeHZx4kTBa+uPGcX0HW7ZQ8GG7IH24ype+yuukQGJrm9M4MSc2cY",
+	"4a0PIfhq/LpQAhRvwfB2iRJ4gbnvMYK3/FrhdpRO3paBAjDn7nQNciYMjzQaGaXtCK/HvOXKXlVRvxhE",
+	"ut5Y9gqiNx1zfeY8JiEzg1WOThq0ymRcm4tS2tYlhdxfBCkh/HEA//99pIPc0nbur6BfsIu/cvsmhmcd",
+	"1WFxS/ZAHZbMlCHjOzks7qBplVA/P/RFqYwUwOn+RQBznVhxXd3BpeVlbPdIHMJX2XYzDuOs7L8t7dtS",
+	"bkxHcFbca4/orGwnHzUq0g2B39FkJRFyEa2UXhgqx48ZuiwlI/rM3dKc6URwDcPkkHYhftUge6uwYj6T",
+	"ViRUVu40cZ0R/tYN8GchF4dqstCR1e2m0JnRfcPMxi1DunzEj7s9BygQ7QJwVm4oOwHHJWx3vTBt4waX",
+	"nN4+GXxQ0aBSKBqSyPpfb/Ll3u89jGd17jaf+y2t9pvvuitqDztQK95wj6M3nqZtwSlaT5Vdds6XhifX",
+	"VRzkKOz5RrWHIcvvtAVf503DqEMEXHCU+gVF5caVJwx7Ql4LywcsZoMn3tzH7Hph77+M+TJVlsvJeoA5",
+	"qb16/O5Y9UCDCfrvwbHpnfamWZJsXp7weiV/t6GGm1qviCuwHOKYob2y3yW5YZThpdddXhxzUBt0dyRZ",
+	"iJQ8a0IqNLgVex+kexuJuKXNdtmzvAVpA3JB84QzQ7g+J+NaJVGaMImxQjZD5kbg/Z4zXe2b/BowbXd0",
+	"gxykN2Q4/UfYqz3eMgi04mMocduiQvgcAZdkAhgxk+6sLPh6h9DPO//6B58Zppl0ajS8cT6EiVRmjYg9",
+	"tlVzpIpTUypc3LnAy8vChqXCMU8EtHpL1AzdgrxieIU99KDoC9vFVXfrRtVIS/ewyoZX+aD3rxx+h63r",
+	"bZRwFhtPfJM3U1phgTiU9lCJaZVWa38ZWz8dncZddtyRyrjLRc4Nh876Qsg4clOG84bY6tNo9H8Hr7Ik",
+	"UakZXIqZhPJW6E4/un7yP4qa4Tn/FL24OH82uHxxPnj63ffuocFXr8SSG8uW6ajvbF5l8y+OVbz21cQe",
+	"5k4Fxe4jgAdtXlEMrjyE8BbQmc3NJOfAYxTAnTNPjc0shv0teQ3LynhSK0K3a19EVHclyjfg/nRGf/DR",
+	"lImEx27/3cR7pz14VkXFMeIK59am5nQ4nIgTetmJ0jOqBJe4aZsb8LRAR4hv0ZsPX2W800Gsv4eGdNFs",
+	"wtJHFD7ArQoIVp5a8Ci+eey8yRpw2g/FC76ivm0063X3NPHQVYtLaD+Vi0dt+7a2hAX8vaHm9El9kPS8",
+	"MGWK7plozKCiNV65R+qaMiB5UP4My4z0ugoc6199eJevfTHpsB2E50LJ5YSg6IBEXirNW5OOZnKy17iT",
+	"CDShwiTIrMzVCrpPVRqxV9zca9vrMBvIIre2OS2wVKstN60MPvnc89UPp//84M4BRhXcDx+wj7FfYSoG",
+	"gDWk91WB4SOBdSZY7OLbvjkP+XaEEpQWjMt5OVOM39FXfDHj7W8BjAFtN8Kh+bf4AMjt71wg9Nvz2GXy",
+	"BuFTwLVtKgeqoljg6fFNS6F9rlZL96Pm4Vxjd6PcesbbTIIDP1GpQIPXg1KL74aDqhgFHbI+mI8wgCUT",
+	"STj8cPu/fPjyXwEAAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -42,7 +42,8 @@ func (s *server) PutRule(
 	if err != nil {
 		return nil, err
 	}
-	out := PutRule200JSONResponse{Created: saved.Created, Rule: rule(saved.Rule)}
+	out := PutRule200JSONResponse{Created: saved.Created, Changed: &saved.Changed,
+		Rule: rule(saved.Rule)}
 	if !saved.Made.Empty() {
 		out.Secret = some(saved.Made.Reveal())
 	}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/accounts"
@@ -116,6 +118,8 @@ type server struct {
 	Config
 	secure bool
 	origin string
+	// schemas are the contract's.
+	schemas openapi3.Schemas
 }
 
 var _ StrictServerInterface = (*server)(nil)

@@ -23,8 +23,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// maxBody is the most a request may bring: the largest pipelines we know, with
-// their files, are a fifth of it.
+// maxBody is the most a request may bring, unless its operation has x-max-mib: the
+// largest pipelines we know, with their files, are a fifth of it.
 const maxBody = 1 << 20
 
 // maxName is how much of an unknown name is said again.
@@ -40,7 +40,7 @@ func (d *door) validate(w http.ResponseWriter, r *http.Request) (*http.Request, 
 	var body []byte
 	if err == nil && !file {
 		wanted := d.route.Operation.RequestBody
-		body, err = readBody(w, r, wanted != nil && wanted.Value.Required)
+		body, err = readBody(w, r, d.limit, wanted != nil && wanted.Value.Required)
 	}
 	if err != nil {
 		return r, err
@@ -158,17 +158,19 @@ func storable(name string, values []string) error {
 
 // readBody reads one JSON document. Any other media type is refused, since
 // those are what a form on a foreign page can send.
-func readBody(w http.ResponseWriter, r *http.Request, wanted bool) ([]byte, error) {
+func readBody(
+	w http.ResponseWriter, r *http.Request, limit int64, wanted bool,
+) ([]byte, error) {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return nil, nil
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	var large *http.MaxBytesError
 	var known *controlplane.Error
 	switch {
 	case errors.As(err, &large):
 		return nil, &controlplane.Error{Kind: kindTooLarge, Code: "body_too_large",
-			Message: fmt.Sprintf("the body is larger than %d bytes", maxBody),
+			Message: fmt.Sprintf("the body is larger than %d bytes", limit),
 			Remedy:  "Send less; large files belong into an image."}
 	case errors.As(err, &known):
 		return nil, err

@@ -324,6 +324,90 @@ func (e DeploymentStatus) Valid() bool {
 	}
 }
 
+// Defines values for DocumentAction.
+const (
+	DocumentActionDelete DocumentAction = "delete"
+	DocumentActionPut    DocumentAction = "put"
+)
+
+// Valid indicates whether the value is a known member of the DocumentAction enum.
+func (e DocumentAction) Valid() bool {
+	switch e {
+	case DocumentActionDelete:
+		return true
+	case DocumentActionPut:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DocumentKind.
+const (
+	DocumentKindEnvironment DocumentKind = "environment"
+	DocumentKindNode        DocumentKind = "node"
+	DocumentKindPlugin      DocumentKind = "plugin"
+	DocumentKindProject     DocumentKind = "project"
+	DocumentKindRegistry    DocumentKind = "registry"
+	DocumentKindRule        DocumentKind = "rule"
+	DocumentKindService     DocumentKind = "service"
+	DocumentKindTeam        DocumentKind = "team"
+	DocumentKindUser        DocumentKind = "user"
+	DocumentKindWebhook     DocumentKind = "webhook"
+)
+
+// Valid indicates whether the value is a known member of the DocumentKind enum.
+func (e DocumentKind) Valid() bool {
+	switch e {
+	case DocumentKindEnvironment:
+		return true
+	case DocumentKindNode:
+		return true
+	case DocumentKindPlugin:
+		return true
+	case DocumentKindProject:
+		return true
+	case DocumentKindRegistry:
+		return true
+	case DocumentKindRule:
+		return true
+	case DocumentKindService:
+		return true
+	case DocumentKindTeam:
+		return true
+	case DocumentKindUser:
+		return true
+	case DocumentKindWebhook:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DocumentResultAction.
+const (
+	DocumentResultActionChanged   DocumentResultAction = "changed"
+	DocumentResultActionCreated   DocumentResultAction = "created"
+	DocumentResultActionDeleted   DocumentResultAction = "deleted"
+	DocumentResultActionUnchanged DocumentResultAction = "unchanged"
+)
+
+// Valid indicates whether the value is a known member of the DocumentResultAction enum.
+func (e DocumentResultAction) Valid() bool {
+	switch e {
+	case DocumentResultActionChanged:
+		return true
+	case DocumentResultActionCreated:
+		return true
+	case DocumentResultActionDeleted:
+		return true
+	case DocumentResultActionUnchanged:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DrainStatus.
 const (
 	DrainStatusDrained  DrainStatus = "drained"
@@ -1387,6 +1471,12 @@ type Comment = pipeline.Comment
 // Component defines model for Component.
 type Component = pipeline.Component
 
+// Definition defines model for Definition.
+type Definition struct {
+	Kind DocumentKind `json:"kind"`
+	Name string       `json:"name"`
+}
+
 // Delivery defines model for Delivery.
 type Delivery struct {
 	// Answer The status of the last answer.
@@ -1595,6 +1685,72 @@ type DeploymentStatus string
 // Diff Of two pipelines. In which order a document lists its steps is no difference.
 type Diff = pipeline.Diff
 
+// Document defines model for Document.
+type Document struct {
+	Action *DocumentAction `json:"action,omitempty"`
+
+	// Definition What the PUT of this kind takes. An environment may have `gate` and `redirect_https` as well; a project `secrets` (by name, each with `value`, `generate` or `from_env`), `pipeline` and `templates` (by name); a webhook spells its kind `format`. Instead of the field of a password or another hidden value, or of a secret's value, `FIELD_from_env` or `from_env` alone keeps the stored value, and is refused if there is none.
+	Definition *json.RawMessage `json:"definition,omitempty"`
+	Kind       DocumentKind     `json:"kind"`
+	Name       string           `json:"name"`
+}
+
+// DocumentAction defines model for Document.Action.
+type DocumentAction string
+
+// DocumentKind defines model for DocumentKind.
+type DocumentKind string
+
+// DocumentResult defines model for DocumentResult.
+type DocumentResult struct {
+	Action DocumentResultAction `json:"action"`
+
+	// Changes Fields of a changed definition. Hidden values are never among them.
+	Changes []FieldChange `json:"changes"`
+
+	// Diff Of two pipelines. In which order a document lists its steps is no difference.
+	Diff *Diff `json:"diff,omitempty"`
+
+	// Document Position of the document, from 0. Absent where prune deletes.
+	Document *int         `json:"document,omitempty"`
+	Kind     DocumentKind `json:"kind"`
+	Name     string       `json:"name"`
+
+	// Part The part of a project: pipeline, secret NAME or template NAME.
+	Part *string `json:"part,omitempty"`
+
+	// Secret A key that was made, shown only here.
+	Secret *string `json:"secret,omitempty"`
+
+	// Version The version of a saved pipeline.
+	Version *int `json:"version,omitempty"`
+}
+
+// DocumentResultAction defines model for DocumentResult.Action.
+type DocumentResultAction string
+
+// DocumentResults defines model for DocumentResults.
+type DocumentResults struct {
+	Results []DocumentResult `json:"results"`
+
+	// Unlisted What the owner holds and the documents do not name: prune would delete it.
+	Unlisted []Definition `json:"unlisted"`
+}
+
+// Documents defines model for Documents.
+type Documents struct {
+	Documents []Document `json:"documents"`
+
+	// Owner Names this set of documents. What it puts is recorded as held by this owner.
+	Owner *string `json:"owner,omitempty"`
+
+	// Prune Deletes what the owner held before and these documents do not name any more. Needs an owner.
+	Prune *bool `json:"prune,omitempty"`
+
+	// TakeOver Also takes definitions that another owner holds. Without it they are refused.
+	TakeOver *bool `json:"take_over,omitempty"`
+}
+
 // Draft defines model for Draft.
 type Draft struct {
 	BaseVersion int                     `json:"base_version"`
@@ -1699,12 +1855,22 @@ type Failure struct {
 	Step    *string `json:"step,omitempty"`
 }
 
+// FieldChange defines model for FieldChange.
+type FieldChange = pipeline.FieldChange
+
 // FieldProblem defines model for FieldProblem.
 type FieldProblem struct {
-	Code    string  `json:"code"`
-	Field   string  `json:"field"`
-	Message string  `json:"message"`
-	Step    *string `json:"step,omitempty"`
+	Code string `json:"code"`
+
+	// Document Position of the document, from 0, where documents were sent.
+	Document *int    `json:"document,omitempty"`
+	Field    string  `json:"field"`
+	Message  string  `json:"message"`
+	Remedy   *string `json:"remedy,omitempty"`
+	Step     *string `json:"step,omitempty"`
+
+	// Users What uses the object.
+	Users *[]string `json:"users,omitempty"`
 }
 
 // ForgottenNode defines model for ForgottenNode.
@@ -2993,8 +3159,10 @@ type RulePut struct {
 
 // RuleSaved defines model for RuleSaved.
 type RuleSaved struct {
-	Created bool `json:"created"`
-	Rule    Rule `json:"rule"`
+	// Changed False when everything was stored as it is.
+	Changed *bool `json:"changed,omitempty"`
+	Created bool  `json:"created"`
+	Rule    Rule  `json:"rule"`
 
 	// Secret The secret that was made, shown once.
 	Secret *string `json:"secret,omitempty"`
@@ -3588,7 +3756,9 @@ type WebhookPut struct {
 
 // WebhookSaved defines model for WebhookSaved.
 type WebhookSaved struct {
-	Created bool `json:"created"`
+	// Changed False when everything was stored as it is.
+	Changed *bool `json:"changed,omitempty"`
+	Created bool  `json:"created"`
 
 	// Secret The signing key that was made, shown once.
 	Secret  *string `json:"secret,omitempty"`
@@ -4143,6 +4313,12 @@ type ReadServiceFileJSONRequestBody = ServiceFilePath
 
 // CreateReachTicketJSONRequestBody defines body for CreateReachTicket for application/json ContentType.
 type CreateReachTicketJSONRequestBody = ReachTicketCreate
+
+// ApplyDocumentsJSONRequestBody defines body for ApplyDocuments for application/json ContentType.
+type ApplyDocumentsJSONRequestBody = Documents
+
+// PreviewDocumentsJSONRequestBody defines body for PreviewDocuments for application/json ContentType.
+type PreviewDocumentsJSONRequestBody = Documents
 
 // PutEnvironmentJSONRequestBody defines body for PutEnvironment for application/json ContentType.
 type PutEnvironmentJSONRequestBody = EnvironmentPut
@@ -4783,6 +4959,42 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/deployments/{id}/services/{step}/tickets (the `CreateReachTicket` operationId).
 	CreateReachTicket(ctx context.Context, id InId, step InStep, body CreateReachTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ApplyDocumentsWithBody Create, change and delete definitions in one transaction
+	//
+	// Either everything the documents say happens, or nothing does: with a problem in one document the answer lists the problems of all of them, and nothing has changed. Documents are applied in the order in which kinds refer to each other, whatever their order here; what is deleted goes last, in the reverse order. A document that says what is there already changes nothing.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/documents (the `ApplyDocuments` operationId).
+	ApplyDocumentsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ApplyDocuments Create, change and delete definitions in one transaction
+	//
+	// Either everything the documents say happens, or nothing does: with a problem in one document the answer lists the problems of all of them, and nothing has changed. Documents are applied in the order in which kinds refer to each other, whatever their order here; what is deleted goes last, in the reverse order. A document that says what is there already changes nothing.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/documents (the `ApplyDocuments` operationId).
+	ApplyDocuments(ctx context.Context, body ApplyDocumentsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PreviewDocumentsWithBody Say what applying documents would change, and change nothing
+	//
+	// The same work with the same answers and refusals as applying them, rolled back at its end. Secrets that applying would make are not shown.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/documents/preview (the `PreviewDocuments` operationId).
+	PreviewDocumentsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PreviewDocuments Say what applying documents would change, and change nothing
+	//
+	// The same work with the same answers and refusals as applying them, rolled back at its end. Secrets that applying would make are not shown.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/documents/preview (the `PreviewDocuments` operationId).
+	PreviewDocuments(ctx context.Context, body PreviewDocumentsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListEnvironments All environments the caller may see
 	//
@@ -7117,6 +7329,82 @@ func (c *Client) CreateReachTicketWithBody(ctx context.Context, id InId, step In
 // Corresponds with POST /api/v1/deployments/{id}/services/{step}/tickets (the `CreateReachTicket` operationId).
 func (c *Client) CreateReachTicket(ctx context.Context, id InId, step InStep, body CreateReachTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateReachTicketRequest(c.Server, id, step, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ApplyDocumentsWithBody Create, change and delete definitions in one transaction
+//
+// Either everything the documents say happens, or nothing does: with a problem in one document the answer lists the problems of all of them, and nothing has changed. Documents are applied in the order in which kinds refer to each other, whatever their order here; what is deleted goes last, in the reverse order. A document that says what is there already changes nothing.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/documents (the `ApplyDocuments` operationId).
+func (c *Client) ApplyDocumentsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewApplyDocumentsRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ApplyDocuments Create, change and delete definitions in one transaction
+//
+// Either everything the documents say happens, or nothing does: with a problem in one document the answer lists the problems of all of them, and nothing has changed. Documents are applied in the order in which kinds refer to each other, whatever their order here; what is deleted goes last, in the reverse order. A document that says what is there already changes nothing.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/documents (the `ApplyDocuments` operationId).
+func (c *Client) ApplyDocuments(ctx context.Context, body ApplyDocumentsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewApplyDocumentsRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PreviewDocumentsWithBody Say what applying documents would change, and change nothing
+//
+// The same work with the same answers and refusals as applying them, rolled back at its end. Secrets that applying would make are not shown.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/documents/preview (the `PreviewDocuments` operationId).
+func (c *Client) PreviewDocumentsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPreviewDocumentsRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PreviewDocuments Say what applying documents would change, and change nothing
+//
+// The same work with the same answers and refusals as applying them, rolled back at its end. Secrets that applying would make are not shown.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/documents/preview (the `PreviewDocuments` operationId).
+func (c *Client) PreviewDocuments(ctx context.Context, body PreviewDocumentsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPreviewDocumentsRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -12621,6 +12909,86 @@ func NewCreateReachTicketRequestWithBody(server string, id InId, step InStep, co
 	}
 
 	operationPath := fmt.Sprintf("/api/v1/deployments/%s/services/%s/tickets", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewApplyDocumentsRequest calls the generic ApplyDocuments builder with application/json body
+func NewApplyDocumentsRequest(server string, body ApplyDocumentsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewApplyDocumentsRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewApplyDocumentsRequestWithBody constructs an http.Request for the ApplyDocuments method, with any body, and a specified content type
+func NewApplyDocumentsRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/documents")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewPreviewDocumentsRequest calls the generic PreviewDocuments builder with application/json body
+func NewPreviewDocumentsRequest(server string, body PreviewDocumentsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPreviewDocumentsRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewPreviewDocumentsRequestWithBody constructs an http.Request for the PreviewDocuments method, with any body, and a specified content type
+func NewPreviewDocumentsRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/documents/preview")
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -19074,6 +19442,42 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/deployments/{id}/services/{step}/tickets (the `CreateReachTicket` operationId).
 	CreateReachTicketWithResponse(ctx context.Context, id InId, step InStep, body CreateReachTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateReachTicketResponse, error)
 
+	// ApplyDocumentsWithBodyWithResponse Create, change and delete definitions in one transaction
+	//
+	// Either everything the documents say happens, or nothing does: with a problem in one document the answer lists the problems of all of them, and nothing has changed. Documents are applied in the order in which kinds refer to each other, whatever their order here; what is deleted goes last, in the reverse order. A document that says what is there already changes nothing.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/documents (the `ApplyDocuments` operationId).
+	ApplyDocumentsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ApplyDocumentsResponse, error)
+
+	// ApplyDocumentsWithResponse Create, change and delete definitions in one transaction
+	//
+	// Either everything the documents say happens, or nothing does: with a problem in one document the answer lists the problems of all of them, and nothing has changed. Documents are applied in the order in which kinds refer to each other, whatever their order here; what is deleted goes last, in the reverse order. A document that says what is there already changes nothing.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/documents (the `ApplyDocuments` operationId).
+	ApplyDocumentsWithResponse(ctx context.Context, body ApplyDocumentsJSONRequestBody, reqEditors ...RequestEditorFn) (*ApplyDocumentsResponse, error)
+
+	// PreviewDocumentsWithBodyWithResponse Say what applying documents would change, and change nothing
+	//
+	// The same work with the same answers and refusals as applying them, rolled back at its end. Secrets that applying would make are not shown.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/documents/preview (the `PreviewDocuments` operationId).
+	PreviewDocumentsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PreviewDocumentsResponse, error)
+
+	// PreviewDocumentsWithResponse Say what applying documents would change, and change nothing
+	//
+	// The same work with the same answers and refusals as applying them, rolled back at its end. Secrets that applying would make are not shown.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/documents/preview (the `PreviewDocuments` operationId).
+	PreviewDocumentsWithResponse(ctx context.Context, body PreviewDocumentsJSONRequestBody, reqEditors ...RequestEditorFn) (*PreviewDocumentsResponse, error)
+
 	// ListEnvironmentsWithResponse All environments the caller may see
 	//
 	// One page by name, each with its domain and cleanup rule.
@@ -23035,6 +23439,118 @@ func (r CreateReachTicketResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CreateReachTicketResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ApplyDocumentsResponseDefaultHeaders the declared response headers of an HTTP default response for ApplyDocuments
+type ApplyDocumentsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ApplyDocumentsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DocumentResults
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ApplyDocumentsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ApplyDocumentsResponse) GetJSON200() *DocumentResults {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ApplyDocumentsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ApplyDocumentsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ApplyDocumentsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ApplyDocumentsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ApplyDocumentsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PreviewDocumentsResponseDefaultHeaders the declared response headers of an HTTP default response for PreviewDocuments
+type PreviewDocumentsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type PreviewDocumentsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DocumentResults
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PreviewDocumentsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PreviewDocumentsResponse) GetJSON200() *DocumentResults {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PreviewDocumentsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PreviewDocumentsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PreviewDocumentsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PreviewDocumentsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PreviewDocumentsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -31024,6 +31540,66 @@ func (c *ClientWithResponses) CreateReachTicketWithResponse(ctx context.Context,
 	return ParseCreateReachTicketResponse(rsp)
 }
 
+// ApplyDocumentsWithBodyWithResponse Create, change and delete definitions in one transaction
+//
+// Either everything the documents say happens, or nothing does: with a problem in one document the answer lists the problems of all of them, and nothing has changed. Documents are applied in the order in which kinds refer to each other, whatever their order here; what is deleted goes last, in the reverse order. A document that says what is there already changes nothing.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/documents (the `ApplyDocuments` operationId).
+func (c *ClientWithResponses) ApplyDocumentsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ApplyDocumentsResponse, error) {
+	rsp, err := c.ApplyDocumentsWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseApplyDocumentsResponse(rsp)
+}
+
+// ApplyDocumentsWithResponse Create, change and delete definitions in one transaction
+//
+// Either everything the documents say happens, or nothing does: with a problem in one document the answer lists the problems of all of them, and nothing has changed. Documents are applied in the order in which kinds refer to each other, whatever their order here; what is deleted goes last, in the reverse order. A document that says what is there already changes nothing.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/documents (the `ApplyDocuments` operationId).
+func (c *ClientWithResponses) ApplyDocumentsWithResponse(ctx context.Context, body ApplyDocumentsJSONRequestBody, reqEditors ...RequestEditorFn) (*ApplyDocumentsResponse, error) {
+	rsp, err := c.ApplyDocuments(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseApplyDocumentsResponse(rsp)
+}
+
+// PreviewDocumentsWithBodyWithResponse Say what applying documents would change, and change nothing
+//
+// The same work with the same answers and refusals as applying them, rolled back at its end. Secrets that applying would make are not shown.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/documents/preview (the `PreviewDocuments` operationId).
+func (c *ClientWithResponses) PreviewDocumentsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PreviewDocumentsResponse, error) {
+	rsp, err := c.PreviewDocumentsWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePreviewDocumentsResponse(rsp)
+}
+
+// PreviewDocumentsWithResponse Say what applying documents would change, and change nothing
+//
+// The same work with the same answers and refusals as applying them, rolled back at its end. Secrets that applying would make are not shown.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/documents/preview (the `PreviewDocuments` operationId).
+func (c *ClientWithResponses) PreviewDocumentsWithResponse(ctx context.Context, body PreviewDocumentsJSONRequestBody, reqEditors ...RequestEditorFn) (*PreviewDocumentsResponse, error) {
+	rsp, err := c.PreviewDocuments(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePreviewDocumentsResponse(rsp)
+}
+
 // ListEnvironmentsWithResponse All environments the caller may see
 //
 // One page by name, each with its domain and cleanup rule.
@@ -35849,6 +36425,112 @@ func ParseCreateReachTicketResponse(rsp *http.Response) (*CreateReachTicketRespo
 	switch {
 	case true:
 		var headers CreateReachTicketResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseApplyDocumentsResponse parses an HTTP response from a ApplyDocumentsWithResponse call
+func ParseApplyDocumentsResponse(rsp *http.Response) (*ApplyDocumentsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ApplyDocumentsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DocumentResults
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ApplyDocumentsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePreviewDocumentsResponse parses an HTTP response from a PreviewDocumentsWithResponse call
+func ParsePreviewDocumentsResponse(rsp *http.Response) (*PreviewDocumentsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PreviewDocumentsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DocumentResults
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PreviewDocumentsResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

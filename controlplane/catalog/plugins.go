@@ -105,7 +105,7 @@ func (c *Catalog) preparePlugin(ctx context.Context, p *PluginPut) (digest strin
 	if err != nil {
 		return "", err
 	}
-	return c.images.Resolve(ctx, source, p.Tag)
+	return c.resolveDigest(ctx, source, p.Tag)
 }
 
 func putPlugin(

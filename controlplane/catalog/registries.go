@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"crypto/subtle"
 	"fmt"
 	"strings"
 	"time"
@@ -154,16 +153,12 @@ func (c *Catalog) setPassword(
 		if err != nil {
 			return false, err
 		}
-		if same(have, *p.Password) {
+		if have.Equal(*p.Password) {
 			return false, nil
 		}
 	}
 	r.Password, err = c.keys.Seal(passwordPlace(r.ID), []byte(p.Password.Reveal()))
 	return true, err
-}
-
-func same(a, b controlplane.Plain) bool {
-	return subtle.ConstantTimeCompare([]byte(a.Reveal()), []byte(b.Reveal())) == 1
 }
 
 func passwordPlace(id controlplane.RegistryID) seal.Place {

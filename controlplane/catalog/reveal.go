@@ -92,7 +92,7 @@ func (c *Catalog) openGenerated(
 	if err != nil {
 		return controlplane.Plain{}, err
 	}
-	if !same(value, current) {
+	if !value.Equal(current) {
 		return controlplane.Plain{}, notGenerated(name)
 	}
 	return value, nil

@@ -169,7 +169,7 @@ func (c *Catalog) sameSecret(s controlplane.Secret, p SecretPut) (bool, error) {
 		return false, nil
 	}
 	have, err := c.openSecret(s)
-	return err == nil && same(have, *p.Value), err
+	return err == nil && have.Equal(*p.Value), err
 }
 
 func secretPlace(s controlplane.Secret) seal.Place {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -34,6 +35,8 @@ type WebhookPut struct {
 type WebhookSaved struct {
 	Webhook controlplane.Webhook
 	Created bool
+	// Changed is false when everything was stored as it is.
+	Changed bool
 	Made    controlplane.Plain
 }
 
@@ -78,6 +81,7 @@ func (n *Notify) PutWebhook(
 		if err != nil && !out.Created {
 			return err
 		}
+		old := w
 		if out.Created {
 			w = controlplane.Webhook{ID: controlplane.NewID[controlplane.WebhookID](),
 				Name: p.Name, CreatedBy: actor.Name(), CreatedAt: time.Now().UTC()}
@@ -85,13 +89,43 @@ func (n *Notify) PutWebhook(
 		if err := p.check(out.Created); err != nil {
 			return err
 		}
-		if w, err = n.apply(ctx, tx, actor, w, p, &out); err != nil {
+		given, err := n.withoutStored(ctx, tx, actor, w.ID, p)
+		if err != nil {
+			return err
+		}
+		if w, err = n.apply(ctx, tx, actor, w, given, &out); err != nil {
 			return err
 		}
 		out.Webhook = w
+		out.Changed = out.Created || given.URL != nil || given.Secret != nil ||
+			!reflect.DeepEqual(w, old)
 		return tx.PutWebhook(ctx, w)
 	})
 	return out, err
+}
+
+// withoutStored leaves out hidden values that are stored already: the same address
+// sent again is no reason for a new signing key.
+func (n *Notify) withoutStored(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+	id controlplane.WebhookID, p WebhookPut) (WebhookPut, error) {
+	for key, value := range map[string]**controlplane.Plain{
+		addressOf(id): &p.URL, keyOf(id): &p.Secret} {
+		if *value == nil {
+			continue
+		}
+		sealed, err := tx.OutwardSecret(ctx, key)
+		if err != nil {
+			return p, err
+		}
+		if sealed == nil {
+			continue
+		}
+		have, err := n.Vault.OpenOutward(actor, key, sealed)
+		if err == nil && have.Equal(**value) {
+			*value = nil
+		}
+	}
+	return p, nil
 }
 
 // apply changes the webhook and stores what is sealed.

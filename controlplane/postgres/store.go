@@ -19,7 +19,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/nullops/nullops/controlplane"
-	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
 // Config says where the database is and how much of it to use.
@@ -99,7 +98,12 @@ func (s *Store) Stats() PoolStats {
 // it commits and wakes whom it wants to wake. It tries again when
 // PostgreSQL asks for that, so fn may run more than once and must change
 // nothing outside.
+//
+// Within InSharedTx it takes part in that transaction, behind a savepoint.
 func (s *Store) InTx(ctx context.Context, fn func(*Tx) error) error {
+	if shared := s.sharedOf(ctx); shared != nil {
+		return shared.nested(ctx, fn)
+	}
 	const tries = 5
 	for try := 1; ; try++ {
 		err := s.once(ctx, pgx.TxOptions{}, fn)
@@ -110,7 +114,11 @@ func (s *Store) InTx(ctx context.Context, fn func(*Tx) error) error {
 }
 
 // Read runs fn on one unchanging picture of the database and changes nothing.
+// Within InSharedTx it sees what that transaction has changed.
 func (s *Store) Read(ctx context.Context, fn func(*Tx) error) error {
+	if shared := s.sharedOf(ctx); shared != nil {
+		return shared.nested(ctx, fn)
+	}
 	return s.once(ctx, pgx.TxOptions{
 		IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly,
 	}, fn)
@@ -133,7 +141,7 @@ func (s *Store) once(ctx context.Context, o pgx.TxOptions, fn func(*Tx) error) (
 			_ = tx.Rollback(undo)
 		}
 	}()
-	t := &Tx{tx: tx, q: dbsqlc.New(tx), wakes: map[string]bool{}, auditKey: s.auditKey}
+	t := (&Tx{auditKey: s.auditKey}).within(tx)
 	if err := fn(t); err != nil {
 		return err
 	}
@@ -175,6 +183,14 @@ func (s *Store) Refused(ctx context.Context, e controlplane.AuditEntry, why erro
 	if said, ok := errors.AsType[*controlplane.Error](why); ok {
 		e.Result, e.Detail = controlplane.AuditRefused, said.Code
 	}
+	if shared := s.sharedOf(ctx); shared != nil {
+		shared.refused = append(shared.refused, e)
+		return nil
+	}
+	return s.insertRefused(ctx, e)
+}
+
+func (s *Store) insertRefused(ctx context.Context, e controlplane.AuditEntry) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
 	return s.InTx(ctx, func(tx *Tx) error { return tx.InsertAudit(ctx, e) })

@@ -20,6 +20,11 @@ type Tx struct {
 	auditKey *controlplane.AuditKey
 }
 
+// within gives a handle like this one on another transaction, or on a savepoint.
+func (t *Tx) within(tx pgx.Tx) *Tx {
+	return &Tx{tx: tx, q: dbsqlc.New(tx), wakes: map[string]bool{}, auditKey: t.auditKey}
+}
+
 // Wake wakes the topic's subscribers if and when the transaction commits. The
 // key is "" or the id of the deployment or node it is about. The same twice is
 // one wake-up.

@@ -30,6 +30,8 @@ type RulePut struct {
 type RuleSaved struct {
 	Rule    controlplane.ReviewRule
 	Created bool
+	// Changed is false when everything was stored as it is.
+	Changed bool
 	Made    controlplane.Plain
 }
 
@@ -89,6 +91,7 @@ func (r *Reviews) PutRule(
 		if err := tx.PutReviewRule(ctx, rule); err != nil {
 			return err
 		}
+		out.Changed = rule != old
 		return r.sealKeys(ctx, tx, actor, p, old, &out)
 	})
 	return out, err
@@ -106,7 +109,7 @@ func (r *Reviews) sealKeys(ctx context.Context, tx *postgres.Tx, actor access.Ac
 			return invalid("secret", "secret_short", "a secret has at least 16 characters",
 				"Give a longer one, or none to have one made.")
 		}
-		if err := r.seal(ctx, tx, actor, keyOf(out.Rule.ID), *secret); err != nil {
+		if err := r.seal(ctx, tx, actor, keyOf(out.Rule.ID), *secret, out); err != nil {
 			return err
 		}
 	}
@@ -117,11 +120,23 @@ func (r *Reviews) sealKeys(ctx context.Context, tx *postgres.Tx, actor access.Ac
 	if token == nil {
 		return nil
 	}
-	return r.seal(ctx, tx, actor, tokenOf(out.Rule.ID), *token)
+	return r.seal(ctx, tx, actor, tokenOf(out.Rule.ID), *token, out)
 }
 
+// seal stores a hidden value, and notes a change unless it is stored already.
 func (r *Reviews) seal(ctx context.Context, tx *postgres.Tx, actor access.Actor, id string,
-	plain controlplane.Plain) error {
+	plain controlplane.Plain, out *RuleSaved) error {
+	stored, err := tx.OutwardSecret(ctx, id)
+	if err != nil {
+		return err
+	}
+	if stored != nil {
+		have, err := r.Catalog.OpenOutward(actor, id, stored)
+		if err == nil && have.Equal(plain) {
+			return nil
+		}
+	}
+	out.Changed = out.Changed || stored != nil || !plain.Empty()
 	sealed, err := r.Catalog.SealOutward(actor, id, plain)
 	if err != nil {
 		return err

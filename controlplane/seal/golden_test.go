@@ -11,7 +11,8 @@ import (
 
 // storedValue was sealed by an earlier release under storedKey. Databases and
 // backups hold values of this format for years.
-const storedValue = "0104676f6c64abe0fff2efc95d9570ece6ba90fc5a8e936ab2423d066b0c8b62d1afad6f61b1b078" +
+const storedValue = "" +
+	"0104676f6c64abe0fff2efc95d9570ece6ba90fc5a8e936ab2423d066b0c8b62d1afad6f61b1b078" +
 	"8e7fded1d9240ce90e9ccded8d6eb47039a86be9fb46bba1f54ffdc0d83b1e171052814b1c14b36a" +
 	"97a55a43d91ef2e2aa0f203db101c2bd45d21853c6f77358e6ba5eaa431d83b6ff7ecd0fd20160f6" +
 	"42"

@@ -316,6 +316,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/documents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create, change and delete definitions in one transaction
+         * @description Either everything the documents say happens, or nothing does: with a problem in one document the answer lists the problems of all of them, and nothing has changed. Documents are applied in the order in which kinds refer to each other, whatever their order here; what is deleted goes last, in the reverse order. A document that says what is there already changes nothing.
+         */
+        post: operations["applyDocuments"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/documents/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say what applying documents would change, and change nothing
+         * @description The same work with the same answers and refusals as applying them, rolled back at its end. Secrets that applying would make are not shown.
+         */
+        post: operations["previewDocuments"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/registries": {
         parameters: {
             query?: never;
@@ -2783,6 +2823,11 @@ export interface components {
             code: string;
             message: string;
             step?: string;
+            /** @description Position of the document, from 0, where documents were sent. */
+            document?: number;
+            remedy?: string;
+            /** @description What uses the object. */
+            users?: string[];
         };
         PlacementReason: {
             node: string;
@@ -2828,6 +2873,8 @@ export interface components {
         };
         WebhookSaved: {
             created: boolean;
+            /** @description False when everything was stored as it is. */
+            changed?: boolean;
             /** @description The signing key that was made, shown once. */
             secret?: string;
             webhook: components["schemas"]["Webhook"];
@@ -2915,6 +2962,8 @@ export interface components {
         };
         RuleSaved: {
             created: boolean;
+            /** @description False when everything was stored as it is. */
+            changed?: boolean;
             /** @description The secret that was made, shown once. */
             secret?: string;
             rule: components["schemas"]["Rule"];
@@ -3096,6 +3145,63 @@ export interface components {
         Role: "admin" | "user";
         /** @enum {string} */
         Level: "read" | "full";
+        /** @enum {string} */
+        DocumentKind: "registry" | "service" | "plugin" | "environment" | "node" | "user" | "project" | "team" | "webhook" | "rule";
+        Documents: {
+            documents: components["schemas"]["Document"][];
+            /** @description Names this set of documents. What it puts is recorded as held by this owner. */
+            owner?: string;
+            /** @description Also takes definitions that another owner holds. Without it they are refused. */
+            take_over?: boolean;
+            /** @description Deletes what the owner held before and these documents do not name any more. Needs an owner. */
+            prune?: boolean;
+        };
+        Document: {
+            kind: components["schemas"]["DocumentKind"];
+            name: string;
+            /**
+             * @default put
+             * @enum {string}
+             */
+            action: "put" | "delete";
+            /** @description What the PUT of this kind takes. An environment may have `gate` and `redirect_https` as well; a project `secrets` (by name, each with `value`, `generate` or `from_env`), `pipeline` and `templates` (by name); a webhook spells its kind `format`. Instead of the field of a password or another hidden value, or of a secret's value, `FIELD_from_env` or `from_env` alone keeps the stored value, and is refused if there is none. */
+            definition?: {
+                [key: string]: unknown;
+            };
+        };
+        DocumentResults: {
+            results: components["schemas"]["DocumentResult"][];
+            /** @description What the owner holds and the documents do not name: prune would delete it. */
+            unlisted: components["schemas"]["Definition"][];
+        };
+        Definition: {
+            kind: components["schemas"]["DocumentKind"];
+            name: string;
+        };
+        DocumentResult: {
+            /** @description Position of the document, from 0. Absent where prune deletes. */
+            document?: number;
+            kind: components["schemas"]["DocumentKind"];
+            name: string;
+            /** @description The part of a project: pipeline, secret NAME or template NAME. */
+            part?: string;
+            /** @enum {string} */
+            action: "created" | "changed" | "unchanged" | "deleted";
+            /** @description Fields of a changed definition. Hidden values are never among them. */
+            changes: components["schemas"]["FieldChange"][];
+            diff?: components["schemas"]["Diff"];
+            /** @description The version of a saved pipeline. */
+            version?: number;
+            /** @description A key that was made, shown only here. */
+            secret?: string;
+        };
+        FieldChange: {
+            path: string;
+            /** @description Absent where the field was added. */
+            old?: unknown;
+            /** @description Absent where the field was removed. */
+            new?: unknown;
+        };
         RegistryPut: {
             /**
              * @description host or host:port, as an image reference spells it.
@@ -5531,6 +5637,71 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Version"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    applyDocuments: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "documents": [
+                 *         {
+                 *           "kind": "environment",
+                 *           "name": "qa",
+                 *           "definition": {
+                 *             "domain": "qa.example.org"
+                 *           }
+                 *         }
+                 *       ],
+                 *       "owner": "shop",
+                 *       "prune": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["Documents"];
+            };
+        };
+        responses: {
+            /** @description Everything was applied */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentResults"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    previewDocuments: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Documents"];
+            };
+        };
+        responses: {
+            /** @description Applying would do this */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentResults"];
                 };
             };
             default: components["responses"]["Problem"];

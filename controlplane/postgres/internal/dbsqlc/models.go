@@ -130,6 +130,13 @@ type CertificateAuthority struct {
 	CreatedAt   time.Time
 }
 
+type DefinitionOwner struct {
+	Kind       string
+	Name       string
+	Owner      string
+	RecordedAt time.Time
+}
+
 type Delivery struct {
 	ID           string
 	WebhookID    *string

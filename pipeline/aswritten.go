@@ -1,0 +1,21 @@
+package pipeline
+
+import "slices"
+
+// AsWritten is a pipeline without what saving filled in: what people wrote.
+func AsWritten(p Pipeline) Pipeline {
+	p.Order, p.Steps = nil, slices.Clone(p.Steps)
+	for i, s := range p.Steps {
+		if s.Service != nil {
+			step := *s.Service
+			step.Image = nil
+			p.Steps[i].Service = &step
+		}
+		if s.Plugin != nil {
+			step := *s.Plugin
+			step.Image, step.Component = nil, nil
+			p.Steps[i].Plugin = &step
+		}
+	}
+	return p
+}
