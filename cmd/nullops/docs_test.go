@@ -189,7 +189,8 @@ func TestRoot_HoldsOnlyTheKnownParts(t *testing.T) {
 	known := []string{
 		"cmd", "controlplane", "agent", "ingress", "lull", "plugins", "pipeline", "migrations", "ui",
 		"deploy",
-		"go.mod", "go.sum", "Makefile", "README.md", "LICENSE", "docs", "tools", "bin",
+		"go.mod", "go.sum", "Makefile", "README.md", "CONTRIBUTING.md", "LICENSE", "docs", "tools",
+		"bin",
 	}
 	entries, err := fs.ReadDir(repository(t), ".")
 	if err != nil {
