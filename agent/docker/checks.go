@@ -25,7 +25,7 @@ const (
 
 // The checks' ids. They are stable: people write rules about them.
 const (
-	checkEngine    = "engine"
+	checkEngine    = wire.CheckEngine
 	checkForward   = "forward-policy"
 	checkGuard     = "guard"
 	checkIsolation = "isolation"

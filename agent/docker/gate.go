@@ -112,7 +112,7 @@ func (d *Docker) gateContainer(deployment string) containerSpec {
 			NanoCPUs: 1e9, Ulimits: noCore(),
 		},
 		Mounts: []mount.Mount{{
-			Type: mount.TypeBind, Source: d.host.of(d.gateDir(deployment)), Target: "/gate",
+			Type: mount.TypeBind, Source: d.hostPaths().of(d.gateDir(deployment)), Target: "/gate",
 		}},
 	}
 	return containerSpec{

@@ -76,13 +76,14 @@ func (d *Docker) disks() ([]wire.Disk, error) {
 		return nil, err
 	}
 	all := []wire.Disk{{Holds: holdsData, Path: d.config.DataDir, Size: size}}
-	if d.host.engineRoot == "" {
+	root := d.hostPaths().engineRoot
+	if root == "" {
 		return all, nil
 	}
-	if size, _, err = disk(d.host.engineRoot); err != nil {
+	if size, _, err = disk(root); err != nil {
 		return nil, err
 	}
-	return append(all, wire.Disk{Holds: holdsImages, Path: d.host.engineRoot, Size: size}), nil
+	return append(all, wire.Disk{Holds: holdsImages, Path: root, Size: size}), nil
 }
 
 // facts are what the checks look at; gathering may fail in parts, judging not.
@@ -129,7 +130,7 @@ func (d *Docker) readNetwork(ctx context.Context) hostNetwork {
 	if errors.Is(err, exec.ErrNotFound) {
 		return hostNetwork{missing: true}
 	}
-	if err != nil || d.host.ownNetwork {
+	if err != nil || d.hostPaths().ownNetwork {
 		return hostNetwork{}
 	}
 	n := hostNetwork{visible: strings.Contains(out, userChain)}
