@@ -54,7 +54,8 @@ secrets: {key: {file: ./key}}
 
 // importFrom runs the command in a folder with these files, against a control
 // plane that knows no registry.
-func importFrom(t *testing.T, files map[string]string, args ...string) (out, errs string, err error) {
+func importFrom(t *testing.T, files map[string]string, args ...string) (
+	out, errs string, err error) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -66,7 +66,9 @@ type reader struct {
 	project   *types.Project
 	files     []places
 	variables map[string]string
-	out       Result
+	// keys are the steps' keys by the services' names.
+	keys map[string]string
+	out  Result
 }
 
 // Read understands a compose file without variables.
@@ -110,6 +112,7 @@ func (r *reader) readServices() {
 	for _, name := range slices.Sorted(maps.Keys(r.project.DisabledServices)) {
 		r.note(name, "profiles", "it is not started without its profile, and left out")
 	}
+	r.nameSteps()
 	for _, name := range r.project.ServiceNames() {
 		r.service(r.project.Services[name])
 	}
@@ -180,7 +183,7 @@ func (r *reader) service(s types.ServiceConfig) {
 	if s.Build != nil {
 		r.note(s.Name, "build", "images are not built here; %s is pulled", s.Image)
 	}
-	image.Name = label(s.Name)
+	image.Name = r.keys[s.Name]
 	r.out.Services = append(r.out.Services, image)
 	ports := r.ports(s)
 	step := &pipeline.ServiceStep{Name: image.Name, Command: escapeAll(s.Command), Env: r.env(s),
@@ -188,7 +191,7 @@ func (r *reader) service(s types.ServiceConfig) {
 	step.Volumes, step.Files = r.volumes(s), r.readMountedFiles(s)
 	step.Restart = r.restart(s)
 	r.readProcess(s, step)
-	r.noteRenamedHosts(s)
+	r.noteRenamedHosts(s, step.Env)
 	r.out.Pipeline.Steps = append(r.out.Pipeline.Steps, pipeline.Step{
 		Key: pipeline.StepKey(image.Name), Service: step})
 }
@@ -198,12 +201,12 @@ func (r *reader) connect() {
 	for i := range r.out.Pipeline.Steps {
 		step := &r.out.Pipeline.Steps[i]
 		for _, s := range r.project.Services {
-			if label(s.Name) != string(step.Key) {
+			if r.keys[s.Name] != string(step.Key) {
 				continue
 			}
 			for _, on := range slices.Sorted(maps.Keys(s.DependsOn)) {
-				if r.has(label(on)) {
-					step.Needs = append(step.Needs, pipeline.StepKey(label(on)))
+				if r.has(r.keys[on]) {
+					step.Needs = append(step.Needs, pipeline.StepKey(r.keys[on]))
 					r.noteCondition(s, on)
 					continue
 				}
@@ -240,18 +243,4 @@ func parseImage(image string) (Service, error) {
 		return Service{}, fmt.Errorf("%q is not an image", image)
 	}
 	return Service{Registry: host, Repository: repository, Tag: tag}, nil
-}
-
-// label spells a service's name as a DNS label.
-func label(name string) string {
-	name = strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' {
-			return c
-		}
-		return '-'
-	}, strings.ToLower(name))
-	if len(name) > 40 {
-		name = name[:40]
-	}
-	return strings.Trim(name, "-")
 }

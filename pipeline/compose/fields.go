@@ -25,7 +25,7 @@ func (r *reader) env(s types.ServiceConfig) map[string]string {
 			r.note(s.Name, "environment", "%s has no value here", name)
 			continue
 		}
-		env[name] = escapeReferences(*value)
+		env[name] = escapeReferences(r.renameHosts(s.Name, name, *value))
 	}
 	if len(env) == 0 {
 		return nil

@@ -3,6 +3,7 @@ package compose
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -95,9 +96,9 @@ func (p places) serviceAt(line int) string {
 // place is where a field is written last, since that is what counts, or where
 // the service is.
 func (r *reader) place(service, field string) (file string, line int) {
-	for i := len(r.files) - 1; i >= 0; i-- {
-		if line := r.files[i].services[service][field]; line > 0 {
-			return r.files[i].file, line
+	for _, p := range slices.Backward(r.files) {
+		if line := p.services[service][field]; line > 0 {
+			return p.file, line
 		}
 	}
 	for _, p := range r.files {
