@@ -132,13 +132,13 @@ secrets: {db_url: {environment: DB_URL}}
 // follow, and nothing else does.
 func TestRead_RenamesHosts(t *testing.T) {
 	values := map[string][2]string{
-		"DB_HOST":     {"my_db", "my-db"},
-		"ADDRESS":     {"my_db:5432", "my-db:5432"},
-		"URL":         {"postgres://my_db:x@my_db:5432/my_db?host=my_db",
+		"DB_HOST": {"my_db", "my-db"},
+		"ADDRESS": {"my_db:5432", "my-db:5432"},
+		"URL": {"postgres://my_db:x@my_db:5432/my_db?host=my_db",
 			"postgres://my_db:x@my-db:5432/my_db?host=my_db"},
-		"PLAIN_URL":   {"http://my_db", "http://my-db"},
-		"JDBC":        {"jdbc:postgresql://my_db/my_db", "jdbc:postgresql://my-db/my_db"},
-		"MONGO":       {"mongodb://u:p@my_db:1,Cache:2,other:3/x",
+		"PLAIN_URL": {"http://my_db", "http://my-db"},
+		"JDBC":      {"jdbc:postgresql://my_db/my_db", "jdbc:postgresql://my-db/my_db"},
+		"MONGO": {"mongodb://u:p@my_db:1,Cache:2,other:3/x",
 			"mongodb://u:p@my-db:1,cache:2,other:3/x"},
 		"LISTENERS":   {"A://Cache:1,B://my_db:2", "A://cache:1,B://my-db:2"},
 		"BROKERS":     {"my_db, Cache", "my-db, cache"},
