@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/nullops/nullops/agent/mask"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/lull"
 	"github.com/nullops/nullops/pipeline"
@@ -138,7 +139,7 @@ func logOptions(r *http.Request) LogOptions {
 
 // copyLines masks line by line; a line that is too long is passed on in
 // pieces, and a secret across their border is found all the same.
-func copyLines(w http.ResponseWriter, lines io.Reader, m *Masker) {
+func copyLines(w http.ResponseWriter, lines io.Reader, m *mask.Masker) {
 	in := bufio.NewReaderSize(lines, lineCut)
 	out := http.NewResponseController(w)
 	stream := m.Stream()
