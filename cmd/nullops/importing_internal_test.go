@@ -32,9 +32,9 @@ secrets: {key: {file: ./key}}
 	if err != nil {
 		t.Fatal(err)
 	}
-	docs, err := parseDocuments("shop.yaml", out.Bytes())
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out.String())
+	docs, problems := parseDocuments("shop.yaml", out.Bytes())
+	if len(problems) > 0 {
+		t.Fatalf("%v\n%s", problems, out.String())
 	}
 	var all []string
 	for _, d := range docs {
