@@ -116,8 +116,9 @@ func (s *pages) refusal(status int) *page {
 	case http.StatusRequestHeaderFieldsTooLarge:
 		p.Kind, p.Again = "headers-too-large", true
 		p.Title = "This browser sends too many cookies here"
-		p.Lead = "Those of this host and its environment are now cleared. Load the page again; you may have to sign " +
-			"in again. If this page stays, clear the cookies of the domain in the browser."
+		p.Lead = "Those of this host and its environment are now cleared. Load the page again; you " +
+			"may have to sign in again. If this page stays, clear the cookies of the domain in the " +
+			"browser."
 	case http.StatusRequestTimeout:
 		p.Kind = "request-timeout"
 		p.Title = "The request did not come whole"

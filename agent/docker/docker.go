@@ -78,6 +78,8 @@ type Docker struct {
 	sweeps sweeps
 	ahead  ahead
 	usage  usage
+	// refusals keeps visitors of a service that refuses them off the engine.
+	refusals refusals
 	// lives counts connections to the engine's events.
 	lives atomic.Int64
 	// turns counts isolation probes, which look at other deployments each time.
@@ -112,8 +114,9 @@ func New(ctx context.Context, c Config) (*Docker, error) {
 	d := &Docker{
 		api: api, following: following, config: c, names: newNames(c.Install),
 		sidecar: binary, log: c.Log, opened: time.Now(),
-		sweeps: sweeps{pending: map[string]chan struct{}{}},
-		ahead:  ahead{ids: map[agent.PluginSpec]string{}},
+		sweeps:   sweeps{pending: map[string]chan struct{}{}},
+		ahead:    ahead{ids: map[agent.PluginSpec]string{}},
+		refusals: refusals{known: map[refusalKey]refusal{}},
 	}
 	if err := d.prepareHost(ctx); err != nil {
 		return nil, errors.Join(err, api.Close(), following.Close())
