@@ -76,6 +76,9 @@ func (a *Agent) serveTunnel(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	service, err := a.runtime.Dial(ctx, target.Deployment, step.Key, target.Port)
 	if err != nil {
+		if loopback, ok := errors.AsType[*LoopbackError](err); ok {
+			w.Header().Set(wire.HeaderListens, loopback.Addresses.String())
+		}
 		http.Error(w, "the service does not answer: "+err.Error(), http.StatusBadGateway)
 		return
 	}

@@ -84,6 +84,8 @@ type Docker struct {
 	sweeps sweeps
 	ahead  ahead
 	usage  usage
+	// refusals keeps visitors of a service that refuses them off the engine.
+	refusals refusals
 	// lives counts connections to the engine's events.
 	lives atomic.Int64
 	// turns counts isolation probes, which look at other deployments each time.
@@ -110,8 +112,9 @@ func New(ctx context.Context, c Config) (*Docker, error) {
 	d := &Docker{
 		config: c, names: newNames(c.Install), learning: make(chan struct{}, 1),
 		sidecar: binary, log: c.Log, opened: time.Now(),
-		sweeps: sweeps{pending: map[string]chan struct{}{}},
-		ahead:  ahead{ids: map[agent.PluginSpec]string{}},
+		sweeps:   sweeps{pending: map[string]chan struct{}{}},
+		ahead:    ahead{ids: map[agent.PluginSpec]string{}},
+		refusals: refusals{known: map[refusalKey]refusal{}},
 	}
 	if err := d.makeClients(); err != nil {
 		return nil, err

@@ -200,6 +200,7 @@ func (d *Docker) Dial(
 		return nil, fmt.Errorf("deployment %s has no gate: %w", deployment, agent.ErrNotFound)
 	}
 	if err != nil {
+		err = d.explainRefusal(ctx, deployment, service, err)
 		return nil, fmt.Errorf("service %s of deployment %s: %w", service, deployment, err)
 	}
 	return conn, nil

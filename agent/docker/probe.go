@@ -144,9 +144,12 @@ func verdict(detail string, err error) (agent.Probed, error) {
 	}
 	detail = err.Error()
 	var dial *sidecar.DialError
+	var loopback *agent.LoopbackError
 	switch {
 	case errors.As(err, &dial):
 		detail = dial.Error()
+	case errors.As(err, &loopback):
+		detail = loopback.Error()
 	case errors.Is(err, context.DeadlineExceeded):
 		detail = "no answer in time"
 	}
