@@ -38,8 +38,8 @@ role: boss
 	file := bad + ":"
 	dry, real := p.refused(t, "apply", "--dry-run", "-f", bad), p.refused(t, "apply", "-f", bad)
 	for _, want := range []string{
-		file + "22: project hostile-dry, step two, service.resources.cpu: this is text, and a number",
-		file + "26: user left-behind, role: "} {
+		file + "21: project hostile-dry, step two, service.resources.cpu: this is text, and a number",
+		file + "25: user left-behind, role: this is not one of admin, user"} {
 		if !strings.Contains(real, want) {
 			t.Errorf("%q is missing in\n%s", want, real)
 		}
@@ -54,9 +54,9 @@ role: boss
 	typed := fileOf(t, strings.NewReplacer("cpu: lots", "cpu: 0.1", "boss", "user").
 		Replace(string(text)))
 	real = p.refused(t, "apply", "-f", typed)
-	for _, want := range []string{typed + ":20: project hostile-dry, step two, service.env.A=B: ",
-		typed + ":21: project hostile-dry, step two, service.ports",
-		typed + ":24: user left-behind, password: "} {
+	for _, want := range []string{typed + ":19: project hostile-dry, step two, service.env.A=B: ",
+		typed + ":20: project hostile-dry, step two, service.ports",
+		typed + ":23: user left-behind, password: "} {
 		if !strings.Contains(real, want) {
 			t.Errorf("%q is missing in\n%s", want, real)
 		}

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -270,6 +271,9 @@ func collectPlain(all []controlplane.Problem, err error) []controlplane.Problem 
 	case found[0].Code == "unknown_field":
 		found[0].Message = "there is no field " + last + " here"
 		found[0].Remedy = "Leave it out, or check its spelling."
+	case schema.SchemaField == "enum":
+		allowed := each(schema.Schema.Enum, func(v any) string { return fmt.Sprint(v) })
+		found[0].Message = "this is not one of " + strings.Join(allowed, ", ")
 	case schema.SchemaField == "type":
 		found[0].Message = "this is " + plainType(schema.Value) + ", and " +
 			expectedType(schema.Schema) + " is expected"
