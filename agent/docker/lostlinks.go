@@ -187,7 +187,7 @@ func deleteLink(l LostLink) error {
 	if err == nil {
 		err = acknowledged(socket)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, unix.ENODEV) { // it went with its container
 		return fmt.Errorf("remove interface %s: %w; run this as root", l.Name, err)
 	}
 	return nil
