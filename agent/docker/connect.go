@@ -69,7 +69,7 @@ func (d *Docker) hostPaths() hostPaths {
 	if h := d.host.Load(); h != nil {
 		return *h
 	}
-	return hostPaths{ownNetwork: true}
+	return hostPaths{ownNetwork: true, ownProcesses: true}
 }
 
 // learnHost asks the engine once how it sees our folders, and whether we run in

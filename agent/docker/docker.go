@@ -57,6 +57,9 @@ type Config struct {
 	// method then fails with agent.ErrUnavailable until the engine answers, except
 	// Dial, which needs no engine.
 	EngineMayBeDown bool
+	// LostAfter is how long something must be out of the engine's sight before it
+	// counts as lost; default 10 seconds.
+	LostAfter time.Duration
 	// Sidecar replaces the embedded binary, for tests.
 	Sidecar []byte
 	// Log gets what no caller is told, such as a failed removal in the
@@ -86,6 +89,10 @@ type Docker struct {
 	usage  usage
 	// refusals keeps visitors of a service that refuses them off the engine.
 	refusals refusals
+	// book has the ids of our containers; suspects may be processes of lost ones.
+	book     *containerBook
+	lost     sync.Mutex
+	suspects suspects
 	// lives counts connections to the engine's events.
 	lives atomic.Int64
 	// turns counts isolation probes, which look at other deployments each time.
@@ -121,6 +128,9 @@ func New(ctx context.Context, c Config) (*Docker, error) {
 	}
 	err = d.prepareFolders()
 	if err == nil {
+		d.book, err = openBook(c.DataDir)
+	}
+	if err == nil {
 		err = d.meetEngine(ctx)
 	}
 	if err != nil {
@@ -147,6 +157,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.StopGrace == 0 {
 		c.StopGrace = defaultGrace
+	}
+	if c.LostAfter == 0 {
+		c.LostAfter = lostAfter
 	}
 	if c.RenameAfter == 0 {
 		c.RenameAfter = renameAfter

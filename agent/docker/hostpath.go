@@ -20,6 +20,10 @@ type hostPaths struct {
 	run, hostRun   string
 	// ownNetwork is set when our network is not the machine's.
 	ownNetwork bool
+	// ownProcesses is set when we do not see the machine's processes.
+	ownProcesses bool
+	// engineID tells the engine from every other one.
+	engineID string
 	// engineRoot is the engine's folder, if we can see it.
 	engineRoot string
 }

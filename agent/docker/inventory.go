@@ -98,6 +98,11 @@ type facts struct {
 	unsynchronised bool
 	gpuProblem     error
 	guard          error
+	// lost is what a killed engine left behind, or why that cannot be seen.
+	lost        Lost
+	lostProblem error
+	// lostCommand ends it, typed on the machine itself.
+	lostCommand string
 }
 
 func (d *Docker) facts(ctx context.Context, i system.Info) facts {
@@ -109,6 +114,8 @@ func (d *Docker) facts(ctx context.Context, i system.Info) facts {
 	}
 	f.collisions, f.freeRange = d.collisions(ctx)
 	f.guard = d.guardProblem(ctx, f.network)
+	f.lost, f.lostProblem = d.FindLost(ctx)
+	f.lostCommand = d.LostCommand()
 	return f
 }
 

@@ -11,6 +11,11 @@ import (
 // lookAround finds out how much of the machine can be seen from here: all of
 // it, or what a container of this engine sees.
 func (h *hostPaths) lookAround(ctx context.Context, api *client.Client) error {
+	i, err := api.Info(ctx, client.InfoOptions{})
+	if err != nil {
+		return unavailable(err)
+	}
+	h.engineID = i.Info.ID
 	id, err := ownContainer("/proc/self/mountinfo")
 	if err != nil {
 		return err
@@ -22,14 +27,12 @@ func (h *hostPaths) lookAround(ctx context.Context, api *client.Client) error {
 		}
 		host := err == nil && r.Container.HostConfig != nil
 		h.ownNetwork = !host || !r.Container.HostConfig.NetworkMode.IsHost()
+		h.ownProcesses = !host || !r.Container.HostConfig.PidMode.IsHost()
 		return nil
 	}
-	i, err := api.Info(ctx, client.InfoOptions{})
-	if err != nil {
-		return unavailable(err)
-	}
 	// An engine elsewhere has its root elsewhere too.
-	if _, err := os.Stat(i.Info.DockerRootDir); err == nil {
+	_, err = os.Stat(i.Info.DockerRootDir)
+	if h.ownProcesses = err != nil; err == nil {
 		h.engineRoot = i.Info.DockerRootDir
 	}
 	return nil

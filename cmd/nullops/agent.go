@@ -27,7 +27,7 @@ import (
 func agentCommand() *cobra.Command {
 	c := serverCommand("agent", "Run the agent of a node, next to its Docker Engine",
 		Settings.checkAgent, runAgent)
-	c.AddCommand(agentIdentity(), agentState(), doctorCommand())
+	c.AddCommand(agentIdentity(), agentState(), doctorCommand(), agentLost())
 	return c
 }
 
