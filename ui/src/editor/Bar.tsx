@@ -14,9 +14,9 @@ import { Button } from "@/components/Button";
 import { Top } from "@/components/Shell";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { editorTexts } from "@/editorTexts";
+import { editorTexts } from "@/editor/editorTexts";
 import { texts } from "@/texts";
-import type { State } from "./drawing";
+import type { State } from "./session/drawing";
 
 const t = editorTexts;
 

@@ -1,21 +1,23 @@
 import { lazy, Suspense } from "react";
 import { load } from "@/components/load";
 import { compareOf } from "@/pages/projects/search";
-import type { State } from "./drawing";
-import type { Doc } from "./model";
-import type { Comparing } from "./useComparison";
+import type { Comparing } from "./compare/useComparison";
+import type { Doc } from "./model/model";
+import type { State } from "./session/drawing";
+import type { useSheets } from "./session/useSheets";
 import type { Panels } from "./usePanel";
-import type { useSheets } from "./useSheets";
 
-const Merge = lazy(() => load(() => import("./Merge")).then((one) => ({ default: one.Merge })));
+const Merge = lazy(() =>
+  load(() => import("./compare/MergeSheet")).then((one) => ({ default: one.Merge })),
+);
 const Versions = lazy(() =>
-  load(() => import("./Versions")).then((one) => ({ default: one.Versions })),
+  load(() => import("./compare/Versions")).then((one) => ({ default: one.Versions })),
 );
 const Discard = lazy(() =>
-  load(() => import("./Discard")).then((one) => ({ default: one.Discard })),
+  load(() => import("./session/Discard")).then((one) => ({ default: one.Discard })),
 );
 const PublishNote = lazy(() =>
-  load(() => import("./PublishNote")).then((one) => ({ default: one.PublishNote })),
+  load(() => import("./session/PublishNote")).then((one) => ({ default: one.PublishNote })),
 );
 
 type Props = {

@@ -1,6 +1,6 @@
 import "@/editor/editor.css";
 import { useState } from "react";
-import PluginForm from "@/editor/PluginForm";
+import PluginForm from "@/editor/inspector/PluginForm";
 import { withParameter } from "./trial";
 
 /** The form that steps of the plugin will have, to be tried; what is put in goes nowhere. */

@@ -11,15 +11,15 @@ import { Refusal } from "@/components/Field";
 import { load } from "@/components/load";
 import { Sheet } from "@/components/Overlay";
 import { describe, ErrorState, Skeletons } from "@/components/States";
-import { offersOf } from "@/editor/offers";
-import { fromServer } from "@/editor/problems";
-import { Unread as UnreadText, unreadProblem } from "@/editor/unread";
+import { offersOf } from "@/editor/model/offers";
+import { fromServer } from "@/editor/model/problems";
+import { Unread as UnreadText, unreadProblem } from "@/editor/session/unread";
 import { texts } from "@/texts";
 import { Unread } from "../admin/Unread";
 import { TrialRun } from "./TrialRun";
 import { type Given, nameOfTrial, pipelineOf, STEP, withParameter } from "./trial";
 
-const PluginForm = lazy(() => load(() => import("@/editor/PluginForm")));
+const PluginForm = lazy(() => load(() => import("@/editor/inspector/PluginForm")));
 type Plugin = Schemas["Plugin"];
 type Props = { plugin: Plugin; close: () => void };
 

@@ -10,7 +10,7 @@ import { load } from "@/components/load";
 import { Top, useNarrow } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
-import { editorTexts } from "@/editorTexts";
+import { editorTexts } from "@/editor/editorTexts";
 import { texts } from "@/texts";
 import { NotFound } from "../shell/Problems";
 import { useMayAdmin } from "../shell/useLack";
@@ -18,7 +18,7 @@ import { ReadSteps } from "./ReadSteps";
 import { compareOf, compareText, type PipelineSearch } from "./search";
 
 const Versions = lazy(() =>
-  load(() => import("@/editor/Versions")).then((module) => ({ default: module.Versions })),
+  load(() => import("@/editor/compare/Versions")).then((module) => ({ default: module.Versions })),
 );
 const t = editorTexts.read;
 const route = getRouteApi("/app/projects/$name/pipeline");

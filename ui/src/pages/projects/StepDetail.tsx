@@ -1,6 +1,6 @@
 import type { Schemas } from "@/api/client";
 import { Safe } from "@/components/Safe";
-import { kindOf } from "@/editor/model";
+import { kindOf } from "@/editor/model/model";
 import { texts } from "@/texts";
 import { type Fact, factsOf } from "./stepFacts";
 

@@ -1,6 +1,6 @@
 import type { Schemas } from "@/api/client";
 import { duration } from "@/components/time";
-import { editorTexts } from "@/editorTexts";
+import { editorTexts } from "@/editor/editorTexts";
 
 type PipelineStep = Schemas["PipelineStep"];
 type Service = Schemas["ServiceStep"];

@@ -1,0 +1,70 @@
+import { type NodeChange, useReactFlow } from "@xyflow/react";
+import { useCallback, useRef, useState } from "react";
+import type { Spot } from "../model/model";
+import type { CanvasNode } from "./canvasNodes";
+import { align, type Guide, WIDTH } from "./shape";
+
+/** How near, in px on the screen, two edges are level. */
+const REACH = 6;
+
+type Spots = Map<string, Spot>;
+
+/** Steps that follow the pointer, and the lines they snap to. Where they are let go, `onMove` is told. */
+export function useDragging(onMove: (spots: Spots) => void) {
+  const flow = useReactFlow();
+  const [dragged, setDragged] = useState<Spots>();
+  const [guides, setGuides] = useState<Guide[]>([]);
+  // Found once for each drag: what it is aligned with does not move meanwhile.
+  const around = useRef<Around>(undefined);
+  const drag = useCallback(
+    (changes: NodeChange<CanvasNode>[], nodes: CanvasNode[]) => {
+      const moves = changes.filter((one) => one.type === "position");
+      const spots: Spots = new Map(
+        moves.flatMap(({ id, position }) => (position ? [[id, position]] : [])),
+      );
+      if (spots.size > 0 && moves.some((one) => one.dragging)) {
+        around.current ??= findAround(spots, nodes);
+        const snapped = snap(spots, around.current, REACH / flow.getZoom());
+        setGuides(snapped.guides);
+        setDragged(snapped.spots);
+      } else if (spots.size > 0 || moves.some((one) => one.dragging === false)) {
+        around.current = undefined;
+        setGuides([]);
+        // The end of a drag comes without a place; a key moves a step without a drag.
+        setDragged((now) => {
+          const last = now ?? spots;
+          if (last.size > 0) queueMicrotask(() => onMove(last));
+          return undefined;
+        });
+      }
+    },
+    [flow, onMove],
+  );
+  return { dragged, guides, drag };
+}
+
+type Around = ReturnType<typeof findAround>;
+
+/** The boxes of what stays where it is while these are dragged, and of the first of these. */
+function findAround(spots: Spots, nodes: CanvasNode[]) {
+  const box = ({ position, width = WIDTH, height = 0 }: CanvasNode) => ({
+    ...position,
+    width,
+    height,
+  });
+  const main = nodes.find((node) => spots.has(node.id));
+  return {
+    id: main?.id ?? "",
+    main: main && box(main),
+    others: nodes.filter((node) => !spots.has(node.id)).map(box),
+  };
+}
+
+function snap(spots: Spots, at: Around, reach: number) {
+  const first = spots.get(at.id);
+  if (!first || !at.main) return { spots, guides: [] };
+  const { spot, guides } = align({ ...at.main, ...first }, at.others, reach);
+  const by = { x: spot.x - first.x, y: spot.y - first.y };
+  const moved = new Map([...spots].map(([id, one]) => [id, { x: one.x + by.x, y: one.y + by.y }]));
+  return { spots: moved, guides };
+}

@@ -1,0 +1,71 @@
+import "./compare.css";
+import { editorTexts } from "@/editor/editorTexts";
+import type { StepChange } from "../model/merge";
+import { type Asides, none } from "./asides";
+import { Sign } from "./Sign";
+import { Differing } from "./values";
+
+const t = editorTexts.panel;
+
+type Props = {
+  changes: StepChange[];
+  /** Comments and places that differ too. */
+  asides?: Asides;
+  onShow?: (step: string) => void;
+};
+
+/** What differs between two drawings, step by step and field by field. */
+export function ChangeList({ changes, asides, onShow }: Props) {
+  return (
+    <>
+      {changes.map((one) => (
+        <div key={one.key} className="chg">
+          <Sign mark={one.kind} />{" "}
+          {onShow && one.kind !== "removed" ? (
+            <button type="button" className="link" onClick={() => onShow(one.key)}>
+              {one.key}
+            </button>
+          ) : (
+            <b>{one.key}</b>
+          )}{" "}
+          <span className="chip" data-mark={one.kind}>
+            {t[one.kind]}
+          </span>
+          <Fields fields={one.fields} />
+        </div>
+      ))}
+      {asides && (changes.length === 0 || !none(asides)) ? (
+        <p className="chg t2">{asidesText(asides, changes.length === 0)}</p>
+      ) : null}
+    </>
+  );
+}
+
+function asidesText(asides: Asides, alone: boolean): string {
+  if (none(asides)) return t.same;
+  const what = editorTexts.asides(asides.comments, asides.places);
+  return alone ? editorTexts.onlyAsides(what) : editorTexts.alsoAsides(what);
+}
+
+function Fields({ fields }: { fields: StepChange["fields"] }) {
+  return (
+    <ul>
+      {fields.map((field) => (
+        <li key={field.path}>
+          <span className="t2">{shortField(field.path)}</span>
+          <Differing old={field.old} now={field.now} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** service.env.PORT is PORT to whoever looks at its step. */
+export function shortField(field: string): string {
+  return field === "key"
+    ? editorTexts.step.key
+    : field.replace(
+        /^(service|plugin|approval)\.((env|parameters|secrets|resources|files)\.)?(?=.)/,
+        "",
+      );
+}

@@ -1,0 +1,99 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import type { Schemas } from "@/api/client";
+import { Button } from "@/components/Button";
+import { Sheet } from "@/components/Overlay";
+import { EmptyState, ErrorState, Skeletons } from "@/components/States";
+import { editorTexts } from "@/editor/editorTexts";
+import type { Comparison } from "@/pages/projects/search";
+import { type Doc, docOf } from "../model/model";
+import { versions } from "../session/door";
+import { Compare } from "./Compare";
+import { VersionEntry } from "./VersionEntry";
+
+const t = editorTexts.past;
+
+export type VersionsProps = {
+  project: string;
+  compare?: Comparison;
+  onCompare: (compare: Comparison | undefined) => void;
+  onClose: () => void;
+  /** What is drawn, and what can be done with a version: nothing of it for who only reads. */
+  drawing?: {
+    doc: Doc;
+    /** Whether it differs from what is published. */
+    differs: boolean;
+    onRestored: () => void;
+    onOpen: (doc: Doc) => void;
+    /** Shows the draft against a version on the canvas. */
+    onCanvas: (version: number) => void;
+  };
+};
+
+/** Every version that was published: what it changed, who runs it, and the way back to it. */
+export function Versions(props: VersionsProps) {
+  const { project, compare, onCompare, onClose, drawing } = props;
+  const query = useInfiniteQuery(versions(project));
+  const items = query.data?.pages.flatMap((page) => page.items);
+  return (
+    <Sheet open onClose={onClose} title={t.title(project)}>
+      <div className="form">
+        {query.isError ? (
+          <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />
+        ) : null}
+        {query.isPending ? <Skeletons count={5} height={48} /> : null}
+        {items?.length === 0 ? <EmptyState title={t.none}>{t.noneYet}</EmptyState> : null}
+        {items?.[0] && compare ? (
+          <Compare
+            project={project}
+            newest={items[0].version}
+            compare={compare}
+            onCompare={onCompare}
+            drawing={drawing}
+          />
+        ) : null}
+        {items && !compare ? (
+          <>
+            <Entries {...props} items={items} more={query.hasNextPage} />
+            {query.hasNextPage ? (
+              <Button
+                busy={query.isFetchingNextPage && t.moreBusy}
+                onClick={() => void query.fetchNextPage()}
+              >
+                {t.more}
+              </Button>
+            ) : null}
+          </>
+        ) : null}
+      </div>
+    </Sheet>
+  );
+}
+
+type EntriesProps = VersionsProps & { items: Schemas["PipelineVersion"][]; more: boolean };
+
+function Entries({ items, more, project, onCompare, drawing }: EntriesProps) {
+  const [newest] = items;
+  // The last one that was read is shown with the page of the one before it, which it is told against.
+  const shown = more ? items.slice(0, -1) : items;
+  return shown.map((one, i) => (
+    <VersionEntry
+      key={one.version}
+      project={project}
+      version={one}
+      before={items[i + 1]}
+      current={one === newest}
+      onCompare={
+        // With the draft, if there is one; the current version is compared with nothing else.
+        one === newest && !drawing?.differs
+          ? undefined
+          : () =>
+              onCompare({
+                from: one.version,
+                to: drawing?.differs ? "draft" : (newest?.version ?? one.version),
+              })
+      }
+      onRestored={drawing?.onRestored}
+      onOpen={drawing && (() => drawing.onOpen(docOf(one.pipeline)))}
+    />
+  ));
+}

@@ -1,0 +1,176 @@
+import { useMemo, useState, useSyncExternalStore } from "react";
+import { editorTexts } from "@/editor/editorTexts";
+import { type PortType, properties, typeOf } from "../model/catalogue";
+import { isAt, type Problem } from "../model/problems";
+import { inserted } from "../model/referring";
+import { check, ROOT, resolved } from "../model/schemaFaults";
+import { Unread, unreadProblem } from "../session/unread";
+import { entriesOf, ListEntries, NamedEntries } from "./entries";
+import { Choice, Json, Numeric, Shell, Text, type UnreadOf, Wrong } from "./fields";
+import type { Offer } from "./Refer";
+
+const t = editorTexts.step;
+
+export type FormProps = {
+  schema: Record<string, unknown> | undefined;
+  values: Record<string, unknown>;
+  problems: Problem[];
+  offersFor: (type: PortType, path: string) => Offer[];
+  onChange: (path: string, value: unknown) => void;
+  /** Where what cannot be read yet is held; the form's own where it holds one thing alone. */
+  unread?: UnreadOf;
+};
+
+/**
+ * A plugin's parameters as its JSON Schema describes them. Each field also takes a reference in place
+ * of a value, which no form generator knows of. The validator interprets schemas and needs no eval.
+ */
+export default function PluginForm({ schema, values, problems, offersFor, ...props }: FormProps) {
+  const { onChange } = props;
+  const [own] = useState(() => ({ of: new Unread(), step: "" }));
+  const unread = props.unread ?? own;
+  const held = useSyncExternalStore(own.of.subscribe, own.of.get);
+  const required = (schema?.required ?? []) as string[];
+  const found = useMemo(() => check(schema, values), [schema, values]);
+  const declared = properties(schema);
+  if (declared.length === 0) return <p className="t3 s">{t.noParameters}</p>;
+  const others = [...problems, ...found].filter(
+    ({ field }) => isAt(field, ROOT) && !declared.some(([name]) => isAt(field, `${ROOT}.${name}`)),
+  );
+  const fields = declared.map(([name, raw]) => {
+    const property = resolved(schema, raw);
+    const path = `${ROOT}.${name}`;
+    const said = problems.some((one) => isAt(one.field, path));
+    const checked = said ? [] : found.filter((one) => isAt(one.field, path));
+    return (
+      <Parameter
+        key={name}
+        name={name}
+        path={path}
+        property={property}
+        value={values[name]}
+        required={required.includes(name)}
+        problems={[...problems, ...held.map(unreadProblem), ...checked]}
+        offers={() => offersFor(typeOf(property), path)}
+        unread={unread}
+        onChange={(value) => onChange(path, value)}
+      />
+    );
+  });
+  return (
+    <>
+      <Wrong problems={others} />
+      {fields}
+    </>
+  );
+}
+
+type ParameterProps = {
+  name: string;
+  path: string;
+  property: Record<string, unknown>;
+  value: unknown;
+  required: boolean;
+  problems: Problem[];
+  offers: () => Offer[];
+  unread: UnreadOf;
+  onChange: (value: unknown) => void;
+};
+
+/** Whether what is chosen goes into the text that is there; a function always does. */
+function takesChoice(type: PortType, value: unknown, chosen: string): value is string {
+  return typeof value === "string" && (type === "text" || !chosen.includes("{{"));
+}
+
+function Parameter({ name, path, property, value, ...rest }: ParameterProps) {
+  const type = typeOf(property);
+  const label = typeof property.title === "string" ? property.title : name;
+  const hint = typeof property.description === "string" ? property.description : undefined;
+  const standard = property.default === undefined ? undefined : JSON.stringify(property.default);
+  const refers = typeof value === "string" && value.includes("${{");
+  // A field with a reference in it is text until it is left, though the reference is deleted.
+  const [held, setHeld] = useState(false);
+  return (
+    <Shell
+      label={label}
+      path={path}
+      type={type}
+      hint={hint}
+      required={rest.required}
+      problems={rest.problems}
+      offers={rest.offers}
+      onRefer={(ref, at) =>
+        rest.onChange(takesChoice(type, value, ref) ? inserted(value, ref, at) : ref)
+      }
+    >
+      {(id, described, wrong) => {
+        const common = { id, described, wrong, label, placeholder: standard };
+        const options = Array.isArray(property.enum) ? property.enum : undefined;
+        // What could be typed on as a reference stays the field it is typed in.
+        if (type === "number" && !options)
+          return <Numeric {...common} value={value} onChange={rest.onChange} />;
+        if ((refers || held) && (options || type !== "text"))
+          return (
+            <Text {...common} mono value={value} onChange={rest.onChange} onTyping={setHeld} />
+          );
+        if (options)
+          return (
+            <Choice
+              {...common}
+              value={value === undefined ? "" : JSON.stringify(value)}
+              options={[
+                { value: "", label: standard ?? t.unset },
+                ...options.map((one) => ({ value: JSON.stringify(one), label: String(one) })),
+              ]}
+              onChange={(next) => rest.onChange(next === "" ? undefined : JSON.parse(next))}
+            />
+          );
+        if (type === "bool")
+          return (
+            <Choice
+              {...common}
+              value={value === undefined ? "" : String(value)}
+              options={[
+                { value: "", label: standard ?? t.unset },
+                { value: "true", label: t.yes },
+                { value: "false", label: t.no },
+              ]}
+              onChange={(next) => rest.onChange(next === "" ? undefined : next === "true")}
+            />
+          );
+        const entries = entriesOf(property, value);
+        const Entries = entries === "list" ? ListEntries : NamedEntries;
+        if (entries)
+          return (
+            <Entries
+              id={id}
+              label={label}
+              schema={property}
+              value={value}
+              onChange={rest.onChange}
+            />
+          );
+        if (type === "object" || type === "any")
+          return (
+            <Json
+              {...common}
+              path={path}
+              value={value}
+              unread={rest.unread}
+              onChange={rest.onChange}
+            />
+          );
+        const long = property.format === "multiline" || /script|sql|body|content/i.test(name);
+        return (
+          <Text
+            {...common}
+            mono={long}
+            rows={long ? 4 : 1}
+            value={value}
+            onChange={rest.onChange}
+          />
+        );
+      }}
+    </Shell>
+  );
+}
