@@ -11,7 +11,7 @@ import { isSignedOut } from "./api/client";
 import { me } from "./api/queries/common";
 import { load } from "./components/load";
 import { Skeletons } from "./components/States";
-import { readListSearch } from "./pages/admin/search";
+import { readListSearch } from "./lists/search";
 import { type AuditSearch, readAuditSearch } from "./pages/audit/search";
 import { readCreateSearch } from "./pages/create/search";
 import { readPageSearch } from "./pages/deployment/search";

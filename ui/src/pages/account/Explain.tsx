@@ -4,7 +4,7 @@ import { ask, client } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Field } from "@/components/Field";
 import { describe } from "@/components/States";
-import { peopleTexts } from "@/peopleTexts";
+import { peopleTexts } from "@/pages/people/peopleTexts";
 
 const t = peopleTexts.account;
 

@@ -1,13 +1,13 @@
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { adminTexts } from "@/adminTexts";
 import { ApiError, ask, client, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { describe } from "@/components/States";
 import { useToast } from "@/components/Toast";
-import { mailTexts as t } from "@/noticeTexts";
-import { onlyOver, type Tagged } from "../admin/tagged";
+import { adminTexts } from "@/forms/adminTexts";
+import { onlyOver, type Tagged } from "@/forms/tagged";
+import { mailTexts as t } from "@/pages/webhooks/noticeTexts";
 import { added, bodyOf, fieldOf, MOST, type Row, rowsOf, wrong } from "./choices";
 import { MailChoice } from "./MailChoice";
 

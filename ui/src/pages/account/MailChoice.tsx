@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { useId } from "react";
-import { adminTexts } from "@/adminTexts";
 import { environments, projects } from "@/api/queries/catalog";
 import { Button } from "@/components/Button";
 import { Field } from "@/components/Field";
-import { noticeTexts, mailTexts as t } from "@/noticeTexts";
-import { type Source, Unread } from "../admin/Unread";
+import { adminTexts } from "@/forms/adminTexts";
+import { type Source, Unread } from "@/forms/Unread";
+import { noticeTexts, mailTexts as t } from "@/pages/webhooks/noticeTexts";
 import { Events } from "../webhooks/Events";
 import { choices } from "../webhooks/Narrowed";
 import type { Row } from "./choices";

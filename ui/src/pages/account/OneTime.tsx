@@ -7,12 +7,12 @@ import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { Mark } from "@/components/Glyph";
 import { useTitle } from "@/components/Shell";
-import { peopleTexts } from "@/peopleTexts";
+import { TextField } from "@/forms/Fields";
+import { nameProblem } from "@/forms/NewName";
+import { type Form, useForm, type Values } from "@/forms/useForm";
+import { wrongs } from "@/forms/values";
+import { peopleTexts } from "@/pages/people/peopleTexts";
 import { texts } from "@/texts";
-import { TextField } from "../admin/Fields";
-import { nameProblem } from "../admin/NewName";
-import { type Form, useForm, type Values } from "../admin/useForm";
-import { wrongs } from "../admin/values";
 
 const account = peopleTexts.account;
 

@@ -1,14 +1,14 @@
 import { useQueryClient } from "@tanstack/react-query";
 import type { FormEvent } from "react";
-import { adminTexts } from "@/adminTexts";
 import { ask, client } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { useToast } from "@/components/Toast";
-import { peopleTexts } from "@/peopleTexts";
-import { TextField } from "../admin/Fields";
-import { useForm } from "../admin/useForm";
-import { wrongs } from "../admin/values";
+import { adminTexts } from "@/forms/adminTexts";
+import { TextField } from "@/forms/Fields";
+import { useForm } from "@/forms/useForm";
+import { wrongs } from "@/forms/values";
+import { peopleTexts } from "@/pages/people/peopleTexts";
 
 const t = peopleTexts.account;
 const empty = { current: "", password: "", again: "" };

@@ -6,10 +6,10 @@ import { Button } from "@/components/Button";
 import { ErrorState, Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
 import { ago } from "@/components/time";
-import { peopleTexts } from "@/peopleTexts";
+import { ConfirmDelete } from "@/forms/Confirm";
+import { useRefresh } from "@/forms/useSaved";
+import { peopleTexts } from "@/pages/people/peopleTexts";
 import { texts } from "@/texts";
-import { ConfirmDelete } from "../admin/Confirm";
-import { useRefresh } from "../admin/useSaved";
 import { deviceOf } from "./device";
 
 const t = peopleTexts.account;

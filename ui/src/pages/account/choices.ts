@@ -1,5 +1,5 @@
 import type { Schemas } from "@/api/client";
-import { mailTexts, noticeTexts } from "@/noticeTexts";
+import { mailTexts, noticeTexts } from "@/pages/webhooks/noticeTexts";
 
 type Choice = Schemas["NotificationChoice"];
 

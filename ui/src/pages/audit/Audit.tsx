@@ -1,14 +1,14 @@
 import { keepPreviousData, useInfiniteQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { adminTexts } from "@/adminTexts";
 import { ask, client } from "@/api/client";
 import { me } from "@/api/queries/common";
-import { auditTexts as t } from "@/auditTexts";
 import { Button } from "@/components/Button";
 import { Top, useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
 import { ago } from "@/components/time";
 import { useSettled } from "@/components/useSettled";
+import { adminTexts } from "@/forms/adminTexts";
+import { auditTexts as t } from "@/pages/audit/auditTexts";
 import { texts } from "@/texts";
 import { AuditFilters } from "./AuditFilters";
 import { Entries } from "./Entries";

@@ -2,9 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { me } from "@/api/queries/common";
 import { users } from "@/api/queries/people";
-import { auditTexts as t } from "@/auditTexts";
 import { useKeys } from "@/components/Shell";
 import { useTyped } from "@/components/useTyped";
+import { auditTexts as t } from "@/pages/audit/auditTexts";
 import type { AuditSearch } from "./search";
 import { newest, type Words, wordsOf } from "./words";
 

@@ -1,7 +1,6 @@
 import { Link, type LinkProps } from "@tanstack/react-router";
 import { Fragment, useRef } from "react";
 import type { Schemas } from "@/api/client";
-import { auditTexts as t } from "@/auditTexts";
 import { CopyButton } from "@/components/Copy";
 import { Glyph } from "@/components/Glyph";
 import { Safe } from "@/components/Safe";
@@ -10,6 +9,7 @@ import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { exact } from "@/components/time";
 import { locale } from "@/locale";
+import { auditTexts as t } from "@/pages/audit/auditTexts";
 import { placeOf } from "./place";
 
 type Entry = Schemas["AuditEntry"];

@@ -1,9 +1,9 @@
 import type { InfiniteData, UseInfiniteQueryResult } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import type { Schemas } from "@/api/client";
-import { auditTexts as t } from "@/auditTexts";
 import { Button } from "@/components/Button";
 import { StatusMark } from "@/components/Status";
+import { auditTexts as t } from "@/pages/audit/auditTexts";
 import { isOlder } from "./search";
 
 type Entry = Schemas["AuditEntry"];

@@ -3,7 +3,6 @@ import { queryOptions, useMutation, useQuery } from "@tanstack/react-query";
 import { ChevronDown } from "lucide-react";
 import { ask, client } from "@/api/client";
 import { download } from "@/api/file";
-import { auditTexts as t } from "@/auditTexts";
 import { Button } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
 import { useOffer } from "@/components/offers";
@@ -12,6 +11,7 @@ import { StatusMark } from "@/components/Status";
 import { useNow } from "@/components/Time";
 import { useToast } from "@/components/Toast";
 import { clock } from "@/components/time";
+import { auditTexts as t } from "@/pages/audit/auditTexts";
 import { texts } from "@/texts";
 import { type AuditSearch, exportAddress } from "./search";
 

@@ -3,7 +3,7 @@ import { load } from "@/components/load";
 import { Sparkline } from "@/components/Sparkline";
 import { Skeletons } from "@/components/States";
 import { bytes } from "@/components/time";
-import { galleryTexts as t } from "@/galleryTexts";
+import { galleryTexts as t } from "@/pages/components/galleryTexts";
 import { Part, Shown } from "./Part";
 
 const Chart = lazy(() => load(() => import("@/components/Chart")));

@@ -3,7 +3,7 @@ import { lazy, Suspense, useState } from "react";
 import { load } from "@/components/load";
 import { useTitle } from "@/components/Shell";
 import { Skeletons } from "@/components/States";
-import { galleryTexts as t } from "@/galleryTexts";
+import { galleryTexts as t } from "@/pages/components/galleryTexts";
 import { Charts } from "./Charts";
 import { Selects, TagPickers } from "./Choosing";
 import { filledCache } from "./examples";

@@ -13,7 +13,7 @@ import type { Catalogue, PortType } from "@/editor/model/catalogue";
 import { commentId } from "@/editor/model/edit";
 import type { Doc, Step } from "@/editor/model/model";
 import type { Problem } from "@/editor/model/problems";
-import { galleryTexts as t } from "@/galleryTexts";
+import { galleryTexts as t } from "@/pages/components/galleryTexts";
 import { Acted } from "./Acted";
 import { Part, Shown } from "./Part";
 

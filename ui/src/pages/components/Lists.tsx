@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import type { Deployment } from "@/api/client";
-import { galleryTexts as t } from "@/galleryTexts";
+import { galleryTexts as t } from "@/pages/components/galleryTexts";
 import { Placement } from "../create/Summary";
 import { GroupHead, Head } from "../deployments/Heads";
 import { Moved } from "../deployments/Moved";

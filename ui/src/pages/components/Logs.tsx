@@ -3,7 +3,7 @@ import { ApiError } from "@/api/client";
 import type { LiveState } from "@/api/live";
 import { type LogRow, LogView } from "@/components/LogView";
 import { Live } from "@/components/Shell";
-import { galleryTexts as t } from "@/galleryTexts";
+import { galleryTexts as t } from "@/pages/components/galleryTexts";
 import { Acted, press, type } from "./Acted";
 import { before } from "./examples";
 import { Part, Shown } from "./Part";

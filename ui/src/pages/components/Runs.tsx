@@ -1,5 +1,5 @@
 import type { Step } from "@/api/client";
-import { galleryTexts as t } from "@/galleryTexts";
+import { galleryTexts as t } from "@/pages/components/galleryTexts";
 import { Approval } from "../deployment/Approval";
 import { edgePath } from "../deployment/graphLayout";
 import { HeartBeat } from "../deployment/HeartBeat";

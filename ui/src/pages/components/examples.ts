@@ -5,7 +5,7 @@ import { environments } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
 import { tags } from "@/api/queries/deployments";
 import { activity } from "@/api/queries/life";
-import { galleryTexts } from "@/galleryTexts";
+import { galleryTexts } from "@/pages/components/galleryTexts";
 
 // What the gallery shows: made up, the same at each visit but for the clock, and read from no server.
 

@@ -6,7 +6,7 @@ import { Button } from "@/components/Button";
 import { Safe } from "@/components/Safe";
 import { describe } from "@/components/States";
 import { StatusMark } from "@/components/Status";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import type { useVersions } from "./Versions";
 
 const t = deployTexts.branch;

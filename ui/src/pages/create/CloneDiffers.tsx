@@ -1,7 +1,7 @@
 import type { Schemas } from "@/api/client";
 import { Safe } from "@/components/Safe";
 import { bytes } from "@/components/time";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 
 const t = deployTexts.clone;
 type Sheet = Schemas["CloneSheet"];

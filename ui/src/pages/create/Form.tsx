@@ -2,7 +2,7 @@ import { type KeyboardEvent, type RefObject, useMemo, useRef } from "react";
 import { Field } from "@/components/Field";
 import { Sheet } from "@/components/Overlay";
 import { EmptyState } from "@/components/States";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { Branch } from "./Branch";
 import { CloneDiffers } from "./CloneDiffers";

@@ -1,5 +1,5 @@
 import { Select } from "@/components/Select";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { type Read, usable } from "./place";
 import type { SheetState } from "./useSheet";

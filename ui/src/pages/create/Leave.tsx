@@ -1,8 +1,8 @@
 import { useState } from "react";
 import { Button } from "@/components/Button";
 import { Confirm } from "@/components/Overlay";
-import { deployTexts } from "@/deployTexts";
-import { useStay } from "../admin/useStay";
+import { useStay } from "@/forms/useStay";
+import { deployTexts } from "@/pages/deployTexts";
 
 const t = deployTexts.leave;
 

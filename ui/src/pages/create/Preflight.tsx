@@ -9,7 +9,7 @@ import { describe } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { useSettled } from "@/components/useSettled";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { Placement } from "./Summary";
 
 const t = deployTexts.preflight;

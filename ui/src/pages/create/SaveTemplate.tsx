@@ -7,9 +7,9 @@ import { isName } from "@/components/names";
 import { Confirm } from "@/components/Overlay";
 import { describe } from "@/components/States";
 import { useToast } from "@/components/Toast";
-import { deployTexts } from "@/deployTexts";
+import { onlyOver } from "@/forms/tagged";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
-import { onlyOver } from "../admin/tagged";
 import { templates } from "./queries";
 
 const t = deployTexts.template;

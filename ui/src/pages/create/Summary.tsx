@@ -5,7 +5,7 @@ import { pipeline as pipelineQuery } from "@/api/queries/catalog";
 import { isName } from "@/components/names";
 import { StatusMark } from "@/components/Status";
 import { bytes } from "@/components/time";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import type { Refusal } from "./refusal";
 

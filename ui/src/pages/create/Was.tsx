@@ -1,5 +1,5 @@
 import type { Schemas } from "@/api/client";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 
 const t = deployTexts.clone;
 

@@ -5,7 +5,7 @@ import { Safe } from "@/components/Safe";
 import { Skeletons } from "@/components/States";
 import { StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { isGone } from "../deployments/filters";
 import { NotFound } from "../shell/Problems";

@@ -3,7 +3,7 @@ import { Safe } from "@/components/Safe";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { between, duration } from "@/components/time";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 
 const t = deployTexts.capsule;
 

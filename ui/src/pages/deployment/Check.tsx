@@ -7,7 +7,7 @@ import { Safe } from "@/components/Safe";
 import { ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { duration } from "@/components/time";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { LastLines } from "./CapsuleParts";
 

@@ -7,7 +7,7 @@ import { Safe } from "@/components/Safe";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { exact } from "@/components/time";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { isGone } from "../deployments/filters";
 import { GeneratedSecrets } from "./GeneratedSecrets";

@@ -5,7 +5,7 @@ import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
 import { describe } from "@/components/States";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { Secret } from "../people/Secret";
 import { Unread } from "./Unread";

@@ -8,9 +8,9 @@ import { Safe } from "@/components/Safe";
 import { describe, Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
 import { exact } from "@/components/time";
-import { gateTexts } from "@/gateTexts";
-import { Apart } from "../admin/Apart";
-import { ConfirmDelete } from "../admin/Confirm";
+import { Apart } from "@/forms/Apart";
+import { ConfirmDelete } from "@/forms/Confirm";
+import { gateTexts } from "@/pages/deployment/gateTexts";
 import { Secret } from "../people/Secret";
 import { Unread } from "./Unread";
 

@@ -5,7 +5,7 @@ import { Safe } from "@/components/Safe";
 import { Pill, StatusMark, stateWord } from "@/components/Status";
 import { Time, useNow } from "@/components/Time";
 import { duration } from "@/components/time";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { shownState } from "../deployments/filters";
 import { shareOf } from "../deployments/Row";

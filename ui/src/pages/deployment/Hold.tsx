@@ -5,7 +5,7 @@ import { Field, Refusal } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
 import { describe } from "@/components/States";
 import { dayOf } from "@/components/time";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { endOfDay, isEnd, LAST_DAY } from "./holdEnd";
 import type { LifeAct } from "./useLife";

@@ -9,7 +9,7 @@ import { copyText } from "@/components/Copy";
 import { useOffer } from "@/components/offers";
 import { useKeys } from "@/components/Shell";
 import { useToast } from "@/components/Toast";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { isGone } from "../deployments/filters";
 import { useLackOn, useLackToCreate } from "../shell/useLack";
 import { HoldQuestion } from "./Hold";

@@ -1,6 +1,6 @@
 import { ErrorState } from "@/components/States";
 import { useSettled } from "@/components/useSettled";
-import { reachTexts } from "@/reachTexts";
+import { reachTexts } from "@/pages/deployment/reachTexts";
 import { texts } from "@/texts";
 import type { LogStream } from "./logStream";
 

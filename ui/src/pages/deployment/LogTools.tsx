@@ -2,7 +2,7 @@ import { Download } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { Button, buttonClass } from "@/components/Button";
 import { useOffer } from "@/components/offers";
-import { reachTexts } from "@/reachTexts";
+import { reachTexts } from "@/pages/deployment/reachTexts";
 import { logSpans, type PageSearch } from "./search";
 
 const t = reachTexts.logs;

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from "react";
 import type { Deployment, Step } from "@/api/client";
 import { Button } from "@/components/Button";
 import { LogView } from "@/components/LogView";
-import { reachTexts } from "@/reachTexts";
+import { reachTexts } from "@/pages/deployment/reachTexts";
 import { Earlier } from "./Earlier";
 import { LogNotes, useEmptyText } from "./LogNotes";
 import { LogTools } from "./LogTools";

@@ -7,7 +7,7 @@ import { curve } from "@/components/curve";
 import { EmptyState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { bytes, cores } from "@/components/time";
-import { reachTexts } from "@/reachTexts";
+import { reachTexts } from "@/pages/deployment/reachTexts";
 import { curveSpans } from "./search";
 import { Unread } from "./Unread";
 import { useSearchChange } from "./useSearchChange";

@@ -1,7 +1,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import type { Deployment } from "@/api/client";
 import { type Offer, useOffer } from "@/components/offers";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { order, tabNames, useGoTab } from "./Tabs";
 

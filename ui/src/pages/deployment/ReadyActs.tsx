@@ -3,7 +3,7 @@ import { lazy, Suspense, useState } from "react";
 import type { Deployment } from "@/api/client";
 import { Button } from "@/components/Button";
 import { load } from "@/components/load";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import type { Act } from "./whyNot";
 
 const Move = lazy(() => load(() => import("./Move")));

@@ -8,7 +8,7 @@ import { Button } from "@/components/Button";
 import { Field } from "@/components/Field";
 import { isName } from "@/components/names";
 import { describe } from "@/components/States";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { isGone } from "../deployments/filters";
 import { useLackOn } from "../shell/useLack";

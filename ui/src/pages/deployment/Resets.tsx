@@ -6,7 +6,7 @@ import { Sheet } from "@/components/Overlay";
 import { Skeletons } from "@/components/States";
 import { Time, useNow } from "@/components/Time";
 import { ago, exact } from "@/components/time";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { Unread } from "./Unread";
 
 const t = deployTexts.life;

@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { Activity, SquareTerminal } from "lucide-react";
 import type { ReactNode } from "react";
 import { buttonClass } from "@/components/Button";
-import { reachTexts } from "@/reachTexts";
+import { reachTexts } from "@/pages/deployment/reachTexts";
 import { texts } from "@/texts";
 import { logLinkOf } from "./ServiceLog";
 

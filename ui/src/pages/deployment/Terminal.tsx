@@ -5,7 +5,7 @@ import { type RefObject, useCallback, useEffect, useRef, useState } from "react"
 import { ask, client, type Deployment } from "@/api/client";
 import { Button } from "@/components/Button";
 import { describe, EmptyState } from "@/components/States";
-import { reachTexts } from "@/reachTexts";
+import { reachTexts } from "@/pages/deployment/reachTexts";
 import { useLackOn } from "../shell/useLack";
 import { keyFor } from "./terminalKeys";
 import { inertStyles, withInertStyles } from "./terminalStyles";

@@ -5,7 +5,7 @@ import { environments } from "@/api/queries/catalog";
 import { Safe } from "@/components/Safe";
 import { useNow } from "@/components/Time";
 import { duration, exact } from "@/components/time";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { isGone } from "../deployments/filters";
 import { holdOf } from "./holdOf";
 import { LastReset } from "./Resets";

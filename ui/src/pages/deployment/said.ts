@@ -1,7 +1,7 @@
 import type { Deployment, Step } from "@/api/client";
 import { stateWord } from "@/components/Status";
 import { clock, exact } from "@/components/time";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { isGone } from "../deployments/filters";
 

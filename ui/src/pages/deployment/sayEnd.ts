@@ -1,7 +1,7 @@
 import type { Deployment, Schemas, Step } from "@/api/client";
 import type { Reset } from "@/api/queries/life";
 import { ago } from "@/components/time";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 
 // What the questions before an end say: to how much it happens, and what was known of its use.

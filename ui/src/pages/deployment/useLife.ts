@@ -6,7 +6,7 @@ import { Once } from "@/api/once";
 import { describe } from "@/components/States";
 import { useToast } from "@/components/Toast";
 import { exact } from "@/components/time";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 
 const t = deployTexts.life;

@@ -1,5 +1,5 @@
 import type { Deployment, Me } from "@/api/client";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { holdOf } from "./holdOf";
 

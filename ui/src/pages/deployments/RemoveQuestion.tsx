@@ -1,7 +1,7 @@
 import type { Deployment } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Confirm } from "@/components/Overlay";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { Removal } from "../deployment/Removal";
 import { sayCancel } from "../deployment/sayEnd";

@@ -7,7 +7,7 @@ import { Button } from "@/components/Button";
 import { useOffer } from "@/components/offers";
 import { useKeys } from "@/components/Shell";
 import { useToast } from "@/components/Toast";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { fromList } from "../create/search";
 import { useLackOn, useLackToCreate } from "../shell/useLack";

@@ -1,6 +1,6 @@
 import type { Deployment, Me } from "@/api/client";
 import { stateWord } from "@/components/Status";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { whyNot } from "../deployment/whyNot";
 import { isGone } from "./filters";
 import type { Kind } from "./useBulk";

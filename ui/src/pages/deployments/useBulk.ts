@@ -4,7 +4,7 @@ import { mergeOne } from "@/api/list";
 import { deployments } from "@/api/queries/deployments";
 import { describe } from "@/components/States";
 import { useToast } from "@/components/Toast";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 
 export type Kind = "extend" | "retry" | "remove";

@@ -8,7 +8,7 @@ import { stateWord } from "@/components/Status";
 import { useNow } from "@/components/Time";
 import { ago } from "@/components/time";
 import { useSettled } from "@/components/useSettled";
-import { diffTexts } from "@/diffTexts";
+import { diffTexts } from "@/pages/diff/diffTexts";
 import { texts } from "@/texts";
 import { gone, isGone } from "../deployments/filters";
 import { found, MOST, nameOf } from "./found";

@@ -7,7 +7,7 @@ import { Button } from "@/components/Button";
 import { Safe } from "@/components/Safe";
 import { Top, useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
-import { diffTexts } from "@/diffTexts";
+import { diffTexts } from "@/pages/diff/diffTexts";
 import { texts } from "@/texts";
 import { Pick } from "./Pick";
 

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { ChevronDown } from "lucide-react";
 import { useState } from "react";
 import { deployment } from "@/api/queries/deployments";
-import { diffTexts } from "@/diffTexts";
+import { diffTexts } from "@/pages/diff/diffTexts";
 import { Choices } from "./Choices";
 import { nameOf } from "./found";
 

@@ -1,5 +1,5 @@
 import { CommandLine } from "@/components/CommandLine";
-import { environmentTexts as t } from "@/environmentTexts";
+import { environmentTexts as t } from "@/pages/environments/environmentTexts";
 
 /** The one line that a name server needs, so that every host of the environment is found. */
 export function Dns({ name, domain }: { name: string; domain: string }) {

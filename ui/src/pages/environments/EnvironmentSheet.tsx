@@ -1,24 +1,23 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { adminTexts } from "@/adminTexts";
 import { ask, client, type Schemas } from "@/api/client";
-import { environmentTexts as t } from "@/environmentTexts";
-import { orderTexts } from "@/orderTexts";
-import { DeleteAct } from "../admin/DeleteAct";
-import { CheckField, TextField } from "../admin/Fields";
-import { FormSheet } from "../admin/FormSheet";
-import type { Opened } from "../admin/meanwhile";
-import { NameField, nameProblem } from "../admin/NewName";
-import { PlacementFields, placementOf, placementValues } from "../admin/Placement";
-import { onlyOver, type Tagged } from "../admin/tagged";
-import { useForm } from "../admin/useForm";
-import { useRefresh, useSaved } from "../admin/useSaved";
-import { orNothing, toNumber, wrongs } from "../admin/values";
+import { adminTexts } from "@/forms/adminTexts";
+import { DeleteAct } from "@/forms/DeleteAct";
+import { CheckField, TextField } from "@/forms/Fields";
+import { FormSheet } from "@/forms/FormSheet";
+import type { Opened } from "@/forms/meanwhile";
+import { NameField, nameProblem } from "@/forms/NewName";
+import { onlyOver, type Tagged } from "@/forms/tagged";
+import { useForm } from "@/forms/useForm";
+import { useRefresh, useSaved } from "@/forms/useSaved";
+import { orNothing, toNumber, wrongs } from "@/forms/values";
+import { environmentTexts as t } from "@/pages/environments/environmentTexts";
+import { orderTexts } from "@/pages/environments/orderTexts";
 import { useMayAdmin } from "../shell/useLack";
-
 import { Dns } from "./Dns";
 import { Gate } from "./Gate";
 import { Orders } from "./Orders";
+import { PlacementFields, placementOf, placementValues } from "./PlacementFields";
 import { Robots } from "./Robots";
 
 type Environment = Schemas["Environment"];

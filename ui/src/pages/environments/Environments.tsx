@@ -4,10 +4,10 @@ import { Lock } from "lucide-react";
 import { client, type Schemas } from "@/api/client";
 import { environments } from "@/api/queries/catalog";
 import { Safe } from "@/components/Safe";
-import { environmentTexts as t } from "@/environmentTexts";
-import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
-import { Stored } from "../admin/Stored";
-import { useOpened } from "../admin/useOpened";
+import { Stored } from "@/forms/Stored";
+import { type Column, type ListFilter, Listing, OpenLink } from "@/lists/Listing";
+import { useOpened } from "@/lists/useOpened";
+import { environmentTexts as t } from "@/pages/environments/environmentTexts";
 import { useMayAdmin } from "../shell/useLack";
 import { EnvironmentSheet } from "./EnvironmentSheet";
 

@@ -6,9 +6,9 @@ import { Refusal } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
 import { describe, Skeletons } from "@/components/States";
 import { useToast } from "@/components/Toast";
-import { environmentTexts as t } from "@/environmentTexts";
+import { onlyOver, tagged } from "@/forms/tagged";
+import { environmentTexts as t } from "@/pages/environments/environmentTexts";
 import { texts } from "@/texts";
-import { onlyOver, tagged } from "../admin/tagged";
 import { Unread } from "../deployment/Unread";
 
 type Gate = Schemas["EnvironmentGate"];

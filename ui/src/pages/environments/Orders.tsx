@@ -1,18 +1,18 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { adminTexts } from "@/adminTexts";
 import { ask, client, type Schemas } from "@/api/client";
 import { Ahead } from "@/components/Ahead";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { describe, Skeletons } from "@/components/States";
 import { useToast } from "@/components/Toast";
-import { orderTexts as t } from "@/orderTexts";
-import { Apart } from "../admin/Apart";
-import { SelectField, TextArea, TextField } from "../admin/Fields";
-import { Refused } from "../admin/FormSheet";
-import { onlyOver } from "../admin/tagged";
-import { type Form, useForm } from "../admin/useForm";
+import { Apart } from "@/forms/Apart";
+import { adminTexts } from "@/forms/adminTexts";
+import { SelectField, TextArea, TextField } from "@/forms/Fields";
+import { Refused } from "@/forms/FormSheet";
+import { onlyOver } from "@/forms/tagged";
+import { type Form, useForm } from "@/forms/useForm";
+import { orderTexts as t } from "@/pages/environments/orderTexts";
 import { Unread } from "../deployment/Unread";
 import { type Orders as OrdersRead, PATH, type Read, readOrders } from "./ordered";
 

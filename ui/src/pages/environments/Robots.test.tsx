@@ -4,7 +4,7 @@ import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { client } from "@/api/client";
 import { Toasts } from "@/components/Toast";
-import { environmentTexts } from "@/environmentTexts";
+import { environmentTexts } from "@/pages/environments/environmentTexts";
 import { Robots } from "./Robots";
 
 const t = environmentTexts.robots;

@@ -7,11 +7,11 @@ import { Field, Refusal } from "@/components/Field";
 import { describe, Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
 import { exact } from "@/components/time";
-import { environmentTexts } from "@/environmentTexts";
-import { Apart } from "../admin/Apart";
-import { ConfirmDelete } from "../admin/Confirm";
-import { useRefresh } from "../admin/useSaved";
-import { toNumber } from "../admin/values";
+import { Apart } from "@/forms/Apart";
+import { ConfirmDelete } from "@/forms/Confirm";
+import { useRefresh } from "@/forms/useSaved";
+import { toNumber } from "@/forms/values";
+import { environmentTexts } from "@/pages/environments/environmentTexts";
 import { Unread } from "../deployment/Unread";
 import { Secret } from "../people/Secret";
 

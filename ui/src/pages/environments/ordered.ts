@@ -1,5 +1,5 @@
 import { client, isNotFound, type Schemas } from "@/api/client";
-import { type Tagged, tagged } from "../admin/tagged";
+import { type Tagged, tagged } from "@/forms/tagged";
 
 export type Orders = Schemas["CertificateOrders"];
 export const PATH = "/api/v1/environments/{name}/certificate-orders" as const;

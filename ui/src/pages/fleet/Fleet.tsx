@@ -10,7 +10,7 @@ import { Live, Top, useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
 import { useNow } from "@/components/Time";
 import { ago } from "@/components/time";
-import { fleetTexts as t } from "@/fleetTexts";
+import { fleetTexts as t } from "@/pages/fleet/fleetTexts";
 import { texts } from "@/texts";
 import { MEASURED, useNodesLive } from "../nodes/live";
 import { NotFound } from "../shell/Problems";

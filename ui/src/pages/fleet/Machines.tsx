@@ -2,8 +2,8 @@ import { Link } from "@tanstack/react-router";
 import type { NodeInfo } from "@/api/client";
 import { StatusMark } from "@/components/Status";
 import { bytes } from "@/components/time";
-import { fleetTexts as t } from "@/fleetTexts";
 import { locale } from "@/locale";
+import { fleetTexts as t } from "@/pages/fleet/fleetTexts";
 
 const MIB = 1024 * 1024;
 const cores = (value: number) => value.toLocaleString(locale, { maximumFractionDigits: 1 });

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { fleetTexts as t } from "@/fleetTexts";
+import { fleetTexts as t } from "@/pages/fleet/fleetTexts";
 import type { Trouble, Where } from "./trouble";
 
 /** More than these are folded away: a hundred agents of another version hide nothing else. */

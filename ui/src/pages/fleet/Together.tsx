@@ -4,7 +4,7 @@ import type { NodeInfo } from "@/api/client";
 import { nodeMetrics } from "@/api/queries/usage";
 import { ErrorState, Skeletons } from "@/components/States";
 import { bytes, cores } from "@/components/time";
-import { fleetTexts as t } from "@/fleetTexts";
+import { fleetTexts as t } from "@/pages/fleet/fleetTexts";
 import { texts } from "@/texts";
 import { Curves, type Figure, rate, SPANS, Spans } from "../nodes/Curves";
 import { useSpan } from "../nodes/useSpan";

@@ -1,6 +1,6 @@
 import type { Schemas } from "@/api/client";
 import { ago, duration } from "@/components/time";
-import { fleetTexts as t } from "@/fleetTexts";
+import { fleetTexts as t } from "@/pages/fleet/fleetTexts";
 import type { Trouble } from "./trouble";
 
 // What of certificates and keys needs a person.

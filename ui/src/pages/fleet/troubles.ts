@@ -1,6 +1,6 @@
 import type { Deployment, NodeInfo, Schemas } from "@/api/client";
 import { ago, bytes, shortAgo } from "@/components/time";
-import { fleetTexts as t } from "@/fleetTexts";
+import { fleetTexts as t } from "@/pages/fleet/fleetTexts";
 import { sorted } from "../nodes/Checks";
 import { type Ordered, ofCertificates, ofKeys, ofOrders } from "./sealed";
 import type { Trouble } from "./trouble";

@@ -11,7 +11,7 @@ import { Sheet } from "@/components/Overlay";
 import { Select } from "@/components/Select";
 import { describe } from "@/components/States";
 import { StatusMark } from "@/components/Status";
-import { machineTexts as m } from "@/machineTexts";
+import { machineTexts as m } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
 import { Printing } from "./Decide";
 import { SetUp } from "./SetUp";

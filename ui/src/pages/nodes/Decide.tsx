@@ -3,7 +3,7 @@ import { Button } from "@/components/Button";
 import { CommandLine } from "@/components/CommandLine";
 import { thumbprint } from "@/components/names";
 import { Rail, StatusMark, stateWord } from "@/components/Status";
-import { machineTexts } from "@/machineTexts";
+import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
 import { useNodeAct } from "./NodeActs";
 

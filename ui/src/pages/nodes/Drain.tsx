@@ -7,7 +7,7 @@ import { Skeletons } from "@/components/States";
 import { Rail, StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { exact } from "@/components/time";
-import { machineTexts } from "@/machineTexts";
+import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
 import { Unread } from "../deployment/Unread";
 import { DrainAct } from "./DrainAct";

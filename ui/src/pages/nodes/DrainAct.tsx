@@ -7,7 +7,7 @@ import { Field, Refusal } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
 import { describe } from "@/components/States";
 import { useToast } from "@/components/Toast";
-import { machineTexts } from "@/machineTexts";
+import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
 import { Staying, useStaying } from "./Drain";
 import { fromField, toField } from "./deadline";

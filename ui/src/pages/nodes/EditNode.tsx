@@ -1,12 +1,12 @@
 import { ask, client, type NodeInfo } from "@/api/client";
-import { machineTexts as t } from "@/machineTexts";
-import { TextArea, TextField } from "../admin/Fields";
-import { FormSheet } from "../admin/FormSheet";
-import type { Opened } from "../admin/meanwhile";
-import { Stored } from "../admin/Stored";
-import { onlyOver, type Tagged } from "../admin/tagged";
-import { useForm } from "../admin/useForm";
-import { useSaved } from "../admin/useSaved";
+import { TextArea, TextField } from "@/forms/Fields";
+import { FormSheet } from "@/forms/FormSheet";
+import type { Opened } from "@/forms/meanwhile";
+import { Stored } from "@/forms/Stored";
+import { onlyOver, type Tagged } from "@/forms/tagged";
+import { useForm } from "@/forms/useForm";
+import { useSaved } from "@/forms/useSaved";
+import { machineTexts as t } from "@/pages/nodes/machineTexts";
 import { nodeBody, type SettingValues, settingProblems, settingValues } from "./settings";
 
 type Props = { name: string; close: () => void };

@@ -4,7 +4,7 @@ import { useEffect, useRef } from "react";
 import type { Schemas } from "@/api/client";
 import { givenUpNodes } from "@/api/queries/catalog";
 import { Time } from "@/components/Time";
-import { machineTexts } from "@/machineTexts";
+import { machineTexts } from "@/pages/nodes/machineTexts";
 import { Unread } from "../deployment/Unread";
 
 const t = machineTexts.givenUp;

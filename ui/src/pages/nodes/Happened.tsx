@@ -5,7 +5,7 @@ import { Safe } from "@/components/Safe";
 import { ErrorState, Skeletons } from "@/components/States";
 import { StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { machineTexts } from "@/machineTexts";
+import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
 
 const t = texts.nodes;

@@ -1,7 +1,7 @@
 import type { NodeInfo, Schemas } from "@/api/client";
 import { StatusMark, stateWord } from "@/components/Status";
 import { bytes } from "@/components/time";
-import { machineTexts } from "@/machineTexts";
+import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
 import { labelLines, taintLine } from "./settings";
 

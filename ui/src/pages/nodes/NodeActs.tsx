@@ -6,7 +6,7 @@ import { Button } from "@/components/Button";
 import { Confirm } from "@/components/Overlay";
 import { describe } from "@/components/States";
 import { useToast } from "@/components/Toast";
-import { machineTexts } from "@/machineTexts";
+import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
 import { Enrolled } from "./AddNode";
 import { DrainAct } from "./DrainAct";

@@ -10,7 +10,7 @@ import { describe, ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { useToast } from "@/components/Toast";
-import { machineTexts } from "@/machineTexts";
+import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
 import { SetUp } from "./SetUp";
 

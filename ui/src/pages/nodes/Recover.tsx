@@ -4,7 +4,7 @@ import { ask, client, type NodeInfo } from "@/api/client";
 import { Button } from "@/components/Button";
 import { StatusMark, stateWord } from "@/components/Status";
 import { useToast } from "@/components/Toast";
-import { machineTexts } from "@/machineTexts";
+import { machineTexts } from "@/pages/nodes/machineTexts";
 import { AskFirst } from "./AskFirst";
 
 const t = machineTexts.recover;

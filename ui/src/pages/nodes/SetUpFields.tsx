@@ -1,6 +1,6 @@
 import { useEffect, useId, useState } from "react";
 import { Field, Refusal } from "@/components/Field";
-import { machineTexts } from "@/machineTexts";
+import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
 import type { SignIn, Wrong } from "./signIn";
 

@@ -5,7 +5,7 @@ import { Button } from "@/components/Button";
 import { describe } from "@/components/States";
 import { Time } from "@/components/Time";
 import { useToast } from "@/components/Toast";
-import { machineTexts } from "@/machineTexts";
+import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
 import { Unread } from "../deployment/Unread";
 import { AskFirst } from "./AskFirst";

@@ -4,7 +4,7 @@ import { ask, client, type NodeInfo } from "@/api/client";
 import { Button } from "@/components/Button";
 import { StatusMark, stateWord } from "@/components/Status";
 import { useNow } from "@/components/Time";
-import { machineTexts } from "@/machineTexts";
+import { machineTexts } from "@/pages/nodes/machineTexts";
 import { version } from "../fleet/queries";
 import { AskFirst } from "./AskFirst";
 import { differs, type Stage, stageOf } from "./upgrading";

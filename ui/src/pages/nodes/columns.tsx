@@ -4,9 +4,9 @@ import { Glyph } from "@/components/Glyph";
 import { StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { bytes } from "@/components/time";
-import { machineTexts } from "@/machineTexts";
+import type { Column, ListFilter } from "@/lists/Listing";
+import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
-import type { Column, ListFilter } from "../admin/Listing";
 import { troubles } from "../fleet/troubles";
 import { labelLines } from "./settings";
 

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { client, type NodeInfo, type Schemas } from "@/api/client";
 import { nodeDrain } from "@/api/queries/catalog";
 import { thumbprint } from "@/components/names";
-import { machineTexts } from "@/machineTexts";
+import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
 import { Decide } from "./Decide";
 import { DrainBox } from "./Drain";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { NodeInfo } from "@/api/client";
-import { machineTexts } from "@/machineTexts";
+import { machineTexts } from "@/pages/nodes/machineTexts";
 import { nodeBody, settingProblems, settingValues } from "./settings";
 
 const t = machineTexts.form;

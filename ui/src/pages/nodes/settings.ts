@@ -1,6 +1,6 @@
 import type { NodeInfo, Schemas } from "@/api/client";
-import { machineTexts } from "@/machineTexts";
-import { fromLines, toLines, toNumber, wrongs } from "../admin/values";
+import { fromLines, toLines, toNumber, wrongs } from "@/forms/values";
+import { machineTexts } from "@/pages/nodes/machineTexts";
 
 const t = machineTexts.form;
 

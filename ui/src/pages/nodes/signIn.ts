@@ -1,7 +1,7 @@
 import { ApiError, type Schemas } from "@/api/client";
 import { describe } from "@/components/States";
-import { machineTexts } from "@/machineTexts";
-import { orNothing, toNumber, wrongs } from "../admin/values";
+import { orNothing, toNumber, wrongs } from "@/forms/values";
+import { machineTexts } from "@/pages/nodes/machineTexts";
 
 const t = machineTexts.ssh;
 

@@ -7,7 +7,7 @@ import { environments, projects } from "@/api/queries/catalog";
 import { teams } from "@/api/queries/people";
 import { Top, useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
-import { peopleTexts } from "@/peopleTexts";
+import { peopleTexts } from "@/pages/people/peopleTexts";
 import { NotFound } from "../shell/Problems";
 import { useMayAdmin } from "../shell/useLack";
 import { Can } from "./Can";

@@ -5,10 +5,10 @@ import { invitations } from "@/api/queries/people";
 import { Button } from "@/components/Button";
 import { ErrorState } from "@/components/States";
 import { ago, exact } from "@/components/time";
-import { peopleTexts } from "@/peopleTexts";
+import { ConfirmDelete } from "@/forms/Confirm";
+import { useRefresh } from "@/forms/useSaved";
+import { peopleTexts } from "@/pages/people/peopleTexts";
 import { texts } from "@/texts";
-import { ConfirmDelete } from "../admin/Confirm";
-import { useRefresh } from "../admin/useSaved";
 
 const t = peopleTexts.invitation;
 

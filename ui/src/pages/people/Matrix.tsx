@@ -2,7 +2,7 @@ import { Menu } from "@base-ui/react/menu";
 import { Check, Eye, Lock } from "lucide-react";
 import { type KeyboardEvent, useRef, useState } from "react";
 import type { Schemas } from "@/api/client";
-import { peopleTexts } from "@/peopleTexts";
+import { peopleTexts } from "@/pages/people/peopleTexts";
 import { type At, moved, within } from "./cells";
 import { levelOf, nameOf, type Target } from "./grants";
 import type { Level } from "./reach";

@@ -1,8 +1,8 @@
 import { useContext, useId, useState } from "react";
-import { adminTexts as t } from "@/adminTexts";
 import { Refusal } from "@/components/Field";
-import { ReadOnly } from "../admin/Fields";
-import { type Source, Unread } from "../admin/Unread";
+import { adminTexts as t } from "@/forms/adminTexts";
+import { ReadOnly } from "@/forms/Fields";
+import { type Source, Unread } from "@/forms/Unread";
 
 type Props = {
   label: string;

@@ -1,16 +1,16 @@
 import { useQuery } from "@tanstack/react-query";
 import { ask, client, type Schemas } from "@/api/client";
 import { users } from "@/api/queries/people";
-import { peopleTexts } from "@/peopleTexts";
-import { DeleteAct } from "../admin/DeleteAct";
-import { TextField, useKnown } from "../admin/Fields";
-import { FormSheet } from "../admin/FormSheet";
-import type { Opened } from "../admin/meanwhile";
-import { NameField, nameProblem } from "../admin/NewName";
-import { onlyOver } from "../admin/tagged";
-import { useForm } from "../admin/useForm";
-import { useRefresh, useSaved } from "../admin/useSaved";
-import { orNothing, wrongs } from "../admin/values";
+import { DeleteAct } from "@/forms/DeleteAct";
+import { TextField, useKnown } from "@/forms/Fields";
+import { FormSheet } from "@/forms/FormSheet";
+import type { Opened } from "@/forms/meanwhile";
+import { NameField, nameProblem } from "@/forms/NewName";
+import { onlyOver } from "@/forms/tagged";
+import { useForm } from "@/forms/useForm";
+import { useRefresh, useSaved } from "@/forms/useSaved";
+import { orNothing, wrongs } from "@/forms/values";
+import { peopleTexts } from "@/pages/people/peopleTexts";
 import { useMayAdmin } from "../shell/useLack";
 import { Picks } from "./Picks";
 

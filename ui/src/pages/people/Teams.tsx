@@ -3,10 +3,10 @@ import { Link } from "@tanstack/react-router";
 import { client, type Schemas } from "@/api/client";
 import { teams } from "@/api/queries/people";
 import { Safe } from "@/components/Safe";
-import { peopleTexts } from "@/peopleTexts";
-import { type Column, Listing, OpenLink } from "../admin/Listing";
-import { Stored } from "../admin/Stored";
-import { useOpened } from "../admin/useOpened";
+import { Stored } from "@/forms/Stored";
+import { type Column, Listing, OpenLink } from "@/lists/Listing";
+import { useOpened } from "@/lists/useOpened";
+import { peopleTexts } from "@/pages/people/peopleTexts";
 import { useMayAdmin } from "../shell/useLack";
 import { TeamSheet } from "./TeamSheet";
 

@@ -7,12 +7,12 @@ import { Field, Refusal } from "@/components/Field";
 import { describe, Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
 import { exact } from "@/components/time";
-import { peopleTexts } from "@/peopleTexts";
-import { Apart } from "../admin/Apart";
-import { ConfirmDelete } from "../admin/Confirm";
-import { Unread } from "../admin/Unread";
-import { useRefresh } from "../admin/useSaved";
-import { toNumber } from "../admin/values";
+import { Apart } from "@/forms/Apart";
+import { ConfirmDelete } from "@/forms/Confirm";
+import { Unread } from "@/forms/Unread";
+import { useRefresh } from "@/forms/useSaved";
+import { toNumber } from "@/forms/values";
+import { peopleTexts } from "@/pages/people/peopleTexts";
 import { Secret } from "./Secret";
 
 const t = peopleTexts.users;

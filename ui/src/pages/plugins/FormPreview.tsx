@@ -1,8 +1,8 @@
 import { lazy, Suspense } from "react";
-import { pluginTexts as t } from "@/catalogTexts";
 import { CopyButton } from "@/components/Copy";
 import { load } from "@/components/load";
 import { Skeletons } from "@/components/States";
+import { pluginTexts as t } from "@/pages/catalogTexts";
 import { fieldNames, readSchema } from "./schema";
 
 const DraftForm = lazy(() => load(() => import("./DraftForm")));

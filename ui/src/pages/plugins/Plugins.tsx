@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { client, type Schemas } from "@/api/client";
 import { plugins } from "@/api/queries/admin";
-import { pluginTexts as t } from "@/catalogTexts";
-import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
-import { Stored } from "../admin/Stored";
-import { useOpened } from "../admin/useOpened";
+import { Stored } from "@/forms/Stored";
+import { type Column, type ListFilter, Listing, OpenLink } from "@/lists/Listing";
+import { useOpened } from "@/lists/useOpened";
+import { pluginTexts as t } from "@/pages/catalogTexts";
 import { useMayAdmin } from "../shell/useLack";
 import { PluginSheet } from "./PluginSheet";
 import { fieldNames } from "./schema";

@@ -5,7 +5,6 @@ import { ApiError, ask, client, type Schemas } from "@/api/client";
 import { Once } from "@/api/once";
 import { secrets as secretsOf } from "@/api/queries/admin";
 import { environments, projects } from "@/api/queries/catalog";
-import { secretTexts, pluginTexts as t } from "@/catalogTexts";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { load } from "@/components/load";
@@ -14,8 +13,9 @@ import { describe, ErrorState, Skeletons } from "@/components/States";
 import { offersOf } from "@/editor/model/offers";
 import { fromServer } from "@/editor/model/problems";
 import { Unread as UnreadText, unreadProblem } from "@/editor/session/unread";
+import { Unread } from "@/forms/Unread";
+import { secretTexts, pluginTexts as t } from "@/pages/catalogTexts";
 import { texts } from "@/texts";
-import { Unread } from "../admin/Unread";
 import { TrialRun } from "./TrialRun";
 import { type Given, nameOfTrial, pipelineOf, STEP, withParameter } from "./trial";
 

@@ -1,13 +1,13 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { ask, client, type Deployment } from "@/api/client";
-import { pluginTexts as t } from "@/catalogTexts";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { LogView } from "@/components/LogView";
 import { Safe } from "@/components/Safe";
 import { describe, ErrorState, Skeletons } from "@/components/States";
 import { Pill } from "@/components/Status";
+import { pluginTexts as t } from "@/pages/catalogTexts";
 import { texts } from "@/texts";
 import { useStepLog, useSteps, useWatched, type Watch } from "../deployment/useWatched";
 import { isGoing, STEP } from "./trial";

@@ -1,8 +1,8 @@
 import type { Schemas } from "@/api/client";
-import { pluginTexts as t } from "@/catalogTexts";
-import { nameProblem } from "../admin/NewName";
-import type { Errors } from "../admin/useForm";
-import { fromLines, orNothing, toNumber, wrongs } from "../admin/values";
+import { nameProblem } from "@/forms/NewName";
+import type { Errors } from "@/forms/useForm";
+import { fromLines, orNothing, toNumber, wrongs } from "@/forms/values";
+import { pluginTexts as t } from "@/pages/catalogTexts";
 import { readJson, readSchema } from "./schema";
 
 type Plugin = Schemas["Plugin"];

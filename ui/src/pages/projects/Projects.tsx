@@ -5,10 +5,10 @@ import { client, type Schemas } from "@/api/client";
 import { projects } from "@/api/queries/catalog";
 import { Safe } from "@/components/Safe";
 import { bytes } from "@/components/time";
-import { projectTexts as t } from "@/projectTexts";
-import { type Column, type ListFilter, Listing } from "../admin/Listing";
-import { Stored } from "../admin/Stored";
-import { useOpened } from "../admin/useOpened";
+import { Stored } from "@/forms/Stored";
+import { type Column, type ListFilter, Listing } from "@/lists/Listing";
+import { useOpened } from "@/lists/useOpened";
+import { projectTexts as t } from "@/pages/projects/projectTexts";
 import { useMayAdmin } from "../shell/useLack";
 import { ProjectSheet } from "./ProjectSheet";
 

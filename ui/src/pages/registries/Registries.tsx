@@ -2,11 +2,11 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { client, type Schemas } from "@/api/client";
 import { plugins, registries, services } from "@/api/queries/admin";
-import { registryTexts as t } from "@/catalogTexts";
 import { Safe } from "@/components/Safe";
-import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
-import { Stored } from "../admin/Stored";
-import { useListSearch, useOpened } from "../admin/useOpened";
+import { Stored } from "@/forms/Stored";
+import { type Column, type ListFilter, Listing, OpenLink } from "@/lists/Listing";
+import { useListSearch, useOpened } from "@/lists/useOpened";
+import { registryTexts as t } from "@/pages/catalogTexts";
 import { useMayAdmin } from "../shell/useLack";
 import { RegistrySheet } from "./RegistrySheet";
 

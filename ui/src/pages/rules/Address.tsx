@@ -1,5 +1,5 @@
 import { CopyButton } from "@/components/Copy";
-import { ruleTexts as t } from "@/ruleTexts";
+import { ruleTexts as t } from "@/pages/rules/ruleTexts";
 
 /** Where the source of a rule posts its events, and what to set there. */
 export function Address({ name, hint }: { name: string; hint: string }) {

@@ -1,7 +1,7 @@
 import type { Schemas } from "@/api/client";
-import { ruleTexts as t } from "@/ruleTexts";
-import { CheckField, TextField } from "../admin/Fields";
-import type { Form } from "../admin/useForm";
+import { CheckField, TextField } from "@/forms/Fields";
+import type { Form } from "@/forms/useForm";
+import { ruleTexts as t } from "@/pages/rules/ruleTexts";
 import type { Values } from "./values";
 
 /** How the code host is believed, and answered. None of it is ever read back. */

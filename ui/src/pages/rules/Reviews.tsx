@@ -6,7 +6,7 @@ import { Safe } from "@/components/Safe";
 import { ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { ruleTexts as t } from "@/ruleTexts";
+import { ruleTexts as t } from "@/pages/rules/ruleTexts";
 
 type Review = Schemas["Review"];
 

@@ -1,7 +1,7 @@
 import type { Schemas } from "@/api/client";
-import { ruleTexts as t } from "@/ruleTexts";
-import { nameProblem } from "../admin/NewName";
-import { orNothing, toNumber, wrongs } from "../admin/values";
+import { nameProblem } from "@/forms/NewName";
+import { orNothing, toNumber, wrongs } from "@/forms/values";
+import { ruleTexts as t } from "@/pages/rules/ruleTexts";
 
 type Rule = Schemas["Rule"];
 

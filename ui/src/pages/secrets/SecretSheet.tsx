@@ -1,16 +1,16 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
-import { secretTexts as t } from "@/catalogTexts";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { useToast } from "@/components/Toast";
-import { DeleteAct } from "../admin/DeleteAct";
-import { SelectField, TextField, useKnown } from "../admin/Fields";
-import { FormSheet } from "../admin/FormSheet";
-import { type Form, useForm } from "../admin/useForm";
-import { useWhileShown } from "../admin/useWhileShown";
-import { toNumber, wrongs } from "../admin/values";
+import { DeleteAct } from "@/forms/DeleteAct";
+import { SelectField, TextField, useKnown } from "@/forms/Fields";
+import { FormSheet } from "@/forms/FormSheet";
+import { type Form, useForm } from "@/forms/useForm";
+import { useWhileShown } from "@/forms/useWhileShown";
+import { toNumber, wrongs } from "@/forms/values";
+import { secretTexts as t } from "@/pages/catalogTexts";
 
 type Secret = Schemas["Secret"];
 type Props = { project: string; stored?: Secret; taken: string[]; close: () => void };

@@ -1,11 +1,11 @@
 import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
 import { ask, client, type Schemas } from "@/api/client";
-import { serviceTexts as t } from "@/catalogTexts";
 import { Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { useSettled } from "@/components/useSettled";
-import { Unread } from "../admin/Unread";
+import { Unread } from "@/forms/Unread";
+import { serviceTexts as t } from "@/pages/catalogTexts";
 
 type Tried = { registry: string; image: string; tag_mode: string; tag: string; pattern: string };
 

@@ -1,15 +1,15 @@
-import { adminTexts } from "@/adminTexts";
 import { ask, client, type Schemas } from "@/api/client";
-import { serviceTexts as t } from "@/catalogTexts";
-import { DeleteAct } from "../admin/DeleteAct";
-import { SelectField, TextField } from "../admin/Fields";
-import { FormSheet } from "../admin/FormSheet";
-import type { Opened } from "../admin/meanwhile";
-import { NameField, nameProblem, RegistryField } from "../admin/NewName";
-import { onlyOver, type Tagged } from "../admin/tagged";
-import { useForm } from "../admin/useForm";
-import { useRefresh, useSaved } from "../admin/useSaved";
-import { orNothing, wrongs } from "../admin/values";
+import { adminTexts } from "@/forms/adminTexts";
+import { DeleteAct } from "@/forms/DeleteAct";
+import { SelectField, TextField } from "@/forms/Fields";
+import { FormSheet } from "@/forms/FormSheet";
+import type { Opened } from "@/forms/meanwhile";
+import { NameField, nameProblem, RegistryField } from "@/forms/NewName";
+import { onlyOver, type Tagged } from "@/forms/tagged";
+import { useForm } from "@/forms/useForm";
+import { useRefresh, useSaved } from "@/forms/useSaved";
+import { orNothing, wrongs } from "@/forms/values";
+import { serviceTexts as t } from "@/pages/catalogTexts";
 import { useMayAdmin } from "../shell/useLack";
 import { Matches } from "./Matches";
 

@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { client, type Schemas } from "@/api/client";
 import { services } from "@/api/queries/admin";
-import { serviceTexts as t } from "@/catalogTexts";
 import { Safe } from "@/components/Safe";
-import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
-import { Stored } from "../admin/Stored";
-import { useOpened } from "../admin/useOpened";
+import { Stored } from "@/forms/Stored";
+import { type Column, type ListFilter, Listing, OpenLink } from "@/lists/Listing";
+import { useOpened } from "@/lists/useOpened";
+import { serviceTexts as t } from "@/pages/catalogTexts";
 import { useMayAdmin } from "../shell/useLack";
 import { ServiceSheet } from "./ServiceSheet";
 

@@ -7,8 +7,8 @@ import { CopyButton } from "@/components/Copy";
 import { describe, ErrorState, Skeletons } from "@/components/States";
 import { useToast } from "@/components/Toast";
 import { exact } from "@/components/time";
-import { settingsTexts } from "@/settingsTexts";
-import { ConfirmDelete } from "../admin/Confirm";
+import { ConfirmDelete } from "@/forms/Confirm";
+import { settingsTexts } from "@/pages/settings/settingsTexts";
 
 const t = settingsTexts.certificates;
 const KEY = ["certificate-authority"];

@@ -4,7 +4,7 @@ import { CommandLine } from "@/components/CommandLine";
 import { Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { settingsTexts } from "@/settingsTexts";
+import { settingsTexts } from "@/pages/settings/settingsTexts";
 import { Unread } from "../deployment/Unread";
 import { AGAIN, lastBackup } from "../fleet/queries";
 

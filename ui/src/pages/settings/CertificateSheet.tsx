@@ -1,12 +1,12 @@
-import { adminTexts } from "@/adminTexts";
 import { ask, client } from "@/api/client";
-import { settingsTexts } from "@/settingsTexts";
-import { TextArea } from "../admin/Fields";
-import { FormSheet } from "../admin/FormSheet";
-import { NameField, nameProblem } from "../admin/NewName";
-import { useForm } from "../admin/useForm";
-import { useSaved } from "../admin/useSaved";
-import { wrongs } from "../admin/values";
+import { adminTexts } from "@/forms/adminTexts";
+import { TextArea } from "@/forms/Fields";
+import { FormSheet } from "@/forms/FormSheet";
+import { NameField, nameProblem } from "@/forms/NewName";
+import { useForm } from "@/forms/useForm";
+import { useSaved } from "@/forms/useSaved";
+import { wrongs } from "@/forms/values";
+import { settingsTexts } from "@/pages/settings/settingsTexts";
 
 const t = settingsTexts.certificates;
 

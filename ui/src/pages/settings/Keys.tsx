@@ -7,7 +7,7 @@ import { describe, ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { useToast } from "@/components/Toast";
 import { locale } from "@/locale";
-import { settingsTexts } from "@/settingsTexts";
+import { settingsTexts } from "@/pages/settings/settingsTexts";
 
 const t = settingsTexts.keys;
 type Key = Schemas["MasterKey"];

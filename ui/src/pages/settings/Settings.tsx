@@ -1,7 +1,7 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { Top, useTitle } from "@/components/Shell";
-import { settingsTexts as t } from "@/settingsTexts";
+import { settingsTexts as t } from "@/pages/settings/settingsTexts";
 import { type SettingsTab, settingsTabs } from "../shell/navigation";
 import { NotFound } from "../shell/Problems";
 import { useMayAdmin } from "../shell/useLack";

@@ -9,7 +9,7 @@ import { Glyph, Mark } from "@/components/Glyph";
 import { load } from "@/components/load";
 import { OpenMenu, useKeys } from "@/components/Shell";
 import { useTheme } from "@/components/theme";
-import { shellTexts } from "@/shellTexts";
+import { shellTexts } from "@/pages/shell/shellTexts";
 import { texts } from "@/texts";
 import { startDismissed } from "../start/dismissed";
 import { leave } from "./leave";

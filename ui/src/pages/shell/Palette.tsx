@@ -4,7 +4,7 @@ import { Search } from "lucide-react";
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
 import { StatusMark } from "@/components/Status";
 import { useTheme } from "@/components/theme";
-import { paletteTexts as t } from "@/paletteTexts";
+import { paletteTexts as t } from "@/pages/shell/paletteTexts";
 import { type Command, found } from "./commands";
 import { leave } from "./leave";
 import { remember } from "./recent";

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { me } from "@/api/queries/common";
 import { Sheet } from "@/components/Overlay";
 import { keysOff, switchKeys } from "@/components/Shell";
-import { paletteTexts } from "@/paletteTexts";
+import { paletteTexts } from "@/pages/shell/paletteTexts";
 import { placesFor } from "./navigation";
 
 const t = paletteTexts.shortcuts;

@@ -2,7 +2,7 @@ import { useSuspenseQuery } from "@tanstack/react-query";
 import { me } from "@/api/queries/common";
 import { viewAs } from "@/api/viewing";
 import { Button } from "@/components/Button";
-import { shellTexts } from "@/shellTexts";
+import { shellTexts } from "@/pages/shell/shellTexts";
 
 /** Above every page while an admin looks through somebody's eyes. */
 export function Viewing() {

@@ -1,7 +1,7 @@
 import type { Deployment } from "@/api/client";
 import type { Offer } from "@/components/offers";
-import { paletteTexts as t } from "@/paletteTexts";
-import { shellTexts } from "@/shellTexts";
+import { paletteTexts as t } from "@/pages/shell/paletteTexts";
+import { shellTexts } from "@/pages/shell/shellTexts";
 import { onlySet, shownState } from "../deployments/filters";
 import type { View } from "../deployments/views";
 import { placesFor } from "./navigation";

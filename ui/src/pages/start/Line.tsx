@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { buttonClass } from "@/components/Button";
 import { CommandLine } from "@/components/CommandLine";
 import { StatusMark } from "@/components/Status";
-import { startTexts as t } from "@/startTexts";
+import { startTexts as t } from "@/pages/start/startTexts";
 import type { StartStep, Way } from "./step";
 
 const glyphs = { wait: "queued", stuck: "stuck", failed: "failed" };

@@ -2,7 +2,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { Button } from "@/components/Button";
 import { Top, useTitle } from "@/components/Shell";
 import { ErrorState, Skeletons } from "@/components/States";
-import { startTexts as t } from "@/startTexts";
+import { startTexts as t } from "@/pages/start/startTexts";
 import { NotFound } from "../shell/Problems";
 import { useMayAdmin } from "../shell/useLack";
 import { dismissStart } from "./dismissed";

@@ -1,5 +1,5 @@
 import type { Deployment } from "@/api/client";
-import { startTexts } from "@/startTexts";
+import { startTexts } from "@/pages/start/startTexts";
 import type { StartStep } from "./step";
 
 const t = startTexts.steps.deployment;

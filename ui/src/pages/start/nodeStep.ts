@@ -1,5 +1,5 @@
 import type { NodeInfo } from "@/api/client";
-import { startTexts } from "@/startTexts";
+import { startTexts } from "@/pages/start/startTexts";
 import { add, type StartStep } from "./step";
 
 const t = startTexts.steps.node;

@@ -1,5 +1,5 @@
 import type { Deployment, NodeInfo, Schemas } from "@/api/client";
-import type { startTexts } from "@/startTexts";
+import type { startTexts } from "@/pages/start/startTexts";
 
 /** Everything the way depends on; nothing is remembered, so it can be left at any point. */
 export type World = {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { startTexts } from "@/startTexts";
+import { startTexts } from "@/pages/start/startTexts";
 import type { World } from "./step";
 import { progress, startSteps } from "./steps";
 

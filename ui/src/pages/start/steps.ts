@@ -1,4 +1,4 @@
-import { startTexts } from "@/startTexts";
+import { startTexts } from "@/pages/start/startTexts";
 import { mainUrl } from "../deployments/filters";
 import { deploymentStep } from "./deploymentStep";
 import { nodeStep } from "./nodeStep";

@@ -2,9 +2,9 @@ import type { Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { TagPicker } from "@/components/TagPicker";
-import { templateTexts as t } from "@/templateTexts";
-import { useKnown } from "../admin/Fields";
-import type { Form } from "../admin/useForm";
+import { useKnown } from "@/forms/Fields";
+import type { Form } from "@/forms/useForm";
+import { templateTexts as t } from "@/pages/templates/templateTexts";
 import type { Values } from "./values";
 
 type Props = { form: Form<Values>; services: Schemas["ProjectService"][] };

@@ -5,12 +5,12 @@ import { client, type Schemas } from "@/api/client";
 import { buttonClass } from "@/components/Button";
 import { Safe } from "@/components/Safe";
 import { Time } from "@/components/Time";
-import { templateTexts as t } from "@/templateTexts";
-import { ByProject, type Lack } from "../admin/ByProject";
-import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
-import { Stored } from "../admin/Stored";
-import { useOpened } from "../admin/useOpened";
+import { Stored } from "@/forms/Stored";
+import { type Column, type ListFilter, Listing, OpenLink } from "@/lists/Listing";
+import { useOpened } from "@/lists/useOpened";
+import { templateTexts as t } from "@/pages/templates/templateTexts";
 import { templates } from "../create/queries";
+import { ByProject, type Lack } from "../projects/ByProject";
 import { useLack } from "../shell/useLack";
 import { TemplateSheet } from "./TemplateSheet";
 

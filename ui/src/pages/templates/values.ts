@@ -1,8 +1,8 @@
 import type { Schemas } from "@/api/client";
 import { isName } from "@/components/names";
-import { templateTexts as t } from "@/templateTexts";
-import { nameProblem } from "../admin/NewName";
-import { orNothing, toNumber, wrongs } from "../admin/values";
+import { nameProblem } from "@/forms/NewName";
+import { orNothing, toNumber, wrongs } from "@/forms/values";
+import { templateTexts as t } from "@/pages/templates/templateTexts";
 
 type Template = Schemas["Template"];
 

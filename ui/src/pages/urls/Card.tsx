@@ -9,7 +9,7 @@ import { Middle } from "@/components/Middle";
 import { middle } from "@/components/names";
 import { Rail, StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { urlTexts as t } from "@/urlTexts";
+import { urlTexts as t } from "@/pages/urls/urlTexts";
 import { shownState } from "../deployments/filters";
 import { whyClosed } from "./whyClosed";
 

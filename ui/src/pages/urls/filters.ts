@@ -1,6 +1,6 @@
 import type { Deployment } from "@/api/client";
-import { urlTexts as t } from "@/urlTexts";
-import type { ListSearch } from "../admin/search";
+import type { ListSearch } from "@/lists/search";
+import { urlTexts as t } from "@/pages/urls/urlTexts";
 import { isGone } from "../deployments/filters";
 
 /** Whether there is anything to open of it. */

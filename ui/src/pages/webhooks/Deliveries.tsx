@@ -7,8 +7,8 @@ import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { useToast } from "@/components/Toast";
 import { exact } from "@/components/time";
-import { noticeTexts, deliveryTexts as t } from "@/noticeTexts";
-import { useRefresh } from "../admin/useSaved";
+import { useRefresh } from "@/forms/useSaved";
+import { noticeTexts, deliveryTexts as t } from "@/pages/webhooks/noticeTexts";
 
 type Delivery = Schemas["Delivery"];
 

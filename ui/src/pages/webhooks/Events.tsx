@@ -1,7 +1,7 @@
 import { useId } from "react";
 import type { Schemas } from "@/api/client";
 import { Refusal } from "@/components/Field";
-import { noticeTexts as t } from "@/noticeTexts";
+import { noticeTexts as t } from "@/pages/webhooks/noticeTexts";
 
 export type NoticeEvent = Schemas["NoticeEvent"];
 

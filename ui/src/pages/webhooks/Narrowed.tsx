@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
-import { adminTexts } from "@/adminTexts";
 import { environments, projects } from "@/api/queries/catalog";
-import { noticeTexts as t } from "@/noticeTexts";
-import { SelectField } from "../admin/Fields";
-import type { Form, Values } from "../admin/useForm";
+import { adminTexts } from "@/forms/adminTexts";
+import { SelectField } from "@/forms/Fields";
+import type { Form, Values } from "@/forms/useForm";
+import { noticeTexts as t } from "@/pages/webhooks/noticeTexts";
 
 type Narrow = Values & { project: string; environment: string };
 

@@ -1,9 +1,9 @@
 import { useMutation } from "@tanstack/react-query";
 import { ask, client, type Schemas } from "@/api/client";
 import { StatusMark } from "@/components/Status";
-import { webhookTexts as t } from "@/noticeTexts";
-import { Trial } from "../admin/Trial";
-import { useRefresh } from "../admin/useSaved";
+import { Trial } from "@/forms/Trial";
+import { useRefresh } from "@/forms/useSaved";
+import { webhookTexts as t } from "@/pages/webhooks/noticeTexts";
 import { outcome } from "./Deliveries";
 
 /** Sends one message to what is stored, and says how that went. */

@@ -1,7 +1,7 @@
 import type { Schemas } from "@/api/client";
-import { noticeTexts, webhookTexts as t } from "@/noticeTexts";
-import { nameProblem } from "../admin/NewName";
-import { orNothing, wrongs } from "../admin/values";
+import { nameProblem } from "@/forms/NewName";
+import { orNothing, wrongs } from "@/forms/values";
+import { noticeTexts, webhookTexts as t } from "@/pages/webhooks/noticeTexts";
 import type { NoticeEvent } from "./Events";
 
 type Webhook = Schemas["Webhook"];

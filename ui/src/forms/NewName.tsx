@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
-import { adminTexts as t } from "@/adminTexts";
 import { registries } from "@/api/queries/admin";
 import { Glyph } from "@/components/Glyph";
 import { isName } from "@/components/names";
+import { adminTexts as t } from "@/forms/adminTexts";
 import { SelectField, TextField } from "./Fields";
 import type { Form } from "./useForm";
 

@@ -1,12 +1,12 @@
 import { useMutation } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { adminTexts as t } from "@/adminTexts";
 import { ApiError } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
 import { describe } from "@/components/States";
 import { useToast } from "@/components/Toast";
+import { adminTexts as t } from "@/forms/adminTexts";
 import { texts } from "@/texts";
 
 type Props = {

@@ -1,8 +1,8 @@
 import type { Schemas } from "@/api/client";
-import { environmentTexts as t } from "@/environmentTexts";
-import { TextArea, TextField } from "./Fields";
-import type { Form } from "./useForm";
-import { fromLines, toLines, toNumber } from "./values";
+import { TextArea, TextField } from "@/forms/Fields";
+import type { Form } from "@/forms/useForm";
+import { fromLines, toLines, toNumber } from "@/forms/values";
+import { environmentTexts as t } from "@/pages/environments/environmentTexts";
 
 type Placement = Schemas["Placement"];
 

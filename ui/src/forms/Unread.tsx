@@ -1,7 +1,7 @@
-import { adminTexts } from "@/adminTexts";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { describe } from "@/components/States";
+import { adminTexts } from "@/forms/adminTexts";
 import { texts } from "@/texts";
 
 /** Where a field's choices come from, and what is said when they could not be read. */

@@ -1,7 +1,7 @@
 import { useEffect, useId, useRef } from "react";
-import { adminTexts } from "@/adminTexts";
 import { Button } from "@/components/Button";
 import { Glyph } from "@/components/Glyph";
+import { adminTexts } from "@/forms/adminTexts";
 import { type Change, type Side, standsOn } from "./meanwhile";
 import type { Form, Values } from "./useForm";
 

@@ -1,6 +1,6 @@
 import { createContext, type ReactNode, useContext, useId, useLayoutEffect } from "react";
-import { adminTexts as t } from "@/adminTexts";
 import { Field, Refusal } from "@/components/Field";
+import { adminTexts as t } from "@/forms/adminTexts";
 import { type Source, Unread } from "./Unread";
 import type { Form, Known } from "./useForm";
 

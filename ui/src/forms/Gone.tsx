@@ -1,6 +1,6 @@
-import { adminTexts as t } from "@/adminTexts";
 import { Sheet } from "@/components/Overlay";
 import { EmptyState } from "@/components/States";
+import { adminTexts as t } from "@/forms/adminTexts";
 import { texts } from "@/texts";
 
 /** A link led to an entry that is not in the list. */

@@ -1,14 +1,14 @@
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { adminTexts as t } from "@/adminTexts";
 import type { Schemas } from "@/api/client";
 import { projects } from "@/api/queries/catalog";
 import { buttonClass } from "@/components/Button";
 import { Top, useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
-import { shellTexts } from "@/shellTexts";
-import { useListSearch } from "./useOpened";
+import { adminTexts as t } from "@/forms/adminTexts";
+import { useListSearch } from "@/lists/useOpened";
+import { shellTexts } from "@/pages/shell/shellTexts";
 
 type Project = Schemas["Project"];
 

@@ -2,7 +2,7 @@ import { cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it, vi } from "vitest";
 import { ApiError } from "@/api/client";
-import { Picks } from "../people/Picks";
+import { Picks } from "@/pages/people/Picks";
 import { SelectField } from "./Fields";
 import type { Form } from "./useForm";
 

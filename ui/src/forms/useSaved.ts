@@ -1,6 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { adminTexts as t } from "@/adminTexts";
 import { useToast } from "@/components/Toast";
+import { adminTexts as t } from "@/forms/adminTexts";
 import { useWhileShown } from "./useWhileShown";
 
 type Answer = { changed: boolean; created?: boolean };

@@ -1,11 +1,11 @@
 import { Lock } from "lucide-react";
 import { type FormEvent, type ReactNode, useId, useRef, useState } from "react";
-import { adminTexts as t } from "@/adminTexts";
 import { Button } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
 import { Refusal } from "@/components/Field";
 import { isName } from "@/components/names";
 import { Confirm, Sheet } from "@/components/Overlay";
+import { adminTexts as t } from "@/forms/adminTexts";
 import { texts } from "@/texts";
 import { ReadOnly } from "./Fields";
 import { MeanwhileBox } from "./MeanwhileBox";

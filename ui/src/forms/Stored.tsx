@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { adminTexts as t } from "@/adminTexts";
 import { type ask, isNotFound } from "@/api/client";
 import { Sheet } from "@/components/Overlay";
 import { ErrorState, Skeletons } from "@/components/States";
+import { adminTexts as t } from "@/forms/adminTexts";
 import { Gone } from "./Gone";
 import type { Opened } from "./meanwhile";
 import { tagged } from "./tagged";

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from "react";
-import { adminTexts as t } from "@/adminTexts";
 import { Button } from "@/components/Button";
+import { adminTexts as t } from "@/forms/adminTexts";
 import { ConfirmDelete } from "./Confirm";
 
 type Props = {
