@@ -1,8 +1,8 @@
 import { lazy, Suspense } from "react";
 import { load } from "@/components/load";
-import { compareOf } from "@/pages/projects/search";
 import type { Comparing } from "./compare/useComparison";
 import type { Doc } from "./model/model";
+import { compareOf } from "./pipelineSearch";
 import type { State } from "./session/drawing";
 import type { useSheets } from "./session/useSheets";
 import type { Panels } from "./usePanel";
@@ -14,7 +14,7 @@ const Versions = lazy(() =>
   load(() => import("./compare/Versions")).then((one) => ({ default: one.Versions })),
 );
 const Discard = lazy(() =>
-  load(() => import("./session/Discard")).then((one) => ({ default: one.Discard })),
+  load(() => import("./compare/Discard")).then((one) => ({ default: one.Discard })),
 );
 const PublishNote = lazy(() =>
   load(() => import("./session/PublishNote")).then((one) => ({ default: one.PublishNote })),

@@ -16,6 +16,7 @@ import {
 import { Maximize, Minus, Plus, Wand2 } from "lucide-react";
 import { type DragEvent, useCallback, useMemo, useRef, useState } from "react";
 import { Button } from "@/components/Button";
+import type { Mark } from "@/editor/compare/Sign";
 import { editorTexts } from "@/editor/editorTexts";
 import { type Catalogue, orderOf } from "../model/catalogue";
 import { commentId } from "../model/edit";
@@ -31,7 +32,6 @@ import {
   FlowComment,
   FlowStep,
   handlesOf,
-  type Mark,
   spotOf,
 } from "./canvasNodes";
 import { edgesOf, kept } from "./edges";

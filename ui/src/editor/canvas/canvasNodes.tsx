@@ -3,6 +3,7 @@ import { Box, Hand, Puzzle } from "lucide-react";
 import { createContext, memo, type ReactNode, useContext } from "react";
 import { Glyph } from "@/components/Glyph";
 import { middle } from "@/components/names";
+import type { Mark } from "@/editor/compare/Sign";
 import { editorTexts } from "@/editor/editorTexts";
 import { type Change, SIGNS, Sign } from "../compare/Sign";
 import type { PortType } from "../model/catalogue";
@@ -14,8 +15,6 @@ import { HEAD, MORE, MORE_OUT, PAD, ROW, type Shape, WIDTH } from "./shape";
 
 const t = editorTexts;
 const { types } = t.problem;
-
-export type Mark = Change | "passes" | "clash";
 export type StepData = {
   step: Step;
   shape: Shape;

@@ -1,7 +1,8 @@
-import "./compare.css";
 import { editorTexts } from "@/editor/editorTexts";
+import { shortField } from "@/editor/model/stepFields";
 import type { StepChange } from "../model/merge";
 import { type Asides, none } from "./asides";
+import "./compare.css";
 import { Sign } from "./Sign";
 import { Differing } from "./values";
 
@@ -58,14 +59,4 @@ function Fields({ fields }: { fields: StepChange["fields"] }) {
       ))}
     </ul>
   );
-}
-
-/** service.env.PORT is PORT to whoever looks at its step. */
-export function shortField(field: string): string {
-  return field === "key"
-    ? editorTexts.step.key
-    : field.replace(
-        /^(service|plugin|approval)\.((env|parameters|secrets|resources|files)\.)?(?=.)/,
-        "",
-      );
 }

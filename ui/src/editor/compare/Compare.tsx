@@ -1,14 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { Button } from "@/components/Button";
 import { ErrorState, Skeletons } from "@/components/States";
+import type { VersionsProps } from "@/editor/compare/versionsProps";
 import { editorTexts } from "@/editor/editorTexts";
-import type { Comparison } from "@/pages/projects/search";
+import type { Comparison } from "../pipelineSearch";
 import { drawnAs } from "../session/door";
 import { asidesOf } from "./asides";
 import { ChangeList } from "./ChangeList";
 import { numbers } from "./Changes";
 import { versionChanges } from "./catalogued";
-import type { VersionsProps } from "./Versions";
 
 const t = editorTexts.past;
 

@@ -2,10 +2,11 @@ import { useMemo, useState } from "react";
 import { Button } from "@/components/Button";
 import { Sheet } from "@/components/Overlay";
 import { editorTexts } from "@/editor/editorTexts";
+import { shortField } from "@/editor/model/stepFields";
 import { type Choices, type Conflict, conflictId, type StepChange, threeWay } from "../model/merge";
 import type { Doc } from "../model/model";
 import type { Clash } from "../session/clash";
-import { ChangeList, shortField } from "./ChangeList";
+import { ChangeList } from "./ChangeList";
 import { Against, Shown } from "./values";
 
 const t = editorTexts.merge;

@@ -1,6 +1,8 @@
 import { Glyph } from "@/components/Glyph";
 
 export type Change = "added" | "changed" | "removed";
+/** What the canvas marks a step with: its change, a passed dry run, or a conflict. */
+export type Mark = Change | "passes" | "clash";
 
 /** What came, went and became another, without colour. */
 export const SIGNS: Record<Change, string> = { added: "+", changed: "≠", removed: "−" };

@@ -1,11 +1,11 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Deployment } from "@/api/client";
+import { isGone } from "@/api/deploymentState";
 import { Button } from "@/components/Button";
 import { ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { editorTexts } from "@/editor/editorTexts";
-import { isGone } from "@/pages/deployments/filters";
 import { runners } from "../session/door";
 
 const t = editorTexts.panel;

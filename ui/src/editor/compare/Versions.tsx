@@ -3,31 +3,14 @@ import type { Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Sheet } from "@/components/Overlay";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
+import type { VersionsProps } from "@/editor/compare/versionsProps";
 import { editorTexts } from "@/editor/editorTexts";
-import type { Comparison } from "@/pages/projects/search";
-import { type Doc, docOf } from "../model/model";
+import { docOf } from "../model/model";
 import { versions } from "../session/door";
 import { Compare } from "./Compare";
 import { VersionEntry } from "./VersionEntry";
 
 const t = editorTexts.past;
-
-export type VersionsProps = {
-  project: string;
-  compare?: Comparison;
-  onCompare: (compare: Comparison | undefined) => void;
-  onClose: () => void;
-  /** What is drawn, and what can be done with a version: nothing of it for who only reads. */
-  drawing?: {
-    doc: Doc;
-    /** Whether it differs from what is published. */
-    differs: boolean;
-    onRestored: () => void;
-    onOpen: (doc: Doc) => void;
-    /** Shows the draft against a version on the canvas. */
-    onCanvas: (version: number) => void;
-  };
-};
 
 /** Every version that was published: what it changed, who runs it, and the way back to it. */
 export function Versions(props: VersionsProps) {

@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { compareOf, type Tab } from "@/pages/projects/search";
-import type { Mark } from "../canvas/canvasNodes";
+import type { Mark } from "@/editor/compare/Sign";
 import type { Catalogue } from "../model/catalogue";
 import { type StepChange, threeWay } from "../model/merge";
 import { type Doc, docOf, pipelineOf, sameDoc } from "../model/model";
+import { compareOf, type Tab } from "../pipelineSearch";
 import { drawnAs } from "../session/door";
 import type { State } from "../session/drawing";
 import type { Dry } from "../session/dryFindings";

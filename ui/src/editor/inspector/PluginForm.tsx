@@ -1,5 +1,6 @@
 import { useMemo, useState, useSyncExternalStore } from "react";
 import { editorTexts } from "@/editor/editorTexts";
+import type { Offer } from "@/editor/model/offers";
 import { type PortType, properties, typeOf } from "../model/catalogue";
 import { isAt, type Problem } from "../model/problems";
 import { inserted } from "../model/referring";
@@ -7,7 +8,6 @@ import { check, ROOT, resolved } from "../model/schemaFaults";
 import { Unread, unreadProblem } from "../session/unread";
 import { entriesOf, ListEntries, NamedEntries } from "./entries";
 import { Choice, Json, Numeric, Shell, Text, type UnreadOf, Wrong } from "./fields";
-import type { Offer } from "./Refer";
 
 const t = editorTexts.step;
 

@@ -1,12 +1,9 @@
 import { Link2 } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useState } from "react";
 import { editorTexts } from "@/editor/editorTexts";
-import type { PortType } from "../model/catalogue";
+import type { Offer } from "@/editor/model/offers";
 
 const t = editorTexts.step;
-
-/** A reference that a field could hold, and what it is called in the menu. */
-export type Offer = { group: string; text: string; label: string; type: PortType };
 
 const OPENS = "ArrowDown ArrowUp ArrowLeft ArrowRight Home End PageUp PageDown Enter".split(" ");
 

@@ -1,5 +1,4 @@
 import { editorTexts } from "@/editor/editorTexts";
-import type { Offer } from "../inspector/Refer";
 import {
   ancestorsOf,
   type Catalogue,
@@ -14,6 +13,9 @@ import { canWrap, DEPLOYMENT_FIELDS, FUNCTIONS, written } from "./expr";
 import { type Doc, read, type Step } from "./model";
 
 const t = editorTexts.step.referenceGroups;
+
+/** A reference that a field could hold, and what it is called in the menu. */
+export type Offer = { group: string; text: string; label: string; type: PortType };
 
 /** What a field may refer to: outputs of steps that are or could be earlier, secrets, the deployment. */
 export function offersOf(

@@ -1,3 +1,4 @@
+import { editorTexts } from "@/editor/editorTexts";
 import { canonical, type Step } from "./model";
 
 /** One step or comment field by field: path → value. What a person calls one thing is one field. */
@@ -96,4 +97,14 @@ export function compare(was: Fields, is: Fields): Change[] {
 
 export function same(a: unknown, b: unknown): boolean {
   return a === b || canonical(a ?? null) === canonical(b ?? null);
+}
+
+/** service.env.PORT is PORT to whoever looks at its step. */
+export function shortField(field: string): string {
+  return field === "key"
+    ? editorTexts.step.key
+    : field.replace(
+        /^(service|plugin|approval)\.((env|parameters|secrets|resources|files)\.)?(?=.)/,
+        "",
+      );
 }

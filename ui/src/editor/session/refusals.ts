@@ -1,6 +1,6 @@
 import { ApiError, type Problem as Refusal } from "@/api/client";
 import { editorTexts } from "@/editor/editorTexts";
-import { shortField } from "../compare/ChangeList";
+import { shortField } from "@/editor/model/stepFields";
 import type { Doc } from "../model/model";
 import type { Problem } from "../model/problems";
 

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { ask, client, type Deployment, isNotFound, type Schemas } from "@/api/client";
+import { isGone } from "@/api/deploymentState";
 import { CopyButton } from "@/components/Copy";
 import { Safe } from "@/components/Safe";
 import { Skeletons } from "@/components/States";
@@ -7,7 +8,6 @@ import { StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
-import { isGone } from "../deployments/filters";
 import { NotFound } from "../shell/Problems";
 import { CapsuleSteps, LastLines } from "./CapsuleParts";
 import { Pair } from "./Pair";

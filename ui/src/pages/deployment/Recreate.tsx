@@ -2,6 +2,7 @@ import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-q
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { ask, client, type Deployment } from "@/api/client";
+import { isGone } from "@/api/deploymentState";
 import { Once } from "@/api/once";
 import { isSilence, me } from "@/api/queries/common";
 import { Button } from "@/components/Button";
@@ -10,7 +11,6 @@ import { isName } from "@/components/names";
 import { describe } from "@/components/States";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
-import { isGone } from "../deployments/filters";
 import { useLackOn } from "../shell/useLack";
 import { whyNot } from "./whyNot";
 

@@ -1,12 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { Hourglass, Pin } from "lucide-react";
 import type { Deployment } from "@/api/client";
+import { isGone } from "@/api/deploymentState";
 import { environments } from "@/api/queries/catalog";
 import { Safe } from "@/components/Safe";
 import { useNow } from "@/components/Time";
 import { duration, exact } from "@/components/time";
 import { deployTexts } from "@/pages/deployTexts";
-import { isGone } from "../deployments/filters";
 import { holdOf } from "./holdOf";
 import { LastReset } from "./Resets";
 

@@ -1,9 +1,9 @@
 import type { Deployment, Step } from "@/api/client";
+import { isGone } from "@/api/deploymentState";
 import { stateWord } from "@/components/Status";
 import { clock, exact } from "@/components/time";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
-import { isGone } from "../deployments/filters";
 
 const t = texts.page;
 const m = deployTexts.move;

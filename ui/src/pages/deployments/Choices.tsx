@@ -1,11 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import type { Deployment } from "@/api/client";
+import { gone } from "@/api/deploymentState";
 import { environments, projects } from "@/api/queries/catalog";
 import { Button } from "@/components/Button";
 import { stateWord } from "@/components/Status";
 import { texts } from "@/texts";
-import { type Filters, filterState, gone, narrows } from "./filters";
+import { type Filters, filterState, narrows } from "./filters";
 
 const t = texts.list;
 /** The catalogue changes seldom, and what is listed is offered at once. */

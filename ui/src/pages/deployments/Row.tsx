@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { type MouseEvent, memo, type ReactNode } from "react";
 import type { Deployment } from "@/api/client";
+import { isGone } from "@/api/deploymentState";
 import { plainText } from "@/components/ansi";
 import { Button, buttonClass } from "@/components/Button";
 import { Glyph } from "@/components/Glyph";
@@ -11,7 +12,7 @@ import { Time } from "@/components/Time";
 import { exact } from "@/components/time";
 import { texts } from "@/texts";
 import { useLackOn } from "../shell/useLack";
-import { isGone, mainUrl, shownState, waitsForMe } from "./filters";
+import { mainUrl, shownState, waitsForMe } from "./filters";
 import { Left, leftOf } from "./Left";
 
 // One path each, made once: the icons of the collection are half of a row's elements.

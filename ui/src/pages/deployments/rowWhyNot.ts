@@ -1,8 +1,8 @@
 import type { Deployment, Me } from "@/api/client";
+import { isGone } from "@/api/deploymentState";
 import { stateWord } from "@/components/Status";
 import { deployTexts } from "@/pages/deployTexts";
 import { whyNot } from "../deployment/whyNot";
-import { isGone } from "./filters";
 import type { Kind } from "./useBulk";
 
 const t = deployTexts.rows;

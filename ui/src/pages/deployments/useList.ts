@@ -1,11 +1,11 @@
 import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useLayoutEffect, useRef } from "react";
 import type { Deployment } from "@/api/client";
+import { isGone } from "@/api/deploymentState";
 import { mergeTold } from "@/api/list";
 import { deployments } from "@/api/queries/deployments";
 import type { ServerEvent } from "@/api/sse";
 import { useLive } from "@/api/useLive";
-import { isGone } from "./filters";
 
 const { queryKey } = deployments;
 

@@ -1,9 +1,10 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import type { Deployment } from "@/api/client";
+import { gone } from "@/api/deploymentState";
 import { records } from "@/api/queries/deployments";
 import { useSettled } from "@/components/useSettled";
-import { type Filters, gone } from "./filters";
+import type { Filters } from "./filters";
 
 /** What the filters ask of the API; nothing where no record can be in the state that is wanted. */
 export function askedOf({ env, project, state, q }: Filters) {

@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useEffect, useId, useRef, useState } from "react";
 import type { Deployment } from "@/api/client";
+import { gone, isGone } from "@/api/deploymentState";
 import { deployments, records } from "@/api/queries/deployments";
 import { ListFind } from "@/components/ListFind";
 import { describe } from "@/components/States";
@@ -10,7 +11,6 @@ import { ago } from "@/components/time";
 import { useSettled } from "@/components/useSettled";
 import { diffTexts } from "@/pages/diff/diffTexts";
 import { texts } from "@/texts";
-import { gone, isGone } from "../deployments/filters";
 import { found, MOST, nameOf } from "./found";
 
 const t = diffTexts;

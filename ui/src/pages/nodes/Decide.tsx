@@ -4,8 +4,8 @@ import { CommandLine } from "@/components/CommandLine";
 import { thumbprint } from "@/components/names";
 import { Rail, StatusMark, stateWord } from "@/components/Status";
 import { machineTexts } from "@/pages/nodes/machineTexts";
+import { useNodeAct } from "@/pages/nodes/useNodeAct";
 import { texts } from "@/texts";
-import { useNodeAct } from "./NodeActs";
 
 const t = texts.nodes;
 const d = machineTexts.decide;

@@ -8,8 +8,8 @@ import { Confirm } from "@/components/Overlay";
 import { describe } from "@/components/States";
 import { useToast } from "@/components/Toast";
 import { machineTexts } from "@/pages/nodes/machineTexts";
+import { Staying, useStaying } from "@/pages/nodes/Staying";
 import { texts } from "@/texts";
-import { Staying, useStaying } from "./Drain";
 import { fromField, toField } from "./deadline";
 
 const t = texts.nodes;

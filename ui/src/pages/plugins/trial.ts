@@ -1,5 +1,5 @@
 import type { Deployment, Schemas } from "@/api/client";
-import { isGone } from "../deployments/filters";
+import { isGone } from "@/api/deploymentState";
 
 type Pipeline = Schemas["Pipeline"];
 type Values = Record<string, unknown>;

@@ -5,8 +5,8 @@ import { me } from "@/api/queries/common";
 import { load } from "@/components/load";
 import { useNarrow, useTitle } from "@/components/Shell";
 import { Skeletons } from "@/components/States";
+import type { PipelineSearch } from "@/editor/pipelineSearch";
 import { texts } from "@/texts";
-import type { PipelineSearch } from "./search";
 
 const route = getRouteApi("/app/projects/$name/pipeline");
 

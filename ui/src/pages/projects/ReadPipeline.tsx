@@ -11,11 +11,11 @@ import { Top, useNarrow } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
 import { editorTexts } from "@/editor/editorTexts";
+import { compareOf, compareText, type PipelineSearch } from "@/editor/pipelineSearch";
 import { texts } from "@/texts";
 import { NotFound } from "../shell/Problems";
 import { useMayAdmin } from "../shell/useLack";
 import { ReadSteps } from "./ReadSteps";
-import { compareOf, compareText, type PipelineSearch } from "./search";
 
 const Versions = lazy(() =>
   load(() => import("@/editor/compare/Versions")).then((module) => ({ default: module.Versions })),

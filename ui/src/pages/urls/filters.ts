@@ -1,7 +1,7 @@
 import type { Deployment } from "@/api/client";
+import { isGone } from "@/api/deploymentState";
 import type { ListSearch } from "@/lists/search";
 import { urlTexts as t } from "@/pages/urls/urlTexts";
-import { isGone } from "../deployments/filters";
 
 /** Whether there is anything to open of it. */
 const answers = ({ status, services, node_offline_since: off }: Deployment) =>

@@ -1,8 +1,8 @@
 import { Button } from "@/components/Button";
 import { Confirm } from "@/components/Overlay";
 import { editorTexts as t } from "@/editor/editorTexts";
-import { none } from "../compare/asides";
-import type { Difference } from "../compare/useComparison";
+import { none } from "./asides";
+import type { Difference } from "./useComparison";
 
 type Props = { lost: Difference; version: number; onClose: () => void; onDiscard: () => void };
 

@@ -1,8 +1,8 @@
 import type { Edge } from "@xyflow/react";
 import { describe, expect, it } from "vitest";
-import { edgesCompared, ghostsOf } from "../canvas/ghosts";
+import { asidesOf, none } from "../compare/asides";
 import type { Doc, Step } from "../model/model";
-import { asidesOf, none } from "./asides";
+import { edgesCompared, ghostsOf } from "./ghosts";
 
 const step = (key: string, x = 0): Step => ({
   key,

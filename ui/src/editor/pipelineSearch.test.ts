@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compareOf, compareText, readPipelineSearch } from "./search";
+import { compareOf, compareText, readPipelineSearch } from "./pipelineSearch";
 
 describe("the address of a pipeline", () => {
   it("holds the step, the panel and what is compared", () => {
