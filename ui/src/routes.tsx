@@ -9,17 +9,17 @@ import {
 } from "@tanstack/react-router";
 import { isSignedOut } from "./api/client";
 import { me } from "./api/queries/common";
-import { load } from "./components/load";
+import { load } from "./components/loadChunk";
 import { Skeletons } from "./components/States";
 import { readPipelineSearch } from "./editor/pipelineSearch";
-import { readListSearch } from "./lists/search";
+import { readListSearch } from "./lists/listSearch";
 import { type AuditSearch, readAuditSearch } from "./pages/audit/search";
 import { readCreateSearch } from "./pages/create/search";
 import { readPageSearch } from "./pages/deployment/search";
 import { Deployments } from "./pages/deployments/Deployments";
 import { type Filters, readFilters } from "./pages/deployments/filters";
+import { Broken, NotFound } from "./pages/shell/ErrorPages";
 import { Frame } from "./pages/shell/Frame";
-import { Broken, NotFound } from "./pages/shell/Problems";
 import { SignIn } from "./pages/sign-in/SignIn";
 
 const root = createRootRouteWithContext<{ queryClient: QueryClient }>()({

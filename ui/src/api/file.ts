@@ -1,5 +1,5 @@
 import { refusalOf } from "./client";
-import { viewingHeaders } from "./viewing";
+import { viewingHeaders } from "./viewAs";
 
 /**
  * Reads a file of the API and hands it to the browser to save. A plain link can't say through whose

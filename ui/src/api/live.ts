@@ -1,6 +1,6 @@
 import { ApiError, refusalOf } from "./client";
 import { type ServerEvent, SseParser } from "./sse";
-import { viewingHeaders } from "./viewing";
+import { viewingHeaders } from "./viewAs";
 
 /**
  * What the page may say about its stream. `since` is when it was last in step, in ms. `error` is why it

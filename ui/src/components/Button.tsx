@@ -5,7 +5,7 @@ import {
   type ReactNode,
   useRef,
 } from "react";
-import { useOffer } from "./offers";
+import { useOffer } from "./pageActions";
 import { useReason } from "./Reason";
 
 /** Without `disabled`: a button that nobody can reach can't say why. */

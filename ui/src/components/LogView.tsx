@@ -14,8 +14,8 @@ import { locale } from "@/locale";
 import { texts } from "@/texts";
 import { parseAnsi, plainText } from "./ansi";
 import { Button } from "./Button";
-import { useHeld } from "./held";
 import { useKeys } from "./Shell";
+import { useHeld } from "./scrollHold";
 import { exact, offset } from "./time";
 
 const t = texts.log;

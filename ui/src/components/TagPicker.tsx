@@ -5,10 +5,10 @@ import { useDeferredValue, useEffect, useId, useMemo, useState } from "react";
 import { tags } from "@/api/queries/deployments";
 import { texts } from "@/texts";
 import { ListFind } from "./ListFind";
-import { Middle } from "./Middle";
-import { TagError, TagFoot } from "./TagFoot";
-import { Tags } from "./Tags";
-import { useSettled } from "./useSettled";
+import { Middle } from "./MiddleTruncate";
+import { TagError, TagFoot } from "./TagFooter";
+import { Tags } from "./TagList";
+import { useSettled } from "./useDebounced";
 
 const t = texts.tags;
 

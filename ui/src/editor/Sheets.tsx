@@ -1,7 +1,7 @@
 import { lazy, Suspense } from "react";
-import { load } from "@/components/load";
+import { load } from "@/components/loadChunk";
 import type { Comparing } from "./compare/useComparison";
-import type { Doc } from "./model/model";
+import type { Doc } from "./model/document";
 import { compareOf } from "./pipelineSearch";
 import type { State } from "./session/drawing";
 import type { useSheets } from "./session/useSheets";
@@ -14,7 +14,7 @@ const Versions = lazy(() =>
   load(() => import("./compare/Versions")).then((one) => ({ default: one.Versions })),
 );
 const Discard = lazy(() =>
-  load(() => import("./compare/Discard")).then((one) => ({ default: one.Discard })),
+  load(() => import("./compare/DiscardDialog")).then((one) => ({ default: one.Discard })),
 );
 const PublishNote = lazy(() =>
   load(() => import("./session/PublishNote")).then((one) => ({ default: one.PublishNote })),

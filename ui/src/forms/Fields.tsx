@@ -1,7 +1,7 @@
 import { createContext, type ReactNode, useContext, useId, useLayoutEffect } from "react";
 import { Field, Refusal } from "@/components/Field";
-import { adminTexts as t } from "@/forms/adminTexts";
-import { type Source, Unread } from "./Unread";
+import { adminTexts as t } from "@/forms/formTexts";
+import { type Source, Unread } from "./UnreadSource";
 import type { Form, Known } from "./useForm";
 
 // biome-ignore lint/suspicious/noExplicitAny: a field does not care what else its form holds.

@@ -5,12 +5,12 @@ import { CopyButton } from "@/components/Copy";
 import { Refusal } from "@/components/Field";
 import { isName } from "@/components/names";
 import { Confirm, Sheet } from "@/components/Overlay";
-import { adminTexts as t } from "@/forms/adminTexts";
+import { adminTexts as t } from "@/forms/formTexts";
 import { texts } from "@/texts";
+import { MeanwhileBox } from "./ConflictBox";
 import { ReadOnly } from "./Fields";
-import { MeanwhileBox } from "./MeanwhileBox";
 import type { Form, Values } from "./useForm";
-import { useStay } from "./useStay";
+import { useStay } from "./useLeaveGuard";
 
 type Props<V extends Values> = {
   title: string;

@@ -5,11 +5,11 @@ import { useEffect, useState } from "react";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ApiError } from "@/api/client";
 import { Toasts } from "@/components/Toast";
-import { readListSearch } from "@/lists/search";
-import { ConfirmDelete } from "./Confirm";
+import { readListSearch } from "@/lists/listSearch";
+import { ConfirmDelete } from "./ConfirmDelete";
 import { CheckField, TextField } from "./Fields";
 import { FormSheet } from "./FormSheet";
-import { nameProblem } from "./NewName";
+import { nameProblem } from "./NameField";
 import { refusals, useForm } from "./useForm";
 import { useSaved } from "./useSaved";
 

@@ -2,8 +2,8 @@ import { useMutation } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { ApiError, isNotFound } from "@/api/client";
 import { describe } from "@/components/States";
-import { type Change, changesSince, type Opened, type Side, sideOf, standsOn } from "./meanwhile";
-import type { Tagged } from "./tagged";
+import { type Change, changesSince, type Opened, type Side, sideOf, standsOn } from "./conflict";
+import type { Tagged } from "./etag";
 
 export type Values = Record<string, unknown>;
 export type Errors<V> = Partial<Record<keyof V & string, string>>;

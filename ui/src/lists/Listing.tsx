@@ -6,11 +6,11 @@ import { Button } from "@/components/Button";
 import { Top, useKeys, useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
 import { ago } from "@/components/time";
-import { useTyped } from "@/components/useTyped";
-import { adminTexts as t } from "@/forms/adminTexts";
+import { useTyped } from "@/components/useTypedValue";
+import { adminTexts as t } from "@/forms/formTexts";
 import { texts } from "@/texts";
-import type { ListSearch } from "./search";
-import { useListSearch } from "./useOpened";
+import type { ListSearch } from "./listSearch";
+import { useListSearch } from "./useOpenSheet";
 
 export type Column<T> = {
   head: string;

@@ -16,11 +16,11 @@ import {
 import { Maximize, Minus, Plus, Wand2 } from "lucide-react";
 import { type DragEvent, useCallback, useMemo, useRef, useState } from "react";
 import { Button } from "@/components/Button";
-import type { Mark } from "@/editor/compare/Sign";
 import { editorTexts } from "@/editor/editorTexts";
+import type { Mark } from "../compare/ChangeBadge";
 import { type Catalogue, orderOf } from "../model/catalogue";
+import type { Doc, Spot } from "../model/document";
 import { commentId } from "../model/edit";
-import type { Doc, Spot } from "../model/model";
 import type { Problem } from "../model/problems";
 import {
   type CanvasNode,
@@ -35,11 +35,11 @@ import {
   spotOf,
 } from "./canvasNodes";
 import { edgesOf, kept } from "./edges";
-import { FarEdges } from "./FarEdges";
-import { edgesCompared, ghostsOf, meets } from "./ghosts";
 import { Minimap } from "./Minimap";
-import { type Guide, shapeOf, WIDTH } from "./shape";
-import { useChoosing } from "./useChoosing";
+import { FarEdges } from "./OverviewEdges";
+import { edgesCompared, ghostsOf, meets } from "./removedSteps";
+import { type Guide, shapeOf, WIDTH } from "./stepGeometry";
+import { useChoosing } from "./useCanvasSelection";
 import { useDragging } from "./useDragging";
 
 const t = editorTexts;

@@ -1,9 +1,9 @@
 import { Panel, useReactFlow, useStore } from "@xyflow/react";
 import { type PointerEvent, useState } from "react";
 import { editorTexts } from "@/editor/editorTexts";
-import type { Spot } from "../model/model";
+import type { Spot } from "../model/document";
 import type { CanvasNode } from "./canvasNodes";
-import type { Box } from "./shape";
+import type { Box } from "./stepGeometry";
 
 /** Of the map, in px. */
 const SIZE = { width: 200, height: 150 };

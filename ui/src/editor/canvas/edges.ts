@@ -1,9 +1,9 @@
 import type { Edge } from "@xyflow/react";
 import { type Catalogue, inputsOf, outputsOf, type PortType, perStep } from "../model/catalogue";
-import { refsIn } from "../model/expr";
-import type { Doc, Step } from "../model/model";
+import type { Doc, Step } from "../model/document";
+import { refsIn } from "../model/expressions";
 import { isAt, type Problem } from "../model/problems";
-import { MORE, MORE_OUT, MOST, shapeOf } from "./shape";
+import { MORE, MORE_OUT, MOST, shapeOf } from "./stepGeometry";
 
 /** What a step gives, and whether it has a port of its own. */
 type Output = { type: PortType; shown: boolean };

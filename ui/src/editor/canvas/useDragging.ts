@@ -1,8 +1,8 @@
 import { type NodeChange, useReactFlow } from "@xyflow/react";
 import { useCallback, useRef, useState } from "react";
-import type { Spot } from "../model/model";
+import type { Spot } from "../model/document";
 import type { CanvasNode } from "./canvasNodes";
-import { align, type Guide, WIDTH } from "./shape";
+import { align, type Guide, WIDTH } from "./stepGeometry";
 
 /** How near, in px on the screen, two edges are level. */
 const REACH = 6;

@@ -1,10 +1,10 @@
 import { editorTexts } from "@/editor/editorTexts";
 import { shortField } from "@/editor/model/stepFields";
 import type { StepChange } from "../model/merge";
-import { type Asides, none } from "./asides";
+import { type Asides, none } from "./layoutDiff";
 import "./compare.css";
-import { Sign } from "./Sign";
-import { Differing } from "./values";
+import { Sign } from "./ChangeBadge";
+import { Differing } from "./FieldValues";
 
 const t = editorTexts.panel;
 

@@ -4,11 +4,11 @@ import { ErrorState, Skeletons } from "@/components/States";
 import type { VersionsProps } from "@/editor/compare/versionsProps";
 import { editorTexts } from "@/editor/editorTexts";
 import type { Comparison } from "../pipelineSearch";
-import { drawnAs } from "../session/door";
-import { asidesOf } from "./asides";
+import { drawnAs } from "../session/draftApi";
 import { ChangeList } from "./ChangeList";
 import { numbers } from "./Changes";
-import { versionChanges } from "./catalogued";
+import { versionChanges } from "./catalogueCopy";
+import { asidesOf } from "./layoutDiff";
 
 const t = editorTexts.past;
 

@@ -1,8 +1,8 @@
 import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
 import { afterEach, expect, it, vi } from "vitest";
+import type { Doc } from "../model/document";
 import { setField } from "../model/edit";
-import type { Doc } from "../model/model";
-import type { Clash } from "../session/clash";
+import type { Clash } from "../session/conflict";
 import { Merge } from "./MergeSheet";
 
 const base: Doc = {

@@ -3,11 +3,11 @@ import { Button } from "@/components/Button";
 import { Sheet } from "@/components/Overlay";
 import { editorTexts } from "@/editor/editorTexts";
 import { shortField } from "@/editor/model/stepFields";
+import type { Doc } from "../model/document";
 import { type Choices, type Conflict, conflictId, type StepChange, threeWay } from "../model/merge";
-import type { Doc } from "../model/model";
-import type { Clash } from "../session/clash";
+import type { Clash } from "../session/conflict";
 import { ChangeList } from "./ChangeList";
-import { Against, Shown } from "./values";
+import { Against, Shown } from "./FieldValues";
 
 const t = editorTexts.merge;
 

@@ -1,15 +1,15 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
+import { Safe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
-import { Safe } from "@/components/Safe";
 import { Time } from "@/components/Time";
 import { useToast } from "@/components/Toast";
 import { editorTexts } from "@/editor/editorTexts";
-import { docOf, emptyDoc } from "../model/model";
-import { asidesOf } from "./asides";
+import { docOf, emptyDoc } from "../model/document";
 import { ChangeList } from "./ChangeList";
-import { versionChanges } from "./catalogued";
+import { versionChanges } from "./catalogueCopy";
+import { asidesOf } from "./layoutDiff";
 
 const t = editorTexts.past;
 type Version = Schemas["PipelineVersion"];

@@ -5,8 +5,8 @@ import { Sheet } from "@/components/Overlay";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
 import type { VersionsProps } from "@/editor/compare/versionsProps";
 import { editorTexts } from "@/editor/editorTexts";
-import { docOf } from "../model/model";
-import { versions } from "../session/door";
+import { docOf } from "../model/document";
+import { versions } from "../session/draftApi";
 import { Compare } from "./Compare";
 import { VersionEntry } from "./VersionEntry";
 

@@ -5,9 +5,9 @@ import { expect, it } from "vitest";
 import type { Schemas } from "@/api/client";
 import { pipelineVersion } from "@/api/queries/catalog";
 import type { Catalogue } from "../model/catalogue";
-import { type Doc, pipelineOf } from "../model/model";
+import { type Doc, pipelineOf } from "../model/document";
 import { begin } from "../session/history";
-import { filled } from "./catalogued";
+import { filled } from "./catalogueCopy";
 import { useComparison } from "./useComparison";
 
 const postgres = (tag: string): Catalogue => {

@@ -1,15 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import type { Mark } from "@/editor/compare/Sign";
 import type { Catalogue } from "../model/catalogue";
+import { type Doc, docOf, pipelineOf, sameDoc } from "../model/document";
 import { type StepChange, threeWay } from "../model/merge";
-import { type Doc, docOf, pipelineOf, sameDoc } from "../model/model";
 import { compareOf, type Tab } from "../pipelineSearch";
-import { drawnAs } from "../session/door";
+import { drawnAs } from "../session/draftApi";
 import type { State } from "../session/drawing";
 import type { Dry } from "../session/dryFindings";
-import { asidesOf } from "./asides";
-import { filled, versionChanges } from "./catalogued";
+import type { Mark } from "./ChangeBadge";
+import { filled, versionChanges } from "./catalogueCopy";
+import { asidesOf } from "./layoutDiff";
 
 type What = {
   project: string;

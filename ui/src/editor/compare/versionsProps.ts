@@ -1,5 +1,5 @@
-import type { Doc } from "@/editor/model/model";
 import type { Comparison } from "@/editor/pipelineSearch";
+import type { Doc } from "../model/document";
 
 export type VersionsProps = {
   project: string;

@@ -1,8 +1,8 @@
 import { useId } from "react";
 import { editorTexts } from "@/editor/editorTexts";
-import type { Step } from "../model/model";
-import { offersOf } from "../model/offers";
-import { inserted } from "../model/referring";
+import type { Step } from "../model/document";
+import { offersOf } from "../model/referenceOptions";
+import { inserted } from "../model/references";
 import { Choice, Lines, Numeric, Shell, Text } from "./fields";
 import { type Form, Records, Small } from "./records";
 

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { editorTexts } from "@/editor/editorTexts";
 import { componentOf } from "../model/catalogue";
-import { offersOf } from "../model/offers";
+import { offersOf } from "../model/referenceOptions";
 import { Choice, Lines, Numeric, Shell } from "./fields";
 import { type Form, Small } from "./records";
 

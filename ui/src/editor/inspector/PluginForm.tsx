@@ -1,11 +1,11 @@
 import { useMemo, useState, useSyncExternalStore } from "react";
 import { editorTexts } from "@/editor/editorTexts";
-import type { Offer } from "@/editor/model/offers";
 import { type PortType, properties, typeOf } from "../model/catalogue";
+import { check, ROOT, resolved } from "../model/checkParameters";
 import { isAt, type Problem } from "../model/problems";
-import { inserted } from "../model/referring";
-import { check, ROOT, resolved } from "../model/schemaFaults";
-import { Unread, unreadProblem } from "../session/unread";
+import type { Offer } from "../model/referenceOptions";
+import { inserted } from "../model/references";
+import { Unread, unreadProblem } from "../session/unparsedInputs";
 import { entriesOf, ListEntries, NamedEntries } from "./entries";
 import { Choice, Json, Numeric, Shell, Text, type UnreadOf, Wrong } from "./fields";
 

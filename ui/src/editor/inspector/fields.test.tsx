@@ -4,7 +4,7 @@ import { useState } from "react";
 import { afterEach, expect, it, vi } from "vitest";
 import { Numeric, Shell, Text } from "./fields";
 import PluginForm from "./PluginForm";
-import { Pick } from "./Refer";
+import { Pick } from "./ReferencePicker";
 
 // Without a pause behind each key.
 const user = userEvent.setup({ delay: null });

@@ -11,13 +11,13 @@ import {
 import { Button } from "@/components/Button";
 import { Glyph } from "@/components/Glyph";
 import { editorTexts } from "@/editor/editorTexts";
-import type { Offer } from "@/editor/model/offers";
 import { PortShape } from "../canvas/canvasNodes";
 import type { PortType } from "../model/catalogue";
-import { alone, calledText, type Expression } from "../model/expr";
+import { alone, calledText, type Expression } from "../model/expressions";
 import { isAt, type Problem } from "../model/problems";
-import { type Unread, writtenJson } from "../session/unread";
-import { Refer } from "./Refer";
+import type { Offer } from "../model/referenceOptions";
+import { type Unread, writtenJson } from "../session/unparsedInputs";
+import { Refer } from "./ReferencePicker";
 
 const t = editorTexts.step;
 

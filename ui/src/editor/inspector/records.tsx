@@ -2,10 +2,10 @@ import { Plus, X } from "lucide-react";
 import type { ReactNode } from "react";
 import { Button } from "@/components/Button";
 import { editorTexts } from "@/editor/editorTexts";
-import type { Step } from "../model/model";
+import type { Step } from "../model/document";
 import { isAt } from "../model/problems";
 import { Wrong } from "./fields";
-import type { Panel } from "./inspectorParts";
+import type { Panel } from "./inspectorProps";
 
 const t = editorTexts.step;
 /** What every form of a step is given. */

@@ -1,7 +1,7 @@
 import type { Schemas } from "@/api/client";
 import { editorTexts } from "@/editor/editorTexts";
-import { alone } from "./expr";
-import { type Doc, kindOf, type Step } from "./model";
+import { type Doc, kindOf, type Step } from "./document";
+import { alone } from "./expressions";
 
 const t = editorTexts.shown;
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { clipOf, copy, paste } from "./clipboard";
+import { type Doc, emptyDoc, type Step, stepOf } from "./document";
 import { addComment, addStep } from "./edit";
-import { type Doc, emptyDoc, type Step, stepOf } from "./model";
 
 const BY = { x: 40, y: 40 };
 const web = (key: string, more: Partial<Step> = {}): Step => ({

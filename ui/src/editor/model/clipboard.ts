@@ -1,7 +1,7 @@
-import { wrongIn } from "./clipShape";
+import { bare, type Comment, type Doc, type Spot, type Step } from "./document";
 import { commentId, freeKey, renamed, withNeeds } from "./edit";
-import { type Box, landing } from "./landing";
-import { bare, type Comment, type Doc, type Spot, type Step } from "./model";
+import { type Box, landing } from "./pastePlacement";
+import { wrongIn } from "./validateClip";
 
 /** What copying writes: readable, and the same in every project. */
 type Clip = { nullops: "pipeline-steps"; steps: Step[]; comments: Comment[] };

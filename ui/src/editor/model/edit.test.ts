@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Schemas } from "@/api/client";
-import { align, tidy } from "../canvas/shape";
+import { align, tidy } from "../canvas/stepGeometry";
 import { begin, edit, redo, undo } from "../session/history";
 import { type Catalogue, fits, orderOf } from "./catalogue";
 import { copy, paste } from "./clipboard";
+import { type Doc, emptyDoc, stepOf } from "./document";
 import {
   addComment,
   addNeed,
@@ -17,11 +18,10 @@ import {
   whyNotNeed,
   wire,
 } from "./edit";
-import { parse, refText, single } from "./expr";
+import { parse, refText, single } from "./expressions";
 import { changesOf, merge, threeWay } from "./merge";
-import { type Doc, emptyDoc, stepOf } from "./model";
-import { offersOf } from "./offers";
 import { problemsOf } from "./problems";
+import { offersOf } from "./referenceOptions";
 
 const component: Schemas["Component"] = {
   parameters: {

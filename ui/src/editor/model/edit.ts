@@ -1,4 +1,5 @@
 import { ancestorsOf, type Catalogue, type Input, outputsOf } from "./catalogue";
+import { type Comment, type Doc, read, type Spot, type Step, stepOf, write } from "./document";
 import {
   alone,
   mapStrings,
@@ -8,8 +9,7 @@ import {
   renameRefs,
   rewritten,
   written,
-} from "./expr";
-import { type Comment, type Doc, read, type Spot, type Step, stepOf, write } from "./model";
+} from "./expressions";
 
 /** Edits: each gives a new document and leaves the old one as it was. */
 

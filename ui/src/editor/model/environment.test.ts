@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Catalogue } from "./catalogue";
+import type { Doc } from "./document";
 import { environmentOf, type Sample } from "./environment";
-import type { Doc } from "./model";
 
 const catalogue: Catalogue = { services: new Map(), plugins: new Map(), secrets: ["TOKEN"] };
 catalogue.plugins.set("make", {

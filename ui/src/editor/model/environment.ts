@@ -1,6 +1,6 @@
 import { ancestorsOf, type Catalogue } from "./catalogue";
-import { type Expression, type Func, parse, type Ref, written } from "./expr";
-import type { Doc, Step } from "./model";
+import type { Doc, Step } from "./document";
+import { type Expression, type Func, parse, type Ref, written } from "./expressions";
 import { typeOfRef, wrongRef } from "./problems";
 
 /** A part of a value. What leads nowhere is `wrong`, and says why: no run would come so far. */

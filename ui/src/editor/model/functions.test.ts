@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 import type { Catalogue } from "./catalogue";
+import type { Doc, Step } from "./document";
 import { renameStep } from "./edit";
 import { environmentOf } from "./environment";
-import { alone, calledText, parse, single, wrapped } from "./expr";
-import type { Doc, Step } from "./model";
-import { offersOf } from "./offers";
+import { alone, calledText, parse, single, wrapped } from "./expressions";
 import { problemsOf } from "./problems";
-import { inserted, refer, unrefer } from "./referring";
+import { offersOf } from "./referenceOptions";
+import { inserted, refer, unrefer } from "./references";
 
 // What pipeline/functions.go reads, the editor reads, and refuses what it refuses.
 

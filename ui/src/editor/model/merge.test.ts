@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { canonical, type Doc, emptyDoc, type Step, stepOf } from "./document";
 import {
   addComment,
   addNeed,
@@ -9,7 +10,6 @@ import {
   setField,
 } from "./edit";
 import { merge, renamesIn, threeWay } from "./merge";
-import { canonical, type Doc, emptyDoc, type Step, stepOf } from "./model";
 import { build, fieldsOf } from "./stepFields";
 
 const web: Step = {

@@ -1,6 +1,6 @@
-import { type Aligned, align } from "./align";
+import { type Aligned, align } from "./alignSteps";
+import { bare, type Comment, type Doc, docOf, pipelineOf, type Step, sameDoc } from "./document";
 import { commentId } from "./edit";
-import { bare, type Comment, type Doc, docOf, pipelineOf, type Step, sameDoc } from "./model";
 import { build, type Change, compare, type Fields, fieldsOf, same } from "./stepFields";
 
 export type StepChange = { key: string; kind: "added" | "removed" | "changed"; fields: Change[] };

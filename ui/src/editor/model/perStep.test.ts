@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { ancestorsOf, type Catalogue, orderOf, outputsOf } from "./catalogue";
+import { type Doc, sameDoc, stepOf } from "./document";
 import { addNeed, setField } from "./edit";
 import { changesOf } from "./merge";
-import { type Doc, sameDoc, stepOf } from "./model";
 
 const steps = [
   { key: "db", service: { name: "db" } },

@@ -11,10 +11,18 @@ import {
   type PortType,
   perStep,
 } from "./catalogue";
+import { plain } from "./checkBounds";
+import { type Doc, kindOf, type Step } from "./document";
 import { isKey } from "./edit";
-import { alone, calledText, type Expression, parse, type Ref, refText, strings } from "./expr";
-import { type Doc, kindOf, type Step } from "./model";
-import { plain } from "./plain";
+import {
+  alone,
+  calledText,
+  type Expression,
+  parse,
+  type Ref,
+  refText,
+  strings,
+} from "./expressions";
 
 export type Problem = {
   step?: string;

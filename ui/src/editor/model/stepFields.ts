@@ -1,5 +1,5 @@
 import { editorTexts } from "@/editor/editorTexts";
-import { canonical, type Step } from "./model";
+import { canonical, type Step } from "./document";
 
 /** One step or comment field by field: path → value. What a person calls one thing is one field. */
 export type Fields = Map<string, unknown>;

@@ -3,13 +3,13 @@ import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo } from "react";
 import type { Schemas } from "@/api/client";
 import { deployment } from "@/api/queries/deployments";
+import { Safe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
-import { load } from "@/components/load";
-import { Safe } from "@/components/Safe";
+import { load } from "@/components/loadChunk";
 import { ErrorState } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { editorTexts } from "@/editor/editorTexts";
-import type { Doc } from "../model/model";
+import type { Doc } from "../model/document";
 import { type Dry, runsAlike, stepsOf } from "./dryFindings";
 import type { DryRuns } from "./useDryRun";
 

@@ -1,5 +1,5 @@
-import type { Doc } from "../model/model";
-import type { Clash } from "./clash";
+import type { Doc } from "../model/document";
+import type { Clash } from "./conflict";
 import { edit, type History, redo, undo } from "./history";
 
 export type State = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Schemas } from "@/api/client";
+import type { Doc } from "../model/document";
 import { addComment, move, setField } from "../model/edit";
-import type { Doc } from "../model/model";
 import { found, runsAlike } from "./dryFindings";
 
 type Check = Schemas["PreflightCheck"];

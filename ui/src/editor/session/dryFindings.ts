@@ -1,6 +1,6 @@
 import type { Schemas } from "@/api/client";
-import { refsOf, strings } from "../model/expr";
-import { canonical, type Doc, type Step } from "../model/model";
+import { canonical, type Doc, type Step } from "../model/document";
+import { refsOf, strings } from "../model/expressions";
 import type { Problem } from "../model/problems";
 
 type Check = Schemas["PreflightCheck"];

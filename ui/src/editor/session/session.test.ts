@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from "vitest";
 import { ApiError } from "@/api/client";
+import { canonical, type Doc, docOf, emptyDoc, pipelineOf } from "../model/document";
 import { addNeed, addStep, setField } from "../model/edit";
 import { conflictId, threeWay } from "../model/merge";
-import { canonical, type Doc, docOf, emptyDoc, pipelineOf } from "../model/model";
-import type { Keep, Kept } from "./keep";
+import type { Keep, Kept } from "./localDraft";
 import { type Door, Session } from "./session";
 
 /** A server with one project: versions, and one draft behind its revision. */

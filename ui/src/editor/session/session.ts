@@ -1,10 +1,10 @@
 import { ApiError } from "@/api/client";
+import { type Doc, sameDoc } from "../model/document";
 import { type Choices, merge, renamesIn, threeWay } from "../model/merge";
-import { type Doc, sameDoc } from "../model/model";
-import { type Clash, joined } from "./clash";
+import { type Clash, joined } from "./conflict";
 import { Drawing, type State } from "./drawing";
 import { begin, edit, type History } from "./history";
-import type { Keep, Kept, Left } from "./keep";
+import type { Keep, Kept, Left } from "./localDraft";
 
 /** A draft as it is on the server; revision 0 is none. */
 export type Saved = { revision: number; base: number; doc?: Doc };

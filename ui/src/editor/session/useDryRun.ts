@@ -4,7 +4,7 @@ import { ask, client, type Schemas } from "@/api/client";
 import { environments } from "@/api/queries/catalog";
 import { isSilence } from "@/api/queries/common";
 import type { Catalogue } from "../model/catalogue";
-import { type Doc, pipelineOf } from "../model/model";
+import { type Doc, pipelineOf } from "../model/document";
 import { type Dry, found } from "./dryFindings";
 
 /**

@@ -1,6 +1,6 @@
 import { useEffect, useState, useSyncExternalStore } from "react";
-import { doorOf } from "./door";
-import { keepOf } from "./keep";
+import { doorOf } from "./draftApi";
+import { keepOf } from "./localDraft";
 import { Session } from "./session";
 
 /** How often a window asks whether somebody published since, in ms. */

@@ -3,11 +3,11 @@ import { useId } from "react";
 import { environments, projects } from "@/api/queries/catalog";
 import { Button } from "@/components/Button";
 import { Field } from "@/components/Field";
-import { adminTexts } from "@/forms/adminTexts";
-import { type Source, Unread } from "@/forms/Unread";
+import { adminTexts } from "@/forms/formTexts";
+import { type Source, Unread } from "@/forms/UnreadSource";
 import { noticeTexts, mailTexts as t } from "@/pages/webhooks/noticeTexts";
 import { Events } from "../webhooks/Events";
-import { choices } from "../webhooks/Narrowed";
+import { choices } from "../webhooks/ScopeFields";
 import type { Row } from "./choices";
 
 type Props = {

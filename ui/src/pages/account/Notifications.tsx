@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { client } from "@/api/client";
 import { ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
-import { tagged } from "@/forms/tagged";
+import { tagged } from "@/forms/etag";
 import { mailTexts as t } from "@/pages/webhooks/noticeTexts";
 import { Mail } from "./Mail";
 

@@ -8,9 +8,9 @@ import { Refusal } from "@/components/Field";
 import { Mark } from "@/components/Glyph";
 import { useTitle } from "@/components/Shell";
 import { TextField } from "@/forms/Fields";
-import { nameProblem } from "@/forms/NewName";
+import { wrongs } from "@/forms/formValues";
+import { nameProblem } from "@/forms/NameField";
 import { type Form, useForm, type Values } from "@/forms/useForm";
-import { wrongs } from "@/forms/values";
 import { peopleTexts } from "@/pages/people/peopleTexts";
 import { texts } from "@/texts";
 

@@ -4,10 +4,10 @@ import { ask, client } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { useToast } from "@/components/Toast";
-import { adminTexts } from "@/forms/adminTexts";
 import { TextField } from "@/forms/Fields";
+import { adminTexts } from "@/forms/formTexts";
+import { wrongs } from "@/forms/formValues";
 import { useForm } from "@/forms/useForm";
-import { wrongs } from "@/forms/values";
 import { peopleTexts } from "@/pages/people/peopleTexts";
 
 const t = peopleTexts.account;

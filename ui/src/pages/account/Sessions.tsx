@@ -6,7 +6,7 @@ import { Button } from "@/components/Button";
 import { ErrorState, Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
 import { ago } from "@/components/time";
-import { ConfirmDelete } from "@/forms/Confirm";
+import { ConfirmDelete } from "@/forms/ConfirmDelete";
 import { useRefresh } from "@/forms/useSaved";
 import { peopleTexts } from "@/pages/people/peopleTexts";
 import { texts } from "@/texts";

@@ -6,15 +6,15 @@ import { Button } from "@/components/Button";
 import { Top, useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
 import { ago } from "@/components/time";
-import { useSettled } from "@/components/useSettled";
-import { adminTexts } from "@/forms/adminTexts";
+import { useSettled } from "@/components/useDebounced";
+import { adminTexts } from "@/forms/formTexts";
 import { auditTexts as t } from "@/pages/audit/auditTexts";
 import { texts } from "@/texts";
 import { AuditFilters } from "./AuditFilters";
+import { Chain, Export, Verify } from "./ChainCheck";
 import { Entries } from "./Entries";
 import { type AuditSearch, auditQuery } from "./search";
-import { Unseen } from "./Unseen";
-import { Chain, Export, Verify } from "./Whole";
+import { Unseen } from "./UnloadedEntry";
 
 const route = getRouteApi("/app/audit");
 

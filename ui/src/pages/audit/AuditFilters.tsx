@@ -3,10 +3,10 @@ import { useMemo, useState } from "react";
 import { me } from "@/api/queries/common";
 import { users } from "@/api/queries/people";
 import { useKeys } from "@/components/Shell";
-import { useTyped } from "@/components/useTyped";
+import { useTyped } from "@/components/useTypedValue";
 import { auditTexts as t } from "@/pages/audit/auditTexts";
+import { newest, type Words, wordsOf } from "./filterWords";
 import type { AuditSearch } from "./search";
-import { newest, type Words, wordsOf } from "./words";
 
 type Props = { search: AuditSearch; set: (change: AuditSearch) => void };
 type TextName = keyof Words;

@@ -1,16 +1,16 @@
 import { Link, type LinkProps } from "@tanstack/react-router";
 import { Fragment, useRef } from "react";
 import type { Schemas } from "@/api/client";
+import { Safe } from "@/components/BidiSafe";
 import { CopyButton } from "@/components/Copy";
 import { Glyph } from "@/components/Glyph";
-import { Safe } from "@/components/Safe";
 import { useKeys } from "@/components/Shell";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { exact } from "@/components/time";
 import { locale } from "@/locale";
 import { auditTexts as t } from "@/pages/audit/auditTexts";
-import { placeOf } from "./place";
+import { placeOf } from "./objectPage";
 
 type Entry = Schemas["AuditEntry"];
 type Props = {

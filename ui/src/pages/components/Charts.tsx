@@ -1,5 +1,5 @@
 import { lazy, Suspense } from "react";
-import { load } from "@/components/load";
+import { load } from "@/components/loadChunk";
 import { Sparkline } from "@/components/Sparkline";
 import { Skeletons } from "@/components/States";
 import { bytes } from "@/components/time";

@@ -1,9 +1,9 @@
 import { useState } from "react";
 import { Select } from "@/components/Select";
 import { StatusMark } from "@/components/Status";
-import { TagError, TagFoot } from "@/components/TagFoot";
+import { TagError, TagFoot } from "@/components/TagFooter";
+import { Tags } from "@/components/TagList";
 import { TagPicker } from "@/components/TagPicker";
-import { Tags } from "@/components/Tags";
 import { galleryTexts as t } from "@/pages/components/galleryTexts";
 import { deployTexts } from "@/pages/deployTexts";
 import { useVersions, Versions } from "../create/Versions";

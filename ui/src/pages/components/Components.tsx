@@ -1,6 +1,6 @@
 import { QueryClientProvider } from "@tanstack/react-query";
 import { lazy, Suspense, useState } from "react";
-import { load } from "@/components/load";
+import { load } from "@/components/loadChunk";
 import { useTitle } from "@/components/Shell";
 import { Skeletons } from "@/components/States";
 import { galleryTexts as t } from "@/pages/components/galleryTexts";

@@ -1,5 +1,5 @@
 import type { Schemas } from "@/api/client";
-import { Safe } from "@/components/Safe";
+import { Safe } from "@/components/BidiSafe";
 import { bytes } from "@/components/time";
 import { deployTexts } from "@/pages/deployTexts";
 

@@ -2,13 +2,13 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { RefreshCw } from "lucide-react";
 import { useMemo } from "react";
 import { ask, client, type Schemas } from "@/api/client";
+import { Safe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
 import { isName } from "@/components/names";
-import { Safe } from "@/components/Safe";
 import { describe } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { useSettled } from "@/components/useSettled";
+import { useSettled } from "@/components/useDebounced";
 import { deployTexts } from "@/pages/deployTexts";
 import { Placement } from "./Summary";
 

@@ -7,7 +7,7 @@ import { isName } from "@/components/names";
 import { Confirm } from "@/components/Overlay";
 import { describe } from "@/components/States";
 import { useToast } from "@/components/Toast";
-import { onlyOver } from "@/forms/tagged";
+import { onlyOver } from "@/forms/etag";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { templates } from "./queries";

@@ -3,12 +3,12 @@ import { Lock } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { Refusal } from "@/components/Field";
-import { Middle } from "@/components/Middle";
+import { Middle } from "@/components/MiddleTruncate";
 import { shortImage } from "@/components/names";
 import { TagPicker } from "@/components/TagPicker";
 import { texts } from "@/texts";
-import { Unread } from "./Unread";
-import { Was } from "./Was";
+import { Was } from "./SourceVersion";
+import { Unread } from "./TagsUnread";
 
 const t = texts.create;
 

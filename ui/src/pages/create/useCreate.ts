@@ -2,8 +2,8 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
-import { mergeOne } from "@/api/list";
-import { isUndecided, Once } from "@/api/once";
+import { isUndecided, Once } from "@/api/idempotency";
+import { mergeOne } from "@/api/mergeDeployments";
 import { deployments } from "@/api/queries/deployments";
 
 const route = getRouteApi("/app/deployments/new");

@@ -1,9 +1,9 @@
 import { useMemo, useState } from "react";
 import type { Schemas } from "@/api/client";
 import { nameFromTag } from "@/components/names";
-import { begin } from "./begin";
-import type { Clone, Project } from "./place";
+import { begin } from "./initialVersions";
 import { type CreateSearch, versionsIn } from "./search";
+import type { Clone, Project } from "./target";
 import { useVersions } from "./Versions";
 
 type Begun = {

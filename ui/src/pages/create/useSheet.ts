@@ -1,15 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
-import { useLackToCreateIn } from "../shell/useLack";
-import { check } from "./begin";
+import { useLackToCreateIn } from "../shell/usePermissionReason";
 import { deadlineProblem, deadlineSeconds } from "./Deadline";
+import { check } from "./initialVersions";
 import { usePreflight } from "./Preflight";
-import { placeOf, type Read, whyNoPlace } from "./place";
 import { templates as templatesQuery } from "./queries";
 import { nothingRefused, type Refusal, sortRefusal } from "./refusal";
 import type { CreateSearch } from "./search";
 import { whyNoTemplate } from "./TemplateNotice";
+import { placeOf, type Read, whyNoPlace } from "./target";
 import { useAddress } from "./useAddress";
 import { useCreate } from "./useCreate";
 import { useDraft } from "./useDraft";

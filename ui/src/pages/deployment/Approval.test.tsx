@@ -3,7 +3,7 @@ import { cleanup, configure, render, screen, waitFor } from "@testing-library/re
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { client, type Deployment, type Question, type Step } from "@/api/client";
-import { offered } from "@/components/offers";
+import { offered } from "@/components/pageActions";
 import { Approval, filled } from "./Approval";
 import { edgeState } from "./Graph";
 import { StepNode } from "./StepNode";

@@ -1,16 +1,16 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { ApiError, ask, client, type Deployment, type Question } from "@/api/client";
+import { Safe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
 import { Field, Refusal } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
-import { Safe } from "@/components/Safe";
 import { Select } from "@/components/Select";
 import { describe } from "@/components/States";
 import { StatusMark, stateWord } from "@/components/Status";
 import { clock } from "@/components/time";
 import { texts } from "@/texts";
-import { useLackOn } from "../shell/useLack";
+import { useLackOn } from "../shell/usePermissionReason";
 
 const t = texts.approval;
 

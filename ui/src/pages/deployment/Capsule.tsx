@@ -1,18 +1,18 @@
 import { useQuery } from "@tanstack/react-query";
 import { ask, client, type Deployment, isNotFound, type Schemas } from "@/api/client";
 import { isGone } from "@/api/deploymentState";
+import { Safe } from "@/components/BidiSafe";
 import { CopyButton } from "@/components/Copy";
-import { Safe } from "@/components/Safe";
 import { Skeletons } from "@/components/States";
 import { StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
-import { NotFound } from "../shell/Problems";
+import { NotFound } from "../shell/ErrorPages";
 import { CapsuleSteps, LastLines } from "./CapsuleParts";
-import { Pair } from "./Pair";
+import { Pair } from "./DetailPair";
+import { Unread } from "./ReadFailed";
 import { Recreate } from "./Recreate";
-import { Unread } from "./Unread";
 
 const t = deployTexts.capsule;
 type Data = Schemas["Capsule"];

@@ -1,5 +1,5 @@
 import type { Schemas } from "@/api/client";
-import { Safe } from "@/components/Safe";
+import { Safe } from "@/components/BidiSafe";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { between, duration } from "@/components/time";

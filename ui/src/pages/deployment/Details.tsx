@@ -4,15 +4,15 @@ import type { ReactNode } from "react";
 import type { Deployment, Run, Schemas } from "@/api/client";
 import { isGone } from "@/api/deploymentState";
 import { pipelineVersion } from "@/api/queries/catalog";
-import { Safe } from "@/components/Safe";
+import { Safe } from "@/components/BidiSafe";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { exact } from "@/components/time";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
+import { holdOf } from "./activeHold";
+import { Exact, Pair } from "./DetailPair";
 import { GeneratedSecrets } from "./GeneratedSecrets";
-import { holdOf } from "./holdOf";
-import { Exact, Pair } from "./Pair";
 import { WhoMayOpen } from "./WhoMayOpen";
 
 const t = deployTexts.details;

@@ -7,7 +7,7 @@ import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { between, duration } from "@/components/time";
 import { texts } from "@/texts";
-import { Unread } from "./Unread";
+import { Unread } from "./ReadFailed";
 
 const t = texts.page;
 

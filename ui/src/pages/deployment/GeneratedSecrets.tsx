@@ -7,8 +7,8 @@ import { Confirm } from "@/components/Overlay";
 import { describe } from "@/components/States";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
-import { Secret } from "../people/Secret";
-import { Unread } from "./Unread";
+import { Secret } from "../people/OneTimeSecret";
+import { Unread } from "./ReadFailed";
 
 const t = deployTexts.secrets;
 /** How long a revealed value stays on the page. */

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { Globe, RotateCcw, Server, Timer, User, Workflow } from "lucide-react";
 import type { Deployment, Run, Step } from "@/api/client";
-import { Safe } from "@/components/Safe";
+import { Safe } from "@/components/BidiSafe";
 import { Pill, StatusMark, stateWord } from "@/components/Status";
 import { Time, useNow } from "@/components/Time";
 import { duration } from "@/components/time";
@@ -11,8 +11,8 @@ import { shownState } from "../deployments/filters";
 import { shareOf } from "../deployments/Row";
 import { Acts } from "./Acts";
 import { Approval } from "./Approval";
-import { whatToSay } from "./said";
-import { workedOf } from "./spent";
+import { workedOf } from "./elapsedTime";
+import { whatToSay } from "./stateMessage";
 import { TimeLeft } from "./TimeLeft";
 
 const t = texts.page;

@@ -3,7 +3,7 @@ import { SIGNS } from "@/api/run";
 import { useNow } from "@/components/Time";
 import { duration } from "@/components/time";
 import { texts } from "@/texts";
-import { spentOf } from "./spent";
+import { spentOf } from "./elapsedTime";
 
 const t = texts.page;
 /** So many bars stand for the time in which signs are kept. */

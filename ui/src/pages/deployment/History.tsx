@@ -4,15 +4,15 @@ import { useEffect } from "react";
 import type { Deployment, Run } from "@/api/client";
 import { runs } from "@/api/queries/deployments";
 import { plainText } from "@/components/ansi";
+import { Safe } from "@/components/BidiSafe";
 import { middle } from "@/components/names";
-import { Safe } from "@/components/Safe";
 import { Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { duration } from "@/components/time";
 import { texts } from "@/texts";
-import { workedOf } from "./spent";
-import { Unread } from "./Unread";
+import { workedOf } from "./elapsedTime";
+import { Unread } from "./ReadFailed";
 
 const t = texts.page.history;
 

@@ -1,5 +1,5 @@
 import { ErrorState } from "@/components/States";
-import { useSettled } from "@/components/useSettled";
+import { useSettled } from "@/components/useDebounced";
 import { reachTexts } from "@/pages/deployment/reachTexts";
 import { texts } from "@/texts";
 import type { LogStream } from "./logStream";

@@ -1,7 +1,7 @@
 import { Download } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { Button, buttonClass } from "@/components/Button";
-import { useOffer } from "@/components/offers";
+import { useOffer } from "@/components/pageActions";
 import { reachTexts } from "@/pages/deployment/reachTexts";
 import { logSpans, type PageSearch } from "./search";
 

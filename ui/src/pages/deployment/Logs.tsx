@@ -3,7 +3,7 @@ import type { Deployment, Step } from "@/api/client";
 import { Button } from "@/components/Button";
 import { LogView } from "@/components/LogView";
 import { reachTexts } from "@/pages/deployment/reachTexts";
-import { Earlier } from "./Earlier";
+import { Earlier } from "./EarlierRunNotice";
 import { LogNotes, useEmptyText } from "./LogNotes";
 import { LogTools } from "./LogTools";
 import { downloadQuery, isTail, streamQuery, TAIL, type Wish } from "./logAddress";

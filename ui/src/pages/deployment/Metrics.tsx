@@ -8,8 +8,8 @@ import { EmptyState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { bytes, cores } from "@/components/time";
 import { reachTexts } from "@/pages/deployment/reachTexts";
+import { Unread } from "./ReadFailed";
 import { curveSpans } from "./search";
-import { Unread } from "./Unread";
 import { useSearchChange } from "./useSearchChange";
 
 const t = reachTexts.metrics;

@@ -8,9 +8,9 @@ import { Refusal } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
 import { describe } from "@/components/States";
 import { useToast } from "@/components/Toast";
+import { staysOf, volumesOf } from "@/pages/deployment/endingTexts";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
-import { staysOf, volumesOf } from "./sayEnd";
 
 const t = deployTexts.move;
 

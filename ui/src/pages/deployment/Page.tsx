@@ -1,24 +1,24 @@
 import { lazy, Suspense, useMemo, useState } from "react";
 import type { Deployment } from "@/api/client";
 import type { Watched } from "@/api/run";
-import { load } from "@/components/load";
+import { load } from "@/components/loadChunk";
 import { Live, useTitle } from "@/components/Shell";
 import { ErrorState, Skeletons } from "@/components/States";
 import { stateWord } from "@/components/Status";
 import { texts } from "@/texts";
 import { shownState } from "../deployments/filters";
-import { Head } from "./Crumbs";
 import { Header } from "./Header";
 import { History } from "./History";
+import { Head } from "./PageHead";
 import { PageOffers } from "./PageOffers";
+import { Loading, Unreadable } from "./PageStates";
 import { RunTab } from "./RunTab";
 import { Services } from "./Services";
 import { firstTab, type PageSearch, shownRun } from "./search";
+import { nothingHeard, unsure, useUnsure } from "./staleState";
 import { isTab, Tabs, useTabKeys } from "./Tabs";
 import { TimeStrip } from "./TimeStrip";
-import { nothingHeard, unsure, useUnsure } from "./unsure";
-import { useSteps, useWatched, type Watch } from "./useWatched";
-import { Loading, Unreadable } from "./Waiting";
+import { useSteps, useWatched, type Watch } from "./useDeploymentStream";
 
 const Capsule = lazy(() =>
   load(() => import("./Capsule")).then((module) => ({ default: module.Capsule })),

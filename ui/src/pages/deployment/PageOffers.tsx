@@ -1,6 +1,6 @@
 import { useNavigate } from "@tanstack/react-router";
 import type { Deployment } from "@/api/client";
-import { type Offer, useOffer } from "@/components/offers";
+import { type Offer, useOffer } from "@/components/pageActions";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { order, tabNames, useGoTab } from "./Tabs";

@@ -3,9 +3,9 @@ import type { Deployment, Step } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Field } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
+import { sayCancel } from "@/pages/deployment/endingTexts";
 import { texts } from "@/texts";
-import { Removal } from "./Removal";
-import { sayCancel } from "./sayEnd";
+import { Removal } from "./RemovalEffects";
 import type { Act } from "./useAct";
 
 const t = texts.page;

@@ -3,7 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { ask, client, type Deployment } from "@/api/client";
 import { isGone } from "@/api/deploymentState";
-import { Once } from "@/api/once";
+import { Once } from "@/api/idempotency";
 import { isSilence, me } from "@/api/queries/common";
 import { Button } from "@/components/Button";
 import { Field } from "@/components/Field";
@@ -11,7 +11,7 @@ import { isName } from "@/components/names";
 import { describe } from "@/components/States";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
-import { useLackOn } from "../shell/useLack";
+import { useLackOn } from "../shell/usePermissionReason";
 import { whyNot } from "./whyNot";
 
 const t = deployTexts.capsule;

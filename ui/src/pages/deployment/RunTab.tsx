@@ -2,19 +2,19 @@ import { useNavigate } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useRef } from "react";
 import type { Deployment, Progress, Step } from "@/api/client";
 import { Glyph } from "@/components/Glyph";
-import { load } from "@/components/load";
+import { load } from "@/components/loadChunk";
 import { useNarrow } from "@/components/Shell";
 import { ErrorState, Skeletons } from "@/components/States";
 import { lookOf } from "@/components/Status";
 import { between, duration } from "@/components/time";
 import { texts } from "@/texts";
-import { Earlier } from "./Earlier";
+import { Earlier } from "./EarlierRunNotice";
 import { ServiceRows } from "./Services";
 import { StepNode } from "./StepNode";
 import { StepPanel } from "./StepPanel";
 import type { PageSearch } from "./search";
+import type { useSteps, Watch } from "./useDeploymentStream";
 import { useStepKeys } from "./useStepKeys";
-import type { useSteps, Watch } from "./useWatched";
 
 const Graph = lazy(() =>
   load(() => import("./Graph")).then((module) => ({ default: module.Graph })),

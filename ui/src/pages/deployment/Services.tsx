@@ -2,16 +2,16 @@ import { useQuery } from "@tanstack/react-query";
 import { ExternalLink } from "lucide-react";
 import type { Deployment, ServiceHealth, Step } from "@/api/client";
 import { deploymentMetrics, type MetricPoint } from "@/api/queries/usage";
+import { Safe } from "@/components/BidiSafe";
 import { Button, buttonClass } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
 import { curve } from "@/components/curve";
-import { Safe } from "@/components/Safe";
 import { Sparkline } from "@/components/Sparkline";
 import { EmptyState } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { bytes } from "@/components/time";
 import { texts } from "@/texts";
-import { ServiceDoors, ServiceName } from "./ServiceDoors";
+import { ServiceDoors, ServiceName } from "./ServiceLinks";
 import { ServiceLog } from "./ServiceLog";
 import { whyClosed } from "./whyClosed";
 

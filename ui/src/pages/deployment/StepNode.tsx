@@ -6,8 +6,8 @@ import { lookOf, Rail, stateWord } from "@/components/Status";
 import { useNow } from "@/components/Time";
 import { bytes, duration } from "@/components/time";
 import { texts } from "@/texts";
+import { spentOf } from "./elapsedTime";
 import { HeartBeat, paceOf } from "./HeartBeat";
-import { spentOf } from "./spent";
 
 const t = texts.page;
 

@@ -1,18 +1,18 @@
 import type { ReactNode } from "react";
 import type { Step } from "@/api/client";
+import { Safe } from "@/components/BidiSafe";
 import { LogView } from "@/components/LogView";
-import { Safe } from "@/components/Safe";
 import { ErrorState } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { useNow } from "@/components/Time";
 import { duration } from "@/components/time";
 import { texts } from "@/texts";
 import { EarlierRuns } from "./EarlierRuns";
+import { spentOf } from "./elapsedTime";
 import { HeartBeat } from "./HeartBeat";
 import { StepTabs } from "./StepTabs";
 import type { StepTab } from "./search";
-import { spentOf } from "./spent";
-import { useStepLog, type Watch } from "./useWatched";
+import { useStepLog, type Watch } from "./useDeploymentStream";
 
 const t = texts.page;
 

@@ -6,7 +6,7 @@ import { ask, client, type Deployment } from "@/api/client";
 import { Button } from "@/components/Button";
 import { describe, EmptyState } from "@/components/States";
 import { reachTexts } from "@/pages/deployment/reachTexts";
-import { useLackOn } from "../shell/useLack";
+import { useLackOn } from "../shell/usePermissionReason";
 import { keyFor } from "./terminalKeys";
 import { inertStyles, withInertStyles } from "./terminalStyles";
 import { useSearchChange } from "./useSearchChange";

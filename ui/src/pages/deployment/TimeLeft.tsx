@@ -3,12 +3,12 @@ import { Hourglass, Pin } from "lucide-react";
 import type { Deployment } from "@/api/client";
 import { isGone } from "@/api/deploymentState";
 import { environments } from "@/api/queries/catalog";
-import { Safe } from "@/components/Safe";
+import { Safe } from "@/components/BidiSafe";
 import { useNow } from "@/components/Time";
 import { duration, exact } from "@/components/time";
 import { deployTexts } from "@/pages/deployTexts";
-import { holdOf } from "./holdOf";
-import { LastReset } from "./Resets";
+import { holdOf } from "./activeHold";
+import { LastReset } from "./LastReset";
 
 const t = deployTexts.life;
 const DAY = 86_400_000;

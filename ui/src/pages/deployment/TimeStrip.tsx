@@ -3,7 +3,7 @@ import { lookOf, stateWord } from "@/components/Status";
 import { useNow } from "@/components/Time";
 import { duration } from "@/components/time";
 import { texts } from "@/texts";
-import { spentOf } from "./spent";
+import { spentOf } from "./elapsedTime";
 
 const t = texts.page;
 

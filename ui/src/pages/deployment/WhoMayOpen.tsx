@@ -9,9 +9,9 @@ import { useToast } from "@/components/Toast";
 import { gateTexts as t } from "@/pages/deployment/gateTexts";
 import { environmentTexts } from "@/pages/environments/environmentTexts";
 import { texts } from "@/texts";
-import { useLackOn } from "../shell/useLack";
-import { Guests } from "./Guests";
-import { Unread } from "./Unread";
+import { useLackOn } from "../shell/usePermissionReason";
+import { Guests } from "./GuestLinks";
+import { Unread } from "./ReadFailed";
 
 type Gate = Schemas["DeploymentGate"];
 type Mode = Gate["gate"];

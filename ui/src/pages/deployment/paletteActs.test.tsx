@@ -8,7 +8,7 @@ import {
 import { cleanup, render, screen } from "@testing-library/react";
 import type { ReactElement } from "react";
 import { afterEach, expect, it, vi } from "vitest";
-import { offered } from "@/components/offers";
+import { offered } from "@/components/pageActions";
 import { deployment } from "../components/examples";
 import { LogTools } from "./LogTools";
 import Terminal from "./Terminal";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Deployment } from "@/api/client";
-import { holdOf } from "./holdOf";
+import { holdOf } from "./activeHold";
 import { type Act, whyNot } from "./whyNot";
 
 const ann = { name: "ann", role: "user" } as const;

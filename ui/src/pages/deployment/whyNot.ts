@@ -1,7 +1,7 @@
 import type { Deployment, Me } from "@/api/client";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
-import { holdOf } from "./holdOf";
+import { holdOf } from "./activeHold";
 
 // What the API refuses whatever rights somebody has (controlplane/lifecycle: life.go, stop.go,
 // retry.go, recreate.go). Buttons say it, keys obey it.

@@ -3,7 +3,7 @@ import { Plus } from "lucide-react";
 import { Button, buttonClass } from "@/components/Button";
 import { texts } from "@/texts";
 import { fromList } from "../create/search";
-import { useLackToCreate } from "../shell/useLack";
+import { useLackToCreate } from "../shell/usePermissionReason";
 import type { Filters } from "./filters";
 
 /** To the sheet; for who may create nowhere, dashed, with the people who can change that. */

@@ -10,8 +10,8 @@ import { FilterBar } from "./FilterBar";
 import { Footer } from "./Footer";
 import { byChange, type Filters, matching, narrows, onlySet } from "./filters";
 import { ListNotices } from "./ListNotices";
-import { Present } from "./Present";
-import { Records } from "./Records";
+import { Present } from "./PresentList";
+import { Records } from "./RemovedList";
 import { useList } from "./useList";
 import { useRecords } from "./useRecords";
 

@@ -1,11 +1,11 @@
 import { getRouteApi } from "@tanstack/react-router";
 import type { Deployment } from "@/api/client";
 import { texts } from "@/texts";
-import { Choices } from "./Choices";
-import { Count } from "./Count";
-import { Find } from "./Find";
+import { Choices } from "./FilterSelects";
 import type { Filters } from "./filters";
 import { SavedViews } from "./SavedViews";
+import { Find } from "./SearchField";
+import { Count } from "./ViewCount";
 import { ViewTab } from "./ViewTab";
 import { sameFilters, useViews } from "./views";
 

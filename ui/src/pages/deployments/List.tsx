@@ -4,22 +4,22 @@ import { lazy, type MouseEvent, Suspense, useCallback, useMemo, useRef, useState
 import type { Deployment } from "@/api/client";
 import { isGone } from "@/api/deploymentState";
 import { copyText } from "@/components/Copy";
-import { load } from "@/components/load";
+import { load } from "@/components/loadChunk";
 import { useKeys, useNarrow } from "@/components/Shell";
 import { useSlots } from "@/components/slots";
 import { useToast } from "@/components/Toast";
-import { useEnd } from "@/components/useEnd";
+import { useEnd } from "@/components/useLoadMore";
 import { texts } from "@/texts";
 import { type Filters, type Group, groupOf, mainUrl } from "./filters";
-import { GroupHead, Head } from "./Heads";
-import { useHeld } from "./held";
-import { keyOf, type Line, linesOf, rowsOf } from "./lines";
-import { Moved } from "./Moved";
+import { GroupHead, Head } from "./ListHeads";
+import { keyOf, type Line, linesOf, rowsOf } from "./listLines";
+import { Moved } from "./MovedNotice";
 import { Row } from "./Row";
-import { useHolding } from "./useHolding";
+import { useHeld } from "./rowHold";
+import { useHolding } from "./useHoverHold";
 import { useMarks } from "./useMarks";
 import { useRetry } from "./useRetry";
-import { useReturn } from "./useReturn";
+import { useReturn } from "./useScrollRestore";
 
 const RowActs = lazy(() => load(() => import("./RowActs")));
 

@@ -1,10 +1,10 @@
 import type { Deployment } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Confirm } from "@/components/Overlay";
+import { sayCancel } from "@/pages/deployment/endingTexts";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
-import { Removal } from "../deployment/Removal";
-import { sayCancel } from "../deployment/sayEnd";
+import { Removal } from "../deployment/RemovalEffects";
 import { nameOf } from "./useBulk";
 
 const t = texts.page;

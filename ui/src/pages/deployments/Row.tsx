@@ -3,17 +3,17 @@ import { type MouseEvent, memo, type ReactNode } from "react";
 import type { Deployment } from "@/api/client";
 import { isGone } from "@/api/deploymentState";
 import { plainText } from "@/components/ansi";
+import { Safe } from "@/components/BidiSafe";
 import { Button, buttonClass } from "@/components/Button";
 import { Glyph } from "@/components/Glyph";
-import { Middle } from "@/components/Middle";
-import { Safe } from "@/components/Safe";
+import { Middle } from "@/components/MiddleTruncate";
 import { Rail, StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { exact } from "@/components/time";
 import { texts } from "@/texts";
-import { useLackOn } from "../shell/useLack";
+import { useLackOn } from "../shell/usePermissionReason";
 import { mainUrl, shownState, waitsForMe } from "./filters";
-import { Left, leftOf } from "./Left";
+import { Left, leftOf } from "./LifetimeLeft";
 
 // One path each, made once: the icons of the collection are half of a row's elements.
 const copyIcon = <Icon d="M9 9h12v12H9zM15 5V3H3v12h2" />;

@@ -2,11 +2,11 @@ import { Plus, X } from "lucide-react";
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import type { Deployment } from "@/api/client";
 import { Button } from "@/components/Button";
-import { useOffer } from "@/components/offers";
+import { useOffer } from "@/components/pageActions";
 import { useToast } from "@/components/Toast";
 import { texts } from "@/texts";
-import { Count } from "./Count";
 import { type Filters, narrows } from "./filters";
+import { Count } from "./ViewCount";
 import { ViewTab } from "./ViewTab";
 import { MOST, type useViews, type View } from "./views";
 

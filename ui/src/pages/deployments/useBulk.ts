@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { ask, client, type Deployment } from "@/api/client";
-import { mergeOne } from "@/api/list";
+import { mergeOne } from "@/api/mergeDeployments";
 import { deployments } from "@/api/queries/deployments";
 import { describe } from "@/components/States";
 import { useToast } from "@/components/Toast";

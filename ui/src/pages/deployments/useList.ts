@@ -2,7 +2,7 @@ import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-quer
 import { useLayoutEffect, useRef } from "react";
 import type { Deployment } from "@/api/client";
 import { isGone } from "@/api/deploymentState";
-import { mergeTold } from "@/api/list";
+import { mergeTold } from "@/api/mergeDeployments";
 import { deployments } from "@/api/queries/deployments";
 import type { ServerEvent } from "@/api/sse";
 import { useLive } from "@/api/useLive";

@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import type { Deployment } from "@/api/client";
 import { gone } from "@/api/deploymentState";
 import { records } from "@/api/queries/deployments";
-import { useSettled } from "@/components/useSettled";
+import { useSettled } from "@/components/useDebounced";
 import type { Filters } from "./filters";
 
 /** What the filters ask of the API; nothing where no record can be in the state that is wanted. */

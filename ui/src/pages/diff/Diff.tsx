@@ -3,13 +3,13 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { ArrowLeftRight, ChevronRight } from "lucide-react";
 import type { Schemas } from "@/api/client";
 import { difference } from "@/api/queries/deployments";
+import { Safe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
-import { Safe } from "@/components/Safe";
 import { Top, useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
 import { diffTexts } from "@/pages/diff/diffTexts";
 import { texts } from "@/texts";
-import { Pick } from "./Pick";
+import { Pick } from "./DeploymentPicker";
 
 const t = diffTexts;
 const route = getRouteApi("/app/deployments/diff");

@@ -3,12 +3,12 @@ import { Link } from "@tanstack/react-router";
 import { Lock } from "lucide-react";
 import { client, type Schemas } from "@/api/client";
 import { environments } from "@/api/queries/catalog";
-import { Safe } from "@/components/Safe";
-import { Stored } from "@/forms/Stored";
+import { Safe } from "@/components/BidiSafe";
+import { Stored } from "@/forms/LoadStored";
 import { type Column, type ListFilter, Listing, OpenLink } from "@/lists/Listing";
-import { useOpened } from "@/lists/useOpened";
+import { useOpened } from "@/lists/useOpenSheet";
 import { environmentTexts as t } from "@/pages/environments/environmentTexts";
-import { useMayAdmin } from "../shell/useLack";
+import { useMayAdmin } from "../shell/usePermissionReason";
 import { EnvironmentSheet } from "./EnvironmentSheet";
 
 type Environment = Schemas["Environment"];

@@ -1,7 +1,7 @@
 import type { Schemas } from "@/api/client";
 import { TextArea, TextField } from "@/forms/Fields";
+import { fromLines, toLines, toNumber } from "@/forms/formValues";
 import type { Form } from "@/forms/useForm";
-import { fromLines, toLines, toNumber } from "@/forms/values";
 import { environmentTexts as t } from "@/pages/environments/environmentTexts";
 
 type Placement = Schemas["Placement"];

@@ -12,13 +12,13 @@ import { useNow } from "@/components/Time";
 import { ago } from "@/components/time";
 import { fleetTexts as t } from "@/pages/fleet/fleetTexts";
 import { texts } from "@/texts";
-import { MEASURED, useNodesLive } from "../nodes/live";
-import { NotFound } from "../shell/Problems";
+import { MEASURED, useNodesLive } from "../nodes/useNodesLive";
+import { NotFound } from "../shell/ErrorPages";
+import { Needs } from "./AttentionList";
+import { Together } from "./CombinedUse";
 import { Figures } from "./Figures";
 import { Machines } from "./Machines";
-import { Needs } from "./Needs";
 import { AGAIN, lastBackup, orders, SELDOM, version, waiting } from "./queries";
-import { Together } from "./Together";
 import { troubles } from "./troubles";
 
 /** How all machines, runs and deployments are, for admins; what needs a person stands first. */

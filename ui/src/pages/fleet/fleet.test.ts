@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Deployment, NodeInfo, Schemas } from "@/api/client";
 import type { MetricPoint, Metrics } from "@/api/queries/usage";
-import { sumOf } from "./sum";
+import { sumOf } from "./sumMetrics";
 import { type Known, troubles } from "./troubles";
 
 const NOW = Date.parse("2026-11-22T12:00:00Z");

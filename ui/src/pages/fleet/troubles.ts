@@ -2,7 +2,7 @@ import type { Deployment, NodeInfo, Schemas } from "@/api/client";
 import { ago, bytes, shortAgo } from "@/components/time";
 import { fleetTexts as t } from "@/pages/fleet/fleetTexts";
 import { sorted } from "../nodes/Checks";
-import { type Ordered, ofCertificates, ofKeys, ofOrders } from "./sealed";
+import { type Ordered, ofCertificates, ofKeys, ofOrders } from "./certificateTroubles";
 import type { Trouble } from "./trouble";
 
 /** What is known of the installation; a part that could not be read is absent and not judged. */

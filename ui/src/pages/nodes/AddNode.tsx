@@ -13,8 +13,8 @@ import { describe } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { machineTexts as m } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
-import { Printing } from "./Decide";
 import { SetUp } from "./SetUp";
+import { Printing } from "./TrustDecision";
 
 const t = texts.nodes;
 type Enrolment = Schemas["NodeEnrolment"];

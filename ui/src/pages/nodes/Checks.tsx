@@ -1,6 +1,6 @@
 import type { Schemas } from "@/api/client";
+import { Safe } from "@/components/BidiSafe";
 import { CommandLine } from "@/components/CommandLine";
-import { Safe } from "@/components/Safe";
 import { StatusMark, stateWord } from "@/components/Status";
 import { texts } from "@/texts";
 

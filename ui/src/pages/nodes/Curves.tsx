@@ -2,7 +2,7 @@ import { lazy, useMemo } from "react";
 import type { MetricPoint, Metrics } from "@/api/queries/usage";
 import type { Line } from "@/components/Chart";
 import { curve } from "@/components/curve";
-import { load } from "@/components/load";
+import { load } from "@/components/loadChunk";
 import { bytes } from "@/components/time";
 import { texts } from "@/texts";
 

@@ -10,7 +10,7 @@ import { useToast } from "@/components/Toast";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { Staying, useStaying } from "@/pages/nodes/Staying";
 import { texts } from "@/texts";
-import { fromField, toField } from "./deadline";
+import { fromField, toField } from "./deadlineField";
 
 const t = texts.nodes;
 const d = machineTexts.drain;

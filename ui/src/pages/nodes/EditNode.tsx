@@ -1,13 +1,13 @@
 import { ask, client, type NodeInfo } from "@/api/client";
+import type { Opened } from "@/forms/conflict";
+import { onlyOver, type Tagged } from "@/forms/etag";
 import { TextArea, TextField } from "@/forms/Fields";
 import { FormSheet } from "@/forms/FormSheet";
-import type { Opened } from "@/forms/meanwhile";
-import { Stored } from "@/forms/Stored";
-import { onlyOver, type Tagged } from "@/forms/tagged";
+import { Stored } from "@/forms/LoadStored";
 import { useForm } from "@/forms/useForm";
 import { useSaved } from "@/forms/useSaved";
 import { machineTexts as t } from "@/pages/nodes/machineTexts";
-import { nodeBody, type SettingValues, settingProblems, settingValues } from "./settings";
+import { nodeBody, type SettingValues, settingProblems, settingValues } from "./nodeSettings";
 
 type Props = { name: string; close: () => void };
 

@@ -5,7 +5,7 @@ import type { Schemas } from "@/api/client";
 import { givenUpNodes } from "@/api/queries/catalog";
 import { Time } from "@/components/Time";
 import { machineTexts } from "@/pages/nodes/machineTexts";
-import { Unread } from "../deployment/Unread";
+import { Unread } from "../deployment/ReadFailed";
 
 const t = machineTexts.givenUp;
 

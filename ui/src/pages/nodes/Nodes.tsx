@@ -7,14 +7,14 @@ import { Live } from "@/components/Shell";
 import { StatusMark, stateWord } from "@/components/Status";
 import { bytes } from "@/components/time";
 import { Listing } from "@/lists/Listing";
-import { useListSearch, useOpened } from "@/lists/useOpened";
+import { useListSearch, useOpened } from "@/lists/useOpenSheet";
 import { texts } from "@/texts";
 import { version } from "../fleet/queries";
-import { NotFound } from "../shell/Problems";
+import { NotFound } from "../shell/ErrorPages";
 import { AddNode } from "./AddNode";
-import { columns, filters, textOf } from "./columns";
 import { GivenUp } from "./GivenUp";
-import { MEASURED, useNodesLive } from "./live";
+import { columns, filters, textOf } from "./nodeColumns";
+import { MEASURED, useNodesLive } from "./useNodesLive";
 
 const t = texts.nodes;
 

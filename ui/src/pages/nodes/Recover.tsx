@@ -5,7 +5,7 @@ import { Button } from "@/components/Button";
 import { StatusMark, stateWord } from "@/components/Status";
 import { useToast } from "@/components/Toast";
 import { machineTexts } from "@/pages/nodes/machineTexts";
-import { AskFirst } from "./AskFirst";
+import { AskFirst } from "./ConfirmAct";
 
 const t = machineTexts.recover;
 

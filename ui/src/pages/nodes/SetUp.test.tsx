@@ -6,7 +6,7 @@ import { ApiError, client, type NodeInfo } from "@/api/client";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
 import { SetUp } from "./SetUp";
-import { signInAt, signInProblems, sshOf, whereOf } from "./signIn";
+import { signInAt, signInProblems, sshOf, whereOf } from "./sshForm";
 
 const t = texts.nodes.ssh;
 const m = machineTexts.ssh;

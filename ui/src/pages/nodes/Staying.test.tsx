@@ -7,7 +7,7 @@ import { machineTexts } from "@/pages/nodes/machineTexts";
 import { settingsTexts } from "@/pages/settings/settingsTexts";
 import { Last } from "../settings/Backups";
 import { DrainBox } from "./Drain";
-import { Unknown } from "./Unknown";
+import { Unknown } from "./UnknownDeployments";
 
 vi.mock("@tanstack/react-router", async (original) => ({
   ...(await original<typeof import("@tanstack/react-router")>()),

@@ -5,10 +5,10 @@ import { nodeDrain } from "@/api/queries/catalog";
 import { Skeletons } from "@/components/States";
 import { StatusMark, stateWord } from "@/components/Status";
 import { exact } from "@/components/time";
-import { Unread } from "@/pages/deployment/Unread";
-import { MEASURED } from "@/pages/nodes/live";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
+import { Unread } from "../deployment/ReadFailed";
+import { MEASURED } from "./useNodesLive";
 
 const d = machineTexts.drain;
 

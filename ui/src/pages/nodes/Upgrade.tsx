@@ -6,8 +6,8 @@ import { StatusMark, stateWord } from "@/components/Status";
 import { useNow } from "@/components/Time";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { version } from "../fleet/queries";
-import { AskFirst } from "./AskFirst";
-import { differs, type Stage, stageOf } from "./upgrading";
+import { AskFirst } from "./ConfirmAct";
+import { differs, type Stage, stageOf } from "./upgradeStage";
 
 const t = machineTexts.upgrade;
 

@@ -8,15 +8,15 @@ import { nodeDrain } from "@/api/queries/catalog";
 import { thumbprint } from "@/components/names";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
-import { Decide } from "./Decide";
 import { DrainBox } from "./Drain";
 import { DrainAct } from "./DrainAct";
-import { Events } from "./Happened";
-import { applyNodeEvents } from "./live";
+import { Events } from "./NodeEvents";
 import { nodeUnknown } from "./queries";
 import { obeysNewer } from "./Recover";
-import { keyOf } from "./signIn";
-import { Unknown } from "./Unknown";
+import { keyOf } from "./sshForm";
+import { Decide } from "./TrustDecision";
+import { Unknown } from "./UnknownDeployments";
+import { applyNodeEvents } from "./useNodesLive";
 
 vi.mock("@tanstack/react-router", async (original) => ({
   ...(await original<typeof import("@tanstack/react-router")>()),

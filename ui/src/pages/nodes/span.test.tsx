@@ -4,7 +4,7 @@ import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it, vi } from "vitest";
 import { client, type NodeInfo } from "@/api/client";
 import { texts } from "@/texts";
-import { Use } from "./Use";
+import { Use } from "./NodeUsage";
 
 const address = vi.hoisted(() => ({ search: {} as object, went: vi.fn() }));
 

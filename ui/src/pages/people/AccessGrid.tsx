@@ -8,9 +8,9 @@ import { teams } from "@/api/queries/people";
 import { Top, useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
 import { peopleTexts } from "@/pages/people/peopleTexts";
-import { NotFound } from "../shell/Problems";
-import { useMayAdmin } from "../shell/useLack";
-import { Can } from "./Can";
+import { NotFound } from "../shell/ErrorPages";
+import { useMayAdmin } from "../shell/usePermissionReason";
+import { Can } from "./AccessCheck";
 import { ChangeLevel } from "./ChangeLevel";
 import { type Change, type Column, Matrix } from "./Matrix";
 

@@ -7,12 +7,12 @@ import { Refusal } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
 import { describe } from "@/components/States";
 import { useToast } from "@/components/Toast";
-import { type Source, Unread } from "@/forms/Unread";
+import { type Source, Unread } from "@/forms/UnreadSource";
 import { peopleTexts } from "@/pages/people/peopleTexts";
 import { texts } from "@/texts";
 import { levelOf, nameOf, type Target, withLevel } from "./grants";
+import { type Level, makersAmong, type Shift, shiftsOf } from "./levelChanges";
 import type { Change } from "./Matrix";
-import { type Level, makersAmong, type Shift, shiftsOf } from "./reach";
 
 const a = peopleTexts.access;
 type Team = Schemas["Team"];

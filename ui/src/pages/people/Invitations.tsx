@@ -5,7 +5,7 @@ import { invitations } from "@/api/queries/people";
 import { Button } from "@/components/Button";
 import { ErrorState } from "@/components/States";
 import { ago, exact } from "@/components/time";
-import { ConfirmDelete } from "@/forms/Confirm";
+import { ConfirmDelete } from "@/forms/ConfirmDelete";
 import { useRefresh } from "@/forms/useSaved";
 import { peopleTexts } from "@/pages/people/peopleTexts";
 import { texts } from "@/texts";

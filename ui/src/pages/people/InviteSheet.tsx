@@ -6,13 +6,13 @@ import { Button } from "@/components/Button";
 import { Sheet } from "@/components/Overlay";
 import { CheckField, TextField } from "@/forms/Fields";
 import { FormSheet } from "@/forms/FormSheet";
+import { wrongs } from "@/forms/formValues";
 import { useForm } from "@/forms/useForm";
 import { useRefresh } from "@/forms/useSaved";
-import { wrongs } from "@/forms/values";
 import { peopleTexts } from "@/pages/people/peopleTexts";
 import { texts } from "@/texts";
-import { Picks } from "./Picks";
-import { Secret } from "./Secret";
+import { Picks } from "./CheckList";
+import { Secret } from "./OneTimeSecret";
 
 const t = peopleTexts.invitation;
 

@@ -3,9 +3,9 @@ import { Check, Eye, Lock } from "lucide-react";
 import { type KeyboardEvent, useRef, useState } from "react";
 import type { Schemas } from "@/api/client";
 import { peopleTexts } from "@/pages/people/peopleTexts";
-import { type At, moved, within } from "./cells";
 import { levelOf, nameOf, type Target } from "./grants";
-import type { Level } from "./reach";
+import { type At, moved, within } from "./gridCells";
+import type { Level } from "./levelChanges";
 
 const t = peopleTexts.teams;
 const a = peopleTexts.access;

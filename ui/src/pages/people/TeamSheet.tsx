@@ -1,18 +1,18 @@
 import { useQuery } from "@tanstack/react-query";
 import { ask, client, type Schemas } from "@/api/client";
 import { users } from "@/api/queries/people";
-import { DeleteAct } from "@/forms/DeleteAct";
+import type { Opened } from "@/forms/conflict";
+import { DeleteAct } from "@/forms/DeleteButton";
+import { onlyOver } from "@/forms/etag";
 import { TextField, useKnown } from "@/forms/Fields";
 import { FormSheet } from "@/forms/FormSheet";
-import type { Opened } from "@/forms/meanwhile";
-import { NameField, nameProblem } from "@/forms/NewName";
-import { onlyOver } from "@/forms/tagged";
+import { orNothing, wrongs } from "@/forms/formValues";
+import { NameField, nameProblem } from "@/forms/NameField";
 import { useForm } from "@/forms/useForm";
 import { useRefresh, useSaved } from "@/forms/useSaved";
-import { orNothing, wrongs } from "@/forms/values";
 import { peopleTexts } from "@/pages/people/peopleTexts";
-import { useMayAdmin } from "../shell/useLack";
-import { Picks } from "./Picks";
+import { useMayAdmin } from "../shell/usePermissionReason";
+import { Picks } from "./CheckList";
 
 const t = peopleTexts.teams;
 type Team = Schemas["Team"];

@@ -2,12 +2,12 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { client, type Schemas } from "@/api/client";
 import { teams } from "@/api/queries/people";
-import { Safe } from "@/components/Safe";
-import { Stored } from "@/forms/Stored";
+import { Safe } from "@/components/BidiSafe";
+import { Stored } from "@/forms/LoadStored";
 import { type Column, Listing, OpenLink } from "@/lists/Listing";
-import { useOpened } from "@/lists/useOpened";
+import { useOpened } from "@/lists/useOpenSheet";
 import { peopleTexts } from "@/pages/people/peopleTexts";
-import { useMayAdmin } from "../shell/useLack";
+import { useMayAdmin } from "../shell/usePermissionReason";
 import { TeamSheet } from "./TeamSheet";
 
 const t = peopleTexts.teams;

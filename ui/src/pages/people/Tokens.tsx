@@ -7,13 +7,13 @@ import { Field, Refusal } from "@/components/Field";
 import { describe, Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
 import { exact } from "@/components/time";
-import { Apart } from "@/forms/Apart";
-import { ConfirmDelete } from "@/forms/Confirm";
-import { Unread } from "@/forms/Unread";
+import { ConfirmDelete } from "@/forms/ConfirmDelete";
+import { toNumber } from "@/forms/formValues";
+import { Apart } from "@/forms/SeparateForm";
+import { Unread } from "@/forms/UnreadSource";
 import { useRefresh } from "@/forms/useSaved";
-import { toNumber } from "@/forms/values";
 import { peopleTexts } from "@/pages/people/peopleTexts";
-import { Secret } from "./Secret";
+import { Secret } from "./OneTimeSecret";
 
 const t = peopleTexts.users;
 type Token = Schemas["Token"];

@@ -1,6 +1,6 @@
 import { lazy, Suspense } from "react";
 import { CopyButton } from "@/components/Copy";
-import { load } from "@/components/load";
+import { load } from "@/components/loadChunk";
 import { Skeletons } from "@/components/States";
 import { pluginTexts as t } from "@/pages/catalogTexts";
 import { fieldNames, readSchema } from "./schema";

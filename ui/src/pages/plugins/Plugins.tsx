@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { client, type Schemas } from "@/api/client";
 import { plugins } from "@/api/queries/admin";
-import { Stored } from "@/forms/Stored";
+import { Stored } from "@/forms/LoadStored";
 import { type Column, type ListFilter, Listing, OpenLink } from "@/lists/Listing";
-import { useOpened } from "@/lists/useOpened";
+import { useOpened } from "@/lists/useOpenSheet";
 import { pluginTexts as t } from "@/pages/catalogTexts";
-import { useMayAdmin } from "../shell/useLack";
+import { useMayAdmin } from "../shell/usePermissionReason";
 import { PluginSheet } from "./PluginSheet";
 import { fieldNames } from "./schema";
 

@@ -1,7 +1,7 @@
 import type { Schemas } from "@/api/client";
-import { nameProblem } from "@/forms/NewName";
+import { fromLines, orNothing, toNumber, wrongs } from "@/forms/formValues";
+import { nameProblem } from "@/forms/NameField";
 import type { Errors } from "@/forms/useForm";
-import { fromLines, orNothing, toNumber, wrongs } from "@/forms/values";
 import { pluginTexts as t } from "@/pages/catalogTexts";
 import { readJson, readSchema } from "./schema";
 

@@ -8,7 +8,7 @@ afterEach(cleanup);
 
 const read = vi.hoisted(() => vi.fn());
 vi.mock("@/api/queries/catalog", () => ({ projects: { queryKey: ["projects"], queryFn: read } }));
-vi.mock("@/lists/useOpened", () => ({ useListSearch: () => [{ project: "shop" }, vi.fn()] }));
+vi.mock("@/lists/useOpenSheet", () => ({ useListSearch: () => [{ project: "shop" }, vi.fn()] }));
 
 const texts = { title: "T", unread: "", project: "Project", noProjectTitle: "", noProject: "" };
 

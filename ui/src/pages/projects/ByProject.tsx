@@ -6,8 +6,8 @@ import { projects } from "@/api/queries/catalog";
 import { buttonClass } from "@/components/Button";
 import { Top, useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
-import { adminTexts as t } from "@/forms/adminTexts";
-import { useListSearch } from "@/lists/useOpened";
+import { adminTexts as t } from "@/forms/formTexts";
+import { useListSearch } from "@/lists/useOpenSheet";
 import { shellTexts } from "@/pages/shell/shellTexts";
 
 type Project = Schemas["Project"];

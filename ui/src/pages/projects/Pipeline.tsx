@@ -2,7 +2,7 @@ import { useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useState } from "react";
 import { me } from "@/api/queries/common";
-import { load } from "@/components/load";
+import { load } from "@/components/loadChunk";
 import { useNarrow, useTitle } from "@/components/Shell";
 import { Skeletons } from "@/components/States";
 import type { PipelineSearch } from "@/editor/pipelineSearch";

@@ -1,18 +1,18 @@
 import { Link } from "@tanstack/react-router";
 import { ask, client, type Schemas } from "@/api/client";
-import { adminTexts } from "@/forms/adminTexts";
-import { DeleteAct } from "@/forms/DeleteAct";
+import type { Opened } from "@/forms/conflict";
+import { DeleteAct } from "@/forms/DeleteButton";
+import { onlyOver, type Tagged } from "@/forms/etag";
 import { TextField } from "@/forms/Fields";
 import { FormSheet } from "@/forms/FormSheet";
-import type { Opened } from "@/forms/meanwhile";
-import { NameField, nameProblem } from "@/forms/NewName";
-import { onlyOver, type Tagged } from "@/forms/tagged";
+import { adminTexts } from "@/forms/formTexts";
+import { orNothing, toNumber, wrongs } from "@/forms/formValues";
+import { NameField, nameProblem } from "@/forms/NameField";
 import { useForm } from "@/forms/useForm";
 import { useRefresh, useSaved } from "@/forms/useSaved";
-import { orNothing, toNumber, wrongs } from "@/forms/values";
 import { projectTexts as t } from "@/pages/projects/projectTexts";
 import { PlacementFields, placementOf, placementValues } from "../environments/PlacementFields";
-import { useMayAdmin } from "../shell/useLack";
+import { useMayAdmin } from "../shell/usePermissionReason";
 
 type Project = Schemas["Project"];
 type Props = { opened?: Opened<Project>; taken: string[]; close: () => void };

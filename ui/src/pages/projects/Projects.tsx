@@ -3,13 +3,13 @@ import { Link } from "@tanstack/react-router";
 import { Settings } from "lucide-react";
 import { client, type Schemas } from "@/api/client";
 import { projects } from "@/api/queries/catalog";
-import { Safe } from "@/components/Safe";
+import { Safe } from "@/components/BidiSafe";
 import { bytes } from "@/components/time";
-import { Stored } from "@/forms/Stored";
+import { Stored } from "@/forms/LoadStored";
 import { type Column, type ListFilter, Listing } from "@/lists/Listing";
-import { useOpened } from "@/lists/useOpened";
+import { useOpened } from "@/lists/useOpenSheet";
 import { projectTexts as t } from "@/pages/projects/projectTexts";
-import { useMayAdmin } from "../shell/useLack";
+import { useMayAdmin } from "../shell/usePermissionReason";
 import { ProjectSheet } from "./ProjectSheet";
 
 type Project = Schemas["Project"];

@@ -6,15 +6,15 @@ import { lazy, type ReactNode, Suspense, useCallback } from "react";
 import { isNotFound, type Schemas } from "@/api/client";
 import { pipeline as pipelineQuery, project as projectQuery } from "@/api/queries/catalog";
 import { Button } from "@/components/Button";
-import { load } from "@/components/load";
+import { load } from "@/components/loadChunk";
 import { Top, useNarrow } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
 import { editorTexts } from "@/editor/editorTexts";
 import { compareOf, compareText, type PipelineSearch } from "@/editor/pipelineSearch";
 import { texts } from "@/texts";
-import { NotFound } from "../shell/Problems";
-import { useMayAdmin } from "../shell/useLack";
+import { NotFound } from "../shell/ErrorPages";
+import { useMayAdmin } from "../shell/usePermissionReason";
 import { ReadSteps } from "./ReadSteps";
 
 const Versions = lazy(() =>

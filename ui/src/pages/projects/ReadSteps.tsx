@@ -1,15 +1,15 @@
 import { lazy, Suspense, useEffect, useMemo, useRef } from "react";
 import type { Schemas, Step } from "@/api/client";
-import { load } from "@/components/load";
-import { Safe } from "@/components/Safe";
+import { Safe } from "@/components/BidiSafe";
+import { load } from "@/components/loadChunk";
 import { useNarrow } from "@/components/Shell";
 import { Time } from "@/components/Time";
-import { Users } from "@/editor/compare/Users";
+import { Users } from "@/editor/compare/VersionUsers";
 import { editorTexts } from "@/editor/editorTexts";
-import { kindOf } from "@/editor/model/model";
+import { kindOf } from "@/editor/model/document";
 import { texts } from "@/texts";
 import { StepNode } from "../deployment/StepNode";
-import { useMayAdmin } from "../shell/useLack";
+import { useMayAdmin } from "../shell/usePermissionReason";
 import { StepDetail } from "./StepDetail";
 
 const Graph = lazy(() =>

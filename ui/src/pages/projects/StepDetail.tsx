@@ -1,6 +1,6 @@
 import type { Schemas } from "@/api/client";
-import { Safe } from "@/components/Safe";
-import { kindOf } from "@/editor/model/model";
+import { Safe } from "@/components/BidiSafe";
+import { kindOf } from "@/editor/model/document";
 import { texts } from "@/texts";
 import { type Fact, factsOf } from "./stepFacts";
 

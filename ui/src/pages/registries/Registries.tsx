@@ -2,12 +2,12 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { client, type Schemas } from "@/api/client";
 import { plugins, registries, services } from "@/api/queries/admin";
-import { Safe } from "@/components/Safe";
-import { Stored } from "@/forms/Stored";
+import { Safe } from "@/components/BidiSafe";
+import { Stored } from "@/forms/LoadStored";
 import { type Column, type ListFilter, Listing, OpenLink } from "@/lists/Listing";
-import { useListSearch, useOpened } from "@/lists/useOpened";
+import { useListSearch, useOpened } from "@/lists/useOpenSheet";
 import { registryTexts as t } from "@/pages/catalogTexts";
-import { useMayAdmin } from "../shell/useLack";
+import { useMayAdmin } from "../shell/usePermissionReason";
 import { RegistrySheet } from "./RegistrySheet";
 
 type Registry = Schemas["Registry"];

@@ -2,19 +2,19 @@ import { useMutation } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { StatusMark } from "@/components/Status";
-import { adminTexts } from "@/forms/adminTexts";
-import { DeleteAct } from "@/forms/DeleteAct";
+import type { Opened } from "@/forms/conflict";
+import { DeleteAct } from "@/forms/DeleteButton";
+import { onlyOver, type Tagged } from "@/forms/etag";
 import { CheckField, TextArea, TextField } from "@/forms/Fields";
 import { FormSheet } from "@/forms/FormSheet";
-import type { Opened } from "@/forms/meanwhile";
-import { NameField, nameProblem } from "@/forms/NewName";
-import { Trial } from "@/forms/Trial";
-import { onlyOver, type Tagged } from "@/forms/tagged";
+import { adminTexts } from "@/forms/formTexts";
+import { orNothing, wrongs } from "@/forms/formValues";
+import { NameField, nameProblem } from "@/forms/NameField";
+import { Trial } from "@/forms/TestStored";
 import { useForm } from "@/forms/useForm";
 import { useRefresh, useSaved } from "@/forms/useSaved";
-import { orNothing, wrongs } from "@/forms/values";
 import { registryTexts as t } from "@/pages/catalogTexts";
-import { useMayAdmin } from "../shell/useLack";
+import { useMayAdmin } from "../shell/usePermissionReason";
 
 type Registry = Schemas["Registry"];
 type Props = {

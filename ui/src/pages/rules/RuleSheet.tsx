@@ -1,20 +1,20 @@
 import { useQuery } from "@tanstack/react-query";
 import { ask, client, type Schemas } from "@/api/client";
 import { environments, projects } from "@/api/queries/catalog";
-import { adminTexts } from "@/forms/adminTexts";
-import { DeleteAct } from "@/forms/DeleteAct";
+import type { Opened } from "@/forms/conflict";
+import { DeleteAct } from "@/forms/DeleteButton";
+import { onlyOver } from "@/forms/etag";
 import { CheckField, SelectField, TextField } from "@/forms/Fields";
 import { FormSheet } from "@/forms/FormSheet";
-import type { Opened } from "@/forms/meanwhile";
-import { NameField } from "@/forms/NewName";
-import { onlyOver } from "@/forms/tagged";
+import { adminTexts } from "@/forms/formTexts";
+import { NameField } from "@/forms/NameField";
 import { type Form, useForm } from "@/forms/useForm";
 import { useRefresh, useSaved } from "@/forms/useSaved";
 import { ruleTexts as t } from "@/pages/rules/ruleTexts";
-import { choices } from "../webhooks/Narrowed";
-import { Address } from "./Address";
-import { Host } from "./Host";
+import { choices } from "../webhooks/ScopeFields";
+import { Host } from "./CodeHostFields";
 import { Reviews } from "./Reviews";
+import { Address } from "./RuleAddress";
 import { bodyOf, leadsTo, start, tagProblem, type Values, wrong } from "./values";
 
 type Rule = Schemas["Rule"];

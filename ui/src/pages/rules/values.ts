@@ -1,6 +1,6 @@
 import type { Schemas } from "@/api/client";
-import { nameProblem } from "@/forms/NewName";
-import { orNothing, toNumber, wrongs } from "@/forms/values";
+import { orNothing, toNumber, wrongs } from "@/forms/formValues";
+import { nameProblem } from "@/forms/NameField";
 import { ruleTexts as t } from "@/pages/rules/ruleTexts";
 
 type Rule = Schemas["Rule"];

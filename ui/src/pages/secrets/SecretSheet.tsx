@@ -4,12 +4,12 @@ import { ask, client, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { useToast } from "@/components/Toast";
-import { DeleteAct } from "@/forms/DeleteAct";
+import { DeleteAct } from "@/forms/DeleteButton";
 import { SelectField, TextField, useKnown } from "@/forms/Fields";
 import { FormSheet } from "@/forms/FormSheet";
+import { toNumber, wrongs } from "@/forms/formValues";
 import { type Form, useForm } from "@/forms/useForm";
 import { useWhileShown } from "@/forms/useWhileShown";
-import { toNumber, wrongs } from "@/forms/values";
 import { secretTexts as t } from "@/pages/catalogTexts";
 
 type Secret = Schemas["Secret"];

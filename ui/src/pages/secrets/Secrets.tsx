@@ -3,13 +3,13 @@ import type { ReactNode } from "react";
 import type { Schemas } from "@/api/client";
 import { secrets } from "@/api/queries/admin";
 import { Time } from "@/components/Time";
-import { Gone } from "@/forms/Gone";
+import { Gone } from "@/forms/MissingEntry";
 import { type Column, type ListFilter, Listing, OpenLink } from "@/lists/Listing";
-import { useOpened } from "@/lists/useOpened";
+import { useOpened } from "@/lists/useOpenSheet";
 import { secretTexts as t } from "@/pages/catalogTexts";
 import { ByProject } from "../projects/ByProject";
-import { NotFound } from "../shell/Problems";
-import { useMayAdmin } from "../shell/useLack";
+import { NotFound } from "../shell/ErrorPages";
+import { useMayAdmin } from "../shell/usePermissionReason";
 import { SecretSheet } from "./SecretSheet";
 
 type Secret = Schemas["Secret"];

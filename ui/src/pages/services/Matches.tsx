@@ -3,8 +3,8 @@ import { ask, client, type Schemas } from "@/api/client";
 import { Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { useSettled } from "@/components/useSettled";
-import { Unread } from "@/forms/Unread";
+import { useSettled } from "@/components/useDebounced";
+import { Unread } from "@/forms/UnreadSource";
 import { serviceTexts as t } from "@/pages/catalogTexts";
 
 type Tried = { registry: string; image: string; tag_mode: string; tag: string; pattern: string };

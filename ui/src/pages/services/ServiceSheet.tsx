@@ -1,16 +1,16 @@
 import { ask, client, type Schemas } from "@/api/client";
-import { adminTexts } from "@/forms/adminTexts";
-import { DeleteAct } from "@/forms/DeleteAct";
+import type { Opened } from "@/forms/conflict";
+import { DeleteAct } from "@/forms/DeleteButton";
+import { onlyOver, type Tagged } from "@/forms/etag";
 import { SelectField, TextField } from "@/forms/Fields";
 import { FormSheet } from "@/forms/FormSheet";
-import type { Opened } from "@/forms/meanwhile";
-import { NameField, nameProblem, RegistryField } from "@/forms/NewName";
-import { onlyOver, type Tagged } from "@/forms/tagged";
+import { adminTexts } from "@/forms/formTexts";
+import { orNothing, wrongs } from "@/forms/formValues";
+import { NameField, nameProblem, RegistryField } from "@/forms/NameField";
 import { useForm } from "@/forms/useForm";
 import { useRefresh, useSaved } from "@/forms/useSaved";
-import { orNothing, wrongs } from "@/forms/values";
 import { serviceTexts as t } from "@/pages/catalogTexts";
-import { useMayAdmin } from "../shell/useLack";
+import { useMayAdmin } from "../shell/usePermissionReason";
 import { Matches } from "./Matches";
 
 type Service = Schemas["Service"];

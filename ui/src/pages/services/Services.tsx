@@ -1,12 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { client, type Schemas } from "@/api/client";
 import { services } from "@/api/queries/admin";
-import { Safe } from "@/components/Safe";
-import { Stored } from "@/forms/Stored";
+import { Safe } from "@/components/BidiSafe";
+import { Stored } from "@/forms/LoadStored";
 import { type Column, type ListFilter, Listing, OpenLink } from "@/lists/Listing";
-import { useOpened } from "@/lists/useOpened";
+import { useOpened } from "@/lists/useOpenSheet";
 import { serviceTexts as t } from "@/pages/catalogTexts";
-import { useMayAdmin } from "../shell/useLack";
+import { useMayAdmin } from "../shell/usePermissionReason";
 import { ServiceSheet } from "./ServiceSheet";
 
 type Service = Schemas["Service"];

@@ -1,13 +1,13 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { ask, client, isNotFound, type Schemas } from "@/api/client";
-import { Ahead } from "@/components/Ahead";
 import { Button } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
 import { describe, ErrorState, Skeletons } from "@/components/States";
+import { Ahead } from "@/components/TimeAhead";
 import { useToast } from "@/components/Toast";
 import { exact } from "@/components/time";
-import { ConfirmDelete } from "@/forms/Confirm";
+import { ConfirmDelete } from "@/forms/ConfirmDelete";
 import { settingsTexts } from "@/pages/settings/settingsTexts";
 
 const t = settingsTexts.certificates;

@@ -5,7 +5,7 @@ import { Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { settingsTexts } from "@/pages/settings/settingsTexts";
-import { Unread } from "../deployment/Unread";
+import { Unread } from "../deployment/ReadFailed";
 import { AGAIN, lastBackup } from "../fleet/queries";
 
 const t = settingsTexts.backups;

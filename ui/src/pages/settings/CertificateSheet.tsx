@@ -1,11 +1,11 @@
 import { ask, client } from "@/api/client";
-import { adminTexts } from "@/forms/adminTexts";
 import { TextArea } from "@/forms/Fields";
 import { FormSheet } from "@/forms/FormSheet";
-import { NameField, nameProblem } from "@/forms/NewName";
+import { adminTexts } from "@/forms/formTexts";
+import { wrongs } from "@/forms/formValues";
+import { NameField, nameProblem } from "@/forms/NameField";
 import { useForm } from "@/forms/useForm";
 import { useSaved } from "@/forms/useSaved";
-import { wrongs } from "@/forms/values";
 import { settingsTexts } from "@/pages/settings/settingsTexts";
 
 const t = settingsTexts.certificates;

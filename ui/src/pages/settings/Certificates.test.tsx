@@ -7,7 +7,7 @@ import { Toasts } from "@/components/Toast";
 import { settingsTexts } from "@/pages/settings/settingsTexts";
 import { Certificates } from "./Certificates";
 
-vi.mock("@/forms/useStay", () => ({ useStay: () => undefined }));
+vi.mock("@/forms/useLeaveGuard", () => ({ useStay: () => undefined }));
 
 const t = settingsTexts.certificates;
 

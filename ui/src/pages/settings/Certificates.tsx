@@ -3,15 +3,15 @@ import { Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { certificates } from "@/api/queries/catalog";
-import { Ahead } from "@/components/Ahead";
 import { Button } from "@/components/Button";
 import { ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { useNow } from "@/components/Time";
-import { ConfirmDelete } from "@/forms/Confirm";
+import { Ahead } from "@/components/TimeAhead";
+import { ConfirmDelete } from "@/forms/ConfirmDelete";
 import { useRefresh } from "@/forms/useSaved";
 import { settingsTexts } from "@/pages/settings/settingsTexts";
-import { SOON } from "../fleet/sealed";
+import { SOON } from "../fleet/certificateTroubles";
 import { Authority } from "./Authority";
 import { CertificateSheet } from "./CertificateSheet";
 

@@ -6,7 +6,7 @@ import { nodes } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
 import { anyReady, deployments } from "@/api/queries/deployments";
 import { Glyph, Mark } from "@/components/Glyph";
-import { load } from "@/components/load";
+import { load } from "@/components/loadChunk";
 import { OpenMenu, useKeys } from "@/components/Shell";
 import { useTheme } from "@/components/theme";
 import { shellTexts } from "@/pages/shell/shellTexts";
@@ -15,7 +15,7 @@ import { startDismissed } from "../start/dismissed";
 import { leave } from "./leave";
 import { alsoHolds, type Place, placesFor } from "./navigation";
 import { useGoKeys } from "./useGoKeys";
-import { Viewing } from "./Viewing";
+import { Viewing } from "./ViewAsBanner";
 
 const Palette = lazy(() => load(() => import("./Palette")));
 const Shortcuts = lazy(() => load(() => import("./Shortcuts")));

@@ -7,7 +7,7 @@ import { useTheme } from "@/components/theme";
 import { paletteTexts as t } from "@/pages/shell/paletteTexts";
 import { type Command, found } from "./commands";
 import { leave } from "./leave";
-import { remember } from "./recent";
+import { remember } from "./recentCommands";
 import { unsearched, useCommands } from "./useCommands";
 
 const MOST = 60;

@@ -4,7 +4,7 @@ import { render } from "@testing-library/react";
 import { createElement } from "react";
 import { expect, it } from "vitest";
 import { Button } from "@/components/Button";
-import { offered } from "@/components/offers";
+import { offered } from "@/components/pageActions";
 import { makeRouter } from "@/routes";
 import {
   acts,

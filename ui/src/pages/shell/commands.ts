@@ -1,5 +1,5 @@
 import type { Deployment } from "@/api/client";
-import type { Offer } from "@/components/offers";
+import type { Offer } from "@/components/pageActions";
 import { paletteTexts as t } from "@/pages/shell/paletteTexts";
 import { shellTexts } from "@/pages/shell/shellTexts";
 import { onlySet, shownState } from "../deployments/filters";

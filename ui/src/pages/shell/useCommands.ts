@@ -6,7 +6,7 @@ import { me } from "@/api/queries/common";
 import { deployments } from "@/api/queries/deployments";
 import { rules, webhooks } from "@/api/queries/notices";
 import { teams, users } from "@/api/queries/people";
-import { offered } from "@/components/offers";
+import { offered } from "@/components/pageActions";
 import type { Theme } from "@/components/theme";
 import { templates } from "../create/queries";
 import { useViews } from "../deployments/views";
@@ -20,8 +20,8 @@ import {
   savedViews,
   things,
 } from "./commands";
-import { recent } from "./recent";
-import { useLackToCreate, useMayAdmin } from "./useLack";
+import { recent } from "./recentCommands";
+import { useLackToCreate, useMayAdmin } from "./usePermissionReason";
 
 type Named = { name: string };
 const names = (list?: Named[]) => list?.map((one) => one.name) ?? [];

@@ -3,13 +3,13 @@ import { Button } from "@/components/Button";
 import { Top, useTitle } from "@/components/Shell";
 import { ErrorState, Skeletons } from "@/components/States";
 import { startTexts as t } from "@/pages/start/startTexts";
-import { NotFound } from "../shell/Problems";
-import { useMayAdmin } from "../shell/useLack";
+import { NotFound } from "../shell/ErrorPages";
+import { useMayAdmin } from "../shell/usePermissionReason";
 import { dismissStart } from "./dismissed";
-import { Line } from "./Line";
-import type { StartStep } from "./step";
+import { Line } from "./StartLine";
+import type { StartStep } from "./startStep";
 import { progress, startSteps } from "./steps";
-import { useWorld } from "./useWorld";
+import { useWorld } from "./useStartState";
 
 /** From an empty installation to the first URL. */
 export function Start() {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { startTexts } from "@/pages/start/startTexts";
-import type { World } from "./step";
+import type { World } from "./startStep";
 import { progress, startSteps } from "./steps";
 
 // As the first migration leaves it: nobody added these.

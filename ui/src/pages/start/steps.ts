@@ -2,7 +2,7 @@ import { startTexts } from "@/pages/start/startTexts";
 import { mainUrl } from "../deployments/filters";
 import { deploymentStep } from "./deploymentStep";
 import { nodeStep } from "./nodeStep";
-import { add, type StartStep, type World } from "./step";
+import { add, type StartStep, type World } from "./startStep";
 
 const t = startTexts.steps;
 

@@ -2,19 +2,19 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { ask, client, type Schemas } from "@/api/client";
 import { environments } from "@/api/queries/catalog";
 import { useToast } from "@/components/Toast";
-import { adminTexts } from "@/forms/adminTexts";
-import { DeleteAct } from "@/forms/DeleteAct";
+import type { Opened } from "@/forms/conflict";
+import { DeleteAct } from "@/forms/DeleteButton";
+import { onlyOver } from "@/forms/etag";
 import { CheckField, SelectField, TextField } from "@/forms/Fields";
 import { FormSheet } from "@/forms/FormSheet";
-import type { Opened } from "@/forms/meanwhile";
-import { NameField } from "@/forms/NewName";
-import { onlyOver } from "@/forms/tagged";
+import { adminTexts } from "@/forms/formTexts";
+import { NameField } from "@/forms/NameField";
 import { useForm } from "@/forms/useForm";
 import { useWhileShown } from "@/forms/useWhileShown";
 import { templateTexts as t } from "@/pages/templates/templateTexts";
 import { templates } from "../create/queries";
-import { choices } from "../webhooks/Narrowed";
-import { Chosen } from "./Chosen";
+import { choices } from "../webhooks/ScopeFields";
+import { Chosen } from "./VersionFields";
 import { bodyOf, start, wrong } from "./values";
 
 type Props = {

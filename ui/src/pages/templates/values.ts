@@ -1,7 +1,7 @@
 import type { Schemas } from "@/api/client";
 import { isName } from "@/components/names";
-import { nameProblem } from "@/forms/NewName";
-import { orNothing, toNumber, wrongs } from "@/forms/values";
+import { orNothing, toNumber, wrongs } from "@/forms/formValues";
+import { nameProblem } from "@/forms/NameField";
 import { templateTexts as t } from "@/pages/templates/templateTexts";
 
 type Template = Schemas["Template"];

@@ -5,7 +5,7 @@ import type { Deployment, ServiceHealth } from "@/api/client";
 import { buttonClass } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
 import { Glyph } from "@/components/Glyph";
-import { Middle } from "@/components/Middle";
+import { Middle } from "@/components/MiddleTruncate";
 import { middle } from "@/components/names";
 import { Rail, StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";

@@ -1,6 +1,6 @@
 import type { Deployment } from "@/api/client";
 import { isGone } from "@/api/deploymentState";
-import type { ListSearch } from "@/lists/search";
+import type { ListSearch } from "@/lists/listSearch";
 import { urlTexts as t } from "@/pages/urls/urlTexts";
 
 /** Whether there is anything to open of it. */

@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { ask, client, type Schemas } from "@/api/client";
 import { StatusMark } from "@/components/Status";
-import { Trial } from "@/forms/Trial";
+import { Trial } from "@/forms/TestStored";
 import { useRefresh } from "@/forms/useSaved";
 import { webhookTexts as t } from "@/pages/webhooks/noticeTexts";
 import { outcome } from "./Deliveries";

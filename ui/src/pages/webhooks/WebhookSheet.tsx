@@ -1,17 +1,17 @@
 import { ask, client, type Schemas } from "@/api/client";
-import { adminTexts } from "@/forms/adminTexts";
-import { DeleteAct } from "@/forms/DeleteAct";
+import type { Opened } from "@/forms/conflict";
+import { DeleteAct } from "@/forms/DeleteButton";
+import { onlyOver } from "@/forms/etag";
 import { CheckField, SelectField, TextArea, TextField, useKnown } from "@/forms/Fields";
 import { FormSheet } from "@/forms/FormSheet";
-import type { Opened } from "@/forms/meanwhile";
-import { NameField } from "@/forms/NewName";
-import { onlyOver } from "@/forms/tagged";
+import { adminTexts } from "@/forms/formTexts";
+import { NameField } from "@/forms/NameField";
 import { type Form, useForm } from "@/forms/useForm";
 import { useRefresh, useSaved } from "@/forms/useSaved";
 import { noticeTexts, webhookTexts as t } from "@/pages/webhooks/noticeTexts";
 import { Deliveries } from "./Deliveries";
 import { Events, type NoticeEvent } from "./Events";
-import { Narrowed } from "./Narrowed";
+import { Narrowed } from "./ScopeFields";
 import { TestMessage } from "./TestMessage";
 import { bodyOf, start, type Values, wrong } from "./values";
 

@@ -1,6 +1,6 @@
 import type { Schemas } from "@/api/client";
-import { nameProblem } from "@/forms/NewName";
-import { orNothing, wrongs } from "@/forms/values";
+import { orNothing, wrongs } from "@/forms/formValues";
+import { nameProblem } from "@/forms/NameField";
 import { noticeTexts, webhookTexts as t } from "@/pages/webhooks/noticeTexts";
 import type { NoticeEvent } from "./Events";
 

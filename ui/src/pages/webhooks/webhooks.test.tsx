@@ -3,7 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it, vi } from "vitest";
 import { outcome, readable } from "./Deliveries";
 import { Events, toggled } from "./Events";
-import { choices } from "./Narrowed";
+import { choices } from "./ScopeFields";
 import { bodyOf, start, wrong } from "./values";
 
 afterEach(cleanup);

@@ -1,0 +1,120 @@
+import { type Connection, type FinalConnectionState, useReactFlow } from "@xyflow/react";
+import { useCallback, useRef } from "react";
+import { useToast } from "@/components/Toast";
+import { editorTexts as t } from "@/editor/editorTexts";
+import type { Catalogue } from "../model/catalogue";
+import { paste } from "../model/clipboard";
+import type { Doc, Spot, Step } from "../model/document";
+import {
+  addComment,
+  addNeed,
+  addStep,
+  commentId,
+  move,
+  removeChosen,
+  removeNeed,
+} from "../model/edit";
+import { refer, unrefer } from "../model/references";
+import type { Session } from "../session/session";
+import { fieldUnder, judgeOf, light, toField } from "./connections";
+import { meaningOf } from "./edges";
+import { fresh, middle, sight } from "./newStep";
+import { tidy } from "./stepGeometry";
+
+type Hold = {
+  session: Session;
+  catalogue: Catalogue;
+  /** What the inspector shows. */
+  step: Step | undefined;
+  chosen: Set<string>;
+  chosenEdges: Set<string>;
+  choose: (nodes: Set<string>, edges: Set<string>) => void;
+};
+
+const NOTHING = new Set<string>();
+
+/** What is done to the drawing on the canvas, with the mouse or by a key. */
+export function useHand({ session, catalogue, step, chosen, chosenEdges, choose }: Hold) {
+  const flow = useReactFlow();
+  const say = useToast();
+  const change = (next: Doc) => session.change(next);
+  const connecting = useConnecting(session, catalogue, step);
+
+  const add = (what: string, spot?: Spot) => {
+    const at = spot ?? middle(flow);
+    const place = { x: Math.round(at.x), y: Math.round(at.y) };
+    if (what === "comment") {
+      change(addComment(session.doc, { text: "", position: place }));
+      choose(new Set([commentId(session.doc.comments.length - 1)]), NOTHING);
+      return;
+    }
+    change(addStep(session.doc, fresh(what, place)));
+    const added = session.doc.steps[session.doc.steps.length - 1];
+    if (added) choose(new Set([added.key]), NOTHING);
+  };
+  const remove = () => {
+    const cut = [...chosenEdges].reduce(without, session.doc);
+    change(chosen.size > 0 ? removeChosen(cut, chosen) : cut);
+    choose(NOTHING, NOTHING);
+  };
+  const insert = (text: string, by: Spot) => {
+    const pasted = paste(session.doc, text, by, sight(flow));
+    if (!pasted) return say("failed", t.nothingToPaste);
+    if ("wrong" in pasted) return say("failed", t.pasteWrong(pasted.wrong));
+    change(pasted.doc);
+    choose(pasted.ids, NOTHING);
+  };
+  const lay = async () => {
+    try {
+      const spots = await tidy(session.doc, catalogue);
+      // What was drawn while the layout was loaded stays.
+      change(move(session.doc, spots));
+      setTimeout(() => void flow.fitView({ padding: 0.15, maxZoom: 1 }), 30);
+    } catch (error) {
+      say("failed", t.untidy(error instanceof Error ? error.message : ""));
+    }
+  };
+  return { add, remove, insert, lay, ...connecting };
+}
+
+/** The drawing without a line. */
+function without(doc: Doc, id: string): Doc {
+  const edge = meaningOf(id);
+  return edge.kind === "order"
+    ? removeNeed(doc, edge.from, edge.to)
+    : unrefer(doc, edge.from, edge.output, edge.to, edge.path);
+}
+
+/** Lines that are drawn from port to port, or from a port to a field of the inspector. */
+function useConnecting(session: Session, catalogue: Catalogue, step: Step | undefined) {
+  const say = useToast();
+  const port = useRef<{ node: string; handle: string }>(null);
+  const judge = useCallback(
+    (connection: Connection) => judgeOf(session.doc, catalogue, connection),
+    [session, catalogue],
+  );
+  const connect = ({ source, target, sourceHandle, targetHandle }: Connection) => {
+    const { doc } = session;
+    const path = targetHandle?.startsWith("in:") ? targetHandle.slice(3) : undefined;
+    if (path && sourceHandle?.startsWith("out:"))
+      session.change(refer(doc, catalogue, source, sourceHandle.slice(4), target, path));
+    else session.change(addNeed(doc, source, target));
+  };
+  const loose = (_: FinalConnectionState, event: MouseEvent | TouchEvent, why?: string) => {
+    const from = port.current;
+    port.current = null;
+    light(null);
+    const field = from && step ? fieldUnder(event) : null;
+    if (field && from && step) {
+      const connection = toField(from, step.key, field);
+      const no = judge(connection);
+      if (no) say("failed", no);
+      else connect(connection);
+    } else if (why) say("failed", why);
+  };
+  const dragPort = (source: { node: string; handle: string } | null) => {
+    if (source) port.current = source;
+    light(source && step ? (path) => judge(toField(source, step.key, path)) : null);
+  };
+  return { judge, connect, loose, dragPort };
+}

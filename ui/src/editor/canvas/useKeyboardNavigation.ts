@@ -1,0 +1,46 @@
+import { useReactFlow } from "@xyflow/react";
+import { orderOf } from "../model/catalogue";
+import type { Doc } from "../model/document";
+
+type Given = { doc: Doc; only?: string; choose: (nodes: Set<string>, edges: Set<string>) => void };
+
+const NOTHING = new Set<string>();
+/** How often, and how many ms apart, a step is looked for that is drawn once it is in sight. */
+const TRIES = 20;
+const APART = 16;
+
+/** From step to step in the order they run, by key, whether they are in sight or not. */
+export function useWalking({ doc, only, choose }: Given) {
+  const flow = useReactFlow();
+  const go = (key: string | undefined) => {
+    const at = key === undefined ? undefined : flow.getNode(key);
+    if (!at || key === undefined) return;
+    const { width = 0, height = 0 } = at;
+    const centre = { x: at.position.x + width / 2, y: at.position.y + height / 2 };
+    void flow.setCenter(centre.x, centre.y, { zoom: flow.getZoom() });
+    choose(new Set([key]), NOTHING);
+    focusNode(key, TRIES);
+  };
+  return {
+    next: () => go(beside(doc, only, 1)),
+    previous: () => go(beside(doc, only, -1)),
+    /** From the inspector to the step that it shows. */
+    back: () => go(only),
+  };
+}
+
+/** The step that runs so many later, round and round; the first or last where none is chosen. */
+export function beside(doc: Doc, only: string | undefined, by: 1 | -1): string | undefined {
+  const order = orderOf(doc);
+  const at = only === undefined ? -1 : order.indexOf(only);
+  if (at < 0) return by > 0 ? order[0] : order[order.length - 1];
+  return order[(at + by + order.length) % order.length];
+}
+
+function focusNode(key: string, left: number) {
+  const node = document.querySelector<HTMLElement>(
+    `.react-flow__node[data-id="${CSS.escape(key)}"]`,
+  );
+  if (node) node.focus({ preventScroll: true });
+  else if (left > 0) setTimeout(() => focusNode(key, left - 1), APART);
+}

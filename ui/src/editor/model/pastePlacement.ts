@@ -1,0 +1,61 @@
+import type { Doc, Spot } from "./document";
+
+export type Box = { x: number; y: number; width: number; height: number };
+type Placed = { position?: Spot };
+
+/** How far apart copies without a place are laid, so that no step lies on another. */
+const GRID = { columns: 4, x: 240, y: 180 };
+
+/** How much further copies land that would lie on others. */
+const STEP = 32;
+
+/**
+ * Where copies land: beside what they were copied from, each time further, so that none lies on the
+ * one before; in the middle of what is seen, where they would be out of sight. What has no place yet
+ * is laid in a grid below the rest.
+ */
+export function landing<T extends Placed>(copies: T[], doc: Doc, by: Spot, sight?: Box): T[] {
+  const laid = grid(copies);
+  const taken = new Set([...doc.steps, ...doc.comments].map((one) => spotText(one.position)));
+  const lies = (items: Placed[]) => items.some((one) => taken.has(spotText(one.position)));
+  const hidden = sight && !laid.some((one) => isIn(sight, shifted(one, by).position));
+  let at = hidden ? toMiddle(laid, sight) : by;
+  while (lies(laid.map((one) => shifted(one, at)))) at = { x: at.x + STEP, y: at.y + STEP };
+  return laid.map((one) => shifted(one, at));
+}
+
+function grid<T extends Placed>(copies: T[]): (T & { position: Spot })[] {
+  const placed = copies.flatMap((one) => one.position ?? []);
+  const left = placed.length > 0 ? Math.min(...placed.map((one) => one.x)) : 0;
+  const top = placed.length > 0 ? Math.max(...placed.map((one) => one.y)) + GRID.y : 0;
+  let i = 0;
+  const next = () => ({
+    x: left + (i % GRID.columns) * GRID.x,
+    y: top + Math.floor(i++ / GRID.columns) * GRID.y,
+  });
+  return copies.map((one) => ({ ...one, position: one.position ?? next() }));
+}
+
+/** The way from where they are to the middle of what is seen. */
+function toMiddle(items: { position: Spot }[], { x, y, width, height }: Box): Spot {
+  const middle = (of: (spot: Spot) => number) => {
+    const all = items.map((one) => of(one.position));
+    return (Math.min(...all) + Math.max(...all)) / 2;
+  };
+  return {
+    x: Math.round(x + width / 2 - middle((spot) => spot.x)),
+    y: Math.round(y + height / 2 - middle((spot) => spot.y)),
+  };
+}
+
+function isIn({ x, y, width, height }: Box, spot: Spot): boolean {
+  return spot.x >= x && spot.x <= x + width && spot.y >= y && spot.y <= y + height;
+}
+
+function shifted<T extends { position: Spot }>(item: T, by: Spot): T {
+  return { ...item, position: { x: item.position.x + by.x, y: item.position.y + by.y } };
+}
+
+function spotText(spot: Spot | undefined): string {
+  return spot ? `${spot.x} ${spot.y}` : "";
+}

@@ -1,0 +1,124 @@
+import { ancestorsOf, type Catalogue, inputsOf } from "./catalogue";
+import { type Doc, read, type Step, stepOf } from "./document";
+import { addNeed, inputAt, refTo, setField, unwire, wire } from "./edit";
+import {
+  alone,
+  FUNCTIONS,
+  mapStrings,
+  type Ref,
+  refsIn,
+  refText,
+  rewritten,
+  strings,
+  wrapped,
+  written,
+} from "./expressions";
+import { wrongRef } from "./problems";
+
+/** References in fields: whichever way one comes into a field, the same comes of it. */
+
+/** A new variable, for an output that is let go where one is added. */
+export const NEW_VARIABLE = "service.env";
+const COMMAND = "service.command";
+
+/**
+ * Text with a reference at a place in it; one that stands alone gives way to another. A function
+ * goes around the reference that is there.
+ */
+export function inserted(text: string, chosen: string, at = text.length): string {
+  const name = FUNCTIONS.find((one) => one === chosen);
+  if (name) return wrapped(text, name, at);
+  return text === "" || alone(text) ? chosen : text.slice(0, at) + chosen + text.slice(at);
+}
+
+/** Changes a field; the step then waits for each step that the field came to refer to, if it can. */
+export function setReferring(
+  doc: Doc,
+  catalogue: Catalogue,
+  key: string,
+  path: string,
+  value: unknown,
+): Doc {
+  const step = stepOf(doc, key);
+  const known = new Set(step && refsIn(read(step, path)).map(refText));
+  const came = refsIn(value).filter((ref) => !known.has(refText(ref)));
+  const next = setField(doc, key, path, value);
+  return came.reduce((now, ref) => waitFor(now, catalogue, ref, key), next);
+}
+
+function waitFor(doc: Doc, catalogue: Catalogue, ref: Ref, key: string): Doc {
+  const step = stepOf(doc, key);
+  if (!step || !("key" in ref)) return doc;
+  const by = new Map(doc.steps.map((one) => [one.key, one]));
+  const why = wrongRef(ref, step, by, ancestorsOf(doc), catalogue);
+  return why?.code === "not_ancestor" ? addNeed(doc, ref.key, key) : doc;
+}
+
+/** An output is drawn to a field. */
+export function refer(
+  doc: Doc,
+  catalogue: Catalogue,
+  from: string,
+  output: string,
+  to: string,
+  path: string,
+): Doc {
+  const step = stepOf(doc, to);
+  const ref = written(refTo(doc, from, output));
+  const set = (field: string, value: unknown) => setReferring(doc, catalogue, to, field, value);
+  if (path === COMMAND) return set(path, [...(step?.service?.command ?? []), ref]);
+  if (path === NEW_VARIABLE) return set(`${path}.${freeVariable(step, from, output)}`, ref);
+  return wire(doc, from, output, to, path, takesText(step, catalogue, path));
+}
+
+/** Whether a reference may stand among other text in a field. */
+function takesText(step: Step | undefined, catalogue: Catalogue, path: string): boolean {
+  const input = step && inputAt(inputsOf(step, catalogue), path);
+  return input?.type === "text" || isSecretInput(path) || !path.startsWith("plugin.");
+}
+
+/** A plugin's secret takes several references, with text between them. */
+function isSecretInput(path: string): boolean {
+  return path.startsWith("plugin.secrets.");
+}
+
+/** What a variable for an output is called: API_URL, or with a number behind it. */
+function freeVariable(step: Step | undefined, from: string, output: string): string {
+  const name = `${from}_${output}`.toUpperCase().replace(/[^A-Z0-9]+/g, "_");
+  const taken = step?.service?.env ?? {};
+  if (!(name in taken)) return name;
+  for (let i = 2; ; i++) if (!(`${name}_${i}` in taken)) return `${name}_${i}`;
+}
+
+/** A field no longer refers to an output, wherever in it that was. What else is in it stays. */
+export function unrefer(doc: Doc, from: string, output: string, to: string, path: string): Doc {
+  const step = stepOf(doc, to);
+  const old = step && read(step, path);
+  if (typeof old === "string" && !isContent(path)) return unwire(doc, from, output, to, path);
+  const gone = refText(refTo(doc, from, output));
+  const left =
+    path === COMMAND ? withoutWord(old, gone) : mapStrings(old, (text) => cut(text, gone));
+  return setField(doc, to, path, left);
+}
+
+/** A text that has to be there, though nothing is in it. */
+function isContent(path: string): boolean {
+  return path.startsWith("service.files[") || path === "approval.prompt";
+}
+
+/** A word of a command that was the reference goes with it. */
+function withoutWord(command: unknown, gone: string): string[] | undefined {
+  const words = strings(command, "").flatMap(({ text }) =>
+    isOnly(text, gone) ? [] : cut(text, gone),
+  );
+  return words.length > 0 ? words : undefined;
+}
+
+function isOnly(text: string, gone: string): boolean {
+  const only = alone(text);
+  return only !== undefined && refText(only.ref) === gone;
+}
+
+function cut(text: string, gone: string): string {
+  return rewritten(text, ({ ref }) => (refText(ref) === gone ? "" : undefined));
+}

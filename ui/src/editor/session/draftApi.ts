@@ -1,0 +1,139 @@
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { ask, client, isNotFound, type Schemas } from "@/api/client";
+import { pipelineVersion } from "@/api/queries/catalog";
+import { allPages } from "@/api/queries/common";
+import type { Catalogue } from "../model/catalogue";
+import { docOf, emptyDoc, pipelineOf } from "../model/document";
+import type { Door, Saved, Version } from "./session";
+
+/** A project's pipeline on the server. */
+export function doorOf(name: string): Door {
+  const path = { name };
+  const match = (revision: number) =>
+    revision > 0 ? { header: { "If-Match": `"${revision}"` } } : {};
+  return {
+    draft: async () =>
+      saved(await ask(client.GET("/api/v1/projects/{name}/draft", { params: { path } }))),
+    save: async (doc, base, revision) =>
+      saved(
+        await ask(
+          client.PUT("/api/v1/projects/{name}/draft", {
+            params: { path, ...match(revision) },
+            body: { base_version: base, content: pipelineOf(doc) },
+          }),
+        ),
+      ),
+    drop: async (revision) => {
+      await ask(
+        client.DELETE("/api/v1/projects/{name}/draft", { params: { path, ...match(revision) } }),
+      );
+    },
+    version: (number) => version(name, number),
+    publish: async (doc, base, note) => {
+      const body = { pipeline: pipelineOf(doc), base, note };
+      return (await ask(client.PUT("/api/v1/projects/{name}/pipeline", { params: { path }, body })))
+        .version;
+    },
+  };
+}
+
+function saved(draft: Schemas["Draft"]): Saved {
+  return {
+    revision: draft.revision,
+    base: draft.base_version,
+    doc: draft.content && docOf(draft.content as unknown as Schemas["Pipeline"]),
+  };
+}
+
+async function version(name: string, number?: number): Promise<Version> {
+  const none = { version: 0, by: "", doc: emptyDoc };
+  if (number === 0) return none;
+  try {
+    const found = await ask(
+      number === undefined
+        ? client.GET("/api/v1/projects/{name}/pipeline", { params: { path: { name } } })
+        : client.GET("/api/v1/projects/{name}/pipeline/versions/{version}", {
+            params: { path: { name, version: number } },
+          }),
+    );
+    return { version: found.version, by: found.created_by, doc: docOf(found.pipeline) };
+  } catch (error) {
+    if (isNotFound(error) && number === undefined) return none;
+    throw error;
+  }
+}
+
+const limit = 500;
+
+export const catalogue = (project: string) =>
+  queryOptions({
+    queryKey: ["project", project, "catalogue"],
+    queryFn: async (): Promise<Catalogue> => {
+      const [services, plugins, secrets] = await Promise.all([
+        allPages<Schemas["Service"]>((cursor) =>
+          ask(client.GET("/api/v1/services", { params: { query: { limit, cursor } } })),
+        ),
+        allPages<Schemas["Plugin"]>((cursor) =>
+          ask(client.GET("/api/v1/plugins", { params: { query: { limit, cursor } } })),
+        ),
+        ask(client.GET("/api/v1/projects/{name}/secrets", { params: { path: { name: project } } })),
+      ]);
+      return {
+        services: new Map(services.map((one) => [one.name, one])),
+        plugins: new Map(plugins.map((one) => [one.name, one])),
+        secrets: secrets.items.map((one) => one.name),
+      };
+    },
+  });
+
+/** Each holds a whole pipeline, so a page is short. */
+const PAGE = 30;
+
+/** The versions that were published, newest first, a page at a time. */
+export const versions = (project: string) =>
+  infiniteQueryOptions({
+    queryKey: ["project", project, "versions"],
+    queryFn: ({ pageParam }) =>
+      ask(
+        client.GET("/api/v1/projects/{name}/pipeline/versions", {
+          params: { path: { name: project }, query: { limit: PAGE, cursor: pageParam } },
+        }),
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor,
+  });
+
+/** Version 0: a project without a pipeline. */
+const NONE: Schemas["PipelineVersion"] = {
+  version: 0,
+  created_at: "",
+  created_by: "",
+  digest: "",
+  pipeline: { format: 1, steps: [] },
+};
+const drawn = (found: Schemas["PipelineVersion"]) => docOf(found.pipeline);
+
+/** What one version looks like, with what it carries of the catalogue. */
+export const drawnAs = (project: string, number: number) => {
+  const query = pipelineVersion(project, number);
+  return number > 0
+    ? { ...query, select: drawn }
+    : { ...query, queryFn: () => NONE, select: drawn };
+};
+
+/**
+ * The deployments of a project, each with the version it runs. Below the key of all deployments, so
+ * that whatever has those read anew reads these too.
+ */
+export const runners = (project: string) =>
+  infiniteQueryOptions({
+    queryKey: ["deployments", "runners", project],
+    queryFn: ({ pageParam }) =>
+      ask(
+        client.GET("/api/v1/deployments", {
+          params: { query: { project, limit: 200, cursor: pageParam } },
+        }),
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor,
+  });

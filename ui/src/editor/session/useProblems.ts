@@ -1,0 +1,130 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, useState, useSyncExternalStore } from "react";
+import { ask, client, type Schemas } from "@/api/client";
+import { environments } from "@/api/queries/catalog";
+import { useSettled } from "@/components/useDebounced";
+import type { Catalogue } from "../model/catalogue";
+import { type Doc, pipelineOf } from "../model/document";
+import type { Samples } from "../model/environment";
+import { byStep, fromServer, type Problem, problemsOf } from "../model/problems";
+import { AGAIN } from "./refetchPolicy";
+import { refusedOf } from "./serverProblems";
+import { Unread, unreadProblems } from "./unparsedInputs";
+
+/** How long after the last edit the server is asked, in ms. */
+const QUIET = 350;
+
+export type Asked = "asked" | "asking" | "silent";
+
+type Found = {
+  all: Problem[];
+  asked: Asked;
+  /** What is typed and cannot be read yet. */
+  unread: Unread;
+  /** Whether publishing would make another version, as far as the server has said. */
+  changes?: boolean;
+};
+
+/**
+ * What is wrong: told at once by this page, and by the server, which has the last word, when the
+ * drawing has been still for a moment. It is asked again when somebody comes back to the page, since
+ * what a drawing refers to changes elsewhere, and while it is silent.
+ */
+export function useProblems(project: string, doc: Doc, catalogue: Catalogue): Found {
+  const still = useSettled(doc, QUIET);
+  const query = useQuery({
+    queryKey: ["project", project, "validate", numberOf(still)],
+    queryFn: ({ signal }) =>
+      ask(
+        client.POST("/api/v1/projects/{name}/pipeline/validate", {
+          params: { path: { name: project } },
+          body: { pipeline: pipelineOf(still) },
+          signal,
+        }),
+      ),
+    // Keys are documents: what was asked long ago is of no use.
+    gcTime: 10_000,
+    ...AGAIN,
+  });
+  const [unread] = useState(() => new Unread());
+  const held = useSyncExternalStore(unread.subscribe, unread.get);
+  const own = useMemo(() => problemsOf(doc, catalogue), [doc, catalogue]);
+  const fresh = still === doc;
+  const refused = useMemo(() => refusedOf(query.error, still), [query.error, still]);
+  const { problems: answer, changes } = (fresh ? query.data : undefined) ?? {};
+  const all = useMemo(
+    () => [
+      ...unreadProblems(held, doc),
+      ...(fresh && refused.length > 0 ? besides(own, refused) : together(own, answer)),
+    ],
+    [held, doc, own, answer, fresh, refused],
+  );
+  return { all, unread, changes, asked: fresh ? askedOf(query, refused.length > 0) : "asking" };
+}
+
+type Answer = { data?: unknown; error: unknown; failureReason: unknown; fetchStatus: string };
+
+/** A refusal of the drawing is an answer; any other, and silence, is none. */
+function askedOf({ data, error, failureReason, fetchStatus }: Answer, refused: boolean): Asked {
+  if (error) return refused ? "asked" : "silent";
+  if (failureReason || fetchStatus === "paused") return "silent";
+  return data ? "asked" : "asking";
+}
+
+/** The server has the last word; advice is this page's. */
+function together(own: Problem[], answer?: Schemas["FieldProblem"][]): Problem[] {
+  return answer ? [...fromServer(answer), ...own.filter((one) => one.advice)] : own;
+}
+
+/** What the server could not even read, where this page has nothing to say itself. */
+function besides(own: Problem[], refused: Problem[]): Problem[] {
+  const placeOf = ({ step, field }: Problem) => `${step} ${field}`;
+  const known = new Set(own.filter((one) => !one.advice).map(placeOf));
+  return [...own, ...refused.filter((one) => !known.has(placeOf(one)))];
+}
+
+const numbers = new WeakMap<Doc, number>();
+let last = 0;
+
+/** A drawing's name in the cache, whose own would be made of the whole drawing each time. */
+function numberOf(doc: Doc): number {
+  const known = numbers.get(doc);
+  if (known !== undefined) return known;
+  last += 1;
+  numbers.set(doc, last);
+  return last;
+}
+
+/** Problems by step, each list the same object as before while it says the same. */
+export function useByStep(problems: Problem[]): Map<string, Problem[]> {
+  const [known] = useState(() => new Map<string, Problem[]>());
+  return useMemo(() => {
+    const next = byStep(problems);
+    for (const [key, list] of next) {
+      const old = known.get(key);
+      if (old && JSON.stringify(old) === JSON.stringify(list)) next.set(key, old);
+    }
+    known.clear();
+    for (const [key, list] of next) known.set(key, list);
+    return next;
+  }, [problems, known]);
+}
+
+/** What a preview calls itself where the deployment's own names will be. */
+export function useSample(project: string): Samples {
+  const all = useQuery(environments).data;
+  const [name, choose] = useState<string>();
+  return useMemo(() => {
+    const chosen = all?.find((one) => one.name === name) ?? all?.[0];
+    return {
+      name: "sample",
+      project,
+      environment: chosen?.name ?? "environment",
+      domain: chosen?.domain ?? "example",
+      scheme: chosen?.scheme,
+      suffix: chosen?.url_suffix.replace(/^\./, ""),
+      all: all?.map((one) => one.name) ?? [],
+      choose,
+    };
+  }, [all, project, name]);
+}

@@ -1,0 +1,29 @@
+import { type ReactNode, useState } from "react";
+import { Button } from "@/components/Button";
+import { adminTexts as t } from "@/forms/formTexts";
+import { ConfirmDelete } from "./ConfirmDelete";
+
+type Props = {
+  name: string;
+  reason?: string;
+  remove: () => Promise<unknown>;
+  done: () => void;
+  children: ReactNode;
+};
+
+/** The Delete button of a sheet's foot, with its question. */
+export function DeleteAct({ name, reason, remove, done, children }: Props) {
+  const [asking, setAsking] = useState(false);
+  return (
+    <>
+      <Button act={t.removeOf(name)} look="danger" reason={reason} onClick={() => setAsking(true)}>
+        {t.remove}
+      </Button>
+      {asking ? (
+        <ConfirmDelete name={name} remove={remove} done={done} close={() => setAsking(false)}>
+          {children}
+        </ConfirmDelete>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,15 @@
+import { Sheet } from "@/components/Overlay";
+import { EmptyState } from "@/components/States";
+import { adminTexts as t } from "@/forms/formTexts";
+import { texts } from "@/texts";
+
+/** A link led to an entry that is not in the list. */
+export function Gone({ name, close }: { name: string; close: () => void }) {
+  return (
+    <Sheet open narrow onClose={close} title={name}>
+      <div className="grow">
+        <EmptyState title={t.goneTitle(name)}>{texts.notFound}</EmptyState>
+      </div>
+    </Sheet>
+  );
+}

@@ -1,0 +1,75 @@
+import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
+import type { Deployment, Schemas } from "@/api/client";
+import { explained, grantors } from "@/api/queries/access";
+import { me } from "@/api/queries/common";
+import { viewedName } from "@/api/viewAs";
+import { texts } from "@/texts";
+
+// Why an act is not possible: which grant is missing, and who can give it. Each hook gives the reason
+// of a button, nothing when the person may; until the API has explained it, it says what is known.
+
+const t = texts.lack;
+
+type Wanted = {
+  may: boolean;
+  /** What the API explains: project/NAME, environment/NAME, deployment/ID. */
+  object: string;
+  /** How people call it. */
+  on: string;
+  /** Objects of one place have one explanation, which is asked for once. */
+  place?: string;
+};
+
+/** What is missing for full access to one object. */
+export function useLack({ may, object, on, place }: Wanted): string | undefined {
+  const found = useQuery({ ...explained(object, place), enabled: !may }).data;
+  if (may) return undefined;
+  return looking() ?? t.full(on, found);
+}
+
+/** What is missing to change a deployment. All of a project in an environment have one answer. */
+export function useLackOn({ id, level, project, environment }: Deployment): string | undefined {
+  return useLack({
+    may: level === "full",
+    object: `deployment/${id}`,
+    on: project,
+    place: `deployments of ${project} on ${environment}`,
+  });
+}
+
+/** What is missing to create a deployment anywhere. */
+export function useLackToCreate(): string | undefined {
+  const { data: person } = useSuspenseQuery(me);
+  const ask = useQuery({ ...grantors, enabled: !person.can_create }).data;
+  if (person.can_create) return undefined;
+  return looking() ?? t.create(ask ?? []);
+}
+
+/** What is missing to create one of this project in this environment: Full on either is enough. */
+export function useLackToCreateIn(
+  project?: Schemas["Project"],
+  environment?: Schemas["Environment"],
+): string | undefined {
+  const { data: person } = useSuspenseQuery(me);
+  const enabled = Boolean(project && environment) && person.role !== "admin";
+  const of = useQuery({ ...explained(`project/${project?.name}`), enabled }).data;
+  const on = useQuery({ ...explained(`environment/${environment?.name}`), enabled }).data;
+  if (!project || !environment) return undefined;
+  const full = !of || !on || [of.level, on.level].includes("full");
+  if (project.can_create && environment.can_create && full) return undefined;
+  return looking() ?? t.createIn(project.name, environment.name, of?.ask ?? on?.ask ?? []);
+}
+
+/** Why the person cannot change what admins define. */
+export function useMayAdmin(): string | undefined {
+  const { data: person } = useSuspenseQuery(me);
+  const may = person.role === "admin";
+  const ask = useQuery({ ...grantors, enabled: !may }).data;
+  return may ? undefined : (looking() ?? t.admin(ask ?? []));
+}
+
+/** Through somebody's eyes nothing can be changed, whatever they may themselves. */
+function looking(): string | undefined {
+  const name = viewedName();
+  return name && t.looking(name);
+}
