@@ -1,8 +1,8 @@
 import type { Deployment } from "@/api/client";
 
 /** The states of which nothing runs any more: the API lists them only when asked. */
-export const gone: Deployment["status"][] = ["removed", "canceled", "forgotten"];
+export const ENDED_STATES: Deployment["status"][] = ["removed", "canceled", "forgotten"];
 
-export function isGone(status: Deployment["status"]): boolean {
-  return gone.includes(status);
+export function hasEnded(status: Deployment["status"]): boolean {
+  return ENDED_STATES.includes(status);
 }

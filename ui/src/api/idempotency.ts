@@ -2,7 +2,7 @@ import { ApiError, idempotencyKey } from "./client";
 import { isSilence } from "./queries/common";
 
 /** Keys that make a repeated creation one creation. */
-export class Once {
+export class IdempotencyKeys {
   private sent = { content: "", key: "" };
 
   /** The header of a try: the same for as long as the same is sent and nobody answered. */

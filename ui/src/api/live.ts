@@ -40,7 +40,7 @@ const defaultBackoff = (tries: number) =>
  * event that was handed on, until the returned function is called. A 401 ends it as "out", a 403 or
  * 404 as well: what may not be seen any more is not asked for again.
  */
-export function follow(options: Options): () => void {
+export function followStream(options: Options): () => void {
   const ask = options.fetch ?? fetch;
   const backoff = options.backoff ?? defaultBackoff;
   let lastId = "";

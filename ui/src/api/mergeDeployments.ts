@@ -1,12 +1,12 @@
 import type { Deployment } from "./client";
-import { newer } from "./run";
+import { newerReading } from "./run";
 
 /** Puts one told deployment into a list that was read: newest reading wins, unknown ones go first. */
 export function mergeOne(list: Deployment[], told: Deployment): Deployment[] {
   const at = list.findIndex((deployment) => deployment.id === told.id);
   if (at < 0)
     return told.status === "removed" || told.status === "forgotten" ? list : [told, ...list];
-  const merged = newer(list[at], told);
+  const merged = newerReading(list[at], told);
   return merged === list[at] ? list : list.with(at, merged);
 }
 
@@ -19,5 +19,5 @@ export function mergeTold(list: Deployment[], told: Deployment[]): Deployment[] 
 export function mergeRead(known: Deployment[] | undefined, read: Deployment[]): Deployment[] {
   if (!known) return read;
   const by = new Map(known.map((deployment) => [deployment.id, deployment]));
-  return read.map((deployment) => newer(by.get(deployment.id), deployment));
+  return read.map((deployment) => newerReading(by.get(deployment.id), deployment));
 }

@@ -46,7 +46,7 @@ export function reduce(state: Watched, events: ServerEvent[], now = Date.now()):
 function apply(state: Watched, { event, id }: ServerEvent, data: unknown, now: number): Watched {
   switch (event) {
     case "deployment": {
-      const deployment = newer(state.deployment, data as Deployment);
+      const deployment = newerReading(state.deployment, data as Deployment);
       return { ...state, deployment };
     }
     case "step": {
@@ -93,7 +93,7 @@ function clockOf(known: number | undefined, seen: number, fresh: boolean): numbe
 }
 
 /** The newer of two readings of a deployment: what is asked for and what is told may cross. */
-export function newer(known: Deployment | null | undefined, read: Deployment): Deployment {
+export function newerReading(known: Deployment | null | undefined, read: Deployment): Deployment {
   return known && known.id === read.id && known.revision > read.revision ? known : read;
 }
 

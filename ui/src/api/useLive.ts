@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "react";
-import { follow, type LiveState } from "./live";
+import { followStream, type LiveState } from "./live";
 import type { ServerEvent } from "./sse";
 
 /** Events are handed on in batches this far apart, in ms: a flood costs one render per frame or two. */
@@ -27,7 +27,7 @@ export function useLive(
       batch = [];
       handlers.current.onEvents(ready);
     };
-    const stop = follow({
+    const stop = followStream({
       url,
       onEvent: (event) => {
         batch.push(event);

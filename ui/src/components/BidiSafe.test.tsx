@@ -1,11 +1,11 @@
 import { render } from "@testing-library/react";
 import { expect, it } from "vitest";
-import { Safe } from "./BidiSafe";
+import { BidiSafe } from "./BidiSafe";
 
 it("keeps what others wrote apart from what stands around it, and obeys nothing in it", () => {
   const { container } = render(
     <p>
-      by <Safe text={"\u202eevil\u001b[31mred\nsecond"} />: done
+      by <BidiSafe text={"\u202eevil\u001b[31mred\nsecond"} />: done
     </p>,
   );
   const isolated = container.querySelector("bdi");

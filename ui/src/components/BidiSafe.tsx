@@ -5,7 +5,7 @@ import { parseAnsi } from "./ansi";
  * A text that others wrote: no control character in it acts on the page, and the direction that its
  * letters are written in changes nothing around it.
  */
-export function Safe({ text }: { text: string }) {
+export function BidiSafe({ text }: { text: string }) {
   const lines = text.split("\n");
   return (
     <bdi>

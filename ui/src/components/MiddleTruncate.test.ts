@@ -2,7 +2,7 @@
 import { render } from "@testing-library/react";
 import { createElement } from "react";
 import { expect, it } from "vitest";
-import { Middle, split } from "./MiddleTruncate";
+import { MiddleTruncate, splitParts } from "./MiddleTruncate";
 
 it.each([
   [["feat-51d0e7b"], 4, [["feat"], ["-51d0e7b"]]],
@@ -15,12 +15,14 @@ it.each([
     ],
   ],
   [["ab"], 2, [["ab"], [""]]],
-])("%j at %s", (parts, at, both) => expect(split(parts, at)).toEqual(both));
+])("%j at %s", (parts, at, both) => expect(splitParts(parts, at)).toEqual(both));
 
 it("keeps the last eight characters in a piece of their own, which no room takes away", () => {
-  const { container } = render(createElement(Middle, { text: "feat-cart-redesign-51d0e7b" }));
+  const { container } = render(
+    createElement(MiddleTruncate, { text: "feat-cart-redesign-51d0e7b" }),
+  );
   expect(container.querySelector(".tail")?.textContent).toBe("-51d0e7b");
   expect(container.textContent).toBe("feat-cart-redesign-51d0e7b");
-  const short = render(createElement(Middle, { text: "v1.2.0" })).container;
+  const short = render(createElement(MiddleTruncate, { text: "v1.2.0" })).container;
   expect(short.querySelector(".tail")).toBeNull();
 });

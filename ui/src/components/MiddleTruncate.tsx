@@ -1,4 +1,4 @@
-import { around, ENDS } from "./names";
+import { ENDS, splitAround } from "./names";
 
 type Props = {
   text: string;
@@ -12,9 +12,9 @@ type Props = {
  * A tag, shortened in its middle by the room there is: two builds of a branch differ in their last
  * characters, so those are never cut off. Needs a parent of a definite width.
  */
-export function Middle({ text, search = "", className = "", titled }: Props) {
+export function MiddleTruncate({ text, search = "", className = "", titled }: Props) {
   const at = text.length > 2 * ENDS ? text.length - ENDS : text.length;
-  const [head, tail] = split(around(text, search), at);
+  const [head, tail] = splitParts(splitAround(text, search), at);
   const whole = at === text.length;
   return (
     <span
@@ -34,7 +34,7 @@ export function Middle({ text, search = "", className = "", titled }: Props) {
 }
 
 /** Cuts parts at a character; odd parts, which match, stay odd on both sides. */
-export function split(parts: string[], at: number): [string[], string[]] {
+export function splitParts(parts: string[], at: number): [string[], string[]] {
   const head: string[] = [];
   const tail: string[] = [];
   let from = 0;

@@ -31,7 +31,7 @@ type ErrorProps = { what: string; error: unknown; retry: () => void; stale?: str
 
 /** What could not be read, why, and what still stands. */
 export function ErrorState({ what, error, retry, stale }: ErrorProps) {
-  const { message, request } = describe(error);
+  const { message, request } = describeError(error);
   return (
     <div className="box m-4" data-st="failed" role="alert">
       <StatusMark state="failed">
@@ -54,7 +54,7 @@ export function ErrorState({ what, error, retry, stale }: ErrorProps) {
 }
 
 /** The sentence and the request id of an error of the API, or of the network. */
-export function describe(error: unknown): { message: string; request?: string } {
+export function describeError(error: unknown): { message: string; request?: string } {
   if (error && typeof error === "object" && "problem" in error) {
     const problem = error.problem as {
       detail?: string;

@@ -1,10 +1,10 @@
 import type { Schemas } from "@/api/client";
 import { texts } from "@/texts";
 import { Button } from "./Button";
-import { describe } from "./States";
+import { describeError } from "./States";
 import { StatusMark } from "./Status";
 import { useNow } from "./Time";
-import { exact, shortAgo } from "./time";
+import { formatExact, formatShortAgo } from "./time";
 
 const t = texts.tags;
 
@@ -26,7 +26,7 @@ export function TagError({
         <span className="vh">{texts.states.failed}</span>
       </StatusMark>
       <span className="grow">
-        {what} {describe(error).message}
+        {what} {describeError(error).message}
       </span>
       <Button small onClick={retry}>
         {texts.tryAgain}
@@ -36,7 +36,7 @@ export function TagError({
 }
 
 /** How many there are, and how old the list is. */
-export function TagFoot({
+export function TagFooter({
   list,
   refresh,
   busy,
@@ -46,7 +46,7 @@ export function TagFoot({
   busy: boolean;
 }) {
   const now = useNow();
-  const age = list.read_at ? shortAgo(list.read_at, now) : "";
+  const age = list.read_at ? formatShortAgo(list.read_at, now) : "";
   const said = list.stale
     ? t.stale(list.stale_reason ?? t.staleReason, age)
     : age === texts.time.now || !age
@@ -63,7 +63,11 @@ export function TagFoot({
           </>
         ) : null}
       </span>
-      <span className="end" role="status" title={list.read_at ? exact(list.read_at) : undefined}>
+      <span
+        className="end"
+        role="status"
+        title={list.read_at ? formatExact(list.read_at) : undefined}
+      >
         {said}
       </span>
       <Button small look="ghost" busy={busy && "…"} onClick={refresh}>

@@ -3,11 +3,11 @@ import { Check } from "lucide-react";
 import { useEffect, useRef } from "react";
 import type { Schemas } from "@/api/client";
 import { plainText } from "./ansi";
-import { Safe } from "./BidiSafe";
-import { Middle } from "./MiddleTruncate";
+import { BidiSafe } from "./BidiSafe";
+import { MiddleTruncate } from "./MiddleTruncate";
 import { useNow } from "./Time";
-import { bytes, exact, shortAgo } from "./time";
-import { useEnd } from "./useLoadMore";
+import { formatBytes, formatExact, formatShortAgo } from "./time";
+import { useLoadMore } from "./useLoadMore";
 
 type Tag = Schemas["Tag"];
 
@@ -27,7 +27,7 @@ type TagsProps = {
 };
 
 /** The tags in sight, of any number of them. */
-export function Tags(props: TagsProps) {
+export function TagList(props: TagsProps) {
   const { id, label, items, search, busy, value, active, setActive, choose, more } = props;
   const box = useRef<HTMLDivElement>(null);
   const now = useNow(10);
@@ -39,7 +39,7 @@ export function Tags(props: TagsProps) {
     initialRect: { width: 480, height: 320 },
   });
   const seen = virtual.getVirtualItems();
-  useEnd(seen[seen.length - 1]?.index ?? -1, items.length, more);
+  useLoadMore(seen[seen.length - 1]?.index ?? -1, items.length, more);
   useEffect(() => {
     if (items.length > 0) virtual.scrollToIndex(active);
   }, [active]);
@@ -74,7 +74,7 @@ export function Tags(props: TagsProps) {
               onClick={() => choose(tag.tag)}
             >
               {tag.tag === value ? <Check className="i sm" aria-hidden="true" /> : <span />}
-              <Middle text={tag.tag} search={search} titled />
+              <MiddleTruncate text={tag.tag} search={search} titled />
               <Origin tag={tag} now={now} />
             </div>
           );
@@ -88,14 +88,14 @@ export function Tags(props: TagsProps) {
 function Origin({ tag, now }: { tag: Tag; now: number }) {
   const said = [
     [tag.branch, tag.commit?.slice(0, 7)].filter(Boolean).join(" @ "),
-    tag.created_at ? shortAgo(tag.created_at, now) : "",
-    tag.size ? bytes(tag.size) : "",
+    tag.created_at ? formatShortAgo(tag.created_at, now) : "",
+    tag.size ? formatBytes(tag.size) : "",
   ].filter(Boolean);
-  const made = tag.created_at ? exact(tag.created_at) : "";
+  const made = tag.created_at ? formatExact(tag.created_at) : "";
   const whole = [...said, made, tag.builder].filter(Boolean).join(" · ");
   return (
     <span className="t2 s tr text-right" title={plainText(whole)}>
-      <Safe text={said.join(" · ")} />
+      <BidiSafe text={said.join(" · ")} />
     </span>
   );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { load } from "./loadChunk";
+import { loadChunk } from "./loadChunk";
 
 /** A part that fails a number of times first. */
 const failing = (times: number) => {
@@ -16,13 +16,13 @@ const failing = (times: number) => {
 describe("a part of the interface", () => {
   it("is asked for again when the network changed", async () => {
     const { part, tries } = failing(2);
-    expect(await load(part, 0)).toBe("part");
+    expect(await loadChunk(part, 0)).toBe("part");
     expect(tries()).toBe(3);
   });
 
   it("fails after the third time", async () => {
     const { part, tries } = failing(9);
-    await expect(load(part, 0)).rejects.toThrow("network changed");
+    await expect(loadChunk(part, 0)).rejects.toThrow("network changed");
     expect(tries()).toBe(3);
   });
 });

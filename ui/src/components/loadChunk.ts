@@ -3,7 +3,7 @@
  * interface comes or goes, as the container engine makes them on a developer's machine: so it is
  * asked for again, three times in all.
  */
-export async function load<T>(part: () => Promise<T>, wait = 300): Promise<T> {
+export async function loadChunk<T>(part: () => Promise<T>, wait = 300): Promise<T> {
   for (let left = 2; ; left--) {
     try {
       return await part();

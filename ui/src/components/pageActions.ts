@@ -1,17 +1,17 @@
 import { useEffect, useId } from "react";
 
 /** An act of the page that is open, as the palette shows it. */
-export type Offer = {
+export type PageAction = {
   label: string;
   /** Why it can't be done now, and who can change that. */
   reason?: string;
   run: () => void;
 };
 
-const all = new Map<string, Offer>();
+const all = new Map<string, PageAction>();
 
 /** Offers an act to the palette for as long as its button is shown. */
-export function useOffer(offer: Offer | undefined) {
+export function usePageAction(offer: PageAction | undefined) {
   const id = useId();
   useEffect(() => {
     if (offer) all.set(id, offer);
@@ -21,6 +21,6 @@ export function useOffer(offer: Offer | undefined) {
 }
 
 /** What the open page offers, in the order its buttons came. */
-export function offered(): Offer[] {
+export function listPageActions(): PageAction[] {
   return [...all.values()];
 }

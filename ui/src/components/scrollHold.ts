@@ -10,7 +10,7 @@ export type Held<Row> = { lines: Row[]; cut: number; more: number };
 const MOST = 400_000;
 
 /** What is shown, when `told` is what the page keeps now. The lines are the same objects in both. */
-export function hold<Row>(shown: Held<Row>, told: Held<Row>, most = MOST): Held<Row> {
+export function holdLines<Row>(shown: Held<Row>, told: Held<Row>, most = MOST): Held<Row> {
   const last = shown.lines.at(-1);
   const known = last === undefined ? -1 : told.lines.lastIndexOf(last);
   const fresh = told.lines.slice(known + 1);
@@ -26,11 +26,11 @@ function isOverrun<Row>(shown: Held<Row>, told: Held<Row>): boolean {
 }
 
 /** The lines to show: those of now, or while paused those that were there and what came behind them. */
-export function useHeld<Row>(lines: Row[], cut: number, paused: boolean): Held<Row> {
+export function useScrollHold<Row>(lines: Row[], cut: number, paused: boolean): Held<Row> {
   const shown = useRef<Held<Row>>({ lines, cut, more: 0 });
   return useMemo(() => {
     const told = { lines, cut, more: 0 };
-    shown.current = paused ? hold(shown.current, told) : told;
+    shown.current = paused ? holdLines(shown.current, told) : told;
     return shown.current;
   }, [lines, cut, paused]);
 }

@@ -1,11 +1,11 @@
 import { renderHook } from "@testing-library/react";
 import { expect, it, vi } from "vitest";
-import { useEnd } from "./useLoadMore";
+import { useLoadMore } from "./useLoadMore";
 
 it("reads on near the end only, again for each page that came, and never while nothing can be read", () => {
   const more = vi.fn();
   const { rerender } = renderHook(
-    ({ last, count, ready }) => useEnd(last, count, ready ? more : undefined),
+    ({ last, count, ready }) => useLoadMore(last, count, ready ? more : undefined),
     { initialProps: { last: 10, count: 200, ready: true } },
   );
   expect(more).toHaveBeenCalledTimes(0);

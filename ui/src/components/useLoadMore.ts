@@ -7,7 +7,7 @@ const NEAR = 20;
  * Calls `more` when the last line in sight is near the end of those that are there, and again for each
  * page that came and was not enough. Without `more` there is nothing to read now.
  */
-export function useEnd(last: number, count: number, more?: () => void) {
+export function useLoadMore(last: number, count: number, more?: () => void) {
   const read = useRef(more);
   useEffect(() => {
     read.current = more;

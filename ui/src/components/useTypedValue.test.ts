@@ -1,10 +1,10 @@
 // @vitest-environment jsdom
 import { act, renderHook } from "@testing-library/react";
 import { expect, it, vi } from "vitest";
-import { useTyped } from "./useTypedValue";
+import { useTypedValue } from "./useTypedValue";
 
 it("waits for nothing once what is typed is what was there", () => {
-  const { result, rerender } = renderHook(({ kept }) => useTyped(kept, () => {}), {
+  const { result, rerender } = renderHook(({ kept }) => useTypedValue(kept, () => {}), {
     initialProps: { kept: "" },
   });
   act(() => result.current[1]("c"));
@@ -15,7 +15,7 @@ it("waits for nothing once what is typed is what was there", () => {
 
 it("shows what is typed at once, and takes over only what came from elsewhere", () => {
   const set = vi.fn();
-  const { result, rerender } = renderHook(({ kept }) => useTyped(kept, set), {
+  const { result, rerender } = renderHook(({ kept }) => useTypedValue(kept, set), {
     initialProps: { kept: "" },
   });
   const [text, type] = [

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "react";
  * What is typed into a field whose value is kept elsewhere, such as in the address, which follows a
  * moment later: a field that waited for it would put the caret at the end. `set` tells it there.
  */
-export function useTyped(kept: string, set: (text: string) => void) {
+export function useTypedValue(kept: string, set: (text: string) => void) {
   const [text, setText] = useState(kept);
   /** What was told and did not come back yet. */
   const sent = useRef<string[]>([]);

@@ -1,24 +1,24 @@
 import { ChevronDown, ChevronUp } from "lucide-react";
 import { useState } from "react";
-import { Safe } from "@/components/BidiSafe";
+import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
 import { StatusMark } from "@/components/Status";
 import { editorTexts } from "@/editor/editorTexts";
 import { Changes } from "./compare/Changes";
 import type { Comparing } from "./compare/useComparison";
-import { Users } from "./compare/VersionUsers";
+import { VersionUsers } from "./compare/VersionUsers";
 import type { Catalogue } from "./model/catalogue";
 import type { Doc } from "./model/document";
 import type { Problem } from "./model/problems";
 import { shortField } from "./model/stepFields";
 import { TABS, type Tab } from "./pipelineSearch";
 import { DryRun } from "./session/DryRun";
-import type { Dry } from "./session/dryFindings";
+import type { DryRunResult } from "./session/dryFindings";
 import { useDryRun } from "./session/useDryRun";
 
 const t = editorTexts.panel;
 
-export type BottomProps = {
+export type BottomPanelProps = {
   project: string;
   base: number;
   problems: Problem[];
@@ -32,12 +32,12 @@ export type BottomProps = {
   catalogue: Catalogue;
   /** The step that is chosen alone. */
   only?: string;
-  dry?: Dry;
-  onDryRun: (dry?: Dry) => void;
+  dry?: DryRunResult;
+  onDryRun: (dry?: DryRunResult) => void;
 };
 
 /** Under the canvas: what is wrong, what differs, what would happen, and who runs what. */
-export function Bottom(props: BottomProps) {
+export function BottomPanel(props: BottomPanelProps) {
   const { problems, comparing, tab, onTab, asked } = props;
   const [open, setOpen] = useState(true);
   const runs = useDryRun(props.project, props.catalogue, props.onDryRun);
@@ -89,14 +89,14 @@ export function Bottom(props: BottomProps) {
           {tab === "problems" ? <Problems {...props} /> : null}
           {tab === "changes" ? <Changes {...props} /> : null}
           {tab === "dryRun" ? <DryRun {...props} runs={runs} /> : null}
-          {tab === "users" ? <Users project={props.project} /> : null}
+          {tab === "users" ? <VersionUsers project={props.project} /> : null}
         </div>
       ) : null}
     </section>
   );
 }
 
-type ProblemsProps = Pick<BottomProps, "problems" | "asked" | "onShow">;
+type ProblemsProps = Pick<BottomPanelProps, "problems" | "asked" | "onShow">;
 
 /** What is wrong, and the way to each place of it. */
 export function Problems({ problems, asked, onShow }: ProblemsProps) {
@@ -122,7 +122,7 @@ export function Problems({ problems, asked, onShow }: ProblemsProps) {
             <span className="t3"> › {shortField(one.field)}</span>
           </span>
           <span>
-            <Safe text={one.message} />
+            <BidiSafe text={one.message} />
           </span>
           {one.step ? (
             <Button look="ghost" small onClick={() => onShow(one.step ?? "", one.field)}>

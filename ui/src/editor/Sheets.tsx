@@ -1,5 +1,5 @@
 import { lazy, Suspense } from "react";
-import { load } from "@/components/loadChunk";
+import { loadChunk } from "@/components/loadChunk";
 import type { Comparing } from "./compare/useComparison";
 import type { Doc } from "./model/document";
 import { compareOf } from "./pipelineSearch";
@@ -8,16 +8,18 @@ import type { useSheets } from "./session/useSheets";
 import type { Panels } from "./usePanel";
 
 const Merge = lazy(() =>
-  load(() => import("./compare/MergeSheet")).then((one) => ({ default: one.Merge })),
+  loadChunk(() => import("./compare/MergeSheet")).then((one) => ({ default: one.MergeSheet })),
 );
 const Versions = lazy(() =>
-  load(() => import("./compare/Versions")).then((one) => ({ default: one.Versions })),
+  loadChunk(() => import("./compare/Versions")).then((one) => ({ default: one.Versions })),
 );
 const Discard = lazy(() =>
-  load(() => import("./compare/DiscardDialog")).then((one) => ({ default: one.Discard })),
+  loadChunk(() => import("./compare/DiscardDialog")).then((one) => ({
+    default: one.DiscardDialog,
+  })),
 );
 const PublishNote = lazy(() =>
-  load(() => import("./session/PublishNote")).then((one) => ({ default: one.PublishNote })),
+  loadChunk(() => import("./session/PublishNote")).then((one) => ({ default: one.PublishNote })),
 );
 
 type Props = {

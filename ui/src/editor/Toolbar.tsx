@@ -20,7 +20,7 @@ import type { State } from "./session/drawing";
 
 const t = editorTexts;
 
-export type BarProps = {
+export type ToolbarProps = {
   project: string;
   state: State;
   changes: number;
@@ -40,7 +40,7 @@ export type BarProps = {
   onNote: () => void;
 };
 
-export function Bar(props: BarProps) {
+export function Toolbar(props: ToolbarProps) {
   const { state, project, differs, changes } = props;
   const { past, future } = state.history;
   return (

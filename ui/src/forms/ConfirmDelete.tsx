@@ -4,9 +4,9 @@ import { ApiError } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
-import { describe } from "@/components/States";
+import { describeError } from "@/components/States";
 import { useToast } from "@/components/Toast";
-import { adminTexts as t } from "@/forms/formTexts";
+import { formTexts as t } from "@/forms/formTexts";
 import { texts } from "@/texts";
 
 type Props = {
@@ -82,7 +82,7 @@ function Users({ users }: { users: string[] }) {
 }
 
 function Refused({ error }: { error: unknown }) {
-  const { message, request } = describe(error);
+  const { message, request } = describeError(error);
   return (
     <>
       <Refusal>{message}</Refusal>

@@ -1,11 +1,11 @@
 import { useEffect, useId, useRef } from "react";
 import { Button } from "@/components/Button";
 import { Glyph } from "@/components/Glyph";
-import { adminTexts } from "@/forms/formTexts";
+import { formTexts } from "@/forms/formTexts";
 import { type Change, type Side, standsOn } from "./conflict";
 import type { Form, Values } from "./useForm";
 
-const t = adminTexts.meanwhile;
+const t = formTexts.meanwhile;
 
 type Props<V extends Values> = { form: Form<V>; meanwhile: NonNullable<Form<V>["meanwhile"]> };
 
@@ -13,7 +13,7 @@ type Props<V extends Values> = { form: Form<V>; meanwhile: NonNullable<Form<V>["
  * What somebody else changed while the form was open, field by field. What only they changed is taken
  * over; where both did, nothing is saved before a person chose.
  */
-export function MeanwhileBox<V extends Values>({ form, meanwhile }: Props<V>) {
+export function ConflictBox<V extends Values>({ form, meanwhile }: Props<V>) {
   const id = useId();
   const box = useRef<HTMLElement>(null);
   const { changes } = meanwhile;
@@ -103,7 +103,7 @@ function Choice({ name, head, value, chosen, choose }: ChoiceProps) {
 
 /** A field's value as a person reads it. */
 function inWords(value: unknown): string {
-  if (typeof value === "boolean") return value ? adminTexts.yes : adminTexts.no;
+  if (typeof value === "boolean") return value ? formTexts.yes : formTexts.no;
   if (Array.isArray(value)) return value.join(", ");
   return typeof value === "object" && value !== null ? JSON.stringify(value) : String(value ?? "");
 }

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from "react";
 import { Button } from "@/components/Button";
-import { adminTexts as t } from "@/forms/formTexts";
+import { formTexts as t } from "@/forms/formTexts";
 import { ConfirmDelete } from "./ConfirmDelete";
 
 type Props = {
@@ -12,7 +12,7 @@ type Props = {
 };
 
 /** The Delete button of a sheet's foot, with its question. */
-export function DeleteAct({ name, reason, remove, done, children }: Props) {
+export function DeleteButton({ name, reason, remove, done, children }: Props) {
   const [asking, setAsking] = useState(false);
   return (
     <>

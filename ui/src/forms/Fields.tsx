@@ -1,8 +1,8 @@
 import { createContext, type ReactNode, useContext, useId, useLayoutEffect } from "react";
 import { Field, Refusal } from "@/components/Field";
-import { adminTexts as t } from "@/forms/formTexts";
-import { type Source, Unread } from "./UnreadSource";
-import type { Form, Known } from "./useForm";
+import { formTexts as t } from "@/forms/formTexts";
+import { type Source, UnreadSource } from "./UnreadSource";
+import type { FieldLabel, Form } from "./useForm";
 
 // biome-ignore lint/suspicious/noExplicitAny: a field does not care what else its form holds.
 type AnyForm = Form<any>;
@@ -12,7 +12,7 @@ type Common = { form: AnyForm; name: string; label: string; hint?: ReactNode };
 export const ReadOnly = createContext(false);
 
 /** Tells the form how a field is called, so that a conflict can speak of it. Each field here does. */
-export function useKnown(form: AnyForm, name: string, label: string, say?: Known["say"]) {
+export function useFieldLabel(form: AnyForm, name: string, label: string, say?: FieldLabel["say"]) {
   useLayoutEffect(() => {
     form.known.set(name, { label, say });
   });
@@ -31,7 +31,7 @@ type TextProps = Common & {
 /** One line of text (or a number, kept as text until it is saved). */
 export function TextField({ form, name, label, hint, type, optional, ...more }: TextProps) {
   const locked = useContext(ReadOnly);
-  useKnown(form, name, label);
+  useFieldLabel(form, name, label);
   return (
     <Field
       {...more}
@@ -62,7 +62,7 @@ export function TextArea({
 }: Common & { mono?: boolean; rows?: number; optional?: boolean }) {
   const id = useId();
   const locked = useContext(ReadOnly);
-  useKnown(form, name, label);
+  useFieldLabel(form, name, label);
   const error = form.errors[name];
   return (
     <div className="field">
@@ -92,7 +92,7 @@ export function TextArea({
 export function CheckField({ form, name, label, hint }: Common) {
   const id = useId();
   const locked = useContext(ReadOnly);
-  useKnown(form, name, label);
+  useFieldLabel(form, name, label);
   return (
     <div className="field">
       <div className="ck">
@@ -133,7 +133,7 @@ export function SelectField({
 }: Common & { options: Choice[]; placeholder?: string; source?: Source }) {
   const id = useId();
   const locked = useContext(ReadOnly);
-  useKnown(form, name, label, (value) => labelOf(options, value, placeholder));
+  useFieldLabel(form, name, label, (value) => labelOf(options, value, placeholder));
   const error = form.errors[name];
   return (
     <div className="field">
@@ -159,7 +159,7 @@ export function SelectField({
       <div id={`${id}-more`}>
         {error ? <Refusal>{error}</Refusal> : hint ? <div className="hint">{hint}</div> : null}
       </div>
-      {source ? <Unread {...source} /> : null}
+      {source ? <UnreadSource {...source} /> : null}
     </div>
   );
 }

@@ -5,12 +5,12 @@ import { CopyButton } from "@/components/Copy";
 import { Refusal } from "@/components/Field";
 import { isName } from "@/components/names";
 import { Confirm, Sheet } from "@/components/Overlay";
-import { adminTexts as t } from "@/forms/formTexts";
+import { formTexts as t } from "@/forms/formTexts";
 import { texts } from "@/texts";
-import { MeanwhileBox } from "./ConflictBox";
+import { ConflictBox } from "./ConflictBox";
 import { ReadOnly } from "./Fields";
 import type { Form, Values } from "./useForm";
-import { useStay } from "./useLeaveGuard";
+import { useLeaveGuard } from "./useLeaveGuard";
 
 type Props<V extends Values> = {
   title: string;
@@ -51,7 +51,7 @@ export function FormSheet<V extends Values>(props: Props<V>) {
     if (dirty) setLeaving(true);
     return Boolean(dirty);
   };
-  useStay(stay);
+  useLeaveGuard(stay);
   const close = () => {
     if (!stay()) onClose();
   };
@@ -99,7 +99,7 @@ export function FormSheet<V extends Values>(props: Props<V>) {
         </p>
       ) : null}
       <ReadOnly value={locked !== undefined}>{children}</ReadOnly>
-      <Refused form={form} />
+      <SaveFailure form={form} />
     </form>
   );
   return (
@@ -129,8 +129,8 @@ export function FormSheet<V extends Values>(props: Props<V>) {
 }
 
 /** Why a save came to nothing: somebody else's save, or a refusal that belongs to no field. */
-export function Refused<V extends Values>({ form }: { form: Form<V> }) {
-  if (form.meanwhile) return <MeanwhileBox form={form} meanwhile={form.meanwhile} />;
+export function SaveFailure<V extends Values>({ form }: { form: Form<V> }) {
+  if (form.meanwhile) return <ConflictBox form={form} meanwhile={form.meanwhile} />;
   if (form.conflict)
     return (
       <div className="box" data-st="warn" role="alert">

@@ -3,10 +3,10 @@ import type { ReactNode } from "react";
 import { type ask, isNotFound } from "@/api/client";
 import { Sheet } from "@/components/Overlay";
 import { ErrorState, Skeletons } from "@/components/States";
-import { adminTexts as t } from "@/forms/formTexts";
+import { formTexts as t } from "@/forms/formTexts";
 import type { Opened } from "./conflict";
 import { tagged } from "./etag";
-import { Gone } from "./MissingEntry";
+import { MissingEntry } from "./MissingEntry";
 
 type Props<T> = {
   /** The kind of thing, in the plural: where it is kept in the cache. */
@@ -21,7 +21,7 @@ type Props<T> = {
  * Reads one object with its tag before its form opens, so that the form changes what it shows and
  * nothing newer. It stays what it was; a form that met somebody else's save reads `again`.
  */
-export function Stored<T>({ kind, name, read, close, children }: Props<T>) {
+export function LoadStored<T>({ kind, name, read, close, children }: Props<T>) {
   const query = useQuery({
     queryKey: ["opened", kind, name],
     queryFn: () => tagged(read()),
@@ -30,7 +30,7 @@ export function Stored<T>({ kind, name, read, close, children }: Props<T>) {
     refetchOnReconnect: false,
   });
   if (query.data) return children({ ...query.data, again: () => tagged(read()) });
-  if (isNotFound(query.error)) return <Gone name={name} close={close} />;
+  if (isNotFound(query.error)) return <MissingEntry name={name} close={close} />;
   return (
     <Sheet open narrow onClose={close} title={name}>
       <div className="grow" aria-busy={query.isPending}>

@@ -1,10 +1,10 @@
 import { Sheet } from "@/components/Overlay";
 import { EmptyState } from "@/components/States";
-import { adminTexts as t } from "@/forms/formTexts";
+import { formTexts as t } from "@/forms/formTexts";
 import { texts } from "@/texts";
 
 /** A link led to an entry that is not in the list. */
-export function Gone({ name, close }: { name: string; close: () => void }) {
+export function MissingEntry({ name, close }: { name: string; close: () => void }) {
   return (
     <Sheet open narrow onClose={close} title={name}>
       <div className="grow">

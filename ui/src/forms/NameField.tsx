@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { registries } from "@/api/queries/admin";
 import { Glyph } from "@/components/Glyph";
 import { isName } from "@/components/names";
-import { adminTexts as t } from "@/forms/formTexts";
+import { formTexts as t } from "@/forms/formTexts";
 import { SelectField, TextField } from "./Fields";
 import type { Form } from "./useForm";
 

@@ -4,7 +4,7 @@ import { Sheet } from "@/components/Overlay";
 import { texts } from "@/texts";
 
 /** A sheet that only shows something, once, and is closed. */
-export function Once({
+export function OneTimeSheet({
   title,
   close,
   children,

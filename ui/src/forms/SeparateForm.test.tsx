@@ -5,7 +5,7 @@ import { useState } from "react";
 import { afterEach, expect, it, vi } from "vitest";
 import { Field } from "@/components/Field";
 import { FormSheet } from "./FormSheet";
-import { Apart } from "./SeparateForm";
+import { SeparateForm } from "./SeparateForm";
 import { useForm } from "./useForm";
 
 afterEach(cleanup);
@@ -18,9 +18,9 @@ function Sheet({ save, close, apart }: Acts) {
   const [typed, setTyped] = useState("");
   return (
     <FormSheet title="qa" form={form} onClose={close} alsoDirty={typed !== ""}>
-      <Apart act={() => apart(typed)}>
+      <SeparateForm act={() => apart(typed)}>
         <Field label="Token" value={typed} onChange={(event) => setTyped(event.target.value)} />
-      </Apart>
+      </SeparateForm>
     </FormSheet>
   );
 }

@@ -11,7 +11,7 @@ type Props = {
  * Fields within a sheet's form that are saved apart from it. Without this, Enter in one of them would
  * save the form, close its sheet and lose what was typed here.
  */
-export function Apart({ act, className, children }: Props) {
+export function SeparateForm({ act, className, children }: Props) {
   const keys = (event: KeyboardEvent<HTMLElement>) => {
     const { target } = event;
     if (event.key !== "Enter" || !event.currentTarget.contains(target as Node)) return;

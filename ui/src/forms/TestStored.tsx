@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { Button } from "@/components/Button";
-import { describe } from "@/components/States";
+import { describeError } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 
 type Props = {
@@ -14,7 +14,7 @@ type Props = {
 };
 
 /** Tries what is stored, and shows below what came of it. */
-export function Trial({ test, texts, dirty, unasked, children }: Props) {
+export function TestStored({ test, texts, dirty, unasked, children }: Props) {
   return (
     <div className="col gap-2" role="status">
       <span>
@@ -30,7 +30,7 @@ export function Trial({ test, texts, dirty, unasked, children }: Props) {
       {children}
       {test.error ? (
         <StatusMark state="failed">
-          {unasked} {describe(test.error).message}
+          {unasked} {describeError(test.error).message}
         </StatusMark>
       ) : null}
     </div>

@@ -2,7 +2,7 @@ import { cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it, vi } from "vitest";
 import { ApiError } from "@/api/client";
-import { Picks } from "@/pages/people/CheckList";
+import { CheckList } from "@/pages/people/CheckList";
 import { SelectField } from "./Fields";
 import type { Form } from "./useForm";
 
@@ -35,7 +35,7 @@ it.each(["check boxes", "a select"])("%s without choices say why, and ask again"
     kind === "a select" ? (
       <SelectField form={form} name="team" label="Team" options={[]} source={source} />
     ) : (
-      <Picks label="Team" all={[]} chosen={[]} set={() => {}} source={source} />
+      <CheckList label="Team" all={[]} chosen={[]} set={() => {}} source={source} />
     ),
   );
   expect(screen.getByRole("alert").textContent).toBe(`${what} The database is away.`);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { ApiError } from "@/api/client";
-import { onlyOver, tagged } from "./etag";
+import { ifMatch, tagged } from "./etag";
 
 const answer = (status: number, headers: Record<string, string>, data?: unknown) =>
   Promise.resolve({ data, response: new Response(null, { status, headers }) });
@@ -15,6 +15,6 @@ it("keeps the tag of what was read, and matches anything without one", async () 
 });
 
 it("saves over what was read, and makes only what is not there", () => {
-  expect(onlyOver('"a1"')).toEqual({ "If-Match": '"a1"' });
-  expect(onlyOver(undefined)).toEqual({ "If-None-Match": "*" });
+  expect(ifMatch('"a1"')).toEqual({ "If-Match": '"a1"' });
+  expect(ifMatch(undefined)).toEqual({ "If-None-Match": "*" });
 });

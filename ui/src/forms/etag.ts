@@ -11,5 +11,5 @@ export async function tagged<T>(answer: Parameters<typeof ask<T>>[0]): Promise<T
 }
 
 /** Saves only over what was read; something new only where there is nothing yet. */
-export const onlyOver = (tag: string | undefined): Record<string, string> =>
+export const ifMatch = (tag: string | undefined): Record<string, string> =>
   tag === undefined ? { "If-None-Match": "*" } : { "If-Match": tag };

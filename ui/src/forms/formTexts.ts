@@ -3,7 +3,7 @@ import { plural } from "@/plural";
 // What the shared pieces of the admin pages say: lists, forms, deletions. Each area adds its own
 // catalogue beside this one; they are loaded with their pages, not with the first one.
 
-export const adminTexts = {
+export const formTexts = {
   search: "Search",
   find: (what: string) => `Find in ${what}`,
   shown: (shown: number, all: number) =>

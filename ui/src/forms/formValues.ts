@@ -14,10 +14,10 @@ export const toNumber = (text: string): number | undefined =>
   text.trim() === "" ? undefined : /^\d+$/.test(text.trim()) ? Number(text.trim()) : Number.NaN;
 
 /** An empty text is an absent one. */
-export const orNothing = (text: string): string | undefined => text.trim() || undefined;
+export const emptyToUndefined = (text: string): string | undefined => text.trim() || undefined;
 
 /** Only the entries that have a sentence: what is wrong with a form. */
-export function wrongs<K extends string>(
+export function onlyProblems<K extends string>(
   said: Partial<Record<K, string | undefined>>,
 ): Partial<Record<K, string>> {
   return Object.fromEntries(Object.entries(said).filter(([, text]) => text)) as Partial<

@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { ApiError, isNotFound } from "@/api/client";
-import { describe } from "@/components/States";
+import { describeError } from "@/components/States";
 import { type Change, changesSince, type Opened, type Side, sideOf, standsOn } from "./conflict";
 import type { Tagged } from "./etag";
 
@@ -20,7 +20,7 @@ type Options<V, A, T> = {
 };
 
 /** How a field is called and its values are said, for whoever speaks of it elsewhere. */
-export type Known = { label: string; say?: (value: unknown) => string };
+export type FieldLabel = { label: string; say?: (value: unknown) => string };
 
 export type Form<V extends Values = Values> = {
   values: V;
@@ -31,7 +31,7 @@ export type Form<V extends Values = Values> = {
   conflict?: "made" | "changed" | "gone";
   /** What somebody else changed meanwhile, and which fields still wait for a choice. */
   meanwhile?: { changes: Change[]; undecided: string[] };
-  known: Map<string, Known>;
+  known: Map<string, FieldLabel>;
   dirty: boolean;
   /** A save is under way: the fields are read only until it is answered. */
   busy: boolean;
@@ -53,7 +53,7 @@ export function useForm<V extends Values, A, T = never>(
   const [start, setStart] = useState(initial);
   const [values, setValues] = useState(initial);
   const [own, setOwn] = useState<Errors<V>>({});
-  const [known] = useState(() => new Map<string, Known>());
+  const [known] = useState(() => new Map<string, FieldLabel>());
   const base = useBase(options);
   const save = useMutation({
     mutationFn: (wanted: V) => base.save(start, wanted),
@@ -184,7 +184,7 @@ export function refusals<V>(
   fields: string[],
 ): { errors: Errors<V>; rest?: { message: string; request?: string } } {
   const errors: Record<string, string> = {};
-  const said = describe(error);
+  const said = describeError(error);
   if (!(error instanceof ApiError)) return { errors: {}, rest: said };
   const { problem } = error;
   const rest: string[] = [];

@@ -1,6 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useToast } from "@/components/Toast";
-import { adminTexts as t } from "@/forms/formTexts";
+import { formTexts as t } from "@/forms/formTexts";
 import { useWhileShown } from "./useWhileShown";
 
 type Answer = { changed: boolean; created?: boolean };

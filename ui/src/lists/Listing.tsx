@@ -5,9 +5,9 @@ import { type ReactNode, useDeferredValue, useMemo } from "react";
 import { Button } from "@/components/Button";
 import { Top, useKeys, useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
-import { ago } from "@/components/time";
-import { useTyped } from "@/components/useTypedValue";
-import { adminTexts as t } from "@/forms/formTexts";
+import { formatAgo } from "@/components/time";
+import { useTypedValue } from "@/components/useTypedValue";
+import { formTexts as t } from "@/forms/formTexts";
 import { texts } from "@/texts";
 import type { ListSearch } from "./listSearch";
 import { useListSearch } from "./useOpenSheet";
@@ -80,7 +80,7 @@ export function Listing<T>(props: Props<T>) {
             what={props.unread}
             error={query.error}
             retry={() => void query.refetch()}
-            stale={query.data ? texts.stale(ago(query.dataUpdatedAt, Date.now())) : undefined}
+            stale={query.data ? texts.stale(formatAgo(query.dataUpdatedAt, Date.now())) : undefined}
           />
         ) : null}
         {query.isPending ? <Skeletons count={8} /> : null}
@@ -141,7 +141,7 @@ type Searched<T> = Props<T> & {
 };
 
 function Filters<T>({ title, query, filters = [], search, set }: Searched<T>) {
-  const [typed, type] = useTyped(search.q ?? "", (text) => set({ q: text || undefined }));
+  const [typed, type] = useTypedValue(search.q ?? "", (text) => set({ q: text || undefined }));
   return (
     <div className="filters">
       <div className="in sm find">

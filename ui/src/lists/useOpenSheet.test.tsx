@@ -8,12 +8,12 @@ import { act, cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it } from "vitest";
 import { readListSearch } from "./listSearch";
-import { useOpened, useSheet } from "./useOpenSheet";
+import { useOpenSheet, useSheet } from "./useOpenSheet";
 
 afterEach(cleanup);
 
 function Page() {
-  const { opened, close } = useOpened();
+  const { opened, close } = useOpenSheet();
   const { shown, show } = useSheet("trial");
   return (
     <>

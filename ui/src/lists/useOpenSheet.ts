@@ -27,7 +27,7 @@ function drop(search: ListSearch): ListSearch {
 const CLOSED = { open: undefined, add: undefined, sheet: undefined };
 
 /** Which sheet of a list page is open. It is in the address, so that a link opens it too. */
-export function useOpened() {
+export function useOpenSheet() {
   const [search, set] = useListSearch();
   return {
     opened: search.open,

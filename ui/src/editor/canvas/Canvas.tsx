@@ -27,19 +27,19 @@ import {
   COMMENT_WIDTH,
   CommentActs,
   commentHeight,
-  FAR,
-  Far,
   FlowComment,
   FlowStep,
   handlesOf,
   spotOf,
+  ZOOMED_OUT_BELOW,
+  ZoomedOut,
 } from "./canvasNodes";
-import { edgesOf, kept } from "./edges";
+import { edgesOf, keepUnchangedEdges } from "./edges";
 import { Minimap } from "./Minimap";
-import { FarEdges } from "./OverviewEdges";
-import { edgesCompared, ghostsOf, meets } from "./removedSteps";
+import { OverviewEdges } from "./OverviewEdges";
+import { compareEdges, findRemovedSteps, hasBothPorts } from "./removedSteps";
 import { type Guide, shapeOf, WIDTH } from "./stepGeometry";
-import { useChoosing } from "./useCanvasSelection";
+import { useCanvasSelection } from "./useCanvasSelection";
 import { useDragging } from "./useDragging";
 
 const t = editorTexts;
@@ -78,13 +78,17 @@ export function Canvas(props: CanvasProps) {
   const { chosen } = props;
   const flow = useReactFlow();
   const { dragged, guides, drag } = useDragging(props.onMove);
-  const far = useStore((state) => state.transform[2] < FAR);
+  const far = useStore((state) => state.transform[2] < ZOOMED_OUT_BELOW);
   const nodes = useNodes(props, dragged);
   const edges = useEdges(props, nodes);
   const last = useRef(nodes);
   last.current = nodes;
   const connecting = useConnecting(props);
-  const { chooseNodes, chooseEdges } = useChoosing(chosen, props.chosenEdges, props.onChoose);
+  const { chooseNodes, chooseEdges } = useCanvasSelection(
+    chosen,
+    props.chosenEdges,
+    props.onChoose,
+  );
   // Who comes by a link to a step sees that step.
   const [first] = useState(() => {
     const [only] = chosen;
@@ -109,7 +113,7 @@ export function Canvas(props: CanvasProps) {
 
   return (
     <CommentActs value={props.onComment}>
-      <Far value={far}>
+      <ZoomedOut value={far}>
         <ReactFlow<CanvasNode, Edge>
           aria-label={t.canvas}
           nodes={nodes}
@@ -142,7 +146,7 @@ export function Canvas(props: CanvasProps) {
           zoomOnDoubleClick={false}
         >
           <Background variant={BackgroundVariant.Dots} gap={20} size={1.2} />
-          {far ? <FarEdges nodes={nodes} edges={edges} dragged={dragged} /> : null}
+          {far ? <OverviewEdges nodes={nodes} edges={edges} dragged={dragged} /> : null}
           <Guides guides={guides} />
           <Minimap
             nodes={nodes}
@@ -151,7 +155,7 @@ export function Canvas(props: CanvasProps) {
           />
           <Zoom onTidy={props.onTidy} />
         </ReactFlow>
-      </Far>
+      </ZoomedOut>
     </CommentActs>
   );
 }
@@ -186,7 +190,7 @@ function useEdges(props: CanvasProps, nodes: CanvasNode[]): Edge[] {
   const { doc, before, catalogue, problems, chosenEdges } = props;
   const known = useRef(new Map<string, Edge>());
   const lines = useMemo(
-    () => kept(edgesOf(doc, catalogue, problems), known.current),
+    () => keepUnchangedEdges(edgesOf(doc, catalogue, problems), known.current),
     [doc, catalogue, problems],
   );
   known.current = useMemo(() => new Map(lines.map((line) => [line.id, line])), [lines]);
@@ -195,7 +199,10 @@ function useEdges(props: CanvasProps, nodes: CanvasNode[]): Edge[] {
   // Where a step stands says nothing of its ports.
   const ports = useRef(nodes);
   ports.current = nodes;
-  return useMemo(() => (old ? edgesCompared(now, old, meets(ports.current)) : now), [now, old]);
+  return useMemo(
+    () => (old ? compareEdges(now, old, hasBothPorts(ports.current)) : now),
+    [now, old],
+  );
 }
 
 function withChosen(lines: Edge[], chosen: Set<string>): Edge[] {
@@ -208,7 +215,7 @@ function useNodes(props: CanvasProps, dragged?: Map<string, Spot>): CanvasNode[]
   const { doc, catalogue, problems, marks, chosen } = props;
   const known = useRef(new Map<string, { inputs: unknown[]; node: CanvasNode }>());
   const order = useMemo(() => orderOf(doc), [doc]);
-  const ghosts = useMemo(() => ghostsOf(props.before, doc), [props.before, doc]);
+  const ghosts = useMemo(() => findRemovedSteps(props.before, doc), [props.before, doc]);
   return useMemo(() => {
     const next = new Map<string, { inputs: unknown[]; node: CanvasNode }>();
     const once = (id: string, inputs: unknown[], make: () => CanvasNode) => {

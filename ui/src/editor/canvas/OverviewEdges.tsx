@@ -7,7 +7,7 @@ type Path = { edge: Edge; from: CanvasNode; to: CanvasNode; d: string };
 type Props = { nodes: CanvasNode[]; edges: Edge[]; dragged?: Map<string, Spot> };
 
 /** All edges in one path for each look, and one for those that follow the pointer. */
-export function FarEdges({ nodes, edges, dragged }: Props) {
+export function OverviewEdges({ nodes, edges, dragged }: Props) {
   const paths = usePaths(nodes, edges);
   const looks = new Map<string, string[]>();
   for (const { edge, d } of paths) {

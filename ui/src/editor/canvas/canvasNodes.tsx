@@ -2,14 +2,14 @@ import { Handle, type Node, type NodeProps, Position } from "@xyflow/react";
 import { Box, Hand, Puzzle } from "lucide-react";
 import { createContext, memo, type ReactNode, useContext } from "react";
 import { Glyph } from "@/components/Glyph";
-import { middle } from "@/components/names";
+import { shortenMiddle } from "@/components/names";
 import { editorTexts } from "@/editor/editorTexts";
 import type { Mark } from "../compare/ChangeBadge";
-import { type Change, SIGNS, Sign } from "../compare/ChangeBadge";
+import { CHANGE_SIGNS, type Change, ChangeBadge } from "../compare/ChangeBadge";
 import type { PortType } from "../model/catalogue";
 import { nameOf } from "../model/catalogue";
 import { type Comment, kindOf, type Spot, type Step } from "../model/document";
-import { alone, refsIn } from "../model/expressions";
+import { parseSingleExpression, refsIn } from "../model/expressions";
 import { isAt, type Problem } from "../model/problems";
 import { HEAD, MORE, MORE_OUT, PAD, ROW, type Shape, WIDTH } from "./stepGeometry";
 
@@ -35,8 +35,8 @@ export const CommentActs = createContext<(index: number, text: string) => void>(
  * Whether the canvas is seen from so far that ports and values could not be read. Then a step is a
  * box with its name, and all edges are a few paths: five hundred steps follow the pointer.
  */
-export const Far = createContext(false);
-export const FAR = 0.4;
+export const ZoomedOut = createContext(false);
+export const ZOOMED_OUT_BELOW = 0.4;
 
 const icons = { service: Box, plugin: Puzzle, approval: Hand };
 
@@ -118,7 +118,7 @@ export function PortShape({ type }: { type: PortType }) {
 
 export const FlowStep = memo(function FlowStep({ data, selected }: NodeProps<StepNodeType>) {
   const { step, shape, problems, mark } = data;
-  const far = useContext(Far);
+  const far = useContext(ZoomedOut);
   const errors = problems.filter((problem) => !problem.advice);
   return (
     <div
@@ -135,8 +135,8 @@ export const FlowStep = memo(function FlowStep({ data, selected }: NodeProps<Ste
 /** The name of a step, as much of it as there is room for. */
 function FarAway({ data: { step, shape, mark } }: { data: StepData }) {
   const lines = Math.floor((shape.height - 10) / 30);
-  const sign = mark && mark in SIGNS ? `${SIGNS[mark as Change]} ` : "";
-  return sign + middle(step.key, lines * 10 - sign.length);
+  const sign = mark && mark in CHANGE_SIGNS ? `${CHANGE_SIGNS[mark as Change]} ` : "";
+  return sign + shortenMiddle(step.key, lines * 10 - sign.length);
 }
 
 /** All of a step, as it is read at arm's length. */
@@ -160,7 +160,7 @@ function Near({ data, errors }: { data: StepData; errors: Problem[] }) {
           advice={problems.length - errors.length}
           passes={mark === "passes"}
         />
-        {mark && mark !== "passes" ? <Sign mark={mark} word={t.panel[mark]} /> : null}
+        {mark && mark !== "passes" ? <ChangeBadge mark={mark} word={t.panel[mark]} /> : null}
         {at > 0 ? <span className="ord">{at}</span> : null}
         <Port id="after" out name={t.ports.after(step.key)} className="sq" />
       </div>
@@ -267,7 +267,7 @@ function Value({ value, required }: { value: unknown; required?: boolean }) {
   if (value === undefined || value === "")
     return required ? <span className="va">{t.emptyValue}</span> : null;
   // Of what is more than text, what it refers to says most.
-  const ref = typeof value === "string" ? alone(value)?.ref : refsIn(value)[0];
+  const ref = typeof value === "string" ? parseSingleExpression(value)?.ref : refsIn(value)[0];
   if (ref) {
     const from = "key" in ref ? ref.key : ref.name;
     return <span className="va tr">{from}</span>;

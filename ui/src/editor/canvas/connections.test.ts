@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { nextProblem, tabOf } from "./connections";
+import { nextProblem, tabOfField } from "./connections";
 
 const problem = (step: string, field: string) => ({ step, field, code: "x", message: field });
 
@@ -15,9 +15,9 @@ it("leads to each problem in turn, also to the second of one step", () => {
 });
 
 it("knows the tab of a field", () => {
-  expect(tabOf("plugin.parameters.host")).toBe("settings");
-  expect(tabOf("service.resources.memory_mib")).toBe("limits");
-  expect(tabOf("service.command[1]")).toBe("limits");
-  expect(tabOf("approval.timeout_seconds")).toBe("settings");
-  expect(tabOf("needs")).toBe("settings");
+  expect(tabOfField("plugin.parameters.host")).toBe("settings");
+  expect(tabOfField("service.resources.memory_mib")).toBe("limits");
+  expect(tabOfField("service.command[1]")).toBe("limits");
+  expect(tabOfField("approval.timeout_seconds")).toBe("settings");
+  expect(tabOfField("needs")).toBe("settings");
 });

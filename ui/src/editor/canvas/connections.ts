@@ -2,15 +2,15 @@
 import type { Connection } from "@xyflow/react";
 import { editorTexts as t } from "@/editor/editorTexts";
 import {
+  acceptsOutput,
   ancestorsOf,
   type Catalogue,
   type Input,
   inputsOf,
   type PortType,
-  takes,
 } from "../model/catalogue";
 import { type Doc, type Step, stepOf } from "../model/document";
-import { inputAt, outputType, whyNotNeed } from "../model/edit";
+import { inputAt, outputType, whyNotAddNeed } from "../model/edit";
 import type { Problem } from "../model/problems";
 import { NEW_VARIABLE } from "../model/references";
 import { MORE, MORE_OUT } from "./stepGeometry";
@@ -25,13 +25,17 @@ export function toField(
 }
 
 /** Why a connection cannot be made; null when it can. */
-export function judgeOf(doc: Doc, catalogue: Catalogue, connection: Connection): string | null {
+export function whyNotConnect(
+  doc: Doc,
+  catalogue: Catalogue,
+  connection: Connection,
+): string | null {
   const { source, target, sourceHandle, targetHandle } = connection;
   const value = sourceHandle?.startsWith("out:");
   if (targetHandle === MORE) return t.connectNo.more;
   if (sourceHandle === MORE_OUT) return t.connectNo.moreOut;
   if (value !== Boolean(targetHandle?.startsWith("in:"))) return t.connectNo.kind;
-  if (!value) return needNo(doc, source, target);
+  if (!value) return whyNotOrder(doc, source, target);
   const output = sourceHandle?.slice(4) ?? "";
   const path = targetHandle?.slice(3) ?? "";
   const to = stepOf(doc, target);
@@ -39,7 +43,7 @@ export function judgeOf(doc: Doc, catalogue: Catalogue, connection: Connection):
   const type = outputType(doc, catalogue, source, output);
   const input = to && inputFor(to, catalogue, path);
   if (!type || !input || source === target) return t.connectNo.kind;
-  const no = takes(input, type) ? null : unfit(`${source}.${output}`, type, input);
+  const no = acceptsOutput(input, type) ? null : typeMismatch(`${source}.${output}`, type, input);
   if (no) return no;
   const loose = output === "url" && Boolean(from?.service);
   if (!loose && ancestorsOf(doc).get(source)?.has(target)) return t.connectNo.late(source, target);
@@ -52,14 +56,14 @@ function inputFor(step: Step, catalogue: Catalogue, path: string): Input | undef
   return inputAt(inputsOf(step, catalogue), path);
 }
 
-function unfit(what: string, type: PortType, input: Input): string {
+function typeMismatch(what: string, type: PortType, input: Input): string {
   const { types } = t.problem;
   if (type === "secret" && input.open) return t.connectNo.open(what, input.label);
   return t.connectNo.type(what, types[type], input.label, types[input.type]);
 }
 
-export function needNo(doc: Doc, from: string, to: string): string | null {
-  const why = whyNotNeed(doc, from, to);
+export function whyNotOrder(doc: Doc, from: string, to: string): string | null {
+  const why = whyNotAddNeed(doc, from, to);
   if (why === "self" || why === "there") return t.connectNo[why];
   return why === "circle" ? t.connectNo.circle(from, to) : null;
 }
@@ -72,7 +76,7 @@ export function fieldUnder(event: MouseEvent | TouchEvent): string | null {
 }
 
 /** While an output is dragged, fields that take it are lit; those that do not say why on hover. */
-export function light(judge: ((path: string) => string | null) | null) {
+export function highlightFields(judge: ((path: string) => string | null) | null) {
   for (const field of document.querySelectorAll<HTMLElement>(".insp [data-field]")) {
     delete field.dataset.drop;
     field.removeAttribute("title");
@@ -84,7 +88,7 @@ export function light(judge: ((path: string) => string | null) | null) {
 }
 
 /** The inspector's tab that has a field. */
-export function tabOf(field: string): "settings" | "limits" {
+export function tabOfField(field: string): "settings" | "limits" {
   const limits = ["resources", "timeout_seconds", "network", "restart", "command", "gpus"];
   const [kind, part = ""] = field.split(/[.[]/);
   return (kind === "service" || kind === "plugin") && limits.includes(part) ? "limits" : "settings";
@@ -99,7 +103,7 @@ const CONTROLS = "input, textarea, button.ref, select:not(.refer select)";
 
 /** Leads to a field of the inspector, on the tab that has it. */
 export function focusField(field: string, part = CONTROLS) {
-  const tab = document.querySelector<HTMLElement>(`.insp [data-tab=${tabOf(field)}]`);
+  const tab = document.querySelector<HTMLElement>(`.insp [data-tab=${tabOfField(field)}]`);
   if (tab?.getAttribute("aria-selected") === "false") tab.click();
   if (tab) look(field, part, TRIES);
 }

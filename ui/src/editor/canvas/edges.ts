@@ -93,7 +93,7 @@ function values(
 }
 
 /** Lines that are as they were stay the same objects: what is drawn of them is not drawn anew. */
-export function kept(lines: Edge[], before: Map<string, Edge>): Edge[] {
+export function keepUnchangedEdges(lines: Edge[], before: Map<string, Edge>): Edge[] {
   return lines.map((line) => {
     const old = before.get(line.id);
     return old && isAsBefore(line, old) ? old : line;

@@ -4,7 +4,7 @@ import type { Spot, Step } from "../model/document";
 import type { Box } from "../model/pastePlacement";
 
 /** A new step of the palette, with the little that everybody wants. */
-export function fresh(what: string, position: Spot): Step {
+export function newStep(what: string, position: Spot): Step {
   const [kind, name = ""] = what.split(":");
   if (kind === "service")
     return { key: name, position, service: { name, resources: { cpu: 0.5, memory_mib: 256 } } };
@@ -13,7 +13,7 @@ export function fresh(what: string, position: Spot): Step {
 }
 
 /** What of the drawing is seen. */
-export function sight(flow: ReturnType<typeof useReactFlow>): Box | undefined {
+export function visibleBox(flow: ReturnType<typeof useReactFlow>): Box | undefined {
   const box = document.querySelector(".cv")?.getBoundingClientRect();
   if (!box) return undefined;
   const { x, y } = flow.screenToFlowPosition({ x: box.left, y: box.top });
@@ -21,7 +21,7 @@ export function sight(flow: ReturnType<typeof useReactFlow>): Box | undefined {
   return { x, y, width: end.x - x, height: end.y - y };
 }
 
-export function middle(flow: ReturnType<typeof useReactFlow>): Spot {
+export function viewportCentre(flow: ReturnType<typeof useReactFlow>): Spot {
   const box = document.querySelector(".cv")?.getBoundingClientRect();
   if (!box) return { x: 0, y: 0 };
   const at = flow.screenToFlowPosition({

@@ -1,8 +1,8 @@
 import type { Edge } from "@xyflow/react";
 import { describe, expect, it } from "vitest";
-import { asidesOf, none } from "../compare/layoutDiff";
+import { diffLayout, isEmptyDiff } from "../compare/layoutDiff";
 import type { Doc, Step } from "../model/document";
-import { edgesCompared, ghostsOf } from "./removedSteps";
+import { compareEdges, findRemovedSteps } from "./removedSteps";
 
 const step = (key: string, x = 0): Step => ({
   key,
@@ -18,12 +18,12 @@ const edge = (id: string): Edge => ({ id, source: "a", target: "b", className: "
 describe("two drawings", () => {
   it("differ in places and comments without differing in steps", () => {
     const old = doc([step("a"), step("b")], "one", "two");
-    expect(none(asidesOf(old, old))).toBe(true);
-    expect(asidesOf(old, doc([step("a", 9), step("b")], "one"))).toEqual({
+    expect(isEmptyDiff(diffLayout(old, old))).toBe(true);
+    expect(diffLayout(old, doc([step("a", 9), step("b")], "one"))).toEqual({
       comments: 1,
       places: 1,
     });
-    expect(asidesOf(old, doc([step("a"), step("b"), step("c")], "one", "2"))).toEqual({
+    expect(diffLayout(old, doc([step("a"), step("b"), step("c")], "one", "2"))).toEqual({
       comments: 1,
       places: 0,
     });
@@ -31,12 +31,12 @@ describe("two drawings", () => {
 
   it("show the steps that are gone where they stood", () => {
     const old = doc([step("a"), step("b", 7)]);
-    expect(ghostsOf(old, doc([step("a"), step("c")]))).toEqual([step("b", 7)]);
-    expect(ghostsOf(undefined, doc([]))).toEqual([]);
+    expect(findRemovedSteps(old, doc([step("a"), step("c")]))).toEqual([step("b", 7)]);
+    expect(findRemovedSteps(undefined, doc([]))).toEqual([]);
   });
 
   it("show the edges of both, with a sign for each that came or went", () => {
-    const all = edgesCompared(
+    const all = compareEdges(
       [edge("same"), edge("new")],
       [edge("same"), edge("old"), edge("loose")],
       ({ id }) => id !== "loose",

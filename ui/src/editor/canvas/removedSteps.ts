@@ -3,7 +3,7 @@ import type { Doc, Step } from "../model/document";
 import type { CanvasNode } from "./canvasNodes";
 
 /** What is compared with what is drawn: steps that are no more, in the places where they stood. */
-export function ghostsOf(before: Doc | undefined, now: Doc): Step[] {
+export function findRemovedSteps(before: Doc | undefined, now: Doc): Step[] {
   if (!before) return [];
   const here = new Set(now.steps.map((step) => step.key));
   return before.steps.filter((step) => !here.has(step.key));
@@ -13,7 +13,7 @@ export function ghostsOf(before: Doc | undefined, now: Doc): Step[] {
  * The edges of both drawings: new ones and those that are gone say so, by line and by sign. `meets` says
  * whether an edge of before still has both its ends.
  */
-export function edgesCompared(now: Edge[], before: Edge[], meets: (edge: Edge) => boolean): Edge[] {
+export function compareEdges(now: Edge[], before: Edge[], meets: (edge: Edge) => boolean): Edge[] {
   const [here, there] = [now, before].map((all) => new Set(all.map((edge) => edge.id)));
   const drawn = now.map((edge) =>
     there?.has(edge.id) ? edge : { ...edge, className: `${edge.className} new`, label: "+" },
@@ -32,7 +32,7 @@ export function edgesCompared(now: Edge[], before: Edge[], meets: (edge: Edge) =
 }
 
 /** Whether an edge leads from a port that is drawn to one that is. */
-export function meets(nodes: CanvasNode[]): (edge: Edge) => boolean {
+export function hasBothPorts(nodes: CanvasNode[]): (edge: Edge) => boolean {
   const ports = new Map(
     nodes.map((node) => [node.id, new Set((node.handles ?? []).map((port) => port.id))]),
   );

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Catalogue } from "../model/catalogue";
 import type { Doc } from "../model/document";
 import { setField } from "../model/edit";
-import { edgesOf, kept } from "./edges";
+import { edgesOf, keepUnchangedEdges } from "./edges";
 import { MORE, MORE_OUT, MOST, shapeOf } from "./stepGeometry";
 
 const catalogue: Catalogue = { services: new Map(), plugins: new Map(), secrets: [] };
@@ -47,7 +47,7 @@ it("keeps each line that is as it was, whatever else is typed", () => {
   const doc: Doc = { steps, comments: [] };
   const before = new Map(of(doc).map((line) => [line.id, line]));
   const typed = setField(doc, "web", "service.env.B", `${ref}x`);
-  const [first, second] = kept(of(typed), before);
+  const [first, second] = keepUnchangedEdges(of(typed), before);
   expect(first).toBe(before.get("value|db|host|web|service.env.A"));
   expect(second?.id).toBe("value|db|host|web|service.env.B");
 });

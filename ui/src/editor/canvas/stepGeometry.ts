@@ -7,7 +7,7 @@ import {
   perStep,
 } from "../model/catalogue";
 import type { Doc, Spot } from "../model/document";
-import { strings } from "../model/expressions";
+import { listStrings } from "../model/expressions";
 
 /** Sizes of a step on the canvas. They are told, not measured: what is not seen is never rendered. */
 export const WIDTH = 184;
@@ -60,11 +60,11 @@ function worthShowing(input: Input): boolean {
 
 /** Whether there is a reference in a value, or in a part of it. */
 function refersIn(value: unknown): boolean {
-  return strings(value, "").some(({ text }) => text.includes("${{"));
+  return listStrings(value, "").some(({ text }) => text.includes("${{"));
 }
 
 /** Lays every step out, left to right, in the order it runs. The library is loaded when needed. */
-export async function tidy(doc: Doc, catalogue: Catalogue): Promise<Map<string, Spot>> {
+export async function layoutSteps(doc: Doc, catalogue: Catalogue): Promise<Map<string, Spot>> {
   const { graphlib, layout } = await import("@dagrejs/dagre");
   const graph = new graphlib.Graph();
   graph.setGraph({ rankdir: "LR", nodesep: 32, ranksep: 56, marginx: 24, marginy: 24 });
@@ -88,7 +88,7 @@ export type Guide = { axis: "x" | "y"; at: number; from: number; to: number };
 export type Box = Spot & { width: number; height: number };
 
 /** Where a dragged box snaps to within `reach`, and the lines that say why. */
-export function align(box: Box, others: Box[], reach: number): { spot: Spot; guides: Guide[] } {
+export function snapBox(box: Box, others: Box[], reach: number): { spot: Spot; guides: Guide[] } {
   const x = closest(box, others, "x", "width", reach);
   const y = closest(box, others, "y", "height", reach);
   const spot = { x: box.x + (x?.by ?? 0), y: box.y + (y?.by ?? 0) };

@@ -3,7 +3,7 @@ import { useCallback, useRef } from "react";
 import { useToast } from "@/components/Toast";
 import { editorTexts as t } from "@/editor/editorTexts";
 import type { Catalogue } from "../model/catalogue";
-import { paste } from "../model/clipboard";
+import { pasteSteps } from "../model/clipboard";
 import type { Doc, Spot, Step } from "../model/document";
 import {
   addComment,
@@ -11,17 +11,17 @@ import {
   addStep,
   commentId,
   move,
-  removeChosen,
   removeNeed,
+  removeSelected,
 } from "../model/edit";
-import { refer, unrefer } from "../model/references";
+import { addReference, removeReference } from "../model/references";
 import type { Session } from "../session/session";
-import { fieldUnder, judgeOf, light, toField } from "./connections";
+import { fieldUnder, highlightFields, toField, whyNotConnect } from "./connections";
 import { meaningOf } from "./edges";
-import { fresh, middle, sight } from "./newStep";
-import { tidy } from "./stepGeometry";
+import { newStep, viewportCentre, visibleBox } from "./newStep";
+import { layoutSteps } from "./stepGeometry";
 
-type Hold = {
+type CanvasContext = {
   session: Session;
   catalogue: Catalogue;
   /** What the inspector shows. */
@@ -34,31 +34,38 @@ type Hold = {
 const NOTHING = new Set<string>();
 
 /** What is done to the drawing on the canvas, with the mouse or by a key. */
-export function useHand({ session, catalogue, step, chosen, chosenEdges, choose }: Hold) {
+export function useCanvasActions({
+  session,
+  catalogue,
+  step,
+  chosen,
+  chosenEdges,
+  choose,
+}: CanvasContext) {
   const flow = useReactFlow();
   const say = useToast();
   const change = (next: Doc) => session.change(next);
   const connecting = useConnecting(session, catalogue, step);
 
   const add = (what: string, spot?: Spot) => {
-    const at = spot ?? middle(flow);
+    const at = spot ?? viewportCentre(flow);
     const place = { x: Math.round(at.x), y: Math.round(at.y) };
     if (what === "comment") {
       change(addComment(session.doc, { text: "", position: place }));
       choose(new Set([commentId(session.doc.comments.length - 1)]), NOTHING);
       return;
     }
-    change(addStep(session.doc, fresh(what, place)));
+    change(addStep(session.doc, newStep(what, place)));
     const added = session.doc.steps[session.doc.steps.length - 1];
     if (added) choose(new Set([added.key]), NOTHING);
   };
   const remove = () => {
-    const cut = [...chosenEdges].reduce(without, session.doc);
-    change(chosen.size > 0 ? removeChosen(cut, chosen) : cut);
+    const cut = [...chosenEdges].reduce(removeEdge, session.doc);
+    change(chosen.size > 0 ? removeSelected(cut, chosen) : cut);
     choose(NOTHING, NOTHING);
   };
   const insert = (text: string, by: Spot) => {
-    const pasted = paste(session.doc, text, by, sight(flow));
+    const pasted = pasteSteps(session.doc, text, by, visibleBox(flow));
     if (!pasted) return say("failed", t.nothingToPaste);
     if ("wrong" in pasted) return say("failed", t.pasteWrong(pasted.wrong));
     change(pasted.doc);
@@ -66,7 +73,7 @@ export function useHand({ session, catalogue, step, chosen, chosenEdges, choose 
   };
   const lay = async () => {
     try {
-      const spots = await tidy(session.doc, catalogue);
+      const spots = await layoutSteps(session.doc, catalogue);
       // What was drawn while the layout was loaded stays.
       change(move(session.doc, spots));
       setTimeout(() => void flow.fitView({ padding: 0.15, maxZoom: 1 }), 30);
@@ -78,11 +85,11 @@ export function useHand({ session, catalogue, step, chosen, chosenEdges, choose 
 }
 
 /** The drawing without a line. */
-function without(doc: Doc, id: string): Doc {
+function removeEdge(doc: Doc, id: string): Doc {
   const edge = meaningOf(id);
   return edge.kind === "order"
     ? removeNeed(doc, edge.from, edge.to)
-    : unrefer(doc, edge.from, edge.output, edge.to, edge.path);
+    : removeReference(doc, edge.from, edge.output, edge.to, edge.path);
 }
 
 /** Lines that are drawn from port to port, or from a port to a field of the inspector. */
@@ -90,20 +97,20 @@ function useConnecting(session: Session, catalogue: Catalogue, step: Step | unde
   const say = useToast();
   const port = useRef<{ node: string; handle: string }>(null);
   const judge = useCallback(
-    (connection: Connection) => judgeOf(session.doc, catalogue, connection),
+    (connection: Connection) => whyNotConnect(session.doc, catalogue, connection),
     [session, catalogue],
   );
   const connect = ({ source, target, sourceHandle, targetHandle }: Connection) => {
     const { doc } = session;
     const path = targetHandle?.startsWith("in:") ? targetHandle.slice(3) : undefined;
     if (path && sourceHandle?.startsWith("out:"))
-      session.change(refer(doc, catalogue, source, sourceHandle.slice(4), target, path));
+      session.change(addReference(doc, catalogue, source, sourceHandle.slice(4), target, path));
     else session.change(addNeed(doc, source, target));
   };
   const loose = (_: FinalConnectionState, event: MouseEvent | TouchEvent, why?: string) => {
     const from = port.current;
     port.current = null;
-    light(null);
+    highlightFields(null);
     const field = from && step ? fieldUnder(event) : null;
     if (field && from && step) {
       const connection = toField(from, step.key, field);
@@ -114,7 +121,7 @@ function useConnecting(session: Session, catalogue: Catalogue, step: Step | unde
   };
   const dragPort = (source: { node: string; handle: string } | null) => {
     if (source) port.current = source;
-    light(source && step ? (path) => judge(toField(source, step.key, path)) : null);
+    highlightFields(source && step ? (path) => judge(toField(source, step.key, path)) : null);
   };
   return { judge, connect, loose, dragPort };
 }

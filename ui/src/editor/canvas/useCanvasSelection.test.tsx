@@ -1,7 +1,7 @@
 import { act, renderHook } from "@testing-library/react";
 import { useState } from "react";
 import { expect, it } from "vitest";
-import { useChoosing } from "./useCanvasSelection";
+import { useCanvasSelection } from "./useCanvasSelection";
 
 it("goes from a step to a line and back, though both are told before either is drawn", () => {
   const { result } = renderHook(() => {
@@ -9,7 +9,7 @@ it("goes from a step to a line and back, though both are told before either is d
     const [onChoose] = useState(
       () => (nodes: Set<string>, edges: Set<string>) => setChosen({ nodes, edges }),
     );
-    return { chosen, ...useChoosing(chosen.nodes, chosen.edges, onChoose) };
+    return { chosen, ...useCanvasSelection(chosen.nodes, chosen.edges, onChoose) };
   });
   const select = (id: string, selected: boolean) => [{ type: "select" as const, id, selected }];
   act(() => {

@@ -8,7 +8,7 @@ type Choose = (nodes: Set<string>, edges: Set<string>) => void;
  * Steps or lines are chosen, never both. The library tells of one click in two calls, of lines and of
  * steps, before anything is drawn anew: the second goes on from what the first left.
  */
-export function useChoosing(nodes: Set<string>, edges: Set<string>, onChoose: Choose) {
+export function useCanvasSelection(nodes: Set<string>, edges: Set<string>, onChoose: Choose) {
   const now = useRef<Chosen>({ nodes, edges });
   now.current = { nodes, edges };
   return useMemo(() => {
@@ -18,11 +18,11 @@ export function useChoosing(nodes: Set<string>, edges: Set<string>, onChoose: Ch
     };
     return {
       chooseNodes: (changes: NodeChange[]) => {
-        const nodes = picked(now.current.nodes, changes);
+        const nodes = applyChanges(now.current.nodes, changes);
         if (nodes) choose({ nodes, edges: nodes.size > 0 ? new Set() : now.current.edges });
       },
       chooseEdges: (changes: EdgeChange[]) => {
-        const edges = picked(now.current.edges, changes);
+        const edges = applyChanges(now.current.edges, changes);
         if (edges) choose({ edges, nodes: edges.size > 0 ? new Set() : now.current.nodes });
       },
     };
@@ -30,7 +30,10 @@ export function useChoosing(nodes: Set<string>, edges: Set<string>, onChoose: Ch
 }
 
 /** What is chosen after these changes; undefined when none is about that. */
-function picked(old: Set<string>, changes: (NodeChange | EdgeChange)[]): Set<string> | undefined {
+function applyChanges(
+  old: Set<string>,
+  changes: (NodeChange | EdgeChange)[],
+): Set<string> | undefined {
   const next = new Set(old);
   const about = changes.filter((one) => one.type === "select");
   for (const { id, selected } of about) {

@@ -2,7 +2,7 @@ import { type NodeChange, useReactFlow } from "@xyflow/react";
 import { useCallback, useRef, useState } from "react";
 import type { Spot } from "../model/document";
 import type { CanvasNode } from "./canvasNodes";
-import { align, type Guide, WIDTH } from "./stepGeometry";
+import { type Guide, snapBox, WIDTH } from "./stepGeometry";
 
 /** How near, in px on the screen, two edges are level. */
 const REACH = 6;
@@ -63,7 +63,7 @@ function findAround(spots: Spots, nodes: CanvasNode[]) {
 function snap(spots: Spots, at: Around, reach: number) {
   const first = spots.get(at.id);
   if (!first || !at.main) return { spots, guides: [] };
-  const { spot, guides } = align({ ...at.main, ...first }, at.others, reach);
+  const { spot, guides } = snapBox({ ...at.main, ...first }, at.others, reach);
   const by = { x: spot.x - first.x, y: spot.y - first.y };
   const moved = new Map([...spots].map(([id, one]) => [id, { x: one.x + by.x, y: one.y + by.y }]));
   return { spots: moved, guides };

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Doc } from "../model/document";
-import { beside } from "./useKeyboardNavigation";
+import { adjacentStep } from "./useKeyboardNavigation";
 
 const service = { name: "web" };
 const doc: Doc = {
@@ -13,11 +13,22 @@ const doc: Doc = {
 };
 
 it("goes along the order in which steps run, round and round", () => {
-  expect(["db", "web", "ask"].map((key) => beside(doc, key, 1))).toEqual(["web", "ask", "db"]);
-  expect(["db", "web", "ask"].map((key) => beside(doc, key, -1))).toEqual(["ask", "db", "web"]);
+  expect(["db", "web", "ask"].map((key) => adjacentStep(doc, key, 1))).toEqual([
+    "web",
+    "ask",
+    "db",
+  ]);
+  expect(["db", "web", "ask"].map((key) => adjacentStep(doc, key, -1))).toEqual([
+    "ask",
+    "db",
+    "web",
+  ]);
 });
 
 it("begins at either end where nothing is chosen", () => {
-  expect([beside(doc, undefined, 1), beside(doc, undefined, -1)]).toEqual(["db", "ask"]);
-  expect(beside({ steps: [], comments: [] }, undefined, 1)).toBeUndefined();
+  expect([adjacentStep(doc, undefined, 1), adjacentStep(doc, undefined, -1)]).toEqual([
+    "db",
+    "ask",
+  ]);
+  expect(adjacentStep({ steps: [], comments: [] }, undefined, 1)).toBeUndefined();
 });

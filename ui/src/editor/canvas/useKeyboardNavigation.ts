@@ -10,7 +10,7 @@ const TRIES = 20;
 const APART = 16;
 
 /** From step to step in the order they run, by key, whether they are in sight or not. */
-export function useWalking({ doc, only, choose }: Given) {
+export function useKeyboardNavigation({ doc, only, choose }: Given) {
   const flow = useReactFlow();
   const go = (key: string | undefined) => {
     const at = key === undefined ? undefined : flow.getNode(key);
@@ -22,15 +22,15 @@ export function useWalking({ doc, only, choose }: Given) {
     focusNode(key, TRIES);
   };
   return {
-    next: () => go(beside(doc, only, 1)),
-    previous: () => go(beside(doc, only, -1)),
+    next: () => go(adjacentStep(doc, only, 1)),
+    previous: () => go(adjacentStep(doc, only, -1)),
     /** From the inspector to the step that it shows. */
     back: () => go(only),
   };
 }
 
 /** The step that runs so many later, round and round; the first or last where none is chosen. */
-export function beside(doc: Doc, only: string | undefined, by: 1 | -1): string | undefined {
+export function adjacentStep(doc: Doc, only: string | undefined, by: 1 | -1): string | undefined {
   const order = orderOf(doc);
   const at = only === undefined ? -1 : order.indexOf(only);
   if (at < 0) return by > 0 ? order[0] : order[order.length - 1];

@@ -1,11 +1,11 @@
 import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, expect, it, vi } from "vitest";
 import { ApiError } from "@/api/client";
-import { type Doc, docOf, emptyDoc, read } from "../model/document";
+import { type Doc, docOf, emptyDoc, readField } from "../model/document";
 import { addStep, commentId, setComment, setField } from "../model/edit";
-import { type Door, Session } from "../session/session";
+import { type DraftApi, Session } from "../session/session";
 import { useSessionState } from "../session/useSession";
-import { useChosen } from "./useSelection";
+import { useSelection } from "./useSelection";
 
 const ask = (x: number) => ({
   key: "ask",
@@ -14,7 +14,7 @@ const ask = (x: number) => ({
 });
 
 /** A draft that another window has saved since. */
-function door(since: Doc, first?: Doc): Door & { saved: () => Doc } {
+function door(since: Doc, first?: Doc): DraftApi & { saved: () => Doc } {
   let draft = { revision: 2, base: 0, doc: since };
   const before = first ? { revision: 1, base: 0, doc: first } : { revision: 0, base: 0 };
   let asked = 0;
@@ -36,7 +36,7 @@ function door(since: Doc, first?: Doc): Door & { saved: () => Doc } {
 
 function Inspected({ session, tell }: { session: Session; tell: (step?: string) => void }) {
   const state = useSessionState(session);
-  const { step, turn, choose } = useChosen(state, undefined, tell);
+  const { step, turn, choose } = useSelection(state, undefined, tell);
   if (!step)
     return (
       <button type="button" onClick={() => choose(new Set(["ask"]), new Set())}>
@@ -46,7 +46,7 @@ function Inspected({ session, tell }: { session: Session; tell: (step?: string) 
   return (
     <input
       key={turn}
-      value={String(read(step, "approval.prompt"))}
+      value={String(readField(step, "approval.prompt"))}
       onChange={({ target }) =>
         session.change(setField(session.doc, step.key, "approval.prompt", target.value))
       }
@@ -57,7 +57,7 @@ function Inspected({ session, tell }: { session: Session; tell: (step?: string) 
 /** Comments as the canvas draws them: each in a node that goes by its place in the list. */
 function Noted({ session }: { session: Session }) {
   const state = useSessionState(session);
-  const { chosen, choose } = useChosen(state, undefined, () => {});
+  const { chosen, choose } = useSelection(state, undefined, () => {});
   return state.history.now.comments.map((comment, i) => (
     <div key={commentId(i)} className="react-flow__node" data-id={commentId(i)}>
       <textarea

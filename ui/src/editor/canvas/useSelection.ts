@@ -9,7 +9,11 @@ const NOTHING: Ids = new Set();
  * What is chosen on the canvas, as the address says it too. When a merge calls a step or a comment
  * something else, the choice goes along: whoever types in it goes on typing in it.
  */
-export function useChosen(state: State, first: string | undefined, tell: (step?: string) => void) {
+export function useSelection(
+  state: State,
+  first: string | undefined,
+  tell: (step?: string) => void,
+) {
   const [drawn, setChosen] = useState<Ids>(() => (first ? new Set([first]) : NOTHING));
   const [chosenEdges, setEdges] = useState<Ids>(NOTHING);
   /** The same as long as one thing is chosen, whatever it is called meanwhile. */

@@ -1,17 +1,17 @@
 import { editorTexts } from "@/editor/editorTexts";
 import { shortField } from "@/editor/model/stepFields";
 import type { StepChange } from "../model/merge";
-import { type Asides, none } from "./layoutDiff";
+import { isEmptyDiff, type LayoutDiff } from "./layoutDiff";
 import "./compare.css";
-import { Sign } from "./ChangeBadge";
-import { Differing } from "./FieldValues";
+import { ChangeBadge } from "./ChangeBadge";
+import { ValueDiff } from "./FieldValues";
 
 const t = editorTexts.panel;
 
 type Props = {
   changes: StepChange[];
   /** Comments and places that differ too. */
-  asides?: Asides;
+  asides?: LayoutDiff;
   onShow?: (step: string) => void;
 };
 
@@ -21,7 +21,7 @@ export function ChangeList({ changes, asides, onShow }: Props) {
     <>
       {changes.map((one) => (
         <div key={one.key} className="chg">
-          <Sign mark={one.kind} />{" "}
+          <ChangeBadge mark={one.kind} />{" "}
           {onShow && one.kind !== "removed" ? (
             <button type="button" className="link" onClick={() => onShow(one.key)}>
               {one.key}
@@ -35,15 +35,15 @@ export function ChangeList({ changes, asides, onShow }: Props) {
           <Fields fields={one.fields} />
         </div>
       ))}
-      {asides && (changes.length === 0 || !none(asides)) ? (
+      {asides && (changes.length === 0 || !isEmptyDiff(asides)) ? (
         <p className="chg t2">{asidesText(asides, changes.length === 0)}</p>
       ) : null}
     </>
   );
 }
 
-function asidesText(asides: Asides, alone: boolean): string {
-  if (none(asides)) return t.same;
+function asidesText(asides: LayoutDiff, alone: boolean): string {
+  if (isEmptyDiff(asides)) return t.same;
   const what = editorTexts.asides(asides.comments, asides.places);
   return alone ? editorTexts.onlyAsides(what) : editorTexts.alsoAsides(what);
 }
@@ -54,7 +54,7 @@ function Fields({ fields }: { fields: StepChange["fields"] }) {
       {fields.map((field) => (
         <li key={field.path}>
           <span className="t2">{shortField(field.path)}</span>
-          <Differing old={field.old} now={field.now} />
+          <ValueDiff old={field.old} now={field.now} />
         </li>
       ))}
     </ul>

@@ -46,7 +46,7 @@ function Against({ base, number, onCompare }: AgainstProps) {
         value={number}
         onChange={(event) => onCompare(Number(event.target.value))}
       >
-        {numbers(Math.max(base, number)).map((one) => (
+        {versionNumbers(Math.max(base, number)).map((one) => (
           <option key={one} value={one}>
             {one === base ? t.drawnOn(one) : t.runs(one)}
           </option>
@@ -57,6 +57,6 @@ function Against({ base, number, onCompare }: AgainstProps) {
 }
 
 /** Versions are numbered without a gap, and none is ever removed. */
-export function numbers(newest: number): number[] {
+export function versionNumbers(newest: number): number[] {
   return Array.from({ length: newest }, (_, i) => newest - i);
 }

@@ -4,11 +4,11 @@ import { ErrorState, Skeletons } from "@/components/States";
 import type { VersionsProps } from "@/editor/compare/versionsProps";
 import { editorTexts } from "@/editor/editorTexts";
 import type { Comparison } from "../pipelineSearch";
-import { drawnAs } from "../session/draftApi";
+import { versionDocument } from "../session/draftApi";
 import { ChangeList } from "./ChangeList";
-import { numbers } from "./Changes";
+import { versionNumbers } from "./Changes";
 import { versionChanges } from "./catalogueCopy";
-import { asidesOf } from "./layoutDiff";
+import { diffLayout } from "./layoutDiff";
 
 const t = editorTexts.past;
 
@@ -20,7 +20,7 @@ type Props = Pick<VersionsProps, "project" | "drawing" | "onCompare"> & {
 /** What differs between any two versions, or a version and the draft. */
 export function Compare({ project, newest, compare, drawing, onCompare }: Props) {
   const { from, to } = compare;
-  const all = numbers(newest).map(String);
+  const all = versionNumbers(newest).map(String);
   return (
     <section className="col gap-3" aria-label={t.comparison}>
       <div className="row wrap">
@@ -77,8 +77,8 @@ function Pick({ label, value, options, onPick }: PickProps) {
 
 function Differences({ project, compare, drawing }: Omit<Props, "newest" | "onCompare">) {
   const { from, to } = compare;
-  const old = useQuery(drawnAs(project, from));
-  const published = useQuery({ ...drawnAs(project, Number(to)), enabled: to !== "draft" });
+  const old = useQuery(versionDocument(project, from));
+  const published = useQuery({ ...versionDocument(project, Number(to)), enabled: to !== "draft" });
   const now = to === "draft" ? drawing?.doc : published.data;
   const error = old.error ?? published.error;
   if (error)
@@ -94,5 +94,5 @@ function Differences({ project, compare, drawing }: Omit<Props, "newest" | "onCo
     );
   if (to === "draft" && !drawing) return <p className="t2">{t.noDraft}</p>;
   if (!old.data || !now) return <Skeletons count={3} height={48} />;
-  return <ChangeList changes={versionChanges(old.data, now)} asides={asidesOf(old.data, now)} />;
+  return <ChangeList changes={versionChanges(old.data, now)} asides={diffLayout(old.data, now)} />;
 }

@@ -1,13 +1,13 @@
 import { Button } from "@/components/Button";
 import { Confirm } from "@/components/Overlay";
 import { editorTexts as t } from "@/editor/editorTexts";
-import { none } from "./layoutDiff";
+import { isEmptyDiff } from "./layoutDiff";
 import type { Difference } from "./useComparison";
 
 type Props = { lost: Difference; version: number; onClose: () => void; onDiscard: () => void };
 
 /** What is lost, and how it comes back. */
-export function Discard({ lost, version, onClose, onDiscard }: Props) {
+export function DiscardDialog({ lost, version, onClose, onDiscard }: Props) {
   const acts = (
     <>
       <Button onClick={onClose}>{t.keep}</Button>
@@ -25,6 +25,6 @@ export function Discard({ lost, version, onClose, onDiscard }: Props) {
 
 function lostText({ changes, asides }: Difference): string {
   const steps = changes.length > 0 ? [t.stepChanges(changes.length)] : [];
-  const others = none(asides) ? [] : [t.asides(asides.comments, asides.places)];
+  const others = isEmptyDiff(asides) ? [] : [t.asides(asides.comments, asides.places)];
   return [...steps, ...others].join(", ");
 }

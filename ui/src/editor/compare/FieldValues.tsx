@@ -1,9 +1,9 @@
 import "./compare.css";
 import { useState } from "react";
-import { Safe } from "@/components/BidiSafe";
+import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
 import { editorTexts } from "@/editor/editorTexts";
-import { hunksOf, linesOf } from "./lineDiff";
+import { diffLines, findHunks } from "./lineDiff";
 
 const t = editorTexts.values;
 
@@ -12,7 +12,7 @@ const LETTERS = 400;
 const LINES = 14;
 
 /** A field's value in a comparison: as it is written, and safely. */
-export function Shown({ value }: { value: unknown }) {
+export function FieldValue({ value }: { value: unknown }) {
   const [whole, setWhole] = useState(false);
   if (value === undefined) return <span className="t3">{editorTexts.merge.absent}</span>;
   const text = textOf(value);
@@ -20,39 +20,39 @@ export function Shown({ value }: { value: unknown }) {
   const cut = !whole && short !== text;
   return (
     <span className="mono vl">
-      <Safe text={cut ? `${short}…` : text} />
+      <BidiSafe text={cut ? `${short}…` : text} />
       {cut ? <Rest label={t.letters(text.length)} onShow={() => setWhole(true)} /> : null}
     </span>
   );
 }
 
 /** What a value was, and what it is: of two texts of several lines, the lines that differ. */
-export function Differing({ old, now }: { old: unknown; now: unknown }) {
+export function ValueDiff({ old, now }: { old: unknown; now: unknown }) {
   const [was, is] = [old, now].map((value) => (value === undefined ? "" : textOf(value)));
   if (was?.includes("\n") && is?.includes("\n")) return <Lines old={was} now={is} />;
   return (
     <>
       <del>
-        <Shown value={old} />
+        <FieldValue value={old} />
       </del>
       <span aria-hidden="true">→</span>
       <ins>
-        <Shown value={now} />
+        <FieldValue value={now} />
       </ins>
     </>
   );
 }
 
 /** A side of a decision, told against what was before. */
-export function Against({ base, value }: { base: unknown; value: unknown }) {
+export function MergeSide({ base, value }: { base: unknown; value: unknown }) {
   const [was, is] = [base, value].map((one) => (one === undefined ? "" : textOf(one)));
   if (was?.includes("\n") && is?.includes("\n") && was !== is) return <Lines old={was} now={is} />;
-  return <Shown value={value} />;
+  return <FieldValue value={value} />;
 }
 
 function Lines({ old, now }: { old: string; now: string }) {
   const [whole, setWhole] = useState(false);
-  const all = hunksOf(linesOf(old, now));
+  const all = findHunks(diffLines(old, now));
   const cut = !whole && all.length > LINES;
   return (
     <span className="mono lns">
@@ -61,7 +61,7 @@ function Lines({ old, now }: { old: string; now: string }) {
           {line ? (
             <>
               <span className="vh">{line.sign === " " ? "" : t.signs[line.sign]}</span>
-              <span aria-hidden="true">{line.sign}</span> <Safe text={line.text} />
+              <span aria-hidden="true">{line.sign}</span> <BidiSafe text={line.text} />
             </>
           ) : (
             "…"

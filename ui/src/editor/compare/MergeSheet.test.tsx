@@ -2,8 +2,8 @@ import { cleanup, fireEvent, render, screen, within } from "@testing-library/rea
 import { afterEach, expect, it, vi } from "vitest";
 import type { Doc } from "../model/document";
 import { setField } from "../model/edit";
-import type { Clash } from "../session/conflict";
-import { Merge } from "./MergeSheet";
+import type { DraftConflict } from "../session/conflict";
+import { MergeSheet } from "./MergeSheet";
 
 const base: Doc = {
   steps: [{ key: "web", service: { name: "web", env: { A: "0" }, files: [file("one\ntwo")] } }],
@@ -16,8 +16,8 @@ function file(content: string) {
 
 function meet(mine: Doc, theirs: Doc) {
   const onResolve = vi.fn();
-  const clash: Clash = { kind: "window", base, theirs, by: "", number: 2 };
-  render(<Merge clash={clash} doc={mine} onClose={() => {}} onResolve={onResolve} />);
+  const clash: DraftConflict = { kind: "window", base, theirs, by: "", number: 2 };
+  render(<MergeSheet clash={clash} doc={mine} onClose={() => {}} onResolve={onResolve} />);
   return onResolve;
 }
 

@@ -5,15 +5,15 @@ import { editorTexts } from "@/editor/editorTexts";
 import { shortField } from "@/editor/model/stepFields";
 import type { Doc } from "../model/document";
 import { type Choices, type Conflict, conflictId, type StepChange, threeWay } from "../model/merge";
-import type { Clash } from "../session/conflict";
+import type { DraftConflict } from "../session/conflict";
 import { ChangeList } from "./ChangeList";
-import { Against, Shown } from "./FieldValues";
+import { FieldValue, MergeSide } from "./FieldValues";
 
 const t = editorTexts.merge;
 
 /** Three drawings side by side: what was, what you made of it, what they made of it. */
-export function Merge(props: {
-  clash: Clash;
+export function MergeSheet(props: {
+  clash: DraftConflict;
   doc: Doc;
   onClose: () => void;
   onResolve: (choices: Choices) => void;
@@ -98,7 +98,7 @@ function Row({ conflict, chosen, onChoose }: RowProps) {
         />
         {t[name]}
       </label>
-      <Against base={conflict.base} value={conflict[name]} />
+      <MergeSide base={conflict.base} value={conflict[name]} />
     </td>
   );
   return (
@@ -108,7 +108,7 @@ function Row({ conflict, chosen, onChoose }: RowProps) {
         <span className="t3">› {conflict.path ? shortField(conflict.path) : t.whole}</span>
       </td>
       <td>
-        <Shown value={conflict.base} />
+        <FieldValue value={conflict.base} />
       </td>
       {side("mine")}
       {side("theirs")}

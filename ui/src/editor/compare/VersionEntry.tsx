@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
-import { Safe } from "@/components/BidiSafe";
+import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
 import { Time } from "@/components/Time";
 import { useToast } from "@/components/Toast";
@@ -9,7 +9,7 @@ import { editorTexts } from "@/editor/editorTexts";
 import { docOf, emptyDoc } from "../model/document";
 import { ChangeList } from "./ChangeList";
 import { versionChanges } from "./catalogueCopy";
-import { asidesOf } from "./layoutDiff";
+import { diffLayout } from "./layoutDiff";
 
 const t = editorTexts.past;
 type Version = Schemas["PipelineVersion"];
@@ -47,7 +47,7 @@ export function VersionEntry(props: Props) {
       </div>
       {version.note ? (
         <p className="t2 whitespace-pre-wrap">
-          <Safe text={version.note} />
+          <BidiSafe text={version.note} />
         </p>
       ) : null}
       {open ? <Changed version={version} before={before} /> : null}
@@ -57,7 +57,7 @@ export function VersionEntry(props: Props) {
 
 function Changed({ version, before }: Pick<Props, "version" | "before">) {
   const [old, now] = [before ? docOf(before.pipeline) : emptyDoc, docOf(version.pipeline)];
-  return <ChangeList changes={versionChanges(old, now)} asides={asidesOf(old, now)} />;
+  return <ChangeList changes={versionChanges(old, now)} asides={diffLayout(old, now)} />;
 }
 
 function Acts({ project, version, current, onCompare, onRestored, onOpen }: Props) {

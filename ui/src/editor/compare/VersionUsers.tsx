@@ -1,18 +1,18 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Deployment } from "@/api/client";
-import { isGone } from "@/api/deploymentState";
+import { hasEnded } from "@/api/deploymentState";
 import { Button } from "@/components/Button";
 import { ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { editorTexts } from "@/editor/editorTexts";
-import { runners } from "../session/draftApi";
+import { deploymentsByVersion } from "../session/draftApi";
 
 const t = editorTexts.panel;
 
 /** Who runs which version, as far as one may see it. */
-export function Users({ project }: { project: string }) {
-  const query = useInfiniteQuery(runners(project));
+export function VersionUsers({ project }: { project: string }) {
+  const query = useInfiniteQuery(deploymentsByVersion(project));
   if (query.isPending) return <Skeletons count={3} />;
   if (query.isError && !query.data)
     return (
@@ -48,7 +48,7 @@ const DRAFT = -1;
 function byVersion(all: Deployment[]): [number, Deployment[]][] {
   const groups = new Map<number, Deployment[]>();
   for (const one of all) {
-    if (isGone(one.status)) continue;
+    if (hasEnded(one.status)) continue;
     const version = one.scratch ? DRAFT : one.pipeline_version;
     groups.set(version, [...(groups.get(version) ?? []), one]);
   }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Schemas } from "@/api/client";
 import type { Catalogue } from "../model/catalogue";
 import type { Doc } from "../model/document";
-import { filled, versionChanges } from "./catalogueCopy";
+import { versionChanges, withCatalogueCopy } from "./catalogueCopy";
 
 const service = (tag: string): Schemas["Service"] => ({
   name: "postgres",
@@ -20,9 +20,9 @@ const catalogue = (tag: string): Catalogue => ({
 const doc: Doc = { steps: [{ key: "db", service: { name: "postgres" } }], comments: [] };
 
 it("tells of a tag that the catalogue moved since, though nothing was drawn", () => {
-  const published = filled(doc, catalogue("16.2"));
-  expect(versionChanges(published, filled(doc, catalogue("16.2")))).toEqual([]);
-  expect(versionChanges(published, filled(published, catalogue("16.3")))).toEqual([
+  const published = withCatalogueCopy(doc, catalogue("16.2"));
+  expect(versionChanges(published, withCatalogueCopy(doc, catalogue("16.2")))).toEqual([]);
+  expect(versionChanges(published, withCatalogueCopy(published, catalogue("16.3")))).toEqual([
     {
       key: "db",
       kind: "changed",

@@ -1,13 +1,16 @@
 import type { Schemas } from "@/api/client";
 import type { Catalogue } from "../model/catalogue";
-import { bare, type Doc, type Step } from "../model/document";
+import { type Doc, type Step, withoutCatalogueCopy } from "../model/document";
 import { changesOf, type StepChange } from "../model/merge";
 
 type Image = NonNullable<NonNullable<Step["service"]>["image"]>;
 
 /** A drawing with what publishing would copy into it of the catalogue as it is now. */
-export function filled(doc: Doc, catalogue: Catalogue): Doc {
-  return { ...doc, steps: doc.steps.map((step) => withCatalogue(bare(step), catalogue)) };
+export function withCatalogueCopy(doc: Doc, catalogue: Catalogue): Doc {
+  return {
+    ...doc,
+    steps: doc.steps.map((step) => withCatalogue(withoutCatalogueCopy(step), catalogue)),
+  };
 }
 
 function withCatalogue(step: Step, { services, plugins }: Catalogue): Step {

@@ -1,9 +1,9 @@
 import { type Comment, canonical, type Doc, type Spot } from "../model/document";
 
 /** What differs between two drawings besides what a run knows of. */
-export type Asides = { comments: number; places: number };
+export type LayoutDiff = { comments: number; places: number };
 
-export function asidesOf(old: Doc, now: Doc): Asides {
+export function diffLayout(old: Doc, now: Doc): LayoutDiff {
   const [was, is] = [texts(old.comments), texts(now.comments)];
   const gone = [...was].filter(([text]) => !is.has(text)).length;
   const came = [...is].filter(([text]) => !was.has(text)).length;
@@ -16,7 +16,7 @@ export function asidesOf(old: Doc, now: Doc): Asides {
   return { comments: Math.max(gone, came), places: moved.length + placed.length };
 }
 
-export function none({ comments, places }: Asides): boolean {
+export function isEmptyDiff({ comments, places }: LayoutDiff): boolean {
   return comments === 0 && places === 0;
 }
 

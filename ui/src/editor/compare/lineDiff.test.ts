@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { hunksOf, linesOf } from "./lineDiff";
+import { diffLines, findHunks } from "./lineDiff";
 
 const signs = (old: string, now: string) =>
-  linesOf(old, now).map(({ sign, text }) => `${sign}${text}`);
+  diffLines(old, now).map(({ sign, text }) => `${sign}${text}`);
 
 it("keeps the lines that two texts have in common", () => {
   expect(signs("a\nb\nc\nd", "a\nx\nc\ny\nd")).toEqual([" a", "−b", "+x", " c", "+y", " d"]);
@@ -17,7 +17,7 @@ it("makes both texts again of what it tells", () => {
     [text(3), text(5)],
     [text(2), text(6)],
   ] as const) {
-    const all = linesOf(old, now);
+    const all = diffLines(old, now);
     const side = (gone: string) =>
       all.flatMap(({ sign, text: line }) => (sign === gone ? [] : line)).join("\n");
     expect(side("+")).toBe(old);
@@ -28,7 +28,7 @@ it("makes both texts again of what it tells", () => {
 it("leaves out what is far from any change", () => {
   const old = Array.from({ length: 20 }, (_, i) => `${i}`);
   const now = old.with(10, "x");
-  const shown = hunksOf(linesOf(old.join("\n"), now.join("\n")));
+  const shown = findHunks(diffLines(old.join("\n"), now.join("\n")));
   expect(shown.map((one) => one && `${one.sign}${one.text}`)).toEqual([
     undefined,
     " 8",

@@ -4,7 +4,7 @@ export type Line = { sign: "+" | "−" | " "; text: string };
 const MOST = 4_000_000;
 
 /** What became of the lines of a text: the longest that both have in common stays. */
-export function linesOf(old: string, now: string): Line[] {
+export function diffLines(old: string, now: string): Line[] {
   const [a, b] = [old.split("\n"), now.split("\n")];
   let head = 0;
   while (head < a.length && head < b.length && a[head] === b[head]) head++;
@@ -53,7 +53,7 @@ function table(a: string[], b: string[]): Uint32Array {
 }
 
 /** The lines that differ, each with so many around it; undefined stands where others were left out. */
-export function hunksOf(lines: Line[], around = 2): (Line | undefined)[] {
+export function findHunks(lines: Line[], around = 2): (Line | undefined)[] {
   const near = new Set<number>();
   lines.forEach(({ sign }, i) => {
     if (sign !== " ") for (let k = -around; k <= around; k++) near.add(i + k);

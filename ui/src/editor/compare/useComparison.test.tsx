@@ -7,7 +7,7 @@ import { pipelineVersion } from "@/api/queries/catalog";
 import type { Catalogue } from "../model/catalogue";
 import { type Doc, pipelineOf } from "../model/document";
 import { begin } from "../session/history";
-import { filled } from "./catalogueCopy";
+import { withCatalogueCopy } from "./catalogueCopy";
 import { useComparison } from "./useComparison";
 
 const postgres = (tag: string): Catalogue => {
@@ -21,7 +21,7 @@ const version: Schemas["PipelineVersion"] = {
   created_at: "",
   created_by: "root",
   digest: "",
-  pipeline: { ...pipelineOf(drawn), steps: filled(drawn, postgres("16.2")).steps },
+  pipeline: { ...pipelineOf(drawn), steps: withCatalogueCopy(drawn, postgres("16.2")).steps },
 };
 
 /** The drawing of version 1, as it is after it was published, against the catalogue as it is now. */

@@ -4,19 +4,19 @@ import type { Catalogue } from "../model/catalogue";
 import { type Doc, docOf, pipelineOf, sameDoc } from "../model/document";
 import { type StepChange, threeWay } from "../model/merge";
 import { compareOf, type Tab } from "../pipelineSearch";
-import { drawnAs } from "../session/draftApi";
+import { versionDocument } from "../session/draftApi";
 import type { State } from "../session/drawing";
-import type { Dry } from "../session/dryFindings";
+import type { DryRunResult } from "../session/dryFindings";
 import type { Mark } from "./ChangeBadge";
-import { filled, versionChanges } from "./catalogueCopy";
-import { asidesOf } from "./layoutDiff";
+import { versionChanges, withCatalogueCopy } from "./catalogueCopy";
+import { diffLayout } from "./layoutDiff";
 
 type What = {
   project: string;
   state: State;
   tab: Tab;
   compare?: string;
-  dry?: Dry;
+  dry?: DryRunResult;
   catalogue: Catalogue;
   /** What the server says: whether publishing would make a version. */
   changes?: boolean;
@@ -28,11 +28,11 @@ export function useComparison({ project, state, tab, compare, dry, catalogue, ch
   const doc = state.history.now;
   const wanted = compareOf(compare);
   const number = tab === "changes" && wanted?.to === "draft" ? wanted.from : base;
-  const other = useQuery({ ...drawnAs(project, number), enabled: number !== base });
+  const other = useQuery({ ...versionDocument(project, number), enabled: number !== base });
   // What is drawn knows nothing of images: what the version carries is asked of the server.
-  const version = useQuery({ ...drawnAs(project, base), enabled: base > 0 }).data;
+  const version = useQuery({ ...versionDocument(project, base), enabled: base > 0 }).data;
   const stored = changes === false ? undefined : version;
-  const whole = useMemo(() => filled(doc, catalogue), [doc, catalogue]);
+  const whole = useMemo(() => withCatalogueCopy(doc, catalogue), [doc, catalogue]);
   const [was, is] = useMemo(() => [drawnOf(published), drawnOf(doc)], [published, doc]);
   const before = number === base ? (stored ?? was) : other.data;
   const own = useDifference(stored ?? was, stored ? whole : is);
@@ -68,10 +68,10 @@ function useDifference(before: Doc | undefined, now: Doc) {
 }
 
 function differenceOf(before: Doc, now: Doc): Difference {
-  return { changes: versionChanges(before, now), asides: asidesOf(before, now) };
+  return { changes: versionChanges(before, now), asides: diffLayout(before, now) };
 }
 
 export type Difference = {
   changes: StepChange[];
-  asides: ReturnType<typeof asidesOf>;
+  asides: ReturnType<typeof diffLayout>;
 };

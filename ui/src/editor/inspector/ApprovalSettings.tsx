@@ -1,14 +1,14 @@
 import { useId } from "react";
 import { editorTexts } from "@/editor/editorTexts";
 import type { Step } from "../model/document";
-import { offersOf } from "../model/referenceOptions";
-import { inserted } from "../model/references";
-import { Choice, Lines, Numeric, Shell, Text } from "./fields";
-import { type Form, Records, Small } from "./records";
+import { referenceOptions } from "../model/referenceOptions";
+import { insertReference } from "../model/references";
+import { ChoiceInput, LinesInput, NumberInput, Shell, TextInput } from "./fields";
+import { Records, SmallInput, type StepFormProps } from "./records";
 
 const t = editorTexts.step;
 
-export function ApprovalSettings(props: Form) {
+export function ApprovalSettings(props: StepFormProps) {
   const { step, doc, catalogue, problems, onChange } = props;
   const { approval } = step;
   return (
@@ -19,13 +19,13 @@ export function ApprovalSettings(props: Form) {
         hint={t.promptHint}
         required
         problems={problems}
-        offers={() => offersOf(doc, catalogue, step, "any", "approval.prompt")}
+        offers={() => referenceOptions(doc, catalogue, step, "any", "approval.prompt")}
         onRefer={(ref, at) =>
-          onChange("approval.prompt", inserted(approval?.prompt ?? "", ref, at))
+          onChange("approval.prompt", insertReference(approval?.prompt ?? "", ref, at))
         }
       >
         {(id, described, wrong) => (
-          <Text
+          <TextInput
             id={id}
             described={described}
             wrong={wrong}
@@ -46,7 +46,7 @@ export function ApprovalSettings(props: Form) {
           problems={problems}
         >
           {(id, described) => (
-            <Lines
+            <LinesInput
               id={id}
               described={described}
               value={approval?.[who]}
@@ -57,7 +57,7 @@ export function ApprovalSettings(props: Form) {
       ))}
       <Shell label={t.timeout} path="approval.timeout_seconds" problems={problems}>
         {(id, described, wrong) => (
-          <Numeric
+          <NumberInput
             id={id}
             described={described}
             wrong={wrong}
@@ -76,7 +76,7 @@ type Field = NonNullable<NonNullable<Step["approval"]>["fields"]>[number];
 type Change = (next: Partial<Field>) => void;
 
 /** What is asked besides yes or no; later steps can refer to the answers. */
-function Fields(props: Form) {
+function Fields(props: StepFormProps) {
   return (
     <Records<Field>
       title={t.fields}
@@ -94,13 +94,13 @@ function Fields(props: Form) {
 function One({ field, change }: { field: Field; change: Change }) {
   return (
     <>
-      <Small label={t.fieldName} value={field.name} onChange={(name) => change({ name })} />
-      <Small
+      <SmallInput label={t.fieldName} value={field.name} onChange={(name) => change({ name })} />
+      <SmallInput
         label={t.fieldLabel}
         value={field.label ?? ""}
         onChange={(label) => change({ label: label || undefined })}
       />
-      <Choice
+      <ChoiceInput
         label={t.fieldType}
         value={field.type}
         options={Object.entries(t.fieldTypes).map(([value, label]) => ({ value, label }))}
@@ -129,7 +129,7 @@ function Choices({ field, change }: { field: Field; change: Change }) {
       <label className="hint" htmlFor={id}>
         {t.fieldChoices}
       </label>
-      <Lines id={id} value={field.choices} onChange={(choices) => change({ choices })} />
+      <LinesInput id={id} value={field.choices} onChange={(choices) => change({ choices })} />
     </div>
   );
 }
@@ -141,14 +141,14 @@ function Standard({ field, change }: { field: Field; change: Change }) {
   const set = (text: string) => change({ default: standardOf(field.type, text) });
   const value = field.default === undefined ? "" : String(field.default);
   if (field.type !== "boolean" && field.type !== "choice")
-    return <Small label={t.fieldDefault} value={value} onChange={set} />;
+    return <SmallInput label={t.fieldDefault} value={value} onChange={set} />;
   const label = (one: string) => (field.type === "boolean" ? (one === "true" ? t.yes : t.no) : one);
   return (
     <div className="col">
       <label className="hint" htmlFor={id}>
         {t.fieldDefault}
       </label>
-      <Choice
+      <ChoiceInput
         id={id}
         value={value}
         options={[

@@ -2,13 +2,13 @@ import { useId } from "react";
 import { Glyph } from "@/components/Glyph";
 import { editorTexts } from "@/editor/editorTexts";
 import { environmentOf, type Piece, type Samples } from "../model/environment";
-import { Choice } from "./fields";
-import type { Form } from "./records";
+import { ChoiceInput } from "./fields";
+import type { StepFormProps } from "./records";
 
 const t = editorTexts.step;
 
 /** The environment as the service's process will have it. No secret's value is even here. */
-export function Environment({ step, doc, catalogue, sample }: Form) {
+export function EnvironmentTab({ step, doc, catalogue, sample }: StepFormProps) {
   const all = environmentOf(step, doc, catalogue, sample);
   return (
     <>
@@ -41,7 +41,7 @@ function Where({ sample }: { sample: Samples }) {
       <label className="lbl" htmlFor={id}>
         {t.environmentOf}
       </label>
-      <Choice
+      <ChoiceInput
         id={id}
         value={sample.environment}
         options={sample.all.map((value) => ({ value, label: value }))}

@@ -2,31 +2,31 @@ import { X } from "lucide-react";
 import { lazy, memo, Suspense, useEffect, useState } from "react";
 import { Button } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
-import { load } from "@/components/loadChunk";
+import { loadChunk } from "@/components/loadChunk";
 import { Skeletons } from "@/components/States";
 import { editorTexts } from "@/editor/editorTexts";
 import { PortShape } from "../canvas/canvasNodes";
-import { tabOf } from "../canvas/connections";
+import { tabOfField } from "../canvas/connections";
 import { componentOf, nameOf, orderOf, outputsOf, type PortType } from "../model/catalogue";
 import type { Step } from "../model/document";
 import { isKey, refTo } from "../model/edit";
-import { refText, written } from "../model/expressions";
+import { formatExpression, refText } from "../model/expressions";
 import { isAt } from "../model/problems";
-import { offersOf } from "../model/referenceOptions";
-import { inserted } from "../model/references";
+import { referenceOptions } from "../model/referenceOptions";
+import { insertReference } from "../model/references";
 import { ApprovalSettings } from "./ApprovalSettings";
-import { Environment } from "./EnvironmentTab";
-import { Shell, Text, Wrong } from "./fields";
-import type { Panel } from "./inspectorProps";
-import { Limits } from "./Limits";
+import { EnvironmentTab } from "./EnvironmentTab";
+import { FieldProblems, Shell, TextInput } from "./fields";
+import type { InspectorPartProps } from "./inspectorProps";
+import { LimitsForm } from "./Limits";
 import { Pick } from "./ReferencePicker";
 import { ServiceSettings } from "./ServiceSettings";
 
-const PluginForm = lazy(() => load(() => import("./PluginForm")));
+const PluginForm = lazy(() => loadChunk(() => import("./PluginForm")));
 const t = editorTexts.step;
 type Tab = keyof typeof t.tabs;
 
-type InspectorProps = Panel & { turn: number; step?: Step; count: number };
+type InspectorProps = InspectorPartProps & { turn: number; step?: Step; count: number };
 
 /** The chosen step: its fields, limits, what it gives, and what a service will see. */
 export const Inspector = memo(function Inspector(props: InspectorProps) {
@@ -53,7 +53,7 @@ export const Inspector = memo(function Inspector(props: InspectorProps) {
   return <Chosen key={props.turn} {...props} step={step} />;
 });
 
-function Chosen(props: Panel & { step: Step }) {
+function Chosen(props: InspectorPartProps & { step: Step }) {
   const { step, doc, problems } = props;
   const [tab, setTab] = useState<Tab>("settings");
   const tabs: Tab[] = step.approval
@@ -68,7 +68,7 @@ function Chosen(props: Panel & { step: Step }) {
       ? t.service(nameOf(step))
       : t.plugin(nameOf(step));
   const errors = (tab: Tab) =>
-    problems.filter((one) => !one.advice && tabOf(one.field) === tab).length;
+    problems.filter((one) => !one.advice && tabOfField(one.field) === tab).length;
   return (
     <aside className="insp" aria-label={step.key}>
       <div className="ih">
@@ -100,15 +100,15 @@ function Chosen(props: Panel & { step: Step }) {
       </div>
       <div className="ib" role="tabpanel" aria-label={t.tabs[tab]}>
         {tab === "settings" ? <Settings {...props} /> : null}
-        {tab === "limits" ? <Limits {...props} /> : null}
-        {tab === "environment" ? <Environment {...props} /> : null}
+        {tab === "limits" ? <LimitsForm {...props} /> : null}
+        {tab === "environment" ? <EnvironmentTab {...props} /> : null}
         {tab === "outputs" ? <Outputs {...props} /> : null}
       </div>
     </aside>
   );
 }
 
-function Settings(props: Panel & { step: Step }) {
+function Settings(props: InspectorPartProps & { step: Step }) {
   const { step } = props;
   return (
     <>
@@ -122,7 +122,7 @@ function Settings(props: Panel & { step: Step }) {
 }
 
 /** The name is taken when the field is left: every reference to the step goes along. */
-function Key({ step, doc, problems, onRename }: Panel & { step: Step }) {
+function Key({ step, doc, problems, onRename }: InspectorPartProps & { step: Step }) {
   const [text, setText] = useState(step.key);
   useEffect(() => setText(step.key), [step.key]);
   const taken = text !== step.key && doc.steps.some((one) => one.key === text);
@@ -160,7 +160,7 @@ function Key({ step, doc, problems, onRename }: Panel & { step: Step }) {
   );
 }
 
-function Needs({ step, doc, problems, onNeed, onLetGo }: Panel & { step: Step }) {
+function Needs({ step, doc, problems, onNeed, onLetGo }: InspectorPartProps & { step: Step }) {
   const needs = step.needs ?? [];
   const others = () => doc.steps.filter((one) => one.key !== step.key && !needs.includes(one.key));
   return (
@@ -182,7 +182,7 @@ function Needs({ step, doc, problems, onNeed, onLetGo }: Panel & { step: Step })
           </Button>
         </div>
       ))}
-      <Wrong problems={problems.filter((one) => isAt(one.field, "needs"))} />
+      <FieldProblems problems={problems.filter((one) => isAt(one.field, "needs"))} />
       <Pick
         className="sel"
         connect
@@ -196,11 +196,12 @@ function Needs({ step, doc, problems, onNeed, onLetGo }: Panel & { step: Step })
   );
 }
 
-function PluginSettings(props: Panel & { step: Step }) {
+function PluginSettings(props: InspectorPartProps & { step: Step }) {
   const { step, catalogue, problems, onChange, doc } = props;
   const component = componentOf(step, catalogue);
   if (!component) return <p className="t3">{t.noComponent(nameOf(step))}</p>;
-  const offersFor = (type: PortType, path: string) => offersOf(doc, catalogue, step, type, path);
+  const offersFor = (type: PortType, path: string) =>
+    referenceOptions(doc, catalogue, step, type, path);
   return (
     <>
       {component.description ? <p className="t2 s">{component.description}</p> : null}
@@ -217,16 +218,16 @@ function PluginSettings(props: Panel & { step: Step }) {
             required={secret.required}
             problems={problems}
             offers={() => offersFor("secret", path)}
-            onRefer={(chosen, at) => onChange(path, inserted(value, chosen, at))}
+            onRefer={(chosen, at) => onChange(path, insertReference(value, chosen, at))}
           >
             {(id, described, wrong) => (
-              <Text
+              <TextInput
                 id={id}
                 described={described}
                 wrong={wrong}
                 label={secret.name}
                 mono
-                placeholder={written({ scope: "secrets", name: "NAME" })}
+                placeholder={formatExpression({ scope: "secrets", name: "NAME" })}
                 value={value}
                 onChange={(text) => onChange(path, text)}
               />
@@ -249,7 +250,7 @@ function PluginSettings(props: Panel & { step: Step }) {
   );
 }
 
-function Outputs({ step, doc, catalogue }: Panel & { step: Step }) {
+function Outputs({ step, doc, catalogue }: InspectorPartProps & { step: Step }) {
   const ports = outputsOf(step, catalogue);
   if (ports.length === 0) return <p className="t3">{t.noOutputs}</p>;
   return (
@@ -262,7 +263,7 @@ function Outputs({ step, doc, catalogue }: Panel & { step: Step }) {
             <PortShape type={port.type} />
             <span className="tr">{port.label}</span>
             <span className="t3 s end">{editorTexts.problem.types[port.type]}</span>
-            <CopyButton text={written(ref)} what={refText(ref)} />
+            <CopyButton text={formatExpression(ref)} what={refText(ref)} />
           </div>
         );
       })}

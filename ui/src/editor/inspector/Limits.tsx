@@ -1,14 +1,14 @@
 import type { ReactNode } from "react";
 import { editorTexts } from "@/editor/editorTexts";
 import { componentOf } from "../model/catalogue";
-import { offersOf } from "../model/referenceOptions";
-import { Choice, Lines, Numeric, Shell } from "./fields";
-import { type Form, Small } from "./records";
+import { referenceOptions } from "../model/referenceOptions";
+import { ChoiceInput, LinesInput, NumberInput, Shell } from "./fields";
+import { SmallInput, type StepFormProps } from "./records";
 
 const t = editorTexts.step;
 
 /** How much a step may take, and how it runs. */
-export function Limits(props: Form) {
+export function LimitsForm(props: StepFormProps) {
   const { step, problems, onChange, catalogue } = props;
   const kind = step.service ? "service" : "plugin";
   const own = (step.service ?? step.plugin)?.resources;
@@ -16,7 +16,7 @@ export function Limits(props: Form) {
   const number = (label: string, path: string, value: unknown, standard?: number): ReactNode => (
     <Shell label={label} path={path} problems={problems}>
       {(id, described, wrong) => (
-        <Numeric
+        <NumberInput
           id={id}
           described={described}
           wrong={wrong}
@@ -49,7 +49,7 @@ export function Limits(props: Form) {
       {step.plugin ? (
         <Shell label={t.network} path="plugin.network" hint={t.networkHint} problems={problems}>
           {(id, described) => (
-            <Choice
+            <ChoiceInput
               id={id}
               described={described}
               value={step.plugin?.network === undefined ? "" : String(step.plugin.network)}
@@ -67,7 +67,7 @@ export function Limits(props: Form) {
       ) : (
         <Shell label={t.restart} path="service.restart" problems={problems}>
           {(id, described) => (
-            <Choice
+            <ChoiceInput
               id={id}
               described={described}
               value={step.service?.restart ?? "always"}
@@ -84,7 +84,7 @@ export function Limits(props: Form) {
 }
 
 /** Arguments are lines: a reference is one of its own. */
-function Command({ step, doc, catalogue, problems, onChange }: Form) {
+function Command({ step, doc, catalogue, problems, onChange }: StepFormProps) {
   const path = "service.command";
   const command = step.service?.command;
   return (
@@ -93,11 +93,11 @@ function Command({ step, doc, catalogue, problems, onChange }: Form) {
       path={path}
       hint={t.commandHint}
       problems={problems}
-      offers={() => offersOf(doc, catalogue, step, "any", path)}
+      offers={() => referenceOptions(doc, catalogue, step, "any", path)}
       onRefer={(text) => onChange(path, [...(command ?? []), text])}
     >
       {(id, described) => (
-        <Lines
+        <LinesInput
           id={id}
           described={described}
           value={command}
@@ -109,7 +109,7 @@ function Command({ step, doc, catalogue, problems, onChange }: Form) {
 }
 
 /** Any so many of the node's, or certain ones. */
-function Gpus({ step, problems, onChange }: Form) {
+function Gpus({ step, problems, onChange }: StepFormProps) {
   const path = "service.gpus";
   const gpus = step.service?.gpus;
   const kind = gpus === undefined ? "none" : gpus.device_ids ? "ids" : "count";
@@ -118,7 +118,7 @@ function Gpus({ step, problems, onChange }: Form) {
     <Shell label={t.gpus} path={path} problems={problems}>
       {(id, described) => (
         <div className="recs">
-          <Choice
+          <ChoiceInput
             id={id}
             described={described}
             value={kind}
@@ -126,7 +126,7 @@ function Gpus({ step, problems, onChange }: Form) {
             onChange={(next) => onChange(path, fresh[next as keyof typeof fresh])}
           />
           {kind === "count" ? (
-            <Small
+            <SmallInput
               label={t.gpuCount}
               value={String(gpus?.count || "")}
               onChange={(text) => onChange(path, { count: Number.parseInt(text, 10) || 0 })}
@@ -137,7 +137,7 @@ function Gpus({ step, problems, onChange }: Form) {
               <label className="hint" htmlFor={`${id}-ids`}>
                 {t.gpuIds}
               </label>
-              <Lines
+              <LinesInput
                 id={`${id}-ids`}
                 value={gpus?.device_ids}
                 onChange={(next) => onChange(path, { device_ids: next ?? [] })}

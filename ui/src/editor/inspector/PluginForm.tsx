@@ -1,13 +1,21 @@
 import { useMemo, useState, useSyncExternalStore } from "react";
 import { editorTexts } from "@/editor/editorTexts";
 import { type PortType, properties, typeOf } from "../model/catalogue";
-import { check, ROOT, resolved } from "../model/checkParameters";
+import { checkParameters, ROOT, resolveProperty } from "../model/checkParameters";
 import { isAt, type Problem } from "../model/problems";
-import type { Offer } from "../model/referenceOptions";
-import { inserted } from "../model/references";
-import { Unread, unreadProblem } from "../session/unparsedInputs";
-import { entriesOf, ListEntries, NamedEntries } from "./entries";
-import { Choice, Json, Numeric, Shell, Text, type UnreadOf, Wrong } from "./fields";
+import type { ReferenceOption } from "../model/referenceOptions";
+import { insertReference } from "../model/references";
+import { UnparsedInputs, unparsedProblem } from "../session/unparsedInputs";
+import { entriesKind, ListEntries, NamedEntries } from "./entries";
+import {
+  ChoiceInput,
+  FieldProblems,
+  JsonInput,
+  NumberInput,
+  Shell,
+  TextInput,
+  type UnparsedOf,
+} from "./fields";
 
 const t = editorTexts.step;
 
@@ -15,10 +23,10 @@ export type FormProps = {
   schema: Record<string, unknown> | undefined;
   values: Record<string, unknown>;
   problems: Problem[];
-  offersFor: (type: PortType, path: string) => Offer[];
+  offersFor: (type: PortType, path: string) => ReferenceOption[];
   onChange: (path: string, value: unknown) => void;
   /** Where what cannot be read yet is held; the form's own where it holds one thing alone. */
-  unread?: UnreadOf;
+  unread?: UnparsedOf;
 };
 
 /**
@@ -27,18 +35,18 @@ export type FormProps = {
  */
 export default function PluginForm({ schema, values, problems, offersFor, ...props }: FormProps) {
   const { onChange } = props;
-  const [own] = useState(() => ({ of: new Unread(), step: "" }));
+  const [own] = useState(() => ({ of: new UnparsedInputs(), step: "" }));
   const unread = props.unread ?? own;
   const held = useSyncExternalStore(own.of.subscribe, own.of.get);
   const required = (schema?.required ?? []) as string[];
-  const found = useMemo(() => check(schema, values), [schema, values]);
+  const found = useMemo(() => checkParameters(schema, values), [schema, values]);
   const declared = properties(schema);
   if (declared.length === 0) return <p className="t3 s">{t.noParameters}</p>;
   const others = [...problems, ...found].filter(
     ({ field }) => isAt(field, ROOT) && !declared.some(([name]) => isAt(field, `${ROOT}.${name}`)),
   );
   const fields = declared.map(([name, raw]) => {
-    const property = resolved(schema, raw);
+    const property = resolveProperty(schema, raw);
     const path = `${ROOT}.${name}`;
     const said = problems.some((one) => isAt(one.field, path));
     const checked = said ? [] : found.filter((one) => isAt(one.field, path));
@@ -50,7 +58,7 @@ export default function PluginForm({ schema, values, problems, offersFor, ...pro
         property={property}
         value={values[name]}
         required={required.includes(name)}
-        problems={[...problems, ...held.map(unreadProblem), ...checked]}
+        problems={[...problems, ...held.map(unparsedProblem), ...checked]}
         offers={() => offersFor(typeOf(property), path)}
         unread={unread}
         onChange={(value) => onChange(path, value)}
@@ -59,7 +67,7 @@ export default function PluginForm({ schema, values, problems, offersFor, ...pro
   });
   return (
     <>
-      <Wrong problems={others} />
+      <FieldProblems problems={others} />
       {fields}
     </>
   );
@@ -72,8 +80,8 @@ type ParameterProps = {
   value: unknown;
   required: boolean;
   problems: Problem[];
-  offers: () => Offer[];
-  unread: UnreadOf;
+  offers: () => ReferenceOption[];
+  unread: UnparsedOf;
   onChange: (value: unknown) => void;
 };
 
@@ -100,7 +108,7 @@ function Parameter({ name, path, property, value, ...rest }: ParameterProps) {
       problems={rest.problems}
       offers={rest.offers}
       onRefer={(ref, at) =>
-        rest.onChange(takesChoice(type, value, ref) ? inserted(value, ref, at) : ref)
+        rest.onChange(takesChoice(type, value, ref) ? insertReference(value, ref, at) : ref)
       }
     >
       {(id, described, wrong) => {
@@ -108,14 +116,14 @@ function Parameter({ name, path, property, value, ...rest }: ParameterProps) {
         const options = Array.isArray(property.enum) ? property.enum : undefined;
         // What could be typed on as a reference stays the field it is typed in.
         if (type === "number" && !options)
-          return <Numeric {...common} value={value} onChange={rest.onChange} />;
+          return <NumberInput {...common} value={value} onChange={rest.onChange} />;
         if ((refers || held) && (options || type !== "text"))
           return (
-            <Text {...common} mono value={value} onChange={rest.onChange} onTyping={setHeld} />
+            <TextInput {...common} mono value={value} onChange={rest.onChange} onTyping={setHeld} />
           );
         if (options)
           return (
-            <Choice
+            <ChoiceInput
               {...common}
               value={value === undefined ? "" : JSON.stringify(value)}
               options={[
@@ -127,7 +135,7 @@ function Parameter({ name, path, property, value, ...rest }: ParameterProps) {
           );
         if (type === "bool")
           return (
-            <Choice
+            <ChoiceInput
               {...common}
               value={value === undefined ? "" : String(value)}
               options={[
@@ -138,7 +146,7 @@ function Parameter({ name, path, property, value, ...rest }: ParameterProps) {
               onChange={(next) => rest.onChange(next === "" ? undefined : next === "true")}
             />
           );
-        const entries = entriesOf(property, value);
+        const entries = entriesKind(property, value);
         const Entries = entries === "list" ? ListEntries : NamedEntries;
         if (entries)
           return (
@@ -152,7 +160,7 @@ function Parameter({ name, path, property, value, ...rest }: ParameterProps) {
           );
         if (type === "object" || type === "any")
           return (
-            <Json
+            <JsonInput
               {...common}
               path={path}
               value={value}
@@ -162,7 +170,7 @@ function Parameter({ name, path, property, value, ...rest }: ParameterProps) {
           );
         const long = property.format === "multiline" || /script|sql|body|content/i.test(name);
         return (
-          <Text
+          <TextInput
             {...common}
             mono={long}
             rows={long ? 4 : 1}

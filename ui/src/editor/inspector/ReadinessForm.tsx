@@ -1,11 +1,11 @@
 import { editorTexts } from "@/editor/editorTexts";
-import { Choice, Lines, Shell } from "./fields";
-import { type Form, Small } from "./records";
+import { ChoiceInput, LinesInput, Shell } from "./fields";
+import { SmallInput, type StepFormProps } from "./records";
 
 const t = editorTexts.step;
 type ReadyKind = keyof typeof t.readyKinds;
 
-export function Ready({ step, problems, onChange }: Form) {
+export function ReadinessForm({ step, problems, onChange }: StepFormProps) {
   const ready = step.service?.ready;
   const first = step.service?.ports?.[0]?.port ?? 8080;
   const kind: ReadyKind = ready?.http
@@ -33,7 +33,7 @@ export function Ready({ step, problems, onChange }: Form) {
     <Shell label={t.ready} path="service.ready" problems={problems}>
       {(id, described) => (
         <div className="recs">
-          <Choice
+          <ChoiceInput
             id={id}
             described={described}
             value={kind}
@@ -41,7 +41,7 @@ export function Ready({ step, problems, onChange }: Form) {
             onChange={choose}
           />
           {ready?.http || ready?.tcp ? (
-            <Small
+            <SmallInput
               label={t.readyPort}
               value={String((ready.http ?? ready.tcp)?.port ?? "")}
               onChange={(text) => {
@@ -51,7 +51,7 @@ export function Ready({ step, problems, onChange }: Form) {
             />
           ) : null}
           {ready?.http ? (
-            <Small
+            <SmallInput
               label={t.readyPath}
               value={ready.http.path}
               onChange={(path) => set({ http: { ...ready.http, path } })}
@@ -69,7 +69,7 @@ export function Ready({ step, problems, onChange }: Form) {
               <label className="hint" htmlFor={`${id}-command`}>
                 {t.readyCommand}
               </label>
-              <Lines
+              <LinesInput
                 id={`${id}-command`}
                 value={ready.command}
                 onChange={(next) => set({ command: next ?? [] })}
@@ -83,7 +83,7 @@ export function Ready({ step, problems, onChange }: Form) {
   );
 }
 
-type Readiness = NonNullable<NonNullable<Form["step"]["service"]>["ready"]>;
+type Readiness = NonNullable<NonNullable<StepFormProps["step"]["service"]>["ready"]>;
 
 /** How often it is asked, and how patiently; empty is what the agent does by itself. */
 function Times({ ready, onChange }: { ready: Readiness; onChange: (part: object) => void }) {

@@ -1,7 +1,7 @@
 import { Link2 } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useState } from "react";
 import { editorTexts } from "@/editor/editorTexts";
-import type { Offer } from "../model/referenceOptions";
+import type { ReferenceOption } from "../model/referenceOptions";
 
 const t = editorTexts.step;
 
@@ -52,10 +52,14 @@ export function Pick({ label, first, none, className, connect, onChoose, childre
   );
 }
 
-type ReferProps = { label: string; offers: () => Offer[]; onChoose: (text: string) => void };
+type ReferencePickerProps = {
+  label: string;
+  offers: () => ReferenceOption[];
+  onChoose: (text: string) => void;
+};
 
 /** What earlier steps give, the secrets, and the deployment: one of them is put into the field. */
-export function Refer({ label, offers, onChoose }: ReferProps) {
+export function ReferencePicker({ label, offers, onChoose }: ReferencePickerProps) {
   return (
     <span className="refer" title={t.reference}>
       <Link2 className="i sm" aria-hidden="true" />
@@ -71,7 +75,7 @@ export function Refer({ label, offers, onChoose }: ReferProps) {
   );
 }
 
-function optionsOf(offers: Offer[]): ReactNode {
+function optionsOf(offers: ReferenceOption[]): ReactNode {
   if (offers.length === 0) return null;
   return groupsOf(offers).map(([group, offers]) => (
     <optgroup key={group} label={group}>
@@ -84,8 +88,8 @@ function optionsOf(offers: Offer[]): ReactNode {
   ));
 }
 
-function groupsOf(offers: Offer[]): [string, Offer[]][] {
-  const groups = new Map<string, Offer[]>();
+function groupsOf(offers: ReferenceOption[]): [string, ReferenceOption[]][] {
+  const groups = new Map<string, ReferenceOption[]>();
   for (const offer of offers) groups.set(offer.group, [...(groups.get(offer.group) ?? []), offer]);
   return [...groups];
 }

@@ -3,14 +3,14 @@ import { useState } from "react";
 import { Button } from "@/components/Button";
 import { editorTexts } from "@/editor/editorTexts";
 import type { Step } from "../model/document";
-import { offersOf } from "../model/referenceOptions";
-import { inserted, NEW_VARIABLE } from "../model/references";
-import { Shell, Text } from "./fields";
-import { Ready } from "./ReadinessForm";
-import { type Form, Group, Records, Remove, Small } from "./records";
+import { referenceOptions } from "../model/referenceOptions";
+import { insertReference, NEW_VARIABLE } from "../model/references";
+import { Shell, TextInput } from "./fields";
+import { ReadinessForm } from "./ReadinessForm";
+import { Group, Records, RemoveButton, SmallInput, type StepFormProps } from "./records";
 
 const t = editorTexts.step;
-type Props = Form;
+type Props = StepFormProps;
 type Service = NonNullable<Step["service"]>;
 
 export function ServiceSettings(props: Props) {
@@ -29,7 +29,7 @@ export function ServiceSettings(props: Props) {
       ) : null}
       <Env {...props} />
       <Ports {...props} />
-      <Ready {...props} />
+      <ReadinessForm {...props} />
       <Volumes {...props} />
       <Files {...props} />
     </>
@@ -56,11 +56,11 @@ function Env({ step, doc, catalogue, problems, onChange }: Props) {
                 label={key}
                 path={path}
                 problems={problems}
-                offers={() => offersOf(doc, catalogue, step, "any", path)}
-                onRefer={(ref, at) => onChange(path, inserted(value, ref, at))}
+                offers={() => referenceOptions(doc, catalogue, step, "any", path)}
+                onRefer={(ref, at) => onChange(path, insertReference(value, ref, at))}
               >
                 {(id, described, bad) => (
-                  <Text
+                  <TextInput
                     id={id}
                     described={described}
                     wrong={bad}
@@ -72,7 +72,7 @@ function Env({ step, doc, catalogue, problems, onChange }: Props) {
                 )}
               </Shell>
             </div>
-            <Remove what={key} onRemove={() => onChange(path, undefined)} />
+            <RemoveButton what={key} onRemove={() => onChange(path, undefined)} />
           </div>
         );
       })}
@@ -114,8 +114,8 @@ function Ports(props: Props) {
       step={props}
       row={(port, change) => (
         <>
-          <Small label={t.portName} value={port.name} onChange={(name) => change({ name })} />
-          <Small
+          <SmallInput label={t.portName} value={port.name} onChange={(name) => change({ name })} />
+          <SmallInput
             label={t.portNumber}
             value={String(port.port)}
             onChange={(text) => change({ port: Number.parseInt(text, 10) || 0 })}
@@ -147,8 +147,16 @@ function Volumes(props: Props) {
       hint={t.volumesHint}
       row={(volume, change) => (
         <>
-          <Small label={t.volumeName} value={volume.name} onChange={(name) => change({ name })} />
-          <Small label={t.volumePath} value={volume.path} onChange={(path) => change({ path })} />
+          <SmallInput
+            label={t.volumeName}
+            value={volume.name}
+            onChange={(name) => change({ name })}
+          />
+          <SmallInput
+            label={t.volumePath}
+            value={volume.path}
+            onChange={(path) => change({ path })}
+          />
           <label className="row s">
             <input
               type="checkbox"
@@ -176,7 +184,7 @@ function Files(props: Props) {
       shown={/\]\.content/}
       row={(file, change, i) => (
         <>
-          <Small label={t.filePath} value={file.path} onChange={(path) => change({ path })} />
+          <SmallInput label={t.filePath} value={file.path} onChange={(path) => change({ path })} />
           <Content {...props} text={file.content} path={`service.files[${i}].content`} />
         </>
       )}
@@ -191,8 +199,8 @@ function Content({ text, path, ...props }: Props & { text: string; path: string 
       label={t.fileContent}
       path={path}
       problems={problems}
-      offers={() => offersOf(doc, catalogue, step, "any", path)}
-      onRefer={(ref, at) => onChange(path, inserted(text, ref, at))}
+      offers={() => referenceOptions(doc, catalogue, step, "any", path)}
+      onRefer={(ref, at) => onChange(path, insertReference(text, ref, at))}
     >
       {(id, described, wrong) => (
         <textarea

@@ -2,7 +2,7 @@ import { cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { useState } from "react";
 import { afterEach, expect, it } from "vitest";
-import { entriesOf } from "./entries";
+import { entriesKind } from "./entries";
 import PluginForm from "./PluginForm";
 
 const user = userEvent.setup({ delay: null });
@@ -57,12 +57,12 @@ it("takes values by name, those that are declared and others", async () => {
 
 it("leaves to JSON what is deeper, or of no declared kind", () => {
   const text = { type: "string" };
-  expect(entriesOf({ type: "array", items: text }, ["a"])).toBe("list");
-  expect(entriesOf({ type: "array", items: text }, [["a"]])).toBeUndefined();
-  expect(entriesOf({ type: "array", items: { type: "object" } }, undefined)).toBeUndefined();
-  expect(entriesOf({ type: "object" }, undefined)).toBeUndefined();
-  expect(entriesOf({ type: "object", additionalProperties: text }, undefined)).toBe("names");
-  expect(entriesOf({ type: "object", additionalProperties: text }, { a: [] })).toBeUndefined();
+  expect(entriesKind({ type: "array", items: text }, ["a"])).toBe("list");
+  expect(entriesKind({ type: "array", items: text }, [["a"]])).toBeUndefined();
+  expect(entriesKind({ type: "array", items: { type: "object" } }, undefined)).toBeUndefined();
+  expect(entriesKind({ type: "object" }, undefined)).toBeUndefined();
+  expect(entriesKind({ type: "object", additionalProperties: text }, undefined)).toBe("names");
+  expect(entriesKind({ type: "object", additionalProperties: text }, { a: [] })).toBeUndefined();
 });
 
 it("shows what is wrong with the values together above them, and with an entry beside it", () => {

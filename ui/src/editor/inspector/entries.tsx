@@ -3,8 +3,8 @@ import { type ReactNode, useState } from "react";
 import { Button } from "@/components/Button";
 import { editorTexts } from "@/editor/editorTexts";
 import { properties, typeOf } from "../model/catalogue";
-import { Choice } from "./fields";
-import { Remove, Small } from "./records";
+import { ChoiceInput } from "./fields";
+import { RemoveButton, SmallInput } from "./records";
 
 const t = editorTexts.step;
 
@@ -12,7 +12,7 @@ type Schema = Record<string, unknown>;
 type Values = Record<string, unknown>;
 
 /** Whether a value is a list of single values, or single values by name: those need no JSON. */
-export function entriesOf(schema: Schema, value: unknown): "list" | "names" | undefined {
+export function entriesKind(schema: Schema, value: unknown): "list" | "names" | undefined {
   if (schema.type === "array") return isListed(schema.items, value) ? "list" : undefined;
   if (schema.type !== "object" || !isNamed(value)) return undefined;
   const declared = properties(schema);
@@ -136,7 +136,7 @@ function NewName({ label, taken, add }: NewNameProps) {
   return (
     <div className="row">
       <div className="grow">
-        <Small label={t.entryName(label)} value={name} onChange={setName} onEnter={take} />
+        <SmallInput label={t.entryName(label)} value={name} onChange={setName} onEnter={take} />
       </div>
       <Button small reason={why} onClick={take}>
         <Plus className="i sm" aria-hidden="true" /> {t.addEntry}
@@ -149,7 +149,7 @@ function Row(props: { what: string; onRemove: () => void; children: ReactNode })
   return (
     <div className="row top0">
       <div className="recs grow">{props.children}</div>
-      <Remove what={props.what} onRemove={props.onRemove} />
+      <RemoveButton what={props.what} onRemove={props.onRemove} />
     </div>
   );
 }
@@ -165,7 +165,7 @@ type EntryProps = {
 function Entry({ id, label, schema, value, onChange }: EntryProps) {
   if (schema.type === "boolean")
     return (
-      <Choice
+      <ChoiceInput
         id={id}
         label={label}
         value={value === undefined ? "" : String(value)}
@@ -178,7 +178,7 @@ function Entry({ id, label, schema, value, onChange }: EntryProps) {
       />
     );
   const set = (text: string) => onChange(text === "" ? undefined : entered(schema, text));
-  return <Small id={id} label={label} value={String(value ?? "")} onChange={set} />;
+  return <SmallInput id={id} label={label} value={String(value ?? "")} onChange={set} />;
 }
 
 /** A number that is still being typed stays text, and is refused as such. */

@@ -2,7 +2,7 @@ import { cleanup, render, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { useState } from "react";
 import { afterEach, expect, it, vi } from "vitest";
-import { Numeric, Shell, Text } from "./fields";
+import { NumberInput, Shell, TextInput } from "./fields";
 import PluginForm from "./PluginForm";
 import { Pick } from "./ReferencePicker";
 
@@ -12,7 +12,7 @@ afterEach(cleanup);
 
 function Field({ first, number }: { first: unknown; number?: boolean }) {
   const [value, setValue] = useState(first);
-  const Control = number ? Numeric : Text;
+  const Control = number ? NumberInput : TextInput;
   return (
     <>
       <label htmlFor="one">Address</label>
@@ -126,7 +126,7 @@ it("puts a chosen reference where the caret was, and makes the list of them only
       offers={offers}
       onRefer={(ref, at) => chosen.push([ref, at])}
     >
-      {(id) => <Text id={id} label={label} value={value} onChange={() => {}} />}
+      {(id) => <TextInput id={id} label={label} value={value} onChange={() => {}} />}
     </Shell>,
   );
   expect(offers).not.toHaveBeenCalled();

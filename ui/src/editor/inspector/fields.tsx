@@ -13,11 +13,11 @@ import { Glyph } from "@/components/Glyph";
 import { editorTexts } from "@/editor/editorTexts";
 import { PortShape } from "../canvas/canvasNodes";
 import type { PortType } from "../model/catalogue";
-import { alone, calledText, type Expression } from "../model/expressions";
+import { calledText, type Expression, parseSingleExpression } from "../model/expressions";
 import { isAt, type Problem } from "../model/problems";
-import type { Offer } from "../model/referenceOptions";
-import { type Unread, writtenJson } from "../session/unparsedInputs";
-import { Refer } from "./ReferencePicker";
+import type { ReferenceOption } from "../model/referenceOptions";
+import { formatJson, type UnparsedInputs } from "../session/unparsedInputs";
+import { ReferencePicker } from "./ReferencePicker";
 
 const t = editorTexts.step;
 
@@ -30,7 +30,7 @@ export type FieldShell = {
   required?: boolean;
   problems: Problem[];
   children: (id: string, described: string | undefined, wrong: boolean) => ReactNode;
-  offers?: () => Offer[];
+  offers?: () => ReferenceOption[];
   /** A reference is chosen, and where the caret was last, if it ever was in the field. */
   onRefer?: (text: string, at?: number) => void;
 };
@@ -63,12 +63,16 @@ export function Shell(props: FieldShell) {
             .join(", ")}
         </span>
         {offers && onRefer ? (
-          <Refer label={label} offers={offers} onChoose={(ref) => onRefer(ref, caret.current)} />
+          <ReferencePicker
+            label={label}
+            offers={offers}
+            onChoose={(ref) => onRefer(ref, caret.current)}
+          />
         ) : null}
       </div>
       {props.children(id, described, wrong)}
       <div id={`${id}-more`}>
-        <Wrong problems={errors} />
+        <FieldProblems problems={errors} />
         {hint && errors.length === 0 ? <div className="hint">{hint}</div> : null}
       </div>
     </div>
@@ -79,7 +83,7 @@ function isText(target: EventTarget): target is HTMLInputElement | HTMLTextAreaE
   return target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement;
 }
 
-export function Wrong({ problems }: { problems: Problem[] }) {
+export function FieldProblems({ problems }: { problems: Problem[] }) {
   return problems.map((one) => (
     <div
       key={one.field + one.code + one.message}
@@ -109,7 +113,7 @@ type TextProps = {
  * Text that may hold references. One that is nothing else shows as what it refers to, but never
  * while somebody types: the field they type in stays.
  */
-export function Text(props: TextProps) {
+export function TextInput(props: TextProps) {
   const { onChange, id, described, wrong, label, mono, rows = 1, placeholder } = props;
   const value = textOf(props.value);
   const [typing, keepTyping] = useState<"line" | "lines">();
@@ -121,7 +125,7 @@ export function Text(props: TextProps) {
   useEffect(() => {
     if (typing) document.getElementById(id)?.focus();
   }, [typing, id]);
-  const only = typing ? undefined : alone(value);
+  const only = typing ? undefined : parseSingleExpression(value);
   if (only)
     return (
       <Pill
@@ -219,14 +223,14 @@ function Pill({ id, value, described, wrong, label, expression, ...acts }: PillP
 }
 
 /** A number, or text that is on the way to being one. */
-export function Numeric(
+export function NumberInput(
   props: Omit<TextProps, "value" | "onChange" | "rows"> & {
     value: unknown;
     onChange: (value: unknown) => void;
   },
 ) {
   return (
-    <Text
+    <TextInput
       {...props}
       onChange={(text) => {
         const number = Number(text);
@@ -238,7 +242,7 @@ export function Numeric(
   );
 }
 
-export function Choice(props: {
+export function ChoiceInput(props: {
   id?: string;
   /** Where no label is bound to it. */
   label?: string;
@@ -266,7 +270,7 @@ export function Choice(props: {
 }
 
 /** Where texts that are no JSON yet are held, and of which step. */
-export type UnreadOf = { of: Unread; step: string };
+export type UnparsedOf = { of: UnparsedInputs; step: string };
 
 type JsonProps = {
   id: string;
@@ -275,14 +279,14 @@ type JsonProps = {
   value: unknown;
   described?: string;
   wrong?: boolean;
-  unread: UnreadOf;
+  unread: UnparsedOf;
   onChange: (value: unknown) => void;
 };
 
 /** Any value, written as JSON; what is no JSON yet is held and goes no further. */
-export function Json({ id, path, value, described, wrong, unread, onChange }: JsonProps) {
+export function JsonInput({ id, path, value, described, wrong, unread, onChange }: JsonProps) {
   const { of, step } = unread;
-  const written = writtenJson(value);
+  const written = formatJson(value);
   const [text, setText] = useState(() => of.text(step, path, written) ?? written);
   useEffect(() => setText(of.text(step, path, written) ?? written), [of, step, path, written]);
   const type = (next: string) => {
@@ -292,7 +296,7 @@ export function Json({ id, path, value, described, wrong, unread, onChange }: Js
   const leave = () => {
     if (of.text(step, path, written) !== undefined) return;
     const next = text.trim() === "" ? undefined : JSON.parse(text);
-    if (writtenJson(next) === written) setText(written);
+    if (formatJson(next) === written) setText(written);
     else onChange(next);
   };
   return (
@@ -311,7 +315,7 @@ export function Json({ id, path, value, described, wrong, unread, onChange }: Js
 }
 
 /** Lines of text as a list: a command, or people. */
-export function Lines(props: {
+export function LinesInput(props: {
   id: string;
   value: string[] | undefined;
   described?: string;

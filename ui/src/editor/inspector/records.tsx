@@ -4,12 +4,12 @@ import { Button } from "@/components/Button";
 import { editorTexts } from "@/editor/editorTexts";
 import type { Step } from "../model/document";
 import { isAt } from "../model/problems";
-import { Wrong } from "./fields";
-import type { Panel } from "./inspectorProps";
+import { FieldProblems } from "./fields";
+import type { InspectorPartProps } from "./inspectorProps";
 
 const t = editorTexts.step;
 /** What every form of a step is given. */
-export type Form = Panel & { step: Step };
+export type StepFormProps = InspectorPartProps & { step: Step };
 
 /** A list of small records, each in a row of its own. */
 export function Records<T>(props: {
@@ -18,7 +18,7 @@ export function Records<T>(props: {
   items: T[] | undefined;
   fresh: T;
   addLabel: string;
-  step: Form;
+  step: StepFormProps;
   hint?: string;
   /** Fields that show in their row what is wrong with them. */
   shown?: RegExp;
@@ -40,13 +40,13 @@ export function Records<T>(props: {
                 i,
               )}
             </div>
-            <Remove
+            <RemoveButton
               what={`${props.title} ${i + 1}`}
               onRemove={() => set(items.filter((_, at) => at !== i))}
             />
           </div>
         ))}
-        <Wrong problems={own} />
+        <FieldProblems problems={own} />
         <Button small className="self-start" onClick={() => set([...items, props.fresh])}>
           <Plus className="i sm" aria-hidden="true" /> {props.addLabel}
         </Button>
@@ -81,7 +81,7 @@ type SmallProps = {
   onEnter?: () => void;
 };
 
-export function Small({ id, label, value, onChange, onEnter }: SmallProps) {
+export function SmallInput({ id, label, value, onChange, onEnter }: SmallProps) {
   return (
     <div className="in sm">
       <input
@@ -99,7 +99,7 @@ export function Small({ id, label, value, onChange, onEnter }: SmallProps) {
   );
 }
 
-export function Remove({ what, onRemove }: { what: string; onRemove: () => void }) {
+export function RemoveButton({ what, onRemove }: { what: string; onRemove: () => void }) {
   return (
     <Button look="ghost" small icon aria-label={t.removeField(what)} onClick={onRemove}>
       <X className="i sm" aria-hidden="true" />

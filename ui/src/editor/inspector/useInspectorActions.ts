@@ -1,26 +1,26 @@
 import { useMemo, useRef } from "react";
 import { useToast } from "@/components/Toast";
-import { needNo } from "../canvas/connections";
+import { whyNotOrder } from "../canvas/connections";
 import type { Catalogue } from "../model/catalogue";
 import type { Doc, Step } from "../model/document";
 import { addNeed, removeNeed, renameStep } from "../model/edit";
-import { setReferring } from "../model/references";
+import { setFieldAndOrder } from "../model/references";
 import type { Session } from "../session/session";
-import type { Unread } from "../session/unparsedInputs";
-import type { Stroke } from "../session/useUndoGrouping";
-import type { Inspecting } from "./inspectorProps";
+import type { UnparsedInputs } from "../session/unparsedInputs";
+import type { UndoGrouping } from "../session/useUndoGrouping";
+import type { InspectorActions } from "./inspectorProps";
 
 type Given = {
   session: Session;
   catalogue: Catalogue;
   step?: Step;
-  stroke: Stroke;
-  unread: Unread;
+  stroke: UndoGrouping;
+  unread: UnparsedInputs;
   rename: (names: Map<string, string>) => void;
 };
 
 /** What the inspector does to the drawing, always by the same functions: it is drawn anew seldom. */
-export function useInspecting(given: Given): Inspecting {
+export function useInspectorActions(given: Given): InspectorActions {
   const say = useToast();
   const now = useRef({ ...given, say });
   now.current = { ...given, say };
@@ -30,7 +30,7 @@ export function useInspecting(given: Given): Inspecting {
       onChange: (path, value) => {
         const { session, catalogue, step, stroke } = now.current;
         if (!step) return;
-        const next = setReferring(session.doc, catalogue, step.key, path, value);
+        const next = setFieldAndOrder(session.doc, catalogue, step.key, path, value);
         change(next, stroke.typed(`${step.key} ${path}`));
       },
       onRename: (from, to) => {
@@ -41,7 +41,7 @@ export function useInspecting(given: Given): Inspecting {
       },
       onNeed: (from, to) => {
         const { session, say } = now.current;
-        const no = needNo(session.doc, from, to);
+        const no = whyNotOrder(session.doc, from, to);
         if (no) say("failed", no);
         else change(addNeed(session.doc, from, to));
       },

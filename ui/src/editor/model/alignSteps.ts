@@ -1,6 +1,6 @@
-import { bare, canonical, type Doc, kindOf, type Step, stepOf } from "./document";
-import { freeKey, renamed, renameStep } from "./edit";
-import { fieldsOf, same } from "./stepFields";
+import { canonical, type Doc, kindOf, type Step, stepOf, withoutCatalogueCopy } from "./document";
+import { freeKey, renameInStep, renameStep } from "./edit";
+import { fieldsOf, isSameValue } from "./stepFields";
 
 /** Three drawings in which one step has one name. */
 export type Aligned = {
@@ -19,7 +19,7 @@ export type Aligned = {
  * renamed and the other edited is one; steps that got the same name on both sides are two, and mine
  * takes another name.
  */
-export function align(base: Doc, mine: Doc, theirs: Doc): Aligned {
+export function alignSteps(base: Doc, mine: Doc, theirs: Doc): Aligned {
   const [m, t] = [renames(base, mine), renames(base, theirs)];
   const out: Aligned = { base, mine, theirs, names: new Map(), byMe: new Map(), byThem: new Map() };
   for (const [from, to] of m) if (t.get(from) === to) out.base = renameStep(out.base, from, to);
@@ -46,7 +46,7 @@ function apart(out: Aligned) {
   const taken = new Set([...out.theirs.steps, ...out.base.steps].map((step) => step.key));
   for (const step of out.mine.steps) {
     const their = stepOf(out.theirs, step.key);
-    if (stepOf(out.base, step.key) || !their || same(whole(step), whole(their))) continue;
+    if (stepOf(out.base, step.key) || !their || isSameValue(whole(step), whole(their))) continue;
     const to = freeKey(out.mine, step.key, taken);
     out.mine = renameStep(out.mine, step.key, to);
     out.names.set(step.key, to);
@@ -54,7 +54,7 @@ function apart(out: Aligned) {
 }
 
 function whole(step: Step) {
-  return [...fieldsOf(bare(step))].sort();
+  return [...fieldsOf(withoutCatalogueCopy(step))].sort();
 }
 
 /**
@@ -77,7 +77,7 @@ function renames(old: Doc, now: Doc): Map<string, string> {
 function isSame(was: Step, is: Step): boolean {
   if (kindOf(was) !== kindOf(is) || nameOf(was) !== nameOf(is)) return false;
   if (was.position && canonical(was.position) === canonical(is.position)) return true;
-  return same(said(was, was.key), said(is, was.key));
+  return isSameValue(said(was, was.key), said(is, was.key));
 }
 
 function nameOf(step: Step): string | undefined {
@@ -86,6 +86,10 @@ function nameOf(step: Step): string | undefined {
 
 /** What a step says, apart from where it stands and what it waits for. */
 function said(step: Step, key: string) {
-  const { position: _, needs: __, ...rest } = renamed(bare(step), new Map([[step.key, key]]));
+  const {
+    position: _,
+    needs: __,
+    ...rest
+  } = renameInStep(withoutCatalogueCopy(step), new Map([[step.key, key]]));
   return rest;
 }

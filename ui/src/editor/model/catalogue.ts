@@ -1,7 +1,7 @@
 import type { Schemas } from "@/api/client";
 import { editorTexts } from "@/editor/editorTexts";
 import { type Doc, kindOf, type Step } from "./document";
-import { alone } from "./expressions";
+import { parseSingleExpression } from "./expressions";
 
 const t = editorTexts.shown;
 
@@ -120,18 +120,21 @@ export function typeOf(schema: Record<string, unknown> | undefined): PortType {
 }
 
 /** Whether a value of one type can be put into a field: beside other text, each becomes text. */
-export function takes(input: Pick<Input, "type" | "value" | "open">, from: PortType): boolean {
+export function acceptsOutput(
+  input: Pick<Input, "type" | "value" | "open">,
+  from: PortType,
+): boolean {
   if (from === "secret" && input.open) return false;
-  return fits(from, input.type) || (input.type === "text" && isAmong(input.value));
+  return isAssignable(from, input.type) || (input.type === "text" && hasOtherText(input.value));
 }
 
 /** Whether there is text that a reference would stand among. */
-export function isAmong(value: unknown): boolean {
-  return typeof value === "string" && value !== "" && !alone(value);
+export function hasOtherText(value: unknown): boolean {
+  return typeof value === "string" && value !== "" && !parseSingleExpression(value);
 }
 
 /** Whether a value of one type may be given to a field of another. */
-export function fits(from: PortType, to: PortType): boolean {
+export function isAssignable(from: PortType, to: PortType): boolean {
   if (from === "any" || to === "any" || from === to) return true;
   // A secret is text that nobody is shown; a URL is text too.
   return to === "text" && (from === "secret" || from === "url");

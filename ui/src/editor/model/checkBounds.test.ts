@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { plain } from "./checkBounds";
+import { checkBounds } from "./checkBounds";
 import type { Step } from "./document";
 
 const wrong = (step: unknown): string[] => {
   const found: string[] = [];
-  plain(step as Step, (field) => found.push(field));
+  checkBounds(step as Step, (field) => found.push(field));
   return found;
 };
 

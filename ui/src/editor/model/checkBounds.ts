@@ -7,7 +7,7 @@ type Fail = (field: string, code: string, message: string) => void;
 type Given = { field: string; value: unknown };
 
 /** The bounds are those of the API's description: what is outside of them the server does not read. */
-export function plain(step: Step, fail: Fail) {
+export function checkBounds(step: Step, fail: Fail) {
   const { service, plugin, approval } = step;
   const whole = (least: number, most: number, ...all: Given[]) =>
     all
@@ -27,10 +27,14 @@ export function plain(step: Step, fail: Fail) {
   whole(0, 86_400, { field: "service.ready.start_period_seconds", value: start_period_seconds });
   whole(1, 86_400, { field: "plugin.timeout_seconds", value: plugin?.timeout_seconds });
   whole(1, 2_592_000, { field: "approval.timeout_seconds", value: approval?.timeout_seconds });
-  limits(service ? "service" : "plugin", (service ?? plugin)?.resources, fail);
+  checkLimits(service ? "service" : "plugin", (service ?? plugin)?.resources, fail);
 }
 
-function limits(kind: string, resources: { cpu?: unknown; memory_mib?: unknown } = {}, fail: Fail) {
+function checkLimits(
+  kind: string,
+  resources: { cpu?: unknown; memory_mib?: unknown } = {},
+  fail: Fail,
+) {
   const { cpu, memory_mib } = resources;
   if (cpu !== undefined && !(typeof cpu === "number" && cpu >= 0 && cpu <= 1024))
     fail(`${kind}.resources.cpu`, "range", t.number(0, 1024));

@@ -1,8 +1,11 @@
 import { expect, it } from "vitest";
-import { check } from "./checkParameters";
+import { checkParameters } from "./checkParameters";
 
 const said = (schema: Record<string, unknown>, values: Record<string, unknown>) =>
-  check(schema, values).map((one) => [one.field.replace("plugin.parameters", ""), one.message]);
+  checkParameters(schema, values).map((one) => [
+    one.field.replace("plugin.parameters", ""),
+    one.message,
+  ]);
 
 it("says in the page's words what a schema wants, down to the part", () => {
   const properties = {

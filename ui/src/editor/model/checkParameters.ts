@@ -24,7 +24,7 @@ const WAYS = new Set(["anyOf", "oneOf", "not"]);
  * Literal values against the whole schema, with what it refers to in itself. What refers to a step
  * or a secret has no value yet: nothing that depends on it is judged.
  */
-export function check(schema: Schema | undefined, values: Values): Problem[] {
+export function checkParameters(schema: Schema | undefined, values: Values): Problem[] {
   if (!schema) return [];
   const open = Object.keys(values).filter((key) => JSON.stringify(values[key])?.includes("${{"));
   const literal = Object.entries(values).filter(
@@ -107,7 +107,7 @@ function valueAt(schema: Schema, location: string): unknown {
 }
 
 /** What a schema says of a property, itself or where it points to. */
-export function resolved(schema: Schema | undefined, property: Schema): Schema {
+export function resolveProperty(schema: Schema | undefined, property: Schema): Schema {
   const { $ref, ...own } = property;
   if (typeof $ref !== "string" || !$ref.startsWith("#/") || !schema) return property;
   return { ...(valueAt(schema, $ref) as Schema | undefined), ...own };

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { clipOf, copy, paste } from "./clipboard";
+import { copySteps, parseClip, pasteSteps } from "./clipboard";
 import { type Doc, emptyDoc, type Step, stepOf } from "./document";
 import { addComment, addStep } from "./edit";
 
@@ -11,8 +11,8 @@ const web = (key: string, more: Partial<Step> = {}): Step => ({
 });
 const clip = (...steps: object[]) => JSON.stringify({ nullops: "pipeline-steps", steps });
 
-function pasted(doc: Doc, text: string, sight?: Parameters<typeof paste>[3]) {
-  const done = paste(doc, text, BY, sight);
+function pasted(doc: Doc, text: string, sight?: Parameters<typeof pasteSteps>[3]) {
+  const done = pasteSteps(doc, text, BY, sight);
   if (!done || "wrong" in done) throw new Error("not pasted");
   return done;
 }
@@ -27,7 +27,7 @@ it("gives two steps of one name a name each, and what refers to them the first",
 });
 
 it("leaves a field to the server whose name every object knows", () => {
-  expect(clipOf(clip({ ...web("a"), constructor: "x" }))).toHaveProperty("steps");
+  expect(parseClip(clip({ ...web("a"), constructor: "x" }))).toHaveProperty("steps");
 });
 
 it("lays steps without a place side by side", () => {
@@ -41,7 +41,7 @@ it("puts a second paste beside the first", () => {
     text: "why",
     position: { x: 300, y: 0 },
   });
-  const text = copy(first, new Set(["a", "#0"]));
+  const text = copySteps(first, new Set(["a", "#0"]));
   const twice = pasted(pasted(first, text).doc, text).doc;
   const all = [...twice.steps, ...twice.comments].map(({ position }) => JSON.stringify(position));
   expect(new Set(all).size).toBe(6);

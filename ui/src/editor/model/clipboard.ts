@@ -1,15 +1,15 @@
-import { bare, type Comment, type Doc, type Spot, type Step } from "./document";
-import { commentId, freeKey, renamed, withNeeds } from "./edit";
-import { type Box, landing } from "./pastePlacement";
-import { wrongIn } from "./validateClip";
+import { type Comment, type Doc, type Spot, type Step, withoutCatalogueCopy } from "./document";
+import { commentId, freeKey, renameInStep, withNeeds } from "./edit";
+import { type Box, placeCopies } from "./pastePlacement";
+import { findInvalidField } from "./validateClip";
 
 /** What copying writes: readable, and the same in every project. */
 type Clip = { nullops: "pipeline-steps"; steps: Step[]; comments: Comment[] };
 
-export function copy(doc: Doc, ids: Set<string>): string {
+export function copySteps(doc: Doc, ids: Set<string>): string {
   const clip: Clip = {
     nullops: "pipeline-steps",
-    steps: doc.steps.filter((step) => ids.has(step.key)).map(bare),
+    steps: doc.steps.filter((step) => ids.has(step.key)).map(withoutCatalogueCopy),
     comments: doc.comments.filter((_, i) => ids.has(commentId(i))),
   };
   return JSON.stringify(clip, null, 2);
@@ -21,7 +21,7 @@ type Read = Pick<Clip, "steps" | "comments"> | { wrong: string };
  * What was copied, where it is not as steps have to be, or undefined for anything else that is in a
  * clipboard. A pipeline is taken too.
  */
-export function clipOf(text: string): Read | undefined {
+export function parseClip(text: string): Read | undefined {
   let read: Partial<Clip> | null;
   try {
     read = JSON.parse(text);
@@ -32,7 +32,7 @@ export function clipOf(text: string): Read | undefined {
   if (!Array.isArray(steps) || !Array.isArray(comments)) return undefined;
   const ours = read?.nullops === "pipeline-steps" || steps.some(isStep);
   if (!ours || steps.length + comments.length === 0) return undefined;
-  const wrong = wrongIn({ steps, comments }) ?? kindless(steps);
+  const wrong = findInvalidField({ steps, comments }) ?? kindless(steps);
   return wrong ? { wrong } : { steps, comments };
 }
 
@@ -50,22 +50,22 @@ function kindless(steps: Step[]): string | undefined {
  * Adds copied steps to what is there. Names that are taken get a number, and edges and references
  * among the copies lead to the copies; those to others stay if the others are here.
  */
-export function paste(
+export function pasteSteps(
   doc: Doc,
   text: string,
   by: Spot,
   sight?: Box,
 ): { doc: Doc; ids: Set<string> } | { wrong: string } | undefined {
-  const clip = clipOf(text);
+  const clip = parseClip(text);
   if (!clip || "wrong" in clip) return clip;
   const { keys, names } = named(doc, clip.steps);
   const [taken, here] = [new Set(keys), new Set(doc.steps.map((step) => step.key))];
   const copied = clip.steps.map((step, i) => {
-    const next = { ...renamed(bare(step), names), key: keys[i] ?? step.key };
+    const next = { ...renameInStep(withoutCatalogueCopy(step), names), key: keys[i] ?? step.key };
     const kept = (next.needs ?? []).filter((need) => here.has(need) || taken.has(need));
     return withNeeds(next, kept);
   });
-  const landed = landing<Step | Comment>([...copied, ...clip.comments], doc, by, sight);
+  const landed = placeCopies<Step | Comment>([...copied, ...clip.comments], doc, by, sight);
   const steps = landed.slice(0, copied.length) as Step[];
   const comments = landed.slice(copied.length) as Comment[];
   const first = doc.comments.length;

@@ -17,14 +17,14 @@ export function docOf(pipeline?: { steps?: Step[] | null; comments?: Comment[] |
 
 /** What goes to the server: without the copies of the catalogue, which saving makes anew. */
 export function pipelineOf(doc: Doc): Schemas["Pipeline"] {
-  const steps = doc.steps.map(bare);
+  const steps = doc.steps.map(withoutCatalogueCopy);
   return doc.comments.length > 0
     ? { format: 1, steps, comments: doc.comments }
     : { format: 1, steps };
 }
 
 /** A step without what the catalogue fills in. */
-export function bare(step: Step): Step {
+export function withoutCatalogueCopy(step: Step): Step {
   if (step.service) {
     const { image: _, ...service } = step.service;
     return { ...step, service };
@@ -55,7 +55,10 @@ export function canonical(value: unknown): string {
 }
 
 export function sameDoc(a: Doc, b: Doc): boolean {
-  return a === b || (sameList(a.steps, b.steps, bare) && sameList(a.comments, b.comments));
+  return (
+    a === b ||
+    (sameList(a.steps, b.steps, withoutCatalogueCopy) && sameList(a.comments, b.comments))
+  );
 }
 
 /** Compares what differs at all: most of a drawing is the same objects as before. */
@@ -66,7 +69,7 @@ function sameList<T>(a: T[], b: T[], of: (item: T) => T = (item) => item): boole
 }
 
 /** Reads a value behind a path such as service.env.PORT; undefined where it leads nowhere. */
-export function read(step: Step, path: string): unknown {
+export function readField(step: Step, path: string): unknown {
   let at: unknown = step;
   for (const word of split(path)) {
     if (!at || typeof at !== "object") return undefined;
@@ -76,7 +79,7 @@ export function read(step: Step, path: string): unknown {
 }
 
 /** Writes a value behind a path; undefined removes it, and what it leaves empty. */
-export function write(step: Step, path: string, value: unknown): Step {
+export function writeField(step: Step, path: string, value: unknown): Step {
   return put(step, split(path), value) as Step;
 }
 

@@ -1,27 +1,27 @@
 import { describe, expect, it } from "vitest";
 import type { Schemas } from "@/api/client";
-import { align, tidy } from "../canvas/stepGeometry";
+import { layoutSteps, snapBox } from "../canvas/stepGeometry";
 import { begin, edit, redo, undo } from "../session/history";
-import { type Catalogue, fits, orderOf } from "./catalogue";
-import { copy, paste } from "./clipboard";
+import { type Catalogue, isAssignable, orderOf } from "./catalogue";
+import { copySteps, pasteSteps } from "./clipboard";
 import { type Doc, emptyDoc, stepOf } from "./document";
 import {
   addComment,
+  addInputReference,
   addNeed,
   addStep,
+  allIds,
   commentId,
-  everything,
-  removeChosen,
+  removeInputReference,
+  removeSelected,
   renameStep,
   setField,
-  unwire,
-  whyNotNeed,
-  wire,
+  whyNotAddNeed,
 } from "./edit";
-import { parse, refText, single } from "./expressions";
+import { parse, parseSingleRef, refText } from "./expressions";
 import { changesOf, merge, threeWay } from "./merge";
 import { problemsOf } from "./problems";
-import { offersOf } from "./referenceOptions";
+import { referenceOptions } from "./referenceOptions";
 
 const component: Schemas["Component"] = {
   parameters: {
@@ -48,14 +48,14 @@ function shop(): Doc {
   });
   doc = addStep(doc, { key: "make", plugin: { name: "create" } });
   doc = addStep(doc, { key: "web", service: { name: "web", resources: { memory_mib: 64 } } });
-  doc = wire(doc, "db", "host", "make", "plugin.parameters.host");
-  doc = wire(doc, "db", "port", "make", "plugin.parameters.port");
+  doc = addInputReference(doc, "db", "host", "make", "plugin.parameters.host");
+  doc = addInputReference(doc, "db", "port", "make", "plugin.parameters.port");
   doc = setField(doc, "make", "plugin.secrets.password", "${{ secrets.DB_PASSWORD }}");
-  return wire(doc, "make", "dsn", "web", "service.env.DSN");
+  return addInputReference(doc, "make", "dsn", "web", "service.env.DSN");
 }
 
 function pasteOf(doc: Doc, text: string) {
-  const pasted = paste(doc, text, { x: 10, y: 10 });
+  const pasted = pasteSteps(doc, text, { x: 10, y: 10 });
   if (!pasted || "wrong" in pasted) throw new Error("nothing was pasted");
   return pasted;
 }
@@ -65,8 +65,8 @@ describe("edits", () => {
     const doc = shop();
     expect(orderOf(doc)).toEqual(["db", "make", "web"]);
     expect(stepOf(doc, "web")?.needs).toEqual(["make"]);
-    expect(whyNotNeed(doc, "web", "db")).toBe("circle");
-    expect(whyNotNeed(doc, "db", "db")).toBe("self");
+    expect(whyNotAddNeed(doc, "web", "db")).toBe("circle");
+    expect(whyNotAddNeed(doc, "db", "db")).toBe("self");
     expect(addNeed(doc, "web", "db")).toBe(doc);
   });
 
@@ -97,7 +97,7 @@ describe("edits", () => {
 
   it("pastes copies that refer to each other, here and in another project", () => {
     const doc = shop();
-    const text = copy(addComment(doc, { text: "why" }), new Set(["db", "make", commentId(0)]));
+    const text = copySteps(addComment(doc, { text: "why" }), new Set(["db", "make", commentId(0)]));
     const here = pasteOf(doc, text);
     expect([...here.ids]).toEqual(["db-2", "make-2", "#0"]);
     const pasted = stepOf(here.doc, "make-2");
@@ -105,22 +105,17 @@ describe("edits", () => {
     expect(pasted?.plugin?.parameters?.host).toBe("${{ services.db-2.host }}");
     const there = pasteOf(emptyDoc, text);
     expect(there.doc.steps.map((step) => step.key)).toEqual(["db", "make"]);
-    expect(paste(doc, "not ours", { x: 0, y: 0 })).toBeUndefined();
-    expect(paste(doc, "null", { x: 0, y: 0 })).toBeUndefined();
+    expect(pasteSteps(doc, "not ours", { x: 0, y: 0 })).toBeUndefined();
+    expect(pasteSteps(doc, "null", { x: 0, y: 0 })).toBeUndefined();
   });
 
   it("chooses every step and every comment", () => {
-    expect([...everything(addComment(shop(), { text: "why" }))]).toEqual([
-      "db",
-      "make",
-      "web",
-      "#0",
-    ]);
+    expect([...allIds(addComment(shop(), { text: "why" }))]).toEqual(["db", "make", "web", "#0"]);
   });
 
   it("refuses a clip with values of the wrong kind, and says where", () => {
     const wrong = (step: object) =>
-      paste(emptyDoc, JSON.stringify({ steps: [{ key: "a", ...step }] }), { x: 0, y: 0 });
+      pasteSteps(emptyDoc, JSON.stringify({ steps: [{ key: "a", ...step }] }), { x: 0, y: 0 });
     const web = { name: "web", resources: {} };
     expect(wrong({ service: { ...web, env: { PORT: 8080 } } })).toEqual({
       wrong: "steps[0].service.env.PORT",
@@ -138,16 +133,18 @@ describe("edits", () => {
 
   it("wires a port into text that is there, and takes that reference alone away", () => {
     const doc = setField(shop(), "web", "service.env.URL", "http://x/");
-    const both = wire(doc, "db", "host", "web", "service.env.URL", true);
+    const both = addInputReference(doc, "db", "host", "web", "service.env.URL", true);
     const env = (now: Doc) => stepOf(now, "web")?.service?.env;
     expect(env(both)?.URL).toBe("http://x/${{ services.db.host }}");
-    expect(wire(both, "db", "host", "web", "service.env.URL", true)).toEqual(both);
-    expect(env(unwire(both, "db", "host", "web", "service.env.URL"))?.URL).toBe("http://x/");
-    expect(env(wire(both, "db", "port", "web", "service.env.DSN", true))?.DSN).toBe(
+    expect(addInputReference(both, "db", "host", "web", "service.env.URL", true)).toEqual(both);
+    expect(env(removeInputReference(both, "db", "host", "web", "service.env.URL"))?.URL).toBe(
+      "http://x/",
+    );
+    expect(env(addInputReference(both, "db", "port", "web", "service.env.DSN", true))?.DSN).toBe(
       "${{ services.db.port }}",
     );
-    expect(env(unwire(both, "make", "dsn", "web", "service.env.DSN"))?.DSN).toBe("");
-    const bare = unwire(both, "db", "host", "make", "plugin.parameters.host");
+    expect(env(removeInputReference(both, "make", "dsn", "web", "service.env.DSN"))?.DSN).toBe("");
+    const bare = removeInputReference(both, "db", "host", "make", "plugin.parameters.host");
     expect(stepOf(bare, "make")?.plugin?.parameters).not.toHaveProperty("host");
   });
 
@@ -155,7 +152,7 @@ describe("edits", () => {
     let history = begin(shop());
     for (let i = 0; i < 300; i++)
       history = edit(history, setField(history.now, "db", "service.env.N", String(i)));
-    history = edit(history, removeChosen(history.now, new Set(["make"])));
+    history = edit(history, removeSelected(history.now, new Set(["make"])));
     expect(stepOf(history.now, "web")?.needs).toBeUndefined();
     for (let i = 0; i < 301; i++) history = undo(history);
     expect(changesOf(shop(), history.now)).toEqual([]);
@@ -164,10 +161,10 @@ describe("edits", () => {
   });
 
   it("lays out, and aligns what is nearly level", async () => {
-    const spots = await tidy(shop(), catalogue);
+    const spots = await layoutSteps(shop(), catalogue);
     expect((spots.get("db")?.x ?? 0) < (spots.get("make")?.x ?? 0)).toBe(true);
     const box = { x: 3, y: 100, width: 10, height: 10 };
-    const { spot, guides } = align(box, [{ x: 0, y: 0, width: 10, height: 10 }], 6);
+    const { spot, guides } = snapBox(box, [{ x: 0, y: 0, width: 10, height: 10 }], 6);
     expect(spot).toEqual({ x: 0, y: 100 });
     expect(guides.map((guide) => guide.axis)).toEqual(["x"]);
   });
@@ -178,16 +175,16 @@ describe("references", () => {
     expect(parse("a${{ deployment.name }}b").parts).toHaveLength(3);
     expect(parse("$${{ x }}").parts).toEqual([{ text: "${{ x }}" }]);
     expect(parse("${{ a + b }}").wrong).toBeDefined();
-    const ref = single("${{ steps.make.outputs.dsn }}");
+    const ref = parseSingleRef("${{ steps.make.outputs.dsn }}");
     expect(ref && refText(ref)).toBe("steps.make.outputs.dsn");
   });
 
   it("connect only where the type fits", () => {
-    expect(fits("number", "text")).toBe(false);
-    expect(fits("number", "secret")).toBe(false);
-    expect(fits("secret", "text")).toBe(true);
-    expect(fits("url", "text")).toBe(true);
-    expect(fits("text", "number")).toBe(false);
+    expect(isAssignable("number", "text")).toBe(false);
+    expect(isAssignable("number", "secret")).toBe(false);
+    expect(isAssignable("secret", "text")).toBe(true);
+    expect(isAssignable("url", "text")).toBe(true);
+    expect(isAssignable("text", "number")).toBe(false);
   });
 
   it("to secrets are not offered where everybody can read them", () => {
@@ -195,7 +192,7 @@ describe("references", () => {
     const step = stepOf(doc, "web");
     if (!step) throw new Error("no step");
     const offered = (path: string) =>
-      offersOf(doc, catalogue, step, "any", path).map((one) => one.text);
+      referenceOptions(doc, catalogue, step, "any", path).map((one) => one.text);
     const secrets = ["${{ secrets.DB_PASSWORD }}", "${{ steps.make.outputs.dsn }}"];
     for (const secret of secrets) {
       expect(offered("service.env.X")).toContain(secret);
@@ -256,13 +253,13 @@ describe("two drawings that came of one", () => {
     const spots = (doc: Doc) => doc.comments.map((one) => one.position?.x).sort();
     expect(spots(merge(base, mine, theirs, {}))).toEqual([1, 1, 2, 3]);
     expect(spots(merge(base, mine, mine, {}))).toEqual([1, 1, 2]);
-    const fewer = removeChosen(mine, new Set([commentId(0)]));
+    const fewer = removeSelected(mine, new Set([commentId(0)]));
     expect(spots(merge(mine, fewer, mine, {}))).toEqual([1, 2]);
   });
 
   it("ask when one removed what the other changed", () => {
     const base = shop();
-    const mine = removeChosen(base, new Set(["db"]));
+    const mine = removeSelected(base, new Set(["db"]));
     const theirs = setField(base, "db", "service.env.X", "t");
     const { conflicts } = threeWay(base, mine, theirs);
     expect(conflicts.map((one) => one.key)).toEqual(["db"]);

@@ -1,14 +1,22 @@
 import { ancestorsOf, type Catalogue, type Input, outputsOf } from "./catalogue";
-import { type Comment, type Doc, read, type Spot, type Step, stepOf, write } from "./document";
 import {
-  alone,
+  type Comment,
+  type Doc,
+  readField,
+  type Spot,
+  type Step,
+  stepOf,
+  writeField,
+} from "./document";
+import {
+  formatExpression,
   mapStrings,
   parse,
+  parseSingleExpression,
   type Ref,
   refText,
   renameRefs,
-  rewritten,
-  written,
+  rewriteExpressions,
 } from "./expressions";
 
 /** Edits: each gives a new document and leaves the old one as it was. */
@@ -18,7 +26,7 @@ export function changeStep(doc: Doc, key: string, change: (step: Step) => Step):
 }
 
 export function setField(doc: Doc, key: string, path: string, value: unknown): Doc {
-  return changeStep(doc, key, (step) => write(step, path, value));
+  return changeStep(doc, key, (step) => writeField(step, path, value));
 }
 
 export function addStep(doc: Doc, step: Step): Doc {
@@ -59,11 +67,11 @@ export function withNeeds(step: Step, needs: string[]): Step {
 /** Renames a step wherever it is spoken of: its edges and every reference go along. */
 export function renameStep(doc: Doc, from: string, to: string): Doc {
   const names = new Map([[from, to]]);
-  return { ...doc, steps: doc.steps.map((step) => renamed(step, names)) };
+  return { ...doc, steps: doc.steps.map((step) => renameInStep(step, names)) };
 }
 
 /** A step with names replaced, its own, those of its edges and those in its fields. */
-export function renamed(step: Step, names: Map<string, string>): Step {
+export function renameInStep(step: Step, names: Map<string, string>): Step {
   const { key, needs, position, ...body } = step;
   const next = mapStrings(body, (text) => renameRefs(text, names)) as Omit<Step, "key">;
   const out: Step = { key: names.get(key) ?? key, ...next };
@@ -75,14 +83,18 @@ export function renamed(step: Step, names: Map<string, string>): Step {
 }
 
 /** Whether an edge can be drawn; if not, why. */
-export function whyNotNeed(doc: Doc, from: string, to: string): "self" | "circle" | "there" | null {
+export function whyNotAddNeed(
+  doc: Doc,
+  from: string,
+  to: string,
+): "self" | "circle" | "there" | null {
   if (from === to) return "self";
   if (stepOf(doc, to)?.needs?.includes(from)) return "there";
   return ancestorsOf(doc).get(from)?.has(to) ? "circle" : null;
 }
 
 export function addNeed(doc: Doc, from: string, to: string): Doc {
-  if (whyNotNeed(doc, from, to)) return doc;
+  if (whyNotAddNeed(doc, from, to)) return doc;
   return changeStep(doc, to, (step) => withNeeds(step, [...(step.needs ?? []), from]));
 }
 
@@ -101,7 +113,7 @@ export function refTo(doc: Doc, key: string, output: string): Ref {
  * A field refers to an output; the order follows from it, unless it is there already. In a field
  * of text (`among`) the reference stands behind what was written there.
  */
-export function wire(
+export function addInputReference(
   doc: Doc,
   from: string,
   output: string,
@@ -109,10 +121,10 @@ export function wire(
   path: string,
   among = false,
 ): Doc {
-  const ref = written(refTo(doc, from, output));
+  const ref = formatExpression(refTo(doc, from, output));
   const step = stepOf(doc, to);
-  const old = step && read(step, path);
-  const kept = among && typeof old === "string" && !alone(old) ? old : "";
+  const old = step && readField(step, path);
+  const kept = among && typeof old === "string" && !parseSingleExpression(old) ? old : "";
   const there = refsIn(kept).has(refText(refTo(doc, from, output)));
   const next = setField(doc, to, path, there ? kept : kept + ref);
   const waits = from === to || ancestorsOf(next).get(to)?.has(from);
@@ -126,12 +138,18 @@ function refsIn(text: string): Set<string> {
 }
 
 /** A field no longer refers to an output; what else is written there stays. */
-export function unwire(doc: Doc, from: string, output: string, to: string, path: string): Doc {
+export function removeInputReference(
+  doc: Doc,
+  from: string,
+  output: string,
+  to: string,
+  path: string,
+): Doc {
   const step = stepOf(doc, to);
-  const old = step && read(step, path);
+  const old = step && readField(step, path);
   if (typeof old !== "string") return doc;
   const gone = refText(refTo(doc, from, output));
-  const text = rewritten(old, ({ ref }) => (refText(ref) === gone ? "" : undefined));
+  const text = rewriteExpressions(old, ({ ref }) => (refText(ref) === gone ? "" : undefined));
   // A variable stays one, though nothing is in it.
   return setField(doc, to, path, text || (path.startsWith("service.env.") ? "" : undefined));
 }
@@ -173,7 +191,7 @@ export function setComment(doc: Doc, index: number, text: string): Doc {
 }
 
 /** All that can be chosen on the canvas. */
-export function everything(doc: Doc): Set<string> {
+export function allIds(doc: Doc): Set<string> {
   return new Set([
     ...doc.steps.map((step) => step.key),
     ...doc.comments.map((_, i) => commentId(i)),
@@ -181,7 +199,7 @@ export function everything(doc: Doc): Set<string> {
 }
 
 /** Removes whatever is chosen on the canvas. */
-export function removeChosen(doc: Doc, ids: Set<string>): Doc {
+export function removeSelected(doc: Doc, ids: Set<string>): Doc {
   const comments = doc.comments.filter((_, i) => !ids.has(commentId(i)));
   return { ...removeSteps(doc, ids), comments };
 }

@@ -1,7 +1,7 @@
 import { ancestorsOf, type Catalogue } from "./catalogue";
 import type { Doc, Step } from "./document";
-import { type Expression, type Func, parse, type Ref, written } from "./expressions";
-import { typeOfRef, wrongRef } from "./problems";
+import { type Expression, type Func, formatExpression, parse, type Ref } from "./expressions";
+import { typeOfRef, whyInvalidRef } from "./problems";
 
 /** A part of a value. What leads nowhere is `wrong`, and says why: no run would come so far. */
 export type Piece = { text: string; kind: "known" | "later" | "secret" | "wrong"; why?: string };
@@ -35,8 +35,8 @@ export function environmentOf(
       const { parts, wrong } = parse(value);
       const pieces = parts.map((part): Piece => {
         if ("text" in part) return { text: part.text, kind: "known" };
-        const why = wrongRef(part.ref, step, by, before, catalogue)?.message;
-        if (why) return { text: written(part.ref, part.calls), kind: "wrong", why };
+        const why = whyInvalidRef(part.ref, step, by, before, catalogue)?.message;
+        if (why) return { text: formatExpression(part.ref, part.calls), kind: "wrong", why };
         return called(part, piece(part.ref, by, catalogue, sample));
       });
       return { name, pieces: wrong ? [...pieces, unreadable(value, wrong)] : pieces };

@@ -32,7 +32,7 @@ export function refText(ref: Ref): string {
 }
 
 /** As it stands in a field. */
-export function written(ref: Ref, calls: Func[] = []): string {
+export function formatExpression(ref: Ref, calls: Func[] = []): string {
   return `\${{ ${calledText(ref, calls)} }}`;
 }
 
@@ -116,7 +116,7 @@ export function refsOf(text: string): Ref[] {
 }
 
 /** The reference and its functions, when there is nothing else in the text. */
-export function alone(text: unknown): Expression | undefined {
+export function parseSingleExpression(text: unknown): Expression | undefined {
   if (typeof text !== "string") return undefined;
   const { parts, wrong } = parse(text);
   const [only] = parts;
@@ -124,13 +124,16 @@ export function alone(text: unknown): Expression | undefined {
 }
 
 /** The reference, when the text is exactly one without functions: it keeps its type then. */
-export function single(text: unknown): Ref | undefined {
-  const only = alone(text);
+export function parseSingleRef(text: unknown): Ref | undefined {
+  const only = parseSingleExpression(text);
   return only?.calls.length === 0 ? only.ref : undefined;
 }
 
 /** The text with some of its expressions written otherwise; undefined leaves one as it is. */
-export function rewritten(text: string, change: (one: Expression) => string | undefined): string {
+export function rewriteExpressions(
+  text: string,
+  change: (one: Expression) => string | undefined,
+): string {
   let out = "";
   let behind = 0;
   for (const part of parse(text).parts) {
@@ -143,11 +146,11 @@ export function rewritten(text: string, change: (one: Expression) => string | un
 }
 
 /** The text with a function around the expression that a place is in or behind, else around the last. */
-export function wrapped(text: string, name: Func, at = text.length): string {
+export function wrapInFunction(text: string, name: Func, at = text.length): string {
   const all = parse(text).parts.filter((part) => "ref" in part);
   const one = all.findLast((part) => part.at < at) ?? all[0];
   if (!one || one.calls.length >= MAX_CALLS) return text;
-  const inside = written(one.ref, [...one.calls, name]);
+  const inside = formatExpression(one.ref, [...one.calls, name]);
   return text.slice(0, one.at) + inside + text.slice(one.end);
 }
 
@@ -160,16 +163,16 @@ export function canWrap(text: unknown): boolean {
 }
 
 /** Every string in a tree of values, with its path below `at`. */
-export function strings(tree: unknown, at: string): { path: string; text: string }[] {
+export function listStrings(tree: unknown, at: string): { path: string; text: string }[] {
   if (typeof tree === "string") return [{ path: at, text: tree }];
-  if (Array.isArray(tree)) return tree.flatMap((item, i) => strings(item, `${at}[${i}]`));
+  if (Array.isArray(tree)) return tree.flatMap((item, i) => listStrings(item, `${at}[${i}]`));
   if (!tree || typeof tree !== "object") return [];
-  return Object.entries(tree).flatMap(([key, value]) => strings(value, `${at}.${key}`));
+  return Object.entries(tree).flatMap(([key, value]) => listStrings(value, `${at}.${key}`));
 }
 
 /** The references in a value and in all its parts. */
 export function refsIn(tree: unknown): Ref[] {
-  return strings(tree, "").flatMap(({ text }) => refsOf(text));
+  return listStrings(tree, "").flatMap(({ text }) => refsOf(text));
 }
 
 /** The same tree with every string made anew. */
@@ -185,8 +188,8 @@ export function mapStrings(tree: unknown, change: (text: string) => string): unk
 /** References to some steps lead to others: what renaming and pasting need. */
 export function renameRefs(text: string, names: Map<string, string>): string {
   if (parse(text).wrong) return text;
-  return rewritten(text, ({ ref, calls }) => {
+  return rewriteExpressions(text, ({ ref, calls }) => {
     const key = "key" in ref ? names.get(ref.key) : undefined;
-    return key === undefined ? undefined : written({ ...ref, key } as Ref, calls);
+    return key === undefined ? undefined : formatExpression({ ...ref, key } as Ref, calls);
   });
 }

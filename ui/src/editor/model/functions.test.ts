@@ -3,10 +3,16 @@ import type { Catalogue } from "./catalogue";
 import type { Doc, Step } from "./document";
 import { renameStep } from "./edit";
 import { environmentOf } from "./environment";
-import { alone, calledText, parse, single, wrapped } from "./expressions";
+import {
+  calledText,
+  parse,
+  parseSingleExpression,
+  parseSingleRef,
+  wrapInFunction,
+} from "./expressions";
 import { problemsOf } from "./problems";
-import { offersOf } from "./referenceOptions";
-import { inserted, refer, unrefer } from "./references";
+import { referenceOptions } from "./referenceOptions";
+import { addReference, insertReference, removeReference } from "./references";
 
 // What pipeline/functions.go reads, the editor reads, and refuses what it refuses.
 
@@ -46,10 +52,10 @@ it.each([
   ["${{ urlencode(secrets.PASS) }}", "urlencode(secrets.PASS)"],
   ["${{ base64( json ( lower(secrets.PASS) ) ) }}", "base64(json(lower(secrets.PASS)))"],
 ])("reads %s", (text, said) => {
-  const one = alone(text);
+  const one = parseSingleExpression(text);
   expect(one && calledText(one.ref, one.calls)).toBe(said);
   // It is text, whatever the reference is, so it does not keep the type.
-  expect(single(text)).toBeUndefined();
+  expect(parseSingleRef(text)).toBeUndefined();
 });
 
 it.each([
@@ -84,7 +90,9 @@ it("offers functions for a reference that is there, and puts the chosen one arou
     const doc = docOf({ secrets: { dsn: value } });
     const [, seed] = doc.steps;
     if (!seed) throw new Error("no step");
-    return offersOf(doc, catalogue, seed, "secret", "plugin.secrets.dsn").map((one) => one.text);
+    return referenceOptions(doc, catalogue, seed, "secret", "plugin.secrets.dsn").map(
+      (one) => one.text,
+    );
   };
   const functions = ["base64", "json", "lower", "urlencode"];
   expect(names("")).toEqual(["${{ secrets.PASS }}"]);
@@ -92,11 +100,11 @@ it("offers functions for a reference that is there, and puts the chosen one arou
   expect(names("${{ lower(lower(lower(secrets.PASS))) }}")).toEqual(["${{ secrets.PASS }}"]);
   // Beside other text, a secret input takes the host of a database too.
   expect(names(dsn)).toContain("${{ services.db.host }}");
-  expect(inserted("${{ secrets.PASS }}", "base64")).toBe("${{ base64(secrets.PASS) }}");
-  expect(wrapped(dsn, "lower", dsn.indexOf("@"))).toBe(
+  expect(insertReference("${{ secrets.PASS }}", "base64")).toBe("${{ base64(secrets.PASS) }}");
+  expect(wrapInFunction(dsn, "lower", dsn.indexOf("@"))).toBe(
     "postgres://app:${{ lower(urlencode(secrets.PASS)) }}@${{ services.db.host }}/shop",
   );
-  expect(wrapped("$${{ secrets.PASS }}", "lower")).toBe("$${{ secrets.PASS }}");
+  expect(wrapInFunction("$${{ secrets.PASS }}", "lower")).toBe("$${{ secrets.PASS }}");
 });
 
 it("renames and removes what a function is around, and keeps the function", () => {
@@ -105,13 +113,13 @@ it("renames and removes what a function is around, and keeps the function", () =
   expect(renameStep(doc, "db", "main").steps[1]?.plugin?.secrets?.dsn).toBe(
     "${{ lower(services.main.host) }}:${{ services.main.port }}",
   );
-  const less = unrefer(doc, "db", "host", "seed", "plugin.secrets.dsn");
+  const less = removeReference(doc, "db", "host", "seed", "plugin.secrets.dsn");
   expect(less.steps[1]?.plugin?.secrets?.dsn).toBe(":${{ services.db.port }}");
 });
 
 it("draws an output into a plugin's secret beside what is there", () => {
   const doc = docOf({ secrets: { dsn: "${{ secrets.PASS }}@" } });
-  const more = refer(doc, catalogue, "db", "host", "seed", "plugin.secrets.dsn");
+  const more = addReference(doc, catalogue, "db", "host", "seed", "plugin.secrets.dsn");
   expect(more.steps[1]?.plugin?.secrets?.dsn).toBe("${{ secrets.PASS }}@${{ services.db.host }}");
 });
 

@@ -5,12 +5,12 @@ import {
   addNeed,
   addStep,
   commentId,
-  removeChosen,
+  removeSelected,
   renameStep,
   setField,
 } from "./edit";
 import { merge, renamesIn, threeWay } from "./merge";
-import { build, fieldsOf } from "./stepFields";
+import { buildStep, fieldsOf } from "./stepFields";
 
 const web: Step = {
   key: "web",
@@ -60,7 +60,7 @@ describe("three drawings", () => {
       { name: "", port: 2 },
     ]);
     for (const step of [...base.steps, ...twice.steps])
-      expect(canonical(build(step.key, fieldsOf(step)))).toBe(canonical(step));
+      expect(canonical(buildStep(step.key, fieldsOf(step)))).toBe(canonical(step));
   });
 
   it("know a step that one renamed and the other edited, and what refers to it", () => {
@@ -105,7 +105,7 @@ describe("three drawings", () => {
     const of = (...texts: string[]) =>
       texts.reduce((doc, text) => addComment(doc, { text, position: { x: 0, y: 0 } }), base);
     const [was, mine] = [of("one", "two"), of("one", "two", "mine")];
-    const theirs = removeChosen(was, new Set([commentId(0)]));
+    const theirs = removeSelected(was, new Set([commentId(0)]));
     const next = merge(was, mine, theirs, {});
     expect(next.comments.map((one) => one.text)).toEqual(["two", "mine"]);
     expect(renamesIn(was, mine, theirs, next)).toEqual(

@@ -1,7 +1,22 @@
-import { type Aligned, align } from "./alignSteps";
-import { bare, type Comment, type Doc, docOf, pipelineOf, type Step, sameDoc } from "./document";
+import { type Aligned, alignSteps } from "./alignSteps";
+import {
+  type Comment,
+  type Doc,
+  docOf,
+  pipelineOf,
+  type Step,
+  sameDoc,
+  withoutCatalogueCopy,
+} from "./document";
 import { commentId } from "./edit";
-import { build, type Change, compare, type Fields, fieldsOf, same } from "./stepFields";
+import {
+  buildStep,
+  type Change,
+  compareFields,
+  type Fields,
+  fieldsOf,
+  isSameValue,
+} from "./stepFields";
 
 export type StepChange = { key: string; kind: "added" | "removed" | "changed"; fields: Change[] };
 
@@ -9,7 +24,11 @@ export type StepChange = { key: string; kind: "added" | "removed" | "changed"; f
  * What differs between two drawings, step by step. Where something stands is no difference, and of
  * a step only that part is compared which `of` gives.
  */
-export function changesOf(old: Doc, now: Doc, of: (step: Step) => Step = bare): StepChange[] {
+export function changesOf(
+  old: Doc,
+  now: Doc,
+  of: (step: Step) => Step = withoutCatalogueCopy,
+): StepChange[] {
   // Nothing is changed in place: a step that both have differs in nothing.
   const [before, after] = [new Set(old.steps), new Set(now.steps)];
   const a = index({ ...old, steps: old.steps.filter((step) => !after.has(step)) }, of);
@@ -19,12 +38,12 @@ export function changesOf(old: Doc, now: Doc, of: (step: Step) => Step = bare): 
     const [was, is] = [a.get(key), b.get(key)];
     if (!was) return { key, kind: "added", fields: [] };
     if (!is) return { key, kind: "removed", fields: [] };
-    const fields = compare(was, is).filter((change) => change.path !== "position");
+    const fields = compareFields(was, is).filter((change) => change.path !== "position");
     return fields.length > 0 ? { key, kind: "changed", fields } : [];
   });
 }
 
-function index(doc: Doc, of = bare): Map<string, Fields> {
+function index(doc: Doc, of = withoutCatalogueCopy): Map<string, Fields> {
   return new Map(doc.steps.map((step) => [step.key, fieldsOf(of(step))]));
 }
 
@@ -49,7 +68,7 @@ export function conflictId(conflict: Conflict): string {
 
 /** Compares two drawings that came of one. */
 export function threeWay(first: Doc, drawn: Doc, other: Doc): Merged {
-  const { base, mine, theirs, byMe, byThem } = align(first, drawn, other);
+  const { base, mine, theirs, byMe, byThem } = alignSteps(first, drawn, other);
   const conflicts: Conflict[] = [];
   const [o, m, t] = [index(base), index(mine), index(theirs)];
   for (const key of new Set([...o.keys(), ...m.keys(), ...t.keys()])) {
@@ -58,14 +77,15 @@ export function threeWay(first: Doc, drawn: Doc, other: Doc): Merged {
     if (!my || !their) {
       // One removed what the other changed.
       const left = my ?? their;
-      const lost = was && left && compare(was, left).some((change) => change.path !== "position");
+      const lost =
+        was && left && compareFields(was, left).some((change) => change.path !== "position");
       if (lost) conflicts.push({ key, base: baseTree, mine: myTree, theirs: theirTree });
       continue;
     }
     for (const path of new Set([...my.keys(), ...their.keys()])) {
       if (path === "position" || path === "needs") continue;
       const [b, x, y] = [was?.get(path), my.get(path), their.get(path)];
-      if (!same(x, y) && !same(x, b) && !same(y, b))
+      if (!isSameValue(x, y) && !isSameValue(x, b) && !isSameValue(y, b))
         conflicts.push({ key, path, base: b, mine: x, theirs: y });
     }
   }
@@ -103,7 +123,7 @@ export type Choices = Record<string, "mine" | "theirs">;
 export function merge(first: Doc, drawn: Doc, other: Doc, choices: Choices): Doc {
   // What nobody drew on here is theirs to the order of its parts: two windows come to one drawing.
   if (sameDoc(first, drawn)) return docOf(pipelineOf(other));
-  return together(align(first, drawn, other), choices);
+  return together(alignSteps(first, drawn, other), choices);
 }
 
 /**
@@ -112,7 +132,7 @@ export function merge(first: Doc, drawn: Doc, other: Doc, choices: Choices): Doc
  * its name then.
  */
 export function renamesIn(first: Doc, drawn: Doc, other: Doc, next: Doc): Map<string, string> {
-  const { names } = align(first, drawn, other);
+  const { names } = alignSteps(first, drawn, other);
   const all = new Map(names);
   const [mine, theirs] = [byWords(drawn), byWords(other)];
   for (const [key, my] of mine) {
@@ -129,12 +149,13 @@ function together({ base, mine, theirs }: Aligned, choices: Choices): Doc {
   const steps: Step[] = [];
   for (const key of [...new Set([...m.keys(), ...t.keys()])]) {
     const [was, my, their] = [o.get(key), m.get(key), t.get(key)];
-    if (my && their) steps.push(build(key, mergeFields(key, was ?? new Map(), my, their, choices)));
-    else if (!was) steps.push(build(key, (my ?? their) as Fields));
+    if (my && their)
+      steps.push(buildStep(key, mergeFields(key, was ?? new Map(), my, their, choices)));
+    else if (!was) steps.push(buildStep(key, (my ?? their) as Fields));
     else {
       const left = (my ?? their) as Fields;
-      const changed = compare(was, left).some((change) => change.path !== "position");
-      if (changed && whole(key) === (my ? "mine" : "theirs")) steps.push(build(key, left));
+      const changed = compareFields(was, left).some((change) => change.path !== "position");
+      if (changed && whole(key) === (my ? "mine" : "theirs")) steps.push(buildStep(key, left));
     }
   }
   const known = new Set(steps.map((step) => step.key));
@@ -153,9 +174,9 @@ function mergeFields(
   const out: Fields = new Map();
   for (const path of new Set([...my.keys(), ...their.keys()])) {
     const [b, x, y] = [was.get(path), my.get(path), their.get(path)];
-    let value = same(x, b) ? y : x;
+    let value = isSameValue(x, b) ? y : x;
     if (path === "needs") value = mergeLists(b, x, y);
-    else if (!same(x, y) && !same(x, b) && !same(y, b) && path !== "position")
+    else if (!isSameValue(x, y) && !isSameValue(x, b) && !isSameValue(y, b) && path !== "position")
       value = choices[`${key} ${path}`] === "theirs" ? y : x;
     if (value !== undefined) out.set(path, value);
   }
@@ -182,8 +203,8 @@ function mergeComments(base: Doc, mine: Doc, theirs: Doc): Comment[] {
   return [...new Set([...x.keys(), ...y.keys()])].flatMap((key) => {
     const [was, my, their] = [b.get(key), x.get(key), y.get(key)];
     if (!my || !their) return was ? [] : ((my ?? their) as Comment);
-    if (was) return same(my, was) ? their : my;
-    return same(my, their) ? my : [my, their];
+    if (was) return isSameValue(my, was) ? their : my;
+    return isSameValue(my, their) ? my : [my, their];
   });
 }
 

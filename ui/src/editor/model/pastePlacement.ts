@@ -14,14 +14,14 @@ const STEP = 32;
  * one before; in the middle of what is seen, where they would be out of sight. What has no place yet
  * is laid in a grid below the rest.
  */
-export function landing<T extends Placed>(copies: T[], doc: Doc, by: Spot, sight?: Box): T[] {
+export function placeCopies<T extends Placed>(copies: T[], doc: Doc, by: Spot, sight?: Box): T[] {
   const laid = grid(copies);
   const taken = new Set([...doc.steps, ...doc.comments].map((one) => spotText(one.position)));
   const lies = (items: Placed[]) => items.some((one) => taken.has(spotText(one.position)));
-  const hidden = sight && !laid.some((one) => isIn(sight, shifted(one, by).position));
+  const hidden = sight && !laid.some((one) => isIn(sight, shiftItem(one, by).position));
   let at = hidden ? toMiddle(laid, sight) : by;
-  while (lies(laid.map((one) => shifted(one, at)))) at = { x: at.x + STEP, y: at.y + STEP };
-  return laid.map((one) => shifted(one, at));
+  while (lies(laid.map((one) => shiftItem(one, at)))) at = { x: at.x + STEP, y: at.y + STEP };
+  return laid.map((one) => shiftItem(one, at));
 }
 
 function grid<T extends Placed>(copies: T[]): (T & { position: Spot })[] {
@@ -52,7 +52,7 @@ function isIn({ x, y, width, height }: Box, spot: Spot): boolean {
   return spot.x >= x && spot.x <= x + width && spot.y >= y && spot.y <= y + height;
 }
 
-function shifted<T extends { position: Spot }>(item: T, by: Spot): T {
+function shiftItem<T extends { position: Spot }>(item: T, by: Spot): T {
   return { ...item, position: { x: item.position.x + by.x, y: item.position.y + by.y } };
 }
 

@@ -4,24 +4,24 @@ import {
   ancestorsOf,
   type Catalogue,
   componentOf,
-  fits,
   inputsOf,
+  isAssignable,
   orderOf,
   outputsOf,
   type PortType,
   perStep,
 } from "./catalogue";
-import { plain } from "./checkBounds";
+import { checkBounds } from "./checkBounds";
 import { type Doc, kindOf, type Step } from "./document";
 import { isKey } from "./edit";
 import {
-  alone,
   calledText,
   type Expression,
+  listStrings,
   parse,
+  parseSingleExpression,
   type Ref,
   refText,
-  strings,
 } from "./expressions";
 
 export type Problem = {
@@ -54,14 +54,14 @@ export function problemsOf(doc: Doc, catalogue: Catalogue): Problem[] {
       const fail = (field: string, code: string, message: string) =>
         found.push({ step: step.key, field, code, message });
       if (!isKey(step.key)) fail("key", "name", t.key);
-      plain(step, fail);
+      checkBounds(step, fail);
       unknownPart(step, catalogue, fail);
       empty(step, catalogue, fail);
       for (const { path, parts, wrong } of parsedOf(step, catalogue)) {
         if (wrong) fail(path, "syntax", wrong.why);
         for (const part of parts)
           if ("ref" in part) {
-            const why = wrongRef(part.ref, step, by, before, catalogue);
+            const why = whyInvalidRef(part.ref, step, by, before, catalogue);
             if (why) fail(path, why.code, why.message);
           }
       }
@@ -108,14 +108,14 @@ function empty(step: Step, catalogue: Catalogue, fail: Fail) {
 function fieldsOf(step: Step): { path: string; text: string }[] {
   const { service, plugin, approval } = step;
   return [
-    ...strings(service?.env ?? {}, "service.env"),
+    ...listStrings(service?.env ?? {}, "service.env"),
     ...(service?.files ?? []).map((file, i) => ({
       path: `service.files[${i}].content`,
       text: file.content,
     })),
-    ...strings(service?.command ?? [], "service.command"),
-    ...strings(plugin?.parameters ?? {}, "plugin.parameters"),
-    ...strings(plugin?.secrets ?? {}, "plugin.secrets"),
+    ...listStrings(service?.command ?? [], "service.command"),
+    ...listStrings(plugin?.parameters ?? {}, "plugin.parameters"),
+    ...listStrings(plugin?.secrets ?? {}, "plugin.secrets"),
     ...(approval ? [{ path: "approval.prompt", text: approval.prompt }] : []),
   ];
 }
@@ -125,7 +125,7 @@ const parsedOf = perStep((step) =>
 );
 
 /** Why a reference leads nowhere; undefined where it leads to something. */
-export function wrongRef(
+export function whyInvalidRef(
   ref: Ref,
   at: Step,
   by: Map<string, Step>,
@@ -158,11 +158,11 @@ function noOutput(step: Step, name: string): string {
 function types(step: Step, by: Map<string, Step>, catalogue: Catalogue, fail: Fail) {
   for (const input of inputsOf(step, catalogue)) {
     if (input.type === "any") continue;
-    const only = alone(input.value);
+    const only = parseSingleExpression(input.value);
     const from = only && typeOfExpression(only, by, catalogue);
     // A secret's field takes any secret; what is no secret at all the server knows best.
     if (!from || input.path.startsWith("plugin.secrets.")) continue;
-    if (!fits(from, input.type))
+    if (!isAssignable(from, input.type))
       fail(
         input.path,
         "wrong_type",

@@ -1,10 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { judgeOf } from "../canvas/connections";
+import { whyNotConnect } from "../canvas/connections";
 import type { Catalogue } from "./catalogue";
 import { type Doc, stepOf } from "./document";
 import { setField } from "./edit";
-import { offersOf } from "./referenceOptions";
-import { inserted, NEW_VARIABLE, refer, setReferring, unrefer } from "./references";
+import { referenceOptions } from "./referenceOptions";
+import {
+  addReference,
+  insertReference,
+  NEW_VARIABLE,
+  removeReference,
+  setFieldAndOrder,
+} from "./references";
 
 const catalogue: Catalogue = { services: new Map(), plugins: new Map(), secrets: [] };
 catalogue.plugins.set("seed", {
@@ -31,7 +37,7 @@ const doc: Doc = {
 };
 const needs = (of: Doc, key: string) => stepOf(of, key)?.needs ?? [];
 const set = (path: string, value: unknown, key = "web") =>
-  setReferring(doc, catalogue, key, path, value);
+  setFieldAndOrder(doc, catalogue, key, path, value);
 
 describe("a reference that is typed or chosen", () => {
   it("has the step wait for what it reads", () => {
@@ -53,22 +59,28 @@ describe("a reference that is typed or chosen", () => {
   it("waits for no step whose URL is read, nor anew for one that it was told not to wait for", () => {
     expect(needs(set("service.env.A", "${{ services.db.url }}"), "web")).toEqual([]);
     const held = setField(doc, "web", "service.env.A", "${{ services.db.host }}");
-    const typed = setReferring(held, catalogue, "web", "service.env.A", "${{ services.db.host }}x");
+    const typed = setFieldAndOrder(
+      held,
+      catalogue,
+      "web",
+      "service.env.A",
+      "${{ services.db.host }}x",
+    );
     expect(needs(typed, "web")).toEqual([]);
   });
 
   it("stands at the caret, or in place of the one that stood alone", () => {
-    expect(inserted("ab", "${{ x }}", 1)).toBe("a${{ x }}b");
-    expect(inserted("ab", "${{ x }}")).toBe("ab${{ x }}");
-    expect(inserted("${{ secrets.A }}", "${{ secrets.B }}", 3)).toBe("${{ secrets.B }}");
+    expect(insertReference("ab", "${{ x }}", 1)).toBe("a${{ x }}b");
+    expect(insertReference("ab", "${{ x }}")).toBe("ab${{ x }}");
+    expect(insertReference("${{ secrets.A }}", "${{ secrets.B }}", 3)).toBe("${{ secrets.B }}");
   });
 });
 
 describe("an output that is dropped", () => {
   const drop = (from: string, output: string, to: string, path: string) =>
-    stepOf(refer(doc, catalogue, from, output, to, path), to);
+    stepOf(addReference(doc, catalogue, from, output, to, path), to);
   const judge = (from: string, output: string, target: string, path: string) =>
-    judgeOf(doc, catalogue, {
+    whyNotConnect(doc, catalogue, {
       source: from,
       sourceHandle: `out:${output}`,
       target,
@@ -106,7 +118,9 @@ describe("an output that is dropped", () => {
       const step = stepOf(of, "seed");
       return (
         step &&
-        offersOf(of, catalogue, step, "text", "plugin.parameters.text").map((one) => one.label)
+        referenceOptions(of, catalogue, step, "text", "plugin.parameters.text").map(
+          (one) => one.label,
+        )
       );
     };
     expect(labels(doc)).toContain("db › port");
@@ -116,7 +130,7 @@ describe("an output that is dropped", () => {
   it("goes from where it is, and leaves the rest", () => {
     const off = (path: string, value: unknown, key = "web") => {
       const held = setField(doc, key, path, value);
-      return stepOf(unrefer(held, "db", "host", key, path), key);
+      return stepOf(removeReference(held, "db", "host", key, path), key);
     };
     const ref = "${{ services.db.host }}";
     expect(off("service.command", ["a", ref])?.service?.command).toEqual(["a"]);

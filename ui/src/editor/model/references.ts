@@ -1,19 +1,19 @@
 import { ancestorsOf, type Catalogue, inputsOf } from "./catalogue";
-import { type Doc, read, type Step, stepOf } from "./document";
-import { addNeed, inputAt, refTo, setField, unwire, wire } from "./edit";
+import { type Doc, readField, type Step, stepOf } from "./document";
+import { addInputReference, addNeed, inputAt, refTo, removeInputReference, setField } from "./edit";
 import {
-  alone,
   FUNCTIONS,
+  formatExpression,
+  listStrings,
   mapStrings,
+  parseSingleExpression,
   type Ref,
   refsIn,
   refText,
-  rewritten,
-  strings,
-  wrapped,
-  written,
+  rewriteExpressions,
+  wrapInFunction,
 } from "./expressions";
-import { wrongRef } from "./problems";
+import { whyInvalidRef } from "./problems";
 
 /** References in fields: whichever way one comes into a field, the same comes of it. */
 
@@ -25,14 +25,16 @@ const COMMAND = "service.command";
  * Text with a reference at a place in it; one that stands alone gives way to another. A function
  * goes around the reference that is there.
  */
-export function inserted(text: string, chosen: string, at = text.length): string {
+export function insertReference(text: string, chosen: string, at = text.length): string {
   const name = FUNCTIONS.find((one) => one === chosen);
-  if (name) return wrapped(text, name, at);
-  return text === "" || alone(text) ? chosen : text.slice(0, at) + chosen + text.slice(at);
+  if (name) return wrapInFunction(text, name, at);
+  return text === "" || parseSingleExpression(text)
+    ? chosen
+    : text.slice(0, at) + chosen + text.slice(at);
 }
 
 /** Changes a field; the step then waits for each step that the field came to refer to, if it can. */
-export function setReferring(
+export function setFieldAndOrder(
   doc: Doc,
   catalogue: Catalogue,
   key: string,
@@ -40,7 +42,7 @@ export function setReferring(
   value: unknown,
 ): Doc {
   const step = stepOf(doc, key);
-  const known = new Set(step && refsIn(read(step, path)).map(refText));
+  const known = new Set(step && refsIn(readField(step, path)).map(refText));
   const came = refsIn(value).filter((ref) => !known.has(refText(ref)));
   const next = setField(doc, key, path, value);
   return came.reduce((now, ref) => waitFor(now, catalogue, ref, key), next);
@@ -50,12 +52,12 @@ function waitFor(doc: Doc, catalogue: Catalogue, ref: Ref, key: string): Doc {
   const step = stepOf(doc, key);
   if (!step || !("key" in ref)) return doc;
   const by = new Map(doc.steps.map((one) => [one.key, one]));
-  const why = wrongRef(ref, step, by, ancestorsOf(doc), catalogue);
+  const why = whyInvalidRef(ref, step, by, ancestorsOf(doc), catalogue);
   return why?.code === "not_ancestor" ? addNeed(doc, ref.key, key) : doc;
 }
 
 /** An output is drawn to a field. */
-export function refer(
+export function addReference(
   doc: Doc,
   catalogue: Catalogue,
   from: string,
@@ -64,11 +66,11 @@ export function refer(
   path: string,
 ): Doc {
   const step = stepOf(doc, to);
-  const ref = written(refTo(doc, from, output));
-  const set = (field: string, value: unknown) => setReferring(doc, catalogue, to, field, value);
+  const ref = formatExpression(refTo(doc, from, output));
+  const set = (field: string, value: unknown) => setFieldAndOrder(doc, catalogue, to, field, value);
   if (path === COMMAND) return set(path, [...(step?.service?.command ?? []), ref]);
   if (path === NEW_VARIABLE) return set(`${path}.${freeVariable(step, from, output)}`, ref);
-  return wire(doc, from, output, to, path, takesText(step, catalogue, path));
+  return addInputReference(doc, from, output, to, path, takesText(step, catalogue, path));
 }
 
 /** Whether a reference may stand among other text in a field. */
@@ -91,10 +93,17 @@ function freeVariable(step: Step | undefined, from: string, output: string): str
 }
 
 /** A field no longer refers to an output, wherever in it that was. What else is in it stays. */
-export function unrefer(doc: Doc, from: string, output: string, to: string, path: string): Doc {
+export function removeReference(
+  doc: Doc,
+  from: string,
+  output: string,
+  to: string,
+  path: string,
+): Doc {
   const step = stepOf(doc, to);
-  const old = step && read(step, path);
-  if (typeof old === "string" && !isContent(path)) return unwire(doc, from, output, to, path);
+  const old = step && readField(step, path);
+  if (typeof old === "string" && !isContent(path))
+    return removeInputReference(doc, from, output, to, path);
   const gone = refText(refTo(doc, from, output));
   const left =
     path === COMMAND ? withoutWord(old, gone) : mapStrings(old, (text) => cut(text, gone));
@@ -108,17 +117,17 @@ function isContent(path: string): boolean {
 
 /** A word of a command that was the reference goes with it. */
 function withoutWord(command: unknown, gone: string): string[] | undefined {
-  const words = strings(command, "").flatMap(({ text }) =>
+  const words = listStrings(command, "").flatMap(({ text }) =>
     isOnly(text, gone) ? [] : cut(text, gone),
   );
   return words.length > 0 ? words : undefined;
 }
 
 function isOnly(text: string, gone: string): boolean {
-  const only = alone(text);
+  const only = parseSingleExpression(text);
   return only !== undefined && refText(only.ref) === gone;
 }
 
 function cut(text: string, gone: string): string {
-  return rewritten(text, ({ ref }) => (refText(ref) === gone ? "" : undefined));
+  return rewriteExpressions(text, ({ ref }) => (refText(ref) === gone ? "" : undefined));
 }

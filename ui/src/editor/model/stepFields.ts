@@ -57,7 +57,7 @@ function named(list: unknown[], by: string): Map<string, unknown> {
 }
 
 /** The step that has these fields. */
-export function build(key: string, fields: Fields): Step {
+export function buildStep(key: string, fields: Fields): Step {
   const out: Record<string, unknown> = { key };
   for (const [path, value] of fields) {
     const [first = "", second = "", ...rest] = path.split(".");
@@ -88,14 +88,14 @@ function listAt(tree: Tree, first: string, second: string): unknown[] {
 
 export type Change = { path: string; old?: unknown; now?: unknown };
 
-export function compare(was: Fields, is: Fields): Change[] {
+export function compareFields(was: Fields, is: Fields): Change[] {
   const paths = [...new Set([...was.keys(), ...is.keys()])].sort();
   return paths.flatMap((path) =>
-    same(was.get(path), is.get(path)) ? [] : { path, old: was.get(path), now: is.get(path) },
+    isSameValue(was.get(path), is.get(path)) ? [] : { path, old: was.get(path), now: is.get(path) },
   );
 }
 
-export function same(a: unknown, b: unknown): boolean {
+export function isSameValue(a: unknown, b: unknown): boolean {
   return a === b || canonical(a ?? null) === canonical(b ?? null);
 }
 

@@ -82,7 +82,10 @@ const step: Shape = {
 const comment: Shape = { needs: ["text"], of: { text: "text", position: spot } };
 
 /** Where a clip is not as it has to be, such as steps[0].service.env.PORT; undefined when it is. */
-export function wrongIn(clip: { steps: unknown[]; comments: unknown[] }): string | undefined {
+export function findInvalidField(clip: {
+  steps: unknown[];
+  comments: unknown[];
+}): string | undefined {
   return inList(clip.steps, step, "steps") ?? inList(clip.comments, comment, "comments");
 }
 

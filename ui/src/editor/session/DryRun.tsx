@@ -3,20 +3,20 @@ import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo } from "react";
 import type { Schemas } from "@/api/client";
 import { deployment } from "@/api/queries/deployments";
-import { Safe } from "@/components/BidiSafe";
+import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
-import { load } from "@/components/loadChunk";
+import { loadChunk } from "@/components/loadChunk";
 import { ErrorState } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { editorTexts } from "@/editor/editorTexts";
 import type { Doc } from "../model/document";
-import { type Dry, runsAlike, stepsOf } from "./dryFindings";
+import { type DryRunResult, hasSameRun, stepsOf } from "./dryFindings";
 import type { DryRuns } from "./useDryRun";
 
 const d = editorTexts.dry;
 // Half as large as the editor, and seldom opened.
 const TagPicker = lazy(() =>
-  load(async () => ({ default: (await import("@/components/TagPicker")).TagPicker })),
+  loadChunk(async () => ({ default: (await import("@/components/TagPicker")).TagPicker })),
 );
 type Check = Schemas["PreflightCheck"];
 
@@ -25,7 +25,7 @@ export type DryRunProps = {
   doc: Doc;
   /** The step that is chosen alone. */
   only?: string;
-  dry?: Dry;
+  dry?: DryRunResult;
   runs: DryRuns;
   onShow: (step: string, field?: string) => void;
 };
@@ -34,7 +34,7 @@ export type DryRunProps = {
 export function DryRun({ base, doc, only, dry, runs, onShow }: DryRunProps) {
   const { environment = "", environments, check, branch } = runs;
   const whyNot = environment ? undefined : environments.isPending ? d.waits : d.none;
-  const fresh = useMemo(() => dry !== undefined && runsAlike(dry.doc, doc), [dry, doc]);
+  const fresh = useMemo(() => dry !== undefined && hasSameRun(dry.doc, doc), [dry, doc]);
   const run = () => check.mutate({ doc, environment });
   const start = () => only && branch.mutate({ doc, environment, step: only });
   return (
@@ -161,7 +161,7 @@ function branchReason(base: number, only?: string): string | undefined {
   return only ? undefined : d.branchChoose;
 }
 
-function Checks({ dry, onShow }: { dry: Dry; onShow: DryRunProps["onShow"] }) {
+function Checks({ dry, onShow }: { dry: DryRunResult; onShow: DryRunProps["onShow"] }) {
   const failed = dry.checks.filter((check) => check.state === "failed").length;
   const sorted = [...dry.checks].sort((a, b) => rank(a) - rank(b));
   return (
@@ -195,7 +195,7 @@ function Line({ check, step, onShow }: LineProps) {
         <b>{check.subject ?? check.id}</b>
       </span>
       <span>
-        <Safe text={check.message} /> <span className="t2">{check.remedy}</span>
+        <BidiSafe text={check.message} /> <span className="t2">{check.remedy}</span>
       </span>
       {step && check.state === "failed" ? (
         <Button look="ghost" small onClick={() => onShow(step)}>

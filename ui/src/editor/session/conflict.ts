@@ -3,7 +3,7 @@ import { rebase } from "../model/merge";
 import { type History, join } from "./history";
 
 /** Somebody else's work that came in between: both are kept until a person decides. */
-export type Clash = {
+export type DraftConflict = {
   kind: "published" | "window";
   base: Doc;
   theirs: Doc;
@@ -17,6 +17,10 @@ export type Clash = {
 };
 
 /** A history in which they drew meanwhile: what is gone back to has what they did. */
-export function joined(history: History<Doc>, both: Pick<Clash, "base" | "theirs">, next: Doc) {
+export function joinTheirs(
+  history: History<Doc>,
+  both: Pick<DraftConflict, "base" | "theirs">,
+  next: Doc,
+) {
   return join(history, next, (old: Doc) => rebase(both.base, old, both.theirs));
 }

@@ -4,18 +4,18 @@ import { pipelineVersion } from "@/api/queries/catalog";
 import { allPages } from "@/api/queries/common";
 import type { Catalogue } from "../model/catalogue";
 import { docOf, emptyDoc, pipelineOf } from "../model/document";
-import type { Door, Saved, Version } from "./session";
+import type { DraftApi, Saved, Version } from "./session";
 
 /** A project's pipeline on the server. */
-export function doorOf(name: string): Door {
+export function createDraftApi(name: string): DraftApi {
   const path = { name };
   const match = (revision: number) =>
     revision > 0 ? { header: { "If-Match": `"${revision}"` } } : {};
   return {
     draft: async () =>
-      saved(await ask(client.GET("/api/v1/projects/{name}/draft", { params: { path } }))),
+      savedOf(await ask(client.GET("/api/v1/projects/{name}/draft", { params: { path } }))),
     save: async (doc, base, revision) =>
-      saved(
+      savedOf(
         await ask(
           client.PUT("/api/v1/projects/{name}/draft", {
             params: { path, ...match(revision) },
@@ -37,7 +37,7 @@ export function doorOf(name: string): Door {
   };
 }
 
-function saved(draft: Schemas["Draft"]): Saved {
+function savedOf(draft: Schemas["Draft"]): Saved {
   return {
     revision: draft.revision,
     base: draft.base_version,
@@ -114,7 +114,7 @@ const NONE: Schemas["PipelineVersion"] = {
 const drawn = (found: Schemas["PipelineVersion"]) => docOf(found.pipeline);
 
 /** What one version looks like, with what it carries of the catalogue. */
-export const drawnAs = (project: string, number: number) => {
+export const versionDocument = (project: string, number: number) => {
   const query = pipelineVersion(project, number);
   return number > 0
     ? { ...query, select: drawn }
@@ -125,7 +125,7 @@ export const drawnAs = (project: string, number: number) => {
  * The deployments of a project, each with the version it runs. Below the key of all deployments, so
  * that whatever has those read anew reads these too.
  */
-export const runners = (project: string) =>
+export const deploymentsByVersion = (project: string) =>
   infiniteQueryOptions({
     queryKey: ["deployments", "runners", project],
     queryFn: ({ pageParam }) =>

@@ -1,5 +1,5 @@
 import type { Doc } from "../model/document";
-import type { Clash } from "./conflict";
+import type { DraftConflict } from "./conflict";
 import { edit, type History, redo, undo } from "./history";
 
 export type State = {
@@ -10,7 +10,7 @@ export type State = {
   saving: "saved" | "waiting" | "saving" | "offline" | "refused";
   savedAt?: number;
   why?: string;
-  clash?: Clash;
+  clash?: DraftConflict;
   /** What is not saved could not be kept in this browser either. */
   unkept?: boolean;
   /** A version that somebody published since, which nothing drawn here waits for. */

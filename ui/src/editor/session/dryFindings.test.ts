@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Schemas } from "@/api/client";
 import type { Doc } from "../model/document";
 import { addComment, move, setField } from "../model/edit";
-import { found, runsAlike } from "./dryFindings";
+import { hasSameRun, resultOf } from "./dryFindings";
 
 type Check = Schemas["PreflightCheck"];
 const doc: Doc = {
@@ -23,7 +23,7 @@ const check = (id: string, state: Check["state"], subject?: string): Check => ({
   message: `${id}.`,
 });
 const room = check("capacity", "ok");
-const passed = (checks: Check[]) => [...found(doc, checks).passed];
+const passed = (checks: Check[]) => [...resultOf(doc, checks).passed];
 
 describe("a dry run", () => {
   it("passes every step once all was looked at", () => {
@@ -42,13 +42,13 @@ describe("a dry run", () => {
   });
 
   it("tells of a missing secret where it is read", () => {
-    const { problems, passed } = found(doc, [check("secret", "failed", "token"), room]);
+    const { problems, passed } = resultOf(doc, [check("secret", "failed", "token"), room]);
     expect(problems.map((one) => one.step)).toEqual(["web"]);
     expect([...passed]).toEqual(["db", "qa"]);
   });
 
   it("does not take an environment for the step of its name", () => {
-    const { problems } = found(doc, [check("environment", "failed", "qa")]);
+    const { problems } = resultOf(doc, [check("environment", "failed", "qa")]);
     expect(problems.map((one) => one.step)).toEqual([undefined]);
   });
 });
@@ -56,6 +56,6 @@ describe("a dry run", () => {
 it("holds while steps are moved and comments written, and no longer", () => {
   const at = { x: 1, y: 2 };
   const moved = move(doc, new Map([["db", at]]));
-  expect(runsAlike(doc, addComment(moved, { text: "x", position: at }))).toBe(true);
-  expect(runsAlike(doc, setField(doc, "web", "service.env.A", "1"))).toBe(false);
+  expect(hasSameRun(doc, addComment(moved, { text: "x", position: at }))).toBe(true);
+  expect(hasSameRun(doc, setField(doc, "web", "service.env.A", "1"))).toBe(false);
 });

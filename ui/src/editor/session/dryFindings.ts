@@ -1,15 +1,15 @@
 import type { Schemas } from "@/api/client";
 import { canonical, type Doc, type Step } from "../model/document";
-import { refsOf, strings } from "../model/expressions";
+import { listStrings, refsOf } from "../model/expressions";
 import type { Problem } from "../model/problems";
 
 type Check = Schemas["PreflightCheck"];
 
 /** What a dry run of one drawing found. It says nothing of another drawing. */
-export type Dry = { doc: Doc; checks: Check[]; problems: Problem[]; passed: Set<string> };
+export type DryRunResult = { doc: Doc; checks: Check[]; problems: Problem[]; passed: Set<string> };
 
 /** Whether two drawings run as one: where a step stands, and what is said beside it, does nothing. */
-export function runsAlike(a: Doc, b: Doc): boolean {
+export function hasSameRun(a: Doc, b: Doc): boolean {
   return (
     a.steps.length === b.steps.length &&
     a.steps.every((step, i) => step === b.steps[i] || unplaced(step) === unplaced(b.steps[i]))
@@ -24,7 +24,7 @@ function unplaced({ position: _, ...step }: Partial<Step> = {}): string {
 const LAST = new Set(["capacity", "address", "disk"]);
 
 /** A step passes when everything was looked at and nothing is against it, or unknown of it. */
-export function found(doc: Doc, checks: Check[]): Dry {
+export function resultOf(doc: Doc, checks: Check[]): DryRunResult {
   const open = checks.filter((check) => check.state !== "ok");
   const problems = open
     .filter((check) => check.state === "failed")
@@ -45,7 +45,7 @@ export function stepsOf(check: Check, doc: Doc): (string | undefined)[] {
 }
 
 function reads(step: Step, secret?: string): boolean {
-  return strings({ ...step.service, ...step.plugin, ...step.approval }, "")
+  return listStrings({ ...step.service, ...step.plugin, ...step.approval }, "")
     .flatMap(({ text }) => refsOf(text))
     .some((ref) => ref.scope === "secrets" && ref.name === secret);
 }

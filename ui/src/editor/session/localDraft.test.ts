@@ -1,10 +1,10 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { emptyDoc } from "../model/document";
-import { type Kept, keepOf } from "./localDraft";
+import { type LocalDraft, openLocalDrafts } from "./localDraft";
 
-const kept = (base: number): Kept => ({ doc: emptyDoc, saved: emptyDoc, base, revision: 1 });
-const open = () => keepOf("shop", "root");
+const kept = (base: number): LocalDraft => ({ doc: emptyDoc, saved: emptyDoc, base, revision: 1 });
+const open = () => openLocalDrafts("shop", "root");
 
 /** The locks of a browser: held until they are let go. */
 function locks() {

@@ -2,36 +2,36 @@ import { idempotencyKey } from "@/api/client";
 import type { Doc } from "../model/document";
 
 /** What this browser keeps of a drawing while the server cannot be reached, or waits for a person. */
-export type Kept = { doc: Doc; saved: Doc; base: number; revision: number };
+export type LocalDraft = { doc: Doc; saved: Doc; base: number; revision: number };
 
 /** What a window that is gone left behind. Whoever has it in its own place takes it away from there. */
-export type Left = { kept: Kept; take(): void };
+export type AbandonedDraft = { kept: LocalDraft; take(): void };
 
-export type Keep = {
+export type LocalDrafts = {
   /** The oldest first. */
-  left(): Promise<Left[]>;
+  left(): Promise<AbandonedDraft[]>;
   /** False where the browser refused: its storage is full or forbidden. */
-  write(kept: Kept | undefined): boolean;
+  write(kept: LocalDraft | undefined): boolean;
   /** The window draws no more: what it wrote is for the next one. */
   close(): void;
 };
 
-type Entry = Kept & { at: number; gone?: boolean };
+type Entry = LocalDraft & { at: number; gone?: boolean };
 
 /**
  * Each window has a place of its own, so that none takes away what another waits for a person with.
  * A lock of the window's name says that it lives, and goes with it even when the browser dies. Where
  * there are no locks, as on plain HTTP, every place may be of one that is gone.
  */
-export function keepOf(project: string, person: string): Keep {
+export function openLocalDrafts(project: string, person: string): LocalDrafts {
   const all = `nullops-draft:${person}:${project}:`;
   const own = all + idempotencyKey();
-  const lock = live(own);
+  const lock = holdLock(own);
   let gone = false;
   return {
     left: async () => {
-      const living = await livingNow();
-      return entries(all)
+      const living = await listHeldLocks();
+      return listEntries(all)
         .filter(({ key, entry }) => key !== own && (entry.gone || !living.has(key)))
         .sort((a, b) => a.entry.at - b.entry.at)
         .map(({ key, entry }) => ({ kept: entry, take: () => localStorage.removeItem(key) }));
@@ -53,7 +53,7 @@ export function keepOf(project: string, person: string): Keep {
 }
 
 /** Says that a window lives until what it gives is called, or the window is no more. */
-function live(name: string): () => void {
+function holdLock(name: string): () => void {
   let over = () => {};
   const until = new Promise<void>((resolve) => {
     over = resolve;
@@ -62,12 +62,12 @@ function live(name: string): () => void {
   return over;
 }
 
-async function livingNow(): Promise<Set<string>> {
+async function listHeldLocks(): Promise<Set<string>> {
   const held = (await navigator.locks?.query().catch(() => undefined))?.held ?? [];
   return new Set(held.flatMap(({ name }) => name ?? []));
 }
 
-function entries(prefix: string): { key: string; entry: Entry }[] {
+function listEntries(prefix: string): { key: string; entry: Entry }[] {
   try {
     const keys = Object.keys(localStorage).filter((key) => key.startsWith(prefix));
     return keys.flatMap((key) => entryAt(key));

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { ApiError } from "@/api/client";
 import type { Doc } from "../model/document";
-import { placed, refusedOf } from "./serverProblems";
+import { describeProblem, problemsOfRefusal } from "./serverProblems";
 
 const doc: Doc = {
   steps: [
@@ -22,7 +22,7 @@ const refusal = (more: object, status = 400) =>
 
 it("finds the step and the field that the server could not read", () => {
   const field = "pipeline.steps.1.service.ports.0.port";
-  expect(refusedOf(refusal({ field, detail: "number must be at least 1" }), doc)).toEqual([
+  expect(problemsOfRefusal(refusal({ field, detail: "number must be at least 1" }), doc)).toEqual([
     {
       step: "web",
       field: "service.ports[0].port",
@@ -38,7 +38,7 @@ it("finds each of several, and those that name their step", () => {
     { field: "approval.prompt", code: "required", message: "b", step: "web" },
     { field: "pipeline.resources.cpu", code: "over_limit", message: "c" },
   ];
-  const found = refusedOf(refusal({ field: "pipeline.steps.0.key", problems }, 422), doc);
+  const found = problemsOfRefusal(refusal({ field: "pipeline.steps.0.key", problems }, 422), doc);
   expect(found.map(({ step, field }) => [step, field])).toEqual([
     ["db", "key"],
     ["web", "approval.prompt"],
@@ -47,13 +47,13 @@ it("finds each of several, and those that name their step", () => {
 });
 
 it("takes nothing else for a fault of the drawing", () => {
-  expect(refusedOf(refusal({ detail: "too many requests" }, 429), doc)).toEqual([]);
-  expect(refusedOf(refusal({ field: "pipeline.steps.0.key" }, 503), doc)).toEqual([]);
-  expect(refusedOf(new TypeError("Failed to fetch"), doc)).toEqual([]);
+  expect(problemsOfRefusal(refusal({ detail: "too many requests" }, 429), doc)).toEqual([]);
+  expect(problemsOfRefusal(refusal({ field: "pipeline.steps.0.key" }, 503), doc)).toEqual([]);
+  expect(problemsOfRefusal(new TypeError("Failed to fetch"), doc)).toEqual([]);
 });
 
 it("says in one line where it is and what", () => {
   const message = "A whole number from 1 to 65535.";
   const problem = { step: "web", field: "service.ports[0].port", code: "range", message };
-  expect(placed(problem)).toBe("web › ports[0].port: A whole number from 1 to 65535.");
+  expect(describeProblem(problem)).toBe("web › ports[0].port: A whole number from 1 to 65535.");
 });

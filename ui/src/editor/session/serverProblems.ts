@@ -10,33 +10,33 @@ const t = editorTexts.panel;
  * What a refusal says is wrong with a drawing; nothing where it is about something else, such as who
  * asks. The server reads a body by its description first, and names what does not fit by its place.
  */
-export function refusedOf(error: unknown, doc: Doc): Problem[] {
+export function problemsOfRefusal(error: unknown, doc: Doc): Problem[] {
   if (!(error instanceof ApiError) || error.status >= 500) return [];
   const { field, problems = [], code, detail, title } = error.problem;
   const all =
     problems.length > 0 ? problems : [{ field: field ?? "", code, message: detail ?? title }];
-  return all.filter((one) => one.field !== "").map((one) => located(one, doc));
+  return all.filter((one) => one.field !== "").map((one) => locateProblem(one, doc));
 }
 
 type Said = NonNullable<Refusal["problems"]>[number];
 
 /** `pipeline.steps.3.service.ports.0.port` is the port of the fourth step's first port. */
-function located({ field, code, message, step }: Said, doc: Doc): Problem {
+function locateProblem({ field, code, message, step }: Said, doc: Doc): Problem {
   const [, index, rest = ""] = /^(?:pipeline\.)?steps\.(\d+)(?:\.(.*))?$/.exec(field) ?? [];
   return {
     step: step || (index === undefined ? undefined : doc.steps[Number(index)]?.key),
-    field: index === undefined ? field.replace(/^pipeline\./, "") : inWords(rest),
+    field: index === undefined ? field.replace(/^pipeline\./, "") : bracketIndexes(rest),
     code,
     message,
   };
 }
 
 /** Places in a list as problems name them. */
-function inWords(path: string): string {
+function bracketIndexes(path: string): string {
   return path.replace(/\.(\d+)(?=\.|$)/g, "[$1]");
 }
 
 /** Where something is wrong and what, in one line. */
-export function placed({ step, field, message }: Problem): string {
+export function describeProblem({ step, field, message }: Problem): string {
   return t.placed(step ?? t.whole, shortField(field), message);
 }

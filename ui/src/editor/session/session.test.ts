@@ -3,8 +3,8 @@ import { ApiError } from "@/api/client";
 import { canonical, type Doc, docOf, emptyDoc, pipelineOf } from "../model/document";
 import { addNeed, addStep, setField } from "../model/edit";
 import { conflictId, threeWay } from "../model/merge";
-import type { Keep, Kept } from "./localDraft";
-import { type Door, Session } from "./session";
+import type { LocalDraft, LocalDrafts } from "./localDraft";
+import { type DraftApi, Session } from "./session";
 
 /** A server with one project: versions, and one draft behind its revision. */
 class Server {
@@ -16,7 +16,7 @@ class Server {
   /** What it answers to everything, such as 429. */
   busy?: ApiError;
 
-  door(): Door {
+  door(): DraftApi {
     const refuse = (code: string) => refusal(409, code);
     const answer = async <T>(act: () => T) => {
       await Promise.resolve();
@@ -54,14 +54,14 @@ function refusal(status: number, code: string, retryAfter?: number) {
 }
 
 /** The place of one window after the other, as a browser's storage is. */
-class Memory implements Keep {
-  kept?: Kept;
+class Memory implements LocalDrafts {
+  kept?: LocalDraft;
   full = false;
   left = async () => {
     const { kept } = this;
     return kept ? [{ kept, take: () => undefined }] : [];
   };
-  write = (kept: Kept | undefined) => {
+  write = (kept: LocalDraft | undefined) => {
     if (!this.full) this.kept = kept;
     return !this.full;
   };
@@ -69,7 +69,7 @@ class Memory implements Keep {
 }
 
 const NEVER = 1_000_000_000;
-const open = (server: Server, keep: Keep = new Memory()) =>
+const open = (server: Server, keep: LocalDrafts = new Memory()) =>
   Session.open(server.door(), keep, NEVER);
 const envOf = (doc?: Doc) => doc?.steps[0]?.service?.env;
 const service = (key: string) => ({ key, service: { name: "web", resources: {} } });

@@ -1,17 +1,17 @@
 import { ApiError } from "@/api/client";
 import { type Doc, sameDoc } from "../model/document";
 import { type Choices, merge, renamesIn, threeWay } from "../model/merge";
-import { type Clash, joined } from "./conflict";
+import { type DraftConflict, joinTheirs } from "./conflict";
 import { Drawing, type State } from "./drawing";
 import { begin, edit, type History } from "./history";
-import type { Keep, Kept, Left } from "./localDraft";
+import type { AbandonedDraft, LocalDraft, LocalDrafts } from "./localDraft";
 
 /** A draft as it is on the server; revision 0 is none. */
 export type Saved = { revision: number; base: number; doc?: Doc };
 export type Version = { version: number; by: string; doc: Doc };
 
 /** What a session needs of the server. Refusals are ApiErrors; anything else is silence. */
-export type Door = {
+export type DraftApi = {
   draft(): Promise<Saved>;
   save(doc: Doc, base: number, revision: number): Promise<Saved>;
   drop(revision: number): Promise<void>;
@@ -43,8 +43,8 @@ export class Session extends Drawing {
   private running?: Promise<void>;
 
   private constructor(
-    private door: Door,
-    private keep: Keep,
+    private door: DraftApi,
+    private keep: LocalDrafts,
     /** How long after an edit it is saved, in ms. */
     private wait: number,
     first: { state: State; saved: Doc; revision: number },
@@ -55,7 +55,7 @@ export class Session extends Drawing {
     this.revision = first.revision;
   }
 
-  static async open(door: Door, keep: Keep, wait = 800): Promise<Session> {
+  static async open(door: DraftApi, keep: LocalDrafts, wait = 800): Promise<Session> {
     const [draft, newest] = await Promise.all([door.draft(), door.version()]);
     const base = draft.revision > 0 ? draft.base : newest.version;
     const published = base === newest.version ? newest : await door.version(base);
@@ -71,7 +71,7 @@ export class Session extends Drawing {
   }
 
   /** What a window that is gone kept here is drawn on. What a person is asked about waits there. */
-  private async resume({ kept, take }: Left, published: Version) {
+  private async resume({ kept, take }: AbandonedDraft, published: Version) {
     if (this.state.clash) return;
     if (!this.clean()) this.add(kept);
     else if (!sameDoc(kept.doc, this.saved)) await this.drawOn(kept, published);
@@ -79,13 +79,13 @@ export class Session extends Drawing {
   }
 
   /** Of several windows that are gone, each but the first is as one that saved meanwhile. */
-  private add({ saved: base, doc: theirs }: Kept) {
+  private add({ saved: base, doc: theirs }: LocalDraft) {
     const number = this.revision;
     this.meet({ kind: "window", base, theirs, by: "", number, apart: true });
   }
 
   /** What was drawn without the server, in this browser, is drawn on. */
-  private async drawOn(kept: Kept, published: Version) {
+  private async drawOn(kept: LocalDraft, published: Version) {
     const { base } = this.state;
     const untouched = kept.revision === this.revision;
     if (untouched && kept.base === base) return this.change(kept.doc);
@@ -232,7 +232,7 @@ export class Session extends Drawing {
   }
 
   /** Puts both together when nothing meets; otherwise both wait for a person. */
-  private meet(clash: Clash) {
+  private meet(clash: DraftConflict) {
     const { conflicts } = threeWay(clash.base, this.doc, clash.theirs);
     if (conflicts.length > 0) {
       this.keepHere();
@@ -240,10 +240,10 @@ export class Session extends Drawing {
       return;
     }
     const next = merge(clash.base, this.doc, clash.theirs, {});
-    this.take(clash, joined(this.state.history, clash, next));
+    this.take(clash, joinTheirs(this.state.history, clash, next));
   }
 
-  private take(clash: Clash, history: History<Doc>) {
+  private take(clash: DraftConflict, history: History<Doc>) {
     const renamed = renamesIn(clash.base, this.doc, clash.theirs, history.now);
     if (!clash.apart) this.saved = clash.theirs;
     if (clash.kind === "window") this.revision = clash.number;
@@ -265,7 +265,7 @@ export class Session extends Drawing {
     if (!clash) return;
     const [mine, next] = [{}, choices].map((one) => merge(clash.base, this.doc, clash.theirs, one));
     if (!mine || !next) return;
-    const before = joined(history, clash, mine);
+    const before = joinTheirs(history, clash, mine);
     this.take(clash, sameDoc(mine, next) ? before : edit(before, next));
   }
 
@@ -273,7 +273,7 @@ export class Session extends Drawing {
     this.set({ clash: this.since(newest), newer: undefined });
   }
 
-  private since({ doc, by, version }: Version): Clash {
+  private since({ doc, by, version }: Version): DraftConflict {
     const { published: base } = this.state;
     return {
       kind: "published",
@@ -353,7 +353,7 @@ export class Session extends Drawing {
     // What comes back is on top of a version that came in between, not in its place.
     const since = { base: published, theirs: newest.doc };
     this.set({
-      history: newest.version === base ? thrown : joined(thrown, since, newest.doc),
+      history: newest.version === base ? thrown : joinTheirs(thrown, since, newest.doc),
       base: newest.version,
       published: newest.doc,
       clash: undefined,

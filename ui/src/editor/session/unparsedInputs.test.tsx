@@ -3,7 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it } from "vitest";
 import PluginForm from "../inspector/PluginForm";
 import type { Doc } from "../model/document";
-import { Unread, unreadProblems } from "./unparsedInputs";
+import { UnparsedInputs, unparsedProblems } from "./unparsedInputs";
 
 const user = userEvent.setup({ delay: null });
 afterEach(cleanup);
@@ -14,7 +14,7 @@ const drawn = (tree: unknown): Doc => ({
   comments: [],
 });
 
-function form(unread?: Unread, tree: unknown = { a: {} }, given: unknown[] = []) {
+function form(unread?: UnparsedInputs, tree: unknown = { a: {} }, given: unknown[] = []) {
   return render(
     <PluginForm
       schema={schema}
@@ -29,13 +29,13 @@ function form(unread?: Unread, tree: unknown = { a: {} }, given: unknown[] = [])
 const field = () => screen.getByLabelText<HTMLTextAreaElement>("tree");
 
 it("keeps what is no JSON yet while another step is looked at, and lists it as a problem", async () => {
-  const [unread, given] = [new Unread(), [] as unknown[]];
+  const [unread, given] = [new UnparsedInputs(), [] as unknown[]];
   const { unmount } = form(unread, undefined, given);
   await user.clear(field());
   await user.type(field(), "{{");
   unmount();
   expect(given).toEqual([]);
-  const [problem] = unreadProblems(unread.get(), drawn({ a: {} }));
+  const [problem] = unparsedProblems(unread.get(), drawn({ a: {} }));
   expect([problem?.step, problem?.field]).toEqual(["seed", "plugin.parameters.tree"]);
   form(unread, undefined, given);
   expect(field().value).toBe("{");
@@ -47,18 +47,18 @@ it("keeps what is no JSON yet while another step is looked at, and lists it as a
 });
 
 it("lets go of it once the field has another value", async () => {
-  const unread = new Unread();
+  const unread = new UnparsedInputs();
   const { unmount } = form(unread);
   await user.type(field(), "x");
   unmount();
-  expect(unreadProblems(unread.get(), drawn({ a: { b: 2 } }))).toEqual([]);
-  expect(unreadProblems(unread.get(), { steps: [], comments: [] })).toEqual([]);
+  expect(unparsedProblems(unread.get(), drawn({ a: { b: 2 } }))).toEqual([]);
+  expect(unparsedProblems(unread.get(), { steps: [], comments: [] })).toEqual([]);
   form(unread, { a: { b: 2 } });
   expect(JSON.parse(field().value)).toEqual({ a: { b: 2 } });
 });
 
 it("goes along when the step is renamed", async () => {
-  const unread = new Unread();
+  const unread = new UnparsedInputs();
   form(unread);
   await user.type(field(), "x");
   unread.rename("seed", "fill");

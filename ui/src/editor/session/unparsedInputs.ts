@@ -1,5 +1,5 @@
 import { editorTexts } from "@/editor/editorTexts";
-import { type Doc, read, stepOf } from "../model/document";
+import { type Doc, readField, stepOf } from "../model/document";
 import type { Problem } from "../model/problems";
 
 /** What is typed in a field that cannot be read yet, and what the field held when it was begun. */
@@ -9,7 +9,7 @@ type Held = { step: string; path: string; text: string; why: string; over: strin
  * Texts that are no value yet. They belong to the step, not to what shows it: who looks at another
  * step meanwhile finds them again, and nothing is published as if they had not been typed.
  */
-export class Unread {
+export class UnparsedInputs {
   private held: readonly Held[] = [];
   private listeners = new Set<() => void>();
 
@@ -68,18 +68,18 @@ function whyNot(text: string): string {
 }
 
 /** A value as it is written in its field. */
-export function writtenJson(value: unknown): string {
+export function formatJson(value: unknown): string {
   return value === undefined ? "" : JSON.stringify(value, null, 2);
 }
 
 /** Those of what is drawn now. */
-export function unreadProblems(held: readonly Held[], doc: Doc): Problem[] {
+export function unparsedProblems(held: readonly Held[], doc: Doc): Problem[] {
   return held.flatMap((one) => {
     const at = stepOf(doc, one.step);
-    return at && writtenJson(read(at, one.path)) === one.over ? unreadProblem(one) : [];
+    return at && formatJson(readField(at, one.path)) === one.over ? unparsedProblem(one) : [];
   });
 }
 
-export function unreadProblem({ step, path, why }: Held): Problem {
+export function unparsedProblem({ step, path, why }: Held): Problem {
   return { step, field: path, code: "json", message: why };
 }

@@ -5,7 +5,7 @@ import { environments } from "@/api/queries/catalog";
 import { isSilence } from "@/api/queries/common";
 import type { Catalogue } from "../model/catalogue";
 import { type Doc, pipelineOf } from "../model/document";
-import { type Dry, found } from "./dryFindings";
+import { type DryRunResult, resultOf } from "./dryFindings";
 
 /**
  * What is run: a drawing as it was when somebody asked. It goes with the question, since the page may
@@ -15,7 +15,11 @@ type Run = { doc: Doc; environment: string; step?: string };
 type Tags = ReadonlyMap<string, string>;
 
 /** The dry run and the branches of one editor. They outlive the panel that shows them. */
-export function useDryRun(project: string, catalogue: Catalogue, onDryRun: (dry?: Dry) => void) {
+export function useDryRun(
+  project: string,
+  catalogue: Catalogue,
+  onDryRun: (dry?: DryRunResult) => void,
+) {
   const all = useQuery(environments);
   const [chosen, setChosen] = useState<string>();
   const [tags, setTags] = useState<Tags>(new Map());
@@ -37,7 +41,7 @@ export function useDryRun(project: string, catalogue: Catalogue, onDryRun: (dry?
           body: await scratch("dry-run", run, catalogue, tags),
         }),
       ),
-    onSuccess: ({ checks }, run) => onDryRun(found(run.doc, checks)),
+    onSuccess: ({ checks }, run) => onDryRun(resultOf(run.doc, checks)),
   });
   const branch = useMutation({
     mutationFn: async (run: Run) =>

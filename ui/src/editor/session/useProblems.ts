@@ -2,25 +2,25 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState, useSyncExternalStore } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { environments } from "@/api/queries/catalog";
-import { useSettled } from "@/components/useDebounced";
+import { useDebounced } from "@/components/useDebounced";
 import type { Catalogue } from "../model/catalogue";
 import { type Doc, pipelineOf } from "../model/document";
 import type { Samples } from "../model/environment";
 import { byStep, fromServer, type Problem, problemsOf } from "../model/problems";
-import { AGAIN } from "./refetchPolicy";
-import { refusedOf } from "./serverProblems";
-import { Unread, unreadProblems } from "./unparsedInputs";
+import { RETRY_WHILE_SILENT } from "./refetchPolicy";
+import { problemsOfRefusal } from "./serverProblems";
+import { UnparsedInputs, unparsedProblems } from "./unparsedInputs";
 
 /** How long after the last edit the server is asked, in ms. */
 const QUIET = 350;
 
-export type Asked = "asked" | "asking" | "silent";
+export type ServerCheck = "asked" | "asking" | "silent";
 
 type Found = {
   all: Problem[];
-  asked: Asked;
+  asked: ServerCheck;
   /** What is typed and cannot be read yet. */
-  unread: Unread;
+  unread: UnparsedInputs;
   /** Whether publishing would make another version, as far as the server has said. */
   changes?: boolean;
 };
@@ -31,7 +31,7 @@ type Found = {
  * what a drawing refers to changes elsewhere, and while it is silent.
  */
 export function useProblems(project: string, doc: Doc, catalogue: Catalogue): Found {
-  const still = useSettled(doc, QUIET);
+  const still = useDebounced(doc, QUIET);
   const query = useQuery({
     queryKey: ["project", project, "validate", numberOf(still)],
     queryFn: ({ signal }) =>
@@ -44,17 +44,17 @@ export function useProblems(project: string, doc: Doc, catalogue: Catalogue): Fo
       ),
     // Keys are documents: what was asked long ago is of no use.
     gcTime: 10_000,
-    ...AGAIN,
+    ...RETRY_WHILE_SILENT,
   });
-  const [unread] = useState(() => new Unread());
+  const [unread] = useState(() => new UnparsedInputs());
   const held = useSyncExternalStore(unread.subscribe, unread.get);
   const own = useMemo(() => problemsOf(doc, catalogue), [doc, catalogue]);
   const fresh = still === doc;
-  const refused = useMemo(() => refusedOf(query.error, still), [query.error, still]);
+  const refused = useMemo(() => problemsOfRefusal(query.error, still), [query.error, still]);
   const { problems: answer, changes } = (fresh ? query.data : undefined) ?? {};
   const all = useMemo(
     () => [
-      ...unreadProblems(held, doc),
+      ...unparsedProblems(held, doc),
       ...(fresh && refused.length > 0 ? besides(own, refused) : together(own, answer)),
     ],
     [held, doc, own, answer, fresh, refused],
@@ -65,7 +65,10 @@ export function useProblems(project: string, doc: Doc, catalogue: Catalogue): Fo
 type Answer = { data?: unknown; error: unknown; failureReason: unknown; fetchStatus: string };
 
 /** A refusal of the drawing is an answer; any other, and silence, is none. */
-function askedOf({ data, error, failureReason, fetchStatus }: Answer, refused: boolean): Asked {
+function askedOf(
+  { data, error, failureReason, fetchStatus }: Answer,
+  refused: boolean,
+): ServerCheck {
   if (error) return refused ? "asked" : "silent";
   if (failureReason || fetchStatus === "paused") return "silent";
   return data ? "asked" : "asking";

@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { afterEach, expect, it, vi } from "vitest";
 import type { Session } from "./session";
-import { attend } from "./useSession";
+import { watchWindow } from "./useSession";
 
 const session = (kept: boolean) => {
   const look = vi.fn(async () => {});
@@ -17,10 +17,10 @@ function leaves(): boolean {
 afterEach(() => vi.useRealTimers());
 
 it("warns who leaves a page whose work is kept nowhere else", () => {
-  const forget = attend(session(false));
+  const forget = watchWindow(session(false));
   expect(leaves()).toBe(false);
   forget();
-  const other = attend(session(true));
+  const other = watchWindow(session(true));
   expect(leaves()).toBe(true);
   other();
 });
@@ -28,7 +28,7 @@ it("warns who leaves a page whose work is kept nowhere else", () => {
 it("asks for what is new when somebody comes back, and once a minute", () => {
   vi.useFakeTimers();
   const seen = session(true);
-  const forget = attend(seen);
+  const forget = watchWindow(seen);
   window.dispatchEvent(new Event("focus"));
   expect(seen.look).toHaveBeenCalledTimes(1);
   vi.advanceTimersByTime(60_000);

@@ -1,6 +1,6 @@
 import { useEffect, useState, useSyncExternalStore } from "react";
-import { doorOf } from "./draftApi";
-import { keepOf } from "./localDraft";
+import { createDraftApi } from "./draftApi";
+import { openLocalDrafts } from "./localDraft";
 import { Session } from "./session";
 
 /** How often a window asks whether somebody published since, in ms. */
@@ -16,12 +16,12 @@ export function useSession(project: string, person: string) {
     let left = false;
     let forget = () => {};
     setError(undefined);
-    const keep = keepOf(project, person);
-    Session.open(doorOf(project), keep).then(
+    const keep = openLocalDrafts(project, person);
+    Session.open(createDraftApi(project), keep).then(
       (made) => {
         opened = made;
         if (left) return made.close();
-        forget = attend(made);
+        forget = watchWindow(made);
         setSession(made);
       },
       (why) => {
@@ -40,7 +40,7 @@ export function useSession(project: string, person: string) {
 }
 
 /** Tells a session what happens to its window, until what this gives is called. */
-export function attend(session: Session): () => void {
+export function watchWindow(session: Session): () => void {
   // The page may come back out of the browser's cache, and draws on then.
   const hide = () => void session.keepHere();
   const unload = (event: BeforeUnloadEvent) => {

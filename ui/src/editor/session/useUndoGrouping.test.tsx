@@ -4,7 +4,7 @@ import { afterEach, expect, it } from "vitest";
 import type { Doc } from "../model/document";
 import { setField } from "../model/edit";
 import { begin, edit, type History, undo } from "./history";
-import { useStroke } from "./useUndoGrouping";
+import { useUndoGrouping } from "./useUndoGrouping";
 
 afterEach(cleanup);
 
@@ -16,7 +16,7 @@ let history: History<Doc>;
 
 /** A variable as the inspector shows it: a field, and a button that removes it. */
 function Variable() {
-  const stroke = useStroke();
+  const stroke = useUndoGrouping();
   const at = useRef("service.env.X");
   const change = (value?: string) => {
     const next = setField(history.now, "a", at.current, value);
@@ -66,7 +66,7 @@ it("takes what is typed after the field was left as another edit", () => {
 it("takes each drag as an edit of its own", () => {
   let moved = "";
   function Node() {
-    const stroke = useStroke();
+    const stroke = useUndoGrouping();
     return (
       <button type="button" onClick={() => (moved = stroke.moved("a"))}>
         a

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef } from "react";
 
 const TYPED = "input:not([type=checkbox], [type=radio]), textarea";
 
-export type Stroke = {
+export type UndoGrouping = {
   /** For what a field gives: one kind while somebody types in it, none for what a button does. */
   typed: (what: string) => string | undefined;
   /** For what moves: each drag is of its own kind, arrow keys one after the other are of one. */
@@ -13,7 +13,7 @@ export type Stroke = {
  * Which edits are one to whoever makes them, and so to undo. The focus and the pointer tell: when
  * either goes elsewhere or comes anew, what follows is another edit.
  */
-export function useStroke(): Stroke {
+export function useUndoGrouping(): UndoGrouping {
   const turn = useRef(0);
   useEffect(() => {
     const next = () => {

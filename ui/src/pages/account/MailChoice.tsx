@@ -3,8 +3,8 @@ import { useId } from "react";
 import { environments, projects } from "@/api/queries/catalog";
 import { Button } from "@/components/Button";
 import { Field } from "@/components/Field";
-import { adminTexts } from "@/forms/formTexts";
-import { type Source, Unread } from "@/forms/UnreadSource";
+import { formTexts } from "@/forms/formTexts";
+import { type Source, UnreadSource } from "@/forms/UnreadSource";
 import { noticeTexts, mailTexts as t } from "@/pages/webhooks/noticeTexts";
 import { Events } from "../webhooks/Events";
 import { choices } from "../webhooks/ScopeFields";
@@ -40,7 +40,7 @@ export function MailChoice({ row, number, errors, set, remove }: Props) {
           label={noticeTexts.project}
           any={noticeTexts.everyProject}
           all={choices(of.data, row.project)}
-          source={{ what: adminTexts.projectsUnread, of }}
+          source={{ what: formTexts.projectsUnread, of }}
           value={row.project}
           set={(project) => set({ ...row, project })}
         />
@@ -48,7 +48,7 @@ export function MailChoice({ row, number, errors, set, remove }: Props) {
           label={noticeTexts.environment}
           any={noticeTexts.everyEnvironment}
           all={choices(and.data, row.environment)}
-          source={{ what: adminTexts.environmentsUnread, of: and }}
+          source={{ what: formTexts.environmentsUnread, of: and }}
           value={row.environment}
           set={(environment) => set({ ...row, environment })}
         />
@@ -95,7 +95,7 @@ function Pick({ label, any, all, source, value, set }: PickProps) {
           </option>
         ))}
       </select>
-      <Unread {...source} />
+      <UnreadSource {...source} />
     </div>
   );
 }

@@ -5,7 +5,7 @@ import { sessions } from "@/api/queries/people";
 import { Button } from "@/components/Button";
 import { ErrorState, Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
-import { ago } from "@/components/time";
+import { formatAgo } from "@/components/time";
 import { ConfirmDelete } from "@/forms/ConfirmDelete";
 import { useRefresh } from "@/forms/useSaved";
 import { peopleTexts } from "@/pages/people/peopleTexts";
@@ -32,7 +32,7 @@ export function Sessions() {
           what={t.sessionsUnread}
           error={query.error}
           retry={() => void query.refetch()}
-          stale={query.data ? texts.stale(ago(query.dataUpdatedAt, Date.now())) : undefined}
+          stale={query.data ? texts.stale(formatAgo(query.dataUpdatedAt, Date.now())) : undefined}
         />
       ) : null}
       {query.isPending ? <Skeletons count={2} height={36} /> : null}

@@ -2,15 +2,15 @@ import { Menu } from "@base-ui/react/menu";
 import { queryOptions, useMutation, useQuery } from "@tanstack/react-query";
 import { ChevronDown } from "lucide-react";
 import { ask, client } from "@/api/client";
-import { download } from "@/api/file";
+import { downloadFile } from "@/api/file";
 import { Button } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
-import { useOffer } from "@/components/pageActions";
-import { describe } from "@/components/States";
+import { usePageAction } from "@/components/pageActions";
+import { describeError } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { useNow } from "@/components/Time";
 import { useToast } from "@/components/Toast";
-import { clock } from "@/components/time";
+import { formatClock } from "@/components/time";
 import { auditTexts as t } from "@/pages/audit/auditTexts";
 import { texts } from "@/texts";
 import { type AuditSearch, exportAddress } from "./search";
@@ -42,7 +42,7 @@ export function Verify() {
 export function Chain() {
   const { data: found, dataUpdatedAt, error } = useQuery(chain);
   const now = useNow();
-  const at = clock(dataUpdatedAt, now);
+  const at = formatClock(dataUpdatedAt, now);
   return (
     <div className="row wrap px-4 py-1.5 s" role="status">
       {found || error ? null : <span className="t3">{t.unchecked}</span>}
@@ -57,7 +57,7 @@ export function Chain() {
       ) : null}
       {error ? (
         <StatusMark state="failed">
-          {t.unverified} {describe(error).message}
+          {t.unverified} {describeError(error).message}
         </StatusMark>
       ) : null}
     </div>
@@ -73,9 +73,9 @@ function useExport(search: AuditSearch) {
   const say = useToast();
   const file = useMutation({
     mutationFn: (format: Format) =>
-      download(exportAddress(search, format), `nullops-audit.${format}`),
+      downloadFile(exportAddress(search, format), `nullops-audit.${format}`),
     onError: (error) => {
-      const { message, request } = describe(error);
+      const { message, request } = describeError(error);
       say("failed", [t.unexported, message, request && texts.request(request)].join(" "));
     },
   });
@@ -86,8 +86,8 @@ function useExport(search: AuditSearch) {
 /** What is shown, as a file. */
 export function Export({ search }: { search: AuditSearch }) {
   const { start, busy } = useExport(search);
-  useOffer({ label: t.exportAs(t.csv), run: () => start("csv") });
-  useOffer({ label: t.exportAs(t.jsonl), run: () => start("jsonl") });
+  usePageAction({ label: t.exportAs(t.csv), run: () => start("csv") });
+  usePageAction({ label: t.exportAs(t.jsonl), run: () => start("jsonl") });
   return (
     <Menu.Root>
       <Menu.Trigger className="btn" aria-busy={busy}>

@@ -3,7 +3,7 @@ import { act, cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it, vi } from "vitest";
 import type { Schemas } from "@/api/client";
-import { Unseen } from "./UnloadedEntry";
+import { UnloadedEntry } from "./UnloadedEntry";
 
 afterEach(cleanup);
 
@@ -24,7 +24,9 @@ function List({ read, filter, open }: { read: Read; filter: string; open: string
     retry: false,
   });
   const entries = query.data?.pages.flatMap((one) => one.items) ?? [];
-  return query.data ? <Unseen key={filter} open={open} entries={entries} query={query} /> : null;
+  return query.data ? (
+    <UnloadedEntry key={filter} open={open} entries={entries} query={query} />
+  ) : null;
 }
 
 function show(read: Read) {

@@ -14,7 +14,7 @@ type Props = { open: string; entries: Entry[]; query: Query };
  * A link to an entry that is not among those read so far: it is said, and read back to on request.
  * Its key has to be what is asked for: with other filters it is another list, which nobody wants read.
  */
-export function Unseen({ open, entries, query }: Props) {
+export function UnloadedEntry({ open, entries, query }: Props) {
   const seek = useSeek(open, query);
   if (entries.some((one) => one.id === open)) return null;
   const older = query.hasNextPage && isOlder(open, entries);

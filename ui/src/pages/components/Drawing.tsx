@@ -8,7 +8,7 @@ import { Canvas } from "@/editor/canvas/Canvas";
 import { PortShape } from "@/editor/canvas/canvasNodes";
 import type { Mark } from "@/editor/compare/ChangeBadge";
 import { editorTexts } from "@/editor/editorTexts";
-import { Shell, Text } from "@/editor/inspector/fields";
+import { Shell, TextInput } from "@/editor/inspector/fields";
 import type { Catalogue, PortType } from "@/editor/model/catalogue";
 import type { Doc, Step } from "@/editor/model/document";
 import { commentId } from "@/editor/model/edit";
@@ -156,7 +156,7 @@ function Reference({ name, problems, drop }: ReferenceProps) {
           problems={problems}
         >
           {(id, described, wrong) => (
-            <Text
+            <TextInput
               {...{ id, described, wrong }}
               label="source"
               value={fill.plugin?.parameters?.source}

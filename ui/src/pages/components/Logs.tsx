@@ -2,7 +2,7 @@ import { useState } from "react";
 import { ApiError } from "@/api/client";
 import type { LiveState } from "@/api/live";
 import { type LogRow, LogView } from "@/components/LogView";
-import { Live } from "@/components/Shell";
+import { LiveBadge } from "@/components/Shell";
 import { galleryTexts as t } from "@/pages/components/galleryTexts";
 import { Acted, press, type } from "./Acted";
 import { before } from "./examples";
@@ -112,7 +112,7 @@ export function Lives() {
       <div className="row flex-wrap gap-4">
         {states.map((state, i) => (
           <Shown key={t.lives[i]} name={t.lives[i] ?? ""}>
-            <Live state={state} />
+            <LiveBadge state={state} />
           </Shown>
         ))}
       </div>

@@ -3,7 +3,7 @@ import { ApiError } from "@/api/client";
 import { Button } from "@/components/Button";
 import { useToast } from "@/components/Toast";
 import { ConfirmDelete } from "@/forms/ConfirmDelete";
-import { DeleteAct } from "@/forms/DeleteButton";
+import { DeleteButton } from "@/forms/DeleteButton";
 import { TextField } from "@/forms/Fields";
 import { FormSheet } from "@/forms/FormSheet";
 import { useForm } from "@/forms/useForm";
@@ -118,9 +118,9 @@ function Example({ status, more, close, changed }: ExampleProps) {
     if (changed) form.set({ name: t.theirs });
   }, [changed]);
   const remove = (
-    <DeleteAct name={t.value} remove={async () => {}} done={close}>
+    <DeleteButton name={t.value} remove={async () => {}} done={close}>
       <p>{t.noticeMore}</p>
-    </DeleteAct>
+    </DeleteButton>
   );
   return (
     <FormSheet title={t.open} form={form} onClose={close} extra={remove}>

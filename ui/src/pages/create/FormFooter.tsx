@@ -18,7 +18,7 @@ type Props = {
 };
 
 /** What stands in the way, and the acts. */
-export function Foot({ refusal, stops, template, busy, reason, submit }: Props) {
+export function FormFooter({ refusal, stops, template, busy, reason, submit }: Props) {
   const count = countRefusals(refusal) || stops.length;
   return (
     <>

@@ -1,13 +1,13 @@
 import { Select } from "@/components/Select";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
-import { type Read, usable } from "./target";
+import { hasPipeline, type Read } from "./target";
 import type { SheetState } from "./useSheet";
 
 const t = texts.create;
 
 /** Of which project, on which environment, and what it begins with. */
-export function Head({ read, sheet }: { read: Read; sheet: SheetState }) {
+export function FormHeader({ read, sheet }: { read: Read; sheet: SheetState }) {
   const { place, set } = sheet;
   return (
     <>
@@ -16,7 +16,7 @@ export function Head({ read, sheet }: { read: Read; sheet: SheetState }) {
         label={t.project}
         placeholder={t.chooseProject}
         value={place.project?.name ?? null}
-        options={read.projects.filter(usable).map((one) => ({
+        options={read.projects.filter(hasPipeline).map((one) => ({
           value: one.name,
           label: one.name,
           detail: one.pipeline_version ? t.version(one.pipeline_version) : undefined,

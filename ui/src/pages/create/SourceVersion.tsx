@@ -11,7 +11,7 @@ type Props = {
 };
 
 /** In a clone: what the source runs, and the way to it or past it. */
-export function Was({ was, now, choose }: Props) {
+export function SourceVersion({ was, now, choose }: Props) {
   if (!was?.source_tag) return null;
   const same = now === was.source_tag;
   const moved = same && was.source_moved;

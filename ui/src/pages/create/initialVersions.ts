@@ -8,7 +8,10 @@ import type { Clone } from "./target";
 const t = texts.create;
 
 /** The versions a sheet begins with: those of a clone's source, or of a template. */
-export function begin(clone?: Clone, template?: Schemas["Template"]): Record<string, string> {
+export function initialVersions(
+  clone?: Clone,
+  template?: Schemas["Template"],
+): Record<string, string> {
   const cloned = clone?.services ?? [];
   return {
     ...Object.fromEntries(cloned.flatMap((one) => (one.choice ? [[one.step, one.choice]] : []))),
@@ -17,7 +20,7 @@ export function begin(clone?: Clone, template?: Schemas["Template"]): Record<str
 }
 
 /** What can be seen to be wrong without asking. */
-export function check(
+export function checkForm(
   name: string,
   chosen: { step: string; value: string }[],
   minutes: string,

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { CreateSearch } from "./search";
-import { type Clone, type Environment, type Project, placeOf, whyNoPlace } from "./target";
+import { type Clone, type Environment, type Project, resolveTarget, whyNoTarget } from "./target";
 
 const projects = [
   { name: "bank", pipeline_version: 2, can_create: false },
@@ -13,8 +13,8 @@ const environments = [
 ] as Environment[];
 const read = { projects, environments };
 const at = (search: CreateSearch, clone?: Clone) => {
-  const place = placeOf({ ...read, clone }, search);
-  return [place.project?.name, place.environment?.name, whyNoPlace(place)];
+  const place = resolveTarget({ ...read, clone }, search);
+  return [place.project?.name, place.environment?.name, whyNoTarget(place)];
 };
 
 it("begins where this person may create", () => expect(at({})).toEqual(["shop", "qa", undefined]));
@@ -41,7 +41,7 @@ it("a clone whose project or environment is out of sight is not made elsewhere",
 });
 
 it("says both that are missing", () =>
-  expect(placeOf(read, { project: "gone", env: "lost" }).problems).toHaveLength(2));
+  expect(resolveTarget(read, { project: "gone", env: "lost" }).problems).toHaveLength(2));
 
 it("without anything there is to choose", () =>
-  expect(whyNoPlace(placeOf({ projects: [], environments }, {}))).toBe("Choose a project"));
+  expect(whyNoTarget(resolveTarget({ projects: [], environments }, {}))).toBe("Choose a project"));

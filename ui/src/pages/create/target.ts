@@ -16,22 +16,25 @@ export type Read = {
   clone?: Clone;
 };
 
-export type Place = {
+export type Target = {
   project?: Project;
   environment?: Environment;
   /** Why what was named is not chosen. */
   problems: string[];
 };
 
-export const usable = (project: Project) => Boolean(project.pipeline_version);
+export const hasPipeline = (project: Project) => Boolean(project.pipeline_version);
 
 /** Where it will be made: what the address or the clone names, and never another in its stead. */
-export function placeOf({ projects, environments, clone }: Read, search: CreateSearch): Place {
+export function resolveTarget(
+  { projects, environments, clone }: Read,
+  search: CreateSearch,
+): Target {
   const project = search.project ?? clone?.source.project;
   const environment = search.env ?? clone?.source.environment;
   const problems = [noProject(projects, project), noEnvironment(environments, environment)];
   return {
-    project: pick(projects.filter(usable), project),
+    project: pick(projects.filter(hasPipeline), project),
     environment: pick(environments, environment),
     problems: problems.filter((one) => one !== undefined),
   };
@@ -45,7 +48,7 @@ function pick<T extends Project | Environment>(all: T[], wanted?: string): T | u
 
 function noProject(all: Project[], wanted?: string): string | undefined {
   const found = all.find((one) => one.name === wanted);
-  if (!wanted || (found && usable(found))) return undefined;
+  if (!wanted || (found && hasPipeline(found))) return undefined;
   return found ? t.noPipeline(wanted) : t.noProject(wanted);
 }
 
@@ -55,7 +58,7 @@ function noEnvironment(all: Environment[], wanted?: string): string | undefined 
 }
 
 /** Why nothing can be made there. */
-export function whyNoPlace({ project, environment, problems }: Place): string | undefined {
+export function whyNoTarget({ project, environment, problems }: Target): string | undefined {
   if (problems[0]) return problems[0];
   if (!project) return t.chooseProject;
   return environment ? undefined : t.chooseEnvironment;

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { Button } from "@/components/Button";
 import { Confirm } from "@/components/Overlay";
-import { useStay } from "@/forms/useLeaveGuard";
+import { useLeaveGuard } from "@/forms/useLeaveGuard";
 import { deployTexts } from "@/pages/deployTexts";
 
 const t = deployTexts.leave;
@@ -17,7 +17,7 @@ export function useLeave({ dirty, busy, leave }: Asked) {
     if (dirty) setOpen(true);
     return dirty;
   };
-  useStay(stay);
+  useLeaveGuard(stay);
   const close = () => {
     if (!stay()) leave();
   };

@@ -6,7 +6,7 @@ import { me } from "@/api/queries/common";
 import { Button } from "@/components/Button";
 import { useKeys } from "@/components/Shell";
 import { texts } from "@/texts";
-import { useLackOn } from "../shell/usePermissionReason";
+import { usePermissionReasonOn } from "../shell/usePermissionReason";
 import { LifeActs } from "./LifeActs";
 import { Questions } from "./Questions";
 import { type Act, useAct } from "./useAct";
@@ -22,7 +22,7 @@ export function Acts({ deployment, steps }: { deployment: Deployment; steps: Ste
   const [asking, setAsking] = useState<Asking>();
   const close = () => setAsking(undefined);
   const act = useAct(deployment, close);
-  const lack = useLackOn(deployment);
+  const lack = usePermissionReasonOn(deployment);
   const noRetry = lack ?? whyNot("retry", deployment, person);
   const noRemove = lack ?? whyNot("remove", deployment, person);
   const { status } = deployment;

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { CopyButton } from "@/components/Copy";
 
 /** A name and what it is, in a list of such. */
-export function Pair({ name, children }: { name: string; children: ReactNode }) {
+export function DetailPair({ name, children }: { name: string; children: ReactNode }) {
   return (
     <>
       <dt>{name}</dt>

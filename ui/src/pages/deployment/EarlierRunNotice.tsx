@@ -5,7 +5,7 @@ import { texts } from "@/texts";
 const t = texts.page;
 
 /** Says that an earlier run is shown, and leads to the latest in the same tab. */
-export function Earlier({ number }: { number: number }) {
+export function EarlierRunNotice({ number }: { number: number }) {
   return (
     <div className="row px-4 py-1.5 t2 s">
       {t.earlier(number)}

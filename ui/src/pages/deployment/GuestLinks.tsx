@@ -1,18 +1,18 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
-import { Once } from "@/api/idempotency";
-import { Safe } from "@/components/BidiSafe";
+import { IdempotencyKeys } from "@/api/idempotency";
+import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
 import { Field, Refusal } from "@/components/Field";
-import { describe, Skeletons } from "@/components/States";
+import { describeError, Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
-import { exact } from "@/components/time";
+import { formatExact } from "@/components/time";
 import { ConfirmDelete } from "@/forms/ConfirmDelete";
-import { Apart } from "@/forms/SeparateForm";
+import { SeparateForm } from "@/forms/SeparateForm";
 import { gateTexts } from "@/pages/deployment/gateTexts";
-import { Secret } from "../people/OneTimeSecret";
-import { Unread } from "./ReadFailed";
+import { OneTimeSecret } from "../people/OneTimeSecret";
+import { ReadFailed } from "./ReadFailed";
 
 const t = gateTexts.links;
 type Pass = Schemas["Pass"];
@@ -20,7 +20,7 @@ type Pass = Schemas["Pass"];
 type Props = { id: string; effective: Schemas["DeploymentGate"]["effective"]; reason?: string };
 
 /** Links that open a deployment without an account: for whom, until when, never what they are. */
-export function Guests({ id, effective, reason }: Props) {
+export function GuestLinks({ id, effective, reason }: Props) {
   const cache = useQueryClient();
   const queryKey = ["deployment", id, "guests"];
   const query = useQuery({
@@ -33,7 +33,7 @@ export function Guests({ id, effective, reason }: Props) {
     <section aria-label={t.title} className="col gap-2">
       <h3>{t.title}</h3>
       <span className="t2 s">{t.idle[effective] || t.hint}</span>
-      <Unread what={t.unread} query={query} />
+      <ReadFailed what={t.unread} query={query} />
       {query.isPending ? <Skeletons count={1} height={20} /> : null}
       {query.data?.items.length === 0 ? <span className="t3 s">{t.none}</span> : null}
       {query.data?.items.map((one) => (
@@ -67,12 +67,12 @@ function Row({ one, reason, withdraw }: { one: Pass; reason?: string; withdraw: 
     <div className="row s">
       <span className="grow">
         <b>
-          <Safe text={one.label} />
+          <BidiSafe text={one.label} />
         </b>{" "}
         <span className="t2">
           {t.by(one.created_by)} · {one.last_used_at ? `${t.used} ` : t.never}
           {one.last_used_at ? <Time at={one.last_used_at} /> : null} · {t.ends}{" "}
-          {exact(one.expires_at)}
+          {formatExact(one.expires_at)}
         </span>
       </span>
       <Button small reason={reason} aria-label={t.withdrawOf(one.label)} onClick={withdraw}>
@@ -87,7 +87,7 @@ function Make({ id, reason, done }: { id: string; reason?: string; done: () => v
   const field = useId();
   const [label, setLabel] = useState("");
   const [hours, setHours] = useState("168");
-  const [once] = useState(() => new Once());
+  const [once] = useState(() => new IdempotencyKeys());
   const make = useMutation({
     mutationFn: (body: Schemas["GuestAsk"]) => {
       const params = { path: { id }, header: once.header(body) };
@@ -105,11 +105,11 @@ function Make({ id, reason, done }: { id: string; reason?: string; done: () => v
     if (!wrong && !make.isPending) make.mutate({ label: label.trim(), hours: Number(hours) });
   };
   return (
-    <Apart className="col gap-2" act={act}>
+    <SeparateForm className="col gap-2" act={act}>
       {make.data ? (
-        <Secret text={make.data.url} what={t.link}>
+        <OneTimeSecret text={make.data.url} what={t.link}>
           {t.made}
-        </Secret>
+        </OneTimeSecret>
       ) : null}
       <Field
         label={t.label}
@@ -134,12 +134,12 @@ function Make({ id, reason, done }: { id: string; reason?: string; done: () => v
           </option>
         ))}
       </select>
-      {make.error ? <Refusal>{describe(make.error).message}</Refusal> : null}
+      {make.error ? <Refusal>{describeError(make.error).message}</Refusal> : null}
       <span>
         <Button act={t.make} reason={wrong} busy={make.isPending && t.making} onClick={act}>
           {t.make}
         </Button>
       </span>
-    </Apart>
+    </SeparateForm>
   );
 }

@@ -3,7 +3,7 @@ import { ApiError, type Deployment } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Field, Refusal } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
-import { describe } from "@/components/States";
+import { describeError } from "@/components/States";
 import { dayOf } from "@/components/time";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
@@ -73,7 +73,7 @@ type Refused = { reason?: string; until?: string; rest?: string };
 /** What the API refused of a hold, by the field it names. */
 function refusalOf({ error, variables }: LifeAct): Refused {
   if (!error || variables?.kind !== "hold") return {};
-  const { message } = describe(error);
+  const { message } = describeError(error);
   const field = error instanceof ApiError ? error.problem.field : undefined;
   return field === "reason" || field === "until" ? { [field]: message } : { rest: message };
 }

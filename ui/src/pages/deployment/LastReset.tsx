@@ -5,9 +5,9 @@ import { activity, type Reset } from "@/api/queries/activity";
 import { Sheet } from "@/components/Overlay";
 import { Skeletons } from "@/components/States";
 import { Time, useNow } from "@/components/Time";
-import { ago, exact } from "@/components/time";
+import { formatAgo, formatExact } from "@/components/time";
 import { deployTexts } from "@/pages/deployTexts";
-import { Unread } from "./ReadFailed";
+import { ReadFailed } from "./ReadFailed";
 
 const t = deployTexts.life;
 
@@ -24,10 +24,10 @@ export function LastReset({ deployment }: { deployment: Deployment }) {
         type="button"
         className="link min-h-6"
         aria-haspopup="dialog"
-        title={exact(last.at)}
+        title={formatExact(last.at)}
         onClick={() => setOpen(true)}
       >
-        {t.last(`${sayReset(last)}, ${ago(last.at, now)}`)}
+        {t.last(`${sayReset(last)}, ${formatAgo(last.at, now)}`)}
       </button>
       {open ? <Resets deployment={deployment} close={() => setOpen(false)} /> : null}
     </>
@@ -43,7 +43,7 @@ function Resets({ deployment, close }: { deployment: Deployment; close: () => vo
   return (
     <Sheet open narrow onClose={close} title={t.resetsTitle(deployment.name)}>
       <div className="form grow">
-        <Unread what={t.resetsUnread} query={query} />
+        <ReadFailed what={t.resetsUnread} query={query} />
         {query.isPending ? <Skeletons count={4} /> : null}
         <p className="t2">{query.data?.rule}</p>
         <ul className="flex flex-col gap-2">

@@ -3,19 +3,19 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { Bug, Copy, TimerReset } from "lucide-react";
 import { useState } from "react";
 import type { Deployment } from "@/api/client";
-import { isGone } from "@/api/deploymentState";
+import { hasEnded } from "@/api/deploymentState";
 import { me } from "@/api/queries/common";
 import { Button, buttonClass } from "@/components/Button";
 import { copyText } from "@/components/Copy";
-import { useOffer } from "@/components/pageActions";
+import { usePageAction } from "@/components/pageActions";
 import { useKeys } from "@/components/Shell";
 import { useToast } from "@/components/Toast";
 import { deployTexts } from "@/pages/deployTexts";
-import { useLackOn, useLackToCreate } from "../shell/usePermissionReason";
-import { holdOf } from "./activeHold";
+import { usePermissionReasonOn, useReasonNotToCreate } from "../shell/usePermissionReason";
+import { activeHold } from "./activeHold";
 import { HoldQuestion } from "./HoldQuestion";
 import { ReadyActs } from "./ReadyActs";
-import { type LifeAct, useLife } from "./useLifetime";
+import { type LifeAct, useLifetime } from "./useLifetime";
 import { type Act, whyNot } from "./whyNot";
 
 const t = deployTexts.life;
@@ -24,11 +24,11 @@ const t = deployTexts.life;
 export function LifeActs({ deployment }: { deployment: Deployment }) {
   const { data: person } = useSuspenseQuery(me);
   const [asking, setAsking] = useState(false);
-  const act = useLife(deployment, () => setAsking(false));
-  const lack = useLackOn(deployment);
+  const act = useLifetime(deployment, () => setAsking(false));
+  const lack = usePermissionReasonOn(deployment);
   const why = (one: Act) => lack ?? whyNot(one, deployment, person);
   const parts = { deployment, act, why };
-  const gone = isGone(deployment.status);
+  const gone = hasEnded(deployment.status);
   return (
     <>
       {gone ? <Again {...parts} /> : null}
@@ -83,7 +83,7 @@ function Extend({ deployment, act, why }: Parts) {
 }
 
 function Hold({ deployment, act, why, ask }: Parts & { ask: () => void }) {
-  if (!holdOf(deployment))
+  if (!activeHold(deployment))
     return (
       <Button act={t.hold} reason={why("hold")} onClick={ask}>
         {t.hold}
@@ -121,10 +121,10 @@ function CapsuleLink({ id }: { id: string }) {
 /** To the sheet; for who may create nowhere, dashed, with the people who can change that. */
 function Clone({ of }: { of: string }) {
   const navigate = useNavigate();
-  const reason = useLackToCreate();
+  const reason = useReasonNotToCreate();
   const clone = () => void navigate({ to: "/deployments/new", search: { from: of } });
   useKeys({ c: () => !reason && clone() });
-  useOffer(reason ? undefined : { label: t.clone, run: clone });
+  usePageAction(reason ? undefined : { label: t.clone, run: clone });
   if (reason)
     return (
       <Button act={t.clone} reason={reason}>

@@ -1,6 +1,6 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { ErrorState } from "@/components/States";
-import { ago } from "@/components/time";
+import { formatAgo } from "@/components/time";
 import { texts } from "@/texts";
 
 type Props = {
@@ -9,7 +9,7 @@ type Props = {
 };
 
 /** What could not be read, above what was read before: that stays, with its age. */
-export function Unread({ what, query }: Props) {
+export function ReadFailed({ what, query }: Props) {
   if (!query.isError) return null;
   const known = query.data !== undefined;
   return (
@@ -17,7 +17,7 @@ export function Unread({ what, query }: Props) {
       what={what}
       error={query.error}
       retry={() => void query.refetch()}
-      stale={known ? texts.stale(ago(query.dataUpdatedAt, Date.now())) : undefined}
+      stale={known ? texts.stale(formatAgo(query.dataUpdatedAt, Date.now())) : undefined}
     />
   );
 }

@@ -1,12 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { useId } from "react";
 import { ask, client, type Deployment, type Schemas } from "@/api/client";
-import { Safe } from "@/components/BidiSafe";
+import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
 import { Confirm } from "@/components/Overlay";
 import { ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
-import { duration } from "@/components/time";
+import { formatDuration } from "@/components/time";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { LastLines } from "./CapsuleParts";
@@ -16,7 +16,7 @@ const t = deployTexts.check;
 type Props = { deployment: Deployment; close: () => void };
 
 /** Asks each plugin that can tell whether what it made is still there; nothing is changed. */
-export default function Check({ deployment: { id, name }, close }: Props) {
+export default function ResourceCheck({ deployment: { id, name }, close }: Props) {
   const asked = useId();
   const query = useQuery({
     // Each opening asks anew, and once: the plugins are run by it.
@@ -59,11 +59,11 @@ function Step({ step }: { step: Schemas["StepCheck"] }) {
       <div className="row wrap">
         <b>{key}</b>
         <StatusMark state={ok ? "done" : "failed"}>{ok ? t.there : t.missing}</StatusMark>
-        <span className="t3 s end">{duration(seconds * 1000)}</span>
+        <span className="t3 s end">{formatDuration(seconds * 1000)}</span>
       </div>
       {message ? (
         <p>
-          <Safe text={message} />
+          <BidiSafe text={message} />
         </p>
       ) : null}
       {ok ? null : <LastLines of={key} lines={log ?? []} />}

@@ -9,7 +9,7 @@ import { logLinkOf } from "./ServiceLog";
 const t = texts.page;
 
 /** From a service to its log below the list, its curves, and a terminal in it. */
-export function ServiceDoors({ service }: { service: string }) {
+export function ServiceLinks({ service }: { service: string }) {
   return (
     <>
       <Link

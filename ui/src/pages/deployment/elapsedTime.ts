@@ -2,7 +2,7 @@ import type { Step } from "@/api/client";
 import { between } from "@/components/time";
 
 /** How long a step has taken. Of one that nobody has heard of meanwhile it is not known. */
-export function spentOf({ status, started_at, ended_at }: Step, now: number): number {
+export function elapsedTime({ status, started_at, ended_at }: Step, now: number): number {
   return status === "unknown" && !ended_at ? Number.NaN : between(started_at, ended_at, now);
 }
 
@@ -10,7 +10,7 @@ export function spentOf({ status, started_at, ended_at }: Step, now: number): nu
  * How long a run has worked: from its first step on, without its wait in the queue and without what
  * people took to answer. The usual times it is compared with have neither of them.
  */
-export function workedOf(steps: Step[], end: string | undefined, now: number): number {
+export function workingTime(steps: Step[], end: string | undefined, now: number): number {
   const [start] = steps.flatMap((step) => step.started_at ?? []).sort();
   const asked = steps
     .filter((step) => step.kind === "approval" && step.started_at)

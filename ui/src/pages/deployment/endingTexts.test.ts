@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Deployment, Schemas, Step } from "@/api/client";
 import type { Reset } from "@/api/queries/activity";
-import { sayCancel, sayUse, volumesOf } from "@/pages/deployment/endingTexts";
+import { describeCancel, describeLastUse, volumesOf } from "@/pages/deployment/endingTexts";
 import { texts } from "@/texts";
 
 const made = (more: object = {}) =>
@@ -16,16 +16,16 @@ const steps = (...all: Step["status"][]) => all.map((status) => ({ status }) as 
 
 describe("the question before canceling", () => {
   it("says what is undone, of the steps that are known", () => {
-    expect(sayCancel(made(), steps("done", "running", "pending"))).toMatch(
+    expect(describeCancel(made(), steps("done", "running", "pending"))).toMatch(
       /^Stops at step 2 of 3 and undoes that and the 1 finished step in reverse order/,
     );
-    expect(sayCancel(made(), [])).toMatch(/^Stops at step 3 of 5 .* the 2 finished steps/);
+    expect(describeCancel(made(), [])).toMatch(/^Stops at step 3 of 5 .* the 2 finished steps/);
   });
 
   it("speaks of no finished steps where there are none", () => {
-    const first = sayCancel(made({ steps_done: 0 }), steps("running", "pending"));
+    const first = describeCancel(made({ steps_done: 0 }), steps("running", "pending"));
     expect(first).toMatch(/^Stops at step 1 of 2 and undoes what it began\./);
-    expect(sayCancel(made({ status: "queued" }), steps("pending"))).toMatch(/has not started/);
+    expect(describeCancel(made({ status: "queued" }), steps("pending"))).toMatch(/has not started/);
   });
 });
 
@@ -52,7 +52,7 @@ describe("the question before deleting", () => {
     const at = "2026-11-24T11:56:00Z";
     const created: Reset = { at: "2026-11-20T12:00:00Z", kind: "created", by: "ann" };
     const visited: Reset = { at, kind: "visited", by: "a visitor" };
-    expect(sayUse([visited, created], now)).toBe("Last used: a visit, 4 min ago.");
-    expect(sayUse([created], now)).toBeUndefined();
+    expect(describeLastUse([visited, created], now)).toBe("Last used: a visit, 4 min ago.");
+    expect(describeLastUse([created], now)).toBeUndefined();
   });
 });

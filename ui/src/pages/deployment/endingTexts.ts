@@ -1,6 +1,6 @@
 import type { Deployment, Schemas, Step } from "@/api/client";
 import type { Reset } from "@/api/queries/activity";
-import { ago } from "@/components/time";
+import { formatAgo } from "@/components/time";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 
@@ -9,7 +9,10 @@ import { texts } from "@/texts";
 const t = texts.page;
 
 /** What canceling undoes. Of what waits in the queue there is nothing. */
-export function sayCancel({ status, steps_done, steps_total }: Deployment, steps: Step[]): string {
+export function describeCancel(
+  { status, steps_done, steps_total }: Deployment,
+  steps: Step[],
+): string {
   if (status === "queued") return t.cancelQueued;
   const known = steps.length > 0;
   const done = known ? steps.filter((step) => step.status === "done").length : steps_done;
@@ -23,7 +26,7 @@ export function volumesOf(of: Deployment, drawn: Schemas["Pipeline"]): string[] 
 }
 
 /** Those of which the pipeline says that what is in them cannot be copied to another node. */
-export function staysOf(of: Deployment, drawn: Schemas["Pipeline"]): string[] {
+export function uncopyableVolumes(of: Deployment, drawn: Schemas["Pipeline"]): string[] {
   return allVolumes(of, drawn).flatMap(({ path, stays }) => (stays ? path : []));
 }
 
@@ -38,7 +41,7 @@ function allVolumes({ services }: Deployment, { steps }: Schemas["Pipeline"]) {
 }
 
 /** Who used it last, and when; that it was made says nothing of that. */
-export function sayUse(items: Reset[], now: number): string | undefined {
+export function describeLastUse(items: Reset[], now: number): string | undefined {
   const last = items.find((one) => one.kind !== "created");
-  return last && t.removeUsed(deployTexts.life.resets[last.kind](last.by), ago(last.at, now));
+  return last && t.removeUsed(deployTexts.life.resets[last.kind](last.by), formatAgo(last.at, now));
 }

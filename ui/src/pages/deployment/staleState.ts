@@ -6,7 +6,7 @@ import type { LiveState } from "@/api/live";
 const BRIEF = 3000;
 
 /** Whether what is shown may be from before: the stream is behind, or the node is out of reach. */
-export function useUnsure(live: LiveState, { node_offline_since }: Deployment): boolean {
+export function useIsStale(live: LiveState, { node_offline_since }: Deployment): boolean {
   const behind = live.kind === "behind" || live.kind === "out";
   const [long, setLong] = useState(false);
   useEffect(() => {
@@ -20,7 +20,7 @@ export function useUnsure(live: LiveState, { node_offline_since }: Deployment): 
 const ON_ITS_WAY: Step["status"][] = ["pulling", "running", "undoing"];
 
 /** What was on its way may have ended meanwhile, well or not. */
-export function unsure(steps: Step[]): Step[] {
+export function markUnknown(steps: Step[]): Step[] {
   return steps.map((step) =>
     ON_ITS_WAY.includes(step.status) ? { ...step, status: "unknown" } : step,
   );

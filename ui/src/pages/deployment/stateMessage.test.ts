@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Deployment } from "@/api/client";
-import { whatToSay } from "./stateMessage";
+import { stateMessage } from "./stateMessage";
 
 const made = (more: Partial<Deployment>) =>
   ({ status: "ready", node: "fra-02", services: [], ...more }) as Deployment;
 const node_offline_since = "2026-11-21T14:02:00Z";
 const failure = { step: "seed", message: "exit code 3" } as Deployment["failure"];
-const said = (more: Partial<Deployment>) => whatToSay(made(more), []);
+const said = (more: Partial<Deployment>) => stateMessage(made(more), []);
 
 describe("what a person has to know", () => {
   it("is nothing of what is ready", () => expect(said({})).toBeUndefined());

@@ -1,7 +1,7 @@
 import type { Deployment, Step } from "@/api/client";
-import { isGone } from "@/api/deploymentState";
+import { hasEnded } from "@/api/deploymentState";
 import { stateWord } from "@/components/Status";
-import { clock, exact } from "@/components/time";
+import { formatClock, formatExact } from "@/components/time";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 
@@ -9,22 +9,28 @@ const t = texts.page;
 const m = deployTexts.move;
 
 /** What a person has to know. `to` is the deployment that it became. */
-export type Said = { state: string; title: string; more: string[]; left?: string[]; to?: string };
+export type StateMessage = {
+  state: string;
+  title: string;
+  more: string[];
+  left?: string[];
+  to?: string;
+};
 
 /**
  * The cause first: a node that is out of reach says why nothing goes on, not why something went
  * wrong. Of what is over, whatever becomes of its node changes nothing.
  */
-export function whatToSay(deployment: Deployment, steps: Step[]): Said | undefined {
+export function stateMessage(deployment: Deployment, steps: Step[]): StateMessage | undefined {
   const said = sayCause(deployment, steps) ?? sayMove(deployment) ?? sayState(deployment);
   const { node_offline_since: since, node, status } = deployment;
-  if (!since || !node || isGone(status)) return said;
-  const offline = `${t.offline(node, clock(since))}.`;
+  if (!since || !node || hasEnded(status)) return said;
+  const offline = `${t.offline(node, formatClock(since))}.`;
   if (said) return { ...said, more: [...said.more, offline] };
   return { state: "offline", title: offline, more: [t.offlineBody] };
 }
 
-function sayCause(deployment: Deployment, steps: Step[]): Said | undefined {
+function sayCause(deployment: Deployment, steps: Step[]): StateMessage | undefined {
   const { status, failure, left } = deployment;
   const cause = [failure?.step, failure?.message].filter(Boolean).join(": ");
   if (status === "stuck")
@@ -46,7 +52,7 @@ function sayCause(deployment: Deployment, steps: Step[]): Said | undefined {
   return undefined;
 }
 
-function rest(left?: string[]): Pick<Said, "more" | "left"> {
+function rest(left?: string[]): Pick<StateMessage, "more" | "left"> {
   return { more: left?.length ? [t.leftBehind] : [], left };
 }
 
@@ -57,15 +63,15 @@ function undone({ node }: Deployment, steps: Step[]): string[] {
 }
 
 /** One with volumes goes as it is; another is removed here, and made there with an id of its own. */
-function sayMove({ moving, moved_to: to, status }: Deployment): Said | undefined {
+function sayMove({ moving, moved_to: to, status }: Deployment): StateMessage | undefined {
   if (moving) {
-    const leaves = status === "removing" || isGone(status);
+    const leaves = status === "removing" || hasEnded(status);
     return { state: "applying", title: m.moving, more: [leaves ? m.madeThere : m.copied] };
   }
   return to ? { state: "removed", title: m.moved, more: [m.movedBody], to } : undefined;
 }
 
-function sayState(deployment: Deployment): Said | undefined {
+function sayState(deployment: Deployment): StateMessage | undefined {
   const { status, detail } = deployment;
   if (status === "queued")
     return { state: "queued", title: detail || stateWord("queued"), more: [t.queued] };
@@ -77,5 +83,5 @@ function sayState(deployment: Deployment): Said | undefined {
 }
 
 function keptRecord({ tombstone_until: until }: Deployment): string {
-  return t.removedBody(until ? exact(until) : "");
+  return t.removedBody(until ? formatExact(until) : "");
 }

@@ -4,7 +4,7 @@ import type { Deployment, LogLine, Step } from "@/api/client";
 import type { LiveState } from "@/api/live";
 import { addPage, emptyLog, hasGap, lastNumber, type StepLog } from "@/api/log";
 import { deployment as deploymentQuery, readLog, run as runQuery } from "@/api/queries/deployments";
-import { newer, nothingWatched, reduce, stepId, type Watched } from "@/api/run";
+import { newerReading, nothingWatched, reduce, stepId, type Watched } from "@/api/run";
 import type { ServerEvent } from "@/api/sse";
 import { useLive } from "@/api/useLive";
 
@@ -28,7 +28,7 @@ export type Watch = {
 };
 
 /** One deployment, from what was asked for and what its stream tells: the newer reading wins. */
-export function useWatched(id: string): Watch {
+export function useDeploymentStream(id: string): Watch {
   const cache = useQueryClient();
   const query = useQuery(deploymentQuery(id));
   const [watched, dispatch] = useReducer(reducer, nothingWatched);
@@ -55,7 +55,7 @@ export function useWatched(id: string): Watch {
   const told = watched.deployment;
   const deployment = query.data
     ? told
-      ? newer(told, query.data)
+      ? newerReading(told, query.data)
       : query.data
     : (told ?? undefined);
   return {

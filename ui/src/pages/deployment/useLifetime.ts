@@ -2,10 +2,10 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { ask, client, type Deployment } from "@/api/client";
-import { Once } from "@/api/idempotency";
-import { describe } from "@/components/States";
+import { IdempotencyKeys } from "@/api/idempotency";
+import { describeError } from "@/components/States";
 import { useToast } from "@/components/Toast";
-import { exact } from "@/components/time";
+import { formatExact } from "@/components/time";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 
@@ -13,14 +13,14 @@ const t = deployTexts.life;
 
 type Asked = { kind: "extend" | "release" | "recreate" | "hold"; reason?: string; until?: string };
 
-export type LifeAct = ReturnType<typeof useLife>;
+export type LifeAct = ReturnType<typeof useLifetime>;
 
 /** What keeps a deployment, lets go of it, or makes it again. `done` is called once it was. */
-export function useLife(deployment: Deployment, done: () => void) {
+export function useLifetime(deployment: Deployment, done: () => void) {
   const cache = useQueryClient();
   const navigate = useNavigate();
   const say = useToast();
-  const [once] = useState(() => new Once());
+  const [once] = useState(() => new IdempotencyKeys());
   return useMutation({
     mutationFn: (asked: Asked) => send(deployment.id, asked, once),
     onSuccess: (told, { kind }) => {
@@ -41,12 +41,12 @@ export function useLife(deployment: Deployment, done: () => void) {
     onError: (error, { kind }) => {
       once.failed(error);
       // A refused hold is said in its question, which stays open.
-      if (kind !== "hold") say("failed", texts.page.refused(describe(error).message));
+      if (kind !== "hold") say("failed", texts.page.refused(describeError(error).message));
     },
   });
 }
 
-function send(id: string, { kind, reason = "", until }: Asked, once: Once) {
+function send(id: string, { kind, reason = "", until }: Asked, once: IdempotencyKeys) {
   const path = { id };
   const params = { path };
   if (kind === "extend") return ask(client.POST("/api/v1/deployments/{id}/extend", { params }));
@@ -60,7 +60,7 @@ function send(id: string, { kind, reason = "", until }: Asked, once: Once) {
 }
 
 function sayDone(kind: Asked["kind"], { name, expires_at: end }: Deployment): string {
-  if (kind === "extend") return t.extended(name, end ? exact(end) : "");
+  if (kind === "extend") return t.extended(name, end ? formatExact(end) : "");
   if (kind === "release") return t.released(name);
   return kind === "hold" ? t.heldNow(name) : t.recreated(name);
 }

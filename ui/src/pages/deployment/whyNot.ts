@@ -1,7 +1,7 @@
 import type { Deployment, Me } from "@/api/client";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
-import { holdOf } from "./activeHold";
+import { activeHold } from "./activeHold";
 
 // What the API refuses whatever rights somebody has (controlplane/lifecycle: life.go, stop.go,
 // retry.go, recreate.go). Buttons say it, keys obey it.
@@ -47,7 +47,7 @@ function isLeaving({ status, removed_by, failure }: Deployment): boolean {
 }
 
 function heldByOther(deployment: Deployment, person: Person): string | undefined {
-  const hold = holdOf(deployment);
+  const hold = activeHold(deployment);
   if (!hold || hold.owner === person.name) return undefined;
   return person.role === "admin" ? t.heldRelease(hold.owner) : t.releaseReason(hold.owner);
 }

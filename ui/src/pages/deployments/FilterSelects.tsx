@@ -1,12 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import type { Deployment } from "@/api/client";
-import { gone } from "@/api/deploymentState";
+import { ENDED_STATES } from "@/api/deploymentState";
 import { environments, projects } from "@/api/queries/catalog";
 import { Button } from "@/components/Button";
 import { stateWord } from "@/components/Status";
 import { texts } from "@/texts";
-import { type Filters, filterState, narrows } from "./filters";
+import { type Filters, filterState, isNarrowed } from "./filters";
 
 const t = texts.list;
 /** The catalogue changes seldom, and what is listed is offered at once. */
@@ -20,10 +20,10 @@ type Props = {
 };
 
 /** What each view can be narrowed by, and the way back. */
-export function Choices({ filters, listed, set }: Props) {
+export function FilterSelects({ filters, listed, set }: Props) {
   const places = useQuery({ ...environments, ...calm }).data ?? [];
   const drawn = useQuery({ ...projects, ...calm }).data ?? [];
-  const states = filters.view === "removed" ? gone : listed.map(filterState);
+  const states = filters.view === "removed" ? ENDED_STATES : listed.map(filterState);
   const clear = () => set({ env: undefined, project: undefined, state: undefined, q: undefined });
   return (
     <div className="row choices">
@@ -49,7 +49,7 @@ export function Choices({ filters, listed, set }: Props) {
         say={stateWord}
         set={(state) => set({ state })}
       />
-      {narrows(filters) ? (
+      {isNarrowed(filters) ? (
         <Button act={t.clear} small look="ghost" onClick={clear}>
           <X className="i sm" aria-hidden="true" />
           {t.clear}

@@ -1,9 +1,9 @@
 import { memo } from "react";
 import type { Deployment } from "@/api/client";
 import { useNow } from "@/components/Time";
-import { duration, exact } from "@/components/time";
+import { formatDuration, formatExact } from "@/components/time";
 import { texts } from "@/texts";
-import { holdOf } from "../deployment/activeHold";
+import { activeHold } from "../deployment/activeHold";
 
 const t = texts.list.left;
 const MINUTE = 60_000;
@@ -12,7 +12,7 @@ const DAY = 86_400_000;
 type Props = { deployment: Deployment };
 
 /** How long it stays if nobody does anything; what is held, or has no end, says so. */
-export const Left = memo(function Left({ deployment }: Props) {
+export const LifetimeLeft = memo(function Left({ deployment }: Props) {
   const now = useNow(60);
   const { text, title, soon } = leftOf(deployment, now);
   return (
@@ -24,13 +24,13 @@ export const Left = memo(function Left({ deployment }: Props) {
 
 export function leftOf(deployment: Deployment, now: number) {
   const end = deployment.expires_at;
-  const hold = holdOf(deployment, now);
+  const hold = activeHold(deployment, now);
   if (hold) {
-    const until = hold.until ? exact(hold.until) : "";
+    const until = hold.until ? formatExact(hold.until) : "";
     return { text: t.held, title: t.heldBy(hold.owner, until, hold.reason) };
   }
   if (!end) return { text: "" };
   const left = Date.parse(end) - now;
-  const text = left > 0 ? duration(Math.max(1, Math.ceil(left / MINUTE)) * MINUTE) : t.over;
-  return { text, title: t.until(exact(end)), soon: left < DAY };
+  const text = left > 0 ? formatDuration(Math.max(1, Math.ceil(left / MINUTE)) * MINUTE) : t.over;
+  return { text, title: t.until(formatExact(end)), soon: left < DAY };
 }

@@ -3,7 +3,7 @@ import { useSuspenseQuery } from "@tanstack/react-query";
 import type { Deployment } from "@/api/client";
 import { me } from "@/api/queries/common";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
-import { ago } from "@/components/time";
+import { formatAgo } from "@/components/time";
 import { texts } from "@/texts";
 import { CreateLink } from "./CreateLink";
 import type { Filters } from "./filters";
@@ -18,7 +18,7 @@ type Props = {
 };
 
 /** What runs, or is on its way, in all states of reading it. */
-export function Present({ query, shown, filters, clear }: Props) {
+export function PresentList({ query, shown, filters, clear }: Props) {
   const all = query.data;
   return (
     <div className="body" aria-busy={query.isPending}>
@@ -27,7 +27,7 @@ export function Present({ query, shown, filters, clear }: Props) {
           what={texts.list.unread}
           error={query.error}
           retry={() => void query.refetch()}
-          stale={all ? texts.stale(ago(query.dataUpdatedAt, Date.now())) : undefined}
+          stale={all ? texts.stale(formatAgo(query.dataUpdatedAt, Date.now())) : undefined}
         />
       ) : null}
       {query.isPending ? <Skeletons count={12} /> : null}

@@ -1,7 +1,7 @@
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
-import { ago } from "@/components/time";
+import { formatAgo } from "@/components/time";
 import { texts } from "@/texts";
-import { type Filters, narrows } from "./filters";
+import { type Filters, isNarrowed } from "./filters";
 import { List } from "./List";
 import { NoMatch } from "./NoMatch";
 import type { useRecords } from "./useRecords";
@@ -11,7 +11,7 @@ const t = texts.list;
 type Props = { records: ReturnType<typeof useRecords>; filters: Filters; clear: () => void };
 
 /** What was removed, canceled or forgotten: each row leads to its record. */
-export function Records({ records, filters, clear }: Props) {
+export function RemovedList({ records, filters, clear }: Props) {
   const { query, rows, more } = records;
   const begins = query.isError && !query.isFetchNextPageError;
   return (
@@ -21,7 +21,7 @@ export function Records({ records, filters, clear }: Props) {
           what={t.goneUnread}
           error={query.error}
           retry={() => void query.refetch()}
-          stale={rows ? texts.stale(ago(query.dataUpdatedAt, Date.now())) : undefined}
+          stale={rows ? texts.stale(formatAgo(query.dataUpdatedAt, Date.now())) : undefined}
         />
       ) : null}
       {rows || query.isError ? null : <Skeletons count={12} />}
@@ -40,6 +40,6 @@ export function Records({ records, filters, clear }: Props) {
 }
 
 function None({ filters, clear }: Omit<Props, "records">) {
-  if (narrows(filters)) return <NoMatch filters={filters} clear={clear} />;
+  if (isNarrowed(filters)) return <NoMatch filters={filters} clear={clear} />;
   return <EmptyState title={t.goneTitle}>{t.goneNote}</EmptyState>;
 }

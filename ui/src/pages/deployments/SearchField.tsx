@@ -1,5 +1,5 @@
 import { Search } from "lucide-react";
-import { useTyped } from "@/components/useTypedValue";
+import { useTypedValue } from "@/components/useTypedValue";
 
 type Props = { label: string; placeholder: string; kept?: string; set: (text?: string) => void };
 
@@ -7,8 +7,8 @@ type Props = { label: string; placeholder: string; kept?: string; set: (text?: s
 const LEAVE = ["Enter", "Escape"];
 
 /** The search of a list, which the address keeps. */
-export function Find({ label, placeholder, kept, set }: Props) {
-  const [text, type] = useTyped(kept ?? "", (next) => set(next || undefined));
+export function SearchField({ label, placeholder, kept, set }: Props) {
+  const [text, type] = useTypedValue(kept ?? "", (next) => set(next || undefined));
   return (
     <div className="in sm find">
       <Search className="i sm t3" aria-hidden="true" />

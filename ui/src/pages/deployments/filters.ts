@@ -29,7 +29,7 @@ export function onlySet(filters: Filters): Filters {
 }
 
 /** Whether anything is left out beyond what the view leaves out. */
-export function narrows({ view: _, ...chosen }: Filters): boolean {
+export function isNarrowed({ view: _, ...chosen }: Filters): boolean {
   return Object.values(chosen).some(Boolean);
 }
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Deployment } from "@/api/client";
 import { type Group, groupOf } from "./filters";
-import { outOfOrder, place } from "./rowHold";
+import { assignPlaces, outOfOrder } from "./rowHold";
 
 const make = (id: string, status = "ready") => ({ id, status }) as unknown as Deployment;
 const names = (placed: { row: Deployment }[]) => placed.map(({ row }) => row.id).join(" ");
@@ -9,11 +9,15 @@ const names = (placed: { row: Deployment }[]) => placed.map(({ row }) => row.id)
 it("keeps order and group of what is known, puts new ones last, and counts what would move", () => {
   const places = new Map<string, Group>();
   const rows = ["a", "b", "c"].map((id) => make(id));
-  expect(place(rows, groupOf, places).moved).toBe(0);
-  const first = place([make("c"), make("a"), make("b")], groupOf, places);
+  expect(assignPlaces(rows, groupOf, places).moved).toBe(0);
+  const first = assignPlaces([make("c"), make("a"), make("b")], groupOf, places);
   expect(names(first.placed)).toBe("a b c");
   expect(first.moved).toBe(1);
-  const failed = place([make("c"), make("new"), make("a"), make("b", "failed")], groupOf, places);
+  const failed = assignPlaces(
+    [make("c"), make("new"), make("a"), make("b", "failed")],
+    groupOf,
+    places,
+  );
   expect(names(failed.placed)).toBe("a b c new");
   expect(failed.placed[1]?.group).toBe("ready");
   expect(failed.moved).toBe(2);
@@ -21,8 +25,8 @@ it("keeps order and group of what is known, puts new ones last, and counts what 
 
 it("leaves out what is there no more, and nothing moved for that", () => {
   const places = new Map<string, Group>();
-  place([make("a"), make("b"), make("c")], groupOf, places);
-  const { placed, moved } = place([make("a"), make("c")], groupOf, places);
+  assignPlaces([make("a"), make("b"), make("c")], groupOf, places);
+  const { placed, moved } = assignPlaces([make("a"), make("c")], groupOf, places);
   expect([names(placed), moved]).toEqual(["a c", 0]);
 });
 

@@ -21,7 +21,7 @@ type Asked = {
  * The rows, which stay where they are while the list is held; new ones go last in their group.
  * `moved` counts those that would stand elsewhere, `settle` lets them.
  */
-export function useHeld({ rows, groupOf, held, view }: Asked) {
+export function useRowHold({ rows, groupOf, held, view }: Asked) {
   const places = useRef({ view, of: new Map() as Places });
   const [settled, setSettled] = useState(0);
   const settle = useCallback(() => {
@@ -31,13 +31,13 @@ export function useHeld({ rows, groupOf, held, view }: Asked) {
   // Scrolling draws the list anew many times a second, with the same rows.
   const now = useMemo(() => {
     if (!held || places.current.view !== view) places.current = { view, of: new Map() };
-    return place(rows, groupOf, places.current.of);
+    return assignPlaces(rows, groupOf, places.current.of);
   }, [rows, groupOf, held, view, settled]);
   return { ...now, settle };
 }
 
 /** Gives each row its place, and remembers it in `places`. */
-export function place(rows: Deployment[], groupOf: Asked["groupOf"], places: Places) {
+export function assignPlaces(rows: Deployment[], groupOf: Asked["groupOf"], places: Places) {
   const fresh = places.size === 0;
   for (const row of rows) if (!places.has(row.id)) places.set(row.id, groupOf(row));
   if (fresh) return { placed: rows.map((row) => ({ row, group: groupOf(row) })), moved: 0 };

@@ -1,7 +1,7 @@
 import { type FocusEvent, type PointerEvent, useState } from "react";
 
 /** Whether somebody's pointer or focus is in a list; `on` goes to the element around it. */
-export function useHolding() {
+export function useHoverHold() {
   const [held, setHeld] = useState(false);
   const on = {
     onPointerEnter: () => setHeld(true),

@@ -10,7 +10,7 @@ const spots = new Map<string, Spot>();
 const MOST = 50;
 
 /** Where this entry of the history was left, and how to leave it there again. */
-export function useReturn() {
+export function useScrollRestore() {
   const entry = useEntry();
   const [was] = useState(() => spots.get(entry.current ?? ""));
   const body = useRef<HTMLElement>(null);

@@ -1,24 +1,24 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useEffect, useId, useRef, useState } from "react";
 import type { Deployment } from "@/api/client";
-import { gone, isGone } from "@/api/deploymentState";
+import { ENDED_STATES, hasEnded } from "@/api/deploymentState";
 import { deployments, records } from "@/api/queries/deployments";
 import { ListFind } from "@/components/ListFind";
-import { describe } from "@/components/States";
+import { describeError } from "@/components/States";
 import { stateWord } from "@/components/Status";
 import { useNow } from "@/components/Time";
-import { ago } from "@/components/time";
-import { useSettled } from "@/components/useDebounced";
+import { formatAgo } from "@/components/time";
+import { useDebounced } from "@/components/useDebounced";
 import { diffTexts } from "@/pages/diff/diffTexts";
 import { texts } from "@/texts";
-import { found, MOST, nameOf } from "./findDeployments";
+import { findDeployments, MOST, nameOf } from "./findDeployments";
 
 const t = diffTexts;
 
 type Props = { chosen?: string; pick: (id: string) => void };
 
 /** A search over all deployments, what runs before the records of what was. */
-export function Choices({ chosen, pick }: Props) {
+export function DeploymentChoices({ chosen, pick }: Props) {
   const id = useId();
   const [text, type] = useState("");
   const [active, setActive] = useState(0);
@@ -40,7 +40,7 @@ export function Choices({ chosen, pick }: Props) {
       </div>
       <Options id={id} shown={shown} active={active} chosen={chosen} pick={pick} />
       <p className="pf s t2" role="status">
-        {error ? `${t.listUnread} ${describe(error).message}` : busy ? t.reading : said(all)}
+        {error ? `${t.listUnread} ${describeError(error).message}` : busy ? t.reading : said(all)}
       </p>
     </>
   );
@@ -51,14 +51,14 @@ const said = (all: Deployment[]) =>
 
 /** What is there is in the cache as a whole; records are searched by the server, a page of them. */
 function useFound(text: string) {
-  const settled = useSettled(text.trim(), 150);
+  const settled = useDebounced(text.trim(), 150);
   const live = useQuery(deployments);
   // The API takes no longer search.
   const search = settled.slice(0, 128) || undefined;
-  const past = useInfiniteQuery(records({ search, status: gone }));
+  const past = useInfiniteQuery(records({ search, status: ENDED_STATES }));
   const kept = past.data?.pages.flatMap((page) => page.items) ?? [];
   return {
-    all: [...found(live.data ?? [], text), ...kept],
+    all: [...findDeployments(live.data ?? [], text), ...kept],
     error: live.error ?? past.error,
     busy: live.isPending || past.isPending || text.trim() !== settled,
   };
@@ -101,7 +101,9 @@ function Options({ id, shown, active, chosen, pick }: OptionsProps) {
           <span className="tr">{nameOf(one)}</span>
           <span className="t3 tr">{one.project}</span>
           <span className="end nw">
-            {isGone(one.status) ? t.record(stateWord(one.status), ago(one.changed_at, now)) : ""}
+            {hasEnded(one.status)
+              ? t.record(stateWord(one.status), formatAgo(one.changed_at, now))
+              : ""}
           </span>
         </div>
       ))}

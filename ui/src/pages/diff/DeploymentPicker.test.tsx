@@ -3,7 +3,7 @@ import { cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it, vi } from "vitest";
 import { client, type Deployment } from "@/api/client";
-import { Pick } from "./DeploymentPicker";
+import { DeploymentPicker } from "./DeploymentPicker";
 
 afterEach(() => {
   cleanup();
@@ -41,7 +41,7 @@ async function open() {
   const picked = vi.fn();
   render(
     <QueryClientProvider client={new QueryClient()}>
-      <Pick label="First" id="9" onPick={picked} />
+      <DeploymentPicker label="First" id="9" onPick={picked} />
     </QueryClientProvider>,
   );
   await userEvent.click(await screen.findByRole("button", { name: "First: qa/cart-old" }));

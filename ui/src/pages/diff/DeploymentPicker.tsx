@@ -4,7 +4,7 @@ import { ChevronDown } from "lucide-react";
 import { useState } from "react";
 import { deployment } from "@/api/queries/deployments";
 import { diffTexts } from "@/pages/diff/diffTexts";
-import { Choices } from "./DeploymentChoices";
+import { DeploymentChoices } from "./DeploymentChoices";
 import { nameOf } from "./findDeployments";
 
 const t = diffTexts;
@@ -12,7 +12,7 @@ const t = diffTexts;
 type Props = { label: string; id?: string; onPick: (id: string) => void };
 
 /** One of those that are there, or a record; which one it is by name and environment. */
-export function Pick({ label, id, onPick }: Props) {
+export function DeploymentPicker({ label, id, onPick }: Props) {
   const [open, setOpen] = useState(false);
   const chosen = useQuery({ ...deployment(id ?? ""), enabled: Boolean(id) }).data;
   const said = chosen && id ? nameOf(chosen) : t.choose;
@@ -33,7 +33,7 @@ export function Pick({ label, id, onPick }: Props) {
         <Popover.Portal>
           <Popover.Positioner className="over" sideOffset={6} align="start">
             <Popover.Popup className="picker" aria-label={label}>
-              <Choices chosen={id} pick={pick} />
+              <DeploymentChoices chosen={id} pick={pick} />
             </Popover.Popup>
           </Popover.Positioner>
         </Popover.Portal>

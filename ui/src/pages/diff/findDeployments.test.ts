@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Deployment } from "@/api/client";
-import { found, nameOf } from "./findDeployments";
+import { findDeployments, nameOf } from "./findDeployments";
 
 const make = (environment: string, name: string) =>
   ({ environment, name, project: "shop", created_by: "lena" }) as Deployment;
@@ -12,4 +12,6 @@ it.each([
   ["cart qa", ["qa/cart"]],
   ["shop pay", ["qa/pay"]],
   ["nobody", []],
-])("finds by %j, in order", (typed, names) => expect(found(all, typed).map(nameOf)).toEqual(names));
+])("finds by %j, in order", (typed, names) =>
+  expect(findDeployments(all, typed).map(nameOf)).toEqual(names),
+);

@@ -9,7 +9,7 @@ export function nameOf({ environment, name }: Deployment): string {
 }
 
 /** Those that have all words that were typed, in alphabetical order. */
-export function found(all: Deployment[], typed: string): Deployment[] {
+export function findDeployments(all: Deployment[], typed: string): Deployment[] {
   const words = typed.toLowerCase().split(/\s+/);
   const has = (one: Deployment) => {
     const text = `${nameOf(one)} ${one.project} ${one.created_by}`.toLowerCase();

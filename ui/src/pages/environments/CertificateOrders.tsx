@@ -3,17 +3,17 @@ import { useEffect, useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
-import { describe, Skeletons } from "@/components/States";
-import { Ahead } from "@/components/TimeAhead";
+import { describeError, Skeletons } from "@/components/States";
+import { TimeAhead } from "@/components/TimeAhead";
 import { useToast } from "@/components/Toast";
-import { onlyOver } from "@/forms/etag";
+import { ifMatch } from "@/forms/etag";
 import { SelectField, TextArea, TextField } from "@/forms/Fields";
-import { Refused } from "@/forms/FormSheet";
-import { adminTexts } from "@/forms/formTexts";
-import { Apart } from "@/forms/SeparateForm";
+import { SaveFailure } from "@/forms/FormSheet";
+import { formTexts } from "@/forms/formTexts";
+import { SeparateForm } from "@/forms/SeparateForm";
 import { type Form, useForm } from "@/forms/useForm";
 import { orderTexts as t } from "@/pages/environments/orderTexts";
-import { Unread } from "../deployment/ReadFailed";
+import { ReadFailed } from "../deployment/ReadFailed";
 import { type Orders as OrdersRead, PATH, type Read, readOrders } from "./orderApi";
 
 type Ordered = Schemas["OrderedCertificate"];
@@ -29,13 +29,13 @@ export function Orders({ name, dirty }: { name: string; dirty: (yes: boolean) =>
   });
   if (query.isPending) return <Skeletons count={2} />;
   // Once it is read, a later failure must not take away the fields that somebody types in.
-  if (query.data === undefined) return <Unread what={t.unread} query={query} />;
+  if (query.data === undefined) return <ReadFailed what={t.unread} query={query} />;
   return (
     <details className="fold">
       <summary>{t.title}</summary>
       <div className="col gap-4 pt-3">
         <p className="hint">{t.what}</p>
-        <Unread what={t.unread} query={query} />
+        <ReadFailed what={t.unread} query={query} />
         {query.data.value?.certificates.map((one) => (
           <State key={one.subject} one={one} />
         ))}
@@ -56,12 +56,12 @@ function State({ one }: { one: Ordered }) {
       <span className="hint">
         {one.not_after ? (
           <>
-            {t.ends} <Ahead at={one.not_after} />.{" "}
+            {t.ends} <TimeAhead at={one.not_after} />.{" "}
           </>
         ) : null}
         {one.wanted ? (
           <>
-            {t.next} <Ahead at={one.next_try} />.
+            {t.next} <TimeAhead at={one.next_try} />.
           </>
         ) : (
           t.notRenewed
@@ -87,7 +87,7 @@ type Values = ReturnType<typeof start>;
 
 function save(name: string, v: Values, over: string): Promise<unknown> {
   const params = { path: { name } };
-  const headers = onlyOver(over || undefined);
+  const headers = ifMatch(over || undefined);
   if (v.challenge === "") return ask(client.DELETE(PATH, { params, headers }));
   const dns = v.challenge === "dns-01";
   return ask(
@@ -169,18 +169,18 @@ function OrdersForm({ name, opened, now, dirty, reopen }: FormProps) {
   const failing = now?.certificates.some((one) => one.wanted && one.error);
   const waits = form.meanwhile?.undecided.length ?? 0;
   return (
-    <Apart className="col gap-4" act={() => form.dirty && form.submit()}>
+    <SeparateForm className="col gap-4" act={() => form.dirty && form.submit()}>
       <Fields form={form} stored={now} />
-      <Refused form={form} />
-      {retry.error ? <Refusal>{describe(retry.error).message}</Refusal> : null}
+      <SaveFailure form={form} />
+      {retry.error ? <Refusal>{describeError(retry.error).message}</Refusal> : null}
       <div className="row">
         <Button
           act={t.save}
           onClick={form.submit}
           reason={
-            waits > 0 ? adminTexts.meanwhile.undecided(waits) : form.dirty ? undefined : t.same
+            waits > 0 ? formTexts.meanwhile.undecided(waits) : form.dirty ? undefined : t.same
           }
-          busy={form.busy && adminTexts.saving}
+          busy={form.busy && formTexts.saving}
         >
           {t.save}
         </Button>
@@ -190,7 +190,7 @@ function OrdersForm({ name, opened, now, dirty, reopen }: FormProps) {
           </Button>
         ) : null}
       </div>
-    </Apart>
+    </SeparateForm>
   );
 }
 

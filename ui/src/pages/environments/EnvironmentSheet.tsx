@@ -2,23 +2,23 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import type { Opened } from "@/forms/conflict";
-import { DeleteAct } from "@/forms/DeleteButton";
-import { onlyOver, type Tagged } from "@/forms/etag";
+import { DeleteButton } from "@/forms/DeleteButton";
+import { ifMatch, type Tagged } from "@/forms/etag";
 import { CheckField, TextField } from "@/forms/Fields";
 import { FormSheet } from "@/forms/FormSheet";
-import { adminTexts } from "@/forms/formTexts";
-import { orNothing, toNumber, wrongs } from "@/forms/formValues";
+import { formTexts } from "@/forms/formTexts";
+import { emptyToUndefined, onlyProblems, toNumber } from "@/forms/formValues";
 import { NameField, nameProblem } from "@/forms/NameField";
 import { useForm } from "@/forms/useForm";
 import { useRefresh, useSaved } from "@/forms/useSaved";
 import { environmentTexts as t } from "@/pages/environments/environmentTexts";
 import { orderTexts } from "@/pages/environments/orderTexts";
-import { useMayAdmin } from "../shell/usePermissionReason";
+import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import { Orders } from "./CertificateOrders";
-import { Dns } from "./DnsRecord";
-import { Gate } from "./GateSettings";
+import { DnsRecord } from "./DnsRecord";
+import { GateSettings } from "./GateSettings";
 import { PlacementFields, placementOf, placementValues } from "./PlacementFields";
-import { Robots } from "./RobotTokens";
+import { RobotTokens } from "./RobotTokens";
 
 type Environment = Schemas["Environment"];
 type Props = { opened?: Opened<Environment>; taken: string[]; close: () => void };
@@ -38,10 +38,10 @@ const save = (values: Values, over?: Tagged<Environment>) =>
   ask(
     client.PUT("/api/v1/environments/{name}", {
       params: { path: { name: values.name } },
-      headers: onlyOver(over?.tag),
+      headers: ifMatch(over?.tag),
       body: {
         domain: values.domain.trim(),
-        description: orNothing(values.description),
+        description: emptyToUndefined(values.description),
         restricted: values.restricted,
         cleanup_after_hours: toNumber(values.cleanup_after_hours) ?? 0,
         ignore_visits: values.ignore_visits,
@@ -53,14 +53,14 @@ const save = (values: Values, over?: Tagged<Environment>) =>
 /** Makes or changes one environment. */
 export function EnvironmentSheet({ opened, taken, close }: Props) {
   const stored = opened?.value;
-  const reason = useMayAdmin();
+  const reason = useReasonNotAdmin();
   const saved = useSaved(["environments"], close);
   const [ordersDirty, setOrdersDirty] = useState(false);
   const [robotDirty, setRobotDirty] = useState(false);
   const apart = ordersDirty ? orderTexts.saveFirst : robotDirty ? t.robots.makeFirst : undefined;
   const form = useForm(start(stored), {
     check: (values) =>
-      wrongs({
+      onlyProblems({
         name: stored ? undefined : nameProblem(values.name, taken),
         domain: values.domain.trim() ? undefined : t.domainMissing,
         cleanup_after_hours: Number.isNaN(toNumber(values.cleanup_after_hours))
@@ -78,8 +78,8 @@ export function EnvironmentSheet({ opened, taken, close }: Props) {
       title={stored ? stored.name : t.addTitle}
       form={form}
       onClose={close}
-      submit={stored ? undefined : adminTexts.create}
-      busy={stored ? undefined : adminTexts.creating}
+      submit={stored ? undefined : formTexts.create}
+      busy={stored ? undefined : formTexts.creating}
       locked={reason}
       reason={apart}
       alsoDirty={apart !== undefined}
@@ -94,7 +94,7 @@ export function EnvironmentSheet({ opened, taken, close }: Props) {
         placeholder="lab.example.com"
         hint={t.domainHint(name, domain)}
       />
-      <Dns name={name} domain={domain.trim()} />
+      <DnsRecord name={name} domain={domain.trim()} />
       <TextField form={form} name="description" label={t.description} optional maxLength={500} />
       <CheckField form={form} name="restricted" label={t.restrictedLabel} hint={t.restrictedHint} />
       <TextField
@@ -111,8 +111,8 @@ export function EnvironmentSheet({ opened, taken, close }: Props) {
         hint={t.ignoreVisitsHint}
       />
       <PlacementFields form={form} />
-      {stored ? <Gate name={stored.name} reason={reason} /> : null}
-      {stored && !reason ? <Robots name={stored.name} dirty={setRobotDirty} /> : null}
+      {stored ? <GateSettings name={stored.name} reason={reason} /> : null}
+      {stored && !reason ? <RobotTokens name={stored.name} dirty={setRobotDirty} /> : null}
       {stored && !reason ? <Orders name={stored.name} dirty={setOrdersDirty} /> : null}
     </FormSheet>
   );
@@ -137,8 +137,8 @@ function Delete({ stored, close }: { stored: Environment; close: () => void }) {
     close();
   };
   return (
-    <DeleteAct name={stored.name} remove={remove} done={done}>
+    <DeleteButton name={stored.name} remove={remove} done={done}>
       <p>{t.delete(stored.nodes)}</p>
-    </DeleteAct>
+    </DeleteButton>
   );
 }

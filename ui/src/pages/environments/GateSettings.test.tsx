@@ -4,7 +4,7 @@ import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { client } from "@/api/client";
 import { Toasts } from "@/components/Toast";
-import { Gate } from "./GateSettings";
+import { GateSettings } from "./GateSettings";
 
 afterEach(() => {
   cleanup();
@@ -47,7 +47,7 @@ async function show() {
   render(
     <QueryClientProvider client={cache}>
       <Toasts>
-        <Gate name="qa" />
+        <GateSettings name="qa" />
       </Toasts>
     </QueryClientProvider>,
   );

@@ -4,18 +4,18 @@ import { ask, client, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
-import { describe, Skeletons } from "@/components/States";
+import { describeError, Skeletons } from "@/components/States";
 import { useToast } from "@/components/Toast";
-import { onlyOver, tagged } from "@/forms/etag";
+import { ifMatch, tagged } from "@/forms/etag";
 import { environmentTexts as t } from "@/pages/environments/environmentTexts";
 import { texts } from "@/texts";
-import { Unread } from "../deployment/ReadFailed";
+import { ReadFailed } from "../deployment/ReadFailed";
 
-type Gate = Schemas["EnvironmentGate"];
-type Mode = Gate["gate"];
+type EnvironmentGate = Schemas["EnvironmentGate"];
+type Mode = EnvironmentGate["gate"];
 
 /** Who may open the URLs of an environment. A change is saved apart from the form above it. */
-export function Gate({ name, reason }: { name: string; reason?: string }) {
+export function GateSettings({ name, reason }: { name: string; reason?: string }) {
   const id = useId();
   const cache = useQueryClient();
   const say = useToast();
@@ -23,14 +23,15 @@ export function Gate({ name, reason }: { name: string; reason?: string }) {
   const params = { path: { name } };
   const query = useQuery({
     queryKey: key,
-    queryFn: () => tagged<Gate>(client.GET("/api/v1/environments/{name}/gate", { params })),
+    queryFn: () =>
+      tagged<EnvironmentGate>(client.GET("/api/v1/environments/{name}/gate", { params })),
   });
   const save = useMutation({
-    mutationFn: (body: Gate) =>
+    mutationFn: (body: EnvironmentGate) =>
       ask(
         client.PUT("/api/v1/environments/{name}/gate", {
           params,
-          headers: onlyOver(query.data?.tag),
+          headers: ifMatch(query.data?.tag),
           body,
         }),
       ),
@@ -40,14 +41,14 @@ export function Gate({ name, reason }: { name: string; reason?: string }) {
   });
   const [asked, setAsked] = useState<Mode>();
   if (query.isPending) return <Skeletons count={2} />;
-  if (!query.data) return <Unread what={t.gateUnread} query={query} />;
+  if (!query.data) return <ReadFailed what={t.gateUnread} query={query} />;
   const gate = save.isPending ? save.variables : query.data.value;
   // Until the last one is answered and read, the tag is an old one: nothing else goes out.
-  const put = (change: Partial<Gate>, then?: () => void) =>
+  const put = (change: Partial<EnvironmentGate>, then?: () => void) =>
     save.isPending || save.mutate({ ...gate, ...change }, { onSettled: then });
   return (
     <section className="col gap-3" aria-busy={save.isPending}>
-      <Unread what={t.gateUnread} query={query} />
+      <ReadFailed what={t.gateUnread} query={query} />
       <Modes
         gate={gate}
         reason={reason}
@@ -66,7 +67,7 @@ export function Gate({ name, reason }: { name: string; reason?: string }) {
       <span id={id} className="hint pl-6">
         {reason ?? t.httpsHint}
       </span>
-      {save.error ? <Refusal>{describe(save.error).message}</Refusal> : null}
+      {save.error ? <Refusal>{describeError(save.error).message}</Refusal> : null}
       {asked ? (
         <Ask
           name={name}
@@ -115,7 +116,7 @@ function Ask({ name, mode, busy, change, close }: AskProps) {
   );
 }
 
-type ModesProps = { gate: Gate; reason?: string; ask: (mode: Mode) => void };
+type ModesProps = { gate: EnvironmentGate; reason?: string; ask: (mode: Mode) => void };
 
 function Modes({ gate, reason, ask }: ModesProps) {
   const id = useId();

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { client } from "@/api/client";
 import { Toasts } from "@/components/Toast";
 import { environmentTexts } from "@/pages/environments/environmentTexts";
-import { Robots } from "./RobotTokens";
+import { RobotTokens } from "./RobotTokens";
 
 const t = environmentTexts.robots;
 
@@ -39,7 +39,7 @@ async function show() {
   render(
     <QueryClientProvider client={new QueryClient()}>
       <Toasts>
-        <Robots name="qa" dirty={dirty} />
+        <RobotTokens name="qa" dirty={dirty} />
       </Toasts>
     </QueryClientProvider>,
   );

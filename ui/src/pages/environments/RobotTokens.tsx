@@ -1,19 +1,19 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
-import { Once } from "@/api/idempotency";
+import { IdempotencyKeys } from "@/api/idempotency";
 import { Button } from "@/components/Button";
 import { Field, Refusal } from "@/components/Field";
-import { describe, Skeletons } from "@/components/States";
+import { describeError, Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
-import { exact } from "@/components/time";
+import { formatExact } from "@/components/time";
 import { ConfirmDelete } from "@/forms/ConfirmDelete";
 import { toNumber } from "@/forms/formValues";
-import { Apart } from "@/forms/SeparateForm";
+import { SeparateForm } from "@/forms/SeparateForm";
 import { useRefresh } from "@/forms/useSaved";
 import { environmentTexts } from "@/pages/environments/environmentTexts";
-import { Unread } from "../deployment/ReadFailed";
-import { Secret } from "../people/OneTimeSecret";
+import { ReadFailed } from "../deployment/ReadFailed";
+import { OneTimeSecret } from "../people/OneTimeSecret";
 
 const t = environmentTexts.robots;
 const PATH = "/api/v1/environments/{name}/robots" as const;
@@ -27,7 +27,7 @@ type Props = {
 };
 
 /** Tokens by which tests open every deployment of an environment, whoever else may. */
-export function Robots({ name, dirty }: Props) {
+export function RobotTokens({ name, dirty }: Props) {
   const query = useQuery({
     queryKey: ["robots", name],
     queryFn: async () => (await ask(client.GET(PATH, { params: { path: { name } } }))).items,
@@ -44,14 +44,14 @@ export function Robots({ name, dirty }: Props) {
       <summary>{t.title}</summary>
       <div className="col gap-3 pt-3">
         <p className="hint">{t.what}</p>
-        <Unread what={t.unread} query={query} />
+        <ReadFailed what={t.unread} query={query} />
         {query.isPending ? <Skeletons count={1} height={20} /> : null}
         {query.data?.length === 0 ? <p className="t2">{t.none}</p> : null}
         <List all={query.data ?? []} withdraw={setAsked} />
         {made ? (
-          <Secret text={made.token} what={t.theToken}>
+          <OneTimeSecret text={made.token} what={t.theToken}>
             {t.once}
-          </Secret>
+          </OneTimeSecret>
         ) : null}
         <Make name={name} made={setMade} settled={refresh} dirty={dirty} />
       </div>
@@ -84,7 +84,7 @@ function List({ all, withdraw: asks }: { all: Robot[]; withdraw: (one: Robot) =>
             <span className="t2">
               {t.by(one.created_by)} · {t.used}{" "}
               {one.last_used_at ? <Time at={one.last_used_at} /> : t.never} · {t.ends}{" "}
-              {exact(one.expires_at)}
+              {formatExact(one.expires_at)}
             </span>
           </span>
           <Button small aria-label={t.withdrawAct(one.label)} onClick={() => asks(one)}>
@@ -106,7 +106,7 @@ function daysProblem(text: string): string | undefined {
 
 /** A repeated try after silence is the same one, so that a token nobody saw is made at most once. */
 function useMake(name: string, made: (one: Schemas["RobotMade"]) => void, settled: () => void) {
-  const once = useRef(new Once()).current;
+  const once = useRef(new IdempotencyKeys()).current;
   return useMutation({
     mutationFn: (body: Schemas["RobotAsk"]) => {
       const header = once.header(body);
@@ -144,7 +144,7 @@ function Make({ name, made, settled, dirty }: MakeProps) {
     make.mutate(body, { onSuccess: () => setLabel("") });
   };
   return (
-    <Apart className="col gap-2" act={act}>
+    <SeparateForm className="col gap-2" act={act}>
       <Field
         label={t.label}
         hint={t.labelHint}
@@ -159,7 +159,7 @@ function Make({ name, made, settled, dirty }: MakeProps) {
         value={days}
         onChange={(event) => setDays(event.target.value)}
       />
-      {make.error ? <Refusal>{describe(make.error).message}</Refusal> : null}
+      {make.error ? <Refusal>{describeError(make.error).message}</Refusal> : null}
       <span>
         <Button
           act={t.make}
@@ -170,6 +170,6 @@ function Make({ name, made, settled, dirty }: MakeProps) {
           {t.make}
         </Button>
       </span>
-    </Apart>
+    </SeparateForm>
   );
 }

@@ -18,7 +18,7 @@ type Props = {
 };
 
 /** What needs a person, before everything else. */
-export function Needs({ troubles, unread, stale, disabled }: Props) {
+export function AttentionList({ troubles, unread, stale, disabled }: Props) {
   const none = troubles.length === 0;
   const sure = unread.length === 0 && !stale;
   return (

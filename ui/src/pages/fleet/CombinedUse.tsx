@@ -3,19 +3,19 @@ import { Suspense, useMemo } from "react";
 import type { NodeInfo } from "@/api/client";
 import { nodeMetrics } from "@/api/queries/usage";
 import { ErrorState, Skeletons } from "@/components/States";
-import { bytes, cores } from "@/components/time";
+import { formatBytes, formatCores } from "@/components/time";
 import { fleetTexts as t } from "@/pages/fleet/fleetTexts";
 import { texts } from "@/texts";
 import { Curves, type Figure, rate, SPANS, Spans } from "../nodes/Curves";
 import { useSpan } from "../nodes/useSpan";
 import { AGAIN } from "./queries";
-import { sumOf } from "./sumMetrics";
+import { sumMetrics } from "./sumMetrics";
 
 /** Of more nodes than these the curves would cost more requests than they are worth. */
 const MOST = 24;
 
 /** What all nodes used together over time. */
-export function Together({ nodes }: { nodes: NodeInfo[] }) {
+export function CombinedUse({ nodes }: { nodes: NodeInfo[] }) {
   const [span, setSpan] = useSpan();
   const shown = [...nodes].sort((a, b) => b.deployments - a.deployments).slice(0, MOST);
   const read = useQueries({
@@ -48,12 +48,12 @@ export function Together({ nodes }: { nodes: NodeInfo[] }) {
   );
 }
 
-type SumProps = { nodes: NodeInfo[]; metrics: Parameters<typeof sumOf>[0] };
+type SumProps = { nodes: NodeInfo[]; metrics: Parameters<typeof sumMetrics>[0] };
 
 function Sum({ nodes, metrics }: SumProps) {
   const read = JSON.stringify(metrics.map((one) => [one.from, one.to]));
   // Added up anew only when one was read anew.
-  const sum = useMemo(() => sumOf(metrics, Date.now()), [read]);
+  const sum = useMemo(() => sumMetrics(metrics, Date.now()), [read]);
   const all = (of: "cpu" | "memory" | "disk") =>
     nodes.reduce((total, node) => total + (node.inventory?.[of] ?? 0), 0) || undefined;
   const [cpu, memory, disk] = [all("cpu"), all("memory"), all("disk")];
@@ -75,13 +75,18 @@ const u = texts.nodes.use;
 function figuresOf(cpu?: number, memory?: number, disk?: number): Figure[] {
   const line = "--color-accent";
   return [
-    { title: u.cpu, lines: [[u.cpu, line, (at) => at.cpu]], most: cpu, format: cores },
-    { title: u.memory, lines: [[u.memory, line, (at) => at.memory]], most: memory, format: bytes },
+    { title: u.cpu, lines: [[u.cpu, line, (at) => at.cpu]], most: cpu, format: formatCores },
+    {
+      title: u.memory,
+      lines: [[u.memory, line, (at) => at.memory]],
+      most: memory,
+      format: formatBytes,
+    },
     {
       title: u.diskFree,
       lines: [[u.diskFree, line, (at) => at.disk_free ?? 0]],
       most: disk,
-      format: bytes,
+      format: formatBytes,
     },
     {
       title: u.network,

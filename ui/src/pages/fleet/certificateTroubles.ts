@@ -1,5 +1,5 @@
 import type { Schemas } from "@/api/client";
-import { ago, duration } from "@/components/time";
+import { formatAgo, formatDuration } from "@/components/time";
 import { fleetTexts as t } from "@/pages/fleet/fleetTexts";
 import type { Trouble } from "./trouble";
 
@@ -11,11 +11,12 @@ export const SOON = 21 * 86_400_000;
 /** What is ordered for one environment. */
 export type Ordered = { environment: string; certificates: Schemas["OrderedCertificate"][] };
 
-export function ofCertificates(all: Schemas["Certificate"][], now: number): Trouble[] {
+export function certificateTroubles(all: Schemas["Certificate"][], now: number): Trouble[] {
   return all.flatMap(({ name, not_after, hosts }) => {
     const left = Date.parse(not_after) - now;
     if (left >= SOON) return [];
-    const what = left < 0 ? t.ranOut(name, ago(not_after, now)) : t.runsOut(name, duration(left));
+    const what =
+      left < 0 ? t.ranOut(name, formatAgo(not_after, now)) : t.runsOut(name, formatDuration(left));
     return [
       {
         id: `certificate ${name}`,
@@ -29,7 +30,7 @@ export function ofCertificates(all: Schemas["Certificate"][], now: number): Trou
 }
 
 /** One that fails and is valid still is tried again in time; one that ended answers nobody. */
-export function ofOrders(all: Ordered[], now: number): Trouble[] {
+export function orderTroubles(all: Ordered[], now: number): Trouble[] {
   return all.flatMap(({ environment, certificates }) =>
     certificates.filter(needed).map(({ subject, names, not_after, error }) => ({
       id: `order ${environment} ${subject}`,
@@ -44,7 +45,7 @@ export function ofOrders(all: Ordered[], now: number): Trouble[] {
 const needed = ({ wanted, state }: Schemas["OrderedCertificate"]) =>
   wanted && (state === "failing" || state === "expired");
 
-export function ofKeys(all: Schemas["MasterKey"][]): Trouble[] {
+export function keyTroubles(all: Schemas["MasterKey"][]): Trouble[] {
   return all
     .filter(({ present, values }) => !present && values > 0)
     .map(({ name, values }) => ({

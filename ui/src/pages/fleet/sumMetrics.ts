@@ -15,7 +15,7 @@ type Figure = (typeof figures)[number];
  * minute (or hour) is added up; a node that was not heard then adds nothing. The last stretch is left
  * out until all of it has passed: half of the nodes in it would look like a fall.
  */
-export function sumOf(all: Metrics[], now: number): Metrics | undefined {
+export function sumMetrics(all: Metrics[], now: number): Metrics | undefined {
   const first = all[0];
   if (!first) return undefined;
   const wide = Math.max(...all.map((one) => buckets[one.resolution]));

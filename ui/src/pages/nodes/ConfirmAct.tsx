@@ -2,7 +2,7 @@ import type { UseMutationResult } from "@tanstack/react-query";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
-import { describe } from "@/components/States";
+import { describeError } from "@/components/States";
 import { texts } from "@/texts";
 
 type Props = {
@@ -17,7 +17,7 @@ type Props = {
 };
 
 /** A question whose refusal is read where it was asked. */
-export function AskFirst({ title, body, label, busy, look = "danger", act, close }: Props) {
+export function ConfirmAct({ title, body, label, busy, look = "danger", act, close }: Props) {
   const keep = () => {
     if (!act.isPending) close();
   };
@@ -32,7 +32,7 @@ export function AskFirst({ title, body, label, busy, look = "danger", act, close
   return (
     <Confirm open onClose={keep} title={title} acts={acts}>
       <p>{body}</p>
-      {act.error ? <Refusal>{describe(act.error).message}</Refusal> : null}
+      {act.error ? <Refusal>{describeError(act.error).message}</Refusal> : null}
     </Confirm>
   );
 }

@@ -2,7 +2,7 @@ import type { NodeInfo } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Rail, StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { exact } from "@/components/time";
+import { formatExact } from "@/components/time";
 import { Staying, useStaying } from "@/pages/nodes/Staying";
 import { texts } from "@/texts";
 import { DrainAct } from "./DrainAct";
@@ -25,7 +25,7 @@ export function DrainBox({ node, end }: { node: NodeInfo; end: () => void }) {
       <p className="t2 max-w-[72ch]">{t.drainSays[drain.status]}</p>
       {drain.deadline ? (
         <p className="t2">
-          {t.drainDeadline} <time dateTime={drain.deadline}>{exact(drain.deadline)}</time>
+          {t.drainDeadline} <time dateTime={drain.deadline}>{formatExact(drain.deadline)}</time>
         </p>
       ) : null}
       <Staying query={query} />

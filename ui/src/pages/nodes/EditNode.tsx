@@ -1,9 +1,9 @@
 import { ask, client, type NodeInfo } from "@/api/client";
 import type { Opened } from "@/forms/conflict";
-import { onlyOver, type Tagged } from "@/forms/etag";
+import { ifMatch, type Tagged } from "@/forms/etag";
 import { TextArea, TextField } from "@/forms/Fields";
 import { FormSheet } from "@/forms/FormSheet";
-import { Stored } from "@/forms/LoadStored";
+import { LoadStored } from "@/forms/LoadStored";
 import { useForm } from "@/forms/useForm";
 import { useSaved } from "@/forms/useSaved";
 import { machineTexts as t } from "@/pages/nodes/machineTexts";
@@ -15,9 +15,9 @@ type Props = { name: string; close: () => void };
 export function EditNode({ name, close }: Props) {
   const read = () => client.GET("/api/v1/nodes/{name}", { params: { path: { name } } });
   return (
-    <Stored kind="nodes" name={name} read={read} close={close}>
+    <LoadStored kind="nodes" name={name} read={read} close={close}>
       {(opened: Opened<NodeInfo>) => <Form opened={opened} close={close} />}
-    </Stored>
+    </LoadStored>
   );
 }
 
@@ -26,7 +26,7 @@ const save = (values: SettingValues, over?: Tagged<NodeInfo>) => {
   return ask(
     client.PUT("/api/v1/nodes/{name}", {
       params: { path: { name: over.value.name } },
-      headers: onlyOver(over.tag),
+      headers: ifMatch(over.tag),
       body: nodeBody(values, over.value),
     }),
   );

@@ -1,6 +1,6 @@
 import type { NodeInfo, Schemas } from "@/api/client";
 import { StatusMark, stateWord } from "@/components/Status";
-import { bytes } from "@/components/time";
+import { formatBytes } from "@/components/time";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
 import { labelLines, taintLine } from "./nodeSettings";
@@ -12,7 +12,7 @@ const MIB = 1024 * 1024;
 type Inventory = Schemas["Inventory"];
 
 /** What the machine has, what of it is promised, and what an admin decided about it. */
-export function Machine({ node }: { node: NodeInfo }) {
+export function MachineFacts({ node }: { node: NodeInfo }) {
   const { inventory } = node;
   return (
     <section>
@@ -46,17 +46,17 @@ function Has({ node, inventory }: { node: NodeInfo; inventory: Inventory }) {
       <dt>{t.memory}</dt>
       <dd>
         {vitals
-          ? t.memoryUse(bytes(vitals.memory_used), bytes(inventory.memory))
-          : bytes(inventory.memory)}
+          ? t.memoryUse(formatBytes(vitals.memory_used), formatBytes(inventory.memory))
+          : formatBytes(inventory.memory)}
       </dd>
       <dt>{t.disk}</dt>
       <dd>
         {vitals
-          ? t.diskFree(bytes(vitals.disk_free), bytes(inventory.disk))
-          : bytes(inventory.disk)}
+          ? t.diskFree(formatBytes(vitals.disk_free), formatBytes(inventory.disk))
+          : formatBytes(inventory.disk)}
         {inventory.disks?.map((disk) => (
           <div className="t2 s" key={disk.path}>
-            {t.diskOf(bytes(disk.size), disk.holds, disk.path)}
+            {t.diskOf(formatBytes(disk.size), disk.holds, disk.path)}
           </div>
         ))}
       </dd>
@@ -67,7 +67,7 @@ function Has({ node, inventory }: { node: NodeInfo; inventory: Inventory }) {
       <dd>
         {t.allocatedTo(
           allocated.cpu ?? 0,
-          bytes((allocated.memory_mib ?? 0) * MIB),
+          formatBytes((allocated.memory_mib ?? 0) * MIB),
           node.deployments,
         )}
       </dd>
@@ -108,7 +108,7 @@ function Decided({ settings }: { settings: Schemas["NodeSettings"] }) {
       {floor ? (
         <>
           <dt>{s.settings.diskFloor}</dt>
-          <dd>{bytes(floor * MIB)}</dd>
+          <dd>{formatBytes(floor * MIB)}</dd>
         </>
       ) : null}
       {priority ? (
@@ -140,7 +140,7 @@ function Gpu({ gpu }: { gpu: Schemas["NodeGPU"] }) {
       <dt>
         {t.gpu} {gpu.id}
       </dt>
-      <dd>{t.gpuOf(gpu.model, bytes(gpu.memory))}</dd>
+      <dd>{t.gpuOf(gpu.model, formatBytes(gpu.memory))}</dd>
     </>
   );
 }

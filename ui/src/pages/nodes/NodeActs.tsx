@@ -3,7 +3,7 @@ import { useState } from "react";
 import { ask, client, type NodeInfo, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Confirm } from "@/components/Overlay";
-import { describe } from "@/components/States";
+import { describeError } from "@/components/States";
 import { useToast } from "@/components/Toast";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { type Kind, useNodeAct } from "@/pages/nodes/useNodeAct";
@@ -104,6 +104,6 @@ function useRotate(name: string, made: (enrolment: Schemas["NodeEnrolment"]) => 
     mutationFn: () =>
       ask(client.POST("/api/v1/nodes/{name}/token", { params: { path: { name } } })),
     onSuccess: made,
-    onError: (error) => say("failed", texts.page.refused(describe(error).message)),
+    onError: (error) => say("failed", texts.page.refused(describeError(error).message)),
   });
 }

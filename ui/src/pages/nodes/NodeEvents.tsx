@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Schemas } from "@/api/client";
 import { nodeEvents } from "@/api/queries/catalog";
-import { Safe } from "@/components/BidiSafe";
+import { BidiSafe } from "@/components/BidiSafe";
 import { ErrorState, Skeletons } from "@/components/States";
 import { StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
@@ -12,7 +12,7 @@ const t = texts.nodes;
 const words: Record<string, string> = t.kinds;
 
 /** What happened to a node, newest first. */
-export function Happened({ name }: { name: string }) {
+export function NodeEvents({ name }: { name: string }) {
   const query = useQuery(nodeEvents(name));
   if (query.data?.length === 0) return null;
   return (
@@ -43,7 +43,7 @@ export function Events({ all }: { all: Schemas["NodeEvent"][] }) {
             <StatusMark state={event.kind}>{stateWord(event.kind)}</StatusMark>
           )}
           <span className="t2 min-w-0 break-words">
-            <Safe text={event.detail ?? ""} />
+            <BidiSafe text={event.detail ?? ""} />
           </span>
         </li>
       ))}

@@ -13,7 +13,7 @@ const t = texts.nodes.queue;
 type Item = Schemas["QueueItem"];
 
 /** Who waits for this node, in the order of turns, and who came before. */
-export function Waits({ name }: { name: string }) {
+export function NodeQueue({ name }: { name: string }) {
   const waiting = useQuery({ ...nodeQueue(name, false), refetchInterval: MEASURED });
   const before = useQuery({ ...nodeQueue(name, true), refetchInterval: MEASURED });
   return (

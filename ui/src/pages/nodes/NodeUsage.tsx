@@ -3,7 +3,7 @@ import { Suspense, useMemo } from "react";
 import type { NodeInfo } from "@/api/client";
 import { type Metrics, nodeMetrics } from "@/api/queries/usage";
 import { ErrorState, Skeletons } from "@/components/States";
-import { bytes, cores } from "@/components/time";
+import { formatBytes, formatCores } from "@/components/time";
 import { texts } from "@/texts";
 import { Curves, type Figure, rate, SPANS, Spans } from "./Curves";
 import { useSpan } from "./useSpan";
@@ -11,7 +11,7 @@ import { useSpan } from "./useSpan";
 const t = texts.nodes.use;
 
 /** What the machine used over time, whoever used it. */
-export function Use({ node }: { node: NodeInfo }) {
+export function NodeUsage({ node }: { node: NodeInfo }) {
   const [span, setSpan] = useSpan();
   const query = useQuery(nodeMetrics(node.name, SPANS[span]));
   return (
@@ -41,19 +41,19 @@ function Charts({ node, metrics }: { node: NodeInfo; metrics: Metrics }) {
         title: t.cpu,
         lines: [[t.cpu, "--color-accent", (point) => point.cpu]],
         most: cpu,
-        format: cores,
+        format: formatCores,
       },
       {
         title: t.memory,
         lines: [[t.memory, "--color-accent", (point) => point.memory]],
         most: memory,
-        format: bytes,
+        format: formatBytes,
       },
       {
         title: t.diskFree,
         lines: [[t.diskFree, "--color-accent", (point) => point.disk_free ?? 0]],
         most: disk,
-        format: bytes,
+        format: formatBytes,
       },
       {
         title: t.network,

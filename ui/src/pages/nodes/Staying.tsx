@@ -4,10 +4,10 @@ import type { Schemas } from "@/api/client";
 import { nodeDrain } from "@/api/queries/catalog";
 import { Skeletons } from "@/components/States";
 import { StatusMark, stateWord } from "@/components/Status";
-import { exact } from "@/components/time";
+import { formatExact } from "@/components/time";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
-import { Unread } from "../deployment/ReadFailed";
+import { ReadFailed } from "../deployment/ReadFailed";
 import { MEASURED } from "./useNodesLive";
 
 const d = machineTexts.drain;
@@ -24,7 +24,7 @@ export const useStaying = (name: string) =>
 export function Staying({ query }: { query: UseQueryResult<Estimate> }) {
   return (
     <>
-      <Unread what={d.unread} query={query} />
+      <ReadFailed what={d.unread} query={query} />
       {query.isPending ? <Skeletons count={2} /> : null}
       {query.data ? <Stays drain={query.data} /> : null}
     </>
@@ -37,7 +37,7 @@ function Stays({ drain }: { drain: Estimate }) {
     <>
       <p>
         {t.stay(drain.staying.length)}{" "}
-        {drain.ends_at ? t.emptyBy(exact(drain.ends_at)) : t.emptyNever}
+        {drain.ends_at ? t.emptyBy(formatExact(drain.ends_at)) : t.emptyNever}
       </p>
       <ul className="flex max-h-60 flex-col gap-1 overflow-auto">
         {drain.staying.map((one) => (
@@ -51,7 +51,9 @@ function Stays({ drain }: { drain: Estimate }) {
             <span className="t2">
               {one.project}, {one.created_by}
             </span>
-            <span className="t3">{one.ends_at ? t.endsAt(exact(one.ends_at)) : t.endsNever}</span>
+            <span className="t3">
+              {one.ends_at ? t.endsAt(formatExact(one.ends_at)) : t.endsNever}
+            </span>
             {one.stays_because ? <span className="t2">{d.stays(one.stays_because)}</span> : null}
           </li>
         ))}

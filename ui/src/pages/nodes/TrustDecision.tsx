@@ -18,7 +18,7 @@ function wordsFor({ name, thumbprint: approved, expected_thumbprint: expected }:
 }
 
 /** A person is needed: both thumbprints whole, and whether the proof held. Without it, no approval. */
-export function Decide({ node }: { node: NodeInfo }) {
+export function TrustDecision({ node }: { node: NodeInfo }) {
   const { title, body } = wordsFor(node);
   const known = node.thumbprint ?? node.expected_thumbprint;
   return (
@@ -36,7 +36,7 @@ export function Decide({ node }: { node: NodeInfo }) {
         <dt>{t.shownNow}</dt>
         <dd className="thumb new">{thumbprint(node.pending_thumbprint ?? "")}</dd>
       </dl>
-      <Printing />
+      <ThumbprintCommands />
       <Proof valid={node.pending_proof_valid === true} />
       <Choice node={node} />
     </section>
@@ -83,7 +83,7 @@ const IN_CONTAINER = `docker exec nullops-agent /app/nullops agent identity --ag
 const AS_SERVICE = `sudo /opt/nullops/nullops agent identity --agent.data=/var/lib/nullops ${GROUPED}`;
 
 /** The lines that print a thumbprint where the agent runs. */
-export function Printing() {
+export function ThumbprintCommands() {
   const p = machineTexts.print;
   return (
     <details className="fold">

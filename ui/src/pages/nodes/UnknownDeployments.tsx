@@ -2,13 +2,13 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
-import { describe } from "@/components/States";
+import { describeError } from "@/components/States";
 import { Time } from "@/components/Time";
 import { useToast } from "@/components/Toast";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
-import { Unread } from "../deployment/ReadFailed";
-import { AskFirst } from "./ConfirmAct";
+import { ReadFailed } from "../deployment/ReadFailed";
+import { ConfirmAct } from "./ConfirmAct";
 import { nodeUnknown } from "./queries";
 import { MEASURED } from "./useNodesLive";
 
@@ -17,12 +17,12 @@ const t = machineTexts.unknown;
 type Found = Schemas["UnknownDeployment"];
 
 /** There only after the database was restored: what the node runs and nobody here knows, and what becomes of it. */
-export function Unknown({ name }: { name: string }) {
+export function UnknownDeployments({ name }: { name: string }) {
   const query = useQuery({ ...nodeUnknown(name), refetchInterval: MEASURED });
-  if (!query.data?.length) return <Unread what={t.unread} query={query} />;
+  if (!query.data?.length) return <ReadFailed what={t.unread} query={query} />;
   return (
     <section className="px-4 pb-3" aria-labelledby="unknown">
-      <Unread what={t.unread} query={query} />
+      <ReadFailed what={t.unread} query={query} />
       <h2 id="unknown" className="mb-1">
         {t.title}
       </h2>
@@ -83,7 +83,7 @@ function Acts({ node, one }: { node: string; one: Found }) {
   const adopt = useMutation({
     mutationFn: () => ask(client.POST("/api/v1/nodes/{name}/unknown/{id}/adopt", { params })),
     onSuccess: () => say("done", t.adopted(one.name)),
-    onError: (error) => say("failed", texts.page.refused(describe(error).message)),
+    onError: (error) => say("failed", texts.page.refused(describeError(error).message)),
     onSettled: again,
   });
   return (
@@ -124,7 +124,7 @@ function Purge({ node, one, close }: { node: string; one: Found; close: () => vo
     },
   });
   return (
-    <AskFirst
+    <ConfirmAct
       title={t.purgeTitle(one.name, node)}
       body={t.purgeBody}
       label={t.purge}

@@ -6,7 +6,7 @@ import { StatusMark, stateWord } from "@/components/Status";
 import { useNow } from "@/components/Time";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { version } from "../fleet/queries";
-import { AskFirst } from "./ConfirmAct";
+import { ConfirmAct } from "./ConfirmAct";
 import { differs, type Stage, stageOf } from "./upgradeStage";
 
 const t = machineTexts.upgrade;
@@ -98,7 +98,7 @@ function Asks({ name, ours, close, begun }: AsksProps) {
     onError: (error) => error instanceof DOMException && follow(),
   });
   return (
-    <AskFirst
+    <ConfirmAct
       title={t.confirmTitle(name)}
       body={t.confirm(ours)}
       label={t.act}

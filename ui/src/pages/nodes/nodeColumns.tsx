@@ -3,11 +3,11 @@ import type { NodeInfo } from "@/api/client";
 import { Glyph } from "@/components/Glyph";
 import { StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { bytes } from "@/components/time";
+import { formatBytes } from "@/components/time";
 import type { Column, ListFilter } from "@/lists/Listing";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
-import { troubles } from "../fleet/troubles";
+import { findTroubles } from "../fleet/troubles";
 import { labelLines } from "./nodeSettings";
 
 const t = texts.nodes;
@@ -75,9 +75,9 @@ function Mark({ state, why, children }: { state: string; why: string; children: 
 
 function roomOf({ allocated, inventory }: NodeInfo): string {
   const cpu = allocated.cpu ?? 0;
-  const memory = bytes((allocated.memory_mib ?? 0) * 1024 * 1024);
+  const memory = formatBytes((allocated.memory_mib ?? 0) * 1024 * 1024);
   if (!inventory) return t.room(cpu, memory);
-  return t.room(t.of(cpu, inventory.cpu), t.of(memory, bytes(inventory.memory)));
+  return t.room(t.of(cpu, inventory.cpu), t.of(memory, formatBytes(inventory.memory)));
 }
 
 export const textOf = ({ name, address, environment, build, settings }: NodeInfo): string =>
@@ -102,7 +102,7 @@ export const filters = (ours?: string): ListFilter<NodeInfo>[] => [
     key: "needs",
     label: l.attention,
     any: l.anyAttention,
-    of: (node) => (troubles({ nodes: [node], build: ours }, 0).length > 0 ? "you" : "nothing"),
+    of: (node) => (findTroubles({ nodes: [node], build: ours }, 0).length > 0 ? "you" : "nothing"),
     say: (value) => l.needs[value] ?? value,
   },
 ];

@@ -1,5 +1,5 @@
 import type { NodeInfo, Schemas } from "@/api/client";
-import { fromLines, toLines, toNumber, wrongs } from "@/forms/formValues";
+import { fromLines, onlyProblems, toLines, toNumber } from "@/forms/formValues";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 
 const t = machineTexts.form;
@@ -67,7 +67,7 @@ function taintsIn(text: string): Taint[] {
 
 /** What can be said of the fields before the server is asked. */
 export function settingProblems(values: SettingValues) {
-  return wrongs({
+  return onlyProblems({
     address: /.:\d+$/.test(values.address.trim()) ? undefined : t.addressMissing,
     labels: wrongLine(values.labels, LABEL, t.labelWrong) ?? twice(values.labels),
     taints: wrongLine(values.taints, TAINT, t.taintWrong),

@@ -1,6 +1,6 @@
 import { ApiError, type Schemas } from "@/api/client";
-import { describe } from "@/components/States";
-import { orNothing, toNumber, wrongs } from "@/forms/formValues";
+import { describeError } from "@/components/States";
+import { emptyToUndefined, onlyProblems, toNumber } from "@/forms/formValues";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 
 const t = machineTexts.ssh;
@@ -63,7 +63,7 @@ const pathWrong = (text: string) =>
 export function signInProblems(values: SignIn, known: boolean): Wrong {
   const { host, port, user, password, key } = values;
   const number = toNumber(port) ?? 22;
-  return wrongs({
+  return onlyProblems({
     host: /^\S+$/.test(host.trim()) ? undefined : t.hostWrong,
     port: number >= 1 && number <= 65_535 ? undefined : t.portWrong,
     user: /^\S+$/.test(user.trim()) ? undefined : t.userWrong,
@@ -90,11 +90,11 @@ export function sshOf(values: SignIn, fingerprint: string): Schemas["ProvisionSS
     host_key: fingerprint,
     forget: true,
     install_docker: values.install,
-    directory: orNothing(values.directory),
-    data: orNothing(values.data),
-    run: orNothing(values.run),
+    directory: emptyToUndefined(values.directory),
+    data: emptyToUndefined(values.data),
+    run: emptyToUndefined(values.run),
     docker: socketOf(values.docker),
-    subnets: orNothing(values.subnets),
+    subnets: emptyToUndefined(values.subnets),
   };
 }
 
@@ -108,7 +108,7 @@ const ofField: Record<string, keyof SignIn> = { private_key: "key" };
 /** A refusal at the field it is about, or for the form as a whole. */
 export function refusedAt(error: unknown): { wrong: Wrong; whole?: string } {
   if (!error) return { wrong: {} };
-  const { message } = describe(error);
+  const { message } = describeError(error);
   const told = error instanceof ApiError ? (error.problem.field ?? "") : "";
   // The host's key is no field of its own here, and may be refused too.
   const field = ofField[told] ?? told;

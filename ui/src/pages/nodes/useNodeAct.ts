@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { ask, client, type NodeInfo } from "@/api/client";
-import { describe } from "@/components/States";
+import { describeError } from "@/components/States";
 import { useToast } from "@/components/Toast";
 import { texts } from "@/texts";
 
@@ -54,6 +54,6 @@ export function useNodeAct(name: string) {
       // What was left there is written down in the list of those that were given up.
       else void navigate({ to: "/nodes", search: { given: name } });
     },
-    onError: (error) => say("failed", texts.page.refused(describe(error).message)),
+    onError: (error) => say("failed", texts.page.refused(describeError(error).message)),
   });
 }

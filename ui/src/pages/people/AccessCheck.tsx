@@ -10,14 +10,14 @@ import { useListSearch } from "@/lists/useOpenSheet";
 import { peopleTexts } from "@/pages/people/peopleTexts";
 import { nameOf } from "./grants";
 import type { Column } from "./Matrix";
-import { lacking, type Pair, teamsThatHelp } from "./missingAccess";
+import { missingAccess, type Pair, teamsThatHelp } from "./missingAccess";
 
 const a = peopleTexts.access;
 type User = Schemas["User"];
 type Team = Schemas["Team"];
 
 /** Whether a person can create, and why or why not; who and what is in the address. */
-export function Can({ columns, teams }: { columns: Column[]; teams: Team[] }) {
+export function AccessCheck({ columns, teams }: { columns: Column[]; teams: Team[] }) {
   const people = useQuery(users);
   const [search, set] = useListSearch();
   const person = people.data?.find((one) => one.name === search.person);
@@ -138,7 +138,7 @@ function Asked({ person, pair, teams }: AnswerProps) {
   const error = of.error ?? on.error;
   if (error) return <ErrorState what={a.unasked} error={error} retry={again} />;
   if (!of.data || !on.data) return <Skeletons count={2} />;
-  const lack = lacking(pair, of.data, on.data);
+  const lack = missingAccess(pair, of.data, on.data);
   const because = [...of.data.because, ...on.data.because];
   const who = [...new Set([...of.data.ask, ...on.data.ask])];
   return (

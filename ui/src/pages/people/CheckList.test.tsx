@@ -2,7 +2,7 @@ import { cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { type FormEvent, useState } from "react";
 import { afterEach, expect, it, vi } from "vitest";
-import { Picks } from "./CheckList";
+import { CheckList } from "./CheckList";
 
 afterEach(cleanup);
 
@@ -13,9 +13,9 @@ it("says what is refused of the chosen, even when there is nothing to choose any
     set: () => {},
     error: "There is no user ada.",
   };
-  const { rerender } = render(<Picks {...props} all={["ada"]} />);
+  const { rerender } = render(<CheckList {...props} all={["ada"]} />);
   screen.getByRole("group", { name: "Members", description: /no user ada/ });
-  rerender(<Picks {...props} all={[]} />);
+  rerender(<CheckList {...props} all={[]} />);
   expect(screen.getByRole("alert").textContent).toBe("There is no user ada.");
 });
 
@@ -23,7 +23,7 @@ const MANY = Array.from({ length: 30 }, (_, i) => `user-${i}`);
 
 function Many() {
   const [chosen, set] = useState(["user-9", "gone"]);
-  return <Picks label="Members" all={MANY} chosen={chosen} set={set} />;
+  return <CheckList label="Members" all={MANY} chosen={chosen} set={set} />;
 }
 
 const names = () =>

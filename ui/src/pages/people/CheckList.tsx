@@ -1,8 +1,8 @@
 import { useContext, useId, useState } from "react";
 import { Refusal } from "@/components/Field";
 import { ReadOnly } from "@/forms/Fields";
-import { adminTexts as t } from "@/forms/formTexts";
-import { type Source, Unread } from "@/forms/UnreadSource";
+import { formTexts as t } from "@/forms/formTexts";
+import { type Source, UnreadSource } from "@/forms/UnreadSource";
 
 type Props = {
   label: string;
@@ -18,7 +18,7 @@ type Props = {
 const GLANCE = 12;
 
 /** Some of a list, by check boxes. What is chosen can be taken away though the list lacks it. */
-export function Picks({ label, hint, error, all, source, chosen, set }: Props) {
+export function CheckList({ label, hint, error, all, source, chosen, set }: Props) {
   const id = useId();
   // Those chosen at first stand first and stay there: a box must not jump away when it is ticked.
   const [first] = useState(chosen);
@@ -38,7 +38,7 @@ export function Picks({ label, hint, error, all, source, chosen, set }: Props) {
           <Refusal>{error}</Refusal>
         </div>
       ) : null}
-      {source ? <Unread {...source} /> : null}
+      {source ? <UnreadSource {...source} /> : null}
       {hint ? <div className="hint">{hint}</div> : null}
     </fieldset>
   );

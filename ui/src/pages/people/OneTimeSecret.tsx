@@ -1,7 +1,15 @@
 import { CopyButton } from "@/components/Copy";
 
 /** A text that is shown once: a link, a token. */
-export function Secret({ text, what, children }: { text: string; what: string; children: string }) {
+export function OneTimeSecret({
+  text,
+  what,
+  children,
+}: {
+  text: string;
+  what: string;
+  children: string;
+}) {
   return (
     <div className="box" data-st="warn" role="status">
       <div className="col gap-2">

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { moved, within } from "./gridCells";
+import { clampCell, moveCell } from "./gridCells";
 
 const size = { row: 3, column: 4 };
 
@@ -11,13 +11,13 @@ it.each([
   ["Home", false, { row: 2, column: 3 }, { row: 2, column: 0 }],
   ["End", true, { row: 0, column: 0 }, { row: 2, column: 3 }],
 ] as const)("%s (whole: %s) stays in the grid", (key, whole, from, to) => {
-  expect(moved(from, key, whole, size)).toEqual(to);
+  expect(moveCell(from, key, whole, size)).toEqual(to);
 });
 
 it("leaves every other key alone", () => {
-  expect(moved({ row: 0, column: 0 }, "Enter", false, size)).toBeUndefined();
+  expect(moveCell({ row: 0, column: 0 }, "Enter", false, size)).toBeUndefined();
 });
 
 it("stays on a cell when rows or columns go", () => {
-  expect(within({ row: 2, column: 3 }, { row: 1, column: 2 })).toEqual({ row: 0, column: 1 });
+  expect(clampCell({ row: 2, column: 3 }, { row: 1, column: 2 })).toEqual({ row: 0, column: 1 });
 });

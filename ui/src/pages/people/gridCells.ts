@@ -2,7 +2,7 @@
 export type At = { row: number; column: number };
 
 /** Where a key leads from a cell; nothing when it is no key of the grid. It does not go round the edges. */
-export function moved(at: At, key: string, whole: boolean, size: At): At | undefined {
+export function moveCell(at: At, key: string, whole: boolean, size: At): At | undefined {
   const last = { row: size.row - 1, column: size.column - 1 };
   switch (key) {
     case "ArrowLeft":
@@ -23,7 +23,7 @@ export function moved(at: At, key: string, whole: boolean, size: At): At | undef
 }
 
 /** The same cell, or the nearest one when the grid has become smaller. */
-export const within = (at: At, size: At): At => ({
+export const clampCell = (at: At, size: At): At => ({
   row: Math.max(0, Math.min(at.row, size.row - 1)),
   column: Math.max(0, Math.min(at.column, size.column - 1)),
 });

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Schemas } from "@/api/client";
-import { lacking, teamsThatHelp } from "./missingAccess";
+import { missingAccess, teamsThatHelp } from "./missingAccess";
 
 const said = (level: "none" | "read" | "full") => ({ object: "", level, because: [], ask: [] });
 const open = { project: "shop", environment: "qa", restricted: false };
@@ -15,7 +15,7 @@ it.each([
   [shut, "read", "none", "both"],
   [shut, "read", "read", "full"],
 ] as const)("%o with %s on the project and %s on the environment", (pair, of, on, wanted) => {
-  expect(lacking(pair, said(of), said(on))).toBe(wanted);
+  expect(missingAccess(pair, said(of), said(on))).toBe(wanted);
 });
 
 it("names the teams that alone would be enough", () => {

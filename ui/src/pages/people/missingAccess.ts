@@ -9,7 +9,7 @@ type Explained = Schemas["AccessExplained"];
 export type Pair = { project: string; environment: string; restricted: boolean };
 
 /** What stands in the way of creating, as the API's explanations of the two say it; nothing when nothing does. */
-export function lacking(
+export function missingAccess(
   pair: Pair,
   of: Explained,
   on: Explained,

@@ -1,24 +1,24 @@
 import { lazy, Suspense } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
-import { load } from "@/components/loadChunk";
+import { loadChunk } from "@/components/loadChunk";
 import type { Opened } from "@/forms/conflict";
-import { DeleteAct } from "@/forms/DeleteButton";
-import { onlyOver, type Tagged } from "@/forms/etag";
+import { DeleteButton } from "@/forms/DeleteButton";
+import { ifMatch, type Tagged } from "@/forms/etag";
 import { CheckField, TextArea, TextField } from "@/forms/Fields";
 import { FormSheet } from "@/forms/FormSheet";
-import { adminTexts } from "@/forms/formTexts";
+import { formTexts } from "@/forms/formTexts";
 import { NameField, RegistryField } from "@/forms/NameField";
 import { type Form, useForm } from "@/forms/useForm";
 import { useRefresh, useSaved } from "@/forms/useSaved";
 import { useSheet } from "@/lists/useOpenSheet";
 import { pluginTexts as t } from "@/pages/catalogTexts";
-import { useMayAdmin } from "../shell/usePermissionReason";
+import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import { FormPreview } from "./FormPreview";
 import { readSchema } from "./schema";
 import { componentOf, type PluginValues, pluginProblems, pluginValues } from "./values";
 
-const TestRun = lazy(() => load(() => import("./TestRun")));
+const TestRun = lazy(() => loadChunk(() => import("./TestRun")));
 type Plugin = Schemas["Plugin"];
 type Props = { opened?: Opened<Plugin>; taken: string[]; close: () => void };
 
@@ -26,7 +26,7 @@ const save = (values: PluginValues, over?: Tagged<Plugin>) =>
   ask(
     client.PUT("/api/v1/plugins/{name}", {
       params: { path: { name: values.name } },
-      headers: onlyOver(over?.tag),
+      headers: ifMatch(over?.tag),
       body: {
         registry: values.registry,
         image: values.image.trim(),
@@ -39,7 +39,7 @@ const save = (values: PluginValues, over?: Tagged<Plugin>) =>
 /** Adds or changes one plugin; beside it stands the form that its schema gives. */
 export function PluginSheet({ opened, taken, close }: Props) {
   const stored = opened?.value;
-  const reason = useMayAdmin();
+  const reason = useReasonNotAdmin();
   const saved = useSaved(["plugins"], close);
   const form = useForm(pluginValues(stored), {
     check: (values) => pluginProblems(values, stored ? undefined : taken),
@@ -53,8 +53,8 @@ export function PluginSheet({ opened, taken, close }: Props) {
       title={stored ? stored.name : t.addTitle}
       form={form}
       onClose={close}
-      submit={stored ? undefined : adminTexts.create}
-      busy={stored ? undefined : adminTexts.creating}
+      submit={stored ? undefined : formTexts.create}
+      busy={stored ? undefined : formTexts.creating}
       locked={reason}
       extra={
         stored && !reason ? (
@@ -145,8 +145,8 @@ function Delete({ name, close }: { name: string; close: () => void }) {
     close();
   };
   return (
-    <DeleteAct name={name} remove={remove} done={done}>
+    <DeleteButton name={name} remove={remove} done={done}>
       <p>{t.delete}</p>
-    </DeleteAct>
+    </DeleteButton>
   );
 }

@@ -1,23 +1,28 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { ask, client, type Deployment } from "@/api/client";
-import { Safe } from "@/components/BidiSafe";
+import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { LogView } from "@/components/LogView";
-import { describe, ErrorState, Skeletons } from "@/components/States";
+import { describeError, ErrorState, Skeletons } from "@/components/States";
 import { Pill } from "@/components/Status";
 import { pluginTexts as t } from "@/pages/catalogTexts";
 import { texts } from "@/texts";
-import { useStepLog, useSteps, useWatched, type Watch } from "../deployment/useDeploymentStream";
+import {
+  useDeploymentStream,
+  useStepLog,
+  useSteps,
+  type Watch,
+} from "../deployment/useDeploymentStream";
 import { isGoing, STEP } from "./testPipeline";
 
 /** It runs once; what removes it again is another run. */
 const RUN = 1;
 
 /** What comes of a test run, as it happens: its state, what the plugin says, and what it gave back. */
-export function TrialRun({ id }: { id: string }) {
-  const watch = useWatched(id);
+export function TestRunResult({ id }: { id: string }) {
+  const watch = useDeploymentStream(id);
   const { deployment, error } = watch;
   if (!deployment)
     return error ? (
@@ -55,7 +60,7 @@ function Step({ watch, deployment }: { watch: Watch; deployment: Deployment }) {
     <>
       {step?.message ? (
         <div className="box" data-st={step.status === "failed" ? "failed" : "queued"}>
-          <Safe text={step.message} />
+          <BidiSafe text={step.message} />
         </div>
       ) : null}
       {error ? <ErrorState what={texts.log.unread} error={error} retry={again} /> : null}
@@ -75,7 +80,7 @@ function Step({ watch, deployment }: { watch: Watch; deployment: Deployment }) {
           <span className="lbl">{t.trialGave}</span>
           <div className="codebox">
             <pre>
-              <Safe text={JSON.stringify(step.outputs, null, 2)} />
+              <BidiSafe text={JSON.stringify(step.outputs, null, 2)} />
             </pre>
           </div>
         </div>
@@ -99,7 +104,7 @@ function Remove({ deployment }: { deployment: Deployment }) {
   const label = status === "applying" || status === "queued" ? t.trialStop : t.trialRemove;
   return (
     <span className="row">
-      {remove.error ? <Refusal>{describe(remove.error).message}</Refusal> : null}
+      {remove.error ? <Refusal>{describeError(remove.error).message}</Refusal> : null}
       <Button
         act={label}
         small

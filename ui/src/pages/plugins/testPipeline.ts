@@ -1,5 +1,5 @@
 import type { Deployment, Schemas } from "@/api/client";
-import { isGone } from "@/api/deploymentState";
+import { hasEnded } from "@/api/deploymentState";
 
 type Pipeline = Schemas["Pipeline"];
 type Values = Record<string, unknown>;
@@ -40,7 +40,7 @@ export function withParameter(parameters: Values, path: string, value: unknown):
 
 /** Whether nothing of a test run is left to remove, or it is being removed already. */
 export const isGoing = (status: Deployment["status"]) =>
-  isGone(status) || status === "removing" || status === "undoing";
+  hasEnded(status) || status === "removing" || status === "undoing";
 
 /** A deployment's name that no other test run has. */
 export const nameOfTrial = (plugin: string, now = Date.now()) =>

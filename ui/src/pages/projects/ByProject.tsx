@@ -6,7 +6,7 @@ import { projects } from "@/api/queries/catalog";
 import { buttonClass } from "@/components/Button";
 import { Top, useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
-import { adminTexts as t } from "@/forms/formTexts";
+import { formTexts as t } from "@/forms/formTexts";
 import { useListSearch } from "@/lists/useOpenSheet";
 import { shellTexts } from "@/pages/shell/shellTexts";
 

@@ -5,7 +5,7 @@ import { ruleTexts as t } from "@/pages/rules/ruleTexts";
 import type { Values } from "./values";
 
 /** How the code host is believed, and answered. None of it is ever read back. */
-export function Host({ form, stored }: { form: Form<Values>; stored?: Schemas["Rule"] }) {
+export function CodeHostFields({ form, stored }: { form: Form<Values>; stored?: Schemas["Rule"] }) {
   const moved = stored && form.values.api_url.trim() !== (stored.api_url ?? "");
   return (
     <>

@@ -2,7 +2,7 @@ import { CopyButton } from "@/components/Copy";
 import { ruleTexts as t } from "@/pages/rules/ruleTexts";
 
 /** Where the source of a rule posts its events, and what to set there. */
-export function Address({ name, hint }: { name: string; hint: string }) {
+export function RuleAddress({ name, hint }: { name: string; hint: string }) {
   const url = `${window.location.origin}/hooks/${name}`;
   return (
     <div className="field">

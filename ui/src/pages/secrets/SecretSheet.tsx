@@ -4,10 +4,10 @@ import { ask, client, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { useToast } from "@/components/Toast";
-import { DeleteAct } from "@/forms/DeleteButton";
-import { SelectField, TextField, useKnown } from "@/forms/Fields";
+import { DeleteButton } from "@/forms/DeleteButton";
+import { SelectField, TextField, useFieldLabel } from "@/forms/Fields";
 import { FormSheet } from "@/forms/FormSheet";
-import { toNumber, wrongs } from "@/forms/formValues";
+import { onlyProblems, toNumber } from "@/forms/formValues";
 import { type Form, useForm } from "@/forms/useForm";
 import { useWhileShown } from "@/forms/useWhileShown";
 import { secretTexts as t } from "@/pages/catalogTexts";
@@ -37,7 +37,7 @@ function nameProblem(name: string, taken: string[]): string | undefined {
 function problems(values: Values, taken?: string[]) {
   const typed = values.how === "typed";
   const length = toNumber(values.length) ?? 0;
-  return wrongs({
+  return onlyProblems({
     name: taken ? nameProblem(values.name, taken) : undefined,
     value: typed && values.value === "" ? t.valueMissing : undefined,
     length:
@@ -93,9 +93,9 @@ export function SecretSheet({ project, stored, taken, close }: Props) {
       onClose={close}
       extra={
         stored ? (
-          <DeleteAct name={stored.name} remove={remove} done={done}>
+          <DeleteButton name={stored.name} remove={remove} done={done}>
             <p>{t.delete}</p>
-          </DeleteAct>
+          </DeleteButton>
         ) : null
       }
     >
@@ -122,7 +122,7 @@ function Typed({ form }: { form: Form<Values> }) {
   const id = useId();
   const [shown, setShown] = useState(false);
   const error = form.errors.value;
-  useKnown(form, "value", t.value);
+  useFieldLabel(form, "value", t.value);
   return (
     <div className="field">
       <span className="row">

@@ -1,8 +1,8 @@
 import { ask, client } from "@/api/client";
 import { TextArea } from "@/forms/Fields";
 import { FormSheet } from "@/forms/FormSheet";
-import { adminTexts } from "@/forms/formTexts";
-import { wrongs } from "@/forms/formValues";
+import { formTexts } from "@/forms/formTexts";
+import { onlyProblems } from "@/forms/formValues";
 import { NameField, nameProblem } from "@/forms/NameField";
 import { useForm } from "@/forms/useForm";
 import { useSaved } from "@/forms/useSaved";
@@ -24,7 +24,7 @@ export function CertificateSheet({ taken, replaces, close }: Props) {
     { name: replaces ?? "", chain: "", key: "" },
     {
       check: (values) =>
-        wrongs({
+        onlyProblems({
           name: replaces ? undefined : nameProblem(values.name, taken),
           chain: values.chain.includes("BEGIN CERTIFICATE") ? undefined : t.chainMissing,
           key: values.key.includes("PRIVATE KEY") ? undefined : t.keyMissing,
@@ -45,8 +45,8 @@ export function CertificateSheet({ taken, replaces, close }: Props) {
       named={replaces}
       form={form}
       onClose={close}
-      submit={replaces ? t.replace : adminTexts.create}
-      busy={replaces ? t.replacing : adminTexts.creating}
+      submit={replaces ? t.replace : formTexts.create}
+      busy={replaces ? t.replacing : formTexts.creating}
     >
       {replaces ? <p className="t2">{t.replaceWhat}</p> : <NameField form={form} taken={taken} />}
       <TextArea form={form} name="chain" label={t.chain} hint={t.chainHint} mono rows={9} />

@@ -7,7 +7,7 @@ import { Button } from "@/components/Button";
 import { ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { useNow } from "@/components/Time";
-import { Ahead } from "@/components/TimeAhead";
+import { TimeAhead } from "@/components/TimeAhead";
 import { ConfirmDelete } from "@/forms/ConfirmDelete";
 import { useRefresh } from "@/forms/useSaved";
 import { settingsTexts } from "@/pages/settings/settingsTexts";
@@ -133,7 +133,7 @@ function Until({ at }: { at: string }) {
   const left = new Date(at).getTime() - useNow(60);
   return (
     <span className="row nw">
-      <Ahead at={at} className="t2" />
+      <TimeAhead at={at} className="t2" />
       {left < 0 ? <StatusMark state="failed">{t.over}</StatusMark> : null}
       {left >= 0 && left < SOON ? <StatusMark state="warn">{t.soon}</StatusMark> : null}
     </span>

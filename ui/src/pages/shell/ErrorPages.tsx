@@ -21,7 +21,7 @@ export function NotFound() {
   );
 }
 
-export function Broken({ error, reset }: ErrorComponentProps) {
+export function ErrorPage({ error, reset }: ErrorComponentProps) {
   if (isNotFound(error)) return <NotFound />;
   return <ErrorState what={`${texts.brokenTitle}.`} error={error} retry={reset} />;
 }

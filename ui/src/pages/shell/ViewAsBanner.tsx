@@ -5,7 +5,7 @@ import { Button } from "@/components/Button";
 import { shellTexts } from "@/pages/shell/shellTexts";
 
 /** Above every page while an admin looks through somebody's eyes. */
-export function Viewing() {
+export function ViewAsBanner() {
   const { data: person } = useSuspenseQuery(me);
   if (!person.viewed_by) return null;
   return (

@@ -5,7 +5,12 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { client, type Deployment, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { texts } from "@/texts";
-import { useLackOn, useLackToCreate, useLackToCreateIn, useMayAdmin } from "./usePermissionReason";
+import {
+  usePermissionReasonOn,
+  useReasonNotAdmin,
+  useReasonNotToCreate,
+  useReasonNotToCreateIn,
+} from "./usePermissionReason";
 
 afterEach(() => {
   cleanup();
@@ -42,21 +47,21 @@ const deployment = (id: string, level: string) =>
   ({ id, level, project: "shop", environment: "qa" }) as Deployment;
 
 function Retry({ of }: { of: Deployment }) {
-  return <Button reason={useLackOn(of)}>{of.id}</Button>;
+  return <Button reason={usePermissionReasonOn(of)}>{of.id}</Button>;
 }
 function Create() {
-  return <Button reason={useLackToCreate()}>New</Button>;
+  return <Button reason={useReasonNotToCreate()}>New</Button>;
 }
 function CreateIn({ may }: { may: [boolean, boolean] }) {
   const [project, environment] = ["shop", "qa"].map((name, i) => ({ name, can_create: may[i] }));
-  const reason = useLackToCreateIn(
+  const reason = useReasonNotToCreateIn(
     project as Schemas["Project"],
     environment as Schemas["Environment"],
   );
   return <Button reason={reason}>Create</Button>;
 }
 function Define() {
-  return <Button reason={useMayAdmin()}>Add</Button>;
+  return <Button reason={useReasonNotAdmin()}>Add</Button>;
 }
 const title = async (name: string) => (await screen.findByRole("button", { name })).title;
 

@@ -21,15 +21,20 @@ type Wanted = {
 };
 
 /** What is missing for full access to one object. */
-export function useLack({ may, object, on, place }: Wanted): string | undefined {
+export function usePermissionReason({ may, object, on, place }: Wanted): string | undefined {
   const found = useQuery({ ...explained(object, place), enabled: !may }).data;
   if (may) return undefined;
   return looking() ?? t.full(on, found);
 }
 
 /** What is missing to change a deployment. All of a project in an environment have one answer. */
-export function useLackOn({ id, level, project, environment }: Deployment): string | undefined {
-  return useLack({
+export function usePermissionReasonOn({
+  id,
+  level,
+  project,
+  environment,
+}: Deployment): string | undefined {
+  return usePermissionReason({
     may: level === "full",
     object: `deployment/${id}`,
     on: project,
@@ -38,7 +43,7 @@ export function useLackOn({ id, level, project, environment }: Deployment): stri
 }
 
 /** What is missing to create a deployment anywhere. */
-export function useLackToCreate(): string | undefined {
+export function useReasonNotToCreate(): string | undefined {
   const { data: person } = useSuspenseQuery(me);
   const ask = useQuery({ ...grantors, enabled: !person.can_create }).data;
   if (person.can_create) return undefined;
@@ -46,7 +51,7 @@ export function useLackToCreate(): string | undefined {
 }
 
 /** What is missing to create one of this project in this environment: Full on either is enough. */
-export function useLackToCreateIn(
+export function useReasonNotToCreateIn(
   project?: Schemas["Project"],
   environment?: Schemas["Environment"],
 ): string | undefined {
@@ -61,7 +66,7 @@ export function useLackToCreateIn(
 }
 
 /** Why the person cannot change what admins define. */
-export function useMayAdmin(): string | undefined {
+export function useReasonNotAdmin(): string | undefined {
   const { data: person } = useSuspenseQuery(me);
   const may = person.role === "admin";
   const ask = useQuery({ ...grantors, enabled: !may }).data;

@@ -18,7 +18,7 @@ function stateOf({ done, state, before }: StartStep, next: boolean): [string, st
 type Props = { step: StartStep; number: number; next: boolean };
 
 /** One step: what it is, how it is, and the way on. */
-export function Line({ step, number, next }: Props) {
+export function StartLine({ step, number, next }: Props) {
   const [state, word] = stateOf(step, next);
   return (
     <li

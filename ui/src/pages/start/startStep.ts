@@ -2,7 +2,7 @@ import type { Deployment, NodeInfo, Schemas } from "@/api/client";
 import type { startTexts } from "@/pages/start/startTexts";
 
 /** Everything the way depends on; nothing is remembered, so it can be left at any point. */
-export type World = {
+export type StartState = {
   /** Whether the person chose the password; undefined for who signs in without one. */
   password: boolean | undefined;
   keys: Schemas["MasterKey"][];

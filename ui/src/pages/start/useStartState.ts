@@ -4,7 +4,7 @@ import { keys, registries, services } from "@/api/queries/admin";
 import { environments, nodes, projects } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
 import { deployments } from "@/api/queries/deployments";
-import type { World } from "./startStep";
+import type { StartState } from "./startStep";
 
 /** By each of these a person chose a password: in the account, with an invitation, with a link that resets it. */
 const CHOSE = ["change password", "join", "reset password"];
@@ -23,7 +23,7 @@ export const chosePassword = (actor: string) =>
   });
 
 /** Reads what exists, and again every few seconds while the page is looked at. */
-export function useWorld(every = 5000) {
+export function useStartState(every = 5000) {
   const { data: person } = useSuspenseQuery(me);
   const again = { refetchInterval: every };
   const password = useQuery({ ...chosePassword(person.name), enabled: person.password });
@@ -40,6 +40,6 @@ export function useWorld(every = 5000) {
   const failed = all.find((one) => one.isError);
   const ready = all.every((one) => one.data !== undefined);
   const read = Object.fromEntries(Object.entries(reads).map(([key, one]) => [key, one.data]));
-  const world = ready ? ({ ...read, password: password.data } as World) : undefined;
+  const world = ready ? ({ ...read, password: password.data } as StartState) : undefined;
   return { world, failed };
 }

@@ -2,7 +2,7 @@ import type { Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { TagPicker } from "@/components/TagPicker";
-import { useKnown } from "@/forms/Fields";
+import { useFieldLabel } from "@/forms/Fields";
 import type { Form } from "@/forms/useForm";
 import { templateTexts as t } from "@/pages/templates/templateTexts";
 import type { Values } from "./values";
@@ -15,8 +15,8 @@ const inWords = (value: unknown) =>
     .join("\n");
 
 /** Which version each service begins with; one that is not chosen has its default. */
-export function Chosen({ form, services }: Props) {
-  useKnown(form, "versions", t.versions, inWords);
+export function VersionFields({ form, services }: Props) {
+  useFieldLabel(form, "versions", t.versions, inWords);
   const { versions } = form.values;
   const known = new Set(services.map((one) => one.step));
   const gone = Object.keys(versions).filter((step) => !known.has(step));

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { environments, projects } from "@/api/queries/catalog";
 import { SelectField } from "@/forms/Fields";
-import { adminTexts } from "@/forms/formTexts";
+import { formTexts } from "@/forms/formTexts";
 import type { Form, Values } from "@/forms/useForm";
 import { noticeTexts as t } from "@/pages/webhooks/noticeTexts";
 
@@ -15,7 +15,7 @@ export function choices(list: { name: string }[] | undefined, chosen: string) {
 }
 
 /** Only of one project, only of one environment. */
-export function Narrowed<V extends Narrow>({ form }: { form: Form<V> }) {
+export function ScopeFields<V extends Narrow>({ form }: { form: Form<V> }) {
   const of = useQuery(projects);
   const and = useQuery(environments);
   return (
@@ -26,7 +26,7 @@ export function Narrowed<V extends Narrow>({ form }: { form: Form<V> }) {
         label={t.project}
         placeholder={t.everyProject}
         options={choices(of.data, form.values.project)}
-        source={{ what: adminTexts.projectsUnread, of }}
+        source={{ what: formTexts.projectsUnread, of }}
       />
       <SelectField
         form={form}
@@ -34,7 +34,7 @@ export function Narrowed<V extends Narrow>({ form }: { form: Form<V> }) {
         label={t.environment}
         placeholder={t.everyEnvironment}
         options={choices(and.data, form.values.environment)}
-        source={{ what: adminTexts.environmentsUnread, of: and }}
+        source={{ what: formTexts.environmentsUnread, of: and }}
       />
     </div>
   );
