@@ -7,7 +7,7 @@ import { Toasts } from "@/components/Toast";
 import { settingsTexts } from "@/pages/settings/settingsTexts";
 import { Certificates } from "./Certificates";
 
-vi.mock("@/forms/useLeaveGuard", () => ({ useStay: () => undefined }));
+vi.mock("@/forms/useLeaveGuard", () => ({ useLeaveGuard: () => undefined }));
 
 const t = settingsTexts.certificates;
 
