@@ -1,4 +1,4 @@
-/** Where an output is dropped: which fields take it, and the fields on the page. */
+/** Connecting outputs to inputs: which fields accept an output, and finding fields on the page. */
 import type { Connection } from "@xyflow/react";
 import { editorTexts as t } from "@/editor/editorTexts";
 import {
@@ -24,7 +24,7 @@ export function toField(
   return { source: from.node, sourceHandle: from.handle, target, targetHandle };
 }
 
-/** Why a connection cannot be made; null when it can. */
+/** Why a connection is not allowed; null if it is. */
 export function whyNotConnect(
   doc: Doc,
   catalogue: Catalogue,
@@ -50,7 +50,7 @@ export function whyNotConnect(
   return null;
 }
 
-/** The field that a path names, or the one that would be made of it. */
+/** The input at a path, or the one that dropping there would create. */
 function inputFor(step: Step, catalogue: Catalogue, path: string): Input | undefined {
   if (path === NEW_VARIABLE && step.service) return { name: "", label: "", path, type: "any" };
   return inputAt(inputsOf(step, catalogue), path);
@@ -75,7 +75,7 @@ export function fieldUnder(event: MouseEvent | TouchEvent): string | null {
   return under?.closest<HTMLElement>(".insp [data-field]")?.dataset.field ?? null;
 }
 
-/** While an output is dragged, fields that take it are lit; those that do not say why on hover. */
+/** Highlights the fields that accept the dragged output; the others show the reason on hover. */
 export function highlightFields(judge: ((path: string) => string | null) | null) {
   for (const field of document.querySelectorAll<HTMLElement>(".insp [data-field]")) {
     delete field.dataset.drop;
@@ -94,14 +94,14 @@ export function tabOfField(field: string): "settings" | "limits" {
   return (kind === "service" || kind === "plugin") && limits.includes(part) ? "limits" : "settings";
 }
 
-/** How often, and how many ms apart, a field is looked for: a plugin's form is loaded first. */
+/** How often, and at what interval in ms, we look for a field: a plugin's form loads lazily. */
 const TRIES = 40;
 const APART = 50;
 
-/** What a field is changed by; the menu of references stands before it. */
+/** Selector of a field's own control; the menu of references comes before it. */
 const CONTROLS = "input, textarea, button.ref, select:not(.refer select)";
 
-/** Leads to a field of the inspector, on the tab that has it. */
+/** Focuses a field of the inspector. */
 export function focusField(field: string, part = CONTROLS) {
   const tab = document.querySelector<HTMLElement>(`.insp [data-tab=${tabOfField(field)}]`);
   if (tab?.getAttribute("aria-selected") === "false") tab.click();
@@ -123,7 +123,10 @@ function fieldNamed(field: string): HTMLElement | undefined {
   );
 }
 
-/** The problem behind the one that was shown last, round and round; else the first of what is chosen. */
+/**
+ * The problem after the one shown last, wrapping around; otherwise the first one of the selected
+ * step.
+ */
 export function nextProblem(
   problems: Problem[],
   last: Problem | undefined,
@@ -133,7 +136,7 @@ export function nextProblem(
   const exact = all.findIndex(
     (one) => last && inOneField(one, last) && one.message === last.message,
   );
-  // The server says the same in other words.
+  // The server may report the same problem in other words.
   const at = exact >= 0 ? exact : all.findIndex((one) => last && inOneField(one, last));
   if (at >= 0) return all[(at + 1) % all.length];
   return all.find((one) => one.step === chosen) ?? all[0];

@@ -5,7 +5,7 @@ import { refsIn } from "../model/expressions";
 import { isAt, type Problem } from "../model/problems";
 import { MORE, MORE_OUT, MOST, shapeOf } from "./stepGeometry";
 
-/** What a step gives, and whether it has a port of its own. */
+/** The type of an output, and whether it has its own port. */
 type Output = { type: PortType; shown: boolean };
 
 /** What an edge on the canvas stands for. */
@@ -52,7 +52,10 @@ function order(from: string, to: string): Edge {
   };
 }
 
-/** The fields of a step that refer to something, to what, and the port where lines to them end. */
+/**
+ * The fields of a step that hold references, what they refer to, and the port where their edges
+ * end.
+ */
 const readsOf = perStep((step, catalogue) => {
   const shown = new Set(shapeOf(step, catalogue).inputs.map((input) => input.path));
   return inputsOf(step, catalogue).flatMap(({ path, value }) => {
@@ -92,7 +95,7 @@ function values(
   });
 }
 
-/** Lines that are as they were stay the same objects: what is drawn of them is not drawn anew. */
+/** Reuses the objects of unchanged edges, so that React does not render them again. */
 export function keepUnchangedEdges(lines: Edge[], before: Map<string, Edge>): Edge[] {
   return lines.map((line) => {
     const old = before.get(line.id);

@@ -1,9 +1,9 @@
-/** What the palette adds, and where it lands. */
+/** New steps from the palette, and their positions. */
 import type { useReactFlow } from "@xyflow/react";
 import type { Spot, Step } from "../model/document";
 import type { Box } from "../model/pastePlacement";
 
-/** A new step of the palette, with the little that everybody wants. */
+/** A new step from the palette with sensible defaults. */
 export function newStep(what: string, position: Spot): Step {
   const [kind, name = ""] = what.split(":");
   if (kind === "service")
@@ -12,7 +12,7 @@ export function newStep(what: string, position: Spot): Step {
   return { key: "approval", position, approval: { prompt: "", timeout_seconds: 86_400 } };
 }
 
-/** What of the drawing is seen. */
+/** The visible part of the canvas, in document coordinates. */
 export function visibleBox(flow: ReturnType<typeof useReactFlow>): Box | undefined {
   const box = document.querySelector(".cv")?.getBoundingClientRect();
   if (!box) return undefined;
@@ -28,9 +28,10 @@ export function viewportCentre(flow: ReturnType<typeof useReactFlow>): Spot {
     x: box.left + box.width / 2 - 90,
     y: box.top + box.height / 3,
   });
-  // Several that are added one after the other do not lie on top of each other.
+  // Staggered, so that steps added one after the other do not overlap.
   const by = (flow.getNodes().length % 5) * 28;
-  // Two windows that add the same at once never choose one spot: it would be taken for one step.
+  // Two windows that add the same step at once must not choose one position: merging would take
+  // both for one step.
   const apart = () => Math.random() * 24;
   return { x: at.x + by + apart(), y: at.y + by + apart() };
 }

@@ -2,7 +2,7 @@ import type { Edge } from "@xyflow/react";
 import type { Doc, Step } from "../model/document";
 import type { CanvasNode } from "./canvasNodes";
 
-/** What is compared with what is drawn: steps that are no more, in the places where they stood. */
+/** The steps of the compared version that no longer exist, at their old positions. */
 export function findRemovedSteps(before: Doc | undefined, now: Doc): Step[] {
   if (!before) return [];
   const here = new Set(now.steps.map((step) => step.key));
@@ -10,8 +10,8 @@ export function findRemovedSteps(before: Doc | undefined, now: Doc): Step[] {
 }
 
 /**
- * The edges of both drawings: new ones and those that are gone say so, by line and by sign. `meets` says
- * whether an edge of before still has both its ends.
+ * The edges of both versions, with added and removed ones marked by line style and badge. `meets`
+ * tells whether both ends of an old edge are still shown.
  */
 export function compareEdges(now: Edge[], before: Edge[], meets: (edge: Edge) => boolean): Edge[] {
   const [here, there] = [now, before].map((all) => new Set(all.map((edge) => edge.id)));
@@ -31,7 +31,7 @@ export function compareEdges(now: Edge[], before: Edge[], meets: (edge: Edge) =>
   return [...drawn, ...gone];
 }
 
-/** Whether an edge leads from a port that is drawn to one that is. */
+/** Whether both ports of an edge are shown. */
 export function hasBothPorts(nodes: CanvasNode[]): (edge: Edge) => boolean {
   const ports = new Map(
     nodes.map((node) => [node.id, new Set((node.handles ?? []).map((port) => port.id))]),

@@ -9,23 +9,26 @@ import {
 import type { Doc, Spot } from "../model/document";
 import { listStrings } from "../model/expressions";
 
-/** Sizes of a step on the canvas. They are told, not measured: what is not seen is never rendered. */
+/**
+ * Sizes of a step on the canvas in px. We compute them instead of measuring, since steps out of
+ * view are not rendered.
+ */
 export const WIDTH = 184;
 export const HEAD = 42;
 export const ROW = 21;
 export const PAD = 6;
 
-/** At most so many fields show on a step; the inspector has them all. */
+/** The most fields that a step shows on the canvas; the inspector shows all. */
 export const MOST = 8;
 
-/** The ports of all fields and outputs that there is no room for. */
+/** The ports that stand for the fields and outputs without a row of their own. */
 export const MORE = "more";
 export const MORE_OUT = "more-out";
 
 export type Shape = {
   inputs: Input[];
   outputs: Port[];
-  /** So many fields more there are; the lines of all of them end at one port. */
+  /** The number of hidden fields; their edges end at one shared port. */
   more: number;
   moreOut: number;
   height: number;
@@ -47,13 +50,13 @@ export const shapeOf = perStep((step, catalogue): Shape => {
   };
 });
 
-/** What lines lead to comes first, then what has to be filled in; each as it is listed. */
+/** Fields with edges first, then required ones; each group in its original order. */
 function foremost(inputs: Input[]): Input[] {
   const rank = (one: Input) => (refersIn(one.value) ? 0 : one.required ? 1 : 2);
   return [...inputs].sort((a, b) => rank(a) - rank(b));
 }
 
-/** What is required, or refers to something; plain values are the inspector's. */
+/** Required fields and those with references; plain values show in the inspector only. */
 function worthShowing(input: Input): boolean {
   return input.required === true || input.path.startsWith("service.env.") || refersIn(input.value);
 }
@@ -83,11 +86,11 @@ export async function layoutSteps(doc: Doc, catalogue: Catalogue): Promise<Map<s
   );
 }
 
-/** Lines that a moved step meets: where its edge or middle is level with another's. */
+/** An alignment guide: where an edge or centre of the moved step lines up with another step's. */
 export type Guide = { axis: "x" | "y"; at: number; from: number; to: number };
 export type Box = Spot & { width: number; height: number };
 
-/** Where a dragged box snaps to within `reach`, and the lines that say why. */
+/** The position to which a dragged box snaps within `reach`, and the guides to show. */
 export function snapBox(box: Box, others: Box[], reach: number): { spot: Spot; guides: Guide[] } {
   const x = closest(box, others, "x", "width", reach);
   const y = closest(box, others, "y", "height", reach);
@@ -109,7 +112,7 @@ export function snapBox(box: Box, others: Box[], reach: number): { spot: Spot; g
   return { spot, guides };
 }
 
-/** Asked five hundred times for each movement of the pointer, so it makes nothing on its way. */
+/** Runs for every step on each pointer move, so it allocates nothing. */
 function closest(
   box: Box,
   others: Box[],

@@ -24,7 +24,7 @@ import { layoutSteps } from "./stepGeometry";
 type CanvasContext = {
   session: Session;
   catalogue: Catalogue;
-  /** What the inspector shows. */
+  /** The step that the inspector shows. */
   step: Step | undefined;
   chosen: Set<string>;
   chosenEdges: Set<string>;
@@ -33,7 +33,7 @@ type CanvasContext = {
 
 const NOTHING = new Set<string>();
 
-/** What is done to the drawing on the canvas, with the mouse or by a key. */
+/** The edits that can be made on the canvas, by mouse or keyboard. */
 export function useCanvasActions({
   session,
   catalogue,
@@ -74,7 +74,7 @@ export function useCanvasActions({
   const lay = async () => {
     try {
       const spots = await layoutSteps(session.doc, catalogue);
-      // What was drawn while the layout was loaded stays.
+      // Keeps edits made while the layout library was loading.
       change(move(session.doc, spots));
       setTimeout(() => void flow.fitView({ padding: 0.15, maxZoom: 1 }), 30);
     } catch (error) {
@@ -84,7 +84,7 @@ export function useCanvasActions({
   return { add, remove, insert, lay, ...connecting };
 }
 
-/** The drawing without a line. */
+/** The document without one edge. */
 function removeEdge(doc: Doc, id: string): Doc {
   const edge = meaningOf(id);
   return edge.kind === "order"
@@ -92,7 +92,7 @@ function removeEdge(doc: Doc, id: string): Doc {
     : removeReference(doc, edge.from, edge.output, edge.to, edge.path);
 }
 
-/** Lines that are drawn from port to port, or from a port to a field of the inspector. */
+/** Connecting: from port to port, or from a port to a field of the inspector. */
 function useConnecting(session: Session, catalogue: Catalogue, step: Step | undefined) {
   const say = useToast();
   const port = useRef<{ node: string; handle: string }>(null);

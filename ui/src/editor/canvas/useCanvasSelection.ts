@@ -5,8 +5,8 @@ type Chosen = { nodes: Set<string>; edges: Set<string> };
 type Choose = (nodes: Set<string>, edges: Set<string>) => void;
 
 /**
- * Steps or lines are chosen, never both. The library tells of one click in two calls, of lines and of
- * steps, before anything is drawn anew: the second goes on from what the first left.
+ * Selects steps or edges, never both. React Flow reports one click in two calls, for edges and for
+ * steps, before a render: the second call builds on the result of the first.
  */
 export function useCanvasSelection(nodes: Set<string>, edges: Set<string>, onChoose: Choose) {
   const now = useRef<Chosen>({ nodes, edges });
@@ -29,7 +29,7 @@ export function useCanvasSelection(nodes: Set<string>, edges: Set<string>, onCho
   }, [onChoose]);
 }
 
-/** What is chosen after these changes; undefined when none is about that. */
+/** The selection after these changes; undefined if none of them is a selection change. */
 function applyChanges(
   old: Set<string>,
   changes: (NodeChange | EdgeChange)[],

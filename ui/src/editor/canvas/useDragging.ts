@@ -4,17 +4,19 @@ import type { Spot } from "../model/document";
 import type { CanvasNode } from "./canvasNodes";
 import { type Guide, snapBox, WIDTH } from "./stepGeometry";
 
-/** How near, in px on the screen, two edges are level. */
+/** Snap distance between two edges, in screen pixels. */
 const REACH = 6;
 
 type Spots = Map<string, Spot>;
 
-/** Steps that follow the pointer, and the lines they snap to. Where they are let go, `onMove` is told. */
+/**
+ * The dragged steps and the guides they snap to. `onMove` is called with their positions on drop.
+ */
 export function useDragging(onMove: (spots: Spots) => void) {
   const flow = useReactFlow();
   const [dragged, setDragged] = useState<Spots>();
   const [guides, setGuides] = useState<Guide[]>([]);
-  // Found once for each drag: what it is aligned with does not move meanwhile.
+  // Computed once per drag, since the other steps do not move meanwhile.
   const around = useRef<Around>(undefined);
   const drag = useCallback(
     (changes: NodeChange<CanvasNode>[], nodes: CanvasNode[]) => {
@@ -30,7 +32,7 @@ export function useDragging(onMove: (spots: Spots) => void) {
       } else if (spots.size > 0 || moves.some((one) => one.dragging === false)) {
         around.current = undefined;
         setGuides([]);
-        // The end of a drag comes without a place; a key moves a step without a drag.
+        // The last event of a drag has no position; arrow keys move a step without a drag.
         setDragged((now) => {
           const last = now ?? spots;
           if (last.size > 0) queueMicrotask(() => onMove(last));
@@ -45,7 +47,7 @@ export function useDragging(onMove: (spots: Spots) => void) {
 
 type Around = ReturnType<typeof findAround>;
 
-/** The boxes of what stays where it is while these are dragged, and of the first of these. */
+/** The boxes of the steps that are not dragged, and of the first one that is. */
 function findAround(spots: Spots, nodes: CanvasNode[]) {
   const box = ({ position, width = WIDTH, height = 0 }: CanvasNode) => ({
     ...position,

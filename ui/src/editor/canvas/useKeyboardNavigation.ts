@@ -5,11 +5,14 @@ import type { Doc } from "../model/document";
 type Given = { doc: Doc; only?: string; choose: (nodes: Set<string>, edges: Set<string>) => void };
 
 const NOTHING = new Set<string>();
-/** How often, and how many ms apart, a step is looked for that is drawn once it is in sight. */
+/**
+ * A step is rendered only once it is in view: how often, and at what interval in ms, we look for
+ * its element.
+ */
 const TRIES = 20;
 const APART = 16;
 
-/** From step to step in the order they run, by key, whether they are in sight or not. */
+/** Moves the selection from step to step in run order, including steps that are out of view. */
 export function useKeyboardNavigation({ doc, only, choose }: Given) {
   const flow = useReactFlow();
   const go = (key: string | undefined) => {
@@ -24,12 +27,15 @@ export function useKeyboardNavigation({ doc, only, choose }: Given) {
   return {
     next: () => go(adjacentStep(doc, only, 1)),
     previous: () => go(adjacentStep(doc, only, -1)),
-    /** From the inspector to the step that it shows. */
+    /** Moves the focus from the inspector to its step on the canvas. */
     back: () => go(only),
   };
 }
 
-/** The step that runs so many later, round and round; the first or last where none is chosen. */
+/**
+ * The next (1) or previous (-1) step in run order, wrapping around; the first or last without a
+ * selection.
+ */
 export function adjacentStep(doc: Doc, only: string | undefined, by: 1 | -1): string | undefined {
   const order = orderOf(doc);
   const at = only === undefined ? -1 : order.indexOf(only);

@@ -6,8 +6,8 @@ type Ids = Set<string>;
 const NOTHING: Ids = new Set();
 
 /**
- * What is chosen on the canvas, as the address says it too. When a merge calls a step or a comment
- * something else, the choice goes along: whoever types in it goes on typing in it.
+ * The selection on the canvas, mirrored in the URL. When a merge renames a selected step or
+ * comment, the selection follows, so that a person who is typing in it can continue.
  */
 export function useSelection(
   state: State,
@@ -16,13 +16,13 @@ export function useSelection(
 ) {
   const [drawn, setChosen] = useState<Ids>(() => (first ? new Set([first]) : NOTHING));
   const [chosenEdges, setEdges] = useState<Ids>(NOTHING);
-  /** The same as long as one thing is chosen, whatever it is called meanwhile. */
+  /** Stays the same while one item is selected, also when it is renamed. */
   const [turn, setTurn] = useState(0);
   const { renamed } = state;
   const [seen, setSeen] = useState(renamed);
   const focused = useRef<Focused>(undefined);
   const chosen = renamed && renamed !== seen ? called(drawn, renamed) : drawn;
-  // Nothing is shown in between: a field would have the other step's value for a moment.
+  // No render in between: a field would show the other step's value for a moment.
   if (renamed !== seen) {
     focused.current = focusedIn();
     setSeen(renamed);
@@ -62,7 +62,7 @@ export function useSelection(
 
 type Focused = { node: string; from: number; to: number } | undefined;
 
-/** The comment that somebody types in on the canvas, and where. */
+/** The comment that has the focus on the canvas, and the caret's position. */
 function focusedIn(): Focused {
   const field = document.activeElement;
   if (!(field instanceof HTMLTextAreaElement)) return undefined;

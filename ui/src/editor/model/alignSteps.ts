@@ -2,22 +2,21 @@ import { canonical, type Doc, kindOf, type Step, stepOf, withoutCatalogueCopy } 
 import { freeKey, renameInStep, renameStep } from "./edit";
 import { fieldsOf, isSameValue } from "./stepFields";
 
-/** Three drawings in which one step has one name. */
+/** Three documents in which each step has the same key. */
 export type Aligned = {
   base: Doc;
   mine: Doc;
   theirs: Doc;
-  /** What my steps are called now, where that is something else. */
+  /** Renames that this applied to my steps. */
   names: Map<string, string>;
-  /** What my side, and theirs, renamed: from → to, as they are called now. */
+  /** Renames that my side and their side made, from → to. */
   byMe: Map<string, string>;
   byThem: Map<string, string>;
 };
 
 /**
- * Gives what is one step one name in all three, and what are two steps two. A step that one side
- * renamed and the other edited is one; steps that got the same name on both sides are two, and mine
- * takes another name.
+ * Makes keys agree across base, mine and theirs. A step that one side renamed and the other edited
+ * is one step. Steps that both sides created under the same key are two, and mine gets another key.
  */
 export function alignSteps(base: Doc, mine: Doc, theirs: Doc): Aligned {
   const [m, t] = [renames(base, mine), renames(base, theirs)];
@@ -41,7 +40,10 @@ export function alignSteps(base: Doc, mine: Doc, theirs: Doc): Aligned {
   return out;
 }
 
-/** Two steps that got the same name on both sides are two, but for a save whose answer was lost. */
+/**
+ * Equal keys created on both sides are two steps, unless it is our own save whose response was
+ * lost.
+ */
 function apart(out: Aligned) {
   const taken = new Set([...out.theirs.steps, ...out.base.steps].map((step) => step.key));
   for (const step of out.mine.steps) {
@@ -58,8 +60,8 @@ function whole(step: Step) {
 }
 
 /**
- * What was renamed since: a step that is gone, and a new one that stands where it stood or says all
- * that it said. A name says nothing of what a step was called before, so it is told by these.
+ * Detects renames, which documents do not record: a missing step and a new one with the same
+ * position or the same content.
  */
 function renames(old: Doc, now: Doc): Map<string, string> {
   const gone = old.steps.filter((step) => !stepOf(now, step.key));
@@ -84,7 +86,7 @@ function nameOf(step: Step): string | undefined {
   return step.service?.name ?? step.plugin?.name;
 }
 
-/** What a step says, apart from where it stands and what it waits for. */
+/** A step's content without its position and its edges. */
 function said(step: Step, key: string) {
   const {
     position: _,

@@ -9,7 +9,7 @@ export const ROOT = "plugin.parameters";
 type Schema = Record<string, unknown>;
 type Values = Record<string, unknown>;
 
-/** These only say that something below them is wrong, which is said there. */
+/** These keywords only report that a nested value is invalid, which has an error of its own. */
 const AROUND = new Set(
   (
     "$ref $recursiveRef allOf if properties patternProperties additionalProperties " +
@@ -17,12 +17,12 @@ const AROUND = new Set(
     "unevaluatedItems"
   ).split(" "),
 );
-/** Of these each way was tried in vain: what each of them lacks says nothing of what is meant. */
+/** No alternative of these keywords matched; the errors of each alternative would only confuse. */
 const WAYS = new Set(["anyOf", "oneOf", "not"]);
 
 /**
- * Literal values against the whole schema, with what it refers to in itself. What refers to a step
- * or a secret has no value yet: nothing that depends on it is judged.
+ * Validates literal values against the schema, including its local $refs. A reference to a step or
+ * secret has no value yet, so nothing that depends on it is validated.
  */
 export function checkParameters(schema: Schema | undefined, values: Values): Problem[] {
   if (!schema) return [];
@@ -37,7 +37,7 @@ export function checkParameters(schema: Schema | undefined, values: Values): Pro
     const said = leaves(errors, open.length > 0).filter((one) => !isOpen(one, open, schema));
     return unique(said.map((one) => problemOf(one, schema)));
   } catch {
-    // A schema that leads out of itself, or is none, is the server's to judge.
+    // External references and invalid schemas are left to the server.
     return [];
   }
 }
@@ -50,13 +50,16 @@ function leaves(errors: OutputUnit[], open: boolean): OutputUnit[] {
     .filter((one) => !open || !dependsOnAll(one));
 }
 
-/** Whether the whole of the values decides, of which a part is not known. */
+/** Whether the error depends on all values, some of which are not known yet. */
 function dependsOnAll({ keyword, instanceLocation, keywordLocation }: OutputUnit): boolean {
   const whole = WAYS.has(keyword) && instanceLocation === "#";
   return whole || /\/(if|then|else|not|dependentSchemas)(\/|$)/.test(keywordLocation);
 }
 
-/** What is missing is there as a reference, has a standard value, or is said by its field already. */
+/**
+ * Whether a missing property is given as a reference, has a default, or is reported by its field
+ * already.
+ */
 function isOpen(one: OutputUnit, open: string[], schema: Schema): boolean {
   if (one.instanceLocation !== "#") return false;
   const missing = missingIn(one);

@@ -5,17 +5,17 @@ export type Comment = Schemas["Comment"];
 export type Kind = "service" | "plugin" | "approval";
 export type Spot = { x: number; y: number };
 
-/** What is drawn. Nothing in it is ever changed in place: each edit makes a new one. */
+/** The pipeline being edited. It is immutable: each edit returns a new document. */
 export type Doc = { steps: Step[]; comments: Comment[] };
 
 export const emptyDoc: Doc = { steps: [], comments: [] };
 
-/** The part of a saved pipeline that the editor draws. */
+/** The part of a stored pipeline that can be edited. */
 export function docOf(pipeline?: { steps?: Step[] | null; comments?: Comment[] | null }): Doc {
   return { steps: pipeline?.steps ?? [], comments: pipeline?.comments ?? [] };
 }
 
-/** What goes to the server: without the copies of the catalogue, which saving makes anew. */
+/** The request body, without the catalogue's copies, which the server adds on saving. */
 export function pipelineOf(doc: Doc): Schemas["Pipeline"] {
   const steps = doc.steps.map(withoutCatalogueCopy);
   return doc.comments.length > 0
@@ -23,7 +23,7 @@ export function pipelineOf(doc: Doc): Schemas["Pipeline"] {
     : { format: 1, steps };
 }
 
-/** A step without what the catalogue fills in. */
+/** A step without the values that the server copies from the catalogue. */
 export function withoutCatalogueCopy(step: Step): Step {
   if (step.service) {
     const { image: _, ...service } = step.service;
@@ -45,7 +45,7 @@ export function stepOf(doc: Doc, key: string): Step | undefined {
   return doc.steps.find((step) => step.key === key);
 }
 
-/** The same text for the same document, whatever the order in which fields were written. */
+/** Canonical JSON: equal documents give equal text, whatever the order of their fields. */
 export function canonical(value: unknown): string {
   return JSON.stringify(value, (_, part) =>
     part && typeof part === "object" && !Array.isArray(part)
@@ -61,7 +61,7 @@ export function sameDoc(a: Doc, b: Doc): boolean {
   );
 }
 
-/** Compares what differs at all: most of a drawing is the same objects as before. */
+/** Identity first: most of a document is the same objects as before. */
 function sameList<T>(a: T[], b: T[], of: (item: T) => T = (item) => item): boolean {
   const same = (x: T, y: T | undefined) =>
     x === y || (y !== undefined && canonical(of(x)) === canonical(of(y)));

@@ -21,15 +21,15 @@ import {
 export type StepChange = { key: string; kind: "added" | "removed" | "changed"; fields: Change[] };
 
 /**
- * What differs between two drawings, step by step. Where something stands is no difference, and of
- * a step only that part is compared which `of` gives.
+ * The differences between two documents, step by step. Positions do not count; `of` selects the
+ * part of a step to compare.
  */
 export function changesOf(
   old: Doc,
   now: Doc,
   of: (step: Step) => Step = withoutCatalogueCopy,
 ): StepChange[] {
-  // Nothing is changed in place: a step that both have differs in nothing.
+  // Documents are immutable, so an identical object has no differences.
   const [before, after] = [new Set(old.steps), new Set(now.steps)];
   const a = index({ ...old, steps: old.steps.filter((step) => !after.has(step)) }, of);
   const b = index({ ...now, steps: now.steps.filter((step) => !before.has(step)) }, of);
@@ -47,7 +47,7 @@ function index(doc: Doc, of = withoutCatalogueCopy): Map<string, Fields> {
   return new Map(doc.steps.map((step) => [step.key, fieldsOf(of(step))]));
 }
 
-/** A field that both changed, each to something else. An absent path is the whole step. */
+/** A field that both sides changed differently. Without a path it is the whole step. */
 export type Conflict = {
   key: string;
   path?: string;
@@ -57,7 +57,7 @@ export type Conflict = {
 };
 export type Merged = {
   conflicts: Conflict[];
-  /** Changes that only I made, and that only they made. */
+  /** Changes that only my side or only their side made. */
   mine: StepChange[];
   theirs: StepChange[];
 };
@@ -66,7 +66,7 @@ export function conflictId(conflict: Conflict): string {
   return `${conflict.key} ${conflict.path ?? ""}`;
 }
 
-/** Compares two drawings that came of one. */
+/** Compares two documents with their common base. */
 export function threeWay(first: Doc, drawn: Doc, other: Doc): Merged {
   const { base, mine, theirs, byMe, byThem } = alignSteps(first, drawn, other);
   const conflicts: Conflict[] = [];
@@ -75,7 +75,7 @@ export function threeWay(first: Doc, drawn: Doc, other: Doc): Merged {
     const [was, my, their] = [o.get(key), m.get(key), t.get(key)];
     const [myTree, theirTree, baseTree] = [my, their, was].map((f) => f && Object.fromEntries(f));
     if (!my || !their) {
-      // One removed what the other changed.
+      // One side removed what the other changed.
       const left = my ?? their;
       const lost =
         was && left && compareFields(was, left).some((change) => change.path !== "position");
@@ -119,17 +119,16 @@ function only(changes: StepChange[], conflicts: Set<string>): StepChange[] {
 
 export type Choices = Record<string, "mine" | "theirs">;
 
-/** Puts both together. What both changed is as chosen; mine without a choice. Nothing is dropped. */
+/** Merges both sides. Conflicts follow `choices`, and are mine without a choice. */
 export function merge(first: Doc, drawn: Doc, other: Doc, choices: Choices): Doc {
-  // What nobody drew on here is theirs to the order of its parts: two windows come to one drawing.
+  // Without edits here take their document, including its order, so that both windows end up equal.
   if (sameDoc(first, drawn)) return docOf(pipelineOf(other));
   return together(alignSteps(first, drawn, other), choices);
 }
 
 /**
- * What a step or a comment of mine is called once both are put together as `next`, where that is
- * something else; nothing where it is gone. Who works on it goes on with it, and not with what has
- * its name then.
+ * Renames from my document to the merged `next`; a step or comment that is gone maps to nothing.
+ * The selection follows these, so that it never jumps to another step that took the name.
  */
 export function renamesIn(first: Doc, drawn: Doc, other: Doc, next: Doc): Map<string, string> {
   const { names } = alignSteps(first, drawn, other);
@@ -183,7 +182,7 @@ function mergeFields(
   return out;
 }
 
-/** Edges are a set: what either added is there, what either removed is not. */
+/** Edges merge as a set: additions and removals of both sides apply. */
 function mergeLists(base: unknown, mine: unknown, theirs: unknown): string[] | undefined {
   const [b, x, y] = [base, mine, theirs].map((list) => (list ?? []) as string[]);
   const kept = (list?: string[]) => new Set(list ?? []);
@@ -195,8 +194,9 @@ function mergeLists(base: unknown, mine: unknown, theirs: unknown): string[] | u
 }
 
 /**
- * Comments have no names: the same words for the same time are one. Those of both are kept, but for
- * what one deleted and the other left; the same words at two places, new on both sides, are two.
+ * Comments have no key, so equal texts (the nth of each) are one comment. Both sides' comments are
+ * kept, except those of the base that one side deleted. A text that both sides added at different
+ * positions counts as two.
  */
 function mergeComments(base: Doc, mine: Doc, theirs: Doc): Comment[] {
   const [b, x, y] = [base, mine, theirs].map(byWords) as [Words, Words, Words];
@@ -221,7 +221,7 @@ function byWords(doc: Doc): Words {
   );
 }
 
-/** An older drawing of mine with what they changed meanwhile. What both changed is theirs. */
+/** Applies their changes to an older document of mine. On conflict theirs wins. */
 export function rebase(base: Doc, old: Doc, theirs: Doc): Doc {
   const { conflicts } = threeWay(base, old, theirs);
   const choices = conflicts.map((one) => [conflictId(one), "theirs"] as const);

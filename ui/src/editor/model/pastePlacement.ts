@@ -3,16 +3,16 @@ import type { Doc, Spot } from "./document";
 export type Box = { x: number; y: number; width: number; height: number };
 type Placed = { position?: Spot };
 
-/** How far apart copies without a place are laid, so that no step lies on another. */
+/** Grid spacing for copies without a position, so that they do not overlap. */
 const GRID = { columns: 4, x: 240, y: 180 };
 
-/** How much further copies land that would lie on others. */
+/** Offset added until copies do not cover existing steps. */
 const STEP = 32;
 
 /**
- * Where copies land: beside what they were copied from, each time further, so that none lies on the
- * one before; in the middle of what is seen, where they would be out of sight. What has no place yet
- * is laid in a grid below the rest.
+ * Positions copies next to their originals, further away each time so that none covers an earlier
+ * copy; in the middle of the view if they would be out of sight. Copies without a position go in a
+ * grid below the others.
  */
 export function placeCopies<T extends Placed>(copies: T[], doc: Doc, by: Spot, sight?: Box): T[] {
   const laid = grid(copies);
@@ -36,7 +36,7 @@ function grid<T extends Placed>(copies: T[]): (T & { position: Spot })[] {
   return copies.map((one) => ({ ...one, position: one.position ?? next() }));
 }
 
-/** The way from where they are to the middle of what is seen. */
+/** The offset that moves the items to the middle of the view. */
 function toMiddle(items: { position: Spot }[], { x, y, width, height }: Box): Spot {
   const middle = (of: (spot: Spot) => number) => {
     const all = items.map((one) => of(one.position));

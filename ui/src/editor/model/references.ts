@@ -15,15 +15,15 @@ import {
 } from "./expressions";
 import { whyInvalidRef } from "./problems";
 
-/** References in fields: whichever way one comes into a field, the same comes of it. */
+/** Adding and removing references in fields, with the same result for typing, menu and drag. */
 
-/** A new variable, for an output that is let go where one is added. */
+/** Drop target that creates a new environment variable. */
 export const NEW_VARIABLE = "service.env";
 const COMMAND = "service.command";
 
 /**
- * Text with a reference at a place in it; one that stands alone gives way to another. A function
- * goes around the reference that is there.
+ * Inserts a reference into a text at a position; a text that is only a reference is replaced. A
+ * function is wrapped around the existing reference.
  */
 export function insertReference(text: string, chosen: string, at = text.length): string {
   const name = FUNCTIONS.find((one) => one === chosen);
@@ -33,7 +33,10 @@ export function insertReference(text: string, chosen: string, at = text.length):
     : text.slice(0, at) + chosen + text.slice(at);
 }
 
-/** Changes a field; the step then waits for each step that the field came to refer to, if it can. */
+/**
+ * Changes a field, and adds an order edge from each newly referenced step unless that makes a
+ * cycle.
+ */
 export function setFieldAndOrder(
   doc: Doc,
   catalogue: Catalogue,
@@ -56,7 +59,7 @@ function waitFor(doc: Doc, catalogue: Catalogue, ref: Ref, key: string): Doc {
   return why?.code === "not_ancestor" ? addNeed(doc, ref.key, key) : doc;
 }
 
-/** An output is drawn to a field. */
+/** Connects an output to a field. */
 export function addReference(
   doc: Doc,
   catalogue: Catalogue,
@@ -73,7 +76,7 @@ export function addReference(
   return addInputReference(doc, from, output, to, path, takesText(step, catalogue, path));
 }
 
-/** Whether a reference may stand among other text in a field. */
+/** Whether a field allows a reference within other text. */
 function takesText(step: Step | undefined, catalogue: Catalogue, path: string): boolean {
   const input = step && inputAt(inputsOf(step, catalogue), path);
   return input?.type === "text" || isSecretInput(path) || !path.startsWith("plugin.");
@@ -84,7 +87,7 @@ function isSecretInput(path: string): boolean {
   return path.startsWith("plugin.secrets.");
 }
 
-/** What a variable for an output is called: API_URL, or with a number behind it. */
+/** The name of a new variable for an output, such as API_URL; numbered if taken. */
 function freeVariable(step: Step | undefined, from: string, output: string): string {
   const name = `${from}_${output}`.toUpperCase().replace(/[^A-Z0-9]+/g, "_");
   const taken = step?.service?.env ?? {};
@@ -92,7 +95,7 @@ function freeVariable(step: Step | undefined, from: string, output: string): str
   for (let i = 2; ; i++) if (!(`${name}_${i}` in taken)) return `${name}_${i}`;
 }
 
-/** A field no longer refers to an output, wherever in it that was. What else is in it stays. */
+/** Removes every reference to an output from a field and keeps the rest. */
 export function removeReference(
   doc: Doc,
   from: string,
@@ -110,12 +113,12 @@ export function removeReference(
   return setField(doc, to, path, left);
 }
 
-/** A text that has to be there, though nothing is in it. */
+/** A required text, which may be empty but not absent. */
 function isContent(path: string): boolean {
   return path.startsWith("service.files[") || path === "approval.prompt";
 }
 
-/** A word of a command that was the reference goes with it. */
+/** Drops a command argument that consisted of the reference. */
 function withoutWord(command: unknown, gone: string): string[] | undefined {
   const words = listStrings(command, "").flatMap(({ text }) =>
     isOnly(text, gone) ? [] : cut(text, gone),

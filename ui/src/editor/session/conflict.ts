@@ -2,21 +2,21 @@ import type { Doc } from "../model/document";
 import { rebase } from "../model/merge";
 import { type History, join } from "./history";
 
-/** Somebody else's work that came in between: both are kept until a person decides. */
+/** Concurrent changes that conflict. Both sides are kept until a person decides. */
 export type DraftConflict = {
   kind: "published" | "window";
   base: Doc;
   theirs: Doc;
   by: string;
-  /** The version, or the revision, that theirs is. */
+  /** The version or draft revision of their side. */
   number: number;
-  /** What is published as the version that is drawn on then. */
+  /** The published content that the merged draft will be based on. */
   published?: Doc;
-  /** Theirs is not what the server holds as the draft: that is still to be saved over. */
+  /** Their side is not the server's current draft, which the next save still has to replace. */
   apart?: boolean;
 };
 
-/** A history in which they drew meanwhile: what is gone back to has what they did. */
+/** Adds their edits to the undo history, so that undo does not revert them. */
 export function joinTheirs(
   history: History<Doc>,
   both: Pick<DraftConflict, "base" | "theirs">,

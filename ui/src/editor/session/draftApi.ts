@@ -6,7 +6,7 @@ import type { Catalogue } from "../model/catalogue";
 import { docOf, emptyDoc, pipelineOf } from "../model/document";
 import type { DraftApi, Saved, Version } from "./session";
 
-/** A project's pipeline on the server. */
+/** The API calls for a project's draft and versions. */
 export function createDraftApi(name: string): DraftApi {
   const path = { name };
   const match = (revision: number) =>
@@ -86,10 +86,10 @@ export const catalogue = (project: string) =>
     },
   });
 
-/** Each holds a whole pipeline, so a page is short. */
+/** Each item holds a whole pipeline, so pages are short. */
 const PAGE = 30;
 
-/** The versions that were published, newest first, a page at a time. */
+/** The published versions, newest first, paginated. */
 export const versions = (project: string) =>
   infiniteQueryOptions({
     queryKey: ["project", project, "versions"],
@@ -103,7 +103,7 @@ export const versions = (project: string) =>
     getNextPageParam: (page) => page.next_cursor,
   });
 
-/** Version 0: a project without a pipeline. */
+/** Version 0: the project has no pipeline yet. */
 const NONE: Schemas["PipelineVersion"] = {
   version: 0,
   created_at: "",
@@ -113,7 +113,7 @@ const NONE: Schemas["PipelineVersion"] = {
 };
 const drawn = (found: Schemas["PipelineVersion"]) => docOf(found.pipeline);
 
-/** What one version looks like, with what it carries of the catalogue. */
+/** The document of one version, with its copies from the catalogue. */
 export const versionDocument = (project: string, number: number) => {
   const query = pipelineVersion(project, number);
   return number > 0
@@ -122,8 +122,8 @@ export const versionDocument = (project: string, number: number) => {
 };
 
 /**
- * The deployments of a project, each with the version it runs. Below the key of all deployments, so
- * that whatever has those read anew reads these too.
+ * The deployments of a project, each with the version it runs. The query key starts with that of
+ * all deployments, so that invalidating those refetches these too.
  */
 export const deploymentsByVersion = (project: string) =>
   infiniteQueryOptions({

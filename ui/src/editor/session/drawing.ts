@@ -4,25 +4,25 @@ import { edit, type History, redo, undo } from "./history";
 
 export type State = {
   history: History<Doc>;
-  /** The version that is drawn on, and what it looks like. */
+  /** The published version that the draft is based on, and its content. */
   base: number;
   published: Doc;
   saving: "saved" | "waiting" | "saving" | "offline" | "refused";
   savedAt?: number;
   why?: string;
   clash?: DraftConflict;
-  /** What is not saved could not be kept in this browser either. */
+  /** The unsaved edits could not be stored in this browser either. */
   unkept?: boolean;
-  /** A version that somebody published since, which nothing drawn here waits for. */
+  /** A version that somebody published meanwhile; this window has no edits that depend on it. */
   newer?: { version: number; by: string };
-  /** What a merge renamed last, by the names that were drawn. */
+  /** The steps that the last merge renamed: name in this window → new name. */
   renamed?: Map<string, string>;
 };
 
-/** After so long without an edit, in ms, what is typed next is another one to undo. */
+/** After this pause without an edit, in ms, the next keystroke starts a new undo entry. */
 const PAUSE = 2_000;
 
-/** What a window draws, and who wants to know of it. */
+/** The document of one window with its undo history, and its subscribers. */
 export abstract class Drawing {
   private listeners = new Set<() => void>();
   private editedAt = 0;
@@ -47,7 +47,7 @@ export abstract class Drawing {
     for (const listener of this.listeners) listener();
   }
 
-  /** Edits of one kind, one soon after the other, are one to undo. */
+  /** Edits of the same kind in quick succession are one undo entry. */
   change(next: Doc, kind?: string) {
     const now = Date.now();
     const soon = now - this.editedAt < PAUSE;
@@ -70,6 +70,6 @@ export abstract class Drawing {
     this.drawn();
   }
 
-  /** Something else is drawn than a moment ago. */
+  /** Called after the document has changed. */
   protected abstract drawn(): void;
 }

@@ -1,12 +1,12 @@
-/** Somebody else's edits that came in: what was stored before has yet to get them. */
+/** Somebody else's merged edits, which the older history entries do not contain yet. */
 type Join<T> = {
-  /** So many of the first of `past`, and of the last of `future`, are from before. */
+  /** How many entries, the first of `past` and the last of `future`, are older than the join. */
   past: number;
   future: number;
   rebase: (old: T) => T;
 };
 
-/** Undo and redo without limit. Edits of one kind at one place, one after the other, are one. */
+/** Unlimited undo and redo. Consecutive edits of the same kind form one entry. */
 export type History<T> = { past: T[]; now: T; future: T[]; joins: Join<T>[]; kind?: string };
 
 export function begin<T>(now: T): History<T> {
@@ -52,8 +52,8 @@ export function redo<T>(history: History<T>): History<T> {
 }
 
 /**
- * What is drawn got somebody else's edits. That is no step of this history: undo and redo go past
- * it and keep them. Older drawings get them only when they are gone back to, since most never are.
+ * Records that somebody else's edits were merged. This is no undo entry: undo and redo keep these
+ * edits. Older documents are rebased lazily, when undo reaches them, since most are never visited.
  */
 export function join<T>(history: History<T>, next: T, rebase: (old: T) => T): History<T> {
   const { past, future, joins } = history;
@@ -65,7 +65,7 @@ function rebased<T>(old: T, joins: Join<T>[]): T {
   return joins.reduce((now, { rebase }) => rebase(now), old);
 }
 
-/** Joins that something is still from before of, when so much is left. */
+/** The joins that still apply to an entry, given the entries that are left. */
 function left<T>(joins: Join<T>[], past: number, future: number): Join<T>[] {
   return joins
     .map((one) => ({

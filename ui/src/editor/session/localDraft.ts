@@ -1,27 +1,28 @@
 import { idempotencyKey } from "@/api/client";
 import type { Doc } from "../model/document";
 
-/** What this browser keeps of a drawing while the server cannot be reached, or waits for a person. */
+/** Unsaved edits stored in this browser while the server is unreachable or a conflict is open. */
 export type LocalDraft = { doc: Doc; saved: Doc; base: number; revision: number };
 
-/** What a window that is gone left behind. Whoever has it in its own place takes it away from there. */
+/** The edits of a closed window. Call `take` to remove the entry once they are stored elsewhere. */
 export type AbandonedDraft = { kept: LocalDraft; take(): void };
 
 export type LocalDrafts = {
-  /** The oldest first. */
+  /** Entries of closed windows, oldest first. */
   left(): Promise<AbandonedDraft[]>;
-  /** False where the browser refused: its storage is full or forbidden. */
+  /** Returns false if the browser refused, because its storage is full or blocked. */
   write(kept: LocalDraft | undefined): boolean;
-  /** The window draws no more: what it wrote is for the next one. */
+  /** The window is closing: marks its entry for the next window to pick up. */
   close(): void;
 };
 
 type Entry = LocalDraft & { at: number; gone?: boolean };
 
 /**
- * Each window has a place of its own, so that none takes away what another waits for a person with.
- * A lock of the window's name says that it lives, and goes with it even when the browser dies. Where
- * there are no locks, as on plain HTTP, every place may be of one that is gone.
+ * Each window has its own localStorage key, so that no window removes edits for which another one
+ * waits for a person's decision. A Web Lock named after the key shows that the window is alive; the
+ * browser releases it even after a crash. Without Web Locks (plain HTTP) every key counts as
+ * abandoned.
  */
 export function openLocalDrafts(project: string, person: string): LocalDrafts {
   const all = `nullops-draft:${person}:${project}:`;
@@ -52,7 +53,7 @@ export function openLocalDrafts(project: string, person: string): LocalDrafts {
   };
 }
 
-/** Says that a window lives until what it gives is called, or the window is no more. */
+/** Holds the lock that shows the window is alive, until the returned function is called. */
 function holdLock(name: string): () => void {
   let over = () => {};
   const until = new Promise<void>((resolve) => {
@@ -72,7 +73,7 @@ function listEntries(prefix: string): { key: string; entry: Entry }[] {
     const keys = Object.keys(localStorage).filter((key) => key.startsWith(prefix));
     return keys.flatMap((key) => entryAt(key));
   } catch {
-    // A forbidden storage holds nothing.
+    // Blocked storage has no entries.
     return [];
   }
 }

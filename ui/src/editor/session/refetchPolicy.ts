@@ -1,12 +1,12 @@
 import { isSilence } from "@/api/queries/common";
 
-/** The longest wait between two questions to a silent server, in ms. */
+/** The longest delay between retries while the server does not answer, in ms. */
 const LONGEST = 30_000;
 
-/** For what is changed elsewhere and judged by here: asked again when somebody comes back to it. */
+/** For data that changes elsewhere and that validation depends on: refetch on window focus. */
 export const REFETCH_ON_FOCUS = { refetchOnWindowFocus: true, staleTime: 0 };
 
-/** And while the server is silent, ever more rarely. */
+/** The same, and retry with growing delays while the server does not answer. */
 export const RETRY_WHILE_SILENT = {
   ...REFETCH_ON_FOCUS,
   retry: (_: number, error: Error) => isSilence(error),

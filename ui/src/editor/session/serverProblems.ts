@@ -7,8 +7,9 @@ import { shortField } from "../model/stepFields";
 const t = editorTexts.panel;
 
 /**
- * What a refusal says is wrong with a drawing; nothing where it is about something else, such as who
- * asks. The server reads a body by its description first, and names what does not fit by its place.
+ * The problems of the document that a refusal names; empty if the refusal is about something else,
+ * such as access. The server validates a body against its schema first and reports such problems by
+ * their path in the body.
  */
 export function problemsOfRefusal(error: unknown, doc: Doc): Problem[] {
   if (!(error instanceof ApiError) || error.status >= 500) return [];
@@ -31,12 +32,12 @@ function locateProblem({ field, code, message, step }: Said, doc: Doc): Problem 
   };
 }
 
-/** Places in a list as problems name them. */
+/** Writes list indexes as problems do: ports.0 → ports[0]. */
 function bracketIndexes(path: string): string {
   return path.replace(/\.(\d+)(?=\.|$)/g, "[$1]");
 }
 
-/** Where something is wrong and what, in one line. */
+/** Field and message in one line. */
 export function describeProblem({ step, field, message }: Problem): string {
   return t.placed(step ?? t.whole, shortField(field), message);
 }

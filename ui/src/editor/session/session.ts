@@ -6,46 +6,46 @@ import { Drawing, type State } from "./drawing";
 import { begin, edit, type History } from "./history";
 import type { AbandonedDraft, LocalDraft, LocalDrafts } from "./localDraft";
 
-/** A draft as it is on the server; revision 0 is none. */
+/** A draft as the server has it; revision 0 means that there is none. */
 export type Saved = { revision: number; base: number; doc?: Doc };
 export type Version = { version: number; by: string; doc: Doc };
 
-/** What a session needs of the server. Refusals are ApiErrors; anything else is silence. */
+/** The server's side of a session. A refusal is an ApiError; any other error means no answer. */
 export type DraftApi = {
   draft(): Promise<Saved>;
   save(doc: Doc, base: number, revision: number): Promise<Saved>;
   drop(revision: number): Promise<void>;
-  /** One version; the newest without a number. Version 0 is a project without a pipeline. */
+  /** One version, or the newest without a number. Version 0: the project has no pipeline yet. */
   version(number?: number): Promise<Version>;
   publish(doc: Doc, base: number, note?: string): Promise<number>;
 };
 
-/** So many waits after the first edit it is saved even while more edits come. */
+/** An unsaved edit waits at most this many save delays, even while more edits arrive. */
 const PATIENCE = 5;
 
-/** How long a server that says nothing, or not how long, is left alone, in ms. */
+/** Wait before the next try when the server does not answer, or names no Retry-After, in ms. */
 const SILENCE = 5_000;
 
 /**
- * One window that draws. It saves by itself, one save at a time, each over the revision it knows;
- * when that is not the newest, it puts both together or asks. It never saves over what it has not seen.
+ * The editing session of one window. It saves automatically, with If-Match on the revision it knows.
+ * If another window was faster it merges, or asks: it never overwrites a revision it has not seen.
  */
 export class Session extends Drawing {
   private revision: number;
-  /** What the server has as the draft, or as the version when there is none. */
+  /** The draft on the server, or the published version when there is no draft. */
   private saved: Doc;
-  /** The version that the server's draft is drawn on. */
+  /** The version that the server's draft is based on. */
   private savedBase: number;
   private closed = false;
   private timer?: ReturnType<typeof setTimeout>;
-  /** When the first edit that is not saved yet has to be, whoever still types. */
+  /** Deadline for saving the oldest unsaved edit, even while the person still types. */
   private due?: number;
   private running?: Promise<void>;
 
   private constructor(
     private door: DraftApi,
     private keep: LocalDrafts,
-    /** How long after an edit it is saved, in ms. */
+    /** Delay between an edit and its save, in ms. */
     private wait: number,
     first: { state: State; saved: Doc; revision: number },
   ) {
@@ -70,7 +70,7 @@ export class Session extends Drawing {
     return session;
   }
 
-  /** What a window that is gone kept here is drawn on. What a person is asked about waits there. */
+  /** Restores edits that closed windows left in this browser. Open conflicts stay stored. */
   private async resume({ kept, take }: AbandonedDraft, published: Version) {
     if (this.state.clash) return;
     if (!this.clean()) this.add(kept);
@@ -78,13 +78,13 @@ export class Session extends Drawing {
     if (this.keepHere()) take();
   }
 
-  /** Of several windows that are gone, each but the first is as one that saved meanwhile. */
+  /** With several closed windows, each after the first is merged like a concurrent save. */
   private add({ saved: base, doc: theirs }: LocalDraft) {
     const number = this.revision;
     this.meet({ kind: "window", base, theirs, by: "", number, apart: true });
   }
 
-  /** What was drawn without the server, in this browser, is drawn on. */
+  /** Continues with edits that were made in this browser while the server was unreachable. */
   private async drawOn(kept: LocalDraft, published: Version) {
     const { base } = this.state;
     const untouched = kept.revision === this.revision;
@@ -93,7 +93,7 @@ export class Session extends Drawing {
     const on =
       kept.base === base ? undefined : await this.door.version(kept.base).catch(() => undefined);
     this.set({ history: begin(kept.doc), ...(on && { base: on.version, published: on.doc }) });
-    // It took over a version and was closed before that was saved.
+    // The window had taken over a version and was closed before saving it.
     if (untouched && on && on.version > base) return this.later(0);
     if (on && on.version < base)
       return this.meet({
@@ -117,7 +117,7 @@ export class Session extends Drawing {
     if (!this.closed) this.timer = setTimeout(() => void this.flush(), ms);
   }
 
-  /** Stops saving; what is not saved yet stays in this browser. */
+  /** Stops saving; unsaved edits stay in this browser. */
   close() {
     this.closed = true;
     clearTimeout(this.timer);
@@ -130,7 +130,7 @@ export class Session extends Drawing {
     return onBase && sameDoc(this.doc, this.saved);
   }
 
-  /** Saves now what is not saved, and waits until it is, or cannot be. */
+  /** Saves immediately, and resolves once everything is saved or saving has failed. */
   async flush(): Promise<void> {
     clearTimeout(this.timer);
     this.due = undefined;
@@ -144,7 +144,7 @@ export class Session extends Drawing {
     if (this.state.saving === "saving") await this.flush();
   }
 
-  /** One thing with the server at a time: each knows the revision that the one before left. */
+  /** Requests run one at a time, since each needs the revision that the previous one returned. */
   private async alone<T>(work: () => Promise<T>): Promise<T> {
     while (this.running) await this.running;
     const done = work();
@@ -178,7 +178,7 @@ export class Session extends Drawing {
 
   private async failed(error: unknown) {
     if (!(error instanceof ApiError) || error.status >= 500) return this.again("offline", error);
-    // Too much at once, or too slow: said of this request, not of what is drawn.
+    // Rate limit or timeout: about this request, not about the document.
     if (error.status === 429 || error.status === 408) return this.again("waiting", error);
     if (error.problem.code !== "draft_changed") {
       this.keepHere();
@@ -188,7 +188,7 @@ export class Session extends Drawing {
     await this.join().catch((why) => this.again("offline", why));
   }
 
-  /** The server is asked again, no sooner than it wants. */
+  /** Tries again, but not before the server's Retry-After. */
   private again(saving: "offline" | "waiting", error: unknown) {
     this.keepHere();
     this.set({ saving });
@@ -196,7 +196,7 @@ export class Session extends Drawing {
     this.later(Math.max(this.wait, wanted === undefined ? SILENCE : wanted * 1000));
   }
 
-  /** What is not saved is kept in this browser. False where it could not be. */
+  /** Stores unsaved edits in this browser. Returns false if the browser refused. */
   keepHere(): boolean {
     const { doc, saved, revision } = this;
     const { base, unkept = false } = this.state;
@@ -205,15 +205,15 @@ export class Session extends Drawing {
     return kept;
   }
 
-  /** Another window saved: what does not meet is put together at once, the rest is asked. */
+  /** Another window saved: merges what does not conflict, and asks about the rest. */
   private async join() {
     const theirs = await this.door.draft();
     const { base } = this.state;
     const newer = !theirs.doc || theirs.base > base;
     const window = { kind: "window", by: "", number: theirs.revision } as const;
-    // That of a window which knows of no version since: ours has what was published.
+    // The other draft is based on an older version; ours already contains the newer one.
     const old = !newer && theirs.base < base ? await this.door.version(theirs.base) : undefined;
-    // The other window published, or threw the draft away: begin from what is published now.
+    // The other window published or discarded the draft: start from the published version.
     const newest = newer ? await this.door.version(theirs.doc && theirs.base) : undefined;
     this.savedBase = theirs.base;
     if (!newest) {
@@ -231,7 +231,7 @@ export class Session extends Drawing {
     });
   }
 
-  /** Puts both together when nothing meets; otherwise both wait for a person. */
+  /** Merges when nothing conflicts; otherwise keeps both sides until a person decides. */
   private meet(clash: DraftConflict) {
     const { conflicts } = threeWay(clash.base, this.doc, clash.theirs);
     if (conflicts.length > 0) {
@@ -259,7 +259,7 @@ export class Session extends Drawing {
     this.later(0);
   }
 
-  /** A person has decided what of both stays. Undo takes the decision back, and nothing of theirs. */
+  /** Applies a person's choices. Undo reverts the choices, but none of the other side's edits. */
   resolve(choices: Choices) {
     const { clash, history } = this.state;
     if (!clash) return;
@@ -285,7 +285,7 @@ export class Session extends Drawing {
     };
   }
 
-  /** Publishes what is drawn. Undefined when somebody was faster: the clash says who. */
+  /** Publishes the document. Returns undefined if somebody published first; `clash` says who. */
   async publish(note?: string): Promise<number | undefined> {
     await this.flush();
     if (this.state.clash) return undefined;
@@ -303,7 +303,7 @@ export class Session extends Drawing {
     });
   }
 
-  /** The draft is published: drawing goes on from that version, with what another window saved. */
+  /** After publishing: the new version is the base; edits of another window are merged. */
   private async begun(version: number, doc: Doc) {
     const before = this.saved;
     this.saved = doc;
@@ -319,8 +319,8 @@ export class Session extends Drawing {
   }
 
   /**
-   * Throws the draft away, as far as it was seen here. Undo brings it back while the page is open.
-   * False when another window saved meanwhile: that is drawn too now, and it is to be asked anew.
+   * Discards the draft up to the revision seen here. Undo restores it while the page is open. False
+   * if another window saved meanwhile: its edits are merged, and the person must confirm again.
    */
   async discard(): Promise<boolean> {
     clearTimeout(this.timer);
@@ -338,7 +338,7 @@ export class Session extends Drawing {
     });
   }
 
-  /** What a person was shown of another window's draft goes too; what nobody saw here stays. */
+  /** Also drops the part of another window's draft that was shown here; unseen edits stay. */
   private async drop() {
     const { clash } = this.state;
     const seen = clash?.kind === "window" && !clash.apart ? clash.number : this.revision;
@@ -350,7 +350,7 @@ export class Session extends Drawing {
     const { history, published, base } = this.state;
     this.saved = newest.doc;
     const thrown = edit(history, newest.doc);
-    // What comes back is on top of a version that came in between, not in its place.
+    // Undo puts the edits on top of a version published in between, not in place of it.
     const since = { base: published, theirs: newest.doc };
     this.set({
       history: newest.version === base ? thrown : joinTheirs(thrown, since, newest.doc),
@@ -363,7 +363,7 @@ export class Session extends Drawing {
     this.settled();
   }
 
-  /** Another version was published from here, by restoring an old one. */
+  /** This window published a version by restoring an old one. */
   async restarted(): Promise<void> {
     const newest = await this.door.version();
     if (sameDoc(this.doc, this.state.published)) {
@@ -374,8 +374,8 @@ export class Session extends Drawing {
   }
 
   /**
-   * Whether somebody published since, or another window saved. What is not drawn on here follows at
-   * once, so that nobody draws on what is no more; whoever draws is told, and goes on.
+   * Checks whether somebody published or another window saved. Without unsaved edits here, the
+   * window takes over the change at once; otherwise the person is told and can continue.
    */
   async look(): Promise<void> {
     const [draft, newest] = await Promise.all([this.door.draft(), this.door.version()]);
@@ -387,7 +387,7 @@ export class Session extends Drawing {
     else this.set({ newer: { version, by } });
   }
 
-  /** Draws on from the version that somebody published since: what meets is asked. */
+  /** Rebases onto the version that somebody published; conflicts are asked. */
   async follow(): Promise<void> {
     await this.flush();
     const newest = await this.door.version();

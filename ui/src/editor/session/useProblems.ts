@@ -11,7 +11,7 @@ import { RETRY_WHILE_SILENT } from "./refetchPolicy";
 import { problemsOfRefusal } from "./serverProblems";
 import { UnparsedInputs, unparsedProblems } from "./unparsedInputs";
 
-/** How long after the last edit the server is asked, in ms. */
+/** Delay between the last edit and the validation request, in ms. */
 const QUIET = 350;
 
 export type ServerCheck = "asked" | "asking" | "silent";
@@ -19,16 +19,16 @@ export type ServerCheck = "asked" | "asking" | "silent";
 type Found = {
   all: Problem[];
   asked: ServerCheck;
-  /** What is typed and cannot be read yet. */
+  /** Inputs whose text cannot be parsed yet. */
   unread: UnparsedInputs;
-  /** Whether publishing would make another version, as far as the server has said. */
+  /** Whether publishing would create a new version; undefined until the server has answered. */
   changes?: boolean;
 };
 
 /**
- * What is wrong: told at once by this page, and by the server, which has the last word, when the
- * drawing has been still for a moment. It is asked again when somebody comes back to the page, since
- * what a drawing refers to changes elsewhere, and while it is silent.
+ * The problems of the document. This page finds some at once; the server, which is authoritative,
+ * validates after a pause in typing. It is asked again when the window regains focus, since
+ * services and secrets change elsewhere, and while it does not answer.
  */
 export function useProblems(project: string, doc: Doc, catalogue: Catalogue): Found {
   const still = useDebounced(doc, QUIET);
@@ -42,7 +42,7 @@ export function useProblems(project: string, doc: Doc, catalogue: Catalogue): Fo
           signal,
         }),
       ),
-    // Keys are documents: what was asked long ago is of no use.
+    // Each document is a key of its own, so old results are useless.
     gcTime: 10_000,
     ...RETRY_WHILE_SILENT,
   });
@@ -64,7 +64,7 @@ export function useProblems(project: string, doc: Doc, catalogue: Catalogue): Fo
 
 type Answer = { data?: unknown; error: unknown; failureReason: unknown; fetchStatus: string };
 
-/** A refusal of the drawing is an answer; any other, and silence, is none. */
+/** A refusal that is about the document counts as a result; any other error does not. */
 function askedOf(
   { data, error, failureReason, fetchStatus }: Answer,
   refused: boolean,
@@ -74,12 +74,15 @@ function askedOf(
   return data ? "asked" : "asking";
 }
 
-/** The server has the last word; advice is this page's. */
+/** The server's problems win; advice comes from this page only. */
 function together(own: Problem[], answer?: Schemas["FieldProblem"][]): Problem[] {
   return answer ? [...fromServer(answer), ...own.filter((one) => one.advice)] : own;
 }
 
-/** What the server could not even read, where this page has nothing to say itself. */
+/**
+ * Adds problems of a request body that the server could not parse, unless this page reports the
+ * same field.
+ */
 function besides(own: Problem[], refused: Problem[]): Problem[] {
   const placeOf = ({ step, field }: Problem) => `${step} ${field}`;
   const known = new Set(own.filter((one) => !one.advice).map(placeOf));
@@ -89,7 +92,7 @@ function besides(own: Problem[], refused: Problem[]): Problem[] {
 const numbers = new WeakMap<Doc, number>();
 let last = 0;
 
-/** A drawing's name in the cache, whose own would be made of the whole drawing each time. */
+/** A number per document for the query key, which would otherwise serialize the whole document. */
 function numberOf(doc: Doc): number {
   const known = numbers.get(doc);
   if (known !== undefined) return known;
@@ -98,7 +101,7 @@ function numberOf(doc: Doc): number {
   return last;
 }
 
-/** Problems by step, each list the same object as before while it says the same. */
+/** Problems by step. A list keeps its identity while its content is unchanged. */
 export function useByStep(problems: Problem[]): Map<string, Problem[]> {
   const [known] = useState(() => new Map<string, Problem[]>());
   return useMemo(() => {
@@ -113,7 +116,7 @@ export function useByStep(problems: Problem[]): Map<string, Problem[]> {
   }, [problems, known]);
 }
 
-/** What a preview calls itself where the deployment's own names will be. */
+/** The names that previews use in place of a deployment's. */
 export function useSample(project: string): Samples {
   const all = useQuery(environments).data;
   const [name, choose] = useState<string>();

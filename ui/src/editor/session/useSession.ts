@@ -3,10 +3,10 @@ import { createDraftApi } from "./draftApi";
 import { openLocalDrafts } from "./localDraft";
 import { Session } from "./session";
 
-/** How often a window asks whether somebody published since, in ms. */
+/** How often a window checks for a newer version, in ms. */
 const LOOK = 60_000;
 
-/** The session of a project, opened once, saved when the page is left. */
+/** Opens the project's session once, and saves it when the page is left. */
 export function useSession(project: string, person: string) {
   const [session, setSession] = useState<Session>();
   const [error, setError] = useState<unknown>();
@@ -39,16 +39,16 @@ export function useSession(project: string, person: string) {
   return { session, error, retry: () => setAttempt(attempt + 1) };
 }
 
-/** Tells a session what happens to its window, until what this gives is called. */
+/** Forwards window events and a timer to the session until the returned function is called. */
 export function watchWindow(session: Session): () => void {
-  // The page may come back out of the browser's cache, and draws on then.
+  // The page may be restored from the back/forward cache and continue.
   const hide = () => void session.keepHere();
   const unload = (event: BeforeUnloadEvent) => {
     if (!session.keepHere()) event.preventDefault();
   };
   const online = () => void session.flush();
   const look = () => {
-    // Silence is no news: it is asked again.
+    // No answer: try again at the next interval.
     if (document.visibilityState === "visible") session.look().catch(() => undefined);
   };
   const heard = [

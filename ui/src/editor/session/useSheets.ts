@@ -7,20 +7,23 @@ import type { Session } from "./session";
 
 export type SheetName = "merge" | "discard" | "note";
 
-/** After how long a version that could not be read is asked for again, in ms. */
+/** Delay before a version that could not be loaded is requested again, in ms. */
 const AGAIN = 5_000;
 
 type Server = {
   project: string;
   session: Session;
-  /** Publishing was refused. */
+  /** Called if publishing was refused. */
   onRefused: (error: unknown) => void;
 };
 
-/** The questions over the editor, and what their answers do with the draft on the server. */
+/**
+ * The dialogs of the editor (merge, discard, publish note), and what their answers do with the
+ * draft.
+ */
 export function useSheets({ project, session, onRefused }: Server) {
   const [sheet, open] = useState<SheetName>();
-  /** Kept until it is published, through whatever comes in between. */
+  /** The note is kept until publishing succeeds, also across a merge. */
   const [note, setNote] = useState("");
   const [publishing, setPublishing] = useState(false);
   const say = useToast();

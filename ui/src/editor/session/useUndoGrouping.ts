@@ -3,15 +3,14 @@ import { useEffect, useMemo, useRef } from "react";
 const TYPED = "input:not([type=checkbox], [type=radio]), textarea";
 
 export type UndoGrouping = {
-  /** For what a field gives: one kind while somebody types in it, none for what a button does. */
+  /** For a field: one kind while the person types in it; none for a button or check box. */
   typed: (what: string) => string | undefined;
-  /** For what moves: each drag is of its own kind, arrow keys one after the other are of one. */
+  /** For moving steps: each drag is a kind of its own, consecutive arrow keys share one. */
   moved: (what: string) => string;
 };
 
 /**
- * Which edits are one to whoever makes them, and so to undo. The focus and the pointer tell: when
- * either goes elsewhere or comes anew, what follows is another edit.
+ * Decides which edits form one undo entry. A change of focus or a pointer press starts a new one.
  */
 export function useUndoGrouping(): UndoGrouping {
   const turn = useRef(0);

@@ -80,7 +80,7 @@ type ShownProps = {
   deployment: Deployment;
   shown: string;
   search: PageSearch;
-  /** What is shown is from before: see `useUnsure`. */
+  /** What is shown is from before: see `useIsStale`. */
   before: boolean;
 };
 

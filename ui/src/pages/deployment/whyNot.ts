@@ -21,7 +21,7 @@ export type Act =
   | "check";
 type Person = Pick<Me, "name" | "role">;
 
-/** Why an act would be refused now; nothing when it would not. Missing rights are `useLackOn`'s. */
+/** Why an act would be refused now; nothing when it would not. Missing rights: `usePermissionReasonOn`. */
 export function whyNot(act: Act, deployment: Deployment, person: Person): string | undefined {
   if (act === "again" && (deployment.moving || deployment.moved_to))
     return deployTexts.move.noAgain;
