@@ -1,7 +1,7 @@
 import { ApiError, idempotencyKey } from "./client";
 import { isSilence } from "./queries/common";
 
-/** Keys that make a repeated creation one creation. */
+/** Idempotency keys, so that a retried create happens once. */
 export class IdempotencyKeys {
   private sent = { content: "", key: "" };
 
@@ -24,8 +24,8 @@ export class IdempotencyKeys {
 }
 
 /**
- * Whether it may have been made all the same: nobody answered, or a proxy did in the server's place, or
- * the server is still at the first try. Only the same key finds out.
+ * Whether the request may have succeeded despite the error: no response, a proxy's response, or the
+ * first attempt is still running. Only a retry with the same key can tell.
  */
 export function isUndecided(error: unknown): boolean {
   const underWay = error instanceof ApiError && error.problem.code === "idempotency_key_under_way";

@@ -1,7 +1,7 @@
 import type { Deployment } from "./client";
 import { newerReading } from "./run";
 
-/** Puts one told deployment into a list that was read: newest reading wins, unknown ones go first. */
+/** Puts a deployment from the stream into the list: the higher revision wins, new ones go first. */
 export function mergeOne(list: Deployment[], told: Deployment): Deployment[] {
   const at = list.findIndex((deployment) => deployment.id === told.id);
   if (at < 0)
@@ -10,12 +10,12 @@ export function mergeOne(list: Deployment[], told: Deployment): Deployment[] {
   return merged === list[at] ? list : list.with(at, merged);
 }
 
-/** Puts what was told in order into a list: of each deployment only the last word counts. */
+/** Applies a batch from the stream: only the last state of each deployment counts. */
 export function mergeTold(list: Deployment[], told: Deployment[]): Deployment[] {
   return [...new Map(told.map((one) => [one.id, one])).values()].reduce(mergeOne, list);
 }
 
-/** Puts a list that was read again together with what was told meanwhile. */
+/** Merges a refetched list with what the stream delivered meanwhile. */
 export function mergeRead(known: Deployment[] | undefined, read: Deployment[]): Deployment[] {
   if (!known) return read;
   const by = new Map(known.map((deployment) => [deployment.id, deployment]));

@@ -6,8 +6,8 @@ import type { ServerEvent } from "./sse";
 const BATCH = 40;
 
 /**
- * The page's one stream. Events come in order, in batches; nothing is handed on after the page is
- * left. `opened` is called whenever it opens, with whether it goes on where it was.
+ * The page's event stream. Events arrive in order, in batches, and never after unmount. `opened` is
+ * called on each connect, with whether the stream resumed without a gap.
  */
 export function useLive(
   url: string | null,

@@ -2,7 +2,7 @@
 
 const KEY = "nullops.view-as";
 
-/** The user everything is seen as, if any. */
+/** The user whose view an admin has chosen, if any. */
 export function viewedName(): string | undefined {
   try {
     return sessionStorage.getItem(KEY) ?? undefined;
@@ -11,16 +11,16 @@ export function viewedName(): string | undefined {
   }
 }
 
-/** The header that goes with every request while somebody's eyes are looked through. */
+/** The header of every request while an admin views as another user. */
 export function viewingHeaders(): Record<string, string> {
   const name = viewedName();
   return name ? viewAsHeader(name) : {};
 }
 
-/** The header that asks through somebody's eyes, for one request too. */
+/** The header that makes a request as another user sees it. */
 export const viewAsHeader = (name: string) => ({ "X-Nullops-View-As": name });
 
-/** A fresh page follows: nothing that was read before stays in memory. */
+/** Reloads the page, so that no data of the previous view stays in memory. */
 export function viewAs(name: string | undefined) {
   try {
     if (name) sessionStorage.setItem(KEY, name);

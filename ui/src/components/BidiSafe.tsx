@@ -2,8 +2,8 @@ import { Fragment } from "react";
 import { parseAnsi } from "./ansi";
 
 /**
- * A text that others wrote: no control character in it acts on the page, and the direction that its
- * letters are written in changes nothing around it.
+ * Untrusted text: control characters are made visible, and its writing direction is isolated from
+ * the text around it.
  */
 export function BidiSafe({ text }: { text: string }) {
   const lines = text.split("\n");

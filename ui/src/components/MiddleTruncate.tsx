@@ -9,8 +9,8 @@ type Props = {
 };
 
 /**
- * A tag, shortened in its middle by the room there is: two builds of a branch differ in their last
- * characters, so those are never cut off. Needs a parent of a definite width.
+ * A tag truncated in the middle to the available width. Two builds of a branch differ in their last
+ * characters, so those always show. The parent needs a definite width.
  */
 export function MiddleTruncate({ text, search = "", className = "", titled }: Props) {
   const at = text.length > 2 * ENDS ? text.length - ENDS : text.length;
@@ -33,7 +33,10 @@ export function MiddleTruncate({ text, search = "", className = "", titled }: Pr
   );
 }
 
-/** Cuts parts at a character; odd parts, which match, stay odd on both sides. */
+/**
+ * Splits parts at a character index; parts at odd indexes, which match the search, stay odd on both
+ * sides.
+ */
 export function splitParts(parts: string[], at: number): [string[], string[]] {
   const head: string[] = [];
   const tail: string[] = [];

@@ -6,7 +6,7 @@ import { texts } from "@/texts";
 import { useNow } from "./Time";
 import { formatDuration } from "./time";
 
-/** Whether the page is in step with the server, and by how much it is not. */
+/** Whether the page is up to date with the server, and how far it lags. */
 export function LiveBadge({ state, className }: { state: LiveState; className?: string }) {
   const now = useNow();
   const late = Math.max(1000, now - state.since);
@@ -39,7 +39,7 @@ const FIELDS = "input, textarea, select, [contenteditable], [role=menu], [role=l
 
 const OFF = "nullops.keys";
 
-/** Whether a person switched single keys off; assistive software may need them for itself. */
+/** Whether the user switched single-key shortcuts off; assistive software may need these keys. */
 export function areKeysOff(): boolean {
   try {
     return localStorage.getItem(OFF) === "off";
@@ -58,8 +58,9 @@ export function setKeysOff(off: boolean) {
 }
 
 /**
- * Whether a single key is not for the page: in fields, under sheets, with a modifier, switched off.
- * Beside a terminal none is: who goes on typing when its link is lost means the terminal.
+ * Whether shortcuts ignore a key: in fields, under sheets, with a modifier, or switched off. With a
+ * terminal open all are ignored, since a person who keeps typing after its connection is lost means
+ * the terminal.
  */
 export function ignoresKey(event: KeyboardEvent): boolean {
   const target = event.target as HTMLElement;

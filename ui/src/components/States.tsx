@@ -4,7 +4,7 @@ import { Button } from "./Button";
 import { Mark } from "./Glyph";
 import { StatusMark } from "./Status";
 
-/** Nothing here: what will be, and the one act that brings it. */
+/** An empty list: what will be here, and the action that adds the first item. */
 export function EmptyState({
   title,
   children,
@@ -29,7 +29,7 @@ export function EmptyState({
 
 type ErrorProps = { what: string; error: unknown; retry: () => void; stale?: string };
 
-/** What could not be read, why, and what still stands. */
+/** A failed load: what, why, and whether older data is still shown. */
 export function ErrorState({ what, error, retry, stale }: ErrorProps) {
   const { message, request } = describeError(error);
   return (
@@ -70,8 +70,8 @@ export function describeError(error: unknown): { message: string; request?: stri
 }
 
 /**
- * Lines of the height that the content will have, shown after 150 ms. Who cannot see them is told
- * that the region is busy.
+ * Placeholders of the content's height, shown after 150 ms. Screen readers hear that the region is
+ * busy.
  */
 export function Skeletons({ count, height = 36 }: { count: number; height?: number }) {
   return (

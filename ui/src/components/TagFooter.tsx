@@ -10,7 +10,7 @@ const t = texts.tags;
 
 type TagList = Schemas["TagList"];
 
-/** What could not be read, and another try; what was read before stays in the list. */
+/** An error with a retry button; tags that were loaded before stay in the list. */
 export function TagError({
   what,
   error,
@@ -35,7 +35,7 @@ export function TagError({
   );
 }
 
-/** How many there are, and how old the list is. */
+/** The number of tags and the age of the list. */
 export function TagFooter({
   list,
   refresh,

@@ -26,7 +26,7 @@ type TagsProps = {
   more?: () => void;
 };
 
-/** The tags in sight, of any number of them. */
+/** A virtualized list of tags. */
 export function TagList(props: TagsProps) {
   const { id, label, items, search, busy, value, active, setActive, choose, more } = props;
   const box = useRef<HTMLDivElement>(null);

@@ -1,7 +1,7 @@
 import { useNow } from "./Time";
 import { formatExact, formatRelative } from "./time";
 
-/** When something ends or is tried next: "in 5 d", or how long ago; the exact moment on hover. */
+/** A future or past time, relative: "in 5 d" or "2 h ago"; the exact time on hover. */
 export function TimeAhead({ at, className }: { at: string; className?: string }) {
   const now = useNow(10);
   return (

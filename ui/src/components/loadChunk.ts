@@ -1,7 +1,6 @@
 /**
- * Loads a part of the interface when it is needed. A browser drops what is under way whenever a network
- * interface comes or goes, as the container engine makes them on a developer's machine: so it is
- * asked for again, three times in all.
+ * Loads a lazy chunk, with up to three attempts. Browsers abort requests whenever a network
+ * interface appears or goes, which a container engine on a developer's machine causes all the time.
  */
 export async function loadChunk<T>(part: () => Promise<T>, wait = 300): Promise<T> {
   for (let left = 2; ; left--) {

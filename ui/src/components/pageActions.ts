@@ -1,6 +1,6 @@
 import { useEffect, useId } from "react";
 
-/** An act of the page that is open, as the palette shows it. */
+/** An action of the open page, as the command palette lists it. */
 export type PageAction = {
   label: string;
   /** Why it can't be done now, and who can change that. */
@@ -10,7 +10,7 @@ export type PageAction = {
 
 const all = new Map<string, PageAction>();
 
-/** Offers an act to the palette for as long as its button is shown. */
+/** Lists an action in the command palette while its button is mounted. */
 export function usePageAction(offer: PageAction | undefined) {
   const id = useId();
   useEffect(() => {
@@ -20,7 +20,7 @@ export function usePageAction(offer: PageAction | undefined) {
   useEffect(() => () => void all.delete(id), [id]);
 }
 
-/** What the open page offers, in the order its buttons came. */
+/** The actions of the open page, in mount order. */
 export function listPageActions(): PageAction[] {
   return [...all.values()];
 }

@@ -3,13 +3,15 @@ import { useMemo, useRef } from "react";
 // What a log shows while somebody reads in it. No line that is shown goes then, or the text would slide
 // away under the eyes; what the page would let go stays in front of what it keeps.
 
-/** `more` is how many lines came that are not shown, once a paused log is as long as it may become. */
+/**
+ * `more` counts the lines that arrived but are not shown because the paused log is at its limit.
+ */
 export type Held<Row> = { lines: Row[]; cut: number; more: number };
 
 /** So many lines a paused log holds at most; twice what the page keeps of the longest one. */
 const MOST = 400_000;
 
-/** What is shown, when `told` is what the page keeps now. The lines are the same objects in both. */
+/** The lines to show while paused, given the page's current lines `told` (the same objects). */
 export function holdLines<Row>(shown: Held<Row>, told: Held<Row>, most = MOST): Held<Row> {
   const last = shown.lines.at(-1);
   const known = last === undefined ? -1 : told.lines.lastIndexOf(last);
@@ -25,7 +27,7 @@ function isOverrun<Row>(shown: Held<Row>, told: Held<Row>): boolean {
   return shown.more > 0 && told.cut > shown.cut;
 }
 
-/** The lines to show: those of now, or while paused those that were there and what came behind them. */
+/** The lines to show: the current ones, or while paused the old ones and what was appended. */
 export function useScrollHold<Row>(lines: Row[], cut: number, paused: boolean): Held<Row> {
   const shown = useRef<Held<Row>>({ lines, cut, more: 0 });
   return useMemo(() => {

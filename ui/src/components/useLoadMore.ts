@@ -4,8 +4,8 @@ import { useEffect, useRef } from "react";
 const NEAR = 20;
 
 /**
- * Calls `more` when the last line in sight is near the end of those that are there, and again for each
- * page that came and was not enough. Without `more` there is nothing to read now.
+ * Calls `more` when the last visible line is near the end of the loaded ones, and again after each
+ * page that was too short. Without `more` there is nothing to load now.
  */
 export function useLoadMore(last: number, count: number, more?: () => void) {
   const read = useRef(more);

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from "react";
 
 /**
- * What is typed into a field whose value is kept elsewhere, such as in the address, which follows a
- * moment later: a field that waited for it would put the caret at the end. `set` tells it there.
+ * Local state of a field whose value is stored elsewhere and updates later, such as the URL.
+ * Binding the field to the stored value directly would move the caret to the end. `set` stores it.
  */
 export function useTypedValue(kept: string, set: (text: string) => void) {
   const [text, setText] = useState(kept);

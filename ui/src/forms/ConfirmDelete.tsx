@@ -22,7 +22,7 @@ type Props = {
   title?: string;
 };
 
-/** Asks before a deletion. Refused because it is in use, it lists who uses it. */
+/** Confirms a deletion. If the server refuses because the object is in use, lists its users. */
 export function ConfirmDelete({ name, children, remove, done, close, label, title }: Props) {
   const say = useToast();
   const act = useMutation({

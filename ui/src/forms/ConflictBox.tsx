@@ -10,8 +10,8 @@ const t = formTexts.meanwhile;
 type Props<V extends Values> = { form: Form<V>; meanwhile: NonNullable<Form<V>["meanwhile"]> };
 
 /**
- * What somebody else changed while the form was open, field by field. What only they changed is taken
- * over; where both did, nothing is saved before a person chose.
+ * What somebody else changed while the form was open, field by field. Fields that only they changed
+ * are taken over; where both did, the person must choose before saving.
  */
 export function ConflictBox<V extends Values>({ form, meanwhile }: Props<V>) {
   const id = useId();

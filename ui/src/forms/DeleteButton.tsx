@@ -11,7 +11,7 @@ type Props = {
   children: ReactNode;
 };
 
-/** The Delete button of a sheet's foot, with its question. */
+/** The Delete button in a sheet's footer, with its confirmation. */
 export function DeleteButton({ name, reason, remove, done, children }: Props) {
   const [asking, setAsking] = useState(false);
   return (

@@ -8,10 +8,12 @@ import type { FieldLabel, Form } from "./useForm";
 type AnyForm = Form<any>;
 type Common = { form: AnyForm; name: string; label: string; hint?: ReactNode };
 
-/** Whether the fields within are only to be read by this person. */
+/** Whether this user may only read the fields inside. */
 export const ReadOnly = createContext(false);
 
-/** Tells the form how a field is called, so that a conflict can speak of it. Each field here does. */
+/**
+ * Registers a field's label with the form, so that a conflict can name it. Every field here does.
+ */
 export function useFieldLabel(form: AnyForm, name: string, label: string, say?: FieldLabel["say"]) {
   useLayoutEffect(() => {
     form.known.set(name, { label, say });
@@ -88,7 +90,7 @@ export function TextArea({
   );
 }
 
-/** Yes or no, with a sentence on what yes means. */
+/** A check box with a sentence on what it does. */
 export function CheckField({ form, name, label, hint }: Common) {
   const id = useId();
   const locked = useContext(ReadOnly);

@@ -34,7 +34,9 @@ type Props<V extends Values> = {
   children: ReactNode;
 };
 
-/** A sheet with one form. Ctrl Enter saves; leaving with changes asks first, by Back too. */
+/**
+ * A sheet with one form. Ctrl Enter saves; leaving with unsaved changes asks first, also on Back.
+ */
 export function FormSheet<V extends Values>(props: Props<V>) {
   const { title, form, onClose, extra, side, locked, children } = props;
   const waits = form.meanwhile?.undecided.length ?? 0;
@@ -128,7 +130,7 @@ export function FormSheet<V extends Values>(props: Props<V>) {
   );
 }
 
-/** Why a save came to nothing: somebody else's save, or a refusal that belongs to no field. */
+/** Why a save failed: a concurrent save, or a refusal that belongs to no field. */
 export function SaveFailure<V extends Values>({ form }: { form: Form<V> }) {
   if (form.meanwhile) return <ConflictBox form={form} meanwhile={form.meanwhile} />;
   if (form.conflict)

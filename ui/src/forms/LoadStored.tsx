@@ -18,8 +18,8 @@ type Props<T> = {
 };
 
 /**
- * Reads one object with its tag before its form opens, so that the form changes what it shows and
- * nothing newer. It stays what it was; a form that met somebody else's save reads `again`.
+ * Loads an object with its ETag before its form opens. The data is not refreshed while the form is
+ * open; after a conflict the form calls `again`.
  */
 export function LoadStored<T>({ kind, name, read, close, children }: Props<T>) {
   const query = useQuery({

@@ -3,7 +3,7 @@ import { EmptyState } from "@/components/States";
 import { formTexts as t } from "@/forms/formTexts";
 import { texts } from "@/texts";
 
-/** A link led to an entry that is not in the list. */
+/** Shown when a link leads to an entry that is not in the list. */
 export function MissingEntry({ name, close }: { name: string; close: () => void }) {
   return (
     <Sheet open narrow onClose={close} title={name}>

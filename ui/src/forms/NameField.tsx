@@ -9,14 +9,14 @@ import type { Form } from "./useForm";
 // biome-ignore lint/suspicious/noExplicitAny: a field does not care what else its form holds.
 type AnyForm = Form<any>;
 
-/** What is wrong with a new name, in one sentence; nothing when it is good. */
+/** What is wrong with a new name, in one sentence; undefined if it is valid. */
 export function nameProblem(name: string, taken: string[] = []): string | undefined {
   if (name === "") return t.nameMissing;
   if (!isName(name)) return t.nameWrong;
   return taken.includes(name) ? t.nameTaken(name) : undefined;
 }
 
-/** The name of something new: the rule is checked while typing, and whether it is taken. */
+/** The name of a new object: checks its syntax, and whether it is taken, while typing. */
 export function NameField({
   form,
   name = "name",

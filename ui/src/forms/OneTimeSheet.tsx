@@ -3,7 +3,7 @@ import { Button } from "@/components/Button";
 import { Sheet } from "@/components/Overlay";
 import { texts } from "@/texts";
 
-/** A sheet that only shows something, once, and is closed. */
+/** A sheet that shows something once, such as a new token. */
 export function OneTimeSheet({
   title,
   close,

@@ -8,8 +8,8 @@ type Props = {
 };
 
 /**
- * Fields within a sheet's form that are saved apart from it. Without this, Enter in one of them would
- * save the form, close its sheet and lose what was typed here.
+ * Fields inside a sheet's form that are saved separately. Without this, Enter in one of them would
+ * submit the outer form, close the sheet and lose the input.
  */
 export function SeparateForm({ act, className, children }: Props) {
   const keys = (event: KeyboardEvent<HTMLElement>) => {

@@ -13,7 +13,7 @@ type Props = {
   children: ReactNode;
 };
 
-/** Tries what is stored, and shows below what came of it. */
+/** Tests the stored object and shows the result below. */
 export function TestStored({ test, texts, dirty, unasked, children }: Props) {
   return (
     <div className="col gap-2" role="status">

@@ -4,15 +4,15 @@ import { describeError } from "@/components/States";
 import { formTexts } from "@/forms/formTexts";
 import { texts } from "@/texts";
 
-/** Where a field's choices come from, and what is said when they could not be read. */
+/** The query of a field's options, and the message if it failed. */
 export type Source = {
   what: string;
   of: { error: unknown; isFetching: boolean; refetch: () => unknown };
 };
 
 /**
- * What a field can't offer because it could not be read, and another try. Without it a field without
- * choices looks like an installation without things.
+ * Shown when a field's options could not be loaded, with a retry. Without it the field would look
+ * as if there were no options.
  */
 export function UnreadSource({ what, of }: Source) {
   if (!of.error) return null;

@@ -2,10 +2,10 @@ import type { Tagged } from "./etag";
 
 type Values = Record<string, unknown>;
 
-/** An object as a form was opened on it, and a way to read what it is by now. */
+/** The object that a form was opened with, and a way to reload it. */
 export type Opened<T> = Tagged<T> & { again: () => Promise<Tagged<T>> };
 
-/** One field that somebody else changed between the opening of a form and its save. */
+/** A field that somebody else changed between opening a form and saving it. */
 export type Change = {
   name: string;
   opened: unknown;
@@ -21,7 +21,10 @@ const choicesFirst = (a: Change, b: Change) => Number(b.both) - Number(a.both);
 
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
-/** What changed meanwhile, field by field, what needs a choice first. What both set to the same is no news. */
+/**
+ * The fields that changed meanwhile, conflicts first. A field that both set to the same value is
+ * left out.
+ */
 export function changesSince<V extends Values>(opened: V, theirs: V, mine: V): Change[] {
   return Object.keys(opened)
     .filter((name) => !same(opened[name], theirs[name]) && !same(theirs[name], mine[name]))
@@ -39,7 +42,7 @@ export function changesSince<V extends Values>(opened: V, theirs: V, mine: V): C
 export const sideOf = (changes: Change[], side: Side): Values =>
   Object.fromEntries(changes.map((one) => [one.name, one[side]]));
 
-/** Which side a field stands on now; neither when something else was typed. */
+/** Which side's value a field has; undefined if it is a third value. */
 export function standsOn(change: Change, value: unknown): Side | undefined {
   if (same(value, change.theirs)) return "theirs";
   return same(value, change.mine) ? "mine" : undefined;

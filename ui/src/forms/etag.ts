@@ -1,6 +1,6 @@
 import { ask } from "@/api/client";
 
-/** What was read, and the tag that says so when it is saved. */
+/** A value and its ETag, which is sent as If-Match when saving. */
 export type Tagged<T> = { value: T; tag: string };
 
 /** An answer with its tag; one without a tag matches whatever is there. */
@@ -10,6 +10,6 @@ export async function tagged<T>(answer: Parameters<typeof ask<T>>[0]): Promise<T
   return { value, tag: read.response.headers.get("ETag") ?? "*" };
 }
 
-/** Saves only over what was read; something new only where there is nothing yet. */
+/** The precondition of a save: If-Match with the ETag, or If-None-Match for a new object. */
 export const ifMatch = (tag: string | undefined): Record<string, string> =>
   tag === undefined ? { "If-None-Match": "*" } : { "If-Match": tag };

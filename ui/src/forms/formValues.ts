@@ -9,14 +9,14 @@ export const fromLines = (text: string): string[] | undefined => {
   return list.length > 0 ? list : undefined;
 };
 
-/** A whole number typed by a person; undefined when the field is empty, NaN when it is no number. */
+/** Parses an integer; undefined if the field is empty, NaN if it is not a number. */
 export const toNumber = (text: string): number | undefined =>
   text.trim() === "" ? undefined : /^\d+$/.test(text.trim()) ? Number(text.trim()) : Number.NaN;
 
-/** An empty text is an absent one. */
+/** Empty text becomes undefined. */
 export const emptyToUndefined = (text: string): string | undefined => text.trim() || undefined;
 
-/** Only the entries that have a sentence: what is wrong with a form. */
+/** Keeps the entries with a message: the problems of a form. */
 export function onlyProblems<K extends string>(
   said: Partial<Record<K, string | undefined>>,
 ): Partial<Record<K, string>> {

@@ -19,7 +19,7 @@ type Options<V, A, T> = {
   valuesOf?: (stored: T) => V;
 };
 
-/** How a field is called and its values are said, for whoever speaks of it elsewhere. */
+/** A field's label and how to display its values, for messages elsewhere. */
 export type FieldLabel = { label: string; say?: (value: unknown) => string };
 
 export type Form<V extends Values = Values> = {
@@ -178,7 +178,7 @@ function conflictOf(error: unknown, stored: boolean): Form["conflict"] {
   return stored ? "changed" : "made";
 }
 
-/** Splits a refusal into what belongs to the form's fields and the rest. */
+/** Splits a refusal into problems of the form's fields and the rest. */
 export function refusals<V>(
   error: unknown,
   fields: string[],

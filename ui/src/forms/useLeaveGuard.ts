@@ -4,8 +4,8 @@ import { useEffect, useRef } from "react";
 const AWAY = ["BACK", "FORWARD", "GO"];
 
 /**
- * Holds the browser's Back and Forward: `away` says what becomes of the wish to leave, and returns
- * true for staying. Closing by the page's own acts is not held.
+ * Intercepts the browser's Back and Forward: `away` is called, and returning true blocks the
+ * navigation. The page's own navigation is not intercepted.
  */
 export function useLeaveGuard(away: () => boolean) {
   const history = useRouter({ warn: false })?.history;

@@ -5,7 +5,7 @@ import { useWhileShown } from "./useWhileShown";
 
 type Answer = { changed: boolean; created?: boolean };
 
-/** What follows a save of something defined: the lists are read anew, the result is said, the sheet closes. */
+/** After a save: refetches the lists, shows a toast, and closes the sheet. */
 export function useSaved(keys: string[], close: () => void) {
   const cache = useQueryClient();
   const say = useToast();
@@ -17,7 +17,7 @@ export function useSaved(keys: string[], close: () => void) {
   };
 }
 
-/** Reads lists anew. */
+/** Refetches lists. */
 export function useRefresh(keys: string[]) {
   const cache = useQueryClient();
   return () => {

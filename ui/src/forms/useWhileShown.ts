@@ -1,8 +1,8 @@
 import { useEffect, useRef } from "react";
 
 /**
- * Does something only while the component is still there. What answers late must not close the sheet
- * that somebody opened since.
+ * Calls `act` only while the component is mounted: a late response must not close a sheet that was
+ * opened since.
  */
 export function useWhileShown(act: () => void): () => void {
   const shown = useRef(false);

@@ -21,7 +21,7 @@ export type Column<T> = {
   right?: boolean;
 };
 
-/** A select above the list. Its key is its word in the address. */
+/** A select above the list. Its key is its URL parameter. */
 export type ListFilter<T> = {
   key: string;
   label: string;
@@ -227,7 +227,7 @@ function Rows<T>({ rows, columns, rowKey }: { rows: T[] } & Props<T>) {
   );
 }
 
-/** The name of an entry, which opens its sheet; the address says so, and a link to it does the same. */
+/** The name of an entry, as a link that opens its sheet. */
 export function OpenLink({ name, children }: { name: string; children?: ReactNode }) {
   return (
     <Link

@@ -1,7 +1,7 @@
 /**
- * What a list page keeps in its address: `q` is the search, `open` the entry whose sheet is open,
- * `add` that a new one is being made, `sheet` which other sheet of the page is open; every other word
- * is a filter of the page.
+ * The URL parameters of a list page: `q` is the search, `open` the entry whose sheet is open, `add`
+ * that a new one is being created, `sheet` another open sheet of the page; every other parameter is
+ * a filter.
  */
 export type ListSearch = {
   q?: string;

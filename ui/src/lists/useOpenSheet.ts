@@ -2,7 +2,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback } from "react";
 import type { ListSearch } from "./listSearch";
 
-/** The search of whatever list page is shown, and a way to change parts of it. */
+/** The URL search parameters of the current list page, and a setter. */
 export function useListSearch(): [ListSearch, (change: ListSearch, push?: boolean) => void] {
   const search = useSearch({ strict: false }) as ListSearch;
   const navigate = useNavigate();
@@ -26,7 +26,7 @@ function drop(search: ListSearch): ListSearch {
 
 const CLOSED = { open: undefined, add: undefined, sheet: undefined };
 
-/** Which sheet of a list page is open. It is in the address, so that a link opens it too. */
+/** Which sheet of a list page is open. It is in the URL, so that a link opens it. */
 export function useOpenSheet() {
   const [search, set] = useListSearch();
   return {
@@ -38,7 +38,7 @@ export function useOpenSheet() {
   };
 }
 
-/** The same for another sheet of a page than those of its entries, by its own word. */
+/** The same for an additional sheet of a page, by its own parameter. */
 export function useSheet(word: string) {
   const [search, set] = useListSearch();
   return {

@@ -11,8 +11,8 @@ type Query = UseInfiniteQueryResult<InfiniteData<Schemas["AuditList"]>>;
 type Props = { open: string; entries: Entry[]; query: Query };
 
 /**
- * A link to an entry that is not among those read so far: it is said, and read back to on request.
- * Its key has to be what is asked for: with other filters it is another list, which nobody wants read.
+ * Shown when a link points to an entry that is not loaded yet; loads back to it on request. Give it
+ * the query as its React key, so that it resets when the filters change.
  */
 export function UnloadedEntry({ open, entries, query }: Props) {
   const seek = useSeek(open, query);

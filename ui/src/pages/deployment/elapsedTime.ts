@@ -1,14 +1,14 @@
 import type { Step } from "@/api/client";
 import { between } from "@/components/time";
 
-/** How long a step has taken. Of one that nobody has heard of meanwhile it is not known. */
+/** How long a step has taken; NaN if its state is unknown. */
 export function elapsedTime({ status, started_at, ended_at }: Step, now: number): number {
   return status === "unknown" && !ended_at ? Number.NaN : between(started_at, ended_at, now);
 }
 
 /**
- * How long a run has worked: from its first step on, without its wait in the queue and without what
- * people took to answer. The usual times it is compared with have neither of them.
+ * How long a run has worked since its first step, without queueing and without waiting for
+ * approvals. The usual times that it is compared with exclude both.
  */
 export function workingTime(steps: Step[], end: string | undefined, now: number): number {
   const [start] = steps.flatMap((step) => step.started_at ?? []).sort();

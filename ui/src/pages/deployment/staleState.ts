@@ -5,7 +5,7 @@ import type { LiveState } from "@/api/live";
 /** A link that is back sooner than this, in ms, makes nothing unknown. */
 const BRIEF = 3000;
 
-/** Whether what is shown may be from before: the stream is behind, or the node is out of reach. */
+/** Whether the shown state may be outdated: the stream lags, or the node is unreachable. */
 export function useIsStale(live: LiveState, { node_offline_since }: Deployment): boolean {
   const behind = live.kind === "behind" || live.kind === "out";
   const [long, setLong] = useState(false);
@@ -19,14 +19,14 @@ export function useIsStale(live: LiveState, { node_offline_since }: Deployment):
 
 const ON_ITS_WAY: Step["status"][] = ["pulling", "running", "undoing"];
 
-/** What was on its way may have ended meanwhile, well or not. */
+/** Marks running steps as unknown, since they may have ended meanwhile. */
 export function markUnknown(steps: Step[]): Step[] {
   return steps.map((step) =>
     ON_ITS_WAY.includes(step.status) ? { ...step, status: "unknown" } : step,
   );
 }
 
-/** What a step pulls and says while nobody hears of it. */
+/** The progress and signs of life of steps while there are no updates. */
 export const nothingHeard: {
   progress: Record<string, Progress | undefined>;
   signs: Record<string, number[] | undefined>;

@@ -8,7 +8,7 @@ import { texts } from "@/texts";
 const t = texts.page;
 const m = deployTexts.move;
 
-/** What a person has to know. `to` is the deployment that it became. */
+/** The notice about a deployment's state. `to` is the deployment that replaced it. */
 export type StateMessage = {
   state: string;
   title: string;
@@ -18,8 +18,8 @@ export type StateMessage = {
 };
 
 /**
- * The cause first: a node that is out of reach says why nothing goes on, not why something went
- * wrong. Of what is over, whatever becomes of its node changes nothing.
+ * The most relevant cause first. An unreachable node explains why nothing proceeds, but not a
+ * failure; for a deployment that has ended the node does not matter.
  */
 export function stateMessage(deployment: Deployment, steps: Step[]): StateMessage | undefined {
   const said = sayCause(deployment, steps) ?? sayMove(deployment) ?? sayState(deployment);

@@ -18,8 +18,8 @@ type Asked = {
 };
 
 /**
- * The rows, which stay where they are while the list is held; new ones go last in their group.
- * `moved` counts those that would stand elsewhere, `settle` lets them.
+ * The rows in a stable order while the list is held; new ones go last in their group. `moved`
+ * counts the rows that are out of order, `settle` sorts them.
  */
 export function useRowHold({ rows, groupOf, held, view }: Asked) {
   const places = useRef({ view, of: new Map() as Places });
@@ -36,7 +36,7 @@ export function useRowHold({ rows, groupOf, held, view }: Asked) {
   return { ...now, settle };
 }
 
-/** Gives each row its place, and remembers it in `places`. */
+/** Assigns each row its position, and stores it in `places`. */
 export function assignPlaces(rows: Deployment[], groupOf: Asked["groupOf"], places: Places) {
   const fresh = places.size === 0;
   for (const row of rows) if (!places.has(row.id)) places.set(row.id, groupOf(row));
@@ -59,7 +59,7 @@ function countMoved(placed: Placed[], rows: Deployment[], groupOf: Asked["groupO
   return placed.length - stay.length + out.reduce((sum, count) => sum + count, 0);
 }
 
-/** How many of different numbers have to move at least so that they are in order. */
+/** The least number of elements to move so that distinct numbers are sorted. */
 export function outOfOrder(numbers: number[]): number {
   // The least end of a rising sequence of each length: its length is that of the longest one.
   const ends: number[] = [];

@@ -1,6 +1,6 @@
 import { type FocusEvent, type PointerEvent, useState } from "react";
 
-/** Whether somebody's pointer or focus is in a list; `on` goes to the element around it. */
+/** Whether the pointer or the focus is inside a list; spread `on` on its container. */
 export function useHoverHold() {
   const [held, setHeld] = useState(false);
   const on = {

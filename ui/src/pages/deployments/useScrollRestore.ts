@@ -9,7 +9,7 @@ type Spot = { top: number; selected?: string; closed: Partial<Record<Group, bool
 const spots = new Map<string, Spot>();
 const MOST = 50;
 
-/** Where this entry of the history was left, and how to leave it there again. */
+/** The scroll position and row stored for this history entry, and a way to store them. */
 export function useScrollRestore() {
   const entry = useEntry();
   const [was] = useState(() => spots.get(entry.current ?? ""));

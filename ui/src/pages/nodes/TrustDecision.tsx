@@ -17,7 +17,10 @@ function wordsFor({ name, thumbprint: approved, expected_thumbprint: expected }:
   return { title: d.plainTitle(name), body: d.plain, reject: d.reject };
 }
 
-/** A person is needed: both thumbprints whole, and whether the proof held. Without it, no approval. */
+/**
+ * Asks an admin to approve or reject a certificate: both full thumbprints, and whether the proof of
+ * possession is valid. Without a valid proof there is no approval.
+ */
 export function TrustDecision({ node }: { node: NodeInfo }) {
   const { title, body } = wordsFor(node);
   const known = node.thumbprint ?? node.expected_thumbprint;
@@ -82,7 +85,7 @@ const GROUPED = "| tr a-f A-F | fold -w4 | paste -sd' '";
 const IN_CONTAINER = `docker exec nullops-agent /app/nullops agent identity --agent.data=/data ${GROUPED}`;
 const AS_SERVICE = `sudo /opt/nullops/nullops agent identity --agent.data=/var/lib/nullops ${GROUPED}`;
 
-/** The lines that print a thumbprint where the agent runs. */
+/** The commands that print a thumbprint on the agent's machine. */
 export function ThumbprintCommands() {
   const p = machineTexts.print;
   return (
@@ -96,7 +99,7 @@ export function ThumbprintCommands() {
   );
 }
 
-/** The certificates of a node: the trusted one, and what was expected or turned down. */
+/** The certificates of a node: trusted, expected and rejected. */
 export function Certificate({ node }: { node: NodeInfo }) {
   return (
     <section>

@@ -5,7 +5,7 @@ type Team = Schemas["Team"];
 type User = Schemas["User"];
 export type Level = Schemas["Grant"]["level"] | "none";
 
-/** People whose level on the target changes in the same way. */
+/** People whose access level on the target changes in the same way. */
 export type Shift = { before: Level; after: Level; people: string[] };
 
 const RANK: Record<Level, number> = { none: 0, read: 1, full: 2 };
@@ -21,8 +21,8 @@ function levelFor(person: string, teams: Team[], target: Target): Level {
 }
 
 /**
- * Who gains or loses what when a team's level on a target changes: what another team gives stays, and
- * neither an admin nor who may not sign in gains or loses anything. Losses come first, the greatest first.
+ * Who gains or loses access when a team's level on a target changes. Grants of other teams stay;
+ * admins and disabled users are not affected. Losses come first, the greatest first.
  */
 export function shiftsOf(
   change: { team: Team; target: Target; level: Level },

@@ -8,7 +8,9 @@ type Explained = Schemas["AccessExplained"];
 /** Deployments of a project in an environment, which may be one that needs a grant of its own. */
 export type Pair = { project: string; environment: string; restricted: boolean };
 
-/** What stands in the way of creating, as the API's explanations of the two say it; nothing when nothing does. */
+/**
+ * Why a person cannot create, from the API's explanations of both objects; undefined if they can.
+ */
 export function missingAccess(
   pair: Pair,
   of: Explained,
@@ -27,7 +29,7 @@ function suffice(grants: Grant[], { project, environment, restricted }: Pair): b
   return (!restricted || on !== "none") && [levelOf(grants, { project }), on].includes("full");
 }
 
-/** The teams of which a person would have to be a member, each of which alone would be enough. */
+/** The teams whose membership alone would allow it. */
 export function teamsThatHelp(person: string, teams: Team[], pair: Pair): string[] {
   const isIn = (team: Team) => team.members.includes(person);
   const own = teams.filter(isIn).flatMap((team) => team.grants);

@@ -5,29 +5,32 @@ import { me } from "@/api/queries/common";
 import { viewedName } from "@/api/viewAs";
 import { texts } from "@/texts";
 
-// Why an act is not possible: which grant is missing, and who can give it. Each hook gives the reason
-// of a button, nothing when the person may; until the API has explained it, it says what is known.
+// Why an action is not allowed: which grant is missing, and who can give it. Each hook returns the
+// reason for a disabled button, or undefined if the user may act. Until the API has explained the
+// access, the reason says what is known locally.
 
 const t = texts.lack;
 
 type Wanted = {
   may: boolean;
-  /** What the API explains: project/NAME, environment/NAME, deployment/ID. */
+  /** The object as the API names it: project/NAME, environment/NAME, deployment/ID. */
   object: string;
-  /** How people call it. */
+  /** The object's name in the sentence. */
   on: string;
-  /** Objects of one place have one explanation, which is asked for once. */
+  /** Objects with the same `place` share one explanation, which is requested once. */
   place?: string;
 };
 
-/** What is missing for full access to one object. */
+/** What the user lacks for full access to an object. */
 export function usePermissionReason({ may, object, on, place }: Wanted): string | undefined {
   const found = useQuery({ ...explained(object, place), enabled: !may }).data;
   if (may) return undefined;
   return looking() ?? t.full(on, found);
 }
 
-/** What is missing to change a deployment. All of a project in an environment have one answer. */
+/**
+ * What the user lacks to change a deployment. All of a project in an environment share one answer.
+ */
 export function usePermissionReasonOn({
   id,
   level,
@@ -42,7 +45,7 @@ export function usePermissionReasonOn({
   });
 }
 
-/** What is missing to create a deployment anywhere. */
+/** What the user lacks to create a deployment anywhere. */
 export function useReasonNotToCreate(): string | undefined {
   const { data: person } = useSuspenseQuery(me);
   const ask = useQuery({ ...grantors, enabled: !person.can_create }).data;
