@@ -9,7 +9,7 @@ const LIMIT = 180_000;
 const EDITOR_LIMIT = 120_000;
 /** Loaded by import() when it is wanted; one static import anywhere would bring it along. */
 const APART = [
-  "src/editor/PluginForm.tsx",
+  "src/editor/inspector/PluginForm.tsx",
   "node_modules/@dagrejs/dagre/dist/dagre.esm.js",
   "src/pages/deployment/Terminal.tsx",
   "src/components/Chart.tsx",

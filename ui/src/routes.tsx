@@ -9,17 +9,17 @@ import {
 } from "@tanstack/react-router";
 import { isSignedOut } from "./api/client";
 import { me } from "./api/queries/common";
-import { load } from "./components/load";
+import { loadChunk } from "./components/loadChunk";
 import { Skeletons } from "./components/States";
-import { readListSearch } from "./pages/admin/search";
+import { readPipelineSearch } from "./editor/pipelineSearch";
+import { readListSearch } from "./lists/listSearch";
 import { type AuditSearch, readAuditSearch } from "./pages/audit/search";
 import { readCreateSearch } from "./pages/create/search";
 import { readPageSearch } from "./pages/deployment/search";
 import { Deployments } from "./pages/deployments/Deployments";
 import { type Filters, readFilters } from "./pages/deployments/filters";
-import { readPipelineSearch } from "./pages/projects/search";
+import { ErrorPage, NotFound } from "./pages/shell/ErrorPages";
 import { Frame } from "./pages/shell/Frame";
-import { Broken, NotFound } from "./pages/shell/Problems";
 import { SignIn } from "./pages/sign-in/SignIn";
 
 const root = createRootRouteWithContext<{ queryClient: QueryClient }>()({
@@ -38,13 +38,16 @@ const signIn = createRoute({
 const invitation = createRoute({
   getParentRoute: () => root,
   path: "/invitation",
-  component: lazyRouteComponent(() => load(() => import("./pages/account/OneTime")), "Invitation"),
+  component: lazyRouteComponent(
+    () => loadChunk(() => import("./pages/account/OneTime")),
+    "Invitation",
+  ),
 });
 
 const reset = createRoute({
   getParentRoute: () => root,
   path: "/reset",
-  component: lazyRouteComponent(() => load(() => import("./pages/account/OneTime")), "Reset"),
+  component: lazyRouteComponent(() => loadChunk(() => import("./pages/account/OneTime")), "Reset"),
 });
 
 const app = createRoute({
@@ -80,7 +83,7 @@ const create = createRoute({
   getParentRoute: () => deployments,
   path: "/new",
   validateSearch: readCreateSearch,
-  component: lazyRouteComponent(() => load(() => import("./pages/create/Create")), "Create"),
+  component: lazyRouteComponent(() => loadChunk(() => import("./pages/create/Create")), "Create"),
 });
 
 export type DiffSearch = { a?: string; b?: string };
@@ -92,7 +95,7 @@ const diff = createRoute({
     a: text(search.a),
     b: text(search.b),
   }),
-  component: lazyRouteComponent(() => load(() => import("./pages/diff/Diff")), "Diff"),
+  component: lazyRouteComponent(() => loadChunk(() => import("./pages/diff/Diff")), "Diff"),
 });
 
 const deployment = createRoute({
@@ -100,7 +103,7 @@ const deployment = createRoute({
   path: "/deployments/$environment/$name/{-$tab}",
   validateSearch: readPageSearch,
   component: lazyRouteComponent(
-    () => load(() => import("./pages/deployment/Deployment")),
+    () => loadChunk(() => import("./pages/deployment/Deployment")),
     "ByName",
   ),
 });
@@ -109,20 +112,26 @@ const permalink = createRoute({
   getParentRoute: () => app,
   path: "/d/$id/{-$tab}",
   validateSearch: readPageSearch,
-  component: lazyRouteComponent(() => load(() => import("./pages/deployment/Deployment")), "ById"),
+  component: lazyRouteComponent(
+    () => loadChunk(() => import("./pages/deployment/Deployment")),
+    "ById",
+  ),
 });
 
 const nodes = createRoute({
   getParentRoute: () => app,
   path: "/nodes",
   validateSearch: readListSearch,
-  component: lazyRouteComponent(() => load(() => import("./pages/nodes/Nodes")), "Nodes"),
+  component: lazyRouteComponent(() => loadChunk(() => import("./pages/nodes/Nodes")), "Nodes"),
 });
 
 const node = createRoute({
   getParentRoute: () => app,
   path: "/nodes/$name",
-  component: lazyRouteComponent(() => load(() => import("./pages/nodes/NodePage")), "NodePage"),
+  component: lazyRouteComponent(
+    () => loadChunk(() => import("./pages/nodes/NodePage")),
+    "NodePage",
+  ),
 });
 
 const environments = createRoute({
@@ -130,7 +139,7 @@ const environments = createRoute({
   path: "/environments",
   validateSearch: readListSearch,
   component: lazyRouteComponent(
-    () => load(() => import("./pages/environments/Environments")),
+    () => loadChunk(() => import("./pages/environments/Environments")),
     "Environments",
   ),
 });
@@ -140,7 +149,7 @@ const registries = createRoute({
   path: "/registries",
   validateSearch: readListSearch,
   component: lazyRouteComponent(
-    () => load(() => import("./pages/registries/Registries")),
+    () => loadChunk(() => import("./pages/registries/Registries")),
     "Registries",
   ),
 });
@@ -149,21 +158,30 @@ const services = createRoute({
   getParentRoute: () => app,
   path: "/services",
   validateSearch: readListSearch,
-  component: lazyRouteComponent(() => load(() => import("./pages/services/Services")), "Services"),
+  component: lazyRouteComponent(
+    () => loadChunk(() => import("./pages/services/Services")),
+    "Services",
+  ),
 });
 
 const plugins = createRoute({
   getParentRoute: () => app,
   path: "/plugins",
   validateSearch: readListSearch,
-  component: lazyRouteComponent(() => load(() => import("./pages/plugins/Plugins")), "Plugins"),
+  component: lazyRouteComponent(
+    () => loadChunk(() => import("./pages/plugins/Plugins")),
+    "Plugins",
+  ),
 });
 
 const secrets = createRoute({
   getParentRoute: () => app,
   path: "/secrets",
   validateSearch: readListSearch,
-  component: lazyRouteComponent(() => load(() => import("./pages/secrets/Secrets")), "Secrets"),
+  component: lazyRouteComponent(
+    () => loadChunk(() => import("./pages/secrets/Secrets")),
+    "Secrets",
+  ),
 });
 
 const templates = createRoute({
@@ -171,7 +189,7 @@ const templates = createRoute({
   path: "/templates",
   validateSearch: readListSearch,
   component: lazyRouteComponent(
-    () => load(() => import("./pages/templates/Templates")),
+    () => loadChunk(() => import("./pages/templates/Templates")),
     "Templates",
   ),
 });
@@ -179,21 +197,21 @@ const templates = createRoute({
 const fleet = createRoute({
   getParentRoute: () => app,
   path: "/fleet",
-  component: lazyRouteComponent(() => load(() => import("./pages/fleet/Fleet")), "Fleet"),
+  component: lazyRouteComponent(() => loadChunk(() => import("./pages/fleet/Fleet")), "Fleet"),
 });
 
 const people = createRoute({
   getParentRoute: () => app,
   path: "/users",
   validateSearch: readListSearch,
-  component: lazyRouteComponent(() => load(() => import("./pages/people/People")), "People"),
+  component: lazyRouteComponent(() => loadChunk(() => import("./pages/people/People")), "People"),
 });
 
 const teams = createRoute({
   getParentRoute: () => app,
   path: "/teams",
   validateSearch: readListSearch,
-  component: lazyRouteComponent(() => load(() => import("./pages/people/Teams")), "Teams"),
+  component: lazyRouteComponent(() => loadChunk(() => import("./pages/people/Teams")), "Teams"),
 });
 
 const teamAccess = createRoute({
@@ -201,7 +219,7 @@ const teamAccess = createRoute({
   path: "/teams/access",
   validateSearch: readListSearch,
   component: lazyRouteComponent(
-    () => load(() => import("./pages/people/AccessGrid")),
+    () => loadChunk(() => import("./pages/people/AccessGrid")),
     "AccessGrid",
   ),
 });
@@ -209,61 +227,76 @@ const teamAccess = createRoute({
 const account = createRoute({
   getParentRoute: () => app,
   path: "/account",
-  component: lazyRouteComponent(() => load(() => import("./pages/account/Account")), "Account"),
+  component: lazyRouteComponent(
+    () => loadChunk(() => import("./pages/account/Account")),
+    "Account",
+  ),
 });
 
 const audit = createRoute({
   getParentRoute: () => app,
   path: "/audit",
   validateSearch: (search: Record<string, unknown>): AuditSearch => readAuditSearch(search),
-  component: lazyRouteComponent(() => load(() => import("./pages/audit/Audit")), "Audit"),
+  component: lazyRouteComponent(() => loadChunk(() => import("./pages/audit/Audit")), "Audit"),
 });
 
 const rules = createRoute({
   getParentRoute: () => app,
   path: "/rules",
   validateSearch: readListSearch,
-  component: lazyRouteComponent(() => load(() => import("./pages/rules/Rules")), "Rules"),
+  component: lazyRouteComponent(() => loadChunk(() => import("./pages/rules/Rules")), "Rules"),
 });
 
 const webhooks = createRoute({
   getParentRoute: () => app,
   path: "/webhooks",
   validateSearch: readListSearch,
-  component: lazyRouteComponent(() => load(() => import("./pages/webhooks/Webhooks")), "Webhooks"),
+  component: lazyRouteComponent(
+    () => loadChunk(() => import("./pages/webhooks/Webhooks")),
+    "Webhooks",
+  ),
 });
 
 const settings = createRoute({
   getParentRoute: () => app,
   path: "/settings/{-$tab}",
-  component: lazyRouteComponent(() => load(() => import("./pages/settings/Settings")), "Settings"),
+  component: lazyRouteComponent(
+    () => loadChunk(() => import("./pages/settings/Settings")),
+    "Settings",
+  ),
 });
 
 const urls = createRoute({
   getParentRoute: () => app,
   path: "/urls",
   validateSearch: readListSearch,
-  component: lazyRouteComponent(() => load(() => import("./pages/urls/Urls")), "Urls"),
+  component: lazyRouteComponent(() => loadChunk(() => import("./pages/urls/Urls")), "Urls"),
 });
 
 const start = createRoute({
   getParentRoute: () => app,
   path: "/start",
-  component: lazyRouteComponent(() => load(() => import("./pages/start/Start")), "Start"),
+  component: lazyRouteComponent(() => loadChunk(() => import("./pages/start/Start")), "Start"),
 });
 
 const projects = createRoute({
   getParentRoute: () => app,
   path: "/projects",
   validateSearch: readListSearch,
-  component: lazyRouteComponent(() => load(() => import("./pages/projects/Projects")), "Projects"),
+  component: lazyRouteComponent(
+    () => loadChunk(() => import("./pages/projects/Projects")),
+    "Projects",
+  ),
 });
 
 const project = createRoute({
   getParentRoute: () => app,
   path: "/projects/$name/pipeline",
   validateSearch: readPipelineSearch,
-  component: lazyRouteComponent(() => load(() => import("./pages/projects/Pipeline")), "Pipeline"),
+  component: lazyRouteComponent(
+    () => loadChunk(() => import("./pages/projects/Pipeline")),
+    "Pipeline",
+  ),
 });
 
 /** Every component in every state, without a server; the build drops it with its page. */
@@ -273,7 +306,7 @@ const gallery = import.meta.env.DEV
         getParentRoute: () => root,
         path: "/components",
         component: lazyRouteComponent(
-          () => load(() => import("./pages/components/Components")),
+          () => loadChunk(() => import("./pages/components/Components")),
           "Components",
         ),
       }),
@@ -333,7 +366,7 @@ export function makeRouter(queryClient: QueryClient) {
   return createRouter({
     routeTree: tree,
     context: { queryClient },
-    defaultErrorComponent: Broken,
+    defaultErrorComponent: ErrorPage,
     defaultNotFoundComponent: NotFound,
     defaultPendingComponent: Pending,
     defaultPendingMs: 150,

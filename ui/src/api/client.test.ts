@@ -1,6 +1,6 @@
 // @vitest-environment node
 import { afterEach, expect, it, vi } from "vitest";
-import { describe as say } from "@/components/States";
+import { describeError } from "@/components/States";
 import { texts } from "@/texts";
 import { client, PATIENCE } from "./client";
 
@@ -22,6 +22,6 @@ it("gives up on a server that says nothing, and says that what was asked may be 
   time.abort(new DOMException("late", "TimeoutError"));
   const error = await asked.catch((thrown: unknown) => thrown);
   expect(timeout).toHaveBeenCalledWith(PATIENCE);
-  expect(say(error).message).toBe(texts.lateAnswer);
-  expect(say(new TypeError("fetch failed")).message).toBe(texts.noAnswer);
+  expect(describeError(error).message).toBe(texts.lateAnswer);
+  expect(describeError(new TypeError("fetch failed")).message).toBe(texts.noAnswer);
 });

@@ -1,7 +1,7 @@
 import createClient from "openapi-fetch";
 import { texts } from "@/texts";
 import type { components, paths } from "./schema.gen";
-import { viewingHeaders } from "./viewing";
+import { viewingHeaders } from "./viewAs";
 
 export type Schemas = components["schemas"];
 export type Deployment = Schemas["Deployment"];

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { download } from "./file";
+import { downloadFile } from "./file";
 
 const saved: string[] = [];
 
@@ -30,7 +30,7 @@ function answers(response: Response) {
 it("asks for a file through the same eyes as everything else", async () => {
   sessionStorage.setItem("nullops.view-as", "lena");
   const fetched = answers(new Response("id,seq\n"));
-  await download("/api/v1/audit/export?format=csv", "audit.csv");
+  await downloadFile("/api/v1/audit/export?format=csv", "audit.csv");
   expect(fetched.mock.calls[0]?.[1].headers).toEqual({ "X-Nullops-View-As": "lena" });
   expect(saved).toEqual(["audit.csv"]);
 });
@@ -38,6 +38,6 @@ it("asks for a file through the same eyes as everything else", async () => {
 it("saves no refusal as the file", async () => {
   const body = JSON.stringify({ title: "No.", status: 403, code: "forbidden", request_id: "r" });
   answers(new Response(body, { status: 403 }));
-  await expect(download("/x", "audit.csv")).rejects.toMatchObject({ status: 403 });
+  await expect(downloadFile("/x", "audit.csv")).rejects.toMatchObject({ status: 403 });
   expect(saved).toEqual([]);
 });

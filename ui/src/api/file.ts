@@ -1,11 +1,11 @@
 import { refusalOf } from "./client";
-import { viewingHeaders } from "./viewing";
+import { viewingHeaders } from "./viewAs";
 
 /**
  * Reads a file of the API and hands it to the browser to save. A plain link can't say through whose
  * eyes it asks, and a refusal of it is only a download that failed. It may take as long as it takes.
  */
-export async function download(address: string, name: string): Promise<void> {
+export async function downloadFile(address: string, name: string): Promise<void> {
   const response = await fetch(address, { headers: viewingHeaders() });
   if (!response.ok) throw await refusalOf(response);
   save(await response.blob(), name);

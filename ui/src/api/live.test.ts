@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { follow, type LiveState } from "./live";
+import { followStream, type LiveState } from "./live";
 
 /** A server with a numbered log of events, which breaks the connection where it is told to. */
 function server(total: number, breaks: number[]) {
@@ -25,7 +25,7 @@ describe("following a stream", () => {
   it("resumes without a gap or a double wherever it breaks", async () => {
     const { fetch, asked } = server(20, [3, 3, 11]);
     const got: string[] = [];
-    stop = follow({
+    stop = followStream({
       url: "/x",
       fetch,
       backoff: () => 0,
@@ -47,7 +47,7 @@ describe("following a stream", () => {
     ];
     const fetch = (async () =>
       (answers.shift() ?? (() => new Response("", { status: 401 })))()) as typeof globalThis.fetch;
-    stop = follow({
+    stop = followStream({
       url: "/x",
       fetch,
       backoff: () => 0,
@@ -67,7 +67,7 @@ describe("following a stream", () => {
       () => Response.json({ ...problem, detail: "gone" }, { status: 404 }),
     ];
     const fetch = (async () => answers.shift()?.()) as typeof globalThis.fetch;
-    stop = follow({
+    stop = followStream({
       url: "/x",
       fetch,
       backoff: () => 0,
@@ -85,7 +85,7 @@ describe("following a stream", () => {
 
   it("waits longer and longer for a server that ends each stream at once", async () => {
     const waits: number[] = [];
-    stop = follow({
+    stop = followStream({
       url: "/x",
       fetch: (async () => new Response(": open\n\n")) as typeof globalThis.fetch,
       backoff: (tries) => {
@@ -105,7 +105,7 @@ describe("following a stream", () => {
     let passed = 0;
     const clock = vi.spyOn(Date, "now").mockImplementation(() => opened + passed);
     const fetch = async () => new Response("data: 1\n\n");
-    stop = follow({
+    stop = followStream({
       url: "/x",
       fetch: fetch as typeof globalThis.fetch,
       backoff: (tries) => {
@@ -131,7 +131,7 @@ describe("following a stream", () => {
         init?.signal?.addEventListener("abort", () => lost(new DOMException("", "AbortError")));
       });
     const states: LiveState["kind"][] = [];
-    stop = follow({
+    stop = followStream({
       url: "/x",
       fetch: silent as typeof globalThis.fetch,
       backoff: () => 0,

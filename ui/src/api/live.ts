@@ -1,9 +1,9 @@
 import { ApiError, refusalOf } from "./client";
 import { type ServerEvent, SseParser } from "./sse";
-import { viewingHeaders } from "./viewing";
+import { viewingHeaders } from "./viewAs";
 
 /**
- * What the page may say about its stream. `since` is when it was last in step, in ms. `error` is why it
+ * The state of the page's stream. `since` is when it was last up to date, in ms. `error` is why it
  * could not be opened; a stream that was open and broke off has none.
  */
 export type LiveState = {
@@ -36,11 +36,11 @@ const defaultBackoff = (tries: number) =>
   Math.min(8000, 400 * 2 ** Math.min(tries, 6)) * (0.7 + Math.random() * 0.6);
 
 /**
- * Follows a stream of server-sent events for ever, resuming with Last-Event-ID behind the last
- * event that was handed on, until the returned function is called. A 401 ends it as "out", a 403 or
- * 404 as well: what may not be seen any more is not asked for again.
+ * Follows a stream of server-sent events, reconnecting with the Last-Event-ID of the last delivered
+ * event, until the returned function is called. 401, 403 and 404 end it: access that was lost is
+ * not retried.
  */
-export function follow(options: Options): () => void {
+export function followStream(options: Options): () => void {
   const ask = options.fetch ?? fetch;
   const backoff = options.backoff ?? defaultBackoff;
   let lastId = "";

@@ -4,24 +4,24 @@ import type { LogLine } from "./client";
 const KEEP = 200_000;
 
 /**
- * The lines of one step, in order and each once. `ahead` holds lines that came before the ones in
- * between were known: they wait until the gap is read.
+ * The lines of one step, in order and without duplicates. `ahead` holds lines after a gap, until
+ * the gap has been read.
  */
 export type StepLog = { lines: LogLine[]; ahead: LogLine[]; cut: number };
 
 export const emptyLog: StepLog = { lines: [], ahead: [], cut: 0 };
 
-/** The number to read behind, to close the gap or to go on. */
+/** The line number to read after, to close a gap or to continue. */
 export function lastNumber(log: StepLog): number {
   return log.lines[log.lines.length - 1]?.number ?? log.cut;
 }
 
-/** Whether lines between what is shown and what arrived are missing. */
+/** Whether lines are missing between the shown ones and those that arrived. */
 export function hasGap(log: StepLog): boolean {
   return log.ahead.length > 0;
 }
 
-/** Adds lines in whatever order they come. A line that is known already is ignored. */
+/** Adds lines in any order. Known lines are ignored. */
 export function addLines(log: StepLog, added: LogLine[]): StepLog {
   let last = lastNumber(log);
   const fresh = added.filter((line) => line.number > last);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Deployment } from "./client";
-import { mergeOne, mergeRead } from "./list";
+import { mergeOne, mergeRead } from "./mergeDeployments";
 import { nothingWatched, reduce, stepId } from "./run";
 
 const deployment = (revision: number, more: Partial<Deployment> = {}) =>

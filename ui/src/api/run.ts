@@ -2,7 +2,7 @@ import type { Deployment, LogLine, Progress, ServiceHealth, Step } from "./clien
 import { addLines, emptyLog, type StepLog } from "./log";
 import type { ServerEvent } from "./sse";
 
-/** What one page knows of one deployment from its stream. */
+/** What a page knows about a deployment from its stream. */
 export type Watched = {
   deployment: Deployment | null;
   /** By run and key: see `stepId`. */
@@ -46,7 +46,7 @@ export function reduce(state: Watched, events: ServerEvent[], now = Date.now()):
 function apply(state: Watched, { event, id }: ServerEvent, data: unknown, now: number): Watched {
   switch (event) {
     case "deployment": {
-      const deployment = newer(state.deployment, data as Deployment);
+      const deployment = newerReading(state.deployment, data as Deployment);
       return { ...state, deployment };
     }
     case "step": {
@@ -92,8 +92,8 @@ function clockOf(known: number | undefined, seen: number, fresh: boolean): numbe
   return fresh || seen > 0 ? seen : undefined;
 }
 
-/** The newer of two readings of a deployment: what is asked for and what is told may cross. */
-export function newer(known: Deployment | null | undefined, read: Deployment): Deployment {
+/** The newer of two states of a deployment, since responses and events may cross. */
+export function newerReading(known: Deployment | null | undefined, read: Deployment): Deployment {
   return known && known.id === read.id && known.revision > read.revision ? known : read;
 }
 

@@ -1,13 +1,13 @@
 import { useEffect, useRef, useState } from "react";
-import { follow, type LiveState } from "./live";
+import { followStream, type LiveState } from "./live";
 import type { ServerEvent } from "./sse";
 
 /** Events are handed on in batches this far apart, in ms: a flood costs one render per frame or two. */
 const BATCH = 40;
 
 /**
- * The page's one stream. Events come in order, in batches; nothing is handed on after the page is
- * left. `opened` is called whenever it opens, with whether it goes on where it was.
+ * The page's event stream. Events arrive in order, in batches, and never after unmount. `opened` is
+ * called on each connect, with whether the stream resumed without a gap.
  */
 export function useLive(
   url: string | null,
@@ -27,7 +27,7 @@ export function useLive(
       batch = [];
       handlers.current.onEvents(ready);
     };
-    const stop = follow({
+    const stop = followStream({
       url,
       onEvent: (event) => {
         batch.push(event);

@@ -5,7 +5,7 @@ import {
   type ReactNode,
   useRef,
 } from "react";
-import { useOffer } from "./offers";
+import { usePageAction } from "./pageActions";
 import { useReason } from "./Reason";
 
 /** Without `disabled`: a button that nobody can reach can't say why. */
@@ -37,7 +37,9 @@ export function Button({
 }: Props) {
   const off = Boolean(reason) || Boolean(busy);
   const self = useRef<HTMLButtonElement>(null);
-  useOffer(act && !busy ? { label: act, reason, run: () => self.current?.click() } : undefined);
+  usePageAction(
+    act && !busy ? { label: act, reason, run: () => self.current?.click() } : undefined,
+  );
   const why = useReason(reason, self);
   const press = (event: MouseEvent<HTMLButtonElement>) => {
     if (reason) why.show();

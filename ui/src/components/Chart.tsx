@@ -1,8 +1,8 @@
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { type Curve, gaps } from "./curve";
-import { clock } from "./time";
+import { type Curve, findGaps } from "./curve";
+import { formatClock } from "./time";
 
 export type Line = { name: string; curve: Curve; token: string };
 
@@ -75,7 +75,7 @@ function options(parent: HTMLElement, props: Props): uPlot.Options {
         ...axis,
         size: 24,
         space: 96,
-        values: (_, ticks) => ticks.map((seconds) => clock(seconds * 1000)),
+        values: (_, ticks) => ticks.map((seconds) => formatClock(seconds * 1000)),
       },
       { ...axis, size: 64, values: (_, ticks) => ticks.map(format) },
     ],
@@ -88,7 +88,7 @@ function options(parent: HTMLElement, props: Props): uPlot.Options {
         points: { show: false },
       })),
     ],
-    hooks: { drawClear: [(plot) => hatch(plot, gaps(known(lines), from, to), faint)] },
+    hooks: { drawClear: [(plot) => hatch(plot, findGaps(known(lines), from, to), faint)] },
   };
 }
 

@@ -17,7 +17,7 @@ type Props = {
   take: () => void;
 };
 
-/** The search field that owns a list: arrows mark an entry there, Enter takes it. */
+/** A search field that controls a list: arrow keys mark an entry, Enter picks it. */
 export function ListFind({ id, label, value, onType, active, count, setActive, take }: Props) {
   const move = (by: number) => setActive(Math.max(0, Math.min(count - 1, active + by)));
   const press = (event: KeyboardEvent) => {

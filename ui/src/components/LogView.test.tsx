@@ -1,7 +1,7 @@
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { LogView, written } from "./LogView";
+import { formatLogRow, LogView } from "./LogView";
 
 beforeAll(() => {
   // jsdom has no layout: the box is given a size, so that lines are drawn.
@@ -129,8 +129,8 @@ describe("the log", () => {
 
   it("keeps in the file whose line each is", () => {
     const text = "\u001b[31mred\u001b[0m";
-    expect(written({ at, source: "web", text })).toBe(`${at} web red`);
-    expect(written({ at, text: "" })).toBe(`${at} `);
+    expect(formatLogRow({ at, source: "web", text })).toBe(`${at} web red`);
+    expect(formatLogRow({ at, text: "" })).toBe(`${at} `);
   });
 
   it("has keys for the kind of times and for wrapping", async () => {

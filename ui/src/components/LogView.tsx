@@ -14,9 +14,9 @@ import { locale } from "@/locale";
 import { texts } from "@/texts";
 import { parseAnsi, plainText } from "./ansi";
 import { Button } from "./Button";
-import { useHeld } from "./held";
 import { useKeys } from "./Shell";
-import { exact, offset } from "./time";
+import { useScrollHold } from "./scrollHold";
+import { formatExact, offset } from "./time";
 
 const t = texts.log;
 
@@ -62,7 +62,7 @@ export function LogView(props: Props) {
   const [seen, setSeen] = useState(0);
   const [wrap, setWrap] = useState(true);
   const [clockTimes, setClockTimes] = useState(false);
-  const { lines, cut, more } = useHeld(props.lines, props.cut ?? 0, !following);
+  const { lines, cut, more } = useScrollHold(props.lines, props.cut ?? 0, !following);
   const find = useFind(lines);
   const byHand = useRef(false);
   const aimed = useMemo(
@@ -224,7 +224,7 @@ const Line = memo(function Line({ line, number, start, cut, before, day, href }:
       ) : (
         <span className="k">{number}</span>
       )}
-      <span className="tm" title={exact(line.at)}>
+      <span className="tm" title={formatExact(line.at)}>
         {start ? offset(line.at, start) : clockOf(line.at)}
       </span>
       <span dir="ltr">
@@ -300,7 +300,7 @@ function useFind(lines: LogRow[]): Find {
 }
 
 /** A line as the file has it: when, whose where several are in one, and what. */
-export function written({ at, source, text }: LogRow): string {
+export function formatLogRow({ at, source, text }: LogRow): string {
   return [at, source, plainText(text)].filter((part) => part !== undefined).join(" ");
 }
 
@@ -314,7 +314,7 @@ type ToolProps = {
 
 function Tools({ find, wrap, setWrap, lines, name }: ToolProps) {
   const save = () => {
-    const text = lines.map(written).join("\n");
+    const text = lines.map(formatLogRow).join("\n");
     const url = URL.createObjectURL(new Blob([`${text}\n`], { type: "text/plain" }));
     const link = document.createElement("a");
     link.href = url;

@@ -5,8 +5,8 @@ import { createPortal } from "react-dom";
 const GAP = 6;
 
 /**
- * Why a button can't be used, told when the keyboard comes to it and when it is pressed: the pointer's
- * tooltip is never seen on a touch screen. `show` tells it now; the rest goes to the button.
+ * Shows why a button is disabled, on keyboard focus and on press, since touch screens show no
+ * tooltip. `show` shows it now; spread the other props on the button.
  */
 export function useReason(reason: string | undefined, anchor: RefObject<HTMLElement | null>) {
   const [open, setOpen] = useState(false);

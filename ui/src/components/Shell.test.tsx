@@ -1,7 +1,7 @@
 import { cleanup, fireEvent, render } from "@testing-library/react";
 import { afterEach, expect, it, vi } from "vitest";
 import { ApiError, type Problem } from "@/api/client";
-import { Live, useKeys } from "./Shell";
+import { LiveBadge, useKeys } from "./Shell";
 
 afterEach(cleanup);
 
@@ -24,7 +24,7 @@ it("says why there is no link any more: a session that ended is not the only rea
   const refused = (status: number) => new ApiError(status, { title: "no", status } as Problem);
   const said = (status: number) => {
     const { container } = render(
-      <Live state={{ kind: "out", since: 0, error: refused(status) }} />,
+      <LiveBadge state={{ kind: "out", since: 0, error: refused(status) }} />,
     );
     return container.textContent;
   };

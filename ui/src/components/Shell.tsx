@@ -4,13 +4,13 @@ import { isNotFound, isSignedOut } from "@/api/client";
 import type { LiveState } from "@/api/live";
 import { texts } from "@/texts";
 import { useNow } from "./Time";
-import { duration } from "./time";
+import { formatDuration } from "./time";
 
-/** Whether the page is in step with the server, and by how much it is not. */
-export function Live({ state, className }: { state: LiveState; className?: string }) {
+/** Whether the page is up to date with the server, and how far it lags. */
+export function LiveBadge({ state, className }: { state: LiveState; className?: string }) {
   const now = useNow();
   const late = Math.max(1000, now - state.since);
-  const age = late < 60_000 ? `${Math.round(late / 1000)} ${texts.time.s}` : duration(late);
+  const age = late < 60_000 ? `${Math.round(late / 1000)} ${texts.time.s}` : formatDuration(late);
   const { kind, error } = state;
   const word =
     kind === "behind" ? texts.live.behind(age) : texts.live[kind === "out" ? whyOut(error) : kind];
@@ -39,8 +39,8 @@ const FIELDS = "input, textarea, select, [contenteditable], [role=menu], [role=l
 
 const OFF = "nullops.keys";
 
-/** Whether a person switched single keys off; assistive software may need them for itself. */
-export function keysOff(): boolean {
+/** Whether the user switched single-key shortcuts off; assistive software may need these keys. */
+export function areKeysOff(): boolean {
   try {
     return localStorage.getItem(OFF) === "off";
   } catch {
@@ -48,7 +48,7 @@ export function keysOff(): boolean {
   }
 }
 
-export function switchKeys(off: boolean) {
+export function setKeysOff(off: boolean) {
   try {
     if (off) localStorage.setItem(OFF, "off");
     else localStorage.removeItem(OFF);
@@ -58,10 +58,11 @@ export function switchKeys(off: boolean) {
 }
 
 /**
- * Whether a single key is not for the page: in fields, under sheets, with a modifier, switched off.
- * Beside a terminal none is: who goes on typing when its link is lost means the terminal.
+ * Whether shortcuts ignore a key: in fields, under sheets, with a modifier, or switched off. With a
+ * terminal open all are ignored, since a person who keeps typing after its connection is lost means
+ * the terminal.
  */
-export function quiet(event: KeyboardEvent): boolean {
+export function ignoresKey(event: KeyboardEvent): boolean {
   const target = event.target as HTMLElement;
   return (
     event.ctrlKey ||
@@ -70,7 +71,7 @@ export function quiet(event: KeyboardEvent): boolean {
     event.defaultPrevented ||
     target.closest?.(FIELDS) !== null ||
     document.querySelector("[role=dialog], [role=menu], [data-terminal]") !== null ||
-    keysOff()
+    areKeysOff()
   );
 }
 
@@ -78,7 +79,7 @@ export function quiet(event: KeyboardEvent): boolean {
 export function useKeys(keys: Record<string, (event: KeyboardEvent) => void>) {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      if (quiet(event)) return;
+      if (ignoresKey(event)) return;
       const run = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
       if (!run) return;
       event.preventDefault();

@@ -1,4 +1,4 @@
-import { path } from "./curve";
+import { svgPath } from "./curve";
 
 const WIDTH = 72;
 const HEIGHT = 18;
@@ -10,7 +10,7 @@ export function Sparkline({ values, most, label }: Props) {
   return (
     <svg className="spark" width={WIDTH} height={HEIGHT} role="img" aria-label={label}>
       <title>{label}</title>
-      <path d={path(values, most, WIDTH, HEIGHT - 2)} transform="translate(0 1)" />
+      <path d={svgPath(values, most, WIDTH, HEIGHT - 2)} transform="translate(0 1)" />
     </svg>
   );
 }

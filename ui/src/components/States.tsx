@@ -4,7 +4,7 @@ import { Button } from "./Button";
 import { Mark } from "./Glyph";
 import { StatusMark } from "./Status";
 
-/** Nothing here: what will be, and the one act that brings it. */
+/** An empty list: what will be here, and the action that adds the first item. */
 export function EmptyState({
   title,
   children,
@@ -29,9 +29,9 @@ export function EmptyState({
 
 type ErrorProps = { what: string; error: unknown; retry: () => void; stale?: string };
 
-/** What could not be read, why, and what still stands. */
+/** A failed load: what, why, and whether older data is still shown. */
 export function ErrorState({ what, error, retry, stale }: ErrorProps) {
-  const { message, request } = describe(error);
+  const { message, request } = describeError(error);
   return (
     <div className="box m-4" data-st="failed" role="alert">
       <StatusMark state="failed">
@@ -54,7 +54,7 @@ export function ErrorState({ what, error, retry, stale }: ErrorProps) {
 }
 
 /** The sentence and the request id of an error of the API, or of the network. */
-export function describe(error: unknown): { message: string; request?: string } {
+export function describeError(error: unknown): { message: string; request?: string } {
   if (error && typeof error === "object" && "problem" in error) {
     const problem = error.problem as {
       detail?: string;
@@ -70,8 +70,8 @@ export function describe(error: unknown): { message: string; request?: string } 
 }
 
 /**
- * Lines of the height that the content will have, shown after 150 ms. Who cannot see them is told
- * that the region is busy.
+ * Placeholders of the content's height, shown after 150 ms. Screen readers hear that the region is
+ * busy.
  */
 export function Skeletons({ count, height = 36 }: { count: number; height?: number }) {
   return (

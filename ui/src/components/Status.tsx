@@ -4,7 +4,7 @@ import { Glyph } from "./Glyph";
 
 const words: Record<string, string> = texts.states;
 
-/** The word of a state, for people. */
+/** The display name of a state. */
 export function stateWord(state: string): string {
   return words[state] ?? state;
 }

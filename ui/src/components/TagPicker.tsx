@@ -5,10 +5,10 @@ import { useDeferredValue, useEffect, useId, useMemo, useState } from "react";
 import { tags } from "@/api/queries/deployments";
 import { texts } from "@/texts";
 import { ListFind } from "./ListFind";
-import { Middle } from "./Middle";
-import { TagError, TagFoot } from "./TagFoot";
-import { Tags } from "./Tags";
-import { useSettled } from "./useSettled";
+import { MiddleTruncate } from "./MiddleTruncate";
+import { TagError, TagFooter } from "./TagFooter";
+import { TagList } from "./TagList";
+import { useDebounced } from "./useDebounced";
 
 const t = texts.tags;
 
@@ -40,7 +40,7 @@ export function TagPicker({ service, step, value, invalid, reading, onChange }: 
         }}
       >
         {value ? (
-          <Middle text={value} className="grow" />
+          <MiddleTruncate text={value} className="grow" />
         ) : reading ? (
           <span className="grow">
             <span className="skeleton w-1/2" />
@@ -73,7 +73,7 @@ type PickerProps = { service: string; step: string; value: string; choose: (tag:
 
 function Picker({ service, step, value, choose }: PickerProps) {
   const [text, setText] = useState("");
-  const search = useDeferredValue(useSettled(text, 150));
+  const search = useDeferredValue(useDebounced(text, 150));
   const [order, setOrder] = useState<Order>("newest");
   const [active, setActive] = useState(0);
   const id = useId();
@@ -116,7 +116,7 @@ function Picker({ service, step, value, choose }: PickerProps) {
           ))}
         </fieldset>
       </div>
-      <Tags
+      <TagList
         id={id}
         busy={!answered}
         label={t.list(step, order === "newest" ? t.newestFirst : t.versionFirst)}
@@ -140,7 +140,7 @@ function Picker({ service, step, value, choose }: PickerProps) {
         </p>
       ) : null}
       {last ? (
-        <TagFoot list={last} refresh={() => void query.refetch()} busy={query.isFetching} />
+        <TagFooter list={last} refresh={() => void query.refetch()} busy={query.isFetching} />
       ) : null}
     </>
   );

@@ -1,6 +1,6 @@
 import { useRef, useSyncExternalStore } from "react";
 import { useReason } from "./Reason";
-import { ago, exact, shortAgo } from "./time";
+import { formatAgo, formatExact, formatShortAgo } from "./time";
 
 let now = Date.now();
 const watchers = new Set<() => void>();
@@ -42,7 +42,7 @@ export function Time(props: Props) {
   const { at, className, role, alone } = props;
   if (alone) return <Told {...props} />;
   return (
-    <time dateTime={at} title={exact(at)} className={className} role={role}>
+    <time dateTime={at} title={formatExact(at)} className={className} role={role}>
       <Passed {...props} />
     </time>
   );
@@ -50,13 +50,13 @@ export function Time(props: Props) {
 
 function Passed({ at, short, every = 1 }: Props) {
   const current = Math.max(useNow(every), Date.now() - 1000);
-  return short ? shortAgo(at, current) : ago(at, current);
+  return short ? formatShortAgo(at, current) : formatAgo(at, current);
 }
 
 /** The exact moment on focus and on a press as well: a title is seen by the pointer only. */
 function Told(props: Props) {
   const self = useRef<HTMLButtonElement>(null);
-  const moment = exact(props.at);
+  const moment = formatExact(props.at);
   const { show, described, tip, ...events } = useReason(moment, self);
   return (
     <>

@@ -1,30 +1,30 @@
 import { describe, expect, it } from "vitest";
-import { curve, gaps, path, usual } from "./curve";
+import { buildCurve, findGaps, svgPath, usualStep } from "./curve";
 
 const at = (second: number) => ({ at: new Date(second * 1000).toISOString(), cpu: second });
 
 describe("a curve", () => {
   it("knows how far apart its points usually are", () => {
-    expect(usual([0, 5, 10, 15, 100])).toBe(5);
-    expect(usual([7])).toBe(60);
+    expect(usualStep([0, 5, 10, 15, 100])).toBe(5);
+    expect(usualStep([7])).toBe(60);
   });
 
   it("is broken where something is missing, and nowhere else", () => {
-    const found = curve([at(100), at(105), at(110), at(200), at(205)], (point) => point.cpu);
+    const found = buildCurve([at(100), at(105), at(110), at(200), at(205)], (point) => point.cpu);
     expect(found.times).toEqual([100, 105, 110, 155, 200, 205]);
     expect(found.values).toEqual([100, 105, 110, null, 200, 205]);
   });
 
   it("names the stretches of which nothing is known", () => {
-    expect(gaps([100, 105, 110, 200, 205], 50, 207)).toEqual([
+    expect(findGaps([100, 105, 110, 200, 205], 50, 207)).toEqual([
       [50, 100],
       [110, 200],
     ]);
-    expect(gaps([], 0, 3600)).toEqual([[0, 3600]]);
+    expect(findGaps([], 0, 3600)).toEqual([[0, 3600]]);
   });
 
   it("is drawn inside its box", () => {
-    expect(path([0, 2, null, 1], 2, 30, 10)).toBe("M0.0 10.0L10.0 0.0M30.0 5.0");
-    expect(path([5], 0, 30, 10)).toBe("M0.0 10.0");
+    expect(svgPath([0, 2, null, 1], 2, 30, 10)).toBe("M0.0 10.0L10.0 0.0M30.0 5.0");
+    expect(svgPath([5], 0, 30, 10)).toBe("M0.0 10.0");
   });
 });

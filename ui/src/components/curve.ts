@@ -5,7 +5,7 @@ export type Curve = { times: number[]; values: (number | null)[] };
 const WIDE = 3;
 
 /** The usual distance between two points, in seconds. */
-export function usual(times: number[]): number {
+export function usualStep(times: number[]): number {
   const steps = times.slice(1).map((time, i) => time - (times[i] ?? time));
   if (steps.length === 0) return 60;
   steps.sort((a, b) => a - b);
@@ -13,8 +13,8 @@ export function usual(times: number[]): number {
 }
 
 /** The stretches between `from` and `to` of which nothing is known. */
-export function gaps(times: number[], from: number, to: number): [number, number][] {
-  const wide = WIDE * usual(times);
+export function findGaps(times: number[], from: number, to: number): [number, number][] {
+  const wide = WIDE * usualStep(times);
   const edges = [from, ...times.filter((time) => time > from && time < to), to];
   const found: [number, number][] = [];
   for (let i = 1; i < edges.length; i++) {
@@ -25,9 +25,12 @@ export function gaps(times: number[], from: number, to: number): [number, number
 }
 
 /** The points as a curve that is broken where something is missing. */
-export function curve<P extends { at: string }>(points: P[], value: (point: P) => number): Curve {
+export function buildCurve<P extends { at: string }>(
+  points: P[],
+  value: (point: P) => number,
+): Curve {
   const known = points.map((point) => new Date(point.at).getTime() / 1000);
-  const wide = WIDE * usual(known);
+  const wide = WIDE * usualStep(known);
   const result: Curve = { times: [], values: [] };
   points.forEach((point, i) => {
     const time = known[i] ?? 0;
@@ -43,7 +46,7 @@ export function curve<P extends { at: string }>(points: P[], value: (point: P) =
 }
 
 /** The line of a small picture, as an SVG path in a box of that size; broken at nulls. */
-export function path(
+export function svgPath(
   values: (number | null)[],
   most: number,
   width: number,

@@ -1,16 +1,24 @@
 import { describe, expect, it } from "vitest";
-import { around, ends, isName, middle, nameFromTag, shortImage, thumbprint } from "./names";
+import {
+  isName,
+  nameFromTag,
+  shortenMiddle,
+  shortImage,
+  splitAround,
+  splitEnd,
+  thumbprint,
+} from "./names";
 
 describe("names", () => {
   it("keeps the last eight characters of a tag", () =>
-    expect(middle("feat-cart-redesign-51d0e7b")).toBe("feat-cart…-51d0e7b"));
+    expect(shortenMiddle("feat-cart-redesign-51d0e7b")).toBe("feat-cart…-51d0e7b"));
 
   it("keeps them too, where the rest gives way by the room there is", () => {
-    expect(ends("api feat-cart-51d0e7b")).toEqual(["api feat-cart", "-51d0e7b"]);
-    expect(ends("v1.2")).toEqual(["", "v1.2"]);
+    expect(splitEnd("api feat-cart-51d0e7b")).toEqual(["api feat-cart", "-51d0e7b"]);
+    expect(splitEnd("v1.2")).toEqual(["", "v1.2"]);
   });
 
-  it("leaves short tags alone", () => expect(middle("main-b70e2f1")).toBe("main-b70e2f1"));
+  it("leaves short tags alone", () => expect(shortenMiddle("main-b70e2f1")).toBe("main-b70e2f1"));
 
   it("groups a thumbprint by four", () =>
     expect(thumbprint("sha256:365d86006dc5")).toBe("365D 8600 6DC5"));
@@ -30,7 +38,7 @@ describe("names", () => {
   );
 
   it("finds each match without regard to case", () =>
-    expect(around("Cart-cart", "cart")).toEqual(["", "Cart", "-", "cart", ""]));
+    expect(splitAround("Cart-cart", "cart")).toEqual(["", "Cart", "-", "cart", ""]));
 
   it.each([
     ["shop/api", "shop/api"],

@@ -2,13 +2,13 @@
 export const ENDS = 8;
 
 /** Shortens in the middle and keeps the last 8 characters. */
-export function middle(text: string, length = 18): string {
+export function shortenMiddle(text: string, length = 18): string {
   if (text.length <= length) return text;
   return `${text.slice(0, length - ENDS - 1)}…${text.slice(-ENDS)}`;
 }
 
 /** The same for what is shortened where it is drawn: what may give way, and the last 8 characters. */
-export function ends(text: string): [string, string] {
+export function splitEnd(text: string): [string, string] {
   const all = [...text];
   return [all.slice(0, -8).join(""), all.slice(-8).join("")];
 }
@@ -40,7 +40,7 @@ export function isName(text: string): boolean {
 }
 
 /** Splits a text around each occurrence of a search, without regard to case. Odd parts match. */
-export function around(text: string, search: string): string[] {
+export function splitAround(text: string, search: string): string[] {
   if (!search) return [text];
   const parts: string[] = [];
   const lower = text.toLowerCase();

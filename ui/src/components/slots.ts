@@ -1,10 +1,10 @@
 import { useRef } from "react";
 
 /**
- * Gives each key in sight a slot, which is the React key of what is drawn for it. When all in sight
- * are new, they take over the slots of those before: to fill elements anew costs half of making
- * them. While some stay it would only move elements about. The slot of `kept`, which has the focus,
- * goes to nobody else.
+ * Assigns each visible key a slot, which is the React key of its element. When all visible keys are
+ * new they reuse the previous slots, since updating elements costs half of creating them. While
+ * some keys stay, reuse would only reorder elements. The slot of `kept`, which has the focus, is
+ * never reused.
  */
 export function takeSlots(
   before: ReadonlyMap<string, number>,
@@ -17,7 +17,7 @@ export function takeSlots(
   return new Map(keys.map((key) => [key, before.get(key) ?? free.shift() ?? next++]));
 }
 
-/** `takeSlots` from one drawing to the next. */
+/** `takeSlots` across renders. */
 export function useSlots(keys: readonly string[], kept?: string): Map<string, number> {
   const slots = useRef(new Map<string, number>());
   slots.current = takeSlots(slots.current, keys, kept);

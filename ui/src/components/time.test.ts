@@ -1,5 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { ago, agoOrAhead, bytes, cores, dayOf, duration, minuteOf, offset, shortAgo } from "./time";
+import {
+  dayOf,
+  formatAgo,
+  formatBytes,
+  formatCores,
+  formatDuration,
+  formatRelative,
+  formatShortAgo,
+  minuteOf,
+  offset,
+} from "./time";
 
 const now = new Date("2026-11-21T12:00:00Z").getTime();
 const before = (seconds: number) => new Date(now - seconds * 1000).toISOString();
@@ -11,15 +21,17 @@ describe("time", () => {
     [12 * 60 + 5, "12 min"],
     [3 * 3600, "3 h"],
     [49 * 3600, "2 d"],
-  ])("%i s before reads %s", (seconds, text) => expect(shortAgo(before(seconds), now)).toBe(text));
+  ])("%i s before reads %s", (seconds, text) =>
+    expect(formatShortAgo(before(seconds), now)).toBe(text),
+  );
 
   it("says ago, except for now", () => {
-    expect(ago(before(1), now)).toBe("now");
-    expect(ago(before(90), now)).toBe("1 min ago");
+    expect(formatAgo(before(1), now)).toBe("now");
+    expect(formatAgo(before(90), now)).toBe("1 min ago");
   });
 
   it("does not go into the future when clocks differ", () =>
-    expect(ago(before(-30), now)).toBe("now"));
+    expect(formatAgo(before(-30), now)).toBe("now"));
 
   it.each([
     [400, "0.4 s"],
@@ -28,9 +40,9 @@ describe("time", () => {
     [100_000, "1 min 40 s"],
     [120_000, "2 min"],
     [2 * 86_400_000 + 21 * 3_600_000, "2 d 21 h"],
-  ])("%i ms is %s", (ms, text) => expect(duration(ms)).toBe(text));
+  ])("%i ms is %s", (ms, text) => expect(formatDuration(ms)).toBe(text));
 
-  it("says nothing rather than NaN", () => expect(duration(Number.NaN)).toBe(""));
+  it("says nothing rather than NaN", () => expect(formatDuration(Number.NaN)).toBe(""));
 
   it("gives log offsets one width", () => {
     expect(offset("2026-11-21T12:00:00.412Z", "2026-11-21T12:00:00Z")).toBe("0.412");
@@ -39,12 +51,14 @@ describe("time", () => {
   });
 
   it("says little use of a core apart from none", () => {
-    const said = [0, 0.000198, 0.001, 0.0025, 0.05, 0.25, 1.5, 12].map(cores);
+    const said = [0, 0.000198, 0.001, 0.0025, 0.05, 0.25, 1.5, 12].map(formatCores);
     expect(said).toEqual(["0", "0.0002", "0.001", "0.0025", "0.05", "0.25", "1.5", "12"]);
   });
 
   it("says how far ahead what is to come is", () => {
-    const said = [-86_400 * 5, -90, -5, 0, 90].map((seconds) => agoOrAhead(before(seconds), now));
+    const said = [-86_400 * 5, -90, -5, 0, 90].map((seconds) =>
+      formatRelative(before(seconds), now),
+    );
     expect(said).toEqual(["in 5 d", "in 1 min", "now", "now", "1 min ago"]);
   });
 
@@ -54,10 +68,10 @@ describe("time", () => {
   });
 
   it("says bytes as people do", () => {
-    expect(bytes(148_200_000)).toBe("148 MB");
-    expect(bytes(1_400_000_000)).toBe("1.4 GB");
-    expect(bytes(12)).toBe("12 B");
-    expect(bytes(281.5472834352551)).toBe("282 B");
-    expect(bytes(0.5)).toBe("0.5 B");
+    expect(formatBytes(148_200_000)).toBe("148 MB");
+    expect(formatBytes(1_400_000_000)).toBe("1.4 GB");
+    expect(formatBytes(12)).toBe("12 B");
+    expect(formatBytes(281.5472834352551)).toBe("282 B");
+    expect(formatBytes(0.5)).toBe("0.5 B");
   });
 });

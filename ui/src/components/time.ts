@@ -8,13 +8,13 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 /** How long ago, in one or two words: "now", "12 min ago", "3 h ago", "2 d ago". */
-export function ago(then: string | number | Date, now: number): string {
-  const short = shortAgo(then, now);
+export function formatAgo(then: string | number | Date, now: number): string {
+  const short = formatShortAgo(then, now);
   return short === t.now ? short : t.ago(short);
 }
 
 /** As `ago`, for a column whose header says what it is. */
-export function shortAgo(then: string | number | Date, now: number): string {
+export function formatShortAgo(then: string | number | Date, now: number): string {
   const passed = now - new Date(then).getTime();
   if (!Number.isFinite(passed)) return "";
   if (passed < 10 * SECOND) return t.now;
@@ -25,13 +25,13 @@ export function shortAgo(then: string | number | Date, now: number): string {
 }
 
 /** As `ago`, of a moment that may be to come: "in 5 d". Whose clock is a little off says "now". */
-export function agoOrAhead(then: string | number | Date, now: number): string {
+export function formatRelative(then: string | number | Date, now: number): string {
   const at = new Date(then).getTime();
-  return at - now < 10 * SECOND ? ago(at, now) : t.ahead(shortAgo(now, at));
+  return at - now < 10 * SECOND ? formatAgo(at, now) : t.ahead(formatShortAgo(now, at));
 }
 
 /** A span in milliseconds, with at most two units: "0.9 s", "38 s", "1 min 40 s", "2 d 21 h". */
-export function duration(ms: number): string {
+export function formatDuration(ms: number): string {
   if (!Number.isFinite(ms) || ms < 0) return "";
   if (ms < 9950) return `${(ms / SECOND).toFixed(1)} ${t.s}`;
   if (ms < MINUTE) return `${Math.floor(ms / SECOND)} ${t.s}`;
@@ -59,7 +59,7 @@ const days = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short" })
 const three = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
 
 /** The exact moment, in the reader's own zone, for tooltips: "21 Nov 2026, 14:02:11". */
-export function exact(then: string | number | Date): string {
+export function formatExact(then: string | number | Date): string {
   const date = new Date(then);
   if (Number.isNaN(date.getTime())) return "";
   return moment.format(date);
@@ -74,7 +74,7 @@ export function offset(then: string, start: string): string {
 }
 
 /** Bytes as people say them: "148 MB". Decimal units, as registries use. */
-export function bytes(count: number): string {
+export function formatBytes(count: number): string {
   // What is measured by the second has a long tail of digits.
   if (count < 1000) return `${Number(count.toFixed(count < 10 ? 1 : 0))} B`;
   const units = ["kB", "MB", "GB", "TB"];
@@ -89,7 +89,7 @@ export function bytes(count: number): string {
 }
 
 /** Processor cores in use: "1.5", "0.25", and "0.003" where two places would say nothing. What is less than a ten-thousandth is noise. */
-export function cores(count: number): string {
+export function formatCores(count: number): string {
   return three.format(Number(count.toFixed(4)));
 }
 
@@ -106,7 +106,7 @@ export function minuteOf(date: Date): string {
 }
 
 /** The moment by the clock; with the day, once that is not today: "14:02", "20 Nov 14:02". */
-export function clock(then: string | number | Date, now = Date.now()): string {
+export function formatClock(then: string | number | Date, now = Date.now()): string {
   const date = new Date(then);
   if (Number.isNaN(date.getTime())) return "";
   const time = hours.format(date);

@@ -6,36 +6,36 @@ import { me } from "@/api/queries/common";
 import { copyText } from "@/components/Copy";
 import { ErrorState, Skeletons } from "@/components/States";
 import { useToast } from "@/components/Toast";
-import { editorTexts } from "@/editorTexts";
-import type { PipelineSearch } from "@/pages/projects/search";
-import { ON_RETURN } from "./again";
-import { Bar } from "./Bar";
-import { Bottom } from "./Bottom";
-import { Canvas } from "./Canvas";
-import type { Catalogue } from "./catalogue";
-import { copy } from "./clipboard";
-import { catalogue as catalogueQuery } from "./door";
-import { type Dry, runsAlike } from "./dryFindings";
-import { everything, move, setComment } from "./edit";
-import { Inspector } from "./Inspector";
-import { canonical, type Doc, pipelineOf, stepOf } from "./model";
-import { Palette } from "./Palette";
-import type { Problem } from "./problems";
-import { placed, refusedOf } from "./refusals";
+import { editorTexts } from "@/editor/editorTexts";
+import { BottomPanel } from "./BottomPanel";
+import { Canvas } from "./canvas/Canvas";
+import { focusField, nextProblem } from "./canvas/connections";
+import { Palette } from "./canvas/Palette";
+import { useCanvasActions } from "./canvas/useCanvasActions";
+import { useKeyboardNavigation } from "./canvas/useKeyboardNavigation";
+import { useSelection } from "./canvas/useSelection";
+import { useComparison } from "./compare/useComparison";
+import { Inspector } from "./inspector/Inspector";
+import { useInspectorActions } from "./inspector/useInspectorActions";
+import type { Catalogue } from "./model/catalogue";
+import { copySteps } from "./model/clipboard";
+import { canonical, type Doc, pipelineOf, stepOf } from "./model/document";
+import { allIds, move, setComment } from "./model/edit";
+import type { Problem } from "./model/problems";
+import type { PipelineSearch } from "./pipelineSearch";
 import { Sheets } from "./Sheets";
-import type { Session } from "./session";
-import { focusField, nextProblem } from "./targets";
-import { useChosen } from "./useChosen";
-import { useComparison } from "./useComparison";
-import { useByStep, useProblems, useSample } from "./useEditor";
-import { useHand } from "./useHand";
-import { useInspecting } from "./useInspecting";
+import { catalogue as catalogueQuery } from "./session/draftApi";
+import { type DryRunResult, hasSameRun } from "./session/dryFindings";
+import { REFETCH_ON_FOCUS } from "./session/refetchPolicy";
+import { describeProblem, problemsOfRefusal } from "./session/serverProblems";
+import type { Session } from "./session/session";
+import { useByStep, useProblems, useSample } from "./session/useProblems";
+import { useSession, useSessionState } from "./session/useSession";
+import { useSheets } from "./session/useSheets";
+import { useUndoGrouping } from "./session/useUndoGrouping";
+import { Toolbar } from "./Toolbar";
 import { usePanel } from "./usePanel";
-import { useSession, useSessionState } from "./useSession";
-import { useSheets } from "./useSheets";
 import { useShortcuts } from "./useShortcuts";
-import { useStroke } from "./useStroke";
-import { useWalking } from "./useWalking";
 
 const t = editorTexts;
 
@@ -55,7 +55,7 @@ type EditorProps = {
 export function Editor(props: EditorProps) {
   const { data: person } = useSuspenseQuery(me);
   const { session, error, retry } = useSession(props.project, person.name);
-  const catalogue = useQuery({ ...catalogueQuery(props.project), ...ON_RETURN });
+  const catalogue = useQuery({ ...catalogueQuery(props.project), ...REFETCH_ON_FOCUS });
   if (props.instead) return props.instead;
   // What could not be read again is still here: the drawing, and what can be undone, stay.
   const wrong = error ?? (catalogue.data ? undefined : catalogue.error);
@@ -102,15 +102,15 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
   const doc = state.history.now;
   const flow = useReactFlow();
   const say = useToast();
-  const choice = useChosen(state, props.chosen, props.onChoose);
+  const choice = useSelection(state, props.chosen, props.onChoose);
   const { chosen, chosenEdges, only, step, choose } = choice;
   const panels = usePanel(props);
   const { tab } = panels;
-  const [ran, setRan] = useState<Dry>();
+  const [ran, setRan] = useState<DryRunResult>();
   const find = useRef<HTMLInputElement>(null);
   const lastShown = useRef<Problem>(undefined);
   const problems = useProblems(project, doc, catalogue);
-  const dry = tab === "dryRun" && ran && runsAlike(ran.doc, doc) ? ran : undefined;
+  const dry = tab === "dryRun" && ran && hasSameRun(ran.doc, doc) ? ran : undefined;
   const shown = useMemo(() => (dry ? dry.problems : problems.all), [problems.all, dry]);
   const byKey = useByStep(shown);
   const { changes } = problems;
@@ -118,9 +118,9 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
   const comparing = useComparison(compared);
   const { differs, marks } = comparing;
   const change = useCallback((next: Doc, kind?: string) => session.change(next, kind), [session]);
-  const stroke = useStroke();
+  const stroke = useUndoGrouping();
   const { unread } = problems;
-  const inspecting = useInspecting({
+  const inspecting = useInspectorActions({
     session,
     catalogue,
     step,
@@ -139,13 +139,16 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
     setTimeout(() => focusField(field), 60);
   };
 
-  const hand = useHand({ session, catalogue, step, chosen, chosenEdges, choose });
+  const hand = useCanvasActions({ session, catalogue, step, chosen, chosenEdges, choose });
   const sheets = useSheets({
     project,
     session,
     onRefused: (error) => {
-      const [first] = refusedOf(error, session.doc);
-      say("failed", t.refused(first ? placed(first) : error instanceof Error ? error.message : ""));
+      const [first] = problemsOfRefusal(error, session.doc);
+      say(
+        "failed",
+        t.refused(first ? describeProblem(first) : error instanceof Error ? error.message : ""),
+      );
       if (first?.step) show(first.step, first.field);
     },
   });
@@ -154,7 +157,7 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
   // The server knows what else a version carries: what the catalogue says now.
   const news = differs || comparing.own.changes.length > 0 || changes === true;
   const whyNot = publishReason(errors.length, news, Boolean(state.clash), state.base);
-  const walking = useWalking({ doc, only, choose });
+  const walking = useKeyboardNavigation({ doc, only, choose });
   const nextOne = () => {
     const next = nextProblem(shown, lastShown.current, only);
     lastShown.current = next;
@@ -167,9 +170,9 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
     tidy: () => void hand.lay(),
     undo: () => session.undo(),
     redo: () => session.redo(),
-    all: () => choose(everything(doc), NOTHING),
+    all: () => choose(allIds(doc), NOTHING),
     remove: hand.remove,
-    duplicate: () => hand.insert(copy(doc, chosen), { x: 32, y: 32 }),
+    duplicate: () => hand.insert(copySteps(doc, chosen), { x: 32, y: 32 }),
     open: () => focusField("key"),
     connect: () => focusField("needs", "[data-connect]"),
     problem: nextOne,
@@ -181,7 +184,7 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
     copied: () => {
       if (chosen.size === 0) return undefined;
       say("done", t.copied(chosen.size));
-      return copy(doc, chosen);
+      return copySteps(doc, chosen);
     },
     pasted: (text) => hand.insert(text, { x: 40, y: 40 }),
     escape: () => choose(NOTHING, NOTHING),
@@ -190,7 +193,7 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
 
   return (
     <>
-      <Bar
+      <Toolbar
         project={project}
         state={state}
         changes={comparing.own.changes.length}
@@ -252,7 +255,7 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
           unread={unread}
           {...inspecting}
         />
-        <Bottom
+        <BottomPanel
           project={project}
           base={state.base}
           problems={problems.all}

@@ -1,21 +1,25 @@
 import { lazy, Suspense } from "react";
-import { load } from "@/components/load";
-import { compareOf } from "@/pages/projects/search";
-import type { State } from "./drawing";
-import type { Doc } from "./model";
-import type { Comparing } from "./useComparison";
+import { loadChunk } from "@/components/loadChunk";
+import type { Comparing } from "./compare/useComparison";
+import type { Doc } from "./model/document";
+import { compareOf } from "./pipelineSearch";
+import type { State } from "./session/drawing";
+import type { useSheets } from "./session/useSheets";
 import type { Panels } from "./usePanel";
-import type { useSheets } from "./useSheets";
 
-const Merge = lazy(() => load(() => import("./Merge")).then((one) => ({ default: one.Merge })));
+const Merge = lazy(() =>
+  loadChunk(() => import("./compare/MergeSheet")).then((one) => ({ default: one.MergeSheet })),
+);
 const Versions = lazy(() =>
-  load(() => import("./Versions")).then((one) => ({ default: one.Versions })),
+  loadChunk(() => import("./compare/Versions")).then((one) => ({ default: one.Versions })),
 );
 const Discard = lazy(() =>
-  load(() => import("./Discard")).then((one) => ({ default: one.Discard })),
+  loadChunk(() => import("./compare/DiscardDialog")).then((one) => ({
+    default: one.DiscardDialog,
+  })),
 );
 const PublishNote = lazy(() =>
-  load(() => import("./PublishNote")).then((one) => ({ default: one.PublishNote })),
+  loadChunk(() => import("./session/PublishNote")).then((one) => ({ default: one.PublishNote })),
 );
 
 type Props = {

@@ -1,7 +1,7 @@
 import { act, renderHook } from "@testing-library/react";
 import { useState } from "react";
 import { expect, it } from "vitest";
-import type { PipelineSearch } from "@/pages/projects/search";
+import type { PipelineSearch } from "./pipelineSearch";
 import { usePanel } from "./usePanel";
 
 it("has the panel with what it compares again when the history is closed", () => {

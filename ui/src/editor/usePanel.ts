@@ -1,10 +1,5 @@
 import { useRef } from "react";
-import {
-  type Comparison,
-  compareText,
-  type PipelineSearch,
-  type Tab,
-} from "@/pages/projects/search";
+import { type Comparison, compareText, type PipelineSearch, type Tab } from "./pipelineSearch";
 
 type Address = Pick<PipelineSearch, "panel" | "compare"> & {
   onAddress: (next: Pick<PipelineSearch, "panel" | "compare">) => void;

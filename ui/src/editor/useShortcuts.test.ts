@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { afterEach, expect, it } from "vitest";
-import { switchKeys } from "@/components/Shell";
+import { setKeysOff } from "@/components/Shell";
 import { actOf } from "./useShortcuts";
 
 /** What a key does with the focus on an element of the page. */
@@ -18,7 +18,7 @@ function press(where: string, key: string, more: KeyboardEventInit = {}) {
   return act;
 }
 
-afterEach(() => switchKeys(false));
+afterEach(() => setKeysOff(false));
 
 it("deletes only with the focus on the canvas, or on nothing", () => {
   expect(press(".react-flow__node", "Delete")).toBe("remove");
@@ -31,7 +31,7 @@ it("deletes only with the focus on the canvas, or on nothing", () => {
 it("takes single keys nowhere once they are switched off", () => {
   expect(press("body", "a")).toBe("find");
   expect(press("body", "F", { shiftKey: true })).toBe("tidy");
-  switchKeys(true);
+  setKeysOff(true);
   expect(press("body", "a")).toBeUndefined();
   expect(press(".react-flow__node", "p")).toBeUndefined();
   expect(press("body", "Delete")).toBeUndefined();

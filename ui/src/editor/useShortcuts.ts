@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "react";
-import { keysOff } from "@/components/Shell";
+import { areKeysOff } from "@/components/Shell";
 
 export type Acts = {
   find: () => void;
@@ -103,7 +103,7 @@ export function actOf(event: KeyboardEvent): Act | undefined {
   }
   const canvas = inside(event, ".cv");
   // Who switched the single keys off has them where the focus asks for them.
-  if (keysOff() && !canvas) return undefined;
+  if (areKeysOff() && !canvas) return undefined;
   if (key === "F8") return "problem";
   if (key === "Escape" && inside(event, ".insp")) return "back";
   if (field || event.altKey) return undefined;
@@ -111,7 +111,7 @@ export function actOf(event: KeyboardEvent): Act | undefined {
   if (key === "Escape") return "escape";
   if (key === "Delete" || key === "Backspace")
     return canvas || event.target === document.body ? "remove" : undefined;
-  if (keysOff()) return undefined;
+  if (areKeysOff()) return undefined;
   if (key === "f") return event.shiftKey ? "tidy" : "fit";
   return ({ a: "find", p: "connect", j: "next", k: "previous" } as const)[key];
 }

@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, queryOptions, skipToken } from "@tanstack/react-query";
 import { texts } from "@/texts";
 import { ApiError, ask, client, type Deployment, type LogLine } from "../client";
-import { mergeRead } from "../list";
+import { mergeRead } from "../mergeDeployments";
 import { allPages } from "./common";
 
 const page = (cursor?: string) =>

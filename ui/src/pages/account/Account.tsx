@@ -1,7 +1,7 @@
 import { useSuspenseQuery } from "@tanstack/react-query";
 import { me } from "@/api/queries/common";
 import { Top, useTitle } from "@/components/Shell";
-import { peopleTexts } from "@/peopleTexts";
+import { peopleTexts } from "@/pages/people/peopleTexts";
 import { texts } from "@/texts";
 import { Tokens } from "../people/Tokens";
 import { Explain } from "./Explain";

@@ -3,8 +3,8 @@ import { type FormEvent, useState } from "react";
 import { ask, client } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Field } from "@/components/Field";
-import { describe } from "@/components/States";
-import { peopleTexts } from "@/peopleTexts";
+import { describeError } from "@/components/States";
+import { peopleTexts } from "@/pages/people/peopleTexts";
 
 const t = peopleTexts.account;
 
@@ -28,7 +28,7 @@ export function Explain() {
           hint={t.accessHint}
           mono
           value={object}
-          error={explain.error ? describe(explain.error).message : undefined}
+          error={explain.error ? describeError(explain.error).message : undefined}
           onChange={(event) => {
             setObject(event.target.value.trim());
             // What was said is of another object.

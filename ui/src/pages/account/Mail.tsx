@@ -1,14 +1,14 @@
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { adminTexts } from "@/adminTexts";
 import { ApiError, ask, client, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
-import { describe } from "@/components/States";
+import { describeError } from "@/components/States";
 import { useToast } from "@/components/Toast";
-import { mailTexts as t } from "@/noticeTexts";
-import { onlyOver, type Tagged } from "../admin/tagged";
-import { added, bodyOf, fieldOf, MOST, type Row, rowsOf, wrong } from "./choices";
+import { ifMatch, type Tagged } from "@/forms/etag";
+import { formTexts } from "@/forms/formTexts";
+import { mailTexts as t } from "@/pages/webhooks/noticeTexts";
+import { addRow, bodyOf, fieldOf, findProblems, MOST, type Row, rowsOf } from "./choices";
 import { MailChoice } from "./MailChoice";
 
 type Props = { stored: Tagged<Schemas["Notifications"]>; reload: () => void };
@@ -22,7 +22,7 @@ export function Mail({ stored, reload }: Props) {
     mutationFn: () =>
       ask(
         client.PUT("/api/v1/me/notifications", {
-          headers: onlyOver(stored.tag),
+          headers: ifMatch(stored.tag),
           body: bodyOf(rows),
         }),
       ),
@@ -38,7 +38,7 @@ export function Mail({ stored, reload }: Props) {
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const found = wrong(rows);
+    const found = findProblems(rows);
     setOwn(found);
     if (Object.keys(found).length === 0 && !save.isPending) save.mutate();
   };
@@ -61,7 +61,7 @@ export function Mail({ stored, reload }: Props) {
         <Button
           act={t.add}
           reason={rows.length >= MOST ? t.most : undefined}
-          onClick={() => set(added(rows))}
+          onClick={() => set(addRow(rows))}
         >
           {t.add}
         </Button>
@@ -70,7 +70,7 @@ export function Mail({ stored, reload }: Props) {
           type="submit"
           look="ink"
           reason={same ? t.same : undefined}
-          busy={save.isPending && adminTexts.saving}
+          busy={save.isPending && formTexts.saving}
         >
           {t.save}
         </Button>
@@ -83,13 +83,13 @@ export function Mail({ stored, reload }: Props) {
 /** A refusal that belongs to one field of one choice. */
 function told(error: unknown): Record<string, string> {
   const at = error instanceof ApiError ? fieldOf(error.problem.field) : undefined;
-  return at ? { [at]: describe(error).message } : {};
+  return at ? { [at]: describeError(error).message } : {};
 }
 
 function Refused({ error, reload }: { error: unknown; reload: () => void }) {
   if (!error || Object.keys(told(error)).length > 0) return null;
   if (!(error instanceof ApiError) || error.problem.code !== "changed_meanwhile")
-    return <Refusal>{describe(error).message}</Refusal>;
+    return <Refusal>{describeError(error).message}</Refusal>;
   return (
     <>
       <Refusal>{t.changed}</Refusal>

@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { useId } from "react";
-import { adminTexts } from "@/adminTexts";
 import { environments, projects } from "@/api/queries/catalog";
 import { Button } from "@/components/Button";
 import { Field } from "@/components/Field";
-import { noticeTexts, mailTexts as t } from "@/noticeTexts";
-import { type Source, Unread } from "../admin/Unread";
+import { formTexts } from "@/forms/formTexts";
+import { type Source, UnreadSource } from "@/forms/UnreadSource";
+import { noticeTexts, mailTexts as t } from "@/pages/webhooks/noticeTexts";
 import { Events } from "../webhooks/Events";
-import { choices } from "../webhooks/Narrowed";
+import { choices } from "../webhooks/ScopeFields";
 import type { Row } from "./choices";
 
 type Props = {
@@ -40,7 +40,7 @@ export function MailChoice({ row, number, errors, set, remove }: Props) {
           label={noticeTexts.project}
           any={noticeTexts.everyProject}
           all={choices(of.data, row.project)}
-          source={{ what: adminTexts.projectsUnread, of }}
+          source={{ what: formTexts.projectsUnread, of }}
           value={row.project}
           set={(project) => set({ ...row, project })}
         />
@@ -48,7 +48,7 @@ export function MailChoice({ row, number, errors, set, remove }: Props) {
           label={noticeTexts.environment}
           any={noticeTexts.everyEnvironment}
           all={choices(and.data, row.environment)}
-          source={{ what: adminTexts.environmentsUnread, of: and }}
+          source={{ what: formTexts.environmentsUnread, of: and }}
           value={row.environment}
           set={(environment) => set({ ...row, environment })}
         />
@@ -95,7 +95,7 @@ function Pick({ label, any, all, source, value, set }: PickProps) {
           </option>
         ))}
       </select>
-      <Unread {...source} />
+      <UnreadSource {...source} />
     </div>
   );
 }

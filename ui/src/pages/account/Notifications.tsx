@@ -2,8 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { client } from "@/api/client";
 import { ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
-import { mailTexts as t } from "@/noticeTexts";
-import { tagged } from "../admin/tagged";
+import { tagged } from "@/forms/etag";
+import { mailTexts as t } from "@/pages/webhooks/noticeTexts";
 import { Mail } from "./Mail";
 
 /** What the person is mailed. It is read once, and again after it was saved. */

@@ -7,12 +7,12 @@ import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { Mark } from "@/components/Glyph";
 import { useTitle } from "@/components/Shell";
-import { peopleTexts } from "@/peopleTexts";
+import { TextField } from "@/forms/Fields";
+import { onlyProblems } from "@/forms/formValues";
+import { nameProblem } from "@/forms/NameField";
+import { type Form, useForm, type Values } from "@/forms/useForm";
+import { peopleTexts } from "@/pages/people/peopleTexts";
 import { texts } from "@/texts";
-import { TextField } from "../admin/Fields";
-import { nameProblem } from "../admin/NewName";
-import { type Form, useForm, type Values } from "../admin/useForm";
-import { wrongs } from "../admin/values";
 
 const account = peopleTexts.account;
 
@@ -73,7 +73,7 @@ export function Invitation() {
     { address: "", name: "", display_name: "", password: "" },
     {
       check: (values) =>
-        wrongs({
+        onlyProblems({
           address: values.address.trim() ? undefined : peopleTexts.invitation.addressMissing,
           name: nameProblem(values.name),
           password: long(values.password),
@@ -112,7 +112,7 @@ export function Reset() {
     { password: "", again: "" },
     {
       check: (values) =>
-        wrongs({
+        onlyProblems({
           password: long(values.password),
           again: values.again === values.password ? undefined : account.differ,
         }),

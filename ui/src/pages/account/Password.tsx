@@ -1,14 +1,14 @@
 import { useQueryClient } from "@tanstack/react-query";
 import type { FormEvent } from "react";
-import { adminTexts } from "@/adminTexts";
 import { ask, client } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { useToast } from "@/components/Toast";
-import { peopleTexts } from "@/peopleTexts";
-import { TextField } from "../admin/Fields";
-import { useForm } from "../admin/useForm";
-import { wrongs } from "../admin/values";
+import { TextField } from "@/forms/Fields";
+import { formTexts } from "@/forms/formTexts";
+import { onlyProblems } from "@/forms/formValues";
+import { useForm } from "@/forms/useForm";
+import { peopleTexts } from "@/pages/people/peopleTexts";
 
 const t = peopleTexts.account;
 const empty = { current: "", password: "", again: "" };
@@ -19,8 +19,8 @@ export function Password() {
   const cache = useQueryClient();
   const form = useForm(empty, {
     check: (values) =>
-      wrongs({
-        current: values.current ? undefined : adminTexts.required,
+      onlyProblems({
+        current: values.current ? undefined : formTexts.required,
         password: values.password.length < 12 ? t.short : undefined,
         again: values.again === values.password ? undefined : t.differ,
       }),
@@ -49,7 +49,7 @@ export function Password() {
           act={t.passwordChange}
           type="submit"
           look="ink"
-          busy={form.busy && adminTexts.saving}
+          busy={form.busy && formTexts.saving}
         >
           {t.passwordChange}
         </Button>

@@ -5,11 +5,11 @@ import { sessions } from "@/api/queries/people";
 import { Button } from "@/components/Button";
 import { ErrorState, Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
-import { ago } from "@/components/time";
-import { peopleTexts } from "@/peopleTexts";
+import { formatAgo } from "@/components/time";
+import { ConfirmDelete } from "@/forms/ConfirmDelete";
+import { useRefresh } from "@/forms/useSaved";
+import { peopleTexts } from "@/pages/people/peopleTexts";
 import { texts } from "@/texts";
-import { ConfirmDelete } from "../admin/Confirm";
-import { useRefresh } from "../admin/useSaved";
 import { deviceOf } from "./device";
 
 const t = peopleTexts.account;
@@ -32,7 +32,7 @@ export function Sessions() {
           what={t.sessionsUnread}
           error={query.error}
           retry={() => void query.refetch()}
-          stale={query.data ? texts.stale(ago(query.dataUpdatedAt, Date.now())) : undefined}
+          stale={query.data ? texts.stale(formatAgo(query.dataUpdatedAt, Date.now())) : undefined}
         />
       ) : null}
       {query.isPending ? <Skeletons count={2} height={36} /> : null}

@@ -1,5 +1,5 @@
 import type { Schemas } from "@/api/client";
-import { mailTexts, noticeTexts } from "@/noticeTexts";
+import { mailTexts, noticeTexts } from "@/pages/webhooks/noticeTexts";
 
 type Choice = Schemas["NotificationChoice"];
 
@@ -27,7 +27,7 @@ export const rowsOf = (all: Choice[]): Row[] =>
   }));
 
 /** A new choice begins with what people need most: their own deployments that fail or end. */
-export function added(rows: Row[]): Row[] {
+export function addRow(rows: Row[]): Row[] {
   const id = Math.max(-1, ...rows.map((row) => row.id)) + 1;
   const email = rows.at(-1)?.email ?? "";
   const events: Choice["events"] = ["deployment.failed", "deployment.expiring"];
@@ -45,7 +45,7 @@ export const bodyOf = (rows: Row[]): Schemas["NotificationsPut"] => ({
 });
 
 /** What is wrong, by "row.field". */
-export function wrong(rows: Row[]): Record<string, string> {
+export function findProblems(rows: Row[]): Record<string, string> {
   const said: Record<string, string> = {};
   rows.forEach((row, at) => {
     if (!/^\S+@\S+$/.test(row.email.trim())) said[`${at}.email`] = mailTexts.emailWrong;

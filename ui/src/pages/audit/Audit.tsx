@@ -1,20 +1,20 @@
 import { keepPreviousData, useInfiniteQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { adminTexts } from "@/adminTexts";
 import { ask, client } from "@/api/client";
 import { me } from "@/api/queries/common";
-import { auditTexts as t } from "@/auditTexts";
 import { Button } from "@/components/Button";
 import { Top, useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
-import { ago } from "@/components/time";
-import { useSettled } from "@/components/useSettled";
+import { formatAgo } from "@/components/time";
+import { useDebounced } from "@/components/useDebounced";
+import { formTexts } from "@/forms/formTexts";
+import { auditTexts as t } from "@/pages/audit/auditTexts";
 import { texts } from "@/texts";
 import { AuditFilters } from "./AuditFilters";
+import { Chain, Export, Verify } from "./ChainCheck";
 import { Entries } from "./Entries";
 import { type AuditSearch, auditQuery } from "./search";
-import { Unseen } from "./Unseen";
-import { Chain, Export, Verify } from "./Whole";
+import { UnloadedEntry } from "./UnloadedEntry";
 
 const route = getRouteApi("/app/audit");
 
@@ -26,7 +26,7 @@ export function Audit() {
   const navigate = route.useNavigate();
   const { open, ...filters } = search;
   // Typed letter by letter; asked for once it stays.
-  const wanted = useSettled(JSON.stringify(filters), 300);
+  const wanted = useDebounced(JSON.stringify(filters), 300);
   const query = useEntries(JSON.parse(wanted));
   const set = (change: AuditSearch) =>
     void navigate({ to: ".", search: (before) => ({ ...before, ...change }), replace: true });
@@ -45,7 +45,7 @@ export function Audit() {
       {person.role === "admin" ? <Chain /> : null}
       <div className="body tblf" aria-busy={query.isPending || query.isPlaceholderData}>
         {open && query.data && !query.isPlaceholderData ? (
-          <Unseen key={wanted} open={open} entries={entries} query={query} />
+          <UnloadedEntry key={wanted} open={open} entries={entries} query={query} />
         ) : null}
         <Unread query={query} />
         {query.isPending ? <Skeletons count={14} /> : null}
@@ -59,7 +59,7 @@ export function Audit() {
                 </Button>
               }
             >
-              {adminTexts.noMatch(said(filters))}
+              {formTexts.noMatch(said(filters))}
             </EmptyState>
           ) : (
             <EmptyState title={t.emptyTitle}>{t.empty}</EmptyState>
@@ -106,7 +106,7 @@ function Unread({ query }: { query: ReturnType<typeof useEntries> }) {
       what={older ? t.olderUnread : t.unread}
       error={query.error}
       retry={() => void (older ? query.fetchNextPage() : query.refetch())}
-      stale={query.data ? texts.stale(ago(query.dataUpdatedAt, Date.now())) : undefined}
+      stale={query.data ? texts.stale(formatAgo(query.dataUpdatedAt, Date.now())) : undefined}
     />
   );
 }

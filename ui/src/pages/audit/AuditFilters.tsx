@@ -2,11 +2,11 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { me } from "@/api/queries/common";
 import { users } from "@/api/queries/people";
-import { auditTexts as t } from "@/auditTexts";
 import { useKeys } from "@/components/Shell";
-import { useTyped } from "@/components/useTyped";
+import { useTypedValue } from "@/components/useTypedValue";
+import { auditTexts as t } from "@/pages/audit/auditTexts";
+import { newest, type Words, wordsOf } from "./filterWords";
 import type { AuditSearch } from "./search";
-import { newest, type Words, wordsOf } from "./words";
 
 type Props = { search: AuditSearch; set: (change: AuditSearch) => void };
 type TextName = keyof Words;
@@ -80,7 +80,7 @@ type TextProps = (typeof TEXTS)[number] & {
 
 function Text({ name, label, hint, offered, value, set, ask }: TextProps) {
   const id = `audit-${name}`;
-  const [typed, type] = useTyped(value, set);
+  const [typed, type] = useTypedValue(value, set);
   return (
     <div className={`in sm slim ${name === "who" ? "" : "hide-m"}`}>
       <label className="t3 s" htmlFor={id}>

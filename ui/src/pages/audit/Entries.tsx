@@ -1,16 +1,16 @@
 import { Link, type LinkProps } from "@tanstack/react-router";
 import { Fragment, useRef } from "react";
 import type { Schemas } from "@/api/client";
-import { auditTexts as t } from "@/auditTexts";
+import { BidiSafe } from "@/components/BidiSafe";
 import { CopyButton } from "@/components/Copy";
 import { Glyph } from "@/components/Glyph";
-import { Safe } from "@/components/Safe";
 import { useKeys } from "@/components/Shell";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { exact } from "@/components/time";
+import { formatExact } from "@/components/time";
 import { locale } from "@/locale";
-import { placeOf } from "./place";
+import { auditTexts as t } from "@/pages/audit/auditTexts";
+import { placeOf } from "./objectPage";
 
 type Entry = Schemas["AuditEntry"];
 type Props = {
@@ -102,7 +102,7 @@ function Line({ entry, admin, open, toggle }: LineProps) {
         )}
         {entry.result !== "ok" && entry.detail ? (
           <span className="t2 s ml-2">
-            <Safe text={entry.detail} />
+            <BidiSafe text={entry.detail} />
           </span>
         ) : null}
       </td>
@@ -124,7 +124,7 @@ function On({ object, admin }: { object: string; admin: boolean }) {
 
 function More({ entry }: { entry: Entry }) {
   const known: [string, string | undefined][] = [
-    [t.details.exact, exact(entry.at)],
+    [t.details.exact, formatExact(entry.at)],
     [t.details.detail, entry.detail],
     [t.details.request, entry.request_id],
     [t.details.from, entry.from],

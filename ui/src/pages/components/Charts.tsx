@@ -1,12 +1,12 @@
 import { lazy, Suspense } from "react";
-import { load } from "@/components/load";
+import { loadChunk } from "@/components/loadChunk";
 import { Sparkline } from "@/components/Sparkline";
 import { Skeletons } from "@/components/States";
-import { bytes } from "@/components/time";
-import { galleryTexts as t } from "@/galleryTexts";
+import { formatBytes } from "@/components/time";
+import { galleryTexts as t } from "@/pages/components/galleryTexts";
 import { Part, Shown } from "./Part";
 
-const Chart = lazy(() => load(() => import("@/components/Chart")));
+const Chart = lazy(() => loadChunk(() => import("@/components/Chart")));
 
 const to = Math.floor(Date.now() / 1000);
 const from = to - 3600;
@@ -21,7 +21,7 @@ const lines = [
 
 /** Curves, hatched where nothing is known; below a limit, and without a point. */
 export function Charts() {
-  const common = { from, to, format: bytes };
+  const common = { from, to, format: formatBytes };
   return (
     <Part title={t.sections.charts}>
       <Suspense fallback={<Skeletons count={1} height={132} />}>

@@ -1,11 +1,11 @@
 import { useState } from "react";
 import { Select } from "@/components/Select";
 import { StatusMark } from "@/components/Status";
-import { TagError, TagFoot } from "@/components/TagFoot";
+import { TagError, TagFooter } from "@/components/TagFooter";
+import { TagList } from "@/components/TagList";
 import { TagPicker } from "@/components/TagPicker";
-import { Tags } from "@/components/Tags";
-import { deployTexts } from "@/deployTexts";
-import { galleryTexts as t } from "@/galleryTexts";
+import { galleryTexts as t } from "@/pages/components/galleryTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { useVersions, Versions } from "../create/Versions";
 import { Acted, look } from "./Acted";
 import { refusal, shop, tagList } from "./examples";
@@ -58,7 +58,7 @@ function List() {
   const reason = t.examples.registryDown;
   return (
     <div className="picker w-full">
-      <Tags
+      <TagList
         id="gallery"
         label={t.sections.tags}
         busy={false}
@@ -70,9 +70,9 @@ function List() {
         choose={nothing}
       />
       <TagError what={t.unreadTags} error={refusal} retry={nothing} />
-      <TagFoot list={tagList} refresh={nothing} busy={false} />
-      <TagFoot list={tagList} refresh={nothing} busy />
-      <TagFoot
+      <TagFooter list={tagList} refresh={nothing} busy={false} />
+      <TagFooter list={tagList} refresh={nothing} busy />
+      <TagFooter
         list={{ ...tagList, stale: true, stale_reason: reason }}
         refresh={nothing}
         busy={false}

@@ -1,9 +1,9 @@
 import { QueryClientProvider } from "@tanstack/react-query";
 import { lazy, Suspense, useState } from "react";
-import { load } from "@/components/load";
+import { loadChunk } from "@/components/loadChunk";
 import { useTitle } from "@/components/Shell";
 import { Skeletons } from "@/components/States";
-import { galleryTexts as t } from "@/galleryTexts";
+import { galleryTexts as t } from "@/pages/components/galleryTexts";
 import { Charts } from "./Charts";
 import { Selects, TagPickers } from "./Choosing";
 import { filledCache } from "./examples";
@@ -16,7 +16,7 @@ import { AuditLines, Cells } from "./People";
 import { Approvals, Beats, Edges, Lefts, Steps, Strips } from "./Runs";
 import { NodeChecks, Preflights } from "./Verdicts";
 
-const Drawing = lazy(() => load(() => import("./Drawing")));
+const Drawing = lazy(() => loadChunk(() => import("./Drawing")));
 
 /** Every component in every state, light beside dark; a route of the development server only. */
 export function Components() {

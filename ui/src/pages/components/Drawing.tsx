@@ -1,19 +1,19 @@
 import "@/editor/editor.css";
-import "@/editor/compare.css";
+import "@/editor/compare/compare.css";
 import { ReactFlowProvider } from "@xyflow/react";
 import { type ComponentProps, useMemo } from "react";
 import type { Schemas } from "@/api/client";
-import { Problems } from "@/editor/Bottom";
-import { Canvas } from "@/editor/Canvas";
-import type { Mark } from "@/editor/canvasNodes";
-import { PortShape } from "@/editor/canvasNodes";
-import type { Catalogue, PortType } from "@/editor/catalogue";
-import { commentId } from "@/editor/edit";
-import { Shell, Text } from "@/editor/fields";
-import type { Doc, Step } from "@/editor/model";
-import type { Problem } from "@/editor/problems";
-import { editorTexts } from "@/editorTexts";
-import { galleryTexts as t } from "@/galleryTexts";
+import { Problems } from "@/editor/BottomPanel";
+import { Canvas } from "@/editor/canvas/Canvas";
+import { PortShape } from "@/editor/canvas/canvasNodes";
+import type { Mark } from "@/editor/compare/ChangeBadge";
+import { editorTexts } from "@/editor/editorTexts";
+import { Shell, TextInput } from "@/editor/inspector/fields";
+import type { Catalogue, PortType } from "@/editor/model/catalogue";
+import type { Doc, Step } from "@/editor/model/document";
+import { commentId } from "@/editor/model/edit";
+import type { Problem } from "@/editor/model/problems";
+import { galleryTexts as t } from "@/pages/components/galleryTexts";
 import { Acted } from "./Acted";
 import { Part, Shown } from "./Part";
 
@@ -156,7 +156,7 @@ function Reference({ name, problems, drop }: ReferenceProps) {
           problems={problems}
         >
           {(id, described, wrong) => (
-            <Text
+            <TextInput
               {...{ id, described, wrong }}
               label="source"
               value={fill.plugin?.parameters?.source}

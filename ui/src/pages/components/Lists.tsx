@@ -1,9 +1,9 @@
 import { useMemo } from "react";
 import type { Deployment } from "@/api/client";
-import { galleryTexts as t } from "@/galleryTexts";
+import { galleryTexts as t } from "@/pages/components/galleryTexts";
 import { Placement } from "../create/Summary";
-import { GroupHead, Head } from "../deployments/Heads";
-import { Moved } from "../deployments/Moved";
+import { GroupHead, Head } from "../deployments/ListHeads";
+import { MovedNotice } from "../deployments/MovedNotice";
 import { NoMatch } from "../deployments/NoMatch";
 import { Row } from "../deployments/Row";
 import { Card } from "../urls/Card";
@@ -49,7 +49,7 @@ export function Rows() {
       <div className="row items-start gap-7">
         <Shown name={t.rowStates.moved}>
           <div className="relative h-10 w-40">
-            <Moved count={3} settle={nothing} />
+            <MovedNotice count={3} settle={nothing} />
           </div>
         </Shown>
         <Shown name={t.rowStates.focused}>

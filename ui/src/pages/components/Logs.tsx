@@ -2,8 +2,8 @@ import { useState } from "react";
 import { ApiError } from "@/api/client";
 import type { LiveState } from "@/api/live";
 import { type LogRow, LogView } from "@/components/LogView";
-import { Live } from "@/components/Shell";
-import { galleryTexts as t } from "@/galleryTexts";
+import { LiveBadge } from "@/components/Shell";
+import { galleryTexts as t } from "@/pages/components/galleryTexts";
 import { Acted, press, type } from "./Acted";
 import { before } from "./examples";
 import { Part, Shown } from "./Part";
@@ -112,7 +112,7 @@ export function Lives() {
       <div className="row flex-wrap gap-4">
         {states.map((state, i) => (
           <Shown key={t.lives[i]} name={t.lives[i] ?? ""}>
-            <Live state={state} />
+            <LiveBadge state={state} />
           </Shown>
         ))}
       </div>

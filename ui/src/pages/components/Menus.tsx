@@ -1,6 +1,6 @@
 import { Check } from "lucide-react";
 import { Button } from "@/components/Button";
-import { galleryTexts as t } from "@/galleryTexts";
+import { galleryTexts as t } from "@/pages/components/galleryTexts";
 import { Part, Shown } from "./Part";
 
 /** A menu and a tooltip as they lie over a page, here in their place. */

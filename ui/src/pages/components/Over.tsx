@@ -2,12 +2,12 @@ import { useEffect, useState } from "react";
 import { ApiError } from "@/api/client";
 import { Button } from "@/components/Button";
 import { useToast } from "@/components/Toast";
-import { galleryTexts as t } from "@/galleryTexts";
-import { ConfirmDelete } from "../admin/Confirm";
-import { DeleteAct } from "../admin/DeleteAct";
-import { TextField } from "../admin/Fields";
-import { FormSheet } from "../admin/FormSheet";
-import { useForm } from "../admin/useForm";
+import { ConfirmDelete } from "@/forms/ConfirmDelete";
+import { DeleteButton } from "@/forms/DeleteButton";
+import { TextField } from "@/forms/Fields";
+import { FormSheet } from "@/forms/FormSheet";
+import { useForm } from "@/forms/useForm";
+import { galleryTexts as t } from "@/pages/components/galleryTexts";
 import { Questions } from "../deployment/Questions";
 import type { Act } from "../deployment/useAct";
 import Palette from "../shell/Palette";
@@ -118,9 +118,9 @@ function Example({ status, more, close, changed }: ExampleProps) {
     if (changed) form.set({ name: t.theirs });
   }, [changed]);
   const remove = (
-    <DeleteAct name={t.value} remove={async () => {}} done={close}>
+    <DeleteButton name={t.value} remove={async () => {}} done={close}>
       <p>{t.noticeMore}</p>
-    </DeleteAct>
+    </DeleteButton>
   );
   return (
     <FormSheet title={t.open} form={form} onClose={close} extra={remove}>

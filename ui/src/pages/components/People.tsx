@@ -1,5 +1,5 @@
 import type { Schemas } from "@/api/client";
-import { galleryTexts as t } from "@/galleryTexts";
+import { galleryTexts as t } from "@/pages/components/galleryTexts";
 import "../people/access.css";
 import { Entries } from "../audit/Entries";
 import { Matrix } from "../people/Matrix";

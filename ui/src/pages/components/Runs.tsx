@@ -1,7 +1,7 @@
 import type { Step } from "@/api/client";
-import { edgePath } from "@/editor/graph";
-import { galleryTexts as t } from "@/galleryTexts";
+import { galleryTexts as t } from "@/pages/components/galleryTexts";
 import { Approval } from "../deployment/Approval";
+import { edgePath } from "../deployment/graphLayout";
 import { HeartBeat } from "../deployment/HeartBeat";
 import { StepNode } from "../deployment/StepNode";
 import { TimeLeft } from "../deployment/TimeLeft";

@@ -1,5 +1,5 @@
 import { type ComponentProps, useState } from "react";
-import { galleryTexts as t } from "@/galleryTexts";
+import { galleryTexts as t } from "@/pages/components/galleryTexts";
 import { Preflight } from "../create/Preflight";
 import { Checks, type NodeCheck } from "../nodes/Checks";
 import { refusal } from "./examples";

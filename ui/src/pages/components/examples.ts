@@ -1,11 +1,11 @@
 import { QueryClient } from "@tanstack/react-query";
 import type { Deployment, Progress, Question, Schemas, Step } from "@/api/client";
 import { explained } from "@/api/queries/access";
+import { activity } from "@/api/queries/activity";
 import { environments } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
 import { tags } from "@/api/queries/deployments";
-import { activity } from "@/api/queries/life";
-import { galleryTexts } from "@/galleryTexts";
+import { galleryTexts } from "@/pages/components/galleryTexts";
 
 // What the gallery shows: made up, the same at each visit but for the clock, and read from no server.
 

@@ -2,11 +2,11 @@ import { useMutation } from "@tanstack/react-query";
 import { GitBranch } from "lucide-react";
 import { useId, useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
+import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
-import { Safe } from "@/components/Safe";
-import { describe } from "@/components/States";
+import { describeError } from "@/components/States";
 import { StatusMark } from "@/components/Status";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import type { useVersions } from "./Versions";
 
 const t = deployTexts.branch;
@@ -77,7 +77,7 @@ export function Branch({ project, versions, choose }: Props) {
       <div role="status" className="s">
         {found.isError ? (
           <StatusMark state="failed">
-            {t.unread} {describe(found.error).message}
+            {t.unread} {describeError(found.error).message}
           </StatusMark>
         ) : null}
         {found.data ? (
@@ -109,7 +109,7 @@ function Found({ answer, versions, before, choose }: FoundProps) {
       <div key={step} className="row flex-wrap">
         <StatusMark state="warn">{t.stays(step, now)}</StatusMark>
         <span className="t2 min-w-0 break-words">
-          <Safe text={reason ?? t.lacks(branch)} />
+          <BidiSafe text={reason ?? t.lacks(branch)} />
         </span>
         {tag && tag !== now ? (
           <button type="button" className="link" onClick={() => choose(step, tag, branch)}>

@@ -1,7 +1,7 @@
 import type { Schemas } from "@/api/client";
-import { Safe } from "@/components/Safe";
-import { bytes } from "@/components/time";
-import { deployTexts } from "@/deployTexts";
+import { BidiSafe } from "@/components/BidiSafe";
+import { formatBytes } from "@/components/time";
+import { deployTexts } from "@/pages/deployTexts";
 
 const t = deployTexts.clone;
 type Sheet = Schemas["CloneSheet"];
@@ -70,7 +70,7 @@ function Value({ value }: { value: unknown }) {
   if (value === undefined) return <span className="t3">{t.absent}</span>;
   return (
     <span className="mono break-all">
-      <Safe text={typeof value === "string" ? value : JSON.stringify(value)} />
+      <BidiSafe text={typeof value === "string" ? value : JSON.stringify(value)} />
     </span>
   );
 }
@@ -78,7 +78,8 @@ function Value({ value }: { value: unknown }) {
 type Resources = Sheet["resources"]["before"];
 
 function Room({ before, after }: { before: Resources; after: Resources }) {
-  const say = (one: Resources) => t.limit(one.cpu ?? 0, bytes((one.memory_mib ?? 0) * 1024 * 1024));
+  const say = (one: Resources) =>
+    t.limit(one.cpu ?? 0, formatBytes((one.memory_mib ?? 0) * 1024 * 1024));
   if (say(before) === say(after)) return null;
   return <p className="t2">{t.room(say(before), say(after))}</p>;
 }

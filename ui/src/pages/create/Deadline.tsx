@@ -1,5 +1,5 @@
 import { Field } from "@/components/Field";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 
 const t = deployTexts.deadline;
 

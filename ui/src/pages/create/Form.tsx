@@ -2,20 +2,20 @@ import { type KeyboardEvent, type RefObject, useMemo, useRef } from "react";
 import { Field } from "@/components/Field";
 import { Sheet } from "@/components/Overlay";
 import { EmptyState } from "@/components/States";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { Branch } from "./Branch";
 import { CloneDiffers } from "./CloneDiffers";
 import { Deadline } from "./Deadline";
-import { Foot } from "./Foot";
-import { Head } from "./Head";
-import { useLeave } from "./Leave";
+import { FormFooter } from "./FormFooter";
+import { FormHeader } from "./FormHeader";
 import { PlaceNotice } from "./PlaceNotice";
 import { Preflight } from "./Preflight";
-import { type Read, usable } from "./place";
 import { SaveTemplate } from "./SaveTemplate";
 import { Summary } from "./Summary";
 import { TemplateNotice } from "./TemplateNotice";
+import { hasPipeline, type Read } from "./target";
+import { useLeave } from "./useLeave";
 import { type SheetState, useSheet } from "./useSheet";
 import { Versions } from "./Versions";
 
@@ -27,7 +27,7 @@ export function Form({ read, leave }: { read: Read; leave: () => void }) {
   const { clone, busy, draft, place } = sheet;
   const first = useRef<HTMLInputElement>(null);
   const { close, question } = useLeave({ dirty: draft.dirty, busy, leave });
-  const empty = !read.projects.some(usable) || read.environments.length === 0;
+  const empty = !read.projects.some(hasPipeline) || read.environments.length === 0;
   const keys = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     // On a button it would press that one too.
@@ -43,7 +43,7 @@ export function Form({ read, leave }: { read: Read; leave: () => void }) {
       open
       onClose={close}
       title={clone ? deployTexts.clone.title(clone.source.name) : t.title}
-      head={<Head read={read} sheet={sheet} />}
+      head={<FormHeader read={read} sheet={sheet} />}
       foot={<SheetFoot sheet={sheet} />}
       focus={first}
       onKey={keys}
@@ -144,7 +144,7 @@ function SheetFoot({ sheet }: { sheet: SheetState }) {
   const { body, busy, checks, place, reason, refusal, submit, untried } = sheet;
   const { project } = place;
   return (
-    <Foot
+    <FormFooter
       refusal={refusal}
       stops={untried ? checks.stops : []}
       template={

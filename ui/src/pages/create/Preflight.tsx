@@ -2,14 +2,14 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { RefreshCw } from "lucide-react";
 import { useMemo } from "react";
 import { ask, client, type Schemas } from "@/api/client";
+import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
 import { isName } from "@/components/names";
-import { Safe } from "@/components/Safe";
-import { describe } from "@/components/States";
+import { describeError } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { useSettled } from "@/components/useSettled";
-import { deployTexts } from "@/deployTexts";
+import { useDebounced } from "@/components/useDebounced";
+import { deployTexts } from "@/pages/deployTexts";
 import { Placement } from "./Summary";
 
 const t = deployTexts.preflight;
@@ -19,7 +19,7 @@ const QUIET = 300;
 
 /** The checks that creating would make, of what is in the form now. Nothing is made or reserved. */
 export function usePreflight(body: Schemas["DeploymentCreate"]) {
-  const text = useSettled(JSON.stringify(body), QUIET);
+  const text = useDebounced(JSON.stringify(body), QUIET);
   const settled = useMemo<Schemas["DeploymentCreate"]>(() => JSON.parse(text), [text]);
   const complete = isName(settled.name) && settled.project !== "" && settled.environment !== "";
   const query = useQuery({
@@ -83,7 +83,7 @@ export function Preflight({ checks, waits, setWait }: Props) {
       {complete ? null : <p className="t3">{t.waiting}</p>}
       {complete && query.isError ? (
         <StatusMark state="unknown">
-          {t.unread} {describe(query.error).message}
+          {t.unread} {describeError(query.error).message}
         </StatusMark>
       ) : null}
       {loud.map((check) => (
@@ -119,11 +119,11 @@ function One({ check }: { check: Check }) {
       </StatusMark>
       <div className="grow">
         <b className="break-words">
-          <Safe text={check.message} />
+          <BidiSafe text={check.message} />
         </b>
         {check.remedy ? (
           <p className="t2">
-            <Safe text={check.remedy} />
+            <BidiSafe text={check.remedy} />
           </p>
         ) : null}
       </div>
@@ -140,7 +140,7 @@ function Passed({ checks }: { checks: Check[] }) {
       <ul className="flex flex-col gap-1 pt-1 pl-6 s t2">
         {checks.map((check) => (
           <li key={`${check.id} ${check.subject} ${check.message}`}>
-            <Safe text={check.message} />
+            <BidiSafe text={check.message} />
           </li>
         ))}
       </ul>

@@ -5,11 +5,11 @@ import { Button } from "@/components/Button";
 import { Field } from "@/components/Field";
 import { isName } from "@/components/names";
 import { Confirm } from "@/components/Overlay";
-import { describe } from "@/components/States";
+import { describeError } from "@/components/States";
 import { useToast } from "@/components/Toast";
-import { deployTexts } from "@/deployTexts";
+import { ifMatch } from "@/forms/etag";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
-import { onlyOver } from "../admin/tagged";
 import { templates } from "./queries";
 
 const t = deployTexts.template;
@@ -18,7 +18,7 @@ type Props = { project: string; environment: string; body: Schemas["DeploymentCr
 
 /** A template that is there already is changed on the templates' page, where it can be seen. */
 const refusal = (error: unknown, name: string) =>
-  error instanceof ApiError && error.status === 412 ? t.taken(name) : describe(error).message;
+  error instanceof ApiError && error.status === 412 ? t.taken(name) : describeError(error).message;
 
 /** Keeps what is in the form for whoever creates next. */
 export function SaveTemplate({ project, environment, body }: Props) {
@@ -31,7 +31,7 @@ export function SaveTemplate({ project, environment, body }: Props) {
       ask(
         client.PUT("/api/v1/projects/{name}/templates/{template}", {
           params: { path: { name: project, template: name } },
-          headers: onlyOver(undefined),
+          headers: ifMatch(undefined),
           body: {
             environment,
             versions: body.versions,

@@ -4,8 +4,8 @@ import type { Schemas } from "@/api/client";
 import { pipeline as pipelineQuery } from "@/api/queries/catalog";
 import { isName } from "@/components/names";
 import { StatusMark } from "@/components/Status";
-import { bytes } from "@/components/time";
-import { deployTexts } from "@/deployTexts";
+import { formatBytes } from "@/components/time";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import type { Refusal } from "./refusal";
 
@@ -116,7 +116,9 @@ export function Placement({ rows }: { rows: Refusal["placement"] }) {
             <tr key={row.node}>
               <td className="mono">{row.node}</td>
               <td>{row.cpu_free === undefined ? "–" : row.cpu_free.toFixed(1)}</td>
-              <td className="nw">{row.memory_free === undefined ? "–" : bytes(row.memory_free)}</td>
+              <td className="nw">
+                {row.memory_free === undefined ? "–" : formatBytes(row.memory_free)}
+              </td>
               <td>{row.reason}</td>
             </tr>
           ))}

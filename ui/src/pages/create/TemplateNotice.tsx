@@ -2,7 +2,7 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import type { Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { ErrorState } from "@/components/States";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 
 const t = deployTexts.template;
 

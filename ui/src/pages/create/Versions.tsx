@@ -3,12 +3,12 @@ import { Lock } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { Refusal } from "@/components/Field";
-import { Middle } from "@/components/Middle";
+import { MiddleTruncate } from "@/components/MiddleTruncate";
 import { shortImage } from "@/components/names";
 import { TagPicker } from "@/components/TagPicker";
 import { texts } from "@/texts";
-import { Unread } from "./Unread";
-import { Was } from "./Was";
+import { SourceVersion } from "./SourceVersion";
+import { TagsUnread } from "./TagsUnread";
 
 const t = texts.create;
 
@@ -99,7 +99,7 @@ export function Versions({ project, versions, refused, changed, branch, source }
                 changed();
               }}
             />
-            <Was
+            <SourceVersion
               was={source?.get(service.step)}
               now={versions.chosen.find((one) => one.step === service.step)?.value}
               choose={(tag) => {
@@ -107,7 +107,7 @@ export function Versions({ project, versions, refused, changed, branch, source }
                 changed();
               }}
             />
-            <Unread read={versions.reads.get(service.step)} />
+            <TagsUnread read={versions.reads.get(service.step)} />
             {refused[service.step] ? <Refusal>{refused[service.step]}</Refusal> : null}
           </div>
         ))}
@@ -116,10 +116,10 @@ export function Versions({ project, versions, refused, changed, branch, source }
             <Name service={service} />
             <div className="in locked">
               <Lock className="i sm t3" aria-hidden="true" />
-              <Middle text={service.tag ?? ""} className="grow" />
+              <MiddleTruncate text={service.tag ?? ""} className="grow" />
               <span className="t3 s nw">{t.pinned}</span>
             </div>
-            <Was was={source?.get(service.step)} now={service.tag} />
+            <SourceVersion was={source?.get(service.step)} now={service.tag} />
           </div>
         ))}
       </div>

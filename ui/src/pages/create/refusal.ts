@@ -1,5 +1,5 @@
 import { ApiError, type Problem } from "@/api/client";
-import { describe } from "@/components/States";
+import { describeError } from "@/components/States";
 
 /** A refused create, sorted to where a person can mend it. */
 export type Refusal = {
@@ -19,7 +19,7 @@ export const nothingRefused: Refusal = { versions: {}, rest: [], placement: [] }
 
 /** Puts each problem of an answer at its field; nothing the server said is left out. */
 export function sortRefusal(error: unknown): Refusal {
-  const { message, request } = describe(error);
+  const { message, request } = describeError(error);
   const out: Refusal = { versions: {}, rest: [], placement: [], request };
   if (!(error instanceof ApiError)) return { ...out, rest: [message] };
   const { problem } = error;

@@ -2,8 +2,8 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
-import { mergeOne } from "@/api/list";
-import { isUndecided, Once } from "@/api/once";
+import { IdempotencyKeys, isUndecided } from "@/api/idempotency";
+import { mergeOne } from "@/api/mergeDeployments";
 import { deployments } from "@/api/queries/deployments";
 
 const route = getRouteApi("/app/deployments/new");
@@ -12,7 +12,7 @@ const route = getRouteApi("/app/deployments/new");
 export function useCreate() {
   const cache = useQueryClient();
   const navigate = route.useNavigate();
-  const [once] = useState(() => new Once());
+  const [once] = useState(() => new IdempotencyKeys());
   return useMutation({
     mutationFn: (body: Schemas["DeploymentCreate"]) =>
       ask(client.POST("/api/v1/deployments", { body, params: { header: once.header(body) } })),

@@ -1,9 +1,9 @@
 import { useMemo, useState } from "react";
 import type { Schemas } from "@/api/client";
 import { nameFromTag } from "@/components/names";
-import { begin } from "./begin";
-import type { Clone, Project } from "./place";
+import { initialVersions } from "./initialVersions";
 import { type CreateSearch, versionsIn } from "./search";
+import type { Clone, Project } from "./target";
 import { useVersions } from "./Versions";
 
 type Begun = {
@@ -18,7 +18,7 @@ type Begun = {
 /** What is typed and chosen in the sheet, beyond the place: it begins with what the address says. */
 export function useDraft({ search, project, clone, template, suggested }: Begun) {
   const [opened] = useState(search);
-  const begun = useMemo(() => begin(clone, template), [clone, template]);
+  const begun = useMemo(() => initialVersions(clone, template), [clone, template]);
   const versions = useVersions(project, begun, versionsIn(opened));
   const [typed, type] = useState(opened.name);
   const [wait, setWait] = useState<boolean>();

@@ -1,15 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
-import { useLackToCreateIn } from "../shell/useLack";
-import { check } from "./begin";
+import { useReasonNotToCreateIn } from "../shell/usePermissionReason";
 import { deadlineProblem, deadlineSeconds } from "./Deadline";
+import { checkForm } from "./initialVersions";
 import { usePreflight } from "./Preflight";
-import { placeOf, type Read, whyNoPlace } from "./place";
 import { templates as templatesQuery } from "./queries";
 import { nothingRefused, type Refusal, sortRefusal } from "./refusal";
 import type { CreateSearch } from "./search";
 import { whyNoTemplate } from "./TemplateNotice";
+import { type Read, resolveTarget, whyNoTarget } from "./target";
 import { useAddress } from "./useAddress";
 import { useCreate } from "./useCreate";
 import { useDraft } from "./useDraft";
@@ -20,7 +20,7 @@ const route = getRouteApi("/app/deployments/new");
 export function useSheet(read: Read) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const place = placeOf(read, search);
+  const place = resolveTarget(read, search);
   const { project, environment } = place;
   // Of another project it is no clone: nothing of its source would come along.
   const clone = read.clone?.source.project === project?.name ? read.clone : undefined;
@@ -35,13 +35,13 @@ export function useSheet(read: Read) {
   };
   const body = bodyOf(place, draft, clone?.source.id, template?.priority);
   const asked = { wanted: search.template, query: templates };
-  const lack = useLackToCreateIn(project, environment);
-  const reason = whyNoPlace(place) ?? lack ?? whyNoTemplate(asked);
+  const lack = useReasonNotToCreateIn(project, environment);
+  const reason = whyNoTarget(place) ?? lack ?? whyNoTemplate(asked);
   const kept = { name: draft.named ? draft.name : undefined, versions: draft.versions.own };
   useAddress(kept, create.isPending || create.isSuccess);
   const submit = () => {
     if (create.isPending || reason) return;
-    const found = check(draft.name, draft.versions.chosen, draft.minutes);
+    const found = checkForm(draft.name, draft.versions.chosen, draft.minutes);
     setLocal(found);
     if (!found) create.mutate(body);
   };
@@ -62,7 +62,7 @@ export function useSheet(read: Read) {
 export type SheetState = ReturnType<typeof useSheet>;
 
 function bodyOf(
-  { project, environment }: ReturnType<typeof placeOf>,
+  { project, environment }: ReturnType<typeof resolveTarget>,
   { name, versions, waits, minutes }: ReturnType<typeof useDraft>,
   source?: string,
   priority?: number,

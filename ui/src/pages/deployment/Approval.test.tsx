@@ -3,8 +3,8 @@ import { cleanup, configure, render, screen, waitFor } from "@testing-library/re
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { client, type Deployment, type Question, type Step } from "@/api/client";
-import { offered } from "@/components/offers";
-import { Approval, filled } from "./Approval";
+import { listPageActions } from "@/components/pageActions";
+import { Approval, filledValues } from "./Approval";
 import { edgeState } from "./Graph";
 import { StepNode } from "./StepNode";
 
@@ -66,10 +66,12 @@ describe("the question of a run", () => {
   it("can be answered from the palette, or says there why not", () => {
     const acts = ["Question of ask: Yes, go on", "Question of ask: No, undo"];
     show();
-    expect(offered().map((one) => one.label)).toEqual(acts);
+    expect(listPageActions().map((one) => one.label)).toEqual(acts);
     cleanup();
     show({ may_answer: false, refusal: "Only qa can answer." });
-    expect(offered().map((one) => one.reason)).toEqual(acts.map(() => "Only qa can answer."));
+    expect(listPageActions().map((one) => one.reason)).toEqual(
+      acts.map(() => "Only qa can answer."),
+    );
   });
 
   it("is answered with the keyboard alone", async () => {
@@ -142,12 +144,12 @@ describe("the question of a run", () => {
       { name: "d", type: "boolean" },
       { name: "e", type: "choice", choices: ["x"] },
     ];
-    expect(filled(fields, { a: " 7.5 ", b: "", c: "", d: false, e: "x" })).toEqual({
+    expect(filledValues(fields, { a: " 7.5 ", b: "", c: "", d: false, e: "x" })).toEqual({
       a: 7.5,
       d: false,
       e: "x",
     });
-    expect(filled(fields, { a: "seven" })).toMatchObject({ a: "seven" });
+    expect(filledValues(fields, { a: "seven" })).toMatchObject({ a: "seven" });
   });
 });
 

@@ -1,16 +1,16 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { ApiError, ask, client, type Deployment, type Question } from "@/api/client";
+import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
 import { Field, Refusal } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
-import { Safe } from "@/components/Safe";
 import { Select } from "@/components/Select";
-import { describe } from "@/components/States";
+import { describeError } from "@/components/States";
 import { StatusMark, stateWord } from "@/components/Status";
-import { clock } from "@/components/time";
+import { formatClock } from "@/components/time";
 import { texts } from "@/texts";
-import { useLackOn } from "../shell/useLack";
+import { usePermissionReasonOn } from "../shell/usePermissionReason";
 
 const t = texts.approval;
 
@@ -28,17 +28,17 @@ export function Approval({ deployment }: { deployment: Deployment }) {
       </StatusMark>
       <div className="grow col gap-2">
         <b className="whitespace-pre-wrap">
-          <Safe text={question.prompt} />
+          <BidiSafe text={question.prompt} />
         </b>
         <span className="t2">
           {question.answered_by
             ? t.answered(
                 question.answered_by,
                 Boolean(question.approved),
-                clock(question.answered_at ?? question.asked_at),
+                formatClock(question.answered_at ?? question.asked_at),
                 deployment.node ?? "",
               )
-            : `${t.whom(question.teams, question.users)} ${t.until(clock(question.deadline))}`}
+            : `${t.whom(question.teams, question.users)} ${t.until(formatClock(question.deadline))}`}
         </span>
         {question.answered_by ? null : (
           <Answer
@@ -75,7 +75,7 @@ function Answer({ deployment, question }: { deployment: Deployment; question: Qu
   const [values, setValues] = useState<Values>(() => defaults(question.fields));
   const [rejecting, setRejecting] = useState(false);
   const reply = useReply(deployment, question);
-  const lack = useLackOn(deployment);
+  const lack = usePermissionReasonOn(deployment);
   // Without teams and people of its own it is for who has Full: then it is a grant that is missing.
   const named = question.teams.length + question.users.length > 0;
   const refusal = (named ? undefined : lack) ?? question.refusal;
@@ -84,7 +84,7 @@ function Answer({ deployment, question }: { deployment: Deployment; question: Qu
   const approve = (event: FormEvent) => {
     event.preventDefault();
     if (!reason && !reply.isPending)
-      reply.mutate({ approved: true, fields: filled(question.fields, values) });
+      reply.mutate({ approved: true, fields: filledValues(question.fields, values) });
   };
   const reject = () =>
     reply.mutate({ approved: false, fields: {} }, { onSettled: () => setRejecting(false) });
@@ -199,7 +199,7 @@ function defaults(fields: AskedField[]): Values {
 }
 
 /** The values as the API takes them. What was left empty is not sent: it has its default there. */
-export function filled(fields: AskedField[], values: Values): Record<string, unknown> {
+export function filledValues(fields: AskedField[], values: Values): Record<string, unknown> {
   const all: Record<string, unknown> = {};
   for (const field of fields) {
     const value = values[field.name];
@@ -223,5 +223,7 @@ function refusals(error: unknown): { fields: Record<string, string>; all?: strin
       .filter((problem) => problem.field.startsWith("fields."))
       .map((problem) => [problem.field.slice("fields.".length), problem.message]),
   );
-  return Object.keys(fields).length > 0 ? { fields } : { fields, all: describe(error).message };
+  return Object.keys(fields).length > 0
+    ? { fields }
+    : { fields, all: describeError(error).message };
 }

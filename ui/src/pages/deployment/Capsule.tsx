@@ -1,18 +1,18 @@
 import { useQuery } from "@tanstack/react-query";
 import { ask, client, type Deployment, isNotFound, type Schemas } from "@/api/client";
+import { hasEnded } from "@/api/deploymentState";
+import { BidiSafe } from "@/components/BidiSafe";
 import { CopyButton } from "@/components/Copy";
-import { Safe } from "@/components/Safe";
 import { Skeletons } from "@/components/States";
 import { StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
-import { isGone } from "../deployments/filters";
-import { NotFound } from "../shell/Problems";
+import { NotFound } from "../shell/ErrorPages";
 import { CapsuleSteps, LastLines } from "./CapsuleParts";
-import { Pair } from "./Pair";
+import { DetailPair } from "./DetailPair";
+import { ReadFailed } from "./ReadFailed";
 import { Recreate } from "./Recreate";
-import { Unread } from "./Unread";
 
 const t = deployTexts.capsule;
 type Data = Schemas["Capsule"];
@@ -26,7 +26,7 @@ export function Capsule({ deployment }: { deployment: Deployment }) {
       ask(client.GET("/api/v1/deployments/{id}/capsule", { params: { path: { id } } })),
   });
   if (isNotFound(query.error)) return <NotFound />;
-  const unread = <Unread what={t.unread} query={query} />;
+  const unread = <ReadFailed what={t.unread} query={query} />;
   if (!query.data) return query.isError ? unread : <Skeletons count={8} height={44} />;
   const capsule = query.data;
   return (
@@ -39,14 +39,14 @@ export function Capsule({ deployment }: { deployment: Deployment }) {
         </span>
         <CopyButton text={`${window.location.origin}/d/${id}/capsule`} what={t.copy} />
       </div>
-      <p className="t3 s">{isGone(deployment.status) ? t.kept : t.asItIs}</p>
+      <p className="t3 s">{hasEnded(deployment.status) ? t.kept : t.asItIs}</p>
       {capsule.failure ? (
         <div className="box" data-st="failed">
           <StatusMark state="failed">
             <span className="vh">{texts.states.failed}</span>
           </StatusMark>
           <b>
-            <Safe
+            <BidiSafe
               text={[capsule.failure.step, capsule.failure.message].filter(Boolean).join(": ")}
             />
           </b>
@@ -65,23 +65,23 @@ function Facts({ capsule }: { capsule: Data }) {
   const d = capsule.deployment;
   return (
     <dl className="kv">
-      <Pair name={t.project}>{d.project}</Pair>
-      <Pair name={t.environment}>{d.environment}</Pair>
-      <Pair name={t.state}>
+      <DetailPair name={t.project}>{d.project}</DetailPair>
+      <DetailPair name={t.environment}>{d.environment}</DetailPair>
+      <DetailPair name={t.state}>
         <StatusMark state={d.status}>{stateWord(d.status)}</StatusMark>
-      </Pair>
-      {d.node ? <Pair name={t.node}>{d.node}</Pair> : null}
-      <Pair name={t.pipeline}>
+      </DetailPair>
+      {d.node ? <DetailPair name={t.node}>{d.node}</DetailPair> : null}
+      <DetailPair name={t.pipeline}>
         v{capsule.pipeline_version} <span className="mono t3">{capsule.pipeline_digest}</span>
-      </Pair>
-      <Pair name={t.run}>{capsule.run}</Pair>
-      <Pair name={t.made}>
+      </DetailPair>
+      <DetailPair name={t.run}>{capsule.run}</DetailPair>
+      <DetailPair name={t.made}>
         <Time at={d.created_at} /> {t.by} {d.created_by}
-      </Pair>
+      </DetailPair>
       {d.removed_at ? (
-        <Pair name={t.removed}>
+        <DetailPair name={t.removed}>
           <Time at={d.removed_at} /> {d.removed_by ? `${t.by} ${d.removed_by}` : ""}
-        </Pair>
+        </DetailPair>
       ) : null}
     </dl>
   );
@@ -106,7 +106,7 @@ function Services({ capsule }: { capsule: Data }) {
           </div>
           {service.detail ? (
             <p className="t2">
-              <Safe text={service.detail} />
+              <BidiSafe text={service.detail} />
             </p>
           ) : null}
           <LastLines of={service.step} lines={service.log} none={t.noLog} />
@@ -126,11 +126,11 @@ function Parameters({ capsule }: { capsule: Data }) {
       <dl className="kv">
         {all.flatMap(([step, values]) =>
           Object.entries(values).map(([name, value]) => (
-            <Pair key={`${step}.${name}`} name={`${step} › ${name}`}>
+            <DetailPair key={`${step}.${name}`} name={`${step} › ${name}`}>
               <span className="mono">
-                <Safe text={typeof value === "string" ? value : JSON.stringify(value)} />
+                <BidiSafe text={typeof value === "string" ? value : JSON.stringify(value)} />
               </span>
-            </Pair>
+            </DetailPair>
           )),
         )}
       </dl>

@@ -1,9 +1,9 @@
 import type { Schemas } from "@/api/client";
-import { Safe } from "@/components/Safe";
+import { BidiSafe } from "@/components/BidiSafe";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { between, duration } from "@/components/time";
-import { deployTexts } from "@/deployTexts";
+import { between, formatDuration } from "@/components/time";
+import { deployTexts } from "@/pages/deployTexts";
 
 const t = deployTexts.capsule;
 
@@ -25,7 +25,7 @@ export function CapsuleSteps({ steps, services }: { steps: Step[]; services: str
           </div>
           {step.message ? (
             <p className="t2">
-              <Safe text={step.message} />
+              <BidiSafe text={step.message} />
             </p>
           ) : null}
           <LastLines
@@ -44,7 +44,7 @@ function Times({ step: { started_at: from, ended_at: to } }: { step: Step }) {
   return (
     <span className="t3 s end nw">
       <Time at={from} />
-      {to ? `, ${t.took(duration(between(from, to)))}` : ""}
+      {to ? `, ${t.took(formatDuration(between(from, to)))}` : ""}
     </span>
   );
 }
@@ -61,7 +61,7 @@ export function LastLines({ of, lines, none }: LinesProps) {
       role="region"
       aria-label={`${t.log}: ${of}`}
     >
-      <Safe text={lines.join("\n")} />
+      <BidiSafe text={lines.join("\n")} />
     </pre>
   );
 }

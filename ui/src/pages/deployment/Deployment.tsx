@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { deploymentByName } from "@/api/queries/deployments";
 import { Page } from "./Page";
-import { Loading, Unreadable } from "./Waiting";
+import { Loading, Unreadable } from "./PageStates";
 
 const named = getRouteApi("/app/deployments/$environment/$name/{-$tab}");
 const permalink = getRouteApi("/app/d/$id/{-$tab}");

@@ -2,17 +2,17 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Deployment, Run, Schemas } from "@/api/client";
+import { hasEnded } from "@/api/deploymentState";
 import { pipelineVersion } from "@/api/queries/catalog";
-import { Safe } from "@/components/Safe";
+import { BidiSafe } from "@/components/BidiSafe";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { exact } from "@/components/time";
-import { deployTexts } from "@/deployTexts";
+import { formatExact } from "@/components/time";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
-import { isGone } from "../deployments/filters";
+import { activeHold } from "./activeHold";
+import { DetailPair, Exact } from "./DetailPair";
 import { GeneratedSecrets } from "./GeneratedSecrets";
-import { holdOf } from "./holdOf";
-import { Exact, Pair } from "./Pair";
 import { WhoMayOpen } from "./WhoMayOpen";
 
 const t = deployTexts.details;
@@ -34,8 +34,8 @@ export default function Details({ deployment, run }: Props) {
         </dl>
       </section>
       <Versions versions={deployment.versions} />
-      {isGone(deployment.status) ? null : <GeneratedSecrets deployment={deployment} />}
-      {isGone(deployment.status) ? null : <WhoMayOpen deployment={deployment} />}
+      {hasEnded(deployment.status) ? null : <GeneratedSecrets deployment={deployment} />}
+      {hasEnded(deployment.status) ? null : <WhoMayOpen deployment={deployment} />}
       <More id={deployment.id} />
     </div>
   );
@@ -45,24 +45,24 @@ function Place({ deployment }: { deployment: Deployment }) {
   const { id, name, project, environment, status, node } = deployment;
   return (
     <>
-      <Pair name={t.id}>
+      <DetailPair name={t.id}>
         <Exact text={id} />
-      </Pair>
-      <Pair name={t.link}>
+      </DetailPair>
+      <DetailPair name={t.link}>
         <Exact text={`${window.location.origin}/d/${id}`} />
-      </Pair>
-      <Pair name={t.name}>
+      </DetailPair>
+      <DetailPair name={t.name}>
         <Exact text={name} />
-      </Pair>
-      <Pair name={c.state}>
+      </DetailPair>
+      <DetailPair name={c.state}>
         <StatusMark state={status} />
-      </Pair>
-      <Pair name={c.project}>{project}</Pair>
-      <Pair name={c.environment}>{environment}</Pair>
-      {node ? <Pair name={c.node}>{node}</Pair> : null}
-      <Pair name={c.pipeline}>
+      </DetailPair>
+      <DetailPair name={c.project}>{project}</DetailPair>
+      <DetailPair name={c.environment}>{environment}</DetailPair>
+      {node ? <DetailPair name={c.node}>{node}</DetailPair> : null}
+      <DetailPair name={c.pipeline}>
         <Pipeline deployment={deployment} />
-      </Pair>
+      </DetailPair>
     </>
   );
 }
@@ -84,23 +84,23 @@ function Made({ deployment }: { deployment: Deployment }) {
   const { created_at, created_by, ready_at, cloned_from: from, moved_to: to } = deployment;
   return (
     <>
-      <Pair name={c.made}>
+      <DetailPair name={c.made}>
         <Moment at={created_at} /> {c.by} {created_by}
-      </Pair>
+      </DetailPair>
       {from ? (
-        <Pair name={t.from}>
+        <DetailPair name={t.from}>
           <To id={from.id}>{from.name}</To>
-        </Pair>
+        </DetailPair>
       ) : null}
       {to ? (
-        <Pair name={t.movedTo}>
+        <DetailPair name={t.movedTo}>
           <To id={to}>{to}</To>
-        </Pair>
+        </DetailPair>
       ) : null}
       {ready_at ? (
-        <Pair name={t.ready}>
+        <DetailPair name={t.ready}>
           <Moment at={ready_at} />
-        </Pair>
+        </DetailPair>
       ) : null}
     </>
   );
@@ -108,28 +108,30 @@ function Made({ deployment }: { deployment: Deployment }) {
 
 function End({ deployment }: { deployment: Deployment }) {
   const { status, expires_at, removed_at, removed_by, tombstone_until, queue } = deployment;
-  const hold = holdOf(deployment);
+  const hold = activeHold(deployment);
   const ends = expires_at ? <Moment at={expires_at} /> : t.never;
   return (
     <>
       {queue?.deadline && !queue.ended_at ? (
-        <Pair name={t.deadline}>
+        <DetailPair name={t.deadline}>
           <Moment at={queue.deadline} />
-        </Pair>
+        </DetailPair>
       ) : null}
-      {isGone(status) ? null : <Pair name={t.ends}>{ends}</Pair>}
+      {hasEnded(status) ? null : <DetailPair name={t.ends}>{ends}</DetailPair>}
       {hold ? (
-        <Pair name={t.hold}>
-          {deployTexts.life.held(hold.owner, hold.until ? exact(hold.until) : "")}:{" "}
-          <Safe text={hold.reason} />
-        </Pair>
+        <DetailPair name={t.hold}>
+          {deployTexts.life.held(hold.owner, hold.until ? formatExact(hold.until) : "")}:{" "}
+          <BidiSafe text={hold.reason} />
+        </DetailPair>
       ) : null}
       {removed_at ? (
-        <Pair name={c.removed}>
+        <DetailPair name={c.removed}>
           <Moment at={removed_at} /> {removed_by ? `${c.by} ${removed_by}` : ""}
-        </Pair>
+        </DetailPair>
       ) : null}
-      {tombstone_until ? <Pair name={t.kept}>{exact(tombstone_until)}</Pair> : null}
+      {tombstone_until ? (
+        <DetailPair name={t.kept}>{formatExact(tombstone_until)}</DetailPair>
+      ) : null}
     </>
   );
 }
@@ -138,14 +140,14 @@ function Latest({ deployment, run }: Props) {
   const request = deployment.request_id;
   return (
     <>
-      <Pair name={t.run}>
+      <DetailPair name={t.run}>
         {run ? t.runBy(run.number, run.started_by) : deployment.run}{" "}
         {run ? <Moment at={run.created_at} /> : null}
-      </Pair>
+      </DetailPair>
       {request ? (
-        <Pair name={t.request}>
+        <DetailPair name={t.request}>
           <Exact text={request} />
-        </Pair>
+        </DetailPair>
       ) : null}
     </>
   );
@@ -155,7 +157,7 @@ function Latest({ deployment, run }: Props) {
 function Moment({ at }: { at: string }) {
   return (
     <>
-      {exact(at)} <Time at={at} className="t3" />
+      {formatExact(at)} <Time at={at} className="t3" />
     </>
   );
 }
@@ -176,9 +178,9 @@ function Versions({ versions }: { versions: Schemas["ServiceVersion"][] }) {
       {versions.length === 0 ? <p className="t3">{t.noServices}</p> : null}
       <dl className="kv">
         {versions.map(({ step, image, tag, digest }) => (
-          <Pair key={step} name={step}>
+          <DetailPair key={step} name={step}>
             <Exact text={`${image}:${tag}@${digest}`} what={`${image}:${tag}`} />
-          </Pair>
+          </DetailPair>
         ))}
       </dl>
     </section>

@@ -5,16 +5,16 @@ import { runs } from "@/api/queries/deployments";
 import { Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { between, duration } from "@/components/time";
+import { between, formatDuration } from "@/components/time";
 import { texts } from "@/texts";
-import { Unread } from "./Unread";
+import { ReadFailed } from "./ReadFailed";
 
 const t = texts.page;
 
 /** How this step went in every run of the deployment, and what its usual time is judged by. */
 export function EarlierRuns({ id, run, step }: { id: string; run: number; step: Step }) {
   const query = useQuery(runs(id));
-  const unread = <Unread what={t.historyUnread} query={query} />;
+  const unread = <ReadFailed what={t.historyUnread} query={query} />;
   if (!query.data) return query.isError ? unread : <Skeletons count={3} />;
   const others = query.data.items.flatMap((one) => {
     const same = one.steps.find((other) => other.key === step.key);
@@ -24,7 +24,7 @@ export function EarlierRuns({ id, run, step }: { id: string; run: number; step: 
     <div className="pane">
       {unread}
       {step.usual_seconds ? (
-        <p className="t2 pb-2">{t.judged(duration(step.usual_seconds * 1000))}</p>
+        <p className="t2 pb-2">{t.judged(formatDuration(step.usual_seconds * 1000))}</p>
       ) : null}
       {others.length === 0 ? <p className="t3">{t.earlierNone}</p> : null}
       <ul>
@@ -40,7 +40,7 @@ export function EarlierRuns({ id, run, step }: { id: string; run: number; step: 
               {t.history.run} {number}
             </Link>
             <StatusMark state={same.status} />
-            <span className="t2">{duration(between(same.started_at, same.ended_at))}</span>
+            <span className="t2">{formatDuration(between(same.started_at, same.ended_at))}</span>
             <Time at={at} className="t3" />
           </li>
         ))}

@@ -4,11 +4,11 @@ import { ask, client, type Deployment } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
-import { describe } from "@/components/States";
-import { deployTexts } from "@/deployTexts";
+import { describeError } from "@/components/States";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
-import { Secret } from "../people/Secret";
-import { Unread } from "./Unread";
+import { OneTimeSecret } from "../people/OneTimeSecret";
+import { ReadFailed } from "./ReadFailed";
 
 const t = deployTexts.secrets;
 /** How long a revealed value stays on the page. */
@@ -26,7 +26,7 @@ export function GeneratedSecrets({ deployment }: { deployment: Deployment }) {
   return (
     <section aria-label={t.title} className="flex max-w-160 flex-col gap-2">
       <h2>{t.title}</h2>
-      <Unread what={t.unread} query={query} />
+      <ReadFailed what={t.unread} query={query} />
       {query.data?.items.map(({ name }) => (
         <Row key={name} id={id} name={name} may={level === "full"} />
       ))}
@@ -67,9 +67,9 @@ function Row({ id, name, may }: { id: string; name: string; may: boolean }) {
         ) : null}
       </span>
       {value === undefined ? null : (
-        <Secret text={value} what={name}>
+        <OneTimeSecret text={value} what={name}>
           {t.shown}
-        </Secret>
+        </OneTimeSecret>
       )}
       <Confirm
         open={asked}
@@ -89,7 +89,7 @@ function Row({ id, name, may }: { id: string; name: string; may: boolean }) {
         }
       >
         <p>{t.question}</p>
-        {reveal.error ? <Refusal>{describe(reveal.error).message}</Refusal> : null}
+        {reveal.error ? <Refusal>{describeError(reveal.error).message}</Refusal> : null}
       </Confirm>
     </div>
   );

@@ -12,8 +12,8 @@ import {
 } from "@xyflow/react";
 import { useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { Progress, Step } from "@/api/client";
-import { edgePath, layoutGraph, type Point, STEP_HEIGHT, STEP_WIDTH } from "@/editor/graph";
 import { texts } from "@/texts";
+import { edgePath, layoutGraph, type Point, STEP_HEIGHT, STEP_WIDTH } from "./graphLayout";
 import { StepNode } from "./StepNode";
 
 export type GraphProps = {

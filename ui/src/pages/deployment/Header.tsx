@@ -1,18 +1,18 @@
 import { Link } from "@tanstack/react-router";
 import { Globe, RotateCcw, Server, Timer, User, Workflow } from "lucide-react";
 import type { Deployment, Run, Step } from "@/api/client";
-import { Safe } from "@/components/Safe";
+import { BidiSafe } from "@/components/BidiSafe";
 import { Pill, StatusMark, stateWord } from "@/components/Status";
 import { Time, useNow } from "@/components/Time";
-import { duration } from "@/components/time";
-import { deployTexts } from "@/deployTexts";
+import { formatDuration } from "@/components/time";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { shownState } from "../deployments/filters";
 import { shareOf } from "../deployments/Row";
 import { Acts } from "./Acts";
 import { Approval } from "./Approval";
-import { whatToSay } from "./said";
-import { workedOf } from "./spent";
+import { workingTime } from "./elapsedTime";
+import { stateMessage } from "./stateMessage";
 import { TimeLeft } from "./TimeLeft";
 
 const t = texts.page;
@@ -62,13 +62,13 @@ function sayState(deployment: Deployment, steps: Step[]): string {
 function Spent({ deployment, steps, run }: Omit<Props, "before">) {
   const now = useNow();
   if (!run || run.number !== deployment.run) return null;
-  const worked = workedOf(steps, endOf(deployment, run), now);
+  const worked = workingTime(steps, endOf(deployment, run), now);
   // Nothing has begun yet: before its first step, or its first answer, it only waits.
   if (!worked) return null;
-  const spent = duration(worked);
+  const spent = formatDuration(worked);
   if (deployment.status === "applying") {
     const usual = deployment.usual_seconds
-      ? `, ${t.usually(duration(deployment.usual_seconds * 1000))}`
+      ? `, ${t.usually(formatDuration(deployment.usual_seconds * 1000))}`
       : "";
     return (
       <span className="t3 nw">
@@ -117,7 +117,7 @@ function Facts({ deployment }: { deployment: Deployment }) {
       {deployment.detail && !["failed", "stuck"].includes(deployment.status) ? (
         <span className="row">
           <Timer className="i sm" aria-hidden="true" />
-          <Safe text={deployment.detail} />
+          <BidiSafe text={deployment.detail} />
         </span>
       ) : null}
     </div>
@@ -129,7 +129,7 @@ function Degraded({ deployment }: { deployment: Deployment }) {
   if (deployment.condition !== "degraded") return null;
   return (
     <StatusMark state="degraded" small>
-      <Safe text={deployment.condition_reason ?? ""} />
+      <BidiSafe text={deployment.condition_reason ?? ""} />
     </StatusMark>
   );
 }
@@ -157,7 +157,7 @@ function Tries({ deployment }: { deployment: Deployment }) {
 
 /** One tinted box, only when there is something a person has to know. */
 function Box({ deployment, steps }: { deployment: Deployment; steps: Step[] }) {
-  const said = whatToSay(deployment, steps);
+  const said = stateMessage(deployment, steps);
   if (!said) return null;
   return (
     <div className="box mt-0.5" data-st={said.state}>
@@ -166,7 +166,7 @@ function Box({ deployment, steps }: { deployment: Deployment; steps: Step[] }) {
       </StatusMark>
       <div className="grow">
         <b className="whitespace-pre-wrap">
-          <Safe text={said.title} />
+          <BidiSafe text={said.title} />
         </b>
         {said.more.length > 0 ? <div className="t2">{said.more.join(" ")}</div> : null}
         {said.to ? (
@@ -183,7 +183,7 @@ function Box({ deployment, steps }: { deployment: Deployment; steps: Step[] }) {
           <ul className="mono list-disc pl-5">
             {said.left.map((thing) => (
               <li key={thing}>
-                <Safe text={thing} />
+                <BidiSafe text={thing} />
               </li>
             ))}
           </ul>

@@ -1,9 +1,9 @@
 import type { Step } from "@/api/client";
 import { SIGNS } from "@/api/run";
 import { useNow } from "@/components/Time";
-import { duration } from "@/components/time";
+import { formatDuration } from "@/components/time";
 import { texts } from "@/texts";
-import { spentOf } from "./spent";
+import { elapsedTime } from "./elapsedTime";
 
 const t = texts.page;
 /** So many bars stand for the time in which signs are kept. */
@@ -17,7 +17,7 @@ export type Pace = { kind: "usual" | "slow" | "silent"; over: number; quiet: num
  * so its silence means that at any time. `quiet` is since its last sign.
  */
 export function paceOf(step: Step, signs: number[], now: number): Pace {
-  const spent = spentOf(step, now);
+  const spent = elapsedTime(step, now);
   const over = step.usual_seconds ? spent - step.usual_seconds * 1000 : Number.NaN;
   const since = now - (signs[signs.length - 1] ?? Number.NaN);
   // What was pulled ahead was silent until its turn came.
@@ -54,10 +54,10 @@ export function HeartBeat({ step, signs = [] }: { step: Step; signs?: number[] }
 }
 
 function say({ kind, over, quiet }: Pace, step: Step): string {
-  if (kind === "silent") return t.silent(duration(quiet));
+  if (kind === "silent") return t.silent(formatDuration(quiet));
   // Its output is a log of its own; while it runs here, it is asked whether it is ready.
   const service = step.kind === "service" && step.status === "running";
-  if (kind === "slow") return t.slow(duration(over), service ? t.checked : t.aliveToo);
-  if (quiet >= 10_000) return t.quiet(duration(quiet));
+  if (kind === "slow") return t.slow(formatDuration(over), service ? t.checked : t.aliveToo);
+  if (quiet >= 10_000) return t.quiet(formatDuration(quiet));
   return service ? t.checking : t.alive;
 }

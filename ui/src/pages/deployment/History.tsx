@@ -4,15 +4,15 @@ import { useEffect } from "react";
 import type { Deployment, Run } from "@/api/client";
 import { runs } from "@/api/queries/deployments";
 import { plainText } from "@/components/ansi";
-import { middle } from "@/components/names";
-import { Safe } from "@/components/Safe";
+import { BidiSafe } from "@/components/BidiSafe";
+import { shortenMiddle } from "@/components/names";
 import { Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { duration } from "@/components/time";
+import { formatDuration } from "@/components/time";
 import { texts } from "@/texts";
-import { workedOf } from "./spent";
-import { Unread } from "./Unread";
+import { workingTime } from "./elapsedTime";
+import { ReadFailed } from "./ReadFailed";
 
 const t = texts.page.history;
 
@@ -21,7 +21,7 @@ export function History({ deployment }: { deployment: Deployment }) {
   const query = useQuery(runs(deployment.id));
   const refetch = query.refetch;
   useEffect(() => void refetch(), [deployment.run, deployment.status, refetch]);
-  const unread = <Unread what={texts.page.historyUnread} query={query} />;
+  const unread = <ReadFailed what={texts.page.historyUnread} query={query} />;
   if (!query.data) return query.isError ? unread : <Skeletons count={4} />;
   return (
     <div className="body tblf">
@@ -75,7 +75,7 @@ function Line({ run }: { run: Run }) {
         <span className="row">
           <StatusMark state={run.status} />
           <span className="t2 s tr max-w-80" title={plainText(run.failure?.message ?? "")}>
-            <Safe text={[run.failure?.step, run.failure?.message].filter(Boolean).join(": ")} />
+            <BidiSafe text={[run.failure?.step, run.failure?.message].filter(Boolean).join(": ")} />
           </span>
         </span>
       </td>
@@ -85,7 +85,7 @@ function Line({ run }: { run: Run }) {
           {chosen.slice(0, 2).map((version) => (
             <span key={version.step} className="chip">
               <span className="t2">{version.step}</span>
-              <span className="mono">{middle(version.tag)}</span>
+              <span className="mono">{shortenMiddle(version.tag)}</span>
             </span>
           ))}
           {chosen.length > 2 ? <span className="t2 s">+{chosen.length - 2}</span> : null}
@@ -95,7 +95,9 @@ function Line({ run }: { run: Run }) {
       <td className="t2">
         <Time at={run.created_at} />
       </td>
-      <td className="t2">{run.ended_at ? duration(workedOf(run.steps, run.ended_at, 0)) : ""}</td>
+      <td className="t2">
+        {run.ended_at ? formatDuration(workingTime(run.steps, run.ended_at, 0)) : ""}
+      </td>
     </tr>
   );
 }

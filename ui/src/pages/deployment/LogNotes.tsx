@@ -1,6 +1,6 @@
 import { ErrorState } from "@/components/States";
-import { useSettled } from "@/components/useSettled";
-import { reachTexts } from "@/reachTexts";
+import { useDebounced } from "@/components/useDebounced";
+import { reachTexts } from "@/pages/deployment/reachTexts";
 import { texts } from "@/texts";
 import type { LogStream } from "./logStream";
 
@@ -31,7 +31,7 @@ const UNDER_WAY = 2500;
 /** What is said in place of lines. That there are none is said once they had the time to come. */
 export function useEmptyText(log: LogStream, none: string): string {
   const said = { ...silences, live: none }[log.link];
-  const settled = useSettled(said, UNDER_WAY);
+  const settled = useDebounced(said, UNDER_WAY);
   return log.link === "live" ? settled : said;
 }
 

@@ -1,8 +1,8 @@
 import { Download } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { Button, buttonClass } from "@/components/Button";
-import { useOffer } from "@/components/offers";
-import { reachTexts } from "@/reachTexts";
+import { usePageAction } from "@/components/pageActions";
+import { reachTexts } from "@/pages/deployment/reachTexts";
 import { logSpans, type PageSearch } from "./search";
 
 const t = reachTexts.logs;
@@ -33,7 +33,7 @@ export function LogTools({ sources, picked, search, change, download }: Props) {
 
 function DownloadAll({ address }: { address: string }) {
   const self = useRef<HTMLAnchorElement>(null);
-  useOffer({ label: t.download, run: () => self.current?.click() });
+  usePageAction({ label: t.download, run: () => self.current?.click() });
   return (
     <a ref={self} className={buttonClass("ghost", true)} href={address} download>
       <Download className="i sm" aria-hidden="true" />

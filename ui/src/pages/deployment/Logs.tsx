@@ -2,8 +2,8 @@ import { useEffect, useMemo, useState } from "react";
 import type { Deployment, Step } from "@/api/client";
 import { Button } from "@/components/Button";
 import { LogView } from "@/components/LogView";
-import { reachTexts } from "@/reachTexts";
-import { Earlier } from "./Earlier";
+import { reachTexts } from "@/pages/deployment/reachTexts";
+import { EarlierRunNotice } from "./EarlierRunNotice";
 import { LogNotes, useEmptyText } from "./LogNotes";
 import { LogTools } from "./LogTools";
 import { downloadQuery, isTail, streamQuery, TAIL, type Wish } from "./logAddress";
@@ -34,7 +34,7 @@ export default function Logs({ deployment, steps, search }: Props) {
   const tools = { sources, picked, search, change };
   return (
     <div className="flex min-h-0 flex-1 flex-col">
-      {run ? <Earlier number={run} /> : null}
+      {run ? <EarlierRunNotice number={run} /> : null}
       <LogTools {...tools} download={`${path}/download?${downloadQuery(wish)}`} />
       {log.trouble.map((one) => (
         <p key={one.source} className="t2 s px-4" role="status">

@@ -3,19 +3,19 @@ import { useMemo, useState } from "react";
 import type { Deployment } from "@/api/client";
 import { deploymentMetrics, type MetricPoint } from "@/api/queries/usage";
 import Chart from "@/components/Chart";
-import { curve } from "@/components/curve";
+import { buildCurve } from "@/components/curve";
 import { EmptyState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
-import { bytes, cores } from "@/components/time";
-import { reachTexts } from "@/reachTexts";
+import { formatBytes, formatCores } from "@/components/time";
+import { reachTexts } from "@/pages/deployment/reachTexts";
+import { ReadFailed } from "./ReadFailed";
 import { curveSpans } from "./search";
-import { Unread } from "./Unread";
 import { useSearchChange } from "./useSearchChange";
 
 const t = reachTexts.metrics;
 const spans: Record<number, string> = t.spans;
 
-const rate = (value: number) => t.perSecond(bytes(value));
+const rate = (value: number) => t.perSecond(formatBytes(value));
 
 type Kind = {
   title: string;
@@ -27,12 +27,12 @@ const kinds: Kind[] = [
   {
     title: t.cpu,
     lines: [[t.cpu, "--color-accent", (point) => point.cpu]],
-    format: cores,
+    format: formatCores,
   },
   {
     title: t.memory,
     lines: [[t.memory, "--color-accent", (point) => point.memory]],
-    format: bytes,
+    format: formatBytes,
   },
   {
     title: t.network,
@@ -85,7 +85,7 @@ export default function Metrics({ deployment, chosen, of }: Props) {
         </label>
         {all.length > 1 ? <Only all={all} only={only} choose={(log) => change({ log })} /> : null}
       </div>
-      <Unread what={t.unread} query={query} />
+      <ReadFailed what={t.unread} query={query} />
       {query.isPending ? <Skeletons count={4} height={132} /> : null}
       {query.data?.series.length === 0 ? (
         <EmptyState title={reachTexts.tabs.metrics}>{t.none}</EmptyState>
@@ -161,7 +161,8 @@ type CurvesProps = {
 
 function Curves({ kind, service, points, from, to }: CurvesProps) {
   const lines = useMemo(
-    () => kind.lines.map(([name, token, value]) => ({ name, token, curve: curve(points, value) })),
+    () =>
+      kind.lines.map(([name, token, value]) => ({ name, token, curve: buildCurve(points, value) })),
     [kind, points],
   );
   const last = points.at(-1);

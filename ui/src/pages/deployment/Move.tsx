@@ -6,11 +6,11 @@ import { me } from "@/api/queries/common";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
-import { describe } from "@/components/States";
+import { describeError } from "@/components/States";
 import { useToast } from "@/components/Toast";
-import { deployTexts } from "@/deployTexts";
+import { uncopyableVolumes, volumesOf } from "@/pages/deployment/endingTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
-import { staysOf, volumesOf } from "./sayEnd";
 
 const t = deployTexts.move;
 
@@ -55,7 +55,7 @@ export default function Move({ deployment, close }: Props) {
         </label>
       )}
       <Where deployment={deployment} node={node} choose={setNode} />
-      {move.error ? <Refusal>{describe(move.error).message}</Refusal> : null}
+      {move.error ? <Refusal>{describeError(move.error).message}</Refusal> : null}
     </Confirm>
   );
 }
@@ -72,7 +72,10 @@ function useVolumes(deployment: Deployment): { volumes?: string[]; stay: string[
   const drawn = useQuery(pipelineVersion(project, version)).data;
   if (!drawn) return { stay: [] };
   const { pipeline } = drawn;
-  return { volumes: volumesOf(deployment, pipeline), stay: staysOf(deployment, pipeline) };
+  return {
+    volumes: volumesOf(deployment, pipeline),
+    stay: uncopyableVolumes(deployment, pipeline),
+  };
 }
 
 type WhereProps = { deployment: Deployment; node: string; choose: (node: string) => void };

@@ -1,38 +1,38 @@
 import { lazy, Suspense, useMemo, useState } from "react";
 import type { Deployment } from "@/api/client";
 import type { Watched } from "@/api/run";
-import { load } from "@/components/load";
-import { Live, useTitle } from "@/components/Shell";
+import { loadChunk } from "@/components/loadChunk";
+import { LiveBadge, useTitle } from "@/components/Shell";
 import { ErrorState, Skeletons } from "@/components/States";
 import { stateWord } from "@/components/Status";
 import { texts } from "@/texts";
 import { shownState } from "../deployments/filters";
-import { Head } from "./Crumbs";
 import { Header } from "./Header";
 import { History } from "./History";
+import { Head } from "./PageHead";
 import { PageOffers } from "./PageOffers";
+import { Loading, Unreadable } from "./PageStates";
 import { RunTab } from "./RunTab";
 import { Services } from "./Services";
 import { firstTab, type PageSearch, shownRun } from "./search";
+import { markUnknown, nothingHeard, useIsStale } from "./staleState";
 import { isTab, Tabs, useTabKeys } from "./Tabs";
 import { TimeStrip } from "./TimeStrip";
-import { nothingHeard, unsure, useUnsure } from "./unsure";
-import { useSteps, useWatched, type Watch } from "./useWatched";
-import { Loading, Unreadable } from "./Waiting";
+import { useDeploymentStream, useSteps, type Watch } from "./useDeploymentStream";
 
 const Capsule = lazy(() =>
-  load(() => import("./Capsule")).then((module) => ({ default: module.Capsule })),
+  loadChunk(() => import("./Capsule")).then((module) => ({ default: module.Capsule })),
 );
-const Details = lazy(() => load(() => import("./Details")));
-const Logs = lazy(() => load(() => import("./Logs")));
-const Metrics = lazy(() => load(() => import("./Metrics")));
-const Terminal = lazy(() => load(() => import("./Terminal")));
+const Details = lazy(() => loadChunk(() => import("./Details")));
+const Logs = lazy(() => loadChunk(() => import("./Logs")));
+const Metrics = lazy(() => loadChunk(() => import("./Metrics")));
+const Terminal = lazy(() => loadChunk(() => import("./Terminal")));
 
 type PageProps = { id: string; tab?: string; search: PageSearch };
 
 /** One deployment, with the stream that keeps it in step. */
 export function Page({ id, tab, search }: PageProps) {
-  const watch = useWatched(id);
+  const watch = useDeploymentStream(id);
   const { deployment } = watch;
   useTitle(
     ...(deployment ? [stateWord(shownState(deployment)), deployment.name] : [texts.list.title]),
@@ -51,11 +51,11 @@ function Known({ watch, deployment, tab, search }: KnownProps) {
   useTabKeys(shown);
   // What is said of the deployment is said of its latest run, whichever one is looked at.
   const latest = useSteps(deployment.id, deployment.run, watch.watched);
-  const before = useUnsure(watch.live, deployment);
+  const before = useIsStale(watch.live, deployment);
   return (
     <>
       <Head name={deployment.name}>
-        <Live state={watch.live} className="end" />
+        <LiveBadge state={watch.live} className="end" />
       </Head>
       <PageOffers deployment={deployment} />
       <div className="runpage flex min-h-0 flex-1 flex-col">
@@ -80,7 +80,7 @@ type ShownProps = {
   deployment: Deployment;
   shown: string;
   search: PageSearch;
-  /** What is shown is from before: see `useUnsure`. */
+  /** What is shown is from before: see `useIsStale`. */
   before: boolean;
 };
 
@@ -88,7 +88,7 @@ type ShownProps = {
 function Shown({ watch, deployment, shown, search, before }: ShownProps) {
   const number = shownRun(shown, search, deployment.run);
   const read = useSteps(deployment.id, number, watch.watched);
-  const steps = before ? { ...read, steps: unsure(read.steps) } : read;
+  const steps = before ? { ...read, steps: markUnknown(read.steps) } : read;
   const heard = useOfRun(watch.watched, number);
   const { progress, signs } = before ? nothingHeard : heard;
   const run = { watch, deployment, number, steps, progress, signs, search };

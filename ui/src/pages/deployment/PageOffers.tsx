@@ -1,7 +1,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import type { Deployment } from "@/api/client";
-import { type Offer, useOffer } from "@/components/offers";
-import { deployTexts } from "@/deployTexts";
+import { type PageAction, usePageAction } from "@/components/pageActions";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { order, tabNames, useGoTab } from "./Tabs";
 
@@ -24,7 +24,7 @@ export function PageOffers({ deployment: { id } }: { deployment: Deployment }) {
 }
 
 /** An act without a button of its own. */
-function Offered(offer: Offer) {
-  useOffer(offer);
+function Offered(offer: PageAction) {
+  usePageAction(offer);
   return null;
 }

@@ -3,9 +3,9 @@ import type { Deployment, Step } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Field } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
+import { describeCancel } from "@/pages/deployment/endingTexts";
 import { texts } from "@/texts";
-import { Removal } from "./Removal";
-import { sayCancel } from "./sayEnd";
+import { RemovalEffects } from "./RemovalEffects";
 import type { Act } from "./useAct";
 
 const t = texts.page;
@@ -40,7 +40,7 @@ export function Questions({ deployment, steps, asking, close, act }: QuestionPro
           </Button>
         }
       >
-        {asking === "cancel" ? <p>{sayCancel(deployment, steps)}</p> : null}
+        {asking === "cancel" ? <p>{describeCancel(deployment, steps)}</p> : null}
         {offline}
       </Question>
       <Question
@@ -58,7 +58,7 @@ export function Questions({ deployment, steps, asking, close, act }: QuestionPro
           </Button>
         }
       >
-        {asking === "remove" ? <Removal deployment={deployment} /> : null}
+        {asking === "remove" ? <RemovalEffects deployment={deployment} /> : null}
         {offline}
         <p>{t.removeStays}</p>
       </Question>

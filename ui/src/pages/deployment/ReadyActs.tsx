@@ -2,12 +2,12 @@ import { ArrowRightLeft, ListChecks } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 import type { Deployment } from "@/api/client";
 import { Button } from "@/components/Button";
-import { load } from "@/components/load";
-import { deployTexts } from "@/deployTexts";
+import { loadChunk } from "@/components/loadChunk";
+import { deployTexts } from "@/pages/deployTexts";
 import type { Act } from "./whyNot";
 
-const Move = lazy(() => load(() => import("./Move")));
-const Check = lazy(() => load(() => import("./Check")));
+const Move = lazy(() => loadChunk(() => import("./Move")));
+const Check = lazy(() => loadChunk(() => import("./ResourceCheck")));
 
 type Props = { deployment: Deployment; why: (act: Act) => string | undefined };
 

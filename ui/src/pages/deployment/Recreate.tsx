@@ -2,16 +2,16 @@ import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-q
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { ask, client, type Deployment } from "@/api/client";
-import { Once } from "@/api/once";
+import { hasEnded } from "@/api/deploymentState";
+import { IdempotencyKeys } from "@/api/idempotency";
 import { isSilence, me } from "@/api/queries/common";
 import { Button } from "@/components/Button";
 import { Field } from "@/components/Field";
 import { isName } from "@/components/names";
-import { describe } from "@/components/States";
-import { deployTexts } from "@/deployTexts";
+import { describeError } from "@/components/States";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
-import { isGone } from "../deployments/filters";
-import { useLackOn } from "../shell/useLack";
+import { usePermissionReasonOn } from "../shell/usePermissionReason";
 import { whyNot } from "./whyNot";
 
 const t = deployTexts.capsule;
@@ -21,7 +21,7 @@ export function Recreate({ deployment }: { deployment: Deployment }) {
   const { data: person } = useSuspenseQuery(me);
   const [name, setName] = useState(`${deployment.name.slice(0, 36)}-bug`);
   const make = useCopy(deployment);
-  const lack = useLackOn(deployment);
+  const lack = usePermissionReasonOn(deployment);
   const wrong = wrongWith(name, deployment);
   return (
     <div className="row top0 wrap">
@@ -31,7 +31,7 @@ export function Recreate({ deployment }: { deployment: Deployment }) {
         value={name}
         maxLength={40}
         hint={t.recreateHint}
-        error={make.isError ? describe(make.error).message : wrong}
+        error={make.isError ? describeError(make.error).message : wrong}
         onChange={(event) => {
           setName(event.target.value);
           // What was refused was another name.
@@ -53,14 +53,14 @@ export function Recreate({ deployment }: { deployment: Deployment }) {
 /** Its own name is free again only once it is gone. */
 function wrongWith(name: string, deployment: Deployment): string | undefined {
   if (!isName(name)) return texts.create.nameWrong;
-  return name === deployment.name && !isGone(deployment.status) ? t.nameTaken(name) : undefined;
+  return name === deployment.name && !hasEnded(deployment.status) ? t.nameTaken(name) : undefined;
 }
 
 /** Makes the copy, once however often it is sent, and goes to it. */
 function useCopy({ id }: Deployment) {
   const cache = useQueryClient();
   const navigate = useNavigate();
-  const [once] = useState(() => new Once());
+  const [once] = useState(() => new IdempotencyKeys());
   return useMutation({
     mutationFn: (name: string) => {
       const body = { name, pin_digests: true };

@@ -2,22 +2,22 @@ import { useNavigate } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useRef } from "react";
 import type { Deployment, Progress, Step } from "@/api/client";
 import { Glyph } from "@/components/Glyph";
-import { load } from "@/components/load";
+import { loadChunk } from "@/components/loadChunk";
 import { useNarrow } from "@/components/Shell";
 import { ErrorState, Skeletons } from "@/components/States";
 import { lookOf } from "@/components/Status";
-import { between, duration } from "@/components/time";
+import { between, formatDuration } from "@/components/time";
 import { texts } from "@/texts";
-import { Earlier } from "./Earlier";
+import { EarlierRunNotice } from "./EarlierRunNotice";
 import { ServiceRows } from "./Services";
 import { StepNode } from "./StepNode";
 import { StepPanel } from "./StepPanel";
 import type { PageSearch } from "./search";
+import type { useSteps, Watch } from "./useDeploymentStream";
 import { useStepKeys } from "./useStepKeys";
-import type { useSteps, Watch } from "./useWatched";
 
 const Graph = lazy(() =>
-  load(() => import("./Graph")).then((module) => ({ default: module.Graph })),
+  loadChunk(() => import("./Graph")).then((module) => ({ default: module.Graph })),
 );
 const t = texts.page;
 
@@ -62,7 +62,7 @@ export function RunTab({ watch, deployment, number, steps, progress, signs, sear
     return <ErrorState what={t.runUnread} error={steps.error} retry={steps.refetch} />;
   return (
     <>
-      {number === deployment.run ? null : <Earlier number={number} />}
+      {number === deployment.run ? null : <EarlierRunNotice number={number} />}
       <div className="rg">
         <section className="gp" aria-label={t.graph} data-steps>
           {steps.steps.length === 0 ? <Skeletons count={7} height={66} /> : null}
@@ -160,6 +160,6 @@ function sayNote(steps: Step[]): { state: string; text: string } | undefined {
   const ends = steps.flatMap((step) => step.ended_at ?? []).sort();
   return {
     state: "ready",
-    text: t.noteReady(steps.length, duration(between(starts[0], ends[ends.length - 1]))),
+    text: t.noteReady(steps.length, formatDuration(between(starts[0], ends[ends.length - 1]))),
   };
 }

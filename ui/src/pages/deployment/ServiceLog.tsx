@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { buttonClass } from "@/components/Button";
 import { LogView } from "@/components/LogView";
-import { reachTexts } from "@/reachTexts";
+import { reachTexts } from "@/pages/deployment/reachTexts";
 import { texts } from "@/texts";
 import { LogNotes, useEmptyText } from "./LogNotes";
 import { reachesTail } from "./logStream";

@@ -2,16 +2,16 @@ import { useQuery } from "@tanstack/react-query";
 import { ExternalLink } from "lucide-react";
 import type { Deployment, ServiceHealth, Step } from "@/api/client";
 import { deploymentMetrics, type MetricPoint } from "@/api/queries/usage";
+import { BidiSafe } from "@/components/BidiSafe";
 import { Button, buttonClass } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
-import { curve } from "@/components/curve";
-import { Safe } from "@/components/Safe";
+import { buildCurve } from "@/components/curve";
 import { Sparkline } from "@/components/Sparkline";
 import { EmptyState } from "@/components/States";
 import { StatusMark } from "@/components/Status";
-import { bytes } from "@/components/time";
+import { formatBytes } from "@/components/time";
 import { texts } from "@/texts";
-import { ServiceDoors, ServiceName } from "./ServiceDoors";
+import { ServiceLinks, ServiceName } from "./ServiceLinks";
 import { ServiceLog } from "./ServiceLog";
 import { whyClosed } from "./whyClosed";
 
@@ -90,11 +90,11 @@ function ServiceUse({ service, points }: { service: string; points: MetricPoint[
   return (
     <span className="row s t2 nw">
       <Sparkline
-        values={curve(points, (point) => point.cpu).values}
+        values={buildCurve(points, (point) => point.cpu).values}
         most={most}
         label={t.useCurve(service, most.toFixed(2))}
       />
-      {t.use(last.cpu.toFixed(2), bytes(last.memory))}
+      {t.use(last.cpu.toFixed(2), formatBytes(last.memory))}
     </span>
   );
 }
@@ -104,7 +104,7 @@ function FurtherPorts({ service, closed }: { service: ServiceHealth; closed?: st
   const further = service.ports.filter((port) => port.url && port.url !== service.url);
   return further.map((port) => (
     <span key={port.name} className="why row s t2">
-      <Safe text={port.name} />
+      <BidiSafe text={port.name} />
       {closed ? (
         <span title={closed}>{port.url}</span>
       ) : (
@@ -153,14 +153,14 @@ function ServiceRow({ service, status, step, logs, use }: RowProps) {
         </span>
       ) : null}
       <span className="row end gap-0">
-        {logs && !waiting ? <ServiceDoors service={service.step} /> : null}
+        {logs && !waiting ? <ServiceLinks service={service.step} /> : null}
         {service.url ? <CopyButton text={service.url} what={service.url} /> : null}
         {service.url ? <OpenUrl url={service.url} service={service.step} closed={closed} /> : null}
       </span>
       <FurtherPorts service={service} closed={closed} />
       {service.detail && service.health !== "healthy" ? (
         <span className="why s t2">
-          <Safe text={service.detail} />
+          <BidiSafe text={service.detail} />
         </span>
       ) : null}
     </li>

@@ -1,13 +1,13 @@
 import { memo } from "react";
 import type { Progress, Step } from "@/api/client";
 import { Glyph } from "@/components/Glyph";
-import { ends } from "@/components/names";
+import { splitEnd } from "@/components/names";
 import { lookOf, Rail, stateWord } from "@/components/Status";
 import { useNow } from "@/components/Time";
-import { bytes, duration } from "@/components/time";
+import { formatBytes, formatDuration } from "@/components/time";
 import { texts } from "@/texts";
+import { elapsedTime } from "./elapsedTime";
 import { HeartBeat, paceOf } from "./HeartBeat";
-import { spentOf } from "./spent";
 
 const t = texts.page;
 
@@ -59,7 +59,7 @@ export const StepNode = memo(function StepNode({
 
 /** Whatever the room, its last characters are shown: tags differ at their end. */
 function Title({ text }: { text: string }) {
-  const [head, tail] = ends(text);
+  const [head, tail] = splitEnd(text);
   return (
     <span className="ki row gap-0" title={text}>
       <span className="tr whitespace-pre">{head}</span>
@@ -81,18 +81,18 @@ function isPulling(step: Step, progress?: Progress): boolean {
 
 function Took({ step, progress }: { step: Step; progress?: Progress }) {
   const now = useNow();
-  const usual = step.usual_seconds ? t.usual(duration(step.usual_seconds * 1000)) : "";
+  const usual = step.usual_seconds ? t.usual(formatDuration(step.usual_seconds * 1000)) : "";
   if (isPulling(step, progress) && progress?.pulled_bytes)
     return (
       <span className="du">
-        <b>{bytes(progress.pulled_bytes)}</b>
+        <b>{formatBytes(progress.pulled_bytes)}</b>
         <span className="t3">
-          {progress.total_bytes ? t.ofAll(bytes(progress.total_bytes)) : ""}
+          {progress.total_bytes ? t.ofAll(formatBytes(progress.total_bytes)) : ""}
         </span>
       </span>
     );
   const word = ["undone", "skipped", "unknown"].includes(step.status) ? stateWord(step.status) : "";
-  const spent = duration(spentOf(step, now));
+  const spent = formatDuration(elapsedTime(step, now));
   return (
     <span className="du">
       {word || spent ? <b>{word || spent}</b> : null}

@@ -1,18 +1,18 @@
 import type { ReactNode } from "react";
 import type { Step } from "@/api/client";
+import { BidiSafe } from "@/components/BidiSafe";
 import { LogView } from "@/components/LogView";
-import { Safe } from "@/components/Safe";
 import { ErrorState } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { useNow } from "@/components/Time";
-import { duration } from "@/components/time";
+import { formatDuration } from "@/components/time";
 import { texts } from "@/texts";
 import { EarlierRuns } from "./EarlierRuns";
+import { elapsedTime } from "./elapsedTime";
 import { HeartBeat } from "./HeartBeat";
 import { StepTabs } from "./StepTabs";
 import type { StepTab } from "./search";
-import { spentOf } from "./spent";
-import { useStepLog, type Watch } from "./useWatched";
+import { useStepLog, type Watch } from "./useDeploymentStream";
 
 const t = texts.page;
 
@@ -48,7 +48,7 @@ export function StepPanel({ watch, id, run, step, signs, show, name }: Props) {
         <div className="px-4 pb-2">
           <div className="box" data-st={step.status === "failed" ? "failed" : "queued"}>
             <span className="min-w-0 wrap-anywhere">
-              <Safe text={step.message} />
+              <BidiSafe text={step.message} />
               {!step.exit_code ? "" : ` (${t.exitCode(step.exit_code)})`}
             </span>
           </div>
@@ -70,16 +70,16 @@ export function StepPanel({ watch, id, run, step, signs, show, name }: Props) {
 
 function Spent({ step }: { step: Step }) {
   const now = useNow();
-  const spent = spentOf(step, now);
+  const spent = elapsedTime(step, now);
   if (!Number.isFinite(spent)) return null;
   const over = step.usual_seconds ? spent - step.usual_seconds * 1000 : 0;
   const much = over > 2000 && over > spent / 4;
   return (
     <span className="end s t2 nw">
-      {duration(spent)}
+      {formatDuration(spent)}
       {much ? (
         <>
-          , <b>{t.over(duration(over))}</b>
+          , <b>{t.over(formatDuration(over))}</b>
         </>
       ) : null}
     </span>
@@ -145,7 +145,7 @@ function Pair({ name, value }: { name: string; value: string }) {
     <>
       <dt className="mono">{name}</dt>
       <dd className="mono whitespace-pre-wrap">
-        <Safe text={value} />
+        <BidiSafe text={value} />
       </dd>
     </>
   );

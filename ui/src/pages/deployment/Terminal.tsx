@@ -4,9 +4,9 @@ import "@xterm/xterm/css/xterm.css";
 import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
 import { ask, client, type Deployment } from "@/api/client";
 import { Button } from "@/components/Button";
-import { describe, EmptyState } from "@/components/States";
-import { reachTexts } from "@/reachTexts";
-import { useLackOn } from "../shell/useLack";
+import { describeError, EmptyState } from "@/components/States";
+import { reachTexts } from "@/pages/deployment/reachTexts";
+import { usePermissionReasonOn } from "../shell/usePermissionReason";
 import { keyFor } from "./terminalKeys";
 import { inertStyles, withInertStyles } from "./terminalStyles";
 import { useSearchChange } from "./useSearchChange";
@@ -22,7 +22,7 @@ export default function Terminal({ deployment, chosen = "" }: Props) {
   const change = useSearchChange();
   const tools = useRef<HTMLSelectElement>(null);
   const [opened, setOpened] = useState<{ service: string; time: number }>();
-  const reason = useLackOn(deployment);
+  const reason = usePermissionReasonOn(deployment);
   // The page may be open before there are services, and while others take their place.
   const all = deployment.services.map((one) => one.step);
   const service = all.includes(chosen) ? chosen : (all[0] ?? "");
@@ -131,7 +131,7 @@ function open(
       socket = made;
       if (left) made.close();
     })
-    .catch((error: unknown) => end(describe(error).message));
+    .catch((error: unknown) => end(describeError(error).message));
   const sized = new ResizeObserver(() => fit.fit());
   sized.observe(parent);
   return () => {

@@ -1,14 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { Hourglass, Pin } from "lucide-react";
 import type { Deployment } from "@/api/client";
+import { hasEnded } from "@/api/deploymentState";
 import { environments } from "@/api/queries/catalog";
-import { Safe } from "@/components/Safe";
+import { BidiSafe } from "@/components/BidiSafe";
 import { useNow } from "@/components/Time";
-import { duration, exact } from "@/components/time";
-import { deployTexts } from "@/deployTexts";
-import { isGone } from "../deployments/filters";
-import { holdOf } from "./holdOf";
-import { LastReset } from "./Resets";
+import { formatDuration, formatExact } from "@/components/time";
+import { deployTexts } from "@/pages/deployTexts";
+import { activeHold } from "./activeHold";
+import { LastReset } from "./LastReset";
 
 const t = deployTexts.life;
 const DAY = 86_400_000;
@@ -16,8 +16,8 @@ const DAY = 86_400_000;
 /** How long it still stays, by what rule, and since what. */
 export function TimeLeft({ deployment }: { deployment: Deployment }) {
   const now = useNow();
-  const hold = holdOf(deployment, now);
-  if (isGone(deployment.status)) return null;
+  const hold = activeHold(deployment, now);
+  if (hasEnded(deployment.status)) return null;
   if (hold) return <Held hold={hold} />;
   if (!deployment.expires_at) return null;
   return <Countdown deployment={deployment} end={deployment.expires_at} now={now} />;
@@ -27,9 +27,9 @@ function Held({ hold }: { hold: NonNullable<Deployment["hold"]> }) {
   return (
     <span className="row" title={hold.reason}>
       <Pin className="i sm" aria-hidden="true" />
-      {t.held(hold.owner, hold.until ? exact(hold.until) : "")}
+      {t.held(hold.owner, hold.until ? formatExact(hold.until) : "")}
       <span className="t2 tr">
-        <Safe text={hold.reason} />
+        <BidiSafe text={hold.reason} />
       </span>
     </span>
   );
@@ -45,8 +45,8 @@ function Countdown({ deployment, end, now }: CountdownProps) {
     <span className="row wrap" data-st={soon ? "warn" : undefined} title={rule}>
       <Hourglass className="i sm" aria-hidden="true" />
       <b className={soon ? "soon" : undefined}>
-        <time dateTime={end} title={t.endsAt(exact(end))}>
-          {left > 0 ? t.left(duration(left)) : t.overdue}
+        <time dateTime={end} title={t.endsAt(formatExact(end))}>
+          {left > 0 ? t.left(formatDuration(left)) : t.overdue}
         </time>
       </b>
       {rule ? <span className="t3 hide-m">{rule}</span> : null}

@@ -1,9 +1,9 @@
 import type { Step } from "@/api/client";
 import { lookOf, stateWord } from "@/components/Status";
 import { useNow } from "@/components/Time";
-import { duration } from "@/components/time";
+import { formatDuration } from "@/components/time";
 import { texts } from "@/texts";
-import { spentOf } from "./spent";
+import { elapsedTime } from "./elapsedTime";
 
 const t = texts.page;
 
@@ -12,12 +12,12 @@ export function TimeStrip({ steps }: { steps: Step[] }) {
   const now = useNow();
   // Its place is kept, so that nothing moves when the steps are there.
   if (steps.length === 0) return <div className="strip" />;
-  const spent = (step: Step) => spentOf(step, now);
+  const spent = (step: Step) => elapsedTime(step, now);
   const label = steps
     .map((step) => {
       const over = usualOf(step, spent(step));
-      const said = `${step.key} ${stateWord(step.status)} ${duration(spent(step))}`.trim();
-      return over ? `${said} (${t.usual(duration(over))})` : said;
+      const said = `${step.key} ${stateWord(step.status)} ${formatDuration(spent(step))}`.trim();
+      return over ? `${said} (${t.usual(formatDuration(over))})` : said;
     })
     .join(", ");
   const total = steps.reduce((sum, step) => sum + weigh(step, spent(step)), 0);
@@ -33,15 +33,15 @@ export function TimeStrip({ steps }: { steps: Step[] }) {
             className="sg1"
             data-st={lookOf(step.status)}
             style={{ flex: `${weight} 1 0` }}
-            title={`${step.key} ${duration(spent(step))}`}
+            title={`${step.key} ${formatDuration(spent(step))}`}
           >
             {over ? <i className="um" style={{ left: `${(100 * over) / spent(step)}%` }} /> : null}
             <span>
               {weight / total > 0.045 ? step.key : ""}
-              {running ? ` · ${duration(spent(step))}` : ""}
+              {running ? ` · ${formatDuration(spent(step))}` : ""}
             </span>
             {over && weight / total > 0.25 ? (
-              <span className="end pl-2">{t.usual(duration(over))}</span>
+              <span className="end pl-2">{t.usual(formatDuration(over))}</span>
             ) : null}
           </div>
         );

@@ -4,14 +4,14 @@ import { ask, client, type Deployment, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
-import { describe, Skeletons } from "@/components/States";
+import { describeError, Skeletons } from "@/components/States";
 import { useToast } from "@/components/Toast";
-import { environmentTexts } from "@/environmentTexts";
-import { gateTexts as t } from "@/gateTexts";
+import { gateTexts as t } from "@/pages/deployment/gateTexts";
+import { environmentTexts } from "@/pages/environments/environmentTexts";
 import { texts } from "@/texts";
-import { useLackOn } from "../shell/useLack";
-import { Guests } from "./Guests";
-import { Unread } from "./Unread";
+import { usePermissionReasonOn } from "../shell/usePermissionReason";
+import { GuestLinks } from "./GuestLinks";
+import { ReadFailed } from "./ReadFailed";
 
 type Gate = Schemas["DeploymentGate"];
 type Mode = Gate["gate"];
@@ -27,17 +27,17 @@ export function WhoMayOpen({ deployment }: { deployment: Deployment }) {
     queryKey: ["deployment", deployment.id, "gate"],
     queryFn: () => ask(client.GET("/api/v1/deployments/{id}/gate", { params })),
   });
-  const reason = useLackOn(deployment);
+  const reason = usePermissionReasonOn(deployment);
   return (
     <section aria-label={t.title} className="flex max-w-160 flex-col gap-3">
       <h2>{t.title}</h2>
-      <Unread what={t.unread} query={query} />
+      <ReadFailed what={t.unread} query={query} />
       {query.isPending ? <Skeletons count={2} /> : null}
       {query.data ? (
         <>
           <p>{gates[query.data.effective]}.</p>
           <Rule deployment={deployment} gate={query.data} reason={reason} />
-          <Guests id={deployment.id} effective={query.data.effective} reason={reason} />
+          <GuestLinks id={deployment.id} effective={query.data.effective} reason={reason} />
         </>
       ) : null}
     </section>
@@ -127,7 +127,7 @@ function Ask({ deployment: { id, name, environment }, gate, mode, close }: AskPr
         <b>{gates[follows ? gate.environment_gate : mode]}.</b>{" "}
         {follows ? t.follow(environment, then) : then}
       </p>
-      {save.error ? <Refusal>{describe(save.error).message}</Refusal> : null}
+      {save.error ? <Refusal>{describeError(save.error).message}</Refusal> : null}
     </Confirm>
   );
 }

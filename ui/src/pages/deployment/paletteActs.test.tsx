@@ -8,7 +8,7 @@ import {
 import { cleanup, render, screen } from "@testing-library/react";
 import type { ReactElement } from "react";
 import { afterEach, expect, it, vi } from "vitest";
-import { offered } from "@/components/offers";
+import { listPageActions } from "@/components/pageActions";
 import { deployment } from "../components/examples";
 import { LogTools } from "./LogTools";
 import Terminal from "./Terminal";
@@ -25,7 +25,7 @@ async function show(element: ReactElement) {
   render(<RouterProvider router={router as any} />);
 }
 
-const labels = () => offered().map((one) => one.label);
+const labels = () => listPageActions().map((one) => one.label);
 
 it("all of a log can be downloaded from the palette", async () => {
   const tools = { sources: [], picked: [], search: {}, change: vi.fn() };
@@ -34,7 +34,7 @@ it("all of a log can be downloaded from the palette", async () => {
   expect(labels()).toEqual(["Download all"]);
   const pressed = vi.fn();
   link.addEventListener("click", pressed);
-  offered()[0]?.run();
+  listPageActions()[0]?.run();
   expect(pressed).toHaveBeenCalledOnce();
 });
 

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { ask, client, type Deployment } from "@/api/client";
-import { describe } from "@/components/States";
+import { describeError } from "@/components/States";
 import { useToast } from "@/components/Toast";
 import { texts } from "@/texts";
 
@@ -34,7 +34,7 @@ export function useAct(deployment: Deployment, done: () => void) {
       done();
     },
     onError: (error) => {
-      say("failed", t.refused(describe(error).message));
+      say("failed", t.refused(describeError(error).message));
       done();
     },
   });

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useReducer, useState } from "react";
-import { follow } from "@/api/live";
+import { followStream } from "@/api/live";
 import type { LogRow } from "@/components/LogView";
 import { type Change, type LogStream, nothing, read, reduce } from "./logStream";
 
@@ -28,7 +28,7 @@ function watch(url: string, keep: number, change: (change: Change) => void): () 
     batch = [];
   };
   const timer = setInterval(flush, BATCH);
-  const stop = follow({
+  const stop = followStream({
     url,
     onEvent: (event) => {
       const told = read(event);

@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import { quiet, useKeys } from "@/components/Shell";
+import { ignoresKey, useKeys } from "@/components/Shell";
 
 const ways: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 };
 
@@ -13,7 +13,7 @@ export function useStepKeys(move: (by: number) => string | undefined) {
     const press = (event: KeyboardEvent) => {
       const by = ways[event.key];
       const steps = (event.target as HTMLElement).closest?.("[data-steps]");
-      if (!by || event.shiftKey || quiet(event)) return;
+      if (!by || event.shiftKey || ignoresKey(event)) return;
       if (!steps && event.target !== document.body) return;
       event.preventDefault();
       const key = move(by);

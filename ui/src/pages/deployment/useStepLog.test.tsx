@@ -2,7 +2,7 @@ import { act, cleanup, renderHook, waitFor } from "@testing-library/react";
 import { afterEach, expect, it, vi } from "vitest";
 import type { Step } from "@/api/client";
 import { nothingWatched } from "@/api/run";
-import { useStepLog, type Watch } from "./useWatched";
+import { useStepLog, type Watch } from "./useDeploymentStream";
 
 afterEach(cleanup);
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Deployment } from "@/api/client";
-import { holdOf } from "./holdOf";
+import { activeHold } from "./activeHold";
 import { type Act, whyNot } from "./whyNot";
 
 const ann = { name: "ann", role: "user" } as const;
@@ -34,7 +34,7 @@ describe("what the API always refuses", () => {
   });
 
   it("is nothing because of a hold that is over", () => {
-    expect(holdOf(held("bob", hour(-1)))).toBeUndefined();
+    expect(activeHold(held("bob", hour(-1)))).toBeUndefined();
     expect(whyNot("remove", held("bob", hour(-1)), ann)).toBeUndefined();
     expect(whyNot("remove", held("bob", hour(1)), ann)).toMatch(/bob/);
   });

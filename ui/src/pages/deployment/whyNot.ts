@@ -1,7 +1,7 @@
 import type { Deployment, Me } from "@/api/client";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
-import { holdOf } from "./holdOf";
+import { activeHold } from "./activeHold";
 
 // What the API refuses whatever rights somebody has (controlplane/lifecycle: life.go, stop.go,
 // retry.go, recreate.go). Buttons say it, keys obey it.
@@ -21,7 +21,7 @@ export type Act =
   | "check";
 type Person = Pick<Me, "name" | "role">;
 
-/** Why an act would be refused now; nothing when it would not. Missing rights are `useLackOn`'s. */
+/** Why an act would be refused now; nothing when it would not. Missing rights: `usePermissionReasonOn`. */
 export function whyNot(act: Act, deployment: Deployment, person: Person): string | undefined {
   if (act === "again" && (deployment.moving || deployment.moved_to))
     return deployTexts.move.noAgain;
@@ -47,7 +47,7 @@ function isLeaving({ status, removed_by, failure }: Deployment): boolean {
 }
 
 function heldByOther(deployment: Deployment, person: Person): string | undefined {
-  const hold = holdOf(deployment);
+  const hold = activeHold(deployment);
   if (!hold || hold.owner === person.name) return undefined;
   return person.role === "admin" ? t.heldRelease(hold.owner) : t.releaseReason(hold.owner);
 }

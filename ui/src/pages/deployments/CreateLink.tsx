@@ -3,7 +3,7 @@ import { Plus } from "lucide-react";
 import { Button, buttonClass } from "@/components/Button";
 import { texts } from "@/texts";
 import { fromList } from "../create/search";
-import { useLackToCreate } from "../shell/useLack";
+import { useReasonNotToCreate } from "../shell/usePermissionReason";
 import type { Filters } from "./filters";
 
 /** To the sheet; for who may create nowhere, dashed, with the people who can change that. */
@@ -14,7 +14,7 @@ export function CreateLink({ filters }: { filters: Filters }) {
       {texts.list.create} <kbd>N</kbd>
     </>
   );
-  const reason = useLackToCreate();
+  const reason = useReasonNotToCreate();
   if (reason) return <Button reason={reason}>{inside}</Button>;
   return (
     <Link className={buttonClass("ink")} to="/deployments/new" search={fromList(filters)}>

@@ -2,16 +2,16 @@ import { useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi, Outlet, useMatch } from "@tanstack/react-router";
 import { useDeferredValue, useMemo } from "react";
 import { me } from "@/api/queries/common";
-import { Live, Top, useKeys, useTitle } from "@/components/Shell";
+import { LiveBadge, Top, useKeys, useTitle } from "@/components/Shell";
 import { texts } from "@/texts";
 import { fromList } from "../create/search";
 import { CreateLink } from "./CreateLink";
 import { FilterBar } from "./FilterBar";
 import { Footer } from "./Footer";
-import { byChange, type Filters, matching, narrows, onlySet } from "./filters";
+import { byChange, type Filters, isNarrowed, matching, onlySet } from "./filters";
 import { ListNotices } from "./ListNotices";
-import { Present } from "./Present";
-import { Records } from "./Records";
+import { PresentList } from "./PresentList";
+import { RemovedList } from "./RemovedList";
 import { useList } from "./useList";
 import { useRecords } from "./useRecords";
 
@@ -40,7 +40,7 @@ export function Deployments() {
     "/": () => document.querySelector<HTMLInputElement>("#find")?.focus(),
   });
   // Without filters it is the view that leaves nothing over.
-  const rest = narrows(filters) ? onlySet({ view: filters.view }) : {};
+  const rest = isNarrowed(filters) ? onlySet({ view: filters.view }) : {};
   const clear = () => void navigate({ to: "/deployments", search: rest });
   const gone = filters.view === "removed";
   const said = gone ? saysRecords(records) : all && texts.list.shown(shown.length, all.length);
@@ -49,7 +49,7 @@ export function Deployments() {
     <>
       <Top>
         <h1>{texts.list.title}</h1>
-        <Live state={live} />
+        <LiveBadge state={live} />
         <div className="end row">
           <CreateLink filters={filters} />
         </div>
@@ -62,9 +62,9 @@ export function Deployments() {
         user={person.name}
       />
       {gone ? (
-        <Records records={records} filters={filters} clear={clear} />
+        <RemovedList records={records} filters={filters} clear={clear} />
       ) : (
-        <Present query={query} shown={shown} filters={filters} clear={clear} />
+        <PresentList query={query} shown={shown} filters={filters} clear={clear} />
       )}
       <Footer said={said} allowed={person.can_create} />
       <Outlet />

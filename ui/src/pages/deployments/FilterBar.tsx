@@ -1,11 +1,11 @@
 import { getRouteApi } from "@tanstack/react-router";
 import type { Deployment } from "@/api/client";
 import { texts } from "@/texts";
-import { Choices } from "./Choices";
-import { Count } from "./Count";
-import { Find } from "./Find";
+import { FilterSelects } from "./FilterSelects";
 import type { Filters } from "./filters";
 import { SavedViews } from "./SavedViews";
+import { SearchField } from "./SearchField";
+import { ViewCount } from "./ViewCount";
 import { ViewTab } from "./ViewTab";
 import { sameFilters, useViews } from "./views";
 
@@ -37,8 +37,13 @@ export function FilterBar({ read, records, filters, user }: Props) {
     <div className="filters">
       <Views read={read} filters={filters} user={user} />
       <div className="row end">
-        <Find label={t.filter} placeholder={t.find} kept={filters.q} set={(q) => set({ q })} />
-        <Choices filters={filters} listed={[...(read ?? []), ...(records ?? [])]} set={set} />
+        <SearchField
+          label={t.filter}
+          placeholder={t.find}
+          kept={filters.q}
+          set={(q) => set({ q })}
+        />
+        <FilterSelects filters={filters} listed={[...(read ?? []), ...(records ?? [])]} set={set} />
       </div>
     </div>
   );
@@ -56,7 +61,7 @@ function Views({ read, filters, user }: Omit<Props, "records">) {
           filters={{ ...filters, view }}
           current={!here && filters.view === view}
         >
-          {label} <Count read={read} filters={{ ...filters, view }} user={user} />
+          {label} <ViewCount read={read} filters={{ ...filters, view }} user={user} />
         </ViewTab>
       ))}
       <SavedViews saved={saved} here={here} read={read} filters={filters} user={user} />

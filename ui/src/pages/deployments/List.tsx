@@ -2,25 +2,26 @@ import { useRouter } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { lazy, type MouseEvent, Suspense, useCallback, useMemo, useRef, useState } from "react";
 import type { Deployment } from "@/api/client";
+import { hasEnded } from "@/api/deploymentState";
 import { copyText } from "@/components/Copy";
-import { load } from "@/components/load";
+import { loadChunk } from "@/components/loadChunk";
 import { useKeys, useNarrow } from "@/components/Shell";
 import { useSlots } from "@/components/slots";
 import { useToast } from "@/components/Toast";
-import { useEnd } from "@/components/useEnd";
+import { useLoadMore } from "@/components/useLoadMore";
 import { texts } from "@/texts";
-import { type Filters, type Group, groupOf, isGone, mainUrl } from "./filters";
-import { GroupHead, Head } from "./Heads";
-import { useHeld } from "./held";
-import { keyOf, type Line, linesOf, rowsOf } from "./lines";
-import { Moved } from "./Moved";
+import { type Filters, type Group, groupOf, mainUrl } from "./filters";
+import { GroupHead, Head } from "./ListHeads";
+import { keyOf, type Line, linesOf, rowsOf } from "./listLines";
+import { MovedNotice } from "./MovedNotice";
 import { Row } from "./Row";
-import { useHolding } from "./useHolding";
+import { useRowHold } from "./rowHold";
+import { useHoverHold } from "./useHoverHold";
 import { useMarks } from "./useMarks";
 import { useRetry } from "./useRetry";
-import { useReturn } from "./useReturn";
+import { useScrollRestore } from "./useScrollRestore";
 
-const RowActs = lazy(() => load(() => import("./RowActs")));
+const RowActs = lazy(() => loadChunk(() => import("./RowActs")));
 
 const t = texts.list;
 const ended = (): Group => "ended";
@@ -38,13 +39,13 @@ type Props = {
 /** The rows in their groups, walked with J and K. */
 export function List({ rows, filters, flat, onEnd }: Props) {
   const table = useRef<HTMLDivElement>(null);
-  const { held, on } = useHolding();
-  const { was, useKept } = useReturn();
+  const { held, on } = useHoverHold();
+  const { was, useKept } = useScrollRestore();
   const [selected, setSelected] = useState(was?.selected);
   const [closed, setClosed] = useState(was?.closed ?? {});
   const view = JSON.stringify(filters);
   const how = { groupOf: flat ? ended : groupOf, held, view };
-  const { placed, moved, settle } = useHeld({ rows, ...how });
+  const { placed, moved, settle } = useRowHold({ rows, ...how });
   const say = useToast();
   const retry = useRetry();
 
@@ -66,7 +67,7 @@ export function List({ rows, filters, flat, onEnd }: Props) {
     initialRect: { width: 1200, height: 900 },
   });
   const seen = virtual.getVirtualItems();
-  useEnd(seen[seen.length - 1]?.index ?? -1, lines.length, onEnd);
+  useLoadMore(seen[seen.length - 1]?.index ?? -1, lines.length, onEnd);
   const inSight = rowsOf(seen.map((item) => lines[item.index] as Line));
   const slots = useSlots(
     inSight.map((row) => row.id),
@@ -105,7 +106,7 @@ export function List({ rows, filters, flat, onEnd }: Props) {
       // Another tab, another window, a download: the browser's to do.
       if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
       event.preventDefault();
-      if (isGone(status)) return void router.navigate({ to: "/d/$id/{-$tab}", params: { id } });
+      if (hasEnded(status)) return void router.navigate({ to: "/d/$id/{-$tab}", params: { id } });
       const to = "/deployments/$environment/$name/{-$tab}";
       void router.navigate({ to, params: { environment, name } });
     },
@@ -135,7 +136,7 @@ export function List({ rows, filters, flat, onEnd }: Props) {
         if (row) setSelected(row.dataset.id);
       }}
     >
-      <Moved count={moved} settle={settle} />
+      <MovedNotice count={moved} settle={settle} />
       <div
         ref={table}
         role="table"

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { Deployment } from "@/api/client";
 import { moreDeployments } from "@/api/queries/deployments";
 import { Notice } from "@/components/Status";
-import { clock } from "@/components/time";
+import { formatClock } from "@/components/time";
 import { texts } from "@/texts";
 
 const t = texts.list;
@@ -15,12 +15,12 @@ export function ListNotices({ all }: { all: Deployment[] }) {
   const many = machines.length > MOST;
   return (
     <>
-      <Cut count={all.length} />
+      <CutNotice count={all.length} />
       {(many ? [] : machines).map(([node, hit]) => (
         <Notice
           key={node}
           state="offline"
-          title={t.nodeOffline(node, clock(hit[0]?.node_offline_since ?? ""))}
+          title={t.nodeOffline(node, formatClock(hit[0]?.node_offline_since ?? ""))}
         >
           {t.nodesOffline(hit.length)}
         </Notice>
@@ -36,7 +36,7 @@ export function ListNotices({ all }: { all: Deployment[] }) {
 }
 
 /** That there are more deployments than those that were read. */
-export function Cut({ count }: { count: number }) {
+export function CutNotice({ count }: { count: number }) {
   if (!useQuery(moreDeployments).data) return null;
   return (
     <Notice state="unknown" title={t.cut(count)}>

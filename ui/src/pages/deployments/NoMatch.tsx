@@ -2,13 +2,13 @@ import { Button } from "@/components/Button";
 import { EmptyState } from "@/components/States";
 import { stateWord } from "@/components/Status";
 import { texts } from "@/texts";
-import { type Filters, narrows } from "./filters";
+import { type Filters, isNarrowed } from "./filters";
 
 const t = texts.list;
 
 /** Nothing is left over: names the filters, and drops them; where there are none, leads to all. */
 export function NoMatch({ filters, clear }: { filters: Filters; clear: () => void }) {
-  const label = narrows(filters) ? t.clear : t.showAll;
+  const label = isNarrowed(filters) ? t.clear : t.showAll;
   return (
     <EmptyState
       title={t.noMatchTitle}

@@ -1,10 +1,10 @@
 import type { Deployment } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Confirm } from "@/components/Overlay";
-import { deployTexts } from "@/deployTexts";
+import { describeCancel } from "@/pages/deployment/endingTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
-import { Removal } from "../deployment/Removal";
-import { sayCancel } from "../deployment/sayEnd";
+import { RemovalEffects } from "../deployment/RemovalEffects";
 import { nameOf } from "./useBulk";
 
 const t = texts.page;
@@ -43,7 +43,7 @@ const isMade = ({ status }: Deployment) => status === "queued" || status === "ap
 
 /** As its own page says it. */
 function OfOne({ one }: { one: Deployment }) {
-  return isMade(one) ? <p>{sayCancel(one, [])}</p> : <Removal deployment={one} />;
+  return isMade(one) ? <p>{describeCancel(one, [])}</p> : <RemovalEffects deployment={one} />;
 }
 
 /** What happens differs by state, so each is counted by itself. */

@@ -1,18 +1,19 @@
 import { Link } from "@tanstack/react-router";
 import { type MouseEvent, memo, type ReactNode } from "react";
 import type { Deployment } from "@/api/client";
+import { hasEnded } from "@/api/deploymentState";
 import { plainText } from "@/components/ansi";
+import { BidiSafe } from "@/components/BidiSafe";
 import { Button, buttonClass } from "@/components/Button";
 import { Glyph } from "@/components/Glyph";
-import { Middle } from "@/components/Middle";
-import { Safe } from "@/components/Safe";
+import { MiddleTruncate } from "@/components/MiddleTruncate";
 import { Rail, StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { exact } from "@/components/time";
+import { formatExact } from "@/components/time";
 import { texts } from "@/texts";
-import { useLackOn } from "../shell/useLack";
-import { isGone, mainUrl, shownState, waitsForMe } from "./filters";
-import { Left, leftOf } from "./Left";
+import { usePermissionReasonOn } from "../shell/usePermissionReason";
+import { mainUrl, shownState, waitsForMe } from "./filters";
+import { LifetimeLeft, leftOf } from "./LifetimeLeft";
 
 // One path each, made once: the icons of the collection are half of a row's elements.
 const copyIcon = <Icon d="M9 9h12v12H9zM15 5V3H3v12h2" />;
@@ -91,7 +92,7 @@ export const Row = memo(function Row(props: Props) {
       <span role="cell" className="c-o tr" title={deployment.created_by}>
         {deployment.created_by}
       </span>
-      <Left deployment={deployment} />
+      <LifetimeLeft deployment={deployment} />
       <Time at={deployment.changed_at} short className="c-a" role="cell" />
       <span role="cell" className="c-x">
         <MainAct deployment={deployment} url={url} onRetry={onRetry} onCopy={onCopy} />
@@ -104,12 +105,12 @@ export const Row = memo(function Row(props: Props) {
 function titleOf(deployment: Deployment): string {
   const { name, changed_at } = deployment;
   const left = leftOf(deployment, Date.now()).title;
-  return [name, texts.list.changedAt(exact(changed_at)), left].filter(Boolean).join("\n");
+  return [name, texts.list.changedAt(formatExact(changed_at)), left].filter(Boolean).join("\n");
 }
 
 /** By name; the record of what is gone by its id, since its name may be another's by now. */
 function placeOf({ id, status, environment, name }: Deployment): string {
-  if (isGone(status)) return `/d/${id}`;
+  if (hasEnded(status)) return `/d/${id}`;
   return `/deployments/${encodeURIComponent(environment)}/${encodeURIComponent(name)}`;
 }
 
@@ -130,7 +131,7 @@ function Detail({ deployment }: { deployment: Deployment }) {
   const said = describeState(deployment);
   return (
     <span className="dt tr" title={plainText(said)}>
-      <Safe text={said} />
+      <BidiSafe text={said} />
     </span>
   );
 }
@@ -162,7 +163,7 @@ function Version({ deployment }: { deployment: Deployment }) {
     <>
       <span className="chip" title={all}>
         <span className="t3 tr">{first.step}</span>
-        <Middle text={first.tag} />
+        <MiddleTruncate text={first.tag} />
       </span>
       {chosen.length > 1 ? <span className="t2 s">+{chosen.length - 1}</span> : null}
     </>
@@ -194,7 +195,7 @@ function Lacking({
   deployment: Deployment;
   act: (reason?: string) => ReactNode;
 }) {
-  return act(useLackOn(deployment));
+  return act(usePermissionReasonOn(deployment));
 }
 
 /** The one act a row offers: what its state calls for, and nothing else. */

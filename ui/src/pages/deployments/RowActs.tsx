@@ -4,13 +4,13 @@ import { useState } from "react";
 import type { Deployment } from "@/api/client";
 import { me } from "@/api/queries/common";
 import { Button } from "@/components/Button";
-import { useOffer } from "@/components/offers";
+import { usePageAction } from "@/components/pageActions";
 import { useKeys } from "@/components/Shell";
 import { useToast } from "@/components/Toast";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { fromList } from "../create/search";
-import { useLackOn, useLackToCreate } from "../shell/useLack";
+import { usePermissionReasonOn, useReasonNotToCreate } from "../shell/usePermissionReason";
 import type { Filters } from "./filters";
 import { RemoveQuestion } from "./RemoveQuestion";
 import { whyNotInRow } from "./rowWhyNot";
@@ -61,10 +61,10 @@ export default function RowActs({ on, marked, clear, keep, filters }: Props) {
     reason: on.length === 1 ? why(kind, first) : undefined,
     run: () => run(kind),
   }));
-  useOffer({ label: t.clone(first.name), ...clone });
-  useOffer(acts[0]);
-  useOffer(acts[1]);
-  useOffer(acts[2]);
+  usePageAction({ label: t.clone(first.name), ...clone });
+  usePageAction(acts[0]);
+  usePageAction(acts[1]);
+  usePageAction(acts[2]);
   return (
     <>
       {marked ? (
@@ -93,7 +93,7 @@ export default function RowActs({ on, marked, clear, keep, filters }: Props) {
 /** Of the first one the API explains what is missing; of the others it is said without names. */
 function useWhyNot(first: Deployment) {
   const { data: person } = useSuspenseQuery(me);
-  const lack = useLackOn(first);
+  const lack = usePermissionReasonOn(first);
   return (kind: Kind, one: Deployment) => {
     if (one === first && lack) return lack;
     if (one.level !== "full") return texts.lack.full(one.project);
@@ -104,7 +104,7 @@ function useWhyNot(first: Deployment) {
 function useClone({ id }: Deployment, filters: Filters) {
   const router = useRouter();
   const say = useToast();
-  const reason = useLackToCreate();
+  const reason = useReasonNotToCreate();
   const search = { from: id, list: fromList(filters).list };
   const run = () => {
     if (reason) say("failed", reason);

@@ -2,11 +2,11 @@ import { Plus, X } from "lucide-react";
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import type { Deployment } from "@/api/client";
 import { Button } from "@/components/Button";
-import { useOffer } from "@/components/offers";
+import { usePageAction } from "@/components/pageActions";
 import { useToast } from "@/components/Toast";
 import { texts } from "@/texts";
-import { Count } from "./Count";
-import { type Filters, narrows } from "./filters";
+import { type Filters, isNarrowed } from "./filters";
+import { ViewCount } from "./ViewCount";
 import { ViewTab } from "./ViewTab";
 import { MOST, type useViews, type View } from "./views";
 
@@ -26,7 +26,7 @@ export function SavedViews({ saved, here, read, filters, user }: Props) {
   const { views, full, save, drop } = saved;
   const [naming, setNaming] = useState(false);
   const focus = useFocusBack([views, naming]);
-  const able = narrows(filters) && !here && !naming;
+  const able = isNarrowed(filters) && !here && !naming;
   const reason = full ? t.viewsFull(MOST) : undefined;
   const say = useToast();
   const dropHere = (view: View) => {
@@ -35,15 +35,15 @@ export function SavedViews({ saved, here, read, filters, user }: Props) {
     const back = { label: t.undo, run: () => save(view.name, view.filters) };
     say("done", t.viewDropped(view.name), back);
   };
-  useOffer(able ? { label: t.saveView, reason, run: () => setNaming(true) } : undefined);
-  useOffer(here ? { label: t.dropView(here.name), run: () => dropHere(here) } : undefined);
+  usePageAction(able ? { label: t.saveView, reason, run: () => setNaming(true) } : undefined);
+  usePageAction(here ? { label: t.dropView(here.name), run: () => dropHere(here) } : undefined);
   return (
     <>
       <span ref={focus.here} hidden />
       {views.map((one) => (
         <span key={one.name} className="row gap-0">
           <ViewTab filters={one.filters} current={one === here}>
-            {one.name} <Count read={read} filters={one.filters} user={user} />
+            {one.name} <ViewCount read={read} filters={one.filters} user={user} />
           </ViewTab>
           {one === here ? (
             <button

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Deployment } from "@/api/client";
-import { groupOf, mainUrl, matching, narrows, onlySet, readFilters } from "./filters";
+import { groupOf, isNarrowed, mainUrl, matching, onlySet, readFilters } from "./filters";
 import { askedOf } from "./useRecords";
 
 const make = (more: Partial<Deployment>) =>
@@ -112,7 +112,7 @@ describe("records of what runs no more", () => {
 });
 
 it("a view alone narrows nothing, and what is not set is left out of an address", () => {
-  expect(narrows({ view: "mine", q: undefined })).toBe(false);
-  expect(narrows({ q: "cart" })).toBe(true);
+  expect(isNarrowed({ view: "mine", q: undefined })).toBe(false);
+  expect(isNarrowed({ q: "cart" })).toBe(true);
   expect(onlySet({ view: undefined, q: "", env: "qa" })).toEqual({ env: "qa" });
 });

@@ -29,15 +29,8 @@ export function onlySet(filters: Filters): Filters {
 }
 
 /** Whether anything is left out beyond what the view leaves out. */
-export function narrows({ view: _, ...chosen }: Filters): boolean {
+export function isNarrowed({ view: _, ...chosen }: Filters): boolean {
   return Object.values(chosen).some(Boolean);
-}
-
-/** The states of which nothing runs any more: the API lists them only when asked. */
-export const gone: Deployment["status"][] = ["removed", "canceled", "forgotten"];
-
-export function isGone(status: Deployment["status"]): boolean {
-  return gone.includes(status);
 }
 
 /** The state that people see: what is ready may be degraded. */

@@ -1,8 +1,8 @@
 import type { Deployment, Me } from "@/api/client";
+import { hasEnded } from "@/api/deploymentState";
 import { stateWord } from "@/components/Status";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { whyNot } from "../deployment/whyNot";
-import { isGone } from "./filters";
 import type { Kind } from "./useBulk";
 
 const t = deployTexts.rows;
@@ -14,7 +14,7 @@ const removable = ["ready", "failed", "queued", "applying"];
 export function whyNotInRow(kind: Kind, one: Deployment, person: Me): string | undefined {
   const state = stateWord(one.status).toLowerCase();
   if (kind === "retry" && one.status !== "failed") return t.notFailed(one.name, state);
-  if (kind === "extend" && isGone(one.status)) return t.notNow(one.name, state);
+  if (kind === "extend" && hasEnded(one.status)) return t.notNow(one.name, state);
   if (kind === "remove" && !removable.includes(one.status)) return t.notNow(one.name, state);
   return whyNot(kind, one, person);
 }

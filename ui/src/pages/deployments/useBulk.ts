@@ -1,10 +1,10 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { ask, client, type Deployment } from "@/api/client";
-import { mergeOne } from "@/api/list";
+import { mergeOne } from "@/api/mergeDeployments";
 import { deployments } from "@/api/queries/deployments";
-import { describe } from "@/components/States";
+import { describeError } from "@/components/States";
 import { useToast } from "@/components/Toast";
-import { deployTexts } from "@/deployTexts";
+import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 
 export type Kind = "extend" | "retry" | "remove";
@@ -36,7 +36,7 @@ function refusalsOf(answers: PromiseSettledResult<Deployment>[], on: Deployment[
   return on.flatMap((deployment, i) => {
     const answer = answers[i];
     if (answer?.status !== "rejected") return [];
-    return [{ deployment, why: describe(answer.reason).message }];
+    return [{ deployment, why: describeError(answer.reason).message }];
   });
 }
 

@@ -1,11 +1,11 @@
 import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useLayoutEffect, useRef } from "react";
 import type { Deployment } from "@/api/client";
-import { mergeTold } from "@/api/list";
+import { hasEnded } from "@/api/deploymentState";
+import { mergeTold } from "@/api/mergeDeployments";
 import { deployments } from "@/api/queries/deployments";
 import type { ServerEvent } from "@/api/sse";
 import { useLive } from "@/api/useLive";
-import { isGone } from "./filters";
 
 const { queryKey } = deployments;
 
@@ -22,7 +22,7 @@ export function useList() {
     }
     if (heard.length > 0) told.tell(heard);
     // Where it stands among the records only the server knows.
-    if (heard.some((one) => isGone(one.status)))
+    if (heard.some((one) => hasEnded(one.status)))
       void cache.invalidateQueries({ queryKey: [...queryKey, "records"] });
   };
   const live = useLive("/api/v1/events", onEvents);

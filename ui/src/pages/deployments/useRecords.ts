@@ -1,13 +1,14 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import type { Deployment } from "@/api/client";
+import { ENDED_STATES } from "@/api/deploymentState";
 import { records } from "@/api/queries/deployments";
-import { useSettled } from "@/components/useSettled";
-import { type Filters, gone } from "./filters";
+import { useDebounced } from "@/components/useDebounced";
+import type { Filters } from "./filters";
 
 /** What the filters ask of the API; nothing where no record can be in the state that is wanted. */
 export function askedOf({ env, project, state, q }: Filters) {
-  const status = gone.filter((one) => !state || one === state);
+  const status = ENDED_STATES.filter((one) => !state || one === state);
   if (status.length === 0) return undefined;
   // The API takes no longer search.
   return { environment: env, project, search: q?.slice(0, 128), status };
@@ -15,7 +16,7 @@ export function askedOf({ env, project, state, q }: Filters) {
 
 /** What runs no more, as far as it has been read; asked for only by the view that shows it. */
 export function useRecords(filters: Filters) {
-  const q = useSettled(filters.q, 150);
+  const q = useDebounced(filters.q, 150);
   const asked = askedOf({ ...filters, q });
   const query = useInfiniteQuery({
     ...records(asked ?? { status: [] }),

@@ -1,8 +1,8 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { ask, client, type Deployment } from "@/api/client";
-import { mergeOne } from "@/api/list";
+import { mergeOne } from "@/api/mergeDeployments";
 import { deployments } from "@/api/queries/deployments";
-import { describe } from "@/components/States";
+import { describeError } from "@/components/States";
 import { useToast } from "@/components/Toast";
 import { texts } from "@/texts";
 
@@ -19,6 +19,6 @@ export function useRetry() {
       cache.setQueryData(deployments.queryKey, (list) => list && mergeOne(list, told));
       say("done", texts.page.retryAsked(told.name));
     },
-    onError: (error) => say("failed", texts.page.refused(describe(error).message)),
+    onError: (error) => say("failed", texts.page.refused(describeError(error).message)),
   });
 }

@@ -3,13 +3,13 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { ArrowLeftRight, ChevronRight } from "lucide-react";
 import type { Schemas } from "@/api/client";
 import { difference } from "@/api/queries/deployments";
+import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
-import { Safe } from "@/components/Safe";
 import { Top, useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
-import { diffTexts } from "@/diffTexts";
+import { diffTexts } from "@/pages/diff/diffTexts";
 import { texts } from "@/texts";
-import { Pick } from "./Pick";
+import { DeploymentPicker } from "./DeploymentPicker";
 
 const t = diffTexts;
 const route = getRouteApi("/app/deployments/diff");
@@ -32,7 +32,7 @@ export function Diff() {
         </div>
       </Top>
       <div className="row wrap items-end p-4">
-        <Pick label={t.left} id={a} onPick={(id) => go({ a: id, b })} />
+        <DeploymentPicker label={t.left} id={a} onPick={(id) => go({ a: id, b })} />
         <Button
           act={t.swap}
           look="ghost"
@@ -43,7 +43,7 @@ export function Diff() {
         >
           <ArrowLeftRight className="i sm" aria-hidden="true" />
         </Button>
-        <Pick label={t.right} id={b} onPick={(id) => go({ a, b: id })} />
+        <DeploymentPicker label={t.right} id={b} onPick={(id) => go({ a, b: id })} />
       </div>
       {a && b ? <Fields a={a} b={b} /> : <EmptyState title={t.pickTitle}>{t.pick}</EmptyState>}
     </>
@@ -106,7 +106,7 @@ function Value({ value }: { value: unknown }) {
   if (value === undefined || value === null) return <span className="t3">{t.absent}</span>;
   return (
     <span className="mono whitespace-pre-wrap break-all">
-      <Safe text={typeof value === "string" ? value : JSON.stringify(value)} />
+      <BidiSafe text={typeof value === "string" ? value : JSON.stringify(value)} />
     </span>
   );
 }

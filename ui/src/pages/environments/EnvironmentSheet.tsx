@@ -1,25 +1,24 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { adminTexts } from "@/adminTexts";
 import { ask, client, type Schemas } from "@/api/client";
-import { environmentTexts as t } from "@/environmentTexts";
-import { orderTexts } from "@/orderTexts";
-import { DeleteAct } from "../admin/DeleteAct";
-import { CheckField, TextField } from "../admin/Fields";
-import { FormSheet } from "../admin/FormSheet";
-import type { Opened } from "../admin/meanwhile";
-import { NameField, nameProblem } from "../admin/NewName";
-import { PlacementFields, placementOf, placementValues } from "../admin/Placement";
-import { onlyOver, type Tagged } from "../admin/tagged";
-import { useForm } from "../admin/useForm";
-import { useRefresh, useSaved } from "../admin/useSaved";
-import { orNothing, toNumber, wrongs } from "../admin/values";
-import { useMayAdmin } from "../shell/useLack";
-
-import { Dns } from "./Dns";
-import { Gate } from "./Gate";
-import { Orders } from "./Orders";
-import { Robots } from "./Robots";
+import type { Opened } from "@/forms/conflict";
+import { DeleteButton } from "@/forms/DeleteButton";
+import { ifMatch, type Tagged } from "@/forms/etag";
+import { CheckField, TextField } from "@/forms/Fields";
+import { FormSheet } from "@/forms/FormSheet";
+import { formTexts } from "@/forms/formTexts";
+import { emptyToUndefined, onlyProblems, toNumber } from "@/forms/formValues";
+import { NameField, nameProblem } from "@/forms/NameField";
+import { useForm } from "@/forms/useForm";
+import { useRefresh, useSaved } from "@/forms/useSaved";
+import { environmentTexts as t } from "@/pages/environments/environmentTexts";
+import { orderTexts } from "@/pages/environments/orderTexts";
+import { useReasonNotAdmin } from "../shell/usePermissionReason";
+import { Orders } from "./CertificateOrders";
+import { DnsRecord } from "./DnsRecord";
+import { GateSettings } from "./GateSettings";
+import { PlacementFields, placementOf, placementValues } from "./PlacementFields";
+import { RobotTokens } from "./RobotTokens";
 
 type Environment = Schemas["Environment"];
 type Props = { opened?: Opened<Environment>; taken: string[]; close: () => void };
@@ -39,10 +38,10 @@ const save = (values: Values, over?: Tagged<Environment>) =>
   ask(
     client.PUT("/api/v1/environments/{name}", {
       params: { path: { name: values.name } },
-      headers: onlyOver(over?.tag),
+      headers: ifMatch(over?.tag),
       body: {
         domain: values.domain.trim(),
-        description: orNothing(values.description),
+        description: emptyToUndefined(values.description),
         restricted: values.restricted,
         cleanup_after_hours: toNumber(values.cleanup_after_hours) ?? 0,
         ignore_visits: values.ignore_visits,
@@ -54,14 +53,14 @@ const save = (values: Values, over?: Tagged<Environment>) =>
 /** Makes or changes one environment. */
 export function EnvironmentSheet({ opened, taken, close }: Props) {
   const stored = opened?.value;
-  const reason = useMayAdmin();
+  const reason = useReasonNotAdmin();
   const saved = useSaved(["environments"], close);
   const [ordersDirty, setOrdersDirty] = useState(false);
   const [robotDirty, setRobotDirty] = useState(false);
   const apart = ordersDirty ? orderTexts.saveFirst : robotDirty ? t.robots.makeFirst : undefined;
   const form = useForm(start(stored), {
     check: (values) =>
-      wrongs({
+      onlyProblems({
         name: stored ? undefined : nameProblem(values.name, taken),
         domain: values.domain.trim() ? undefined : t.domainMissing,
         cleanup_after_hours: Number.isNaN(toNumber(values.cleanup_after_hours))
@@ -79,8 +78,8 @@ export function EnvironmentSheet({ opened, taken, close }: Props) {
       title={stored ? stored.name : t.addTitle}
       form={form}
       onClose={close}
-      submit={stored ? undefined : adminTexts.create}
-      busy={stored ? undefined : adminTexts.creating}
+      submit={stored ? undefined : formTexts.create}
+      busy={stored ? undefined : formTexts.creating}
       locked={reason}
       reason={apart}
       alsoDirty={apart !== undefined}
@@ -95,7 +94,7 @@ export function EnvironmentSheet({ opened, taken, close }: Props) {
         placeholder="lab.example.com"
         hint={t.domainHint(name, domain)}
       />
-      <Dns name={name} domain={domain.trim()} />
+      <DnsRecord name={name} domain={domain.trim()} />
       <TextField form={form} name="description" label={t.description} optional maxLength={500} />
       <CheckField form={form} name="restricted" label={t.restrictedLabel} hint={t.restrictedHint} />
       <TextField
@@ -112,8 +111,8 @@ export function EnvironmentSheet({ opened, taken, close }: Props) {
         hint={t.ignoreVisitsHint}
       />
       <PlacementFields form={form} />
-      {stored ? <Gate name={stored.name} reason={reason} /> : null}
-      {stored && !reason ? <Robots name={stored.name} dirty={setRobotDirty} /> : null}
+      {stored ? <GateSettings name={stored.name} reason={reason} /> : null}
+      {stored && !reason ? <RobotTokens name={stored.name} dirty={setRobotDirty} /> : null}
       {stored && !reason ? <Orders name={stored.name} dirty={setOrdersDirty} /> : null}
     </FormSheet>
   );
@@ -138,8 +137,8 @@ function Delete({ stored, close }: { stored: Environment; close: () => void }) {
     close();
   };
   return (
-    <DeleteAct name={stored.name} remove={remove} done={done}>
+    <DeleteButton name={stored.name} remove={remove} done={done}>
       <p>{t.delete(stored.nodes)}</p>
-    </DeleteAct>
+    </DeleteButton>
   );
 }

@@ -3,7 +3,7 @@ import { cleanup, render, screen } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { afterEach, expect, it, vi } from "vitest";
 import { client } from "@/api/client";
-import { environmentTexts as t } from "@/environmentTexts";
+import { environmentTexts as t } from "@/pages/environments/environmentTexts";
 import { Environments } from "./Environments";
 
 vi.mock("@tanstack/react-router", async (original) => ({

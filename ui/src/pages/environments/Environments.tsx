@@ -3,12 +3,12 @@ import { Link } from "@tanstack/react-router";
 import { Lock } from "lucide-react";
 import { client, type Schemas } from "@/api/client";
 import { environments } from "@/api/queries/catalog";
-import { Safe } from "@/components/Safe";
-import { environmentTexts as t } from "@/environmentTexts";
-import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
-import { Stored } from "../admin/Stored";
-import { useOpened } from "../admin/useOpened";
-import { useMayAdmin } from "../shell/useLack";
+import { BidiSafe } from "@/components/BidiSafe";
+import { LoadStored } from "@/forms/LoadStored";
+import { type Column, type ListFilter, Listing, OpenLink } from "@/lists/Listing";
+import { useOpenSheet } from "@/lists/useOpenSheet";
+import { environmentTexts as t } from "@/pages/environments/environmentTexts";
+import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import { EnvironmentSheet } from "./EnvironmentSheet";
 
 type Environment = Schemas["Environment"];
@@ -21,7 +21,7 @@ const columns = (admin: boolean): Column<Environment>[] => [
       <span className="row">
         <OpenLink name={one.name} />
         <span className="t2 s tr">
-          <Safe text={one.description ?? ""} />
+          <BidiSafe text={one.description ?? ""} />
         </span>
       </span>
     ),
@@ -84,8 +84,8 @@ const key = (one: Environment) => one.name;
 /** Where deployments live: domain, nodes, clean-up, who may. */
 export function Environments() {
   const query = useQuery(environments);
-  const reason = useMayAdmin();
-  const { opened, adding, add, close } = useOpened();
+  const reason = useReasonNotAdmin();
+  const { opened, adding, add, close } = useOpenSheet();
   const taken = query.data?.map(key) ?? [];
   return (
     <Listing
@@ -102,7 +102,7 @@ export function Environments() {
     >
       {adding && !reason ? <EnvironmentSheet taken={taken} close={close} /> : null}
       {opened ? (
-        <Stored
+        <LoadStored
           key={opened}
           kind="environments"
           name={opened}
@@ -112,7 +112,7 @@ export function Environments() {
           }
         >
           {(read) => <EnvironmentSheet opened={read} taken={taken} close={close} />}
-        </Stored>
+        </LoadStored>
       ) : null}
     </Listing>
   );

@@ -2,8 +2,8 @@ import { Link } from "@tanstack/react-router";
 import type { Deployment } from "@/api/client";
 import { StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { fleetTexts as t } from "@/fleetTexts";
 import { locale } from "@/locale";
+import { fleetTexts as t } from "@/pages/fleet/fleetTexts";
 
 type Props = {
   deployments?: Deployment[];

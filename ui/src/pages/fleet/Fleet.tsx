@@ -6,20 +6,20 @@ import { certificates, nodes } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
 import { deployments } from "@/api/queries/deployments";
 import { buttonClass } from "@/components/Button";
-import { Live, Top, useTitle } from "@/components/Shell";
+import { LiveBadge, Top, useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
 import { useNow } from "@/components/Time";
-import { ago } from "@/components/time";
-import { fleetTexts as t } from "@/fleetTexts";
+import { formatAgo } from "@/components/time";
+import { fleetTexts as t } from "@/pages/fleet/fleetTexts";
 import { texts } from "@/texts";
-import { MEASURED, useNodesLive } from "../nodes/live";
-import { NotFound } from "../shell/Problems";
+import { MEASURED, useNodesLive } from "../nodes/useNodesLive";
+import { NotFound } from "../shell/ErrorPages";
+import { AttentionList } from "./AttentionList";
+import { CombinedUse } from "./CombinedUse";
 import { Figures } from "./Figures";
 import { Machines } from "./Machines";
-import { Needs } from "./Needs";
 import { AGAIN, lastBackup, orders, SELDOM, version, waiting } from "./queries";
-import { Together } from "./Together";
-import { troubles } from "./troubles";
+import { findTroubles } from "./troubles";
 
 /** How all machines, runs and deployments are, for admins; what needs a person stands first. */
 export function Fleet() {
@@ -41,7 +41,7 @@ function Page() {
       <Top>
         <h1>{t.title}</h1>
         <div className="end row">
-          <Live state={live} />
+          <LiveBadge state={live} />
           {toNodes}
         </div>
       </Top>
@@ -51,7 +51,7 @@ function Page() {
             what={t.unread}
             error={query.error}
             retry={() => void query.refetch()}
-            stale={query.data ? texts.stale(ago(query.dataUpdatedAt, Date.now())) : undefined}
+            stale={query.data ? texts.stale(formatAgo(query.dataUpdatedAt, Date.now())) : undefined}
           />
         ) : null}
         {query.isPending ? <Skeletons count={10} /> : null}
@@ -98,8 +98,8 @@ function Whole({ nodes: all, stale }: { nodes: NodeInfo[]; stale: boolean }) {
   if (names.some((name) => parts[name].isPending)) return <Skeletons count={10} />;
   return (
     <>
-      <Needs
-        troubles={troubles(known, now)}
+      <AttentionList
+        troubles={findTroubles(known, now)}
         unread={unread}
         stale={stale}
         disabled={all.filter((one) => one.status === "disabled").length}
@@ -110,7 +110,7 @@ function Whole({ nodes: all, stale }: { nodes: NodeInfo[]; stale: boolean }) {
         backup={known.backup}
       />
       <Machines nodes={all} />
-      <Together nodes={all} />
+      <CombinedUse nodes={all} />
     </>
   );
 }

@@ -1,9 +1,9 @@
 import { Link } from "@tanstack/react-router";
 import type { NodeInfo } from "@/api/client";
 import { StatusMark } from "@/components/Status";
-import { bytes } from "@/components/time";
-import { fleetTexts as t } from "@/fleetTexts";
+import { formatBytes } from "@/components/time";
 import { locale } from "@/locale";
+import { fleetTexts as t } from "@/pages/fleet/fleetTexts";
 
 const MIB = 1024 * 1024;
 const cores = (value: number) => value.toLocaleString(locale, { maximumFractionDigits: 1 });
@@ -57,13 +57,13 @@ function Machine({ node }: { node: NodeInfo }) {
         all={inventory?.memory}
         used={vitals?.memory_used}
         promised={(allocated.memory_mib ?? 0) * MIB}
-        say={bytes}
+        say={formatBytes}
       />
       <Meter
         what={t.disk2}
         all={inventory?.disk}
         used={inventory && vitals ? inventory.disk - vitals.disk_free : undefined}
-        say={bytes}
+        say={formatBytes}
       />
     </li>
   );

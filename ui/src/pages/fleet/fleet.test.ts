@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Deployment, NodeInfo, Schemas } from "@/api/client";
 import type { MetricPoint, Metrics } from "@/api/queries/usage";
-import { sumOf } from "./sum";
-import { type Known, troubles } from "./troubles";
+import { sumMetrics } from "./sumMetrics";
+import { findTroubles, type Known } from "./troubles";
 
 const NOW = Date.parse("2026-11-22T12:00:00Z");
 const ago = (minutes: number) => new Date(NOW - minutes * 60_000).toISOString();
@@ -24,7 +24,8 @@ const node = (more: Partial<NodeInfo> = {}): NodeInfo => ({
 });
 
 const well: Known = { nodes: [node()], deployments: [], queue: [], backup: ago(60), build: "1.0" };
-const said = (known: Partial<Known>) => troubles({ ...well, ...known }, NOW).map((one) => one.what);
+const said = (known: Partial<Known>) =>
+  findTroubles({ ...well, ...known }, NOW).map((one) => one.what);
 const deployment = (status: string) => ({ status }) as Deployment;
 const checks = (...all: Schemas["NodeCheck"][]) =>
   ({ checks: all }) as unknown as NodeInfo["inventory"];
@@ -47,7 +48,10 @@ describe("what needs a person in the fleet", () => {
       { id: "swap", severity: "warning", detail: "Swap is on.", remedy: "Turn it off." },
       { id: "isolation", severity: "critical", detail: "Not isolated.", remedy: "Set iptables." },
     );
-    const found = troubles({ ...well, nodes: [node({ inventory: failed, blocked: "x" })] }, NOW);
+    const found = findTroubles(
+      { ...well, nodes: [node({ inventory: failed, blocked: "x" })] },
+      NOW,
+    );
     expect(found.map(({ state, what, remedy }) => [state, what, remedy])).toEqual([
       ["failed", "fra-01 fails the check isolation", "Set iptables."],
       ["warn", "fra-01 fails the check swap", "Turn it off."],
@@ -101,7 +105,7 @@ describe("what needs a person in the fleet", () => {
       }) as Schemas["OrderedCertificate"];
     const key = (name: string, present: boolean, values: number) =>
       ({ name, present, values }) as Schemas["MasterKey"];
-    const found = troubles(
+    const found = findTroubles(
       {
         ...well,
         certificates: [certificate("new", 30), certificate("soon", 5), certificate("over", -2)],
@@ -162,7 +166,7 @@ describe("the use of several nodes", () => {
   const at = (minutes: number, s: number) => seconds(minutes, s).toISOString();
 
   it("adds up each node's mean per minute, wherever in it they measured", () => {
-    const sum = sumOf(
+    const sum = sumMetrics(
       [
         metrics(point(at(5, 1), 1), point(at(5, 31), 3), point(at(4, 1), 2)),
         metrics(point(at(5, 17), 10)),
@@ -176,7 +180,7 @@ describe("the use of several nodes", () => {
   });
 
   it("leaves out the minute that is not over, and knows nothing of no node", () => {
-    expect(sumOf([metrics(point(at(0, 1), 1))], NOW + 30_000)?.series[0]?.points).toEqual([]);
-    expect(sumOf([], NOW)).toBeUndefined();
+    expect(sumMetrics([metrics(point(at(0, 1), 1))], NOW + 30_000)?.series[0]?.points).toEqual([]);
+    expect(sumMetrics([], NOW)).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { ask, client, type Schemas } from "@/api/client";
 import { allPages } from "@/api/queries/common";
-import { readOrders } from "../environments/ordered";
+import { readOrders } from "../environments/orderApi";
 
 /** How often what has no event on this page is read again, in ms. */
 export const AGAIN = 30_000;

@@ -1,8 +1,13 @@
 import type { Deployment, NodeInfo, Schemas } from "@/api/client";
-import { ago, bytes, shortAgo } from "@/components/time";
-import { fleetTexts as t } from "@/fleetTexts";
-import { sorted } from "../nodes/Checks";
-import { type Ordered, ofCertificates, ofKeys, ofOrders } from "./sealed";
+import { formatAgo, formatBytes, formatShortAgo } from "@/components/time";
+import { fleetTexts as t } from "@/pages/fleet/fleetTexts";
+import { sortBySeverity } from "../nodes/Checks";
+import {
+  certificateTroubles,
+  keyTroubles,
+  type Ordered,
+  orderTroubles,
+} from "./certificateTroubles";
 import type { Trouble } from "./trouble";
 
 /** What is known of the installation; a part that could not be read is absent and not judged. */
@@ -35,15 +40,15 @@ const rank = ({ state }: Trouble) => {
 };
 
 /** All that needs a person, the worst first. */
-export function troubles(known: Known, now: number): Trouble[] {
+export function findTroubles(known: Known, now: number): Trouble[] {
   const all = [
     ...known.nodes.flatMap((node) => ofNode(node, known.build)),
     ...ofDeployments(known.deployments ?? []),
     ...ofQueue(known.queue ?? [], now),
     ...ofBackup(known.backup, now),
-    ...ofCertificates(known.certificates ?? [], now),
-    ...ofOrders(known.orders ?? [], now),
-    ...ofKeys(known.keys ?? []),
+    ...certificateTroubles(known.certificates ?? [], now),
+    ...orderTroubles(known.orders ?? [], now),
+    ...keyTroubles(known.keys ?? []),
   ];
   return all.sort((a, b) => rank(a) - rank(b));
 }
@@ -78,7 +83,7 @@ function ofNode(node: NodeInfo, build?: string): Trouble[] {
       found(
         "disk",
         "failed",
-        t.disk(name, bytes(node.vitals.disk_free), bytes(floor)),
+        t.disk(name, formatBytes(node.vitals.disk_free), formatBytes(floor)),
         t.diskRemedy,
       ),
     );
@@ -93,7 +98,7 @@ const looks = { critical: "failed", warning: "warn", unknown: "unknown", ok: "do
 
 /** What failed, and what nobody could find out: of neither can be said that it is well. */
 const bad = (node: NodeInfo) =>
-  sorted(node.inventory?.checks ?? []).filter(({ severity }) => severity !== "ok");
+  sortBySeverity(node.inventory?.checks ?? []).filter(({ severity }) => severity !== "ok");
 
 function ofDeployments(all: Deployment[]): Trouble[] {
   return (["stuck", "failed"] as const).flatMap((state) => {
@@ -110,14 +115,14 @@ function ofDeployments(all: Deployment[]): Trouble[] {
 function ofQueue(all: Schemas["QueueItem"][], now: number): Trouble[] {
   const first = all.map((one) => one.queued_at).sort()[0];
   if (!first || now - Date.parse(first) < LONG_WAIT) return [];
-  const what = t.waits(all.length, shortAgo(first, now));
+  const what = t.waits(all.length, formatShortAgo(first, now));
   return [{ id: "queue", state: "warn", what, remedy: t.waitsRemedy, where: { page: "queue" } }];
 }
 
 function ofBackup(last: string | null | undefined, now: number): Trouble[] {
   if (last === undefined) return [];
   if (last !== null && now - Date.parse(last) < OLD_BACKUP) return [];
-  const what = last === null ? t.noBackup : t.oldBackup(ago(Date.parse(last), now));
+  const what = last === null ? t.noBackup : t.oldBackup(formatAgo(Date.parse(last), now));
   return [
     { id: "backup", state: "warn", what, remedy: t.backupRemedy, where: { page: "backups" } },
   ];

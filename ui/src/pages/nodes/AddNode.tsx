@@ -9,12 +9,12 @@ import { Field, Refusal } from "@/components/Field";
 import { isName, thumbprint } from "@/components/names";
 import { Sheet } from "@/components/Overlay";
 import { Select } from "@/components/Select";
-import { describe } from "@/components/States";
+import { describeError } from "@/components/States";
 import { StatusMark } from "@/components/Status";
-import { machineTexts as m } from "@/machineTexts";
+import { machineTexts as m } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
-import { Printing } from "./Decide";
 import { SetUp } from "./SetUp";
+import { ThumbprintCommands } from "./TrustDecision";
 
 const t = texts.nodes;
 type Enrolment = Schemas["NodeEnrolment"];
@@ -144,7 +144,7 @@ function NoEnvironment() {
 
 function fieldOf(error: unknown): { field: string; message: string } | undefined {
   if (!error) return undefined;
-  const { message } = describe(error);
+  const { message } = describeError(error);
   return { field: error instanceof ApiError ? (error.problem.field ?? "") : "", message };
 }
 
@@ -187,7 +187,7 @@ export function Enrolled({ enrolment, close, instead }: EnrolledProps) {
           <span className="lbl">{t.certificate}</span>
           <p className="t2">{t.prints}</p>
           {seen ? <p className="thumb new">{thumbprint(seen)}</p> : null}
-          <Printing />
+          <ThumbprintCommands />
           <p role="status" className="row">
             <StatusMark state={node.status} />
             <span className="t2">

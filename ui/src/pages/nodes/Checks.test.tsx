@@ -1,6 +1,6 @@
 import { cleanup, render, screen } from "@testing-library/react";
 import { afterEach, describe, expect, it } from "vitest";
-import { Checks, commandsIn, type NodeCheck, sorted } from "./Checks";
+import { Checks, commandsIn, type NodeCheck, sortBySeverity } from "./Checks";
 
 afterEach(cleanup);
 
@@ -18,7 +18,7 @@ const checks: NodeCheck[] = [
 
 describe("a node's checks", () => {
   it("come with the worst first", () => {
-    expect(sorted(checks).map((check) => check.id)).toEqual([
+    expect(sortBySeverity(checks).map((check) => check.id)).toEqual([
       "isolation",
       "live-restore",
       "forward-policy",

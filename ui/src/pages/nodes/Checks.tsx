@@ -1,6 +1,6 @@
 import type { Schemas } from "@/api/client";
+import { BidiSafe } from "@/components/BidiSafe";
 import { CommandLine } from "@/components/CommandLine";
-import { Safe } from "@/components/Safe";
 import { StatusMark, stateWord } from "@/components/Status";
 import { texts } from "@/texts";
 
@@ -18,14 +18,14 @@ const states: Record<NodeCheck["severity"], string> = {
 const order: NodeCheck["severity"][] = ["critical", "warning", "unknown", "ok"];
 
 /** The worst first; what passed comes last. */
-export function sorted(checks: NodeCheck[]): NodeCheck[] {
+export function sortBySeverity(checks: NodeCheck[]): NodeCheck[] {
   return [...checks].sort((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity));
 }
 
 /** What the node needs, and what to do where it is missing. What passed is folded away. */
 export function Checks({ checks }: { checks: NodeCheck[] }) {
   const passed = checks.filter((check) => check.severity === "ok");
-  const open = sorted(checks).filter((check) => check.severity !== "ok");
+  const open = sortBySeverity(checks).filter((check) => check.severity !== "ok");
   return (
     <section className="px-4 pb-3" aria-labelledby="checks">
       <h2 id="checks" className="mb-1">
@@ -65,7 +65,7 @@ function Check({ check }: { check: NodeCheck }) {
       </StatusMark>
       <div>
         <p>
-          <Safe text={check.detail} />
+          <BidiSafe text={check.detail} />
         </p>
         {check.remedy ? <p className="t2">{check.remedy}</p> : null}
         {commandsIn(check.remedy ?? "").map((line) => (

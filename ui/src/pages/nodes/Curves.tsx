@@ -1,12 +1,12 @@
 import { lazy, useMemo } from "react";
 import type { MetricPoint, Metrics } from "@/api/queries/usage";
 import type { Line } from "@/components/Chart";
-import { curve } from "@/components/curve";
-import { load } from "@/components/load";
-import { bytes } from "@/components/time";
+import { buildCurve } from "@/components/curve";
+import { loadChunk } from "@/components/loadChunk";
+import { formatBytes } from "@/components/time";
 import { texts } from "@/texts";
 
-const Chart = lazy(() => load(() => import("@/components/Chart")));
+const Chart = lazy(() => loadChunk(() => import("@/components/Chart")));
 
 const t = texts.nodes.use;
 const HOUR = 3_600_000;
@@ -15,7 +15,7 @@ const HOUR = 3_600_000;
 export const SPANS = { hour: HOUR, half: 12 * HOUR, week: 7 * 24 * HOUR, quarter: 90 * 24 * HOUR };
 export type Span = keyof typeof SPANS;
 
-export const rate = (value: number) => t.perSecond(bytes(value));
+export const rate = (value: number) => t.perSecond(formatBytes(value));
 
 /** One picture: its lines by name, colour token and value, and the top of its scale. */
 export type Figure = {
@@ -53,7 +53,7 @@ export function Curves({ figure, metrics }: { figure: Figure; metrics: Metrics }
       figure.lines.map(([name, token, value]) => ({
         name,
         token,
-        curve: curve(points ?? [], value),
+        curve: buildCurve(points ?? [], value),
       })),
     [figure, points],
   );

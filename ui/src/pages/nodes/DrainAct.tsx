@@ -5,12 +5,12 @@ import { nodeDrain } from "@/api/queries/catalog";
 import { Button } from "@/components/Button";
 import { Field, Refusal } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
-import { describe } from "@/components/States";
+import { describeError } from "@/components/States";
 import { useToast } from "@/components/Toast";
-import { machineTexts } from "@/machineTexts";
+import { machineTexts } from "@/pages/nodes/machineTexts";
+import { Staying, useStaying } from "@/pages/nodes/Staying";
 import { texts } from "@/texts";
-import { Staying, useStaying } from "./Drain";
-import { fromField, toField } from "./deadline";
+import { formatDeadline, parseDeadline } from "./deadlineField";
 
 const t = texts.nodes;
 const d = machineTexts.drain;
@@ -48,12 +48,12 @@ function useDrain(name: string, done: () => void) {
 /** What is there and until when; nothing begins before that is known. */
 function Asks({ node, close }: { node: NodeInfo; close: () => void }) {
   const estimate = useStaying(node.name);
-  const [until, setUntil] = useState(toField(node.drain?.deadline));
+  const [until, setUntil] = useState(formatDeadline(node.drain?.deadline));
   const [move, setMove] = useState(false);
   const [past, setPast] = useState(false);
   const start = useDrain(node.name, close);
   const begin = () => {
-    const meant = fromField(until, Date.now());
+    const meant = parseDeadline(until, Date.now());
     if (meant.past) setPast(true);
     else start.mutate({ deadline: meant.deadline, move });
   };
@@ -89,7 +89,7 @@ function Asks({ node, close }: { node: NodeInfo; close: () => void }) {
         }}
       />
       <Move on={move} set={setMove} />
-      {start.error ? <Refusal>{describe(start.error).message}</Refusal> : null}
+      {start.error ? <Refusal>{describeError(start.error).message}</Refusal> : null}
     </Confirm>
   );
 }

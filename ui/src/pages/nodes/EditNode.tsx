@@ -1,13 +1,13 @@
 import { ask, client, type NodeInfo } from "@/api/client";
-import { machineTexts as t } from "@/machineTexts";
-import { TextArea, TextField } from "../admin/Fields";
-import { FormSheet } from "../admin/FormSheet";
-import type { Opened } from "../admin/meanwhile";
-import { Stored } from "../admin/Stored";
-import { onlyOver, type Tagged } from "../admin/tagged";
-import { useForm } from "../admin/useForm";
-import { useSaved } from "../admin/useSaved";
-import { nodeBody, type SettingValues, settingProblems, settingValues } from "./settings";
+import type { Opened } from "@/forms/conflict";
+import { ifMatch, type Tagged } from "@/forms/etag";
+import { TextArea, TextField } from "@/forms/Fields";
+import { FormSheet } from "@/forms/FormSheet";
+import { LoadStored } from "@/forms/LoadStored";
+import { useForm } from "@/forms/useForm";
+import { useSaved } from "@/forms/useSaved";
+import { machineTexts as t } from "@/pages/nodes/machineTexts";
+import { nodeBody, type SettingValues, settingProblems, settingValues } from "./nodeSettings";
 
 type Props = { name: string; close: () => void };
 
@@ -15,9 +15,9 @@ type Props = { name: string; close: () => void };
 export function EditNode({ name, close }: Props) {
   const read = () => client.GET("/api/v1/nodes/{name}", { params: { path: { name } } });
   return (
-    <Stored kind="nodes" name={name} read={read} close={close}>
+    <LoadStored kind="nodes" name={name} read={read} close={close}>
       {(opened: Opened<NodeInfo>) => <Form opened={opened} close={close} />}
-    </Stored>
+    </LoadStored>
   );
 }
 
@@ -26,7 +26,7 @@ const save = (values: SettingValues, over?: Tagged<NodeInfo>) => {
   return ask(
     client.PUT("/api/v1/nodes/{name}", {
       params: { path: { name: over.value.name } },
-      headers: onlyOver(over.tag),
+      headers: ifMatch(over.tag),
       body: nodeBody(values, over.value),
     }),
   );

@@ -4,8 +4,8 @@ import { useEffect, useRef } from "react";
 import type { Schemas } from "@/api/client";
 import { givenUpNodes } from "@/api/queries/catalog";
 import { Time } from "@/components/Time";
-import { machineTexts } from "@/machineTexts";
-import { Unread } from "../deployment/Unread";
+import { machineTexts } from "@/pages/nodes/machineTexts";
+import { ReadFailed } from "../deployment/ReadFailed";
 
 const t = machineTexts.givenUp;
 
@@ -17,7 +17,7 @@ export function GivenUp({ name }: { name?: string }) {
   const all = query.data ?? [];
   return (
     <>
-      <Unread what={t.unread} query={query} />
+      <ReadFailed what={t.unread} query={query} />
       {all.length > 0 ? (
         <details className="fold px-4 py-3" open={name !== undefined}>
           <summary>{t.title(all.length)}</summary>

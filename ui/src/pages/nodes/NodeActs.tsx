@@ -1,67 +1,17 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
+import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { ask, client, type NodeInfo, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Confirm } from "@/components/Overlay";
-import { describe } from "@/components/States";
+import { describeError } from "@/components/States";
 import { useToast } from "@/components/Toast";
-import { machineTexts } from "@/machineTexts";
+import { machineTexts } from "@/pages/nodes/machineTexts";
+import { type Kind, useNodeAct } from "@/pages/nodes/useNodeAct";
 import { texts } from "@/texts";
 import { Enrolled } from "./AddNode";
 import { DrainAct } from "./DrainAct";
 
 const t = texts.nodes;
-
-type Kind = "enable" | "disable" | "undrain" | "revoke" | "remove" | "forget";
-type Asked = { kind: Kind } | { kind: "approve" | "reject"; thumbprint: string };
-
-/** Acts on a node whose answer is the node, or nothing. */
-export function useNodeAct(name: string) {
-  const cache = useQueryClient();
-  const navigate = useNavigate();
-  const say = useToast();
-  const params = { path: { name } };
-  return useMutation({
-    mutationFn: async (asked: Asked): Promise<NodeInfo | undefined> => {
-      if (asked.kind === "approve")
-        return ask(
-          client.POST("/api/v1/nodes/{name}/approve", {
-            params,
-            body: { thumbprint: asked.thumbprint },
-          }),
-        );
-      if (asked.kind === "reject")
-        return ask(
-          client.POST("/api/v1/nodes/{name}/reject", {
-            params,
-            body: { thumbprint: asked.thumbprint },
-          }),
-        );
-      if (asked.kind === "undrain")
-        return ask(client.DELETE("/api/v1/nodes/{name}/drain", { params }));
-      if (asked.kind === "enable")
-        return ask(client.POST("/api/v1/nodes/{name}/enable", { params }));
-      if (asked.kind === "disable")
-        return ask(client.POST("/api/v1/nodes/{name}/disable", { params }));
-      if (asked.kind === "revoke")
-        return ask(client.DELETE("/api/v1/nodes/{name}/token", { params }));
-      if (asked.kind === "forget")
-        await ask(client.POST("/api/v1/nodes/{name}/forget", { params }));
-      else await ask(client.DELETE("/api/v1/nodes/{name}", { params }));
-      return undefined;
-    },
-    onSuccess: (node, asked) => {
-      say("done", t.asked[asked.kind]);
-      void cache.invalidateQueries({ queryKey: ["nodes"] });
-      if (node) cache.setQueryData(["node", name], node);
-      else if (asked.kind !== "forget") void navigate({ to: "/nodes" });
-      // What was left there is written down in the list of those that were given up.
-      else void navigate({ to: "/nodes", search: { given: name } });
-    },
-    onError: (error) => say("failed", texts.page.refused(describe(error).message)),
-  });
-}
 
 /** Edit, disable and enable, a new token, revoke, remove; what hurts asks first and says what happens. */
 export function NodeActs({ node, edit }: { node: NodeInfo; edit: () => void }) {
@@ -154,6 +104,6 @@ function useRotate(name: string, made: (enrolment: Schemas["NodeEnrolment"]) => 
     mutationFn: () =>
       ask(client.POST("/api/v1/nodes/{name}/token", { params: { path: { name } } })),
     onSuccess: made,
-    onError: (error) => say("failed", texts.page.refused(describe(error).message)),
+    onError: (error) => say("failed", texts.page.refused(describeError(error).message)),
   });
 }

@@ -5,28 +5,29 @@ import { useState } from "react";
 import { isNotFound, type NodeInfo } from "@/api/client";
 import { node as nodeQuery } from "@/api/queries/catalog";
 import { CopyButton } from "@/components/Copy";
-import { Live, Top, useTitle } from "@/components/Shell";
+import { LiveBadge, Top, useTitle } from "@/components/Shell";
 import { ErrorState, Skeletons } from "@/components/States";
 import { Pill, StatusMark, stateWord } from "@/components/Status";
 import { useNow } from "@/components/Time";
-import { ago } from "@/components/time";
+import { formatAgo } from "@/components/time";
+import { useNodeAct } from "@/pages/nodes/useNodeAct";
 import { texts } from "@/texts";
-import { NotFound } from "../shell/Problems";
+import { NotFound } from "../shell/ErrorPages";
 import { Checks } from "./Checks";
-import { Certificate, Decide } from "./Decide";
 import { DrainBox } from "./Drain";
 import { EditNode } from "./EditNode";
-import { Happened } from "./Happened";
-import { MEASURED, useNodesLive } from "./live";
-import { Machine } from "./Machine";
-import { NodeActs, useNodeAct } from "./NodeActs";
+import { MachineFacts } from "./MachineFacts";
+import { NodeActs } from "./NodeActs";
+import { NodeEvents } from "./NodeEvents";
+import { NodeQueue } from "./NodeQueue";
+import { NodeUsage } from "./NodeUsage";
 import { Plugins } from "./Plugins";
 import { Provisions } from "./Provisions";
 import { Recover } from "./Recover";
-import { Unknown } from "./Unknown";
+import { Certificate, TrustDecision } from "./TrustDecision";
+import { UnknownDeployments } from "./UnknownDeployments";
 import { Upgrade } from "./Upgrade";
-import { Use } from "./Use";
-import { Waits } from "./Waits";
+import { MEASURED, useNodesLive } from "./useNodesLive";
 
 const t = texts.nodes;
 const route = getRouteApi("/app/nodes/$name");
@@ -49,7 +50,7 @@ export function NodePage() {
           <CopyButton text={name} what={name} />
         </div>
         <div className="end row">
-          <Live state={live} />
+          <LiveBadge state={live} />
         </div>
       </Top>
       {query.isError ? (
@@ -57,7 +58,7 @@ export function NodePage() {
           what={t.unread}
           error={query.error}
           retry={() => void query.refetch()}
-          stale={node ? texts.stale(ago(query.dataUpdatedAt, Date.now())) : undefined}
+          stale={node ? texts.stale(formatAgo(query.dataUpdatedAt, Date.now())) : undefined}
         />
       ) : null}
       {query.isPending ? <Skeletons count={8} /> : null}
@@ -77,7 +78,7 @@ function Body({ node }: { node: NodeInfo }) {
         <div className="row gap-3">
           <h1 className="tr">{node.name}</h1>
           <Pill state={node.status} />
-          <span className="t3 nw">{t.since(ago(node.since, now))}</span>
+          <span className="t3 nw">{t.since(formatAgo(node.since, now))}</span>
           <NodeActs node={node} edit={() => setEditing(true)} />
         </div>
         <div className="meta">
@@ -100,21 +101,21 @@ function Body({ node }: { node: NodeInfo }) {
         {node.blocked ? <Say state="failed">{t.blocked(node.blocked)}</Say> : null}
         {node.revocation_pending ? <Say state="warn">{t.revocation}</Say> : null}
       </div>
-      {node.pending_thumbprint ? <Decide node={node} /> : null}
+      {node.pending_thumbprint ? <TrustDecision node={node} /> : null}
       <Recover node={node} />
       <Upgrade node={node} />
       {node.drain ? <DrainBox node={node} end={() => act.mutate({ kind: "undrain" })} /> : null}
       <div className="grid grid-cols-1 gap-x-8 gap-y-5 px-4 py-3 min-[1000px]:grid-cols-2">
-        <Machine node={node} />
+        <MachineFacts node={node} />
         <Certificate node={node} />
       </div>
       {node.inventory?.checks?.length ? <Checks checks={node.inventory.checks} /> : null}
-      <Unknown name={node.name} />
+      <UnknownDeployments name={node.name} />
       <Provisions node={node} />
       {node.inventory?.plugins?.length ? <Plugins plugins={node.inventory.plugins} /> : null}
-      <Waits name={node.name} />
-      <Use node={node} />
-      <Happened name={node.name} />
+      <NodeQueue name={node.name} />
+      <NodeUsage node={node} />
+      <NodeEvents name={node.name} />
       {editing ? <EditNode name={node.name} close={() => setEditing(false)} /> : null}
     </div>
   );

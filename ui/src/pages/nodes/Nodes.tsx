@@ -3,18 +3,18 @@ import { useMemo } from "react";
 import type { NodeInfo } from "@/api/client";
 import { nodes } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
-import { Live } from "@/components/Shell";
+import { LiveBadge } from "@/components/Shell";
 import { StatusMark, stateWord } from "@/components/Status";
-import { bytes } from "@/components/time";
+import { formatBytes } from "@/components/time";
+import { Listing } from "@/lists/Listing";
+import { useListSearch, useOpenSheet } from "@/lists/useOpenSheet";
 import { texts } from "@/texts";
-import { Listing } from "../admin/Listing";
-import { useListSearch, useOpened } from "../admin/useOpened";
 import { version } from "../fleet/queries";
-import { NotFound } from "../shell/Problems";
+import { NotFound } from "../shell/ErrorPages";
 import { AddNode } from "./AddNode";
-import { columns, filters, textOf } from "./columns";
 import { GivenUp } from "./GivenUp";
-import { MEASURED, useNodesLive } from "./live";
+import { columns, filters, textOf } from "./nodeColumns";
+import { MEASURED, useNodesLive } from "./useNodesLive";
 
 const t = texts.nodes;
 
@@ -32,7 +32,7 @@ function List() {
   const query = useQuery({ ...nodes, refetchInterval: MEASURED });
   const ours = useQuery(version).data?.build;
   const judged = useMemo(() => filters(ours), [ours]);
-  const { adding, add, close } = useOpened();
+  const { adding, add, close } = useOpenSheet();
   const [{ given }] = useListSearch();
   return (
     <Listing
@@ -46,7 +46,7 @@ function List() {
       emptyTitle={t.emptyTitle}
       empty={t.empty}
       add={{ label: t.add, run: add }}
-      bar={<Live state={live} />}
+      bar={<LiveBadge state={live} />}
       above={query.data && query.data.length > 0 ? <Fleet nodes={query.data} /> : null}
       below={<GivenUp name={given === undefined ? undefined : String(given)} />}
     >
@@ -77,7 +77,7 @@ export function Fleet({ nodes: all }: { nodes: NodeInfo[] }) {
       <span className="t2">
         {t.fleetRoom(
           t.of(Math.round(sum.cpu * 100) / 100, sum.cpus),
-          t.of(bytes(sum.memory), bytes(sum.memories)),
+          t.of(formatBytes(sum.memory), formatBytes(sum.memories)),
           sum.deployments,
         )}
       </span>

@@ -4,13 +4,13 @@ import { ask, client, type NodeInfo, type Schemas } from "@/api/client";
 import { nodeProvisions } from "@/api/queries/catalog";
 import type { ServerEvent } from "@/api/sse";
 import { useLive } from "@/api/useLive";
+import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
-import { Safe } from "@/components/Safe";
-import { describe, ErrorState, Skeletons } from "@/components/States";
+import { describeError, ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { useToast } from "@/components/Toast";
-import { machineTexts } from "@/machineTexts";
+import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
 import { SetUp } from "./SetUp";
 
@@ -105,7 +105,7 @@ export function AttemptLog({ attempt, count }: { attempt: Attempt; count: number
       </p>
       {attempt.message ? (
         <p className="t2 break-words">
-          <Safe text={attempt.message} />
+          <BidiSafe text={attempt.message} />
           {attempt.remedy ? ` ${attempt.remedy}` : null}
         </p>
       ) : null}
@@ -130,7 +130,8 @@ function Again({ name, failed }: { name: string; failed: boolean }) {
   const cache = useQueryClient();
   const say = useToast();
   const params = { path: { name } };
-  const onError = (error: unknown) => say("failed", texts.page.refused(describe(error).message));
+  const onError = (error: unknown) =>
+    say("failed", texts.page.refused(describeError(error).message));
   const again = useMutation({
     mutationFn: () => ask(client.POST("/api/v1/nodes/{name}/provisions", { params, body: {} })),
     onSuccess: () => void cache.invalidateQueries({ queryKey: ["node", name] }),

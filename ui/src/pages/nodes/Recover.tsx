@@ -4,8 +4,8 @@ import { ask, client, type NodeInfo } from "@/api/client";
 import { Button } from "@/components/Button";
 import { StatusMark, stateWord } from "@/components/Status";
 import { useToast } from "@/components/Toast";
-import { machineTexts } from "@/machineTexts";
-import { AskFirst } from "./AskFirst";
+import { machineTexts } from "@/pages/nodes/machineTexts";
+import { ConfirmAct } from "./ConfirmAct";
 
 const t = machineTexts.recover;
 
@@ -48,7 +48,7 @@ function Asks({ name, close }: { name: string; close: () => void }) {
     },
   });
   return (
-    <AskFirst
+    <ConfirmAct
       title={t.confirmTitle(name)}
       body={t.confirm}
       label={t.act}

@@ -3,10 +3,10 @@ import { cleanup, render, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it, vi } from "vitest";
 import { ApiError, client, type NodeInfo } from "@/api/client";
-import { machineTexts } from "@/machineTexts";
+import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
 import { SetUp } from "./SetUp";
-import { signInAt, signInProblems, sshOf, whereOf } from "./signIn";
+import { signInAt, signInProblems, sshOf, whereOf } from "./sshForm";
 
 const t = texts.nodes.ssh;
 const m = machineTexts.ssh;

@@ -16,7 +16,7 @@ import {
   sshOf,
   type Where,
   whereOf,
-} from "./signIn";
+} from "./sshForm";
 
 const t = texts.nodes.ssh;
 

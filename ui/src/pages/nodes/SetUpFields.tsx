@@ -1,8 +1,8 @@
 import { useEffect, useId, useState } from "react";
 import { Field, Refusal } from "@/components/Field";
-import { machineTexts } from "@/machineTexts";
+import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
-import type { SignIn, Wrong } from "./signIn";
+import type { SignIn, Wrong } from "./sshForm";
 
 const t = texts.nodes.ssh;
 const m = machineTexts.ssh;

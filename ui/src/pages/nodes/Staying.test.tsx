@@ -3,11 +3,11 @@ import { act, cleanup, render, screen } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { client, type NodeInfo, type Schemas } from "@/api/client";
-import { machineTexts } from "@/machineTexts";
-import { settingsTexts } from "@/settingsTexts";
+import { machineTexts } from "@/pages/nodes/machineTexts";
+import { settingsTexts } from "@/pages/settings/settingsTexts";
 import { Last } from "../settings/Backups";
 import { DrainBox } from "./Drain";
-import { Unknown } from "./Unknown";
+import { UnknownDeployments } from "./UnknownDeployments";
 
 vi.mock("@tanstack/react-router", async (original) => ({
   ...(await original<typeof import("@tanstack/react-router")>()),
@@ -80,7 +80,7 @@ describe("what was read is kept when it can't be read again", () => {
     const found_at = "2026-11-21T12:00:00Z";
     const one = { id: "1", name: "cart", project: "shop", environment: "qa", phase: "running" };
     answer = { items: [{ ...one, found_at, purging: false }] };
-    await show(<Unknown name="fra-01" />);
+    await show(<UnknownDeployments name="fra-01" />);
     answer = lost;
     await passes(11);
     expect(screen.getByRole("alert").textContent).toContain(machineTexts.unknown.unread);

@@ -4,10 +4,10 @@ import { ask, client, type NodeInfo } from "@/api/client";
 import { Button } from "@/components/Button";
 import { StatusMark, stateWord } from "@/components/Status";
 import { useNow } from "@/components/Time";
-import { machineTexts } from "@/machineTexts";
+import { machineTexts } from "@/pages/nodes/machineTexts";
 import { version } from "../fleet/queries";
-import { AskFirst } from "./AskFirst";
-import { differs, type Stage, stageOf } from "./upgrading";
+import { ConfirmAct } from "./ConfirmAct";
+import { differs, type Stage, stageOf } from "./upgradeStage";
 
 const t = machineTexts.upgrade;
 
@@ -98,7 +98,7 @@ function Asks({ name, ours, close, begun }: AsksProps) {
     onError: (error) => error instanceof DOMException && follow(),
   });
   return (
-    <AskFirst
+    <ConfirmAct
       title={t.confirmTitle(name)}
       body={t.confirm(ours)}
       label={t.act}

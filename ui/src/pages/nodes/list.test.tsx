@@ -3,7 +3,7 @@ import { cleanup, render, screen } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { client, type NodeInfo } from "@/api/client";
-import { machineTexts } from "@/machineTexts";
+import { machineTexts } from "@/pages/nodes/machineTexts";
 import { Nodes } from "./Nodes";
 
 const address = vi.hoisted(() => ({ search: {} as Record<string, string> }));

@@ -4,10 +4,10 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import type { NodeInfo } from "@/api/client";
 import type { ServerEvent } from "@/api/sse";
 import { texts } from "@/texts";
+import { Turns } from "./NodeQueue";
 import { Fleet } from "./Nodes";
 import { Plugins } from "./Plugins";
 import { type Attempt, AttemptLog, withEvents } from "./Provisions";
-import { Turns } from "./Waits";
 
 vi.mock("@tanstack/react-router", async (original) => ({
   ...(await original<typeof import("@tanstack/react-router")>()),

@@ -6,17 +6,17 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { client, type NodeInfo, type Schemas } from "@/api/client";
 import { nodeDrain } from "@/api/queries/catalog";
 import { thumbprint } from "@/components/names";
-import { machineTexts } from "@/machineTexts";
+import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
-import { Decide } from "./Decide";
 import { DrainBox } from "./Drain";
 import { DrainAct } from "./DrainAct";
-import { Events } from "./Happened";
-import { applyNodeEvents } from "./live";
+import { Events } from "./NodeEvents";
 import { nodeUnknown } from "./queries";
 import { obeysNewer } from "./Recover";
-import { keyOf } from "./signIn";
-import { Unknown } from "./Unknown";
+import { keyOf } from "./sshForm";
+import { TrustDecision } from "./TrustDecision";
+import { UnknownDeployments } from "./UnknownDeployments";
+import { applyNodeEvents } from "./useNodesLive";
 
 vi.mock("@tanstack/react-router", async (original) => ({
   ...(await original<typeof import("@tanstack/react-router")>()),
@@ -60,7 +60,7 @@ describe("a certificate nobody has seen", () => {
   it("is shown beside the approved one, and rejected as exactly this one", async () => {
     const answer = { data: node(), response: new Response() } as never;
     const post = vi.spyOn(client, "POST").mockResolvedValue(answer);
-    show(<Decide node={node()} />);
+    show(<TrustDecision node={node()} />);
     for (const print of ["ab", "cd"])
       expect(screen.getByText(thumbprint(print.repeat(32)))).toBeTruthy();
     await userEvent.click(screen.getByRole("button", { name: t.reject }));
@@ -72,7 +72,7 @@ describe("a certificate nobody has seen", () => {
 
   it("at first contact stands beside the one that was expected, and there is no approved one to keep", () => {
     const first = { thumbprint: undefined, expected_thumbprint: "ef".repeat(32) };
-    show(<Decide node={node(first)} />);
+    show(<TrustDecision node={node(first)} />);
     for (const print of ["ef", "cd"])
       expect(screen.getByText(thumbprint(print.repeat(32)))).toBeTruthy();
     expect(screen.getByRole("heading").textContent).toBe(machineTexts.decide.firstTitle("fra-01"));
@@ -82,14 +82,14 @@ describe("a certificate nobody has seen", () => {
 
   it("says of the act that runs that it runs, and of no other", async () => {
     vi.spyOn(client, "POST").mockReturnValue(new Promise(() => undefined) as never);
-    show(<Decide node={node()} />);
+    show(<TrustDecision node={node()} />);
     await userEvent.click(screen.getByRole("button", { name: t.reject }));
     expect(screen.getByText(machineTexts.decide.rejecting)).toBeTruthy();
     expect(screen.queryByText(t.approveBusy)).toBeNull();
   });
 
   it("without the proof has no button that trusts it", () => {
-    show(<Decide node={node({ pending_proof_valid: false })} />);
+    show(<TrustDecision node={node({ pending_proof_valid: false })} />);
     expect(screen.queryByRole("button", { name: t.approve })).toBeNull();
     expect(screen.getByText(t.notProved)).toBeTruthy();
   });
@@ -178,7 +178,7 @@ describe("what only a restored database brings", () => {
     const post = vi
       .spyOn(client, "POST")
       .mockResolvedValue({ data: undefined, response: new Response() } as never);
-    show(<Unknown name="fra-01" />);
+    show(<UnknownDeployments name="fra-01" />);
     await userEvent.click(screen.getByRole("button", { name: u.purgeOf("cart") }));
     expect(post).not.toHaveBeenCalled();
     await userEvent.click(screen.getByRole("button", { name: u.purge }));

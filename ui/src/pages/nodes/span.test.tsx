@@ -4,7 +4,7 @@ import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it, vi } from "vitest";
 import { client, type NodeInfo } from "@/api/client";
 import { texts } from "@/texts";
-import { Use } from "./Use";
+import { NodeUsage } from "./NodeUsage";
 
 const address = vi.hoisted(() => ({ search: {} as object, went: vi.fn() }));
 
@@ -27,7 +27,7 @@ function shown(search: object) {
   vi.spyOn(client, "GET").mockReturnValue(new Promise(() => undefined) as never);
   render(
     <QueryClientProvider client={new QueryClient()}>
-      <Use node={{ name: "fra-01" } as NodeInfo} />
+      <NodeUsage node={{ name: "fra-01" } as NodeInfo} />
     </QueryClientProvider>,
   );
   return screen.getByRole("button", { pressed: true }).textContent;

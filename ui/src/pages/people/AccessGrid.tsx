@@ -7,10 +7,10 @@ import { environments, projects } from "@/api/queries/catalog";
 import { teams } from "@/api/queries/people";
 import { Top, useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
-import { peopleTexts } from "@/peopleTexts";
-import { NotFound } from "../shell/Problems";
-import { useMayAdmin } from "../shell/useLack";
-import { Can } from "./Can";
+import { peopleTexts } from "@/pages/people/peopleTexts";
+import { NotFound } from "../shell/ErrorPages";
+import { useReasonNotAdmin } from "../shell/usePermissionReason";
+import { AccessCheck } from "./AccessCheck";
 import { ChangeLevel } from "./ChangeLevel";
 import { type Change, type Column, Matrix } from "./Matrix";
 
@@ -20,7 +20,7 @@ const a = peopleTexts.access;
 /** Each team's level on each project and environment, and whether a person can do what they want. */
 export function AccessGrid() {
   useTitle(t.grid, t.title);
-  return useMayAdmin() ? <NotFound /> : <Page />;
+  return useReasonNotAdmin() ? <NotFound /> : <Page />;
 }
 
 function Page() {
@@ -76,7 +76,7 @@ function Grid({ teams: all, columns }: Props) {
   return (
     <div className="gw">
       <Matrix teams={all} columns={columns} change={setAsked} />
-      <Can columns={columns} teams={all} />
+      <AccessCheck columns={columns} teams={all} />
       {asked && team ? (
         <ChangeLevel change={asked} team={team} teams={all} close={() => setAsked(undefined)} />
       ) : null}

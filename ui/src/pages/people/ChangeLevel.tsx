@@ -5,14 +5,14 @@ import { users } from "@/api/queries/people";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
-import { describe } from "@/components/States";
+import { describeError } from "@/components/States";
 import { useToast } from "@/components/Toast";
-import { peopleTexts } from "@/peopleTexts";
+import { type Source, UnreadSource } from "@/forms/UnreadSource";
+import { peopleTexts } from "@/pages/people/peopleTexts";
 import { texts } from "@/texts";
-import { type Source, Unread } from "../admin/Unread";
 import { levelOf, nameOf, type Target, withLevel } from "./grants";
+import { type Level, makersAmong, type Shift, shiftsOf } from "./levelChanges";
 import type { Change } from "./Matrix";
-import { type Level, makersAmong, type Shift, shiftsOf } from "./reach";
 
 const a = peopleTexts.access;
 type Team = Schemas["Team"];
@@ -93,7 +93,7 @@ function Reach({ shifts, makers, unread, target, level }: ReachProps) {
       ))}
       {makers ? <p>{a.makers(makers)}</p> : null}
       {target.restricted && level === "none" ? <p>{a.closed(on)}</p> : null}
-      <Unread what={a.uncounted} of={unread} />
+      <UnreadSource what={a.uncounted} of={unread} />
     </>
   );
 }
@@ -102,7 +102,7 @@ function Reach({ shifts, makers, unread, target, level }: ReachProps) {
 class Meanwhile extends Error {}
 
 const wrong = (error: Error) =>
-  error instanceof Meanwhile ? error.message : describe(error).message;
+  error instanceof Meanwhile ? error.message : describeError(error).message;
 
 /** The team is read anew before it is written, and written only if it is still that. */
 async function grant(name: string, target: Target, before: Level, level: Level) {

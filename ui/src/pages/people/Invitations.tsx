@@ -4,11 +4,11 @@ import { ask, client, type Schemas } from "@/api/client";
 import { invitations } from "@/api/queries/people";
 import { Button } from "@/components/Button";
 import { ErrorState } from "@/components/States";
-import { ago, exact } from "@/components/time";
-import { peopleTexts } from "@/peopleTexts";
+import { formatAgo, formatExact } from "@/components/time";
+import { ConfirmDelete } from "@/forms/ConfirmDelete";
+import { useRefresh } from "@/forms/useSaved";
+import { peopleTexts } from "@/pages/people/peopleTexts";
 import { texts } from "@/texts";
-import { ConfirmDelete } from "../admin/Confirm";
-import { useRefresh } from "../admin/useSaved";
 
 const t = peopleTexts.invitation;
 
@@ -22,7 +22,7 @@ export function Invitations() {
           what={t.unread}
           error={query.error}
           retry={() => void query.refetch()}
-          stale={query.data ? texts.stale(ago(query.dataUpdatedAt, Date.now())) : undefined}
+          stale={query.data ? texts.stale(formatAgo(query.dataUpdatedAt, Date.now())) : undefined}
         />
       ) : null}
       {query.data?.length ? <Open all={query.data} /> : null}
@@ -41,7 +41,7 @@ function Open({ all }: { all: Schemas["Invitation"][] }) {
           <span className="grow">
             {one.address} <span className="t2">{one.teams.join(", ")}</span>{" "}
             <span className="t3">
-              {t.by(one.created_by)}, {t.ends} {exact(one.expires_at)}
+              {t.by(one.created_by)}, {t.ends} {formatExact(one.expires_at)}
             </span>
           </span>
           <Button small onClick={() => setAsked(one)}>

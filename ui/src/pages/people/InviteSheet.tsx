@@ -4,15 +4,15 @@ import { ask, client, idempotencyKey } from "@/api/client";
 import { teams } from "@/api/queries/people";
 import { Button } from "@/components/Button";
 import { Sheet } from "@/components/Overlay";
-import { peopleTexts } from "@/peopleTexts";
+import { CheckField, TextField } from "@/forms/Fields";
+import { FormSheet } from "@/forms/FormSheet";
+import { onlyProblems } from "@/forms/formValues";
+import { useForm } from "@/forms/useForm";
+import { useRefresh } from "@/forms/useSaved";
+import { peopleTexts } from "@/pages/people/peopleTexts";
 import { texts } from "@/texts";
-import { CheckField, TextField } from "../admin/Fields";
-import { FormSheet } from "../admin/FormSheet";
-import { useForm } from "../admin/useForm";
-import { useRefresh } from "../admin/useSaved";
-import { wrongs } from "../admin/values";
-import { Picks } from "./Picks";
-import { Secret } from "./Secret";
+import { CheckList } from "./CheckList";
+import { OneTimeSecret } from "./OneTimeSecret";
 
 const t = peopleTexts.invitation;
 
@@ -25,7 +25,8 @@ export function InviteSheet({ close }: { close: () => void }) {
   const form = useForm(
     { address: "", admin: false, teams: [] as string[] },
     {
-      check: (values) => wrongs({ address: values.address.trim() ? undefined : t.addressMissing }),
+      check: (values) =>
+        onlyProblems({ address: values.address.trim() ? undefined : t.addressMissing }),
       save: (values) =>
         ask(
           client.POST("/api/v1/invitations", {
@@ -46,9 +47,9 @@ export function InviteSheet({ close }: { close: () => void }) {
   if (url)
     return (
       <Sheet open narrow title={t.title} onClose={close} foot={<Done close={close} />}>
-        <Secret text={url} what={t.title}>
+        <OneTimeSecret text={url} what={t.title}>
           {t.made}
-        </Secret>
+        </OneTimeSecret>
       </Sheet>
     );
   return (
@@ -60,7 +61,7 @@ export function InviteSheet({ close }: { close: () => void }) {
         label={peopleTexts.users.admin}
         hint={peopleTexts.users.adminHint}
       />
-      <Picks
+      <CheckList
         label={t.teams}
         hint={t.teamsHint}
         all={all.data?.map((one) => one.name) ?? []}

@@ -2,10 +2,10 @@ import { Menu } from "@base-ui/react/menu";
 import { Check, Eye, Lock } from "lucide-react";
 import { type KeyboardEvent, useRef, useState } from "react";
 import type { Schemas } from "@/api/client";
-import { peopleTexts } from "@/peopleTexts";
-import { type At, moved, within } from "./cells";
+import { peopleTexts } from "@/pages/people/peopleTexts";
 import { levelOf, nameOf, type Target } from "./grants";
-import type { Level } from "./reach";
+import { type At, clampCell, moveCell } from "./gridCells";
+import type { Level } from "./levelChanges";
 
 const t = peopleTexts.teams;
 const a = peopleTexts.access;
@@ -93,11 +93,11 @@ export function Matrix({ teams, columns, change }: Props) {
 function useRoving(size: At) {
   const grid = useRef<HTMLTableElement>(null);
   const [last, setLast] = useState<At>({ row: 0, column: 0 });
-  const at = within(last, size);
+  const at = clampCell(last, size);
   /** Captured: an arrow on a cell would open its menu. */
   const press = (event: KeyboardEvent) => {
     if (event.altKey || event.metaKey || !(event.target as Element).matches("[data-cell]")) return;
-    const next = moved(at, event.key, event.ctrlKey, size);
+    const next = moveCell(at, event.key, event.ctrlKey, size);
     if (!next) return;
     event.preventDefault();
     event.stopPropagation();

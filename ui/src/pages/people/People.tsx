@@ -1,15 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
 import { client, type Schemas } from "@/api/client";
 import { users } from "@/api/queries/people";
+import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
-import { Safe } from "@/components/Safe";
 import { Time } from "@/components/Time";
-import { peopleTexts } from "@/peopleTexts";
-import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
-import { Stored } from "../admin/Stored";
-import { useOpened, useSheet } from "../admin/useOpened";
-import { NotFound } from "../shell/Problems";
-import { useMayAdmin } from "../shell/useLack";
+import { LoadStored } from "@/forms/LoadStored";
+import { type Column, type ListFilter, Listing, OpenLink } from "@/lists/Listing";
+import { useOpenSheet, useSheet } from "@/lists/useOpenSheet";
+import { peopleTexts } from "@/pages/people/peopleTexts";
+import { NotFound } from "../shell/ErrorPages";
+import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import { Invitations } from "./Invitations";
 import { InviteSheet } from "./InviteSheet";
 import { ServiceSheet, UserSheet } from "./UserSheet";
@@ -25,7 +25,7 @@ const columns: Column<User>[] = [
         <OpenLink name={one.name} />
         {one.kind === "service" ? <span className="chip">{t.kinds.service}</span> : null}
         <span className="t2 s tr">
-          <Safe text={one.display_name} />
+          <BidiSafe text={one.display_name} />
         </span>
       </span>
     ),
@@ -76,13 +76,13 @@ const key = (one: User) => one.name;
 
 /** Everybody with an account, and who is invited. */
 export function People() {
-  const reason = useMayAdmin();
+  const reason = useReasonNotAdmin();
   return reason ? <NotFound /> : <Users />;
 }
 
 function Users() {
   const query = useQuery(users);
-  const { opened, adding, add, close } = useOpened();
+  const { opened, adding, add, close } = useOpenSheet();
   const service = useSheet("service");
   return (
     <Listing
@@ -108,7 +108,7 @@ function Users() {
         <ServiceSheet taken={query.data?.map(key) ?? []} close={service.hide} />
       ) : null}
       {opened ? (
-        <Stored
+        <LoadStored
           key={opened}
           kind="users"
           name={opened}
@@ -116,7 +116,7 @@ function Users() {
           read={() => client.GET("/api/v1/users/{name}", { params: { path: { name: opened } } })}
         >
           {(read) => <UserSheet opened={read} close={close} />}
-        </Stored>
+        </LoadStored>
       ) : null}
     </Listing>
   );

@@ -1,18 +1,18 @@
 import { useQuery } from "@tanstack/react-query";
 import { ask, client, type Schemas } from "@/api/client";
 import { users } from "@/api/queries/people";
-import { peopleTexts } from "@/peopleTexts";
-import { DeleteAct } from "../admin/DeleteAct";
-import { TextField, useKnown } from "../admin/Fields";
-import { FormSheet } from "../admin/FormSheet";
-import type { Opened } from "../admin/meanwhile";
-import { NameField, nameProblem } from "../admin/NewName";
-import { onlyOver } from "../admin/tagged";
-import { useForm } from "../admin/useForm";
-import { useRefresh, useSaved } from "../admin/useSaved";
-import { orNothing, wrongs } from "../admin/values";
-import { useMayAdmin } from "../shell/useLack";
-import { Picks } from "./Picks";
+import type { Opened } from "@/forms/conflict";
+import { DeleteButton } from "@/forms/DeleteButton";
+import { ifMatch } from "@/forms/etag";
+import { TextField, useFieldLabel } from "@/forms/Fields";
+import { FormSheet } from "@/forms/FormSheet";
+import { emptyToUndefined, onlyProblems } from "@/forms/formValues";
+import { NameField, nameProblem } from "@/forms/NameField";
+import { useForm } from "@/forms/useForm";
+import { useRefresh, useSaved } from "@/forms/useSaved";
+import { peopleTexts } from "@/pages/people/peopleTexts";
+import { useReasonNotAdmin } from "../shell/usePermissionReason";
+import { CheckList } from "./CheckList";
 
 const t = peopleTexts.teams;
 type Team = Schemas["Team"];
@@ -28,20 +28,20 @@ const start = (stored?: Team) => ({
 /** A team's name, description and members. What it may is set in the grid. */
 export function TeamSheet({ opened, taken, close }: Props) {
   const stored = opened?.value;
-  const reason = useMayAdmin();
+  const reason = useReasonNotAdmin();
   const people = useQuery({ ...users, enabled: !reason });
   const saved = useSaved(["teams", "users"], close);
   const form = useForm(start(stored), {
     opened,
     valuesOf: start,
-    check: (values) => wrongs({ name: stored ? undefined : nameProblem(values.name, taken) }),
+    check: (values) => onlyProblems({ name: stored ? undefined : nameProblem(values.name, taken) }),
     save: (values, over) =>
       ask(
         client.PUT("/api/v1/teams/{name}", {
           params: { path: { name: values.name } },
-          headers: onlyOver(over?.tag),
+          headers: ifMatch(over?.tag),
           body: {
-            description: orNothing(values.description),
+            description: emptyToUndefined(values.description),
             members: values.members,
             grants: over?.value.grants ?? [],
           },
@@ -49,7 +49,7 @@ export function TeamSheet({ opened, taken, close }: Props) {
       ),
     saved: (answer, values) => saved(values.name, answer),
   });
-  useKnown(form, "members", t.members);
+  useFieldLabel(form, "members", t.members);
   return (
     <FormSheet
       title={stored ? stored.name : t.addTitle}
@@ -60,7 +60,7 @@ export function TeamSheet({ opened, taken, close }: Props) {
     >
       {stored ? null : <NameField form={form} taken={taken} />}
       <TextField form={form} name="description" label={t.description} optional maxLength={500} />
-      <Picks
+      <CheckList
         label={t.members}
         all={people.data?.map((one) => one.name) ?? form.values.members}
         source={{ what: peopleTexts.users.unread, of: people }}
@@ -80,8 +80,8 @@ function Delete({ name, close }: { name: string; close: () => void }) {
     close();
   };
   return (
-    <DeleteAct name={name} remove={remove} done={done}>
+    <DeleteButton name={name} remove={remove} done={done}>
       <p>{t.delete}</p>
-    </DeleteAct>
+    </DeleteButton>
   );
 }

@@ -2,12 +2,12 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { client, type Schemas } from "@/api/client";
 import { teams } from "@/api/queries/people";
-import { Safe } from "@/components/Safe";
-import { peopleTexts } from "@/peopleTexts";
-import { type Column, Listing, OpenLink } from "../admin/Listing";
-import { Stored } from "../admin/Stored";
-import { useOpened } from "../admin/useOpened";
-import { useMayAdmin } from "../shell/useLack";
+import { BidiSafe } from "@/components/BidiSafe";
+import { LoadStored } from "@/forms/LoadStored";
+import { type Column, Listing, OpenLink } from "@/lists/Listing";
+import { useOpenSheet } from "@/lists/useOpenSheet";
+import { peopleTexts } from "@/pages/people/peopleTexts";
+import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import { TeamSheet } from "./TeamSheet";
 
 const t = peopleTexts.teams;
@@ -23,7 +23,7 @@ const columns: Column<Team>[] = [
       <span className="row">
         <OpenLink name={one.name} />
         <span className="t2 s tr">
-          <Safe text={one.description ?? ""} />
+          <BidiSafe text={one.description ?? ""} />
         </span>
       </span>
     ),
@@ -42,8 +42,8 @@ const key = (one: Team) => one.name;
 /** Who is together, and what they may. */
 export function Teams() {
   const query = useQuery(teams);
-  const reason = useMayAdmin();
-  const { opened, adding, add, close } = useOpened();
+  const reason = useReasonNotAdmin();
+  const { opened, adding, add, close } = useOpenSheet();
   return (
     <Listing
       title={t.title}
@@ -65,7 +65,7 @@ export function Teams() {
     >
       {adding && !reason ? <TeamSheet taken={query.data?.map(key) ?? []} close={close} /> : null}
       {opened ? (
-        <Stored
+        <LoadStored
           key={opened}
           kind="teams"
           name={opened}
@@ -73,7 +73,7 @@ export function Teams() {
           read={() => client.GET("/api/v1/teams/{name}", { params: { path: { name: opened } } })}
         >
           {(read) => <TeamSheet opened={read} taken={[]} close={close} />}
-        </Stored>
+        </LoadStored>
       ) : null}
     </Listing>
   );

@@ -4,16 +4,16 @@ import { ask, client, idempotencyKey, type Schemas } from "@/api/client";
 import { tokens } from "@/api/queries/people";
 import { Button } from "@/components/Button";
 import { Field, Refusal } from "@/components/Field";
-import { describe, Skeletons } from "@/components/States";
+import { describeError, Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
-import { exact } from "@/components/time";
-import { peopleTexts } from "@/peopleTexts";
-import { Apart } from "../admin/Apart";
-import { ConfirmDelete } from "../admin/Confirm";
-import { Unread } from "../admin/Unread";
-import { useRefresh } from "../admin/useSaved";
-import { toNumber } from "../admin/values";
-import { Secret } from "./Secret";
+import { formatExact } from "@/components/time";
+import { ConfirmDelete } from "@/forms/ConfirmDelete";
+import { toNumber } from "@/forms/formValues";
+import { SeparateForm } from "@/forms/SeparateForm";
+import { UnreadSource } from "@/forms/UnreadSource";
+import { useRefresh } from "@/forms/useSaved";
+import { peopleTexts } from "@/pages/people/peopleTexts";
+import { OneTimeSecret } from "./OneTimeSecret";
 
 const t = peopleTexts.users;
 type Token = Schemas["Token"];
@@ -33,7 +33,7 @@ export function Tokens({ user, make, dirty }: Props) {
   return (
     <section className="field col gap-2" aria-label={t.tokens}>
       {user ? <span className="lbl">{t.tokens}</span> : null}
-      <Unread what={peopleTexts.account.tokensUnread} of={query} />
+      <UnreadSource what={peopleTexts.account.tokensUnread} of={query} />
       {query.isPending ? <Skeletons count={1} height={20} /> : null}
       {query.data?.length === 0 ? <span className="t2 s">{t.noTokens}</span> : null}
       {query.data?.map((one) => (
@@ -69,7 +69,7 @@ function Row({ one, revoke }: { one: Token; revoke: () => void }) {
         <span className="t2">
           {t.scopes[one.scope]} · {t.used}{" "}
           {one.last_used_at ? <Time at={one.last_used_at} /> : t.never} · {t.ends}{" "}
-          {one.expires_at ? exact(one.expires_at) : t.endsNever}
+          {one.expires_at ? formatExact(one.expires_at) : t.endsNever}
         </span>
       </span>
       <Button small onClick={revoke}>
@@ -104,11 +104,11 @@ function Make({ user, done, dirty }: MakeProps) {
     if (name.trim() && !wrong && !make.isPending) make.mutate();
   };
   return (
-    <Apart className="col gap-2" act={act}>
+    <SeparateForm className="col gap-2" act={act}>
       {make.data ? (
-        <Secret text={make.data.token} what={t.tokens}>
+        <OneTimeSecret text={make.data.token} what={t.tokens}>
           {t.tokenMade}
-        </Secret>
+        </OneTimeSecret>
       ) : null}
       <Field label={t.tokenName} value={name} onChange={(event) => setName(event.target.value)} />
       <label className="lbl" htmlFor={id}>
@@ -131,7 +131,7 @@ function Make({ user, done, dirty }: MakeProps) {
         value={days}
         onChange={(event) => setDays(event.target.value)}
       />
-      {make.error ? <Refusal>{describe(make.error).message}</Refusal> : null}
+      {make.error ? <Refusal>{describeError(make.error).message}</Refusal> : null}
       <span>
         <Button
           act={t.makeToken}
@@ -142,7 +142,7 @@ function Make({ user, done, dirty }: MakeProps) {
           {t.makeToken}
         </Button>
       </span>
-    </Apart>
+    </SeparateForm>
   );
 }
 

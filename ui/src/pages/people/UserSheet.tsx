@@ -2,21 +2,21 @@ import { useMutation, useSuspenseQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { me } from "@/api/queries/common";
-import { viewAs } from "@/api/viewing";
+import { viewAs } from "@/api/viewAs";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
-import { describe } from "@/components/States";
-import { peopleTexts } from "@/peopleTexts";
-import { DeleteAct } from "../admin/DeleteAct";
-import { CheckField, TextField } from "../admin/Fields";
-import { FormSheet } from "../admin/FormSheet";
-import type { Opened } from "../admin/meanwhile";
-import { NameField, nameProblem } from "../admin/NewName";
-import { onlyOver } from "../admin/tagged";
-import { useForm } from "../admin/useForm";
-import { useRefresh, useSaved } from "../admin/useSaved";
-import { orNothing, wrongs } from "../admin/values";
-import { Secret } from "./Secret";
+import { describeError } from "@/components/States";
+import type { Opened } from "@/forms/conflict";
+import { DeleteButton } from "@/forms/DeleteButton";
+import { ifMatch } from "@/forms/etag";
+import { CheckField, TextField } from "@/forms/Fields";
+import { FormSheet } from "@/forms/FormSheet";
+import { emptyToUndefined, onlyProblems } from "@/forms/formValues";
+import { NameField, nameProblem } from "@/forms/NameField";
+import { useForm } from "@/forms/useForm";
+import { useRefresh, useSaved } from "@/forms/useSaved";
+import { peopleTexts } from "@/pages/people/peopleTexts";
+import { OneTimeSecret } from "./OneTimeSecret";
 import { Tokens } from "./Tokens";
 
 const t = peopleTexts.users;
@@ -43,10 +43,10 @@ export function UserSheet({ opened, close }: UserProps) {
       ask(
         client.PUT("/api/v1/users/{name}", {
           params: { path: { name: stored.name } },
-          headers: onlyOver(over?.tag),
+          headers: ifMatch(over?.tag),
           body: {
             display_name: values.display_name,
-            address: orNothing(values.address),
+            address: emptyToUndefined(values.address),
             role: values.admin ? "admin" : "user",
             active: values.active,
           },
@@ -85,9 +85,9 @@ function Reset({ name }: { name: string }) {
   });
   if (make.data)
     return (
-      <Secret text={make.data.url} what={t.reset}>
+      <OneTimeSecret text={make.data.url} what={t.reset}>
         {t.resetHint}
-      </Secret>
+      </OneTimeSecret>
     );
   return (
     <div className="field">
@@ -97,7 +97,7 @@ function Reset({ name }: { name: string }) {
         </Button>
       </span>
       {make.error ? (
-        <Refusal>{describe(make.error).message}</Refusal>
+        <Refusal>{describeError(make.error).message}</Refusal>
       ) : (
         <div className="hint">{t.resetHint}</div>
       )}
@@ -129,9 +129,9 @@ function Delete({ name, close }: { name: string; close: () => void }) {
     close();
   };
   return (
-    <DeleteAct name={name} remove={remove} done={done}>
+    <DeleteButton name={name} remove={remove} done={done}>
       <p>{t.delete}</p>
-    </DeleteAct>
+    </DeleteButton>
   );
 }
 
@@ -141,12 +141,12 @@ export function ServiceSheet({ taken, close }: { taken: string[]; close: () => v
   const form = useForm(
     { name: "", display_name: "" },
     {
-      check: (values) => wrongs({ name: nameProblem(values.name, taken) }),
+      check: (values) => onlyProblems({ name: nameProblem(values.name, taken) }),
       save: (values) =>
         ask(
           client.PUT("/api/v1/users/{name}", {
             params: { path: { name: values.name } },
-            headers: onlyOver(undefined),
+            headers: ifMatch(undefined),
             body: {
               role: "user",
               kind: "service",

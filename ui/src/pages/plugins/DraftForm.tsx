@@ -1,7 +1,7 @@
 import "@/editor/editor.css";
 import { useState } from "react";
-import PluginForm from "@/editor/PluginForm";
-import { withParameter } from "./trial";
+import PluginForm from "@/editor/inspector/PluginForm";
+import { withParameter } from "./testPipeline";
 
 /** The form that steps of the plugin will have, to be tried; what is put in goes nowhere. */
 export default function DraftForm({ schema }: { schema: Record<string, unknown> }) {

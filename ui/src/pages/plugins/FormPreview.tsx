@@ -1,11 +1,11 @@
 import { lazy, Suspense } from "react";
-import { pluginTexts as t } from "@/catalogTexts";
 import { CopyButton } from "@/components/Copy";
-import { load } from "@/components/load";
+import { loadChunk } from "@/components/loadChunk";
 import { Skeletons } from "@/components/States";
+import { pluginTexts as t } from "@/pages/catalogTexts";
 import { fieldNames, readSchema } from "./schema";
 
-const DraftForm = lazy(() => load(() => import("./DraftForm")));
+const DraftForm = lazy(() => loadChunk(() => import("./DraftForm")));
 
 /** What people will fill in, made of the schema as it is typed. */
 export function FormPreview({ text, digest }: { text: string; digest?: string }) {

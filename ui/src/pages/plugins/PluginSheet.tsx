@@ -1,24 +1,24 @@
 import { lazy, Suspense } from "react";
-import { adminTexts } from "@/adminTexts";
 import { ask, client, type Schemas } from "@/api/client";
-import { pluginTexts as t } from "@/catalogTexts";
 import { Button } from "@/components/Button";
-import { load } from "@/components/load";
-import { DeleteAct } from "../admin/DeleteAct";
-import { CheckField, TextArea, TextField } from "../admin/Fields";
-import { FormSheet } from "../admin/FormSheet";
-import type { Opened } from "../admin/meanwhile";
-import { NameField, RegistryField } from "../admin/NewName";
-import { onlyOver, type Tagged } from "../admin/tagged";
-import { type Form, useForm } from "../admin/useForm";
-import { useSheet } from "../admin/useOpened";
-import { useRefresh, useSaved } from "../admin/useSaved";
-import { useMayAdmin } from "../shell/useLack";
+import { loadChunk } from "@/components/loadChunk";
+import type { Opened } from "@/forms/conflict";
+import { DeleteButton } from "@/forms/DeleteButton";
+import { ifMatch, type Tagged } from "@/forms/etag";
+import { CheckField, TextArea, TextField } from "@/forms/Fields";
+import { FormSheet } from "@/forms/FormSheet";
+import { formTexts } from "@/forms/formTexts";
+import { NameField, RegistryField } from "@/forms/NameField";
+import { type Form, useForm } from "@/forms/useForm";
+import { useRefresh, useSaved } from "@/forms/useSaved";
+import { useSheet } from "@/lists/useOpenSheet";
+import { pluginTexts as t } from "@/pages/catalogTexts";
+import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import { FormPreview } from "./FormPreview";
 import { readSchema } from "./schema";
 import { componentOf, type PluginValues, pluginProblems, pluginValues } from "./values";
 
-const TestRun = lazy(() => load(() => import("./TestRun")));
+const TestRun = lazy(() => loadChunk(() => import("./TestRun")));
 type Plugin = Schemas["Plugin"];
 type Props = { opened?: Opened<Plugin>; taken: string[]; close: () => void };
 
@@ -26,7 +26,7 @@ const save = (values: PluginValues, over?: Tagged<Plugin>) =>
   ask(
     client.PUT("/api/v1/plugins/{name}", {
       params: { path: { name: values.name } },
-      headers: onlyOver(over?.tag),
+      headers: ifMatch(over?.tag),
       body: {
         registry: values.registry,
         image: values.image.trim(),
@@ -39,7 +39,7 @@ const save = (values: PluginValues, over?: Tagged<Plugin>) =>
 /** Adds or changes one plugin; beside it stands the form that its schema gives. */
 export function PluginSheet({ opened, taken, close }: Props) {
   const stored = opened?.value;
-  const reason = useMayAdmin();
+  const reason = useReasonNotAdmin();
   const saved = useSaved(["plugins"], close);
   const form = useForm(pluginValues(stored), {
     check: (values) => pluginProblems(values, stored ? undefined : taken),
@@ -53,8 +53,8 @@ export function PluginSheet({ opened, taken, close }: Props) {
       title={stored ? stored.name : t.addTitle}
       form={form}
       onClose={close}
-      submit={stored ? undefined : adminTexts.create}
-      busy={stored ? undefined : adminTexts.creating}
+      submit={stored ? undefined : formTexts.create}
+      busy={stored ? undefined : formTexts.creating}
       locked={reason}
       extra={
         stored && !reason ? (
@@ -145,8 +145,8 @@ function Delete({ name, close }: { name: string; close: () => void }) {
     close();
   };
   return (
-    <DeleteAct name={name} remove={remove} done={done}>
+    <DeleteButton name={name} remove={remove} done={done}>
       <p>{t.delete}</p>
-    </DeleteAct>
+    </DeleteButton>
   );
 }

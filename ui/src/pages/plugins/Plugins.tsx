@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { client, type Schemas } from "@/api/client";
 import { plugins } from "@/api/queries/admin";
-import { pluginTexts as t } from "@/catalogTexts";
-import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
-import { Stored } from "../admin/Stored";
-import { useOpened } from "../admin/useOpened";
-import { useMayAdmin } from "../shell/useLack";
+import { LoadStored } from "@/forms/LoadStored";
+import { type Column, type ListFilter, Listing, OpenLink } from "@/lists/Listing";
+import { useOpenSheet } from "@/lists/useOpenSheet";
+import { pluginTexts as t } from "@/pages/catalogTexts";
+import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import { PluginSheet } from "./PluginSheet";
 import { fieldNames } from "./schema";
 
@@ -47,8 +47,8 @@ const key = (one: Plugin) => one.name;
 /** Images that do a step of a pipeline. */
 export function Plugins() {
   const query = useQuery(plugins);
-  const reason = useMayAdmin();
-  const { opened, adding, add, close } = useOpened();
+  const reason = useReasonNotAdmin();
+  const { opened, adding, add, close } = useOpenSheet();
   const taken = query.data?.map(key) ?? [];
   return (
     <Listing
@@ -65,7 +65,7 @@ export function Plugins() {
     >
       {adding && !reason ? <PluginSheet taken={taken} close={close} /> : null}
       {opened ? (
-        <Stored
+        <LoadStored
           key={opened}
           kind="plugins"
           name={opened}
@@ -73,7 +73,7 @@ export function Plugins() {
           read={() => client.GET("/api/v1/plugins/{name}", { params: { path: { name: opened } } })}
         >
           {(read) => <PluginSheet opened={read} taken={taken} close={close} />}
-        </Stored>
+        </LoadStored>
       ) : null}
     </Listing>
   );

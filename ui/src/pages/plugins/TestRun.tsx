@@ -2,24 +2,24 @@ import "@/editor/editor.css";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { type FormEvent, lazy, Suspense, useId, useState, useSyncExternalStore } from "react";
 import { ApiError, ask, client, type Schemas } from "@/api/client";
-import { Once } from "@/api/once";
+import { IdempotencyKeys } from "@/api/idempotency";
 import { secrets as secretsOf } from "@/api/queries/admin";
 import { environments, projects } from "@/api/queries/catalog";
-import { secretTexts, pluginTexts as t } from "@/catalogTexts";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
-import { load } from "@/components/load";
+import { loadChunk } from "@/components/loadChunk";
 import { Sheet } from "@/components/Overlay";
-import { describe, ErrorState, Skeletons } from "@/components/States";
-import { offersOf } from "@/editor/offers";
-import { fromServer } from "@/editor/problems";
-import { Unread as UnreadText, unreadProblem } from "@/editor/unread";
+import { describeError, ErrorState, Skeletons } from "@/components/States";
+import { fromServer } from "@/editor/model/problems";
+import { referenceOptions } from "@/editor/model/referenceOptions";
+import { UnparsedInputs, unparsedProblem } from "@/editor/session/unparsedInputs";
+import { UnreadSource } from "@/forms/UnreadSource";
+import { secretTexts, pluginTexts as t } from "@/pages/catalogTexts";
 import { texts } from "@/texts";
-import { Unread } from "../admin/Unread";
-import { TrialRun } from "./TrialRun";
-import { type Given, nameOfTrial, pipelineOf, STEP, withParameter } from "./trial";
+import { TestRunResult } from "./TestRunResult";
+import { type Given, nameOfTrial, pipelineOf, STEP, withParameter } from "./testPipeline";
 
-const PluginForm = lazy(() => load(() => import("@/editor/PluginForm")));
+const PluginForm = lazy(() => loadChunk(() => import("@/editor/inspector/PluginForm")));
 type Plugin = Schemas["Plugin"];
 type Props = { plugin: Plugin; close: () => void };
 
@@ -30,7 +30,7 @@ export default function TestRun({ plugin, close }: Props) {
   const [given, setGiven] = useState<Given>({ parameters: {}, secrets: {} });
   const where = usePlaces(place);
   const { start, error } = useStart(plugin.name, where, given);
-  const [unread] = useState(() => ({ of: new UnreadText(), step: STEP }));
+  const [unread] = useState(() => ({ of: new UnparsedInputs(), step: STEP }));
   const held = useSyncExternalStore(unread.of.subscribe, unread.of.get);
   // What can't be read yet would not be sent, and the run would be of something else.
   const reason = where.reason ?? (held.length > 0 ? t.trialUnreadable : undefined);
@@ -74,7 +74,7 @@ export default function TestRun({ plugin, close }: Props) {
             <PluginForm
               schema={plugin.component.parameters}
               values={given.parameters}
-              problems={[...problems, ...held.map(unreadProblem)]}
+              problems={[...problems, ...held.map(unparsedProblem)]}
               unread={unread}
               offersFor={(type, path) => {
                 const { steps } = pipelineOf(plugin.name, given);
@@ -84,18 +84,20 @@ export default function TestRun({ plugin, close }: Props) {
                   plugins: new Map([[plugin.name, plugin]]),
                   secrets: where.secrets,
                 };
-                return steps[0] ? offersOf(doc, known, steps[0], type, path) : [];
+                return steps[0] ? referenceOptions(doc, known, steps[0], type, path) : [];
               }}
               onChange={(path, value) =>
                 change({ ...given, parameters: withParameter(given.parameters, path, value) })
               }
             />
           </Suspense>
-          {error && !shownAtFields(problems) ? <Refusal>{describe(error).message}</Refusal> : null}
+          {error && !shownAtFields(problems) ? (
+            <Refusal>{describeError(error).message}</Refusal>
+          ) : null}
         </form>
         {start.data ? (
           <div key={start.data.id} ref={shown}>
-            <TrialRun id={start.data.id} />
+            <TestRunResult id={start.data.id} />
           </div>
         ) : null}
       </div>
@@ -126,7 +128,7 @@ function usePlaces(chosen: Place) {
 }
 
 function useStart(plugin: string, where: Where, given: Given) {
-  const [once] = useState(() => new Once());
+  const [once] = useState(() => new IdempotencyKeys());
   const [name, setName] = useState(() => nameOfTrial(plugin));
   const start = useMutation({
     mutationFn: () => {
@@ -192,7 +194,7 @@ function Secrets({ plugin, where, given, set }: SecretsProps) {
           set={(secret) => set({ ...given, secrets: { ...given.secrets, [name]: secret } })}
         />
       ))}
-      <Unread what={secretTexts.unread} of={where.sealed} />
+      <UnreadSource what={secretTexts.unread} of={where.sealed} />
     </>
   );
 }

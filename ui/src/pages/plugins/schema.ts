@@ -1,4 +1,4 @@
-import { pluginTexts as t } from "@/catalogTexts";
+import { pluginTexts as t } from "@/pages/catalogTexts";
 import { isObject, type Json, schemaProblem } from "./schemaProblem";
 
 // JSON Schema of a plugin's parameters, as a person types it: what is wrong, and what form it gives.

@@ -1,4 +1,4 @@
-import { pluginTexts as t } from "@/catalogTexts";
+import { pluginTexts as t } from "@/pages/catalogTexts";
 
 // What is wrong with a JSON Schema of parameters, at any depth, before a form is made of it. The server
 // has the last word: what can't be judged here, such as a pattern of another dialect, passes.

@@ -1,8 +1,8 @@
 import type { Schemas } from "@/api/client";
-import { pluginTexts as t } from "@/catalogTexts";
-import { nameProblem } from "../admin/NewName";
-import type { Errors } from "../admin/useForm";
-import { fromLines, orNothing, toNumber, wrongs } from "../admin/values";
+import { emptyToUndefined, fromLines, onlyProblems, toNumber } from "@/forms/formValues";
+import { nameProblem } from "@/forms/NameField";
+import type { Errors } from "@/forms/useForm";
+import { pluginTexts as t } from "@/pages/catalogTexts";
 import { readJson, readSchema } from "./schema";
 
 type Plugin = Schemas["Plugin"];
@@ -45,7 +45,7 @@ export function pluginProblems(
   taken: string[] | undefined,
 ): Errors<PluginValues> {
   const wrongSecret = fromLines(values.secrets)?.find((line) => !SECRET.test(line));
-  return wrongs({
+  return onlyProblems({
     name: taken ? nameProblem(values.name, taken) : undefined,
     registry: values.registry ? undefined : t.registryMissing,
     image: values.image.trim() ? undefined : t.imageMissing,
@@ -75,7 +75,7 @@ export function componentOf(values: PluginValues, stored?: Component): Component
   };
   return {
     ...stored,
-    description: orNothing(values.description),
+    description: emptyToUndefined(values.description),
     parameters: readJson(values.parameters).value,
     outputs: readJson(values.outputs).value,
     secrets,

@@ -2,19 +2,19 @@ import { useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useState } from "react";
 import { me } from "@/api/queries/common";
-import { load } from "@/components/load";
+import { loadChunk } from "@/components/loadChunk";
 import { useNarrow, useTitle } from "@/components/Shell";
 import { Skeletons } from "@/components/States";
+import type { PipelineSearch } from "@/editor/pipelineSearch";
 import { texts } from "@/texts";
-import type { PipelineSearch } from "./search";
 
 const route = getRouteApi("/app/projects/$name/pipeline");
 
 const Editor = lazy(() =>
-  load(() => import("@/editor/Editor")).then((module) => ({ default: module.Editor })),
+  loadChunk(() => import("@/editor/Editor")).then((module) => ({ default: module.Editor })),
 );
 const ReadPipeline = lazy(() =>
-  load(() => import("./ReadPipeline")).then((module) => ({ default: module.ReadPipeline })),
+  loadChunk(() => import("./ReadPipeline")).then((module) => ({ default: module.ReadPipeline })),
 );
 
 /**

@@ -1,18 +1,18 @@
 import { Link } from "@tanstack/react-router";
-import { adminTexts } from "@/adminTexts";
 import { ask, client, type Schemas } from "@/api/client";
-import { projectTexts as t } from "@/projectTexts";
-import { DeleteAct } from "../admin/DeleteAct";
-import { TextField } from "../admin/Fields";
-import { FormSheet } from "../admin/FormSheet";
-import type { Opened } from "../admin/meanwhile";
-import { NameField, nameProblem } from "../admin/NewName";
-import { PlacementFields, placementOf, placementValues } from "../admin/Placement";
-import { onlyOver, type Tagged } from "../admin/tagged";
-import { useForm } from "../admin/useForm";
-import { useRefresh, useSaved } from "../admin/useSaved";
-import { orNothing, toNumber, wrongs } from "../admin/values";
-import { useMayAdmin } from "../shell/useLack";
+import type { Opened } from "@/forms/conflict";
+import { DeleteButton } from "@/forms/DeleteButton";
+import { ifMatch, type Tagged } from "@/forms/etag";
+import { TextField } from "@/forms/Fields";
+import { FormSheet } from "@/forms/FormSheet";
+import { formTexts } from "@/forms/formTexts";
+import { emptyToUndefined, onlyProblems, toNumber } from "@/forms/formValues";
+import { NameField, nameProblem } from "@/forms/NameField";
+import { useForm } from "@/forms/useForm";
+import { useRefresh, useSaved } from "@/forms/useSaved";
+import { projectTexts as t } from "@/pages/projects/projectTexts";
+import { PlacementFields, placementOf, placementValues } from "../environments/PlacementFields";
+import { useReasonNotAdmin } from "../shell/usePermissionReason";
 
 type Project = Schemas["Project"];
 type Props = { opened?: Opened<Project>; taken: string[]; close: () => void };
@@ -32,9 +32,9 @@ const save = (values: Values, over?: Tagged<Project>) =>
   ask(
     client.PUT("/api/v1/projects/{name}", {
       params: { path: { name: values.name } },
-      headers: onlyOver(over?.tag),
+      headers: ifMatch(over?.tag),
       body: {
-        description: orNothing(values.description),
+        description: emptyToUndefined(values.description),
         resources: {
           cpu: values.cpu ? Number(values.cpu) : undefined,
           memory_mib: toNumber(values.memory_mib),
@@ -57,11 +57,11 @@ const whole = (text: string) => (Number.isNaN(toNumber(text)) ? t.numberWrong : 
 /** Makes a project, or changes its limits, clean-up and what it asks of nodes. */
 export function ProjectSheet({ opened, taken, close }: Props) {
   const stored = opened?.value;
-  const reason = useMayAdmin();
+  const reason = useReasonNotAdmin();
   const saved = useSaved(["projects", "project"], close);
   const form = useForm(start(stored), {
     check: (values) =>
-      wrongs({
+      onlyProblems({
         name: stored ? undefined : nameProblem(values.name, taken),
         cpu: values.cpu === "" || Number(values.cpu) >= 0 ? undefined : t.numberWrong,
         memory_mib: whole(values.memory_mib),
@@ -77,8 +77,8 @@ export function ProjectSheet({ opened, taken, close }: Props) {
       title={stored ? stored.name : t.addTitle}
       form={form}
       onClose={close}
-      submit={stored ? undefined : adminTexts.create}
-      busy={stored ? undefined : adminTexts.creating}
+      submit={stored ? undefined : formTexts.create}
+      busy={stored ? undefined : formTexts.creating}
       locked={reason}
       extra={stored && !reason ? <Delete stored={stored} close={close} /> : null}
     >
@@ -133,8 +133,8 @@ function Delete({ stored, close }: { stored: Project; close: () => void }) {
     close();
   };
   return (
-    <DeleteAct name={stored.name} remove={remove} done={done}>
+    <DeleteButton name={stored.name} remove={remove} done={done}>
       <p>{t.delete(stored.deployments)}</p>
-    </DeleteAct>
+    </DeleteButton>
   );
 }

@@ -3,13 +3,13 @@ import { Link } from "@tanstack/react-router";
 import { Settings } from "lucide-react";
 import { client, type Schemas } from "@/api/client";
 import { projects } from "@/api/queries/catalog";
-import { Safe } from "@/components/Safe";
-import { bytes } from "@/components/time";
-import { projectTexts as t } from "@/projectTexts";
-import { type Column, type ListFilter, Listing } from "../admin/Listing";
-import { Stored } from "../admin/Stored";
-import { useOpened } from "../admin/useOpened";
-import { useMayAdmin } from "../shell/useLack";
+import { BidiSafe } from "@/components/BidiSafe";
+import { formatBytes } from "@/components/time";
+import { LoadStored } from "@/forms/LoadStored";
+import { type Column, type ListFilter, Listing } from "@/lists/Listing";
+import { useOpenSheet } from "@/lists/useOpenSheet";
+import { projectTexts as t } from "@/pages/projects/projectTexts";
+import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import { ProjectSheet } from "./ProjectSheet";
 
 type Project = Schemas["Project"];
@@ -17,7 +17,7 @@ type Project = Schemas["Project"];
 const room = ({ resources }: Project) =>
   t.room(
     resources.cpu ? `${resources.cpu} CPU` : "",
-    resources.memory_mib ? bytes(resources.memory_mib * 1024 * 1024) : "",
+    resources.memory_mib ? formatBytes(resources.memory_mib * 1024 * 1024) : "",
   );
 
 const columns: Column<Project>[] = [
@@ -29,7 +29,7 @@ const columns: Column<Project>[] = [
           <b>{one.name}</b>
         </Link>
         <span className="t2 s tr">
-          <Safe text={one.description ?? ""} />
+          <BidiSafe text={one.description ?? ""} />
         </span>
       </span>
     ),
@@ -88,8 +88,8 @@ const key = (one: Project) => one.name;
 /** What deployments are copies of. */
 export function Projects() {
   const query = useQuery(projects);
-  const reason = useMayAdmin();
-  const { opened, adding, add, close } = useOpened();
+  const reason = useReasonNotAdmin();
+  const { opened, adding, add, close } = useOpenSheet();
   const taken = query.data?.map(key) ?? [];
   return (
     <Listing
@@ -106,7 +106,7 @@ export function Projects() {
     >
       {adding && !reason ? <ProjectSheet taken={taken} close={close} /> : null}
       {opened ? (
-        <Stored
+        <LoadStored
           key={opened}
           kind="projects"
           name={opened}
@@ -114,7 +114,7 @@ export function Projects() {
           read={() => client.GET("/api/v1/projects/{name}", { params: { path: { name: opened } } })}
         >
           {(read) => <ProjectSheet opened={read} taken={taken} close={close} />}
-        </Stored>
+        </LoadStored>
       ) : null}
     </Listing>
   );

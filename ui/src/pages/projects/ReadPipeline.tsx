@@ -6,19 +6,21 @@ import { lazy, type ReactNode, Suspense, useCallback } from "react";
 import { isNotFound, type Schemas } from "@/api/client";
 import { pipeline as pipelineQuery, project as projectQuery } from "@/api/queries/catalog";
 import { Button } from "@/components/Button";
-import { load } from "@/components/load";
+import { loadChunk } from "@/components/loadChunk";
 import { Top, useNarrow } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
-import { editorTexts } from "@/editorTexts";
+import { editorTexts } from "@/editor/editorTexts";
+import { compareOf, compareText, type PipelineSearch } from "@/editor/pipelineSearch";
 import { texts } from "@/texts";
-import { NotFound } from "../shell/Problems";
-import { useMayAdmin } from "../shell/useLack";
+import { NotFound } from "../shell/ErrorPages";
+import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import { ReadSteps } from "./ReadSteps";
-import { compareOf, compareText, type PipelineSearch } from "./search";
 
 const Versions = lazy(() =>
-  load(() => import("@/editor/Versions")).then((module) => ({ default: module.Versions })),
+  loadChunk(() => import("@/editor/compare/Versions")).then((module) => ({
+    default: module.Versions,
+  })),
 );
 const t = editorTexts.read;
 const route = getRouteApi("/app/projects/$name/pipeline");
@@ -101,7 +103,7 @@ function Head({ name, version, children }: HeadProps) {
 
 /** The page's one act for who may not do it: dashed, with what is missing and who can give it. */
 function Draw() {
-  const reason = useMayAdmin();
+  const reason = useReasonNotAdmin();
   // On a phone nobody draws.
   const phone = useNarrow(720);
   return reason && !phone ? (
@@ -113,7 +115,7 @@ function Draw() {
 
 /** The project is there; nobody has published what it runs. */
 function NoPipeline() {
-  const admin = !useMayAdmin();
+  const admin = !useReasonNotAdmin();
   const narrow = useNarrow(720);
   return (
     <EmptyState title={t.emptyTitle}>

@@ -1,19 +1,19 @@
 import { lazy, Suspense, useEffect, useMemo, useRef } from "react";
 import type { Schemas, Step } from "@/api/client";
-import { load } from "@/components/load";
-import { Safe } from "@/components/Safe";
+import { BidiSafe } from "@/components/BidiSafe";
+import { loadChunk } from "@/components/loadChunk";
 import { useNarrow } from "@/components/Shell";
 import { Time } from "@/components/Time";
-import { kindOf } from "@/editor/model";
-import { Users } from "@/editor/Users";
-import { editorTexts } from "@/editorTexts";
+import { VersionUsers } from "@/editor/compare/VersionUsers";
+import { editorTexts } from "@/editor/editorTexts";
+import { kindOf } from "@/editor/model/document";
 import { texts } from "@/texts";
 import { StepNode } from "../deployment/StepNode";
-import { useMayAdmin } from "../shell/useLack";
+import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import { StepDetail } from "./StepDetail";
 
 const Graph = lazy(() =>
-  load(() => import("../deployment/Graph")).then((module) => ({ default: module.Graph })),
+  loadChunk(() => import("../deployment/Graph")).then((module) => ({ default: module.Graph })),
 );
 const t = editorTexts.read;
 
@@ -58,7 +58,7 @@ export function ReadSteps({ project, version, chosen, onChoose }: Props) {
 
 /** Why it is only read here. */
 function Why() {
-  return useMayAdmin() ? t.readOnly : t.wider;
+  return useReasonNotAdmin() ? t.readOnly : t.wider;
 }
 
 type DrawnProps = Pick<Props, "chosen" | "onChoose"> & { steps: PipelineStep[] };
@@ -94,17 +94,17 @@ function Overview({ project, version }: Pick<Props, "project" | "version">) {
       </p>
       {version.note ? (
         <p className="whitespace-pre-wrap">
-          <Safe text={version.note} />
+          <BidiSafe text={version.note} />
         </p>
       ) : null}
       {comments.length > 0 ? <h2 className="pt-4">{t.comments}</h2> : null}
       {comments.map((comment, i) => (
         <p key={i} className="note mt-2 whitespace-pre-wrap">
-          <Safe text={comment.text} />
+          <BidiSafe text={comment.text} />
         </p>
       ))}
       <h2 className="pt-4">{editorTexts.panel.users}</h2>
-      <Users project={project} />
+      <VersionUsers project={project} />
     </div>
   );
 }

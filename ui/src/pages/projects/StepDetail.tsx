@@ -1,6 +1,6 @@
 import type { Schemas } from "@/api/client";
-import { Safe } from "@/components/Safe";
-import { kindOf } from "@/editor/model";
+import { BidiSafe } from "@/components/BidiSafe";
+import { kindOf } from "@/editor/model/document";
 import { texts } from "@/texts";
 import { type Fact, factsOf } from "./stepFacts";
 
@@ -28,7 +28,7 @@ function Line({ fact: { name, value, code } }: { fact: Fact }) {
     <>
       <dt>{name}</dt>
       <dd className={code ? "mono whitespace-pre-wrap" : undefined}>
-        <Safe text={value} />
+        <BidiSafe text={value} />
       </dd>
     </>
   );

@@ -1,6 +1,6 @@
 import type { Schemas } from "@/api/client";
-import { duration } from "@/components/time";
-import { editorTexts } from "@/editorTexts";
+import { formatDuration } from "@/components/time";
+import { editorTexts } from "@/editor/editorTexts";
 
 type PipelineStep = Schemas["PipelineStep"];
 type Service = Schemas["ServiceStep"];
@@ -107,7 +107,7 @@ function pluginFacts(plugin: Schemas["PluginStep"]): Fact[] {
   return [
     ...entries(plugin.parameters),
     ...entries(plugin.secrets, r.secret),
-    text(r.timeout, seconds ? duration(seconds * 1000) : ""),
+    text(r.timeout, seconds ? formatDuration(seconds * 1000) : ""),
     ...limits(plugin.resources ?? component?.resources),
     text(r.network, (plugin.network ?? component?.network) ? t.yes : t.no),
     text(r.undo, component ? (undoes ? t.canUndo : t.noUndo) : ""),
@@ -122,7 +122,7 @@ function approvalFacts(approval: Schemas["ApprovalStep"]): Fact[] {
     text(r.teams, who[0]),
     text(r.users, who[1]),
     text(r.answers, who.some(Boolean) ? "" : t.answerHint),
-    text(r.timeout, duration(approval.timeout_seconds * 1000)),
+    text(r.timeout, formatDuration(approval.timeout_seconds * 1000)),
   ];
 }
 

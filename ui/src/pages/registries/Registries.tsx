@@ -2,12 +2,12 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { client, type Schemas } from "@/api/client";
 import { plugins, registries, services } from "@/api/queries/admin";
-import { registryTexts as t } from "@/catalogTexts";
-import { Safe } from "@/components/Safe";
-import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
-import { Stored } from "../admin/Stored";
-import { useListSearch, useOpened } from "../admin/useOpened";
-import { useMayAdmin } from "../shell/useLack";
+import { BidiSafe } from "@/components/BidiSafe";
+import { LoadStored } from "@/forms/LoadStored";
+import { type Column, type ListFilter, Listing, OpenLink } from "@/lists/Listing";
+import { useListSearch, useOpenSheet } from "@/lists/useOpenSheet";
+import { registryTexts as t } from "@/pages/catalogTexts";
+import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import { RegistrySheet } from "./RegistrySheet";
 
 type Registry = Schemas["Registry"];
@@ -32,7 +32,7 @@ const columns = (used: (name: string) => string): Column<Registry>[] => [
         <OpenLink name={one.name} />
         {one.builtin ? <span className="chip">{t.builtin}</span> : null}
         <span className="t2 s tr">
-          <Safe text={one.description ?? ""} />
+          <BidiSafe text={one.description ?? ""} />
         </span>
       </span>
     ),
@@ -76,9 +76,9 @@ function useUsed(): (name: string) => string {
 /** Where images come from. */
 export function Registries() {
   const query = useQuery(registries);
-  const reason = useMayAdmin();
+  const reason = useReasonNotAdmin();
   const used = useUsed();
-  const { opened, adding, add, close } = useOpened();
+  const { opened, adding, add, close } = useOpenSheet();
   const [, set] = useListSearch();
   const [fresh, setFresh] = useState<string>();
   const leave = () => {
@@ -105,7 +105,7 @@ export function Registries() {
     >
       {adding && !reason ? <RegistrySheet taken={taken} close={close} made={made} used="" /> : null}
       {opened ? (
-        <Stored
+        <LoadStored
           key={opened}
           kind="registries"
           name={opened}
@@ -123,7 +123,7 @@ export function Registries() {
               close={leave}
             />
           )}
-        </Stored>
+        </LoadStored>
       ) : null}
     </Listing>
   );

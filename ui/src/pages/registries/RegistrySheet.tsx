@@ -1,20 +1,20 @@
 import { useMutation } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { adminTexts } from "@/adminTexts";
 import { ask, client, type Schemas } from "@/api/client";
-import { registryTexts as t } from "@/catalogTexts";
 import { StatusMark } from "@/components/Status";
-import { DeleteAct } from "../admin/DeleteAct";
-import { CheckField, TextArea, TextField } from "../admin/Fields";
-import { FormSheet } from "../admin/FormSheet";
-import type { Opened } from "../admin/meanwhile";
-import { NameField, nameProblem } from "../admin/NewName";
-import { Trial } from "../admin/Trial";
-import { onlyOver, type Tagged } from "../admin/tagged";
-import { useForm } from "../admin/useForm";
-import { useRefresh, useSaved } from "../admin/useSaved";
-import { orNothing, wrongs } from "../admin/values";
-import { useMayAdmin } from "../shell/useLack";
+import type { Opened } from "@/forms/conflict";
+import { DeleteButton } from "@/forms/DeleteButton";
+import { ifMatch, type Tagged } from "@/forms/etag";
+import { CheckField, TextArea, TextField } from "@/forms/Fields";
+import { FormSheet } from "@/forms/FormSheet";
+import { formTexts } from "@/forms/formTexts";
+import { emptyToUndefined, onlyProblems } from "@/forms/formValues";
+import { NameField, nameProblem } from "@/forms/NameField";
+import { TestStored } from "@/forms/TestStored";
+import { useForm } from "@/forms/useForm";
+import { useRefresh, useSaved } from "@/forms/useSaved";
+import { registryTexts as t } from "@/pages/catalogTexts";
+import { useReasonNotAdmin } from "../shell/usePermissionReason";
 
 type Registry = Schemas["Registry"];
 type Props = {
@@ -42,15 +42,15 @@ const save = (values: Values, over?: Tagged<Registry>) =>
   ask(
     client.PUT("/api/v1/registries/{name}", {
       params: { path: { name: values.name } },
-      headers: onlyOver(over?.tag),
+      headers: ifMatch(over?.tag),
       body: {
         host: values.host.trim(),
         insecure: values.insecure,
-        username: orNothing(values.username),
+        username: emptyToUndefined(values.username),
         // Absent keeps the stored one.
         password: values.password || undefined,
-        ca: orNothing(values.ca),
-        description: orNothing(values.description),
+        ca: emptyToUndefined(values.ca),
+        description: emptyToUndefined(values.description),
       },
     }),
   );
@@ -58,11 +58,11 @@ const save = (values: Values, over?: Tagged<Registry>) =>
 /** Adds or changes one registry; what is stored can be tested. */
 export function RegistrySheet({ opened, taken, used, fresh, made, close }: Props) {
   const stored = opened?.value;
-  const reason = useMayAdmin();
+  const reason = useReasonNotAdmin();
   const saved = useSaved(["registries"], () => (made ? made(form.values.name) : close()));
   const form = useForm(start(stored), {
     check: (values) =>
-      wrongs({
+      onlyProblems({
         name: stored ? undefined : nameProblem(values.name, taken),
         host: values.host.trim() ? undefined : t.hostMissing,
       }),
@@ -77,8 +77,8 @@ export function RegistrySheet({ opened, taken, used, fresh, made, close }: Props
       title={stored ? stored.name : t.addTitle}
       form={form}
       onClose={close}
-      submit={stored ? undefined : adminTexts.create}
-      busy={stored ? undefined : adminTexts.creating}
+      submit={stored ? undefined : formTexts.create}
+      busy={stored ? undefined : formTexts.creating}
       locked={reason}
       extra={stored && !reason ? <Delete stored={stored} used={used} close={close} /> : null}
     >
@@ -124,9 +124,9 @@ function Test({ name, dirty, now }: { name: string; dirty: boolean; now?: boolea
     if (now) mutate();
   }, [now, mutate]);
   return (
-    <Trial test={test} texts={t} dirty={dirty} unasked={t.notAsked}>
+    <TestStored test={test} texts={t} dirty={dirty} unasked={t.notAsked}>
       {test.data ? <Tested tested={test.data} /> : null}
-    </Trial>
+    </TestStored>
   );
 }
 
@@ -151,8 +151,8 @@ function Delete({ stored, used, close }: { stored: Registry; used: string; close
     close();
   };
   return (
-    <DeleteAct name={stored.name} remove={remove} done={done}>
+    <DeleteButton name={stored.name} remove={remove} done={done}>
       <p>{t.delete(used)}</p>
-    </DeleteAct>
+    </DeleteButton>
   );
 }

@@ -2,11 +2,11 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Schemas } from "@/api/client";
 import { reviews } from "@/api/queries/notices";
-import { Safe } from "@/components/Safe";
+import { BidiSafe } from "@/components/BidiSafe";
 import { ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { ruleTexts as t } from "@/ruleTexts";
+import { ruleTexts as t } from "@/pages/rules/ruleTexts";
 
 type Review = Schemas["Review"];
 
@@ -50,11 +50,11 @@ function Row({ one }: { one: Review }) {
         )}
       </span>
       <span className="s">
-        <Safe text={one.title || one.key} />
+        <BidiSafe text={one.title || one.key} />
       </span>
       <span className="t2 s">
         <span className="mono">
-          <Safe text={one.branch} /> → {one.tag}
+          <BidiSafe text={one.branch} /> → {one.tag}
         </span>{" "}
         · <Time at={one.changed_at} />
         {one.link ? (
@@ -69,7 +69,7 @@ function Row({ one }: { one: Review }) {
       </span>
       {one.detail ? (
         <span className="s">
-          <Safe text={one.detail} />
+          <BidiSafe text={one.detail} />
         </span>
       ) : null}
     </div>

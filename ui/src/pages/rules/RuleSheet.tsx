@@ -1,21 +1,21 @@
 import { useQuery } from "@tanstack/react-query";
-import { adminTexts } from "@/adminTexts";
 import { ask, client, type Schemas } from "@/api/client";
 import { environments, projects } from "@/api/queries/catalog";
-import { ruleTexts as t } from "@/ruleTexts";
-import { DeleteAct } from "../admin/DeleteAct";
-import { CheckField, SelectField, TextField } from "../admin/Fields";
-import { FormSheet } from "../admin/FormSheet";
-import type { Opened } from "../admin/meanwhile";
-import { NameField } from "../admin/NewName";
-import { onlyOver } from "../admin/tagged";
-import { type Form, useForm } from "../admin/useForm";
-import { useRefresh, useSaved } from "../admin/useSaved";
-import { choices } from "../webhooks/Narrowed";
-import { Address } from "./Address";
-import { Host } from "./Host";
+import type { Opened } from "@/forms/conflict";
+import { DeleteButton } from "@/forms/DeleteButton";
+import { ifMatch } from "@/forms/etag";
+import { CheckField, SelectField, TextField } from "@/forms/Fields";
+import { FormSheet } from "@/forms/FormSheet";
+import { formTexts } from "@/forms/formTexts";
+import { NameField } from "@/forms/NameField";
+import { type Form, useForm } from "@/forms/useForm";
+import { useRefresh, useSaved } from "@/forms/useSaved";
+import { ruleTexts as t } from "@/pages/rules/ruleTexts";
+import { choices } from "../webhooks/ScopeFields";
+import { CodeHostFields } from "./CodeHostFields";
 import { Reviews } from "./Reviews";
-import { bodyOf, leadsTo, start, tagProblem, type Values, wrong } from "./values";
+import { RuleAddress } from "./RuleAddress";
+import { bodyOf, findProblems, initialValues, leadsTo, tagProblem, type Values } from "./values";
 
 type Rule = Schemas["Rule"];
 type Props = {
@@ -31,15 +31,15 @@ const sources = Object.entries(t.sources).map(([value, label]) => ({ value, labe
 export function RuleSheet({ opened, taken, made, close }: Props) {
   const saved = useSaved(["rules", "reviews"], close);
   const rule = opened?.value;
-  const form = useForm(start(rule), {
-    check: (values) => wrong(values, rule !== undefined, taken),
+  const form = useForm(initialValues(rule), {
+    check: (values) => findProblems(values, rule !== undefined, taken),
     opened,
-    valuesOf: start,
+    valuesOf: initialValues,
     save: (values, over) =>
       ask(
         client.PUT("/api/v1/rules/{name}", {
           params: { path: { name: values.name } },
-          headers: onlyOver(over?.tag),
+          headers: ifMatch(over?.tag),
           body: bodyOf(values),
         }),
       ),
@@ -53,19 +53,19 @@ export function RuleSheet({ opened, taken, made, close }: Props) {
       title={rule ? rule.name : t.addTitle}
       form={form}
       onClose={close}
-      submit={rule ? undefined : adminTexts.create}
-      busy={rule ? undefined : adminTexts.creating}
+      submit={rule ? undefined : formTexts.create}
+      busy={rule ? undefined : formTexts.creating}
       extra={rule ? <Delete name={rule.name} close={close} /> : null}
       side={rule ? <Reviews name={rule.name} /> : null}
     >
       {rule ? (
-        <Address name={rule.name} hint={t.addressHint} />
+        <RuleAddress name={rule.name} hint={t.addressHint} />
       ) : (
         <NameField form={form} taken={taken} hint={t.nameHint} />
       )}
       <Takes form={form} />
       <Deploys form={form} />
-      <Host form={form} stored={rule} />
+      <CodeHostFields form={form} stored={rule} />
       <CheckField form={form} name="active" label={t.active} hint={t.activeHint} />
     </FormSheet>
   );
@@ -121,7 +121,7 @@ function Deploys({ form }: { form: Form<Values> }) {
           label={t.project}
           placeholder={t.choose}
           options={choices(of.data, project)}
-          source={{ what: adminTexts.projectsUnread, of }}
+          source={{ what: formTexts.projectsUnread, of }}
         />
         <SelectField
           form={form}
@@ -129,7 +129,7 @@ function Deploys({ form }: { form: Form<Values> }) {
           label={t.environment}
           placeholder={t.choose}
           options={choices(and.data, environment)}
-          source={{ what: adminTexts.environmentsUnread, of: and }}
+          source={{ what: formTexts.environmentsUnread, of: and }}
         />
       </div>
       <TextField form={form} name="wait_minutes" type="number" label={t.wait} hint={t.waitHint} />
@@ -152,8 +152,8 @@ function Delete({ name, close }: { name: string; close: () => void }) {
     close();
   };
   return (
-    <DeleteAct name={name} remove={remove} done={done}>
+    <DeleteButton name={name} remove={remove} done={done}>
       <p>{t.delete}</p>
-    </DeleteAct>
+    </DeleteButton>
   );
 }

@@ -2,16 +2,16 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, type Schemas } from "@/api/client";
 import { rules } from "@/api/queries/notices";
-import { ruleTexts as t } from "@/ruleTexts";
-import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
-import { partOf } from "../admin/meanwhile";
-import { Once } from "../admin/Once";
-import { Stored } from "../admin/Stored";
-import { useOpened } from "../admin/useOpened";
-import { Secret } from "../people/Secret";
-import { NotFound } from "../shell/Problems";
-import { useMayAdmin } from "../shell/useLack";
-import { Address } from "./Address";
+import { partOf } from "@/forms/conflict";
+import { LoadStored } from "@/forms/LoadStored";
+import { OneTimeSheet } from "@/forms/OneTimeSheet";
+import { type Column, type ListFilter, Listing, OpenLink } from "@/lists/Listing";
+import { useOpenSheet } from "@/lists/useOpenSheet";
+import { ruleTexts as t } from "@/pages/rules/ruleTexts";
+import { OneTimeSecret } from "../people/OneTimeSecret";
+import { NotFound } from "../shell/ErrorPages";
+import { useReasonNotAdmin } from "../shell/usePermissionReason";
+import { RuleAddress } from "./RuleAddress";
 import { RuleSheet } from "./RuleSheet";
 
 type Rule = Schemas["Rule"];
@@ -68,14 +68,14 @@ const key = (one: Rule) => one.name;
 
 /** Which pull requests become deployments. */
 export function Rules() {
-  return useMayAdmin() ? <NotFound /> : <All />;
+  return useReasonNotAdmin() ? <NotFound /> : <All />;
 }
 
 type Made = { name: string; source: Rule["source"]; secret: string };
 
 function All() {
   const query = useQuery(rules);
-  const { opened, adding, add, close } = useOpened();
+  const { opened, adding, add, close } = useOpenSheet();
   const [made, setMade] = useState<Made>();
   const sheet = { made: setMade, taken: query.data?.map(key) ?? [], close };
   return (
@@ -93,7 +93,7 @@ function All() {
     >
       {adding ? <RuleSheet {...sheet} /> : null}
       {opened && !adding ? (
-        <Stored
+        <LoadStored
           key={opened}
           kind="rules"
           name={opened}
@@ -101,15 +101,15 @@ function All() {
           read={() => client.GET("/api/v1/rules/{name}", { params: { path: { name: opened } } })}
         >
           {(read) => <RuleSheet opened={partOf(read, ({ rule }) => rule)} {...sheet} />}
-        </Stored>
+        </LoadStored>
       ) : null}
       {made ? (
-        <Once title={made.name} close={() => setMade(undefined)}>
-          <Address name={made.name} hint={t.setUp[made.source]} />
-          <Secret text={made.secret} what={t.secret}>
+        <OneTimeSheet title={made.name} close={() => setMade(undefined)}>
+          <RuleAddress name={made.name} hint={t.setUp[made.source]} />
+          <OneTimeSecret text={made.secret} what={t.secret}>
             {t.made}
-          </Secret>
-        </Once>
+          </OneTimeSecret>
+        </OneTimeSheet>
       ) : null}
     </Listing>
   );

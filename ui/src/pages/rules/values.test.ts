@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { bodyOf, leadsTo, start, tagProblem, wrong } from "./values";
+import { bodyOf, findProblems, initialValues, leadsTo, tagProblem } from "./values";
 
-const good = { ...start(), name: "shop", project: "shop", environment: "qa" };
+const good = { ...initialValues(), name: "shop", project: "shop", environment: "qa" };
 
 it("spells a branch in the tag as builds do, and names the deployment by rule and number", () => {
   expect(leadsTo({ name: "shop", tag: "{branch}-{short}" })).toEqual({
@@ -19,16 +19,16 @@ it("knows the words of a tag, and refuses patterns of many", () => {
 });
 
 it("says every field that is wrong", () => {
-  expect(wrong(good, false, [])).toEqual({});
-  expect(Object.keys(wrong({ ...start(), tag: "*" }, false, []))).toEqual([
+  expect(findProblems(good, false, [])).toEqual({});
+  expect(Object.keys(findProblems({ ...initialValues(), tag: "*" }, false, []))).toEqual([
     "name",
     "project",
     "environment",
     "tag",
   ]);
   const more = { ...good, name: "a".repeat(25), wait_minutes: "0", secret: "short" };
-  expect(Object.keys(wrong(more, false, []))).toEqual(["name", "wait_minutes", "secret"]);
-  expect(wrong({ ...good, wait_minutes: "soon" }, true, [])).toHaveProperty("wait_minutes");
+  expect(Object.keys(findProblems(more, false, []))).toEqual(["name", "wait_minutes", "secret"]);
+  expect(findProblems({ ...good, wait_minutes: "soon" }, true, [])).toHaveProperty("wait_minutes");
 });
 
 it("keeps secret and token unless they are typed, and forgets the token when asked", () => {

@@ -1,12 +1,12 @@
 import type { Schemas } from "@/api/client";
-import { ruleTexts as t } from "@/ruleTexts";
-import { nameProblem } from "../admin/NewName";
-import { orNothing, toNumber, wrongs } from "../admin/values";
+import { emptyToUndefined, onlyProblems, toNumber } from "@/forms/formValues";
+import { nameProblem } from "@/forms/NameField";
+import { ruleTexts as t } from "@/pages/rules/ruleTexts";
 
 type Rule = Schemas["Rule"];
 
 /** The form's values. Secret and token are never read back, so they begin empty. */
-export const start = (stored?: Rule) => ({
+export const initialValues = (stored?: Rule) => ({
   name: stored?.name ?? "",
   source: stored?.source ?? ("github" as Rule["source"]),
   repository: stored?.repository ?? "",
@@ -21,27 +21,27 @@ export const start = (stored?: Rule) => ({
   forget: false,
   active: stored?.active ?? true,
 });
-export type Values = ReturnType<typeof start>;
+export type Values = ReturnType<typeof initialValues>;
 
 /** What is sent: an absent secret or token keeps the stored one, an empty token forgets it. */
 export const bodyOf = (values: Values): Schemas["RulePut"] => ({
   source: values.source,
-  repository: orNothing(values.repository),
+  repository: emptyToUndefined(values.repository),
   project: values.project,
   environment: values.environment,
-  branch: orNothing(values.branch),
+  branch: emptyToUndefined(values.branch),
   tag: values.tag.trim(),
   wait_minutes: toNumber(values.wait_minutes),
-  api_url: orNothing(values.api_url),
+  api_url: emptyToUndefined(values.api_url),
   secret: values.secret || undefined,
   token: values.forget ? "" : values.token || undefined,
   active: values.active,
 });
 
-export function wrong(values: Values, stored: boolean, taken: string[]) {
+export function findProblems(values: Values, stored: boolean, taken: string[]) {
   const named = values.name.length > 24 ? t.nameLong : nameProblem(values.name, taken);
   const wait = toNumber(values.wait_minutes) ?? 30;
-  return wrongs({
+  return onlyProblems({
     name: stored ? undefined : named,
     project: values.project ? undefined : t.projectMissing,
     environment: values.environment ? undefined : t.environmentMissing,

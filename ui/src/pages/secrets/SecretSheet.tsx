@@ -1,16 +1,16 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
-import { secretTexts as t } from "@/catalogTexts";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { useToast } from "@/components/Toast";
-import { DeleteAct } from "../admin/DeleteAct";
-import { SelectField, TextField, useKnown } from "../admin/Fields";
-import { FormSheet } from "../admin/FormSheet";
-import { type Form, useForm } from "../admin/useForm";
-import { useWhileShown } from "../admin/useWhileShown";
-import { toNumber, wrongs } from "../admin/values";
+import { DeleteButton } from "@/forms/DeleteButton";
+import { SelectField, TextField, useFieldLabel } from "@/forms/Fields";
+import { FormSheet } from "@/forms/FormSheet";
+import { onlyProblems, toNumber } from "@/forms/formValues";
+import { type Form, useForm } from "@/forms/useForm";
+import { useWhileShown } from "@/forms/useWhileShown";
+import { secretTexts as t } from "@/pages/catalogTexts";
 
 type Secret = Schemas["Secret"];
 type Props = { project: string; stored?: Secret; taken: string[]; close: () => void };
@@ -37,7 +37,7 @@ function nameProblem(name: string, taken: string[]): string | undefined {
 function problems(values: Values, taken?: string[]) {
   const typed = values.how === "typed";
   const length = toNumber(values.length) ?? 0;
-  return wrongs({
+  return onlyProblems({
     name: taken ? nameProblem(values.name, taken) : undefined,
     value: typed && values.value === "" ? t.valueMissing : undefined,
     length:
@@ -93,9 +93,9 @@ export function SecretSheet({ project, stored, taken, close }: Props) {
       onClose={close}
       extra={
         stored ? (
-          <DeleteAct name={stored.name} remove={remove} done={done}>
+          <DeleteButton name={stored.name} remove={remove} done={done}>
             <p>{t.delete}</p>
-          </DeleteAct>
+          </DeleteButton>
         ) : null
       }
     >
@@ -122,7 +122,7 @@ function Typed({ form }: { form: Form<Values> }) {
   const id = useId();
   const [shown, setShown] = useState(false);
   const error = form.errors.value;
-  useKnown(form, "value", t.value);
+  useFieldLabel(form, "value", t.value);
   return (
     <div className="field">
       <span className="row">

@@ -2,14 +2,14 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { Schemas } from "@/api/client";
 import { secrets } from "@/api/queries/admin";
-import { secretTexts as t } from "@/catalogTexts";
 import { Time } from "@/components/Time";
-import { ByProject } from "../admin/ByProject";
-import { Gone } from "../admin/Gone";
-import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
-import { useOpened } from "../admin/useOpened";
-import { NotFound } from "../shell/Problems";
-import { useMayAdmin } from "../shell/useLack";
+import { MissingEntry } from "@/forms/MissingEntry";
+import { type Column, type ListFilter, Listing, OpenLink } from "@/lists/Listing";
+import { useOpenSheet } from "@/lists/useOpenSheet";
+import { secretTexts as t } from "@/pages/catalogTexts";
+import { ByProject } from "../projects/ByProject";
+import { NotFound } from "../shell/ErrorPages";
+import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import { SecretSheet } from "./SecretSheet";
 
 type Secret = Schemas["Secret"];
@@ -54,7 +54,7 @@ const key = (one: Secret) => one.name;
 
 /** Values that can be set and used, and never read. Which project is in the address. */
 export function Secrets() {
-  if (useMayAdmin()) return <NotFound />;
+  if (useReasonNotAdmin()) return <NotFound />;
   return (
     <ByProject texts={t}>
       {(project, pick) => <OfProject key={project} project={project} pick={pick} />}
@@ -64,7 +64,7 @@ export function Secrets() {
 
 function OfProject({ project, pick }: { project: string; pick: ReactNode }) {
   const query = useQuery(secrets(project));
-  const { opened, adding, add, close } = useOpened();
+  const { opened, adding, add, close } = useOpenSheet();
   const taken = query.data?.map(key) ?? [];
   const found = query.data?.find((one) => one.name === opened);
   return (
@@ -91,7 +91,7 @@ function OfProject({ project, pick }: { project: string; pick: ReactNode }) {
           close={close}
         />
       ) : null}
-      {opened && query.data && !found ? <Gone name={opened} close={close} /> : null}
+      {opened && query.data && !found ? <MissingEntry name={opened} close={close} /> : null}
     </Listing>
   );
 }

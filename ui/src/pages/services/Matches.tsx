@@ -1,18 +1,18 @@
 import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
 import { ask, client, type Schemas } from "@/api/client";
-import { serviceTexts as t } from "@/catalogTexts";
 import { Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { useSettled } from "@/components/useSettled";
-import { Unread } from "../admin/Unread";
+import { useDebounced } from "@/components/useDebounced";
+import { UnreadSource } from "@/forms/UnreadSource";
+import { serviceTexts as t } from "@/pages/catalogTexts";
 
 type Tried = { registry: string; image: string; tag_mode: string; tag: string; pattern: string };
 
 /** What the registry has of an image, judged by a pattern that is only being typed. */
 export function Matches({ registry, image, tag_mode, tag, pattern }: Tried) {
   const typed = [registry, image.trim(), pattern.trim(), tag.trim(), tag_mode];
-  const settled = useSettled(JSON.stringify(typed), 300);
+  const settled = useDebounced(JSON.stringify(typed), 300);
   const [from = "", repository = "", by = "", wanted = "", mode] = JSON.parse(settled) as string[];
   const pinned = mode === "pinned";
   const may = from !== "" && repository !== "";
@@ -24,7 +24,7 @@ export function Matches({ registry, image, tag_mode, tag, pattern }: Tried) {
       <h2>{t.matches}</h2>
       {may ? null : <p className="t2">{t.matchesNeed}</p>}
       {query.isLoading ? <Skeletons count={6} height={28} /> : null}
-      <Unread what={t.matchesUnread} of={query} />
+      <UnreadSource what={t.matchesUnread} of={query} />
       {may && !pinned && wanted ? <Default of={[from, repository, wanted]} /> : null}
       {may && query.data ? <Found {...query.data} /> : null}
     </section>
@@ -44,7 +44,7 @@ const tried = (from: string, repository: string, pattern: string, tag: string) =
 /** Whether the tag that is chosen at first can be deployed: one that is not there fails each create. */
 function Default({ of: [from, repository, wanted] }: { of: [string, string, string] }) {
   const query = useQuery(tried(from, repository, wanted, wanted));
-  if (query.error) return <Unread what={t.defaultUnread(wanted)} of={query} />;
+  if (query.error) return <UnreadSource what={t.defaultUnread(wanted)} of={query} />;
   // What the registry itself lacks or refuses is said once, with the tags.
   if (!query.data?.found.ok) return null;
   const { found, tag } = query.data;

@@ -1,16 +1,16 @@
-import { adminTexts } from "@/adminTexts";
 import { ask, client, type Schemas } from "@/api/client";
-import { serviceTexts as t } from "@/catalogTexts";
-import { DeleteAct } from "../admin/DeleteAct";
-import { SelectField, TextField } from "../admin/Fields";
-import { FormSheet } from "../admin/FormSheet";
-import type { Opened } from "../admin/meanwhile";
-import { NameField, nameProblem, RegistryField } from "../admin/NewName";
-import { onlyOver, type Tagged } from "../admin/tagged";
-import { useForm } from "../admin/useForm";
-import { useRefresh, useSaved } from "../admin/useSaved";
-import { orNothing, wrongs } from "../admin/values";
-import { useMayAdmin } from "../shell/useLack";
+import type { Opened } from "@/forms/conflict";
+import { DeleteButton } from "@/forms/DeleteButton";
+import { ifMatch, type Tagged } from "@/forms/etag";
+import { SelectField, TextField } from "@/forms/Fields";
+import { FormSheet } from "@/forms/FormSheet";
+import { formTexts } from "@/forms/formTexts";
+import { emptyToUndefined, onlyProblems } from "@/forms/formValues";
+import { NameField, nameProblem, RegistryField } from "@/forms/NameField";
+import { useForm } from "@/forms/useForm";
+import { useRefresh, useSaved } from "@/forms/useSaved";
+import { serviceTexts as t } from "@/pages/catalogTexts";
+import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import { Matches } from "./Matches";
 
 type Service = Schemas["Service"];
@@ -31,14 +31,14 @@ const save = (values: Values, over?: Tagged<Service>) =>
   ask(
     client.PUT("/api/v1/services/{name}", {
       params: { path: { name: values.name } },
-      headers: onlyOver(over?.tag),
+      headers: ifMatch(over?.tag),
       body: {
         registry: values.registry,
         image: values.image.trim(),
         tag_mode: values.tag_mode,
-        tag: orNothing(values.tag),
-        pattern: values.tag_mode === "selectable" ? orNothing(values.pattern) : undefined,
-        description: orNothing(values.description),
+        tag: emptyToUndefined(values.tag),
+        pattern: values.tag_mode === "selectable" ? emptyToUndefined(values.pattern) : undefined,
+        description: emptyToUndefined(values.description),
       },
     }),
   );
@@ -51,13 +51,13 @@ const modes = [
 /** Adds or changes one service; beside the form stands what people would choose from. */
 export function ServiceSheet({ opened, taken, close }: Props) {
   const stored = opened?.value;
-  const reason = useMayAdmin();
+  const reason = useReasonNotAdmin();
   const saved = useSaved(["services", "tags"], close);
   const form = useForm(start(stored), {
     check: (values) =>
-      wrongs({
+      onlyProblems({
         name: stored ? undefined : nameProblem(values.name, taken),
-        registry: values.registry ? undefined : adminTexts.chooseRegistry,
+        registry: values.registry ? undefined : formTexts.chooseRegistry,
         image: values.image.trim() ? undefined : t.imageMissing,
         tag: values.tag_mode === "pinned" && !values.tag.trim() ? t.tagMissing : undefined,
       }),
@@ -72,8 +72,8 @@ export function ServiceSheet({ opened, taken, close }: Props) {
       title={stored ? stored.name : t.addTitle}
       form={form}
       onClose={close}
-      submit={stored ? undefined : adminTexts.create}
-      busy={stored ? undefined : adminTexts.creating}
+      submit={stored ? undefined : formTexts.create}
+      busy={stored ? undefined : formTexts.creating}
       locked={reason}
       extra={stored && !reason ? <Delete name={stored.name} close={close} /> : null}
       side={reason ? undefined : <Matches {...form.values} />}
@@ -122,8 +122,8 @@ function Delete({ name, close }: { name: string; close: () => void }) {
     close();
   };
   return (
-    <DeleteAct name={name} remove={remove} done={done}>
+    <DeleteButton name={name} remove={remove} done={done}>
       <p>{t.delete}</p>
-    </DeleteAct>
+    </DeleteButton>
   );
 }

@@ -1,12 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { client, type Schemas } from "@/api/client";
 import { services } from "@/api/queries/admin";
-import { serviceTexts as t } from "@/catalogTexts";
-import { Safe } from "@/components/Safe";
-import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
-import { Stored } from "../admin/Stored";
-import { useOpened } from "../admin/useOpened";
-import { useMayAdmin } from "../shell/useLack";
+import { BidiSafe } from "@/components/BidiSafe";
+import { LoadStored } from "@/forms/LoadStored";
+import { type Column, type ListFilter, Listing, OpenLink } from "@/lists/Listing";
+import { useOpenSheet } from "@/lists/useOpenSheet";
+import { serviceTexts as t } from "@/pages/catalogTexts";
+import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import { ServiceSheet } from "./ServiceSheet";
 
 type Service = Schemas["Service"];
@@ -18,7 +18,7 @@ const columns: Column<Service>[] = [
       <span className="row">
         <OpenLink name={one.name} />
         <span className="t2 s tr">
-          <Safe text={one.description ?? ""} />
+          <BidiSafe text={one.description ?? ""} />
         </span>
       </span>
     ),
@@ -67,8 +67,8 @@ const key = (one: Service) => one.name;
 /** What people deploy, and which tags they may choose. */
 export function Services() {
   const query = useQuery(services);
-  const reason = useMayAdmin();
-  const { opened, adding, add, close } = useOpened();
+  const reason = useReasonNotAdmin();
+  const { opened, adding, add, close } = useOpenSheet();
   const taken = query.data?.map(key) ?? [];
   return (
     <Listing
@@ -85,7 +85,7 @@ export function Services() {
     >
       {adding && !reason ? <ServiceSheet taken={taken} close={close} /> : null}
       {opened ? (
-        <Stored
+        <LoadStored
           key={opened}
           kind="services"
           name={opened}
@@ -93,7 +93,7 @@ export function Services() {
           read={() => client.GET("/api/v1/services/{name}", { params: { path: { name: opened } } })}
         >
           {(read) => <ServiceSheet opened={read} taken={taken} close={close} />}
-        </Stored>
+        </LoadStored>
       ) : null}
     </Listing>
   );

@@ -3,7 +3,7 @@ import { ask, client } from "@/api/client";
 import { me } from "@/api/queries/common";
 import { CopyButton } from "@/components/Copy";
 import { ErrorState, Skeletons } from "@/components/States";
-import { settingsTexts } from "@/settingsTexts";
+import { settingsTexts } from "@/pages/settings/settingsTexts";
 import { texts } from "@/texts";
 
 const t = settingsTexts.about;

@@ -1,14 +1,14 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { ask, client, isNotFound, type Schemas } from "@/api/client";
-import { Ahead } from "@/components/Ahead";
 import { Button } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
-import { describe, ErrorState, Skeletons } from "@/components/States";
+import { describeError, ErrorState, Skeletons } from "@/components/States";
+import { TimeAhead } from "@/components/TimeAhead";
 import { useToast } from "@/components/Toast";
-import { exact } from "@/components/time";
-import { settingsTexts } from "@/settingsTexts";
-import { ConfirmDelete } from "../admin/Confirm";
+import { formatExact } from "@/components/time";
+import { ConfirmDelete } from "@/forms/ConfirmDelete";
+import { settingsTexts } from "@/pages/settings/settingsTexts";
 
 const t = settingsTexts.certificates;
 const KEY = ["certificate-authority"];
@@ -33,7 +33,7 @@ export function Authority() {
   const make = useMutation({
     mutationFn: () => ask(client.POST("/api/v1/certificate-authority")),
     onSuccess: () => say("done", t.made),
-    onError: (error) => say("failed", describe(error).message),
+    onError: (error) => say("failed", describeError(error).message),
     onSettled: refresh,
   });
   return (
@@ -69,7 +69,7 @@ function Known({ authority, refresh }: KnownProps) {
         <dd>{authority.subject}</dd>
         <dt>{t.until}</dt>
         <dd>
-          {exact(authority.not_after)} <Ahead at={authority.not_after} className="t2" />
+          {formatExact(authority.not_after)} <TimeAhead at={authority.not_after} className="t2" />
         </dd>
         <dt>{t.print}</dt>
         <dd className="row">

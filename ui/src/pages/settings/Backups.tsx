@@ -4,8 +4,8 @@ import { CommandLine } from "@/components/CommandLine";
 import { Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { settingsTexts } from "@/settingsTexts";
-import { Unread } from "../deployment/Unread";
+import { settingsTexts } from "@/pages/settings/settingsTexts";
+import { ReadFailed } from "../deployment/ReadFailed";
 import { AGAIN, lastBackup } from "../fleet/queries";
 
 const t = settingsTexts.backups;
@@ -37,7 +37,7 @@ export function Last() {
   const query = useQuery({ ...lastBackup, refetchInterval: AGAIN });
   return (
     <>
-      <Unread what={t.unread} query={query} />
+      <ReadFailed what={t.unread} query={query} />
       {query.isPending ? <Skeletons count={1} /> : null}
       {query.data === undefined ? null : <Written at={query.data} />}
     </>

@@ -1,12 +1,12 @@
-import { adminTexts } from "@/adminTexts";
 import { ask, client } from "@/api/client";
-import { settingsTexts } from "@/settingsTexts";
-import { TextArea } from "../admin/Fields";
-import { FormSheet } from "../admin/FormSheet";
-import { NameField, nameProblem } from "../admin/NewName";
-import { useForm } from "../admin/useForm";
-import { useSaved } from "../admin/useSaved";
-import { wrongs } from "../admin/values";
+import { TextArea } from "@/forms/Fields";
+import { FormSheet } from "@/forms/FormSheet";
+import { formTexts } from "@/forms/formTexts";
+import { onlyProblems } from "@/forms/formValues";
+import { NameField, nameProblem } from "@/forms/NameField";
+import { useForm } from "@/forms/useForm";
+import { useSaved } from "@/forms/useSaved";
+import { settingsTexts } from "@/pages/settings/settingsTexts";
 
 const t = settingsTexts.certificates;
 
@@ -24,7 +24,7 @@ export function CertificateSheet({ taken, replaces, close }: Props) {
     { name: replaces ?? "", chain: "", key: "" },
     {
       check: (values) =>
-        wrongs({
+        onlyProblems({
           name: replaces ? undefined : nameProblem(values.name, taken),
           chain: values.chain.includes("BEGIN CERTIFICATE") ? undefined : t.chainMissing,
           key: values.key.includes("PRIVATE KEY") ? undefined : t.keyMissing,
@@ -45,8 +45,8 @@ export function CertificateSheet({ taken, replaces, close }: Props) {
       named={replaces}
       form={form}
       onClose={close}
-      submit={replaces ? t.replace : adminTexts.create}
-      busy={replaces ? t.replacing : adminTexts.creating}
+      submit={replaces ? t.replace : formTexts.create}
+      busy={replaces ? t.replacing : formTexts.creating}
     >
       {replaces ? <p className="t2">{t.replaceWhat}</p> : <NameField form={form} taken={taken} />}
       <TextArea form={form} name="chain" label={t.chain} hint={t.chainHint} mono rows={9} />

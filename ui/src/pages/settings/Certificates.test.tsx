@@ -4,10 +4,10 @@ import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it, vi } from "vitest";
 import { client } from "@/api/client";
 import { Toasts } from "@/components/Toast";
-import { settingsTexts } from "@/settingsTexts";
+import { settingsTexts } from "@/pages/settings/settingsTexts";
 import { Certificates } from "./Certificates";
 
-vi.mock("../admin/useStay", () => ({ useStay: () => undefined }));
+vi.mock("@/forms/useLeaveGuard", () => ({ useLeaveGuard: () => undefined }));
 
 const t = settingsTexts.certificates;
 

@@ -3,15 +3,15 @@ import { Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { certificates } from "@/api/queries/catalog";
-import { Ahead } from "@/components/Ahead";
 import { Button } from "@/components/Button";
 import { ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { useNow } from "@/components/Time";
-import { settingsTexts } from "@/settingsTexts";
-import { ConfirmDelete } from "../admin/Confirm";
-import { useRefresh } from "../admin/useSaved";
-import { SOON } from "../fleet/sealed";
+import { TimeAhead } from "@/components/TimeAhead";
+import { ConfirmDelete } from "@/forms/ConfirmDelete";
+import { useRefresh } from "@/forms/useSaved";
+import { settingsTexts } from "@/pages/settings/settingsTexts";
+import { SOON } from "../fleet/certificateTroubles";
 import { Authority } from "./Authority";
 import { CertificateSheet } from "./CertificateSheet";
 
@@ -133,7 +133,7 @@ function Until({ at }: { at: string }) {
   const left = new Date(at).getTime() - useNow(60);
   return (
     <span className="row nw">
-      <Ahead at={at} className="t2" />
+      <TimeAhead at={at} className="t2" />
       {left < 0 ? <StatusMark state="failed">{t.over}</StatusMark> : null}
       {left >= 0 && left < SOON ? <StatusMark state="warn">{t.soon}</StatusMark> : null}
     </span>

@@ -2,8 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { environments, projects } from "@/api/queries/catalog";
 import { ErrorState, Skeletons } from "@/components/States";
-import { environmentTexts } from "@/environmentTexts";
-import { settingsTexts } from "@/settingsTexts";
+import { environmentTexts } from "@/pages/environments/environmentTexts";
+import { settingsTexts } from "@/pages/settings/settingsTexts";
 
 const t = settingsTexts.cleanup;
 

@@ -3,11 +3,11 @@ import { useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { keys } from "@/api/queries/admin";
 import { Button } from "@/components/Button";
-import { describe, ErrorState, Skeletons } from "@/components/States";
+import { describeError, ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { useToast } from "@/components/Toast";
 import { locale } from "@/locale";
-import { settingsTexts } from "@/settingsTexts";
+import { settingsTexts } from "@/pages/settings/settingsTexts";
 
 const t = settingsTexts.keys;
 type Key = Schemas["MasterKey"];
@@ -95,7 +95,7 @@ function Rotate({ all }: { all: Key[] }) {
       }
     },
     onSuccess: (count) => say("done", t.rotated(count)),
-    onError: (error) => say("failed", describe(error).message),
+    onError: (error) => say("failed", describeError(error).message),
     onSettled: () => {
       setLeft(undefined);
       void cache.invalidateQueries({ queryKey: keys.queryKey });

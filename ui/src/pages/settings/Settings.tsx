@@ -1,10 +1,10 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { Top, useTitle } from "@/components/Shell";
-import { settingsTexts as t } from "@/settingsTexts";
+import { settingsTexts as t } from "@/pages/settings/settingsTexts";
+import { NotFound } from "../shell/ErrorPages";
 import { type SettingsTab, settingsTabs } from "../shell/navigation";
-import { NotFound } from "../shell/Problems";
-import { useMayAdmin } from "../shell/useLack";
+import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import { About } from "./About";
 import { Backups } from "./Backups";
 import { Certificates } from "./Certificates";
@@ -23,7 +23,7 @@ const tabs: Record<SettingsTab, () => ReactNode> = {
 /** What belongs to the installation as a whole. */
 export function Settings() {
   const { tab = "keys" } = route.useParams();
-  const reason = useMayAdmin();
+  const reason = useReasonNotAdmin();
   useTitle(t.tabs[tab] ?? t.title, t.title);
   const Shown = tabs[tab as SettingsTab];
   if (reason || !Shown) return <NotFound />;

@@ -6,19 +6,19 @@ import { nodes } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
 import { anyReady, deployments } from "@/api/queries/deployments";
 import { Glyph, Mark } from "@/components/Glyph";
-import { load } from "@/components/load";
+import { loadChunk } from "@/components/loadChunk";
 import { OpenMenu, useKeys } from "@/components/Shell";
 import { useTheme } from "@/components/theme";
-import { shellTexts } from "@/shellTexts";
+import { shellTexts } from "@/pages/shell/shellTexts";
 import { texts } from "@/texts";
 import { startDismissed } from "../start/dismissed";
-import { leave } from "./leave";
+import { signOut } from "./leave";
 import { alsoHolds, type Place, placesFor } from "./navigation";
 import { useGoKeys } from "./useGoKeys";
-import { Viewing } from "./Viewing";
+import { ViewAsBanner } from "./ViewAsBanner";
 
-const Palette = lazy(() => load(() => import("./Palette")));
-const Shortcuts = lazy(() => load(() => import("./Shortcuts")));
+const Palette = lazy(() => loadChunk(() => import("./Palette")));
+const Shortcuts = lazy(() => loadChunk(() => import("./Shortcuts")));
 
 /** Sidebar and content of every page behind sign-in. */
 export function Frame() {
@@ -47,7 +47,7 @@ export function Frame() {
           onClick={() => setOpen(false)}
         />
         <main className="main" id="main" tabIndex={-1}>
-          <Viewing />
+          <ViewAsBanner />
           <Outlet />
         </main>
       </div>
@@ -196,7 +196,7 @@ function Person() {
         className="btn ghost sm ic"
         aria-label={texts.signOut}
         title={texts.signOut}
-        onClick={leave}
+        onClick={signOut}
       >
         <LogOut className="i sm" aria-hidden="true" />
       </button>

@@ -4,10 +4,10 @@ import { Search } from "lucide-react";
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
 import { StatusMark } from "@/components/Status";
 import { useTheme } from "@/components/theme";
-import { paletteTexts as t } from "@/paletteTexts";
-import { type Command, found } from "./commands";
-import { leave } from "./leave";
-import { remember } from "./recent";
+import { paletteTexts as t } from "@/pages/shell/paletteTexts";
+import { type Command, searchCommands } from "./commands";
+import { signOut } from "./leave";
+import { rememberCommand } from "./recentCommands";
 import { unsearched, useCommands } from "./useCommands";
 
 const MOST = 60;
@@ -20,12 +20,12 @@ export default function Palette({ close, shortcuts }: Props) {
   const [search, setSearch] = useState("");
   const all = useCommands(theme, search.trim() !== "");
   const shown = useMemo(
-    () => (search.trim() ? found(all, search) : unsearched(all)).slice(0, MOST),
+    () => (search.trim() ? searchCommands(all, search) : unsearched(all)).slice(0, MOST),
     [all, search],
   );
   const [at, setAt] = useState(0);
   const input = useRef<HTMLInputElement>(null);
-  const choose = useChoose(close, { theme: toggle, shortcuts, leave: () => void leave() });
+  const choose = useChoose(close, { theme: toggle, shortcuts, leave: () => void signOut() });
   const keys = (event: KeyboardEvent) => {
     const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (move) {
@@ -90,7 +90,7 @@ function useChoose(close: () => void, run: Acts) {
   const navigate = useNavigate();
   return (command: Command) => {
     if (command.reason) return;
-    if (command.group !== "here") remember(command.id.replace(/^recent /, ""));
+    if (command.group !== "here") rememberCommand(command.id.replace(/^recent /, ""));
     if (command.run !== "shortcuts") close();
     // The page's own act comes once the palette is gone: it may open something, and take the focus.
     if (typeof command.run === "function") setTimeout(command.run);

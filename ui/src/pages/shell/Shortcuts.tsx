@@ -2,8 +2,8 @@ import { useSuspenseQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { me } from "@/api/queries/common";
 import { Sheet } from "@/components/Overlay";
-import { keysOff, switchKeys } from "@/components/Shell";
-import { paletteTexts } from "@/paletteTexts";
+import { areKeysOff, setKeysOff } from "@/components/Shell";
+import { paletteTexts } from "@/pages/shell/paletteTexts";
 import { placesFor } from "./navigation";
 
 const t = paletteTexts.shortcuts;
@@ -123,7 +123,7 @@ function Key({ keys, does }: { keys: string; does: string }) {
 }
 
 function Switch() {
-  const [off, setOff] = useState(keysOff);
+  const [off, setOff] = useState(areKeysOff);
   return (
     <div className="field">
       <label className="ck">
@@ -131,7 +131,7 @@ function Switch() {
           type="checkbox"
           checked={off}
           onChange={(event) => {
-            switchKeys(event.target.checked);
+            setKeysOff(event.target.checked);
             setOff(event.target.checked);
           }}
         />

@@ -4,17 +4,17 @@ import { render } from "@testing-library/react";
 import { createElement } from "react";
 import { expect, it } from "vitest";
 import { Button } from "@/components/Button";
-import { offered } from "@/components/offers";
+import { listPageActions } from "@/components/pageActions";
 import { makeRouter } from "@/routes";
 import {
-  acts,
+  definitionCommands,
   deploymentCommands,
-  found,
-  here,
-  ofProject,
-  pages,
+  globalCommands,
+  navigationCommands,
+  pageCommands,
+  projectCommands,
   savedViews,
-  things,
+  searchCommands,
 } from "./commands";
 import { alsoHolds, places } from "./navigation";
 
@@ -28,9 +28,9 @@ it("reaches every page, and shows a person only what could be theirs", () => {
   const { routesByPath } = makeRouter(new QueryClient());
   // Pages of one thing are reached by its name.
   const all = Object.keys(routesByPath).filter((path) => !path.includes("$"));
-  const reached = pages(admin).map((one) => one.to);
+  const reached = navigationCommands(admin).map((one) => one.to);
   expect(reached).toEqual(expect.arrayContaining(all.filter((path) => !apart.includes(path))));
-  const theirs = pages(viewer).map((one) => one.to);
+  const theirs = navigationCommands(viewer).map((one) => one.to);
   expect(theirs).toContain("/urls");
   expect(theirs).not.toContain("/secrets");
 });
@@ -40,10 +40,10 @@ it("says why an act can't be done, and who can", () => {
     create: "Needs Full; root can give it.",
     admin: "Needs Admin; root can give it.",
   };
-  const theirs = acts(lacks, "light");
+  const theirs = globalCommands(lacks, "light");
   expect(theirs.find((one) => one.id === "create")?.reason).toBe(lacks.create);
   expect(theirs.find((one) => one.id === "new-project")?.reason).toBe(lacks.admin);
-  expect(acts({}, "light").every((one) => !one.reason)).toBe(true);
+  expect(globalCommands({}, "light").every((one) => !one.reason)).toBe(true);
 });
 
 it("offers what the open page can do, for as long as its button is there", () => {
@@ -51,25 +51,25 @@ it("offers what the open page can do, for as long as its button is there", () =>
   const { unmount } = render(
     createElement(Button, { act: "Clone it", onClick: () => pressed.push("clone") }, "Clone"),
   );
-  expect(here(offered())).toEqual([
+  expect(pageCommands(listPageActions())).toEqual([
     expect.objectContaining({ group: "here", label: "Clone it", reason: undefined }),
   ]);
-  offered()[0]?.run();
+  listPageActions()[0]?.run();
   expect(pressed).toEqual(["clone"]);
   unmount();
-  expect(offered()).toEqual([]);
+  expect(listPageActions()).toEqual([]);
 });
 
 it("leads to what was defined by name, to what a project has of its own and to saved views", () => {
-  expect(things("rule", ["previews"])[0]).toMatchObject({
+  expect(definitionCommands("rule", ["previews"])[0]).toMatchObject({
     to: "/rules",
     search: { open: "previews" },
   });
-  expect(things("settings", ["shop"])[0]).toMatchObject({
+  expect(definitionCommands("settings", ["shop"])[0]).toMatchObject({
     to: "/projects",
     search: { open: "shop" },
   });
-  expect(ofProject("secret", "shop", ["DB_PASSWORD"])[0]).toMatchObject({
+  expect(projectCommands("secret", "shop", ["DB_PASSWORD"])[0]).toMatchObject({
     label: "DB_PASSWORD",
     to: "/secrets",
     search: { project: "shop", open: "DB_PASSWORD" },
@@ -81,7 +81,7 @@ it("leads to what was defined by name, to what a project has of its own and to s
 });
 
 it("tells two acts of one name apart", () => {
-  const twice = here([
+  const twice = pageCommands([
     { label: "Save", run: () => {} },
     { label: "Save", run: () => {} },
   ]);
@@ -109,8 +109,8 @@ it("finds a deployment by name, tag and URL, names first", () => {
       services: [],
     },
   ] as unknown as Parameters<typeof deploymentCommands>[0]);
-  expect(found(all, "pay").map((one) => one.label)).toEqual(["pay", "cart"]);
-  expect(found(all, "web.cart").map((one) => one.label)).toEqual(["cart"]);
+  expect(searchCommands(all, "pay").map((one) => one.label)).toEqual(["pay", "cart"]);
+  expect(searchCommands(all, "web.cart").map((one) => one.label)).toEqual(["cart"]);
 });
 
 it("has one letter for one page", () => {

@@ -1,7 +1,7 @@
 import type { Deployment } from "@/api/client";
-import type { Offer } from "@/components/offers";
-import { paletteTexts as t } from "@/paletteTexts";
-import { shellTexts } from "@/shellTexts";
+import type { PageAction } from "@/components/pageActions";
+import { paletteTexts as t } from "@/pages/shell/paletteTexts";
+import { shellTexts } from "@/pages/shell/shellTexts";
 import { onlySet, shownState } from "../deployments/filters";
 import type { View } from "../deployments/views";
 import { placesFor } from "./navigation";
@@ -27,12 +27,12 @@ type Person = { role: string };
 type Lacks = { create?: string; admin?: string };
 
 /** What the open page itself can do, with the reasons its buttons give. */
-export function here(offers: Offer[]): Command[] {
+export function pageCommands(offers: PageAction[]): Command[] {
   return offers.map((offer, at) => ({ ...offer, id: `here ${at} ${offer.label}`, group: "here" }));
 }
 
 /** What can be done from anywhere. What a person may not do says who can, instead of doing nothing. */
-export function acts(lacks: Lacks, theme: "light" | "dark"): Command[] {
+export function globalCommands(lacks: Lacks, theme: "light" | "dark"): Command[] {
   const make = (id: string, label: string, to: string): Command => ({
     id,
     group: "acts",
@@ -90,7 +90,7 @@ const show = (view: string, label: string): Command => ({
   search: { view },
 });
 
-export function pages(person: Person): Command[] {
+export function navigationCommands(person: Person): Command[] {
   const admin = person.role === "admin";
   const start: Command = {
     id: "/start",
@@ -130,7 +130,7 @@ export function deploymentCommands(all: Deployment[]): Command[] {
 type Kind = keyof typeof t.kinds;
 
 /** Things that were defined, each leading to its sheet or page. */
-export function things(kind: Kind, names: string[] | undefined): Command[] {
+export function definitionCommands(kind: Kind, names: string[] | undefined): Command[] {
   return (names ?? []).map((name) => {
     if (kind === "project") return thing(kind, name, `/projects/${name}/pipeline`);
     if (kind === "settings") return { ...thing(kind, name, "/projects"), search: { open: name } };
@@ -141,7 +141,7 @@ export function things(kind: Kind, names: string[] | undefined): Command[] {
 }
 
 /** What each project has of its own; its page says which project in the address. */
-export function ofProject(kind: "secret" | "template", project: string, names: string[]) {
+export function projectCommands(kind: "secret" | "template", project: string, names: string[]) {
   return names.map((name) => ({
     ...thing(kind, name, `/${kind}s`),
     id: `${kind}/${project}/${name}`,
@@ -167,7 +167,7 @@ const thing = (kind: Kind, name: string, to: string): Command => ({
 });
 
 /** The commands a search finds, best first: at the beginning, at a word, anywhere, in its other words. */
-export function found(all: Command[], search: string): Command[] {
+export function searchCommands(all: Command[], search: string): Command[] {
   const wanted = search.trim().toLowerCase();
   if (!wanted) return all;
   return all

@@ -18,7 +18,7 @@ import {
   Webhook,
   Workflow,
 } from "lucide-react";
-import { shellTexts } from "@/shellTexts";
+import { shellTexts } from "@/pages/shell/shellTexts";
 
 const t = shellTexts.nav;
 

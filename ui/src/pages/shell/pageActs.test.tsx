@@ -4,19 +4,19 @@ import type { ReactNode } from "react";
 import { afterEach, expect, it } from "vitest";
 import { keys } from "@/api/queries/admin";
 import { sessions } from "@/api/queries/people";
-import { auditTexts } from "@/auditTexts";
-import { offered } from "@/components/offers";
-import { deployTexts } from "@/deployTexts";
-import { peopleTexts } from "@/peopleTexts";
-import { settingsTexts } from "@/settingsTexts";
+import { listPageActions } from "@/components/pageActions";
+import { DeleteButton } from "@/forms/DeleteButton";
+import { FormSheet } from "@/forms/FormSheet";
+import { TestStored } from "@/forms/TestStored";
+import { useForm } from "@/forms/useForm";
+import { auditTexts } from "@/pages/audit/auditTexts";
+import { deployTexts } from "@/pages/deployTexts";
+import { peopleTexts } from "@/pages/people/peopleTexts";
+import { settingsTexts } from "@/pages/settings/settingsTexts";
 import { texts } from "@/texts";
 import { Password } from "../account/Password";
 import { Sessions } from "../account/Sessions";
-import { DeleteAct } from "../admin/DeleteAct";
-import { FormSheet } from "../admin/FormSheet";
-import { Trial } from "../admin/Trial";
-import { useForm } from "../admin/useForm";
-import { Export, Verify } from "../audit/Whole";
+import { Export, Verify } from "../audit/ChainCheck";
 import { SaveTemplate } from "../create/SaveTemplate";
 import { SavedViews } from "../deployments/SavedViews";
 import { Certificates } from "../settings/Certificates";
@@ -40,15 +40,15 @@ function offersOf(shown: ReactNode): string[] {
   cache.setQueryData(["certificates"], []);
   cache.setQueryData(["certificate-authority"], null);
   render(<QueryClientProvider client={cache}>{shown}</QueryClientProvider>);
-  return offered().map((one) => one.label);
+  return listPageActions().map((one) => one.label);
 }
 
 function Sheet() {
   const form = useForm({ name: "shop" }, { save: async () => {}, saved: () => {} });
   const remove = (
-    <DeleteAct name="shop" remove={async () => {}} done={() => {}}>
+    <DeleteButton name="shop" remove={async () => {}} done={() => {}}>
       gone
-    </DeleteAct>
+    </DeleteButton>
   );
   return (
     <FormSheet title="shop" form={form} onClose={() => {}} submit="Create project" extra={remove}>
@@ -65,9 +65,9 @@ const pages: [string, ReactNode, string[]][] = [
   ["a sheet of something defined", <Sheet key="1" />, ["Delete shop", "Create project"]],
   [
     "what can be tried",
-    <Trial key="2" test={idle} texts={words} dirty={false} unasked="">
+    <TestStored key="2" test={idle} texts={words} dirty={false} unasked="">
       {null}
-    </Trial>,
+    </TestStored>,
     [words.test],
   ],
   [
@@ -111,9 +111,9 @@ it.each(pages)("offers the acts of %s", (_, shown, labels) => {
 
 it("offers what cannot be done with the reason its button gives", () => {
   offersOf(
-    <Trial test={idle} texts={words} dirty unasked="">
+    <TestStored test={idle} texts={words} dirty unasked="">
       {null}
-    </Trial>,
+    </TestStored>,
   );
-  expect(offered().find((one) => one.label === words.test)?.reason).toBe(words.testFirst);
+  expect(listPageActions().find((one) => one.label === words.test)?.reason).toBe(words.testFirst);
 });

@@ -6,22 +6,22 @@ import { me } from "@/api/queries/common";
 import { deployments } from "@/api/queries/deployments";
 import { rules, webhooks } from "@/api/queries/notices";
 import { teams, users } from "@/api/queries/people";
-import { offered } from "@/components/offers";
+import { listPageActions } from "@/components/pageActions";
 import type { Theme } from "@/components/theme";
 import { templates } from "../create/queries";
 import { useViews } from "../deployments/views";
 import {
-  acts,
   type Command,
+  definitionCommands,
   deploymentCommands,
-  here,
-  ofProject,
-  pages,
+  globalCommands,
+  navigationCommands,
+  pageCommands,
+  projectCommands,
   savedViews,
-  things,
 } from "./commands";
-import { recent } from "./recent";
-import { useLackToCreate, useMayAdmin } from "./useLack";
+import { recentCommands } from "./recentCommands";
+import { useReasonNotAdmin, useReasonNotToCreate } from "./usePermissionReason";
 
 type Named = { name: string };
 const names = (list?: Named[]) => list?.map((one) => one.name) ?? [];
@@ -32,15 +32,15 @@ const unasked = { ...calm, enabled: false };
 /** Everything the palette knows, in its order. What each project has is asked for once one types. */
 export function useCommands(theme: Theme, typed: boolean): Command[] {
   const { data: person } = useSuspenseQuery(me);
-  const [create, admin] = [useLackToCreate(), useMayAdmin()];
+  const [create, admin] = [useReasonNotToCreate(), useReasonNotAdmin()];
   const running = useQuery({ ...deployments, ...calm }).data;
   const { views } = useViews(person.name);
   const defined = useDefined(person.role === "admin", typed);
   return useMemo(
     () => [
-      ...here(offered()),
-      ...pages(person),
-      ...acts({ create, admin }, theme),
+      ...pageCommands(listPageActions()),
+      ...navigationCommands(person),
+      ...globalCommands({ create, admin }, theme),
       ...deploymentCommands(running ?? []),
       ...savedViews(views),
       ...defined,
@@ -65,17 +65,17 @@ function useDefined(admin: boolean, typed: boolean): Command[] {
   const within = useWithin(names(drawn), admin, typed);
   return useMemo(
     () => [
-      ...things("project", names(drawn)),
-      ...things("settings", admin ? names(drawn) : []),
-      ...things("environment", names(where)),
-      ...things("service", names(made)),
-      ...things("plugin", names(helpers)),
-      ...things("registry", names(sources)),
-      ...things("node", names(machines)),
-      ...things("user", names(people)),
-      ...things("team", names(groups)),
-      ...things("rule", names(given)),
-      ...things("webhook", names(told)),
+      ...definitionCommands("project", names(drawn)),
+      ...definitionCommands("settings", admin ? names(drawn) : []),
+      ...definitionCommands("environment", names(where)),
+      ...definitionCommands("service", names(made)),
+      ...definitionCommands("plugin", names(helpers)),
+      ...definitionCommands("registry", names(sources)),
+      ...definitionCommands("node", names(machines)),
+      ...definitionCommands("user", names(people)),
+      ...definitionCommands("team", names(groups)),
+      ...definitionCommands("rule", names(given)),
+      ...definitionCommands("webhook", names(told)),
       ...within,
     ],
     [admin, drawn, where, made, helpers, sources, machines, people, groups, given, told, within],
@@ -99,8 +99,8 @@ function useWithin(of: string[], admin: boolean, typed: boolean): Command[] {
       known
         .split("/")
         .flatMap((project, at) => [
-          ...ofProject("template", project, shapes[at] ?? []),
-          ...ofProject("secret", project, sealed[at] ?? []),
+          ...projectCommands("template", project, shapes[at] ?? []),
+          ...projectCommands("secret", project, sealed[at] ?? []),
         ]),
     [known, shapes, sealed],
   );
@@ -110,7 +110,7 @@ const listed = (all: UseQueryResult<Named[]>[]) => all.map((one) => names(one.da
 
 /** Without a search: the open page's acts, what was chosen last, then pages and acts. */
 export function unsearched(all: Command[]): Command[] {
-  const last = recent()
+  const last = recentCommands()
     .map((id) => all.find((one) => one.id === id))
     .filter((one) => one !== undefined)
     .map((one): Command => ({ ...one, id: `recent ${one.id}`, group: "recent" }));

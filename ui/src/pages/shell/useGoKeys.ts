@@ -2,7 +2,7 @@ import { useSuspenseQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 import { me } from "@/api/queries/common";
-import { quiet } from "@/components/Shell";
+import { ignoresKey } from "@/components/Shell";
 import { placesFor } from "./navigation";
 
 /** How long the second letter may take, in ms. */
@@ -23,7 +23,7 @@ export function useGoKeys(palette: () => void) {
         palette();
         return;
       }
-      if (quiet(event)) return;
+      if (ignoresKey(event)) return;
       const key = event.key.toLowerCase();
       const second = Date.now() - begun.current < PATIENCE;
       begun.current = key === "g" && !second ? Date.now() : 0;

@@ -8,7 +8,7 @@ import { Button } from "@/components/Button";
 import { Field } from "@/components/Field";
 import { Mark } from "@/components/Glyph";
 import { useTitle } from "@/components/Shell";
-import { describe } from "@/components/States";
+import { describeError } from "@/components/States";
 import { texts } from "@/texts";
 
 const route = getRouteApi("/sign-in");
@@ -45,7 +45,7 @@ export function SignIn() {
       if (to.startsWith("/gate?")) window.location.assign(to);
       else router.history.push(to);
     } catch (error) {
-      setErrors({ password: describe(error).message });
+      setErrors({ password: describeError(error).message });
       setBusy(false);
     }
   };

@@ -2,26 +2,26 @@ import { useNavigate } from "@tanstack/react-router";
 import { Button } from "@/components/Button";
 import { Top, useTitle } from "@/components/Shell";
 import { ErrorState, Skeletons } from "@/components/States";
-import { startTexts as t } from "@/startTexts";
-import { NotFound } from "../shell/Problems";
-import { useMayAdmin } from "../shell/useLack";
+import { startTexts as t } from "@/pages/start/startTexts";
+import { NotFound } from "../shell/ErrorPages";
+import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import { dismissStart } from "./dismissed";
-import { Line } from "./Line";
-import type { StartStep } from "./step";
+import { StartLine } from "./StartLine";
+import type { StartStep } from "./startStep";
 import { progress, startSteps } from "./steps";
-import { useWorld } from "./useWorld";
+import { useStartState } from "./useStartState";
 
 /** From an empty installation to the first URL. */
 export function Start() {
   useTitle(t.title);
-  const reason = useMayAdmin();
+  const reason = useReasonNotAdmin();
   if (reason) return <NotFound />;
   return <Guide />;
 }
 
 function Guide() {
   const navigate = useNavigate();
-  const { world, failed } = useWorld();
+  const { world, failed } = useStartState();
   const steps = world ? startSteps(world) : [];
   const { done, all, minutes } = progress(steps);
   const leave = () => void navigate({ to: "/deployments", search: {} });
@@ -82,7 +82,7 @@ function List({ steps, from, next, label }: ListProps) {
   return (
     <ol className="start" aria-label={label}>
       {steps.map((step, at) => (
-        <Line key={step.key} step={step} number={from + at} next={at === next} />
+        <StartLine key={step.key} step={step} number={from + at} next={at === next} />
       ))}
     </ol>
   );

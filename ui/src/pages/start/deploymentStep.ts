@@ -1,6 +1,6 @@
 import type { Deployment } from "@/api/client";
-import { startTexts } from "@/startTexts";
-import type { StartStep } from "./step";
+import { startTexts } from "@/pages/start/startTexts";
+import type { StartStep } from "./startStep";
 
 const t = startTexts.steps.deployment;
 const anew = { kind: "page", to: "/deployments/new", label: t.act } as const;

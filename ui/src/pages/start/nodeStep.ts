@@ -1,6 +1,6 @@
 import type { NodeInfo } from "@/api/client";
-import { startTexts } from "@/startTexts";
-import { add, type StartStep } from "./step";
+import { startTexts } from "@/pages/start/startTexts";
+import { add, type StartStep } from "./startStep";
 
 const t = startTexts.steps.node;
 

@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
-import { startTexts } from "@/startTexts";
-import type { World } from "./step";
+import { startTexts } from "@/pages/start/startTexts";
+import type { StartState } from "./startStep";
 import { progress, startSteps } from "./steps";
 
 // As the first migration leaves it: nobody added these.
 const builtins = ["docker.io", "ghcr.io"].map(
-  (host) => ({ name: host, host, builtin: true }) as World["registries"][number],
+  (host) => ({ name: host, host, builtin: true }) as StartState["registries"][number],
 );
 
-const nothing: World = {
+const nothing: StartState = {
   password: undefined,
   keys: [],
   registries: builtins,
@@ -19,10 +19,10 @@ const nothing: World = {
   deployments: [],
 };
 
-const step = (key: string, world: Partial<World>) =>
+const step = (key: string, world: Partial<StartState>) =>
   startSteps({ ...nothing, ...world }).find((one) => one.key === key);
 
-const done = (world: Partial<World>) =>
+const done = (world: Partial<StartState>) =>
   startSteps({ ...nothing, ...world })
     .filter((step) => step.done)
     .map((step) => step.key);
@@ -35,9 +35,9 @@ it("begins with nothing done and a way on at every step but the last", () => {
 });
 
 it("is computed from what exists, so it resumes wherever it was left", () => {
-  const node = { name: "fra-01", status: "online" } as World["nodes"][number];
+  const node = { name: "fra-01", status: "online" } as StartState["nodes"][number];
   expect(done({ nodes: [node] })).toEqual(["node"]);
-  const project = { name: "shop" } as World["projects"][number];
+  const project = { name: "shop" } as StartState["projects"][number];
   expect(step("project", { projects: [project] })).toMatchObject({
     done: false,
     way: { kind: "pipeline", project: "shop" },
@@ -47,7 +47,7 @@ it("is computed from what exists, so it resumes wherever it was left", () => {
 
 it("sends a failed first deployment to its page, and a ready one to its URL", () => {
   const base = { id: "1", name: "first", services: [], changed_at: "" };
-  const failed = { ...base, status: "failed" } as unknown as World["deployments"][number];
+  const failed = { ...base, status: "failed" } as unknown as StartState["deployments"][number];
   expect(step("deployment", { deployments: [failed] })).toMatchObject({
     done: false,
     state: "failed",
@@ -57,7 +57,7 @@ it("sends a failed first deployment to its page, and a ready one to its URL", ()
     ...base,
     status: "ready",
     services: [{ step: "web", health: "healthy", url: "http://web.first.qa.localhost" }],
-  } as unknown as World["deployments"][number];
+  } as unknown as StartState["deployments"][number];
   expect(step("open", { deployments: [failed, ready] })).toMatchObject({
     way: { kind: "url", url: "http://web.first.qa.localhost" },
   });
@@ -65,7 +65,7 @@ it("sends a failed first deployment to its page, and a ready one to its URL", ()
 
 it("says of each state of a node what it waits for, and leads there", () => {
   const at = (status: string, more = {}) =>
-    ({ name: "fra-01", address: "10.0.0.1:5000", status, ...more }) as World["nodes"][number];
+    ({ name: "fra-01", address: "10.0.0.1:5000", status, ...more }) as StartState["nodes"][number];
   expect(step("node", {})).toMatchObject({ way: { to: "/nodes", add: true } });
   const states = { enrolled: "wait", offline: "wait", untrusted: "stuck", disabled: "stuck" };
   for (const [status, state] of Object.entries({ ...states, incompatible: "stuck" })) {
@@ -82,7 +82,7 @@ it("says of each state of a node what it waits for, and leads there", () => {
 });
 
 it("counts what is done, and the minutes that are left", () => {
-  const key = { name: "k1", present: true, primary: true } as World["keys"][number];
+  const key = { name: "k1", present: true, primary: true } as StartState["keys"][number];
   const before = { password: false, keys: [key] };
   expect(progress(startSteps({ ...nothing, ...before }))).toEqual({ done: 1, all: 8, minutes: 12 });
   expect(progress(startSteps(nothing)).all).toBe(7);
@@ -97,12 +97,12 @@ it("takes the public registries for a place of images only once a service has on
     way: { to: "/registries", add: true },
     instead: { to: "/services", add: true },
   });
-  const own = { name: "own", host: "r.example" } as World["registries"][number];
+  const own = { name: "own", host: "r.example" } as StartState["registries"][number];
   expect(step("registry", { registries: [...builtins, own] })).toMatchObject({
     done: true,
     text: t.done("r.example"),
   });
-  const service = { name: "web", registry: "ghcr.io" } as World["services"][number];
+  const service = { name: "web", registry: "ghcr.io" } as StartState["services"][number];
   expect(step("registry", { services: [service] })).toMatchObject({
     done: true,
     text: t.done("ghcr.io"),
@@ -111,12 +111,12 @@ it("takes the public registries for a place of images only once a service has on
 });
 
 it("offers the other ways at one step only, while they still help", () => {
-  const others = (world: Partial<World>) =>
+  const others = (world: Partial<StartState>) =>
     startSteps({ ...nothing, ...world })
       .filter((one) => one.others)
       .map((one) => one.key);
-  const service = { name: "api" } as World["services"][number];
-  const project = { name: "shop", pipeline_version: 1 } as World["projects"][number];
+  const service = { name: "api" } as StartState["services"][number];
+  const project = { name: "shop", pipeline_version: 1 } as StartState["projects"][number];
   expect(others({})).toEqual(["service"]);
   expect(others({ services: [service] })).toEqual(["project"]);
   expect(others({ services: [service], projects: [project] })).toEqual([]);
@@ -133,8 +133,9 @@ it("tells how far a deployment is, and when it asks", () => {
       steps_done: 2,
       steps_total: 5,
       ...more,
-    }) as unknown as World["deployments"][number];
-  const says = (one: World["deployments"][number]) => step("deployment", { deployments: [one] });
+    }) as unknown as StartState["deployments"][number];
+  const says = (one: StartState["deployments"][number]) =>
+    step("deployment", { deployments: [one] });
   expect(says(at("applying"))).toMatchObject({ state: "wait", text: t.running("first", 2, 5) });
   expect(says(at("applying", { question: {} }))).toMatchObject({ state: "stuck" });
   expect(says(at("stuck"))).toMatchObject({ state: "stuck", text: t.stuck("first") });

@@ -1,13 +1,13 @@
-import { startTexts } from "@/startTexts";
+import { startTexts } from "@/pages/start/startTexts";
 import { mainUrl } from "../deployments/filters";
 import { deploymentStep } from "./deploymentStep";
 import { nodeStep } from "./nodeStep";
-import { add, type StartStep, type World } from "./step";
+import { add, type StartState, type StartStep } from "./startStep";
 
 const t = startTexts.steps;
 
 /** The steps from nothing to an open URL, judged by what is there. */
-export function startSteps(world: World): StartStep[] {
+export function startSteps(world: StartState): StartStep[] {
   const steps = [
     ...password(world),
     key(world),
@@ -35,7 +35,7 @@ export function progress(steps: StartStep[]) {
   };
 }
 
-function password({ password: changed }: World): StartStep[] {
+function password({ password: changed }: StartState): StartStep[] {
   if (changed === undefined) return [];
   return [
     {
@@ -50,7 +50,7 @@ function password({ password: changed }: World): StartStep[] {
   ];
 }
 
-function key({ keys }: World): StartStep {
+function key({ keys }: StartState): StartStep {
   const primary = keys.find((one) => one.primary && one.present);
   return {
     key: "key",
@@ -64,7 +64,7 @@ function key({ keys }: World): StartStep {
 }
 
 /** The public ones are known from the start: that is a place for images only once a service has one there. */
-function registry({ registries, services }: World): StartStep {
+function registry({ registries, services }: StartState): StartStep {
   const used = services.map((one) => registries.find(({ name }) => name === one.registry));
   const first = registries.find((one) => !one.builtin) ?? used.find(Boolean);
   const known = registries.filter((one) => one.builtin).map((one) => one.host);
@@ -80,7 +80,7 @@ function registry({ registries, services }: World): StartStep {
   };
 }
 
-function environment({ environments }: World): StartStep {
+function environment({ environments }: StartState): StartStep {
   const first = environments[0];
   return {
     key: "environment",
@@ -92,7 +92,7 @@ function environment({ environments }: World): StartStep {
   };
 }
 
-function service({ services }: World): StartStep {
+function service({ services }: StartState): StartStep {
   return {
     key: "service",
     title: t.service.title,
@@ -103,7 +103,7 @@ function service({ services }: World): StartStep {
   };
 }
 
-function project({ projects }: World): StartStep {
+function project({ projects }: StartState): StartStep {
   const drawn = projects.find((one) => one.pipeline_version);
   const first = drawn ?? projects[0];
   const text = drawn
@@ -123,7 +123,7 @@ function project({ projects }: World): StartStep {
   };
 }
 
-function open({ deployments }: World): StartStep {
+function open({ deployments }: StartState): StartStep {
   const url = deployments.map(mainUrl).find(Boolean)?.url;
   return {
     key: "open",

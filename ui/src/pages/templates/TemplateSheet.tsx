@@ -1,21 +1,21 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { adminTexts } from "@/adminTexts";
 import { ask, client, type Schemas } from "@/api/client";
 import { environments } from "@/api/queries/catalog";
 import { useToast } from "@/components/Toast";
-import { templateTexts as t } from "@/templateTexts";
-import { DeleteAct } from "../admin/DeleteAct";
-import { CheckField, SelectField, TextField } from "../admin/Fields";
-import { FormSheet } from "../admin/FormSheet";
-import type { Opened } from "../admin/meanwhile";
-import { NameField } from "../admin/NewName";
-import { onlyOver } from "../admin/tagged";
-import { useForm } from "../admin/useForm";
-import { useWhileShown } from "../admin/useWhileShown";
+import type { Opened } from "@/forms/conflict";
+import { DeleteButton } from "@/forms/DeleteButton";
+import { ifMatch } from "@/forms/etag";
+import { CheckField, SelectField, TextField } from "@/forms/Fields";
+import { FormSheet } from "@/forms/FormSheet";
+import { formTexts } from "@/forms/formTexts";
+import { NameField } from "@/forms/NameField";
+import { useForm } from "@/forms/useForm";
+import { useWhileShown } from "@/forms/useWhileShown";
+import { templateTexts as t } from "@/pages/templates/templateTexts";
 import { templates } from "../create/queries";
-import { choices } from "../webhooks/Narrowed";
-import { Chosen } from "./Chosen";
-import { bodyOf, start, wrong } from "./values";
+import { choices } from "../webhooks/ScopeFields";
+import { VersionFields } from "./VersionFields";
+import { bodyOf, findProblems, initialValues } from "./values";
 
 type Props = {
   project: string;
@@ -33,19 +33,19 @@ export function TemplateSheet({ project, services, opened, taken, reason, close 
   const stored = opened?.value;
   const done = useDone(project, close);
   const selectable = services.filter((one) => one.tag_mode === "selectable");
-  const form = useForm(start(stored), {
+  const form = useForm(initialValues(stored), {
     opened,
-    valuesOf: start,
-    check: (values) => wrong(values, stored ? undefined : taken),
+    valuesOf: initialValues,
+    check: (values) => findProblems(values, stored ? undefined : taken),
     save: (values, over) =>
       ask(
         client.PUT(PATH, {
           params: { path: { name: project, template: values.name } },
-          headers: onlyOver(over?.tag),
+          headers: ifMatch(over?.tag),
           body: bodyOf(values, selectable),
         }),
       ),
-    saved: ({ name }) => done(stored ? adminTexts.saved(name) : adminTexts.created(name)),
+    saved: ({ name }) => done(stored ? formTexts.saved(name) : formTexts.created(name)),
   });
   const all = useQuery(environments);
   const name = stored?.name ?? "";
@@ -56,14 +56,14 @@ export function TemplateSheet({ project, services, opened, taken, reason, close 
       title={stored ? name : t.addTitle}
       form={form}
       onClose={close}
-      submit={stored ? undefined : adminTexts.create}
-      busy={stored ? undefined : adminTexts.creating}
+      submit={stored ? undefined : formTexts.create}
+      busy={stored ? undefined : formTexts.creating}
       locked={reason}
       extra={
         stored && !reason ? (
-          <DeleteAct name={name} remove={remove} done={() => done()}>
+          <DeleteButton name={name} remove={remove} done={() => done()}>
             <p>{t.delete}</p>
-          </DeleteAct>
+          </DeleteButton>
         ) : null
       }
     >
@@ -75,7 +75,7 @@ export function TemplateSheet({ project, services, opened, taken, reason, close 
         label={t.environment}
         placeholder={t.noEnvironment}
         options={choices(all.data, form.values.environment)}
-        source={{ what: adminTexts.environmentsUnread, of: all }}
+        source={{ what: formTexts.environmentsUnread, of: all }}
       />
       <TextField
         form={form}
@@ -85,7 +85,7 @@ export function TemplateSheet({ project, services, opened, taken, reason, close 
         optional
         maxLength={40}
       />
-      <Chosen form={form} services={selectable} />
+      <VersionFields form={form} services={selectable} />
       <CheckField form={form} name="wait" label={t.wait} hint={t.waitHint} />
       <TextField
         form={form}

@@ -2,16 +2,16 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useMemo } from "react";
 import { client, type Schemas } from "@/api/client";
+import { BidiSafe } from "@/components/BidiSafe";
 import { buttonClass } from "@/components/Button";
-import { Safe } from "@/components/Safe";
 import { Time } from "@/components/Time";
-import { templateTexts as t } from "@/templateTexts";
-import { ByProject, type Lack } from "../admin/ByProject";
-import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
-import { Stored } from "../admin/Stored";
-import { useOpened } from "../admin/useOpened";
+import { LoadStored } from "@/forms/LoadStored";
+import { type Column, type ListFilter, Listing, OpenLink } from "@/lists/Listing";
+import { useOpenSheet } from "@/lists/useOpenSheet";
+import { templateTexts as t } from "@/pages/templates/templateTexts";
 import { templates } from "../create/queries";
-import { useLack } from "../shell/useLack";
+import { ByProject, type Lack } from "../projects/ByProject";
+import { usePermissionReason } from "../shell/usePermissionReason";
 import { TemplateSheet } from "./TemplateSheet";
 
 type Template = Schemas["Template"];
@@ -24,7 +24,7 @@ const columns: Column<Template>[] = [
       <span className="row">
         <OpenLink name={one.name} />
         <span className="t2 s tr">
-          <Safe text={one.description ?? ""} />
+          <BidiSafe text={one.description ?? ""} />
         </span>
       </span>
     ),
@@ -102,9 +102,9 @@ type Props = { name: string; pick: ReactNode; project?: Project; lack?: Lack };
 
 function OfProject({ name, pick, project, lack }: Props) {
   const query = useQuery(templates(name));
-  const { opened, adding, add, close } = useOpened();
+  const { opened, adding, add, close } = useOpenSheet();
   const may = project?.can_create ?? false;
-  const lacking = useLack({
+  const lacking = usePermissionReason({
     may: may || !project,
     object: `project/${name}`,
     on: `project ${name}`,
@@ -129,7 +129,7 @@ function OfProject({ name, pick, project, lack }: Props) {
     >
       {adding && may ? <TemplateSheet taken={query.data?.map(key) ?? []} {...sheet} /> : null}
       {opened && project ? (
-        <Stored
+        <LoadStored
           key={opened}
           kind={`templates of ${name}`}
           name={opened}
@@ -141,7 +141,7 @@ function OfProject({ name, pick, project, lack }: Props) {
           }
         >
           {(read) => <TemplateSheet opened={read} taken={[]} {...sheet} />}
-        </Stored>
+        </LoadStored>
       ) : null}
     </Listing>
   );

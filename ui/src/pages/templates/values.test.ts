@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { bodyOf, start, wrong } from "./values";
+import { bodyOf, findProblems, initialValues } from "./values";
 
 const stored = {
   name: "release",
@@ -13,7 +13,7 @@ const stored = {
 };
 
 it("a template is saved as it was read, without versions that nobody can choose", () => {
-  expect(bodyOf(start(stored), [{ step: "web" }, { step: "api" }])).toEqual({
+  expect(bodyOf(initialValues(stored), [{ step: "web" }, { step: "api" }])).toEqual({
     description: undefined,
     environment: "qa",
     deployment_name: undefined,
@@ -24,8 +24,15 @@ it("a template is saved as it was read, without versions that nobody can choose"
 });
 
 it("a template says at each field what is wrong before it is sent", () => {
-  const values = { ...start(stored), name: "Not Good", deployment_name: "A b", priority: "256" };
-  expect(Object.keys(wrong(values, []))).toEqual(["name", "deployment_name", "priority"]);
-  expect(wrong({ ...values, deployment_name: "", priority: "255" })).toEqual({});
-  expect(wrong({ ...values, deployment_name: "", priority: "x" })).toHaveProperty("priority");
+  const values = {
+    ...initialValues(stored),
+    name: "Not Good",
+    deployment_name: "A b",
+    priority: "256",
+  };
+  expect(Object.keys(findProblems(values, []))).toEqual(["name", "deployment_name", "priority"]);
+  expect(findProblems({ ...values, deployment_name: "", priority: "255" })).toEqual({});
+  expect(findProblems({ ...values, deployment_name: "", priority: "x" })).toHaveProperty(
+    "priority",
+  );
 });

@@ -1,13 +1,13 @@
 import type { Schemas } from "@/api/client";
 import { isName } from "@/components/names";
-import { templateTexts as t } from "@/templateTexts";
-import { nameProblem } from "../admin/NewName";
-import { orNothing, toNumber, wrongs } from "../admin/values";
+import { emptyToUndefined, onlyProblems, toNumber } from "@/forms/formValues";
+import { nameProblem } from "@/forms/NameField";
+import { templateTexts as t } from "@/pages/templates/templateTexts";
 
 type Template = Schemas["Template"];
 
 /** A template as its form holds it. */
-export const start = (stored?: Template) => ({
+export const initialValues = (stored?: Template) => ({
   name: stored?.name ?? "",
   description: stored?.description ?? "",
   environment: stored?.environment ?? "",
@@ -16,7 +16,7 @@ export const start = (stored?: Template) => ({
   wait: stored?.wait ?? false,
   priority: stored?.priority?.toString() ?? "",
 });
-export type Values = ReturnType<typeof start>;
+export type Values = ReturnType<typeof initialValues>;
 
 /** Versions of services that can be chosen; those of others nobody could keep. */
 export function bodyOf(values: Values, selectable: { step: string }[]): Schemas["TemplatePut"] {
@@ -25,19 +25,19 @@ export function bodyOf(values: Values, selectable: { step: string }[]): Schemas[
     return tag ? [[step, tag] as const] : [];
   });
   return {
-    description: orNothing(values.description),
-    environment: orNothing(values.environment),
-    deployment_name: orNothing(values.deployment_name),
+    description: emptyToUndefined(values.description),
+    environment: emptyToUndefined(values.environment),
+    deployment_name: emptyToUndefined(values.deployment_name),
     versions: Object.fromEntries(kept),
     wait: values.wait,
     priority: toNumber(values.priority),
   };
 }
 
-export function wrong(values: Values, taken?: string[]) {
+export function findProblems(values: Values, taken?: string[]) {
   const { deployment_name: name, priority } = values;
   const number = toNumber(priority);
-  return wrongs({
+  return onlyProblems({
     name: taken ? nameProblem(values.name, taken) : undefined,
     deployment_name: name === "" || isName(name) ? undefined : t.deploymentNameWrong,
     priority: number === undefined || (number >= 0 && number <= 255) ? undefined : t.priorityWrong,

@@ -5,11 +5,11 @@ import type { Deployment, ServiceHealth } from "@/api/client";
 import { buttonClass } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
 import { Glyph } from "@/components/Glyph";
-import { Middle } from "@/components/Middle";
-import { middle } from "@/components/names";
+import { MiddleTruncate } from "@/components/MiddleTruncate";
+import { shortenMiddle } from "@/components/names";
 import { Rail, StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { urlTexts as t } from "@/urlTexts";
+import { urlTexts as t } from "@/pages/urls/urlTexts";
 import { shownState } from "../deployments/filters";
 import { whyClosed } from "./whyClosed";
 
@@ -66,7 +66,7 @@ function Versions({ deployment }: { deployment: Deployment }) {
     <ul className="row flex-wrap gap-1.5" aria-label={t.versions}>
       {deployment.versions.map((version) => (
         <li key={version.step} className="chip" title={`${version.step} ${version.tag}`}>
-          {version.step} <Middle text={middle(version.tag, 24)} />
+          {version.step} <MiddleTruncate text={shortenMiddle(version.tag, 24)} />
         </li>
       ))}
     </ul>

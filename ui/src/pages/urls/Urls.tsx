@@ -1,18 +1,18 @@
 import { useDeferredValue, useMemo } from "react";
 import type { Deployment } from "@/api/client";
 import { Button } from "@/components/Button";
-import { Live, Top, useKeys, useTitle } from "@/components/Shell";
+import { LiveBadge, Top, useKeys, useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
-import { ago } from "@/components/time";
+import { formatAgo } from "@/components/time";
+import { useListSearch } from "@/lists/useOpenSheet";
+import { urlTexts as t } from "@/pages/urls/urlTexts";
 import { texts } from "@/texts";
-import { urlTexts as t } from "@/urlTexts";
-import { useListSearch } from "../admin/useOpened";
-import { Find } from "../deployments/Find";
 import type { Group } from "../deployments/filters";
-import { useHeld } from "../deployments/held";
-import { Cut } from "../deployments/ListNotices";
-import { Moved } from "../deployments/Moved";
-import { useHolding } from "../deployments/useHolding";
+import { CutNotice } from "../deployments/ListNotices";
+import { MovedNotice } from "../deployments/MovedNotice";
+import { useRowHold } from "../deployments/rowHold";
+import { SearchField } from "../deployments/SearchField";
+import { useHoverHold } from "../deployments/useHoverHold";
 import { useList } from "../deployments/useList";
 import { Cards } from "./Cards";
 import { matching, sayFilters } from "./filters";
@@ -33,9 +33,9 @@ export function Urls() {
     <>
       <Top>
         <h1>{t.title}</h1>
-        <Live state={live} />
+        <LiveBadge state={live} />
       </Top>
-      <Cut count={query.data?.length ?? 0} />
+      <CutNotice count={query.data?.length ?? 0} />
       <Filters all={query.data ?? []} />
       <div className="body" aria-busy={query.isPending}>
         {query.isError ? (
@@ -43,7 +43,7 @@ export function Urls() {
             what={t.unread}
             error={query.error}
             retry={() => void query.refetch()}
-            stale={query.data ? texts.stale(ago(query.dataUpdatedAt, Date.now())) : undefined}
+            stale={query.data ? texts.stale(formatAgo(query.dataUpdatedAt, Date.now())) : undefined}
           />
         ) : null}
         {query.isPending ? <Skeletons count={6} height={96} /> : null}
@@ -59,12 +59,12 @@ const one = (): Group => "ready";
 
 /** Cards stay where they are while somebody is among them. */
 function Held({ shown, view }: { shown: Deployment[]; view: string }) {
-  const { held, on } = useHolding();
-  const { placed, moved, settle } = useHeld({ rows: shown, groupOf: one, held, view });
+  const { held, on } = useHoverHold();
+  const { placed, moved, settle } = useRowHold({ rows: shown, groupOf: one, held, view });
   const cards = useMemo(() => placed.map(({ row }) => row), [placed]);
   return (
     <div {...on}>
-      <Moved count={moved} settle={settle} />
+      <MovedNotice count={moved} settle={settle} />
       <Cards shown={cards} />
     </div>
   );
@@ -95,7 +95,7 @@ function Filters({ all }: { all: Deployment[] }) {
   const environments = [...new Set(all.map((one) => one.environment))].sort();
   return (
     <div className="filters">
-      <Find label={t.findIn} placeholder={t.find} kept={search.q} set={(q) => set({ q })} />
+      <SearchField label={t.findIn} placeholder={t.find} kept={search.q} set={(q) => set({ q })} />
       <div className="row gap-3">
         <select
           className="btn sm"

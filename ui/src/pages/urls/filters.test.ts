@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Deployment } from "@/api/client";
-import type { ListSearch } from "../admin/search";
+import type { ListSearch } from "@/lists/listSearch";
 import { columnsIn } from "./columns";
 import { matching, sayFilters } from "./filters";
 

@@ -1,7 +1,7 @@
 import type { Deployment } from "@/api/client";
-import { urlTexts as t } from "@/urlTexts";
-import type { ListSearch } from "../admin/search";
-import { isGone } from "../deployments/filters";
+import { hasEnded } from "@/api/deploymentState";
+import type { ListSearch } from "@/lists/listSearch";
+import { urlTexts as t } from "@/pages/urls/urlTexts";
 
 /** Whether there is anything to open of it. */
 const answers = ({ status, services, node_offline_since: off }: Deployment) =>
@@ -11,7 +11,7 @@ const answers = ({ status, services, node_offline_since: off }: Deployment) =>
 export function matching(all: Deployment[], { q, env, ready }: ListSearch): Deployment[] {
   const search = q?.toLowerCase();
   return all
-    .filter((one) => !isGone(one.status))
+    .filter((one) => !hasEnded(one.status))
     .filter((one) => !env || one.environment === env)
     .filter((one) => ready !== "yes" || answers(one))
     .filter((one) => !search || haystack(one).includes(search))

@@ -1,5 +1,5 @@
 import type { Deployment } from "@/api/client";
-import { urlTexts } from "@/urlTexts";
+import { urlTexts } from "@/pages/urls/urlTexts";
 
 const t = urlTexts.closed;
 

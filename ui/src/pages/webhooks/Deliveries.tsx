@@ -2,13 +2,13 @@ import { useInfiniteQuery, useMutation } from "@tanstack/react-query";
 import { ask, client, type Schemas } from "@/api/client";
 import { deliveries } from "@/api/queries/notices";
 import { Button } from "@/components/Button";
-import { describe, ErrorState, Skeletons } from "@/components/States";
+import { describeError, ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { useToast } from "@/components/Toast";
-import { exact } from "@/components/time";
-import { noticeTexts, deliveryTexts as t } from "@/noticeTexts";
-import { useRefresh } from "../admin/useSaved";
+import { formatExact } from "@/components/time";
+import { useRefresh } from "@/forms/useSaved";
+import { noticeTexts, deliveryTexts as t } from "@/pages/webhooks/noticeTexts";
 
 type Delivery = Schemas["Delivery"];
 
@@ -63,13 +63,13 @@ function Row({ name, one }: { name: string; one: Delivery }) {
       <span className="t2 s">
         <Time at={one.created_at} /> · {t.attempts(one.attempts)}
         {one.attempts > 0 ? ` · ${outcome(one)}` : ""}
-        {one.due_at ? ` · ${t.next} ${exact(one.due_at)}` : ""}
+        {one.due_at ? ` · ${t.next} ${formatExact(one.due_at)}` : ""}
       </span>
       <details className="fold s">
         <summary>{t.body}</summary>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keys too. */}
         <pre className="mono max-h-60 overflow-auto break-all whitespace-pre-wrap" tabIndex={0}>
-          {readable(one.body)}
+          {formatBody(one.body)}
         </pre>
       </details>
     </div>
@@ -77,7 +77,7 @@ function Row({ name, one }: { name: string; one: Delivery }) {
 }
 
 /** JSON on lines of its own; anything else as it was sent. */
-export function readable(body: string): string {
+export function formatBody(body: string): string {
   try {
     return JSON.stringify(JSON.parse(body), null, 2);
   } catch {
@@ -99,7 +99,7 @@ function Again({ name, one }: { name: string; one: Delivery }) {
       sent.status === "sent"
         ? say("done", t.sentAgain)
         : say("failed", t.notSentAgain(outcome(sent))),
-    onError: (error) => say("failed", describe(error).message),
+    onError: (error) => say("failed", describeError(error).message),
     onSettled: refresh,
   });
   return (

@@ -1,14 +1,14 @@
 import { useId } from "react";
 import type { Schemas } from "@/api/client";
 import { Refusal } from "@/components/Field";
-import { noticeTexts as t } from "@/noticeTexts";
+import { noticeTexts as t } from "@/pages/webhooks/noticeTexts";
 
 export type NoticeEvent = Schemas["NoticeEvent"];
 
 export const all = Object.keys(t.events) as NoticeEvent[];
 
 /** The chosen events with one more or one less, in the order they are shown. */
-export function toggled(chosen: NoticeEvent[], event: NoticeEvent, on: boolean): NoticeEvent[] {
+export function toggleEvent(chosen: NoticeEvent[], event: NoticeEvent, on: boolean): NoticeEvent[] {
   return all.filter((one) => (one === event ? on : chosen.includes(one)));
 }
 
@@ -32,7 +32,7 @@ export function Events({ chosen, set, error, hint }: Props) {
               id={`${id}-${event}`}
               type="checkbox"
               checked={chosen.includes(event)}
-              onChange={(change) => set(toggled(chosen, event, change.target.checked))}
+              onChange={(change) => set(toggleEvent(chosen, event, change.target.checked))}
             />
             <label htmlFor={`${id}-${event}`}>{t.events[event]}</label>
           </div>

@@ -1,9 +1,9 @@
 import { useMutation } from "@tanstack/react-query";
 import { ask, client, type Schemas } from "@/api/client";
 import { StatusMark } from "@/components/Status";
-import { webhookTexts as t } from "@/noticeTexts";
-import { Trial } from "../admin/Trial";
-import { useRefresh } from "../admin/useSaved";
+import { TestStored } from "@/forms/TestStored";
+import { useRefresh } from "@/forms/useSaved";
+import { webhookTexts as t } from "@/pages/webhooks/noticeTexts";
 import { outcome } from "./Deliveries";
 
 /** Sends one message to what is stored, and says how that went. */
@@ -15,9 +15,9 @@ export function TestMessage({ name, dirty }: { name: string; dirty: boolean }) {
     onSuccess: refresh,
   });
   return (
-    <Trial test={test} texts={t} dirty={dirty} unasked={t.notTried}>
+    <TestStored test={test} texts={t} dirty={dirty} unasked={t.notTried}>
       {test.data ? <Tested sent={test.data} /> : null}
-    </Trial>
+    </TestStored>
   );
 }
 

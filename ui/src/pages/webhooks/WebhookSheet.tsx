@@ -1,19 +1,19 @@
-import { adminTexts } from "@/adminTexts";
 import { ask, client, type Schemas } from "@/api/client";
-import { noticeTexts, webhookTexts as t } from "@/noticeTexts";
-import { DeleteAct } from "../admin/DeleteAct";
-import { CheckField, SelectField, TextArea, TextField, useKnown } from "../admin/Fields";
-import { FormSheet } from "../admin/FormSheet";
-import type { Opened } from "../admin/meanwhile";
-import { NameField } from "../admin/NewName";
-import { onlyOver } from "../admin/tagged";
-import { type Form, useForm } from "../admin/useForm";
-import { useRefresh, useSaved } from "../admin/useSaved";
+import type { Opened } from "@/forms/conflict";
+import { DeleteButton } from "@/forms/DeleteButton";
+import { ifMatch } from "@/forms/etag";
+import { CheckField, SelectField, TextArea, TextField, useFieldLabel } from "@/forms/Fields";
+import { FormSheet } from "@/forms/FormSheet";
+import { formTexts } from "@/forms/formTexts";
+import { NameField } from "@/forms/NameField";
+import { type Form, useForm } from "@/forms/useForm";
+import { useRefresh, useSaved } from "@/forms/useSaved";
+import { noticeTexts, webhookTexts as t } from "@/pages/webhooks/noticeTexts";
 import { Deliveries } from "./Deliveries";
 import { Events, type NoticeEvent } from "./Events";
-import { Narrowed } from "./Narrowed";
+import { ScopeFields } from "./ScopeFields";
 import { TestMessage } from "./TestMessage";
-import { bodyOf, start, type Values, wrong } from "./values";
+import { bodyOf, findProblems, initialValues, type Values } from "./values";
 
 type Webhook = Schemas["Webhook"];
 type Props = {
@@ -29,15 +29,15 @@ const kinds = Object.entries(t.kinds).map(([value, label]) => ({ value, label })
 export function WebhookSheet({ opened, taken, made, close }: Props) {
   const saved = useSaved(["webhooks"], close);
   const webhook = opened?.value;
-  const form = useForm(start(webhook), {
-    check: (values) => wrong(values, webhook !== undefined, taken),
+  const form = useForm(initialValues(webhook), {
+    check: (values) => findProblems(values, webhook !== undefined, taken),
     opened,
-    valuesOf: start,
+    valuesOf: initialValues,
     save: (values, over) =>
       ask(
         client.PUT("/api/v1/webhooks/{name}", {
           params: { path: { name: values.name } },
-          headers: onlyOver(over?.tag),
+          headers: ifMatch(over?.tag),
           body: bodyOf(values),
         }),
       ),
@@ -52,8 +52,8 @@ export function WebhookSheet({ opened, taken, made, close }: Props) {
       title={webhook ? webhook.name : t.addTitle}
       form={form}
       onClose={close}
-      submit={webhook ? undefined : adminTexts.create}
-      busy={webhook ? undefined : adminTexts.creating}
+      submit={webhook ? undefined : formTexts.create}
+      busy={webhook ? undefined : formTexts.creating}
       extra={webhook ? <Delete name={webhook.name} close={close} /> : null}
       side={webhook ? <Deliveries name={webhook.name} /> : null}
     >
@@ -66,7 +66,7 @@ export function WebhookSheet({ opened, taken, made, close }: Props) {
 
 function Fields({ form, webhook }: { form: Form<Values>; webhook?: Webhook }) {
   const { kind, events } = form.values;
-  useKnown(form, "events", noticeTexts.eventsLabel, (value) =>
+  useFieldLabel(form, "events", noticeTexts.eventsLabel, (value) =>
     (value as NoticeEvent[]).map((one) => noticeTexts.events[one]).join(", "),
   );
   return (
@@ -99,7 +99,7 @@ function Fields({ form, webhook }: { form: Form<Values>; webhook?: Webhook }) {
         set={(chosen) => form.set({ events: chosen })}
         error={form.errors.events}
       />
-      <Narrowed form={form} />
+      <ScopeFields form={form} />
       <CheckField form={form} name="active" label={t.active} hint={t.activeHint} />
     </>
   );
@@ -114,8 +114,8 @@ function Delete({ name, close }: { name: string; close: () => void }) {
     close();
   };
   return (
-    <DeleteAct name={name} remove={remove} done={done}>
+    <DeleteButton name={name} remove={remove} done={done}>
       <p>{t.delete}</p>
-    </DeleteAct>
+    </DeleteButton>
   );
 }

@@ -2,14 +2,14 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, type Schemas } from "@/api/client";
 import { webhooks } from "@/api/queries/notices";
-import { noticeTexts, webhookTexts as t } from "@/noticeTexts";
-import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
-import { Once } from "../admin/Once";
-import { Stored } from "../admin/Stored";
-import { useOpened } from "../admin/useOpened";
-import { Secret } from "../people/Secret";
-import { NotFound } from "../shell/Problems";
-import { useMayAdmin } from "../shell/useLack";
+import { LoadStored } from "@/forms/LoadStored";
+import { OneTimeSheet } from "@/forms/OneTimeSheet";
+import { type Column, type ListFilter, Listing, OpenLink } from "@/lists/Listing";
+import { useOpenSheet } from "@/lists/useOpenSheet";
+import { noticeTexts, webhookTexts as t } from "@/pages/webhooks/noticeTexts";
+import { OneTimeSecret } from "../people/OneTimeSecret";
+import { NotFound } from "../shell/ErrorPages";
+import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import { WebhookSheet } from "./WebhookSheet";
 
 type Webhook = Schemas["Webhook"];
@@ -55,12 +55,12 @@ const key = (one: Webhook) => one.name;
 
 /** Who outside is told what happens. */
 export function Webhooks() {
-  return useMayAdmin() ? <NotFound /> : <All />;
+  return useReasonNotAdmin() ? <NotFound /> : <All />;
 }
 
 function All() {
   const query = useQuery(webhooks);
-  const { opened, adding, add, close } = useOpened();
+  const { opened, adding, add, close } = useOpenSheet();
   const [made, setMade] = useState<{ name: string; secret: string }>();
   const sheet = { made: setMade, taken: query.data?.map(key) ?? [], close };
   return (
@@ -78,7 +78,7 @@ function All() {
     >
       {adding ? <WebhookSheet {...sheet} /> : null}
       {opened && !adding ? (
-        <Stored
+        <LoadStored
           key={opened}
           kind="webhooks"
           name={opened}
@@ -86,14 +86,14 @@ function All() {
           read={() => client.GET("/api/v1/webhooks/{name}", { params: { path: { name: opened } } })}
         >
           {(read) => <WebhookSheet opened={read} {...sheet} />}
-        </Stored>
+        </LoadStored>
       ) : null}
       {made ? (
-        <Once title={made.name} close={() => setMade(undefined)}>
-          <Secret text={made.secret} what={t.secret}>
+        <OneTimeSheet title={made.name} close={() => setMade(undefined)}>
+          <OneTimeSecret text={made.secret} what={t.secret}>
             {t.made}
-          </Secret>
-        </Once>
+          </OneTimeSecret>
+        </OneTimeSheet>
       ) : null}
     </Listing>
   );

@@ -1,19 +1,19 @@
 import { cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it, vi } from "vitest";
-import { outcome, readable } from "./Deliveries";
-import { Events, toggled } from "./Events";
-import { choices } from "./Narrowed";
-import { bodyOf, start, wrong } from "./values";
+import { formatBody, outcome } from "./Deliveries";
+import { Events, toggleEvent } from "./Events";
+import { choices } from "./ScopeFields";
+import { bodyOf, findProblems, initialValues } from "./values";
 
 afterEach(cleanup);
 
 it("keeps events in the order they are shown", () => {
-  expect(toggled(["node.online"], "deployment.ready", true)).toEqual([
+  expect(toggleEvent(["node.online"], "deployment.ready", true)).toEqual([
     "deployment.ready",
     "node.online",
   ]);
-  expect(toggled(["deployment.ready", "node.online"], "node.online", false)).toEqual([
+  expect(toggleEvent(["deployment.ready", "node.online"], "node.online", false)).toEqual([
     "deployment.ready",
   ]);
 });
@@ -27,7 +27,7 @@ it("gives an event by its words", async () => {
 });
 
 it("sends a key only with JSON, a sentence only to a chat, and no empty address", () => {
-  const values = { ...start(), secret: "k".repeat(16), template: "{deployment}", url: " " };
+  const values = { ...initialValues(), secret: "k".repeat(16), template: "{deployment}", url: " " };
   expect(bodyOf(values)).toMatchObject({ secret: "k".repeat(16), url: undefined });
   expect(bodyOf(values).template).toBeUndefined();
   expect(bodyOf({ ...values, kind: "slack" })).toMatchObject({
@@ -37,10 +37,10 @@ it("sends a key only with JSON, a sentence only to a chat, and no empty address"
 });
 
 it("needs an address only when it is new", () => {
-  expect(Object.keys(wrong(start(), false, []))).toEqual(["name", "url", "events"]);
-  const changed = { ...start(), name: "ci", events: ["node.online" as const] };
-  expect(wrong(changed, true, ["ci"])).toEqual({});
-  expect(wrong({ ...changed, secret: "short" }, true, [])).toHaveProperty("secret");
+  expect(Object.keys(findProblems(initialValues(), false, []))).toEqual(["name", "url", "events"]);
+  const changed = { ...initialValues(), name: "ci", events: ["node.online" as const] };
+  expect(findProblems(changed, true, ["ci"])).toEqual({});
+  expect(findProblems({ ...changed, secret: "short" }, true, [])).toHaveProperty("secret");
 });
 
 it("says what came of a delivery, and lays JSON out", () => {
@@ -48,8 +48,8 @@ it("says what came of a delivery, and lays JSON out", () => {
   expect(outcome({ ...sent, status: "sent", answer: 204 })).toBe("answered 204");
   expect(outcome({ ...sent, status: "failed", error: "refused" })).toBe("refused");
   expect(outcome({ ...sent, status: "failed" })).toBe("no answer");
-  expect(readable('{"a":1}')).toBe('{\n  "a": 1\n}');
-  expect(readable("plain")).toBe("plain");
+  expect(formatBody('{"a":1}')).toBe('{\n  "a": 1\n}');
+  expect(formatBody("plain")).toBe("plain");
 });
 
 it("keeps a chosen name among the choices when it is gone", () => {

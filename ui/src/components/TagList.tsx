@@ -1,0 +1,101 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { Check } from "lucide-react";
+import { useEffect, useRef } from "react";
+import type { Schemas } from "@/api/client";
+import { plainText } from "./ansi";
+import { BidiSafe } from "./BidiSafe";
+import { MiddleTruncate } from "./MiddleTruncate";
+import { useNow } from "./Time";
+import { formatBytes, formatExact, formatShortAgo } from "./time";
+import { useLoadMore } from "./useLoadMore";
+
+type Tag = Schemas["Tag"];
+
+type TagsProps = {
+  id: string;
+  label: string;
+  items: Tag[];
+  search: string;
+  /** The list is not the answer to what was typed yet. */
+  busy?: boolean;
+  value: string;
+  active: number;
+  setActive: (at: number) => void;
+  choose: (tag: string) => void;
+  /** Reads the next page; nothing when there is none, or one is on its way. */
+  more?: () => void;
+};
+
+/** A virtualized list of tags. */
+export function TagList(props: TagsProps) {
+  const { id, label, items, search, busy, value, active, setActive, choose, more } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const now = useNow(10);
+  const virtual = useVirtualizer({
+    count: items.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => 31,
+    overscan: 8,
+    initialRect: { width: 480, height: 320 },
+  });
+  const seen = virtual.getVirtualItems();
+  useLoadMore(seen[seen.length - 1]?.index ?? -1, items.length, more);
+  useEffect(() => {
+    if (items.length > 0) virtual.scrollToIndex(active);
+  }, [active]);
+  return (
+    <div className="pl" ref={box}>
+      <div
+        id={`${id}-list`}
+        role="listbox"
+        aria-label={label}
+        aria-busy={busy}
+        tabIndex={-1}
+        className="relative"
+        style={{ height: virtual.getTotalSize() }}
+      >
+        {seen.map(({ index, start }) => {
+          const tag = items[index] as Tag;
+          return (
+            // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled by the field that owns the list
+            <div
+              key={tag.tag}
+              id={`${id}-${index}`}
+              role="option"
+              tabIndex={-1}
+              aria-selected={tag.tag === value}
+              aria-setsize={items.length}
+              aria-posinset={index + 1}
+              className="pt"
+              data-active={index === active || undefined}
+              title={tag.tag}
+              style={{ transform: `translateY(${start}px)` }}
+              onPointerMove={() => index !== active && setActive(index)}
+              onClick={() => choose(tag.tag)}
+            >
+              {tag.tag === value ? <Check className="i sm" aria-hidden="true" /> : <span />}
+              <MiddleTruncate text={tag.tag} search={search} titled />
+              <Origin tag={tag} now={now} />
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+/** Where a tag came from, as far as the registry tells. */
+function Origin({ tag, now }: { tag: Tag; now: number }) {
+  const said = [
+    [tag.branch, tag.commit?.slice(0, 7)].filter(Boolean).join(" @ "),
+    tag.created_at ? formatShortAgo(tag.created_at, now) : "",
+    tag.size ? formatBytes(tag.size) : "",
+  ].filter(Boolean);
+  const made = tag.created_at ? formatExact(tag.created_at) : "";
+  const whole = [...said, made, tag.builder].filter(Boolean).join(" · ");
+  return (
+    <span className="t2 s tr text-right" title={plainText(whole)}>
+      <BidiSafe text={said.join(" · ")} />
+    </span>
+  );
+}

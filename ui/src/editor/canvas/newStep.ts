@@ -1,0 +1,37 @@
+/** New steps from the palette, and their positions. */
+import type { useReactFlow } from "@xyflow/react";
+import type { Spot, Step } from "../model/document";
+import type { Box } from "../model/pastePlacement";
+
+/** A new step from the palette with sensible defaults. */
+export function newStep(what: string, position: Spot): Step {
+  const [kind, name = ""] = what.split(":");
+  if (kind === "service")
+    return { key: name, position, service: { name, resources: { cpu: 0.5, memory_mib: 256 } } };
+  if (kind === "plugin") return { key: name, position, plugin: { name } };
+  return { key: "approval", position, approval: { prompt: "", timeout_seconds: 86_400 } };
+}
+
+/** The visible part of the canvas, in document coordinates. */
+export function visibleBox(flow: ReturnType<typeof useReactFlow>): Box | undefined {
+  const box = document.querySelector(".cv")?.getBoundingClientRect();
+  if (!box) return undefined;
+  const { x, y } = flow.screenToFlowPosition({ x: box.left, y: box.top });
+  const end = flow.screenToFlowPosition({ x: box.right, y: box.bottom });
+  return { x, y, width: end.x - x, height: end.y - y };
+}
+
+export function viewportCentre(flow: ReturnType<typeof useReactFlow>): Spot {
+  const box = document.querySelector(".cv")?.getBoundingClientRect();
+  if (!box) return { x: 0, y: 0 };
+  const at = flow.screenToFlowPosition({
+    x: box.left + box.width / 2 - 90,
+    y: box.top + box.height / 3,
+  });
+  // Staggered, so that steps added one after the other do not overlap.
+  const by = (flow.getNodes().length % 5) * 28;
+  // Two windows that add the same step at once must not choose one position: merging would take
+  // both for one step.
+  const apart = () => Math.random() * 24;
+  return { x: at.x + by + apart(), y: at.y + by + apart() };
+}

@@ -1,0 +1,134 @@
+import {
+  type Catalogue,
+  type Input,
+  inputsOf,
+  outputsOf,
+  type Port,
+  perStep,
+} from "../model/catalogue";
+import type { Doc, Spot } from "../model/document";
+import { listStrings } from "../model/expressions";
+
+/**
+ * Sizes of a step on the canvas in px. We compute them instead of measuring, since steps out of
+ * view are not rendered.
+ */
+export const WIDTH = 184;
+export const HEAD = 42;
+export const ROW = 21;
+export const PAD = 6;
+
+/** The most fields that a step shows on the canvas; the inspector shows all. */
+export const MOST = 8;
+
+/** The ports that stand for the fields and outputs without a row of their own. */
+export const MORE = "more";
+export const MORE_OUT = "more-out";
+
+export type Shape = {
+  inputs: Input[];
+  outputs: Port[];
+  /** The number of hidden fields; their edges end at one shared port. */
+  more: number;
+  moreOut: number;
+  height: number;
+};
+
+export const shapeOf = perStep((step, catalogue): Shape => {
+  const all = inputsOf(step, catalogue).filter(worthShowing);
+  const inputs = all.length > MOST ? foremost(all).slice(0, MOST) : all;
+  const given = outputsOf(step, catalogue);
+  const outputs = given.slice(0, MOST);
+  const extra = [all, given].filter((ports) => ports.length > MOST).length;
+  const rows = inputs.length + outputs.length + extra;
+  return {
+    inputs,
+    outputs,
+    more: all.length - inputs.length,
+    moreOut: given.length - outputs.length,
+    height: HEAD + (rows > 0 ? rows * ROW + 2 * PAD : 0),
+  };
+});
+
+/** Fields with edges first, then required ones; each group in its original order. */
+function foremost(inputs: Input[]): Input[] {
+  const rank = (one: Input) => (refersIn(one.value) ? 0 : one.required ? 1 : 2);
+  return [...inputs].sort((a, b) => rank(a) - rank(b));
+}
+
+/** Required fields and those with references; plain values show in the inspector only. */
+function worthShowing(input: Input): boolean {
+  return input.required === true || input.path.startsWith("service.env.") || refersIn(input.value);
+}
+
+/** Whether there is a reference in a value, or in a part of it. */
+function refersIn(value: unknown): boolean {
+  return listStrings(value, "").some(({ text }) => text.includes("${{"));
+}
+
+/** Lays every step out, left to right, in the order it runs. The library is loaded when needed. */
+export async function layoutSteps(doc: Doc, catalogue: Catalogue): Promise<Map<string, Spot>> {
+  const { graphlib, layout } = await import("@dagrejs/dagre");
+  const graph = new graphlib.Graph();
+  graph.setGraph({ rankdir: "LR", nodesep: 32, ranksep: 56, marginx: 24, marginy: 24 });
+  graph.setDefaultEdgeLabel(() => ({}));
+  for (const step of doc.steps)
+    graph.setNode(step.key, { width: WIDTH, height: shapeOf(step, catalogue).height });
+  const known = new Set(doc.steps.map((step) => step.key));
+  for (const step of doc.steps)
+    for (const need of step.needs ?? []) if (known.has(need)) graph.setEdge(need, step.key);
+  layout(graph);
+  return new Map(
+    doc.steps.map((step) => {
+      const at = graph.node(step.key) as { x: number; y: number; width: number; height: number };
+      return [step.key, { x: at.x - at.width / 2, y: at.y - at.height / 2 }];
+    }),
+  );
+}
+
+/** An alignment guide: where an edge or centre of the moved step lines up with another step's. */
+export type Guide = { axis: "x" | "y"; at: number; from: number; to: number };
+export type Box = Spot & { width: number; height: number };
+
+/** The position to which a dragged box snaps within `reach`, and the guides to show. */
+export function snapBox(box: Box, others: Box[], reach: number): { spot: Spot; guides: Guide[] } {
+  const x = closest(box, others, "x", "width", reach);
+  const y = closest(box, others, "y", "height", reach);
+  const spot = { x: box.x + (x?.by ?? 0), y: box.y + (y?.by ?? 0) };
+  const guides: Guide[] = [];
+  const span = (with_: Box | undefined, axis: "x" | "y"): [number, number] => {
+    const [at, size] = axis === "x" ? (["y", "height"] as const) : (["x", "width"] as const);
+    const all = with_ ? [box, with_] : [box];
+    return [Math.min(...all.map((b) => b[at])), Math.max(...all.map((b) => b[at] + b[size]))];
+  };
+  if (x) {
+    const [from, to] = span(others[x.other], "x");
+    guides.push({ axis: "x", at: x.at, from, to });
+  }
+  if (y) {
+    const [from, to] = span(others[y.other], "y");
+    guides.push({ axis: "y", at: y.at, from, to });
+  }
+  return { spot, guides };
+}
+
+/** Runs for every step on each pointer move, so it allocates nothing. */
+function closest(
+  box: Box,
+  others: Box[],
+  start: "x" | "y",
+  length: "width" | "height",
+  reach: number,
+) {
+  let best: { by: number; at: number; other: number } | undefined;
+  for (let other = 0; other < others.length; other++) {
+    const one = others[other] as Box;
+    for (let share = 0; share <= 1; share += 0.5) {
+      const at = one[start] + one[length] * share;
+      const by = at - (box[start] + box[length] * share);
+      if (Math.abs(by) <= reach && (!best || Math.abs(by) < Math.abs(best.by)))
+        best = { by, at, other };
+    }
+  }
+  return best;
+}

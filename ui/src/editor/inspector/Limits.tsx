@@ -1,0 +1,151 @@
+import type { ReactNode } from "react";
+import { editorTexts } from "@/editor/editorTexts";
+import { componentOf } from "../model/catalogue";
+import { referenceOptions } from "../model/referenceOptions";
+import { ChoiceInput, LinesInput, NumberInput, Shell } from "./fields";
+import { SmallInput, type StepFormProps } from "./records";
+
+const t = editorTexts.step;
+
+/** How much a step may take, and how it runs. */
+export function LimitsForm(props: StepFormProps) {
+  const { step, problems, onChange, catalogue } = props;
+  const kind = step.service ? "service" : "plugin";
+  const own = (step.service ?? step.plugin)?.resources;
+  const component = componentOf(step, catalogue);
+  const number = (label: string, path: string, value: unknown, standard?: number): ReactNode => (
+    <Shell label={label} path={path} problems={problems}>
+      {(id, described, wrong) => (
+        <NumberInput
+          id={id}
+          described={described}
+          wrong={wrong}
+          label={label}
+          placeholder={standard ? String(standard) : undefined}
+          value={value}
+          onChange={(next) => onChange(path, next)}
+        />
+      )}
+    </Shell>
+  );
+  return (
+    <>
+      {number(t.cpu, `${kind}.resources.cpu`, own?.cpu, component?.resources?.cpu)}
+      {number(
+        t.memory,
+        `${kind}.resources.memory_mib`,
+        own?.memory_mib,
+        component?.resources?.memory_mib,
+      )}
+      {step.plugin
+        ? number(
+            t.timeout,
+            "plugin.timeout_seconds",
+            step.plugin.timeout_seconds,
+            component?.timeout_seconds ?? 300,
+          )
+        : null}
+      <p className="hint">{t.limitHint}</p>
+      {step.plugin ? (
+        <Shell label={t.network} path="plugin.network" hint={t.networkHint} problems={problems}>
+          {(id, described) => (
+            <ChoiceInput
+              id={id}
+              described={described}
+              value={step.plugin?.network === undefined ? "" : String(step.plugin.network)}
+              options={[
+                { value: "", label: component?.network ? t.yes : t.no },
+                { value: "true", label: t.yes },
+                { value: "false", label: t.no },
+              ]}
+              onChange={(next) =>
+                onChange("plugin.network", next === "" ? undefined : next === "true")
+              }
+            />
+          )}
+        </Shell>
+      ) : (
+        <Shell label={t.restart} path="service.restart" problems={problems}>
+          {(id, described) => (
+            <ChoiceInput
+              id={id}
+              described={described}
+              value={step.service?.restart ?? "always"}
+              options={Object.entries(t.restarts).map(([value, label]) => ({ value, label }))}
+              onChange={(next) => onChange("service.restart", next === "always" ? undefined : next)}
+            />
+          )}
+        </Shell>
+      )}
+      {step.service ? <Gpus {...props} /> : null}
+      {step.service ? <Command {...props} /> : null}
+    </>
+  );
+}
+
+/** Arguments are lines: a reference is one of its own. */
+function Command({ step, doc, catalogue, problems, onChange }: StepFormProps) {
+  const path = "service.command";
+  const command = step.service?.command;
+  return (
+    <Shell
+      label={t.command}
+      path={path}
+      hint={t.commandHint}
+      problems={problems}
+      offers={() => referenceOptions(doc, catalogue, step, "any", path)}
+      onRefer={(text) => onChange(path, [...(command ?? []), text])}
+    >
+      {(id, described) => (
+        <LinesInput
+          id={id}
+          described={described}
+          value={command}
+          onChange={(next) => onChange(path, next)}
+        />
+      )}
+    </Shell>
+  );
+}
+
+/** Any so many of the node's, or certain ones. */
+function Gpus({ step, problems, onChange }: StepFormProps) {
+  const path = "service.gpus";
+  const gpus = step.service?.gpus;
+  const kind = gpus === undefined ? "none" : gpus.device_ids ? "ids" : "count";
+  const fresh = { none: undefined, count: { count: 1 }, ids: { device_ids: ["0"] } };
+  return (
+    <Shell label={t.gpus} path={path} problems={problems}>
+      {(id, described) => (
+        <div className="recs">
+          <ChoiceInput
+            id={id}
+            described={described}
+            value={kind}
+            options={Object.entries(t.gpuKinds).map(([value, label]) => ({ value, label }))}
+            onChange={(next) => onChange(path, fresh[next as keyof typeof fresh])}
+          />
+          {kind === "count" ? (
+            <SmallInput
+              label={t.gpuCount}
+              value={String(gpus?.count || "")}
+              onChange={(text) => onChange(path, { count: Number.parseInt(text, 10) || 0 })}
+            />
+          ) : null}
+          {kind === "ids" ? (
+            <div className="col">
+              <label className="hint" htmlFor={`${id}-ids`}>
+                {t.gpuIds}
+              </label>
+              <LinesInput
+                id={`${id}-ids`}
+                value={gpus?.device_ids}
+                onChange={(next) => onChange(path, { device_ids: next ?? [] })}
+              />
+            </div>
+          ) : null}
+        </div>
+      )}
+    </Shell>
+  );
+}

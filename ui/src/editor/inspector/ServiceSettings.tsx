@@ -1,0 +1,219 @@
+import { Plus } from "lucide-react";
+import { useState } from "react";
+import { Button } from "@/components/Button";
+import { editorTexts } from "@/editor/editorTexts";
+import type { Step } from "../model/document";
+import { referenceOptions } from "../model/referenceOptions";
+import { insertReference, NEW_VARIABLE } from "../model/references";
+import { Shell, TextInput } from "./fields";
+import { ReadinessForm } from "./ReadinessForm";
+import { Group, Records, RemoveButton, SmallInput, type StepFormProps } from "./records";
+
+const t = editorTexts.step;
+type Props = StepFormProps;
+type Service = NonNullable<Step["service"]>;
+
+export function ServiceSettings(props: Props) {
+  const { step, catalogue } = props;
+  const known = catalogue.services.get(step.service?.name ?? "");
+  return (
+    <>
+      {known ? (
+        <p className="t2 s">
+          <span className="mono">{known.image}</span>
+          {", "}
+          {known.tag_mode === "pinned"
+            ? t.locked(known.tag ?? "")
+            : t.selectable(known.pattern ?? "")}
+        </p>
+      ) : null}
+      <Env {...props} />
+      <Ports {...props} />
+      <ReadinessForm {...props} />
+      <Volumes {...props} />
+      <Files {...props} />
+    </>
+  );
+}
+
+function Env({ step, doc, catalogue, problems, onChange }: Props) {
+  const [name, setName] = useState("");
+  const wrong = name !== "" && !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
+  const env = Object.entries(step.service?.env ?? {});
+  const add = () => {
+    if (!name || wrong) return;
+    onChange(`service.env.${name}`, step.service?.env?.[name] ?? "");
+    setName("");
+  };
+  return (
+    <Group title={t.env}>
+      {env.map(([key, value]) => {
+        const path = `service.env.${key}`;
+        return (
+          <div key={key} className="row top0">
+            <div className="grow">
+              <Shell
+                label={key}
+                path={path}
+                problems={problems}
+                offers={() => referenceOptions(doc, catalogue, step, "any", path)}
+                onRefer={(ref, at) => onChange(path, insertReference(value, ref, at))}
+              >
+                {(id, described, bad) => (
+                  <TextInput
+                    id={id}
+                    described={described}
+                    wrong={bad}
+                    label={key}
+                    mono
+                    value={value}
+                    onChange={(next) => onChange(path, next ?? "")}
+                  />
+                )}
+              </Shell>
+            </div>
+            <RemoveButton what={key} onRemove={() => onChange(path, undefined)} />
+          </div>
+        );
+      })}
+      <div className="f" data-field={NEW_VARIABLE}>
+        <div className="row">
+          <div className={`in grow ${wrong ? "err" : ""}`}>
+            <input
+              className="mono"
+              aria-label={t.envName}
+              placeholder={t.envName}
+              value={name}
+              spellCheck={false}
+              onChange={(event) => setName(event.target.value)}
+              onKeyDown={(event) => event.key === "Enter" && add()}
+            />
+          </div>
+          <Button
+            small
+            onClick={add}
+            reason={wrong ? t.envNameWrong : name ? undefined : t.envNameWrong}
+          >
+            <Plus className="i sm" aria-hidden="true" /> {t.addEnv}
+          </Button>
+        </div>
+      </div>
+    </Group>
+  );
+}
+
+function Ports(props: Props) {
+  type Port = NonNullable<Service["ports"]>[number];
+  return (
+    <Records<Port>
+      title={t.ports}
+      path="service.ports"
+      items={props.step.service?.ports}
+      fresh={{ name: "http", port: 8080 }}
+      addLabel={t.addPort}
+      step={props}
+      row={(port, change) => (
+        <>
+          <SmallInput label={t.portName} value={port.name} onChange={(name) => change({ name })} />
+          <SmallInput
+            label={t.portNumber}
+            value={String(port.port)}
+            onChange={(text) => change({ port: Number.parseInt(text, 10) || 0 })}
+          />
+          <label className="row s">
+            <input
+              type="checkbox"
+              checked={port.expose ?? false}
+              onChange={(event) => change({ expose: event.target.checked || undefined })}
+            />
+            {t.expose}
+          </label>
+        </>
+      )}
+    />
+  );
+}
+
+function Volumes(props: Props) {
+  type Volume = NonNullable<Service["volumes"]>[number];
+  return (
+    <Records<Volume>
+      title={t.volumes}
+      path="service.volumes"
+      items={props.step.service?.volumes}
+      fresh={{ name: "data", path: "/data" }}
+      addLabel={t.addVolume}
+      step={props}
+      hint={t.volumesHint}
+      row={(volume, change) => (
+        <>
+          <SmallInput
+            label={t.volumeName}
+            value={volume.name}
+            onChange={(name) => change({ name })}
+          />
+          <SmallInput
+            label={t.volumePath}
+            value={volume.path}
+            onChange={(path) => change({ path })}
+          />
+          <label className="row s">
+            <input
+              type="checkbox"
+              checked={volume.stays ?? false}
+              onChange={(event) => change({ stays: event.target.checked || undefined })}
+            />
+            {t.volumeStays}
+          </label>
+        </>
+      )}
+    />
+  );
+}
+
+function Files(props: Props) {
+  type File = NonNullable<Service["files"]>[number];
+  return (
+    <Records<File>
+      title={t.files}
+      path="service.files"
+      items={props.step.service?.files}
+      fresh={{ path: "/etc/app/config", content: "" }}
+      addLabel={t.addFile}
+      step={props}
+      shown={/\]\.content/}
+      row={(file, change, i) => (
+        <>
+          <SmallInput label={t.filePath} value={file.path} onChange={(path) => change({ path })} />
+          <Content {...props} text={file.content} path={`service.files[${i}].content`} />
+        </>
+      )}
+    />
+  );
+}
+
+function Content({ text, path, ...props }: Props & { text: string; path: string }) {
+  const { doc, catalogue, step, problems, onChange } = props;
+  return (
+    <Shell
+      label={t.fileContent}
+      path={path}
+      problems={problems}
+      offers={() => referenceOptions(doc, catalogue, step, "any", path)}
+      onRefer={(ref, at) => onChange(path, insertReference(text, ref, at))}
+    >
+      {(id, described, wrong) => (
+        <textarea
+          id={id}
+          className={`area mono ${wrong ? "err" : ""}`}
+          rows={4}
+          spellCheck={false}
+          aria-describedby={described}
+          aria-invalid={wrong ? true : undefined}
+          value={text}
+          onChange={(event) => onChange(path, event.target.value)}
+        />
+      )}
+    </Shell>
+  );
+}

@@ -1,0 +1,108 @@
+import { Plus, X } from "lucide-react";
+import type { ReactNode } from "react";
+import { Button } from "@/components/Button";
+import { editorTexts } from "@/editor/editorTexts";
+import type { Step } from "../model/document";
+import { isAt } from "../model/problems";
+import { FieldProblems } from "./fields";
+import type { InspectorPartProps } from "./inspectorProps";
+
+const t = editorTexts.step;
+/** What every form of a step is given. */
+export type StepFormProps = InspectorPartProps & { step: Step };
+
+/** A list of small records, each in a row of its own. */
+export function Records<T>(props: {
+  title: string;
+  path: string;
+  items: T[] | undefined;
+  fresh: T;
+  addLabel: string;
+  step: StepFormProps;
+  hint?: string;
+  /** Fields that show in their row what is wrong with them. */
+  shown?: RegExp;
+  row: (item: T, change: (next: Partial<T>) => void, i: number) => ReactNode;
+}) {
+  const { items = [], path } = props;
+  const { onChange, problems } = props.step;
+  const set = (next: T[]) => onChange(path, next.length > 0 ? next : undefined);
+  const own = problems.filter((one) => isAt(one.field, path) && !props.shown?.test(one.field));
+  return (
+    <Group title={props.title} hint={props.hint}>
+      <div className="f" data-field={path}>
+        {items.map((item, i) => (
+          <div key={i} className="row top0">
+            <div className="recs grow">
+              {props.row(
+                item,
+                (next) => set(items.map((one, at) => (at === i ? { ...one, ...next } : one))),
+                i,
+              )}
+            </div>
+            <RemoveButton
+              what={`${props.title} ${i + 1}`}
+              onRemove={() => set(items.filter((_, at) => at !== i))}
+            />
+          </div>
+        ))}
+        <FieldProblems problems={own} />
+        <Button small className="self-start" onClick={() => set([...items, props.fresh])}>
+          <Plus className="i sm" aria-hidden="true" /> {props.addLabel}
+        </Button>
+      </div>
+    </Group>
+  );
+}
+
+export function Group({
+  title,
+  hint,
+  children,
+}: {
+  title: string;
+  hint?: string;
+  children: ReactNode;
+}) {
+  return (
+    <section className="grp" aria-label={title}>
+      <h3>{title}</h3>
+      {children}
+      {hint ? <div className="hint">{hint}</div> : null}
+    </section>
+  );
+}
+
+type SmallProps = {
+  id?: string;
+  label: string;
+  value: string;
+  onChange: (text: string) => void;
+  onEnter?: () => void;
+};
+
+export function SmallInput({ id, label, value, onChange, onEnter }: SmallProps) {
+  return (
+    <div className="in sm">
+      <input
+        id={id}
+        className="mono"
+        aria-label={label}
+        placeholder={label}
+        title={label}
+        value={value}
+        spellCheck={false}
+        onChange={(event) => onChange(event.target.value)}
+        onKeyDown={(event) => event.key === "Enter" && onEnter?.()}
+      />
+    </div>
+  );
+}
+
+export function RemoveButton({ what, onRemove }: { what: string; onRemove: () => void }) {
+  return (
+    <Button look="ghost" small icon aria-label={t.removeField(what)} onClick={onRemove}>
+      <X className="i sm" aria-hidden="true" />
+    </Button>
+  );
+}

@@ -1,0 +1,73 @@
+import { editorTexts } from "@/editor/editorTexts";
+import type { Step } from "./document";
+import { isKey } from "./edit";
+
+const t = editorTexts.problem;
+type Fail = (field: string, code: string, message: string) => void;
+type Given = { field: string; value: unknown };
+
+/** The bounds are those of the API's description: what is outside of them the server does not read. */
+export function checkBounds(step: Step, fail: Fail) {
+  const { service, plugin, approval } = step;
+  const whole = (least: number, most: number, ...all: Given[]) =>
+    all
+      .filter((one) => !isWhole(one.value, least, most))
+      .forEach(({ field }) => {
+        fail(field, "range", t.whole(least, most));
+      });
+  for (const { field, value } of namesOf(service)) if (!isKey(value)) fail(field, "name", t.key);
+  whole(1, 65_535, ...portsOf(service));
+  whole(1, 64, { field: "service.gpus.count", value: service?.gpus?.count });
+  if (service?.gpus?.device_ids?.length === 0)
+    fail("service.gpus.device_ids", "required", t.required);
+  const { interval_seconds, timeout_seconds, retries, start_period_seconds } = service?.ready ?? {};
+  whole(1, 3600, { field: "service.ready.interval_seconds", value: interval_seconds });
+  whole(1, 3600, { field: "service.ready.timeout_seconds", value: timeout_seconds });
+  whole(1, 10_000, { field: "service.ready.retries", value: retries });
+  whole(0, 86_400, { field: "service.ready.start_period_seconds", value: start_period_seconds });
+  whole(1, 86_400, { field: "plugin.timeout_seconds", value: plugin?.timeout_seconds });
+  whole(1, 2_592_000, { field: "approval.timeout_seconds", value: approval?.timeout_seconds });
+  checkLimits(service ? "service" : "plugin", (service ?? plugin)?.resources, fail);
+}
+
+function checkLimits(
+  kind: string,
+  resources: { cpu?: unknown; memory_mib?: unknown } = {},
+  fail: Fail,
+) {
+  const { cpu, memory_mib } = resources;
+  if (cpu !== undefined && !(typeof cpu === "number" && cpu >= 0 && cpu <= 1024))
+    fail(`${kind}.resources.cpu`, "range", t.number(0, 1024));
+  if (!isWhole(memory_mib, 0, 16_777_216))
+    fail(`${kind}.resources.memory_mib`, "range", t.whole(0, 16_777_216));
+}
+
+/** What is not set is the standard. */
+function isWhole(value: unknown, least: number, most: number): boolean {
+  return value === undefined || (Number.isInteger(value) && isWithin(Number(value), least, most));
+}
+
+function isWithin(value: number, least: number, most: number): boolean {
+  return value >= least && value <= most;
+}
+
+function namesOf(service: Step["service"]): { field: string; value: string }[] {
+  return (["ports", "volumes"] as const).flatMap((list) =>
+    (service?.[list] ?? []).map(({ name }, i) => ({
+      field: `service.${list}[${i}].name`,
+      value: name,
+    })),
+  );
+}
+
+function portsOf(service: Step["service"]): Given[] {
+  const { http, tcp } = service?.ready ?? {};
+  return [
+    ...(service?.ports ?? []).map(({ port }, i) => ({
+      field: `service.ports[${i}].port`,
+      value: port,
+    })),
+    { field: "service.ready.http.port", value: http?.port },
+    { field: "service.ready.tcp.port", value: tcp?.port },
+  ];
+}

@@ -1,0 +1,107 @@
+import type { Schemas } from "@/api/client";
+
+export type Step = Schemas["PipelineStep"];
+export type Comment = Schemas["Comment"];
+export type Kind = "service" | "plugin" | "approval";
+export type Spot = { x: number; y: number };
+
+/** The pipeline being edited. It is immutable: each edit returns a new document. */
+export type Doc = { steps: Step[]; comments: Comment[] };
+
+export const emptyDoc: Doc = { steps: [], comments: [] };
+
+/** The part of a stored pipeline that can be edited. */
+export function docOf(pipeline?: { steps?: Step[] | null; comments?: Comment[] | null }): Doc {
+  return { steps: pipeline?.steps ?? [], comments: pipeline?.comments ?? [] };
+}
+
+/** The request body, without the catalogue's copies, which the server adds on saving. */
+export function pipelineOf(doc: Doc): Schemas["Pipeline"] {
+  const steps = doc.steps.map(withoutCatalogueCopy);
+  return doc.comments.length > 0
+    ? { format: 1, steps, comments: doc.comments }
+    : { format: 1, steps };
+}
+
+/** A step without the values that the server copies from the catalogue. */
+export function withoutCatalogueCopy(step: Step): Step {
+  if (step.service) {
+    const { image: _, ...service } = step.service;
+    return { ...step, service };
+  }
+  if (step.plugin) {
+    const { image: _, component: __, ...plugin } = step.plugin;
+    return { ...step, plugin };
+  }
+  return step;
+}
+
+export function kindOf(step: Step): Kind {
+  if (step.service) return "service";
+  return step.plugin ? "plugin" : "approval";
+}
+
+export function stepOf(doc: Doc, key: string): Step | undefined {
+  return doc.steps.find((step) => step.key === key);
+}
+
+/** Canonical JSON: equal documents give equal text, whatever the order of their fields. */
+export function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, part) =>
+    part && typeof part === "object" && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+}
+
+export function sameDoc(a: Doc, b: Doc): boolean {
+  return (
+    a === b ||
+    (sameList(a.steps, b.steps, withoutCatalogueCopy) && sameList(a.comments, b.comments))
+  );
+}
+
+/** Identity first: most of a document is the same objects as before. */
+function sameList<T>(a: T[], b: T[], of: (item: T) => T = (item) => item): boolean {
+  const same = (x: T, y: T | undefined) =>
+    x === y || (y !== undefined && canonical(of(x)) === canonical(of(y)));
+  return a.length === b.length && a.every((item, i) => same(item, b[i]));
+}
+
+/** Reads a value behind a path such as service.env.PORT; undefined where it leads nowhere. */
+export function readField(step: Step, path: string): unknown {
+  let at: unknown = step;
+  for (const word of split(path)) {
+    if (!at || typeof at !== "object") return undefined;
+    at = (at as Record<string, unknown>)[word];
+  }
+  return at;
+}
+
+/** Writes a value behind a path; undefined removes it, and what it leaves empty. */
+export function writeField(step: Step, path: string, value: unknown): Step {
+  return put(step, split(path), value) as Step;
+}
+
+/**
+ * Of a path the first two words are ours, with a place in a list behind them; what follows is one
+ * name, dots and all.
+ */
+function split(path: string): string[] {
+  const [, list, place, name] = /^(\w+\.\w+)\[(\d+)\](?:\.(.+))?$/.exec(path) ?? [];
+  if (list && place) return [...list.split("."), place, ...(name ? [name] : [])];
+  const words = path.split(".");
+  return words.length <= 3 ? words : [...words.slice(0, 2), words.slice(2).join(".")];
+}
+
+function put(at: unknown, words: string[], value: unknown, depth = 0): unknown {
+  const [word, ...rest] = words;
+  if (word === undefined) return value;
+  if (Array.isArray(at))
+    return at.map((item, i) => (String(i) === word ? put(item, rest, value, depth + 1) : item));
+  const object = (at && typeof at === "object" ? at : {}) as Record<string, unknown>;
+  const next = put(object[word], rest, value, depth + 1);
+  if (next !== undefined) return { ...object, [word]: next };
+  const { [word]: _, ...others } = object;
+  return Object.keys(others).length > 0 || depth < 2 ? others : undefined;
+}

@@ -1,0 +1,110 @@
+import { editorTexts } from "@/editor/editorTexts";
+import { canonical, type Step } from "./document";
+
+/** One step or comment field by field: path → value. What a person calls one thing is one field. */
+export type Fields = Map<string, unknown>;
+
+/** Maps whose entries are fields of their own. */
+const OPEN = new Set([
+  "service",
+  "plugin",
+  "approval",
+  "service.env",
+  "service.resources",
+  "plugin.parameters",
+  "plugin.secrets",
+  "plugin.resources",
+]);
+
+/** Lists whose entries are fields of their own, by what a person knows each by. */
+const LISTS: Record<string, string> = {
+  "service.files": "path",
+  "service.ports": "name",
+  "service.volumes": "name",
+  "approval.fields": "name",
+};
+
+export function fieldsOf(step: Step): Fields {
+  const out: Fields = new Map();
+  const walk = (value: object, at: string) => {
+    for (const [key, part] of Object.entries(value)) {
+      const path = at ? `${at}.${key}` : key;
+      if (path === "key" || part === undefined) continue;
+      const by = LISTS[path];
+      if (by && Array.isArray(part))
+        for (const [id, one] of named(part, by)) out.set(`${path}.${id}`, one);
+      else if (OPEN.has(path) && part && typeof part === "object") walk(part, path);
+      else out.set(path, part);
+    }
+  };
+  walk(step, "");
+  // A kind without any field is still a kind.
+  for (const kind of ["service", "plugin", "approval"] as const)
+    if (step[kind]) out.set(`${kind}.name`, (step[kind] as { name?: string }).name ?? "");
+  return out;
+}
+
+/** The entries of a list by name. While somebody types, two may have one: the second is “name (2)”. */
+function named(list: unknown[], by: string): Map<string, unknown> {
+  const out = new Map<string, unknown>();
+  for (const one of list) {
+    const name = String((one as Record<string, unknown> | null)?.[by] ?? "");
+    let id = name;
+    for (let i = 2; out.has(id); i++) id = `${name} (${i})`;
+    out.set(id, one);
+  }
+  return out;
+}
+
+/** The step that has these fields. */
+export function buildStep(key: string, fields: Fields): Step {
+  const out: Record<string, unknown> = { key };
+  for (const [path, value] of fields) {
+    const [first = "", second = "", ...rest] = path.split(".");
+    const two = `${first}.${second}`;
+    if (rest.length > 0 && two in LISTS) listAt(out, first, second).push(value);
+    else if (rest.length > 0 && OPEN.has(two))
+      mapAt(mapAt(out, first), second)[rest.join(".")] = value;
+    else if (second && OPEN.has(first)) mapAt(out, first)[[second, ...rest].join(".")] = value;
+    else out[path] = value;
+  }
+  const approval = out.approval as Record<string, unknown> | undefined;
+  if (approval) delete approval.name;
+  return out as unknown as Step;
+}
+
+type Tree = Record<string, unknown>;
+
+function mapAt(tree: Tree, word: string): Tree {
+  tree[word] ??= {};
+  return tree[word] as Tree;
+}
+
+function listAt(tree: Tree, first: string, second: string): unknown[] {
+  const map = mapAt(tree, first);
+  map[second] ??= [];
+  return map[second] as unknown[];
+}
+
+export type Change = { path: string; old?: unknown; now?: unknown };
+
+export function compareFields(was: Fields, is: Fields): Change[] {
+  const paths = [...new Set([...was.keys(), ...is.keys()])].sort();
+  return paths.flatMap((path) =>
+    isSameValue(was.get(path), is.get(path)) ? [] : { path, old: was.get(path), now: is.get(path) },
+  );
+}
+
+export function isSameValue(a: unknown, b: unknown): boolean {
+  return a === b || canonical(a ?? null) === canonical(b ?? null);
+}
+
+/** service.env.PORT is PORT to whoever looks at its step. */
+export function shortField(field: string): string {
+  return field === "key"
+    ? editorTexts.step.key
+    : field.replace(
+        /^(service|plugin|approval)\.((env|parameters|secrets|resources|files)\.)?(?=.)/,
+        "",
+      );
+}

@@ -1,0 +1,218 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { lazy, Suspense, useMemo } from "react";
+import type { Schemas } from "@/api/client";
+import { deployment } from "@/api/queries/deployments";
+import { BidiSafe } from "@/components/BidiSafe";
+import { Button } from "@/components/Button";
+import { loadChunk } from "@/components/loadChunk";
+import { ErrorState } from "@/components/States";
+import { StatusMark } from "@/components/Status";
+import { editorTexts } from "@/editor/editorTexts";
+import type { Doc } from "../model/document";
+import { type DryRunResult, hasSameRun, stepsOf } from "./dryFindings";
+import type { DryRuns } from "./useDryRun";
+
+const d = editorTexts.dry;
+// Half as large as the editor, and seldom opened.
+const TagPicker = lazy(() =>
+  loadChunk(async () => ({ default: (await import("@/components/TagPicker")).TagPicker })),
+);
+type Check = Schemas["PreflightCheck"];
+
+export type DryRunProps = {
+  base: number;
+  doc: Doc;
+  /** The step that is chosen alone. */
+  only?: string;
+  dry?: DryRunResult;
+  runs: DryRuns;
+  onShow: (step: string, field?: string) => void;
+};
+
+/** The same checks as creating makes, of what is drawn now. And a branch of it, run for real. */
+export function DryRun({ base, doc, only, dry, runs, onShow }: DryRunProps) {
+  const { environment = "", environments, check, branch } = runs;
+  const whyNot = environment ? undefined : environments.isPending ? d.waits : d.none;
+  const fresh = useMemo(() => dry !== undefined && hasSameRun(dry.doc, doc), [dry, doc]);
+  const run = () => check.mutate({ doc, environment });
+  const start = () => only && branch.mutate({ doc, environment, step: only });
+  return (
+    <div className="p-4 flex flex-col gap-2">
+      <div className="row wrap">
+        <Environments runs={runs} />
+        <Button
+          act={d.run}
+          small
+          reason={doc.steps.length === 0 ? d.emptyDraft : whyNot}
+          busy={check.isPending && d.busy}
+          onClick={run}
+        >
+          {d.run}
+        </Button>
+        <Button
+          act={only ? d.branchOf(only) : d.branch}
+          small
+          reason={branchReason(base, only) ?? whyNot}
+          busy={branch.isPending && d.starting}
+          onClick={start}
+        >
+          {only ? d.branchOf(only) : d.branch}
+        </Button>
+        <span className="t3 s">{d.hint}</span>
+      </div>
+      <Tags doc={doc} runs={runs} />
+      {branch.data ? <Started scratch={branch.data} /> : null}
+      {branch.isError ? (
+        <ErrorState what={d.branchRefused} error={branch.error} retry={() => start()} />
+      ) : null}
+      {check.isError ? <ErrorState what={d.unread} error={check.error} retry={run} /> : null}
+      {dry && !fresh && !check.isPending ? (
+        <p className="t2" role="status">
+          {d.stale}
+        </p>
+      ) : null}
+      {dry && fresh ? <Checks dry={dry} onShow={onShow} /> : null}
+    </div>
+  );
+}
+
+function Environments({ runs }: { runs: DryRuns }) {
+  return (
+    <label className="row s">
+      {d.environment}
+      <select
+        className="sel"
+        value={runs.environment ?? ""}
+        onChange={(event) => runs.choose(event.target.value)}
+      >
+        {(runs.environments.data ?? []).map((one) => (
+          <option key={one.name}>{one.name}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** The version of each service whose version people choose, where the usual one is not wanted. */
+function Tags({ doc, runs }: { doc: Doc; runs: DryRuns }) {
+  const { selectable, tags, pick } = runs;
+  const open = doc.steps.filter((step) => step.service && selectable(step.service.name));
+  if (open.length === 0) return null;
+  const chosen = open.filter((step) => tags.has(step.key)).length;
+  return (
+    <details>
+      <summary className="s t2">{d.versions(chosen)}</summary>
+      <div className="drytags">
+        {open.map(({ key, service }) => (
+          <div key={key} className="row">
+            <span className="tr mono">{key}</span>
+            <Suspense fallback={<div className="in" aria-busy="true" />}>
+              <TagPicker
+                service={service?.name ?? ""}
+                step={key}
+                value={tags.get(key) ?? ""}
+                onChange={(tag) => pick(key, tag)}
+              />
+            </Suspense>
+            {tags.has(key) ? (
+              <Button look="ghost" small onClick={() => pick(key, undefined)}>
+                {d.usual}
+              </Button>
+            ) : null}
+          </div>
+        ))}
+      </div>
+    </details>
+  );
+}
+
+/** How often it is asked what became of it, in ms. */
+const EVERY = 3_000;
+
+/** The deployment that a branch runs as, and how far it is. */
+function Started({ scratch }: { scratch: Schemas["Deployment"] }) {
+  const { data = scratch } = useQuery({
+    ...deployment(scratch.id),
+    refetchInterval: ({ state }) => (isMoving(state.data ?? scratch) ? EVERY : false),
+  });
+  return (
+    <p role="status" className="row wrap">
+      {d.started}
+      <Link
+        className="link"
+        to="/d/$id/{-$tab}"
+        params={{ id: scratch.id, tab: "run" }}
+        search={{}}
+      >
+        {scratch.name}
+      </Link>
+      <StatusMark state={data.status} />
+    </p>
+  );
+}
+
+function isMoving({ status }: Schemas["Deployment"]): boolean {
+  return ["queued", "applying", "undoing", "removing"].includes(status);
+}
+
+function branchReason(base: number, only?: string): string | undefined {
+  if (base === 0) return d.unpublished;
+  return only ? undefined : d.branchChoose;
+}
+
+function Checks({ dry, onShow }: { dry: DryRunResult; onShow: DryRunProps["onShow"] }) {
+  const failed = dry.checks.filter((check) => check.state === "failed").length;
+  const sorted = [...dry.checks].sort((a, b) => rank(a) - rank(b));
+  return (
+    <>
+      <p role="status">
+        <StatusMark state={failed > 0 ? "failed" : "ready"}>
+          {failed > 0 ? d.notOk(failed) : d.ok}
+        </StatusMark>
+      </p>
+      {sorted.map((check) => (
+        <Line
+          key={`${check.id} ${check.subject} ${check.message}`}
+          check={check}
+          step={stepsOf(check, dry.doc)[0]}
+          onShow={onShow}
+        />
+      ))}
+    </>
+  );
+}
+
+type LineProps = { check: Check; step?: string; onShow: DryRunProps["onShow"] };
+
+function Line({ check, step, onShow }: LineProps) {
+  return (
+    <div className="pb">
+      <StatusMark state={markOf(check)}>
+        <span className="vh">{d.state[check.state]}</span>
+      </StatusMark>
+      <span className="tr">
+        <b>{check.subject ?? check.id}</b>
+      </span>
+      <span>
+        <BidiSafe text={check.message} /> <span className="t2">{check.remedy}</span>
+      </span>
+      {step && check.state === "failed" ? (
+        <Button look="ghost" small onClick={() => onShow(step)}>
+          {editorTexts.panel.show}
+        </Button>
+      ) : (
+        <span />
+      )}
+    </div>
+  );
+}
+
+function rank(check: Check): number {
+  return ["failed", "unknown", "ok"].indexOf(check.state);
+}
+
+function markOf(check: Check): string {
+  if (check.state === "failed") return "failed";
+  return check.state === "ok" ? "ready" : "unknown";
+}

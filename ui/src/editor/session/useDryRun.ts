@@ -1,0 +1,124 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { ask, client, type Schemas } from "@/api/client";
+import { environments } from "@/api/queries/catalog";
+import { isSilence } from "@/api/queries/common";
+import type { Catalogue } from "../model/catalogue";
+import { type Doc, pipelineOf } from "../model/document";
+import { type DryRunResult, resultOf } from "./dryFindings";
+
+/**
+ * What is run: a drawing as it was when somebody asked. It goes with the question, since the page may
+ * have drawn on when the answer comes.
+ */
+type Run = { doc: Doc; environment: string; step?: string };
+type Tags = ReadonlyMap<string, string>;
+
+/** The dry run and the branches of one editor. They outlive the panel that shows them. */
+export function useDryRun(
+  project: string,
+  catalogue: Catalogue,
+  onDryRun: (dry?: DryRunResult) => void,
+) {
+  const all = useQuery(environments);
+  const [chosen, setChosen] = useState<string>();
+  const [tags, setTags] = useState<Tags>(new Map());
+  // What was found is of what was chosen then.
+  const choose = (environment: string) => {
+    setChosen(environment);
+    onDryRun(undefined);
+  };
+  const pick = (step: string, tag: string | undefined) => {
+    setTags(withTag(tags, step, tag));
+    onDryRun(undefined);
+  };
+  const path = { name: project };
+  const check = useMutation({
+    mutationFn: async (run: Run) =>
+      ask(
+        client.POST("/api/v1/projects/{name}/pipeline/preflight", {
+          params: { path },
+          body: await scratch("dry-run", run, catalogue, tags),
+        }),
+      ),
+    onSuccess: ({ checks }, run) => onDryRun(resultOf(run.doc, checks)),
+  });
+  const branch = useMutation({
+    mutationFn: async (run: Run) =>
+      ask(
+        client.POST("/api/v1/projects/{name}/pipeline/scratch", {
+          params: { path },
+          body: await scratch("scratch", run, catalogue, tags),
+        }),
+      ),
+  });
+  const environment = chosen ?? all.data?.[0]?.name;
+  const selectable = (name: string) => catalogue.services.get(name)?.tag_mode === "selectable";
+  return { environments: all, environment, choose, tags, pick, selectable, check, branch };
+}
+
+function withTag(tags: Tags, step: string, tag: string | undefined): Tags {
+  const rest = [...tags].filter(([key]) => key !== step);
+  return new Map(tag === undefined ? rest : [...rest, [step, tag]]);
+}
+
+export type DryRuns = ReturnType<typeof useDryRun>;
+
+async function scratch(
+  word: string,
+  { doc, environment, step }: Run,
+  catalogue: Catalogue,
+  tags: Tags,
+): Promise<Schemas["Scratch"]> {
+  return {
+    name: freshName(word, step),
+    environment,
+    pipeline: pipelineOf(doc),
+    versions: await versionsOf(doc, catalogue, tags),
+    steps: step ? [step] : undefined,
+  };
+}
+
+/** A name that no deployment has. */
+function freshName(word: string, step = ""): string {
+  const of = step.slice(0, 20).replace(/-+$/, "");
+  return [word, of, Date.now().toString(36)].filter(Boolean).join("-");
+}
+
+/** The tag that was chosen for a step, or the usual one of its service; what has none, the check tells. */
+async function versionsOf(
+  doc: Doc,
+  catalogue: Catalogue,
+  tags: Tags,
+): Promise<Record<string, string>> {
+  const open = doc.steps.filter(({ key, service }) => service && !tags.has(key));
+  const names = new Set(open.flatMap(({ service }) => service?.name ?? []));
+  const usual = new Map(
+    await Promise.all(
+      [...names].map(async (name) => [name, await tagOf(name, catalogue)] as const),
+    ),
+  );
+  return Object.fromEntries(
+    doc.steps.flatMap(({ key, service }) => {
+      const tag = service && (tags.get(key) ?? usual.get(service.name));
+      return tag ? [[key, tag]] : [];
+    }),
+  );
+}
+
+async function tagOf(name: string, catalogue: Catalogue): Promise<string | undefined> {
+  const known = catalogue.services.get(name);
+  if (known?.tag_mode !== "selectable") return undefined;
+  if (known.tag) return known.tag;
+  try {
+    const list = await ask(
+      client.GET("/api/v1/services/{name}/tags", {
+        params: { path: { name }, query: { limit: 1 } },
+      }),
+    );
+    return list.default ?? list.items[0]?.tag;
+  } catch (error) {
+    if (isSilence(error)) throw error;
+    return undefined;
+  }
+}

@@ -1,0 +1,34 @@
+import type { Schemas } from "@/api/client";
+import { isName } from "@/components/names";
+import { texts } from "@/texts";
+import { deadlineProblem } from "./Deadline";
+import { countRefusals, nothingRefused, type Refusal } from "./refusal";
+import type { Clone } from "./target";
+
+const t = texts.create;
+
+/** The versions a sheet begins with: those of a clone's source, or of a template. */
+export function initialVersions(
+  clone?: Clone,
+  template?: Schemas["Template"],
+): Record<string, string> {
+  const cloned = clone?.services ?? [];
+  return {
+    ...Object.fromEntries(cloned.flatMap((one) => (one.choice ? [[one.step, one.choice]] : []))),
+    ...template?.versions,
+  };
+}
+
+/** What can be seen to be wrong without asking. */
+export function checkForm(
+  name: string,
+  chosen: { step: string; value: string }[],
+  minutes: string,
+): Refusal | undefined {
+  const found: Refusal = { ...nothingRefused, versions: {} };
+  if (!name) found.name = t.nameMissing;
+  else if (!isName(name)) found.name = t.nameWrong;
+  found.deadline = deadlineProblem(minutes);
+  for (const one of chosen) if (!one.value) found.versions[one.step] = t.tagMissing(one.step);
+  return countRefusals(found) > 0 ? found : undefined;
+}

@@ -1,0 +1,40 @@
+import { isNotFound } from "@/api/client";
+import { ErrorState, Skeletons } from "@/components/States";
+import { texts } from "@/texts";
+import { NotFound } from "../shell/ErrorPages";
+import { Head } from "./PageHead";
+
+/** Before it is known. */
+export function Loading({ name }: { name?: string }) {
+  return (
+    <>
+      <Head name={name} />
+      <Title name={name} />
+      <Skeletons count={10} height={44} />
+    </>
+  );
+}
+
+type Props = { name?: string; error: unknown; retry: () => void };
+
+/** Not to be seen, or not to be read now. */
+export function Unreadable({ name, error, retry }: Props) {
+  return (
+    <>
+      <Head name={isNotFound(error) ? undefined : name} />
+      {isNotFound(error) ? (
+        <NotFound />
+      ) : (
+        <>
+          <Title name={name} />
+          <ErrorState what={texts.page.unread} error={error} retry={retry} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** The heading that a screen reader goes to; the header that shows it comes with the deployment. */
+const Title = ({ name }: { name?: string }) => (
+  <h1 className="vh">{name ?? texts.page.tabsLabel}</h1>
+);

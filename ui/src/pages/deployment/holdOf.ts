@@ -1,8 +1,0 @@
-import type { Deployment } from "@/api/client";
-
-// Without a word of any catalogue: the list of deployments asks too, which is loaded first of all.
-
-/** The hold that counts: one that is over keeps nothing, though it is still told. */
-export function holdOf({ hold }: Deployment, now = Date.now()): Deployment["hold"] {
-  return hold && (!hold.until || Date.parse(hold.until) > now) ? hold : undefined;
-}

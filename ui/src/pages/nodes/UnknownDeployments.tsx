@@ -1,0 +1,136 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { ask, client, type Schemas } from "@/api/client";
+import { Button } from "@/components/Button";
+import { describeError } from "@/components/States";
+import { Time } from "@/components/Time";
+import { useToast } from "@/components/Toast";
+import { machineTexts } from "@/pages/nodes/machineTexts";
+import { texts } from "@/texts";
+import { ReadFailed } from "../deployment/ReadFailed";
+import { ConfirmAct } from "./ConfirmAct";
+import { nodeUnknown } from "./queries";
+import { MEASURED } from "./useNodesLive";
+
+const t = machineTexts.unknown;
+
+type Found = Schemas["UnknownDeployment"];
+
+/** There only after the database was restored: what the node runs and nobody here knows, and what becomes of it. */
+export function UnknownDeployments({ name }: { name: string }) {
+  const query = useQuery({ ...nodeUnknown(name), refetchInterval: MEASURED });
+  if (!query.data?.length) return <ReadFailed what={t.unread} query={query} />;
+  return (
+    <section className="px-4 pb-3" aria-labelledby="unknown">
+      <ReadFailed what={t.unread} query={query} />
+      <h2 id="unknown" className="mb-1">
+        {t.title}
+      </h2>
+      <p className="t2 max-w-[72ch]">{t.what}</p>
+      <table className="tbl">
+        <thead>
+          <tr>
+            {Object.values(t.columns).map((column) => (
+              <th key={column}>{column}</th>
+            ))}
+            <th>{t.found}</th>
+            <th>
+              <span className="vh">{t.acts}</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {query.data.map((one) => (
+            <Line key={one.id} node={name} one={one} />
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Line({ node, one }: { node: string; one: Found }) {
+  return (
+    <tr>
+      <td>
+        <b>{one.name}</b>
+      </td>
+      <td>{one.project}</td>
+      <td className="t2">{one.environment}</td>
+      <td className="t2">{one.purging ? t.purging : one.phase}</td>
+      <td>
+        <Time at={one.found_at} short className="t2 s" />
+      </td>
+      <td className="rowacts">{one.purging ? null : <Acts node={node} one={one} />}</td>
+    </tr>
+  );
+}
+
+/** Everything about the node is read anew, and the list, which may have one more. */
+function useAgain(node: string) {
+  const cache = useQueryClient();
+  return () => {
+    void cache.invalidateQueries({ queryKey: ["node", node] });
+    void cache.invalidateQueries({ queryKey: ["deployments"] });
+  };
+}
+
+function Acts({ node, one }: { node: string; one: Found }) {
+  const say = useToast();
+  const again = useAgain(node);
+  const [purging, setPurging] = useState(false);
+  const params = { path: { name: node, id: one.id } };
+  const adopt = useMutation({
+    mutationFn: () => ask(client.POST("/api/v1/nodes/{name}/unknown/{id}/adopt", { params })),
+    onSuccess: () => say("done", t.adopted(one.name)),
+    onError: (error) => say("failed", texts.page.refused(describeError(error).message)),
+    onSettled: again,
+  });
+  return (
+    <div className="row end">
+      <Button
+        act={t.adoptOf(one.name)}
+        small
+        aria-label={t.adoptOf(one.name)}
+        busy={adopt.isPending && t.adopting}
+        onClick={() => adopt.mutate()}
+      >
+        {t.adopt}
+      </Button>
+      <Button
+        act={t.purgeOf(one.name)}
+        small
+        look="danger"
+        aria-label={t.purgeOf(one.name)}
+        onClick={() => setPurging(true)}
+      >
+        {t.purge}
+      </Button>
+      {purging ? <Purge node={node} one={one} close={() => setPurging(false)} /> : null}
+    </div>
+  );
+}
+
+function Purge({ node, one, close }: { node: string; one: Found; close: () => void }) {
+  const say = useToast();
+  const again = useAgain(node);
+  const params = { path: { name: node, id: one.id } };
+  const purge = useMutation({
+    mutationFn: () => ask(client.POST("/api/v1/nodes/{name}/unknown/{id}/purge", { params })),
+    onSuccess: () => {
+      say("done", t.purged(one.name));
+      again();
+      close();
+    },
+  });
+  return (
+    <ConfirmAct
+      title={t.purgeTitle(one.name, node)}
+      body={t.purgeBody}
+      label={t.purge}
+      busy={t.purgeBusy}
+      act={purge}
+      close={close}
+    />
+  );
+}

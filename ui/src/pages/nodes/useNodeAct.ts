@@ -1,0 +1,59 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { ask, client, type NodeInfo } from "@/api/client";
+import { describeError } from "@/components/States";
+import { useToast } from "@/components/Toast";
+import { texts } from "@/texts";
+
+const t = texts.nodes;
+
+export type Kind = "enable" | "disable" | "undrain" | "revoke" | "remove" | "forget";
+
+type Asked = { kind: Kind } | { kind: "approve" | "reject"; thumbprint: string };
+
+/** Acts on a node whose answer is the node, or nothing. */
+export function useNodeAct(name: string) {
+  const cache = useQueryClient();
+  const navigate = useNavigate();
+  const say = useToast();
+  const params = { path: { name } };
+  return useMutation({
+    mutationFn: async (asked: Asked): Promise<NodeInfo | undefined> => {
+      if (asked.kind === "approve")
+        return ask(
+          client.POST("/api/v1/nodes/{name}/approve", {
+            params,
+            body: { thumbprint: asked.thumbprint },
+          }),
+        );
+      if (asked.kind === "reject")
+        return ask(
+          client.POST("/api/v1/nodes/{name}/reject", {
+            params,
+            body: { thumbprint: asked.thumbprint },
+          }),
+        );
+      if (asked.kind === "undrain")
+        return ask(client.DELETE("/api/v1/nodes/{name}/drain", { params }));
+      if (asked.kind === "enable")
+        return ask(client.POST("/api/v1/nodes/{name}/enable", { params }));
+      if (asked.kind === "disable")
+        return ask(client.POST("/api/v1/nodes/{name}/disable", { params }));
+      if (asked.kind === "revoke")
+        return ask(client.DELETE("/api/v1/nodes/{name}/token", { params }));
+      if (asked.kind === "forget")
+        await ask(client.POST("/api/v1/nodes/{name}/forget", { params }));
+      else await ask(client.DELETE("/api/v1/nodes/{name}", { params }));
+      return undefined;
+    },
+    onSuccess: (node, asked) => {
+      say("done", t.asked[asked.kind]);
+      void cache.invalidateQueries({ queryKey: ["nodes"] });
+      if (node) cache.setQueryData(["node", name], node);
+      else if (asked.kind !== "forget") void navigate({ to: "/nodes" });
+      // What was left there is written down in the list of those that were given up.
+      else void navigate({ to: "/nodes", search: { given: name } });
+    },
+    onError: (error) => say("failed", texts.page.refused(describeError(error).message)),
+  });
+}
