@@ -3,6 +3,7 @@ import { editorTexts } from "@/editorTexts";
 import { componentOf } from "./catalogue";
 import { Choice, Lines, Numeric, Shell } from "./fields";
 import { offersOf } from "./offers";
+import { Process } from "./Process";
 import { type Form, Small } from "./records";
 
 const t = editorTexts.step;
@@ -79,6 +80,7 @@ export function Limits(props: Form) {
       )}
       {step.service ? <Gpus {...props} /> : null}
       {step.service ? <Command {...props} /> : null}
+      {step.service ? <Process {...props} /> : null}
     </>
   );
 }

@@ -18,6 +18,9 @@ it("knows the tab of a field", () => {
   expect(tabOf("plugin.parameters.host")).toBe("settings");
   expect(tabOf("service.resources.memory_mib")).toBe("limits");
   expect(tabOf("service.command[1]")).toBe("limits");
+  expect(tabOf("service.tmpfs[0].path")).toBe("limits");
+  expect(tabOf("service.stop_signal")).toBe("limits");
+  expect(tabOf("service.volumes[0].shared")).toBe("settings");
   expect(tabOf("approval.timeout_seconds")).toBe("settings");
   expect(tabOf("needs")).toBe("settings");
 });
