@@ -27,11 +27,20 @@ type Carrier interface {
 	WriteVolume(ctx context.Context, v VolumeName, from io.Reader) error
 }
 
-// VolumeName is one volume of one service.
+// VolumeName is one volume of one service, or, without a service, one that the
+// services of a deployment share.
 type VolumeName struct {
 	Deployment string
 	Service    pipeline.StepKey
 	Name       string
+}
+
+// NameVolume says which volume a service of a deployment means.
+func NameVolume(deployment string, service pipeline.StepKey, v pipeline.Volume) VolumeName {
+	if v.Shared != "" {
+		return VolumeName{Deployment: deployment, Name: v.Shared}
+	}
+	return VolumeName{Deployment: deployment, Service: service, Name: v.Name}
 }
 
 // copied is what a request for a deployment's volumes may look at.
@@ -55,6 +64,20 @@ func (a *Agent) copying(w http.ResponseWriter, r *http.Request) (c copied, ok bo
 	}
 	c.goal = v.goal
 	return c, true
+}
+
+// find is the volume that a service knows by a name, unless it stays on its node.
+func (c copied) find(service pipeline.StepKey, name string) (VolumeName, bool) {
+	step, ok := c.goal.Pipeline.Step(service)
+	if !ok || step.Service == nil {
+		return VolumeName{}, false
+	}
+	for _, v := range step.Service.Volumes {
+		if v.Name == name {
+			return NameVolume(c.goal.Deployment, service, v), !v.Stays
+		}
+	}
+	return VolumeName{}, false
 }
 
 // still is not zero while nothing runs, and nothing will as long as the goal is what
@@ -116,10 +139,8 @@ func (a *Agent) volume(w http.ResponseWriter, r *http.Request, into bool) (
 	if c, ok = a.copying(w, r); !ok {
 		return c, v, false
 	}
-	v = VolumeName{c.goal.Deployment, pipeline.StepKey(r.PathValue("key")), r.PathValue("name")}
-	step, ok := c.goal.Pipeline.Step(v.Service)
-	if !ok || step.Service == nil || !slices.ContainsFunc(step.Service.Volumes,
-		func(d pipeline.Volume) bool { return d.Name == v.Name && !d.Stays }) {
+	v, ok = c.find(pipeline.StepKey(r.PathValue("key")), r.PathValue("name"))
+	if !ok {
 		http.Error(w, "the service has no such volume", http.StatusNotFound)
 		return c, v, false
 	}

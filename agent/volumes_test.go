@@ -27,6 +27,8 @@ type carrier struct {
 	// left are containers of copies; reading is called while a volume is read.
 	left    []agent.Object
 	reading func()
+	// asked is the volume that was read last.
+	asked agent.VolumeName
 	// written are the pieces of all writes.
 	written []string
 }
@@ -47,9 +49,10 @@ func (c *carrier) Remove(ctx context.Context, o agent.Object) error {
 
 func (c *carrier) VolumeBytes(context.Context, string) (int64, error) { return 4, nil }
 
-func (c *carrier) ReadVolume(context.Context, agent.VolumeName) (io.ReadCloser, error) {
+func (c *carrier) ReadVolume(_ context.Context, v agent.VolumeName) (io.ReadCloser, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.asked = v
 	if c.reading != nil {
 		c.reading()
 	}
@@ -135,7 +138,8 @@ func TestAgent_GivesVolumesAwayWhenAllIsStill(t *testing.T) {
 			return nil
 		}})}
 	g := shop("d1")
-	g.Pipeline.Steps[0].Service.Volumes = []pipeline.Volume{{Name: "data", Path: "/data"}}
+	g.Pipeline.Steps[0].Service.Volumes = []pipeline.Volume{{Name: "data", Path: "/data"},
+		{Name: "own", Path: "/own", Shared: "site"}, {Name: "kept", Path: "/k", Stays: true}}
 	n := p.boot(t.TempDir(), c, nil)
 	s := n.connect()
 	p.want(s, g)
@@ -158,6 +162,13 @@ func TestAgent_GivesVolumesAwayWhenAllIsStill(t *testing.T) {
 	n.untilStill(true)
 	if status, body, err := n.get(volume); status != http.StatusOK || body != "data" || err != nil {
 		t.Errorf("read: %d %q %v", status, body, err)
+	}
+	for name, want := range map[string]agent.VolumeName{
+		"own": {Deployment: "d1", Name: "site"}, "kept": {}, "site": {}} {
+		c.asked = agent.VolumeName{}
+		if _, _, _ = n.get("d1/services/db/volumes/" + name); c.asked != want {
+			t.Errorf("%s read the volume %+v", name, c.asked)
+		}
 	}
 	db, _ := c.Service("d1", "db")
 	c.mu.Lock()

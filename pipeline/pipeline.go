@@ -160,6 +160,9 @@ type Volume struct {
 	Path string `json:"path"`
 	// ReadOnly lets the service read it only.
 	ReadOnly bool `json:"read_only,omitempty"`
+	// Shared names storage of the deployment: all volumes with the same name
+	// here, of any service, are one. Name is the service's own name for it.
+	Shared string `json:"shared,omitempty"`
 	// Stays says that what is in it cannot be copied to another node.
 	Stays bool `json:"stays,omitempty"`
 }

@@ -53,6 +53,7 @@ func Validate(p Pipeline, settings Settings) []Problem {
 	for _, s := range p.Steps {
 		v.step(s)
 	}
+	v.checkSharedVolumes()
 	v.sum()
 	return v.problems
 }

@@ -33,6 +33,9 @@ func (v *validator) mounts(s *ServiceStep) {
 			v.fail(field+".name", "duplicate", "two volumes have the name %q", m.Name)
 		}
 		names[m.Name] = true
+		if m.Shared != "" && !label(m.Shared) {
+			v.fail(field+".shared", "name", "the shared volume's name %q must be a DNS label", m.Shared)
+		}
 		v.mountPath(field+".path", m.Path, all)
 	}
 	for i, f := range s.Files {
@@ -53,6 +56,31 @@ func (v *validator) mounts(s *ServiceStep) {
 		}
 	}
 	v.checkFilesHoldNothing(s, all)
+}
+
+// checkSharedVolumes wants one answer to whether a shared volume stays: it is one
+// volume, and either goes to another node or does not.
+func (v *validator) checkSharedVolumes() {
+	first := map[string]StepKey{}
+	stays := map[string]bool{}
+	for _, s := range v.p.Steps {
+		if s.Service == nil {
+			continue
+		}
+		v.at = s.Key
+		for i, m := range s.Service.Volumes {
+			switch {
+			case m.Shared == "":
+			case first[m.Shared] == "":
+				first[m.Shared], stays[m.Shared] = s.Key, m.Stays
+			case stays[m.Shared] != m.Stays:
+				v.fail(fmt.Sprintf("service.volumes[%d].stays", i), "shared", "step %q says otherwise of "+
+					"the shared volume %q; set stays for all of its services or for none",
+					first[m.Shared], m.Shared)
+			}
+		}
+	}
+	v.at = ""
 }
 
 // mountPath checks where one volume, file or tmpfs lies and adds it to all, which maps

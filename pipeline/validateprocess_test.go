@@ -99,3 +99,27 @@ func TestValidate_TakesWhatDockerTakes(t *testing.T) {
 		}
 	}
 }
+
+// A shared volume is one for all, so its services agree on whether it stays.
+func TestValidate_SharedVolumes(t *testing.T) {
+	share := func(name string, stays bool) pipeline.Pipeline {
+		p := edit(t, "db", func(s *pipeline.Step) {
+			s.Service.Volumes = []pipeline.Volume{{Name: "a", Path: "/a", Shared: "site"},
+				{Name: "b", Path: "/b", Shared: "site", ReadOnly: true}}
+		})
+		web, _ := p.Step("web")
+		web.Service.Volumes = []pipeline.Volume{{Name: "own", Path: "/c", Shared: name, Stays: stays}}
+		return p
+	}
+	if text := problemText(pipeline.Validate(share("site", false), settings())); text != "" {
+		t.Errorf("refused: %s", text)
+	}
+	for want, p := range map[string]pipeline.Pipeline{
+		`web | service.volumes[0].stays | shared | step "db" says otherwise`: share("site", true),
+		"web | service.volumes[0].shared | name | ":                          share("No name", false),
+	} {
+		if text := problemText(pipeline.Validate(p, settings())); !strings.HasPrefix(text, want) {
+			t.Errorf("%q instead of %q", text, want)
+		}
+	}
+}

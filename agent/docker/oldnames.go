@@ -38,6 +38,11 @@ func (n names) apartVolume(v agent.VolumeName) string {
 	return n.object(v.Deployment, "volume", string(v.Service)+"."+v.Name)
 }
 
+// sharedVolume has no step's key in front of its dot, so that it is no service's.
+func (n names) sharedVolume(v agent.VolumeName) string {
+	return n.object(v.Deployment, "volume", "."+v.Name)
+}
+
 // findService inspects a service's container, also one that has its old name. It
 // renames that one, since its reverse DNS hangs until then.
 func (d *Docker) findService(

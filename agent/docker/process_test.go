@@ -2,6 +2,7 @@ package docker_test
 
 import (
 	"encoding/json"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -120,5 +121,53 @@ func TestStop_ServiceHasItsOwnGrace(t *testing.T) {
 		if took := time.Since(began); took < time.Second || took > time.Minute {
 			t.Errorf("it was %s after %s", how, took)
 		}
+	}
+}
+
+// A volume that services share is one volume: what one writes, the others see. It
+// outlives each of them, is read and written as one, and goes with the deployment.
+func TestService_VolumesAreShared(t *testing.T) {
+	r := newRig(t)
+	id := r.deployment()
+	maker, reader := r.service(id, "maker"), r.service(id, "reader")
+	maker.Command = []string{"serve", "80", "/out/last"}
+	maker.Volumes = []pipeline.Volume{{Name: "out", Path: "/out", Shared: "site"},
+		{Name: "site", Path: "/own"}}
+	reader.Volumes = []pipeline.Volume{{Name: "in", Path: "/in", Shared: "site", ReadOnly: true}}
+	r.start(maker)
+	r.start(reader)
+	for _, o := range r.services("maker") {
+		if err := r.Remove(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const said = "told to end\n"
+	if got := r.get(id, "reader", "/file?path=/in/last"); got != said {
+		t.Errorf("the reader sees %q", got)
+	}
+	if n := r.kinds(agent.KindVolume); n != 2 {
+		t.Errorf("there are %d volumes instead of the shared one and the maker's", n)
+	}
+	other := r.deployment()
+	content, err := r.ReadVolume(t.Context(), agent.VolumeName{Deployment: id, Name: "site"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = r.WriteVolume(t.Context(), agent.VolumeName{Deployment: other, Name: "site"}, content)
+	if err = errors.Join(err, content.Close()); err != nil {
+		t.Fatal(err)
+	}
+	reader.Deployment = other
+	r.start(reader)
+	if got := r.get(other, "reader", "/file?path=/in/last"); got != said {
+		t.Errorf("the copy holds %q", got)
+	}
+	for _, deployment := range []string{id, other} {
+		if left, err := r.RemoveDeployment(t.Context(), deployment); err != nil {
+			t.Errorf("left %v: %v", left, err)
+		}
+	}
+	if n := r.kinds(agent.KindVolume); n != 0 {
+		t.Errorf("%d volumes are left", n)
 	}
 }

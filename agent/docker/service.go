@@ -85,6 +85,9 @@ func checkService(s agent.ServiceSpec) error {
 	others := []string{string(s.Step)}
 	for _, v := range s.Volumes {
 		others = append(others, v.Name)
+		if v.Shared != "" {
+			others = append(others, v.Shared)
+		}
 	}
 	return checkNames(s.Deployment, others...)
 }
@@ -110,8 +113,7 @@ func (d *Docker) ensureVolumes(
 	ctx context.Context, s agent.ServiceSpec,
 ) (names []string, err error) {
 	for _, v := range s.Volumes {
-		name, err := d.ensureVolume(ctx, agent.VolumeName{Deployment: s.Deployment,
-			Service: s.Step, Name: v.Name})
+		name, err := d.ensureVolume(ctx, agent.NameVolume(s.Deployment, s.Step, v))
 		if err != nil {
 			return nil, err
 		}

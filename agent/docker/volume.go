@@ -41,13 +41,13 @@ func (d *Docker) VolumeBytes(ctx context.Context, deployment string) (bytes int6
 func (d *Docker) ReadVolume(ctx context.Context, v agent.VolumeName) (io.ReadCloser, error) {
 	id, err := d.copier(ctx, v, true)
 	if err != nil {
-		return nil, fmt.Errorf("read volume %s of service %s: %w", v.Name, v.Service, err)
+		return nil, fmt.Errorf("read %s: %w", describeVolume(v), err)
 	}
 	r, err := d.api.CopyFromContainer(ctx, id,
 		client.CopyFromContainerOptions{SourcePath: volumeTarget})
 	if err != nil {
 		err = errors.Join(asked(err), d.removeContainer(context.WithoutCancel(ctx), id))
-		return nil, fmt.Errorf("read volume %s of service %s: %w", v.Name, v.Service, err)
+		return nil, fmt.Errorf("read %s: %w", describeVolume(v), err)
 	}
 	return &packed{ReadCloser: r.Content, done: func() error {
 		return d.removeContainer(context.WithoutCancel(ctx), id)
@@ -66,7 +66,7 @@ func (p *packed) Close() error { return errors.Join(p.ReadCloser.Close(), p.done
 // new volume.
 func (d *Docker) WriteVolume(ctx context.Context, v agent.VolumeName, from io.Reader) error {
 	if err := d.writeVolume(ctx, v, from); err != nil {
-		return fmt.Errorf("write volume %s of service %s: %w", v.Name, v.Service, err)
+		return fmt.Errorf("write %s: %w", describeVolume(v), err)
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func (d *Docker) WriteVolume(ctx context.Context, v agent.VolumeName, from io.Re
 func (d *Docker) writeVolume(
 	ctx context.Context, v agent.VolumeName, from io.Reader,
 ) (err error) {
-	if err := checkNames(v.Deployment, string(v.Service), v.Name); err != nil {
+	if err := checkVolumeName(v); err != nil {
 		return err
 	}
 	name, err := d.volumeName(ctx, v)
@@ -97,11 +97,25 @@ func (d *Docker) writeVolume(
 	return acted(err)
 }
 
+func describeVolume(v agent.VolumeName) string {
+	if v.Service == "" {
+		return "shared volume " + v.Name
+	}
+	return fmt.Sprintf("volume %s of service %s", v.Name, v.Service)
+}
+
+func checkVolumeName(v agent.VolumeName) error {
+	if v.Service == "" {
+		return checkNames(v.Deployment, v.Name)
+	}
+	return checkNames(v.Deployment, string(v.Service), v.Name)
+}
+
 // copier makes the container that a volume is copied through. It is never started.
 func (d *Docker) copier(
 	ctx context.Context, v agent.VolumeName, readOnly bool,
 ) (id string, err error) {
-	if err := checkNames(v.Deployment, string(v.Service), v.Name); err != nil {
+	if err := checkVolumeName(v); err != nil {
 		return "", err
 	}
 	if err := d.ensureGateImage(ctx); err != nil {
@@ -146,6 +160,9 @@ func (d *Docker) ensureVolume(ctx context.Context, v agent.VolumeName) (string, 
 // of service a-b and volume b-c of service a would be one. A volume that is there
 // under such a name keeps it, since a renamed volume would be an empty one.
 func (d *Docker) volumeName(ctx context.Context, v agent.VolumeName) (string, error) {
+	if v.Service == "" {
+		return d.names.sharedVolume(v), nil
+	}
 	dashed := d.names.volume(v.Deployment, v.Service, v.Name)
 	if !strings.Contains(string(v.Service)+v.Name, "-") {
 		return dashed, nil

@@ -259,8 +259,9 @@ func (r *Runtime) StartService(ctx context.Context, s agent.ServiceSpec) error {
 			return errors.New("the deployment's network does not exist")
 		}
 		for _, v := range s.Volumes {
-			r.put(agent.Object{Kind: agent.KindVolume, Deployment: s.Deployment, Step: s.Step,
-				Spec: v.Name})
+			name := agent.NameVolume(s.Deployment, s.Step, v)
+			r.put(agent.Object{Kind: agent.KindVolume, Deployment: s.Deployment, Step: name.Service,
+				Spec: name.Name})
 		}
 		o := r.put(agent.Object{Kind: agent.KindService, Deployment: s.Deployment, Run: s.Run,
 			Step: s.Step, Running: true})

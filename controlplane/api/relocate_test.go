@@ -34,7 +34,9 @@ func newRelocation(t *testing.T) *relocation {
 	r.shop()
 	r.root, r.from = r.token("root"), r.node
 	data := service("db", "api")
-	data.Service.Volumes = []pipeline.Volume{{Name: "data", Path: "/data"}}
+	// A shared volume is copied once, however often it is mounted.
+	data.Service.Volumes = []pipeline.Volume{{Name: "data", Path: "/data", Shared: "site"},
+		{Name: "again", Path: "/again", Shared: "site", ReadOnly: true}}
 	r.project("data", data)
 	r.d = r.another("data")
 	r.path = "/deployments/" + string(r.d.ID)

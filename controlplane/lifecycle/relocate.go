@@ -158,15 +158,27 @@ func journey(ctx context.Context, tx *postgres.Tx, a controlplane.Attempt) (
 		return j, err
 	}
 	j = controlplane.Journey{Attempt: a, From: d.NodeID, To: r.NodeID}
-	for _, s := range run.Pipeline.Steps {
+	j.Volumes = volumesToCopy(run.Pipeline)
+	return j, nil
+}
+
+// volumesToCopy names each volume once: a shared one by the first service that has
+// it.
+func volumesToCopy(p pipeline.Pipeline) (all []controlplane.VolumeName) {
+	shared := map[string]bool{}
+	for _, s := range p.Steps {
 		if s.Service == nil {
 			continue
 		}
 		for _, v := range s.Service.Volumes {
-			j.Volumes = append(j.Volumes, controlplane.VolumeName{Step: s.Key, Name: v.Name})
+			if v.Shared != "" && shared[v.Shared] {
+				continue
+			}
+			shared[v.Shared] = true
+			all = append(all, controlplane.VolumeName{Step: s.Key, Name: v.Name})
 		}
 	}
-	return j, nil
+	return all
 }
 
 // SeeRelocation says that somebody is at it, and how many bytes are copied. It

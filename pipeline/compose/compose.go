@@ -68,7 +68,9 @@ type reader struct {
 	variables map[string]string
 	// keys are the steps' keys by the services' names.
 	keys map[string]string
-	out  Result
+	// mounted are the mounts of each named volume.
+	mounted map[string][]mountedVolume
+	out     Result
 }
 
 // Read understands a compose file without variables.
@@ -80,7 +82,7 @@ func Read(ctx context.Context, text []byte) (Result, error) {
 // earlier ones as Compose does. Variables have these values and no others. The
 // notes hold with an error too.
 func ReadFiles(ctx context.Context, files []File, variables map[string]string) (Result, error) {
-	r := &reader{variables: variables}
+	r := &reader{variables: variables, mounted: map[string][]mountedVolume{}}
 	size := 0
 	for _, f := range files {
 		if size += len(f.Text); size > MaxBytes {
@@ -117,6 +119,7 @@ func (r *reader) readServices() {
 		r.service(r.project.Services[name])
 	}
 	r.out.Pipeline.Format = 1
+	r.shareVolumes()
 	r.connect()
 }
 

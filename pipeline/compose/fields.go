@@ -74,6 +74,7 @@ func (r *reader) ports(s types.ServiceConfig) []pipeline.Port {
 
 func (r *reader) volumes(s types.ServiceConfig) []pipeline.Volume {
 	var all []pipeline.Volume
+	taken := map[string]bool{}
 	for i, v := range s.Volumes {
 		if v.Type == types.VolumeTypeTmpfs {
 			continue
@@ -83,15 +84,35 @@ func (r *reader) volumes(s types.ServiceConfig) []pipeline.Volume {
 				v.Source, v.Target, v.Type)
 			continue
 		}
-		name := label(v.Source)
-		if name == "" {
-			name = fmt.Sprintf("data-%d", i+1)
+		wanted := label(v.Source)
+		if wanted == "" {
+			wanted = fmt.Sprintf("data-%d", i+1)
 		}
-		r.noteSharedVolume(s.Name, v.Source)
-		all = append(all, pipeline.Volume{Name: name, Path: path.Clean(v.Target),
+		if v.Source != "" {
+			r.mounted[v.Source] = append(r.mounted[v.Source],
+				mountedVolume{step: len(r.out.Pipeline.Steps), volume: len(all)})
+		}
+		all = append(all, pipeline.Volume{Name: freeLabel(wanted, taken), Path: path.Clean(v.Target),
 			ReadOnly: v.ReadOnly})
 	}
 	return all
+}
+
+// mountedVolume is where a volume of the file is in the pipeline.
+type mountedVolume struct{ step, volume int }
+
+// shareVolumes makes each volume that is mounted several times one volume.
+func (r *reader) shareVolumes() {
+	sources := slices.Sorted(maps.Keys(r.mounted))
+	names := uniqueLabels(sources)
+	for _, source := range sources {
+		if len(r.mounted[source]) < 2 {
+			continue
+		}
+		for _, m := range r.mounted[source] {
+			r.out.Pipeline.Steps[m.step].Service.Volumes[m.volume].Shared = names[source]
+		}
+	}
 }
 
 // readMountedFiles reads configs with their content in the file, and secrets as references

@@ -25,8 +25,6 @@ func readFile(t *testing.T, text string) compose.Result {
 // its line.
 func TestRead_NotesEachLoss(t *testing.T) {
 	for name, c := range map[string]struct{ text, note string }{
-		"shared volume": {"services:\n  a:\n    image: x\n    volumes: [site:/a]\n  b:\n    image: x\n" +
-			"    volumes: [site:/b]\nvolumes: {site: {}}\n", "4 a volumes: site is shared by a and b"},
 		"job": {"services:\n  a: {image: x}\n  b:\n    image: x\n    depends_on:\n      a: {condition: " +
 			"service_completed_successfully}\n", "5 b depends_on: it waits until a is ready, not"},
 		"grace too long": {"services:\n  a:\n    image: x\n    stop_grace_period: 20m\n",
@@ -172,6 +170,55 @@ func TestRead_RenamesHosts(t *testing.T) {
 		noted := strings.Contains(fmt.Sprint(got.Notes), "in "+name+", the host name")
 		if noted != (v[0] != v[1]) {
 			t.Errorf("a note of %s: %t", name, noted)
+		}
+	}
+}
+
+// A volume of several mounts is one volume of the deployment, whatever services
+// are left out, and is written as one again.
+func TestRead_SharesVolumes(t *testing.T) {
+	const text = `services:
+  maker: {image: x, volumes: ["site:/out", "site:/again", "own:/own"]}
+  reader: {image: x, volumes: ["site:/in:ro", "my_cache:/c"]}
+  third: {image: x, volumes: ["my_cache:/c", "my-cache:/d"]}
+  off: {image: x, volumes: ["own:/own"], profiles: [off]}
+volumes: {site: {}, own: {}, my_cache: {}, my-cache: {}}
+`
+	got := readFile(t, text)
+	want := map[pipeline.StepKey][]pipeline.Volume{
+		"maker": {{Name: "site", Path: "/out", Shared: "site"},
+			{Name: "site-2", Path: "/again", Shared: "site"}, {Name: "own", Path: "/own"}},
+		"reader": {{Name: "site", Path: "/in", Shared: "site", ReadOnly: true},
+			{Name: "my-cache", Path: "/c", Shared: "my-cache-2"}},
+		"third": {{Name: "my-cache", Path: "/c", Shared: "my-cache-2"},
+			{Name: "my-cache-2", Path: "/d"}},
+	}
+	volumes := func(p pipeline.Pipeline) map[pipeline.StepKey][]pipeline.Volume {
+		all := map[pipeline.StepKey][]pipeline.Volume{}
+		for _, s := range p.Steps {
+			all[s.Key] = s.Service.Volumes
+		}
+		return all
+	}
+	if diff := cmp.Diff(want, volumes(got.Pipeline)); diff != "" {
+		t.Error(diff)
+	}
+	if strings.Contains(fmt.Sprint(got.Notes), "site") {
+		t.Errorf("there is a note: %+v", got.Notes)
+	}
+	for _, s := range got.Pipeline.Steps {
+		s.Service.Image = &pipeline.Image{Registry: "docker.io", Repository: "x", Tag: "1"}
+	}
+	written, err := compose.Write("shop", got.Pipeline)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := volumes(readFile(t, written).Pipeline)
+	for key, all := range want {
+		for i, v := range all {
+			if now := again[key][i]; now.Shared != v.Shared || now.Path != v.Path {
+				t.Errorf("written and read again, %s has %+v instead of %+v", key, now, v)
+			}
 		}
 	}
 }

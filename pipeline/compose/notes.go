@@ -1,7 +1,6 @@
 package compose
 
 import (
-	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -89,26 +88,5 @@ func (r *reader) noteCondition(s types.ServiceConfig, on string) {
 	if s.DependsOn[on].Condition == types.ServiceConditionCompletedSuccessfully {
 		r.note(s.Name, "depends_on", "it waits until %s is ready, not until it has completed "+
 			"successfully", on)
-	}
-}
-
-// noteSharedVolume tells once, at the first service, of a volume that several
-// services mount.
-func (r *reader) noteSharedVolume(service, volume string) {
-	if volume == "" {
-		return
-	}
-	var users []string
-	for _, name := range slices.Sorted(maps.Keys(r.project.Services)) {
-		for _, v := range r.project.Services[name].Volumes {
-			if v.Type == types.VolumeTypeVolume && v.Source == volume &&
-				!slices.Contains(users, name) {
-				users = append(users, name)
-			}
-		}
-	}
-	if len(users) > 1 && users[0] == service {
-		r.note(service, "volumes", "%s is shared by %s in Compose; here each of them gets a volume of "+
-			"its own and does not see what the others write", volume, strings.Join(users, " and "))
 	}
 }

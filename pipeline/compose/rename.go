@@ -13,28 +13,39 @@ import (
 // maxKey is the longest key of a step.
 const maxKey = 40
 
-// nameSteps gives each service the key of its step. A name that is a key already
-// stays; another one is spelled as a DNS label that no other service has.
+// nameSteps gives each service the key of its step.
 func (r *reader) nameSteps() {
-	r.keys = map[string]string{}
+	r.keys = uniqueLabels(r.project.ServiceNames())
+}
+
+// uniqueLabels maps names to labels. A name that is a label already stays; another
+// one is spelled as a label that no other has.
+func uniqueLabels(names []string) map[string]string {
+	all := map[string]string{}
 	taken := map[string]bool{}
-	names := r.project.ServiceNames()
 	for _, name := range names {
 		if label(name) == name {
-			r.keys[name], taken[name] = name, true
+			all[name], taken[name] = name, true
 		}
 	}
 	for _, name := range names {
-		if r.keys[name] != "" {
+		if all[name] != "" {
 			continue
 		}
-		key := label(name)
-		for n := 2; taken[key]; n++ {
-			suffix := fmt.Sprintf("-%d", n)
-			key = strings.TrimRight(label(name)[:min(len(label(name)), maxKey-len(suffix))], "-") + suffix
-		}
-		r.keys[name], taken[key] = key, true
+		all[name] = freeLabel(label(name), taken)
 	}
+	return all
+}
+
+// freeLabel is the label itself, or with a number behind it when it is taken.
+func freeLabel(wanted string, taken map[string]bool) string {
+	key := wanted
+	for n := 2; taken[key]; n++ {
+		suffix := fmt.Sprintf("-%d", n)
+		key = strings.TrimRight(wanted[:min(len(wanted), maxKey-len(suffix))], "-") + suffix
+	}
+	taken[key] = true
+	return key
 }
 
 // label spells a service's name as a DNS label that begins with a letter.

@@ -14,7 +14,7 @@ import (
 func Write(name string, p pipeline.Pipeline) (string, error) {
 	services, volumes, configs := map[string]any{}, map[string]any{}, map[string]any{}
 	notes := []string{"Written by nullops export --compose from the project " + name + "."}
-	kept := map[pipeline.StepKey]bool{}
+	kept, shared := map[pipeline.StepKey]bool{}, nameSharedVolumes(p)
 	for _, s := range p.Steps {
 		kept[s.Key] = s.Service != nil
 	}
@@ -24,7 +24,7 @@ func Write(name string, p pipeline.Pipeline) (string, error) {
 				s.Key))
 			continue
 		}
-		services[string(s.Key)] = serviceOf(s, kept, volumes, configs)
+		services[string(s.Key)] = serviceOf(s, kept, shared, volumes, configs)
 	}
 	doc := map[string]any{"name": name, "services": services}
 	if len(volumes) > 0 {
@@ -45,7 +45,7 @@ func Write(name string, p pipeline.Pipeline) (string, error) {
 	return "# " + strings.Join(notes, "\n# ") + "\n" + text, nil
 }
 
-func serviceOf(s pipeline.Step, kept map[pipeline.StepKey]bool,
+func serviceOf(s pipeline.Step, kept map[pipeline.StepKey]bool, shared map[string]string,
 	volumes, configs map[string]any) map[string]any {
 	x := s.Service
 	out := map[string]any{"deploy": map[string]any{"resources": map[string]any{"limits": limits(*x)}}}
@@ -59,7 +59,7 @@ func serviceOf(s pipeline.Step, kept map[pipeline.StepKey]bool,
 		out["environment"] = x.Env
 	}
 	writeProcess(x, out)
-	mounts(s, out, volumes, configs)
+	mounts(s, out, shared, volumes, configs)
 	var open, inside []string
 	for _, p := range x.Ports {
 		if p.Expose {
@@ -104,11 +104,41 @@ func limits(s pipeline.ServiceStep) map[string]any {
 	return out
 }
 
-// mounts gives volumes the step's name in front: ours belong to one service.
-func mounts(s pipeline.Step, out, volumes, configs map[string]any) {
+// nameSharedVolumes gives those the names they have, unless another volume of the
+// file is called so.
+func nameSharedVolumes(p pipeline.Pipeline) map[string]string {
+	taken, shared := map[string]bool{}, map[string]string{}
+	for _, s := range p.Steps {
+		for _, v := range volumesOf(s) {
+			taken[string(s.Key)+"-"+v.Name] = taken[string(s.Key)+"-"+v.Name] || v.Shared == ""
+		}
+	}
+	for _, s := range p.Steps {
+		for _, v := range volumesOf(s) {
+			if v.Shared != "" && shared[v.Shared] == "" {
+				shared[v.Shared] = freeLabel(v.Shared, taken)
+			}
+		}
+	}
+	return shared
+}
+
+func volumesOf(s pipeline.Step) []pipeline.Volume {
+	if s.Service == nil {
+		return nil
+	}
+	return s.Service.Volumes
+}
+
+// mounts gives volumes of one service the step's name in front.
+func mounts(s pipeline.Step, out map[string]any, shared map[string]string,
+	volumes, configs map[string]any) {
 	var mounted []string
 	for _, v := range s.Service.Volumes {
 		name := string(s.Key) + "-" + v.Name
+		if v.Shared != "" {
+			name = shared[v.Shared]
+		}
 		volumes[name] = map[string]any{}
 		mode := ""
 		if v.ReadOnly {

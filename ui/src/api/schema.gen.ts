@@ -4976,6 +4976,8 @@ export interface components {
                 path: string;
                 /** @description The service can read it only. */
                 read_only?: boolean;
+                /** @description All volumes with the same name here, of any service, are one volume of the deployment. */
+                shared?: components["schemas"]["Name"];
                 /** @description What is in it cannot be copied to another node. */
                 stays?: boolean;
             }[];

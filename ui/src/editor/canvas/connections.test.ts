@@ -18,6 +18,9 @@ it("knows the tab of a field", () => {
   expect(tabOfField("plugin.parameters.host")).toBe("settings");
   expect(tabOfField("service.resources.memory_mib")).toBe("limits");
   expect(tabOfField("service.command[1]")).toBe("limits");
+  expect(tabOfField("service.tmpfs[0].path")).toBe("limits");
+  expect(tabOfField("service.stop_signal")).toBe("limits");
+  expect(tabOfField("service.volumes[0].shared")).toBe("settings");
   expect(tabOfField("approval.timeout_seconds")).toBe("settings");
   expect(tabOfField("needs")).toBe("settings");
 });

@@ -89,7 +89,10 @@ export function highlightFields(judge: ((path: string) => string | null) | null)
 
 /** The inspector's tab that has a field. */
 export function tabOfField(field: string): "settings" | "limits" {
-  const limits = ["resources", "timeout_seconds", "network", "restart", "command", "gpus"];
+  const limits = [
+    ...["resources", "timeout_seconds", "network", "restart", "command", "gpus", "entrypoint"],
+    ...["user", "init", "read_only", "stop_signal", "stop_grace_seconds", "tmpfs", "extra_hosts"],
+  ];
   const [kind, part = ""] = field.split(/[.[]/);
   return (kind === "service" || kind === "plugin") && limits.includes(part) ? "limits" : "settings";
 }

@@ -3,6 +3,7 @@ import { editorTexts } from "@/editor/editorTexts";
 import { componentOf } from "../model/catalogue";
 import { referenceOptions } from "../model/referenceOptions";
 import { ChoiceInput, LinesInput, NumberInput, Shell } from "./fields";
+import { Process } from "./Process";
 import { SmallInput, type StepFormProps } from "./records";
 
 const t = editorTexts.step;
@@ -79,6 +80,7 @@ export function LimitsForm(props: StepFormProps) {
       )}
       {step.service ? <Gpus {...props} /> : null}
       {step.service ? <Command {...props} /> : null}
+      {step.service ? <Process {...props} /> : null}
     </>
   );
 }

@@ -38,7 +38,7 @@ export function ServiceSettings(props: Props) {
 
 function Env({ step, doc, catalogue, problems, onChange }: Props) {
   const [name, setName] = useState("");
-  const wrong = name !== "" && !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
+  const wrong = name !== "" && name.includes("=");
   const env = Object.entries(step.service?.env ?? {});
   const add = () => {
     if (!name || wrong) return;
@@ -165,6 +165,19 @@ function Volumes(props: Props) {
             />
             {t.volumeStays}
           </label>
+          <label className="row s">
+            <input
+              type="checkbox"
+              checked={volume.read_only ?? false}
+              onChange={(event) => change({ read_only: event.target.checked || undefined })}
+            />
+            {t.volumeReadOnly}
+          </label>
+          <SmallInput
+            label={t.volumeShared}
+            value={volume.shared ?? ""}
+            onChange={(shared) => change({ shared: shared || undefined })}
+          />
         </>
       )}
     />

@@ -92,7 +92,12 @@ export const inputsOf = perStep((step, catalogue): Input[] => {
   return [...secrets, ...parameters];
 });
 
-function inputsOfService({ env = {}, files = [], command }: NonNullable<Step["service"]>) {
+function inputsOfService({
+  env = {},
+  files = [],
+  entrypoint,
+  command,
+}: NonNullable<Step["service"]>) {
   const variables = Object.entries(env).map(([name, value]) =>
     anything(name, `service.env.${name}`, value),
   );
@@ -102,6 +107,9 @@ function inputsOfService({ env = {}, files = [], command }: NonNullable<Step["se
   return [
     ...variables,
     ...contents,
+    ...(entrypoint
+      ? [{ ...anything(t.entrypoint, "service.entrypoint", entrypoint), open: true }]
+      : []),
     { ...anything(t.command, "service.command", command), open: true },
   ];
 }

@@ -19,6 +19,7 @@ it("tells what the server would not even read", () => {
     resources: { cpu: "abc", memory_mib: 1.5 },
     ready: { http: { port: 0, path: "/" }, interval_seconds: -1 },
     gpus: { count: 0 },
+    stop_grace_seconds: 601,
   };
   expect(wrong({ key: "web", service })).toEqual([
     "service.ports[0].name",
@@ -27,6 +28,7 @@ it("tells what the server would not even read", () => {
     "service.ports[1].port",
     "service.ready.http.port",
     "service.gpus.count",
+    "service.stop_grace_seconds",
     "service.ready.interval_seconds",
     "service.resources.cpu",
     "service.resources.memory_mib",

@@ -20,6 +20,10 @@ export function checkBounds(step: Step, fail: Fail) {
   whole(1, 64, { field: "service.gpus.count", value: service?.gpus?.count });
   if (service?.gpus?.device_ids?.length === 0)
     fail("service.gpus.device_ids", "required", t.required);
+  whole(0, 600, {
+    field: "service.stop_grace_seconds",
+    value: service?.stop_grace_seconds,
+  });
   const { interval_seconds, timeout_seconds, retries, start_period_seconds } = service?.ready ?? {};
   whole(1, 3600, { field: "service.ready.interval_seconds", value: interval_seconds });
   whole(1, 3600, { field: "service.ready.timeout_seconds", value: timeout_seconds });

@@ -21,6 +21,7 @@ const LISTS: Record<string, string> = {
   "service.files": "path",
   "service.ports": "name",
   "service.volumes": "name",
+  "service.tmpfs": "path",
   "approval.fields": "name",
 };
 

@@ -20,13 +20,17 @@ const service: Shape = {
   needs: ["name"],
   of: {
     name: "text",
+    entrypoint: words,
     command: words,
     env: { map: "text" },
     ports: {
       list: { of: { name: "text", port: "number", expose: "bool" }, needs: ["name", "port"] },
     },
     volumes: {
-      list: { of: { name: "text", path: "text", stays: "bool" }, needs: ["name", "path"] },
+      list: {
+        of: { name: "text", path: "text", read_only: "bool", shared: "text", stays: "bool" },
+        needs: ["name", "path"],
+      },
     },
     files: { list: { of: { path: "text", content: "text" }, needs: ["path", "content"] } },
     resources,
@@ -44,6 +48,15 @@ const service: Shape = {
     },
     restart: "text",
     gpus: { of: { count: "number", device_ids: words } },
+    user: "text",
+    init: "bool",
+    stop_signal: "text",
+    stop_grace_seconds: "number",
+    tmpfs: { list: { of: { path: "text", size_mib: "number" }, needs: ["path"] } },
+    extra_hosts: {
+      list: { of: { name: "text", address: "text" }, needs: ["name", "address"] },
+    },
+    read_only: "bool",
   },
 };
 

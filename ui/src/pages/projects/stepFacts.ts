@@ -46,15 +46,36 @@ function serviceFacts(service: Service): Fact[] {
       text(r.port(port.name), `${port.port}${port.expose ? `, ${r.exposed}` : ""}`),
     ),
     ...entries(service.env),
-    ...(service.volumes ?? []).map((one) =>
-      text(r.volume(one.name), `${one.path}${one.stays ? `, ${r.stays}` : ""}`),
-    ),
+    ...(service.volumes ?? []).map((one) => text(r.volume(one.name), volumeOf(one))),
     ...(service.files ?? []).map((file) => code(r.file(file.path), file.content)),
+    code(r.entrypoint, service.entrypoint?.map(word).join(" ")),
     code(r.command, service.command?.map(word).join(" ")),
     text(t.ready, readyOf(service.ready)),
     text(t.restart, t.restarts[service.restart ?? "always"]),
     ...limits(service.resources),
     text(r.gpus, gpusOf(service.gpus)),
+    ...processFacts(service),
+  ];
+}
+
+function volumeOf(one: NonNullable<Service["volumes"]>[number]): string {
+  const { path, stays, read_only, shared } = one;
+  const all = [path, read_only ? r.mountReadOnly : "", shared ? r.shared(shared) : ""];
+  return [...all, stays ? r.stays : ""].filter(Boolean).join(", ");
+}
+
+function processFacts(service: Service): Fact[] {
+  const { stop_signal, stop_grace_seconds, tmpfs = [], extra_hosts = [] } = service;
+  const grace = stop_grace_seconds ? r.grace(stop_grace_seconds) : "";
+  return [
+    code(r.user, service.user),
+    text(r.init, service.init ? editorTexts.step.yes : ""),
+    text(r.readOnlyRoot, service.read_only ? r.mountReadOnly : ""),
+    text(r.stop, [stop_signal, grace].filter(Boolean).join(", ")),
+    ...tmpfs.map(({ path, size_mib }) =>
+      text(r.tmpfs(path), size_mib ? r.size(size_mib) : r.noLimit),
+    ),
+    ...extra_hosts.map(({ name, address }) => code(r.host(name), address)),
   ];
 }
 
