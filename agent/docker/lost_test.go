@@ -21,63 +21,76 @@ import (
 	"github.com/nullops/nullops/agent/wire"
 )
 
-// An engine is killed and loses two containers, ours and another agent's. Only ours
-// is found and ended, with its shim; what the engine knows and what others have
-// stays. So it is with network interfaces.
-func TestLost_OnlyOursIsEnded(t *testing.T) {
+// killedEngine has lost two containers, ours and another agent's.
+type killedEngine struct {
+	*dockertest.Daemon
+	ours, theirs    *rig
+	deployment      string
+	mine            string // the container of ours
+	pid, foreignPid int
+}
+
+func loseContainers(t *testing.T) killedEngine {
+	t.Helper()
 	engine := dockertest.StartDaemon(t)
-	ours, theirs := newRigOn(t, engine.Host), newRigOn(t, engine.Host)
-	id, other := ours.deployment(), theirs.deployment()
-	ours.start(ours.service(id, "web"))
-	theirs.start(theirs.service(other, "web"))
-	mine, foreign := ours.find(agent.KindService).ID, theirs.find(agent.KindService).ID
-	pid, foreignPid := ours.pid(mine), theirs.pid(foreign)
+	k := killedEngine{Daemon: engine, ours: newRigOn(t, engine.Host), theirs: newRigOn(t, engine.Host)}
+	k.deployment = k.ours.deployment()
+	other := k.theirs.deployment()
+	k.ours.start(k.ours.service(k.deployment, "web"))
+	k.theirs.start(k.theirs.service(other, "web"))
+	k.mine = k.ours.find(agent.KindService).ID
+	foreign := k.theirs.find(agent.KindService).ID
+	k.pid, k.foreignPid = k.ours.pid(k.mine), k.theirs.pid(foreign)
+	k.ours.reopenForLost()
+	within(t, engine, k.ours.nothingLost)
 	engine.Kill()
-	for _, lost := range []string{mine, foreign} {
+	if _, err := k.ours.EndLost(t.Context()); !errors.Is(err, agent.ErrUnavailable) ||
+		!alive(k.pid) {
+		t.Errorf("without the engine: %v; the service lives: %v", err, alive(k.pid))
+	}
+	for _, lost := range []string{k.mine, foreign} {
 		if err := os.RemoveAll(filepath.Join(engine.Root, "data", "containers", lost)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	engine.Start()
-	ours.reopenForLost()
-	theirs.reopenForLost()
-	if err := ours.Prepare(t.Context(), id); err != nil {
+	k.ours.reopenForLost()
+	k.theirs.reopenForLost()
+	return k
+}
+
+// An engine is killed and loses two containers, ours and another agent's. Only ours
+// is found and ended, with its shim; what the engine knows and what others have
+// stays. So it is with network interfaces. Where the engine knows everything, or
+// cannot be asked, nothing is ended.
+func TestLost_OnlyOursIsEnded(t *testing.T) {
+	k := loseContainers(t)
+	ours := k.ours
+	if err := ours.Prepare(t.Context(), k.deployment); err != nil {
 		t.Fatal(err)
 	}
-	bridge := ours.bridge()
 	for _, command := range []string{"link add lost0 type veth peer name lost1",
-		"link set lost0 master " + bridge, "link add else0 type veth peer name else1"} {
-		if out, err := engine.Enter("ip", strings.Fields(command)...).CombinedOutput(); err != nil {
+		"link set lost0 master " + ours.bridge(), "link add else0 type veth peer name else1"} {
+		if out, err := k.Enter("ip", strings.Fields(command)...).CombinedOutput(); err != nil {
 			t.Fatalf("ip %s: %v: %s", command, err, out)
 		}
 	}
-	before := interfaces(t, engine)
+	before := interfaces(t, k.Daemon)
 	var found docker.Lost
-	within(t, engine, func(ctx context.Context) (err error) {
+	within(t, k.Daemon, func(ctx context.Context) (err error) {
 		found, err = ours.AwaitLost(ctx)
 		return err
 	})
-	if len(found.Containers) != 1 || found.Containers[0].ID != mine ||
-		found.Containers[0].Deployment != id || found.Containers[0].Step != "web" ||
-		!slices.ContainsFunc(found.Containers[0].Processes, func(p docker.LostProcess) bool {
-			return p.PID == pid
-		}) || !slices.ContainsFunc(found.Containers[0].Processes, func(p docker.LostProcess) bool {
-		return p.Shim
-	}) {
-		t.Errorf("found %+v; wanted process %d of %s", found.Containers, pid, mine)
-	}
-	if !slices.ContainsFunc(found.Links, func(l docker.LostLink) bool { return l.Name == "lost0" }) {
-		t.Errorf("found the interfaces %+v", found.Links)
-	}
-	within(t, engine, func(ctx context.Context) error {
+	k.expectFound(t, found)
+	within(t, k.Daemon, func(ctx context.Context) error {
 		ours.expectLostCheck(ctx, wire.SeverityWarning)
 		_, err := ours.EndLost(ctx)
 		return err
 	})
-	if alive(pid) || !alive(foreignPid) {
-		t.Errorf("ours lives: %v; the foreign one lives: %v", alive(pid), alive(foreignPid))
+	if alive(k.pid) || !alive(k.foreignPid) {
+		t.Errorf("ours lives: %v; the foreign one lives: %v", alive(k.pid), alive(k.foreignPid))
 	}
-	after := interfaces(t, engine)
+	after := interfaces(t, k.Daemon)
 	for _, name := range before {
 		ended := slices.ContainsFunc(found.Links,
 			func(l docker.LostLink) bool { return l.Name == name }) || name == "lost1"
@@ -85,44 +98,48 @@ func TestLost_OnlyOursIsEnded(t *testing.T) {
 			t.Errorf("interface %s is there afterwards: %v", name, there)
 		}
 	}
-	within(t, engine, func(ctx context.Context) error {
-		again, err := ours.AwaitLost(ctx)
-		if !again.Empty() {
-			t.Errorf("still lost: %+v", again)
-		}
+	within(t, k.Daemon, func(ctx context.Context) error {
 		ours.expectLostCheck(ctx, wire.SeverityOK)
+		return ours.nothingLost(ctx)
+	})
+	within(t, k.Daemon, func(ctx context.Context) error {
+		_, err := k.theirs.EndLost(ctx)
 		return err
 	})
-	within(t, engine, func(ctx context.Context) error { _, err := theirs.EndLost(ctx); return err })
-	if alive(foreignPid) {
+	if alive(k.foreignPid) {
 		t.Error("the other agent does not end its own")
 	}
 }
 
-// Nothing is lost, and nothing is ended, where the engine knows everything, and
-// where it cannot be asked.
-func TestLost_NothingWithoutProof(t *testing.T) {
-	engine := dockertest.StartDaemon(t)
-	r := newRigOn(t, engine.Host)
-	id := r.deployment()
-	r.start(r.service(id, "web"))
-	pid := r.pid(r.find(agent.KindService).ID)
-	r.reopenForLost()
-	within(t, engine, func(ctx context.Context) error {
-		found, err := r.EndLost(ctx)
-		if !found.Empty() {
-			t.Errorf("found %+v", found)
-		}
-		return err
-	})
-	engine.Kill()
-	if _, err := r.EndLost(t.Context()); !errors.Is(err, agent.ErrUnavailable) {
-		t.Errorf("without the engine: %v", err)
+// expectFound wants our container with its process and its shim, no other one, and
+// the interface that was put on our bridge.
+func (k killedEngine) expectFound(t *testing.T, found docker.Lost) {
+	t.Helper()
+	if !slices.ContainsFunc(found.Links,
+		func(l docker.LostLink) bool { return l.Name == "lost0" }) {
+		t.Errorf("found the interfaces %+v", found.Links)
 	}
-	if !alive(pid) {
-		t.Error("what runs was ended")
+	if len(found.Containers) != 1 {
+		t.Fatalf("found %+v", found.Containers)
 	}
-	engine.Start()
+	c := found.Containers[0]
+	has := func(fits func(docker.LostProcess) bool) bool {
+		return slices.ContainsFunc(c.Processes, fits)
+	}
+	if c.ID != k.mine || c.Deployment != k.deployment || c.Step != "web" ||
+		!has(func(p docker.LostProcess) bool { return p.PID == k.pid && !p.Shim }) ||
+		!has(func(p docker.LostProcess) bool { return p.Shim }) {
+		t.Errorf("found %+v; wanted process %d of %s", c, k.pid, k.mine)
+	}
+}
+
+// nothingLost ends nothing, since the engine knows everything.
+func (r *rig) nothingLost(ctx context.Context) error {
+	found, err := r.EndLost(ctx)
+	if !found.Empty() {
+		r.t.Errorf("found %+v where nothing is lost", found)
+	}
+	return err
 }
 
 // reopenForLost restarts the agent, which has only its folder to know what was its.
