@@ -23,7 +23,7 @@ export type NodeInfo = Schemas["Node"];
 export const PATIENCE = 60_000;
 
 /** A fetch that ends with its time, or with the signal of whoever asked. */
-function impatient(request: Request): Promise<Response> {
+function fetchWithTimeout(request: Request): Promise<Response> {
   const signal = AbortSignal.any([request.signal, AbortSignal.timeout(PATIENCE)]);
   return fetch(request, { signal });
 }
@@ -32,7 +32,7 @@ function impatient(request: Request): Promise<Response> {
 export const client = createClient<paths>({
   baseUrl: "",
   credentials: "same-origin",
-  fetch: impatient,
+  fetch: fetchWithTimeout,
 });
 
 /** While an admin looks through somebody's eyes, every request says so. */

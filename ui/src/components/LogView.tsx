@@ -16,7 +16,7 @@ import { parseAnsi, plainText } from "./ansi";
 import { Button } from "./Button";
 import { useKeys } from "./Shell";
 import { useScrollHold } from "./scrollHold";
-import { formatExact, offset } from "./time";
+import { formatExact, formatOffset } from "./time";
 
 const t = texts.log;
 
@@ -225,7 +225,7 @@ const Line = memo(function Line({ line, number, start, cut, before, day, href }:
         <span className="k">{number}</span>
       )}
       <span className="tm" title={formatExact(line.at)}>
-        {start ? offset(line.at, start) : clockOf(line.at)}
+        {start ? formatOffset(line.at, start) : clockOf(line.at)}
       </span>
       <span dir="ltr">
         {line.source ? <span className="t3">{`${line.source}  `}</span> : null}

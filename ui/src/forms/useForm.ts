@@ -156,13 +156,14 @@ function useBase<V extends Values, A, T>({ save, opened, valuesOf }: Options<V, 
         }
       }
     },
-    meanwhile: changes.length === 0 ? undefined : { changes, undecided: open(changes, decided) },
+    meanwhile:
+      changes.length === 0 ? undefined : { changes, undecided: openConflicts(changes, decided) },
     decide: (names: string[]) => setDecided((before) => [...before, ...names]),
     settle,
   };
 }
 
-const open = (changes: Change[], decided: string[]) =>
+const openConflicts = (changes: Change[], decided: string[]) =>
   changes.filter((one) => one.both && !decided.includes(one.name)).map((one) => one.name);
 
 function isConflict(error: unknown): boolean {

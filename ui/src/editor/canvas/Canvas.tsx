@@ -244,7 +244,11 @@ function useNodes(props: CanvasProps, dragged?: Map<string, Spot>): CanvasNode[]
         measured: size,
         handles: handlesOf(shape),
         selected,
-        ariaLabel: [step.key, gone ? t.panel.removed : t.order(at, all), ...said(found)].join(", "),
+        ariaLabel: [
+          step.key,
+          gone ? t.panel.removed : t.order(at, all),
+          ...countProblems(found),
+        ].join(", "),
         data: { step, shape, at, problems: found, mark },
         ...(gone ? GHOST : {}),
       }));
@@ -273,7 +277,7 @@ function useNodes(props: CanvasProps, dragged?: Map<string, Spot>): CanvasNode[]
 }
 
 /** How much is wrong with a step, in words. */
-function said(problems: Problem[]): string[] {
+function countProblems(problems: Problem[]): string[] {
   const errors = problems.filter((one) => !one.advice).length;
   const advice = problems.length - errors;
   return [...(errors > 0 ? [t.errors(errors)] : []), ...(advice > 0 ? [t.advice(advice)] : [])];

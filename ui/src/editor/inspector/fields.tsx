@@ -325,7 +325,7 @@ export function LinesInput(props: {
   const [text, setText] = useState(written);
   useEffect(() => {
     // Empty lines that are being typed are no words yet, and stay while one types.
-    setText((now) => (words(now).join("\n") === written ? now : written));
+    setText((now) => (nonEmptyLines(now).join("\n") === written ? now : written));
   }, [written]);
   return (
     <textarea
@@ -337,13 +337,13 @@ export function LinesInput(props: {
       aria-describedby={props.described}
       onChange={(event) => {
         setText(event.target.value);
-        const next = words(event.target.value);
+        const next = nonEmptyLines(event.target.value);
         props.onChange(next.length > 0 ? next : undefined);
       }}
     />
   );
 }
 
-function words(text: string): string[] {
+function nonEmptyLines(text: string): string[] {
   return text.split("\n").filter((line) => line !== "");
 }

@@ -69,7 +69,7 @@ export const inputsOf = perStep((step, catalogue): Input[] => {
   if (step.service) return inputsOfService(step.service);
   if (step.approval) {
     const { prompt: value } = step.approval;
-    return [{ ...anything(t.prompt, "approval.prompt", value), open: true }];
+    return [{ ...anyInput(t.prompt, "approval.prompt", value), open: true }];
   }
   const component = componentOf(step, catalogue);
   const required = ((component?.parameters as { required?: string[] })?.required ?? []) as string[];
@@ -94,19 +94,19 @@ export const inputsOf = perStep((step, catalogue): Input[] => {
 
 function inputsOfService({ env = {}, files = [], command }: NonNullable<Step["service"]>) {
   const variables = Object.entries(env).map(([name, value]) =>
-    anything(name, `service.env.${name}`, value),
+    anyInput(name, `service.env.${name}`, value),
   );
   const contents = files.map(({ path, content }, i) =>
-    anything(path, `service.files[${i}].content`, content),
+    anyInput(path, `service.files[${i}].content`, content),
   );
   return [
     ...variables,
     ...contents,
-    { ...anything(t.command, "service.command", command), open: true },
+    { ...anyInput(t.command, "service.command", command), open: true },
   ];
 }
 
-function anything(label: string, path: string, value: unknown): Input {
+function anyInput(label: string, path: string, value: unknown): Input {
   return { name: label, label, path, type: "any", value };
 }
 

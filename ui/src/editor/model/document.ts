@@ -80,7 +80,7 @@ export function readField(step: Step, path: string): unknown {
 
 /** Writes a value behind a path; undefined removes it, and what it leaves empty. */
 export function writeField(step: Step, path: string, value: unknown): Step {
-  return put(step, split(path), value) as Step;
+  return setAt(step, split(path), value) as Step;
 }
 
 /**
@@ -94,13 +94,13 @@ function split(path: string): string[] {
   return words.length <= 3 ? words : [...words.slice(0, 2), words.slice(2).join(".")];
 }
 
-function put(at: unknown, words: string[], value: unknown, depth = 0): unknown {
+function setAt(at: unknown, words: string[], value: unknown, depth = 0): unknown {
   const [word, ...rest] = words;
   if (word === undefined) return value;
   if (Array.isArray(at))
-    return at.map((item, i) => (String(i) === word ? put(item, rest, value, depth + 1) : item));
+    return at.map((item, i) => (String(i) === word ? setAt(item, rest, value, depth + 1) : item));
   const object = (at && typeof at === "object" ? at : {}) as Record<string, unknown>;
-  const next = put(object[word], rest, value, depth + 1);
+  const next = setAt(object[word], rest, value, depth + 1);
   if (next !== undefined) return { ...object, [word]: next };
   const { [word]: _, ...others } = object;
   return Object.keys(others).length > 0 || depth < 2 ? others : undefined;

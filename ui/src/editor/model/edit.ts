@@ -48,10 +48,10 @@ export function isKey(key: string): boolean {
 /** Removes steps and the edges to them. References to them stay, and become problems to solve. */
 export function removeSteps(doc: Doc, keys: Set<string>): Doc {
   const steps = doc.steps.filter((step) => !keys.has(step.key));
-  return { ...doc, steps: steps.map((step) => without(step, (need) => keys.has(need))) };
+  return { ...doc, steps: steps.map((step) => withoutNeeds(step, (need) => keys.has(need))) };
 }
 
-function without(step: Step, gone: (need: string) => boolean): Step {
+function withoutNeeds(step: Step, gone: (need: string) => boolean): Step {
   if (!step.needs?.some(gone)) return step;
   return withNeeds(
     step,
@@ -99,7 +99,7 @@ export function addNeed(doc: Doc, from: string, to: string): Doc {
 }
 
 export function removeNeed(doc: Doc, from: string, to: string): Doc {
-  return changeStep(doc, to, (step) => without(step, (need) => need === from));
+  return changeStep(doc, to, (step) => withoutNeeds(step, (need) => need === from));
 }
 
 /** The reference that an output's port stands for. */
@@ -165,7 +165,7 @@ export function inputAt(inputs: Input[], path: string): Input | undefined {
 }
 
 /** Moves steps and comments; what did not move stays the same object. */
-export function move(doc: Doc, spots: Map<string, Spot>): Doc {
+export function moveItems(doc: Doc, spots: Map<string, Spot>): Doc {
   const at = <T extends { position?: Spot }>(id: string, item: T): T => {
     const spot = spots.get(id);
     return spot ? { ...item, position: { x: Math.round(spot.x), y: Math.round(spot.y) } } : item;

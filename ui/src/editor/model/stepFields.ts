@@ -32,7 +32,7 @@ export function fieldsOf(step: Step): Fields {
       if (path === "key" || part === undefined) continue;
       const by = LISTS[path];
       if (by && Array.isArray(part))
-        for (const [id, one] of named(part, by)) out.set(`${path}.${id}`, one);
+        for (const [id, one] of entriesByName(part, by)) out.set(`${path}.${id}`, one);
       else if (OPEN.has(path) && part && typeof part === "object") walk(part, path);
       else out.set(path, part);
     }
@@ -45,7 +45,7 @@ export function fieldsOf(step: Step): Fields {
 }
 
 /** The entries of a list by name. While somebody types, two may have one: the second is “name (2)”. */
-function named(list: unknown[], by: string): Map<string, unknown> {
+function entriesByName(list: unknown[], by: string): Map<string, unknown> {
   const out = new Map<string, unknown>();
   for (const one of list) {
     const name = String((one as Record<string, unknown> | null)?.[by] ?? "");

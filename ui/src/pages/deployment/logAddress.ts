@@ -25,7 +25,7 @@ export function isTail({ since, at, find }: Wish): boolean {
 
 /** What is asked for, and goes on. */
 export function streamQuery(wish: Wish): string {
-  const query = narrow(wish);
+  const query = filterQuery(wish);
   query.append("follow", "true");
   query.append("tail", String(isTail(wish) ? TAIL : ALL));
   if (wish.at) query.set("since", leadTo(wish.at));
@@ -34,10 +34,10 @@ export function streamQuery(wish: Wish): string {
 
 /** The same as a text, from its very first line. */
 export function downloadQuery(wish: Wish): string {
-  return narrow(wish).toString();
+  return filterQuery(wish).toString();
 }
 
-function narrow({ sources, find, run, since }: Wish): URLSearchParams {
+function filterQuery({ sources, find, run, since }: Wish): URLSearchParams {
   const query = new URLSearchParams(sources.map((source) => ["source", source]));
   if (find) query.set("search", find);
   if (run) query.set("run", String(run));

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useReducer, useState } from "react";
 import { followStream } from "@/api/live";
 import type { LogRow } from "@/components/LogView";
-import { type Change, type LogStream, nothing, read, reduce } from "./logStream";
+import { type Change, type LogStream, nothing, readEvent, reduce } from "./logStream";
 
 /** Lines are drawn in batches this far apart, in ms. */
 const BATCH = 100;
@@ -31,7 +31,7 @@ function watch(url: string, keep: number, change: (change: Change) => void): () 
   const stop = followStream({
     url,
     onEvent: (event) => {
-      const told = read(event);
+      const told = readEvent(event);
       if (!told) return;
       if ("line" in told) return void batch.push(told.line);
       flush();

@@ -28,8 +28,8 @@ export function whyNot(act: Act, deployment: Deployment, person: Person): string
   if (act === "retry" || act === "recreate" || act === "again")
     return deployment.scratch ? texts.page.scratchHint : undefined;
   if (act === "check") return undefined;
-  if (act === "move") return movable(deployment, person);
-  if (act === "release") return releasable(deployment, person);
+  if (act === "move") return whyNotMove(deployment, person);
+  if (act === "release") return whyNotRelease(deployment, person);
   if (act === "remove") return heldByOther(deployment, person);
   if (isLeaving(deployment)) return t.leaving;
   if (act === "hold") return heldByOther(deployment, person);
@@ -52,12 +52,12 @@ function heldByOther(deployment: Deployment, person: Person): string | undefined
   return person.role === "admin" ? t.heldRelease(hold.owner) : t.releaseReason(hold.owner);
 }
 
-function movable(deployment: Deployment, person: Person): string | undefined {
+function whyNotMove(deployment: Deployment, person: Person): string | undefined {
   if (deployment.scratch) return texts.page.scratchHint;
   if (deployment.moving) return deployTexts.move.moving;
   return person.role === "admin" ? undefined : heldByOther(deployment, person);
 }
 
-function releasable(deployment: Deployment, person: Person): string | undefined {
+function whyNotRelease(deployment: Deployment, person: Person): string | undefined {
   return person.role === "admin" ? undefined : heldByOther(deployment, person);
 }

@@ -69,7 +69,7 @@ export function waitsForMe({ question }: Deployment): boolean {
 }
 
 /** The deployments a set of filters leaves over. */
-export function matching(all: Deployment[], filters: Filters, user: string): Deployment[] {
+export function filterDeployments(all: Deployment[], filters: Filters, user: string): Deployment[] {
   const search = filters.q?.toLowerCase();
   return all.filter(
     (deployment) =>
@@ -78,11 +78,11 @@ export function matching(all: Deployment[], filters: Filters, user: string): Dep
       (!filters.env || deployment.environment === filters.env) &&
       (!filters.project || deployment.project === filters.project) &&
       (!filters.state || filterState(deployment) === filters.state) &&
-      (!search || haystack(deployment).includes(search)),
+      (!search || searchText(deployment).includes(search)),
   );
 }
 
-function haystack(deployment: Deployment): string {
+function searchText(deployment: Deployment): string {
   return [
     deployment.name,
     deployment.created_by,

@@ -60,7 +60,7 @@ export function RobotTokens({ name, dirty }: Props) {
           name={asked.label}
           title={t.withdrawOf(asked.label)}
           label={t.withdraw}
-          remove={() => withdraw(name, asked.id)}
+          remove={() => deleteToken(name, asked.id)}
           done={withdrawn}
           close={() => setAsked(undefined)}
         >
@@ -71,7 +71,7 @@ export function RobotTokens({ name, dirty }: Props) {
   );
 }
 
-const withdraw = (name: string, pass: string) =>
+const deleteToken = (name: string, pass: string) =>
   ask(client.DELETE(`${PATH}/{pass}`, { params: { path: { name, pass } } }));
 
 function List({ all, withdraw: asks }: { all: Robot[]; withdraw: (one: Robot) => void }) {
