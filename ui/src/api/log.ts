@@ -40,8 +40,8 @@ export function addLines(log: StepLog, added: LogLine[]): StepLog {
 }
 
 /**
- * Adds a page that was read from the server behind `after`: nothing is missing inside it, so jumps
- * in its numbers are lines that the server does not have.
+ * Adds a page of lines after `after`. The page is complete, so gaps in its numbers are lines that
+ * the server does not have.
  */
 export function addPage(log: StepLog, after: number, page: LogLine[]): StepLog {
   const last = lastNumber(log);

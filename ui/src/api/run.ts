@@ -88,9 +88,9 @@ function withSign(state: Watched, one: Progress, now: number): Watched {
 }
 
 /**
- * How far the server's clock is ahead, from how far a sign was when it came. What took longest to
- * come seems furthest behind, so the most is the truest. The first sign of a step may be of any age:
- * it proves only a clock that is ahead.
+ * Estimates how far the server's clock is ahead of ours, from the timestamps of arriving signs of
+ * life. Transport delay only lowers the difference, so the maximum is the best estimate. The first
+ * sign of a step may be old, so it can only raise the estimate.
  */
 function clockOf(known: number | undefined, seen: number, fresh: boolean): number | undefined {
   if (known !== undefined) return Math.max(known, seen);

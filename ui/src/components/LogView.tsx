@@ -54,7 +54,9 @@ type Props = {
   link?: (line: LogRow) => string | undefined;
 };
 
-/** A log of any length: follows its end until somebody scrolls up, and never runs what it shows. */
+/**
+ * A log of any length. It follows the end until the user scrolls up, and shows all content as text.
+ */
 export function LogView(props: Props) {
   const { label, before, start, empty, end, name, head, target, link } = props;
   const box = useRef<HTMLDivElement>(null);

@@ -32,11 +32,11 @@ export function useNow(every = 1): number {
 type Props = {
   at: string;
   short?: boolean;
-  /** How often it is told anew, in seconds. */
+  /** How often it updates, in seconds. */
   every?: number;
   className?: string;
   role?: "cell";
-  /** It stands in no row: the keyboard comes to it, and is told the exact moment too. */
+  /** Outside a table row: focusable, so that keyboard users get the exact time too. */
   alone?: boolean;
 };
 

@@ -51,7 +51,7 @@ type EditorProps = {
   instead?: ReactNode;
 };
 
-/** The pipeline as somebody draws it. */
+/** The pipeline editor. */
 export function Editor(props: EditorProps) {
   const { data: person } = useSuspenseQuery(me);
   const { session, error, retry } = useSession(props.project, person.name);

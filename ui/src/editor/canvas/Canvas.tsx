@@ -210,7 +210,7 @@ function withChosen(lines: Edge[], chosen: Set<string>): Edge[] {
   return lines.map((line) => (chosen.has(line.id) ? { ...line, selected: true } : line));
 }
 
-/** Nodes as the library wants them. What did not change stays the same object and is not drawn anew. */
+/** The nodes for React Flow. Unchanged ones keep their identity and are not rendered again. */
 function useNodes(props: CanvasProps, dragged?: Map<string, Spot>): CanvasNode[] {
   const { doc, catalogue, problems, marks, chosen } = props;
   const known = useRef(new Map<string, { inputs: unknown[]; node: CanvasNode }>());

@@ -83,7 +83,9 @@ function boundingBox(boxes: Box[]): Box {
   return { x: (left + right - width) / 2, y: (top + bottom - height) / 2, width, height };
 }
 
-/** The rectangles of each look. What is dragged is apart, so that the rest need not be drawn anew. */
+/**
+ * The rectangles by style. Dragged steps are separate, so that the others are not rendered again.
+ */
 function looksOf({ nodes, dragged, bad }: Props): Map<string, string[]> {
   const looks = new Map<string, string[]>();
   for (const node of nodes) {

@@ -1,6 +1,6 @@
 export type Line = { sign: "+" | "−" | " "; text: string };
 
-/** So many pairs of lines are compared; what is larger counts as written anew. */
+/** The most line pairs to compare; a larger change counts as fully rewritten. */
 const MOST = 4_000_000;
 
 /** What became of the lines of a text: the longest that both have in common stays. */

@@ -20,7 +20,10 @@ export type Input = Port & {
   path: string;
   required?: boolean;
   value?: unknown;
-  /** Whoever sees the deployment, or is on the node, reads it: no secret may be in it. */
+  /**
+   * Readable to everybody who sees the deployment or has access to the node, so it must not hold a
+   * secret.
+   */
   open?: boolean;
 };
 
@@ -37,7 +40,7 @@ export function properties(schema: unknown): [string, Record<string, unknown>][]
     : [];
 }
 
-/** What steps behind this one can refer to. */
+/** The outputs that later steps can refer to. */
 export const outputsOf = perStep((step, catalogue): Port[] => {
   if (step.service) {
     const ports = step.service.ports ?? [];
@@ -136,7 +139,7 @@ export function hasOtherText(value: unknown): boolean {
 /** Whether a value of one type may be given to a field of another. */
 export function isAssignable(from: PortType, to: PortType): boolean {
   if (from === "any" || to === "any" || from === to) return true;
-  // A secret is text that nobody is shown; a URL is text too.
+  // A secret is text that is never shown; a URL is text too.
   return to === "text" && (from === "secret" || from === "url");
 }
 
@@ -197,7 +200,7 @@ function onceFor<T>(find: (doc: Doc) => T): (doc: Doc) => T {
   };
 }
 
-/** Nothing is changed in place, so lines that nobody drew anew are the same list. */
+/** Documents are immutable, so unchanged edges are the same array. */
 function sameLines(a: Doc, b: Doc): boolean {
   return (
     a.steps.length === b.steps.length &&

@@ -19,7 +19,7 @@ import {
   rewriteExpressions,
 } from "./expressions";
 
-/** Edits: each gives a new document and leaves the old one as it was. */
+/** Edits: each returns a new document and leaves the old one unchanged. */
 
 export function changeStep(doc: Doc, key: string, change: (step: Step) => Step): Doc {
   return { ...doc, steps: doc.steps.map((step) => (step.key === key ? change(step) : step)) };
@@ -33,7 +33,7 @@ export function addStep(doc: Doc, step: Step): Doc {
   return { ...doc, steps: [...doc.steps, { ...step, key: freeKey(doc, step.key) }] };
 }
 
-/** The name itself, or with a number behind it when it is taken. */
+/** The name itself, or with a number appended if it is taken. */
 export function freeKey(doc: Doc, wanted: string, taken = new Set<string>()): string {
   const used = (key: string) => taken.has(key) || doc.steps.some((step) => step.key === key);
   if (!used(wanted)) return wanted;
@@ -110,8 +110,8 @@ export function refTo(doc: Doc, key: string, output: string): Ref {
 }
 
 /**
- * A field refers to an output; the order follows from it, unless it is there already. In a field
- * of text (`among`) the reference stands behind what was written there.
+ * Makes a field refer to an output, and adds the order edge unless it exists. In a text field
+ * (`among`) the reference is appended to the text.
  */
 export function addInputReference(
   doc: Doc,

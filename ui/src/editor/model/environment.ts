@@ -12,7 +12,7 @@ export type Sample = {
   environment: string;
   project: string;
   domain: string;
-  /** What a URL begins with, and what it has behind service.deployment; absent without environments. */
+  /** The scheme of a URL, and its domain after service.deployment; absent without environments. */
   scheme?: string;
   suffix?: string;
 };

@@ -146,7 +146,7 @@ export function rewriteExpressions(
   return out + text.slice(behind);
 }
 
-/** The text with a function around the expression that a place is in or behind, else around the last. */
+/** Wraps a function around the expression at or before a position, or else around the last one. */
 export function wrapInFunction(text: string, name: Func, at = text.length): string {
   const all = parse(text).parts.filter((part) => "ref" in part);
   const one = all.findLast((part) => part.at < at) ?? all[0];
@@ -176,7 +176,7 @@ export function refsIn(tree: unknown): Ref[] {
   return listStrings(tree, "").flatMap(({ text }) => refsOf(text));
 }
 
-/** The same tree with every string made anew. */
+/** The same tree with every string mapped. */
 export function mapStrings(tree: unknown, change: (text: string) => string): unknown {
   if (typeof tree === "string") return change(tree);
   if (Array.isArray(tree)) return tree.map((item) => mapStrings(item, change));

@@ -40,8 +40,8 @@ export function isAt(field: string, path: string): boolean {
 }
 
 /**
- * What is wrong with a drawing, as far as it can be told without asking: at once, while somebody
- * types. The server says the rest, and has the last word.
+ * The problems of a document that can be found locally, while the user types. The server finds the
+ * rest and is authoritative.
  */
 export function problemsOf(doc: Doc, catalogue: Catalogue): Problem[] {
   if (doc.steps.length === 0) return [{ field: "steps", code: "empty", message: t.empty }];

@@ -44,7 +44,9 @@ export function fieldsOf(step: Step): Fields {
   return out;
 }
 
-/** The entries of a list by name. While somebody types, two may have one: the second is “name (2)”. */
+/**
+ * The entries of a list by name. While the user types, two may share one: the second is “name (2)”.
+ */
 function entriesByName(list: unknown[], by: string): Map<string, unknown> {
   const out = new Map<string, unknown>();
   for (const one of list) {
@@ -99,7 +101,7 @@ export function isSameValue(a: unknown, b: unknown): boolean {
   return a === b || canonical(a ?? null) === canonical(b ?? null);
 }
 
-/** service.env.PORT is PORT to whoever looks at its step. */
+/** A field's short name in the context of its step: service.env.PORT becomes PORT. */
 export function shortField(field: string): string {
   return field === "key"
     ? editorTexts.step.key

@@ -117,7 +117,7 @@ function findMismatch(value: unknown, shape: Shape, at: string): string | undefi
   );
 }
 
-/** Of a field that nobody knows, such as “constructor”, the server judges. */
+/** Unknown fields, such as “constructor”, are left to the server. */
 function shapeOfField(of: Record<string, Shape>, key: string): Shape {
   return Object.hasOwn(of, key) ? (of[key] as Shape) : "any";
 }

@@ -20,7 +20,7 @@ function unplaced({ position: _, ...step }: Partial<Step> = {}): string {
   return canonical(step);
 }
 
-/** The last that is checked. Who is told of one of these has looked at every step before. */
+/** These checks run last: if one of them reports, every step has been checked. */
 const LAST = new Set(["capacity", "address", "disk"]);
 
 /** A step passes when everything was looked at and nothing is against it, or unknown of it. */

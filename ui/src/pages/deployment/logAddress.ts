@@ -2,9 +2,9 @@ import { timeOf } from "./logStream";
 
 /** How many lines of each source a log begins with. */
 export const TAIL = 1000;
-/** The most that the API gives; asked for where a time says where to begin. */
+/** The API's maximum; used when a time says where the log starts. */
 const ALL = 100_000;
-/** A line that somebody links to is shown with what came before it, in ms. */
+/** How much of the log before a linked line is shown, in ms. */
 const LEAD = 60_000;
 
 export type Wish = {
@@ -23,7 +23,7 @@ export function isTail({ since, at, find }: Wish): boolean {
   return !since && !at && !find;
 }
 
-/** What is asked for, and goes on. */
+/** The query of a followed log. */
 export function streamQuery(wish: Wish): string {
   const query = filterQuery(wish);
   query.append("follow", "true");

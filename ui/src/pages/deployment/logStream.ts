@@ -7,7 +7,7 @@ import type { LogRow } from "@/components/LogView";
 
 export type Trouble = Schemas["LogTrouble"];
 
-/** `ended` is the log's own end; `failed` that it is not asked for again unless somebody wants it. */
+/** `ended`: the log is complete; `failed`: no more automatic retries. */
 export type Link = "connecting" | "live" | "behind" | "ended" | "failed";
 
 export type LogStream = {
@@ -45,7 +45,7 @@ export function reduce(log: LogStream, change: Change): LogStream {
     case "begin":
       return beginLog(log, change.url);
     case "opened":
-      // Who resumes gets what comes behind the last line; troubles are told anew to everybody.
+      // A resumed stream continues after the last line; troubles are sent again.
       return { ...log, anew: !change.resumed, trouble: [] };
     case "lines":
       return add(log, change.lines, change.keep);
@@ -83,7 +83,7 @@ function follow(log: LogStream, { kind, error }: LiveState): LogStream {
   return { ...log, link: kind === "out" ? "failed" : kind, error: why };
 }
 
-/** What one event of the stream says; nothing for those that nobody knows. */
+/** Parses one event of the stream; undefined for unknown kinds. */
 export function readEvent(event: ServerEvent): Change | { line: LogRow } | undefined {
   const data = () => JSON.parse(event.data);
   if (event.event === "line") return { line: { ...data(), id: event.id || undefined } };
@@ -108,7 +108,7 @@ export function reachesTail(lines: LogRow[], tail: number): boolean {
   return false;
 }
 
-/** When a line was written that somebody links to, in ms. */
+/** The time of a linked line, from its id, in ms. */
 export function timeOf(id: string): number {
   return Date.parse(id.split("/")[0] ?? "");
 }

@@ -7,8 +7,8 @@ import { type Change, type LogStream, nothing, readEvent, reduce } from "./logSt
 const BATCH = 100;
 
 /**
- * Follows a log. After a break it goes on behind its last line, where lines have ids; where they have
- * none it begins again, and what was read stays until then. `again` asks for one that was given up.
+ * Follows a log. After a disconnect it continues after the last line if lines have ids; otherwise
+ * it starts over and keeps the old lines until new ones arrive. `again` retries after a failure.
  */
 export function useLogStream(url: string, keep: number): LogStream & { again: () => void } {
   const [log, change] = useReducer(reduce, nothing);

@@ -38,7 +38,7 @@ export function shownState({ status, condition }: Deployment): string {
   return condition === "degraded" ? condition : status;
 }
 
-/** What the list is narrowed by. Of what is offline nobody knows whether it is well. */
+/** The state for filtering. The condition of an offline deployment is unknown. */
 export function filterState(deployment: Deployment): string {
   return deployment.condition === "offline" ? "offline" : shownState(deployment);
 }
@@ -63,7 +63,7 @@ export function groupOf(deployment: Deployment): Group {
   }
 }
 
-/** Whether its run asks something that this person may answer, and nobody has yet. */
+/** Whether its run waits for an answer that this user may give. */
 export function waitsForMe({ question }: Deployment): boolean {
   return Boolean(question?.may_answer && !question.answered_by);
 }

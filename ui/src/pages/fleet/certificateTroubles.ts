@@ -29,7 +29,10 @@ export function certificateTroubles(all: Schemas["Certificate"][], now: number):
   });
 }
 
-/** One that fails and is valid still is tried again in time; one that ended answers nobody. */
+/**
+ * A failing order of a certificate that is still valid is retried in time; an expired one breaks
+ * HTTPS.
+ */
 export function orderTroubles(all: Ordered[], now: number): Trouble[] {
   return all.flatMap(({ environment, certificates }) =>
     certificates.filter(needsAttention).map(({ subject, names, not_after, error }) => ({

@@ -96,7 +96,7 @@ const lookOf = (status: string) => (status === "enrolled" ? "warn" : status);
 
 const looks = { critical: "failed", warning: "warn", unknown: "unknown", ok: "done" };
 
-/** What failed, and what nobody could find out: of neither can be said that it is well. */
+/** Checks that failed or are unknown: both need attention. */
 const failedChecks = (node: NodeInfo) =>
   sortBySeverity(node.inventory?.checks ?? []).filter(({ severity }) => severity !== "ok");
 

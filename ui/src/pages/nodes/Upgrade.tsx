@@ -94,7 +94,7 @@ function Asks({ name, ours, close, begun }: AsksProps) {
     mutationFn: () =>
       ask(client.POST("/api/v1/nodes/{name}/upgrade", { params: { path: { name } } })),
     onSuccess: ({ image }) => follow(image),
-    // The image may take longer to arrive there than an answer may take here; it goes on all the same.
+    // Pulling the image may take longer than the request timeout; the upgrade continues anyway.
     onError: (error) => error instanceof DOMException && follow(),
   });
   return (

@@ -31,7 +31,7 @@ export function ChangeLevel({ change, team, teams, close }: Props) {
       say("done", peopleTexts.teams.changed(team.name, nameOf(target)));
       close();
     },
-    // Refused or not, what is there now is shown, and who may what is asked anew.
+    // Refetches the team and the access explanations, also after a refusal.
     onSettled: () =>
       Promise.all(["teams", "access"].map((key) => cache.invalidateQueries({ queryKey: [key] }))),
   });
@@ -98,13 +98,13 @@ function Reach({ shifts, makers, unread, target, level }: ReachProps) {
   );
 }
 
-/** The level is not what the question was about any more. */
+/** The level has changed since the question was shown. */
 class Meanwhile extends Error {}
 
 const errorText = (error: Error) =>
   error instanceof Meanwhile ? error.message : describeError(error).message;
 
-/** The team is read anew before it is written, and written only if it is still that. */
+/** Reads the team again before writing, and writes only over that version. */
 async function saveLevel(name: string, target: Target, before: Level, level: Level) {
   const path = { name };
   const read = await client.GET("/api/v1/teams/{name}", { params: { path } });

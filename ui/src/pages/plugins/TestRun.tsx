@@ -23,7 +23,7 @@ const PluginForm = lazy(() => loadChunk(() => import("@/editor/inspector/PluginF
 type Plugin = Schemas["Plugin"];
 type Props = { plugin: Plugin; close: () => void };
 
-/** Runs a plugin once, for real, with what is put into the form that its schema gives. */
+/** Runs a plugin once for real, with the values of the form made from its schema. */
 export default function TestRun({ plugin, close }: Props) {
   const id = useId();
   const [place, setPlace] = useState<Place>({});

@@ -1,7 +1,7 @@
 import { pluginTexts as t } from "@/pages/catalogTexts";
 import { isObject, type Json, schemaProblem } from "./schemaProblem";
 
-// JSON Schema of a plugin's parameters, as a person types it: what is wrong, and what form it gives.
+// Parses the JSON Schema of a plugin's parameters while it is being typed.
 
 export type Read = { value?: Json; wrong?: string };
 

@@ -58,7 +58,7 @@ function serviceFacts(service: Service): Fact[] {
   ];
 }
 
-/** A word of a command; one with a space in it is told from two. */
+/** An argument of a command, quoted if it contains a space. */
 function quoteArgument(one: string): string {
   return /^[\w./:=@%+,-]+$/.test(one) ? one : JSON.stringify(one);
 }

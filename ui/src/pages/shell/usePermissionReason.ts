@@ -76,7 +76,7 @@ export function useReasonNotAdmin(): string | undefined {
   return may ? undefined : (viewOnlyReason() ?? t.admin(ask ?? []));
 }
 
-/** Through somebody's eyes nothing can be changed, whatever they may themselves. */
+/** While viewing as another user, nothing can be changed. */
 function viewOnlyReason(): string | undefined {
   const name = viewedName();
   return name && t.looking(name);

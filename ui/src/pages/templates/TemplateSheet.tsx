@@ -99,7 +99,7 @@ export function TemplateSheet({ project, services, opened, taken, reason, close 
   );
 }
 
-/** Reads the list anew, says the result if there is one to say, and closes. */
+/** Refetches the list, shows a toast if there is a message, and closes. */
 function useDone(project: string, close: () => void) {
   const cache = useQueryClient();
   const say = useToast();

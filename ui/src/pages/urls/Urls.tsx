@@ -57,7 +57,7 @@ export function Urls() {
 
 const one = (): Group => "ready";
 
-/** Cards stay where they are while somebody is among them. */
+/** Cards keep their positions while the pointer or the focus is among them. */
 function Held({ shown, view }: { shown: Deployment[]; view: string }) {
   const { held, on } = useHoverHold();
   const { placed, moved, settle } = useRowHold({ rows: shown, groupOf: one, held, view });

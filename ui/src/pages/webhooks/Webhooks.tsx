@@ -53,7 +53,7 @@ const filters: ListFilter<Webhook>[] = [
 const text = (one: Webhook) => `${one.name} ${one.host} ${scopeText(one)}`;
 const key = (one: Webhook) => one.name;
 
-/** Who outside is told what happens. */
+/** The webhooks, which notify external systems. */
 export function Webhooks() {
   return useReasonNotAdmin() ? <NotFound /> : <All />;
 }
