@@ -6,10 +6,13 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -255,6 +258,33 @@ func TestAgent_TunnelReachesDeclaredPortsOnly(t *testing.T) {
 		if _, err := open(bad); err == nil || !strings.Contains(err.Error(), "404") {
 			t.Errorf("%s: %v, want 404", bad, err)
 		}
+	}
+}
+
+// A service that listens on loopback only is told of in the refusal.
+func TestAgent_TunnelSaysThatAServiceListensOnLoopback(t *testing.T) {
+	p := newPlane(t)
+	r := dummy.New(dummy.Knobs{Plugin: maker, Fail: func(op, subject string) error {
+		if op != "dial" {
+			return nil
+		}
+		return fmt.Errorf("service %s: %w", subject, &agent.LoopbackError{Service: "web", Port: 80,
+			Addresses: wire.Listens{netip.MustParseAddrPort("127.0.0.1:80")}})
+	}})
+	n := p.boot(t.TempDir(), r, nil)
+	p.want(n.connect(), shop("d1"))
+	p.untilPhase("d1", wire.PhaseReady)
+	conn, err := n.dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = wire.OpenTunnel(t.Context(), conn,
+		wire.Target{Deployment: "d1", Service: "web", Port: 80})
+	var refused *wire.TunnelError
+	if !errors.As(err, &refused) || refused.Status != http.StatusBadGateway ||
+		refused.Listens.String() != "127.0.0.1:80" ||
+		!strings.Contains(refused.Reason, "it listens on 127.0.0.1:80 only") {
+		t.Errorf("refused with %v, listens on %v", err, refused.Listens)
 	}
 }
 

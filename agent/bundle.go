@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/nullops/nullops/agent/mask"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -25,7 +26,7 @@ type bundle struct {
 	values  map[string]string
 	auths   map[string]wire.RegistryAuth
 	outputs map[pipeline.StepKey]stepOutputs
-	masker  *Masker
+	masker  *mask.Masker
 }
 
 // stepOutputs are a step's outputs in full, and which of them are secret.
@@ -53,10 +54,10 @@ func newBundle(
 
 // makeMasker knows the secrets, and what the functions of the pipeline's
 // references make of them: lower cannot be undone in a log.
-func (b *bundle) makeMasker() *Masker {
+func (b *bundle) makeMasker() *mask.Masker {
 	secrets, values := b.secrets(), slices.Collect(maps.Values(b.values))
 	if b.goal == nil {
-		return NewMasker(secrets, values...)
+		return mask.New(secrets, values...)
 	}
 	for _, d := range pipeline.DeriveSecrets(b.goal.Pipeline, scope(b.goal, b)) {
 		if d.From.Scope == pipeline.ScopeSecrets {
@@ -65,7 +66,7 @@ func (b *bundle) makeMasker() *Masker {
 			secrets = append(secrets, d.Text)
 		}
 	}
-	return NewMasker(secrets, values...)
+	return mask.New(secrets, values...)
 }
 
 // secrets lists every text that has to be hidden.
@@ -138,7 +139,7 @@ func (b *bundle) shown(out stepOutputs) map[string]any {
 	for name, value := range out.Values {
 		hidden, _ := b.masker.Tree(value)
 		if out.Secret[name] {
-			hidden = masked
+			hidden = mask.Hidden
 		}
 		shown[b.masker.Mask(name)] = hidden
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/agent/engine"
+	"github.com/nullops/nullops/agent/mask"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -141,7 +142,7 @@ func (o operation) checkPlugin(ctx context.Context, said *tail) finished {
 
 // tail keeps the last lines that a check wrote, with secrets hidden.
 type tail struct {
-	stream *Stream
+	stream *mask.Stream
 	lines  []string
 	bytes  int
 }

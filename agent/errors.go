@@ -1,6 +1,12 @@
 package agent
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
 
 // ErrUnavailable means that the container engine could not be asked, so
 // nothing is known. It is never a reason to stop, fail or delete.
@@ -12,3 +18,17 @@ var ErrDiskHangs = errors.New("the disk of the agent's data folder does not answ
 
 // ErrNotFound means that the engine answered: there is no such thing.
 var ErrNotFound = errors.New("not found")
+
+// LoopbackError says why a service's port refuses connections: something listens
+// there, but on loopback addresses only, where nobody outside its container can
+// connect to it.
+type LoopbackError struct {
+	Service   pipeline.StepKey
+	Port      int
+	Addresses wire.Listens
+}
+
+func (e *LoopbackError) Error() string {
+	return fmt.Sprintf("%s:%d refuses connections: it listens on %s only; make it listen on 0.0.0.0",
+		e.Service, e.Port, e.Addresses)
+}

@@ -5,6 +5,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/nullops/nullops/agent/mask"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -195,7 +196,7 @@ func (l *logbook) remove(sent []wire.LogLine) {
 type lines struct {
 	agent  *Agent
 	o      operation
-	stream *Stream
+	stream *mask.Stream
 }
 
 func (a *Agent) lines(o operation) *lines {

@@ -34,8 +34,12 @@ func (a *Agent) reconcile(ctx context.Context) error {
 	changes := a.runtime.Changes(ctx)
 	tick := time.NewTicker(a.config.ListEvery)
 	defer tick.Stop()
+	answered := true
 	for {
-		a.list(ctx)
+		if before := answered; a.list(ctx) != before {
+			answered = !before
+			a.engineChanged(answered)
+		}
 		select {
 		case <-time.After(listGap):
 		case <-ctx.Done():
@@ -54,8 +58,22 @@ func (a *Agent) reconcile(ctx context.Context) error {
 	}
 }
 
-// list tells the machines what exists. A list that failed tells nothing.
-func (a *Agent) list(ctx context.Context) {
+// engineChanged tells what the node is when the engine stops or starts answering,
+// rather than a minute later.
+func (a *Agent) engineChanged(answers bool) {
+	if answers {
+		a.log.Info("the container engine answers again")
+		a.ahead.again()
+	}
+	select {
+	case a.lookAgain <- struct{}{}:
+	default:
+	}
+}
+
+// list tells the machines what exists. A list that failed tells nothing, except
+// that the engine did not answer.
+func (a *Agent) list(ctx context.Context) (answered bool) {
 	within, cancel := context.WithTimeout(ctx, listWithin)
 	defer cancel()
 	began := time.Now()
@@ -64,7 +82,7 @@ func (a *Agent) list(ctx context.Context) {
 		if ctx.Err() == nil {
 			a.log.Warn("the engine's objects cannot be listed", "error", err)
 		}
-		return
+		return false
 	}
 	select {
 	case <-a.swept:
@@ -72,6 +90,7 @@ func (a *Agent) list(ctx context.Context) {
 		a.sweepCopies(within, objects)
 	}
 	a.inbox.post(func(now time.Time) { a.takeListing(now, began, objects) })
+	return true
 }
 
 // measure keeps vitals and health up to date.

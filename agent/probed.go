@@ -1,6 +1,10 @@
 package agent
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/nullops/nullops/agent/mask"
+)
 
 const (
 	// ProbeOutput is how much of what a check says a Runtime gives, in bytes. It is
@@ -12,7 +16,7 @@ const (
 
 // shownProbe makes one short line of what a check said. Secrets are looked for first:
 // nobody would find half of one, or one whose spaces are others.
-func shownProbe(m *Masker, said string) string {
+func shownProbe(m *mask.Masker, said string) string {
 	said = m.Mask(strings.ToValidUTF8(said, "\uFFFD"))
 	said = strings.Join(strings.Fields(said), " ")
 	if len(said) > shownOutput {

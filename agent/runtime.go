@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/nullops/nullops/agent/mask"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -201,5 +202,5 @@ type LogOptions struct {
 	Since time.Time
 	// Mask hides secrets where a line has to be cut. Whole lines are given as they
 	// are: whoever reads them masks them.
-	Mask *Masker
+	Mask *mask.Masker
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/nullops/nullops/agent/mask"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/lull"
 	"github.com/nullops/nullops/pipeline"
@@ -75,6 +76,9 @@ func (a *Agent) serveTunnel(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	service, err := a.runtime.Dial(ctx, target.Deployment, step.Key, target.Port)
 	if err != nil {
+		if loopback, ok := errors.AsType[*LoopbackError](err); ok {
+			w.Header().Set(wire.HeaderListens, loopback.Addresses.String())
+		}
 		http.Error(w, "the service does not answer: "+err.Error(), http.StatusBadGateway)
 		return
 	}
@@ -138,7 +142,7 @@ func logOptions(r *http.Request) LogOptions {
 
 // copyLines masks line by line; a line that is too long is passed on in
 // pieces, and a secret across their border is found all the same.
-func copyLines(w http.ResponseWriter, lines io.Reader, m *Masker) {
+func copyLines(w http.ResponseWriter, lines io.Reader, m *mask.Masker) {
 	in := bufio.NewReaderSize(lines, lineCut)
 	out := http.NewResponseController(w)
 	stream := m.Stream()

@@ -39,13 +39,12 @@ type inventory struct {
 // and said.
 func (a *Agent) look(ctx context.Context) (wire.Inventory, int64) {
 	seen, err := a.runtime.Inventory(ctx)
-	if err != nil {
-		seen.Warnings = append(seen.Warnings,
-			"the container engine does not answer: "+err.Error())
-	}
-	seen.Checks = append(seen.Checks, a.disk.check(time.Now(), a.config.Data))
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if err != nil {
+		seen = withoutEngine(a.inventory.seen, err)
+	}
+	seen.Checks = append(seen.Checks, a.disk.check(time.Now(), a.config.Data))
 	if a.inventory.isolation != nil {
 		seen.Checks = append(seen.Checks, *a.inventory.isolation)
 	}
@@ -55,6 +54,18 @@ func (a *Agent) look(ctx context.Context) (wire.Inventory, int64) {
 		a.inventory.version++
 	}
 	return seen, a.inventory.version
+}
+
+// withoutEngine is what is known of the node while the engine does not answer:
+// its size does not change because of that, and nothing else can be checked.
+func withoutEngine(before wire.Inventory, err error) wire.Inventory {
+	before.Warnings = []string{"the container engine does not answer: " + err.Error()}
+	before.Checks = []wire.Check{{ID: wire.CheckEngine, Severity: wire.SeverityCritical,
+		Detail: "The container engine does not answer: what runs goes on and is in reach, and " +
+			"nothing is started or removed until the engine answers.",
+		Remedy: "Start the engine on the machine, for example with 'systemctl start docker'; " +
+			"'journalctl -u docker' has the reason why it ended."}}
+	return before
 }
 
 // watchNode sees changes of the node that nobody announces: a card, a disk, an

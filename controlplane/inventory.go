@@ -88,11 +88,21 @@ func (i *Inventory) Degraded() string {
 		return why
 	}
 	for _, c := range i.Checks {
-		if c.ID == "journal" && c.Severity == SeverityWarning {
+		if c.ID == "journal" && c.Severity == SeverityWarning || c.engineDown() {
 			return c.Detail
 		}
 	}
 	return ""
+}
+
+func (c Check) engineDown() bool {
+	return c.ID == "engine" && c.Severity == SeverityCritical
+}
+
+// EngineDown reports whether the node's agent is in reach and its container engine
+// does not answer. That passes: it is no reason to give a node up.
+func (i *Inventory) EngineDown() bool {
+	return i != nil && slices.ContainsFunc(i.Checks, Check.engineDown)
 }
 
 // Blocked says why a node may take no new deployment although its link stands,
@@ -110,10 +120,16 @@ func (i *Inventory) Blocked() string {
 }
 
 // Carry keeps an alarm that was raised and is now only unknown: an agent that
-// has just started has not tried again yet.
+// has just started has not tried again yet. One that has not met its engine
+// cannot tell what the node is: that stays as it was told before.
 func (i *Inventory) Carry(before *Inventory) {
 	if before == nil {
 		return
+	}
+	if i.EngineDown() && i.CPU == 0 {
+		now := *i
+		*i = *before
+		i.Checks, i.Warnings, i.Plugins = now.Checks, now.Warnings, now.Plugins
 	}
 	for _, c := range before.Checks {
 		if c.Severity != SeverityCritical || !slices.Contains(blocking(), c.ID) {

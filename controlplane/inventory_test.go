@@ -61,3 +61,23 @@ func TestInventory_CarriesAnAlarm(t *testing.T) {
 		t.Errorf("carried %+v", calm.Checks)
 	}
 }
+
+// A node whose engine does not answer is degraded, but not blocked for good; what
+// it is stays known, also from an agent that has not met its engine yet.
+func TestInventory_OfANodeWithoutItsEngine(t *testing.T) {
+	before := &controlplane.Inventory{Hostname: "n", CPU: 8, Memory: 16 << 30,
+		Warnings: []string{"old"}}
+	down := checked("engine", controlplane.SeverityCritical)
+	down.Carry(before)
+	if down.CPU != 8 || down.Hostname != "n" || len(down.Warnings) != 0 || !down.EngineDown() {
+		t.Errorf("carried %+v", down)
+	}
+	if down.Blocked() != "" || down.Degraded() != "because" {
+		t.Errorf("blocked %q, degraded %q", down.Blocked(), down.Degraded())
+	}
+	up := checked("engine", controlplane.SeverityOK)
+	up.Carry(down)
+	if up.EngineDown() || up.CPU != 0 || up.Degraded() != "" {
+		t.Errorf("with its engine back it is %+v", up)
+	}
+}

@@ -66,13 +66,16 @@ type Review struct {
 	// Repository is as the source spells it; empty for reviews made before it
 	// was stored.
 	Repository string
-	Number     int
-	Title      string
-	Branch     string
-	Commit     string
-	Link       string
-	Tag        string
-	Want       Goal
+	// RepositoryID is the source's own, which outlives a change of the name; empty
+	// where it sends none.
+	RepositoryID string
+	Number       int
+	Title        string
+	Branch       string
+	Commit       string
+	Link         string
+	Tag          string
+	Want         Goal
 	// Generation grows with each event; Done and Told follow it.
 	Generation, Done, Told int64
 	CommentID              string

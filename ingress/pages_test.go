@@ -2,11 +2,14 @@ package ingress_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"regexp"
@@ -364,6 +367,29 @@ func TestPages_ServiceThatDoesNotAnswer(t *testing.T) {
 	b.set(b.up("cart", "web", says("back")))
 	if res, body := b.get(r.Host); res.StatusCode != 200 || body != "back" {
 		t.Fatalf("after its start: %d %s", res.StatusCode, body)
+	}
+}
+
+// A service that listens on loopback only is told of, however the request goes to
+// it, and to programs too.
+func TestPages_ServiceThatListensOnLoopback(t *testing.T) {
+	b := newBed(t, func(c *ingress.Config) {
+		c.Dial = func(context.Context, ingress.Route) (net.Conn, error) {
+			return nil, &ingress.LoopbackError{Listens: "127.0.0.1:8080", Err: errors.New("refused")}
+		}
+	})
+	r := route("cart", "web")
+	b.set(r)
+	const want = "It listens on 127.0.0.1:8080 only; make it listen on 0.0.0.0."
+	for name, header := range map[string]http.Header{
+		"page": nil, "problem": {"Accept": {"application/json"}},
+		"websocket": {"Connection": {"Upgrade"}, "Upgrade": {"websocket"},
+			"Sec-Websocket-Version": {"13"}, "Sec-Websocket-Key": {"AAAAAAAAAAAAAAAAAAAAAA=="}},
+	} {
+		res, body := b.ask(http.MethodGet, r.Host, "/", header)
+		if res.StatusCode != 502 || !strings.Contains(body, want) {
+			t.Errorf("%s: %d %s", name, res.StatusCode, body)
+		}
 	}
 }
 

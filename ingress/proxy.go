@@ -16,7 +16,7 @@ type Config struct {
 	// Dial opens a raw stream to the route's service and port, by whatever
 	// way leads there. It ends when ctx does (5 s at most); the connection
 	// must outlive ctx. It is called for ready routes only, from many
-	// goroutines at once. Required.
+	// goroutines at once. A LoopbackError is explained to visitors. Required.
 	Dial func(ctx context.Context, route Route) (net.Conn, error)
 
 	// OnVisit is told that somebody used a deployment, at most once a minute
@@ -56,6 +56,18 @@ type Config struct {
 	// Now is the clock of pages and visits. The default is time.Now.
 	Now func() time.Time
 }
+
+// LoopbackError is for a service that refuses connections because it listens on
+// loopback addresses only. Listens names them for people.
+type LoopbackError struct {
+	Listens string
+	Err     error
+}
+
+func (e *LoopbackError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the whole refusal.
+func (e *LoopbackError) Unwrap() error { return e.Err }
 
 func (c Config) withDefaults() Config {
 	if c.OnVisit == nil {

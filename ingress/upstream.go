@@ -190,7 +190,12 @@ func (u *upstream) fail(w http.ResponseWriter, r *http.Request, err error) {
 		panic(http.ErrAbortHandler)
 	}
 	u.log(err)
-	u.owner.answer(w, r, u.owner.pages.unreachable(u.routeOf(r)))
+	page := u.owner.pages.unreachable(u.routeOf(r))
+	if loopback, ok := errors.AsType[*LoopbackError](err); ok {
+		page.Lead = "The deployment is ready, but nobody outside the service's container can connect " +
+			"to it. It listens on " + loopback.Listens + " only; make it listen on 0.0.0.0."
+	}
+	u.owner.answer(w, r, page)
 }
 
 // routeOf is the route with the host that was asked for: a dotted and a flat

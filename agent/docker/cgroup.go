@@ -34,16 +34,19 @@ func (g groups) read(id string, pid int) (counters, int64, error) {
 	return g.version1(id, c)
 }
 
-// network reads the container's own interfaces, through its first process. It
-// is proven to be that process, since in a container of ours the number might
-// be somebody else's.
+// isFirst proves that a process is the container's first, since in a container of
+// ours the number might be somebody else's.
+func (g groups) isFirst(id string, pid int) bool {
+	group, err := os.ReadFile(filepath.Join(g.proc, strconv.Itoa(pid), "cgroup"))
+	return err == nil && pid > 0 && strings.Contains(string(group), id)
+}
+
+// network reads the container's own interfaces, through its first process.
 func (g groups) network(id string, pid int, c *counters) error {
-	process := filepath.Join(g.proc, strconv.Itoa(pid))
-	group, err := os.ReadFile(filepath.Join(process, "cgroup"))
-	if err != nil || pid <= 0 || !strings.Contains(string(group), id) {
+	if !g.isFirst(id, pid) {
 		return errHidden
 	}
-	dev, err := os.ReadFile(filepath.Join(process, "net", "dev"))
+	dev, err := os.ReadFile(filepath.Join(g.proc, strconv.Itoa(pid), "net", "dev"))
 	if err != nil {
 		return errHidden
 	}

@@ -25,7 +25,7 @@ const (
 
 // The checks' ids. They are stable: people write rules about them.
 const (
-	checkEngine    = "engine"
+	checkEngine    = wire.CheckEngine
 	checkForward   = "forward-policy"
 	checkGuard     = "guard"
 	checkIsolation = "isolation"
@@ -42,6 +42,7 @@ const (
 	checkClock     = "clock"
 	checkTools     = "tools"
 	checkGPU       = "gpu"
+	checkLost      = "lost"
 )
 
 // checks judges what was found. It is pure; the order is the one people read.
@@ -58,6 +59,7 @@ func checks(f facts) []wire.Check {
 		limit(checkCPU, f.info.CPUCfsQuota, wire.SeverityWarning, "CPU",
 			"Use a kernel with CONFIG_CFS_BANDWIDTH and mount its controller."),
 		seccompCheck(f), logCheck(f), storageCheck(f), restoreCheck(f), clockCheck(f), toolsCheck(f),
+		lostCheck(f),
 	}
 	if !errors.Is(f.gpuProblem, errNoGPUTool) {
 		all = append(all, gpuCheck(f))

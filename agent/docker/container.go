@@ -134,6 +134,7 @@ func (d *Docker) create(ctx context.Context, s containerSpec) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("create container: %w", acted(err))
 	}
+	d.noteContainer(agent.Object{ID: r.ID, Kind: s.kind, Deployment: s.deployment, Step: s.step})
 	return r.ID, nil
 }
 

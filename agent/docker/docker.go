@@ -53,6 +53,13 @@ type Config struct {
 	// RenameAfter is how old an agent must be before it renames the running
 	// containers of an earlier release; default half a minute.
 	RenameAfter time.Duration
+	// EngineMayBeDown has New succeed although the engine does not answer. Every
+	// method then fails with agent.ErrUnavailable until the engine answers, except
+	// Dial, which needs no engine.
+	EngineMayBeDown bool
+	// LostAfter is how long something must be out of the engine's sight before it
+	// counts as lost; default 10 seconds.
+	LostAfter time.Duration
 	// Sidecar replaces the embedded binary, for tests.
 	Sidecar []byte
 	// Log gets what no caller is told, such as a failed removal in the
@@ -68,9 +75,11 @@ type Docker struct {
 	config    Config
 	names     names
 	sidecar   sidecarBinary
-	host      hostPaths
-	log       *slog.Logger
-	opened    time.Time
+	// host is nil until the engine has answered for the first time, see learnHost.
+	host     atomic.Pointer[hostPaths]
+	learning chan struct{} // holds a value while somebody asks
+	log      *slog.Logger
+	opened   time.Time
 
 	// networks keeps two calls from picking the same subnet.
 	networks sync.Mutex
@@ -78,6 +87,12 @@ type Docker struct {
 	sweeps sweeps
 	ahead  ahead
 	usage  usage
+	// refusals keeps visitors of a service that refuses them off the engine.
+	refusals refusals
+	// book has the ids of our containers; suspects may be processes of lost ones.
+	book     *containerBook
+	lost     sync.Mutex
+	suspects suspects
 	// lives counts connections to the engine's events.
 	lives atomic.Int64
 	// turns counts isolation probes, which look at other deployments each time.
@@ -90,8 +105,8 @@ var (
 )
 
 // New connects to the engine and checks the folders. An engine that does not
-// answer is an error that wraps agent.ErrUnavailable; any other error is a
-// setting to correct, and names it.
+// answer is an error that wraps agent.ErrUnavailable, unless EngineMayBeDown is
+// set; any other error is a setting to correct, and names it.
 func New(ctx context.Context, c Config) (*Docker, error) {
 	c = c.withDefaults()
 	if err := c.check(); err != nil {
@@ -101,22 +116,25 @@ func New(ctx context.Context, c Config) (*Docker, error) {
 	if err != nil {
 		return nil, err
 	}
-	api, err := client.New(client.WithHost(c.Host), client.WithUserAgent("nullops-agent"))
-	if err != nil {
-		return nil, fmt.Errorf("docker host %q: %w", c.Host, err)
-	}
-	following, err := newFollowing(c.Host)
-	if err != nil {
-		return nil, errors.Join(err, api.Close())
-	}
 	d := &Docker{
-		api: api, following: following, config: c, names: newNames(c.Install),
+		config: c, names: newNames(c.Install), learning: make(chan struct{}, 1),
 		sidecar: binary, log: c.Log, opened: time.Now(),
-		sweeps: sweeps{pending: map[string]chan struct{}{}},
-		ahead:  ahead{ids: map[agent.PluginSpec]string{}},
+		sweeps:   sweeps{pending: map[string]chan struct{}{}},
+		ahead:    ahead{ids: map[agent.PluginSpec]string{}},
+		refusals: refusals{known: map[refusalKey]refusal{}},
 	}
-	if err := d.prepareHost(ctx); err != nil {
-		return nil, errors.Join(err, api.Close(), following.Close())
+	if err := d.makeClients(); err != nil {
+		return nil, err
+	}
+	err = d.prepareFolders()
+	if err == nil {
+		d.book, err = openBook(c.DataDir)
+	}
+	if err == nil {
+		err = d.meetEngine(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.api.Close(), d.following.Close())
 	}
 	return d, nil
 }
@@ -139,6 +157,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.StopGrace == 0 {
 		c.StopGrace = defaultGrace
+	}
+	if c.LostAfter == 0 {
+		c.LostAfter = lostAfter
 	}
 	if c.RenameAfter == 0 {
 		c.RenameAfter = renameAfter
@@ -168,28 +189,15 @@ func (c Config) check() error {
 	return nil
 }
 
-// prepareHost makes the folders, checks the tmpfs, and puts the sidecar where
+// prepareFolders makes the folders, checks the tmpfs, and puts the sidecar where
 // the engine can mount it from.
-func (d *Docker) prepareHost(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
-	defer cancel()
-	if _, err := d.api.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
-		return fmt.Errorf("ask docker at %s: %w", d.config.Host, unavailable(err))
-	}
+func (d *Docker) prepareFolders() error {
 	for _, dir := range []string{d.gatesDir(), filepath.Dir(d.initPath()), d.runDir()} {
 		if err := os.MkdirAll(dir, 0o711); err != nil {
 			return fmt.Errorf("make folder: %w", err)
 		}
 	}
 	if err := onTmpfs(d.config.RunDir); err != nil {
-		return err
-	}
-	host, err := d.findHostPaths(ctx)
-	if err != nil {
-		return err
-	}
-	d.host = host
-	if err := d.lookAround(ctx); err != nil {
 		return err
 	}
 	helper, err := d.sidecar.bytes()

@@ -42,6 +42,7 @@ func TestEngine_KilledAndBack(t *testing.T) {
 		t.Errorf("the running plugin: %v", err)
 	}
 	r.expectUnavailable(s)
+	r.reopenWithoutEngine(s)
 	engine.Start()
 	if err := r.Prepare(t.Context(), id); err != nil {
 		t.Fatal(err)
@@ -63,6 +64,23 @@ func TestEngine_KilledAndBack(t *testing.T) {
 	if leaks := world.Since(before); len(leaks) > 0 {
 		t.Errorf("left on the engine: %q", leaks)
 	}
+}
+
+// reopenWithoutEngine restarts the agent while the engine is down: what runs is in
+// reach, and this life of the agent goes on with the engine that comes back.
+func (r *rig) reopenWithoutEngine(s agent.ServiceSpec) {
+	r.t.Helper()
+	if err := r.Close(); err != nil {
+		r.t.Error(err)
+	}
+	r.Docker = r.openWith(func(c *docker.Config) { c.EngineMayBeDown = true })
+	if got := r.get(s.Deployment, s.Step, "/env?name=TOKEN"); got != canary {
+		r.t.Errorf("without the engine, the service says %q", got)
+	}
+	if _, err := r.Inventory(r.t.Context()); !errors.Is(err, agent.ErrUnavailable) {
+		r.t.Errorf("inventory: %v", err)
+	}
+	r.expectUnavailable(s)
 }
 
 func (r *rig) expectUnavailable(s agent.ServiceSpec) {

@@ -62,7 +62,8 @@ func acted(err error) error {
 // answered reports whether an error came from the engine, as opposed to the
 // way there. The client marks the engine's answers with these classes.
 func answered(err error) bool {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, agent.ErrUnavailable) {
 		return false
 	}
 	return errdefs.IsNotFound(err) || errdefs.IsConflict(err) ||

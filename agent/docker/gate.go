@@ -112,7 +112,7 @@ func (d *Docker) gateContainer(deployment string) containerSpec {
 			NanoCPUs: 1e9, Ulimits: noCore(),
 		},
 		Mounts: []mount.Mount{{
-			Type: mount.TypeBind, Source: d.host.of(d.gateDir(deployment)), Target: "/gate",
+			Type: mount.TypeBind, Source: d.hostPaths().of(d.gateDir(deployment)), Target: "/gate",
 		}},
 	}
 	return containerSpec{
@@ -200,6 +200,7 @@ func (d *Docker) Dial(
 		return nil, fmt.Errorf("deployment %s has no gate: %w", deployment, agent.ErrNotFound)
 	}
 	if err != nil {
+		err = d.explainRefusal(ctx, deployment, service, err)
 		return nil, fmt.Errorf("service %s of deployment %s: %w", service, deployment, err)
 	}
 	return conn, nil

@@ -97,7 +97,7 @@ func (d *Docker) guardProblem(ctx context.Context, n hostNetwork) error {
 	switch {
 	case d.config.Guard == nil:
 		return errGuardOff
-	case d.host.ownNetwork:
+	case d.hostPaths().ownNetwork:
 		return errGuardBlind
 	case n.missing:
 		return errNoIPTables

@@ -20,6 +20,10 @@ type hostPaths struct {
 	run, hostRun   string
 	// ownNetwork is set when our network is not the machine's.
 	ownNetwork bool
+	// ownProcesses is set when we do not see the machine's processes.
+	ownProcesses bool
+	// engineID tells the engine from every other one.
+	engineID string
 	// engineRoot is the engine's folder, if we can see it.
 	engineRoot string
 }
@@ -43,13 +47,13 @@ func under(path, dir string) (string, bool) {
 
 // findHostPaths asks the engine how our own folders are mounted if we run in a
 // container, since mounts are named by the host's paths.
-func (d *Docker) findHostPaths(ctx context.Context) (hostPaths, error) {
+func (d *Docker) findHostPaths(ctx context.Context, api *client.Client) (hostPaths, error) {
 	c := d.config
 	h := hostPaths{data: c.DataDir, hostData: c.HostDataDir, run: c.RunDir, hostRun: c.HostRunDir}
 	if h.hostData != "" && h.hostRun != "" {
 		return h, nil
 	}
-	mounts, err := d.ownMounts(ctx)
+	mounts, err := ownMounts(ctx, api)
 	if err != nil {
 		return h, err
 	}
@@ -67,12 +71,12 @@ func (d *Docker) findHostPaths(ctx context.Context) (hostPaths, error) {
 // ownMounts returns nil when we are not in a container of this engine. In one
 // of another engine, as with an engine inside a container, the engine sees the
 // same paths as we do.
-func (d *Docker) ownMounts(ctx context.Context) ([]container.MountPoint, error) {
+func ownMounts(ctx context.Context, api *client.Client) ([]container.MountPoint, error) {
 	id, err := ownContainer("/proc/self/mountinfo")
 	if err != nil || id == "" {
 		return nil, err
 	}
-	r, err := d.api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
+	r, err := api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
 	if errdefs.IsNotFound(err) {
 		return nil, nil
 	}

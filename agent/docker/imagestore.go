@@ -50,8 +50,8 @@ func realNames(of []string) []string {
 
 // imageRoot is where the engine keeps images, or the nearest that we can see.
 func (d *Docker) imageRoot() string {
-	if d.host.engineRoot != "" {
-		return d.host.engineRoot
+	if root := d.hostPaths().engineRoot; root != "" {
+		return root
 	}
 	return d.config.DataDir
 }

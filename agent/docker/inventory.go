@@ -76,13 +76,14 @@ func (d *Docker) disks() ([]wire.Disk, error) {
 		return nil, err
 	}
 	all := []wire.Disk{{Holds: holdsData, Path: d.config.DataDir, Size: size}}
-	if d.host.engineRoot == "" {
+	root := d.hostPaths().engineRoot
+	if root == "" {
 		return all, nil
 	}
-	if size, _, err = disk(d.host.engineRoot); err != nil {
+	if size, _, err = disk(root); err != nil {
 		return nil, err
 	}
-	return append(all, wire.Disk{Holds: holdsImages, Path: d.host.engineRoot, Size: size}), nil
+	return append(all, wire.Disk{Holds: holdsImages, Path: root, Size: size}), nil
 }
 
 // facts are what the checks look at; gathering may fail in parts, judging not.
@@ -97,6 +98,11 @@ type facts struct {
 	unsynchronised bool
 	gpuProblem     error
 	guard          error
+	// lost is what a killed engine left behind, or why that cannot be seen.
+	lost        Lost
+	lostProblem error
+	// lostCommand ends it, typed on the machine itself.
+	lostCommand string
 }
 
 func (d *Docker) facts(ctx context.Context, i system.Info) facts {
@@ -108,6 +114,8 @@ func (d *Docker) facts(ctx context.Context, i system.Info) facts {
 	}
 	f.collisions, f.freeRange = d.collisions(ctx)
 	f.guard = d.guardProblem(ctx, f.network)
+	f.lost, f.lostProblem = d.FindLost(ctx)
+	f.lostCommand = d.LostCommand()
 	return f
 }
 
@@ -129,7 +137,7 @@ func (d *Docker) readNetwork(ctx context.Context) hostNetwork {
 	if errors.Is(err, exec.ErrNotFound) {
 		return hostNetwork{missing: true}
 	}
-	if err != nil || d.host.ownNetwork {
+	if err != nil || d.hostPaths().ownNetwork {
 		return hostNetwork{}
 	}
 	n := hostNetwork{visible: strings.Contains(out, userChain)}

@@ -65,6 +65,7 @@ func (d *Docker) listContainers(
 	for _, c := range r.Items {
 		o := object(c.Labels)
 		o.ID = c.ID
+		d.noteContainer(o)
 		if len(c.Names) > 0 {
 			o.Name = strings.TrimPrefix(c.Names[0], "/")
 		}

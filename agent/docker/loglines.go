@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"time"
 
-	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/mask"
 )
 
 const (
@@ -44,7 +44,7 @@ const (
 // halves are shown, and engines may give each piece a time of its own, so that
 // times cannot tell.
 type lineJoiner struct {
-	mask  *agent.Masker
+	mask  *mask.Masker
 	first time.Time
 	open  [streamCount]openLine
 }
@@ -55,7 +55,7 @@ type openLine struct {
 	stamp []byte
 	text  []byte
 	// cut masks a line that was passed on in part already.
-	cut *agent.Stream
+	cut *mask.Stream
 	// headCut means that the log may begin inside this line.
 	headCut bool
 	begun   bool

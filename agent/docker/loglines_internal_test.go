@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/mask"
 )
 
 const (
@@ -13,8 +13,8 @@ const (
 	stampC = "2026-11-21T12:00:01.000000003Z "
 )
 
-func joinFrames(mask *agent.Masker, frames ...logFrame) string {
-	j := lineJoiner{mask: mask}
+func joinFrames(m *mask.Masker, frames ...logFrame) string {
+	j := lineJoiner{mask: m}
 	var out []byte
 	for _, f := range frames {
 		out = j.add(out, f)
@@ -60,7 +60,7 @@ func TestLineJoiner_MakesWholeLines(t *testing.T) {
 // the bound, at the head of a tail, and at an end that has not come.
 func TestLineJoiner_HidesSecretsAcrossCuts(t *testing.T) {
 	const secret = "correct-horse-battery"
-	mask := agent.NewMasker([]string{secret})
+	m := mask.New([]string{secret})
 	full := strings.Repeat("x", enginePiece)
 	over := longestLine/enginePiece + 1
 	for name, c := range map[string]struct {
@@ -72,7 +72,7 @@ func TestLineJoiner_HidesSecretsAcrossCuts(t *testing.T) {
 		"other stream begins inside": {[]logFrame{outFrame(stampB + "a\n"),
 			errFrame(stampA + "horse-battery tail\n")}, "[secret] tail"},
 	} {
-		got := joinFrames(mask, c.frames...)
+		got := joinFrames(m, c.frames...)
 		if !strings.Contains(got, c.shown) || strings.Contains(got, "horse") {
 			t.Errorf("%s: %.100q", name, got)
 		}
@@ -83,7 +83,7 @@ func TestLineJoiner_HidesSecretsAcrossCuts(t *testing.T) {
 		for i := 0; i < len(whole); i += enginePiece {
 			frames = append(frames, outFrame(stampA+whole[i:min(i+enginePiece, len(whole))]))
 		}
-		got := joinFrames(mask, frames...)
+		got := joinFrames(m, frames...)
 		joined := strings.ReplaceAll(strings.ReplaceAll(got, "\n", ""), stampA, "")
 		if strings.Count(joined, "[secret]") != 1 || strings.Contains(joined, "horse") {
 			t.Errorf("cut %d bytes into the secret: it is shown", back)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/mask"
 )
 
 // The engine cuts lines at 16 KiB and gives each piece a time. They come whole, with
@@ -43,7 +44,7 @@ func TestLogs_LongLinesAreWhole(t *testing.T) {
 	}
 	r.get(id, "web", fmt.Sprintf("/line?n=%d&text=%s", 16<<10-len(secret)/2, secret))
 	logs, err := r.Logs(t.Context(), id, "web",
-		agent.LogOptions{Tail: 1, Mask: agent.NewMasker([]string{secret})})
+		agent.LogOptions{Tail: 1, Mask: mask.New([]string{secret})})
 	if err != nil {
 		t.Fatal(err)
 	}

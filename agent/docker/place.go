@@ -10,27 +10,30 @@ import (
 
 // lookAround finds out how much of the machine can be seen from here: all of
 // it, or what a container of this engine sees.
-func (d *Docker) lookAround(ctx context.Context) error {
+func (h *hostPaths) lookAround(ctx context.Context, api *client.Client) error {
+	i, err := api.Info(ctx, client.InfoOptions{})
+	if err != nil {
+		return unavailable(err)
+	}
+	h.engineID = i.Info.ID
 	id, err := ownContainer("/proc/self/mountinfo")
 	if err != nil {
 		return err
 	}
 	if id != "" {
-		r, err := d.api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
+		r, err := api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
 		if err != nil && !errdefs.IsNotFound(err) {
 			return unavailable(err)
 		}
 		host := err == nil && r.Container.HostConfig != nil
-		d.host.ownNetwork = !host || !r.Container.HostConfig.NetworkMode.IsHost()
+		h.ownNetwork = !host || !r.Container.HostConfig.NetworkMode.IsHost()
+		h.ownProcesses = !host || !r.Container.HostConfig.PidMode.IsHost()
 		return nil
 	}
-	i, err := d.api.Info(ctx, client.InfoOptions{})
-	if err != nil {
-		return unavailable(err)
-	}
 	// An engine elsewhere has its root elsewhere too.
-	if _, err := os.Stat(i.Info.DockerRootDir); err == nil {
-		d.host.engineRoot = i.Info.DockerRootDir
+	_, err = os.Stat(i.Info.DockerRootDir)
+	if h.ownProcesses = err != nil; err == nil {
+		h.engineRoot = i.Info.DockerRootDir
 	}
 	return nil
 }

@@ -46,6 +46,7 @@ func (d *Docker) Probe(ctx context.Context, s agent.ServiceSpec) (agent.Probed, 
 		return stopped(state), nil
 	}
 	started := startedAt(state)
+	d.learnAddress(ctx, s)
 	if s.Ready == nil {
 		return agent.Probed{Health: wire.HealthHealthy, StartedAt: started}, nil
 	}
@@ -61,6 +62,21 @@ func (d *Docker) Probe(ctx context.Context, s agent.ServiceSpec) (agent.Probed, 
 		return p, fmt.Errorf("probe service %s: %w", s.Step, err)
 	}
 	return p, nil
+}
+
+// learnAddress has the gate know where a service is that no probe connects to. A
+// gate that cannot tell is no reason for anything.
+func (d *Docker) learnAddress(ctx context.Context, s agent.ServiceSpec) {
+	if len(s.Ports) == 0 || s.Ready != nil && (s.Ready.HTTP != nil || s.Ready.TCP != nil) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	err := sidecar.Lookup(ctx, d.gateSocket(s.Deployment), string(s.Step))
+	if err != nil {
+		d.log.DebugContext(ctx, "a service's address is not known to its gate",
+			"deployment", s.Deployment, "service", string(s.Step), "error", err)
+	}
 }
 
 // startedAt is zero when the engine does not say.
@@ -128,9 +144,12 @@ func verdict(detail string, err error) (agent.Probed, error) {
 	}
 	detail = err.Error()
 	var dial *sidecar.DialError
+	var loopback *agent.LoopbackError
 	switch {
 	case errors.As(err, &dial):
 		detail = dial.Error()
+	case errors.As(err, &loopback):
+		detail = loopback.Error()
 	case errors.Is(err, context.DeadlineExceeded):
 		detail = "no answer in time"
 	}

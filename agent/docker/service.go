@@ -224,12 +224,12 @@ func throughInit(
 // serviceMounts gets the names that the engine knows the service's volumes by.
 func (d *Docker) serviceMounts(s agent.ServiceSpec, volumes []string) []mount.Mount {
 	// Every service has the helper: people's commands go through it (Inside).
-	mounts := []mount.Mount{bind(d.host.of(d.initPath()), initTarget)}
+	mounts := []mount.Mount{bind(d.hostPaths().of(d.initPath()), initTarget)}
 	if len(s.SecretEnv) > 0 {
-		mounts = append(mounts, bind(d.host.of(d.envDir(s.Deployment, s.Step)), secretsTarget))
+		mounts = append(mounts, bind(d.hostPaths().of(d.envDir(s.Deployment, s.Step)), secretsTarget))
 	}
 	for i, f := range s.Files {
-		source := d.host.of(d.renderedFile(s.Deployment, s.Step, i))
+		source := d.hostPaths().of(d.renderedFile(s.Deployment, s.Step, i))
 		mounts = append(mounts, bind(source, f.Path))
 	}
 	for i, v := range s.Volumes {

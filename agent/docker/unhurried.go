@@ -2,7 +2,6 @@ package docker
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/http"
 	"time"
@@ -25,16 +24,9 @@ const (
 
 // newFollowing makes a client for logs that are followed: nobody sees whether a
 // line came a fortieth of a second later.
-func newFollowing(host string) (*client.Client, error) {
-	where, err := client.ParseHostURL(host)
-	if err != nil {
-		return nil, fmt.Errorf("docker host %q: %w", host, err)
-	}
-	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
-		if where.Scheme == "unix" {
-			network, address = where.Scheme, where.Host
-		}
-		conn, err := new(net.Dialer).DialContext(ctx, network, address)
+func newFollowing(host string, dial dialer) (*client.Client, error) {
+	gather := func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
@@ -44,7 +36,7 @@ func newFollowing(host string) (*client.Client, error) {
 		IdleConnTimeout: idleEngine}}
 	// The copy that it makes of the transport would have it speak TLS.
 	return client.New(client.WithHTTPClient(web), client.WithScheme("http"), client.WithHost(host),
-		client.WithUserAgent("nullops-agent"), client.WithDialContext(dial))
+		client.WithUserAgent("nullops-agent"), client.WithDialContext(gather))
 }
 
 // unhurried lets bytes gather between two reads. The first read after a silence

@@ -70,7 +70,7 @@ func (d *Docker) Vitals(
 }
 
 func (d *Docker) nodeVitals(v *wire.Vitals) error {
-	now, err := hostCounters("/proc", "/sys", d.host.ownNetwork)
+	now, err := hostCounters("/proc", "/sys", d.hostPaths().ownNetwork)
 	if err != nil {
 		return err
 	}
@@ -90,10 +90,11 @@ func (d *Docker) nodeVitals(v *wire.Vitals) error {
 // diskFree is what is left on the fullest disk that deployments fill.
 func (d *Docker) diskFree() (int64, error) {
 	_, free, err := disk(d.config.DataDir)
-	if err != nil || d.host.engineRoot == "" {
+	root := d.hostPaths().engineRoot
+	if err != nil || root == "" {
 		return free, err
 	}
-	_, other, err := disk(d.host.engineRoot)
+	_, other, err := disk(root)
 	return min(free, other), err
 }
 

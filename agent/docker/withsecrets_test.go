@@ -1,6 +1,7 @@
 package docker_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -125,6 +126,8 @@ func (r *rig) inspect(s agent.ServiceSpec) container.InspectResponse {
 func TestSecrets_SeenByTheImagesHealthCheck(t *testing.T) {
 	r := newRig(t)
 	id := r.deployment()
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	defer cancel()
 	for step, c := range map[pipeline.StepKey]struct{ user, check, health, detail string }{
 		"command": {"somebody", `CMD ["/actor","printenv","TOKEN","3"]`, "unhealthy",
 			"the image's health check exited with code 3: " + canary},
@@ -142,9 +145,9 @@ func TestSecrets_SeenByTheImagesHealthCheck(t *testing.T) {
 			t.Fatal(err)
 		}
 		var p agent.Probed
-		dockertest.Await(t.Context(), t, "the image's check says "+c.health, func() (so bool) {
+		dockertest.Await(ctx, t, "the image's check says "+c.health, func() (so bool) {
 			var err error
-			if p, err = r.Probe(t.Context(), s); err != nil {
+			if p, err = r.Probe(ctx, s); err != nil {
 				t.Fatal(err)
 			}
 			return string(p.Health) == c.health

@@ -25,6 +25,7 @@ const (
 	CodeRefused   Code = "refused"
 	CodeTimeout   Code = "timeout"
 	CodeFailed    Code = "failed"
+	codeResolved  Code = "resolved"
 )
 
 // DialError is the gate's own answer: it was asked, and could not connect.
@@ -45,7 +46,7 @@ func (e *DialError) Error() string {
 		return "nothing listens on " + target
 	case CodeTimeout:
 		return target + " did not answer in time"
-	case CodeBadTarget, CodeFailed:
+	case CodeBadTarget, CodeFailed, codeResolved:
 	}
 	return "dial " + target + ": " + e.Message
 }
@@ -66,6 +67,17 @@ func Dial(ctx context.Context, socket, service string, port int) (net.Conn, erro
 		return nil, fmt.Errorf("dial %s:%d: %w", service, port, context.Cause(ctx))
 	}
 	return target, err
+}
+
+// Lookup has the gate look up a service's address, so that it knows it when the
+// engine, which has the resolver, is down.
+func Lookup(ctx context.Context, socket, service string) error {
+	_, err := Dial(ctx, socket, service, lookupPort)
+	var answer *DialError
+	if errors.As(err, &answer) && answer.Code == codeResolved {
+		return nil
+	}
+	return err
 }
 
 // connect goes through the folder's descriptor, since the address of a unix

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"runtime/debug"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -65,6 +65,7 @@ func accept(ctx context.Context, listener *net.UnixListener) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	slots := make(chan struct{}, maxPending)
+	names := newNames(net.DefaultResolver.LookupNetIP)
 	// What the last ones left goes back once nobody has asked for a while.
 	rest := time.AfterFunc(restAfter, debug.FreeOSMemory)
 	defer rest.Stop()
@@ -84,14 +85,14 @@ func accept(ctx context.Context, listener *net.UnixListener) error {
 		wg.Go(func() {
 			defer func() { <-slots }()
 			defer func() { _ = conn.Close() }()
-			answer(ctx, conn)
+			names.answer(ctx, conn)
 		})
 	}
 }
 
 // answer serves one request. Whoever asks wrongly gets no answer at all: only
 // the agent can reach the socket.
-func answer(ctx context.Context, conn *net.UnixConn) {
+func (n *names) answer(ctx context.Context, conn *net.UnixConn) {
 	_ = conn.SetDeadline(time.Now().Add(requestTime))
 	var q request
 	if err := json.NewDecoder(io.LimitReader(conn, maxRequest)).Decode(&q); err != nil {
@@ -104,7 +105,11 @@ func answer(ctx context.Context, conn *net.UnixConn) {
 	_ = conn.SetDeadline(time.Now().Add(timeout + requestTime))
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	target, err := dial(ctx, q)
+	if q.Port == lookupPort {
+		_ = send(conn, n.resolve(ctx, q.Service), nil)
+		return
+	}
+	target, err := n.dial(ctx, q)
 	if err != nil {
 		_ = send(conn, reply{Code: classify(err), Message: err.Error()}, nil)
 		return
@@ -113,14 +118,17 @@ func answer(ctx context.Context, conn *net.UnixConn) {
 	_ = pass(conn, target)
 }
 
-// dial connects to a service by its one-label name. The dot makes the name
-// absolute: no search domain of the host can lead outside.
-func dial(ctx context.Context, q request) (*net.TCPConn, error) {
+// dial connects to a service by its one-label name.
+func (n *names) dial(ctx context.Context, q request) (*net.TCPConn, error) {
 	if !isLabel(q.Service) || q.Port < 1 || q.Port > 65535 {
 		return nil, fmt.Errorf("%w: %q port %d", errBadTarget, q.Service, q.Port)
 	}
+	address, err := n.address(ctx, q.Service)
+	if err != nil {
+		return nil, err
+	}
 	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(q.Service+".", strconv.Itoa(q.Port)))
+	conn, err := d.DialContext(ctx, "tcp", netip.AddrPortFrom(address, uint16(q.Port)).String())
 	if err != nil {
 		return nil, err
 	}

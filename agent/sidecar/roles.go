@@ -21,6 +21,7 @@ const (
 	exitSecrets = 122
 	exitListen  = 123
 	exitOutput  = 119
+	exitSockets = 118
 	// ExitApart is how the reach role says that nobody answered.
 	ExitApart = 124
 	// exitInside is that of the inside role, whose frames tell all the rest.
@@ -38,7 +39,8 @@ const gateGC = 10
 // errUsage is told when the binary is started by hand.
 var errUsage = errors.New("usage: sidecar gate SOCKET | sidecar init ENVFILE -- COMMAND [ARG]… | " +
 	"sidecar check ENVFILE FOLDER -- COMMAND [ARG]… | sidecar check-output FOLDER | " +
-	"sidecar listen PORT [SECONDS] | sidecar reach ADDRESS:PORT | sidecar inside ENVFILE")
+	"sidecar loopback PORT | sidecar listen PORT [SECONDS] | sidecar reach ADDRESS:PORT | " +
+	"sidecar inside ENVFILE")
 
 // Run performs the role named by args (without the program's name) and
 // returns the exit code. The init role does not return when it succeeds.
@@ -95,6 +97,11 @@ func run(args []string) error {
 	case "inside":
 		if err := inside(os.Stdin, os.Stdout, args[1]); err != nil {
 			return &exitError{code: exitInside, err: err}
+		}
+		return nil
+	case "loopback":
+		if err := printLoopbackOnly(args[1], os.Stdout); err != nil {
+			return &exitError{code: exitSockets, err: err}
 		}
 		return nil
 	case "check-output":

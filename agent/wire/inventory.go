@@ -77,6 +77,11 @@ type Check struct {
 	Remedy string `json:"remedy,omitempty"`
 }
 
+// CheckEngine is the id of the check that the container engine answers. It is
+// critical while it does not: then nothing is placed on the node, and that passes
+// by itself.
+const CheckEngine = "engine"
+
 // Severity is how bad what a check found is.
 type Severity string
 

@@ -19,6 +19,10 @@ const HeaderTarget = "Nullops-Target"
 // HeaderInside asks instead for a connection into a service: deployment/service.
 const HeaderInside = "Nullops-Inside"
 
+// HeaderListens is in the refusal of a tunnel to a service that listens on loopback
+// addresses only, and names them. It is optional.
+const HeaderListens = "Nullops-Listens"
+
 // Target is one declared port of one service. It is never an address: the
 // agent looks it up among its own goals.
 type Target struct {
@@ -69,6 +73,8 @@ type TunnelError struct {
 	Target Target
 	Status int
 	Reason string
+	// Listens are the loopback addresses on which alone the service listens.
+	Listens Listens
 }
 
 func (e *TunnelError) Error() string {
@@ -122,7 +128,8 @@ func connect(conn net.Conn, header string, target Target) (net.Conn, error) {
 	if answer.StatusCode != http.StatusOK {
 		reason, _ := io.ReadAll(io.LimitReader(answer.Body, 512))
 		return nil, &TunnelError{Target: target, Status: answer.StatusCode,
-			Reason: strings.TrimSpace(string(reason))}
+			Reason:  strings.TrimSpace(string(reason)),
+			Listens: parseListens(answer.Header.Get(HeaderListens))}
 	}
 	return withBuffered(conn, br)
 }

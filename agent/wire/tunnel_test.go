@@ -32,6 +32,10 @@ func tunnels(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(conn, "ready:")
 		_, _ = io.Copy(conn, conn)
 		_ = conn.Close()
+	case "loopback", "markup", "elsewhere":
+		w.Header().Set(wire.HeaderListens, map[string]string{"loopback": "127.0.0.1:80 and [::1]:80",
+			"markup": "<b>", "elsewhere": "127.0.0.1:80 and 10.0.0.1:80"}[target.Service])
+		http.Error(w, "it refuses", http.StatusBadGateway)
 	case "hangs":
 		<-r.Context().Done()
 	default:
@@ -93,6 +97,20 @@ func TestOpenTunnel_SaysWhyNot(t *testing.T) {
 	if !errors.As(err, &refused) || refused.Status != http.StatusNotFound ||
 		refused.Reason != "no service nobody" {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A refusal may name loopback addresses, and nothing else: people read it.
+func TestOpenTunnel_NamesLoopbackAddresses(t *testing.T) {
+	agent := wiretest.NewAgent(t, wiretest.AgentConfig{Listener: listen(t),
+		Handler: http.HandlerFunc(tunnels)})
+	for service, want := range map[string]string{
+		"loopback": "127.0.0.1:80 and [::1]:80", "markup": "", "elsewhere": "", "nobody": ""} {
+		_, err := openTunnel(t.Context(), agent, service)
+		var refused *wire.TunnelError
+		if !errors.As(err, &refused) || refused.Listens.String() != want {
+			t.Errorf("%s: it names %q instead of %q: %v", service, refused.Listens, want, err)
+		}
 	}
 }
 

@@ -27,7 +27,7 @@ import (
 func agentCommand() *cobra.Command {
 	c := serverCommand("agent", "Run the agent of a node, next to its Docker Engine",
 		Settings.checkAgent, runAgent)
-	c.AddCommand(agentIdentity(), agentState(), doctorCommand())
+	c.AddCommand(agentIdentity(), agentState(), doctorCommand(), agentLost())
 	return c
 }
 
@@ -113,8 +113,8 @@ func thumbprint(a *agent.Agent) string {
 	return hex.EncodeToString(t[:])
 }
 
-// openDocker waits for an engine that is still starting: after a reboot the
-// agent may come first.
+// openDocker does not wait for an engine that is down or still starting: what
+// runs without it is to be in reach.
 func openDocker(ctx context.Context, s Settings, install string,
 	log *slog.Logger) (*docker.Docker, error) {
 	subnets, err := netip.ParsePrefix(s.Agent.Subnets)
@@ -127,22 +127,11 @@ func openDocker(ctx context.Context, s Settings, install string,
 	}
 	config := docker.Config{Host: dockerHost(s.Agent.Docker), Install: install,
 		DataDir: s.Agent.Data, RunDir: s.Agent.Run, SubnetRange: subnets, StopGrace: grace,
-		Log: log}
+		EngineMayBeDown: true, Log: log}
 	if s.Agent.Guard {
 		config.Guard = &docker.Guard{Port: portOf(s.Agent.Listen)}
 	}
-	for {
-		d, err := docker.New(ctx, config)
-		if err == nil || !errors.Is(err, agent.ErrUnavailable) {
-			return d, err
-		}
-		log.WarnContext(ctx, "the Docker Engine does not answer yet", "error", err)
-		select {
-		case <-ctx.Done():
-			return nil, err
-		case <-time.After(2 * time.Second):
-		}
-	}
+	return docker.New(ctx, config)
 }
 
 func dockerHost(setting string) string {

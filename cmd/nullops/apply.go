@@ -6,308 +6,155 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"os"
-	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
-	"github.com/nullops/nullops/pipeline"
 )
 
+type applyOptions struct {
+	paths    []string
+	settings []string
+	dryRun   bool
+	owner    string
+	takeOver bool
+	prune    bool
+	yes      bool
+}
+
 func applyCommand() *cobra.Command {
-	var path string
-	var settings []string
-	var dry bool
+	var o applyOptions
 	c := &cobra.Command{
 		Use: "apply -f PATH", Args: exactArgs(0),
 		Short: "Create or change what YAML documents define; the same twice changes nothing",
-		RunE: func(c *cobra.Command, _ []string) error {
-			docs, err := readDocuments(path, c.InOrStdin())
-			if err != nil {
-				return codedError{err, exitRefused}
-			}
-			if err := override(docs, settings); err != nil {
-				return err
-			}
-			api, err := newClient()
-			if err != nil {
-				return err
-			}
-			if dry {
-				return newDryRun(api, c.OutOrStdout(), docs).all(c.Context(), docs)
-			}
-			return (&applier{api: api, out: c.OutOrStdout()}).all(c.Context(), docs)
-		},
+		Long: "Create or change what YAML documents define. All documents are read first, then the\n" +
+			"control plane checks and applies them in one transaction: with a problem in one of\n" +
+			"them nothing is changed, and every problem is printed with its file, line and field.\n" +
+			"What --dry-run accepts, apply does.\n\n" +
+			"A secret or password whose environment variable is empty keeps the stored value.\n\n" +
+			"--owner NAME records that these documents hold what they define. With it, --prune\n" +
+			"also deletes what they held when they were last applied under that name and do not\n" +
+			"define any more. It shows what that is and asks first; without a terminal it needs\n" +
+			"--yes. What is in use is not deleted, and then nothing is applied.",
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c) },
 	}
-	c.Flags().StringVarP(&path, "file", "f", "", "file, folder, or - for standard input")
-	c.Flags().BoolVar(&dry, "dry-run", false, "say what would change, and change nothing")
-	c.Flags().StringArrayVar(&settings, "set", nil, "override a field: KIND/NAME.FIELD=VALUE")
+	f := c.Flags()
+	f.StringArrayVarP(&o.paths, "file", "f", nil,
+		"file, folder, or - for standard input; may be given several times")
+	f.BoolVar(&o.dryRun, "dry-run", false, "say what would change, and change nothing")
+	f.StringArrayVar(&o.settings, "set", nil, "override a field: KIND/NAME.FIELD=VALUE")
+	f.StringVar(&o.owner, "owner", "",
+		"record that these documents, under this name, hold what they define")
+	f.BoolVar(&o.takeOver, "take-over", false, "also take definitions that another owner holds")
+	f.BoolVar(&o.prune, "prune", false,
+		"delete what the owner held before and the documents do not define any more")
+	f.BoolVar(&o.yes, "yes", false, "do not ask before deleting")
 	_ = c.MarkFlagRequired("file")
 	return c
 }
 
-type applier struct {
-	api *client
-	out io.Writer
+func (o applyOptions) run(c *cobra.Command) error {
+	switch {
+	case o.prune && o.owner == "":
+		return usageError{errors.New("--prune needs --owner NAME: without it nobody knows which " +
+			"other definitions are yours; apply once with --owner, and prune from then on")}
+	case o.takeOver && o.owner == "":
+		return usageError{errors.New("--take-over needs --owner NAME, the owner to be")}
+	}
+	docs, err := readDocuments(o.paths, c.InOrStdin())
+	if err != nil {
+		return codedError{err, exitRefused}
+	}
+	if err := override(docs, o.settings); err != nil {
+		return err
+	}
+	if err := completeDocuments(docs); err != nil {
+		return codedError{err, exitRefused}
+	}
+	api, err := newClient()
+	if err != nil {
+		return err
+	}
+	return o.apply(c, api, docs)
 }
 
-func (a *applier) all(ctx context.Context, docs []document) error {
-	for _, d := range docs {
-		if err := a.one(ctx, d); err != nil {
+func (o applyOptions) apply(c *cobra.Command, api *client, docs []document) error {
+	body := apiclient.Documents{Documents: make([]apiclient.Document, len(docs)),
+		Owner: given(o.owner), TakeOver: given(o.takeOver), Prune: given(o.prune)}
+	for i, d := range docs {
+		definition, err := json.Marshal(d.Body)
+		if err != nil {
 			return fmt.Errorf("%s: %w", d, err)
 		}
+		body.Documents[i] = apiclient.Document{Kind: apiclient.DocumentKind(d.Kind), Name: d.Name,
+			Definition: new(json.RawMessage(definition))}
 	}
-	return nil
-}
-
-func (a *applier) one(ctx context.Context, d document) error {
-	if err := d.readFromEnv(hiddenFields[d.Kind]...); err != nil {
-		return err
+	if o.dryRun {
+		return api.previewDocuments(c.Context(), c.OutOrStdout(), docs, body)
 	}
-	switch d.Kind {
-	case "registry":
-		if err := d.readCA(); err != nil {
-			return err
-		}
-		return put(ctx, a, d, a.api.PutRegistryWithResponse)
-	case "service":
-		return put(ctx, a, d, a.api.PutServiceWithResponse)
-	case "plugin":
-		return a.plugin(ctx, d)
-	case "environment":
-		return a.environment(ctx, d)
-	case "node":
-		return a.node(ctx, d)
-	case "user":
-		return put(ctx, a, d, a.api.PutUserWithResponse)
-	case "project":
-		return a.project(ctx, d)
-	case "team":
-		return put(ctx, a, d, a.api.PutTeamWithResponse)
-	case "webhook":
-		return a.webhook(ctx, d)
-	case "rule":
-		return a.rule(ctx, d)
-	}
-	return fmt.Errorf("unknown kind %q", d.Kind)
-}
-
-// put sends one body and says what came of it.
-func put[B any, R answer](ctx context.Context, a *applier, d document,
-	send func(context.Context, string, B, ...apiclient.RequestEditorFn) (R, error)) error {
-	body, err := decodeBody[B](d, d.Body)
-	if err != nil {
-		return err
-	}
-	r, err := send(ctx, d.Name, body)
-	if err := answered(r, err); err != nil {
-		return err
-	}
-	return a.report(d.String(), r.GetBody())
-}
-
-func (a *applier) report(what string, body []byte) error {
-	var saved struct{ Changed, Created bool }
-	if err := json.Unmarshal(body, &saved); err != nil {
-		return fmt.Errorf("read answer: %w", err)
-	}
-	result := "unchanged"
-	if saved.Created {
-		result = "created"
-	} else if saved.Changed {
-		result = "changed"
-	}
-	return a.say(what, result)
-}
-
-func (a *applier) say(what, result string) error {
-	_, err := fmt.Fprintf(a.out, "%-40s %s\n", what, result)
-	return err
-}
-
-// node says how a new one gets its token: a document never holds one.
-func (a *applier) node(ctx context.Context, d document) error {
-	body, err := decodeBody[apiclient.NodePut](d, d.Body)
-	if err != nil {
-		return err
-	}
-	r, err := a.api.PutNodeWithResponse(ctx, d.Name, body)
-	if err := answered(r, err); err != nil {
-		return err
-	}
-	if err := a.report(d.String(), r.Body); err != nil || !r.JSON200.Created {
-		return err
-	}
-	_, err = fmt.Fprintf(a.out, "  it has no token yet; 'nullops node rotate %s' shows its first\n",
-		d.Name)
-	return err
-}
-
-func (a *applier) plugin(ctx context.Context, d document) error {
-	if err := d.readComponent(); err != nil {
-		return err
-	}
-	return put(ctx, a, d, a.api.PutPluginWithResponse)
-}
-
-// readFromEnv fills fields that are secret from the environment of whoever
-// applies, so that they need not stand in a file: password from the variable that
-// password_from_env names.
-func (d document) readFromEnv(fields ...string) error {
-	for _, field := range fields {
-		name, ok := d.take(field + "_from_env").(string)
-		if !ok {
-			continue
-		}
-		if d.Body[field] != nil {
-			return fmt.Errorf("give one of %s and %s_from_env", field, field)
-		}
-		value := os.Getenv(name)
-		if value == "" {
-			return fmt.Errorf("%s_from_env: the environment variable %s is empty; set it and "+
-				"apply again", field, name)
-		}
-		d.Body[field] = value
-	}
-	return nil
-}
-
-// readComponent reads a plugin's component from the file that the document may
-// name instead: an absolute path, or one beside the document.
-func (d document) readComponent() error {
-	file, ok := d.take("component_file").(string)
-	if !ok {
-		return nil
-	}
-	text, err := d.readFile(file)
-	if err != nil {
-		return fmt.Errorf("component_file: %w", err)
-	}
-	if err := pipeline.CheckJSON(text); err != nil {
-		return fmt.Errorf("component_file %s: %w", file, err)
-	}
-	var component any
-	if err := json.Unmarshal(text, &component); err != nil {
-		return fmt.Errorf("component_file %s: %w", file, err)
-	}
-	d.Body["component"] = component
-	return nil
-}
-
-// readCA reads a registry's authorities from the file that the document may
-// name instead.
-func (d document) readCA() error {
-	file, ok := d.take("ca_file").(string)
-	if !ok {
-		return nil
-	}
-	if d.Body["ca"] != nil {
-		return errors.New("give one of ca and ca_file")
-	}
-	text, err := d.readFile(file)
-	if err != nil {
-		return fmt.Errorf("ca_file: %w", err)
-	}
-	d.Body["ca"] = string(text)
-	return nil
-}
-
-// readFile reads a file that the document names: by an absolute path, or by one
-// that begins beside the document.
-func (d document) readFile(file string) ([]byte, error) {
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(filepath.Dir(d.File), file)
-	}
-	return os.ReadFile(file)
-}
-
-// project sends the settings, then the secrets the pipeline refers to, then
-// the pipeline, then the templates that choose versions for it.
-func (a *applier) project(ctx context.Context, d document) error {
-	secrets, graph, templates := d.take("secrets"), d.take("pipeline"), d.take("templates")
-	if err := put(ctx, a, d, a.api.PutProjectWithResponse); err != nil {
-		return err
-	}
-	if secrets != nil {
-		if err := a.secrets(ctx, d, secrets); err != nil {
+	if o.prune {
+		if err := api.confirmDeleted(c, docs, body, o.yes); err != nil {
 			return err
 		}
 	}
-	if graph != nil {
-		if err := a.pipeline(ctx, d, graph); err != nil {
-			return err
-		}
-	}
-	if templates == nil {
-		return nil
-	}
-	return a.templates(ctx, d, templates)
+	return api.applyDocuments(c.Context(), c.OutOrStdout(), docs, body)
 }
 
-func (a *applier) pipeline(ctx context.Context, d document, graph any) error {
-	p, err := decodePipeline(d, graph)
-	if err != nil {
+// applyDocuments has everything done, or nothing.
+func (c *client) applyDocuments(
+	ctx context.Context, out io.Writer, docs []document, body apiclient.Documents,
+) error {
+	r, err := c.ApplyDocumentsWithResponse(ctx, body)
+	if err := documentsAnswered(docs, r, err); err != nil {
 		return err
 	}
-	r, err := a.api.PutPipelineWithResponse(ctx, d.Name, apiclient.PipelinePut{Pipeline: p})
-	if err := answered(r, err); err != nil {
+	return printResults(out, *r.JSON200, body, false)
+}
+
+// previewDocuments has the same done and undone.
+func (c *client) previewDocuments(
+	ctx context.Context, out io.Writer, docs []document, body apiclient.Documents,
+) error {
+	r, err := c.PreviewDocumentsWithResponse(ctx, body)
+	if err := documentsAnswered(docs, r, err); err != nil {
 		return err
 	}
-	return a.report(fmt.Sprintf("pipeline %s v%d", d.Name, r.JSON200.Version), r.Body)
+	return printResults(out, *r.JSON200, body, true)
 }
 
-func decodePipeline(d document, graph any) (pipeline.Pipeline, error) {
-	body, err := decodeBody[apiclient.PipelinePut](d, map[string]any{"pipeline": graph})
-	if body.Pipeline.Format == 0 {
-		body.Pipeline.Format = pipeline.Format
-	}
-	return body.Pipeline, err
-}
-
-func (a *applier) secrets(ctx context.Context, d document, value any) error {
-	bodies, err := decodeBody[map[string]secretDocument](d, value)
-	if err != nil {
+// documentsAnswered turns a refusal into problems at their places in the files.
+func documentsAnswered(docs []document, r answer, err error) error {
+	err = answered(r, err)
+	refused, ok := errors.AsType[*problemError](err)
+	switch {
+	case !ok:
+		return err
+	case refused.Code == "no_such_path":
+		return codedError{errors.New("the control plane is older than this command, and cannot " +
+			"apply documents in one transaction: update it, or use the command of its release"),
+			exitRefused}
+	case refused.Code != "documents_refused" || refused.Problems == nil:
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(bodies)) {
-		body, err := bodies[name].body(name)
-		if err != nil {
-			return err
-		}
-		r, err := a.api.PutSecretWithResponse(ctx, d.Name, name, body)
-		if err := answered(r, err); err != nil {
-			return fmt.Errorf("secrets.%s: %w", name, err)
-		}
-		if err := a.report("secret "+d.Name+" "+name, r.Body); err != nil {
-			return err
-		}
+	found := &documentsError{}
+	for _, p := range *refused.Problems {
+		found.problems = append(found.problems, placed(docs, p))
 	}
-	return nil
+	return codedError{found, exitRefused}
 }
 
-// secretDocument is a secret in YAML: generated, or taken from the environment
-// of whoever applies, so that no value stands in a file.
-type secretDocument struct {
-	Generate *apiclient.SecretGenerate `json:"generate,omitempty"`
-	FromEnv  string                    `json:"from_env,omitempty"`
-}
-
-func (s secretDocument) body(name string) (apiclient.SecretPut, error) {
-	if (s.Generate == nil) == (s.FromEnv == "") {
-		return apiclient.SecretPut{}, fmt.Errorf(
-			"secrets.%s: give exactly one of generate and from_env", name)
+// placed finds the line that a problem of the control plane is about.
+func placed(docs []document, p apiclient.FieldProblem) documentProblem {
+	out := documentProblem{step: deref(p.Step), field: p.Field, message: p.Message,
+		remedy: deref(p.Remedy), users: deref(p.Users)}
+	if p.Document == nil || *p.Document >= len(docs) {
+		return out
 	}
-	if s.Generate != nil {
-		return apiclient.SecretPut{Generate: s.Generate}, nil
+	d := docs[*p.Document]
+	if out.step == "" {
+		out.step, out.field = d.stepOf(p.Field)
 	}
-	value := os.Getenv(s.FromEnv)
-	if value == "" {
-		return apiclient.SecretPut{}, fmt.Errorf(
-			"secrets.%s: the environment variable %s is empty; set it and apply again",
-			name, s.FromEnv)
-	}
-	return apiclient.SecretPut{Value: &value}, nil
+	out.file, out.what = d.File, d.String()
+	out.line = d.lineOf(out.step, out.field)
+	return out
 }

@@ -4,8 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/nullops/nullops/controlplane/apiclient"
 )
 
 // A component's file is found by its absolute path as well as beside the
@@ -49,18 +47,19 @@ func TestDocument_ReadsCAFiles(t *testing.T) {
 			Body: body}
 	}
 	for _, file := range []string{"ca.crt", filepath.Join(folder, "ca.crt")} {
-		o, err := wished(doc(map[string]any{"host": "registry.test", "ca_file": file}))
-		body, _ := o.Body.(apiclient.RegistryPut)
-		if err != nil || deref(body.Ca) != "bundle\n" {
-			t.Errorf("%s: %+v, %v", file, o.Body, err)
+		d := doc(map[string]any{"host": "registry.test", "ca_file": file})
+		if err := completeDocuments([]document{d}); err != nil || d.Body["ca"] != "bundle\n" ||
+			d.Body["ca_file"] != nil {
+			t.Errorf("%s: %+v, %v", file, d.Body, err)
 		}
 	}
 	for _, body := range []map[string]any{
 		{"host": "registry.test", "ca_file": "ca.crt", "ca": "bundle"},
 		{"host": "registry.test", "ca_file": "absent.crt"},
 	} {
-		if o, err := wished(doc(body)); err == nil {
-			t.Errorf("%v is read as %+v", body, o.Body)
+		d := doc(body)
+		if err := completeDocuments([]document{d}); err == nil {
+			t.Errorf("%v is read as %+v", body, d.Body)
 		}
 	}
 }

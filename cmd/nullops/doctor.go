@@ -89,6 +89,9 @@ func examine(ctx context.Context, s Settings) (diagnosis, error) {
 	runtime, err := docker.New(ctx, config)
 	if err == nil {
 		defer runtime.Close()
+		// What is lost shows at the second look only. What keeps us from looking is
+		// among the inventory's checks.
+		_, _ = runtime.AwaitLost(ctx)
 		d.Inventory, err = runtime.Inventory(ctx)
 	}
 	if err != nil {

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// kinds are the kinds of documents, in the order they are applied: each only
+// kinds are the kinds of documents, in the order they are exported: each only
 // refers to ones before it.
 var kinds = [...]string{"registry", "service", "plugin", "environment", "node", "user", "project",
 	"team", "webhook", "rule"}
@@ -26,36 +23,54 @@ type document struct {
 	Kind string
 	Name string
 	Body map[string]any
+	// node is where it stands in the file; nil for what stands in none.
+	node *yaml.Node
 }
 
 func (d document) String() string { return d.Kind + " " + d.Name }
 
-// readDocuments reads a file, every .yaml and .yml file of a folder, or
-// standard input for "-", and sorts by kind.
-func readDocuments(path string, stdin io.Reader) ([]document, error) {
-	files, err := documentFiles(path)
-	if err != nil {
-		return nil, err
-	}
+// place is the file and line where the document begins.
+func (d document) place() string { return fmt.Sprintf("%s:%d", d.File, d.node.Line) }
+
+// readDocuments reads files, every .yaml and .yml file of folders, and standard
+// input for "-". It finds all that is wrong with them.
+func readDocuments(paths []string, stdin io.Reader) ([]document, error) {
 	var docs []document
-	for _, file := range files {
-		text, err := readFileOr(file, stdin)
+	var found []documentProblem
+	for _, path := range paths {
+		files, err := documentFiles(path)
 		if err != nil {
 			return nil, err
 		}
-		found, err := parseDocuments(file, text)
-		if err != nil {
-			return nil, err
+		for _, file := range files {
+			text, err := readFileOr(file, stdin)
+			if err != nil {
+				return nil, err
+			}
+			more, problems := parseDocuments(file, text)
+			docs, found = append(docs, more...), append(found, problems...)
 		}
-		docs = append(docs, found...)
 	}
-	if len(docs) == 0 {
-		return nil, fmt.Errorf("%s holds no documents", path)
+	if len(docs)+len(found) == 0 {
+		return nil, fmt.Errorf("%s holds no documents", strings.Join(paths, " and "))
 	}
-	slices.SortStableFunc(docs, func(a, b document) int {
-		return slices.Index(kinds[:], a.Kind) - slices.Index(kinds[:], b.Kind)
-	})
-	return docs, nil
+	return docs, problemsOrNil(append(found, repeated(docs)...))
+}
+
+// repeated finds documents with the same kind and name: which of them would count
+// depends on the order of files.
+func repeated(docs []document) (found []documentProblem) {
+	first := map[string]document{}
+	for _, d := range docs {
+		was, twice := first[d.String()]
+		if !twice {
+			first[d.String()] = d
+			continue
+		}
+		found = append(found, documentProblem{file: d.File, line: d.node.Line, what: d.String(),
+			message: "it is already defined at " + was.place(), remedy: "Remove one of the two."})
+	}
+	return found
 }
 
 func documentFiles(path string) ([]string, error) {
@@ -88,37 +103,43 @@ func readFileOr(file string, stdin io.Reader) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(stdin, 16<<20))
 }
 
-func parseDocuments(file string, text []byte) ([]document, error) {
-	bodies, err := parseYAML(text)
+func parseDocuments(file string, text []byte) (docs []document, found []documentProblem) {
+	parsed, err := parseYAML(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, []documentProblem{yamlProblem(file, err)}
 	}
-	var docs []document
-	for _, body := range bodies {
-		if body == nil {
+	for _, one := range parsed {
+		if one.body == nil {
 			continue
 		}
-		d, err := newDocument(file, body)
-		if err != nil {
-			return nil, fmt.Errorf("%s, document %d: %w", file, len(docs)+1, err)
+		d, problem := newDocument(file, one)
+		if problem != nil {
+			found = append(found, *problem)
+			continue
 		}
 		docs = append(docs, d)
 	}
-	return docs, nil
+	return docs, found
 }
 
-func newDocument(file string, body map[string]any) (document, error) {
-	kind, _ := body["kind"].(string)
-	name, _ := body["name"].(string)
-	if !slices.Contains(kinds[:], kind) {
-		return document{}, fmt.Errorf("kind: %q is not one of %s", kind, strings.Join(kinds[:], ", "))
+func newDocument(file string, from yamlDocument) (document, *documentProblem) {
+	d := document{File: file, Body: from.body, node: from.node}
+	refuse := func(field, message string) (document, *documentProblem) {
+		return d, &documentProblem{file: file, line: d.lineOf("", field), field: field,
+			message: message}
 	}
-	if name == "" {
-		return document{}, fmt.Errorf("name: missing in a %s", kind)
+	kind, isText := d.Body["kind"].(string)
+	if !isText || !slices.Contains(kinds[:], kind) {
+		return refuse("kind", fmt.Sprintf("%q is not one of %s", kind, strings.Join(kinds[:], ", ")))
 	}
-	delete(body, "kind")
-	delete(body, "name")
-	return document{File: file, Kind: kind, Name: name, Body: body}, nil
+	name, isText := d.Body["name"].(string)
+	if !isText || name == "" {
+		return refuse("name", "a "+kind+" needs a name, which is text")
+	}
+	delete(d.Body, "kind")
+	delete(d.Body, "name")
+	d.Kind, d.Name = kind, name
+	return d, nil
 }
 
 // override sets top-level fields: KIND/NAME.FIELD=VALUE.
@@ -140,31 +161,4 @@ func override(docs []document, settings []string) error {
 		docs[i].Body[field] = parsed
 	}
 	return nil
-}
-
-// decodeBody reads a body into the API's type, refusing unknown fields.
-func decodeBody[T any](d document, body any) (T, error) {
-	var out T
-	text, err := json.Marshal(body)
-	if err != nil {
-		return out, fmt.Errorf("%s: %s: %w", d.File, d, err)
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	err = decoder.Decode(&out)
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return out, fmt.Errorf("%s: %s: %s: a %s stands where a %s is expected", d.File, d,
-			wrong.Field, wrong.Value, wrong.Type.Kind())
-	}
-	if err != nil {
-		return out, fmt.Errorf("%s: %s: %s", d.File, d, strings.TrimPrefix(err.Error(), "json: "))
-	}
-	return out, nil
-}
-
-// take removes a field that is not part of the object's own body.
-func (d document) take(field string) any {
-	value := d.Body[field]
-	delete(d.Body, field)
-	return value
 }

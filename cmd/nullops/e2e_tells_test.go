@@ -126,6 +126,10 @@ func doctorAgrees(t *testing.T, n *node) {
 	if code != 1 || !strings.Contains(out, "critical") || !strings.Contains(out, "→") {
 		t.Errorf("without an engine: exit code %d\n%s", code, out)
 	}
+	out, errs, code = run(t, n.binary, nil, "", append([]string{"agent", "lost"}, args[2:]...)...)
+	if code != 0 || !strings.Contains(out, "Nothing is lost") {
+		t.Errorf("agent lost: exit code %d\n%s%s", code, out, errs)
+	}
 	out, errs, code = n.p.admin.cli(t, "node", "show", n.name)
 	if code != 0 || !strings.Contains(out, "live-restore") || !strings.Contains(out, "runc") {
 		t.Errorf("node show: exit code %d\n%s%s", code, out, errs)

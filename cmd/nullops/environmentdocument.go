@@ -16,17 +16,6 @@ type environmentDocument struct {
 	RedirectHTTPS *bool               `json:"redirect_https,omitempty"`
 }
 
-// over is the gate that the document wants where there is this one.
-func (e environmentDocument) over(now apiclient.EnvironmentGate) apiclient.EnvironmentGate {
-	if e.Gate != nil {
-		now.Gate = *e.Gate
-	}
-	if e.RedirectHTTPS != nil {
-		now.RedirectHttps = *e.RedirectHTTPS
-	}
-	return now
-}
-
 func (c *client) environmentObjects(ctx context.Context) ([]object, error) {
 	all, err := load(func(cursor *string) (answer, error) {
 		return c.ListEnvironmentsWithResponse(ctx,
@@ -51,48 +40,4 @@ func environmentObject(e apiclient.Environment) object {
 			CleanupAfterHours: e.CleanupAfterHours, IgnoreVisits: e.IgnoreVisits,
 			Placement: e.Placement,
 		}}}
-}
-
-// environment sends the settings, then the gate if the document speaks of it.
-func (a *applier) environment(ctx context.Context, d document) error {
-	wish, err := decodeBody[environmentDocument](d, d.Body)
-	if err != nil {
-		return err
-	}
-	saved, err := a.api.PutEnvironmentWithResponse(ctx, d.Name, wish.EnvironmentPut)
-	if err := answered(saved, err); err != nil {
-		return err
-	}
-	if err := a.report(d.String(), saved.Body); err != nil {
-		return err
-	}
-	if wish.Gate == nil && wish.RedirectHTTPS == nil {
-		return nil
-	}
-	now, err := a.api.GetEnvironmentGateWithResponse(ctx, d.Name)
-	if err := answered(now, err); err != nil {
-		return err
-	}
-	next := wish.over(*now.JSON200)
-	if next == *now.JSON200 {
-		return a.say("gate "+d.Name, "unchanged")
-	}
-	r, err := a.api.PutEnvironmentGateWithResponse(ctx, d.Name, next)
-	if err := answered(r, err); err != nil {
-		return fmt.Errorf("gate: %w", err)
-	}
-	return a.say("gate "+d.Name, "changed")
-}
-
-// keptBody is what a document wants, with what it keeps by not speaking of it.
-func keptBody(now, wish any) any {
-	is, one := now.(environmentDocument)
-	want, other := wish.(environmentDocument)
-	if !one || !other {
-		return wish
-	}
-	gate := want.over(apiclient.EnvironmentGate{
-		Gate: deref(is.Gate), RedirectHttps: deref(is.RedirectHTTPS)})
-	want.Gate, want.RedirectHTTPS = &gate.Gate, &gate.RedirectHttps
-	return want
 }

@@ -2,8 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,23 +19,36 @@ import (
 
 func importCommand() *cobra.Command {
 	var project string
+	var files, envFiles, settings []string
 	c := &cobra.Command{
-		Use: "import FILE --project NAME", Args: exactArgs(1),
-		Short: "Make documents for 'apply' from a Docker Compose file",
-		Long: "Make documents for 'apply' from a Docker Compose file: services and a project with its\n" +
+		Use:   "import [FILE] --project NAME",
+		Short: "Make documents for 'apply' from Docker Compose files",
+		Long: "Make documents for 'apply' from Docker Compose files: services and a project with its\n" +
 			"pipeline. They are written to standard output; what could not be carried over is listed\n" +
-			"with its line on standard error. Nothing that the file names is opened.",
+			"with its line on standard error. Later files are merged over earlier ones, as Compose\n" +
+			"does. Variables have the values that --env-file and --set give them, and no others.\n" +
+			"Nothing that the files name is opened.",
 	}
 	c.Flags().StringVar(&project, "project", "", "name of the project to make")
+	c.Flags().StringArrayVarP(&files, "file", "f", nil,
+		"compose file, or - for standard input; give it again for files that are merged over it")
+	c.Flags().StringArrayVar(&envFiles, "env-file", nil,
+		"file of variables, one NAME=VALUE a line; later files count more")
+	c.Flags().StringArrayVar(&settings, "set", nil,
+		"value of a variable, which counts more than --env-file: NAME=VALUE")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if project == "" {
-			return usageError{fmt.Errorf("--project: give the project a name")}
+		files := append(args, files...)
+		switch {
+		case project == "":
+			return usageError{errors.New("--project: give the project a name")}
+		case len(files) == 0:
+			return usageError{errors.New("name a compose file, or - for standard input")}
 		}
-		text, err := readFileOr(args[0], c.InOrStdin())
+		variables, err := importVariables(envFiles, settings)
 		if err != nil {
 			return err
 		}
-		found, err := compose.Read(c.Context(), text)
+		found, err := readCompose(c, files, variables)
 		if err != nil {
 			return err
 		}
@@ -44,13 +60,53 @@ func importCommand() *cobra.Command {
 		if err := answered(r, err); err != nil {
 			return err
 		}
-		for _, n := range found.Notes {
-			fmt.Fprintf(c.ErrOrStderr(), "%s:%d: %s\n", visible(args[0]), n.Line,
-				visible(strings.TrimSpace(n.Service+" "+n.Message)))
-		}
 		return writeImport(c.OutOrStdout(), project, found, r.JSON200.Items)
 	}
 	return c
+}
+
+// importVariables are those of the settings and the files. In a file, a value may
+// refer to what counts more or stands before it.
+func importVariables(files, settings []string) (map[string]string, error) {
+	set := map[string]string{}
+	for _, s := range settings {
+		name, value, ok := strings.Cut(s, "=")
+		if !ok || name == "" {
+			return nil, usageError{errors.New("--set: write NAME=VALUE")}
+		}
+		set[name] = value
+	}
+	all := maps.Clone(set)
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("--env-file: %w", err)
+		}
+		if all, err = compose.ParseVariables(compose.File{Name: path, Text: text}, all); err != nil {
+			return nil, fmt.Errorf("--env-file: %w", err)
+		}
+		maps.Copy(all, set)
+	}
+	return all, nil
+}
+
+// readCompose lists what is lost, also when nothing can be made of the files.
+func readCompose(c *cobra.Command, files []string, variables map[string]string) (
+	compose.Result, error) {
+	var all []compose.File
+	for _, path := range files {
+		text, err := readFileOr(path, c.InOrStdin())
+		if err != nil {
+			return compose.Result{}, err
+		}
+		all = append(all, compose.File{Name: path, Text: text})
+	}
+	found, err := compose.ReadFiles(c.Context(), all, variables)
+	for _, n := range found.Notes {
+		fmt.Fprintf(c.ErrOrStderr(), "%s:%d: %s\n", visible(n.File), n.Line,
+			visible(strings.TrimSpace(n.Service+" "+n.Message)))
+	}
+	return found, err
 }
 
 // writeImport writes the documents, registries that are not there yet first.

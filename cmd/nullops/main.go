@@ -47,7 +47,7 @@ func rootCommand() *cobra.Command {
 		&cobra.Group{ID: "run", Title: "Run NullOps"},
 		&cobra.Group{ID: "make", Title: "Make plugins"})
 	root.AddCommand(inGroup("use", loginCommand(), contextCommand(), healthCommand(), applyCommand(),
-		exportCommand(), importCommand(),
+		deleteCommand(), exportCommand(), importCommand(),
 		pipelineCommand(), tagsCommand(), deployCommand(), cloneCommand(), diffCommand(),
 		templateCommand(), extendCommand(), holdCommand(), releaseCommand(), activityCommand(),
 		recreateCommand(), capsuleCommand(), moveCommand(), listCommand(), queueCommand(),

@@ -52,7 +52,7 @@ func nodeSet() *cobra.Command {
 		if err := answered(r, err); err != nil {
 			return err
 		}
-		return (&applier{api: api, out: c.OutOrStdout()}).report("node "+args[0], r.Body)
+		return printSaved(c.OutOrStdout(), "node "+args[0], r.Body)
 	}
 	return c
 }
@@ -148,21 +148,4 @@ func taintText(t apiclient.Taint) string {
 		text += "=" + value
 	}
 	return text + ":" + string(t.Effect)
-}
-
-// tidyPlacement does the same for what is asked of nodes.
-func tidyPlacement(p *apiclient.Placement) *apiclient.Placement {
-	if p == nil {
-		return nil
-	}
-	terms := func(from *[]string) *[]string {
-		all := slices.Compact(slices.Sorted(slices.Values(deref(from))))
-		if len(all) == 0 {
-			return nil
-		}
-		return &all
-	}
-	return given(apiclient.Placement{Required: terms(p.Required), Forbidden: terms(p.Forbidden),
-		Preferred: terms(p.Preferred), Tolerations: terms(p.Tolerations),
-		GpuMemoryMib: given(deref(p.GpuMemoryMib))})
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// object is one defined thing as its document has it: what 'export' writes,
-// and what 'apply --dry-run' compares with.
+// object is one defined thing as its document has it, which 'export' writes.
 type object struct {
 	Kind string
 	Name string
@@ -204,4 +203,11 @@ func (c *client) addProjectParts(ctx context.Context, o *object) error {
 // is applied: SHOP_API_TOKEN.
 func placeholder(project, secret string) string {
 	return strings.ToUpper(strings.ReplaceAll(project, "-", "_")) + "_" + secret
+}
+
+// secretDocument is a secret in YAML: generated, or taken from the environment
+// of whoever applies, so that no value stands in a file.
+type secretDocument struct {
+	Generate *apiclient.SecretGenerate `json:"generate,omitempty"`
+	FromEnv  string                    `json:"from_env,omitempty"`
 }

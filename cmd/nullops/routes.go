@@ -194,8 +194,18 @@ func tunnels(d *fleet.Dialer) func(context.Context, ingress.Route) (net.Conn, er
 		if err != nil {
 			return nil, err
 		}
-		return d.Tunnel(ctx, controlplane.NodeID(r.NodeID), target)
+		conn, err := d.Tunnel(ctx, controlplane.NodeID(r.NodeID), target)
+		return conn, explainedTunnel(err)
 	}
+}
+
+// explainedTunnel says an agent's no in the words of the ingress.
+func explainedTunnel(err error) error {
+	no, ok := errors.AsType[*wire.TunnelError](err)
+	if !ok || len(no.Listens) == 0 {
+		return err
+	}
+	return &ingress.LoopbackError{Listens: no.Listens.String(), Err: err}
 }
 
 // serveIngress answers for deployments until ctx ends.

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 
+	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/ingress"
 )
@@ -44,5 +48,21 @@ func TestRoutes_OfQueuedDeployments(t *testing.T) {
 		if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), c.says) {
 			t.Errorf("%s: %d, and the page does not say %q:\n%s", name, w.Code, c.says, w.Body)
 		}
+	}
+}
+
+// What an agent says of a service on loopback addresses reaches visitors.
+func TestTunnels_ExplainLoopback(t *testing.T) {
+	t.Parallel()
+	plain := &wire.TunnelError{Status: http.StatusBadGateway, Reason: "it refuses"}
+	told := *plain
+	told.Listens = wire.Listens{netip.MustParseAddrPort("[::1]:80")}
+	if err := explainedTunnel(plain); !errors.Is(err, plain) || explainedTunnel(nil) != nil {
+		t.Errorf("a plain refusal became %v", err)
+	}
+	err := explainedTunnel(fmt.Errorf("dial: %w", &told))
+	if l, ok := errors.AsType[*ingress.LoopbackError](err); !ok || l.Listens != "[::1]:80" ||
+		!errors.Is(err, &told) {
+		t.Errorf("it became %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"strconv"
 	"unicode/utf8"
 
@@ -15,16 +16,51 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
+// yamlDocument is one document as JSON would read it, and where its parts stand.
+type yamlDocument struct {
+	body map[string]any
+	node *yaml.Node
+}
+
+// lineError is a refusal at a line of a text.
+type lineError struct {
+	line           int
+	field, message string
+}
+
+func (e *lineError) Error() string {
+	if e.field == "" {
+		return fmt.Sprintf("line %d: %s", e.line, e.message)
+	}
+	return fmt.Sprintf("line %d: %s: %s", e.line, e.field, e.message)
+}
+
+var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?(.*)$`)
+
+// yamlProblem puts what cannot be read at its line.
+func yamlProblem(file string, err error) documentProblem {
+	if at, ok := errors.AsType[*lineError](err); ok {
+		return documentProblem{file: file, line: at.line, field: at.field, message: at.message}
+	}
+	// The library has no type for it.
+	m := yamlLine.FindStringSubmatch(err.Error())
+	if m == nil {
+		return documentProblem{file: file, message: err.Error()}
+	}
+	line, _ := strconv.Atoi(m[1])
+	return documentProblem{file: file, line: line, message: "this is not YAML: " + m[2]}
+}
+
 // parseYAML reads every document of a text as JSON would read it: keys are
 // text, dates stay text, nothing is merged or repeated by an alias. Duplicate
 // keys, nesting beyond pipeline.MaxDepth, invalid UTF-8 and numbers that a JSON
 // reader would change are refused. Errors name the line and the field.
-func parseYAML(text []byte) ([]map[string]any, error) {
+func parseYAML(text []byte) ([]yamlDocument, error) {
 	if at := invalidUTF8(text); at > 0 {
-		return nil, fmt.Errorf("line %d: the text is not valid UTF-8; save the file as UTF-8", at)
+		return nil, &lineError{at, "", "the text is not valid UTF-8; save the file as UTF-8"}
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	var all []map[string]any
+	var all []yamlDocument
 	for {
 		var node yaml.Node
 		err := decoder.Decode(&node)
@@ -40,10 +76,13 @@ func parseYAML(text []byte) ([]map[string]any, error) {
 		}
 		body, ok := value.(map[string]any)
 		if value != nil && !ok {
-			return nil, fmt.Errorf("line %d: a document is a mapping, such as kind: service",
-				node.Line)
+			return nil, &lineError{node.Line, "", "a document is a mapping, such as kind: service"}
 		}
-		all = append(all, body)
+		one := yamlDocument{body: body, node: &node}
+		if len(node.Content) > 0 {
+			one.node = node.Content[0]
+		}
+		all = append(all, one)
 	}
 }
 
@@ -153,7 +192,7 @@ func yamlError(n *yaml.Node, path, format string, args ...any) error {
 	if path == "" {
 		path = "the document"
 	}
-	return fmt.Errorf("line %d: %s: %w", n.Line, path, fmt.Errorf(format, args...))
+	return &lineError{n.Line, path, fmt.Sprintf(format, args...)}
 }
 
 // jsonToYAML turns one JSON document into a YAML node that keeps the order of

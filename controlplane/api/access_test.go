@@ -79,6 +79,12 @@ func visits() map[string]visit {
 
 		"listRegistries": {path: "/registries", stranger: shown, reader: shown},
 		"getRegistry":    {path: "/registries/local", stranger: 404, reader: shown},
+		"applyDocuments": {path: "/documents", body: object{"documents": []object{
+			{"kind": "registry", "name": "third", "definition": object{"host": "localhost:5002",
+				"insecure": true}}}}},
+		"previewDocuments": {path: "/documents/preview", body: object{"documents": []object{
+			{"kind": "registry", "name": "fourth", "definition": object{"host": "localhost:5003",
+				"insecure": true}}}}},
 		"putRegistry": {path: "/registries/local",
 			body: object{"host": "localhost:5000", "insecure": true, "username": "puller",
 				"password": registrySecret}},

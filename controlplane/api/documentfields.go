@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -62,7 +63,11 @@ func (r *documentRun) putFields(
 	if err != nil {
 		return err
 	}
-	saved, err := r.putBody(ctx, d, fields, before)
+	k := documentKinds[d.Kind]
+	if parts.pipeline != nil {
+		k.put = putProjectBeforePipeline
+	}
+	saved, err := r.putBody(ctx, k, d, fields, before)
 	if err := r.note(&i, "", renamedFormat(d.Kind, err)); err != nil {
 		return err
 	}
@@ -108,9 +113,8 @@ type savedState struct {
 }
 
 func (r *documentRun) putBody(
-	ctx context.Context, d Document, fields documentFields, before map[string]any,
+	ctx context.Context, k documentKind, d Document, fields documentFields, before map[string]any,
 ) (out savedState, err error) {
-	k := documentKinds[d.Kind]
 	for _, hidden := range k.hidden {
 		if err := r.keepHidden(ctx, d, hidden, fields, before != nil); err != nil {
 			return out, err
@@ -205,8 +209,8 @@ func (r *documentRun) report(
 	if err != nil {
 		return err
 	}
-	out := DocumentResult{Document: &i, Kind: d.Kind, Name: d.Name, Action: DocumentResultActionCreated,
-		Changes: []FieldChange{}}
+	out := DocumentResult{Document: &i, Kind: d.Kind, Name: d.Name,
+		Action: DocumentResultActionCreated, Changes: []FieldChange{}}
 	if saved.Secret != "" && !r.dryRun {
 		out.Secret = &saved.Secret
 	}
@@ -220,11 +224,9 @@ func (r *documentRun) report(
 			out.Action = DocumentResultActionChanged
 		}
 	}
-	if d.Kind == "webhook" {
-		for i := range out.Changes {
-			if out.Changes[i].Path == "kind" {
-				out.Changes[i].Path = "format"
-			}
+	for i := range out.Changes {
+		if d.Kind == "webhook" && out.Changes[i].Path == "kind" {
+			out.Changes[i].Path = "format"
 		}
 	}
 	r.results = append(r.results, out)
@@ -269,6 +271,9 @@ func collectPlain(all []controlplane.Problem, err error) []controlplane.Problem 
 	case found[0].Code == "unknown_field":
 		found[0].Message = "there is no field " + last + " here"
 		found[0].Remedy = "Leave it out, or check its spelling."
+	case schema.SchemaField == "enum":
+		allowed := each(schema.Schema.Enum, func(v any) string { return fmt.Sprint(v) })
+		found[0].Message = "this is not one of " + strings.Join(allowed, ", ")
 	case schema.SchemaField == "type":
 		found[0].Message = "this is " + plainType(schema.Value) + ", and " +
 			expectedType(schema.Schema) + " is expected"

@@ -139,6 +139,16 @@ var documentKinds = map[DocumentKind]documentKind{
 		}},
 }
 
+// putProjectBeforePipeline leaves it to the pipeline of the same document to fit into
+// the project's new limits: the stored one is about to be replaced.
+var putProjectBeforePipeline = putBody(
+	func(s *server, ctx context.Context, name string, b *ProjectPut) (any, error) {
+		p := projectIn(name, b)
+		p.PipelineFollows = true
+		saved, err := s.Catalog.PutProject(ctx, actorOf(ctx), p)
+		return savedState{Changed: saved.Changed}, err
+	})
+
 // putBody reads the body as the type that the operation takes. The schema was
 // checked before, so what cannot be read is a fault of ours.
 func putBody[B any](

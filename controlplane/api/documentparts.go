@@ -181,8 +181,13 @@ func (r *documentRun) putTemplate(
 	if had && reflect.DeepEqual(before, after) {
 		return DocumentResult{Action: DocumentResultActionUnchanged}, nil
 	}
-	_, err = r.server.PutTemplate(ctx,
-		PutTemplateRequestObject{Name: project, Template: name, Body: &body})
+	if r.dryRun && actorOf(ctx).ReadOnly() {
+		// Saving takes more than reading, and only the name is left to check.
+		err = controlplane.ValidName("template", name)
+	} else {
+		_, err = r.server.PutTemplate(ctx,
+			PutTemplateRequestObject{Name: project, Template: name, Body: &body})
+	}
 	if err != nil || !had {
 		return DocumentResult{Action: DocumentResultActionCreated}, err
 	}

@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -40,10 +41,7 @@ func newShop() []object {
 func edited(set []object, kind, field string, value any) []object {
 	for i, d := range set {
 		if d["kind"] == kind {
-			definition := object{}
-			for k, v := range d["definition"].(object) {
-				definition[k] = v
-			}
+			definition := maps.Clone(d["definition"].(object))
 			definition[field] = value
 			set[i] = document(kind, d["name"].(string), definition)
 		}
@@ -229,10 +227,8 @@ func TestDocuments_KeepStoredValues(t *testing.T) {
 	root := w.token("root")
 	hook := object{"format": "json", "events": []string{"deployment.ready"}}
 	with := func(field string, value any) object {
-		out := object{field: value}
-		for k, v := range hook {
-			out[k] = v
-		}
+		out := maps.Clone(hook)
+		out[field] = value
 		return out
 	}
 	address := "https://hooks.example.test/x"

@@ -310,4 +310,25 @@ func TestCreate_OnANodeWithoutSizeIsAskedAgain(t *testing.T) {
 	if late := w.create(root, "early", nil); late.status != http.StatusCreated {
 		t.Errorf("with its size known it answers %d: %s", late.status, late.body)
 	}
+	w.engineDown(root)
+}
+
+// engineDown asks for room on a node whose engine does not answer: that passes
+// too, so the answer is to try again, and who chooses to wait is queued.
+func (w *world) engineDown(token string) {
+	w.t.Helper()
+	w.saved(nil, w.store.InTx(w.t.Context(), func(tx *postgres.Tx) error {
+		return tx.SetInventory(w.t.Context(), w.node, "test", controlplane.Inventory{Hostname: "n",
+			CPU: 64, Memory: 64 << 30, Disk: 1 << 40, Checks: []controlplane.Check{
+				{ID: "engine", Severity: controlplane.SeverityCritical, Detail: "It is down."}}})
+	}))
+	a := w.create(token, "down", nil)
+	if a.status != http.StatusServiceUnavailable || a.field("code") != "node_not_ready" ||
+		a.header.Get("Retry-After") == "" || !strings.Contains(string(a.body), "engine") {
+		w.t.Errorf("without its engine a node answers %d, %v: %s", a.status, a.header, a.body)
+	}
+	if a := w.create(token, "down", map[string]any{"wait": true}); a.status != http.StatusCreated ||
+		a.field("status") != "queued" {
+		w.t.Errorf("who waits for the engine is answered %d: %s", a.status, a.body)
+	}
 }

@@ -106,17 +106,21 @@ func (s *server) PutProject(
 	ctx context.Context, r PutProjectRequestObject,
 ) (PutProjectResponseObject, error) {
 	actor := actorOf(ctx)
-	saved, err := s.Catalog.PutProject(ctx, actor, catalog.ProjectPut{
-		Name: r.Name, Description: or(r.Body.Description, ""), Resources: r.Body.Resources,
-		Cleanup: cleanup(r.Body.CleanupAfterHours), Placement: placementIn(r.Body.Placement),
-		Environments: or(r.Body.Environments, nil),
-	})
+	saved, err := s.Catalog.PutProject(ctx, actor, projectIn(r.Name, r.Body))
 	if err != nil {
 		return nil, err
 	}
 	return PutProject200JSONResponse{
 		Changed: saved.Changed, Created: saved.Created, Project: project(actor)(saved.Object),
 	}, nil
+}
+
+func projectIn(name string, b *ProjectPut) catalog.ProjectPut {
+	return catalog.ProjectPut{
+		Name: name, Description: or(b.Description, ""), Resources: b.Resources,
+		Cleanup: cleanup(b.CleanupAfterHours), Placement: placementIn(b.Placement),
+		Environments: or(b.Environments, nil),
+	}
 }
 
 func (s *server) DeleteProject(

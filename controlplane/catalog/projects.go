@@ -23,6 +23,9 @@ type ProjectPut struct {
 	Placement controlplane.Placement
 	// Environments name where it may be deployed; none is everywhere.
 	Environments []string
+	// PipelineFollows says that a pipeline is saved in the same transaction, which is
+	// held to the new limits instead of the stored one.
+	PipelineFollows bool
 }
 
 // ProjectView is a project and what a person chooses when deploying it.
@@ -240,8 +243,10 @@ func putProject(
 	if out.Object, err = view(ctx, tx, x); err != nil || !out.Changed {
 		return out, err
 	}
-	if err := stillFits(ctx, tx, x); err != nil {
-		return out, err
+	if !p.PipelineFollows {
+		if err := stillFits(ctx, tx, x); err != nil {
+			return out, err
+		}
 	}
 	tx.Wake(controlplane.TopicCatalog, "")
 	return out, tx.PutProject(ctx, x)

@@ -35,7 +35,7 @@ func (c *Catalog) ChangeTogether(
 			clear(answers.wanted)
 			refused = fn(ctx)
 			if dryRun || len(answers.wanted) > 0 {
-				return postgres.ErrRollback
+				return errors.Join(postgres.ErrRollback, refused)
 			}
 			return refused
 		})

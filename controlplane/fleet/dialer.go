@@ -107,11 +107,17 @@ func (d *Dialer) Forward(ctx context.Context, id controlplane.NodeID,
 
 // refusedTunnel says an agent's no in the words of the API.
 func refusedTunnel(err error) error {
-	if no, ok := errors.AsType[*wire.TunnelError](err); ok {
-		return &controlplane.Error{Kind: controlplane.Unavailable, Code: "service_unreachable",
-			Message: no.Reason, Remedy: "Look at the service's health and log."}
+	no, ok := errors.AsType[*wire.TunnelError](err)
+	if !ok {
+		return err
 	}
-	return err
+	e := &controlplane.Error{Kind: controlplane.Unavailable, Code: "service_unreachable",
+		Message: no.Reason, Remedy: "Look at the service's health and log."}
+	if len(no.Listens) > 0 {
+		e.Message = "The service listens on " + no.Listens.String() + " only."
+		e.Remedy = "Make it listen on 0.0.0.0."
+	}
+	return e
 }
 
 func (d *Dialer) link(ctx context.Context, id controlplane.NodeID) (*cachedLink, error) {

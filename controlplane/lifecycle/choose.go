@@ -123,7 +123,8 @@ func candidate(n postgres.PlacementNode) Candidate {
 		Trusted: n.Node.Status != controlplane.NodeUntrusted, AllocatedCPU: n.Reserved.CPU,
 		AllocatedMemory: int64(n.Reserved.MemoryMiB) << 20, Labels: n.Node.Labels(),
 		Settings: n.Node.Settings, Taken: n.GPUs, Runs: n.Runs, Queued: n.Queued,
-		Draining: n.Node.Drain != nil, Blocked: n.Node.Blocked(), Deployments: n.Deployments}
+		Draining: n.Node.Drain != nil, Blocked: n.Node.Blocked(),
+		EngineDown: n.Node.Inventory.EngineDown(), Deployments: n.Deployments}
 	if i := n.Node.Inventory; i != nil {
 		c.Arch, c.Subnets = controlplane.ArchOf(i.Arch), i.Subnets
 		c.CPU, c.Memory, c.DiskFree, c.GPUs = i.CPU, i.Memory, i.Disk, i.GPUs
@@ -156,17 +157,36 @@ func reserve(d *controlplane.Deployment, p *plan, node Candidate) {
 
 // sizeReportWait is how long a client waits before it asks again for room on a
 // node that has not reported its size. Agents report within a second or two.
-const sizeReportWait = 5 * time.Second
+// An engine that is started again takes longer: engineWait.
+const (
+	sizeReportWait = 5 * time.Second
+	engineWait     = 15 * time.Second
+)
+
+// passingState answers where a node may well have room once a passing state is over:
+// "no room" would be a final answer to a question that is still open.
+func passingState(refused []Refusal) error {
+	for _, r := range refused {
+		e := &controlplane.Error{Kind: controlplane.Unavailable, Code: "node_not_ready"}
+		switch r.Reason {
+		case reasonNoSize:
+			e.Message = "Node " + r.Node + " has connected but has not reported its size yet."
+			e.Remedy, e.RetryAfter = "Try again in a few seconds.", sizeReportWait
+			return e
+		case reasonNoEngine:
+			e.Message = "The container engine of node " + r.Node + " does not answer."
+			e.Remedy = "Try again once it runs, or choose to wait; an admin finds the reason in the " +
+				"node's checks."
+			e.RetryAfter = engineWait
+			return e
+		}
+	}
+	return nil
+}
 
 func noRoom(ask Ask, refused []Refusal) error {
-	for _, r := range refused {
-		if r.Reason == reasonNoSize {
-			// It may well have room, so "no room" would be a final answer to a
-			// question that is still open.
-			return &controlplane.Error{Kind: controlplane.Unavailable, Code: "node_not_ready",
-				Message: "Node " + r.Node + " has connected but has not reported its size yet.",
-				Remedy:  "Try again in a few seconds.", RetryAfter: sizeReportWait}
-		}
+	if err := passingState(refused); err != nil {
+		return err
 	}
 	e := &controlplane.Error{Kind: controlplane.Exhausted, Code: "no_room",
 		Message: fmt.Sprintf("no node has room: this deployment asks for %.2f CPU and %d MiB",

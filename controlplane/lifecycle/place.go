@@ -50,11 +50,13 @@ type Candidate struct {
 	Trusted bool
 	// Blocked is why a node that is online may take nothing new: a check failed
 	// without which deployments are not safe there.
-	Blocked  string
-	Draining bool
-	CPU      float64
-	Memory   int64
-	DiskFree int64
+	Blocked string
+	// EngineDown is set while the node's container engine does not answer.
+	EngineDown bool
+	Draining   bool
+	CPU        float64
+	Memory     int64
+	DiskFree   int64
 	// Allocated counts every deployment not yet gone, ready or not.
 	AllocatedCPU    float64
 	AllocatedMemory int64

@@ -119,6 +119,7 @@ func may(n lifecycle.Candidate, ask lifecycle.Ask) bool {
 	for _, s := range ask.Placement.Required {
 		ok = ok && has(s)
 	}
+	ok = ok && !n.EngineDown
 	for _, taint := range n.Settings.Taints {
 		ok = ok && (taint.Effect == controlplane.PreferNoSchedule ||
 			slices.Contains(ask.Placement.Tolerations, controlplane.Toleration(taint.Key)) ||
@@ -212,6 +213,11 @@ func TestPlace_SaysWhy(t *testing.T) {
 			"certificate"},
 		"unknown": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) { n.CPU = 0 },
 			"not reported its size"},
+		"no engine": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) { n.EngineDown = true },
+			"engine does not answer"},
+		"no engine, and too small": {func(n *lifecycle.Candidate, a *lifecycle.Ask) {
+			n.EngineDown, a.LargestCPU = true, 99
+		}, "One service asks for 99.00 CPU"},
 		"disk": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) {
 			n.Settings.DiskFloorMiB = 10 << 10
 		}, "10.0 GB"},

@@ -115,7 +115,10 @@ func room(all []Candidate, a Ask, wait bool, c *checks) error {
 }
 
 func mayComeFree(all []Candidate, a Ask) bool {
-	return slices.ContainsFunc(all, func(n Candidate) bool { return unfit(n, a) == "" })
+	return slices.ContainsFunc(all, func(n Candidate) bool {
+		why := unfit(n, a)
+		return why == "" || passes(why)
+	})
 }
 
 // shortOf names what alone keeps every node from taking it, if it is disk or

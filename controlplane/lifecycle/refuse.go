@@ -21,7 +21,13 @@ func refuse(n Candidate, ask Ask) string {
 // connected. It stands alone among the reasons that no removal changes.
 const reasonNoSize = "It has not reported its size yet; try again in a few seconds."
 
-// unfit is what no waiting changes.
+// reasonNoEngine passes as well, though it may take a person to start the engine.
+const reasonNoEngine = "Its container engine does not answer; its checks say what to do."
+
+// passes reports whether a reason ends by itself, or by starting an engine.
+func passes(reason string) bool { return reason == reasonNoSize || reason == reasonNoEngine }
+
+// unfit is what no waiting for others' room changes.
 func unfit(n Candidate, ask Ask) string {
 	switch {
 	case n.ID == ask.Avoid && n.ID != "":
@@ -42,9 +48,23 @@ func unfit(n Candidate, ask Ask) string {
 	if reason := unwanted(n, ask); reason != "" {
 		return reason
 	}
-	if n.CPU == 0 || n.Memory == 0 {
+	switch unknown := n.CPU == 0 || n.Memory == 0; {
+	case unknown && n.EngineDown:
+		return reasonNoEngine
+	case unknown:
 		return reasonNoSize
 	}
+	if reason := tooSmall(n, ask); reason != "" {
+		return reason
+	}
+	if n.EngineDown {
+		return reasonNoEngine
+	}
+	return ""
+}
+
+// tooSmall is what the node as a whole cannot do, whoever else uses it.
+func tooSmall(n Candidate, ask Ask) string {
 	if !runsOn(n, ask.Arches) {
 		return fmt.Sprintf("Its processor is %s, and the images are built for %s.", n.Arch,
 			listed(ask.Arches))

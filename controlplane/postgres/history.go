@@ -121,6 +121,11 @@ func (t *Tx) AppendLines(
 			return fmt.Errorf("count lines: %w", err)
 		}
 	}
+	if unused := last - next; unused > 0 {
+		if err := t.q.ReturnLines(ctx, unused, string(id)); err != nil {
+			return fmt.Errorf("return line numbers: %w", err)
+		}
+	}
 	t.Wake(controlplane.TopicLog, string(id))
 	return nil
 }

@@ -103,8 +103,8 @@ func (t *Tx) ForgetReviewEvents(ctx context.Context, before time.Time, most int)
 func review(r dbsqlc.Review) controlplane.Review {
 	return controlplane.Review{ID: controlplane.ReviewID(r.ID),
 		Rule: controlplane.ReviewRuleID(r.RuleID), Key: r.Key, Repository: r.Repository,
-		Number: int(r.Number), Title: r.Title, Branch: r.Branch, Commit: r.Commit, Link: r.Link,
-		Tag:  r.Tag,
+		RepositoryID: r.RepositoryID, Number: int(r.Number), Title: r.Title, Branch: r.Branch,
+		Commit: r.Commit, Link: r.Link, Tag: r.Tag,
 		Want: controlplane.Goal(r.Want), Generation: r.Generation, Done: r.Done, Told: r.Told,
 		CommentID: r.CommentID, Deployment: r.Deployment,
 		DeploymentID: given[controlplane.DeploymentID](r.DeploymentID),
@@ -115,7 +115,8 @@ func review(r dbsqlc.Review) controlplane.Review {
 // PutReview stores a pull request as it is now.
 func (t *Tx) PutReview(ctx context.Context, r controlplane.Review) error {
 	err := t.q.PutReview(ctx, dbsqlc.PutReviewParams{ID: string(r.ID), RuleID: string(r.Rule),
-		Key: r.Key, Repository: r.Repository, Number: int32(r.Number), Title: r.Title,
+		Key: r.Key, Repository: r.Repository, RepositoryID: r.RepositoryID,
+		Number: int32(r.Number), Title: r.Title,
 		Branch: r.Branch, Commit: r.Commit, Link: r.Link, Tag: r.Tag, Want: string(r.Want),
 		Deployment: r.Deployment, GiveUpAt: r.GiveUpAt, EventAt: moment(r.EventAt)})
 	if err != nil {
@@ -127,12 +128,24 @@ func (t *Tx) PutReview(ctx context.Context, r controlplane.Review) error {
 // RememberClosed stores a pull request of which nothing but its close is known.
 func (t *Tx) RememberClosed(ctx context.Context, r controlplane.Review) error {
 	err := t.q.InsertClosedReview(ctx, dbsqlc.InsertClosedReviewParams{ID: string(r.ID),
-		RuleID: string(r.Rule), Key: r.Key, Repository: r.Repository, Number: int32(r.Number),
+		RuleID: string(r.Rule), Key: r.Key, Repository: r.Repository,
+		RepositoryID: r.RepositoryID, Number: int32(r.Number),
 		Title: r.Title, Branch: r.Branch, Commit: r.Commit, Link: r.Link, Tag: r.Tag,
 		Deployment: r.Deployment, GiveUpAt: r.GiveUpAt, EventAt: moment(r.EventAt),
 		Detail: r.Detail})
 	if err != nil {
 		return fmt.Errorf("remember a closed review: %w", translate(err))
+	}
+	return nil
+}
+
+// CloseReview stores that the code host called a pull request closed when it was
+// asked. The zero time is unknown.
+func (t *Tx) CloseReview(ctx context.Context, r controlplane.Review, at time.Time) error {
+	err := t.q.CloseReview(ctx, dbsqlc.CloseReviewParams{ID: string(r.ID), Detail: r.Detail,
+		Generation: r.Generation, EventAt: moment(at)})
+	if err != nil {
+		return fmt.Errorf("close review: %w", translate(err))
 	}
 	return nil
 }
@@ -152,6 +165,15 @@ func (t *Tx) TouchReview(ctx context.Context, id controlplane.ReviewID, at time.
 func (t *Tx) ReviewByKey(ctx context.Context, rule controlplane.ReviewRuleID, key string) (
 	r controlplane.Review, ok bool, err error) {
 	row, err := t.q.GetReview(ctx, string(rule), key)
+	return loadedReview(row, err)
+}
+
+// ReviewOfRepository loads a rule's review of a pull request by its host's own id
+// of the repository; ok is false when there is none.
+func (t *Tx) ReviewOfRepository(
+	ctx context.Context, rule controlplane.ReviewRuleID, repository string, number int,
+) (r controlplane.Review, ok bool, err error) {
+	row, err := t.q.GetReviewOfRepository(ctx, string(rule), repository, int32(number))
 	return loadedReview(row, err)
 }
 

@@ -47,11 +47,11 @@ func (s *Store) InSharedTx(ctx context.Context, fn func(context.Context) error) 
 	const tries = 5
 	for try := 1; ; try++ {
 		refused, err := s.runShared(ctx, fn)
-		if err == nil || errors.Is(err, ErrRollback) {
-			return err
-		}
 		if try < tries && again(err) {
 			continue
+		}
+		if err == nil || errors.Is(err, ErrRollback) {
+			return err
 		}
 		for _, e := range refused {
 			err = errors.Join(err, s.insertRefused(ctx, e))

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nullops/nullops/agent/mask"
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/postgres"
@@ -31,7 +32,7 @@ type job struct {
 	mu     sync.Mutex
 	step   controlplane.ProvisionStep
 	output strings.Builder
-	masked *strings.Replacer
+	masker *mask.Masker
 	stored time.Time
 }
 
@@ -42,9 +43,9 @@ func (j *job) do(ctx context.Context) *controlplane.Error {
 		j.where, j.credential, err = j.Catalog.OpenSSH(ctx, actor(), j.attempt.NodeID)
 	}
 	if err != nil {
-		return explain(ctx, "open", err)
+		return j.explain(ctx, "open", err)
 	}
-	j.mask(j.credential.Password, j.credential.Passphrase)
+	j.mask(j.credential.Password, j.credential.Passphrase, j.credential.PrivateKey)
 	defer j.leave(ctx)
 	for _, step := range []struct {
 		key string
@@ -55,7 +56,7 @@ func (j *job) do(ctx context.Context) *controlplane.Error {
 		{"start", j.start}, {"active", j.active}, {"link", j.link},
 	} {
 		if err := j.begin(ctx, step.key); err != nil {
-			return explain(ctx, step.key, err)
+			return j.explain(ctx, step.key, err)
 		}
 		err := step.do(ctx)
 		if ctx.Err() != nil {
@@ -66,7 +67,7 @@ func (j *job) do(ctx context.Context) *controlplane.Error {
 			j.flush(new(controlplane.ProvisionStepDone))
 			continue
 		}
-		why := explain(ctx, step.key, err)
+		why := j.explain(ctx, step.key, err)
 		j.say(why.Message)
 		j.flush(new(controlplane.ProvisionStepFailed))
 		return why
@@ -103,16 +104,28 @@ func (j *job) begin(ctx context.Context, key string) error {
 
 // mask hides values in everything that is said from now on.
 func (j *job) mask(secrets ...controlplane.Plain) {
-	var pairs []string
-	for _, s := range secrets {
-		// One or two letters would turn every text into riddles.
-		if len(s.Reveal()) > 2 {
-			pairs = append(pairs, s.Reveal(), "[secret]")
-		}
+	values := make([]string, len(secrets))
+	for i, s := range secrets {
+		values[i] = s.Reveal()
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.masked = strings.NewReplacer(pairs...)
+	j.masker = mask.New(nil, values...)
+}
+
+// currentMasker is for what a program is going to say.
+func (j *job) currentMasker() *mask.Masker {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.masker
+}
+
+// explain tells people why a step failed. The last words of a program are part of
+// it, and may hold what was given to the program.
+func (j *job) explain(ctx context.Context, step string, err error) *controlplane.Error {
+	why := *explain(ctx, step, err)
+	why.Message = j.currentMasker().Mask(why.Message)
+	return &why
 }
 
 // say adds a line to the step's output, and stores it if the last time was a
@@ -120,7 +133,7 @@ func (j *job) mask(secrets ...controlplane.Plain) {
 func (j *job) say(line string) {
 	j.mu.Lock()
 	line = strings.ToValidUTF8(strings.ReplaceAll(line, "\x00", ""), "\uFFFD")
-	line = strings.TrimRight(j.masked.Replace(line), "\r")
+	line = strings.TrimRight(j.masker.Mask(line), "\r")
 	if room := maxOutput - j.output.Len() - 1; room > 0 {
 		j.output.WriteString(strings.ToValidUTF8(line[:min(len(line), room)], "") + "\n")
 	}

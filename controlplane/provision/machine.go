@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/nullops/nullops/agent/mask"
 	"github.com/nullops/nullops/controlplane"
 )
 
@@ -28,8 +29,9 @@ type machine struct {
 	sudo []string
 	// password answers sudo; empty where it asks for none.
 	password controlplane.Plain
-	// say shows a line to people; secrets are masked behind it.
-	say func(line string)
+	// say shows a line to people; masker hides the secrets in it that are known by now.
+	say    func(line string)
+	masker func() *mask.Masker
 }
 
 // quote makes one word for the shell that sshd hands every command line to.
@@ -69,7 +71,8 @@ func (m *machine) start(
 		return "", fmt.Errorf("begin %s: %w", program, err)
 	}
 	defer func() { _ = session.Close() }() // ended already, or of no more use
-	out, errs := &collector{say: m.say}, &collector{say: m.say}
+	masker := m.masker()
+	out, errs := &collector{say: m.say, masker: masker}, &collector{say: m.say, masker: masker}
 	session.Stdout, session.Stderr, session.Stdin = out, errs, in
 	stop := context.AfterFunc(ctx, func() { _ = session.Close() }) // wakes Run
 	defer stop()
@@ -90,13 +93,18 @@ func (m *machine) start(
 	return text, nil
 }
 
-// collector keeps what a program says on one stream, and passes it on line by line.
+// collector keeps what a program says on one stream, and passes it on line by line,
+// a long line in pieces.
 type collector struct {
-	say func(string)
+	say    func(string)
+	masker *mask.Masker
 
 	mu   sync.Mutex
 	all  bytes.Buffer
 	rest []byte
+	// long is set within a line that is passed on in pieces: a secret may lie
+	// across their borders.
+	long *mask.Stream
 }
 
 // Write is called from a goroutine of the session's, which may outlive a run that
@@ -114,20 +122,40 @@ func (c *collector) Write(p []byte) (int, error) {
 			return len(p), nil
 		}
 		if at < 0 || at > maxLine {
-			c.say(string(c.rest[:maxLine]))
+			c.passPiece(string(c.rest[:maxLine]))
 			c.rest = c.rest[maxLine:]
 			continue
 		}
-		c.say(string(c.rest[:at]))
+		c.passLine(string(c.rest[:at]))
 		c.rest = c.rest[at+1:]
 	}
+}
+
+// passPiece passes on a piece of a long line, as far as no secret goes on behind it.
+func (c *collector) passPiece(piece string) {
+	if c.long == nil {
+		c.long = c.masker.Stream()
+	}
+	if shown := c.long.Write(piece); shown != "" {
+		c.say(shown)
+	}
+}
+
+// passLine passes on a line, or the end of a long one.
+func (c *collector) passLine(line string) {
+	if c.long == nil {
+		c.say(c.masker.Mask(line))
+		return
+	}
+	c.say(c.long.Write(line) + c.long.Flush())
+	c.long = nil
 }
 
 func (c *collector) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.rest) > 0 {
-		c.say(string(c.rest))
+	if len(c.rest) > 0 || c.long != nil {
+		c.passLine(string(c.rest))
 		c.rest = nil
 	}
 }

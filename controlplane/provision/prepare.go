@@ -15,7 +15,7 @@ func (j *job) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	j.machine = &machine{client: client, say: j.say}
+	j.machine = &machine{client: client, say: j.say, masker: j.currentMasker}
 	go j.machine.watch(ctx, j.give)
 	j.say("the host shows the confirmed key " + j.where.HostKey)
 	j.say("signed in as " + j.where.User + " to " + string(client.ServerVersion()))

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nullops/nullops/agent/mask"
 	"github.com/nullops/nullops/controlplane"
 )
 
@@ -71,8 +72,41 @@ func TestMask_HidesSecretsInEveryLine(t *testing.T) {
 	if got := j.output.String(); got != "the password [secret] of abby, [secret]\uFFFD\n" {
 		t.Errorf("said %q", got)
 	}
+	j.mask(controlplane.NewPlain("pa/ss word+1"))
+	j.output.Reset()
+	j.say("pa%2Fss%20word%2B1 cGEvc3Mgd29yZCsx 70612f737320776f72642b31 pa\\/ss word+1")
+	if got := j.output.String(); got != "[secret] [secret] [secret] [secret]\n" {
+		t.Errorf("of other encodings it said %q", got)
+	}
+	why := j.explain(t.Context(), "docker", &failure{program: "sudo", code: 1,
+		output: "wrong password: pa%2fss word+1"})
+	if !strings.HasSuffix(why.Message, "wrong password: [secret]") {
+		t.Errorf("the reason is %q", why.Message)
+	}
 	j.say(strings.Repeat("z", 2*maxOutput))
 	if n := j.output.Len(); n > maxOutput {
 		t.Errorf("kept %d bytes", n)
+	}
+}
+
+// A line that is longer than a piece is passed on in pieces, and a secret that lies
+// across their border is hidden, at every place that it could have.
+func TestCollector_HidesSecretsAcrossPieces(t *testing.T) {
+	const secret = "correct-horse-battery"
+	for at := maxLine - len(secret); at <= maxLine; at++ {
+		var said strings.Builder
+		c := &collector{say: func(s string) { said.WriteString(s) },
+			masker: mask.New(nil, secret)}
+		text := strings.Repeat("x", at) + secret + strings.Repeat("y", maxLine)
+		for _, part := range []string{text[:at+3], text[at+3:], "\nend"} {
+			if _, err := c.Write([]byte(part)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.end()
+		want := strings.Repeat("x", at) + mask.Hidden + strings.Repeat("y", maxLine) + "end"
+		if said.String() != want {
+			t.Fatalf("with the secret at %d it said %q", at, said.String()[at-10:at+40])
+		}
 	}
 }

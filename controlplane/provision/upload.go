@@ -187,7 +187,7 @@ func (j *job) enrol(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	j.mask(j.credential.Password, j.credential.Passphrase, e.Token)
+	j.mask(j.credential.Password, j.credential.Passphrase, j.credential.PrivateKey, e.Token)
 	text, err := agentSettings(j.node.Address, j.where.Plan, e.Token)
 	if err != nil {
 		return err

@@ -170,12 +170,25 @@ func (r *Reviews) ensure(ctx context.Context, rule controlplane.ReviewRule,
 		x.DueAt = time.Now().Add(r.Ask)
 		return nil // somebody removed it: only a new event makes it again
 	}
+	// An event says nothing of what happened since; neither does a long wait for an
+	// image, so the code host is asked once more behind that.
+	first := x.State == controlplane.ReviewWaiting && x.Detail == ""
+	if first {
+		if closed, at := r.isClosed(ctx, rule, x); closed {
+			return r.closeReview(ctx, x, at)
+		}
+	}
 	versions, news, err := r.versions(ctx, rule, x, d)
 	if err != nil {
 		return err
 	}
 	if d != nil && !news && d.Goal != controlplane.GoalGone {
 		return r.same(rule, x, *d)
+	}
+	if !first && (d == nil || d.Goal != controlplane.GoalGone) {
+		if closed, at := r.isClosed(ctx, rule, x); closed {
+			return r.closeReview(ctx, x, at)
+		}
 	}
 	x.State = controlplane.ReviewCreating
 	if d != nil {

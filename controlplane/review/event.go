@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,7 +16,13 @@ import (
 type event struct {
 	repository, branch, commit, title, link, tag string
 	number                                       int
-	gone                                         bool
+	// repositoryID is the host's own, which outlives a change of the name; empty if
+	// it sends none.
+	repositoryID string
+	// nameTaken is set when the name of the repository was another one's before,
+	// whose review has the key.
+	nameTaken bool
+	gone      bool
 	// step says what an event that is not gone may do to a closed pull request.
 	step step
 	// fork is set for what is of a fork, which never gets a deployment.
@@ -46,7 +53,7 @@ func (e event) review(rule controlplane.ReviewRule) controlplane.Review {
 		want = controlplane.GoalGone
 	}
 	return controlplane.Review{ID: controlplane.NewID[controlplane.ReviewID](), Rule: rule.ID,
-		Key: e.key(), Repository: clip(e.repository, 500), Number: e.number,
+		Key: e.key(), Repository: clip(e.repository, 500), RepositoryID: e.repositoryID, Number: e.number,
 		Title: clip(e.title, 300), Branch: clip(e.branch, maxBranch),
 		Commit: clip(e.commit, 64), Link: clip(e.link, 500), Tag: e.tagOf(rule), Want: want,
 		GiveUpAt: time.Now().Add(rule.Wait), EventAt: e.at}
@@ -116,6 +123,7 @@ func readHub(kind string, body []byte) (*event, error) {
 		return nil, nil
 	}
 	type repo struct {
+		ID       int64  `json:"id"`
 		FullName string `json:"full_name"`
 	}
 	var e struct {
@@ -149,9 +157,18 @@ func readHub(kind string, body []byte) (*event, error) {
 	if !gone && (head == nil || fork) {
 		return nil, nil
 	}
-	return &event{repository: e.Repository.FullName, number: e.Number, branch: e.Pull.Head.Ref,
+	return &event{repository: e.Repository.FullName, repositoryID: readID(e.Repository.ID),
+		number: e.Number, branch: e.Pull.Head.Ref,
 		commit: e.Pull.Head.SHA, title: e.Pull.Title, link: e.Pull.Link, gone: gone, fork: fork,
 		step: stepOf(e.Action), at: readTime(e.Pull.Updated)}, nil
+}
+
+// readID is empty for what is no id.
+func readID(id int64) string {
+	if id <= 0 {
+		return ""
+	}
+	return strconv.FormatInt(id, 10)
 }
 
 // stepOf knows the actions of GitHub, Gitea and GitLab.
@@ -171,6 +188,7 @@ func readLab(body []byte) (*event, error) {
 	var e struct {
 		Kind    string `json:"object_kind"`
 		Project struct {
+			ID   int64  `json:"id"`
 			Path string `json:"path_with_namespace"`
 		} `json:"project"`
 		Object struct {
@@ -202,9 +220,9 @@ func readLab(body []byte) (*event, error) {
 	if o.IID <= 0 || e.Project.Path == "" {
 		return nil, errForeign
 	}
-	return &event{repository: e.Project.Path, number: o.IID, branch: o.Branch, commit: o.Last.ID,
-		title: o.Title, link: o.URL, gone: gone, fork: o.Source != o.Target,
-		step: stepOf(o.Action), at: readTime(o.Updated)}, nil
+	return &event{repository: e.Project.Path, repositoryID: readID(e.Project.ID), number: o.IID,
+		branch: o.Branch, commit: o.Last.ID, title: o.Title, link: o.URL, gone: gone,
+		fork: o.Source != o.Target, step: stepOf(o.Action), at: readTime(o.Updated)}, nil
 }
 
 // readGeneric reads our own form, for everything else.

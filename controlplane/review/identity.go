@@ -44,7 +44,7 @@ func (e event) plainKey() string {
 // isKeyLossy reports whether another repository or branch has the same plain
 // key. "@" and "#" separate the parts of a key, so a repository may hold none.
 func (e event) isKeyLossy() bool {
-	if strings.ContainsAny(e.repository, "@#") {
+	if e.nameTaken || strings.ContainsAny(e.repository, "@#") {
 		return true
 	}
 	if e.number > 0 {
@@ -60,13 +60,35 @@ func (e event) hash(rule controlplane.ReviewRuleID) string {
 	if e.number > 0 {
 		branch = ""
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%s", rule, e.repository, e.number,
-		branch))
+	text := fmt.Appendf(nil, "%s\x00%s\x00%d\x00%s", rule, e.repository, e.number, branch)
+	if e.nameTaken {
+		text = fmt.Appendf(text, "\x00%s", e.repositoryID)
+	}
+	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// findReview loads the review that an event is about.
-func findReview(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRule, e event) (
+// findReview loads the review that an event is about. The host's own id of the
+// repository counts more than its name: names change, and are given to others.
+func findReview(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRule, e *event) (
+	old controlplane.Review, known bool, err error) {
+	if e.repositoryID == "" {
+		return findByName(ctx, tx, rule, *e)
+	}
+	old, known, err = tx.ReviewOfRepository(ctx, rule.ID, e.repositoryID, e.number)
+	if err != nil || known {
+		return old, known, err
+	}
+	old, known, err = findByName(ctx, tx, rule, *e)
+	if known && old.RepositoryID != "" {
+		e.nameTaken = true
+		return controlplane.Review{}, false, err
+	}
+	return old, known, err
+}
+
+// findByName loads a review by the names that the event brings.
+func findByName(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRule, e event) (
 	old controlplane.Review, known bool, err error) {
 	if rule.Source == controlplane.ReviewRegistry {
 		// The images of one revision are pushed to several repositories, and

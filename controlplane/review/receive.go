@@ -165,11 +165,11 @@ func (r *Reviews) take(ctx context.Context, rule controlplane.ReviewRule, e even
 		if err := tx.LockObject(ctx, "review events"); err != nil {
 			return err
 		}
-		old, known, err := findReview(ctx, tx, rule, e)
+		old, known, err := findReview(ctx, tx, rule, &e)
 		if err != nil {
 			return err
 		}
-		if said, err = filterEvent(rule, e, known); err != nil || said != "" {
+		if said, err = filterEvent(rule, e, old, known); err != nil || said != "" {
 			return err
 		}
 		fresh, err := d.note(ctx, tx, rule.ID)
@@ -195,11 +195,14 @@ func (r *Reviews) take(ctx context.Context, rule controlplane.ReviewRule, e even
 
 // filterEvent says why a rule is not for an event; "" when it is. What a rule
 // made is removed even if the rule was changed since.
-func filterEvent(rule controlplane.ReviewRule, e event, known bool) (string, error) {
+func filterEvent(rule controlplane.ReviewRule, e event, old controlplane.Review,
+	known bool) (string, error) {
 	if e.gone && known {
 		return "", nil
 	}
-	if rule.Repository != "" && !strings.EqualFold(rule.Repository, e.repository) {
+	// A repository that got another name is still the one that the rule meant.
+	renamed := known && e.repositoryID != "" && old.RepositoryID == e.repositoryID
+	if rule.Repository != "" && !renamed && !strings.EqualFold(rule.Repository, e.repository) {
 		return "another repository", nil
 	}
 	if ok, err := pipeline.MatchTag(rule.Branch, e.branch); err != nil || !ok {
@@ -214,6 +217,9 @@ func putReview(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRul
 	x := e.review(rule)
 	if known {
 		x.Key, x.Deployment = old.Key, old.Deployment
+		if x.RepositoryID == "" {
+			x.RepositoryID = old.RepositoryID
+		}
 	} else if x.Deployment, err = chooseName(ctx, tx, rule, e); err != nil {
 		return err
 	}

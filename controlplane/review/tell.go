@@ -32,15 +32,10 @@ func (r *Reviews) tell(ctx context.Context, rule controlplane.ReviewRule,
 
 func (r *Reviews) answer(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review) error {
-	token, err := r.open(ctx, tokenOf(rule.ID))
-	if err != nil {
+	h, ok, err := r.host(ctx, rule, x)
+	if err != nil || !ok {
 		return err
 	}
-	base := apiOf(rule)
-	if token.Empty() || base == "" || x.Number == 0 {
-		return nil // nobody asked to be told
-	}
-	h := host{reviews: r, rule: rule, base: strings.TrimSuffix(base, "/"), token: token}
 	links, err := r.links(ctx, x)
 	if err != nil {
 		return err
@@ -181,9 +176,12 @@ func (h host) status(ctx context.Context, x controlplane.Review, links []string)
 }
 
 func (h host) call(ctx context.Context, method, path string, form, into any) error {
-	body, err := json.Marshal(form)
-	if err != nil {
-		return err
+	var body []byte
+	if form != nil {
+		var err error
+		if body, err = json.Marshal(form); err != nil {
+			return err
+		}
 	}
 	req, err := http.NewRequestWithContext(ctx, method, h.base+path, bytes.NewReader(body))
 	if err != nil {
@@ -212,7 +210,8 @@ func (h host) call(ctx context.Context, method, path string, form, into any) err
 		return fmt.Errorf("%s answered %d", h.rule.Source, resp.StatusCode)
 	}
 	if into != nil && len(answer) > 0 {
-		// An answer that is no comment leaves us without its id: the next one is new.
+		// An answer that is no comment leaves us without its id: the next one is new. One
+		// that is no pull request leaves us without its state.
 		_ = json.Unmarshal(answer, into)
 	}
 	return nil

@@ -31,8 +31,17 @@ const (
 	usualMemory = 256
 )
 
+// File is a compose file, or a file of variables, with the name that people know
+// it by.
+type File struct {
+	Name string
+	Text []byte
+}
+
 // Note is something that was not carried over, or otherwise than written.
 type Note struct {
+	// File is the name of the file that the line is in.
+	File    string
 	Line    int
 	Service string
 	Message string
@@ -54,76 +63,105 @@ type Result struct {
 
 // reader collects what is found.
 type reader struct {
-	project *types.Project
-	places  places
-	out     Result
+	project   *types.Project
+	files     []places
+	variables map[string]string
+	// keys are the steps' keys by the services' names.
+	keys map[string]string
+	out  Result
 }
 
-// Read understands a compose file.
+// Read understands a compose file without variables.
 func Read(ctx context.Context, text []byte) (Result, error) {
-	if len(text) > MaxBytes {
-		return Result{}, fmt.Errorf("the file is larger than %d bytes", MaxBytes)
+	return ReadFiles(ctx, []File{{Text: text}}, nil)
+}
+
+// ReadFiles understands compose files, of which later ones are merged over
+// earlier ones as Compose does. Variables have these values and no others. The
+// notes hold with an error too.
+func ReadFiles(ctx context.Context, files []File, variables map[string]string) (Result, error) {
+	r := &reader{variables: variables}
+	size := 0
+	for _, f := range files {
+		if size += len(f.Text); size > MaxBytes {
+			return Result{}, fmt.Errorf("the files are larger than %d bytes", MaxBytes)
+		}
+		found, err := find(f)
+		if err != nil {
+			return Result{}, err
+		}
+		r.files = append(r.files, found)
 	}
-	found, err := find(text)
-	if err != nil {
-		return Result{}, err
-	}
-	r := &reader{places: found}
-	r.closed()
+	r.noteIncludes()
+	r.noteVariables()
 	r.listUnsupported("")
-	project, err := load(ctx, text)
+	project, err := load(ctx, files, variables)
 	if err != nil {
-		return Result{}, err
+		return Result{}, r.refuse(ctx, err)
 	}
 	r.project = project
-	if len(project.DisabledServices) > 0 {
-		for _, name := range slices.Sorted(maps.Keys(project.DisabledServices)) {
-			r.note(name, "profiles", "it is not started without its profile, and left out")
-		}
-	}
-	for _, name := range project.ServiceNames() {
-		r.service(project.Services[name])
-	}
-	r.out.Pipeline.Format = 1
+	r.readServices()
+	r.sortNotes()
 	if len(r.out.Pipeline.Steps) == 0 {
-		return r.out, errors.New("the file has no service with an image")
+		return r.out, r.refuseEmpty()
 	}
-	r.connect()
-	slices.SortStableFunc(r.out.Notes, func(a, b Note) int { return cmp.Compare(a.Line, b.Line) })
 	return r.out, nil
 }
 
-// load has the library read the text, with everything off that opens a file or
+func (r *reader) readServices() {
+	for _, name := range slices.Sorted(maps.Keys(r.project.DisabledServices)) {
+		r.note(name, "profiles", "it is not started without its profile, and left out")
+	}
+	r.nameSteps()
+	for _, name := range r.project.ServiceNames() {
+		r.service(r.project.Services[name])
+	}
+	r.out.Pipeline.Format = 1
+	r.connect()
+}
+
+// sortNotes puts them in the order in which people read the files.
+func (r *reader) sortNotes() {
+	place := map[string]int{}
+	for i, p := range r.files {
+		place[p.file] = i
+	}
+	slices.SortStableFunc(r.out.Notes, func(a, b Note) int {
+		return cmp.Or(cmp.Compare(place[a.File], place[b.File]), cmp.Compare(a.Line, b.Line))
+	})
+}
+
+// load has the library read the files, with everything off that opens a file or
 // looks around on this machine.
-func load(ctx context.Context, text []byte) (*types.Project, error) {
-	project, err := loader.LoadWithContext(ctx, types.ConfigDetails{
-		ConfigFiles: []types.ConfigFile{{Filename: "compose.yaml", Content: text}},
-		Environment: types.Mapping{}, WorkingDir: "/nowhere",
-	}, func(o *loader.Options) {
+func load(ctx context.Context, files []File, variables map[string]string) (*types.Project, error) {
+	details := types.ConfigDetails{Environment: maps.Clone(variables), WorkingDir: "/nowhere"}
+	if details.Environment == nil {
+		details.Environment = types.Mapping{}
+	}
+	for _, f := range files {
+		details.ConfigFiles = append(details.ConfigFiles, types.ConfigFile{
+			Filename: cmp.Or(f.Name, "compose.yaml"), Content: f.Text})
+	}
+	return loader.LoadWithContext(ctx, details, func(o *loader.Options) {
 		o.SkipInclude, o.SkipExtends, o.SkipResolveEnvironment = true, true, true
 		o.SkipResolveLabels, o.ResolvePaths, o.ResourceLoaders = true, false, nil
 		o.SetProjectName("import", true)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("this is no compose file: %w", err)
-	}
-	return project, nil
 }
 
-// closed lists what would have read other files.
-func (r *reader) closed() {
-	if line := r.places.top["include"]; line > 0 {
-		r.out.Notes = append(r.out.Notes, Note{Line: line,
-			Message: "include reads other files, and is left out"})
-	}
-	for _, line := range r.places.variables {
-		r.out.Notes = append(r.out.Notes, Note{Line: line,
-			Message: "a variable has no value here: its default is taken, or nothing"})
+// noteIncludes lists what would have read other files.
+func (r *reader) noteIncludes() {
+	for _, p := range r.files {
+		if line := p.top["include"]; line > 0 {
+			r.out.Notes = append(r.out.Notes, Note{File: p.file, Line: line,
+				Message: "include reads other files, and is left out"})
+		}
 	}
 }
 
 func (r *reader) note(service, field, format string, args ...any) {
-	r.out.Notes = append(r.out.Notes, Note{Line: r.places.line(service, field), Service: service,
+	file, line := r.place(service, field)
+	r.out.Notes = append(r.out.Notes, Note{File: file, Line: line, Service: service,
 		Message: field + ": " + fmt.Sprintf(format, args...)})
 }
 
@@ -145,15 +183,15 @@ func (r *reader) service(s types.ServiceConfig) {
 	if s.Build != nil {
 		r.note(s.Name, "build", "images are not built here; %s is pulled", s.Image)
 	}
-	image.Name = label(s.Name)
+	image.Name = r.keys[s.Name]
 	r.out.Services = append(r.out.Services, image)
 	ports := r.ports(s)
 	step := &pipeline.ServiceStep{Name: image.Name, Command: escapeAll(s.Command), Env: r.env(s),
 		Ports: ports, Resources: r.limits(s), Ready: r.ready(s, ports)}
-	step.Volumes, step.Files = r.volumes(s), r.files(s)
+	step.Volumes, step.Files = r.volumes(s), r.readMountedFiles(s)
 	step.Restart = r.restart(s)
 	r.readProcess(s, step)
-	r.noteRenamedHosts(s)
+	r.noteRenamedHosts(s, step.Env)
 	r.out.Pipeline.Steps = append(r.out.Pipeline.Steps, pipeline.Step{
 		Key: pipeline.StepKey(image.Name), Service: step})
 }
@@ -163,12 +201,12 @@ func (r *reader) connect() {
 	for i := range r.out.Pipeline.Steps {
 		step := &r.out.Pipeline.Steps[i]
 		for _, s := range r.project.Services {
-			if label(s.Name) != string(step.Key) {
+			if r.keys[s.Name] != string(step.Key) {
 				continue
 			}
 			for _, on := range slices.Sorted(maps.Keys(s.DependsOn)) {
-				if r.has(label(on)) {
-					step.Needs = append(step.Needs, pipeline.StepKey(label(on)))
+				if r.has(r.keys[on]) {
+					step.Needs = append(step.Needs, pipeline.StepKey(r.keys[on]))
 					r.noteCondition(s, on)
 					continue
 				}
@@ -205,18 +243,4 @@ func parseImage(image string) (Service, error) {
 		return Service{}, fmt.Errorf("%q is not an image", image)
 	}
 	return Service{Registry: host, Repository: repository, Tag: tag}, nil
-}
-
-// label spells a service's name as a DNS label.
-func label(name string) string {
-	name = strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' {
-			return c
-		}
-		return '-'
-	}, strings.ToLower(name))
-	if len(name) > 40 {
-		name = name[:40]
-	}
-	return strings.Trim(name, "-")
 }

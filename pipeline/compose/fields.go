@@ -18,11 +18,14 @@ func (r *reader) env(s types.ServiceConfig) map[string]string {
 	env := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(s.Environment)) {
 		value := s.Environment[name]
+		if given, ok := r.variables[name]; value == nil && ok {
+			value = &given
+		}
 		if value == nil {
 			r.note(s.Name, "environment", "%s has no value here", name)
 			continue
 		}
-		env[name] = escapeReferences(*value)
+		env[name] = escapeReferences(r.renameHosts(s.Name, name, *value))
 	}
 	if len(env) == 0 {
 		return nil
@@ -91,9 +94,9 @@ func (r *reader) volumes(s types.ServiceConfig) []pipeline.Volume {
 	return all
 }
 
-// files are configs with their content in the file, and secrets as references
+// readMountedFiles reads configs with their content in the file, and secrets as references
 // to secrets of the project.
-func (r *reader) files(s types.ServiceConfig) []pipeline.File {
+func (r *reader) readMountedFiles(s types.ServiceConfig) []pipeline.File {
 	var all []pipeline.File
 	for _, c := range s.Configs {
 		config := r.project.Configs[c.Source]

@@ -54,7 +54,10 @@ func TestRead_NotesEachLoss(t *testing.T) {
 		"no restart": {"services:\n  a:\n    image: x\n", "2 a restart: it is restarted whenever"},
 		"host name": {"services:\n  my_db: {image: x}\n  a:\n    image: x\n    environment:\n" +
 			"      URL: postgres://u@my_db:5432/x\n",
-			"5 a environment: URL names my_db, which is called my-db"},
+			"5 a environment: in URL, the host name my_db becomes my-db"},
+		"no host name": {"services:\n  my_db: {image: x}\n  a:\n    image: x\n    environment:\n" +
+			"      POSTGRES_DB: my_db\n",
+			"5 a environment: POSTGRES_DB names my_db, which is called my-db"},
 		"udp": {"services:\n  a:\n    image: x\n    expose: [53/udp]\n", "4 a expose: 53/udp is not"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -122,6 +125,54 @@ secrets: {db_url: {environment: DB_URL}}
 		StopGraceSeconds: a.StopGraceSeconds, Volumes: a.Volumes,
 		ExtraHosts: a.ExtraHosts}); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Where a service's name is no key, the host names in other services' variables
+// follow, and nothing else does.
+func TestRead_RenamesHosts(t *testing.T) {
+	values := map[string][2]string{
+		"DB_HOST": {"my_db", "my-db"},
+		"ADDRESS": {"my_db:5432", "my-db:5432"},
+		"URL": {"postgres://my_db:x@my_db:5432/my_db?host=my_db",
+			"postgres://my_db:x@my-db:5432/my_db?host=my_db"},
+		"PLAIN_URL": {"http://my_db", "http://my-db"},
+		"JDBC":      {"jdbc:postgresql://my_db/my_db", "jdbc:postgresql://my-db/my_db"},
+		"MONGO": {"mongodb://u:p@my_db:1,Cache:2,other:3/x",
+			"mongodb://u:p@my-db:1,cache:2,other:3/x"},
+		"LISTENERS":   {"A://Cache:1,B://my_db:2", "A://cache:1,B://my-db:2"},
+		"BROKERS":     {"my_db, Cache", "my-db, cache"},
+		"JSON":        {`{"u":"http://my_db/a","n":"my_db"}`, `{"u":"http://my-db/a","n":"my_db"}`},
+		"POSTGRES_DB": {"my_db", "my_db"},
+		"PATH_IN":     {"/var/my_db:5432", "/var/my_db:5432"},
+		"LONGER":      {"http://my_db.example:80/my_db", "http://my_db.example:80/my_db"},
+		"SIMILAR":     {"http://my_db2:80", "http://my_db2:80"},
+		"TEXT":        {"ask my_db:5432", "ask my_db:5432"},
+	}
+	text := "services:\n  my_db: {image: x}\n  Cache: {image: x}\n  1st: {image: x}\n" +
+		"  my-db2: {image: x}\n  my_db2: {image: x}\n  a:\n    image: x\n    environment:\n"
+	for name, v := range values {
+		text += fmt.Sprintf("      %s: '%s'\n", name, v[0])
+	}
+	got := readFile(t, text)
+	steps := map[string]*pipeline.ServiceStep{}
+	for _, s := range got.Pipeline.Steps {
+		steps[string(s.Key)] = s.Service
+	}
+	for _, key := range []string{"my-db", "cache", "s-1st", "my-db2", "my-db2-2", "a"} {
+		if steps[key] == nil {
+			t.Fatalf("there is no step %s", key)
+		}
+	}
+	values["SIMILAR"] = [2]string{"", "http://my-db2-2:80"}
+	for name, v := range values {
+		if now := steps["a"].Env[name]; now != v[1] {
+			t.Errorf("%s became %s", name, now)
+		}
+		noted := strings.Contains(fmt.Sprint(got.Notes), "in "+name+", the host name")
+		if noted != (v[0] != v[1]) {
+			t.Errorf("a note of %s: %t", name, noted)
+		}
 	}
 }
 

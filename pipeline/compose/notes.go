@@ -3,7 +3,6 @@ package compose
 import (
 	"maps"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,44 +110,5 @@ func (r *reader) noteSharedVolume(service, volume string) {
 	if len(users) > 1 && users[0] == service {
 		r.note(service, "volumes", "%s is shared by %s in Compose; here each of them gets a volume of "+
 			"its own and does not see what the others write", volume, strings.Join(users, " and "))
-	}
-}
-
-// noteRenamedHosts lists where a service names another by a host name that is
-// spelled otherwise here.
-func (r *reader) noteRenamedHosts(s types.ServiceConfig) {
-	if label(s.Name) != s.Name {
-		r.note(s.Name, "name", "it is called %s here, since that is a host name", label(s.Name))
-	}
-	for _, other := range slices.Sorted(maps.Keys(r.project.Services)) {
-		if label(other) == other {
-			continue
-		}
-		word := regexp.MustCompile(`(^|[^A-Za-z0-9_.-])` + regexp.QuoteMeta(other) +
-			`($|[^A-Za-z0-9_-])`)
-		for _, name := range slices.Sorted(maps.Keys(s.Environment)) {
-			if value := s.Environment[name]; value != nil && word.MatchString(*value) {
-				r.note(s.Name, "environment", "%s names %s, which is called %s here; change it", name,
-					other, label(other))
-			}
-		}
-		r.noteRenamedText(s, other, word)
-	}
-}
-
-func (r *reader) noteRenamedText(s types.ServiceConfig, other string, word *regexp.Regexp) {
-	if word.MatchString(strings.Join(s.Command, " ")) {
-		r.note(s.Name, "command", "it names %s, which is called %s here; change it", other,
-			label(other))
-	}
-	if s.HealthCheck != nil && word.MatchString(strings.Join(s.HealthCheck.Test, " ")) {
-		r.note(s.Name, "healthcheck", "it names %s, which is called %s here; change it", other,
-			label(other))
-	}
-	for _, c := range s.Configs {
-		if word.MatchString(r.project.Configs[c.Source].Content) {
-			r.note(s.Name, "configs", "%s names %s, which is called %s here; change it", c.Source,
-				other, label(other))
-		}
 	}
 }

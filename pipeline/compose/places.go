@@ -3,35 +3,43 @@ package compose
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// places says on which line what is.
+// places says on which line of a file what is.
 type places struct {
-	top       map[string]int
-	services  map[string]map[string]int
-	variables []int
+	file     string
+	top      map[string]int
+	services map[string]map[string]int
+	used     []usedVariable
 	// root is the document without aliases and merge keys.
 	root *yaml.Node
 }
 
-var variable = regexp.MustCompile(`\$(\{|[A-Za-z_])`)
+// usedVariable is a variable that a line names.
+type usedVariable struct {
+	name string
+	line int
+}
 
-func find(text []byte) (places, error) {
-	p := places{top: map[string]int{}, services: map[string]map[string]int{}}
+var variable = regexp.MustCompile(`\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
+
+func find(file File) (places, error) {
+	p := places{file: file.Name, top: map[string]int{}, services: map[string]map[string]int{}}
 	var root yaml.Node
-	if err := yaml.Unmarshal(text, &root); err != nil {
-		return p, fmt.Errorf("this is no compose file: %w", err)
+	if err := yaml.Unmarshal(file.Text, &root); err != nil {
+		return p, refuseSyntax(file.Name, err)
 	}
 	if len(root.Content) == 0 {
-		return p, fmt.Errorf("this is no compose file: it is empty")
+		return p, &Refusal{File: file.Name, Message: "this is no compose file: it is empty"}
 	}
 	size := 0
 	resolved, err := resolveNode(root.Content[0], 0, &size)
 	if err != nil {
-		return p, err
+		return p, &Refusal{File: file.Name, Message: err.Error()}
 	}
 	p.root = resolved
 	each(p.root, func(key, value *yaml.Node) {
@@ -45,12 +53,19 @@ func find(text []byte) (places, error) {
 			p.services[name.Value] = fields
 		})
 	})
-	for i, line := range strings.Split(string(text), "\n") {
-		if variable.MatchString(strings.ReplaceAll(line, "$$", "")) {
-			p.variables = append(p.variables, i+1)
+	p.findVariables(string(file.Text))
+	return p, nil
+}
+
+func (p *places) findVariables(text string) {
+	for i, line := range strings.Split(text, "\n") {
+		if strings.HasPrefix(strings.TrimSpace(line), "#") {
+			continue
+		}
+		for _, found := range variable.FindAllStringSubmatch(strings.ReplaceAll(line, "$$", ""), -1) {
+			p.used = append(p.used, usedVariable{found[1], i + 1})
 		}
 	}
-	return p, nil
 }
 
 func each(n *yaml.Node, fn func(key, value *yaml.Node)) {
@@ -62,10 +77,50 @@ func each(n *yaml.Node, fn func(key, value *yaml.Node)) {
 	}
 }
 
-// line is the field's, or the service's where the field is not written.
-func (p places) line(service, field string) int {
-	if line := p.services[service][field]; line > 0 {
-		return line
+// serviceAt is the service that a line belongs to, or "".
+func (p places) serviceAt(line int) string {
+	service, begin := "", 0
+	for _, at := range p.top {
+		if at <= line && at > begin {
+			begin = at
+		}
 	}
-	return p.services[service][""]
+	for name, fields := range p.services {
+		if at := fields[""]; at <= line && at >= begin {
+			service, begin = name, at
+		}
+	}
+	return service
+}
+
+// place is where a field is written last, since that is what counts, or where
+// the service is.
+func (r *reader) place(service, field string) (file string, line int) {
+	for _, p := range slices.Backward(r.files) {
+		if line := p.services[service][field]; line > 0 {
+			return p.file, line
+		}
+	}
+	for _, p := range r.files {
+		if line := p.services[service][""]; line > 0 {
+			return p.file, line
+		}
+	}
+	return "", 0
+}
+
+// noteVariables lists those without a value, once for each line.
+func (r *reader) noteVariables() {
+	for _, p := range r.files {
+		noted := map[usedVariable]bool{}
+		for _, u := range p.used {
+			if _, given := r.variables[u.name]; given || noted[u] {
+				continue
+			}
+			noted[u] = true
+			r.out.Notes = append(r.out.Notes, Note{File: p.file, Line: u.line,
+				Service: p.serviceAt(u.line), Message: fmt.Sprintf("the variable %s has no value here: "+
+					"its default is taken, or nothing", u.name)})
+		}
+	}
 }

@@ -15,7 +15,8 @@ import (
 var readServiceFields = splitPaths("image", "command", "command.*", "environment.**",
 	"ports.*", "ports.*.target", "ports.*.published", "ports.*.protocol", "ports.*.host_ip",
 	"expose.*", "volumes.*", "volumes.*.type", "volumes.*.source", "volumes.*.target",
-	"volumes.*.read_only", "volumes.*.tmpfs.size", "healthcheck.test", "healthcheck.test.*", "healthcheck.interval",
+	"volumes.*.read_only", "volumes.*.tmpfs.size", "healthcheck.test", "healthcheck.test.*",
+	"healthcheck.interval",
 	"healthcheck.timeout", "healthcheck.retries", "healthcheck.start_period",
 	"healthcheck.disable", "depends_on.*", "depends_on.*.condition",
 	"deploy.resources.limits.cpus", "deploy.resources.limits.memory", "deploy.replicas", "cpus",
@@ -40,34 +41,38 @@ func splitPaths(paths ...string) [][]string {
 // listUnsupported lists what no converter reads in a service, or outside of
 // services if the name is empty.
 func (r *reader) listUnsupported(service string) {
-	node, known := r.places.root, readTopFields
-	if service != "" {
-		node, known = childOf(childOf(node, "services"), service), readServiceFields
-	}
-	if node != nil {
-		r.walkFields(service, node, node.Line, nil, known)
+	for _, p := range r.files {
+		node, known := p.root, readTopFields
+		if service != "" {
+			node, known = childOf(childOf(node, "services"), service), readServiceFields
+		}
+		if node != nil {
+			r.walkFields(Note{File: p.file, Line: node.Line, Service: service}, node, nil, known)
+		}
 	}
 }
 
-// walkFields goes down as long as a converter reads something below.
-func (r *reader) walkFields(service string, n *yaml.Node, line int, path []string,
-	known [][]string) {
+// walkFields goes down as long as a converter reads something below. at is the
+// place of the node, as a note has it.
+func (r *reader) walkFields(at Note, n *yaml.Node, path []string, known [][]string) {
 	whole, below := matchPath(path, known)
 	empty := len(n.Content) == 0 && (n.Kind != yaml.ScalarNode || n.Tag == "!!null")
 	switch {
 	case !whole && !below, !whole && !empty && n.Kind == yaml.ScalarNode:
-		r.out.Notes = append(r.out.Notes, Note{Line: line, Service: service,
-			Message: strings.Join(path, ".") + ": this is not carried over"})
+		at.Message = strings.Join(path, ".") + ": this is not carried over"
+		r.out.Notes = append(r.out.Notes, at)
 	case n.Kind == yaml.SequenceNode:
 		for i, item := range n.Content {
-			r.walkFields(service, item, item.Line, extendPath(path, strconv.Itoa(i)), known)
+			at.Line = item.Line
+			r.walkFields(at, item, extendPath(path, strconv.Itoa(i)), known)
 		}
 	case n.Kind == yaml.MappingNode:
 		each(n, func(key, value *yaml.Node) {
 			if strings.HasPrefix(key.Value, "x-") {
 				return
 			}
-			r.walkFields(service, value, key.Line, extendPath(path, key.Value), known)
+			at.Line = key.Line
+			r.walkFields(at, value, extendPath(path, key.Value), known)
 		})
 	}
 }

@@ -117,7 +117,7 @@ func missed(all []figure) string {
 	if b.Len() == 0 {
 		return ""
 	}
-	return "\n## What is missed, and by what\n\n" + b.String()
+	return "\n## Missed goals\n\n" + b.String()
 }
 
 // loadNow is the average of the minute before: the work of others.
@@ -132,24 +132,26 @@ const page = `# A fleet of agents
 <!-- Written by ` + "`make bench-fleet`" + `; edit tools/fleet instead. -->
 
 %d agents, measured on %s at commit %s, on %d cores that the agents, PostgreSQL and the control
-plane share. The load of the machine before, which is others' work: %s.
+plane share. Load of the machine before the measurement, caused by other work: %s.
 
 %s
 ## How it is measured
 
-The control plane is the real program with a real PostgreSQL. The agents live in one other
-process: each has its own loopback address, certificate and token, proves itself and speaks the
-real protocol over real TLS. Each tells its vitals every %s.
+The control plane is the real program with a real PostgreSQL. The agents run in one other
+process. Each agent has its own loopback address, certificate and token, proves its identity and
+speaks the real protocol over real TLS. Each reports its vitals every %s.
 
-- **All online**: the control plane gets SIGTERM and is started again. The clock runs from its
-  start until every agent has the full set of its goals. Every handshake costs both ends, so
-  most of the time is the agents' own.
-- **API meanwhile**: fifty requests a second to lists and single objects, until all are online.
-- **Resident memory** is what the process wrote itself (RssAnon) with all agents idle, less that of
-  the same process with none, per agent; both half a minute or more after a restart. A control plane
-  runs its collector once a crowd has come back, and does not with none, so that the figure is
-  low by the garbage of its start, shared by all agents.
-- **Steady state**: the processor time of the control plane over %s, with nothing going on.
-- **Reports**: fifty agents with a deployment each report steps as fast as reports are
-  acknowledged, which is after their commit.
+- **All online**: the control plane gets SIGTERM and is started again. The time runs from its
+  start until every agent has received the full set of its goals. Every handshake costs CPU time
+  at both ends, so most of the time is spent by the agents.
+- **API meanwhile**: fifty requests a second to lists and single objects, until all agents are
+  online.
+- **Resident memory** counts the pages that the process wrote itself (RssAnon) with all agents
+  idle, minus those of the same process with no agent, per agent. Both are read half a minute or
+  more after a restart. The control plane runs its garbage collector after many agents have
+  reconnected, but not with no agent. Therefore the figure is too low by the garbage of its start,
+  divided by the number of agents.
+- **Steady state**: the CPU time of the control plane over %s, while nothing happens.
+- **Reports**: fifty agents with one deployment each report steps as fast as reports are
+  acknowledged, which happens after their commit.
 `

@@ -196,6 +196,7 @@ func (d *Daemon) stop() {
 		_ = c.Wait()
 		timer.Stop()
 	}
+	d.endRest()
 	_ = exec.Command("ip", "netns", "del", d.namespace).Run()
 	// Each life of the engine mounts its data root onto itself; one that was
 	// killed leaves that behind.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -90,6 +91,33 @@ func (d *Daemon) shims() (pids []int) {
 		}
 	}
 	return pids
+}
+
+// endRest ends containers that an engine left running which was killed and never
+// started again, with their shims: they would hold what they inherited from the
+// test, such as locks, for as long as the machine runs.
+func (d *Daemon) endRest() {
+	shims := d.shims()
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		stat, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		// The parent is the second field behind the name, which is in parentheses.
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		fields := strings.Fields(rest)
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err != nil || len(fields) < 2 {
+			continue
+		}
+		if parent, _ := strconv.Atoi(fields[1]); slices.Contains(shims, parent) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+	for _, pid := range shims {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
 }
 
 // unmount takes down what is mounted below the root, and says how much it was.

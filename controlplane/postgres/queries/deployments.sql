@@ -241,6 +241,11 @@ WHERE p.id = ANY(@projects::uuid[]);
 -- Gives out numbers for new lines; the first is the result minus count plus one.
 UPDATE deployments SET last_line = last_line + @count::bigint WHERE id = @id RETURNING last_line;
 
+-- name: ReturnLines :exec
+-- Takes back the last numbers, which no line was given: a line sent twice is one line.
+-- Since ReserveLines the row is locked, so nobody has numbers behind them.
+UPDATE deployments SET last_line = last_line - @unused::bigint WHERE id = @id;
+
 -- name: InsertLine :execrows
 -- A line sent twice is one line.
 INSERT INTO log_lines (deployment_id, id, run_id, step, number, at, text, dropped)

@@ -39,11 +39,12 @@ DELETE FROM review_events WHERE ctid IN (
 -- name: PutReview :exec
 -- A pull request as it is now. What it wanted before is superseded. Events
 -- without a time do not forget the time of the newest one.
-INSERT INTO reviews (id, rule_id, key, repository, number, title, branch, commit, link, tag, want,
-    deployment, give_up_at, event_at)
-VALUES (@id, @rule_id, @key, @repository, @number, @title, @branch, @commit, @link, @tag, @want,
-    @deployment, @give_up_at, @event_at)
+INSERT INTO reviews (id, rule_id, key, repository, repository_id, number, title, branch, commit,
+    link, tag, want, deployment, give_up_at, event_at)
+VALUES (@id, @rule_id, @key, @repository, @repository_id, @number, @title, @branch, @commit,
+    @link, @tag, @want, @deployment, @give_up_at, @event_at)
 ON CONFLICT (rule_id, key) DO UPDATE SET repository = excluded.repository,
+    repository_id = excluded.repository_id,
     number = excluded.number, title = excluded.title,
     branch = excluded.branch, commit = excluded.commit, link = excluded.link, tag = excluded.tag,
     want = excluded.want, give_up_at = excluded.give_up_at, generation = reviews.generation + 1,
@@ -52,11 +53,18 @@ ON CONFLICT (rule_id, key) DO UPDATE SET repository = excluded.repository,
 
 -- name: InsertClosedReview :exec
 -- A pull request of which nothing but its close is known. Nothing is to be done.
-INSERT INTO reviews (id, rule_id, key, repository, number, title, branch, commit, link, tag, want,
-    deployment, give_up_at, event_at, detail, state, done, told)
-VALUES (@id, @rule_id, @key, @repository, @number, @title, @branch, @commit, @link, @tag, 'gone',
-    @deployment, @give_up_at, @event_at, @detail, 'removed', 1, 1)
+INSERT INTO reviews (id, rule_id, key, repository, repository_id, number, title, branch, commit,
+    link, tag, want, deployment, give_up_at, event_at, detail, state, done, told)
+VALUES (@id, @rule_id, @key, @repository, @repository_id, @number, @title, @branch, @commit,
+    @link, @tag, 'gone', @deployment, @give_up_at, @event_at, @detail, 'removed', 1, 1)
 ON CONFLICT (rule_id, key) DO NOTHING;
+
+-- name: CloseReview :exec
+-- What the code host said when it was asked, unless an event came in meanwhile.
+UPDATE reviews SET want = 'gone', generation = generation + 1,
+    event_at = greatest(event_at, sqlc.narg('event_at')::timestamptz),
+    state = 'waiting', detail = @detail, due_at = now(), changed_at = now()
+WHERE id = @id AND generation = @generation;
 
 -- name: TouchReview :exec
 -- An event that changed nothing still says how new what we know is.
@@ -65,6 +73,11 @@ UPDATE reviews SET event_at = greatest(event_at, @event_at) WHERE id = @id;
 -- name: GetReview :one
 -- One review of a rule.
 SELECT * FROM reviews WHERE rule_id = @rule_id AND key = @key;
+
+-- name: GetReviewOfRepository :one
+-- The review of a pull request by its host's own id of the repository.
+SELECT * FROM reviews WHERE rule_id = @rule_id AND repository_id = @repository_id
+    AND number = @number AND repository_id <> '' ORDER BY id LIMIT 1;
 
 -- name: GetReviewOfTag :one
 -- The review of a pushed tag or branch, whichever repository it was pushed to.

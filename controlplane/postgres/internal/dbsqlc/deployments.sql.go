@@ -1758,6 +1758,17 @@ func (q *Queries) ResetReports(ctx context.Context, nodeID string, seq int64) er
 	return err
 }
 
+const returnLines = `-- name: ReturnLines :exec
+UPDATE deployments SET last_line = last_line - $1::bigint WHERE id = $2
+`
+
+// Takes back the last numbers, which no line was given: a line sent twice is one line.
+// Since ReserveLines the row is locked, so nobody has numbers behind them.
+func (q *Queries) ReturnLines(ctx context.Context, unused int64, iD string) error {
+	_, err := q.db.Exec(ctx, returnLines, unused, iD)
+	return err
+}
+
 const setBuild = `-- name: SetBuild :exec
 UPDATE nodes SET build = $1 WHERE id = $2
 `

@@ -679,6 +679,7 @@ type Review struct {
 	ChangedAt    time.Time
 	Repository   string
 	EventAt      *time.Time
+	RepositoryID string
 }
 
 type ReviewEvent struct {

@@ -25,7 +25,7 @@ WHERE id IN (
                     AND d.status IN ('queued', 'applying', 'ready')))
         AND (r.claimed_until IS NULL OR r.claimed_until < now())
     ORDER BY r.due_at LIMIT $2 FOR UPDATE OF r SKIP LOCKED
-) RETURNING id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at
+) RETURNING id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id
 `
 
 // What is to be looked at, taken for as long as that may last: what is not done
@@ -65,6 +65,7 @@ func (q *Queries) ClaimReviews(ctx context.Context, hold float64, most int32) ([
 			&i.ChangedAt,
 			&i.Repository,
 			&i.EventAt,
+			&i.RepositoryID,
 		); err != nil {
 			return nil, err
 		}
@@ -74,6 +75,31 @@ func (q *Queries) ClaimReviews(ctx context.Context, hold float64, most int32) ([
 		return nil, err
 	}
 	return items, nil
+}
+
+const closeReview = `-- name: CloseReview :exec
+UPDATE reviews SET want = 'gone', generation = generation + 1,
+    event_at = greatest(event_at, $1::timestamptz),
+    state = 'waiting', detail = $2, due_at = now(), changed_at = now()
+WHERE id = $3 AND generation = $4
+`
+
+type CloseReviewParams struct {
+	EventAt    *time.Time
+	Detail     string
+	ID         string
+	Generation int64
+}
+
+// What the code host said when it was asked, unless an event came in meanwhile.
+func (q *Queries) CloseReview(ctx context.Context, arg CloseReviewParams) error {
+	_, err := q.db.Exec(ctx, closeReview,
+		arg.EventAt,
+		arg.Detail,
+		arg.ID,
+		arg.Generation,
+	)
+	return err
 }
 
 const countOtherOwners = `-- name: CountOtherOwners :one
@@ -125,7 +151,7 @@ func (q *Queries) ForgetReviewEvents(ctx context.Context, before time.Time, most
 }
 
 const getReview = `-- name: GetReview :one
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at FROM reviews WHERE rule_id = $1 AND key = $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id FROM reviews WHERE rule_id = $1 AND key = $2
 `
 
 // One review of a rule.
@@ -157,12 +183,52 @@ func (q *Queries) GetReview(ctx context.Context, ruleID string, key string) (Rev
 		&i.ChangedAt,
 		&i.Repository,
 		&i.EventAt,
+		&i.RepositoryID,
+	)
+	return i, err
+}
+
+const getReviewOfRepository = `-- name: GetReviewOfRepository :one
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id FROM reviews WHERE rule_id = $1 AND repository_id = $2
+    AND number = $3 AND repository_id <> '' ORDER BY id LIMIT 1
+`
+
+// The review of a pull request by its host's own id of the repository.
+func (q *Queries) GetReviewOfRepository(ctx context.Context, ruleID string, repositoryID string, number int32) (Review, error) {
+	row := q.db.QueryRow(ctx, getReviewOfRepository, ruleID, repositoryID, number)
+	var i Review
+	err := row.Scan(
+		&i.ID,
+		&i.RuleID,
+		&i.Key,
+		&i.Number,
+		&i.Title,
+		&i.Branch,
+		&i.Commit,
+		&i.Link,
+		&i.Tag,
+		&i.Want,
+		&i.Generation,
+		&i.Done,
+		&i.Told,
+		&i.CommentID,
+		&i.Deployment,
+		&i.DeploymentID,
+		&i.State,
+		&i.Detail,
+		&i.GiveUpAt,
+		&i.DueAt,
+		&i.ClaimedUntil,
+		&i.ChangedAt,
+		&i.Repository,
+		&i.EventAt,
+		&i.RepositoryID,
 	)
 	return i, err
 }
 
 const getReviewOfTag = `-- name: GetReviewOfTag :one
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at FROM reviews WHERE rule_id = $1 AND number = 0 AND branch = $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id FROM reviews WHERE rule_id = $1 AND number = 0 AND branch = $2
 ORDER BY want = 'present' DESC, id LIMIT 1
 `
 
@@ -195,6 +261,7 @@ func (q *Queries) GetReviewOfTag(ctx context.Context, ruleID string, branch stri
 		&i.ChangedAt,
 		&i.Repository,
 		&i.EventAt,
+		&i.RepositoryID,
 	)
 	return i, err
 }
@@ -252,28 +319,29 @@ func (q *Queries) GetReviewRuleByID(ctx context.Context, id string) (ReviewRule,
 }
 
 const insertClosedReview = `-- name: InsertClosedReview :exec
-INSERT INTO reviews (id, rule_id, key, repository, number, title, branch, commit, link, tag, want,
-    deployment, give_up_at, event_at, detail, state, done, told)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'gone',
-    $11, $12, $13, $14, 'removed', 1, 1)
+INSERT INTO reviews (id, rule_id, key, repository, repository_id, number, title, branch, commit,
+    link, tag, want, deployment, give_up_at, event_at, detail, state, done, told)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
+    $10, $11, 'gone', $12, $13, $14, $15, 'removed', 1, 1)
 ON CONFLICT (rule_id, key) DO NOTHING
 `
 
 type InsertClosedReviewParams struct {
-	ID         string
-	RuleID     string
-	Key        string
-	Repository string
-	Number     int32
-	Title      string
-	Branch     string
-	Commit     string
-	Link       string
-	Tag        string
-	Deployment string
-	GiveUpAt   time.Time
-	EventAt    *time.Time
-	Detail     string
+	ID           string
+	RuleID       string
+	Key          string
+	Repository   string
+	RepositoryID string
+	Number       int32
+	Title        string
+	Branch       string
+	Commit       string
+	Link         string
+	Tag          string
+	Deployment   string
+	GiveUpAt     time.Time
+	EventAt      *time.Time
+	Detail       string
 }
 
 // A pull request of which nothing but its close is known. Nothing is to be done.
@@ -283,6 +351,7 @@ func (q *Queries) InsertClosedReview(ctx context.Context, arg InsertClosedReview
 		arg.RuleID,
 		arg.Key,
 		arg.Repository,
+		arg.RepositoryID,
 		arg.Number,
 		arg.Title,
 		arg.Branch,
@@ -352,7 +421,7 @@ func (q *Queries) ListReviewRules(ctx context.Context, after string, most int32)
 }
 
 const listReviews = `-- name: ListReviews :many
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at FROM reviews WHERE rule_id = $1 ORDER BY changed_at DESC LIMIT $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id FROM reviews WHERE rule_id = $1 ORDER BY changed_at DESC LIMIT $2
 `
 
 // A rule's reviews, the last changed first.
@@ -390,6 +459,7 @@ func (q *Queries) ListReviews(ctx context.Context, ruleID string, most int32) ([
 			&i.ChangedAt,
 			&i.Repository,
 			&i.EventAt,
+			&i.RepositoryID,
 		); err != nil {
 			return nil, err
 		}
@@ -402,11 +472,12 @@ func (q *Queries) ListReviews(ctx context.Context, ruleID string, most int32) ([
 }
 
 const putReview = `-- name: PutReview :exec
-INSERT INTO reviews (id, rule_id, key, repository, number, title, branch, commit, link, tag, want,
-    deployment, give_up_at, event_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
-    $12, $13, $14)
+INSERT INTO reviews (id, rule_id, key, repository, repository_id, number, title, branch, commit,
+    link, tag, want, deployment, give_up_at, event_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
+    $10, $11, $12, $13, $14, $15)
 ON CONFLICT (rule_id, key) DO UPDATE SET repository = excluded.repository,
+    repository_id = excluded.repository_id,
     number = excluded.number, title = excluded.title,
     branch = excluded.branch, commit = excluded.commit, link = excluded.link, tag = excluded.tag,
     want = excluded.want, give_up_at = excluded.give_up_at, generation = reviews.generation + 1,
@@ -415,20 +486,21 @@ ON CONFLICT (rule_id, key) DO UPDATE SET repository = excluded.repository,
 `
 
 type PutReviewParams struct {
-	ID         string
-	RuleID     string
-	Key        string
-	Repository string
-	Number     int32
-	Title      string
-	Branch     string
-	Commit     string
-	Link       string
-	Tag        string
-	Want       string
-	Deployment string
-	GiveUpAt   time.Time
-	EventAt    *time.Time
+	ID           string
+	RuleID       string
+	Key          string
+	Repository   string
+	RepositoryID string
+	Number       int32
+	Title        string
+	Branch       string
+	Commit       string
+	Link         string
+	Tag          string
+	Want         string
+	Deployment   string
+	GiveUpAt     time.Time
+	EventAt      *time.Time
 }
 
 // A pull request as it is now. What it wanted before is superseded. Events
@@ -439,6 +511,7 @@ func (q *Queries) PutReview(ctx context.Context, arg PutReviewParams) error {
 		arg.RuleID,
 		arg.Key,
 		arg.Repository,
+		arg.RepositoryID,
 		arg.Number,
 		arg.Title,
 		arg.Branch,

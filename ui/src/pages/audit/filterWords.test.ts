@@ -10,6 +10,8 @@ it.each([
   ["user lena", { to: "/users", search: { open: "lena" } }],
   ["node n-1", { to: "/nodes/$name", params: { name: "n-1" } }],
   ["secret A_B of shop", { to: "/secrets", search: { project: "shop", open: "A_B" } }],
+  ["secret A_B of deployment", { to: "/secrets", search: { project: "deployment", open: "A_B" } }],
+  ["secret A_B of deployment cart", { to: "/deployments", search: { q: "cart" } }],
   ["template slim of shop", { to: "/templates", search: { project: "shop", open: "slim" } }],
   ["pipeline of shop, version 3", { to: "/projects/$name/pipeline", params: { name: "shop" } }],
   [`deployment ${ID} on node n-1`, { to: "/d/$id/{-$tab}", params: { id: ID } }],

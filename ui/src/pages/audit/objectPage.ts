@@ -31,11 +31,13 @@ export function placeOf(object: string, admin: boolean): Place | undefined {
   return place && !admin && ADMINS.includes(place.to) ? undefined : place;
 }
 
-function anyPlace([kind = "", name, of, owner]: string[]): Place | undefined {
+function anyPlace([kind = "", name, of, owner, owned]: string[]): Place | undefined {
   if (!name) return undefined;
   if (kind === "pipeline" && name === "of" && of) return pipeline(of.replace(/,$/, ""));
   if (kind === "deployment") return deployment(name);
   if (kind === "node") return { to: "/nodes/$name", params: { name } };
+  // A generated secret: "secret DB_PASSWORD of deployment cart".
+  if (kind === "secret" && owner === "deployment" && owned) return deployment(owned);
   const own = OF_PROJECT[kind];
   if (own)
     return of === "of" && owner ? { to: own, search: { project: owner, open: name } } : undefined;

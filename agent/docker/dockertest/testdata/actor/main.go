@@ -183,9 +183,13 @@ func behave(how string) {
 	}
 }
 
-// sendBack answers each connection with what it is sent.
-func sendBack(port string) {
-	l, err := net.Listen("tcp", ":"+port)
+// sendBack answers each connection with what it is sent. It takes a port, or an
+// address to listen on.
+func sendBack(at string) {
+	if !strings.Contains(at, ":") {
+		at = ":" + at
+	}
+	l, err := net.Listen("tcp", at)
 	if err != nil {
 		panic(err)
 	}

@@ -1,4 +1,6 @@
-package agent
+// Package mask hides secrets in text that people read: in the usual encodings,
+// also where the text comes in pieces that cut a secret in two.
+package mask
 
 import (
 	"bytes"
@@ -27,8 +29,8 @@ const (
 	mostGrown = 512 << 10
 )
 
-// masked stands for what may not be read.
-const masked = "[secret]"
+// Hidden stands for what may not be read.
+const Hidden = "[secret]"
 
 // Masker hides known secrets in text: as they are, in base64 at each of its three
 // offsets and in hexadecimal, and each of these behind the escapes of URLs, HTML
@@ -48,10 +50,10 @@ type Masker struct {
 	longest int
 }
 
-// NewMasker knows the given secrets of any kind, and the values of a project's
+// New makes a Masker that knows the given secrets of any kind, and the values of a project's
 // secrets, which are also hidden when they are short. Of secrets with several lines
 // each long line counts by itself, since logs are read line by line.
-func NewMasker(secrets []string, values ...string) *Masker {
+func New(secrets []string, values ...string) *Masker {
 	m := &Masker{}
 	for _, value := range values {
 		if len(value) >= minValue && len(value) < minSecret {
@@ -232,7 +234,7 @@ func replace(text string, hide []span) string {
 	at := 0
 	for _, s := range hide {
 		b.WriteString(text[at:s.from])
-		b.WriteString(masked)
+		b.WriteString(Hidden)
 		at = s.to
 	}
 	b.WriteString(text[at:])

@@ -1,4 +1,4 @@
-package agent_test
+package mask_test
 
 import (
 	"encoding/base64"
@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/mask"
 )
 
 // forms are the ways in which programs print a secret between other text.
@@ -39,7 +39,7 @@ func TestStream_HidesSecretsAcrossBorders(t *testing.T) {
 		form := rapid.SampledFrom(forms(secret, before)).Draw(t, "form")
 		head := rapid.StringMatching(`[ -;]{0,20}`).Draw(t, "head")
 		text := head + form + "~tail~"
-		stream := agent.NewMasker([]string{secret, "unrelated-secret"}).Stream()
+		stream := mask.New([]string{secret, "unrelated-secret"}).Stream()
 		shown := ""
 		for text != "" {
 			n := rapid.IntRange(1, len(text)).Draw(t, "piece")
@@ -57,7 +57,7 @@ func TestStream_HidesSecretsAcrossBorders(t *testing.T) {
 }
 
 func TestMasker_KnowsItsLimits(t *testing.T) {
-	m := agent.NewMasker([]string{"short", "abcdefgh12345678", "12345678abcdefgh",
+	m := mask.New([]string{"short", "abcdefgh12345678", "12345678abcdefgh",
 		"first line here\nsecond line here"})
 	for in, want := range map[string]string{
 		"short":                             "short",
@@ -70,7 +70,7 @@ func TestMasker_KnowsItsLimits(t *testing.T) {
 			t.Errorf("Mask(%q) = %q, want %q", in, got, want)
 		}
 	}
-	m = agent.NewMasker([]string{"5432", "s3cr3t!"}, "v4lu&e", "abc")
+	m = mask.New([]string{"5432", "s3cr3t!"}, "v4lu&e", "abc")
 	for in, want := range map[string]string{
 		"port 5432, s3cr3t!":               "port 5432, s3cr3t!",
 		"abc v4lu&e, v4lu%26e, v4lu&amp;e": "abc [secret], [secret], [secret]",
@@ -79,7 +79,7 @@ func TestMasker_KnowsItsLimits(t *testing.T) {
 			t.Errorf("Mask(%q) = %q, want %q", in, got, want)
 		}
 	}
-	var none *agent.Masker
+	var none *mask.Masker
 	if none.Mask("text") != "text" || none.Stream().Write("text") != "text" {
 		t.Error("no masker must hide nothing")
 	}
@@ -92,7 +92,7 @@ func FuzzStream(f *testing.F) {
 			return
 		}
 		cut = min(max(cut, 0), len(text))
-		m := agent.NewMasker([]string{secret})
+		m := mask.New([]string{secret})
 		s := m.Stream()
 		shown := s.Write(text[:cut]) + s.Write(text[cut:]) + s.Flush()
 		if shown != m.Mask(text) {

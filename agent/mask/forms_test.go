@@ -1,4 +1,4 @@
-package agent_test
+package mask_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/mask"
 )
 
 // awkward is a secret that every encoder changes in another way.
@@ -57,7 +57,7 @@ var recorded = map[string]string{
 // What programs in other languages make of a secret is hidden, whole and wherever a
 // piece ends; what stands around it is shown.
 func TestMasker_HidesWhatOtherLanguagesEncode(t *testing.T) {
-	m := agent.NewMasker([]string{awkward, "an-unrelated-one"})
+	m := mask.New([]string{awkward, "an-unrelated-one"})
 	for name, form := range recorded {
 		text, want := "GET /?token="+form+"; 200", "GET /?token=[secret]; 200"
 		if got := m.Mask(text); got != want {
@@ -76,7 +76,7 @@ func TestMasker_HidesWhatOtherLanguagesEncode(t *testing.T) {
 // encoder and at every place.
 func TestStream_HidesEncodedSecretsInLongTexts(t *testing.T) {
 	const plain = `pa/ss word+"x"&<y>'z%!(*)~\end`
-	m := agent.NewMasker([]string{plain})
+	m := mask.New([]string{plain})
 	form := `pa\\u002fss word\\u002B\\\"x\\\"\\u0026<y>'z%!(*)~\\\\end`
 	for _, noise := range []string{"x", `\\`, `\"`, "%2", "%25", "&amp;", "+", "é"} {
 		text := strings.Repeat(noise, 3000) + " " + form + " " + strings.Repeat(noise, 3000)
@@ -138,7 +138,7 @@ func TestMasker_HidesAnyMixOfEscapes(t *testing.T) {
 			form = b.String()
 		}
 		text := "token <" + form + "> tail"
-		if got := agent.NewMasker([]string{secret}).Mask(text); got != "token <[secret]> tail" {
+		if got := mask.New([]string{secret}).Mask(text); got != "token <[secret]> tail" {
 			t.Fatalf("%q is shown as %q", text, got)
 		}
 	})
@@ -147,7 +147,7 @@ func TestMasker_HidesAnyMixOfEscapes(t *testing.T) {
 // A text that begins or ends inside a secret shows no part of it, however the part
 // is written.
 func TestMasker_HidesPartsAtCuts(t *testing.T) {
-	m := agent.NewMasker([]string{awkward})
+	m := mask.New([]string{awkward})
 	for name, form := range recorded {
 		for cut := len(form) / 2; cut < len(form)-6; cut++ {
 			head := m.MaskPart("head "+form[:cut], false, true)
@@ -168,7 +168,7 @@ func BenchmarkMasker_Line(b *testing.B) {
 	for i := range 20 {
 		secrets = append(secrets, fmt.Sprintf("secret-%d-value/with+signs %d", i, i*i))
 	}
-	m := agent.NewMasker(secrets)
+	m := mask.New(secrets)
 	for name, line := range map[string]string{
 		"plain": strings.Repeat("an ordinary line of a log, ", 8),
 		"json":  `{"level":"info","msg":"said \"hello\" to a\\b"}` + strings.Repeat(" x", 70),

@@ -1,4 +1,4 @@
-package agent
+package mask
 
 // maxHeld bounds what a Stream holds back, in bytes.
 const maxHeld = 2 << 20

@@ -1,0 +1,132 @@
+package docker
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// mostNoted bounds the book; when it is full, the older half is forgotten. What
+// still exists is noted again with the next list.
+const mostNoted = 8192
+
+// containerBook remembers the ids of the containers that we made, beyond the
+// engine's own memory: a process of a container that the engine has lost is ours
+// if, and only if, its container is in here. Ids are random, so no container of
+// anybody else is.
+type containerBook struct {
+	path string
+
+	mu    sync.Mutex
+	known map[string]noted
+	order []string
+}
+
+// noted is a container as we made it.
+type noted struct {
+	agent.Object
+	// engine is the id of the engine that it was made on.
+	engine string
+}
+
+// openBook reads the book of a data folder; a line that is damaged is left out.
+func openBook(dataDir string) (*containerBook, error) {
+	b := &containerBook{path: filepath.Join(dataDir, "containers"), known: map[string]noted{}}
+	f, err := os.Open(b.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return b, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the list of containers: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		fields := strings.Split(lines.Text(), " ")
+		if len(fields) != 5 || !containerID.MatchString(fields[0]) {
+			continue
+		}
+		b.add(noted{engine: fields[1], Object: agent.Object{ID: fields[0],
+			Kind: agent.ObjectKind(fields[2]), Deployment: fields[3],
+			Step: pipeline.StepKey(fields[4])}})
+	}
+	return b, lines.Err()
+}
+
+func (b *containerBook) add(n noted) {
+	if _, there := b.known[n.ID]; !there {
+		b.order = append(b.order, n.ID)
+	}
+	b.known[n.ID] = n
+}
+
+// of returns what is noted of a container.
+func (b *containerBook) of(id string) (noted, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n, ok := b.known[id]
+	return n, ok
+}
+
+// note remembers a container, on disk too. No sync: after a power cut no process
+// is left that could be lost.
+func (b *containerBook) note(n noted) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, there := b.known[n.ID]; there || !containerID.MatchString(n.ID) {
+		return nil
+	}
+	if len(b.order) >= mostNoted {
+		if err := b.forgetOld(); err != nil {
+			return err
+		}
+	}
+	f, err := os.OpenFile(b.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("note a container: %w", err)
+	}
+	_, err = f.WriteString(n.line())
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("note a container: %w", err)
+	}
+	b.add(n)
+	return nil
+}
+
+func (n noted) line() string {
+	return strings.Join([]string{n.ID, n.engine, string(n.Kind), n.Deployment, string(n.Step)},
+		" ") + "\n"
+}
+
+func (b *containerBook) forgetOld() error {
+	var text strings.Builder
+	old := len(b.order) / 2
+	for _, id := range b.order[old:] {
+		text.WriteString(b.known[id].line())
+	}
+	if err := writeFile(b.path, []byte(text.String()), 0o600); err != nil {
+		return err
+	}
+	for _, id := range b.order[:old] {
+		delete(b.known, id)
+	}
+	b.order = append([]string(nil), b.order[old:]...)
+	return nil
+}
+
+// noteContainer remembers what was made or listed. Without it a lost process
+// cannot be told from a stranger's later, which is no reason to fail now.
+func (d *Docker) noteContainer(o agent.Object) {
+	err := d.book.note(noted{Object: o, engine: d.hostPaths().engineID})
+	if err != nil {
+		d.log.Warn("a container was not noted", "container", o.ID, "error", err)
+	}
+}

@@ -1,0 +1,261 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+const (
+	// lostAfter is how long something has to be out of the engine's sight before it
+	// counts as lost: a container that starts or ends is in between for a moment.
+	lostAfter = 10 * time.Second
+	// endedFor is how long the engine has to say that a container ended before
+	// processes of it count as lost.
+	endedFor = 30 * time.Second
+)
+
+// ErrHidden means that the machine's processes cannot be seen from here.
+var ErrHidden = errors.New("the machine's processes cannot be seen from the agent's container")
+
+// Lost is what a killed engine left behind and does not know any more.
+type Lost struct {
+	Containers []LostContainer `json:"containers"`
+	Links      []LostLink      `json:"links"`
+}
+
+// LostContainer is a container of ours that the engine does not know, or takes for
+// ended, and the processes of it that run.
+type LostContainer struct {
+	ID         string           `json:"id"`
+	Kind       agent.ObjectKind `json:"kind"`
+	Deployment string           `json:"deployment"`
+	Step       pipeline.StepKey `json:"step,omitempty"`
+	Processes  []LostProcess    `json:"processes"`
+}
+
+// LostProcess is one process of a lost container. Shim marks containerd's, which
+// stands between it and the container.
+type LostProcess struct {
+	PID  int    `json:"pid"`
+	Name string `json:"name"`
+	Shim bool   `json:"shim,omitempty"`
+	// ticks is when it was started, in the kernel's ticks since boot: with it, a
+	// number that was given to another process is told apart.
+	ticks int64
+}
+
+// LostLink is the machine's end of a pair of network interfaces whose other end no
+// container has, on the bridge of one of our networks.
+type LostLink struct {
+	Name       string `json:"name"`
+	Bridge     string `json:"bridge"`
+	Deployment string `json:"deployment"`
+	index      int32
+}
+
+// Empty reports whether nothing is lost.
+func (l Lost) Empty() bool { return len(l.Containers) == 0 && len(l.Links) == 0 }
+
+// suspects are when something was first seen without its container.
+type suspects map[string]time.Time
+
+// FindLost looks below the engine's API. It returns what has been lost for a while,
+// as far as this process has seen, and ErrHidden where it cannot look.
+func (d *Docker) FindLost(ctx context.Context) (Lost, error) {
+	seen, err := d.lookForLost(ctx)
+	if err != nil {
+		return Lost{}, err
+	}
+	now, next := time.Now(), suspects{}
+	d.lost.Lock()
+	defer d.lost.Unlock()
+	since := func(key string) time.Time {
+		next[key] = now
+		if first, known := d.suspects[key]; known {
+			next[key] = first
+		}
+		return next[key]
+	}
+	young := func(key string) bool { return now.Sub(since(key)) < d.config.LostAfter }
+	seen.Containers = slices.DeleteFunc(seen.Containers,
+		func(c LostContainer) bool { return young(c.ID) })
+	seen.Links = slices.DeleteFunc(seen.Links,
+		func(l LostLink) bool { return young(fmt.Sprint(l.Name, " ", l.index)) })
+	d.suspects = next
+	return seen, nil
+}
+
+// AwaitLost is FindLost for a process that has just begun: it looks twice.
+func (d *Docker) AwaitLost(ctx context.Context) (Lost, error) {
+	found, err := d.FindLost(ctx)
+	d.lost.Lock()
+	some := len(d.suspects) > 0
+	d.lost.Unlock()
+	if err != nil || !some {
+		return found, err
+	}
+	if err := pause(ctx, d.config.LostAfter); err != nil {
+		return found, err
+	}
+	return d.FindLost(ctx)
+}
+
+// lookForLost looks once.
+func (d *Docker) lookForLost(ctx context.Context) (l Lost, err error) {
+	l = Lost{Containers: []LostContainer{}, Links: []LostLink{}}
+	if _, err := d.api.Ping(ctx, client.PingOptions{}); err != nil {
+		return l, fmt.Errorf("look for what is lost: %w", unavailable(err))
+	}
+	if d.hostPaths().ownProcesses {
+		return l, ErrHidden
+	}
+	running, err := machine{proc: "/proc"}.processes(func(id string) bool {
+		n, ours := d.book.of(id)
+		return ours && n.engine == d.hostPaths().engineID
+	})
+	if err != nil {
+		return l, err
+	}
+	for _, id := range slices.Sorted(maps.Keys(running)) {
+		lost, err := d.withoutContainer(ctx, id, running[id])
+		if err != nil {
+			return l, err
+		}
+		if n, _ := d.book.of(id); len(lost) > 0 {
+			l.Containers = append(l.Containers, LostContainer{ID: id, Kind: n.Kind,
+				Deployment: n.Deployment, Step: n.Step, Processes: lost})
+		}
+	}
+	if l.Links, err = d.lostLinks(ctx); err != nil {
+		return l, err
+	}
+	return l, nil
+}
+
+// withoutContainer returns those processes of a container that the engine knows
+// nothing of: all when it does not know the container, and when it says that the
+// container ended, those from before that.
+func (d *Docker) withoutContainer(
+	ctx context.Context, id string, all []LostProcess,
+) ([]LostProcess, error) {
+	r, err := d.api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
+	if errdefs.IsNotFound(err) {
+		return all, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("inspect container: %w", unavailable(err))
+	}
+	s := r.Container.State
+	if s == nil || s.Status != container.StateExited && s.Status != container.StateDead {
+		return nil, nil
+	}
+	ended, err := time.Parse(time.RFC3339Nano, s.FinishedAt)
+	if err != nil || time.Since(ended) < endedFor {
+		return nil, nil //nolint:nilerr // an engine that does not say leaves it open
+	}
+	boot, err := machine{proc: "/proc"}.boot()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(p LostProcess) bool {
+		// The kernel gives the boot in whole seconds.
+		return boot.Add(time.Duration(p.ticks) * tick).After(ended.Add(-2 * time.Second))
+	}), nil
+}
+
+// EndLost ends exactly what AwaitLost finds, and returns it.
+func (d *Docker) EndLost(ctx context.Context) (Lost, error) {
+	found, err := d.AwaitLost(ctx)
+	if err != nil {
+		return found, err
+	}
+	var failed error
+	for _, c := range found.Containers {
+		// The container first: its shim tells containerd of the end, and goes.
+		for _, shims := range []bool{false, true} {
+			failed = errors.Join(failed, endProcesses(ctx, c.ID, slices.DeleteFunc(
+				slices.Clone(c.Processes), func(p LostProcess) bool { return p.Shim != shims })))
+		}
+	}
+	for _, l := range found.Links {
+		failed = errors.Join(failed, deleteLink(l))
+	}
+	return found, failed
+}
+
+// endWithin is how long the kernel may take to end what was killed.
+const endWithin = 10 * time.Second
+
+// endProcesses kills the processes and waits until they are gone.
+func endProcesses(ctx context.Context, id string, all []LostProcess) error {
+	ctx, cancel := context.WithTimeout(ctx, endWithin)
+	defer cancel()
+	m := machine{proc: "/proc"}
+	for _, p := range all {
+		// The handle is the process's own: nobody else gets the signal, even if its
+		// number is given away after this.
+		handle, err := os.FindProcess(p.PID)
+		if err != nil {
+			continue
+		}
+		if m.is(p, id) {
+			err = handle.Kill()
+		}
+		_ = handle.Release()
+		if err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return fmt.Errorf("end process %d of container %s: %w; run this as root", p.PID, id[:12],
+				err)
+		}
+	}
+	for _, p := range all {
+		for m.is(p, id) {
+			if err := pause(ctx, execPoll); err != nil {
+				return fmt.Errorf("process %d of container %s did not end within %s", p.PID, id[:12],
+					endWithin)
+			}
+		}
+	}
+	return nil
+}
+
+// LostCommand is what a person types on the machine itself to end what is lost.
+func (d *Docker) LostCommand() string {
+	h := d.hostPaths()
+	return fmt.Sprintf("nullops agent lost --end --agent.data=%s", h.of(d.config.DataDir))
+}
+
+// lostCheck is unknown where the agent cannot look, which is not the same as well.
+func lostCheck(f facts) wire.Check {
+	switch {
+	case errors.Is(f.lostProblem, ErrHidden):
+		return bad(checkLost, wire.SeverityUnknown, "Whether a killed engine left processes behind "+
+			"cannot be seen from the agent's container.", "Run the command on the machine itself, as "+
+			"root: '"+f.lostCommand+"'. Or start the agent's container with --pid host.")
+	case f.lostProblem != nil:
+		return bad(checkLost, wire.SeverityUnknown,
+			"What a killed engine left behind cannot be listed.", "See the agent's log.")
+	case f.lost.Empty():
+		return good(checkLost, "The engine knows all our containers that run.")
+	}
+	return bad(checkLost, wire.SeverityWarning, "The engine has lost "+f.lost.String()+
+		" of deployments, which run on and take room.", "'nullops agent lost' on the machine lists "+
+		"them, and '"+f.lostCommand+"' ends exactly these.")
+}
+
+// String counts what is lost.
+func (l Lost) String() string {
+	return fmt.Sprintf("%d containers and %d network interfaces", len(l.Containers), len(l.Links))
+}

@@ -1,0 +1,107 @@
+package docker
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/nullops/nullops/agent"
+)
+
+// Which container a process belongs to is read from what nobody but the kernel and
+// containerd write.
+func TestProcesses_OfContainers(t *testing.T) {
+	id, outer := strings.Repeat("ab", 32), strings.Repeat("cd", 32)
+	for groups, want := range map[string]string{
+		"4:memory:/docker/" + id + "\n0::/docker/" + id + "\n":      id,
+		"0::/system.slice/docker-" + id + ".scope\n":                id,
+		"0::/docker/" + outer + "/docker/" + id + "\n":              id,
+		"0::/../" + id + "\n":                                       id,
+		"0::/system.slice/docker.service\n":                         "",
+		"0::/user.slice\n4:memory:/docker/" + id + "\n":             id,
+		"0::/kubepods/pod" + strings.Repeat("a", 32) + "/x.scope\n": "",
+	} {
+		if got := lastGroup(groups); got != want {
+			t.Errorf("%q is of %q", groups, got)
+		}
+	}
+	for line, want := range map[string]string{
+		"/usr/bin/containerd-shim-runc-v2\x00-namespace\x00moby\x00-id\x00" + id +
+			"\x00-address\x00s\x00": id,
+		"containerd-shim-runc-v2\x00-id\x00" + id:          id,
+		"containerd-shim-runc-v2\x00-id\x00":               "",
+		"/bin/sh\x00-id\x00" + id + "\x00":                 "",
+		"grep\x00containerd-shim\x00-id\x00" + id + "\x00": "",
+		"": "",
+	} {
+		if got := shimOf(line); got != want {
+			t.Errorf("%q is of %q", line, got)
+		}
+	}
+	p, ok := machine{proc: "/proc"}.process(os.Getpid())
+	if !ok || p.ticks == 0 || p.Name == "" {
+		t.Errorf("this process is %+v", p)
+	}
+	now := machine{proc: "/proc"}
+	p.ticks++
+	if now.is(p, "") {
+		t.Error("another process with our number is taken for the one that was seen")
+	}
+}
+
+// What was noted is known to the next life of the agent, and the book stays small.
+func TestBook_OutlivesTheAgent(t *testing.T) {
+	dir := t.TempDir()
+	b, err := openBook(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := func(n int) string {
+		text := strings.Repeat("0", 64) + strings.Repeat("f", n%7)
+		digits := []byte(text[len(text)-64:])
+		for i := range 4 {
+			digits[i] = "0123456789abcdef"[n>>(4*i)&15]
+		}
+		return string(digits)
+	}
+	for n := range mostNoted + 1 {
+		err := b.note(noted{engine: "E", Object: agent.Object{ID: id(n), Kind: agent.KindPlugin,
+			Deployment: "d", Step: "seed"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	again, err := openBook(dir)
+	if err != nil || len(again.order) != mostNoted/2+1 {
+		t.Fatalf("%d are noted, %v", len(again.order), err)
+	}
+	if n, ok := again.of(id(mostNoted)); !ok || n.engine != "E" || n.Step != "seed" ||
+		n.Kind != agent.KindPlugin || n.Deployment != "d" {
+		t.Errorf("the newest is %+v", n)
+	}
+	if _, ok := again.of(id(0)); ok {
+		t.Error("the oldest is still noted")
+	}
+	if err := b.note(noted{Object: agent.Object{ID: "not an id"}}); err != nil {
+		t.Error(err)
+	}
+}
+
+// An agent that cannot look says that, and not that all is well.
+func TestLostCheck_SaysWhatCannotBeSeen(t *testing.T) {
+	f := healthy()
+	f.lostProblem, f.lostCommand = ErrHidden, "nullops agent lost --end --agent.data=/srv/agent"
+	if c := lostCheck(f); c.Severity != "unknown" || !strings.Contains(c.Remedy, f.lostCommand) ||
+		!strings.Contains(c.Remedy, "on the machine itself") {
+		t.Errorf("hidden: %+v", c)
+	}
+	f.lostProblem = errors.New("no /proc")
+	if c := lostCheck(f); c.Severity != "unknown" || c.Remedy == "" {
+		t.Errorf("failed: %+v", c)
+	}
+	f.lostProblem, f.lost = nil, Lost{Links: []LostLink{{Name: "veth1"}}}
+	if c := lostCheck(f); c.Severity != "warning" || !strings.Contains(c.Remedy, f.lostCommand) {
+		t.Errorf("lost: %+v", c)
+	}
+}

@@ -1,0 +1,212 @@
+package docker
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/moby/moby/api/types/network"
+	"github.com/moby/moby/client"
+	"golang.org/x/sys/unix"
+)
+
+// bridgeOption is where the engine keeps the name of a bridge that it did not choose.
+const bridgeOption = "com.docker.network.bridge.name"
+
+// link is one network interface of the machine.
+type link struct {
+	index, master, peer int32
+	name, kind          string
+}
+
+// lostLinks finds interfaces on the bridges of our networks whose other end is in no
+// container that runs. An agent with a network of its own sees none.
+func (d *Docker) lostLinks(ctx context.Context) (lost []LostLink, err error) {
+	lost = []LostLink{}
+	if d.hostPaths().ownNetwork {
+		return lost, nil
+	}
+	all, err := d.listNetworks(ctx, d.names.ours(""))
+	if err != nil {
+		return nil, err
+	}
+	links, err := machineLinks()
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range all {
+		bridge := bridgeOf(n)
+		on := slices.IndexFunc(links, func(l link) bool {
+			return l.name == bridge && l.kind == "bridge"
+		})
+		if on < 0 {
+			continue
+		}
+		peers, err := d.peersOf(ctx, n.ID)
+		if errors.Is(err, ErrHidden) {
+			continue // a container that ended meanwhile: nothing is known of this one
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range links {
+			if l.master == links[on].index && l.kind == "veth" && !peers[l.peer] {
+				lost = append(lost, LostLink{Name: l.name, Bridge: bridge, index: l.index,
+					Deployment: n.Labels[labelDeployment]})
+			}
+		}
+	}
+	return lost, nil
+}
+
+func bridgeOf(n network.Summary) string {
+	if name := n.Options[bridgeOption]; name != "" {
+		return name
+	}
+	return "br-" + n.ID[:min(len(n.ID), 12)]
+}
+
+// peersOf are the interfaces of all containers on a network, whoever they belong to.
+func (d *Docker) peersOf(ctx context.Context, id string) (map[int32]bool, error) {
+	r, err := d.api.ContainerList(ctx, client.ContainerListOptions{
+		Filters: make(client.Filters).Add("network", id)})
+	if err != nil {
+		return nil, fmt.Errorf("list a network's containers: %w", unavailable(err))
+	}
+	all := map[int32]bool{}
+	for _, c := range r.Items {
+		i, err := d.api.ContainerInspect(ctx, c.ID, client.ContainerInspectOptions{})
+		if gone(err) || err == nil && (i.Container.State == nil || i.Container.State.Pid == 0) {
+			return nil, ErrHidden
+		}
+		if err != nil {
+			return nil, fmt.Errorf("inspect container: %w", unavailable(err))
+		}
+		some, err := machine{proc: "/proc"}.interfaces(i.Container.State.Pid)
+		if err != nil {
+			return nil, err
+		}
+		for index := range some {
+			all[index] = true
+		}
+	}
+	return all, nil
+}
+
+// machineLinks lists the interfaces of our network namespace.
+func machineLinks() ([]link, error) {
+	data, err := syscall.NetlinkRIB(syscall.RTM_GETLINK, syscall.AF_UNSPEC)
+	if err != nil {
+		return nil, fmt.Errorf("list network interfaces: %w", err)
+	}
+	messages, err := syscall.ParseNetlinkMessage(data)
+	if err != nil {
+		return nil, fmt.Errorf("list network interfaces: %w", err)
+	}
+	var all []link
+	for _, m := range messages {
+		if m.Header.Type != syscall.RTM_NEWLINK || len(m.Data) < syscall.SizeofIfInfomsg {
+			continue
+		}
+		l := link{index: int32(binary.NativeEndian.Uint32(m.Data[4:8]))}
+		attributes, err := syscall.ParseNetlinkRouteAttr(&m)
+		if err != nil {
+			return nil, fmt.Errorf("list network interfaces: %w", err)
+		}
+		for _, a := range attributes {
+			l.take(a)
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+// take reads one attribute of an interface.
+func (l *link) take(a syscall.NetlinkRouteAttr) {
+	number := func() int32 {
+		if len(a.Value) < 4 {
+			return 0
+		}
+		return int32(binary.NativeEndian.Uint32(a.Value))
+	}
+	switch a.Attr.Type {
+	case unix.IFLA_IFNAME:
+		l.name = strings.TrimRight(string(a.Value), "\x00")
+	case unix.IFLA_MASTER:
+		l.master = number()
+	case unix.IFLA_LINK:
+		l.peer = number()
+	case unix.IFLA_LINKINFO:
+		l.kind = kindOf(a.Value)
+	}
+}
+
+// kindOf finds the kind among an interface's nested attributes.
+func kindOf(nested []byte) string {
+	const header = syscall.SizeofRtAttr
+	for len(nested) >= header {
+		size := int(binary.NativeEndian.Uint16(nested))
+		if size < header || size > len(nested) {
+			return ""
+		}
+		if binary.NativeEndian.Uint16(nested[2:]) == unix.IFLA_INFO_KIND {
+			return strings.TrimRight(string(nested[header:size]), "\x00")
+		}
+		nested = nested[min((size+3)&^3, len(nested)):]
+	}
+	return ""
+}
+
+// deleteLink removes an interface, and with it the other end of the pair. It must
+// still be the one that was seen.
+func deleteLink(l LostLink) error {
+	links, err := machineLinks()
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(links, func(now link) bool {
+		return now.index == l.index && now.name == l.Name && now.kind == "veth"
+	}) {
+		return nil
+	}
+	socket, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
+	if err != nil {
+		return fmt.Errorf("remove interface %s: %w", l.Name, err)
+	}
+	defer func() { _ = unix.Close(socket) }()
+	message := make([]byte, unix.NLMSG_HDRLEN+unix.SizeofIfInfomsg)
+	binary.NativeEndian.PutUint32(message, uint32(len(message)))
+	binary.NativeEndian.PutUint16(message[4:], unix.RTM_DELLINK)
+	binary.NativeEndian.PutUint16(message[6:], unix.NLM_F_REQUEST|unix.NLM_F_ACK)
+	binary.NativeEndian.PutUint32(message[unix.NLMSG_HDRLEN+4:], uint32(l.index))
+	err = unix.Sendto(socket, message, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
+	if err == nil {
+		err = acknowledged(socket)
+	}
+	if err != nil && !errors.Is(err, unix.ENODEV) { // it went with its container
+		return fmt.Errorf("remove interface %s: %w; run this as root", l.Name, err)
+	}
+	return nil
+}
+
+// acknowledged reads the kernel's answer to one request.
+func acknowledged(socket int) error {
+	answer := make([]byte, unix.Getpagesize())
+	n, _, err := unix.Recvfrom(socket, answer, 0)
+	if err != nil {
+		return err
+	}
+	if n < unix.NLMSG_HDRLEN+4 ||
+		binary.NativeEndian.Uint16(answer[4:]) != unix.NLMSG_ERROR {
+		return errors.New("the kernel gave no answer")
+	}
+	code := int32(binary.NativeEndian.Uint32(answer[unix.NLMSG_HDRLEN:]))
+	if code != 0 {
+		return unix.Errno(-code)
+	}
+	return nil
+}

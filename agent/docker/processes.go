@@ -1,0 +1,154 @@
+package docker
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// tick is the unit of process times in /proc, on every Linux that Go supports.
+const tick = 10 * time.Millisecond
+
+var (
+	containerID = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	groupID     = regexp.MustCompile(`[0-9a-f]{64}`)
+)
+
+// machine reads the processes of this machine from its /proc.
+type machine struct{ proc string }
+
+// processes finds what runs of the wanted containers, by their ids: processes in a
+// container's control group, and the shims that were started for it.
+func (m machine) processes(wanted func(id string) bool) (map[string][]LostProcess, error) {
+	entries, err := os.ReadDir(m.proc)
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	all := map[string][]LostProcess{}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		id, shim := m.containerOf(pid)
+		if id == "" || !wanted(id) {
+			continue
+		}
+		if p, ok := m.process(pid); ok {
+			p.Shim = shim
+			all[id] = append(all[id], p)
+		}
+	}
+	return all, nil
+}
+
+// containerOf returns the container that a process belongs to. What is read of a
+// process that ends meanwhile is empty.
+func (m machine) containerOf(pid int) (id string, shim bool) {
+	dir := filepath.Join(m.proc, strconv.Itoa(pid))
+	line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+	if id := shimOf(string(line)); id != "" {
+		return id, true
+	}
+	group, err := os.ReadFile(filepath.Join(dir, "cgroup"))
+	if err != nil {
+		return "", false
+	}
+	return lastGroup(string(group)), false
+}
+
+// shimOf returns the container of a shim's command line.
+func shimOf(line string) string {
+	args := strings.Split(line, "\x00")
+	if !strings.HasPrefix(filepath.Base(args[0]), "containerd-shim") {
+		return ""
+	}
+	for i, a := range args[:len(args)-1] {
+		if a == "-id" && containerID.MatchString(args[i+1]) {
+			return args[i+1]
+		}
+	}
+	return ""
+}
+
+// lastGroup returns the innermost container in a list of control groups: an engine
+// in a container makes groups within that container's.
+func lastGroup(groups string) string {
+	for line := range strings.Lines(groups) {
+		if ids := groupID.FindAllString(line, -1); len(ids) > 0 {
+			return ids[len(ids)-1]
+		}
+	}
+	return ""
+}
+
+// process reads what tells a process from all others. One that has ended, and that
+// nobody has asked about, is none.
+func (m machine) process(pid int) (p LostProcess, ok bool) {
+	stat, err := os.ReadFile(filepath.Join(m.proc, strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return p, false
+	}
+	// The name is in parentheses, and may hold any byte.
+	first, last := strings.IndexByte(string(stat), '('), strings.LastIndexByte(string(stat), ')')
+	if first < 0 || last < first {
+		return p, false
+	}
+	fields := strings.Fields(string(stat[last+1:]))
+	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
+		return p, false
+	}
+	ticks, err := strconv.ParseInt(fields[19], 10, 64)
+	if err != nil {
+		return p, false
+	}
+	return LostProcess{PID: pid, Name: string(stat[first+1 : last]), ticks: ticks}, true
+}
+
+// is reports whether a process is still the one that was seen.
+func (m machine) is(seen LostProcess, id string) bool {
+	now, ok := m.process(seen.PID)
+	of, _ := m.containerOf(seen.PID)
+	return ok && now.ticks == seen.ticks && of == id
+}
+
+// boot is when the machine was started.
+func (m machine) boot() (time.Time, error) {
+	stat, err := os.ReadFile(filepath.Join(m.proc, "stat"))
+	if err != nil {
+		return time.Time{}, err
+	}
+	seconds := named(string(stat), "btime")
+	if seconds == 0 {
+		return time.Time{}, errors.New("/proc/stat has no time of the boot")
+	}
+	return time.Unix(seconds, 0), nil
+}
+
+// interfaces are the numbers of the network interfaces that a process has.
+func (m machine) interfaces(pid int) (map[int32]bool, error) {
+	text, err := os.ReadFile(filepath.Join(m.proc, strconv.Itoa(pid), "net", "igmp"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrHidden
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the interfaces of process %d: %w", pid, err)
+	}
+	all := map[int32]bool{}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if strings.HasPrefix(line, "\t") || len(fields) < 2 {
+			continue
+		}
+		if index, err := strconv.ParseInt(fields[0], 10, 32); err == nil {
+			all[int32(index)] = true
+		}
+	}
+	return all, nil
+}

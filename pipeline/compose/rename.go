@@ -1,0 +1,161 @@
+package compose
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/compose-spec/compose-go/v2/types"
+)
+
+// maxKey is the longest key of a step.
+const maxKey = 40
+
+// nameSteps gives each service the key of its step. A name that is a key already
+// stays; another one is spelled as a DNS label that no other service has.
+func (r *reader) nameSteps() {
+	r.keys = map[string]string{}
+	taken := map[string]bool{}
+	names := r.project.ServiceNames()
+	for _, name := range names {
+		if label(name) == name {
+			r.keys[name], taken[name] = name, true
+		}
+	}
+	for _, name := range names {
+		if r.keys[name] != "" {
+			continue
+		}
+		key := label(name)
+		for n := 2; taken[key]; n++ {
+			suffix := fmt.Sprintf("-%d", n)
+			key = strings.TrimRight(label(name)[:min(len(label(name)), maxKey-len(suffix))], "-") + suffix
+		}
+		r.keys[name], taken[key] = key, true
+	}
+}
+
+// label spells a service's name as a DNS label that begins with a letter.
+func label(name string) string {
+	name = strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' {
+			return c
+		}
+		return '-'
+	}, strings.ToLower(name))
+	name = strings.Trim(name, "-")
+	if name != "" && name[0] <= '9' {
+		name = "s-" + name
+	}
+	return strings.TrimRight(name[:min(len(name), maxKey)], "-")
+}
+
+// renamed are the services whose host name is another one here.
+func (r *reader) renamed() []string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(r.keys)) {
+		if r.keys[name] != name {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// renameHosts replaces the host names of renamed services in a variable's value
+// where they clearly are host names: in a URL, before a port, and alone where the
+// variable's name says that it holds a host.
+func (r *reader) renameHosts(service, variable, value string) string {
+	for _, old := range r.renamed() {
+		changed := renameHost(variable, value, old, r.keys[old])
+		if changed != value {
+			r.note(service, "environment", "in %s, the host name %s becomes %s", variable, old,
+				r.keys[old])
+		}
+		value = changed
+	}
+	return value
+}
+
+var (
+	// urlHosts are the scheme, and all up to the path.
+	urlHosts = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)([^/?#\s"'<>\\|]+)`)
+	hostPort = regexp.MustCompile(`^(\s*)([A-Za-z0-9_.-]+)(:[0-9]{1,5}\s*)$`)
+	// laterHost is the second host of a URL such as mongodb://a:1,b:2/x.
+	laterHost = regexp.MustCompile(`^([A-Za-z0-9_.-]+)(:[0-9]{1,5})?([/?#].*)?$`)
+	hostsName = regexp.MustCompile(`(?i)(^|_)(HOST|HOSTS|HOSTNAME|SERVER|SERVERS|ADDR|ADDRESS|` +
+		`ADDRESSES|ENDPOINT|ENDPOINTS|URL|URI|BROKER|BROKERS|PEERS|NODES|SEEDS)$`)
+)
+
+// renameHost goes from comma to comma, since lists of hosts have those.
+func renameHost(variable, value, old, now string) string {
+	parts := strings.Split(value, ",")
+	inURL := false
+	for i, part := range parts {
+		trimmed := strings.TrimSpace(part)
+		later := laterHost.FindStringSubmatch(trimmed)
+		switch {
+		case urlHosts.MatchString(part):
+			inURL = true
+			parts[i] = urlHosts.ReplaceAllStringFunc(part, func(url string) string {
+				found := urlHosts.FindStringSubmatch(url)
+				at := strings.LastIndex(found[2], "@") + 1
+				host, port, ported := strings.Cut(found[2][at:], ":")
+				if host != old {
+					return url
+				}
+				if ported {
+					port = ":" + port
+				}
+				return found[1] + found[2][:at] + now + port
+			})
+		case hostPort.MatchString(part) && hostPort.FindStringSubmatch(part)[2] == old:
+			parts[i] = hostPort.ReplaceAllString(part, "${1}"+now+"${3}")
+		case inURL && later != nil && later[1] == old:
+			parts[i] = now + later[2] + later[3]
+		case trimmed == old && hostsName.MatchString(variable):
+			parts[i] = strings.Replace(part, old, now, 1)
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// noteRenamedHosts lists where a service still names another by a host name that
+// is spelled otherwise here. env is what its variables became.
+func (r *reader) noteRenamedHosts(s types.ServiceConfig, env map[string]string) {
+	if r.keys[s.Name] != s.Name {
+		r.note(s.Name, "name", "it is called %s here, since that is a host name", r.keys[s.Name])
+	}
+	for _, other := range r.renamed() {
+		word := regexp.MustCompile(`(^|[^A-Za-z0-9_.-])` + regexp.QuoteMeta(other) +
+			`($|[^A-Za-z0-9_-])`)
+		for _, name := range slices.Sorted(maps.Keys(env)) {
+			if word.MatchString(env[name]) {
+				r.note(s.Name, "environment", "%s names %s, which is called %s here; change it", name,
+					other, r.keys[other])
+			}
+		}
+		r.noteRenamedText(s, other, word)
+	}
+}
+
+func (r *reader) noteRenamedText(s types.ServiceConfig, other string, word *regexp.Regexp) {
+	texts := map[string]string{"command": strings.Join(s.Command, " "),
+		"entrypoint": strings.Join(s.Entrypoint, " ")}
+	if s.HealthCheck != nil {
+		texts["healthcheck"] = strings.Join(s.HealthCheck.Test, " ")
+	}
+	for _, field := range slices.Sorted(maps.Keys(texts)) {
+		if word.MatchString(texts[field]) {
+			r.note(s.Name, field, "it names %s, which is called %s here; change it", other,
+				r.keys[other])
+		}
+	}
+	for _, c := range s.Configs {
+		if word.MatchString(r.project.Configs[c.Source].Content) {
+			r.note(s.Name, "configs", "%s names %s, which is called %s here; change it", c.Source,
+				other, r.keys[other])
+		}
+	}
+}
