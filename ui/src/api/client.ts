@@ -16,14 +16,14 @@ export type Me = Schemas["Me"];
 export type NodeInfo = Schemas["Node"];
 
 /**
- * How long an answer may take, its body included. The slowest honest ones ask a registry, which the
- * control plane gives 10 s; a server that says nothing for a minute is as good as gone. Streams are
- * not asked for here but in live.ts, which watches them for silence.
+ * Timeout of a request including its body. The slowest regular ones query a registry, for which the
+ * control plane waits 10 s; after a minute without a response the server counts as down. Streams
+ * use live.ts, which has a silence timeout of its own.
  */
 export const PATIENCE = 60_000;
 
-/** A fetch that ends with its time, or with the signal of whoever asked. */
-function impatient(request: Request): Promise<Response> {
+/** A fetch that aborts after the timeout, or with the caller's signal. */
+function fetchWithTimeout(request: Request): Promise<Response> {
   const signal = AbortSignal.any([request.signal, AbortSignal.timeout(PATIENCE)]);
   return fetch(request, { signal });
 }
@@ -32,10 +32,10 @@ function impatient(request: Request): Promise<Response> {
 export const client = createClient<paths>({
   baseUrl: "",
   credentials: "same-origin",
-  fetch: impatient,
+  fetch: fetchWithTimeout,
 });
 
-/** While an admin looks through somebody's eyes, every request says so. */
+/** While an admin views as another user, every request carries that user's name. */
 client.use({
   onRequest({ request }) {
     for (const [name, value] of Object.entries(viewingHeaders())) request.headers.set(name, value);

@@ -1,6 +1,6 @@
 import type { Deployment } from "@/api/client";
 
-/** The states of which nothing runs any more: the API lists them only when asked. */
+/** The final states, in which nothing runs. The API lists such deployments only on request. */
 export const ENDED_STATES: Deployment["status"][] = ["removed", "canceled", "forgotten"];
 
 export function hasEnded(status: Deployment["status"]): boolean {

@@ -5,7 +5,7 @@ import { isSilence } from "./queries/common";
 export class IdempotencyKeys {
   private sent = { content: "", key: "" };
 
-  /** The header of a try: the same for as long as the same is sent and nobody answered. */
+  /** The header of an attempt: the same key until the content changes or the server answers. */
   header(content: unknown): { "Idempotency-Key": string } {
     const text = JSON.stringify(content);
     if (this.sent.content !== text) this.sent = { content: text, key: idempotencyKey() };

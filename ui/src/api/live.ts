@@ -15,7 +15,7 @@ export type LiveState = {
 type Options = {
   url: string;
   onEvent: (event: ServerEvent) => void;
-  /** Called when the stream is open; `resumed` means it goes on behind the last event. */
+  /** Called when the stream opens; `resumed` means that it continues after the last event. */
   onOpen?: (resumed: boolean) => void;
   onState: (state: LiveState) => void;
   fetch?: typeof fetch;
@@ -29,7 +29,7 @@ const SILENCE = 45_000;
 /** What ended sooner was no link to count on: a server that takes every call and ends it at once is spared. */
 const LASTED = 5_000;
 
-/** Who may not see it, or not any more, is not helped by asking again. */
+/** Missing access is not fixed by retrying. */
 const FINAL = [401, 403, 404];
 
 const defaultBackoff = (tries: number) =>
@@ -60,7 +60,7 @@ export function followStream(options: Options): () => void {
     return work.finally(() => clearTimeout(watchdog));
   };
 
-  /** Reads until the link is lost, or gives why there is none. */
+  /** Reads until the connection is lost, or returns why it could not be opened. */
   const read = async (): Promise<ApiError | undefined> => {
     abort = new AbortController();
     const headers: Record<string, string> = { Accept: "text/event-stream", ...viewingHeaders() };

@@ -31,7 +31,7 @@ export function addLines(log: StepLog, added: LogLine[]): StepLog {
   const ahead: LogLine[] = [];
   for (const line of waiting) {
     if (line.number <= last || line.number === ahead[ahead.length - 1]?.number) continue;
-    if (ahead.length === 0 && follows(line, last)) {
+    if (ahead.length === 0 && isNextLine(line, last)) {
       lines.push(line);
       last = line.number;
     } else ahead.push(line);
@@ -40,8 +40,8 @@ export function addLines(log: StepLog, added: LogLine[]): StepLog {
 }
 
 /**
- * Adds a page that was read from the server behind `after`: nothing is missing inside it, so jumps
- * in its numbers are lines that the server does not have.
+ * Adds a page of lines after `after`. The page is complete, so gaps in its numbers are lines that
+ * the server does not have.
  */
 export function addPage(log: StepLog, after: number, page: LogLine[]): StepLog {
   const last = lastNumber(log);
@@ -52,7 +52,7 @@ export function addPage(log: StepLog, after: number, page: LogLine[]): StepLog {
 }
 
 /** A line follows when it is the next one, or says itself that the ones between were left out. */
-function follows(line: LogLine, last: number): boolean {
+function isNextLine(line: LogLine, last: number): boolean {
   return line.number === last + 1 || line.number - (line.dropped ?? 0) <= last + 1;
 }
 

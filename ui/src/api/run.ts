@@ -35,15 +35,20 @@ export function reduce(state: Watched, events: ServerEvent[], now = Date.now()):
   let next = state;
   const lines: LogLine[] = [];
   for (const event of events) {
-    const data = parse(event.data);
+    const data = parseJson(event.data);
     if (data === undefined) continue;
     if (event.event === "line") lines.push(data as LogLine);
-    else next = apply(next, event, data, now);
+    else next = applyEvent(next, event, data, now);
   }
   return lines.length === 0 ? next : { ...next, logs: addAll(next.logs, lines) };
 }
 
-function apply(state: Watched, { event, id }: ServerEvent, data: unknown, now: number): Watched {
+function applyEvent(
+  state: Watched,
+  { event, id }: ServerEvent,
+  data: unknown,
+  now: number,
+): Watched {
   switch (event) {
     case "deployment": {
       const deployment = newerReading(state.deployment, data as Deployment);
@@ -56,7 +61,7 @@ function apply(state: Watched, { event, id }: ServerEvent, data: unknown, now: n
     case "progress":
       return withSign(state, data as Progress, now);
     case "health":
-      return withHealth(state, data as ServiceHealth[], revision(id));
+      return withHealth(state, data as ServiceHealth[], revisionOfEvent(id));
     default:
       return state;
   }
@@ -83,9 +88,9 @@ function withSign(state: Watched, one: Progress, now: number): Watched {
 }
 
 /**
- * How far the server's clock is ahead, from how far a sign was when it came. What took longest to
- * come seems furthest behind, so the most is the truest. The first sign of a step may be of any age:
- * it proves only a clock that is ahead.
+ * Estimates how far the server's clock is ahead of ours, from the timestamps of arriving signs of
+ * life. Transport delay only lowers the difference, so the maximum is the best estimate. The first
+ * sign of a step may be old, so it can only raise the estimate.
  */
 function clockOf(known: number | undefined, seen: number, fresh: boolean): number | undefined {
   if (known !== undefined) return Math.max(known, seen);
@@ -98,7 +103,7 @@ export function newerReading(known: Deployment | null | undefined, read: Deploym
 }
 
 /** The deployment's revision that an event of its history makes: ids are `<event>-<line>`. */
-function revision(id: string): number {
+function revisionOfEvent(id: string): number {
   return Number.parseInt(id, 10) || 0;
 }
 
@@ -125,7 +130,7 @@ function addAll(logs: Record<string, StepLog>, lines: LogLine[]): Record<string,
   return next;
 }
 
-function parse(data: string): unknown {
+function parseJson(data: string): unknown {
   try {
     return JSON.parse(data);
   } catch {

@@ -12,7 +12,7 @@ export class SseParser {
   private pendingId: string;
   private skipLineFeed = false;
 
-  /** @param id what the stream goes on behind; events without an id of their own carry it. */
+  /** @param id the Last-Event-ID of the request; events without an id of their own carry it. */
   constructor(private id = "") {
     this.pendingId = id;
   }

@@ -8,7 +8,7 @@ import {
 import { usePageAction } from "./pageActions";
 import { useReason } from "./Reason";
 
-/** Without `disabled`: a button that nobody can reach can't say why. */
+/** Not `disabled`: a button that cannot get the focus cannot explain itself. */
 type Props = Omit<ButtonHTMLAttributes<HTMLButtonElement>, "disabled"> & {
   look?: "ink" | "plain" | "ghost" | "danger";
   small?: boolean;

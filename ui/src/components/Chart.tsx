@@ -30,7 +30,7 @@ export default function Chart({ lines, from, to, most, format, label }: Props) {
       plot?.destroy();
       plot = new uPlot(
         options(parent, { lines, from, to, most, format, label }),
-        joined(lines),
+        alignLines(lines),
         parent,
       );
     };
@@ -55,21 +55,24 @@ export default function Chart({ lines, from, to, most, format, label }: Props) {
 }
 
 /** One row of times for all lines; they were measured together. */
-function joined(lines: Line[]): uPlot.AlignedData {
+function alignLines(lines: Line[]): uPlot.AlignedData {
   return [lines[0]?.curve.times ?? [], ...lines.map((line) => line.curve.values)];
 }
 
 function options(parent: HTMLElement, props: Props): uPlot.Options {
   const { lines, from, to, most, format } = props;
-  const quiet = colour(parent, "--color-text-3");
-  const faint = colour(parent, "--color-line-faint");
+  const quiet = resolveColour(parent, "--color-text-3");
+  const faint = resolveColour(parent, "--color-line-faint");
   const axis = { stroke: quiet, grid: { stroke: faint, width: 1 }, ticks: { show: false } };
   return {
     width: parent.clientWidth || 320,
     height: HEIGHT,
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
-    scales: { x: { min: from, max: to }, y: { range: (_, __, high) => [0, most ?? room(high)] } },
+    scales: {
+      x: { min: from, max: to },
+      y: { range: (_, __, high) => [0, most ?? addHeadroom(high)] },
+    },
     axes: [
       {
         ...axis,
@@ -83,21 +86,21 @@ function options(parent: HTMLElement, props: Props): uPlot.Options {
       {},
       ...lines.map((line) => ({
         label: line.name,
-        stroke: colour(parent, line.token),
+        stroke: resolveColour(parent, line.token),
         width: 1.5,
         points: { show: false },
       })),
     ],
-    hooks: { drawClear: [(plot) => hatch(plot, findGaps(known(lines), from, to), faint)] },
+    hooks: { drawClear: [(plot) => hatch(plot, findGaps(knownTimes(lines), from, to), faint)] },
   };
 }
 
 /** A little air above the highest point, so that no curve runs along the edge. */
-function room(high: number): number {
+function addHeadroom(high: number): number {
   return high * 1.15 || 1;
 }
 
-function known(lines: Line[]): number[] {
+function knownTimes(lines: Line[]): number[] {
   const first = lines[0]?.curve;
   return first ? first.times.filter((_, i) => first.values[i] !== null) : [];
 }
@@ -125,7 +128,7 @@ function hatch(plot: uPlot, missing: [number, number][], stroke: string) {
 }
 
 /** A token as a colour that a canvas understands: light-dark() is resolved by the browser only. */
-function colour(parent: HTMLElement, token: string): string {
+function resolveColour(parent: HTMLElement, token: string): string {
   const probe = document.createElement("span");
   probe.style.color = `var(${token})`;
   parent.append(probe);

@@ -32,7 +32,7 @@ export function Field({ label, error, after, locked, mono, big, ...rest }: Props
           autoComplete="off"
           {...input}
           readOnly={locked ? true : input.readOnly}
-          // Where nobody types, an example would be taken for what is there.
+          // In a read-only field a placeholder would be taken for the value.
           placeholder={locked ? undefined : input.placeholder}
           className={mono ? "mono" : undefined}
           aria-invalid={error ? true : undefined}

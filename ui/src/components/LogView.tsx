@@ -16,7 +16,7 @@ import { parseAnsi, plainText } from "./ansi";
 import { Button } from "./Button";
 import { useKeys } from "./Shell";
 import { useScrollHold } from "./scrollHold";
-import { formatExact, offset } from "./time";
+import { formatExact, formatOffset } from "./time";
 
 const t = texts.log;
 
@@ -54,7 +54,9 @@ type Props = {
   link?: (line: LogRow) => string | undefined;
 };
 
-/** A log of any length: follows its end until somebody scrolls up, and never runs what it shows. */
+/**
+ * A log of any length. It follows the end until the user scrolls up, and shows all content as text.
+ */
 export function LogView(props: Props) {
   const { label, before, start, empty, end, name, head, target, link } = props;
   const box = useRef<HTMLDivElement>(null);
@@ -225,7 +227,7 @@ const Line = memo(function Line({ line, number, start, cut, before, day, href }:
         <span className="k">{number}</span>
       )}
       <span className="tm" title={formatExact(line.at)}>
-        {start ? offset(line.at, start) : clockOf(line.at)}
+        {start ? formatOffset(line.at, start) : clockOf(line.at)}
       </span>
       <span dir="ltr">
         {line.source ? <span className="t3">{`${line.source}  `}</span> : null}

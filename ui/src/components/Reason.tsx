@@ -53,7 +53,8 @@ type TipProps = { id: string; anchor: RefObject<HTMLElement | null>; text: strin
 function Tip({ id, anchor, text }: TipProps) {
   const self = useRef<HTMLDivElement>(null);
   const put = () => {
-    if (anchor.current && self.current) place(self.current, anchor.current.getBoundingClientRect());
+    if (anchor.current && self.current)
+      positionTip(self.current, anchor.current.getBoundingClientRect());
   };
   useLayoutEffect(put);
   useMoving(anchor, put);
@@ -88,7 +89,7 @@ function useMoving(anchor: RefObject<HTMLElement | null>, put: () => void) {
  * Below what it belongs to, above where there is no room, always within the window; unseen while
  * that is scrolled out of it.
  */
-function place(tip: HTMLElement, at: DOMRect) {
+function positionTip(tip: HTMLElement, at: DOMRect) {
   const away = at.bottom < 0 || at.top > window.innerHeight;
   tip.style.visibility = away ? "hidden" : "";
   tip.style.left = tip.style.top = "0";

@@ -6,7 +6,7 @@ let now = Date.now();
 const watchers = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 
-function watch(watcher: () => void): () => void {
+function subscribe(watcher: () => void): () => void {
   watchers.add(watcher);
   timer ??= setInterval(() => {
     now = Date.now();
@@ -23,17 +23,20 @@ function watch(watcher: () => void): () => void {
 
 /** The current second, one clock for the whole page. `every` is in seconds: 10 re-renders a tenth as often. */
 export function useNow(every = 1): number {
-  return useSyncExternalStore(watch, () => Math.floor(now / (every * 1000)) * every * 1000 || now);
+  return useSyncExternalStore(
+    subscribe,
+    () => Math.floor(now / (every * 1000)) * every * 1000 || now,
+  );
 }
 
 type Props = {
   at: string;
   short?: boolean;
-  /** How often it is told anew, in seconds. */
+  /** How often it updates, in seconds. */
   every?: number;
   className?: string;
   role?: "cell";
-  /** It stands in no row: the keyboard comes to it, and is told the exact moment too. */
+  /** Outside a table row: focusable, so that keyboard users get the exact time too. */
   alone?: boolean;
 };
 

@@ -22,7 +22,7 @@ export function thumbprint(hex: string): string {
   return bare.match(/.{1,4}/g)?.join(" ") ?? "";
 }
 
-/** A name for a deployment made from a tag: "feat-cart-51d0e7b" gives "feat-cart". */
+/** Suggests a deployment name from a tag: "feat-cart-51d0e7b" becomes "feat-cart". */
 export function nameFromTag(tag: string): string {
   return tag
     .toLowerCase()

@@ -1,7 +1,7 @@
 import { useMemo, useRef } from "react";
 
-// What a log shows while somebody reads in it. No line that is shown goes then, or the text would slide
-// away under the eyes; what the page would let go stays in front of what it keeps.
+// What a paused log shows. No shown line is removed meanwhile, or the text would move while the
+// user reads; lines that the page has dropped stay in front.
 
 /**
  * `more` counts the lines that arrived but are not shown because the paused log is at its limit.

@@ -5,10 +5,10 @@ import {
   formatBytes,
   formatCores,
   formatDuration,
+  formatOffset,
   formatRelative,
   formatShortAgo,
   minuteOf,
-  offset,
 } from "./time";
 
 const now = new Date("2026-11-21T12:00:00Z").getTime();
@@ -45,9 +45,9 @@ describe("time", () => {
   it("says nothing rather than NaN", () => expect(formatDuration(Number.NaN)).toBe(""));
 
   it("gives log offsets one width", () => {
-    expect(offset("2026-11-21T12:00:00.412Z", "2026-11-21T12:00:00Z")).toBe("0.412");
-    expect(offset("2026-11-21T12:00:24.77Z", "2026-11-21T12:00:00Z")).toBe("24.77");
-    expect(offset("2026-11-21T11:59:59Z", "2026-11-21T12:00:00Z")).toBe("0.000");
+    expect(formatOffset("2026-11-21T12:00:00.412Z", "2026-11-21T12:00:00Z")).toBe("0.412");
+    expect(formatOffset("2026-11-21T12:00:24.77Z", "2026-11-21T12:00:00Z")).toBe("24.77");
+    expect(formatOffset("2026-11-21T11:59:59Z", "2026-11-21T12:00:00Z")).toBe("0.000");
   });
 
   it("says little use of a core apart from none", () => {

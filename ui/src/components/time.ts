@@ -35,19 +35,19 @@ export function formatDuration(ms: number): string {
   if (!Number.isFinite(ms) || ms < 0) return "";
   if (ms < 9950) return `${(ms / SECOND).toFixed(1)} ${t.s}`;
   if (ms < MINUTE) return `${Math.floor(ms / SECOND)} ${t.s}`;
-  if (ms < HOUR) return pair(ms, MINUTE, t.min, SECOND, t.s);
-  if (ms < DAY) return pair(ms, HOUR, t.h, MINUTE, t.min);
-  return pair(ms, DAY, t.d, HOUR, t.h);
+  if (ms < HOUR) return twoUnits(ms, MINUTE, t.min, SECOND, t.s);
+  if (ms < DAY) return twoUnits(ms, HOUR, t.h, MINUTE, t.min);
+  return twoUnits(ms, DAY, t.d, HOUR, t.h);
 }
 
-function pair(ms: number, large: number, unit: string, small: number, rest: string): string {
+function twoUnits(ms: number, large: number, unit: string, small: number, rest: string): string {
   const whole = Math.floor(ms / large);
   const left = Math.floor((ms % large) / small);
   return left === 0 ? `${whole} ${unit}` : `${whole} ${unit} ${left} ${rest}`;
 }
 
 /** The time between two moments; an open end counts until `now`. */
-export function between(from?: string | null, to?: string | null, now = Date.now()): number {
+export function elapsedBetween(from?: string | null, to?: string | null, now = Date.now()): number {
   if (!from) return Number.NaN;
   return Math.max(0, (to ? new Date(to).getTime() : now) - new Date(from).getTime());
 }
@@ -66,7 +66,7 @@ export function formatExact(then: string | number | Date): string {
 }
 
 /** Seconds since a step began, as the log's second column shows them: "0.412", "24.77", "104.2". */
-export function offset(then: string, start: string): string {
+export function formatOffset(then: string, start: string): string {
   const seconds = (new Date(then).getTime() - new Date(start).getTime()) / SECOND;
   if (!Number.isFinite(seconds)) return "";
   const shown = Math.max(0, seconds);
@@ -93,16 +93,16 @@ export function formatCores(count: number): string {
   return three.format(Number(count.toFixed(4)));
 }
 
-const two = (part: number) => String(part).padStart(2, "0");
+const twoDigits = (part: number) => String(part).padStart(2, "0");
 
 /** A day of the reader's own clock, as a field for days has it. */
 export function dayOf(date: Date): string {
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${date.getFullYear()}-${twoDigits(date.getMonth() + 1)}-${twoDigits(date.getDate())}`;
 }
 
 /** A minute of the reader's own clock, as a field for day and time has it. */
 export function minuteOf(date: Date): string {
-  return `${dayOf(date)}T${two(date.getHours())}:${two(date.getMinutes())}`;
+  return `${dayOf(date)}T${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`;
 }
 
 /** The moment by the clock; with the day, once that is not today: "14:02", "20 Nov 14:02". */

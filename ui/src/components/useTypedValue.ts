@@ -11,7 +11,7 @@ export function useTypedValue(kept: string, set: (text: string) => void) {
   useEffect(() => {
     const at = sent.current.indexOf(kept);
     sent.current = sent.current.slice(at + 1);
-    // It was changed by somebody else: the filters were cleared, or Back was pressed.
+    // The stored value changed elsewhere: the filters were cleared, or Back was pressed.
     if (at < 0) {
       sent.current = [];
       setText(kept);

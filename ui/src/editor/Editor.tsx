@@ -20,7 +20,7 @@ import { useInspectorActions } from "./inspector/useInspectorActions";
 import type { Catalogue } from "./model/catalogue";
 import { copySteps } from "./model/clipboard";
 import { canonical, type Doc, pipelineOf, stepOf } from "./model/document";
-import { allIds, move, setComment } from "./model/edit";
+import { allIds, moveItems, setComment } from "./model/edit";
 import type { Problem } from "./model/problems";
 import type { PipelineSearch } from "./pipelineSearch";
 import { Sheets } from "./Sheets";
@@ -51,7 +51,7 @@ type EditorProps = {
   instead?: ReactNode;
 };
 
-/** The pipeline as somebody draws it. */
+/** The pipeline editor. */
 export function Editor(props: EditorProps) {
   const { data: person } = useSuspenseQuery(me);
   const { session, error, retry } = useSession(props.project, person.name);
@@ -230,7 +230,7 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
             onChoose={choose}
             onMove={(spots) => {
               const ids = [...spots.keys()].sort().join(",");
-              change(move(session.doc, spots), stroke.moved(ids));
+              change(moveItems(session.doc, spots), stroke.moved(ids));
             }}
             onConnect={hand.connect}
             judge={hand.judge}

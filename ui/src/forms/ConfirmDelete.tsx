@@ -14,7 +14,7 @@ type Props = {
   /** What exactly goes, and what stays. */
   children: ReactNode;
   remove: () => Promise<unknown>;
-  /** Called when it is gone: read the list anew, leave the page. */
+  /** Called after the deletion: refetch the list, leave the page. */
   done: () => void;
   close: () => void;
   /** The word on the button, when it is not a deletion: "Revoke". */

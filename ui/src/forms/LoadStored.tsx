@@ -5,7 +5,7 @@ import { Sheet } from "@/components/Overlay";
 import { ErrorState, Skeletons } from "@/components/States";
 import { formTexts as t } from "@/forms/formTexts";
 import type { Opened } from "./conflict";
-import { tagged } from "./etag";
+import { readTagged } from "./etag";
 import { MissingEntry } from "./MissingEntry";
 
 type Props<T> = {
@@ -24,12 +24,12 @@ type Props<T> = {
 export function LoadStored<T>({ kind, name, read, close, children }: Props<T>) {
   const query = useQuery({
     queryKey: ["opened", kind, name],
-    queryFn: () => tagged(read()),
+    queryFn: () => readTagged(read()),
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
     refetchOnReconnect: false,
   });
-  if (query.data) return children({ ...query.data, again: () => tagged(read()) });
+  if (query.data) return children({ ...query.data, again: () => readTagged(read()) });
   if (isNotFound(query.error)) return <MissingEntry name={name} close={close} />;
   return (
     <Sheet open narrow onClose={close} title={name}>

@@ -19,7 +19,7 @@ export type Side = "theirs" | "mine";
 
 const choicesFirst = (a: Change, b: Change) => Number(b.both) - Number(a.both);
 
-const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
+const isSameValue = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
 /**
  * The fields that changed meanwhile, conflicts first. A field that both set to the same value is
@@ -27,13 +27,15 @@ const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
  */
 export function changesSince<V extends Values>(opened: V, theirs: V, mine: V): Change[] {
   return Object.keys(opened)
-    .filter((name) => !same(opened[name], theirs[name]) && !same(theirs[name], mine[name]))
+    .filter(
+      (name) => !isSameValue(opened[name], theirs[name]) && !isSameValue(theirs[name], mine[name]),
+    )
     .map((name) => ({
       name,
       opened: opened[name],
       theirs: theirs[name],
       mine: mine[name],
-      both: !same(opened[name], mine[name]),
+      both: !isSameValue(opened[name], mine[name]),
     }))
     .sort(choicesFirst);
 }
@@ -44,8 +46,8 @@ export const sideOf = (changes: Change[], side: Side): Values =>
 
 /** Which side's value a field has; undefined if it is a third value. */
 export function standsOn(change: Change, value: unknown): Side | undefined {
-  if (same(value, change.theirs)) return "theirs";
-  return same(value, change.mine) ? "mine" : undefined;
+  if (isSameValue(value, change.theirs)) return "theirs";
+  return isSameValue(value, change.mine) ? "mine" : undefined;
 }
 
 /** A form on a part of what is read at its path. */

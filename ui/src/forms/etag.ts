@@ -4,7 +4,7 @@ import { ask } from "@/api/client";
 export type Tagged<T> = { value: T; tag: string };
 
 /** An answer with its tag; one without a tag matches whatever is there. */
-export async function tagged<T>(answer: Parameters<typeof ask<T>>[0]): Promise<Tagged<T>> {
+export async function readTagged<T>(answer: Parameters<typeof ask<T>>[0]): Promise<Tagged<T>> {
   const read = await answer;
   const value = await ask<T>(Promise.resolve(read));
   return { value, tag: read.response.headers.get("ETag") ?? "*" };

@@ -27,9 +27,9 @@ export type Form<V extends Values = Values> = {
   errors: Errors<V>;
   /** A refusal that belongs to no field. */
   refused?: { message: string; request?: string };
-  /** Somebody else made, changed or deleted it meanwhile, and it can't be said what changed. */
+  /** Somebody else created, changed or deleted the object, and the changes cannot be listed. */
   conflict?: "made" | "changed" | "gone";
-  /** What somebody else changed meanwhile, and which fields still wait for a choice. */
+  /** What somebody else changed meanwhile, and which fields still need a choice. */
   meanwhile?: { changes: Change[]; undecided: string[] };
   known: Map<string, FieldLabel>;
   dirty: boolean;
@@ -39,7 +39,7 @@ export type Form<V extends Values = Values> = {
   submit: () => void;
   /** Puts fields that changed meanwhile on one side: "theirs" all; "mine" all that nothing else was typed in, and saves. */
   side: (side: Side) => void;
-  /** Begins anew with other values. */
+  /** Resets the form to other values. */
   restart: (values: V) => void;
 };
 
@@ -112,14 +112,14 @@ export function useForm<V extends Values, A, T = never>(
   };
 }
 
-/** What only they changed: it is taken over unless somebody wants it back. */
+/** Fields that only the other user changed: taken over unless the user reverts them. */
 const untouched = (changes: Change[]) => changes.filter((one) => !one.both);
 
 /** What was typed since the box appeared is mine too, and newer than what the box says. */
 const unlessTyped = (changes: Change[], values: Values) =>
   changes.filter((one) => standsOn(one, values[one.name]) !== undefined);
 
-/** A save met somebody else's, in fields that the form shows. */
+/** A save conflicted with somebody else's, in fields of the form. */
 class Met extends Error {
   constructor(
     readonly theirs: Values,
@@ -129,10 +129,10 @@ class Met extends Error {
   }
 }
 
-/** How often a save is tried over what it does not touch: each time somebody else was faster. */
+/** How often a save is retried after a concurrent change of other fields. */
 const TRIES = 3;
 
-/** What a form saves over. After a refusal because of somebody else's save, that is theirs. */
+/** The version that the next save replaces. After a conflict it is the other user's. */
 function useBase<V extends Values, A, T>({ save, opened, valuesOf }: Options<V, A, T>) {
   const over = useRef<Tagged<T> | undefined>(opened);
   const [changes, setChanges] = useState<Change[]>([]);
@@ -156,13 +156,14 @@ function useBase<V extends Values, A, T>({ save, opened, valuesOf }: Options<V, 
         }
       }
     },
-    meanwhile: changes.length === 0 ? undefined : { changes, undecided: open(changes, decided) },
+    meanwhile:
+      changes.length === 0 ? undefined : { changes, undecided: openConflicts(changes, decided) },
     decide: (names: string[]) => setDecided((before) => [...before, ...names]),
     settle,
   };
 }
 
-const open = (changes: Change[], decided: string[]) =>
+const openConflicts = (changes: Change[], decided: string[]) =>
   changes.filter((one) => one.both && !decided.includes(one.name)).map((one) => one.name);
 
 function isConflict(error: unknown): boolean {

@@ -14,8 +14,9 @@ export const explained = (object: string, place = object) =>
   });
 
 /**
- * Who can give a person what they do not have. The API explains access to one object, and what one may not
- * see like what does not exist: so a name that nothing has gives the people to ask, for everything.
+ * Who can grant access in general. The API explains access to one object, and treats hidden objects
+ * like missing ones; so explaining a name that does not exist returns the people to ask about
+ * anything.
  */
 export const grantors = queryOptions({
   ...explained("environment/none"),

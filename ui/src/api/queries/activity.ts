@@ -10,6 +10,6 @@ export const activity = (id: string, end?: string) =>
     queryFn: () =>
       ask(client.GET("/api/v1/deployments/{id}/activity", { params: { path: { id } } })),
     placeholderData: keepPreviousData,
-    // Nobody is told of a visit.
+    // Visits cause no event.
     refetchInterval: 60_000,
   });

@@ -60,7 +60,7 @@ export const nodes = queryOptions({
     ),
 });
 
-/** Nodes that were given up; below the list's key, so that it is read anew with it. */
+/** Nodes that were given up. Under the list's query key, so that both are refetched together. */
 export const givenUpNodes = queryOptions({
   queryKey: ["nodes", "given up"],
   queryFn: () =>
@@ -75,7 +75,7 @@ export const node = (name: string) =>
     queryFn: () => ask(client.GET("/api/v1/nodes/{name}", { params: { path: { name } } })),
   });
 
-/** Below the node's own key, so that whatever happens to the node reads these anew too. */
+/** Under the node's query key, so that any event of the node refetches these too. */
 export const nodeEvents = (name: string) =>
   queryOptions({
     queryKey: ["node", name, "events"],

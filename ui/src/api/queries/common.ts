@@ -29,7 +29,7 @@ export const me = queryOptions({
 /** How many pages of a list are read at most. */
 export const PAGES = 20;
 
-/** Reads every page of a list, up to a limit; `tell` hears whether there are more behind it. */
+/** Reads all pages of a list up to a limit; `tell` is called with whether there are more. */
 export async function allPages<T>(
   page: (cursor?: string) => Promise<{ items: T[]; next_cursor?: string }>,
   tell?: (more: boolean) => void,

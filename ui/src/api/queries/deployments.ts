@@ -7,7 +7,7 @@ import { allPages } from "./common";
 const page = (cursor?: string) =>
   ask(client.GET("/api/v1/deployments", { params: { query: { limit: 500, cursor } } }));
 
-/** Whether there are deployments behind those that were read; told by reading them. */
+/** Whether there are more deployments than were read; set when they are read. */
 export const moreDeployments = queryOptions<boolean>({
   queryKey: ["more deployments"],
   queryFn: skipToken,
@@ -18,7 +18,7 @@ export const deployments = queryOptions({
   queryKey: ["deployments"],
   queryFn: ({ client: cache }) =>
     allPages<Deployment>(page, (more) => cache.setQueryData(moreDeployments.queryKey, more)),
-  // Whoever reads it: what was told meanwhile is newer.
+  // For every reader: events that arrived during the request are newer.
   structuralSharing: (known, read) =>
     mergeRead(known as Deployment[] | undefined, read as Deployment[]),
 });
@@ -41,8 +41,8 @@ type Gone = {
 };
 
 /**
- * The records of what runs no more, a page at a time: there may be very many. Below the list's own key,
- * so that whatever has the list read anew reads these too.
+ * Removed deployments, paginated since there may be very many. Under the list's query key, so that
+ * invalidating the list refetches these too.
  */
 export const records = (query: Gone) =>
   infiniteQueryOptions({
@@ -114,8 +114,8 @@ export const run = (id: string, number: number) =>
   });
 
 /**
- * Log lines of a step behind a number, until there are no more, page by page: a long log is let go
- * of at its beginning while its end is still being read.
+ * The log lines of a step after a number, page by page to the end. The caller can drop the first
+ * lines of a long log while the rest is still being read.
  */
 export async function readLog(
   id: string,

@@ -2,7 +2,7 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { ask, client, type Schemas } from "../client";
 import { allPages } from "./common";
 
-// What is told outside, and what comes in from code hosts. Each list is one key.
+// Outgoing webhooks, and rules for code hosts. Each list has one query key.
 
 export const webhooks = queryOptions({
   queryKey: ["webhooks"],

@@ -210,7 +210,7 @@ function withChosen(lines: Edge[], chosen: Set<string>): Edge[] {
   return lines.map((line) => (chosen.has(line.id) ? { ...line, selected: true } : line));
 }
 
-/** Nodes as the library wants them. What did not change stays the same object and is not drawn anew. */
+/** The nodes for React Flow. Unchanged ones keep their identity and are not rendered again. */
 function useNodes(props: CanvasProps, dragged?: Map<string, Spot>): CanvasNode[] {
   const { doc, catalogue, problems, marks, chosen } = props;
   const known = useRef(new Map<string, { inputs: unknown[]; node: CanvasNode }>());
@@ -244,7 +244,11 @@ function useNodes(props: CanvasProps, dragged?: Map<string, Spot>): CanvasNode[]
         measured: size,
         handles: handlesOf(shape),
         selected,
-        ariaLabel: [step.key, gone ? t.panel.removed : t.order(at, all), ...said(found)].join(", "),
+        ariaLabel: [
+          step.key,
+          gone ? t.panel.removed : t.order(at, all),
+          ...countProblems(found),
+        ].join(", "),
         data: { step, shape, at, problems: found, mark },
         ...(gone ? GHOST : {}),
       }));
@@ -273,7 +277,7 @@ function useNodes(props: CanvasProps, dragged?: Map<string, Spot>): CanvasNode[]
 }
 
 /** How much is wrong with a step, in words. */
-function said(problems: Problem[]): string[] {
+function countProblems(problems: Problem[]): string[] {
   const errors = problems.filter((one) => !one.advice).length;
   const advice = problems.length - errors;
   return [...(errors > 0 ? [t.errors(errors)] : []), ...(advice > 0 ? [t.advice(advice)] : [])];

@@ -23,7 +23,7 @@ export function Minimap({ nodes, dragged, bad }: Props) {
   const sight = useSight();
   // While it is held the map stands still, though what is in sight moves.
   const [held, setHeld] = useState<Box>();
-  const all = held ?? around([...nodes.map(boxOf), sight]);
+  const all = held ?? boundingBox([...nodes.map(boxOf), sight]);
   const looks = looksOf({ nodes, dragged, bad });
   const go = (event: PointerEvent<SVGSVGElement>, map: Box) => {
     const at = event.currentTarget.getBoundingClientRect();
@@ -70,7 +70,7 @@ function boxOf({ position, width = 0, height = 0 }: CanvasNode): Box {
 }
 
 /** A box around all of these, with a margin, in the proportions of the map. */
-function around(boxes: Box[]): Box {
+function boundingBox(boxes: Box[]): Box {
   let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
   for (const { x, y, width, height } of boxes) {
     left = Math.min(left, x);
@@ -83,7 +83,9 @@ function around(boxes: Box[]): Box {
   return { x: (left + right - width) / 2, y: (top + bottom - height) / 2, width, height };
 }
 
-/** The rectangles of each look. What is dragged is apart, so that the rest need not be drawn anew. */
+/**
+ * The rectangles by style. Dragged steps are separate, so that the others are not rendered again.
+ */
 function looksOf({ nodes, dragged, bad }: Props): Map<string, string[]> {
   const looks = new Map<string, string[]>();
   for (const node of nodes) {

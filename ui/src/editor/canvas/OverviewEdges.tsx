@@ -30,7 +30,7 @@ export function OverviewEdges({ nodes, edges, dragged }: Props) {
   );
 }
 
-/** The path of each edge; only those whose ends are elsewhere are found anew. */
+/** The path of each edge; only edges whose ends have moved are computed again. */
 function usePaths(nodes: CanvasNode[], edges: Edge[]): Iterable<Path> {
   const known = useRef(new Map<string, Path>());
   const by = new Map(nodes.map((node) => [node.id, node]));

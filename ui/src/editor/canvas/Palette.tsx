@@ -18,7 +18,7 @@ export function Palette({
   onAdd: (what: string) => void;
 }) {
   const [search, setSearch] = useState("");
-  const groups = found(groupsOf(catalogue), search.trim().toLowerCase());
+  const groups = searchItems(groupsOf(catalogue), search.trim().toLowerCase());
   const first = groups[0]?.items[0];
   const keys = (event: KeyboardEvent<HTMLInputElement>) => {
     if (event.key === "Enter" && first) {
@@ -96,7 +96,7 @@ function groupsOf(catalogue: Catalogue): { title: string; items: Item[] }[] {
   ];
 }
 
-function found(groups: { title: string; items: Item[] }[], search: string) {
+function searchItems(groups: { title: string; items: Item[] }[], search: string) {
   return groups
     .map((group) => ({
       ...group,

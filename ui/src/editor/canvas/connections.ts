@@ -108,12 +108,12 @@ const CONTROLS = "input, textarea, button.ref, select:not(.refer select)";
 export function focusField(field: string, part = CONTROLS) {
   const tab = document.querySelector<HTMLElement>(`.insp [data-tab=${tabOfField(field)}]`);
   if (tab?.getAttribute("aria-selected") === "false") tab.click();
-  if (tab) look(field, part, TRIES);
+  if (tab) focusWhenLoaded(field, part, TRIES);
 }
 
-function look(field: string, part: string, left: number) {
+function focusWhenLoaded(field: string, part: string, left: number) {
   const found = fieldNamed(field);
-  if (!found && left > 0) setTimeout(() => look(field, part, left - 1), APART);
+  if (!found && left > 0) setTimeout(() => focusWhenLoaded(field, part, left - 1), APART);
   found?.scrollIntoView({ block: "nearest" });
   found?.querySelector<HTMLElement>(part)?.focus();
 }

@@ -35,12 +35,12 @@ export function edgesOf(doc: Doc, catalogue: Catalogue, problems: Map<string, Pr
     return found.get(output);
   };
   return doc.steps.flatMap((step) => [
-    ...(step.needs ?? []).filter((need) => by.has(need)).map((need) => order(need, step.key)),
-    ...values(step, by, outputOf, catalogue, problems.get(step.key) ?? []),
+    ...(step.needs ?? []).filter((need) => by.has(need)).map((need) => orderEdge(need, step.key)),
+    ...valueEdges(step, by, outputOf, catalogue, problems.get(step.key) ?? []),
   ]);
 }
 
-function order(from: string, to: string): Edge {
+function orderEdge(from: string, to: string): Edge {
   return {
     id: `order|${from}||${to}`,
     source: from,
@@ -64,7 +64,7 @@ const readsOf = perStep((step, catalogue) => {
   });
 });
 
-function values(
+function valueEdges(
   step: Step,
   by: Map<string, Step>,
   outputOf: (step: Step, output: string) => Output | undefined,

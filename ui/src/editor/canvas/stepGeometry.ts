@@ -36,7 +36,7 @@ export type Shape = {
 
 export const shapeOf = perStep((step, catalogue): Shape => {
   const all = inputsOf(step, catalogue).filter(worthShowing);
-  const inputs = all.length > MOST ? foremost(all).slice(0, MOST) : all;
+  const inputs = all.length > MOST ? sortByImportance(all).slice(0, MOST) : all;
   const given = outputsOf(step, catalogue);
   const outputs = given.slice(0, MOST);
   const extra = [all, given].filter((ports) => ports.length > MOST).length;
@@ -51,7 +51,7 @@ export const shapeOf = perStep((step, catalogue): Shape => {
 });
 
 /** Fields with edges first, then required ones; each group in its original order. */
-function foremost(inputs: Input[]): Input[] {
+function sortByImportance(inputs: Input[]): Input[] {
   const rank = (one: Input) => (refersIn(one.value) ? 0 : one.required ? 1 : 2);
   return [...inputs].sort((a, b) => rank(a) - rank(b));
 }
@@ -92,8 +92,8 @@ export type Box = Spot & { width: number; height: number };
 
 /** The position to which a dragged box snaps within `reach`, and the guides to show. */
 export function snapBox(box: Box, others: Box[], reach: number): { spot: Spot; guides: Guide[] } {
-  const x = closest(box, others, "x", "width", reach);
-  const y = closest(box, others, "y", "height", reach);
+  const x = closestGuide(box, others, "x", "width", reach);
+  const y = closestGuide(box, others, "y", "height", reach);
   const spot = { x: box.x + (x?.by ?? 0), y: box.y + (y?.by ?? 0) };
   const guides: Guide[] = [];
   const span = (with_: Box | undefined, axis: "x" | "y"): [number, number] => {
@@ -113,7 +113,7 @@ export function snapBox(box: Box, others: Box[], reach: number): { spot: Spot; g
 }
 
 /** Runs for every step on each pointer move, so it allocates nothing. */
-function closest(
+function closestGuide(
   box: Box,
   others: Box[],
   start: "x" | "y",

@@ -10,7 +10,7 @@ import {
   addNeed,
   addStep,
   commentId,
-  move,
+  moveItems,
   removeNeed,
   removeSelected,
 } from "../model/edit";
@@ -75,7 +75,7 @@ export function useCanvasActions({
     try {
       const spots = await layoutSteps(session.doc, catalogue);
       // Keeps edits made while the layout library was loading.
-      change(move(session.doc, spots));
+      change(moveItems(session.doc, spots));
       setTimeout(() => void flow.fitView({ padding: 0.15, maxZoom: 1 }), 30);
     } catch (error) {
       say("failed", t.untidy(error instanceof Error ? error.message : ""));

@@ -21,7 +21,7 @@ export function useSelection(
   const { renamed } = state;
   const [seen, setSeen] = useState(renamed);
   const focused = useRef<Focused>(undefined);
-  const chosen = renamed && renamed !== seen ? called(drawn, renamed) : drawn;
+  const chosen = renamed && renamed !== seen ? renameIds(drawn, renamed) : drawn;
   // No render in between: a field would show the other step's value for a moment.
   if (renamed !== seen) {
     focused.current = focusedIn();
@@ -39,7 +39,7 @@ export function useSelection(
 
   const choose = useCallback(
     (nodes: Ids, edges: Ids) => {
-      if (alone(nodes) !== alone(now.current)) setTurn((last) => last + 1);
+      if (onlyId(nodes) !== onlyId(now.current)) setTurn((last) => last + 1);
       setChosen(nodes);
       setEdges(edges);
       tell(stepIn(nodes));
@@ -48,14 +48,14 @@ export function useSelection(
   );
   const rename = useCallback(
     (names: Map<string, string>) => {
-      const next = called(now.current, names);
+      const next = renameIds(now.current, names);
       setChosen(next);
       setEdges(NOTHING);
       tell(stepIn(next));
     },
     [tell],
   );
-  const only = alone(chosen);
+  const only = onlyId(chosen);
   const step = only === undefined ? undefined : stepOf(state.history.now, only);
   return { chosen, chosenEdges, only, step, turn, choose, rename };
 }
@@ -80,15 +80,15 @@ function focusAgain(focused: Focused, names: Map<string, string>) {
   field?.setSelectionRange(focused.from, focused.to);
 }
 
-function called(ids: Ids, names: Map<string, string>): Ids {
+function renameIds(ids: Ids, names: Map<string, string>): Ids {
   return new Set([...ids].map((id) => names.get(id) ?? id).filter((id) => id !== ""));
 }
 
-function alone(ids: Ids): string | undefined {
+function onlyId(ids: Ids): string | undefined {
   return ids.size === 1 ? [...ids][0] : undefined;
 }
 
 function stepIn(ids: Ids): string | undefined {
-  const only = alone(ids);
+  const only = onlyId(ids);
   return only?.startsWith("#") ? undefined : only;
 }

@@ -7,7 +7,7 @@ import { diffLines, findHunks } from "./lineDiff";
 
 const t = editorTexts.values;
 
-/** Of a value, and of the lines that differ, so much is shown before somebody asks for the rest. */
+/** How much of a value, and how many changed lines, show before "show all". */
 const LETTERS = 400;
 const LINES = 14;
 

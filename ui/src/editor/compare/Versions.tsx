@@ -56,7 +56,7 @@ type EntriesProps = VersionsProps & { items: Schemas["PipelineVersion"][]; more:
 
 function Entries({ items, more, project, onCompare, drawing }: EntriesProps) {
   const [newest] = items;
-  // The last one that was read is shown with the page of the one before it, which it is told against.
+  // The last loaded version is shown once its predecessor, with which it is compared, is loaded.
   const shown = more ? items.slice(0, -1) : items;
   return shown.map((one, i) => (
     <VersionEntry

@@ -33,18 +33,19 @@ function ofPlugin({ registry_host, image, tag, digest }: Schemas["Plugin"]): Ima
 
 /** What differs between two versions, with what they carry of the catalogue. */
 export function versionChanges(old: Doc, now: Doc): StepChange[] {
-  return changesOf(old, now, carried);
+  return changesOf(old, now, withImageText);
 }
 
 /** A step whose image is written as people write images. */
-function carried(step: Step): Step {
+function withImageText(step: Step): Step {
   const { service, plugin } = step;
-  if (service?.image) return { ...step, service: { ...service, image: written(service.image) } };
-  if (plugin?.image) return { ...step, plugin: { ...plugin, image: written(plugin.image) } };
+  if (service?.image)
+    return { ...step, service: { ...service, image: formatImage(service.image) } };
+  if (plugin?.image) return { ...step, plugin: { ...plugin, image: formatImage(plugin.image) } };
   return step;
 }
 
-function written({ registry, repository, tag, pattern, digest }: Image): Image {
+function formatImage({ registry, repository, tag, pattern, digest }: Image): Image {
   const parts = [`${registry}/${repository}`, tag && `:${tag}`, digest && `@${digest}`];
   return `${parts.filter(Boolean).join("")}${pattern ? ` (${pattern})` : ""}` as unknown as Image;
 }

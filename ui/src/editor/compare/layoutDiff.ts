@@ -4,13 +4,13 @@ import { type Comment, canonical, type Doc, type Spot } from "../model/document"
 export type LayoutDiff = { comments: number; places: number };
 
 export function diffLayout(old: Doc, now: Doc): LayoutDiff {
-  const [was, is] = [texts(old.comments), texts(now.comments)];
+  const [was, is] = [commentsByText(old.comments), commentsByText(now.comments)];
   const gone = [...was].filter(([text]) => !is.has(text)).length;
   const came = [...is].filter(([text]) => !was.has(text)).length;
-  const moved = [...is].filter(([text, one]) => was.has(text) && differ(was.get(text), one));
+  const moved = [...is].filter(([text, one]) => was.has(text) && hasMoved(was.get(text), one));
   const steps = new Map(old.steps.map((step) => [step.key, step]));
   const placed = now.steps.filter(
-    (step) => steps.has(step.key) && differ(steps.get(step.key), step),
+    (step) => steps.has(step.key) && hasMoved(steps.get(step.key), step),
   );
   // A comment that was rewritten is one that went and one that came.
   return { comments: Math.max(gone, came), places: moved.length + placed.length };
@@ -20,10 +20,10 @@ export function isEmptyDiff({ comments, places }: LayoutDiff): boolean {
   return comments === 0 && places === 0;
 }
 
-function texts(comments: Comment[]): Map<string, Comment> {
+function commentsByText(comments: Comment[]): Map<string, Comment> {
   return new Map(comments.map((one) => [one.text, one]));
 }
 
-function differ(a?: { position?: Spot }, b?: { position?: Spot }): boolean {
+function hasMoved(a?: { position?: Spot }, b?: { position?: Spot }): boolean {
   return canonical(a?.position ?? null) !== canonical(b?.position ?? null);
 }

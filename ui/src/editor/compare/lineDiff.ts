@@ -1,6 +1,6 @@
 export type Line = { sign: "+" | "−" | " "; text: string };
 
-/** So many pairs of lines are compared; what is larger counts as written anew. */
+/** The most line pairs to compare; a larger change counts as fully rewritten. */
 const MOST = 4_000_000;
 
 /** What became of the lines of a text: the longest that both have in common stays. */
@@ -14,14 +14,14 @@ export function diffLines(old: string, now: string): Line[] {
   const stays = (text: string): Line => ({ sign: " ", text });
   return [
     ...a.slice(0, head).map(stays),
-    ...middle(a.slice(head, a.length - tail), b.slice(head, b.length - tail)),
+    ...diffMiddle(a.slice(head, a.length - tail), b.slice(head, b.length - tail)),
     ...a.slice(a.length - tail).map(stays),
   ];
 }
 
-function middle(a: string[], b: string[]): Line[] {
+function diffMiddle(a: string[], b: string[]): Line[] {
   const out: Line[] = [];
-  const common = a.length * b.length > MOST ? undefined : table(a, b);
+  const common = a.length * b.length > MOST ? undefined : commonLengths(a, b);
   const [gone, came] = [a.length, b.length];
   let [i, j] = [0, 0];
   const at = (x: number, y: number) => common?.[x * (came + 1) + y] ?? 0;
@@ -37,7 +37,7 @@ function middle(a: string[], b: string[]): Line[] {
 }
 
 /** How many lines the rest from x, and the rest from y, have in common. */
-function table(a: string[], b: string[]): Uint32Array {
+function commonLengths(a: string[], b: string[]): Uint32Array {
   const width = b.length + 1;
   const out = new Uint32Array((a.length + 1) * width);
   for (let i = a.length - 1; i >= 0; i--)

@@ -28,7 +28,7 @@ type Tab = keyof typeof t.tabs;
 
 type InspectorProps = InspectorPartProps & { turn: number; step?: Step; count: number };
 
-/** The chosen step: its fields, limits, what it gives, and what a service will see. */
+/** The selected step: its fields, limits, outputs, and a service's environment. */
 export const Inspector = memo(function Inspector(props: InspectorProps) {
   const { step, count } = props;
   if (!step)
@@ -49,7 +49,7 @@ export const Inspector = memo(function Inspector(props: InspectorProps) {
         </div>
       </aside>
     );
-  // Not by its name: whoever types in it goes on when it is called something else.
+  // Not keyed by name: the user can keep typing when the step is renamed.
   return <Chosen key={props.turn} {...props} step={step} />;
 });
 

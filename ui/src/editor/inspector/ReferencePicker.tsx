@@ -19,9 +19,9 @@ type PickProps = {
 };
 
 /**
- * A native list of things to do. A closed one would do the first at the first arrow; here each key
- * opens it, and only what is chosen there is done. Among five hundred steps its options are hundreds
- * or thousands, so they are there only while somebody is at it.
+ * A native select used as a menu. A closed select would run the first option on an arrow key; here
+ * every key opens it, and only a choice runs. With five hundred steps it has thousands of options,
+ * so they are rendered only while it has the focus.
  */
 export function Pick({ label, first, none, className, connect, onChoose, children }: PickProps) {
   const [near, setNear] = useState(false);

@@ -177,12 +177,12 @@ function Entry({ id, label, schema, value, onChange }: EntryProps) {
         onChange={(next) => onChange(next === "" ? undefined : next === "true")}
       />
     );
-  const set = (text: string) => onChange(text === "" ? undefined : entered(schema, text));
+  const set = (text: string) => onChange(text === "" ? undefined : parseEntry(schema, text));
   return <SmallInput id={id} label={label} value={String(value ?? "")} onChange={set} />;
 }
 
 /** A number that is still being typed stays text, and is refused as such. */
-function entered(schema: Schema, text: string): unknown {
+function parseEntry(schema: Schema, text: string): unknown {
   return typeOf(schema) === "number" && String(Number(text)) === text ? Number(text) : text;
 }
 

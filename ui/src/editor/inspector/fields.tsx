@@ -110,8 +110,8 @@ type TextProps = {
 };
 
 /**
- * Text that may hold references. One that is nothing else shows as what it refers to, but never
- * while somebody types: the field they type in stays.
+ * Text that may hold references. A value that is only a reference shows as its target, but not
+ * while the user types: the input stays.
  */
 export function TextInput(props: TextProps) {
   const { onChange, id, described, wrong, label, mono, rows = 1, placeholder } = props;
@@ -147,7 +147,7 @@ export function TextInput(props: TextProps) {
     "aria-describedby": described,
     "aria-invalid": wrong ? (true as const) : undefined,
     onFocus: () => setTyping(shape),
-    // A window that loses the focus gives it back to the field.
+    // When the window loses and regains the focus, the field gets it back.
     onBlur: (event: FocusEvent) => document.activeElement !== event.target && setTyping(undefined),
     onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) =>
       onChange(event.target.value || undefined),
@@ -180,7 +180,7 @@ type PillProps = Pick<TextProps, "id" | "described" | "wrong" | "label"> & {
   onClear: () => void;
 };
 
-/** A reference as what it refers to, behind its functions. Pressed, it is text again. */
+/** Shows a reference by its target, with its functions in front. Pressing it turns it into text. */
 function Pill({ id, value, described, wrong, label, expression, ...acts }: PillProps) {
   const { ref, calls } = expression;
   return (
@@ -325,7 +325,7 @@ export function LinesInput(props: {
   const [text, setText] = useState(written);
   useEffect(() => {
     // Empty lines that are being typed are no words yet, and stay while one types.
-    setText((now) => (words(now).join("\n") === written ? now : written));
+    setText((now) => (nonEmptyLines(now).join("\n") === written ? now : written));
   }, [written]);
   return (
     <textarea
@@ -337,13 +337,13 @@ export function LinesInput(props: {
       aria-describedby={props.described}
       onChange={(event) => {
         setText(event.target.value);
-        const next = words(event.target.value);
+        const next = nonEmptyLines(event.target.value);
         props.onChange(next.length > 0 ? next : undefined);
       }}
     />
   );
 }
 
-function words(text: string): string[] {
+function nonEmptyLines(text: string): string[] {
   return text.split("\n").filter((line) => line !== "");
 }

@@ -19,7 +19,7 @@ type Given = {
   rename: (names: Map<string, string>) => void;
 };
 
-/** What the inspector does to the drawing, always by the same functions: it is drawn anew seldom. */
+/** The inspector's edits, as stable callbacks, so that it seldom renders again. */
 export function useInspectorActions(given: Given): InspectorActions {
   const say = useToast();
   const now = useRef({ ...given, say });

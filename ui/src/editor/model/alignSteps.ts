@@ -19,10 +19,10 @@ export type Aligned = {
  * is one step. Steps that both sides created under the same key are two, and mine gets another key.
  */
 export function alignSteps(base: Doc, mine: Doc, theirs: Doc): Aligned {
-  const [m, t] = [renames(base, mine), renames(base, theirs)];
+  const [m, t] = [detectRenames(base, mine), detectRenames(base, theirs)];
   const out: Aligned = { base, mine, theirs, names: new Map(), byMe: new Map(), byThem: new Map() };
   for (const [from, to] of m) if (t.get(from) === to) out.base = renameStep(out.base, from, to);
-  apart(out);
+  separateNewSteps(out);
   for (const [from, drawn] of m) {
     const to = out.names.get(drawn) ?? drawn;
     if (t.has(from) || !stepOf(theirs, from)) continue;
@@ -44,18 +44,23 @@ export function alignSteps(base: Doc, mine: Doc, theirs: Doc): Aligned {
  * Equal keys created on both sides are two steps, unless it is our own save whose response was
  * lost.
  */
-function apart(out: Aligned) {
+function separateNewSteps(out: Aligned) {
   const taken = new Set([...out.theirs.steps, ...out.base.steps].map((step) => step.key));
   for (const step of out.mine.steps) {
     const their = stepOf(out.theirs, step.key);
-    if (stepOf(out.base, step.key) || !their || isSameValue(whole(step), whole(their))) continue;
+    if (
+      stepOf(out.base, step.key) ||
+      !their ||
+      isSameValue(sortedFields(step), sortedFields(their))
+    )
+      continue;
     const to = freeKey(out.mine, step.key, taken);
     out.mine = renameStep(out.mine, step.key, to);
     out.names.set(step.key, to);
   }
 }
 
-function whole(step: Step) {
+function sortedFields(step: Step) {
   return [...fieldsOf(withoutCatalogueCopy(step))].sort();
 }
 
@@ -63,7 +68,7 @@ function whole(step: Step) {
  * Detects renames, which documents do not record: a missing step and a new one with the same
  * position or the same content.
  */
-function renames(old: Doc, now: Doc): Map<string, string> {
+function detectRenames(old: Doc, now: Doc): Map<string, string> {
   const gone = old.steps.filter((step) => !stepOf(now, step.key));
   const came = new Set(now.steps.filter((step) => !stepOf(old, step.key)));
   const out = new Map<string, string>();
@@ -79,7 +84,7 @@ function renames(old: Doc, now: Doc): Map<string, string> {
 function isSame(was: Step, is: Step): boolean {
   if (kindOf(was) !== kindOf(is) || nameOf(was) !== nameOf(is)) return false;
   if (was.position && canonical(was.position) === canonical(is.position)) return true;
-  return isSameValue(said(was, was.key), said(is, was.key));
+  return isSameValue(contentOf(was, was.key), contentOf(is, was.key));
 }
 
 function nameOf(step: Step): string | undefined {
@@ -87,7 +92,7 @@ function nameOf(step: Step): string | undefined {
 }
 
 /** A step's content without its position and its edges. */
-function said(step: Step, key: string) {
+function contentOf(step: Step, key: string) {
   const {
     position: _,
     needs: __,

@@ -20,7 +20,10 @@ export type Input = Port & {
   path: string;
   required?: boolean;
   value?: unknown;
-  /** Whoever sees the deployment, or is on the node, reads it: no secret may be in it. */
+  /**
+   * Readable to everybody who sees the deployment or has access to the node, so it must not hold a
+   * secret.
+   */
   open?: boolean;
 };
 
@@ -37,7 +40,7 @@ export function properties(schema: unknown): [string, Record<string, unknown>][]
     : [];
 }
 
-/** What steps behind this one can refer to. */
+/** The outputs that later steps can refer to. */
 export const outputsOf = perStep((step, catalogue): Port[] => {
   if (step.service) {
     const ports = step.service.ports ?? [];
@@ -69,7 +72,7 @@ export const inputsOf = perStep((step, catalogue): Input[] => {
   if (step.service) return inputsOfService(step.service);
   if (step.approval) {
     const { prompt: value } = step.approval;
-    return [{ ...anything(t.prompt, "approval.prompt", value), open: true }];
+    return [{ ...anyInput(t.prompt, "approval.prompt", value), open: true }];
   }
   const component = componentOf(step, catalogue);
   const required = ((component?.parameters as { required?: string[] })?.required ?? []) as string[];
@@ -99,22 +102,22 @@ function inputsOfService({
   command,
 }: NonNullable<Step["service"]>) {
   const variables = Object.entries(env).map(([name, value]) =>
-    anything(name, `service.env.${name}`, value),
+    anyInput(name, `service.env.${name}`, value),
   );
   const contents = files.map(({ path, content }, i) =>
-    anything(path, `service.files[${i}].content`, content),
+    anyInput(path, `service.files[${i}].content`, content),
   );
   return [
     ...variables,
     ...contents,
     ...(entrypoint
-      ? [{ ...anything(t.entrypoint, "service.entrypoint", entrypoint), open: true }]
+      ? [{ ...anyInput(t.entrypoint, "service.entrypoint", entrypoint), open: true }]
       : []),
-    { ...anything(t.command, "service.command", command), open: true },
+    { ...anyInput(t.command, "service.command", command), open: true },
   ];
 }
 
-function anything(label: string, path: string, value: unknown): Input {
+function anyInput(label: string, path: string, value: unknown): Input {
   return { name: label, label, path, type: "any", value };
 }
 
@@ -144,7 +147,7 @@ export function hasOtherText(value: unknown): boolean {
 /** Whether a value of one type may be given to a field of another. */
 export function isAssignable(from: PortType, to: PortType): boolean {
   if (from === "any" || to === "any" || from === to) return true;
-  // A secret is text that nobody is shown; a URL is text too.
+  // A secret is text that is never shown; a URL is text too.
   return to === "text" && (from === "secret" || from === "url");
 }
 
@@ -205,7 +208,7 @@ function onceFor<T>(find: (doc: Doc) => T): (doc: Doc) => T {
   };
 }
 
-/** Nothing is changed in place, so lines that nobody drew anew are the same list. */
+/** Documents are immutable, so unchanged edges are the same array. */
 function sameLines(a: Doc, b: Doc): boolean {
   return (
     a.steps.length === b.steps.length &&

@@ -34,15 +34,15 @@ export function checkParameters(schema: Schema | undefined, values: Values): Pro
     const { errors } = new Validator(schema, "2020-12", false).validate(
       Object.fromEntries(literal),
     );
-    const said = leaves(errors, open.length > 0).filter((one) => !isOpen(one, open, schema));
-    return unique(said.map((one) => problemOf(one, schema)));
+    const said = leafErrors(errors, open.length > 0).filter((one) => !isOpen(one, open, schema));
+    return uniqueProblems(said.map((one) => problemOf(one, schema)));
   } catch {
     // External references and invalid schemas are left to the server.
     return [];
   }
 }
 
-function leaves(errors: OutputUnit[], open: boolean): OutputUnit[] {
+function leafErrors(errors: OutputUnit[], open: boolean): OutputUnit[] {
   const ways = errors.filter((one) => WAYS.has(one.keyword)).map((one) => one.keywordLocation);
   return errors
     .filter((one) => !AROUND.has(one.keyword))
@@ -122,7 +122,7 @@ function messageOf({ keyword, error }: OutputUnit, wants: unknown): string {
   return known(typeof wants === "string" ? wants : [wants ?? ""].flat().map(String).join(", "));
 }
 
-function unique(problems: Problem[]): Problem[] {
+function uniqueProblems(problems: Problem[]): Problem[] {
   const all = new Map(problems.map((one) => [`${one.field} ${one.message}`, one]));
   return [...all.values()];
 }

@@ -32,7 +32,7 @@ export function parseClip(text: string): Read | undefined {
   if (!Array.isArray(steps) || !Array.isArray(comments)) return undefined;
   const ours = read?.nullops === "pipeline-steps" || steps.some(isStep);
   if (!ours || steps.length + comments.length === 0) return undefined;
-  const wrong = findInvalidField({ steps, comments }) ?? kindless(steps);
+  const wrong = findInvalidField({ steps, comments }) ?? findInvalidStep(steps);
   return wrong ? { wrong } : { steps, comments };
 }
 
@@ -41,7 +41,7 @@ function isStep(step: unknown): step is Step {
   return Boolean(one?.key && (one.service ?? one.plugin ?? one.approval));
 }
 
-function kindless(steps: Step[]): string | undefined {
+function findInvalidStep(steps: Step[]): string | undefined {
   const at = steps.findIndex((step) => !isStep(step));
   return at < 0 ? undefined : `steps[${at}]`;
 }
@@ -58,7 +58,7 @@ export function pasteSteps(
 ): { doc: Doc; ids: Set<string> } | { wrong: string } | undefined {
   const clip = parseClip(text);
   if (!clip || "wrong" in clip) return clip;
-  const { keys, names } = named(doc, clip.steps);
+  const { keys, names } = nameCopies(doc, clip.steps);
   const [taken, here] = [new Set(keys), new Set(doc.steps.map((step) => step.key))];
   const copied = clip.steps.map((step, i) => {
     const next = { ...renameInStep(withoutCatalogueCopy(step), names), key: keys[i] ?? step.key };
@@ -77,7 +77,7 @@ export function pasteSteps(
 }
 
 /** A name for each copy. What refers to a name that two have means the first. */
-function named(doc: Doc, steps: Step[]) {
+function nameCopies(doc: Doc, steps: Step[]) {
   const names = new Map<string, string>();
   const taken = new Set<string>();
   const keys = steps.map((step) => {

@@ -68,7 +68,7 @@ function sameList<T>(a: T[], b: T[], of: (item: T) => T = (item) => item): boole
   return a.length === b.length && a.every((item, i) => same(item, b[i]));
 }
 
-/** Reads a value behind a path such as service.env.PORT; undefined where it leads nowhere. */
+/** Reads the value at a path such as service.env.PORT; undefined if there is none. */
 export function readField(step: Step, path: string): unknown {
   let at: unknown = step;
   for (const word of split(path)) {
@@ -78,14 +78,14 @@ export function readField(step: Step, path: string): unknown {
   return at;
 }
 
-/** Writes a value behind a path; undefined removes it, and what it leaves empty. */
+/** Sets the value at a path; undefined removes it, and objects that become empty. */
 export function writeField(step: Step, path: string, value: unknown): Step {
-  return put(step, split(path), value) as Step;
+  return setAt(step, split(path), value) as Step;
 }
 
 /**
- * Of a path the first two words are ours, with a place in a list behind them; what follows is one
- * name, dots and all.
+ * The first two segments of a path are our field names, optionally with a list index; the rest is
+ * one name, which may contain dots.
  */
 function split(path: string): string[] {
   const [, list, place, name] = /^(\w+\.\w+)\[(\d+)\](?:\.(.+))?$/.exec(path) ?? [];
@@ -94,13 +94,13 @@ function split(path: string): string[] {
   return words.length <= 3 ? words : [...words.slice(0, 2), words.slice(2).join(".")];
 }
 
-function put(at: unknown, words: string[], value: unknown, depth = 0): unknown {
+function setAt(at: unknown, words: string[], value: unknown, depth = 0): unknown {
   const [word, ...rest] = words;
   if (word === undefined) return value;
   if (Array.isArray(at))
-    return at.map((item, i) => (String(i) === word ? put(item, rest, value, depth + 1) : item));
+    return at.map((item, i) => (String(i) === word ? setAt(item, rest, value, depth + 1) : item));
   const object = (at && typeof at === "object" ? at : {}) as Record<string, unknown>;
-  const next = put(object[word], rest, value, depth + 1);
+  const next = setAt(object[word], rest, value, depth + 1);
   if (next !== undefined) return { ...object, [word]: next };
   const { [word]: _, ...others } = object;
   return Object.keys(others).length > 0 || depth < 2 ? others : undefined;

@@ -19,7 +19,7 @@ import {
   rewriteExpressions,
 } from "./expressions";
 
-/** Edits: each gives a new document and leaves the old one as it was. */
+/** Edits: each returns a new document and leaves the old one unchanged. */
 
 export function changeStep(doc: Doc, key: string, change: (step: Step) => Step): Doc {
   return { ...doc, steps: doc.steps.map((step) => (step.key === key ? change(step) : step)) };
@@ -33,7 +33,7 @@ export function addStep(doc: Doc, step: Step): Doc {
   return { ...doc, steps: [...doc.steps, { ...step, key: freeKey(doc, step.key) }] };
 }
 
-/** The name itself, or with a number behind it when it is taken. */
+/** The name itself, or with a number appended if it is taken. */
 export function freeKey(doc: Doc, wanted: string, taken = new Set<string>()): string {
   const used = (key: string) => taken.has(key) || doc.steps.some((step) => step.key === key);
   if (!used(wanted)) return wanted;
@@ -48,10 +48,10 @@ export function isKey(key: string): boolean {
 /** Removes steps and the edges to them. References to them stay, and become problems to solve. */
 export function removeSteps(doc: Doc, keys: Set<string>): Doc {
   const steps = doc.steps.filter((step) => !keys.has(step.key));
-  return { ...doc, steps: steps.map((step) => without(step, (need) => keys.has(need))) };
+  return { ...doc, steps: steps.map((step) => withoutNeeds(step, (need) => keys.has(need))) };
 }
 
-function without(step: Step, gone: (need: string) => boolean): Step {
+function withoutNeeds(step: Step, gone: (need: string) => boolean): Step {
   if (!step.needs?.some(gone)) return step;
   return withNeeds(
     step,
@@ -99,7 +99,7 @@ export function addNeed(doc: Doc, from: string, to: string): Doc {
 }
 
 export function removeNeed(doc: Doc, from: string, to: string): Doc {
-  return changeStep(doc, to, (step) => without(step, (need) => need === from));
+  return changeStep(doc, to, (step) => withoutNeeds(step, (need) => need === from));
 }
 
 /** The reference that an output's port stands for. */
@@ -110,8 +110,8 @@ export function refTo(doc: Doc, key: string, output: string): Ref {
 }
 
 /**
- * A field refers to an output; the order follows from it, unless it is there already. In a field
- * of text (`among`) the reference stands behind what was written there.
+ * Makes a field refer to an output, and adds the order edge unless it exists. In a text field
+ * (`among`) the reference is appended to the text.
  */
 export function addInputReference(
   doc: Doc,
@@ -165,7 +165,7 @@ export function inputAt(inputs: Input[], path: string): Input | undefined {
 }
 
 /** Moves steps and comments; what did not move stays the same object. */
-export function move(doc: Doc, spots: Map<string, Spot>): Doc {
+export function moveItems(doc: Doc, spots: Map<string, Spot>): Doc {
   const at = <T extends { position?: Spot }>(id: string, item: T): T => {
     const spot = spots.get(id);
     return spot ? { ...item, position: { x: Math.round(spot.x), y: Math.round(spot.y) } } : item;

@@ -12,7 +12,7 @@ export type Sample = {
   environment: string;
   project: string;
   domain: string;
-  /** What a URL begins with, and what it has behind service.deployment; absent without environments. */
+  /** The scheme of a URL, and its domain after service.deployment; absent without environments. */
   scheme?: string;
   suffix?: string;
 };
@@ -37,24 +37,24 @@ export function environmentOf(
         if ("text" in part) return { text: part.text, kind: "known" };
         const why = whyInvalidRef(part.ref, step, by, before, catalogue)?.message;
         if (why) return { text: formatExpression(part.ref, part.calls), kind: "wrong", why };
-        return called(part, piece(part.ref, by, catalogue, sample));
+        return evaluateCalls(part, previewRef(part.ref, by, catalogue, sample));
       });
-      return { name, pieces: wrong ? [...pieces, unreadable(value, wrong)] : pieces };
+      return { name, pieces: wrong ? [...pieces, invalidPiece(value, wrong)] : pieces };
     });
 }
 
 /** What the functions come to is known where it is only text; of others stands what is called. */
-function called({ ref, calls }: Expression, inner: Piece): Piece {
+function evaluateCalls({ ref, calls }: Expression, inner: Piece): Piece {
   if (calls.length === 0 || inner.kind === "secret") return inner;
   // A port is a number, which JSON has without quotes.
   const known = ref.scope === "services" && ref.name === "port" && calls[0] === "json";
   const rest = known ? calls.slice(1) : calls;
-  if (inner.kind === "known") return { ...inner, text: rest.reduce(applied, inner.text) };
+  if (inner.kind === "known") return { ...inner, text: rest.reduce(applyFunction, inner.text) };
   return { ...inner, text: calls.reduce((text, name) => `${name}(${text})`, inner.text) };
 }
 
 /** A function as the server applies it (pipeline/functions.go). */
-function applied(text: string, name: Func): string {
+function applyFunction(text: string, name: Func): string {
   if (name === "lower") return text.toLowerCase();
   if (name === "json") return JSON.stringify(text);
   if (name === "base64") return btoa(String.fromCharCode(...new TextEncoder().encode(text)));
@@ -65,11 +65,11 @@ function applied(text: string, name: Func): string {
 }
 
 /** The rest of a value, from where it cannot be read. */
-function unreadable(value: string, { at, why }: { at: number; why: string }): Piece {
+function invalidPiece(value: string, { at, why }: { at: number; why: string }): Piece {
   return { text: value.slice(value.lastIndexOf("${{", at)), kind: "wrong", why };
 }
 
-function piece(ref: Ref, by: Map<string, Step>, catalogue: Catalogue, sample: Sample): Piece {
+function previewRef(ref: Ref, by: Map<string, Step>, catalogue: Catalogue, sample: Sample): Piece {
   if (typeOfRef(ref, by, catalogue) === "secret") return { text: "[secret]", kind: "secret" };
   if (ref.scope === "deployment") {
     const known = sample[ref.name as keyof Sample];

@@ -64,7 +64,7 @@ export function parse(text: string): Parsed {
     add(text.slice(at, open));
     const end = text.indexOf("}}", open);
     if (end < 0) return { parts, wrong: { at: open, why: t.unclosed } };
-    const found = expressionOf(trimmed(text.slice(open + 3, end)));
+    const found = expressionOf(trimBlanks(text.slice(open + 3, end)));
     if (typeof found === "string") return { parts, wrong: { at: open + 3, why: found } };
     at = end + 2;
     parts.push({ ...found, at: open, end: at });
@@ -72,7 +72,7 @@ export function parse(text: string): Parsed {
 }
 
 /** Only spaces and tabs may stand around what is in the braces. */
-function trimmed(text: string): string {
+function trimBlanks(text: string): string {
   return text.replace(/^[ \t]+|[ \t]+$/g, "");
 }
 
@@ -87,11 +87,12 @@ function expressionOf(inner: string): Expression | string {
     const ref = refOf(inner);
     return typeof ref === "string" ? ref : { ref, calls: [] };
   }
-  const name = trimmed(inner.slice(0, open));
+  const name = trimBlanks(inner.slice(0, open));
   if (!isFunction(name)) return t.noFunction(name, FUNCTIONS.join(", "));
   const argument = inner.slice(open + 1, -1);
-  if (!inner.endsWith(")") || argument.includes(",") || !trimmed(argument)) return t.argument(name);
-  const found = expressionOf(trimmed(argument));
+  if (!inner.endsWith(")") || argument.includes(",") || !trimBlanks(argument))
+    return t.argument(name);
+  const found = expressionOf(trimBlanks(argument));
   if (typeof found === "string") return found;
   if (found.calls.length >= MAX_CALLS) return t.manyCalls(MAX_CALLS);
   return { ref: found.ref, calls: [...found.calls, name] };
@@ -145,7 +146,7 @@ export function rewriteExpressions(
   return out + text.slice(behind);
 }
 
-/** The text with a function around the expression that a place is in or behind, else around the last. */
+/** Wraps a function around the expression at or before a position, or else around the last one. */
 export function wrapInFunction(text: string, name: Func, at = text.length): string {
   const all = parse(text).parts.filter((part) => "ref" in part);
   const one = all.findLast((part) => part.at < at) ?? all[0];
@@ -175,7 +176,7 @@ export function refsIn(tree: unknown): Ref[] {
   return listStrings(tree, "").flatMap(({ text }) => refsOf(text));
 }
 
-/** The same tree with every string made anew. */
+/** The same tree with every string mapped. */
 export function mapStrings(tree: unknown, change: (text: string) => string): unknown {
   if (typeof tree === "string") return change(tree);
   if (Array.isArray(tree)) return tree.map((item) => mapStrings(item, change));

@@ -31,8 +31,8 @@ export function changesOf(
 ): StepChange[] {
   // Documents are immutable, so an identical object has no differences.
   const [before, after] = [new Set(old.steps), new Set(now.steps)];
-  const a = index({ ...old, steps: old.steps.filter((step) => !after.has(step)) }, of);
-  const b = index({ ...now, steps: now.steps.filter((step) => !before.has(step)) }, of);
+  const a = fieldsByKey({ ...old, steps: old.steps.filter((step) => !after.has(step)) }, of);
+  const b = fieldsByKey({ ...now, steps: now.steps.filter((step) => !before.has(step)) }, of);
   const keys = [...new Set([...a.keys(), ...b.keys()])].sort();
   return keys.flatMap<StepChange>((key) => {
     const [was, is] = [a.get(key), b.get(key)];
@@ -43,7 +43,7 @@ export function changesOf(
   });
 }
 
-function index(doc: Doc, of = withoutCatalogueCopy): Map<string, Fields> {
+function fieldsByKey(doc: Doc, of = withoutCatalogueCopy): Map<string, Fields> {
   return new Map(doc.steps.map((step) => [step.key, fieldsOf(of(step))]));
 }
 
@@ -70,7 +70,7 @@ export function conflictId(conflict: Conflict): string {
 export function threeWay(first: Doc, drawn: Doc, other: Doc): Merged {
   const { base, mine, theirs, byMe, byThem } = alignSteps(first, drawn, other);
   const conflicts: Conflict[] = [];
-  const [o, m, t] = [index(base), index(mine), index(theirs)];
+  const [o, m, t] = [fieldsByKey(base), fieldsByKey(mine), fieldsByKey(theirs)];
   for (const key of new Set([...o.keys(), ...m.keys(), ...t.keys()])) {
     const [was, my, their] = [o.get(key), m.get(key), t.get(key)];
     const [myTree, theirTree, baseTree] = [my, their, was].map((f) => f && Object.fromEntries(f));
@@ -92,8 +92,8 @@ export function threeWay(first: Doc, drawn: Doc, other: Doc): Merged {
   const both = new Set(conflicts.map(conflictId));
   return {
     conflicts,
-    mine: withNames(only(changesOf(base, mine), both), byMe),
-    theirs: withNames(only(changesOf(base, theirs), both), byThem),
+    mine: withNames(withoutConflicts(changesOf(base, mine), both), byMe),
+    theirs: withNames(withoutConflicts(changesOf(base, theirs), both), byThem),
   };
 }
 
@@ -107,7 +107,7 @@ function withNames(changes: StepChange[], names: Map<string, string>): StepChang
   return [...all.values()];
 }
 
-function only(changes: StepChange[], conflicts: Set<string>): StepChange[] {
+function withoutConflicts(changes: StepChange[], conflicts: Set<string>): StepChange[] {
   return changes
     .filter((change) => !conflicts.has(`${change.key} `))
     .map((change) => ({
@@ -123,7 +123,7 @@ export type Choices = Record<string, "mine" | "theirs">;
 export function merge(first: Doc, drawn: Doc, other: Doc, choices: Choices): Doc {
   // Without edits here take their document, including its order, so that both windows end up equal.
   if (sameDoc(first, drawn)) return docOf(pipelineOf(other));
-  return together(alignSteps(first, drawn, other), choices);
+  return mergeAligned(alignSteps(first, drawn, other), choices);
 }
 
 /**
@@ -142,8 +142,8 @@ export function renamesIn(first: Doc, drawn: Doc, other: Doc, next: Doc): Map<st
   return all;
 }
 
-function together({ base, mine, theirs }: Aligned, choices: Choices): Doc {
-  const [o, m, t] = [index(base), index(mine), index(theirs)];
+function mergeAligned({ base, mine, theirs }: Aligned, choices: Choices): Doc {
+  const [o, m, t] = [fieldsByKey(base), fieldsByKey(mine), fieldsByKey(theirs)];
   const whole = (key: string) => choices[`${key} `] ?? "mine";
   const steps: Step[] = [];
   for (const key of [...new Set([...m.keys(), ...t.keys()])]) {

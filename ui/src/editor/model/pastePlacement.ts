@@ -15,7 +15,7 @@ const STEP = 32;
  * grid below the others.
  */
 export function placeCopies<T extends Placed>(copies: T[], doc: Doc, by: Spot, sight?: Box): T[] {
-  const laid = grid(copies);
+  const laid = layInGrid(copies);
   const taken = new Set([...doc.steps, ...doc.comments].map((one) => spotText(one.position)));
   const lies = (items: Placed[]) => items.some((one) => taken.has(spotText(one.position)));
   const hidden = sight && !laid.some((one) => isIn(sight, shiftItem(one, by).position));
@@ -24,7 +24,7 @@ export function placeCopies<T extends Placed>(copies: T[], doc: Doc, by: Spot, s
   return laid.map((one) => shiftItem(one, at));
 }
 
-function grid<T extends Placed>(copies: T[]): (T & { position: Spot })[] {
+function layInGrid<T extends Placed>(copies: T[]): (T & { position: Spot })[] {
   const placed = copies.flatMap((one) => one.position ?? []);
   const left = placed.length > 0 ? Math.min(...placed.map((one) => one.x)) : 0;
   const top = placed.length > 0 ? Math.max(...placed.map((one) => one.y)) + GRID.y : 0;

@@ -40,15 +40,15 @@ export function isAt(field: string, path: string): boolean {
 }
 
 /**
- * What is wrong with a drawing, as far as it can be told without asking: at once, while somebody
- * types. The server says the rest, and has the last word.
+ * The problems of a document that can be found locally, while the user types. The server finds the
+ * rest and is authoritative.
  */
 export function problemsOf(doc: Doc, catalogue: Catalogue): Problem[] {
   if (doc.steps.length === 0) return [{ field: "steps", code: "empty", message: t.empty }];
   const before = ancestorsOf(doc);
   const by = new Map(doc.steps.map((step) => [step.key, step]));
   return [
-    ...circles(doc),
+    ...findCycles(doc),
     ...doc.steps.flatMap((step) => {
       const found: Problem[] = [];
       const fail = (field: string, code: string, message: string) =>
@@ -56,7 +56,7 @@ export function problemsOf(doc: Doc, catalogue: Catalogue): Problem[] {
       if (!isKey(step.key)) fail("key", "name", t.key);
       checkBounds(step, fail);
       unknownPart(step, catalogue, fail);
-      empty(step, catalogue, fail);
+      checkRequired(step, catalogue, fail);
       for (const { path, parts, wrong } of parsedOf(step, catalogue)) {
         if (wrong) fail(path, "syntax", wrong.why);
         for (const part of parts)
@@ -65,7 +65,7 @@ export function problemsOf(doc: Doc, catalogue: Catalogue): Problem[] {
             if (why) fail(path, why.code, why.message);
           }
       }
-      types(step, by, catalogue, fail);
+      checkTypes(step, by, catalogue, fail);
       if (step.service && !step.service.resources?.memory_mib)
         found.push({
           step: step.key,
@@ -81,7 +81,7 @@ export function problemsOf(doc: Doc, catalogue: Catalogue): Problem[] {
 
 type Fail = (field: string, code: string, message: string) => void;
 
-function circles(doc: Doc): Problem[] {
+function findCycles(doc: Doc): Problem[] {
   const before = ancestorsOf(doc);
   const inside = orderOf(doc).filter((key) => before.get(key)?.has(key));
   const [first] = inside;
@@ -97,7 +97,7 @@ function unknownPart(step: Step, catalogue: Catalogue, fail: Fail) {
     fail("plugin.name", "unknown_plugin", t.noPlugin(step.plugin.name));
 }
 
-function empty(step: Step, catalogue: Catalogue, fail: Fail) {
+function checkRequired(step: Step, catalogue: Catalogue, fail: Fail) {
   if (step.approval && !step.approval.prompt) fail("approval.prompt", "required", t.noPrompt);
   for (const input of inputsOf(step, catalogue))
     if (input.required && (input.value === undefined || input.value === ""))
@@ -155,7 +155,7 @@ function noOutput(step: Step, name: string): string {
   return name === "port" ? t.noPort(step.key) : t.noOutput(step.key, name);
 }
 
-function types(step: Step, by: Map<string, Step>, catalogue: Catalogue, fail: Fail) {
+function checkTypes(step: Step, by: Map<string, Step>, catalogue: Catalogue, fail: Fail) {
   for (const input of inputsOf(step, catalogue)) {
     if (input.type === "any") continue;
     const only = parseSingleExpression(input.value);

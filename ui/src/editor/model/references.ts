@@ -109,7 +109,7 @@ export function removeReference(
     return removeInputReference(doc, from, output, to, path);
   const gone = refText(refTo(doc, from, output));
   const left =
-    path === COMMAND ? withoutWord(old, gone) : mapStrings(old, (text) => cut(text, gone));
+    path === COMMAND ? withoutWord(old, gone) : mapStrings(old, (text) => removeRef(text, gone));
   return setField(doc, to, path, left);
 }
 
@@ -121,7 +121,7 @@ function isContent(path: string): boolean {
 /** Drops a command argument that consisted of the reference. */
 function withoutWord(command: unknown, gone: string): string[] | undefined {
   const words = listStrings(command, "").flatMap(({ text }) =>
-    isOnly(text, gone) ? [] : cut(text, gone),
+    isOnly(text, gone) ? [] : removeRef(text, gone),
   );
   return words.length > 0 ? words : undefined;
 }
@@ -131,6 +131,6 @@ function isOnly(text: string, gone: string): boolean {
   return only !== undefined && refText(only.ref) === gone;
 }
 
-function cut(text: string, gone: string): string {
+function removeRef(text: string, gone: string): string {
   return rewriteExpressions(text, ({ ref }) => (refText(ref) === gone ? "" : undefined));
 }

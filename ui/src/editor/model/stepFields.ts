@@ -33,7 +33,7 @@ export function fieldsOf(step: Step): Fields {
       if (path === "key" || part === undefined) continue;
       const by = LISTS[path];
       if (by && Array.isArray(part))
-        for (const [id, one] of named(part, by)) out.set(`${path}.${id}`, one);
+        for (const [id, one] of entriesByName(part, by)) out.set(`${path}.${id}`, one);
       else if (OPEN.has(path) && part && typeof part === "object") walk(part, path);
       else out.set(path, part);
     }
@@ -45,8 +45,10 @@ export function fieldsOf(step: Step): Fields {
   return out;
 }
 
-/** The entries of a list by name. While somebody types, two may have one: the second is “name (2)”. */
-function named(list: unknown[], by: string): Map<string, unknown> {
+/**
+ * The entries of a list by name. While the user types, two may share one: the second is “name (2)”.
+ */
+function entriesByName(list: unknown[], by: string): Map<string, unknown> {
   const out = new Map<string, unknown>();
   for (const one of list) {
     const name = String((one as Record<string, unknown> | null)?.[by] ?? "");
@@ -100,7 +102,7 @@ export function isSameValue(a: unknown, b: unknown): boolean {
   return a === b || canonical(a ?? null) === canonical(b ?? null);
 }
 
-/** service.env.PORT is PORT to whoever looks at its step. */
+/** A field's short name in the context of its step: service.env.PORT becomes PORT. */
 export function shortField(field: string): string {
   return field === "key"
     ? editorTexts.step.key

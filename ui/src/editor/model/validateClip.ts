@@ -103,10 +103,10 @@ export function findInvalidField(clip: {
 }
 
 function inList(all: unknown[], shape: Shape, at: string): string | undefined {
-  return first(all.map((one, i) => () => wrong(one, shape, `${at}[${i}]`)));
+  return first(all.map((one, i) => () => findMismatch(one, shape, `${at}[${i}]`)));
 }
 
-function wrong(value: unknown, shape: Shape, at: string): string | undefined {
+function findMismatch(value: unknown, shape: Shape, at: string): string | undefined {
   if (typeof shape === "string") return fits(value, shape) ? undefined : at;
   if ("list" in shape) return Array.isArray(value) ? inList(value, shape.list, at) : at;
   if (!value || typeof value !== "object" || Array.isArray(value)) return at;
@@ -116,7 +116,7 @@ function wrong(value: unknown, shape: Shape, at: string): string | undefined {
       parts.map(
         ([key, part]) =>
           () =>
-            wrong(part, shape.map, `${at}.${key}`),
+            findMismatch(part, shape.map, `${at}.${key}`),
       ),
     );
   const missing = shape.needs?.find((key) => !Object.hasOwn(value, key));
@@ -125,13 +125,13 @@ function wrong(value: unknown, shape: Shape, at: string): string | undefined {
     parts.map(
       ([key, part]) =>
         () =>
-          wrong(part, known(shape.of, key), `${at}.${key}`),
+          findMismatch(part, shapeOfField(shape.of, key), `${at}.${key}`),
     ),
   );
 }
 
-/** Of a field that nobody knows, such as “constructor”, the server judges. */
-function known(of: Record<string, Shape>, key: string): Shape {
+/** Unknown fields, such as “constructor”, are left to the server. */
+function shapeOfField(of: Record<string, Shape>, key: string): Shape {
   return Object.hasOwn(of, key) ? (of[key] as Shape) : "any";
 }
 

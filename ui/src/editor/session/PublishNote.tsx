@@ -14,7 +14,7 @@ type Props = {
   onPublish: (note?: string) => void;
 };
 
-/** Publishes with a sentence for whoever reads the history. */
+/** Publishes with a note for the version history. */
 export function PublishNote(props: Props) {
   const { version, whyNot, publishing, note, onNote, onClose, onPublish } = props;
   const id = useId();

@@ -1,6 +1,6 @@
 import type { Doc } from "../model/document";
 import { rebase } from "../model/merge";
-import { type History, join } from "./history";
+import { type History, joinEdits } from "./history";
 
 /** Concurrent changes that conflict. Both sides are kept until a person decides. */
 export type DraftConflict = {
@@ -22,5 +22,5 @@ export function joinTheirs(
   both: Pick<DraftConflict, "base" | "theirs">,
   next: Doc,
 ) {
-  return join(history, next, (old: Doc) => rebase(both.base, old, both.theirs));
+  return joinEdits(history, next, (old: Doc) => rebase(both.base, old, both.theirs));
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Schemas } from "@/api/client";
 import type { Doc } from "../model/document";
-import { addComment, move, setField } from "../model/edit";
+import { addComment, moveItems, setField } from "../model/edit";
 import { hasSameRun, resultOf } from "./dryFindings";
 
 type Check = Schemas["PreflightCheck"];
@@ -55,7 +55,7 @@ describe("a dry run", () => {
 
 it("holds while steps are moved and comments written, and no longer", () => {
   const at = { x: 1, y: 2 };
-  const moved = move(doc, new Map([["db", at]]));
+  const moved = moveItems(doc, new Map([["db", at]]));
   expect(hasSameRun(doc, addComment(moved, { text: "x", position: at }))).toBe(true);
   expect(hasSameRun(doc, setField(doc, "web", "service.env.A", "1"))).toBe(false);
 });

@@ -20,7 +20,7 @@ function unplaced({ position: _, ...step }: Partial<Step> = {}): string {
   return canonical(step);
 }
 
-/** The last that is checked. Who is told of one of these has looked at every step before. */
+/** These checks run last: if one of them reports, every step has been checked. */
 const LAST = new Set(["capacity", "address", "disk"]);
 
 /** A step passes when everything was looked at and nothing is against it, or unknown of it. */
@@ -38,13 +38,13 @@ export function resultOf(doc: Doc, checks: Check[]): DryRunResult {
 /** The steps that a check is about: those that read a secret, when it is about that. */
 export function stepsOf(check: Check, doc: Doc): (string | undefined)[] {
   const named = doc.steps.filter((step) =>
-    check.id === "secret" ? reads(step, check.subject) : step.key === check.subject,
+    check.id === "secret" ? readsSecret(step, check.subject) : step.key === check.subject,
   );
   const about = check.id === "project" || check.id === "environment" ? [] : named;
   return about.length > 0 ? about.map((step) => step.key) : [undefined];
 }
 
-function reads(step: Step, secret?: string): boolean {
+function readsSecret(step: Step, secret?: string): boolean {
   return listStrings({ ...step.service, ...step.plugin, ...step.approval }, "")
     .flatMap(({ text }) => refsOf(text))
     .some((ref) => ref.scope === "secrets" && ref.name === secret);

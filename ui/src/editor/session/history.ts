@@ -17,7 +17,13 @@ export function edit<T>(history: History<T>, next: T, kind?: string): History<T>
   if (next === history.now) return history;
   const same = kind !== undefined && kind === history.kind && history.future.length === 0;
   const past = same ? history.past : [...history.past, history.now];
-  return { past, now: next, future: [], joins: left(history.joins, past.length, 0), kind };
+  return {
+    past,
+    now: next,
+    future: [],
+    joins: remainingJoins(history.joins, past.length, 0),
+    kind,
+  };
 }
 
 export function undo<T>(history: History<T>): History<T> {
@@ -27,12 +33,12 @@ export function undo<T>(history: History<T>): History<T> {
   if (last === undefined) return history;
   return {
     past: past.slice(0, -1),
-    now: rebased(
+    now: applyJoins(
       last,
       joins.filter((join) => at < join.past),
     ),
     future: [now, ...future],
-    joins: left(joins, at, future.length),
+    joins: remainingJoins(joins, at, future.length),
   };
 }
 
@@ -42,12 +48,12 @@ export function redo<T>(history: History<T>): History<T> {
   if (next === undefined) return history;
   return {
     past: [...past, now],
-    now: rebased(
+    now: applyJoins(
       next,
       joins.filter((join) => rest.length < join.future),
     ),
     future: rest,
-    joins: left(joins, past.length, rest.length),
+    joins: remainingJoins(joins, past.length, rest.length),
   };
 }
 
@@ -55,18 +61,18 @@ export function redo<T>(history: History<T>): History<T> {
  * Records that somebody else's edits were merged. This is no undo entry: undo and redo keep these
  * edits. Older documents are rebased lazily, when undo reaches them, since most are never visited.
  */
-export function join<T>(history: History<T>, next: T, rebase: (old: T) => T): History<T> {
+export function joinEdits<T>(history: History<T>, next: T, rebase: (old: T) => T): History<T> {
   const { past, future, joins } = history;
   const all = [...joins, { past: past.length, future: future.length, rebase }];
-  return { ...history, now: next, joins: left(all, past.length, future.length) };
+  return { ...history, now: next, joins: remainingJoins(all, past.length, future.length) };
 }
 
-function rebased<T>(old: T, joins: Join<T>[]): T {
+function applyJoins<T>(old: T, joins: Join<T>[]): T {
   return joins.reduce((now, { rebase }) => rebase(now), old);
 }
 
 /** The joins that still apply to an entry, given the entries that are left. */
-function left<T>(joins: Join<T>[], past: number, future: number): Join<T>[] {
+function remainingJoins<T>(joins: Join<T>[], past: number, future: number): Join<T>[] {
   return joins
     .map((one) => ({
       ...one,

@@ -8,8 +8,8 @@ import { type Doc, pipelineOf } from "../model/document";
 import { type DryRunResult, resultOf } from "./dryFindings";
 
 /**
- * What is run: a drawing as it was when somebody asked. It goes with the question, since the page may
- * have drawn on when the answer comes.
+ * The document that the dry run was started with. It travels with the request, since the user may
+ * have edited it when the response arrives.
  */
 type Run = { doc: Doc; environment: string; step?: string };
 type Tags = ReadonlyMap<string, string>;

@@ -55,7 +55,7 @@ export function useProblems(project: string, doc: Doc, catalogue: Catalogue): Fo
   const all = useMemo(
     () => [
       ...unparsedProblems(held, doc),
-      ...(fresh && refused.length > 0 ? besides(own, refused) : together(own, answer)),
+      ...(fresh && refused.length > 0 ? addUnreported(own, refused) : combineProblems(own, answer)),
     ],
     [held, doc, own, answer, fresh, refused],
   );
@@ -75,7 +75,7 @@ function askedOf(
 }
 
 /** The server's problems win; advice comes from this page only. */
-function together(own: Problem[], answer?: Schemas["FieldProblem"][]): Problem[] {
+function combineProblems(own: Problem[], answer?: Schemas["FieldProblem"][]): Problem[] {
   return answer ? [...fromServer(answer), ...own.filter((one) => one.advice)] : own;
 }
 
@@ -83,7 +83,7 @@ function together(own: Problem[], answer?: Schemas["FieldProblem"][]): Problem[]
  * Adds problems of a request body that the server could not parse, unless this page reports the
  * same field.
  */
-function besides(own: Problem[], refused: Problem[]): Problem[] {
+function addUnreported(own: Problem[], refused: Problem[]): Problem[] {
   const placeOf = ({ step, field }: Problem) => `${step} ${field}`;
   const known = new Set(own.filter((one) => !one.advice).map(placeOf));
   return [...own, ...refused.filter((one) => !known.has(placeOf(one)))];

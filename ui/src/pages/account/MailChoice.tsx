@@ -7,7 +7,7 @@ import { formTexts } from "@/forms/formTexts";
 import { type Source, UnreadSource } from "@/forms/UnreadSource";
 import { noticeTexts, mailTexts as t } from "@/pages/webhooks/noticeTexts";
 import { Events } from "../webhooks/Events";
-import { choices } from "../webhooks/ScopeFields";
+import { nameOptions } from "../webhooks/ScopeFields";
 import type { Row } from "./choices";
 
 type Props = {
@@ -39,7 +39,7 @@ export function MailChoice({ row, number, errors, set, remove }: Props) {
         <Pick
           label={noticeTexts.project}
           any={noticeTexts.everyProject}
-          all={choices(of.data, row.project)}
+          all={nameOptions(of.data, row.project)}
           source={{ what: formTexts.projectsUnread, of }}
           value={row.project}
           set={(project) => set({ ...row, project })}
@@ -47,7 +47,7 @@ export function MailChoice({ row, number, errors, set, remove }: Props) {
         <Pick
           label={noticeTexts.environment}
           any={noticeTexts.everyEnvironment}
-          all={choices(and.data, row.environment)}
+          all={nameOptions(and.data, row.environment)}
           source={{ what: formTexts.environmentsUnread, of: and }}
           value={row.environment}
           set={(environment) => set({ ...row, environment })}

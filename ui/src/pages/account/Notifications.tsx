@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { client } from "@/api/client";
 import { ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
-import { tagged } from "@/forms/etag";
+import { readTagged } from "@/forms/etag";
 import { mailTexts as t } from "@/pages/webhooks/noticeTexts";
 import { Mail } from "./Mail";
 
@@ -10,7 +10,7 @@ import { Mail } from "./Mail";
 export function Notifications() {
   const query = useQuery({
     queryKey: ["opened", "me", "notifications"],
-    queryFn: () => tagged(client.GET("/api/v1/me/notifications")),
+    queryFn: () => readTagged(client.GET("/api/v1/me/notifications")),
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
     refetchOnReconnect: false,

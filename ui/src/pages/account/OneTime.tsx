@@ -16,7 +16,10 @@ import { texts } from "@/texts";
 
 const account = peopleTexts.account;
 
-/** What stands behind the #. It leaves the address bar at once, and no server ever sees it there. */
+/**
+ * The URL fragment. It is removed from the address bar at once, and browsers never send it to a
+ * server.
+ */
 function useLink(): string {
   const [link] = useState(() => {
     const found = window.location.hash.slice(1);

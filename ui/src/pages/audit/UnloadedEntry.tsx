@@ -32,7 +32,9 @@ export function UnloadedEntry({ open, entries, query }: Props) {
   );
 }
 
-/** Reads page after page until the entry is there, no older one is, one is refused, or nobody waits. */
+/**
+ * Loads pages until the entry is found, the list ends, a request fails, or the component unmounts.
+ */
 function useSeek(open: string, query: Query) {
   const wanted = useRef<string>(undefined);
   const [state, setState] = useState<"busy" | "failed">();

@@ -24,7 +24,7 @@ type Props = {
 export function Branch({ project, versions, choose }: Props) {
   const id = useId();
   const [branch, setBranch] = useState("");
-  /** What was chosen by hand before: of what has changed since nothing is said any more. */
+  /** The result of the last choice; messages about versions that changed since are dropped. */
   const [before, setBefore] = useState<Chosen["own"]>({});
   const found = useMutation({
     mutationFn: (wanted: string) =>

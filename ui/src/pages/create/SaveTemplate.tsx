@@ -20,7 +20,7 @@ type Props = { project: string; environment: string; body: Schemas["DeploymentCr
 const refusal = (error: unknown, name: string) =>
   error instanceof ApiError && error.status === 412 ? t.taken(name) : describeError(error).message;
 
-/** Keeps what is in the form for whoever creates next. */
+/** Saves the form as a template. */
 export function SaveTemplate({ project, environment, body }: Props) {
   const [open, setOpen] = useState(false);
   const [name, setName] = useState("");

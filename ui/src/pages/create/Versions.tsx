@@ -58,7 +58,7 @@ export function useVersions(
       first.flatMap((query) => query.data?.items ?? []).flatMap((tag) => tag.branch ?? []),
     ),
   ];
-  /** `byHand` is the tag somebody chose last, or the branch it was found by: it suggests a name. */
+  /** `byHand` is the tag that the user chose last, or its branch: the basis of a suggested name. */
   return { chosen, reads, choose, byHand: last, own, branches };
 }
 

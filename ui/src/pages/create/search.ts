@@ -8,7 +8,7 @@ export type CreateSearch = {
   from?: string;
   template?: string;
   name?: string;
-  /** The filters of the list behind the sheet: closing it goes back to them. */
+  /** The filters of the list, restored when the sheet closes. */
   list?: Filters;
   /** The version of a step: `v.api=v1.2`. */
   [version: `v.${string}`]: string | undefined;

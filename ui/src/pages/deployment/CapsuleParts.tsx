@@ -2,7 +2,7 @@ import type { Schemas } from "@/api/client";
 import { BidiSafe } from "@/components/BidiSafe";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { between, formatDuration } from "@/components/time";
+import { elapsedBetween, formatDuration } from "@/components/time";
 import { deployTexts } from "@/pages/deployTexts";
 
 const t = deployTexts.capsule;
@@ -44,7 +44,7 @@ function Times({ step: { started_at: from, ended_at: to } }: { step: Step }) {
   return (
     <span className="t3 s end nw">
       <Time at={from} />
-      {to ? `, ${t.took(formatDuration(between(from, to)))}` : ""}
+      {to ? `, ${t.took(formatDuration(elapsedBetween(from, to)))}` : ""}
     </span>
   );
 }

@@ -20,7 +20,7 @@ const c = deployTexts.capsule;
 
 type Props = { deployment: Deployment; run?: Run };
 
-/** What it is exactly: for whoever writes it down, or asks a program about it. */
+/** The exact IDs, images and times, for bug reports and scripts. */
 export default function Details({ deployment, run }: Props) {
   return (
     <div className="pane flex flex-col gap-5 overflow-auto">
@@ -153,7 +153,7 @@ function Latest({ deployment, run }: Props) {
   );
 }
 
-/** The exact time is what this page is for; how long ago stands behind it. */
+/** This page shows exact times; the relative time follows. */
 function Moment({ at }: { at: string }) {
   return (
     <>

@@ -5,7 +5,7 @@ import { runs } from "@/api/queries/deployments";
 import { Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { between, formatDuration } from "@/components/time";
+import { elapsedBetween, formatDuration } from "@/components/time";
 import { texts } from "@/texts";
 import { ReadFailed } from "./ReadFailed";
 
@@ -40,7 +40,9 @@ export function EarlierRuns({ id, run, step }: { id: string; run: number; step: 
               {t.history.run} {number}
             </Link>
             <StatusMark state={same.status} />
-            <span className="t2">{formatDuration(between(same.started_at, same.ended_at))}</span>
+            <span className="t2">
+              {formatDuration(elapsedBetween(same.started_at, same.ended_at))}
+            </span>
             <Time at={at} className="t3" />
           </li>
         ))}

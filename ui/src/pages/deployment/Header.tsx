@@ -21,7 +21,7 @@ type Props = {
   deployment: Deployment;
   steps: Step[];
   run?: Run;
-  /** What is shown is from before, so that nothing goes on counting. */
+  /** The shown state may be outdated, so no timer keeps counting. */
   before?: boolean;
 };
 

@@ -21,14 +21,14 @@ export function paceOf(step: Step, signs: number[], now: number): Pace {
   const over = step.usual_seconds ? spent - step.usual_seconds * 1000 : Number.NaN;
   const since = now - (signs[signs.length - 1] ?? Number.NaN);
   // What was pulled ahead was silent until its turn came.
-  const quiet = Math.max(0, least(since, spent));
+  const quiet = Math.max(0, minOf(since, spent));
   const late = over > 2000 && over > spent / 4;
   const any = step.status === "pulling" || !step.usual_seconds;
   if (quiet >= SIGNS && (late || any)) return { kind: "silent", over, quiet };
   return { kind: late ? "slow" : "usual", over, quiet };
 }
 
-function least(a: number, b: number): number {
+function minOf(a: number, b: number): number {
   return Number.isNaN(a) ? b : Number.isNaN(b) ? a : Math.min(a, b);
 }
 
@@ -48,12 +48,12 @@ export function HeartBeat({ step, signs = [] }: { step: Step; signs?: number[] }
           <i key={i} data-on={beat || undefined} />
         ))}
       </span>
-      <span className="xs t2 tr">{say(pace, step)}</span>
+      <span className="xs t2 tr">{describePace(pace, step)}</span>
     </span>
   );
 }
 
-function say({ kind, over, quiet }: Pace, step: Step): string {
+function describePace({ kind, over, quiet }: Pace, step: Step): string {
   if (kind === "silent") return t.silent(formatDuration(quiet));
   // Its output is a log of its own; while it runs here, it is asked whether it is ready.
   const service = step.kind === "service" && step.status === "running";

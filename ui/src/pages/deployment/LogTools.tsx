@@ -88,7 +88,7 @@ function Span({ since, choose }: SpanProps) {
   );
 }
 
-/** Searching is the server's work: it begins when somebody is done typing. */
+/** The server searches, so it starts after a pause in typing. */
 function SearchField({ find, apply }: { find: string; apply: (text?: string) => void }) {
   const [text, setText] = useState(find);
   useEffect(() => setText(find), [find]);

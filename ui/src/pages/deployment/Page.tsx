@@ -45,7 +45,7 @@ export function Page({ id, tab, search }: PageProps) {
 type KnownProps = { watch: Watch; deployment: Deployment; tab?: string; search: PageSearch };
 
 function Known({ watch, deployment, tab, search }: KnownProps) {
-  // Decided once: what becomes ready while somebody watches the run stays on the run.
+  // Decided once: when the deployment becomes ready while the user watches the run, the tab stays.
   const [first] = useState(() => firstTab(deployment.status, search));
   const shown = tab && isTab(tab) ? tab : first;
   useTabKeys(shown);

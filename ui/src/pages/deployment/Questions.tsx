@@ -104,7 +104,7 @@ type ForgetProps = {
   act: Act;
 };
 
-/** The one act that leaves something behind: its name has to be typed. */
+/** The only action that leaves resources behind, so the name has to be typed. */
 function Forget({ deployment, open, close, keep, act }: ForgetProps) {
   const [typed, setTyped] = useState("");
   const { name, node } = deployment;

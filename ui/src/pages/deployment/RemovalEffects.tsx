@@ -25,7 +25,7 @@ export function RemovalEffects({ deployment }: { deployment: Deployment }) {
   );
 }
 
-/** Its volumes, as the published version says; a drawing that was only tried is kept by nobody. */
+/** Its volumes, from the published version; the document of a preview run is not stored. */
 function useVolumes(deployment: Deployment): string[] | undefined {
   const { project, pipeline_version: version, scratch } = deployment;
   const drawn = useQuery({ ...pipelineVersion(project, version), enabled: !scratch }).data;

@@ -19,7 +19,7 @@ type Props = { deployment: Deployment; close: () => void };
 export default function ResourceCheck({ deployment: { id, name }, close }: Props) {
   const asked = useId();
   const query = useQuery({
-    // Each opening asks anew, and once: the plugins are run by it.
+    // Runs once per opening, since it starts the plugins.
     queryKey: ["deployment", id, "check", asked],
     queryFn: () => ask(client.POST("/api/v1/deployments/{id}/check", { params: { path: { id } } })),
     retry: false,

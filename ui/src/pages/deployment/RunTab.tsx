@@ -6,7 +6,7 @@ import { loadChunk } from "@/components/loadChunk";
 import { useNarrow } from "@/components/Shell";
 import { ErrorState, Skeletons } from "@/components/States";
 import { lookOf } from "@/components/Status";
-import { between, formatDuration } from "@/components/time";
+import { elapsedBetween, formatDuration } from "@/components/time";
 import { texts } from "@/texts";
 import { EarlierRunNotice } from "./EarlierRunNotice";
 import { ServiceRows } from "./Services";
@@ -160,6 +160,9 @@ function sayNote(steps: Step[]): { state: string; text: string } | undefined {
   const ends = steps.flatMap((step) => step.ended_at ?? []).sort();
   return {
     state: "ready",
-    text: t.noteReady(steps.length, formatDuration(between(starts[0], ends[ends.length - 1]))),
+    text: t.noteReady(
+      steps.length,
+      formatDuration(elapsedBetween(starts[0], ends[ends.length - 1])),
+    ),
   };
 }

@@ -90,7 +90,7 @@ function Screen({ id, service, tools }: Place & { tools: RefObject<HTMLElement |
   );
 }
 
-/** Draws a terminal, connects it, and gives the function that ends both. */
+/** Opens and connects a terminal; returns the cleanup function. */
 function open(
   parent: HTMLElement,
   place: Place,

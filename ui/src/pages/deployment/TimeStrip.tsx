@@ -20,11 +20,11 @@ export function TimeStrip({ steps }: { steps: Step[] }) {
       return over ? `${said} (${t.usual(formatDuration(over))})` : said;
     })
     .join(", ");
-  const total = steps.reduce((sum, step) => sum + weigh(step, spent(step)), 0);
+  const total = steps.reduce((sum, step) => sum + stripWidth(step, spent(step)), 0);
   return (
     <div className="strip" role="img" aria-label={`${t.strip}: ${label}`}>
       {steps.map((step) => {
-        const weight = weigh(step, spent(step));
+        const weight = stripWidth(step, spent(step));
         const over = usualOf(step, spent(step));
         const running = step.status === "running" || step.status === "pulling";
         return (
@@ -57,7 +57,7 @@ function usualOf({ status, usual_seconds }: Step, spent: number): number | undef
 }
 
 /** Square root, so that a quick step beside a slow one can still be seen. */
-function weigh(step: Step, spent: number): number {
+function stripWidth(step: Step, spent: number): number {
   const seconds = Number.isFinite(spent) ? spent / 1000 : (step.usual_seconds ?? 3);
   return Math.sqrt(Math.max(0.4, seconds));
 }

@@ -1,9 +1,9 @@
 import type { Step } from "@/api/client";
-import { between } from "@/components/time";
+import { elapsedBetween } from "@/components/time";
 
 /** How long a step has taken; NaN if its state is unknown. */
 export function elapsedTime({ status, started_at, ended_at }: Step, now: number): number {
-  return status === "unknown" && !ended_at ? Number.NaN : between(started_at, ended_at, now);
+  return status === "unknown" && !ended_at ? Number.NaN : elapsedBetween(started_at, ended_at, now);
 }
 
 /**
@@ -14,6 +14,6 @@ export function workingTime(steps: Step[], end: string | undefined, now: number)
   const [start] = steps.flatMap((step) => step.started_at ?? []).sort();
   const asked = steps
     .filter((step) => step.kind === "approval" && step.started_at)
-    .reduce((sum, step) => sum + between(step.started_at, step.ended_at ?? end, now), 0);
-  return Math.max(0, between(start, end, now) - asked);
+    .reduce((sum, step) => sum + elapsedBetween(step.started_at, step.ended_at ?? end, now), 0);
+  return Math.max(0, elapsedBetween(start, end, now) - asked);
 }

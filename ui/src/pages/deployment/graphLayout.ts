@@ -71,21 +71,22 @@ function route(
   return edges.flatMap(({ from, to }) => {
     const [a, b] = [placed.get(from), placed.get(to)];
     if (!a || !b) return [];
-    if (a.lane === b.lane && clear(taken, a, b)) return { from, to, points: straight(a, b) };
+    if (a.lane === b.lane && isLaneFree(taken, a, b))
+      return { from, to, points: straightEdge(a, b) };
     // The gap beside the target's lane, on the side the edge comes from.
     const gap = a.lane < b.lane ? b.lane - 1 : b.lane;
     const track = tracks.get(gap) ?? 0;
     tracks.set(gap, track + 1);
-    return { from, to, points: around(a, b, gap, track) };
+    return { from, to, points: detourEdge(a, b, gap, track) };
   });
 }
 
-function clear(taken: Set<string>, a: PlacedStep, b: PlacedStep): boolean {
+function isLaneFree(taken: Set<string>, a: PlacedStep, b: PlacedStep): boolean {
   for (let row = a.row + 1; row < b.row; row++) if (taken.has(`${a.lane}/${row}`)) return false;
   return a.row < b.row;
 }
 
-function straight(a: PlacedStep, b: PlacedStep): Point[] {
+function straightEdge(a: PlacedStep, b: PlacedStep): Point[] {
   const x = a.x + STEP_WIDTH / 2;
   return [
     { x, y: a.y + STEP_HEIGHT },
@@ -93,7 +94,7 @@ function straight(a: PlacedStep, b: PlacedStep): Point[] {
   ];
 }
 
-function around(a: PlacedStep, b: PlacedStep, gap: number, track: number): Point[] {
+function detourEdge(a: PlacedStep, b: PlacedStep, gap: number, track: number): Point[] {
   const middle = laneX(gap) + STEP_WIDTH + GAP_X / 2;
   // Edges that share a gap lie beside each other.
   const x = middle + ([0, 8, -8, 4, -4][track % 5] ?? 0);
@@ -149,15 +150,15 @@ export function edgePath(points: Point[], radius = 7): string {
   let path = `M${first.x} ${first.y}`;
   let before = first;
   others.forEach((at, i) => {
-    const into = towards(at, before, radius);
-    const out = towards(at, others[i + 1] ?? last, radius);
+    const into = pointTowards(at, before, radius);
+    const out = pointTowards(at, others[i + 1] ?? last, radius);
     path += `L${into.x} ${into.y}Q${at.x} ${at.y} ${out.x} ${out.y}`;
     before = at;
   });
   return `${path}L${last.x} ${last.y}`;
 }
 
-function towards(at: Point, other: Point, radius: number): Point {
+function pointTowards(at: Point, other: Point, radius: number): Point {
   const length = Math.hypot(other.x - at.x, other.y - at.y);
   const share = length === 0 ? 0 : Math.min(radius, length / 2) / length;
   return { x: at.x + (other.x - at.x) * share, y: at.y + (other.y - at.y) * share };

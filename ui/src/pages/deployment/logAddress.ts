@@ -2,9 +2,9 @@ import { timeOf } from "./logStream";
 
 /** How many lines of each source a log begins with. */
 export const TAIL = 1000;
-/** The most that the API gives; asked for where a time says where to begin. */
+/** The API's maximum; used when a time says where the log starts. */
 const ALL = 100_000;
-/** A line that somebody links to is shown with what came before it, in ms. */
+/** How much of the log before a linked line is shown, in ms. */
 const LEAD = 60_000;
 
 export type Wish = {
@@ -23,9 +23,9 @@ export function isTail({ since, at, find }: Wish): boolean {
   return !since && !at && !find;
 }
 
-/** What is asked for, and goes on. */
+/** The query of a followed log. */
 export function streamQuery(wish: Wish): string {
-  const query = narrow(wish);
+  const query = filterQuery(wish);
   query.append("follow", "true");
   query.append("tail", String(isTail(wish) ? TAIL : ALL));
   if (wish.at) query.set("since", leadTo(wish.at));
@@ -34,10 +34,10 @@ export function streamQuery(wish: Wish): string {
 
 /** The same as a text, from its very first line. */
 export function downloadQuery(wish: Wish): string {
-  return narrow(wish).toString();
+  return filterQuery(wish).toString();
 }
 
-function narrow({ sources, find, run, since }: Wish): URLSearchParams {
+function filterQuery({ sources, find, run, since }: Wish): URLSearchParams {
   const query = new URLSearchParams(sources.map((source) => ["source", source]));
   if (find) query.set("search", find);
   if (run) query.set("run", String(run));

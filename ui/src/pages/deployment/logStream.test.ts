@@ -6,7 +6,7 @@ import {
   type LogStream,
   nothing,
   reachesTail,
-  read,
+  readEvent,
   reduce,
 } from "./logStream";
 
@@ -80,19 +80,19 @@ describe("the events of a log", () => {
   });
 
   it("are lines, with an id where they have one", () => {
-    expect(read(event("line", { at: at(1), text: "x" }, "t/1"))).toEqual({
+    expect(readEvent(event("line", { at: at(1), text: "x" }, "t/1"))).toEqual({
       line: { at: at(1), text: "x", id: "t/1" },
     });
   });
 
   it("are a refusal with sentence and remedy", () => {
     const problem = { status: 503, detail: "node alpha is offline", remedy: "Try again later." };
-    const told = read(event("error", problem));
+    const told = readEvent(event("error", problem));
     expect(told).toMatchObject({ kind: "failed", error: { status: 503, problem } });
   });
 
   it("are passed over when nobody knows them", () => {
-    expect(read(event("news", {}))).toBeUndefined();
+    expect(readEvent(event("news", {}))).toBeUndefined();
   });
 });
 

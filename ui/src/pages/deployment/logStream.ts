@@ -7,7 +7,7 @@ import type { LogRow } from "@/components/LogView";
 
 export type Trouble = Schemas["LogTrouble"];
 
-/** `ended` is the log's own end; `failed` that it is not asked for again unless somebody wants it. */
+/** `ended`: the log is complete; `failed`: no more automatic retries. */
 export type Link = "connecting" | "live" | "behind" | "ended" | "failed";
 
 export type LogStream = {
@@ -43,14 +43,14 @@ export const nothing: LogStream = {
 export function reduce(log: LogStream, change: Change): LogStream {
   switch (change.kind) {
     case "begin":
-      return begin(log, change.url);
+      return beginLog(log, change.url);
     case "opened":
-      // Who resumes gets what comes behind the last line; troubles are told anew to everybody.
+      // A resumed stream continues after the last line; troubles are sent again.
       return { ...log, anew: !change.resumed, trouble: [] };
     case "lines":
       return add(log, change.lines, change.keep);
     case "trouble":
-      return { ...log, trouble: [...others(log, change.trouble), change.trouble] };
+      return { ...log, trouble: [...otherTroubles(log, change.trouble), change.trouble] };
     case "ended":
       return { ...log, link: "ended", error: undefined };
     case "failed":
@@ -61,7 +61,7 @@ export function reduce(log: LogStream, change: Change): LogStream {
 }
 
 /** Another address is another log; the same once more keeps its lines until there are new ones. */
-function begin(log: LogStream, url: string): LogStream {
+function beginLog(log: LogStream, url: string): LogStream {
   if (log.url !== url) return { ...nothing, url };
   return { ...log, link: "connecting", error: undefined };
 }
@@ -73,7 +73,7 @@ function add(log: LogStream, lines: LogRow[], keep: number): LogStream {
   return { ...log, lines: over > 0 ? all.slice(over) : all, cut, anew: false };
 }
 
-function others(log: LogStream, { source }: Trouble): Trouble[] {
+function otherTroubles(log: LogStream, { source }: Trouble): Trouble[] {
   return log.trouble.filter((one) => one.source !== source);
 }
 
@@ -83,8 +83,8 @@ function follow(log: LogStream, { kind, error }: LiveState): LogStream {
   return { ...log, link: kind === "out" ? "failed" : kind, error: why };
 }
 
-/** What one event of the stream says; nothing for those that nobody knows. */
-export function read(event: ServerEvent): Change | { line: LogRow } | undefined {
+/** Parses one event of the stream; undefined for unknown kinds. */
+export function readEvent(event: ServerEvent): Change | { line: LogRow } | undefined {
   const data = () => JSON.parse(event.data);
   if (event.event === "line") return { line: { ...data(), id: event.id || undefined } };
   if (event.event === "trouble") return { kind: "trouble", trouble: data() };
@@ -108,7 +108,7 @@ export function reachesTail(lines: LogRow[], tail: number): boolean {
   return false;
 }
 
-/** When a line was written that somebody links to, in ms. */
+/** The time of a linked line, from its id, in ms. */
 export function timeOf(id: string): number {
   return Date.parse(id.split("/")[0] ?? "");
 }

@@ -34,7 +34,7 @@ function sayCause(deployment: Deployment, steps: Step[]): StateMessage | undefin
   const { status, failure, left } = deployment;
   const cause = [failure?.step, failure?.message].filter(Boolean).join(": ");
   if (status === "stuck")
-    return { state: "stuck", title: cause || stateWord("stuck"), ...rest(left) };
+    return { state: "stuck", title: cause || stateWord("stuck"), ...leftovers(left) };
   if (status === "undoing")
     return {
       state: "undoing",
@@ -45,18 +45,18 @@ function sayCause(deployment: Deployment, steps: Step[]): StateMessage | undefin
     return {
       state: "failed",
       title: cause || stateWord("failed"),
-      more: undone(deployment, steps),
+      more: undoneTexts(deployment, steps),
     };
   if (status === "forgotten")
-    return { state: "forgotten", title: stateWord("forgotten"), ...rest(left) };
+    return { state: "forgotten", title: stateWord("forgotten"), ...leftovers(left) };
   return undefined;
 }
 
-function rest(left?: string[]): Pick<StateMessage, "more" | "left"> {
+function leftovers(left?: string[]): Pick<StateMessage, "more" | "left"> {
   return { more: left?.length ? [t.leftBehind] : [], left };
 }
 
-function undone({ node }: Deployment, steps: Step[]): string[] {
+function undoneTexts({ node }: Deployment, steps: Step[]): string[] {
   const earlier = steps.some((step) => step.status === "undone");
   const all = [earlier ? t.undone : "", node ? t.nothingLeft(node) : "", t.retryRuns];
   return all.filter(Boolean);

@@ -29,7 +29,7 @@ export function withInertStyles(real: Document, work: () => void) {
   }
 }
 
-/** Looks like a style element to whoever sets its text, and removes it. */
+/** Mimics a style element for code that sets its text and removes it. */
 function sheetOf(document: Document): HTMLElement {
   const element = document.createElement("span");
   element.hidden = true;

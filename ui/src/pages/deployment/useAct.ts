@@ -10,7 +10,7 @@ type Asked = "retry" | "delete" | "forget";
 
 export type Act = ReturnType<typeof useAct>;
 
-/** What ends a deployment, or begins it anew. `done` is called once it was answered. */
+/** The actions that end or restart a deployment. `done` is called after the response. */
 export function useAct(deployment: Deployment, done: () => void) {
   const cache = useQueryClient();
   const say = useToast();

@@ -23,7 +23,7 @@ export type Watch = {
   live: LiveState;
   error: unknown;
   refetch: () => void;
-  /** Reads a step's log behind what is known, and whatever was missed in between. */
+  /** Reads a step's log after the known lines, and fills gaps. */
   read: (run: number, step: string) => Promise<void>;
 };
 

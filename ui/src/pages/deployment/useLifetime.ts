@@ -30,7 +30,7 @@ export function useLifetime(deployment: Deployment, done: () => void) {
       void cache.invalidateQueries({ queryKey: ["deployments"] });
       say("done", sayDone(kind, told));
       done();
-      // Also from the record of the one that is gone, which a permalink goes on showing.
+      // Also from the record of a removed deployment, which its permalink still shows.
       if (kind === "recreate")
         void navigate({
           to: "/deployments/$environment/$name/{-$tab}",

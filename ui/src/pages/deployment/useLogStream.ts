@@ -1,14 +1,14 @@
 import { useCallback, useEffect, useReducer, useState } from "react";
 import { followStream } from "@/api/live";
 import type { LogRow } from "@/components/LogView";
-import { type Change, type LogStream, nothing, read, reduce } from "./logStream";
+import { type Change, type LogStream, nothing, readEvent, reduce } from "./logStream";
 
 /** Lines are drawn in batches this far apart, in ms. */
 const BATCH = 100;
 
 /**
- * Follows a log. After a break it goes on behind its last line, where lines have ids; where they have
- * none it begins again, and what was read stays until then. `again` asks for one that was given up.
+ * Follows a log. After a disconnect it continues after the last line if lines have ids; otherwise
+ * it starts over and keeps the old lines until new ones arrive. `again` retries after a failure.
  */
 export function useLogStream(url: string, keep: number): LogStream & { again: () => void } {
   const [log, change] = useReducer(reduce, nothing);
@@ -31,7 +31,7 @@ function watch(url: string, keep: number, change: (change: Change) => void): () 
   const stop = followStream({
     url,
     onEvent: (event) => {
-      const told = read(event);
+      const told = readEvent(event);
       if (!told) return;
       if ("line" in told) return void batch.push(told.line);
       flush();

@@ -3,8 +3,8 @@ import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { activeHold } from "./activeHold";
 
-// What the API refuses whatever rights somebody has (controlplane/lifecycle: life.go, stop.go,
-// retry.go, recreate.go). Buttons say it, keys obey it.
+// What the API refuses regardless of permissions (controlplane/lifecycle: life.go, stop.go,
+// retry.go, recreate.go). Buttons show the reason; keyboard shortcuts check it.
 
 const t = deployTexts.life;
 
@@ -28,8 +28,8 @@ export function whyNot(act: Act, deployment: Deployment, person: Person): string
   if (act === "retry" || act === "recreate" || act === "again")
     return deployment.scratch ? texts.page.scratchHint : undefined;
   if (act === "check") return undefined;
-  if (act === "move") return movable(deployment, person);
-  if (act === "release") return releasable(deployment, person);
+  if (act === "move") return whyNotMove(deployment, person);
+  if (act === "release") return whyNotRelease(deployment, person);
   if (act === "remove") return heldByOther(deployment, person);
   if (isLeaving(deployment)) return t.leaving;
   if (act === "hold") return heldByOther(deployment, person);
@@ -37,8 +37,8 @@ export function whyNot(act: Act, deployment: Deployment, person: Person): string
 }
 
 /**
- * Whether it is wanted no more, and only has to be cleared away. What a failure undoes is still wanted,
- * also when that gets stuck; what somebody removed, or its deadline ended, is not.
+ * Whether the deployment only has to be cleaned up. One that is rolled back after a failure is
+ * still wanted, even when stuck; one that was removed or has expired is not.
  */
 function isLeaving({ status, removed_by, failure }: Deployment): boolean {
   if (status === "removing") return true;
@@ -52,12 +52,12 @@ function heldByOther(deployment: Deployment, person: Person): string | undefined
   return person.role === "admin" ? t.heldRelease(hold.owner) : t.releaseReason(hold.owner);
 }
 
-function movable(deployment: Deployment, person: Person): string | undefined {
+function whyNotMove(deployment: Deployment, person: Person): string | undefined {
   if (deployment.scratch) return texts.page.scratchHint;
   if (deployment.moving) return deployTexts.move.moving;
   return person.role === "admin" ? undefined : heldByOther(deployment, person);
 }
 
-function releasable(deployment: Deployment, person: Person): string | undefined {
+function whyNotRelease(deployment: Deployment, person: Person): string | undefined {
   return person.role === "admin" ? undefined : heldByOther(deployment, person);
 }

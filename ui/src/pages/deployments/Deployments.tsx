@@ -8,7 +8,7 @@ import { fromList } from "../create/search";
 import { CreateLink } from "./CreateLink";
 import { FilterBar } from "./FilterBar";
 import { Footer } from "./Footer";
-import { byChange, type Filters, isNarrowed, matching, onlySet } from "./filters";
+import { byChange, type Filters, filterDeployments, isNarrowed, onlySet } from "./filters";
 import { ListNotices } from "./ListNotices";
 import { PresentList } from "./PresentList";
 import { RemovedList } from "./RemovedList";
@@ -29,7 +29,7 @@ export function Deployments() {
   const all = query.data;
   const search = useDeferredValue(filters.q);
   const shown = useMemo(
-    () => matching(all ?? [], { ...filters, q: search }, person.name).sort(byChange),
+    () => filterDeployments(all ?? [], { ...filters, q: search }, person.name).sort(byChange),
     [all, filters, search, person.name],
   );
   const create = () => {

@@ -14,7 +14,7 @@ const calm = { staleTime: 60_000 };
 
 type Props = {
   filters: Filters;
-  /** What is listed: it may name what is in no catalogue any more. */
+  /** The listed deployments, which may name deleted projects or environments. */
   listed: Deployment[];
   set: (change: Partial<Filters>) => void;
 };

@@ -11,7 +11,7 @@ const DAY = 86_400_000;
 
 type Props = { deployment: Deployment };
 
-/** How long it stays if nobody does anything; what is held, or has no end, says so. */
+/** The remaining lifetime, or that it is held or unlimited. */
 export const LifetimeLeft = memo(function Left({ deployment }: Props) {
   const now = useNow(60);
   const { text, title, soon } = leftOf(deployment, now);

@@ -24,7 +24,7 @@ import { useScrollRestore } from "./useScrollRestore";
 const RowActs = lazy(() => loadChunk(() => import("./RowActs")));
 
 const t = texts.list;
-const ended = (): Group => "ended";
+const endedGroup = (): Group => "ended";
 
 type Props = {
   rows: Deployment[];
@@ -44,7 +44,7 @@ export function List({ rows, filters, flat, onEnd }: Props) {
   const [selected, setSelected] = useState(was?.selected);
   const [closed, setClosed] = useState(was?.closed ?? {});
   const view = JSON.stringify(filters);
-  const how = { groupOf: flat ? ended : groupOf, held, view };
+  const how = { groupOf: flat ? endedGroup : groupOf, held, view };
   const { placed, moved, settle } = useRowHold({ rows, ...how });
   const say = useToast();
   const retry = useRetry();

@@ -11,7 +11,7 @@ const MOST = 3;
 
 /** What the list does not show by itself: machines out of reach, and that it is not the whole list. */
 export function ListNotices({ all }: { all: Deployment[] }) {
-  const machines = [...unreached(all)];
+  const machines = [...byUnreachableNode(all)];
   const many = machines.length > MOST;
   return (
     <>
@@ -46,7 +46,7 @@ export function CutNotice({ count }: { count: number }) {
 }
 
 /** Machines out of reach with what is listed of them. */
-function unreached(all: Deployment[]): Map<string, Deployment[]> {
+function byUnreachableNode(all: Deployment[]): Map<string, Deployment[]> {
   const by = new Map<string, Deployment[]>();
   for (const one of all)
     if (one.node_offline_since && one.node) by.set(one.node, [...(by.get(one.node) ?? []), one]);

@@ -16,7 +16,7 @@ type Props = {
   remove: (on: Deployment[]) => void;
 };
 
-/** Says what stops and is erased, of what nothing runs any more, and what stays. */
+/** Says what stops and is erased, which deployments have ended already, and what stays. */
 export function RemoveQuestion({ on, busy, keep, remove }: Props) {
   if (!on) return null;
   const stops = on.every(isMade);

@@ -39,7 +39,7 @@ type Props = {
   onFollow: (event: MouseEvent, deployment: Deployment) => void;
 };
 
-/** One of many: drawn anew only when it is another reading, or chosen. */
+/** A row of the list; renders again only if its deployment or its selection changes. */
 export const Row = memo(function Row(props: Props) {
   const { deployment, selected, index, measure } = props;
   const onRetry = () => props.onRetry(deployment);

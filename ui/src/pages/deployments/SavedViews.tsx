@@ -21,7 +21,7 @@ type Props = {
   user: string;
 };
 
-/** A person's own tabs behind the given ones, and the way to make one of what is shown now. */
+/** The user's saved views after the built-in tabs, and a button to save the current one. */
 export function SavedViews({ saved, here, read, filters, user }: Props) {
   const { views, full, save, drop } = saved;
   const [naming, setNaming] = useState(false);

@@ -1,5 +1,5 @@
 import type { Deployment } from "@/api/client";
-import { type Filters, matching } from "./filters";
+import { type Filters, filterDeployments } from "./filters";
 
 type Props = { read?: Deployment[]; filters: Filters; user: string };
 
@@ -9,5 +9,7 @@ type Props = { read?: Deployment[]; filters: Filters; user: string };
  */
 export function ViewCount({ read, filters, user }: Props) {
   if (filters.view === "removed") return null;
-  return <span className="n">{read ? matching(read, filters, user).length : "\u2007"}</span>;
+  return (
+    <span className="n">{read ? filterDeployments(read, filters, user).length : "\u2007"}</span>
+  );
 }

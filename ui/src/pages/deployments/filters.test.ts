@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Deployment } from "@/api/client";
-import { groupOf, isNarrowed, mainUrl, matching, onlySet, readFilters } from "./filters";
+import { filterDeployments, groupOf, isNarrowed, mainUrl, onlySet, readFilters } from "./filters";
 import { askedOf } from "./useRecords";
 
 const make = (more: Partial<Deployment>) =>
@@ -31,7 +31,8 @@ describe("the list's groups", () => {
     const degraded = make({ condition: "degraded" });
     const away = make({ condition: "offline" });
     expect(groupOf(degraded)).toBe("attention");
-    const found = (state: string) => matching([make({}), degraded, away], { state }, "lena");
+    const found = (state: string) =>
+      filterDeployments([make({}), degraded, away], { state }, "lena");
     expect(found("degraded")).toEqual([degraded]);
     expect(found("offline")).toEqual([away]);
     expect(found("ready")).toHaveLength(1);
@@ -47,7 +48,9 @@ describe("the list's groups", () => {
   ] as const)("puts a run that asks %j in %s", (question, group) => {
     const asks = make({ status: "applying", question: question as never });
     expect(groupOf(asks)).toBe(group);
-    expect(matching([asks], { view: "attention" }, "")).toHaveLength(group === "attention" ? 1 : 0);
+    expect(filterDeployments([asks], { view: "attention" }, "")).toHaveLength(
+      group === "attention" ? 1 : 0,
+    );
   });
 });
 
@@ -58,13 +61,13 @@ describe("filters", () => {
   ];
 
   it("finds by name, tag, owner and URL", () => {
-    for (const q of ["CART", "lena"]) expect(matching(all, { q }, "")).toHaveLength(1);
-    expect(matching(all, { q: "feat-x" }, "")).toHaveLength(2);
+    for (const q of ["CART", "lena"]) expect(filterDeployments(all, { q }, "")).toHaveLength(1);
+    expect(filterDeployments(all, { q: "feat-x" }, "")).toHaveLength(2);
   });
 
   it("joins with and", () => {
-    expect(matching(all, { view: "mine", env: "qa" }, "lena")).toHaveLength(1);
-    expect(matching(all, { view: "mine", env: "qa-us" }, "lena")).toHaveLength(0);
+    expect(filterDeployments(all, { view: "mine", env: "qa" }, "lena")).toHaveLength(1);
+    expect(filterDeployments(all, { view: "mine", env: "qa-us" }, "lena")).toHaveLength(0);
   });
 
   it("reads only what it knows from the URL", () => {

@@ -38,7 +38,7 @@ export function shownState({ status, condition }: Deployment): string {
   return condition === "degraded" ? condition : status;
 }
 
-/** What the list is narrowed by. Of what is offline nobody knows whether it is well. */
+/** The state for filtering. The condition of an offline deployment is unknown. */
 export function filterState(deployment: Deployment): string {
   return deployment.condition === "offline" ? "offline" : shownState(deployment);
 }
@@ -63,13 +63,13 @@ export function groupOf(deployment: Deployment): Group {
   }
 }
 
-/** Whether its run asks something that this person may answer, and nobody has yet. */
+/** Whether its run waits for an answer that this user may give. */
 export function waitsForMe({ question }: Deployment): boolean {
   return Boolean(question?.may_answer && !question.answered_by);
 }
 
 /** The deployments a set of filters leaves over. */
-export function matching(all: Deployment[], filters: Filters, user: string): Deployment[] {
+export function filterDeployments(all: Deployment[], filters: Filters, user: string): Deployment[] {
   const search = filters.q?.toLowerCase();
   return all.filter(
     (deployment) =>
@@ -78,11 +78,11 @@ export function matching(all: Deployment[], filters: Filters, user: string): Dep
       (!filters.env || deployment.environment === filters.env) &&
       (!filters.project || deployment.project === filters.project) &&
       (!filters.state || filterState(deployment) === filters.state) &&
-      (!search || haystack(deployment).includes(search)),
+      (!search || searchText(deployment).includes(search)),
   );
 }
 
-function haystack(deployment: Deployment): string {
+function searchText(deployment: Deployment): string {
   return [
     deployment.name,
     deployment.created_by,

@@ -11,7 +11,7 @@ type Asked = {
   /** In the order they would have now. */
   rows: Deployment[];
   groupOf: (row: Deployment) => Group;
-  /** Somebody's pointer or focus is in the list. */
+  /** The pointer or the focus is in the list. */
   held: boolean;
   /** What the rows were chosen by: other filters show another list, in which nothing was held. */
   view: string;
@@ -28,7 +28,7 @@ export function useRowHold({ rows, groupOf, held, view }: Asked) {
     places.current.of.clear();
     setSettled((count) => count + 1);
   }, []);
-  // Scrolling draws the list anew many times a second, with the same rows.
+  // Scrolling renders the list many times a second with the same rows.
   const now = useMemo(() => {
     if (!held || places.current.view !== view) places.current = { view, of: new Map() };
     return assignPlaces(rows, groupOf, places.current.of);

@@ -11,8 +11,8 @@ export type Kind = "extend" | "retry" | "remove";
 type Asked = { kind: Kind; on: Deployment[] };
 
 /**
- * One act on several deployments, each by itself: the refusal of one stops no other. `done` is told
- * which ones were refused.
+ * Runs one action on several deployments independently: a refusal stops no other. `done` gets those
+ * that were refused.
  */
 export function useBulk(done: (refused: Deployment[]) => void) {
   const cache = useQueryClient();
@@ -40,7 +40,7 @@ function refusalsOf(answers: PromiseSettledResult<Deployment>[], on: Deployment[
   });
 }
 
-/** One message of all: nobody reads ten, and most were refused for the same reason. */
+/** One message for all, since most are refused for the same reason. */
 function sayRefusals(refusals: Refused[]): string {
   const by = new Map<string, string[]>();
   for (const { deployment, why } of refusals)

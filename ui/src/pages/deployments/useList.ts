@@ -30,8 +30,8 @@ export function useList() {
 }
 
 /**
- * What is told while the list is read may be newer than what will be read: it is told once more
- * behind that. A read that was asked for before the stream began would miss what came between.
+ * Events that arrive while the list is being read may be newer than the response, so they are
+ * applied again after it. A read that started before the stream would miss the events in between.
  */
 function useWhileRead(cache: QueryClient, reading: boolean) {
   const meanwhile = useRef<Deployment[]>([]);

@@ -1,7 +1,7 @@
 import { useMemo, useState } from "react";
 import type { Deployment } from "@/api/client";
 
-/** The rows that were marked, as far as they are shown: no key acts on what nobody sees. */
+/** The marked rows that are visible: shortcuts never act on hidden rows. */
 export function useMarks(shown: Deployment[]) {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
   const rows = useMemo(

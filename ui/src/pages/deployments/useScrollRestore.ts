@@ -2,7 +2,7 @@ import { useRouter, useRouterState } from "@tanstack/react-router";
 import { useLayoutEffect, useRef, useState } from "react";
 import type { Group } from "./filters";
 
-/** Where somebody was in the list. */
+/** The scroll position and the selected row. */
 type Spot = { top: number; selected?: string; closed: Partial<Record<Group, boolean>> };
 
 /** By entry of the browser's history, newest last: each Back leads to what was left there. */

@@ -40,13 +40,17 @@ export function DeploymentChoices({ chosen, pick }: Props) {
       </div>
       <Options id={id} shown={shown} active={active} chosen={chosen} pick={pick} />
       <p className="pf s t2" role="status">
-        {error ? `${t.listUnread} ${describeError(error).message}` : busy ? t.reading : said(all)}
+        {error
+          ? `${t.listUnread} ${describeError(error).message}`
+          : busy
+            ? t.reading
+            : countText(all)}
       </p>
     </>
   );
 }
 
-const said = (all: Deployment[]) =>
+const countText = (all: Deployment[]) =>
   all.length > MOST ? t.cut(MOST, all.length) : t.found(all.length);
 
 /** What is there is in the cache as a whole; records are searched by the server, a page of them. */

@@ -1,6 +1,6 @@
 import type { Deployment } from "@/api/client";
 
-/** More than fit are not read by anybody: whoever looks for one types some of its name. */
+/** The most matches to show; to find others, the user types more of the name. */
 export const MOST = 100;
 
 /** A deployment among others: its name means nothing without its environment. */

@@ -28,7 +28,7 @@ export function Orders({ name, dirty }: { name: string; dirty: (yes: boolean) =>
     refetchInterval: 5000,
   });
   if (query.isPending) return <Skeletons count={2} />;
-  // Once it is read, a later failure must not take away the fields that somebody types in.
+  // Once loaded, a later failure must not unmount the fields that the user types in.
   if (query.data === undefined) return <ReadFailed what={t.unread} query={query} />;
   return (
     <details className="fold">

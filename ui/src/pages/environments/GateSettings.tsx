@@ -6,7 +6,7 @@ import { Refusal } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
 import { describeError, Skeletons } from "@/components/States";
 import { useToast } from "@/components/Toast";
-import { ifMatch, tagged } from "@/forms/etag";
+import { ifMatch, readTagged } from "@/forms/etag";
 import { environmentTexts as t } from "@/pages/environments/environmentTexts";
 import { texts } from "@/texts";
 import { ReadFailed } from "../deployment/ReadFailed";
@@ -24,7 +24,7 @@ export function GateSettings({ name, reason }: { name: string; reason?: string }
   const query = useQuery({
     queryKey: key,
     queryFn: () =>
-      tagged<EnvironmentGate>(client.GET("/api/v1/environments/{name}/gate", { params })),
+      readTagged<EnvironmentGate>(client.GET("/api/v1/environments/{name}/gate", { params })),
   });
   const save = useMutation({
     mutationFn: (body: EnvironmentGate) =>

@@ -26,7 +26,7 @@ type Props = {
   dirty: (yes: boolean) => void;
 };
 
-/** Tokens by which tests open every deployment of an environment, whoever else may. */
+/** Tokens with which automated tests open every deployment of an environment. */
 export function RobotTokens({ name, dirty }: Props) {
   const query = useQuery({
     queryKey: ["robots", name],
@@ -60,7 +60,7 @@ export function RobotTokens({ name, dirty }: Props) {
           name={asked.label}
           title={t.withdrawOf(asked.label)}
           label={t.withdraw}
-          remove={() => withdraw(name, asked.id)}
+          remove={() => deleteToken(name, asked.id)}
           done={withdrawn}
           close={() => setAsked(undefined)}
         >
@@ -71,7 +71,7 @@ export function RobotTokens({ name, dirty }: Props) {
   );
 }
 
-const withdraw = (name: string, pass: string) =>
+const deleteToken = (name: string, pass: string) =>
   ask(client.DELETE(`${PATH}/{pass}`, { params: { path: { name, pass } } }));
 
 function List({ all, withdraw: asks }: { all: Robot[]; withdraw: (one: Robot) => void }) {
@@ -104,7 +104,7 @@ function daysProblem(text: string): string | undefined {
   return days >= 1 && days <= MOST_DAYS ? undefined : t.daysWrong;
 }
 
-/** A repeated try after silence is the same one, so that a token nobody saw is made at most once. */
+/** A retry after a lost response uses the same key, so that at most one unseen token is created. */
 function useMake(name: string, made: (one: Schemas["RobotMade"]) => void, settled: () => void) {
   const once = useRef(new IdempotencyKeys()).current;
   return useMutation({

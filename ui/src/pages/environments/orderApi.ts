@@ -1,5 +1,5 @@
 import { client, isNotFound, type Schemas } from "@/api/client";
-import { type Tagged, tagged } from "@/forms/etag";
+import { readTagged, type Tagged } from "@/forms/etag";
 
 export type Orders = Schemas["CertificateOrders"];
 export const PATH = "/api/v1/environments/{name}/certificate-orders" as const;
@@ -10,7 +10,7 @@ export type Read = Tagged<Orders | null>;
 /** How an environment orders certificates, and how that goes. */
 export async function readOrders(name: string): Promise<Read> {
   try {
-    return await tagged<Orders>(client.GET(PATH, { params: { path: { name } } }));
+    return await readTagged<Orders>(client.GET(PATH, { params: { path: { name } } }));
   } catch (error) {
     if (isNotFound(error)) return { value: null, tag: "" };
     throw error;

@@ -13,7 +13,7 @@ type Props = {
   unread: string[];
   /** The nodes are those of an earlier reading; the page says so above. */
   stale: boolean;
-  /** How many nodes are not judged, because somebody disabled them. */
+  /** The number of disabled nodes, which are not checked. */
   disabled: number;
 };
 

@@ -52,7 +52,7 @@ type SumProps = { nodes: NodeInfo[]; metrics: Parameters<typeof sumMetrics>[0] }
 
 function Sum({ nodes, metrics }: SumProps) {
   const read = JSON.stringify(metrics.map((one) => [one.from, one.to]));
-  // Added up anew only when one was read anew.
+  // Recomputed only when one of the queries has new data.
   const sum = useMemo(() => sumMetrics(metrics, Date.now()), [read]);
   const all = (of: "cpu" | "memory" | "disk") =>
     nodes.reduce((total, node) => total + (node.inventory?.[of] ?? 0), 0) || undefined;

@@ -69,7 +69,7 @@ function Page() {
 }
 
 /** What was read earlier is not judged once it can't be read. */
-const fresh = <T,>({ isError, data }: { isError: boolean; data?: T }) =>
+const dataUnlessFailed = <T,>({ isError, data }: { isError: boolean; data?: T }) =>
   isError ? undefined : data;
 
 function Whole({ nodes: all, stale }: { nodes: NodeInfo[]; stale: boolean }) {
@@ -85,13 +85,13 @@ function Whole({ nodes: all, stale }: { nodes: NodeInfo[]; stale: boolean }) {
   };
   const known = {
     nodes: all,
-    deployments: fresh(parts.deployments),
-    queue: fresh(parts.queue),
-    backup: fresh(parts.backups),
-    build: fresh(parts.version)?.build,
-    certificates: fresh(parts.certificates),
-    orders: fresh(parts.orders),
-    keys: fresh(parts.keys),
+    deployments: dataUnlessFailed(parts.deployments),
+    queue: dataUnlessFailed(parts.queue),
+    backup: dataUnlessFailed(parts.backups),
+    build: dataUnlessFailed(parts.version)?.build,
+    certificates: dataUnlessFailed(parts.certificates),
+    orders: dataUnlessFailed(parts.orders),
+    keys: dataUnlessFailed(parts.keys),
   };
   const names = Object.keys(parts) as (keyof typeof parts)[];
   const unread = names.filter((name) => parts[name].isError).map((name) => t.parts[name]);

@@ -29,10 +29,13 @@ export function certificateTroubles(all: Schemas["Certificate"][], now: number):
   });
 }
 
-/** One that fails and is valid still is tried again in time; one that ended answers nobody. */
+/**
+ * A failing order of a certificate that is still valid is retried in time; an expired one breaks
+ * HTTPS.
+ */
 export function orderTroubles(all: Ordered[], now: number): Trouble[] {
   return all.flatMap(({ environment, certificates }) =>
-    certificates.filter(needed).map(({ subject, names, not_after, error }) => ({
+    certificates.filter(needsAttention).map(({ subject, names, not_after, error }) => ({
       id: `order ${environment} ${subject}`,
       state: not_after && Date.parse(not_after) > now ? "warn" : "failed",
       what: t.order(names.join(", ")),
@@ -42,7 +45,7 @@ export function orderTroubles(all: Ordered[], now: number): Trouble[] {
   );
 }
 
-const needed = ({ wanted, state }: Schemas["OrderedCertificate"]) =>
+const needsAttention = ({ wanted, state }: Schemas["OrderedCertificate"]) =>
   wanted && (state === "failing" || state === "expired");
 
 export function keyTroubles(all: Schemas["MasterKey"][]): Trouble[] {

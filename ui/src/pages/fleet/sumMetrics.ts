@@ -21,7 +21,7 @@ export function sumMetrics(all: Metrics[], now: number): Metrics | undefined {
   const wide = Math.max(...all.map((one) => buckets[one.resolution]));
   const sums = new Map<number, Record<Figure, number>>();
   for (const { series } of all)
-    for (const [at, mean] of means(series[0]?.points ?? [], wide)) {
+    for (const [at, mean] of meansByInterval(series[0]?.points ?? [], wide)) {
       const sum = sums.get(at) ?? { cpu: 0, memory: 0, disk_free: 0, net_in: 0, net_out: 0 };
       for (const figure of figures) sum[figure] += mean[figure];
       sums.set(at, sum);
@@ -29,11 +29,11 @@ export function sumMetrics(all: Metrics[], now: number): Metrics | undefined {
   const points = [...sums]
     .filter(([at]) => at + wide <= now)
     .sort(([a], [b]) => a - b)
-    .map(([at, sum]) => point(at, sum));
+    .map(([at, sum]) => toPoint(at, sum));
   return { ...first, series: [{ points }] };
 }
 
-function means(points: MetricPoint[], wide: number): Map<number, Record<Figure, number>> {
+function meansByInterval(points: MetricPoint[], wide: number): Map<number, Record<Figure, number>> {
   const found = new Map<number, MetricPoint[]>();
   for (const one of points) {
     const at = Math.floor(Date.parse(one.at) / wide) * wide;
@@ -52,7 +52,7 @@ function means(points: MetricPoint[], wide: number): Map<number, Record<Figure, 
   );
 }
 
-const point = (at: number, sum: Record<Figure, number>): MetricPoint => ({
+const toPoint = (at: number, sum: Record<Figure, number>): MetricPoint => ({
   ...sum,
   at: new Date(at).toISOString(),
   cpu_max: sum.cpu,

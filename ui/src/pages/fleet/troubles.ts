@@ -71,11 +71,11 @@ function ofNode(node: NodeInfo, build?: string): Trouble[] {
   if (node.drain?.status === "overdue")
     all.push(found("drain", "warn", t.overdue(name), t.overdueRemedy, node.drain.deadline));
   if (status !== "online") return all;
-  for (const { id, severity, remedy, detail } of bad(node)) {
+  for (const { id, severity, remedy, detail } of failedChecks(node)) {
     const says = severity === "unknown" ? t.unjudged(name, id) : t.check(name, id);
     all.push(found(`check ${id}`, looks[severity], says, remedy ?? detail));
   }
-  if (node.blocked && !bad(node).some((check) => check.severity === "critical"))
+  if (node.blocked && !failedChecks(node).some((check) => check.severity === "critical"))
     all.push(found("blocked", "failed", t.blocked(name), node.blocked));
   const floor = (node.settings?.disk_floor_mib || FLOOR_MIB) * 1024 * 1024;
   if (node.vitals && node.vitals.disk_free < floor)
@@ -96,8 +96,8 @@ const lookOf = (status: string) => (status === "enrolled" ? "warn" : status);
 
 const looks = { critical: "failed", warning: "warn", unknown: "unknown", ok: "done" };
 
-/** What failed, and what nobody could find out: of neither can be said that it is well. */
-const bad = (node: NodeInfo) =>
+/** Checks that failed or are unknown: both need attention. */
+const failedChecks = (node: NodeInfo) =>
   sortBySeverity(node.inventory?.checks ?? []).filter(({ severity }) => severity !== "ok");
 
 function ofDeployments(all: Deployment[]): Trouble[] {

@@ -151,13 +151,13 @@ function fieldOf(error: unknown): { field: string; message: string } | undefined
 type EnrolledProps = {
   enrolment: Enrolment;
   close: () => void;
-  /** For a new machine: have it set up over SSH, which gives it another token. */
+  /** For a new machine: set it up over SSH instead, which issues another token. */
   instead?: () => void;
 };
 
 /** The token, shown once, inside the line that uses it; and what the agent must show in return. */
 export function Enrolled({ enrolment, close, instead }: EnrolledProps) {
-  // The page behind follows what happens to nodes, and has this read anew.
+  // The page follows the nodes' events and refetches this.
   const { data } = useQuery({ ...nodeQuery(enrolment.node.name), refetchInterval: 5000 });
   const node = data ?? enrolment.node;
   const seen = node.thumbprint ?? node.pending_thumbprint;

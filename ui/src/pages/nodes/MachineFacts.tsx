@@ -90,7 +90,7 @@ function Engine({ inventory }: { inventory: Inventory }) {
   );
 }
 
-/** Labels and taints always, so that whoever is asked for one sees whether it is there. */
+/** Labels and taints always show, so that their absence is visible too. */
 function Decided({ settings }: { settings: Schemas["NodeSettings"] }) {
   const { run_limit: runs, disk_floor_mib: floor, priority } = settings;
   return (

@@ -10,7 +10,7 @@ import { useSpan } from "./useSpan";
 
 const t = texts.nodes.use;
 
-/** What the machine used over time, whoever used it. */
+/** The machine's resource use over time, by NullOps and anything else. */
 export function NodeUsage({ node }: { node: NodeInfo }) {
   const [span, setSpan] = useSpan();
   const query = useQuery(nodeMetrics(node.name, SPANS[span]));

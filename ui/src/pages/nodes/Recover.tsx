@@ -9,7 +9,7 @@ import { ConfirmAct } from "./ConfirmAct";
 
 const t = machineTexts.recover;
 
-/** The API gives the reason as a sentence only: controlplane/fleet/reason.go. */
+/** The API returns the reason as a sentence only: controlplane/fleet/reason.go. */
 export const obeysNewer = ({ status, status_detail: why }: NodeInfo): boolean =>
   status === "offline" && Boolean(why?.includes("obeys a newer control plane"));
 

@@ -16,7 +16,10 @@ const t = machineTexts.unknown;
 
 type Found = Schemas["UnknownDeployment"];
 
-/** There only after the database was restored: what the node runs and nobody here knows, and what becomes of it. */
+/**
+ * Shown after a database restore: deployments that run on the node and are missing in the database,
+ * with the choice to adopt or remove them.
+ */
 export function UnknownDeployments({ name }: { name: string }) {
   const query = useQuery({ ...nodeUnknown(name), refetchInterval: MEASURED });
   if (!query.data?.length) return <ReadFailed what={t.unread} query={query} />;
@@ -66,7 +69,7 @@ function Line({ node, one }: { node: string; one: Found }) {
   );
 }
 
-/** Everything about the node is read anew, and the list, which may have one more. */
+/** Refetches everything about the node, and the list of deployments, which may have a new entry. */
 function useAgain(node: string) {
   const cache = useQueryClient();
   return () => {

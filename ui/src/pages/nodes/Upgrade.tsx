@@ -7,7 +7,7 @@ import { useNow } from "@/components/Time";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { version } from "../fleet/queries";
 import { ConfirmAct } from "./ConfirmAct";
-import { differs, type Stage, stageOf } from "./upgradeStage";
+import { needsUpgrade, type Stage, stageOf } from "./upgradeStage";
 
 const t = machineTexts.upgrade;
 
@@ -20,7 +20,7 @@ export function Upgrade({ node }: { node: NodeInfo }) {
   if (!ours) return null;
   const stage = stageOf(node, ours, asked?.at, now);
   if (stage === "none") return null;
-  const offered = (stage === "wanted" || stage === "back") && differs(node, ours);
+  const offered = (stage === "wanted" || stage === "back") && needsUpgrade(node, ours);
   return (
     <section className="box mx-4 mt-1" data-st={looks[stage]} aria-label={t.title(node.name)}>
       <StatusMark state={looks[stage]}>
@@ -94,7 +94,7 @@ function Asks({ name, ours, close, begun }: AsksProps) {
     mutationFn: () =>
       ask(client.POST("/api/v1/nodes/{name}/upgrade", { params: { path: { name } } })),
     onSuccess: ({ image }) => follow(image),
-    // The image may take longer to arrive there than an answer may take here; it goes on all the same.
+    // Pulling the image may take longer than the request timeout; the upgrade continues anyway.
     onError: (error) => error instanceof DOMException && follow(),
   });
   return (

@@ -21,14 +21,14 @@ export const settingValues = ({ address, settings }: NodeInfo) => ({
   address,
   labels: toLines(labelLines(settings?.labels)),
   taints: toLines((settings?.taints ?? []).map(taintLine).sort()),
-  run_limit: typed(settings?.run_limit),
-  disk_floor_mib: typed(settings?.disk_floor_mib),
-  priority: typed(settings?.priority),
+  run_limit: countText(settings?.run_limit),
+  disk_floor_mib: countText(settings?.disk_floor_mib),
+  priority: countText(settings?.priority),
 });
 export type SettingValues = ReturnType<typeof settingValues>;
 
 /** 0 is what the server takes for a setting that was not made. */
-const typed = (count: number | undefined) => (count ? String(count) : "");
+const countText = (count: number | undefined) => (count ? String(count) : "");
 
 // The grammar of labels, as the server holds them to it.
 const WORD = "[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?";
@@ -69,7 +69,7 @@ function taintsIn(text: string): Taint[] {
 export function settingProblems(values: SettingValues) {
   return onlyProblems({
     address: /.:\d+$/.test(values.address.trim()) ? undefined : t.addressMissing,
-    labels: wrongLine(values.labels, LABEL, t.labelWrong) ?? twice(values.labels),
+    labels: wrongLine(values.labels, LABEL, t.labelWrong) ?? duplicateKey(values.labels),
     taints: wrongLine(values.taints, TAINT, t.taintWrong),
     run_limit: wrongNumber(values.run_limit, 1000),
     disk_floor_mib: wrongNumber(values.disk_floor_mib, 67_108_864),
@@ -83,7 +83,7 @@ function wrongLine(text: string, pattern: RegExp, says: (line: string) => string
 }
 
 /** A second value of one key would silently take the place of the first. */
-function twice(text: string) {
+function duplicateKey(text: string) {
   const keys = labelsIn(text).map(([key]) => key);
   const key = keys.find((one, at) => keys.indexOf(one) !== at);
   return key && t.twice(key);

@@ -1,7 +1,10 @@
 import { queryOptions } from "@tanstack/react-query";
 import { ask, client } from "@/api/client";
 
-/** What the node runs and the database lost; below the node's own key, read anew with it. */
+/**
+ * Deployments that the node runs and the database lost. Under the node's query key, so that both
+ * are refetched together.
+ */
 export const nodeUnknown = (name: string) =>
   queryOptions({
     queryKey: ["node", name, "unknown"],

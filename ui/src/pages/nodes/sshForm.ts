@@ -77,7 +77,10 @@ export function signInProblems(values: SignIn, known: boolean): Wrong {
   });
 }
 
-/** All that an attempt is told, with exactly one of password and key. What is left empty is the server's choice. */
+/**
+ * The request body, with exactly one of password and key. Empty fields are left to the server's
+ * defaults.
+ */
 export function sshOf(values: SignIn, fingerprint: string): Schemas["ProvisionSSH"] {
   const { user, password, key, passphrase } = values;
   const signIn = key.trim()

@@ -4,7 +4,7 @@ import type { NodeInfo } from "@/api/client";
 const PATIENCE = 3 * 60_000;
 
 /** Whether the agent is of another release. One out of reach can't be asked to change that. */
-export function differs({ status, build }: NodeInfo, ours: string): boolean {
+export function needsUpgrade({ status, build }: NodeInfo, ours: string): boolean {
   if (status === "incompatible") return true;
   return status === "online" && build !== undefined && build !== ours;
 }
@@ -18,8 +18,8 @@ export function stageOf(
   asked: number | undefined,
   now: number,
 ): Stage {
-  if (asked === undefined) return differs(node, ours) ? "wanted" : "none";
+  if (asked === undefined) return needsUpgrade(node, ours) ? "wanted" : "none";
   if (node.status === "online" && node.build === ours) return "done";
   if (now - asked < PATIENCE) return "goes";
-  return differs(node, ours) ? "back" : "none";
+  return needsUpgrade(node, ours) ? "back" : "none";
 }

@@ -6,7 +6,7 @@ import { useLive } from "@/api/useLive";
 /** What is measured has no event of its own, so it is asked for now and then. */
 export const MEASURED = 10_000;
 
-/** Reads anew what the events are about: a node, what happened to it, and the list. */
+/** Refetches what the events concern: a node, its events, and the list. */
 export function applyNodeEvents(cache: QueryClient, events: ServerEvent[]): void {
   const names = new Set<string>();
   for (const event of events) {

@@ -26,12 +26,12 @@ export function ChangeLevel({ change, team, teams, close }: Props) {
   const before = levelOf(team.grants, target);
   const { pending, ...reach } = useReach({ team, target, level }, teams);
   const save = useMutation({
-    mutationFn: () => grant(team.name, target, before, level),
+    mutationFn: () => saveLevel(team.name, target, before, level),
     onSuccess: () => {
       say("done", peopleTexts.teams.changed(team.name, nameOf(target)));
       close();
     },
-    // Refused or not, what is there now is shown, and who may what is asked anew.
+    // Refetches the team and the access explanations, also after a refusal.
     onSettled: () =>
       Promise.all(["teams", "access"].map((key) => cache.invalidateQueries({ queryKey: [key] }))),
   });
@@ -55,7 +55,7 @@ export function ChangeLevel({ change, team, teams, close }: Props) {
   return (
     <Confirm open onClose={keep} title={title} acts={acts}>
       {pending ? <p>{a.counting}</p> : <Reach {...reach} target={target} level={level} />}
-      {save.error ? <Refusal>{wrong(save.error)}</Refusal> : null}
+      {save.error ? <Refusal>{errorText(save.error)}</Refusal> : null}
     </Confirm>
   );
 }
@@ -98,14 +98,14 @@ function Reach({ shifts, makers, unread, target, level }: ReachProps) {
   );
 }
 
-/** The level is not what the question was about any more. */
+/** The level has changed since the question was shown. */
 class Meanwhile extends Error {}
 
-const wrong = (error: Error) =>
+const errorText = (error: Error) =>
   error instanceof Meanwhile ? error.message : describeError(error).message;
 
-/** The team is read anew before it is written, and written only if it is still that. */
-async function grant(name: string, target: Target, before: Level, level: Level) {
+/** Reads the team again before writing, and writes only over that version. */
+async function saveLevel(name: string, target: Target, before: Level, level: Level) {
   const path = { name };
   const read = await client.GET("/api/v1/teams/{name}", { params: { path } });
   const team = await ask(Promise.resolve(read));

@@ -105,7 +105,7 @@ function Reset({ name }: { name: string }) {
   );
 }
 
-/** Nobody looks through the eyes of an admin. */
+/** Viewing as an admin is not possible. */
 function View({ stored }: { stored: User }) {
   const { data: person } = useSuspenseQuery(me);
   if (stored.role === "admin" || !stored.active || stored.name === person.name) return null;

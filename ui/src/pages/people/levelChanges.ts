@@ -10,14 +10,14 @@ export type Shift = { before: Level; after: Level; people: string[] };
 
 const RANK: Record<Level, number> = { none: 0, read: 1, full: 2 };
 
-const higher = (one: Level, other: Level) => (RANK[one] >= RANK[other] ? one : other);
+const higherLevel = (one: Level, other: Level) => (RANK[one] >= RANK[other] ? one : other);
 
 /** The highest level that a person's teams have on the target. */
 function levelFor(person: string, teams: Team[], target: Target): Level {
   return teams
     .filter((team) => team.members.includes(person))
     .map((team) => levelOf(team.grants, target))
-    .reduce<Level>(higher, "none");
+    .reduce<Level>(higherLevel, "none");
 }
 
 /**
@@ -37,8 +37,8 @@ export function shiftsOf(
   const by = new Map<string, Shift>();
   for (const person of team.members) {
     const rest = levelFor(person, others, target);
-    const before = higher(rest, levelOf(team.grants, target));
-    const after = higher(rest, level);
+    const before = higherLevel(rest, levelOf(team.grants, target));
+    const after = higherLevel(rest, level);
     if (before === after || untouched.has(person)) continue;
     const key = `${before} ${after}`;
     const shift = by.get(key) ?? { before, after, people: [] };

@@ -24,7 +24,7 @@ export function missingAccess(
 }
 
 /** Whether grants, put together, are enough to create. Only to say which team would do: the API decides. */
-function suffice(grants: Grant[], { project, environment, restricted }: Pair): boolean {
+function isEnoughToCreate(grants: Grant[], { project, environment, restricted }: Pair): boolean {
   const on = levelOf(grants, { environment });
   return (!restricted || on !== "none") && [levelOf(grants, { project }), on].includes("full");
 }
@@ -34,10 +34,10 @@ export function teamsThatHelp(person: string, teams: Team[], pair: Pair): string
   const isIn = (team: Team) => team.members.includes(person);
   const own = teams.filter(isIn).flatMap((team) => team.grants);
   return teams
-    .filter((team) => !isIn(team) && suffice(highest([...own, ...team.grants]), pair))
+    .filter((team) => !isIn(team) && isEnoughToCreate(sortByLevel([...own, ...team.grants]), pair))
     .map((team) => team.name);
 }
 
 /** Full before Read, so that what is found first is the highest. */
-const highest = (grants: Grant[]) =>
+const sortByLevel = (grants: Grant[]) =>
   [...grants].sort((a, b) => Number(b.level === "full") - Number(a.level === "full"));

@@ -36,7 +36,7 @@ const save = (values: PluginValues, over?: Tagged<Plugin>) =>
     }),
   );
 
-/** Adds or changes one plugin; beside it stands the form that its schema gives. */
+/** Adds or changes a plugin, with a preview of the form made from its schema. */
 export function PluginSheet({ opened, taken, close }: Props) {
   const stored = opened?.value;
   const reason = useReasonNotAdmin();

@@ -11,7 +11,7 @@ import { fieldNames } from "./schema";
 
 type Plugin = Schemas["Plugin"];
 
-const takes = (one: Plugin) => fieldNames(one.component.parameters).join(", ");
+const parameterNames = (one: Plugin) => fieldNames(one.component.parameters).join(", ");
 
 const columns: Column<Plugin>[] = [
   { head: t.columns.name, cell: (one) => <OpenLink name={one.name} /> },
@@ -28,7 +28,7 @@ const columns: Column<Plugin>[] = [
   {
     head: t.columns.takes,
     wide: true,
-    cell: (one) => <span className="mono t2">{takes(one) || "–"}</span>,
+    cell: (one) => <span className="mono t2">{parameterNames(one) || "–"}</span>,
   },
   {
     head: t.columns.actions,

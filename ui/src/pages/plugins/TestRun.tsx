@@ -23,7 +23,7 @@ const PluginForm = lazy(() => loadChunk(() => import("@/editor/inspector/PluginF
 type Plugin = Schemas["Plugin"];
 type Props = { plugin: Plugin; close: () => void };
 
-/** Runs a plugin once, for real, with what is put into the form that its schema gives. */
+/** Runs a plugin once for real, with the values of the form made from its schema. */
 export default function TestRun({ plugin, close }: Props) {
   const id = useId();
   const [place, setPlace] = useState<Place>({});
@@ -96,7 +96,7 @@ export default function TestRun({ plugin, close }: Props) {
           ) : null}
         </form>
         {start.data ? (
-          <div key={start.data.id} ref={shown}>
+          <div key={start.data.id} ref={scrollIntoView}>
             <TestRunResult id={start.data.id} />
           </div>
         ) : null}
@@ -106,7 +106,7 @@ export default function TestRun({ plugin, close }: Props) {
 }
 
 /** What was started stands below a long form, and is what one wants to see now. */
-const shown = (run: HTMLElement | null) => run?.scrollIntoView({ block: "start" });
+const scrollIntoView = (run: HTMLElement | null) => run?.scrollIntoView({ block: "start" });
 
 const shownAtFields = (problems: { field: string }[]) =>
   problems.length > 0 && problems.every((one) => one.field.startsWith("plugin.parameters."));

@@ -1,7 +1,7 @@
 import { pluginTexts as t } from "@/pages/catalogTexts";
 import { isObject, type Json, schemaProblem } from "./schemaProblem";
 
-// JSON Schema of a plugin's parameters, as a person types it: what is wrong, and what form it gives.
+// Parses the JSON Schema of a plugin's parameters while it is being typed.
 
 export type Read = { value?: Json; wrong?: string };
 
@@ -13,12 +13,12 @@ export function readJson(text: string): Read {
     if (isObject(value)) return { value };
     return { wrong: t.jsonObject };
   } catch (error) {
-    return { wrong: where(text, error instanceof Error ? error.message : "") };
+    return { wrong: withPosition(text, error instanceof Error ? error.message : "") };
   }
 }
 
 /** The browser's message begins with what it met and ends with where; people want line and column. */
-function where(text: string, message: string): string {
+function withPosition(text: string, message: string): string {
   const position = Number(/position (\d+)/.exec(message)?.[1] ?? text.length);
   const before = text.slice(0, position).split("\n");
   const why = message.replace(/ (in JSON )?at position.*$/s, "").replace(/ in JSON$/, "");

@@ -63,40 +63,42 @@ function choiceProblem(property: Json, at: string): string | undefined {
   if (choices === undefined) return undefined;
   if (!Array.isArray(choices) || choices.length === 0) return t.schemaChoices(at);
   const types = typesOf(property);
-  const stray = choices.find((one) => !fits(one, types));
+  const stray = choices.find((one) => !isOfType(one, types));
   return stray === undefined ? undefined : t.schemaChoice(at, JSON.stringify(stray));
 }
 
 function defaultProblem(property: Json, at: string): string | undefined {
   if (!("default" in property)) return undefined;
-  const why = misfit(property.default, property);
+  const why = findMisfit(property.default, property);
   return why && t.schemaDefaults[why](at);
 }
 
 type Misfit = keyof typeof t.schemaDefaults;
 
 /** Why a value is none that a schema allows. */
-function misfit(value: unknown, schema: Json): Misfit | undefined {
-  if (!fits(value, typesOf(schema))) return "type";
+function findMisfit(value: unknown, schema: Json): Misfit | undefined {
+  if (!isOfType(value, typesOf(schema))) return "type";
   const { enum: choices, items, properties } = schema;
   const same = (one: unknown) => JSON.stringify(one) === JSON.stringify(value);
   if (Array.isArray(choices) && !choices.some(same)) return "choice";
-  if (typeof value === "number") return beyond(value, schema, "imum") ? "bounds" : undefined;
+  if (typeof value === "number") return isOutOfBounds(value, schema, "imum") ? "bounds" : undefined;
   if (typeof value === "string")
-    return beyond([...value].length, schema, "Length") ? "bounds" : unlike(value, schema.pattern);
-  if (Array.isArray(value) && beyond(value.length, schema, "Items")) return "bounds";
+    return isOutOfBounds([...value].length, schema, "Length")
+      ? "bounds"
+      : matchPattern(value, schema.pattern);
+  if (Array.isArray(value) && isOutOfBounds(value.length, schema, "Items")) return "bounds";
   const parts: [unknown, unknown][] = Array.isArray(value)
     ? value.map((one) => [one, items])
     : isObject(value) && isObject(properties)
       ? Object.entries(value).map(([name, one]) => [one, properties[name]])
       : [];
-  return firstOf(parts.map(([one, of]) => (isObject(of) ? misfit(one, of) : undefined)));
+  return firstOf(parts.map(([one, of]) => (isObject(of) ? findMisfit(one, of) : undefined)));
 }
 
 const firstOf = <T>(all: (T | undefined)[]) => all.find((one) => one !== undefined);
 
 /** Whether a size is out of "minimum" and "maximum", or what they are called for a length. */
-function beyond(size: number, schema: Json, of: "imum" | "Length" | "Items"): boolean {
+function isOutOfBounds(size: number, schema: Json, of: "imum" | "Length" | "Items"): boolean {
   const bound = (key: string, none: number) =>
     typeof schema[key] === "number" ? (schema[key] as number) : none;
   if (size < bound(`min${of}`, -Infinity) || size > bound(`max${of}`, Infinity)) return true;
@@ -107,7 +109,7 @@ function beyond(size: number, schema: Json, of: "imum" | "Length" | "Items"): bo
 }
 
 /** The server's patterns have words that a browser's have not: what can't be read here passes. */
-function unlike(value: string, pattern: unknown): Misfit | undefined {
+function matchPattern(value: string, pattern: unknown): Misfit | undefined {
   if (typeof pattern !== "string") return undefined;
   try {
     return new RegExp(pattern, "u").test(value) ? undefined : "pattern";
@@ -118,7 +120,7 @@ function unlike(value: string, pattern: unknown): Misfit | undefined {
 
 const typesOf = (schema: Json) => [schema.type ?? []].flat().map(String);
 
-function fits(value: unknown, types: string[]): boolean {
+function isOfType(value: unknown, types: string[]): boolean {
   if (types.length === 0) return true;
   return types.some((type) => {
     if (type === "null") return value === null;

@@ -54,13 +54,13 @@ export function pluginProblems(
     outputs: readSchema(values.outputs).wrong,
     secrets: wrongSecret ? t.secretWrong(wrongSecret) : undefined,
     create: values.create ? undefined : t.actionsMissing,
-    timeout_seconds: bad(values.timeout_seconds),
-    memory_mib: bad(values.memory_mib),
+    timeout_seconds: numberProblem(values.timeout_seconds),
+    memory_mib: numberProblem(values.memory_mib),
     cpu: values.cpu === "" || Number(values.cpu) >= 0 ? undefined : t.numberWrong,
   });
 }
 
-const bad = (text: string) => (Number.isNaN(toNumber(text)) ? t.numberWrong : undefined);
+const numberProblem = (text: string) => (Number.isNaN(toNumber(text)) ? t.numberWrong : undefined);
 
 /** The component a form means; what the form does not know of it stays as it is stored. */
 export function componentOf(values: PluginValues, stored?: Component): Component {

@@ -52,7 +52,7 @@ const namesIn = (text: string) => {
   return names.length > 0 ? names : undefined;
 };
 
-const whole = (text: string) => (Number.isNaN(toNumber(text)) ? t.numberWrong : undefined);
+const numberProblem = (text: string) => (Number.isNaN(toNumber(text)) ? t.numberWrong : undefined);
 
 /** Makes a project, or changes its limits, clean-up and what it asks of nodes. */
 export function ProjectSheet({ opened, taken, close }: Props) {
@@ -64,8 +64,8 @@ export function ProjectSheet({ opened, taken, close }: Props) {
       onlyProblems({
         name: stored ? undefined : nameProblem(values.name, taken),
         cpu: values.cpu === "" || Number(values.cpu) >= 0 ? undefined : t.numberWrong,
-        memory_mib: whole(values.memory_mib),
-        cleanup_after_hours: whole(values.cleanup_after_hours),
+        memory_mib: numberProblem(values.memory_mib),
+        cleanup_after_hours: numberProblem(values.cleanup_after_hours),
       }),
     opened,
     valuesOf: start,

@@ -104,7 +104,7 @@ function Head({ name, version, children }: HeadProps) {
 /** The page's one act for who may not do it: dashed, with what is missing and who can give it. */
 function Draw() {
   const reason = useReasonNotAdmin();
-  // On a phone nobody draws.
+  // The editor needs a wide screen.
   const phone = useNarrow(720);
   return reason && !phone ? (
     <Button act={t.draw} reason={reason}>
@@ -113,7 +113,7 @@ function Draw() {
   ) : null;
 }
 
-/** The project is there; nobody has published what it runs. */
+/** The project exists, but has no published pipeline. */
 function NoPipeline() {
   const admin = !useReasonNotAdmin();
   const narrow = useNarrow(720);

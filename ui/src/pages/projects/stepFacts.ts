@@ -27,9 +27,9 @@ export function factsOf(step: PipelineStep): Fact[] {
 const text = (name: string, value = ""): Fact => ({ name, value });
 const code = (name: string, value = ""): Fact => ({ name, value, code: true });
 const entries = (all: object | undefined, name = (key: string) => key): Fact[] =>
-  Object.entries(all ?? {}).map(([key, value]) => code(name(key), written(value)));
+  Object.entries(all ?? {}).map(([key, value]) => code(name(key), formatValue(value)));
 
-function written(value: unknown): string {
+function formatValue(value: unknown): string {
   return typeof value === "string" ? value || r.emptyText : JSON.stringify(value, null, 2);
 }
 
@@ -48,8 +48,8 @@ function serviceFacts(service: Service): Fact[] {
     ...entries(service.env),
     ...(service.volumes ?? []).map((one) => text(r.volume(one.name), volumeOf(one))),
     ...(service.files ?? []).map((file) => code(r.file(file.path), file.content)),
-    code(r.entrypoint, service.entrypoint?.map(word).join(" ")),
-    code(r.command, service.command?.map(word).join(" ")),
+    code(r.entrypoint, service.entrypoint?.map(quoteArgument).join(" ")),
+    code(r.command, service.command?.map(quoteArgument).join(" ")),
     text(t.ready, readyOf(service.ready)),
     text(t.restart, t.restarts[service.restart ?? "always"]),
     ...limits(service.resources),
@@ -79,8 +79,8 @@ function processFacts(service: Service): Fact[] {
   ];
 }
 
-/** A word of a command; one with a space in it is told from two. */
-function word(one: string): string {
+/** An argument of a command, quoted if it contains a space. */
+function quoteArgument(one: string): string {
   return /^[\w./:=@%+,-]+$/.test(one) ? one : JSON.stringify(one);
 }
 
@@ -92,14 +92,14 @@ function readyOf(ready: Service["ready"]): string {
     : tcp
       ? `${kinds.tcp}: ${tcp.port}`
       : command?.length
-        ? `${kinds.command}: ${command.map(word).join(" ")}`
+        ? `${kinds.command}: ${command.map(quoteArgument).join(" ")}`
         : image
           ? kinds.image
           : kinds.none;
-  return [what, ...pace(ready)].join(", ");
+  return [what, ...readinessTimes(ready)].join(", ");
 }
 
-function pace(ready: Service["ready"]): string[] {
+function readinessTimes(ready: Service["ready"]): string[] {
   const { interval_seconds, retries, timeout_seconds, start_period_seconds } = ready ?? {};
   return [
     interval_seconds ? r.every(interval_seconds) : "",
@@ -149,6 +149,6 @@ function approvalFacts(approval: Schemas["ApprovalStep"]): Fact[] {
 
 function fieldText(field: Schemas["ApprovalField"]): string {
   const kind = field.type === "choice" ? (field.choices ?? []).join(" / ") : field.type;
-  const first = field.default === undefined ? "" : r.byDefault(written(field.default));
+  const first = field.default === undefined ? "" : r.byDefault(formatValue(field.default));
   return [field.label, kind, field.required ? t.required : "", first].filter(Boolean).join(", ");
 }

@@ -11,7 +11,7 @@ import { NameField } from "@/forms/NameField";
 import { type Form, useForm } from "@/forms/useForm";
 import { useRefresh, useSaved } from "@/forms/useSaved";
 import { ruleTexts as t } from "@/pages/rules/ruleTexts";
-import { choices } from "../webhooks/ScopeFields";
+import { nameOptions } from "../webhooks/ScopeFields";
 import { CodeHostFields } from "./CodeHostFields";
 import { Reviews } from "./Reviews";
 import { RuleAddress } from "./RuleAddress";
@@ -120,7 +120,7 @@ function Deploys({ form }: { form: Form<Values> }) {
           name="project"
           label={t.project}
           placeholder={t.choose}
-          options={choices(of.data, project)}
+          options={nameOptions(of.data, project)}
           source={{ what: formTexts.projectsUnread, of }}
         />
         <SelectField
@@ -128,7 +128,7 @@ function Deploys({ form }: { form: Form<Values> }) {
           name="environment"
           label={t.environment}
           placeholder={t.choose}
-          options={choices(and.data, environment)}
+          options={nameOptions(and.data, environment)}
           source={{ what: formTexts.environmentsUnread, of: and }}
         />
       </div>

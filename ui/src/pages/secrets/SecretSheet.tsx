@@ -146,14 +146,18 @@ function Typed({ form }: { form: Form<Values> }) {
         onChange={(event) => form.set({ value: event.target.value })}
       />
       <div id={`${id}-more`}>
-        {error ? <Refusal>{error}</Refusal> : <div className="hint">{said(form.values.value)}</div>}
+        {error ? (
+          <Refusal>{error}</Refusal>
+        ) : (
+          <div className="hint">{valueHint(form.values.value)}</div>
+        )}
       </div>
     </div>
   );
 }
 
 /** A masked text does not show where it ends: how many lines it has is said. */
-function said(value: string): string {
+function valueHint(value: string): string {
   const lines = value.replace(/\n$/, "").split("\n").length;
   return lines > 1 ? `${t.valueLines(lines)} ${t.valueHint}` : t.valueHint;
 }

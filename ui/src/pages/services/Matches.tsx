@@ -17,7 +17,7 @@ export function Matches({ registry, image, tag_mode, tag, pattern }: Tried) {
   const pinned = mode === "pinned";
   const may = from !== "" && repository !== "";
   const query = useQuery(
-    pinned ? tried(from, repository, wanted, wanted) : tried(from, repository, by, ""),
+    pinned ? matchQuery(from, repository, wanted, wanted) : matchQuery(from, repository, by, ""),
   );
   return (
     <section className="col gap-3" aria-live="polite" aria-busy={query.isFetching}>
@@ -32,10 +32,10 @@ export function Matches({ registry, image, tag_mode, tag, pattern }: Tried) {
 }
 
 /** What the registry says, with the tag it was asked about, since an older answer stays for a while. */
-const tried = (from: string, repository: string, pattern: string, tag: string) =>
+const matchQuery = (from: string, repository: string, pattern: string, tag: string) =>
   queryOptions({
     queryKey: ["registry-test", from, repository, pattern, tag],
-    queryFn: async () => ({ found: await test(from, repository, pattern), tag }),
+    queryFn: async () => ({ found: await testPattern(from, repository, pattern), tag }),
     enabled: from !== "" && repository !== "",
     placeholderData: keepPreviousData,
     retry: false,
@@ -43,7 +43,7 @@ const tried = (from: string, repository: string, pattern: string, tag: string) =
 
 /** Whether the tag that is chosen at first can be deployed: one that is not there fails each create. */
 function Default({ of: [from, repository, wanted] }: { of: [string, string, string] }) {
-  const query = useQuery(tried(from, repository, wanted, wanted));
+  const query = useQuery(matchQuery(from, repository, wanted, wanted));
   if (query.error) return <UnreadSource what={t.defaultUnread(wanted)} of={query} />;
   // What the registry itself lacks or refuses is said once, with the tags.
   if (!query.data?.found.ok) return null;
@@ -63,7 +63,7 @@ const isThere = (found: Schemas["RegistryTested"], tag: string) =>
   found.items?.some((one) => one.tag === tag) ?? false;
 
 /** The tags that a pattern lets through. A tag is a pattern too, which only it matches. */
-const test = (name: string, image: string, pattern: string) =>
+const testPattern = (name: string, image: string, pattern: string) =>
   ask(
     client.POST("/api/v1/registries/{name}/test", {
       params: { path: { name } },

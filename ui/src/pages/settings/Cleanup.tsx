@@ -7,7 +7,7 @@ import { settingsTexts } from "@/pages/settings/settingsTexts";
 
 const t = settingsTexts.cleanup;
 
-const said = (hours?: number) => (hours ? environmentTexts.cleanup(hours) : t.never);
+const cleanupText = (hours?: number) => (hours ? environmentTexts.cleanup(hours) : t.never);
 
 /** Every rule by which deployments go by themselves, in one place. */
 export function Cleanup() {
@@ -61,7 +61,7 @@ function Rules({ title, rows, to, none }: Props) {
                     </Link>
                   </td>
                   <td className="t2">
-                    {said(one.cleanup_after_hours)}
+                    {cleanupText(one.cleanup_after_hours)}
                     {one.cleanup_after_hours && one.ignore_visits ? `, ${t.visits}` : ""}
                   </td>
                 </tr>

@@ -8,7 +8,7 @@ import { paletteTexts as t } from "@/pages/shell/paletteTexts";
 import { type Command, searchCommands } from "./commands";
 import { signOut } from "./leave";
 import { rememberCommand } from "./recentCommands";
-import { unsearched, useCommands } from "./useCommands";
+import { defaultCommands, useCommands } from "./useCommands";
 
 const MOST = 60;
 
@@ -20,7 +20,7 @@ export default function Palette({ close, shortcuts }: Props) {
   const [search, setSearch] = useState("");
   const all = useCommands(theme, search.trim() !== "");
   const shown = useMemo(
-    () => (search.trim() ? searchCommands(all, search) : unsearched(all)).slice(0, MOST),
+    () => (search.trim() ? searchCommands(all, search) : defaultCommands(all)).slice(0, MOST),
     [all, search],
   );
   const [at, setAt] = useState(0);

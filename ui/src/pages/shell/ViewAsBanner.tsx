@@ -4,7 +4,7 @@ import { viewAs } from "@/api/viewAs";
 import { Button } from "@/components/Button";
 import { shellTexts } from "@/pages/shell/shellTexts";
 
-/** Above every page while an admin looks through somebody's eyes. */
+/** The banner on every page while an admin views as another user. */
 export function ViewAsBanner() {
   const { data: person } = useSuspenseQuery(me);
   if (!person.viewed_by) return null;

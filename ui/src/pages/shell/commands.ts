@@ -11,7 +11,7 @@ export type Command = {
   id: string;
   group: "here" | "recent" | "acts" | "pages" | "deployments" | "things";
   label: string;
-  /** Further words that find it, and what stands behind it. */
+  /** More search words, and the text shown after the label. */
   words?: string;
   detail?: string;
   state?: string;

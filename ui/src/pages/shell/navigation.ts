@@ -30,7 +30,7 @@ export type Place = {
   icon?: LucideIcon;
   /** Whose page it is; "admin" pages are hidden from others, since nothing there is ever theirs. */
   who: "all" | "admin";
-  /** The letter behind G. */
+  /** The letter after G. */
   key?: string;
   /** In the palette and by keys only, not in the sidebar. */
   unlisted?: boolean;

@@ -24,7 +24,7 @@ import { recentCommands } from "./recentCommands";
 import { useReasonNotAdmin, useReasonNotToCreate } from "./usePermissionReason";
 
 type Named = { name: string };
-const names = (list?: Named[]) => list?.map((one) => one.name) ?? [];
+const namesOf = (list?: Named[]) => list?.map((one) => one.name) ?? [];
 /** What is known is good enough to jump with; it is read once when the palette opens. */
 const calm = { staleTime: 30_000 };
 const unasked = { ...calm, enabled: false };
@@ -62,20 +62,20 @@ function useDefined(admin: boolean, typed: boolean): Command[] {
   const groups = useQuery({ ...teams, ...calm }).data;
   const given = useQuery({ ...rules, ...theirs }).data;
   const told = useQuery({ ...webhooks, ...theirs }).data;
-  const within = useWithin(names(drawn), admin, typed);
+  const within = useWithin(namesOf(drawn), admin, typed);
   return useMemo(
     () => [
-      ...definitionCommands("project", names(drawn)),
-      ...definitionCommands("settings", admin ? names(drawn) : []),
-      ...definitionCommands("environment", names(where)),
-      ...definitionCommands("service", names(made)),
-      ...definitionCommands("plugin", names(helpers)),
-      ...definitionCommands("registry", names(sources)),
-      ...definitionCommands("node", names(machines)),
-      ...definitionCommands("user", names(people)),
-      ...definitionCommands("team", names(groups)),
-      ...definitionCommands("rule", names(given)),
-      ...definitionCommands("webhook", names(told)),
+      ...definitionCommands("project", namesOf(drawn)),
+      ...definitionCommands("settings", admin ? namesOf(drawn) : []),
+      ...definitionCommands("environment", namesOf(where)),
+      ...definitionCommands("service", namesOf(made)),
+      ...definitionCommands("plugin", namesOf(helpers)),
+      ...definitionCommands("registry", namesOf(sources)),
+      ...definitionCommands("node", namesOf(machines)),
+      ...definitionCommands("user", namesOf(people)),
+      ...definitionCommands("team", namesOf(groups)),
+      ...definitionCommands("rule", namesOf(given)),
+      ...definitionCommands("webhook", namesOf(told)),
       ...within,
     ],
     [admin, drawn, where, made, helpers, sources, machines, people, groups, given, told, within],
@@ -87,11 +87,11 @@ function useWithin(of: string[], admin: boolean, typed: boolean): Command[] {
   const [open, hidden] = [typed ? calm : unasked, typed && admin ? calm : unasked];
   const shapes = useQueries({
     queries: of.map((project) => ({ ...templates(project), ...open })),
-    combine: listed,
+    combine: namesOfQueries,
   });
   const sealed = useQueries({
     queries: of.map((project) => ({ ...secrets(project), ...hidden })),
-    combine: listed,
+    combine: namesOfQueries,
   });
   const known = of.join("/");
   return useMemo(
@@ -106,10 +106,10 @@ function useWithin(of: string[], admin: boolean, typed: boolean): Command[] {
   );
 }
 
-const listed = (all: UseQueryResult<Named[]>[]) => all.map((one) => names(one.data));
+const namesOfQueries = (all: UseQueryResult<Named[]>[]) => all.map((one) => namesOf(one.data));
 
 /** Without a search: the open page's acts, what was chosen last, then pages and acts. */
-export function unsearched(all: Command[]): Command[] {
+export function defaultCommands(all: Command[]): Command[] {
   const last = recentCommands()
     .map((id) => all.find((one) => one.id === id))
     .filter((one) => one !== undefined)

@@ -25,7 +25,7 @@ type Wanted = {
 export function usePermissionReason({ may, object, on, place }: Wanted): string | undefined {
   const found = useQuery({ ...explained(object, place), enabled: !may }).data;
   if (may) return undefined;
-  return looking() ?? t.full(on, found);
+  return viewOnlyReason() ?? t.full(on, found);
 }
 
 /**
@@ -50,7 +50,7 @@ export function useReasonNotToCreate(): string | undefined {
   const { data: person } = useSuspenseQuery(me);
   const ask = useQuery({ ...grantors, enabled: !person.can_create }).data;
   if (person.can_create) return undefined;
-  return looking() ?? t.create(ask ?? []);
+  return viewOnlyReason() ?? t.create(ask ?? []);
 }
 
 /** What is missing to create one of this project in this environment: Full on either is enough. */
@@ -65,7 +65,7 @@ export function useReasonNotToCreateIn(
   if (!project || !environment) return undefined;
   const full = !of || !on || [of.level, on.level].includes("full");
   if (project.can_create && environment.can_create && full) return undefined;
-  return looking() ?? t.createIn(project.name, environment.name, of?.ask ?? on?.ask ?? []);
+  return viewOnlyReason() ?? t.createIn(project.name, environment.name, of?.ask ?? on?.ask ?? []);
 }
 
 /** Why the person cannot change what admins define. */
@@ -73,11 +73,11 @@ export function useReasonNotAdmin(): string | undefined {
   const { data: person } = useSuspenseQuery(me);
   const may = person.role === "admin";
   const ask = useQuery({ ...grantors, enabled: !may }).data;
-  return may ? undefined : (looking() ?? t.admin(ask ?? []));
+  return may ? undefined : (viewOnlyReason() ?? t.admin(ask ?? []));
 }
 
-/** Through somebody's eyes nothing can be changed, whatever they may themselves. */
-function looking(): string | undefined {
+/** While viewing as another user, nothing can be changed. */
+function viewOnlyReason(): string | undefined {
   const name = viewedName();
   return name && t.looking(name);
 }

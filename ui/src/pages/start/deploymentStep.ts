@@ -12,17 +12,17 @@ export function deploymentStep(all: Deployment[]): StartStep {
   const deployments = all.filter((one) => !one.scratch);
   const base = { key: "deployment", title: t.title, minutes: 2 } as const;
   const ready = deployments.find((one) => one.status === "ready");
-  if (ready) return { ...base, text: t.done(ready.name), done: true, way: look(ready) };
+  if (ready) return { ...base, text: t.done(ready.name), done: true, way: openDeployment(ready) };
   const [newest] = deployments;
   if (!newest) return { ...base, text: t.todo, done: false, way: anew };
-  return { ...base, done: false, ...said(newest) };
+  return { ...base, done: false, ...describeState(newest) };
 }
 
-const look = ({ id }: Deployment) => ({ kind: "deployment", id, label: t.look }) as const;
+const openDeployment = ({ id }: Deployment) => ({ kind: "deployment", id, label: t.look }) as const;
 
-function said(one: Deployment): Said {
+function describeState(one: Deployment): Said {
   const { name, status, steps_done: done, steps_total: all } = one;
-  const way = look(one);
+  const way = openDeployment(one);
   const why = (text: string) => [text, one.detail].filter(Boolean).join(" ");
   if (one.question) return { text: t.asks(name), state: "stuck", way };
   if (status === "queued") return { text: why(t.queued(name)), state: "wait", way };

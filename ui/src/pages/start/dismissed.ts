@@ -1,6 +1,6 @@
 const KEY = "nullops.start";
 
-/** Whether a person said that the guide need not be offered any more. */
+/** Whether the user dismissed the guide. */
 export function startDismissed(): boolean {
   try {
     return localStorage.getItem(KEY) === "dismissed";

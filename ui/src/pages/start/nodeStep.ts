@@ -21,26 +21,31 @@ export function nodeStep(nodes: NodeInfo[]): StartStep {
   if (!node) return { ...base, text: t.todo, done: false, way: add("/nodes", t.act) };
   const to = `/nodes/${node.name}`;
   if (node.status === "online")
-    return { ...base, text: online(node), done: true, way: { kind: "page", to, label: t.look } };
+    return {
+      ...base,
+      text: describeChecks(node),
+      done: true,
+      way: { kind: "page", to, label: t.look },
+    };
   const waits = node.status === "enrolled" || node.status === "offline";
   return {
     ...base,
     text: [t.states[node.status]?.(node.name), node.status_detail].filter(Boolean).join(" "),
     done: false,
     state: waits ? "wait" : "stuck",
-    parts: parts(node),
+    parts: knownFacts(node),
     way: { kind: "page", to, label: node.status === "untrusted" ? t.decide : t.look },
   };
 }
 
-function online({ name, inventory }: NodeInfo): string {
+function describeChecks({ name, inventory }: NodeInfo): string {
   const checks = inventory?.checks ?? [];
   if (checks.length === 0) return t.done(name);
   return t.checked(name, checks.filter(({ severity }) => severity === "ok").length, checks.length);
 }
 
 /** What is known of it, in the order in which it becomes known. */
-function parts(node: NodeInfo) {
+function knownFacts(node: NodeInfo) {
   const { thumbprint, pending_thumbprint: pending, inventory, status } = node;
   const heard = status !== "enrolled" && status !== "offline" && Boolean(thumbprint ?? pending);
   return [

@@ -27,7 +27,7 @@ export type StartStep = {
   done: boolean;
   /** What a person needs for it, roughly. */
   minutes: number;
-  /** It goes on by itself, needs a decision, or came to nothing. */
+  /** It is in progress, needs a decision, or has failed. */
   state?: "wait" | "stuck" | "failed";
   /** What of it is known, live. */
   parts?: { label: string; done: boolean }[];

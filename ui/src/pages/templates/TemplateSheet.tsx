@@ -13,7 +13,7 @@ import { useForm } from "@/forms/useForm";
 import { useWhileShown } from "@/forms/useWhileShown";
 import { templateTexts as t } from "@/pages/templates/templateTexts";
 import { templates } from "../create/queries";
-import { choices } from "../webhooks/ScopeFields";
+import { nameOptions } from "../webhooks/ScopeFields";
 import { VersionFields } from "./VersionFields";
 import { bodyOf, findProblems, initialValues } from "./values";
 
@@ -74,7 +74,7 @@ export function TemplateSheet({ project, services, opened, taken, reason, close 
         name="environment"
         label={t.environment}
         placeholder={t.noEnvironment}
-        options={choices(all.data, form.values.environment)}
+        options={nameOptions(all.data, form.values.environment)}
         source={{ what: formTexts.environmentsUnread, of: all }}
       />
       <TextField
@@ -99,7 +99,7 @@ export function TemplateSheet({ project, services, opened, taken, reason, close 
   );
 }
 
-/** Reads the list anew, says the result if there is one to say, and closes. */
+/** Refetches the list, shows a toast if there is a message, and closes. */
 function useDone(project: string, close: () => void) {
   const cache = useQueryClient();
   const say = useToast();

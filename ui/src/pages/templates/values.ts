@@ -18,7 +18,7 @@ export const initialValues = (stored?: Template) => ({
 });
 export type Values = ReturnType<typeof initialValues>;
 
-/** Versions of services that can be chosen; those of others nobody could keep. */
+/** Only versions of services with a choice; others cannot be stored. */
 export function bodyOf(values: Values, selectable: { step: string }[]): Schemas["TemplatePut"] {
   const kept = selectable.flatMap(({ step }) => {
     const tag = values.versions[step];

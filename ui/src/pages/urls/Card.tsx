@@ -22,7 +22,7 @@ type Props = {
   of: number;
 };
 
-/** One deployment: what it is, and each address it answers at. Drawn anew for another reading only. */
+/** A deployment with its URLs; renders again only if the deployment changes. */
 export const Card = memo(function Card({ deployment, row, at, of }: Props) {
   const open = deployment.services.filter((service) => service.url);
   const off = deployment.node_offline_since !== undefined;

@@ -15,7 +15,7 @@ import { SearchField } from "../deployments/SearchField";
 import { useHoverHold } from "../deployments/useHoverHold";
 import { useList } from "../deployments/useList";
 import { Cards } from "./Cards";
-import { matching, sayFilters } from "./filters";
+import { filterDeployments, sayFilters } from "./filters";
 
 /** What can be opened: state, versions and who made it. Made for a phone, good on a desk. */
 export function Urls() {
@@ -25,7 +25,7 @@ export function Urls() {
   const q = useDeferredValue(search.q);
   const { env, ready } = search;
   const shown = useMemo(
-    () => matching(query.data ?? [], { q, env, ready }),
+    () => filterDeployments(query.data ?? [], { q, env, ready }),
     [query.data, q, env, ready],
   );
   useKeys({ "/": () => document.querySelector<HTMLInputElement>("#find")?.focus() });
@@ -57,7 +57,7 @@ export function Urls() {
 
 const one = (): Group => "ready";
 
-/** Cards stay where they are while somebody is among them. */
+/** Cards keep their positions while the pointer or the focus is among them. */
 function Held({ shown, view }: { shown: Deployment[]; view: string }) {
   const { held, on } = useHoverHold();
   const { placed, moved, settle } = useRowHold({ rows: shown, groupOf: one, held, view });

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Deployment } from "@/api/client";
 import type { ListSearch } from "@/lists/listSearch";
 import { columnsIn } from "./columns";
-import { matching, sayFilters } from "./filters";
+import { filterDeployments, sayFilters } from "./filters";
 
 const up = [{ step: "web", url: "http://web", health: "healthy" }];
 
@@ -25,7 +25,7 @@ const all = [
   make("off", "ready", { node_offline_since: "2026-11-21T12:00:00Z" }),
   make("pay", "ready", { environment: "eu" }),
 ];
-const names = (search: ListSearch) => matching(all, search).map((one) => one.name);
+const names = (search: ListSearch) => filterDeployments(all, search).map((one) => one.name);
 
 it("shows what answers first, and nothing that is gone", () =>
   expect(names({})).toEqual(["cart", "pay", "late", "off"]));
@@ -35,7 +35,7 @@ it("takes for answering only what has an address that is healthy", () => {
   const inner = [{ step: "db", health: "healthy" }];
   const some = [make("a", "ready", { services: sick as never }), make("b", "ready")];
   some.push(make("c", "ready", { services: inner as never }));
-  expect(matching(some, { ready: "yes" }).map((one) => one.name)).toEqual(["b"]);
+  expect(filterDeployments(some, { ready: "yes" }).map((one) => one.name)).toEqual(["b"]);
 });
 
 it("joins its filters with and", () => {

@@ -4,16 +4,16 @@ import type { ListSearch } from "@/lists/listSearch";
 import { urlTexts as t } from "@/pages/urls/urlTexts";
 
 /** Whether there is anything to open of it. */
-const answers = ({ status, services, node_offline_since: off }: Deployment) =>
+const isAnswering = ({ status, services, node_offline_since: off }: Deployment) =>
   status === "ready" && !off && services.some((one) => one.url && one.health === "healthy");
 
 /** What the filters leave over, what answers first. */
-export function matching(all: Deployment[], { q, env, ready }: ListSearch): Deployment[] {
+export function filterDeployments(all: Deployment[], { q, env, ready }: ListSearch): Deployment[] {
   const search = q?.toLowerCase();
   return all
     .filter((one) => !hasEnded(one.status))
     .filter((one) => !env || one.environment === env)
-    .filter((one) => ready !== "yes" || answers(one))
+    .filter((one) => ready !== "yes" || isAnswering(one))
     .filter((one) => !search || haystack(one).includes(search))
     .sort(byReadiness);
 }
@@ -26,7 +26,7 @@ export function sayFilters({ q, env, ready }: ListSearch): string {
 
 function byReadiness(a: Deployment, b: Deployment): number {
   return (
-    Number(answers(b)) - Number(answers(a)) ||
+    Number(isAnswering(b)) - Number(isAnswering(a)) ||
     b.changed_at.localeCompare(a.changed_at) ||
     a.name.localeCompare(b.name)
   );

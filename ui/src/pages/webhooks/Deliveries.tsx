@@ -19,7 +19,7 @@ const looks: Record<Delivery["status"], string> = {
 };
 
 /** What came of it: what went wrong, or the status that was answered. */
-export const outcome = (one: Delivery): string =>
+export const outcomeText = (one: Delivery): string =>
   one.error || (one.answer ? t.answered(one.answer) : t.noAnswer);
 
 const eventName = (event: string) =>
@@ -62,7 +62,7 @@ function Row({ name, one }: { name: string; one: Delivery }) {
       </span>
       <span className="t2 s">
         <Time at={one.created_at} /> · {t.attempts(one.attempts)}
-        {one.attempts > 0 ? ` · ${outcome(one)}` : ""}
+        {one.attempts > 0 ? ` · ${outcomeText(one)}` : ""}
         {one.due_at ? ` · ${t.next} ${formatExact(one.due_at)}` : ""}
       </span>
       <details className="fold s">
@@ -98,7 +98,7 @@ function Again({ name, one }: { name: string; one: Delivery }) {
     onSuccess: (sent) =>
       sent.status === "sent"
         ? say("done", t.sentAgain)
-        : say("failed", t.notSentAgain(outcome(sent))),
+        : say("failed", t.notSentAgain(outcomeText(sent))),
     onError: (error) => say("failed", describeError(error).message),
     onSettled: refresh,
   });

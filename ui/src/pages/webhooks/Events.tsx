@@ -19,7 +19,7 @@ type Props = {
   hint?: string;
 };
 
-/** Which events are told, by check boxes. */
+/** Check boxes for the events to send. */
 export function Events({ chosen, set, error, hint }: Props) {
   const id = useId();
   return (

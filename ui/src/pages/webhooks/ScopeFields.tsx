@@ -8,7 +8,7 @@ import { noticeTexts as t } from "@/pages/webhooks/noticeTexts";
 type Narrow = Values & { project: string; environment: string };
 
 /** Choices of names; one that is chosen stays among them even when it is gone. */
-export function choices(list: { name: string }[] | undefined, chosen: string) {
+export function nameOptions(list: { name: string }[] | undefined, chosen: string) {
   const names = new Set(list?.map((one) => one.name));
   if (chosen) names.add(chosen);
   return [...names].sort().map((name) => ({ value: name, label: name }));
@@ -25,7 +25,7 @@ export function ScopeFields<V extends Narrow>({ form }: { form: Form<V> }) {
         name="project"
         label={t.project}
         placeholder={t.everyProject}
-        options={choices(of.data, form.values.project)}
+        options={nameOptions(of.data, form.values.project)}
         source={{ what: formTexts.projectsUnread, of }}
       />
       <SelectField
@@ -33,7 +33,7 @@ export function ScopeFields<V extends Narrow>({ form }: { form: Form<V> }) {
         name="environment"
         label={t.environment}
         placeholder={t.everyEnvironment}
-        options={choices(and.data, form.values.environment)}
+        options={nameOptions(and.data, form.values.environment)}
         source={{ what: formTexts.environmentsUnread, of: and }}
       />
     </div>

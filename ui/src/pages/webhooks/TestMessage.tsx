@@ -4,7 +4,7 @@ import { StatusMark } from "@/components/Status";
 import { TestStored } from "@/forms/TestStored";
 import { useRefresh } from "@/forms/useSaved";
 import { webhookTexts as t } from "@/pages/webhooks/noticeTexts";
-import { outcome } from "./Deliveries";
+import { outcomeText } from "./Deliveries";
 
 /** Sends one message to what is stored, and says how that went. */
 export function TestMessage({ name, dirty }: { name: string; dirty: boolean }) {
@@ -25,7 +25,7 @@ function Tested({ sent }: { sent: Schemas["Delivery"] }) {
   if (sent.status === "sent") return <StatusMark state="done">{t.taken(sent.answer)}</StatusMark>;
   return (
     <StatusMark state="failed">
-      {t.refused} {outcome(sent)}
+      {t.refused} {outcomeText(sent)}
     </StatusMark>
   );
 }

@@ -14,7 +14,7 @@ import { WebhookSheet } from "./WebhookSheet";
 
 type Webhook = Schemas["Webhook"];
 
-const only = (one: Webhook) =>
+const scopeText = (one: Webhook) =>
   [one.project, one.environment].filter(Boolean).join(", ") || t.everything;
 
 const columns: Column<Webhook>[] = [
@@ -29,7 +29,7 @@ const columns: Column<Webhook>[] = [
   },
   { head: t.columns.kind, cell: (one) => t.kinds[one.kind] },
   { head: t.columns.host, cell: (one) => <span className="mono">{one.host}</span> },
-  { head: t.columns.of, wide: true, cell: (one) => <span className="t2">{only(one)}</span> },
+  { head: t.columns.of, wide: true, cell: (one) => <span className="t2">{scopeText(one)}</span> },
   {
     head: t.columns.events,
     cell: (one) => (
@@ -50,10 +50,10 @@ const filters: ListFilter<Webhook>[] = [
   },
 ];
 
-const text = (one: Webhook) => `${one.name} ${one.host} ${only(one)}`;
+const text = (one: Webhook) => `${one.name} ${one.host} ${scopeText(one)}`;
 const key = (one: Webhook) => one.name;
 
-/** Who outside is told what happens. */
+/** The webhooks, which notify external systems. */
 export function Webhooks() {
   return useReasonNotAdmin() ? <NotFound /> : <All />;
 }

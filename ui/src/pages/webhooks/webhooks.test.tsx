@@ -1,9 +1,9 @@
 import { cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it, vi } from "vitest";
-import { formatBody, outcome } from "./Deliveries";
+import { formatBody, outcomeText } from "./Deliveries";
 import { Events, toggleEvent } from "./Events";
-import { choices } from "./ScopeFields";
+import { nameOptions } from "./ScopeFields";
 import { bodyOf, findProblems, initialValues } from "./values";
 
 afterEach(cleanup);
@@ -45,13 +45,13 @@ it("needs an address only when it is new", () => {
 
 it("says what came of a delivery, and lays JSON out", () => {
   const sent = { id: "1", event: "x", status: "failed", attempts: 1, body: "", created_at: "" };
-  expect(outcome({ ...sent, status: "sent", answer: 204 })).toBe("answered 204");
-  expect(outcome({ ...sent, status: "failed", error: "refused" })).toBe("refused");
-  expect(outcome({ ...sent, status: "failed" })).toBe("no answer");
+  expect(outcomeText({ ...sent, status: "sent", answer: 204 })).toBe("answered 204");
+  expect(outcomeText({ ...sent, status: "failed", error: "refused" })).toBe("refused");
+  expect(outcomeText({ ...sent, status: "failed" })).toBe("no answer");
   expect(formatBody('{"a":1}')).toBe('{\n  "a": 1\n}');
   expect(formatBody("plain")).toBe("plain");
 });
 
 it("keeps a chosen name among the choices when it is gone", () => {
-  expect(choices([{ name: "b" }], "a").map((one) => one.value)).toEqual(["a", "b"]);
+  expect(nameOptions([{ name: "b" }], "a").map((one) => one.value)).toEqual(["a", "b"]);
 });
