@@ -59,7 +59,7 @@ type Agent struct {
 	listener *wire.Listener
 	pulls    pulls
 	images   *imageBook
-	// hangs is closed when a write to the disk does not come back.
+	// hangs is closed when a write to the disk has not returned within DiskPatience.
 	hangs chan struct{}
 
 	// Owned by the loop.
@@ -70,7 +70,7 @@ type Agent struct {
 	asked bool
 	// named collects the names of a full set that comes in several messages.
 	named map[string]bool
-	// held is what has no goal, and stays for now.
+	// held lists deployments that have no goal but must not be removed yet.
 	held held
 
 	// ops are the operations that run; Run waits for them.
@@ -88,9 +88,10 @@ type Agent struct {
 	witnessed chan wire.AuditHead
 	ahead     *ahead
 	checks    checks
-	// swept is closed when copies may begin.
+	// swept is closed once leftovers of earlier volume copies are removed, so that new copies
+	// may begin.
 	swept chan struct{}
-	// published wakes whoever waits for another view.
+	// published wakes goroutines that wait for a changed view.
 	published broadcast
 
 	mu        sync.Mutex
@@ -117,22 +118,22 @@ type deployment struct {
 	unready unready
 }
 
-// unready is a service that ended or did not become ready, and why.
+// startupFailure is a service that exited or did not become ready, and why.
 type unready struct {
 	step    pipeline.StepKey
 	message string
 }
 
-// wish is a bundle that is wanted. The number tells a new wish for the same run
-// from the old one, which was answered.
+// secretsRequest is an open request for a run's secrets. The number distinguishes a new
+// request for the same run from an earlier one that was answered.
 type wish struct {
 	wire.SecretsWanted
 	number   int64
 	refusals int
 }
 
-// view is what the rest of the agent may know of a deployment. It is replaced,
-// never changed.
+// view is the part of a deployment's state that other goroutines than the loop may read. It
+// is replaced, never modified.
 type view struct {
 	goal     *wire.Goal
 	state    wire.DeploymentState
@@ -217,8 +218,8 @@ func (a *Agent) open() error {
 	return nil
 }
 
-// warnOfRevoked says why nobody will connect. What runs here is looked after
-// all the same, so it is no reason to stop.
+// warnIfRevoked logs that the token was revoked, so no control plane can connect. The agent
+// keeps running: it still maintains the deployments on this node.
 func (a *Agent) warnOfRevoked() {
 	if kid, refused := a.state.revoked(); refused {
 		a.log.Error("this agent's token was revoked: no control plane can connect before it is "+
@@ -226,8 +227,8 @@ func (a *Agent) warnOfRevoked() {
 	}
 }
 
-// numberEvents makes sure that no number is ever used twice, even when the
-// journal was lost: then the next one is beyond all that were reserved.
+// numberEvents makes sure that no event number is used twice, even if the journal was lost:
+// then numbering continues after all reserved numbers.
 func (a *Agent) numberEvents() error {
 	if _, last, _ := a.store.numbers(); last == 0 {
 		a.store.note(entry{Last: a.state.reserved(), Acked: a.state.reserved()})
@@ -236,7 +237,7 @@ func (a *Agent) numberEvents() error {
 	return a.state.reserve(last)
 }
 
-// Close gives the data folder back. Run does it too.
+// Close unlocks the data folder. Run does that too when it returns.
 func (a *Agent) Close() error { return a.store.close() }
 
 // Thumbprint is what the control plane pins.
@@ -245,11 +246,11 @@ func (a *Agent) Thumbprint() wire.Thumbprint { return a.identity.Thumbprint() }
 // Plugins lists the catalogue's plugin images, as the control plane last told.
 func (a *Agent) Plugins() []wire.PluginImage { return a.state.plugins() }
 
-// Run serves until ctx ends, or until it cannot go on. What runs on the engine
-// runs on; plugins that run are ended, since nobody would read their answer.
+// Run serves until ctx ends or an error makes it stop. Services keep running on the engine;
+// running plugins are stopped, since nothing would read their results.
 //
-// On ErrDiskHangs it leaves a goroutine behind, which waits for the disk: the
-// process is to end then.
+// On ErrDiskHangs it leaks a goroutine that is blocked on the disk: the process must exit
+// then.
 func (a *Agent) Run(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- a.run(ctx) }()
@@ -265,8 +266,8 @@ func (a *Agent) run(ctx context.Context) error {
 	a.listener = wire.NewListener(a.config.Listener, wire.ListenConfig{
 		Identity: a.identity, Verifier: a.state, Build: a.config.Build, Log: a.log,
 	})
-	// Before anybody can connect: a control plane that hears of nothing believes
-	// that nothing is here, and the loop may wait for a full disk.
+	// Publish before a control plane can connect: an empty view would tell it that nothing runs
+	// here, and the loop may be blocked on a full disk.
 	a.publish()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return a.loop(ctx) })
@@ -315,8 +316,8 @@ func (a *Agent) view(id string) (view, bool) {
 	return v, ok
 }
 
-// inbox holds the tasks for the loop. It never blocks whoever posts: what runs
-// is bounded, so what it posts is too.
+// inbox holds the tasks for the loop. Posting never blocks. The queue needs no limit
+// because the number of operations that can post is bounded.
 type inbox struct {
 	mu    sync.Mutex
 	tasks []func(now time.Time)
@@ -343,13 +344,13 @@ func (i *inbox) take() []func(now time.Time) {
 	return tasks
 }
 
-// broadcast wakes everybody who waits. The zero value is ready.
+// broadcast wakes all goroutines that wait on it. The zero value is ready to use.
 type broadcast struct {
 	mu sync.Mutex
 	ch chan struct{}
 }
 
-// next is closed at the next shout.
+// nextSignal returns a channel that is closed by the next notifyAll.
 func (b *broadcast) next() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// aheadAgain is how often it is seen to that all plugins are here still, and
-	// how soon one that could not be pulled is tried again.
+	// prefetchInterval is how often every plugin image is checked to be still present, and how
+	// soon a failed pull is retried.
 	aheadAgain = 15 * time.Minute
 	// signInWithin is how long a control plane may take to answer with sign-ins.
 	signInWithin = time.Minute
-	// mostPlugins bounds what is told of plugins: an inventory is one message.
+	// maxPlugins bounds how many plugins the inventory lists, since it is sent as one message.
 	mostPlugins = 2000
 )
 
-// ahead is what pulling the catalogue's plugins before a run needs them takes.
+// imagePrefetcher is the state of pulling plugin images before a run needs them.
 type ahead struct {
 	wake chan struct{}
 	// answers holds the newest sign-ins; they are never stored.
@@ -37,7 +37,7 @@ func newAhead() *ahead {
 	return &ahead{wake: make(chan struct{}, 1), answers: make(chan wire.Registries, 1)}
 }
 
-// again begins another round, soon.
+// requestRound starts another prefetch round soon.
 func (h *ahead) again() {
 	select {
 	case h.wake <- struct{}{}:
@@ -45,7 +45,7 @@ func (h *ahead) again() {
 	}
 }
 
-// signIn takes an answer that somebody waits for.
+// deliverAuths passes registry credentials to the goroutine that requested them.
 func (h *ahead) signIn(r wire.Registries) {
 	select {
 	case h.answers <- r:
@@ -59,7 +59,8 @@ func (h *ahead) want(hosts []string) {
 	h.hosts = hosts
 }
 
-// unasked gives what is to be asked for, once.
+// takeHosts returns the registries for which credentials have to be requested, and clears
+// the list.
 func (h *ahead) unasked() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -68,9 +69,9 @@ func (h *ahead) unasked() []string {
 	return hosts
 }
 
-// pullAhead keeps the images of the catalogue's plugins on the node, one pull
-// at a time, so that a run seldom waits for one. A run that needs one meanwhile
-// shares the pull.
+// prefetchPlugins keeps the images of all plugins in the catalog on the node, pulling one
+// at a time, so that a run seldom has to wait for a pull. A run that needs the same image
+// joins the pull.
 func (a *Agent) pullAhead(ctx context.Context) error {
 	for {
 		a.aheadRound(ctx, a.state.plugins())
@@ -112,7 +113,8 @@ func (a *Agent) aheadRound(ctx context.Context, all []wire.PluginImage) {
 	}
 }
 
-// lookForPlugins tells which plugins are here, and returns those that are not.
+// findMissingPlugins updates the inventory's plugin states and returns the plugins whose
+// image is not on the node.
 func (a *Agent) lookForPlugins(
 	ctx context.Context, all []wire.PluginImage,
 ) (missing []wire.PluginImage) {
@@ -147,7 +149,8 @@ func (a *Agent) putOff(missing []wire.PluginImage, why string) {
 	}
 }
 
-// noRoom says why nothing is pulled ahead, if so: what a run needs goes first.
+// whyNotPrefetch returns a reason not to prefetch now, or "": prefetching must not use the
+// disk space that runs need.
 func (a *Agent) noRoom(ctx context.Context) string {
 	keeper, ok := a.runtime.(ImageKeeper)
 	if !ok {
@@ -206,7 +209,7 @@ func heldPlugin(p wire.PluginImage, state wire.PluginState, why string) wire.Hel
 		Image: p.Image.Registry + "/" + p.Image.Repository + "@" + p.Image.Digest}
 }
 
-// holdPlugin notes where one plugin stands, for whoever looks at the node.
+// setPluginState records the state of one plugin's image for the inventory.
 func (a *Agent) holdPlugin(p wire.PluginImage, state wire.PluginState, why string) {
 	a.setHeld(func(before []wire.HeldPlugin) []wire.HeldPlugin {
 		now := slices.Clone(before)
@@ -219,7 +222,8 @@ func (a *Agent) holdPlugin(p wire.PluginImage, state wire.PluginState, why strin
 	})
 }
 
-// setHeld replaces what is told of plugins; the sessions tell a difference.
+// updateHeldPlugins changes the plugin states in the inventory. A change increments its
+// version, so that sessions send it.
 func (a *Agent) setHeld(next func(before []wire.HeldPlugin) []wire.HeldPlugin) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

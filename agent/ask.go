@@ -15,8 +15,8 @@ import (
 // may be long, and a person has to read it.
 const maxQuestion = 16 << 10
 
-// ask fills an approval's question in. What is secret in it is hidden later,
-// like in everything else that people read.
+// evalPrompt fills in the references of an approval's question. Secrets in the result are
+// masked later, as in every other text that people read.
 func (o operation) ask() finished {
 	step, _ := o.goal.Pipeline.Step(o.do.Step)
 	if step.Approval == nil {
@@ -37,7 +37,7 @@ func unresolved(err error) finished {
 		Message: err.Error()}}
 }
 
-// clipped cuts a text between two characters.
+// clipText cuts a text to at most limit bytes, between two characters.
 func clipped(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -48,7 +48,7 @@ func clipped(text string, limit int) string {
 	return text[:limit] + "…"
 }
 
-// answered makes a person's reply the step's outputs.
+// completeApproval turns a person's reply into the outputs of the approval step.
 func (o operation) answered() finished {
 	reply := o.do.Reply
 	if reply == nil {

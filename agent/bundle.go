@@ -15,9 +15,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// bundle is what is secret about one deployment. It lives in memory only. It
-// is used by one goroutine at a time, or not changed any more; with methods
-// return changed copies.
+// bundle holds the secrets of one deployment, in memory only. It is never modified once it
+// is shared: withOutputs returns a changed copy.
 type bundle struct {
 	deployment string
 	// goal is the run's; nil where it is not known.
@@ -69,7 +68,7 @@ func (b *bundle) makeMasker() *mask.Masker {
 	return mask.New(secrets, values...)
 }
 
-// secrets lists every text that has to be hidden.
+// secretTexts lists every text that has to be masked.
 func (b *bundle) secrets() []string {
 	var all []string
 	for _, v := range b.values {
@@ -133,7 +132,7 @@ func (b *bundle) with(
 	return &next, out
 }
 
-// shown is what people may read of outputs.
+// maskOutputs returns a copy of the outputs with all secrets masked.
 func (b *bundle) shown(out stepOutputs) map[string]any {
 	shown := make(map[string]any, len(out.Values))
 	for name, value := range out.Values {

@@ -25,15 +25,15 @@ const (
 
 const actionCheck = "check"
 
-// checks are the deployments that somebody checks now, or did lately. While one
-// is checked, its plugins' containers are no leftovers of a run.
+// checks tracks the deployments that are being checked, or were checked recently. While a
+// check runs, its plugin containers must not be taken for leftovers of a run.
 type checks struct {
 	mu sync.Mutex
 	// ended is zero while a check runs.
 	ended map[string]time.Time
 }
 
-// begin is false when somebody else checks the deployment.
+// tryStart reports false if a check of the deployment is already running.
 func (c *checks) begin(deployment string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,7 +58,8 @@ func (c *checks) forget(deployment string) {
 	}
 }
 
-// during reports whether a listing that was begun then may show a check.
+// mayOverlap reports whether a listing that began at the given time may show containers of
+// a check.
 func (c *checks) during(deployment string, began time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,8 +67,9 @@ func (c *checks) during(deployment string, began time.Time) bool {
 	return known && (at.IsZero() || !began.After(at))
 }
 
-// serveChecks has the plugins of a ready deployment say whether what they made
-// is there still. Whoever asks waits; hanging up ends it.
+// serveChecks runs the check action of a ready deployment's plugins, to see whether what
+// they created still exists. The request waits for the results; closing it cancels the
+// checks.
 func (a *Agent) serveChecks(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	v, ok := a.view(id)
@@ -147,7 +149,7 @@ type tail struct {
 	bytes  int
 }
 
-// add takes a line, or the end of one.
+// writeText takes a line, or the rest of one.
 func (t *tail) add(text string) { t.put(t.stream.Write(text) + t.stream.Flush()) }
 
 // TakePiece implements PieceTaker.

@@ -8,9 +8,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// collect removes images nobody needs whenever the disk's floor is reached. An
-// engine that cannot be asked, and a control plane that has not said yet what
-// has to stay, are no reasons to remove anything.
+// collectImages removes unneeded images whenever free disk space falls below the floor. It
+// removes nothing if the engine does not answer, or before the control plane has sent the
+// list of images to keep.
 func (a *Agent) collect(ctx context.Context) error {
 	keeper, ok := a.runtime.(ImageKeeper)
 	tick := time.NewTicker(a.config.CollectEvery)
@@ -60,7 +60,8 @@ func (a *Agent) collectOnce(ctx context.Context, keeper ImageKeeper) error {
 	return nil
 }
 
-// careOf goes on counting from the last round.
+// collectionStatus describes the image store; its totals of removed images continue from
+// the last round.
 func (a *Agent) careOf(store ImageStore, floor int64) wire.ImageCare {
 	a.images.mu.Lock()
 	defer a.images.mu.Unlock()

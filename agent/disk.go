@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// slowWrite is how long one write to the data folder may take before people
-	// are told: a healthy disk needs milliseconds, a busy one some hundred.
+	// slowWrite is how long one write to the data folder may take before a check warns about
+	// it. A healthy disk needs milliseconds, a busy one some hundred.
 	slowWrite = 2 * time.Second
-	// slowFor is how long they are told after the last slow one.
+	// slowFor is how long the check keeps warning after the last slow write.
 	slowFor = 30 * time.Second
 	// diskLook is how soon a change is seen.
 	diskLook = 250 * time.Millisecond
@@ -22,8 +22,7 @@ const (
 	checkJournal = "journal"
 )
 
-// diskWatch is what is known of the disk under the data folder. Nobody who asks
-// it waits for the disk.
+// diskWatch measures writes to the data folder. Reading it never blocks on the disk.
 type diskWatch struct {
 	mu sync.Mutex
 	// began is when the write that is under way began, zero when none is.
@@ -50,7 +49,8 @@ func (w *diskWatch) end(now time.Time, err error) {
 	w.began, w.refused = time.Time{}, err
 }
 
-// check says how the disk does. A node whose agent cannot write takes nothing new.
+// writeCheck returns the check of the data folder's disk. A node whose agent cannot write
+// accepts no new work.
 func (w *diskWatch) check(now time.Time, dir string) wire.Check {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -76,7 +76,8 @@ func (w *diskWatch) check(now time.Time, dir string) wire.Check {
 	return c
 }
 
-// watchDisk tells whoever is connected when the disk gets worse or better.
+// watchDisk sends an updated check to connected control planes when the disk gets worse or
+// recovers.
 func (a *Agent) watchDisk(ctx context.Context) error {
 	tick := time.NewTicker(diskLook)
 	defer tick.Stop()
@@ -90,8 +91,8 @@ func (a *Agent) watchDisk(ctx context.Context) error {
 	}
 }
 
-// takeDisk changes what is known of the node. It does not ask the engine, which
-// may be on the same disk. How long something takes is no change by itself.
+// updateDiskCheck updates the disk's check in the inventory. It does not ask the engine,
+// which may be on the same disk. A changed duration alone is not sent.
 func (a *Agent) takeDisk(found wire.Check) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// Enrolled reports whether an agent with this data folder was started with a token
-// before, and so needs none any more.
+// Enrolled reports whether an agent with this data folder has been started with a token
+// before, so that it needs none now.
 func Enrolled(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, stateName))
 	return err == nil

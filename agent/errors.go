@@ -12,8 +12,8 @@ import (
 // nothing is known. It is never a reason to stop, fail or delete.
 var ErrUnavailable = errors.New("container engine unavailable")
 
-// ErrDiskHangs means that a write to the agent's folder did not come back. The
-// process is to end: what runs runs on, and the next one reads what is there.
+// ErrDiskHangs means that a write to the data folder did not return. The process must exit:
+// services keep running, and the next process reads the journal.
 var ErrDiskHangs = errors.New("the disk of the agent's data folder does not answer")
 
 // ErrNotFound means that the engine answered: there is no such thing.

@@ -1,9 +1,8 @@
 package agent
 
-// Failpoints lists every place of the agent where a crash would be worst: each
-// journal write, once more those that hold a decision and not only that something
-// was heard, and before and after each call of the Runtime and each turn of an
-// approval.
+// Failpoints lists every place of the agent where a crash would be worst: each journal
+// write (those that hold a decision have a second one), and before and after each call of
+// the Runtime and each step of an approval.
 func Failpoints() []string {
 	names := []string{"journal.append", "journal.sync", "journal.synced",
 		"journal.decided", "journal.compact",

@@ -2,8 +2,8 @@ package agent
 
 import "github.com/nullops/nullops/agent/wire"
 
-// logGoal says what is new, and which request wanted it: with its id, whoever has an
-// answer or a line of the control plane's log finds what came of it here.
+// logGoal logs a new goal with the ID of the request that caused it: the same ID is in the
+// API response and in the control plane's log.
 func (a *Agent) logGoal(is wire.DeploymentState, g wire.Goal) {
 	if g.Generation > is.Generation {
 		a.log.Info("goal", "deployment", g.Deployment, "generation", g.Generation,
@@ -11,8 +11,8 @@ func (a *Agent) logGoal(is wire.DeploymentState, g wire.Goal) {
 	}
 }
 
-// logMissing says what is removed because the control plane does not name it any
-// more: nobody asked for that on this node, so this line is all there is to find.
+// logDisowned logs a removal that happens because the control plane's full list no longer
+// names the deployment. No user on this node requested it, so this line is the only trace.
 func (a *Agent) logMissing(is wire.DeploymentState) {
 	switch is.Phase {
 	case "", wire.PhaseFailed, wire.PhaseRemoved:

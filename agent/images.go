@@ -91,11 +91,10 @@ type UsedImage struct {
 // and the container nothing else shows that it is needed.
 const imageRest = 15 * time.Minute
 
-// Spare chooses the images to remove, so that the floor is free again: those
-// that we pulled, that no container and nothing that is kept refers to, and that
-// no run asked for lately; the one that was asked for longest ago first. It is
-// pure. Layers that images share make it choose too little rather than too
-// much: the next round goes on.
+// Spare chooses the images to remove until the free space reaches the floor, least recently
+// used first: images that we pulled, that no container and no entry of the keep list refers
+// to, and that no run has used lately. It is pure. Layers shared between images make it
+// choose too few rather than too many; the next round continues.
 func Spare(s ImageStore, floor int64, pulled map[string]UsedImage, kept []pipeline.Image,
 	now time.Time) []StoredImage {
 	var can []StoredImage
@@ -132,8 +131,8 @@ func spareable(i StoredImage, pulled map[string]UsedImage, kept []pipeline.Image
 	return true
 }
 
-// is reports whether something that is kept means this image. What names only
-// a tag means whatever that tag stood for when we pulled it.
+// matchesImage reports whether an entry of the keep list means this image. An entry with
+// only a tag means the image the tag pointed to when we pulled it.
 func (u UsedImage) is(k pipeline.Image, digest string) bool {
 	if k.Digest != "" {
 		return k.Digest == digest
@@ -191,7 +190,7 @@ func openImageBook(dir string) (*imageBook, error) {
 	return b, nil
 }
 
-// ask notes that a run needs an image, before anything of it happens.
+// recordUse records that a run needs an image, before the run does anything with it.
 func (b *imageBook) ask(i pipeline.Image, now time.Time) error {
 	if i.Digest == "" {
 		return nil
@@ -220,7 +219,7 @@ func (b *imageBook) storeLocked(now time.Time) error {
 	return nil
 }
 
-// keep takes in what has to stay, which may come in several parts.
+// addKeepList adds one part of the keep list; the last part has no More.
 func (b *imageBook) keep(k wire.Keep) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -231,8 +230,8 @@ func (b *imageBook) keep(k wire.Keep) {
 	b.kept, b.parts = append([]pipeline.Image{}, b.parts...), nil
 }
 
-// view copies what a decision needs; ok is false before the control plane has
-// said what has to stay.
+// snapshot copies what a decision needs; ok is false until the control plane has sent a
+// complete keep list.
 func (b *imageBook) view() (pulled map[string]UsedImage, kept []pipeline.Image, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -248,16 +247,16 @@ func (b *imageBook) forget(i StoredImage, now time.Time) error {
 	return b.storeLocked(now)
 }
 
-// began notes that an image may lose its names without being removed: on a disk
-// without a byte left, Docker forgets a name, fails to write that down, and stops.
+// recordRemovalStart remembers an image's names, because a removal can drop them and then
+// fail: on a full disk, Docker removes a name, fails to write that down, and stops.
 func (b *imageBook) began(i StoredImage) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.lost[i.ID] = i.References
 }
 
-// recall gives such images the names by which we know them. Restarted, an engine
-// knows them itself again, so ours need not outlive us.
+// restoreLostNames restores the names of images that lost them in a failed removal. The
+// engine itself knows them again after a restart, so ours need not be stored.
 func (b *imageBook) recall(images []StoredImage) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -270,7 +269,7 @@ func (b *imageBook) recall(images []StoredImage) {
 	b.lost = still
 }
 
-// handles are what an engine knows an image by.
+// engineReferences returns the names, or else the ID, by which the engine knows an image.
 func (b *imageBook) handles(i StoredImage) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -280,7 +279,7 @@ func (b *imageBook) handles(i StoredImage) []string {
 	return i.References
 }
 
-// shown is what collecting came to.
+// lastCollection returns the result of the last collection, or nil.
 func (b *imageBook) shown() *wire.ImageCare {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 // insideWithin bounds the start of a process in a container.
 const insideWithin = 20 * time.Second
 
-// serveInside connects a proven control plane with the inside role in one of a
-// goal's services. Who may ask for that, the control plane knows.
+// serveInside connects a proven control plane with the sidecar's inside role in a running
+// service. The control plane has already checked that the user may do this.
 func (a *Agent) serveInside(w http.ResponseWriter, r *http.Request) {
 	target, err := wire.ParseInside(r.Header.Get(wire.HeaderInside))
 	if err != nil {

@@ -187,14 +187,15 @@ func (j *journal) append(payloads [][]byte) error {
 		return fmt.Errorf("append to the journal: %w", errors.Join(err, j.file.Truncate(j.size)))
 	}
 	j.size += int64(len(b))
-	// What is on disk is on disk: this place is for crashes only.
+	// The entry is on disk, so an error must not be returned here: this failpoint is for
+	// crashes only.
 	j.fail.Pass("journal.synced")
 	return nil
 }
 
-// rewrite replaces everything by the payloads, or changes nothing. From the rename
-// on, the new file is the journal, whatever else fails: what is appended to the old
-// one then is gone with it.
+// rewrite replaces all entries by the payloads, or changes nothing. From the rename on, the
+// new file is the journal even if a later step fails: an append to the old file would be
+// lost.
 func (j *journal) rewrite(payloads [][]byte) error {
 	b := []byte(headerLine())
 	for _, p := range payloads {
@@ -212,8 +213,8 @@ func (j *journal) rewrite(payloads [][]byte) error {
 	return errors.Join(j.settle(), old.Close())
 }
 
-// settle makes a rename durable. Before that, a crash of the machine may bring the
-// old file back, so that nothing new in this one may count.
+// syncRename makes a rename durable. Until then a crash of the machine may bring the old
+// file back, so nothing may be appended to the new one.
 func (j *journal) settle() error {
 	if !j.renamed {
 		return nil
@@ -263,8 +264,8 @@ func replaceFile(path string, data []byte) (*os.File, error) {
 // tempMark is in the names of files that are being written.
 const tempMark = ".tmp-"
 
-// dropTemps removes what a process left that died while it wrote a file. The
-// caller holds the folder's lock, so nobody is writing one.
+// removeTempFiles removes files that a killed process left half written. The caller holds
+// the folder's lock, so no other process is writing one.
 func dropTemps(dir string) error {
 	left, err := filepath.Glob(filepath.Join(dir, "*"+tempMark+"*"))
 	for _, path := range left {

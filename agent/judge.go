@@ -10,7 +10,7 @@ import (
 	"github.com/nullops/nullops/plugins/stdio"
 )
 
-// Codes of failed steps. People search for them, so they never change.
+// Codes of failed steps. People and scripts search for them, so they never change.
 const (
 	CodeInvalidOutput    = "invalid_output"
 	CodeTwoDocuments     = "two_documents"
@@ -29,7 +29,8 @@ const (
 // killed is 128 + SIGKILL, as a shell counts.
 const killed = 137
 
-// judge says how a plugin ended, in one sentence for each way.
+// evaluateResult maps how a plugin ended to a step's result, with one sentence for each
+// case.
 func judge(spec PluginSpec, r PluginResult) finished {
 	fail := func(code, format string, args ...any) finished {
 		f := finished{result: engine.Result{Outcome: engine.No, Code: code,

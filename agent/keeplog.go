@@ -12,17 +12,16 @@ import (
 )
 
 const (
-	// keptLines and keptBytes are what a service leaves behind when it is taken
-	// away: less than a run's ring holds, so that several services fit.
+	// archivedLines and archivedBytes limit how much of a service's log is kept when its
+	// container is removed: less than a run's ring buffer holds, so that several services fit.
 	keptLines = 1000
 	keptBytes = 512 << 10
 )
 
-// keepLog copies the end of a service's log into the log of its step, with the
-// times at which it was written: the container goes away, and people still want
-// to read what it said. A service whose last words are there already said why it
-// ended. Without the run's secrets nothing is copied, since nothing could be
-// masked; and a removal never fails or waits long for it.
+// archiveLog copies the end of a service's log, with its timestamps, into the log of the
+// step, because removing the container deletes it. It does nothing if captureLogTail has
+// already copied the log. Without the run's secrets nothing is copied, since nothing could
+// be masked.
 func (o operation) keepLog(ctx context.Context) {
 	step, ok := o.goal.Pipeline.Step(o.do.Step)
 	v, known := o.agent.view(o.goal.Deployment)
@@ -62,9 +61,9 @@ func (o operation) keep(r io.Reader) {
 	}
 }
 
-// readLines reads "RFC3339Nano text" until the reader ends, and gives each line with
-// its time; one that is longer than lineCut comes in pieces. more means that the
-// rest of a line is still to come; it does not when the reader ends too early.
+// readLines reads lines of "RFC3339Nano text" until the reader ends, and passes each with
+// its time to give. A line longer than lineCut is passed in pieces, with more set for all
+// but the last; if the reader ends in the middle of a line, no last piece follows.
 func readLines(r io.Reader, give func(at time.Time, text string, more bool)) {
 	in := bufio.NewReaderSize(r, lineCut)
 	at, begins := time.Now(), true

@@ -15,9 +15,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Kept is what an agent's data folder remembers, for people. It holds neither
-// keys nor secrets: those of deployments are not on the disk, and outputs are
-// masked there.
+// Kept is a readable dump of an agent's data folder. It contains neither keys nor secrets:
+// secrets of deployments are not stored on disk, and outputs are masked there.
 type Kept struct {
 	Node        string             `json:"node"`
 	Plugins     []wire.PluginImage `json:"plugins"`
@@ -42,7 +41,7 @@ type KeptDeployment struct {
 type KeptStep struct {
 	Key    pipeline.StepKey    `json:"key"`
 	Status pipeline.StepStatus `json:"status"`
-	// Runs counts how often a plugin was told to create, Deletes to delete.
+	// Runs and Deletes count the attempts of the plugin's create and delete actions.
 	Runs    int `json:"runs,omitempty"`
 	Deletes int `json:"deletes,omitempty"`
 	// GaveUp says why undoing it failed for good.

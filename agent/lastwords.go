@@ -15,11 +15,10 @@ const (
 	lastTime = 15 * time.Second
 )
 
-// lastWords copies the end of a service's log into the log of its step: its
-// container goes away with the rollback, and why it ended, or did not become
-// ready, is said there. The reason, which is for people already, comes first.
-// Without the run's secrets nothing of the service is copied, since nothing could
-// be masked.
+// captureLogTail copies the end of a service's log into the log of its step, after the
+// given reason: the rollback removes the container, and its log usually says why the
+// service exited or did not become ready. Without the run's secrets nothing is copied,
+// since nothing could be masked.
 func (o operation) lastWords(ctx context.Context, reason string) {
 	v, ok := o.agent.view(o.goal.Deployment)
 	if !ok || v.bundle == nil {

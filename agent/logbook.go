@@ -20,8 +20,8 @@ const (
 	// batchLines and batchBytes bound one LogBatch.
 	batchLines = 256
 	batchBytes = 256 << 10
-	// block separates the numbers of a step's attempts, which must differ even
-	// when the agent forgot how far the one before had come.
+	// block separates the line numbers of a step's attempts: they must differ even if a
+	// restarted agent does not know how many lines the previous attempt had.
 	block = 1 << 20
 )
 
@@ -30,7 +30,8 @@ type progressKey struct {
 	step  pipeline.StepKey
 }
 
-// sign is a step's sign of life, and whether it has news.
+// progressEntry is the progress of a running step, and whether it changed since it was last
+// sent.
 type sign struct {
 	wire.Progress
 	news bool
@@ -60,7 +61,8 @@ func newLogbook() *logbook {
 		left: map[progressKey]bool{}}
 }
 
-// once is true for the first who wants to leave a service's last lines.
+// claimLogTail reports true to the first caller only, so that a service's log is copied
+// once.
 func (l *logbook) once(run string, step pipeline.StepKey) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,7 +74,7 @@ func (l *logbook) once(run string, step pipeline.StepKey) bool {
 	return true
 }
 
-// begin makes numbers start at a place no other attempt uses.
+// startNumbersAt makes an attempt's line numbers start where no other attempt's are.
 func (l *logbook) begin(run string, step pipeline.StepKey, at int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,7 +117,7 @@ func (r *ring) add(line wire.LogLine) {
 	r.bytes += len(line.Text)
 }
 
-// miss notes dropped lines at the next line of the step.
+// addDropped adds dropped lines to the count on the step's next line.
 func (r *ring) miss(step pipeline.StepKey, n int64) {
 	for i := range r.lines {
 		if r.lines[i].Step == step {
@@ -150,8 +152,8 @@ func (l *logbook) batch() []wire.LogLine {
 	return nil
 }
 
-// arrived takes back that lines are missing before the next of the step: they
-// were on their way when the ring dropped them, and have come.
+// subtractDropped reduces the count of lines dropped before the step's next line: the ring
+// had dropped these lines while they were being sent, and they arrived after all.
 func (r *ring) arrived(step pipeline.StepKey, n int64) {
 	for i := range r.lines {
 		if r.lines[i].Step == step {
@@ -192,7 +194,7 @@ func (l *logbook) remove(sent []wire.LogLine) {
 	}
 }
 
-// lines takes one plugin's stderr.
+// lineWriter masks and logs the stderr of one plugin.
 type lines struct {
 	agent  *Agent
 	o      operation
@@ -231,15 +233,15 @@ func (l *lines) count(bytes int) {
 	})
 }
 
-// end shows what was held back of a line that did not end.
+// flushPartial logs the rest of a line that has no line end.
 func (l *lines) end() {
 	if rest := l.stream.Cut(); rest != "" {
 		l.put(rest)
 	}
 }
 
-// missed tells of lines at the end that nobody took: a plugin may fill its log
-// once, and what comes then is read and forgotten.
+// reportMissedLines adds a line that says how many lines are missing at the end: when a
+// plugin has filled its log, further output is read and discarded.
 func (l *lines) missed(n int64) {
 	if n <= 0 {
 		return
@@ -262,8 +264,7 @@ func (l *lines) put(text string) {
 	}
 }
 
-// cutText gives the first bytes of a text, at most limit, without half of a
-// character at their end.
+// cutText returns the first bytes of a text, at most limit, without splitting a character.
 func cutText(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -276,7 +277,7 @@ func cutText(text string, limit int) string {
 	return text[:limit]
 }
 
-// note updates a running step's sign of life.
+// updateProgress changes the progress of a running step, which the next tick sends.
 func (a *Agent) note(g *wire.Goal, step pipeline.StepKey, edit func(*wire.Progress)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -20,8 +20,8 @@ type pending struct {
 // retryDisk is how long the loop waits when the journal cannot be written.
 const retryDisk = time.Second
 
-// loop is the one goroutine that feeds machines. It takes all tasks there are,
-// writes what follows from them in one go, and only then lets it happen.
+// runLoop is the one goroutine that passes events to machines. It takes all queued tasks,
+// journals their records with one sync, and only then performs the effects.
 func (a *Agent) loop(ctx context.Context) error {
 	for _, id := range sortedKeys(a.machines) {
 		a.feed(time.Now(), a.machines[id], engine.Restarted{})
@@ -46,7 +46,8 @@ func (a *Agent) loop(ctx context.Context) error {
 	}
 }
 
-// feed gives a machine an event, and collects what follows.
+// stepMachine passes an event to a machine and collects the resulting records, reports and
+// effects.
 func (a *Agent) feed(now time.Time, d *deployment, ev engine.Event) {
 	e := entry{Deployment: d.id}
 	for _, effect := range d.m.Step(now, ev) {
@@ -85,8 +86,8 @@ func failsStartup(g *wire.Goal, e wire.Event) bool {
 	return ok && step.Service != nil
 }
 
-// commit makes the batch durable, however long the disk refuses, then lets its
-// effects happen. Meanwhile sessions live on: they are other goroutines.
+// commitBatch writes the batch to the journal, retrying while the disk refuses, and then
+// performs its effects. Sessions run on other goroutines and stay connected meanwhile.
 func (a *Agent) commit(ctx context.Context) error {
 	for failed := false; len(a.batch) > 0; failed = true {
 		err := a.save()
@@ -120,8 +121,8 @@ func (a *Agent) commit(ctx context.Context) error {
 	return nil
 }
 
-// canceled reports whether an operation was taken back while the journal was
-// written: what was journaled last may say that no step begins any more.
+// isCanceled reports whether a later effect of the same batch cancels the operation. Then
+// it must not start: the journal may already say that no step begins.
 func canceled(todo []pending, d *deployment, op int64) bool {
 	return slices.ContainsFunc(todo, func(p pending) bool {
 		c, ok := p.effect.(engine.Cancel)
@@ -130,8 +131,8 @@ func canceled(todo []pending, d *deployment, op int64) bool {
 }
 
 func (a *Agent) save() error {
-	// A disk that refuses is waited for. One that does not even answer will
-	// not be better before the process is another.
+	// A disk that returns errors is retried. One that does not even return will not recover
+	// within this process.
 	watch := time.AfterFunc(a.config.DiskPatience, func() { close(a.hangs) })
 	a.disk.begin(time.Now())
 	err := a.write()
@@ -211,7 +212,7 @@ func (a *Agent) setBundle(id string, b *bundle) {
 	a.views[id] = v
 }
 
-// publish shows the loop's state to the other goroutines.
+// publishViews updates the views that other goroutines read.
 func (a *Agent) publish() {
 	defer a.published.shout()
 	a.mu.Lock()
@@ -236,7 +237,7 @@ func (a *Agent) publish() {
 	}
 }
 
-// untilWake is how long nothing is due. An hour stands for ever.
+// timeToWake returns how long no machine has anything to do, at most an hour.
 func (a *Agent) untilWake(now time.Time) time.Duration {
 	until := time.Hour
 	for _, d := range a.machines {
@@ -267,7 +268,8 @@ func (a *Agent) machine(id string) *deployment {
 	return d
 }
 
-// takeGoals feeds goals. A full set also tells what has no right to exist.
+// takeGoals passes goals to the machines. A full set also removes deployments that it does
+// not list.
 func (a *Agent) takeGoals(now time.Time, goals wire.Goals) {
 	named := map[string]bool{}
 	if goals.Full && a.named != nil {
@@ -294,7 +296,8 @@ func (a *Agent) takeGoals(now time.Time, goals wire.Goals) {
 	}
 }
 
-// takeSecrets keeps a bundle in memory, for whoever asked for that run's.
+// takeSecrets stores a bundle in memory for the deployment that requested that run's
+// secrets.
 func (a *Agent) takeSecrets(now time.Time, s wire.Secrets) {
 	id := a.answered(s)
 	d := a.machines[id]
@@ -312,11 +315,11 @@ func (a *Agent) takeSecrets(now time.Time, s wire.Secrets) {
 		Begun: s.Begun})
 }
 
-// answered finds the deployment whose wish this answers, and ends the wish. An
-// answer about an older generation says nothing: while the disk is full, the
-// same question is asked and refused many times, and all those refusals are
-// read after the goal that replaced it. A first refusal counts only when it is
-// repeated, since the database may not have been asked about this goal yet.
+// resolveWish finds the deployment whose request for secrets this answers, and ends the
+// request. It ignores answers for an older generation: while the disk is full, the same
+// request is sent and refused many times, and those refusals arrive after the goal has been
+// replaced. A refusal counts only when it is repeated, since the database may not have seen
+// this goal yet.
 func (a *Agent) answered(s wire.Secrets) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -347,7 +350,7 @@ func (a *Agent) takeListing(now, began time.Time, objects []Object) {
 	}
 	for _, o := range objects {
 		if lists[o.Deployment] == nil && a.asked && a.held.orphaned(o.Deployment) {
-			// Ours by its label, and nobody wants it.
+			// These objects carry our label, but their deployment has no goal.
 			a.log.Warn("removing objects of a deployment that has no goal",
 				"deployment", o.Deployment, "run", "", "object", o.Name,
 				"reason", "the control plane's full list of goals does not name it, and the "+

@@ -20,7 +20,7 @@ const (
 	probesAtOnce = 4
 )
 
-// hint asks for a listing soon.
+// requestListing triggers a listing of the engine's objects soon.
 func (a *Agent) hint() {
 	select {
 	case a.relist <- struct{}{}:
@@ -189,12 +189,12 @@ func (a *Agent) probeAll(ctx context.Context, services []ServiceSpec,
 	}
 }
 
-// settleTime is how long a service without a readiness check has to run before
-// it counts as healthy. Otherwise one that is started and ends again and again
-// would be healthy whenever somebody looks in between.
+// settleTime is how long a service without a readiness check must run before it counts as
+// healthy. Otherwise a service in a crash loop would be healthy whenever it is measured
+// between two exits.
 const settleTime = 5 * time.Second
 
-// assessHealth makes a service's health of what its probe came to.
+// assessHealth derives a service's health from the result of its probe.
 func assessHealth(s ServiceSpec, p Probed, err error, now time.Time) Probed {
 	switch {
 	case errors.Is(err, ErrNotFound):

@@ -16,16 +16,15 @@ type operation struct {
 	do     engine.Do
 	goal   *wire.Goal
 	bundle *bundle
-	// held is set when the deployment has its images already, and what is done is
-	// to keep or to remove it: no registry is asked then about what is here, and
-	// nobody waits for a sign of life.
+	// held is set when the operation maintains or removes a deployment whose images are already
+	// here: no registry is asked about them, and no progress is reported.
 	held bool
-	// why is set when a service is taken away that ended or did not become ready:
-	// what is said of that.
+	// why is set when a service's container is removed because the service exited or did not
+	// become ready: it is the reason to log.
 	why string
 }
 
-// finished is what an operation came to, before secrets are hidden from it.
+// operationResult is the result of an operation, before secrets are masked in it.
 type finished struct {
 	result  engine.Result
 	outputs map[string]any
@@ -33,9 +32,8 @@ type finished struct {
 	ran bool
 }
 
-// start runs an operation beside the loop. Whatever happens, it ends with one
-// Ended, unless the agent ends first. One that is canceled already does nothing
-// but that.
+// startOperation runs an operation on its own goroutine. It always posts exactly one Ended,
+// unless the agent ends first. An operation that is already cancelled does nothing else.
 func (a *Agent) start(ctx context.Context, d *deployment, do engine.Do, canceled bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	if canceled {
@@ -76,7 +74,7 @@ func (o operation) perform(ctx context.Context) finished {
 	return f
 }
 
-// place is how an operation's failpoints are called.
+// failpointName is the base name of an operation's failpoints.
 func place(k engine.Kind) string {
 	if k == engine.Ask || k == engine.Answer {
 		return "approval." + string(k)
@@ -119,7 +117,8 @@ func (o operation) simple(ctx context.Context, err error, code string) finished 
 	return finished{result: o.classify(ctx, err, code)}
 }
 
-// classify tells "no" from "could not ask".
+// classifyErr distinguishes a refusal of the engine (No) from an engine that could not be
+// asked (Unknown).
 func (o operation) classify(ctx context.Context, err error, code string) engine.Result {
 	switch {
 	case err == nil:
@@ -162,9 +161,9 @@ func (o operation) pull(ctx context.Context) finished {
 	return o.simple(ctx, err, CodeImagePull)
 }
 
-// mayUse reports whether the image is on the node, and this run, or this
-// deployment when it was made, was let have it. A registry that is away then
-// keeps no service from being started again.
+// mayUseLocal reports whether the image is on the node and this run, or the run that
+// created this deployment, has been granted access to it. Then a service can be restarted
+// while the registry is down.
 func (o operation) mayUse(
 	ctx context.Context, image pipeline.Image, auth *wire.RegistryAuth,
 ) (bool, error) {
@@ -220,8 +219,8 @@ func (o operation) probe(ctx context.Context) finished {
 			r.Code = CodeKilledByStranger
 		}
 		if o.held {
-			// During a start-up the service may be started again; if it is not, its
-			// last words are kept when its container is taken away.
+			// During a start-up the service may be started again; if it is not, its log is captured
+			// when its container is removed.
 			o.lastWords(ctx, r.Message)
 		}
 	}
@@ -291,8 +290,8 @@ func (o operation) removeAll(ctx context.Context) finished {
 	return f
 }
 
-// conceal masks what people will read, and seals outputs. It runs in the loop,
-// so that no two steps' outputs meet.
+// maskAndSeal masks what people will read, and seals outputs. It runs in the loop, so that
+// the outputs of two steps are added to the bundle one after the other.
 func (a *Agent) conceal(d *deployment, o operation, f finished) engine.Result {
 	v, _ := a.view(d.id)
 	b := v.bundle

@@ -18,9 +18,9 @@ import (
 // declares: later steps would build on what is not there.
 const CodeOutputSchema = "output_schema"
 
-// asDeclared holds what create answered to the component's schema. The outputs
-// stay with a step that failed so: what was made is there, and delete gets them
-// back to find it.
+// validateOutputs validates the outputs of a create against the component's schema. If they
+// are invalid the step fails but keeps its outputs: what was created exists, and delete
+// needs them to find it.
 func asDeclared(f finished, action string, c *pipeline.Component) finished {
 	if !f.ran || action != "create" || c == nil || len(c.Outputs) == 0 {
 		return f
@@ -59,8 +59,8 @@ func compileOutputs(schema map[string]any) (*jsonschema.Schema, error) {
 	return c.Compile(name)
 }
 
-// noDocuments refuses every other document: a schema stands alone, and the
-// agent fetches nothing because a plugin says so.
+// noExternalSchemas refuses to load other documents: a schema must be self-contained, and a
+// plugin must not make the agent fetch anything.
 type noDocuments struct{}
 
 func (noDocuments) Load(string) (any, error) {
@@ -70,8 +70,8 @@ func (noDocuments) Load(string) (any, error) {
 // maxComplaints keeps a step's message readable.
 const maxComplaints = 5
 
-// complaints names places and broken keywords. It quotes no value: an output
-// may be a secret that nobody knows yet.
+// describeViolations lists the paths and schema keywords that failed. It quotes no values:
+// an output may be a secret that is not known as one yet.
 func complaints(wrong *jsonschema.ValidationError) string {
 	var all []string
 	var walk func(e *jsonschema.ValidationError)

@@ -7,15 +7,16 @@ import (
 )
 
 const (
-	// ProbeOutput is how much of what a check says a Runtime gives, in bytes. It is
-	// much more than is shown: of a secret that is cut there nothing is left to see.
+	// ProbeOutput is how much of a readiness check's output a Runtime returns, in bytes. It is
+	// much more than is shown, so that a secret cut at this limit lies outside the part that is
+	// shown.
 	ProbeOutput = 4 << 10
 	// shownOutput is how much of that people see.
 	shownOutput = 512
 )
 
-// shownProbe makes one short line of what a check said. Secrets are looked for first:
-// nobody would find half of one, or one whose spaces are others.
+// maskProbeOutput makes one short line of a readiness check's output. It masks before it
+// shortens: part of a secret, or one with changed white space, would not be recognized.
 func shownProbe(m *mask.Masker, said string) string {
 	said = m.Mask(strings.ToValidUTF8(said, "\uFFFD"))
 	said = strings.Join(strings.Fields(said), " ")

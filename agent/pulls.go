@@ -16,17 +16,18 @@ import (
 type pulls struct {
 	mu      sync.Mutex
 	flights map[imageKey]*flight
-	// proofs are what each deployment's run has been let have by a registry.
+	// proofs lists, by deployment, the images that registries have granted its run access to.
 	proofs map[string]proof
 }
 
-// imageKey is an image and who asks for it.
+// imageKey is an image and the credentials it is pulled with.
 type imageKey struct {
 	registry, repository, tag, digest string
 	auth                              wire.RegistryAuth
 }
 
-// proof is good for one run: a later one is asked about anew.
+// proof lists the images that a registry has let one run pull; a later run has to prove
+// access again.
 type proof struct {
 	run    string
 	images map[imageKey]bool
@@ -44,7 +45,7 @@ func keyOf(i pipeline.Image, auth *wire.RegistryAuth) imageKey {
 	return key
 }
 
-// proven reports whether a registry has let this run have the image before.
+// hasAccess reports whether a registry has already granted this run access to the image.
 func (p *pulls) proven(deployment, run string, key imageKey) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,7 +64,7 @@ func (p *pulls) prove(deployment, run string, key imageKey) {
 	known.images[key] = true
 }
 
-// forget ends a deployment's proofs, and with them the credentials in them.
+// forgetDeployment drops a deployment's proofs and the credentials they contain.
 func (p *pulls) forget(deployment string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,7 +116,8 @@ func (p *pulls) pull(ctx context.Context, r Runtime, image pipeline.Image,
 	}
 }
 
-// join finds the pull that is under way, or begins one.
+// joinOrStart returns the pull of this image that is in progress, or starts one (mine is
+// true).
 func (p *pulls) join(key imageKey, progress func(PullProgress)) (f *flight, mine bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// recordLength is an hour of samples at the usual pace: a control plane that
-	// is away for longer leaves a gap in the curves, and none in anything else.
+	// recordLength is an hour of samples at the usual interval. If the control plane is away
+	// for longer, the curves have a gap; nothing else depends on them.
 	recordLength = 720
 	// recordPoints bounds what a node with many services keeps, to some two
 	// megabytes: one point per sample and one more per service in it.
@@ -72,7 +72,7 @@ func (r *record) dropLocked(n int) {
 	r.kept = r.kept[n:]
 }
 
-// done forgets what is in the database.
+// dropStored drops samples that are in the database.
 func (r *record) done(a wire.Stored) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,8 +94,8 @@ func (r *record) isStored(number int64) bool {
 	return number <= r.stored
 }
 
-// batch is the oldest of what is not stored, as one message; empty when that is
-// too little to send.
+// nextBatch returns the oldest samples that are not stored, as one message; empty if there
+// are too few to send.
 func (r *record) batch(now time.Time) wire.Samples {
 	r.mu.Lock()
 	defer r.mu.Unlock()

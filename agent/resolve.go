@@ -174,9 +174,9 @@ func pluginSpec(g *wire.Goal, key pipeline.StepKey, action string) PluginSpec {
 	return p
 }
 
-// pluginTimeout is the step's where it has one, else the component's. A step that
-// is kept short so that a run fails soon must not leave things behind for it:
-// delete has at least what the component asks for.
+// pluginTimeout returns the step's timeout if it has one, else the component's. For delete
+// it is at least the component's: a short timeout, chosen so that a run fails early, must
+// not cut off the clean-up.
 func pluginTimeout(step, component int, action string) time.Duration {
 	declared := cmp.Or(time.Duration(component)*time.Second, defaultTimeout)
 	own := cmp.Or(time.Duration(step)*time.Second, declared)

@@ -11,15 +11,15 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Runtime is the contract of a container engine. It speaks of deployments,
-// services, plugins, gates and logs; no type of an engine passes through.
+// Runtime is the interface to a container engine, in terms of deployments, services,
+// plugins, gates and logs; it exposes no engine-specific type.
 //
-// Every method may be called from several goroutines. Every method that makes
-// something is idempotent by the names in its argument: an object from before a
-// lost answer is adopted if it is the same, replaced if it is not. A cancelled
-// context ends the call soon, but what was made by then stays: the caller
-// removes it. Errors wrap ErrUnavailable when the engine could not be asked;
-// then nothing is known, and nothing may be concluded from it.
+// All methods are safe for concurrent use. Every method that creates something is
+// idempotent by the names in its argument: an existing object, for example from before a
+// lost response, is adopted if it is the same and replaced if not. Cancelling the context
+// ends a call soon, but what it has created stays: the caller removes it. Errors wrap
+// ErrUnavailable if the engine could not be asked; then nothing is known, and nothing may
+// be concluded.
 type Runtime interface {
 	// Inventory describes the node.
 	Inventory(ctx context.Context) (wire.Inventory, error)
@@ -32,7 +32,7 @@ type Runtime interface {
 	// called from one goroutine.
 	Pull(ctx context.Context, image pipeline.Image, auth *wire.RegistryAuth,
 		progress func(PullProgress)) error
-	// Present reports whether the image is on the node, whoever it belongs to.
+	// Present reports whether the image is on the node, whichever deployment pulled it.
 	Present(ctx context.Context, image pipeline.Image) (bool, error)
 	// StartService creates and starts the container; it does not wait for it
 	// to be ready.
@@ -43,8 +43,8 @@ type Runtime interface {
 	StopService(ctx context.Context, deployment string, service pipeline.StepKey) (bool, error)
 	// Probe asks once whether a started service is ready.
 	Probe(ctx context.Context, s ServiceSpec) (Probed, error)
-	// CreatePlugin makes the container of a plugin ahead of RunPlugin, which
-	// works without it too.
+	// CreatePlugin creates the container of a plugin in advance. RunPlugin also works without
+	// it.
 	CreatePlugin(ctx context.Context, p PluginSpec) error
 	// RunPlugin feeds stdin, streams stderr lines, waits, and removes the
 	// container. A plugin that says no is a result; an error means that it
@@ -200,7 +200,7 @@ type LogOptions struct {
 	// Tail is a number of lines; zero means all.
 	Tail  int
 	Since time.Time
-	// Mask hides secrets where a line has to be cut. Whole lines are given as they
-	// are: whoever reads them masks them.
+	// Mask hides secrets where a line has to be cut. Whole lines are passed on unmasked: their
+	// reader masks them.
 	Mask *mask.Masker
 }

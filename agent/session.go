@@ -15,8 +15,8 @@ import (
 // progressEvery is how often signs of life are sent, at most.
 const progressEvery = time.Second
 
-// serveSession is the one persistent link. The newest wins: an older one may
-// be half-open for a while, and must not be heard any more.
+// serveSession serves the persistent connection of the control plane. The newest session
+// wins: an older one may stay half-open for a while, and its commands must be ignored.
 func (a *Agent) serveSession(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	s, err := wire.ServeSession(w, r)
 	if err != nil {
@@ -41,7 +41,7 @@ func (a *Agent) serveSession(ctx context.Context, w http.ResponseWriter, r *http
 	a.log.Info("session ended", "node", peer.NodeID, "reason", err)
 }
 
-// talk runs until the session or the agent ends.
+// runSession runs until the session or the agent ends.
 func (a *Agent) talk(ctx context.Context, s *wire.AgentSession, epoch uint64) error {
 	defer func() { _ = s.Close(wire.CodeGone, "the agent ends the session") }()
 	welcome, version := a.welcome(ctx)
@@ -74,9 +74,9 @@ func (a *Agent) welcome(ctx context.Context) (w wire.Welcome, version int64) {
 	return w, version
 }
 
-// listen takes commands until the session ends. It takes none from a control
-// plane that lost its lease: another one's epoch has been seen meanwhile, be it
-// on a tunnel only.
+// receiveCommands executes commands until the session ends. It refuses them from a control
+// plane that has lost its lease, which shows in a newer epoch on any connection, even a
+// tunnel.
 func (a *Agent) listen(
 	ctx context.Context, s *wire.AgentSession, out *sender, epoch uint64,
 ) error {
@@ -157,8 +157,8 @@ func (a *Agent) storePlugins(ctx context.Context) error {
 	}
 }
 
-// whileCurrent drops what an overtaken session said. The lock makes sure that
-// nothing of it is posted after something of the newer one.
+// postIfCurrent calls post unless the session has been overtaken by a newer one. The lock
+// ensures that nothing of an older session is posted after something of the newer one.
 func (a *Agent) whileCurrent(s *wire.AgentSession, post func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -190,8 +190,8 @@ func (a *Agent) refuseToken(ctx context.Context, s *wire.AgentSession, kid strin
 	return err
 }
 
-// farewell tells a session why it ends. The far end may be whoever stole the
-// token: it gets a moment, no more.
+// closeRevoked closes a session because its token was revoked. The peer may be whoever
+// stole the token, so the close handshake gets half a second only.
 func farewell(s *wire.AgentSession, kid string) {
 	said := make(chan struct{})
 	go func() {
@@ -204,8 +204,8 @@ func farewell(s *wire.AgentSession, kid string) {
 	}
 }
 
-// askAgain is when a question is repeated: a control plane whose database is
-// away does not answer.
+// requestInterval is how soon an unanswered request is sent again: a control plane without
+// its database does not answer.
 const askAgain = 5 * time.Second
 
 // question is a wish that was sent.
@@ -218,21 +218,21 @@ type question struct {
 type sender struct {
 	agent   *Agent
 	session *wire.AgentSession
-	// from says where the control plane stands; its first word starts the
-	// sending of events. -1 means that it said nothing of it.
+	// from receives the number of the last report that the control plane has stored; the first
+	// value starts the sending of events. -1 means that it did not say.
 	from    chan int64
 	asked   map[string]question
 	started bool
 	sent    int64
-	// inventory is the version that was told, samples the last number that was
-	// sent, at that time.
+	// inventory is the version that was sent last, samples the number of the last sample that
+	// was sent, at that time.
 	inventory int64
 	samples   int64
 	sampled   time.Time
 }
 
-// start tells the sender what the control plane has. It never blocks: only
-// the first word matters.
+// offerResumePoint tells the sender up to which report the control plane has stored them.
+// It never blocks: only the first value counts.
 func (o *sender) start(seq int64) {
 	select {
 	case o.from <- seq:
@@ -337,7 +337,7 @@ func (o *sender) askSecrets(ctx context.Context) error {
 	return nil
 }
 
-// signs sends what may be lost: progress and vitals.
+// sendProgress sends progress and vitals, which may be lost without harm.
 func (o *sender) signs(ctx context.Context) error {
 	o.agent.mu.Lock()
 	var reports []wire.Report
@@ -363,7 +363,7 @@ func (o *sender) signs(ctx context.Context) error {
 	return nil
 }
 
-// news tells what the node is when that has changed.
+// sendInventory sends the node's inventory if it has changed since it was last sent.
 func (o *sender) news(ctx context.Context) error {
 	o.agent.mu.Lock()
 	now := o.agent.inventory
@@ -375,9 +375,10 @@ func (o *sender) news(ctx context.Context) error {
 	return o.session.Send(ctx, wire.InventoryChanged{At: time.Now(), Inventory: now.seen})
 }
 
-// measurements sends what is not stored, one message at a time: the next goes
-// when the last was answered. A control plane that does not answer, since its
-// database is away, is asked again; it tells doubles by their numbers.
+// sendSamples sends samples that are not stored yet, one message at a time: the next is
+// sent when the last was acknowledged. Without an acknowledgement, for example while the
+// database is down, it sends the same samples again; the control plane drops duplicates by
+// their numbers.
 func (o *sender) measurements(ctx context.Context) error {
 	now := time.Now()
 	if !o.agent.record.isStored(o.samples) && now.Sub(o.sampled) < samplesAgain {

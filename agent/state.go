@@ -19,7 +19,7 @@ const stateName = "state.json"
 // state is what the agent knows of its control plane. It is small, rarely
 // changes, and each change is on disk before it counts.
 type state struct {
-	// disk is held by whoever changes the file, for as long as the disk takes.
+	// disk is held while the file is being changed, for as long as the disk takes.
 	disk sync.Mutex
 	path string
 	// mu guards what readers need, and is never held while the disk works.
@@ -31,8 +31,8 @@ type state struct {
 
 var _ wire.Verifier = (*state)(nil)
 
-// stateFile is readable by the agent's user only. Key is as good as the token
-// against this node, and useless anywhere else.
+// stateFile is readable by the agent's user only. Key is as powerful as the token for this
+// node, and useless for any other.
 type stateFile struct {
 	Kid     string   `json:"kid"`
 	Key     []byte   `json:"key"`
@@ -44,7 +44,8 @@ type stateFile struct {
 	Plugins []wire.PluginImage `json:"plugins,omitempty"`
 	// Audit is what it remembers of the control plane's audit, oldest first.
 	Audit []wire.AuditHead `json:"audit,omitempty"`
-	// Seq is a number no event has passed: it survives the loss of the journal.
+	// Seq is higher than every event number used so far. It is stored outside the journal, so
+	// that it survives the loss of the journal.
 	Seq int64 `json:"seq,omitempty"`
 }
 
@@ -153,8 +154,8 @@ func (s *state) Admit(_ context.Context, p wire.Peer) error {
 	return s.put(f)
 }
 
-// admits says whether a peer may come in. One that is not known as it is has to
-// be stored first.
+// checkPeer decides whether a peer may connect. known is false if the peer differs from
+// what is stored, which must then be stored first.
 func (f stateFile) admits(p wire.Peer) (known bool, err error) {
 	switch {
 	case p.Kid != f.Kid || slices.Contains(f.Refused, p.Kid):
@@ -175,15 +176,15 @@ func (s *state) epoch() uint64 {
 	return s.file.Epoch
 }
 
-// revoked names the token in use if it was refused: then nobody can come in
-// before the agent is given the new one.
+// tokenStatus returns the ID of the token in use and whether it was revoked. If so, no
+// control plane can connect until the agent is started with a new token.
 func (s *state) revoked() (kid string, refused bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.file.Kid, slices.Contains(s.file.Refused, s.file.Kid)
 }
 
-// refuse revokes a token for ever.
+// refuseToken revokes a token permanently.
 func (s *state) refuse(kid string) error {
 	return s.change(func(f *stateFile) bool {
 		if slices.Contains(f.Refused, kid) {

@@ -20,8 +20,8 @@ import (
 // ErrInUse means that another agent works in the same data folder.
 var ErrInUse = errors.New("another agent uses this data folder")
 
-// Acknowledged events are kept this long and this many, for a control plane
-// that lost its tail (faults.md, rule 4).
+// Acknowledged events are kept this long and up to this many, so that a control plane
+// restored from a backup can request them again.
 const (
 	keepFor   = 24 * time.Hour
 	keepCount = 4096
@@ -119,7 +119,7 @@ func (s *store) read(payloads [][]byte) (map[string][]engine.Record, error) {
 	return records, nil
 }
 
-// note takes an entry into the outbox.
+// applyEntry adds an entry's events to the outbox and updates the sequence numbers.
 func (s *store) note(e entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,9 +187,10 @@ func (s *store) lastConfirmed() int64 {
 	return s.confirmed
 }
 
-// ackEntry is what an acknowledgement changes, or nothing. A control plane
-// that has more than we ever made knows us from before our journal was lost:
-// what is made from now on, and what was not sent yet, gets higher numbers.
+// ackEntry is the journal entry for an acknowledgement, if it changes anything. A control
+// plane that acknowledges a higher number than we have ever used knows this agent from
+// before its journal was lost: new events, and events not sent yet, then get higher
+// numbers.
 func (s *store) ackEntry(seq int64) (entry, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

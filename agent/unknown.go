@@ -9,13 +9,13 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// held is what may not be taken down although it has no goal: a control plane
-// whose database was restored says so of deployments that it does not know.
+// protectedDeployments are not removed although they have no goal: a control plane whose
+// database was restored lists the deployments that it does not know.
 type held struct {
 	// ids are left alone until people decided.
 	ids map[string]bool
-	// all says that objects are left alone even if nobody can tell whose they
-	// are: they may be from the time that the database has lost.
+	// all protects objects even of unknown origin: they may belong to deployments that a
+	// restored database does not know.
 	all bool
 }
 
@@ -27,8 +27,8 @@ func heldBy(goals wire.Goals) held {
 	return h
 }
 
-// orphaned reports whether objects of a deployment that has neither a goal nor
-// a memory have no right to exist.
+// isOrphan reports whether objects of a deployment without a goal and without a record here
+// may be removed.
 func (h held) orphaned(deployment string) bool {
 	return deployment != "" && !h.all && !h.ids[deployment]
 }

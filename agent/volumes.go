@@ -15,9 +15,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Carrier is a Runtime that can read and write whole volumes, as tar streams that
-// keep owners, modes, links and times. A volume that is written is made anew: what
-// was in it is lost.
+// Carrier is a Runtime that can read and write whole volumes, as tar streams that keep
+// owners, modes, links and times. Writing a volume replaces it: its former contents are
+// lost.
 type Carrier interface {
 	// VolumeBytes is what a deployment's volumes take together.
 	VolumeBytes(ctx context.Context, deployment string) (int64, error)
@@ -43,14 +43,15 @@ func NameVolume(deployment string, service pipeline.StepKey, v pipeline.Volume) 
 	return VolumeName{Deployment: deployment, Service: service, Name: v.Name}
 }
 
-// copied is what a request for a deployment's volumes may look at.
+// copyableVolumes is what a request for a deployment's volumes works with.
 type copied struct {
 	carrier Carrier
 	goal    *wire.Goal
 	still   int64
 }
 
-// copying answers by itself when there is nothing to copy.
+// findCopyable finds the goal for a request; if its volumes cannot be copied, it writes the
+// error response and returns false.
 func (a *Agent) copying(w http.ResponseWriter, r *http.Request) (c copied, ok bool) {
 	c.carrier, ok = a.runtime.(Carrier)
 	if !ok {
@@ -80,9 +81,9 @@ func (c copied) find(service pipeline.StepKey, name string) (VolumeName, bool) {
 	return VolumeName{}, false
 }
 
-// still is not zero while nothing runs, and nothing will as long as the goal is what
-// it is; see engine.Machine. The engine is asked too: it may have done late what it
-// was asked before.
+// quiescedAt returns the operation number at which the deployment was quiesced (see
+// engine.Machine), or 0 if a service runs or may start. It also asks the engine, which may
+// have completed an earlier request late.
 func (a *Agent) still(ctx context.Context, deployment string) (int64, error) {
 	v, _ := a.view(deployment)
 	if v.still == 0 {
@@ -97,8 +98,8 @@ func (a *Agent) still(ctx context.Context, deployment string) (int64, error) {
 	return v.still, nil
 }
 
-// sweepCopies takes away what an agent that was killed left of its copies, before
-// there are new ones.
+// sweepCopies removes what a killed agent left of its volume copies, before new copies
+// begin.
 func (a *Agent) sweepCopies(ctx context.Context, objects []Object) {
 	for _, o := range objects {
 		if o.Kind != KindCopy {
@@ -132,8 +133,8 @@ func (a *Agent) serveVolumes(w http.ResponseWriter, r *http.Request) {
 	answerJSON(w, s)
 }
 
-// volume finds the one asked for, if the goal lets it be copied: from here, or to
-// here where the deployment is elsewhere still.
+// findVolume finds the requested volume if the goal allows copying it: from here, or to
+// here if the deployment still runs elsewhere.
 func (a *Agent) volume(w http.ResponseWriter, r *http.Request, into bool) (
 	c copied, v VolumeName, ok bool) {
 	if c, ok = a.copying(w, r); !ok {

@@ -13,13 +13,13 @@ import (
 	"github.com/nullops/nullops/agent/wire"
 )
 
-// errOtherAttempt ends a write whose time has passed: whoever makes it was away for so
-// long that somebody else copies now, or nobody any more.
+// errOtherAttempt ends a write that is outdated: its sender was disconnected for so long
+// that another attempt, or none, may now write the volume.
 var errOtherAttempt = errors.New("the volume is not this attempt's to write any more")
 
-// serveWriteVolume takes a volume in, for as long as the goal is to have it from
-// whoever sends it. Of several only one writes: what an earlier attempt is doing
-// has ended when a later one begins.
+// serveWriteVolume replaces a volume with the request's body, for as long as the goal names
+// this attempt. Only one request at a time writes: an earlier attempt has ended before a
+// later one begins.
 func (a *Agent) serveWriteVolume(w http.ResponseWriter, r *http.Request) {
 	end, err := a.soleWriter(r.Context(), r.PathValue("id"))
 	if err != nil {
@@ -36,7 +36,7 @@ func (a *Agent) serveWriteVolume(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, stop := a.whileAttempt(r.Context(), c.goal)
 	defer stop()
-	// Who is paused sends nothing, and does not end the request either.
+	// A paused sender sends nothing, and does not end the request either.
 	defer context.AfterFunc(ctx, func() {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now())
 	})()
@@ -48,7 +48,7 @@ func (a *Agent) serveWriteVolume(w http.ResponseWriter, r *http.Request) {
 	answerJSON(w, wire.VolumeWritten{Sum: sum})
 }
 
-// take gives the sum of the whole stream.
+// writeAndHash writes the volume and returns the SHA-256 of the whole stream.
 func take(ctx context.Context, to Carrier, v VolumeName, from io.Reader) (string, error) {
 	sum := sha256.New()
 	content := io.TeeReader(from, sum)
@@ -63,7 +63,7 @@ func take(ctx context.Context, to Carrier, v VolumeName, from io.Reader) (string
 	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
-// soleWriter waits until nobody else writes to the deployment's volumes.
+// lockVolumes waits until no other request writes to the deployment's volumes.
 func (a *Agent) soleWriter(ctx context.Context, deployment string) (end func(), err error) {
 	mine := make(chan struct{})
 	for {
@@ -89,8 +89,8 @@ func (a *Agent) soleWriter(ctx context.Context, deployment string) (end func(), 
 	}
 }
 
-// whileAttempt ends the context once the goal is no longer to have the volumes
-// written by the same attempt. stop returns when nobody looks any more.
+// cancelOnNewAttempt returns a context that ends when the goal no longer names this
+// attempt. stop waits for its goroutine.
 func (a *Agent) whileAttempt(ctx context.Context, goal *wire.Goal) (
 	_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -20,10 +20,10 @@ const (
 // Prober is a Runtime whose engine may lose the isolation of deployments while
 // it runs. Not every one can: the agent asks with a type assertion.
 type Prober interface {
-	// ProbeIsolation tries whether networks reach each other. It takes seconds
-	// and leaves nothing behind.
+	// ProbeIsolation tests whether networks of different deployments can reach each other. It
+	// takes seconds and removes everything it created.
 	ProbeIsolation(ctx context.Context) wire.Check
-	// Restarts grows when the engine may have started anew.
+	// Restarts is a counter that increases when the engine may have been restarted.
 	Restarts() int64
 }
 
@@ -35,8 +35,8 @@ type inventory struct {
 	isolation *wire.Check
 }
 
-// look describes the node anew. What the engine cannot tell now is left out,
-// and said.
+// inspectNode reads the node's inventory again. What the engine cannot provide now is left
+// out and reported as a warning.
 func (a *Agent) look(ctx context.Context) (wire.Inventory, int64) {
 	seen, err := a.runtime.Inventory(ctx)
 	a.mu.Lock()
@@ -68,8 +68,8 @@ func withoutEngine(before wire.Inventory, err error) wire.Inventory {
 	return before
 }
 
-// watchNode sees changes of the node that nobody announces: a card, a disk, an
-// engine's new release, a firewall's rules.
+// watchNode detects changes of the node that cause no event: a GPU, a disk, a new release
+// of the engine, firewall rules.
 func (a *Agent) watchNode(ctx context.Context) error {
 	tick := time.NewTicker(a.config.InventoryEvery)
 	defer tick.Stop()
@@ -86,8 +86,8 @@ func (a *Agent) watchNode(ctx context.Context) error {
 	}
 }
 
-// watchIsolation tries the isolation at the beginning, regularly, and when the
-// engine has started anew (threats.md, T26).
+// watchIsolation tests the isolation at start, regularly, and after the engine was
+// restarted.
 func (a *Agent) watchIsolation(ctx context.Context) error {
 	prober, able := a.runtime.(Prober)
 	if !able {
@@ -113,8 +113,8 @@ func (a *Agent) watchIsolation(ctx context.Context) error {
 	}
 }
 
-// takeIsolation keeps what a probe found. One that could not be made does not
-// take back that the isolation was lost.
+// updateIsolationCheck stores the result of an isolation probe. A probe without a result
+// does not replace a failed one.
 func (a *Agent) takeIsolation(found wire.Check) {
 	a.mu.Lock()
 	before := a.inventory.isolation

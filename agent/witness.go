@@ -8,12 +8,11 @@ import (
 	"github.com/nullops/nullops/agent/wire"
 )
 
-// keepWitnessed is how many ends of the audit are remembered. More than one
-// tells where a history that was written anew leaves the old one.
+// maxAuditHeads is how many heads of the audit chain are remembered. Several show at which
+// point a rewritten history departs from the original.
 const keepWitnessed = 16
 
-// takeWitness leaves the newest end to storeWitnessed: a session never waits
-// for the disk.
+// queueHead passes the newest head to storeHeads: a session must never block on the disk.
 func (a *Agent) takeWitness(h wire.AuditHead) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -37,8 +36,8 @@ func (a *Agent) storeWitnessed(ctx context.Context) error {
 	}
 }
 
-// witness adds an end of the audit to what is remembered. Nothing is judged or
-// taken back here: only the control plane knows what an end stands for.
+// rememberHead stores a head of the audit chain. It does not verify it: only the control
+// plane knows the entries that a head stands for.
 func (s *state) witness(h wire.AuditHead) error {
 	return s.change(func(f *stateFile) bool {
 		if n := len(f.Audit); n > 0 && f.Audit[n-1].Seq == h.Seq &&
@@ -50,8 +49,8 @@ func (s *state) witness(h wire.AuditHead) error {
 	})
 }
 
-// thinned drops every other one of the older half when there are too many, so
-// that some of them are old and the newest are all there.
+// thinHeads removes every second head of the older half when there are too many, so that
+// some old heads and all recent ones remain.
 func thinned(all []wire.AuditHead) []wire.AuditHead {
 	if len(all) <= keepWitnessed {
 		return all
@@ -66,8 +65,8 @@ func thinned(all []wire.AuditHead) []wire.AuditHead {
 	return rest
 }
 
-// witnessed is what is remembered; never nil, which would say that nothing can
-// be.
+// auditHeads returns the remembered heads; never nil, which would say that this agent
+// cannot remember any.
 func (s *state) witnessed() []wire.AuditHead {
 	return append([]wire.AuditHead{}, s.now().Audit...)
 }

@@ -21,14 +21,14 @@ type Question struct {
 	Approval pipeline.ApprovalStep
 	// Status is the step's: a question is open while it is waiting.
 	Status pipeline.StepStatus
-	// Answer is nil until somebody gave it.
+	// Answer is nil while the question is open.
 	Answer *Answer
 }
 
 // Open reports whether the run still waits for an answer.
 func (q Question) Open() bool { return q.Status == pipeline.StepWaiting && q.Answer == nil }
 
-// Answer is what a person said to a question. Nobody can change it.
+// Answer is a person's answer to a question. It cannot be changed.
 type Answer struct {
 	Approved bool
 	// Fields are the declared ones, defaults filled in.

@@ -61,8 +61,8 @@ func (h AuditHead) Same(other AuditHead) bool {
 	return h.Seq == other.Seq && h.Link.Equal(other.Link)
 }
 
-// AuditKey makes links. Who has the database without it can neither make one
-// nor mend a chain that was tampered with.
+// AuditKey makes links. Somebody with the database but without the key can neither
+// make a link nor repair a chain after tampering.
 type AuditKey struct{ secret [sha256.Size]byte }
 
 // NewAuditKey makes a key of 32 random bytes; anything else is refused.

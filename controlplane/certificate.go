@@ -36,8 +36,8 @@ type CertificateFacts struct {
 	NotAfter    time.Time
 }
 
-// Authority signs certificates for hosts nobody has one for, in networks that
-// no public authority reaches.
+// Authority signs certificates for hosts without another one, in networks that no
+// public authority reaches.
 type Authority struct {
 	ID          CertificateID
 	Certificate string // PEM

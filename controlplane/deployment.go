@@ -100,8 +100,8 @@ func (d Deployment) Condition() (c Condition, reason string) {
 	return ConditionReady, ""
 }
 
-// DeploymentsBefore gives the statuses that a deployment may have to move to
-// the given one, for guarded updates.
+// DeploymentsBefore returns the statuses that may move to the given one, for guarded
+// updates.
 func DeploymentsBefore(to DeploymentStatus) []DeploymentStatus {
 	var from []DeploymentStatus
 	for _, s := range DeploymentStatuses() {
@@ -112,8 +112,8 @@ func DeploymentsBefore(to DeploymentStatus) []DeploymentStatus {
 	return from
 }
 
-// Gone reports whether nothing of the deployment is left, or nobody looks
-// after what is: its name is free again.
+// Gone reports whether nothing of the deployment is left, or it was given up: its name
+// is free again.
 func (s DeploymentStatus) Gone() bool {
 	return s == Canceled || s == Removed || s == Forgotten
 }
@@ -148,7 +148,7 @@ type Deployment struct {
 	Domain     string
 	Status     DeploymentStatus
 	Goal       Goal
-	// Canceled says that the removal under way cancels a creation.
+	// Canceled is set if the removal under way cancels a creation.
 	Canceled bool
 	// Generation numbers the goals sent to the node.
 	Generation int64

@@ -21,8 +21,8 @@ const (
 	TooMany         Kind = "too_many"
 )
 
-// Error is what a person may be told. Every other error is internal: logged
-// whole, and shown as a request id.
+// Error is an error that people may see. Every other error is internal: it is logged
+// in full and shown as a request id.
 type Error struct {
 	Kind Kind
 	// Code is a stable word for programs.
@@ -85,7 +85,7 @@ func (e *Error) Error() string {
 // Unwrap gives the cause to errors.Is and errors.As.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// KindOf gives the kind of the Error in err's chain, "" if there is none.
+// KindOf returns the kind of the Error in err's chain, "" if there is none.
 func KindOf(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
@@ -93,7 +93,7 @@ func KindOf(err error) Kind {
 	return ""
 }
 
-// CodeOf gives the code of the Error in err's chain, "" if there is none.
+// CodeOf returns the code of the Error in err's chain, "" if there is none.
 func CodeOf(err error) string {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
@@ -101,8 +101,8 @@ func CodeOf(err error) string {
 	return ""
 }
 
-// Missing is the answer for what does not exist, and for what the asker may
-// not see: the two must not be told apart.
+// Missing is the error for what does not exist and for what the actor may not see:
+// they must look the same.
 func Missing(what, name string) *Error {
 	return &Error{
 		Kind: NotFound, Code: "not_found",

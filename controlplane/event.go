@@ -1,8 +1,8 @@
 package controlplane
 
-// Topic is what a change is about. The family is closed; a subscriber names
-// the topics that should wake it. A wake-up carries no state: who hears it
-// reads the truth again.
+// Topic is what a change is about. The list is closed; a subscriber names the topics
+// that should wake it. A notification carries no state: the subscriber reads the
+// database again.
 type Topic string
 
 // The topics.
@@ -17,6 +17,6 @@ const (
 	TopicNode Topic = "node"
 	// TopicCatalog: what admins define changed. No key.
 	TopicCatalog Topic = "catalog"
-	// TopicAccess: users, teams or grants changed; who streams checks again.
+	// TopicAccess: users, teams or grants changed; streams check access again.
 	TopicAccess Topic = "access"
 )

@@ -1,9 +1,8 @@
 package controlplane
 
-// Failpoints lists every place of the control plane where a crash would be
-// worst, for a sweep that must visit them all. What ends in "commit" is inside
-// the transaction, at its end; what ends in "committed" is behind it, before
-// anybody was told.
+// Failpoints lists every place where a crash would be worst, for a test that crashes
+// at each of them. "…commit" is at the end of the transaction, "…committed" is after
+// it and before any notification.
 func Failpoints() []string {
 	// A request is checked, a node is chosen and held, the rows are written.
 	names := []string{"create.planned", "create.placed"}

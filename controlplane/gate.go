@@ -12,8 +12,8 @@ const (
 	GateMembers GateMode = "members"
 )
 
-// Stricter gives the stricter of two modes: a deployment is never more open
-// than its environment.
+// Stricter returns the stricter of two modes: a deployment is never more open than its
+// environment.
 func (m GateMode) Stricter(other GateMode) GateMode {
 	if other.rank() > m.rank() {
 		return other
@@ -82,7 +82,7 @@ type Pass struct {
 	LastUsed  *time.Time
 }
 
-// Place is what stands behind a host, as far as access asks.
+// Place is the deployment and service of a host, as far as access checks need it.
 type Place struct {
 	Host        string
 	Service     string

@@ -10,11 +10,10 @@ import (
 	"time"
 )
 
-// OffLimits is where an address that somebody typed in may not lead: this
-// machine, its network link, where clouds answer for their machines, and the
-// control plane's own doors and database. It is the one rule of registries,
-// nodes, webhooks and code hosts. Private networks are where such things
-// usually are, and allowed.
+// OffLimits defines which addresses people may not enter: this machine, its network
+// link, cloud metadata services, and the control plane's own listeners and database.
+// Registries, nodes, webhooks and code hosts all use it. Private networks are allowed,
+// because such things usually are there.
 type OffLimits struct {
 	// Own forbids more addresses: those of the control plane and its database;
 	// nil forbids no more.

@@ -1,7 +1,7 @@
 package controlplane
 
-// Page asks for a part of a list: at most Limit items behind the cursor After.
-// Backwards turns the list's order round, for lists that can.
+// Page asks for a part of a list: at most Limit items after the cursor After.
+// Backwards reverses the order, for lists that support it.
 type Page struct {
 	After     string
 	Limit     int
@@ -26,7 +26,7 @@ func (p Page) size() int {
 	}
 }
 
-// Cut gives the page's items and the cursor of the next page, "" at the end.
+// Cut returns the page's items and the cursor of the next page, "" at the end.
 func Cut[T any](p Page, items []T, cursor func(T) string) ([]T, string) {
 	n := p.size()
 	if len(items) <= n {

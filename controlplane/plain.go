@@ -10,8 +10,8 @@ import (
 // hidden is what every way of showing a secret yields.
 const hidden = "[secret]"
 
-// Plain is an opened secret. Whatever prints, logs or marshals it gets
-// "[secret]"; only Reveal gives the value, and is easy to search for.
+// Plain is an opened secret. Printing, logging or marshaling it gives "[secret]"; only
+// Reveal returns the value, which is easy to search for.
 type Plain struct{ value string }
 
 // NewPlain hides a value.
@@ -23,7 +23,7 @@ func (p Plain) Reveal() string { return p.value }
 // Empty reports whether there is no value.
 func (p Plain) Empty() bool { return p.value == "" }
 
-// Equal compares two values in a time that tells nothing of them.
+// Equal compares two values in constant time.
 func (p Plain) Equal(other Plain) bool {
 	return subtle.ConstantTimeCompare([]byte(p.value), []byte(other.value)) == 1
 }

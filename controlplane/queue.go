@@ -26,7 +26,7 @@ type QueueEntry struct {
 	// waits for room on any node.
 	Scope    string
 	Priority int
-	// Wait is set for who would rather wait than be refused.
+	// Wait is set if queueing is preferred to being refused.
 	Wait bool
 	// Ask is what placement has to find, in its own words.
 	Ask []byte
@@ -47,8 +47,8 @@ type QueueEntry struct {
 	// EndedAt and Status are the run's.
 	EndedAt *time.Time
 	Status  DeploymentStatus
-	// Attempts counts how often a node was told to do it: more than once after
-	// a link was lost.
+	// Attempts counts how often it was sent to its node: more than once after the link was
+	// lost.
 	Attempts int
 	// Name, Project, Environment and Node are the deployment's, in lists.
 	Name, Project, Environment, Node string

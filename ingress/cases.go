@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// of gives the page of a route that is not ready, for whom the pass says.
+// pageFor returns the page for a route that is not ready, and for the person the pass
+// belongs to.
 func (s *pages) of(r *Route, viewer *held) *page {
 	p := s.about(r)
 	p.Act = act(r.State, viewer)
@@ -42,8 +43,8 @@ func (s *pages) of(r *Route, viewer *held) *page {
 	return p
 }
 
-// by says who removed it, to people who came with a pass. Where the gate is open
-// the page may be read by anybody, and names of people are not for anybody.
+// removedBy names the person who removed the deployment, but only to people with a pass:
+// where the gate is open, anybody can read the page.
 func by(r *Route, viewer *held) string {
 	if r.By == "" || viewer == nil {
 		return ""
@@ -51,8 +52,9 @@ func by(r *Route, viewer *held) string {
 	return " by " + r.By
 }
 
-// act says what the viewer finds behind the link. Who came without a pass may be
-// anybody, and is promised nothing; a guest finds nothing there.
+// linkText is the label of the link to the deployment, according to what the viewer may do
+// there. A viewer without a pass may be anybody and is promised nothing; a guest can only
+// look.
 func act(s State, viewer *held) string {
 	switch {
 	case viewer == nil:
@@ -189,7 +191,8 @@ func ago(d time.Duration) string {
 	return strconv.Itoa(int(d/(24*time.Hour))) + " days ago"
 }
 
-// sentence ends a detail so that another sentence can follow.
+// endSentence ends a detail with a full stop and a space, so that another sentence can
+// follow.
 func sentence(detail string) string {
 	if detail == "" {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// errNoCertificate ends a handshake; the client is told no more than that.
+// errNoCertificate ends a handshake; the client receives no further detail.
 var errNoCertificate = errors.New("there is no certificate for this name")
 
 // Certificates chooses what a client is shown: a given certificate that names

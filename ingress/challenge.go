@@ -14,8 +14,8 @@ const challengePath = "/.well-known/acme-challenge/"
 // challengeToken is base64url without padding; the authority chooses its length.
 var challengeToken = regexp.MustCompile(`^[A-Za-z0-9_-]{16,200}$`)
 
-// challenged answers an authority. What nobody ordered is the application's: it
-// may speak to an authority by itself.
+// answerChallenge answers an ACME HTTP-01 challenge for a certificate that we ordered. All
+// others are passed to the application, which may run its own ACME client.
 func (p *Proxy) challenged(w http.ResponseWriter, r *http.Request, at *place) bool {
 	if p.config.Challenge == nil || at.zone == nil || r.Method != http.MethodGet {
 		return false

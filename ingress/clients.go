@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// wantsJSON is true for programs. Page loads of browsers always name HTML. Who
-// accepts everything, and is no script in a browser, is somebody with curl, who
-// reads.
+// wantsJSON is true for programs. Browsers always name HTML when they load a page. A client
+// that accepts anything and is no script in a browser is probably curl, read by a person.
 func wantsJSON(r *http.Request) bool {
 	accept := strings.ToLower(strings.Join(r.Header["Accept"], ","))
 	if strings.Contains(accept, "text/html") {

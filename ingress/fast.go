@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-// Most requests are a GET without a body. net/http's Transport hands each one
-// to two more goroutines and back, which costs about as much as all the rest;
-// so these are written and read by the goroutine that serves the client. Only
-// requests that may be sent again go this way: a connection that the service
-// has closed meanwhile is found out by using it.
+// Most requests are a GET without a body. net/http's Transport passes each one through two
+// more goroutines, which costs about as much as all the rest, so these requests are written
+// and read by the goroutine that serves the client. Only requests that may safely be sent
+// again are handled this way: a connection that the service has closed is detected only by
+// using it.
 
 // maxHead bounds the head of an answer; net/http has no bound of its own here.
 const maxHead = 256 << 10
 
 var errHead = errors.New("the head of the answer is longer than 256 KiB")
 
-// isPlain says whether a request may take the short way.
+// isPlain reports whether a request can be served without net/http's Transport.
 func isPlain(r *http.Request) bool {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
@@ -43,7 +43,8 @@ func (u *upstream) servePlain(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// hear gives the head of the service's answer, or answers in its place.
+// exchange sends the request and returns the head of the service's response, or writes an
+// error page.
 func (u *upstream) hear(w http.ResponseWriter, r *http.Request) (*conn, *http.Response) {
 	c, res, err := u.ask(w, r)
 	if err == nil {
@@ -56,7 +57,7 @@ func (u *upstream) hear(w http.ResponseWriter, r *http.Request) (*conn, *http.Re
 	return nil, nil
 }
 
-// finish passes the answer on.
+// finishAnswer copies the response to the client.
 func (u *upstream) finish(w http.ResponseWriter, c *conn, res *http.Response) {
 	if err := u.pass(w, c, res); err != nil {
 		c.close()
@@ -67,10 +68,9 @@ func (u *upstream) finish(w http.ResponseWriter, c *conn, res *http.Response) {
 	u.settle(c, res)
 }
 
-// ask sends the request and reads the head of the answer. A connection that was
-// kept may be dead; then it is another one's turn, at last a new one's.
-// A service that is silent for too long is not a dead connection: it has the
-// request, and to send it again would have it done twice.
+// sendRequest sends the request and reads the head of the response. If a kept connection
+// turns out to be dead, it tries the next one, and finally a new one. A timeout does not
+// count as dead: the service has the request, and sending it again would execute it twice.
 func (u *upstream) ask(w http.ResponseWriter, r *http.Request) (*conn, *http.Response, error) {
 	for {
 		c, err := u.idle.get(r.Context())
@@ -89,8 +89,8 @@ func (u *upstream) ask(w http.ResponseWriter, r *http.Request) (*conn, *http.Res
 	}
 }
 
-// pass copies the answer. What has no length is a stream and must not wait in
-// a buffer; it is flushed whenever the service has sent no more.
+// copyAnswer copies the response. A response without a length is a stream: it is flushed
+// whenever the service has sent no more for now.
 func (u *upstream) pass(w http.ResponseWriter, c *conn, res *http.Response) error {
 	h := w.Header()
 	dropHops(res.Header)
@@ -139,8 +139,8 @@ func passTrailers(w http.ResponseWriter, res *http.Response) error {
 	return nil
 }
 
-// settle keeps the connection if its next byte will belong to the next
-// answer. After HEAD it may be a body that should not have been sent.
+// reuseOrClose keeps the connection if the next byte on it must belong to the next
+// response. After HEAD it may belong to a body that should not have been sent.
 func (u *upstream) settle(c *conn, res *http.Response) {
 	watched := c.unwatch()
 	if !watched || res.Close || c.in.Buffered() > 0 || res.Request.Method == http.MethodHead {
@@ -150,9 +150,9 @@ func (u *upstream) settle(c *conn, res *http.Response) {
 	u.idle.put(c, time.Now())
 }
 
-// ask writes one request and reads the head of its answer, for which the service
-// has as long as patience. From here on the connection is closed when the
-// request's context ends, until unwatch.
+// roundTrip writes one request and reads the head of its response, for which the service
+// has as long as patience. From here until unwatch the connection is closed when the
+// request's context ends.
 func (c *conn) ask(
 	w http.ResponseWriter, r *http.Request, patience time.Duration,
 ) (*http.Response, error) {
@@ -225,7 +225,7 @@ func writeHead(out *bufio.Writer, r *http.Request) {
 		"\r\nX-Forwarded-Proto: ", proto, "\r\n\r\n")
 }
 
-// names says whether a Connection header lists another.
+// listsToken reports whether a Connection header lists another header.
 func names(connection []string, name string) bool {
 	for _, line := range connection {
 		for token := range strings.SplitSeq(line, ",") {

@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// ownPath begins what the ingress itself answers on every host of an
-// environment. Applications never see it.
+// ownPath is the path prefix that the ingress itself answers on every host of an
+// environment. Applications never receive such requests.
 const ownPath = "/.nullops/"
 
-// Recheck asks the gatekeeper about every pass in use, and ends what goes on
-// with one that holds no more. Call it whenever passes, people or their rights
-// may have changed, and now and then.
+// Recheck checks every pass in use with the gatekeeper and ends requests whose pass is no
+// longer valid. Call it whenever passes, people or their rights may have changed, and
+// periodically.
 func (p *Proxy) Recheck(ctx context.Context) error {
 	err := p.passes.recheck(ctx)
 	p.expel()
 	return err
 }
 
-// expel ends requests under way that would not be let in now.
+// endUnauthorized ends running requests that would not be let in now.
 func (p *Proxy) expel() {
 	table := p.table.Load()
 	p.passes.live.Range(func(k, _ any) bool {
@@ -44,7 +44,7 @@ func (r *Route) environmentID() string {
 	return r.zone.EnvironmentID
 }
 
-// place is where a request goes, and what is asked of it there.
+// requestTarget is the route of a request and the access rule that applies there.
 type place struct {
 	host  string // canonical, empty when it cannot be
 	zone  *Zone  // nil outside every environment
@@ -72,9 +72,9 @@ func (p *Proxy) placeOf(r *http.Request) place {
 	return at
 }
 
-// admit answers by itself what does not reach a service: an authority's
-// challenge, what goes to HTTPS first, our own paths, and who shows no pass where
-// one is asked for. It reports whether the request may go on.
+// authorize answers requests that must not reach a service: ACME challenges, redirects to
+// HTTPS, our own paths, and requests without a required pass. It reports whether the
+// request may be forwarded.
 func (p *Proxy) admit(w http.ResponseWriter, r *http.Request, at *place) bool {
 	if p.challenged(w, r, at) {
 		return false
@@ -114,8 +114,8 @@ func (p *Proxy) toHTTPS(w http.ResponseWriter, r *http.Request, host string) {
 	w.WriteHeader(http.StatusPermanentRedirect)
 }
 
-// opened looks for a pass. What strangers get is the same whether there is
-// something behind the host or not, and takes the same steps.
+// checkPass looks for a valid pass. Clients without one get the same response, by the same
+// steps, whether the host exists or not.
 func (p *Proxy) opened(w http.ResponseWriter, r *http.Request, at *place) bool {
 	deployment, environment := "", ""
 	if at.route != nil {
@@ -137,7 +137,8 @@ func (p *Proxy) opened(w http.ResponseWriter, r *http.Request, at *place) bool {
 	return false
 }
 
-// turnAway sends people to sign in, and tells machines that they must.
+// requireSignIn redirects people to the sign-in page, and tells programs that a pass is
+// required.
 func (p *Proxy) turnAway(w http.ResponseWriter, r *http.Request, host string) {
 	if p.config.Home == "" || !navigates(r) {
 		w.Header().Set("WWW-Authenticate", passHeader)
@@ -160,7 +161,8 @@ func (p *Proxy) toUI(w http.ResponseWriter, host, to string) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// navigates tells a person's page load from what a script or a program asks.
+// isNavigation reports whether a person's browser loads a page, as opposed to a request of
+// a script or program.
 func navigates(r *http.Request) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead || upgrades(r) {
 		return false
@@ -171,7 +173,7 @@ func navigates(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// own answers below /.nullops/. It says the same on every host of a zone.
+// serveOwnPath answers requests below /.nullops/, in the same way on every host of a zone.
 func (p *Proxy) own(w http.ResponseWriter, r *http.Request, at *place) {
 	switch path := strings.TrimPrefix(r.URL.Path, ownPath); {
 	case path == "pass" && r.Method == http.MethodPost:
@@ -186,7 +188,7 @@ func (p *Proxy) own(w http.ResponseWriter, r *http.Request, at *place) {
 	}
 }
 
-// enter trades what was brought for a cookie on this very host.
+// exchangePass exchanges a code or guest token for a cookie on this host.
 func (p *Proxy) enter(w http.ResponseWriter, r *http.Request, host string) {
 	const longest = 8 << 10
 	r.Body = http.MaxBytesReader(w, r.Body, longest)
@@ -214,9 +216,9 @@ func (p *Proxy) enter(w http.ResponseWriter, r *http.Request, host string) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// cookie is for this host alone. With TLS it comes along from other sites too,
-// so that what they send back to (an OAuth redirect that posts) is let in; our
-// pass is no reason for an application to trust a request.
+// newPassCookie returns a cookie for this host alone. With TLS browsers also send it with
+// requests from other sites, so that an OAuth provider's POST back to the application is
+// let in. The pass does not make such a request trustworthy for the application.
 func (p *Proxy) cookie(r *http.Request, secret string, until time.Time) *http.Cookie {
 	c := &http.Cookie{Name: passCookie, Value: secret, Path: "/", Expires: until, HttpOnly: true,
 		SameSite: http.SameSiteLaxMode}
@@ -235,8 +237,8 @@ func ownTarget(to string) string {
 	return to
 }
 
-// accompany ends a request when its pass does, or when one comes to be asked
-// for. Requests without a pass are watched if they may last.
+// trackPass ends a request when its pass becomes invalid, or when the gate starts to
+// require one. Requests without a pass are tracked only if they may last.
 func (p *Proxy) accompany(r *http.Request, at *place) (*http.Request, func()) {
 	if at.pass == nil && !upgrades(r) {
 		return r, func() {}

@@ -13,8 +13,8 @@ import (
 //go:embed guest.html.tmpl
 var guestTemplate string
 
-// guestScript takes the token out of the address, where it stood behind the #
-// and so never came to any server, and brings it in a form.
+// guestScript moves the guest token from the address's fragment, which browsers never send
+// to a server, into a form.
 const guestScript = `var f=document.forms[0];f.pass.value=location.hash.slice(1);` +
 	`history.replaceState(null,"",location.pathname);if(f.pass.value)f.submit()`
 

@@ -8,12 +8,11 @@ const (
 	maxLabel = 63
 )
 
-// Canonical gives the one form in which a host is stored and looked up: lower
-// case, without port and without the trailing dot of a full name. It reports
-// false for whatever is not a plain DNS name: empty, user info, IPv6,
-// underscores, anything but letters, digits and hyphens between the dots. Such
-// a host is unknown; it is never repaired, since a second reader of the same
-// request may repair it differently.
+// Canonical returns the one form in which a host is stored and looked up: lower case,
+// without port and without the trailing dot of a full name. It reports false for anything
+// but a plain DNS name: an empty host, user info, IPv6, underscores, anything but letters,
+// digits and hyphens between the dots. Such a host is unknown. It is never repaired, since
+// another reader of the same request may repair it differently.
 func Canonical(host string) (string, bool) {
 	host, ok := cutPort(host)
 	if !ok {

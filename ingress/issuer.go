@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// leafLife is short: nobody has to revoke what ends by itself.
+	// leafLife is short, so that certificates need no revocation.
 	leafLife = 30 * 24 * time.Hour
 	// renewBefore leaves a browser days with the certificate it is shown.
 	renewBefore = 10 * 24 * time.Hour
@@ -45,7 +45,7 @@ func NewIssuer(chain, key string) (*Issuer, error) {
 		issued: make(map[string]*tls.Certificate)}, nil
 }
 
-// Issue gives the host's certificate, a new one if the last is nearly over.
+// Issue returns the host's certificate, a new one if the last has nearly expired.
 func (i *Issuer) Issue(host string, now time.Time) (*tls.Certificate, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -10,17 +10,17 @@ import (
 const (
 	// dialsAtOnce bounds how many connections a target is being asked for.
 	dialsAtOnce = 32
-	// dialsInHaste is how many connections a target gets as soon as somebody
-	// waits. A crowd beyond that is mostly served sooner by one that becomes free:
-	// making one takes both ends longer than a dozen requests do. Fewer would have
-	// requests wait that need not.
+	// eagerConns is how many connections a target gets without waiting for dialGrace. Beyond
+	// that, a waiter is mostly served sooner by a connection that becomes free: opening one
+	// costs both ends more than a dozen requests. With a lower limit, requests would wait
+	// without need.
 	dialsInHaste = 64
-	// dialGrace is how long somebody waits before he gets one all the same. More
-	// connections are of use where the service takes longer than that to answer.
+	// dialGrace is how long a request waits beyond eagerConns before another connection is
+	// opened for it. More connections help where the service takes longer than that to respond.
 	dialGrace = 50 * time.Millisecond
 )
 
-// lent is what somebody who waited gets.
+// poolGrant is what a waiter receives: a connection or an error.
 type lent struct {
 	conn *conn
 	err  error
@@ -32,8 +32,8 @@ type turn struct {
 	since time.Time
 }
 
-// get gives the connection used last. While all are in use it is whatever comes
-// first: one that becomes free, or a new one.
+// get returns the idle connection used last. While all are in use it waits for the first
+// one that becomes free or has been opened.
 func (p *pool) get(ctx context.Context) (*conn, error) {
 	now := time.Now()
 	p.mu.Lock()
@@ -56,7 +56,8 @@ func (p *pool) get(ctx context.Context) (*conn, error) {
 	}
 }
 
-// leave takes somebody off the line. What was given to him in the meantime is kept.
+// removeWaiter removes a waiter from the queue. A connection it has received meanwhile goes
+// back to the pool.
 func (p *pool) leave(t turn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,8 +70,8 @@ func (p *pool) leave(t turn) {
 	}
 }
 
-// dialLocked sees to it that connections are on their way for those who wait, as
-// far as may be, and that it is called again when more may be.
+// dialLocked starts enough dials for the waiters, up to dialsAtOnce, and sets a timer if
+// more may be needed later.
 func (p *pool) dialLocked(now time.Time) {
 	for p.dialing < min(len(p.waiting), dialsAtOnce) {
 		waited := now.Sub(p.waiting[p.dialing].since)
@@ -95,7 +96,7 @@ func (p *pool) againLocked(after time.Duration) {
 	})
 }
 
-// connect makes one connection, for whoever is first in line when it is there.
+// dialOne opens one connection, for the waiter that is first in the queue by then.
 func (p *pool) connect() {
 	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
@@ -115,7 +116,7 @@ func (p *pool) connect() {
 	p.dialLocked(now)
 }
 
-// serveLocked gives something to the first in line, if there is one.
+// grantLocked passes a connection or an error to the first waiter, if there is one.
 func (p *pool) serveLocked(l lent) bool {
 	if len(p.waiting) == 0 {
 		return false

@@ -11,7 +11,7 @@ import (
 	"github.com/nullops/nullops/lull"
 )
 
-// tellEvery bounds how often a full house is said so.
+// warnInterval is the shortest time between two warnings about rejected connections.
 const tellEvery = time.Minute
 
 // Limits bounds the connections that clients hold open: all of them, so that
@@ -33,7 +33,7 @@ func NewLimits(most int, log *slog.Logger) *Limits {
 	return &Limits{most: most, each: max(1, most*3/4), log: log, by: map[netip.Prefix]int{}}
 }
 
-// Listen gives a listener that keeps the limits, which several may share.
+// Listen returns a listener that enforces the limits, which several listeners may share.
 func (l *Limits) Listen(under net.Listener) net.Listener { return &limited{under, l} }
 
 type limited struct {
@@ -69,8 +69,8 @@ func (l *limited) count(tcp *net.TCPConn, from netip.Prefix) (net.Conn, error) {
 	return &counted{Conn: c, leave: sync.OnceFunc(func() { l.limits.leave(from) })}, nil
 }
 
-// counted embeds the concrete type, so that bodies are still spliced, and silent
-// connections waited for without a buffer.
+// countedConn embeds the concrete type, so that bodies are still spliced, and idle
+// connections need no read buffer.
 type counted struct {
 	*lull.Conn
 	leave func()
@@ -82,8 +82,8 @@ func (c *counted) Close() error {
 	return c.Conn.Close()
 }
 
-// clientOf is what counts as one client: an IPv4 address, or an IPv6 network of 64
-// bits, which is what one customer gets.
+// clientOf returns the prefix that counts as one client: an IPv4 address, or an IPv6 /64,
+// which is what one customer gets.
 func clientOf(c *net.TCPConn) netip.Prefix {
 	remote, _ := c.RemoteAddr().(*net.TCPAddr)
 	ip := remote.AddrPort().Addr().Unmap().WithZone("")

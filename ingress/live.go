@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// liveScript keeps a page of something that is on its way up to date. A page
-// that reloaded itself would take the keyboard's place away each time, so what it
-// says is exchanged, and it is loaded anew only when it would be another page or
-// the service answers. It is constant: the page's policy allows it by its hash,
-// and it has what differs from attributes of the page.
+// liveScript updates a page while something is in progress. Reloading the whole page would
+// lose the keyboard focus each time, so the script replaces only the text, and reloads when
+// the page would be a different one or the service answers. It is constant, because the
+// page's policy allows it by its hash; it reads variable values from attributes of the
+// page.
 const liveScript = `var b=document.body,w=b.dataset.retry*1e3;` +
 	`function put(t){var d=new DOMParser().parseFromString(t,"text/html");` +
 	`[".lead",".steps","dl"].forEach(function(s){` +

@@ -100,7 +100,7 @@ func newPages(home string, now func() time.Time) (*pages, error) {
 	return s, err
 }
 
-// closed is for a gate that cannot ask who may pass.
+// gateClosedPage is shown when passes cannot be checked.
 func (s *pages) closed() *page {
 	return &page{
 		set: s, Status: http.StatusServiceUnavailable, Kind: "gate-closed", Glyph: "warn",
@@ -110,8 +110,8 @@ func (s *pages) closed() *page {
 	}
 }
 
-// loading is for every host that no service can be found for before the routing
-// table has been read.
+// loadingPage is shown for every host that has no service before the routing table has been
+// read.
 func (s *pages) loading() *page {
 	return &page{
 		set: s, Status: http.StatusServiceUnavailable, Kind: "loading", Glyph: "warn",
@@ -122,15 +122,15 @@ func (s *pages) loading() *page {
 	}
 }
 
-// unknown is the same for every host nobody knows, and does not repeat it.
+// unknownHostPage is the same for every unknown host, and does not repeat its name.
 func (s *pages) unknown() *page { return s.nothing }
 
-// write sends the page, as problem+json to who asks for JSON.
+// write sends the page, as problem+json to clients that ask for JSON.
 func (p *page) write(w http.ResponseWriter, r *http.Request) error {
 	body, kind := p.rendered, "text/html; charset=utf-8"
 	if body == nil {
 		p.Request = requestID()
-		// What answers another method is not asked for again without a person.
+		// Without a person's action, only GET and HEAD requests are sent again.
 		p.Again = p.Again || p.Refresh && !reads(r)
 		p.Refresh = p.Refresh && reads(r)
 	}

@@ -20,21 +20,22 @@ type Passage struct {
 	Environment string
 	// Guest passes open nothing that is for members only.
 	Guest bool
-	// Full is set when the person behind it may change the deployment.
+	// Full is set if the owner of the pass may change the deployment.
 	Full  bool
 	Until time.Time
 }
 
 // Gatekeeper knows the passes. Its methods are called from many goroutines.
 type Gatekeeper interface {
-	// Holding gives what those of the hashed secrets open that hold now.
+	// Holding returns what each of the hashed secrets grants access to; invalid ones are left
+	// out.
 	Holding(ctx context.Context, hashes [][sha256.Size]byte) (
 		map[[sha256.Size]byte]Passage, error)
-	// Enter trades what somebody brought to a host, a code or a guest's token,
-	// for the secret of a pass. ok is false for anything else.
+	// Enter exchanges a sign-in code or a guest token for the secret of a pass for this host.
+	// ok is false for anything else.
 	Enter(ctx context.Context, host, brought string) (secret string, until time.Time, ok bool,
 		err error)
-	// Used is told, at most once a minute for each pass. It must return at once.
+	// Used is called at most once a minute for each pass. It must not block.
 	Used(id string)
 }
 
@@ -60,7 +61,7 @@ type passes struct {
 	live   sync.Map // *stay → nothing
 }
 
-// held is one pass that somebody showed.
+// heldPass is one valid pass that a request has shown.
 type held struct {
 	Passage
 	hash [sha256.Size]byte
@@ -68,7 +69,7 @@ type held struct {
 	used atomic.Int64
 }
 
-// stay is a request under way that ends when its pass does.
+// trackedRequest is a running request that ends when its pass becomes invalid.
 type stay struct {
 	host string
 	pass *held // nil where none was asked for
@@ -79,7 +80,7 @@ func newPasses(keeper Gatekeeper, now func() time.Time) *passes {
 	return &passes{keeper: keeper, now: now, slots: make(chan struct{}, checksAtOnce)}
 }
 
-// find gives the first pass of a request that opens the place.
+// findPass returns the first pass of a request that grants access here.
 func (p *passes) find(r *http.Request, gate Gate, deployment, environment string) (*held, error) {
 	for _, secret := range carried(r) {
 		h, err := p.check(r.Context(), secret)
@@ -104,7 +105,7 @@ func (h *held) opens(gate Gate, deployment, environment string) bool {
 	return h.Deployment == deployment
 }
 
-// check asks the keeper only about what is not known to hold.
+// checkSecret asks the gatekeeper only about secrets that are not cached as valid.
 func (p *passes) check(ctx context.Context, secret string) (*held, error) {
 	if p.keeper == nil {
 		return nil, nil
@@ -143,8 +144,7 @@ func (p *passes) note(h *held) {
 	}
 }
 
-// recheck asks again about every pass that is known, and forgets those that
-// hold no more.
+// recheckAll checks every cached pass again, and drops those that are no longer valid.
 func (p *passes) recheck(ctx context.Context) error {
 	var hashes [][sha256.Size]byte
 	p.known.Range(func(hash, _ any) bool {
@@ -169,8 +169,8 @@ func (p *passes) recheck(ctx context.Context) error {
 	return nil
 }
 
-// carried gives the secrets a request shows: of robots in a header, of people in
-// a cookie. A sibling may have added cookies of the same name, so all count.
+// passSecrets returns the secrets in a request: programs send them in a header, browsers in
+// a cookie. A sibling host may have set cookies of the same name, so all are tried.
 func carried(r *http.Request) []string {
 	var all []string
 	all = append(all, r.Header[passHeader]...)

@@ -51,15 +51,15 @@ func (c *conn) read(p []byte) (int, error) {
 	return lull.Read(c.raw, p)
 }
 
-// close may be called more than once, and while a request uses c. The error
-// of a close says nothing about what was read before.
+// close may be called several times, and while a request uses c. An error of the close is
+// irrelevant for data that was read before.
 func (c *conn) close() {
 	c.once.Do(c.closed)
 	_ = c.raw.Close()
 }
 
-// pool keeps idle connections, the latest used on top: the others get old and
-// are closed when the visitors become fewer.
+// pool keeps idle connections as a stack: the least recently used ones expire when traffic
+// decreases.
 type pool struct {
 	dial func(context.Context) (net.Conn, error)
 
@@ -74,7 +74,7 @@ type pool struct {
 	ticked  bool // sweep is running
 }
 
-// takeLocked gives the connection used last, or nil.
+// takeLocked returns the idle connection used last, or nil.
 func (p *pool) takeLocked(now time.Time) *conn {
 	n := len(p.idle)
 	if n == 0 {
@@ -89,8 +89,7 @@ func (p *pool) takeLocked(now time.Time) *conn {
 	return c
 }
 
-// put hands a connection to whoever waits for one, or keeps it, unless there are
-// enough or the pool is shut.
+// put passes a connection to a waiter, or keeps it, unless the pool is full or closed.
 func (p *pool) put(c *conn, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,7 +110,7 @@ func (p *pool) storeLocked(c *conn, now time.Time) {
 	p.armLocked()
 }
 
-// armLocked sees to it that the oldest is looked at when its time is over.
+// scheduleSweepLocked sets a timer to close the oldest idle connection when it expires.
 func (p *pool) armLocked() {
 	if p.ticked || len(p.idle) == 0 {
 		return

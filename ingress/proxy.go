@@ -19,27 +19,27 @@ type Config struct {
 	// goroutines at once. A LoopbackError is explained to visitors. Required.
 	Dial func(ctx context.Context, route Route) (net.Conn, error)
 
-	// OnVisit is told that somebody used a deployment, at most once a minute
-	// each. It is called while a request waits, so it must return at once.
+	// OnVisit is called when a deployment is used, at most once a minute each. A request waits
+	// for it, so it must not block.
 	OnVisit func(deploymentID string)
 
-	// OnAnswer is told the status of each answer, those of upstreams and our
-	// own pages alike. It must return at once.
+	// OnAnswer is called with the status of each response, of upstreams and of our own pages.
+	// It must not block.
 	OnAnswer func(status int)
 
 	// Home is the address of the UI, shown at the foot of pages, and where
 	// people sign in. Optional.
 	Home string
 
-	// Gate knows the passes. Without it nobody passes where one is asked for.
+	// Gate checks passes. Without it, nobody gets in where a pass is required.
 	Gate Gatekeeper
 
-	// Secure gives scheme, host and port of a host's HTTPS address. Nil is no
-	// HTTPS, and no redirect to it.
+	// Secure returns scheme, host and port of a host's HTTPS address. If nil, there is no HTTPS
+	// and no redirect to it.
 	Secure func(host string) string
 
-	// Challenge gives what a host says to an authority that asks whether it is
-	// ours; ok is false for a token of nobody. Nil answers no challenge.
+	// Challenge returns the answer to an ACME HTTP-01 challenge for a host; ok is false for an
+	// unknown token. If nil, no challenges are answered.
 	Challenge func(ctx context.Context, host, token string) (answer string, ok bool, err error)
 
 	// BodyPatience is how long a client may send nothing of a body that it
@@ -126,10 +126,9 @@ func New(config Config) (*Proxy, error) {
 // Table is the table in use.
 func (p *Proxy) Table() *Table { return p.table.Load() }
 
-// SetTable puts a table in place of the one before, in one step. Requests
-// under way end as they began. Connections to targets that the new table does
-// not have, or has on another node, are closed as soon as nobody uses them,
-// and are never used again.
+// SetTable replaces the routing table atomically. Running requests are not affected.
+// Connections to targets that the new table does not have, or has on another node, are
+// closed once they are idle, and are never reused.
 func (p *Proxy) SetTable(t *Table) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -208,7 +207,7 @@ func (p *Proxy) refuse(w http.ResponseWriter, r *http.Request, status int) {
 	if status == http.StatusRequestHeaderFieldsTooLarge {
 		p.expireCookies(w, r)
 	}
-	// Where the request ended is in doubt, so nothing else is read from here.
+	// It is uncertain where the request ended, so nothing else is read from this connection.
 	w.Header().Set("Connection", "close")
 	p.answer(w, r, p.pages.refusal(status))
 }
@@ -226,8 +225,8 @@ func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, page *page) {
 	}
 }
 
-// level has what a person may ask about found without turning the log up first.
-// A page that looks by itself every few seconds shows its first request only.
+// logLevel is Info for server errors, so that the log explains a page that a person asks
+// about. A page that refreshes itself every few seconds logs its first request only.
 func (p *page) level(r *http.Request) slog.Level {
 	if p.Status >= http.StatusInternalServerError && r.Header.Get(lookHeader) == "" {
 		return slog.LevelInfo
@@ -246,9 +245,9 @@ func (p *Proxy) resolve(at *place) *upstream {
 	return p.connect(at)
 }
 
-// connect starts from the table once more: under the lock it cannot change, so
-// nothing is made that the newest table does not have. A pass for what stood
-// there before opens nothing that came after it.
+// createUpstream looks the route up again: under the lock the table cannot change, so no
+// upstream is created that the newest table does not have. A pass for an earlier deployment
+// of the host does not open a later one.
 func (p *Proxy) connect(at *place) *upstream {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -269,8 +268,8 @@ func (p *Proxy) connect(at *place) *upstream {
 	return u
 }
 
-// mayReach asks the gate of a route once more. A preflight may reach services that
-// run, and no page.
+// mayReach checks access to a route again. A preflight request may reach running services,
+// but no page.
 func (at *place) mayReach(route *Route) bool {
 	if route == nil || route.Gate == GateOpen {
 		return true

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// refusal gives the status of a request that goes nowhere, or 0.
+// refusalStatus returns the status for a request that must not be forwarded, or 0.
 func refusal(r *http.Request) int {
 	switch {
 	case !strings.HasPrefix(r.RequestURI, "/") || strings.Contains(r.RequestURI, " "):
@@ -22,9 +22,9 @@ func refusal(r *http.Request) int {
 	return 0
 }
 
-// twinFraming finds the underscore twins of the headers that say where a
-// request ends. A server that reads them as the real ones, before us or behind
-// us, sees another request than we do.
+// hasTwinFraming finds the underscore spellings of Transfer-Encoding and Content-Length.
+// Another server on the way may read them as the real headers, and would then see a
+// different request than we do.
 func twinFraming(h http.Header) bool {
 	return len(h["Transfer_encoding"]) > 0 || len(h["Content_length"]) > 0
 }
@@ -45,7 +45,8 @@ func headerSize(r *http.Request) int {
 	return n
 }
 
-// prepare settles, before anything is copied, what kind of request this is.
+// prepareRequest normalizes the headers that say what kind of request this is, before
+// anything is copied.
 func prepare(w http.ResponseWriter, r *http.Request) {
 	if upgrades(r) && !mayUpgrade(r) {
 		// With "h2c" the connection would become a raw pipe to the service,
@@ -66,7 +67,7 @@ func prepare(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// oddLength finds lengths that some read as octal.
+// hasLeadingZero finds lengths with a leading zero, which some servers read as octal.
 func oddLength(values []string) bool {
 	return len(values) > 0 && len(values[0]) > 1 && values[0][0] == '0'
 }
@@ -77,8 +78,8 @@ func mayUpgrade(r *http.Request) bool {
 		isWebSocket(r.Header)
 }
 
-// upgrades says whether a request wants other than HTTP; behind prepare that is
-// a WebSocket and nothing else.
+// wantsUpgrade reports whether a request asks for an Upgrade; after prepareRequest that can
+// only be a WebSocket.
 func upgrades(r *http.Request) bool { return len(r.Header["Upgrade"]) > 0 }
 
 func isWebSocket(h http.Header) bool {

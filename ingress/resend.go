@@ -8,10 +8,9 @@ import (
 	"net/http/httptrace"
 )
 
-// resender sends a request again that never left: the service closed its idle
-// connection in the instant the request was about to use it. net/http repeats
-// only requests without a body that may be done twice. Here nothing of the
-// request was written, so it cannot have been done once.
+// resender retries a request that was never sent, because the service closed its idle
+// connection just before it was used. net/http retries only idempotent requests without a
+// body. Here nothing was written, so the request cannot have been executed.
 type resender struct{ transport *http.Transport }
 
 // maxReplay is what may have been read of a body before the first write. The
@@ -47,8 +46,8 @@ func (s resender) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// replayedBody remembers the first bytes that are read of a body. To close it ends
-// one try alone; the body itself is ReverseProxy's to close.
+// replayedBody remembers the first bytes read from a body. Close ends one attempt only;
+// ReverseProxy closes the body itself.
 type replayedBody struct {
 	again *bytes.Reader
 	rest  io.Reader

@@ -7,27 +7,26 @@ import (
 )
 
 const (
-	// headerTimeout ends connections that send their headers drop by drop.
-	// net/http's zero value would wait for ever.
+	// headerTimeout ends connections that send their headers too slowly. net/http's zero value
+	// has no limit.
 	headerTimeout = 10 * time.Second
 	// idleTimeout is longer than the 60 s that proxies in front usually
 	// keep a connection, so that they close first and lose no request.
 	idleTimeout = 75 * time.Second
 	// maxHeader is what a request's headers may add up to.
 	maxHeader = 64 << 10
-	// readHeader is what the server reads before it gives up by itself. It
-	// is wider than maxHeader so that our page, which frees a browser from
-	// too many cookies, still gets to answer.
+	// readHeader is how many header bytes the server reads before it rejects a request by
+	// itself. It is larger than maxHeader, so that our page, which clears a browser's cookies
+	// when there are too many, can still answer.
 	readHeader = 256 << 10
 )
 
-// NewServer gives the http.Server that the proxy is to be served with: without
-// its limits a slow or a boundless client holds memory for ever. There is no
-// limit on the time of a body: uploads and event streams last as long as they
-// last. How long a client may send nothing is the Proxy's.
+// NewServer returns the http.Server to serve the proxy with: without its limits a slow or
+// endless client holds memory indefinitely. There is no limit on the duration of a body,
+// since uploads and event streams may take any time. The Proxy limits how long a client may
+// send nothing.
 //
-// With a TLS listener it speaks HTTP/2 too; give it Certificates.TLS as
-// TLSConfig then.
+// With a TLS listener it also speaks HTTP/2; use Certificates.TLS as the TLSConfig then.
 func NewServer(handler http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           handler,

@@ -17,8 +17,8 @@ type stored struct {
 	Zones   []Zone  `json:"zones,omitempty"`
 }
 
-// load hands on the table of the last time. A file that cannot be read is
-// said so and passed over: the source will tell.
+// loadSaved applies the table that was saved last. An unusable file is logged and ignored:
+// the source will send the table.
 func (w *Watcher) load() {
 	t, err := readTable(w.file)
 	switch {

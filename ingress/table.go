@@ -10,12 +10,11 @@ import (
 	"unicode"
 )
 
-// State is what is known of the deployment, or of the node under it, behind
-// a route. Only StateReady is proxied; each other one is a page.
+// State is the state of the deployment, or of its node, that a route leads to. Only
+// StateReady is proxied; for every other state a page is shown.
 type State string
 
-// The states of a deployment as design.md draws them, and StateOffline for one
-// whose node is out of reach.
+// The states of a deployment, and StateOffline for one whose node is not connected.
 const (
 	StateQueued    State = "queued"
 	StateApplying  State = "applying"
@@ -64,7 +63,7 @@ type Route struct {
 	Target string `json:"target"`
 	NodeID string `json:"node_id"`
 
-	// Gate is who may pass; it is never more open than the zone's.
+	// Gate says who has access; it is never more open than the zone's.
 	Gate Gate `json:"gate,omitempty"`
 	// Steps are shown while the deployment is on its way.
 	Steps []Step `json:"steps,omitempty"`
@@ -188,8 +187,8 @@ func oneLine(s string) string {
 	return s
 }
 
-// visible turns line ends and other control characters into spaces and drops
-// format characters, which could show a sentence in another order than it has.
+// replaceInvisible turns control characters into spaces and drops format characters, which
+// could display a sentence in a different order.
 func visible(c rune) rune {
 	switch {
 	case unicode.IsControl(c):

@@ -11,16 +11,15 @@ import (
 	"sync/atomic"
 )
 
-// The transports of net/http write a request target that they made themselves,
-// which decodes %2F and the like when the path also holds a byte that should
-// have been escaped. URL.Opaque is written unchanged, except that one which begins
-// with "//" is taken for a host: then the target becomes "http:" and it. So such
-// a path gets a host in front. The HTTP/2 transport removes the request's host
-// again; for HTTP/1.1, targetConn removes one that nobody can guess.
+// The transports of net/http re-encode the request target: they decode %2F and similar if
+// the path also holds a byte that should have been escaped. They write URL.Opaque
+// unchanged, except that they take one beginning with "//" for a host and write "http:" in
+// front of it. So such a path gets a host in front. The HTTP/2 transport removes the
+// request's host again; for HTTP/1.1, targetConn removes a random, unguessable one.
 
 var targetPrefix = "//" + rand.Text() + ".invalid"
 
-// targetAt bounds where in a write the target can begin: behind the method.
+// targetAt bounds how far into a write the target can begin: it follows the method.
 const targetAt = 512
 
 // keepTarget has the path sent byte for byte as it came.

@@ -12,9 +12,8 @@ import (
 	"github.com/nullops/nullops/lull"
 )
 
-// A WebSocket is silent most of the time, and there may be many thousands. So
-// none keeps its handler waiting, nor a buffer: all that stays of one are its two
-// connections and a small stack for each.
+// WebSockets are idle most of the time, and there may be many thousands. So they keep no
+// handler goroutine and no buffer: only two connections with a small stack each.
 
 // serveSocket asks the service for a WebSocket. If it agrees, its connection and
 // the client's are joined, and outlive the request.
@@ -42,8 +41,8 @@ func (p *Proxy) serveSocket(u *upstream, w http.ResponseWriter, r *http.Request,
 	}
 }
 
-// join takes the client's connection over, tells it what the service said, and
-// copies both ways from then on. It calls leave when both ends are done.
+// joinUpgraded takes over the client's connection, writes the service's response, and from
+// then on copies both ways. It calls leave when both directions have ended.
 func join(w http.ResponseWriter, c *conn, res *http.Response, leave func()) error {
 	client, ours, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -64,7 +63,8 @@ func join(w http.ResponseWriter, c *conn, res *http.Response, leave func()) erro
 	return nil
 }
 
-// agreement is the service's answer, and what it may have sent right behind it.
+// switchingResponse is the service's 101 response, and the bytes that may have arrived
+// right after it.
 func agreement(h http.Header, c *conn, res *http.Response) []byte {
 	dropHops(res.Header)
 	spellSocketHeaders(res.Header)
@@ -80,7 +80,7 @@ func agreement(h http.Header, c *conn, res *http.Response) []byte {
 	return out.Bytes()
 }
 
-// socketSpelling gives the name that RFC 6455 gives a header. net/http spells it
+// socketSpelling returns the spelling of a header in RFC 6455. net/http writes
 // Sec-Websocket, and some programs compare names byte by byte.
 func socketSpelling(name string) string {
 	if rest, ok := strings.CutPrefix(name, "Sec-Websocket-"); ok {

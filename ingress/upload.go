@@ -20,17 +20,16 @@ const (
 	lingerTime = 2 * time.Second
 	// arrivedTime is enough for a body that is already on this machine.
 	arrivedTime = 20 * time.Millisecond
-	// maxDiscard is the most that is read of a body that nobody wants.
+	// maxDiscard is the most that is read of a body that is not needed.
 	maxDiscard = 256 << 10
 )
 
 var errStalled = errors.New("the client stopped sending the request's body")
 
-// upload is a request whose body is yet to come. What we wait for it is
-// bounded: without that a client holds a connection, here and at the service,
-// for as long as it likes by sending nothing, or a byte now and then. Time that
-// the service takes is not counted, and once it answers, both may talk as
-// slowly as they like.
+// upload is a request whose body is still to be received. The time we wait for it is
+// limited: otherwise a client could hold a connection, here and at the service, by sending
+// nothing or a byte now and then. Time that the service takes does not count, and once it
+// responds, both sides may be as slow as they like.
 type upload struct {
 	http.ResponseWriter
 	body     io.ReadCloser
@@ -120,7 +119,7 @@ func (u *upload) waited(err error) bool {
 	return u.stalled
 }
 
-// expire ends the Read under way. The timer may be late, and the Read another.
+// expire ends the current Read. The timer may fire late, during another Read.
 func (u *upload) expire() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -132,7 +131,7 @@ func (u *upload) expire() {
 	u.setReadDeadline(-time.Hour)
 }
 
-// settle ends all waiting, and says whether the body has come whole.
+// markAnswered stops the time limit and reports whether the body was received completely.
 func (u *upload) settle() (ended bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -149,8 +148,8 @@ func (u *upload) WriteHeader(status int) {
 	u.ResponseWriter.WriteHeader(status)
 }
 
-// hurry bounds how long net/http reads, over HTTP/1, the rest of a body after the
-// answer was sent. Call it when the answer is complete.
+// limitDrain bounds how long net/http reads the rest of an HTTP/1 body after the response
+// was sent. Call it when the response is complete.
 func (u *upload) hurry() {
 	if !u.settle() && u.one {
 		u.takeBody()
@@ -169,8 +168,8 @@ func (u *upload) takeBody() {
 	defer u.reading.Unlock()
 }
 
-// discardArrived reads what has come of a body that nobody wants. If that is all
-// of it, the connection can be used again.
+// discardArrived reads what has arrived of a body that is not needed. If that was all of
+// it, the connection can be reused.
 func (u *upload) discardArrived() {
 	if u.settle() || !u.one || u.expects {
 		return

@@ -24,9 +24,9 @@ const (
 	// idleUpstream is short of the 75 s of our own server: an application
 	// gets rid of its visitors' connections soon after they left.
 	idleUpstream = 60 * time.Second
-	// idlePerTarget keeps the connections of one busy service: 64 clients at
-	// once, and as many again so that a burst does not dial anew. The default
-	// of net/http, 2, makes nearly every request a new tunnel.
+	// idlePerTarget is how many idle connections are kept per service: enough for 64 clients at
+	// once, and as many again so that a burst needs no new connections. With net/http's default
+	// of 2, nearly every request opens a new tunnel.
 	idlePerTarget = 128
 	// logEvery bounds what a dead service under load writes to the log.
 	logEvery = time.Second
@@ -34,9 +34,9 @@ const (
 
 var errUpgrade = errors.New("switched protocols, but not to a websocket that was asked for")
 
-// upstreamKey tells pools of connections apart. Two routes (a dotted and a
-// flat host) may share one; a deployment made anew has a new id and so never
-// gets a connection of the one before.
+// upstreamKey identifies a connection pool. Two routes (a dotted and a flat host) may share
+// one. A deployment created again has a new ID, and so never gets a connection of the
+// former one.
 type upstreamKey struct {
 	deployment, target, node string
 	port                     int
@@ -112,9 +112,9 @@ func isGRPC(contentType string) bool {
 	return kind == "application/grpc" || strings.HasPrefix(kind, "application/grpc+")
 }
 
-// retire closes idle connections. Those in use are closed by the requests
-// that use them, see serve: one that was on its way here when the table changed
-// still gets its answer.
+// retireIdle closes idle connections. Those in use are closed by the requests that use them
+// (see serve), so that a request that was already on its way when the table changed still
+// gets its response.
 func (u *upstream) retire() {
 	u.retired.Store(true)
 	u.idle.close()
@@ -162,12 +162,12 @@ func (u *upstream) open(ctx context.Context) (net.Conn, error) {
 	return conn, nil
 }
 
-// check looks at what the application answered before any of it is passed on.
+// filterAnswer validates and filters the response's headers before any of it is passed on.
 func (u *upstream) check(res *http.Response) error {
 	if res.StatusCode == http.StatusSwitchingProtocols &&
 		!(isWebSocket(res.Request.Header) && isWebSocket(res.Header)) {
-		// The connection would become a raw pipe even if nobody asked, and later
-		// requests of the client would end up in it.
+		// Without this check the connection would become a raw pipe although the client did not ask
+		// for one, and its later requests would end up in it.
 		return errUpgrade
 	}
 	if len(res.Header["Set-Cookie"]) > 0 {
@@ -178,15 +178,15 @@ func (u *upstream) check(res *http.Response) error {
 	return nil
 }
 
-// fail answers for an application that did not.
+// answerFailure answers in place of an application that did not respond.
 func (u *upstream) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if gaveUp(w) {
 		u.owner.refuse(w, r, http.StatusRequestTimeout)
 		return
 	}
 	if r.Context().Err() != nil {
-		// The client has left. Were this to return, net/http would write
-		// "200 OK" to one that has closed only its half.
+		// The client has disconnected. Returning normally would make net/http send "200 OK" to a
+		// client that has closed only its sending side.
 		panic(http.ErrAbortHandler)
 	}
 	u.log(err)
@@ -256,10 +256,9 @@ func (b *closingBody) Close() error {
 	return errors.Join(b.client.Close(), b.ReadCloser.Close())
 }
 
-// exactly ends a body of a known length without asking what is behind it. The
-// transport looks there once more, and by then net/http's server, which is already
-// passing the answer on, may have closed the body: the transport took that for a
-// failure and cut the answer.
+// exactBody ends a body of known length without another read. The transport reads once
+// more, and by then net/http's server, which is already sending the response, may have
+// closed the body; the transport would take that for a failure and cut the response.
 type exactly struct {
 	io.ReadCloser
 	left int64
@@ -274,9 +273,9 @@ func (e *exactly) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// saysClientAddress finds the headers in which the proxies of several vendors
-// say who asks. Applications and frameworks believe them, and only we know.
-// Proxy becomes HTTP_PROXY in CGI programs, which then send their requests there.
+// isClientAddressHeader finds the headers in which various proxies name the client's
+// address. Applications and frameworks trust them, and only we know the address. The header
+// Proxy becomes HTTP_PROXY in CGI programs, which would then send their own requests there.
 func saysClientAddress(name string) bool {
 	switch name {
 	case "Cf-Connecting-Ip", "Cf-Connecting-Ipv6", "Cf-Pseudo-Ipv4", "Client-Ip",
@@ -289,8 +288,8 @@ func saysClientAddress(name string) bool {
 	return false
 }
 
-// spoofs finds headers that only a proxy may set, and all with an underscore:
-// CGI, and what descends from it, reads X_Auth and X-Auth as one.
+// isProxyOnlyHeader finds headers that only a proxy may set, and all headers with an
+// underscore: CGI and its descendants read X_Auth and X-Auth as the same header.
 func spoofs(name string) bool {
 	return strings.IndexByte(name, '_') >= 0 || strings.HasPrefix(name, "X-Forwarded-") ||
 		name == "X-Forwarded" || name == "Forwarded" || saysClientAddress(name)
@@ -303,7 +302,7 @@ func setForwarded(h http.Header, in *http.Request) {
 	h["X-Forwarded-Proto"] = []string{proto}
 }
 
-// origin is who asks, and over what.
+// clientOrigin returns the client's address and the scheme of the request.
 func origin(r *http.Request) (ip, proto string) {
 	ip, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

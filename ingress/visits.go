@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// visitEvery is how often one deployment's visits are told at most. Lifetimes
-// count in hours, and a load test must not become a flood of rows.
+// visitEvery is how often a deployment's visits are reported at most. Lifetimes are counted
+// in hours, and a load test must not cause a flood of database rows.
 const visitEvery = time.Minute
 
-// visits remembers when each deployment's last visit was told.
+// visits remembers when a visit of each deployment was last reported.
 type visits struct {
 	tell func(deploymentID string)
 	last sync.Map // deployment id → *stamp
@@ -24,8 +24,8 @@ func (v *visits) of(deploymentID string) *stamp {
 	return s.(*stamp)
 }
 
-// note tells a visit unless one was told less than a minute ago. Of many
-// requests at one moment exactly one tells.
+// recordVisit reports a visit unless one was reported less than a minute ago. Of concurrent
+// requests exactly one reports.
 func (v *visits) note(deploymentID string, s *stamp, now time.Time) {
 	last := s.at.Load()
 	if last != 0 && now.UnixNano()-last < int64(visitEvery) {
@@ -36,9 +36,8 @@ func (v *visits) note(deploymentID string, s *stamp, now time.Time) {
 	}
 }
 
-// forget drops the deployments nobody has a use for any more, so that the map
-// does not grow with every deployment there ever was. A stamp younger than a
-// minute stays: its deployment may come back at once.
+// forgetUnused drops deployments that no route uses now, so that the map does not grow
+// without limit. A stamp younger than a minute stays: its deployment may come back at once.
 func (v *visits) forget(used map[string]bool, now time.Time) {
 	v.last.Range(func(id, s any) bool {
 		old := now.UnixNano()-s.(*stamp).at.Load() >= int64(visitEvery)

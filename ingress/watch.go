@@ -31,8 +31,8 @@ const (
 // errSilent stands for a source that broke its word and gave no reason.
 var errSilent = errors.New("the source ended without a reason")
 
-// Watcher follows a source of tables for ever and hands on each one. When
-// the source is lost, the last table simply stays where it was handed to.
+// Watcher follows a source of tables until its context ends, and applies each one. If the
+// source is lost, the last table stays in use.
 type Watcher struct {
 	source Source
 	apply  func(*Table)
@@ -70,8 +70,8 @@ func (w *Watcher) Run(ctx context.Context) error {
 	return nil
 }
 
-// follow connects again and again. The wait doubles up to maxWait and starts
-// anew once a table has come through.
+// followSource reconnects until ctx ends. The delay doubles up to maxWait and is reset once
+// a table has arrived.
 func (w *Watcher) follow(ctx context.Context) {
 	wait := firstWait
 	for ctx.Err() == nil {
@@ -95,7 +95,7 @@ func (w *Watcher) follow(ctx context.Context) {
 	}
 }
 
-// lost is loud the first time and quiet while the loss lasts.
+// logLoss logs a warning for the first failure, and debug messages while the loss lasts.
 func (w *Watcher) lost(ctx context.Context, err error, wait time.Duration) {
 	level := slog.LevelDebug
 	if wait == firstWait {
@@ -115,8 +115,7 @@ func (w *Watcher) accept(t *Table) {
 	}
 }
 
-// warn tells of each bad route once, not with each of a hundred tables a
-// second.
+// warnRejected logs each rejected route once, not with each of a hundred tables a second.
 func (w *Watcher) warn(rejected []Rejected) {
 	warned := make(map[string]bool, len(rejected))
 	for _, r := range rejected {

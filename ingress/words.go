@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// word is how people are told a state of a deployment or of a step: as the UI
-// says it, so that both are known for the same.
+// stateLabel is the label of a state of a deployment or step, worded as in the UI so that
+// people recognize it.
 func word(state string) string {
 	switch state {
 	case "pending":
@@ -23,8 +23,8 @@ func word(state string) string {
 // Word is the step's state for people.
 func (s Step) Word() string { return word(s.Status) }
 
-// requestID names one answer, so that who asks about a page and who reads the
-// log mean the same.
+// requestID identifies one response, so that a page that a user asks about can be found in
+// the log.
 func requestID() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails: it ends the program instead

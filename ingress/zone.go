@@ -2,7 +2,7 @@ package ingress
 
 import "strings"
 
-// Gate says who may pass to the services behind a host.
+// Gate says who has access to the services of a host.
 type Gate string
 
 // The gates, from open to strict.
@@ -25,9 +25,8 @@ type Zone struct {
 	RedirectHTTPS bool `json:"redirect_https,omitempty"`
 }
 
-// Within completes a table that nobody uses yet with its zones, and gives it
-// back. A zone with a suffix nobody can write is left out. No route is more open
-// than its zone.
+// Within adds zones to a table that is not in use yet, and returns it. A zone with an
+// invalid suffix is left out. No route is more open than its zone.
 func (t *Table) Within(zones []Zone) *Table {
 	t.zones = make(map[string]*Zone, len(zones))
 	for i := range zones {

@@ -1,17 +1,17 @@
-// Package lull is for connections that are silent most of the time, of which a
-// process may hold many thousands: open WebSockets, tunnels, sessions.
+// Package lull reads from connections that are idle most of the time, of which a process
+// may hold many thousands: WebSockets, tunnels, sessions.
 //
-// Who reads from one in the usual way waits with a buffer in hand and, below TLS,
-// on a stack of 8 KiB. Here it waits with neither:
+// A normal blocked read holds a buffer and, under TLS, a stack of 8 KiB. A read through
+// this package holds neither while it waits:
 //
 //	for {
-//		n, err := c.Brief(tls.Read, p)       // what is there already
+//		n, err := c.Brief(tls.Read, p)       // what has already arrived
 //		if errors.Is(err, lull.ErrNotYet) {
-//			err = c.Wait()               // and only then, without p
+//			err = c.Wait()               // blocks without p
 //		}
 //	}
 //
-// Copy is that loop. It imports nothing of ours and knows no protocol.
+// Copy is this loop. The package imports nothing else of this module and knows no protocol.
 package lull
 
 import (
@@ -25,15 +25,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Conn is a TCP connection that can be asked for what has arrived, and waited on
-// without a read under way. One goroutine reads at a time, and one writes.
+// Conn is a TCP connection that can be read without blocking, and waited on without a
+// pending read. One goroutine reads at a time, and one writes.
 type Conn struct {
 	*net.TCPConn
 	raw syscall.RawConn
-	// brief is set while a Read must not wait. drained is set once it is known
-	// that nothing more has arrived. Both are the reader's, as is asked.
+	// brief is set while a Read must not block. drained is set once it is known that nothing
+	// more has arrived. Both, and asked, belong to the reader.
 	brief, drained, asked bool
-	// into is where a brief read goes, got and failed what came of it.
+	// into is the buffer of a brief read, got and failed are its result.
 	into   []byte
 	got    int
 	failed error
@@ -46,7 +46,7 @@ type Conn struct {
 	gathered *[]byte
 }
 
-// Wrap makes a Conn. The TCP connection must not be used by itself any more.
+// Wrap makes a Conn. The TCP connection must not be used directly afterwards.
 func Wrap(tcp *net.TCPConn) (*Conn, error) {
 	raw, err := tcp.SyscallConn()
 	if err != nil {
@@ -57,7 +57,7 @@ func Wrap(tcp *net.TCPConn) (*Conn, error) {
 	return c, nil
 }
 
-// Over wraps what is a TCP connection, and gives back as it is what is not.
+// Over wraps a TCP connection, and returns any other connection unchanged.
 func Over(conn net.Conn) net.Conn {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		if c, err := Wrap(tcp); err == nil {
@@ -84,7 +84,7 @@ func Under(conn net.Conn) *Conn {
 
 func (c *Conn) self() *Conn { return c }
 
-// ErrNotYet is what a brief read gives when nothing has arrived.
+// ErrNotYet is returned by a brief read when nothing has arrived.
 var ErrNotYet error = notYet{}
 
 // notYet is a net.Error, and Temporary: TLS lets its reader try again.
@@ -94,8 +94,8 @@ func (notYet) Error() string   { return "nothing has arrived yet" }
 func (notYet) Timeout() bool   { return false }
 func (notYet) Temporary() bool { return true }
 
-// Brief calls read, which reads through c, and has it give ErrNotYet where it
-// would wait. Of a TLS record that is not whole nothing is lost.
+// Brief calls read, which must read through c, and makes it return ErrNotYet instead of
+// blocking. An incomplete TLS record is kept for the next read.
 func (c *Conn) Brief(read func([]byte) (int, error), p []byte) (int, error) {
 	c.brief = true
 	defer func() { c.brief = false }()
@@ -120,7 +120,8 @@ func (c *Conn) Read(p []byte) (n int, err error) {
 	return c.got, c.failed // as it is: TLS compares it
 }
 
-// receive asks the kernel, in the words of a net.Conn.
+// readNonblock reads from the kernel without blocking and translates the result to a
+// net.Conn's.
 func (c *Conn) receive(fd uintptr) bool {
 	c.got = 0
 	n, err := unix.Read(int(fd), c.into)
@@ -146,7 +147,8 @@ func (c *Conn) Wait() error {
 	return c.raw.Read(c.notice)
 }
 
-// arrived is asked once before the wait, and once after it.
+// pollReadable is the runtime poller's callback. It is called once before the wait and once
+// after it.
 func (c *Conn) arrived(fd uintptr) bool {
 	if c.asked {
 		return true

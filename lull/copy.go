@@ -23,17 +23,17 @@ var (
 	}}
 )
 
-// Copy copies from a connection until it ends, which is no error. Memory for it is
-// held only while bytes flow, if there is a Conn below from; and what has arrived
-// together is written together, if there is one below to.
+// Copy copies from a connection until it ends, which is no error. It holds a buffer only
+// while bytes flow, if there is a Conn below from; bytes that arrived together are written
+// together, if there is one below to.
 func Copy(to, from net.Conn) error {
 	under := Under(from)
 	if under == nil {
 		_, err := io.Copy(to, from)
 		return err
 	}
-	// What TLS has read already nobody can wait for. It is fetched on a stack of its
-	// own: most connections that begin with silence stay silent.
+	// It is impossible to wait for bytes that TLS has already read, so they are fetched first.
+	// That needs a stack of its own: most connections that start idle stay idle.
 	first := make(chan error, 1)
 	go func() { first <- pour(to, from, under) }()
 	for err := <-first; ; err = pour(to, from, under) {
@@ -49,7 +49,7 @@ func Copy(to, from net.Conn) error {
 	}
 }
 
-// pour copies what is there. It gives ErrNotYet when that is all.
+// copyAvailable copies what has arrived, and returns ErrNotYet when that is all.
 func pour(to, from net.Conn, under *Conn) error {
 	buf := copies.Get().(*[copySize]byte)
 	defer copies.Put(buf)
@@ -97,7 +97,7 @@ func Read(from net.Conn, p []byte) (int, error) {
 	}
 }
 
-// write has the records of TLS go out in one piece.
+// writeGathered makes TLS write its records in one piece.
 func write(to net.Conn, p []byte) error {
 	under := Under(to)
 	if under == nil || len(p) <= copySize/4 {

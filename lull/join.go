@@ -20,7 +20,8 @@ func Join(a, b net.Conn, ended func()) {
 		err := Copy(to, from)
 		half, ok := to.(interface{ CloseWrite() error })
 		whole := err == nil && ok && half.CloseWrite() == nil
-		// Broken, or not able to close one way: the other way cannot go on either.
+		// The connection is broken, or cannot close one direction only: the other direction must
+		// end too.
 		if over.Add(1) == 2 || !whole {
 			end()
 		}

@@ -16,15 +16,15 @@ type ApprovalStep struct {
 	Prompt string `json:"prompt"`
 	// Fields are what the answer tells besides yes or no.
 	Fields []ApprovalField `json:"fields,omitempty"`
-	// Teams and Users may answer, as far as they may see the deployment. With
-	// neither, it is whoever has full access to it. Admins always may.
+	// Teams and Users may answer, if they can see the deployment. If both are empty, everybody
+	// with full access to it may. Admins always may.
 	Teams []string `json:"teams,omitempty"`
 	Users []string `json:"users,omitempty"`
 	// TimeoutSeconds is how long the run waits; zero means a day.
 	TimeoutSeconds int `json:"timeout_seconds,omitempty"`
 }
 
-// ApprovalField is one value that whoever answers may fill in.
+// ApprovalField is one value that the person who answers can fill in.
 type ApprovalField struct {
 	Name string `json:"name"`
 	// Label is what people read; empty means the name.
@@ -49,16 +49,16 @@ const (
 	FieldChoice  FieldType = "choice"
 )
 
-// Outputs that every approval has. Answer is "approved", always: a run does
-// not go on behind anything else.
+// Outputs that every approval has. OutputAnswer is always "approved": a run does not
+// continue otherwise.
 const (
 	OutputAnswer     = "answer"
 	OutputAnsweredBy = "answered_by"
 	OutputAnsweredAt = "answered_at"
 )
 
-// Limits of an approval. A question that nobody answered for a month holds a
-// node's room for nothing.
+// Limits of an approval. One that nobody answers occupies room on a node until it times
+// out, so the timeout is at most a month.
 const (
 	DefaultApprovalSeconds = 24 * 3600
 	MaxApprovalSeconds     = 30 * 24 * 3600
@@ -136,8 +136,8 @@ func (a *ApprovalStep) fieldNames() string {
 	return strings.Join(names, ", ")
 }
 
-// refuses says why a value does not fit the field, "" if it does. The value
-// is not repeated: somebody may have pasted what nobody should see.
+// explainMismatch says why a value does not fit the field, or "" if it does. It does not
+// repeat the value, which may be a secret pasted by mistake.
 func (f ApprovalField) refuses(value any) string {
 	switch v := value.(type) {
 	case bool:

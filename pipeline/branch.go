@@ -2,9 +2,9 @@ package pipeline
 
 import "slices"
 
-// Branch is the part of a pipeline that some steps need: they themselves, what
-// they wait for and what they refer to, all the way up. Steps that are not
-// there are left out. The order is made anew by whoever runs it.
+// Branch is the part of a pipeline that some steps need: the steps themselves and,
+// transitively, what they wait for and refer to. Keys of missing steps are ignored. The
+// caller computes the order again.
 func Branch(p Pipeline, keys ...StepKey) Pipeline {
 	wanted := map[StepKey]bool{}
 	for next := slices.Clone(keys); len(next) > 0; {
@@ -23,7 +23,7 @@ func Branch(p Pipeline, keys ...StepKey) Pipeline {
 	return p
 }
 
-// referred lists the steps that the values of a step speak of.
+// referredSteps lists the steps that the values of a step refer to.
 func referred(s Step) []StepKey {
 	var all []StepKey
 	for _, text := range texts(s) {

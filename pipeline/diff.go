@@ -48,9 +48,9 @@ func (d Diff) Empty() bool {
 	return len(d.Added)+len(d.Removed)+len(d.Changed) == 0 && d.Order == nil
 }
 
-// Compare tells how a pipeline became another. What the control plane filled
-// in is compared too: a new image behind a plugin's name is a change. The
-// orders are those stored, or computed where none is.
+// Compare lists the changes from one pipeline to another. It includes what the control
+// plane filled in: a new image for the same plugin is a change. The orders are the stored
+// ones, or computed if there is none.
 func Compare(old, now Pipeline) (Diff, error) {
 	d := Diff{Added: []Step{}, Removed: []Step{}, Changed: []StepChange{}}
 	for _, key := range stepKeys(old, now) {
@@ -187,9 +187,8 @@ func compareObjects(
 	return all, nil
 }
 
-// compareLists goes by name where the items have some. Otherwise it goes by
-// place: what is inserted at the front shows as a change of everything behind
-// it, which is true, and can be applied.
+// compareLists matches items by name if they have names, and else by index: an insertion at
+// the front then shows as a change of every later item, which is true and can be applied.
 func compareLists(
 	all []FieldChange, path string, old, now []any,
 ) (_ []FieldChange, err error) {

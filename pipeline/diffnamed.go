@@ -67,8 +67,8 @@ func compareNamed(
 	return note(all, path+".order", &was, &is)
 }
 
-// becomes reports whether taking away and adding at the end makes the other
-// list, order and all.
+// becomesByAppending reports whether removing items and appending others makes the other
+// list, including its order.
 func (n named) becomes(other named) bool {
 	var made, added []string
 	for _, name := range n.names {

@@ -73,7 +73,7 @@ type part struct {
 	calls []string
 }
 
-// Value is what a reference or a string comes to.
+// Value is the result of evaluating a reference or a string.
 type Value struct {
 	Data any
 	// Secret is set when any of it came from a secret.

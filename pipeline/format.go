@@ -68,7 +68,7 @@ func Decode(data []byte) (Pipeline, error) {
 	return p, nil
 }
 
-// plain turns the decoder's words into ours.
+// explainDecodeErr rewords the decoder's errors.
 func plain(err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Errorf("field %s: a JSON %s stands where a %s is expected",

@@ -83,7 +83,7 @@ func (p part) String() string {
 	return text
 }
 
-// applyFunction gives what a function makes of a value, which is text always.
+// applyFunction returns the result of a function, which is always text.
 func applyFunction(name string, data any) (string, error) {
 	if name == funcJSON {
 		return encodeJSON(data)
@@ -114,7 +114,7 @@ func encodeJSON(data any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// eval gives the value of a reference after its functions.
+// evalRef returns the value of a reference after its functions were applied.
 func (p part) eval(scope Scope) (Value, error) {
 	v, err := scope(*p.ref)
 	if err != nil {
@@ -134,8 +134,8 @@ type Derived struct {
 	Text string
 }
 
-// DeriveSecrets lists what the functions in a pipeline make of secrets, each
-// step of nested ones too: whoever reads such a text could read the secret.
+// DeriveSecrets lists the results of functions that a pipeline applies to secrets,
+// including intermediate results: all of them reveal the secret and must be masked.
 // References without a value yet are left out.
 func DeriveSecrets(p Pipeline, scope Scope) []Derived {
 	var all []Derived

@@ -50,7 +50,7 @@ func Order(p Pipeline) ([]StepKey, error) {
 	return order, nil
 }
 
-// take removes from waits, smallest key first, all that can ever run.
+// takeRunnable removes from waits, smallest key first, all steps that can ever run.
 func take(waits map[StepKey]map[StepKey]bool) []StepKey {
 	followers := map[StepKey][]StepKey{}
 	var ready []StepKey
@@ -79,8 +79,8 @@ func take(waits map[StepKey]map[StepKey]bool) []StepKey {
 	return order
 }
 
-// cycle finds one in a graph where every step waits for another: following
-// the smallest need must come back. The path runs in the direction of time.
+// findCycle finds a cycle in a graph where every step waits for another: following the
+// smallest need must come back. The path runs in the direction of time.
 func cycle(waits map[StepKey]map[StepKey]bool) []StepKey {
 	at := slices.Min(slices.Collect(maps.Keys(waits)))
 	seen := map[StepKey]int{}
@@ -100,7 +100,8 @@ func cycle(waits map[StepKey]map[StepKey]bool) []StepKey {
 	return append(path, path[0])
 }
 
-// cycles finds one cycle in every tangle of steps, taking each found one out.
+// findCycles finds one cycle in each strongly connected group of steps, and removes it
+// before it searches the next.
 func cycles(p Pipeline) []*CycleError {
 	var found []*CycleError
 	waits := map[StepKey]map[StepKey]bool{}
@@ -146,8 +147,8 @@ func (p Pipeline) Step(key StepKey) (Step, bool) {
 	return Step{}, false
 }
 
-// ancestors returns, by step, all that run before it for certain. It copes
-// with cycles and unknown needs, so that validation can go on after them.
+// ancestorsByStep returns, for each step, all steps that certainly run before it. It
+// tolerates cycles and unknown needs, so that validation can continue after reporting them.
 func ancestors(p Pipeline) map[StepKey]map[StepKey]bool {
 	needs := map[StepKey][]StepKey{}
 	for _, s := range p.Steps {

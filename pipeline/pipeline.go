@@ -35,7 +35,7 @@ type Step struct {
 	Needs   []StepKey    `json:"needs,omitempty"`
 	Service *ServiceStep `json:"service,omitempty"`
 	Plugin  *PluginStep  `json:"plugin,omitempty"`
-	// Approval asks a person before the run goes on.
+	// Approval asks a person before the run continues.
 	Approval *ApprovalStep `json:"approval,omitempty"`
 	// Position is where the editor drew it; it has no meaning for a run.
 	Position *Position `json:"position,omitempty"`
@@ -112,8 +112,8 @@ const (
 	RestartNever  Restart = "never"
 )
 
-// GPUs are asked of the container engine as devices. Exactly one of the two
-// is given.
+// GPUs are requested from the container engine as devices. Exactly one of the two fields is
+// set.
 type GPUs struct {
 	// Count is any so many of the node's.
 	Count int `json:"count,omitempty"`

@@ -77,10 +77,10 @@ func strangers(p Pipeline, versions map[StepKey]Version) []Problem {
 	return problems
 }
 
-// Literals returns a copy of a plugin's parameters for a check against its
-// schema, and the JSON pointers (RFC 6901) of the strings that hold
-// references. What a reference comes to is not known yet, so a complaint at
-// or below such a pointer means nothing; Validate compares declared types.
+// Literals returns a copy of a plugin's parameters for a check against its schema, and the
+// JSON pointers (RFC 6901) of the strings that hold references. The value of a reference is
+// not known yet, so an error at or below such a pointer is meaningless; Validate compares
+// declared types.
 func Literals(parameters map[string]any) (tree map[string]any, references []string) {
 	tree = make(map[string]any, len(parameters))
 	for _, key := range sortedKeys(parameters) {

@@ -26,8 +26,8 @@ type Settings struct {
 	Secrets []string
 }
 
-// Limits of a pipeline's parts. They keep one document readable and one node
-// able to run it; nobody has met them yet.
+// Limits of a pipeline's parts. They keep a document readable and ensure that one node can
+// run it; they are larger than any pipeline so far.
 const (
 	MaxSteps       = 500
 	MaxKey         = 40
@@ -44,9 +44,9 @@ const (
 	maxGPUs = 64
 )
 
-// Validate returns every problem of the pipeline at once, or none. It asks
-// nobody: services and plugins were copied into the steps before. Literal
-// parameters are held to their schema elsewhere (see Literals).
+// Validate returns every problem of the pipeline at once, or none. It needs no other data:
+// services and plugins are already copied into the steps. Literal parameters are checked
+// against their schema elsewhere (see Literals).
 func Validate(p Pipeline, settings Settings) []Problem {
 	v := &validator{p: p, settings: settings, before: ancestors(p)}
 	v.graph()
@@ -154,7 +154,7 @@ func (v *validator) needs(s Step) {
 	}
 }
 
-// sum holds all services together to the project's limit.
+// checkTotals checks the sum over all services against the project's limits.
 func (v *validator) sum() {
 	v.at = ""
 	var cpu float64
@@ -179,8 +179,8 @@ func (v *validator) sum() {
 	v.unlimited(limits)
 }
 
-// unlimited refuses services without a limit of their own where the project
-// has one: they could pass it.
+// checkUnlimited rejects services without a limit of their own if the project has one: they
+// could exceed it.
 func (v *validator) unlimited(limits Resources) {
 	for _, s := range v.p.Steps {
 		if s.Service == nil {

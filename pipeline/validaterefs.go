@@ -79,8 +79,8 @@ func (v *validator) output(field string, ref Ref, c *Component) {
 	}
 }
 
-// answer wants a field that is always there: what a person may leave empty
-// would fail the run only after somebody approved it.
+// checkAnswer requires a field that always has a value: an optional one would fail the run
+// only after the approval was given.
 func (v *validator) answer(field string, ref Ref, a *ApprovalStep) {
 	if _, ok := a.outputType(ref.Name); !ok {
 		v.fail(field, "unknown_output", "${{ %s }}: approval %q has no field %q; it has %s, %s, "+
@@ -105,9 +105,9 @@ func (v *validator) ancestor(field string, ref Ref) {
 	}
 }
 
-// serviceRef wants host and port of an earlier step, since whoever asks for
-// them is going to connect. A URL is only text: a plugin may register the
-// address of a service that starts after it.
+// serviceRef requires that host and port belong to an earlier step, since their user is
+// going to connect. A URL is only text: a plugin may register the address of a service that
+// starts later.
 func (v *validator) serviceRef(field string, ref Ref) {
 	s, ok := v.p.Step(ref.Key)
 	if !ok || s.Service == nil {

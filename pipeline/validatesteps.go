@@ -60,7 +60,8 @@ func (v *validator) gpus(g *GPUs) {
 	}
 }
 
-// command refuses secrets: arguments are readable in the engine's files.
+// checkCommand rejects secrets in arguments, which are readable in the engine's files on
+// the node.
 func (v *validator) command(field, arg string) {
 	for _, ref := range v.text(field, arg) {
 		if v.secret(ref) {

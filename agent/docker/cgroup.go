@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// errHidden means that the kernel's files about a container are not where we
-// can see them: we are in a container ourselves. The engine is asked instead.
+// errHidden means that the kernel's files about a container are not visible, because the
+// agent itself runs in a container. The engine is asked instead.
 var errHidden = errors.New("the container's control group cannot be seen from here")
 
-// groups reads what the kernel counts for one container. That is a few small
-// files; the engine would ask its shim, which reads the same files.
+// cgroupReader reads the kernel's counters for one container from a few small files. The
+// engine would ask its shim, which reads the same files and costs more.
 type groups struct {
 	// proc and sys are /proc and /sys/fs/cgroup.
 	proc, sys string
@@ -132,7 +132,8 @@ func readIn(dirs []string, file string) (string, error) {
 	return "", errHidden
 }
 
-// named finds the number behind a word, one pair a line.
+// findCounter returns the number after a word in a file with one "word number" pair per
+// line.
 func named(text, word string) int64 {
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, word+" "); ok {

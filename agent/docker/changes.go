@@ -34,8 +34,8 @@ func (d *Docker) Changes(ctx context.Context) <-chan struct{} {
 	return hints
 }
 
-// watch returns when the stream of events ends. It reports whether the stream
-// was any good.
+// watchEvents returns when the event stream ends, and reports whether it delivered any
+// event.
 func (d *Docker) watch(ctx context.Context, hints chan<- struct{}) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -57,8 +57,8 @@ func (d *Docker) watch(ctx context.Context, hints chan<- struct{}) bool {
 	}
 }
 
-// Restarts grows with each connection to the engine's events: one that ends is
-// how a restart looks from here.
+// Restarts counts connections to the engine's events: an event stream that ends indicates a
+// restart.
 func (d *Docker) Restarts() int64 { return d.lives.Load() }
 
 func hint(hints chan<- struct{}) {

@@ -19,7 +19,7 @@ const (
 	// diskFloor is where placement stops by default; diskLow leaves time to act.
 	diskFloor = 1 << 30
 	diskLow   = 5 << 30
-	// fewSubnets is when somebody should make the range larger.
+	// fewSubnets is the number of free subnets below which the check recommends a larger range.
 	fewSubnets = 16
 )
 
@@ -148,7 +148,8 @@ func diskCheck(f facts) wire.Check {
 	case f.diskFree < diskLow:
 		return bad(checkDisk, wire.SeverityWarning, detail+".", remedy)
 	}
-	// No number here: a check that says something else each minute is news.
+	// Without a number: a check whose text changes each minute would count as a change of the
+	// inventory.
 	return good(checkDisk, "Enough disk is free.")
 }
 

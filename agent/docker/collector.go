@@ -52,8 +52,8 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// stdout stops the reading of both streams at the limit: the plugin blocks
-// until it is killed, and our memory stays what it is.
+// stdoutWriter stops the reading of both streams at the limit: the plugin then blocks until
+// it is killed, and our memory use stays bounded.
 func (c *collector) stdout() io.Writer {
 	return writerFunc(func(p []byte) (int, error) {
 		if int64(c.out.Len()+len(p)) > c.limit {

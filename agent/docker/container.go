@@ -37,12 +37,12 @@ func (s containerSpec) digest() string {
 	return digest(s.config, s.host, s.network, s.alias)
 }
 
-// ensureRunning makes the container be there, made from this specification,
-// and started. Keep says whether a container from before may stay; a caller
-// that changed what is not in the specification says no.
+// ensureRunning makes sure that a container made from this specification exists and is
+// started. keep says whether an existing container may be used; a caller that has changed
+// files outside the specification passes false.
 //
-// A container from before may refuse to start because the world around it was
-// replaced (a network by the same name, say). It is then made anew, once.
+// An existing container may fail to start because something it refers to was replaced, such
+// as a network of the same name. It is then created again, once.
 func (d *Docker) ensureRunning(ctx context.Context, s containerSpec, keep bool) error {
 	id, adopted, err := d.ensureContainer(ctx, s, keep)
 	if err != nil {
@@ -70,9 +70,9 @@ func (d *Docker) start(ctx context.Context, id string) error {
 
 // ensureContainer creates the container, or adopts the one that has its name.
 //
-// The engine reserves a name before the container can be seen: a creation that
-// we gave up on, and that the engine still works through, makes ours a conflict
-// with nobody. That passes within moments, so it is waited out.
+// The engine reserves a name before the container becomes visible. A creation that we have
+// given up on and the engine still completes makes ours fail with a conflict although no
+// container of that name can be found. That lasts for moments, so it is retried.
 func (d *Docker) ensureContainer(
 	ctx context.Context, s containerSpec, keep bool,
 ) (id string, adopted bool, err error) {
@@ -98,9 +98,8 @@ func (d *Docker) ensureContainer(
 	}
 }
 
-// adopt takes the container that has the name when it was made from the same
-// specification, and removes it when it was not. A name that nobody has any
-// more, or not yet, is no error.
+// adoptContainer adopts the container of that name if it was created from the same
+// specification, and removes it if not. It is no error if no such container exists.
 func (d *Docker) adopt(
 	ctx context.Context, s containerSpec, keep bool,
 ) (id string, adopted bool, err error) {
@@ -138,8 +137,8 @@ func (d *Docker) create(ctx context.Context, s containerSpec) (string, error) {
 	return r.ID, nil
 }
 
-// inspect returns errors that keep the engine's class, so that the caller can
-// tell a missing container.
+// inspectContainer returns errors that keep the engine's class, so that the caller can
+// detect a missing container.
 func (d *Docker) inspect(ctx context.Context, id string) (container.InspectResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()

@@ -46,9 +46,8 @@ type Config struct {
 	// ProbeName tells the isolation probes of one process from those of another
 	// on the same data. Empty is the agent's.
 	ProbeName string
-	// StopGrace is how long a service may take to end, once it is told to, before
-	// it is killed; default 10 seconds, negative is not at all. The engine
-	// counts whole seconds.
+	// StopGrace is how long a service may take to end after SIGTERM before it is killed;
+	// default 10 seconds, negative means not at all. The engine counts whole seconds.
 	StopGrace time.Duration
 	// RenameAfter is how old an agent must be before it renames the running
 	// containers of an earlier release; default half a minute.
@@ -62,7 +61,7 @@ type Config struct {
 	LostAfter time.Duration
 	// Sidecar replaces the embedded binary, for tests.
 	Sidecar []byte
-	// Log gets what no caller is told, such as a failed removal in the
+	// Log receives what is not returned to a caller, such as a failed removal in the
 	// background. Nil means slog's default.
 	Log *slog.Logger
 }
@@ -70,7 +69,7 @@ type Config struct {
 // Docker is a Runtime on one Docker Engine.
 type Docker struct {
 	api *client.Client
-	// following is for logs that are followed, see unhurried.
+	// following is the client for logs that are followed; see coalescingConn.
 	following *client.Client
 	config    Config
 	names     names
@@ -83,7 +82,7 @@ type Docker struct {
 
 	// networks keeps two calls from picking the same subnet.
 	networks sync.Mutex
-	// sweeps are removals of ended plugins, after their result is out.
+	// sweeps are containers of ended plugins that are being removed in the background.
 	sweeps sweeps
 	ahead  ahead
 	usage  usage

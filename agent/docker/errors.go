@@ -19,9 +19,9 @@ const (
 	actTime = 60 * time.Second
 )
 
-// making is the context of an order to make something. Whoever gives up meanwhile
-// waits for its end all the same: the engine goes on with what it has begun, and
-// would finish it after everything of the deployment has been removed.
+// detachedContext is the context for creating something. A cancelled caller still waits, at
+// most mutationTimeout: the engine completes the request anyway, and would create the
+// object after our clean-up.
 func making(ctx context.Context) (context.Context, context.CancelFunc) {
 	if ctx.Err() != nil {
 		return context.WithCancel(ctx)
@@ -29,9 +29,8 @@ func making(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), actTime)
 }
 
-// unavailable marks every error as "could not ask". It is used for questions
-// (list, inspect, ping): an engine that answers those with an error of its own
-// has told us nothing either.
+// wrapUnavailable marks an error as "could not ask". It is used for all errors of queries
+// (list, inspect, ping): if the engine fails to answer those, nothing is known either.
 func unavailable(err error) error {
 	if err == nil {
 		return nil
@@ -39,7 +38,8 @@ func unavailable(err error) error {
 	return fmt.Errorf("%w: %w", agent.ErrUnavailable, err)
 }
 
-// asked classifies the error of a question: "no such thing" is an answer.
+// wrapQueryErr classifies the error of a query: "no such object" is an answer, and any
+// other error means that nothing is known.
 func asked(err error) error {
 	if err == nil {
 		return nil
@@ -50,8 +50,8 @@ func asked(err error) error {
 	return unavailable(err)
 }
 
-// acted classifies the error of an order. If the engine answered, its reason
-// stands; if it did not, nothing is known.
+// wrapMutationErr classifies the error of a change. If the engine answered, its reason
+// stands; if not, the outcome is unknown.
 func acted(err error) error {
 	if err == nil || answered(err) {
 		return err
@@ -59,8 +59,8 @@ func acted(err error) error {
 	return unavailable(err)
 }
 
-// answered reports whether an error came from the engine, as opposed to the
-// way there. The client marks the engine's answers with these classes.
+// isEngineAnswer reports whether an error is the engine's answer and not a failure to reach
+// it. The client marks the engine's answers with these classes.
 func answered(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
 		errors.Is(err, agent.ErrUnavailable) {
@@ -73,11 +73,10 @@ func answered(err error) bool {
 		errdefs.IsFailedPrecondition(err)
 }
 
-// gone reports whether an error of a removal means that there is nothing left
-// to remove.
+// isNotFound reports whether an error of a removal means that there is nothing to remove.
 func gone(err error) bool { return errdefs.IsNotFound(err) }
 
-// pause waits, unless the context ends first.
+// sleepContext waits for d, or returns the cause if the context ends first.
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -22,19 +22,19 @@ const (
 	remembered = 1024
 	// handedOver is how many messages wait to be passed on, of 16 KiB at most.
 	handedOver = 64
-	// disorder is how far a message may be behind one that was stored before
-	// it: both streams of a process take their times for themselves.
+	// maxReordering is how much older a message may be than one stored before it: stdout and
+	// stderr are timestamped independently.
 	disorder = time.Second
 )
 
 // errMissed means that the engine has messages which it did not bring.
 var errMissed = errors.New("the engine kept messages back")
 
-// follower copies a container's messages, and goes after those that the engine
-// does not bring by itself: on a busy machine it may miss a write or a rotation
-// of its own file, and sleep until the next one. When nothing came for a moment,
-// the follower asks for the last message. If that is one it has not seen, it
-// starts to follow anew, and what comes a second time is left out.
+// follower copies a container's log, including messages that the engine does not deliver by
+// itself: on a busy machine the engine can miss a write or a rotation of its own log file,
+// and then waits for the next one. When no message arrived for quietTimeout, the follower
+// asks for the last message. If it has not seen that one, it starts to follow again and
+// drops the messages that come a second time.
 type follower struct {
 	docker    *Docker
 	container string
@@ -57,7 +57,7 @@ func (f *follower) run(ctx context.Context, body io.ReadCloser) error {
 	return err
 }
 
-// copyAll follows anew for as long as there is something to follow.
+// copyAll starts to follow again for as long as the log continues.
 func (f *follower) copyAll(ctx context.Context, body io.ReadCloser) error {
 	for {
 		err := f.copy(ctx, body)
@@ -72,8 +72,8 @@ func (f *follower) copyAll(ctx context.Context, body io.ReadCloser) error {
 	}
 }
 
-// goesOn reports whether a log ended that should not have: when it changes its file
-// the engine ends what follows now and then, though the container runs.
+// shouldResume reports whether a log ended too early: when it rotates its log file, the
+// engine sometimes ends a stream although the container runs.
 func (f *follower) goesOn(ctx context.Context) bool {
 	if !f.options.Follow {
 		return false
@@ -87,7 +87,7 @@ func (f *follower) goesOn(ctx context.Context) bool {
 	return err == nil && found.State != nil && found.State.Running
 }
 
-// again asks for everything that may be missing, and some of what was seen.
+// resumeOptions requests everything that may be missing, which overlaps with what was seen.
 func (f *follower) again() client.ContainerLogsOptions {
 	o := f.options
 	since := f.overlap()
@@ -97,12 +97,12 @@ func (f *follower) again() client.ContainerLogsOptions {
 	return o
 }
 
-// overlap is from when on the engine is asked once more. The pieces of a line have
-// the time of its first one: what is missing of an open line is as old as that.
+// overlapStart is the time from which the engine is asked again. All pieces of a line carry
+// the time of the first one, so a piece missing from an open line is as old as that.
 func (f *follower) overlap() time.Time { return f.seen.overlap(f.lines.oldest()) }
 
-// copy reads one answer of the engine to its end, or until it is found to be
-// incomplete. Nobody but its own goroutine reads the body.
+// copyStream reads one response of the engine to its end, or until it is found to be
+// incomplete. Only its own goroutine reads the body.
 func (f *follower) copy(ctx context.Context, body io.ReadCloser) error {
 	ctx, stop := context.WithCancel(ctx)
 	incoming := make(handover, handedOver)
@@ -146,8 +146,9 @@ func (f *follower) pump(ctx context.Context, incoming handover, ended <-chan err
 	}
 }
 
-// pass writes the lines of a message and of those that wait behind it, all at once:
-// a write for each would be most of what a service costs that talks a lot.
+// writeMessages writes the lines of a message and of all messages that are queued, in one
+// write: one write per message would cost most of the CPU time for a service that logs a
+// lot.
 func (f *follower) pass(message logFrame, waiting handover) error {
 	f.batch = f.batch[:0]
 	for taken, more := 0, true; more; {
@@ -170,8 +171,9 @@ func (f *follower) pass(message logFrame, waiting handover) error {
 	return err
 }
 
-// behind reports whether the engine has a last message that never came. One that
-// cannot be asked has none; the next moment of quiet asks again.
+// hasMissedMessage reports whether the engine has a last message that was not delivered. If
+// the engine does not answer, it reports false and is called again after the next quiet
+// period.
 func (f *follower) behind(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -187,7 +189,7 @@ func (f *follower) behind(ctx context.Context) bool {
 	return err == nil && len(last.text) > 0 && !bytes.Equal(last.text, f.seen.last)
 }
 
-// handover gives messages from one goroutine to another.
+// messageQueue passes messages from one goroutine to another.
 type handover chan logFrame
 
 // handoverEnd is where the engine's messages arrive: each in one Write.
@@ -227,8 +229,8 @@ type messages struct {
 	twice map[int64]int
 }
 
-// overlap is from when on everything that was seen is remembered, and no later than
-// the given time if there is one. It is zero before the first message.
+// overlapStart is the time from which all messages seen are remembered, and not later than
+// atLatest if that is set. It is zero before the first message.
 func (m *messages) overlap(atLatest time.Time) time.Time {
 	if m.count == 0 {
 		return time.Time{}
@@ -240,7 +242,8 @@ func (m *messages) overlap(atLatest time.Time) time.Time {
 	return time.Unix(0, max(from, m.forgotten+1))
 }
 
-// expect takes everything from the overlap on to come once more.
+// expectRepeats makes isNew report false once for every remembered message since the
+// overlap.
 func (m *messages) expect(overlap time.Time) {
 	m.twice = map[int64]int{}
 	from := overlap.UnixNano()

@@ -25,11 +25,11 @@ import (
 )
 
 const (
-	// gateUser is nobody in any image; the gate's folder belongs to it.
+	// gateUser is a user ID that no image uses; the gate's folder belongs to it.
 	gateUser = 65532
-	// gateMemory is a wall, not a plan: a gate rests below 5 MiB. It is higher
-	// than that because cgroup v2 charges the buffers of the sockets it made
-	// to the gate for as long as they are open.
+	// gateMemory is a hard limit: an idle gate needs less than 5 MiB. It is higher because
+	// cgroup v2 charges the buffers of the sockets that a gate opened to the gate for as long
+	// as they are open.
 	gateMemory = 64 << 20
 	// gateHeap makes Go collect long before the wall.
 	gateHeap  = "GOMEMLIMIT=12MiB"
@@ -70,8 +70,8 @@ func (d *Docker) gateSocket(deployment string) string {
 	return filepath.Join(d.gateDir(deployment), "gate.sock")
 }
 
-// makeGateDir gives the gate its folder. An agent that is not root cannot give
-// files away; then the folder above, which is ours alone, has to do.
+// makeGateDir creates the gate's folder. An agent that is not root cannot change its owner;
+// then the folder above it, which only the agent can enter, must protect it.
 func (d *Docker) makeGateDir(deployment string) error {
 	dir := d.gateDir(deployment)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -87,8 +87,8 @@ func (d *Docker) makeGateDir(deployment string) error {
 	return nil
 }
 
-// gateContainer describes the gate. Its DNS server is a port where nobody
-// listens: a name outside the deployment's network fails at once.
+// gateContainer describes the gate. Its DNS server is a port without a listener, so that
+// names outside the deployment's network fail at once.
 func (d *Docker) gateContainer(deployment string) containerSpec {
 	one := int64(gatePids)
 	config := &container.Config{
@@ -170,8 +170,7 @@ func (d *Docker) gateArchive() (io.Reader, error) {
 	return &b, w.Close()
 }
 
-// awaitGate waits until the gate answers at all. It is asked for a target that
-// it must refuse.
+// awaitGate waits until the gate answers, by asking for a target that it must refuse.
 func (d *Docker) awaitGate(ctx context.Context, deployment string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, gateReady,
 		fmt.Errorf("not listening within %s", gateReady))

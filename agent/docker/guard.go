@@ -38,9 +38,9 @@ type Guard struct {
 	LookOnly bool
 }
 
-// guardRules are the packet filter's part of the isolation. They are in a chain
-// of their own, so that they are replaced as a whole. The chain's name is made
-// from what is in it: an agent that is set up anew finds its old one.
+// guardRules are the iptables rules that isolate deployments. They are in a chain of their
+// own, so that they are replaced as a whole. The chain's name is a hash of pool and port,
+// so that a reinstalled agent finds its old chain.
 type guardRules struct {
 	pool netip.Prefix
 	port int
@@ -62,8 +62,8 @@ func (g guardRules) drops() []string {
 	return all
 }
 
-// jumps lead what comes from our containers into the chain: what is for
-// another machine, and what is for this one.
+// jumpRules send packets from our containers to the chain, both forwarded ones and those
+// for this host.
 func (g guardRules) jumps() []string {
 	return []string{
 		userChain + " -s " + g.pool.String() + " -j " + g.chain(),
@@ -132,8 +132,8 @@ func (g guardRules) chainThere(ctx context.Context) bool {
 	return err == nil && strings.TrimSpace(out) == want
 }
 
-// ensure puts back what is missing, whoever took it away: a reloaded firewall
-// forgets what it did not set itself.
+// ensure restores missing rules: reloading a firewall removes rules that it did not set
+// itself.
 func (g guardRules) ensure(ctx context.Context) error {
 	if !g.chainThere(ctx) {
 		if err := g.replace(ctx); err != nil {

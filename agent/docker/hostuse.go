@@ -24,8 +24,8 @@ type counters struct {
 	written int64
 }
 
-// cores is the CPU used since a reading before. The first one has no before,
-// and a counter that fell belongs to another life.
+// coresSince is the CPU used since the earlier reading. It is 0 for the first reading, or
+// if a counter decreased because of a restart.
 func (c counters) cores(before counters) float64 {
 	elapsed := c.at.Sub(before.at)
 	if before.at.IsZero() || elapsed <= 0 || c.cpu < before.cpu {
@@ -45,9 +45,9 @@ func (c counters) flow(before counters) wire.Flow {
 		DiskRead: rate(c.read, before.read), DiskWritten: rate(c.written, before.written)}
 }
 
-// hostCounters reads what the operating system counts for the whole machine,
-// whoever caused it. /proc/stat and /proc/diskstats are the machine's even in
-// a container; its network is only ours to see when we share it.
+// hostCounters reads the operating system's counters for the whole machine. /proc/stat and
+// /proc/diskstats are the machine's even inside a container; network counters are, only
+// with the host's network.
 func hostCounters(proc, sys string, ownNetwork bool) (counters, error) {
 	c := counters{at: time.Now()}
 	stat, err := os.ReadFile(filepath.Join(proc, "stat"))

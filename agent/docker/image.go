@@ -32,12 +32,11 @@ func reference(i pipeline.Image) string {
 	return name
 }
 
-// Pull makes the image present, and fails unless the registry lets these
-// credentials have it: an image that somebody else's run left on the node is
-// no less private for that (threats.md, T41). One with a digest that is here
-// already is asked for, and not transferred again. The engine allows plain HTTP
-// on loopback by itself and nowhere else; an operator may allow more in the
-// engine's configuration.
+// Pull makes the image present, and fails unless the registry grants these credentials
+// access: an image that another run left on the node is still private. An image with a
+// digest that is already here is checked with the registry but not transferred. The engine
+// allows plain HTTP on loopback only; an operator can allow more in the engine's
+// configuration.
 func (d *Docker) Pull(
 	ctx context.Context, image pipeline.Image, auth *wire.RegistryAuth,
 	progress func(agent.PullProgress),

@@ -13,8 +13,8 @@ import (
 
 var _ agent.ImageKeeper = (*Docker)(nil)
 
-// Images implements agent.ImageKeeper. Every container counts as a use, whoever
-// it belongs to and whether it runs or not.
+// Images implements agent.ImageKeeper. Every container counts as a use of its image, also
+// stopped ones and those of other programs.
 func (d *Docker) Images(ctx context.Context) (agent.ImageStore, error) {
 	var s agent.ImageStore
 	ctx, cancel := context.WithTimeout(ctx, askTime)
@@ -43,7 +43,7 @@ func (d *Docker) Images(ctx context.Context) (agent.ImageStore, error) {
 	return s, nil
 }
 
-// realNames leaves out what engines up to 23 call an image without a name.
+// dropUnnamed drops "<none>", which engines up to 23 return for an image without a name.
 func realNames(of []string) []string {
 	return slices.DeleteFunc(of, func(name string) bool { return strings.HasPrefix(name, "<none>") })
 }

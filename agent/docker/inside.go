@@ -20,9 +20,9 @@ import (
 // helloWithin is how long the engine may take to start a process in a container.
 const helloWithin = 15 * time.Second
 
-// Inside starts the sidecar's inside role in a service's container, as the
-// user that the container runs as. What to do there is told in frames, so that
-// nothing of it is in what the engine shows of a command.
+// Inside starts the sidecar's inside role in a service's container, as the container's
+// user. The request is sent in frames and not as arguments, so that the engine does not
+// show it.
 func (d *Docker) Inside(
 	ctx context.Context, deployment string, service pipeline.StepKey,
 ) (io.ReadWriteCloser, error) {

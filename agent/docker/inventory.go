@@ -94,7 +94,7 @@ type facts struct {
 	collisions []string
 	freeRange  int
 	diskFree   int64
-	// unsynchronised is set when the kernel says that nobody keeps its clock.
+	// unsynchronised is set if the kernel says that its clock is not synchronised.
 	unsynchronised bool
 	gpuProblem     error
 	guard          error

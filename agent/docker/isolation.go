@@ -24,8 +24,8 @@ const (
 	// engine that starts puts its rules up one by one.
 	probeTries = 3
 	probePause = time.Second
-	// probeReady is how long a listener may take to listen: long, since a probe
-	// that gives up on a busy machine says nothing.
+	// probeReady is how long a listener may take to start. It is long because a probe that
+	// times out on a busy machine has no result.
 	probeReady = 30 * time.Second
 	// probeGates is how many deployments a probe looks at, others each time, and
 	// listenSeconds how long their gates listen for it.
@@ -35,11 +35,10 @@ const (
 	isolationTime = 3 * time.Minute
 )
 
-// ProbeIsolation tries whether networks reach each other: two throw-away ones
-// with a container in each, and those of some deployments, from gate to gate.
-// Nothing else shows that the engine's rules are still in force: a reloaded
-// firewall takes them away and tells nobody. What could not be tried is unknown,
-// not fine.
+// ProbeIsolation tests whether networks can reach each other: two temporary ones with a
+// container in each, and those of some deployments, from gate to gate. Only a test shows
+// that the engine's rules are in force: a reloaded firewall removes them without notice.
+// Without a result the check is unknown, not OK.
 func (d *Docker) ProbeIsolation(ctx context.Context) wire.Check {
 	ctx, cancel := context.WithTimeout(ctx, isolationTime)
 	defer cancel()
@@ -86,7 +85,7 @@ func (d *Docker) tryIsolation(ctx context.Context) (reached bool, err error) {
 		return false, err
 	}
 	for _, end := range []probeEnd{a, b} {
-		// Without an ear that hears, silence would prove nothing.
+		// Without a listener that is known to work, a failed connection would prove nothing.
 		heard, err := d.awaitReach(ctx, end, end)
 		if err != nil || !heard {
 			return false, errors.Join(err, errors.New("the probe does not hear itself"))
@@ -105,8 +104,8 @@ func (d *Docker) tryIsolation(ctx context.Context) (reached bool, err error) {
 	return d.anyReach(ctx, tries)
 }
 
-// anyReach tries again what was reached: only what is reached time after time
-// is open. A gate that goes away with its deployment is not.
+// confirmReachable retries what was reachable: only what is reachable every time counts as
+// open. A gate that is removed with its deployment is not.
 func (d *Docker) anyReach(ctx context.Context, tries [][2]probeEnd) (bool, error) {
 	for range probeTries {
 		open, err := d.reachAll(ctx, tries)
@@ -123,8 +122,8 @@ func (d *Docker) anyReach(ctx context.Context, tries [][2]probeEnd) (bool, error
 	return true, nil
 }
 
-// reachAll makes all tries at once, since each that is not reached takes its
-// whole time, and returns those that were.
+// reachAll makes all tries at the same time, since each that fails takes its full timeout,
+// and returns those that succeeded.
 func (d *Docker) reachAll(
 	ctx context.Context, tries [][2]probeEnd,
 ) (open [][2]probeEnd, err error) {
@@ -148,9 +147,9 @@ func (d *Docker) reachAll(
 	return open, err
 }
 
-// gateEnds are the gates of some deployments, which listen for a moment. The
-// engine makes its rules with each network: those of the throw-away ones are
-// new, while the deployments' may be long gone.
+// gateProbeEnds makes the gates of some deployments listen for a moment and returns them.
+// The engine creates its rules together with each network: those of the temporary networks
+// are new, while those of the deployments may have been removed long ago.
 func (d *Docker) gateEnds(ctx context.Context) (ends []probeEnd, err error) {
 	r, err := d.api.ContainerList(ctx, client.ContainerListOptions{Filters: d.names.ours("").
 		Add("label", labelKind+"="+string(agent.KindGate)).Add("ancestor", d.gateImage())})
@@ -232,7 +231,7 @@ func (d *Docker) probeEnd(ctx context.Context, name string) (probeEnd, error) {
 	return end, nil
 }
 
-// probeHost gives a probe as little as a gate has.
+// probeHost restricts a probe's container as much as a gate's.
 func (d *Docker) probeHost(network string) *container.HostConfig {
 	pids := int64(gatePids)
 	return &container.HostConfig{
@@ -244,7 +243,8 @@ func (d *Docker) probeHost(network string) *container.HostConfig {
 	}
 }
 
-// awaitReach gives a container that has just been started time to listen.
+// waitReachable retries until a container that has just been started listens, at most for
+// probeReady.
 func (d *Docker) awaitReach(ctx context.Context, from, to probeEnd) (bool, error) {
 	deadline := time.Now().Add(probeReady)
 	for {
@@ -258,7 +258,7 @@ func (d *Docker) awaitReach(ctx context.Context, from, to probeEnd) (bool, error
 	}
 }
 
-// reach tries one connection from inside a container.
+// canReach tries one connection from inside a container.
 func (d *Docker) reach(ctx context.Context, from, to probeEnd) (bool, error) {
 	id, err := d.execute(ctx, from, "reach", to.address)
 	if err != nil {

@@ -98,8 +98,8 @@ func (d *Docker) listFolders(deployment string) ([]agent.Object, error) {
 	return all, nil
 }
 
-// connected reports whether a service or gate is on its deployment's network.
-// One that was thrown off it runs, and is of no use to anybody.
+// isOnNetwork reports whether a service or gate is on its deployment's network. A container
+// that was disconnected still runs, but cannot be reached.
 func (d *Docker) connected(c container.Summary, o agent.Object) bool {
 	if o.Kind != agent.KindService && o.Kind != agent.KindGate || c.NetworkSettings == nil {
 		return true

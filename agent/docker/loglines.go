@@ -32,17 +32,16 @@ const (
 	streamCount
 )
 
-// lineJoiner makes lines of the engine's messages, for each stream by itself. A
-// message without a line end is continued by the next one of its stream if it is
-// enginePiece long; the times before the later pieces are left out. A shorter one
-// ends its line: the driver "local" of engine 20.10 leaves the line end of a last
-// piece out, and a process may exit without one.
+// lineJoiner joins the engine's messages to lines, for each stream separately. A message
+// without a line end is continued by the next one of its stream if it is exactly
+// enginePiece long; the timestamps of later pieces are dropped. A shorter message ends its
+// line: the log driver "local" of engine 20.10 omits the line end of a last piece, and a
+// process may exit without writing one.
 //
-// A process that exits right behind a piece of exactly enginePiece looks like one
-// that goes on writing. What comes next on the stream is then taken for the rest of
-// the line: two lines that are shown as one harm less than a secret of which
-// halves are shown, and engines may give each piece a time of its own, so that
-// times cannot tell.
+// If a process exits right after a piece of exactly enginePiece, the next message on the
+// stream is taken for the rest of the line. Two lines shown as one do less harm than a
+// secret shown in two halves. Timestamps cannot tell, since engines may give each piece its
+// own.
 type lineJoiner struct {
 	mask  *mask.Masker
 	first time.Time
@@ -124,8 +123,9 @@ func (j *lineJoiner) endLine(out []byte, l *openLine, unfinished bool) []byte {
 	return out
 }
 
-// passPart passes a line on that is too long to be held. Secrets are hidden here:
-// nobody who reads lines could find one that lies across two of them.
+// flushPart writes the first part of a line that is too long to be held in memory. It masks
+// secrets here, because a reader of lines could not find a secret that is split between two
+// of them.
 func (j *lineJoiner) passPart(out []byte, l *openLine) []byte {
 	if l.cut == nil {
 		l.cut = j.mask.Stream()
@@ -163,7 +163,7 @@ func (j *lineJoiner) oldest() (at time.Time) {
 	return at
 }
 
-// cutStamp takes the engine's time, with the space behind it, off a message.
+// cutStamp splits the engine's timestamp, and the space after it, from a message.
 func cutStamp(message []byte) (stamp, body []byte, found bool) {
 	i := bytes.IndexByte(message, ' ')
 	if i < 0 {

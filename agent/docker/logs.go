@@ -41,7 +41,7 @@ func (d *Docker) Logs(
 	}
 	body, err := engine.ContainerLogs(ctx, container, options)
 	if gone(err) {
-		// One of an earlier release; findService may rename it meanwhile.
+		// A container with a name of an earlier release; findService may be renaming it.
 		if c, ok := d.findOld(ctx, deployment, service); ok {
 			container = c.ID
 			body, err = engine.ContainerLogs(ctx, container, options)
@@ -80,7 +80,7 @@ func (l *logReader) Close() error {
 	return err
 }
 
-// readOutput reads a command's output to its end, and gives the beginning.
+// readOutput reads a command's output to its end and returns the beginning.
 func readOutput(r io.Reader) string {
 	var b strings.Builder
 	limited := &clipped{to: &b, left: agent.ProbeOutput}
@@ -101,7 +101,7 @@ func (c *clipped) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// clip makes one short line of text from a program's output.
+// clipOutput makes one short line of a program's output.
 func clip(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
 	if len(s) > probeOutput {

@@ -59,8 +59,8 @@ func (n names) object(deployment string, parts ...string) string {
 func (n names) network(deployment string) string { return n.fit(deployment, "net") }
 func (n names) gate(deployment string) string    { return n.fit(deployment, "gate") }
 
-// fit is object with at most maxName characters. What is not too long keeps the
-// name that it always had: a renamed network would be another one.
+// fitName is objectName with at most maxName characters. Names that fit are unchanged from
+// earlier releases: a renamed network would be a new one.
 func (n names) fit(deployment string, parts ...string) string {
 	name := n.object(deployment, parts...)
 	if len(name) <= maxName {
@@ -81,8 +81,8 @@ func (n names) copy(v agent.VolumeName) string {
 	return n.container("copy", v.Deployment, string(v.Service), v.Name)
 }
 
-// container is told from all others by a hash of its whole parts, which may hold
-// dashes themselves. The beginnings of them are there for people only.
+// containerName ends with a hash of all parts, which makes it unique although parts may
+// contain dashes. The readable beginning is for people only.
 func (n names) container(kind, deployment string, parts ...string) string {
 	all := append([]string{n.install, kind, deployment}, parts...)
 	shown := deployment[:min(len(deployment), shownDeployment)]
@@ -133,8 +133,8 @@ func object(labels map[string]string) agent.Object {
 	}
 }
 
-// digest names what a container is made from. Secrets never enter it: a short
-// one could be guessed from its hash, and labels are on disk.
+// hashParts identifies what a container is made from. Secrets must not be included: a short
+// one could be guessed from the hash, and labels are stored on disk.
 func digest(parts ...any) string {
 	data, err := json.Marshal(parts)
 	if err != nil {

@@ -15,13 +15,13 @@ import (
 	"github.com/nullops/nullops/agent"
 )
 
-// subnetTries bounds how often a subnet that somebody else took in between is
-// replaced by the next one.
+// subnetTries is how many subnets are tried if another program takes the chosen one at the
+// same moment.
 const subnetTries = 8
 
-// Whoever loads the machine's firewall anew, or starts another engine on it, takes
-// away for a moment what the engine puts its rules into. firewallTries bounds how
-// often a creation that met that is tried, firewallPause times the try apart.
+// Reloading the machine's firewall, or starting another engine, removes for a moment the
+// chains that the engine puts its rules into. firewallTries is how often a creation that
+// failed so is tried, firewallPause the time between tries.
 const (
 	firewallTries = 4
 	firewallPause = 500 * time.Millisecond
@@ -38,8 +38,8 @@ func (d *Docker) ensureNetwork(ctx context.Context, deployment string) error {
 	return nil
 }
 
-// makeNetwork gives a new network the first free subnet of the range, unless
-// it is found among those there are.
+// makeNetwork creates a network with the first free subnet of the range, unless the network
+// exists.
 func (d *Docker) makeNetwork(ctx context.Context, name string, labels map[string]string,
 	found func([]network.Summary) bool) error {
 	d.networks.Lock()

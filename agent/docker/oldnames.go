@@ -13,13 +13,13 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// renameAfter is how old an agent is before it renames what an earlier release
-// made. An upgraded agent that does not stay up for aliveFor is replaced by the
-// one before, which knows the old names only.
+// renameAfter is how long an agent must have run before it renames what an earlier release
+// created. An upgraded agent that does not stay up for aliveFor is replaced by the old one,
+// which knows only the old names.
 const renameAfter = 3 * aliveFor
 
-// oldService and oldPlugin are the names that earlier releases gave: the parts,
-// joined with dashes, which are longer than a label of DNS may be.
+// oldServiceName and oldPluginName are the names in earlier releases: all parts joined with
+// dashes, which can be longer than a DNS label may be.
 func (n names) oldService(deployment string, step pipeline.StepKey) string {
 	return n.object(deployment, "service", string(step))
 }
@@ -28,12 +28,13 @@ func (n names) oldPlugin(p agent.PluginSpec) string {
 	return n.object(p.Deployment, "plugin", p.Action, string(p.Step))
 }
 
-// volume joins its parts with dashes, as it always did, see volumeName.
+// oldVolumeName joins its parts with dashes, as in earlier releases; see volumeName.
 func (n names) volume(deployment string, step pipeline.StepKey, volume string) string {
 	return n.object(deployment, "volume", string(step), volume)
 }
 
-// apartVolume has a dot, which is in no key, between what volume may confuse.
+// separableVolumeName separates the parts with a dot, which is in no key, where
+// oldVolumeName would be ambiguous.
 func (n names) apartVolume(v agent.VolumeName) string {
 	return n.object(v.Deployment, "volume", string(v.Service)+"."+v.Name)
 }
@@ -76,9 +77,9 @@ func (d *Docker) findOld(
 	return c, ours
 }
 
-// renameOld gives the container that has the old name the new one, under which
-// it is then found and adopted: a second one beside it would answer to the same
-// name in the deployment's network.
+// renameOld renames a container with a name of an earlier release, so that it is found and
+// adopted: a second container would answer to the same host name in the deployment's
+// network.
 func (d *Docker) renameOld(ctx context.Context, s containerSpec) error {
 	if s.oldName == "" {
 		return nil
@@ -96,8 +97,8 @@ func (d *Docker) renameOld(ctx context.Context, s containerSpec) error {
 	return d.rename(ctx, c, s.name)
 }
 
-// rename removes the container instead when another has the name already: that
-// one is newer.
+// renameContainer renames a container; if another one already has the name, that one is
+// newer and this one is removed instead.
 func (d *Docker) rename(ctx context.Context, c container.InspectResponse, name string) error {
 	act, cancel := context.WithTimeout(ctx, actTime)
 	defer cancel()

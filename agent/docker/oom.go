@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// oomTries and oomPause are how long the engine may take to hear from the
-	// kernel why a process was killed: two seconds.
+	// oomTries and oomPause: the engine may need up to two seconds to learn from the kernel why
+	// a process was killed.
 	oomTries = 20
 	oomPause = 100 * time.Millisecond
 	// kernelLog is where the kernel says whom it killed; maxRecord is the longest
@@ -23,11 +23,10 @@ const (
 	maxRecord = 8192
 )
 
-// outOfMemory asks whether the kernel killed a container's process for its
-// memory. The engine hears of that on another path than of the exit: on a busy
-// machine afterwards, and never when the control group is gone by then. So the
-// kernel's own log is asked first, where we may read it, and a stranger's kill is
-// believed only after a moment.
+// outOfMemory reports whether the kernel killed a container's process for lack of memory.
+// The engine learns that separately from the exit: later on a busy machine, and never if
+// the cgroup is already gone. So the kernel's own log is read first, if we may, and a kill
+// by somebody else is assumed only after a moment.
 func (d *Docker) outOfMemory(ctx context.Context, id string, code int) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 	defer cancel()
@@ -49,7 +48,7 @@ func (d *Docker) outOfMemory(ctx context.Context, id string, code int) bool {
 	}
 }
 
-// justKilled reports whether the engine may still have to hear why.
+// isRecentlyEnded reports whether the engine may not know yet why the process was killed.
 func justKilled(s *container.State) bool {
 	if s == nil {
 		return false
@@ -58,8 +57,8 @@ func justKilled(s *container.State) bool {
 	return err == nil && time.Since(at) < askTime
 }
 
-// saidOOM asks the engine's past events: word that came after the exit is there,
-// and nowhere in the container's state.
+// hasOOMEvent searches the engine's past events: one that came after the exit is recorded
+// there, but not in the container's state.
 func (d *Docker) saidOOM(ctx context.Context, c container.InspectResponse) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -80,9 +79,9 @@ func (d *Docker) saidOOM(ctx context.Context, c container.InspectResponse) bool 
 	}
 }
 
-// kernelKilled looks for the container in what the kernel logged of processes
-// that it killed for their control group's memory, before it killed them. A log
-// that cannot be read, as in a container of ours, says nothing.
+// isInKernelOOMLog searches the kernel's log for an OOM kill in the container's cgroup. The
+// kernel logs a kill before it performs it, so the record exists once the exit is known. If
+// the log is not readable, as inside a container, it reports false.
 func kernelKilled(path, id string) bool {
 	// Not through os.File, which would wait for more at the log's end.
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
@@ -105,8 +104,9 @@ func kernelKilled(path, id string) bool {
 	}
 }
 
-// saysKilled reads one record of the kernel's log. The id is the last part of the
-// group's name with either of the engine's cgroup drivers.
+// isOOMRecordOf reports whether a record of the kernel's log is an OOM kill in this
+// container's cgroup. With either of the engine's cgroup drivers, the ID is the last part
+// of the cgroup's name.
 func saysKilled(record, id string) bool {
 	_, killed, found := strings.Cut(record, "oom-kill:")
 	if !found {

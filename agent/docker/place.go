@@ -8,8 +8,8 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// lookAround finds out how much of the machine can be seen from here: all of
-// it, or what a container of this engine sees.
+// detectHost detects how much of the machine is visible from here, and whether the agent
+// itself runs in a container.
 func (h *hostPaths) lookAround(ctx context.Context, api *client.Client) error {
 	i, err := api.Info(ctx, client.InfoOptions{})
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// pluginUser is nobody, for images that want root or say nothing.
+	// pluginUser is an unprivileged user, for images that ask for root or name no user.
 	pluginUser = "65534:65534"
 	pluginPids = 128
 	// pluginTmp is the only place a plugin can write to. It counts towards
@@ -27,7 +27,7 @@ const (
 	pluginFiles = 4096
 )
 
-// CreatePlugin makes the container of a plugin ahead of RunPlugin.
+// CreatePlugin creates the container of a plugin before RunPlugin runs it.
 func (d *Docker) CreatePlugin(ctx context.Context, p agent.PluginSpec) error {
 	id, err := d.freshPlugin(ctx, p)
 	if err != nil {
@@ -37,8 +37,8 @@ func (d *Docker) CreatePlugin(ctx context.Context, p agent.PluginSpec) error {
 	return nil
 }
 
-// ahead remembers which plugins' containers are waiting. It only saves RunPlugin
-// from asking; after a restart the engine is asked.
+// precreatedPlugins remembers which plugin containers were created in advance. It only
+// saves RunPlugin a query; after a restart the engine is asked.
 type ahead struct {
 	mu  sync.Mutex
 	ids map[agent.PluginSpec]string
@@ -151,8 +151,8 @@ func pluginHost(
 	}
 }
 
-// overVolumes puts a small tmpfs over each volume that the image declares:
-// otherwise the engine makes an anonymous one, writable and without a limit.
+// tmpfsOverVolumes mounts a small tmpfs over each volume that the image declares: otherwise
+// the engine would create an anonymous volume, writable and without a size limit.
 func overVolumes(image dockerspec.DockerOCIImageConfig) []mount.Mount {
 	var mounts []mount.Mount
 	for path := range image.Volumes {
@@ -177,7 +177,7 @@ func unprivileged(user string) string {
 	return user
 }
 
-// attached returns a container that never ran, with its streams open.
+// openPlugin returns a container that has never run, with its streams attached.
 func (d *Docker) attached(
 	ctx context.Context, p agent.PluginSpec,
 ) (string, client.HijackedResponse, error) {
@@ -185,7 +185,8 @@ func (d *Docker) attached(
 		if conn, err := d.attach(ctx, id); err == nil {
 			return id, conn, nil
 		}
-		// Removed by somebody in between, or worse: the next call tells.
+		// The container may have been removed from outside; creating it again shows any other
+		// problem.
 	}
 	id, err := d.freshPlugin(ctx, p)
 	if err != nil {

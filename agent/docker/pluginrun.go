@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// pluginTimeout applies when the specification gives none.
+	// pluginTimeout applies if the specification has none.
 	pluginTimeout = 5 * time.Minute
 	// stopGrace is how long a plugin may take to end after SIGTERM.
 	stopGrace = 10 * time.Second
@@ -23,7 +23,7 @@ const (
 	cancelGrace = 3 * time.Second
 	// killTime is how long the kernel and the engine may take for SIGKILL.
 	killTime = 20 * time.Second
-	// defaultStdout applies when the specification gives no limit.
+	// defaultStdout applies if the specification has no limit.
 	defaultStdout = 1 << 20
 	// exitKilled is 128 + SIGKILL.
 	exitKilled = 137
@@ -40,7 +40,7 @@ var (
 func (d *Docker) RunPlugin(
 	ctx context.Context, p agent.PluginSpec, stdin []byte, line func(text string),
 ) (agent.PluginResult, error) {
-	// Who takes the pieces is no part of what a container is made from.
+	// The receiver of the pieces is not part of the container's specification.
 	pieces := p.Pieces
 	p.Pieces = nil
 	id, conn, err := d.attached(ctx, p)
@@ -82,7 +82,7 @@ func (r *pluginRun) run(ctx context.Context, stdin []byte) (agent.PluginResult, 
 	defer func() { r.hangUp(); <-fed }()
 	go func() {
 		defer close(r.streams)
-		// Why it ends is told by the wait for the exit.
+		// The wait for the exit reports why it ended.
 		_, _ = stdcopy.StdCopy(r.out.stdout(), r.out.stderr(), r.conn.Reader)
 	}()
 	exit := r.watch(ctx, watch, stop)
@@ -105,8 +105,9 @@ func (r *pluginRun) run(ctx context.Context, stdin []byte) (agent.PluginResult, 
 	return r.await(ctx, exit)
 }
 
-// watch asks to be told of the plugin's end, before it begins. The engine takes that
-// at once; one that is frozen just then must hold neither us nor who cancels.
+// requestExitWait subscribes to the plugin's end before it starts. The engine normally
+// answers at once; if it is frozen, neither the agent nor a cancelled caller may block on
+// it.
 func (r *pluginRun) watch(
 	ctx, watch context.Context, stop context.CancelFunc,
 ) client.ContainerWaitResult {
@@ -121,14 +122,14 @@ func (r *pluginRun) watch(
 // hangUp closes the streams. Done twice is done once.
 func (r *pluginRun) hangUp() { _ = r.conn.Conn.Close() }
 
-// abandon ends what may have been started although the engine said no, or
-// said nothing.
+// abandonStart removes a container that may have started although the engine returned an
+// error, or none.
 func (r *pluginRun) abandon(ctx context.Context, exit client.ContainerWaitResult) error {
 	r.hangUp()
 	<-r.streams
 	go func() {
-		// The client's goroutine waits for somebody to take its answer. It
-		// ends with the context of the wait, at the latest.
+		// The client's goroutine blocks until its result is read. It ends with the wait's context
+		// at the latest.
 		select {
 		case <-exit.Result:
 		case err := <-exit.Error:
@@ -180,8 +181,9 @@ func (r *pluginRun) await(
 	return r.result(ctx, int(code), reason), nil
 }
 
-// tooMuch is set for a plugin that ended by itself right behind what was too much:
-// what was kept of its output is a beginning, and no answer.
+// overflowErr returns errOverflow for a plugin that exited by itself right after it
+// exceeded the limit: the output that was kept is truncated and must not be used as a
+// response.
 func (r *pluginRun) tooMuch() error {
 	select {
 	case err := <-r.out.overflow:
@@ -191,7 +193,8 @@ func (r *pluginRun) tooMuch() error {
 	}
 }
 
-// end stops the plugin: politely unless it floods us, then for good.
+// stopPlugin sends SIGTERM, unless the plugin floods its output, and SIGKILL after the
+// grace period.
 func (r *pluginRun) end(
 	ctx context.Context, reason error, exit client.ContainerWaitResult,
 ) (int64, error) {
@@ -201,8 +204,7 @@ func (r *pluginRun) end(
 	switch {
 	case errors.Is(reason, errOverflow):
 		grace = 0
-		// The engine tells of no end while it has output for somebody who does
-		// not take it.
+		// The engine does not report the end while it has output that is not being read.
 		r.hangUp()
 	case errors.Is(reason, context.Canceled):
 		grace = cancelGrace
@@ -230,7 +232,7 @@ func (r *pluginRun) end(
 	}
 }
 
-// signal may come too late, when the plugin has just ended; the wait tells.
+// sendSignal may come too late, after the plugin has exited; the wait reports that.
 func (r *pluginRun) signal(ctx context.Context, name string) {
 	_, err := r.docker.api.ContainerKill(ctx, r.id, client.ContainerKillOptions{Signal: name})
 	if err != nil && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) {
@@ -238,8 +240,8 @@ func (r *pluginRun) signal(ctx context.Context, name string) {
 	}
 }
 
-// lost gives up on a plugin of which nothing is known any more. It may run on:
-// what was made stays for the caller to remove.
+// giveUp ends the observation of a plugin whose state is unknown. It may still run: the
+// caller removes its container.
 func (r *pluginRun) lost(err error) error {
 	r.hangUp()
 	<-r.streams

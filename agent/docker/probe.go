@@ -133,8 +133,8 @@ func (d *Docker) probe(
 	return agent.Probed{Health: wire.HealthHealthy}, nil
 }
 
-// verdict tells "the service said no" from "nobody could be asked". detail is what it
-// said with a yes.
+// probeResult distinguishes a service that is not ready from an engine that could not be
+// asked. detail is the output of a successful check.
 func verdict(detail string, err error) (agent.Probed, error) {
 	if errors.Is(err, agent.ErrUnavailable) {
 		return agent.Probed{Health: wire.HealthUnknown}, err
@@ -194,7 +194,7 @@ func (d *Docker) probeHTTP(
 	return "", errors.New(detail)
 }
 
-// readAnswer gives the beginning of what people can read as it is: no pages.
+// readAnswer returns the beginning of a response if it is readable text, so no HTML.
 func readAnswer(r *http.Response) string {
 	text, _ := io.ReadAll(io.LimitReader(r.Body, agent.ProbeOutput))
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -204,8 +204,8 @@ func readAnswer(r *http.Response) string {
 	return ""
 }
 
-// probeCommand runs a command in the container, with the variables of the service's
-// process.
+// probeCommand runs a command in the container. The engine cannot end one that hangs, so
+// the probe fails and the process stays; the pids limit bounds how many can accumulate.
 func (d *Docker) probeCommand(
 	ctx context.Context, c container.InspectResponse, command []string,
 ) (output string, err error) {

@@ -13,12 +13,13 @@ import (
 	"github.com/nullops/nullops/agent"
 )
 
-// defaultPullPatience is how long a registry may keep silent. The engine itself
-// gives up on a connection that breaks, but waits for ever on one that does not.
+// defaultPullPatience is how long a registry may send nothing. The engine detects a broken
+// connection by itself, but waits indefinitely on a silent one.
 const defaultPullPatience = 2 * time.Minute
 
-// mayHave asks the registry for the manifest, with the asking deployment's own
-// credentials. The engine does the asking: it knows how to reach the registry.
+// checkRegistryAccess requests the manifest with the deployment's own credentials, to see
+// whether it may use the image. The engine makes the request, since it knows how to reach
+// the registry.
 func (d *Docker) mayHave(ctx context.Context, ref, header string) error {
 	patient, cancel := context.WithTimeout(ctx, d.config.PullPatience)
 	defer cancel()
@@ -30,14 +31,14 @@ func (d *Docker) mayHave(ctx context.Context, ref, header string) error {
 	return registrySaid(err)
 }
 
-// silent is the reason when there is none.
+// silentErr is the error for a registry that sent nothing for too long.
 func (d *Docker) silent() error {
 	return fmt.Errorf("the registry has sent nothing for %s", d.config.PullPatience)
 }
 
-// registrySaid classifies the error of a call in which the engine speaks for a
-// registry. A status that says "unavailable" or "too many requests" is then the
-// registry's: the engine has none of its own for such calls.
+// wrapRegistryErr classifies the error of a call in which the engine talks to a registry. A
+// status such as "unavailable" or "too many requests" is then the registry's: the engine
+// uses none itself for these calls.
 func registrySaid(err error) error {
 	if errdefs.IsUnavailable(err) || errdefs.IsResourceExhausted(err) || errdefs.IsUnknown(err) {
 		return err
@@ -45,8 +46,9 @@ func registrySaid(err error) error {
 	return acted(err)
 }
 
-// pull transfers the image. A connection that is cut in the middle of a layer is
-// for the engine to mend: it goes on behind what it has, a few times.
+// pullWatched pulls the image, and gives up if the registry sends nothing for PullPatience.
+// If a connection breaks in the middle of a layer, the engine resumes the layer by itself,
+// a few times.
 func (d *Docker) pull(
 	ctx context.Context, ref, header string, progress func(agent.PullProgress),
 ) error {
@@ -71,7 +73,7 @@ func (d *Docker) pull(
 	return err
 }
 
-// transfer reads what the engine tells of a pull, to its end.
+// readPull reads the engine's progress messages of a pull to their end.
 func (d *Docker) transfer(
 	ctx context.Context, ref, header string, told func(l layers, news bool),
 ) error {
@@ -124,7 +126,7 @@ func (l layers) add(m jsonstream.Message) bool {
 	return !known || was != now
 }
 
-// moving reports whether something is still to come over the wire.
+// isDownloading reports whether some layer is not completely downloaded.
 func (l layers) moving() bool {
 	for _, one := range l {
 		if !one.here {

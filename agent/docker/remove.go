@@ -28,7 +28,7 @@ const (
 	removeAtOnce = 4
 )
 
-// sweeps are removals of ended plugins that go on after their result is out.
+// pendingRemovals are containers of ended plugins that are being removed in the background.
 type sweeps struct {
 	mu      sync.Mutex
 	pending map[string]chan struct{}
@@ -197,9 +197,8 @@ func (d *Docker) removeContainers(ctx context.Context, all []agent.Object) error
 	return errors.Join(results...)
 }
 
-// removeContainer kills and removes a container with its anonymous volumes. It
-// returns once the container is gone: a removal that somebody else began is
-// waited for.
+// removeContainer kills and removes a container with its anonymous volumes. It returns once
+// the container is gone, also if another removal was already in progress.
 func (d *Docker) removeContainer(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, actTime)
 	defer cancel()
@@ -219,8 +218,8 @@ func (d *Docker) removeContainer(ctx context.Context, id string) error {
 	}
 }
 
-// removeNetwork throws out whoever is still on the network: after a crash the
-// engine may keep endpoints of containers that are long gone.
+// removeNetwork disconnects all endpoints first: after a crash the engine may keep
+// endpoints of containers that no longer exist.
 func (d *Docker) removeNetwork(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, actTime)
 	defer cancel()

@@ -125,9 +125,9 @@ func engineSocket(self container.InspectResponse) string {
 	return ""
 }
 
-// ReplaceAgent is the helper's work: it puts a container of the image into the
-// place of the agent's, with the same name, mounts, ports and settings. One that
-// does not stay up is taken away again, and the old one goes on.
+// ReplaceAgent is the task of the helper container: it replaces the agent's container by
+// one of the new image, with the same name, mounts, ports and settings. If the new one does
+// not stay up, it is removed and the old one is started again.
 func ReplaceAgent(ctx context.Context, host, id, image string) error {
 	api, err := client.New(client.WithHost(host), client.WithUserAgent("nullops-agent"))
 	if err != nil {
@@ -189,8 +189,8 @@ func (u upgrade) startNew(ctx context.Context) error {
 	return u.staysUp(ctx, made.ID)
 }
 
-// staysUp sees to it that the new agent has not ended within a while, be it that
-// the engine started it again.
+// checkStaysUp fails if the new agent ends within aliveFor, even if the engine restarted
+// it.
 func (u upgrade) staysUp(ctx context.Context, id string) error {
 	until := time.Now().Add(aliveFor)
 	for time.Now().Before(until) {
@@ -208,9 +208,9 @@ func (u upgrade) staysUp(ctx context.Context, id string) error {
 	return nil
 }
 
-// back takes the new agent away, and lets the old one go on: where the name
-// does not get free under the one it has now, since a machine without an agent
-// is out of everybody's reach.
+// rollBack removes the new agent and starts the old one again. If the old one cannot get
+// its name back, it is started under its current one: a machine without an agent could not
+// be reached at all.
 func (u upgrade) back(ctx context.Context) error {
 	err := u.removeNew(ctx)
 	ctx, cancel := context.WithTimeout(ctx, actTime)
@@ -245,8 +245,8 @@ func (u upgrade) restart(ctx context.Context) error {
 	return nil
 }
 
-// config is the old container's, except for what it had from its image: that
-// comes from the new one.
+// newConfig is the old container's configuration without the values it inherited from its
+// image: those come from the new image.
 func (u upgrade) config(ctx context.Context) (*container.Config, error) {
 	config := *u.old.Config
 	config.Image = u.image

@@ -21,10 +21,10 @@ import (
 //
 //	env/env.json   secret variables, mounted as a folder
 //	files/0, 1, …  rendered files, each mounted on its own path
-//	changed        exists while the container may have been made from others
+//	changed        exists while the container may have been created from other files
 //
-// The folders above are ours alone (0700), so that nobody else on the node can
-// reach the files although containers' users must be able to read them.
+// Only the agent can enter the folders above (0700), so that other users of the node cannot
+// reach the files, although users inside containers must be able to read them.
 
 func (d *Docker) deploymentDir(deployment string) string {
 	return filepath.Join(d.runDir(), deployment)

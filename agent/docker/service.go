@@ -187,8 +187,8 @@ func imageCheck(r *pipeline.Readiness) *container.HealthConfig {
 	}
 }
 
-// deviceRequests asks the engine for GPUs; which driver gives them is the
-// node's business.
+// deviceRequests requests GPUs from the engine; the node's configuration decides which
+// driver provides them.
 func deviceRequests(g *pipeline.GPUs) []container.DeviceRequest {
 	if g == nil {
 		return nil
@@ -198,9 +198,8 @@ func deviceRequests(g *pipeline.GPUs) []container.DeviceRequest {
 	}}
 }
 
-// throughInit puts the init before the service's own command. An entrypoint of
-// ours hides the image's command too, so both are spelled out. An entrypoint of
-// the step hides the image's command as well, as it would without our init.
+// wrapWithInit runs the image's command through our init. Setting an entrypoint hides the
+// image's command too, so both are written out.
 func throughInit(
 	config *container.Config, s agent.ServiceSpec, image dockerspec.DockerOCIImageConfig,
 ) error {
@@ -281,7 +280,7 @@ func limits(r pipeline.Resources, pids *int64) container.Resources {
 	}
 }
 
-// environment is sorted: the same specification gives the same digest.
+// environmentList is sorted, so that the same specification has the same digest.
 func environment(env map[string]string) []string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(env)) {

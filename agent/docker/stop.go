@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// defaultGrace is what Docker gives a container by itself.
+	// defaultGrace is Docker's own default.
 	defaultGrace = 10 * time.Second
-	// stopMargin is what the engine may take beyond the grace period, before a
-	// removal goes on without its answer.
+	// stopMargin is how much longer than the grace period the engine may take before a removal
+	// continues without its response.
 	stopMargin = 15 * time.Second
 )
 
@@ -74,9 +74,9 @@ func (d *Docker) stopContainer(ctx context.Context, id string, grace time.Durati
 	return acted(err)
 }
 
-// stopServices stops the services among the objects before they are removed. All
-// are told at once, so that together they take as long as the slowest may. One
-// that cannot be stopped is for the removal to kill.
+// stopServices stops the services among the objects before they are removed, all at the
+// same time, so that together they take one grace period. A service that cannot be stopped
+// is killed by its removal.
 func (d *Docker) stopServices(ctx context.Context, all ...agent.Object) {
 	if d.config.StopGrace < 0 {
 		return
@@ -110,7 +110,7 @@ func (d *Docker) stopBeforeRemoval(ctx context.Context, id string) error {
 	return d.stopContainer(ctx, id, grace)
 }
 
-// discard stops a container of ours if it is a service's, and removes it.
+// discardContainer stops one of our containers if it is a service, and removes it.
 func (d *Docker) discard(ctx context.Context, c container.InspectResponse) error {
 	o := object(c.Config.Labels)
 	o.ID = c.ID

@@ -10,20 +10,19 @@ import (
 )
 
 const (
-	// gatherFor is how soon after a read the next one looks again. The engine sends
-	// each message of a container by itself; to be woken by each of a service that
-	// talks a lot costs several times what is done with them.
+	// coalesceFor is how long a read waits after the previous one. The engine sends each log
+	// message separately, and waking up for each one costs several times more CPU than handling
+	// it.
 	gatherFor = 25 * time.Millisecond
-	// gatherSize holds what a talkative service says meanwhile, in bytes. Where that
-	// much and more comes, a quarter of it is reason enough to read on at once.
+	// coalesceSize is the size of the buffer for messages that arrive while reads are delayed,
+	// in bytes. If a quarter of it was filled, the next read does not wait.
 	gatherSize = 64 << 10
-	// idleEngine is how long a connection is kept that nobody uses; the library's
-	// own client does the same.
+	// idleEngine is how long an unused connection is kept, as in the library's own client.
 	idleEngine = 30 * time.Second
 )
 
-// newFollowing makes a client for logs that are followed: nobody sees whether a
-// line came a fortieth of a second later.
+// newFollowing makes a client for following logs, which delays reads by up to coalesceFor
+// (25 ms): nobody notices that a line appears so much later.
 func newFollowing(host string, dial dialer) (*client.Client, error) {
 	gather := func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
@@ -34,13 +33,13 @@ func newFollowing(host string, dial dialer) (*client.Client, error) {
 	}
 	web := &http.Client{Transport: &http.Transport{ReadBufferSize: gatherSize,
 		IdleConnTimeout: idleEngine}}
-	// The copy that it makes of the transport would have it speak TLS.
+	// Without this, the client's copy of the transport would use TLS.
 	return client.New(client.WithHTTPClient(web), client.WithScheme("http"), client.WithHost(host),
 		client.WithUserAgent("nullops-agent"), client.WithDialContext(gather))
 }
 
-// unhurried lets bytes gather between two reads. The first read after a silence
-// gives what comes at once.
+// coalescingConn delays reads, so that several messages arrive in one. The first read after
+// a silence returns immediately.
 type unhurried struct {
 	net.Conn
 	read time.Time // when the last one returned

@@ -26,8 +26,9 @@ type usage struct {
 	services map[string]counters
 }
 
-// since stores a reading of a service, and returns the one before: that of its
-// container's start, all zeros, when it was not read in this life of it.
+// swapReading stores a service's reading and returns the previous one. If there is none
+// since the container was started, it returns one with the start time and all counters
+// zero.
 func (u *usage) since(name string, started time.Time, now counters) (before counters) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -54,7 +54,7 @@ func (d *Docker) ReadVolume(ctx context.Context, v agent.VolumeName) (io.ReadClo
 	}}, nil
 }
 
-// packed takes the container away with the stream.
+// volumeStream removes the container when the stream is closed.
 type packed struct {
 	io.ReadCloser
 	done func() error
@@ -111,7 +111,8 @@ func checkVolumeName(v agent.VolumeName) error {
 	return checkNames(v.Deployment, string(v.Service), v.Name)
 }
 
-// copier makes the container that a volume is copied through. It is never started.
+// createCopyContainer creates the container through which a volume is copied. It is never
+// started.
 func (d *Docker) copier(
 	ctx context.Context, v agent.VolumeName, readOnly bool,
 ) (id string, err error) {
@@ -175,7 +176,7 @@ func (d *Docker) volumeName(ctx context.Context, v agent.VolumeName) (string, er
 	}
 	has := err == nil && r.Volume.Labels[labelStep] == string(v.Service)
 	if err == nil && !has {
-		// Made for the other service. Two that shared it go on sharing it.
+		// It was created for the other service. Two services that shared it continue to share it.
 		if has, err = d.mounts(ctx, v, dashed); err != nil {
 			return "", err
 		}

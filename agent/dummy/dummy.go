@@ -49,8 +49,8 @@ type Knobs struct {
 	// Plugin is what plugins do; by default they succeed without outputs.
 	Plugin func(ctx context.Context, p agent.PluginSpec, stdin []byte,
 		line func(string)) agent.PluginResult
-	// Health is what probes say; by default that a running service is healthy.
-	// Without StartedAt it has been up for years, so that nobody observes it.
+	// Health is the result of probes; by default a running service is healthy. Without
+	// StartedAt it has been up for years, so that no start-up observation is needed.
 	Health func(s agent.ServiceSpec) agent.Probed
 	// Serve answers a connection to a service; by default it echoes.
 	Serve func(deployment string, service pipeline.StepKey, port int, conn net.Conn)

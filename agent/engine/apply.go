@@ -15,7 +15,7 @@ const maxPulls = 3
 // and of deletes: an agent that is killed again and again must still end.
 const maxAttempts = 3
 
-// applying moves a run on: one step at a time, in order.
+// advanceRun advances a run: one step at a time, in order.
 func (m *Machine) applying() {
 	if m.notApproved() || !m.ready() {
 		return
@@ -72,7 +72,7 @@ func (m *Machine) nextStep() (pipeline.StepKey, bool) {
 	return "", false
 }
 
-// pullAhead keeps up to maxPulls pulls going for steps still to come.
+// startPulls keeps up to maxPulls pulls running for the steps that are not done.
 func (m *Machine) pullAhead() {
 	busy := 0
 	for _, p := range m.pulls {
@@ -109,8 +109,8 @@ func (m *Machine) pullImage(key pipeline.StepKey) bool {
 	return true
 }
 
-// createAhead makes the container of the plugin after the current step, while
-// that one runs. It saves a tenth of a plugin's time.
+// precreateNext creates the container of the plugin after the current step while that step
+// runs. This saves a tenth of a plugin's time.
 func (m *Machine) createAhead(current pipeline.StepKey) {
 	if !m.steps[current].Started || m.ahead != nil {
 		return

@@ -19,8 +19,8 @@ const (
 // durable deadline. Its answer comes with the goal, and may come before the
 // question, to an agent that lost its memory. See approve for the order.
 
-// hearAnswers keeps the answers that a goal of the present run brings, however
-// old the goal: an answer is a fact, and is never taken back.
+// mergeAnswers stores the answers in a goal of the current run, even if the goal is
+// outdated: an answer is a fact that is never withdrawn.
 func (m *Machine) hearAnswers(g wire.Goal) {
 	if g.Deployment != m.id || m.work == nil || g.Run != m.work.Run ||
 		g.Want != wire.WantPresent {
@@ -46,8 +46,8 @@ func withAnswers(g *wire.Goal, news map[pipeline.StepKey]wire.Answer) *wire.Goal
 	return &next
 }
 
-// approve does the next thing for an approval whose turn it is: ask, wait, take
-// the answer.
+// advanceApproval does the next thing for an approval whose turn it is: evaluate the
+// prompt, wait for an answer, or complete the step with the answer.
 func (m *Machine) approve(key pipeline.StepKey) {
 	s := m.steps[key]
 	reply, here := m.work.Answers[key]
@@ -61,9 +61,9 @@ func (m *Machine) approve(key pipeline.StepKey) {
 	}
 }
 
-// notApproved ends a run whose approval was rejected, or not answered in time.
-// It goes by this agent's clock alone, and asks for no secrets first: the
-// control plane may be gone, and that is one of the reasons to end.
+// failUnapproved fails the run if its approval was rejected or not answered in time. It
+// uses this agent's clock only and needs no secrets: the control plane may be unreachable,
+// and the deadline must hold all the same.
 func (m *Machine) notApproved() bool {
 	key, left := m.nextStep()
 	if !left || m.steps[key].Status != pipeline.StepWaiting {
@@ -90,7 +90,8 @@ func (m *Machine) patience(key pipeline.StepKey) time.Duration {
 	return time.Duration(m.step(key).Approval.Seconds()) * time.Second
 }
 
-// asked begins the wait. The question goes up with the step's new status.
+// onPromptEvaluated starts waiting for a person. The prompt is sent with the step's new
+// status.
 func (m *Machine) asked(key pipeline.StepKey, r Result) {
 	switch r.Outcome {
 	case OK:
@@ -107,7 +108,7 @@ func (m *Machine) asked(key pipeline.StepKey, r Result) {
 	}
 }
 
-// unanswered says why a step that waited for a person is skipped.
+// unansweredEvent explains why a step that waited for a person is skipped.
 func unanswered(s *StepState) wire.Event {
 	if s.Status != pipeline.StepWaiting {
 		return wire.Event{}
@@ -115,7 +116,8 @@ func unanswered(s *StepState) wire.Event {
 	return wire.Event{Code: CodeCanceled, Message: "the run ended before anybody answered"}
 }
 
-// answered goes on behind the approval.
+// onApprovalCompleted completes the approval step, or fails it, after its outputs were
+// made.
 func (m *Machine) answered(key pipeline.StepKey, r Result) {
 	switch r.Outcome {
 	case OK:

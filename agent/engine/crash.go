@@ -8,12 +8,11 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// A service whose step is done may end while later steps of the run start. One
-// that is to be restarted is started again at once, because later steps may
-// need it; the end of one that is never restarted fails the run, unless it is a
-// job that ended well.
+// A service whose step is done may exit while later steps of the run start. It is restarted
+// at once if it may be restarted, because later steps may need it. Otherwise its exit fails
+// the run, unless it is a job that exited with code 0.
 
-// findCrashed notes which services of done steps do not run any more.
+// findCrashed records which services of completed steps are no longer running.
 func (m *Machine) findCrashed(l Listed) {
 	if m.work.Still {
 		return
@@ -64,7 +63,7 @@ func (m *Machine) handleCrashed() bool {
 	return false
 }
 
-// crashHandled goes on after an operation of handleCrashed.
+// onCrashHandled continues after an operation that handleCrashed started.
 func (m *Machine) crashHandled(o operation, r Result) {
 	s := m.service(o.do.Step)
 	switch {

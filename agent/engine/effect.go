@@ -7,7 +7,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Effect is what is to be done. The family is closed.
+// Effect is an action that the caller of Step must perform. The set of types is closed.
 type Effect interface{ effect() }
 
 // Report tells the control plane; it is durable like a Record. Seq is zero.
@@ -30,7 +30,7 @@ type Do struct {
 // Kind is a kind of operation.
 type Kind string
 
-// The operations. All but Run may be repeated at will.
+// The kinds of operations. All but Run are safe to repeat.
 const (
 	Prepare     Kind = "prepare"
 	Pull        Kind = "pull"
@@ -38,14 +38,14 @@ const (
 	Probe       Kind = "probe"
 	CreateAhead Kind = "create_ahead"
 	Run         Kind = "run"
-	// Stop has a service end, and leaves its container.
+	// Stop stops a service and keeps its container.
 	Stop Kind = "stop"
-	// Remove takes one step's container away, running or not.
+	// Remove removes the containers of one step, running or not.
 	Remove Kind = "remove"
-	// RemoveAll takes away everything with the deployment's label.
+	// RemoveAll removes all objects with the deployment's label.
 	RemoveAll Kind = "remove_all"
-	// Ask fills an approval's question in: the result's message. Answer makes
-	// a person's reply the step's outputs. Neither needs the container engine.
+	// Ask evaluates an approval's prompt, which becomes the result's message. Answer turns a
+	// person's reply into the step's outputs. Neither uses the container engine.
 	Ask    Kind = "ask"
 	Answer Kind = "answer"
 )
@@ -73,10 +73,10 @@ type Forget struct{}
 type Record struct {
 	// Next is an accepted goal that waits for its turn.
 	Next *wire.Goal `json:"next,omitempty"`
-	// Work takes a goal up; Fresh forgets the steps of the one before.
+	// Work makes a goal the current one; Fresh drops the steps of the previous run.
 	Work  *wire.Goal `json:"work,omitempty"`
 	Fresh bool       `json:"fresh,omitempty"`
-	// Blind: there is no memory of what was done, only the goal.
+	// Blind: the journal has no history of this run, only the goal.
 	Blind *bool `json:"blind,omitempty"`
 	// Orphan: the control plane does not know the deployment.
 	Orphan *bool      `json:"orphan,omitempty"`
@@ -98,17 +98,17 @@ type Cause struct {
 type StepState struct {
 	Key    pipeline.StepKey    `json:"key"`
 	Status pipeline.StepStatus `json:"status"`
-	// Started: its effect may exist, so it has to be undone.
+	// Started: the step may have had an effect, so it must be undone.
 	Started bool `json:"started,omitempty"`
 	// Done: its effect is known to be complete.
 	Done bool `json:"done,omitempty"`
-	// Hushed: the service ran when it was stopped for its volumes to be copied, and
-	// is started again if it stays.
+	// Hushed: the service was running when it was stopped for the copy of its volumes, and is
+	// started again if the deployment stays here.
 	Hushed bool `json:"hushed,omitempty"`
 	// Attempt counts creates, Deletes deletes.
 	Attempt int `json:"attempt,omitempty"`
 	Deletes int `json:"deletes,omitempty"`
-	// Undone: nothing of it is left. GaveUp: undoing it failed for good.
+	// Undone: the step's effects are removed. GaveUp: why undoing it has failed for good.
 	Undone  bool           `json:"undone,omitempty"`
 	GaveUp  string         `json:"gave_up,omitempty"`
 	Outputs map[string]any `json:"outputs,omitempty"`

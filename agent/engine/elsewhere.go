@@ -7,18 +7,18 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// A deployment that goes to another node, with what is in its volumes, is on both
-// for a while. Where it comes from, its services are stopped, so that the volumes
-// stay as they are while they are read; without that, they come back.
-// Where it goes to, it waits with everything pulled until they are written.
-// Plugins worked once, and for both: the node that the deployment is not on runs
-// none, and asks none to delete.
+// A deployment that is moved to another node with its volumes exists on both nodes for a
+// while. On the old node its services are stopped, so that the volumes do not change while
+// they are read; if the move is cancelled, the services are started again. On the new node
+// it pulls images and then waits until the volumes are written. Plugins have run once, for
+// both nodes: the node that the deployment is not on runs neither their create nor their
+// delete.
 
-// CodeCopyLost is a run's that had volumes written for it, and forgot them.
+// CodeCopyLost fails a run whose journal does not say that its volumes were copied.
 const CodeCopyLost = "copy_lost"
 
-// beginHere begins a run for which another node did everything but services that
-// stay up.
+// beginMigrated begins a run that another node has done, except for the services that stay
+// up.
 func (m *Machine) beginHere(g wire.Goal) {
 	no, yes := false, true
 	m.record(Record{Work: &g, Fresh: true, Blind: &yes, Orphan: &no})
@@ -32,16 +32,16 @@ func (m *Machine) beginHere(g wire.Goal) {
 	}
 	m.moveTo(wire.PhaseApplying, wire.Event{})
 	if !g.Still {
-		// Its volumes were written before our memory began, or never: services that
-		// found them empty would be taken for good.
+		// The volumes were written before the journal begins, or never. Services that start with
+		// empty volumes would look healthy.
 		m.giveUp(CodeCopyLost, "the agent does not remember that the volumes were copied")
 	}
 }
 
-// Still is not zero while nothing of the deployment runs or is about to, so that its
-// volumes may be read, or written where it goes to. It is the number of the last
-// operation: another one says that something was done meanwhile, where the
-// deployment goes to perhaps no more than pulling an image.
+// Still returns the number of the last operation while no service runs or is about to
+// start, so that the volumes can be read, or written at the destination; otherwise it
+// returns 0. A changed number means that an operation ran in between (at the destination
+// possibly only an image pull), so a volume copy made meanwhile is invalid.
 func (m *Machine) Still() int64 {
 	if m.work == nil || !m.work.Still || m.next != nil || m.current != nil || m.ahead != nil {
 		return 0
@@ -60,7 +60,7 @@ func (m *Machine) loud(key pipeline.StepKey) bool {
 	return m.step(key).Service != nil && !m.service(key).hushed
 }
 
-// hush stops the services, last first. Their containers and volumes stay.
+// quiesceNext stops the next service, in reverse order. Containers and volumes stay.
 func (m *Machine) hush() {
 	m.probe = nil
 	for _, key := range m.undoOrder() {
@@ -71,8 +71,8 @@ func (m *Machine) hush() {
 	}
 }
 
-// stop notes first that the service has to come back. A job that has ended must not;
-// whether one is at work, a listing tells.
+// stopForQuiesce records that the service must be started again later, then stops it. A job
+// that has ended must not be started again; a listing shows whether one is still running.
 func (m *Machine) stop(key pipeline.StepKey) {
 	s, again := m.service(key), m.steps[key].Hushed
 	never := m.step(key).Service.Restart == pipeline.RestartNever
@@ -95,15 +95,15 @@ func (m *Machine) hushed(o operation, r Result) {
 	}
 	m.calm()
 	if r.Exited && o.do.Attempt == 1 {
-		// It had ended by itself. A repeated stop would say that of what we ended.
+		// It had exited by itself. A repeated stop would report that of a service that we stopped.
 		m.change(key, wire.Event{}, func(s *StepState) { s.Hushed = false })
 	}
 	s := m.service(key)
 	s.hushed, s.changed = true, m.now
 }
 
-// Stopped are the services that are never restarted, and that hush ended: whichever
-// node the deployment is on in the end, they come back there.
+// Stopped lists services with restart "never" that were stopped for the copy: they are
+// started again on the node that the deployment ends up on.
 func (m *Machine) Stopped() (keys []pipeline.StepKey) {
 	for _, key := range m.order {
 		if m.steps[key].Hushed && m.step(key).Service.Restart == pipeline.RestartNever {
@@ -113,7 +113,7 @@ func (m *Machine) Stopped() (keys []pipeline.StepKey) {
 	return keys
 }
 
-// resume has services run here that another node had to end.
+// resetEndedJobs makes jobs run again here that the old node had to stop for the move.
 func (m *Machine) resume(g wire.Goal) {
 	if m.phase != wire.PhaseApplying || !m.work.Still || g.Still || !g.Elsewhere {
 		return
@@ -126,7 +126,7 @@ func (m *Machine) resume(g wire.Goal) {
 	}
 }
 
-// unhush has those come back that hush stopped.
+// resumeServices starts the services again that quiesceNext stopped.
 func (m *Machine) unhush() {
 	for _, key := range m.order {
 		s := m.service(key)

@@ -7,7 +7,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// ended takes the end of an operation in. What nobody waits for is ignored.
+// onOperationEnded handles the end of an operation. Operations that are no longer current
+// are ignored.
 func (m *Machine) ended(e Ended) {
 	for _, p := range m.pulls {
 		if p.op == e.Op && e.Op != 0 {
@@ -39,7 +40,7 @@ func (m *Machine) pulled(p *pull, r Result) {
 	}
 }
 
-// finished goes on after the current operation, in the phase it belongs to.
+// onCurrentEnded handles the end of the current operation, according to the phase.
 func (m *Machine) finished(o operation, r Result) {
 	if o.do.Kind == Prepare {
 		m.preparedBy(o, r)
@@ -78,7 +79,7 @@ func (m *Machine) preparedBy(o operation, r Result) {
 	}
 }
 
-// applied goes on with a run.
+// onApplyStepEnded handles the end of an operation while a run is being applied.
 func (m *Machine) applied(o operation, r Result) {
 	key := o.do.Step
 	if s := m.steps[key]; s != nil && s.Done {
@@ -124,8 +125,8 @@ func (m *Machine) pluginEnded(key pipeline.StepKey, r Result) {
 	}
 }
 
-// lateAnswer notes what a cancelled operation came to. A plugin that managed
-// to end well must get its own outputs back when it is told to delete.
+// recordLateResult records the result of a cancelled create. A plugin that succeeded
+// nevertheless must receive its outputs when its delete runs.
 func (m *Machine) lateAnswer(o operation, r Result) {
 	if o.do.Kind != Run || o.do.Action != "create" {
 		return

@@ -13,15 +13,15 @@ type Event interface{ event() }
 // GoalSet says what should be. Stale and repeated goals change nothing.
 type GoalSet struct{ Goal wire.Goal }
 
-// GoalMissing says that the full set of goals does not name this deployment:
-// it has no right to exist.
+// GoalMissing says that the full set of goals does not name this deployment, so it must be
+// removed.
 type GoalMissing struct{}
 
-// SecretsArrived says that the bundle asked for is in the shell's memory.
+// SecretsArrived says that the requested bundle is in the caller's memory.
 type SecretsArrived struct {
 	Run string
-	// Outputs are the steps whose outputs the control plane has, Begun those that it has
-	// heard begin.
+	// Outputs are the steps whose outputs the control plane has stored, Begun those of which it
+	// knows that they have started.
 	Outputs []pipeline.StepKey
 	Begun   []pipeline.StepKey
 }
@@ -47,8 +47,8 @@ type Listed struct {
 	Gate    bool
 	// Running are the service steps with a running container.
 	Running []pipeline.StepKey
-	// Missing are the service steps without any container: somebody took it away,
-	// which is no failure of the service.
+	// Missing are the service steps that have no container at all: it was removed from outside,
+	// which does not count as a failure of the service.
 	Missing []pipeline.StepKey
 	// Plugins are the steps with a plugin's container, in whatever state.
 	Plugins []pipeline.StepKey
@@ -87,7 +87,7 @@ const (
 // Result is how an operation ended.
 type Result struct {
 	Outcome Outcome
-	// Harmless: it is certain that nothing happened, so nothing has to be undone.
+	// Harmless: it is certain that the operation had no effect, so nothing must be undone.
 	Harmless bool
 	// Code is a stable word, Message one masked sentence for people.
 	Code    string

@@ -20,8 +20,8 @@ const (
 	CodeMemoryLost     = "memory_lost"
 )
 
-// accept takes a newer goal in. It waits in next until its turn comes, which
-// is at once, unless it needs the work before it to be wound down.
+// acceptGoal stores a newer goal as the next one. It becomes current at once, unless the
+// current work must be undone first.
 func (m *Machine) accept(g wire.Goal) {
 	m.hearAnswers(g)
 	stale := !m.newer(g.Generation) && !m.has("accept a stale generation")
@@ -34,7 +34,7 @@ func (m *Machine) accept(g wire.Goal) {
 
 func (m *Machine) newer(generation int64) bool {
 	if m.orphan {
-		// It was missing and is back: the number may well be the same.
+		// The deployment was missing from the goals and is back, possibly with the same generation.
 		return m.next == nil
 	}
 	if m.next != nil {
@@ -43,7 +43,7 @@ func (m *Machine) newer(generation int64) bool {
 	return m.work == nil || generation > m.work.Generation
 }
 
-// abandon takes down what nobody wants any more.
+// removeDisowned removes a deployment that the control plane does not know.
 func (m *Machine) abandon() {
 	yes := true
 	if m.orphan {
@@ -51,8 +51,8 @@ func (m *Machine) abandon() {
 	}
 	switch m.phase {
 	case wire.PhaseRemoved, wire.PhaseFailed:
-		// Nothing of it is left. Telling that it is being removed would take
-		// a failed run, which people may still retry, for a removed one.
+		// Nothing is left to remove. Reporting a removal would mark a failed run, which people may
+		// still retry, as removed.
 		m.out = append(m.out, Forget{})
 		return
 	case "":
@@ -83,10 +83,10 @@ func (m *Machine) sameRun(g wire.Goal) bool {
 	return m.work != nil && m.work.Want == g.Want && m.work.Run == g.Run
 }
 
-// takeNext turns to the accepted goal, or winds down what is in its way.
+// takeNextGoal makes the next goal the current one, or starts to undo what is in its way.
 func (m *Machine) takeNext() {
 	if m.next == nil || m.idle() && m.current != nil {
-		// What is removing strays must not meet what a new run makes.
+		// A running removal of strays must finish before a new run creates objects.
 		return
 	}
 	g := *m.next
@@ -94,9 +94,9 @@ func (m *Machine) takeNext() {
 	case g.Want == wire.WantGone:
 		m.takeGone(g)
 	case m.sameRun(g):
-		// The same run under a new number: use it, and try again if stuck.
+		// The same run with a new generation: adopt it, and retry if the deployment is stuck.
 		g.Pipeline, g.Context, g.Answers = m.work.Pipeline, m.work.Context, m.work.Answers
-		// Before the goal: what dies in between is told it again.
+		// Record this before the goal: after a crash in between, the goal is sent again.
 		m.resume(g)
 		m.record(Record{Work: &g})
 		m.askAnew()
@@ -140,15 +140,16 @@ func (m *Machine) begin(g wire.Goal) {
 	}
 }
 
-// forgetRun clears what belonged to the run before, but not the number of the
-// last operation: late answers must never be taken for new ones.
+// forgetRun clears the state of the previous run, but not the number of the last operation:
+// a late Ended must never be taken for one of a new operation.
 func (m *Machine) forgetRun() {
 	last := m.lastOp
 	m.forgetVolatile()
 	m.lastOp = last
 }
 
-// takeGone turns to removing. Memory of what was done beats the goal's word.
+// takeRemovalGoal starts the removal. The recorded steps take precedence over those in the
+// goal.
 func (m *Machine) takeGone(g wire.Goal) {
 	if m.work == nil {
 		m.goneBlind(g)
@@ -169,16 +170,16 @@ func (m *Machine) takeGone(g wire.Goal) {
 	}
 }
 
-// askAnew forgets an unanswered question and a refusal: both are about the
-// generation before, and the control plane answers only for the present one.
+// resetSecretsRequest forgets a pending or refused request for secrets: it was for the
+// previous generation, and the control plane answers for the current one only.
 func (m *Machine) askAnew() {
 	if m.secrets != secretsHere {
 		m.secrets, m.refusal = secretsUnknown, ""
 	}
 }
 
-// goneBlind removes what we have no memory of. All services may be there;
-// which plugins were done, only the control plane can say.
+// removeWithoutHistory removes a deployment of which the journal has no record. All
+// services may exist; only the control plane knows which plugins ran.
 func (m *Machine) goneBlind(g wire.Goal) {
 	m.forgetRun()
 	m.undoBlind(g, wire.PhaseRemoving, nil)
@@ -200,7 +201,8 @@ func (m *Machine) undoBlind(g wire.Goal, phase wire.Phase, cause *Cause) {
 	m.moveTo(phase, e)
 }
 
-// arrived notes the bundle, and learns from it what was done before.
+// onSecretsArrived records that the bundle is here. Without a history of the run it also
+// takes from the bundle which plugins ran.
 func (m *Machine) arrived(e SecretsArrived) {
 	if m.work == nil || e.Run != m.work.Run {
 		return
@@ -215,14 +217,14 @@ func (m *Machine) arrived(e SecretsArrived) {
 	m.foundPlugins(e.Begun)
 }
 
-// foundPlugins notes plugins that began, and of whose end nothing is known.
+// recordFoundPlugins records plugins that have started and whose result is unknown.
 func (m *Machine) foundPlugins(keys []pipeline.StepKey) {
 	for _, key := range keys {
 		m.ranBefore(StepState{Key: key, Status: pipeline.StepRunning, Started: true, Attempt: 1})
 	}
 }
 
-// ranBefore notes a plugin's step from before our memory began.
+// recordEarlierRun records a plugin step that ran before the journal's records begin.
 func (m *Machine) ranBefore(is StepState) {
 	s := m.steps[is.Key]
 	if s == nil || s.Started || m.step(is.Key).Plugin == nil {
@@ -231,8 +233,8 @@ func (m *Machine) ranBefore(is StepState) {
 	m.record(Record{Step: &is})
 }
 
-// refused ends a run; a ready deployment asks again after a while, since its
-// services can run on without.
+// onSecretsRefused ends a run; a ready deployment requests its secrets again after a
+// minute, since its services can run without them.
 func (m *Machine) refused(reason string) {
 	m.secrets, m.refusal = secretsRefused, reason
 	if m.phase == wire.PhaseReady {
@@ -240,7 +242,8 @@ func (m *Machine) refused(reason string) {
 	}
 }
 
-// haveSecrets asks for them if need be. False means: not yet, or never.
+// requireSecrets reports whether the secrets are here, and requests them if they are not.
+// False means not yet, or never.
 func (m *Machine) haveSecrets() bool {
 	if m.secrets == secretsHere {
 		return true
@@ -252,8 +255,8 @@ func (m *Machine) haveSecrets() bool {
 	return false
 }
 
-// giveUp ends a run that is not complete. What runs is told to stop, what
-// never started is skipped, and undoing begins when all is quiet.
+// giveUp ends an incomplete run. It cancels running operations and skips steps that never
+// started; undoing begins once no operation runs.
 func (m *Machine) giveUp(code, message string) {
 	m.record(Record{Cause: &Cause{Code: code, Message: message}})
 	m.windDown(wire.PhaseUndoing)
@@ -289,14 +292,14 @@ func (m *Machine) windDown(phase wire.Phase) {
 	m.moveTo(phase, e)
 }
 
-// neverBegan reports whether a step is skipped when the run ends. An approval
-// that nobody answered is; one that was answered stays what it is.
+// isNeverBegun reports whether a step is marked as skipped when the run ends. That includes
+// an approval without an answer; an answered one keeps its status.
 func (m *Machine) neverBegan(s *StepState) bool {
 	return !s.Started && !s.Done && s.Status != pipeline.StepSkipped &&
 		s.Status != pipeline.StepFailed
 }
 
-// tryAgain gives steps that could not be undone another chance.
+// retryFailedUndo marks steps whose undoing failed to be tried again.
 func (m *Machine) tryAgain() {
 	for _, key := range m.order {
 		if m.steps[key].GaveUp != "" {

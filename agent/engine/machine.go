@@ -10,7 +10,7 @@ import (
 // Machine decides for one deployment. It is not safe for concurrent use.
 type Machine struct {
 	id string
-	// The durable state: changed by apply only, so that a replay equals it.
+	// The durable state. Only applyRecord changes it, so that a replay reproduces it.
 	next   *wire.Goal
 	work   *wire.Goal
 	blind  bool
@@ -19,7 +19,7 @@ type Machine struct {
 	cause  *Cause
 	steps  map[pipeline.StepKey]*StepState
 	order  []pipeline.StepKey
-	// The rest is forgotten in a crash.
+	// The rest is lost in a crash.
 	volatile
 	planted
 	// now, out and wake live during one Step.
@@ -31,8 +31,8 @@ type Machine struct {
 // volatile is what a restarted agent does not know.
 type volatile struct {
 	lastOp int64
-	// current is the one operation that moves things on; ahead makes the next
-	// plugin's container meanwhile.
+	// current is the one operation that advances the run; ahead creates the next plugin's
+	// container at the same time.
 	current *operation
 	ahead   *operation
 	pulls   map[pipeline.StepKey]*pull
@@ -42,12 +42,12 @@ type volatile struct {
 	prepared bool
 	// lacks says that a listing missed the network or the gate.
 	lacks bool
-	// fresh is when the network was last made, or the run became ready: older
-	// listings know nothing of that.
+	// fresh is when the network was last created or the run became ready: older listings are
+	// out of date.
 	fresh   time.Time
 	secrets secretState
 	refusal string
-	// killed is the step whose container was taken away before its delete.
+	// killed is the step whose container was removed in preparation of its delete.
 	killed pipeline.StepKey
 	probe  *probing
 	// tries and wait pace what is repeated; the next good answer resets them.
@@ -140,9 +140,8 @@ func (m *Machine) Step(now time.Time, ev Event) []Effect {
 	return out
 }
 
-// advance does whatever can be done now, until there is nothing more. Each
-// round of a deployment's life changes something of some step, so the bound is
-// only against our own mistakes.
+// advance performs whatever is possible now, until nothing changes. Every round changes the
+// state of some step, so the limit only guards against bugs.
 func (m *Machine) advance() {
 	for range 20 + 8*len(m.order) {
 		before := len(m.out)
@@ -281,7 +280,7 @@ func (m *Machine) step(key pipeline.StepKey) pipeline.Step {
 // report tells about the deployment.
 func (m *Machine) report(e wire.Event) {
 	if m.work == nil || m.work.Run == "" || m.orphan {
-		// The control plane does not know it, or wants to hear no more of it.
+		// The control plane does not know this deployment, or does not want reports of it.
 		return
 	}
 	e.Deployment, e.Generation, e.Run = m.id, m.work.Generation, m.work.Run
@@ -296,7 +295,7 @@ func (m *Machine) moveTo(phase wire.Phase, e wire.Event) {
 	m.report(e)
 }
 
-// change edits a step's durable state, and tells when its status moved.
+// changeStep changes a step's durable state, and reports it if the status changed.
 func (m *Machine) change(key pipeline.StepKey, e wire.Event, edit func(*StepState)) {
 	s := *m.steps[key]
 	was := s.Status
@@ -323,7 +322,7 @@ func (m *Machine) cancel(o *operation) {
 	}
 }
 
-// pause asks to be woken at the time something waits for.
+// wakeAt requests a Tick at the given time, unless an earlier one is due.
 func (m *Machine) pause(until time.Time) {
 	if m.wake.IsZero() || until.Before(m.wake) {
 		m.wake = until
@@ -338,7 +337,7 @@ func (m *Machine) retryLater() {
 
 func (m *Machine) calm() { m.tries, m.refusals, m.wait = 0, 0, time.Time{} }
 
-// waiting reports whether the current work has to wait still.
+// isBackingOff reports whether the current work waits before its next attempt.
 func (m *Machine) waiting() bool {
 	if m.now.Before(m.wait) {
 		m.pause(m.wait)
@@ -347,7 +346,7 @@ func (m *Machine) waiting() bool {
 	return false
 }
 
-// backoff doubles from 1 second to 60, as design.md says for services.
+// backoff doubles from 1 second to 60 seconds.
 func backoff(tries int) time.Duration {
 	if tries > 6 {
 		tries = 6

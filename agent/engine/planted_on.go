@@ -8,7 +8,7 @@ type planted struct{ defect string }
 
 func (p planted) has(defect string) bool { return p.defect == defect }
 
-// Plant gives a machine a defect, one of Defects.
+// Plant adds a defect to a machine, one of Defects, for tests that must find it.
 func (m *Machine) Plant(defect string) { m.defect = defect }
 
 // Defects are the bugs that can be planted here.

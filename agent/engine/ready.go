@@ -8,13 +8,13 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// steady is how long a service has to run before its backoff starts anew.
+// stableAfter is how long a service must run before its restart backoff is reset.
 const steady = time.Minute
 
 // service is what is known of a service of a ready deployment.
 type service struct {
 	down bool
-	// hushed: it was stopped, for as long as nothing may run.
+	// hushed: stopped while the deployment is quiesced.
 	hushed bool
 	// seen: it is known whether it runs.
 	seen, runs bool
@@ -44,8 +44,8 @@ func (m *Machine) Restarts(key pipeline.StepKey) int {
 	return 0
 }
 
-// listed finds out which services are down. What an older list says about a
-// service that was started since is no news.
+// applyListing finds out which services are down. It ignores what a listing says about a
+// service that was started after the listing began.
 func (m *Machine) listed(l Listed) {
 	if l.Began.Before(m.fresh) {
 		return
@@ -79,7 +79,8 @@ func (m *Machine) listed(l Listed) {
 		s.seen, s.runs = true, slices.Contains(l.Running, key)
 		switch {
 		case m.work.Still:
-			// Whoever started it, it is stopped again. That it does not run is no news.
+			// While quiesced, a service that was started from outside is stopped again. That it
+			// does not run needs no reaction.
 			s.hushed = s.hushed && !s.runs
 		case step.Restart != pipeline.RestartNever:
 			m.observe(s, s.runs, !l.Network || slices.Contains(l.Missing, key))
@@ -87,8 +88,8 @@ func (m *Machine) listed(l Listed) {
 	}
 }
 
-// observe notes whether a service runs. One that ended waits longer each time;
-// one that was taken away, or its network, is no worse than before.
+// observeService records whether a service runs. One that exited waits longer before each
+// restart; one that was removed from outside, or lost its network, does not.
 func (m *Machine) observe(s *service, running, taken bool) {
 	if running {
 		s.down = false
@@ -129,7 +130,7 @@ func (m *Machine) maintain() {
 		return
 	}
 	if m.lacks && !m.prepared {
-		// Without the gate nobody reaches services that run as if nothing were.
+		// Without the gate no request reaches the services, although they run.
 		m.current = m.do(Do{Kind: Prepare})
 		return
 	}
@@ -166,7 +167,7 @@ func (m *Machine) restart(key pipeline.StepKey) {
 	m.current = m.do(Do{Kind: Start, Step: key, Attempt: 1})
 }
 
-// maintained goes on after an operation of maintaining.
+// onMaintenanceEnded continues after an operation that keeps a ready deployment running.
 func (m *Machine) maintained(o operation, r Result) {
 	key := o.do.Step
 	s := m.service(key)
@@ -175,7 +176,7 @@ func (m *Machine) maintained(o operation, r Result) {
 		m.pulls[key] = &pull{done: true}
 	case o.do.Kind == Start && r.Outcome == OK:
 		m.startedAgain(key)
-		// Those behind it in the order may need it to be ready.
+		// Services later in the order may need this one to be ready.
 		if m.anyDown() {
 			m.startProbing(key)
 		}
@@ -186,14 +187,15 @@ func (m *Machine) maintained(o operation, r Result) {
 	case o.do.Kind == Remove:
 		m.leftoverGone(key)
 	default:
-		// The image may have been removed by hand: pull it before the next try.
+		// The image may have been removed by a user: pull it before the next attempt.
 		delete(m.pulls, key)
 		s.next = m.now.Add(backoff(s.tries))
 		s.tries++
 	}
 }
 
-// startedAgain does not count what we stopped ourselves.
+// onServiceRestarted records a restart. It does not count one after we stopped the service
+// ourselves.
 func (m *Machine) startedAgain(key pipeline.StepKey) {
 	s := m.service(key)
 	s.down, s.hushed, s.changed = false, false, m.now
@@ -212,7 +214,8 @@ func (m *Machine) anyDown() bool {
 	})
 }
 
-// probedAgain goes on with the others when a service is ready, or will not be.
+// onReprobed continues with the next services once a restarted one is ready or has failed
+// to become so.
 func (m *Machine) probedAgain(key pipeline.StepKey, r Result) {
 	t := timingOf(m.step(key))
 	switch {

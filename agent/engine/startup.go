@@ -82,7 +82,7 @@ func (m *Machine) probed(key pipeline.StepKey, r Result) {
 	t := timingOf(m.step(key))
 	switch {
 	case r.Outcome == Unknown:
-		// Nobody could ask, so this was no try.
+		// The engine could not be asked, so this does not count as a try.
 		m.probe.next = m.now.Add(t.interval)
 	case r.Exited:
 		m.serviceExited(key, r, t)
@@ -112,9 +112,8 @@ func (m *Machine) serviceHealthy(key pipeline.StepKey, r Result, t timing) {
 	m.probe.next = m.now.Add(min(missing, m.probePause(t)))
 }
 
-// runsSince is when the service's process started. The container engine knows
-// it even when this agent was restarted meanwhile; a time from the future comes
-// from another clock.
+// processStart is when the service's process started. The engine knows it even if the agent
+// was restarted; a time in the future comes from another clock and is ignored.
 func (m *Machine) runsSince(r Result) time.Time {
 	if r.StartedAt.IsZero() || r.StartedAt.After(m.now) {
 		return m.probe.started
@@ -162,7 +161,8 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// notYet counts a failed check and reports whether there may be another.
+// allowAnotherTry counts a failed check and reports whether the service may be checked
+// again.
 func (m *Machine) notYet(t timing) bool {
 	if m.now.Sub(m.probe.since) < t.start {
 		return true
@@ -175,9 +175,9 @@ func (m *Machine) notYet(t timing) bool {
 	return m.probe.tries < t.tries
 }
 
-// probePause is an eighth of what the start has taken so far, up to the
-// interval: whoever waits for a service that starts in half a second loses no
-// second half. Checks that come early are no tries.
+// probePause is an eighth of the time since the start, up to the interval, so that a
+// service that starts in half a second is not waited for much longer. These early checks do
+// not count as tries.
 func (m *Machine) probePause(t timing) time.Duration {
 	return min(max(m.now.Sub(m.probe.started)/8, earliestProbe), t.interval)
 }

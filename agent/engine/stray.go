@@ -5,11 +5,11 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// A request that the agent gave up, or died on, may still be carried out by
-// the container engine, after everything was removed. So what a listing shows
-// of a deployment that is at its end is removed again.
+// The container engine may complete a request after the agent gave up on it or died, even
+// after everything was removed. So when a listing shows objects of a deployment that has
+// ended, they are removed again.
 
-// strays notes what should not be there.
+// recordStrays records containers that should not exist in this phase.
 func (m *Machine) strays(l Listed) {
 	switch m.phase {
 	case wire.PhaseReady:
@@ -20,14 +20,15 @@ func (m *Machine) strays(l Listed) {
 	}
 }
 
-// tidy removes what came to be after the end.
+// removeStrays removes objects that appeared after the deployment had ended.
 func (m *Machine) tidy() {
 	if m.stray && m.current == nil && !m.waiting() {
 		m.current = m.do(Do{Kind: RemoveAll})
 	}
 }
 
-// tidied goes on after that; the next listing decides whether it was enough.
+// onStraysRemoved clears the flag, or retries; the next listing shows whether everything is
+// gone.
 func (m *Machine) tidied(r Result) {
 	if r.Outcome == OK {
 		m.calm()
@@ -47,7 +48,8 @@ func (m *Machine) removeLeftover() bool {
 	return true
 }
 
-// leftoverGone forgets it, whatever came of it: the next listing tells.
+// onLeftoverRemoved forgets the leftover, even if removing it failed: the next listing
+// shows it again.
 func (m *Machine) leftoverGone(key pipeline.StepKey) {
 	if len(m.leftover) > 0 && m.leftover[0] == key {
 		m.leftover = m.leftover[1:]

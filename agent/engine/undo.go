@@ -9,17 +9,18 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// maxRemovals bounds the tries to remove everything before people are asked.
+// maxRemovals is how often removing everything is tried before the deployment counts as
+// stuck.
 const maxRemovals = 6
 
-// undoing takes back whatever was started, last first, then everything that
-// carries the deployment's label.
+// advanceUndo undoes what was started, in reverse order, and then removes all objects with
+// the deployment's label.
 func (m *Machine) undoing() {
 	if m.current != nil || m.ahead != nil || m.waiting() {
 		return
 	}
 	if m.blind && !m.orphan && m.anyDelete() && !m.haveSecrets() {
-		// Only the bundle tells which plugins were done.
+		// Only the bundle says which plugins ran.
 		if m.secrets != secretsRefused {
 			return
 		}
@@ -38,8 +39,9 @@ func (m *Machine) undoing() {
 	m.current = m.do(Do{Kind: RemoveAll})
 }
 
-// suspectAll takes every plugin for one that was done: there is no memory of them, and
-// who has one does not tell. What cannot be undone then is listed, for people to see.
+// assumeAllPluginsRan treats every plugin as if it had run: there is no record, and the
+// control plane refuses the secrets that would tell. What cannot be undone is then listed
+// for people.
 func (m *Machine) suspectAll() {
 	for _, key := range m.order {
 		if m.deletes(key) && !m.steps[key].Started {
@@ -61,7 +63,8 @@ func (m *Machine) anyDelete() bool {
 	return slices.ContainsFunc(m.order, m.deletes)
 }
 
-// deletes reports whether a step has something to undo outside of the engine.
+// hasDelete reports whether a step created something outside the engine that must be
+// deleted.
 func (m *Machine) deletes(key pipeline.StepKey) bool {
 	s := m.step(key)
 	return !m.work.Elsewhere && s.Plugin != nil && s.Plugin.Component != nil &&
@@ -114,7 +117,7 @@ func (m *Machine) deletePlugin(key pipeline.StepKey) {
 	m.current = m.do(Do{Kind: Run, Step: key, Action: "delete", Attempt: m.steps[key].Deletes})
 }
 
-// undone goes on after an operation of undoing.
+// onUndoEnded handles the end of an operation while undoing.
 func (m *Machine) undone(o operation, r Result) {
 	key := o.do.Step
 	if r.Outcome == OK {
@@ -183,7 +186,7 @@ func (m *Machine) stepUndone(key pipeline.StepKey, r Result) {
 	})
 }
 
-// gaveUp notes that a step could not be undone, and goes on with the others.
+// recordGiveUp records that a step could not be undone; the others are still tried.
 func (m *Machine) gaveUp(key pipeline.StepKey, r Result) {
 	m.killed = ""
 	m.calm()
@@ -200,8 +203,7 @@ func (m *Machine) removedAll(r Result) {
 		m.left = []string{cmp.Or(r.Message, "the container engine could not be asked")}
 	}
 	if m.undoAgain() {
-		// A newer goal came meanwhile, and gives what could not be undone
-		// another chance.
+		// A newer goal arrived in the meantime, and marked failed steps to be tried again.
 		return
 	}
 	if r.Outcome == OK && len(r.Left) == 0 {
@@ -222,7 +224,7 @@ func (m *Machine) undoAgain() bool {
 	})
 }
 
-// finish ends the undoing: nothing is left, or people are told what is.
+// finishUndo ends the undoing: everything is gone, or what is left is reported.
 func (m *Machine) finish() {
 	m.calm()
 	m.fresh = m.now
@@ -255,7 +257,7 @@ func (m *Machine) finish() {
 
 func (m *Machine) stuck(left []string) {
 	if m.next != nil {
-		// The waiting goal had its try; the next one has a higher number.
+		// The next goal had its try as well; only a higher generation starts another.
 		work := *m.work
 		work.Generation = m.next.Generation
 		m.record(Record{Work: &work})

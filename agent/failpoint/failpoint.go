@@ -18,5 +18,5 @@ func (h Hook) Hit(place string) error {
 	return h(place)
 }
 
-// Pass visits a place behind which nothing can fail any more: it is for crashes.
+// Pass visits a place after which no error can be returned: it is for crashes only.
 func (h Hook) Pass(place string) { _ = h.Hit(place) }

@@ -23,8 +23,8 @@ const (
 	minPart = 4
 	// escapeRest is how much of an escape may lie on one side of a cut.
 	escapeRest = 12
-	// growth is how much longer a secret may become by escapes in escapes, and
-	// mostGrown bounds that for long ones, in bytes.
+	// growth is how much longer a secret can become by nested escapes, and maxGrown limits that
+	// for long secrets, in bytes.
 	growth    = 16
 	mostGrown = 512 << 10
 )
@@ -32,14 +32,13 @@ const (
 // Hidden stands for what may not be read.
 const Hidden = "[secret]"
 
-// Masker hides known secrets in text: as they are, in base64 at each of its three
-// offsets and in hexadecimal, and each of these behind the escapes of URLs, HTML
-// and string literals, also if one lies in the other. It is immutable; a nil one
-// hides nothing.
+// Masker replaces known secrets in text: verbatim, in base64 at each of its three offsets,
+// in hexadecimal, and each of these escaped as in URLs, HTML and string literals, also
+// nested. It is immutable; a nil Masker hides nothing.
 type Masker struct {
-	// patterns are searched in the text as it is, cores also where escapes were
-	// undone. What Go's own encoders make of a secret is a pattern too: it is found
-	// behind a text that happens to look like the beginning of an escape.
+	// patterns are searched in the original text, cores also in text with escapes undone. What
+	// Go's own encoders make of a secret is a pattern too, so that it is found even after text
+	// that looks like the beginning of an escape.
 	patterns [][]byte
 	cores    [][]byte
 	// inText searches for patterns, inViews for cores.
@@ -134,7 +133,7 @@ func jsonInner(secret string, escapeHTML bool) string {
 // span is a range of bytes.
 type span struct{ from, to int }
 
-// spans finds everything to hide, merged where secrets overlap.
+// findSecrets returns everything to hide, merged where secrets overlap.
 func (m *Masker) spans(text string) []span {
 	if len(m.patterns) == 0 {
 		return nil
@@ -178,7 +177,8 @@ func (m *Masker) MaskPart(text string, headCut, tailCut bool) string {
 	return replace(text, mergeSpans(append(m.spans(text), m.edges(text, headCut, tailCut)...)))
 }
 
-// edges finds parts of secrets at the borders of a text.
+// findCutSecrets finds parts of secrets at the ends of a text that was cut out of a longer
+// one.
 func (m *Masker) edges(text string, headCut, tailCut bool) (found []span) {
 	views := append(decodeViews(text, m.spaces), decodedText{text: []byte(text)})
 	for _, v := range views {
@@ -207,8 +207,8 @@ func headPart(text, secret []byte) int {
 	return 0
 }
 
-// tailPart is how much of a text's tail belongs to a secret that goes on behind it.
-// The last bytes may be the beginning of an escape.
+// tailPart returns how many bytes at the end of a text are the beginning of the secret. The
+// last bytes may be the beginning of an escape.
 func tailPart(text, secret []byte) int {
 	last := max(0, len(text)-escapeRest)
 	escape := bytes.LastIndexAny(text[last:], "%\\&")

@@ -36,7 +36,7 @@ func (s *Stream) Write(piece string) string {
 		if h.to < safe {
 			continue
 		}
-		// A secret over the border stays whole, in case it goes on.
+		// A secret that reaches beyond the border is held back as a whole, in case it continues.
 		safe, hide = max(min(safe, h.from), begin), hide[:i]
 		break
 	}

@@ -45,8 +45,8 @@ func (v decodedText) source(from, to int) span {
 	return span{int(v.starts[from]), int(v.starts[end])}
 }
 
-// unescape reads one escape at the beginning of a text. It gives what the escape
-// stands for, and its length, which is 0 when there is none.
+// unescape decodes one escape at the beginning of a text and returns its length, or 0 if
+// there is none.
 type unescape func(text []byte) (decoded []byte, length int)
 
 // decoder undoes one kind of encoding.
@@ -61,7 +61,7 @@ var decoders = []decoder{{"%", readPercent}, {"\\", readBackslash}, {"&", readEn
 // formDecoder is used only for secrets with spaces: plus signs are everywhere.
 var formDecoder = decoder{"%+", readForm}
 
-// decodeViews gives every reading of a text in which an escape was undone.
+// decodeViews returns every reading of a text in which at least one escape was undone.
 func decodeViews(text string, withForms bool) []decodedText {
 	all := decoders
 	if withForms {
@@ -190,7 +190,7 @@ func readHex(text []byte, digits int) (uint64, bool) {
 	return n, err == nil
 }
 
-// letterEscapes are what a letter behind a backslash stands for.
+// letterEscapes maps the letter after a backslash to the byte that it stands for.
 var letterEscapes = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f',
 	'v': '\v', 'a': '\a'}
 

@@ -25,7 +25,7 @@ func serviceLivesAndGoes(b *bench) {
 	}
 }
 
-// A service that is stopped keeps its container, and goes on in it.
+// A stopped service keeps its container, and is started again in it.
 func serviceStopsAndGoesOn(b *bench) {
 	b.must(b.Runtime.Prepare(b.ctx, b.deployment))
 	web := b.service("web")

@@ -1,7 +1,6 @@
-// Package runtimetest is what every agent.Runtime must pass, whatever engine
-// is behind it. It tests the contract that package agent relies on: names that
-// make repeats harmless, lists that are complete, removals that may be repeated,
-// limits that hold, and ends that are told apart.
+// Package runtimetest tests what package agent relies on in every agent.Runtime, whatever
+// its engine: names that make repeated calls harmless, complete lists, repeatable removals,
+// enforced limits, and distinguishable results.
 package runtimetest
 
 import (
@@ -19,7 +18,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Behaviour is what a test plugin is asked to do.
+// Behaviour selects what a test plugin does.
 type Behaviour string
 
 // The behaviours. Every plugin writes one line to stderr first.

@@ -51,9 +51,9 @@ func (e *DialError) Error() string {
 	return "dial " + target + ": " + e.Message
 }
 
-// Dial asks the gate behind a socket for a connection to a service's port. An
-// error is a *DialError if the gate answered; otherwise the gate itself could
-// not be reached. The context bounds the dial, not the connection.
+// Dial asks the gate at a socket for a connection to a service's port. An error is a
+// *DialError if the gate answered; otherwise the gate itself could not be reached. The
+// context bounds the dial, not the connection.
 func Dial(ctx context.Context, socket, service string, port int) (net.Conn, error) {
 	conn, err := connect(ctx, socket)
 	if err != nil {

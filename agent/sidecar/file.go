@@ -71,7 +71,7 @@ func receiveFile(s Start, in io.Reader) error {
 	}
 	part, err := os.CreateTemp(path.Dir(target), ".nullops-")
 	if err != nil {
-		// Without the name of our own file, which nobody asked for.
+		// Leave out the name of our temporary file.
 		return fmt.Errorf("write into %s: %w", path.Dir(target), errors.Unwrap(err))
 	}
 	err = fill(part, in, s.Most)
@@ -134,7 +134,7 @@ func fill(part *os.File, in io.Reader, most int64) error {
 	}
 }
 
-// likeBefore gives a file that is replaced its owner and permissions back.
+// copyOwnership gives the new file the owner and permissions of the file that it replaces.
 func likeBefore(part *os.File, target string, mode os.FileMode) error {
 	if mode == 0 {
 		mode = 0o644

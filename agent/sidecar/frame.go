@@ -29,7 +29,7 @@ const (
 	FrameEnd   FrameKind = 'e'
 	// FrameWindow is a Window as JSON.
 	FrameWindow FrameKind = 'w'
-	// FramePing says that somebody is there.
+	// FramePing shows that the client is still connected.
 	FramePing FrameKind = 'p'
 )
 
@@ -37,8 +37,8 @@ const (
 const (
 	// FrameHello is its first frame.
 	FrameHello FrameKind = 'h'
-	// FrameOutput and FrameErrors are what the command writes; FrameOutput also a
-	// file's content, behind a FrameFile, a File as JSON.
+	// FrameOutput and FrameErrors are what the command writes. FrameOutput is also a file's
+	// content, after a FrameFile with a File as JSON.
 	FrameOutput FrameKind = 'o'
 	FrameErrors FrameKind = 'r'
 	FrameFile   FrameKind = 'i'
@@ -50,7 +50,7 @@ const (
 // one. Exactly one of Command, Read and Write is set.
 type Start struct {
 	Command []string `json:"command,omitempty"`
-	// TTY gives the command a terminal of the size in Window.
+	// TTY runs the command in a terminal of the size in Window.
 	TTY    bool   `json:"tty,omitempty"`
 	Window Window `json:"window,omitzero"`
 	// Read and Write are absolute paths.

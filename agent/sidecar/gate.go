@@ -25,10 +25,10 @@ const (
 	// maxPending bounds the dials of one gate at a time; more wait in the
 	// socket's backlog. 256 goroutines stay within the gate's memory.
 	maxPending = 256
-	// returnEvery is after how many requests memory that nobody uses goes back to
-	// the system. It takes a millisecond; by itself Go would wait for minutes.
+	// returnEvery is after how many requests unused memory is returned to the system. That
+	// takes a millisecond; left alone, Go would do it only minutes later.
 	returnEvery = 64
-	// restAfter is how long nobody asks until it is time to rest.
+	// restAfter is the idle time after which unused memory is returned to the system.
 	restAfter = time.Second
 )
 
@@ -66,7 +66,7 @@ func accept(ctx context.Context, listener *net.UnixListener) error {
 	defer wg.Wait()
 	slots := make(chan struct{}, maxPending)
 	names := newNames(net.DefaultResolver.LookupNetIP)
-	// What the last ones left goes back once nobody has asked for a while.
+	// Return the memory of the last requests to the system once there were none for a while.
 	rest := time.AfterFunc(restAfter, debug.FreeOSMemory)
 	defer rest.Stop()
 	for n := 1; ; n++ {
@@ -90,8 +90,8 @@ func accept(ctx context.Context, listener *net.UnixListener) error {
 	}
 }
 
-// answer serves one request. Whoever asks wrongly gets no answer at all: only
-// the agent can reach the socket.
+// answerRequest serves one request. A malformed request gets no response: only the agent
+// can reach the socket.
 func (n *names) answer(ctx context.Context, conn *net.UnixConn) {
 	_ = conn.SetDeadline(time.Now().Add(requestTime))
 	var q request
@@ -167,8 +167,8 @@ func classify(err error) Code {
 	return CodeFailed
 }
 
-// pass hands over the socket itself, without the copy that File would make:
-// that one would be switched to blocking mode.
+// sendSocket passes the socket itself, without the duplicate that File would make, which
+// would be switched to blocking mode.
 func pass(conn *net.UnixConn, target *net.TCPConn) error {
 	raw, err := target.SyscallConn()
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// secretsWait is how long the init waits for its file. After a reboot the
-	// tmpfs is empty until the agent has asked the control plane again; the
-	// agent starts the container anew, so the wait only bridges a race.
+	// secretsWait is how long the init waits for its file. After a reboot the tmpfs is empty
+	// until the agent has requested the secrets again; the agent then restarts the container,
+	// so this only covers a race.
 	secretsWait = 30 * time.Second
 	secretsPoll = 50 * time.Millisecond
 	// maxSecrets bounds the file. Linux itself takes about 2 MiB of arguments
@@ -22,8 +22,8 @@ const (
 	maxSecrets = 2 << 20
 )
 
-// become replaces this process by the command, with the file's variables in
-// its environment. It returns only if that failed.
+// execCommand replaces this process by the command, with the file's variables in its
+// environment. It returns only if that failed.
 func become(file string, command []string) error {
 	secrets, err := awaitSecrets(file, secretsWait)
 	if err != nil {

@@ -20,20 +20,19 @@ const (
 	silence = time.Minute
 	// stalled is how long a command may leave its input unread.
 	stalled = 10 * time.Minute
-	// farewell is what a command gets to end by itself once its person is gone.
+	// endGrace is how long a command has to end by itself after its client is gone.
 	farewell = time.Second
 	// defaultTerm is what every terminal emulator of today understands.
 	defaultTerm = "TERM=xterm-256color"
 	// NoSecrets is given to the inside role for a service without secret variables.
 	NoSecrets = "-"
-	// prSetChildSubreaper makes us the parent of whatever a command leaves behind.
+	// prSetChildSubreaper makes us the parent of processes that a command leaves running.
 	prSetChildSubreaper = 36
 )
 
-// inside does one thing inside a service for a person at the other end of in and
-// out. Whatever it started ends with it: when the command ends, when in ends,
-// which is how a killed agent looks from here, and when in is silent for long.
-// A command gets the secret variables in envFile, unless that is NoSecrets.
+// serveInside performs one task inside a service for a user connected through in and out.
+// Everything it started ends when the command ends, when in ends (as it does if the agent
+// is killed), or when in is silent for too long.
 func inside(in io.Reader, out io.Writer, envFile string) error {
 	to := NewFrameWriter(out)
 	if err := to.Write(FrameHello, nil); err != nil {
@@ -130,7 +129,7 @@ func ended(c *exec.Cmd, err error) Exit {
 	return Exit{Code: state.ExitCode()}
 }
 
-// hangUp ends the command's session, politely first.
+// endSession sends SIGHUP to the command's session, and SIGKILL after endGrace.
 func hangUp(pid int) {
 	_ = syscall.Kill(-pid, syscall.SIGHUP)
 	time.AfterFunc(farewell, func() { _ = syscall.Kill(-pid, syscall.SIGKILL) })
@@ -174,7 +173,7 @@ func children() (all []int) {
 	return all
 }
 
-// plumbing is what connects a command with frames.
+// commandPipes connects a command's streams with frames.
 type plumbing struct {
 	// input is the command's standard input; with a terminal, the terminal.
 	input *os.File
@@ -207,7 +206,8 @@ func connectTo(c *exec.Cmd, s Start, to *FrameWriter) (*plumbing, error) {
 	return p, nil
 }
 
-// started lets go of the command's end, so that its end is seen on ours.
+// releaseChildEnd closes our copy of the command's end, so that we notice when the command
+// closes it.
 func (p *plumbing) started() {
 	_ = p.far.Close()
 	if p.terminal != nil {
@@ -215,8 +215,8 @@ func (p *plumbing) started() {
 	}
 }
 
-// drain waits until what the command wrote is sent, and no longer for what it
-// left behind.
+// drainOutput waits until the command's output is sent, at most for endGrace: processes it
+// left running may hold the output open.
 func (p *plumbing) drain() {
 	done := make(chan struct{})
 	go func() { p.output.Wait(); close(done) }()
@@ -234,7 +234,7 @@ func (p *plumbing) close() {
 	})
 }
 
-// feed passes frames on to the command until in ends, or nobody is there.
+// feedFrames passes frames to the command until in ends or is silent for too long.
 func (p *plumbing) feed(in io.Reader, gone func()) {
 	var once sync.Once
 	leave := func() { once.Do(gone) }

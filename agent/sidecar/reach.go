@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// reachWithin is how long one try may take: a packet filter that drops gives
-// no answer at all.
+// reachWithin is how long one attempt may take: a packet filter that drops packets causes
+// no error.
 const reachWithin = 2 * time.Second
 
 // listenRole accepts connections and closes them, until the context ends or for

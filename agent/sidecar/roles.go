@@ -22,7 +22,7 @@ const (
 	exitListen  = 123
 	exitOutput  = 119
 	exitSockets = 118
-	// ExitApart is how the reach role says that nobody answered.
+	// ExitApart is the exit code of the reach role when the target did not answer.
 	ExitApart = 124
 	// exitInside is that of the inside role, whose frames tell all the rest.
 	exitInside = 125
@@ -36,7 +36,7 @@ const (
 // what a gate keeps is next to nothing, so that collecting costs as little.
 const gateGC = 10
 
-// errUsage is told when the binary is started by hand.
+// errUsage is shown when the binary is started with wrong arguments.
 var errUsage = errors.New("usage: sidecar gate SOCKET | sidecar init ENVFILE -- COMMAND [ARG]… | " +
 	"sidecar check ENVFILE FOLDER -- COMMAND [ARG]… | sidecar check-output FOLDER | " +
 	"sidecar loopback PORT | sidecar listen PORT [SECONDS] | sidecar reach ADDRESS:PORT | " +

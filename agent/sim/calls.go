@@ -25,7 +25,7 @@ type op struct {
 	container *object
 }
 
-// dead: nobody waits for its end any more.
+// isAbandoned reports whether the operation has ended or the agent that started it is gone.
 func (w *world) dead(o *op) bool { return o.done || !w.lives(o.life) }
 
 // begin starts an operation: the agent sends a request to the engine, unless
@@ -77,8 +77,8 @@ func (w *world) reach(o *op) {
 	}
 }
 
-// refuse answers no before anything happened. For a plugin's run nobody can
-// know that, so it is an unknown outcome.
+// refuseCall answers with a refusal before any effect. For a plugin's run that cannot be
+// known, so the outcome is unknown.
 func (w *world) refuse(o *op) {
 	r := engine.Result{Outcome: engine.No, Code: "conflict", Message: "409"}
 	if o.do.Kind == engine.Run {
@@ -191,7 +191,7 @@ func (w *world) start(o *op) {
 		c = w.docker.add(&object{of: o.of, kind: service, step: o.do.Step})
 	}
 	if w.dead(o) || o.canceled {
-		// Nobody is there any more to ask for the second.
+		// The agent that would send the second request is gone.
 		w.answer(o, engine.Result{Outcome: engine.Unknown})
 		return
 	}

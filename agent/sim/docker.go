@@ -83,7 +83,7 @@ func (o *object) stop() {
 	}
 }
 
-// look is a list as the engine gives it, in every state.
+// listEngine returns the engine's objects, in every state.
 func (w *world) look() (objects []object, ok bool) {
 	if w.docker.down || w.docker.frozen || w.fault(40, "list error") {
 		return nil, w.has("delete on a failed list")
@@ -114,7 +114,7 @@ func (w *world) failDocker() {
 	w.note("docker dies")
 	for _, o := range w.docker.objects {
 		if o.op != nil {
-			// The stream is cut; the plugin lives on, and nobody reads it.
+			// The stream is cut; the plugin keeps running without a reader.
 			waits := o.op
 			o.op = nil
 			w.answer(waits, engine.Result{Outcome: engine.Unknown})
@@ -123,8 +123,8 @@ func (w *world) failDocker() {
 	w.after(w.between(300*time.Millisecond, 20*time.Second), "docker starts", w.startDocker)
 }
 
-// startDocker: containers outlive kill -9 of the engine, and are ended when it
-// starts again, unless it runs with live-restore (facts.md, D11).
+// startDocker starts the engine. Without live-restore, containers that outlived a kill -9
+// of the engine are stopped when it starts again.
 func (w *world) startDocker() {
 	w.docker.down = false
 	if w.percent(30) {
@@ -144,7 +144,7 @@ func (w *world) thaw() {
 	}
 }
 
-// stranger removes or stops something that is not theirs.
+// interfere removes or stops an object from outside.
 func (w *world) stranger() {
 	if len(w.docker.objects) == 0 || w.docker.down || w.docker.frozen {
 		return
@@ -173,7 +173,7 @@ func (w *world) attached(d *deployment) bool {
 	return false
 }
 
-// endPlugin answers whoever waits for a plugin's end.
+// endPlugin delivers the result to the operation that waits for a plugin's end.
 func (w *world) endPlugin(o *object, r engine.Result) {
 	if waits := o.op; waits != nil {
 		o.op = nil

@@ -17,7 +17,7 @@ type link struct {
 	lastUp, lastDown time.Duration
 }
 
-// connect is the control plane dialing, for ever, until it is through.
+// connectLink is the control plane dialing the agent until it succeeds.
 func (w *world) connect() {
 	retry := func() { w.after(w.between(500*time.Millisecond, 3*time.Second), "dial", w.connect) }
 	if w.link.up {
@@ -80,7 +80,7 @@ func (w *world) toPlane(n int, message any) {
 	l.lastUp = at
 	lost := l.swallowsUp
 	hear := func() {
-		// A message of a connection that is over reaches nobody.
+		// A message of a closed connection is lost.
 		if !lost && w.plane.session == n && w.link.up && w.link.number == n {
 			w.plane.hear(w, n, message)
 		}
@@ -118,7 +118,7 @@ func (w *world) toAgent(n int, message any) {
 	}
 }
 
-// hear is the agent taking a command. One of an overtaken session is dropped.
+// receiveCommand handles a command on the agent. One of an overtaken session is dropped.
 func (w *world) hear(life, session int, message any) {
 	if !w.lives(life) {
 		return

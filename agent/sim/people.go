@@ -9,8 +9,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// asked is a question that reached people: some answer, some reject it, some
-// never look, and some are two at once.
+// scheduleAnswers schedules what people do with a question: some approve it, some reject
+// it, some never look, and sometimes two answer at once.
 func (w *world) asked(o *order, key pipeline.StepKey) {
 	run := o.run
 	say := func(who string, approved bool) {
@@ -31,8 +31,8 @@ func (w *world) asked(o *order, key pipeline.StepKey) {
 	}
 }
 
-// say is the control plane taking an answer: one per question, while its step
-// waits, as far as anybody can know.
+// submitAnswer is the control plane accepting an answer: one per question, and only while
+// its step waits.
 func (w *world) say(o *order, run string, key pipeline.StepKey, a wire.Answer) {
 	_, said := o.answers[key]
 	if said || o.run != run || o.waiting != key {
@@ -50,7 +50,7 @@ func (w *world) say(o *order, run string, key pipeline.StepKey, a wire.Answer) {
 	w.tellGoals()
 }
 
-// decide is what an approval's operations come to. They need nobody.
+// completeApproval ends an approval's operations, which need no engine.
 func (w *world) decide(o *op) {
 	r := engine.Result{Outcome: engine.OK, Message: "go on?"}
 	if o.do.Kind == engine.Answer {
@@ -60,7 +60,7 @@ func (w *world) decide(o *op) {
 	w.answer(o, r)
 }
 
-// witnessAnswer: the agent acts on what was said first, and on nothing else.
+// checkAnswer checks that the agent acts on the first answer only.
 func (w *world) witnessAnswer(o *op) {
 	order := w.plane.order(o.of)
 	if order == nil || order.run != o.run {

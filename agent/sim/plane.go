@@ -33,7 +33,7 @@ type order struct {
 	// waiting is the approval that the run waits at, answers what was said.
 	waiting pipeline.StepKey
 	answers map[pipeline.StepKey]wire.Answer
-	// told is what the present session was told.
+	// told, toldReady and toldAnswers are what was last sent on the present session.
 	told        int64
 	toldReady   bool
 	toldAnswers int
@@ -74,7 +74,7 @@ func canMove(from, to string) bool {
 	return false
 }
 
-// settled statuses have no goal any more.
+// isFinal reports whether the status is one without a goal.
 func (o *order) settled() bool {
 	return slices.Contains([]string{failed, canceled, removed, forgotten}, o.status)
 }
@@ -113,7 +113,7 @@ func (w *world) retry(o *order) {
 	}
 }
 
-// take is what a person does who wants it gone: cancel, or remove.
+// requestRemoval is a person cancelling or removing the deployment.
 func (w *world) take(o *order) {
 	to := removing
 	switch o.status {
@@ -135,7 +135,7 @@ func (w *world) take(o *order) {
 	w.tellGoals()
 }
 
-// hear is a report taken in.
+// receiveReport handles a report of the agent.
 func (p *plane) hear(w *world, n int, message any) {
 	switch r := message.(type) {
 	case welcome:

@@ -67,7 +67,7 @@ func (w *world) heal() {
 	w.faulty, w.healed = false, w.now
 }
 
-// judge looks every second whether the world came to rest.
+// checkAtRest checks every second whether the world has come to rest.
 func (w *world) judge() {
 	w.after(judgeEvery, "judge", w.judge)
 	if w.now-w.healed > settleWithin {
@@ -101,7 +101,8 @@ func (w *world) judge() {
 	}
 }
 
-// steady: nothing changed for longer than the agent's look at everything.
+// isSteady reports whether nothing has changed for longer than the agent's listing
+// interval.
 func (w *world) steady() bool {
 	if w.restAt == 0 {
 		w.restAt = w.now

@@ -121,7 +121,7 @@ func (w *world) crash() {
 // lives reports whether that process still is.
 func (w *world) lives(life int) bool { return w.agent.alive && w.agent.life == life }
 
-// post gives the loop a task.
+// postTask passes a task to the agent's loop.
 func (w *world) post(life int, task func()) {
 	if !w.lives(life) {
 		return
@@ -227,7 +227,7 @@ func (w *world) publish() {
 	}
 }
 
-// persist is the moment from which something is true for ever.
+// persistEntries makes entries durable: they survive every later crash.
 func (w *world) persist(entries []entry) {
 	for _, e := range entries {
 		w.disk.entries = append(w.disk.entries, e)
@@ -314,7 +314,8 @@ func (w *world) machine(d *deployment) *machine {
 	return m
 }
 
-// takeGoals feeds goals; a full set also tells what has no right to exist.
+// takeGoals passes goals to the machines; a full set also removes deployments that it does
+// not list.
 func (w *world) takeGoals(goals []wire.Goal, full bool) {
 	named := map[string]bool{}
 	for _, g := range goals {

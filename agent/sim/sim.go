@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Virtual times. The figures are of faults.md where it has some.
+// Virtual times of the simulated world.
 const (
 	// settleWithin bounds the time from the last fault to the end of all work:
 	// three deletes that hang until their timeout, and backoff between them.
@@ -21,7 +21,7 @@ const (
 
 // Options are of one run.
 type Options struct {
-	// Trace gets one line per thing that happens. Nil: nobody looks.
+	// Trace, if set, is called with one line per event.
 	Trace func(line string)
 	planted
 }

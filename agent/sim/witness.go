@@ -40,7 +40,7 @@ func (w *world) witnessEvent(d *deployment, e wire.Event) {
 	}
 }
 
-// witnessDo sees an operation begin (I-X3).
+// checkOperation checks an operation when it begins.
 func (w *world) witnessDo(o *op) {
 	starts := o.do.Kind == engine.Start || o.do.Kind == engine.Run && o.do.Action == "create"
 	if starts && o.of.gone {
@@ -48,7 +48,7 @@ func (w *world) witnessDo(o *op) {
 	}
 }
 
-// witnessStart sees a process start (I-X1, I-X2).
+// checkStart checks that a process may start.
 func (w *world) witnessStart(o *op) {
 	d, key := o.of, o.do.Step
 	w.note("process", d.id, string(key), o.do.Action)
@@ -84,8 +84,8 @@ func (w *world) witnessStart(o *op) {
 	}
 }
 
-// witnessDelete: undoing goes backwards, and nothing of a step runs beside its
-// own undoing.
+// checkDelete checks that undoing runs in reverse order and that nothing of a step runs
+// beside its own undoing.
 func (w *world) witnessDelete(o *op) {
 	d, at := o.of, o.of.index(o.do.Step)
 	for _, c := range w.docker.objects {
@@ -158,7 +158,7 @@ func (w *world) checkStuck(d *deployment) {
 	w.fail("%s is stuck, and no report says so", d.id)
 }
 
-// checkGone: no trace is left (I-O1).
+// checkGone checks that nothing is left.
 func (w *world) checkGone(d *deployment, o *order) {
 	for _, c := range w.docker.objects {
 		if c.of == d {
@@ -173,7 +173,8 @@ func (w *world) checkGone(d *deployment, o *order) {
 	}
 }
 
-// checkEvents: contiguous, none twice, the same on both sides (I-E1).
+// checkEvents checks that events are contiguous, without duplicates, and the same on both
+// sides.
 func (w *world) checkEvents() {
 	for i, e := range w.plane.events {
 		if e.Seq != int64(i+1) {

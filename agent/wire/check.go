@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// errImpossible ends a session: ids and step keys become names of folders and
-// of containers, so nothing else may be in them.
+// errInvalidGoal ends a session: IDs and step keys become names of folders and containers,
+// so only safe characters are accepted.
 var errImpossible = errors.New("a goal has impossible names")
 
 // maxID leaves room in the names that ids become part of.
 const maxID = 128
 
-// check holds goals to what may become part of a path.
+// validate rejects goals with IDs or step keys that are unsafe as a path component.
 func (g Goals) check() error {
 	for _, one := range g.Goals {
 		if !plain(one.Deployment) || one.Run != "" && !plain(one.Run) {
@@ -30,7 +30,7 @@ func (g Goals) check() error {
 	return nil
 }
 
-// plain holds for what is one component of a path, and no special one.
+// isPathComponent reports whether s is a single, safe component of a path.
 func plain(s string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 	return s != "" && len(s) <= maxID && s[0] != '.' && strings.Trim(s, letters) == ""

@@ -8,8 +8,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// PathChecks has the check action of every plugin called that declares it, and
-// answers with what each said. It changes nothing.
+// PathChecks runs the check action of every plugin that declares it and returns the
+// results. It changes nothing.
 const PathChecks = "/v1/deployments/{id}/checks"
 
 // StepCheck is what one plugin said about what its create made.

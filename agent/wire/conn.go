@@ -12,15 +12,15 @@ import (
 	"github.com/coder/websocket"
 )
 
-// MaxMessage is the largest encoded message, in bytes: threats.md, T35. A
-// sender with more to say splits it.
+// MaxMessage is the largest encoded message, in bytes. It bounds what a hostile peer can
+// make us hold. A sender with more data splits it.
 const MaxMessage = 1 << 20
 
-// The watch over a silent peer. Both ends look every lookEvery; once nothing has
-// come in for quietLooks of them they ping. A ping that brings no byte back
-// within pongWithin is a miss, and maxMisses close the link: at most 4·2+3+3 = 14 s
-// after the last sign of life (faults.md, F32: 15 s). Who is spoken to need not
-// ask: an agent tells its vitals every five seconds, so only it does.
+// Keepalive. Both ends check every livenessInterval whether any byte arrived; after
+// quietIntervals checks without one they ping. A ping that brings no byte back within
+// pongTimeout is a miss, and maxMisses close the link: at most 4·2+3+3 = 14 s after the
+// last sign of life (the limit is 15 s). In practice only the agent pings: it sends its
+// vitals every five seconds, so the control plane always receives something.
 const (
 	lookEvery  = 2 * time.Second
 	quietLooks = 3
@@ -28,7 +28,8 @@ const (
 	maxMisses  = 2
 	// writeWithin lets one message of MaxMessage pass a 512 kbit/s link.
 	writeWithin = 20 * time.Second
-	// takeWithin is how long a reader waits for the program to Receive.
+	// deliverTimeout is how long a full inbox may stay full before the session is closed: the
+	// program does not call Receive.
 	takeWithin = 10 * time.Second
 	// inboxSize times MaxMessage is what a flooding peer can make us hold.
 	inboxSize = 16
@@ -51,37 +52,37 @@ func (e *CloseError) Error() string {
 	return fmt.Sprintf("session closed: %s said %q (code %d)", who, e.Reason, e.Code)
 }
 
-// Conn is a session: messages of type S go out, messages of type R come in.
-// One goroutine reads; writing, and asking a silent peer, begin when there is
-// something to do, since a control plane has thousands of idle ones. Send and
-// Receive may be called concurrently. Close it to end its goroutines.
+// Conn is a session: messages of type S go out, messages of type R come in. Only the reader
+// has a permanent goroutine; writes and pings start one when needed, because a control
+// plane has thousands of idle sessions. Send and Receive are safe for concurrent use. Close
+// ends all goroutines.
 type Conn[S, R any] struct {
 	ws       socket
 	encode   func(S) ([]byte, error)
 	decode   func([]byte) (R, error)
 	received *atomic.Int64
 	inbox    chan R
-	// writing is held by the one who writes.
+	// writing is a lock for the one active writer.
 	writing chan struct{}
-	// seen is what was received at the last look, quiet how many looks ago that
-	// was. Only one look happens at a time.
+	// seen is the number of bytes received at the last check, quiet how many checks ago it last
+	// changed. Only one check runs at a time.
 	seen  int64
 	quiet int
-	// stalled is set while the program does not take what was read: then
-	// silence is our own fault.
+	// stalled is set while the inbox is full: then we do not read, and the silence is not the
+	// peer's fault.
 	stalled atomic.Bool
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	tasks   sync.WaitGroup
 	// arrival is called when there is News, see OnArrival.
 	arrival atomic.Pointer[func()]
-	// mu guards over: nothing may begin any more.
+	// mu guards over. Once over is set, startTask starts no more goroutines.
 	mu   sync.Mutex
 	over bool
-	// looks is the timer of the next look.
+	// looks is the timer of the next liveness check.
 	looks *time.Timer
-	// closing is a flag and no sync.Once: whoever comes second must not wait for
-	// a goodbye that takes seconds, the reader least of all.
+	// closing is a flag and not a sync.Once: a second caller must not block until the close
+	// handshake, which can take seconds, has finished. The reader would deadlock with it.
 	closing atomic.Bool
 }
 
@@ -107,7 +108,8 @@ func newConn[S, R any](
 	return c
 }
 
-// begin runs something beside the reader, unless the session is over.
+// startTask runs a function on a goroutine that Close waits for. It reports false, and does
+// not run it, once the session is over.
 func (c *Conn[S, R]) begin(do func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,8 +120,8 @@ func (c *Conn[S, R]) begin(do func()) bool {
 	return true
 }
 
-// Send writes one message and returns when it is handed to the network: not
-// when it arrived. A cancelled ctx stops the waiting, perhaps not the message.
+// Send writes one message and returns once it is passed to the network, not once it has
+// arrived. A cancelled ctx ends the wait; the message may still be sent.
 func (c *Conn[S, R]) Send(ctx context.Context, message S) error {
 	data, err := c.encode(message)
 	if err != nil {
@@ -154,8 +156,8 @@ func (c *Conn[S, R]) Send(ctx context.Context, message S) error {
 	}
 }
 
-// Receive gives the next message. After the session's end it first gives what
-// had arrived before, then the reason, usually a *CloseError.
+// Receive returns the next message. After the session has ended it first returns the
+// messages that had arrived before, then the reason, usually a *CloseError.
 func (c *Conn[S, R]) Receive(ctx context.Context) (R, error) {
 	var none R
 	select {
@@ -178,7 +180,7 @@ func (c *Conn[S, R]) Receive(ctx context.Context) (R, error) {
 	}
 }
 
-// Waiting gives the next message if it has arrived already.
+// Waiting returns the next message if one has already arrived. It never blocks.
 func (c *Conn[S, R]) Waiting() (m R, ok bool) {
 	select {
 	case m = <-c.inbox:
@@ -188,14 +190,15 @@ func (c *Conn[S, R]) Waiting() (m R, ok bool) {
 	}
 }
 
-// OnArrival has news called now, and whenever a message has arrived or the session
-// has ended: who waits in Receive needs a goroutine for that. It must not wait.
+// OnArrival registers news, calls it once, and then calls it whenever a message has arrived
+// or the session has ended. It replaces a goroutine per session that blocks in Receive.
+// news must not block.
 func (c *Conn[S, R]) OnArrival(news func()) {
 	c.arrival.Store(&news)
 	news()
 }
 
-// News reports whether Waiting gives a message, or Err a reason.
+// News reports whether Waiting has a message to return or Err a reason.
 func (c *Conn[S, R]) News() bool { return len(c.inbox) > 0 || c.ctx.Err() != nil }
 
 func (c *Conn[S, R]) tell() {
@@ -204,7 +207,7 @@ func (c *Conn[S, R]) tell() {
 	}
 }
 
-// stop ends the session for whoever uses it.
+// endSession cancels the session's context with the reason and notifies OnArrival.
 func (c *Conn[S, R]) stop(why error) {
 	c.cancel(why)
 	c.tell()
@@ -216,8 +219,8 @@ func (c *Conn[S, R]) Done() <-chan struct{} { return c.ctx.Done() }
 // Err is nil while the session lives.
 func (c *Conn[S, R]) Err() error { return context.Cause(c.ctx) }
 
-// Close tells the far end why, waits a few seconds for its goodbye and returns
-// when nothing of the session runs any more. Later calls only wait.
+// Close sends the peer a close frame with the reason, waits a few seconds for its reply and
+// returns when all goroutines of the session have ended. Later calls only wait.
 func (c *Conn[S, R]) Close(code Code, reason string) error {
 	c.end(&CloseError{Code: code, Reason: reason})
 	c.mu.Lock()
@@ -227,8 +230,8 @@ func (c *Conn[S, R]) Close(code Code, reason string) error {
 	return nil
 }
 
-// end closes with our reason. The goodbye goes out before the context ends: a
-// cancelled read would take the connection down first.
+// closeWithReason closes the session with our reason. It sends the close frame before it
+// cancels the context: a cancelled read would close the connection first.
 func (c *Conn[S, R]) end(why *CloseError) {
 	if c.closing.Swap(true) {
 		return
@@ -239,7 +242,7 @@ func (c *Conn[S, R]) end(why *CloseError) {
 	c.stop(why)
 }
 
-// lose ends the session without a goodbye, because none can be delivered.
+// dropConn ends the session without a close frame, because none can be delivered.
 func (c *Conn[S, R]) lose(why error) {
 	if c.closing.Swap(true) {
 		return
@@ -270,8 +273,8 @@ func (c *Conn[S, R]) read() {
 	}
 }
 
-// decoded decodes on another goroutine: that takes a large stack for a moment,
-// and the reader, which waits for days, would keep it.
+// decodeOnOwnStack decodes on another goroutine: decoding needs a large stack for a moment,
+// and the reader, which is blocked for days, would keep that stack.
 func (c *Conn[S, R]) decoded(data []byte) (message R, err error) {
 	done := make(chan struct{})
 	go func() {
@@ -303,7 +306,8 @@ func (c *Conn[S, R]) deliver(message R) bool {
 	}
 }
 
-// leave is end on a goroutine of the session itself.
+// closeInBackground is closeWithReason for callers that run on a goroutine of the session
+// itself: they cannot wait for the close handshake, which needs them to go on.
 func (c *Conn[S, R]) leave(why *CloseError) { c.begin(func() { c.end(why) }) }
 
 func (c *Conn[S, R]) readFailed(err error) {
@@ -319,8 +323,8 @@ func (c *Conn[S, R]) readFailed(err error) {
 	}
 }
 
-// writeOne has its own deadline: a caller that gives up must not take the
-// session with it, and an interrupted write would.
+// writeOne has its own deadline: an interrupted write breaks the connection, so a caller
+// that cancels its context must not interrupt it.
 func (c *Conn[S, R]) writeOne(data []byte) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), writeWithin)
 	defer cancel()
@@ -336,7 +340,7 @@ func (c *Conn[S, R]) writeOne(data []byte) error {
 	return fmt.Errorf("send: %w", err)
 }
 
-// lookNow is called by a timer, which costs no goroutine while it waits.
+// onLivenessTimer is called by a timer, which needs no goroutine while it waits.
 func (c *Conn[S, R]) lookNow() {
 	c.mu.Lock()
 	if c.over {
@@ -349,8 +353,8 @@ func (c *Conn[S, R]) lookNow() {
 	c.look()
 }
 
-// look counts any byte that arrived as a sign of life: on a slow link a large
-// message may be ahead of a pong. It asks who gave none.
+// checkLiveness counts any byte that arrived as a sign of life: on a slow link a large
+// message may be in front of the pong. After quietIntervals without a byte it pings.
 func (c *Conn[S, R]) look() {
 	if c.ctx.Err() != nil {
 		return
@@ -370,7 +374,7 @@ func (c *Conn[S, R]) look() {
 	}
 }
 
-// lives asks until there is an answer, or none came to all pings.
+// pingWithRetries pings up to maxMisses times and reports whether the peer is alive.
 func (c *Conn[S, R]) lives() bool {
 	for range maxMisses {
 		if c.answered() {

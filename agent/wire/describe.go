@@ -8,8 +8,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// PathDeployment tells all that an agent knows of one deployment. A control
-// plane asks when its database has lost what the agent still runs.
+// PathDeployment returns everything an agent knows about one deployment. A control plane
+// requests it if its restored database does not know a deployment that the agent still
+// runs.
 const PathDeployment = "/v1/deployments/{id}"
 
 // Described is the answer. Key and Values are the run's bundle, as a control

@@ -13,7 +13,8 @@ import (
 	"github.com/nullops/nullops/lull"
 )
 
-// proofWithin bounds TCP, TLS and proof together, on both ends: threats.md, T24.
+// proofTimeout bounds TCP, TLS and proof together, on both ends, so that unproven
+// connections cannot accumulate.
 const proofWithin = 5 * time.Second
 
 // DialConfig says which agent to reach and as whom.
@@ -177,9 +178,9 @@ func isIncompatible(err error) bool {
 	return errors.As(err, &refused) && refused.Code == CodeIncompatible
 }
 
-// examine asks a certificate that nobody approved whether it holds the token.
-// Our own proof is not given, so nothing can be commanded on this connection; a
-// certificate that holds the token is told why.
+// checkUntrustedAgent checks whether an agent with a certificate that is not pinned holds
+// the token. We do not send our own proof, so this connection cannot carry commands. An
+// agent that holds the token is told why nothing follows.
 func (c DialConfig) examine(conn *tls.Conn) (*ProvenConn, error) {
 	defer conn.Close()
 	b, err := c.bind(conn)
@@ -211,7 +212,7 @@ type ProvenConn struct {
 	onClose  func()
 }
 
-// Peer is who is at the far end.
+// Peer returns the identity of the other end, as proven by the handshake.
 func (c *ProvenConn) Peer() Peer { return c.peer }
 
 // Read counts what arrives, for the session's watch over a silent peer.
@@ -227,7 +228,8 @@ func (c *ProvenConn) Close() error {
 	return c.Conn.Close()
 }
 
-// cut is Close without a farewell that a dead or hostile peer could delay.
+// closeAbruptly closes the connection without a TLS close_notify, which a dead or hostile
+// peer could delay.
 func (c *ProvenConn) cut() {
 	c.forget()
 	_ = c.NetConn().Close()

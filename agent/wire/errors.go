@@ -119,10 +119,11 @@ const (
 	CodeUntrusted    Code = 4009 // the agent's certificate is not the trusted one
 )
 
-// untrustedText tells the agent's side why nothing follows its proof. Whoever
-// examines it knows no more than what is public: the certificate.
+// untrustedText tells the agent why nothing follows its proof. It reveals nothing secret:
+// at this point the agent has only shown its certificate.
 const untrustedText = "another certificate is trusted for this node: was the token used on a " +
 	"second machine, or the data folder lost? Approve this one, or stop this agent"
 
-// refusalText is what everybody reads who has not proven the token.
+// refusalText is the one text that every peer without a proof of the token receives,
+// whatever the cause, so that it cannot probe for valid tokens.
 const refusalText = "token refused: compare the token on the agent with the node's in the UI"

@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// maxFrame bounds what an unproven peer can make us hold: threats.md, T24.
+// maxFrame bounds, in bytes, what an unproven peer can make us hold.
 const maxFrame = 4096
 
 var errFrame = errors.New("malformed proof frame")

@@ -72,8 +72,8 @@ func (l *Listener) Accept() (net.Conn, error) {
 // Addr is the inner listener's.
 func (l *Listener) Addr() net.Addr { return l.inner.Addr() }
 
-// Close stops accepting, drops unproven connections and returns when nothing
-// of the listener runs any more. Proven connections live on: see Cut.
+// Close stops accepting, drops unproven connections and returns when all goroutines of the
+// listener have ended. Proven connections stay open: see Cut.
 func (l *Listener) Close() error {
 	l.cancel()
 	err := l.inner.Close()
@@ -122,7 +122,7 @@ func (l *Listener) acceptAll() {
 	}
 }
 
-// receive takes one connection through handshake and proof, then hands it on.
+// admitConn takes one connection through handshake and proof, then passes it to Accept.
 func (l *Listener) receive(c net.Conn) {
 	stop := context.AfterFunc(l.ctx, func() { _ = c.Close() })
 	proven, err := l.prove(c)
@@ -199,7 +199,8 @@ func ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// PeerFrom says who sent a request, or false when nobody proved anything.
+// PeerFrom returns the proven peer that sent a request; ok is false for a connection
+// without a proof.
 func PeerFrom(ctx context.Context) (Peer, bool) {
 	c, ok := ctx.Value(connKey{}).(*ProvenConn)
 	if !ok {

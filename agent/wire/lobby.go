@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// The limits on peers that have not proven themselves: threats.md, T24. Every
-// container on the node can reach the agent's port.
+// Limits on connections that have not proven the token. Every container on the node can
+// reach the agent's port, so these must survive a flood.
 const (
 	maxWaiting          = 64
 	maxWaitingPerSource = 32
-	// A source that failed tooManyFailures times within failureWindow keeps
-	// only a few places; one success forgives it all. It is never locked out:
-	// behind Docker's proxy strangers and control plane share an address.
+	// A source that failed maxFailures times within failureWindow gets only maxWaitingSuspected
+	// slots; one success resets the count. It is never locked out completely: through Docker's
+	// userland proxy strangers and the control plane share one address.
 	tooManyFailures     = 16
 	maxWaitingSuspected = 4
 	failureWindow       = time.Minute
@@ -22,8 +22,9 @@ const (
 	maxSources = 1024
 )
 
-// lobby holds the connections between accept and proof. When it is full, the
-// oldest of the busiest source makes room: a flood displaces itself.
+// preAuthLimiter holds the connections between accept and proof. When it is full, it evicts
+// the oldest connection of the source with the most connections, so that a flood displaces
+// itself.
 type lobby struct {
 	mu       sync.Mutex
 	next     uint64
@@ -45,7 +46,8 @@ func newLobby() *lobby {
 	return &lobby{waiting: map[net.Conn]place{}, failures: map[string]failures{}}
 }
 
-// enter gives c a place and closes whoever had to make room.
+// addConn gives c a slot. A source over its own limit loses its oldest connection; if the
+// limiter is full, the source with the most connections does. So a flood displaces itself.
 func (l *lobby) enter(c net.Conn, now time.Time) {
 	l.mu.Lock()
 	source := sourceOf(c)
@@ -59,7 +61,7 @@ func (l *lobby) enter(c net.Conn, now time.Time) {
 	}
 }
 
-// leave gives the place back and remembers how it ended.
+// removeConn frees the slot of c and counts a failed proof against its source.
 func (l *lobby) leave(c net.Conn, proven bool, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

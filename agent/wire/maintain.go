@@ -51,8 +51,8 @@ func DecodeUpgrade(r io.Reader) (u Upgrade, err error) {
 	return u, nil
 }
 
-// maintainable reports whether a proven peer that was told that its release is
-// another one may stay for PathInventory and PathUpgrade.
+// isMaintenancePeer reports whether a proven peer of another release may stay connected,
+// for PathInventory and PathUpgrade only.
 func maintainable(err error, p Peer) bool {
 	return errors.Is(err, ErrIncompatible) && p.NodeID != "" && p.Protocol == Protocol
 }

@@ -36,17 +36,17 @@ type Goal struct {
 	// Begun says that the control plane has heard of this run: an agent without memory
 	// of it undoes it, since what ran already may not run twice.
 	Begun bool `json:"begun,omitempty"`
-	// Elsewhere says that another node has the deployment too, and that its plugins
-	// are that one's: here, none is run, and none is asked to delete.
+	// Elsewhere says that the deployment is being moved and another node has it too. That
+	// node's plugin results count: here no plugin is run, neither create nor delete.
 	Elsewhere bool `json:"elsewhere,omitempty"`
 	// Still says that no service runs: its volumes are being copied.
 	Still bool `json:"still,omitempty"`
 	// Attempt names the copy that may write the volumes while it is Elsewhere and Still.
 	Attempt string `json:"attempt,omitempty"`
-	// Resume are services that are never restarted, and that the node it comes from had
-	// to end: they go on here.
+	// Resume lists services with restart "never" that the old node had to stop for the move:
+	// they are started again here.
 	Resume []pipeline.StepKey `json:"resume,omitempty"`
-	// Request is what wanted it so, for logs; empty for what nobody asked for.
+	// Request is the ID of the request that caused this goal, for logs; empty if none did.
 	Request string `json:"request,omitempty"`
 	// Version is the pipeline's version number, for logs and labels.
 	Version  int               `json:"version"`
@@ -66,9 +66,9 @@ type Answer struct {
 	Fields map[string]any `json:"fields,omitempty"`
 }
 
-// Goals tells what should be. Full is sent after the greeting: what has no
-// goal in it has no right to exist. Otherwise only the listed ones changed. A
-// full set may come in parts: it is complete with the first part without More.
+// Goals is the desired state. A full set is sent after the greeting: a deployment that it
+// does not list is removed. Otherwise only the listed deployments changed. A full set may
+// come in parts: it is complete with the first part that has no More.
 type Goals struct {
 	Full  bool   `json:"full"`
 	More  bool   `json:"more,omitempty"`
@@ -152,8 +152,9 @@ type AuditHead struct {
 	At   time.Time `json:"at"`
 }
 
-// Witness has the agent remember the audit's end. It never says anything of it
-// but in its welcome, which whoever has the database cannot write.
+// Witness has the agent remember the newest entry (head) of the audit chain. The agent
+// reports the heads only in its Welcome; an attacker who can rewrite the database cannot
+// rewrite those.
 type Witness struct {
 	Head AuditHead `json:"head"`
 }
@@ -173,8 +174,9 @@ type Welcome struct {
 	Deployments []DeploymentState `json:"deployments"`
 	// Lines says that step logs wait for a connection of their own.
 	Lines bool `json:"lines,omitempty"`
-	// Audit is what it was told to remember, oldest first. An agent that leaves
-	// it out, even empty, remembers nothing and is not told.
+	// Audit lists the audit heads that the agent was asked to remember, oldest first. An agent
+	// that omits the field, instead of sending an empty list, cannot remember any and is not
+	// asked.
 	Audit []AuditHead `json:"audit"`
 }
 

@@ -56,7 +56,7 @@ func (t Thumbprint) MarshalText() ([]byte, error) {
 	return []byte(t.String()), nil
 }
 
-// UnmarshalText takes back what MarshalText gave.
+// UnmarshalText parses the form that MarshalText writes.
 func (t *Thumbprint) UnmarshalText(text []byte) (err error) {
 	*t = Thumbprint{}
 	if len(text) > 0 {
@@ -86,8 +86,8 @@ func clientTLS(own *Identity, want Thumbprint) *tls.Config {
 	return c
 }
 
-// serverTLS is the agent's end: it asks for a certificate and lets nobody
-// finish the handshake whose key no token of ours names.
+// serverTLS is the agent's end: it requires a client certificate, and fails the handshake
+// unless a token of this agent names the certificate's key.
 func serverTLS(own *Identity, trusts func(SPKI) bool) *tls.Config {
 	c := commonTLS(own)
 	c.ClientAuth = tls.RequireAnyClientCert
@@ -116,7 +116,8 @@ func commonTLS(own *Identity) *tls.Config {
 	}
 }
 
-// soleLeaf also holds the far end to our ALPN: Go lets a peer without any pass.
+// peerLeaf returns the peer's certificate. It also verifies our ALPN, because Go accepts a
+// peer that negotiates none.
 func soleLeaf(s tls.ConnectionState) (*x509.Certificate, error) {
 	if s.NegotiatedProtocol != alpn {
 		return nil, ErrNotAgent

@@ -36,21 +36,21 @@ type Verifier interface {
 	// inside the TLS handshake and must answer from memory.
 	Trusts(SPKI) bool
 
-	// Key gives the key of a token, or ErrUnknownKid when there is none or it
-	// was refused. It must answer from memory: its time is visible to strangers.
+	// Key returns the key of a token, or ErrUnknownKid if the token does not exist or was
+	// revoked. It must answer from memory: strangers can measure how long it takes.
 	Key(kid string) (Key, error)
 
-	// Admit is asked once per connection, after the far end has proven the
-	// token. In one step that is on disk before it returns nil, it
+	// Admit is called once per connection, after the peer has proven the token. Before it
+	// returns nil, it has atomically stored on disk what it decides. It
 	//
-	//   - answers ErrUnknownKid when the token was refused meanwhile,
-	//   - answers ErrOtherNode when this agent is bound to another node id, and
-	//     binds it when it is bound to none (a stolen token is no second node),
-	//   - answers ErrStaleEpoch when p.Epoch is lower than the highest seen,
-	//     and stores the higher one otherwise.
+	//   - returns ErrUnknownKid if the token was revoked in the meantime,
+	//   - returns ErrOtherNode if this agent is bound to another node ID, and binds it to this
+	//     one if it is bound to none (so a stolen token cannot act as a second node),
+	//   - returns ErrStaleEpoch if p.Epoch is lower than the highest seen, and stores it if it
+	//     is higher.
 	//
-	// The connection is already visible to Listener.Cut: a revocation that is
-	// stored before it calls Cut can't miss a connection.
+	// The connection is already visible to Listener.Cut: a revocation that is stored before it
+	// calls Cut cannot miss a connection.
 	Admit(ctx context.Context, p Peer) error
 }
 
@@ -82,9 +82,8 @@ type answer struct {
 	Proof    []byte   `json:"proof,omitempty"`
 }
 
-// confirm is step 3, control plane to agent. A refusal takes the proof's place
-// when the agent's certificate is not the trusted one: it says why nothing
-// follows, and since nothing was proven, it is no more than what somebody said.
+// confirm is step 3, control plane to agent. A refusal replaces the proof when the agent's
+// certificate is not the trusted one. The agent must treat its text as unauthenticated.
 type confirm struct {
 	Refusal *refusal `json:"refusal,omitempty"`
 	Proof   []byte   `json:"proof,omitempty"`
@@ -116,8 +115,8 @@ func bind(s tls.ConnectionState, leaf Thumbprint, spki SPKI) (binding, error) {
 	return binding{exporter: [32]byte(raw), leaf: leaf, spki: spki}, nil
 }
 
-// mac computes a proof: role and X, each field with its length in front, so
-// that no two exchanges have the same bytes.
+// proofMAC computes the HMAC of a proof over role and X. Each field is preceded by its
+// length, so that two different exchanges never hash the same bytes.
 func (b binding) mac(k Key, role string, h hello, a answer) []byte {
 	m := hmac.New(sha256.New, k.bytes[:])
 	for _, field := range [][]byte{
@@ -178,7 +177,8 @@ func giveProof(rw io.ReadWriter, b binding, k Key, h hello, a answer) error {
 	return nil
 }
 
-// reachable tells apart the ways in which a far end is not an agent of ours.
+// explainProofErr distinguishes why the peer did not complete the proof: it is not an
+// agent, it rejected our certificate, or it closed the connection.
 func reachable(err error) error {
 	var op *net.OpError
 	switch {
@@ -242,8 +242,8 @@ func (p prover) answerProof(
 	return peer, p.judge(rw, peer, admit)
 }
 
-// introduce reads step 1 and prepares step 2. An unknown kid does the same
-// work as a known one, under a key nobody has.
+// readHello reads step 1 and prepares step 2. For an unknown token ID it does the same work
+// with a random key, so that timing does not reveal which IDs exist.
 func (p prover) introduce(rw io.Reader, b binding) (hello, answer, Key, error) {
 	var h hello
 	if err := readFrame(rw, &h); err != nil {
@@ -271,8 +271,9 @@ func (h hello) valid() bool {
 		h.Build != "" && len(h.Build) <= maxNameLen && h.Protocol > 0
 }
 
-// judge tells a proven control plane whether it may command, and why not. The
-// releases are compared last: an incompatible peer is still a known one.
+// sendVerdict tells a proven control plane whether it may send commands, and why not. The
+// release is compared last, so that an incompatible peer is still admitted and stored as
+// known.
 func (p prover) judge(rw io.Writer, peer Peer, admit func(Peer) error) error {
 	err := admit(peer)
 	if err == nil && (peer.Build != p.build || peer.Protocol != Protocol) {

@@ -37,7 +37,8 @@ func (q *quietLog) warn(message string, args ...any) {
 	q.log.Warn(message, args...)
 }
 
-// take asks for one line and says how many were left out since the last.
+// allowLine reports whether one more line may be logged now, and how many were suppressed
+// before it.
 func (q *quietLog) take(now time.Time) (suppressed int, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

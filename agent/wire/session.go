@@ -55,8 +55,9 @@ func counted(conn net.Conn) (net.Conn, *atomic.Int64) {
 	return c, &c.received
 }
 
-// upgrade sends exactly one request on conn and believes nothing but a 101. The
-// library judges the answer; what it makes of the connection is not for thousands.
+// upgradeToWebSocket sends exactly one request on conn and accepts nothing but a 101
+// response. The library only validates the response: its own connection type needs too much
+// memory for thousands of idle sessions.
 func upgrade(ctx context.Context, conn net.Conn, path string) (*slim, error) {
 	ctx, cancel := context.WithTimeout(ctx, openWithin)
 	defer cancel()
@@ -95,12 +96,11 @@ func NewTransport(dial func(context.Context) (net.Conn, error)) *http.Transport 
 	}
 }
 
-// LimitHandshakes lets eight calls of dial run at once and makes the others
-// wait. Whoever opens many connections to one agent shares one of these: an
-// agent gives each source only so many places before the proof. What began is
-// brought to its end, also when who asked has left: an agent takes a handshake
-// that is cut off for a stranger's, and a source with many of these for suspect.
-// So dial has to have a limit of its own, as Dial has.
+// LimitHandshakes lets eight calls of dial run at once and queues the others. All callers
+// that dial one agent must share one limiter: an agent limits the unproven connections per
+// source. A handshake is completed even if its caller has cancelled: an agent counts an
+// aborted handshake as a failed one, and suspects a source with many of them. So dial must
+// have a timeout of its own, as Dial has.
 func LimitHandshakes(
 	dial func(context.Context) (net.Conn, error),
 ) func(context.Context) (net.Conn, error) {
@@ -127,7 +127,7 @@ func LimitHandshakes(
 	}
 }
 
-// dialed is what came of a handshake.
+// dialResult is the result of one handshake.
 type dialed struct {
 	conn net.Conn
 	err  error

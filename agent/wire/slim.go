@@ -37,19 +37,19 @@ const (
 	readAtOnce = 16 << 10
 )
 
-// slim is the control plane's end of a WebSocket (RFC 6455) while it has thousands
-// of idle ones: the library keeps two buffers of 4 KiB for each, which TLS below
-// has already, and a deep stack. This one keeps nothing between messages.
+// idleWebSocket is the control plane's end of a WebSocket (RFC 6455). It holds neither
+// buffers nor a deep stack between messages, since there are thousands of idle sessions;
+// the library keeps two buffers of 4 KiB for each, in addition to those of TLS.
 type slim struct {
 	conn net.Conn
-	// lull waits without a read under way; nil where that is not possible.
+	// lull waits for data without a pending read; nil if the connection does not support that.
 	lull *lull.Conn
-	// reading is held by the one who reads, who has head; over is set once the
-	// far end has said goodbye.
+	// reading is a lock for the one reader, which also owns head; over is set once the peer has
+	// sent a close frame.
 	reading chan struct{}
 	head    [8]byte
 	over    bool
-	// writing is held by the one who writes; said is set by our goodbye.
+	// writing is a lock for the one active writer; said is set once we have sent a close frame.
 	writing chan struct{}
 	said    bool
 	pings   atomic.Int64
@@ -73,8 +73,8 @@ func newSlim(conn net.Conn, under *lull.Conn) *slim {
 		writing: make(chan struct{}, 1), hangUp: sync.OnceFunc(func() { _ = conn.Close() })}
 }
 
-// Read gives the next message. It waits with a small stack: what is deep is done
-// on another goroutine. CloseNow ends it.
+// Read returns the next message. It blocks on a small stack: decoding, which needs a large
+// one, runs on another goroutine. CloseNow unblocks it.
 func (s *slim) Read(ctx context.Context) (websocket.MessageType, []byte, error) {
 	select {
 	case s.reading <- struct{}{}:
@@ -106,7 +106,7 @@ func (s *slim) aside() message {
 	return <-done
 }
 
-// message puts frames together. It gives lull.ErrNotYet only between messages.
+// readMessage joins frames to a message. It returns lull.ErrNotYet only between messages.
 func (s *slim) message() (m message) {
 	for {
 		f, err := s.header(m.kind == 0)
@@ -149,7 +149,7 @@ func (s *slim) add(m *message, f frame) error {
 	return nil
 }
 
-// obey answers a control frame.
+// handleControl answers a ping, matches a pong with its ping, and answers a close frame.
 func (s *slim) obey(f frame) error {
 	var room [maxControl]byte
 	text := room[:f.length]
@@ -182,7 +182,7 @@ func (s *slim) heard(text string) {
 	}
 }
 
-// refuse tells the far end what it did wrong.
+// rejectFrame sends a close frame that says what the peer did wrong.
 func (s *slim) refuse(code websocket.StatusCode, why error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
 	defer cancel()
@@ -190,8 +190,8 @@ func (s *slim) refuse(code websocket.StatusCode, why error) error {
 	return why
 }
 
-// Write sends a message in one frame. A context that ends meanwhile takes the
-// connection with it: half a frame is no use to anybody.
+// Write sends a message in one frame. If the context ends in the middle, the connection is
+// closed: the peer cannot use half a frame.
 func (s *slim) Write(ctx context.Context, kind websocket.MessageType, data []byte) error {
 	return s.write(ctx, opcode(kind), data)
 }
@@ -231,8 +231,8 @@ func (s *slim) Ping(ctx context.Context) error {
 	}
 }
 
-// Close says goodbye and waits for the far end's; what else arrives meanwhile and
-// nobody reads is lost.
+// Close sends a close frame and waits for the peer's. Messages that arrive meanwhile are
+// discarded.
 func (s *slim) Close(code websocket.StatusCode, reason string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
 	defer cancel()
@@ -242,7 +242,8 @@ func (s *slim) Close(code websocket.StatusCode, reason string) error {
 	return s.CloseNow()
 }
 
-// await reads until the far end has said goodbye, after whoever reads already.
+// awaitClose reads until the peer has sent its close frame. A reader that is already active
+// goes first.
 func (s *slim) await(ctx context.Context) {
 	stop := context.AfterFunc(ctx, s.hangUp)
 	defer stop()

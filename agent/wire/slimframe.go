@@ -42,8 +42,8 @@ func (f frame) check(first, second byte) error {
 	return nil
 }
 
-// header reads the head of the next frame. Between messages it may give lull.ErrNotYet
-// instead of waiting.
+// readHeader reads the header of the next frame. Between messages it may return
+// lull.ErrNotYet instead of blocking.
 func (s *slim) header(between bool) (f frame, err error) {
 	head := s.head[:2]
 	if err = s.first(head, between); err != nil {
@@ -68,7 +68,7 @@ func (s *slim) header(between bool) (f frame, err error) {
 	return f, nil
 }
 
-// first reads the bytes that every frame begins with.
+// readHeadStart reads the first two bytes of a frame.
 func (s *slim) first(head []byte, between bool) (err error) {
 	n := 0
 	if between && s.lull != nil {
@@ -81,7 +81,7 @@ func (s *slim) first(head []byte, between bool) (err error) {
 	return err
 }
 
-// masked is a whole frame, as a client sends it.
+// encodeMaskedFrame returns a complete frame, masked as RFC 6455 requires of clients.
 func masked(op opcode, payload []byte) []byte {
 	f := make([]byte, 0, 14+len(payload))
 	f = append(f, 0x80|byte(op))
@@ -103,7 +103,7 @@ func masked(op opcode, payload []byte) []byte {
 	return f
 }
 
-// farewell is what a frame of opClose says.
+// closePayload is the payload of a close frame.
 func farewell(code websocket.StatusCode, reason string) []byte {
 	return append(binary.BigEndian.AppendUint16(nil, uint16(code)),
 		reason[:min(len(reason), maxReason)]...)

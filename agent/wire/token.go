@@ -138,14 +138,14 @@ func (t Token) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
 const keyLen = 32
 
-// Key is K of the proof. Whoever has it can speak as either end, so it is
-// sealed at rest and prints as [secret]. The zero Key proves nothing.
+// Key is K of the proof. Its holder can act as either end, so it is sealed at rest and
+// prints as [secret]. The zero Key proves nothing.
 type Key struct {
 	bytes [keyLen]byte
 	set   bool
 }
 
-// KeyFromBytes takes back what Bytes gave, after unsealing.
+// KeyFromBytes restores a key from the result of Bytes, after unsealing.
 func KeyFromBytes(raw []byte) (Key, error) {
 	if len(raw) != keyLen {
 		return Key{}, fmt.Errorf("agent key has %d bytes instead of %d", len(raw), keyLen)

@@ -81,16 +81,15 @@ func (e *TunnelError) Error() string {
 	return fmt.Sprintf("tunnel to %s: agent answered %d: %s", e.Target, e.Status, e.Reason)
 }
 
-// OpenTunnel asks the agent behind a dialed connection to connect it to target.
-// ctx bounds the asking. It owns conn from now on, also on error. The result
-// supports CloseWrite when conn does.
+// OpenTunnel asks the agent at the other end of conn to connect it to target. ctx bounds
+// the request only. OpenTunnel owns conn from now on, also on error. The result supports
+// CloseWrite if conn does.
 func OpenTunnel(ctx context.Context, conn net.Conn, target Target) (net.Conn, error) {
 	return openWith(ctx, conn, HeaderTarget, target)
 }
 
-// OpenInside asks the agent behind a dialed connection to start the sidecar's
-// inside role in a service; frames go both ways then. It owns conn from now on,
-// also on error.
+// OpenInside asks the agent at the other end of conn to start the sidecar's inside role in
+// a service; from then on frames go both ways. It owns conn from now on, also on error.
 func OpenInside(
 	ctx context.Context, conn net.Conn, deployment, service string,
 ) (net.Conn, error) {
@@ -118,7 +117,8 @@ func connect(conn net.Conn, header string, target Target) (net.Conn, error) {
 	if _, err := io.WriteString(conn, request); err != nil {
 		return nil, fmt.Errorf("tunnel to %s: %w", target, err)
 	}
-	// Only the header is limited; what is buffered behind it is given back.
+	// Only the header is limited; bytes already buffered after it are returned with the
+	// connection.
 	limited := &io.LimitedReader{R: conn, N: maxHeader}
 	br := bufio.NewReader(limited)
 	answer, err := http.ReadResponse(br, &http.Request{Method: http.MethodConnect})
@@ -134,9 +134,8 @@ func connect(conn net.Conn, header string, target Target) (net.Conn, error) {
 	return withBuffered(conn, br)
 }
 
-// AcceptTunnel answers a CONNECT request with 200 and takes its connection over
-// from the HTTP server. Whoever calls it already holds the target's connection,
-// and owns both from now on.
+// AcceptTunnel answers a CONNECT request with 200 and hijacks its connection from the HTTP
+// server. The caller already holds the connection to the target, and owns both from now on.
 func AcceptTunnel(w http.ResponseWriter) (net.Conn, error) {
 	conn, rw, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -153,7 +152,7 @@ func AcceptTunnel(w http.ResponseWriter) (net.Conn, error) {
 	return withBuffered(conn, rw.Reader)
 }
 
-// withBuffered puts back in front of conn what br has read too far.
+// prependBuffered returns conn with the bytes that br has already read in front of it.
 func withBuffered(conn net.Conn, br *bufio.Reader) (net.Conn, error) {
 	if br.Buffered() == 0 {
 		return conn, nil

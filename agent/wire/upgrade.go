@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// asking sends one request on the connection and reads its answer. A transport
-// of net/http would do, and keep two goroutines and their buffers for as long as
-// the session lasts; a control plane has thousands of those.
+// singleRequestTransport sends one request on the connection and reads its response. A
+// transport of net/http would keep two goroutines and their buffers for as long as the
+// session lasts, and a control plane has thousands of sessions.
 type asking struct {
 	conn net.Conn
 	used atomic.Bool
@@ -52,8 +52,8 @@ func (a *asking) RoundTrip(r *http.Request) (_ *http.Response, err error) {
 	return a.opened(answer, reader), nil
 }
 
-// opened notes what came with a switch. Who asked takes the connection itself
-// then; any other body ends it.
+// handleSwitch keeps the bytes that arrived after a 101 response. The caller then takes
+// over the connection itself; closing the body of any other response closes it.
 func (a *asking) opened(answer *http.Response, reader *bufio.Reader) *http.Response {
 	if answer.StatusCode != http.StatusSwitchingProtocols {
 		answer.Body = struct {
@@ -68,14 +68,14 @@ func (a *asking) opened(answer *http.Response, reader *bufio.Reader) *http.Respo
 	return answer
 }
 
-// elsewhere stands for a connection that somebody else has taken.
+// detachedBody is the body of a 101 response, whose connection the caller has taken over.
 type elsewhere struct{}
 
 func (elsewhere) Read([]byte) (int, error)    { return 0, io.EOF }
 func (elsewhere) Write(p []byte) (int, error) { return len(p), nil }
 func (elsewhere) Close() error                { return nil }
 
-// switched is a connection of which some bytes were read already.
+// prefixedConn is a connection of which some bytes have already been read.
 type switched struct {
 	net.Conn
 	early []byte

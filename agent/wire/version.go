@@ -1,8 +1,8 @@
 package wire
 
-// Protocol is the version of everything in this package: the proof's frames,
-// the messages and the paths. It goes up by one with any change that an older
-// peer would misread, and samples of each version stay in testdata for ever.
+// Protocol is the version of everything in this package: the proof's frames, the messages
+// and the paths. Increment it with any change that an older peer would misread. Samples of
+// each version stay in testdata permanently.
 //
 //	1  2026-11  first version: three-step proof, session, tunnel, logs
 const Protocol = 1

@@ -2,10 +2,11 @@ package wire
 
 import "github.com/nullops/nullops/pipeline"
 
-// Paths around the volumes of a deployment whose goal is Still. GET of
-// PathVolumes answers VolumesState; with QueryMeasure it also counts. GET of
-// PathVolume sends one volume as a tar stream, with TrailerSum behind it, and PUT
-// replaces one and answers VolumeWritten; HeaderAttempt must name the goal's Attempt.
+// Paths for copying the volumes of a deployment whose goal is Still (quiesced). GET
+// PathVolumes returns VolumesState; with QueryMeasure it also counts bytes. GET PathVolume
+// sends one volume as a tar stream, with the checksum in TrailerSum after it. PUT
+// PathVolume replaces a volume and returns VolumeWritten; HeaderAttempt must name the
+// goal's Attempt.
 const (
 	PathVolumes  = "/v1/deployments/{id}/volumes"
 	PathVolume   = "/v1/deployments/{id}/services/{key}/volumes/{name}"

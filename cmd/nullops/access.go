@@ -40,7 +40,7 @@ func accessCommand() *cobra.Command {
 	return c
 }
 
-// viewAs asks for somebody else's eyes; "" for one's own.
+// viewAs sets the header to view as another user; "" sets none.
 func viewAs(name string) apiclient.RequestEditorFn {
 	return func(_ context.Context, r *http.Request) error {
 		if name != "" {
@@ -50,8 +50,8 @@ func viewAs(name string) apiclient.RequestEditorFn {
 	}
 }
 
-// unchangedSince has a change refused when somebody else was faster. "*" is for
-// what must not exist yet.
+// unchangedSince has a change refused if the object changed since the ETag was read.
+// "*" requires that it does not exist yet.
 func unchangedSince(tag string) apiclient.RequestEditorFn {
 	return func(_ context.Context, r *http.Request) error {
 		if tag == "*" {

@@ -71,7 +71,7 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	// For the person who compares it with what the control plane shows.
+	// Log the thumbprint, so that a person can compare it with the one in the UI.
 	log.InfoContext(ctx, "listening", "address", l.Addr().String(), "build", build,
 		"thumbprint", thumbprint(a))
 	if err := tellSystemd("READY=1"); err != nil {
@@ -80,8 +80,8 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	return a.Run(ctx)
 }
 
-// tellSystemd speaks sd_notify(3) where a unit of Type=notify started us, and says
-// nothing elsewhere.
+// tellSystemd sends sd_notify(3) messages if a unit of Type=notify started us, and
+// does nothing otherwise.
 func tellSystemd(state string) error {
 	path := os.Getenv("NOTIFY_SOCKET")
 	if path == "" {
@@ -95,7 +95,7 @@ func tellSystemd(state string) error {
 	return errors.Join(err, conn.Close())
 }
 
-// agentToken is nil where the agent was enrolled before and is told no token.
+// agentToken returns nil for an agent that was enrolled before and got no token.
 func agentToken(text string) (*wire.Token, error) {
 	if text == "" {
 		return nil, nil
@@ -162,7 +162,7 @@ func installID(data string) (string, error) {
 	return id, nil
 }
 
-// maxGrace keeps one service that never ends from holding a removal for long.
+// maxGrace bounds how long one service that ignores SIGTERM delays a removal.
 const maxGrace = 10 * time.Minute
 
 // stopGrace is agent.grace as the runtime takes it: none at all is negative.

@@ -11,8 +11,8 @@ import (
 	"github.com/nullops/nullops/agent"
 )
 
-// agentState shows what the agent of this machine remembers: for whoever stands
-// before a node whose control plane is away.
+// agentState shows the stored state of this machine's agent, for an operator on a node
+// whose control plane is down.
 func agentState() *cobra.Command {
 	data := defaults().Agent.Data
 	c := &cobra.Command{

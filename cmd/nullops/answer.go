@@ -85,8 +85,8 @@ func (c *client) answer(ctx context.Context, out io.Writer, name, step string,
 	return nil
 }
 
-// answerFields reads NAME=VALUE as the question declares the field. What it
-// does not know is sent as text: the control plane says better what is wrong.
+// answerFields parses NAME=VALUE as the question declares the field. Unknown fields
+// are sent as text: the control plane has the better error message.
 func answerFields(q *apiclient.Question, step string, pairs []string) (map[string]any, error) {
 	fields := map[string]any{}
 	for _, p := range pairs {
@@ -125,7 +125,7 @@ func fieldValue(f pipeline.ApprovalField, text string) any {
 	return text
 }
 
-// printQuestion shows what a deployment waits for, and who can end that.
+// printQuestion shows a deployment's open question, and who can answer it.
 func printQuestion(w io.Writer, d apiclient.Deployment) {
 	q := d.Question
 	if q == nil {

@@ -45,7 +45,7 @@ func certificateListCommand() *cobra.Command {
 	return c
 }
 
-// endsAt says when something ends, and how urgent that is.
+// endsAt prints when a certificate expires, and how urgent that is.
 func endsAt(at, now time.Time) string {
 	day := at.UTC().Format(time.DateOnly)
 	if left := at.Sub(now); left > 0 {

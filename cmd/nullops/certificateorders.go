@@ -12,10 +12,10 @@ import (
 	"github.com/nullops/nullops/controlplane/apiclient"
 )
 
-// letsEncrypt is where certificates are ordered unless somebody says otherwise.
+// letsEncrypt is the default authority.
 const letsEncrypt = "https://acme-v02.api.letsencrypt.org/directory"
 
-// orderFlags are what a person says about orders.
+// orderFlags are the flags for certificate orders.
 type orderFlags struct {
 	challenge, directory, email, roots string
 	dns, server, user, secret          string

@@ -130,7 +130,7 @@ func writeProblems(b *strings.Builder, p apiclient.Problem) {
 	}
 }
 
-// answer is what every generated response can tell.
+// answer is what all generated responses have in common.
 type answer interface {
 	StatusCode() int
 	Status() string

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// errOtherCertificate is what a control plane gets that shows another
-// certificate than the one that was pinned.
+// errOtherCertificate fails a connection to a control plane whose certificate is not
+// the pinned one.
 var errOtherCertificate = errors.New(
 	"the control plane shows another certificate than the one you pinned; if somebody replaced " +
 		"it, run 'nullops login' again and compare the new fingerprint")
@@ -77,7 +77,7 @@ func pin(ctx context.Context, in io.Reader, address, given string) (string, erro
 	return shown, confirm(in, u.Host, shown)
 }
 
-// lookAt asks the server for its certificate, and tells nothing else.
+// lookAt reads the server's certificate, and sends no credentials.
 func lookAt(ctx context.Context, u *url.URL) (shown string, trusted bool, err error) {
 	host := u.Host
 	if u.Port() == "" {

@@ -65,7 +65,7 @@ func cloneCommand() *cobra.Command {
 	return c
 }
 
-// cloneOf asks for what the sheet proposes, unless somebody chose otherwise.
+// cloneOf requests what the sheet proposes, except where flags chose otherwise.
 func cloneOf(s apiclient.CloneSheet, name string,
 	chosen map[string]string) apiclient.DeploymentCreate {
 	versions := map[string]string{}

@@ -39,12 +39,12 @@ type Settings struct {
 	Dev      DevSettings      `description:"Everything on one machine."`
 }
 
-// DatabaseSettings says where all state is.
+// DatabaseSettings is where all state is stored.
 type DatabaseSettings struct {
 	URL string `description:"Connection URL, postgres://… or a key=value string."`
 }
 
-// MasterSettings gives the sealing keys. There is no default.
+// MasterSettings are the keys that seal secrets. There is no default.
 type MasterSettings struct {
 	Keys string `description:"Sealing keys, newest first: id:base64,id:base64 (32 bytes each)."`
 	File string `description:"File that holds the same, instead."`
@@ -97,7 +97,7 @@ type LogSettings struct {
 	Format string `description:"json, text, or auto: text for a terminal."`
 }
 
-// AuditSettings says how long the journal of deeds is kept.
+// AuditSettings is how long the audit is kept.
 type AuditSettings struct {
 	Keep int `description:"Days that entries are kept; 0 keeps them for ever."`
 }
@@ -110,7 +110,7 @@ type MailSettings struct {
 	Password string `description:"Password to sign in with."`
 }
 
-// RemovedSettings says how long what is gone can be looked at, and recreated.
+// RemovedSettings is how long removed deployments can be inspected and recreated.
 type RemovedSettings struct {
 	Keep int `description:"Days that what was removed is kept with its logs; 0 is for ever."`
 }
@@ -136,7 +136,7 @@ type DevSettings struct {
 	Restore  string `description:"A backup to begin with. The database there was is put aside."`
 }
 
-// defaults holds what a setting is when nobody sets it.
+// defaultSettings returns the default of each setting.
 func defaults() Settings {
 	return Settings{
 		HTTP: HTTPSettings{Listen: "127.0.0.1:8080", TLS: "auto", Data: ".nullops",
@@ -189,9 +189,9 @@ func takeConfigFlag(args, environ []string) (path string, rest []string) {
 	return path, rest
 }
 
-// settingsEnv keeps the variables that are settings, and translates the two
-// names the rest of the world uses. Others of ours are for the command line
-// (NULLOPS_CONTEXT…) or for tests.
+// settingsEnv keeps the variables that are settings, and translates the two standard
+// names. Other variables of ours are for the command line (NULLOPS_CONTEXT…) or for
+// tests.
 func settingsEnv(environ []string) []string {
 	var kept []string
 	for _, e := range environ {
@@ -283,7 +283,8 @@ func (s Settings) checkAgent() error {
 	)
 }
 
-// checkToken wants the token only once: from it the agent keeps a key in its data.
+// checkToken requires the token on the first start only: the agent stores a key made
+// from it.
 func (s Settings) checkToken() error {
 	if agent.Enrolled(s.Agent.Data) {
 		return nil

@@ -14,9 +14,9 @@ import (
 // networkShare is the part of all connections that one network may hold.
 const networkShare = 8
 
-// connectionLimit bounds the connections of the control plane's port: in all, and
-// for each network (an IPv4 address or an IPv6 /64) unless it is a trusted proxy.
-// When all are in use, the connection that has been idle longest makes room.
+// connectionLimit bounds the connections of the control plane's port: in total, and
+// for each network (an IPv4 address or an IPv6 /64) unless it is a trusted proxy. When
+// all are in use, the one that has been idle longest is closed.
 type connectionLimit struct {
 	most    int
 	proxies []netip.Prefix
@@ -31,14 +31,13 @@ func newConnectionLimit(most int, proxies []netip.Prefix) *connectionLimit {
 		byNetwork: map[netip.Prefix]int{}}
 }
 
-// listen gives a listener that closes connections beyond the limit right after it
-// accepted them, so that a full server answers fast instead of not at all.
+// limitListener returns a listener that closes connections above the limit right after
+// accepting them, so that a full server answers fast instead of not at all.
 func (c *connectionLimit) listen(l net.Listener) net.Listener {
 	return limitedListener{Listener: l, limit: c}
 }
 
-// follow tells the limit which connections are idle; it is a http.Server's
-// ConnState.
+// trackState records which connections are idle; it is an http.Server's ConnState.
 func (c *connectionLimit) follow(conn net.Conn, state http.ConnState) {
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()
@@ -145,8 +144,8 @@ func (l limitedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// limitedConn gives its place back when it is closed. The fields are guarded by
-// the limit's mutex.
+// limitedConn frees its slot when it is closed. The fields are guarded by the limit's
+// mutex.
 type limitedConn struct {
 	net.Conn
 	limit   *connectionLimit

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// contexts are the control planes somebody signed in to, in one file that only
-// its owner can read. The one in use stands in front, as in files from before
+// contexts are the control planes that the user signed in to, in one file that only
+// its owner can read. The current one is at the top level, as in files from before
 // there were several.
 type contexts struct {
 	login
@@ -24,7 +24,7 @@ type contexts struct {
 	Others map[string]login `json:"others,omitempty"`
 }
 
-// loadContexts gives what is remembered; nothing is no error.
+// loadContexts reads the file; a missing one is no error.
 func loadContexts() (contexts, error) {
 	var c contexts
 	path, err := loginPath()
@@ -82,7 +82,7 @@ func (c *contexts) use(name string) bool {
 	return true
 }
 
-// keep puts the one in use among the others.
+// stashCurrent moves the current context to the others.
 func (c *contexts) keep() {
 	if c.URL == "" {
 		return
@@ -111,7 +111,7 @@ func (c contexts) names() []string {
 	return names
 }
 
-// contextName is what a control plane is called unless somebody says otherwise.
+// contextName is the default name of a control plane's context.
 func contextName(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {

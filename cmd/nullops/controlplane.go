@@ -91,7 +91,7 @@ type base struct {
 	metrics   *metrics
 	// fail is for tests only.
 	fail failpoint.Hook
-	// routed tells whether the ingress has a table; nil where there is none.
+	// routed is set once the ingress has a route table; nil without an ingress.
 	routed *atomic.Bool
 }
 
@@ -186,7 +186,7 @@ func quietly(err error) error {
 	return err
 }
 
-// controlPlane serves API and UI, and keeps the links to the nodes.
+// controlPlane serves API and UI, and keeps the sessions with the nodes.
 func (b *base) controlPlane(ctx context.Context) error {
 	b.metrics.watchState(b.store)
 	if err := b.catalog.CheckDomains(ctx, access.System("setup")); err != nil {
@@ -249,7 +249,7 @@ func (b *base) controlPlane(ctx context.Context) error {
 		Log: b.log}
 	group.Go(func() error { return moves.Run(ctx) })
 	group.Go(func() error { return jobs.Queue(ctx, b.lifecycle, b.store, b.listener, b.log) })
-	// Whatever the jobs did last: a start says whether the journal still holds.
+	// Verify the audit at each start, whenever the job did last.
 	group.Go(func() error { return jobs.VerifyAudit(b.audit, b.log).Do(ctx) })
 	group.Go(func() error {
 		return serveHTTP(ctx, &http.Server{Handler: handler,
@@ -294,7 +294,7 @@ func (b *base) handler(
 		Metrics: b.metrics.apiRequest, Ready: b.waiting})
 }
 
-// subscribe lets the API hear of commits without knowing who tells.
+// subscribe connects the API to database notifications without a dependency.
 func (b *base) subscribe(
 	key string, topics ...controlplane.Topic,
 ) (wake <-chan struct{}, stop func()) {
@@ -302,7 +302,7 @@ func (b *base) subscribe(
 	return heard.Wake, heard.Close
 }
 
-// waiting says what the control plane cannot do its job without.
+// readinessProblems returns what the control plane needs and does not have yet.
 func (b *base) waiting(ctx context.Context) []api.Waiting {
 	if err := b.store.Ping(ctx); err != nil {
 		return []api.Waiting{{For: "database", Reason: err.Error()}}

@@ -53,8 +53,8 @@ func cpCommand() *cobra.Command {
 // remoteFile is a path in a service.
 type remoteFile struct{ deployment, service, path string }
 
-// parseRemote reads deployment/service:/path. A file here whose name looks like
-// that is spelled with ./ in front.
+// parseRemote parses deployment/service:/path. To name a local file that looks like
+// that, write ./ in front.
 func parseRemote(text string) (remoteFile, bool) {
 	place, file, found := strings.Cut(text, ":")
 	deployment, service, slash := strings.Cut(place, "/")
@@ -85,7 +85,8 @@ func (c *client) copyOut(cmd *cobra.Command, from remoteFile, env, to string) er
 		return err
 	}
 	if info, err := os.Stat(to); err == nil && info.IsDir() {
-		// The name that was typed, never one that the service says.
+		// Use the name that was typed, never one that the service sends: it could lead
+		// elsewhere.
 		to = filepath.Join(to, path.Base(from.path))
 	}
 	return writeWhole(to, modeOf(response.Header.Get("Nullops-File")), response.Body)

@@ -148,12 +148,12 @@ type watcher struct {
 	run     int
 	seen    map[string]apiclient.StepStatus
 	settled apiclient.Deployment
-	// place is the last told in the queue.
+	// place is the queue position that was printed last.
 	place int
-	// undo is set while a run is undone: what it did before is no news.
+	// undo is set while a run is undone: its earlier steps are not printed.
 	undo  bool
 	since time.Time
-	// told is what was last said of each step's pull, and when.
+	// told is what was printed last of each step's pull, and when.
 	told map[string]pullLine
 }
 
@@ -163,7 +163,7 @@ type pullLine struct {
 	at   time.Time
 }
 
-// pullEvery keeps a slow pull from filling the screen.
+// pullEvery bounds how often the progress of a slow pull is printed.
 const pullEvery = 2 * time.Second
 
 func (w *watcher) handle(e sse) (done bool, err error) {
@@ -202,7 +202,7 @@ func (w *watcher) handle(e sse) (done bool, err error) {
 	return false, nil
 }
 
-// stands says where it stands in the queue, when that is news.
+// printQueuePosition prints the position in the queue if it changed.
 func (w *watcher) stands() {
 	line, place := queueLine(w.settled), 0
 	if line != "" {
@@ -254,7 +254,7 @@ func (w *watcher) pulling(p apiclient.Progress) {
 	fmt.Fprintf(w.out, "   %-16s %-8s %s\n", p.Step, "pulling", text)
 }
 
-// pulled says how much of an image is there, or nothing when nothing is moved.
+// pullProgress formats how much of an image is pulled, "" if there is nothing to pull.
 func pulled(p apiclient.Progress) string {
 	if deref(p.TotalBytes) == 0 {
 		return ""

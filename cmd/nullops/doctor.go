@@ -50,7 +50,7 @@ func doctorCommand() *cobra.Command {
 	}
 }
 
-// diagnosis is what the doctor says, in JSON.
+// diagnosis is the doctor's JSON output.
 type diagnosis struct {
 	Healthy   bool           `json:"healthy"`
 	Checks    []wire.Check   `json:"checks"`
@@ -77,8 +77,7 @@ func runDoctor(ctx context.Context, s Settings, out io.Writer, asJSON bool) erro
 	return err
 }
 
-// examine looks as the agent does. What keeps it from looking at all is a
-// finding too.
+// examineNode runs the agent's checks. If they cannot run, that is a result too.
 func examine(ctx context.Context, s Settings) (diagnosis, error) {
 	var d diagnosis
 	config, clean, err := doctorConfig(s)
@@ -113,8 +112,8 @@ func examine(ctx context.Context, s Settings) (diagnosis, error) {
 	return d, nil
 }
 
-// doctorConfig is the agent's, if one was set up here; else that of one that
-// would be. Its probes do not get in the way of a running agent's.
+// doctorConfig is the configuration of the agent on this machine, or the default one.
+// Its probes do not collide with those of a running agent.
 func doctorConfig(s Settings) (c docker.Config, clean func(), err error) {
 	clean = func() {}
 	c = docker.Config{Host: dockerHost(s.Agent.Docker), DataDir: s.Agent.Data, RunDir: s.Agent.Run,

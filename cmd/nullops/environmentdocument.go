@@ -7,9 +7,8 @@ import (
 	"github.com/nullops/nullops/controlplane/apiclient"
 )
 
-// environmentDocument is an environment with its gate, which the API keeps
-// apart. A document that does not speak of the gate leaves it as it is: nobody
-// opens one by leaving a line out.
+// environmentDocument is an environment with its gate, which the API keeps separate. A
+// document without a gate leaves it unchanged, so that deleting a line opens nothing.
 type environmentDocument struct {
 	apiclient.EnvironmentPut
 	Gate          *apiclient.GateMode `json:"gate,omitempty"`

@@ -199,7 +199,7 @@ func exited(data []byte) error {
 	return nil
 }
 
-// raw hands every key to the service, and tells it when the window changes.
+// makeRaw sends every key to the service, and window changes too.
 func (s *session) raw(ctx context.Context) (restore func(), err error) {
 	before, err := term.MakeRaw(int(os.Stdin.Fd()))
 	if err != nil {

@@ -180,7 +180,7 @@ func asNode(v any) (*yaml.Node, error) {
 	return jsonToYAML(b.Bytes())
 }
 
-// withoutEmptyResources drops "resources: {}" of steps, which nobody wrote.
+// withoutEmptyResources drops empty "resources: {}" of steps.
 func withoutEmptyResources(n *yaml.Node) {
 	if n.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(n.Content); {

@@ -78,14 +78,15 @@ func (k *keeper) Used(id string) {
 	}
 }
 
-// challenge gives what a host says to an authority that asks.
+// answerChallenge returns a host's answer to an ACME challenge.
 func (b *base) challenge(
 	ctx context.Context, host, token string,
 ) (answer string, ok bool, err error) {
 	return b.catalog.ACMEAnswer(ctx, ingressTask, host, token)
 }
 
-// visit is told by the ingress that somebody uses a deployment.
+// recordVisit is called by the ingress when a deployment is used. It drops the event
+// if the queue is full.
 func (k *keeper) visit(deployment string) {
 	select {
 	case k.visited <- deployment:
@@ -112,8 +113,8 @@ func (k *keeper) note(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// front follows what the ingress needs besides its table: who may pass still,
-// and what to show in a handshake.
+// ingressFeed keeps up to date what the ingress needs besides its route table: which
+// passes are valid, and the certificates.
 type front struct {
 	catalog  *catalog.Catalog
 	listener *postgres.Listener
@@ -123,7 +124,7 @@ type front struct {
 	read     chan struct{}         // closed when certificates were read, or could not be
 }
 
-// recheck ends what goes on with passes that hold no more.
+// recheckPasses ends connections whose pass is no longer valid.
 func (f *front) recheck(ctx context.Context, proxy *ingress.Proxy) {
 	wake := f.listener.Subscribe("", controlplane.TopicAccess)
 	defer wake.Close()
@@ -134,7 +135,7 @@ func (f *front) recheck(ctx context.Context, proxy *ingress.Proxy) {
 	})
 }
 
-// certify keeps the certificates those of the catalogue.
+// watchCertificates loads the catalogue's certificates whenever they change.
 func (f *front) certify(ctx context.Context) {
 	wake := f.listener.Subscribe("", controlplane.TopicCatalog)
 	defer wake.Close()
@@ -228,8 +229,8 @@ func (f *front) open(ctx context.Context) ([]tls.Certificate, *ingress.Issuer, e
 	return given, issuer, err
 }
 
-// secureAddress gives the HTTPS address of a host: with the port people see if
-// they come by HTTPS anyway, else with the one we listen on.
+// secureAddress returns the HTTPS address of a host: with the port of the ingress URL
+// if that is HTTPS, else with the port we listen on.
 func (s IngressSettings) secureAddress() func(host string) string {
 	if s.Secure == "" {
 		return nil
@@ -283,9 +284,9 @@ func zones(all []controlplane.Zone) []ingress.Zone {
 	return out
 }
 
-// former adds the zones of hosts from before an environment's domain changed.
-// Deployments keep their hosts until they are made anew, and until then the
-// environment's gate and its redirect hold for them too.
+// addFormerZones adds zones for the hosts from before an environment's domain changed.
+// Deployments keep their hosts until they are recreated, and until then the
+// environment's gate and redirect apply to them too.
 func former(all []ingress.Zone, routes []controlplane.Route) []ingress.Zone {
 	known, by := map[string]bool{}, map[string]ingress.Zone{}
 	for _, z := range all {

@@ -62,8 +62,8 @@ func finding(id string, severity wire.Severity, detail, remedy string) wire.Chec
 	return wire.Check{ID: id, Severity: severity, Detail: detail, Remedy: remedy}
 }
 
-// examine asks one thing after the other; behind the first that fails nothing
-// more could be known.
+// runChecks runs one check after the other, and stops at a failure on which the rest
+// depend.
 func (c *client) examine(ctx context.Context) []wire.Check {
 	all, up := c.examineServer(ctx)
 	if !up {
@@ -84,7 +84,7 @@ func (c *client) examine(ctx context.Context) []wire.Check {
 	return all
 }
 
-// examineServer looks at what answers without anybody being signed in.
+// examineServer checks what needs no sign-in.
 func (c *client) examineServer(ctx context.Context) ([]wire.Check, bool) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet,
 		strings.TrimRight(c.login.URL, "/")+"/readyz", nil)

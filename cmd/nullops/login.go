@@ -71,8 +71,8 @@ func loginCommand() *cobra.Command {
 	return c
 }
 
-// openAccount shows where tokens are made. Without a browser here, the line that
-// says where is enough: it can be opened anywhere.
+// openAccount shows where tokens are made. Without a browser on this machine it prints
+// the address, which can be opened anywhere.
 func openAccount(c *cobra.Command, l login) error {
 	if u, err := url.Parse(l.URL); err != nil || u.Scheme != "https" && u.Scheme != "http" {
 		return usageError{fmt.Errorf("%q is not an address: write https://…", l.URL)}
@@ -86,8 +86,7 @@ func openAccount(c *cobra.Command, l login) error {
 // account is the page on which people make tokens.
 func (l login) account() string { return strings.TrimRight(l.URL, "/") + "/account" }
 
-// keepToken remembers a token that somebody made in the browser, once it is known
-// to be good.
+// keepToken checks a token that was made in the browser, and stores it.
 func keepToken(c *cobra.Command, name string, l login, fromStdin bool) error {
 	fmt.Fprintf(c.ErrOrStderr(), "Make a token at %s, and paste it here as the password.\n",
 		l.account())

@@ -195,8 +195,8 @@ func reset(text string) string {
 	return ""
 }
 
-// coloured reports whether colours are wanted: on a terminal, unless NO_COLOR
-// says no.
+// wantsColours reports whether out is a terminal, and neither NO_COLOR nor TERM=dumb
+// is set.
 func coloured(out io.Writer) bool {
 	f, ok := out.(*os.File)
 	return ok && onTerminal(f) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"

@@ -85,7 +85,7 @@ const (
 
 type usageError struct{ error }
 
-// errSilent ends with a code, after everything was said.
+// errSilent only sets the exit code; everything was printed already.
 var errSilent = errors.New("")
 
 type codedError struct {

@@ -52,8 +52,8 @@ func (m *metrics) apiRequest(operation string, code int, took time.Duration) {
 	m.requests.WithLabelValues(operation, strconv.Itoa(code)).Observe(took.Seconds())
 }
 
-// stepEnded counts a step that was begun. One that was skipped took no time, and
-// one that was undone was counted when it was done.
+// stepEnded counts a step that ran. A skipped one took no time, and an undone one was
+// counted when it was done.
 func (m *metrics) stepEnded(s controlplane.StepRow) {
 	counts := s.Status == pipeline.StepDone || s.Status == pipeline.StepFailed
 	if counts && s.StartedAt != nil && s.EndedAt != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/nullops/nullops/migrations"
 )
 
-// migrateCommand is for operators who do not let the control plane migrate.
+// migrateCommand is for operators who run migrations separately.
 func migrateCommand() *cobra.Command {
 	c := &cobra.Command{Use: "migrate", Short: "Bring the database's schema up to this release"}
 	check := func(s Settings) error {

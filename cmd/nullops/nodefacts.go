@@ -9,8 +9,7 @@ import (
 	"github.com/nullops/nullops/controlplane/apiclient"
 )
 
-// printFacts shows what a node told about itself: what it is, what it uses, and
-// what its checks found.
+// printFacts prints what a node reported: its inventory, its usage, and its checks.
 func printFacts(w io.Writer, n apiclient.Node) error {
 	if n.Blocked != nil {
 		fmt.Fprintf(w, "takes no new deployment: %s\n", visible(*n.Blocked))

@@ -123,7 +123,7 @@ func parseTaint(text string) (apiclient.Taint, error) {
 		Effect: apiclient.TaintEffect(effect)}, nil
 }
 
-// tidySettings leaves out what says nothing, and puts the rest in order.
+// tidySettings leaves out empty settings, and sorts the rest.
 func tidySettings(s *apiclient.NodeSettings) *apiclient.NodeSettings {
 	if s == nil {
 		return nil

@@ -106,8 +106,8 @@ func (f *sshFlags) secret(c *cobra.Command, body *apiclient.ProvisionSSH) error 
 	return nil
 }
 
-// confirmHostKey shows the key that the control plane sees, and goes on only when
-// a person says that it is the machine's.
+// confirmHostKey shows the host key that the control plane sees, and asks whether it
+// is the machine's.
 func confirmHostKey(c *cobra.Command, api *client, host string, port *int) (string, error) {
 	r, err := api.ReadSSHHostKeyWithResponse(c.Context(),
 		apiclient.SSHHost{Host: host, Port: port})
@@ -183,7 +183,7 @@ func provisionNode(
 	})
 }
 
-// showStep prints what a step said since the last time.
+// showStep prints a step's output since the last call.
 func showStep(out io.Writer, step apiclient.ProvisionStep, shown map[int]string) {
 	before, begun := shown[step.Seq]
 	if !begun {
@@ -195,7 +195,7 @@ func showStep(out io.Writer, step apiclient.ProvisionStep, shown map[int]string)
 	}
 }
 
-// ended says how an attempt ended, if it did.
+// reportEnd prints how an attempt ended, and reports whether it has.
 func ended(out io.Writer, p apiclient.Provision) (bool, error) {
 	switch p.State {
 	case apiclient.ProvisionStateReady:

@@ -263,7 +263,7 @@ func printForgotten(w io.Writer, all []apiclient.ForgottenNode) error {
 	return table(w, rows)
 }
 
-// printImages says what images take, and what was done about it.
+// printImages prints how much disk images take, and what was removed.
 func printImages(w io.Writer, n apiclient.Node) {
 	if n.Vitals == nil || n.Vitals.Images == nil {
 		return

@@ -42,8 +42,8 @@ func nodeUnknown() *cobra.Command {
 	return c
 }
 
-// unknownRows says of each deployment what the node reports and what the
-// database says.
+// unknownRows lists, for each deployment, what the node reports and what the database
+// has.
 func unknownRows(all []apiclient.UnknownDeployment) [][]string {
 	rows := [][]string{{"ID", "NAME", "PROJECT", "ENVIRONMENT", "NODE SAYS", "DATABASE SAYS",
 		"WHY", "FOUND"}}

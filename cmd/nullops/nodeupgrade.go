@@ -28,8 +28,7 @@ func nodeUpgrade() *cobra.Command {
 	}
 }
 
-// replaceCommand is what the helper container of an upgrade runs. Nobody else
-// has a use for it.
+// replaceCommand is run by the helper container of an upgrade, and by nothing else.
 func replaceCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "agent-replace CONTAINER IMAGE", Args: exactArgs(2), Hidden: true,

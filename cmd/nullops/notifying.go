@@ -9,7 +9,7 @@ import (
 	"github.com/nullops/nullops/controlplane/review"
 )
 
-// notifier is what tells the outside of events.
+// newNotifier returns the sender of webhooks and mails.
 func (b *base) notifier(own func(netip.AddrPort) bool) *notify.Notify {
 	m := b.settings.Mail
 	return notify.New(notify.Config{Store: b.store, Vault: b.catalog,
@@ -33,7 +33,7 @@ func (b *base) review(ctx context.Context) error {
 	return b.reviews.Run(ctx, heard.Wake)
 }
 
-// tell runs it, awake as soon as a deployment or a node changes.
+// runNotifications runs it, and wakes it when a deployment or a node changes.
 func (b *base) tell(ctx context.Context) error {
 	heard := b.listener.Subscribe("", controlplane.TopicDeployment, controlplane.TopicNode)
 	defer heard.Close()

@@ -101,7 +101,7 @@ func load[T any](page func(cursor *string) (answer, error), to func(T) object) (
 	return all, nil
 }
 
-// given leaves out what says nothing.
+// nilIfZero leaves out an empty field.
 func given[T comparable](v T) *T {
 	var zero T
 	if v == zero {
@@ -110,8 +110,8 @@ func given[T comparable](v T) *T {
 	return &v
 }
 
-// registryObject leaves out the public registries that every installation
-// has, unless somebody gave one a sign-in.
+// registryObject leaves out the built-in public registries, except those with
+// credentials.
 func registryObject(r apiclient.Registry) object {
 	if r.Builtin && deref(r.Username) == "" && !r.HasPassword && deref(r.Ca) == "" {
 		return object{}

@@ -6,8 +6,8 @@ import (
 	"github.com/nullops/nullops/controlplane/apiclient"
 )
 
-// onDeployment makes a command about one deployment: its first argument, found by
-// name or id; do gets the arguments behind it.
+// onDeployment makes a command for one deployment: its first argument, found by name
+// or id; do gets the remaining arguments.
 func onDeployment(c *cobra.Command,
 	do func(*cobra.Command, *client, apiclient.Deployment, []string) error) *cobra.Command {
 	var env string

@@ -44,8 +44,8 @@ func browse(ctx context.Context, url string) error {
 	return nil
 }
 
-// serviceURL takes the named service, or the last one with a URL: pipelines
-// end with what people look at.
+// serviceURL takes the named service, or the last one with a URL: pipelines usually
+// end with the user interface.
 func serviceURL(d apiclient.Deployment, name []string) (string, error) {
 	found := ""
 	for _, s := range d.Services {
@@ -65,8 +65,7 @@ func serviceURL(d apiclient.Deployment, name []string) (string, error) {
 	return found, nil
 }
 
-// furtherPorts are the exposed ports of a service beside the one that its own
-// URL opens.
+// furtherPorts are the exposed ports of a service except the one of its own URL.
 func furtherPorts(s apiclient.ServiceHealth) (ports []apiclient.ServicePort) {
 	for _, p := range s.Ports {
 		if url := deref(p.Url); url != "" && url != deref(s.Url) {

@@ -127,7 +127,7 @@ func size(n int64) string {
 // since is a short age: 12 s, 3 min, 5 h, 2 d.
 func since(t time.Time) string { return span(time.Since(t)) }
 
-// span is how long something takes, in the largest unit that says something.
+// formatSpan prints a duration in its largest useful unit.
 func span(d time.Duration) string {
 	switch {
 	case d < time.Minute:

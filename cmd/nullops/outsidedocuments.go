@@ -2,15 +2,15 @@ package main
 
 import "github.com/nullops/nullops/controlplane/apiclient"
 
-// hiddenFields are those that the API takes and never gives: a document names
-// the environment variable that holds one, as in password_from_env.
+// hiddenFields are those that the API takes and never returns: a document names the
+// environment variable that holds one, as in password_from_env.
 var hiddenFields = map[string][]string{
 	"registry": {"password"}, "user": {"password"},
 	"webhook": {"url", "secret"}, "rule": {"secret", "token"},
 }
 
-// webhookDocument is what the API takes, with another word for its kind: that of
-// a document says that it is a webhook.
+// webhookDocument is the API's webhook with its kind renamed, since a document's kind
+// is "webhook".
 type webhookDocument struct {
 	Format      apiclient.WebhookKind   `json:"format"`
 	Project     *string                 `json:"project,omitempty"`

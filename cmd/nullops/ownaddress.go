@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ownAddresses are the places where the control plane itself and its database
-// listen: no agent can be there, and whoever says so is up to something.
+// ownAddresses are the addresses where the control plane and its database listen. No
+// agent can be there, so a node with such an address is an attack or a mistake.
 type ownAddresses struct {
 	// places are host and port as settings have them; a host may be a name, and
 	// is empty for every address of this machine.
@@ -66,8 +66,8 @@ func newOwnAddresses(s Settings) *ownAddresses {
 	return o
 }
 
-// databasePlace takes a unix socket for this machine: the server behind it most
-// likely listens on the same port by TCP too.
+// databasePlace treats a unix socket as this machine: its server most likely listens
+// on the same port by TCP too.
 func databasePlace(host string, port uint16) place {
 	if filepath.IsAbs(host) || strings.HasPrefix(host, "@") {
 		host = ""

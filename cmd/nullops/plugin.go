@@ -58,7 +58,7 @@ func openPlugin(dir string) (pluginFolder, error) {
 type sample struct {
 	name    string
 	in, out []byte
-	// missing are the values that --set did not give.
+	// missing are the values that --set did not set.
 	missing []string
 }
 
@@ -117,8 +117,8 @@ func readSample(path string, values map[string]string) (s sample, err error) {
 // settable is ${NAME}; references of pipelines, ${{ … }}, are none.
 var settable = regexp.MustCompile(`\$\{[^{}]+\}`)
 
-// fillIn replaces ${NAME} and says which names have no value. A value goes in as
-// a part of a JSON string: quotes in a password must not end the text early.
+// fillIn replaces ${NAME} and returns the names without a value. Values are escaped as
+// parts of JSON strings, so that quotes in a password do not end the string.
 func fillIn(text []byte, values map[string]string) (filled []byte, missing []string) {
 	filled = settable.ReplaceAllFunc(text, func(match []byte) []byte {
 		name := string(match[2 : len(match)-1])

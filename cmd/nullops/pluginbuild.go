@@ -179,7 +179,7 @@ func (f *buildFlags) build(ctx context.Context, dir string, credentials packagin
 	return p, image, err
 }
 
-// layerCache keeps layers between builds, for this user.
+// layerCache is the user's folder for image layers between builds.
 func layerCache() string {
 	cache, err := os.UserCacheDir()
 	if err != nil {

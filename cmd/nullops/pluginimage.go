@@ -43,7 +43,7 @@ func (f *tryFlags) subject(ctx context.Context, what string, c packaging.Credent
 	return p, nil
 }
 
-// openImage reads what a plugin's image says of itself.
+// openImage reads a plugin's component from its image.
 func openImage(ctx context.Context, ref, component string, c packaging.Credentials) (
 	p pluginFolder, err error,
 ) {

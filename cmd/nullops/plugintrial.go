@@ -53,7 +53,7 @@ func (t *trial) connect(ctx context.Context, engine string) error {
 	if err != nil {
 		return err
 	}
-	// What an agent keeps in memory stays in memory here too.
+	// What an agent keeps in memory only is kept in memory here too.
 	run, err := t.folder("/dev/shm")
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (t *trial) connect(ctx context.Context, engine string) error {
 	return err
 }
 
-// folder makes one that close removes.
+// makeFolder makes a temporary folder that close removes.
 func (t *trial) folder(in string) (string, error) {
 	dir, err := os.MkdirTemp(in, "nullops-try-")
 	if err != nil {
@@ -74,7 +74,7 @@ func (t *trial) folder(in string) (string, error) {
 	return dir, nil
 }
 
-// prepare says how the plugin runs: with the limits that an agent gives it.
+// prepareSpec sets how the plugin runs: with the limits that an agent uses.
 func (f *tryFlags) prepare(ctx context.Context, credentials packaging.Credentials, t *trial) error {
 	image, err := f.place(ctx, credentials, t)
 	if err != nil {
@@ -90,8 +90,8 @@ func (f *tryFlags) prepare(ctx context.Context, credentials packaging.Credential
 	return t.runtime.Prepare(ctx, t.spec.Deployment)
 }
 
-// place gets the image into the engine: the one that was named, or one that is
-// built now.
+// provideImage gets the image into the engine: the named one, or one that is built
+// now.
 func (f *tryFlags) place(ctx context.Context, credentials packaging.Credentials, t *trial) (
 	pipeline.Image, error,
 ) {

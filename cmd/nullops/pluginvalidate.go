@@ -56,8 +56,8 @@ func validatePlugin(out io.Writer, dir string) error {
 	return err
 }
 
-// checkComponentFile finds what ParseComponent lets pass and the control plane, or
-// a person who looks for a plugin, would not.
+// checkComponentFile finds problems that ParseComponent allows, but the control plane
+// refuses or people who choose a plugin would trip over.
 func checkComponentFile(p pluginFolder) []string {
 	problems := append(checkLimits(p.component), checkSchemas(p.component)...)
 	for i, problem := range problems {

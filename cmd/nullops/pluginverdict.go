@@ -46,7 +46,7 @@ func (t *trial) sample(ctx context.Context, out io.Writer, s sample) error {
 	return err
 }
 
-// tell says of one thing that was tried whether it went well.
+// printTrialResult prints whether one check succeeded.
 func tell(out io.Writer, what string, took time.Duration, err error) {
 	took = took.Round(time.Millisecond)
 	if err != nil {

@@ -74,7 +74,7 @@ type forward struct {
 func (f forward) run(c *cobra.Command, listen string) error {
 	ctx, cancel := context.WithCancel(c.Context())
 	defer cancel()
-	// What the first connection would be refused for is told at once.
+	// Fail now with the error that the first connection would get.
 	r, err := f.client.CreateReachTicketWithResponse(ctx, f.deployment, f.service, f.wish())
 	if err := answered(r, err); err != nil {
 		return err

@@ -53,7 +53,7 @@ func newDevPostgres(s DevSettings, log *slog.Logger) (*devPostgres, error) {
 	return p, err
 }
 
-// unprivileged is whom the server runs as: PostgreSQL refuses to be root.
+// unprivilegedUser is the user the server runs as: PostgreSQL refuses to run as root.
 func unprivileged() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -68,8 +68,8 @@ func unprivileged() (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(err1, err2)
 }
 
-// url is how the control plane reaches it. Only who may enter the socket's
-// folder can connect, so there is no password to keep.
+// connString is how to connect. Only users with access to the socket's folder can
+// connect, so there is no password.
 func (p *devPostgres) url() string {
 	return "host=" + p.socket + " user=nullops dbname=nullops"
 }
@@ -141,8 +141,8 @@ func (p *devPostgres) command(path string, args ...string) *exec.Cmd {
 	return c
 }
 
-// prepare makes the data folder on first start, and never touches one that
-// belongs to another version.
+// prepareData makes the data folder on first start, and never touches one of another
+// PostgreSQL version.
 func (p *devPostgres) prepare(ctx context.Context) error {
 	for _, dir := range []string{p.data, p.socket} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {

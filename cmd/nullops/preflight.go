@@ -8,7 +8,7 @@ import (
 	"github.com/nullops/nullops/controlplane/apiclient"
 )
 
-// preflight tells what creating would meet, and creates nothing.
+// runPreflight prints what creating would check, and creates nothing.
 func (c *client) preflight(ctx context.Context, out io.Writer, body apiclient.DeploymentCreate,
 	asJSON bool) error {
 	r, err := c.PreflightDeploymentWithResponse(ctx, body)

@@ -19,14 +19,14 @@ const mostChanged = 1000
 // ten thousand deployments.
 type routeBook struct {
 	lifecycle *lifecycle.Lifecycle
-	// deployments and nodes tell whose routes may have changed.
+	// deployments and nodes collect the ids whose routes may have changed.
 	deployments, nodes *postgres.Subscription
 	all                []controlplane.Route
 	known              bool
 }
 
-// refresh reads what may have changed, or everything, and reports whether anything is
-// other than before. A change that wakes nobody shows once everything is read.
+// refresh reads what may have changed, or everything, and reports whether anything did
+// change. A change without a notification shows when everything is read.
 func (b *routeBook) refresh(ctx context.Context, everything bool) (changed bool, err error) {
 	ids, allDeployments := b.deployments.Heard()
 	nodes, allNodes := b.nodes.Heard()
@@ -62,8 +62,8 @@ func (b *routeBook) readSome(ctx context.Context, ids, nodes []string) (bool, er
 	return b.replace(of, read), nil
 }
 
-// replace puts what was read of some deployments in the place of what was known of them.
-// A host that one of them took belongs to nobody else any more.
+// replaceRoutes replaces the routes of some deployments by those that were read. A
+// host that one of them took over is removed from its former deployment.
 func (b *routeBook) replace(of []controlplane.DeploymentID, read []controlplane.Route) bool {
 	theirs, hosts := map[controlplane.DeploymentID]bool{}, map[string]bool{}
 	for _, id := range of {

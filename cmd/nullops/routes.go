@@ -89,7 +89,7 @@ func (s *routeSource) Watch(ctx context.Context, apply func(*ingress.Table)) err
 	}
 }
 
-// look reads what may have changed, and hands a table over if something has.
+// update reads what may have changed, and publishes a new table if something did.
 func (s *routeSource) look(ctx context.Context, version uint64, book *routeBook, everything bool,
 	last *told, apply func(*ingress.Table)) error {
 	changed, err := book.refresh(ctx, everything)
@@ -125,14 +125,14 @@ func (s *routeSource) rest(
 	}
 }
 
-// told is what a table is made of.
+// publishedTable is what the last table was made from.
 type told struct {
 	routes []ingress.Route
 	zones  []ingress.Zone
 	front  controlplane.Front
 }
 
-// tell hands the table over. The failpoints are places of tables that differ.
+// publishTable publishes a table. Failpoints are hit only if the table differs.
 func (s *routeSource) tell(version uint64, next told, last *told,
 	apply func(*ingress.Table)) error {
 	changed := s.fail != nil && len(next.routes)+len(last.routes) > 0 &&
@@ -172,9 +172,8 @@ func (s *routeSource) routes(
 	return out
 }
 
-// waitsForNode reports whether a visitor sees nothing because the deployment's
-// node is not online. One that is queued without a node waits for room, and no
-// machine of it can be out of reach.
+// waitsForNode reports whether a deployment cannot be reached because its node is not
+// online. A queued deployment without a node waits for room instead.
 func waitsForNode(r controlplane.Route) bool {
 	if r.Node == "" || r.NodeStatus == controlplane.NodeOnline {
 		return false

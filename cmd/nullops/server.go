@@ -35,8 +35,8 @@ func serverCommand(name, short string, check func(Settings) error,
 			if err != nil {
 				return codedError{err, exitUsage}
 			}
-			// Starting takes more memory than running: migrations, the contract, the
-			// helper that agents carry. Go would keep what that left for minutes.
+			// Starting takes more memory than running: migrations, the contract, the helper for
+			// agents. Without this, Go would keep that memory for minutes.
 			trim := time.AfterFunc(settled, debug.FreeOSMemory)
 			defer trim.Stop()
 			return run(c.Context(), s, newLogger(s.Log, os.Stderr))

@@ -113,8 +113,8 @@ func printServices(w io.Writer, d apiclient.Deployment) error {
 	return table(w, rows)
 }
 
-// stateOf is the status, and whether it can be believed: what runs on a node
-// that is offline goes on there, unseen, and what is ready may be degraded.
+// stateOf is the status, and whether it is current: services on an offline node keep
+// running unseen, and a ready deployment may be degraded.
 func stateOf(d apiclient.Deployment) string {
 	if d.NodeOfflineSince != nil {
 		return string(d.Status) + " (node offline)"

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// countEvery spares the database those who scrape more often.
+	// countEvery bounds the queries, however often metrics are scraped.
 	countEvery  = 10 * time.Second
 	countWithin = 3 * time.Second
 )

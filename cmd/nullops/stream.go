@@ -14,8 +14,8 @@ import (
 // sse is one server-sent event.
 type sse struct{ ID, Event, Data string }
 
-// follow reads an event stream until handle says done, resuming behind the
-// last event for as long as ctx lives.
+// followEvents reads an event stream until handle returns done, and resumes after the
+// last event when the connection breaks, until ctx ends.
 func (c *client) follow(ctx context.Context, path string, query url.Values,
 	handle func(sse) (done bool, err error)) error {
 	var last string

@@ -73,8 +73,7 @@ func teamChangeCommand(
 	}
 }
 
-// changeTeam reads a team, changes it, and writes it only if nobody else did in
-// the meantime.
+// changeTeam reads a team, changes it, and writes it unless it was changed meanwhile.
 func changeTeam(c *cobra.Command, name string, change func(*apiclient.Team)) error {
 	api, err := newClient()
 	if err != nil {

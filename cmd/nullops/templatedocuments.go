@@ -24,7 +24,7 @@ func (c *client) templateBodies(
 	return all, nil
 }
 
-// tidyTemplate leaves out what says nothing.
+// tidyTemplate leaves out empty fields.
 func tidyTemplate(t apiclient.TemplatePut) apiclient.TemplatePut {
 	t.Description, t.Wait = given(deref(t.Description)), given(deref(t.Wait))
 	t.Environment, t.DeploymentName = given(deref(t.Environment)), given(deref(t.DeploymentName))

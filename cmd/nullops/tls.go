@@ -23,9 +23,8 @@ import (
 	"time"
 )
 
-// encrypted reports whether API and UI are served with TLS. Plain HTTP is for
-// localhost, and for a proxy on the same machine or one that http.tls=off
-// vouches for.
+// usesTLS reports whether API and UI are served with TLS. Plain HTTP is for localhost,
+// and for a proxy on the same machine or one for which http.tls=off is set.
 func (h HTTPSettings) encrypted() bool {
 	if h.Certificate != "" || h.TLS == "on" {
 		return true
@@ -72,8 +71,8 @@ func loopbackListen(listen string) bool {
 	return err == nil && (host == "localhost" || bad == nil && ip.IsLoopback())
 }
 
-// secured puts TLS around the listener where the settings ask for it, and
-// tells the certificate's fingerprint; "" says that there is none.
+// secureListener wraps the listener with TLS if the settings ask for it, and returns
+// the certificate's fingerprint, "" without TLS.
 func (h HTTPSettings) secured(l net.Listener) (net.Listener, string, error) {
 	if !h.encrypted() {
 		return l, "", nil
@@ -112,8 +111,8 @@ func (h HTTPSettings) keeper() (*certificateKeeper, error) {
 	return k, nil
 }
 
-// certificateKeeper hands out the certificate in two files, and notices when
-// somebody renews them.
+// certificateKeeper serves the certificate in two files, and loads it again when they
+// change.
 type certificateKeeper struct {
 	cert, key string
 
@@ -122,8 +121,8 @@ type certificateKeeper struct {
 	parsed *tls.Certificate
 }
 
-// certificate is read again after the file changed. While the two files do not
-// fit together, the old pair goes on.
+// currentCertificate loads the certificate again after the file changed. While the two
+// files do not match, it returns the old pair.
 func (k *certificateKeeper) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -141,15 +140,15 @@ func (k *certificateKeeper) certificate(*tls.ClientHelloInfo) (*tls.Certificate,
 	return k.parsed, nil
 }
 
-// fits reports whether there is a certificate for the host that is not over.
-// One that fits is kept for ever, since people pinned it.
+// isUsableFor reports whether there is an unexpired certificate for the host. It is
+// not replaced then, because people have pinned it.
 func (k *certificateKeeper) fits(host string) bool {
 	c, err := k.certificate(nil)
 	return err == nil && c.Leaf.VerifyHostname(host) == nil && time.Now().Before(c.Leaf.NotAfter)
 }
 
-// make signs a certificate by itself. Ten years: whoever pins it wants no
-// surprise, and whom it must convince gets one from their own authority.
+// createCertificate creates a self-signed certificate. It lasts ten years, because
+// clients pin it; for clients that do not, install one from a certificate authority.
 func (k *certificateKeeper) make(host string) error {
 	if err := os.MkdirAll(filepath.Dir(k.key), 0o700); err != nil {
 		return err

@@ -51,7 +51,7 @@ func topCommand() *cobra.Command {
 	return c
 }
 
-// again shows something once, or for as long as nobody stops it.
+// repeatEvery shows something once, or repeatedly until it is interrupted.
 func again(ctx context.Context, w io.Writer, every time.Duration,
 	show func(io.Writer) error) error {
 	if every <= 0 {
@@ -80,7 +80,7 @@ type screen struct {
 // Columns is the terminal's width.
 func (s *screen) Columns() int { return s.columns }
 
-// watchFlag adds --watch, for tables that somebody keeps an eye on.
+// watchFlag adds --watch, which refreshes a table.
 func watchFlag(c *cobra.Command) *time.Duration {
 	return c.Flags().Duration("watch", 0, "show it again that often, such as 5s")
 }

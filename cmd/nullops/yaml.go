@@ -171,7 +171,7 @@ func yamlScalar(n *yaml.Node, path string) (any, error) {
 	return nil, yamlError(n, path, "the tag %s is not supported", n.Tag)
 }
 
-// yamlNumber keeps what every JSON reader reads the same.
+// yamlNumber accepts only numbers that every JSON reader reads alike.
 func yamlNumber(n *yaml.Node, path string) (any, error) {
 	const exact = 1 << 53
 	var f float64
@@ -195,8 +195,8 @@ func yamlError(n *yaml.Node, path, format string, args ...any) error {
 	return &lineError{n.Line, path, fmt.Sprintf(format, args...)}
 }
 
-// jsonToYAML turns one JSON document into a YAML node that keeps the order of
-// the keys, so that equal bytes become equal bytes.
+// jsonToYAML turns one JSON document into a YAML node with the keys in the same order,
+// so that equal input gives equal output.
 func jsonToYAML(text []byte) (*yaml.Node, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()

@@ -1,14 +1,14 @@
 package access
 
-// Action is what somebody wants to do, spelled as x-access spells it in the
-// API's contract. The list is closed; anything else is refused to everybody.
+// Action is what an actor wants to do, spelled as x-access in the API's contract. The
+// list is closed; any other action is refused to everyone.
 type Action string
 
 // The actions.
 const (
-	// Public needs nobody to sign in.
+	// Public needs no sign-in.
 	Public Action = "public"
-	// Self is for whoever is signed in, about themselves or harmless facts.
+	// Self is for everyone who is signed in, about themselves or harmless facts.
 	Self Action = "self"
 	// Admin is for admins.
 	Admin Action = "admin"
@@ -18,8 +18,8 @@ const (
 	ReadDeployment Action = "deployment.read"
 	// WriteDeployment creates, retries and removes deployments.
 	WriteDeployment Action = "deployment.write"
-	// AnswerDeployment answers an approval. Whom it names decides CheckAnswer;
-	// what everybody needs is to see the deployment.
+	// AnswerDeployment answers an approval. CheckAnswer decides who may; everyone needs to
+	// see the deployment.
 	AnswerDeployment Action = "deployment.answer"
 	// RevealSecret sees a value that was generated for a deployment. It takes Full,
 	// which lets people read the services' variables anyway.

@@ -25,7 +25,7 @@ const (
 	system
 )
 
-// Actor is who does something. The zero value is nobody.
+// Actor is who makes a request. The zero value is nobody.
 type Actor struct {
 	kind    actorKind
 	user    controlplane.User
@@ -38,14 +38,14 @@ type Actor struct {
 	request    string
 	device     string
 	deviceKey  controlplane.Plain
-	// readOnly is for who came with a token that only reads.
+	// readOnly is set for a token with the scope read.
 	readOnly bool
-	// viewer is the admin who looks through the person's eyes, if any.
+	// viewer is the admin who views as this person, if any.
 	viewer   string
 	viewerID controlplane.UserID
 }
 
-// Nobody is who did not sign in.
+// Nobody is an actor who is not signed in.
 func Nobody() Actor { return Actor{} }
 
 // User is a signed-in person with the grants of all their teams.
@@ -110,7 +110,7 @@ func (a Actor) WithDeviceKey(key controlplane.Plain) Actor {
 // for a new browser.
 func (a Actor) DeviceKey() controlplane.Plain { return a.deviceKey }
 
-// Reader is the same person, who changes nothing.
+// Reader is the same person without the right to change anything.
 func (a Actor) Reader() Actor {
 	a.readOnly = true
 	return a
@@ -120,14 +120,14 @@ func (a Actor) Reader() Actor {
 // have.
 func (a Actor) ReadOnly() bool { return a.readOnly }
 
-// ViewedBy is the same person, seen by an admin who changes nothing.
+// ViewedBy is the same person, viewed by an admin, read-only.
 func (a Actor) ViewedBy(admin Actor) Actor {
 	a.viewer, a.viewerID, a.readOnly = admin.Name(), admin.user.ID, true
 	a.credential = admin.credential
 	return a
 }
 
-// Viewer is the admin who looks through the person's eyes, "" for none.
+// Viewer is the admin who views as the person, "" for none.
 func (a Actor) Viewer() string { return a.viewer }
 
 // SignedIn reports whether there is a person or a task of the system.
@@ -147,7 +147,7 @@ func (a Actor) Person() controlplane.User { return a.user }
 // UserID is the signed-in user's id, "" for anybody else.
 func (a Actor) UserID() controlplane.UserID { return a.user.ID }
 
-// Name is how the actor is written down: "ada", "system:fleet" or "nobody".
+// Name is the actor's name in the audit: "ada", "system:fleet" or "nobody".
 func (a Actor) Name() string {
 	switch a.kind {
 	case person:

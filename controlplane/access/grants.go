@@ -57,7 +57,7 @@ func Check(a Actor, action Action, o Object) error {
 	}
 }
 
-// ReadsOnly is the refusal for an actor who came to look.
+// ReadsOnly is the error for a read-only actor.
 func (a Actor) ReadsOnly() error {
 	if a.viewer == "" {
 		return ReadOnlyToken()
@@ -69,8 +69,7 @@ func (a Actor) ReadsOnly() error {
 	}
 }
 
-// ReadOnlyToken is the refusal for who wants to change something with a token
-// that only reads.
+// ReadOnlyToken is the error for changing something with a read-only token.
 func ReadOnlyToken() error {
 	return &controlplane.Error{
 		Kind: controlplane.Forbidden, Code: "token_read_only",
@@ -90,8 +89,8 @@ func checkDeployment(a Actor, action Action, o Object) error {
 	}
 }
 
-// known refuses an action that nobody declared, to admins too: a typo in the
-// contract must not become an open door.
+// checkKnown refuses an undeclared action, to admins too: a typo in the contract must
+// not grant access.
 func known(action Action) error {
 	if slices.Contains(Actions(), action) {
 		return nil
@@ -196,8 +195,8 @@ func CanCreate(a Actor) bool {
 		func(g controlplane.Grant) bool { return g.Level == controlplane.LevelFull }))
 }
 
-// SeesCatalog reports whether services, plugins and registries may be shown:
-// to whoever has any grant at all.
+// SeesCatalog reports whether services, plugins and registries may be shown: to
+// everyone with a grant.
 func SeesCatalog(a Actor) bool { return a.Admin() || len(a.grants) > 0 }
 
 // Scope limits a list query to what the actor may read. A deployment is in it
@@ -212,7 +211,7 @@ type Scope struct {
 	Deployable []controlplane.EnvironmentID
 }
 
-// Readable gives the actor's scope. Its lists are never nil.
+// Readable returns the actor's scope. Its lists are never nil.
 func Readable(a Actor) Scope {
 	s := Scope{
 		All:          a.Admin(),

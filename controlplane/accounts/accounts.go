@@ -22,7 +22,7 @@ import (
 
 // How long a session lasts.
 const (
-	// SessionIdle ends a session that nobody uses.
+	// SessionIdle ends a session that was not used for so long.
 	SessionIdle = 12 * time.Hour
 	// SessionLife ends every session.
 	SessionLife = 7 * 24 * time.Hour
@@ -117,11 +117,11 @@ func (a *Accounts) EnsureFirstAdmin(
 	return password, created, nil
 }
 
-// forgetAtOnce bounds what one transaction deletes: nobody waits long for it.
+// forgetAtOnce bounds one transaction's deletes, so that it holds locks only briefly.
 const forgetAtOnce = 500
 
-// Forget deletes sessions that no longer open anything, and browsers that nobody
-// signed in with for DeviceLife.
+// Forget deletes sessions that are expired or idle, and browsers that were not used
+// for DeviceLife.
 func (a *Accounts) Forget(ctx context.Context, actor access.Actor) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// InvitationLife ends an invitation that nobody took.
+	// InvitationLife is how long an invitation can be used.
 	InvitationLife = 7 * 24 * time.Hour
 	// ResetLife ends a link that sets a password.
 	ResetLife = 24 * time.Hour
@@ -25,13 +25,13 @@ type Invitation struct {
 	Address string
 	Role    controlplane.Role
 	Teams   []string
-	// Key makes nothing twice; empty for who does not care.
+	// Key is the idempotency key; it may be empty.
 	Key string
 }
 
 // Joining is what the invited person says about themselves.
 type Joining struct {
-	// Link is what stands behind the # of the address that was sent.
+	// Link is the secret from the fragment (#) of the link.
 	Link        controlplane.Plain
 	Address     string
 	Name        string
@@ -39,8 +39,8 @@ type Joining struct {
 	Password    controlplane.Plain
 }
 
-// Invite makes an invitation. What opens it is returned this once; an earlier
-// invitation to the address is worth nothing any more.
+// Invite creates an invitation. Its secret is returned only here; an earlier
+// invitation to the address becomes invalid.
 func (a *Accounts) Invite(
 	ctx context.Context, actor access.Actor, i Invitation,
 ) (l controlplane.Link, value controlplane.Plain, err error) {
@@ -100,7 +100,7 @@ func validAddress(s string) error {
 	return nil
 }
 
-// ListInvitations gives those nobody has used yet, the newest first.
+// ListInvitations returns the open ones, the newest first.
 func (a *Accounts) ListInvitations(
 	ctx context.Context, actor access.Actor,
 ) (all []controlplane.Link, err error) {
@@ -210,8 +210,8 @@ func deadLink() error {
 	}
 }
 
-// ResetLink makes a link that sets the password of a person once. The old
-// password goes on until then.
+// ResetLink creates a link that sets a person's password once. The old password stays
+// valid until then.
 func (a *Accounts) ResetLink(
 	ctx context.Context, actor access.Actor, name string,
 ) (l controlplane.Link, value controlplane.Plain, err error) {

@@ -38,8 +38,8 @@ type OIDCConfig struct {
 	Admins string
 }
 
-// Provider signs people in whom an OpenID provider vouches for: authorization
-// code with PKCE, state and nonce.
+// Provider signs people in through an OpenID provider: authorization code with PKCE,
+// state and nonce.
 type Provider struct {
 	OIDCConfig
 	client *http.Client
@@ -49,7 +49,7 @@ type Provider struct {
 	verifier *oidc.IDTokenVerifier
 }
 
-// NewProvider asks nobody yet: the control plane starts without the provider.
+// NewProvider makes no request: the control plane starts without the provider.
 func NewProvider(c OIDCConfig) *Provider {
 	return &Provider{OIDCConfig: c, client: &http.Client{Timeout: 15 * time.Second}}
 }
@@ -59,7 +59,7 @@ type Flow struct {
 	State, Nonce, Verifier string
 }
 
-// Begin gives the address to send the browser to, and what it must bring back.
+// Begin returns the address to send the browser to, and what it must bring back.
 func (p *Provider) Begin(ctx context.Context) (to string, f Flow, err error) {
 	conf, _, err := p.discover(ctx)
 	if err != nil {
@@ -124,8 +124,8 @@ func (p *Provider) finish(ctx context.Context, f Flow, code string) (c claims, e
 	return p.readClaims(ctx, token, tokens)
 }
 
-// unbelieved does not say why: who sent a forged answer learns nothing. The
-// cause is in the log.
+// refusedAnswerError hides the cause, so that a forger learns nothing. The cause is in
+// the log.
 func unbelieved(cause error) error {
 	return &controlplane.Error{
 		Kind: controlplane.Unauthenticated, Code: "sign_in_refused", Cause: cause,
@@ -134,8 +134,8 @@ func unbelieved(cause error) error {
 	}
 }
 
-// SignInWith finishes a flow in the browser that began it. A person nobody
-// knows yet gets an account without any access but what their groups give.
+// SignInWith finishes a flow in the browser that began it. An unknown person gets an
+// account with no access except that of their groups.
 func (a *Accounts) SignInWith(
 	ctx context.Context, actor access.Actor, p *Provider, f Flow, state, code string,
 ) (out SignedIn, err error) {
@@ -158,7 +158,8 @@ func (a *Accounts) SignInWith(
 	return out, err
 }
 
-// teamsOf says which teams the groups put a person on, and which they do not.
+// teamsOf returns the mapped teams that the groups include a person in, and the
+// others.
 func (p *Provider) teamsOf(groups []string) (on, off []string) {
 	for group, team := range p.Teams {
 		if slices.Contains(groups, group) {

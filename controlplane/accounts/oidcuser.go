@@ -13,7 +13,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// admit signs in whom the provider vouches for.
+// signInClaims signs in the person whom the provider identified.
 func (a *Accounts) admit(
 	ctx context.Context, actor access.Actor, p *Provider, c claims,
 ) (out SignedIn, err error) {
@@ -92,8 +92,8 @@ func (a *Accounts) newcomer(
 
 var notInName = regexp.MustCompile(`[^a-z0-9]+`)
 
-// freeName makes a name of ours from the provider's. One that is taken is
-// another person's, whatever the provider says.
+// freeName makes a user name from the provider's claims. A name that is taken belongs
+// to another person, whatever the provider claims.
 func freeName(ctx context.Context, tx *postgres.Tx, c claims) (string, error) {
 	local, _, _ := strings.Cut(c.Email, "@")
 	base := notInName.ReplaceAllString(strings.ToLower(cmp.Or(c.Username, local)), "-")

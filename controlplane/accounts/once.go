@@ -82,8 +82,8 @@ func (a *Accounts) Once(
 // holdEvery renews a key's minute often enough that two renewals may fail.
 const holdEvery = 15 * time.Second
 
-// holding does what a request asks for, however long it takes, and says all the
-// while that it is under way.
+// runHoldingKey runs a request, and extends its claim on the idempotency key
+// meanwhile.
 func (a *Accounts) holding(ctx context.Context, use postgres.KeyUse, do func() Answer) Answer {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var held sync.WaitGroup
@@ -108,8 +108,8 @@ func (a *Accounts) hold(ctx context.Context, use postgres.KeyUse) {
 	}
 }
 
-// stillHeld renews a key's minute. That failing once loses nothing; a key that
-// somebody has taken is lost for good.
+// stillHeld extends the claim by a minute. One failure is harmless; a key that another
+// request claimed is lost.
 func (a *Accounts) stillHeld(ctx context.Context, use postgres.KeyUse) bool {
 	held := true
 	err := a.store.InTx(ctx, func(tx *postgres.Tx) (err error) {
@@ -132,8 +132,8 @@ func (a *Accounts) stillHeld(ctx context.Context, use postgres.KeyUse) bool {
 // keepWithin is for keeping an answer whose asker has left.
 const keepWithin = 5 * time.Second
 
-// keep fails for the log only: it was done, and an error would have the asker do
-// it once more.
+// storeAnswer only logs a failure: the request was done, and an error would make the
+// client repeat it.
 func (a *Accounts) keep(ctx context.Context, use postgres.KeyUse, made Answer) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepWithin)
 	defer cancel()

@@ -11,8 +11,8 @@ import (
 // always some left for what is done under it.
 const serials = 2
 
-// Serialized runs fn while nobody else, on any control plane, does something on
-// condition to the same object.
+// Serialized runs fn while no conditional request for the same object runs, on any
+// control plane.
 func (a *Accounts) Serialized(
 	ctx context.Context, actor access.Actor, object string, fn func() error,
 ) error {

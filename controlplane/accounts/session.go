@@ -50,8 +50,8 @@ func (a *Accounts) SignIn(
 	return out, err
 }
 
-// begin makes a new session for whoever proved to be u. Its id was never seen
-// before: one that was planted in the browser is worth nothing.
+// beginSession creates a session with a new id, so that an id planted in the browser
+// (session fixation) is useless.
 func (a *Accounts) begin(
 	ctx context.Context, tx *postgres.Tx, actor access.Actor, u controlplane.User,
 ) (SignedIn, error) {
@@ -138,8 +138,8 @@ func (a *Accounts) refuse(ctx context.Context, actor access.Actor, name string) 
 	return refusal
 }
 
-// Authenticate turns what a request carries into who sends it. Nothing at all
-// is nobody; something that opens nothing is an error.
+// Authenticate returns the actor of a request's credential. Without a credential it is
+// nobody; an invalid one is an error.
 func (a *Accounts) Authenticate(
 	ctx context.Context, actor access.Actor, c Credential,
 ) (access.Actor, error) {

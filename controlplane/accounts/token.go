@@ -27,7 +27,7 @@ type TokenRequest struct {
 	Scope controlplane.TokenScope
 	// Lasts ends it by itself; zero is until it is revoked.
 	Lasts time.Duration
-	// Key makes nothing twice; empty for who does not care.
+	// Key is the idempotency key; it may be empty.
 	Key string
 }
 
@@ -63,8 +63,8 @@ func (a *Accounts) CreateToken(
 	return a.makeToken(ctx, actor, e, u.ID, r)
 }
 
-// CreateOwnToken makes a token for whoever is signed in with a browser. A token
-// makes no tokens: one that leaked must not outlive its end.
+// CreateOwnToken creates a token for the signed-in person. Tokens cannot create
+// tokens, so that a leaked one ends with its expiry.
 func (a *Accounts) CreateOwnToken(
 	ctx context.Context, actor access.Actor, r TokenRequest,
 ) (t controlplane.APIToken, value controlplane.Plain, err error) {
@@ -203,7 +203,7 @@ func revokeTokens(
 	return nil
 }
 
-// checksum proves nothing; it only tells a whole token from a mistyped one.
+// tokenChecksum is no protection; it only detects mistyped tokens.
 func checksum(value string) string {
 	sum := sha256.Sum256([]byte(value))
 	return hex.EncodeToString(sum[:3])

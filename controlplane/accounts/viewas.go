@@ -13,7 +13,7 @@ import (
 // viewNoted is how long one entry in the journal stands for looking on.
 const viewNoted = 5 * time.Minute
 
-// views remembers who was written down for looking through whose eyes.
+// viewAsLog remembers which views as another user are in the audit already.
 type views struct {
 	mu    sync.Mutex
 	noted map[[2]string]time.Time
@@ -34,8 +34,7 @@ func (v *views) news(viewer, viewed string, now time.Time) bool {
 	return true
 }
 
-// ViewAs gives an admin the eyes of somebody who is none. They see what the
-// person sees and change nothing; the journal has an entry of it.
+// ViewAs lets an admin view as another user who is no admin, read-only. It is audited.
 func (a *Accounts) ViewAs(
 	ctx context.Context, actor access.Actor, name string,
 ) (access.Actor, error) {

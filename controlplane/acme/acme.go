@@ -91,9 +91,8 @@ func (o *Orders) Run(ctx context.Context) error {
 	}
 }
 
-// want makes the table of certificates say what there should be, and gives the
-// environments where something is due. What ended and is not wanted any more is
-// forgotten.
+// updateWanted updates the table of wanted certificates, and returns the environments
+// in which some are due. Expired and unwanted ones are deleted.
 func (o *Orders) want(ctx context.Context) (due []controlplane.ACMEZone, err error) {
 	return due, o.Store.InTx(ctx, func(tx *postgres.Tx) error {
 		zones, err := tx.ACMEZones(ctx)
@@ -159,7 +158,8 @@ func (o *Orders) hold(ctx context.Context, c controlplane.ACMECertificate) error
 	return o.Store.InTx(ctx, func(tx *postgres.Tx) error { return tx.HoldACME(ctx, c) })
 }
 
-// full says until when a first certificate has to wait, if it has to.
+// weeklyLimitUntil returns until when a first certificate has to wait for the weekly
+// limit, zero if it need not.
 func (o *Orders) full(
 	ctx context.Context, z controlplane.ACMEZone, c controlplane.ACMECertificate,
 ) (until time.Time, err error) {

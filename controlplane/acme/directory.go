@@ -12,9 +12,9 @@ import (
 // maxDirectory bounds a list of ten addresses.
 const maxDirectory = 64 << 10
 
-// directory asks an authority for its directory ahead of the library, which would
-// hold a lock of the whole process meanwhile: one that accepts and never answers
-// held up the orders at all others.
+// fetchDirectory reads an authority's directory before the library does, which would
+// hold a global lock meanwhile: one authority that never answers would block the
+// orders at all others.
 func (o *Orders) directory(
 	ctx context.Context, address string, through http.RoundTripper,
 ) (known, error) {
@@ -42,7 +42,7 @@ func (o *Orders) directory(
 	return k, nil
 }
 
-// known answers for an authority's directory with what it said.
+// cachedDirectory answers requests for the directory with the one that was read.
 type known struct {
 	http.RoundTripper
 	url    string

@@ -55,8 +55,9 @@ func (o *Orders) order(ctx context.Context, c *controlplane.ACMECertificate) err
 	return o.Catalog.KeepACME(ctx, o.actor, how, *c, key)
 }
 
-// refused says what the authority said, in one sentence with the name that it
-// was about. An account it does not know is made anew at the next try.
+// explainRefusal turns the authority's error into one sentence with the name it is
+// about. An account that the authority does not know is deleted, and created again at
+// the next try.
 func (o *Orders) refused(ctx context.Context, how catalog.ACMEOrder, err error) error {
 	var p acme.Problem
 	if !errors.As(err, &p) {
@@ -85,7 +86,7 @@ func (o *Orders) account(
 	if err != nil {
 		return acme.Account{}, err
 	}
-	// Whoever turned this on has agreed to the authority's terms: the form says so.
+	// The admin who turned this on agreed to the authority's terms in the form.
 	account := acme.Account{TermsOfServiceAgreed: true, PrivateKey: key}
 	if how.Email != "" {
 		account.Contact = []string{"mailto:" + how.Email}

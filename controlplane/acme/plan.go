@@ -101,8 +101,8 @@ func renewal(f controlplane.CertificateFacts) time.Time {
 	return f.NotBefore.Add(f.NotAfter.Sub(f.NotBefore) / 3 * 2)
 }
 
-// backoff grows to a day. Authorities allow five failed tries an hour, and are
-// left alone for longer when they said that it is too much.
+// retryDelay doubles up to a day. Authorities allow five failed tries an hour; after a
+// rate limit the delay is at least six hours.
 func backoff(failures int, err error) time.Duration {
 	wait := min(15*time.Minute<<min(failures-1, 10), 24*time.Hour)
 	var p acme.Problem
@@ -112,9 +112,9 @@ func backoff(failures int, err error) time.Duration {
 	return wait
 }
 
-// registered is the domain that authorities count by: somebody registered it,
-// and all environments below it share its limit. A name that nobody registers,
-// such as a public suffix itself, is counted as it is.
+// registeredDomain is the domain that authorities count certificates by (public suffix
+// plus one label); all environments below it share its limit. A public suffix itself
+// is returned unchanged.
 func registered(domain string) string {
 	domain = strings.ToLower(domain)
 	if top, err := publicsuffix.EffectiveTLDPlusOne(domain); err == nil {
@@ -138,8 +138,7 @@ func fullWeek(domain string) string {
 		"authorities give few more; this one waits its turn", mostPerWeek, domain)
 }
 
-// clipped is what an authority said, as one line of text that our table takes:
-// whole letters, and no NUL.
+// clipError shortens an authority's error to one line of valid UTF-8 without NUL.
 func clipped(s string) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "?"), "\x00", "")
 	s = strings.Join(strings.Fields(s), " ")

@@ -21,7 +21,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// challengeLife is how long a crash may leave an answer behind.
+// challengeLife is how long a challenge's answer may stay after a crash.
 const challengeLife = time.Hour
 
 func (o *Orders) solvers(
@@ -75,9 +75,8 @@ func (b byIngress) CleanUp(ctx context.Context, c acme.Challenge) error {
 	})
 }
 
-// byWebhook lets a program of the operator's tell the name server. The form is
-// that of lego's "httpreq", for which such programs exist: a POST of fqdn and
-// value, answered by 2xx when the name servers have it.
+// byWebhook has a program of the operator set the DNS record, with the API of lego's
+// "httpreq": a POST of fqdn and value, answered by 2xx after the name servers have it.
 type byWebhook struct {
 	url, user string
 	secret    controlplane.Plain

@@ -12,15 +12,15 @@ import (
 // those of two replicas do not pass a domain's limit together, see mostPerWeek.
 const atOnce = 4
 
-// workers order one after the other within an environment, and at the same time
-// for several: one whose name server is slow does not hold up the others, nor
-// does an authority that never answers those who order elsewhere.
+// workers run orders of one environment one after the other, and those of several
+// environments in parallel, so that a slow name server or authority delays no other
+// environment.
 type workers struct {
 	*Orders
 	running sync.WaitGroup
 
 	mu sync.Mutex
-	// busy has what there is a worker for; true is to look once more.
+	// busy has the running workers; true means to check once more afterwards.
 	busy map[orderer]bool
 	// turns have room for the orders that may be under way, by directory.
 	turns map[string]chan struct{}
@@ -62,8 +62,8 @@ func (w *workers) start(ctx context.Context, z controlplane.ACMEZone) {
 	})
 }
 
-// again says whether something became due since a worker began to look, and
-// otherwise lets go of the environment.
+// hasMoreWork reports whether something became due since the worker began to check; if
+// not, it removes the worker.
 func (w *workers) again(who orderer) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -178,7 +178,7 @@ func writeCSV(to *bytes.Buffer, all []AuditEntry) error {
 	return rows.Error()
 }
 
-// harmless keeps a spreadsheet from taking a name for a formula.
+// escapeFormula prefixes cells that a spreadsheet would run as a formula.
 func harmless(cell string) string {
 	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
 		return "'" + cell

@@ -41,7 +41,8 @@ func (s *server) GetMe(ctx context.Context, _ GetMeRequestObject) (GetMeResponse
 	key, err := s.Accounts.RememberDevice(ctx, actorOf(ctx))
 	switch {
 	case err != nil:
-		// It is asked again with the next page; nobody is kept out for it.
+		// The next page view asks again; failing to remember a browser must not prevent the
+		// sign-in.
 		s.Log.WarnContext(ctx, "a browser was not remembered", "request", requestID(ctx),
 			"error", err)
 	case !key.Empty():

@@ -55,8 +55,8 @@ func (b *idleLimitedBody) Read(p []byte) (int, error) {
 			Message: "No byte of the request's body arrived for " + b.idle.String() + ".",
 			Remedy:  "Check the network and send the request again."}
 	case err != nil:
-		// After its end net/http watches the connection by reading from it. A
-		// deadline left behind would cancel a request that takes its time.
+		// After the body net/http reads from the connection to notice when it closes. A
+		// deadline left set would cancel a request that takes long.
 		_ = b.control.SetReadDeadline(time.Time{})
 	}
 	return n, err

@@ -84,8 +84,8 @@ func capsuleStep(c lifecycle.Capsule, row controlplane.StepRow) CapsuleStep {
 	return out
 }
 
-// liveLogs asks the node what the services said last. One that cannot be asked
-// leaves what the logbook has.
+// liveLogs adds the services' last log lines from their node. If the node cannot be
+// asked, the bundle has only the logbook's lines.
 func (s *server) liveLogs(ctx context.Context, c lifecycle.Capsule) {
 	v := c.View
 	if s.Logs == nil || v.Status != controlplane.Ready || v.NodeStatus != controlplane.NodeOnline {

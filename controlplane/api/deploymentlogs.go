@@ -108,7 +108,7 @@ func sendMerged(out *sse, l logbook.Line, lines <-chan logbook.Line, at *logPosi
 		select {
 		case next, more := <-lines:
 			if !more {
-				// The channel stays closed: whoever reads it next sees the end.
+				// The channel stays closed: the next reader sees the end.
 				return nil
 			}
 			l = next
@@ -123,7 +123,7 @@ func logLine(l logbook.Line) DeploymentLogLine {
 		Dropped: some(l.Dropped)}
 }
 
-// DownloadLogs gives the same lines as one text.
+// DownloadLogs returns the same lines as one text.
 func (s *server) DownloadLogs(
 	ctx context.Context, r DownloadLogsRequestObject,
 ) (DownloadLogsResponseObject, error) {
@@ -173,7 +173,7 @@ func (t logText) VisitDownloadLogsResponse(w http.ResponseWriter) error {
 				return out.w.Flush()
 			}
 			if out.line(l) != nil {
-				// Whoever asked left; nobody is told.
+				// The client disconnected; there is nobody to answer.
 				return nil
 			}
 		case x := <-trouble:

@@ -10,7 +10,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// deploymentID refuses what cannot be an id like one that does not exist.
+// deploymentID answers a malformed id like one that does not exist.
 func deploymentID(id string) (controlplane.DeploymentID, error) {
 	if !controlplane.ValidID(id) {
 		return "", controlplane.Missing("deployment", id)
@@ -77,7 +77,7 @@ func (s *server) CreateDeployment(
 	}, nil
 }
 
-// made shows a deployment to whoever made it, and says where it is.
+// readCreated returns a new deployment as its creator sees it, and its path.
 func (s *server) made(
 	ctx context.Context, id controlplane.DeploymentID,
 ) (body Deployment, place string, err error) {

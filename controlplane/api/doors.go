@@ -15,8 +15,8 @@ import (
 	"github.com/nullops/nullops/controlplane/access"
 )
 
-// doors is the API's router. Each route the generated code registers gets its
-// operation of the contract put in front: who may pass, and in which form.
+// router is the API's router. It wraps each route of the generated code with the
+// policy of its operation: who may call it, and how requests are validated.
 type doors struct {
 	server *server
 	spec   *openapi3.T
@@ -68,7 +68,7 @@ func contract() (*openapi3.T, error) {
 	return spec, nil
 }
 
-// HandleFunc registers a generated route, "METHOD /path", behind its door.
+// HandleFunc registers a generated route, "METHOD /path", with its policy.
 func (d *doors) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Request)) {
 	method, place, _ := strings.Cut(pattern, " ")
 	item := d.spec.Paths.Value(place)
@@ -157,17 +157,16 @@ type door struct {
 	// action is the operation's x-access. The empty one, which is no action,
 	// is refused to everybody by access.Check.
 	action access.Action
-	// reads is for operations that change nothing: every GET, and what the
-	// contract says so of by x-reads.
+	// reads is set for operations that change nothing: every GET, and those with x-reads
+	// in the contract.
 	reads bool
 	// limit is the most bytes that its body may have.
 	limit int64
 	route *routers.Route
 	next  http.HandlerFunc
-	// once says what repeating a request with the same key gives.
+	// once is how a repeated request with the same idempotency key is answered.
 	once onceKind
-	// tags is set where reading gives an ETag, reader where writing may ask for
-	// one.
+	// tags is set if reading returns an ETag, reader if writing may require one.
 	tags   bool
 	reader *door
 }
@@ -191,9 +190,9 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.guarded(w, r)
 }
 
-// admit asks who it is, whether they may, and whether the request has the
-// contract's form, in this order: strangers learn nothing about forms, and
-// cost nothing.
+// authorize checks the caller, their access, and whether the request matches the
+// contract, in this order, so that strangers learn nothing about the contract and cost
+// little.
 func (d *door) admit(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
 	who, err := d.server.identify(r, d.action)
 	if err != nil {
@@ -212,15 +211,15 @@ func (d *door) admit(w http.ResponseWriter, r *http.Request) (*http.Request, err
 	return valid, d.turnedAway(r, who.actor, err)
 }
 
-// harmless reports whether somebody who only looks may do it. Through another's
-// eyes that is what HTTP itself calls safe, and nothing else.
+// allowsReadOnly reports whether a read-only actor may call this. When viewing as
+// another user only GET is allowed.
 func (d *door) harmless(actor access.Actor, r *http.Request) bool {
 	return d.reads && (actor.Viewer() == "" || r.Method == http.MethodGet)
 }
 
-// turnedAway writes down what somebody signed in wanted to change and was
-// refused before any use case heard of it. Others only cost log lines: the
-// audit would grow by whatever strangers send.
+// turnedAway records in the audit that a signed-in actor was refused before the use
+// case began. Requests of strangers are only logged: otherwise they could fill the
+// audit.
 func (d *door) turnedAway(r *http.Request, actor access.Actor, why error) error {
 	if why == nil || d.reads || !actor.SignedIn() {
 		return why
@@ -244,9 +243,9 @@ func words(operation string) string {
 	return b.String()
 }
 
-// generic is what can be decided without knowing the object. Whether a project
-// or deployment may be seen or changed is decided by the use case, which knows
-// it; here it takes somebody who is signed in.
+// actionWithoutObject is the action that can be checked before the object is known.
+// Access to a project or deployment is checked by the use case; here it is enough to
+// be signed in.
 func generic(a access.Action) access.Action {
 	switch a {
 	case access.ReadProject, access.ReadDeployment, access.WriteDeployment,

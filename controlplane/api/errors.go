@@ -51,12 +51,12 @@ func status(k controlplane.Kind) int {
 	}
 }
 
-// statusClosed is what the log says of a request whose asker left. Nobody
-// reads the answer.
+// statusClosed is logged for a request whose client disconnected and so reads no
+// answer.
 const statusClosed = 499
 
-// fail answers with an error. What a person may not be told is logged whole
-// and shown as the request's id.
+// writeError answers with an error. An internal error is logged in full, and the
+// client gets only the request's id.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	ctx := r.Context()
 	var known *controlplane.Error
@@ -153,7 +153,7 @@ func some[T comparable](v T) *T {
 	return &v
 }
 
-// or gives what a pointer points at, or something else if there is nothing.
+// valueOr returns what p points to, or otherwise if p is nil.
 func or[T any](p *T, otherwise T) T {
 	if p == nil {
 		return otherwise

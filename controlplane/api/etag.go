@@ -14,7 +14,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// kindChanged is for who would overwrite what they have not seen.
+// kindChanged is for writes based on an outdated version (412).
 const kindChanged controlplane.Kind = "changed"
 
 // taggable reports whether an object can be read and replaced at this path, and
@@ -73,8 +73,8 @@ func (d *door) tagged(w http.ResponseWriter, r *http.Request) {
 	_, _ = k.body.WriteTo(w)
 }
 
-// guarded changes the object only if it still is what the caller read: If-Match
-// gives its tag, If-None-Match: * says that there must be none.
+// serveConditional changes the object only if it is what the caller read: If-Match has
+// its ETag, If-None-Match: * requires that there is none.
 func (d *door) guarded(w http.ResponseWriter, r *http.Request) {
 	match, none := r.Header.Get("If-Match"), r.Header.Get("If-None-Match")
 	if d.reader == nil || match == "" && none == "" {

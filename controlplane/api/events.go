@@ -14,8 +14,8 @@ import (
 	"github.com/nullops/nullops/controlplane/lifecycle"
 )
 
-// StreamDeployment follows one deployment. Each event's id is a position: what
-// comes behind it is exactly what was not sent yet.
+// StreamDeployment follows one deployment. Each event's id is a position: resuming
+// from it sends exactly what was not sent yet.
 func (s *server) StreamDeployment(
 	ctx context.Context, r StreamDeploymentRequestObject,
 ) (StreamDeploymentResponseObject, error) {
@@ -29,8 +29,8 @@ func (s *server) StreamDeployment(
 	}
 	f := &follower{server: s, id: id, runs: map[int]lifecycle.RunView{},
 		signs: map[string]time.Time{}}
-	// A position from the future is of another database: one restored from a
-	// backup, say. It begins anew like one that cannot be read.
+	// A position from the future belongs to another database, for example before a
+	// restore. Start from the current state, as for a malformed position.
 	from, ok := parsePosition(or(r.Params.LastEventID, ""))
 	if ok && from.Event <= present.Event {
 		f.at, f.began = from, true
@@ -63,7 +63,7 @@ type follower struct {
 	node string
 }
 
-// look sends what comes next behind the position, if the listener may see it.
+// poll sends what comes after the position, if the listener may see it.
 func (f *follower) look(ctx context.Context, actor access.Actor, out *sse) (bool, error) {
 	if !f.began {
 		if err := f.present(ctx, actor, out); err != nil {
@@ -78,8 +78,8 @@ func (f *follower) look(ctx context.Context, actor access.Actor, out *sse) (bool
 	return c.More, f.send(ctx, actor, out, c)
 }
 
-// present sends the state: the deployment and every step of its latest run. Only
-// the last of these events has an id, since only behind it nothing is missing.
+// sendState sends the deployment and every step of its latest run. Only the last of
+// these events has an id: resuming from an earlier one would miss the rest.
 func (f *follower) present(ctx context.Context, actor access.Actor, out *sse) error {
 	v, err := f.server.Lifecycle.View(ctx, actor, f.id)
 	if err != nil {
@@ -99,8 +99,8 @@ func (f *follower) present(ctx context.Context, actor access.Actor, out *sse) er
 	return out.event("deployment", position(f.at), deployment(v))
 }
 
-// send adds what one look brought, in an order in which each id counts all
-// that was sent before it: first the history, then the lines.
+// sendHistory sends the changes of one poll: first the history, then log lines, so
+// that each id covers everything sent before it.
 func (f *follower) send(
 	ctx context.Context, actor access.Actor, out *sse, c lifecycle.Changes,
 ) error {
@@ -110,7 +110,7 @@ func (f *follower) send(
 	last := lastOf(c.History)
 	for i, h := range c.History {
 		f.at.Event = h.Seq
-		// Several changes of the deployment in one look are one state.
+		// Several changes of the deployment in one poll are sent as one state.
 		if h.Kind != controlplane.HistoryStep && last[h.Kind] != i {
 			continue
 		}
@@ -155,7 +155,7 @@ func (f *follower) change(ctx context.Context, actor access.Actor, out *sse,
 	}
 }
 
-// run gives a run's pipeline, which is read once.
+// readRun returns a run with its pipeline, which is read once.
 func (f *follower) run(
 	ctx context.Context, actor access.Actor, number int,
 ) (lifecycle.RunView, error) {
@@ -169,8 +169,8 @@ func (f *follower) run(
 	return r, err
 }
 
-// quiet tells of a node that came or went, which is no event of the
-// deployment's, yet shown beside it.
+// sendNodeState sends the deployment again when its node came online or went offline.
+// That is no event of the deployment, but is shown with it.
 func (f *follower) quiet(out *sse, c lifecycle.Changes) error {
 	now := nodeState(c.View)
 	if now == f.node {
@@ -224,7 +224,8 @@ func (s *server) StreamEvents(
 	l := &lister{server: s, told: map[controlplane.DeploymentID]int64{},
 		project: or(r.Params.Project, ""), environment: or(r.Params.Environment, "")}
 	from, err := strconv.ParseUint(or(r.Params.LastEventID, ""), 10, 62)
-	// A mark may be of another database, or so old that reading anew is less.
+	// A mark may belong to another database, or be so old that sending the whole list is
+	// cheaper.
 	if mark := int64(from); err == nil && mark > 0 && mark <= now && now-mark < oldest {
 		l.mark = mark
 	}
@@ -237,7 +238,7 @@ func (s *server) StreamEvents(
 	}}, nil
 }
 
-// oldest is how many transactions behind a mark is resumed.
+// oldest is how many transactions old a mark may be to be resumed.
 const oldest = 100_000
 
 // lister is one listener of the list.
@@ -245,11 +246,11 @@ type lister struct {
 	server *server
 	// mark is zero before the list was read, and when it must be read again.
 	mark int64
-	// scope is what the caller could see at the last look.
+	// scope is what the caller could see at the last poll.
 	scope *access.Scope
-	// told are the revisions sent, so that none is sent twice.
+	// told has the revisions that were sent, so that none is sent twice.
 	told map[controlplane.DeploymentID]int64
-	// project and environment narrow what is told; empty means all.
+	// project and environment narrow what is sent; empty means all.
 	project, environment string
 }
 
@@ -260,7 +261,7 @@ func (l *lister) wants(v lifecycle.View) bool {
 
 func (l *lister) look(ctx context.Context, who caller, out *sse) error {
 	actor := who.actor
-	// What somebody gained or lost changed without an event of its own.
+	// Gaining or losing access has no event of its own: start over if the scope changed.
 	scope := access.Readable(actor)
 	if l.scope != nil && !reflect.DeepEqual(*l.scope, scope) {
 		l.mark = 0
@@ -284,7 +285,7 @@ func (l *lister) look(ctx context.Context, who caller, out *sse) error {
 	})
 	for i, v := range changed {
 		l.told[v.ID] = v.Revision
-		// Only behind the last one nothing of this look is missing.
+		// Only the last event gets an id: resuming from an earlier one would miss the rest.
 		id := ""
 		if i == len(changed)-1 {
 			id = strconv.FormatInt(next, 10)

@@ -69,7 +69,8 @@ func (s *server) ListGuests(
 	return ListGuests200JSONResponse{Items: each(all, pass)}, nil
 }
 
-// CreateGuest puts the secret behind the #, which browsers keep to themselves.
+// CreateGuest returns a link with the secret in the fragment (#), which browsers do
+// not send to servers.
 func (s *server) CreateGuest(
 	ctx context.Context, r CreateGuestRequestObject,
 ) (CreateGuestResponseObject, error) {

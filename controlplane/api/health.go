@@ -13,12 +13,12 @@ type Waiting struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// readyWithin bounds what a probe may take: its asker gives up sooner or later.
+// readyWithin bounds a probe, because probes time out.
 const readyWithin = 3 * time.Second
 
-// Probes answers /healthz, which says that the process is alive, and /readyz,
-// which says whether it can do its job and what it waits for if not. ready may
-// be nil. It serves on the metrics port as well as on the main one.
+// Probes answers /healthz, which says that the process is alive, and /readyz, which
+// says whether it is ready and what it waits for. ready may be nil. It serves on the
+// metrics port as well as on the main one.
 func Probes(ready func(context.Context) []Waiting) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {

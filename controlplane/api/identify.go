@@ -11,14 +11,14 @@ import (
 	"github.com/nullops/nullops/controlplane/accounts"
 )
 
-// caller is who sends a request, and how to find out whether that still holds.
+// caller is who sends a request, and the credential to check that again.
 type caller struct {
 	actor      access.Actor
 	nobody     access.Actor
 	credential accounts.Credential
 	// viewAs is whose eyes an admin asks for.
 	viewAs string
-	// asOf is how old what a stream is told may be.
+	// asOf is the time before which results must not have been read.
 	asOf time.Time
 }
 
@@ -28,9 +28,8 @@ const viewAsHeader = "X-Nullops-View-As"
 func callerOf(ctx context.Context) caller      { return noteOf(ctx).who }
 func actorOf(ctx context.Context) access.Actor { return callerOf(ctx).actor }
 
-// identify turns the cookie or the bearer token into an actor. A public
-// operation needs none, and an old cookie must not keep anybody from signing
-// in anew.
+// authenticate turns the cookie or the bearer token into an actor. A public operation
+// needs neither, and an old cookie must not prevent signing in.
 func (s *server) identify(r *http.Request, action access.Action) (caller, error) {
 	nobody := s.nobodyOf(r)
 	c := caller{actor: nobody, nobody: nobody}
@@ -45,17 +44,17 @@ func (s *server) identify(r *http.Request, action access.Action) (caller, error)
 	return s.again(r.Context(), c)
 }
 
-// nobodyOf is the caller before anybody knows who it is. What the program calls
-// itself is stored with sessions, so bytes that are not UTF-8 are replaced: many
-// old programs send Latin-1, and that is no reason to refuse them.
+// nobodyOf is the caller before authentication. The User-Agent is stored with
+// sessions, so bytes that are not UTF-8 are replaced: many old programs send Latin-1,
+// and must not be refused for that.
 func (s *server) nobodyOf(r *http.Request) access.Actor {
 	device := strings.ToValidUTF8(r.UserAgent(), "\uFFFD")
 	return access.Nobody().Via(address(r), requestID(r.Context())).On(device).
 		WithDeviceKey(s.deviceKey(r))
 }
 
-// again asks anew who the caller is: signed out, deactivated or with other
-// grants since the request began.
+// reauthenticate checks again who the caller is: they may have signed out, been
+// deactivated, or got other grants since the request began.
 func (s *server) again(ctx context.Context, c caller) (caller, error) {
 	actor, err := s.Accounts.Authenticate(ctx, c.nobody, c.credential)
 	if err == nil && c.viewAs != "" {

@@ -18,14 +18,14 @@ import (
 const (
 	// logPage is how many stored lines are read at once.
 	logPage = 1000
-	// tellAgain is how soon a service's log is asked for anew after it ended, or
-	// could not be had.
+	// tellAgain is how long to wait before a service's log is requested again after it
+	// ended or failed.
 	tellAgain = 2 * time.Second
 	// defaultTail is how many lines back a log begins, for each source.
 	defaultTail = 500
 )
 
-// logWish is which lines somebody wants to read.
+// logWish is which lines a client wants to read.
 type logWish struct {
 	sources []string
 	run     int
@@ -70,14 +70,14 @@ type logReader struct {
 	wish   logWish
 	id     controlplane.DeploymentID
 	run    int
-	// services are those that have a log on a node.
+	// services are the steps that have a log on a node.
 	services map[pipeline.StepKey]bool
 	sources  []pipeline.StepKey
-	// trouble is told when a source's log cannot be had.
+	// trouble receives a message when a source's log cannot be read.
 	trouble chan<- sourceTrouble
 }
 
-// sourceTrouble says why lines of a source may be missing.
+// sourceTrouble is why lines of a source may be missing.
 type sourceTrouble struct {
 	source pipeline.StepKey
 	err    *controlplane.Error
@@ -99,7 +99,7 @@ func (s *server) logReader(
 		r.services[v.Step] = r.run == d.Run
 	}
 	if r.wish.resumed.count > 0 {
-		// Everything behind the last line seen, however much that is.
+		// When resuming, read everything after the last line that was seen.
 		r.wish.Since, r.wish.tail = r.wish.resumed.at, 0
 	}
 	return r, d, r.choose(ctx)
@@ -131,7 +131,7 @@ func (r *logReader) choose(ctx context.Context) error {
 	return nil
 }
 
-// lines merges all sources. The channel closes behind the last line, or when
+// mergeSources merges all sources. The channel is closed after the last line, or when
 // ctx ends.
 func (r *logReader) lines(ctx context.Context) <-chan logbook.Line {
 	var all []<-chan logbook.Line
@@ -172,8 +172,8 @@ func (r *logReader) read(ctx context.Context, source pipeline.StepKey, out chan<
 	}
 }
 
-// pause is until the next look, should no wake-up come: what plugins write wakes
-// us, what a service writes does not.
+// pollInterval is the time until the next poll without a notification: lines of
+// plugins notify, lines of services do not.
 func (s *logSource) pause() time.Duration {
 	if s.services[s.key] {
 		return tellAgain
@@ -186,12 +186,12 @@ type logSource struct {
 	*logReader
 	key pipeline.StepKey
 	out chan<- logbook.Line
-	// since and tail are for the next look at the service's node.
+	// since and tail are for the next request to the service's node.
 	since time.Time
 	tail  int
 	// number is the last stored line's.
 	number int64
-	// live is set once the node gave lines: what is kept here repeats them.
+	// live is set after the node sent lines: the logbook's lines repeat them.
 	live bool
 	told string
 }
@@ -253,8 +253,8 @@ func (s *logSource) pass(ctx context.Context, log io.ReadCloser) error {
 		if s.wish.Past(line) {
 			break
 		}
-		// Should the log be asked for again, then for what comes behind this.
-		// A long line may end behind younger ones of the other stream.
+		// If the log is requested again, start after this line. A long line may end after
+		// younger ones of the other stream.
 		if next := l.At.Add(1); next.After(s.since) {
 			s.since = next
 		}
@@ -282,8 +282,8 @@ func (s *logSource) send(ctx context.Context, l logbook.Line) bool {
 	}
 }
 
-// tell says once why a source is missing. That a service has no container yet,
-// or any more, is no trouble.
+// reportTrouble reports once why a source is missing. It ignores a service that has no
+// container yet, or had one and was removed.
 func (s *logSource) tell(ctx context.Context, err error) {
 	var known *controlplane.Error
 	switch {
@@ -306,8 +306,8 @@ func (s *logSource) tell(ctx context.Context, err error) {
 	}
 }
 
-// stored sends what the logbook has behind the last line read: what plugins
-// wrote, and the last words of services that are gone.
+// sendStored sends the logbook's lines after the last one read: those of plugins, and
+// the last lines of removed services.
 func (s *logSource) stored(ctx context.Context) {
 	last := &newest{most: s.wish.tail}
 	if s.number > 0 {
@@ -332,7 +332,7 @@ func (s *logSource) stored(ctx context.Context) {
 	last.each(func(l logbook.Line) bool { return s.send(ctx, l) })
 }
 
-// newest keeps the last lines only, where the node cannot choose them.
+// tailBuffer keeps the last lines only, where the node cannot select them.
 type newest struct {
 	most  int
 	lines []logbook.Line

@@ -119,7 +119,7 @@ func (s *server) follow(ctx context.Context, d controlplane.Deployment, step pip
 	return s.Logs.Follow(ctx, d.NodeID, d.ID, step, o)
 }
 
-// broken tells the listener why there is no more.
+// sendLogError sends the listener the reason why the log ended.
 func (s *server) broken(ctx context.Context, out *sse, err error) error {
 	var known *controlplane.Error
 	if !errors.As(err, &known) {
@@ -174,7 +174,7 @@ func (s *server) mayStill(ctx context.Context, id controlplane.DeploymentID) err
 	return err
 }
 
-// sendAll sends a line and those that wait behind it.
+// sendAll sends a line and those that are queued after it.
 func (q *lineQueue) sendAll(out *sse, first queuedLine) error {
 	if err := q.send(out, first); err != nil {
 		return err
@@ -209,8 +209,8 @@ type logPiece struct {
 	size int64
 }
 
-// readPieces gives a log's lines. One that is longer than limit comes in pieces:
-// what follows a piece has no time of its own, whatever it begins with.
+// readPieces reads a log's lines. A line longer than limit comes in pieces: only the
+// first piece starts with a time stamp, whatever the others begin with.
 func readPieces(log io.Reader, limit int, give func(logPiece) bool) error {
 	in := bufio.NewReaderSize(log, readBuffer)
 	var line []byte

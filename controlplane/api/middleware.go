@@ -20,7 +20,7 @@ type contextKey int
 
 const noteKey contextKey = iota
 
-// note is what the layers tell each other about one request.
+// note carries facts about one request between the layers.
 type note struct {
 	request string
 	// operation and user are filled in once they are known, for the log.
@@ -43,8 +43,8 @@ func noteOf(ctx context.Context) *note {
 
 func requestID(ctx context.Context) string { return noteOf(ctx).request }
 
-// named gives the request an id. One sent along is ignored: ours must be
-// unique, and its form harmless in a log.
+// withRequestID assigns the request ID. One sent by the client is ignored: ours must
+// be unique and safe to log.
 func (s *server) named(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := &note{request: uuid.Must(uuid.NewV7()).String()}
@@ -53,8 +53,8 @@ func (s *server) named(next http.Handler) http.Handler {
 	})
 }
 
-// logged writes one line for each request, without query values, headers and
-// bodies: any of those may hold something that is nobody's business.
+// withAccessLog logs one line for each request, without query values, headers and
+// bodies, which may hold secrets.
 func (s *server) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
@@ -99,7 +99,8 @@ func (s *server) recovered(next http.Handler) http.Handler {
 	})
 }
 
-// hardened tells browsers to trust nothing but what we serve ourselves.
+// withSecurityHeaders sets headers so that browsers load nothing from elsewhere and
+// frame nothing.
 func (s *server) hardened(next http.Handler) http.Handler {
 	const policy = "default-src 'self'; img-src 'self' data:; object-src 'none'; " +
 		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"

@@ -28,8 +28,8 @@ func (s *server) MoveDeployment(
 	return MoveDeployment202JSONResponse(d), nil
 }
 
-// emptied moves what it can off a node that is drained, and says of the rest
-// why it stays.
+// moveDrained moves deployments off a node that is drained, and returns why the others
+// stay.
 func (s *server) emptied(
 	ctx context.Context, d catalog.NodeDrain,
 ) (stays map[controlplane.DeploymentID]string, err error) {

@@ -108,9 +108,9 @@ func (s *server) enrolment(e catalog.Enrolment) NodeEnrolment {
 	}
 }
 
-// install is the line to run on the machine. It is the one place where a token
-// is seen: whoever runs it is root there already, and the token opens no more
-// than that machine. deploy/README.md explains each part.
+// installCommand is the command to run on the machine. Only here a token is shown:
+// whoever runs the command is root on that machine, and the token is valid for it
+// only. deploy/README.md explains each part.
 func (s *server) install(n controlplane.Node, token controlplane.Plain) string {
 	_, port, err := net.SplitHostPort(n.Address)
 	if err != nil {
@@ -161,8 +161,8 @@ func node(n controlplane.Node) Node {
 	return out
 }
 
-// statusDetail is why a node is where it is, or what is wrong with one that is
-// online all the same.
+// statusDetail is the reason for a node's status, or what is wrong with a node that is
+// online.
 func statusDetail(n controlplane.Node) string {
 	why := n.Inventory.Degraded()
 	if n.Detail != "" || n.Status != controlplane.NodeOnline || why == "" {

@@ -19,7 +19,7 @@ import (
 const (
 	oidcStart    = "/oidc/start"
 	oidcCallback = "/oidc/callback"
-	// oidcSeconds is how long somebody may take at the provider.
+	// oidcSeconds is how long a person may take to sign in at the provider.
 	oidcSeconds = 900
 )
 
@@ -55,8 +55,8 @@ func (s *server) oidc(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// way is what a browser keeps while somebody is at the provider: what must come
-// back, and the path they wanted before they had to sign in.
+// oidcFlow is stored in the browser while the person is at the provider: the values
+// that must come back, and the path they wanted before.
 type way struct {
 	accounts.Flow
 	Next string
@@ -73,12 +73,11 @@ func ownPath(next string) string {
 	return next
 }
 
-// longestNext is what fits into a cookie beside the rest: browsers drop one above
-// 4,096 bytes without a word, and nobody could sign in.
+// longestNext fits into a cookie together with the rest: browsers silently drop
+// cookies above 4,096 bytes, and the sign-in would fail.
 const longestNext = 1500
 
-// keepable is the path as it is kept, and the first page in the place of one that is
-// too long to be.
+// keepablePath returns the path to return to, or "/" if it is too long for the cookie.
 func keepable(next string) string {
 	next = ownPath(next)
 	if text, err := json.Marshal(next); err != nil || len(text) > longestNext {
@@ -87,7 +86,8 @@ func keepable(next string) string {
 	return next
 }
 
-// toProvider keeps what must come back in the browser, and sends it away.
+// toProvider stores the values that must come back in a cookie, and redirects to the
+// provider.
 func (s *server) toProvider(w http.ResponseWriter, r *http.Request) error {
 	to, flow, err := s.OIDC.Begin(r.Context())
 	if err != nil {
@@ -115,8 +115,8 @@ func (s *server) flowName() string {
 	return "nullops_oidc"
 }
 
-// fromProvider signs in whom the provider vouches for, in the browser that
-// began it, once.
+// fromProvider signs in the person whom the provider identifies; only in the browser
+// that began it, and once.
 func (s *server) fromProvider(w http.ResponseWriter, r *http.Request) error {
 	flow := s.kept(r)
 	s.setFlow(w, "", -1)

@@ -14,16 +14,16 @@ import (
 // onceHeader names a request: the same name makes nothing twice.
 const onceHeader = "Idempotency-Key"
 
-// onceKind is an operation's x-once: "answer" repeats the answer. The empty one
-// is for operations that make nothing, and for those whose use case keeps the
-// key with what it makes.
+// onceKind is an operation's x-once: "answer" repeats the stored answer. It is empty
+// for operations that create nothing, and for those whose use case stores the key with
+// the object.
 type onceKind string
 
 // onceShown refuses: the answer shows what is shown once, and is not kept.
 const onceShown onceKind = "shown"
 
-// onlyOnce answers a request that was answered before without doing it again. A
-// refusal is not kept: whoever mends its reason may use the key again.
+// onlyOnce repeats the answer of a request whose key was used before. A refusal is not
+// stored: after fixing its cause, the client may use the key again.
 func (d *door) onlyOnce(w http.ResponseWriter, r *http.Request, key string) {
 	use, err := d.useOf(r, key)
 	if err != nil {

@@ -23,8 +23,8 @@ func (s *server) CreateInvitation(
 	return CreateInvitation201JSONResponse(s.link(l, "/invitation", value)), nil
 }
 
-// link is what an admin hands on. Browsers keep what stands behind the # to
-// themselves, so that it is in no log.
+// toLinkCreated is a link for an admin to pass on. Browsers do not send the fragment
+// (#), so the secret is in no log.
 func (s *server) link(l controlplane.Link, page string, value controlplane.Plain) LinkCreated {
 	return LinkCreated{Id: string(l.ID), Url: s.origin + page + "#" + value.Reveal(),
 		ExpiresAt: l.ExpiresAt}

@@ -68,8 +68,8 @@ type gateView struct {
 	Script                        template.JS
 }
 
-// handOver takes somebody signed in on to a deployment's host, with a code in a
-// form: it stands in no address, no history and no log.
+// handOver sends a signed-in person to a deployment's host with a code in a form, so
+// that the code is in no address, history or log.
 func (s *server) handOver(w http.ResponseWriter, r *http.Request) {
 	who, err := s.identify(r, access.Self)
 	if err != nil || !who.actor.SignedIn() {

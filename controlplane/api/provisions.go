@@ -89,8 +89,8 @@ func (s *server) ForgetNodeSSH(
 	return ForgetNodeSSH204Response{}, nil
 }
 
-// StreamProvision tells what an attempt is, and then what changes of it. An
-// attempt is small, so a listener that comes back gets all of it again.
+// StreamProvision sends an attempt's state, and then its changes. Attempts are small,
+// so a listener that reconnects gets everything again.
 func (s *server) StreamProvision(
 	ctx context.Context, r StreamProvisionRequestObject,
 ) (StreamProvisionResponseObject, error) {

@@ -23,10 +23,10 @@ func (s *server) believeProxies(next http.Handler) http.Handler {
 	})
 }
 
-// visitorOf reads X-Forwarded-For from its end, where the nearest proxy wrote, up
-// to the first address that is no proxy of ours: what stands before it was written
-// by the visitor and can be anything. ok is false when the connection comes from
-// no trusted proxy, or when that one named nobody.
+// visitorOf reads X-Forwarded-For from its end, where the nearest proxy wrote, up to
+// the first address that is not one of our proxies: the visitor may have written what
+// stands before it. ok is false if the connection comes from no trusted proxy, or the
+// proxy named no address.
 func (s *server) visitorOf(r *http.Request) (visitor netip.Addr, ok bool) {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !s.isProxy(peer.Addr()) {

@@ -27,7 +27,7 @@ func (s *server) ListQueue(
 	all, next := controlplane.Cut(controlplane.Page{Limit: size}, all,
 		func(e controlplane.QueueEntry) string { return string(e.Run) })
 	if !or(p.History, false) {
-		// Who waits is few, and what changes while pages turn is the order.
+		// Queues are short, and their order changes between pages, so there is no next page.
 		next = ""
 	}
 	return ListQueue200JSONResponse{Items: each(all, queueItem), NextCursor: some(next)}, nil

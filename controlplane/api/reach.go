@@ -14,7 +14,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// CreateReachTicket lets somebody open one connection into a service, soon.
+// CreateReachTicket returns a ticket for one connection into a service; it expires
+// soon.
 func (s *server) CreateReachTicket(
 	ctx context.Context, r CreateReachTicketRequestObject,
 ) (CreateReachTicketResponseObject, error) {
@@ -39,8 +40,8 @@ func (s *server) CreateReachTicket(
 	return CreateReachTicket201JSONResponse{Ticket: ticket.Reveal(), ExpiresAt: expires}, nil
 }
 
-// reachable refuses where nobody could connect, after it is clear that the
-// deployment may be seen.
+// checkReachable fails if this server cannot connect to services, after checking that
+// the deployment may be seen.
 func (s *server) reachable(ctx context.Context, id controlplane.DeploymentID) error {
 	if s.Reach != nil {
 		return nil
@@ -75,8 +76,8 @@ func (s *server) ReadServiceFile(
 	return fileBody{f}, nil
 }
 
-// fileBody is a file as an answer. One that breaks off ends the connection, so
-// that nobody takes a part for the whole.
+// fileBody is a file as an answer. If reading it fails the connection is closed, so
+// that no client takes a part for the whole.
 type fileBody struct{ reach.File }
 
 // fileAbout holds a file's name and permissions: its name may be any bytes.

@@ -26,8 +26,8 @@ var contractText []byte
 //go:embed reference/page.html reference/style.css
 var referenceFiles embed.FS
 
-// reference serves the contract, for programs and for people. It tells nothing
-// about an installation, so that nobody needs to sign in.
+// reference serves the contract, for programs and for people. It has nothing about
+// this installation, so it needs no sign-in.
 type reference struct{ json, html, css []byte }
 
 func newReference() (*reference, error) {
@@ -52,7 +52,7 @@ func newReference() (*reference, error) {
 	return r, err
 }
 
-// at gives what is served at a path, and its type; nil for other paths.
+// find returns what is served at a path, and its type; nil for other paths.
 func (r *reference) at(path string) (body []byte, media string) {
 	switch path {
 	case "/api/openapi.json":

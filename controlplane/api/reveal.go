@@ -18,7 +18,7 @@ func (s *server) ListDeploymentSecrets(
 	}, nil
 }
 
-// RevealSecret answers with the value. The door says no-store to every answer.
+// RevealSecret answers with the value. The router sets no-store on every answer.
 func (s *server) RevealSecret(
 	ctx context.Context, r RevealSecretRequestObject,
 ) (RevealSecretResponseObject, error) {

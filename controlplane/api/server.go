@@ -60,32 +60,29 @@ type Config struct {
 	Notify    *notify.Notify
 	Reviews   *review.Reviews
 	Gate      *gate.Gate
-	// Logs asks nodes for services' logs; nil answers that nobody can.
+	// Logs reads services' logs from nodes; nil if not available.
 	Logs ServiceLogs
-	// Reach lets people into services; nil answers that nobody gets there. Idle is
-	// how long a connection may be unused, DefaultIdle if zero.
+	// Reach connects people to services; nil if not available. Idle is how long a
+	// connection may be unused, DefaultIdle if zero.
 	Reach *reach.Reach
 	Idle  time.Duration
 	// BodyIdle is how long a request's body may make no progress; zero means
 	// DefaultBodyIdle.
 	BodyIdle time.Duration
-	// Upgrade has a node's agent replaced by one from an image; nil answers that
-	// nobody can.
+	// Upgrade has a node's agent replaced by one from an image; nil if not available.
 	Upgrade func(ctx context.Context, node controlplane.NodeID, image string) error
-	// Describe asks a node for all it knows of a deployment; nil answers that
-	// nobody can.
+	// Describe asks a node for all it knows of a deployment; nil if not available.
 	Describe func(ctx context.Context, node controlplane.NodeID,
 		deployment controlplane.DeploymentID) (lifecycle.Found, error)
-	// Check has a node check what a deployment's plugins made; nil answers that
-	// nobody can.
+	// Check has a node check what a deployment's plugins created; nil if not available.
 	Check func(ctx context.Context, node controlplane.NodeID,
 		deployment controlplane.DeploymentID) ([]controlplane.StepCheck, error)
-	// HostKey asks a machine for its SSH host key; nil answers that nobody can.
+	// HostKey asks a machine for its SSH host key; nil if not available.
 	HostKey func(ctx context.Context, actor access.Actor, host string, port int) (
 		kind, fingerprint string, err error)
-	// Subscribe gives a channel that yields after something about the topics
-	// happened, narrowed to one key unless that is empty, and a function that
-	// ends it. The channel comes awake.
+	// Subscribe returns a channel that receives after a change of the topics, narrowed to
+	// one key unless that is empty, and a function that ends the subscription. The channel
+	// is ready once at the beginning.
 	Subscribe func(key string, topics ...controlplane.Topic) (wake <-chan struct{}, stop func())
 	// UI holds index.html and hashed files below assets/; nil serves no pages.
 	UI fs.FS
@@ -94,10 +91,10 @@ type Config struct {
 	// Proxies are the networks whose X-Forwarded-For is believed; from all others it
 	// is ignored.
 	Proxies []netip.Prefix
-	// URL is where people reach the control plane. With https the cookie is
-	// bound to the host and browsers are told to stay with https.
+	// URL is where people reach the control plane. With https the cookie is bound to the
+	// host and browsers are told to stay with https (HSTS).
 	URL *url.URL
-	// IngressURL gives scheme and port of deployments' addresses.
+	// IngressURL has the scheme and port of deployments' URLs.
 	IngressURL *url.URL
 	// Build is the release, for people.
 	Build string
@@ -108,7 +105,7 @@ type Config struct {
 	// Metrics, if not nil, hears of each answered request. The operation is an
 	// operationId of the contract, or "" for pages and unknown paths.
 	Metrics func(operation string, status int, took time.Duration)
-	// Ready says what is waited for, for /readyz; nil is always ready.
+	// Ready returns what is not ready, for /readyz; nil means always ready.
 	Ready func(context.Context) []Waiting
 }
 
@@ -124,13 +121,12 @@ type server struct {
 
 var _ StrictServerInterface = (*server)(nil)
 
-// New makes the handler of everything the control plane serves to people and
-// programs: the API below /api/, /healthz, /readyz, and the pages.
+// New returns the handler of everything the control plane serves: the API below /api/,
+// /healthz, /readyz, and the pages.
 //
-// A request passes, in this order: whose proxy it came through, its id, the access
-// log, the net for panics, security headers, the limit of idle bodies, the origin
-// check; then, once its operation is known, who it is, whether they may, and whether
-// it has the contract's form.
+// A request passes, in this order: trusted proxies, request ID, access log, panic
+// recovery, security headers, idle body limit, origin check; then, once its operation
+// is known, authentication, authorization, and validation against the contract.
 func New(c Config) (http.Handler, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -152,8 +148,8 @@ func New(c Config) (http.Handler, error) {
 	return s.believeProxies(s.named(s.logged(s.recovered(s.hardened(s.limitIdleBodies(all)))))), nil
 }
 
-// parts tells the API, the probes and the pages apart. No http.ServeMux does it,
-// since that one redirects paths that are not clean instead of refusing them.
+// parts routes to the API, the probes and the pages. http.ServeMux is not used because
+// it redirects unclean paths instead of refusing them.
 type parts struct{ api, hooks, probes, pages, oidc http.Handler }
 
 func (p parts) ServeHTTP(w http.ResponseWriter, r *http.Request) {

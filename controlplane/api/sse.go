@@ -16,21 +16,21 @@ import (
 const (
 	// pollEvery is how soon a change is seen whose wake-up got lost.
 	pollEvery = 2 * time.Second
-	// pollShared is how old a look without a wake-up may be: a thousand streams
-	// that look every now and then share it.
+	// pollShared is how old a result may be that a poll without a notification shares with
+	// other streams, of which there may be a thousand.
 	pollShared = pollEvery / 2
-	// checkEvery is how long somebody may go on listening after they were
-	// signed out without a wake-up reaching us. threats.md (T17) asks for 5 s.
+	// checkEvery is how long a person may keep listening after they were signed out, if
+	// the notification is lost. threats.md (T17) asks for 5 s.
 	checkEvery = 4 * time.Second
-	// beatEvery keeps proxies from closing a quiet stream, and lets both ends
-	// notice a dead one.
+	// beatEvery keeps proxies from closing a quiet stream, and lets both ends notice a
+	// dead one.
 	beatEvery = 15 * time.Second
 	// writeWithin is how long a listener may leave us waiting.
 	writeWithin = 10 * time.Second
 )
 
-// sse writes server-sent events. Events collect until flush sends them: one
-// write for a batch, with a deadline, so that who stops reading is let go.
+// sse writes server-sent events. Events are collected until flush sends them in one
+// write, with a deadline, so that a client that stops reading is disconnected.
 type sse struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -39,8 +39,8 @@ type sse struct {
 	sent time.Time
 }
 
-// stream is the body of a text/event-stream answer. What the function returns
-// is why it ended; the answer has begun by then, so nobody is told.
+// stream is the body of a text/event-stream answer. The function returns why it ended;
+// by then the answer has begun, so the error is only logged.
 type stream struct {
 	log *slog.Logger
 	ctx context.Context
@@ -58,7 +58,7 @@ func (s stream) visit(w http.ResponseWriter) error {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store, no-transform")
-	// Proxies of nginx's kind would keep events back until a buffer is full.
+	// Proxies such as nginx would hold events back until a buffer is full.
 	h.Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
 	ctx, cancel := context.WithCancel(s.ctx)
@@ -84,7 +84,8 @@ func (s stream) ended(err error) {
 	s.log.WarnContext(s.ctx, "stream ended", "request", requestID(s.ctx), "err", err.Error())
 }
 
-// event adds an event. Without an id, a listener resumes behind the one before.
+// addEvent adds an event. After an event without an id, a listener resumes from the
+// last one with an id.
 func (s *sse) event(name, id string, data any) error {
 	body, err := json.Marshal(data)
 	if err != nil {
@@ -131,13 +132,13 @@ func (s *sse) beat(now time.Time) error {
 	return s.flush()
 }
 
-// looker adds to a stream what is new to the caller, a bounded amount. more
-// says that there is more already.
+// pollFunc adds what is new for the caller to a stream, a bounded amount. more is set
+// if there is more.
 type looker func(context.Context, caller) (more bool, err error)
 
-// watch looks whenever one of the topics was touched, and every pollEvery,
-// until looking fails or the context ends. Before each look it makes sure that
-// the caller is still who they were; look gets them as they are now.
+// streamChanges polls when one of the topics was notified, and every pollEvery, until
+// a poll fails or the context ends. Before each poll it checks the caller's access
+// again, and passes the caller as they are now.
 func (s *server) watch(ctx context.Context, out *sse, key string, topics []controlplane.Topic,
 	look looker) error {
 	wake, stop := s.Subscribe(key, topics...)
@@ -149,7 +150,7 @@ func (s *server) watch(ctx context.Context, out *sse, key string, topics []contr
 	who, checked := callerOf(ctx), time.Time{}
 	asOf := time.Now()
 	for {
-		// What took the access away was told before what came after it, and counts first.
+		// Handle loss of access first: it was notified before what came after it.
 		select {
 		case <-touched:
 			checked = time.Time{}

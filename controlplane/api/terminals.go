@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	// greetWithin is how long somebody may hold a connection without a ticket.
+	// greetWithin is how long a connection may stay open without a ticket.
 	greetWithin = 10 * time.Second
-	// pingEvery keeps both ends of a quiet terminal, and proxies between them,
-	// sure of each other.
+	// pingEvery keeps proxies from closing a quiet terminal, and lets both ends notice a
+	// dead connection.
 	pingEvery = 15 * time.Second
-	// DefaultIdle ends a terminal that nobody uses, and that says nothing.
+	// DefaultIdle ends a terminal without input and output.
 	DefaultIdle = 30 * time.Minute
 )
 
@@ -41,7 +41,7 @@ func (s *server) OpenReach(
 		return nil, &controlplane.Error{Kind: controlplane.Invalid, Code: "upgrade_required",
 			Message: "this is for WebSockets only", Remedy: "Open it with nullops exec, or the UI."}
 	}
-	// A browser says where the page is from, and only it sends a cookie.
+	// Browsers send Origin, and only browsers send a cookie.
 	origin := r.Header.Get("Origin")
 	if origin == "" && !callerOf(ctx).credential.Session.Empty() ||
 		origin != "" && !s.ownOrigin(origin, r.Host) {
@@ -118,7 +118,7 @@ func (c reachSocket) greeted(
 	return visit, g, err
 }
 
-// refuse tells why, in the words that an answer would have, and hangs up.
+// sendRefusal sends the error as an HTTP answer would have it, and closes.
 func (c reachSocket) refuse(ctx context.Context, ws *websocket.Conn, err error) {
 	var known *controlplane.Error
 	if !errors.As(err, &known) {
@@ -149,7 +149,7 @@ func (l *lineOf) touch() { l.used.Store(time.Now().UnixNano()) }
 
 func (l *lineOf) terminal() bool { return l.visit.Kind == controlplane.ReachTerminal }
 
-// serve passes bytes on until one end has enough, and says why it ended.
+// serve copies bytes until one end closes, and returns why it ended.
 func (c reachSocket) serve(
 	ctx context.Context, ws *websocket.Conn, visit *reach.Visit, g greeting,
 ) string {
@@ -165,9 +165,9 @@ func (c reachSocket) serve(
 	go func() { ended <- l.fromService(ctx) }()
 	go func() { ended <- l.watch(ctx) }()
 	why := <-ended
-	// The service's end at once: whoever may not be there any more types nothing
-	// into it while we say goodbye. Then politely, so that the person's end knows
-	// why; then nobody waits any more.
+	// Close the service's end at once, so that a person without access can type nothing
+	// while we close the other end. Then close that one with the reason, but do not wait
+	// long.
 	_ = visit.Conn.Close()
 	_ = ws.Close(websocket.StatusNormalClosure, why)
 	cancel()
@@ -176,7 +176,8 @@ func (c reachSocket) serve(
 	return why
 }
 
-// begin tells the service's end what to do, and the person's that it goes.
+// sendStart tells the service's end what to run, and the person's end that it is
+// ready.
 func (l *lineOf) begin(ctx context.Context, g greeting) error {
 	if l.terminal() {
 		err := l.to.JSON(sidecar.FrameStart, sidecar.Start{Command: g.Command, TTY: g.TTY,
@@ -267,8 +268,8 @@ func (l *lineOf) bytesFromService(ctx context.Context) string {
 	}
 }
 
-// watch ends a connection that nobody uses, or whose person may not be there any
-// more, and keeps the others alive.
+// watchIdle ends a connection that is idle, or whose person lost access, and pings the
+// others.
 func (l *lineOf) watch(ctx context.Context) string {
 	touched, stop := l.server.Subscribe("", controlplane.TopicAccess)
 	defer stop()

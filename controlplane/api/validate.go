@@ -27,10 +27,10 @@ import (
 // largest pipelines we know, with their files, are a fifth of it.
 const maxBody = 1 << 20
 
-// maxName is how much of an unknown name is said again.
+// maxName is how much of an unknown name an error repeats.
 const maxName = 64
 
-// maxProblems keeps an answer to a hopeless body readable.
+// maxProblems bounds the problems in one answer.
 const maxProblems = 50
 
 // validate holds the request to the contract. What it refuses is answered by
@@ -98,8 +98,8 @@ func wholeQuery(r *http.Request) (url.Values, error) {
 	return query, nil
 }
 
-// knownQuery refuses a parameter that the operation does not have. Ignored, a filter
-// whose name is misspelt would give everything.
+// knownQuery refuses a parameter that the operation does not have. If it were ignored,
+// a filter with a misspelt name would return everything.
 func (d *door) knownQuery(query url.Values) error {
 	var known []string
 	for _, p := range d.route.Operation.Parameters {
@@ -297,8 +297,8 @@ func collect(all []controlplane.Problem, at string, err error) []controlplane.Pr
 	}
 }
 
-// outermost is errors.As that looks no deeper: a list found inside an error of
-// one parameter must not lose the parameter's name.
+// asMultiError is errors.As without unwrapping: a list found inside the error of one
+// parameter must not lose the parameter's name.
 func outermost(err error, many *openapi3.MultiError) bool {
 	list, ok := err.(openapi3.MultiError) //nolint:errorlint // no deeper, on purpose
 	*many = list
@@ -329,8 +329,8 @@ func schemaProblem(at string, e *openapi3.SchemaError) controlplane.Problem {
 	return controlplane.Problem{Field: field, Code: code, Message: e.Reason}
 }
 
-// unsupported finds the name in "property "x" is unsupported": the validator
-// says at which object, and only in words which property.
+// unsupportedProperty finds the name in "property "x" is unsupported": the validator
+// names the object, and the property only in this text.
 func unsupported(e *openapi3.SchemaError) (string, bool) {
 	rest, ok := strings.CutPrefix(e.Reason, `property "`)
 	if !ok {

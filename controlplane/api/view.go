@@ -53,7 +53,7 @@ func deployment(v lifecycle.View) Deployment {
 		d.Queue = &entry
 		d.Detail = some(or(d.Detail, q.Reason))
 	}
-	// It is shown beside the status, and says nothing once nothing is there.
+	// It is shown with the status, and means nothing after the deployment is gone.
 	if v.NodeID != "" && v.NodeStatus != controlplane.NodeOnline && !v.Status.Gone() {
 		d.NodeOfflineSince = some(v.NodeSince)
 	}
@@ -114,7 +114,7 @@ func run(v lifecycle.RunView) Run {
 	}
 }
 
-// step joins a step's row with what the run's pipeline says about it.
+// toStep joins a step's row with its step of the run's pipeline.
 func step(v lifecycle.RunView, row controlplane.StepRow) Step {
 	s := Step{
 		Run: v.Number, Key: string(row.Key), Position: row.Position, Kind: StepKind(row.Kind),
@@ -141,8 +141,8 @@ func step(v lifecycle.RunView, row controlplane.StepRow) Step {
 	return s
 }
 
-// inputs are what was written in the pipeline, references unresolved: the
-// values behind them are the run's own business.
+// stepInputs are the inputs as written in the pipeline, with references unresolved:
+// the resolved values may be secret.
 func inputs(s pipeline.Step) map[string]any {
 	in := map[string]any{}
 	switch {

@@ -1,8 +1,7 @@
-// Package audit reads the journal of deeds: who did what to what, from where,
-// and how it ended. It lists what a person may see, proves that nothing was
-// taken out or changed, and cuts off what is too old. Whoever does a deed writes
-// its entry in the deed's own transaction; only attempts that never got so far
-// are written here.
+// Package audit reads the audit: who did what to what, from where, and with what
+// result. It lists what a person may see, verifies that nothing was removed or
+// changed, and deletes what is too old. Use cases write their entry in their own
+// transaction; only attempts that ended before that are written here.
 package audit
 
 import (
@@ -22,8 +21,8 @@ type Log struct {
 	witnesses witnesses
 }
 
-// New makes a reader of the store's journal; the key is the one that the
-// store links entries with.
+// New makes a reader of the store's audit; the key must be the one with which the
+// store links entries.
 func New(store *postgres.Store, key controlplane.AuditKey) *Log {
 	return &Log{store: store, key: key}
 }
@@ -71,9 +70,9 @@ func (l *Log) Refused(
 	return l.store.Refused(ctx, *actor.Entry(action, object), why)
 }
 
-// Cut deletes entries older than the time and leaves a sealed checkpoint, so
-// that the chain still shows that nothing else is missing. It says how many
-// entries went.
+// Cut deletes entries older than the time and leaves a sealed checkpoint, so that
+// Verify still proves that nothing else is missing. It returns how many entries it
+// deleted.
 func (l *Log) Cut(
 	ctx context.Context, actor access.Actor, before time.Time,
 ) (gone int64, err error) {

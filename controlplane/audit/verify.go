@@ -19,8 +19,7 @@ type Verification struct {
 	HeadLink controlplane.AuditLink
 	// Witnesses is how many nodes' memories were compared.
 	Witnesses int
-	// Findings is empty for a chain that nobody touched. It holds at most
-	// mostFindings.
+	// Findings is empty for an intact chain. It holds at most mostFindings.
 	Findings []Finding
 }
 
@@ -38,9 +37,9 @@ const (
 	batch = 1000
 )
 
-// Verify walks the whole chain from the last sealed checkpoint to its end. An
-// entry that was changed, moved, deleted or cut off is found and located; so is
-// a chain that somebody with the key wrote anew, by what nodes remember.
+// Verify walks the chain from the last sealed checkpoint to its end. It finds entries
+// that were changed, moved, deleted or cut off; and, from the heads that nodes
+// remember, a chain that was rewritten by somebody with the key.
 func (l *Log) Verify(ctx context.Context, actor access.Actor) (v Verification, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return v, err
@@ -77,8 +76,8 @@ func (l *Log) Verify(ctx context.Context, actor access.Actor) (v Verification, e
 	return v, err
 }
 
-// walker goes along the chain. It goes on behind a broken link with what the
-// database says there, so that one change is one finding.
+// walker goes along the chain. After a broken link it continues with the stored link,
+// so that one change is one finding.
 type walker struct {
 	key     controlplane.AuditKey
 	seq     int64
@@ -94,7 +93,8 @@ func (w *walker) find(seq int64, format string, args ...any) {
 	}
 }
 
-// start begins behind the newest checkpoint; each must have been made with the key.
+// startAtCheckpoint begins after the newest checkpoint; each must have been made with
+// the key.
 func (w *walker) start(points []controlplane.AuditCheckpoint) {
 	for _, c := range points {
 		if !w.key.Checkpoint(c).Equal(c.Seal) {

@@ -13,17 +13,16 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// witnesses is what others remember of the chain's ends: each node those that it
-// was told, and this process those that it told. Whoever has the database and
-// the key can write another chain that holds; they cannot make nodes forget the
-// one before.
+// headMemory holds chain heads that others remember: those that nodes reported, and
+// those that this process sent to nodes. Somebody with the database and the key can
+// write another valid chain, but cannot make nodes forget the old one's heads.
 type witnesses struct {
 	mu    sync.Mutex
 	nodes map[controlplane.NodeID]statement
-	// told are the ends that nodes were told by this process, oldest first.
+	// told are the heads that this process sent to nodes, oldest first.
 	told []controlplane.AuditHead
-	// agreed are ends that nodes remember and that were compared. All are told
-	// the same ones, so that thousands that come back cost one comparison.
+	// agreed are heads that nodes remember and that were verified. All nodes get the same
+	// ones, so that a thousand reconnecting nodes cost one comparison.
 	agreed []controlplane.AuditHead
 }
 
@@ -34,15 +33,15 @@ type statement struct {
 }
 
 const (
-	// itself is the witness that remembers what it told.
+	// itself names this process as the one that remembers its own heads.
 	itself = "this control plane"
 	// mostTold bounds what a process remembers: a day of them.
 	mostTold = 300
 )
 
-// Testify hears what a node remembers, keeps it for later walks along the chain,
-// and compares it at once: false means that the chain is not the one the node
-// was told of, and that it must not be told of this one instead.
+// Testify compares a node's remembered heads with the stored chain, and keeps them for
+// later verifications. False means that the chain was rewritten, and that the node
+// must not get this chain's head.
 func (l *Log) Testify(ctx context.Context, actor access.Actor, node controlplane.NodeID,
 	name string, heads []controlplane.AuditHead) (holds bool, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -72,9 +71,8 @@ func (l *Log) Testify(ctx context.Context, actor access.Actor, node controlplane
 	return true, nil
 }
 
-// Tell gives the chain's end for nodes to remember. It is false when the chain
-// does not hold any more what this process told before: then nodes must keep
-// what they know.
+// Tell returns the chain's head for nodes to remember. It is false if the chain
+// contradicts a head that this process sent before: then nodes must keep the old ones.
 func (l *Log) Tell(
 	ctx context.Context, actor access.Actor,
 ) (head controlplane.AuditHead, holds bool, err error) {
@@ -119,7 +117,7 @@ func (w *witnesses) remember(h controlplane.AuditHead) {
 	w.told = w.told[max(0, len(w.told)-mostTold):]
 }
 
-// hear gives all that is remembered.
+// snapshot returns all remembered heads.
 func (w *witnesses) hear() hearing {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -173,7 +171,7 @@ type hearing struct {
 	denied []testimony
 }
 
-// testimony is one end, and who remembers it.
+// observedHead is one head, and who remembers it.
 type testimony struct {
 	controlplane.AuditHead
 	name string
@@ -212,9 +210,9 @@ func (h *hearing) compare(seq int64, link controlplane.AuditLink) {
 	delete(h.open, seq)
 }
 
-// verdict says what is contradicted, once per entry, and from where on. What was
-// remembered before the database was restored from a backup is about entries
-// that were lost then: the chain has an entry that says so.
+// contradictions returns the contradicted entries, each once, and from where on. Heads
+// from before a restore are about entries that the restore lost, and the chain has an
+// entry about that, so they are ignored.
 func (h *hearing) verdict(
 	ctx context.Context, tx *postgres.Tx, end int64,
 ) (found []Finding, err error) {

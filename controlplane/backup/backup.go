@@ -115,7 +115,7 @@ func (d *dump) endTable() error {
 	return err
 }
 
-// end writes the table without a name that stands behind the last.
+// writeEnd writes a table without a name, which marks the end.
 func (d *dump) end() error {
 	return errors.Join(d.endTable(), d.line(postgres.DumpTable{}), d.out.Flush())
 }

@@ -81,7 +81,7 @@ func (l *load) line(into any) error {
 	return nil
 }
 
-// Table gives the next table. What was not read of the one before is skipped.
+// Table returns the next table. It skips what was not read of the one before.
 func (l *load) Table() (postgres.DumpTable, io.Reader, error) {
 	var t postgres.DumpTable
 	if l.rows != nil {
@@ -167,7 +167,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// end allows nothing behind the last piece.
+// checkEnd fails if there is data after the last piece.
 func (r *reader) end() error {
 	if n, _ := io.ReadFull(r.in, make([]byte, 1)); n > 0 {
 		return errDamaged
@@ -197,7 +197,7 @@ func (r *reader) next() error {
 	return nil
 }
 
-// unopened tells a missing key from a damaged file.
+// unopenedError distinguishes a missing key from a damaged file.
 func (r *reader) unopened(sealed []byte) error {
 	kid, err := seal.KidOf(sealed)
 	if err != nil {

@@ -15,16 +15,16 @@ import (
 	"github.com/nullops/nullops/controlplane/seal"
 )
 
-// ACMEPut is how an admin says certificates are to be ordered. A nil Secret
-// keeps the one there is, and so does a nil Binding, which is the key of EABKeyID.
+// ACMEPut is an admin's settings for ordering certificates. A nil Secret keeps the
+// stored one, and so does a nil Binding, which is the key of EABKeyID.
 type ACMEPut struct {
 	controlplane.ACME
 	Secret  *controlplane.Plain
 	Binding *controlplane.Plain
 }
 
-// ACME gives how an environment orders certificates, and how that goes; ok is
-// false if it orders none.
+// ACME returns how an environment orders certificates, and the state of its orders; ok
+// is false if it orders none.
 func (c *Catalog) ACME(
 	ctx context.Context, actor access.Actor, environment string,
 ) (a controlplane.ACME, all []controlplane.ACMECertificate, ok bool, err error) {
@@ -45,7 +45,7 @@ func (c *Catalog) ACME(
 	return a, all, ok, err
 }
 
-// PutACME says how an environment orders certificates.
+// PutACME sets how an environment orders certificates.
 func (c *Catalog) PutACME(
 	ctx context.Context, actor access.Actor, environment string, p ACMEPut,
 ) error {
@@ -101,8 +101,8 @@ func (p *ACMEPut) seal(keys *seal.Keyring, id controlplane.EnvironmentID) (err e
 	return err
 }
 
-// checkBinding wants both halves of what an authority gave, and the key in a form
-// that can be used: authorities write it in either alphabet of base64.
+// checkBinding requires both halves of an external account binding, and a decodable
+// key: authorities use either alphabet of base64.
 func (p *ACMEPut) checkBinding() error {
 	if p.EABKeyID == "" && p.Binding != nil {
 		return invalid("eab_key_id", "acme_eab_key_id", "the key has no id",

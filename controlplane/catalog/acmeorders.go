@@ -20,8 +20,8 @@ import (
 // ACMEOrder is all that it takes to order one certificate, opened.
 type ACMEOrder struct {
 	controlplane.ACME
-	// Secret is the name server's, Binding the key that binds the account, if the
-	// authority gave one.
+	// Secret is the name server's, Binding the key of the external account binding, if the
+	// authority requires one.
 	Secret  controlplane.Plain
 	Binding controlplane.Plain
 	// Account is nil until there is one at the directory.
@@ -95,8 +95,8 @@ func (c *Catalog) DropACMEAccount(ctx context.Context, actor access.Actor, id st
 	})
 }
 
-// KeepACME stores a certificate that came, with its key. One from an authority
-// that is not the environment's any more is not kept: the new one's is due.
+// KeepACME stores a certificate and its key. One from an authority that the
+// environment does not use now is dropped: the new one's is due.
 func (c *Catalog) KeepACME(
 	ctx context.Context, actor access.Actor, from ACMEOrder, got controlplane.ACMECertificate,
 	key crypto.Signer,
@@ -150,8 +150,8 @@ func (c *Catalog) openOrdered(
 	return out, err
 }
 
-// ACMEAnswer is what a host says to an authority that asks; ok is false for
-// what nobody ordered.
+// ACMEAnswer is a host's answer to an authority's challenge; ok is false if nothing
+// was ordered.
 func (c *Catalog) ACMEAnswer(
 	ctx context.Context, actor access.Actor, host, token string,
 ) (answer string, ok bool, err error) {

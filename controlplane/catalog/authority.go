@@ -21,8 +21,8 @@ import (
 // authorityLife is how long people need not install another root.
 const authorityLife = 10 * 365 * 24 * time.Hour
 
-// Authority gives the internal certificate authority, without its key. Its
-// certificate is public: it is what people are to trust.
+// Authority returns the internal certificate authority, without its key. Its
+// certificate is public: people install it as trusted.
 func (c *Catalog) Authority(
 	ctx context.Context, actor access.Actor,
 ) (a controlplane.Authority, err error) {

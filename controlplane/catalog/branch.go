@@ -19,7 +19,7 @@ type BranchTag struct {
 	// Tag is the service's default where none matches, which may be none.
 	Tag     string
 	Matched bool
-	// Reason says why none matches.
+	// Reason is why no tag matches.
 	Reason string
 }
 
@@ -106,8 +106,8 @@ func flat(s string) string {
 	return strings.ToLower(strings.NewReplacer("/", "-", "_", "-", ".", "-").Replace(s))
 }
 
-// ofBranch reports whether a tag is the branch with a build behind it: a commit
-// or a number, as in feature-cart-51d0e7b.
+// ofBranch reports whether a tag is the branch followed by a build: a commit or a
+// number, as in feature-cart-51d0e7b.
 func ofBranch(tag, branch string) bool {
 	build, ok := strings.CutPrefix(flat(tag), flat(branch)+"-")
 	if !ok || build == "" {

@@ -16,7 +16,7 @@ import (
 
 // Bundle is all that a node needs to know for one run.
 type Bundle struct {
-	// Key seals what the agent may not keep readable.
+	// Key encrypts what the agent must not store in the clear.
 	Key []byte
 	// Values holds the secrets that the run's pipeline refers to, by name.
 	Values map[string]controlplane.Plain
@@ -126,7 +126,7 @@ func (c *Catalog) generate(
 	if added {
 		return controlplane.NewPlain(value), nil
 	}
-	// Somebody was faster between our look and our write: theirs counts.
+	// Another transaction stored a value between our read and our write: use that one.
 	made, err := tx.DeploymentSecrets(ctx, deployment)
 	if err != nil {
 		return controlplane.Plain{}, err

@@ -29,14 +29,14 @@ import (
 type Images interface {
 	// Ping asks whether the registry answers and takes the credentials.
 	Ping(ctx context.Context, s registry.Source) error
-	// ListTags gives all tags; an old list is marked stale.
+	// ListTags returns all tags; an outdated list is marked stale.
 	ListTags(ctx context.Context, s registry.Source) (registry.TagList, error)
-	// Resolve gives the digest that a tag means now.
+	// Resolve returns the digest that a tag has now.
 	Resolve(ctx context.Context, s registry.Source, tag string) (digest string, err error)
-	// Inspect gives what a tag or a digest means now.
+	// Inspect returns facts of the image that a tag or a digest names now.
 	Inspect(ctx context.Context, s registry.Source,
 		reference string) (controlplane.ImageFacts, error)
-	// Describe tells what it can about tags within the time.
+	// Describe returns what it finds out about tags within the time.
 	Describe(ctx context.Context, s registry.Source, tags []string,
 		within time.Duration) map[string]registry.Image
 }
@@ -58,8 +58,8 @@ type Config struct {
 	Images Images
 	// IssueToken makes a node's credential, bound to our own identity.
 	IssueToken func() (IssuedToken, error)
-	// UIHost is where people reach the UI; no environment may share its domain
-	// unless Shared says so. Empty checks nothing.
+	// UIHost is the host of the UI; no environment may share its domain unless Shared is
+	// set. Empty disables the check.
 	UIHost string
 	Shared bool
 	// AllowLoopback lets nodes be on this machine, for development.

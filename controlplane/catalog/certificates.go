@@ -67,7 +67,8 @@ func (c *Catalog) PutCertificate(
 	return out, err
 }
 
-// checkCertificate refuses what browsers would refuse, while somebody looks.
+// checkCertificate refuses what browsers would refuse, so that the admin learns of it
+// now.
 func (c *Catalog) checkCertificate(p CertificatePut) (*x509.Certificate, error) {
 	chain, err := controlplane.ReadCertificates(p.Chain)
 	if err != nil || len(chain) > 10 || len(p.Chain) > 65536 {
@@ -114,7 +115,7 @@ func weakKey(pair tls.Certificate) bool {
 	}
 }
 
-// checkOrder wants each certificate signed by the one behind it.
+// checkOrder requires that each certificate is signed by the next one.
 func checkOrder(chain []*x509.Certificate) error {
 	for i, cert := range chain[:len(chain)-1] {
 		if err := cert.CheckSignatureFrom(chain[i+1]); err != nil {
@@ -126,8 +127,8 @@ func checkOrder(chain []*x509.Certificate) error {
 	return nil
 }
 
-// DeleteCertificate takes a certificate away; its hosts fall back to another
-// one that names them, or to the internal authority.
+// DeleteCertificate deletes a certificate; its hosts fall back to another one that
+// names them, or to the internal authority.
 func (c *Catalog) DeleteCertificate(ctx context.Context, actor access.Actor, name string) error {
 	object := "certificate " + name
 	return c.change(ctx, actor, "delete certificate", object, func(tx *postgres.Tx) error {

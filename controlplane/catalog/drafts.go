@@ -11,8 +11,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// Drafts are for whoever may publish. They alter nothing that others see, so
-// the audit log tells of the version that comes of them and not of each save.
+// Drafts are for admins, who may publish. They change nothing that others see, so the
+// audit has the published version and not each save.
 
 // Draft loads the actor's own draft of a project; without one, its revision is 0.
 func (c *Catalog) Draft(
@@ -26,9 +26,9 @@ func (c *Catalog) Draft(
 	return d, err
 }
 
-// SaveDraft stores the actor's draft if revision is still the one that is
-// there, 0 for none. What is there already is saved, whatever the revision: an
-// editor that lost the answer sends it again.
+// SaveDraft stores the actor's draft if revision is still the stored one, 0 for none.
+// Saving identical content succeeds with any revision: an editor that lost the answer
+// sends it again.
 func (c *Catalog) SaveDraft(
 	ctx context.Context, actor access.Actor, project string, d controlplane.Draft,
 ) (saved controlplane.Draft, err error) {

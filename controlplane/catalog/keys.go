@@ -20,9 +20,8 @@ func checkPlace(kid string) seal.Place {
 	return seal.Place{Table: "key_check", Row: kid, Column: "sealed"}
 }
 
-// CheckKeys proves that the ring opens what this database holds, and fails
-// the start if it does not: better now than at the first secret. The first
-// key leaves a known text behind for the next start.
+// CheckKeys checks that the key ring opens what this database holds, so that the start
+// fails and not the first secret. The first start stores a known text for that.
 func CheckKeys(
 	ctx context.Context, actor access.Actor, store *postgres.Store, keys *seal.Keyring,
 ) error {
@@ -72,8 +71,8 @@ func plant(
 	return tx.InsertKeyCheck(ctx, kid, sealed)
 }
 
-// AuditKey gives the key that links the audit's entries. The first start makes
-// it; it is stored sealed, so that a new master key does not break the chain.
+// AuditKey returns the key that links audit entries. The first start creates it; it is
+// stored sealed, so that a new master key does not break the chain.
 func AuditKey(
 	ctx context.Context, actor access.Actor, store *postgres.Store, keys *seal.Keyring,
 ) (key controlplane.AuditKey, err error) {
@@ -126,8 +125,8 @@ func wrongKey(message string) error {
 	}
 }
 
-// Identity gives the control plane's own certificate and private key. The
-// first start makes them with the given function; the key is stored sealed.
+// Identity returns the control plane's own certificate and private key. The first
+// start creates them with the given function; the key is stored sealed.
 func Identity(
 	ctx context.Context, actor access.Actor, store *postgres.Store, keys *seal.Keyring,
 	make func() (certificate, key []byte, err error),
@@ -181,8 +180,8 @@ func runKeyPlace(run controlplane.RunID) seal.Place {
 	return seal.Place{Table: "runs", Row: string(run), Column: "key_sealed"}
 }
 
-// NewRunKey makes the 32 bytes that seal a run's secret outputs on its node,
-// and gives them sealed.
+// NewRunKey creates the 32-byte key that encrypts a run's secret outputs on its node,
+// and returns it sealed.
 func (c *Catalog) NewRunKey(run controlplane.RunID) (controlplane.Sealed, error) {
 	key := make([]byte, 32)
 	if _, err := rand.Read(key); err != nil {

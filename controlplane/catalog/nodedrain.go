@@ -9,10 +9,10 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// longestDrain bounds a deadline: beyond it, somebody mistyped a year.
+// longestDrain bounds a deadline: a later one is probably a mistyped year.
 const longestDrain = 366 * 24 * time.Hour
 
-// NodeDrain is a node, and what keeps it from being empty.
+// NodeDrain is a node, and the deployments that are still on it.
 type NodeDrain struct {
 	Node    controlplane.Node
 	Staying []controlplane.Staying
@@ -21,8 +21,8 @@ type NodeDrain struct {
 	EndsAt *time.Time
 }
 
-// DrainNode keeps new deployments away from a node and waits until those on it
-// have ended. It stops none of them. Asking again changes the deadline.
+// DrainNode excludes a node from placement and waits until its deployments have ended.
+// It stops none of them. Calling it again changes the deadline.
 func (c *Catalog) DrainNode(
 	ctx context.Context, actor access.Actor, name string, deadline *time.Time,
 ) (out NodeDrain, err error) {
@@ -34,7 +34,7 @@ func (c *Catalog) DrainNode(
 			if err := tx.StartDrain(ctx, n.ID, actor.Name(), deadline); err != nil {
 				return err
 			}
-			// An empty node need not wait for the next look.
+			// Finish the drain of an empty node now, not at the next tick.
 			if err := tx.FinishDrains(ctx); err != nil {
 				return err
 			}
@@ -70,7 +70,7 @@ func (c *Catalog) UndrainNode(
 		})
 }
 
-// NodeDrain tells how far a drain is, or what one would wait for.
+// NodeDrain returns the progress of a drain, or what one would wait for.
 func (c *Catalog) NodeDrain(
 	ctx context.Context, actor access.Actor, name string,
 ) (out NodeDrain, err error) {
@@ -93,8 +93,8 @@ func nodeDrain(ctx context.Context, tx *postgres.Tx, name string) (out NodeDrain
 	return out, err
 }
 
-// ForgottenNodes gives one page of the nodes that were removed by force,
-// newest first, and the number to go on below.
+// ForgottenNodes returns one page of the nodes that were removed by force, newest
+// first, and the number to continue below.
 func (c *Catalog) ForgottenNodes(
 	ctx context.Context, actor access.Actor, before int64, limit int,
 ) (all []controlplane.ForgottenNode, next int64, err error) {

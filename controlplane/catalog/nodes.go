@@ -56,7 +56,7 @@ func (c *Catalog) GetNode(
 	return n, err
 }
 
-// AddNode makes a node known and gives its token.
+// AddNode adds a node and returns its token.
 func (c *Catalog) AddNode(
 	ctx context.Context, actor access.Actor, p NodePut,
 ) (out Enrolment, err error) {
@@ -105,7 +105,7 @@ func (c *Catalog) newNode(
 	return n, err
 }
 
-// issue gives a node its one active token.
+// issueNodeToken replaces a node's active token by a new one.
 func (c *Catalog) issue(
 	ctx context.Context, tx *postgres.Tx, id controlplane.NodeID,
 ) (out Enrolment, err error) {
@@ -144,7 +144,7 @@ func (c *Catalog) RemoveNode(ctx context.Context, actor access.Actor, name strin
 	})
 }
 
-// onNode runs an admin's change of one node and gives the node after it.
+// onNode runs an admin's change of one node and returns the node after it.
 func (c *Catalog) onNode(
 	ctx context.Context, actor access.Actor, action, name string,
 	fn func(*postgres.Tx, controlplane.Node) error,
@@ -214,8 +214,8 @@ func move(
 	return err
 }
 
-// ApproveNode trusts a changed certificate: exactly the one that the admin
-// saw, and only if it proved the node's token.
+// ApproveNode trusts a changed certificate: exactly the one that the admin saw, and
+// only if it proved the node's token.
 func (c *Catalog) ApproveNode(
 	ctx context.Context, actor access.Actor, name, thumbprint string,
 ) (controlplane.Node, error) {
@@ -272,9 +272,9 @@ func conflict(code, message, remedy string) error {
 	}
 }
 
-// RotateToken replaces a node's token. The old one counts no more from this
-// moment; the agent is told over the link, if there is one. A node that is not
-// trusted enrols anew with the new token.
+// RotateToken replaces a node's token. The old one is invalid from now on; the agent
+// is informed over its session, if there is one. A node that is not trusted enrols
+// again with the new token.
 func (c *Catalog) RotateToken(
 	ctx context.Context, actor access.Actor, name string,
 ) (out Enrolment, err error) {

@@ -8,9 +8,9 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// RejectNode turns down a changed certificate: the trusted one stays, and
-// answering with this one again asks nobody again. Who did lose the old one
-// makes a new token, which asks anew.
+// RejectNode rejects a changed certificate: the trusted one stays, and the rejected
+// one raises no new question. If the old certificate was really lost, a new token lets
+// the node enrol again.
 func (c *Catalog) RejectNode(
 	ctx context.Context, actor access.Actor, name, thumbprint string,
 ) (controlplane.Node, error) {
@@ -42,8 +42,8 @@ func (c *Catalog) RejectNode(
 		})
 }
 
-// NodeEvents gives one page of what happened to a node, newest first, and the
-// number to go on below.
+// NodeEvents returns one page of a node's events, newest first, and the number to
+// continue below.
 func (c *Catalog) NodeEvents(
 	ctx context.Context, actor access.Actor, name string, before int64, limit int,
 ) (all []controlplane.NodeEvent, next int64, err error) {
@@ -66,8 +66,8 @@ func (c *Catalog) NodeEvents(
 	return all, next, err
 }
 
-// NodeEventsSince gives what happened to any node behind the mark, and whether
-// there is more already. The zero mark gives only where now is.
+// NodeEventsSince returns the events of all nodes after the mark, and whether there
+// are more. With a zero mark it returns only the current mark.
 func (c *Catalog) NodeEventsSince(
 	ctx context.Context, actor access.Actor, mark controlplane.NodeEventMark,
 ) (all []controlplane.NodeEvent, next controlplane.NodeEventMark, more bool, err error) {

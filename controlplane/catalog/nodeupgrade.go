@@ -8,9 +8,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// UpgradeNode has somebody who speaks with nodes replace one's agent, and writes
-// down that it was asked for and how that ended. No transaction is open
-// meanwhile: the new image may take minutes to arrive.
+// UpgradeNode replaces a node's agent, and records the request and its result in the
+// audit. No transaction is open meanwhile: pulling the image may take minutes.
 func (c *Catalog) UpgradeNode(ctx context.Context, actor access.Actor, name, image string,
 	replace func(controlplane.NodeID) error) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {

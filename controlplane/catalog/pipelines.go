@@ -21,8 +21,8 @@ type PipelineSaved struct {
 	Digest  string
 }
 
-// ValidatePipeline gives every problem of a pipeline at once, says whether
-// saving it would make a new version, and saves nothing.
+// ValidatePipeline returns all problems of a pipeline, and whether saving it would
+// create a new version. It saves nothing.
 func (c *Catalog) ValidatePipeline(
 	ctx context.Context, actor access.Actor, project string, p pipeline.Pipeline,
 ) (problems []controlplane.Problem, changes bool, err error) {
@@ -45,8 +45,8 @@ func (c *Catalog) ValidatePipeline(
 	return problems, changes, err
 }
 
-// FillPipeline gives a pipeline as saving would store it, with its order, and
-// every problem of it. With problems there may be no order. It saves nothing.
+// FillPipeline returns a pipeline as saving would store it, with its order, and all
+// its problems. With problems there may be no order. It saves nothing.
 func (c *Catalog) FillPipeline(
 	ctx context.Context, actor access.Actor, project string, p pipeline.Pipeline,
 ) (filled pipeline.Pipeline, problems []controlplane.Problem, err error) {
@@ -108,7 +108,7 @@ func (c *Catalog) SavePipelineOn(
 	return out, err
 }
 
-// drawnOn refuses what was drawn on a version that is not current any more.
+// drawnOn fails if the draft is based on a version that is not the latest.
 func drawnOn(ctx context.Context, tx *postgres.Tx, x controlplane.Project, base *int) error {
 	if base == nil {
 		return nil
@@ -214,7 +214,7 @@ func prepare(
 		return p, nil, err
 	}
 	for _, found := range pipeline.Validate(filled, settings) {
-		// Said already, and better: it is not in the catalogue.
+		// Reported already, with a better message: it is not in the catalogue.
 		if found.Code == "missing_image" || found.Code == "missing_component" {
 			continue
 		}

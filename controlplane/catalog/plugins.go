@@ -55,8 +55,8 @@ func (c *Catalog) GetPlugin(
 	return p, err
 }
 
-// PutPlugin registers or changes a plugin. What its tag means is found out
-// now and kept: a moved tag changes nothing until somebody registers again.
+// PutPlugin creates or changes a plugin. Its tag is resolved now and the digest
+// stored: a moved tag changes nothing until the plugin is saved again.
 func (c *Catalog) PutPlugin(
 	ctx context.Context, actor access.Actor, p PluginPut,
 ) (out controlplane.Saved[controlplane.Plugin], err error) {
@@ -136,8 +136,8 @@ func putPlugin(
 	return out, err
 }
 
-// checkComponent refuses what cannot work, and brings the component into the
-// form that the database gives back, so that comparing finds no difference.
+// checkComponent refuses a component that cannot work, and normalizes it as the
+// database does, so that comparing finds no difference.
 func checkComponent(component *pipeline.Component) error {
 	if len(component.Actions) == 0 {
 		component.Actions = []string{"create"}

@@ -152,8 +152,8 @@ func (c *Catalog) GetProject(
 	return out, err
 }
 
-// countVisible replaces the projects' numbers of deployments by those that the
-// scope shows: how much others run is not for everybody who sees the project.
+// countVisible replaces the projects' numbers of deployments by those that the scope
+// shows: not everyone who sees a project may know how much others run.
 func countVisible(
 	ctx context.Context, tx *postgres.Tx, scope access.Scope, all []controlplane.Project,
 ) error {

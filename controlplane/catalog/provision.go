@@ -16,8 +16,8 @@ import (
 	"github.com/nullops/nullops/controlplane/seal"
 )
 
-// SSHPut is what an admin says about how a machine is reached. One of Password
-// and PrivateKey is needed.
+// SSHPut is an admin's SSH settings of a machine. One of Password and PrivateKey is
+// needed.
 type SSHPut struct {
 	// Address is host or host:port; the port is 22 if none is given.
 	Host string
@@ -91,7 +91,7 @@ func provisionable(ctx context.Context, tx *postgres.Tx, n controlplane.Node) er
 	return err
 }
 
-// reachable stores what was said, or makes sure that enough was said before.
+// ensureSSH stores the settings, or fails if none are stored and put is nil.
 func (c *Catalog) reachable(
 	ctx context.Context, tx *postgres.Tx, n controlplane.Node, put *SSHPut,
 ) error {
@@ -181,7 +181,7 @@ func (c *Catalog) SSHAddress(host string, port int) (SSHHost, error) {
 	return out, err
 }
 
-// asked gives a copy of what a person may be told.
+// copyError returns a copy of an error for people, nil for other errors.
 func asked(err error) *controlplane.Error {
 	if said, ok := err.(*controlplane.Error); ok { //nolint:errorlint // checkAddress wraps nothing
 		copied := *said
@@ -221,7 +221,7 @@ func checkCredential(p SSHPut) error {
 		"Give an unencrypted private key in OpenSSH's or PEM form, or its passphrase too.")
 }
 
-// The places on a machine that nobody said otherwise about.
+// withDefaults fills in the paths on a machine that were not set.
 func withDefaults(p controlplane.ProvisionPlan) controlplane.ProvisionPlan {
 	for field, value := range map[*string]string{
 		&p.Directory: "/opt/nullops", &p.Data: "/var/lib/nullops", &p.Run: "/run/nullops",

@@ -10,8 +10,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// OpenSSH opens how a machine is reached, for whoever provisions it. Like every
-// opening, it is an audit entry.
+// OpenSSH opens a machine's SSH settings for provisioning. This is audited like every
+// opening of a secret.
 func (c *Catalog) OpenSSH(
 	ctx context.Context, actor access.Actor, id controlplane.NodeID,
 ) (out controlplane.NodeSSH, credential SSHCredential, err error) {
@@ -45,9 +45,9 @@ func (c *Catalog) OpenSSH(
 		Passphrase: controlplane.NewPlain(opened.Passphrase)}, nil
 }
 
-// EnrolProvisioned gives a machine a new token. What its agent said of its own
-// certificate, over SSH, is what first contact must show: nobody is trusted
-// because they were first.
+// EnrolProvisioned returns a new token for a machine. First contact must show the
+// certificate that the agent printed over SSH, so that an attacker who connects first
+// is not trusted.
 func (c *Catalog) EnrolProvisioned(
 	ctx context.Context, actor access.Actor, id controlplane.NodeID,
 	print controlplane.Thumbprint,

@@ -22,7 +22,7 @@ type RegistryPut struct {
 	CA          string
 	Username    string
 	Description string
-	// Password is nil to keep the stored one; an empty one forgets it.
+	// Password is nil to keep the stored one; an empty one deletes it.
 	Password *controlplane.Plain
 }
 
@@ -58,8 +58,8 @@ func (c *Catalog) GetRegistry(
 	return r, err
 }
 
-// PutRegistry makes or changes a registry. A changed host forgets the stored
-// password, so that nobody can have it sent elsewhere.
+// PutRegistry creates or changes a registry. Changing the host deletes the stored
+// password, so that nobody can have it sent to another host.
 func (c *Catalog) PutRegistry(
 	ctx context.Context, actor access.Actor, p RegistryPut,
 ) (out controlplane.Saved[controlplane.Registry], err error) {
@@ -188,7 +188,7 @@ func (c *Catalog) DeleteRegistry(ctx context.Context, actor access.Actor, name s
 	})
 }
 
-// source gives what it takes to ask a registry about a repository.
+// registrySource returns a repository with the registry's credentials.
 func (c *Catalog) source(r controlplane.Registry, repository string) (registry.Source, error) {
 	password, err := c.openPassword(r)
 	return registry.Source{

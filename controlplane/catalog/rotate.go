@@ -55,9 +55,9 @@ func keyStates(keys *seal.Keyring, uses []controlplane.KeyUse) []controlplane.Ke
 	return all
 }
 
-// RotateKeys seals values anew under the first key, a bounded number of them,
-// and says how many are left. It may be stopped and called again at any time:
-// every value opens before, during and after.
+// RotateKeys seals a bounded number of values under the first key, and returns how
+// many are left. It may be interrupted and called again at any time: every value can
+// be opened before, during and after.
 func (c *Catalog) RotateKeys(
 	ctx context.Context, actor access.Actor,
 ) (done, left int64, err error) {

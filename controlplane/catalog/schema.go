@@ -122,7 +122,7 @@ func checkParameters(step pipeline.Step) ([]controlplane.Problem, error) {
 	return all, nil
 }
 
-// normalised gives the value the types that the library expects.
+// normalizeJSON converts the value to the types that the JSON Schema library expects.
 func normalised(tree map[string]any) (any, error) {
 	b, err := json.Marshal(tree)
 	if err != nil {
@@ -135,8 +135,8 @@ func normalised(tree map[string]any) (any, error) {
 	return v, nil
 }
 
-// isRequired reports whether something at the top is missing, which
-// pipeline.Validate says better.
+// isRequired reports whether a top-level property is missing; pipeline.Validate has a
+// better message for that.
 func isRequired(e *jsonschema.ValidationError) bool {
 	path := e.ErrorKind.KeywordPath()
 	return len(e.InstanceLocation) == 0 && len(path) > 0 && path[len(path)-1] == "required"
@@ -151,8 +151,8 @@ func excused(at string, references []string) bool {
 	return false
 }
 
-// leavesOf gives the complaints themselves, without those that only say that
-// something below is wrong.
+// leavesOf returns the errors themselves, without those that only say that something
+// below is wrong.
 func leavesOf(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	if len(e.Causes) == 0 {
 		return []*jsonschema.ValidationError{e}

@@ -76,7 +76,7 @@ func nextPart(rest string) (part patternPart, tail string, err error) {
 	return part, tail, err
 }
 
-// oneLetter is a character, or the one behind a backslash.
+// oneLetter reads a character, or the one after a backslash.
 func oneLetter(rest string) (letter, tail string, err error) {
 	if rest[0] == '\\' {
 		rest = rest[1:]

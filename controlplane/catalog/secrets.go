@@ -238,9 +238,8 @@ func notReferred(
 	return nil
 }
 
-// secretRefs finds the secrets that a pipeline refers to, with the steps that
-// do. It looks at every string, wherever it stands, so that no field can be
-// forgotten here.
+// secretRefs finds the secrets that a pipeline refers to, and the referring steps. It
+// walks every string of the pipeline, so that no field can be missed.
 func secretRefs(p pipeline.Pipeline) (map[string][]pipeline.StepKey, error) {
 	all := map[string][]pipeline.StepKey{}
 	for _, s := range p.Steps {

@@ -54,7 +54,7 @@ func (c *Catalog) GetService(
 	return s, err
 }
 
-// PutService makes or changes a service. Saved pipelines keep what they have.
+// PutService creates or changes a service. Saved pipelines keep their copy.
 func (c *Catalog) PutService(
 	ctx context.Context, actor access.Actor, p ServicePut,
 ) (out controlplane.Saved[controlplane.Service], err error) {

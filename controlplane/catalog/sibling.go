@@ -27,8 +27,8 @@ func related(a, b string) bool {
 	return err == nil && one == other
 }
 
-// checkSibling keeps deployments away from the domain of the UI: what runs in
-// one could set cookies for it there, or look like it.
+// checkSibling refuses an environment on the UI's domain: a deployment there could set
+// cookies for the UI, or imitate it.
 func (c *Catalog) checkSibling(name, domain string) error {
 	if c.uiHost == "" || !related(c.uiHost, name+"."+domain) {
 		return nil

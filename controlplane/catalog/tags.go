@@ -51,7 +51,7 @@ type TagPage struct {
 	Reason   string
 }
 
-// ListServiceTags gives the tags that a person may choose for a service.
+// ListServiceTags returns the tags that may be chosen for a service.
 func (c *Catalog) ListServiceTags(
 	ctx context.Context, actor access.Actor, name string, q TagQuery,
 ) (page TagPage, err error) {
@@ -106,8 +106,8 @@ func (c *Catalog) listTags(
 	return page, nil
 }
 
-// choosable gives the tags that pattern and search let through, the highest
-// version first.
+// selectableTags returns the tags that match pattern and search, the highest version
+// first.
 func choosable(list registry.TagList, pattern, search string) ([]string, error) {
 	tags, err := matching(list.Tags, pattern, search)
 	if !list.Sorted {
@@ -157,10 +157,8 @@ func matching(tags []string, pattern, search string) ([]string, error) {
 	return all, nil
 }
 
-// sorted puts the newest first, unless versions are the order. What the
-// registry told of its images beside their names counts; where it told nothing
-// the highest versions are asked about. What has no date stays behind, by
-// version.
+// sortTags sorts the newest first, or by version. If the registry's list has no dates,
+// the highest versions are inspected. Tags without a date come last, by version.
 func (c *Catalog) sorted(ctx context.Context, s registry.Source,
 	known map[string]registry.Image, tags []string, order TagOrder) []registry.Image {
 	if order != ByVersion && len(known) == 0 {
@@ -180,9 +178,8 @@ func (c *Catalog) sorted(ctx context.Context, s registry.Source,
 	return all
 }
 
-// ResolveTag gives what a tag of a saved pipeline's image means now, if the
-// image's rules let somebody choose that tag. It asks the registry, never the
-// cache, since what is deployed must be what is meant.
+// ResolveTag resolves a tag of a saved pipeline's image, if the image's rules allow
+// it. It asks the registry and never the cache, because the result is deployed.
 func (c *Catalog) ResolveTag(
 	ctx context.Context, actor access.Actor, image pipeline.Image, tag string,
 ) (facts controlplane.ImageFacts, err error) {
@@ -192,8 +189,8 @@ func (c *Catalog) ResolveTag(
 	return c.inspect(ctx, actor, image, tag)
 }
 
-// NewestTag gives the newest tag that an image's rules let people choose; by
-// version, where the registry does not say when they were made.
+// NewestTag returns the newest tag that an image's rules allow; the highest version,
+// if the registry has no dates.
 func (c *Catalog) NewestTag(
 	ctx context.Context, actor access.Actor, image pipeline.Image,
 ) (string, error) {
@@ -253,8 +250,8 @@ func checkChoice(image pipeline.Image, tag string) error {
 	return nil
 }
 
-// sourceOf finds the registry an image names. One that left the catalogue is
-// asked without credentials.
+// sourceOf finds the registry of an image. If it is not in the catalogue, no
+// credentials are used.
 func (c *Catalog) sourceOf(ctx context.Context, image pipeline.Image) (registry.Source, error) {
 	r := controlplane.Registry{Host: image.Registry, Insecure: image.Insecure}
 	err := c.store.Read(ctx, func(tx *postgres.Tx) error {

@@ -21,8 +21,8 @@ type RegistryTry struct {
 	TagQuery
 }
 
-// RegistryTried is what came of it. A registry that says no is an answer, not
-// a failure: Refused has its sentence.
+// RegistryTried is the result of a test. A refusal by the registry is a result, not an
+// error: Refused has its sentence.
 type RegistryTried struct {
 	Refused *controlplane.Error
 	Took    time.Duration

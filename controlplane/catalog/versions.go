@@ -12,8 +12,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// VersionUsers tells who runs which version, from the oldest to the newest of
-// the two: the deployments that still exist, of those the actor may see.
+// VersionUsers returns which versions between two are in use: the existing deployments
+// that the actor may see.
 func (c *Catalog) VersionUsers(
 	ctx context.Context, actor access.Actor, project string, oldest, newest int,
 ) (map[int][]controlplane.PipelineUser, error) {

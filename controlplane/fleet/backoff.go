@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// backoff waits longer after each failure, with jitter so that a thousand
-// nodes do not come back in step, and never gives up.
+// backoff waits longer after each failure and never gives up. The jitter keeps a
+// thousand nodes from reconnecting at the same moment.
 type backoff struct{ failures int }
 
 const (
 	firstWait = 250 * time.Millisecond
-	// longestWait keeps a node that returns from waiting noticeably.
+	// longestWait is short, so that a node that comes back is reconnected within seconds.
 	longestWait = 10 * time.Second
 )
 

@@ -48,9 +48,8 @@ type applied struct {
 	err error
 }
 
-// apply waits for the right to command a node and for what it takes to reach
-// it. Whoever applies meanwhile is answered by the same question to the
-// database.
+// claimNode acquires the lease of a node and reads what is needed to connect to it.
+// Concurrent calls share one database query.
 func (f *Fleet) apply(ctx context.Context, id controlplane.NodeID) (beginning, error) {
 	answer := make(chan applied, 1)
 	select {
@@ -78,7 +77,7 @@ func (f *Fleet) answerAll(ctx context.Context) error {
 	}
 }
 
-// gather takes who waits already.
+// gatherClaims takes the claims that wait already, up to begunAtOnce.
 func (f *Fleet) gather(first application) map[controlplane.NodeID]application {
 	all := map[controlplane.NodeID]application{first.id: first}
 	for len(all) < begunAtOnce {

@@ -11,11 +11,11 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// keep dials one node for ever, until its context ends or somebody else has the
-// lease; then it calls ended.
+// keepConnected connects to one node, again after each failure, until its context ends
+// or another control plane takes the lease; then it calls ended.
 //
-// Nobody waits in here while a session stands: there are thousands of them, and
-// each who waits takes a stack. The end of a session has keep go on.
+// It returns once a session is open, because a waiting goroutine costs a stack and
+// there are thousands of sessions. The end of a session calls keepConnected again.
 func (f *Fleet) keep(ctx context.Context, id controlplane.NodeID, pause backoff, ended func()) {
 	for {
 		began := time.Now()
@@ -71,8 +71,8 @@ var (
 // person.
 const notOurs = "a node is not ours to command any more"
 
-// release lets the next control plane in at once. A lease that is somebody
-// else's by now is left alone.
+// releaseLease returns the lease, so that another control plane can take over at once.
+// It does nothing if another one holds it by now.
 func (f *Fleet) release(ctx context.Context, id controlplane.NodeID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
@@ -125,8 +125,9 @@ func (f *Fleet) try(ctx context.Context, id controlplane.NodeID) (*session, erro
 	return s, nil
 }
 
-// dial connects at once, and waits for its turn with the rest. A node that does
-// not answer holds nobody up; one that accepts and hangs, for a moment only.
+// dialNode opens the TCP connection at once, and waits for the handshake limiter
+// before TLS. So an unreachable node delays no other node, and one that accepts and
+// hangs delays them for handshakeTurn at most.
 func (f *Fleet) dial(ctx context.Context, b *beginning) (*wire.ProvenConn, error) {
 	c, err := f.Dial.config(b.Link, b.Epoch)
 	if err != nil {
@@ -185,9 +186,8 @@ func (f *Fleet) note(ctx context.Context, id controlplane.NodeID, why error) err
 	case errors.As(why, &untrusted):
 		err = f.Nodes.Untrusted(ctx, id, hex(untrusted.Got), untrusted.ProofValid)
 	case stopped || errors.Is(why, errElsewhere):
-		// We stop, or are not the one to speak of it any more. The node is as
-		// online as before: its ingress goes on, and who commands it next, in a
-		// second or after our restart, says what it finds.
+		// We are stopping, or another control plane has the node now. Leave its status: the
+		// ingress still serves it, and the next holder of the lease stores what it finds.
 	default:
 		err = f.Nodes.Offline(ctx, id, reason(why))
 	}

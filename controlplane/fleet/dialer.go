@@ -18,8 +18,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// linkFor is how long a dialer goes on with what it read of a node. A rotated
-// token is refused by the agent itself, so nothing unsafe lives longer.
+// linkFor is how long a dialer uses what it read of a node. That is safe: the agent
+// itself refuses a token that was rotated meanwhile.
 const linkFor = 2 * time.Second
 
 // Dialer opens connections beside the sessions: tunnels for the ingress, and
@@ -48,8 +48,8 @@ func NewDialer(nodes Nodes, how Dialing) *Dialer {
 func (d *Dialer) Dial(ctx context.Context, id controlplane.NodeID) (net.Conn, error) {
 	conn, err := d.dialAs(ctx, id)
 	if errors.Is(err, wire.ErrStaleEpoch) {
-		// The node changed hands a moment ago: whoever commands it now may have
-		// been faster with the new epoch than we were.
+		// Another control plane took the lease a moment ago and may have sent the agent a
+		// newer epoch, so that ours is refused. Read it again.
 		d.forget(id)
 		return d.dialAs(ctx, id)
 	}
@@ -64,7 +64,7 @@ func (d *Dialer) dialAs(ctx context.Context, id controlplane.NodeID) (net.Conn, 
 	return l.dial(ctx)
 }
 
-// forget has a node read anew at the next use.
+// expireLink has the node read again at the next use.
 func (d *Dialer) forget(id controlplane.NodeID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -105,7 +105,7 @@ func (d *Dialer) Forward(ctx context.Context, id controlplane.NodeID,
 	return conn, refusedTunnel(err)
 }
 
-// refusedTunnel says an agent's no in the words of the API.
+// refusedTunnel turns the agent's refusal into an error of the API.
 func refusedTunnel(err error) error {
 	no, ok := errors.AsType[*wire.TunnelError](err)
 	if !ok {
@@ -219,8 +219,8 @@ func (d *Dialer) Logs(ctx context.Context, id controlplane.NodeID,
 	return response.Body, nil
 }
 
-// once is a client for one request to an agent, on a connection of its own. An
-// agent sends nobody elsewhere.
+// newOneShotClient returns a client for one request to an agent, on a connection of
+// its own. Redirects are not followed: agents send none.
 func once(dial func(context.Context) (net.Conn, error)) *http.Client {
 	transport := wire.NewTransport(dial)
 	transport.DisableKeepAlives = true

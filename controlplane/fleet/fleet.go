@@ -1,12 +1,12 @@
 // Package fleet keeps one supervised session with each node's agent.
 //
-// Goals go down and reports come up. Fleet reads goals from the database
-// whenever a row wakes it and on a tick besides, so a lost wake-up costs two
-// seconds and nothing else; it hands every report to lifecycle and acknowledges
-// it only after the commit. A node is online exactly while serve runs.
+// Goals are sent to the agent and reports come back. Fleet reads goals from the
+// database after a notification and also on a tick, so a lost notification costs two
+// seconds. It passes each report to lifecycle and acknowledges it after the commit. A
+// node is online exactly while its session is open.
 //
-// Several control planes may share a database: who holds a node's lease speaks
-// with its agent, and the lease's epoch fences off whoever held it before.
+// Several control planes may share a database: only the holder of a node's lease talks
+// to its agent, and the agent rejects the lower epoch of an earlier holder.
 package fleet
 
 import (
@@ -30,9 +30,8 @@ import (
 const (
 	// tick is how soon a lost wake-up is made up for (faults.md, rule 8).
 	tick = 2 * time.Second
-	// lookEvery is how soon somebody notices a lease that ended. With the lease's
-	// ten seconds, a node whose control plane died is commanded again within
-	// twelve.
+	// lookEvery is how often free leases are looked for. With a lease of ten seconds, a
+	// node whose control plane died is connected again within twelve.
 	lookEvery = time.Second
 	// lookRest bounds how often a busy fleet makes us look, and lookShare how much
 	// of the time: ten thousand nodes take a while to list.
@@ -64,27 +63,28 @@ type Beginning struct {
 
 // Nodes is what fleet needs of the node table and of the keys sealed in it.
 type Nodes interface {
-	// Enabled lists the nodes to keep a session with: those that no person has
-	// to look at first, and that nobody but this holder has a lease on.
+	// Enabled lists the nodes to keep a session with: those that need no person's decision
+	// first, and whose lease is free or belongs to this holder.
 	Enabled(ctx context.Context, holder string) ([]controlplane.NodeID, error)
-	// Link reads one node anew.
+	// Link reads one node from the database.
 	Link(ctx context.Context, id controlplane.NodeID) (Link, error)
 	// Epoch is the lease's present epoch, for connections beside the session.
 	Epoch(ctx context.Context, id controlplane.NodeID) (int64, error)
-	// Begin takes the right to command some nodes and reads what it takes to
-	// begin sessions with them. Those that somebody else commands are left out.
+	// Begin acquires the leases of some nodes and reads what is needed to begin sessions
+	// with them. Nodes whose lease another holder has are left out.
 	Begin(ctx context.Context, ids []controlplane.NodeID, holder string) (
 		map[controlplane.NodeID]Beginning, error)
-	// Renew renews the right. It names those that were not renewed: lost ones
-	// are somebody else's, busy ones come next time.
+	// Renew renews leases. It returns those that were not renewed: lost ones have another
+	// holder, busy ones are retried next time.
 	Renew(ctx context.Context, ids []controlplane.NodeID, holder string) (
 		lost, busy []controlplane.NodeID, err error)
-	// Digests gives one word for each node that the holder commands; it changes
-	// with all that a session has to act on.
+	// Digests returns one digest for each node that the holder commands; it changes with
+	// everything that a session has to act on.
 	Digests(ctx context.Context, holder string) (map[controlplane.NodeID]string, error)
-	// Release gives a lease back before its end, so that nobody has to wait.
+	// Release returns a lease before it ends, so that another control plane need not wait.
 	Release(ctx context.Context, id controlplane.NodeID, holder string) error
-	// Met notes who answered and proved the token, and what it is.
+	// Met stores the certificate and build of an agent that proved the token, and its
+	// inventory.
 	Met(ctx context.Context, id controlplane.NodeID, thumbprint, build string,
 		inventory controlplane.Inventory) error
 	// Online notes that the agent has goals and plugins: it can be used.
@@ -93,11 +93,11 @@ type Nodes interface {
 	Offline(ctx context.Context, id controlplane.NodeID, detail string) error
 	Untrusted(ctx context.Context, id controlplane.NodeID, got string, proofValid bool) error
 	Incompatible(ctx context.Context, id controlplane.NodeID, build, detail string) error
-	// Introduced notes what an agent of another release says of itself.
+	// Introduced stores what an agent of another release reports about itself.
 	Introduced(ctx context.Context, id controlplane.NodeID, build string,
 		inventory controlplane.Inventory) error
-	// Revoked gives the tokens that Link.Refuse names, for reaching an agent that
-	// still uses one of them.
+	// Revoked returns the tokens that Link.Refuse names, to connect to an agent that still
+	// uses one of them.
 	Revoked(ctx context.Context, id controlplane.NodeID) ([]Credential, error)
 	// Refused notes that the agent itself refuses a token from now on.
 	Refused(ctx context.Context, id controlplane.NodeID, kid string) error
@@ -113,10 +113,10 @@ type Nodes interface {
 
 // Secrets opens what a run may have, and leaves an audit entry each time.
 type Secrets interface {
-	// Open gives the bundle of a run: its key, and its secrets by name.
+	// Open returns a run's key, and its secrets by name.
 	Open(ctx context.Context, deployment controlplane.DeploymentID,
 		run controlplane.Run) (key []byte, values map[string]string, err error)
-	// PullCredentials gives the sign-in of each registry host that needs one.
+	// PullCredentials returns the credentials of each registry host that needs them.
 	PullCredentials(ctx context.Context, hosts []string) (map[string]wire.RegistryAuth, error)
 }
 
@@ -186,14 +186,14 @@ func New(c Config) *Fleet {
 	return f
 }
 
-// Run keeps a session with every enabled node until the context ends. It
-// returns after the last session has ended.
+// Run keeps a session with every enabled node until the context ends. It returns after
+// the last session has ended.
 func (f *Fleet) Run(ctx context.Context) error {
 	wake := f.Listener.Subscribe("", controlplane.TopicNode)
 	defer wake.Close()
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
-	// The roster goes on until the last session has ended.
+	// Renewing leases and storing reports continue until the last session has ended.
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var helpers, sessions sync.WaitGroup
 	defer helpers.Wait()
@@ -201,7 +201,8 @@ func (f *Fleet) Run(ctx context.Context) error {
 	defer sessions.Wait()
 	helpers.Go(func() { _ = f.roster.run(background) })
 	helpers.Go(func() { _ = f.answerAll(background) })
-	// Leases cannot wait for what agents tell, and people do not.
+	// Storing reports has low priority: lease renewals and people must get database
+	// connections first.
 	helpers.Go(func() { _ = f.posts.run(postgres.Patient(background)) })
 	helpers.Go(func() { _ = f.pace.run(background) })
 	helpers.Go(func() { _ = f.tidy(background) })
@@ -233,16 +234,16 @@ func (f *Fleet) Run(ctx context.Context) error {
 	}
 }
 
-// keeper is what keeps a session with one node, see keep.
+// sessionKeeper is the goroutine that keeps one node connected, see keepConnected.
 type keeper struct {
 	cancel context.CancelFunc
 	ended  chan struct{}
-	// told is whether it was told to end.
+	// told is set after its context was canceled, so that this is logged once.
 	told bool
 }
 
-// adjust starts and ends sessions so that they are the wanted ones. One that
-// ended by itself, since somebody else has the lease, may begin anew.
+// adjustSessions starts and ends sessions to match wanted. A session that ended
+// because another control plane took the lease may start again.
 func (f *Fleet) adjust(ctx context.Context, wanted []controlplane.NodeID,
 	running map[controlplane.NodeID]*keeper, sessions *sync.WaitGroup) {
 	keep := map[controlplane.NodeID]bool{}

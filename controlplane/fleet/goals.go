@@ -12,9 +12,9 @@ import (
 // and a message may have a mebibyte.
 const maxGoals = 16
 
-// plan says what to tell an agent that was told sent, so that it knows what is
-// wanted now. It is pure. A deployment that is no longer wanted needs no word:
-// the agent itself reported its end.
+// changedGoals returns the goals that differ from what the agent was sent. It is pure.
+// A deployment that is no longer wanted needs no message: the agent itself reported
+// its end.
 func plan(orders []controlplane.Order, sent map[string]mark) (changed []wire.Goal) {
 	for _, o := range orders {
 		if sent[string(o.Deployment)] != markOf(o) {

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// keepRecent is how long the images of a deployment that is gone stay: who
-	// makes one like it again finds them there.
+	// keepRecent is how long images of a removed deployment stay on nodes, for people who
+	// create a similar one.
 	keepRecent = 7 * 24 * time.Hour
 	// keepFor is how long a list of images is good. An older one costs a pull.
 	keepFor = time.Minute
@@ -44,7 +44,8 @@ func (k *kept) list(ctx context.Context, nodes Nodes) ([]pipeline.Image, error) 
 	return images, nil
 }
 
-// tellKept tells the agent which images stay whatever room there is.
+// sendKeepList sends the list of images that the agent must not remove, even when disk
+// is short.
 func (s *session) tellKept(ctx context.Context) error {
 	now, err := s.kept.list(ctx, s.Nodes)
 	if err != nil {
@@ -53,8 +54,7 @@ func (s *session) tellKept(ctx context.Context) error {
 	if s.toldKeep && slices.Equal(now, s.keep) {
 		return nil
 	}
-	// An agent that has heard nothing removes nothing: that there is nothing to
-	// keep has to be said too.
+	// Send an empty list too: an agent that never received one removes nothing.
 	s.keep, s.toldKeep = now, true
 	for rest := now; ; {
 		n := min(len(rest), keepAtOnce)

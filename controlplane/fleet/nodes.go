@@ -13,8 +13,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// leaseFor is how long a control plane that died keeps a node to itself
-// (faults.md, rule 6). The database's clock counts.
+// leaseFor is how long a node stays with a control plane that died (faults.md, rule
+// 6). The database's clock counts.
 const leaseFor = 10 * time.Second
 
 // Table is Nodes on the database.
@@ -22,9 +22,9 @@ type Table struct {
 	Store *postgres.Store
 	// OpenKey opens the key of a node's token, which the catalogue sealed.
 	OpenKey func(controlplane.NodeToken) ([]byte, error)
-	// Holder is this process in leases. What it says of a node counts only while
-	// it has that node's lease: one that was stopped for a while must not call a
-	// node offline that another control plane speaks with.
+	// Holder names this process in leases. What it writes about a node counts only while
+	// it has the node's lease: a process that was suspended must not mark a node offline
+	// that another control plane is connected to.
 	Holder string
 }
 
@@ -173,8 +173,9 @@ func (t Table) Met(ctx context.Context, id controlplane.NodeID, thumbprint, buil
 	})
 }
 
-// trust stores the certificate of first contact. Two machines with one are a
-// data folder that was copied, and neither could be told from the other.
+// trustCertificate stores the certificate of first contact. Two nodes with the same
+// one mean that a data folder was copied: we could not tell one from the other, so
+// this fails.
 func trust(
 	ctx context.Context, tx *postgres.Tx, n controlplane.Node, print controlplane.Thumbprint,
 ) error {
@@ -249,8 +250,7 @@ func tellDeployments(ctx context.Context, tx *postgres.Tx, id controlplane.NodeI
 	return nil
 }
 
-// Offline implements Nodes. A node that waits for its agent goes on waiting:
-// nothing is lost yet.
+// Offline implements Nodes. A node that never connected keeps its status enrolled.
 func (t Table) Offline(ctx context.Context, id controlplane.NodeID, detail string) error {
 	return t.move(ctx, id, controlplane.NodeOffline, detail, nil)
 }
@@ -306,8 +306,8 @@ func (t Table) Incompatible(
 	})
 }
 
-// move changes the status of a node that does not wait for a person. One that
-// does, or that is gone, is left as it is.
+// setStatus changes the status of a node unless it waits for a person's decision or is
+// gone.
 func (t Table) move(ctx context.Context, id controlplane.NodeID, to controlplane.NodeStatus,
 	detail string, also func(*postgres.Tx) error) error {
 	return t.Store.InTx(ctx, func(tx *postgres.Tx) error {

@@ -10,28 +10,29 @@ const (
 	// handshakesAtOnce is how many nodes come back at once where there is room:
 	// their answers take a while on a long line, and no processor meanwhile.
 	handshakesAtOnce = 64
-	// handshakesAlways go on however busy the machine is.
+	// handshakesAlways is the lower bound of the limit, however busy the machine is.
 	handshakesAlways = 8
 	// beginEvery is the time between two: ten thousand are back within the minute,
 	// and people have a part of the processor meanwhile.
 	beginEvery = 4 * time.Millisecond
-	// handshakeTurn is how long one that hangs keeps the others waiting.
+	// handshakeTurn is how long a handshake that hangs occupies a slot of the limiter.
 	handshakeTurn = 500 * time.Millisecond
-	// turnWithin is how long a node waits for its turn: its agent does not wait
-	// for ever, and a machine that others keep busy must not keep nodes away.
+	// turnWithin is how long a node waits for a slot; then it continues without one. Its
+	// agent closes connections that wait too long, and a machine kept busy by other work
+	// must not keep nodes offline.
 	turnWithin = time.Second
-	// feelEvery is how often we feel how busy the machine is, restEvery while
-	// nobody comes back. lateBy is when it is too busy: a request of a person
-	// waits some ten times for the processor.
+	// feelEvery is how often the load is measured, restEvery while no node reconnects. A
+	// timer that fires later than lateBy means overload: a person's request waits about
+	// ten times that for the CPU.
 	feelEvery = 10 * time.Millisecond
 	restEvery = 200 * time.Millisecond
 	lateBy    = 8 * time.Millisecond
 )
 
-// pace bounds how many nodes come back at once. A handshake is all processor:
-// more of them than there is room for end no sooner, and people's requests would
-// wait behind them. How much room there is, nobody can tell beforehand; a timer
-// that fires late tells that there is none.
+// adaptiveLimiter bounds how many nodes reconnect at once. TLS handshakes are
+// CPU-bound: running more than the CPU can serve only delays all of them, and people's
+// requests. The limit shrinks to 3/4 when a timer fires late, a sign of CPU
+// starvation, and grows by one while it is used up (AIMD).
 type pace struct {
 	// free holds what may begin.
 	free chan struct{}
@@ -66,8 +67,8 @@ func (p *pace) run(ctx context.Context) error {
 	}
 }
 
-// felt gives way at once when a timer was late, and takes back one by one. It
-// says when to feel again.
+// adjust shrinks the limit to 3/4 when a timer fired late, and adds one when the limit
+// is used up. It returns when to measure next.
 func (p *pace) felt(late time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,7 +78,7 @@ func (p *pace) felt(late time.Duration) time.Duration {
 	case late > lateBy:
 		p.resizeLocked(max(handshakesAlways, p.limit*3/4))
 	case p.underWay >= p.limit:
-		// Who does not use what it has needs no more.
+		// Grow only while the limit is used up.
 		p.resizeLocked(min(handshakesAtOnce, p.limit+1))
 	}
 	return feelEvery
@@ -104,7 +105,8 @@ func (p *pace) giveLocked() {
 	p.free <- struct{}{}
 }
 
-// enter waits for a place. Who waited too long goes on without.
+// acquire waits for a slot, at most turnWithin. Without one, placed is false and the
+// caller continues.
 func (p *pace) enter(ctx context.Context) (placed bool, err error) {
 	patience := time.NewTimer(turnWithin)
 	defer patience.Stop()

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// postsAtOnce bounds how many nodes' events share a commit: whoever asks for
-	// one of their deployments waits for it.
+	// postsAtOnce bounds how many nodes' events share a commit, since the commit holds the
+	// row locks of their deployments.
 	postsAtOnce = 8
 	// togetherWithin is how long a commit for several may take.
 	togetherWithin = 2 * time.Second
@@ -23,14 +23,14 @@ const (
 	clerks = 3
 	// loners is how many commits for one are under way at once, beside the clerks.
 	loners = 3
-	// aloneFor is how long nobody tries to share a commit after one took too long:
-	// while the database is slow, all that do would only take longer.
+	// aloneFor is how long reports are stored one by one after a shared commit took too
+	// long. While the database is slow, trying to share only adds delay.
 	aloneFor = 5 * time.Second
 )
 
-// posts stores what nodes report. Nodes whose reports arrive at the same time
-// share a commit: each costs the disk a moment, and PostgreSQL a lock that all
-// who wake others take one after another.
+// reportBatcher stores what nodes report (group commit). Reports that arrive at the
+// same time share a transaction: each commit costs a disk flush and PostgreSQL's
+// global lock for notifications.
 type posts struct {
 	apply   func(context.Context, ...lifecycle.Report) error
 	waiting chan post
@@ -38,7 +38,7 @@ type posts struct {
 	alone chan struct{}
 
 	mu sync.Mutex
-	// apart is until when nobody shares a commit.
+	// apart is the time until which reports are stored one by one.
 	apart time.Time
 }
 
@@ -98,8 +98,9 @@ func (p *posts) gather(first post) []post {
 	return all
 }
 
-// together commits once for all. One whose deployment somebody holds, or that
-// cannot be stored, must not keep the others from it: then each is stored by itself.
+// storeTogether stores all in one transaction. If that fails, each is stored by
+// itself: one that is invalid, or whose deployment is locked, must not delay the
+// others.
 func (p *posts) together(ctx context.Context, all []post) {
 	// In one order, so that no two commits wait for each other.
 	slices.SortFunc(all, func(a, b post) int {
@@ -111,13 +112,13 @@ func (p *posts) together(ctx context.Context, all []post) {
 			one.stored <- err
 			continue
 		}
-		// Not in the clerk's time: it may wait for whoever holds the deployment.
+		// Store these off the batching goroutine; each may block on its deployment's row lock.
 		go func() { one.stored <- p.single(one) }()
 	}
 }
 
-// share reports whether all are stored. No error then is nobody's fault: it took too
-// long, or did so a moment ago.
+// tryGroupCommit reports whether all were stored. (false, nil) means that the group
+// commit was skipped or timed out; the caller stores each report alone.
 func (p *posts) share(ctx context.Context, all []post) (stored bool, err error) {
 	p.mu.Lock()
 	apart := time.Now().Before(p.apart)

@@ -84,7 +84,7 @@ func goodbye(ctx context.Context, err error) (wire.Code, string) {
 	return wire.CodeGone, "the control plane ends this session"
 }
 
-// unwrapped keeps the line short: the detail is in the log.
+// truncateError keeps the status line short; the whole error is in the log.
 func unwrapped(err error) string {
 	const most = 300
 	text := err.Error()

@@ -14,15 +14,15 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// errUnexpected ends a session whose agent says what it may not.
+// errUnexpected ends a session whose agent broke the protocol.
 var errUnexpected = errors.New("the agent sent what does not fit")
 
-// eventsAtOnce bounds one commit: whoever asks for the deployment waits for it.
+// eventsAtOnce bounds one commit, which holds the deployment's row lock.
 const eventsAtOnce = 16
 
-// receive takes the reports that have arrived, in order. An event is acknowledged
-// after its commit, so one that could not be stored comes again. The end of the
-// link is the last that arrives.
+// receiveReports stores the reports that have arrived, in order. An event is
+// acknowledged after its commit, so one that could not be stored is sent again. The
+// closing of the connection is the last report.
 func (s *session) receive(ctx context.Context) error {
 	for ctx.Err() == nil {
 		// In this order: what arrived before the end counts.
@@ -51,8 +51,8 @@ func (s *session) take(ctx context.Context, r wire.Report) (next wire.Report, er
 	return nil, s.takeOther(ctx, r)
 }
 
-// gather adds the events of the same deployment that have arrived already: they
-// share a commit.
+// gatherEvents adds the events of the same deployment that have arrived already, so
+// that they share a commit.
 func (s *session) gather(first wire.Event) (batch []wire.Event, next wire.Report) {
 	batch = []wire.Event{first}
 	for len(batch) < eventsAtOnce {
@@ -129,8 +129,8 @@ func (s *session) mayFail(ctx context.Context, what string, err error) error {
 	return nil
 }
 
-// answerSecrets gives a run's bundle to the node it was placed on. A refusal is
-// an answer; the database being away is none, and the agent asks again.
+// answerSecrets sends a run's secrets to its node. A refusal is sent too; if the
+// database is unavailable nothing is sent, and the agent asks again.
 func (s *session) answerSecrets(ctx context.Context, w wire.SecretsWanted) error {
 	answer, err := s.bundle(ctx, w)
 	if kind := controlplane.KindOf(err); kind != "" && kind != controlplane.Unavailable {
@@ -149,8 +149,8 @@ func (s *session) answerSecrets(ctx context.Context, w wire.SecretsWanted) error
 	return s.Failpoint.Hit("secrets.sent")
 }
 
-// answerRegistries gives the sign-ins for pulling plugins ahead: those of the
-// catalogue's own registries, whatever else is asked for.
+// answerRegistries sends the credentials for prepulling plugin images: only those of
+// the catalogue's own registries, whatever the agent asked for.
 func (s *session) answerRegistries(ctx context.Context, w wire.RegistriesWanted) error {
 	images, err := s.roster.pluginImages(ctx)
 	if err != nil {
@@ -228,8 +228,8 @@ func registries(p pipeline.Pipeline) []string {
 	return slices.Sorted(maps.Keys(hosts))
 }
 
-// collectLogs keeps a second connection for step logs, so that a flood of lines
-// never delays a heartbeat. Its end does not end the session.
+// collectLogs keeps a second connection for step logs, so that a flood of lines never
+// delays a heartbeat. The session continues when it ends.
 func (s *session) collectLogs(ctx context.Context) error {
 	var pause backoff
 	for {

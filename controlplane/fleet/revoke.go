@@ -19,7 +19,7 @@ type Credential struct {
 // tellWithin is how long an agent may take to store and confirm a refusal.
 const tellWithin = 10 * time.Second
 
-// tryDeliver is deliver for who has worse news already.
+// tryDeliver is deliverRevocations for a caller that has another error to report.
 func (f *Fleet) tryDeliver(ctx context.Context, link Link, epoch int64) {
 	if len(link.Refuse) == 0 {
 		return
@@ -30,10 +30,10 @@ func (f *Fleet) tryDeliver(ctx context.Context, link Link, epoch int64) {
 	}
 }
 
-// deliver has an agent refuse the tokens that were revoked while it was away.
-// It may know no other yet, so it is reached with each of them once more, for
-// this one message: no goal and no secret goes over such a session. A crash at
-// any point leaves the token pending, and the next try says the same again.
+// deliverRevocations has an agent refuse the tokens that were revoked while it was
+// offline. It may know no other token yet, so we connect once with each revoked one
+// and send only this message: no goal and no secret. After a crash the token is still
+// pending, and the next try sends the message again.
 func (f *Fleet) deliver(ctx context.Context, link Link, epoch int64) error {
 	revoked, err := f.Nodes.Revoked(ctx, link.Node.ID)
 	if err != nil {
@@ -56,8 +56,8 @@ func (f *Fleet) deliverOne(ctx context.Context, link Link, epoch int64, c Creden
 	proven, err := wire.Dial(ctx, config)
 	if errors.Is(err, wire.ErrRefused) && !config.Thumbprint.IsZero() &&
 		!errors.Is(err, wire.ErrStaleEpoch) && !errors.Is(err, wire.ErrOtherNode) {
-		// The certificate is the trusted one, so the agent itself says that it
-		// refuses this token: it was told before, or never had it.
+		// The certificate is the trusted one, so this refusal comes from our agent: it
+		// received the message before, or never had the token.
 		return f.refused(ctx, link.Node.ID, c.Kid)
 	}
 	if err != nil {
@@ -71,8 +71,8 @@ func (f *Fleet) deliverOne(ctx context.Context, link Link, epoch int64, c Creden
 	return f.tell(ctx, conn, link.Node.ID, c.Kid)
 }
 
-// tell sends the one message and waits for the answer, whatever else the agent
-// has to say.
+// sendRevocation sends the message and waits for its confirmation; other messages from
+// the agent are ignored.
 func (f *Fleet) tell(
 	ctx context.Context, conn *wire.Session, id controlplane.NodeID, kid string,
 ) error {

@@ -13,19 +13,19 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// roster holds the sessions that stand, and asks the database for all of them
-// at once what each would otherwise ask by itself: whether its lease is still
-// ours, whether something changed for it, and which plugins there are. With ten
-// thousand nodes this is a few queries a second instead of ten thousand.
+// sessionSet holds the open sessions and queries the database for all of them at once:
+// whether their leases are still ours, whether something changed for them, and which
+// plugins exist. With ten thousand nodes these are a few queries a second instead of
+// ten thousand.
 type roster struct {
 	*Fleet
 
 	mu       sync.Mutex
 	sessions map[controlplane.NodeID]*session
-	// digests are what each session was last told to look at.
+	// digests holds, for each session, the digest for which it last updated its agent.
 	digests map[controlplane.NodeID]string
 	plugins []wire.PluginImage
-	// end is the audit's that agents are told, nil while there is none to tell.
+	// end is the audit chain's head that agents remember; nil while there is none.
 	end *wire.AuditHead
 }
 
@@ -51,7 +51,7 @@ func (r *roster) leave(s *session) {
 	}
 }
 
-// all gives the sessions that stand, in no order.
+// list returns the open sessions, in no order.
 func (r *roster) all() []*session {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -104,8 +104,8 @@ func (r *roster) pass(ctx context.Context) error {
 	}
 }
 
-// compareAll makes up for wake-ups that were lost: whoever's digest is another
-// than before looks.
+// compareAll makes up for lost notifications: it updates every session whose digest
+// changed.
 func (r *roster) compareAll(ctx context.Context) error {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
@@ -127,8 +127,8 @@ func (r *roster) compareAll(ctx context.Context) error {
 	}
 }
 
-// changed gives the sessions with another digest than before, and those that
-// leave something alone until time or people decide.
+// changedSessions returns the sessions whose digest changed, and those with
+// deployments that are left alone until a person decides or time passes.
 func (r *roster) changed(digests map[controlplane.NodeID]string) (all []*session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -143,8 +143,8 @@ func (r *roster) changed(digests map[controlplane.NodeID]string) (all []*session
 	return all
 }
 
-// watchPlugins keeps the catalogue's list, and has all sessions look when it is
-// another.
+// watchPlugins reads the catalogue's plugin list, and updates all sessions when it
+// changes.
 func (r *roster) watchPlugins(ctx context.Context) error {
 	wake := r.Listener.Subscribe("", controlplane.TopicCatalog)
 	defer wake.Close()
@@ -182,7 +182,7 @@ func (r *roster) readPlugins(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// pluginImages is the list as it was read last; the first who asks reads it.
+// pluginImages returns the list that was read last; the first caller reads it.
 func (r *roster) pluginImages(ctx context.Context) ([]wire.PluginImage, error) {
 	r.mu.Lock()
 	known := r.plugins
@@ -198,7 +198,7 @@ func (r *roster) pluginImages(ctx context.Context) ([]wire.PluginImage, error) {
 	return r.plugins, nil
 }
 
-// renewAll holds the leases; without them nothing may be said any more.
+// renewAll renews the leases; without its lease a session must not send anything.
 func (r *roster) renewAll(ctx context.Context) error {
 	ticker := time.NewTicker(renewEvery)
 	defer ticker.Stop()
@@ -235,7 +235,8 @@ func (r *roster) renewOnce(ctx context.Context) {
 		case err == nil && !slices.Contains(busy, id):
 			s.renewed(began)
 		case s.sinceRenewed() >= leaseFor-renewEvery:
-			// The next try would come when somebody else may have it already.
+			// The next try would come too late: another control plane may have the lease by
+			// then.
 			s.stop(errors.Join(errors.New("the lease could not be renewed"), err))
 		}
 	}

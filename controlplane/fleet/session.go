@@ -18,9 +18,10 @@ import (
 // renewEvery is a third of the lease's ten seconds (faults.md, rule 6).
 const renewEvery = 3 * time.Second
 
-// session is one stretch of being connected. Between the agent's words and ours
-// nobody waits for the former; taking them, looking at what changed, storing
-// measurements and collecting logs begin when there is something to do.
+// session is one connection to an agent. No goroutine waits while there is nothing to
+// do: receiving reports, sending updates, storing measurements and collecting logs
+// each start a task on demand, because an idle goroutine costs a stack and there are
+// thousands of sessions.
 type session struct {
 	*Fleet
 	link  Link
@@ -33,11 +34,11 @@ type session struct {
 	// samples wait to be stored; health is what was stored.
 	samples chan batch
 	health  told
-	// sent, plugins and keep are what the agent was told last.
+	// sent, plugins and keep are what the agent was sent last.
 	sent    map[string]mark
 	plugins []wire.PluginImage
 	keep    []pipeline.Image
-	// toldKeep is set once keep was told.
+	// toldKeep is set after keep was sent.
 	toldKeep bool
 
 	// outer is the node's context, ctx ours: it ends with the session.
@@ -47,13 +48,13 @@ type session struct {
 	tasks sync.WaitGroup
 
 	mu sync.Mutex
-	// over is set when nothing may begin any more.
+	// over is set when no more tasks may start.
 	over bool
-	// witness is set once the agent may be told of the audit's end.
+	// witness is set once the audit chain's head may be sent to this agent.
 	witness bool
-	// looking is set while somebody looks, again when they have to look again.
+	// looking is set while an update runs, again when another one has to follow it.
 	looking, again bool
-	// receiving, storing and logging are set while somebody does.
+	// receiving, storing and logging are set while that task runs.
 	receiving, storing, logging bool
 	// good is when the lease was last renewed; holding mirrors held.
 	good    time.Time
@@ -74,7 +75,7 @@ func (f *Fleet) open(
 	s := &session{Fleet: f, link: b.Link, epoch: b.Epoch, conn: conn, outer: ctx, ctx: working,
 		stop: stop, refused: make(chan string, 4), samples: make(chan batch, samplesWaiting),
 		good: b.leased,
-		// Nobody looks before both ends know the same.
+		// No update before the initial state was exchanged.
 		looking: true}
 	welcome, err := s.greet(ctx)
 	if err == nil {
@@ -93,8 +94,8 @@ func (f *Fleet) open(
 	return s, nil
 }
 
-// serve works until the link, the lease or the context ends. It returns at once;
-// ended is told why, when nothing of the session is left.
+// serve starts receiving and returns at once. After the link, the lease or the context
+// has ended and all tasks have stopped, it calls ended with the cause.
 func (s *session) serve(ended func(why error)) {
 	context.AfterFunc(s.ctx, func() {
 		why := context.Cause(s.ctx)
@@ -104,7 +105,7 @@ func (s *session) serve(ended func(why error)) {
 	s.conn.OnArrival(func() { s.start(&s.receiving, s.receive, s.conn.News) })
 }
 
-// close ends everything, and tells the agent why.
+// close stops all tasks and tells the agent why.
 func (s *session) close(why error) {
 	s.roster.leave(s)
 	s.end(why)
@@ -119,7 +120,8 @@ func (s *session) forget() {
 		Thumbprint: n.Thumbprint, Expected: n.Expected}
 }
 
-// ready lets others look, and looks for those who wanted to meanwhile.
+// allowUpdates ends the initial exchange, and runs an update if one was requested
+// meanwhile.
 func (s *session) ready() {
 	s.mu.Lock()
 	s.looking = false
@@ -167,7 +169,7 @@ func (s *session) begin(
 	return s.settle(ctx, func() error { return s.Nodes.Online(ctx, id) })
 }
 
-// sameNode reports whether the node is what the database says already.
+// isSameNode reports whether the database has these facts of the node already.
 func sameNode(n controlplane.Node, peer wire.Peer, now controlplane.Inventory) bool {
 	return n.Inventory != nil && string(n.Thumbprint) == hex(peer.Thumbprint) &&
 		n.Build == string(peer.Build) && sameInventory(*n.Inventory, now)
@@ -219,7 +221,8 @@ func (s *session) end(why error) {
 	s.tasks.Wait()
 }
 
-// look has somebody look at what changed: now, or again if somebody is at it.
+// scheduleUpdate sends the agent what changed: now, or once more after the update that
+// is running.
 func (s *session) look() {
 	s.mu.Lock()
 	s.again = s.looking
@@ -231,7 +234,7 @@ func (s *session) look() {
 	})
 }
 
-// attend looks at everything that may have changed.
+// sendUpdates checks everything that may have changed, and sends the differences.
 func (s *session) attend(ctx context.Context) error {
 	if err := s.checkToken(ctx); err != nil {
 		return err
@@ -296,8 +299,8 @@ func (s *session) greet(ctx context.Context) (wire.Welcome, error) {
 	return welcome, nil
 }
 
-// sync tells the agent what we have of its reports, and all that should be.
-// An agent that counts lower than we do has lost its memory.
+// sendFullState acknowledges the agent's reports and sends all goals. An agent whose
+// report numbers are lower than those we stored has lost its state.
 func (s *session) sync(ctx context.Context, b *beginning, w wire.Welcome) error {
 	var orders []controlplane.Order
 	last := b.LastReport
@@ -346,7 +349,7 @@ func (s *session) send(ctx context.Context, all []wire.Goals) error {
 	return nil
 }
 
-// begun are the runs that the goals ask the agent to do, or to go on with.
+// requestedRuns returns the runs that the goals ask the agent to start or continue.
 func begun(goals []wire.Goal) (runs []controlplane.RunID) {
 	for _, g := range goals {
 		if g.Want == wire.WantPresent && !g.Ready && !g.Elsewhere {
@@ -367,7 +370,7 @@ func failpointOf(goals []wire.Goal) string {
 	return "goals"
 }
 
-// tellGoals tells the agent what changed.
+// sendChangedGoals sends the goals that changed.
 func (s *session) tellGoals(ctx context.Context) error {
 	orders, _, err := s.Lifecycle.Orders(ctx, s.actor, s.link.Node.ID)
 	if err != nil {
@@ -382,7 +385,7 @@ func (s *session) tellGoals(ctx context.Context) error {
 	return s.send(ctx, messages(changed, false))
 }
 
-// tellPlugins sends the catalogue's list if it is another than what was told.
+// sendPlugins sends the catalogue's plugin list if it changed.
 func (s *session) tellPlugins(ctx context.Context) error {
 	now, err := s.roster.pluginImages(ctx)
 	if err != nil {

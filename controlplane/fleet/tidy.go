@@ -16,9 +16,9 @@ const (
 	tidied = 3
 )
 
-// tidier gives the memory back that thousands of sessions took for a moment when
-// they began. The collector by itself would not run for a long time: idle
-// sessions make little garbage.
+// gcNudger returns memory to the operating system after thousands of sessions began at
+// once. Idle sessions make little garbage, so the collector would not run for a long
+// time by itself.
 type tidier struct {
 	begun int64
 	since time.Time
@@ -26,8 +26,8 @@ type tidier struct {
 	done int64
 }
 
-// tidy looks until the context ends. It has nothing else to do: the collector may
-// take a second.
+// collectGarbage checks on a tick until the context ends. It has a goroutine of its
+// own because a collection may take a second.
 func (f *Fleet) tidy(ctx context.Context) error {
 	ticker := time.NewTicker(calm / 5)
 	defer ticker.Stop()
@@ -42,7 +42,7 @@ func (f *Fleet) tidy(ctx context.Context) error {
 	}
 }
 
-// look is told from time to time how many sessions have begun ever.
+// observe is called on each tick with the number of sessions that have begun so far.
 func (t *tidier) look(begun int64, now time.Time) {
 	if begun != t.begun {
 		t.begun, t.since = begun, now

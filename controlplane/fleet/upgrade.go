@@ -17,8 +17,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// noteIncompatible notes that an agent is of another release, what it says of
-// itself all the same, and how to upgrade it.
+// noteIncompatible stores that an agent is of another release, what it reports about
+// itself, and how to upgrade it.
 func (f *Fleet) noteIncompatible(ctx context.Context, link Link, epoch int64,
 	why *wire.IncompatibleError) error {
 	detail := fmt.Sprintf("it runs %s, the control plane %s: run the same release on both",

@@ -21,8 +21,8 @@ const (
 	// samplesWaiting is how many batches of one agent may wait to be stored. An
 	// honest one sends the next after the answer.
 	samplesWaiting = 2
-	// oldest is more than an honest agent keeps, mostItems and mostServices more
-	// than it sends at once: what one that is not tells must stay small.
+	// oldest is more than an honest agent keeps, mostItems and mostServices more than it
+	// sends at once. They bound what a dishonest one can store.
 	oldest       = 2 * time.Hour
 	mostItems    = 100
 	mostServices = 2_000
@@ -33,8 +33,7 @@ type Usage interface {
 	// Observe takes the last measurement of a node.
 	Observe(ctx context.Context, actor access.Actor, node controlplane.NodeID,
 		v controlplane.NodeVitals) error
-	// Store takes measurements for the record. It returns when they are
-	// committed, and tells by their numbers those that it has.
+	// Store commits measurements and returns the numbers of those that it stored.
 	Store(ctx context.Context, actor access.Actor, node controlplane.NodeID,
 		b controlplane.UseBatch) error
 }
@@ -45,8 +44,8 @@ type batch struct {
 	at      time.Time
 }
 
-// takeSamples hands a batch on. It never waits: one that finds no room is sent
-// again.
+// takeSamples queues a batch without waiting. If the queue is full the batch is
+// dropped, and the agent sends it again.
 func (s *session) takeSamples(r wire.Samples) {
 	r.Items = r.Items[:min(len(r.Items), mostItems)]
 	select {
@@ -104,8 +103,8 @@ func useBatch(node controlplane.NodeID, b batch) controlplane.UseBatch {
 	return out
 }
 
-// vitals keeps what an agent measured last. It is dated by our clock: placement
-// asks how old it is.
+// storeVitals stores the latest measurements. They are dated by our clock, because
+// placement compares their age with it.
 func (s *session) vitals(ctx context.Context, v wire.Vitals) error {
 	err := s.Usage.Observe(ctx, s.actor, s.link.Node.ID, controlplane.NodeVitals{
 		At: time.Now(), CPU: v.CPU, MemoryUsed: v.MemoryUsed, MemoryOurs: v.MemoryOurs,
@@ -124,7 +123,8 @@ func (s *session) vitals(ctx context.Context, v wire.Vitals) error {
 	return s.mayFail(ctx, "health", err)
 }
 
-// told is what was stored of the services' health, and when all of it was.
+// storedHealth is the health of the services as it was stored last, and when all of it
+// was stored.
 type told struct {
 	at  time.Time
 	all map[string]seen
@@ -136,7 +136,8 @@ type seen struct {
 	restarts int
 }
 
-// news gives what differs from what was stored, or everything from time to time.
+// changes returns what differs from what was stored, or everything once healthAgain
+// has passed.
 func (t *told) news(all []wire.ServiceVitals, now time.Time) []controlplane.ServiceHealth {
 	whole := now.Sub(t.at) >= healthAgain
 	if whole {
@@ -173,7 +174,8 @@ func (s *session) changed(ctx context.Context, r wire.InventoryChanged) error {
 		inventory(r.Inventory, r.At, time.Now())))
 }
 
-// inventory is what an agent said of its node, and what its clock says of it.
+// newInventory converts an agent's inventory, and adds how far the agent's clock is
+// off.
 func inventory(i wire.Inventory, told, now time.Time) controlplane.Inventory {
 	out := controlplane.Inventory{Hostname: i.Hostname, OS: i.OS, Kernel: i.Kernel, Arch: i.Arch,
 		EngineVersion: i.EngineVersion, APIVersion: i.APIVersion, RuncVersion: i.RuncVersion,

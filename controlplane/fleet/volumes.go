@@ -17,7 +17,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// errSums says that what was written is not what was read.
+// errSums fails a copy whose written bytes differ from those that were read.
 var errSums = errors.New("the checksums of what was read and what was written differ")
 
 // Volumes asks a node whether a deployment's volumes can be copied now, and how many

@@ -8,12 +8,13 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// tellEvery is how often agents are told of the audit's end. What somebody with
-// the database and the key writes anew is noticed from the entry told last on.
+// tellEvery is how often agents are sent the audit chain's head. Entries up to the
+// head that was sent last cannot be rewritten unnoticed, even with the database and
+// the key.
 const tellEvery = 5 * time.Minute
 
-// tellAudit has all agents remember the audit's end. All are told the same one,
-// so that comparing what they remember costs little when all come back at once.
+// broadcastAuditHead sends the audit chain's head to all agents. All get the same one,
+// so that comparing their heads is cheap when all reconnect at once.
 func (r *roster) tellAudit(ctx context.Context) error {
 	ticker := time.NewTicker(tellEvery)
 	defer ticker.Stop()
@@ -31,7 +32,7 @@ func (r *roster) tellAudit(ctx context.Context) error {
 	}
 }
 
-// readEnd asks for the end that is told from now on.
+// readAuditHead reads the head that is sent from now on.
 func (r *roster) readEnd(ctx context.Context) bool {
 	head, ok, err := r.Journal.Tell(ctx, r.actor)
 	if err != nil {
@@ -49,9 +50,9 @@ func (r *roster) readEnd(ctx context.Context) bool {
 	return ok
 }
 
-// hear compares what the agent remembers of the audit, and has it remember the
-// end as it is now. One that remembers another audit is told nothing: what it
-// knows is the evidence.
+// compareAuditHeads compares the audit heads that the agent remembers with the chain,
+// and sends it the current one. An agent that remembers another chain gets no new
+// head: what it has is the evidence.
 func (s *session) hear(ctx context.Context, w wire.Welcome) error {
 	if w.Audit == nil {
 		return nil
@@ -94,8 +95,8 @@ func heads(from []wire.AuditHead) []controlplane.AuditHead {
 // mostHeads bounds what one agent can say; ours remember sixteen.
 const mostHeads = 64
 
-// tellEnd is only worth a line in the log when it does not get there: it is
-// told again.
+// sendAuditHead sends the head. A failure is only logged, since it is sent again
+// later.
 func (s *session) tellEnd(ctx context.Context) {
 	s.mu.Lock()
 	witness := s.witness

@@ -1,12 +1,12 @@
-// Package gate says who may open deployments at the ingress, and gives them
-// passes to show there. It keeps the rules and the passes; the ingress asks.
+// Package gate decides who may open deployments at the ingress, and issues the passes
+// for that. It keeps the rules and the passes; the ingress asks.
 //
-// Somebody signed in is handed over to a host by a code that works once, there
-// and within a minute, and is traded for a visit: a pass that goes with their
-// session and holds while they may see the deployment. A guest has a link with
-// an end, to one deployment. A robot has a token for a whole environment, sent
-// in a header. Of each secret only a hash is stored. A deployment's own gate
-// can only be stricter than its environment's.
+// A signed-in person is redirected to a host with a code that works once, only there,
+// and within a minute. It is exchanged for a visit: a pass that is valid as long as
+// their session and their access to the deployment. A guest has a link to one
+// deployment, with an expiry. A robot has a token for a whole environment, sent in a
+// header. Only hashes of these secrets are stored. A deployment's own gate can only be
+// stricter than its environment's.
 package gate
 
 import (
@@ -134,8 +134,8 @@ func gateOf(
 	return out, err
 }
 
-// SetDeployment changes a deployment's own gate. One that is more open than
-// the environment's says nothing, and is refused so that nobody is misled.
+// SetDeployment changes a deployment's own gate. One that is more open than the
+// environment's would have no effect, so it is refused.
 func (g *Gate) SetDeployment(
 	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 	mode controlplane.GateMode,

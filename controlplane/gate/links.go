@@ -35,8 +35,8 @@ func (a Ask) check(most time.Duration) error {
 	return nil
 }
 
-// Invite makes a guest link: whoever has it may open the deployment until it
-// ends, while the gate lets guests in. The secret is given once.
+// Invite creates a guest link: its owner may open the deployment until it expires,
+// while the gate admits guests. The secret is returned only here.
 func (g *Gate) Invite(ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 	a Ask) (p controlplane.Pass, host string, token controlplane.Plain, err error) {
 	e := actor.Entry("make guest link", "deployment "+string(id))

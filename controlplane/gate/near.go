@@ -12,7 +12,7 @@ const (
 	maxDistance = 6
 )
 
-// nearest gives the hosts that fewest letters tell apart from the wanted one.
+// nearestHosts returns the hosts with the smallest edit distance to the wanted one.
 func nearest(host string, all []controlplane.Place) []string {
 	type match struct {
 		host string

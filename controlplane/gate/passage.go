@@ -12,8 +12,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// HandOver makes the code that takes somebody signed in to a host. A host that
-// does not exist and one they may not see are the same answer.
+// HandOver creates the code that signs a person in at a host. A host that does not
+// exist and one they may not see give the same error.
 func (g *Gate) HandOver(
 	ctx context.Context, actor access.Actor, host string,
 ) (code controlplane.Plain, err error) {
@@ -78,8 +78,8 @@ func (g *Gate) Near(
 	return nearest(strings.ToLower(host), all), err
 }
 
-// Redeem trades what somebody brought to a host for a pass: a code for a
-// visit, while a guest's token is a pass already. ok is false for anything else.
+// Redeem exchanges a code for a visit; a guest's token is a pass already. ok is false
+// for anything else.
 func (g *Gate) Redeem(ctx context.Context, actor access.Actor, host string,
 	brought controlplane.Plain) (pass controlplane.Plain, until time.Time, ok bool, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -124,8 +124,9 @@ type Held struct {
 	Full bool
 }
 
-// Check gives those of the passes that hold now: not over, not withdrawn, and,
-// of a visit, its person still in, active and allowed to see the deployment.
+// Check returns those of the passes that are valid now: not expired, not withdrawn,
+// and for a visit, its person still signed in, active and allowed to see the
+// deployment.
 func (g *Gate) Check(
 	ctx context.Context, actor access.Actor, carried []controlplane.Plain,
 ) (valid []Held, err error) {

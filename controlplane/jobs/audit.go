@@ -15,9 +15,8 @@ const (
 	cutEvery    = 6 * time.Hour
 )
 
-// VerifyAudit walks the audit's chain, at the start and every hour. The log
-// gets its end each time: whoever collects logs elsewhere is a witness that
-// the database cannot talk out of it.
+// VerifyAudit verifies the audit, at the start and every hour. It logs the chain's
+// head each time, so that logs collected elsewhere prove later changes.
 func VerifyAudit(journal *audit.Log, log *slog.Logger) Job {
 	return Job{Name: "verify_audit", Every: verifyEvery, Do: func(ctx context.Context) error {
 		v, err := journal.Verify(ctx, access.System("verify-audit"))

@@ -20,8 +20,8 @@ const (
 	thinkTwice = 24 * time.Hour
 )
 
-// Expire removes deployments whose cleanup rule says so. Nothing is removed
-// because somebody set a clock: after a jump the cleanup rests for a day.
+// Expire removes deployments whose lifetime has ended. If the database clock jumps, it
+// pauses for a day, so that setting a clock removes nothing.
 func Expire(deployments *lifecycle.Lifecycle, store *postgres.Store, log *slog.Logger) Job {
 	var c Clock
 	return Job{Name: "expire", Every: expireEvery, Do: func(ctx context.Context) error {

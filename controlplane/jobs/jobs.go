@@ -1,10 +1,9 @@
-// Package jobs is what the control plane does by itself, again and again: it
-// forgets what has no use any more, and removes deployments that nobody wants.
+// Package jobs runs the control plane's periodic tasks: it deletes old rows, and
+// removes expired deployments.
 //
-// When a job is due is a row in the database. However many control planes there
-// are, one of them claims it, does it in small batches, and is not needed for
-// the next time. One that dies in between loses nothing: every job reads anew
-// what there is to do, and doing it twice is doing it once.
+// The time at which a job is due is a row in the database. However many control planes
+// there are, one of them claims the job and runs it in small batches. A crash loses
+// nothing: every job starts from stored state, and jobs are idempotent.
 package jobs
 
 import (
@@ -16,9 +15,9 @@ import (
 )
 
 const (
-	// lookEvery is how often somebody asks whether something is due.
+	// lookEvery is how often due jobs are claimed.
 	lookEvery = 5 * time.Second
-	// longest bounds one turn of a job: the next one goes on with the rest.
+	// longest bounds one run of a job: the next run continues with the rest.
 	longest = 5 * time.Minute
 )
 
@@ -60,7 +59,7 @@ func (j *Jobs) Run(ctx context.Context) error {
 	}
 }
 
-// said logs a failure and reports whether there was none.
+// logFailure logs an error, and reports whether there was none.
 func (j *Jobs) said(ctx context.Context, what string, err error) bool {
 	if err != nil && ctx.Err() == nil {
 		j.log.WarnContext(ctx, what, "error", err)

@@ -19,10 +19,9 @@ const (
 	admitRest = 100 * time.Millisecond
 )
 
-// Queue starts runs whose turn has come, whenever something changed that they
-// may have waited for. Every control plane does: the rows' locks make one of
-// them the first, and the others find nothing left. No deadline passes because
-// somebody set a clock: after a jump they all rest for a day.
+// Queue starts queued runs whenever something changed that they may have waited for.
+// Every control plane does this; row locks make sure that each run starts once. If the
+// database clock jumps, deadlines are suspended for a day.
 func Queue(ctx context.Context, deployments *lifecycle.Lifecycle, store *postgres.Store,
 	listener *postgres.Listener, log *slog.Logger) error {
 	wake := listener.Subscribe("", controlplane.TopicDeployment, controlplane.TopicNode,

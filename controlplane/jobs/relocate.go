@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// relocateEvery is how soon somebody begins, and how often people see how far
-	// the copying is.
+	// relocateEvery is how soon a relocation starts, and how often its progress is stored.
 	relocateEvery = time.Second
 	// relocateAtOnce bounds what one control plane copies side by side: more only
 	// share the same disks and lines.
 	relocateAtOnce = 2
-	// callOffWithin bounds the last word of a control plane that is told to end.
+	// callOffWithin bounds calling off the current relocation when the control plane
+	// stops.
 	callOffWithin = 10 * time.Second
 )
 
@@ -39,12 +39,12 @@ type Volumes interface {
 type Relocate struct {
 	Deployments *lifecycle.Lifecycle
 	Volumes     Volumes
-	// Holder tells this control plane from others.
+	// Holder identifies this control plane.
 	Holder string
 	Log    *slog.Logger
 }
 
-// Run goes on until ctx ends, and calls off what it is at then.
+// Run works until ctx ends, and then calls off the current relocation.
 func (r *Relocate) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	defer all.Wait()

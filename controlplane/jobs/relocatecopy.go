@@ -77,9 +77,8 @@ func measure(ctx context.Context, of Volumes, j controlplane.Journey) (int64, er
 	return s.Bytes, nil
 }
 
-// awaitStill asks again and again: the goal is on its way to the node, and a node
-// that has not got it yet says that it knows of no such deployment. It gives what was
-// stopped for good.
+// awaitStill polls: a node that has not received its goal yet answers that it does not
+// know the deployment. It returns the services that were stopped for good.
 func awaitStill(ctx context.Context, of Volumes, node controlplane.NodeID,
 	deployment controlplane.DeploymentID) ([]pipeline.StepKey, error) {
 	for {
@@ -131,7 +130,7 @@ func copyAll(ctx context.Context, from Volumes, j controlplane.Journey, done *at
 	return nil
 }
 
-// orCause is why the context ended, if it has: the error only says that it did.
+// orCause returns why the context ended, if it has, because err does not say so.
 func orCause(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -141,8 +140,8 @@ func orCause(ctx context.Context, err error) error {
 
 func withMargin(bytes int64) int64 { return bytes + bytes/8 + marginBytes }
 
-// watch says that somebody is at it, and ends the copy when it is not wanted any
-// more.
+// reportProgress stores that the copy is active, and ends it when it is no longer
+// wanted.
 func (r *Relocate) watch(ctx context.Context, end context.CancelCauseFunc,
 	a controlplane.Attempt, done *atomic.Int64) {
 	ticker := time.NewTicker(relocateEvery)

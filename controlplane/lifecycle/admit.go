@@ -9,27 +9,27 @@ import (
 // Waiting is a run in the queue, as admission knows it.
 type Waiting struct {
 	Run string
-	// Node is empty for who waits for room on any node.
+	// Node is empty for a run that waits for room on any node.
 	Node   string
 	Turn   float64
 	Queued time.Time
-	// Deadline is zero for who waits for ever.
+	// Deadline is zero for a run without one.
 	Deadline time.Time
 	Ask      Ask
 }
 
-// Start is a run whose turn has come, on a node that has what it asks for.
+// Start is a run that may start now, on a node with enough room.
 type Start struct {
 	Waiting
 	On Candidate
 }
 
-// Standing is a run that goes on waiting: its place, from 1, and what for.
+// Standing is a run that stays queued: its position, from 1, and the reason.
 type Standing struct {
 	Waiting
 	Position int
 	Reason   string
-	// Refused is the table of reasons of who has no node yet.
+	// Refused has each node's reason, for a run without a node.
 	Refused []Refusal
 }
 
@@ -41,13 +41,12 @@ type Admission struct {
 	Stand []Standing
 }
 
-// Admit goes through an environment's queue in the order of turns. It is a pure
-// function. A zero now means that no deadline counts.
+// Admit goes through an environment's queue in order. It is a pure function. If now is
+// zero, deadlines are ignored.
 //
-// Runs with a node start as soon as it has a run to spare. Runs without one get
-// the first node with room, also for a run; those that find none keep the nodes
-// they could use, once there is room, from everybody behind them: so nobody is
-// overtaken for ever by smaller ones.
+// A run with a node starts as soon as the node is below its run limit. A run without
+// one starts on the first node with room; if there is none, it reserves every node
+// that could ever take it, so that later, smaller runs cannot overtake it for ever.
 func Admit(now time.Time, nodes []Candidate, waiting []Waiting) Admission {
 	q := admission{nodes: slices.Clone(nodes), position: map[string]int{}}
 	waiting = slices.SortedStableFunc(slices.Values(waiting), func(a, b Waiting) int {
@@ -89,7 +88,7 @@ func (q *admission) one(now time.Time, w Waiting) {
 	q.out.Stand = append(q.out.Stand, s)
 }
 
-// try starts a run, or says what it waits for.
+// tryStart starts a run, or returns the reason why it stays queued.
 func (q *admission) try(w Waiting) Standing {
 	if w.Node != "" {
 		return Standing{Waiting: w, Reason: q.turnOn(w)}
@@ -98,7 +97,7 @@ func (q *admission) try(w Waiting) Standing {
 	return Standing{Waiting: w, Reason: waitsForRoom(refused), Refused: refused}
 }
 
-// turnOn starts a run on its own node, or says what it waits for there.
+// turnOn starts a run on its own node, or returns the reason why it cannot.
 func (q *admission) turnOn(w Waiting) (reason string) {
 	i := slices.IndexFunc(q.nodes, func(n Candidate) bool { return n.ID == w.Node })
 	if i < 0 {
@@ -116,7 +115,7 @@ func (q *admission) turnOn(w Waiting) (reason string) {
 	return ""
 }
 
-// place starts a run on a node with room, or gives the table of reasons.
+// placeRun starts a run on a node with room, or returns each node's reason.
 func (q *admission) place(w Waiting) []Refusal {
 	w.Ask.MayWait = false
 	best, refused := Place(q.nodes, w.Ask)
@@ -142,7 +141,8 @@ func occupied(n Candidate, ask Ask) Candidate {
 	return n
 }
 
-// hold keeps for who waits without a node all nodes that would do.
+// reserveFor reserves every node that could run w, so that later runs cannot overtake
+// it. A run that has a node reserves nothing.
 func (q *admission) hold(w Waiting) {
 	if w.Node == "" {
 		hold(q.nodes, w.Ask)

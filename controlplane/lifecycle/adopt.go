@@ -17,26 +17,26 @@ type Found struct {
 	Run        controlplane.RunID
 	Version    int
 	Pipeline   pipeline.Pipeline
-	// Phase is where it stands, in the agent's words; empty where the node has
-	// nothing of it. Gone: the node was told to remove it.
+	// Phase is the agent's phase of the deployment; empty if the node has nothing of it.
+	// Gone is set if the node was told to remove it.
 	Phase string
 	Gone  bool
 	// On is where it was found.
 	On     controlplane.NodeID
 	Steps  map[pipeline.StepKey]pipeline.StepStatus
 	Sealed map[pipeline.StepKey][]byte
-	// Key and Values are what the run was given, nil if its agent was restarted
-	// since. Without the key, outputs of plugins can't be given back to them when
-	// they are undone; without the values, the run gets those that the project's
-	// secrets have now, and generated ones are made anew.
+	// Key and Values are what the run was started with; nil if the agent was restarted
+	// since. Without the key, outputs of plugins cannot be passed to their undo; without
+	// the values, the run gets the current values of the project's secrets, and generated
+	// ones are generated again.
 	Key    []byte
 	Values map[string]string
 }
 
-// Adopt writes down a deployment that a node runs and the database has lost. It
-// keeps its id, its run and what runs; its project must be there, with a
-// pipeline. Only a ready one is adopted: what is under way first has to end. One
-// whose row contradicts the node becomes what it is on the node.
+// Adopt writes a row for a deployment that a node runs and the database has lost. It
+// keeps its id, run and services. Its project must exist and have a pipeline. Only a
+// ready deployment is adopted; one that is under way has to end first. If a row
+// contradicts the node, the row is changed to what the node has.
 func (l *Lifecycle) Adopt(ctx context.Context, actor access.Actor, node string,
 	id controlplane.DeploymentID, describe Describe) (made controlplane.Deployment, err error) {
 	_, _, f, err := l.found(ctx, actor, node, id, describe)
@@ -150,8 +150,8 @@ func (l *Lifecycle) adoptRun(ctx context.Context, tx *postgres.Tx, actor access.
 	return l.adoptSecrets(ctx, tx, d, f)
 }
 
-// adoptRunSecrets keeps the values that the node was given for this run: the
-// project's secrets may have other values by now, or in the restored database.
+// adoptRunSecrets stores the values that the node got for this run: the project's
+// secrets may have other values by now, or in the restored database.
 func (l *Lifecycle) adoptRunSecrets(ctx context.Context, tx *postgres.Tx,
 	run controlplane.Run, f Found) error {
 	for name, value := range f.Values {
@@ -166,8 +166,8 @@ func (l *Lifecycle) adoptRunSecrets(ctx context.Context, tx *postgres.Tx,
 	return nil
 }
 
-// adoptSecrets keeps the values that were generated for this deployment: its
-// volumes and users were made with them.
+// adoptSecrets stores the values that were generated for this deployment, since its
+// volumes and users were created with them.
 func (l *Lifecycle) adoptSecrets(ctx context.Context, tx *postgres.Tx,
 	d controlplane.Deployment, f Found) error {
 	for name, value := range f.Values {

@@ -26,8 +26,8 @@ type QuestionView struct {
 	Refused error
 }
 
-// Answer answers a run's question, once: the second of two is told who was
-// faster. The row wakes the node's session, which tells the agent.
+// Answer answers a run's question, once: a second answer fails and names the first
+// one's author. The row notifies the node's session, which informs the agent.
 func (l *Lifecycle) Answer(ctx context.Context, actor access.Actor,
 	id controlplane.DeploymentID, r Reply) (controlplane.Deployment, error) {
 	entry := actor.Entry("answer approval", "deployment "+string(id))
@@ -86,8 +86,8 @@ func answer(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 		return err
 	}
 	if !given {
-		// The row is locked with its deployment, so this is somebody who wrote
-		// past it; the answer is theirs all the same.
+		// An answer was written although we hold the row lock of the deployment. It counts;
+		// read it.
 		if q, err = tx.Question(ctx, d.ID, r.Run, r.Step); err != nil {
 			return err
 		}
@@ -109,8 +109,8 @@ func answeredDetail(q controlplane.Question, r Reply, actor access.Actor) string
 	return fmt.Sprintf("%s %s by %s", q.Step, verb, actor.Name())
 }
 
-// unasked tells a step that asks later, or asked never, from one that is no
-// question or is not there.
+// notAskedError tells apart a step that has not asked yet or never did, a step that is
+// no question, and one that does not exist.
 func unasked(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	d controlplane.Deployment, r Reply) error {
 	run, err := tx.Run(ctx, d.ID, r.Run)
@@ -144,7 +144,7 @@ func unasked(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 		Remedy:  "There is nothing to answer."}
 }
 
-// closed says why a question takes no answer any more.
+// closedQuestionError says why a question takes no answer now.
 func closed(q controlplane.Question) error {
 	if q.Answer != nil {
 		verb := "rejected"
@@ -183,7 +183,8 @@ func askPeople(ctx context.Context, tx *postgres.Tx, run controlplane.Run,
 		Prompt: step.Message, AskedAt: r.At, Deadline: r.Deadline, Approval: *s.Approval})
 }
 
-// questions gives what the deployments wait for, whoever may answer.
+// openQuestions returns the open questions of the deployments, whoever may answer
+// them.
 func questions(ctx context.Context, tx *postgres.Tx, found []known,
 ) (map[controlplane.DeploymentID]controlplane.Question, error) {
 	ids := idsOf(found, func(d controlplane.Deployment) bool {

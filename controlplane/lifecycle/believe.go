@@ -10,7 +10,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// adoptDisputed makes a row say what its node says.
+// adoptDisputed changes a row to what its node has.
 func (l *Lifecycle) adoptDisputed(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	n controlplane.Node, u controlplane.UnknownDeployment, f Found) (
 	d controlplane.Deployment, err error) {
@@ -35,7 +35,8 @@ func (l *Lifecycle) adoptDisputed(ctx context.Context, tx *postgres.Tx, actor ac
 	if err := tx.Align(ctx, d.ID, max(f.Generation, d.Generation), goal); err != nil {
 		return d, err
 	}
-	// Before the moves: each tells those who look at the deployment.
+	// End the disputes before moving the status, because each move notifies the
+	// deployment's watchers.
 	if err := tx.EndDisputes(ctx, d.ID); err != nil {
 		return d, err
 	}
@@ -71,7 +72,7 @@ func mayBelieve(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 		return nil
 	}
 	if d.Status.Gone() {
-		// Its name and addresses may be somebody else's by now.
+		// Another deployment may have its name and hosts by now.
 		return wrongState(d, "adopted", "Purge it.")
 	}
 	nodes, _, err := tx.Disputes(ctx, d.ID)
@@ -117,8 +118,7 @@ func (l *Lifecycle) takeRun(ctx context.Context, tx *postgres.Tx, actor access.A
 	return l.adoptRun(ctx, tx, actor, *d, f, target)
 }
 
-// alignSteps makes the steps of a run that is written down say what the node
-// says.
+// alignSteps sets the steps of a stored run to what the node reports.
 func (l *Lifecycle) alignSteps(ctx context.Context, tx *postgres.Tx, f Found) error {
 	now, err := tx.Time(ctx)
 	if err != nil {
@@ -133,7 +133,7 @@ func (l *Lifecycle) alignSteps(ctx context.Context, tx *postgres.Tx, f Found) er
 	return nil
 }
 
-// statusOf is the status that fits what a node says.
+// statusOf returns the status that corresponds to the node's phase.
 func statusOf(f Found) controlplane.DeploymentStatus {
 	if f.Phase == "" {
 		return controlplane.Removed
@@ -157,8 +157,8 @@ func wayTo(from, to controlplane.DeploymentStatus) []controlplane.DeploymentStat
 	return ways[to]
 }
 
-// Describe asks a node for all it knows of a deployment. One that it does not
-// have is NotFound.
+// Describe asks a node for all it knows of a deployment. The error is NotFound if the
+// node does not have it.
 type Describe func(context.Context, controlplane.NodeID, controlplane.DeploymentID) (Found, error)
 
 // ask finds out what a node has of a disputed deployment now.
@@ -216,8 +216,8 @@ func (l *Lifecycle) RecreateDisputed(ctx context.Context, actor access.Actor, no
 	return l.Recreate(ctx, actor, id, Again{Pinned: true})
 }
 
-// found reads what is listed of a deployment, and asks its node for the rest.
-// Nobody waits for a node while a transaction is open.
+// findOnNode reads what is listed of a deployment, and then asks its node for the
+// rest. No transaction is open while it waits for the node.
 func (l *Lifecycle) found(ctx context.Context, actor access.Actor, node string,
 	id controlplane.DeploymentID, describe Describe) (n controlplane.Node,
 	u controlplane.UnknownDeployment, f Found, err error) {

@@ -9,9 +9,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Capsule is all that somebody needs to see what a tester saw: what ran, how it
-// was, and what it said. It can be read for as long as the deployment is known,
-// and outlives its containers.
+// Capsule is a diagnostic bundle of a deployment: what ran, its health, and its last
+// log lines. It is available while the deployment has a row, and outlives the
+// containers.
 type Capsule struct {
 	View View
 	// Run is the latest, with its steps.
@@ -22,7 +22,7 @@ type Capsule struct {
 	PipelineDigest string
 	// Kept is how the services were when they were removed; nil before.
 	Kept *controlplane.Keepsake
-	// Logs hold the end of what each step, and each removed service, said.
+	// Logs hold the last lines of each step, and of each removed service.
 	Logs map[pipeline.StepKey][]string
 }
 
@@ -77,8 +77,8 @@ func digestOfVersion(ctx context.Context, tx *postgres.Tx, run controlplane.Run)
 	return v.Digest, err
 }
 
-// keepHealth stores what is known of a deployment's services before they go.
-// What they said last the node leaves in the logbook.
+// keepHealth stores the health of a deployment's services before they are removed. The
+// node stores their last log lines in the logbook.
 func keepHealth(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
 	health, err := tx.Health(ctx, d.ID)
 	if err != nil || len(health[d.ID]) == 0 {

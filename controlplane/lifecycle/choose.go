@@ -31,8 +31,8 @@ func ask(p pipeline.Pipeline, on controlplane.Placement) Ask {
 	return all
 }
 
-// withGPUs gives each service that asks for any so many GPUs those that were
-// reserved: an engine that chose for itself would choose the same for all.
+// withGPUs assigns the reserved GPUs to the services that ask for a number of them. An
+// engine that chose by itself would choose the same for all.
 func withGPUs(p pipeline.Pipeline, reserved []string) pipeline.Pipeline {
 	free := slices.Clone(reserved)
 	for _, s := range p.Steps {
@@ -65,8 +65,8 @@ type spot struct {
 	refused []Refusal
 }
 
-// choose finds the spot, and holds all nodes of the environment until commit.
-// Who came earlier and waits keeps what comes free.
+// choosePlacement finds a node, and locks all nodes of the environment until commit.
+// Earlier runs in the queue keep what becomes free.
 func choose(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentID,
 	ask Ask, wait bool) (spot, error) {
 	nodes, err := tx.LockNodes(ctx, env)
@@ -89,7 +89,7 @@ func choose(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentID
 	return spot{node: node, refused: refused}, nil
 }
 
-// withQueue is what placement knows of the nodes, and of who waits for them.
+// withQueue returns the placement candidates, with the runs that are queued for them.
 func withQueue(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentID,
 	nodes []postgres.PlacementNode) ([]Candidate, error) {
 	rows, err := tx.Waiting(ctx, env)

@@ -14,7 +14,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// CloneSheet says what a clone would be, and how it would differ.
+// CloneSheet is what a clone would run, and how that differs from the source.
 type CloneSheet struct {
 	Source controlplane.Deployment
 	// Name is a free one.
@@ -39,13 +39,13 @@ type CloneService struct {
 	SourceTag, SourceDigest string
 	// Moved is set when that tag means another image now.
 	Moved bool
-	// Newest is the newest tag that may be chosen; empty if nobody could tell.
+	// Newest is the newest tag that may be chosen; empty if the registry did not answer.
 	Newest string
-	// Choice is what the clone would run unless somebody chooses otherwise.
+	// Choice is the tag that the clone runs by default.
 	Choice string
 }
 
-// CloneSheet tells what cloning a deployment now would come to.
+// CloneSheet returns what cloning a deployment now would run.
 func (l *Lifecycle) CloneSheet(ctx context.Context, actor access.Actor,
 	id controlplane.DeploymentID) (s CloneSheet, err error) {
 	var before, now pipeline.Pipeline
@@ -108,8 +108,8 @@ func cloned(versions []controlplane.ServiceVersion, now pipeline.Pipeline) []Clo
 	return all
 }
 
-// look asks the registries what is newest, and whether tags have moved. Those
-// that do not answer leave gaps; the sheet is of use without.
+// lookUpVersions asks the registries for the newest tags, and whether the source's
+// tags moved. If a registry does not answer, its fields stay empty.
 func (l *Lifecycle) look(ctx context.Context, actor access.Actor, all []CloneService) {
 	var asking sync.WaitGroup
 	free := make(chan struct{}, askAtOnce)

@@ -28,8 +28,8 @@ type Request struct {
 	Version int `json:",omitempty"`
 	// From is the deployment that it is a copy of; empty for none.
 	From controlplane.DeploymentID `json:",omitempty"`
-	// Only and Avoid are ids of nodes, and Owner is who counts as its creator:
-	// for what moves.
+	// Only and Avoid are ids of nodes, and Owner is the creator to record. They are set
+	// when a deployment moves.
 	Only  string `json:",omitempty"`
 	Avoid string `json:",omitempty"`
 	Owner string `json:",omitempty"`
@@ -140,7 +140,7 @@ func (l *Lifecycle) insert(ctx context.Context, tx *postgres.Tx, actor access.Ac
 	return d, nil
 }
 
-// insertRun adds an attempt, with its steps pending, and tells who watches.
+// insertRun adds a run with pending steps, and notifies watchers.
 func (l *Lifecycle) insertRun(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	d controlplane.Deployment, p plan, at spot, e controlplane.QueueEntry) error {
 	run := controlplane.Run{ID: controlplane.NewID[controlplane.RunID](), Deployment: d.ID,
@@ -214,7 +214,7 @@ func digest(r Request) [32]byte {
 	return sha256.Sum256(text)
 }
 
-// nameIsFree says it in words; the unique index holds it against races.
+// nameIsFree fails with a readable error; the unique index prevents races.
 func nameIsFree(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
 	same, err := tx.FindDeployments(ctx, postgres.DeploymentFilter{Everything: true,
 		Name: d.Name, Environment: d.Environment, Most: 1})

@@ -13,8 +13,8 @@ import (
 // Memory is what a node's agent remembers when it connects.
 type Memory struct {
 	Deployments []Seen
-	// FirstReport is the oldest report that the agent kept, Acknowledged the last
-	// that a control plane told it is stored.
+	// FirstReport is the oldest report that the agent still has, Acknowledged the last one
+	// that a control plane acknowledged.
 	FirstReport  int64
 	Acknowledged int64
 }
@@ -24,8 +24,9 @@ type comparison struct {
 	node controlplane.NodeID
 	rows map[controlplane.DeploymentID]controlplane.Recorded
 	runs map[controlplane.RunID]bool
-	// restored: the agent was told that reports are stored which are not. Then it
-	// knows what happened since the backup, and what it does not have is gone.
+	// restored is set if reports are acknowledged that this database does not have. Then
+	// the agent knows what happened since the backup, and a deployment it does not have
+	// was removed.
 	restored bool
 	// gap: some of those reports are no longer kept, so they do not come again.
 	gap bool
@@ -54,9 +55,9 @@ func compareMemory(ctx context.Context, tx *postgres.Tx, node controlplane.NodeI
 	return c, err
 }
 
-// contradiction says why a row cannot be right beside what its node says, or
-// nothing. A database that was never restored is always ahead of its nodes: a
-// newer generation or a run that nobody here made means that the row is old.
+// findContradiction returns why a row cannot be right given its node's state, or "". A
+// database that was never restored is always ahead of its nodes, so a newer generation
+// or an unknown run on the node means that the row is old.
 func (c comparison) contradiction(d controlplane.Recorded, s Seen) string {
 	settled := d.Status.Gone() || d.Status == controlplane.Failed || d.Status == ""
 	if isIdle(s.Phase) && settled {
@@ -99,8 +100,8 @@ func (c comparison) missing(all []Seen) (gone []controlplane.Recorded) {
 	return gone
 }
 
-// dispute notes that a node contradicts a row, and tells whoever looks at the
-// deployment. Nothing is sent to the node about it from now on.
+// recordDispute stores that a node contradicts a row, and notifies the deployment's
+// watchers. From now on the node gets no goals for it.
 func dispute(ctx context.Context, tx *postgres.Tx, u controlplane.UnknownDeployment) error {
 	if err := tx.PutUnknown(ctx, u); err != nil {
 		return err

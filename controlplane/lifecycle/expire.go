@@ -13,10 +13,9 @@ import (
 // expireAtOnce bounds one round: removing costs the nodes more than us.
 const expireAtOnce = 50
 
-// Expire removes deployments that nobody showed interest in for as long as
-// their project, or else their environment, allows. Creating and retrying is
-// interest. It says how many it removed; one that somebody is busy with is
-// left for the next round.
+// Expire removes deployments that were not used for as long as their project, or else
+// their environment, allows. Creating and retrying count as use. It returns how many
+// it removed; a locked deployment is left for the next round.
 func (l *Lifecycle) Expire(ctx context.Context, actor access.Actor) (removed int, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return 0, err
@@ -41,7 +40,8 @@ func (l *Lifecycle) Expire(ctx context.Context, actor access.Actor) (removed int
 	return removed, failed
 }
 
-// expire removes, unless interest came between the look and the lock.
+// expireDeployment removes d, unless it was used after it was listed and before it was
+// locked.
 func expire(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
 	expiries, err := tx.Expiries(ctx, d.ID)
 	if err != nil {
@@ -63,8 +63,8 @@ func expire(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) err
 	return remove(ctx, tx, d)
 }
 
-// Notice tells of each deployment that ends within a day, and within an hour,
-// once. It says how many it told of.
+// Notice notifies once of each deployment that ends within a day, and once within an
+// hour. It returns how many notifications it stored.
 func (l *Lifecycle) Notice(ctx context.Context, actor access.Actor) (told int, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return 0, err

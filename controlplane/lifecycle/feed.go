@@ -11,16 +11,16 @@ import (
 // readWithin bounds one reading of the feed.
 const readWithin = 30 * time.Second
 
-// feed lets everybody who follows the list share what is read. A change wakes
-// a thousand listeners at once; each asks for what is new, and one question to
-// the database answers them all. Who asks never gets what was read before they
-// asked for: they join a reading that has not begun.
+// changeReader lets all watchers of the deployment list share one query (single
+// flight). A change wakes a thousand watchers at once, and one query answers them all.
+// A caller never joins a query that started before it called; it waits for the next
+// one.
 type feed struct {
 	// turn is held by the one reading that is under way.
 	turn chan struct{}
 
 	mu sync.Mutex
-	// next has not begun: who comes now joins it.
+	// next has not started; new callers join it.
 	next *reading
 	// last is the latest that ended well.
 	last *reading
@@ -28,7 +28,7 @@ type feed struct {
 
 // reading is one question for many.
 type reading struct {
-	// after is the lowest mark of all who joined.
+	// after is the lowest mark of all callers that joined.
 	after int64
 	began time.Time
 	// done is closed once news and err are set.
@@ -37,7 +37,7 @@ type reading struct {
 	err  error
 }
 
-// news is what changed behind a mark, and the mark to ask for next.
+// changeSet is what changed after a mark, and the mark to use next.
 type news struct {
 	changed []change
 	next    int64
@@ -49,18 +49,18 @@ type change struct {
 	mark int64
 }
 
-// errUnread is for those who joined a reading that panicked.
+// errUnread is returned to callers that joined a query that panicked.
 var errUnread = errors.New("what changed was not read")
 
 func newFeed() *feed { return &feed{turn: make(chan struct{}, 1)} }
 
-// since gives what changed behind the mark, and maybe some of what came before:
-// the caller looks at each change's mark. It was read after asOf.
+// readSince returns what changed after the mark, and possibly earlier changes: the
+// caller compares each change's mark. The result was read after asOf.
 func (f *feed) since(ctx context.Context, mark int64, asOf time.Time,
 	read func(context.Context, int64) (news, error)) (news, error) {
 	r, leads, behind := f.join(mark, asOf)
 	if behind {
-		// Who comes back after a while reads alone, or all would read that much.
+		// A caller that is far behind reads alone; otherwise everyone would read that much.
 		return read(ctx, mark)
 	}
 	if leads {
@@ -74,7 +74,8 @@ func (f *feed) since(ctx context.Context, mark int64, asOf time.Time,
 	}
 }
 
-// join finds the reading that answers, which may have ended. Who made it leads.
+// joinRead finds the query whose result fits, which may have ended. The caller that
+// created it runs it (leads).
 func (f *feed) join(mark int64, asOf time.Time) (r *reading, leads, behind bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,7 +104,7 @@ func (f *feed) lead(ctx context.Context, r *reading,
 	f.mu.Lock()
 	f.next, r.began = nil, time.Now()
 	f.mu.Unlock()
-	// Whatever happens, nobody waits for ever.
+	// The channel is closed also after a panic, so that no caller waits for ever.
 	r.err = errUnread
 	defer close(r.done)
 	r.news, r.err = read(ctx, r.after)

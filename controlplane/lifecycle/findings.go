@@ -21,15 +21,15 @@ type Check struct {
 // CheckState is what a check came to.
 type CheckState string
 
-// The states. Unknown keeps nobody from creating.
+// The states. Unknown does not block creation.
 const (
 	CheckOK      CheckState = "ok"
 	CheckFailed  CheckState = "failed"
 	CheckUnknown CheckState = "unknown"
 )
 
-// checks collects what was found. Creating stops at the first refusal, and
-// pre-flight goes on to find them all: it is the same code for both.
+// checks collects results. Creating stops at the first failure (stop), pre-flight
+// continues to find them all: both run the same code.
 type checks struct {
 	stop bool
 	all  []Check
@@ -73,7 +73,7 @@ func sentence(s string) string {
 	return s + "."
 }
 
-// problemCheck tells which check a refusal of a registry belongs to.
+// problemCheck returns the id of the check that a registry's error belongs to.
 func problemCheck(err error, otherwise string) string {
 	if strings.HasPrefix(controlplane.CodeOf(err), "registry_") {
 		return "registry"

@@ -39,8 +39,8 @@ func (l *Lifecycle) ForgetNode(
 	return out, err
 }
 
-// giveUpAll gives up what is on the node. Those that only waited for their turn
-// there are canceled, or they would wait for ever: they left nothing.
+// giveUpAll forgets all deployments on the node. Those that are only queued there are
+// canceled: nothing of them exists, and they would wait for ever.
 func giveUpAll(
 	ctx context.Context, tx *postgres.Tx, n controlplane.Node, by string,
 ) ([]controlplane.LeftBehind, error) {
@@ -75,8 +75,8 @@ func giveUpAll(
 // nodeGivenUp is the one line people read of each.
 const nodeGivenUp = "its node is given up"
 
-// giveUp forgets a deployment in whatever state it is. Those that nobody asked
-// to remove take the step between first: history tells what happened.
+// giveUp forgets a deployment in any state. One that was not being removed passes
+// through that state first, so that its history is complete.
 func giveUp(
 	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 ) (left []string, err error) {

@@ -33,8 +33,8 @@ func hosts(d controlplane.Deployment, p pipeline.Pipeline) []controlplane.Host {
 	return append(all, primary(d, all)...)
 }
 
-// primary is the short name of what people look at: as for 'nullops open', the
-// last service with a URL, at deployment.environment.domain.
+// primaryHost is the short name deployment.environment.domain. It leads to the last
+// service with a URL, as 'nullops open' does.
 func primary(d controlplane.Deployment, all []controlplane.Host) []controlplane.Host {
 	for _, h := range slices.Backward(all) {
 		if h.Main {
@@ -58,7 +58,7 @@ func names(d controlplane.Deployment, step pipeline.StepKey, port string, main b
 	}
 }
 
-// urls gives, by service, the address people open.
+// serviceURLs returns the URL of each service.
 func (l *Lifecycle) urls(all []controlplane.Host) map[pipeline.StepKey]string {
 	out := map[pipeline.StepKey]string{}
 	for _, h := range all {
@@ -69,8 +69,8 @@ func (l *Lifecycle) urls(all []controlplane.Host) map[pipeline.StepKey]string {
 	return out
 }
 
-// portURLs gives, by the name of each exposed port of a service, the address
-// people open: for the first one that of the service.
+// portURLs returns the URL of each exposed port of a service by its name; the first
+// port's URL is the service's.
 func (l *Lifecycle) portURLs(
 	d controlplane.Deployment, step pipeline.StepKey, all []controlplane.Host,
 ) map[string]string {

@@ -12,8 +12,8 @@ import (
 // they come in bunches about one deployment, which it holds.
 type ledger struct {
 	*postgres.Tx
-	// newest is the last number of each node that was new, told the last that the
-	// database knows of.
+	// newest is the highest new report number of each node, told the one that is stored in
+	// the database.
 	newest, told map[controlplane.NodeID]int64
 	// held is the deployment that was locked last, run what was read of it last.
 	held *controlplane.Deployment
@@ -69,8 +69,8 @@ func (l *ledger) runOf(ctx context.Context, id controlplane.RunID) (controlplane
 	return run, err
 }
 
-// moved forgets what a report may have changed. A step that goes on changes
-// nothing of its deployment but the detail.
+// forgetChanged drops cached rows that a report may have changed. Progress of a step
+// changes only the deployment's detail, so the rows stay.
 func (l *ledger) moved(ctx context.Context, r Report) error {
 	if r.Step != nil {
 		switch r.Step.Status {
@@ -81,14 +81,14 @@ func (l *ledger) moved(ctx context.Context, r Report) error {
 	return l.forget(ctx)
 }
 
-// forget writes what waits, and has the next who asks read anew.
+// flush writes the pending detail and drops the cached rows.
 func (l *ledger) forget(ctx context.Context) error {
 	err := l.write(ctx)
 	l.held, l.run = nil, nil
 	return err
 }
 
-// write writes the last of the details: nobody sees the ones before.
+// writeDetail writes the last of the details; the earlier ones were never visible.
 func (l *ledger) write(ctx context.Context) error {
 	detail := l.detail
 	l.detail = nil

@@ -10,7 +10,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// Extend gives a deployment its whole time again, as often as people like.
+// Extend restarts a deployment's lifetime, as often as people like.
 func (l *Lifecycle) Extend(
 	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 ) (controlplane.Deployment, error) {
@@ -28,7 +28,7 @@ func (l *Lifecycle) Extend(
 		})
 }
 
-// changed tells who watches that a deployment is not as it was.
+// notifyChanged notifies watchers that a deployment changed.
 func changed(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
 	_, err := tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
 	return err
@@ -62,7 +62,7 @@ func (l *Lifecycle) Activity(ctx context.Context, actor access.Actor,
 	return out, err
 }
 
-// rule says in one sentence when a deployment ends by itself.
+// describeLife says in one sentence when a deployment is removed automatically.
 func rule(d controlplane.Deployment, life controlplane.Life) string {
 	if life.Hours == 0 {
 		return "It stays until somebody removes it."
@@ -87,7 +87,7 @@ func lastCounted(ignoresVisits bool) string {
 	return "extended or visited"
 }
 
-// Visited notes that somebody used a deployment through its URLs.
+// Visited records that a deployment was used through its URLs.
 func (l *Lifecycle) Visited(
 	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 ) error {
@@ -99,7 +99,7 @@ func (l *Lifecycle) Visited(
 	})
 }
 
-// Hold keeps a deployment from clean-up, and from removal by others.
+// Hold protects a deployment from clean-up, and from removal by others.
 func (l *Lifecycle) Hold(ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 	reason string, until *time.Time) (controlplane.Deployment, error) {
 	return l.change(ctx, actor, "hold deployment", access.WriteDeployment, id,
@@ -129,7 +129,7 @@ func (l *Lifecycle) Hold(ctx context.Context, actor access.Actor, id controlplan
 		})
 }
 
-// Release ends a hold. Whoever owns it may, and an admin.
+// Release ends a hold. Its owner may do that, and admins.
 func (l *Lifecycle) Release(
 	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 ) (controlplane.Deployment, error) {
@@ -147,7 +147,7 @@ func (l *Lifecycle) Release(
 		})
 }
 
-// heldBySomebodyElse refuses what only who holds a deployment may do.
+// requireNoOtherHold fails if another person holds the deployment.
 func heldBySomebodyElse(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	d controlplane.Deployment) error {
 	lives, err := tx.Lives(ctx, d.ID)

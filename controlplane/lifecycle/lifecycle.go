@@ -1,12 +1,12 @@
-// Package lifecycle is the life of a deployment: creating, retrying, removing,
-// and what a node's reports make of it.
+// Package lifecycle is the life of a deployment: creating, retrying, removing, and
+// applying the reports of nodes.
 //
-// People write the goal (want, generation), reports write the status; both
-// under the deployment's row lock, through one guarded move. Lifecycle never
-// calls fleet: it changes a row, and the row wakes whoever cares.
+// People write the goal (want, generation), reports write the status; both under the
+// deployment's row lock, and only through legal moves of the status. Lifecycle never
+// calls fleet: it changes a row, and the row's notification wakes those that need it.
 //
-// A report counts for the generation it names. One about an older generation
-// still tells facts about its run's steps, and moves nothing.
+// A report counts for the generation it names. A report about an older generation
+// still updates its run's steps, but never moves the status.
 package lifecycle
 
 import (
@@ -25,17 +25,17 @@ import (
 
 // Catalog is what lifecycle needs of what admins define.
 type Catalog interface {
-	// ResolveTag gives what a tag stands for now. It asks the registry.
+	// ResolveTag returns what a tag stands for now. It asks the registry.
 	ResolveTag(ctx context.Context, actor access.Actor, image pipeline.Image,
 		tag string) (controlplane.ImageFacts, error)
 	// InspectPinned asks whether the registry still has an image's digest.
 	InspectPinned(ctx context.Context, actor access.Actor,
 		image pipeline.Image) (controlplane.ImageFacts, error)
-	// NewestTag gives the newest tag that the image's rules let people choose.
+	// NewestTag returns the newest tag that the image's rules allow.
 	NewestTag(ctx context.Context, actor access.Actor, image pipeline.Image) (string, error)
 	// ParameterProblems holds the plugins' parameters to their schemas.
 	ParameterProblems(p pipeline.Pipeline) ([]controlplane.Problem, error)
-	// FillPipeline gives a drawing as publishing would store it, and its problems.
+	// FillPipeline returns a draft as publishing would store it, and its problems.
 	FillPipeline(ctx context.Context, actor access.Actor, project string,
 		p pipeline.Pipeline) (pipeline.Pipeline, []controlplane.Problem, error)
 	// NewRunKey makes the key that seals a run's secret outputs, itself sealed.
@@ -54,13 +54,13 @@ type Catalog interface {
 type Config struct {
 	Store   *postgres.Store
 	Catalog Catalog
-	// IngressURL gives scheme and port of the URLs people open.
+	// IngressURL has the scheme and port of the deployments' URLs.
 	IngressURL *url.URL
 	// KeepRemoved is how long what is gone can still be looked at, and created
 	// again; zero is for ever.
 	KeepRemoved time.Duration
 	Log         *slog.Logger
-	// StepEnded hears of each step that ended, after the commit; nil is nobody.
+	// StepEnded is called after the commit for each step that ended; it may be nil.
 	StepEnded func(controlplane.StepRow)
 	// Failpoint is for tests only.
 	Failpoint failpoint.Hook

@@ -17,7 +17,7 @@ type View struct {
 	Services []ServiceView
 	// UsualSeconds is the sum of the steps' usual durations; zero if unknown.
 	UsualSeconds float64
-	// Question is what the run waits for; nil if it waits for nobody.
+	// Question is the open question of the run; nil if there is none.
 	Question *QuestionView
 	// Queue is where it stands while it waits; nil when it does not.
 	Queue *controlplane.QueueEntry
@@ -81,7 +81,7 @@ func (l *Lifecycle) View(
 	return v, err
 }
 
-// Filter chooses what List gives; empty fields choose everything.
+// Filter chooses what List returns; empty fields choose everything.
 type Filter struct {
 	Project, Environment, Name, Search string
 	Statuses                           []controlplane.DeploymentStatus
@@ -91,7 +91,7 @@ type Filter struct {
 	Most                               int
 }
 
-// List gives a page of what the actor may see, in the order of the filter.
+// List returns a page of what the actor may see, in the order of the filter.
 func (l *Lifecycle) List(
 	ctx context.Context, actor access.Actor, f Filter,
 ) (all []View, err error) {

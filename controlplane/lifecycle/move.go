@@ -13,7 +13,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Elsewhere says where a deployment goes, and what may be lost on the way.
+// Elsewhere is where a deployment moves to, and what may be lost on the way.
 type Elsewhere struct {
 	// Node is empty for the best of the others; admins only name one.
 	Node string
@@ -28,10 +28,10 @@ const (
 	moveFor = time.Hour
 )
 
-// Move takes a deployment to another node: it is removed where it is, and then
-// made there with the same name, URLs, digests and pipeline version. It is
-// refused while no other node would take it. The new one has an id of its own; one
-// with volumes keeps its id, and what is in them, see relocate.
+// Move takes a deployment to another node. One without volumes is removed and then
+// created there under a new id, with the same name, URLs, digests and pipeline
+// version. One with volumes keeps its id and its data, see relocate. It fails while no
+// other node can take it.
 func (l *Lifecycle) Move(ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 	to Elsewhere) (controlplane.Deployment, error) {
 	d, err := l.Get(ctx, actor, id)
@@ -128,7 +128,8 @@ func onItsWay(d controlplane.Deployment, r *controlplane.Relocation) error {
 		Remedy: "Wait until that is done."}
 }
 
-// Arrive makes what has left its node, on another one. It says how many it made.
+// Arrive creates the deployments that have left their node on another one. It returns
+// how many it created.
 func (l *Lifecycle) Arrive(ctx context.Context, actor access.Actor) (made int, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return 0, err
@@ -186,10 +187,10 @@ func (l *Lifecycle) arrive(ctx context.Context, actor access.Actor, m postgres.M
 	}))
 }
 
-// errSomebodyWasFaster undoes a transaction; nobody is told.
+// errSomebodyWasFaster rolls a transaction back; callers ignore it.
 var errSomebodyWasFaster = errors.New("somebody else made it")
 
-// inherit gives the new deployment what people said about the old one.
+// inheritLife copies hold and activity from the old deployment to the new one.
 func inherit(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	from, to controlplane.DeploymentID) error {
 	lives, err := tx.Lives(ctx, from)

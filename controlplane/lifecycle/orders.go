@@ -8,8 +8,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// Orders gives everything that should be true on a node, and the last of its
-// reports that is committed.
+// Orders returns all goals of a node, and the number of its last committed report.
 func (l *Lifecycle) Orders(
 	ctx context.Context, actor access.Actor, node controlplane.NodeID,
 ) (orders []controlplane.Order, last int64, err error) {
@@ -45,7 +44,8 @@ func (l *Lifecycle) withURLs(
 	return nil
 }
 
-// ForgetReports makes a node's count begin behind seq: its agent lost its memory.
+// ForgetReports restarts a node's report count after seq, because its agent lost its
+// state.
 func (l *Lifecycle) ForgetReports(
 	ctx context.Context, actor access.Actor, node controlplane.NodeID, seq int64,
 ) error {
@@ -57,8 +57,8 @@ func (l *Lifecycle) ForgetReports(
 	})
 }
 
-// SealedRun gives a run's sealed key and the sealed outputs of its steps, for a
-// node that the run was placed on and that still has to do with it.
+// SealedRun returns a run's sealed key and the sealed outputs of its steps. It fails
+// unless the run was placed on the node and the node still needs them.
 func (l *Lifecycle) SealedRun(ctx context.Context, actor access.Actor, node controlplane.NodeID,
 	deployment controlplane.DeploymentID, generation int64,
 ) (run controlplane.Run, steps []controlplane.StepRow, err error) {
@@ -90,7 +90,7 @@ func (l *Lifecycle) SealedRun(ctx context.Context, actor access.Actor, node cont
 	return run, steps, err
 }
 
-// Routes gives every host the ingress should answer for.
+// Routes returns every host that the ingress answers for.
 func (l *Lifecycle) Routes(
 	ctx context.Context, actor access.Actor,
 ) (all []controlplane.Route, err error) {
@@ -104,8 +104,8 @@ func (l *Lifecycle) Routes(
 	return all, err
 }
 
-// RoutesOf gives the hosts of some deployments and of those on some nodes, and which
-// deployments these are. What is no id is nobody's.
+// RoutesOf returns the hosts of some deployments and of those on some nodes, and which
+// deployments these are. Malformed ids are ignored.
 func (l *Lifecycle) RoutesOf(ctx context.Context, actor access.Actor, deployments, nodes []string,
 ) (of []controlplane.DeploymentID, all []controlplane.Route, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {

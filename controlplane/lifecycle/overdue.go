@@ -10,11 +10,11 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// overdueAtOnce bounds one look; the next is two seconds away.
+// overdueAtOnce bounds one round; the next is two seconds later.
 const overdueAtOnce = 50
 
-// endOverdue ends runs that are under way and were not ready by the deadline
-// that somebody gave them. Without one, nothing here ends a run.
+// endOverdue ends runs that were not ready by their deadline. Runs without a deadline
+// are left alone.
 func (l *Lifecycle) endOverdue(ctx context.Context) error {
 	var all []controlplane.QueueEntry
 	err := l.store.Read(ctx, func(tx *postgres.Tx) (err error) {
@@ -30,8 +30,8 @@ func (l *Lifecycle) endOverdue(ctx context.Context) error {
 	return err
 }
 
-// overdue has a run undone like one that is canceled, unless it got ready, or
-// ended otherwise, before we had its row. It ends failed, and can be retried.
+// undoOverdue undoes a run like a canceled one, unless it became ready or ended before
+// its row was locked. It ends failed, and can be retried.
 func overdue(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry) error {
 	d, err := tx.LockDeployment(ctx, e.Deployment)
 	if controlplane.KindOf(err) == controlplane.NotFound {

@@ -8,8 +8,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// DiskFloor is the free disk, in bytes, below which a node takes nothing new
-// unless an admin said otherwise: room for a few image layers.
+// DiskFloor is the free disk, in bytes, below which a node takes no new deployment,
+// unless an admin set another value. It leaves room for a few image layers.
 const DiskFloor = 1 << 30
 
 // CPUOvercommit is how many times a node's cores may be promised. Services of
@@ -17,7 +17,7 @@ const DiskFloor = 1 << 30
 // not; memory cannot be shared and is never promised twice.
 const CPUOvercommit = 4
 
-// likeTheOthers is the priority of a node that nobody gave one.
+// likeTheOthers is the default priority of a node.
 const likeTheOthers = 128
 
 // Ask is what a deployment needs: the sum over its services, the most CPU that
@@ -33,15 +33,16 @@ type Ask struct {
 	// Arches are the processors that all its images run on; nil is any.
 	Arches    []string
 	Placement controlplane.Placement
-	// Only is the one node that will do, Avoid the one that will not; empty for
-	// most.
+	// Only is the one node that is acceptable, Avoid the one that is not; both are usually
+	// empty.
 	Only, Avoid string
-	// MayWait is set for who would rather wait for a free run than be refused.
+	// MayWait is set if a node at its run limit is acceptable, because the run can be
+	// queued.
 	MayWait bool
 }
 
-// Candidate is what placement knows of one node. Sizes are in bytes, CPU in
-// cores. Zero capacity means that the node never told.
+// Candidate is what placement knows of one node. Sizes are in bytes, CPU in cores.
+// Zero capacity means that the node has not reported its size.
 type Candidate struct {
 	ID      string
 	Name    string
@@ -67,12 +68,13 @@ type Candidate struct {
 	// GPUs are all it has, Taken the ids of those that are reserved.
 	GPUs  []controlplane.GPU
 	Taken []string
-	// Arch is what its processor is, as images name it; empty if it never said.
+	// Arch is the CPU architecture as images name it; empty if the node has not reported
+	// it.
 	Arch string
 	// Subnets is how many deployments have an address range there; zero is unknown.
 	Subnets     int
 	Deployments int
-	// Labels include what the node itself told.
+	// Labels include those that the node reported itself.
 	Labels   controlplane.Labels
 	Settings controlplane.NodeSettings
 	// Runs are under way; Queued wait here for their turn.
@@ -82,7 +84,7 @@ type Candidate struct {
 	Waiting int
 }
 
-// Refusal says why one node cannot take a deployment.
+// Refusal is why one node cannot take a deployment.
 type Refusal struct {
 	Node   string
 	Reason string

@@ -28,8 +28,8 @@ func (l *Lifecycle) plan(ctx context.Context, actor access.Actor, r Request) (pl
 	return l.survey(ctx, actor, r, &checks{stop: true})
 }
 
-// survey is plan, with what it found in the checks. What it could not go on
-// without is then among the failed ones, and the plan is not complete.
+// collectPlan is makePlan with the results added to the checks. If a failed check
+// prevents the rest, it stops there and the plan is incomplete.
 func (l *Lifecycle) survey(
 	ctx context.Context, actor access.Actor, r Request, c *checks,
 ) (p plan, err error) {
@@ -184,7 +184,8 @@ func what(t postgres.Target, r Request) string {
 	return fmt.Sprintf("pipeline version %d", t.Version)
 }
 
-// secrets names references that have no value, before anything starts.
+// checkSecrets fails for references to secrets that have no value, before anything
+// starts.
 func secrets(t postgres.Target, c *checks) error {
 	names := pipeline.SecretNames(t.Pipeline)
 	for _, name := range names {
@@ -205,8 +206,8 @@ func secrets(t postgres.Target, c *checks) error {
 	return nil
 }
 
-// sound tells what a saved pipeline's parts say of each other and of their
-// schemas. It was sound when it was saved; projects change, and so do we.
+// reportProblems adds the problems of a saved pipeline to the checks. It had none when
+// it was saved, but the project and our rules may have changed since.
 func sound(what string, problems []controlplane.Problem, c *checks) error {
 	for _, p := range problems {
 		id := "schema"
@@ -231,7 +232,7 @@ func sound(what string, problems []controlplane.Problem, c *checks) error {
 	return nil
 }
 
-// isReference tells problems of ${{ … }} and of needs from all others.
+// isReference reports whether a problem is about ${{ … }} or needs.
 func isReference(code string) bool {
 	return slices.Contains([]string{"unknown_secret", "unknown_step", "unknown_output",
 		"optional_output", "not_ancestor", "unknown_service", "no_port", "not_exposed", "syntax",

@@ -15,7 +15,7 @@ import (
 // Preflight is what creating a deployment would meet now.
 type Preflight struct {
 	Checks []Check
-	// Nodes says for each node of the environment whether it would take it.
+	// Nodes has the result for each node of the environment.
 	Nodes []Refusal
 	// Versions are what the tags mean, as far as that was found out.
 	Versions []controlplane.ServiceVersion
@@ -67,13 +67,14 @@ func fits(ctx context.Context, tx *postgres.Tx, r Request, p plan, c *checks) ([
 	a.MayWait = r.Wait
 	nodesSay := table(all, a)
 	if c.failed("platform") {
-		// That is said already; what else there is may be said too.
+		// The platform check has reported this already; look for other reasons.
 		a.Arches = nil
 	}
 	return nodesSay, room(all, a, r.Wait, c)
 }
 
-// table is each node's answer; the reason is empty for one that would take it.
+// placementTable is each node's result; the reason is empty for a node that could take
+// it.
 func table(all []Candidate, a Ask) []Refusal {
 	rows := make([]Refusal, len(all))
 	for i, n := range all {
@@ -83,8 +84,8 @@ func table(all []Candidate, a Ask) []Refusal {
 	return rows
 }
 
-// room tells want of disk, of address ranges, and of everything else apart: a
-// node that would take it with more disk is short of disk and of nothing else.
+// checkRoom reports shortage of disk, of address ranges, and of everything else as
+// separate checks. A node is short of disk if more disk alone would be enough.
 func room(all []Candidate, a Ask, wait bool, c *checks) error {
 	node, refused := Place(all, a)
 	short := shortOf(all, a)
@@ -121,8 +122,7 @@ func mayComeFree(all []Candidate, a Ask) bool {
 	})
 }
 
-// shortOf names what alone keeps every node from taking it, if it is disk or
-// addresses.
+// shortOf returns "disk" or "address" if that alone keeps every node from taking it.
 func shortOf(all []Candidate, a Ask) string {
 	disk, address := slices.Clone(all), slices.Clone(all)
 	for i := range all {
@@ -137,7 +137,7 @@ func shortOf(all []Candidate, a Ask) string {
 	return ""
 }
 
-// named says in one line what the table of reasons says node by node.
+// summarizeReasons replaces the message with all nodes' reasons in one line.
 func named(id string, err error) error {
 	e, ok := err.(*controlplane.Error) //nolint:errorlint // It is our own, just made.
 	if !ok {

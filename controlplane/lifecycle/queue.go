@@ -12,10 +12,9 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// Admit starts whose turn has come, in every environment in which somebody
-// waits. If deadlines count, it also ends those whose deadline has passed,
-// waiting or under way. Doing it twice, or on two control planes at once, is
-// doing it once.
+// Admit starts the queued runs that may start, in every environment with a queue. If
+// deadlines count, it also ends runs whose deadline has passed, queued or under way.
+// It is idempotent, also when two control planes call it at once.
 func (l *Lifecycle) Admit(ctx context.Context, actor access.Actor, deadlines bool) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err
@@ -110,7 +109,7 @@ func begin(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry, s St
 	return err
 }
 
-// settle gives a run that waited for any node the one it got.
+// assignWaitingRun stores the node of a run that waited for any node.
 func settle(ctx context.Context, tx *postgres.Tx, d *controlplane.Deployment,
 	run controlplane.RunID, s Start) error {
 	d.NodeID, d.Node = controlplane.NodeID(s.On.ID), s.On.Name
@@ -144,7 +143,8 @@ func tooLate(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry,
 		&controlplane.Failure{Code: "queue_deadline", Message: why})
 }
 
-// stand tells people where they stand, if that is news.
+// updatePositions stores the positions of queued runs, and notifies watchers of those
+// that changed.
 func stand(ctx context.Context, tx *postgres.Tx, entries map[string]controlplane.QueueEntry,
 	all []Standing) error {
 	for _, s := range all {
@@ -186,7 +186,7 @@ func dismiss(
 	return true, tx.ForgetHosts(ctx, d.ID)
 }
 
-// Delivered notes that a node was told to do these runs.
+// Delivered stores that these runs were sent to their node.
 func (l *Lifecycle) Delivered(
 	ctx context.Context, actor access.Actor, runs []controlplane.RunID,
 ) error {
@@ -199,16 +199,16 @@ func (l *Lifecycle) Delivered(
 	return l.store.InTx(ctx, func(tx *postgres.Tx) error { return tx.CountAttempts(ctx, runs) })
 }
 
-// QueueFilter chooses what Queue gives; empty fields choose everything.
+// QueueFilter chooses what Queue returns; empty fields choose everything.
 type QueueFilter struct {
 	Environment, Node string
-	// History gives all that ever came, newest first, before a run.
+	// History selects all runs, newest first, that were queued before a run.
 	History bool
 	Before  controlplane.RunID
 	Most    int
 }
 
-// Queue gives who waits, in order, or the history, as far as the actor may see.
+// Queue returns the queued runs in order, or the history, as far as the actor may see.
 func (l *Lifecycle) Queue(ctx context.Context, actor access.Actor,
 	f QueueFilter) (all []controlplane.QueueEntry, err error) {
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {

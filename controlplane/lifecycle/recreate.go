@@ -9,7 +9,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Again says how a deployment is made once more.
+// Again is how a deployment is created once more.
 type Again struct {
 	// Name is another one, for a copy beside the original; empty is the same.
 	Name string

@@ -63,7 +63,7 @@ func unfit(n Candidate, ask Ask) string {
 	return ""
 }
 
-// tooSmall is what the node as a whole cannot do, whoever else uses it.
+// tooSmall is the reason why the node could not take it even if it were empty.
 func tooSmall(n Candidate, ask Ask) string {
 	if !runsOn(n, ask.Arches) {
 		return fmt.Sprintf("Its processor is %s, and the images are built for %s.", n.Arch,
@@ -163,8 +163,8 @@ func shortOfMemory(n Candidate, wanted int64) string {
 	return text
 }
 
-// gpusOf chooses the GPUs for a deployment: those asked for by name, then the
-// smallest that will do, so that the large ones stay for who needs them.
+// gpusOf chooses the GPUs for a deployment: those asked for by name, then the smallest
+// that are enough, to keep the large ones free.
 func gpusOf(n Candidate, ask Ask, taken []string) (ids []string, reason string) {
 	free := slices.DeleteFunc(slices.Clone(n.GPUs), func(g controlplane.GPU) bool {
 		return slices.Contains(taken, g.ID) || g.Memory < ask.GPUMemory

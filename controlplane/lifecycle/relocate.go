@@ -18,12 +18,12 @@ import (
 // another node. There is no moment at which its data is on no node, or its old one
 // cannot start again; see controlplane.RelocationPhase.
 
-// patience is what LostRelocations goes by. Starting may pull images of gigabytes
-// and wait for databases that look at all they have.
+// patience bounds LostRelocations. Starting may pull gigabytes of images and wait for
+// databases that check their data.
 var patience = postgres.Patience{Away: 30 * time.Second, Silent: 30 * time.Second,
 	Start: 30 * time.Minute}
 
-// errCalledOff ends the work at a relocation that nobody wants any more.
+// errCalledOff ends the work on a relocation that was canceled.
 var errCalledOff = errors.New("the move was called off")
 
 // relocate has a deployment go to another node together with its volumes.
@@ -78,7 +78,7 @@ func volumes(p pipeline.Pipeline, so func(pipeline.Volume) bool) (all []string) 
 	return all
 }
 
-// tellMove says how far it is, to whoever looks at the deployment.
+// notifyMove stores the progress and notifies watchers.
 func tellMove(
 	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment, detail string,
 ) error {
@@ -113,9 +113,10 @@ func (l *Lifecycle) relocating(ctx context.Context, actor access.Actor,
 	})
 }
 
-// TakeRelocation claims one that waits for its volumes to be copied. Whoever has it
-// says so with SeeRelocation. No deployment is none. What cannot be read is called
-// off: nobody else could do more with it.
+// TakeRelocation claims a relocation whose volumes have to be copied. The worker must
+// call SeeRelocation regularly. An empty deployment means that there is none. A
+// relocation that cannot be read is called off, since no other worker could read it
+// either.
 func (l *Lifecycle) TakeRelocation(
 	ctx context.Context, actor access.Actor, holder string,
 ) (j controlplane.Journey, err error) {
@@ -181,8 +182,8 @@ func volumesToCopy(p pipeline.Pipeline) (all []controlplane.VolumeName) {
 	return all
 }
 
-// SeeRelocation says that somebody is at it, and how many bytes are copied. It
-// reports whether that is still wanted.
+// SeeRelocation records that a worker is active, and how many bytes are copied. It
+// reports whether the relocation is still wanted.
 func (l *Lifecycle) SeeRelocation(ctx context.Context, actor access.Actor,
 	a controlplane.Attempt, holder string, done int64) (wanted bool, err error) {
 	err = l.relocating(ctx, actor, a,
@@ -238,8 +239,8 @@ func (l *Lifecycle) CallOffLost(ctx context.Context, actor access.Actor) error {
 	return err
 }
 
-// callOff needs the deployment's row locked. Without a reason nobody is told: more
-// was changed than this.
+// callOff needs the deployment's row lock. An empty reason sends no notification,
+// because the caller changes more and notifies itself.
 func callOff(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	r *controlplane.Relocation, why string) (err error) {
 	switch {
@@ -283,7 +284,7 @@ func (l *Lifecycle) applyElsewhere(
 			"node", r.Node, "deployment", d.ID)
 		return nil
 	case to.Phase == controlplane.Clearing:
-		// What is stuck, the agent goes on removing once it has no goal any more.
+		// If removal is stuck, the agent continues it as soon as it has no goal.
 		if r.Status == controlplane.Removed || r.Status == controlplane.Stuck {
 			return tx.EndRelocation(ctx, d.ID)
 		}
@@ -330,8 +331,8 @@ func land(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	return tx.AddActivity(ctx, d.ID, controlplane.ActivityMoved, r.By)
 }
 
-// leaveAlone ends what deployments of other nodes have to do with one that is given
-// up.
+// endForeignRelocations ends what deployments of other nodes still have to do with a
+// node that is forgotten.
 func leaveAlone(ctx context.Context, tx *postgres.Tx, n controlplane.Node) error {
 	ids, err := tx.RelocationsTo(ctx, n.ID)
 	if err != nil {

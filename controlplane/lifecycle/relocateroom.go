@@ -32,9 +32,9 @@ func (l *Lifecycle) RelocationMeasured(
 		})
 }
 
-// RelocationGrew gives how many bytes a copy may take that has come to done, which is
-// more than was measured: the stream of many small files is larger than they are. It
-// is an error if the node has no room for that.
+// RelocationGrew returns how many bytes a copy may take that has exceeded the measured
+// size: an archive of many small files is larger than the files. It fails if the node
+// has no room for that.
 func (l *Lifecycle) RelocationGrew(
 	ctx context.Context, actor access.Actor, a controlplane.Attempt, done int64,
 ) (bytes int64, err error) {
@@ -47,8 +47,8 @@ func (l *Lifecycle) RelocationGrew(
 			if err != nil {
 				return err
 			}
-			// As if nothing were written yet: the node's figures may be old. Twice as much
-			// each time keeps the questions few.
+			// Count as if nothing had been written, since the node's figures may be old.
+			// Doubling keeps the number of queries small.
 			measured := r.Bytes
 			if r.Bytes = 2 * done; room < r.Bytes {
 				return noRoomFor(*r, fmt.Sprintf("its volumes take more than the %s that were measured",
@@ -64,9 +64,9 @@ func (l *Lifecycle) RelocationGrew(
 	return bytes, err
 }
 
-// roomFor is how many bytes a relocation may write where it goes: the free disk above
-// the floor, without what is promised to others. Until the transaction ends nobody
-// else is promised any of it.
+// roomFor is how many bytes a relocation may write on its target: free disk above the
+// floor, minus what is reserved for others. The locks keep others from reserving it
+// until the transaction ends.
 func roomFor(
 	ctx context.Context, tx *postgres.Tx, r controlplane.Relocation,
 ) (int64, error) {

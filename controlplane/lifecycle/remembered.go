@@ -13,7 +13,8 @@ import (
 // mostRemembered times some three kilobytes is what memory takes.
 const mostRemembered = 4096
 
-// known is what was read of a deployment. Nobody changes it: many share it.
+// cachedDeployment is what was read of a deployment. It is shared and must not be
+// changed.
 type known struct {
 	deployment controlplane.Deployment
 	hosts      []controlplane.Host
@@ -23,9 +24,9 @@ type known struct {
 	state string
 }
 
-// memory spares lists from reading again what has not changed: people look at
-// the same pages all day. What it gives is never older than its transaction,
-// since the rows' versions are asked for each time.
+// deploymentCache saves lists from reading unchanged deployments again. What it
+// returns is never older than the caller's transaction, because the rows' versions are
+// queried each time.
 type memory struct {
 	all *lru.Cache[controlplane.DeploymentID, known]
 }

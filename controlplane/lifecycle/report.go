@@ -30,11 +30,11 @@ type Report struct {
 	Deadline time.Time
 }
 
-// Apply takes reports once, all or none: a number that was seen before changes nothing, and
-// neither does one about a deployment that is not on the node, or an older
-// generation. It is an error only if it could not be stored; then the node
-// sends it again. Those of a node come in their order; whoever brings several
-// nodes' does so by deployment, so that nobody waits for each other.
+// Apply applies reports, all or none. A report changes nothing if its number was seen
+// before, if its deployment is not on the node, or if it is about an older generation.
+// On an error the node sends the reports again. Reports of a node must be in order; a
+// caller with reports of several nodes sorts them by deployment, so that two
+// transactions cannot deadlock.
 func (l *Lifecycle) Apply(ctx context.Context, actor access.Actor, all ...Report) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err
@@ -245,7 +245,7 @@ func statusDetail(d controlplane.Deployment, r Report, to controlplane.Deploymen
 	return r.Message
 }
 
-// ObserveHealth stores what a node's probes said of its services.
+// ObserveHealth stores the results of a node's probes.
 func (l *Lifecycle) ObserveHealth(ctx context.Context, actor access.Actor,
 	node controlplane.NodeID, all []controlplane.ServiceHealth) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -273,8 +273,8 @@ func (l *Lifecycle) ObserveHealth(ctx context.Context, actor access.Actor,
 	return nil
 }
 
-// observe stores what was said of the services of one deployment. Whether it is
-// degraded is decided once all of it is known.
+// storeHealth stores the health of one deployment's services. Whether the deployment
+// is degraded is decided after all of it is stored.
 func observe(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID,
 	all []controlplane.ServiceHealth) error {
 	d, err := tx.LockDeployment(ctx, all[0].Deployment)
@@ -298,9 +298,9 @@ func observe(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID,
 	return tellHealth(ctx, tx, d, changed)
 }
 
-// tellHealth tells of health that was stored, and whether the deployment is
-// degraded by it. What hides a bad health, such as a move to another node, may
-// end without any news.
+// notifyHealth notifies of stored health, and whether the deployment is degraded by
+// it. It is also called when something that hid bad health, such as a move to another
+// node, has ended.
 func tellHealth(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	changed bool) error {
 	flipped, err := tx.RefreshDegraded(ctx, d.ID)

@@ -28,13 +28,14 @@ type imageQuestion struct {
 	err    error
 }
 
-// resolved is what the registries said.
+// resolved is what the registries answered.
 type resolved struct {
 	versions map[pipeline.StepKey]pipeline.Version
 	asked    []*imageQuestion
 }
 
-// arches are the processors that every image runs on; nil when none told.
+// commonArches are the architectures that every image runs on; nil when no image
+// declares any.
 func (r resolved) arches() (all []string) {
 	for _, q := range r.asked {
 		switch {
@@ -49,9 +50,9 @@ func (r resolved) arches() (all []string) {
 	return all
 }
 
-// resolve gives each service its tag and that tag's digest, and looks for the
-// plugins' images, asking all registries at once. The rule of the service is
-// checked before it asks. Nothing means that a check failed.
+// resolveVersions resolves each service's tag to a digest, and checks that the
+// plugins' images exist, asking all registries at once. The service's tag rule is
+// checked first. A nil result means that a check failed.
 func (l *Lifecycle) resolve(ctx context.Context, actor access.Actor, p pipeline.Pipeline,
 	r Request, c *checks) (*resolved, error) {
 	out := &resolved{versions: wanted(p, r)}
@@ -75,7 +76,8 @@ func (l *Lifecycle) resolve(ctx context.Context, actor access.Actor, p pipeline.
 	return out, nil
 }
 
-// wanted is what was chosen, and else what the pipeline says; digests follow.
+// wantedVersions is the chosen tag of each service, or else the pipeline's; digests
+// are filled in later.
 func wanted(p pipeline.Pipeline, r Request) map[pipeline.StepKey]pipeline.Version {
 	all := map[pipeline.StepKey]pipeline.Version{}
 	for key, tag := range r.Versions {
@@ -131,7 +133,7 @@ func (l *Lifecycle) askAll(ctx context.Context, actor access.Actor, all []*image
 	asking.Wait()
 }
 
-// told writes down what the registries said, and fills the digests in.
+// recordAnswers records the registries' answers as checks, and fills in the digests.
 func told(r *resolved, c *checks) error {
 	silent := map[string]bool{}
 	for _, q := range r.asked {

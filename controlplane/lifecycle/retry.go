@@ -100,7 +100,7 @@ func asBefore(ctx context.Context, tx *postgres.Tx,
 	return next, nil
 }
 
-// selected keeps the choices people made; pinned ones follow the pipeline.
+// selectedTags returns the tags that people chose; pinned ones follow the pipeline.
 func selected(versions []controlplane.ServiceVersion) map[pipeline.StepKey]string {
 	tags := map[pipeline.StepKey]string{}
 	for _, v := range versions {

@@ -20,7 +20,7 @@ type RunView struct {
 	Versions []controlplane.ServiceVersion
 }
 
-// Runs gives every run of a deployment, newest first.
+// Runs returns every run of a deployment, newest first.
 func (l *Lifecycle) Runs(ctx context.Context, actor access.Actor,
 	id controlplane.DeploymentID) (all []RunView, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
@@ -44,7 +44,7 @@ func (l *Lifecycle) Runs(ctx context.Context, actor access.Actor,
 	return all, err
 }
 
-// Run gives one run of a deployment.
+// Run returns one run of a deployment.
 func (l *Lifecycle) Run(ctx context.Context, actor access.Actor,
 	id controlplane.DeploymentID, number int) (v RunView, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {

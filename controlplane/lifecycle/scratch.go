@@ -10,8 +10,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Drawn is a pipeline that nobody published, and what of it is to run: these
-// steps and what they need, or all of it.
+// Drawn is an unpublished pipeline and the part of it to run: these steps and what
+// they need, or all of it.
 type Drawn struct {
 	Pipeline pipeline.Pipeline
 	Steps    []pipeline.StepKey
@@ -37,9 +37,8 @@ func (l *Lifecycle) PreflightDraft(
 	return Preflight{Checks: c.all}, err
 }
 
-// Scratch makes a deployment of a drawing, or of a branch of it. It is like
-// every other one, except that it cannot be made again: nobody keeps what it
-// was made from.
+// Scratch creates a deployment from an unpublished pipeline, or a branch of it. It
+// cannot be retried, cloned or moved, because the pipeline is not stored.
 func (l *Lifecycle) Scratch(
 	ctx context.Context, actor access.Actor, r Request, drawn Drawn,
 ) (controlplane.Deployment, error) {

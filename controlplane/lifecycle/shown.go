@@ -28,14 +28,14 @@ func (l *Lifecycle) read(
 	return l.shown(ctx, tx, all)
 }
 
-// shown is a view before somebody looks: the same for everybody.
+// sharedView is a view without what depends on the actor.
 type shown struct {
 	view View
-	// question is nil when nobody is asked.
+	// question is nil if there is no open question.
 	question *controlplane.Question
 }
 
-// lookedAt is what the actor sees, who may see it at all.
+// viewsFor returns the views for an actor, who must be allowed to see them.
 func lookedAt(all []shown, actor access.Actor) []View {
 	views := make([]View, len(all))
 	for i, s := range all {
@@ -88,7 +88,7 @@ func (l *Lifecycle) shown(ctx context.Context, tx *postgres.Tx, found []known) (
 	return all, nil
 }
 
-// queueOf finds who of the deployments waits. What is ready does not.
+// queueOf returns the queue entries of those deployments that are queued.
 func queueOf(ctx context.Context, tx *postgres.Tx, found []known,
 ) (map[controlplane.DeploymentID]*controlplane.QueueEntry, error) {
 	ids := idsOf(found, func(d controlplane.Deployment) bool {
@@ -137,8 +137,9 @@ func idsOf(
 	return ids
 }
 
-// services joins what was chosen with hosts and health. What no probe has seen
-// yet follows from the deployment, or is unknown while nobody can ask.
+// serviceViews joins versions with hosts and health. A service without a probe result
+// gets a health that follows from the deployment's status, or unknown while its node
+// is offline.
 func (l *Lifecycle) services(d controlplane.Deployment, hosts []controlplane.Host,
 	health []controlplane.ServiceHealth) []ServiceView {
 	urls := l.urls(hosts)

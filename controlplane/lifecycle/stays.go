@@ -10,9 +10,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Stays says of each deployment why Move would refuse to take it to another node
-// now. Those that could go, or are on their way, are left out. It is asked every
-// few seconds by who watches a drain, so it asks no registry, and writes nothing.
+// Stays returns, for each deployment that cannot move now, why Move would refuse.
+// Clients that watch a drain call it every few seconds, so it asks no registry and
+// writes nothing.
 func (l *Lifecycle) Stays(
 	ctx context.Context, actor access.Actor, ids []controlplane.DeploymentID,
 ) (map[controlplane.DeploymentID]string, error) {

@@ -35,8 +35,8 @@ func (l *Lifecycle) Remove(
 		})
 }
 
-// staysAway ends a move that waits for its deployment to be gone: who removes it
-// does not want it made anew on another node.
+// cancelMove cancels a move that waits for its deployment to be gone: a person who
+// removes it does not want it on another node.
 func staysAway(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
 	moving, err := tx.EndMove(ctx, d.ID, "")
 	if err != nil || !moving {
@@ -45,7 +45,7 @@ func staysAway(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) 
 	return tellMove(ctx, tx, d, "removed while it moved: it is not made on another node")
 }
 
-// farewell notes who removes a deployment, and how its services were.
+// recordRemover stores who removes a deployment, and its services' health.
 func farewell(
 	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment, by string,
 ) error {
@@ -84,8 +84,8 @@ func remove(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) err
 	return move(ctx, tx, d, to, detail, nil)
 }
 
-// neverPlaced removes what failed before it got a node: there is nobody to wait
-// for, and nothing of it is anywhere.
+// removeUnplaced removes a deployment that failed before it got a node, so nothing of
+// it exists anywhere.
 func neverPlaced(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
 	if err := tx.SetGoal(ctx, d.ID, controlplane.GoalGone, false); err != nil {
 		return err
@@ -96,8 +96,8 @@ func neverPlaced(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment
 	return tx.ForgetHosts(ctx, d.ID)
 }
 
-// Forget gives up on a deployment whose node will not finish: what was left is
-// recorded, and its name and hosts are free again.
+// Forget gives up on a deployment whose node will not finish: what was left behind is
+// recorded, and its name and hosts become free.
 func (l *Lifecycle) Forget(
 	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 ) (controlplane.Deployment, error) {

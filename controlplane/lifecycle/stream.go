@@ -16,18 +16,18 @@ type Position struct {
 	Line  int64
 }
 
-// Changes is what happened behind a position, and the state now.
+// Changes is what happened after a position, and the state now.
 type Changes struct {
 	View     View
 	History  []controlplane.History
 	Lines    []controlplane.LogLine
 	Progress []controlplane.Progress
-	// More says that there is more behind Next already.
+	// More is set if there are more changes after Next.
 	More bool
 	Next Position
 }
 
-// batch limits what one look brings, in events and in lines each.
+// batch limits one read, in events and in lines each.
 const batch = 500
 
 // Present is the position of now, for a watcher that begins with the state.
@@ -42,9 +42,9 @@ func (l *Lifecycle) Present(ctx context.Context, actor access.Actor,
 	return p, err
 }
 
-// ChangesSince gives what happened to a deployment behind the position, in
-// order and each once. It checks access every time, so that a watcher who lost
-// it learns nothing more.
+// ChangesSince returns what happened to a deployment after the position, in order and
+// each once. It checks access every time, so a watcher that lost access learns nothing
+// more.
 func (l *Lifecycle) ChangesSince(ctx context.Context, actor access.Actor,
 	id controlplane.DeploymentID, from Position) (c Changes, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
@@ -76,7 +76,7 @@ func (l *Lifecycle) ChangesSince(ctx context.Context, actor access.Actor,
 	return c, err
 }
 
-// Mark is where somebody begins who follows the list from now on.
+// Mark is the position from which to follow the list from now on.
 func (l *Lifecycle) Mark(ctx context.Context, actor access.Actor) (mark int64, err error) {
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
 		return 0, err
@@ -88,8 +88,8 @@ func (l *Lifecycle) Mark(ctx context.Context, actor access.Actor) (mark int64, e
 	return mark, err
 }
 
-// ChangedSince gives the deployments that changed behind the mark and that the
-// actor may see, and the new mark. What was read before asOf is too old.
+// ChangedSince returns the deployments that changed after the mark and that the actor
+// may see, and the new mark. The result is not older than asOf.
 func (l *Lifecycle) ChangedSince(
 	ctx context.Context, actor access.Actor, mark int64, asOf time.Time,
 ) (all []View, next int64, err error) {
@@ -109,7 +109,7 @@ func (l *Lifecycle) ChangedSince(
 	return all, news.next, nil
 }
 
-// readFeed reads what changed, for whoever may see it.
+// readFeed reads what changed, for all actors.
 func (l *Lifecycle) readFeed(ctx context.Context, after int64) (n news, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
 		changed, next, err := tx.ChangedSince(ctx, after)

@@ -8,7 +8,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// Templates gives what people may begin a deployment of a project with.
+// Templates returns the templates of a project's deployments.
 func (l *Lifecycle) Templates(
 	ctx context.Context, actor access.Actor, project string,
 ) (all []controlplane.Template, err error) {
@@ -23,7 +23,7 @@ func (l *Lifecycle) Templates(
 	return all, err
 }
 
-// Template gives one of them.
+// Template returns one of them.
 func (l *Lifecycle) Template(
 	ctx context.Context, actor access.Actor, project, name string,
 ) (out controlplane.Template, err error) {

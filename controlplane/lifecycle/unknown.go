@@ -29,17 +29,15 @@ type Held struct {
 	Named []controlplane.DeploymentID
 	// Purging are those that people want to be gone, and that may still be there.
 	Purging []controlplane.DeploymentID
-	// Everything: what nobody can put a name to stays too.
+	// Everything is set if also things without a known name have to stay.
 	Everything bool
 }
 
-// Recognize compares what an agent remembers with what the database does. A
-// deployment that was a goal once and has no row any more can only mean that
-// the database was restored from a backup: it is listed, and nothing unknown is
-// removed from that node until people have looked. One whose row says something
-// else than the node is listed too, and no goal is sent for it. One that both
-// agree about, and that the agent knows a later goal of than we do, gets a goal
-// later than that.
+// Recognize compares the agent's state with the database. A deployment that once was a
+// goal and has no row can only mean that the database was restored from a backup: it
+// is listed, and nothing unknown is removed from that node until people have decided.
+// One whose row contradicts the node is listed too, and gets no goals. If both agree
+// but the agent knows a later generation, the next goal gets a still later one.
 func (l *Lifecycle) Recognize(ctx context.Context, actor access.Actor,
 	node controlplane.NodeID, m Memory) (h Held, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -95,7 +93,7 @@ func recognizeOne(ctx context.Context, tx *postgres.Tx, c comparison, s Seen,
 	switch {
 	case known:
 	case s.Abandoned || s.Run == "":
-		// Nobody ever told it of this one, or it is being removed.
+		// The agent never got a goal for this one, or it is being removed.
 		return nil
 	default:
 		return tx.PutUnknown(ctx, u)
@@ -114,7 +112,7 @@ func recognizeOne(ctx context.Context, tx *postgres.Tx, c comparison, s Seen,
 	return dispute(ctx, tx, u)
 }
 
-// Held gives what a node has to leave alone now.
+// Held returns what a node has to leave alone now.
 func (l *Lifecycle) Held(
 	ctx context.Context, actor access.Actor, node controlplane.NodeID,
 ) (h Held, err error) {
@@ -186,8 +184,8 @@ func (l *Lifecycle) Purge(ctx context.Context, actor access.Actor, node string,
 	})
 }
 
-// foundDisputed asks a node only about a deployment that is disputed. Refusals
-// are left to whoever acts, so that they are in the audit.
+// foundDisputed asks a node only about a disputed deployment. Access is checked by the
+// caller's change, so that refusals are in the audit.
 func (l *Lifecycle) foundDisputed(ctx context.Context, actor access.Actor, node string,
 	id controlplane.DeploymentID, describe Describe) (f Found, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
@@ -204,7 +202,7 @@ func (l *Lifecycle) foundDisputed(ctx context.Context, actor access.Actor, node 
 	return describe.ask(ctx, f.On, id)
 }
 
-// ForgetPurged takes one off the list that its node does not have any more.
+// ForgetPurged takes a deployment off the list that its node does not have now.
 func (l *Lifecycle) ForgetPurged(ctx context.Context, actor access.Actor,
 	node controlplane.NodeID, id controlplane.DeploymentID) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -237,9 +235,9 @@ func unknownOn(ctx context.Context, tx *postgres.Tx, actor access.Actor, node st
 	return n, u, controlplane.Missing("unknown deployment", string(id))
 }
 
-// Recover lets the control plane command a node again whose agent has obeyed a
-// newer one than this database knows. It takes a person to know that the
-// database was restored, and that this is no copy of one that is in use.
+// Recover lets the control plane command a node again whose agent has seen a newer
+// epoch than this database has. A person has to confirm that the database was
+// restored, and that it is not a copy of one in use.
 func (l *Lifecycle) Recover(ctx context.Context, actor access.Actor, node string) error {
 	entry := actor.Entry("recover node", "node "+node)
 	return l.store.Audited(ctx, entry, func(tx *postgres.Tx) error {

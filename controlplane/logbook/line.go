@@ -42,8 +42,8 @@ func (c Choice) Takes(l Line) bool {
 func (c Choice) Past(l Line) bool { return !c.Until.IsZero() && l.At.After(c.Until) }
 
 const (
-	// opening is how long a source may take to say something at all, before the
-	// others go on without it: its node may have to be reached first.
+	// opening is how long to wait for a source's first line before merging without it: its
+	// node may have to be dialed first.
 	opening = 2 * time.Second
 	// lag is how late a line may be to still be put in its place.
 	lag = 200 * time.Millisecond
@@ -121,7 +121,7 @@ func (m *merger) poll() {
 	}
 }
 
-// got notes what a source said; it is false when that was its end.
+// storeHead stores a source's next line; it is false at the source's end.
 func (m *merger) got(i int, l Line, more bool) bool {
 	if !more {
 		m.inputs = append(m.inputs[:i], m.inputs[i+1:]...)
@@ -131,8 +131,8 @@ func (m *merger) got(i int, l Line, more bool) bool {
 	return true
 }
 
-// missing says how long to wait for sources without a head, and whether any
-// has one.
+// waitForMissing returns how long to wait for sources without a next line, and whether
+// any source has one.
 func (m *merger) missing() (wait time.Duration, have bool) {
 	for _, in := range m.inputs {
 		switch {
@@ -147,7 +147,7 @@ func (m *merger) missing() (wait time.Duration, have bool) {
 	return wait, have
 }
 
-// quieten stops waiting for those who let us wait.
+// stopWaiting stops waiting for sources that were too slow.
 func (m *merger) quieten() {
 	for _, in := range m.inputs {
 		if in.head == nil {

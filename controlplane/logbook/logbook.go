@@ -1,7 +1,7 @@
-// Package logbook keeps what plugins wrote while they ran: appended as nodes
-// send it, each line once, readable by whoever may see the deployment.
+// Package logbook stores the output of plugins: appended as nodes send it, each line
+// once, readable by everyone who may see the deployment.
 //
-// Services' logs are not here: they stay on the node and are asked for.
+// Services' logs are not stored here: they stay on the node and are read from there.
 package logbook
 
 import (
@@ -67,8 +67,8 @@ func (b *Logbook) appendTo(ctx context.Context, node controlplane.NodeID,
 	})
 }
 
-// Step gives at most so many lines of one step, behind a line number. more
-// says that there are further ones.
+// Step returns up to most lines of one step after a line number. more is set if there
+// are further ones.
 func (b *Logbook) Step(ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 	run int, step pipeline.StepKey, after int64, most int,
 ) (lines []controlplane.LogLine, more bool, err error) {

@@ -10,11 +10,10 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// mostChoices keeps one person from making a flood of everything.
+// mostChoices bounds one person's subscriptions.
 const mostChoices = 20
 
-// Choices gives what the actor wants to hear of by mail, and whether mail can
-// be sent at all.
+// Choices returns the actor's mail subscriptions, and whether mail can be sent at all.
 func (n *Notify) Choices(
 	ctx context.Context, actor access.Actor,
 ) (all []controlplane.NotificationChoice, mails bool, err error) {

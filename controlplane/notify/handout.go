@@ -63,7 +63,7 @@ func (n *Notify) tell(ctx context.Context, tx *postgres.Tx, notice controlplane.
 	return n.mailAll(ctx, tx, m, choices)
 }
 
-// mailAll gives each person one mail at most for one event.
+// mailAll queues at most one mail to each person for one event.
 func (n *Notify) mailAll(ctx context.Context, tx *postgres.Tx, m message,
 	choices []controlplane.NotificationChoice) error {
 	told := map[controlplane.UserID]bool{}
@@ -128,7 +128,7 @@ func queue(ctx context.Context, tx *postgres.Tx, w controlplane.Webhook, m messa
 		Body: body}, claimed)
 }
 
-// read looks up what a notice is about, as it is now.
+// readNotice loads the current state of a notice's subject.
 func (n *Notify) read(
 	ctx context.Context, tx *postgres.Tx, notice controlplane.Notice,
 ) (message, error) {

@@ -32,7 +32,7 @@ func (n *Notify) Deliveries(
 	return all, next, err
 }
 
-// Test sends a test message at once and tells how that went.
+// Test sends a test message at once and returns the result.
 func (n *Notify) Test(
 	ctx context.Context, actor access.Actor, name string,
 ) (d controlplane.Delivery, err error) {
@@ -75,7 +75,7 @@ func (n *Notify) now(ctx context.Context, actor access.Actor, action, name strin
 	if err != nil {
 		return d, err
 	}
-	// Whoever pressed the button sees at once what is wrong: no second try.
+	// Do not retry: the admin sees the error at once.
 	d.Attempts, d.CreatedAt = maxAttempts, time.Now().UTC()
 	if d, err = n.attempt(ctx, d); err != nil {
 		return d, err

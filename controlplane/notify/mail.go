@@ -18,8 +18,8 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// Mail is the way to a mail server. Who installs the control plane chooses it,
-// so that it may be anywhere, this machine included.
+// Mail is the mail server's settings. The operator sets them, so that any address is
+// allowed, this machine included.
 type Mail struct {
 	// Server is host:port; empty sends no mail. Port 465 speaks TLS from the
 	// first byte; others are asked for STARTTLS.

@@ -1,14 +1,13 @@
-// Package notify tells the outside what happened: signed webhooks, chat
-// messages, and mail to people who asked for it.
+// Package notify informs external systems and people of events: signed webhooks, chat
+// messages, and mail to people who subscribed.
 //
-// A change writes its notice in its own transaction (a trigger does, see
-// migration 37), so that nothing that happened goes untold. A loop turns
-// notices into deliveries, one for each place that wants to hear, and sends
-// them: each is claimed before it is sent, tried again with growing pauses, and
-// kept as the delivery log. A receiver may thus hear of something twice, never
-// of something that did not happen; the delivery's id tells it.
+// A trigger writes the notice in the transaction of the change (migration 37), so that
+// no event is lost. A loop turns notices into deliveries, one for each receiver, and
+// sends them: each is claimed before it is sent, retried with growing delays, and kept
+// as the delivery log. A receiver may get something twice, with the same delivery id,
+// but never about a change that was rolled back.
 //
-// Where a webhook leads is sealed, never shown, and checked against
+// A webhook's address is sealed, never shown, and checked against
 // controlplane.OffLimits at each connection; redirects are not followed.
 package notify
 
@@ -25,14 +24,14 @@ import (
 
 // The rhythm.
 const (
-	// lookEvery is how soon a change is told whose wake-up got lost.
+	// lookEvery bounds the delay of a notice if its notification is lost.
 	lookEvery = 2 * time.Second
 	// sendWithin is what one receiver may take, holdFor what a batch may: a
 	// claim must not end while its holder still sends.
 	sendWithin = 10 * time.Second
 	holdFor    = 2 * time.Minute
 	atOnce     = 10
-	// keepFor is how long the log keeps what ended.
+	// keepFor is how long ended deliveries stay in the log.
 	keepFor = 30 * 24 * time.Hour
 )
 
@@ -59,13 +58,13 @@ type Config struct {
 	Pause func(attempts int) time.Duration
 }
 
-// Notify is the door to webhooks and choices, and the loop that tells.
+// Notify has the use cases of webhooks and subscriptions, and the sending loop.
 type Notify struct {
 	Config
 	client *http.Client
 }
 
-// New makes it; nothing is told before Run.
+// New makes it; nothing is sent before Run.
 func New(c Config) *Notify {
 	if c.Pause == nil {
 		c.Pause = pause
@@ -77,13 +76,13 @@ func New(c Config) *Notify {
 			MaxResponseHeaderBytes: 64 << 10, MaxIdleConns: 10, IdleConnTimeout: 30 * time.Second,
 			ForceAttemptHTTP2: true,
 		},
-		// The one who follows would carry the message to where nobody sent it.
+		// Following a redirect would send the message to an address that no admin chose.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
-// Run tells what happens until ctx ends. wake yields when something did; nil
-// is looked at every two seconds only.
+// Run sends notifications until ctx ends. wake receives after a change; if nil, only
+// the ticker is used.
 func (n *Notify) Run(ctx context.Context, wake <-chan struct{}) error {
 	defer n.client.CloseIdleConnections()
 	tick := time.NewTicker(lookEvery)

@@ -10,7 +10,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// message is one event with all that receivers may be told.
+// message is one event with everything that receivers may see.
 type message struct {
 	Event       string         `json:"event"`
 	At          time.Time      `json:"at"`

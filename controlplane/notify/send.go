@@ -151,7 +151,7 @@ func refused(status int) error {
 	}
 }
 
-// plainly drops the address, which may be a password, from what net/http says.
+// withoutAddress removes the address, which may be secret, from errors of net/http.
 func plainly(err error) error {
 	if off, ok := errors.AsType[*controlplane.OffLimitsError](err); ok {
 		return fmt.Errorf("%w: %w", off, errFinal)

@@ -22,7 +22,7 @@ type WebhookPut struct {
 	Kind controlplane.WebhookKind
 	// URL is nil to keep the stored one.
 	URL *controlplane.Plain
-	// Secret signs; nil keeps the stored one, or makes one for a new webhook.
+	// Secret signs; nil keeps the stored one, or generates one for a new webhook.
 	Secret               *controlplane.Plain
 	Project, Environment string
 	Events               []string
@@ -69,8 +69,8 @@ func (n *Notify) GetWebhook(
 	return w, err
 }
 
-// PutWebhook makes or changes a webhook. A changed address forgets the signing
-// key: whoever listens there has not shown that they should know it.
+// PutWebhook creates or changes a webhook. Changing the address deletes the signing
+// key, because it is not meant for the new receiver.
 func (n *Notify) PutWebhook(
 	ctx context.Context, actor access.Actor, p WebhookPut,
 ) (out WebhookSaved, err error) {
@@ -231,8 +231,8 @@ func checkEvents(field string, events []string) error {
 	return nil
 }
 
-// checkURL gives the host that is shown. Whether it may be reached is decided
-// when it is dialed: names change.
+// checkURL returns the host to show. Whether it may be contacted is checked when
+// dialing, since DNS may change.
 func checkURL(address string) (host string, err error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || len(address) > 2000 ||

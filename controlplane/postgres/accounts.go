@@ -113,8 +113,8 @@ func (t *Tx) DeleteUser(ctx context.Context, id controlplane.UserID) error {
 	return nil
 }
 
-// NobodyYet reports whether there is no user at all, and keeps others from
-// adding one until the transaction ends.
+// NobodyYet reports whether there is no user at all. It locks, so that nobody can add
+// one until the transaction ends.
 func (t *Tx) NobodyYet(ctx context.Context) (bool, error) {
 	if err := t.q.LockUsers(ctx); err != nil {
 		return false, fmt.Errorf("lock users: %w", err)

@@ -29,8 +29,9 @@ func (t *Tx) ACME(
 		DNSSecret: r.DnsSecret, EABKeyID: r.EabKeyID, EABKey: r.EabKey}, true, nil
 }
 
-// LockACMEAuthority says whom an environment orders from, which stays so until
-// the transaction ends; ok is false if it does not order.
+// LockACMEAuthority returns the authority that an environment orders from, and locks
+// it until the transaction ends; ok is false if the environment orders no
+// certificates.
 func (t *Tx) LockACMEAuthority(
 	ctx context.Context, id controlplane.EnvironmentID,
 ) (directory, roots string, ok bool, err error) {
@@ -139,7 +140,7 @@ func acmeCertificate(r dbsqlc.AcmeCertificate) (controlplane.ACMECertificate, er
 	return c, nil
 }
 
-// WantACME says which certificates are to be had; the others are not renewed.
+// WantACME stores which certificates are wanted; the others are not renewed.
 func (t *Tx) WantACME(
 	ctx context.Context, wanted []controlplane.ACMECertificate, now time.Time,
 ) error {
@@ -158,8 +159,8 @@ func (t *Tx) WantACME(
 	return nil
 }
 
-// ClaimACME gives one of an environment that is due and hides it from other
-// replicas until the time given; ok is false when none is.
+// ClaimACME returns a certificate of an environment that is due, and hides it from
+// other control planes until the given time; ok is false if none is due.
 func (t *Tx) ClaimACME(
 	ctx context.Context, id controlplane.EnvironmentID, now, until time.Time,
 ) (c controlplane.ACMECertificate, ok bool, err error) {
@@ -230,7 +231,7 @@ func (t *Tx) RenewACME(
 	return nil
 }
 
-// DeleteACMECertificate forgets one that is not wanted.
+// DeleteACMECertificate deletes a certificate unless it is wanted.
 func (t *Tx) DeleteACMECertificate(ctx context.Context, id controlplane.CertificateID) error {
 	if err := t.q.DeleteACMECertificate(ctx, string(id)); err != nil {
 		return fmt.Errorf("delete ordered certificate: %w", err)

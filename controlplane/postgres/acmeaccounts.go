@@ -38,7 +38,7 @@ func (t *Tx) InsertACMEAccount(ctx context.Context, a controlplane.ACMEAccount) 
 	return nil
 }
 
-// DeleteACMEAccount forgets one that the authority does not know any more.
+// DeleteACMEAccount deletes an account that the authority does not know.
 func (t *Tx) DeleteACMEAccount(ctx context.Context, id string) error {
 	if err := t.q.DeleteACMEAccount(ctx, id); err != nil {
 		return fmt.Errorf("delete ACME account: %w", err)
@@ -57,7 +57,8 @@ func (t *Tx) PutACMEChallenge(
 	return nil
 }
 
-// ACMEChallenge gives what to answer; ok is false for a token nobody asked for.
+// ACMEChallenge returns the answer to a challenge; ok is false for a token that was
+// not requested.
 func (t *Tx) ACMEChallenge(
 	ctx context.Context, host, token string,
 ) (answer string, ok bool, err error) {

@@ -34,7 +34,7 @@ func (t *Tx) Question(ctx context.Context, id controlplane.DeploymentID, run int
 	return question(r.Approval, r.DeploymentID, r.Run, r.Status)
 }
 
-// OpenQuestions gives, by deployment, what its latest run waits for.
+// OpenQuestions returns, by deployment, the open question of its latest run.
 func (t *Tx) OpenQuestions(ctx context.Context, ids ...controlplane.DeploymentID,
 ) (map[controlplane.DeploymentID]controlplane.Question, error) {
 	rows, err := t.q.ListOpenQuestions(ctx, strs(ids))
@@ -71,8 +71,8 @@ func question(
 	return q, decode(a.Approval, &q.Approval)
 }
 
-// AnswerQuestion gives the answer, and reports whether it did: of two that are
-// given at once, only one is.
+// AnswerQuestion stores an answer, and reports whether it did: of two concurrent
+// answers only one is stored.
 func (t *Tx) AnswerQuestion(
 	ctx context.Context, q controlplane.Question, a controlplane.Answer,
 ) (bool, error) {
@@ -88,7 +88,7 @@ func (t *Tx) AnswerQuestion(
 	return n > 0, nil
 }
 
-// answers gives what people said to the questions of runs.
+// readAnswers returns the answers to the questions of runs.
 func (t *Tx) answers(ctx context.Context, runs []controlplane.RunID,
 ) (map[controlplane.RunID]map[pipeline.StepKey]controlplane.Answer, error) {
 	rows, err := t.q.ListAnswers(ctx, strs(runs))

@@ -12,8 +12,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// ChainAudit gives the key that links entries. Without one no entry can be
-// written, and so nothing be changed.
+// ChainAudit sets the key that links audit entries. Without it no entry can be
+// written, so that every audited change fails.
 func (s *Store) ChainAudit(k controlplane.AuditKey) { s.auditKey = &k }
 
 // InsertAudit adds an entry to the journal of deeds and links it to the one
@@ -50,8 +50,8 @@ func (t *Tx) InsertAudit(ctx context.Context, e controlplane.AuditEntry) error {
 	return nil
 }
 
-// NoteRequest has what this transaction begins say which request it comes from:
-// a deployment's goal, its run, its events, and what webhooks are told.
+// NoteRequest sets the request ID that is stored with what this transaction creates:
+// goals, runs, events, and notifications.
 func (t *Tx) NoteRequest(ctx context.Context, id string) error {
 	if id == "" {
 		return nil
@@ -81,7 +81,7 @@ type AuditFilter struct {
 	Forwards bool
 }
 
-// ListAudit gives entries, newest first unless asked otherwise.
+// ListAudit returns entries, newest first unless the filter says otherwise.
 func (t *Tx) ListAudit(
 	ctx context.Context, f AuditFilter,
 ) ([]controlplane.AuditEntry, error) {
@@ -105,7 +105,7 @@ func (t *Tx) ListAudit(
 	return entries(rows), nil
 }
 
-// AuditChain gives the links that follow the number, in their order.
+// AuditChain returns the links after the number, in order.
 func (t *Tx) AuditChain(
 	ctx context.Context, after int64, most int,
 ) ([]controlplane.AuditEntry, error) {
@@ -116,7 +116,8 @@ func (t *Tx) AuditChain(
 	return entries(rows), nil
 }
 
-// AuditHead gives number and link of the entry that has to be the last.
+// AuditHead returns number and link of the chain's head, which must match the last
+// entry.
 func (t *Tx) AuditHead(ctx context.Context) (int64, controlplane.AuditLink, error) {
 	head, err := t.q.GetAuditHead(ctx)
 	if err != nil {
@@ -125,7 +126,7 @@ func (t *Tx) AuditHead(ctx context.Context) (int64, controlplane.AuditLink, erro
 	return head.Seq, controlplane.AuditLink(head.Mac), nil
 }
 
-// AuditLinks gives the links of those entries that there are, by their place.
+// AuditLinks returns the links of those entries that exist, by number.
 func (t *Tx) AuditLinks(
 	ctx context.Context, seqs []int64,
 ) (map[int64]controlplane.AuditLink, error) {
@@ -154,8 +155,7 @@ func (t *Tx) AuditCheckpoints(ctx context.Context) ([]controlplane.AuditCheckpoi
 	return all, nil
 }
 
-// AuditBefore gives the last link that is older than the time; ok is false
-// when there is none.
+// AuditBefore returns the last link before a time; ok is false if there is none.
 func (t *Tx) AuditBefore(
 	ctx context.Context, before time.Time,
 ) (e controlplane.AuditEntry, ok bool, err error) {
@@ -169,8 +169,7 @@ func (t *Tx) AuditBefore(
 	return entries([]dbsqlc.Audit{row})[0], true, nil
 }
 
-// CutAudit deletes what the checkpoint stands for, and says how many entries
-// that were.
+// CutAudit deletes the entries up to the checkpoint, and returns how many there were.
 func (t *Tx) CutAudit(ctx context.Context, c controlplane.AuditCheckpoint) (int64, error) {
 	err := t.q.InsertAuditCheckpoint(ctx, dbsqlc.InsertAuditCheckpointParams{
 		Seq: c.Seq, Link: c.Link[:], At: c.At, Mac: c.Seal[:]})
@@ -184,8 +183,8 @@ func (t *Tx) CutAudit(ctx context.Context, c controlplane.AuditCheckpoint) (int6
 	return n, nil
 }
 
-// AuditKey gives the chain's sealed key, empty before the first start. The row
-// stays locked until the transaction ends.
+// AuditKey returns the chain's sealed key, empty before the first start. The row stays
+// locked until the transaction ends.
 func (t *Tx) AuditKey(ctx context.Context) (controlplane.Sealed, error) {
 	sealed, err := t.q.GetAuditKey(ctx)
 	if err != nil {
@@ -194,7 +193,7 @@ func (t *Tx) AuditKey(ctx context.Context) (controlplane.Sealed, error) {
 	return sealed, nil
 }
 
-// PutAuditKey keeps the chain's sealed key.
+// PutAuditKey stores the chain's sealed key.
 func (t *Tx) PutAuditKey(ctx context.Context, sealed controlplane.Sealed) error {
 	if err := t.q.PutAuditKey(ctx, sealed); err != nil {
 		return fmt.Errorf("put audit key: %w", err)

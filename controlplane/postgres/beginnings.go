@@ -9,8 +9,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// AcquireLeases takes or renews the right to command nodes. It gives the epochs
-// of those that the holder has now; the others are somebody else's.
+// AcquireLeases acquires or renews leases. It returns the epochs of those that the
+// holder has now; the others belong to another holder.
 func (t *Tx) AcquireLeases(ctx context.Context, ids []controlplane.NodeID, holder string,
 	d time.Duration) (map[controlplane.NodeID]int64, error) {
 	rows, err := t.q.AcquireLeases(ctx, holder, d.Seconds(), strs(ids))
@@ -24,8 +24,8 @@ func (t *Tx) AcquireLeases(ctx context.Context, ids []controlplane.NodeID, holde
 	return all, nil
 }
 
-// RenewLeases renews the leases that the holder has. It names those that were
-// not renewed: lost ones are somebody else's, busy ones come next time.
+// RenewLeases renews leases of the holder. It returns those that were not renewed:
+// lost ones belong to another holder, busy ones are retried next time.
 func (t *Tx) RenewLeases(ctx context.Context, ids []controlplane.NodeID, holder string,
 	d time.Duration) (lost, busy []controlplane.NodeID, err error) {
 	rows, err := t.q.RenewLeases(ctx, holder, strs(ids), d.Seconds())
@@ -51,7 +51,7 @@ type Beginning struct {
 	Refuse []string
 	// LastReport is the last that is committed.
 	LastReport int64
-	// Busy says that something is, or may be, on the node.
+	// Busy is set if the node has, or may have, deployments.
 	Busy bool
 }
 
@@ -75,8 +75,8 @@ func (t *Tx) Beginnings(
 	return all, nil
 }
 
-// Digests gives one word for each node that the holder commands, or of some of
-// them; it changes with all that a session has to act on.
+// Digests returns one digest for each node that the holder commands, or for some of
+// them; it changes with everything that a session has to act on.
 func (t *Tx) Digests(
 	ctx context.Context, holder string, ids ...controlplane.NodeID,
 ) (map[controlplane.NodeID]string, error) {

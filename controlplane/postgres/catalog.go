@@ -92,8 +92,8 @@ func (t *Tx) DeleteRegistry(ctx context.Context, id controlplane.RegistryID) err
 	return nil
 }
 
-// used is the answer for deleting what something uses. The foreign keys say
-// the same, without names, to whoever loses a race.
+// inUseError returns the error for deleting something that is in use. It names the
+// users; the foreign keys catch a race, without names.
 func used(what string, users []string, err error) error {
 	if err != nil {
 		return fmt.Errorf("list users of %s: %w", what, err)

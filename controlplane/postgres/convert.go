@@ -31,7 +31,7 @@ func moment(t time.Time) *time.Time {
 	return &t
 }
 
-// since gives a nullable column's time: NULL is the zero one.
+// zeroIfNull converts a nullable column to a time: NULL is the zero time.
 func since(t *time.Time) (at time.Time) {
 	if t != nil {
 		at = *t
@@ -39,7 +39,7 @@ func since(t *time.Time) (at time.Time) {
 	return at
 }
 
-// typed turns what a query gives into ids or keys.
+// fromStrings converts a query's strings to typed ids or keys.
 func typed[T ~string](all []string) (these []T) {
 	for _, s := range all {
 		these = append(these, T(s))

@@ -59,8 +59,8 @@ func (t *Tx) Deployment(
 	return deployment(row)
 }
 
-// DeploymentFilter chooses what a list holds; empty fields choose everything.
-// Who is not Everything sees Projects and Environments only.
+// DeploymentFilter chooses what a list holds; empty fields choose everything. Unless
+// Everything is set, only Projects and Environments are visible.
 type DeploymentFilter struct {
 	Everything   bool
 	Projects     []controlplane.ProjectID
@@ -71,13 +71,13 @@ type DeploymentFilter struct {
 	Search       string
 	Statuses     []controlplane.DeploymentStatus
 	Removed      bool
-	// After continues behind a page.
+	// After is the last place of the previous page.
 	After controlplane.DeploymentPlace
 	Order controlplane.DeploymentOrder
 	Most  int
 }
 
-// FindDeployments gives the ids of a page in the order that was asked for.
+// FindDeployments returns the ids of a page in the filter's order.
 func (t *Tx) FindDeployments(
 	ctx context.Context, f DeploymentFilter,
 ) ([]controlplane.DeploymentID, error) {
@@ -108,8 +108,8 @@ func (t *Tx) deploymentIDs(ctx context.Context, f DeploymentFilter) ([]string, e
 	})
 }
 
-// DeploymentStates tells of which version of its rows each deployment is what it
-// is. While it is the same, so are the deployment, its life and its hosts.
+// DeploymentStates returns one string for each deployment that stays the same as long
+// as the rows of the deployment, its lifetime and its hosts do.
 func (t *Tx) DeploymentStates(
 	ctx context.Context, ids []controlplane.DeploymentID,
 ) (map[controlplane.DeploymentID]string, error) {
@@ -185,8 +185,8 @@ func (t *Tx) LockDeployment(
 	return t.Deployment(ctx, id)
 }
 
-// Move is the only way a status changes. It reports whether it did: somebody
-// else may have been faster.
+// Move is the only way to change a status. It reports false if another transaction
+// changed it first.
 func (t *Tx) Move(ctx context.Context, id controlplane.DeploymentID,
 	to controlplane.DeploymentStatus, detail string, left []string) (bool, error) {
 	if left == nil {
@@ -241,8 +241,8 @@ func (t *Tx) Replace(ctx context.Context, d controlplane.Deployment) error {
 	return nil
 }
 
-// ForgetHosts gives a deployment's hosts and health back. Its addresses go on
-// saying that it was there.
+// ForgetHosts deletes a deployment's hosts and health, so that the hosts are free. Its
+// history of addresses stays.
 func (t *Tx) ForgetHosts(ctx context.Context, id controlplane.DeploymentID) error {
 	if err := t.q.KeepFormerHosts(ctx, string(id)); err != nil {
 		return fmt.Errorf("keep former hosts of %s: %w", id, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// Draft loads somebody's draft of a project; without one, its revision is 0.
+// Draft loads a user's draft of a project; without one, its revision is 0.
 func (t *Tx) Draft(
 	ctx context.Context, project controlplane.ProjectID, user controlplane.UserID,
 ) (controlplane.Draft, error) {
@@ -19,8 +19,8 @@ func (t *Tx) Draft(
 	return draft(r, err)
 }
 
-// SaveDraft stores a draft if d.Revision is still the one that is there; ok is
-// false otherwise, and nothing happened.
+// SaveDraft stores a draft if d.Revision is still the stored revision; otherwise ok is
+// false and nothing changes.
 func (t *Tx) SaveDraft(
 	ctx context.Context, d controlplane.Draft,
 ) (saved controlplane.Draft, ok bool, err error) {

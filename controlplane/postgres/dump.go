@@ -26,8 +26,8 @@ type Dumper interface {
 	Table(t DumpTable) (io.Writer, error)
 }
 
-// Dump hands every row of the database over, on one unchanging picture of it,
-// tables that others refer to first. It gives the version of the schema.
+// Dump writes every row of the database in one consistent snapshot, referenced tables
+// first. It returns the version of the schema.
 func (s *Store) Dump(ctx context.Context, files fs.FS, to Dumper) (schema int64, err error) {
 	if schema, err = s.schema(ctx, files); err != nil {
 		return 0, err
@@ -62,8 +62,8 @@ func (s *Store) schema(ctx context.Context, files fs.FS) (version int64, err err
 	return version, nil
 }
 
-// Loader gives the tables of a dump one after the other, in their order, and
-// io.EOF after the last.
+// Loader returns the tables of a dump one after the other, in their order, and io.EOF
+// after the last.
 type Loader interface {
 	Table() (DumpTable, io.Reader, error)
 }
@@ -105,8 +105,8 @@ func (t *Tx) load(ctx context.Context, from Loader) error {
 	if err != nil {
 		return err
 	}
-	// What migrations planted comes from the dump; triggers tell of changes, and
-	// this is none.
+	// Delete what migrations inserted, since the dump has it too. Disable triggers:
+	// loading is no change to notify of.
 	for _, table := range slices.Backward(tables) {
 		name := pgx.Identifier{table.Name}.Sanitize()
 		if _, err := t.tx.Exec(ctx, "ALTER TABLE "+name+" DISABLE TRIGGER USER; "+
@@ -148,8 +148,7 @@ func (t *Tx) fill(ctx context.Context, from Loader) error {
 	}
 }
 
-// finishTable turns the triggers on again and sets the counters behind the
-// rows that came.
+// finishTable enables the triggers again, and sets the sequences past the loaded rows.
 func (t *Tx) finishTable(ctx context.Context, table string) error {
 	name := pgx.Identifier{table}.Sanitize()
 	if _, err := t.tx.Exec(ctx, "ALTER TABLE "+name+" ENABLE TRIGGER USER"); err != nil {

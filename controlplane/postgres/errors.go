@@ -25,9 +25,8 @@ func again(err error) bool {
 	return errors.As(err, &pg) && (pg.Code == codeSerialization || pg.Code == codeDeadlock)
 }
 
-// translate turns what the schema refused into what a person may be told. The
-// use case's own checks come first and say more; this is for the race that
-// they lost. Anything else stays as it is.
+// translateError turns a violated constraint into an error for people. Use cases check
+// first and explain better; this is for races. Other errors are returned unchanged.
 func translate(err error) error {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {

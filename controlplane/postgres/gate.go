@@ -103,7 +103,7 @@ func (t *Tx) Front(ctx context.Context) (f controlplane.Front, err error) {
 	return f, nil
 }
 
-// PlaceOf loads what stands behind a host; ok is false if nothing does.
+// PlaceOf loads the deployment and service of a host; ok is false if there is none.
 func (t *Tx) PlaceOf(
 	ctx context.Context, host string,
 ) (p controlplane.Place, ok bool, err error) {
@@ -163,8 +163,8 @@ func (t *Tx) InsertPass(ctx context.Context, p controlplane.Pass) error {
 	return nil
 }
 
-// TakeCode uses a code up; ok is false for one that is unknown, used, over or
-// made for another host.
+// TakeCode consumes a code; ok is false if it is unknown, used, expired or for another
+// host.
 func (t *Tx) TakeCode(
 	ctx context.Context, hash [32]byte, host string, now time.Time,
 ) (p controlplane.Pass, ok bool, err error) {

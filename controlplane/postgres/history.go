@@ -12,15 +12,15 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// historyData is what a history row keeps beside its kind.
+// historyData is what a history row stores besides its kind.
 type historyData struct {
 	Run  int                   `json:"run,omitempty"`
 	Step *controlplane.StepRow `json:"step,omitempty"`
 	controlplane.Expiring
 }
 
-// AddHistory numbers a change of a deployment and wakes who watches it. The
-// caller holds the deployment's row.
+// AddHistory numbers a change of a deployment and notifies its watchers. The caller
+// must hold the deployment's row lock.
 func (t *Tx) AddHistory(
 	ctx context.Context, d controlplane.Deployment, h controlplane.History,
 ) (int64, error) {
@@ -77,8 +77,7 @@ func (t *Tx) Mark(ctx context.Context) (int64, error) {
 	return now, nil
 }
 
-// ChangedSince gives the deployments that changed behind the mark, and the new
-// mark.
+// ChangedSince returns the deployments that changed after the mark, and the new mark.
 func (t *Tx) ChangedSince(ctx context.Context, mark int64) (all []Changed, now int64, err error) {
 	if now, err = t.Mark(ctx); err != nil {
 		return nil, 0, err
@@ -98,8 +97,8 @@ func (t *Tx) ChangedSince(ctx context.Context, mark int64) (all []Changed, now i
 	return all, now, err
 }
 
-// AppendLines stores a step's lines, each once, and wakes who follows. The
-// lines are of one deployment.
+// AppendLines stores a step's lines, each once, and notifies followers. All lines must
+// be of one deployment.
 func (t *Tx) AppendLines(
 	ctx context.Context, id controlplane.DeploymentID, lines []controlplane.LogLine,
 ) error {
@@ -162,7 +161,7 @@ func (t *Tx) StepLines(ctx context.Context, run controlplane.RunID, key pipeline
 	return all, nil
 }
 
-// PutProgress stores a step's sign of life and wakes who watches.
+// PutProgress stores a step's progress and notifies watchers.
 func (t *Tx) PutProgress(ctx context.Context, p controlplane.Progress) error {
 	data, err := encode(p)
 	if err != nil {
@@ -175,7 +174,7 @@ func (t *Tx) PutProgress(ctx context.Context, p controlplane.Progress) error {
 	return nil
 }
 
-// Progress gives the signs of life of a deployment's steps under way.
+// Progress returns the progress of a deployment's running steps.
 func (t *Tx) Progress(
 	ctx context.Context, id controlplane.DeploymentID,
 ) ([]controlplane.Progress, error) {
@@ -210,8 +209,8 @@ func (t *Tx) PutHealth(ctx context.Context, h controlplane.ServiceHealth) (bool,
 	return false, err
 }
 
-// RefreshDegraded says anew whether and why a deployment is degraded, and
-// reports whether that changed. The caller holds the deployment's row.
+// RefreshDegraded computes whether and why a deployment is degraded, and reports
+// whether that changed. The caller must hold the deployment's row lock.
 func (t *Tx) RefreshDegraded(ctx context.Context, id controlplane.DeploymentID) (bool, error) {
 	n, err := t.q.RefreshDegraded(ctx, string(id))
 	if err != nil {
@@ -238,7 +237,7 @@ func (t *Tx) Health(
 	return all, nil
 }
 
-// Orders gives what should be true on a node.
+// Orders returns the goals of a node.
 func (t *Tx) Orders(ctx context.Context, node controlplane.NodeID) ([]controlplane.Order, error) {
 	rows, err := t.q.ListNodeGoals(ctx, optional(node))
 	if err != nil {
@@ -272,7 +271,7 @@ func (t *Tx) addAnswers(ctx context.Context, all []controlplane.Order) error {
 	return err
 }
 
-// Routes gives every host there is, with what stands behind it.
+// Routes returns every host with its deployment and service.
 func (t *Tx) Routes(ctx context.Context) ([]controlplane.Route, error) {
 	rows, err := t.q.ListRoutes(ctx)
 	if err != nil {
@@ -292,7 +291,7 @@ func (t *Tx) RoutesOf(
 	return routes(rows), nil
 }
 
-// LivingOn gives the deployments whose pages depend on these nodes.
+// LivingOn returns the deployments whose state as shown depends on these nodes.
 func (t *Tx) LivingOn(
 	ctx context.Context, nodes ...controlplane.NodeID,
 ) ([]controlplane.DeploymentID, error) {
@@ -327,7 +326,7 @@ func (t *Tx) AdvanceReports(
 	return n > 0, nil
 }
 
-// ResetReports makes the node's count begin behind seq again.
+// ResetReports restarts the node's report count after seq.
 func (t *Tx) ResetReports(ctx context.Context, node controlplane.NodeID, seq int64) error {
 	if err := t.q.ResetReports(ctx, string(node), seq); err != nil {
 		return fmt.Errorf("reset reports of node %s: %w", node, translate(err))
@@ -347,7 +346,7 @@ func (t *Tx) LastReport(ctx context.Context, node controlplane.NodeID) (int64, e
 	return seq, nil
 }
 
-// Epoch is the epoch of whoever commands the node now.
+// Epoch is the epoch of the node's current lease.
 func (t *Tx) Epoch(ctx context.Context, node controlplane.NodeID) (int64, error) {
 	epoch, err := t.q.GetLeaseEpoch(ctx, string(node))
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// KeptImages gives every image that a saved pipeline names, or a run of a
-// deployment that is there, or that was made within the time.
+// KeptImages returns every image that is named by a saved pipeline, by a run of an
+// existing deployment, or by one that was removed within the given time.
 func (t *Tx) KeptImages(ctx context.Context, recent time.Duration) ([]pipeline.Image, error) {
 	rows, err := t.q.ListKeptImages(ctx, recent.Seconds())
 	if err != nil {

@@ -16,7 +16,7 @@ func (t *Tx) PutJob(ctx context.Context, name string, every time.Duration) error
 	return nil
 }
 
-// ClaimJobs gives those of the jobs that are due, each to one claimer only.
+// ClaimJobs returns those of the jobs that are due, each to one caller only.
 func (t *Tx) ClaimJobs(ctx context.Context, names []string) ([]string, error) {
 	due, err := t.q.ClaimJobs(ctx, names)
 	if err != nil {
@@ -25,7 +25,7 @@ func (t *Tx) ClaimJobs(ctx context.Context, names []string) ([]string, error) {
 	return due, nil
 }
 
-// Expired gives at most so many deployments whose time is over, oldest first.
+// Expired returns up to most deployments whose lifetime has ended, oldest first.
 func (t *Tx) Expired(ctx context.Context, most int) ([]controlplane.DeploymentID, error) {
 	rows, err := t.q.ListExpired(ctx, int32(most))
 	if err != nil {
@@ -34,8 +34,8 @@ func (t *Tx) Expired(ctx context.Context, most int) ([]controlplane.DeploymentID
 	return typed[controlplane.DeploymentID](rows), nil
 }
 
-// Expiries says when deployments will be removed for lack of interest. Those
-// that stay for ever are not in it.
+// Expiries returns when deployments will be removed because they are not used. Those
+// that never expire are left out.
 func (t *Tx) Expiries(
 	ctx context.Context, ids ...controlplane.DeploymentID,
 ) (map[controlplane.DeploymentID]time.Time, error) {
@@ -50,7 +50,7 @@ func (t *Tx) Expiries(
 	return all, nil
 }
 
-// Touch notes that somebody showed interest in a deployment.
+// Touch records that a deployment is in use, which restarts its lifetime.
 func (t *Tx) Touch(ctx context.Context, id controlplane.DeploymentID) error {
 	if err := t.q.TouchDeployment(ctx, string(id)); err != nil {
 		return fmt.Errorf("note interest in %s: %w", id, err)
@@ -58,7 +58,7 @@ func (t *Tx) Touch(ctx context.Context, id controlplane.DeploymentID) error {
 	return nil
 }
 
-// Time is what the database's clock says.
+// Time is the time of the database's clock.
 func (t *Tx) Time(ctx context.Context) (time.Time, error) {
 	now, err := t.q.DatabaseTime(ctx)
 	if err != nil {

@@ -23,8 +23,8 @@ func (t *Tx) ForgetKeys(ctx context.Context, before time.Time, most int) (int, e
 	return int(n), nil
 }
 
-// Idempotent gives the object that the same create made within the last day,
-// "" if there was none. The same key for a different request is a conflict.
+// Idempotent returns the object that was created with the same key within the last
+// day, or "". The same key with a different request is a conflict.
 func (t *Tx) Idempotent(
 	ctx context.Context, user controlplane.UserID, operation, key string, request [32]byte,
 ) (string, error) {
@@ -70,8 +70,8 @@ type KeptAnswer struct {
 	Body   []byte
 }
 
-// ClaimKey takes a key for a request under way. Where that fails, somebody has
-// taken it before, and the answer is how theirs was answered.
+// ClaimKey claims an idempotency key for a request. If claimed is false, an earlier
+// request has it, and a is that request's answer.
 func (t *Tx) ClaimKey(ctx context.Context, u KeyUse) (a KeptAnswer, claimed bool, err error) {
 	n, err := t.q.ClaimIdempotencyKey(ctx, dbsqlc.ClaimIdempotencyKeyParams{
 		UserID: string(u.User), Operation: u.Operation, Key: u.Key, Request: u.Request[:],
@@ -92,9 +92,9 @@ func (t *Tx) ClaimKey(ctx context.Context, u KeyUse) (a KeptAnswer, claimed bool
 	return a, false, nil
 }
 
-// HoldKey says that a request with a key is still under way. One that is not held
-// for a minute was cut off, and its key is free again. It is not held where
-// somebody has taken it since.
+// HoldKey extends the claim of a request that is still running. A claim that is not
+// extended for a minute was interrupted, and its key is free again. held is false if
+// another request has claimed the key since.
 func (t *Tx) HoldKey(ctx context.Context, u KeyUse) (held bool, err error) {
 	n, err := t.q.HoldIdempotencyKey(ctx, dbsqlc.HoldIdempotencyKeyParams{
 		UserID: string(u.User), Operation: u.Operation, Key: u.Key, Claim: string(u.Claim)})
@@ -104,8 +104,8 @@ func (t *Tx) HoldKey(ctx context.Context, u KeyUse) (held bool, err error) {
 	return n == 1, nil
 }
 
-// KeepAnswer keeps how a request with a key was answered, unless somebody has
-// taken the key since.
+// KeepAnswer stores the answer of a request with a key, unless another request has
+// claimed the key since.
 func (t *Tx) KeepAnswer(ctx context.Context, u KeyUse, a KeptAnswer) error {
 	status := int32(a.Status)
 	err := t.q.KeepIdempotentAnswer(ctx, dbsqlc.KeepIdempotentAnswerParams{Status: &status,
@@ -117,8 +117,8 @@ func (t *Tx) KeepAnswer(ctx context.Context, u KeyUse, a KeptAnswer) error {
 	return nil
 }
 
-// FreeKey gives a key back: its request was refused. One that somebody has taken
-// since stays theirs.
+// FreeKey frees the key of a request that was refused, unless another request has
+// claimed it since.
 func (t *Tx) FreeKey(ctx context.Context, u KeyUse) error {
 	err := t.q.DropIdempotencyKey(ctx, dbsqlc.DropIdempotencyKeyParams{
 		UserID: string(u.User), Operation: u.Operation, Key: u.Key, Claim: string(u.Claim)})

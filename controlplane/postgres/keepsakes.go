@@ -12,7 +12,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Keep stores what a deployment's services look like now.
+// Keep stores a snapshot of a deployment's services.
 func (t *Tx) Keep(ctx context.Context, id controlplane.DeploymentID,
 	services map[string]controlplane.KeptService) error {
 	data, err := encode(services)
@@ -25,7 +25,7 @@ func (t *Tx) Keep(ctx context.Context, id controlplane.DeploymentID,
 	return nil
 }
 
-// Kept gives what was stored of a deployment; nil when nothing was.
+// Kept returns the snapshot of a deployment's services; nil if there is none.
 func (t *Tx) Kept(
 	ctx context.Context, id controlplane.DeploymentID,
 ) (*controlplane.Keepsake, error) {
@@ -40,7 +40,7 @@ func (t *Tx) Kept(
 	return k, decode(r.Services, &k.Services)
 }
 
-// LastLines gives the end of what a step or service of a run said, in order.
+// LastLines returns the last log lines of a step or service of a run, in order.
 func (t *Tx) LastLines(ctx context.Context, run controlplane.RunID, key pipeline.StepKey,
 	most int) ([]string, error) {
 	rows, err := t.q.ListLastLines(ctx, string(run), string(key), int32(most))

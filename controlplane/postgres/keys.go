@@ -8,7 +8,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// SealedValue is one sealed value with all that says where it belongs.
+// SealedValue is one sealed value, and the place it is bound to.
 type SealedValue struct {
 	// Place is the table. ID and Part find the row in it: Part is the name of a
 	// deployment's or run's secret and the node of a token, and empty elsewhere.
@@ -17,7 +17,7 @@ type SealedValue struct {
 	Value           controlplane.Sealed
 }
 
-// SealedUse says how many values of each place are under each master key.
+// SealedUse returns how many values of each place are sealed under each master key.
 func (t *Tx) SealedUse(ctx context.Context) ([]controlplane.KeyUse, error) {
 	rows, err := t.q.ListSealedUse(ctx)
 	if err != nil {
@@ -30,7 +30,7 @@ func (t *Tx) SealedUse(ctx context.Context) ([]controlplane.KeyUse, error) {
 	return all, nil
 }
 
-// SealedElsewhere gives at most so many values that are not under the key.
+// SealedElsewhere returns up to most values that are not sealed under the key.
 func (t *Tx) SealedElsewhere(ctx context.Context, kid string, most int) ([]SealedValue, error) {
 	rows, err := t.q.ListSealedElsewhere(ctx, kid, int32(most))
 	if err != nil {
@@ -44,8 +44,8 @@ func (t *Tx) SealedElsewhere(ctx context.Context, kid string, most int) ([]Seale
 	return all, nil
 }
 
-// Reseal replaces a value by the same one sealed anew. One that somebody
-// replaced meanwhile is left alone: it is under the new key already.
+// Reseal replaces a value by the same one sealed under another key. A value that
+// changed meanwhile is left alone: it is under the new key already.
 func (t *Tx) Reseal(ctx context.Context, v SealedValue, sealed controlplane.Sealed) error {
 	var err error
 	switch v.Place {

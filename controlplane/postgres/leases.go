@@ -10,8 +10,8 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// Leasable gives every node that the holder commands or could command: nobody
-// else has a lease on it that is good still.
+// Leasable returns every node that the holder commands or could command: no other
+// holder has a valid lease on it.
 func (t *Tx) Leasable(
 	ctx context.Context, holder string,
 ) (map[controlplane.NodeID]controlplane.NodeStatus, error) {
@@ -26,8 +26,8 @@ func (t *Tx) Leasable(
 	return all, nil
 }
 
-// HoldLease reports whether the holder has the node's lease, and keeps it so
-// until the transaction ends.
+// HoldLease reports whether the holder has the node's lease, and locks the lease until
+// the transaction ends.
 func (t *Tx) HoldLease(
 	ctx context.Context, node controlplane.NodeID, holder string,
 ) (bool, error) {

@@ -99,8 +99,7 @@ func (t *Tx) DeleteLinksOf(ctx context.Context, id controlplane.UserID) error {
 	return nil
 }
 
-// ForgetLinks deletes at most so many links that no longer open anything, and
-// says how many there were.
+// ForgetLinks deletes up to most links that are used or expired, and returns how many.
 func (t *Tx) ForgetLinks(ctx context.Context, now time.Time, most int) (int, error) {
 	n, err := t.q.DeleteDeadLinks(ctx, now, int32(most))
 	if err != nil {
@@ -109,8 +108,7 @@ func (t *Tx) ForgetLinks(ctx context.Context, now time.Time, most int) (int, err
 	return int(n), nil
 }
 
-// UserByIdentity finds whom a provider vouches for. ok is false for somebody
-// new.
+// UserByIdentity finds the user of an OpenID identity. ok is false if there is none.
 func (t *Tx) UserByIdentity(
 	ctx context.Context, issuer, subject string,
 ) (u controlplane.User, ok bool, err error) {
@@ -124,8 +122,8 @@ func (t *Tx) UserByIdentity(
 	return user(r.User, r.Teams), true, nil
 }
 
-// UserByAddress finds the person with this e-mail address for whom no provider
-// vouches yet. ok is false for none.
+// UserByAddress finds the user with this e-mail address who has no OpenID identity
+// yet. ok is false if there is none.
 func (t *Tx) UserByAddress(
 	ctx context.Context, address string,
 ) (u controlplane.User, ok bool, err error) {
@@ -139,7 +137,7 @@ func (t *Tx) UserByAddress(
 	return user(r.User, r.Teams), true, nil
 }
 
-// AddressTaken reports whether somebody has this e-mail address.
+// AddressTaken reports whether a user has this e-mail address.
 func (t *Tx) AddressTaken(ctx context.Context, address string) (bool, error) {
 	taken, err := t.q.AddressTaken(ctx, address)
 	if err != nil {
@@ -148,7 +146,7 @@ func (t *Tx) AddressTaken(ctx context.Context, address string) (bool, error) {
 	return taken, nil
 }
 
-// SetIdentity notes who vouches for a person from now on.
+// SetIdentity stores a user's OpenID identity.
 func (t *Tx) SetIdentity(
 	ctx context.Context, id controlplane.UserID, issuer, subject string,
 ) error {
@@ -158,7 +156,7 @@ func (t *Tx) SetIdentity(
 	return nil
 }
 
-// JoinTeam puts a person on a team. A team that is gone is nobody's mistake.
+// JoinTeam adds a user to a team. It does nothing if the team does not exist.
 func (t *Tx) JoinTeam(ctx context.Context, id controlplane.UserID, team string) error {
 	if _, err := t.q.JoinTeam(ctx, string(id), team); err != nil {
 		return fmt.Errorf("join team: %w", translate(err))
@@ -174,7 +172,7 @@ func (t *Tx) LeaveTeam(ctx context.Context, id controlplane.UserID, team string)
 	return nil
 }
 
-// TeamGrantsOf gives every grant of a person with the team that gives it.
+// TeamGrantsOf returns every grant of a user, with the team that has it.
 func (t *Tx) TeamGrantsOf(
 	ctx context.Context, id controlplane.UserID,
 ) ([]controlplane.GrantOfTeam, error) {
@@ -196,7 +194,7 @@ func (t *Tx) TeamGrantsOf(
 	return all, nil
 }
 
-// AdminNames are people who can give access, some of them.
+// AdminNames returns some of the admins, for messages that say whom to ask.
 func (t *Tx) AdminNames(ctx context.Context) ([]string, error) {
 	names, err := t.q.ListAdminNames(ctx)
 	if err != nil {

@@ -23,12 +23,12 @@ func payload(topic controlplane.Topic, key string) string {
 	return string(topic) + " " + key
 }
 
-// Listener hears commits and wakes who cares.
+// Listener receives PostgreSQL notifications and wakes subscribers.
 //
-// A wake-up says only "look again". They coalesce: a subscriber that is busy
-// finds one waiting, however many there were. After every (re)connect
-// everybody is woken, because nobody knows what was missed; and since
-// connections can die silently, who must not sleep for ever also ticks.
+// A wake-up means only "read again". Wake-ups coalesce: a busy subscriber finds one
+// waiting, however many there were. After every (re)connect all subscribers are woken,
+// because notifications may have been lost; and since a connection can die silently, a
+// subscriber that must not miss changes also uses a ticker.
 type Listener struct {
 	store *Store
 	log   *slog.Logger
@@ -40,8 +40,8 @@ type Listener struct {
 	subs map[*Subscription]struct{}
 }
 
-// Hears reports whether commits are heard of at once now, and not at the next
-// tick of who cares.
+// Hears reports whether notifications are received at once now; otherwise changes show
+// at the subscribers' next tick.
 func (l *Listener) Hears() bool { return l.hears.Load() }
 
 // everything stands for the keys of wake-ups that were lost.
@@ -60,13 +60,13 @@ type Subscription struct {
 	key    string
 	topics []controlplane.Topic
 	owner  *Listener
-	// heard are the keys since the last look, for who collects them.
+	// heard has the keys since the last call of Heard, if the subscription collects them.
 	heard map[string]struct{}
 }
 
-// Subscribe wants to be woken for the topics. The key, if not empty, narrows
-// that to one deployment or node. Close the subscription when done. It comes
-// awake, so that the first look is not a special case.
+// Subscribe returns a subscription that is woken for the topics. A key, if not empty,
+// narrows it to one deployment or node. Close it when done. It is woken once at the
+// beginning, so that the first read needs no special case.
 func (l *Listener) Subscribe(key string, topics ...controlplane.Topic) *Subscription {
 	wake := make(chan struct{}, 1)
 	wake <- struct{}{}
@@ -77,8 +77,8 @@ func (l *Listener) Subscribe(key string, topics ...controlplane.Topic) *Subscrip
 	return s
 }
 
-// Collect is Subscribe for who looks after many keys: Heard gives those that
-// were told since the last time.
+// Collect is Subscribe for many keys: Heard returns those that were notified since the
+// last call.
 func (l *Listener) Collect(topics ...controlplane.Topic) *Subscription {
 	s := l.Subscribe("", topics...)
 	l.mu.Lock()
@@ -87,8 +87,7 @@ func (l *Listener) Collect(topics ...controlplane.Topic) *Subscription {
 	return s
 }
 
-// Heard gives the keys that were told, or all=true when some may have been
-// missed.
+// Heard returns the keys that were notified, or all=true if some may have been missed.
 func (s *Subscription) Heard() (keys []string, all bool) {
 	s.owner.mu.Lock()
 	defer s.owner.mu.Unlock()
@@ -141,8 +140,8 @@ func (l *Listener) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// listen uses a connection of its own: one that waits for ever must not be
-// taken from the pool.
+// listen uses a connection of its own: one that waits for ever must not be taken from
+// the pool.
 func (l *Listener) listen(ctx context.Context) error {
 	conn, err := pgx.ConnectConfig(ctx, l.store.pool.Config().ConnConfig)
 	if err != nil {

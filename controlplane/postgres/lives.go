@@ -9,7 +9,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// Lives says what people did to the lives of these deployments.
+// Lives returns hold, clone source, removal and move of these deployments.
 func (t *Tx) Lives(
 	ctx context.Context, ids ...controlplane.DeploymentID,
 ) (map[controlplane.DeploymentID]controlplane.Life, error) {
@@ -58,7 +58,7 @@ func (t *Tx) SetOrigin(ctx context.Context, id, from controlplane.DeploymentID, 
 	return nil
 }
 
-// SetScratch notes that a deployment runs what nobody published.
+// SetScratch marks a deployment that runs an unpublished pipeline.
 func (t *Tx) SetScratch(ctx context.Context, id controlplane.DeploymentID) error {
 	if err := t.q.PutScratch(ctx, string(id)); err != nil {
 		return fmt.Errorf("note that %s is scratch: %w", id, translate(err))
@@ -66,7 +66,7 @@ func (t *Tx) SetScratch(ctx context.Context, id controlplane.DeploymentID) error
 	return nil
 }
 
-// SetHold keeps a deployment; nil ends that.
+// SetHold sets the hold on a deployment; nil ends it.
 func (t *Tx) SetHold(
 	ctx context.Context, id controlplane.DeploymentID, h *controlplane.Hold,
 ) error {
@@ -81,7 +81,7 @@ func (t *Tx) SetHold(
 	return nil
 }
 
-// SetRemover notes who had a deployment removed; the first one counts.
+// SetRemover stores who removed a deployment; later calls change nothing.
 func (t *Tx) SetRemover(ctx context.Context, id controlplane.DeploymentID, by string) error {
 	if err := t.q.PutRemover(ctx, string(id), by); err != nil {
 		return fmt.Errorf("note who removed %s: %w", id, translate(err))
@@ -98,8 +98,8 @@ func (t *Tx) AddActivity(ctx context.Context, id controlplane.DeploymentID,
 	return t.Touch(ctx, id)
 }
 
-// NoteVisit notes that somebody used a deployment, which resets its countdown
-// where visits count. Visits one after the other are one entry.
+// NoteVisit records that a deployment was used, which restarts its lifetime where
+// visits count. Consecutive visits are recorded as one entry.
 func (t *Tx) NoteVisit(ctx context.Context, id controlplane.DeploymentID, by string) error {
 	n, err := t.q.TouchVisited(ctx, string(id))
 	if err == nil && n > 0 {
@@ -113,7 +113,7 @@ func (t *Tx) NoteVisit(ctx context.Context, id controlplane.DeploymentID, by str
 	return nil
 }
 
-// Activity gives what reset a deployment's countdown, newest first.
+// Activity returns what restarted a deployment's lifetime, newest first.
 func (t *Tx) Activity(
 	ctx context.Context, id controlplane.DeploymentID, most int,
 ) ([]controlplane.Activity, error) {
@@ -129,7 +129,7 @@ func (t *Tx) Activity(
 	return all, nil
 }
 
-// Expiring gives at most so many deployments whose end nobody was told of yet.
+// Expiring returns up to most deployments that end soon and were not notified of yet.
 func (t *Tx) Expiring(ctx context.Context, most int) ([]controlplane.Expiring, error) {
 	rows, err := t.q.ListExpiring(ctx, int32(most))
 	if err != nil {
@@ -143,8 +143,8 @@ func (t *Tx) Expiring(ctx context.Context, most int) ([]controlplane.Expiring, e
 	return all, nil
 }
 
-// Notice notes that people are told of a deployment's end. It reports whether
-// nobody had told them before.
+// Notice records that people are notified of a deployment's end. It reports whether
+// this is the first time.
 func (t *Tx) Notice(ctx context.Context, e controlplane.Expiring) (bool, error) {
 	n, err := t.q.PutNotice(ctx, string(e.Deployment), int32(e.Hours), &e.ExpiresAt)
 	if err != nil {

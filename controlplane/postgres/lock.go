@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// LockObject keeps others out who lock the same name, until the transaction
-// ends.
+// LockObject locks a name until the transaction ends; other callers with the same name
+// wait.
 func (t *Tx) LockObject(ctx context.Context, name string) error {
 	if err := t.q.LockObject(ctx, name); err != nil {
 		return fmt.Errorf("lock %s: %w", name, translate(err))

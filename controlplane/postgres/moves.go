@@ -27,7 +27,8 @@ func (t *Tx) StartMove(
 	return nil
 }
 
-// Moves gives those that are gone where they were, and not made anew yet.
+// Moves returns moves whose deployment is gone from its old node and not yet created
+// on another one.
 func (t *Tx) Moves(ctx context.Context, most int) ([]Move, error) {
 	rows, err := t.q.ListMoves(ctx, int32(most))
 	if err != nil {
@@ -41,8 +42,8 @@ func (t *Tx) Moves(ctx context.Context, most int) ([]Move, error) {
 	return all, nil
 }
 
-// EndMove notes what was made; empty is nothing. It reports whether nobody
-// else had ended it before.
+// EndMove stores the id of the new deployment, empty if none was created. It reports
+// false if the move had ended before.
 func (t *Tx) EndMove(ctx context.Context, id, made controlplane.DeploymentID) (bool, error) {
 	n, err := t.q.EndMove(ctx, optional(made), string(id))
 	if err != nil {

@@ -22,8 +22,8 @@ func drain(n dbsqlc.Node) *controlplane.Drain {
 		By: n.DrainBy, Deadline: n.DrainDeadline}
 }
 
-// StartDrain keeps new deployments away from a node. A drain that is under way
-// gets the new deadline; one that is done stays done.
+// StartDrain excludes a node from placement. A drain that is under way gets the new
+// deadline; one that is done stays done.
 func (t *Tx) StartDrain(ctx context.Context, id controlplane.NodeID, by string,
 	deadline *time.Time) error {
 	if _, err := t.q.StartDrain(ctx, deadline, by, string(id)); err != nil {
@@ -123,8 +123,7 @@ func (t *Tx) ForgottenNodes(
 	return all, nil
 }
 
-// RejectPending keeps the trusted certificate, if the pending one is exactly
-// this.
+// RejectPending keeps the trusted certificate, if the pending one is exactly this.
 func (t *Tx) RejectPending(
 	ctx context.Context, id controlplane.NodeID, print controlplane.Thumbprint,
 ) (rejected bool, err error) {
@@ -136,7 +135,7 @@ func (t *Tx) RejectPending(
 	return n == 1, nil
 }
 
-// ForgetRejection lets a person decide anew about whatever answers next.
+// ForgetRejection lets a person decide again about the next certificate.
 func (t *Tx) ForgetRejection(ctx context.Context, id controlplane.NodeID) error {
 	if err := t.q.ForgetRejection(ctx, string(id)); err != nil {
 		return fmt.Errorf("forget rejection: %w", translate(err))

@@ -9,8 +9,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// AddNodeEvent notes what happened to a node. Changes of its state need none:
-// the database tells of those itself.
+// AddNodeEvent records what happened to a node. Changes of its status are recorded by
+// a trigger.
 func (t *Tx) AddNodeEvent(ctx context.Context, id controlplane.NodeID,
 	kind controlplane.NodeEventKind, detail string) error {
 	if err := t.q.AddNodeEvent(ctx, string(id), string(kind), detail); err != nil {
@@ -39,7 +39,7 @@ func (t *Tx) NodeEvents(
 	return all, nil
 }
 
-// NodeEventsSince gives what happened to any node behind the mark.
+// NodeEventsSince returns the events of all nodes after the mark.
 func (t *Tx) NodeEventsSince(
 	ctx context.Context, mark controlplane.NodeEventMark, most int,
 ) ([]controlplane.NodeEvent, error) {
@@ -54,7 +54,7 @@ func (t *Tx) NodeEventsSince(
 	return all, nil
 }
 
-// NodeEventMark is the place behind everything that can be read now.
+// NodeEventMark is the mark after everything that can be read now.
 func (t *Tx) NodeEventMark(ctx context.Context) (controlplane.NodeEventMark, error) {
 	xact, err := t.q.GetNodeEventMark(ctx)
 	if err != nil {

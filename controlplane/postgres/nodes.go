@@ -69,7 +69,7 @@ func (t *Tx) ListNodes(ctx context.Context, p controlplane.Page) ([]controlplane
 	return all, nil
 }
 
-// InsertNode adds a machine nobody has met yet.
+// InsertNode adds a node that has not connected yet.
 func (t *Tx) InsertNode(ctx context.Context, n controlplane.Node) error {
 	settings, err := encode(n.Settings)
 	if err != nil {
@@ -113,8 +113,8 @@ func (t *Tx) DeleteNode(ctx context.Context, id controlplane.NodeID) error {
 	return nil
 }
 
-// MoveNode changes a node's status, if the transition table allows it from
-// wherever the node is. moved is false when it does not: somebody was faster.
+// MoveNode changes a node's status if the transition is legal from its current one.
+// moved is false if it is not, because the status changed meanwhile.
 func (t *Tx) MoveNode(
 	ctx context.Context, id controlplane.NodeID, to controlplane.NodeStatus, detail string,
 ) (moved bool, err error) {
@@ -142,8 +142,8 @@ func (t *Tx) TrustNode(
 	return n == 1, nil
 }
 
-// SetPending stores a changed certificate's thumbprint and whether it proved
-// the token, for a person to look at.
+// SetPending stores a changed certificate's thumbprint and whether it proved the
+// token, for a person to decide about.
 func (t *Tx) SetPending(
 	ctx context.Context, id controlplane.NodeID, print controlplane.Thumbprint, proven bool,
 ) error {
@@ -176,7 +176,7 @@ func (t *Tx) ForgetTrust(ctx context.Context, id controlplane.NodeID) error {
 	return nil
 }
 
-// SetInventory stores what an agent said about itself.
+// SetInventory stores what an agent reported about its node.
 func (t *Tx) SetInventory(
 	ctx context.Context, id controlplane.NodeID, build string, i controlplane.Inventory,
 ) error {
@@ -191,8 +191,8 @@ func (t *Tx) SetInventory(
 	return nil
 }
 
-// SetVitals stores what an agent measured. It wakes nobody: it happens every
-// few seconds and nothing depends on it.
+// SetVitals stores measurements. It notifies nobody: it happens every few seconds and
+// nothing waits for it.
 func (t *Tx) SetVitals(
 	ctx context.Context, id controlplane.NodeID, v controlplane.NodeVitals,
 ) error {

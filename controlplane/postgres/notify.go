@@ -22,7 +22,7 @@ func (t *Tx) PutOutwardSecret(
 	return nil
 }
 
-// OutwardSecret gives what is sealed under an id; nil if there is nothing.
+// OutwardSecret returns the sealed value of an id; nil if there is none.
 func (t *Tx) OutwardSecret(ctx context.Context, id string) (controlplane.Sealed, error) {
 	value, err := t.q.GetOutwardSecret(ctx, id)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -81,7 +81,7 @@ func (t *Tx) ListWebhooks(
 	return webhooks(rows), nil
 }
 
-// ActiveWebhooks gives those that notices are handed to.
+// ActiveWebhooks returns the webhooks that notices are queued for.
 func (t *Tx) ActiveWebhooks(ctx context.Context) ([]controlplane.Webhook, error) {
 	rows, err := t.q.ListActiveWebhooks(ctx)
 	if err != nil {
@@ -127,7 +127,7 @@ func choices(rows []dbsqlc.NotificationChoice) []controlplane.NotificationChoice
 	return all
 }
 
-// NotificationChoices gives what one person wants to hear of.
+// NotificationChoices returns the notifications that one user has chosen.
 func (t *Tx) NotificationChoices(
 	ctx context.Context, user controlplane.UserID,
 ) ([]controlplane.NotificationChoice, error) {
@@ -138,7 +138,7 @@ func (t *Tx) NotificationChoices(
 	return choices(rows), nil
 }
 
-// AllNotificationChoices gives what everybody active wants to hear of.
+// AllNotificationChoices returns the notifications that all active users have chosen.
 func (t *Tx) AllNotificationChoices(
 	ctx context.Context,
 ) ([]controlplane.NotificationChoice, error) {

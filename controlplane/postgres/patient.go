@@ -11,14 +11,15 @@ const kept = 3
 
 type patience struct{}
 
-// Patient marks work that no person waits for: it never uses the last connections of
-// the pool. Who waits for a connection stands in one line; without this, a thousand
-// nodes that come back would be in it before whoever opens a page.
+// Patient marks work with low priority: it never uses the last connections of the
+// pool, which are for interactive requests. Without this, a thousand reconnecting
+// nodes would queue for connections before the next page view.
 func Patient(ctx context.Context) context.Context {
 	return context.WithValue(ctx, patience{}, true)
 }
 
-// turn waits until the work may have a connection, and says so when it had one.
+// waitLowPriority waits until low-priority work may take a connection. The caller must
+// call leave after it has returned the connection.
 func (s *Store) turn(ctx context.Context) (leave func(), err error) {
 	if ctx.Value(patience{}) == nil {
 		return func() {}, nil

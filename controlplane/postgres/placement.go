@@ -82,7 +82,7 @@ func (n *PlacementNode) reserve(r dbsqlc.ListReservationsRow) {
 		case r.Waiting:
 			n.Queued++
 		case r.Asking:
-			// It waits for a person, for days perhaps, and keeps nothing busy.
+			// The run waits for a person, perhaps for days, and uses no CPU.
 		default:
 			n.Runs++
 		}

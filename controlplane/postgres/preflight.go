@@ -8,7 +8,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// PlacementNodes reads what LockNodes holds, and keeps nobody waiting.
+// PlacementNodes reads the same as LockNodes without locking.
 func (t *Tx) PlacementNodes(
 	ctx context.Context, env controlplane.EnvironmentID,
 ) ([]PlacementNode, error) {
@@ -23,7 +23,7 @@ func (t *Tx) PlacementNodes(
 	return t.placementNodes(ctx, env, all)
 }
 
-// TakenHosts gives those of the hosts that a deployment has already.
+// TakenHosts returns those of the hosts that another deployment has.
 func (t *Tx) TakenHosts(ctx context.Context, hosts []controlplane.Host) ([]string, error) {
 	names := make([]string, len(hosts))
 	for i, h := range hosts {

@@ -143,7 +143,7 @@ func (t *Tx) CountVisibleDeployments(ctx context.Context, of, projects []control
 	return counts, nil
 }
 
-// LockProject loads a project and makes others who want to save it wait.
+// LockProject loads a project and locks it, so that concurrent saves wait.
 func (t *Tx) LockProject(ctx context.Context, name string) (controlplane.Project, error) {
 	if _, err := t.q.LockProject(ctx, name); err != nil {
 		return controlplane.Project{}, fmt.Errorf("lock project: %w",
@@ -280,8 +280,8 @@ func (t *Tx) LatestVersion(
 	return v, err == nil, err
 }
 
-// LatestStates tells which row the latest version of each project is: while the word is
-// the same, so is the version. Projects without a version are left out.
+// LatestStates returns one string for each project that stays the same as long as its
+// latest version does. Projects without a version are left out.
 func (t *Tx) LatestStates(
 	ctx context.Context, ids ...controlplane.ProjectID,
 ) (map[controlplane.ProjectID]string, error) {
@@ -330,8 +330,8 @@ func (t *Tx) SetProjectUses(
 	return nil
 }
 
-// VersionUsers gives the deployments that still exist and whose latest run has
-// a version in between, by name.
+// VersionUsers returns the existing deployments whose latest run has a version in the
+// range, by name.
 func (t *Tx) VersionUsers(
 	ctx context.Context, id controlplane.ProjectID, oldest, newest int,
 ) ([]controlplane.PipelineUser, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// PutNodeSSH says how a machine is reached, as a whole.
+// PutNodeSSH stores all SSH settings of a node.
 func (t *Tx) PutNodeSSH(ctx context.Context, s controlplane.NodeSSH) error {
 	plan, err := encode(s.Plan)
 	if err != nil {
@@ -28,7 +28,7 @@ func (t *Tx) PutNodeSSH(ctx context.Context, s controlplane.NodeSSH) error {
 	return nil
 }
 
-// NodeSSH loads how a machine is reached; ok is false when nobody said.
+// NodeSSH loads the SSH settings of a node; ok is false if there are none.
 func (t *Tx) NodeSSH(
 	ctx context.Context, id controlplane.NodeID,
 ) (s controlplane.NodeSSH, ok bool, err error) {
@@ -55,7 +55,7 @@ func (t *Tx) ForgetNodeSSH(
 	return n == 1, nil
 }
 
-// ExpectThumbprint says which certificate first contact must show.
+// ExpectThumbprint stores which certificate the first contact must show.
 func (t *Tx) ExpectThumbprint(
 	ctx context.Context, id controlplane.NodeID, print controlplane.Thumbprint,
 ) error {
@@ -79,8 +79,8 @@ func (t *Tx) InsertProvision(
 	return int(n), nil
 }
 
-// ClaimProvision takes the oldest attempt that nobody works on; ok is false when
-// there is none.
+// ClaimProvision claims the oldest attempt without a holder; ok is false if there is
+// none.
 func (t *Tx) ClaimProvision(
 	ctx context.Context, holder string, lease time.Duration,
 ) (a controlplane.ProvisionAttempt, ok bool, err error) {
@@ -97,8 +97,8 @@ func (t *Tx) ClaimProvision(
 		State: controlplane.ProvisionProvisioning}, true, nil
 }
 
-// RenewProvision says that the holder is alive; ours is false when the attempt
-// is not the holder's any more.
+// RenewProvision extends the holder's claim; ours is false if another holder has the
+// attempt.
 func (t *Tx) RenewProvision(ctx context.Context, a controlplane.ProvisionAttempt,
 	holder string, lease time.Duration) (ours bool, err error) {
 	n, err := t.q.RenewProvision(ctx, dbsqlc.RenewProvisionParams{NodeID: string(a.NodeID),
@@ -110,7 +110,7 @@ func (t *Tx) RenewProvision(ctx context.Context, a controlplane.ProvisionAttempt
 }
 
 // EndProvision ends an attempt with its state, code, message and remedy. ended is
-// false when somebody else ended it.
+// false if it had ended before.
 func (t *Tx) EndProvision(
 	ctx context.Context, a controlplane.ProvisionAttempt, holder string,
 ) (ended bool, err error) {
@@ -133,7 +133,7 @@ type LostProvision struct {
 	Holder  string
 }
 
-// LostProvisions lists attempts that nobody works on any more.
+// LostProvisions lists attempts whose holder stopped renewing its claim.
 func (t *Tx) LostProvisions(ctx context.Context) ([]LostProvision, error) {
 	rows, err := t.q.ListLostProvisions(ctx)
 	if err != nil {
@@ -160,7 +160,7 @@ func (t *Tx) InsertProvisionStep(
 	return nil
 }
 
-// SetProvisionStep stores what a step said so far, and whether it ended.
+// SetProvisionStep stores a step's output so far, and whether it ended.
 func (t *Tx) SetProvisionStep(
 	ctx context.Context, a controlplane.ProvisionAttempt, s controlplane.ProvisionStep,
 ) error {

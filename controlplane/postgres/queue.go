@@ -9,9 +9,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Enqueue begins a run's way through the queue and gives it its turn. The
-// caller holds the environment's nodes. One that starts at once only passes
-// through.
+// Enqueue adds a run to the queue and assigns its turn. The caller must hold the locks
+// of the environment's nodes. A run that starts at once is recorded too.
 func (t *Tx) Enqueue(ctx context.Context, e controlplane.QueueEntry, starts bool) error {
 	p := dbsqlc.InsertQueuedParams{RunID: string(e.Run), DeploymentID: string(e.Deployment),
 		Scope: e.Scope, Priority: int16(e.Priority), Wait: e.Wait, Ask: e.Ask, Reason: e.Reason,
@@ -33,7 +32,7 @@ func (t *Tx) Enqueue(ctx context.Context, e controlplane.QueueEntry, starts bool
 	return nil
 }
 
-// WaitingEnvironments are those in which somebody waits.
+// WaitingEnvironments returns the environments with queued runs.
 func (t *Tx) WaitingEnvironments(ctx context.Context) ([]controlplane.EnvironmentID, error) {
 	ids, err := t.q.ListWaitingEnvironments(ctx)
 	if err != nil {
@@ -42,7 +41,7 @@ func (t *Tx) WaitingEnvironments(ctx context.Context) ([]controlplane.Environmen
 	return typed[controlplane.EnvironmentID](ids), nil
 }
 
-// Waiting gives who waits in an environment, whose turn is first first.
+// Waiting returns an environment's queued runs, in order.
 func (t *Tx) Waiting(
 	ctx context.Context, env controlplane.EnvironmentID,
 ) ([]controlplane.WaitingRun, error) {
@@ -97,7 +96,7 @@ func (t *Tx) LeaveQueue(ctx context.Context, run controlplane.RunID) (bool, erro
 	return n > 0, nil
 }
 
-// Overdue gives runs under way that are past their deadline, the longest first.
+// Overdue returns running runs that are past their deadline, the longest first.
 func (t *Tx) Overdue(ctx context.Context, most int) ([]controlplane.QueueEntry, error) {
 	rows, err := t.q.ListOverdue(ctx, int32(most))
 	if err != nil {
@@ -110,7 +109,7 @@ func (t *Tx) Overdue(ctx context.Context, most int) ([]controlplane.QueueEntry, 
 	return all, nil
 }
 
-// SetPosition writes where a run stands. It reports whether that is news.
+// SetPosition stores a run's position in the queue. It reports whether it changed.
 func (t *Tx) SetPosition(
 	ctx context.Context, run controlplane.RunID, position int, reason string,
 ) (bool, error) {
@@ -121,7 +120,7 @@ func (t *Tx) SetPosition(
 	return n > 0, nil
 }
 
-// CountAttempts notes that a node was told to do these runs.
+// CountAttempts records that these runs were sent to their node.
 func (t *Tx) CountAttempts(ctx context.Context, runs []controlplane.RunID) error {
 	if err := t.q.CountAttempts(ctx, strs(runs)); err != nil {
 		return fmt.Errorf("count attempts: %w", translate(err))
@@ -143,8 +142,8 @@ func (t *Tx) SetRunPipeline(
 	return nil
 }
 
-// QueueOf gives the way of the deployments' runs, newest first, or only of
-// those that wait.
+// QueueOf returns the queue entries of the deployments' runs, newest first, or only of
+// those that are queued.
 func (t *Tx) QueueOf(ctx context.Context, waiting bool,
 	ids ...controlplane.DeploymentID) ([]controlplane.QueueEntry, error) {
 	rows, err := t.q.ListQueueOf(ctx, strs(ids), waiting)
@@ -160,8 +159,8 @@ func (t *Tx) QueueOf(ctx context.Context, waiting bool,
 	return all, nil
 }
 
-// QueueFilter chooses what a list of the queue holds. Who is not Everything
-// sees Projects and Environments only.
+// QueueFilter chooses what a list of the queue holds. Unless Everything is set, only
+// Projects and Environments are visible.
 type QueueFilter struct {
 	Everything   bool
 	Projects     []controlplane.ProjectID
@@ -174,7 +173,7 @@ type QueueFilter struct {
 	Most    int
 }
 
-// Queue lists who waits, in order, or the history.
+// Queue lists queued runs in order, or the history.
 func (t *Tx) Queue(ctx context.Context, f QueueFilter) ([]controlplane.QueueEntry, error) {
 	rows, err := t.q.ListQueue(ctx, dbsqlc.ListQueueParams{Everything: f.Everything,
 		Projects: strs(f.Projects), Environments: strs(f.Environments), History: f.History,

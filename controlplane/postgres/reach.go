@@ -9,7 +9,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// PutReachTicket stores a ticket, and forgets those that nobody used.
+// PutReachTicket stores a ticket, and deletes expired ones.
 func (t *Tx) PutReachTicket(ctx context.Context, r controlplane.ReachTicket) error {
 	if err := t.q.ForgetReachTickets(ctx); err != nil {
 		return fmt.Errorf("forget tickets: %w", err)
@@ -23,7 +23,7 @@ func (t *Tx) PutReachTicket(ctx context.Context, r controlplane.ReachTicket) err
 	return nil
 }
 
-// TakeReachTicket gives a ticket to the one who comes first.
+// TakeReachTicket consumes a ticket; only the first caller gets it.
 func (t *Tx) TakeReachTicket(
 	ctx context.Context, digest []byte,
 ) (controlplane.ReachTicket, error) {

@@ -24,7 +24,7 @@ func (t *Tx) StartRelocation(ctx context.Context, id controlplane.DeploymentID,
 	return n > 0, nil
 }
 
-// Relocation gives what a deployment has to do with another node; nil is nothing.
+// Relocation returns a deployment's relocation; nil if there is none.
 func (t *Tx) Relocation(
 	ctx context.Context, id controlplane.DeploymentID,
 ) (*controlplane.Relocation, error) {
@@ -40,7 +40,8 @@ func (t *Tx) Relocation(
 		Since: r.Since, Bytes: r.Bytes, Resume: typed[pipeline.StepKey](r.Resume)}, nil
 }
 
-// RelocationsTo lists deployments that have to do with a node that is not theirs.
+// RelocationsTo lists the deployments of other nodes that have a relocation involving
+// this node.
 func (t *Tx) RelocationsTo(
 	ctx context.Context, node controlplane.NodeID,
 ) ([]controlplane.DeploymentID, error) {
@@ -51,7 +52,8 @@ func (t *Tx) RelocationsTo(
 	return typed[controlplane.DeploymentID](ids), nil
 }
 
-// TakeRelocation claims one that nobody works at; none is empty.
+// TakeRelocation claims a relocation without a worker; the result is empty if there is
+// none.
 func (t *Tx) TakeRelocation(
 	ctx context.Context, holder string,
 ) (a controlplane.Attempt, err error) {
@@ -77,8 +79,8 @@ func (t *Tx) SeeRelocation(
 	return n > 0, nil
 }
 
-// HoldRoom has others who promise the node's disk wait until the transaction ends. It
-// gives how many bytes are promised to other deployments.
+// HoldRoom locks the reservations of the node's disk until the transaction ends. It
+// returns how many bytes are reserved for other deployments.
 func (t *Tx) HoldRoom(ctx context.Context, r controlplane.Relocation) (int64, error) {
 	if err := t.q.HoldRoom(ctx, string(r.NodeID)); err != nil {
 		return 0, fmt.Errorf("hold the room of node %s: %w", r.Node, translate(err))
@@ -100,8 +102,8 @@ func (t *Tx) PromiseRoom(ctx context.Context, r controlplane.Relocation) (bool, 
 	return n > 0, nil
 }
 
-// MoveRelocation changes a relocation's phase, node and size, and with it what both
-// nodes should have. It reports false when somebody was faster.
+// MoveRelocation changes a relocation's phase, node and size, and so the goals of both
+// nodes. It reports false if the phase had changed before.
 func (t *Tx) MoveRelocation(ctx context.Context, d controlplane.Deployment,
 	from controlplane.RelocationPhase, r controlplane.Relocation) (bool, error) {
 	n, err := t.q.MoveRelocation(ctx, dbsqlc.MoveRelocationParams{DeploymentID: string(d.ID),
@@ -118,7 +120,7 @@ func (t *Tx) MoveRelocation(ctx context.Context, d controlplane.Deployment,
 	return n > 0, nil
 }
 
-// EndRelocation notes that nothing of a deployment is elsewhere any more.
+// EndRelocation records that no other node has anything of a deployment.
 func (t *Tx) EndRelocation(ctx context.Context, id controlplane.DeploymentID) error {
 	if err := t.q.EndRelocation(ctx, string(id)); err != nil {
 		return fmt.Errorf("end relocation of %s: %w", id, translate(err))
@@ -126,14 +128,14 @@ func (t *Tx) EndRelocation(ctx context.Context, id controlplane.DeploymentID) er
 	return nil
 }
 
-// Patience bounds what nobody hears of, while a deployment is relocated.
+// Patience bounds how long a relocation may make no progress.
 type Patience struct {
-	// Away is how long one of its nodes may be, Silent how long who copies, Start how
-	// long its services.
+	// Away bounds how long one of its nodes may be offline, Silent how long the worker may
+	// be silent, Start how long its services may take to start.
 	Away, Silent, Start time.Duration
 }
 
-// LostRelocations gives those that will come to nothing by themselves, and why.
+// LostRelocations returns relocations that have exceeded a limit, and why.
 func (t *Tx) LostRelocations(
 	ctx context.Context, p Patience,
 ) (map[controlplane.Attempt]string, error) {

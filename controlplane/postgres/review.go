@@ -215,7 +215,7 @@ func (t *Tx) HasOtherOwner(
 	return n > 0, nil
 }
 
-// ListReviews gives a rule's reviews, the last changed first.
+// ListReviews returns a rule's reviews, the last changed first.
 func (t *Tx) ListReviews(
 	ctx context.Context, rule controlplane.ReviewRuleID, most int,
 ) ([]controlplane.Review, error) {
@@ -245,8 +245,8 @@ func reviews(rows []dbsqlc.Review) []controlplane.Review {
 	return all
 }
 
-// SaveReview writes down what became of a review, and gives it back. What came
-// in meanwhile wins.
+// SaveReview stores the state of a review and releases its claim. Fields that an event
+// changed meanwhile are not overwritten.
 func (t *Tx) SaveReview(ctx context.Context, r controlplane.Review) error {
 	err := t.q.SaveReview(ctx, dbsqlc.SaveReviewParams{ID: string(r.ID),
 		State: string(r.State), Detail: r.Detail, Done: r.Done, Told: r.Told,

@@ -89,7 +89,7 @@ func run(r dbsqlc.Run) (controlplane.Run, error) {
 	return out, decode(r.Pipeline, &out.Pipeline)
 }
 
-// MoveRun writes how an attempt stands. The first failure told is kept.
+// MoveRun stores a run's status. Only the first failure is kept.
 func (t *Tx) MoveRun(ctx context.Context, id controlplane.RunID,
 	to controlplane.DeploymentStatus, ended bool, f *controlplane.Failure) error {
 	p := dbsqlc.MoveRunParams{ID: string(id), Status: string(to), Ended: ended}
@@ -166,8 +166,8 @@ func (t *Tx) MoveStep(
 	return step(row)
 }
 
-// UsualTotals gives, by project, how long a good run usually takes. A project
-// without any is zero.
+// UsualTotals returns, by project, how long a successful run usually takes; zero for a
+// project without one.
 func (t *Tx) UsualTotals(
 	ctx context.Context, projects ...controlplane.ProjectID,
 ) (map[controlplane.ProjectID]float64, error) {

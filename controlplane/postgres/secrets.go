@@ -124,7 +124,8 @@ func (t *Tx) InsertDeploymentSecret(
 	return n == 1, nil
 }
 
-// KeyChecks gives the known text under each key that was ever first, by kid.
+// KeyChecks returns the sealed check text of each key that was ever the primary one,
+// by key id.
 func (t *Tx) KeyChecks(ctx context.Context) (map[string]controlplane.Sealed, error) {
 	rows, err := t.q.ListKeyChecks(ctx)
 	if err != nil {
@@ -160,8 +161,8 @@ func (t *Tx) Identity(
 	return r.Certificate, r.Key, true, nil
 }
 
-// InsertIdentity stores the certificate and its sealed key, unless somebody
-// was faster: the first one stays.
+// InsertIdentity stores the certificate and its sealed key, unless there is one
+// already.
 func (t *Tx) InsertIdentity(
 	ctx context.Context, certificate []byte, key controlplane.Sealed,
 ) error {

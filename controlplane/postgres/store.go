@@ -1,12 +1,10 @@
-// Package postgres is the only package that speaks SQL. It turns rows into
-// nouns and back, and nothing else: no rule of the product lives here but
-// those the schema itself enforces.
+// Package postgres is the only package that uses SQL. It converts rows to domain types
+// and back, and contains no product rules except those that the schema enforces.
 //
-// Everything happens inside a transaction (Store.InTx to change, Store.Read
-// to look), whose handle carries the methods: inside, no other way to the
-// database exists. A transaction's wake-ups are delivered at its commit, never
-// without one; a Listener wakes who cares, and a lost wake-up is made up for
-// by the tick that every loop has anyway.
+// Everything happens inside a transaction (Store.InTx to change, Store.Read to read),
+// whose handle has all the methods. A transaction's notifications are delivered at its
+// commit, never without one; a Listener wakes the subscribers, and every loop also has
+// a ticker in case a notification is lost.
 package postgres
 
 import (
@@ -21,7 +19,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// Config says where the database is and how much of it to use.
+// Config is where the database is, and limits on its use.
 type Config struct {
 	// URL is a libpq URL or keyword string.
 	URL string
@@ -33,7 +31,7 @@ type Config struct {
 type Store struct {
 	pool     *pgxpool.Pool
 	auditKey *controlplane.AuditKey
-	// patient holds who uses a connection for what nobody waits for, see Patient.
+	// patient limits the connections of low-priority work, see Patient.
 	patient chan struct{}
 }
 
@@ -94,12 +92,12 @@ func (s *Store) Stats() PoolStats {
 	}
 }
 
-// InTx runs fn in one transaction. An error rolls everything back; otherwise
-// it commits and wakes whom it wants to wake. It tries again when
-// PostgreSQL asks for that, so fn may run more than once and must change
+// InTx runs fn in one transaction. An error rolls everything back; otherwise it
+// commits and sends the notifications. It retries if PostgreSQL asks for that
+// (serialization failure, deadlock), so fn may run more than once and must change
 // nothing outside.
 //
-// Within InSharedTx it takes part in that transaction, behind a savepoint.
+// Within InSharedTx it takes part in that transaction, as a savepoint.
 func (s *Store) InTx(ctx context.Context, fn func(*Tx) error) error {
 	if shared := s.sharedOf(ctx); shared != nil {
 		return shared.nested(ctx, fn)
@@ -154,10 +152,9 @@ func (s *Store) once(ctx context.Context, o pgx.TxOptions, fn func(*Tx) error) (
 	return nil
 }
 
-// Audited runs fn in a transaction with the entry that says so, and whose request
-// is noted beside what comes of it. When fn refuses, the entry is written all the
-// same, in a transaction of its own: attempts count as much as deeds. fn may
-// complete the entry.
+// Audited runs fn in a transaction together with its audit entry, whose request ID is
+// stored with what fn creates. If fn fails, the entry is written in a transaction of
+// its own, because attempts are audited too. fn may complete the entry.
 func (s *Store) Audited(
 	ctx context.Context, e *controlplane.AuditEntry, fn func(*Tx) error,
 ) error {

@@ -16,11 +16,11 @@ type Tx struct {
 	tx    pgx.Tx
 	q     *dbsqlc.Queries
 	wakes map[string]bool
-	// auditKey is nil in a store that nobody gave one, see InsertAudit.
+	// auditKey is nil in a store without one, see InsertAudit.
 	auditKey *controlplane.AuditKey
 }
 
-// within gives a handle like this one on another transaction, or on a savepoint.
+// withTx returns a handle like this one on another transaction, or on a savepoint.
 func (t *Tx) within(tx pgx.Tx) *Tx {
 	return &Tx{tx: tx, q: dbsqlc.New(tx), wakes: map[string]bool{}, auditKey: t.auditKey}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// Recorded gives what is written about the deployments that a node remembers,
-// and about those that it has to have, by id.
+// Recorded returns the rows of the deployments that a node remembers, and of those
+// that it should have, by id.
 func (t *Tx) Recorded(ctx context.Context, node controlplane.NodeID,
 	ids []controlplane.DeploymentID,
 ) (map[controlplane.DeploymentID]controlplane.Recorded, error) {
@@ -29,7 +29,7 @@ func (t *Tx) Recorded(ctx context.Context, node controlplane.NodeID,
 	return all, nil
 }
 
-// RecordedRuns gives those of the ids that a run has.
+// RecordedRuns returns those of the ids that belong to a run.
 func (t *Tx) RecordedRuns(
 	ctx context.Context, ids []controlplane.RunID,
 ) (map[controlplane.RunID]bool, error) {
@@ -44,8 +44,7 @@ func (t *Tx) RecordedRuns(
 	return all, nil
 }
 
-// PutUnknown notes a deployment of which a node says something that is not
-// written here.
+// PutUnknown stores a deployment about which node and database disagree.
 func (t *Tx) PutUnknown(ctx context.Context, u controlplane.UnknownDeployment) error {
 	err := t.q.PutUnknown(ctx, dbsqlc.PutUnknownParams{NodeID: string(u.Node),
 		DeploymentID: string(u.ID), Name: u.Name, Project: u.Project,
@@ -58,7 +57,7 @@ func (t *Tx) PutUnknown(ctx context.Context, u controlplane.UnknownDeployment) e
 	return nil
 }
 
-// Unknown lists what a node says that is not written here.
+// Unknown lists the deployments about which a node and the database disagree.
 func (t *Tx) Unknown(
 	ctx context.Context, node controlplane.NodeID,
 ) ([]controlplane.UnknownDeployment, error) {
@@ -94,7 +93,7 @@ func (t *Tx) Disputes(
 	return ids, names, nil
 }
 
-// EndDisputes notes that somebody decided what is true of a deployment.
+// EndDisputes records that a person decided about a deployment.
 func (t *Tx) EndDisputes(ctx context.Context, id controlplane.DeploymentID) error {
 	nodes, _, err := t.Disputes(ctx, id)
 	if err != nil {
@@ -109,7 +108,7 @@ func (t *Tx) EndDisputes(ctx context.Context, id controlplane.DeploymentID) erro
 	return nil
 }
 
-// Align makes a row's goal the one that its node works on.
+// Align sets a row's goal to the one that its node works on.
 func (t *Tx) Align(ctx context.Context, id controlplane.DeploymentID, generation int64,
 	goal controlplane.Goal) error {
 	if err := t.q.AlignDeployment(ctx, generation, string(goal), string(id)); err != nil {
@@ -161,7 +160,7 @@ func (t *Tx) RaiseGeneration(
 	return nil
 }
 
-// MarkAdopted writes down which goal the node was told, and who took it over.
+// MarkAdopted stores which goal the node has, and who adopted the deployment.
 func (t *Tx) MarkAdopted(
 	ctx context.Context, id controlplane.DeploymentID, generation int64, by string,
 ) error {

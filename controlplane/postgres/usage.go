@@ -10,8 +10,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// LockUseMarks says how far the nodes' measurements are stored, and keeps
-// others from storing more of them until the transaction ends.
+// LockUseMarks returns how far the nodes' measurements are stored, and locks the marks
+// until the transaction ends.
 func (t *Tx) LockUseMarks(
 	ctx context.Context, nodes []controlplane.NodeID,
 ) (map[controlplane.NodeID]controlplane.UseMark, error) {
@@ -97,8 +97,7 @@ func (t *Tx) ListUse(ctx context.Context, subject string, width time.Duration,
 	return all, nil
 }
 
-// DropUse deletes at most so many of the oldest rows of a width, and says how
-// many that were.
+// DropUse deletes up to most of the oldest rows of a width, and returns how many.
 func (t *Tx) DropUse(
 	ctx context.Context, width time.Duration, before time.Time, most int,
 ) (int64, error) {
@@ -117,8 +116,8 @@ func (t *Tx) DropUseMarks(ctx context.Context) error {
 	return nil
 }
 
-// SetVitalsOf stores what many agents measured last, and says of which nodes it
-// did: one that somebody holds is left out. It wakes nobody.
+// SetVitalsOf stores the latest measurements of many agents, and returns the nodes it
+// stored; locked rows are skipped. It sends no notification.
 func (t *Tx) SetVitalsOf(
 	ctx context.Context, all map[controlplane.NodeID]controlplane.NodeVitals,
 ) (done []controlplane.NodeID, err error) {

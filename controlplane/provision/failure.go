@@ -27,8 +27,8 @@ func (m *mismatch) Error() string {
 	return fmt.Sprintf("the host shows the key %s, not %s", m.got, m.want)
 }
 
-// dialFault says why no connection stands. Addresses that are refused were
-// explained by who refused them.
+// dialFault explains why there is no connection. An address that is off limits was
+// explained by the check that refused it.
 func dialFault(address string, err error) error {
 	var wrong *mismatch
 	var said *controlplane.Error
@@ -89,7 +89,7 @@ func lastLine(text string) string {
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// exitCode gives the code of a program that ended badly, 0 for anything else.
+// exitCode returns the exit code of a program that failed, 0 for any other error.
 func exitCode(err error) int {
 	if f, is := errors.AsType[*failure](err); is {
 		return f.code
@@ -100,7 +100,7 @@ func exitCode(err error) int {
 // notFound is the shell's word for a program that is not there.
 const notFound = 127
 
-// explain turns whatever stopped a step into what people are told.
+// explainStep turns a step's failure into an error for people, with a remedy.
 func explain(ctx context.Context, step string, err error) *controlplane.Error {
 	var said *controlplane.Error
 	var missing *ssh.ExitMissingError

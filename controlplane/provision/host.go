@@ -16,8 +16,8 @@ import (
 	"github.com/nullops/nullops/controlplane/catalog"
 )
 
-// handshakeWithin bounds the way from a connection to being signed in. sshd
-// itself gives up after two minutes; nobody waits that long for a page.
+// handshakeWithin bounds the time from connecting to being signed in. sshd allows two
+// minutes; that is too long for a page that waits.
 const handshakeWithin = 30 * time.Second
 
 // families are kinds of host keys, best first. A host has several keys, and shows

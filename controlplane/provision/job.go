@@ -16,7 +16,7 @@ import (
 type job struct {
 	*Provisioner
 	attempt controlplane.ProvisionAttempt
-	// give stops the attempt with a reason.
+	// give ends the attempt with a reason.
 	give func(error)
 
 	node       controlplane.Node
@@ -36,7 +36,7 @@ type job struct {
 	stored time.Time
 }
 
-// do goes through the steps and gives what stopped it, if anything did.
+// runSteps runs the steps in order and returns why it stopped; nil means success.
 func (j *job) do(ctx context.Context) *controlplane.Error {
 	var err error
 	if j.node, err = j.Catalog.NodeByID(ctx, actor(), j.attempt.NodeID); err == nil {
@@ -60,7 +60,7 @@ func (j *job) do(ctx context.Context) *controlplane.Error {
 		}
 		err := step.do(ctx)
 		if ctx.Err() != nil {
-			// Why it was stopped says more than what that broke.
+			// The reason why the context ended says more than the error that followed.
 			err = context.Cause(ctx)
 		}
 		if err == nil {
@@ -144,7 +144,7 @@ func (j *job) say(line string) {
 	}
 }
 
-// flush stores what the step said so far. With a status, the step ends.
+// storeOutput stores the step's output so far. With a status, it ends the step.
 func (j *job) flush(status *controlplane.ProvisionStepStatus) {
 	j.mu.Lock()
 	if status != nil {

@@ -39,8 +39,8 @@ func agentSettings(
 	return append(text, '\n'), nil
 }
 
-// unitFile needs no quoting: every path is from a small alphabet. The unit is
-// active once the agent says that it listens, and systemd never gives up on it.
+// unitFile needs no quoting, because paths come from a small alphabet. The unit is
+// active once the agent reports that it listens; systemd restarts it without limit.
 func unitFile(program, settings string) string {
 	return `[Unit]
 Description=NullOps agent
@@ -60,7 +60,7 @@ WantedBy=multi-user.target
 `
 }
 
-// start starts the agent, or starts it anew with the new token.
+// startAgent starts the agent, or restarts it with the new token.
 func (j *job) start(ctx context.Context) error {
 	if j.systemd {
 		return j.startUnit(ctx)
@@ -146,7 +146,8 @@ func static(program string) error {
 	return nil
 }
 
-// replace takes an earlier attempt's container away, and nobody else's.
+// removeOldContainer removes the container of an earlier attempt. It fails for a
+// container of that name that is not ours.
 func (j *job) replace(ctx context.Context) error {
 	out, err := j.engine(ctx, "ps", "-a", "--filter", "name=^"+j.container()+"$", "--format",
 		`{{.Label "`+ours+`"}}`+"|")
@@ -165,8 +166,8 @@ func (j *job) replace(ctx context.Context) error {
 	}
 }
 
-// active makes sure that the agent stays up: one that ends at once is started
-// again and again.
+// awaitStable checks several times that the agent is running, because one that crashes
+// is restarted again and again.
 func (j *job) active(ctx context.Context) error {
 	const looks = 3
 	for look := 1; ; look++ {
@@ -186,7 +187,7 @@ func (j *job) active(ctx context.Context) error {
 	}
 }
 
-// ended is an agent that does not stay up, with what it said last.
+// agentFailedError shows the agent's last output and returns the error.
 func (j *job) ended(ctx context.Context) error {
 	j.lastWords(ctx)
 	return fault("agent_failed", "the agent does not stay up",
@@ -206,7 +207,7 @@ func (j *job) up(ctx context.Context) (bool, error) {
 	return lastLine(out) == "running 0", err
 }
 
-// lastWords shows what the agent said last.
+// lastWords shows the agent's last lines of output.
 func (j *job) lastWords(ctx context.Context) {
 	// It is only to help; that it cannot be read is no error of its own.
 	if j.systemd {
@@ -220,8 +221,8 @@ func (j *job) lastWords(ctx context.Context) {
 // up to half a minute.
 const linkWithin = 2 * time.Minute
 
-// link waits until the control plane commands the node, with the certificate that
-// the agent told of itself.
+// awaitLink waits until the control plane has a session with the node, with the
+// certificate that the agent printed.
 func (j *job) link(ctx context.Context) error {
 	wake := j.Listener.Subscribe(string(j.node.ID), controlplane.TopicNode)
 	defer wake.Close()

@@ -47,7 +47,7 @@ func line(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// run runs a program to its end as the user who signed in.
+// runAsUser runs a program to its end as the user who signed in.
 func (m *machine) run(ctx context.Context, words ...string) (string, error) {
 	return m.start(ctx, nil, words, words[0])
 }
@@ -93,8 +93,8 @@ func (m *machine) start(
 	return text, nil
 }
 
-// collector keeps what a program says on one stream, and passes it on line by line,
-// a long line in pieces.
+// collector stores a program's output on one stream, and passes it on line by line,
+// long lines in pieces.
 type collector struct {
 	say    func(string)
 	masker *mask.Masker
@@ -166,11 +166,11 @@ func (c *collector) text() string {
 	return c.all.String()
 }
 
-// errSilent ends a connection whose far end does not answer any more.
+// errSilent ends a connection whose far end stopped answering.
 var errSilent = errors.New("the machine does not answer any more")
 
-// watch asks now and then whether the far end is there. A line that was cut by a
-// firewall gives no sign of itself.
+// watchConnection pings the far end. Without it, a connection that a firewall dropped
+// would hang for ever.
 func (m *machine) watch(ctx context.Context, give func(error)) {
 	const every, within = 10 * time.Second, 20 * time.Second
 	tick := time.NewTicker(every)

@@ -18,10 +18,10 @@ import (
 
 // The rhythm of the work.
 const (
-	// lease is how long a control plane counts as alive; it says so every third
-	// of that.
+	// lease is how long a control plane counts as alive without renewing its claim; it
+	// renews every third of that.
 	lease = 30 * time.Second
-	// lookEvery finds what nobody woke us for.
+	// lookEvery bounds how late an attempt starts if its notification is lost.
 	lookEvery = 5 * time.Second
 	// atOnce bounds how many machines are worked on.
 	atOnce = 4
@@ -72,8 +72,7 @@ func (p *Provisioner) HostKey(
 	return ReadHostKey(ctx, p.Connect, where)
 }
 
-// Run takes attempts, a few at a time, and ends those that another control plane
-// left behind.
+// Run runs attempts, a few at a time, and ends those whose control plane died.
 func (p *Provisioner) Run(ctx context.Context) error {
 	group, working := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
@@ -94,7 +93,7 @@ func (p *Provisioner) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// look starts as many attempts as there is room for.
+// startClaimed claims and starts as many attempts as there is room for.
 func (p *Provisioner) look(ctx context.Context, group *errgroup.Group) error {
 	if err := p.endLost(ctx); err != nil {
 		return err
@@ -131,7 +130,8 @@ func (p *Provisioner) claim(
 	return a, ok && err == nil, err
 }
 
-// endLost ends attempts whose control plane died: nobody knows how far it came.
+// endLost ends attempts whose control plane died, since it is unknown how far they
+// came.
 func (p *Provisioner) endLost(ctx context.Context) error {
 	return p.Store.InTx(ctx, func(tx *postgres.Tx) error {
 		lost, err := tx.LostProvisions(ctx)
@@ -210,7 +210,7 @@ func (p *Provisioner) work(stop context.Context, a controlplane.ProvisionAttempt
 	}
 }
 
-// keep says that we are alive, until the attempt ends or is not ours any more.
+// renewLease renews the claim until the attempt ends or another control plane has it.
 func (p *Provisioner) keep(
 	ctx context.Context, a controlplane.ProvisionAttempt, give func(error),
 ) {

@@ -88,7 +88,7 @@ func (j *job) install(ctx context.Context, name, to, mode string) error {
 	return j.disk(err)
 }
 
-// disk gives a remedy for what a program said of a disk.
+// explainDiskError adds a remedy if a program failed because of the disk.
 func (j *job) disk(err error) error {
 	text := strings.ToLower(err.Error())
 	for _, sign := range []string{"no space left", "read-only file system", "permission denied",
@@ -101,7 +101,7 @@ func (j *job) disk(err error) error {
 	return err
 }
 
-// sumOf gives a file's SHA-256 on the machine, "" if there is no such file.
+// sumOf returns a file's SHA-256 on the machine, "" if there is no such file.
 func (j *job) sumOf(ctx context.Context, file string) (string, error) {
 	if _, err := j.machine.root(ctx, "test", "-f", file); err != nil {
 		if exitCode(err) == 1 {
@@ -164,8 +164,8 @@ func (j *job) put(ctx context.Context, name string, content io.Reader) error {
 
 var thumbprintLine = regexp.MustCompile(`(?m)^[0-9a-f]{64}$`)
 
-// identity has the agent make its certificate, or read the one it has, and say
-// which: nobody else can claim to be it later.
+// readIdentity has the agent create its certificate, or read the existing one, and
+// print the thumbprint: only that certificate is accepted later.
 func (j *job) identity(ctx context.Context) error {
 	out, err := j.machine.root(ctx, j.program(), "agent", "identity",
 		"--agent.data="+j.where.Plan.Data)

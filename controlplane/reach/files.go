@@ -97,7 +97,7 @@ func (r *Reach) copyOf(
 	if err != nil {
 		return nil, err
 	}
-	// Whoever leaves leaves nothing running.
+	// Close the connection when the caller leaves, so that nothing keeps running.
 	context.AfterFunc(ctx, func() { _ = v.Conn.Close() })
 	return v, nil
 }

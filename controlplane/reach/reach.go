@@ -50,7 +50,7 @@ type Nodes interface {
 		step pipeline.StepKey, port int) (net.Conn, error)
 }
 
-// Reach gives out tickets and opens connections.
+// Reach issues tickets and opens connections.
 type Reach struct {
 	store *postgres.Store
 	nodes Nodes
@@ -59,7 +59,7 @@ type Reach struct {
 // New makes it.
 func New(store *postgres.Store, nodes Nodes) *Reach { return &Reach{store: store, nodes: nodes} }
 
-// Wish is where somebody wants to get, and what for.
+// Wish is which connection a person wants.
 type Wish struct {
 	Deployment controlplane.DeploymentID
 	Step       pipeline.StepKey
@@ -67,7 +67,7 @@ type Wish struct {
 	Port       int
 }
 
-// Ticket is for whoever may get into the service now.
+// Ticket issues a ticket, if the person may access the service now.
 func (r *Reach) Ticket(
 	ctx context.Context, actor access.Actor, w Wish,
 ) (secret controlplane.Plain, expires time.Time, err error) {
@@ -93,7 +93,7 @@ func (r *Reach) Ticket(
 	return controlplane.NewPlain(text), expires, nil
 }
 
-// denied writes down who wanted to get in, and why they did not.
+// recordDenied records a refused attempt in the audit.
 func (r *Reach) denied(
 	ctx context.Context, actor access.Actor, w Wish, why error,
 ) error {
@@ -169,8 +169,8 @@ type Visit struct {
 	began time.Time
 }
 
-// Redeem takes a ticket and opens what it is for. The person who shows it must be
-// the one who asked for it, with the same session or token, and may still get there.
+// Redeem consumes a ticket and opens its connection. The same person, with the same
+// session or token, must redeem it, and must still have access.
 func (r *Reach) Redeem(
 	ctx context.Context, actor access.Actor, ticket controlplane.Plain, program string,
 ) (*Visit, error) {

@@ -12,8 +12,8 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// certificateError says what is wrong with a registry's certificate; nil if
-// the failure has another cause.
+// certificateError explains what is wrong with a registry's certificate; nil if the
+// failure has another cause.
 func certificateError(r controlplane.Registry, err error) error {
 	host := r.Host
 	var authority x509.UnknownAuthorityError

@@ -15,19 +15,19 @@ import (
 // Limits on one list of tags. Pages are not counted: how many tags are on one
 // is the registry's choice.
 const (
-	// pageSize is how many tags a page may have. Many registries give fewer.
+	// pageSize is how many tags to request per page. Many registries return fewer.
 	pageSize = 1000
 	// maxTags and maxTagBytes are for the whole list.
 	maxTags     = 200_000
 	maxTagBytes = 32 << 20
-	// maxEmptyPages may follow each other without a tag that is new; a list
-	// that goes on so never ends.
+	// maxEmptyPages bounds consecutive pages without a new tag; such a list would never
+	// end.
 	maxEmptyPages = 10
 	// listTimes is how many times the time of one answer a list may take.
 	listTimes = 4
 )
 
-// common asks as the distribution specification says.
+// common uses the tag list of the OCI distribution specification.
 type common struct {
 	source Source
 	repo   name.Repository
@@ -38,7 +38,7 @@ type common struct {
 
 var _ lister = (*common)(nil)
 
-// tagPages collects the pages of a list, and ends one that never would.
+// tagPages collects the pages of a list, and stops one that would never end.
 type tagPages struct {
 	tags  map[string]bool
 	all   []Image
@@ -87,7 +87,7 @@ func (l *common) readPages(ctx context.Context, p *tagPages) error {
 	return err
 }
 
-// readPage reads one page and gives the address of the next.
+// readPage reads one page and returns the address of the next.
 func (l *common) readPage(ctx context.Context, client *http.Client, address string,
 	p *tagPages) (next string, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)

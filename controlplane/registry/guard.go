@@ -26,8 +26,7 @@ type guard struct {
 	mu     sync.Mutex
 	status int
 	wait   time.Duration
-	// refused is why the guard itself said no, which the library's errors
-	// bury.
+	// refused is why the guard itself refused a request; the library's errors hide it.
 	refused error
 }
 
@@ -133,8 +132,8 @@ func (g *guard) note(resp *http.Response) {
 	}
 }
 
-// limited ends a body that is too large with an error, not with silence: half
-// a list must not look like a whole one.
+// limited fails on a body that is too large instead of truncating it: half a list must
+// not look like a whole one.
 type limited struct {
 	io.ReadCloser
 	left  int64

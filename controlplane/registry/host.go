@@ -110,8 +110,8 @@ func CheckTag(field, tag string) error {
 			"not starting with a dot or a hyphen.")
 }
 
-// isDeployable reports whether a name in a registry's list is the tag of an
-// image that somebody may deploy.
+// isDeployable reports whether a name in a registry's list is the tag of a deployable
+// image.
 func isDeployable(tag string) bool {
 	return CheckTag("tag", tag) == nil && !pipeline.IsArtifactTag(tag)
 }

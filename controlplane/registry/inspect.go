@@ -47,7 +47,8 @@ func (c *Client) Inspect(
 	return facts, nil
 }
 
-// missing tells an image that is gone from a tag that never was.
+// explainMissing distinguishes an image that was deleted from a tag that never
+// existed.
 func (c *Client) missing(s Source, reference string, q *question, err error) error {
 	var answer *transport.Error
 	if strings.HasPrefix(reference, "sha256:") && errors.As(err, &answer) &&
@@ -60,8 +61,8 @@ func (c *Client) missing(s Source, reference string, q *question, err error) err
 	return c.explain(s, reference, q, err)
 }
 
-// archesOf reads what an image is built for. One that does not say, or whose
-// registry does not, is not judged.
+// archesOf reads the architectures of an image; nil if image or registry do not
+// declare them.
 func (c *Client) archesOf(s Source, d *remote.Descriptor) []string {
 	key := s.key() + "\x00" + d.Digest.String()
 	c.mu.Lock()

@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	// keepEvery is how often lists that people look at are read anew.
+	// keepEvery is how often recently requested lists are refreshed.
 	keepEvery = 30 * time.Second
-	// wantedFor is how long after somebody's last look that goes on.
+	// wantedFor is how long after its last request a list is refreshed.
 	wantedFor = 10 * time.Minute
 )
 
-// wanted is a list that somebody looked at.
+// wanted is a recently requested list.
 type wanted struct {
 	source Source
 	at     time.Time
@@ -27,7 +27,7 @@ func (c *Client) want(s Source) {
 	c.wanted[s.Registry.Host+"\x00"+s.Repository] = wanted{source: s, at: c.now()}
 }
 
-// Run reads the lists that people look at again and again, until ctx ends.
+// Run refreshes the recently requested lists until ctx ends.
 func (c *Client) Run(ctx context.Context) error {
 	ticker := time.NewTicker(keepEvery)
 	defer ticker.Stop()
@@ -42,7 +42,7 @@ func (c *Client) Run(ctx context.Context) error {
 	}
 }
 
-// Refresh reads each list anew that somebody looked at lately.
+// Refresh reads each recently requested list again.
 func (c *Client) Refresh(ctx context.Context) error {
 	var failed error
 	for _, s := range c.lately() {

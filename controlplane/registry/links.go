@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// errLinks is a Link header that RFC 8288 does not allow. It is not passed
-// over: half a list must not look like a whole one.
+// errLinks is a Link header that RFC 8288 does not allow. It is an error, because half
+// a list must not look like a whole one.
 var errLinks = errors.New("the header Link cannot be read")
 
-// nextPage gives the address of the page after the one at from, or "" after
-// the last. It stays at from's host, since the next request may carry a
-// password.
+// nextPage returns the address of the page after the one at from, or "" after the
+// last. It must be on from's host, since the next request may carry a password.
 func nextPage(from *url.URL, h http.Header) (string, error) {
 	links, err := parseLinks(strings.Join(h.Values("Link"), ","))
 	if err != nil {
@@ -63,7 +62,7 @@ func (e *offSite) Error() string { return "its list continues on " + short(e.to)
 type link struct {
 	target string
 	rel    string
-	// elsewhere is set when the link is not about the answer that has it.
+	// elsewhere is set if the link is about another resource than the response (anchor).
 	elsewhere bool
 }
 
@@ -101,8 +100,8 @@ func parseLinks(header string) (all []link, err error) {
 	}
 }
 
-// parseParameters reads what follows a target, and gives what comes behind
-// the comma that ends it.
+// parseParameters reads the parameters after a target, and returns the rest after the
+// comma that ends them.
 func (l *link) parseParameters(s string) (rest string, err error) {
 	seen := false
 	for {
@@ -153,7 +152,7 @@ func parseParameter(s string) (name, value, rest string, err error) {
 	return name, value, rest, err
 }
 
-// parseQuoted reads a quoted string from behind its first quote.
+// parseQuoted reads a quoted string whose first quote was consumed.
 func parseQuoted(s string) (value, rest string, err error) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -12,8 +12,8 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// pauseKey is who was asked to wait. Registries count the requests of each
-// account, so other credentials at the same host are not concerned.
+// pauseKey identifies a rate limit. Registries count requests per account, so other
+// credentials at the same host are not affected.
 type pauseKey struct{ host, credentials string }
 
 // credentialsKey stands for credentials where they are compared. The password
@@ -24,7 +24,7 @@ func credentialsKey(c controlplane.Credentials) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// paused refuses to ask a registry that told us to wait.
+// checkPaused fails while a registry has told us to wait (429).
 func (c *Client) paused(host string, of controlplane.Credentials) error {
 	key := pauseKey{host: strings.ToLower(host), credentials: credentialsKey(of)}
 	c.mu.Lock()
@@ -35,7 +35,7 @@ func (c *Client) paused(host string, of controlplane.Credentials) error {
 	return nil
 }
 
-// honour notes that a registry told us to wait.
+// recordPause records that a registry told us to wait.
 func (c *Client) honour(host string, of controlplane.Credentials, wait time.Duration) {
 	key := pauseKey{host: strings.ToLower(host), credentials: credentialsKey(of)}
 	c.mu.Lock()

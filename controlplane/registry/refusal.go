@@ -44,7 +44,7 @@ func (e *slowList) explain(host string) error {
 		"Delete old tags there or look at why it is slow. "+pinInstead, e.cause)
 }
 
-// stillReading is for whoever asks for a list that takes long.
+// stillReading is the error while a long list is being read.
 func stillReading(s Source) error {
 	return unavailable("registry_slow",
 		fmt.Sprintf("registry %s is still sending its list of %s", s.Registry.Host, s.Repository),
@@ -54,8 +54,8 @@ func stillReading(s Source) error {
 // pinInstead is what helps while a list cannot be read.
 const pinInstead = "A service whose tag is pinned does not need the list."
 
-// refusal says in one sentence why a registry is not asked any further, and
-// what helps against that very reason.
+// refusalError explains why requests to a registry were stopped, with a remedy for
+// that reason.
 func refusal(host string, why error) error {
 	message := fmt.Sprintf("registry %s was not trusted: %s", host, why)
 	remedy := "Check the registry's host; if it is right, its operator must look at this."

@@ -1,16 +1,16 @@
 // Package registry asks container registries for tags and digests.
 //
-// A registry is a stranger: it may be down, slow, wrong or hostile. So each
-// question has a deadline, answers have sizes, credentials go to the registry
-// itself and the token service it shares a domain with, no address of this
-// machine or its link is dialed unless the registry was configured there, and
-// plain HTTP stays on loopback. Each way of failing is a *controlplane.Error
-// with one clear sentence.
+// Registries are not trusted: they may be down, slow, wrong or hostile. So each
+// request has a deadline, answers have size limits, credentials are sent only to the
+// registry itself and the token service of its domain, no address of this machine or
+// its network link is dialed unless the registry was configured there, and plain HTTP
+// is only used on loopback. Each way of failing is a *controlplane.Error with one
+// clear sentence.
 //
-// Tag lists are cached, and those that people look at are read again beside
-// them. When a registry does not answer in time the list from before is given,
-// and says that it is old. Where a registry has an interface that tells more in
-// fewer questions than the common one, it is asked there first.
+// Tag lists are cached, and recently requested ones are refreshed in the background.
+// When a registry does not answer in time the cached list is returned, marked stale.
+// If a registry has a vendor API that returns more with fewer requests, that is used
+// first.
 package registry
 
 import (
@@ -38,14 +38,13 @@ const (
 	// fresh is how long a tag list is given without asking again: long enough
 	// for typing into a search field, short enough to see a push at once.
 	fresh = 5 * time.Second
-	// soon is how long a list is given at once, while the registry is asked anew
-	// behind it.
+	// soon is how long a cached list is returned while it is read again in the background.
 	soon = time.Minute
 	// patience is how long a person waits when there is an older list.
 	patience = 2 * time.Second
-	// meaningFor is how long a tag counts as not moved, for the list only:
-	// what is deployed is always asked for. For meaningMost it is told still,
-	// while it is asked anew.
+	// meaningFor is how long a tag's digest is cached for the list; deployments always ask
+	// the registry. Up to meaningMost the cached digest is returned while it is read
+	// again.
 	meaningFor  = 30 * time.Second
 	meaningMost = 10 * time.Minute
 	// maxCached repositories and images are remembered.
@@ -79,13 +78,13 @@ type Client struct {
 	images map[string]Image
 	// wanted holds what people looked at lately, and when.
 	wanted map[string]wanted
-	// kinds holds, by host, what a registry says it is.
+	// kinds has, by host, which vendor a registry is.
 	kinds map[string]kind
 	// meanings holds what tags meant lately.
 	meanings map[string]described
 	// arches holds, by digest, what images are built for.
 	arches map[string][]string
-	// pauses holds who may ask a registry that said 429 again, and when.
+	// pauses has, by account, until when a registry must not be asked (429).
 	pauses map[pauseKey]time.Time
 }
 
@@ -132,9 +131,8 @@ type Source struct {
 	Repository  string
 }
 
-// key tells apart what is remembered. What one password may read says nothing
-// of another's, so the list of an old one ends with it. The same goes for what
-// was read while other authorities were trusted.
+// cacheKey distinguishes cached answers. Credentials are part of it, because another
+// password may see other tags; so is the set of trusted authorities.
 func (s Source) key() string {
 	return s.Registry.Host + "\x00" + credentialsKey(s.Credentials) + "\x00" + s.Registry.CA +
 		"\x00" + s.Repository
@@ -145,7 +143,7 @@ type TagList struct {
 	Tags []string
 	// Sorted is set when the highest version comes first.
 	Sorted bool
-	// Known is what the registry told beside the names.
+	// Known is what the registry returned besides the names.
 	Known  map[string]Image
 	ReadAt time.Time
 	// Stale is set when the registry did not answer and this is older.

@@ -20,7 +20,7 @@ const (
 	labelBranch   = "org.opencontainers.image.ref.name"
 )
 
-// labelsBuilder are where builds say who they are; there is no one key for it.
+// labelsBuilder are labels that name who built an image; there is no standard one.
 var labelsBuilder = []string{
 	"org.opencontainers.image.builder", "io.buildpacks.builder", "org.label-schema.build-agent",
 	"ci.builder", "builder",
@@ -46,8 +46,8 @@ func (c *Client) Resolve(ctx context.Context, s Source, tag string) (digest stri
 	return d.Digest.String(), nil
 }
 
-// isManifest tells a manifest from a web page that somebody serves for every path,
-// whatever type it claims: a page has a digest too.
+// isManifest distinguishes a manifest from a web page that a server returns for every
+// path, whatever its content type: a page has a digest too.
 func isManifest(body []byte) error {
 	var manifest struct {
 		SchemaVersion int `json:"schemaVersion"`
@@ -61,10 +61,9 @@ func isManifest(body []byte) error {
 	return nil
 }
 
-// Describe tells what tags mean, as far as that can be found out within the
-// time. Tags it learned nothing about are missing from the answer. A tag's
-// meaning is remembered for minutes, and asked again behind the answer after
-// some seconds; a digest's facts are remembered for good.
+// Describe returns the images of tags, as far as they can be read within the time.
+// Tags without a result are left out. A tag's digest is cached for minutes, and read
+// again in the background after some seconds; facts of a digest are cached for ever.
 func (c *Client) Describe(
 	ctx context.Context, s Source, tags []string, within time.Duration,
 ) map[string]Image {
@@ -125,8 +124,8 @@ func (c *Client) learn(ctx context.Context, s Source, unknown []string) map[stri
 	return all
 }
 
-// nothing notes that nothing was learned of a tag, so that nobody waits for that
-// again at once.
+// recordNothing caches that a tag could not be read, so that the next caller does not
+// wait for it again.
 func (c *Client) nothing(s Source, tag string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -237,7 +236,7 @@ func built(at time.Time) time.Time {
 	return at
 }
 
-// clip keeps a stranger's label short and on one line.
+// clipLabel shortens a label, which is untrusted, to one line.
 func clip(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// ListTags gives the tags of a repository, the highest version first. A list
-// read within the last minute is given at once; after some seconds it is read
-// anew behind the answer. An older one is given only when the registry does not
-// answer, and one that could not be read anew is marked stale.
+// ListTags returns the tags of a repository, the highest version first. A list that
+// was read within the last minute is returned at once; after some seconds it is read
+// again in the background. An older list is returned only if the registry does not
+// answer, and marked stale if it could not be read again.
 func (c *Client) ListTags(ctx context.Context, s Source) (TagList, error) {
 	c.want(s)
 	old, have := c.cached(s)
@@ -28,8 +28,8 @@ func (c *Client) ListTags(ctx context.Context, s Source) (TagList, error) {
 	if have && age < soon {
 		return old, nil
 	}
-	// Longer than signing in and a first page may take: only a list that comes,
-	// but page after page, is not waited for. Reading goes on behind.
+	// Longer than signing in and a first page may take: only a list that arrives page
+	// after page is not waited for. Reading continues in the background.
 	within := 2 * c.answerTime
 	if have {
 		within = patience
@@ -71,7 +71,8 @@ func (c *Client) cached(s Source) (TagList, bool) {
 	return l, ok
 }
 
-// fetchTags asks the registry. When that fails, the list from before says so.
+// fetchTags asks the registry. If that fails, it returns the cached list, marked
+// stale.
 func (c *Client) fetchTags(ctx context.Context, s Source) (TagList, error) {
 	found, err := c.survey(ctx, s)
 	c.mu.Lock()

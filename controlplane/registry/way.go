@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// lister is one way to learn of a repository's tags: the one that every
-// registry has, or a registry's own, which tells more in fewer questions.
+// tagLister lists a repository's tags: with the common API of all registries, or a
+// vendor's API, which returns more with fewer requests.
 type lister interface {
-	// list gives the newest tags at least, and with all set every one.
+	// list returns at least the newest tags, and every one if all is set.
 	list(ctx context.Context) (l listing, err error)
 }
 
@@ -25,7 +25,7 @@ type listing struct {
 	all    bool
 }
 
-// kind is what a registry says it is.
+// vendorKind is which vendor's registry it is.
 type kind string
 
 const (
@@ -61,8 +61,8 @@ type surveyed struct {
 	known map[string]Image
 }
 
-// survey asks a registry's own interface, and then, unless that told all, the
-// common one. What its own says no to counts for nothing.
+// surveyTags asks the vendor's API, and then the common one unless the vendor's
+// returned all tags. Errors of the vendor's API are ignored.
 func (c *Client) survey(ctx context.Context, s Source) (out surveyed, err error) {
 	own, err := c.askOwn(ctx, s)
 	if err != nil {
@@ -105,9 +105,9 @@ func (c *Client) askOwn(ctx context.Context, s Source) (own listing, err error) 
 	return found, nil
 }
 
-// summarize leaves out what nobody can deploy, which every lister may bring:
-// names that cannot be tags, signatures, and tags that a registry repeats
-// because something was pushed between two pages.
+// summarizeTags leaves out what cannot be deployed: names that are no valid tags,
+// signatures, and tags that a registry repeats because something was pushed between
+// two pages.
 func summarize(found, known []Image) surveyed {
 	out := surveyed{tags: make([]string, 0, len(found)), known: make(map[string]Image, len(known))}
 	for _, image := range known {
@@ -137,7 +137,8 @@ func (c *Client) itsOwn(ctx context.Context, s Source, q *question) (lister, *as
 		return nil, nil
 	}
 	s.Repository = q.repo.RepositoryStr()
-	// A guard of its own: what is refused here says nothing of the common way.
+	// The vendor's API gets a guard of its own: its refusals must not affect the common
+	// API.
 	a := &asker{base: w.base, host: u.Host, guard: newGuard(s.Registry, u.Host, c.own), source: s}
 	switch w.kind {
 	case kindHub:
@@ -163,7 +164,7 @@ func (c *Client) finished(a *asker) {
 	}
 }
 
-// kindOf reads what a registry says of itself when nobody is signed in.
+// kindOf detects the vendor from an anonymous request.
 func (c *Client) kindOf(ctx context.Context, s Source, q *question) kind {
 	host := q.repo.RegistryStr()
 	c.mu.Lock()
@@ -208,7 +209,7 @@ type asker struct {
 	source Source
 }
 
-// errNotOurs ends asking an interface that cannot tell of this repository.
+// errNotOurs is returned if the vendor's API does not know this repository.
 var errNotOurs = errors.New("its own interface does not know this repository")
 
 // get reads one page. The address of the next one is empty after the last.
@@ -242,8 +243,8 @@ func (a *asker) through(ctx context.Context, way http.RoundTripper, address stri
 	return nextPage(request.URL, answer.Header)
 }
 
-// pages asks page by page, while there are more and they are worth it. A page
-// that was read before ends it: then the common way tells the rest.
+// walkPages reads page by page, up to wayPages. It stops at a page that was read
+// before; then the common API returns the rest.
 func pages(first string, page func(address string) (next string, err error)) (all bool, err error) {
 	seen := map[string]bool{}
 	for n := 0; first != "" && n < wayPages && !seen[first]; n++ {

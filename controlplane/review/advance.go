@@ -11,9 +11,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// advance looks once at a review: what is wanted, what is there, what to do
-// next. Each look begins anew from the truth, so that whoever dies in between
-// leaves nothing half done.
+// advanceReview compares what a review wants with what exists and does the next step.
+// Each call starts from stored state, so a crash in between leaves nothing half done.
 func (r *Reviews) advance(ctx context.Context, x controlplane.Review) error {
 	rule, err := r.ruleOf(ctx, x)
 	if err != nil {
@@ -48,9 +47,9 @@ func settled(s controlplane.ReviewState) bool {
 		s == controlplane.ReviewRemoved
 }
 
-// retryLater tries again until the time is up, whatever the error was: rooms
-// become free, registries come back, builds end. Then the review has failed, and
-// the code host is told why. What is to be removed is tried for ever.
+// retryLater retries until the time is up, whatever the error was: room becomes free,
+// registries come back, builds end. Then the review fails, and the code host gets the
+// reason. Removal is retried for ever.
 func (r *Reviews) retryLater(ctx context.Context, x *controlplane.Review, why error) {
 	x.DueAt = time.Now().Add(r.Ask)
 	if settled(x.State) && x.Done == x.Generation {
@@ -77,8 +76,8 @@ func (r *Reviews) ruleOf(
 	return rule, err
 }
 
-// findDeployment gives the deployment of a review; nil if there is none now.
-// Its id is what counts: names can be given to others, and rules change.
+// findDeployment returns the deployment of a review; nil if there is none. It searches
+// by id, since the name may belong to another deployment by now.
 func (r *Reviews) findDeployment(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review) (*lifecycle.View, error) {
 	if x.DeploymentID != "" {
@@ -205,8 +204,9 @@ func (r *Reviews) ensure(ctx context.Context, rule controlplane.ReviewRule,
 	return nil
 }
 
-// same waits for an image that is newer than what runs. A build that changed
-// nothing ends as what runs already. A registry tells of images that it has.
+// waitForNewerImage waits for an image that is newer than the running one. If the
+// build changed nothing, the review becomes ready with what runs. Registry events come
+// after the push, so there is nothing to wait for.
 func (r *Reviews) same(rule controlplane.ReviewRule, x *controlplane.Review,
 	d lifecycle.View) error {
 	x.State, x.Detail = controlplane.ReviewWaiting, "waiting for a newer image of "+x.Tag

@@ -12,7 +12,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// event is what somebody did to a pull request, or a tag that was pushed.
+// event is a change of a pull request, or a pushed tag.
 type event struct {
 	repository, branch, commit, title, link, tag string
 	number                                       int
@@ -117,7 +117,7 @@ func readTime(s string) time.Time {
 	return time.Time{}
 }
 
-// readHub reads what GitHub and Gitea, which follows it, tell of pull requests.
+// readHub reads pull request events of GitHub, and of Gitea, which uses the same form.
 func readHub(kind string, body []byte) (*event, error) {
 	if kind != "pull_request" && kind != "pull_request_sync" {
 		return nil, nil
@@ -183,7 +183,7 @@ func stepOf(action string) step {
 	}
 }
 
-// readLab reads what GitLab tells of merge requests.
+// readLab reads merge request events of GitLab.
 func readLab(body []byte) (*event, error) {
 	var e struct {
 		Kind    string `json:"object_kind"`

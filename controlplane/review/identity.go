@@ -20,8 +20,8 @@ const (
 	maxBranch       = 250
 )
 
-// key tells the reviews of a rule apart. It is spelled for people; where that
-// loses something, or could be read in two ways, a hash of everything is added.
+// reviewKey identifies a review of a rule. It is readable; if it would be lossy or
+// ambiguous, it contains a hash of the full identity.
 func (e event) key() string {
 	if !e.isKeyLossy() {
 		return e.plainKey()

@@ -115,9 +115,8 @@ func hashParts(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// note remembers a delivery, and reports whether it is the first of its kind.
-// The body of one with an id is remembered too: whoever replays it may leave
-// out the id.
+// recordDelivery records a delivery, and reports whether it is new. For one with an id
+// the body is recorded too, because a replay may omit the id.
 func (d delivery) note(ctx context.Context, tx *postgres.Tx,
 	rule controlplane.ReviewRuleID) (fresh bool, err error) {
 	fresh = true

@@ -63,7 +63,8 @@ func (r *Reviews) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// Receive checks one event and stores what it wants. It says what became of it.
+// Receive checks one event and stores what it wants. It returns a short text about
+// what was done.
 func (r *Reviews) Receive(ctx context.Context, actor access.Actor, name string, h http.Header,
 	body []byte) (said string, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -102,7 +103,7 @@ func (r *Reviews) Receive(ctx context.Context, actor access.Actor, name string, 
 // taken is what a sender is told of an event that changed what is wanted.
 const taken = "taken"
 
-// rule hides whether a rule exists: nobody has shown yet that they may know.
+// readRule hides whether a rule exists, since the sender is not authenticated yet.
 func (r *Reviews) rule(
 	ctx context.Context, name string,
 ) (rule controlplane.ReviewRule, err error) {

@@ -1,12 +1,11 @@
-// Package review makes pull requests into deployments: code hosts and
-// registries tell it what happened, a rule that an admin wrote says what
-// becomes of it, and the pull request is told the address.
+// Package review turns pull requests into deployments: code hosts and registries send
+// events, an admin's rule decides what is created, and the pull request gets the
+// address.
 //
-// What comes in is a stranger's until its signature holds: bodies are bounded,
-// a rule that does not exist answers like a wrong signature, and what was taken
-// once is not taken again. Pull requests from forks are ignored, since anybody
-// can open one. An event only changes what is wanted; a loop claims reviews
-// whose wish is not fulfilled, waits for the registry to have the tag, and
+// Events are untrusted until their signature is verified: bodies are bounded, an
+// unknown rule answers like a wrong signature, and replays are ignored. Pull requests
+// from forks are ignored, since anyone can open one. An event only changes what is
+// wanted; a loop claims unfinished reviews, waits until the registry has the tag, and
 // creates or removes the deployment.
 package review
 
@@ -27,8 +26,7 @@ import (
 // The rhythm.
 const (
 	lookEvery = 2 * time.Second
-	// holdFor is how long one look at a review may last before another control
-	// plane takes it over.
+	// holdFor is how long a claim lasts before another control plane may take the review.
 	holdFor = 3 * time.Minute
 	atOnce  = 10
 	// keepFor is how long what came in is remembered, so that it cannot again.
@@ -72,7 +70,7 @@ func New(c Config) *Reviews {
 	}}
 }
 
-// worker is who creates and removes what reviews want.
+// worker is the actor that creates and removes the deployments of reviews.
 var worker = access.System("review")
 
 // Run fulfils what rules want until ctx ends. wake yields when a deployment

@@ -16,13 +16,13 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// RulePut is what an admin says about a rule.
+// RulePut is an admin's settings of a rule.
 type RulePut struct {
 	Rule controlplane.ReviewRule
-	// Secret signs what comes in; nil keeps the stored one, or makes one.
+	// Secret verifies events; nil keeps the stored one, or generates one.
 	Secret *controlplane.Plain
-	// Token signs in to the code host; nil keeps the stored one, an empty one
-	// forgets it.
+	// Token authenticates to the code host; nil keeps the stored one, an empty one deletes
+	// it.
 	Token *controlplane.Plain
 }
 
@@ -66,8 +66,8 @@ func (r *Reviews) GetRule(ctx context.Context, actor access.Actor, name string) 
 	return rule, reviews, err
 }
 
-// PutRule makes or changes a rule. A changed API address forgets the token, so
-// that nobody can have it sent elsewhere.
+// PutRule creates or changes a rule. Changing the API address deletes the token, so
+// that nobody can have it sent to another host.
 func (r *Reviews) PutRule(
 	ctx context.Context, actor access.Actor, p RulePut,
 ) (out RuleSaved, err error) {
@@ -144,7 +144,7 @@ func (r *Reviews) seal(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	return tx.PutOutwardSecret(ctx, id, sealed)
 }
 
-// open gives what is sealed under an id; an empty value if there is nothing.
+// openSecret returns the value that is sealed under an id; empty if there is none.
 func (r *Reviews) open(ctx context.Context, id string) (controlplane.Plain, error) {
 	var sealed controlplane.Sealed
 	err := r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
@@ -214,7 +214,7 @@ func check(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRule) e
 	return checkAPI(rule)
 }
 
-// at says which field names what does not exist.
+// invalidField turns a not-found error into one about a field of the request.
 func at(field string, err error) error {
 	said, ok := err.(*controlplane.Error) //nolint:errorlint // only one of our own is told
 	if !ok {

@@ -16,8 +16,8 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// tell answers the pull request: one comment, which is rewritten later, and the
-// commit's status. What cannot be told is tried again for an hour.
+// reportResult posts to the pull request: one comment, which later calls edit, and the
+// commit's status. Failures are retried for an hour.
 func (r *Reviews) tell(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review) {
 	err := r.answer(ctx, rule, x)

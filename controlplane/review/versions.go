@@ -9,8 +9,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// versions chooses the review's tag for each service that has it, and leaves
-// the rest at their defaults. news says that something differs from what runs.
+// chooseVersions selects the review's tag for each service whose image has it, and
+// leaves the others at their defaults. news is set if something differs from what
+// runs.
 func (r *Reviews) versions(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review, d *lifecycle.View,
 ) (versions map[pipeline.StepKey]string, news bool, err error) {

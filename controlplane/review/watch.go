@@ -13,13 +13,13 @@ const (
 	// queueGrace is how long a deployment may wait for its turn although the time
 	// of its review is up: its image may have come in the last second.
 	queueGrace = 30 * time.Second
-	// applyGrace is how much longer a deployment may take that has begun.
+	// applyGrace is the additional time for a deployment that has begun.
 	applyGrace = time.Hour
 )
 
-// watch follows the deployment of a review, and looks for more images of the
-// same revision: they are built one after another, and no one says how many
-// there will be. Each that comes while the review's time lasts is deployed.
+// watchDeployment follows a review's deployment, and looks for more images of the same
+// revision: they are built one after another, and their number is unknown. Each that
+// appears within the review's time is deployed.
 func (r *Reviews) watch(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review, d lifecycle.View) error {
 	leaving := d.Goal == controlplane.GoalGone
@@ -33,8 +33,8 @@ func (r *Reviews) watch(ctx context.Context, rule controlplane.ReviewRule,
 		return nil
 	}
 	x.DueAt = time.Now().Add(r.Ask)
-	// One that was made in time is looked at once more when it has ended: images
-	// may have come while it was made.
+	// Look once more after a deployment has ended that was created in time: images may
+	// have appeared meanwhile.
 	timeUp := time.Now().After(x.GiveUpAt)
 	if timeUp && (looked || d.CreatedAt.After(x.GiveUpAt)) {
 		return nil
@@ -43,8 +43,7 @@ func (r *Reviews) watch(ctx context.Context, rule controlplane.ReviewRule,
 	if err != nil || !news {
 		return nil //nolint:nilerr // what runs is there; the next look asks again
 	}
-	// This is stored before anything is removed: whoever dies in between leaves a
-	// review that is not done.
+	// Store this before removing anything, so that after a crash the review is not done.
 	x.Done, x.Told = x.Generation-1, x.Generation-1
 	x.State, x.DueAt = controlplane.ReviewCreating, time.Now()
 	x.Detail = "another image with the tag " + x.Tag + " came"
@@ -55,8 +54,8 @@ func hasEnded(s controlplane.DeploymentStatus) bool {
 	return s == controlplane.Ready || s == controlplane.Failed || s == controlplane.Stuck
 }
 
-// follow mirrors the deployment's state. One that waits too long has failed
-// for the code host, with the reason; should it get ready, that is told, too.
+// mirrorStatus copies the deployment's status. One that waits too long counts as
+// failed for the code host; if it becomes ready later, that is reported too.
 func (r *Reviews) follow(x *controlplane.Review, d lifecycle.View) {
 	switch d.Status {
 	case controlplane.Ready:

@@ -18,8 +18,7 @@ type key struct {
 	aead cipher.AEAD
 }
 
-// sampleKey is the one the documentation shows. Whoever copies it has no
-// secret at all, so it is refused.
+// sampleKey is the key in the documentation. It is refused, because it is public.
 const sampleKey = "c2FtcGxlLWtleS1vZi10aGUtZG9jdW1lbnRhdGlvbiE="
 
 // String hides the keys from every way of printing the ring.
@@ -95,9 +94,8 @@ func parseKey(entry string) (key, error) {
 	return key{kid: kid, aead: aead}, err
 }
 
-// weak finds keys nobody drew at random: the sample, and any with few
-// different bytes. 32 random bytes have fewer than 16 different ones about
-// once in 10^14 draws.
+// isWeak detects keys that are not random: the sample, and any with few different
+// bytes. 32 random bytes have fewer than 16 different ones about once in 10^14 draws.
 func weak(b []byte) bool {
 	different := map[byte]bool{}
 	for _, c := range b {

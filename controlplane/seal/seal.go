@@ -31,8 +31,8 @@ const (
 	wrappedSize = keySize + overhead
 )
 
-// ErrUnopened is what a value that does not open gives: wrong key, wrong
-// place, or changed bytes. Which one it was cannot be known.
+// ErrUnopened is returned for a value that cannot be opened: wrong key, wrong place,
+// or changed bytes. Which one it was cannot be known.
 var ErrUnopened = errors.New("sealed value does not open: " +
 	"the key is wrong, or the value was changed or moved")
 
@@ -96,7 +96,7 @@ func (r *Keyring) Open(p Place, sealed []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// Rewrap seals anew under the first key of the ring. Changed is false, and the
+// Rewrap seals a value under the first key of the ring. Changed is false, and the
 // value the same, if it is under that key already.
 func (r *Keyring) Rewrap(p Place, sealed []byte) (out []byte, changed bool, err error) {
 	kid, _, err := split(sealed)

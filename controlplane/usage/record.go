@@ -17,8 +17,8 @@ import (
 const (
 	// rawAtOnce is how many single measurements one flush may write.
 	rawAtOnce = 5_000
-	// mostCores and mostBytes are beyond every machine: what a node tells above
-	// them is nonsense, and sums of it would overflow.
+	// mostCores and mostBytes exceed every machine: larger values are nonsense, and their
+	// sums would overflow.
 	mostCores = 1 << 16
 	mostBytes = 1 << 52
 	// stepLength is that of a DNS label.
@@ -58,8 +58,8 @@ func (u *Usage) Store(ctx context.Context, actor access.Actor, node controlplane
 	}
 }
 
-// Flush writes what was gathered. Whoever waits for a batch that could not be
-// stored is told so, and sends it again.
+// Flush writes the collected measurements. If that fails, the callers get the error
+// and their agents send them again.
 func (u *Usage) Flush(ctx context.Context) error {
 	u.mu.Lock()
 	vitals, batches := u.vitals, u.batches
@@ -96,7 +96,7 @@ func (u *Usage) flushVitals(
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for id, v := range left {
-		// A node that is gone is held by nobody, and must not stay here for ever.
+		// A removed node's row is never stored, and must not stay in memory for ever.
 		if _, newer := u.vitals[id]; !newer && time.Since(v.At) < time.Minute {
 			u.vitals[id] = v
 		}
@@ -130,8 +130,8 @@ func add(ctx context.Context, tx *postgres.Tx, batches []*pending) error {
 	return tx.PutUseMarks(ctx, all)
 }
 
-// beyond gives what a batch has that is not stored, and the mark after it. Another
-// life of the agent counts from the beginning.
+// newItems returns the items of a batch that are not stored yet, and the new mark.
+// After the agent restarted, numbers begin again.
 func beyond(m controlplane.UseMark, p *pending) ([]controlplane.UseItem, controlplane.UseMark) {
 	if m.Boot != p.batch.Boot {
 		m = controlplane.UseMark{Node: p.node, Boot: p.batch.Boot}
@@ -148,8 +148,8 @@ func beyond(m controlplane.UseMark, p *pending) ([]controlplane.UseItem, control
 	return fresh, m
 }
 
-// senseless is what no honest agent tells: it must not spoil what the others
-// told, which is written with it.
+// isImplausible reports values that no honest agent sends; they would spoil the
+// statement that stores all nodes' measurements together.
 func senseless(u controlplane.Use) bool {
 	bytes := []float64{u.Memory, float64(u.MemoryMax), float64(u.DiskFree), u.Flow.NetIn,
 		u.Flow.NetOut, u.Flow.DiskRead, u.Flow.DiskWritten}

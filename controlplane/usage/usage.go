@@ -39,7 +39,7 @@ type Usage struct {
 	batches []*pending
 }
 
-// pending is a batch that somebody waits for.
+// pending is a batch whose caller waits until it is stored.
 type pending struct {
 	node  controlplane.NodeID
 	batch controlplane.UseBatch

@@ -97,7 +97,8 @@ func (c *course) remove(ctx context.Context) error {
 	return err
 }
 
-// there asks twice: a check changes nothing.
+// checkFindsCreated runs the check action twice: it must find what create made, and change
+// nothing.
 func (c *course) there(ctx context.Context) error {
 	if _, err := c.succeed(ctx, c.question()); err != nil {
 		return err
@@ -141,9 +142,9 @@ func (c *course) createAndRemove(ctx context.Context) error {
 	return c.remove(ctx)
 }
 
-// stops asks a plugin to stop shortly after its start. One that is faster has
-// nothing to show. It must not have to be killed, since then nobody knows what
-// it was doing; what it made by then is removed again.
+// checkStops sends SIGTERM shortly after the start. A plugin that has ended by then passes.
+// One that has to be killed fails, since it may have been interrupted at any point; what it
+// has created is removed.
 func (c *course) stops(ctx context.Context) error {
 	input, err := json.Marshal(c.request(stdio.ActionCreate))
 	if err != nil {
@@ -177,7 +178,7 @@ func (c *course) stopped(ctx context.Context, input []byte) (Ran, error) {
 	}
 }
 
-// watch looks for secrets wherever people can read.
+// recordLeaks searches for secrets in everything that people can read.
 func (c *course) watch(request map[string]any, answer stdio.Response, ran Ran) {
 	given, _ := request["secrets"].(map[string]any)
 	secrets := map[string]string{}

@@ -171,8 +171,8 @@ type course struct {
 	leaks []string
 }
 
-// ask runs the plugin and reads its answer; an answer that the agent would not
-// take is an error.
+// runRequest runs the plugin and parses its response; a response that the agent would
+// refuse is an error.
 func (c *course) ask(ctx context.Context, request map[string]any) (stdio.Response, error) {
 	input, err := json.Marshal(request)
 	if err != nil {
@@ -187,7 +187,7 @@ func (c *course) ask(ctx context.Context, request map[string]any) (stdio.Respons
 	return answer, err
 }
 
-// nonsense must end in failure, with an answer or without.
+// expectFailure requires that the plugin fails, with or without a response.
 func (c *course) nonsense(input string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ran, err := c.Run(ctx, []byte(input))
@@ -217,7 +217,7 @@ func (c *course) refuses(request map[string]any) func(context.Context) error {
 	}
 }
 
-// survives wants an answer, whichever, and a sentence with a "no".
+// expectAnswer requires any valid response; a failure must come with a sentence in output.
 func (c *course) survives(request map[string]any) func(context.Context) error {
 	return func(ctx context.Context) error {
 		answer, err := c.ask(ctx, request)

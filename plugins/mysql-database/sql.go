@@ -103,8 +103,8 @@ func ensure(ctx context.Context, db *sql.DB, p parameters, password string) erro
 	return nil
 }
 
-// concealed keeps a password out of an error: both servers quote the part of a
-// statement that they did not understand.
+// hidePassword removes a password from an error: both servers quote the part of a statement
+// that they could not parse.
 func concealed(err error, password string) error {
 	if strings.Contains(err.Error(), password) {
 		return errors.New("the server does not understand the statement")

@@ -58,7 +58,8 @@ func drop(c map[string]any, field, value string) bool {
 	return true
 }
 
-// change applies an edit while no other run of this plugin changes the client.
+// changeLocked applies an edit while it holds the lock on the client against other runs of
+// this plugin.
 func (c client) change(ctx context.Context, e edit, log *slog.Logger) error {
 	now, err := c.read(ctx)
 	if err != nil {
@@ -75,9 +76,9 @@ func (c client) change(ctx context.Context, e edit, log *slog.Logger) error {
 	return c.replace(ctx, id, e, log)
 }
 
-// replace applies an edit to what Keycloak has now, until what it has then needs
-// no edit any more: people who save the client in Keycloak's pages do not lock
-// it. Everything else of the client goes back as it came.
+// replaceUntilStable applies an edit to the client's current state until no edit is needed:
+// people who save the client in Keycloak's own pages do not use the lock. All other fields
+// are written back unchanged.
 func (c client) replace(ctx context.Context, id string, e edit, log *slog.Logger) error {
 	for try := range maxTries {
 		now, err := c.read(ctx)

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// lockRole is the role of a client that stands while somebody changes the
-	// client. Keycloak has no other means: it refuses a second role of a name, and
-	// has no conditional requests. Nobody is given it, so it is in no token.
+	// lockRole is a role of a client that exists while a run of this plugin changes it.
+	// Keycloak has no other lock: it refuses a second role of the same name, and has no
+	// conditional requests. The role is assigned to nobody, so it appears in no token.
 	lockRole = "nullops-editing"
 	// holdFor bounds how long a change takes.
 	holdFor = 20 * time.Second
-	// brokenAfter is when a role that did not change is one whose maker died.
+	// brokenAfter is when an unchanged lock counts as abandoned by a killed run.
 	brokenAfter = 3 * holdFor
 )
 
@@ -70,7 +70,7 @@ func (c client) holder(ctx context.Context, roles string) (string, error) {
 	return role.ID, err
 }
 
-// unlock takes away the one role that was seen: the next has another id.
+// releaseLock removes the one role that was seen: a later lock has another ID.
 func (c client) unlock(ctx context.Context, role string, log *slog.Logger) {
 	err := c.Call(ctx, http.MethodDelete, c.realm, "/roles-by-id/"+url.PathEscape(role), nil,
 		"release client "+c.name, nil)

@@ -66,8 +66,8 @@ func (p Plugin) Build() (v1.Image, error) {
 		Created: Epoch(), By: "nullops plugin build"})
 }
 
-// below is what the program stands on: an image's configuration, or the layer of
-// things that every static program may look for.
+// baseImage returns what the program's layer goes on top of: the layers and configuration
+// of an image, or the layer of files that every static program may need.
 func (p Plugin) below() (layers []Layer, config v1.Config, err error) {
 	if p.From == nil {
 		base, err := StaticBase()
@@ -93,7 +93,8 @@ func Compact(data []byte) string {
 	return out.String()
 }
 
-// files are the program's and the component, and the command that starts it.
+// programFiles returns the files of the program and the component, and the command that
+// starts it.
 func (p Plugin) files() ([]File, []string, error) {
 	component := File{Path: "component.json", Data: p.Component}
 	info, err := os.Stat(p.Program)

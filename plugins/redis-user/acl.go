@@ -61,7 +61,7 @@ func connect(ctx context.Context, p parameters, password string, log *slog.Logge
 	}
 }
 
-// refused is true for answers that more time does not change.
+// isFinalRefusal reports whether retrying cannot help.
 func refused(err error) bool {
 	var answer redis.Error
 	return errors.As(err, &answer) && !strings.HasPrefix(answer.Error(), "LOADING")
@@ -120,7 +120,7 @@ func globbed(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(s)
 }
 
-// try signs in as the account: create's answer is a promise that this works.
+// trySignIn signs in as the account, because create promises that its credentials work.
 func try(ctx context.Context, p parameters, password string) error {
 	own := client(p, p.User, password)
 	defer hangUp(own)

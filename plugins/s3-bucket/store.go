@@ -62,7 +62,7 @@ func open(p parameters, req stdio.Request) (store, error) {
 	return store{client}, nil
 }
 
-// refused is true for answers that more time does not change.
+// isFinalRefusal reports whether retrying cannot help.
 func refused(err error) bool {
 	status := minio.ToErrorResponse(err).StatusCode
 	return status >= 400 && status < 500 && status != http.StatusTooManyRequests
@@ -127,8 +127,8 @@ func (s store) drop(ctx context.Context, bucket string) (int, error) {
 // maxPasses bounds how often a bucket is listed anew.
 const maxPasses = 10_000
 
-// empty lists until nothing is listed any more: a listing that goes on while
-// objects vanish skips some on several servers, and some list no versions.
+// emptyBucket repeats listings until one is empty: on several servers a listing skips
+// objects while others are being removed, and some list no versions.
 func (s store) empty(ctx context.Context, bucket string) (int, error) {
 	removed := 0
 	for range maxPasses {

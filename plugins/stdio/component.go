@@ -44,7 +44,7 @@ type SecretInput struct {
 	Description string `json:"description,omitempty"`
 }
 
-// DefaultTimeout bounds a plugin that names none; design.md, "Plugin contract".
+// DefaultTimeout is the time limit of an action if the component declares none.
 const DefaultTimeout = 5 * time.Minute
 
 // ParseComponent reads a component.json strictly: an unknown field is refused,

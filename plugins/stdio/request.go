@@ -30,8 +30,8 @@ func (a Action) known() bool {
 // whole SQL scripts, so it is larger than [MaxResponse].
 const MaxRequest = 8 << 20
 
-// Request is what a plugin finds on stdin. Every field but Action may be
-// missing: a plugin that knows only action, parameters and secrets works.
+// Request is what a plugin reads from stdin. Every field but Action may be missing: a
+// plugin that knows only action, parameters and secrets works.
 type Request struct {
 	Action     Action            `json:"action"`
 	Parameters map[string]any    `json:"parameters,omitempty"`

@@ -8,8 +8,8 @@ import (
 
 // Limits on what a plugin may print on stdout.
 const (
-	// MaxResponse is in bytes. It bounds what an agent keeps of a plugin that
-	// prints without end; design.md, "Plugin contract".
+	// MaxResponse is in bytes. It bounds what an agent keeps of a plugin that prints without
+	// end.
 	MaxResponse = 1 << 20
 	// MaxDepth is how deep objects and lists may nest, the outermost being 1.
 	MaxDepth = 64

@@ -184,7 +184,7 @@ func settled(waits []unix.PollFd, own int) error {
 	}
 }
 
-// answered reports whether the far end said anything, be it no.
+// hasAnswered reports whether the peer responded at all, even with a refusal.
 func answered(socket int) bool {
 	code, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_ERROR)
 	return err == nil && (code == 0 || unix.Errno(code) == unix.ECONNREFUSED)

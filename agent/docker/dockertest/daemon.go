@@ -174,7 +174,7 @@ func (d *Daemon) Kill() {
 // Freeze stops the engine without ending it, until Thaw.
 func (d *Daemon) Freeze() { d.signal(syscall.SIGSTOP) }
 
-// Thaw lets a frozen engine go on.
+// Thaw resumes a frozen engine.
 func (d *Daemon) Thaw() { d.signal(syscall.SIGCONT) }
 
 func (d *Daemon) signal(s syscall.Signal) {
@@ -198,8 +198,8 @@ func (d *Daemon) stop() {
 	}
 	d.endRest()
 	_ = exec.Command("ip", "netns", "del", d.namespace).Run()
-	// Each life of the engine mounts its data root onto itself; one that was
-	// killed leaves that behind.
+	// Each start of the engine mounts its data root onto itself; a killed engine leaves that
+	// mount.
 	for range 8 {
 		if syscall.Unmount(filepath.Join(d.Root, "data"), syscall.MNT_DETACH) != nil {
 			break

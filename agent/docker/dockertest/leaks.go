@@ -16,10 +16,10 @@ import (
 // World is everything a scan for leaks saw, by a name that says what it is.
 type World map[string]struct{}
 
-// Look lists an engine's containers (in every state), networks and volumes,
-// and the entries of folders. With an installation, only objects with its
-// label are seen; with none, everything, which also finds what lost its
-// label, on an engine that nobody else uses.
+// Look lists an engine's containers (in every state), networks and volumes, and the entries
+// of folders. With an installation it lists only objects with its label. Without one it
+// lists everything, which also finds objects that lost their label, on an engine that no
+// other test uses.
 func Look(ctx context.Context, host, install string, folders ...string) (World, error) {
 	api, err := client.New(client.WithHost(host))
 	if err != nil {
@@ -88,8 +88,7 @@ func (w World) Since(before World) []string {
 	return leaks
 }
 
-// builtin leaves out the identity of the engine's own networks, which are made
-// anew on every start.
+// networkID is empty for the engine's own networks, which get a new ID at every start.
 func builtin(n network.Summary) string {
 	switch n.Name {
 	case "bridge", "host", "none":

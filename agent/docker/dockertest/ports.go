@@ -11,16 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Ports for tests lie below those that the kernel gives to outgoing connections
-// and to listeners that leave the choice to it.
+// Ports for tests are below those that the kernel assigns to outgoing connections and to
+// listeners on port 0.
 const (
 	firstPort = 20000
 	lastPort  = 32000
 )
 
-// FreeAddress gives a loopback address for a server that is started later, and
-// perhaps stopped and started again: until the test ends, no other test gets it,
-// in no process, and no connection takes its port by chance meanwhile.
+// FreeAddress returns a loopback address for a server that is started later, and may be
+// stopped and started again: until the test ends, no other test in any process gets it, and
+// the kernel assigns its port to no connection.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	held, err := os.OpenFile(filepath.Join(os.TempDir(), "nullops-test-ports"),
