@@ -65,13 +65,13 @@ type Agent struct {
 	// Owned by the loop.
 	machines map[string]*deployment
 	batch    []entry
-	todo     []pending
+	todo     []pendingEffect
 	// asked is when a full set of goals arrived in this process.
 	asked bool
 	// named collects the names of a full set that comes in several messages.
 	named map[string]bool
 	// held lists deployments that have no goal but must not be removed yet.
-	held held
+	held protectedDeployments
 
 	// ops are the operations that run; Run waits for them.
 	ops sync.WaitGroup
@@ -86,7 +86,7 @@ type Agent struct {
 	pluginList chan []wire.PluginImage
 	// witnessed holds the audit's newest end that is not stored yet.
 	witnessed chan wire.AuditHead
-	ahead     *ahead
+	ahead     *imagePrefetcher
 	checks    checks
 	// swept is closed once leftovers of earlier volume copies are removed, so that new copies
 	// may begin.
@@ -97,9 +97,9 @@ type Agent struct {
 	mu        sync.Mutex
 	inventory inventory
 	views     map[string]view
-	wanted    map[string]wish
+	wanted    map[string]secretsRequest
 	wishes    int64
-	progress  map[progressKey]*sign
+	progress  map[progressKey]*progressEntry
 	health    map[progressKey]Probed
 	vitals    *wire.Vitals
 	session   *wire.AgentSession
@@ -115,18 +115,18 @@ type deployment struct {
 	cancel map[int64]context.CancelFunc
 	wake   time.Time
 	// unready is the service that the run gave up on.
-	unready unready
+	unready startupFailure
 }
 
 // startupFailure is a service that exited or did not become ready, and why.
-type unready struct {
+type startupFailure struct {
 	step    pipeline.StepKey
 	message string
 }
 
 // secretsRequest is an open request for a run's secrets. The number distinguishes a new
 // request for the same run from an earlier one that was answered.
-type wish struct {
+type secretsRequest struct {
 	wire.SecretsWanted
 	number   int64
 	refusals int
@@ -173,20 +173,20 @@ func New(c Config, r Runtime) (*Agent, error) {
 	a := &Agent{config: c, runtime: r, log: c.Log, inbox: newInbox(), logs: newLogbook(),
 		machines: map[string]*deployment{}, relist: make(chan struct{}, 1),
 		record: newRecord(), lookAgain: make(chan struct{}, 1),
-		pluginList: make(chan []wire.PluginImage, 1), ahead: newAhead(),
+		pluginList: make(chan []wire.PluginImage, 1), ahead: newImagePrefetcher(),
 		witnessed: make(chan wire.AuditHead, 1),
 		checks:    checks{ended: map[string]time.Time{}},
-		views:     map[string]view{}, wanted: map[string]wish{},
+		views:     map[string]view{}, wanted: map[string]secretsRequest{},
 		writing:  map[string]chan struct{}{},
-		progress: map[progressKey]*sign{}, health: map[progressKey]Probed{},
+		progress: map[progressKey]*progressEntry{}, health: map[progressKey]Probed{},
 		pulls: newPulls(), hangs: make(chan struct{}), swept: make(chan struct{})}
-	if err := a.open(); err != nil {
+	if err := a.openStores(); err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
-func (a *Agent) open() error {
+func (a *Agent) openStores() error {
 	store, machines, aside, err := openStore(a.config.Data, a.config.Failpoint)
 	if err != nil {
 		return err
@@ -207,7 +207,7 @@ func (a *Agent) open() error {
 		err = a.numberEvents()
 	}
 	if err == nil {
-		a.warnOfRevoked()
+		a.warnIfRevoked()
 	}
 	if err != nil {
 		return errors.Join(err, store.close())
@@ -220,8 +220,8 @@ func (a *Agent) open() error {
 
 // warnIfRevoked logs that the token was revoked, so no control plane can connect. The agent
 // keeps running: it still maintains the deployments on this node.
-func (a *Agent) warnOfRevoked() {
-	if kid, refused := a.state.revoked(); refused {
+func (a *Agent) warnIfRevoked() {
+	if kid, refused := a.state.tokenStatus(); refused {
 		a.log.Error("this agent's token was revoked: no control plane can connect before it is "+
 			"started with the node's new token", "kid", kid)
 	}
@@ -230,11 +230,11 @@ func (a *Agent) warnOfRevoked() {
 // numberEvents makes sure that no event number is used twice, even if the journal was lost:
 // then numbering continues after all reserved numbers.
 func (a *Agent) numberEvents() error {
-	if _, last, _ := a.store.numbers(); last == 0 {
-		a.store.note(entry{Last: a.state.reserved(), Acked: a.state.reserved()})
+	if _, last, _ := a.store.seqNumbers(); last == 0 {
+		a.store.applyEntry(entry{Last: a.state.reservedSeq(), Acked: a.state.reservedSeq()})
 	}
-	_, last, _ := a.store.numbers()
-	return a.state.reserve(last)
+	_, last, _ := a.store.seqNumbers()
+	return a.state.reserveSeqs(last)
 }
 
 // Close unlocks the data folder. Run does that too when it returns.
@@ -244,7 +244,7 @@ func (a *Agent) Close() error { return a.store.close() }
 func (a *Agent) Thumbprint() wire.Thumbprint { return a.identity.Thumbprint() }
 
 // Plugins lists the catalogue's plugin images, as the control plane last told.
-func (a *Agent) Plugins() []wire.PluginImage { return a.state.plugins() }
+func (a *Agent) Plugins() []wire.PluginImage { return a.state.pluginImages() }
 
 // Run serves until ctx ends or an error makes it stop. Services keep running on the engine;
 // running plugins are stopped, since nothing would read their results.
@@ -268,19 +268,19 @@ func (a *Agent) run(ctx context.Context) error {
 	})
 	// Publish before a control plane can connect: an empty view would tell it that nothing runs
 	// here, and the loop may be blocked on a full disk.
-	a.publish()
+	a.publishViews()
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return a.loop(ctx) })
-	group.Go(func() error { return a.reconcile(ctx) })
-	group.Go(func() error { return a.measure(ctx) })
-	group.Go(func() error { return a.collect(ctx) })
+	group.Go(func() error { return a.runLoop(ctx) })
+	group.Go(func() error { return a.listRegularly(ctx) })
+	group.Go(func() error { return a.measureRegularly(ctx) })
+	group.Go(func() error { return a.collectImages(ctx) })
 	group.Go(func() error { return a.watchDisk(ctx) })
 	group.Go(func() error { return a.storePlugins(ctx) })
-	group.Go(func() error { return a.storeWitnessed(ctx) })
-	group.Go(func() error { return a.pullAhead(ctx) })
+	group.Go(func() error { return a.storeHeads(ctx) })
+	group.Go(func() error { return a.prefetchPlugins(ctx) })
 	group.Go(func() error { return a.watchNode(ctx) })
 	group.Go(func() error { return a.watchIsolation(ctx) })
-	group.Go(func() error { return a.serve(ctx) })
+	group.Go(func() error { return a.serveHTTP(ctx) })
 	err := group.Wait()
 	a.ops.Wait()
 	err = errors.Join(err, a.store.close())
@@ -290,9 +290,9 @@ func (a *Agent) run(ctx context.Context) error {
 	return err
 }
 
-// serve answers HTTP over proven connections.
-func (a *Agent) serve(ctx context.Context) error {
-	server := &http.Server{Handler: a.handler(ctx), ConnContext: wire.ConnContext,
+// serveHTTP answers HTTP over proven connections.
+func (a *Agent) serveHTTP(ctx context.Context) error {
+	server := &http.Server{Handler: a.newHandler(ctx), ConnContext: wire.ConnContext,
 		ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10,
 		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)}
 	stop := context.AfterFunc(ctx, func() {
@@ -308,8 +308,8 @@ func (a *Agent) serve(ctx context.Context) error {
 	return fmt.Errorf("serve: %w", err)
 }
 
-// view returns what is known of a deployment.
-func (a *Agent) view(id string) (view, bool) {
+// viewOf returns what is known of a deployment.
+func (a *Agent) viewOf(id string) (view, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	v, ok := a.views[id]
@@ -336,7 +336,7 @@ func (i *inbox) post(task func(now time.Time)) {
 	}
 }
 
-func (i *inbox) take() []func(now time.Time) {
+func (i *inbox) takeAll() []func(now time.Time) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	tasks := i.tasks
@@ -351,7 +351,7 @@ type broadcast struct {
 }
 
 // nextSignal returns a channel that is closed by the next notifyAll.
-func (b *broadcast) next() <-chan struct{} {
+func (b *broadcast) nextSignal() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ch == nil {
@@ -360,7 +360,7 @@ func (b *broadcast) next() <-chan struct{} {
 	return b.ch
 }
 
-func (b *broadcast) shout() {
+func (b *broadcast) notifyAll() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ch != nil {

@@ -15,15 +15,15 @@ import (
 const (
 	// prefetchInterval is how often every plugin image is checked to be still present, and how
 	// soon a failed pull is retried.
-	aheadAgain = 15 * time.Minute
-	// signInWithin is how long a control plane may take to answer with sign-ins.
-	signInWithin = time.Minute
+	prefetchInterval = 15 * time.Minute
+	// signInTimeout is how long a control plane may take to answer with sign-ins.
+	signInTimeout = time.Minute
 	// maxPlugins bounds how many plugins the inventory lists, since it is sent as one message.
-	mostPlugins = 2000
+	maxPlugins = 2000
 )
 
 // imagePrefetcher is the state of pulling plugin images before a run needs them.
-type ahead struct {
+type imagePrefetcher struct {
 	wake chan struct{}
 	// answers holds the newest sign-ins; they are never stored.
 	answers chan wire.Registries
@@ -33,12 +33,12 @@ type ahead struct {
 	hosts []string
 }
 
-func newAhead() *ahead {
-	return &ahead{wake: make(chan struct{}, 1), answers: make(chan wire.Registries, 1)}
+func newImagePrefetcher() *imagePrefetcher {
+	return &imagePrefetcher{wake: make(chan struct{}, 1), answers: make(chan wire.Registries, 1)}
 }
 
 // requestRound starts another prefetch round soon.
-func (h *ahead) again() {
+func (h *imagePrefetcher) requestRound() {
 	select {
 	case h.wake <- struct{}{}:
 	default:
@@ -46,14 +46,14 @@ func (h *ahead) again() {
 }
 
 // deliverAuths passes registry credentials to the goroutine that requested them.
-func (h *ahead) signIn(r wire.Registries) {
+func (h *imagePrefetcher) deliverAuths(r wire.Registries) {
 	select {
 	case h.answers <- r:
 	default:
 	}
 }
 
-func (h *ahead) want(hosts []string) {
+func (h *imagePrefetcher) setHosts(hosts []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.hosts = hosts
@@ -61,7 +61,7 @@ func (h *ahead) want(hosts []string) {
 
 // takeHosts returns the registries for which credentials have to be requested, and clears
 // the list.
-func (h *ahead) unasked() []string {
+func (h *imagePrefetcher) takeHosts() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	hosts := h.hosts
@@ -72,10 +72,10 @@ func (h *ahead) unasked() []string {
 // prefetchPlugins keeps the images of all plugins in the catalog on the node, pulling one
 // at a time, so that a run seldom has to wait for a pull. A run that needs the same image
 // joins the pull.
-func (a *Agent) pullAhead(ctx context.Context) error {
+func (a *Agent) prefetchPlugins(ctx context.Context) error {
 	for {
-		a.aheadRound(ctx, a.state.plugins())
-		timer := time.NewTimer(aheadAgain)
+		a.prefetchRound(ctx, a.state.pluginImages())
+		timer := time.NewTimer(prefetchInterval)
 		select {
 		case <-a.ahead.wake:
 		case <-timer.C:
@@ -88,41 +88,41 @@ func (a *Agent) pullAhead(ctx context.Context) error {
 	}
 }
 
-func (a *Agent) aheadRound(ctx context.Context, all []wire.PluginImage) {
-	missing := a.lookForPlugins(ctx, all)
+func (a *Agent) prefetchRound(ctx context.Context, all []wire.PluginImage) {
+	missing := a.findMissingPlugins(ctx, all)
 	if len(missing) == 0 {
 		return
 	}
-	if why := a.noRoom(ctx); why != "" {
-		a.putOff(missing, why)
+	if why := a.whyNotPrefetch(ctx); why != "" {
+		a.postponePlugins(missing, why)
 		return
 	}
-	auths, err := a.signIns(ctx, missing)
+	auths, err := a.requestRegistryAuths(ctx, missing)
 	if err != nil {
-		a.putOff(missing, err.Error())
+		a.postponePlugins(missing, err.Error())
 		return
 	}
 	for _, p := range missing {
-		a.holdPlugin(p, wire.PluginPulling, "")
+		a.setPluginState(p, wire.PluginPulling, "")
 		if err := a.pullPlugin(ctx, p.Image, auths); err != nil {
 			a.log.Warn("a plugin cannot be pulled ahead", "plugin", p.Name, "error", err)
-			a.holdPlugin(p, wire.PluginFailed, err.Error())
+			a.setPluginState(p, wire.PluginFailed, err.Error())
 			continue
 		}
-		a.holdPlugin(p, wire.PluginHere, "")
+		a.setPluginState(p, wire.PluginHere, "")
 	}
 }
 
 // findMissingPlugins updates the inventory's plugin states and returns the plugins whose
 // image is not on the node.
-func (a *Agent) lookForPlugins(
+func (a *Agent) findMissingPlugins(
 	ctx context.Context, all []wire.PluginImage,
 ) (missing []wire.PluginImage) {
-	all = all[:min(len(all), mostPlugins)]
-	a.setHeld(func(before []wire.HeldPlugin) (now []wire.HeldPlugin) {
+	all = all[:min(len(all), maxPlugins)]
+	a.updateHeldPlugins(func(before []wire.HeldPlugin) (now []wire.HeldPlugin) {
 		for _, p := range all {
-			held := heldPlugin(p, wire.PluginWaiting, "")
-			if slices.Contains(before, heldPlugin(p, wire.PluginHere, "")) {
+			held := newHeldPlugin(p, wire.PluginWaiting, "")
+			if slices.Contains(before, newHeldPlugin(p, wire.PluginHere, "")) {
 				held.State = wire.PluginHere
 			}
 			now = append(now, held)
@@ -133,9 +133,9 @@ func (a *Agent) lookForPlugins(
 		here, err := a.runtime.Present(ctx, p.Image)
 		switch {
 		case err != nil:
-			a.holdPlugin(p, wire.PluginWaiting, "the container engine does not answer")
+			a.setPluginState(p, wire.PluginWaiting, "the container engine does not answer")
 		case here:
-			a.holdPlugin(p, wire.PluginHere, "")
+			a.setPluginState(p, wire.PluginHere, "")
 		default:
 			missing = append(missing, p)
 		}
@@ -143,15 +143,15 @@ func (a *Agent) lookForPlugins(
 	return missing
 }
 
-func (a *Agent) putOff(missing []wire.PluginImage, why string) {
+func (a *Agent) postponePlugins(missing []wire.PluginImage, why string) {
 	for _, p := range missing {
-		a.holdPlugin(p, wire.PluginWaiting, why)
+		a.setPluginState(p, wire.PluginWaiting, why)
 	}
 }
 
 // whyNotPrefetch returns a reason not to prefetch now, or "": prefetching must not use the
 // disk space that runs need.
-func (a *Agent) noRoom(ctx context.Context) string {
+func (a *Agent) whyNotPrefetch(ctx context.Context) string {
 	keeper, ok := a.runtime.(ImageKeeper)
 	if !ok {
 		return ""
@@ -166,8 +166,8 @@ func (a *Agent) noRoom(ctx context.Context) string {
 	return ""
 }
 
-// signIns asks the control plane how to sign in to the plugins' registries.
-func (a *Agent) signIns(
+// requestRegistryAuths asks the control plane how to sign in to the plugins' registries.
+func (a *Agent) requestRegistryAuths(
 	ctx context.Context, missing []wire.PluginImage,
 ) (map[string]wire.RegistryAuth, error) {
 	hosts := map[string]bool{}
@@ -178,9 +178,9 @@ func (a *Agent) signIns(
 	case <-a.ahead.answers: // An answer that came too late for the round before.
 	default:
 	}
-	a.ahead.want(slices.Sorted(maps.Keys(hosts)))
-	a.report.shout()
-	timer := time.NewTimer(signInWithin)
+	a.ahead.setHosts(slices.Sorted(maps.Keys(hosts)))
+	a.report.notifyAll()
+	timer := time.NewTimer(signInTimeout)
 	defer timer.Stop()
 	select {
 	case r := <-a.ahead.answers:
@@ -194,28 +194,28 @@ func (a *Agent) signIns(
 func (a *Agent) pullPlugin(
 	ctx context.Context, image pipeline.Image, auths map[string]wire.RegistryAuth,
 ) error {
-	if err := a.images.ask(image, time.Now()); err != nil {
+	if err := a.images.recordUse(image, time.Now()); err != nil {
 		a.log.Warn("an image was not noted", "error", err)
 	}
 	var auth *wire.RegistryAuth
 	if known, ok := auths[image.Registry]; ok {
 		auth = &known
 	}
-	return a.pulls.pull(ctx, a.runtime, image, auth, func(PullProgress) {})
+	return a.pulls.pullShared(ctx, a.runtime, image, auth, func(PullProgress) {})
 }
 
-func heldPlugin(p wire.PluginImage, state wire.PluginState, why string) wire.HeldPlugin {
+func newHeldPlugin(p wire.PluginImage, state wire.PluginState, why string) wire.HeldPlugin {
 	return wire.HeldPlugin{Name: p.Name, State: state, Detail: why,
 		Image: p.Image.Registry + "/" + p.Image.Repository + "@" + p.Image.Digest}
 }
 
 // setPluginState records the state of one plugin's image for the inventory.
-func (a *Agent) holdPlugin(p wire.PluginImage, state wire.PluginState, why string) {
-	a.setHeld(func(before []wire.HeldPlugin) []wire.HeldPlugin {
+func (a *Agent) setPluginState(p wire.PluginImage, state wire.PluginState, why string) {
+	a.updateHeldPlugins(func(before []wire.HeldPlugin) []wire.HeldPlugin {
 		now := slices.Clone(before)
 		for i := range now {
 			if now[i].Name == p.Name {
-				now[i] = heldPlugin(p, state, why)
+				now[i] = newHeldPlugin(p, state, why)
 			}
 		}
 		return now
@@ -224,7 +224,7 @@ func (a *Agent) holdPlugin(p wire.PluginImage, state wire.PluginState, why strin
 
 // updateHeldPlugins changes the plugin states in the inventory. A change increments its
 // version, so that sessions send it.
-func (a *Agent) setHeld(next func(before []wire.HeldPlugin) []wire.HeldPlugin) {
+func (a *Agent) updateHeldPlugins(next func(before []wire.HeldPlugin) []wire.HeldPlugin) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := next(a.inventory.seen.Plugins)

@@ -17,28 +17,30 @@ const maxQuestion = 16 << 10
 
 // evalPrompt fills in the references of an approval's question. Secrets in the result are
 // masked later, as in every other text that people read.
-func (o operation) ask() finished {
+func (o operation) evalPrompt() operationResult {
 	step, _ := o.goal.Pipeline.Step(o.do.Step)
 	if step.Approval == nil {
-		return unresolved(errors.New("the step is no approval"))
+		return unresolvedResult(errors.New("the step is no approval"))
 	}
-	text, secret, err := pipeline.EvalText(step.Approval.Prompt, scope(o.goal, o.bundle))
+	text, secret, err := pipeline.EvalText(step.Approval.Prompt, newScope(o.goal, o.bundle))
 	if err == nil && secret {
 		err = errors.New("it turned out to be secret, and many people read the question")
 	}
 	if err != nil {
-		return unresolved(fmt.Errorf("prompt: %w", err))
+		return unresolvedResult(fmt.Errorf("prompt: %w", err))
 	}
-	return finished{result: engine.Result{Outcome: engine.OK, Message: clipped(text, maxQuestion)}}
+	return operationResult{
+		result: engine.Result{Outcome: engine.OK, Message: clipText(text, maxQuestion)},
+	}
 }
 
-func unresolved(err error) finished {
-	return finished{result: engine.Result{Outcome: engine.No, Code: CodeUnresolved,
+func unresolvedResult(err error) operationResult {
+	return operationResult{result: engine.Result{Outcome: engine.No, Code: CodeUnresolved,
 		Message: err.Error()}}
 }
 
 // clipText cuts a text to at most limit bytes, between two characters.
-func clipped(text string, limit int) string {
+func clipText(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
@@ -49,16 +51,16 @@ func clipped(text string, limit int) string {
 }
 
 // completeApproval turns a person's reply into the outputs of the approval step.
-func (o operation) answered() finished {
+func (o operation) completeApproval() operationResult {
 	reply := o.do.Reply
 	if reply == nil {
-		return unresolved(errors.New("nobody answered"))
+		return unresolvedResult(errors.New("nobody answered"))
 	}
 	outputs := map[string]any{}
 	maps.Copy(outputs, reply.Fields)
 	outputs[pipeline.OutputAnswer] = "approved"
 	outputs[pipeline.OutputAnsweredBy] = reply.By
 	outputs[pipeline.OutputAnsweredAt] = reply.At.UTC().Format(time.RFC3339)
-	return finished{ran: true, outputs: outputs, result: engine.Result{Outcome: engine.OK,
+	return operationResult{ran: true, outputs: outputs, result: engine.Result{Outcome: engine.OK,
 		Message: reply.By + " approved it"}}
 }

@@ -42,7 +42,7 @@ func newBundle(
 		outputs: map[pipeline.StepKey]stepOutputs{}}
 	for _, sealed := range []map[pipeline.StepKey][]byte{s.Outputs, ours} {
 		for step, blob := range sealed {
-			if out, err := b.open(step, blob); err == nil {
+			if out, err := b.openOutputs(step, blob); err == nil {
 				b.outputs[step] = out
 			}
 		}
@@ -54,11 +54,11 @@ func newBundle(
 // makeMasker knows the secrets, and what the functions of the pipeline's
 // references make of them: lower cannot be undone in a log.
 func (b *bundle) makeMasker() *mask.Masker {
-	secrets, values := b.secrets(), slices.Collect(maps.Values(b.values))
+	secrets, values := b.secretTexts(), slices.Collect(maps.Values(b.values))
 	if b.goal == nil {
 		return mask.New(secrets, values...)
 	}
-	for _, d := range pipeline.DeriveSecrets(b.goal.Pipeline, scope(b.goal, b)) {
+	for _, d := range pipeline.DeriveSecrets(b.goal.Pipeline, newScope(b.goal, b)) {
 		if d.From.Scope == pipeline.ScopeSecrets {
 			values = append(values, d.Text)
 		} else {
@@ -69,7 +69,7 @@ func (b *bundle) makeMasker() *mask.Masker {
 }
 
 // secretTexts lists every text that has to be masked.
-func (b *bundle) secrets() []string {
+func (b *bundle) secretTexts() []string {
 	var all []string
 	for _, v := range b.values {
 		all = append(all, v)
@@ -79,28 +79,28 @@ func (b *bundle) secrets() []string {
 	}
 	for _, out := range b.outputs {
 		for name := range out.Secret {
-			all = append(all, texts(out.Values[name])...)
+			all = append(all, collectTexts(out.Values[name])...)
 		}
 	}
 	return all
 }
 
-// texts collects the strings of a JSON tree, and numbers long enough to be
+// collectTexts collects the strings of a JSON tree, and numbers long enough to be
 // a secret.
-func texts(tree any) []string {
+func collectTexts(tree any) []string {
 	switch v := tree.(type) {
 	case string:
 		return []string{v}
 	case []any:
 		var all []string
 		for _, item := range v {
-			all = append(all, texts(item)...)
+			all = append(all, collectTexts(item)...)
 		}
 		return all
 	case map[string]any:
 		var all []string
 		for _, item := range v {
-			all = append(all, texts(item)...)
+			all = append(all, collectTexts(item)...)
 		}
 		return all
 	case float64:
@@ -113,9 +113,9 @@ func texts(tree any) []string {
 	return nil
 }
 
-// with returns a bundle that knows a step's outputs too. An output is secret
+// withOutputs returns a bundle that knows a step's outputs too. An output is secret
 // if its schema says so, or if it holds a secret that is known.
-func (b *bundle) with(
+func (b *bundle) withOutputs(
 	step pipeline.StepKey, outputs map[string]any, c *pipeline.Component,
 ) (*bundle, stepOutputs) {
 	out := stepOutputs{Values: outputs, Secret: map[string]bool{}}
@@ -133,7 +133,7 @@ func (b *bundle) with(
 }
 
 // maskOutputs returns a copy of the outputs with all secrets masked.
-func (b *bundle) shown(out stepOutputs) map[string]any {
+func (b *bundle) maskOutputs(out stepOutputs) map[string]any {
 	shown := make(map[string]any, len(out.Values))
 	for name, value := range out.Values {
 		hidden, _ := b.masker.Tree(value)
@@ -145,8 +145,8 @@ func (b *bundle) shown(out stepOutputs) map[string]any {
 	return shown
 }
 
-// shownMetadata is what people may read of a plugin's metadata.
-func (b *bundle) shownMetadata(all []wire.Metadatum) []wire.Metadatum {
+// maskMetadata is what people may read of a plugin's metadata.
+func (b *bundle) maskMetadata(all []wire.Metadatum) []wire.Metadatum {
 	var shown []wire.Metadatum
 	for _, m := range all {
 		shown = append(shown, wire.Metadatum{Name: b.masker.Mask(m.Name),
@@ -155,9 +155,9 @@ func (b *bundle) shownMetadata(all []wire.Metadatum) []wire.Metadatum {
 	return shown
 }
 
-// seal encrypts outputs for journal and report, bound to deployment and step.
-func (b *bundle) seal(step pipeline.StepKey, out stepOutputs) ([]byte, error) {
-	aead, err := b.aead()
+// sealOutputs encrypts outputs for journal and report, bound to deployment and step.
+func (b *bundle) sealOutputs(step pipeline.StepKey, out stepOutputs) ([]byte, error) {
+	aead, err := b.newAEAD()
 	if err != nil {
 		return nil, err
 	}
@@ -167,12 +167,12 @@ func (b *bundle) seal(step pipeline.StepKey, out stepOutputs) ([]byte, error) {
 	}
 	nonce := make([]byte, aead.NonceSize())
 	_, _ = rand.Read(nonce) // never fails: the process dies instead
-	return aead.Seal(nonce, nonce, plain, b.aad(step)), nil
+	return aead.Seal(nonce, nonce, plain, b.outputsAAD(step)), nil
 }
 
-func (b *bundle) open(step pipeline.StepKey, blob []byte) (stepOutputs, error) {
+func (b *bundle) openOutputs(step pipeline.StepKey, blob []byte) (stepOutputs, error) {
 	var out stepOutputs
-	aead, err := b.aead()
+	aead, err := b.newAEAD()
 	if err != nil {
 		return out, err
 	}
@@ -180,7 +180,7 @@ func (b *bundle) open(step pipeline.StepKey, blob []byte) (stepOutputs, error) {
 		return out, errors.New("sealed outputs are too short")
 	}
 	nonce, rest := blob[:aead.NonceSize()], blob[aead.NonceSize():]
-	plain, err := aead.Open(nil, nonce, rest, b.aad(step))
+	plain, err := aead.Open(nil, nonce, rest, b.outputsAAD(step))
 	if err != nil {
 		return out, fmt.Errorf("open outputs of step %s: %w", step, err)
 	}
@@ -190,7 +190,7 @@ func (b *bundle) open(step pipeline.StepKey, blob []byte) (stepOutputs, error) {
 	return out, nil
 }
 
-func (b *bundle) aead() (cipher.AEAD, error) {
+func (b *bundle) newAEAD() (cipher.AEAD, error) {
 	block, err := aes.NewCipher(b.key)
 	if err != nil {
 		return nil, fmt.Errorf("the run's key: %w", err)
@@ -198,6 +198,6 @@ func (b *bundle) aead() (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-func (b *bundle) aad(step pipeline.StepKey) []byte {
+func (b *bundle) outputsAAD(step pipeline.StepKey) []byte {
 	return []byte(b.deployment + "|" + string(step))
 }

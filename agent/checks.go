@@ -34,7 +34,7 @@ type checks struct {
 }
 
 // tryStart reports false if a check of the deployment is already running.
-func (c *checks) begin(deployment string) bool {
+func (c *checks) tryStart(deployment string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if at, known := c.ended[deployment]; known && at.IsZero() {
@@ -44,13 +44,13 @@ func (c *checks) begin(deployment string) bool {
 	return true
 }
 
-func (c *checks) end(deployment string) {
+func (c *checks) markEnded(deployment string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ended[deployment] = time.Now()
 }
 
-func (c *checks) forget(deployment string) {
+func (c *checks) forgetDeployment(deployment string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.ended[deployment].IsZero() {
@@ -60,7 +60,7 @@ func (c *checks) forget(deployment string) {
 
 // mayOverlap reports whether a listing that began at the given time may show containers of
 // a check.
-func (c *checks) during(deployment string, began time.Time) bool {
+func (c *checks) mayOverlap(deployment string, began time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at, known := c.ended[deployment]
@@ -72,7 +72,7 @@ func (c *checks) during(deployment string, began time.Time) bool {
 // checks.
 func (a *Agent) serveChecks(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
-	v, ok := a.view(id)
+	v, ok := a.viewOf(id)
 	switch {
 	case !ok || v.goal == nil:
 		http.Error(w, "no such deployment on this node", http.StatusNotFound)
@@ -85,11 +85,11 @@ func (a *Agent) serveChecks(w http.ResponseWriter, r *http.Request) {
 			http.StatusServiceUnavailable)
 		return
 	}
-	if !a.checks.begin(id) {
+	if !a.checks.tryStart(id) {
 		http.Error(w, "somebody checks the deployment already", http.StatusConflict)
 		return
 	}
-	defer a.checks.end(id)
+	defer a.checks.markEnded(id)
 	w.Header().Set("Content-Type", "application/json")
 	if err := json.NewEncoder(w).Encode(a.checkSteps(r.Context(), v)); err != nil {
 		a.log.Debug("checks were not told", "deployment", id, "error", err)
@@ -101,14 +101,14 @@ func (a *Agent) checkSteps(ctx context.Context, v view) wire.StepChecks {
 	all := wire.StepChecks{Steps: []wire.StepCheck{}}
 	for _, key := range v.goal.Pipeline.Order {
 		step, _ := v.goal.Pipeline.Step(key)
-		if ctx.Err() == nil && checkable(step) {
+		if ctx.Err() == nil && hasCheckAction(step) {
 			all.Steps = append(all.Steps, a.checkStep(ctx, v, key))
 		}
 	}
 	return all
 }
 
-func checkable(s pipeline.Step) bool {
+func hasCheckAction(s pipeline.Step) bool {
 	return s.Plugin != nil && s.Plugin.Component != nil &&
 		slices.Contains(s.Plugin.Component.Actions, actionCheck)
 }
@@ -117,50 +117,50 @@ func (a *Agent) checkStep(ctx context.Context, v view, key pipeline.StepKey) wir
 	o := operation{agent: a, goal: v.goal, bundle: v.bundle, held: true,
 		do: engine.Do{Kind: engine.Run, Step: key, Action: actionCheck, Attempt: 1}}
 	began := time.Now()
-	said := &tail{stream: v.bundle.masker.Stream()}
-	f := o.pull(ctx)
+	said := &logTail{stream: v.bundle.masker.Stream()}
+	f := o.pullImage(ctx)
 	if f.result.Outcome == engine.OK {
 		f = o.checkPlugin(ctx, said)
 	}
 	message := v.bundle.masker.Mask(f.result.Message)
 	return wire.StepCheck{Step: key, OK: f.result.Outcome == engine.OK, Code: f.result.Code,
-		Message: clipped(message, checkMessage), Millis: time.Since(began).Milliseconds(),
-		Log: said.end()}
+		Message: clipText(message, checkMessage), Millis: time.Since(began).Milliseconds(),
+		Log: said.finishLines()}
 }
 
-func (o operation) checkPlugin(ctx context.Context, said *tail) finished {
+func (o operation) checkPlugin(ctx context.Context, said *logTail) operationResult {
 	input, err := pluginInput(o.goal, o.bundle, o.do.Step, actionCheck, 1)
 	if err != nil {
-		return o.simple(ctx, err, CodeUnresolved)
+		return o.resultOf(ctx, err, CodeUnresolved)
 	}
 	spec := pluginSpec(o.goal, o.do.Step, actionCheck)
 	spec.Pieces = said
-	result, err := o.agent.runtime.RunPlugin(ctx, spec, input, said.add)
+	result, err := o.agent.runtime.RunPlugin(ctx, spec, input, said.writeText)
 	if err != nil {
-		return finished{result: o.classify(ctx, err, engine.CodeUnknownOutcome)}
+		return operationResult{result: o.classifyErr(ctx, err, engine.CodeUnknownOutcome)}
 	}
-	return judge(spec, result)
+	return evaluateResult(spec, result)
 }
 
-// tail keeps the last lines that a check wrote, with secrets hidden.
-type tail struct {
+// logTail keeps the last lines that a check wrote, with secrets hidden.
+type logTail struct {
 	stream *mask.Stream
 	lines  []string
 	bytes  int
 }
 
 // writeText takes a line, or the rest of one.
-func (t *tail) add(text string) { t.put(t.stream.Write(text) + t.stream.Flush()) }
+func (t *logTail) writeText(text string) { t.appendLine(t.stream.Write(text) + t.stream.Flush()) }
 
 // TakePiece implements PieceTaker.
-func (t *tail) TakePiece(text string) {
+func (t *logTail) TakePiece(text string) {
 	if shown := t.stream.Write(text); shown != "" {
-		t.put(shown)
+		t.appendLine(shown)
 	}
 }
 
-func (t *tail) put(shown string) {
-	shown = clipped(shown, checkBytes/2)
+func (t *logTail) appendLine(shown string) {
+	shown = clipText(shown, checkBytes/2)
 	t.lines = append(t.lines, shown)
 	t.bytes += len(shown)
 	for len(t.lines) > checkLines || t.bytes > checkBytes {
@@ -169,9 +169,9 @@ func (t *tail) put(shown string) {
 	}
 }
 
-func (t *tail) end() []string {
+func (t *logTail) finishLines() []string {
 	if rest := t.stream.Cut(); rest != "" {
-		t.put(rest)
+		t.appendLine(rest)
 	}
 	return t.lines
 }

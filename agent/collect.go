@@ -11,7 +11,7 @@ import (
 // collectImages removes unneeded images whenever free disk space falls below the floor. It
 // removes nothing if the engine does not answer, or before the control plane has sent the
 // list of images to keep.
-func (a *Agent) collect(ctx context.Context) error {
+func (a *Agent) collectImages(ctx context.Context) error {
 	keeper, ok := a.runtime.(ImageKeeper)
 	tick := time.NewTicker(a.config.CollectEvery)
 	defer tick.Stop()
@@ -35,13 +35,13 @@ func (a *Agent) collectOnce(ctx context.Context, keeper ImageKeeper) error {
 	if err != nil {
 		return err
 	}
-	a.images.recall(store.Images)
+	a.images.restoreLostNames(store.Images)
 	floor := a.config.DiskFloor.Of(store.Total)
-	care := a.careOf(store, floor)
-	pulled, kept, told := a.images.view()
+	care := a.collectionStatus(store, floor)
+	pulled, kept, told := a.images.snapshot()
 	if store.Free < floor && told {
 		kept = append(kept, a.imagesOfGoals()...)
-		for _, p := range a.state.plugins() {
+		for _, p := range a.state.pluginImages() {
 			kept = append(kept, p.Image)
 		}
 		for _, i := range Spare(store, floor, pulled, kept, time.Now()) {
@@ -62,7 +62,7 @@ func (a *Agent) collectOnce(ctx context.Context, keeper ImageKeeper) error {
 
 // collectionStatus describes the image store; its totals of removed images continue from
 // the last round.
-func (a *Agent) careOf(store ImageStore, floor int64) wire.ImageCare {
+func (a *Agent) collectionStatus(store ImageStore, floor int64) wire.ImageCare {
 	a.images.mu.Lock()
 	defer a.images.mu.Unlock()
 	care := wire.ImageCare{Count: len(store.Images), Floor: floor}
@@ -76,15 +76,15 @@ func (a *Agent) careOf(store ImageStore, floor int64) wire.ImageCare {
 }
 
 func (a *Agent) removeImage(ctx context.Context, keeper ImageKeeper, i StoredImage) error {
-	for _, handle := range a.images.handles(i) {
+	for _, handle := range a.images.engineReferences(i) {
 		if err := keeper.RemoveImage(ctx, handle); err != nil {
-			a.images.began(i)
+			a.images.recordRemovalStart(i)
 			return err
 		}
 	}
 	a.log.Info("image removed: the disk is full, and nothing needs it", "image",
 		i.References[0], "bytes", i.Size)
-	return a.images.forget(i, time.Now())
+	return a.images.forgetImage(i, time.Now())
 }
 
 // imagesOfGoals are those of every deployment on this node, wanted or not yet

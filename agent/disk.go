@@ -16,8 +16,8 @@ const (
 	slowWrite = 2 * time.Second
 	// slowFor is how long the check keeps warning after the last slow write.
 	slowFor = 30 * time.Second
-	// diskLook is how soon a change is seen.
-	diskLook = 250 * time.Millisecond
+	// diskCheckInterval is how soon a change is seen.
+	diskCheckInterval = 250 * time.Millisecond
 	// checkJournal is a stable word: people write rules about it.
 	checkJournal = "journal"
 )
@@ -34,13 +34,13 @@ type diskWatch struct {
 	refused error
 }
 
-func (w *diskWatch) begin(now time.Time) {
+func (w *diskWatch) beginWrite(now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.began = now
 }
 
-func (w *diskWatch) end(now time.Time, err error) {
+func (w *diskWatch) endWrite(now time.Time, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if took := now.Sub(w.began); took > slowWrite {
@@ -51,7 +51,7 @@ func (w *diskWatch) end(now time.Time, err error) {
 
 // writeCheck returns the check of the data folder's disk. A node whose agent cannot write
 // accepts no new work.
-func (w *diskWatch) check(now time.Time, dir string) wire.Check {
+func (w *diskWatch) writeCheck(now time.Time, dir string) wire.Check {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c := wire.Check{ID: checkJournal, Severity: wire.SeverityWarning,
@@ -79,7 +79,7 @@ func (w *diskWatch) check(now time.Time, dir string) wire.Check {
 // watchDisk sends an updated check to connected control planes when the disk gets worse or
 // recovers.
 func (a *Agent) watchDisk(ctx context.Context) error {
-	tick := time.NewTicker(diskLook)
+	tick := time.NewTicker(diskCheckInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -87,13 +87,13 @@ func (a *Agent) watchDisk(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		a.takeDisk(a.disk.check(time.Now(), a.config.Data))
+		a.updateDiskCheck(a.disk.writeCheck(time.Now(), a.config.Data))
 	}
 }
 
 // updateDiskCheck updates the disk's check in the inventory. It does not ask the engine,
 // which may be on the same disk. A changed duration alone is not sent.
-func (a *Agent) takeDisk(found wire.Check) {
+func (a *Agent) updateDiskCheck(found wire.Check) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	checks := slices.Clone(a.inventory.seen.Checks)

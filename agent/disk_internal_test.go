@@ -20,31 +20,32 @@ func TestDiskWatch_SaysHowTheDiskDoes(t *testing.T) {
 		says     string
 	}{
 		"nothing was written yet": {func(*diskWatch) {}, 0, wire.SeverityOK, "quick"},
-		"a write is under way":    {func(w *diskWatch) { w.begin(at(0)) }, 1, wire.SeverityOK, "quick"},
-		"a write takes long": {func(w *diskWatch) { w.begin(at(0)) }, 5, wire.SeverityWarning,
+		"a write is under way": {func(w *diskWatch) { w.beginWrite(at(0)) }, 1, wire.SeverityOK,
+			"quick"},
+		"a write takes long": {func(w *diskWatch) { w.beginWrite(at(0)) }, 5, wire.SeverityWarning,
 			"taking 5s so far"},
-		"a write took long": {func(w *diskWatch) { w.begin(at(0)); w.end(at(5), nil) }, 20,
+		"a write took long": {func(w *diskWatch) { w.beginWrite(at(0)); w.endWrite(at(5), nil) }, 20,
 			wire.SeverityWarning, "took 5s"},
-		"it was a while ago": {func(w *diskWatch) { w.begin(at(0)); w.end(at(5), nil) }, 60,
+		"it was a while ago": {func(w *diskWatch) { w.beginWrite(at(0)); w.endWrite(at(5), nil) }, 60,
 			wire.SeverityOK, "quick"},
-		"a write was refused": {func(w *diskWatch) { w.begin(at(0)); w.end(at(0), full) }, 1,
+		"a write was refused": {func(w *diskWatch) { w.beginWrite(at(0)); w.endWrite(at(0), full) }, 1,
 			wire.SeverityCritical, "no space left on device"},
 		"the next one is under way": {func(w *diskWatch) {
-			w.begin(at(0))
-			w.end(at(0), full)
-			w.begin(at(1))
+			w.beginWrite(at(0))
+			w.endWrite(at(0), full)
+			w.beginWrite(at(1))
 		}, 1, wire.SeverityCritical, "no space left on device"},
 		"the next one was not refused": {func(w *diskWatch) {
-			w.begin(at(0))
-			w.end(at(0), full)
-			w.begin(at(1))
-			w.end(at(1), nil)
+			w.beginWrite(at(0))
+			w.endWrite(at(0), full)
+			w.beginWrite(at(1))
+			w.endWrite(at(1), nil)
 		}, 2, wire.SeverityOK, "quick"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var w diskWatch
 			c.live(&w)
-			found := w.check(at(c.now), "/data")
+			found := w.writeCheck(at(c.now), "/data")
 			if found.Severity != c.severity || !strings.Contains(found.Detail, c.says) ||
 				(found.Severity == wire.SeverityOK) != (found.Remedy == "") {
 				t.Errorf("got %+v", found)

@@ -13,7 +13,7 @@ func (a *Agent) logGoal(is wire.DeploymentState, g wire.Goal) {
 
 // logDisowned logs a removal that happens because the control plane's full list no longer
 // names the deployment. No user on this node requested it, so this line is the only trace.
-func (a *Agent) logMissing(is wire.DeploymentState) {
+func (a *Agent) logDisowned(is wire.DeploymentState) {
 	switch is.Phase {
 	case "", wire.PhaseFailed, wire.PhaseRemoved:
 		return

@@ -87,9 +87,9 @@ type UsedImage struct {
 	Used       time.Time `json:"used"`
 }
 
-// imageRest is how long an image stays after a run asked for it: between a pull
+// minImageAge is how long an image stays after a run asked for it: between a pull
 // and the container nothing else shows that it is needed.
-const imageRest = 15 * time.Minute
+const minImageAge = 15 * time.Minute
 
 // Spare chooses the images to remove until the free space reaches the floor, least recently
 // used first: images that we pulled, that no container and no entry of the keep list refers
@@ -99,7 +99,7 @@ func Spare(s ImageStore, floor int64, pulled map[string]UsedImage, kept []pipeli
 	now time.Time) []StoredImage {
 	var can []StoredImage
 	for _, i := range s.Images {
-		if !i.InUse && !i.Tagged && len(i.References) > 0 && spareable(i, pulled, kept, now) {
+		if !i.InUse && !i.Tagged && len(i.References) > 0 && isRemovable(i, pulled, kept, now) {
 			can = append(can, i)
 		}
 	}
@@ -116,15 +116,18 @@ func Spare(s ImageStore, floor int64, pulled map[string]UsedImage, kept []pipeli
 	return can
 }
 
-func spareable(i StoredImage, pulled map[string]UsedImage, kept []pipeline.Image,
+func isRemovable(i StoredImage, pulled map[string]UsedImage, kept []pipeline.Image,
 	now time.Time) bool {
 	for _, reference := range i.References {
 		digest := digestOf(reference)
 		ours, known := pulled[digest]
-		if !known || now.Sub(ours.Used) < imageRest {
+		if !known || now.Sub(ours.Used) < minImageAge {
 			return false
 		}
-		if slices.ContainsFunc(kept, func(k pipeline.Image) bool { return ours.is(k, digest) }) {
+		if slices.ContainsFunc(
+			kept,
+			func(k pipeline.Image) bool { return ours.matchesImage(k, digest) },
+		) {
 			return false
 		}
 	}
@@ -133,7 +136,7 @@ func spareable(i StoredImage, pulled map[string]UsedImage, kept []pipeline.Image
 
 // matchesImage reports whether an entry of the keep list means this image. An entry with
 // only a tag means the image the tag pointed to when we pulled it.
-func (u UsedImage) is(k pipeline.Image, digest string) bool {
+func (u UsedImage) matchesImage(k pipeline.Image, digest string) bool {
 	if k.Digest != "" {
 		return k.Digest == digest
 	}
@@ -191,7 +194,7 @@ func openImageBook(dir string) (*imageBook, error) {
 }
 
 // recordUse records that a run needs an image, before the run does anything with it.
-func (b *imageBook) ask(i pipeline.Image, now time.Time) error {
+func (b *imageBook) recordUse(i pipeline.Image, now time.Time) error {
 	if i.Digest == "" {
 		return nil
 	}
@@ -200,7 +203,7 @@ func (b *imageBook) ask(i pipeline.Image, now time.Time) error {
 	_, known := b.pulled[i.Digest]
 	b.pulled[i.Digest] = UsedImage{Registry: i.Registry, Repository: i.Repository, Tag: i.Tag,
 		Used: now}
-	if known && now.Sub(b.stored) < imageRest {
+	if known && now.Sub(b.stored) < minImageAge {
 		// That it was used again counts here at once, and on disk soon.
 		return nil
 	}
@@ -220,7 +223,7 @@ func (b *imageBook) storeLocked(now time.Time) error {
 }
 
 // addKeepList adds one part of the keep list; the last part has no More.
-func (b *imageBook) keep(k wire.Keep) {
+func (b *imageBook) addKeepList(k wire.Keep) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.parts = append(b.parts, k.Images...)
@@ -232,13 +235,13 @@ func (b *imageBook) keep(k wire.Keep) {
 
 // snapshot copies what a decision needs; ok is false until the control plane has sent a
 // complete keep list.
-func (b *imageBook) view() (pulled map[string]UsedImage, kept []pipeline.Image, ok bool) {
+func (b *imageBook) snapshot() (pulled map[string]UsedImage, kept []pipeline.Image, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return maps.Clone(b.pulled), slices.Clone(b.kept), b.kept != nil
 }
 
-func (b *imageBook) forget(i StoredImage, now time.Time) error {
+func (b *imageBook) forgetImage(i StoredImage, now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, reference := range i.References {
@@ -249,7 +252,7 @@ func (b *imageBook) forget(i StoredImage, now time.Time) error {
 
 // recordRemovalStart remembers an image's names, because a removal can drop them and then
 // fail: on a full disk, Docker removes a name, fails to write that down, and stops.
-func (b *imageBook) began(i StoredImage) {
+func (b *imageBook) recordRemovalStart(i StoredImage) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.lost[i.ID] = i.References
@@ -257,7 +260,7 @@ func (b *imageBook) began(i StoredImage) {
 
 // restoreLostNames restores the names of images that lost them in a failed removal. The
 // engine itself knows them again after a restart, so ours need not be stored.
-func (b *imageBook) recall(images []StoredImage) {
+func (b *imageBook) restoreLostNames(images []StoredImage) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	still := map[string][]string{}
@@ -270,7 +273,7 @@ func (b *imageBook) recall(images []StoredImage) {
 }
 
 // engineReferences returns the names, or else the ID, by which the engine knows an image.
-func (b *imageBook) handles(i StoredImage) []string {
+func (b *imageBook) engineReferences(i StoredImage) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if _, ok := b.lost[i.ID]; ok {
@@ -280,7 +283,7 @@ func (b *imageBook) handles(i StoredImage) []string {
 }
 
 // lastCollection returns the result of the last collection, or nil.
-func (b *imageBook) shown() *wire.ImageCare {
+func (b *imageBook) lastCollection() *wire.ImageCare {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.care == nil {

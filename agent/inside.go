@@ -11,8 +11,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// insideWithin bounds the start of a process in a container.
-const insideWithin = 20 * time.Second
+// insideTimeout bounds the start of a process in a container.
+const insideTimeout = 20 * time.Second
 
 // serveInside connects a proven control plane with the sidecar's inside role in a running
 // service. The control plane has already checked that the user may do this.
@@ -22,7 +22,7 @@ func (a *Agent) serveInside(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	v, ok := a.view(target.Deployment)
+	v, ok := a.viewOf(target.Deployment)
 	if !ok || v.goal == nil || v.goal.Want != wire.WantPresent {
 		http.Error(w, "no such deployment on this node", http.StatusNotFound)
 		return
@@ -32,7 +32,7 @@ func (a *Agent) serveInside(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the deployment has no such service", http.StatusNotFound)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), insideWithin)
+	ctx, cancel := context.WithTimeout(r.Context(), insideTimeout)
 	service, err := a.runtime.Inside(ctx, target.Deployment, step.Key)
 	cancel()
 	switch {

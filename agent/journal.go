@@ -70,14 +70,14 @@ func openJournal(
 		return nil, nil, "", fmt.Errorf("read %s: %w", path, err)
 	}
 	j = &journal{path: path, fail: fail}
-	if err := j.open(good); err != nil {
+	if err := j.openAt(good); err != nil {
 		return nil, nil, "", fmt.Errorf("open the journal: %w", err)
 	}
 	return j, payloads, aside, nil
 }
 
-// open makes the file end after its last good frame.
-func (j *journal) open(good int64) error {
+// openAt makes the file end after its last good frame.
+func (j *journal) openAt(good int64) error {
 	f, err := os.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func readFrame(rest []byte) (payload []byte, size int64, err error) {
 
 func crcOf(data []byte) uint32 { return crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)) }
 
-func frame(payload []byte) []byte {
+func encodeFrame(payload []byte) []byte {
 	f := make([]byte, frameHeader, frameHeader+len(payload))
 	binary.LittleEndian.PutUint32(f, uint32(len(payload)))
 	binary.LittleEndian.PutUint32(f[4:], crcOf(f[:4]))
@@ -164,13 +164,13 @@ func frame(payload []byte) []byte {
 	return append(f, payload...)
 }
 
-// append writes payloads and syncs them. On an error nothing was appended.
-func (j *journal) append(payloads [][]byte) error {
+// appendPayloads writes payloads and syncs them. On an error nothing was appended.
+func (j *journal) appendPayloads(payloads [][]byte) error {
 	var b []byte
 	for _, p := range payloads {
-		b = append(b, frame(p)...)
+		b = append(b, encodeFrame(p)...)
 	}
-	if err := j.settle(); err != nil {
+	if err := j.syncRename(); err != nil {
 		return err
 	}
 	err := j.fail.Hit("journal.append")
@@ -199,7 +199,7 @@ func (j *journal) append(payloads [][]byte) error {
 func (j *journal) rewrite(payloads [][]byte) error {
 	b := []byte(headerLine())
 	for _, p := range payloads {
-		b = append(b, frame(p)...)
+		b = append(b, encodeFrame(p)...)
 	}
 	if err := j.fail.Hit("journal.compact"); err != nil {
 		return err
@@ -210,12 +210,12 @@ func (j *journal) rewrite(payloads [][]byte) error {
 	}
 	old := j.file
 	j.file, j.size, j.renamed = f, int64(len(b)), true
-	return errors.Join(j.settle(), old.Close())
+	return errors.Join(j.syncRename(), old.Close())
 }
 
 // syncRename makes a rename durable. Until then a crash of the machine may bring the old
 // file back, so nothing may be appended to the new one.
-func (j *journal) settle() error {
+func (j *journal) syncRename() error {
 	if !j.renamed {
 		return nil
 	}
@@ -266,7 +266,7 @@ const tempMark = ".tmp-"
 
 // removeTempFiles removes files that a killed process left half written. The caller holds
 // the folder's lock, so no other process is writing one.
-func dropTemps(dir string) error {
+func removeTempFiles(dir string) error {
 	left, err := filepath.Glob(filepath.Join(dir, "*"+tempMark+"*"))
 	for _, path := range left {
 		err = errors.Join(err, os.Remove(path))

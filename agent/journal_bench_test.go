@@ -34,8 +34,8 @@ func BenchmarkJournal(b *testing.B) {
 		write   func() error
 		took    time.Duration
 	}{
-		{name: "one", records: 1, write: func() error { return s.save(batchOf(1)) }},
-		{name: "sixteen", records: 16, write: func() error { return s.save(batchOf(16)) }},
+		{name: "one", records: 1, write: func() error { return s.saveEntries(batchOf(1)) }},
+		{name: "sixteen", records: 16, write: func() error { return s.saveEntries(batchOf(16)) }},
 		{name: "plain", records: 1, write: func() error { return plain(f) }},
 	}
 	rounds := 0

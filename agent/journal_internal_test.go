@@ -24,7 +24,7 @@ func TestJournal_NeverLies(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if err := j.append(written); err != nil {
+		if err := j.appendPayloads(written); err != nil {
 			rt.Fatal(err)
 		}
 		_ = j.close()
@@ -68,7 +68,7 @@ func checkRead(t *rapid.T, dir string, written [][]byte, torn bool) {
 		}
 	}
 	more := []byte("goes on")
-	if err := j.append([][]byte{more}); err != nil {
+	if err := j.appendPayloads([][]byte{more}); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(j.path)
@@ -94,11 +94,11 @@ func TestJournal_AnAppendThatFailsLeavesNoTrace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := j.append([][]byte{[]byte("lost")}); err == nil {
+		if err := j.appendPayloads([][]byte{[]byte("lost")}); err == nil {
 			t.Fatalf("%s: the refusal was swallowed", place)
 		}
 		refuse = false
-		if err := j.append([][]byte{[]byte("kept")}); err != nil {
+		if err := j.appendPayloads([][]byte{[]byte("kept")}); err != nil {
 			t.Fatal(err)
 		}
 		data, err := os.ReadFile(j.path)
@@ -131,11 +131,11 @@ func TestJournal_GoesOnInTheFileThatHasItsName(t *testing.T) {
 	if err := j.rewrite([][]byte{[]byte("short")}); err == nil {
 		t.Error("the refusal was swallowed")
 	}
-	if err := j.append([][]byte{[]byte("lost")}); err == nil {
+	if err := j.appendPayloads([][]byte{[]byte("lost")}); err == nil {
 		t.Error("something counts that a crash can take back")
 	}
 	refuse = false
-	if err := j.append([][]byte{[]byte("kept")}); err != nil {
+	if err := j.appendPayloads([][]byte{[]byte("kept")}); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.close(); err != nil {
@@ -166,7 +166,7 @@ func TestStore_TidiesWhatACrashLeft(t *testing.T) {
 
 func FuzzReadFrames(f *testing.F) {
 	f.Add([]byte(headerLine()))
-	f.Add(append([]byte(headerLine()), frame([]byte("payload"))...))
+	f.Add(append([]byte(headerLine()), encodeFrame([]byte("payload"))...))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		payloads, good, err := readFrames(data)
 		if err == nil && good > int64(len(data)) {
@@ -184,7 +184,7 @@ func BenchmarkJournal_Fsync(b *testing.B) {
 	}
 	payload := [][]byte{bytes.Repeat([]byte("r"), 512)}
 	for b.Loop() {
-		if err := j.append(payload); err != nil {
+		if err := j.appendPayloads(payload); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -26,14 +26,14 @@ const (
 	CodeUnresolved       = "unresolved"
 )
 
-// killed is 128 + SIGKILL, as a shell counts.
-const killed = 137
+// exitSIGKILL is 128 + SIGKILL, as a shell counts.
+const exitSIGKILL = 137
 
 // evaluateResult maps how a plugin ended to a step's result, with one sentence for each
 // case.
-func judge(spec PluginSpec, r PluginResult) finished {
-	fail := func(code, format string, args ...any) finished {
-		f := finished{result: engine.Result{Outcome: engine.No, Code: code,
+func evaluateResult(spec PluginSpec, r PluginResult) operationResult {
+	fail := func(code, format string, args ...any) operationResult {
+		f := operationResult{result: engine.Result{Outcome: engine.No, Code: code,
 			Message: fmt.Sprintf(format, args...)}}
 		if code == CodeExitCode || code == CodeOOM || code == CodeKilledByStranger {
 			f.result.ExitCode = &r.ExitCode
@@ -50,7 +50,7 @@ func judge(spec PluginSpec, r PluginResult) finished {
 		return fail(engine.CodeCanceled, "the plugin was stopped, because the run was canceled")
 	case r.OOM:
 		return fail(CodeOOM, "%s", exitSentence("the plugin", r.ExitCode, true, spec.Resources))
-	case r.ExitCode == killed:
+	case r.ExitCode == exitSIGKILL:
 		return fail(CodeKilledByStranger, "%s",
 			exitSentence("the plugin", r.ExitCode, false, spec.Resources))
 	}
@@ -66,12 +66,15 @@ func judge(spec PluginSpec, r PluginResult) finished {
 		return fail(outputCode(err), "%v", err)
 	}
 	if !answer.Success {
-		return fail(CodePluginFailed, "the plugin reported failure: %s", orNothing(answer.Output))
+		return fail(CodePluginFailed, "the plugin reported failure: %s", orNoReason(answer.Output))
 	}
-	return accept(answer, fail)
+	return acceptResponse(answer, fail)
 }
 
-func accept(answer stdio.Response, fail func(string, string, ...any) finished) finished {
+func acceptResponse(
+	answer stdio.Response,
+	fail func(string, string, ...any) operationResult,
+) operationResult {
 	if err := answer.CheckSize(); err != nil {
 		return fail(CodeOutputsTooLarge, "%v", err)
 	}
@@ -79,12 +82,12 @@ func accept(answer stdio.Response, fail func(string, string, ...any) finished) f
 	if answer.Outputs == nil {
 		answer.Outputs = map[string]any{}
 	}
-	return finished{ran: true, outputs: answer.Outputs, result: engine.Result{
+	return operationResult{ran: true, outputs: answer.Outputs, result: engine.Result{
 		Outcome: engine.OK, Message: answer.Output, ExitCode: &zero,
-		Metadata: metadata(answer)}}
+		Metadata: wireMetadata(answer)}}
 }
 
-func metadata(answer stdio.Response) []wire.Metadatum {
+func wireMetadata(answer stdio.Response) []wire.Metadatum {
 	var all []wire.Metadatum
 	for _, m := range answer.Metadata {
 		all = append(all, wire.Metadatum(m))
@@ -109,7 +112,7 @@ func outputCode(err error) string {
 	}
 }
 
-func orNothing(text string) string {
+func orNoReason(text string) string {
 	if text == "" {
 		return "it gave no reason"
 	}
@@ -122,7 +125,7 @@ func exitSentence(who string, code int, oom bool, r pipeline.Resources) string {
 		return fmt.Sprintf("%s ran out of memory: its limit is %d MiB", who, r.MemoryMiB)
 	case oom:
 		return who + " ran out of memory"
-	case code == killed:
+	case code == exitSIGKILL:
 		return who + " was killed (exit code 137), but neither by NullOps nor for its memory; " +
 			"look for who else manages containers on this node"
 	}

@@ -25,19 +25,19 @@ func TestJudge_TellsEveryEndApart(t *testing.T) {
 		{out("oops"), CodeInvalidOutput, "not valid JSON"},
 		{out(`{"success":true} {"success":true}`), CodeTwoDocuments, "second JSON document"},
 		{out(" \n"), CodeNoOutput, "printed nothing"},
-		{PluginResult{Overflow: true, ExitCode: killed}, CodeStdoutTooLarge, "more than 1048576"},
+		{PluginResult{Overflow: true, ExitCode: exitSIGKILL}, CodeStdoutTooLarge, "more than 1048576"},
 		// promise: N-061
 		{PluginResult{ExitCode: 3, Stdout: []byte(`{"success":true,"output":"no disk"}`)},
 			CodeExitCode, "exit code 3: no disk"},
-		{PluginResult{TimedOut: true, ExitCode: killed}, CodeTimeout, "within 1m0s"},
-		{PluginResult{OOM: true, ExitCode: killed}, CodeOOM, "limit is 64 MiB"},
-		{PluginResult{ExitCode: killed}, CodeKilledByStranger, "neither by NullOps"},
-		{PluginResult{Canceled: true, ExitCode: killed}, engine.CodeCanceled, "run was canceled"},
+		{PluginResult{TimedOut: true, ExitCode: exitSIGKILL}, CodeTimeout, "within 1m0s"},
+		{PluginResult{OOM: true, ExitCode: exitSIGKILL}, CodeOOM, "limit is 64 MiB"},
+		{PluginResult{ExitCode: exitSIGKILL}, CodeKilledByStranger, "neither by NullOps"},
+		{PluginResult{Canceled: true, ExitCode: exitSIGKILL}, engine.CodeCanceled, "run was canceled"},
 		{out(`{"success":false,"output":"role exists"}`), CodePluginFailed, "role exists"},
 		{out(`{"success":true,"outputs":{"a":"` + strings.Repeat("x", stdio.MaxOutputs) + `"}}`),
 			CodeOutputsTooLarge, "are the most"},
 	} {
-		f := judge(spec, c.r)
+		f := evaluateResult(spec, c.r)
 		if f.ran || f.result.Outcome != engine.No || f.outputs != nil ||
 			f.result.Code != c.code || !strings.Contains(f.result.Message, c.words) {
 			t.Errorf("%s: got %+v", c.code, f)
@@ -47,7 +47,7 @@ func TestJudge_TellsEveryEndApart(t *testing.T) {
 		}
 		seen[f.result.Message] = true
 	}
-	good := judge(spec, out(`{"success":true,"outputs":{"a":1}}`))
+	good := evaluateResult(spec, out(`{"success":true,"outputs":{"a":1}}`))
 	if !good.ran || good.result.Outcome != engine.OK || good.outputs["a"] != 1.0 {
 		t.Errorf("a good answer: %+v", good)
 	}

@@ -14,41 +14,41 @@ import (
 const (
 	// archivedLines and archivedBytes limit how much of a service's log is kept when its
 	// container is removed: less than a run's ring buffer holds, so that several services fit.
-	keptLines = 1000
-	keptBytes = 512 << 10
+	archivedLines = 1000
+	archivedBytes = 512 << 10
 )
 
 // archiveLog copies the end of a service's log, with its timestamps, into the log of the
 // step, because removing the container deletes it. It does nothing if captureLogTail has
 // already copied the log. Without the run's secrets nothing is copied, since nothing could
 // be masked.
-func (o operation) keepLog(ctx context.Context) {
+func (o operation) archiveLog(ctx context.Context) {
 	step, ok := o.goal.Pipeline.Step(o.do.Step)
-	v, known := o.agent.view(o.goal.Deployment)
+	v, known := o.agent.viewOf(o.goal.Deployment)
 	if !ok || step.Service == nil || !known || v.bundle == nil ||
-		!o.agent.logs.once(o.goal.Run, o.do.Step) {
+		!o.agent.logs.claimLogTail(o.goal.Run, o.do.Step) {
 		return
 	}
 	o.bundle = v.bundle
-	ctx, cancel := context.WithTimeout(ctx, lastTime)
+	ctx, cancel := context.WithTimeout(ctx, tailTimeout)
 	defer cancel()
 	r, err := o.agent.runtime.Logs(ctx, o.goal.Deployment, o.do.Step,
-		LogOptions{Tail: keptLines, Mask: v.bundle.masker})
+		LogOptions{Tail: archivedLines, Mask: v.bundle.masker})
 	if err != nil {
 		return
 	}
 	defer func() { _ = r.Close() }()
-	o.keep(r)
+	o.archiveLines(r)
 }
 
-func (o operation) keep(r io.Reader) {
-	lines := o.agent.lines(o)
+func (o operation) archiveLines(r io.Reader) {
+	lines := o.agent.newLineWriter(o)
 	put := func(at time.Time, text string) {
-		o.agent.logs.add(wire.LogLine{Deployment: o.goal.Deployment, Run: o.goal.Run,
+		o.agent.logs.addLine(wire.LogLine{Deployment: o.goal.Deployment, Run: o.goal.Run,
 			Step: o.do.Step, At: at, Text: cutText(text, lineCut)})
 	}
 	last := time.Now()
-	readLines(io.LimitReader(r, keptBytes), func(at time.Time, text string, more bool) {
+	readLines(io.LimitReader(r, archivedBytes), func(at time.Time, text string, more bool) {
 		last = at
 		if shown := lines.stream.Write(text); !more {
 			put(at, shown+lines.stream.Flush())

@@ -71,12 +71,12 @@ func ReadKept(dir string) (Kept, error) {
 		return k, fmt.Errorf("read %s: %w", filepath.Join(dir, journalName), err)
 	}
 	s := &store{}
-	records, err := s.read(payloads)
+	records, err := s.readEntries(payloads)
 	if err != nil {
 		return k, err
 	}
 	for _, id := range sortedKeys(records) {
-		k.Deployments = append(k.Deployments, kept(engine.Replay(id, records[id])))
+		k.Deployments = append(k.Deployments, dumpDeployment(engine.Replay(id, records[id])))
 	}
 	k.History = slices.Clone(s.events)
 	for i := range k.History {
@@ -99,7 +99,7 @@ func readStateFile(dir string) (f stateFile, err error) {
 	return f, nil
 }
 
-func kept(m *engine.Machine) KeptDeployment {
+func dumpDeployment(m *engine.Machine) KeptDeployment {
 	s := m.State()
 	d := KeptDeployment{ID: s.Deployment, Phase: s.Phase, Goal: m.Work()}
 	for _, r := range m.Snapshot() {

@@ -32,7 +32,7 @@ type progressKey struct {
 
 // progressEntry is the progress of a running step, and whether it changed since it was last
 // sent.
-type sign struct {
+type progressEntry struct {
 	wire.Progress
 	news bool
 }
@@ -63,7 +63,7 @@ func newLogbook() *logbook {
 
 // claimLogTail reports true to the first caller only, so that a service's log is copied
 // once.
-func (l *logbook) once(run string, step pipeline.StepKey) bool {
+func (l *logbook) claimLogTail(run string, step pipeline.StepKey) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := progressKey{run, step}
@@ -75,21 +75,21 @@ func (l *logbook) once(run string, step pipeline.StepKey) bool {
 }
 
 // startNumbersAt makes an attempt's line numbers start where no other attempt's are.
-func (l *logbook) begin(run string, step pipeline.StepKey, at int64) {
+func (l *logbook) startNumbersAt(run string, step pipeline.StepKey, at int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := progressKey{run, step}
 	l.numbers[key] = max(l.numbers[key], at)
 }
 
-// skip leaves out numbers: of lines that are missing for good.
-func (l *logbook) skip(run string, step pipeline.StepKey, n int64) {
+// skipNumbers leaves out numbers: of lines that are missing for good.
+func (l *logbook) skipNumbers(run string, step pipeline.StepKey, n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.numbers[progressKey{run, step}] += n
 }
 
-func (l *logbook) add(line wire.LogLine) {
+func (l *logbook) addLine(line wire.LogLine) {
 	l.mu.Lock()
 	key := progressKey{line.Run, line.Step}
 	l.numbers[key]++
@@ -99,17 +99,17 @@ func (l *logbook) add(line wire.LogLine) {
 		r = &ring{dropped: map[pipeline.StepKey]int64{}}
 		l.rings[line.Run] = r
 	}
-	r.add(line)
+	r.addLine(line)
 	l.mu.Unlock()
-	l.more.shout()
+	l.more.notifyAll()
 }
 
-func (r *ring) add(line wire.LogLine) {
+func (r *ring) addLine(line wire.LogLine) {
 	for len(r.lines) > 0 && (len(r.lines) >= ringLines || r.bytes+len(line.Text) > ringBytes) {
 		old := r.lines[0]
 		r.lines = r.lines[1:]
 		r.bytes -= len(old.Text)
-		r.miss(old.Step, old.Dropped+1)
+		r.addDropped(old.Step, old.Dropped+1)
 	}
 	line.Dropped += r.dropped[line.Step]
 	delete(r.dropped, line.Step)
@@ -118,7 +118,7 @@ func (r *ring) add(line wire.LogLine) {
 }
 
 // addDropped adds dropped lines to the count on the step's next line.
-func (r *ring) miss(step pipeline.StepKey, n int64) {
+func (r *ring) addDropped(step pipeline.StepKey, n int64) {
 	for i := range r.lines {
 		if r.lines[i].Step == step {
 			r.lines[i].Dropped += n
@@ -128,8 +128,8 @@ func (r *ring) miss(step pipeline.StepKey, n int64) {
 	r.dropped[step] += n
 }
 
-// batch returns the oldest lines of some run, without removing them.
-func (l *logbook) batch() []wire.LogLine {
+// nextBatch returns the oldest lines of some run, without removing them.
+func (l *logbook) nextBatch() []wire.LogLine {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, run := range sortedKeys(l.rings) {
@@ -154,7 +154,7 @@ func (l *logbook) batch() []wire.LogLine {
 
 // subtractDropped reduces the count of lines dropped before the step's next line: the ring
 // had dropped these lines while they were being sent, and they arrived after all.
-func (r *ring) arrived(step pipeline.StepKey, n int64) {
+func (r *ring) subtractDropped(step pipeline.StepKey, n int64) {
 	for i := range r.lines {
 		if r.lines[i].Step == step {
 			r.lines[i].Dropped = max(r.lines[i].Dropped-n, 0)
@@ -166,9 +166,9 @@ func (r *ring) arrived(step pipeline.StepKey, n int64) {
 	}
 }
 
-// remove drops lines that were acknowledged: those up to the last one of each
+// removeAcknowledged drops lines that were acknowledged: those up to the last one of each
 // step. Some may have been dropped by the ring since.
-func (l *logbook) remove(sent []wire.LogLine) {
+func (l *logbook) removeAcknowledged(sent []wire.LogLine) {
 	if len(sent) == 0 {
 		return
 	}
@@ -190,43 +190,43 @@ func (l *logbook) remove(sent []wire.LogLine) {
 		r.lines = r.lines[1:]
 	}
 	for step, n := range counted {
-		r.arrived(step, n)
+		r.subtractDropped(step, n)
 	}
 }
 
 // lineWriter masks and logs the stderr of one plugin.
-type lines struct {
+type lineWriter struct {
 	agent  *Agent
 	o      operation
 	stream *mask.Stream
 }
 
-func (a *Agent) lines(o operation) *lines {
+func (a *Agent) newLineWriter(o operation) *lineWriter {
 	attempt := int64(o.do.Attempt)
 	if o.do.Action == "delete" {
 		attempt += 8
 	}
-	a.logs.begin(o.goal.Run, o.do.Step, (attempt-1)*block)
-	return &lines{agent: a, o: o, stream: o.bundle.masker.Stream()}
+	a.logs.startNumbersAt(o.goal.Run, o.do.Step, (attempt-1)*block)
+	return &lineWriter{agent: a, o: o, stream: o.bundle.masker.Stream()}
 }
 
-// add takes a line, or the end of one.
-func (l *lines) add(text string) {
-	l.count(len(text) + 1)
-	l.put(l.stream.Write(text) + l.stream.Flush())
+// writeText takes a line, or the end of one.
+func (l *lineWriter) writeText(text string) {
+	l.countOutput(len(text) + 1)
+	l.appendLines(l.stream.Write(text) + l.stream.Flush())
 }
 
 // TakePiece implements PieceTaker. A secret may lie across the end of a piece, so
 // that nothing is flushed here.
-func (l *lines) TakePiece(text string) {
-	l.count(len(text))
+func (l *lineWriter) TakePiece(text string) {
+	l.countOutput(len(text))
 	if shown := l.stream.Write(text); shown != "" {
-		l.put(shown)
+		l.appendLines(shown)
 	}
 }
 
-func (l *lines) count(bytes int) {
-	l.agent.note(l.o.goal, l.o.do.Step, func(p *wire.Progress) {
+func (l *lineWriter) countOutput(bytes int) {
+	l.agent.updateProgress(l.o.goal, l.o.do.Step, func(p *wire.Progress) {
 		p.Lines++
 		p.Bytes += int64(bytes)
 		p.LastOutput = time.Now()
@@ -234,28 +234,28 @@ func (l *lines) count(bytes int) {
 }
 
 // flushPartial logs the rest of a line that has no line end.
-func (l *lines) end() {
+func (l *lineWriter) flushPartial() {
 	if rest := l.stream.Cut(); rest != "" {
-		l.put(rest)
+		l.appendLines(rest)
 	}
 }
 
 // reportMissedLines adds a line that says how many lines are missing at the end: when a
 // plugin has filled its log, further output is read and discarded.
-func (l *lines) missed(n int64) {
+func (l *lineWriter) reportMissedLines(n int64) {
 	if n <= 0 {
 		return
 	}
-	l.agent.logs.skip(l.o.goal.Run, l.o.do.Step, n)
-	l.agent.logs.add(wire.LogLine{Deployment: l.o.goal.Deployment, Run: l.o.goal.Run,
+	l.agent.logs.skipNumbers(l.o.goal.Run, l.o.do.Step, n)
+	l.agent.logs.addLine(wire.LogLine{Deployment: l.o.goal.Deployment, Run: l.o.goal.Run,
 		Step: l.o.do.Step, At: time.Now(), Dropped: n,
 		Text: "the log is full: what the plugin wrote after that is left out"})
 }
 
-func (l *lines) put(text string) {
+func (l *lineWriter) appendLines(text string) {
 	for {
 		piece := cutText(text, lineCut)
-		l.agent.logs.add(wire.LogLine{Deployment: l.o.goal.Deployment, Run: l.o.goal.Run,
+		l.agent.logs.addLine(wire.LogLine{Deployment: l.o.goal.Deployment, Run: l.o.goal.Run,
 			Step: l.o.do.Step, At: time.Now(), Text: piece})
 		text = text[len(piece):]
 		if text == "" {
@@ -278,13 +278,13 @@ func cutText(text string, limit int) string {
 }
 
 // updateProgress changes the progress of a running step, which the next tick sends.
-func (a *Agent) note(g *wire.Goal, step pipeline.StepKey, edit func(*wire.Progress)) {
+func (a *Agent) updateProgress(g *wire.Goal, step pipeline.StepKey, edit func(*wire.Progress)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	key := progressKey{g.Deployment, step}
 	p := a.progress[key]
 	if p == nil || p.Run != g.Run {
-		p = &sign{Progress: wire.Progress{Deployment: g.Deployment, Run: g.Run, Step: step}}
+		p = &progressEntry{Progress: wire.Progress{Deployment: g.Deployment, Run: g.Run, Step: step}}
 		a.progress[key] = p
 	}
 	edit(&p.Progress)

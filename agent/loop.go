@@ -11,8 +11,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// pending is an effect that waits for the journal.
-type pending struct {
+// pendingEffect is an effect that waits for the journal.
+type pendingEffect struct {
 	d      *deployment
 	effect engine.Effect
 }
@@ -22,25 +22,25 @@ const retryDisk = time.Second
 
 // runLoop is the one goroutine that passes events to machines. It takes all queued tasks,
 // journals their records with one sync, and only then performs the effects.
-func (a *Agent) loop(ctx context.Context) error {
+func (a *Agent) runLoop(ctx context.Context) error {
 	for _, id := range sortedKeys(a.machines) {
-		a.feed(time.Now(), a.machines[id], engine.Restarted{})
+		a.stepMachine(time.Now(), a.machines[id], engine.Restarted{})
 	}
 	for {
-		if err := a.commit(ctx); err != nil {
+		if err := a.commitBatch(ctx); err != nil {
 			return err
 		}
-		timer := time.NewTimer(a.untilWake(time.Now()))
+		timer := time.NewTimer(a.timeToWake(time.Now()))
 		select {
 		case <-a.inbox.wake:
 		case <-timer.C:
-			a.tick(time.Now())
+			a.wakeDueMachines(time.Now())
 		case <-ctx.Done():
 			timer.Stop()
 			return context.Cause(ctx)
 		}
 		timer.Stop()
-		for _, task := range a.inbox.take() {
+		for _, task := range a.inbox.takeAll() {
 			task(time.Now())
 		}
 	}
@@ -48,7 +48,7 @@ func (a *Agent) loop(ctx context.Context) error {
 
 // stepMachine passes an event to a machine and collects the resulting records, reports and
 // effects.
-func (a *Agent) feed(now time.Time, d *deployment, ev engine.Event) {
+func (a *Agent) stepMachine(now time.Time, d *deployment, ev engine.Event) {
 	e := entry{Deployment: d.id}
 	for _, effect := range d.m.Step(now, ev) {
 		switch effect := effect.(type) {
@@ -57,13 +57,13 @@ func (a *Agent) feed(now time.Time, d *deployment, ev engine.Event) {
 		case engine.Report:
 			e.Events = append(e.Events, effect.Event)
 			if failsStartup(d.m.Work(), effect.Event) {
-				d.unready = unready{effect.Event.Step, effect.Event.Message}
+				d.unready = startupFailure{effect.Event.Step, effect.Event.Message}
 			}
 		case engine.Forget:
 			e.Forget = true
-			a.todo = append(a.todo, pending{d, effect})
+			a.todo = append(a.todo, pendingEffect{d, effect})
 		default:
-			a.todo = append(a.todo, pending{d, effect})
+			a.todo = append(a.todo, pendingEffect{d, effect})
 		}
 	}
 	if len(e.Records) > 0 || len(e.Events) > 0 || e.Forget {
@@ -88,9 +88,9 @@ func failsStartup(g *wire.Goal, e wire.Event) bool {
 
 // commitBatch writes the batch to the journal, retrying while the disk refuses, and then
 // performs its effects. Sessions run on other goroutines and stay connected meanwhile.
-func (a *Agent) commit(ctx context.Context) error {
+func (a *Agent) commitBatch(ctx context.Context) error {
 	for failed := false; len(a.batch) > 0; failed = true {
-		err := a.save()
+		err := a.saveBatch()
 		if err == nil {
 			break
 		}
@@ -112,65 +112,65 @@ func (a *Agent) commit(ctx context.Context) error {
 	a.todo = nil
 	for i, p := range todo {
 		if do, ok := p.effect.(engine.Do); ok {
-			a.start(ctx, p.d, do, canceled(todo[i+1:], p.d, do.Op))
+			a.startOperation(ctx, p.d, do, isCanceled(todo[i+1:], p.d, do.Op))
 			continue
 		}
-		a.perform(ctx, p.d, p.effect)
+		a.performEffect(ctx, p.d, p.effect)
 	}
-	a.publish()
+	a.publishViews()
 	return nil
 }
 
 // isCanceled reports whether a later effect of the same batch cancels the operation. Then
 // it must not start: the journal may already say that no step begins.
-func canceled(todo []pending, d *deployment, op int64) bool {
-	return slices.ContainsFunc(todo, func(p pending) bool {
+func isCanceled(todo []pendingEffect, d *deployment, op int64) bool {
+	return slices.ContainsFunc(todo, func(p pendingEffect) bool {
 		c, ok := p.effect.(engine.Cancel)
 		return ok && p.d == d && c.Op == op
 	})
 }
 
-func (a *Agent) save() error {
+func (a *Agent) saveBatch() error {
 	// A disk that returns errors is retried. One that does not even return will not recover
 	// within this process.
 	watch := time.AfterFunc(a.config.DiskPatience, func() { close(a.hangs) })
-	a.disk.begin(time.Now())
-	err := a.write()
-	a.disk.end(time.Now(), err)
+	a.disk.beginWrite(time.Now())
+	err := a.writeBatch()
+	a.disk.endWrite(time.Now(), err)
 	if !watch.Stop() {
 		return ErrDiskHangs
 	}
 	return err
 }
 
-func (a *Agent) write() error {
-	_, last, _ := a.store.numbers()
+func (a *Agent) writeBatch() error {
+	_, last, _ := a.store.seqNumbers()
 	for _, e := range a.batch {
 		last += int64(len(e.Events))
 	}
-	if err := a.state.reserve(last); err != nil {
+	if err := a.state.reserveSeqs(last); err != nil {
 		return err
 	}
-	if err := a.store.save(a.batch); err != nil {
+	if err := a.store.saveEntries(a.batch); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(a.batch, func(e entry) bool { return len(e.Records) > 0 }) {
 		a.config.Failpoint.Pass("journal.decided")
 	}
-	a.report.shout()
+	a.report.notifyAll()
 	machines := map[string]*engine.Machine{}
 	for id, d := range a.machines {
 		machines[id] = d.m
 	}
-	if err := a.store.compact(time.Now(), machines); err != nil {
+	if err := a.store.compactIfLarge(time.Now(), machines); err != nil {
 		// The longer file is as good.
 		a.log.Warn("the journal cannot be compacted", "error", err)
 	}
 	return nil
 }
 
-// perform does what a machine asked for, other than operations.
-func (a *Agent) perform(ctx context.Context, d *deployment, effect engine.Effect) {
+// performEffect does what a machine asked for, other than operations.
+func (a *Agent) performEffect(ctx context.Context, d *deployment, effect engine.Effect) {
 	switch e := effect.(type) {
 	case engine.Cancel:
 		if cancel := d.cancel[e.Op]; cancel != nil {
@@ -181,14 +181,14 @@ func (a *Agent) perform(ctx context.Context, d *deployment, effect engine.Effect
 	case engine.DropSecrets:
 		a.setWanted(d.id, wire.SecretsWanted{})
 		a.setBundle(d.id, nil)
-		a.pulls.forget(d.id)
+		a.pulls.forgetDeployment(d.id)
 	case engine.Wake:
 		d.wake = e.At
 	case engine.Forget:
 		delete(a.machines, d.id)
 		a.setWanted(d.id, wire.SecretsWanted{})
-		a.pulls.forget(d.id)
-		a.checks.forget(d.id)
+		a.pulls.forgetDeployment(d.id)
+		a.checks.forgetDeployment(d.id)
 	}
 }
 
@@ -200,8 +200,8 @@ func (a *Agent) setWanted(id string, w wire.SecretsWanted) {
 		return
 	}
 	a.wishes++
-	a.wanted[id] = wish{SecretsWanted: w, number: a.wishes}
-	a.report.shout()
+	a.wanted[id] = secretsRequest{SecretsWanted: w, number: a.wishes}
+	a.report.notifyAll()
 }
 
 func (a *Agent) setBundle(id string, b *bundle) {
@@ -213,8 +213,8 @@ func (a *Agent) setBundle(id string, b *bundle) {
 }
 
 // publishViews updates the views that other goroutines read.
-func (a *Agent) publish() {
-	defer a.published.shout()
+func (a *Agent) publishViews() {
+	defer a.published.notifyAll()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for id := range a.views {
@@ -238,7 +238,7 @@ func (a *Agent) publish() {
 }
 
 // timeToWake returns how long no machine has anything to do, at most an hour.
-func (a *Agent) untilWake(now time.Time) time.Duration {
+func (a *Agent) timeToWake(now time.Time) time.Duration {
 	until := time.Hour
 	for _, d := range a.machines {
 		if !d.wake.IsZero() {
@@ -248,18 +248,18 @@ func (a *Agent) untilWake(now time.Time) time.Duration {
 	return max(until, 0)
 }
 
-func (a *Agent) tick(now time.Time) {
+func (a *Agent) wakeDueMachines(now time.Time) {
 	for _, id := range sortedKeys(a.machines) {
 		d := a.machines[id]
 		if !d.wake.IsZero() && !now.Before(d.wake) {
 			d.wake = time.Time{}
-			a.feed(now, d, engine.Tick{})
+			a.stepMachine(now, d, engine.Tick{})
 		}
 	}
 }
 
-// machine returns the deployment's, made if need be.
-func (a *Agent) machine(id string) *deployment {
+// ensureDeployment returns the deployment's, made if need be.
+func (a *Agent) ensureDeployment(id string) *deployment {
 	d := a.machines[id]
 	if d == nil {
 		d = &deployment{id: id, m: engine.New(id), cancel: map[int64]context.CancelFunc{}}
@@ -277,9 +277,9 @@ func (a *Agent) takeGoals(now time.Time, goals wire.Goals) {
 	}
 	for _, g := range goals.Goals {
 		named[g.Deployment] = true
-		d := a.machine(g.Deployment)
+		d := a.ensureDeployment(g.Deployment)
 		a.logGoal(d.m.State(), g)
-		a.feed(now, d, engine.GoalSet{Goal: g})
+		a.stepMachine(now, d, engine.GoalSet{Goal: g})
 	}
 	if goals.Full && goals.More {
 		a.named = named
@@ -287,11 +287,11 @@ func (a *Agent) takeGoals(now time.Time, goals wire.Goals) {
 	if !goals.Full || goals.More {
 		return
 	}
-	a.asked, a.named, a.held = true, nil, heldBy(goals)
+	a.asked, a.named, a.held = true, nil, protectedBy(goals)
 	for _, id := range sortedKeys(a.machines) {
 		if !named[id] && !a.held.ids[id] {
-			a.logMissing(a.machines[id].m.State())
-			a.feed(now, a.machines[id], engine.GoalMissing{})
+			a.logDisowned(a.machines[id].m.State())
+			a.stepMachine(now, a.machines[id], engine.GoalMissing{})
 		}
 	}
 }
@@ -299,19 +299,19 @@ func (a *Agent) takeGoals(now time.Time, goals wire.Goals) {
 // takeSecrets stores a bundle in memory for the deployment that requested that run's
 // secrets.
 func (a *Agent) takeSecrets(now time.Time, s wire.Secrets) {
-	id := a.answered(s)
+	id := a.resolveWish(s)
 	d := a.machines[id]
 	if d == nil {
 		return
 	}
 	if s.Refused != "" {
-		a.feed(now, d, engine.SecretsRefused{Run: s.Run, Generation: s.Generation,
+		a.stepMachine(now, d, engine.SecretsRefused{Run: s.Run, Generation: s.Generation,
 			Reason: s.Refused})
 		return
 	}
 	b := newBundle(id, d.m.Work(), s, d.m.Sealed())
 	a.setBundle(id, b)
-	a.feed(now, d, engine.SecretsArrived{Run: s.Run, Outputs: sortedKeys(b.outputs),
+	a.stepMachine(now, d, engine.SecretsArrived{Run: s.Run, Outputs: sortedKeys(b.outputs),
 		Begun: s.Begun})
 }
 
@@ -320,7 +320,7 @@ func (a *Agent) takeSecrets(now time.Time, s wire.Secrets) {
 // request is sent and refused many times, and those refusals arrive after the goal has been
 // replaced. A refusal counts only when it is repeated, since the database may not have seen
 // this goal yet.
-func (a *Agent) answered(s wire.Secrets) string {
+func (a *Agent) resolveWish(s wire.Secrets) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for id, w := range a.wanted {
@@ -332,7 +332,7 @@ func (a *Agent) answered(s wire.Secrets) string {
 			a.wishes++
 			w.number = a.wishes
 			a.wanted[id] = w
-			a.report.shout()
+			a.report.notifyAll()
 			return ""
 		}
 		delete(a.wanted, id)
@@ -349,18 +349,18 @@ func (a *Agent) takeListing(now, began time.Time, objects []Object) {
 		lists[id] = &engine.Listed{Began: began}
 	}
 	for _, o := range objects {
-		if lists[o.Deployment] == nil && a.asked && a.held.orphaned(o.Deployment) {
+		if lists[o.Deployment] == nil && a.asked && a.held.isOrphan(o.Deployment) {
 			// These objects carry our label, but their deployment has no goal.
 			a.log.Warn("removing objects of a deployment that has no goal",
 				"deployment", o.Deployment, "run", "", "object", o.Name,
 				"reason", "the control plane's full list of goals does not name it, and the "+
 					"agent has no memory of it")
-			a.feed(now, a.machine(o.Deployment), engine.GoalMissing{})
+			a.stepMachine(now, a.ensureDeployment(o.Deployment), engine.GoalMissing{})
 			lists[o.Deployment] = &engine.Listed{Began: began}
 		}
-		checking := o.Kind == KindPlugin && a.checks.during(o.Deployment, began)
+		checking := o.Kind == KindPlugin && a.checks.mayOverlap(o.Deployment, began)
 		if l := lists[o.Deployment]; l != nil && !checking {
-			noteObject(l, o)
+			addToListing(l, o)
 		}
 		if o.Kind == KindService {
 			there[o.Deployment] = append(there[o.Deployment], o.Step)
@@ -368,14 +368,14 @@ func (a *Agent) takeListing(now, began time.Time, objects []Object) {
 	}
 	for _, id := range sortedKeys(lists) {
 		if d := a.machines[id]; d != nil {
-			lists[id].Missing = missing(d.m.Work(), there[id])
-			a.feed(now, d, *lists[id])
+			lists[id].Missing = missingServices(d.m.Work(), there[id])
+			a.stepMachine(now, d, *lists[id])
 		}
 	}
 }
 
-// missing are the services of a goal that have no container.
-func missing(goal *wire.Goal, there []pipeline.StepKey) (all []pipeline.StepKey) {
+// missingServices are the services of a goal that have no container.
+func missingServices(goal *wire.Goal, there []pipeline.StepKey) (all []pipeline.StepKey) {
 	if goal == nil {
 		return nil
 	}
@@ -387,7 +387,7 @@ func missing(goal *wire.Goal, there []pipeline.StepKey) (all []pipeline.StepKey)
 	return all
 }
 
-func noteObject(l *engine.Listed, o Object) {
+func addToListing(l *engine.Listed, o Object) {
 	l.Objects++
 	switch o.Kind {
 	case KindPlugin:

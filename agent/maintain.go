@@ -27,18 +27,18 @@ type Replacer interface {
 	Replace(ctx context.Context, image string, auth *wire.RegistryAuth) error
 }
 
-// upgradeWithin bounds the pull of an agent's image, and all else.
-const upgradeWithin = 10 * time.Minute
+// upgradeTimeout bounds the pull of an agent's image, and all else.
+const upgradeTimeout = 10 * time.Minute
 
-// maintenance is what a control plane of another release may ask too.
-func (a *Agent) maintenance() http.Handler {
+// maintenanceHandler is what a control plane of another release may ask too.
+func (a *Agent) maintenanceHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+wire.PathInventory, a.serveInventory)
 	mux.HandleFunc("POST "+wire.PathUpgrade, a.serveUpgrade)
 	return mux
 }
 
-func (a *Agent) replaceable(ctx context.Context) error {
+func (a *Agent) checkReplaceable(ctx context.Context) error {
 	if r, ok := a.runtime.(Replacer); ok {
 		return r.Replaceable(ctx)
 	}
@@ -48,9 +48,9 @@ func (a *Agent) replaceable(ctx context.Context) error {
 func (a *Agent) serveInventory(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
-	said, _ := a.welcome(ctx)
+	said, _ := a.buildWelcome(ctx)
 	i := wire.Introduction{Build: said.Build, Inventory: said.Inventory, Replaceable: true}
-	if err := a.replaceable(ctx); err != nil {
+	if err := a.checkReplaceable(ctx); err != nil {
 		i.Replaceable, i.Remedy = false, err.Error()
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -66,9 +66,9 @@ func (a *Agent) serveUpgrade(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), upgradeWithin)
+	ctx, cancel := context.WithTimeout(r.Context(), upgradeTimeout)
 	defer cancel()
-	if err := a.replaceable(ctx); err != nil {
+	if err := a.checkReplaceable(ctx); err != nil {
 		http.Error(w, err.Error(), http.StatusConflict)
 		return
 	}

@@ -14,29 +14,29 @@ import (
 const (
 	// listGap keeps a burst of hints from becoming a burst of lists.
 	listGap = 500 * time.Millisecond
-	// listWithin bounds one list: a frozen engine must not stop the next try.
-	listWithin = 30 * time.Second
+	// listTimeout bounds one list: a frozen engine must not stop the next try.
+	listTimeout = 30 * time.Second
 	// probesAtOnce bounds the health checks of ready services.
 	probesAtOnce = 4
 )
 
 // requestListing triggers a listing of the engine's objects soon.
-func (a *Agent) hint() {
+func (a *Agent) requestListing() {
 	select {
 	case a.relist <- struct{}{}:
 	default:
 	}
 }
 
-// reconcile lists the engine's objects regularly, when a session begins, and
+// listRegularly lists the engine's objects regularly, when a session begins, and
 // when the engine hints at a change.
-func (a *Agent) reconcile(ctx context.Context) error {
+func (a *Agent) listRegularly(ctx context.Context) error {
 	changes := a.runtime.Changes(ctx)
 	tick := time.NewTicker(a.config.ListEvery)
 	defer tick.Stop()
 	answered := true
 	for {
-		if before := answered; a.list(ctx) != before {
+		if before := answered; a.listObjects(ctx) != before {
 			answered = !before
 			a.engineChanged(answered)
 		}
@@ -63,7 +63,7 @@ func (a *Agent) reconcile(ctx context.Context) error {
 func (a *Agent) engineChanged(answers bool) {
 	if answers {
 		a.log.Info("the container engine answers again")
-		a.ahead.again()
+		a.ahead.requestRound()
 	}
 	select {
 	case a.lookAgain <- struct{}{}:
@@ -71,10 +71,10 @@ func (a *Agent) engineChanged(answers bool) {
 	}
 }
 
-// list tells the machines what exists. A list that failed tells nothing, except
+// listObjects tells the machines what exists. A list that failed tells nothing, except
 // that the engine did not answer.
-func (a *Agent) list(ctx context.Context) (answered bool) {
-	within, cancel := context.WithTimeout(ctx, listWithin)
+func (a *Agent) listObjects(ctx context.Context) (answered bool) {
+	within, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	began := time.Now()
 	objects, err := a.runtime.List(within)
@@ -93,8 +93,8 @@ func (a *Agent) list(ctx context.Context) (answered bool) {
 	return true
 }
 
-// measure keeps vitals and health up to date.
-func (a *Agent) measure(ctx context.Context) error {
+// measureRegularly keeps vitals and health up to date.
+func (a *Agent) measureRegularly(ctx context.Context) error {
 	tick := time.NewTicker(a.config.VitalsEvery)
 	defer tick.Stop()
 	for {
@@ -103,13 +103,13 @@ func (a *Agent) measure(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		a.check(ctx)
+		a.measureOnce(ctx)
 	}
 }
 
-func (a *Agent) check(ctx context.Context) {
+func (a *Agent) measureOnce(ctx context.Context) {
 	services, mayEnd := a.readyServices()
-	within, cancel := context.WithTimeout(ctx, listWithin)
+	within, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	a.probeAll(within, services, mayEnd)
 	vitals, err := a.runtime.Vitals(within, services)
@@ -133,11 +133,11 @@ func (a *Agent) check(ctx context.Context) {
 			s.Detail = ""
 			continue
 		}
-		s.Detail = shownProbe(v.bundle.masker, s.Detail)
+		s.Detail = maskProbeOutput(v.bundle.masker, s.Detail)
 	}
-	vitals.Images = a.images.shown()
+	vitals.Images = a.images.lastCollection()
 	a.vitals = &vitals
-	a.record.add(time.Now(), vitals)
+	a.record.addSample(time.Now(), vitals)
 }
 
 // readyServices are the ones that should be up, and which of them may end.
@@ -152,7 +152,7 @@ func (a *Agent) readyServices() (services []ServiceSpec, mayEnd map[progressKey]
 		}
 		for _, s := range v.goal.Pipeline.Steps {
 			if s.Service != nil {
-				services = append(services, bareService(v.goal, s.Key))
+				services = append(services, minimalServiceSpec(v.goal, s.Key))
 				never := s.Service.Restart == pipeline.RestartNever
 				mayEnd[progressKey{v.goal.Deployment, s.Key}] = never
 			}
@@ -175,7 +175,7 @@ func (a *Agent) probeAll(ctx context.Context, services []ServiceSpec,
 				found[i] = assessHealth(s, p, err, time.Now())
 			}
 			if found[i].Ended {
-				a.hint()
+				a.requestListing()
 			}
 			return nil
 		})
@@ -223,8 +223,8 @@ func assessJob(s ServiceSpec, p Probed, err error, now time.Time) Probed {
 	return assessHealth(s, p, err, now)
 }
 
-// declares reports whether a service declares a port.
-func declares(s pipeline.Step, port int) bool {
+// declaresPort reports whether a service declares a port.
+func declaresPort(s pipeline.Step, port int) bool {
 	if s.Service == nil {
 		return false
 	}

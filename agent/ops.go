@@ -25,7 +25,7 @@ type operation struct {
 }
 
 // operationResult is the result of an operation, before secrets are masked in it.
-type finished struct {
+type operationResult struct {
 	result  engine.Result
 	outputs map[string]any
 	// ran tells outputs that are empty from none at all.
@@ -34,92 +34,92 @@ type finished struct {
 
 // startOperation runs an operation on its own goroutine. It always posts exactly one Ended,
 // unless the agent ends first. An operation that is already cancelled does nothing else.
-func (a *Agent) start(ctx context.Context, d *deployment, do engine.Do, canceled bool) {
+func (a *Agent) startOperation(ctx context.Context, d *deployment, do engine.Do, canceled bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	if canceled {
 		cancel()
 	}
 	d.cancel[do.Op] = cancel
-	v, _ := a.view(d.id)
+	v, _ := a.viewOf(d.id)
 	o := operation{agent: a, do: do, goal: d.m.Work(), bundle: v.bundle,
 		held: d.m.State().Phase != wire.PhaseApplying}
 	if do.Kind == engine.Remove && d.unready.step == do.Step {
-		o.why, d.unready = d.unready.message, unready{}
+		o.why, d.unready = d.unready.message, startupFailure{}
 	}
 	if o.bundle == nil {
 		o.bundle = newBundle(d.id, o.goal, wire.Secrets{}, nil)
 	}
 	a.ops.Go(func() {
 		defer cancel()
-		f := o.perform(ctx)
+		f := o.runWithFailpoints(ctx)
 		a.inbox.post(func(now time.Time) {
 			delete(d.cancel, do.Op)
-			a.feed(now, d, engine.Ended{Op: do.Op, Result: a.conceal(d, o, f)})
+			a.stepMachine(now, d, engine.Ended{Op: do.Op, Result: a.maskAndSeal(d, o, f)})
 		})
 	})
 }
 
-func (o operation) perform(ctx context.Context) finished {
+func (o operation) runWithFailpoints(ctx context.Context) operationResult {
 	if err := ctx.Err(); err != nil {
-		return finished{result: o.classify(ctx, err, engine.CodeCanceled)}
+		return operationResult{result: o.classifyErr(ctx, err, engine.CodeCanceled)}
 	}
-	name := place(o.do.Kind)
+	name := failpointName(o.do.Kind)
 	if err := o.agent.config.Failpoint.Hit(name + ".before"); err != nil {
-		return finished{result: o.classify(ctx, err, "failpoint")}
+		return operationResult{result: o.classifyErr(ctx, err, "failpoint")}
 	}
-	f := o.call(ctx)
+	f := o.callRuntime(ctx)
 	if err := o.agent.config.Failpoint.Hit(name + ".after"); err != nil {
-		return finished{result: o.classify(ctx, err, "failpoint")}
+		return operationResult{result: o.classifyErr(ctx, err, "failpoint")}
 	}
 	return f
 }
 
 // failpointName is the base name of an operation's failpoints.
-func place(k engine.Kind) string {
+func failpointName(k engine.Kind) string {
 	if k == engine.Ask || k == engine.Answer {
 		return "approval." + string(k)
 	}
 	return "runtime." + string(k)
 }
 
-func (o operation) call(ctx context.Context) finished {
+func (o operation) callRuntime(ctx context.Context) operationResult {
 	r := o.agent.runtime
 	switch o.do.Kind {
 	case engine.Prepare:
-		return o.simple(ctx, r.Prepare(ctx, o.goal.Deployment), "prepare")
+		return o.resultOf(ctx, r.Prepare(ctx, o.goal.Deployment), "prepare")
 	case engine.Pull:
-		return o.pull(ctx)
+		return o.pullImage(ctx)
 	case engine.Start:
 		return o.startService(ctx)
 	case engine.Probe:
-		return o.probe(ctx)
+		return o.probeService(ctx)
 	case engine.CreateAhead:
 		spec := pluginSpec(o.goal, o.do.Step, o.do.Action)
-		return o.simple(ctx, r.CreatePlugin(ctx, spec), "create")
+		return o.resultOf(ctx, r.CreatePlugin(ctx, spec), "create")
 	case engine.Run:
 		return o.runPlugin(ctx)
 	case engine.Stop:
-		return o.stop(ctx)
+		return o.stopService(ctx)
 	case engine.Remove:
-		return o.remove(ctx)
+		return o.removeContainers(ctx)
 	case engine.RemoveAll:
 		return o.removeAll(ctx)
 	case engine.Ask:
-		return o.ask()
+		return o.evalPrompt()
 	case engine.Answer:
-		return o.answered()
+		return o.completeApproval()
 	}
-	return finished{result: engine.Result{Outcome: engine.No, Code: "internal",
+	return operationResult{result: engine.Result{Outcome: engine.No, Code: "internal",
 		Message: "unknown operation " + string(o.do.Kind)}}
 }
 
-func (o operation) simple(ctx context.Context, err error, code string) finished {
-	return finished{result: o.classify(ctx, err, code)}
+func (o operation) resultOf(ctx context.Context, err error, code string) operationResult {
+	return operationResult{result: o.classifyErr(ctx, err, code)}
 }
 
 // classifyErr distinguishes a refusal of the engine (No) from an engine that could not be
 // asked (Unknown).
-func (o operation) classify(ctx context.Context, err error, code string) engine.Result {
+func (o operation) classifyErr(ctx context.Context, err error, code string) engine.Result {
 	switch {
 	case err == nil:
 		return engine.Result{Outcome: engine.OK}
@@ -131,13 +131,13 @@ func (o operation) classify(ctx context.Context, err error, code string) engine.
 	return engine.Result{Outcome: engine.No, Code: code, Message: err.Error()}
 }
 
-func (o operation) pull(ctx context.Context) finished {
+func (o operation) pullImage(ctx context.Context) operationResult {
 	step, _ := o.goal.Pipeline.Step(o.do.Step)
 	image := imageOf(step)
 	if image == nil {
-		return o.simple(ctx, errors.New("the step has no image"), CodeImagePull)
+		return o.resultOf(ctx, errors.New("the step has no image"), CodeImagePull)
 	}
-	if err := o.agent.images.ask(*image, time.Now()); err != nil {
+	if err := o.agent.images.recordUse(*image, time.Now()); err != nil {
 		// Without the note it is never collected; that is no reason not to run.
 		o.agent.log.Warn("an image was not noted", "error", err)
 	}
@@ -145,29 +145,29 @@ func (o operation) pull(ctx context.Context) finished {
 	if known, ok := o.bundle.auths[image.Registry]; ok {
 		auth = &known
 	}
-	here, err := o.mayUse(ctx, *image, auth)
+	here, err := o.mayUseLocal(ctx, *image, auth)
 	if here || err != nil {
-		return o.simple(ctx, err, CodeImagePull)
+		return o.resultOf(ctx, err, CodeImagePull)
 	}
-	err = o.agent.pulls.pull(ctx, o.agent.runtime, *image, auth, func(p PullProgress) {
-		o.agent.note(o.goal, o.do.Step, func(g *wire.Progress) {
+	err = o.agent.pulls.pullShared(ctx, o.agent.runtime, *image, auth, func(p PullProgress) {
+		o.agent.updateProgress(o.goal, o.do.Step, func(g *wire.Progress) {
 			g.PulledBytes, g.TotalBytes = p.Done, p.Total
 			g.PulledLayers, g.TotalLayers = p.LayersDone, p.Layers
 		})
 	})
 	if err == nil {
-		o.agent.pulls.prove(o.goal.Deployment, o.goal.Run, keyOf(*image, auth))
+		o.agent.pulls.recordAccess(o.goal.Deployment, o.goal.Run, keyOf(*image, auth))
 	}
-	return o.simple(ctx, err, CodeImagePull)
+	return o.resultOf(ctx, err, CodeImagePull)
 }
 
 // mayUseLocal reports whether the image is on the node and this run, or the run that
 // created this deployment, has been granted access to it. Then a service can be restarted
 // while the registry is down.
-func (o operation) mayUse(
+func (o operation) mayUseLocal(
 	ctx context.Context, image pipeline.Image, auth *wire.RegistryAuth,
 ) (bool, error) {
-	proven := o.agent.pulls.proven(o.goal.Deployment, o.goal.Run, keyOf(image, auth))
+	proven := o.agent.pulls.hasAccess(o.goal.Deployment, o.goal.Run, keyOf(image, auth))
 	if image.Digest == "" || !o.held && !proven {
 		return false, nil
 	}
@@ -184,28 +184,28 @@ func imageOf(s pipeline.Step) *pipeline.Image {
 	return nil
 }
 
-func (o operation) startService(ctx context.Context) finished {
+func (o operation) startService(ctx context.Context) operationResult {
 	spec, err := serviceSpec(o.goal, o.bundle, o.do.Step)
 	if err != nil {
-		return o.simple(ctx, err, CodeUnresolved)
+		return o.resultOf(ctx, err, CodeUnresolved)
 	}
-	return o.simple(ctx, o.agent.runtime.StartService(ctx, spec), "start")
+	return o.resultOf(ctx, o.agent.runtime.StartService(ctx, spec), "start")
 }
 
-func (o operation) probe(ctx context.Context) finished {
-	spec := bareService(o.goal, o.do.Step)
+func (o operation) probeService(ctx context.Context) operationResult {
+	spec := minimalServiceSpec(o.goal, o.do.Step)
 	p, err := o.agent.runtime.Probe(ctx, spec)
 	if err != nil {
-		r := o.classify(ctx, err, "probe")
+		r := o.classifyErr(ctx, err, "probe")
 		if r.Outcome == engine.No {
 			// The probe itself failed; that is a check that was not passed.
 			r = engine.Result{Outcome: engine.OK, Health: wire.HealthUnhealthy, Message: err.Error()}
 		}
-		return finished{result: r}
+		return operationResult{result: r}
 	}
 	if !o.held {
 		// Whatever it said, it could be asked: a service that takes its time is not stuck.
-		o.agent.note(o.goal, o.do.Step, func(*wire.Progress) {})
+		o.agent.updateProgress(o.goal, o.do.Step, func(*wire.Progress) {})
 	}
 	r := engine.Result{Outcome: engine.OK, Health: p.Health, Message: p.Detail,
 		StartedAt: p.StartedAt}
@@ -215,61 +215,61 @@ func (o operation) probe(ctx context.Context) finished {
 		switch {
 		case p.OOM:
 			r.Code = CodeOOM
-		case p.ExitCode == killed:
+		case p.ExitCode == exitSIGKILL:
 			r.Code = CodeKilledByStranger
 		}
 		if o.held {
 			// During a start-up the service may be started again; if it is not, its log is captured
 			// when its container is removed.
-			o.lastWords(ctx, r.Message)
+			o.captureLogTail(ctx, r.Message)
 		}
 	}
-	return finished{result: r}
+	return operationResult{result: r}
 }
 
-func (o operation) runPlugin(ctx context.Context) finished {
+func (o operation) runPlugin(ctx context.Context) operationResult {
 	input, err := pluginInput(o.goal, o.bundle, o.do.Step, o.do.Action, o.do.Attempt)
 	if err != nil {
-		f := o.simple(ctx, err, CodeUnresolved)
+		f := o.resultOf(ctx, err, CodeUnresolved)
 		f.result.Harmless = true
 		return f
 	}
 	spec := pluginSpec(o.goal, o.do.Step, o.do.Action)
-	lines := o.agent.lines(o)
+	lines := o.agent.newLineWriter(o)
 	spec.Pieces = lines
-	result, err := o.agent.runtime.RunPlugin(ctx, spec, input, lines.add)
-	lines.end()
-	lines.missed(result.Dropped)
+	result, err := o.agent.runtime.RunPlugin(ctx, spec, input, lines.writeText)
+	lines.flushPartial()
+	lines.reportMissedLines(result.Dropped)
 	if err != nil {
 		// Whatever the reason, it may have run.
-		r := o.classify(ctx, err, engine.CodeUnknownOutcome)
+		r := o.classifyErr(ctx, err, engine.CodeUnknownOutcome)
 		r.Outcome = engine.Unknown
-		return finished{result: r}
+		return operationResult{result: r}
 	}
 	step, _ := o.goal.Pipeline.Step(o.do.Step)
-	return asDeclared(judge(spec, result), o.do.Action, step.Plugin.Component)
+	return validateOutputs(evaluateResult(spec, result), o.do.Action, step.Plugin.Component)
 }
 
-func (o operation) stop(ctx context.Context) finished {
+func (o operation) stopService(ctx context.Context) operationResult {
 	ran, err := o.agent.runtime.StopService(ctx, o.goal.Deployment, o.do.Step)
-	f := o.simple(ctx, err, "stop")
+	f := o.resultOf(ctx, err, "stop")
 	f.result.Exited = !ran
 	return f
 }
 
-// remove takes away the containers of one step, found by their labels.
-func (o operation) remove(ctx context.Context) finished {
+// removeContainers takes away the containers of one step, found by their labels.
+func (o operation) removeContainers(ctx context.Context) operationResult {
 	if o.why != "" {
-		o.lastWords(ctx, o.why)
+		o.captureLogTail(ctx, o.why)
 	} else {
-		o.keepLog(ctx)
+		o.archiveLog(ctx)
 	}
 	objects, err := o.agent.runtime.List(ctx)
 	if err != nil {
 		// Not knowing what is there is no reason to think that nothing is.
-		r := o.classify(ctx, err, "list")
+		r := o.classifyErr(ctx, err, "list")
 		r.Outcome = engine.Unknown
-		return finished{result: r}
+		return operationResult{result: r}
 	}
 	var failed error
 	for _, object := range objects {
@@ -278,12 +278,12 @@ func (o operation) remove(ctx context.Context) finished {
 			failed = errors.Join(failed, o.agent.runtime.Remove(ctx, object))
 		}
 	}
-	return o.simple(ctx, failed, "remove")
+	return o.resultOf(ctx, failed, "remove")
 }
 
-func (o operation) removeAll(ctx context.Context) finished {
+func (o operation) removeAll(ctx context.Context) operationResult {
 	left, err := o.agent.runtime.RemoveDeployment(ctx, o.goal.Deployment)
-	f := o.simple(ctx, err, "remove")
+	f := o.resultOf(ctx, err, "remove")
 	for _, object := range left {
 		f.result.Left = append(f.result.Left, string(object.Kind)+" "+object.Name)
 	}
@@ -292,8 +292,8 @@ func (o operation) removeAll(ctx context.Context) finished {
 
 // maskAndSeal masks what people will read, and seals outputs. It runs in the loop, so that
 // the outputs of two steps are added to the bundle one after the other.
-func (a *Agent) conceal(d *deployment, o operation, f finished) engine.Result {
-	v, _ := a.view(d.id)
+func (a *Agent) maskAndSeal(d *deployment, o operation, f operationResult) engine.Result {
+	v, _ := a.viewOf(d.id)
 	b := v.bundle
 	if b == nil {
 		b = o.bundle
@@ -305,22 +305,22 @@ func (a *Agent) conceal(d *deployment, o operation, f finished) engine.Result {
 		if step.Plugin != nil {
 			declared = step.Plugin.Component
 		}
-		next, out := b.with(o.do.Step, f.outputs, declared)
+		next, out := b.withOutputs(o.do.Step, f.outputs, declared)
 		b = next
 		if v.bundle != nil {
 			a.setBundle(d.id, b)
 		}
-		sealed, err := b.seal(o.do.Step, out)
+		sealed, err := b.sealOutputs(o.do.Step, out)
 		if err != nil {
 			a.log.Error("outputs cannot be sealed", "step", o.do.Step, "error", err)
 		}
-		r.Outputs, r.Sealed = b.shown(out), sealed
+		r.Outputs, r.Sealed = b.maskOutputs(out), sealed
 	}
 	if o.do.Kind == engine.Probe {
-		r.Message = shownProbe(b.masker, r.Message)
+		r.Message = maskProbeOutput(b.masker, r.Message)
 	}
 	r.Message = b.masker.Mask(r.Message)
-	r.Metadata = b.shownMetadata(r.Metadata)
+	r.Metadata = b.maskMetadata(r.Metadata)
 	for i := range r.Left {
 		r.Left[i] = b.masker.Mask(r.Left[i])
 	}

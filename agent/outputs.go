@@ -21,7 +21,7 @@ const CodeOutputSchema = "output_schema"
 // validateOutputs validates the outputs of a create against the component's schema. If they
 // are invalid the step fails but keeps its outputs: what was created exists, and delete
 // needs them to find it.
-func asDeclared(f finished, action string, c *pipeline.Component) finished {
+func validateOutputs(f operationResult, action string, c *pipeline.Component) operationResult {
 	if !f.ran || action != "create" || c == nil || len(c.Outputs) == 0 {
 		return f
 	}
@@ -35,7 +35,7 @@ func asDeclared(f finished, action string, c *pipeline.Component) finished {
 	if wrong, ok := errors.AsType[*jsonschema.ValidationError](schema.Validate(f.outputs)); ok {
 		f.result.Outcome, f.result.Code = engine.No, CodeOutputSchema
 		f.result.Message = "the plugin's outputs are not what its component declares: " +
-			complaints(wrong)
+			describeViolations(wrong)
 	}
 	return f
 }
@@ -52,7 +52,7 @@ func compileOutputs(schema map[string]any) (*jsonschema.Schema, error) {
 	const name = "nullops:///outputs.json"
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
-	c.UseLoader(noDocuments{})
+	c.UseLoader(noExternalSchemas{})
 	if err := c.AddResource(name, document); err != nil {
 		return nil, err
 	}
@@ -61,9 +61,9 @@ func compileOutputs(schema map[string]any) (*jsonschema.Schema, error) {
 
 // noExternalSchemas refuses to load other documents: a schema must be self-contained, and a
 // plugin must not make the agent fetch anything.
-type noDocuments struct{}
+type noExternalSchemas struct{}
 
-func (noDocuments) Load(string) (any, error) {
+func (noExternalSchemas) Load(string) (any, error) {
 	return nil, errors.New("a schema may not refer to other documents")
 }
 
@@ -72,7 +72,7 @@ const maxComplaints = 5
 
 // describeViolations lists the paths and schema keywords that failed. It quotes no values:
 // an output may be a secret that is not known as one yet.
-func complaints(wrong *jsonschema.ValidationError) string {
+func describeViolations(wrong *jsonschema.ValidationError) string {
 	var all []string
 	var walk func(e *jsonschema.ValidationError)
 	walk = func(e *jsonschema.ValidationError) {
@@ -80,7 +80,7 @@ func complaints(wrong *jsonschema.ValidationError) string {
 			walk(cause)
 		}
 		if len(e.Causes) == 0 {
-			all = append(all, complaint(e))
+			all = append(all, describeViolation(e))
 		}
 	}
 	walk(wrong)
@@ -92,7 +92,7 @@ func complaints(wrong *jsonschema.ValidationError) string {
 	return strings.Join(all, ", ") + more
 }
 
-func complaint(e *jsonschema.ValidationError) string {
+func describeViolation(e *jsonschema.ValidationError) string {
 	at := strings.Join(append([]string{"outputs"}, e.InstanceLocation...), ".")
 	keyword := "schema"
 	if path := e.ErrorKind.KeywordPath(); len(path) > 0 {

@@ -32,8 +32,8 @@ func TestAsDeclared_HoldsOutputsToTheSchema(t *testing.T) {
 		"a secret, short": {map[string]any{"url": "http://a", "token": "hunter22"}, `token breaks`},
 		"no outputs":      {map[string]any{}, "outputs lacks url"},
 	} {
-		good := finished{ran: true, outputs: c.outputs, result: engine.Result{Outcome: engine.OK}}
-		got := asDeclared(good, "create", component)
+		good := operationResult{ran: true, outputs: c.outputs, result: engine.Result{Outcome: engine.OK}}
+		got := validateOutputs(good, "create", component)
 		wantCode := CodeOutputSchema
 		if c.says == "" {
 			wantCode = ""
@@ -45,7 +45,7 @@ func TestAsDeclared_HoldsOutputsToTheSchema(t *testing.T) {
 		if (got.result.Outcome == engine.OK) != (c.says == "") {
 			t.Errorf("%s: outcome %v", name, got.result.Outcome)
 		}
-		if again := asDeclared(good, "delete", component); again.result.Outcome != engine.OK {
+		if again := validateOutputs(good, "delete", component); again.result.Outcome != engine.OK {
 			t.Errorf("%s: delete is held to the outputs of create: %+v", name, again)
 		}
 	}

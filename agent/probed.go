@@ -11,17 +11,17 @@ const (
 	// much more than is shown, so that a secret cut at this limit lies outside the part that is
 	// shown.
 	ProbeOutput = 4 << 10
-	// shownOutput is how much of that people see.
-	shownOutput = 512
+	// maxProbeOutput is how much of that people see.
+	maxProbeOutput = 512
 )
 
 // maskProbeOutput makes one short line of a readiness check's output. It masks before it
 // shortens: part of a secret, or one with changed white space, would not be recognized.
-func shownProbe(m *mask.Masker, said string) string {
+func maskProbeOutput(m *mask.Masker, said string) string {
 	said = m.Mask(strings.ToValidUTF8(said, "\uFFFD"))
 	said = strings.Join(strings.Fields(said), " ")
-	if len(said) > shownOutput {
-		said = strings.ToValidUTF8(said[:shownOutput], "") + "…"
+	if len(said) > maxProbeOutput {
+		said = strings.ToValidUTF8(said[:maxProbeOutput], "") + "…"
 	}
 	return said
 }

@@ -46,14 +46,14 @@ func keyOf(i pipeline.Image, auth *wire.RegistryAuth) imageKey {
 }
 
 // hasAccess reports whether a registry has already granted this run access to the image.
-func (p *pulls) proven(deployment, run string, key imageKey) bool {
+func (p *pulls) hasAccess(deployment, run string, key imageKey) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known := p.proofs[deployment]
 	return known.run == run && known.images[key]
 }
 
-func (p *pulls) prove(deployment, run string, key imageKey) {
+func (p *pulls) recordAccess(deployment, run string, key imageKey) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known := p.proofs[deployment]
@@ -65,7 +65,7 @@ func (p *pulls) prove(deployment, run string, key imageKey) {
 }
 
 // forgetDeployment drops a deployment's proofs and the credentials they contain.
-func (p *pulls) forget(deployment string) {
+func (p *pulls) forgetDeployment(deployment string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.proofs, deployment)
@@ -80,13 +80,13 @@ type flight struct {
 	watchers []func(PullProgress)
 }
 
-func (f *flight) watch(progress func(PullProgress)) {
+func (f *flight) addWatcher(progress func(PullProgress)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.watchers = append(f.watchers, progress)
 }
 
-func (f *flight) progress(p PullProgress) {
+func (f *flight) reportProgress(p PullProgress) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, tell := range f.watchers {
@@ -94,15 +94,15 @@ func (f *flight) progress(p PullProgress) {
 	}
 }
 
-// pull makes an image present, or waits until another run's pull has.
-func (p *pulls) pull(ctx context.Context, r Runtime, image pipeline.Image,
+// pullShared makes an image present, or waits until another run's pull has.
+func (p *pulls) pullShared(ctx context.Context, r Runtime, image pipeline.Image,
 	auth *wire.RegistryAuth, progress func(PullProgress)) error {
 	key := keyOf(image, auth)
 	for {
-		f, mine := p.join(key, progress)
+		f, mine := p.joinOrStart(key, progress)
 		if mine {
-			f.err = r.Pull(ctx, image, auth, f.progress)
-			p.land(key, f)
+			f.err = r.Pull(ctx, image, auth, f.reportProgress)
+			p.finishFlight(key, f)
 			return f.err
 		}
 		select {
@@ -118,7 +118,7 @@ func (p *pulls) pull(ctx context.Context, r Runtime, image pipeline.Image,
 
 // joinOrStart returns the pull of this image that is in progress, or starts one (mine is
 // true).
-func (p *pulls) join(key imageKey, progress func(PullProgress)) (f *flight, mine bool) {
+func (p *pulls) joinOrStart(key imageKey, progress func(PullProgress)) (f *flight, mine bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f = p.flights[key]
@@ -126,11 +126,11 @@ func (p *pulls) join(key imageKey, progress func(PullProgress)) (f *flight, mine
 		f, mine = &flight{done: make(chan struct{})}, true
 		p.flights[key] = f
 	}
-	f.watch(progress)
+	f.addWatcher(progress)
 	return f, mine
 }
 
-func (p *pulls) land(key imageKey, f *flight) {
+func (p *pulls) finishFlight(key imageKey, f *flight) {
 	p.mu.Lock()
 	delete(p.flights, key)
 	p.mu.Unlock()

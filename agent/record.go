@@ -44,8 +44,8 @@ type measurement struct {
 
 func newRecord() *record { return &record{boot: rand.Text()} }
 
-// add numbers a measurement and keeps it.
-func (r *record) add(at time.Time, v wire.Vitals) {
+// addSample numbers a measurement and keeps it.
+func (r *record) addSample(at time.Time, v wire.Vitals) {
 	s := wire.Sample{CPU: v.CPU, Memory: v.MemoryUsed, DiskFree: v.DiskFree, Flow: v.Flow}
 	for _, u := range v.Services {
 		s.Services = append(s.Services, wire.ServiceUse{Deployment: u.Deployment, Step: u.Step,
@@ -56,24 +56,24 @@ func (r *record) add(at time.Time, v wire.Vitals) {
 	r.last++
 	s.Number = r.last
 	r.kept = append(r.kept, measurement{at, s})
-	r.points += size(s)
+	r.points += countPoints(s)
 	for len(r.kept) > 1 && (len(r.kept) > recordLength || r.points > recordPoints) {
 		r.dropLocked(1)
 	}
 }
 
-func size(s wire.Sample) int { return 1 + len(s.Services) }
+func countPoints(s wire.Sample) int { return 1 + len(s.Services) }
 
 func (r *record) dropLocked(n int) {
 	for _, m := range r.kept[:n] {
-		r.points -= size(m.sample)
+		r.points -= countPoints(m.sample)
 	}
 	clear(r.kept[:n]) // The array lives on below the slice.
 	r.kept = r.kept[n:]
 }
 
 // dropStored drops samples that are in the database.
-func (r *record) done(a wire.Stored) {
+func (r *record) dropStored(a wire.Stored) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if a.Boot != r.boot {
@@ -96,7 +96,7 @@ func (r *record) isStored(number int64) bool {
 
 // nextBatch returns the oldest samples that are not stored, as one message; empty if there
 // are too few to send.
-func (r *record) batch(now time.Time) wire.Samples {
+func (r *record) nextBatch(now time.Time) wire.Samples {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := wire.Samples{Boot: r.boot}
@@ -105,7 +105,7 @@ func (r *record) batch(now time.Time) wire.Samples {
 	}
 	points := 0
 	for _, m := range r.kept[:min(len(r.kept), samplesAtMost)] {
-		if points += size(m.sample); points > pointsAtMost && len(out.Items) > 0 {
+		if points += countPoints(m.sample); points > pointsAtMost && len(out.Items) > 0 {
 			break
 		}
 		m.sample.Age = max(0, now.Sub(m.at).Milliseconds())

@@ -17,18 +17,18 @@ func TestRecord_IsBounded(t *testing.T) {
 		start := time.Now()
 		for i := range rapid.IntRange(1, 12).Draw(t, "acts") {
 			if rapid.Bool().Draw(t, "store") {
-				r.done(wire.Stored{Boot: r.boot, Number: rapid.Int64Range(0, r.last+2).Draw(t, "n")})
+				r.dropStored(wire.Stored{Boot: r.boot, Number: rapid.Int64Range(0, r.last+2).Draw(t, "n")})
 				continue
 			}
 			many := rapid.SampledFrom([]int{0, 7, 900, 2500}).Draw(t, "services")
 			services := make([]wire.ServiceVitals, many)
 			for range rapid.SampledFrom([]int{1, 2, 30}).Draw(t, "times") {
-				r.add(start, wire.Vitals{Services: services})
+				r.addSample(start, wire.Vitals{Services: services})
 			}
-			b := r.batch(start.Add(time.Duration(i) * time.Second))
+			b := r.nextBatch(start.Add(time.Duration(i) * time.Second))
 			points := 0
 			for k, s := range b.Items {
-				points += size(s)
+				points += countPoints(s)
 				if s.Number <= r.stored || k > 0 && s.Number != b.Items[k-1].Number+1 {
 					t.Fatalf("item %d is %d, stored %d", k, s.Number, r.stored)
 				}
@@ -42,7 +42,7 @@ func TestRecord_IsBounded(t *testing.T) {
 		}
 		points := 0
 		for _, m := range r.kept {
-			points += size(m.sample)
+			points += countPoints(m.sample)
 		}
 		if points != r.points || points > recordPoints && len(r.kept) > 1 ||
 			len(r.kept) > recordLength {
@@ -55,7 +55,7 @@ func TestRecord_IsBounded(t *testing.T) {
 func TestRecord_KeepsAnHour(t *testing.T) {
 	r := newRecord()
 	for range recordLength + 5 {
-		r.add(time.Now(), wire.Vitals{})
+		r.addSample(time.Now(), wire.Vitals{})
 	}
 	if len(r.kept) != recordLength || r.kept[0].sample.Number != 6 {
 		t.Errorf("kept %d from number %d", len(r.kept), r.kept[0].sample.Number)
@@ -66,10 +66,10 @@ func TestRecord_KeepsAnHour(t *testing.T) {
 func TestRecord_IgnoresAnotherLife(t *testing.T) {
 	r := newRecord()
 	for range 5 {
-		r.add(time.Now(), wire.Vitals{})
+		r.addSample(time.Now(), wire.Vitals{})
 	}
-	r.done(wire.Stored{Boot: "before", Number: 5})
-	if got := len(r.batch(time.Now()).Items); got != 5 {
+	r.dropStored(wire.Stored{Boot: "before", Number: 5})
+	if got := len(r.nextBatch(time.Now()).Items); got != 5 {
 		t.Errorf("%d of 5 are left", got)
 	}
 }

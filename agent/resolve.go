@@ -18,8 +18,8 @@ import (
 // description of the product asks for five minutes.
 const defaultTimeout = 5 * time.Minute
 
-// scope answers references with what the goal and the bundle know.
-func scope(g *wire.Goal, b *bundle) pipeline.Scope {
+// newScope answers references with what the goal and the bundle know.
+func newScope(g *wire.Goal, b *bundle) pipeline.Scope {
 	return func(r pipeline.Ref) (pipeline.Value, error) {
 		switch r.Scope {
 		case pipeline.ScopeDeployment:
@@ -86,9 +86,9 @@ func serviceField(g *wire.Goal, r pipeline.Ref) (pipeline.Value, error) {
 // serviceSpec resolves a service step. What touches a secret goes to the
 // process through tmpfs only.
 func serviceSpec(g *wire.Goal, b *bundle, key pipeline.StepKey) (ServiceSpec, error) {
-	s := bareService(g, key)
+	s := minimalServiceSpec(g, key)
 	step, _ := g.Pipeline.Step(key)
-	values := scope(g, b)
+	values := newScope(g, b)
 	var err error
 	s.Entrypoint, err = resolveArguments("entrypoint", step.Service.Entrypoint, values)
 	if err != nil {
@@ -135,9 +135,9 @@ func resolveArguments(field string, args []string, values pipeline.Scope) ([]str
 	return all, nil
 }
 
-// bareService is all of a service that needs no secret: enough to probe and
+// minimalServiceSpec is all of a service that needs no secret: enough to probe and
 // to measure it.
-func bareService(g *wire.Goal, key pipeline.StepKey) ServiceSpec {
+func minimalServiceSpec(g *wire.Goal, key pipeline.StepKey) ServiceSpec {
 	step, _ := g.Pipeline.Step(key)
 	s := ServiceSpec{Deployment: g.Deployment, Run: g.Run, Step: key,
 		Env: map[string]string{}, SecretEnv: map[string]string{}}
@@ -195,13 +195,13 @@ func pluginInput(
 		return nil, errors.New("the step is no plugin")
 	}
 	r := stdio.Request{Action: stdio.Action(action), Secrets: map[string]string{},
-		Services: services(g, key), Outputs: b.outputs[key].Values,
+		Services: servicesBefore(g, key), Outputs: b.outputs[key].Values,
 		Deployment: stdio.Deployment{ID: g.Context.ID, Name: g.Context.Name,
 			Environment: g.Context.Environment, Project: g.Context.Project,
 			Domain: g.Context.Domain},
 		Run: stdio.Run{ID: g.Run, Step: string(key), Attempt: attempt},
 	}
-	values := scope(g, b)
+	values := newScope(g, b)
 	parameters, err := pipeline.EvalTree(step.Plugin.Parameters, values)
 	if err != nil {
 		return nil, fmt.Errorf("parameters.%w", err)
@@ -219,8 +219,8 @@ func pluginInput(
 	return out.Bytes(), err
 }
 
-// services lists those started before a step.
-func services(g *wire.Goal, before pipeline.StepKey) map[string]stdio.Service {
+// servicesBefore lists those started before a step.
+func servicesBefore(g *wire.Goal, before pipeline.StepKey) map[string]stdio.Service {
 	all := map[string]stdio.Service{}
 	for _, key := range g.Pipeline.Order {
 		if key == before {

@@ -15,11 +15,11 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// dialWithin bounds a tunnel's dial; the ingress waits as long.
-const dialWithin = 5 * time.Second
+// dialTimeout bounds a tunnel's dial; the ingress waits as long.
+const dialTimeout = 5 * time.Second
 
-// handler is everything a proven control plane may ask. ctx ends the sessions.
-func (a *Agent) handler(ctx context.Context) http.Handler {
+// newHandler is everything a proven control plane may ask. ctx ends the sessions.
+func (a *Agent) newHandler(ctx context.Context) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc(wire.PathSession, func(w http.ResponseWriter, r *http.Request) {
 		a.serveSession(ctx, w, r)
@@ -33,7 +33,7 @@ func (a *Agent) handler(ctx context.Context) http.Handler {
 	mux.HandleFunc("GET "+wire.PathVolumes, a.serveVolumes)
 	mux.HandleFunc("GET "+wire.PathVolume, a.serveReadVolume)
 	mux.HandleFunc("PUT "+wire.PathVolume, a.serveWriteVolume)
-	maintenance := a.maintenance()
+	maintenance := a.maintenanceHandler()
 	mux.Handle(wire.PathInventory, maintenance)
 	mux.Handle(wire.PathUpgrade, maintenance)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -62,17 +62,17 @@ func (a *Agent) serveTunnel(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	v, ok := a.view(target.Deployment)
+	v, ok := a.viewOf(target.Deployment)
 	if !ok || v.goal == nil || v.goal.Want != wire.WantPresent {
 		http.Error(w, "no such deployment on this node", http.StatusNotFound)
 		return
 	}
 	step, ok := v.goal.Pipeline.Step(pipeline.StepKey(target.Service))
-	if !ok || !declares(step, target.Port) {
+	if !ok || !declaresPort(step, target.Port) {
 		http.Error(w, "the deployment declares no such port", http.StatusNotFound)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), dialWithin)
+	ctx, cancel := context.WithTimeout(r.Context(), dialTimeout)
 	defer cancel()
 	service, err := a.runtime.Dial(ctx, target.Deployment, step.Key, target.Port)
 	if err != nil {
@@ -96,7 +96,7 @@ func (a *Agent) serveTunnel(w http.ResponseWriter, r *http.Request) {
 // serveServiceLogs streams masked lines, each "RFC3339Nano text".
 func (a *Agent) serveServiceLogs(w http.ResponseWriter, r *http.Request) {
 	key := pipeline.StepKey(r.PathValue("key"))
-	v, ok := a.view(r.PathValue("id"))
+	v, ok := a.viewOf(r.PathValue("id"))
 	if !ok || v.goal == nil {
 		http.Error(w, "no such deployment on this node", http.StatusNotFound)
 		return
@@ -191,14 +191,14 @@ func (a *Agent) serveRunLogs(ctx context.Context, w http.ResponseWriter, r *http
 			a.log.Debug("log connection ended", "reason", err)
 			return
 		}
-		a.logs.remove(lines)
+		a.logs.removeAcknowledged(lines)
 	}
 }
 
 func (a *Agent) nextLines(ctx context.Context, s *wire.AgentSession) ([]wire.LogLine, error) {
 	for {
-		more := a.logs.more.next()
-		if lines := a.logs.batch(); len(lines) > 0 {
+		more := a.logs.more.nextSignal()
+		if lines := a.logs.nextBatch(); len(lines) > 0 {
 			return lines, nil
 		}
 		select {

@@ -32,7 +32,7 @@ func (a *Agent) serveSession(ctx context.Context, w http.ResponseWriter, r *http
 	}
 	peer, _ := wire.PeerFrom(r.Context())
 	a.log.Info("session begins", "node", peer.NodeID, "kid", peer.Kid, "epoch", peer.Epoch)
-	err = a.talk(ctx, s, peer.Epoch)
+	err = a.runSession(ctx, s, peer.Epoch)
 	a.mu.Lock()
 	if a.session == s {
 		a.session = nil
@@ -42,30 +42,30 @@ func (a *Agent) serveSession(ctx context.Context, w http.ResponseWriter, r *http
 }
 
 // runSession runs until the session or the agent ends.
-func (a *Agent) talk(ctx context.Context, s *wire.AgentSession, epoch uint64) error {
+func (a *Agent) runSession(ctx context.Context, s *wire.AgentSession, epoch uint64) error {
 	defer func() { _ = s.Close(wire.CodeGone, "the agent ends the session") }()
-	welcome, version := a.welcome(ctx)
+	welcome, version := a.buildWelcome(ctx)
 	if err := s.Send(ctx, welcome); err != nil {
 		return err
 	}
 	out := &sender{agent: a, session: s, from: make(chan int64, 64),
-		asked: map[string]question{}, inventory: version}
+		asked: map[string]sentRequest{}, inventory: version}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return a.listen(ctx, s, out, epoch) })
+	group.Go(func() error { return a.receiveCommands(ctx, s, out, epoch) })
 	group.Go(func() error { return out.run(ctx) })
-	a.hint()
+	a.requestListing()
 	return group.Wait()
 }
 
-// welcome says who this is. What the engine cannot tell now is left out.
-func (a *Agent) welcome(ctx context.Context) (w wire.Welcome, version int64) {
-	first, last, _ := a.store.numbers()
+// buildWelcome says who this is. What the engine cannot tell now is left out.
+func (a *Agent) buildWelcome(ctx context.Context) (w wire.Welcome, version int64) {
+	first, last, _ := a.store.seqNumbers()
 	w = wire.Welcome{Build: string(a.config.Build), FirstSeq: first, LastSeq: last,
 		Acked: a.store.lastConfirmed()}
 	asked, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	w.Inventory, version = a.look(asked)
-	w.At, w.Lines, w.Audit = time.Now(), len(a.logs.batch()) > 0, a.state.witnessed()
+	w.Inventory, version = a.inspectNode(asked)
+	w.At, w.Lines, w.Audit = time.Now(), len(a.logs.nextBatch()) > 0, a.state.auditHeads()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, id := range sortedKeys(a.views) {
@@ -77,7 +77,7 @@ func (a *Agent) welcome(ctx context.Context) (w wire.Welcome, version int64) {
 // receiveCommands executes commands until the session ends. It refuses them from a control
 // plane that has lost its lease, which shows in a newer epoch on any connection, even a
 // tunnel.
-func (a *Agent) listen(
+func (a *Agent) receiveCommands(
 	ctx context.Context, s *wire.AgentSession, out *sender, epoch uint64,
 ) error {
 	for {
@@ -85,45 +85,45 @@ func (a *Agent) listen(
 		if err != nil {
 			return err
 		}
-		if epoch < a.state.epoch() {
+		if epoch < a.state.highestEpoch() {
 			_ = s.Close(wire.CodeStaleEpoch, wire.ErrStaleEpoch.Error())
 			return fmt.Errorf("%T refused: %w", c, wire.ErrStaleEpoch)
 		}
-		if err := a.command(ctx, s, c, out); err != nil {
+		if err := a.handleCommand(ctx, s, c, out); err != nil {
 			return err
 		}
 	}
 }
 
-func (a *Agent) command(
+func (a *Agent) handleCommand(
 	ctx context.Context, s *wire.AgentSession, c wire.Command, out *sender,
 ) error {
 	switch c := c.(type) {
 	case wire.Goals:
-		a.whileCurrent(s, func() { a.inbox.post(func(now time.Time) { a.takeGoals(now, c) }) })
-		out.start(-1)
+		a.postIfCurrent(s, func() { a.inbox.post(func(now time.Time) { a.takeGoals(now, c) }) })
+		out.offerResumePoint(-1)
 		return a.config.Failpoint.Hit("goals.received")
 	case wire.Secrets:
-		a.whileCurrent(s, func() { a.inbox.post(func(now time.Time) { a.takeSecrets(now, c) }) })
+		a.postIfCurrent(s, func() { a.inbox.post(func(now time.Time) { a.takeSecrets(now, c) }) })
 		return a.config.Failpoint.Hit("secrets.received")
 	case wire.Ack:
-		a.whileCurrent(s, func() { a.inbox.post(func(time.Time) { a.takeAck(c.Seq) }) })
-		out.start(c.Seq)
+		a.postIfCurrent(s, func() { a.inbox.post(func(time.Time) { a.takeAck(c.Seq) }) })
+		out.offerResumePoint(c.Seq)
 		return a.config.Failpoint.Hit("report.acked")
 	case wire.Stored:
-		a.record.done(c)
+		a.record.dropStored(c)
 		return nil
 	case wire.Plugins:
-		a.takePlugins(c.Images)
+		a.queuePlugins(c.Images)
 		return nil
 	case wire.Registries:
-		a.ahead.signIn(c)
+		a.ahead.deliverAuths(c)
 		return nil
 	case wire.Keep:
-		a.images.keep(c)
+		a.images.addKeepList(c)
 		return nil
 	case wire.Witness:
-		a.takeWitness(c.Head)
+		a.queueHead(c.Head)
 		return nil
 	case wire.RefuseToken:
 		return a.refuseToken(ctx, s, c.Kid)
@@ -131,9 +131,9 @@ func (a *Agent) command(
 	return nil
 }
 
-// takePlugins leaves the newest list to storePlugins: a session never waits for
+// queuePlugins leaves the newest list to storePlugins: a session never waits for
 // the disk.
-func (a *Agent) takePlugins(images []wire.PluginImage) {
+func (a *Agent) queuePlugins(images []wire.PluginImage) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	select {
@@ -150,7 +150,7 @@ func (a *Agent) storePlugins(ctx context.Context) error {
 			if err := a.state.setPlugins(images); err != nil {
 				a.log.Error("the plugin list cannot be stored", "error", err)
 			}
-			a.ahead.again()
+			a.ahead.requestRound()
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -159,7 +159,7 @@ func (a *Agent) storePlugins(ctx context.Context) error {
 
 // postIfCurrent calls post unless the session has been overtaken by a newer one. The lock
 // ensures that nothing of an older session is posted after something of the newer one.
-func (a *Agent) whileCurrent(s *wire.AgentSession, post func()) {
+func (a *Agent) postIfCurrent(s *wire.AgentSession, post func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.session == s {
@@ -177,13 +177,13 @@ func (a *Agent) takeAck(seq int64) {
 // refuseToken is on disk before it is answered, and answered before every
 // connection of that token is cut, perhaps this one too.
 func (a *Agent) refuseToken(ctx context.Context, s *wire.AgentSession, kid string) error {
-	if err := a.state.refuse(kid); err != nil {
+	if err := a.state.refuseToken(kid); err != nil {
 		a.log.Error("the token's refusal cannot be stored", "kid", kid, "error", err)
 		return nil
 	}
 	err := s.Send(ctx, wire.TokenRefused{Kid: kid})
-	if own, _ := a.state.revoked(); own == kid {
-		farewell(s, kid)
+	if own, _ := a.state.tokenStatus(); own == kid {
+		closeRevoked(s, kid)
 	}
 	n := a.listener.Cut(func(p wire.Peer) bool { return p.Kid == kid })
 	a.log.Info("token refused from now on", "kid", kid, "connections", n)
@@ -192,7 +192,7 @@ func (a *Agent) refuseToken(ctx context.Context, s *wire.AgentSession, kid strin
 
 // closeRevoked closes a session because its token was revoked. The peer may be whoever
 // stole the token, so the close handshake gets half a second only.
-func farewell(s *wire.AgentSession, kid string) {
+func closeRevoked(s *wire.AgentSession, kid string) {
 	said := make(chan struct{})
 	go func() {
 		defer close(said)
@@ -206,11 +206,11 @@ func farewell(s *wire.AgentSession, kid string) {
 
 // requestInterval is how soon an unanswered request is sent again: a control plane without
 // its database does not answer.
-const askAgain = 5 * time.Second
+const requestInterval = 5 * time.Second
 
-// question is a wish that was sent.
-type question struct {
-	wish wish
+// sentRequest is a wish that was sent.
+type sentRequest struct {
+	wish secretsRequest
 	at   time.Time
 }
 
@@ -221,7 +221,7 @@ type sender struct {
 	// from receives the number of the last report that the control plane has stored; the first
 	// value starts the sending of events. -1 means that it did not say.
 	from    chan int64
-	asked   map[string]question
+	asked   map[string]sentRequest
 	started bool
 	sent    int64
 	// inventory is the version that was sent last, samples the number of the last sample that
@@ -233,7 +233,7 @@ type sender struct {
 
 // offerResumePoint tells the sender up to which report the control plane has stored them.
 // It never blocks: only the first value counts.
-func (o *sender) start(seq int64) {
+func (o *sender) offerResumePoint(seq int64) {
 	select {
 	case o.from <- seq:
 	default:
@@ -244,16 +244,16 @@ func (o *sender) run(ctx context.Context) error {
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
 	for {
-		more := o.agent.report.next()
-		if err := o.flush(ctx); err != nil {
+		more := o.agent.report.nextSignal()
+		if err := o.sendEvents(ctx); err != nil {
 			return err
 		}
 		select {
 		case <-more:
 		case seq := <-o.from:
-			o.begin(seq)
+			o.resumeAfter(seq)
 		case <-tick.C:
-			err := errors.Join(o.signs(ctx), o.news(ctx), o.measurements(ctx))
+			err := errors.Join(o.sendProgress(ctx), o.sendInventory(ctx), o.sendSamples(ctx))
 			if err != nil {
 				return err
 			}
@@ -265,23 +265,23 @@ func (o *sender) run(ctx context.Context) error {
 	}
 }
 
-// begin resumes from what the control plane has committed; it may be less than
+// resumeAfter resumes from what the control plane has committed; it may be less than
 // it once acknowledged, if it was restored from a backup.
-func (o *sender) begin(seq int64) {
+func (o *sender) resumeAfter(seq int64) {
 	if o.started {
 		return
 	}
 	o.started = true
 	if seq < 0 {
-		_, _, seq = o.agent.store.numbers()
+		_, _, seq = o.agent.store.seqNumbers()
 	}
 	o.sent = seq
 }
 
-// flush sends all events there are, and asks for secrets.
-func (o *sender) flush(ctx context.Context) error {
+// sendEvents sends all events there are, and asks for secrets.
+func (o *sender) sendEvents(ctx context.Context) error {
 	for o.started {
-		events := o.agent.store.after(o.sent, 64)
+		events := o.agent.store.eventsAfter(o.sent, 64)
 		if len(events) == 0 {
 			break
 		}
@@ -304,7 +304,7 @@ func (o *sender) flush(ctx context.Context) error {
 // askRegistries asks once per wish: without an answer the round is put off, and
 // the next session begins another.
 func (o *sender) askRegistries(ctx context.Context) error {
-	hosts := o.agent.ahead.unasked()
+	hosts := o.agent.ahead.takeHosts()
 	if len(hosts) == 0 {
 		return nil
 	}
@@ -317,8 +317,8 @@ func (o *sender) askSecrets(ctx context.Context) error {
 	var ask []wire.SecretsWanted
 	for _, id := range sortedKeys(o.agent.wanted) {
 		q := o.asked[id]
-		if w := o.agent.wanted[id]; q.wish != w || now.Sub(q.at) > askAgain {
-			o.asked[id] = question{w, now}
+		if w := o.agent.wanted[id]; q.wish != w || now.Sub(q.at) > requestInterval {
+			o.asked[id] = sentRequest{w, now}
 			ask = append(ask, w.SecretsWanted)
 		}
 	}
@@ -338,7 +338,7 @@ func (o *sender) askSecrets(ctx context.Context) error {
 }
 
 // sendProgress sends progress and vitals, which may be lost without harm.
-func (o *sender) signs(ctx context.Context) error {
+func (o *sender) sendProgress(ctx context.Context) error {
 	o.agent.mu.Lock()
 	var reports []wire.Report
 	for key, p := range o.agent.progress {
@@ -364,7 +364,7 @@ func (o *sender) signs(ctx context.Context) error {
 }
 
 // sendInventory sends the node's inventory if it has changed since it was last sent.
-func (o *sender) news(ctx context.Context) error {
+func (o *sender) sendInventory(ctx context.Context) error {
 	o.agent.mu.Lock()
 	now := o.agent.inventory
 	o.agent.mu.Unlock()
@@ -379,12 +379,12 @@ func (o *sender) news(ctx context.Context) error {
 // sent when the last was acknowledged. Without an acknowledgement, for example while the
 // database is down, it sends the same samples again; the control plane drops duplicates by
 // their numbers.
-func (o *sender) measurements(ctx context.Context) error {
+func (o *sender) sendSamples(ctx context.Context) error {
 	now := time.Now()
 	if !o.agent.record.isStored(o.samples) && now.Sub(o.sampled) < samplesAgain {
 		return nil
 	}
-	batch := o.agent.record.batch(now)
+	batch := o.agent.record.nextBatch(now)
 	if len(batch.Items) == 0 {
 		return nil
 	}

@@ -74,15 +74,15 @@ func openState(dir string, token *wire.Token) (*state, error) {
 	if token != nil && token.Kid != s.file.Kid {
 		f := s.file
 		f.Kid, f.Key, f.SPKI, f.Node, f.Epoch = token.Kid, token.Key().Bytes(), nil, "", 0
-		if err := s.put(f); err != nil {
+		if err := s.storeFile(f); err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
 }
 
-// put stores the new state, then takes it over.
-func (s *state) put(f stateFile) error {
+// storeFile stores the new state, then takes it over.
+func (s *state) storeFile(f stateFile) error {
 	data, err := json.Marshal(f)
 	if err != nil {
 		return fmt.Errorf("encode the agent's state: %w", err)
@@ -96,21 +96,21 @@ func (s *state) put(f stateFile) error {
 	return nil
 }
 
-func (s *state) now() stateFile {
+func (s *state) currentFile() stateFile {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.file
 }
 
-// change edits a copy and stores it, if edit changed anything.
-func (s *state) change(edit func(*stateFile) bool) error {
+// updateFile edits a copy and stores it, if edit changed anything.
+func (s *state) updateFile(edit func(*stateFile) bool) error {
 	s.disk.Lock()
 	defer s.disk.Unlock()
-	f := s.now()
+	f := s.currentFile()
 	if !edit(&f) {
 		return nil
 	}
-	return s.put(f)
+	return s.storeFile(f)
 }
 
 // Trusts implements wire.Verifier: the token's pin first, then the control
@@ -141,22 +141,22 @@ func (s *state) Key(kid string) (wire.Key, error) {
 
 // Admit implements wire.Verifier.
 func (s *state) Admit(_ context.Context, p wire.Peer) error {
-	if known, err := s.now().admits(p); known || err != nil {
+	if known, err := s.currentFile().checkPeer(p); known || err != nil {
 		return err
 	}
 	s.disk.Lock()
 	defer s.disk.Unlock()
-	f := s.now()
-	if known, err := f.admits(p); known || err != nil {
+	f := s.currentFile()
+	if known, err := f.checkPeer(p); known || err != nil {
 		return err
 	}
 	f.Node, f.Epoch, f.SPKI = p.NodeID, p.Epoch, slices.Clone(p.SPKI[:])
-	return s.put(f)
+	return s.storeFile(f)
 }
 
 // checkPeer decides whether a peer may connect. known is false if the peer differs from
 // what is stored, which must then be stored first.
-func (f stateFile) admits(p wire.Peer) (known bool, err error) {
+func (f stateFile) checkPeer(p wire.Peer) (known bool, err error) {
 	switch {
 	case p.Kid != f.Kid || slices.Contains(f.Refused, p.Kid):
 		return false, wire.ErrUnknownKid
@@ -169,8 +169,8 @@ func (f stateFile) admits(p wire.Peer) (known bool, err error) {
 	return f.Node == p.NodeID && f.Epoch == p.Epoch && slices.Equal(f.SPKI, p.SPKI[:]), nil
 }
 
-// epoch is the highest that was ever admitted.
-func (s *state) epoch() uint64 {
+// highestEpoch is the highest that was ever admitted.
+func (s *state) highestEpoch() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.file.Epoch
@@ -178,15 +178,15 @@ func (s *state) epoch() uint64 {
 
 // tokenStatus returns the ID of the token in use and whether it was revoked. If so, no
 // control plane can connect until the agent is started with a new token.
-func (s *state) revoked() (kid string, refused bool) {
+func (s *state) tokenStatus() (kid string, refused bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.file.Kid, slices.Contains(s.file.Refused, s.file.Kid)
 }
 
 // refuseToken revokes a token permanently.
-func (s *state) refuse(kid string) error {
-	return s.change(func(f *stateFile) bool {
+func (s *state) refuseToken(kid string) error {
+	return s.updateFile(func(f *stateFile) bool {
 		if slices.Contains(f.Refused, kid) {
 			return false
 		}
@@ -196,7 +196,7 @@ func (s *state) refuse(kid string) error {
 }
 
 func (s *state) setPlugins(images []wire.PluginImage) error {
-	return s.change(func(f *stateFile) bool {
+	return s.updateFile(func(f *stateFile) bool {
 		if slices.Equal(f.Plugins, images) {
 			return false
 		}
@@ -205,8 +205,8 @@ func (s *state) setPlugins(images []wire.PluginImage) error {
 	})
 }
 
-// plugins lists the catalogue's plugin images, as last told.
-func (s *state) plugins() []wire.PluginImage {
+// pluginImages lists the catalogue's plugin images, as last told.
+func (s *state) pluginImages() []wire.PluginImage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.file.Plugins)
@@ -215,9 +215,9 @@ func (s *state) plugins() []wire.PluginImage {
 // seqBlock is how many events are made between two writes of Seq.
 const seqBlock = 10000
 
-// reserve makes sure that Seq stays ahead of every event's number.
-func (s *state) reserve(last int64) error {
-	return s.change(func(f *stateFile) bool {
+// reserveSeqs makes sure that Seq stays ahead of every event's number.
+func (s *state) reserveSeqs(last int64) error {
+	return s.updateFile(func(f *stateFile) bool {
 		if f.Seq > last {
 			return false
 		}
@@ -226,7 +226,7 @@ func (s *state) reserve(last int64) error {
 	})
 }
 
-func (s *state) reserved() int64 {
+func (s *state) reservedSeq() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.file.Seq

@@ -69,7 +69,7 @@ func openStore(
 	if err != nil {
 		return nil, nil, "", err
 	}
-	if err := dropTemps(dir); err != nil {
+	if err := removeTempFiles(dir); err != nil {
 		return nil, nil, "", errors.Join(fmt.Errorf("tidy the data folder: %w", err), lock.Close())
 	}
 	j, payloads, aside, err := openJournal(dir, fail)
@@ -77,7 +77,7 @@ func openStore(
 		return nil, nil, "", errors.Join(err, lock.Close())
 	}
 	s := &store{journal: j, lock: lock, dir: dir}
-	records, err := s.read(payloads)
+	records, err := s.readEntries(payloads)
 	if err != nil {
 		return nil, nil, "", errors.Join(err, s.close())
 	}
@@ -100,7 +100,7 @@ func lockFolder(dir string) (*os.File, error) {
 	return f, nil
 }
 
-func (s *store) read(payloads [][]byte) (map[string][]engine.Record, error) {
+func (s *store) readEntries(payloads [][]byte) (map[string][]engine.Record, error) {
 	records := map[string][]engine.Record{}
 	for _, p := range payloads {
 		var e entry
@@ -108,7 +108,7 @@ func (s *store) read(payloads [][]byte) (map[string][]engine.Record, error) {
 			// The frame's checksum was right, so this is no damage of the disk.
 			return nil, fmt.Errorf("read the journal: %w", err)
 		}
-		s.note(e)
+		s.applyEntry(e)
 		switch {
 		case e.Forget:
 			delete(records, e.Deployment)
@@ -120,7 +120,7 @@ func (s *store) read(payloads [][]byte) (map[string][]engine.Record, error) {
 }
 
 // applyEntry adds an entry's events to the outbox and updates the sequence numbers.
-func (s *store) note(e entry) {
+func (s *store) applyEntry(e entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, ev := range e.Events {
@@ -132,9 +132,9 @@ func (s *store) note(e entry) {
 	s.confirmed = max(s.confirmed, e.Confirmed)
 }
 
-// save appends entries, numbering their events, and syncs them to disk. On an
+// saveEntries appends entries, numbering their events, and syncs them to disk. On an
 // error nothing changed, and the same entries may be saved again.
-func (s *store) save(entries []entry) error {
+func (s *store) saveEntries(entries []entry) error {
 	s.mu.Lock()
 	next := s.last
 	s.mu.Unlock()
@@ -149,17 +149,17 @@ func (s *store) save(entries []entry) error {
 			return fmt.Errorf("encode a journal entry: %w", err)
 		}
 	}
-	if err := s.journal.append(payloads); err != nil {
+	if err := s.journal.appendPayloads(payloads); err != nil {
 		return err
 	}
 	for _, e := range entries {
-		s.note(e)
+		s.applyEntry(e)
 	}
 	return nil
 }
 
-// after returns up to limit events beyond seq, oldest first.
-func (s *store) after(seq int64, limit int) []wire.Event {
+// eventsAfter returns up to limit events beyond seq, oldest first.
+func (s *store) eventsAfter(seq int64, limit int) []wire.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i, _ := slices.BinarySearchFunc(s.events, seq+1, func(e wire.Event, n int64) int {
@@ -168,8 +168,8 @@ func (s *store) after(seq int64, limit int) []wire.Event {
 	return slices.Clone(s.events[i:min(len(s.events), i+limit)])
 }
 
-// numbers returns the first event kept, the last made, and the last acked.
-func (s *store) numbers() (first, last, acked int64) {
+// seqNumbers returns the first event kept, the last made, and the last acked.
+func (s *store) seqNumbers() (first, last, acked int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	first = s.last + 1
@@ -210,8 +210,8 @@ func (s *store) ackEntry(seq int64) (entry, bool) {
 	return e, true
 }
 
-// trim drops events that are acknowledged and old, or too many.
-func (s *store) trim(now time.Time) {
+// trimEvents drops events that are acknowledged and old, or too many.
+func (s *store) trimEvents(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	drop := 0
@@ -225,16 +225,16 @@ func (s *store) trim(now time.Time) {
 	s.events = slices.Clone(s.events[drop:])
 }
 
-// compact rewrites the journal when most of it is history.
-func (s *store) compact(now time.Time, machines map[string]*engine.Machine) error {
+// compactIfLarge rewrites the journal when most of it is history.
+func (s *store) compactIfLarge(now time.Time, machines map[string]*engine.Machine) error {
 	if s.journal.size < compactAt || s.journal.size < 2*s.base {
 		return nil
 	}
-	return s.rewrite(now, machines)
+	return s.rewriteJournal(now, machines)
 }
 
-func (s *store) rewrite(now time.Time, machines map[string]*engine.Machine) error {
-	s.trim(now)
+func (s *store) rewriteJournal(now time.Time, machines map[string]*engine.Machine) error {
+	s.trimEvents(now)
 	s.mu.Lock()
 	entries := []entry{{Events: slices.Clone(s.events), Last: s.last, Acked: s.acked,
 		Confirmed: s.confirmed}}

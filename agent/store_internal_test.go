@@ -27,13 +27,13 @@ func TestStore_CompactsWithoutLosingAnything(t *testing.T) {
 			e.Events = append(e.Events, effect.Event)
 		}
 	}
-	if err := s.save([]entry{e, {Acked: 1}}); err != nil {
+	if err := s.saveEntries([]entry{e, {Acked: 1}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.rewrite(now, map[string]*engine.Machine{"d": m}); err != nil {
+	if err := s.rewriteJournal(now, map[string]*engine.Machine{"d": m}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.save([]entry{{Events: []wire.Event{{Deployment: "d", At: now}}}}); err != nil {
+	if err := s.saveEntries([]entry{{Events: []wire.Event{{Deployment: "d", At: now}}}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.close(); err != nil {
@@ -47,7 +47,7 @@ func TestStore_CompactsWithoutLosingAnything(t *testing.T) {
 	if machines["d"] == nil || machines["d"].State() != m.State() {
 		t.Errorf("the machine came back as %+v", machines["d"])
 	}
-	first, last, acked := s.numbers()
+	first, last, acked := s.seqNumbers()
 	if first != 1 || last != int64(len(e.Events))+1 || acked != 1 {
 		t.Errorf("events %d to %d, acked %d", first, last, acked)
 	}
@@ -57,10 +57,10 @@ func TestStore_CompactsWithoutLosingAnything(t *testing.T) {
 func TestStore_TrimsOnlyWhatIsAcknowledgedAndOld(t *testing.T) {
 	now := time.Now()
 	s := &store{}
-	s.note(entry{Acked: 2, Events: []wire.Event{{Seq: 1, At: now.Add(-25 * time.Hour)},
+	s.applyEntry(entry{Acked: 2, Events: []wire.Event{{Seq: 1, At: now.Add(-25 * time.Hour)},
 		{Seq: 2, At: now}, {Seq: 3, At: now.Add(-25 * time.Hour)}}})
-	s.trim(now)
-	if got := s.after(0, 10); len(got) != 2 || got[0].Seq != 2 {
+	s.trimEvents(now)
+	if got := s.eventsAfter(0, 10); len(got) != 2 || got[0].Seq != 2 {
 		t.Errorf("kept %+v", got)
 	}
 }

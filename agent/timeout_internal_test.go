@@ -40,8 +40,8 @@ func TestExitSentence_Killed(t *testing.T) {
 		want string
 	}{
 		{1, false, "the service ended with exit code 1"},
-		{killed, true, "the service ran out of memory: its limit is 64 MiB"},
-		{killed, false, "the service was killed (exit code 137), but neither by NullOps nor " +
+		{exitSIGKILL, true, "the service ran out of memory: its limit is 64 MiB"},
+		{exitSIGKILL, false, "the service was killed (exit code 137), but neither by NullOps nor " +
 			"for its memory; look for who else manages containers on this node"},
 	} {
 		if got := exitSentence("the service", c.code, c.oom, limit); got != c.want {

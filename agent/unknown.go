@@ -11,7 +11,7 @@ import (
 
 // protectedDeployments are not removed although they have no goal: a control plane whose
 // database was restored lists the deployments that it does not know.
-type held struct {
+type protectedDeployments struct {
 	// ids are left alone until people decided.
 	ids map[string]bool
 	// all protects objects even of unknown origin: they may belong to deployments that a
@@ -19,8 +19,8 @@ type held struct {
 	all bool
 }
 
-func heldBy(goals wire.Goals) held {
-	h := held{ids: map[string]bool{}, all: goals.Keep}
+func protectedBy(goals wire.Goals) protectedDeployments {
+	h := protectedDeployments{ids: map[string]bool{}, all: goals.Keep}
 	for _, id := range goals.Unknown {
 		h.ids[id] = true
 	}
@@ -29,13 +29,13 @@ func heldBy(goals wire.Goals) held {
 
 // isOrphan reports whether objects of a deployment without a goal and without a record here
 // may be removed.
-func (h held) orphaned(deployment string) bool {
+func (h protectedDeployments) isOrphan(deployment string) bool {
 	return deployment != "" && !h.all && !h.ids[deployment]
 }
 
 // serveDeployment tells what is known of one deployment.
 func (a *Agent) serveDeployment(w http.ResponseWriter, r *http.Request) {
-	v, ok := a.view(r.PathValue("id"))
+	v, ok := a.viewOf(r.PathValue("id"))
 	if !ok || v.goal == nil {
 		http.Error(w, "no such deployment on this node", http.StatusNotFound)
 		return

@@ -44,7 +44,7 @@ func NameVolume(deployment string, service pipeline.StepKey, v pipeline.Volume) 
 }
 
 // copyableVolumes is what a request for a deployment's volumes works with.
-type copied struct {
+type copyableVolumes struct {
 	carrier Carrier
 	goal    *wire.Goal
 	still   int64
@@ -52,13 +52,13 @@ type copied struct {
 
 // findCopyable finds the goal for a request; if its volumes cannot be copied, it writes the
 // error response and returns false.
-func (a *Agent) copying(w http.ResponseWriter, r *http.Request) (c copied, ok bool) {
+func (a *Agent) findCopyable(w http.ResponseWriter, r *http.Request) (c copyableVolumes, ok bool) {
 	c.carrier, ok = a.runtime.(Carrier)
 	if !ok {
 		http.Error(w, "this node's engine cannot copy volumes", http.StatusNotImplemented)
 		return c, false
 	}
-	v, ok := a.view(r.PathValue("id"))
+	v, ok := a.viewOf(r.PathValue("id"))
 	if !ok || v.goal == nil || v.goal.Want != wire.WantPresent {
 		http.Error(w, "no such deployment on this node", http.StatusNotFound)
 		return c, false
@@ -68,7 +68,7 @@ func (a *Agent) copying(w http.ResponseWriter, r *http.Request) (c copied, ok bo
 }
 
 // find is the volume that a service knows by a name, unless it stays on its node.
-func (c copied) find(service pipeline.StepKey, name string) (VolumeName, bool) {
+func (c copyableVolumes) find(service pipeline.StepKey, name string) (VolumeName, bool) {
 	step, ok := c.goal.Pipeline.Step(service)
 	if !ok || step.Service == nil {
 		return VolumeName{}, false
@@ -84,8 +84,8 @@ func (c copied) find(service pipeline.StepKey, name string) (VolumeName, bool) {
 // quiescedAt returns the operation number at which the deployment was quiesced (see
 // engine.Machine), or 0 if a service runs or may start. It also asks the engine, which may
 // have completed an earlier request late.
-func (a *Agent) still(ctx context.Context, deployment string) (int64, error) {
-	v, _ := a.view(deployment)
+func (a *Agent) quiescedAt(ctx context.Context, deployment string) (int64, error) {
+	v, _ := a.viewOf(deployment)
 	if v.still == 0 {
 		return 0, nil
 	}
@@ -113,14 +113,14 @@ func (a *Agent) sweepCopies(ctx context.Context, objects []Object) {
 }
 
 func (a *Agent) serveVolumes(w http.ResponseWriter, r *http.Request) {
-	c, ok := a.copying(w, r)
+	c, ok := a.findCopyable(w, r)
 	if !ok {
 		return
 	}
 	var s wire.VolumesState
-	still, err := a.still(r.Context(), c.goal.Deployment)
+	still, err := a.quiescedAt(r.Context(), c.goal.Deployment)
 	if s.Still = still != 0; s.Still {
-		v, _ := a.view(c.goal.Deployment)
+		v, _ := a.viewOf(c.goal.Deployment)
 		s.Stopped = v.stopped
 	}
 	if err == nil && r.URL.Query().Has(wire.QueryMeasure) {
@@ -135,9 +135,9 @@ func (a *Agent) serveVolumes(w http.ResponseWriter, r *http.Request) {
 
 // findVolume finds the requested volume if the goal allows copying it: from here, or to
 // here if the deployment still runs elsewhere.
-func (a *Agent) volume(w http.ResponseWriter, r *http.Request, into bool) (
-	c copied, v VolumeName, ok bool) {
-	if c, ok = a.copying(w, r); !ok {
+func (a *Agent) findVolume(w http.ResponseWriter, r *http.Request, into bool) (
+	c copyableVolumes, v VolumeName, ok bool) {
+	if c, ok = a.findCopyable(w, r); !ok {
 		return c, v, false
 	}
 	v, ok = c.find(pipeline.StepKey(r.PathValue("key")), r.PathValue("name"))
@@ -150,7 +150,7 @@ func (a *Agent) volume(w http.ResponseWriter, r *http.Request, into bool) (
 	case <-r.Context().Done():
 		return c, v, false
 	}
-	still, err := a.still(r.Context(), c.goal.Deployment)
+	still, err := a.quiescedAt(r.Context(), c.goal.Deployment)
 	if c.still = still; err != nil || still == 0 || c.goal.Elsewhere != into {
 		http.Error(w, "the volume may be in use", http.StatusConflict)
 		return c, v, false
@@ -159,7 +159,7 @@ func (a *Agent) volume(w http.ResponseWriter, r *http.Request, into bool) (
 }
 
 func (a *Agent) serveReadVolume(w http.ResponseWriter, r *http.Request) {
-	c, v, ok := a.volume(w, r, false)
+	c, v, ok := a.findVolume(w, r, false)
 	if !ok {
 		return
 	}
@@ -172,7 +172,7 @@ func (a *Agent) serveReadVolume(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Trailer", wire.TrailerSum)
 	sum := sha256.New()
 	_, err = io.Copy(io.MultiWriter(w, sum), content)
-	if still, asked := a.still(r.Context(), v.Deployment); err == nil && still != c.still {
+	if still, asked := a.quiescedAt(r.Context(), v.Deployment); err == nil && still != c.still {
 		err = cmp.Or(asked, errors.New("the deployment did not stay still"))
 	}
 	if err != nil {

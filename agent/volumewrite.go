@@ -21,12 +21,12 @@ var errOtherAttempt = errors.New("the volume is not this attempt's to write any 
 // this attempt. Only one request at a time writes: an earlier attempt has ended before a
 // later one begins.
 func (a *Agent) serveWriteVolume(w http.ResponseWriter, r *http.Request) {
-	end, err := a.soleWriter(r.Context(), r.PathValue("id"))
+	end, err := a.lockVolumes(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return
 	}
 	defer end()
-	c, v, ok := a.volume(w, r, true)
+	c, v, ok := a.findVolume(w, r, true)
 	if !ok {
 		return
 	}
@@ -34,13 +34,13 @@ func (a *Agent) serveWriteVolume(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, errOtherAttempt.Error(), http.StatusConflict)
 		return
 	}
-	ctx, stop := a.whileAttempt(r.Context(), c.goal)
+	ctx, stop := a.cancelOnNewAttempt(r.Context(), c.goal)
 	defer stop()
 	// A paused sender sends nothing, and does not end the request either.
 	defer context.AfterFunc(ctx, func() {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now())
 	})()
-	sum, err := take(ctx, c.carrier, v, r.Body)
+	sum, err := writeAndHash(ctx, c.carrier, v, r.Body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadGateway)
 		return
@@ -49,7 +49,7 @@ func (a *Agent) serveWriteVolume(w http.ResponseWriter, r *http.Request) {
 }
 
 // writeAndHash writes the volume and returns the SHA-256 of the whole stream.
-func take(ctx context.Context, to Carrier, v VolumeName, from io.Reader) (string, error) {
+func writeAndHash(ctx context.Context, to Carrier, v VolumeName, from io.Reader) (string, error) {
 	sum := sha256.New()
 	content := io.TeeReader(from, sum)
 	err := to.WriteVolume(ctx, v, content)
@@ -64,7 +64,7 @@ func take(ctx context.Context, to Carrier, v VolumeName, from io.Reader) (string
 }
 
 // lockVolumes waits until no other request writes to the deployment's volumes.
-func (a *Agent) soleWriter(ctx context.Context, deployment string) (end func(), err error) {
+func (a *Agent) lockVolumes(ctx context.Context, deployment string) (end func(), err error) {
 	mine := make(chan struct{})
 	for {
 		a.mu.Lock()
@@ -91,14 +91,14 @@ func (a *Agent) soleWriter(ctx context.Context, deployment string) (end func(), 
 
 // cancelOnNewAttempt returns a context that ends when the goal no longer names this
 // attempt. stop waits for its goroutine.
-func (a *Agent) whileAttempt(ctx context.Context, goal *wire.Goal) (
+func (a *Agent) cancelOnNewAttempt(ctx context.Context, goal *wire.Goal) (
 	_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var looking sync.WaitGroup
 	looking.Go(func() {
 		for {
-			news := a.published.next()
-			v, _ := a.view(goal.Deployment)
+			news := a.published.nextSignal()
+			v, _ := a.viewOf(goal.Deployment)
 			if g := v.goal; g == nil || g.Want != wire.WantPresent || !g.Elsewhere || !g.Still ||
 				g.Attempt != goal.Attempt {
 				cancel(errOtherAttempt)

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// inventoryWithin bounds one look at the node, with all its tools.
-	inventoryWithin = 30 * time.Second
-	// probeAfter lets an agent that starts do first what people wait for.
-	probeAfter = 10 * time.Second
+	// inventoryTimeout bounds one look at the node, with all its tools.
+	inventoryTimeout = 30 * time.Second
+	// isolationProbeDelay lets an agent that starts do first what people wait for.
+	isolationProbeDelay = 10 * time.Second
 	// probeLook is how soon a restart of the engine is noticed.
 	probeLook = 5 * time.Second
 )
@@ -37,14 +37,14 @@ type inventory struct {
 
 // inspectNode reads the node's inventory again. What the engine cannot provide now is left
 // out and reported as a warning.
-func (a *Agent) look(ctx context.Context) (wire.Inventory, int64) {
+func (a *Agent) inspectNode(ctx context.Context) (wire.Inventory, int64) {
 	seen, err := a.runtime.Inventory(ctx)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err != nil {
 		seen = withoutEngine(a.inventory.seen, err)
 	}
-	seen.Checks = append(seen.Checks, a.disk.check(time.Now(), a.config.Data))
+	seen.Checks = append(seen.Checks, a.disk.writeCheck(time.Now(), a.config.Data))
 	if a.inventory.isolation != nil {
 		seen.Checks = append(seen.Checks, *a.inventory.isolation)
 	}
@@ -80,8 +80,8 @@ func (a *Agent) watchNode(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		within, cancel := context.WithTimeout(ctx, inventoryWithin)
-		a.look(within)
+		within, cancel := context.WithTimeout(ctx, inventoryTimeout)
+		a.inspectNode(within)
 		cancel()
 	}
 }
@@ -94,19 +94,19 @@ func (a *Agent) watchIsolation(ctx context.Context) error {
 		return nil
 	}
 	if a.config.ProbeEvery < 0 {
-		a.takeIsolation(wire.Check{ID: "isolation", Severity: wire.SeverityWarning,
+		a.updateIsolationCheck(wire.Check{ID: "isolation", Severity: wire.SeverityWarning,
 			Detail: "Nobody tries whether deployments are isolated: the setting agent.probe is 0s.",
 			Remedy: "Set agent.probe to how often it should be tried, such as 10m."})
 		return nil
 	}
-	if !pause(ctx, min(probeAfter, a.config.ProbeEvery)) {
+	if !sleepContext(ctx, min(isolationProbeDelay, a.config.ProbeEvery)) {
 		return context.Cause(ctx)
 	}
 	for {
 		restarts, began := prober.Restarts(), time.Now()
-		a.takeIsolation(prober.ProbeIsolation(ctx))
+		a.updateIsolationCheck(prober.ProbeIsolation(ctx))
 		for time.Since(began) < a.config.ProbeEvery && prober.Restarts() == restarts {
-			if !pause(ctx, min(probeLook, a.config.ProbeEvery)) {
+			if !sleepContext(ctx, min(probeLook, a.config.ProbeEvery)) {
 				return context.Cause(ctx)
 			}
 		}
@@ -115,7 +115,7 @@ func (a *Agent) watchIsolation(ctx context.Context) error {
 
 // updateIsolationCheck stores the result of an isolation probe. A probe without a result
 // does not replace a failed one.
-func (a *Agent) takeIsolation(found wire.Check) {
+func (a *Agent) updateIsolationCheck(found wire.Check) {
 	a.mu.Lock()
 	before := a.inventory.isolation
 	lost := before != nil && before.Severity == wire.SeverityCritical
@@ -132,7 +132,7 @@ func (a *Agent) takeIsolation(found wire.Check) {
 	}
 }
 
-func pause(ctx context.Context, d time.Duration) bool {
+func sleepContext(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

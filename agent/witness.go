@@ -10,10 +10,10 @@ import (
 
 // maxAuditHeads is how many heads of the audit chain are remembered. Several show at which
 // point a rewritten history departs from the original.
-const keepWitnessed = 16
+const maxAuditHeads = 16
 
 // queueHead passes the newest head to storeHeads: a session must never block on the disk.
-func (a *Agent) takeWitness(h wire.AuditHead) {
+func (a *Agent) queueHead(h wire.AuditHead) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	select {
@@ -23,11 +23,11 @@ func (a *Agent) takeWitness(h wire.AuditHead) {
 	a.witnessed <- h
 }
 
-func (a *Agent) storeWitnessed(ctx context.Context) error {
+func (a *Agent) storeHeads(ctx context.Context) error {
 	for {
 		select {
 		case h := <-a.witnessed:
-			if err := a.state.witness(h); err != nil {
+			if err := a.state.rememberHead(h); err != nil {
 				a.log.Error("the end of the audit cannot be stored", "error", err)
 			}
 		case <-ctx.Done():
@@ -38,21 +38,21 @@ func (a *Agent) storeWitnessed(ctx context.Context) error {
 
 // rememberHead stores a head of the audit chain. It does not verify it: only the control
 // plane knows the entries that a head stands for.
-func (s *state) witness(h wire.AuditHead) error {
-	return s.change(func(f *stateFile) bool {
+func (s *state) rememberHead(h wire.AuditHead) error {
+	return s.updateFile(func(f *stateFile) bool {
 		if n := len(f.Audit); n > 0 && f.Audit[n-1].Seq == h.Seq &&
 			bytes.Equal(f.Audit[n-1].Link, h.Link) {
 			return false
 		}
-		f.Audit = thinned(append(slices.Clone(f.Audit), h))
+		f.Audit = thinHeads(append(slices.Clone(f.Audit), h))
 		return true
 	})
 }
 
 // thinHeads removes every second head of the older half when there are too many, so that
 // some old heads and all recent ones remain.
-func thinned(all []wire.AuditHead) []wire.AuditHead {
-	if len(all) <= keepWitnessed {
+func thinHeads(all []wire.AuditHead) []wire.AuditHead {
+	if len(all) <= maxAuditHeads {
 		return all
 	}
 	half := len(all) / 2
@@ -67,6 +67,6 @@ func thinned(all []wire.AuditHead) []wire.AuditHead {
 
 // auditHeads returns the remembered heads; never nil, which would say that this agent
 // cannot remember any.
-func (s *state) witnessed() []wire.AuditHead {
-	return append([]wire.AuditHead{}, s.now().Audit...)
+func (s *state) auditHeads() []wire.AuditHead {
+	return append([]wire.AuditHead{}, s.currentFile().Audit...)
 }

@@ -80,7 +80,7 @@ func (k AuditKey) GoString() string { return "[audit key]" }
 // Each field is preceded by its length, so that no two entries are written the
 // same. Times count to the microsecond, which is what the database keeps.
 func (k AuditKey) Link(before AuditLink, e AuditEntry) AuditLink {
-	parts := [][]byte{before[:], number(e.Seq), number(e.At.UnixMicro()),
+	parts := [][]byte{before[:], encodeInt64(e.Seq), encodeInt64(e.At.UnixMicro()),
 		[]byte(e.Actor), []byte(e.ActorID), []byte(e.Action), []byte(e.Object),
 		[]byte(e.Project), []byte(e.Environment), []byte(e.From), []byte(e.RequestID),
 		[]byte(e.Result), []byte(e.Detail)}
@@ -88,7 +88,7 @@ func (k AuditKey) Link(before AuditLink, e AuditEntry) AuditLink {
 		// Entries from before there was one were linked without.
 		parts = append(parts, []byte(e.Credential))
 	}
-	return k.digest("entry", parts...)
+	return k.computeLink("entry", parts...)
 }
 
 // AuditCheckpoint stands where retention cut the chain off: everything up to
@@ -103,13 +103,13 @@ type AuditCheckpoint struct {
 
 // Checkpoint seals a checkpoint.
 func (k AuditKey) Checkpoint(c AuditCheckpoint) AuditLink {
-	return k.digest("checkpoint", c.Link[:], number(c.Seq), number(c.At.UnixMicro()))
+	return k.computeLink("checkpoint", c.Link[:], encodeInt64(c.Seq), encodeInt64(c.At.UnixMicro()))
 }
 
-func (k AuditKey) digest(kind string, parts ...[]byte) (link AuditLink) {
+func (k AuditKey) computeLink(kind string, parts ...[]byte) (link AuditLink) {
 	mac := hmac.New(sha256.New, k.secret[:])
 	for _, part := range append([][]byte{[]byte(kind)}, parts...) {
-		mac.Write(number(int64(len(part))))
+		mac.Write(encodeInt64(int64(len(part))))
 		mac.Write(part)
 	}
 	return AuditLink(mac.Sum(nil))
@@ -118,4 +118,4 @@ func (k AuditKey) digest(kind string, parts ...[]byte) (link AuditLink) {
 // Equal compares in constant time.
 func (l AuditLink) Equal(other AuditLink) bool { return hmac.Equal(l[:], other[:]) }
 
-func number(n int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
+func encodeInt64(n int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }

@@ -56,7 +56,7 @@ func ReadCertificates(text string) ([]*x509.Certificate, error) {
 			break
 		}
 		if block.Type != "CERTIFICATE" {
-			return nil, fmt.Errorf("it holds a %s besides certificates", clipped(block.Type))
+			return nil, fmt.Errorf("it holds a %s besides certificates", clipValue(block.Type))
 		}
 		c, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
@@ -70,7 +70,7 @@ func ReadCertificates(text string) ([]*x509.Certificate, error) {
 	return all, nil
 }
 
-func clipped(s string) string { return s[:min(len(s), 40)] }
+func clipValue(s string) string { return s[:min(len(s), 40)] }
 
 // FactsOf reads what a certificate says.
 func FactsOf(c *x509.Certificate) CertificateFacts {

@@ -46,10 +46,10 @@ func DeploymentStatuses() []DeploymentStatus {
 // CanMove reports whether a deployment may go from one status to another.
 // Staying is always allowed. The database holds the same table in a trigger.
 func (s DeploymentStatus) CanMove(to DeploymentStatus) bool {
-	return s == to || slices.Contains(s.next(), to)
+	return s == to || slices.Contains(s.nextStatuses(), to)
 }
 
-func (s DeploymentStatus) next() []DeploymentStatus {
+func (s DeploymentStatus) nextStatuses() []DeploymentStatus {
 	switch s {
 	case Queued:
 		return []DeploymentStatus{Applying, Undoing, Failed, Canceled}

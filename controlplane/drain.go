@@ -31,10 +31,10 @@ func DrainStatuses() []DrainStatus {
 // CanMove reports whether a drain may go from one status to another. The
 // database holds the same table in a trigger.
 func (s DrainStatus) CanMove(to DrainStatus) bool {
-	return s == to || slices.Contains(s.next(), to)
+	return s == to || slices.Contains(s.nextStatuses(), to)
 }
 
-func (s DrainStatus) next() []DrainStatus {
+func (s DrainStatus) nextStatuses() []DrainStatus {
 	switch s {
 	case DrainNone:
 		return []DrainStatus{Draining}

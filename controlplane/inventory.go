@@ -73,11 +73,11 @@ const (
 	SeverityCritical Severity = "critical"
 )
 
-// blocking are the checks without which a node would break a promise to the
+// blockingChecks are the checks without which a node would break a promise to the
 // deployments it has (threats.md, T22 and T26), or could not begin one. A disk of
 // images that is full is none of them: placement judges it by itself, by a
 // fresher number.
-func blocking() []string {
+func blockingChecks() []string {
 	return []string{"isolation", "memory-limit", "pids-limit", "log-driver", "journal"}
 }
 
@@ -112,7 +112,7 @@ func (i *Inventory) Blocked() string {
 		return ""
 	}
 	for _, c := range i.Checks {
-		if c.Severity == SeverityCritical && slices.Contains(blocking(), c.ID) {
+		if c.Severity == SeverityCritical && slices.Contains(blockingChecks(), c.ID) {
 			return c.Detail
 		}
 	}
@@ -132,7 +132,7 @@ func (i *Inventory) Carry(before *Inventory) {
 		i.Checks, i.Warnings, i.Plugins = now.Checks, now.Warnings, now.Plugins
 	}
 	for _, c := range before.Checks {
-		if c.Severity != SeverityCritical || !slices.Contains(blocking(), c.ID) {
+		if c.Severity != SeverityCritical || !slices.Contains(blockingChecks(), c.ID) {
 			continue
 		}
 		at := slices.IndexFunc(i.Checks, func(n Check) bool { return n.ID == c.ID })

@@ -57,10 +57,10 @@ func NodeStatuses() []NodeStatus {
 // CanMove reports whether a node may go from one status to another. Staying
 // is always allowed. The database holds the same table in a trigger.
 func (s NodeStatus) CanMove(to NodeStatus) bool {
-	return s == to || slices.Contains(s.next(), to)
+	return s == to || slices.Contains(s.nextStatuses(), to)
 }
 
-func (s NodeStatus) next() []NodeStatus {
+func (s NodeStatus) nextStatuses() []NodeStatus {
 	switch s {
 	case NodeEnrolled:
 		return []NodeStatus{NodeOnline, NodeOffline, NodeUntrusted, NodeIncompatible, NodeDisabled}

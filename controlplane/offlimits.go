@@ -27,7 +27,7 @@ type OffLimits struct {
 // when it is not. An IPv4 address counts in each of its IPv6 disguises.
 func (o OffLimits) Check(ap netip.AddrPort) error {
 	ip := ap.Addr().Unmap().WithZone("")
-	if inner, ok := inside(ip); ok {
+	if inner, ok := embeddedIPv4(ip); ok {
 		if err := o.check(netip.AddrPortFrom(inner, ap.Port())); err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (o OffLimits) check(ap netip.AddrPort) error {
 		return errors.New("it is no address of a machine")
 	case ip.IsLinkLocalUnicast():
 		return errors.New("it is valid on one network link only")
-	case metadata(ip):
+	case isMetadataAddress(ip):
 		return errors.New("it is where a cloud answers for its machines")
 	case o.Own != nil && o.Own(ap):
 		return errors.New("it belongs to the control plane or its database")
@@ -58,9 +58,9 @@ func (o OffLimits) check(ap netip.AddrPort) error {
 	}
 }
 
-// metadata knows the addresses outside link-local ranges at which clouds hand
+// isMetadataAddress knows the addresses outside link-local ranges at which clouds hand
 // out credentials: Amazon's and Google's for IPv6, Alibaba's, Azure's, Oracle's.
-func metadata(ip netip.Addr) bool {
+func isMetadataAddress(ip netip.Addr) bool {
 	switch ip.String() {
 	case "fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "168.63.129.16", "192.0.0.192":
 		return true
@@ -69,9 +69,9 @@ func metadata(ip netip.Addr) bool {
 	}
 }
 
-// inside finds an IPv4 address within an IPv6 one: NAT64 (RFC 6052, RFC 8215),
+// embeddedIPv4 finds an IPv4 address within an IPv6 one: NAT64 (RFC 6052, RFC 8215),
 // 6to4 (RFC 3056) and the deprecated IPv4-compatible form.
-func inside(ip netip.Addr) (netip.Addr, bool) {
+func embeddedIPv4(ip netip.Addr) (netip.Addr, bool) {
 	if !ip.Is6() {
 		return ip, false
 	}

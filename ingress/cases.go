@@ -9,43 +9,43 @@ import (
 
 // pageFor returns the page for a route that is not ready, and for the person the pass
 // belongs to.
-func (s *pages) of(r *Route, viewer *held) *page {
-	p := s.about(r)
-	p.Act = act(r.State, viewer)
+func (s *pages) pageFor(r *Route, viewer *heldPass) *page {
+	p := s.newRoutePage(r)
+	p.Act = linkText(r.State, viewer)
 	switch r.State {
 	case StateQueued, StateApplying:
-		s.starting(p, r)
+		s.fillStarting(p, r)
 	case StateUndoing, StateFailed:
-		s.failed(p, r)
+		s.fillFailed(p, r)
 	case StateOffline:
 		p.Status, p.Kind, p.Retry, p.Refresh = http.StatusServiceUnavailable, "offline",
 			retryOffline, true
 		p.Title = "The machine under " + r.Service + " is out of reach"
-		p.Lead = sentence(r.Detail) + "The deployment is not moved elsewhere; this page opens " +
+		p.Lead = endSentence(r.Detail) + "The deployment is not moved elsewhere; this page opens " +
 			r.Service + " when the machine is back."
 	case StateStuck:
-		p.gone("removing")
+		p.markGone("removing")
 		p.Title = r.Deployment + " is closed, and its removal is stuck"
-		p.Lead = sentence(r.Detail) + "An admin can try again or forget it."
+		p.Lead = endSentence(r.Detail) + "An admin can try again or forget it."
 	case StateRemoving:
-		p.gone("removing")
-		p.Title = r.Deployment + " is being removed" + by(r, viewer)
-		p.Lead = sentence(r.Detail) + "Its services are closed. Its logs and versions stay readable."
+		p.markGone("removing")
+		p.Title = r.Deployment + " is being removed" + removedBy(r, viewer)
+		p.Lead = endSentence(r.Detail) + "Its services are closed. Its logs and versions stay readable."
 	case StateCanceled:
-		p.gone("canceled")
-		p.Title = r.Deployment + " was canceled" + by(r, viewer)
-		p.Lead = sentence(r.Detail) + "What had started was undone. Its run stays readable."
+		p.markGone("canceled")
+		p.Title = r.Deployment + " was canceled" + removedBy(r, viewer)
+		p.Lead = endSentence(r.Detail) + "What had started was undone. Its run stays readable."
 	default: // removed, forgotten
-		p.gone("removed")
-		p.Title = r.Deployment + " was removed" + by(r, viewer)
-		p.Lead = sentence(r.Detail) + "Its logs, versions and run stay readable for a while."
+		p.markGone("removed")
+		p.Title = r.Deployment + " was removed" + removedBy(r, viewer)
+		p.Lead = endSentence(r.Detail) + "Its logs, versions and run stay readable for a while."
 	}
 	return p
 }
 
 // removedBy names the person who removed the deployment, but only to people with a pass:
 // where the gate is open, anybody can read the page.
-func by(r *Route, viewer *held) string {
+func removedBy(r *Route, viewer *heldPass) string {
 	if r.By == "" || viewer == nil {
 		return ""
 	}
@@ -55,7 +55,7 @@ func by(r *Route, viewer *held) string {
 // linkText is the label of the link to the deployment, according to what the viewer may do
 // there. A viewer without a pass may be anybody and is promised nothing; a guest can only
 // look.
-func act(s State, viewer *held) string {
+func linkText(s State, viewer *heldPass) string {
 	switch {
 	case viewer == nil:
 		return "Open the deployment"
@@ -63,7 +63,7 @@ func act(s State, viewer *held) string {
 		return "Look at its run"
 	case s == StateFailed:
 		return "Retry it"
-	case s.gone():
+	case s.isGone():
 		return "Recreate it"
 	case s == StateStuck:
 		return "Try the removal again"
@@ -73,7 +73,7 @@ func act(s State, viewer *held) string {
 	return "Open the deployment"
 }
 
-func (s *pages) starting(p *page, r *Route) {
+func (s *pages) fillStarting(p *page, r *Route) {
 	p.Steps = r.Steps
 	p.Status, p.Kind, p.Retry, p.Refresh = http.StatusServiceUnavailable, "starting",
 		retryStarting, true
@@ -81,29 +81,29 @@ func (s *pages) starting(p *page, r *Route) {
 	if r.State == StateQueued {
 		p.Title = r.Service + " waits for its turn"
 	}
-	p.Lead = sentence(r.Detail) + "This page opens " + r.Service +
+	p.Lead = endSentence(r.Detail) + "This page opens " + r.Service +
 		" by itself as soon as it answers; you can leave the tab alone."
 }
 
-func (s *pages) failed(p *page, r *Route) {
+func (s *pages) fillFailed(p *page, r *Route) {
 	p.Status, p.Kind = http.StatusServiceUnavailable, "failed"
 	p.Title = "This deployment failed, so " + r.Service + " is not running"
-	p.Lead = sentence(r.Detail) + "Everything was undone; nothing is left running."
+	p.Lead = endSentence(r.Detail) + "Everything was undone; nothing is left running."
 	if r.State == StateUndoing {
 		p.Kind = "undoing"
 		p.Title = "This deployment failed and is being undone"
-		p.Lead = sentence(r.Detail) + "What had started is taken back, last step first."
+		p.Lead = endSentence(r.Detail) + "What had started is taken back, last step first."
 		p.Steps = r.Steps
 	}
 }
 
-func (p *page) gone(kind string) {
+func (p *page) markGone(kind string) {
 	p.Status, p.Kind = http.StatusGone, kind
 }
 
-// unreachable is for a ready deployment whose service does not answer.
-func (s *pages) unreachable(r *Route) *page {
-	p := s.about(r)
+// unreachablePage is for a ready deployment whose service does not answer.
+func (s *pages) unreachablePage(r *Route) *page {
+	p := s.newRoutePage(r)
 	p.Status, p.Kind, p.Glyph, p.Again = http.StatusBadGateway, "unreachable", "warn", true
 	p.Title = r.Service + " does not answer"
 	p.Lead = "The deployment is ready, but its service took no connection or ended it before " +
@@ -111,8 +111,8 @@ func (s *pages) unreachable(r *Route) *page {
 	return p
 }
 
-// refusal is for requests that are not forwarded, whatever their host.
-func (s *pages) refusal(status int) *page {
+// refusalPage is for requests that are not forwarded, whatever their host.
+func (s *pages) refusalPage(status int) *page {
 	p := &page{set: s, Status: status, Kind: "bad-request", Glyph: "warn", Home: s.home}
 	switch status {
 	case http.StatusRequestHeaderFieldsTooLarge:
@@ -137,24 +137,24 @@ func (s *pages) refusal(status int) *page {
 	return p
 }
 
-// about fills in what every page about a route shows.
-func (s *pages) about(r *Route) *page {
+// newRoutePage fills in what every page about a route shows.
+func (s *pages) newRoutePage(r *Route) *page {
 	now := s.now()
 	p := &page{
-		set: s, Glyph: glyph(r.State), Host: r.Host, Link: r.Permalink, Home: s.home,
+		set: s, Glyph: glyphOf(r.State), Host: r.Host, Link: r.Permalink, Home: s.home,
 		Time: now.UTC().Format("15:04:05 UTC"),
 	}
-	p.add("Deployment", r.Deployment)
-	p.add("Project", r.Project)
-	p.add("Environment", r.Environment)
-	p.add("State", word(string(r.State)))
+	p.addFact("Deployment", r.Deployment)
+	p.addFact("Project", r.Project)
+	p.addFact("Environment", r.Environment)
+	p.addFact("State", stateLabel(string(r.State)))
 	if !r.Since.IsZero() {
-		p.add("Since", since(r.Since, now))
+		p.addFact("Since", formatSince(r.Since, now))
 	}
 	return p
 }
 
-func glyph(s State) string {
+func glyphOf(s State) string {
 	switch s {
 	case StateForgotten:
 		return string(StateRemoved)
@@ -164,22 +164,22 @@ func glyph(s State) string {
 	return string(s)
 }
 
-func (p *page) add(name, value string) {
+func (p *page) addFact(name, value string) {
 	if value != "" {
 		p.Facts = append(p.Facts, fact{name, value})
 	}
 }
 
-// since says when, and how long ago that is.
-func since(t, now time.Time) string {
+// formatSince says when, and how long ago that is.
+func formatSince(t, now time.Time) string {
 	layout := "15:04 UTC"
 	if t.UTC().Format(time.DateOnly) != now.UTC().Format(time.DateOnly) {
 		layout = "2 Jan 2006, 15:04 UTC"
 	}
-	return t.UTC().Format(layout) + ", " + ago(now.Sub(t))
+	return t.UTC().Format(layout) + ", " + formatAgo(now.Sub(t))
 }
 
-func ago(d time.Duration) string {
+func formatAgo(d time.Duration) string {
 	switch {
 	case d < time.Minute:
 		return "just now"
@@ -193,7 +193,7 @@ func ago(d time.Duration) string {
 
 // endSentence ends a detail with a full stop and a space, so that another sentence can
 // follow.
-func sentence(detail string) string {
+func endSentence(detail string) string {
 	if detail == "" {
 		return ""
 	}

@@ -63,7 +63,7 @@ func (c *Certificates) Get(hello *tls.ClientHelloInfo) (*tls.Certificate, error)
 	if !ok || all == nil {
 		return nil, errNoCertificate
 	}
-	given := all.find(host)
+	given := all.findFor(host)
 	if given != nil && c.now().Before(given.Leaf.NotAfter) {
 		return given, nil
 	}
@@ -83,8 +83,8 @@ func (c *Certificates) now() time.Time {
 	return c.Now()
 }
 
-// find prefers the host's own certificate to one of a wildcard.
-func (c *certificates) find(host string) *tls.Certificate {
+// findFor prefers the host's own certificate to one of a wildcard.
+func (c *certificates) findFor(host string) *tls.Certificate {
 	if own := c.named[host]; own != nil {
 		return own
 	}

@@ -16,7 +16,7 @@ var challengeToken = regexp.MustCompile(`^[A-Za-z0-9_-]{16,200}$`)
 
 // answerChallenge answers an ACME HTTP-01 challenge for a certificate that we ordered. All
 // others are passed to the application, which may run its own ACME client.
-func (p *Proxy) challenged(w http.ResponseWriter, r *http.Request, at *place) bool {
+func (p *Proxy) answerChallenge(w http.ResponseWriter, r *http.Request, at *requestTarget) bool {
 	if p.config.Challenge == nil || at.zone == nil || r.Method != http.MethodGet {
 		return false
 	}

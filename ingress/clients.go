@@ -33,7 +33,7 @@ func isGRPCWeb(contentType string) bool {
 func (p *page) writeStatus(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", r.Header.Get("Content-Type"))
-	h.Set("Grpc-Status", strconv.Itoa(p.callStatus()))
+	h.Set("Grpc-Status", strconv.Itoa(p.grpcStatus()))
 	// Percent-encoding is that of URLs; only %20 must not be a plus.
 	h.Set("Grpc-Message", url.PathEscape(p.Title+". "+p.Lead))
 	h.Set("Cache-Control", "no-store")
@@ -44,8 +44,8 @@ func (p *page) writeStatus(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// callStatus is the gRPC status of an HTTP status, as gRPC's clients map them.
-func (p *page) callStatus() int {
+// grpcStatus is the gRPC status of an HTTP status, as gRPC's clients map them.
+func (p *page) grpcStatus() int {
 	const unknown, permissionDenied, unimplemented, internal, unavailable, unauthenticated = 2, 7,
 		12, 13, 14, 16
 	switch p.Status {

@@ -31,7 +31,7 @@ func narrowCookie(cookie string, route *Route) string {
 	kept := slices.DeleteFunc(attributes[1:], func(a string) bool {
 		name, value, _ := strings.Cut(a, "=")
 		return strings.EqualFold(strings.TrimSpace(name), "domain") &&
-			!route.owns(strings.TrimSpace(value))
+			!route.ownsCookieDomain(strings.TrimSpace(value))
 	})
 	if len(kept) == len(attributes)-1 {
 		return cookie
@@ -39,10 +39,10 @@ func narrowCookie(cookie string, route *Route) string {
 	return strings.Join(attributes[:1+len(kept)], ";")
 }
 
-// owns says whether every host under a cookie's domain belongs to the route's
+// ownsCookieDomain says whether every host under a cookie's domain belongs to the route's
 // deployment. In the flat form hosts of different deployments are siblings,
 // so only the host itself does.
-func (r *Route) owns(domain string) bool {
+func (r *Route) ownsCookieDomain(domain string) bool {
 	domain = strings.ToLower(strings.TrimPrefix(domain, "."))
 	if domain == r.Host {
 		return true
@@ -75,10 +75,11 @@ func (p *Proxy) expireCookies(w http.ResponseWriter, r *http.Request) {
 	domains := []string{host}
 	table := p.table.Load()
 	_, parent, _ := strings.Cut(host, ".")
-	if route := table.match(host); route != nil && route.Gate == GateOpen && route.owns(parent) {
+	if route := table.match(host); route != nil && route.Gate == GateOpen &&
+		route.ownsCookieDomain(parent) {
 		domains = append(domains, parent)
 	}
-	if zone := table.zone(host); zone != nil && strings.HasSuffix(host, "."+zone.Suffix) {
+	if zone := table.zoneOf(host); zone != nil && strings.HasSuffix(host, "."+zone.Suffix) {
 		domains = append(domains, zone.Suffix)
 	}
 	left := maxExpired

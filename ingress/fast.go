@@ -38,46 +38,49 @@ func isPlain(r *http.Request) bool {
 
 // servePlain asks the service and passes its answer on.
 func (u *upstream) servePlain(w http.ResponseWriter, r *http.Request) {
-	if c, res := u.hear(w, r); c != nil {
-		u.finish(w, c, res)
+	if c, res := u.exchange(w, r); c != nil {
+		u.finishAnswer(w, c, res)
 	}
 }
 
 // exchange sends the request and returns the head of the service's response, or writes an
 // error page.
-func (u *upstream) hear(w http.ResponseWriter, r *http.Request) (*conn, *http.Response) {
-	c, res, err := u.ask(w, r)
+func (u *upstream) exchange(w http.ResponseWriter, r *http.Request) (*conn, *http.Response) {
+	c, res, err := u.sendRequest(w, r)
 	if err == nil {
-		if err = u.check(res); err == nil {
+		if err = u.filterAnswer(res); err == nil {
 			return c, res
 		}
 		c.close()
 	}
-	u.fail(w, r, err)
+	u.answerFailure(w, r, err)
 	return nil, nil
 }
 
 // finishAnswer copies the response to the client.
-func (u *upstream) finish(w http.ResponseWriter, c *conn, res *http.Response) {
-	if err := u.pass(w, c, res); err != nil {
+func (u *upstream) finishAnswer(w http.ResponseWriter, c *conn, res *http.Response) {
+	if err := u.copyAnswer(w, c, res); err != nil {
 		c.close()
 		// What has come is passed on; an answer cut short must not look whole.
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
-	u.settle(c, res)
+	u.reuseOrClose(c, res)
 }
 
 // sendRequest sends the request and reads the head of the response. If a kept connection
 // turns out to be dead, it tries the next one, and finally a new one. A timeout does not
 // count as dead: the service has the request, and sending it again would execute it twice.
-func (u *upstream) ask(w http.ResponseWriter, r *http.Request) (*conn, *http.Response, error) {
+func (u *upstream) sendRequest(
+	w http.ResponseWriter,
+	r *http.Request,
+) (*conn, *http.Response, error) {
 	for {
 		c, err := u.idle.get(r.Context())
 		if err != nil {
 			return nil, nil, err
 		}
-		res, err := c.ask(w, r, u.owner.config.AnswerPatience)
+		res, err := c.roundTrip(w, r, u.owner.config.AnswerPatience)
 		if err == nil {
 			return c, res, nil
 		}
@@ -91,10 +94,10 @@ func (u *upstream) ask(w http.ResponseWriter, r *http.Request) (*conn, *http.Res
 
 // copyAnswer copies the response. A response without a length is a stream: it is flushed
 // whenever the service has sent no more for now.
-func (u *upstream) pass(w http.ResponseWriter, c *conn, res *http.Response) error {
+func (u *upstream) copyAnswer(w http.ResponseWriter, c *conn, res *http.Response) error {
 	h := w.Header()
 	dropHops(res.Header)
-	spellSocketHeaders(res.Header)
+	respellSocketHeaders(res.Header)
 	maps.Copy(h, res.Header)
 	w.WriteHeader(res.StatusCode)
 	if res.Body == http.NoBody {
@@ -141,7 +144,7 @@ func passTrailers(w http.ResponseWriter, res *http.Response) error {
 
 // reuseOrClose keeps the connection if the next byte on it must belong to the next
 // response. After HEAD it may belong to a body that should not have been sent.
-func (u *upstream) settle(c *conn, res *http.Response) {
+func (u *upstream) reuseOrClose(c *conn, res *http.Response) {
 	watched := c.unwatch()
 	if !watched || res.Close || c.in.Buffered() > 0 || res.Request.Method == http.MethodHead {
 		c.close()
@@ -153,7 +156,7 @@ func (u *upstream) settle(c *conn, res *http.Response) {
 // roundTrip writes one request and reads the head of its response, for which the service
 // has as long as patience. From here until unwatch the connection is closed when the
 // request's context ends.
-func (c *conn) ask(
+func (c *conn) roundTrip(
 	w http.ResponseWriter, r *http.Request, patience time.Duration,
 ) (*http.Response, error) {
 	c.heard = false
@@ -209,7 +212,7 @@ func writeHead(out *bufio.Writer, r *http.Request) {
 	write(r.Method, " ", r.RequestURI, " HTTP/1.1\r\nHost: ", r.Host, "\r\n")
 	named := r.Header["Connection"]
 	for name, values := range r.Header {
-		if isHop(name) || spoofs(name) || name == "Content-Length" || names(named, name) {
+		if isHop(name) || isProxyOnlyHeader(name) || name == "Content-Length" || listsToken(named, name) {
 			continue
 		}
 		name = socketSpelling(name)
@@ -217,16 +220,16 @@ func writeHead(out *bufio.Writer, r *http.Request) {
 			write(name, ": ", v, "\r\n")
 		}
 	}
-	if upgrades(r) {
+	if wantsUpgrade(r) {
 		write("Connection: Upgrade\r\nUpgrade: websocket\r\n")
 	}
-	ip, proto := origin(r)
+	ip, proto := clientOrigin(r)
 	write("X-Forwarded-For: ", ip, "\r\nX-Forwarded-Host: ", r.Host,
 		"\r\nX-Forwarded-Proto: ", proto, "\r\n\r\n")
 }
 
 // listsToken reports whether a Connection header lists another header.
-func names(connection []string, name string) bool {
+func listsToken(connection []string, name string) bool {
 	for _, line := range connection {
 		for token := range strings.SplitSeq(line, ",") {
 			if strings.EqualFold(textproto.TrimString(token), name) {
@@ -250,7 +253,7 @@ func isHop(name string) bool {
 func dropHops(h http.Header) {
 	named := h["Connection"]
 	for name := range h {
-		if isHop(name) || names(named, name) {
+		if isHop(name) || listsToken(named, name) {
 			delete(h, name)
 		}
 	}

@@ -16,22 +16,22 @@ const ownPath = "/.nullops/"
 // longer valid. Call it whenever passes, people or their rights may have changed, and
 // periodically.
 func (p *Proxy) Recheck(ctx context.Context) error {
-	err := p.passes.recheck(ctx)
-	p.expel()
+	err := p.passes.recheckAll(ctx)
+	p.endUnauthorized()
 	return err
 }
 
 // endUnauthorized ends running requests that would not be let in now.
-func (p *Proxy) expel() {
+func (p *Proxy) endUnauthorized() {
 	table := p.table.Load()
 	p.passes.live.Range(func(k, _ any) bool {
-		s := k.(*stay)
+		s := k.(*trackedRequest)
 		r := table.routes[s.host]
 		if r == nil || r.Gate == GateOpen {
 			return true
 		}
-		if s.pass == nil || !s.pass.opens(r.Gate, r.DeploymentID, r.environmentID()) {
-			s.end(errWithdrawn)
+		if s.pass == nil || !s.pass.grantsAccess(r.Gate, r.DeploymentID, r.environmentID()) {
+			s.end(errPassWithdrawn)
 		}
 		return true
 	})
@@ -45,28 +45,28 @@ func (r *Route) environmentID() string {
 }
 
 // requestTarget is the route of a request and the access rule that applies there.
-type place struct {
+type requestTarget struct {
 	host  string // canonical, empty when it cannot be
 	zone  *Zone  // nil outside every environment
 	route *Route // nil for nothing
 	gate  Gate
-	pass  *held // that was shown; nil where none is asked for
+	pass  *heldPass // that was shown; nil where none is asked for
 	// preflight is a request that passes the gate without a pass.
 	preflight bool
 }
 
-func (p *Proxy) placeOf(r *http.Request) place {
+func (p *Proxy) resolveTarget(r *http.Request) requestTarget {
 	table := p.table.Load()
 	host, ok := Canonical(r.Host)
 	if !ok {
-		return place{}
+		return requestTarget{}
 	}
-	at := place{host: host, route: table.routes[host]}
+	at := requestTarget{host: host, route: table.routes[host]}
 	if at.route != nil {
 		at.zone, at.gate = at.route.zone, at.route.Gate
 		return at
 	}
-	if at.zone = table.zone(host); at.zone != nil {
+	if at.zone = table.zoneOf(host); at.zone != nil {
 		at.gate = at.zone.Gate
 	}
 	return at
@@ -75,21 +75,21 @@ func (p *Proxy) placeOf(r *http.Request) place {
 // authorize answers requests that must not reach a service: ACME challenges, redirects to
 // HTTPS, our own paths, and requests without a required pass. It reports whether the
 // request may be forwarded.
-func (p *Proxy) admit(w http.ResponseWriter, r *http.Request, at *place) bool {
-	if p.challenged(w, r, at) {
+func (p *Proxy) authorize(w http.ResponseWriter, r *http.Request, at *requestTarget) bool {
+	if p.answerChallenge(w, r, at) {
 		return false
 	}
 	if at.zone != nil && at.zone.RedirectHTTPS && r.TLS == nil && p.config.Secure != nil {
-		p.toHTTPS(w, r, at.host)
+		p.redirectToHTTPS(w, r, at.host)
 		return false
 	}
 	ours := at.zone != nil || at.route == nil && at.host != ""
 	if ours && strings.HasPrefix(r.URL.Path, ownPath) {
-		p.own(w, r, at)
+		p.serveOwnPath(w, r, at)
 		return false
 	}
 	at.preflight = isPreflight(r) && at.route != nil && at.route.State == StateReady
-	if at.gate != GateOpen && !at.preflight && !p.opened(w, r, at) {
+	if at.gate != GateOpen && !at.preflight && !p.checkPass(w, r, at) {
 		return false
 	}
 	stripPass(r.Header)
@@ -107,7 +107,7 @@ func isPreflight(r *http.Request) bool {
 		r.ContentLength == 0 && len(r.TransferEncoding) == 0 && len(r.Header["Upgrade"]) == 0
 }
 
-func (p *Proxy) toHTTPS(w http.ResponseWriter, r *http.Request, host string) {
+func (p *Proxy) redirectToHTTPS(w http.ResponseWriter, r *http.Request, host string) {
 	w.Header().Set("Location", p.config.Secure(host)+r.URL.RequestURI())
 	w.Header().Set("Cache-Control", "no-store")
 	p.config.OnAnswer(http.StatusPermanentRedirect)
@@ -116,7 +116,7 @@ func (p *Proxy) toHTTPS(w http.ResponseWriter, r *http.Request, host string) {
 
 // checkPass looks for a valid pass. Clients without one get the same response, by the same
 // steps, whether the host exists or not.
-func (p *Proxy) opened(w http.ResponseWriter, r *http.Request, at *place) bool {
+func (p *Proxy) checkPass(w http.ResponseWriter, r *http.Request, at *requestTarget) bool {
 	deployment, environment := "", ""
 	if at.route != nil {
 		deployment = at.route.DeploymentID
@@ -124,31 +124,31 @@ func (p *Proxy) opened(w http.ResponseWriter, r *http.Request, at *place) bool {
 	if at.zone != nil {
 		environment = at.zone.EnvironmentID
 	}
-	pass, err := p.passes.find(r, at.gate, deployment, environment)
+	pass, err := p.passes.findPass(r, at.gate, deployment, environment)
 	if err != nil {
 		p.config.Log.Warn("passes cannot be checked, nobody is let in", "error", err)
-		p.answer(w, r, p.pages.closed())
+		p.answerPage(w, r, p.pages.gateClosedPage())
 		return false
 	}
 	if at.pass = pass; pass != nil {
 		return true
 	}
-	p.turnAway(w, r, at.host)
+	p.requireSignIn(w, r, at.host)
 	return false
 }
 
 // requireSignIn redirects people to the sign-in page, and tells programs that a pass is
 // required.
-func (p *Proxy) turnAway(w http.ResponseWriter, r *http.Request, host string) {
-	if p.config.Home == "" || !navigates(r) {
+func (p *Proxy) requireSignIn(w http.ResponseWriter, r *http.Request, host string) {
+	if p.config.Home == "" || !isNavigation(r) {
 		w.Header().Set("WWW-Authenticate", passHeader)
-		p.answer(w, r, p.pages.gate)
+		p.answerPage(w, r, p.pages.gate)
 		return
 	}
-	p.toUI(w, host, r.URL.RequestURI())
+	p.redirectToUI(w, host, r.URL.RequestURI())
 }
 
-func (p *Proxy) toUI(w http.ResponseWriter, host, to string) {
+func (p *Proxy) redirectToUI(w http.ResponseWriter, host, to string) {
 	const longest = 2000
 	if len(to) > longest {
 		to = "/"
@@ -163,8 +163,8 @@ func (p *Proxy) toUI(w http.ResponseWriter, host, to string) {
 
 // isNavigation reports whether a person's browser loads a page, as opposed to a request of
 // a script or program.
-func navigates(r *http.Request) bool {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead || upgrades(r) {
+func isNavigation(r *http.Request) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead || wantsUpgrade(r) {
 		return false
 	}
 	if mode := r.Header.Get("Sec-Fetch-Mode"); mode != "" {
@@ -174,27 +174,27 @@ func navigates(r *http.Request) bool {
 }
 
 // serveOwnPath answers requests below /.nullops/, in the same way on every host of a zone.
-func (p *Proxy) own(w http.ResponseWriter, r *http.Request, at *place) {
+func (p *Proxy) serveOwnPath(w http.ResponseWriter, r *http.Request, at *requestTarget) {
 	switch path := strings.TrimPrefix(r.URL.Path, ownPath); {
 	case path == "pass" && r.Method == http.MethodPost:
-		p.enter(w, r, at.host)
+		p.exchangePass(w, r, at.host)
 	case path == "guest" && r.Method == http.MethodGet:
 		p.config.OnAnswer(http.StatusOK)
-		p.pages.guest(w)
+		p.pages.writeGuestPage(w)
 	case path == "near" && r.Method == http.MethodGet && p.config.Home != "":
-		p.toUI(w, at.host, "/")
+		p.redirectToUI(w, at.host, "/")
 	default:
-		p.answer(w, r, p.pages.unknown())
+		p.answerPage(w, r, p.pages.unknownHostPage())
 	}
 }
 
 // exchangePass exchanges a code or guest token for a cookie on this host.
-func (p *Proxy) enter(w http.ResponseWriter, r *http.Request, host string) {
+func (p *Proxy) exchangePass(w http.ResponseWriter, r *http.Request, host string) {
 	const longest = 8 << 10
 	r.Body = http.MaxBytesReader(w, r.Body, longest)
 	brought, to := r.PostFormValue("pass"), r.PostFormValue("to")
 	if p.config.Gate == nil || brought == "" {
-		p.answer(w, r, p.pages.gate)
+		p.answerPage(w, r, p.pages.gate)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), checkTimeout)
@@ -202,14 +202,14 @@ func (p *Proxy) enter(w http.ResponseWriter, r *http.Request, host string) {
 	secret, until, ok, err := p.config.Gate.Enter(ctx, host, brought)
 	if err != nil {
 		p.config.Log.Warn("nobody is let in", "error", err)
-		p.answer(w, r, p.pages.closed())
+		p.answerPage(w, r, p.pages.gateClosedPage())
 		return
 	}
 	if !ok {
-		p.answer(w, r, p.pages.gate)
+		p.answerPage(w, r, p.pages.gate)
 		return
 	}
-	http.SetCookie(w, p.cookie(r, secret, until))
+	http.SetCookie(w, p.newPassCookie(r, secret, until))
 	w.Header().Set("Location", ownTarget(to))
 	w.Header().Set("Cache-Control", "no-store")
 	p.config.OnAnswer(http.StatusSeeOther)
@@ -219,7 +219,7 @@ func (p *Proxy) enter(w http.ResponseWriter, r *http.Request, host string) {
 // newPassCookie returns a cookie for this host alone. With TLS browsers also send it with
 // requests from other sites, so that an OAuth provider's POST back to the application is
 // let in. The pass does not make such a request trustworthy for the application.
-func (p *Proxy) cookie(r *http.Request, secret string, until time.Time) *http.Cookie {
+func (p *Proxy) newPassCookie(r *http.Request, secret string, until time.Time) *http.Cookie {
 	c := &http.Cookie{Name: passCookie, Value: secret, Path: "/", Expires: until, HttpOnly: true,
 		SameSite: http.SameSiteLaxMode}
 	if r.TLS != nil {
@@ -239,15 +239,15 @@ func ownTarget(to string) string {
 
 // trackPass ends a request when its pass becomes invalid, or when the gate starts to
 // require one. Requests without a pass are tracked only if they may last.
-func (p *Proxy) accompany(r *http.Request, at *place) (*http.Request, func()) {
-	if at.pass == nil && !upgrades(r) {
+func (p *Proxy) trackPass(r *http.Request, at *requestTarget) (*http.Request, func()) {
+	if at.pass == nil && !wantsUpgrade(r) {
 		return r, func() {}
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
-	s := &stay{host: at.host, pass: at.pass, end: cancel}
+	s := &trackedRequest{host: at.host, pass: at.pass, end: cancel}
 	p.passes.live.Store(s, nil)
 	if at.pass != nil && at.pass.gone.Load() {
-		cancel(errWithdrawn) // withdrawn since it was looked at
+		cancel(errPassWithdrawn) // withdrawn since it was looked at
 	}
 	return r.WithContext(ctx), func() { p.passes.live.Delete(s); cancel(nil) }
 }

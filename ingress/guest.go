@@ -34,19 +34,19 @@ func newGuestPage() (*guestPage, error) {
 		Style  template.CSS
 		Script template.JS
 	}{template.CSS(pageStyle), guestScript}) //nolint:gosec // our own files, no input
-	return &guestPage{body: b.Bytes(), policy: "default-src 'none'; style-src " + source(pageStyle) +
-		"; script-src " + source(guestScript) +
+	return &guestPage{body: b.Bytes(), policy: "default-src 'none'; style-src " + cspHash(pageStyle) +
+		"; script-src " + cspHash(guestScript) +
 		"; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"}, err
 }
 
-// source names a text in a Content-Security-Policy.
-func source(text string) string {
+// cspHash names a text in a Content-Security-Policy.
+func cspHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// guest writes the page.
-func (s *pages) guest(w http.ResponseWriter) {
+// writeGuestPage writes the page.
+func (s *pages) writeGuestPage(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(len(s.invited.body)))

@@ -63,7 +63,7 @@ func checkLabels(host string) (lower, ok bool) {
 	start := 0
 	for i := 0; i <= len(host); i++ {
 		if i == len(host) || host[i] == '.' {
-			if !labelEnds(host[start:i]) {
+			if !hasValidLabelEnds(host[start:i]) {
 				return false, false
 			}
 			start = i + 1
@@ -80,7 +80,7 @@ func checkLabels(host string) (lower, ok bool) {
 	return lower, true
 }
 
-func labelEnds(label string) bool {
+func hasValidLabelEnds(label string) bool {
 	n := len(label)
 	return n > 0 && n <= maxLabel && label[0] != '-' && label[n-1] != '-'
 }

@@ -52,7 +52,7 @@ func (i *Issuer) Issue(host string, now time.Time) (*tls.Certificate, error) {
 	if c := i.issued[host]; c != nil && now.Before(c.Leaf.NotAfter.Add(-renewBefore)) {
 		return c, nil
 	}
-	c, err := i.sign(host, now)
+	c, err := i.issueLeaf(host, now)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (i *Issuer) Issue(host string, now time.Time) (*tls.Certificate, error) {
 	return c, nil
 }
 
-func (i *Issuer) sign(host string, now time.Time) (*tls.Certificate, error) {
+func (i *Issuer) issueLeaf(host string, now time.Time) (*tls.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	if err != nil {
 		return nil, fmt.Errorf("make a serial number: %w", err)

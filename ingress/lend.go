@@ -14,21 +14,21 @@ const (
 	// that, a waiter is mostly served sooner by a connection that becomes free: opening one
 	// costs both ends more than a dozen requests. With a lower limit, requests would wait
 	// without need.
-	dialsInHaste = 64
+	eagerConns = 64
 	// dialGrace is how long a request waits beyond eagerConns before another connection is
 	// opened for it. More connections help where the service takes longer than that to respond.
 	dialGrace = 50 * time.Millisecond
 )
 
 // poolGrant is what a waiter receives: a connection or an error.
-type lent struct {
+type poolGrant struct {
 	conn *conn
 	err  error
 }
 
-// turn is a place in the line.
-type turn struct {
-	given chan lent
+// poolWaiter is a place in the line.
+type poolWaiter struct {
+	given chan poolGrant
 	since time.Time
 }
 
@@ -41,7 +41,7 @@ func (p *pool) get(ctx context.Context) (*conn, error) {
 		p.mu.Unlock()
 		return c, nil
 	}
-	t := turn{make(chan lent, 1), now}
+	t := poolWaiter{make(chan poolGrant, 1), now}
 	p.waiting = append(p.waiting, t)
 	p.dialLocked(now)
 	p.mu.Unlock()
@@ -51,14 +51,14 @@ func (p *pool) get(ctx context.Context) (*conn, error) {
 	case l := <-t.given:
 		return l.conn, l.err
 	case <-ctx.Done():
-		p.leave(t)
+		p.removeWaiter(t)
 		return nil, fmt.Errorf("wait for a connection: %w", ctx.Err())
 	}
 }
 
 // removeWaiter removes a waiter from the queue. A connection it has received meanwhile goes
 // back to the pool.
-func (p *pool) leave(t turn) {
+func (p *pool) removeWaiter(t poolWaiter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if i := slices.Index(p.waiting, t); i >= 0 {
@@ -75,16 +75,16 @@ func (p *pool) leave(t turn) {
 func (p *pool) dialLocked(now time.Time) {
 	for p.dialing < min(len(p.waiting), dialsAtOnce) {
 		waited := now.Sub(p.waiting[p.dialing].since)
-		if p.dialing+int(p.open.Load()) >= dialsInHaste && waited < dialGrace {
-			p.againLocked(dialGrace - waited)
+		if p.dialing+int(p.open.Load()) >= eagerConns && waited < dialGrace {
+			p.retryDialLocked(dialGrace - waited)
 			return
 		}
 		p.dialing++
-		go p.connect()
+		go p.dialOne()
 	}
 }
 
-func (p *pool) againLocked(after time.Duration) {
+func (p *pool) retryDialLocked(after time.Duration) {
 	if p.grace != nil {
 		p.grace.Reset(after)
 		return
@@ -97,7 +97,7 @@ func (p *pool) againLocked(after time.Duration) {
 }
 
 // dialOne opens one connection, for the waiter that is first in the queue by then.
-func (p *pool) connect() {
+func (p *pool) dialOne() {
 	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
 	raw, err := p.dial(ctx)
@@ -106,7 +106,7 @@ func (p *pool) connect() {
 	p.dialing--
 	now := time.Now()
 	if err != nil {
-		p.serveLocked(lent{err: err})
+		p.grantLocked(poolGrant{err: err})
 	} else {
 		p.open.Add(1)
 		c := newConn(raw)
@@ -117,7 +117,7 @@ func (p *pool) connect() {
 }
 
 // grantLocked passes a connection or an error to the first waiter, if there is one.
-func (p *pool) serveLocked(l lent) bool {
+func (p *pool) grantLocked(l poolGrant) bool {
 	if len(p.waiting) == 0 {
 		return false
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // warnInterval is the shortest time between two warnings about rejected connections.
-const tellEvery = time.Minute
+const warnInterval = time.Minute
 
 // Limits bounds the connections that clients hold open: all of them, so that
 // the process never runs out of files, and those of one address, three quarters
@@ -34,15 +34,15 @@ func NewLimits(most int, log *slog.Logger) *Limits {
 }
 
 // Listen returns a listener that enforces the limits, which several listeners may share.
-func (l *Limits) Listen(under net.Listener) net.Listener { return &limited{under, l} }
+func (l *Limits) Listen(under net.Listener) net.Listener { return &limitedListener{under, l} }
 
-type limited struct {
+type limitedListener struct {
 	net.Listener
 	limits *Limits
 }
 
 // Accept implements net.Listener.
-func (l *limited) Accept() (net.Conn, error) {
+func (l *limitedListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
@@ -53,31 +53,31 @@ func (l *limited) Accept() (net.Conn, error) {
 			return c, nil // nobody's: only tests listen on something else
 		}
 		from := clientOf(tcp)
-		if l.limits.enter(from) {
-			return l.count(tcp, from)
+		if l.limits.tryAcquire(from) {
+			return l.wrapCounted(tcp, from)
 		}
 		_ = tcp.Close()
 	}
 }
 
-func (l *limited) count(tcp *net.TCPConn, from netip.Prefix) (net.Conn, error) {
+func (l *limitedListener) wrapCounted(tcp *net.TCPConn, from netip.Prefix) (net.Conn, error) {
 	c, err := lull.Wrap(tcp)
 	if err != nil {
-		l.limits.leave(from)
+		l.limits.release(from)
 		return nil, errors.Join(err, tcp.Close())
 	}
-	return &counted{Conn: c, leave: sync.OnceFunc(func() { l.limits.leave(from) })}, nil
+	return &countedConn{Conn: c, leave: sync.OnceFunc(func() { l.limits.release(from) })}, nil
 }
 
 // countedConn embeds the concrete type, so that bodies are still spliced, and idle
 // connections need no read buffer.
-type counted struct {
+type countedConn struct {
 	*lull.Conn
 	leave func()
 }
 
 // Close implements net.Conn.
-func (c *counted) Close() error {
+func (c *countedConn) Close() error {
 	c.leave()
 	return c.Conn.Close()
 }
@@ -95,7 +95,7 @@ func clientOf(c *net.TCPConn) netip.Prefix {
 	return p
 }
 
-func (l *Limits) enter(from netip.Prefix) bool {
+func (l *Limits) tryAcquire(from netip.Prefix) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open < l.most && l.by[from] < l.each {
@@ -103,7 +103,7 @@ func (l *Limits) enter(from netip.Prefix) bool {
 		l.by[from]++
 		return true
 	}
-	if now := time.Now(); now.Sub(l.told) > tellEvery {
+	if now := time.Now(); now.Sub(l.told) > warnInterval {
 		l.told = now
 		l.log.Warn("connections are turned away: too many are open", "open", l.open,
 			"from", from, "of_it", l.by[from], "most", l.most, "most_of_one", l.each)
@@ -111,7 +111,7 @@ func (l *Limits) enter(from netip.Prefix) bool {
 	return false
 }
 
-func (l *Limits) leave(from netip.Prefix) {
+func (l *Limits) release(from netip.Prefix) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open--

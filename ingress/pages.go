@@ -69,12 +69,12 @@ func newPages(home string, now func() time.Time) (*pages, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse status page: %w", err)
 	}
-	s := &pages{template: t, home: webLink(home), now: now}
+	s := &pages{template: t, home: webURLOrEmpty(home), now: now}
 	// Nothing but our own style and script may run or load: a page shows text that a
 	// plugin wrote.
-	s.policy = "default-src 'none'; style-src " + source(pageStyle) +
+	s.policy = "default-src 'none'; style-src " + cspHash(pageStyle) +
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	s.live = s.policy + "; script-src " + source(liveScript) + "; connect-src 'self'"
+	s.live = s.policy + "; script-src " + cspHash(liveScript) + "; connect-src 'self'"
 	s.nothing = &page{
 		set: s, Status: http.StatusNotFound, Kind: "unknown-host", Glyph: "unknown",
 		Title: "There is nothing at this address",
@@ -90,10 +90,10 @@ func newPages(home string, now func() time.Time) (*pages, error) {
 		Home: s.home,
 	}
 	// Rendered once: strangers learn nothing from them, not even the time.
-	if s.nothing.rendered, err = s.nothing.html(); err != nil {
+	if s.nothing.rendered, err = s.nothing.renderHTML(); err != nil {
 		return nil, err
 	}
-	if s.gate.rendered, err = s.gate.html(); err != nil {
+	if s.gate.rendered, err = s.gate.renderHTML(); err != nil {
 		return nil, err
 	}
 	s.invited, err = newGuestPage()
@@ -101,7 +101,7 @@ func newPages(home string, now func() time.Time) (*pages, error) {
 }
 
 // gateClosedPage is shown when passes cannot be checked.
-func (s *pages) closed() *page {
+func (s *pages) gateClosedPage() *page {
 	return &page{
 		set: s, Status: http.StatusServiceUnavailable, Kind: "gate-closed", Glyph: "warn",
 		Title: "Passes cannot be checked at the moment",
@@ -112,7 +112,7 @@ func (s *pages) closed() *page {
 
 // loadingPage is shown for every host that has no service before the routing table has been
 // read.
-func (s *pages) loading() *page {
+func (s *pages) loadingPage() *page {
 	return &page{
 		set: s, Status: http.StatusServiceUnavailable, Kind: "loading", Glyph: "warn",
 		Title: "The ingress has just been started",
@@ -123,7 +123,7 @@ func (s *pages) loading() *page {
 }
 
 // unknownHostPage is the same for every unknown host, and does not repeat its name.
-func (s *pages) unknown() *page { return s.nothing }
+func (s *pages) unknownHostPage() *page { return s.nothing }
 
 // write sends the page, as problem+json to clients that ask for JSON.
 func (p *page) write(w http.ResponseWriter, r *http.Request) error {
@@ -131,8 +131,8 @@ func (p *page) write(w http.ResponseWriter, r *http.Request) error {
 	if body == nil {
 		p.Request = requestID()
 		// Without a person's action, only GET and HEAD requests are sent again.
-		p.Again = p.Again || p.Refresh && !reads(r)
-		p.Refresh = p.Refresh && reads(r)
+		p.Again = p.Again || p.Refresh && !isRead(r)
+		p.Refresh = p.Refresh && isRead(r)
 	}
 	if isGRPC(r.Header.Get("Content-Type")) || isGRPCWeb(r.Header.Get("Content-Type")) {
 		p.writeStatus(w, r)
@@ -140,16 +140,16 @@ func (p *page) write(w http.ResponseWriter, r *http.Request) error {
 	}
 	var err error
 	if wantsJSON(r) {
-		body, err = p.problem()
+		body, err = p.renderProblem()
 		kind = "application/problem+json"
 	} else if body == nil {
-		body, err = p.html()
+		body, err = p.renderHTML()
 	}
 	if err != nil {
 		w.WriteHeader(http.StatusInternalServerError)
 		return fmt.Errorf("render %s: %w", p.Kind, err)
 	}
-	p.headers(w.Header(), kind, len(body))
+	p.setHeaders(w.Header(), kind, len(body))
 	w.WriteHeader(p.Status)
 	if r.Method == http.MethodHead {
 		return nil
@@ -158,11 +158,11 @@ func (p *page) write(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-func reads(r *http.Request) bool {
+func isRead(r *http.Request) bool {
 	return r.Method == http.MethodGet || r.Method == http.MethodHead
 }
 
-func (p *page) headers(h http.Header, kind string, length int) {
+func (p *page) setHeaders(h http.Header, kind string, length int) {
 	h.Set("Content-Type", kind)
 	h.Set("Content-Length", strconv.Itoa(length))
 	h.Set("Content-Security-Policy", p.set.policy)
@@ -183,7 +183,7 @@ func (p *page) headers(h http.Header, kind string, length int) {
 	}
 }
 
-func (p *page) html() ([]byte, error) {
+func (p *page) renderHTML() ([]byte, error) {
 	p.Style = template.CSS(pageStyle) //nolint:gosec // our own file, no part of it is input
 	p.Script = liveScript
 	var b bytes.Buffer
@@ -193,9 +193,9 @@ func (p *page) html() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// problem is the page as RFC 9457 has it, with the fields of the API's
+// renderProblem is the page as RFC 9457 has it, with the fields of the API's
 // problems: what happened, in which part, what to do.
-func (p *page) problem() ([]byte, error) {
+func (p *page) renderProblem() ([]byte, error) {
 	return json.Marshal(struct {
 		Type       string `json:"type"`
 		Title      string `json:"title"`

@@ -50,7 +50,7 @@ const (
 	passHeader = "Nullops-Pass"
 )
 
-var errWithdrawn = errors.New("the pass was withdrawn")
+var errPassWithdrawn = errors.New("the pass was withdrawn")
 
 // passes remembers those that hold, until Recheck finds that one does no more.
 type passes struct {
@@ -62,7 +62,7 @@ type passes struct {
 }
 
 // heldPass is one valid pass that a request has shown.
-type held struct {
+type heldPass struct {
 	Passage
 	hash [sha256.Size]byte
 	gone atomic.Bool
@@ -70,9 +70,9 @@ type held struct {
 }
 
 // trackedRequest is a running request that ends when its pass becomes invalid.
-type stay struct {
+type trackedRequest struct {
 	host string
-	pass *held // nil where none was asked for
+	pass *heldPass // nil where none was asked for
 	end  context.CancelCauseFunc
 }
 
@@ -81,21 +81,25 @@ func newPasses(keeper Gatekeeper, now func() time.Time) *passes {
 }
 
 // findPass returns the first pass of a request that grants access here.
-func (p *passes) find(r *http.Request, gate Gate, deployment, environment string) (*held, error) {
-	for _, secret := range carried(r) {
-		h, err := p.check(r.Context(), secret)
+func (p *passes) findPass(
+	r *http.Request,
+	gate Gate,
+	deployment, environment string,
+) (*heldPass, error) {
+	for _, secret := range passSecrets(r) {
+		h, err := p.checkSecret(r.Context(), secret)
 		if err != nil {
 			return nil, err
 		}
-		if h != nil && h.opens(gate, deployment, environment) {
-			p.note(h)
+		if h != nil && h.grantsAccess(gate, deployment, environment) {
+			p.recordUse(h)
 			return h, nil
 		}
 	}
 	return nil, nil
 }
 
-func (h *held) opens(gate Gate, deployment, environment string) bool {
+func (h *heldPass) grantsAccess(gate Gate, deployment, environment string) bool {
 	if h.gone.Load() || h.Guest && gate == GateMembers {
 		return false
 	}
@@ -106,13 +110,13 @@ func (h *held) opens(gate Gate, deployment, environment string) bool {
 }
 
 // checkSecret asks the gatekeeper only about secrets that are not cached as valid.
-func (p *passes) check(ctx context.Context, secret string) (*held, error) {
+func (p *passes) checkSecret(ctx context.Context, secret string) (*heldPass, error) {
 	if p.keeper == nil {
 		return nil, nil
 	}
 	hash := sha256.Sum256([]byte(secret))
 	if known, ok := p.known.Load(hash); ok {
-		if h := known.(*held); p.now().Before(h.Until) {
+		if h := known.(*heldPass); p.now().Before(h.Until) {
 			return h, nil
 		}
 		return nil, nil
@@ -133,11 +137,11 @@ func (p *passes) check(ctx context.Context, secret string) (*held, error) {
 	if !ok || !p.now().Before(passage.Until) {
 		return nil, nil
 	}
-	known, _ := p.known.LoadOrStore(hash, &held{Passage: passage, hash: hash})
-	return known.(*held), nil
+	known, _ := p.known.LoadOrStore(hash, &heldPass{Passage: passage, hash: hash})
+	return known.(*heldPass), nil
 }
 
-func (p *passes) note(h *held) {
+func (p *passes) recordUse(h *heldPass) {
 	now, last := p.now().UnixNano(), h.used.Load()
 	if now-last >= int64(time.Minute) && h.used.CompareAndSwap(last, now) {
 		p.keeper.Used(h.ID)
@@ -145,7 +149,7 @@ func (p *passes) note(h *held) {
 }
 
 // recheckAll checks every cached pass again, and drops those that are no longer valid.
-func (p *passes) recheck(ctx context.Context) error {
+func (p *passes) recheckAll(ctx context.Context) error {
 	var hashes [][sha256.Size]byte
 	p.known.Range(func(hash, _ any) bool {
 		hashes = append(hashes, hash.([sha256.Size]byte))
@@ -163,7 +167,7 @@ func (p *passes) recheck(ctx context.Context) error {
 			continue
 		}
 		if h, ok := p.known.LoadAndDelete(hash); ok {
-			h.(*held).gone.Store(true)
+			h.(*heldPass).gone.Store(true)
 		}
 	}
 	return nil
@@ -171,7 +175,7 @@ func (p *passes) recheck(ctx context.Context) error {
 
 // passSecrets returns the secrets in a request: programs send them in a header, browsers in
 // a cookie. A sibling host may have set cookies of the same name, so all are tried.
-func carried(r *http.Request) []string {
+func passSecrets(r *http.Request) []string {
 	var all []string
 	all = append(all, r.Header[passHeader]...)
 	for _, name := range []string{securePassCookie, passCookie} {
@@ -190,7 +194,7 @@ func stripPass(h http.Header) {
 	lines := h["Cookie"]
 	for i, line := range lines {
 		if strings.Contains(line, passCookie) {
-			lines[i] = withoutPass(line)
+			lines[i] = removePassCookies(line)
 		}
 	}
 	if len(lines) == 1 && lines[0] == "" {
@@ -198,7 +202,7 @@ func stripPass(h http.Header) {
 	}
 }
 
-func withoutPass(line string) string {
+func removePassCookies(line string) string {
 	kept := make([]string, 0, 8)
 	for part := range strings.SplitSeq(line, ";") {
 		name, _, _ := strings.Cut(part, "=")

@@ -65,7 +65,7 @@ type pool struct {
 
 	mu      sync.Mutex
 	idle    []*conn
-	waiting []turn // who found none, in the order they came
+	waiting []poolWaiter // who found none, in the order they came
 	dialing int
 	grace   *time.Timer
 	open    atomic.Int32
@@ -81,7 +81,7 @@ func (p *pool) takeLocked(now time.Time) *conn {
 		return nil
 	}
 	c := p.idle[n-1]
-	if now.Sub(c.since) > idleUpstream {
+	if now.Sub(c.since) > idleConnTimeout {
 		return nil // as are those below it; sweep closes them
 	}
 	p.idle[n-1] = nil
@@ -98,7 +98,7 @@ func (p *pool) put(c *conn, now time.Time) {
 }
 
 func (p *pool) storeLocked(c *conn, now time.Time) {
-	if p.serveLocked(lent{conn: c}) {
+	if p.grantLocked(poolGrant{conn: c}) {
 		return
 	}
 	if p.shut || len(p.idle) >= idlePerTarget {
@@ -107,35 +107,35 @@ func (p *pool) storeLocked(c *conn, now time.Time) {
 	}
 	c.kept, c.since = true, now
 	p.idle = append(p.idle, c)
-	p.armLocked()
+	p.scheduleSweepLocked()
 }
 
 // scheduleSweepLocked sets a timer to close the oldest idle connection when it expires.
-func (p *pool) armLocked() {
+func (p *pool) scheduleSweepLocked() {
 	if p.ticked || len(p.idle) == 0 {
 		return
 	}
 	p.ticked = true
 	if p.sweep == nil {
-		p.sweep = time.AfterFunc(idleUpstream, p.closeOld)
+		p.sweep = time.AfterFunc(idleConnTimeout, p.closeExpired)
 		return
 	}
-	p.sweep.Reset(idleUpstream)
+	p.sweep.Reset(idleConnTimeout)
 }
 
-// closeOld runs once a minute while there are idle connections.
-func (p *pool) closeOld() {
+// closeExpired runs once a minute while there are idle connections.
+func (p *pool) closeExpired() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ticked = false
-	limit := time.Now().Add(-idleUpstream)
+	limit := time.Now().Add(-idleConnTimeout)
 	old := 0
 	for old < len(p.idle) && !p.idle[old].since.After(limit) {
 		p.idle[old].close()
 		old++
 	}
 	p.idle = append(p.idle[:0:0], p.idle[old:]...)
-	p.armLocked()
+	p.scheduleSweepLocked()
 }
 
 // close closes what is idle now and what becomes idle later.

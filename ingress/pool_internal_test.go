@@ -30,22 +30,22 @@ func TestPool_ClosesWhatIsOld(t *testing.T) {
 		old, oldClosed := piped()
 		young, youngClosed := piped()
 		p.put(old, time.Now())
-		time.Sleep(idleUpstream / 2)
+		time.Sleep(idleConnTimeout / 2)
 		p.put(young, time.Now())
 		if p.take(time.Now()) != young {
 			t.Error("the one used last was not on top")
 		}
-		time.Sleep(idleUpstream/2 + time.Second)
+		time.Sleep(idleConnTimeout/2 + time.Second)
 		synctest.Wait()
 		if !oldClosed() || youngClosed() {
 			t.Errorf("old closed: %v, one in use closed: %v", oldClosed(), youngClosed())
 		}
 		p.put(young, time.Now())
-		time.Sleep(idleUpstream + time.Second)
+		time.Sleep(idleConnTimeout + time.Second)
 		if p.take(time.Now()) != nil {
 			t.Error("an old connection was given out")
 		}
-		time.Sleep(idleUpstream)
+		time.Sleep(idleConnTimeout)
 		synctest.Wait()
 		if !youngClosed() {
 			t.Error("left open")

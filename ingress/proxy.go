@@ -134,7 +134,7 @@ func (p *Proxy) SetTable(t *Table) {
 	defer p.mu.Unlock()
 	p.table.Store(t)
 	if t.gated {
-		p.expel()
+		p.endUnauthorized()
 	}
 	ready := make(map[upstreamKey]bool, len(t.routes))
 	for _, r := range t.routes {
@@ -149,10 +149,10 @@ func (p *Proxy) SetTable(t *Table) {
 			return true
 		}
 		p.upstreams.Delete(k)
-		v.(*upstream).retire()
+		v.(*upstream).retireIdle()
 		return true
 	})
-	p.visits.forget(used, p.config.Now())
+	p.visits.forgetUnused(used, p.config.Now())
 }
 
 // Close drops every idle connection. Requests under way are the server's to
@@ -161,65 +161,65 @@ func (p *Proxy) Close() { p.SetTable(provisionalTable(0, nil)) }
 
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.ContentLength != 0 && !isCall(r) {
+	if r.ContentLength != 0 && !isGRPCCall(r) {
 		var u *upload
-		u, r = p.receive(w, r)
-		defer u.hurry()
+		u, r = p.boundBody(w, r)
+		defer u.limitDrain()
 		w = u
 	}
-	if status := refusal(r); status != 0 {
-		p.refuse(w, r, status)
+	if status := refusalStatus(r); status != 0 {
+		p.refuseRequest(w, r, status)
 		return
 	}
-	at := p.placeOf(r)
-	if !p.admit(w, r, &at) {
+	at := p.resolveTarget(r)
+	if !p.authorize(w, r, &at) {
 		return
 	}
-	switch u := p.resolve(&at); {
+	switch u := p.resolveUpstream(&at); {
 	case u != nil:
-		p.forward(u, w, r, &at)
+		p.forwardTo(u, w, r, &at)
 	case p.table.Load().provisional:
 		// What is there may be newer than the table.
-		p.answer(w, r, p.pages.loading())
+		p.answerPage(w, r, p.pages.loadingPage())
 	case at.route != nil:
-		p.answer(w, r, p.pages.of(at.route, at.pass))
+		p.answerPage(w, r, p.pages.pageFor(at.route, at.pass))
 	default:
-		p.answer(w, r, p.pages.unknown())
+		p.answerPage(w, r, p.pages.unknownHostPage())
 	}
 }
 
-func (p *Proxy) forward(u *upstream, w http.ResponseWriter, r *http.Request, at *place) {
+func (p *Proxy) forwardTo(u *upstream, w http.ResponseWriter, r *http.Request, at *requestTarget) {
 	if at.gate == GateOpen || at.pass != nil {
 		// A stranger's preflight is not a use of the deployment.
-		p.visits.note(u.route.DeploymentID, u.visit, p.config.Now())
+		p.visits.recordVisit(u.route.DeploymentID, u.visit, p.config.Now())
 	}
-	prepare(w, r)
-	if upgrades(r) {
+	prepareRequest(w, r)
+	if wantsUpgrade(r) {
 		p.serveSocket(u, w, r, at)
 		return
 	}
-	r, leave := p.accompany(r, at)
+	r, leave := p.trackPass(r, at)
 	defer leave()
 	u.serve(w, r)
 }
 
-func (p *Proxy) refuse(w http.ResponseWriter, r *http.Request, status int) {
+func (p *Proxy) refuseRequest(w http.ResponseWriter, r *http.Request, status int) {
 	if status == http.StatusRequestHeaderFieldsTooLarge {
 		p.expireCookies(w, r)
 	}
 	// It is uncertain where the request ended, so nothing else is read from this connection.
 	w.Header().Set("Connection", "close")
-	p.answer(w, r, p.pages.refusal(status))
+	p.answerPage(w, r, p.pages.refusalPage(status))
 }
 
-func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, page *page) {
+func (p *Proxy) answerPage(w http.ResponseWriter, r *http.Request, page *page) {
 	p.config.OnAnswer(page.Status)
 	if u := uploadOf(w); u != nil {
 		u.discardArrived()
 	}
 	err := page.write(w, r)
 	if page.Request != "" || err != nil {
-		p.config.Log.Log(r.Context(), page.level(r), "page instead of a service",
+		p.config.Log.Log(r.Context(), page.logLevel(r), "page instead of a service",
 			"page", page.Kind, "host", page.Host,
 			"status", page.Status, "request", page.Request, "error", err)
 	}
@@ -227,28 +227,28 @@ func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, page *page) {
 
 // logLevel is Info for server errors, so that the log explains a page that a person asks
 // about. A page that refreshes itself every few seconds logs its first request only.
-func (p *page) level(r *http.Request) slog.Level {
+func (p *page) logLevel(r *http.Request) slog.Level {
 	if p.Status >= http.StatusInternalServerError && r.Header.Get(lookHeader) == "" {
 		return slog.LevelInfo
 	}
 	return slog.LevelDebug
 }
 
-// resolve finds a ready route's connections.
-func (p *Proxy) resolve(at *place) *upstream {
+// resolveUpstream finds a ready route's connections.
+func (p *Proxy) resolveUpstream(at *requestTarget) *upstream {
 	if at.route == nil || at.route.State != StateReady {
 		return nil
 	}
 	if u, ok := p.upstreams.Load(keyOf(at.route)); ok {
 		return u.(*upstream)
 	}
-	return p.connect(at)
+	return p.createUpstream(at)
 }
 
 // createUpstream looks the route up again: under the lock the table cannot change, so no
 // upstream is created that the newest table does not have. A pass for an earlier deployment
 // of the host does not open a later one.
-func (p *Proxy) connect(at *place) *upstream {
+func (p *Proxy) createUpstream(at *requestTarget) *upstream {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	route := p.table.Load().routes[at.host]
@@ -263,19 +263,19 @@ func (p *Proxy) connect(at *place) *upstream {
 	if u, ok := p.upstreams.Load(key); ok {
 		return u.(*upstream) // another request was faster
 	}
-	u := p.newUpstream(*route, p.visits.of(route.DeploymentID))
+	u := p.newUpstream(*route, p.visits.stampOf(route.DeploymentID))
 	p.upstreams.Store(key, u)
 	return u
 }
 
 // mayReach checks access to a route again. A preflight request may reach running services,
 // but no page.
-func (at *place) mayReach(route *Route) bool {
+func (at *requestTarget) mayReach(route *Route) bool {
 	if route == nil || route.Gate == GateOpen {
 		return true
 	}
 	if at.pass != nil {
-		return at.pass.opens(route.Gate, route.DeploymentID, route.environmentID())
+		return at.pass.grantsAccess(route.Gate, route.DeploymentID, route.environmentID())
 	}
 	return at.preflight && route.State == StateReady
 }

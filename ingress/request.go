@@ -6,7 +6,7 @@ import (
 )
 
 // refusalStatus returns the status for a request that must not be forwarded, or 0.
-func refusal(r *http.Request) int {
+func refusalStatus(r *http.Request) int {
 	switch {
 	case !strings.HasPrefix(r.RequestURI, "/") || strings.Contains(r.RequestURI, " "):
 		// Absolute form names a second host, "*" and CONNECT name none. A
@@ -14,7 +14,7 @@ func refusal(r *http.Request) int {
 		return http.StatusBadRequest
 	case r.Method == http.MethodTrace || r.Method == http.MethodConnect:
 		return http.StatusMethodNotAllowed
-	case twinFraming(r.Header) || twinHost(r):
+	case hasTwinFraming(r.Header) || hasConflictingHost(r):
 		return http.StatusBadRequest
 	case headerSize(r) > maxHeader:
 		return http.StatusRequestHeaderFieldsTooLarge
@@ -25,12 +25,12 @@ func refusal(r *http.Request) int {
 // hasTwinFraming finds the underscore spellings of Transfer-Encoding and Content-Length.
 // Another server on the way may read them as the real headers, and would then see a
 // different request than we do.
-func twinFraming(h http.Header) bool {
+func hasTwinFraming(h http.Header) bool {
 	return len(h["Transfer_encoding"]) > 0 || len(h["Content_length"]) > 0
 }
 
-// twinHost finds a Host beside the :authority of HTTP/2 that says something else.
-func twinHost(r *http.Request) bool {
+// hasConflictingHost finds a Host beside the :authority of HTTP/2 that says something else.
+func hasConflictingHost(r *http.Request) bool {
 	hosts := r.Header["Host"]
 	return len(hosts) > 1 || len(hosts) == 1 && hosts[0] != r.Host
 }
@@ -47,15 +47,15 @@ func headerSize(r *http.Request) int {
 
 // prepareRequest normalizes the headers that say what kind of request this is, before
 // anything is copied.
-func prepare(w http.ResponseWriter, r *http.Request) {
-	if upgrades(r) && !mayUpgrade(r) {
+func prepareRequest(w http.ResponseWriter, r *http.Request) {
+	if wantsUpgrade(r) && !mayUpgrade(r) {
 		// With "h2c" the connection would become a raw pipe to the service,
 		// past every rule about hosts and headers (golang/go#80416).
 		delete(r.Header, "Upgrade")
 	}
 	delete(r.Header, "Http2-Settings")
 	delete(r.Header, "Host") // what HTTP/2 leaves here; r.Host is the same
-	if r.ProtoMajor == 1 && oddLength(r.Header["Content-Length"]) {
+	if r.ProtoMajor == 1 && hasLeadingZero(r.Header["Content-Length"]) {
 		w.Header().Set("Connection", "close") // as below
 	}
 	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
@@ -68,7 +68,7 @@ func prepare(w http.ResponseWriter, r *http.Request) {
 }
 
 // hasLeadingZero finds lengths with a leading zero, which some servers read as octal.
-func oddLength(values []string) bool {
+func hasLeadingZero(values []string) bool {
 	return len(values) > 0 && len(values[0]) > 1 && values[0][0] == '0'
 }
 
@@ -80,7 +80,7 @@ func mayUpgrade(r *http.Request) bool {
 
 // wantsUpgrade reports whether a request asks for an Upgrade; after prepareRequest that can
 // only be a WebSocket.
-func upgrades(r *http.Request) bool { return len(r.Header["Upgrade"]) > 0 }
+func wantsUpgrade(r *http.Request) bool { return len(r.Header["Upgrade"]) > 0 }
 
 func isWebSocket(h http.Header) bool {
 	v := h["Upgrade"]

@@ -86,10 +86,10 @@ func (h *headWriter) WriteHeader(status int) {
 	h.ResponseWriter.WriteHeader(status)
 }
 
-// flushCut proxies a request. When the answer is cut short, the client gets what
+// serveFlushingCut proxies a request. When the answer is cut short, the client gets what
 // came before: otherwise a short beginning would be lost in a buffer, and the
 // client would see an empty reply.
-func flushCut(proxy http.Handler, w http.ResponseWriter, r *http.Request) {
+func serveFlushingCut(proxy http.Handler, w http.ResponseWriter, r *http.Request) {
 	h := &headWriter{ResponseWriter: w}
 	defer func() {
 		if cut := recover(); cut != nil {

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 )
 
-// stored is the file's form. Fields are only ever added.
-type stored struct {
+// savedTable is the file's form. Fields are only ever added.
+type savedTable struct {
 	Version uint64  `json:"version"`
 	Routes  []Route `json:"routes"`
 	Zones   []Zone  `json:"zones,omitempty"`
@@ -19,7 +19,7 @@ type stored struct {
 
 // loadSaved applies the table that was saved last. An unusable file is logged and ignored:
 // the source will send the table.
-func (w *Watcher) load() {
+func (w *Watcher) loadSaved() {
 	t, err := readTable(w.file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -35,35 +35,35 @@ func readTable(file string) (*Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read route table: %w", err)
 	}
-	var s stored
+	var s savedTable
 	if err := json.Unmarshal(data, &s); err != nil {
 		return nil, fmt.Errorf("decode route table %s: %w", file, err)
 	}
 	return provisionalTable(s.Version, s.Routes).Within(s.Zones), nil
 }
 
-// save writes the newest table whenever there is one.
-func (w *Watcher) save(ctx context.Context) {
+// saveRegularly writes the newest table whenever there is one.
+func (w *Watcher) saveRegularly(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
 		case <-w.dirty:
-			w.write()
-			sleep(ctx, saveEvery)
+			w.writeFile()
+			sleepContext(ctx, saveEvery)
 		}
 	}
 }
 
-// flush writes what came after the last save.
-func (w *Watcher) flush() {
+// flushUnsaved writes what came after the last save.
+func (w *Watcher) flushUnsaved() {
 	select {
 	case <-w.dirty:
-		w.write()
+		w.writeFile()
 	default:
 	}
 }
 
-func (w *Watcher) write() {
+func (w *Watcher) writeFile() {
 	if err := writeTable(w.file, w.latest.Load()); err != nil {
 		w.log.Warn("route table not saved, a restart would have to wait for the source",
 			"error", err)
@@ -73,7 +73,7 @@ func (w *Watcher) write() {
 // writeTable replaces the file in one step: after a crash there is the old
 // table or the new one, never half of one.
 func writeTable(file string, t *Table) (err error) {
-	data, err := json.Marshal(stored{t.Version(), t.Routes(), t.Zones()})
+	data, err := json.Marshal(savedTable{t.Version(), t.Routes(), t.Zones()})
 	if err != nil {
 		return fmt.Errorf("encode route table: %w", err)
 	}

@@ -29,7 +29,7 @@ const (
 	StateOffline   State = "offline"
 )
 
-func (s State) valid() bool {
+func (s State) isValid() bool {
 	switch s {
 	case StateQueued, StateApplying, StateReady, StateUndoing, StateFailed, StateCanceled,
 		StateRemoving, StateRemoved, StateStuck, StateForgotten, StateOffline:
@@ -38,9 +38,9 @@ func (s State) valid() bool {
 	return false
 }
 
-// gone says that the deployment has ended, so that a newer one may own the
+// isGone says that the deployment has ended, so that a newer one may own the
 // host.
-func (s State) gone() bool {
+func (s State) isGone() bool {
 	return s == StateCanceled || s == StateRemoved || s == StateForgotten
 }
 
@@ -132,27 +132,27 @@ func (t *Table) insert(r *Route) error {
 			r.Host, maxLabel)
 	}
 	r.Host = host
-	if err := r.check(); err != nil {
+	if err := r.validate(); err != nil {
 		return err
 	}
 	r.Detail, r.By = oneLine(r.Detail), oneLine(r.By)
-	r.Permalink = webLink(r.Permalink)
+	r.Permalink = webURLOrEmpty(r.Permalink)
 	old, taken := t.routes[host]
-	if taken && !old.State.gone() {
-		if r.State.gone() {
+	if taken && !old.State.isGone() {
+		if r.State.isGone() {
 			return nil // a tombstone under a living deployment: nothing to say
 		}
 		return fmt.Errorf("host %s already leads to deployment %s", host, old.DeploymentID)
 	}
-	if taken && r.State.gone() && r.Since.Before(old.Since) {
+	if taken && r.State.isGone() && r.Since.Before(old.Since) {
 		return nil
 	}
 	t.routes[host] = r
 	return nil
 }
 
-func (r *Route) check() error {
-	if !r.State.valid() {
+func (r *Route) validate() error {
+	if !r.State.isValid() {
 		return fmt.Errorf("state %.40q is not known", string(r.State))
 	}
 	if r.State != StateReady {
@@ -164,21 +164,21 @@ func (r *Route) check() error {
 	if r.Port < 1 || r.Port > 65535 {
 		return fmt.Errorf("port %d is not between 1 and 65535", r.Port)
 	}
-	if r.Target == "" || len(r.Target) > 512 || strings.ContainsFunc(r.Target, notVisible) {
+	if r.Target == "" || len(r.Target) > 512 || strings.ContainsFunc(r.Target, isInvisible) {
 		return fmt.Errorf("target %.80q is not 1 to 512 visible ASCII characters", r.Target)
 	}
 	return nil
 }
 
-// notVisible keeps spaces and line ends out of a target, which a dialer
+// isInvisible keeps spaces and line ends out of a target, which a dialer
 // writes into a header.
-func notVisible(c rune) bool { return c <= ' ' || c > '~' }
+func isInvisible(c rune) bool { return c <= ' ' || c > '~' }
 
 // maxDetail keeps a page a page, whatever a plugin said when it failed.
 const maxDetail = 400
 
 func oneLine(s string) string {
-	s = strings.Join(strings.Fields(strings.Map(visible, s)), " ")
+	s = strings.Join(strings.Fields(strings.Map(replaceInvisible, s)), " ")
 	for i := range s {
 		if i > maxDetail {
 			return s[:i] + "…"
@@ -189,7 +189,7 @@ func oneLine(s string) string {
 
 // replaceInvisible turns control characters into spaces and drops format characters, which
 // could display a sentence in a different order.
-func visible(c rune) rune {
+func replaceInvisible(c rune) rune {
 	switch {
 	case unicode.IsControl(c):
 		return ' '
@@ -199,7 +199,7 @@ func visible(c rune) rune {
 	return c
 }
 
-func webLink(s string) string {
+func webURLOrEmpty(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return ""

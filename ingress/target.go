@@ -29,7 +29,7 @@ func keepTarget(u *url.URL, in *http.Request) {
 	case u.RequestURI() == in.RequestURI:
 	case !strings.HasPrefix(path, "//"):
 		u.Opaque = path
-	case isCall(in):
+	case isGRPCCall(in):
 		u.Opaque = "//" + in.Host + path
 	default:
 		u.Opaque = targetPrefix + path

@@ -17,9 +17,14 @@ import (
 
 // serveSocket asks the service for a WebSocket. If it agrees, its connection and
 // the client's are joined, and outlive the request.
-func (p *Proxy) serveSocket(u *upstream, w http.ResponseWriter, r *http.Request, at *place) {
+func (p *Proxy) serveSocket(
+	u *upstream,
+	w http.ResponseWriter,
+	r *http.Request,
+	at *requestTarget,
+) {
 	asking := r.Context()
-	r, leave := p.accompany(r.WithContext(context.WithoutCancel(asking)), at)
+	r, leave := p.trackPass(r.WithContext(context.WithoutCancel(asking)), at)
 	stop := context.AfterFunc(asking, leave)
 	joined := false
 	defer func() {
@@ -27,13 +32,13 @@ func (p *Proxy) serveSocket(u *upstream, w http.ResponseWriter, r *http.Request,
 			leave()
 		}
 	}()
-	c, res := u.hear(w, r)
+	c, res := u.exchange(w, r)
 	switch {
 	case c == nil:
 	case res.StatusCode != http.StatusSwitchingProtocols:
-		u.finish(w, c, res)
+		u.finishAnswer(w, c, res)
 	default:
-		if err := join(w, c, res, leave); err != nil {
+		if err := joinUpgraded(w, c, res, leave); err != nil {
 			c.close()
 			panic(http.ErrAbortHandler)
 		}
@@ -43,14 +48,14 @@ func (p *Proxy) serveSocket(u *upstream, w http.ResponseWriter, r *http.Request,
 
 // joinUpgraded takes over the client's connection, writes the service's response, and from
 // then on copies both ways. It calls leave when both directions have ended.
-func join(w http.ResponseWriter, c *conn, res *http.Response, leave func()) error {
+func joinUpgraded(w http.ResponseWriter, c *conn, res *http.Response, leave func()) error {
 	client, ours, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return fmt.Errorf("take over the client's connection: %w", err)
 	}
 	early, err := ours.Peek(ours.Reader.Buffered())
 	if err == nil {
-		_, err = client.Write(agreement(w.Header(), c, res))
+		_, err = client.Write(switchingResponse(w.Header(), c, res))
 	}
 	if err == nil && len(early) > 0 {
 		_, err = c.raw.Write(early)
@@ -65,9 +70,9 @@ func join(w http.ResponseWriter, c *conn, res *http.Response, leave func()) erro
 
 // switchingResponse is the service's 101 response, and the bytes that may have arrived
 // right after it.
-func agreement(h http.Header, c *conn, res *http.Response) []byte {
+func switchingResponse(h http.Header, c *conn, res *http.Response) []byte {
 	dropHops(res.Header)
-	spellSocketHeaders(res.Header)
+	respellSocketHeaders(res.Header)
 	maps.Copy(h, res.Header)
 	h.Set("Connection", "Upgrade")
 	h.Set("Upgrade", "websocket")
@@ -89,7 +94,7 @@ func socketSpelling(name string) string {
 	return name
 }
 
-func spellSocketHeaders(h http.Header) {
+func respellSocketHeaders(h http.Header) {
 	for name, values := range h {
 		if spelled := socketSpelling(name); spelled != name {
 			delete(h, name)

@@ -51,9 +51,9 @@ type upload struct {
 	taken    bool // the service gets no more of it
 }
 
-// receive bounds the wait for a request's body. The request is a copy: net/http
+// boundBody bounds the wait for a request's body. The request is a copy: net/http
 // looks at the body of its own to tell what it has to do with the rest.
-func (p *Proxy) receive(w http.ResponseWriter, r *http.Request) (*upload, *http.Request) {
+func (p *Proxy) boundBody(w http.ResponseWriter, r *http.Request) (*upload, *http.Request) {
 	u := &upload{ResponseWriter: w, body: r.Body, one: r.ProtoMajor == 1,
 		expects: len(r.Header["Expect"]) > 0, patience: p.config.BodyPatience,
 		left: p.config.BodyPatience}
@@ -75,12 +75,12 @@ func (u *upload) Read(p []byte) (int, error) {
 	u.reading.Lock()
 	defer u.reading.Unlock()
 	began := time.Now()
-	if !u.wait(began) {
+	if !u.beginWait(began) {
 		return 0, http.ErrBodyReadAfterClose
 	}
 	n, err := u.body.Read(p)
 	u.left = min(u.patience, u.left-time.Since(began)+time.Duration(n)*time.Second/bodyRate)
-	if u.waited(err) {
+	if u.endWait(err) {
 		return n, errStalled
 	}
 	return n, err
@@ -89,8 +89,8 @@ func (u *upload) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (u *upload) Close() error { return u.body.Close() }
 
-// wait begins a wait, if the body may still be read.
-func (u *upload) wait(now time.Time) bool {
+// beginWait begins a wait, if the body may still be read.
+func (u *upload) beginWait(now time.Time) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.taken {
@@ -107,8 +107,8 @@ func (u *upload) wait(now time.Time) bool {
 	return true
 }
 
-// waited ends a wait, and says whether it was too long.
-func (u *upload) waited(err error) bool {
+// endWait ends a wait, and says whether it was too long.
+func (u *upload) endWait(err error) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.until = time.Time{}
@@ -132,7 +132,7 @@ func (u *upload) expire() {
 }
 
 // markAnswered stops the time limit and reports whether the body was received completely.
-func (u *upload) settle() (ended bool) {
+func (u *upload) markAnswered() (ended bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.answered = true
@@ -142,7 +142,7 @@ func (u *upload) settle() (ended bool) {
 // WriteHeader implements http.ResponseWriter. After an early answer over HTTP/1
 // the connection cannot be used again, since the rest of the body is in its way.
 func (u *upload) WriteHeader(status int) {
-	if status >= http.StatusOK && !u.settle() && u.one {
+	if status >= http.StatusOK && !u.markAnswered() && u.one {
 		u.Header().Set("Connection", "close")
 	}
 	u.ResponseWriter.WriteHeader(status)
@@ -150,8 +150,8 @@ func (u *upload) WriteHeader(status int) {
 
 // limitDrain bounds how long net/http reads the rest of an HTTP/1 body after the response
 // was sent. Call it when the response is complete.
-func (u *upload) hurry() {
-	if !u.settle() && u.one {
+func (u *upload) limitDrain() {
+	if !u.markAnswered() && u.one {
 		u.takeBody()
 		u.setReadDeadline(min(u.patience, lingerTime))
 	}
@@ -171,7 +171,7 @@ func (u *upload) takeBody() {
 // discardArrived reads what has arrived of a body that is not needed. If that was all of
 // it, the connection can be reused.
 func (u *upload) discardArrived() {
-	if u.settle() || !u.one || u.expects {
+	if u.markAnswered() || !u.one || u.expects {
 		return
 	}
 	u.takeBody()
@@ -197,8 +197,8 @@ func uploadOf(w http.ResponseWriter) *upload {
 	return u
 }
 
-// gaveUp says whether the answer is for a client that stopped sending.
-func gaveUp(w http.ResponseWriter) bool {
+// isStalled says whether the answer is for a client that stopped sending.
+func isStalled(w http.ResponseWriter) bool {
 	u := uploadOf(w)
 	if u == nil {
 		return false

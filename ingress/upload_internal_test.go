@@ -32,7 +32,7 @@ func dripping(t *testing.T, size, pieces int, pause time.Duration, answered bool
 		in, out := io.Pipe()
 		r := httptest.NewRequest(http.MethodPost, "/", in)
 		p := &Proxy{config: Config{}.withDefaults()}
-		u, r := p.receive(cutter{httptest.NewRecorder(), in}, r)
+		u, r := p.boundBody(cutter{httptest.NewRecorder(), in}, r)
 		var sender sync.WaitGroup
 		sender.Go(func() {
 			for range pieces {

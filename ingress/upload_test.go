@@ -18,8 +18,8 @@ func impatient(t *testing.T) *bed {
 	return newBed(t, func(c *ingress.Config) { c.BodyPatience = 300 * time.Millisecond })
 }
 
-// reads is a service that wants the whole body first.
-func reads(w http.ResponseWriter, r *http.Request) {
+// isRead is a service that wants the whole body first.
+func isRead(w http.ResponseWriter, r *http.Request) {
 	n, err := io.Copy(io.Discard, r.Body)
 	if err != nil {
 		panic(http.ErrAbortHandler)
@@ -57,7 +57,7 @@ func TestProxy_StalledBodyIsCut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := impatient(t)
-			b.set(b.up("cart", "web", reads))
+			b.set(b.up("cart", "web", isRead))
 			c, in := b.post(text)
 			if name == "trickle" {
 				go func() {
@@ -112,7 +112,7 @@ func TestProxy_UnwantedBodyIsNotAwaited(t *testing.T) {
 func TestProxy_StalledBodyIsCutOverHTTP2(t *testing.T) {
 	t.Parallel()
 	b := impatient(t)
-	r := b.up("cart", "web", reads)
+	r := b.up("cart", "web", isRead)
 	b.zone(ingress.GateOpen, r)
 	chain, key, roots := authority(t)
 	issuer, err := ingress.NewIssuer(chain, key)

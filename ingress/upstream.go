@@ -21,9 +21,9 @@ const (
 	// answerTimeout is for applications that took a request and never say a
 	// word. Long polls usually end by themselves within two minutes.
 	answerTimeout = 5 * time.Minute
-	// idleUpstream is short of the 75 s of our own server: an application
+	// idleConnTimeout is short of the 75 s of our own server: an application
 	// gets rid of its visitors' connections soon after they left.
-	idleUpstream = 60 * time.Second
+	idleConnTimeout = 60 * time.Second
 	// idlePerTarget is how many idle connections are kept per service: enough for 64 clients at
 	// once, and as many again so that a burst needs no new connections. With net/http's default
 	// of 2, nearly every request opens a new tunnel.
@@ -63,7 +63,7 @@ type upstream struct {
 
 func (p *Proxy) newUpstream(route Route, visit *stamp) *upstream {
 	u := &upstream{route: route, visit: visit, owner: p}
-	u.idle.dial = u.open
+	u.idle.dial = u.openTunnel
 	// An upstream speaks HTTP/1.1, whatever the client spoke: one framing,
 	// written by us. Only gRPC cannot.
 	var one, two http.Protocols
@@ -76,10 +76,10 @@ func (p *Proxy) newUpstream(route Route, visit *stamp) *upstream {
 
 func (u *upstream) newTransport(p *http.Protocols) *http.Transport {
 	return &http.Transport{
-		DialContext:           u.dial,
+		DialContext:           u.dialTracked,
 		DisableCompression:    true, // bodies pass as they are
 		MaxIdleConnsPerHost:   idlePerTarget,
-		IdleConnTimeout:       idleUpstream,
+		IdleConnTimeout:       idleConnTimeout,
 		ResponseHeaderTimeout: u.owner.config.AnswerPatience,
 		ExpectContinueTimeout: time.Second,
 
@@ -90,18 +90,18 @@ func (u *upstream) newTransport(p *http.Protocols) *http.Transport {
 
 func (u *upstream) newProxy(t http.RoundTripper) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
-		Rewrite:        rewrite,
+		Rewrite:        rewriteRequest,
 		Transport:      t,
 		BufferPool:     &u.owner.buffers,
-		ModifyResponse: u.check,
-		ErrorHandler:   u.fail,
+		ModifyResponse: u.filterAnswer,
+		ErrorHandler:   u.answerFailure,
 		ErrorLog:       slog.NewLogLogger(u.owner.config.Log.Handler(), slog.LevelDebug),
 	}
 }
 
-// isCall finds gRPC: over HTTP/2, and saying so. gRPC-Web is no gRPC: it was made
+// isGRPCCall finds gRPC: over HTTP/2, and saying so. gRPC-Web is no gRPC: it was made
 // for HTTP/1.1, and many services speak it over nothing else.
-func isCall(r *http.Request) bool {
+func isGRPCCall(r *http.Request) bool {
 	return r.ProtoMajor == 2 && r.Method == http.MethodPost &&
 		isGRPC(r.Header.Get("Content-Type"))
 }
@@ -115,7 +115,7 @@ func isGRPC(contentType string) bool {
 // retireIdle closes idle connections. Those in use are closed by the requests that use them
 // (see serve), so that a request that was already on its way when the table changed still
 // gets its response.
-func (u *upstream) retire() {
+func (u *upstream) retireIdle() {
 	u.retired.Store(true)
 	u.idle.close()
 	u.closeIdle()
@@ -134,25 +134,25 @@ func (u *upstream) serve(w http.ResponseWriter, r *http.Request) {
 		u.servePlain(w, r)
 		return
 	}
-	if isCall(r) {
-		flushCut(u.calls, w, r)
+	if isGRPCCall(r) {
+		serveFlushingCut(u.calls, w, r)
 	} else {
-		flushCut(u.proxy, w, r)
+		serveFlushingCut(u.proxy, w, r)
 	}
 	if u.retired.Load() {
 		u.closeIdle()
 	}
 }
 
-func (u *upstream) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	conn, err := u.open(ctx)
+func (u *upstream) dialTracked(ctx context.Context, _, _ string) (net.Conn, error) {
+	conn, err := u.openTunnel(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return &targetConn{Conn: conn}, nil
 }
 
-func (u *upstream) open(ctx context.Context) (net.Conn, error) {
+func (u *upstream) openTunnel(ctx context.Context) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	conn, err := u.owner.config.Dial(ctx, u.route)
@@ -163,7 +163,7 @@ func (u *upstream) open(ctx context.Context) (net.Conn, error) {
 }
 
 // filterAnswer validates and filters the response's headers before any of it is passed on.
-func (u *upstream) check(res *http.Response) error {
+func (u *upstream) filterAnswer(res *http.Response) error {
 	if res.StatusCode == http.StatusSwitchingProtocols &&
 		!(isWebSocket(res.Request.Header) && isWebSocket(res.Header)) {
 		// Without this check the connection would become a raw pipe although the client did not ask
@@ -179,9 +179,9 @@ func (u *upstream) check(res *http.Response) error {
 }
 
 // answerFailure answers in place of an application that did not respond.
-func (u *upstream) fail(w http.ResponseWriter, r *http.Request, err error) {
-	if gaveUp(w) {
-		u.owner.refuse(w, r, http.StatusRequestTimeout)
+func (u *upstream) answerFailure(w http.ResponseWriter, r *http.Request, err error) {
+	if isStalled(w) {
+		u.owner.refuseRequest(w, r, http.StatusRequestTimeout)
 		return
 	}
 	if r.Context().Err() != nil {
@@ -189,13 +189,13 @@ func (u *upstream) fail(w http.ResponseWriter, r *http.Request, err error) {
 		// client that has closed only its sending side.
 		panic(http.ErrAbortHandler)
 	}
-	u.log(err)
-	page := u.owner.pages.unreachable(u.routeOf(r))
+	u.logFailure(err)
+	page := u.owner.pages.unreachablePage(u.routeOf(r))
 	if loopback, ok := errors.AsType[*LoopbackError](err); ok {
 		page.Lead = "The deployment is ready, but nobody outside the service's container can connect " +
 			"to it. It listens on " + loopback.Listens + " only; make it listen on 0.0.0.0."
 	}
-	u.owner.answer(w, r, page)
+	u.owner.answerPage(w, r, page)
 }
 
 // routeOf is the route with the host that was asked for: a dotted and a flat
@@ -206,7 +206,7 @@ func (u *upstream) routeOf(r *http.Request) *Route {
 	return &route
 }
 
-func (u *upstream) log(err error) {
+func (u *upstream) logFailure(err error) {
 	now := u.owner.config.Now().UnixNano()
 	last := u.logged.Load()
 	if now-last < int64(logEvery) || !u.logged.CompareAndSwap(last, now) {
@@ -217,8 +217,8 @@ func (u *upstream) log(err error) {
 		"node_id", u.route.NodeID, "error", err)
 }
 
-// rewrite makes the request that goes out of the one that came in.
-func rewrite(pr *httputil.ProxyRequest) {
+// rewriteRequest makes the request that goes out of the one that came in.
+func rewriteRequest(pr *httputil.ProxyRequest) {
 	out := pr.Out
 	out.URL.Scheme = "http"
 	out.URL.Host = "service" // the transport has one target, whatever its name
@@ -228,13 +228,13 @@ func rewrite(pr *httputil.ProxyRequest) {
 	out.Host = pr.In.Host
 	out.Trailer = nil // a client's trailers could carry what headers may not
 	if out.ContentLength > 0 {
-		out.Body = &exactly{ReadCloser: out.Body, left: out.ContentLength}
+		out.Body = &exactBody{ReadCloser: out.Body, left: out.ContentLength}
 	}
-	if isCall(pr.In) {
+	if isGRPCCall(pr.In) {
 		out.Body = &closingBody{out.Body, pr.In.Body}
 	}
 	for name := range out.Header {
-		if spoofs(name) {
+		if isProxyOnlyHeader(name) {
 			delete(out.Header, name)
 		}
 	}
@@ -259,12 +259,12 @@ func (b *closingBody) Close() error {
 // exactBody ends a body of known length without another read. The transport reads once
 // more, and by then net/http's server, which is already sending the response, may have
 // closed the body; the transport would take that for a failure and cut the response.
-type exactly struct {
+type exactBody struct {
 	io.ReadCloser
 	left int64
 }
 
-func (e *exactly) Read(p []byte) (int, error) {
+func (e *exactBody) Read(p []byte) (int, error) {
 	if e.left <= 0 {
 		return 0, io.EOF
 	}
@@ -276,7 +276,7 @@ func (e *exactly) Read(p []byte) (int, error) {
 // isClientAddressHeader finds the headers in which various proxies name the client's
 // address. Applications and frameworks trust them, and only we know the address. The header
 // Proxy becomes HTTP_PROXY in CGI programs, which would then send their own requests there.
-func saysClientAddress(name string) bool {
+func isClientAddressHeader(name string) bool {
 	switch name {
 	case "Cf-Connecting-Ip", "Cf-Connecting-Ipv6", "Cf-Pseudo-Ipv4", "Client-Ip",
 		"Fastly-Client-Ip", "Fly-Client-Ip", "Proxy", "True-Client-Ip", "X-Appengine-User-Ip",
@@ -290,20 +290,20 @@ func saysClientAddress(name string) bool {
 
 // isProxyOnlyHeader finds headers that only a proxy may set, and all headers with an
 // underscore: CGI and its descendants read X_Auth and X-Auth as the same header.
-func spoofs(name string) bool {
+func isProxyOnlyHeader(name string) bool {
 	return strings.IndexByte(name, '_') >= 0 || strings.HasPrefix(name, "X-Forwarded-") ||
-		name == "X-Forwarded" || name == "Forwarded" || saysClientAddress(name)
+		name == "X-Forwarded" || name == "Forwarded" || isClientAddressHeader(name)
 }
 
 func setForwarded(h http.Header, in *http.Request) {
-	ip, proto := origin(in)
+	ip, proto := clientOrigin(in)
 	h["X-Forwarded-For"] = []string{ip}
 	h["X-Forwarded-Host"] = []string{in.Host}
 	h["X-Forwarded-Proto"] = []string{proto}
 }
 
 // clientOrigin returns the client's address and the scheme of the request.
-func origin(r *http.Request) (ip, proto string) {
+func clientOrigin(r *http.Request) (ip, proto string) {
 	ip, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		ip = r.RemoteAddr

@@ -19,14 +19,14 @@ type visits struct {
 // stamp is a time in Unix nanoseconds; zero is never.
 type stamp struct{ at atomic.Int64 }
 
-func (v *visits) of(deploymentID string) *stamp {
+func (v *visits) stampOf(deploymentID string) *stamp {
 	s, _ := v.last.LoadOrStore(deploymentID, new(stamp))
 	return s.(*stamp)
 }
 
 // recordVisit reports a visit unless one was reported less than a minute ago. Of concurrent
 // requests exactly one reports.
-func (v *visits) note(deploymentID string, s *stamp, now time.Time) {
+func (v *visits) recordVisit(deploymentID string, s *stamp, now time.Time) {
 	last := s.at.Load()
 	if last != 0 && now.UnixNano()-last < int64(visitEvery) {
 		return
@@ -38,7 +38,7 @@ func (v *visits) note(deploymentID string, s *stamp, now time.Time) {
 
 // forgetUnused drops deployments that no route uses now, so that the map does not grow
 // without limit. A stamp younger than a minute stays: its deployment may come back at once.
-func (v *visits) forget(used map[string]bool, now time.Time) {
+func (v *visits) forgetUnused(used map[string]bool, now time.Time) {
 	v.last.Range(func(id, s any) bool {
 		old := now.UnixNano()-s.(*stamp).at.Load() >= int64(visitEvery)
 		if old && !used[id.(string)] {

@@ -58,27 +58,27 @@ func NewWatcher(source Source, apply func(*Table), file string, log *slog.Logger
 // is in the file by then.
 func (w *Watcher) Run(ctx context.Context) error {
 	if w.file == "" {
-		w.follow(ctx)
+		w.followSource(ctx)
 		return nil
 	}
-	w.load()
+	w.loadSaved()
 	var saver sync.WaitGroup
-	saver.Go(func() { w.save(ctx) })
-	w.follow(ctx)
+	saver.Go(func() { w.saveRegularly(ctx) })
+	w.followSource(ctx)
 	saver.Wait()
-	w.flush()
+	w.flushUnsaved()
 	return nil
 }
 
 // followSource reconnects until ctx ends. The delay doubles up to maxWait and is reset once
 // a table has arrived.
-func (w *Watcher) follow(ctx context.Context) {
+func (w *Watcher) followSource(ctx context.Context) {
 	wait := firstWait
 	for ctx.Err() == nil {
 		healthy := false
 		err := w.source.Watch(ctx, func(t *Table) {
 			healthy = true
-			w.accept(t)
+			w.acceptTable(t)
 		})
 		if ctx.Err() != nil {
 			return
@@ -89,14 +89,14 @@ func (w *Watcher) follow(ctx context.Context) {
 		if healthy {
 			wait = firstWait
 		}
-		w.lost(ctx, err, wait)
-		sleep(ctx, wait/2+rand.N(wait))
+		w.logLoss(ctx, err, wait)
+		sleepContext(ctx, wait/2+rand.N(wait))
 		wait = min(2*wait, maxWait)
 	}
 }
 
 // logLoss logs a warning for the first failure, and debug messages while the loss lasts.
-func (w *Watcher) lost(ctx context.Context, err error, wait time.Duration) {
+func (w *Watcher) logLoss(ctx context.Context, err error, wait time.Duration) {
 	level := slog.LevelDebug
 	if wait == firstWait {
 		level = slog.LevelWarn
@@ -105,8 +105,8 @@ func (w *Watcher) lost(ctx context.Context, err error, wait time.Duration) {
 		"error", err, "retry_in", wait)
 }
 
-func (w *Watcher) accept(t *Table) {
-	w.warn(t.rejected)
+func (w *Watcher) acceptTable(t *Table) {
+	w.warnRejected(t.rejected)
 	w.apply(t)
 	w.latest.Store(t)
 	select {
@@ -116,7 +116,7 @@ func (w *Watcher) accept(t *Table) {
 }
 
 // warnRejected logs each rejected route once, not with each of a hundred tables a second.
-func (w *Watcher) warn(rejected []Rejected) {
+func (w *Watcher) warnRejected(rejected []Rejected) {
 	warned := make(map[string]bool, len(rejected))
 	for _, r := range rejected {
 		if warned[r.Host] = true; !w.warned[r.Host] {
@@ -126,7 +126,7 @@ func (w *Watcher) warn(rejected []Rejected) {
 	w.warned = warned
 }
 
-func sleep(ctx context.Context, d time.Duration) {
+func sleepContext(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

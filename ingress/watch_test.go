@@ -15,18 +15,18 @@ import (
 	"github.com/nullops/nullops/ingress"
 )
 
-// source plays a script: each call of Watch is one step of it.
-type source struct {
+// cspHash plays a script: each call of Watch is one step of it.
+type cspHash struct {
 	calls  []time.Time
 	script func(ctx context.Context, call int, apply func(*ingress.Table)) error
 }
 
-func (s *source) Watch(ctx context.Context, apply func(*ingress.Table)) error {
+func (s *cspHash) Watch(ctx context.Context, apply func(*ingress.Table)) error {
 	s.calls = append(s.calls, time.Now())
 	return s.script(ctx, len(s.calls), apply)
 }
 
-func follow(t *testing.T, s *source, file string, d time.Duration) []*ingress.Table {
+func follow(t *testing.T, s *cspHash, file string, d time.Duration) []*ingress.Table {
 	t.Helper()
 	var got []*ingress.Table
 	ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -42,7 +42,7 @@ func follow(t *testing.T, s *source, file string, d time.Duration) []*ingress.Ta
 // 7.5 to 22.5 s; the last table is not replaced meanwhile.
 func TestWatcher_ConnectsForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &source{script: func(_ context.Context, call int, apply func(*ingress.Table)) error {
+		s := &cspHash{script: func(_ context.Context, call int, apply func(*ingress.Table)) error {
 			if call == 1 {
 				apply(ingress.NewTable(1, routes(3)))
 			}
@@ -74,7 +74,7 @@ func TestWatcher_ConnectsForEver(t *testing.T) {
 
 func TestWatcher_WaitsLittleAfterHealth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &source{script: func(_ context.Context, call int, apply func(*ingress.Table)) error {
+		s := &cspHash{script: func(_ context.Context, call int, apply func(*ingress.Table)) error {
 			if call > 20 {
 				apply(ingress.NewTable(uint64(call), routes(1)))
 			}
@@ -91,7 +91,7 @@ func TestWatcher_WaitsLittleAfterHealth(t *testing.T) {
 func TestWatcher_KeepsTheLastTableOnDisk(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "routes.json")
 	synctest.Test(t, func(t *testing.T) {
-		first := &source{script: func(ctx context.Context, _ int, apply func(*ingress.Table)) error {
+		first := &cspHash{script: func(ctx context.Context, _ int, apply func(*ingress.Table)) error {
 			for v := range uint64(50) {
 				apply(ingress.NewTable(v, routes(int(v))))
 			}
@@ -99,7 +99,7 @@ func TestWatcher_KeepsTheLastTableOnDisk(t *testing.T) {
 			return ctx.Err()
 		}}
 		follow(t, first, file, 10*time.Second)
-		away := &source{script: func(context.Context, int, func(*ingress.Table)) error {
+		away := &cspHash{script: func(context.Context, int, func(*ingress.Table)) error {
 			return errors.New("connection refused")
 		}}
 		got := follow(t, away, file, time.Minute)
@@ -120,7 +120,7 @@ func TestWatcher_KeepsTheLastTableOnDisk(t *testing.T) {
 func TestWatcher_SavesAtTheEnd(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "routes.json")
 	synctest.Test(t, func(t *testing.T) {
-		s := &source{script: func(ctx context.Context, _ int, apply func(*ingress.Table)) error {
+		s := &cspHash{script: func(ctx context.Context, _ int, apply func(*ingress.Table)) error {
 			<-ctx.Done()
 			apply(ingress.NewTable(9, routes(9)))
 			return ctx.Err()
@@ -141,7 +141,7 @@ func TestWatcher_BadFileIsPassedOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Test(t, func(t *testing.T) {
-			s := &source{script: func(ctx context.Context, _ int, apply func(*ingress.Table)) error {
+			s := &cspHash{script: func(ctx context.Context, _ int, apply func(*ingress.Table)) error {
 				apply(ingress.NewTable(4, routes(2)))
 				<-ctx.Done()
 				return ctx.Err()
@@ -158,7 +158,7 @@ func TestWatcher_BadFileIsPassedOver(t *testing.T) {
 
 func TestWatcher_FolderThatIsNotThereHarmsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &source{script: func(ctx context.Context, _ int, apply func(*ingress.Table)) error {
+		s := &cspHash{script: func(ctx context.Context, _ int, apply func(*ingress.Table)) error {
 			apply(ingress.NewTable(4, routes(2)))
 			<-ctx.Done()
 			return ctx.Err()
@@ -175,7 +175,7 @@ func TestWatcher_FolderThatIsNotThereHarmsNobody(t *testing.T) {
 func TestWatcher_WarnsOnceOfABadRoute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bad := append(routes(2), poison(route("cart", "web"), 0))
-		s := &source{script: func(ctx context.Context, _ int, apply func(*ingress.Table)) error {
+		s := &cspHash{script: func(ctx context.Context, _ int, apply func(*ingress.Table)) error {
 			for range 10 {
 				apply(ingress.NewTable(1, bad))
 			}

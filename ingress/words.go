@@ -9,7 +9,7 @@ import (
 
 // stateLabel is the label of a state of a deployment or step, worded as in the UI so that
 // people recognize it.
-func word(state string) string {
+func stateLabel(state string) string {
 	switch state {
 	case "pending":
 		return "Waiting"
@@ -21,7 +21,7 @@ func word(state string) string {
 }
 
 // Word is the step's state for people.
-func (s Step) Word() string { return word(s.Status) }
+func (s Step) Word() string { return stateLabel(s.Status) }
 
 // requestID identifies one response, so that a page that a user asks about can be found in
 // the log.

@@ -38,15 +38,15 @@ func (t *Table) Within(zones []Zone) *Table {
 		}
 	}
 	for _, r := range t.routes {
-		if r.zone = t.zone(r.Host); r.zone != nil {
-			r.Gate = r.Gate.stricter(r.zone.Gate)
+		if r.zone = t.zoneOf(r.Host); r.zone != nil {
+			r.Gate = r.Gate.stricterOf(r.zone.Gate)
 		}
 		t.gated = t.gated || r.Gate != GateOpen
 	}
 	return t
 }
 
-func (g Gate) stricter(other Gate) Gate {
+func (g Gate) stricterOf(other Gate) Gate {
 	if g == GateMembers || other == GateMembers {
 		return GateMembers
 	}
@@ -68,12 +68,12 @@ func (t *Table) Zones() []Zone {
 // InZone reports whether a host is below an environment.
 func (t *Table) InZone(host string) bool {
 	name, ok := Canonical(host)
-	return ok && t.zone(name) != nil
+	return ok && t.zoneOf(name) != nil
 }
 
-// zone finds the zone of a canonical host: a.b.env.domain, the flat
+// zoneOf finds the zone of a canonical host: a.b.env.domain, the flat
 // a--b--env.domain, or env.domain itself.
-func (t *Table) zone(host string) *Zone {
+func (t *Table) zoneOf(host string) *Zone {
 	if len(t.zones) == 0 {
 		return nil
 	}

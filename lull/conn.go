@@ -53,7 +53,7 @@ func Wrap(tcp *net.TCPConn) (*Conn, error) {
 		return nil, err
 	}
 	c := &Conn{TCPConn: tcp, raw: raw}
-	c.take, c.notice = c.receive, c.arrived
+	c.take, c.notice = c.readNonblock, c.pollReadable
 	return c, nil
 }
 
@@ -85,14 +85,14 @@ func Under(conn net.Conn) *Conn {
 func (c *Conn) self() *Conn { return c }
 
 // ErrNotYet is returned by a brief read when nothing has arrived.
-var ErrNotYet error = notYet{}
+var ErrNotYet error = notYetError{}
 
-// notYet is a net.Error, and Temporary: TLS lets its reader try again.
-type notYet struct{}
+// notYetError is a net.Error, and Temporary: TLS lets its reader try again.
+type notYetError struct{}
 
-func (notYet) Error() string   { return "nothing has arrived yet" }
-func (notYet) Timeout() bool   { return false }
-func (notYet) Temporary() bool { return true }
+func (notYetError) Error() string   { return "nothing has arrived yet" }
+func (notYetError) Timeout() bool   { return false }
+func (notYetError) Temporary() bool { return true }
 
 // Brief calls read, which must read through c, and makes it return ErrNotYet instead of
 // blocking. An incomplete TLS record is kept for the next read.
@@ -122,7 +122,7 @@ func (c *Conn) Read(p []byte) (n int, err error) {
 
 // readNonblock reads from the kernel without blocking and translates the result to a
 // net.Conn's.
-func (c *Conn) receive(fd uintptr) bool {
+func (c *Conn) readNonblock(fd uintptr) bool {
 	c.got = 0
 	n, err := unix.Read(int(fd), c.into)
 	for errors.Is(err, unix.EINTR) {
@@ -149,7 +149,7 @@ func (c *Conn) Wait() error {
 
 // pollReadable is the runtime poller's callback. It is called once before the wait and once
 // after it.
-func (c *Conn) arrived(fd uintptr) bool {
+func (c *Conn) pollReadable(fd uintptr) bool {
 	if c.asked {
 		return true
 	}

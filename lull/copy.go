@@ -35,8 +35,8 @@ func Copy(to, from net.Conn) error {
 	// It is impossible to wait for bytes that TLS has already read, so they are fetched first.
 	// That needs a stack of its own: most connections that start idle stay idle.
 	first := make(chan error, 1)
-	go func() { first <- pour(to, from, under) }()
-	for err := <-first; ; err = pour(to, from, under) {
+	go func() { first <- copyAvailable(to, from, under) }()
+	for err := <-first; ; err = copyAvailable(to, from, under) {
 		if errors.Is(err, ErrNotYet) {
 			err = under.Wait()
 		}
@@ -50,13 +50,13 @@ func Copy(to, from net.Conn) error {
 }
 
 // copyAvailable copies what has arrived, and returns ErrNotYet when that is all.
-func pour(to, from net.Conn, under *Conn) error {
+func copyAvailable(to, from net.Conn, under *Conn) error {
 	buf := copies.Get().(*[copySize]byte)
 	defer copies.Put(buf)
 	for {
-		n, err := fill(buf[:], from, under)
+		n, err := fillBuffer(buf[:], from, under)
 		if n > 0 {
-			if failed := write(to, buf[:n]); failed != nil {
+			if failed := writeGathered(to, buf[:n]); failed != nil {
 				return failed
 			}
 		}
@@ -66,8 +66,8 @@ func pour(to, from net.Conn, under *Conn) error {
 	}
 }
 
-// fill reads until p is full or nothing more has arrived.
-func fill(p []byte, from net.Conn, under *Conn) (n int, err error) {
+// fillBuffer reads until p is full or nothing more has arrived.
+func fillBuffer(p []byte, from net.Conn, under *Conn) (n int, err error) {
 	for n < len(p) && err == nil {
 		var more int
 		more, err = under.Brief(from.Read, p[n:])
@@ -84,7 +84,7 @@ func Read(from net.Conn, p []byte) (int, error) {
 		return from.Read(p)
 	}
 	for {
-		n, err := fill(p, from, under)
+		n, err := fillBuffer(p, from, under)
 		if n > 0 {
 			return n, nil // an error comes again at the next call
 		}
@@ -98,18 +98,18 @@ func Read(from net.Conn, p []byte) (int, error) {
 }
 
 // writeGathered makes TLS write its records in one piece.
-func write(to net.Conn, p []byte) error {
+func writeGathered(to net.Conn, p []byte) error {
 	under := Under(to)
 	if under == nil || len(p) <= copySize/4 {
 		_, err := to.Write(p)
 		return err
 	}
-	under.gather()
+	under.startGather()
 	_, err := to.Write(p)
-	return errors.Join(err, under.flush())
+	return errors.Join(err, under.flushGathered())
 }
 
-func (c *Conn) gather() {
+func (c *Conn) startGather() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.gathered = gathered.Get().(*[]byte)
@@ -126,7 +126,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (c *Conn) flush() error {
+func (c *Conn) flushGathered() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	room := c.gathered

@@ -98,7 +98,7 @@ func (a *ApprovalStep) Answers(approved bool, given map[string]any) (map[string]
 				name, a.fieldNames()))
 			continue
 		}
-		if why := f.refuses(given[name]); why != "" {
+		if why := f.explainMismatch(given[name]); why != "" {
 			wrong(name, "wrong_value", why)
 			continue
 		}
@@ -138,7 +138,7 @@ func (a *ApprovalStep) fieldNames() string {
 
 // explainMismatch says why a value does not fit the field, or "" if it does. It does not
 // repeat the value, which may be a secret pasted by mistake.
-func (f ApprovalField) refuses(value any) string {
+func (f ApprovalField) explainMismatch(value any) string {
 	switch v := value.(type) {
 	case bool:
 		if f.Type == FieldBoolean {
@@ -153,13 +153,13 @@ func (f ApprovalField) refuses(value any) string {
 		}
 	case string:
 		if f.Type == FieldString || f.Type == FieldChoice {
-			return f.refusesText(v)
+			return f.explainTextMismatch(v)
 		}
 	}
 	return fmt.Sprintf("give a %s, not %s", f.valueName(), kindOf(value))
 }
 
-func (f ApprovalField) refusesText(text string) string {
+func (f ApprovalField) explainTextMismatch(text string) string {
 	switch {
 	case strings.Contains(text, "\x00"):
 		return "the text holds a NUL character, which no program can receive"
@@ -204,8 +204,8 @@ func (a *ApprovalStep) outputType(name string) ([]string, bool) {
 	return []string{f.valueName()}, ok
 }
 
-// mayLack reports whether an approved answer may come without the output.
-func (a *ApprovalStep) mayLack(name string) bool {
+// mayBeMissing reports whether an approved answer may come without the output.
+func (a *ApprovalStep) mayBeMissing(name string) bool {
 	f, ok := a.Field(name)
 	return ok && !f.Required && f.Default == nil && f.Type != FieldBoolean
 }

@@ -15,7 +15,7 @@ func Branch(p Pipeline, keys ...StepKey) Pipeline {
 			continue
 		}
 		wanted[key] = true
-		next = append(append(next, s.Needs...), referred(s)...)
+		next = append(append(next, s.Needs...), referredSteps(s)...)
 	}
 	p.Steps = slices.DeleteFunc(slices.Clone(p.Steps),
 		func(s Step) bool { return !wanted[s.Key] })
@@ -24,9 +24,9 @@ func Branch(p Pipeline, keys ...StepKey) Pipeline {
 }
 
 // referredSteps lists the steps that the values of a step refer to.
-func referred(s Step) []StepKey {
+func referredSteps(s Step) []StepKey {
 	var all []StepKey
-	for _, text := range texts(s) {
+	for _, text := range stepTexts(s) {
 		t, err := Parse(text)
 		if err != nil {
 			// Validate says so.

@@ -72,7 +72,7 @@ func Compare(old, now Pipeline) (Diff, error) {
 		}
 	}
 	was, is := orderOf(old), orderOf(now)
-	if !slices.Equal(common(was, now), common(is, old)) {
+	if !slices.Equal(commonKeys(was, now), commonKeys(is, old)) {
 		d.Order = &OrderChange{Old: was, New: is}
 	}
 	return d, nil
@@ -100,8 +100,8 @@ func orderOf(p Pipeline) []StepKey {
 	return order
 }
 
-// common keeps the keys that the other pipeline has too.
-func common(keys []StepKey, other Pipeline) []StepKey {
+// commonKeys keeps the keys that the other pipeline has too.
+func commonKeys(keys []StepKey, other Pipeline) []StepKey {
 	var both []StepKey
 	for _, key := range keys {
 		if _, ok := other.Step(key); ok {
@@ -112,11 +112,11 @@ func common(keys []StepKey, other Pipeline) []StepKey {
 }
 
 func compareSteps(old, now Step) ([]FieldChange, error) {
-	before, err := asTree(old)
+	before, err := toTree(old)
 	if err != nil {
 		return nil, err
 	}
-	after, err := asTree(now)
+	after, err := toTree(now)
 	if err != nil {
 		return nil, err
 	}
@@ -128,9 +128,9 @@ func CompareJSON(old, now any) ([]FieldChange, error) {
 	return compareTrees(nil, "", old, now)
 }
 
-// asTree goes through the encoded form, so that whatever is stored is compared
+// toTree goes through the encoded form, so that whatever is stored is compared
 // and no field can be forgotten here.
-func asTree(s Step) (any, error) {
+func toTree(s Step) (any, error) {
 	encoded, err := json.Marshal(s)
 	if err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
@@ -156,7 +156,7 @@ func compareTrees(all []FieldChange, path string, old, now any) ([]FieldChange, 
 	if reflect.DeepEqual(old, now) {
 		return all, nil
 	}
-	return note(all, path, &old, &now)
+	return appendChange(all, path, &old, &now)
 }
 
 func compareObjects(
@@ -171,12 +171,12 @@ func compareObjects(
 	for _, key := range sortedKeys(both) {
 		before, had := old[key]
 		after, has := now[key]
-		at := field(path, key)
+		at := joinKey(path, key)
 		switch {
 		case !had:
-			all, err = note(all, at, nil, &after)
+			all, err = appendChange(all, at, nil, &after)
 		case !has:
-			all, err = note(all, at, &before, nil)
+			all, err = appendChange(all, at, &before, nil)
 		default:
 			all, err = compareTrees(all, at, before, after)
 		}
@@ -193,7 +193,7 @@ func compareLists(
 	all []FieldChange, path string, old, now []any,
 ) (_ []FieldChange, err error) {
 	for _, key := range []string{"name", "path"} {
-		before, after, ok := byName(key, old, now)
+		before, after, ok := namedLists(key, old, now)
 		if ok {
 			return compareNamed(all, path, before, after)
 		}
@@ -202,9 +202,9 @@ func compareLists(
 		at := fmt.Sprintf("%s[%d]", path, i)
 		switch {
 		case i >= len(old):
-			all, err = note(all, at, nil, &now[i])
+			all, err = appendChange(all, at, nil, &now[i])
 		case i >= len(now):
-			all, err = note(all, at, &old[i], nil)
+			all, err = appendChange(all, at, &old[i], nil)
 		default:
 			all, err = compareTrees(all, at, old[i], now[i])
 		}
@@ -215,7 +215,7 @@ func compareLists(
 	return all, nil
 }
 
-func note(all []FieldChange, path string, old, now *any) ([]FieldChange, error) {
+func appendChange(all []FieldChange, path string, old, now *any) ([]FieldChange, error) {
 	c := FieldChange{Path: path}
 	for value, to := range map[*any]*json.RawMessage{old: &c.Old, now: &c.New} {
 		if value == nil {
@@ -230,10 +230,10 @@ func note(all []FieldChange, path string, old, now *any) ([]FieldChange, error) 
 	return append(all, c), nil
 }
 
-// field adds a key to a path, quoted if the path could not be read otherwise.
-func field(path, key string) string {
+// joinKey adds a key to a path, quoted if the path could not be read otherwise.
+func joinKey(path, key string) string {
 	if key == "" || strings.ContainsAny(key, ".[]\"\\ ") {
 		return fmt.Sprintf("%s[%q]", path, key)
 	}
-	return join(path, key)
+	return joinPath(path, key)
 }

@@ -5,26 +5,26 @@ import (
 	"slices"
 )
 
-// named is a list whose items are objects, each with a name of its own.
-type named struct {
+// namedList is a list whose items are objects, each with a name of its own.
+type namedList struct {
 	names []string
 	items map[string]any
 }
 
-// byName reads two lists as named ones, if both are.
-func byName(key string, old, now []any) (before, after named, ok bool) {
+// namedLists reads two lists as named ones, if both are.
+func namedLists(key string, old, now []any) (before, after namedList, ok bool) {
 	if len(old)+len(now) == 0 {
 		return before, after, false
 	}
-	if before, ok = namesOf(key, old); !ok {
+	if before, ok = newNamedList(key, old); !ok {
 		return before, after, false
 	}
-	after, ok = namesOf(key, now)
+	after, ok = newNamedList(key, now)
 	return before, after, ok
 }
 
-func namesOf(key string, list []any) (named, bool) {
-	n := named{items: map[string]any{}}
+func newNamedList(key string, list []any) (namedList, bool) {
+	n := namedList{items: map[string]any{}}
 	for _, item := range list {
 		object, _ := item.(map[string]any)
 		name, _ := object[key].(string)
@@ -41,7 +41,7 @@ func namesOf(key string, list []any) (named, bool) {
 // the end, sorted; if that does not make the new order, it is a change of its own, of
 // the list of names at path.order.
 func compareNamed(
-	all []FieldChange, path string, old, now named,
+	all []FieldChange, path string, old, now namedList,
 ) (_ []FieldChange, err error) {
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(
 		slices.Concat(old.names, now.names)))) {
@@ -50,9 +50,9 @@ func compareNamed(
 		at := fmt.Sprintf("%s[%q]", path, name)
 		switch {
 		case !had:
-			all, err = note(all, at, nil, &after)
+			all, err = appendChange(all, at, nil, &after)
 		case !has:
-			all, err = note(all, at, &before, nil)
+			all, err = appendChange(all, at, &before, nil)
 		default:
 			all, err = compareTrees(all, at, before, after)
 		}
@@ -60,16 +60,16 @@ func compareNamed(
 			return all, err
 		}
 	}
-	if old.becomes(now) && now.becomes(old) {
+	if old.becomesByAppending(now) && now.becomesByAppending(old) {
 		return all, nil
 	}
 	was, is := any(old.names), any(now.names)
-	return note(all, path+".order", &was, &is)
+	return appendChange(all, path+".order", &was, &is)
 }
 
 // becomesByAppending reports whether removing items and appending others makes the other
 // list, including its order.
-func (n named) becomes(other named) bool {
+func (n namedList) becomesByAppending(other namedList) bool {
 	var made, added []string
 	for _, name := range n.names {
 		if _, stays := other.items[name]; stays {

@@ -62,11 +62,11 @@ func (e *SyntaxError) Error() string {
 
 // Template is a parsed string: text with references in it.
 type Template struct {
-	parts []part
+	parts []exprPart
 }
 
-// part is text, or a reference when ref is set.
-type part struct {
+// exprPart is text, or a reference when ref is set.
+type exprPart struct {
 	text string
 	ref  *Ref
 	// calls are the functions around the reference, the innermost first.
@@ -126,7 +126,7 @@ func (t *Template) addText(s string) {
 		t.parts[n-1].text += s
 		return
 	}
-	t.parts = append(t.parts, part{text: s})
+	t.parts = append(t.parts, exprPart{text: s})
 }
 
 // parseRef reads a reference without spaces around it.
@@ -136,7 +136,7 @@ func parseRef(inner string, at int) (Ref, error) {
 	}
 	words := strings.Split(inner, ".")
 	for _, w := range words {
-		if bad := badByte(w); bad >= 0 {
+		if bad := invalidRefByte(w); bad >= 0 {
 			return Ref{}, &SyntaxError{at + bad, fmt.Sprintf(
 				"%q cannot stand in a reference; write no text and no operators there", w[bad])}
 		}
@@ -146,11 +146,11 @@ func parseRef(inner string, at int) (Ref, error) {
 		at += len(w) + 1
 	}
 	start := at - len(inner) - 1
-	return refOf(words, start)
+	return newRef(words, start)
 }
 
-// badByte returns the place of the first byte no reference may hold, or -1.
-func badByte(w string) int {
+// invalidRefByte returns the place of the first byte no reference may hold, or -1.
+func invalidRefByte(w string) int {
 	for i := range len(w) {
 		c := w[i]
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
@@ -161,7 +161,7 @@ func badByte(w string) int {
 	return -1
 }
 
-func refOf(words []string, at int) (Ref, error) {
+func newRef(words []string, at int) (Ref, error) {
 	fail := func(form string) (Ref, error) {
 		return Ref{}, &SyntaxError{at, fmt.Sprintf("%q is not of the form %s",
 			strings.Join(words, "."), form)}
@@ -219,7 +219,7 @@ func (t Template) Single() (Ref, bool) {
 // Eval fills the references in. What they come to is never scanned again.
 func (t Template) Eval(scope Scope) (Value, error) {
 	if _, ok := t.Single(); ok {
-		return t.parts[0].eval(scope)
+		return t.parts[0].evalRef(scope)
 	}
 	var b strings.Builder
 	var secret bool
@@ -228,11 +228,11 @@ func (t Template) Eval(scope Scope) (Value, error) {
 			b.WriteString(p.text)
 			continue
 		}
-		v, err := p.eval(scope)
+		v, err := p.evalRef(scope)
 		if err != nil {
 			return Value{}, err
 		}
-		text, err := asText(v.Data)
+		text, err := toText(v.Data)
 		if err != nil {
 			return Value{}, fmt.Errorf("${{ %s }}: %w", p, err)
 		}
@@ -242,9 +242,9 @@ func (t Template) Eval(scope Scope) (Value, error) {
 	return Value{Data: b.String(), Secret: secret}, nil
 }
 
-// asText is how a value stands inside other text: strings as they are,
+// toText is how a value stands inside other text: strings as they are,
 // everything else as JSON.
-func asText(data any) (string, error) {
+func toText(data any) (string, error) {
 	if s, ok := data.(string); ok {
 		return s, nil
 	}
@@ -273,7 +273,7 @@ func EvalText(s string, scope Scope) (text string, secret bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
-	if text, err = asText(v.Data); err != nil && v.Data == nil {
+	if text, err = toText(v.Data); err != nil && v.Data == nil {
 		return "", v.Secret, nil
 	}
 	return text, v.Secret, err
@@ -308,7 +308,7 @@ func evalTree(tree any, scope Scope, path string) (Value, error) {
 		object := make(map[string]any, len(v))
 		var secret bool
 		for _, key := range sortedKeys(v) {
-			out, err := evalTree(v[key], scope, join(path, key))
+			out, err := evalTree(v[key], scope, joinPath(path, key))
 			if err != nil {
 				return Value{}, err
 			}
@@ -319,7 +319,7 @@ func evalTree(tree any, scope Scope, path string) (Value, error) {
 	return Value{Data: tree}, nil
 }
 
-func join(path, key string) string {
+func joinPath(path, key string) string {
 	if path == "" {
 		return key
 	}

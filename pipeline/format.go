@@ -56,7 +56,7 @@ func Decode(data []byte) (Pipeline, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&p); err != nil {
-		return Pipeline{}, fmt.Errorf("decode pipeline: %w", plain(err))
+		return Pipeline{}, fmt.Errorf("decode pipeline: %w", explainDecodeErr(err))
 	}
 	if p.Format == 0 {
 		p.Format = Format
@@ -69,7 +69,7 @@ func Decode(data []byte) (Pipeline, error) {
 }
 
 // explainDecodeErr rewords the decoder's errors.
-func plain(err error) error {
+func explainDecodeErr(err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Errorf("field %s: a JSON %s stands where a %s is expected",
 			wrong.Field, wrong.Value, wrong.Type.Kind())
@@ -99,9 +99,9 @@ func CheckJSON(data []byte) error {
 	if len(data) > MaxEncoded {
 		return &JSONError{"", fmt.Sprintf("%d bytes; %d are the most", len(data), MaxEncoded)}
 	}
-	c := &checker{dec: json.NewDecoder(bytes.NewReader(data)), bad: invalidAt(data)}
+	c := &jsonChecker{dec: json.NewDecoder(bytes.NewReader(data)), bad: firstInvalidUTF8(data)}
 	c.dec.UseNumber()
-	if err := c.value(0, ""); err != nil {
+	if err := c.checkValue(0, ""); err != nil {
 		return err
 	}
 	if _, err := c.dec.Token(); !errors.Is(err, io.EOF) {
@@ -110,8 +110,8 @@ func CheckJSON(data []byte) error {
 	return nil
 }
 
-// invalidAt is the place of the first byte that is not UTF-8, or beyond the end.
-func invalidAt(data []byte) int64 {
+// firstInvalidUTF8 is the place of the first byte that is not UTF-8, or beyond the end.
+func firstInvalidUTF8(data []byte) int64 {
 	for i := 0; i < len(data); {
 		r, size := utf8.DecodeRune(data[i:])
 		if r == utf8.RuneError && size == 1 {
@@ -122,16 +122,16 @@ func invalidAt(data []byte) int64 {
 	return math.MaxInt64
 }
 
-// checker walks a document token by token.
-type checker struct {
+// jsonChecker walks a document token by token.
+type jsonChecker struct {
 	dec *json.Decoder
 	// bad is the place of the first byte that is not UTF-8: the decoder would
 	// replace it without a word.
 	bad int64
 }
 
-// token reads the next token, which stands at the path.
-func (c *checker) token(path string) (json.Token, error) {
+// readToken reads the next token, which stands at the path.
+func (c *jsonChecker) readToken(path string) (json.Token, error) {
 	token, err := c.dec.Token()
 	if err != nil {
 		return nil, &JSONError{path, jsonError(err).Error()}
@@ -145,8 +145,8 @@ func (c *checker) token(path string) (json.Token, error) {
 	return token, nil
 }
 
-func (c *checker) value(depth int, path string) error {
-	token, err := c.token(path)
+func (c *jsonChecker) checkValue(depth int, path string) error {
+	token, err := c.readToken(path)
 	if err != nil {
 		return err
 	}
@@ -158,36 +158,36 @@ func (c *checker) value(depth int, path string) error {
 			return &JSONError{path, fmt.Sprintf("nested deeper than %d levels", MaxDepth)}
 		}
 		if t == '{' {
-			return c.object(depth, path)
+			return c.checkObject(depth, path)
 		}
 		for i := 0; c.dec.More(); i++ {
-			if err := c.value(depth+1, fmt.Sprintf("%s[%d]", path, i)); err != nil {
+			if err := c.checkValue(depth+1, fmt.Sprintf("%s[%d]", path, i)); err != nil {
 				return err
 			}
 		}
-		_, err = c.token(path)
+		_, err = c.readToken(path)
 	}
 	return err
 }
 
-func (c *checker) object(depth int, path string) error {
+func (c *jsonChecker) checkObject(depth int, path string) error {
 	seen := map[string]bool{}
 	for c.dec.More() {
-		token, err := c.token(path)
+		token, err := c.readToken(path)
 		if err != nil {
 			return err
 		}
 		key, _ := token.(string)
-		at := join(path, key)
+		at := joinPath(path, key)
 		if seen[key] {
 			return &JSONError{at, "the key stands there twice"}
 		}
 		seen[key] = true
-		if err := c.value(depth+1, at); err != nil {
+		if err := c.checkValue(depth+1, at); err != nil {
 			return err
 		}
 	}
-	_, err := c.token(path)
+	_, err := c.readToken(path)
 	return err
 }
 
@@ -209,5 +209,5 @@ func jsonError(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the document ends in the middle")
 	}
-	return plain(err)
+	return explainDecodeErr(err)
 }

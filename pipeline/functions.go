@@ -26,43 +26,43 @@ const maxCalls = 3
 
 // parseExpression reads what stands between the braces: a reference, or one
 // with functions around it.
-func parseExpression(body string, at int) (part, error) {
+func parseExpression(body string, at int) (exprPart, error) {
 	inner := strings.TrimLeft(body, " \t")
 	at += len(body) - len(inner)
 	inner = strings.TrimRight(inner, " \t")
 	open := strings.IndexByte(inner, '(')
 	if open < 0 {
 		ref, err := parseRef(inner, at)
-		return part{ref: &ref}, err
+		return exprPart{ref: &ref}, err
 	}
 	name := strings.TrimRight(inner[:open], " \t")
 	if !oneOf(name, funcBase64, funcJSON, funcLower, funcURLEncode) {
-		return part{}, &SyntaxError{at, fmt.Sprintf("there is no function %q; %s",
+		return exprPart{}, &SyntaxError{at, fmt.Sprintf("there is no function %q; %s",
 			name, knownFunctions)}
 	}
 	if !strings.HasSuffix(inner, ")") {
-		return part{}, refuseArgument(at, name, `")" has to end it`)
+		return exprPart{}, refuseArgument(at, name, `")" has to end it`)
 	}
 	return parseCall(name, inner[open+1:len(inner)-1], at, at+open+1)
 }
 
 // parseCall reads the argument of a function and puts the function around it.
-func parseCall(name, argument string, at, argumentAt int) (part, error) {
+func parseCall(name, argument string, at, argumentAt int) (exprPart, error) {
 	if strings.Contains(argument, ",") {
-		return part{}, refuseArgument(at, name, "it has several arguments")
+		return exprPart{}, refuseArgument(at, name, "it has several arguments")
 	}
 	if strings.Trim(argument, " \t") == "" {
-		return part{}, refuseArgument(at, name, "it has no argument")
+		return exprPart{}, refuseArgument(at, name, "it has no argument")
 	}
 	p, err := parseExpression(argument, argumentAt)
 	if wrong := (*SyntaxError)(nil); errors.As(err, &wrong) {
 		if strings.Contains(wrong.Message, knownFunctions) {
-			return part{}, wrong
+			return exprPart{}, wrong
 		}
-		return part{}, refuseArgument(wrong.Offset, name, wrong.Message)
+		return exprPart{}, refuseArgument(wrong.Offset, name, wrong.Message)
 	}
 	if len(p.calls) >= maxCalls {
-		return part{}, &SyntaxError{at, fmt.Sprintf("more than %d functions in one another; %s",
+		return exprPart{}, &SyntaxError{at, fmt.Sprintf("more than %d functions in one another; %s",
 			maxCalls, knownFunctions)}
 	}
 	p.calls = append(p.calls, name)
@@ -75,7 +75,7 @@ func refuseArgument(at int, name, why string) *SyntaxError {
 }
 
 // String is the expression as it is written, without the braces.
-func (p part) String() string {
+func (p exprPart) String() string {
 	text := p.ref.String()
 	for _, name := range p.calls {
 		text = name + "(" + text + ")"
@@ -88,7 +88,7 @@ func applyFunction(name string, data any) (string, error) {
 	if name == funcJSON {
 		return encodeJSON(data)
 	}
-	text, err := asText(data)
+	text, err := toText(data)
 	if err != nil {
 		return "", err
 	}
@@ -115,7 +115,7 @@ func encodeJSON(data any) (string, error) {
 }
 
 // evalRef returns the value of a reference after its functions were applied.
-func (p part) eval(scope Scope) (Value, error) {
+func (p exprPart) evalRef(scope Scope) (Value, error) {
 	v, err := scope(*p.ref)
 	if err != nil {
 		return Value{}, fmt.Errorf("${{ %s }}: %w", p, err)
@@ -140,20 +140,20 @@ type Derived struct {
 func DeriveSecrets(p Pipeline, scope Scope) []Derived {
 	var all []Derived
 	for _, s := range p.Steps {
-		for _, text := range texts(s) {
+		for _, text := range stepTexts(s) {
 			t, err := Parse(text)
 			if err != nil {
 				continue
 			}
 			for _, one := range t.parts {
-				all = append(all, one.derive(scope)...)
+				all = append(all, one.deriveSecrets(scope)...)
 			}
 		}
 	}
 	return all
 }
 
-func (p part) derive(scope Scope) []Derived {
+func (p exprPart) deriveSecrets(scope Scope) []Derived {
 	if len(p.calls) == 0 {
 		return nil
 	}

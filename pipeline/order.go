@@ -15,10 +15,10 @@ type CycleError struct {
 
 // Error implements error.
 func (e *CycleError) Error() string {
-	return "the steps wait for each other in a circle: " + e.path()
+	return "the steps wait for each other in a circle: " + e.pathText()
 }
 
-func (e *CycleError) path() string {
+func (e *CycleError) pathText() string {
 	words := make([]string, len(e.Path))
 	for i, key := range e.Path {
 		words[i] = string(key)
@@ -43,15 +43,15 @@ func Order(p Pipeline) ([]StepKey, error) {
 			waits[s.Key][need] = true
 		}
 	}
-	order := take(waits)
+	order := takeRunnable(waits)
 	if len(waits) > 0 {
-		return nil, &CycleError{Path: cycle(waits)}
+		return nil, &CycleError{Path: findCycle(waits)}
 	}
 	return order, nil
 }
 
 // takeRunnable removes from waits, smallest key first, all steps that can ever run.
-func take(waits map[StepKey]map[StepKey]bool) []StepKey {
+func takeRunnable(waits map[StepKey]map[StepKey]bool) []StepKey {
 	followers := map[StepKey][]StepKey{}
 	var ready []StepKey
 	for key, needs := range waits {
@@ -81,7 +81,7 @@ func take(waits map[StepKey]map[StepKey]bool) []StepKey {
 
 // findCycle finds a cycle in a graph where every step waits for another: following the
 // smallest need must come back. The path runs in the direction of time.
-func cycle(waits map[StepKey]map[StepKey]bool) []StepKey {
+func findCycle(waits map[StepKey]map[StepKey]bool) []StepKey {
 	at := slices.Min(slices.Collect(maps.Keys(waits)))
 	seen := map[StepKey]int{}
 	var path []StepKey
@@ -102,7 +102,7 @@ func cycle(waits map[StepKey]map[StepKey]bool) []StepKey {
 
 // findCycles finds one cycle in each strongly connected group of steps, and removes it
 // before it searches the next.
-func cycles(p Pipeline) []*CycleError {
+func findCycles(p Pipeline) []*CycleError {
 	var found []*CycleError
 	waits := map[StepKey]map[StepKey]bool{}
 	for _, s := range p.Steps {
@@ -115,8 +115,8 @@ func cycles(p Pipeline) []*CycleError {
 			}
 		}
 	}
-	for take(waits); len(waits) > 0; take(waits) {
-		path := cycle(waits)
+	for takeRunnable(waits); len(waits) > 0; takeRunnable(waits) {
+		path := findCycle(waits)
 		found = append(found, &CycleError{Path: path})
 		for _, key := range path {
 			delete(waits, key)
@@ -149,7 +149,7 @@ func (p Pipeline) Step(key StepKey) (Step, bool) {
 
 // ancestorsByStep returns, for each step, all steps that certainly run before it. It
 // tolerates cycles and unknown needs, so that validation can continue after reporting them.
-func ancestors(p Pipeline) map[StepKey]map[StepKey]bool {
+func ancestorsByStep(p Pipeline) map[StepKey]map[StepKey]bool {
 	needs := map[StepKey][]StepKey{}
 	for _, s := range p.Steps {
 		needs[s.Key] = s.Needs

@@ -18,7 +18,7 @@ func CheckPattern(pattern string) error {
 	if len(pattern) > MaxPattern {
 		return fmt.Errorf("the pattern has %d bytes; %d are the most", len(pattern), MaxPattern)
 	}
-	translated, err := translate(pattern)
+	translated, err := translatePattern(pattern)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func TagMatcher(pattern string) (func(tag string) bool, error) {
 	if err := CheckPattern(pattern); err != nil {
 		return nil, err
 	}
-	translated, err := translate(pattern)
+	translated, err := translatePattern(pattern)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func TagMatcher(pattern string) (func(tag string) bool, error) {
 	}, nil
 }
 
-func translate(pattern string) (string, error) {
+func translatePattern(pattern string) (string, error) {
 	var b strings.Builder
 	inSet := false
 	for i := 0; i < len(pattern); i++ {

@@ -26,7 +26,7 @@ func WithVersions(p Pipeline, versions map[StepKey]Version) (Pipeline, []Problem
 		}
 		image := *s.Service.Image
 		v, chosen := versions[s.Key]
-		if problem := pick(s.Key, &image, v, chosen); problem != nil {
+		if problem := pickVersion(s.Key, &image, v, chosen); problem != nil {
 			problems = append(problems, *problem)
 			continue
 		}
@@ -34,10 +34,10 @@ func WithVersions(p Pipeline, versions map[StepKey]Version) (Pipeline, []Problem
 		service.Image = &image
 		out.Steps[i].Service = &service
 	}
-	return out, append(problems, strangers(p, versions)...)
+	return out, append(problems, unknownServices(p, versions)...)
 }
 
-func pick(key StepKey, image *Image, v Version, chosen bool) *Problem {
+func pickVersion(key StepKey, image *Image, v Version, chosen bool) *Problem {
 	fail := func(code, format string, args ...any) *Problem {
 		return &Problem{Step: key, Field: "tag", Code: code, Message: fmt.Sprintf(format, args...)}
 	}
@@ -60,13 +60,13 @@ func pick(key StepKey, image *Image, v Version, chosen bool) *Problem {
 	if chosen {
 		image.Tag, image.Digest = v.Tag, v.Digest
 	}
-	if !digestForm(image.Digest) {
+	if !isDigest(image.Digest) {
 		return fail("missing_digest", "the version %q of service %q has no digest", image.Tag, key)
 	}
 	return nil
 }
 
-func strangers(p Pipeline, versions map[StepKey]Version) []Problem {
+func unknownServices(p Pipeline, versions map[StepKey]Version) []Problem {
 	var problems []Problem
 	for _, key := range slices.Sorted(maps.Keys(versions)) {
 		if s, ok := p.Step(key); !ok || s.Service == nil {
@@ -84,14 +84,14 @@ func strangers(p Pipeline, versions map[StepKey]Version) []Problem {
 func Literals(parameters map[string]any) (tree map[string]any, references []string) {
 	tree = make(map[string]any, len(parameters))
 	for _, key := range sortedKeys(parameters) {
-		value, refs := literals(parameters[key], "/"+pointerToken(key))
+		value, refs := evalLiterals(parameters[key], "/"+pointerToken(key))
 		tree[key] = value
 		references = append(references, refs...)
 	}
 	return tree, references
 }
 
-func literals(v any, at string) (any, []string) {
+func evalLiterals(v any, at string) (any, []string) {
 	switch v := v.(type) {
 	case string:
 		t, err := Parse(v)
@@ -104,7 +104,7 @@ func literals(v any, at string) (any, []string) {
 		var references []string
 		list := make([]any, len(v))
 		for i, item := range v {
-			value, refs := literals(item, fmt.Sprintf("%s/%d", at, i))
+			value, refs := evalLiterals(item, fmt.Sprintf("%s/%d", at, i))
 			list[i], references = value, append(references, refs...)
 		}
 		return list, references
@@ -112,7 +112,7 @@ func literals(v any, at string) (any, []string) {
 		var references []string
 		object := make(map[string]any, len(v))
 		for _, key := range sortedKeys(v) {
-			value, refs := literals(v[key], at+"/"+pointerToken(key))
+			value, refs := evalLiterals(v[key], at+"/"+pointerToken(key))
 			object[key], references = value, append(references, refs...)
 		}
 		return object, references

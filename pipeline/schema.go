@@ -60,9 +60,9 @@ func schemaRequired(schema map[string]any) []string {
 	return names
 }
 
-// fits reports whether a value of one of the types may stand where one of
+// typesFit reports whether a value of one of the types may stand where one of
 // the wanted types is expected. Every integer is a number.
-func fits(have, want []string) bool {
+func typesFit(have, want []string) bool {
 	if len(have) == 0 || len(want) == 0 {
 		return true
 	}

@@ -10,7 +10,7 @@ import (
 func SecretNames(p Pipeline) []string {
 	found := map[string]bool{}
 	for _, s := range p.Steps {
-		for _, text := range texts(s) {
+		for _, text := range stepTexts(s) {
 			t, err := Parse(text)
 			if err != nil {
 				continue
@@ -25,8 +25,8 @@ func SecretNames(p Pipeline) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// texts lists every string of a step that may hold references.
-func texts(s Step) []string {
+// stepTexts lists every string of a step that may hold references.
+func stepTexts(s Step) []string {
 	var all []string
 	if s.Service != nil {
 		all = append(all, s.Service.Entrypoint...)

@@ -48,13 +48,13 @@ const (
 // services and plugins are already copied into the steps. Literal parameters are checked
 // against their schema elsewhere (see Literals).
 func Validate(p Pipeline, settings Settings) []Problem {
-	v := &validator{p: p, settings: settings, before: ancestors(p)}
-	v.graph()
+	v := &validator{p: p, settings: settings, before: ancestorsByStep(p)}
+	v.checkGraph()
 	for _, s := range p.Steps {
-		v.step(s)
+		v.checkStep(s)
 	}
 	v.checkSharedVolumes()
-	v.sum()
+	v.checkTotals()
 	return v.problems
 }
 
@@ -66,21 +66,21 @@ type validator struct {
 	at       StepKey
 }
 
-func (v *validator) fail(field, code, format string, args ...any) {
+func (v *validator) addProblem(field, code, format string, args ...any) {
 	v.problems = append(v.problems, Problem{Step: v.at, Field: field, Code: code,
 		Message: fmt.Sprintf(format, args...)})
 }
 
-func (v *validator) graph() {
+func (v *validator) checkGraph() {
 	if len(v.p.Steps) == 0 {
-		v.fail("steps", "empty", "the pipeline has no steps; add a service or a plugin")
+		v.addProblem("steps", "empty", "the pipeline has no steps; add a service or a plugin")
 	}
 	if len(v.p.Steps) > MaxSteps {
-		v.fail("steps", "too_many", "%d steps; %d are the most", len(v.p.Steps), MaxSteps)
+		v.addProblem("steps", "too_many", "%d steps; %d are the most", len(v.p.Steps), MaxSteps)
 	}
 	for i, c := range v.p.Comments {
 		if len(c.Text) > MaxComment {
-			v.fail(fmt.Sprintf("comments[%d].text", i), "too_long", "a comment of %d bytes; %d are "+
+			v.addProblem(fmt.Sprintf("comments[%d].text", i), "too_long", "a comment of %d bytes; %d are "+
 				"the most", len(c.Text), MaxComment)
 		}
 	}
@@ -88,45 +88,49 @@ func (v *validator) graph() {
 	for _, s := range v.p.Steps {
 		if seen[s.Key] {
 			v.at = s.Key
-			v.fail("key", "duplicate", "two steps have the key %q; rename one", s.Key)
+			v.addProblem("key", "duplicate", "two steps have the key %q; rename one", s.Key)
 		}
 		seen[s.Key] = true
 	}
-	for _, c := range cycles(v.p) {
+	for _, c := range findCycles(v.p) {
 		v.at = c.Path[0]
-		v.fail("needs", "cycle", "%s; remove one of the edges", c.Error())
+		v.addProblem("needs", "cycle", "%s; remove one of the edges", c.Error())
 	}
 	v.at = ""
 	if order, err := Order(v.p); err == nil && len(v.p.Order) > 0 {
 		if fmt.Sprint(order) != fmt.Sprint(v.p.Order) {
-			v.fail("order", "order", "the stored order is not that of the graph; leave it out")
+			v.addProblem("order", "order", "the stored order is not that of the graph; leave it out")
 		}
 	}
 }
 
-func (v *validator) step(s Step) {
+func (v *validator) checkStep(s Step) {
 	v.at = s.Key
-	if !label(string(s.Key)) {
-		v.fail("key", "name", "the key %q must be 1 to %d of a-z, 0-9 and -, starting with a "+
+	if !isLabel(string(s.Key)) {
+		v.addProblem("key", "name", "the key %q must be 1 to %d of a-z, 0-9 and -, starting with a "+
 			"letter and not ending with -", s.Key, MaxKey)
 	}
-	v.needs(s)
-	switch kinds := s.kinds(); {
+	v.checkNeeds(s)
+	switch kinds := s.kindNames(); {
 	case len(kinds) == 0:
-		v.fail("kind", "kind", "the step is neither a service, a plugin nor an approval; choose one")
+		v.addProblem(
+			"kind",
+			"kind",
+			"the step is neither a service, a plugin nor an approval; choose one",
+		)
 	case len(kinds) > 1:
-		v.fail("kind", "kind", "the step is %s at once; make several steps",
+		v.addProblem("kind", "kind", "the step is %s at once; make several steps",
 			strings.Join(kinds, " and "))
 	case s.Service != nil:
-		v.service(s.Service)
+		v.checkService(s.Service)
 	case s.Plugin != nil:
-		v.plugin(s.Plugin)
+		v.checkPlugin(s.Plugin)
 	default:
-		v.approval(s.Approval)
+		v.checkApproval(s.Approval)
 	}
 }
 
-func (s Step) kinds() []string {
+func (s Step) kindNames() []string {
 	var kinds []string
 	if s.Service != nil {
 		kinds = append(kinds, "a service")
@@ -140,22 +144,22 @@ func (s Step) kinds() []string {
 	return kinds
 }
 
-func (v *validator) needs(s Step) {
+func (v *validator) checkNeeds(s Step) {
 	seen := map[StepKey]bool{}
 	for i, need := range s.Needs {
 		field := fmt.Sprintf("needs[%d]", i)
 		if _, ok := v.p.Step(need); !ok {
-			v.fail(field, "unknown_step", "step %q needs %q, which does not exist", s.Key, need)
+			v.addProblem(field, "unknown_step", "step %q needs %q, which does not exist", s.Key, need)
 		}
 		if seen[need] {
-			v.fail(field, "duplicate", "step %q needs %q twice", s.Key, need)
+			v.addProblem(field, "duplicate", "step %q needs %q twice", s.Key, need)
 		}
 		seen[need] = true
 	}
 }
 
 // checkTotals checks the sum over all services against the project's limits.
-func (v *validator) sum() {
+func (v *validator) checkTotals() {
 	v.at = ""
 	var cpu float64
 	var memory int
@@ -169,91 +173,91 @@ func (v *validator) sum() {
 	// Decimal fractions do not add up exactly in binary ones.
 	const slack = 1e-9
 	if limits.CPU > 0 && cpu > limits.CPU+slack {
-		v.fail("resources.cpu", "over_limit",
+		v.addProblem("resources.cpu", "over_limit",
 			"the services ask for %g cores together, the project allows %g", cpu, limits.CPU)
 	}
 	if limits.MemoryMiB > 0 && memory > limits.MemoryMiB {
-		v.fail("resources.memory_mib", "over_limit",
+		v.addProblem("resources.memory_mib", "over_limit",
 			"the services ask for %d MiB together, the project allows %d", memory, limits.MemoryMiB)
 	}
-	v.unlimited(limits)
+	v.checkUnlimited(limits)
 }
 
 // checkUnlimited rejects services without a limit of their own if the project has one: they
 // could exceed it.
-func (v *validator) unlimited(limits Resources) {
+func (v *validator) checkUnlimited(limits Resources) {
 	for _, s := range v.p.Steps {
 		if s.Service == nil {
 			continue
 		}
 		v.at = s.Key
 		if limits.CPU > 0 && s.Service.Resources.CPU == 0 {
-			v.fail("service.resources.cpu", "required",
+			v.addProblem("service.resources.cpu", "required",
 				"the project limits CPU, so each service needs a limit; give cores, such as 0.5")
 		}
 		if limits.MemoryMiB > 0 && s.Service.Resources.MemoryMiB == 0 {
-			v.fail("service.resources.memory_mib", "required",
+			v.addProblem("service.resources.memory_mib", "required",
 				"the project limits memory, so each service needs a limit; give MiB, such as 256")
 		}
 	}
 	v.at = ""
 }
 
-func (v *validator) resources(field string, r Resources) {
+func (v *validator) checkResources(field string, r Resources) {
 	if math.IsNaN(r.CPU) || r.CPU < 0 || r.CPU > maxCPU || r.CPU > 0 && r.CPU < 0.01 {
-		v.fail(field+".cpu", "range", "%g cores; give 0.01 to %d, or 0 for no limit", r.CPU, maxCPU)
+		v.addProblem(field+".cpu", "range", "%g cores; give 0.01 to %d, or 0 for no limit", r.CPU, maxCPU)
 	}
 	if r.MemoryMiB != 0 && (r.MemoryMiB < minMemoryMiB || r.MemoryMiB > maxMemoryMiB) {
-		v.fail(field+".memory_mib", "range", "%d MiB; give %d to %d, or 0 for no limit",
+		v.addProblem(field+".memory_mib", "range", "%d MiB; give %d to %d, or 0 for no limit",
 			r.MemoryMiB, minMemoryMiB, maxMemoryMiB)
 	}
 }
 
-func (v *validator) image(field string, image *Image) {
+func (v *validator) checkImage(field string, image *Image) {
 	if image == nil {
-		v.fail(field, "missing_image", "the image is not known; choose one from the catalogue")
+		v.addProblem(field, "missing_image", "the image is not known; choose one from the catalogue")
 		return
 	}
 	if image.Registry == "" {
-		v.fail(field+".registry", "required", "the image has no registry")
+		v.addProblem(field+".registry", "required", "the image has no registry")
 	}
 	if image.Repository == "" {
-		v.fail(field+".repository", "required", "the image has no repository")
+		v.addProblem(field+".repository", "required", "the image has no repository")
 	}
-	if image.Tag != "" && !matches(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`, image.Tag) {
-		v.fail(field+".tag", "tag", "%q is not a tag", image.Tag)
+	if image.Tag != "" && !matchesExpression(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`, image.Tag) {
+		v.addProblem(field+".tag", "tag", "%q is not a tag", image.Tag)
 	}
-	if image.Digest != "" && !digestForm(image.Digest) {
-		v.fail(field+".digest", "digest", "%q is not of the form sha256:<64 hex digits>",
+	if image.Digest != "" && !isDigest(image.Digest) {
+		v.addProblem(field+".digest", "digest", "%q is not of the form sha256:<64 hex digits>",
 			image.Digest)
 	}
 	if err := CheckPattern(image.Pattern); err != nil {
-		v.fail(field+".pattern", "pattern", "%v", err)
+		v.addProblem(field+".pattern", "pattern", "%v", err)
 	}
 	if !oneOf(string(image.TagMode), "", string(Pinned), string(Selectable)) {
-		v.fail(field+".tag_mode", "tag_mode", "%q is unknown; use pinned or selectable",
+		v.addProblem(field+".tag_mode", "tag_mode", "%q is unknown; use pinned or selectable",
 			image.TagMode)
 	}
 }
 
-func (v *validator) seconds(field string, n int) {
+func (v *validator) checkSeconds(field string, n int) {
 	if n < 0 || n > maxSeconds {
-		v.fail(field, "range", "%d seconds; give 0 to %d", n, maxSeconds)
+		v.addProblem(field, "range", "%d seconds; give 0 to %d", n, maxSeconds)
 	}
 }
 
-func label(s string) bool {
-	return len(s) <= MaxKey && matches(`^[a-z]([a-z0-9-]*[a-z0-9])?$`, s)
+func isLabel(s string) bool {
+	return len(s) <= MaxKey && matchesExpression(`^[a-z]([a-z0-9-]*[a-z0-9])?$`, s)
 }
 
-// envName reports whether the container engine takes a variable of this name. A
+// isEnvName reports whether the container engine takes a variable of this name. A
 // shell may not be able to read it: names with dots and dashes are for programs.
-func envName(s string) bool { return s != "" && !strings.ContainsAny(s, "=\x00") }
+func isEnvName(s string) bool { return s != "" && !strings.ContainsAny(s, "=\x00") }
 
-func digestForm(s string) bool { return matches(`^sha256:[0-9a-f]{64}$`, s) }
+func isDigest(s string) bool { return matchesExpression(`^sha256:[0-9a-f]{64}$`, s) }
 
-// matches compiles each time: validation is rare, and package state is not ours.
-func matches(expression, s string) bool {
+// matchesExpression compiles each time: validation is rare, and package state is not ours.
+func matchesExpression(expression, s string) bool {
 	return regexp.MustCompile(expression).MatchString(s)
 }
 

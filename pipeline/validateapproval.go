@@ -5,27 +5,33 @@ import (
 	"strings"
 )
 
-func (v *validator) approval(a *ApprovalStep) {
+func (v *validator) checkApproval(a *ApprovalStep) {
 	if strings.TrimSpace(a.Prompt) == "" {
-		v.fail("approval.prompt", "required", "the step asks nothing; write the question")
+		v.addProblem("approval.prompt", "required", "the step asks nothing; write the question")
 	}
 	if len(a.Prompt) > MaxPrompt {
-		v.fail("approval.prompt", "too_long", "%d bytes; %d are the most", len(a.Prompt), MaxPrompt)
+		v.addProblem("approval.prompt", "too_long", "%d bytes; %d are the most", len(a.Prompt), MaxPrompt)
 	}
-	for _, ref := range v.text("approval.prompt", a.Prompt) {
-		if v.secret(ref) {
-			v.fail("approval.prompt", "secret",
+	for _, ref := range v.checkText("approval.prompt", a.Prompt) {
+		if v.isSecret(ref) {
+			v.addProblem("approval.prompt", "secret",
 				"${{ %s }} is secret, and everybody who sees the deployment reads the question", ref)
 		}
 	}
 	if a.TimeoutSeconds < 0 || a.TimeoutSeconds > MaxApprovalSeconds {
-		v.fail("approval.timeout_seconds", "range", "%d seconds; give 1 to %d, or 0 for a day",
+		v.addProblem("approval.timeout_seconds", "range", "%d seconds; give 1 to %d, or 0 for a day",
 			a.TimeoutSeconds, MaxApprovalSeconds)
 	}
-	v.answerers("approval.teams", "team", a.Teams)
-	v.answerers("approval.users", "user", a.Users)
+	v.checkAnswerers("approval.teams", "team", a.Teams)
+	v.checkAnswerers("approval.users", "user", a.Users)
 	if len(a.Fields) > maxFields {
-		v.fail("approval.fields", "too_many", "%d fields; %d are the most", len(a.Fields), maxFields)
+		v.addProblem(
+			"approval.fields",
+			"too_many",
+			"%d fields; %d are the most",
+			len(a.Fields),
+			maxFields,
+		)
 	}
 	seen := map[string]bool{}
 	for i, f := range a.Fields {
@@ -36,20 +42,20 @@ func (v *validator) approval(a *ApprovalStep) {
 	}
 }
 
-// answerers need not exist yet: a team is made after the projects it is about.
+// checkAnswerers need not exist yet: a team is made after the projects it is about.
 // If none ever does, an admin can answer.
-func (v *validator) answerers(field, what string, names []string) {
+func (v *validator) checkAnswerers(field, what string, names []string) {
 	if len(names) > maxAnswerers {
-		v.fail(field, "too_many", "%d %ss; %d are the most", len(names), what, maxAnswerers)
+		v.addProblem(field, "too_many", "%d %ss; %d are the most", len(names), what, maxAnswerers)
 	}
 	seen := map[string]bool{}
 	for i, name := range names {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		if name == "" {
-			v.fail(at, "required", "give the name of a %s", what)
+			v.addProblem(at, "required", "give the name of a %s", what)
 		}
 		if seen[name] {
-			v.fail(at, "duplicate", "%s %q is listed twice", what, name)
+			v.addProblem(at, "duplicate", "%s %q is listed twice", what, name)
 		}
 		seen[name] = true
 	}
@@ -57,54 +63,59 @@ func (v *validator) answerers(field, what string, names []string) {
 
 func (v *validator) fieldName(field, name string, seen map[string]bool) {
 	switch {
-	case !matches(`^[A-Za-z][A-Za-z0-9_-]{0,39}$`, name):
-		v.fail(field, "name", "the field's name %q must be 1 to 40 of a-z, A-Z, 0-9, _ and -, "+
+	case !matchesExpression(`^[A-Za-z][A-Za-z0-9_-]{0,39}$`, name):
+		v.addProblem(field, "name", "the field's name %q must be 1 to 40 of a-z, A-Z, 0-9, _ and -, "+
 			"starting with a letter", name)
 	case oneOf(name, OutputAnswer, OutputAnsweredBy, OutputAnsweredAt):
-		v.fail(field, "reserved", "every approval has an output %q; choose another name", name)
+		v.addProblem(field, "reserved", "every approval has an output %q; choose another name", name)
 	case seen[name]:
-		v.fail(field, "duplicate", "two fields have the name %q", name)
+		v.addProblem(field, "duplicate", "two fields have the name %q", name)
 	}
 }
 
 func (v *validator) fieldType(field string, f ApprovalField) {
 	if len(f.Label) > maxLabel {
-		v.fail(field+".label", "too_long", "%d bytes; %d are the most", len(f.Label), maxLabel)
+		v.addProblem(field+".label", "too_long", "%d bytes; %d are the most", len(f.Label), maxLabel)
 	}
 	switch f.Type {
 	case FieldString, FieldNumber, FieldBoolean:
 		if len(f.Choices) > 0 {
-			v.fail(field+".choices", "choices", "only a field of type choice has choices")
+			v.addProblem(field+".choices", "choices", "only a field of type choice has choices")
 		}
 	case FieldChoice:
-		v.choices(field+".choices", f.Choices)
+		v.checkChoices(field+".choices", f.Choices)
 	default:
-		v.fail(field+".type", "type", "%q is unknown; use string, number, boolean or choice", f.Type)
+		v.addProblem(
+			field+".type",
+			"type",
+			"%q is unknown; use string, number, boolean or choice",
+			f.Type,
+		)
 		return
 	}
 	if f.Default == nil {
 		return
 	}
-	if why := f.refuses(f.Default); why != "" {
-		v.fail(field+".default", "wrong_type", "the default does not fit: %s", why)
+	if why := f.explainMismatch(f.Default); why != "" {
+		v.addProblem(field+".default", "wrong_type", "the default does not fit: %s", why)
 	}
 }
 
-func (v *validator) choices(field string, choices []string) {
+func (v *validator) checkChoices(field string, choices []string) {
 	if len(choices) == 0 {
-		v.fail(field, "required", "a choice needs something to choose from")
+		v.addProblem(field, "required", "a choice needs something to choose from")
 	}
 	if len(choices) > maxChoices {
-		v.fail(field, "too_many", "%d choices; %d are the most", len(choices), maxChoices)
+		v.addProblem(field, "too_many", "%d choices; %d are the most", len(choices), maxChoices)
 	}
 	seen := map[string]bool{}
 	for i, c := range choices {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		if c == "" || len(c) > maxLabel || strings.Contains(c, "\x00") {
-			v.fail(at, "choice", "a choice has 1 to %d bytes", maxLabel)
+			v.addProblem(at, "choice", "a choice has 1 to %d bytes", maxLabel)
 		}
 		if seen[c] {
-			v.fail(at, "duplicate", "the choice %q is listed twice", c)
+			v.addProblem(at, "duplicate", "the choice %q is listed twice", c)
 		}
 		seen[c] = true
 	}

@@ -21,20 +21,25 @@ const (
 	maxExecTotal  = 2<<20 - 128<<10
 )
 
-func (v *validator) mounts(s *ServiceStep) {
+func (v *validator) checkMounts(s *ServiceStep) {
 	names := map[string]bool{}
 	all := map[string]string{}
 	for i, m := range s.Volumes {
 		field := fmt.Sprintf("service.volumes[%d]", i)
-		if !label(m.Name) {
-			v.fail(field+".name", "name", "the volume's name %q must be a DNS label", m.Name)
+		if !isLabel(m.Name) {
+			v.addProblem(field+".name", "name", "the volume's name %q must be a DNS label", m.Name)
 		}
 		if names[m.Name] {
-			v.fail(field+".name", "duplicate", "two volumes have the name %q", m.Name)
+			v.addProblem(field+".name", "duplicate", "two volumes have the name %q", m.Name)
 		}
 		names[m.Name] = true
-		if m.Shared != "" && !label(m.Shared) {
-			v.fail(field+".shared", "name", "the shared volume's name %q must be a DNS label", m.Shared)
+		if m.Shared != "" && !isLabel(m.Shared) {
+			v.addProblem(
+				field+".shared",
+				"name",
+				"the shared volume's name %q must be a DNS label",
+				m.Shared,
+			)
 		}
 		v.mountPath(field+".path", m.Path, all)
 	}
@@ -42,16 +47,16 @@ func (v *validator) mounts(s *ServiceStep) {
 		field := fmt.Sprintf("service.files[%d]", i)
 		v.mountPath(field+".path", f.Path, all)
 		if len(f.Content) > MaxFileContent {
-			v.fail(field+".content", "too_long", "%d bytes; %d are the most",
+			v.addProblem(field+".content", "too_long", "%d bytes; %d are the most",
 				len(f.Content), MaxFileContent)
 		}
-		v.text(field+".content", f.Content)
+		v.checkText(field+".content", f.Content)
 	}
 	for i, m := range s.Tmpfs {
 		field := fmt.Sprintf("service.tmpfs[%d]", i)
 		v.mountPath(field+".path", m.Path, all)
 		if m.SizeMiB < 0 || m.SizeMiB > maxMemoryMiB {
-			v.fail(field+".size_mib", "range", "%d MiB; give 1 to %d, or 0 for no limit of its own",
+			v.addProblem(field+".size_mib", "range", "%d MiB; give 1 to %d, or 0 for no limit of its own",
 				m.SizeMiB, maxMemoryMiB)
 		}
 	}
@@ -74,9 +79,14 @@ func (v *validator) checkSharedVolumes() {
 			case first[m.Shared] == "":
 				first[m.Shared], stays[m.Shared] = s.Key, m.Stays
 			case stays[m.Shared] != m.Stays:
-				v.fail(fmt.Sprintf("service.volumes[%d].stays", i), "shared", "step %q says otherwise of "+
-					"the shared volume %q; set stays for all of its services or for none",
-					first[m.Shared], m.Shared)
+				v.addProblem(
+					fmt.Sprintf("service.volumes[%d].stays", i),
+					"shared",
+					"step %q says otherwise of "+
+						"the shared volume %q; set stays for all of its services or for none",
+					first[m.Shared],
+					m.Shared,
+				)
 			}
 		}
 	}
@@ -86,9 +96,9 @@ func (v *validator) checkSharedVolumes() {
 // mountPath checks where one volume, file or tmpfs lies and adds it to all, which maps
 // paths to the fields that name them.
 func (v *validator) mountPath(field, p string, all map[string]string) {
-	v.path(field, p)
+	v.checkPath(field, p)
 	if all[p] != "" {
-		v.fail(field, "duplicate", "two volumes, files or tmpfs have the path %q", p)
+		v.addProblem(field, "duplicate", "two volumes, files or tmpfs have the path %q", p)
 		return
 	}
 	all[p] = field
@@ -100,27 +110,27 @@ func (v *validator) checkFilesHoldNothing(s *ServiceStep, all map[string]string)
 	for _, inner := range sortedKeys(all) {
 		for _, f := range s.Files {
 			if strings.HasPrefix(inner, f.Path+"/") {
-				v.fail(all[inner], "path", "%q is inside %q, which is a file; choose a path "+
+				v.addProblem(all[inner], "path", "%q is inside %q, which is a file; choose a path "+
 					"that is not below a file", inner, f.Path)
 			}
 		}
 	}
 }
 
-// path wants an absolute path without tricks, so that a mount lands where the
+// checkPath wants an absolute path without tricks, so that a mount lands where the
 // text says, and outside of what the kernel and the agent put into containers.
-func (v *validator) path(field, p string) {
+func (v *validator) checkPath(field, p string) {
 	switch reserved := reservedFolder(p); {
 	case !strings.HasPrefix(p, "/") || path.Clean(p) != p || p == "/" || strings.Contains(p, "\x00"):
-		v.fail(field, "path", "%q must be absolute, not / itself, and without . or .. or //", p)
+		v.addProblem(field, "path", "%q must be absolute, not / itself, and without . or .. or //", p)
 	case strings.Contains(p, "${{"):
-		v.fail(field, "path", "%q holds a reference, and references are not replaced in paths; "+
+		v.addProblem(field, "path", "%q holds a reference, and references are not replaced in paths; "+
 			"write the path itself", p)
 	case reserved != "":
-		v.fail(field, "path", "%q is in %s, which every container gets from the system; "+
+		v.addProblem(field, "path", "%q is in %s, which every container gets from the system; "+
 			"choose another folder", p, reserved)
 	case len(p) > maxPath || slices.ContainsFunc(strings.Split(p, "/"), tooLongPart):
-		v.fail(field, "too_long", "the path has %d bytes; %d are the most, and %d for each name "+
+		v.addProblem(field, "too_long", "the path has %d bytes; %d are the most, and %d for each name "+
 			"in it", len(p), maxPath, maxPathPart)
 	}
 }
@@ -147,7 +157,7 @@ func reservedFolder(p string) string {
 // program would not start, and the engine's error would not name it.
 func (v *validator) checkStringSize(field string, bytes int) {
 	if bytes > maxExecString {
-		v.fail(field, "too_long", "%d bytes; Linux passes %d at most to a program in one piece; "+
+		v.addProblem(field, "too_long", "%d bytes; Linux passes %d at most to a program in one piece; "+
 			"put the text into a file of the service", bytes, maxExecString)
 	}
 }
@@ -162,7 +172,7 @@ func (v *validator) checkExecSize(s *ServiceStep) {
 		total += len(name) + len(value)
 	}
 	if total > maxExecTotal {
-		v.fail("service.env", "too_long", "the variables and the command have %d bytes together; "+
+		v.addProblem("service.env", "too_long", "the variables and the command have %d bytes together; "+
 			"%d are the most; put large texts into files of the service", total, maxExecTotal)
 	}
 }

@@ -13,27 +13,27 @@ import (
 func (v *validator) checkProcess(s *ServiceStep) {
 	cleared := len(s.Entrypoint) == 1 && s.Entrypoint[0] == ""
 	if cleared && len(s.Command) == 0 {
-		v.fail("service.command", "required", "the service has neither an entrypoint nor a "+
+		v.addProblem("service.command", "required", "the service has neither an entrypoint nor a "+
 			"command; the image's command does not count once an entrypoint is given")
 	}
 	for i, arg := range s.Entrypoint {
 		at := fmt.Sprintf("service.entrypoint[%d]", i)
 		if i == 0 && arg == "" && !cleared {
-			v.fail(at, "required", "the program to start has no name")
+			v.addProblem(at, "required", "the program to start has no name")
 		}
-		v.command(at, arg)
+		v.checkCommand(at, arg)
 		v.checkStringSize(at, len(arg))
 	}
 	if s.User != "" && !IsUser(s.User) {
-		v.fail("service.user", "user", "%q is not a user; give a name or a number, and a group "+
+		v.addProblem("service.user", "user", "%q is not a user; give a name or a number, and a group "+
 			"after a colon if needed: 1000:1000", s.User)
 	}
 	if s.StopSignal != "" && !IsSignal(s.StopSignal) {
-		v.fail("service.stop_signal", "signal", "%q is not a signal of Linux; give a name, such "+
+		v.addProblem("service.stop_signal", "signal", "%q is not a signal of Linux; give a name, such "+
 			"as SIGTERM, or a number from 1 to %d", s.StopSignal, maxSignal)
 	}
 	if s.StopGraceSeconds < 0 || s.StopGraceSeconds > MaxStopGraceSeconds {
-		v.fail("service.stop_grace_seconds", "range", "%d seconds; give 1 to %d, or 0 for the "+
+		v.addProblem("service.stop_grace_seconds", "range", "%d seconds; give 1 to %d, or 0 for the "+
 			"usual 10", s.StopGraceSeconds, MaxStopGraceSeconds)
 	}
 }
@@ -46,11 +46,11 @@ func IsUser(s string) bool {
 }
 
 func isAccount(s string) bool {
-	if matches(`^[0-9]+$`, s) {
+	if matchesExpression(`^[0-9]+$`, s) {
 		n, err := strconv.ParseUint(s, 10, 64)
 		return err == nil && n <= math.MaxInt32
 	}
-	return len(s) <= maxPathPart && matches(`^[A-Za-z_][A-Za-z0-9_.-]*\$?$`, s)
+	return len(s) <= maxPathPart && matchesExpression(`^[A-Za-z_][A-Za-z0-9_.-]*\$?$`, s)
 }
 
 // maxSignal is Linux's last signal, SIGRTMAX.
@@ -67,8 +67,8 @@ func IsSignal(s string) bool {
 		"IO", "IOT", "KILL", "PIPE", "POLL", "PROF", "PWR", "QUIT", "SEGV", "STKFLT", "STOP",
 		"SYS", "TERM", "TRAP", "TSTP", "TTIN", "TTOU", "URG", "USR1", "USR2", "VTALRM", "WINCH",
 		"XCPU", "XFSZ", "RTMIN", "RTMAX"}
-	return slices.Contains(known, name) || matches(`^RTMIN\+([1-9]|1[0-5])$`, name) ||
-		matches(`^RTMAX-([1-9]|1[0-4])$`, name)
+	return slices.Contains(known, name) || matchesExpression(`^RTMIN\+([1-9]|1[0-5])$`, name) ||
+		matchesExpression(`^RTMAX-([1-9]|1[0-4])$`, name)
 }
 
 // maxExtraHosts keeps a container's hosts file readable.
@@ -76,21 +76,21 @@ const maxExtraHosts = 100
 
 func (v *validator) checkExtraHosts(hosts []ExtraHost) {
 	if len(hosts) > maxExtraHosts {
-		v.fail("service.extra_hosts", "too_many", "%d hosts; %d are the most", len(hosts),
+		v.addProblem("service.extra_hosts", "too_many", "%d hosts; %d are the most", len(hosts),
 			maxExtraHosts)
 	}
 	seen := map[ExtraHost]bool{}
 	for i, h := range hosts {
 		at := fmt.Sprintf("service.extra_hosts[%d]", i)
 		if !IsHostName(h.Name) {
-			v.fail(at+".name", "name", "%q is not a host name", h.Name)
+			v.addProblem(at+".name", "name", "%q is not a host name", h.Name)
 		}
 		if addr, err := netip.ParseAddr(h.Address); err != nil || addr.Zone() != "" {
-			v.fail(at+".address", "address", "%q is not an IP address; give one, such as "+
+			v.addProblem(at+".address", "address", "%q is not an IP address; give one, such as "+
 				"192.0.2.10 or 2001:db8::10", h.Address)
 		}
 		if seen[h] {
-			v.fail(at, "duplicate", "%s is listed twice with the address %s", h.Name, h.Address)
+			v.addProblem(at, "duplicate", "%s is listed twice with the address %s", h.Name, h.Address)
 		}
 		seen[h] = true
 	}
@@ -99,7 +99,7 @@ func (v *validator) checkExtraHosts(hosts []ExtraHost) {
 // IsHostName takes underscores too: Compose's services have them.
 func IsHostName(s string) bool {
 	for part := range strings.SplitSeq(s, ".") {
-		if !matches(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$`, part) {
+		if !matchesExpression(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$`, part) {
 			return false
 		}
 	}

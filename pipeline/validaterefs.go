@@ -6,43 +6,43 @@ import (
 	"strings"
 )
 
-// tree checks the references of every string in a JSON tree.
-func (v *validator) tree(field string, tree any) {
+// checkTree checks the references of every string in a JSON tree.
+func (v *validator) checkTree(field string, tree any) {
 	switch t := tree.(type) {
 	case string:
-		v.text(field, t)
+		v.checkText(field, t)
 	case []any:
 		for i, item := range t {
-			v.tree(fmt.Sprintf("%s[%d]", field, i), item)
+			v.checkTree(fmt.Sprintf("%s[%d]", field, i), item)
 		}
 	case map[string]any:
 		for _, key := range sortedKeys(t) {
-			v.tree(field+"."+key, t[key])
+			v.checkTree(field+"."+key, t[key])
 		}
 	}
 }
 
-// text checks one string and returns its references.
-func (v *validator) text(field, s string) []Ref {
+// checkText checks one string and returns its references.
+func (v *validator) checkText(field, s string) []Ref {
 	if strings.Contains(s, "\x00") {
-		v.fail(field, "nul", "the text holds a NUL character, which no program can receive")
+		v.addProblem(field, "nul", "the text holds a NUL character, which no program can receive")
 	}
 	t, err := Parse(s)
 	if err != nil {
-		v.fail(field, "syntax", "%v", err)
+		v.addProblem(field, "syntax", "%v", err)
 		return nil
 	}
 	for _, ref := range t.Refs() {
-		v.ref(field, ref)
+		v.checkRef(field, ref)
 	}
 	return t.Refs()
 }
 
-func (v *validator) ref(field string, ref Ref) {
+func (v *validator) checkRef(field string, ref Ref) {
 	switch ref.Scope {
 	case ScopeSecrets:
 		if !slices.Contains(v.settings.Secrets, ref.Name) {
-			v.fail(field, "unknown_secret", "${{ %s }}: the project has no secret %q",
+			v.addProblem(field, "unknown_secret", "${{ %s }}: the project has no secret %q",
 				ref, ref.Name)
 		}
 	case ScopeSteps:
@@ -57,50 +57,57 @@ func (v *validator) stepRef(field string, ref Ref) {
 	s, ok := v.p.Step(ref.Key)
 	switch {
 	case !ok:
-		v.fail(field, "unknown_step", "${{ %s }}: there is no step %q", ref, ref.Key)
+		v.addProblem(field, "unknown_step", "${{ %s }}: there is no step %q", ref, ref.Key)
 	case s.Approval != nil:
-		v.answer(field, ref, s.Approval)
-		v.ancestor(field, ref)
+		v.checkAnswer(field, ref, s.Approval)
+		v.checkAncestor(field, ref)
 	case s.Plugin == nil:
-		v.fail(field, "unknown_output", "${{ %s }}: step %q is a service, which has no outputs; "+
+		v.addProblem(field, "unknown_output", "${{ %s }}: step %q is a service, which has no outputs; "+
 			"use services.%s.host, .port or .url", ref, ref.Key, ref.Key)
 	default:
-		v.output(field, ref, s.Plugin.Component)
-		v.ancestor(field, ref)
+		v.checkOutput(field, ref, s.Plugin.Component)
+		v.checkAncestor(field, ref)
 	}
 }
 
-func (v *validator) output(field string, ref Ref, c *Component) {
+func (v *validator) checkOutput(field string, ref Ref, c *Component) {
 	if c == nil || !c.declaresOutputs() {
 		return
 	}
 	if _, ok := schemaProperty(c.Outputs, ref.Name); !ok {
-		v.fail(field, "unknown_output", "${{ %s }}: step %q has no output %q", ref, ref.Key, ref.Name)
+		v.addProblem(
+			field,
+			"unknown_output",
+			"${{ %s }}: step %q has no output %q",
+			ref,
+			ref.Key,
+			ref.Name,
+		)
 	}
 }
 
 // checkAnswer requires a field that always has a value: an optional one would fail the run
 // only after the approval was given.
-func (v *validator) answer(field string, ref Ref, a *ApprovalStep) {
+func (v *validator) checkAnswer(field string, ref Ref, a *ApprovalStep) {
 	if _, ok := a.outputType(ref.Name); !ok {
-		v.fail(field, "unknown_output", "${{ %s }}: approval %q has no field %q; it has %s, %s, "+
+		v.addProblem(field, "unknown_output", "${{ %s }}: approval %q has no field %q; it has %s, %s, "+
 			"%s and %s", ref, ref.Key, ref.Name, OutputAnswer, OutputAnsweredBy, OutputAnsweredAt,
 			a.fieldNames())
 		return
 	}
-	if a.mayLack(ref.Name) {
-		v.fail(field, "optional_output", "${{ %s }}: whoever answers may leave %q empty; make it "+
+	if a.mayBeMissing(ref.Name) {
+		v.addProblem(field, "optional_output", "${{ %s }}: whoever answers may leave %q empty; make it "+
 			"required or give it a default", ref, ref.Name)
 	}
 }
 
-func (v *validator) ancestor(field string, ref Ref) {
+func (v *validator) checkAncestor(field string, ref Ref) {
 	if v.at == ref.Key {
-		v.fail(field, "not_ancestor", "${{ %s }}: step %q refers to itself", ref, v.at)
+		v.addProblem(field, "not_ancestor", "${{ %s }}: step %q refers to itself", ref, v.at)
 		return
 	}
 	if !v.before[v.at][ref.Key] {
-		v.fail(field, "not_ancestor", "${{ %s }}: step %q does not wait for %q; draw an edge "+
+		v.addProblem(field, "not_ancestor", "${{ %s }}: step %q does not wait for %q; draw an edge "+
 			"from %q to it", ref, v.at, ref.Key, ref.Key)
 	}
 }
@@ -111,17 +118,17 @@ func (v *validator) ancestor(field string, ref Ref) {
 func (v *validator) serviceRef(field string, ref Ref) {
 	s, ok := v.p.Step(ref.Key)
 	if !ok || s.Service == nil {
-		v.fail(field, "unknown_service", "${{ %s }}: there is no service step %q", ref, ref.Key)
+		v.addProblem(field, "unknown_service", "${{ %s }}: there is no service step %q", ref, ref.Key)
 		return
 	}
 	exposed := slices.ContainsFunc(s.Service.Ports, func(p Port) bool { return p.Expose })
 	switch {
 	case ref.Name == "port" && len(s.Service.Ports) == 0:
-		v.fail(field, "no_port", "${{ %s }}: service %q declares no port", ref, ref.Key)
+		v.addProblem(field, "no_port", "${{ %s }}: service %q declares no port", ref, ref.Key)
 	case ref.Name == "url" && !exposed:
-		v.fail(field, "not_exposed", "${{ %s }}: service %q exposes no port", ref, ref.Key)
+		v.addProblem(field, "not_exposed", "${{ %s }}: service %q exposes no port", ref, ref.Key)
 	case ref.Name != "url" && ref.Key != v.at:
-		v.ancestor(field, ref)
+		v.checkAncestor(field, ref)
 	}
 }
 
@@ -145,8 +152,8 @@ func (v *validator) typeOf(ref Ref) []string {
 	return schemaTypes(property)
 }
 
-// secret reports whether a reference is known to be secret before it runs.
-func (v *validator) secret(ref Ref) bool {
+// isSecret reports whether a reference is known to be secret before it runs.
+func (v *validator) isSecret(ref Ref) bool {
 	if ref.Scope == ScopeSecrets {
 		return true
 	}

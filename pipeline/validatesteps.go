@@ -5,56 +5,56 @@ import (
 	"strings"
 )
 
-func (v *validator) service(s *ServiceStep) {
+func (v *validator) checkService(s *ServiceStep) {
 	if s.Name == "" {
-		v.fail("service.name", "required", "the step names no service")
+		v.addProblem("service.name", "required", "the step names no service")
 	}
-	v.image("service.image", s.Image)
-	v.resources("service.resources", s.Resources)
+	v.checkImage("service.image", s.Image)
+	v.checkResources("service.resources", s.Resources)
 	for i, arg := range s.Command {
 		field := fmt.Sprintf("service.command[%d]", i)
-		v.command(field, arg)
+		v.checkCommand(field, arg)
 		v.checkStringSize(field, len(arg))
 	}
 	for _, name := range sortedKeys(s.Env) {
 		at := "service.env." + name
-		if !envName(name) {
-			v.fail(at, "name", "%q is not a name of an environment variable; it must not be empty "+
+		if !isEnvName(name) {
+			v.addProblem(at, "name", "%q is not a name of an environment variable; it must not be empty "+
 				"or hold = or NUL", name)
 		}
-		v.text(at, s.Env[name])
+		v.checkText(at, s.Env[name])
 		v.checkStringSize(at, len(name)+len("=")+len(s.Env[name]))
 	}
 	v.checkExecSize(s)
-	v.ports(s.Ports)
-	v.mounts(s)
-	v.readiness(s.Ready)
+	v.checkPorts(s.Ports)
+	v.checkMounts(s)
+	v.checkReadiness(s.Ready)
 	if !oneOf(string(s.Restart), "", string(RestartAlways), string(RestartNever)) {
-		v.fail("service.restart", "restart", "%q is unknown; use always or never", s.Restart)
+		v.addProblem("service.restart", "restart", "%q is unknown; use always or never", s.Restart)
 	}
-	v.gpus(s.GPUs)
+	v.checkGPUs(s.GPUs)
 	v.checkProcess(s)
 	v.checkExtraHosts(s.ExtraHosts)
 }
 
-func (v *validator) gpus(g *GPUs) {
+func (v *validator) checkGPUs(g *GPUs) {
 	if g == nil {
 		return
 	}
 	if (g.Count == 0) == (len(g.DeviceIDs) == 0) {
-		v.fail("service.gpus", "gpus", "give exactly one of count and device_ids")
+		v.addProblem("service.gpus", "gpus", "give exactly one of count and device_ids")
 	}
 	if g.Count < 0 || g.Count > maxGPUs {
-		v.fail("service.gpus.count", "range", "%d GPUs; give 1 to %d", g.Count, maxGPUs)
+		v.addProblem("service.gpus.count", "range", "%d GPUs; give 1 to %d", g.Count, maxGPUs)
 	}
 	seen := map[string]bool{}
 	for i, id := range g.DeviceIDs {
 		field := fmt.Sprintf("service.gpus.device_ids[%d]", i)
-		if !matches(`^[A-Za-z0-9][A-Za-z0-9:._/-]{0,127}$`, id) {
-			v.fail(field, "device", "%q is not the id of a device; use 0, 1 or the GPU's UUID", id)
+		if !matchesExpression(`^[A-Za-z0-9][A-Za-z0-9:._/-]{0,127}$`, id) {
+			v.addProblem(field, "device", "%q is not the id of a device; use 0, 1 or the GPU's UUID", id)
 		}
 		if seen[id] {
-			v.fail(field, "duplicate", "device %q is listed twice", id)
+			v.addProblem(field, "duplicate", "device %q is listed twice", id)
 		}
 		seen[id] = true
 	}
@@ -62,40 +62,40 @@ func (v *validator) gpus(g *GPUs) {
 
 // checkCommand rejects secrets in arguments, which are readable in the engine's files on
 // the node.
-func (v *validator) command(field, arg string) {
-	for _, ref := range v.text(field, arg) {
-		if v.secret(ref) {
-			v.fail(field, "secret", "${{ %s }} is secret, and a command can be read on the node; "+
+func (v *validator) checkCommand(field, arg string) {
+	for _, ref := range v.checkText(field, arg) {
+		if v.isSecret(ref) {
+			v.addProblem(field, "secret", "${{ %s }} is secret, and a command can be read on the node; "+
 				"pass it in the environment or a file", ref)
 		}
 	}
 }
 
-func (v *validator) ports(ports []Port) {
+func (v *validator) checkPorts(ports []Port) {
 	names, numbers := map[string]bool{}, map[int]bool{}
 	for i, p := range ports {
 		field := fmt.Sprintf("service.ports[%d]", i)
-		if !label(p.Name) {
-			v.fail(field+".name", "name", "the port's name %q must be a DNS label", p.Name)
+		if !isLabel(p.Name) {
+			v.addProblem(field+".name", "name", "the port's name %q must be a DNS label", p.Name)
 		}
 		if names[p.Name] {
-			v.fail(field+".name", "duplicate", "two ports have the name %q", p.Name)
+			v.addProblem(field+".name", "duplicate", "two ports have the name %q", p.Name)
 		}
-		v.port(field+".port", p.Port)
+		v.checkPort(field+".port", p.Port)
 		if numbers[p.Port] {
-			v.fail(field+".port", "duplicate", "port %d is listed twice", p.Port)
+			v.addProblem(field+".port", "duplicate", "port %d is listed twice", p.Port)
 		}
 		names[p.Name], numbers[p.Port] = true, true
 	}
 }
 
-func (v *validator) port(field string, port int) {
+func (v *validator) checkPort(field string, port int) {
 	if port < 1 || port > 65535 {
-		v.fail(field, "range", "port %d; give 1 to 65535", port)
+		v.addProblem(field, "range", "port %d; give 1 to 65535", port)
 	}
 }
 
-func (v *validator) readiness(r *Readiness) {
+func (v *validator) checkReadiness(r *Readiness) {
 	if r == nil {
 		return
 	}
@@ -103,83 +103,83 @@ func (v *validator) readiness(r *Readiness) {
 	kinds := 0
 	if r.HTTP != nil {
 		kinds++
-		v.port(field+".http.port", r.HTTP.Port)
+		v.checkPort(field+".http.port", r.HTTP.Port)
 		if !strings.HasPrefix(r.HTTP.Path, "/") || strings.ContainsAny(r.HTTP.Path, " \r\n\x00") {
-			v.fail(field+".http.path", "path", "%q must start with / and hold no spaces", r.HTTP.Path)
+			v.addProblem(field+".http.path", "path", "%q must start with / and hold no spaces", r.HTTP.Path)
 		}
 		if r.HTTP.Status != 0 && (r.HTTP.Status < 100 || r.HTTP.Status > 599) {
-			v.fail(field+".http.status", "range", "status %d; give 100 to 599", r.HTTP.Status)
+			v.addProblem(field+".http.status", "range", "status %d; give 100 to 599", r.HTTP.Status)
 		}
 	}
 	if r.TCP != nil {
 		kinds++
-		v.port(field+".tcp.port", r.TCP.Port)
+		v.checkPort(field+".tcp.port", r.TCP.Port)
 	}
 	if len(r.Command) > 0 {
 		kinds++
 	}
 	for i, arg := range r.Command {
-		v.asWritten(fmt.Sprintf("%s.command[%d]", field, i), arg)
+		v.checkLiteral(fmt.Sprintf("%s.command[%d]", field, i), arg)
 	}
 	if r.Image {
 		kinds++
 	}
 	if kinds != 1 {
-		v.fail(field, "readiness", "%d checks; give exactly one of http, tcp, command and image",
+		v.addProblem(field, "readiness", "%d checks; give exactly one of http, tcp, command and image",
 			kinds)
 	}
-	v.seconds(field+".interval_seconds", r.IntervalSeconds)
-	v.seconds(field+".timeout_seconds", r.TimeoutSeconds)
-	v.seconds(field+".start_period_seconds", r.StartPeriodSeconds)
+	v.checkSeconds(field+".interval_seconds", r.IntervalSeconds)
+	v.checkSeconds(field+".timeout_seconds", r.TimeoutSeconds)
+	v.checkSeconds(field+".start_period_seconds", r.StartPeriodSeconds)
 	if r.Retries < 0 || r.Retries > 10000 {
-		v.fail(field+".retries", "range", "%d tries; give 0 to 10000", r.Retries)
+		v.addProblem(field+".retries", "range", "%d tries; give 0 to 10000", r.Retries)
 	}
 }
 
-// asWritten refuses references where nothing fills them in: a check is repeated
+// checkLiteral refuses references where nothing fills them in: a check is repeated
 // for as long as the service lives, by an agent that may not have its secrets.
-func (v *validator) asWritten(field, arg string) {
-	if refs := v.text(field, arg); len(refs) > 0 {
-		v.fail(field, "reference", "${{ %s }} is not filled in here; put it into the service's "+
+func (v *validator) checkLiteral(field, arg string) {
+	if refs := v.checkText(field, arg); len(refs) > 0 {
+		v.addProblem(field, "reference", "${{ %s }} is not filled in here; put it into the service's "+
 			"environment, and let the command read that: sh -c '… $NAME'", refs[0])
 	}
 }
 
-func (v *validator) plugin(s *PluginStep) {
+func (v *validator) checkPlugin(s *PluginStep) {
 	if s.Name == "" {
-		v.fail("plugin.name", "required", "the step names no plugin")
+		v.addProblem("plugin.name", "required", "the step names no plugin")
 	}
-	v.seconds("plugin.timeout_seconds", s.TimeoutSeconds)
+	v.checkSeconds("plugin.timeout_seconds", s.TimeoutSeconds)
 	if s.Resources != nil {
-		v.resources("plugin.resources", *s.Resources)
+		v.checkResources("plugin.resources", *s.Resources)
 	}
-	v.tree("plugin.parameters", s.Parameters)
+	v.checkTree("plugin.parameters", s.Parameters)
 	for _, name := range sortedKeys(s.Secrets) {
 		v.secretInput(s, name)
 	}
 	if s.Component == nil {
-		v.fail("plugin.component", "missing_component",
+		v.addProblem("plugin.component", "missing_component",
 			"the plugin %q is not known; choose one from the catalogue", s.Name)
 		return
 	}
-	v.image("plugin.image", s.Image)
-	v.resources("plugin.component.resources", s.Component.Resources)
-	v.seconds("plugin.component.timeout_seconds", s.Component.TimeoutSeconds)
+	v.checkImage("plugin.image", s.Image)
+	v.checkResources("plugin.component.resources", s.Component.Resources)
+	v.checkSeconds("plugin.component.timeout_seconds", s.Component.TimeoutSeconds)
 	for _, name := range schemaRequired(s.Component.Parameters) {
 		property, _ := schemaProperty(s.Component.Parameters, name)
 		_, hasDefault := property["default"]
 		if _, ok := s.Parameters[name]; !ok && !hasDefault {
-			v.fail("plugin.parameters."+name, "required",
+			v.addProblem("plugin.parameters."+name, "required",
 				"the plugin %q requires the parameter %q", s.Name, name)
 		}
 	}
 	for _, input := range s.Component.Secrets {
 		if _, ok := s.Secrets[input.Name]; !ok && input.Required {
-			v.fail("plugin.secrets."+input.Name, "required",
+			v.addProblem("plugin.secrets."+input.Name, "required",
 				"the plugin %q requires the secret %q", s.Name, input.Name)
 		}
 	}
-	v.types(s)
+	v.checkTypes(s)
 }
 
 func (v *validator) secretInput(s *PluginStep, name string) {
@@ -191,18 +191,18 @@ func (v *validator) secretInput(s *PluginStep, name string) {
 		}
 	}
 	if !known {
-		v.fail(field, "unknown_secret_input", "the plugin %q reads no secret %q", s.Name, name)
+		v.addProblem(field, "unknown_secret_input", "the plugin %q reads no secret %q", s.Name, name)
 	}
 	t, err := Parse(s.Secrets[name])
 	if err == nil && len(t.Refs()) == 0 {
-		v.fail(field, "reference", "a secret does not stand in a pipeline; give a reference, "+
+		v.addProblem(field, "reference", "a secret does not stand in a pipeline; give a reference, "+
 			"such as ${{ secrets.NAME }}")
 	}
-	v.text(field, s.Secrets[name])
+	v.checkText(field, s.Secrets[name])
 }
 
-// types compares what references come to with what parameters accept.
-func (v *validator) types(s *PluginStep) {
+// checkTypes compares what references come to with what parameters accept.
+func (v *validator) checkTypes(s *PluginStep) {
 	for _, name := range sortedKeys(s.Parameters) {
 		property, _ := schemaProperty(s.Component.Parameters, name)
 		v.fitsSchema("plugin.parameters."+name, s.Parameters[name], property)
@@ -237,8 +237,8 @@ func (v *validator) fitsTypes(field, text string, want []string) {
 	if ref, single := t.Single(); single {
 		have = v.typeOf(ref)
 	}
-	if !fits(have, want) {
-		v.fail(field, "wrong_type", "%s is %s, the parameter wants %s",
+	if !typesFit(have, want) {
+		v.addProblem(field, "wrong_type", "%s is %s, the parameter wants %s",
 			text, strings.Join(have, " or "), strings.Join(want, " or "))
 	}
 }

@@ -17,32 +17,32 @@ var errHidden = errors.New("the container's control group cannot be seen from he
 
 // cgroupReader reads the kernel's counters for one container from a few small files. The
 // engine would ask its shim, which reads the same files and costs more.
-type groups struct {
+type cgroupReader struct {
 	// proc and sys are /proc and /sys/fs/cgroup.
 	proc, sys string
 }
 
 // read returns the counters and the memory of a container.
-func (g groups) read(id string, pid int) (counters, int64, error) {
+func (g cgroupReader) read(id string, pid int) (counters, int64, error) {
 	c := counters{at: time.Now()}
-	if err := g.network(id, pid, &c); err != nil {
+	if err := g.readNetwork(id, pid, &c); err != nil {
 		return c, 0, err
 	}
 	if _, err := os.Stat(filepath.Join(g.sys, "cgroup.controllers")); err == nil {
-		return g.version2(id, c)
+		return g.readV2(id, c)
 	}
-	return g.version1(id, c)
+	return g.readV1(id, c)
 }
 
 // isFirst proves that a process is the container's first, since in a container of
 // ours the number might be somebody else's.
-func (g groups) isFirst(id string, pid int) bool {
+func (g cgroupReader) isFirst(id string, pid int) bool {
 	group, err := os.ReadFile(filepath.Join(g.proc, strconv.Itoa(pid), "cgroup"))
 	return err == nil && pid > 0 && strings.Contains(string(group), id)
 }
 
-// network reads the container's own interfaces, through its first process.
-func (g groups) network(id string, pid int, c *counters) error {
+// readNetwork reads the container's own interfaces, through its first process.
+func (g cgroupReader) readNetwork(id string, pid int, c *counters) error {
 	if !g.isFirst(id, pid) {
 		return errHidden
 	}
@@ -54,9 +54,9 @@ func (g groups) network(id string, pid int, c *counters) error {
 	return nil
 }
 
-// version1 has a tree for each controller.
-func (g groups) version1(id string, c counters) (counters, int64, error) {
-	usage, err := readIn(g.dirs("cpuacct", id), "cpuacct.usage")
+// readV1 has a tree for each controller.
+func (g cgroupReader) readV1(id string, c counters) (counters, int64, error) {
+	usage, err := readFirst(g.cgroupDirs("cpuacct", id), "cpuacct.usage")
 	if err != nil {
 		return c, 0, err
 	}
@@ -65,38 +65,43 @@ func (g groups) version1(id string, c counters) (counters, int64, error) {
 		return c, 0, fmt.Errorf("cpuacct.usage: %w", err)
 	}
 	c.cpu = time.Duration(nanoseconds)
-	memory, err := g.memory(g.dirs("memory", id), "memory.usage_in_bytes", "total_inactive_file")
+	memory, err := g.readMemory(
+		g.cgroupDirs("memory", id),
+		"memory.usage_in_bytes",
+		"total_inactive_file",
+	)
 	if err != nil {
 		return c, 0, err
 	}
-	if text, err := readIn(g.dirs("blkio", id), "blkio.throttle.io_service_bytes"); err == nil {
-		c.read, c.written = blkio(text)
+	text, err := readFirst(g.cgroupDirs("blkio", id), "blkio.throttle.io_service_bytes")
+	if err == nil {
+		c.read, c.written = parseBlkio(text)
 	}
 	return c, memory, nil
 }
 
-// version2 has one tree for all controllers.
-func (g groups) version2(id string, c counters) (counters, int64, error) {
-	dirs := g.dirs("", id)
-	stat, err := readIn(dirs, "cpu.stat")
+// readV2 has one tree for all controllers.
+func (g cgroupReader) readV2(id string, c counters) (counters, int64, error) {
+	dirs := g.cgroupDirs("", id)
+	stat, err := readFirst(dirs, "cpu.stat")
 	if err != nil {
 		return c, 0, err
 	}
-	c.cpu = time.Duration(named(stat, "usage_usec")) * time.Microsecond
-	memory, err := g.memory(dirs, "memory.current", "inactive_file")
+	c.cpu = time.Duration(findCounter(stat, "usage_usec")) * time.Microsecond
+	memory, err := g.readMemory(dirs, "memory.current", "inactive_file")
 	if err != nil {
 		return c, 0, err
 	}
-	if text, err := readIn(dirs, "io.stat"); err == nil {
+	if text, err := readFirst(dirs, "io.stat"); err == nil {
 		c.read, c.written = ioStat(text)
 	}
 	return c, memory, nil
 }
 
-// memory is what a container holds, less the file cache that the kernel drops
+// readMemory is what a container holds, less the file cache that the kernel drops
 // when asked.
-func (g groups) memory(dirs []string, file, cache string) (int64, error) {
-	text, err := readIn(dirs, file)
+func (g cgroupReader) readMemory(dirs []string, file, cache string) (int64, error) {
+	text, err := readFirst(dirs, file)
 	if err != nil {
 		return 0, err
 	}
@@ -104,22 +109,22 @@ func (g groups) memory(dirs []string, file, cache string) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", file, err)
 	}
-	stat, err := readIn(dirs, "memory.stat")
+	stat, err := readFirst(dirs, "memory.stat")
 	if err != nil {
 		return 0, err
 	}
-	return max(0, used-named(stat, cache)), nil
+	return max(0, used-findCounter(stat, cache)), nil
 }
 
-// dirs are where the engine's two cgroup drivers put a container.
-func (g groups) dirs(controller, id string) []string {
+// cgroupDirs are where the engine's two cgroup drivers put a container.
+func (g cgroupReader) cgroupDirs(controller, id string) []string {
 	return []string{
 		filepath.Join(g.sys, controller, "docker", id),
 		filepath.Join(g.sys, controller, "system.slice", "docker-"+id+".scope"),
 	}
 }
 
-func readIn(dirs []string, file string) (string, error) {
+func readFirst(dirs []string, file string) (string, error) {
 	for _, dir := range dirs {
 		text, err := os.ReadFile(filepath.Join(dir, file))
 		if err == nil {
@@ -134,7 +139,7 @@ func readIn(dirs []string, file string) (string, error) {
 
 // findCounter returns the number after a word in a file with one "word number" pair per
 // line.
-func named(text, word string) int64 {
+func findCounter(text, word string) int64 {
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, word+" "); ok {
 			n, _ := strconv.ParseInt(strings.TrimSpace(rest), 10, 64)
@@ -144,8 +149,8 @@ func named(text, word string) int64 {
 	return 0
 }
 
-// blkio reads lines such as "254:0 Read 4096".
-func blkio(text string) (read, written int64) {
+// parseBlkio reads lines such as "254:0 Read 4096".
+func parseBlkio(text string) (read, written int64) {
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
 		if len(fields) != 3 {

@@ -21,11 +21,11 @@ func (d *Docker) Changes(ctx context.Context) <-chan struct{} {
 		defer close(hints)
 		backoff := changesFirst
 		for ctx.Err() == nil {
-			if d.watch(ctx, hints) {
+			if d.watchEvents(ctx, hints) {
 				backoff = changesFirst
 			}
 			jittered := backoff/2 + rand.N(backoff)
-			if pause(ctx, jittered) != nil {
+			if sleepContext(ctx, jittered) != nil {
 				return
 			}
 			backoff = min(2*backoff, changesMax)
@@ -36,18 +36,18 @@ func (d *Docker) Changes(ctx context.Context) <-chan struct{} {
 
 // watchEvents returns when the event stream ends, and reports whether it delivered any
 // event.
-func (d *Docker) watch(ctx context.Context, hints chan<- struct{}) bool {
+func (d *Docker) watchEvents(ctx context.Context, hints chan<- struct{}) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	d.lives.Add(1)
-	stream := d.api.Events(ctx, client.EventsListOptions{Filters: d.names.ours("")})
-	hint(hints)
+	stream := d.api.Events(ctx, client.EventsListOptions{Filters: d.names.ownFilter("")})
+	sendHint(hints)
 	good := false
 	for {
 		select {
 		case <-stream.Messages:
 			good = true
-			hint(hints)
+			sendHint(hints)
 		case err := <-stream.Err:
 			if ctx.Err() == nil {
 				d.log.Debug("events of the engine ended", "error", err)
@@ -61,7 +61,7 @@ func (d *Docker) watch(ctx context.Context, hints chan<- struct{}) bool {
 // restart.
 func (d *Docker) Restarts() int64 { return d.lives.Load() }
 
-func hint(hints chan<- struct{}) {
+func sendHint(hints chan<- struct{}) {
 	select {
 	case hints <- struct{}{}:
 	default:

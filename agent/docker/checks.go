@@ -45,18 +45,18 @@ const (
 	checkLost      = "lost"
 )
 
-// checks judges what was found. It is pure; the order is the one people read.
-func checks(f facts) []wire.Check {
+// hostChecks judges what was found. It is pure; the order is the one people read.
+func hostChecks(f facts) []wire.Check {
 	all := []wire.Check{
-		good(checkEngine, "Docker Engine "+f.info.ServerVersion+" answers."),
+		okCheck(checkEngine, "Docker Engine "+f.info.ServerVersion+" answers."),
 		forwardCheck(f), guardCheck(f), rangeCheck(f), diskCheck(f),
-		limit(checkMemory, f.info.MemoryLimit, wire.SeverityCritical, "memory",
+		limitCheck(checkMemory, f.info.MemoryLimit, wire.SeverityCritical, "memory",
 			"Boot with cgroup_enable=memory."),
-		limit(checkSwap, f.info.SwapLimit, wire.SeverityWarning, "swap",
+		limitCheck(checkSwap, f.info.SwapLimit, wire.SeverityWarning, "swap",
 			"Boot with swapaccount=1, or switch swap off."),
-		limit(checkPids, f.info.PidsLimit, wire.SeverityCritical, "the number of processes",
+		limitCheck(checkPids, f.info.PidsLimit, wire.SeverityCritical, "the number of processes",
 			"Use a kernel with CONFIG_CGROUP_PIDS and mount its controller."),
-		limit(checkCPU, f.info.CPUCfsQuota, wire.SeverityWarning, "CPU",
+		limitCheck(checkCPU, f.info.CPUCfsQuota, wire.SeverityWarning, "CPU",
 			"Use a kernel with CONFIG_CFS_BANDWIDTH and mount its controller."),
 		seccompCheck(f), logCheck(f), storageCheck(f), restoreCheck(f), clockCheck(f), toolsCheck(f),
 		lostCheck(f),
@@ -67,49 +67,57 @@ func checks(f facts) []wire.Check {
 	return all
 }
 
-func good(id, detail string) wire.Check {
+func okCheck(id, detail string) wire.Check {
 	return wire.Check{ID: id, Severity: wire.SeverityOK, Detail: detail}
 }
 
-func bad(id string, severity wire.Severity, detail, remedy string) wire.Check {
+func failedCheck(id string, severity wire.Severity, detail, remedy string) wire.Check {
 	return wire.Check{ID: id, Severity: severity, Detail: detail, Remedy: remedy}
 }
 
-func limit(id string, works bool, severity wire.Severity, what, remedy string) wire.Check {
+func limitCheck(id string, works bool, severity wire.Severity, what, remedy string) wire.Check {
 	if works {
-		return good(id, "The kernel limits "+what+" of containers.")
+		return okCheck(id, "The kernel limits "+what+" of containers.")
 	}
-	return bad(id, severity, "The kernel does not limit "+what+
+	return failedCheck(id, severity, "The kernel does not limit "+what+
 		" of containers: one deployment can starve all others.", remedy)
 }
 
 func forwardCheck(f facts) wire.Check {
 	switch {
-	case major(f.info.ServerVersion) >= isolatedEngine:
-		return good(checkForward, "This engine keeps other machines away from containers by itself.")
+	case majorVersion(f.info.ServerVersion) >= isolatedEngine:
+		return okCheck(checkForward, "This engine keeps other machines away from containers by itself.")
 	case !f.network.visible:
-		return bad(checkForward, wire.SeverityUnknown,
+		return failedCheck(checkForward, wire.SeverityUnknown,
 			"The policy of iptables' FORWARD chain cannot be read from here.",
 			"Look yourself: 'iptables -S FORWARD' on the machine should begin with -P FORWARD DROP.")
 	case f.network.forward == "ACCEPT":
-		return bad(checkForward, wire.SeverityWarning, "The FORWARD policy of iptables is ACCEPT "+
-			"and the engine is older than 28: machines on the node's own network can reach "+
-			"containers directly.",
-			"Set the policy: 'iptables -P FORWARD DROP'. Or upgrade the engine.")
+		return failedCheck(
+			checkForward,
+			wire.SeverityWarning,
+			"The FORWARD policy of iptables is ACCEPT "+
+				"and the engine is older than 28: machines on the node's own network can reach "+
+				"containers directly.",
+			"Set the policy: 'iptables -P FORWARD DROP'. Or upgrade the engine.",
+		)
 	}
-	return good(checkForward, "The FORWARD policy of iptables is "+f.network.forward+".")
+	return okCheck(checkForward, "The FORWARD policy of iptables is "+f.network.forward+".")
 }
 
 func guardCheck(f facts) wire.Check {
 	switch {
 	case f.guard == nil:
-		return good(checkGuard, "Containers reach neither link-local addresses nor the agent's port.")
+		return okCheck(checkGuard, "Containers reach neither link-local addresses nor the agent's port.")
 	case errors.Is(f.guard, errGuardOff):
-		return bad(checkGuard, wire.SeverityWarning, "The setting agent.guard is off: containers may "+
-			"reach link-local addresses, such as a cloud's metadata, and the agent's port.",
-			"Switch agent.guard on, or keep them away yourself.")
+		return failedCheck(
+			checkGuard,
+			wire.SeverityWarning,
+			"The setting agent.guard is off: containers may "+
+				"reach link-local addresses, such as a cloud's metadata, and the agent's port.",
+			"Switch agent.guard on, or keep them away yourself.",
+		)
 	}
-	return bad(checkGuard, wire.SeverityWarning, "Containers are not kept from link-local "+
+	return failedCheck(checkGuard, wire.SeverityWarning, "Containers are not kept from link-local "+
 		"addresses, such as a cloud's metadata, and from the agent's port: "+f.guard.Error()+".",
 		"Add the rules yourself; 'nullops agent doctor' prints them. Or run the agent on the host's "+
 			"network with the capability NET_ADMIN.")
@@ -118,22 +126,22 @@ func guardCheck(f facts) wire.Check {
 func rangeCheck(f facts) wire.Check {
 	switch {
 	case f.freeRange < 0:
-		return bad(checkRange, wire.SeverityUnknown, "The networks in use cannot be listed.",
+		return failedCheck(checkRange, wire.SeverityUnknown, "The networks in use cannot be listed.",
 			"Look why the engine does not list its networks.")
 	case f.freeRange == 0:
-		return bad(checkRange, wire.SeverityCritical, "No subnet is free in the agent's range.",
+		return failedCheck(checkRange, wire.SeverityCritical, "No subnet is free in the agent's range.",
 			"Remove deployments, or give the agent a larger range: setting agent.subnets.")
 	case len(f.collisions) > 0:
-		return bad(checkRange, wire.SeverityWarning, "The agent's range is used by others too: "+
+		return failedCheck(checkRange, wire.SeverityWarning, "The agent's range is used by others too: "+
 			strings.Join(f.collisions[:min(len(f.collisions), 5)], ", ")+
 			". Deployments are given other subnets, and cannot reach these.",
 			"Choose a range that nobody uses: setting agent.subnets.")
 	case f.freeRange < fewSubnets:
-		return bad(checkRange, wire.SeverityWarning, fmt.Sprintf(
+		return failedCheck(checkRange, wire.SeverityWarning, fmt.Sprintf(
 			"Only %d subnets are free in the agent's range.", f.freeRange),
 			"Give the agent a larger range: setting agent.subnets.")
 	}
-	return good(checkRange, "The agent's range has room, and nobody else uses it.")
+	return okCheck(checkRange, "The agent's range has room, and nobody else uses it.")
 }
 
 func diskCheck(f facts) wire.Check {
@@ -141,16 +149,21 @@ func diskCheck(f facts) wire.Check {
 	detail := fmt.Sprintf("%.1f GiB of disk are free", float64(f.diskFree)/(1<<30))
 	switch {
 	case f.diskFree < 0:
-		return bad(checkDisk, wire.SeverityUnknown, "The free disk cannot be read.",
+		return failedCheck(checkDisk, wire.SeverityUnknown, "The free disk cannot be read.",
 			"Look whether the file system of the agent's data is mounted.")
 	case f.diskFree < diskFloor:
-		return bad(checkDisk, wire.SeverityCritical, detail+", less than the floor of 1 GiB.", remedy)
+		return failedCheck(
+			checkDisk,
+			wire.SeverityCritical,
+			detail+", less than the floor of 1 GiB.",
+			remedy,
+		)
 	case f.diskFree < diskLow:
-		return bad(checkDisk, wire.SeverityWarning, detail+".", remedy)
+		return failedCheck(checkDisk, wire.SeverityWarning, detail+".", remedy)
 	}
 	// Without a number: a check whose text changes each minute would count as a change of the
 	// inventory.
-	return good(checkDisk, "Enough disk is free.")
+	return okCheck(checkDisk, "Enough disk is free.")
 }
 
 func seccompCheck(f facts) wire.Check {
@@ -158,37 +171,41 @@ func seccompCheck(f facts) wire.Check {
 		return strings.HasPrefix(o, "name=seccomp") && !strings.Contains(o, "unconfined")
 	})
 	if on {
-		return good(checkSeccomp, "Containers' system calls are filtered.")
+		return okCheck(checkSeccomp, "Containers' system calls are filtered.")
 	}
-	return bad(checkSeccomp, wire.SeverityWarning, "Containers' system calls are not filtered.",
-		"Use a kernel with seccomp, and the engine's default profile.")
+	return failedCheck(
+		checkSeccomp,
+		wire.SeverityWarning,
+		"Containers' system calls are not filtered.",
+		"Use a kernel with seccomp, and the engine's default profile.",
+	)
 }
 
 // logCheck looks for the driver that services are given: the engine's default
 // one is never used.
 func logCheck(f facts) wire.Check {
 	if !slices.Contains(f.info.Plugins.Log, "local") {
-		return bad(checkLogs, wire.SeverityCritical,
+		return failedCheck(checkLogs, wire.SeverityCritical,
 			"The engine has no log driver called local, which services are given.",
 			"Upgrade the engine to 19.03 or newer.")
 	}
-	return good(checkLogs, "Logs are kept by the driver local, with a size limit.")
+	return okCheck(checkLogs, "Logs are kept by the driver local, with a size limit.")
 }
 
 func storageCheck(f facts) wire.Check {
 	if f.info.Driver == "vfs" {
-		return bad(checkStorage, wire.SeverityWarning,
+		return failedCheck(checkStorage, wire.SeverityWarning,
 			"The storage driver vfs copies every image for every container.",
 			`Put "storage-driver": "overlay2" into /etc/docker/daemon.json.`)
 	}
-	return good(checkStorage, "The storage driver is "+f.info.Driver+".")
+	return okCheck(checkStorage, "The storage driver is "+f.info.Driver+".")
 }
 
 func restoreCheck(f facts) wire.Check {
 	if f.info.LiveRestoreEnabled {
-		return good(checkRestore, "Services survive a restart of the engine.")
+		return okCheck(checkRestore, "Services survive a restart of the engine.")
 	}
-	return bad(checkRestore, wire.SeverityWarning,
+	return failedCheck(checkRestore, wire.SeverityWarning,
 		"live-restore is off: a restart of the engine restarts every service.",
 		`Put "live-restore": true into /etc/docker/daemon.json.`)
 }
@@ -196,16 +213,16 @@ func restoreCheck(f facts) wire.Check {
 // clockCheck is the node's own half; the control plane compares the clocks.
 func clockCheck(f facts) wire.Check {
 	if f.unsynchronised {
-		return bad(checkClock, wire.SeverityWarning, "Nobody keeps the machine's clock right.",
+		return failedCheck(checkClock, wire.SeverityWarning, "Nobody keeps the machine's clock right.",
 			"Run a time service, such as systemd-timesyncd or chrony.")
 	}
-	return good(checkClock, "The machine's clock is synchronised.")
+	return okCheck(checkClock, "The machine's clock is synchronised.")
 }
 
 // staUnsync is STA_UNSYNC of adjtimex(2).
 const staUnsync = 0x40
 
-func unsynchronised() bool {
+func isClockUnsynchronised() bool {
 	var t unix.Timex
 	_, err := unix.Adjtimex(&t)
 	return err == nil && t.Status&staUnsync != 0
@@ -213,27 +230,27 @@ func unsynchronised() bool {
 
 func toolsCheck(f facts) wire.Check {
 	if f.network.missing {
-		return bad(checkTools, wire.SeverityWarning,
+		return failedCheck(checkTools, wire.SeverityWarning,
 			"iptables is not installed beside the agent: it can neither see nor set the host's rules.",
 			"Run the agent on the machine itself, with iptables installed there.")
 	}
-	return good(checkTools, "iptables is installed beside the agent.")
+	return okCheck(checkTools, "iptables is installed beside the agent.")
 }
 
 func gpuCheck(f facts) wire.Check {
 	if f.gpuProblem != nil {
-		return bad(checkGPU, wire.SeverityWarning, "The GPUs cannot be listed: "+
+		return failedCheck(checkGPU, wire.SeverityWarning, "The GPUs cannot be listed: "+
 			f.gpuProblem.Error()+".", "Run nvidia-smi on the machine and mend what it complains of.")
 	}
 	if _, ok := f.info.Runtimes["nvidia"]; !ok {
-		return bad(checkGPU, wire.SeverityWarning,
+		return failedCheck(checkGPU, wire.SeverityWarning,
 			"There are GPUs, and the engine has no runtime that hands them to containers.",
 			"Install the NVIDIA Container Toolkit, then restart the engine.")
 	}
-	return good(checkGPU, "GPUs can be handed to containers.")
+	return okCheck(checkGPU, "GPUs can be handed to containers.")
 }
 
-func major(version string) int {
+func majorVersion(version string) int {
 	first, _, _ := strings.Cut(version, ".")
 	n, err := strconv.Atoi(first)
 	if err != nil {

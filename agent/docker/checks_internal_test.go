@@ -23,7 +23,7 @@ func healthy() facts {
 // Each weakness is found by its own check, with its severity and a remedy, and
 // a good node has none.
 func TestChecks(t *testing.T) {
-	for _, c := range checks(healthy()) {
+	for _, c := range hostChecks(healthy()) {
 		if c.Severity != wire.SeverityOK || c.Detail == "" || c.Remedy != "" {
 			t.Errorf("a good node: %+v", c)
 		}
@@ -76,7 +76,7 @@ func TestChecks(t *testing.T) {
 	} {
 		f := healthy()
 		w.change(&f)
-		for _, c := range checks(f) {
+		for _, c := range hostChecks(f) {
 			want := wire.SeverityOK
 			if c.ID == w.id {
 				want = w.severity
@@ -142,7 +142,7 @@ func TestCounters(t *testing.T) {
 	if r, w := ioStat("254:0 rbytes=7 wbytes=9 rios=1\n"); r != 7 || w != 9 {
 		t.Errorf("io.stat %d, %d", r, w)
 	}
-	if first.cores(first) != 0 || first.flow(first) != (wire.Flow{}) {
+	if first.coresSince(first) != 0 || first.flowSince(first) != (wire.Flow{}) {
 		t.Error("no time makes no use")
 	}
 }

@@ -54,7 +54,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 // stdoutWriter stops the reading of both streams at the limit: the plugin then blocks until
 // it is killed, and our memory use stays bounded.
-func (c *collector) stdout() io.Writer {
+func (c *collector) stdoutWriter() io.Writer {
 	return writerFunc(func(p []byte) (int, error) {
 		if int64(c.out.Len()+len(p)) > c.limit {
 			c.overflow <- errOverflow
@@ -64,15 +64,15 @@ func (c *collector) stdout() io.Writer {
 	})
 }
 
-func (c *collector) stderr() io.Writer {
+func (c *collector) stderrWriter() io.Writer {
 	return writerFunc(func(p []byte) (int, error) {
 		c.bytes += int64(len(p))
-		c.split(p)
+		c.splitLines(p)
 		return len(p), nil
 	})
 }
 
-func (c *collector) split(p []byte) {
+func (c *collector) splitLines(p []byte) {
 	for len(p) > 0 {
 		end := bytes.IndexByte(p, '\n')
 		chunk := p
@@ -82,7 +82,7 @@ func (c *collector) split(p []byte) {
 		if room := maxLine - len(c.pending); len(chunk) > room {
 			c.pending = append(c.pending, chunk[:room]...)
 			p = p[room:]
-			c.cut()
+			c.emitPiece()
 			continue
 		}
 		c.pending = append(c.pending, chunk...)
@@ -95,8 +95,8 @@ func (c *collector) split(p []byte) {
 	}
 }
 
-// cut passes on a full buffer, but not half of a character.
-func (c *collector) cut() {
+// emitPiece passes on a full buffer, but not half of a character.
+func (c *collector) emitPiece() {
 	keep := 0
 	for keep < utf8.UTFMax && !utf8.RuneStart(c.pending[len(c.pending)-1-keep]) {
 		keep++

@@ -78,13 +78,13 @@ func (d *Docker) learnHost(ctx context.Context) error {
 	if d.host.Load() != nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	select {
 	case d.learning <- struct{}{}:
 		defer func() { <-d.learning }()
 	case <-ctx.Done():
-		return unavailable(context.Cause(ctx))
+		return wrapUnavailable(context.Cause(ctx))
 	}
 	if d.host.Load() != nil {
 		return nil
@@ -95,7 +95,7 @@ func (d *Docker) learnHost(ctx context.Context) error {
 	}
 	defer func() { _ = api.Close() }()
 	if _, err := api.Ping(ctx, client.PingOptions{}); err != nil {
-		return fmt.Errorf("ask docker at %s: %w", d.config.Host, unavailable(err))
+		return fmt.Errorf("ask docker at %s: %w", d.config.Host, wrapUnavailable(err))
 	}
 	host, err := d.findHostPaths(ctx, api)
 	if err != nil {

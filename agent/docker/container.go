@@ -33,8 +33,8 @@ type containerSpec struct {
 	alias   string
 }
 
-func (s containerSpec) digest() string {
-	return digest(s.config, s.host, s.network, s.alias)
+func (s containerSpec) specDigest() string {
+	return hashParts(s.config, s.host, s.network, s.alias)
 }
 
 // ensureRunning makes sure that a container made from this specification exists and is
@@ -48,22 +48,22 @@ func (d *Docker) ensureRunning(ctx context.Context, s containerSpec, keep bool) 
 	if err != nil {
 		return err
 	}
-	err = d.start(ctx, id)
-	if err == nil || !adopted || !answered(err) {
+	err = d.startContainer(ctx, id)
+	if err == nil || !adopted || !isEngineAnswer(err) {
 		return err
 	}
 	id, _, err = d.ensureContainer(ctx, s, false)
 	if err != nil {
 		return err
 	}
-	return d.start(ctx, id)
+	return d.startContainer(ctx, id)
 }
 
-func (d *Docker) start(ctx context.Context, id string) error {
-	ctx, cancel := context.WithTimeout(ctx, actTime)
+func (d *Docker) startContainer(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, mutationTimeout)
 	defer cancel()
 	if _, err := d.api.ContainerStart(ctx, id, client.ContainerStartOptions{}); err != nil {
-		return fmt.Errorf("start container: %w", acted(err))
+		return fmt.Errorf("start container: %w", wrapMutationErr(err))
 	}
 	return nil
 }
@@ -76,23 +76,23 @@ func (d *Docker) start(ctx context.Context, id string) error {
 func (d *Docker) ensureContainer(
 	ctx context.Context, s containerSpec, keep bool,
 ) (id string, adopted bool, err error) {
-	d.sweeps.await(ctx, s.name)
+	d.sweeps.waitFor(ctx, s.name)
 	if err := d.renameOld(ctx, s); err != nil {
 		return "", false, err
 	}
 	for wait := 20 * time.Millisecond; ; wait *= 2 {
-		id, err = d.create(ctx, s)
+		id, err = d.createContainer(ctx, s)
 		if !errdefs.IsConflict(err) {
 			return id, false, err
 		}
-		id, adopted, settled := d.adopt(ctx, s, keep)
+		id, adopted, settled := d.adoptContainer(ctx, s, keep)
 		if adopted || settled != nil {
 			return id, adopted, settled
 		}
 		if wait > nameReserved {
 			return "", false, err
 		}
-		if err := pause(ctx, wait); err != nil {
+		if err := sleepContext(ctx, wait); err != nil {
 			return "", false, err
 		}
 	}
@@ -100,10 +100,10 @@ func (d *Docker) ensureContainer(
 
 // adoptContainer adopts the container of that name if it was created from the same
 // specification, and removes it if not. It is no error if no such container exists.
-func (d *Docker) adopt(
+func (d *Docker) adoptContainer(
 	ctx context.Context, s containerSpec, keep bool,
 ) (id string, adopted bool, err error) {
-	r, err := d.inspect(ctx, s.name)
+	r, err := d.inspectContainer(ctx, s.name)
 	if errdefs.IsNotFound(err) {
 		return "", false, nil
 	}
@@ -115,23 +115,23 @@ func (d *Docker) adopt(
 		return "", false, fmt.Errorf("a container called %s exists and is not ours: "+
 			"remove or rename it", s.name)
 	}
-	if keep && labels[labelSpec] == s.digest() && onNetwork(r, s.network) {
+	if keep && labels[labelSpec] == s.specDigest() && onNetwork(r, s.network) {
 		return r.ID, true, nil
 	}
-	return "", false, d.discard(ctx, r)
+	return "", false, d.discardContainer(ctx, r)
 }
 
-func (d *Docker) create(ctx context.Context, s containerSpec) (string, error) {
-	ctx, cancel := making(ctx)
+func (d *Docker) createContainer(ctx context.Context, s containerSpec) (string, error) {
+	ctx, cancel := detachedContext(ctx)
 	defer cancel()
 	config := *s.config
-	config.Labels = d.names.labels(s.kind, s.deployment, s.run, s.step, s.digest())
+	config.Labels = d.names.objectLabels(s.kind, s.deployment, s.run, s.step, s.specDigest())
 	r, err := d.api.ContainerCreate(ctx, client.ContainerCreateOptions{
 		Name: s.name, Config: &config, HostConfig: s.host,
-		NetworkingConfig: endpoint(s.network, s.alias),
+		NetworkingConfig: endpointConfig(s.network, s.alias),
 	})
 	if err != nil {
-		return "", fmt.Errorf("create container: %w", acted(err))
+		return "", fmt.Errorf("create container: %w", wrapMutationErr(err))
 	}
 	d.noteContainer(agent.Object{ID: r.ID, Kind: s.kind, Deployment: s.deployment, Step: s.step})
 	return r.ID, nil
@@ -139,18 +139,21 @@ func (d *Docker) create(ctx context.Context, s containerSpec) (string, error) {
 
 // inspectContainer returns errors that keep the engine's class, so that the caller can
 // detect a missing container.
-func (d *Docker) inspect(ctx context.Context, id string) (container.InspectResponse, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+func (d *Docker) inspectContainer(
+	ctx context.Context,
+	id string,
+) (container.InspectResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	r, err := d.api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
 	if err != nil {
-		return r.Container, fmt.Errorf("inspect container: %w", asked(err))
+		return r.Container, fmt.Errorf("inspect container: %w", wrapQueryErr(err))
 	}
 	return r.Container, nil
 }
 
-// noCore keeps memory, and the secrets in it, out of core files.
-func noCore() []*container.Ulimit { return []*container.Ulimit{{Name: "core"}} }
+// noCoreDumps keeps memory, and the secrets in it, out of core files.
+func noCoreDumps() []*container.Ulimit { return []*container.Ulimit{{Name: "core"}} }
 
 // onNetwork reports whether a container is still connected to where it belongs.
 func onNetwork(r container.InspectResponse, network string) bool {

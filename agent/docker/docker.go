@@ -72,7 +72,7 @@ type Docker struct {
 	// following is the client for logs that are followed; see coalescingConn.
 	following *client.Client
 	config    Config
-	names     names
+	names     nameScheme
 	sidecar   sidecarBinary
 	// host is nil until the engine has answered for the first time, see learnHost.
 	host     atomic.Pointer[hostPaths]
@@ -83,9 +83,9 @@ type Docker struct {
 	// networks keeps two calls from picking the same subnet.
 	networks sync.Mutex
 	// sweeps are containers of ended plugins that are being removed in the background.
-	sweeps sweeps
-	ahead  ahead
-	usage  usage
+	sweeps pendingRemovals
+	ahead  precreatedPlugins
+	usage  lastReadings
 	// refusals keeps visitors of a service that refuses them off the engine.
 	refusals refusals
 	// book has the ids of our containers; suspects may be processes of lost ones.
@@ -108,7 +108,7 @@ var (
 // set; any other error is a setting to correct, and names it.
 func New(ctx context.Context, c Config) (*Docker, error) {
 	c = c.withDefaults()
-	if err := c.check(); err != nil {
+	if err := c.validate(); err != nil {
 		return nil, err
 	}
 	binary, err := embeddedSidecar(c.Sidecar)
@@ -118,8 +118,8 @@ func New(ctx context.Context, c Config) (*Docker, error) {
 	d := &Docker{
 		config: c, names: newNames(c.Install), learning: make(chan struct{}, 1),
 		sidecar: binary, log: c.Log, opened: time.Now(),
-		sweeps:   sweeps{pending: map[string]chan struct{}{}},
-		ahead:    ahead{ids: map[agent.PluginSpec]string{}},
+		sweeps:   pendingRemovals{pending: map[string]chan struct{}{}},
+		ahead:    precreatedPlugins{ids: map[agent.PluginSpec]string{}},
 		refusals: refusals{known: map[refusalKey]refusal{}},
 	}
 	if err := d.makeClients(); err != nil {
@@ -140,7 +140,7 @@ func New(ctx context.Context, c Config) (*Docker, error) {
 
 // Close waits for removals in the background, then drops idle connections.
 func (d *Docker) Close() error {
-	d.sweeps.await(context.Background())
+	d.sweeps.waitFor(context.Background())
 	return errors.Join(d.api.Close(), d.following.Close())
 }
 
@@ -169,7 +169,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-func (c Config) check() error {
+func (c Config) validate() error {
 	switch {
 	case c.Host == "":
 		return fmt.Errorf("docker host is empty: give one, such as %s", client.DefaultDockerHost)
@@ -199,7 +199,7 @@ func (d *Docker) prepareFolders() error {
 	if err := onTmpfs(d.config.RunDir); err != nil {
 		return err
 	}
-	helper, err := d.sidecar.bytes()
+	helper, err := d.sidecar.readBinary()
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ type sidecarBinary struct {
 
 func embeddedSidecar(given []byte) (sidecarBinary, error) {
 	s := sidecarBinary{given: given}
-	data, err := s.bytes()
+	data, err := s.readBinary()
 	if err != nil {
 		return sidecarBinary{}, err
 	}
@@ -37,7 +37,7 @@ func embeddedSidecar(given []byte) (sidecarBinary, error) {
 	return s, nil
 }
 
-func (s sidecarBinary) bytes() ([]byte, error) {
+func (s sidecarBinary) readBinary() ([]byte, error) {
 	if len(s.given) > 0 {
 		return s.given, nil
 	}

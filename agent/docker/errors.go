@@ -15,23 +15,23 @@ import (
 // things in tenths of a second. A frozen engine must not hold a caller longer
 // than this.
 const (
-	askTime = 15 * time.Second
-	actTime = 60 * time.Second
+	queryTimeout    = 15 * time.Second
+	mutationTimeout = 60 * time.Second
 )
 
 // detachedContext is the context for creating something. A cancelled caller still waits, at
 // most mutationTimeout: the engine completes the request anyway, and would create the
 // object after our clean-up.
-func making(ctx context.Context) (context.Context, context.CancelFunc) {
+func detachedContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	if ctx.Err() != nil {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeout(context.WithoutCancel(ctx), actTime)
+	return context.WithTimeout(context.WithoutCancel(ctx), mutationTimeout)
 }
 
 // wrapUnavailable marks an error as "could not ask". It is used for all errors of queries
 // (list, inspect, ping): if the engine fails to answer those, nothing is known either.
-func unavailable(err error) error {
+func wrapUnavailable(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -40,28 +40,28 @@ func unavailable(err error) error {
 
 // wrapQueryErr classifies the error of a query: "no such object" is an answer, and any
 // other error means that nothing is known.
-func asked(err error) error {
+func wrapQueryErr(err error) error {
 	if err == nil {
 		return nil
 	}
 	if errdefs.IsNotFound(err) {
 		return fmt.Errorf("%w: %w", agent.ErrNotFound, err)
 	}
-	return unavailable(err)
+	return wrapUnavailable(err)
 }
 
 // wrapMutationErr classifies the error of a change. If the engine answered, its reason
 // stands; if not, the outcome is unknown.
-func acted(err error) error {
-	if err == nil || answered(err) {
+func wrapMutationErr(err error) error {
+	if err == nil || isEngineAnswer(err) {
 		return err
 	}
-	return unavailable(err)
+	return wrapUnavailable(err)
 }
 
 // isEngineAnswer reports whether an error is the engine's answer and not a failure to reach
 // it. The client marks the engine's answers with these classes.
-func answered(err error) bool {
+func isEngineAnswer(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
 		errors.Is(err, agent.ErrUnavailable) {
 		return false
@@ -74,10 +74,10 @@ func answered(err error) bool {
 }
 
 // isNotFound reports whether an error of a removal means that there is nothing to remove.
-func gone(err error) bool { return errdefs.IsNotFound(err) }
+func isNotFound(err error) bool { return errdefs.IsNotFound(err) }
 
 // sleepContext waits for d, or returns the cause if the context ends first.
-func pause(ctx context.Context, d time.Duration) error {
+func sleepContext(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

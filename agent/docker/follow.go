@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	// quietFor is how long nothing may come before we look whether there is
+	// quietTimeout is how long nothing may come before we look whether there is
 	// something. Looking costs the engine the end of one file.
-	quietFor = 3 * time.Second
-	// anewAfter keeps a log that ends at once from being followed without pause.
-	anewAfter = 200 * time.Millisecond
-	// remembered is how many messages are known again when they come twice.
-	remembered = 1024
-	// handedOver is how many messages wait to be passed on, of 16 KiB at most.
-	handedOver = 64
+	quietTimeout = 3 * time.Second
+	// resumeDelay keeps a log that ends at once from being followed without pause.
+	resumeDelay = 200 * time.Millisecond
+	// maxSeenMessages is how many messages are known again when they come twice.
+	maxSeenMessages = 1024
+	// queueSize is how many messages wait to be passed on, of 16 KiB at most.
+	queueSize = 64
 	// maxReordering is how much older a message may be than one stored before it: stdout and
 	// stderr are timestamped independently.
-	disorder = time.Second
+	maxReordering = time.Second
 )
 
-// errMissed means that the engine has messages which it did not bring.
-var errMissed = errors.New("the engine kept messages back")
+// errMessagesMissed means that the engine has messages which it did not bring.
+var errMessagesMissed = errors.New("the engine kept messages back")
 
 // follower copies a container's log, including messages that the engine does not deliver by
 // itself: on a busy machine the engine can miss a write or a rotation of its own log file,
@@ -40,7 +40,7 @@ type follower struct {
 	container string
 	options   client.ContainerLogsOptions
 	out       io.Writer
-	seen      messages
+	seen      seenMessages
 	lines     lineJoiner
 	// batch is what goes out in one write.
 	batch []byte
@@ -50,7 +50,7 @@ type follower struct {
 // ended is shown then.
 func (f *follower) run(ctx context.Context, body io.ReadCloser) error {
 	err := f.copyAll(ctx, body)
-	if f.batch = f.lines.end(f.batch[:0]); len(f.batch) > 0 {
+	if f.batch = f.lines.flushOpen(f.batch[:0]); len(f.batch) > 0 {
 		_, failed := f.out.Write(f.batch)
 		err = errors.Join(err, failed)
 	}
@@ -60,37 +60,37 @@ func (f *follower) run(ctx context.Context, body io.ReadCloser) error {
 // copyAll starts to follow again for as long as the log continues.
 func (f *follower) copyAll(ctx context.Context, body io.ReadCloser) error {
 	for {
-		err := f.copy(ctx, body)
-		if !errors.Is(err, errMissed) && (err != nil || !f.goesOn(ctx)) {
+		err := f.copyStream(ctx, body)
+		if !errors.Is(err, errMessagesMissed) && (err != nil || !f.shouldResume(ctx)) {
 			return err
 		}
 		f.docker.log.Debug("the engine kept log messages back, or ended them; following anew",
 			"container", f.container)
-		if body, err = f.docker.following.ContainerLogs(ctx, f.container, f.again()); err != nil {
-			return asked(err)
+		if body, err = f.docker.following.ContainerLogs(ctx, f.container, f.resumeOptions()); err != nil {
+			return wrapQueryErr(err)
 		}
 	}
 }
 
 // shouldResume reports whether a log ended too early: when it rotates its log file, the
 // engine sometimes ends a stream although the container runs.
-func (f *follower) goesOn(ctx context.Context) bool {
+func (f *follower) shouldResume(ctx context.Context) bool {
 	if !f.options.Follow {
 		return false
 	}
 	select {
-	case <-time.After(anewAfter):
+	case <-time.After(resumeDelay):
 	case <-ctx.Done():
 		return false
 	}
-	found, err := f.docker.inspect(ctx, f.container)
+	found, err := f.docker.inspectContainer(ctx, f.container)
 	return err == nil && found.State != nil && found.State.Running
 }
 
 // resumeOptions requests everything that may be missing, which overlaps with what was seen.
-func (f *follower) again() client.ContainerLogsOptions {
+func (f *follower) resumeOptions() client.ContainerLogsOptions {
 	o := f.options
-	since := f.overlap()
+	since := f.overlapStart()
 	if !since.IsZero() {
 		o.Since, o.Tail = logTime(since), "all"
 	}
@@ -99,63 +99,63 @@ func (f *follower) again() client.ContainerLogsOptions {
 
 // overlapStart is the time from which the engine is asked again. All pieces of a line carry
 // the time of the first one, so a piece missing from an open line is as old as that.
-func (f *follower) overlap() time.Time { return f.seen.overlap(f.lines.oldest()) }
+func (f *follower) overlapStart() time.Time { return f.seen.overlapStart(f.lines.oldestOpen()) }
 
 // copyStream reads one response of the engine to its end, or until it is found to be
 // incomplete. Only its own goroutine reads the body.
-func (f *follower) copy(ctx context.Context, body io.ReadCloser) error {
+func (f *follower) copyStream(ctx context.Context, body io.ReadCloser) error {
 	ctx, stop := context.WithCancel(ctx)
-	incoming := make(handover, handedOver)
+	incoming := make(handover, queueSize)
 	ended := make(chan error, 1)
 	var reading sync.WaitGroup
 	reading.Go(func() {
-		stdout := handoverEnd{ctx: ctx, handover: incoming, stream: streamOut}
-		stderr := handoverEnd{ctx: ctx, handover: incoming, stream: streamErr}
+		stdout := handoverWriter{ctx: ctx, handover: incoming, stream: streamOut}
+		stderr := handoverWriter{ctx: ctx, handover: incoming, stream: streamErr}
 		_, err := stdcopy.StdCopy(stdout, stderr, body)
 		ended <- err
 	})
-	err := f.pump(ctx, incoming, ended)
+	err := f.pumpMessages(ctx, incoming, ended)
 	stop()
 	err = errors.Join(err, body.Close())
 	reading.Wait()
 	return err
 }
 
-// pump passes messages on until there are no more.
-func (f *follower) pump(ctx context.Context, incoming handover, ended <-chan error) error {
-	quiet := time.NewTimer(quietFor)
+// pumpMessages passes messages on until there are no more.
+func (f *follower) pumpMessages(ctx context.Context, incoming handover, ended <-chan error) error {
+	quiet := time.NewTimer(quietTimeout)
 	defer quiet.Stop()
-	f.seen.expect(f.overlap())
+	f.seen.expectRepeats(f.overlapStart())
 	for {
 		select {
 		case message := <-incoming:
-			if err := f.pass(message, incoming); err != nil {
+			if err := f.writeMessages(message, incoming); err != nil {
 				return err
 			}
 		case err := <-ended:
 			// What was handed over before the end is still there.
-			return errors.Join(f.pass(logFrame{}, incoming), err)
+			return errors.Join(f.writeMessages(logFrame{}, incoming), err)
 		case <-quiet.C:
-			if f.options.Follow && f.behind(ctx) {
-				return errMissed
+			if f.options.Follow && f.hasMissedMessage(ctx) {
+				return errMessagesMissed
 			}
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		quiet.Reset(quietFor)
+		quiet.Reset(quietTimeout)
 	}
 }
 
 // writeMessages writes the lines of a message and of all messages that are queued, in one
 // write: one write per message would cost most of the CPU time for a service that logs a
 // lot.
-func (f *follower) pass(message logFrame, waiting handover) error {
+func (f *follower) writeMessages(message logFrame, waiting handover) error {
 	f.batch = f.batch[:0]
 	for taken, more := 0, true; more; {
-		if message.text != nil && f.seen.fresh(message.text) {
-			f.batch = f.lines.add(f.batch, message)
+		if message.text != nil && f.seen.isNew(message.text) {
+			f.batch = f.lines.addMessage(f.batch, message)
 		}
-		if message, more = (logFrame{}), false; taken == handedOver {
+		if message, more = (logFrame{}), false; taken == queueSize {
 			break
 		}
 		select {
@@ -174,8 +174,8 @@ func (f *follower) pass(message logFrame, waiting handover) error {
 // hasMissedMessage reports whether the engine has a last message that was not delivered. If
 // the engine does not answer, it reports false and is called again after the next quiet
 // period.
-func (f *follower) behind(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+func (f *follower) hasMissedMessage(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	o := f.options
 	o.Follow, o.Tail = false, "1"
@@ -192,14 +192,14 @@ func (f *follower) behind(ctx context.Context) bool {
 // messageQueue passes messages from one goroutine to another.
 type handover chan logFrame
 
-// handoverEnd is where the engine's messages arrive: each in one Write.
-type handoverEnd struct {
+// handoverWriter is where the engine's messages arrive: each in one Write.
+type handoverWriter struct {
 	handover
 	ctx    context.Context
 	stream int
 }
 
-func (h handoverEnd) Write(p []byte) (int, error) {
+func (h handoverWriter) Write(p []byte) (int, error) {
 	select {
 	case h.handover <- logFrame{stream: h.stream, text: bytes.Clone(p)}:
 		return len(p), nil
@@ -216,10 +216,10 @@ func (l *lastMessage) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// messages remembers the newest ones by the times that the engine gave them.
-type messages struct {
+// seenMessages remembers the newest ones by the times that the engine gave them.
+type seenMessages struct {
 	// times is a ring; count is how many were put into it, ever.
-	times [remembered]int64
+	times [maxSeenMessages]int64
 	count int
 	// newest is the latest time of all, forgotten that of all not in the ring.
 	newest, forgotten int64
@@ -231,11 +231,11 @@ type messages struct {
 
 // overlapStart is the time from which all messages seen are remembered, and not later than
 // atLatest if that is set. It is zero before the first message.
-func (m *messages) overlap(atLatest time.Time) time.Time {
+func (m *seenMessages) overlapStart(atLatest time.Time) time.Time {
 	if m.count == 0 {
 		return time.Time{}
 	}
-	from := m.newest - int64(disorder)
+	from := m.newest - int64(maxReordering)
 	if !atLatest.IsZero() {
 		from = min(from, atLatest.UnixNano())
 	}
@@ -244,18 +244,18 @@ func (m *messages) overlap(atLatest time.Time) time.Time {
 
 // expectRepeats makes isNew report false once for every remembered message since the
 // overlap.
-func (m *messages) expect(overlap time.Time) {
+func (m *seenMessages) expectRepeats(overlap time.Time) {
 	m.twice = map[int64]int{}
 	from := overlap.UnixNano()
-	for _, at := range m.times[:min(m.count, remembered)] {
+	for _, at := range m.times[:min(m.count, maxSeenMessages)] {
 		if at >= from {
 			m.twice[at]++
 		}
 	}
 }
 
-// fresh reports whether a message is seen for the first time.
-func (m *messages) fresh(message []byte) bool {
+// isNew reports whether a message is seen for the first time.
+func (m *seenMessages) isNew(message []byte) bool {
 	stamp, _, _ := bytes.Cut(message, []byte(" "))
 	t, err := time.Parse(time.RFC3339Nano, string(stamp))
 	if err != nil {
@@ -266,8 +266,8 @@ func (m *messages) fresh(message []byte) bool {
 		m.twice[at]--
 		return false
 	}
-	slot := &m.times[m.count%remembered]
-	if m.count >= remembered {
+	slot := &m.times[m.count%maxSeenMessages]
+	if m.count >= maxSeenMessages {
 		m.forgotten = max(m.forgotten, *slot)
 	}
 	*slot = at

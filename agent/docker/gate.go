@@ -99,7 +99,7 @@ func (d *Docker) gateContainer(deployment string) containerSpec {
 		Hostname: "gate",
 	}
 	host := &container.HostConfig{
-		NetworkMode:    container.NetworkMode(d.names.network(deployment)),
+		NetworkMode:    container.NetworkMode(d.names.networkName(deployment)),
 		LogConfig:      serviceLogs(),
 		RestartPolicy:  container.RestartPolicy{Name: container.RestartPolicyAlways},
 		ReadonlyRootfs: true,
@@ -109,26 +109,26 @@ func (d *Docker) gateContainer(deployment string) containerSpec {
 		DNSSearch:      []string{"."},
 		Resources: container.Resources{
 			Memory: gateMemory, MemorySwap: gateMemory, PidsLimit: &one,
-			NanoCPUs: 1e9, Ulimits: noCore(),
+			NanoCPUs: 1e9, Ulimits: noCoreDumps(),
 		},
 		Mounts: []mount.Mount{{
-			Type: mount.TypeBind, Source: d.hostPaths().of(d.gateDir(deployment)), Target: "/gate",
+			Type: mount.TypeBind, Source: d.hostPaths().toHost(d.gateDir(deployment)), Target: "/gate",
 		}},
 	}
 	return containerSpec{
-		name: d.names.gate(deployment), kind: agent.KindGate, deployment: deployment,
-		config: config, host: host, network: d.names.network(deployment),
+		name: d.names.gateName(deployment), kind: agent.KindGate, deployment: deployment,
+		config: config, host: host, network: d.names.networkName(deployment),
 	}
 }
 
 // ensureGateImage imports an image that holds the sidecar alone. Its tag is
 // the binary's hash, so that it is never stale.
 func (d *Docker) ensureGateImage(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, actTime)
+	ctx, cancel := context.WithTimeout(ctx, mutationTimeout)
 	defer cancel()
 	_, err := d.api.ImageInspect(ctx, d.gateImage())
 	if err == nil || !errdefs.IsNotFound(err) {
-		return unavailable(err)
+		return wrapUnavailable(err)
 	}
 	archive, err := d.gateArchive()
 	if err != nil {
@@ -140,11 +140,11 @@ func (d *Docker) ensureGateImage(ctx context.Context) error {
 			`ENTRYPOINT ["/sidecar"]`, fmt.Sprintf("USER %d:%d", gateUser, gateUser),
 		}})
 	if err != nil {
-		return fmt.Errorf("import gate image: %w", acted(err))
+		return fmt.Errorf("import gate image: %w", wrapMutationErr(err))
 	}
 	_, err = io.Copy(io.Discard, r)
 	if err = errors.Join(err, r.Close()); err != nil {
-		return fmt.Errorf("import gate image: %w", acted(err))
+		return fmt.Errorf("import gate image: %w", wrapMutationErr(err))
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func (d *Docker) ensureGateImage(ctx context.Context) error {
 func (d *Docker) gateArchive() (io.Reader, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	helper, err := d.sidecar.bytes()
+	helper, err := d.sidecar.readBinary()
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func (d *Docker) awaitGate(ctx context.Context, deployment string) error {
 		if _, answered := errors.AsType[*sidecar.DialError](err); answered {
 			return nil
 		}
-		if err := pause(ctx, gatePoll); err != nil {
+		if err := sleepContext(ctx, gatePoll); err != nil {
 			return fmt.Errorf("gate of deployment %s: %w", deployment, err)
 		}
 	}
@@ -205,9 +205,9 @@ func (d *Docker) Dial(
 	return conn, nil
 }
 
-// endpoint puts a container on the deployment's network, found by its step key
+// endpointConfig puts a container on the deployment's network, found by its step key
 // if it has one.
-func endpoint(name, alias string) *network.NetworkingConfig {
+func endpointConfig(name, alias string) *network.NetworkingConfig {
 	if name == "" {
 		return nil
 	}

@@ -20,8 +20,8 @@ const (
 	// gpuWithin bounds the tool: without persistence mode it first wakes the
 	// cards, which takes seconds, and with a broken driver it hangs.
 	gpuWithin = 10 * time.Second
-	// gpuMost is more cards than any machine has.
-	gpuMost = 64
+	// maxGPUs is more cards than any machine has.
+	maxGPUs = 64
 	// gpuOutput bounds what is read of the tool.
 	gpuOutput = 64 << 10
 )
@@ -29,8 +29,8 @@ const (
 // errNoGPUTool means that the machine has no NVIDIA driver, as most.
 var errNoGPUTool = errors.New("no " + gpuTool + " here")
 
-// gpus asks NVIDIA's tool for the cards.
-func gpus(ctx context.Context) ([]wire.GPU, error) {
+// listGPUs asks NVIDIA's tool for the cards.
+func listGPUs(ctx context.Context) ([]wire.GPU, error) {
 	path, err := exec.LookPath(gpuTool)
 	if err != nil {
 		return nil, errNoGPUTool
@@ -61,7 +61,7 @@ func gpus(ctx context.Context) ([]wire.GPU, error) {
 func parseGPUs(r io.Reader) (all []wire.GPU, bad int) {
 	lines := csv.NewReader(r)
 	lines.FieldsPerRecord, lines.TrimLeadingSpace, lines.LazyQuotes = -1, true, true
-	for len(all) < gpuMost {
+	for len(all) < maxGPUs {
 		fields, err := lines.Read()
 		if errors.Is(err, io.EOF) {
 			return all, bad
@@ -89,12 +89,12 @@ func parseGPU(fields []string) (wire.GPU, bool) {
 	if err != nil || index < 0 || fields[1] == "" {
 		return wire.GPU{}, false
 	}
-	g := wire.GPU{Index: index, UUID: clip(fields[1]), Model: clip(fields[2])}
+	g := wire.GPU{Index: index, UUID: clipOutput(fields[1]), Model: clipOutput(fields[2])}
 	if mib, err := strconv.ParseInt(fields[3], 10, 32); err == nil && mib > 0 {
 		g.Memory = mib << 20
 	}
 	if len(fields) > 4 {
-		g.Driver = clip(fields[4])
+		g.Driver = clipOutput(fields[4])
 	}
 	return g, true
 }

@@ -46,17 +46,17 @@ type guardRules struct {
 	port int
 }
 
-func (g guardRules) chain() string {
+func (g guardRules) chainName() string {
 	sum := sha256.Sum256(fmt.Append(nil, g.pool, g.port))
 	return "NULLOPS-" + hex.EncodeToString(sum[:4])
 }
 
-// drops are the chain's rules, as iptables prints them.
-func (g guardRules) drops() []string {
-	all := []string{"-A " + g.chain() + " -d " + linkLocal + " -j DROP"}
+// dropRules are the chain's rules, as iptables prints them.
+func (g guardRules) dropRules() []string {
+	all := []string{"-A " + g.chainName() + " -d " + linkLocal + " -j DROP"}
 	if g.port > 0 {
 		// Local only: the same port of another machine is none of ours.
-		all = append(all, "-A "+g.chain()+" -p tcp -m tcp --dport "+strconv.Itoa(g.port)+
+		all = append(all, "-A "+g.chainName()+" -p tcp -m tcp --dport "+strconv.Itoa(g.port)+
 			" -m addrtype --dst-type LOCAL -j DROP")
 	}
 	return all
@@ -64,16 +64,19 @@ func (g guardRules) drops() []string {
 
 // jumpRules send packets from our containers to the chain, both forwarded ones and those
 // for this host.
-func (g guardRules) jumps() []string {
+func (g guardRules) jumpRules() []string {
 	return []string{
-		userChain + " -s " + g.pool.String() + " -j " + g.chain(),
-		"INPUT -s " + g.pool.String() + " -j " + g.chain(),
+		userChain + " -s " + g.pool.String() + " -j " + g.chainName(),
+		"INPUT -s " + g.pool.String() + " -j " + g.chainName(),
 	}
 }
 
-// restore is the chain as iptables-restore takes it: at once or not at all.
-func (g guardRules) restore() string {
-	return "*filter\n:" + g.chain() + " - [0:0]\n" + strings.Join(g.drops(), "\n") + "\nCOMMIT\n"
+// restoreInput is the chain as iptables-restore takes it: at once or not at all.
+func (g guardRules) restoreInput() string {
+	return "*filter\n:" + g.chainName() + " - [0:0]\n" + strings.Join(
+		g.dropRules(),
+		"\n",
+	) + "\nCOMMIT\n"
 }
 
 // GuardCommands are what a person types where the agent may not.
@@ -82,11 +85,11 @@ func (d *Docker) GuardCommands() []string {
 		return nil
 	}
 	g := guardRules{pool: d.config.SubnetRange.Masked(), port: d.config.Guard.Port}
-	all := []string{"iptables -N " + g.chain()}
-	for _, rule := range g.drops() {
+	all := []string{"iptables -N " + g.chainName()}
+	for _, rule := range g.dropRules() {
 		all = append(all, "iptables "+rule)
 	}
-	for _, jump := range g.jumps() {
+	for _, jump := range g.jumpRules() {
 		all = append(all, "iptables -I "+jump)
 	}
 	return all
@@ -106,7 +109,7 @@ func (d *Docker) guardProblem(ctx context.Context, n hostNetwork) error {
 	}
 	g := guardRules{pool: d.config.SubnetRange.Masked(), port: d.config.Guard.Port}
 	if d.config.Guard.LookOnly {
-		if !g.there(ctx) {
+		if !g.isInstalled(ctx) {
 			return errNotThere
 		}
 		return nil
@@ -114,12 +117,12 @@ func (d *Docker) guardProblem(ctx context.Context, n hostNetwork) error {
 	return g.ensure(ctx)
 }
 
-func (g guardRules) there(ctx context.Context) bool {
+func (g guardRules) isInstalled(ctx context.Context) bool {
 	if !g.chainThere(ctx) {
 		return false
 	}
-	for _, jump := range g.jumps() {
-		if _, err := iptables(ctx, append([]string{"-C"}, strings.Fields(jump)...)...); err != nil {
+	for _, jump := range g.jumpRules() {
+		if _, err := runIptables(ctx, append([]string{"-C"}, strings.Fields(jump)...)...); err != nil {
 			return false
 		}
 	}
@@ -127,8 +130,8 @@ func (g guardRules) there(ctx context.Context) bool {
 }
 
 func (g guardRules) chainThere(ctx context.Context) bool {
-	out, err := iptables(ctx, "-S", g.chain())
-	want := "-N " + g.chain() + "\n" + strings.Join(g.drops(), "\n")
+	out, err := runIptables(ctx, "-S", g.chainName())
+	want := "-N " + g.chainName() + "\n" + strings.Join(g.dropRules(), "\n")
 	return err == nil && strings.TrimSpace(out) == want
 }
 
@@ -136,29 +139,29 @@ func (g guardRules) chainThere(ctx context.Context) bool {
 // itself.
 func (g guardRules) ensure(ctx context.Context) error {
 	if !g.chainThere(ctx) {
-		if err := g.replace(ctx); err != nil {
+		if err := g.replaceChain(ctx); err != nil {
 			return err
 		}
 	}
-	for _, jump := range g.jumps() {
+	for _, jump := range g.jumpRules() {
 		rule := strings.Fields(jump)
-		if _, err := iptables(ctx, append([]string{"-C"}, rule...)...); err == nil {
+		if _, err := runIptables(ctx, append([]string{"-C"}, rule...)...); err == nil {
 			continue
 		}
-		if _, err := iptables(ctx, append([]string{"-I"}, rule...)...); err != nil {
+		if _, err := runIptables(ctx, append([]string{"-I"}, rule...)...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (g guardRules) replace(ctx context.Context) error {
+func (g guardRules) replaceChain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, filterWithin)
 	defer cancel()
 	c := exec.CommandContext(ctx, "iptables-restore", "-w", "3", "--noflush")
-	c.Stdin, c.WaitDelay = strings.NewReader(g.restore()), time.Second
+	c.Stdin, c.WaitDelay = strings.NewReader(g.restoreInput()), time.Second
 	if out, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("iptables-restore: %w: %s", err, clip(string(out)))
+		return fmt.Errorf("iptables-restore: %w: %s", err, clipOutput(string(out)))
 	}
 	return nil
 }

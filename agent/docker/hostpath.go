@@ -28,17 +28,17 @@ type hostPaths struct {
 	engineRoot string
 }
 
-func (h hostPaths) of(path string) string {
+func (h hostPaths) toHost(path string) string {
 	for _, m := range [][2]string{{h.run, h.hostRun}, {h.data, h.hostData}} {
-		if rest, ok := under(path, m[0]); ok {
+		if rest, ok := cutDir(path, m[0]); ok {
 			return filepath.Join(m[1], rest)
 		}
 	}
 	return path
 }
 
-// under returns what is left of path below dir.
-func under(path, dir string) (string, bool) {
+// cutDir returns what is left of path below dir.
+func cutDir(path, dir string) (string, bool) {
 	if path == dir {
 		return "", true
 	}
@@ -81,7 +81,7 @@ func ownMounts(ctx context.Context, api *client.Client) ([]container.MountPoint,
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("inspect our own container %s: %w", id, unavailable(err))
+		return nil, fmt.Errorf("inspect our own container %s: %w", id, wrapUnavailable(err))
 	}
 	return r.Container.Mounts, nil
 }
@@ -93,7 +93,7 @@ func hostOf(dir, what string, mounts []container.MountPoint) (string, error) {
 	}
 	best, host := "", ""
 	for _, m := range mounts {
-		rest, ok := under(dir, m.Destination)
+		rest, ok := cutDir(dir, m.Destination)
 		if ok && m.Source != "" && len(m.Destination) > len(best) {
 			best, host = m.Destination, filepath.Join(m.Source, rest)
 		}

@@ -26,7 +26,7 @@ type counters struct {
 
 // coresSince is the CPU used since the earlier reading. It is 0 for the first reading, or
 // if a counter decreased because of a restart.
-func (c counters) cores(before counters) float64 {
+func (c counters) coresSince(before counters) float64 {
 	elapsed := c.at.Sub(before.at)
 	if before.at.IsZero() || elapsed <= 0 || c.cpu < before.cpu {
 		return 0
@@ -34,8 +34,8 @@ func (c counters) cores(before counters) float64 {
 	return float64(c.cpu-before.cpu) / float64(elapsed)
 }
 
-// flow is what moved since a reading before, in bytes per second.
-func (c counters) flow(before counters) wire.Flow {
+// flowSince is what moved since a reading before, in bytes per second.
+func (c counters) flowSince(before counters) wire.Flow {
 	elapsed := c.at.Sub(before.at).Seconds()
 	if before.at.IsZero() || elapsed <= 0 {
 		return wire.Flow{}
@@ -144,8 +144,8 @@ func diskBytes(diskstats string, counted func(name string) bool) (read, written 
 	return read, written
 }
 
-// disk returns the size and what is free for us, in bytes.
-func disk(dir string) (total, free int64, err error) {
+// diskSpace returns the size and what is free for us, in bytes.
+func diskSpace(dir string) (total, free int64, err error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
 		return 0, 0, fmt.Errorf("disk of %s: %w", dir, err)

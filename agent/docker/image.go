@@ -16,9 +16,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// reference is how the engine spells an image. The digest decides; a tag is
+// imageReference is how the engine spells an image. The digest decides; a tag is
 // left out beside it, since engines before 25 refuse both together.
-func reference(i pipeline.Image) string {
+func imageReference(i pipeline.Image) string {
 	name := i.Repository
 	if i.Registry != "" {
 		name = i.Registry + "/" + name
@@ -41,8 +41,8 @@ func (d *Docker) Pull(
 	ctx context.Context, image pipeline.Image, auth *wire.RegistryAuth,
 	progress func(agent.PullProgress),
 ) error {
-	ref := reference(image)
-	if image.Insecure && !loopback(image.Registry) {
+	ref := imageReference(image)
+	if image.Insecure && !isLoopback(image.Registry) {
 		return fmt.Errorf("pull %s: plain HTTP is allowed for registries on loopback only", ref)
 	}
 	header, err := authHeader(auth)
@@ -54,13 +54,13 @@ func (d *Docker) Pull(
 		return fmt.Errorf("pull %s: %w", ref, err)
 	}
 	if present && image.Digest != "" {
-		if err := d.mayHave(ctx, ref, header); err != nil {
+		if err := d.checkRegistryAccess(ctx, ref, header); err != nil {
 			return fmt.Errorf("image %s is on the node, and the registry does not let this "+
 				"deployment have it: %w", ref, explainCertificate(image.Registry, err))
 		}
 		return nil
 	}
-	if err := d.pull(ctx, ref, header, progress); err != nil {
+	if err := d.pullWatched(ctx, ref, header, progress); err != nil {
 		return fmt.Errorf("pull %s: %w", ref, explainCertificate(image.Registry, err))
 	}
 	return nil
@@ -80,13 +80,13 @@ func explainCertificate(registry string, err error) error {
 
 // Present reports whether the engine has the image.
 func (d *Docker) Present(ctx context.Context, image pipeline.Image) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	_, err := d.api.ImageInspect(ctx, reference(image))
+	_, err := d.api.ImageInspect(ctx, imageReference(image))
 	if errdefs.IsNotFound(err) {
 		return false, nil
 	}
-	return err == nil, unavailable(err)
+	return err == nil, wrapUnavailable(err)
 }
 
 // authHeader is how the engine takes a sign-in, for one call of it.
@@ -103,8 +103,8 @@ func authHeader(auth *wire.RegistryAuth) (string, error) {
 	return header, nil
 }
 
-// loopback reports whether a registry's host[:port] is this machine.
-func loopback(host string) bool {
+// isLoopback reports whether a registry's host[:port] is this machine.
+func isLoopback(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}

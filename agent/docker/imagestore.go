@@ -17,26 +17,26 @@ var _ agent.ImageKeeper = (*Docker)(nil)
 // stopped ones and those of other programs.
 func (d *Docker) Images(ctx context.Context) (agent.ImageStore, error) {
 	var s agent.ImageStore
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	// Images first: one that a container takes into use in between is in use.
 	images, err := d.api.ImageList(ctx, client.ImageListOptions{})
 	if err != nil {
-		return s, fmt.Errorf("list images: %w", unavailable(err))
+		return s, fmt.Errorf("list images: %w", wrapUnavailable(err))
 	}
 	containers, err := d.api.ContainerList(ctx, client.ContainerListOptions{All: true})
 	if err != nil {
-		return s, fmt.Errorf("list containers: %w", unavailable(err))
+		return s, fmt.Errorf("list containers: %w", wrapUnavailable(err))
 	}
 	used := map[string]bool{}
 	for _, c := range containers.Items {
 		used[c.ImageID] = true
 	}
 	for _, i := range images.Items {
-		s.Images = append(s.Images, agent.StoredImage{ID: i.ID, References: realNames(i.RepoDigests),
-			Tagged: len(realNames(i.RepoTags)) > 0, Size: i.Size, InUse: used[i.ID]})
+		s.Images = append(s.Images, agent.StoredImage{ID: i.ID, References: dropUnnamed(i.RepoDigests),
+			Tagged: len(dropUnnamed(i.RepoTags)) > 0, Size: i.Size, InUse: used[i.ID]})
 	}
-	s.Total, s.Free, err = disk(d.imageRoot())
+	s.Total, s.Free, err = diskSpace(d.imageRoot())
 	if err != nil {
 		return s, fmt.Errorf("measure the images' disk: %w", err)
 	}
@@ -44,7 +44,7 @@ func (d *Docker) Images(ctx context.Context) (agent.ImageStore, error) {
 }
 
 // dropUnnamed drops "<none>", which engines up to 23 return for an image without a name.
-func realNames(of []string) []string {
+func dropUnnamed(of []string) []string {
 	return slices.DeleteFunc(of, func(name string) bool { return strings.HasPrefix(name, "<none>") })
 }
 
@@ -58,12 +58,12 @@ func (d *Docker) imageRoot() string {
 
 // RemoveImage implements agent.ImageKeeper.
 func (d *Docker) RemoveImage(ctx context.Context, reference string) error {
-	ctx, cancel := context.WithTimeout(ctx, actTime)
+	ctx, cancel := context.WithTimeout(ctx, mutationTimeout)
 	defer cancel()
 	_, err := d.api.ImageRemove(ctx, reference,
 		client.ImageRemoveOptions{PruneChildren: true})
-	if err == nil || gone(err) {
+	if err == nil || isNotFound(err) {
 		return nil
 	}
-	return fmt.Errorf("remove image %s: %w", reference, acted(err))
+	return fmt.Errorf("remove image %s: %w", reference, wrapMutationErr(err))
 }

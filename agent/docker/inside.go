@@ -71,7 +71,7 @@ func newInside(ctx context.Context, a client.HijackedResponse) (io.ReadWriteClos
 	c := &insideConn{attached: a, frames: r}
 	var said bytes.Buffer
 	go func() {
-		_, err := stdcopy.StdCopy(w, &clipped{to: &said, left: probeOutput}, a.Reader)
+		_, err := stdcopy.StdCopy(w, &limitedWriter{to: &said, left: probeOutput}, a.Reader)
 		_ = w.CloseWithError(errors.Join(io.EOF, err))
 	}()
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
@@ -81,7 +81,7 @@ func newInside(ctx context.Context, a client.HijackedResponse) (io.ReadWriteClos
 		_ = c.Close()
 		return nil, fmt.Errorf("nothing can be started in the service's container: a service that "+
 			"an older agent started has to be made anew (retry the deployment): %s",
-			clip(said.String()))
+			clipOutput(said.String()))
 	}
 	return c, nil
 }

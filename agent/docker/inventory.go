@@ -23,11 +23,11 @@ const (
 // Inventory describes the node, and checks what it needs for our promises.
 // Whether its networks are really apart takes longer: see ProbeIsolation.
 func (d *Docker) Inventory(ctx context.Context) (wire.Inventory, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	r, err := d.api.Info(ctx, client.InfoOptions{})
 	if err != nil {
-		return wire.Inventory{}, fmt.Errorf("describe node: %w", unavailable(err))
+		return wire.Inventory{}, fmt.Errorf("describe node: %w", wrapUnavailable(err))
 	}
 	i := r.Info
 	inv := wire.Inventory{
@@ -36,13 +36,13 @@ func (d *Docker) Inventory(ctx context.Context) (wire.Inventory, error) {
 		CgroupVersion: i.CgroupVersion, CgroupDriver: i.CgroupDriver, StorageDriver: i.Driver,
 		LogDriver: i.LoggingDriver, LiveRestore: i.LiveRestoreEnabled,
 		CPU: float64(i.NCPU), Memory: i.MemTotal,
-		Subnets: subnets(d.config.SubnetRange, d.config.SubnetBits),
+		Subnets: countSubnets(d.config.SubnetRange, d.config.SubnetBits),
 	}
 	if inv.CgroupVersion == "" {
 		inv.CgroupVersion = "1" // An engine that does not say knows no other.
 	}
 	inv.RuncVersion = d.runcVersion(ctx, i)
-	if inv.Disks, err = d.disks(); err != nil {
+	if inv.Disks, err = d.listDisks(); err != nil {
 		return wire.Inventory{}, fmt.Errorf("describe node: %w", err)
 	}
 	for _, on := range inv.Disks {
@@ -50,9 +50,9 @@ func (d *Docker) Inventory(ctx context.Context) (wire.Inventory, error) {
 			inv.Disk = on.Size
 		}
 	}
-	f := d.facts(ctx, i)
-	inv.GPUs, f.gpuProblem = gpus(ctx)
-	inv.Checks = checks(f)
+	f := d.gatherFacts(ctx, i)
+	inv.GPUs, f.gpuProblem = listGPUs(ctx)
+	inv.Checks = hostChecks(f)
 	return inv, nil
 }
 
@@ -70,8 +70,8 @@ func (d *Docker) runcVersion(ctx context.Context, i system.Info) string {
 	return i.RuncCommit.ID
 }
 
-func (d *Docker) disks() ([]wire.Disk, error) {
-	size, _, err := disk(d.config.DataDir)
+func (d *Docker) listDisks() ([]wire.Disk, error) {
+	size, _, err := diskSpace(d.config.DataDir)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (d *Docker) disks() ([]wire.Disk, error) {
 	if root == "" {
 		return all, nil
 	}
-	if size, _, err = disk(root); err != nil {
+	if size, _, err = diskSpace(root); err != nil {
 		return nil, err
 	}
 	return append(all, wire.Disk{Holds: holdsImages, Path: root, Size: size}), nil
@@ -105,14 +105,14 @@ type facts struct {
 	lostCommand string
 }
 
-func (d *Docker) facts(ctx context.Context, i system.Info) facts {
-	f := facts{info: i, network: d.readNetwork(ctx), unsynchronised: unsynchronised()}
+func (d *Docker) gatherFacts(ctx context.Context, i system.Info) facts {
+	f := facts{info: i, network: d.readNetwork(ctx), unsynchronised: isClockUnsynchronised()}
 	// Left at zero it would look full; a disk that cannot be asked is not.
 	f.diskFree = -1
 	if free, err := d.diskFree(); err == nil {
 		f.diskFree = free
 	}
-	f.collisions, f.freeRange = d.collisions(ctx)
+	f.collisions, f.freeRange = d.findCollisions(ctx)
 	f.guard = d.guardProblem(ctx, f.network)
 	f.lost, f.lostProblem = d.FindLost(ctx)
 	f.lostCommand = d.LostCommand()
@@ -133,7 +133,7 @@ type hostNetwork struct {
 const filterWithin = 5 * time.Second
 
 func (d *Docker) readNetwork(ctx context.Context) hostNetwork {
-	out, err := iptables(ctx, "-S", "FORWARD")
+	out, err := runIptables(ctx, "-S", "FORWARD")
 	if errors.Is(err, exec.ErrNotFound) {
 		return hostNetwork{missing: true}
 	}
@@ -149,9 +149,9 @@ func (d *Docker) readNetwork(ctx context.Context) hostNetwork {
 	return n
 }
 
-// iptables runs the tool by its arguments; -w waits for the lock that every
+// runIptables runs the tool by its arguments; -w waits for the lock that every
 // user of the tables shares.
-func iptables(ctx context.Context, args ...string) (string, error) {
+func runIptables(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, filterWithin)
 	defer cancel()
 	c := exec.CommandContext(ctx, "iptables", append([]string{"-w", "3"}, args...)...)
@@ -159,14 +159,14 @@ func iptables(ctx context.Context, args ...string) (string, error) {
 	out, err := c.Output()
 	var failed *exec.ExitError
 	if errors.As(err, &failed) && len(failed.Stderr) > 0 {
-		err = fmt.Errorf("iptables %s: %s", args[0], clip(string(failed.Stderr)))
+		err = fmt.Errorf("iptables %s: %s", args[0], clipOutput(string(failed.Stderr)))
 	}
 	return string(out), err
 }
 
-// collisions lists what is in our range and not ours, and how many subnets are
+// findCollisions lists what is in our range and not ours, and how many subnets are
 // left for deployments.
-func (d *Docker) collisions(ctx context.Context) (others []string, free int) {
+func (d *Docker) findCollisions(ctx context.Context) (others []string, free int) {
 	all, err := d.listNetworks(ctx, nil)
 	if err != nil {
 		return nil, -1

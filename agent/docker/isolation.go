@@ -46,32 +46,32 @@ func (d *Docker) ProbeIsolation(ctx context.Context) wire.Check {
 	switch {
 	case err != nil:
 		d.log.Warn("the isolation probe could not be made", "error", err)
-		return bad(checkIsolation, wire.SeverityUnknown,
-			"Whether networks are apart could not be tried: "+clip(err.Error())+".",
+		return failedCheck(checkIsolation, wire.SeverityUnknown,
+			"Whether networks are apart could not be tried: "+clipOutput(err.Error())+".",
 			"Look whether the engine can make networks and containers.")
 	case reached:
-		return bad(checkIsolation, wire.SeverityCritical,
+		return failedCheck(checkIsolation, wire.SeverityCritical,
 			"Containers of two networks reached each other: deployments are not isolated.",
 			"Restart the Docker Engine, which puts its firewall rules back, and find out what "+
 				"took them away, such as a reload of firewalld.")
 	}
-	return good(checkIsolation, "Containers of different networks did not reach each other.")
+	return okCheck(checkIsolation, "Containers of different networks did not reach each other.")
 }
 
-// probeEnd is one of the two containers.
-type probeEnd struct {
+// probeContainer is one of the two containers.
+type probeContainer struct {
 	name, id, address string
 }
 
 func (d *Docker) tryIsolation(ctx context.Context) (reached bool, err error) {
 	// What a probe left that was killed, and what this one makes.
-	if err := d.dropProbe(ctx); err != nil {
+	if err := d.removeProbeObjects(ctx); err != nil {
 		return false, err
 	}
 	defer func() {
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), actTime)
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), mutationTimeout)
 		defer cancel()
-		err = errors.Join(err, d.dropProbe(end))
+		err = errors.Join(err, d.removeProbeObjects(end))
 	}()
 	if err := d.ensureGateImage(ctx); err != nil {
 		return false, err
@@ -84,29 +84,29 @@ func (d *Docker) tryIsolation(ctx context.Context) (reached bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	for _, end := range []probeEnd{a, b} {
+	for _, end := range []probeContainer{a, b} {
 		// Without a listener that is known to work, a failed connection would prove nothing.
-		heard, err := d.awaitReach(ctx, end, end)
+		heard, err := d.waitReachable(ctx, end, end)
 		if err != nil || !heard {
 			return false, errors.Join(err, errors.New("the probe does not hear itself"))
 		}
 	}
-	tries := [][2]probeEnd{{a, b}, {b, a}}
-	gates, err := d.gateEnds(ctx)
+	tries := [][2]probeContainer{{a, b}, {b, a}}
+	gates, err := d.gateProbeEnds(ctx)
 	if err != nil {
 		return false, err
 	}
 	for i := range len(gates) {
 		if next := gates[(i+1)%len(gates)]; next.id != gates[i].id {
-			tries = append(tries, [2]probeEnd{gates[i], next})
+			tries = append(tries, [2]probeContainer{gates[i], next})
 		}
 	}
-	return d.anyReach(ctx, tries)
+	return d.confirmReachable(ctx, tries)
 }
 
 // confirmReachable retries what was reachable: only what is reachable every time counts as
 // open. A gate that is removed with its deployment is not.
-func (d *Docker) anyReach(ctx context.Context, tries [][2]probeEnd) (bool, error) {
+func (d *Docker) confirmReachable(ctx context.Context, tries [][2]probeContainer) (bool, error) {
 	for range probeTries {
 		open, err := d.reachAll(ctx, tries)
 		if err != nil {
@@ -115,7 +115,7 @@ func (d *Docker) anyReach(ctx context.Context, tries [][2]probeEnd) (bool, error
 		if tries = open; len(tries) == 0 {
 			return false, nil
 		}
-		if err := pause(ctx, probePause); err != nil {
+		if err := sleepContext(ctx, probePause); err != nil {
 			return false, err
 		}
 	}
@@ -125,13 +125,13 @@ func (d *Docker) anyReach(ctx context.Context, tries [][2]probeEnd) (bool, error
 // reachAll makes all tries at the same time, since each that fails takes its full timeout,
 // and returns those that succeeded.
 func (d *Docker) reachAll(
-	ctx context.Context, tries [][2]probeEnd,
-) (open [][2]probeEnd, err error) {
+	ctx context.Context, tries [][2]probeContainer,
+) (open [][2]probeContainer, err error) {
 	reached := make([]bool, len(tries))
 	var group errgroup.Group
 	for i, t := range tries {
 		group.Go(func() (err error) {
-			reached[i], err = d.reach(ctx, t[0], t[1])
+			reached[i], err = d.canReach(ctx, t[0], t[1])
 			if errdefs.IsNotFound(err) || errdefs.IsConflict(err) {
 				return nil
 			}
@@ -150,21 +150,25 @@ func (d *Docker) reachAll(
 // gateProbeEnds makes the gates of some deployments listen for a moment and returns them.
 // The engine creates its rules together with each network: those of the temporary networks
 // are new, while those of the deployments may have been removed long ago.
-func (d *Docker) gateEnds(ctx context.Context) (ends []probeEnd, err error) {
-	r, err := d.api.ContainerList(ctx, client.ContainerListOptions{Filters: d.names.ours("").
+func (d *Docker) gateProbeEnds(ctx context.Context) (ends []probeContainer, err error) {
+	r, err := d.api.ContainerList(ctx, client.ContainerListOptions{Filters: d.names.ownFilter("").
 		Add("label", labelKind+"="+string(agent.KindGate)).Add("ancestor", d.gateImage())})
 	if err != nil {
-		return nil, fmt.Errorf("list gates: %w", unavailable(err))
+		return nil, fmt.Errorf("list gates: %w", wrapUnavailable(err))
 	}
 	from := int(d.turns.Add(1)-1) * probeGates
 	for i := range min(len(r.Items), probeGates) {
 		c := r.Items[(from+i)%len(r.Items)]
-		end := probeEnd{name: "a deployment's gate", id: c.ID, address: addressOf(c.NetworkSettings)}
+		end := probeContainer{
+			name:    "a deployment's gate",
+			id:      c.ID,
+			address: addressOf(c.NetworkSettings),
+		}
 		// One whose deployment is removed in between is no end, and no error.
-		if d.exec(ctx, end, "listen", probePort, listenSeconds) != nil {
+		if d.startRole(ctx, end, "listen", probePort, listenSeconds) != nil {
 			continue
 		}
-		if heard, err := d.awaitReach(ctx, end, end); err == nil && heard {
+		if heard, err := d.waitReachable(ctx, end, end); err == nil && heard {
 			ends = append(ends, end)
 		}
 	}
@@ -180,27 +184,27 @@ func addressOf(n *container.NetworkSettingsSummary) string {
 	return ""
 }
 
-// exec starts the sidecar in a role beside a container's own process.
-func (d *Docker) exec(ctx context.Context, in probeEnd, role ...string) error {
-	_, err := d.execute(ctx, in, role...)
+// startRole starts the sidecar in a role beside a container's own process.
+func (d *Docker) startRole(ctx context.Context, in probeContainer, role ...string) error {
+	_, err := d.execRole(ctx, in, role...)
 	return err
 }
 
-func (d *Docker) execute(ctx context.Context, in probeEnd, role ...string) (string, error) {
+func (d *Docker) execRole(ctx context.Context, in probeContainer, role ...string) (string, error) {
 	e, err := d.api.ExecCreate(ctx, in.id, client.ExecCreateOptions{
 		Cmd: append([]string{"/sidecar"}, role...)})
 	if err == nil {
 		_, err = d.api.ExecStart(ctx, e.ID, client.ExecStartOptions{Detach: true})
 	}
 	if err != nil {
-		return "", fmt.Errorf("%s in %s: %w", role[0], in.name, acted(err))
+		return "", fmt.Errorf("%s in %s: %w", role[0], in.name, wrapMutationErr(err))
 	}
 	return e.ID, nil
 }
 
-// probeEnd makes a network like a deployment's, with a container that listens.
-func (d *Docker) probeEnd(ctx context.Context, name string) (probeEnd, error) {
-	end := probeEnd{name: d.names.fit("probe"+d.config.ProbeName, name)}
+// probeContainer makes a network like a deployment's, with a container that listens.
+func (d *Docker) probeEnd(ctx context.Context, name string) (probeContainer, error) {
+	end := probeContainer{name: d.names.fitName("probe"+d.config.ProbeName, name)}
 	labels := map[string]string{labelProbe: d.probeLabel()}
 	nobody := func([]network.Summary) bool { return false }
 	if err := d.makeNetwork(ctx, end.name, labels, nobody); err != nil {
@@ -209,16 +213,16 @@ func (d *Docker) probeEnd(ctx context.Context, name string) (probeEnd, error) {
 	r, err := d.api.ContainerCreate(ctx, client.ContainerCreateOptions{
 		Name: end.name, Config: &container.Config{Image: d.gateImage(), Labels: labels,
 			Cmd: []string{"listen", probePort}},
-		HostConfig: d.probeHost(end.name), NetworkingConfig: endpoint(end.name, ""),
+		HostConfig: d.probeHost(end.name), NetworkingConfig: endpointConfig(end.name, ""),
 	})
 	if err != nil {
-		return end, fmt.Errorf("create probe: %w", acted(err))
+		return end, fmt.Errorf("create probe: %w", wrapMutationErr(err))
 	}
 	end.id = r.ID
-	if err := d.start(ctx, end.id); err != nil {
+	if err := d.startContainer(ctx, end.id); err != nil {
 		return end, err
 	}
-	c, err := d.inspect(ctx, end.id)
+	c, err := d.inspectContainer(ctx, end.id)
 	if err != nil {
 		return end, err
 	}
@@ -239,28 +243,28 @@ func (d *Docker) probeHost(network string) *container.HostConfig {
 		ReadonlyRootfs: true, CapDrop: []string{"ALL"},
 		SecurityOpt: []string{"no-new-privileges"},
 		Resources: container.Resources{Memory: gateMemory, MemorySwap: gateMemory,
-			PidsLimit: &pids, NanoCPUs: 1e9, Ulimits: noCore()},
+			PidsLimit: &pids, NanoCPUs: 1e9, Ulimits: noCoreDumps()},
 	}
 }
 
 // waitReachable retries until a container that has just been started listens, at most for
 // probeReady.
-func (d *Docker) awaitReach(ctx context.Context, from, to probeEnd) (bool, error) {
+func (d *Docker) waitReachable(ctx context.Context, from, to probeContainer) (bool, error) {
 	deadline := time.Now().Add(probeReady)
 	for {
-		there, err := d.reach(ctx, from, to)
+		there, err := d.canReach(ctx, from, to)
 		if err != nil || there || time.Now().After(deadline) {
 			return there, err
 		}
-		if err := pause(ctx, execPoll); err != nil {
+		if err := sleepContext(ctx, execPoll); err != nil {
 			return false, err
 		}
 	}
 }
 
 // canReach tries one connection from inside a container.
-func (d *Docker) reach(ctx context.Context, from, to probeEnd) (bool, error) {
-	id, err := d.execute(ctx, from, "reach", to.address)
+func (d *Docker) canReach(ctx context.Context, from, to probeContainer) (bool, error) {
+	id, err := d.execRole(ctx, from, "reach", to.address)
 	if err != nil {
 		return false, err
 	}
@@ -268,7 +272,7 @@ func (d *Docker) reach(ctx context.Context, from, to probeEnd) (bool, error) {
 		r, err := d.api.ExecInspect(ctx, id, client.ExecInspectOptions{})
 		switch {
 		case err != nil:
-			return false, fmt.Errorf("try from %s: %w", from.name, unavailable(err))
+			return false, fmt.Errorf("try from %s: %w", from.name, wrapUnavailable(err))
 		case r.Running:
 		case r.ExitCode == 0:
 			return true, nil
@@ -277,7 +281,7 @@ func (d *Docker) reach(ctx context.Context, from, to probeEnd) (bool, error) {
 		default:
 			return false, fmt.Errorf("the try from %s ended with code %d", from.name, r.ExitCode)
 		}
-		if err := pause(ctx, execPoll); err != nil {
+		if err := sleepContext(ctx, execPoll); err != nil {
 			return false, err
 		}
 	}
@@ -285,12 +289,12 @@ func (d *Docker) reach(ctx context.Context, from, to probeEnd) (bool, error) {
 
 func (d *Docker) probeLabel() string { return d.names.install + d.config.ProbeName }
 
-// dropProbe removes everything that a probe of this installation made.
-func (d *Docker) dropProbe(ctx context.Context) error {
+// removeProbeObjects removes everything that a probe of this installation made.
+func (d *Docker) removeProbeObjects(ctx context.Context) error {
 	filter := make(client.Filters).Add("label", labelProbe+"="+d.probeLabel())
 	r, err := d.api.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: filter})
 	if err != nil {
-		return fmt.Errorf("list probes: %w", unavailable(err))
+		return fmt.Errorf("list probes: %w", wrapUnavailable(err))
 	}
 	var errs []error
 	for _, c := range r.Items {
@@ -301,7 +305,7 @@ func (d *Docker) dropProbe(ctx context.Context) error {
 	for _, n := range networks {
 		_, err := d.api.NetworkRemove(ctx, n.ID, client.NetworkRemoveOptions{})
 		if err != nil && !errdefs.IsNotFound(err) {
-			errs = append(errs, fmt.Errorf("remove network of a probe: %w", acted(err)))
+			errs = append(errs, fmt.Errorf("remove network of a probe: %w", wrapMutationErr(err)))
 		}
 	}
 	return errors.Join(errs...)

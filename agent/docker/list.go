@@ -17,34 +17,34 @@ import (
 // the wrong moment leaves containers that were created and never started, so
 // running ones are not enough.
 func (d *Docker) List(ctx context.Context) ([]agent.Object, error) {
-	return d.list(ctx, "")
+	return d.listObjects(ctx, "")
 }
 
-func (d *Docker) list(ctx context.Context, deployment string) ([]agent.Object, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+func (d *Docker) listObjects(ctx context.Context, deployment string) ([]agent.Object, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	d.sweeps.await(ctx)
+	d.sweeps.waitFor(ctx)
 	containers, err := d.listContainers(ctx, deployment)
 	if err != nil {
-		return nil, fmt.Errorf("list containers: %w", unavailable(err))
+		return nil, fmt.Errorf("list containers: %w", wrapUnavailable(err))
 	}
-	networks, err := d.listNetworks(ctx, d.names.ours(deployment))
+	networks, err := d.listNetworks(ctx, d.names.ownFilter(deployment))
 	if err != nil {
 		return nil, err
 	}
 	all := containers
 	for _, n := range networks {
-		o := object(n.Labels)
+		o := objectFromLabels(n.Labels)
 		o.ID, o.Name = n.ID, n.Name
 		all = append(all, o)
 	}
 	volumes, err := d.api.VolumeList(ctx,
-		client.VolumeListOptions{Filters: d.names.ours(deployment)})
+		client.VolumeListOptions{Filters: d.names.ownFilter(deployment)})
 	if err != nil {
-		return nil, fmt.Errorf("list volumes: %w", unavailable(err))
+		return nil, fmt.Errorf("list volumes: %w", wrapUnavailable(err))
 	}
 	for _, v := range volumes.Items {
-		o := object(v.Labels)
+		o := objectFromLabels(v.Labels)
 		o.ID, o.Name = v.Name, v.Name
 		all = append(all, o)
 	}
@@ -56,20 +56,20 @@ func (d *Docker) listContainers(
 	ctx context.Context, deployment string,
 ) ([]agent.Object, error) {
 	r, err := d.api.ContainerList(ctx, client.ContainerListOptions{
-		All: true, Filters: d.names.ours(deployment),
+		All: true, Filters: d.names.ownFilter(deployment),
 	})
 	if err != nil {
 		return nil, err
 	}
 	var all []agent.Object
 	for _, c := range r.Items {
-		o := object(c.Labels)
+		o := objectFromLabels(c.Labels)
 		o.ID = c.ID
 		d.noteContainer(o)
 		if len(c.Names) > 0 {
 			o.Name = strings.TrimPrefix(c.Names[0], "/")
 		}
-		o.Running = c.State == container.StateRunning && d.connected(c, o)
+		o.Running = c.State == container.StateRunning && d.isOnNetwork(c, o)
 		all = append(all, o)
 	}
 	return all, nil
@@ -100,10 +100,10 @@ func (d *Docker) listFolders(deployment string) ([]agent.Object, error) {
 
 // isOnNetwork reports whether a service or gate is on its deployment's network. A container
 // that was disconnected still runs, but cannot be reached.
-func (d *Docker) connected(c container.Summary, o agent.Object) bool {
+func (d *Docker) isOnNetwork(c container.Summary, o agent.Object) bool {
 	if o.Kind != agent.KindService && o.Kind != agent.KindGate || c.NetworkSettings == nil {
 		return true
 	}
-	_, on := c.NetworkSettings.Networks[d.names.network(o.Deployment)]
+	_, on := c.NetworkSettings.Networks[d.names.networkName(o.Deployment)]
 	return on
 }

@@ -60,8 +60,8 @@ type openLine struct {
 	begun   bool
 }
 
-// add takes a message in, and appends the lines that are complete by it to out.
-func (j *lineJoiner) add(out []byte, f logFrame) []byte {
+// addMessage takes a message in, and appends the lines that are complete by it to out.
+func (j *lineJoiner) addMessage(out []byte, f logFrame) []byte {
 	l := &j.open[f.stream]
 	stamp, body, stamped := cutStamp(f.text)
 	if !l.begun {
@@ -79,7 +79,7 @@ func (j *lineJoiner) add(out []byte, f logFrame) []byte {
 	case ended:
 		return j.endLine(out, l, false)
 	case len(l.text) >= longestLine:
-		return j.passPart(out, l)
+		return j.flushPart(out, l)
 	}
 	return out
 }
@@ -126,7 +126,7 @@ func (j *lineJoiner) endLine(out []byte, l *openLine, unfinished bool) []byte {
 // flushPart writes the first part of a line that is too long to be held in memory. It masks
 // secrets here, because a reader of lines could not find a secret that is split between two
 // of them.
-func (j *lineJoiner) passPart(out []byte, l *openLine) []byte {
+func (j *lineJoiner) flushPart(out []byte, l *openLine) []byte {
 	if l.cut == nil {
 		l.cut = j.mask.Stream()
 	}
@@ -141,8 +141,8 @@ func (j *lineJoiner) passPart(out []byte, l *openLine) []byte {
 	return append(append(append(out, l.stamp...), text...), '\n')
 }
 
-// end appends the lines that never ended.
-func (j *lineJoiner) end(out []byte) []byte {
+// flushOpen appends the lines that never ended.
+func (j *lineJoiner) flushOpen(out []byte) []byte {
 	for i := range j.open {
 		if l := &j.open[i]; l.stamp != nil {
 			out = j.endLine(out, l, true)
@@ -151,8 +151,8 @@ func (j *lineJoiner) end(out []byte) []byte {
 	return out
 }
 
-// oldest is the time of the oldest line that is open; zero if none is.
-func (j *lineJoiner) oldest() (at time.Time) {
+// oldestOpen is the time of the oldest line that is open; zero if none is.
+func (j *lineJoiner) oldestOpen() (at time.Time) {
 	for i := range j.open {
 		stamp := string(bytes.TrimSuffix(j.open[i].stamp, []byte(" ")))
 		t, err := time.Parse(time.RFC3339Nano, stamp)

@@ -17,9 +17,9 @@ func joinFrames(m *mask.Masker, frames ...logFrame) string {
 	j := lineJoiner{mask: m}
 	var out []byte
 	for _, f := range frames {
-		out = j.add(out, f)
+		out = j.addMessage(out, f)
 	}
-	return string(j.end(out))
+	return string(j.flushOpen(out))
 }
 
 func outFrame(text string) logFrame { return logFrame{stream: streamOut, text: []byte(text)} }
@@ -99,7 +99,7 @@ func TestCollector_TellsPiecesFromLines(t *testing.T) {
 		c := newCollector(0, func(text string) { lines = append(lines, text) })
 		c.piece = func(text string) { pieces = append(pieces, text) }
 		long := strings.Repeat("x", maxLine-short) + "\U0001F511-and-more"
-		_, _ = c.stderr().Write([]byte(long + "\nshort\n"))
+		_, _ = c.stderrWriter().Write([]byte(long + "\nshort\n"))
 		if len(pieces) != 1 || len(lines) != 2 || pieces[0]+lines[0] != long {
 			t.Errorf("%d bytes before the cut: %d pieces and %d lines", short, len(pieces), len(lines))
 		}
@@ -107,7 +107,7 @@ func TestCollector_TellsPiecesFromLines(t *testing.T) {
 	c := newCollector(0, func(string) {})
 	pieces := 0
 	c.piece = func(string) { pieces++ }
-	_, _ = c.stderr().Write([]byte(strings.Repeat("x", maxLine) + "\n"))
+	_, _ = c.stderrWriter().Write([]byte(strings.Repeat("x", maxLine) + "\n"))
 	if pieces != 0 {
 		t.Error("a line of exactly the longest length is taken for a piece")
 	}

@@ -34,22 +34,22 @@ func (d *Docker) Logs(
 		options.Since = logTime(o.Since)
 	}
 	ctx, stop := context.WithCancel(ctx)
-	container := d.names.service(deployment, service)
+	container := d.names.serviceName(deployment, service)
 	engine := d.api
 	if o.Follow {
 		engine = d.following
 	}
 	body, err := engine.ContainerLogs(ctx, container, options)
-	if gone(err) {
+	if isNotFound(err) {
 		// A container with a name of an earlier release; findService may be renaming it.
-		if c, ok := d.findOld(ctx, deployment, service); ok {
+		if c, ok := d.findOldService(ctx, deployment, service); ok {
 			container = c.ID
 			body, err = engine.ContainerLogs(ctx, container, options)
 		}
 	}
 	if err != nil {
 		stop()
-		return nil, fmt.Errorf("logs of service %s: %w", service, asked(err))
+		return nil, fmt.Errorf("logs of service %s: %w", service, wrapQueryErr(err))
 	}
 	r, w := io.Pipe()
 	l := &logReader{PipeReader: r, stop: stop, done: make(chan struct{})}
@@ -83,18 +83,18 @@ func (l *logReader) Close() error {
 // readOutput reads a command's output to its end and returns the beginning.
 func readOutput(r io.Reader) string {
 	var b strings.Builder
-	limited := &clipped{to: &b, left: agent.ProbeOutput}
+	limited := &limitedWriter{to: &b, left: agent.ProbeOutput}
 	_, _ = stdcopy.StdCopy(limited, limited, r)
 	return strings.TrimSpace(b.String())
 }
 
-// clipped keeps the first bytes and swallows the rest.
-type clipped struct {
+// limitedWriter keeps the first bytes and swallows the rest.
+type limitedWriter struct {
 	to   io.Writer
 	left int
 }
 
-func (c *clipped) Write(p []byte) (int, error) {
+func (c *limitedWriter) Write(p []byte) (int, error) {
 	n := min(len(p), c.left)
 	c.left -= n
 	_, _ = c.to.Write(p[:n])
@@ -102,7 +102,7 @@ func (c *clipped) Write(p []byte) (int, error) {
 }
 
 // clipOutput makes one short line of a program's output.
-func clip(s string) string {
+func clipOutput(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
 	if len(s) > probeOutput {
 		s = strings.ToValidUTF8(s[:probeOutput], "") + "…"

@@ -88,7 +88,7 @@ func (d *Docker) loopbackOnly(ctx context.Context, key refusalKey) []netip.AddrP
 	if err != nil || c.State == nil || !c.State.Running {
 		return nil
 	}
-	g := groups{proc: "/proc"}
+	g := cgroupReader{proc: "/proc"}
 	if g.isFirst(c.ID, c.State.Pid) {
 		tables := filepath.Join(g.proc, strconv.Itoa(c.State.Pid), "net")
 		if all, err := sidecar.LoopbackOnly(tables, key.port); err == nil {

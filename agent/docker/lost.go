@@ -107,7 +107,7 @@ func (d *Docker) AwaitLost(ctx context.Context) (Lost, error) {
 	if err != nil || !some {
 		return found, err
 	}
-	if err := pause(ctx, d.config.LostAfter); err != nil {
+	if err := sleepContext(ctx, d.config.LostAfter); err != nil {
 		return found, err
 	}
 	return d.FindLost(ctx)
@@ -117,7 +117,7 @@ func (d *Docker) AwaitLost(ctx context.Context) (Lost, error) {
 func (d *Docker) lookForLost(ctx context.Context) (l Lost, err error) {
 	l = Lost{Containers: []LostContainer{}, Links: []LostLink{}}
 	if _, err := d.api.Ping(ctx, client.PingOptions{}); err != nil {
-		return l, fmt.Errorf("look for what is lost: %w", unavailable(err))
+		return l, fmt.Errorf("look for what is lost: %w", wrapUnavailable(err))
 	}
 	if d.hostPaths().ownProcesses {
 		return l, ErrHidden
@@ -156,7 +156,7 @@ func (d *Docker) withoutContainer(
 		return all, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("inspect container: %w", unavailable(err))
+		return nil, fmt.Errorf("inspect container: %w", wrapUnavailable(err))
 	}
 	s := r.Container.State
 	if s == nil || s.Status != container.StateExited && s.Status != container.StateDead {
@@ -222,7 +222,7 @@ func endProcesses(ctx context.Context, id string, all []LostProcess) error {
 	}
 	for _, p := range all {
 		for m.is(p, id) {
-			if err := pause(ctx, execPoll); err != nil {
+			if err := sleepContext(ctx, execPoll); err != nil {
 				return fmt.Errorf("process %d of container %s did not end within %s", p.PID, id[:12],
 					endWithin)
 			}
@@ -234,23 +234,28 @@ func endProcesses(ctx context.Context, id string, all []LostProcess) error {
 // LostCommand is what a person types on the machine itself to end what is lost.
 func (d *Docker) LostCommand() string {
 	h := d.hostPaths()
-	return fmt.Sprintf("nullops agent lost --end --agent.data=%s", h.of(d.config.DataDir))
+	return fmt.Sprintf("nullops agent lost --end --agent.data=%s", h.toHost(d.config.DataDir))
 }
 
 // lostCheck is unknown where the agent cannot look, which is not the same as well.
 func lostCheck(f facts) wire.Check {
 	switch {
 	case errors.Is(f.lostProblem, ErrHidden):
-		return bad(checkLost, wire.SeverityUnknown, "Whether a killed engine left processes behind "+
-			"cannot be seen from the agent's container.", "Run the command on the machine itself, as "+
-			"root: '"+f.lostCommand+"'. Or start the agent's container with --pid host.")
+		return failedCheck(
+			checkLost,
+			wire.SeverityUnknown,
+			"Whether a killed engine left processes behind "+
+				"cannot be seen from the agent's container.",
+			"Run the command on the machine itself, as "+
+				"root: '"+f.lostCommand+"'. Or start the agent's container with --pid host.",
+		)
 	case f.lostProblem != nil:
-		return bad(checkLost, wire.SeverityUnknown,
+		return failedCheck(checkLost, wire.SeverityUnknown,
 			"What a killed engine left behind cannot be listed.", "See the agent's log.")
 	case f.lost.Empty():
-		return good(checkLost, "The engine knows all our containers that run.")
+		return okCheck(checkLost, "The engine knows all our containers that run.")
 	}
-	return bad(checkLost, wire.SeverityWarning, "The engine has lost "+f.lost.String()+
+	return failedCheck(checkLost, wire.SeverityWarning, "The engine has lost "+f.lost.String()+
 		" of deployments, which run on and take room.", "'nullops agent lost' on the machine lists "+
 		"them, and '"+f.lostCommand+"' ends exactly these.")
 }

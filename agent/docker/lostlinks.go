@@ -30,7 +30,7 @@ func (d *Docker) lostLinks(ctx context.Context) (lost []LostLink, err error) {
 	if d.hostPaths().ownNetwork {
 		return lost, nil
 	}
-	all, err := d.listNetworks(ctx, d.names.ours(""))
+	all, err := d.listNetworks(ctx, d.names.ownFilter(""))
 	if err != nil {
 		return nil, err
 	}
@@ -75,16 +75,16 @@ func (d *Docker) peersOf(ctx context.Context, id string) (map[int32]bool, error)
 	r, err := d.api.ContainerList(ctx, client.ContainerListOptions{
 		Filters: make(client.Filters).Add("network", id)})
 	if err != nil {
-		return nil, fmt.Errorf("list a network's containers: %w", unavailable(err))
+		return nil, fmt.Errorf("list a network's containers: %w", wrapUnavailable(err))
 	}
 	all := map[int32]bool{}
 	for _, c := range r.Items {
 		i, err := d.api.ContainerInspect(ctx, c.ID, client.ContainerInspectOptions{})
-		if gone(err) || err == nil && (i.Container.State == nil || i.Container.State.Pid == 0) {
+		if isNotFound(err) || err == nil && (i.Container.State == nil || i.Container.State.Pid == 0) {
 			return nil, ErrHidden
 		}
 		if err != nil {
-			return nil, fmt.Errorf("inspect container: %w", unavailable(err))
+			return nil, fmt.Errorf("inspect container: %w", wrapUnavailable(err))
 		}
 		some, err := machine{proc: "/proc"}.interfaces(i.Container.State.Pid)
 		if err != nil {

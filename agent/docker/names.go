@@ -39,54 +39,54 @@ const (
 	shownDeployment = 8
 )
 
-// names makes every name that is not a label. The installation is in each as a
+// nameScheme makes every name that is not a label. The installation is in each as a
 // short hash, so that two installations on one engine cannot collide.
-type names struct {
+type nameScheme struct {
 	install string
 	short   string
 }
 
-func newNames(install string) names {
+func newNames(install string) nameScheme {
 	sum := sha256.Sum256([]byte(install))
-	return names{install: install, short: hex.EncodeToString(sum[:4])}
+	return nameScheme{install: install, short: hex.EncodeToString(sum[:4])}
 }
 
-func (n names) object(deployment string, parts ...string) string {
+func (n nameScheme) objectName(deployment string, parts ...string) string {
 	all := append([]string{"nullops", n.short, deployment}, parts...)
 	return strings.Join(all, "-")
 }
 
-func (n names) network(deployment string) string { return n.fit(deployment, "net") }
-func (n names) gate(deployment string) string    { return n.fit(deployment, "gate") }
+func (n nameScheme) networkName(deployment string) string { return n.fitName(deployment, "net") }
+func (n nameScheme) gateName(deployment string) string    { return n.fitName(deployment, "gate") }
 
 // fitName is objectName with at most maxName characters. Names that fit are unchanged from
 // earlier releases: a renamed network would be a new one.
-func (n names) fit(deployment string, parts ...string) string {
-	name := n.object(deployment, parts...)
+func (n nameScheme) fitName(deployment string, parts ...string) string {
+	name := n.objectName(deployment, parts...)
 	if len(name) <= maxName {
 		return name
 	}
 	return withHash(name, name)
 }
 
-func (n names) service(deployment string, step pipeline.StepKey) string {
-	return n.container("service", deployment, string(step))
+func (n nameScheme) serviceName(deployment string, step pipeline.StepKey) string {
+	return n.containerName("service", deployment, string(step))
 }
 
-func (n names) plugin(p agent.PluginSpec) string {
-	return n.container("plugin", p.Deployment, string(p.Step), p.Action)
+func (n nameScheme) pluginName(p agent.PluginSpec) string {
+	return n.containerName("plugin", p.Deployment, string(p.Step), p.Action)
 }
 
-func (n names) copy(v agent.VolumeName) string {
-	return n.container("copy", v.Deployment, string(v.Service), v.Name)
+func (n nameScheme) copyName(v agent.VolumeName) string {
+	return n.containerName("copy", v.Deployment, string(v.Service), v.Name)
 }
 
 // containerName ends with a hash of all parts, which makes it unique although parts may
 // contain dashes. The readable beginning is for people only.
-func (n names) container(kind, deployment string, parts ...string) string {
+func (n nameScheme) containerName(kind, deployment string, parts ...string) string {
 	all := append([]string{n.install, kind, deployment}, parts...)
 	shown := deployment[:min(len(deployment), shownDeployment)]
-	return withHash(n.object(shown, append([]string{kind}, parts...)...), all...)
+	return withHash(n.objectName(shown, append([]string{kind}, parts...)...), all...)
 }
 
 // withHash cuts what is shown, and ends it with a hash of the parts.
@@ -96,8 +96,8 @@ func withHash(shown string, parts ...string) string {
 	return strings.TrimRight(shown, "-") + "-" + hex.EncodeToString(sum[:])[:hashLength]
 }
 
-// labels returns the labels of an object; run, step and spec may be empty.
-func (n names) labels(
+// objectLabels returns the labels of an object; run, step and spec may be empty.
+func (n nameScheme) objectLabels(
 	kind agent.ObjectKind, deployment, run string, step pipeline.StepKey, spec string,
 ) map[string]string {
 	l := map[string]string{
@@ -113,8 +113,8 @@ func (n names) labels(
 	return l
 }
 
-// ours filters a list by installation and, unless empty, deployment.
-func (n names) ours(deployment string) client.Filters {
+// ownFilter filters a list by installation and, unless empty, deployment.
+func (n nameScheme) ownFilter(deployment string) client.Filters {
 	f := make(client.Filters).Add("label", labelInstall+"="+n.install)
 	if deployment != "" {
 		f = f.Add("label", labelDeployment+"="+deployment)
@@ -122,8 +122,8 @@ func (n names) ours(deployment string) client.Filters {
 	return f
 }
 
-// object reads the labels back.
-func object(labels map[string]string) agent.Object {
+// objectFromLabels reads the labels back.
+func objectFromLabels(labels map[string]string) agent.Object {
 	return agent.Object{
 		Kind:       agent.ObjectKind(labels[labelKind]),
 		Deployment: labels[labelDeployment],
@@ -135,7 +135,7 @@ func object(labels map[string]string) agent.Object {
 
 // hashParts identifies what a container is made from. Secrets must not be included: a short
 // one could be guessed from the hash, and labels are stored on disk.
-func digest(parts ...any) string {
+func hashParts(parts ...any) string {
 	data, err := json.Marshal(parts)
 	if err != nil {
 		// Only plain structs, strings and numbers come here.

@@ -33,16 +33,16 @@ func TestNames_LongestPartsStayWithinTheLimits(t *testing.T) {
 			what, name string
 			most       int
 		}{
-			{"service", n.service(id, key), maxName},
-			{"service of any label", n.service(id, pipeline.StepKey(volume)), maxName},
-			{"plugin", n.plugin(agent.PluginSpec{Deployment: id, Step: key, Action: action}), maxName},
-			{"copy", n.copy(v), maxName},
-			{"gate", n.gate(id), maxName},
-			{"network", n.network(id), maxName},
-			{"probe", n.fit("probedoctor", "b"), maxName},
+			{"service", n.serviceName(id, key), maxName},
+			{"service of any label", n.serviceName(id, pipeline.StepKey(volume)), maxName},
+			{"plugin", n.pluginName(agent.PluginSpec{Deployment: id, Step: key, Action: action}), maxName},
+			{"copy", n.copyName(v), maxName},
+			{"gate", n.gateName(id), maxName},
+			{"network", n.networkName(id), maxName},
+			{"probe", n.fitName("probedoctor", "b"), maxName},
 			{"alias", string(key), maxName},
-			{"volume", n.volume(id, key, volume), volumeName},
-			{"volume with a dot", n.apartVolume(v), volumeName},
+			{"volume", n.oldVolumeName(id, key, volume), volumeName},
+			{"volume with a dot", n.separableVolumeName(v), volumeName},
 			{"socket of a gate", d.gateSocket(id), socketPath},
 			{"host name of a plugin", "plugin", hostName},
 			{"interface of the engine", "br-0123456789ab", interfaceName},
@@ -59,10 +59,10 @@ func TestNames_NetworkAndGateAreWhatTheyWere(t *testing.T) {
 	t.Parallel()
 	n := newNames("installation")
 	id := uuid.NewString()
-	if got := n.network(id); got != "nullops-"+n.short+"-"+id+"-net" {
+	if got := n.networkName(id); got != "nullops-"+n.short+"-"+id+"-net" {
 		t.Errorf("network %s", got)
 	}
-	if got := n.gate(id); got != "nullops-"+n.short+"-"+id+"-gate" {
+	if got := n.gateName(id); got != "nullops-"+n.short+"-"+id+"-gate" {
 		t.Errorf("gate %s", got)
 	}
 }
@@ -81,17 +81,17 @@ func TestNames_JoinsAreUnambiguous(t *testing.T) {
 	}
 	for _, pair := range [][2]string{{"a", "b-c"}, {"a-b", "c"}, {"a-b-c", ""}} {
 		v := agent.VolumeName{Deployment: id, Service: pipeline.StepKey(pair[0]), Name: pair[1]}
-		note("the copy of "+strings.Join(pair[:], " "), n.copy(v))
-		note("the volume of "+strings.Join(pair[:], " "), n.apartVolume(v))
-		note("the plugin of "+strings.Join(pair[:], " "), n.plugin(agent.PluginSpec{
+		note("the copy of "+strings.Join(pair[:], " "), n.copyName(v))
+		note("the volume of "+strings.Join(pair[:], " "), n.separableVolumeName(v))
+		note("the plugin of "+strings.Join(pair[:], " "), n.pluginName(agent.PluginSpec{
 			Deployment: id, Action: pair[0], Step: pipeline.StepKey(pair[1])}))
 	}
 	long := strings.Repeat("k", pipeline.MaxKey-1)
 	for _, key := range []string{"web", "plugin-web", long + "a", long + "b"} {
-		note("service "+key, n.service(id, pipeline.StepKey(key)))
-		note("service "+key+" of another", n.service(id[:8]+uuid.NewString()[8:],
+		note("service "+key, n.serviceName(id, pipeline.StepKey(key)))
+		note("service "+key+" of another", n.serviceName(id[:8]+uuid.NewString()[8:],
 			pipeline.StepKey(key)))
 		note("service "+key+" of another installation",
-			newNames("other").service(id, pipeline.StepKey(key)))
+			newNames("other").serviceName(id, pipeline.StepKey(key)))
 	}
 }

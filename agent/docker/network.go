@@ -30,8 +30,8 @@ const (
 // ensureNetwork makes the deployment's network, or finds it.
 func (d *Docker) ensureNetwork(ctx context.Context, deployment string) error {
 	found := func(all []network.Summary) bool { return d.ownNetwork(all, deployment) }
-	err := d.makeNetwork(ctx, d.names.network(deployment),
-		d.names.labels(agent.KindNetwork, deployment, "", "", ""), found)
+	err := d.makeNetwork(ctx, d.names.networkName(deployment),
+		d.names.objectLabels(agent.KindNetwork, deployment, "", "", ""), found)
 	if err != nil {
 		return fmt.Errorf("network of deployment %s: %w", deployment, err)
 	}
@@ -62,7 +62,7 @@ func (d *Docker) makeNetwork(ctx context.Context, name string, labels map[string
 		if !ok {
 			return fmt.Errorf("no free subnet is left in %s (%d of /%d): "+
 				"remove deployments, or give the agent a larger range",
-				d.config.SubnetRange, subnets(d.config.SubnetRange, d.config.SubnetBits),
+				d.config.SubnetRange, countSubnets(d.config.SubnetRange, d.config.SubnetBits),
 				d.config.SubnetBits)
 		}
 		err = d.createNetwork(ctx, name, labels, subnet)
@@ -83,7 +83,7 @@ func (d *Docker) createNetwork(
 		if err == nil || try == firewallTries || !strings.Contains(err.Error(), "iptables failed") {
 			return err
 		}
-		if err := pause(ctx, try*firewallPause); err != nil {
+		if err := sleepContext(ctx, try*firewallPause); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func (d *Docker) createNetwork(
 func (d *Docker) tryNetwork(
 	ctx context.Context, name string, labels map[string]string, s netip.Prefix,
 ) error {
-	ctx, cancel := making(ctx)
+	ctx, cancel := detachedContext(ctx)
 	defer cancel()
 	no := false
 	_, err := d.api.NetworkCreate(ctx, name, client.NetworkCreateOptions{
@@ -104,7 +104,7 @@ func (d *Docker) tryNetwork(
 		Labels: labels,
 	})
 	if err != nil {
-		return fmt.Errorf("create network %s: %w", s, acted(err))
+		return fmt.Errorf("create network %s: %w", s, wrapMutationErr(err))
 	}
 	return nil
 }
@@ -112,11 +112,11 @@ func (d *Docker) tryNetwork(
 func (d *Docker) listNetworks(
 	ctx context.Context, f client.Filters,
 ) ([]network.Summary, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	r, err := d.api.NetworkList(ctx, client.NetworkListOptions{Filters: f})
 	if err != nil {
-		return nil, fmt.Errorf("list networks: %w", unavailable(err))
+		return nil, fmt.Errorf("list networks: %w", wrapUnavailable(err))
 	}
 	return r.Items, nil
 }

@@ -20,28 +20,28 @@ const renameAfter = 3 * aliveFor
 
 // oldServiceName and oldPluginName are the names in earlier releases: all parts joined with
 // dashes, which can be longer than a DNS label may be.
-func (n names) oldService(deployment string, step pipeline.StepKey) string {
-	return n.object(deployment, "service", string(step))
+func (n nameScheme) oldServiceName(deployment string, step pipeline.StepKey) string {
+	return n.objectName(deployment, "service", string(step))
 }
 
-func (n names) oldPlugin(p agent.PluginSpec) string {
-	return n.object(p.Deployment, "plugin", p.Action, string(p.Step))
+func (n nameScheme) oldPluginName(p agent.PluginSpec) string {
+	return n.objectName(p.Deployment, "plugin", p.Action, string(p.Step))
 }
 
 // oldVolumeName joins its parts with dashes, as in earlier releases; see volumeName.
-func (n names) volume(deployment string, step pipeline.StepKey, volume string) string {
-	return n.object(deployment, "volume", string(step), volume)
+func (n nameScheme) oldVolumeName(deployment string, step pipeline.StepKey, volume string) string {
+	return n.objectName(deployment, "volume", string(step), volume)
 }
 
 // separableVolumeName separates the parts with a dot, which is in no key, where
 // oldVolumeName would be ambiguous.
-func (n names) apartVolume(v agent.VolumeName) string {
-	return n.object(v.Deployment, "volume", string(v.Service)+"."+v.Name)
+func (n nameScheme) separableVolumeName(v agent.VolumeName) string {
+	return n.objectName(v.Deployment, "volume", string(v.Service)+"."+v.Name)
 }
 
 // sharedVolume has no step's key in front of its dot, so that it is no service's.
-func (n names) sharedVolume(v agent.VolumeName) string {
-	return n.object(v.Deployment, "volume", "."+v.Name)
+func (n nameScheme) sharedVolume(v agent.VolumeName) string {
+	return n.objectName(v.Deployment, "volume", "."+v.Name)
 }
 
 // findService inspects a service's container, also one that has its old name. It
@@ -49,18 +49,18 @@ func (n names) sharedVolume(v agent.VolumeName) string {
 func (d *Docker) findService(
 	ctx context.Context, deployment string, step pipeline.StepKey,
 ) (container.InspectResponse, error) {
-	name := d.names.service(deployment, step)
-	c, err := d.inspect(ctx, name)
+	name := d.names.serviceName(deployment, step)
+	c, err := d.inspectContainer(ctx, name)
 	if !errdefs.IsNotFound(err) {
 		return c, err
 	}
-	old, ok := d.findOld(ctx, deployment, step)
+	old, ok := d.findOldService(ctx, deployment, step)
 	if !ok {
 		// Another call may have renamed it in between.
-		return d.inspect(ctx, name)
+		return d.inspectContainer(ctx, name)
 	}
 	if time.Since(d.opened) >= d.config.RenameAfter {
-		if err := d.rename(ctx, old, name); err != nil {
+		if err := d.renameContainer(ctx, old, name); err != nil {
 			d.log.Warn("a service's container keeps the name of an earlier release",
 				"container", old.Name, "error", err)
 		}
@@ -68,11 +68,11 @@ func (d *Docker) findService(
 	return old, nil
 }
 
-// findOld inspects a service's container if it has its old name and is ours.
-func (d *Docker) findOld(
+// findOldService inspects a service's container if it has its old name and is ours.
+func (d *Docker) findOldService(
 	ctx context.Context, deployment string, step pipeline.StepKey,
 ) (container.InspectResponse, bool) {
-	c, err := d.inspect(ctx, d.names.oldService(deployment, step))
+	c, err := d.inspectContainer(ctx, d.names.oldServiceName(deployment, step))
 	ours := err == nil && c.Config != nil && c.Config.Labels[labelInstall] == d.names.install
 	return c, ours
 }
@@ -84,7 +84,7 @@ func (d *Docker) renameOld(ctx context.Context, s containerSpec) error {
 	if s.oldName == "" {
 		return nil
 	}
-	c, err := d.inspect(ctx, s.oldName)
+	c, err := d.inspectContainer(ctx, s.oldName)
 	if errdefs.IsNotFound(err) {
 		return nil
 	}
@@ -94,23 +94,27 @@ func (d *Docker) renameOld(ctx context.Context, s containerSpec) error {
 	if c.Config == nil || c.Config.Labels[labelInstall] != d.names.install {
 		return nil
 	}
-	return d.rename(ctx, c, s.name)
+	return d.renameContainer(ctx, c, s.name)
 }
 
 // renameContainer renames a container; if another one already has the name, that one is
 // newer and this one is removed instead.
-func (d *Docker) rename(ctx context.Context, c container.InspectResponse, name string) error {
-	act, cancel := context.WithTimeout(ctx, actTime)
+func (d *Docker) renameContainer(
+	ctx context.Context,
+	c container.InspectResponse,
+	name string,
+) error {
+	act, cancel := context.WithTimeout(ctx, mutationTimeout)
 	defer cancel()
 	_, err := d.api.ContainerRename(act, c.ID, client.ContainerRenameOptions{NewName: name})
-	if err == nil || gone(err) {
+	if err == nil || isNotFound(err) {
 		return nil
 	}
-	if other, failed := d.inspect(ctx, name); failed == nil {
+	if other, failed := d.inspectContainer(ctx, name); failed == nil {
 		if other.ID == c.ID {
 			return nil
 		}
-		return d.discard(ctx, c)
+		return d.discardContainer(ctx, c)
 	}
-	return fmt.Errorf("rename container to %s: %w", name, acted(err))
+	return fmt.Errorf("rename container to %s: %w", name, wrapMutationErr(err))
 }

@@ -28,10 +28,10 @@ const (
 // the cgroup is already gone. So the kernel's own log is read first, if we may, and a kill
 // by somebody else is assumed only after a moment.
 func (d *Docker) outOfMemory(ctx context.Context, id string, code int) bool {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryTimeout)
 	defer cancel()
 	for try := 1; ; try++ {
-		c, err := d.inspect(ctx, id)
+		c, err := d.inspectContainer(ctx, id)
 		if err != nil {
 			return false
 		}
@@ -40,31 +40,31 @@ func (d *Docker) outOfMemory(ctx context.Context, id string, code int) bool {
 			return true
 		case code != exitKilled:
 			return false
-		case kernelKilled(kernelLog, c.ID):
+		case isInKernelOOMLog(kernelLog, c.ID):
 			return true
-		case try == oomTries || !justKilled(c.State) || pause(ctx, oomPause) != nil:
-			return d.saidOOM(ctx, c)
+		case try == oomTries || !isRecentlyEnded(c.State) || sleepContext(ctx, oomPause) != nil:
+			return d.hasOOMEvent(ctx, c)
 		}
 	}
 }
 
 // isRecentlyEnded reports whether the engine may not know yet why the process was killed.
-func justKilled(s *container.State) bool {
+func isRecentlyEnded(s *container.State) bool {
 	if s == nil {
 		return false
 	}
 	at, err := time.Parse(time.RFC3339Nano, s.FinishedAt)
-	return err == nil && time.Since(at) < askTime
+	return err == nil && time.Since(at) < queryTimeout
 }
 
 // hasOOMEvent searches the engine's past events: one that came after the exit is recorded
 // there, but not in the container's state.
-func (d *Docker) saidOOM(ctx context.Context, c container.InspectResponse) bool {
+func (d *Docker) hasOOMEvent(ctx context.Context, c container.InspectResponse) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	since, err := time.Parse(time.RFC3339Nano, c.Created)
 	if err != nil {
-		since = time.Now().Add(-askTime)
+		since = time.Now().Add(-queryTimeout)
 	}
 	past := d.api.Events(ctx, client.EventsListOptions{
 		Since:   strconv.FormatInt(since.Unix(), 10),
@@ -82,7 +82,7 @@ func (d *Docker) saidOOM(ctx context.Context, c container.InspectResponse) bool 
 // isInKernelOOMLog searches the kernel's log for an OOM kill in the container's cgroup. The
 // kernel logs a kill before it performs it, so the record exists once the exit is known. If
 // the log is not readable, as inside a container, it reports false.
-func kernelKilled(path, id string) bool {
+func isInKernelOOMLog(path, id string) bool {
 	// Not through os.File, which would wait for more at the log's end.
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -98,7 +98,7 @@ func kernelKilled(path, id string) bool {
 		if err != nil || n == 0 {
 			return false
 		}
-		if saysKilled(string(record[:n]), id) {
+		if isOOMRecordOf(string(record[:n]), id) {
 			return true
 		}
 	}
@@ -107,7 +107,7 @@ func kernelKilled(path, id string) bool {
 // isOOMRecordOf reports whether a record of the kernel's log is an OOM kill in this
 // container's cgroup. With either of the engine's cgroup drivers, the ID is the last part
 // of the cgroup's name.
-func saysKilled(record, id string) bool {
+func isOOMRecordOf(record, id string) bool {
 	_, killed, found := strings.Cut(record, "oom-kill:")
 	if !found {
 		return false

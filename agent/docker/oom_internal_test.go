@@ -17,11 +17,11 @@ func TestSaysKilled(t *testing.T) {
 		"6,1,1,-;docker0: port 1(veth) entered blocking state oom_memcg=/docker/" + id:  false,
 		"3,1235,1675232859,-;Memory cgroup out of memory: Killed process 25091 (actor)": false,
 	} {
-		if got := saysKilled(record, id); got != want {
+		if got := isOOMRecordOf(record, id); got != want {
 			t.Errorf("%q: %v", record, got)
 		}
 	}
-	if kernelKilled(t.TempDir()+"/none", id) {
+	if isInKernelOOMLog(t.TempDir()+"/none", id) {
 		t.Error("a log that is not there says something")
 	}
 }

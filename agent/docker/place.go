@@ -13,7 +13,7 @@ import (
 func (h *hostPaths) lookAround(ctx context.Context, api *client.Client) error {
 	i, err := api.Info(ctx, client.InfoOptions{})
 	if err != nil {
-		return unavailable(err)
+		return wrapUnavailable(err)
 	}
 	h.engineID = i.Info.ID
 	id, err := ownContainer("/proc/self/mountinfo")
@@ -23,7 +23,7 @@ func (h *hostPaths) lookAround(ctx context.Context, api *client.Client) error {
 	if id != "" {
 		r, err := api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
 		if err != nil && !errdefs.IsNotFound(err) {
-			return unavailable(err)
+			return wrapUnavailable(err)
 		}
 		host := err == nil && r.Container.HostConfig != nil
 		h.ownNetwork = !host || !r.Container.HostConfig.NetworkMode.IsHost()

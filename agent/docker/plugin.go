@@ -29,7 +29,7 @@ const (
 
 // CreatePlugin creates the container of a plugin before RunPlugin runs it.
 func (d *Docker) CreatePlugin(ctx context.Context, p agent.PluginSpec) error {
-	id, err := d.freshPlugin(ctx, p)
+	id, err := d.createPlugin(ctx, p)
 	if err != nil {
 		return pluginError(p, err)
 	}
@@ -39,19 +39,19 @@ func (d *Docker) CreatePlugin(ctx context.Context, p agent.PluginSpec) error {
 
 // precreatedPlugins remembers which plugin containers were created in advance. It only
 // saves RunPlugin a query; after a restart the engine is asked.
-type ahead struct {
+type precreatedPlugins struct {
 	mu  sync.Mutex
 	ids map[agent.PluginSpec]string
 }
 
-func (a *ahead) put(p agent.PluginSpec, id string) {
+func (a *precreatedPlugins) put(p agent.PluginSpec, id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.ids[p] = id
 }
 
 // take forgets what it returns: a container runs once.
-func (a *ahead) take(p agent.PluginSpec) (string, bool) {
+func (a *precreatedPlugins) take(p agent.PluginSpec) (string, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	id, ok := a.ids[p]
@@ -59,8 +59,8 @@ func (a *ahead) take(p agent.PluginSpec) (string, bool) {
 	return id, ok
 }
 
-// forget drops what was made for a deployment and never run.
-func (a *ahead) forget(deployment string) {
+// forgetDeployment drops what was made for a deployment and never run.
+func (a *precreatedPlugins) forgetDeployment(deployment string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	maps.DeleteFunc(a.ids, func(p agent.PluginSpec, _ string) bool {
@@ -72,10 +72,10 @@ func pluginError(p agent.PluginSpec, err error) error {
 	return fmt.Errorf("plugin %s (%s) of deployment %s: %w", p.Step, p.Action, p.Deployment, err)
 }
 
-// freshPlugin returns a container that never ran. One that was started is from
+// createPlugin returns a container that never ran. One that was started is from
 // a life before a crash: what it did is for the caller to decide, and its
 // container cannot be used again, since stdin was its only input.
-func (d *Docker) freshPlugin(ctx context.Context, p agent.PluginSpec) (string, error) {
+func (d *Docker) createPlugin(ctx context.Context, p agent.PluginSpec) (string, error) {
 	if err := checkNames(p.Deployment, string(p.Step), p.Action); err != nil {
 		return "", err
 	}
@@ -88,7 +88,7 @@ func (d *Docker) freshPlugin(ctx context.Context, p agent.PluginSpec) (string, e
 	if err != nil || !adopted {
 		return id, err
 	}
-	r, err := d.inspect(ctx, id)
+	r, err := d.inspectContainer(ctx, id)
 	if err != nil {
 		return "", err
 	}
@@ -105,15 +105,15 @@ func (d *Docker) pluginContainer(
 	network := ""
 	mode := container.NetworkMode("none")
 	if p.Network {
-		network = d.names.network(p.Deployment)
+		network = d.names.networkName(p.Deployment)
 		mode = container.NetworkMode(network)
 	}
 	return containerSpec{
-		name: d.names.plugin(p), oldName: d.names.oldPlugin(p),
+		name: d.names.pluginName(p), oldName: d.names.oldPluginName(p),
 		kind: agent.KindPlugin, deployment: p.Deployment, run: p.Run, step: p.Step, network: network,
 		config: &container.Config{
-			Image:       reference(p.Image),
-			User:        unprivileged(image.User),
+			Image:       imageReference(p.Image),
+			User:        unprivilegedUser(image.User),
 			Hostname:    "plugin",
 			Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
 			OpenStdin:   true, StdinOnce: true,
@@ -129,7 +129,7 @@ func pluginHost(
 	p agent.PluginSpec, mode container.NetworkMode, image dockerspec.DockerOCIImageConfig,
 ) *container.HostConfig {
 	pids := int64(pluginPids)
-	resources := limits(p.Resources, &pids)
+	resources := resourceLimits(p.Resources, &pids)
 	resources.Ulimits = append(resources.Ulimits,
 		&container.Ulimit{Name: "nofile", Soft: pluginFiles, Hard: pluginFiles})
 	return &container.HostConfig{
@@ -146,14 +146,14 @@ func pluginHost(
 		Tmpfs: map[string]string{
 			"/tmp": fmt.Sprintf("rw,noexec,nosuid,nodev,mode=1777,size=%d", pluginTmp),
 		},
-		Mounts:    overVolumes(image),
+		Mounts:    tmpfsOverVolumes(image),
 		Resources: resources,
 	}
 }
 
 // tmpfsOverVolumes mounts a small tmpfs over each volume that the image declares: otherwise
 // the engine would create an anonymous volume, writable and without a size limit.
-func overVolumes(image dockerspec.DockerOCIImageConfig) []mount.Mount {
+func tmpfsOverVolumes(image dockerspec.DockerOCIImageConfig) []mount.Mount {
 	var mounts []mount.Mount
 	for path := range image.Volumes {
 		if path == "/tmp" {
@@ -168,8 +168,8 @@ func overVolumes(image dockerspec.DockerOCIImageConfig) []mount.Mount {
 	return mounts
 }
 
-// unprivileged keeps the image's user unless that is root.
-func unprivileged(user string) string {
+// unprivilegedUser keeps the image's user unless that is root.
+func unprivilegedUser(user string) string {
 	name, _, _ := strings.Cut(user, ":")
 	if name == "" || name == "root" || strings.Trim(name, "0") == "" {
 		return pluginUser
@@ -178,33 +178,33 @@ func unprivileged(user string) string {
 }
 
 // openPlugin returns a container that has never run, with its streams attached.
-func (d *Docker) attached(
+func (d *Docker) openPlugin(
 	ctx context.Context, p agent.PluginSpec,
 ) (string, client.HijackedResponse, error) {
 	if id, ok := d.ahead.take(p); ok {
-		if conn, err := d.attach(ctx, id); err == nil {
+		if conn, err := d.attachStreams(ctx, id); err == nil {
 			return id, conn, nil
 		}
 		// The container may have been removed from outside; creating it again shows any other
 		// problem.
 	}
-	id, err := d.freshPlugin(ctx, p)
+	id, err := d.createPlugin(ctx, p)
 	if err != nil {
 		return "", client.HijackedResponse{}, err
 	}
-	conn, err := d.attach(ctx, id)
+	conn, err := d.attachStreams(ctx, id)
 	return id, conn, err
 }
 
-// attach opens the container's stdin, stdout and stderr before it starts.
-func (d *Docker) attach(ctx context.Context, id string) (client.HijackedResponse, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+// attachStreams opens the container's stdin, stdout and stderr before it starts.
+func (d *Docker) attachStreams(ctx context.Context, id string) (client.HijackedResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	r, err := d.api.ContainerAttach(ctx, id, client.ContainerAttachOptions{
 		Stream: true, Stdin: true, Stdout: true, Stderr: true,
 	})
 	if err != nil {
-		return client.HijackedResponse{}, fmt.Errorf("attach: %w", unavailable(err))
+		return client.HijackedResponse{}, fmt.Errorf("attach: %w", wrapUnavailable(err))
 	}
 	return r.HijackedResponse, nil
 }

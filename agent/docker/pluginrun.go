@@ -43,7 +43,7 @@ func (d *Docker) RunPlugin(
 	// The receiver of the pieces is not part of the container's specification.
 	pieces := p.Pieces
 	p.Pieces = nil
-	id, conn, err := d.attached(ctx, p)
+	id, conn, err := d.openPlugin(ctx, p)
 	if err != nil {
 		return agent.PluginResult{}, pluginError(p, err)
 	}
@@ -58,7 +58,7 @@ func (d *Docker) RunPlugin(
 	if err != nil {
 		return result, pluginError(p, err)
 	}
-	d.sweep(d.names.plugin(p), id)
+	d.removeInBackground(d.names.pluginName(p), id)
 	return result, nil
 }
 
@@ -83,18 +83,18 @@ func (r *pluginRun) run(ctx context.Context, stdin []byte) (agent.PluginResult, 
 	go func() {
 		defer close(r.streams)
 		// The wait for the exit reports why it ended.
-		_, _ = stdcopy.StdCopy(r.out.stdout(), r.out.stderr(), r.conn.Reader)
+		_, _ = stdcopy.StdCopy(r.out.stdoutWriter(), r.out.stderrWriter(), r.conn.Reader)
 	}()
-	exit := r.watch(ctx, watch, stop)
+	exit := r.requestExitWait(ctx, watch, stop)
 	err := watch.Err()
 	if err != nil {
-		err = fmt.Errorf("wait for its end: %w", unavailable(err))
+		err = fmt.Errorf("wait for its end: %w", wrapUnavailable(err))
 	} else {
-		err = r.docker.start(ctx, r.id)
+		err = r.docker.startContainer(ctx, r.id)
 	}
 	if err != nil {
 		close(fed)
-		return agent.PluginResult{}, errors.Join(err, r.abandon(ctx, exit))
+		return agent.PluginResult{}, errors.Join(err, r.abandonStart(ctx, exit))
 	}
 	go func() {
 		defer close(fed)
@@ -102,16 +102,16 @@ func (r *pluginRun) run(ctx context.Context, stdin []byte) (agent.PluginResult, 
 		_, _ = r.conn.Conn.Write(stdin)
 		_ = r.conn.CloseWrite()
 	}()
-	return r.await(ctx, exit)
+	return r.awaitEnd(ctx, exit)
 }
 
 // requestExitWait subscribes to the plugin's end before it starts. The engine normally
 // answers at once; if it is frozen, neither the agent nor a cancelled caller may block on
 // it.
-func (r *pluginRun) watch(
+func (r *pluginRun) requestExitWait(
 	ctx, watch context.Context, stop context.CancelFunc,
 ) client.ContainerWaitResult {
-	late := time.AfterFunc(askTime, stop)
+	late := time.AfterFunc(queryTimeout, stop)
 	defer late.Stop()
 	defer context.AfterFunc(ctx, stop)()
 	return r.docker.api.ContainerWait(watch, r.id, client.ContainerWaitOptions{
@@ -124,7 +124,7 @@ func (r *pluginRun) hangUp() { _ = r.conn.Conn.Close() }
 
 // abandonStart removes a container that may have started although the engine returned an
 // error, or none.
-func (r *pluginRun) abandon(ctx context.Context, exit client.ContainerWaitResult) error {
+func (r *pluginRun) abandonStart(ctx context.Context, exit client.ContainerWaitResult) error {
 	r.hangUp()
 	<-r.streams
 	go func() {
@@ -144,8 +144,8 @@ func (r *pluginRun) abandon(ctx context.Context, exit client.ContainerWaitResult
 	return nil
 }
 
-// await watches the plugin until it ended, by itself or by us.
-func (r *pluginRun) await(
+// awaitEnd watches the plugin until it ended, by itself or by us.
+func (r *pluginRun) awaitEnd(
 	ctx context.Context, exit client.ContainerWaitResult,
 ) (agent.PluginResult, error) {
 	timeout := r.spec.Timeout
@@ -160,7 +160,7 @@ func (r *pluginRun) await(
 	case w := <-exit.Result:
 		code = w.StatusCode
 	case err := <-exit.Error:
-		return agent.PluginResult{}, r.lost(err)
+		return agent.PluginResult{}, r.giveUp(err)
 	case err := <-r.out.overflow:
 		reason = err
 	case <-timer.C:
@@ -170,21 +170,21 @@ func (r *pluginRun) await(
 	}
 	if reason != nil {
 		var err error
-		if code, err = r.end(ctx, reason, exit); err != nil {
-			return agent.PluginResult{}, r.lost(err)
+		if code, err = r.stopPlugin(ctx, reason, exit); err != nil {
+			return agent.PluginResult{}, r.giveUp(err)
 		}
 	}
-	r.drain()
+	r.drainStreams()
 	if reason == nil {
-		reason = r.tooMuch()
+		reason = r.overflowErr()
 	}
-	return r.result(ctx, int(code), reason), nil
+	return r.buildResult(ctx, int(code), reason), nil
 }
 
 // overflowErr returns errOverflow for a plugin that exited by itself right after it
 // exceeded the limit: the output that was kept is truncated and must not be used as a
 // response.
-func (r *pluginRun) tooMuch() error {
+func (r *pluginRun) overflowErr() error {
 	select {
 	case err := <-r.out.overflow:
 		return err
@@ -195,7 +195,7 @@ func (r *pluginRun) tooMuch() error {
 
 // stopPlugin sends SIGTERM, unless the plugin floods its output, and SIGKILL after the
 // grace period.
-func (r *pluginRun) end(
+func (r *pluginRun) stopPlugin(
 	ctx context.Context, reason error, exit client.ContainerWaitResult,
 ) (int64, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace+killTime)
@@ -210,7 +210,7 @@ func (r *pluginRun) end(
 		grace = cancelGrace
 	}
 	if grace > 0 {
-		r.signal(ctx, "SIGTERM")
+		r.sendSignal(ctx, "SIGTERM")
 		timer := time.NewTimer(grace)
 		defer timer.Stop()
 		select {
@@ -221,7 +221,7 @@ func (r *pluginRun) end(
 		case <-timer.C:
 		}
 	}
-	r.signal(ctx, "SIGKILL")
+	r.sendSignal(ctx, "SIGKILL")
 	select {
 	case w := <-exit.Result:
 		return w.StatusCode, nil
@@ -233,7 +233,7 @@ func (r *pluginRun) end(
 }
 
 // sendSignal may come too late, after the plugin has exited; the wait reports that.
-func (r *pluginRun) signal(ctx context.Context, name string) {
+func (r *pluginRun) sendSignal(ctx context.Context, name string) {
 	_, err := r.docker.api.ContainerKill(ctx, r.id, client.ContainerKillOptions{Signal: name})
 	if err != nil && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) {
 		r.docker.log.Warn("signal plugin", "container", r.id, "signal", name, "error", err)
@@ -242,21 +242,21 @@ func (r *pluginRun) signal(ctx context.Context, name string) {
 
 // giveUp ends the observation of a plugin whose state is unknown. It may still run: the
 // caller removes its container.
-func (r *pluginRun) lost(err error) error {
+func (r *pluginRun) giveUp(err error) error {
 	r.hangUp()
 	<-r.streams
-	return fmt.Errorf("lost sight of it: %w", unavailable(err))
+	return fmt.Errorf("lost sight of it: %w", wrapUnavailable(err))
 }
 
-// drain reads what is left on the streams. The engine closes the connection
+// drainStreams reads what is left on the streams. The engine closes the connection
 // when the container has ended; the deadline guards against one that does not.
-func (r *pluginRun) drain() {
+func (r *pluginRun) drainStreams() {
 	_ = r.conn.Conn.SetReadDeadline(time.Now().Add(killTime))
 	<-r.streams
 	r.out.flush()
 }
 
-func (r *pluginRun) result(ctx context.Context, code int, reason error) agent.PluginResult {
+func (r *pluginRun) buildResult(ctx context.Context, code int, reason error) agent.PluginResult {
 	result := r.out.result()
 	result.ExitCode = code
 	switch {

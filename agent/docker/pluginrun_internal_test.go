@@ -47,12 +47,12 @@ func aRun(t *testing.T, wait http.HandlerFunc) *pluginRun {
 func TestPluginRun_EndsRightBehindTooMuch(t *testing.T) {
 	for range 30 { // which of the two is heard of first is a matter of luck
 		r := aRun(t, nil)
-		_, _ = r.out.stdout().Write([]byte(`{"success":true}`))
-		_, _ = r.out.stdout().Write([]byte(strings.Repeat("x", 100)))
+		_, _ = r.out.stdoutWriter().Write([]byte(`{"success":true}`))
+		_, _ = r.out.stdoutWriter().Write([]byte(strings.Repeat("x", 100)))
 		close(r.streams)
 		exit := make(chan container.WaitResponse, 1)
 		exit <- container.WaitResponse{}
-		got, err := r.await(t.Context(), client.ContainerWaitResult{Result: exit})
+		got, err := r.awaitEnd(t.Context(), client.ContainerWaitResult{Result: exit})
 		if err != nil || !got.Overflow {
 			t.Fatalf("taken for an answer: %q, %v", got.Stdout, err)
 		}

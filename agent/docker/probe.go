@@ -43,7 +43,7 @@ func (d *Docker) Probe(ctx context.Context, s agent.ServiceSpec) (agent.Probed, 
 		if state != nil && state.ExitCode == exitKilled && !state.OOMKilled {
 			state.OOMKilled = d.outOfMemory(ctx, c.ID, exitKilled)
 		}
-		return stopped(state), nil
+		return stoppedProbe(state), nil
 	}
 	started := startedAt(state)
 	d.learnAddress(ctx, s)
@@ -56,7 +56,7 @@ func (d *Docker) Probe(ctx context.Context, s agent.ServiceSpec) (agent.Probed, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	p, err := d.probe(ctx, s, c)
+	p, err := d.runProbe(ctx, s, c)
 	p.StartedAt = started
 	if err != nil {
 		return p, fmt.Errorf("probe service %s: %w", s.Step, err)
@@ -88,7 +88,7 @@ func startedAt(s *container.State) time.Time {
 	return at
 }
 
-func stopped(s *container.State) agent.Probed {
+func stoppedProbe(s *container.State) agent.Probed {
 	p := agent.Probed{Health: wire.HealthStopped, Ended: true}
 	if s == nil {
 		return p
@@ -107,22 +107,22 @@ func stopped(s *container.State) agent.Probed {
 	return p
 }
 
-func (d *Docker) probe(
+func (d *Docker) runProbe(
 	ctx context.Context, s agent.ServiceSpec, c container.InspectResponse,
 ) (agent.Probed, error) {
 	switch {
 	case s.Ready.HTTP != nil:
 		detail, err := d.probeHTTP(ctx, s, *s.Ready.HTTP)
-		return verdict(detail, err)
+		return probeResult(detail, err)
 	case s.Ready.TCP != nil:
 		conn, err := d.Dial(ctx, s.Deployment, s.Step, s.Ready.TCP.Port)
 		if err == nil {
 			err = conn.Close()
 		}
-		return verdict(fmt.Sprintf("port %d takes connections", s.Ready.TCP.Port), err)
+		return probeResult(fmt.Sprintf("port %d takes connections", s.Ready.TCP.Port), err)
 	case len(s.Ready.Command) > 0:
 		detail, err := d.probeCommand(ctx, c, s.Ready.Command)
-		return verdict(detail, err)
+		return probeResult(detail, err)
 	case s.Ready.Image:
 		p := imageHealth(c.State)
 		if checksWithSecrets(c.Config) && p.Health != wire.HealthHealthy && c.State.Health != nil {
@@ -135,7 +135,7 @@ func (d *Docker) probe(
 
 // probeResult distinguishes a service that is not ready from an engine that could not be
 // asked. detail is the output of a successful check.
-func verdict(detail string, err error) (agent.Probed, error) {
+func probeResult(detail string, err error) (agent.Probed, error) {
 	if errors.Is(err, agent.ErrUnavailable) {
 		return agent.Probed{Health: wire.HealthUnknown}, err
 	}
@@ -247,7 +247,7 @@ func (d *Docker) runInService(
 		case !r.Running:
 			return output, r.ExitCode, nil
 		}
-		if err := pause(ctx, execPoll); err != nil {
+		if err := sleepContext(ctx, execPoll); err != nil {
 			return "", 0, err
 		}
 	}
@@ -259,7 +259,7 @@ func execError(err error) error {
 	if errdefs.IsConflict(err) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return acted(err)
+	return wrapMutationErr(err)
 }
 
 func imageHealth(s *container.State) agent.Probed {

@@ -124,7 +124,7 @@ func (m machine) boot() (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	seconds := named(string(stat), "btime")
+	seconds := findCounter(string(stat), "btime")
 	if seconds == 0 {
 		return time.Time{}, errors.New("/proc/stat has no time of the boot")
 	}

@@ -20,51 +20,51 @@ const defaultPullPatience = 2 * time.Minute
 // checkRegistryAccess requests the manifest with the deployment's own credentials, to see
 // whether it may use the image. The engine makes the request, since it knows how to reach
 // the registry.
-func (d *Docker) mayHave(ctx context.Context, ref, header string) error {
+func (d *Docker) checkRegistryAccess(ctx context.Context, ref, header string) error {
 	patient, cancel := context.WithTimeout(ctx, d.config.PullPatience)
 	defer cancel()
 	_, err := d.api.DistributionInspect(patient, ref,
 		client.DistributionInspectOptions{EncodedRegistryAuth: header})
 	if err != nil && patient.Err() != nil && ctx.Err() == nil {
-		return d.silent()
+		return d.silentErr()
 	}
-	return registrySaid(err)
+	return wrapRegistryErr(err)
 }
 
 // silentErr is the error for a registry that sent nothing for too long.
-func (d *Docker) silent() error {
+func (d *Docker) silentErr() error {
 	return fmt.Errorf("the registry has sent nothing for %s", d.config.PullPatience)
 }
 
 // wrapRegistryErr classifies the error of a call in which the engine talks to a registry. A
 // status such as "unavailable" or "too many requests" is then the registry's: the engine
 // uses none itself for these calls.
-func registrySaid(err error) error {
+func wrapRegistryErr(err error) error {
 	if errdefs.IsUnavailable(err) || errdefs.IsResourceExhausted(err) || errdefs.IsUnknown(err) {
 		return err
 	}
-	return acted(err)
+	return wrapMutationErr(err)
 }
 
 // pullWatched pulls the image, and gives up if the registry sends nothing for PullPatience.
 // If a connection breaks in the middle of a layer, the engine resumes the layer by itself,
 // a few times.
-func (d *Docker) pull(
+func (d *Docker) pullWatched(
 	ctx context.Context, ref, header string, progress func(agent.PullProgress),
 ) error {
 	patient, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	watch := time.AfterFunc(d.config.PullPatience, func() { stop(d.silent()) })
+	watch := time.AfterFunc(d.config.PullPatience, func() { stop(d.silentErr()) })
 	defer watch.Stop()
-	err := d.transfer(patient, ref, header, func(l layers, news bool) {
-		if l.moving() {
+	err := d.readPull(patient, ref, header, func(l pullLayers, news bool) {
+		if l.isDownloading() {
 			watch.Reset(d.config.PullPatience)
 		} else {
 			// Unpacking a large layer is the engine's own work, and has no bound.
 			watch.Stop()
 		}
 		if news && progress != nil {
-			progress(l.sum())
+			progress(l.sumProgress())
 		}
 	})
 	if err != nil && patient.Err() != nil && ctx.Err() == nil {
@@ -74,38 +74,38 @@ func (d *Docker) pull(
 }
 
 // readPull reads the engine's progress messages of a pull to their end.
-func (d *Docker) transfer(
-	ctx context.Context, ref, header string, told func(l layers, news bool),
+func (d *Docker) readPull(
+	ctx context.Context, ref, header string, told func(l pullLayers, news bool),
 ) error {
 	stream, err := d.api.ImagePull(ctx, ref, client.ImagePullOptions{RegistryAuth: header})
 	if err != nil {
-		return registrySaid(err)
+		return wrapRegistryErr(err)
 	}
 	defer func() { _ = stream.Close() }()
-	all := layers{}
+	all := pullLayers{}
 	for message, err := range stream.JSONMessages(ctx) {
 		if err != nil {
-			return unavailable(err)
+			return wrapUnavailable(err)
 		}
 		if message.Error != nil {
 			// The engine passes on what the registry said.
 			return errors.New(message.Error.Message)
 		}
-		told(all, all.add(message))
+		told(all, all.addMessage(message))
 	}
 	return nil
 }
 
-// layers adds up the bytes of each layer, since the engine reports them apart.
-type layers map[string]layer
+// pullLayers adds up the bytes of each layer, since the engine reports them apart.
+type pullLayers map[string]layerProgress
 
-type layer struct {
+type layerProgress struct {
 	done, total int64
 	here        bool
 }
 
-// add takes a message in, and reports whether it changes the sum.
-func (l layers) add(m jsonstream.Message) bool {
+// addMessage takes a message in, and reports whether it changes the sum.
+func (l pullLayers) addMessage(m jsonstream.Message) bool {
 	was, known := l[m.ID]
 	now := was
 	switch m.Status {
@@ -127,7 +127,7 @@ func (l layers) add(m jsonstream.Message) bool {
 }
 
 // isDownloading reports whether some layer is not completely downloaded.
-func (l layers) moving() bool {
+func (l pullLayers) isDownloading() bool {
 	for _, one := range l {
 		if !one.here {
 			return true
@@ -136,7 +136,7 @@ func (l layers) moving() bool {
 	return len(l) == 0
 }
 
-func (l layers) sum() agent.PullProgress {
+func (l pullLayers) sumProgress() agent.PullProgress {
 	s := agent.PullProgress{Layers: len(l)}
 	for _, one := range l {
 		s.Done += one.done

@@ -29,20 +29,20 @@ const (
 )
 
 // pendingRemovals are containers of ended plugins that are being removed in the background.
-type sweeps struct {
+type pendingRemovals struct {
 	mu      sync.Mutex
 	pending map[string]chan struct{}
 }
 
-// sweep removes an ended plugin's container in the background. If that fails,
+// removeInBackground removes an ended plugin's container in the background. If that fails,
 // the container is still in List.
-func (d *Docker) sweep(name, id string) {
+func (d *Docker) removeInBackground(name, id string) {
 	done := make(chan struct{})
 	d.sweeps.mu.Lock()
 	d.sweeps.pending[name] = done
 	d.sweeps.mu.Unlock()
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), actTime)
+		ctx, cancel := context.WithTimeout(context.Background(), mutationTimeout)
 		defer cancel()
 		if err := d.removeContainer(ctx, id); err != nil {
 			d.log.Warn("remove ended plugin", "container", name, "error", err)
@@ -56,9 +56,9 @@ func (d *Docker) sweep(name, id string) {
 	}()
 }
 
-// await waits for the removals of these names, or of all names if none is
+// waitFor waits for the removals of these names, or of all names if none is
 // given, but not longer than the context.
-func (s *sweeps) await(ctx context.Context, names ...string) {
+func (s *pendingRemovals) waitFor(ctx context.Context, names ...string) {
 	s.mu.Lock()
 	var all []chan struct{}
 	for name, done := range s.pending {
@@ -83,13 +83,13 @@ func (d *Docker) Remove(ctx context.Context, o agent.Object) error {
 }
 
 func (d *Docker) removeObject(ctx context.Context, o agent.Object) error {
-	if err := d.remove(ctx, o); err != nil {
+	if err := d.removeByKind(ctx, o); err != nil {
 		return fmt.Errorf("remove %s %s: %w", o.Kind, o.Name, err)
 	}
 	return nil
 }
 
-func (d *Docker) remove(ctx context.Context, o agent.Object) error {
+func (d *Docker) removeByKind(ctx context.Context, o agent.Object) error {
 	switch o.Kind {
 	case agent.KindService:
 		if err := d.removeContainer(ctx, o.ID); err != nil {
@@ -132,9 +132,9 @@ func (d *Docker) RemoveDeployment(
 	if err := checkNames(deployment); err != nil {
 		return nil, err
 	}
-	d.ahead.forget(deployment)
+	d.ahead.forgetDeployment(deployment)
 	// What cannot be listed now is listed again below, and killed.
-	if all, err := d.list(ctx, deployment); err == nil {
+	if all, err := d.listObjects(ctx, deployment); err == nil {
 		d.stopServices(ctx, all...)
 	}
 	ctx, cancel := context.WithTimeout(ctx, removeTime)
@@ -142,7 +142,7 @@ func (d *Docker) RemoveDeployment(
 	var left []agent.Object
 	var failure error
 	for {
-		all, err := d.list(ctx, deployment)
+		all, err := d.listObjects(ctx, deployment)
 		if err == nil {
 			left = all
 			if len(left) == 0 {
@@ -152,7 +152,7 @@ func (d *Docker) RemoveDeployment(
 		} else {
 			failure = err
 		}
-		if failure != nil && pause(ctx, removePause) != nil {
+		if failure != nil && sleepContext(ctx, removePause) != nil {
 			return left, fmt.Errorf("remove deployment %s: %w", deployment, failure)
 		}
 	}
@@ -200,20 +200,20 @@ func (d *Docker) removeContainers(ctx context.Context, all []agent.Object) error
 // removeContainer kills and removes a container with its anonymous volumes. It returns once
 // the container is gone, also if another removal was already in progress.
 func (d *Docker) removeContainer(ctx context.Context, id string) error {
-	ctx, cancel := context.WithTimeout(ctx, actTime)
+	ctx, cancel := context.WithTimeout(ctx, mutationTimeout)
 	defer cancel()
 	for {
 		_, err := d.api.ContainerRemove(ctx, id, client.ContainerRemoveOptions{
 			Force: true, RemoveVolumes: true,
 		})
 		switch {
-		case err == nil || gone(err):
+		case err == nil || isNotFound(err):
 			return nil
 		case !errdefs.IsConflict(err):
-			return acted(err)
+			return wrapMutationErr(err)
 		}
-		if pause(ctx, removePause) != nil {
-			return acted(err)
+		if sleepContext(ctx, removePause) != nil {
+			return wrapMutationErr(err)
 		}
 	}
 }
@@ -221,25 +221,25 @@ func (d *Docker) removeContainer(ctx context.Context, id string) error {
 // removeNetwork disconnects all endpoints first: after a crash the engine may keep
 // endpoints of containers that no longer exist.
 func (d *Docker) removeNetwork(ctx context.Context, id string) error {
-	ctx, cancel := context.WithTimeout(ctx, actTime)
+	ctx, cancel := context.WithTimeout(ctx, mutationTimeout)
 	defer cancel()
 	_, err := d.api.NetworkRemove(ctx, id, client.NetworkRemoveOptions{})
-	if err == nil || gone(err) {
+	if err == nil || isNotFound(err) {
 		return nil
 	}
 	r, inspectErr := d.api.NetworkInspect(ctx, id, client.NetworkInspectOptions{})
 	if inspectErr != nil {
-		if gone(inspectErr) {
+		if isNotFound(inspectErr) {
 			return nil
 		}
-		return acted(err)
+		return wrapMutationErr(err)
 	}
 	d.disconnectAll(ctx, id, r.Network.Containers)
 	_, err = d.api.NetworkRemove(ctx, id, client.NetworkRemoveOptions{})
-	if err == nil || gone(err) {
+	if err == nil || isNotFound(err) {
 		return nil
 	}
-	return acted(err)
+	return wrapMutationErr(err)
 }
 
 func (d *Docker) disconnectAll(
@@ -259,13 +259,13 @@ func (d *Docker) disconnectAll(
 }
 
 func (d *Docker) removeVolume(ctx context.Context, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, actTime)
+	ctx, cancel := context.WithTimeout(ctx, mutationTimeout)
 	defer cancel()
 	_, err := d.api.VolumeRemove(ctx, name, client.VolumeRemoveOptions{Force: true})
-	if err == nil || gone(err) {
+	if err == nil || isNotFound(err) {
 		return nil
 	}
-	return acted(err)
+	return wrapMutationErr(err)
 }
 
 // sortMounts makes the specification's digest stable.

@@ -26,20 +26,20 @@ const (
 	// removeWithin is how long the new agent may take to be gone, a try a second.
 	removeWithin = 40 * time.Second
 	// helperSocket is where the helper finds the engine.
-	helperSocket = "/var/run/docker.sock"
-	previous     = "-previous"
+	helperSocket   = "/var/run/docker.sock"
+	previousSuffix = "-previous"
 )
 
 var _ agent.Replacer = (*Docker)(nil)
 
 // Replaceable implements agent.Replacer.
 func (d *Docker) Replaceable(ctx context.Context) error {
-	_, err := d.self(ctx)
+	_, err := d.inspectSelf(ctx)
 	return err
 }
 
-// self inspects the container that we run in.
-func (d *Docker) self(ctx context.Context) (container.InspectResponse, error) {
+// inspectSelf inspects the container that we run in.
+func (d *Docker) inspectSelf(ctx context.Context) (container.InspectResponse, error) {
 	id, err := ownContainer("/proc/self/mountinfo")
 	if err != nil {
 		return container.InspectResponse{}, err
@@ -47,7 +47,7 @@ func (d *Docker) self(ctx context.Context) (container.InspectResponse, error) {
 	if id == "" {
 		return container.InspectResponse{}, agent.ErrNotReplaceable
 	}
-	r, err := d.inspect(ctx, id)
+	r, err := d.inspectContainer(ctx, id)
 	if errdefs.IsNotFound(err) {
 		return r, agent.ErrNotReplaceable
 	}
@@ -62,7 +62,7 @@ func (d *Docker) self(ctx context.Context) (container.InspectResponse, error) {
 // when it is stopped. So a helper does it, made from the new image, which proves
 // on the way that this image runs here.
 func (d *Docker) Replace(ctx context.Context, image string, auth *wire.RegistryAuth) error {
-	self, err := d.self(ctx)
+	self, err := d.inspectSelf(ctx)
 	if err != nil {
 		return err
 	}
@@ -73,13 +73,13 @@ func (d *Docker) Replace(ctx context.Context, image string, auth *wire.RegistryA
 	if socket == "" {
 		return errors.New("the engine's socket is not mounted into the agent's container")
 	}
-	ctx, cancel := context.WithTimeout(ctx, actTime)
+	ctx, cancel := context.WithTimeout(ctx, mutationTimeout)
 	defer cancel()
 	name := strings.TrimPrefix(self.Name, "/") + "-upgrade"
 	// One that is left from an upgrade that was cut off is done, or never will be.
 	_, err = d.api.ContainerRemove(ctx, name, client.ContainerRemoveOptions{Force: true})
-	if err != nil && !gone(err) {
-		return fmt.Errorf("remove an earlier helper: %w", acted(err))
+	if err != nil && !isNotFound(err) {
+		return fmt.Errorf("remove an earlier helper: %w", wrapMutationErr(err))
 	}
 	made, err := d.api.ContainerCreate(ctx, client.ContainerCreateOptions{Name: name,
 		Config: &container.Config{Image: image, User: "0:0",
@@ -88,10 +88,10 @@ func (d *Docker) Replace(ctx context.Context, image string, auth *wire.RegistryA
 		HostConfig: &container.HostConfig{AutoRemove: true, NetworkMode: "none",
 			Mounts: []mount.Mount{{Type: mount.TypeBind, Source: socket, Target: helperSocket}}}})
 	if err != nil {
-		return fmt.Errorf("create the helper: %w", acted(err))
+		return fmt.Errorf("create the helper: %w", wrapMutationErr(err))
 	}
 	if _, err := d.api.ContainerStart(ctx, made.ID, client.ContainerStartOptions{}); err != nil {
-		return fmt.Errorf("start the helper: %w", acted(err))
+		return fmt.Errorf("start the helper: %w", wrapMutationErr(err))
 	}
 	return nil
 }
@@ -103,13 +103,13 @@ func (d *Docker) ensureAgentImage(
 	if _, err := d.api.ImageInspect(ctx, image); err == nil {
 		return nil
 	} else if !errdefs.IsNotFound(err) {
-		return fmt.Errorf("image %s: %w", image, asked(err))
+		return fmt.Errorf("image %s: %w", image, wrapQueryErr(err))
 	}
 	header, err := authHeader(auth)
 	if err != nil {
 		return fmt.Errorf("pull %s: %w", image, err)
 	}
-	if err := d.pull(ctx, image, header, func(agent.PullProgress) {}); err != nil {
+	if err := d.pullWatched(ctx, image, header, func(agent.PullProgress) {}); err != nil {
 		return fmt.Errorf("pull %s: %w", image, err)
 	}
 	return nil
@@ -135,66 +135,70 @@ func ReplaceAgent(ctx context.Context, host, id, image string) error {
 	}
 	defer func() { _ = api.Close() }()
 	if _, err := api.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
-		return fmt.Errorf("ask docker at %s: %w", host, unavailable(err))
+		return fmt.Errorf("ask docker at %s: %w", host, wrapUnavailable(err))
 	}
 	r, err := api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
 	if err != nil {
 		return fmt.Errorf("inspect the agent's container: %w", err)
 	}
-	u := upgrade{api: api, old: r.Container, image: image,
+	u := selfUpgrade{api: api, old: r.Container, image: image,
 		name: strings.TrimPrefix(r.Container.Name, "/")}
 	return u.run(ctx)
 }
 
-// upgrade is one replacement under way.
-type upgrade struct {
+// selfUpgrade is one replacement under way.
+type selfUpgrade struct {
 	api         *client.Client
 	old         container.InspectResponse
 	name, image string
 }
 
-func (u upgrade) run(ctx context.Context) error {
+func (u selfUpgrade) run(ctx context.Context) error {
 	// The name and the port are the old one's until it has ended.
-	_, _ = u.api.ContainerRemove(ctx, u.name+previous, client.ContainerRemoveOptions{Force: true})
+	_, _ = u.api.ContainerRemove(
+		ctx,
+		u.name+previousSuffix,
+		client.ContainerRemoveOptions{Force: true},
+	)
 	within := stopWithin
 	_, err := u.api.ContainerStop(ctx, u.old.ID, client.ContainerStopOptions{Timeout: &within})
 	if err != nil {
 		return fmt.Errorf("stop the old agent: %w", err)
 	}
 	_, err = u.api.ContainerRename(ctx, u.old.ID,
-		client.ContainerRenameOptions{NewName: u.name + previous})
+		client.ContainerRenameOptions{NewName: u.name + previousSuffix})
 	if err != nil {
-		return errors.Join(fmt.Errorf("rename the old agent: %w", err), u.restart(ctx))
+		return errors.Join(fmt.Errorf("rename the old agent: %w", err), u.restartOld(ctx))
 	}
 	if err := u.startNew(ctx); err != nil {
-		return errors.Join(err, u.back(context.WithoutCancel(ctx)))
+		return errors.Join(err, u.rollBack(context.WithoutCancel(ctx)))
 	}
 	_, err = u.api.ContainerRemove(ctx, u.old.ID, client.ContainerRemoveOptions{})
 	return err
 }
 
-func (u upgrade) startNew(ctx context.Context) error {
-	config, err := u.config(ctx)
+func (u selfUpgrade) startNew(ctx context.Context) error {
+	config, err := u.newConfig(ctx)
 	if err != nil {
 		return err
 	}
 	made, err := u.api.ContainerCreate(ctx, client.ContainerCreateOptions{Name: u.name,
-		Config: config, HostConfig: u.old.HostConfig, NetworkingConfig: u.networks()})
+		Config: config, HostConfig: u.old.HostConfig, NetworkingConfig: u.networkConfig()})
 	if err != nil {
 		return fmt.Errorf("create the new agent: %w", err)
 	}
 	if _, err := u.api.ContainerStart(ctx, made.ID, client.ContainerStartOptions{}); err != nil {
 		return fmt.Errorf("start the new agent: %w", err)
 	}
-	return u.staysUp(ctx, made.ID)
+	return u.checkStaysUp(ctx, made.ID)
 }
 
 // checkStaysUp fails if the new agent ends within aliveFor, even if the engine restarted
 // it.
-func (u upgrade) staysUp(ctx context.Context, id string) error {
+func (u selfUpgrade) checkStaysUp(ctx context.Context, id string) error {
 	until := time.Now().Add(aliveFor)
 	for time.Now().Before(until) {
-		if err := pause(ctx, time.Second); err != nil {
+		if err := sleepContext(ctx, time.Second); err != nil {
 			return err
 		}
 		r, err := u.api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
@@ -211,33 +215,33 @@ func (u upgrade) staysUp(ctx context.Context, id string) error {
 // rollBack removes the new agent and starts the old one again. If the old one cannot get
 // its name back, it is started under its current one: a machine without an agent could not
 // be reached at all.
-func (u upgrade) back(ctx context.Context) error {
+func (u selfUpgrade) rollBack(ctx context.Context) error {
 	err := u.removeNew(ctx)
-	ctx, cancel := context.WithTimeout(ctx, actTime)
+	ctx, cancel := context.WithTimeout(ctx, mutationTimeout)
 	defer cancel()
 	if err == nil {
 		_, err = u.api.ContainerRename(ctx, u.old.ID, client.ContainerRenameOptions{NewName: u.name})
 	}
-	return errors.Join(err, u.restart(ctx))
+	return errors.Join(err, u.restartOld(ctx))
 }
 
 // removeNew asks more than once: an engine that is just starting a container
 // again refuses to remove it, since what it wanted to kill has not begun to run.
-func (u upgrade) removeNew(ctx context.Context) error {
+func (u selfUpgrade) removeNew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, removeWithin)
 	defer cancel()
 	for {
 		_, err := u.api.ContainerRemove(ctx, u.name, client.ContainerRemoveOptions{Force: true})
-		if err == nil || gone(err) {
+		if err == nil || isNotFound(err) {
 			return nil
 		}
-		if pause(ctx, time.Second) != nil {
+		if sleepContext(ctx, time.Second) != nil {
 			return fmt.Errorf("remove the new agent: %w", err)
 		}
 	}
 }
 
-func (u upgrade) restart(ctx context.Context) error {
+func (u selfUpgrade) restartOld(ctx context.Context) error {
 	_, err := u.api.ContainerStart(ctx, u.old.ID, client.ContainerStartOptions{})
 	if err != nil {
 		return fmt.Errorf("start the old agent again: %w", err)
@@ -247,7 +251,7 @@ func (u upgrade) restart(ctx context.Context) error {
 
 // newConfig is the old container's configuration without the values it inherited from its
 // image: those come from the new image.
-func (u upgrade) config(ctx context.Context) (*container.Config, error) {
+func (u selfUpgrade) newConfig(ctx context.Context) (*container.Config, error) {
 	config := *u.old.Config
 	config.Image = u.image
 	if strings.HasPrefix(u.old.ID, config.Hostname) {
@@ -271,8 +275,8 @@ func (u upgrade) config(ctx context.Context) (*container.Config, error) {
 	return &config, nil
 }
 
-// networks are those that the old container was on, under its names there.
-func (u upgrade) networks() *network.NetworkingConfig {
+// networkConfig are those that the old container was on, under its names there.
+func (u selfUpgrade) networkConfig() *network.NetworkingConfig {
 	if u.old.NetworkSettings == nil || u.old.HostConfig.NetworkMode.IsHost() {
 		return nil
 	}

@@ -42,7 +42,7 @@ func (d *Docker) renderedFile(deployment string, step pipeline.StepKey, i int) s
 	return filepath.Join(d.stepDir(deployment, step), "files", strconv.Itoa(i))
 }
 
-func (d *Docker) changedMark(s agent.ServiceSpec) string {
+func (d *Docker) changedMarkPath(s agent.ServiceSpec) string {
 	return filepath.Join(d.stepDir(s.Deployment, s.Step), "changed")
 }
 
@@ -65,10 +65,10 @@ func (d *Docker) writeRunFiles(
 	if err != nil {
 		return false, err
 	}
-	_, err = os.Stat(d.changedMark(s))
-	if changed = err == nil || differ(wanted); changed {
+	_, err = os.Stat(d.changedMarkPath(s))
+	if changed = err == nil || filesDiffer(wanted); changed {
 		// A crash before the container is replaced must not hide the change.
-		if err := writeFile(d.changedMark(s), nil, 0o400); err != nil {
+		if err := writeFile(d.changedMarkPath(s), nil, 0o400); err != nil {
 			return false, err
 		}
 	}
@@ -76,7 +76,7 @@ func (d *Docker) writeRunFiles(
 		return changed, err
 	}
 	path := filepath.Join(d.envDir(s.Deployment, s.Step), secretsFile)
-	return changed, d.handOver(ctx, path, user)
+	return changed, d.chownToImageUser(ctx, path, user)
 }
 
 // runFiles maps each path to its content.
@@ -95,8 +95,8 @@ func (d *Docker) runFiles(s agent.ServiceSpec) (map[string][]byte, error) {
 	return wanted, nil
 }
 
-// differ reports whether files are there, but not exactly these.
-func differ(wanted map[string][]byte) bool {
+// filesDiffer reports whether files are there, but not exactly these.
+func filesDiffer(wanted map[string][]byte) bool {
 	some, same := false, true
 	for path, data := range wanted {
 		have, err := os.ReadFile(path)
@@ -120,19 +120,19 @@ func (d *Docker) storeRunFiles(wanted map[string][]byte) error {
 	return nil
 }
 
-// handOver makes the secrets readable for the image's user alone where the
+// chownToImageUser makes the secrets readable for the image's user alone where the
 // image says its number. A user given by name, or user namespaces, leave the
 // file readable for every user inside the container.
-func (d *Docker) handOver(ctx context.Context, path, user string) error {
+func (d *Docker) chownToImageUser(ctx context.Context, path, user string) error {
 	uid, ok := userNumber(user)
 	if !ok {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	info, err := d.api.Info(ctx, client.InfoOptions{})
 	if err != nil {
-		return fmt.Errorf("ask engine: %w", unavailable(err))
+		return fmt.Errorf("ask engine: %w", wrapUnavailable(err))
 	}
 	if slices.ContainsFunc(info.Info.SecurityOptions, func(o string) bool {
 		return strings.HasPrefix(o, "name=userns") || strings.HasPrefix(o, "name=rootless")
@@ -156,7 +156,7 @@ func userNumber(user string) (int, bool) {
 
 // confirmRunFiles remembers that the container was made from these files.
 func (d *Docker) confirmRunFiles(s agent.ServiceSpec) error {
-	if err := os.Remove(d.changedMark(s)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Remove(d.changedMarkPath(s)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("tidy folder in tmpfs: %w", err)
 	}
 	return nil

@@ -95,12 +95,12 @@ func checkService(s agent.ServiceSpec) error {
 func (d *Docker) imageConfig(
 	ctx context.Context, i pipeline.Image,
 ) (dockerspec.DockerOCIImageConfig, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	r, err := d.api.ImageInspect(ctx, reference(i))
+	r, err := d.api.ImageInspect(ctx, imageReference(i))
 	if err != nil {
 		return dockerspec.DockerOCIImageConfig{},
-			fmt.Errorf("image %s: %w", reference(i), asked(err))
+			fmt.Errorf("image %s: %w", imageReference(i), wrapQueryErr(err))
 	}
 	if r.Config == nil {
 		return dockerspec.DockerOCIImageConfig{}, nil
@@ -127,8 +127,8 @@ func (d *Docker) serviceContainer(
 ) (containerSpec, error) {
 	pids := int64(servicePids)
 	config := &container.Config{
-		Image:       reference(s.Image),
-		Env:         environment(s.Env),
+		Image:       imageReference(s.Image),
+		Env:         environmentList(s.Env),
 		Entrypoint:  s.Entrypoint,
 		Cmd:         s.Command,
 		User:        s.User,
@@ -140,19 +140,19 @@ func (d *Docker) serviceContainer(
 		config.Healthcheck = imageCheck(s.Ready)
 	}
 	if len(s.SecretEnv) > 0 {
-		if err := throughInit(config, s, image); err != nil {
+		if err := wrapWithInit(config, s, image); err != nil {
 			return containerSpec{}, err
 		}
 		config.Healthcheck = checkWithSecrets(config.Healthcheck, image)
 	}
 	host := &container.HostConfig{
-		NetworkMode:   container.NetworkMode(d.names.network(s.Deployment)),
+		NetworkMode:   container.NetworkMode(d.names.networkName(s.Deployment)),
 		LogConfig:     serviceLogs(),
 		RestartPolicy: container.RestartPolicy{Name: container.RestartPolicyDisabled},
 		CapDrop:       []string{"ALL"},
 		CapAdd:        serviceCapabilities(),
 		SecurityOpt:   []string{"no-new-privileges"},
-		Resources:     limits(s.Resources, &pids),
+		Resources:     resourceLimits(s.Resources, &pids),
 		Mounts:        d.serviceMounts(s, volumes),
 		ExtraHosts:    extraHosts(s.ExtraHosts),
 		// Mounts are writable all the same, unless they say otherwise.
@@ -166,10 +166,10 @@ func (d *Docker) serviceContainer(
 		host.Tmpfs = map[string]string{checkOutputTarget: checkOutputOptions}
 	}
 	return containerSpec{
-		name: d.names.service(s.Deployment, s.Step), kind: agent.KindService,
-		oldName:    d.names.oldService(s.Deployment, s.Step),
+		name: d.names.serviceName(s.Deployment, s.Step), kind: agent.KindService,
+		oldName:    d.names.oldServiceName(s.Deployment, s.Step),
 		deployment: s.Deployment, run: s.Run, step: s.Step, config: config, host: host,
-		network: d.names.network(s.Deployment), alias: string(s.Step),
+		network: d.names.networkName(s.Deployment), alias: string(s.Step),
 	}, nil
 }
 
@@ -200,7 +200,7 @@ func deviceRequests(g *pipeline.GPUs) []container.DeviceRequest {
 
 // wrapWithInit runs the image's command through our init. Setting an entrypoint hides the
 // image's command too, so both are written out.
-func throughInit(
+func wrapWithInit(
 	config *container.Config, s agent.ServiceSpec, image dockerspec.DockerOCIImageConfig,
 ) error {
 	entrypoint, command := image.Entrypoint, s.Command
@@ -215,7 +215,7 @@ func throughInit(
 	command = append(slices.Clone(entrypoint), command...)
 	if len(command) == 0 {
 		return fmt.Errorf("image %s has neither entrypoint nor command: set the service's command",
-			reference(s.Image))
+			imageReference(s.Image))
 	}
 	config.Entrypoint = initCommand()
 	config.Cmd = command
@@ -225,13 +225,16 @@ func throughInit(
 // serviceMounts gets the names that the engine knows the service's volumes by.
 func (d *Docker) serviceMounts(s agent.ServiceSpec, volumes []string) []mount.Mount {
 	// Every service has the helper: people's commands go through it (Inside).
-	mounts := []mount.Mount{bind(d.hostPaths().of(d.initPath()), initTarget)}
+	mounts := []mount.Mount{bindMount(d.hostPaths().toHost(d.initPath()), initTarget)}
 	if len(s.SecretEnv) > 0 {
-		mounts = append(mounts, bind(d.hostPaths().of(d.envDir(s.Deployment, s.Step)), secretsTarget))
+		mounts = append(
+			mounts,
+			bindMount(d.hostPaths().toHost(d.envDir(s.Deployment, s.Step)), secretsTarget),
+		)
 	}
 	for i, f := range s.Files {
-		source := d.hostPaths().of(d.renderedFile(s.Deployment, s.Step, i))
-		mounts = append(mounts, bind(source, f.Path))
+		source := d.hostPaths().toHost(d.renderedFile(s.Deployment, s.Step, i))
+		mounts = append(mounts, bindMount(source, f.Path))
 	}
 	for i, v := range s.Volumes {
 		mounts = append(mounts, mount.Mount{
@@ -261,12 +264,12 @@ func extraHosts(hosts []pipeline.ExtraHost) (all []string) {
 	return all
 }
 
-func bind(source, target string) mount.Mount {
+func bindMount(source, target string) mount.Mount {
 	return mount.Mount{Type: mount.TypeBind, Source: source, Target: target, ReadOnly: true}
 }
 
-// limits are hard: memory includes swap, and no core files.
-func limits(r pipeline.Resources, pids *int64) container.Resources {
+// resourceLimits are hard: memory includes swap, and no core files.
+func resourceLimits(r pipeline.Resources, pids *int64) container.Resources {
 	if r.CPU <= 0 {
 		r.CPU = defaultCPU
 	}
@@ -276,12 +279,12 @@ func limits(r pipeline.Resources, pids *int64) container.Resources {
 	memory := int64(r.MemoryMiB) << 20
 	return container.Resources{
 		NanoCPUs: int64(r.CPU * 1e9), Memory: memory, MemorySwap: memory,
-		PidsLimit: pids, Ulimits: noCore(),
+		PidsLimit: pids, Ulimits: noCoreDumps(),
 	}
 }
 
 // environmentList is sorted, so that the same specification has the same digest.
-func environment(env map[string]string) []string {
+func environmentList(env map[string]string) []string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		list = append(list, name+"="+env[name])

@@ -28,14 +28,14 @@ const (
 func (d *Docker) StopService(
 	ctx context.Context, deployment string, service pipeline.StepKey,
 ) (bool, error) {
-	ran, err := d.stop(ctx, deployment, service)
+	ran, err := d.stopRunning(ctx, deployment, service)
 	if err != nil {
 		return ran, fmt.Errorf("stop service %s of deployment %s: %w", service, deployment, err)
 	}
 	return ran, nil
 }
 
-func (d *Docker) stop(
+func (d *Docker) stopRunning(
 	ctx context.Context, deployment string, service pipeline.StepKey,
 ) (ran bool, err error) {
 	c, err := d.findService(ctx, deployment, service)
@@ -46,7 +46,7 @@ func (d *Docker) stop(
 		return false, err
 	}
 	grace := d.graceOf(c)
-	ctx, cancel := context.WithTimeout(ctx, grace+actTime)
+	ctx, cancel := context.WithTimeout(ctx, grace+mutationTimeout)
 	defer cancel()
 	return true, d.stopContainer(ctx, c.ID, grace)
 }
@@ -68,10 +68,10 @@ func wholeSeconds(d time.Duration) int { return int((d + time.Second - 1) / time
 func (d *Docker) stopContainer(ctx context.Context, id string, grace time.Duration) error {
 	seconds := wholeSeconds(grace)
 	_, err := d.api.ContainerStop(ctx, id, client.ContainerStopOptions{Timeout: &seconds})
-	if gone(err) {
+	if isNotFound(err) {
 		return nil
 	}
-	return acted(err)
+	return wrapMutationErr(err)
 }
 
 // stopServices stops the services among the objects before they are removed, all at the
@@ -99,7 +99,7 @@ func (d *Docker) stopServices(ctx context.Context, all ...agent.Object) {
 // stopBeforeRemoval does not wait long beyond the grace period: the removal that
 // follows kills.
 func (d *Docker) stopBeforeRemoval(ctx context.Context, id string) error {
-	c, err := d.inspect(ctx, id)
+	c, err := d.inspectContainer(ctx, id)
 	if errdefs.IsNotFound(err) || err == nil && c.State != nil && !c.State.Running {
 		return nil
 	}
@@ -111,8 +111,8 @@ func (d *Docker) stopBeforeRemoval(ctx context.Context, id string) error {
 }
 
 // discardContainer stops one of our containers if it is a service, and removes it.
-func (d *Docker) discard(ctx context.Context, c container.InspectResponse) error {
-	o := object(c.Config.Labels)
+func (d *Docker) discardContainer(ctx context.Context, c container.InspectResponse) error {
+	o := objectFromLabels(c.Config.Labels)
 	o.ID = c.ID
 	d.stopServices(ctx, o)
 	return d.removeContainer(ctx, c.ID)

@@ -15,7 +15,7 @@ import (
 // freeSubnet returns the first subnet of the range that overlaps nothing.
 func freeSubnet(pool netip.Prefix, size int, taken []netip.Prefix) (netip.Prefix, bool) {
 	base := binary.BigEndian.Uint32(pool.Masked().Addr().AsSlice())
-	for i := range subnets(pool, size) {
+	for i := range countSubnets(pool, size) {
 		var a [4]byte
 		binary.BigEndian.PutUint32(a[:], base+uint32(i)<<(32-size))
 		candidate := netip.PrefixFrom(netip.AddrFrom4(a), size)
@@ -32,7 +32,7 @@ func freeSubnets(pool netip.Prefix, size int, taken []netip.Prefix) (free int) {
 	inside := slices.DeleteFunc(slices.Clone(taken), func(p netip.Prefix) bool {
 		return !p.Overlaps(pool)
 	})
-	for i := range subnets(pool, size) {
+	for i := range countSubnets(pool, size) {
 		var a [4]byte
 		binary.BigEndian.PutUint32(a[:], base+uint32(i)<<(32-size))
 		if !overlapsAny(netip.PrefixFrom(netip.AddrFrom4(a), size), inside) {
@@ -42,8 +42,8 @@ func freeSubnets(pool netip.Prefix, size int, taken []netip.Prefix) (free int) {
 	return free
 }
 
-// subnets is how many deployments fit into a range.
-func subnets(pool netip.Prefix, size int) int { return 1 << (size - pool.Bits()) }
+// countSubnets is how many deployments fit into a range.
+func countSubnets(pool netip.Prefix, size int) int { return 1 << (size - pool.Bits()) }
 
 func overlapsAny(p netip.Prefix, others []netip.Prefix) bool {
 	return slices.ContainsFunc(others, p.Overlaps)
@@ -59,7 +59,7 @@ func hostRoutes(r io.Reader) ([]netip.Prefix, error) {
 		if first || len(fields) < 8 {
 			continue
 		}
-		p, err := route(fields[1], fields[7])
+		p, err := parseRoute(fields[1], fields[7])
 		if err != nil {
 			return nil, err
 		}
@@ -70,8 +70,8 @@ func hostRoutes(r io.Reader) ([]netip.Prefix, error) {
 	return routes, lines.Err()
 }
 
-// route reads a destination and a mask, both in the CPU's byte order.
-func route(destination, mask string) (netip.Prefix, error) {
+// parseRoute reads a destination and a mask, both in the CPU's byte order.
+func parseRoute(destination, mask string) (netip.Prefix, error) {
 	d, err := hex.DecodeString(destination)
 	if err != nil || len(d) != 4 {
 		return netip.Prefix{}, fmt.Errorf("route %q is not four bytes", destination)

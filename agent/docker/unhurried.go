@@ -13,10 +13,10 @@ const (
 	// coalesceFor is how long a read waits after the previous one. The engine sends each log
 	// message separately, and waking up for each one costs several times more CPU than handling
 	// it.
-	gatherFor = 25 * time.Millisecond
+	coalesceFor = 25 * time.Millisecond
 	// coalesceSize is the size of the buffer for messages that arrive while reads are delayed,
 	// in bytes. If a quarter of it was filled, the next read does not wait.
-	gatherSize = 64 << 10
+	coalesceSize = 64 << 10
 	// idleEngine is how long an unused connection is kept, as in the library's own client.
 	idleEngine = 30 * time.Second
 )
@@ -29,9 +29,9 @@ func newFollowing(host string, dial dialer) (*client.Client, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &unhurried{Conn: conn}, nil
+		return &coalescingConn{Conn: conn}, nil
 	}
-	web := &http.Client{Transport: &http.Transport{ReadBufferSize: gatherSize,
+	web := &http.Client{Transport: &http.Transport{ReadBufferSize: coalesceSize,
 		IdleConnTimeout: idleEngine}}
 	// Without this, the client's copy of the transport would use TLS.
 	return client.New(client.WithHTTPClient(web), client.WithScheme("http"), client.WithHost(host),
@@ -40,18 +40,18 @@ func newFollowing(host string, dial dialer) (*client.Client, error) {
 
 // coalescingConn delays reads, so that several messages arrive in one. The first read after
 // a silence returns immediately.
-type unhurried struct {
+type coalescingConn struct {
 	net.Conn
 	read time.Time // when the last one returned
 	much bool      // came then
 }
 
 // Read implements net.Conn.
-func (u *unhurried) Read(p []byte) (int, error) {
+func (u *coalescingConn) Read(p []byte) (int, error) {
 	if !u.much {
-		time.Sleep(gatherFor - time.Since(u.read))
+		time.Sleep(coalesceFor - time.Since(u.read))
 	}
 	n, err := u.Conn.Read(p)
-	u.read, u.much = time.Now(), n >= gatherSize/4
+	u.read, u.much = time.Now(), n >= coalesceSize/4
 	return n, err
 }

@@ -19,8 +19,8 @@ import (
 // vitalsAtOnce is how many services are measured side by side.
 const vitalsAtOnce = 8
 
-// usage remembers the last readings: use is a difference over time.
-type usage struct {
+// lastReadings remembers the last readings: use is a difference over time.
+type lastReadings struct {
 	mu       sync.Mutex
 	node     counters
 	services map[string]counters
@@ -29,7 +29,7 @@ type usage struct {
 // swapReading stores a service's reading and returns the previous one. If there is none
 // since the container was started, it returns one with the start time and all counters
 // zero.
-func (u *usage) since(name string, started time.Time, now counters) (before counters) {
+func (u *lastReadings) swapReading(name string, started time.Time, now counters) (before counters) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.services == nil {
@@ -66,7 +66,7 @@ func (d *Docker) Vitals(
 	for _, s := range v.Services {
 		v.MemoryOurs += s.Memory
 	}
-	d.forgetOthers(services)
+	d.forgetOtherReadings(services)
 	return v, nil
 }
 
@@ -76,7 +76,7 @@ func (d *Docker) nodeVitals(v *wire.Vitals) error {
 		return err
 	}
 	d.usage.mu.Lock()
-	v.CPU, v.Flow = now.cores(d.usage.node), now.flow(d.usage.node)
+	v.CPU, v.Flow = now.coresSince(d.usage.node), now.flowSince(d.usage.node)
 	d.usage.node = now
 	d.usage.mu.Unlock()
 	meminfo, err := os.ReadFile("/proc/meminfo")
@@ -90,12 +90,12 @@ func (d *Docker) nodeVitals(v *wire.Vitals) error {
 
 // diskFree is what is left on the fullest disk that deployments fill.
 func (d *Docker) diskFree() (int64, error) {
-	_, free, err := disk(d.config.DataDir)
+	_, free, err := diskSpace(d.config.DataDir)
 	root := d.hostPaths().engineRoot
 	if err != nil || root == "" {
 		return free, err
 	}
-	_, other, err := disk(root)
+	_, other, err := diskSpace(root)
 	return min(free, other), err
 }
 
@@ -104,7 +104,7 @@ func (d *Docker) serviceVitals(ctx context.Context, s agent.ServiceSpec) wire.Se
 	v := wire.ServiceVitals{
 		Deployment: s.Deployment, Step: s.Step, Health: wire.HealthUnknown,
 	}
-	name := d.names.service(s.Deployment, s.Step)
+	name := d.names.serviceName(s.Deployment, s.Step)
 	c, err := d.findService(ctx, s.Deployment, s.Step)
 	switch {
 	case errors.Is(err, agent.ErrNotFound):
@@ -114,7 +114,7 @@ func (d *Docker) serviceVitals(ctx context.Context, s agent.ServiceSpec) wire.Se
 		v.Detail = "the container engine does not answer"
 		return v
 	case c.State == nil || !c.State.Running:
-		p := stopped(c.State)
+		p := stoppedProbe(c.State)
 		v.Health, v.Detail = p.Health, p.Detail
 		return v
 	}
@@ -123,8 +123,8 @@ func (d *Docker) serviceVitals(ctx context.Context, s agent.ServiceSpec) wire.Se
 		return v
 	}
 	started, _ := time.Parse(time.RFC3339Nano, c.State.StartedAt)
-	before := d.usage.since(name, started, now)
-	v.CPU, v.Flow, v.Memory = now.cores(before), now.flow(before), memory
+	before := d.usage.swapReading(name, started, now)
+	v.CPU, v.Flow, v.Memory = now.coresSince(before), now.flowSince(before), memory
 	return v
 }
 
@@ -133,11 +133,11 @@ func (d *Docker) serviceVitals(ctx context.Context, s agent.ServiceSpec) wire.Se
 func (d *Docker) containerUse(
 	ctx context.Context, c container.InspectResponse,
 ) (counters, int64, error) {
-	now, memory, err := groups{proc: "/proc", sys: "/sys/fs/cgroup"}.read(c.ID, c.State.Pid)
+	now, memory, err := cgroupReader{proc: "/proc", sys: "/sys/fs/cgroup"}.read(c.ID, c.State.Pid)
 	if !errors.Is(err, errHidden) {
 		return now, memory, err
 	}
-	stats, err := d.stats(ctx, c.ID)
+	stats, err := d.readStats(ctx, c.ID)
 	if err != nil {
 		return now, 0, err
 	}
@@ -160,8 +160,8 @@ func statsCounters(s container.StatsResponse) counters {
 	return c
 }
 
-func (d *Docker) stats(ctx context.Context, id string) (container.StatsResponse, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+func (d *Docker) readStats(ctx context.Context, id string) (container.StatsResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	var s container.StatsResponse
 	r, err := d.api.ContainerStats(ctx, id, client.ContainerStatsOptions{})
@@ -185,11 +185,11 @@ func workingSet(m container.MemoryStats) int64 {
 	return int64(m.Usage - cache)
 }
 
-// forgetOthers keeps readings of the given services only.
-func (d *Docker) forgetOthers(services []agent.ServiceSpec) {
+// forgetOtherReadings keeps readings of the given services only.
+func (d *Docker) forgetOtherReadings(services []agent.ServiceSpec) {
 	keep := map[string]bool{}
 	for _, s := range services {
-		keep[d.names.service(s.Deployment, s.Step)] = true
+		keep[d.names.serviceName(s.Deployment, s.Step)] = true
 	}
 	d.usage.mu.Lock()
 	defer d.usage.mu.Unlock()

@@ -25,7 +25,7 @@ var _ agent.Carrier = (*Docker)(nil)
 func (d *Docker) VolumeBytes(ctx context.Context, deployment string) (bytes int64, err error) {
 	r, err := d.api.DiskUsage(ctx, client.DiskUsageOptions{Volumes: true, Verbose: true})
 	if err != nil {
-		return 0, fmt.Errorf("measure the volumes of deployment %s: %w", deployment, asked(err))
+		return 0, fmt.Errorf("measure the volumes of deployment %s: %w", deployment, wrapQueryErr(err))
 	}
 	for _, v := range r.Volumes.Items {
 		ours := v.Labels[labelInstall] == d.names.install && v.Labels[labelDeployment] == deployment
@@ -39,28 +39,28 @@ func (d *Docker) VolumeBytes(ctx context.Context, deployment string) (bytes int6
 
 // ReadVolume has the engine pack the volume.
 func (d *Docker) ReadVolume(ctx context.Context, v agent.VolumeName) (io.ReadCloser, error) {
-	id, err := d.copier(ctx, v, true)
+	id, err := d.createCopyContainer(ctx, v, true)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", describeVolume(v), err)
 	}
 	r, err := d.api.CopyFromContainer(ctx, id,
 		client.CopyFromContainerOptions{SourcePath: volumeTarget})
 	if err != nil {
-		err = errors.Join(asked(err), d.removeContainer(context.WithoutCancel(ctx), id))
+		err = errors.Join(wrapQueryErr(err), d.removeContainer(context.WithoutCancel(ctx), id))
 		return nil, fmt.Errorf("read %s: %w", describeVolume(v), err)
 	}
-	return &packed{ReadCloser: r.Content, done: func() error {
+	return &volumeStream{ReadCloser: r.Content, done: func() error {
 		return d.removeContainer(context.WithoutCancel(ctx), id)
 	}}, nil
 }
 
 // volumeStream removes the container when the stream is closed.
-type packed struct {
+type volumeStream struct {
 	io.ReadCloser
 	done func() error
 }
 
-func (p *packed) Close() error { return errors.Join(p.ReadCloser.Close(), p.done()) }
+func (p *volumeStream) Close() error { return errors.Join(p.ReadCloser.Close(), p.done()) }
 
 // WriteVolume has the engine unpack the stream, inside the container alone, into a
 // new volume.
@@ -87,14 +87,14 @@ func (d *Docker) writeVolume(
 	if _, err := d.ensureVolume(ctx, v); err != nil {
 		return err
 	}
-	id, err := d.copier(ctx, v, false)
+	id, err := d.createCopyContainer(ctx, v, false)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.removeContainer(context.WithoutCancel(ctx), id)) }()
 	_, err = d.api.CopyToContainer(ctx, id,
 		client.CopyToContainerOptions{DestinationPath: "/", Content: from})
-	return acted(err)
+	return wrapMutationErr(err)
 }
 
 func describeVolume(v agent.VolumeName) string {
@@ -113,7 +113,7 @@ func checkVolumeName(v agent.VolumeName) error {
 
 // createCopyContainer creates the container through which a volume is copied. It is never
 // started.
-func (d *Docker) copier(
+func (d *Docker) createCopyContainer(
 	ctx context.Context, v agent.VolumeName, readOnly bool,
 ) (id string, err error) {
 	if err := checkVolumeName(v); err != nil {
@@ -127,7 +127,7 @@ func (d *Docker) copier(
 		return "", err
 	}
 	id, _, err = d.ensureContainer(ctx, containerSpec{
-		name: d.names.copy(v), kind: agent.KindCopy, deployment: v.Deployment,
+		name: d.names.copyName(v), kind: agent.KindCopy, deployment: v.Deployment,
 		config: &container.Config{Image: d.gateImage(), NetworkDisabled: true},
 		host: &container.HostConfig{
 			NetworkMode: "none", LogConfig: serviceLogs(), CapDrop: []string{"ALL"},
@@ -145,14 +145,14 @@ func (d *Docker) ensureVolume(ctx context.Context, v agent.VolumeName) (string, 
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := making(ctx)
+	ctx, cancel := detachedContext(ctx)
 	defer cancel()
 	_, err = d.api.VolumeCreate(ctx, client.VolumeCreateOptions{
 		Name:   name,
-		Labels: d.names.labels(agent.KindVolume, v.Deployment, "", v.Service, ""),
+		Labels: d.names.objectLabels(agent.KindVolume, v.Deployment, "", v.Service, ""),
 	})
 	if err != nil {
-		return "", fmt.Errorf("create volume %s: %w", v.Name, acted(err))
+		return "", fmt.Errorf("create volume %s: %w", v.Name, wrapMutationErr(err))
 	}
 	return name, nil
 }
@@ -164,36 +164,40 @@ func (d *Docker) volumeName(ctx context.Context, v agent.VolumeName) (string, er
 	if v.Service == "" {
 		return d.names.sharedVolume(v), nil
 	}
-	dashed := d.names.volume(v.Deployment, v.Service, v.Name)
+	dashed := d.names.oldVolumeName(v.Deployment, v.Service, v.Name)
 	if !strings.Contains(string(v.Service)+v.Name, "-") {
 		return dashed, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	r, err := d.api.VolumeInspect(ctx, dashed, client.VolumeInspectOptions{})
 	if err != nil && !errdefs.IsNotFound(err) {
-		return "", fmt.Errorf("inspect volume %s: %w", v.Name, unavailable(err))
+		return "", fmt.Errorf("inspect volume %s: %w", v.Name, wrapUnavailable(err))
 	}
 	has := err == nil && r.Volume.Labels[labelStep] == string(v.Service)
 	if err == nil && !has {
 		// It was created for the other service. Two services that shared it continue to share it.
-		if has, err = d.mounts(ctx, v, dashed); err != nil {
+		if has, err = d.serviceHasVolume(ctx, v, dashed); err != nil {
 			return "", err
 		}
 	}
 	if has {
 		return dashed, nil
 	}
-	return d.names.apartVolume(v), nil
+	return d.names.separableVolumeName(v), nil
 }
 
-// mounts reports whether a container of the volume's service has the volume.
-func (d *Docker) mounts(ctx context.Context, v agent.VolumeName, name string) (bool, error) {
+// serviceHasVolume reports whether a container of the volume's service has the volume.
+func (d *Docker) serviceHasVolume(
+	ctx context.Context,
+	v agent.VolumeName,
+	name string,
+) (bool, error) {
 	r, err := d.api.ContainerList(ctx, client.ContainerListOptions{All: true,
-		Filters: d.names.ours(v.Deployment).Add("volume", name).
+		Filters: d.names.ownFilter(v.Deployment).Add("volume", name).
 			Add("label", labelStep+"="+string(v.Service))})
 	if err != nil {
-		return false, fmt.Errorf("list who has volume %s: %w", v.Name, unavailable(err))
+		return false, fmt.Errorf("list who has volume %s: %w", v.Name, wrapUnavailable(err))
 	}
 	return len(r.Items) > 0, nil
 }

@@ -70,18 +70,18 @@ func (r *Runtime) Set(k Knobs) {
 	r.knobs = k
 }
 
-func (r *Runtime) knob() Knobs {
+func (r *Runtime) currentKnobs() Knobs {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.knobs
 }
 
-// call wraps what a method does with the knobs that fail it.
-func (r *Runtime) call(ctx context.Context, op, subject string, do func() error) error {
+// callWithKnobs wraps what a method does with the knobs that fail it.
+func (r *Runtime) callWithKnobs(ctx context.Context, op, subject string, do func() error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s %s: %w", op, subject, err)
 	}
-	k := r.knob()
+	k := r.currentKnobs()
 	if k.Fail != nil {
 		if err := k.Fail(op, subject); err != nil {
 			return fmt.Errorf("%s %s: %w", op, subject, err)
@@ -112,7 +112,7 @@ func (r *Runtime) Break(deployment string, service pipeline.StepKey, exit int) {
 		o.Running, o.exit = false, exit
 	}
 	r.mu.Unlock()
-	r.changed()
+	r.notifyWatchers()
 }
 
 // Steal removes every object of a deployment, as a stranger with a shell does.
@@ -124,7 +124,7 @@ func (r *Runtime) Steal(deployment string) {
 		}
 	}
 	r.mu.Unlock()
-	r.changed()
+	r.notifyWatchers()
 }
 
 // Print adds a line to a service's log.
@@ -147,7 +147,7 @@ func (r *Runtime) Service(deployment string, key pipeline.StepKey) (agent.Servic
 	return *o.service, true
 }
 
-func (r *Runtime) changed() {
+func (r *Runtime) notifyWatchers() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, w := range r.watch {
@@ -160,7 +160,7 @@ func (r *Runtime) changed() {
 
 // Inventory implements agent.Runtime.
 func (r *Runtime) Inventory(ctx context.Context) (inv wire.Inventory, err error) {
-	err = r.call(ctx, "inventory", "node", func() error {
+	err = r.callWithKnobs(ctx, "inventory", "node", func() error {
 		inv = wire.Inventory{Hostname: "dummy", OS: "none", Arch: "none", EngineVersion: "dummy",
 			APIVersion: "1", CPU: 8, Memory: 16 << 30, Disk: 100 << 30, Subnets: 200}
 		return nil
@@ -170,7 +170,7 @@ func (r *Runtime) Inventory(ctx context.Context) (inv wire.Inventory, err error)
 
 // List implements agent.Runtime.
 func (r *Runtime) List(ctx context.Context) (all []agent.Object, err error) {
-	err = r.call(ctx, "list", "objects", func() error {
+	err = r.callWithKnobs(ctx, "list", "objects", func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		for _, name := range slices.Sorted(maps.Keys(r.objects)) {
@@ -186,15 +186,15 @@ func (r *Runtime) List(ctx context.Context) (all []agent.Object, err error) {
 
 // Prepare implements agent.Runtime.
 func (r *Runtime) Prepare(ctx context.Context, deployment string) error {
-	return r.call(ctx, "prepare", deployment, func() error {
-		r.put(agent.Object{Kind: agent.KindNetwork, Deployment: deployment})
-		r.put(agent.Object{Kind: agent.KindGate, Deployment: deployment, Running: true})
+	return r.callWithKnobs(ctx, "prepare", deployment, func() error {
+		r.putObject(agent.Object{Kind: agent.KindNetwork, Deployment: deployment})
+		r.putObject(agent.Object{Kind: agent.KindGate, Deployment: deployment, Running: true})
 		return nil
 	})
 }
 
-// put adds an object, or returns the one that is there.
-func (r *Runtime) put(o agent.Object) *object {
+// putObject adds an object, or returns the one that is there.
+func (r *Runtime) putObject(o agent.Object) *object {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	o.Name = nameOf(o)
@@ -229,7 +229,7 @@ func (r *Runtime) Pull(ctx context.Context, image pipeline.Image, _ *wire.Regist
 	progress func(agent.PullProgress),
 ) error {
 	name := image.Repository + "@" + image.Digest
-	return r.call(ctx, "pull", image.Repository, func() error {
+	return r.callWithKnobs(ctx, "pull", image.Repository, func() error {
 		if progress != nil {
 			progress(agent.PullProgress{Done: 1, Total: 1, LayersDone: 1, Layers: 1})
 		}
@@ -243,7 +243,7 @@ func (r *Runtime) Pull(ctx context.Context, image pipeline.Image, _ *wire.Regist
 // Present implements agent.Runtime.
 func (r *Runtime) Present(ctx context.Context, image pipeline.Image) (bool, error) {
 	here := false
-	err := r.call(ctx, "present", image.Repository, func() error {
+	err := r.callWithKnobs(ctx, "present", image.Repository, func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		here = r.images[image.Repository+"@"+image.Digest]
@@ -254,16 +254,16 @@ func (r *Runtime) Present(ctx context.Context, image pipeline.Image) (bool, erro
 
 // StartService implements agent.Runtime.
 func (r *Runtime) StartService(ctx context.Context, s agent.ServiceSpec) error {
-	return r.call(ctx, "start", string(s.Step), func() error {
-		if r.network(s.Deployment) == nil {
+	return r.callWithKnobs(ctx, "start", string(s.Step), func() error {
+		if r.findNetwork(s.Deployment) == nil {
 			return errors.New("the deployment's network does not exist")
 		}
 		for _, v := range s.Volumes {
 			name := agent.NameVolume(s.Deployment, s.Step, v)
-			r.put(agent.Object{Kind: agent.KindVolume, Deployment: s.Deployment, Step: name.Service,
+			r.putObject(agent.Object{Kind: agent.KindVolume, Deployment: s.Deployment, Step: name.Service,
 				Spec: name.Name})
 		}
-		o := r.put(agent.Object{Kind: agent.KindService, Deployment: s.Deployment, Run: s.Run,
+		o := r.putObject(agent.Object{Kind: agent.KindService, Deployment: s.Deployment, Run: s.Run,
 			Step: s.Step, Running: true})
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -274,7 +274,7 @@ func (r *Runtime) StartService(ctx context.Context, s agent.ServiceSpec) error {
 	})
 }
 
-func (r *Runtime) network(deployment string) *object {
+func (r *Runtime) findNetwork(deployment string) *object {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.objects[nameOf(agent.Object{Kind: agent.KindNetwork, Deployment: deployment})]
@@ -284,7 +284,7 @@ func (r *Runtime) network(deployment string) *object {
 func (r *Runtime) StopService(
 	ctx context.Context, deployment string, service pipeline.StepKey,
 ) (ran bool, err error) {
-	err = r.call(ctx, "stop", string(service), func() error {
+	err = r.callWithKnobs(ctx, "stop", string(service), func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if o := r.objects[serviceName(deployment, service)]; o != nil && o.Running {
@@ -293,13 +293,13 @@ func (r *Runtime) StopService(
 		}
 		return nil
 	})
-	r.changed()
+	r.notifyWatchers()
 	return ran, err
 }
 
 // Probe implements agent.Runtime.
 func (r *Runtime) Probe(ctx context.Context, s agent.ServiceSpec) (p agent.Probed, err error) {
-	err = r.call(ctx, "probe", string(s.Step), func() error {
+	err = r.callWithKnobs(ctx, "probe", string(s.Step), func() error {
 		r.mu.Lock()
 		o := r.objects[serviceName(s.Deployment, s.Step)]
 		ended := o == nil || !o.Running
@@ -308,7 +308,7 @@ func (r *Runtime) Probe(ctx context.Context, s agent.ServiceSpec) (p agent.Probe
 			code = o.exit
 		}
 		r.mu.Unlock()
-		switch k := r.knob(); {
+		switch k := r.currentKnobs(); {
 		case ended:
 			p = agent.Probed{Health: wire.HealthStopped, Ended: true, ExitCode: code}
 		case k.Health != nil:
@@ -326,7 +326,7 @@ func (r *Runtime) Probe(ctx context.Context, s agent.ServiceSpec) (p agent.Probe
 
 // Remove implements agent.Runtime.
 func (r *Runtime) Remove(ctx context.Context, o agent.Object) error {
-	return r.call(ctx, "remove", o.Name, func() error {
+	return r.callWithKnobs(ctx, "remove", o.Name, func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		delete(r.objects, o.Name)
@@ -338,8 +338,8 @@ func (r *Runtime) Remove(ctx context.Context, o agent.Object) error {
 func (r *Runtime) RemoveDeployment(
 	ctx context.Context, deployment string,
 ) (left []agent.Object, err error) {
-	err = r.call(ctx, "remove_deployment", deployment, func() error {
-		if k := r.knob(); k.Left != nil {
+	err = r.callWithKnobs(ctx, "remove_deployment", deployment, func() error {
+		if k := r.currentKnobs(); k.Left != nil {
 			left = k.Left(deployment)
 		}
 		r.mu.Lock()
@@ -360,7 +360,7 @@ func (r *Runtime) Logs(ctx context.Context, deployment string, service pipeline.
 	o agent.LogOptions,
 ) (io.ReadCloser, error) {
 	var lines []string
-	err := r.call(ctx, "logs", string(service), func() error {
+	err := r.callWithKnobs(ctx, "logs", string(service), func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		there := r.objects[serviceName(deployment, service)]
@@ -386,7 +386,7 @@ func (r *Runtime) Logs(ctx context.Context, deployment string, service pipeline.
 // Inside implements agent.Runtime: there is nothing to be inside of.
 func (r *Runtime) Inside(ctx context.Context, _ string, service pipeline.StepKey,
 ) (io.ReadWriteCloser, error) {
-	err := r.call(ctx, "inside", string(service), func() error { return nil })
+	err := r.callWithKnobs(ctx, "inside", string(service), func() error { return nil })
 	return nil, errors.Join(err, errors.New("this node has no containers"))
 }
 
@@ -394,7 +394,7 @@ func (r *Runtime) Inside(ctx context.Context, _ string, service pipeline.StepKey
 func (r *Runtime) Vitals(
 	ctx context.Context, services []agent.ServiceSpec,
 ) (v wire.Vitals, err error) {
-	err = r.call(ctx, "vitals", "node", func() error {
+	err = r.callWithKnobs(ctx, "vitals", "node", func() error {
 		v = wire.Vitals{At: time.Now(), CPU: 0.1, MemoryUsed: 1 << 30, DiskFree: 50 << 30}
 		for _, s := range services {
 			v.Services = append(v.Services, wire.ServiceVitals{Deployment: s.Deployment,

@@ -13,8 +13,8 @@ import (
 
 // CreatePlugin implements agent.Runtime.
 func (r *Runtime) CreatePlugin(ctx context.Context, p agent.PluginSpec) error {
-	return r.call(ctx, "create_plugin", string(p.Step), func() error {
-		r.put(pluginObject(p))
+	return r.callWithKnobs(ctx, "create_plugin", string(p.Step), func() error {
+		r.putObject(pluginObject(p))
 		return nil
 	})
 }
@@ -29,16 +29,16 @@ func pluginObject(p agent.PluginSpec) agent.Object {
 func (r *Runtime) RunPlugin(ctx context.Context, p agent.PluginSpec, stdin []byte,
 	line func(string),
 ) (result agent.PluginResult, err error) {
-	err = r.call(ctx, "run", string(p.Step), func() error {
-		if p.Network && r.network(p.Deployment) == nil {
+	err = r.callWithKnobs(ctx, "run", string(p.Step), func() error {
+		if p.Network && r.findNetwork(p.Deployment) == nil {
 			return errors.New("the deployment's network does not exist")
 		}
-		o := r.put(pluginObject(p))
+		o := r.putObject(pluginObject(p))
 		r.mu.Lock()
 		r.ledger = append(r.ledger, p.Action+" "+string(p.Step))
 		o.Running = true
 		r.mu.Unlock()
-		result = r.run(ctx, p, stdin, line)
+		result = r.runScripted(ctx, p, stdin, line)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		delete(r.objects, o.Name)
@@ -47,10 +47,10 @@ func (r *Runtime) RunPlugin(ctx context.Context, p agent.PluginSpec, stdin []byt
 	return result, err
 }
 
-func (r *Runtime) run(ctx context.Context, p agent.PluginSpec, stdin []byte,
+func (r *Runtime) runScripted(ctx context.Context, p agent.PluginSpec, stdin []byte,
 	line func(string),
 ) agent.PluginResult {
-	k := r.knob()
+	k := r.currentKnobs()
 	if k.Plugin == nil {
 		return agent.PluginResult{Stdout: []byte(`{"success":true}`)}
 	}
@@ -72,7 +72,7 @@ func (r *Runtime) run(ctx context.Context, p agent.PluginSpec, stdin []byte,
 func (r *Runtime) Dial(ctx context.Context, deployment string, service pipeline.StepKey,
 	port int,
 ) (conn net.Conn, err error) {
-	err = r.call(ctx, "dial", string(service), func() error {
+	err = r.callWithKnobs(ctx, "dial", string(service), func() error {
 		r.mu.Lock()
 		o := r.objects[serviceName(deployment, service)]
 		running := o != nil && o.Running
@@ -82,9 +82,9 @@ func (r *Runtime) Dial(ctx context.Context, deployment string, service pipeline.
 		}
 		near, far := net.Pipe()
 		conn = near
-		serve := r.knob().Serve
+		serve := r.currentKnobs().Serve
 		if serve == nil {
-			serve = echo
+			serve = echoConn
 		}
 		go serve(deployment, service, port, far)
 		return nil
@@ -92,7 +92,7 @@ func (r *Runtime) Dial(ctx context.Context, deployment string, service pipeline.
 	return conn, err
 }
 
-func echo(_ string, _ pipeline.StepKey, _ int, conn net.Conn) {
+func echoConn(_ string, _ pipeline.StepKey, _ int, conn net.Conn) {
 	_, _ = io.Copy(conn, conn)
 	_ = conn.Close()
 }

@@ -16,49 +16,49 @@ const maxPulls = 3
 const maxAttempts = 3
 
 // advanceRun advances a run: one step at a time, in order.
-func (m *Machine) applying() {
-	if m.notApproved() || !m.ready() {
+func (m *Machine) advanceRun() {
+	if m.failUnapproved() || !m.prepareRun() {
 		return
 	}
 	if m.work.Still {
-		m.pullAhead()
+		m.startPulls()
 		return
 	}
 	key, left := m.nextStep()
 	if !left {
-		if m.current != nil || m.waiting() || m.handleCrashed() {
+		if m.current != nil || m.isBackingOff() || m.handleCrashed() {
 			return
 		}
 		m.fresh = m.now
 		m.moveTo(wire.PhaseReady, wire.Event{})
 		return
 	}
-	m.pullAhead()
-	m.createAhead(key)
-	if m.current != nil || m.waiting() || m.handleCrashed() {
+	m.startPulls()
+	m.precreateNext(key)
+	if m.current != nil || m.isBackingOff() || m.handleCrashed() {
 		return
 	}
 	if m.probe != nil {
-		m.probeAgain()
+		m.continueProbing()
 		return
 	}
 	m.advanceStep(key)
 }
 
-// ready reports whether steps can run: secrets are here, the network is made.
-func (m *Machine) ready() bool {
+// prepareRun reports whether steps can run: secrets are here, the network is made.
+func (m *Machine) prepareRun() bool {
 	if m.secrets == secretsRefused {
 		m.giveUp(CodeSecretsRefused, "the control plane refused the secrets: "+m.refusal)
 		return false
 	}
-	if !m.haveSecrets() {
+	if !m.requireSecrets() {
 		return false
 	}
 	if m.prepared {
 		return true
 	}
-	if m.current == nil && !m.waiting() {
-		m.current = m.do(Do{Kind: Prepare})
+	if m.current == nil && !m.isBackingOff() {
+		m.current = m.startOperation(Do{Kind: Prepare})
 	}
 	return false
 }
@@ -73,7 +73,7 @@ func (m *Machine) nextStep() (pipeline.StepKey, bool) {
 }
 
 // startPulls keeps up to maxPulls pulls running for the steps that are not done.
-func (m *Machine) pullAhead() {
+func (m *Machine) startPulls() {
 	busy := 0
 	for _, p := range m.pulls {
 		if p.op != 0 {
@@ -81,7 +81,7 @@ func (m *Machine) pullAhead() {
 		}
 	}
 	for _, key := range m.order {
-		if m.steps[key].Done || busy >= maxPulls || m.step(key).Approval != nil {
+		if m.steps[key].Done || busy >= maxPulls || m.pipelineStep(key).Approval != nil {
 			continue
 		}
 		if m.pullImage(key) {
@@ -102,27 +102,28 @@ func (m *Machine) pullImage(key pipeline.StepKey) bool {
 		return false
 	}
 	if m.now.Before(p.wait) {
-		m.pause(p.wait)
+		m.wakeAt(p.wait)
 		return false
 	}
-	p.op = m.do(Do{Kind: Pull, Step: key}).do.Op
+	p.op = m.startOperation(Do{Kind: Pull, Step: key}).do.Op
 	return true
 }
 
 // precreateNext creates the container of the plugin after the current step while that step
 // runs. This saves a tenth of a plugin's time.
-func (m *Machine) createAhead(current pipeline.StepKey) {
+func (m *Machine) precreateNext(current pipeline.StepKey) {
 	if !m.steps[current].Started || m.ahead != nil {
 		return
 	}
 	for i, key := range m.order[:len(m.order)-1] {
 		next := m.order[i+1]
 		p := m.pulls[next]
-		if key != current || m.step(next).Plugin == nil || m.created[next] || p == nil || !p.done {
+		if key != current || m.pipelineStep(next).Plugin == nil || m.created[next] || p == nil ||
+			!p.done {
 			continue
 		}
 		m.created[next] = true
-		m.ahead = m.do(Do{Kind: CreateAhead, Step: next, Action: "create", Attempt: 1})
+		m.ahead = m.startOperation(Do{Kind: CreateAhead, Step: next, Action: "create", Attempt: 1})
 	}
 }
 
@@ -131,15 +132,15 @@ func (m *Machine) advanceStep(key pipeline.StepKey) {
 	s := m.steps[key]
 	p := m.pulls[key]
 	switch {
-	case m.step(key).Approval != nil:
-		m.approve(key)
+	case m.pipelineStep(key).Approval != nil:
+		m.advanceApproval(key)
 	case p != nil && p.failed != nil:
 		m.failStep(key, *p.failed)
 	case p == nil || !p.done:
 		if s.Status == pipeline.StepPending {
-			m.change(key, wire.Event{}, func(s *StepState) { s.Status = pipeline.StepPulling })
+			m.changeStep(key, wire.Event{}, func(s *StepState) { s.Status = pipeline.StepPulling })
 		}
-	case m.step(key).Service != nil:
+	case m.pipelineStep(key).Service != nil:
 		m.startService(key)
 	case m.ahead != nil && m.ahead.do.Step == key:
 		// Its container is just being made; running it now would race.
@@ -151,11 +152,11 @@ func (m *Machine) advanceStep(key pipeline.StepKey) {
 // startService may be repeated: the runtime adopts what is there.
 func (m *Machine) startService(key pipeline.StepKey) {
 	if !m.steps[key].Started {
-		m.change(key, wire.Event{}, func(s *StepState) {
+		m.changeStep(key, wire.Event{}, func(s *StepState) {
 			s.Started, s.Attempt, s.Status = true, 1, pipeline.StepRunning
 		})
 	}
-	m.current = m.do(Do{Kind: Start, Step: key, Attempt: m.steps[key].Attempt})
+	m.current = m.startOperation(Do{Kind: Start, Step: key, Attempt: m.steps[key].Attempt})
 }
 
 // runPlugin runs it once, and again only if that is harmless.
@@ -169,27 +170,29 @@ func (m *Machine) runPlugin(key pipeline.StepKey) {
 	}
 	if s.Started && m.killed != key {
 		// What was left running must not run beside the new one.
-		m.current = m.do(Do{Kind: Remove, Step: key, Action: "create"})
+		m.current = m.startOperation(Do{Kind: Remove, Step: key, Action: "create"})
 		return
 	}
 	m.killed = ""
-	m.change(key, wire.Event{}, func(s *StepState) {
-		s.Started, s.Status = !m.has("effect before intent"), pipeline.StepRunning
+	m.changeStep(key, wire.Event{}, func(s *StepState) {
+		s.Started, s.Status = !m.hasDefect("effect before intent"), pipeline.StepRunning
 		s.Attempt++
 	})
-	m.current = m.do(Do{Kind: Run, Step: key, Action: "create", Attempt: m.steps[key].Attempt})
-	m.createAhead(key)
+	m.current = m.startOperation(
+		Do{Kind: Run, Step: key, Action: "create", Attempt: m.steps[key].Attempt},
+	)
+	m.precreateNext(key)
 }
 
 func (m *Machine) mayRepeat(key pipeline.StepKey) bool {
-	c := m.step(key).Plugin.Component
-	repeatable := c != nil && (c.Idempotent || m.has("repeat every plugin"))
+	c := m.pipelineStep(key).Plugin.Component
+	repeatable := c != nil && (c.Idempotent || m.hasDefect("repeat every plugin"))
 	return repeatable && m.steps[key].Attempt < maxAttempts
 }
 
 // failStep ends the run because of a step.
 func (m *Machine) failStep(key pipeline.StepKey, r Result) {
-	m.change(key, eventOf(r), func(s *StepState) {
+	m.changeStep(key, eventOf(r), func(s *StepState) {
 		s.Status = pipeline.StepFailed
 		if r.Harmless && s.Attempt <= 1 {
 			s.Started = false
@@ -206,13 +209,13 @@ func eventOf(r Result) wire.Event {
 		Metadata: r.Metadata}
 }
 
-// doneStep marks a step complete.
-func (m *Machine) doneStep(key pipeline.StepKey, r Result) {
+// completeStep marks a step complete.
+func (m *Machine) completeStep(key pipeline.StepKey, r Result) {
 	m.probe = nil
-	m.calm()
+	m.resetRetries()
 	e := eventOf(r)
 	e.Outputs, e.Sealed = r.Outputs, r.Sealed
-	m.change(key, e, func(s *StepState) {
+	m.changeStep(key, e, func(s *StepState) {
 		s.Done, s.Status, s.Outputs, s.Sealed = true, pipeline.StepDone, r.Outputs, r.Sealed
 	})
 }

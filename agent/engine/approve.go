@@ -21,7 +21,7 @@ const (
 
 // mergeAnswers stores the answers in a goal of the current run, even if the goal is
 // outdated: an answer is a fact that is never withdrawn.
-func (m *Machine) hearAnswers(g wire.Goal) {
+func (m *Machine) mergeAnswers(g wire.Goal) {
 	if g.Deployment != m.id || m.work == nil || g.Run != m.work.Run ||
 		g.Want != wire.WantPresent {
 		return
@@ -33,7 +33,7 @@ func (m *Machine) hearAnswers(g wire.Goal) {
 		}
 	}
 	if len(news) > 0 {
-		m.record(Record{Answers: news})
+		m.recordChange(Record{Answers: news})
 	}
 }
 
@@ -48,29 +48,29 @@ func withAnswers(g *wire.Goal, news map[pipeline.StepKey]wire.Answer) *wire.Goal
 
 // advanceApproval does the next thing for an approval whose turn it is: evaluate the
 // prompt, wait for an answer, or complete the step with the answer.
-func (m *Machine) approve(key pipeline.StepKey) {
+func (m *Machine) advanceApproval(key pipeline.StepKey) {
 	s := m.steps[key]
 	reply, here := m.work.Answers[key]
 	switch {
 	case s.Status != pipeline.StepWaiting:
-		m.current = m.do(Do{Kind: Ask, Step: key})
+		m.current = m.startOperation(Do{Kind: Ask, Step: key})
 	case !here:
-		m.pause(s.Deadline)
+		m.wakeAt(s.Deadline)
 	default:
-		m.current = m.do(Do{Kind: Answer, Step: key, Reply: &reply})
+		m.current = m.startOperation(Do{Kind: Answer, Step: key, Reply: &reply})
 	}
 }
 
 // failUnapproved fails the run if its approval was rejected or not answered in time. It
 // uses this agent's clock only and needs no secrets: the control plane may be unreachable,
 // and the deadline must hold all the same.
-func (m *Machine) notApproved() bool {
+func (m *Machine) failUnapproved() bool {
 	key, left := m.nextStep()
 	if !left || m.steps[key].Status != pipeline.StepWaiting {
 		return false
 	}
 	reply, here := m.work.Answers[key]
-	late := !m.now.Before(m.steps[key].Deadline) && !m.has("wait for an answer for ever")
+	late := !m.now.Before(m.steps[key].Deadline) && !m.hasDefect("wait for an answer for ever")
 	switch {
 	case here && !reply.Approved:
 		m.failStep(key, Result{Harmless: true, Code: CodeRejected,
@@ -78,26 +78,26 @@ func (m *Machine) notApproved() bool {
 		return true
 	case !here && late:
 		m.failStep(key, Result{Harmless: true, Code: CodeUnanswered, Message: fmt.Sprintf(
-			"nobody's answer came within %s", m.patience(key))})
+			"nobody's answer came within %s", m.approvalTimeout(key))})
 		return true
 	case !here:
-		m.pause(m.steps[key].Deadline)
+		m.wakeAt(m.steps[key].Deadline)
 	}
 	return false
 }
 
-func (m *Machine) patience(key pipeline.StepKey) time.Duration {
-	return time.Duration(m.step(key).Approval.Seconds()) * time.Second
+func (m *Machine) approvalTimeout(key pipeline.StepKey) time.Duration {
+	return time.Duration(m.pipelineStep(key).Approval.Seconds()) * time.Second
 }
 
 // onPromptEvaluated starts waiting for a person. The prompt is sent with the step's new
 // status.
-func (m *Machine) asked(key pipeline.StepKey, r Result) {
+func (m *Machine) onPromptEvaluated(key pipeline.StepKey, r Result) {
 	switch r.Outcome {
 	case OK:
-		m.calm()
-		deadline := m.now.Add(m.patience(key))
-		m.change(key, wire.Event{Message: r.Message, Deadline: deadline}, func(s *StepState) {
+		m.resetRetries()
+		deadline := m.now.Add(m.approvalTimeout(key))
+		m.changeStep(key, wire.Event{Message: r.Message, Deadline: deadline}, func(s *StepState) {
 			s.Status, s.Deadline = pipeline.StepWaiting, deadline
 		})
 	case No:
@@ -109,7 +109,7 @@ func (m *Machine) asked(key pipeline.StepKey, r Result) {
 }
 
 // unansweredEvent explains why a step that waited for a person is skipped.
-func unanswered(s *StepState) wire.Event {
+func unansweredEvent(s *StepState) wire.Event {
 	if s.Status != pipeline.StepWaiting {
 		return wire.Event{}
 	}
@@ -118,10 +118,10 @@ func unanswered(s *StepState) wire.Event {
 
 // onApprovalCompleted completes the approval step, or fails it, after its outputs were
 // made.
-func (m *Machine) answered(key pipeline.StepKey, r Result) {
+func (m *Machine) onApprovalCompleted(key pipeline.StepKey, r Result) {
 	switch r.Outcome {
 	case OK:
-		m.doneStep(key, r)
+		m.completeStep(key, r)
 	case No:
 		r.Harmless = true
 		m.failStep(key, r)

@@ -18,10 +18,10 @@ func (m *Machine) findCrashed(l Listed) {
 		return
 	}
 	for _, key := range m.order {
-		if m.step(key).Service == nil || !m.steps[key].Done || m.endedElsewhere(key) {
+		if m.pipelineStep(key).Service == nil || !m.steps[key].Done || m.endedElsewhere(key) {
 			continue
 		}
-		s := m.service(key)
+		s := m.serviceState(key)
 		if s.finished {
 			continue
 		}
@@ -30,14 +30,14 @@ func (m *Machine) findCrashed(l Listed) {
 			continue
 		}
 		missing := !l.Network || slices.Contains(l.Missing, key)
-		m.observe(s, slices.Contains(l.Running, key), missing)
+		m.observeService(s, slices.Contains(l.Running, key), missing)
 	}
 }
 
 // endedElsewhere reports whether a service may have ended on the node that the
 // deployment comes from: then it was never started here.
 func (m *Machine) endedElsewhere(key pipeline.StepKey) bool {
-	return m.work.Elsewhere && m.step(key).Service.Restart == pipeline.RestartNever
+	return m.work.Elsewhere && m.pipelineStep(key).Service.Restart == pipeline.RestartNever
 }
 
 // handleCrashed does the next thing about a service that ended after its step
@@ -48,24 +48,24 @@ func (m *Machine) handleCrashed() bool {
 		if s == nil || !s.down || !m.steps[key].Done {
 			continue
 		}
-		if m.step(key).Service.Restart == pipeline.RestartNever {
+		if m.pipelineStep(key).Service.Restart == pipeline.RestartNever {
 			// The exit code is in the container, and the list may be old.
-			m.current = m.do(Do{Kind: Probe, Step: key})
+			m.current = m.startOperation(Do{Kind: Probe, Step: key})
 			return true
 		}
 		if m.now.Before(s.next) {
-			m.pause(s.next)
+			m.wakeAt(s.next)
 			continue
 		}
-		m.current = m.do(Do{Kind: Start, Step: key, Attempt: m.steps[key].Attempt})
+		m.current = m.startOperation(Do{Kind: Start, Step: key, Attempt: m.steps[key].Attempt})
 		return true
 	}
 	return false
 }
 
 // onCrashHandled continues after an operation that handleCrashed started.
-func (m *Machine) crashHandled(o operation, r Result) {
-	s := m.service(o.do.Step)
+func (m *Machine) onCrashHandled(o operation, r Result) {
+	s := m.serviceState(o.do.Step)
 	switch {
 	case o.do.Kind == Start && r.Outcome == OK:
 		s.down, s.changed = false, m.now
@@ -76,13 +76,13 @@ func (m *Machine) crashHandled(o operation, r Result) {
 	case r.Outcome == Unknown:
 		m.retryLater()
 	case r.Exited && m.mayEnd(o.do.Step, r):
-		m.calm()
+		m.resetRetries()
 		s.down, s.finished = false, true
 	case r.Exited || r.Health == wire.HealthStopped:
 		r.Code = cmp.Or(r.Code, CodeServiceExited)
 		m.failStep(o.do.Step, r)
 	default:
-		m.calm()
+		m.resetRetries()
 		s.down, s.changed = false, m.now
 	}
 }

@@ -19,15 +19,15 @@ const CodeCopyLost = "copy_lost"
 
 // beginMigrated begins a run that another node has done, except for the services that stay
 // up.
-func (m *Machine) beginHere(g wire.Goal) {
+func (m *Machine) beginMigrated(g wire.Goal) {
 	no, yes := false, true
-	m.record(Record{Work: &g, Fresh: true, Blind: &yes, Orphan: &no})
+	m.recordChange(Record{Work: &g, Fresh: true, Blind: &yes, Orphan: &no})
 	for _, key := range m.order {
-		s := m.step(key)
+		s := m.pipelineStep(key)
 		if s.Service != nil && s.Service.Restart != pipeline.RestartNever {
 			continue
 		}
-		m.record(Record{Step: &StepState{Key: key, Status: pipeline.StepDone,
+		m.recordChange(Record{Step: &StepState{Key: key, Status: pipeline.StepDone,
 			Started: s.Approval == nil, Done: true}})
 	}
 	m.moveTo(wire.PhaseApplying, wire.Event{})
@@ -46,7 +46,7 @@ func (m *Machine) Still() int64 {
 	if m.work == nil || !m.work.Still || m.next != nil || m.current != nil || m.ahead != nil {
 		return 0
 	}
-	quiet := m.phase == wire.PhaseReady && !slices.ContainsFunc(m.order, m.loud)
+	quiet := m.phase == wire.PhaseReady && !slices.ContainsFunc(m.order, m.needsQuiesce)
 	if m.work.Elsewhere {
 		quiet = m.phase == wire.PhaseApplying && m.prepared
 	}
@@ -56,16 +56,16 @@ func (m *Machine) Still() int64 {
 	return m.lastOp
 }
 
-func (m *Machine) loud(key pipeline.StepKey) bool {
-	return m.step(key).Service != nil && !m.service(key).hushed
+func (m *Machine) needsQuiesce(key pipeline.StepKey) bool {
+	return m.pipelineStep(key).Service != nil && !m.serviceState(key).hushed
 }
 
 // quiesceNext stops the next service, in reverse order. Containers and volumes stay.
-func (m *Machine) hush() {
+func (m *Machine) quiesceNext() {
 	m.probe = nil
 	for _, key := range m.undoOrder() {
-		if m.loud(key) {
-			m.stop(key)
+		if m.needsQuiesce(key) {
+			m.stopForQuiesce(key)
 			return
 		}
 	}
@@ -73,32 +73,32 @@ func (m *Machine) hush() {
 
 // stopForQuiesce records that the service must be started again later, then stops it. A job
 // that has ended must not be started again; a listing shows whether one is still running.
-func (m *Machine) stop(key pipeline.StepKey) {
-	s, again := m.service(key), m.steps[key].Hushed
-	never := m.step(key).Service.Restart == pipeline.RestartNever
+func (m *Machine) stopForQuiesce(key pipeline.StepKey) {
+	s, again := m.serviceState(key), m.steps[key].Hushed
+	never := m.pipelineStep(key).Service.Restart == pipeline.RestartNever
 	if never && !again && !s.seen {
 		return
 	}
 	d := Do{Kind: Stop, Step: key, Attempt: 2}
 	if !again && (s.runs || !never) {
-		m.change(key, wire.Event{}, func(s *StepState) { s.Hushed = true })
+		m.changeStep(key, wire.Event{}, func(s *StepState) { s.Hushed = true })
 		d.Attempt = 1
 	}
-	m.current = m.do(d)
+	m.current = m.startOperation(d)
 }
 
-func (m *Machine) hushed(o operation, r Result) {
+func (m *Machine) onServiceStopped(o operation, r Result) {
 	key := o.do.Step
 	if r.Outcome != OK {
 		m.retryLater()
 		return
 	}
-	m.calm()
+	m.resetRetries()
 	if r.Exited && o.do.Attempt == 1 {
 		// It had exited by itself. A repeated stop would report that of a service that we stopped.
-		m.change(key, wire.Event{}, func(s *StepState) { s.Hushed = false })
+		m.changeStep(key, wire.Event{}, func(s *StepState) { s.Hushed = false })
 	}
-	s := m.service(key)
+	s := m.serviceState(key)
 	s.hushed, s.changed = true, m.now
 }
 
@@ -106,7 +106,7 @@ func (m *Machine) hushed(o operation, r Result) {
 // started again on the node that the deployment ends up on.
 func (m *Machine) Stopped() (keys []pipeline.StepKey) {
 	for _, key := range m.order {
-		if m.steps[key].Hushed && m.step(key).Service.Restart == pipeline.RestartNever {
+		if m.steps[key].Hushed && m.pipelineStep(key).Service.Restart == pipeline.RestartNever {
 			keys = append(keys, key)
 		}
 	}
@@ -114,22 +114,22 @@ func (m *Machine) Stopped() (keys []pipeline.StepKey) {
 }
 
 // resetEndedJobs makes jobs run again here that the old node had to stop for the move.
-func (m *Machine) resume(g wire.Goal) {
+func (m *Machine) resetEndedJobs(g wire.Goal) {
 	if m.phase != wire.PhaseApplying || !m.work.Still || g.Still || !g.Elsewhere {
 		return
 	}
 	for _, key := range g.Resume {
 		s, ok := m.work.Pipeline.Step(key)
 		if ok && s.Service != nil && s.Service.Restart == pipeline.RestartNever {
-			m.record(Record{Step: &StepState{Key: key, Status: pipeline.StepPending}})
+			m.recordChange(Record{Step: &StepState{Key: key, Status: pipeline.StepPending}})
 		}
 	}
 }
 
 // resumeServices starts the services again that quiesceNext stopped.
-func (m *Machine) unhush() {
+func (m *Machine) resumeServices() {
 	for _, key := range m.order {
-		s := m.service(key)
+		s := m.serviceState(key)
 		s.hushed = false
 		if m.steps[key].Hushed && !s.down {
 			s.down, s.next = true, m.now

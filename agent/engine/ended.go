@@ -9,10 +9,10 @@ import (
 
 // onOperationEnded handles the end of an operation. Operations that are no longer current
 // are ignored.
-func (m *Machine) ended(e Ended) {
+func (m *Machine) onOperationEnded(e Ended) {
 	for _, p := range m.pulls {
 		if p.op == e.Op && e.Op != 0 {
-			m.pulled(p, e.Result)
+			m.onPullEnded(p, e.Result)
 			return
 		}
 	}
@@ -23,11 +23,11 @@ func (m *Machine) ended(e Ended) {
 	case m.current != nil && m.current.do.Op == e.Op:
 		done := *m.current
 		m.current = nil
-		m.finished(done, e.Result)
+		m.onCurrentEnded(done, e.Result)
 	}
 }
 
-func (m *Machine) pulled(p *pull, r Result) {
+func (m *Machine) onPullEnded(p *pull, r Result) {
 	p.op = 0
 	switch r.Outcome {
 	case OK:
@@ -41,78 +41,78 @@ func (m *Machine) pulled(p *pull, r Result) {
 }
 
 // onCurrentEnded handles the end of the current operation, according to the phase.
-func (m *Machine) finished(o operation, r Result) {
+func (m *Machine) onCurrentEnded(o operation, r Result) {
 	if o.do.Kind == Prepare {
-		m.preparedBy(o, r)
+		m.onPrepared(o, r)
 		return
 	}
 	switch m.phase {
 	case wire.PhaseApplying:
-		m.applied(o, r)
+		m.onApplyStepEnded(o, r)
 	case wire.PhaseReady:
-		m.maintained(o, r)
+		m.onMaintenanceEnded(o, r)
 	case wire.PhaseUndoing, wire.PhaseRemoving:
 		if o.canceled {
-			m.lateAnswer(o, r)
+			m.recordLateResult(o, r)
 			return
 		}
-		m.undone(o, r)
+		m.onUndoEnded(o, r)
 	case wire.PhaseFailed, wire.PhaseRemoved:
-		m.tidied(r)
+		m.onStraysRemoved(r)
 	default:
 	}
 }
 
-func (m *Machine) preparedBy(o operation, r Result) {
+func (m *Machine) onPrepared(o operation, r Result) {
 	switch {
 	case r.Outcome == OK:
 		m.prepared, m.fresh = true, m.now
-		m.calm()
+		m.resetRetries()
 	case o.canceled:
 	case m.phase == wire.PhaseApplying && r.Outcome == No:
 		m.giveUp(cmp.Or(r.Code, "prepare"), r.Message)
 	case o.do.Step != "" && r.Outcome == No && m.tries >= maxAttempts:
 		// A delete that needs the network cannot have it.
-		m.gaveUp(o.do.Step, r)
+		m.recordGiveUp(o.do.Step, r)
 	default:
 		m.retryLater()
 	}
 }
 
 // onApplyStepEnded handles the end of an operation while a run is being applied.
-func (m *Machine) applied(o operation, r Result) {
+func (m *Machine) onApplyStepEnded(o operation, r Result) {
 	key := o.do.Step
 	if s := m.steps[key]; s != nil && s.Done {
-		m.crashHandled(o, r)
+		m.onCrashHandled(o, r)
 		return
 	}
 	switch o.do.Kind {
 	case Start:
-		m.serviceStarted(key, r)
+		m.onServiceStarted(key, r)
 	case Probe:
-		m.probed(key, r)
+		m.onStartupProbed(key, r)
 	case Remove:
 		// The old container of a plugin that is going to be repeated.
 		if r.Outcome == OK {
 			m.killed = key
-			m.calm()
+			m.resetRetries()
 			return
 		}
 		m.retryLater()
 	case Run:
-		m.pluginEnded(key, r)
+		m.onPluginEnded(key, r)
 	case Ask:
-		m.asked(key, r)
+		m.onPromptEvaluated(key, r)
 	case Answer:
-		m.answered(key, r)
+		m.onApprovalCompleted(key, r)
 	default:
 	}
 }
 
-func (m *Machine) pluginEnded(key pipeline.StepKey, r Result) {
+func (m *Machine) onPluginEnded(key pipeline.StepKey, r Result) {
 	switch r.Outcome {
 	case OK:
-		m.doneStep(key, r)
+		m.completeStep(key, r)
 	case No:
 		m.failStep(key, r)
 	default:
@@ -120,20 +120,20 @@ func (m *Machine) pluginEnded(key pipeline.StepKey, r Result) {
 		m.killed = ""
 		m.retryLater()
 		if !m.mayRepeat(key) {
-			m.calm()
+			m.resetRetries()
 		}
 	}
 }
 
 // recordLateResult records the result of a cancelled create. A plugin that succeeded
 // nevertheless must receive its outputs when its delete runs.
-func (m *Machine) lateAnswer(o operation, r Result) {
+func (m *Machine) recordLateResult(o operation, r Result) {
 	if o.do.Kind != Run || o.do.Action != "create" {
 		return
 	}
 	e := eventOf(r)
 	e.Outputs, e.Sealed = r.Outputs, r.Sealed
-	m.change(o.do.Step, e, func(s *StepState) {
+	m.changeStep(o.do.Step, e, func(s *StepState) {
 		s.Outputs, s.Sealed = r.Outputs, r.Sealed
 		s.Done, s.Status = r.Outcome == OK, pipeline.StepFailed
 		if s.Done {

@@ -22,17 +22,17 @@ const (
 
 // acceptGoal stores a newer goal as the next one. It becomes current at once, unless the
 // current work must be undone first.
-func (m *Machine) accept(g wire.Goal) {
-	m.hearAnswers(g)
-	stale := !m.newer(g.Generation) && !m.has("accept a stale generation")
+func (m *Machine) acceptGoal(g wire.Goal) {
+	m.mergeAnswers(g)
+	stale := !m.isNewer(g.Generation) && !m.hasDefect("accept a stale generation")
 	if g.Deployment != m.id || stale {
 		return
 	}
 	no := false
-	m.record(Record{Next: &g, Orphan: &no})
+	m.recordChange(Record{Next: &g, Orphan: &no})
 }
 
-func (m *Machine) newer(generation int64) bool {
+func (m *Machine) isNewer(generation int64) bool {
 	if m.orphan {
 		// The deployment was missing from the goals and is back, possibly with the same generation.
 		return m.next == nil
@@ -44,7 +44,7 @@ func (m *Machine) newer(generation int64) bool {
 }
 
 // removeDisowned removes a deployment that the control plane does not know.
-func (m *Machine) abandon() {
+func (m *Machine) removeDisowned() {
 	yes := true
 	if m.orphan {
 		return
@@ -58,19 +58,19 @@ func (m *Machine) abandon() {
 	case "":
 		// Objects with our label, and no memory of their goal.
 		gone := wire.Goal{Deployment: m.id, Want: wire.WantGone}
-		m.record(Record{Work: &gone, Fresh: true, Orphan: &yes, Phase: wire.PhaseRemoving})
+		m.recordChange(Record{Work: &gone, Fresh: true, Orphan: &yes, Phase: wire.PhaseRemoving})
 		return
 	default:
 	}
 	gone := *m.work
 	gone.Want = wire.WantGone
-	m.record(Record{Orphan: &yes, Work: &gone, Cause: &Cause{CodeCanceled,
+	m.recordChange(Record{Orphan: &yes, Work: &gone, Cause: &Cause{CodeCanceled,
 		"the control plane does not know this deployment"}})
 	m.windDown(wire.PhaseRemoving)
 }
 
 // idle: nothing exists, and nothing is being done.
-func (m *Machine) idle() bool {
+func (m *Machine) isIdle() bool {
 	switch m.phase {
 	case "", wire.PhaseFailed, wire.PhaseRemoved:
 		return true
@@ -79,32 +79,32 @@ func (m *Machine) idle() bool {
 	}
 }
 
-func (m *Machine) sameRun(g wire.Goal) bool {
+func (m *Machine) isSameRun(g wire.Goal) bool {
 	return m.work != nil && m.work.Want == g.Want && m.work.Run == g.Run
 }
 
 // takeNextGoal makes the next goal the current one, or starts to undo what is in its way.
-func (m *Machine) takeNext() {
-	if m.next == nil || m.idle() && m.current != nil {
+func (m *Machine) takeNextGoal() {
+	if m.next == nil || m.isIdle() && m.current != nil {
 		// A running removal of strays must finish before a new run creates objects.
 		return
 	}
 	g := *m.next
 	switch {
 	case g.Want == wire.WantGone:
-		m.takeGone(g)
-	case m.sameRun(g):
+		m.takeRemovalGoal(g)
+	case m.isSameRun(g):
 		// The same run with a new generation: adopt it, and retry if the deployment is stuck.
 		g.Pipeline, g.Context, g.Answers = m.work.Pipeline, m.work.Context, m.work.Answers
 		// Record this before the goal: after a crash in between, the goal is sent again.
-		m.resume(g)
-		m.record(Record{Work: &g})
-		m.askAnew()
+		m.resetEndedJobs(g)
+		m.recordChange(Record{Work: &g})
+		m.resetSecretsRequest()
 		if m.phase == wire.PhaseStuck {
 			m.windDown(wire.PhaseUndoing)
 		}
-	case m.idle():
-		m.begin(g)
+	case m.isIdle():
+		m.beginGoal(g)
 	case m.phase == wire.PhaseApplying:
 		m.giveUp(CodeSuperseded, "a newer run took over")
 	case m.phase == wire.PhaseReady:
@@ -114,29 +114,29 @@ func (m *Machine) takeNext() {
 	}
 }
 
-// begin starts a run, or adopts one that the control plane knows to be ready.
-func (m *Machine) begin(g wire.Goal) {
+// beginGoal starts a run, or adopts one that the control plane knows to be ready.
+func (m *Machine) beginGoal(g wire.Goal) {
 	m.forgetRun()
 	no := false
 	if g.Elsewhere {
-		m.beginHere(g)
+		m.beginMigrated(g)
 		return
 	}
 	if g.Begun {
-		m.undoBlind(g, wire.PhaseUndoing, &Cause{CodeMemoryLost,
+		m.undoWithoutHistory(g, wire.PhaseUndoing, &Cause{CodeMemoryLost,
 			"the agent lost its memory of this run, and what ran may not run twice"})
 		return
 	}
 	if !g.Ready {
-		m.record(Record{Work: &g, Fresh: true, Blind: &no, Orphan: &no})
+		m.recordChange(Record{Work: &g, Fresh: true, Blind: &no, Orphan: &no})
 		m.moveTo(wire.PhaseApplying, wire.Event{})
 		return
 	}
 	yes := true
-	m.record(Record{Work: &g, Fresh: true, Blind: &yes, Orphan: &no, Phase: wire.PhaseReady})
+	m.recordChange(Record{Work: &g, Fresh: true, Blind: &yes, Orphan: &no, Phase: wire.PhaseReady})
 	for _, key := range m.order {
-		m.record(Record{Step: &StepState{Key: key, Status: pipeline.StepDone,
-			Started: m.step(key).Approval == nil, Done: true}})
+		m.recordChange(Record{Step: &StepState{Key: key, Status: pipeline.StepDone,
+			Started: m.pipelineStep(key).Approval == nil, Done: true}})
 	}
 }
 
@@ -144,27 +144,27 @@ func (m *Machine) begin(g wire.Goal) {
 // a late Ended must never be taken for one of a new operation.
 func (m *Machine) forgetRun() {
 	last := m.lastOp
-	m.forgetVolatile()
+	m.resetVolatile()
 	m.lastOp = last
 }
 
 // takeRemovalGoal starts the removal. The recorded steps take precedence over those in the
 // goal.
-func (m *Machine) takeGone(g wire.Goal) {
+func (m *Machine) takeRemovalGoal(g wire.Goal) {
 	if m.work == nil {
-		m.goneBlind(g)
+		m.removeWithoutHistory(g)
 		return
 	}
 	g.Pipeline, g.Context = m.work.Pipeline, m.work.Context
-	m.record(Record{Work: &g})
-	m.askAnew()
+	m.recordChange(Record{Work: &g})
+	m.resetSecretsRequest()
 	switch m.phase {
 	case wire.PhaseApplying:
 		m.giveUp(CodeCanceled, "canceled")
 	case wire.PhaseUndoing, wire.PhaseRemoving:
-		m.tryAgain()
+		m.retryFailedUndo()
 	case wire.PhaseRemoved:
-		m.report(wire.Event{Phase: wire.PhaseRemoved})
+		m.reportEvent(wire.Event{Phase: wire.PhaseRemoved})
 	default:
 		m.windDown(wire.PhaseRemoving)
 	}
@@ -172,7 +172,7 @@ func (m *Machine) takeGone(g wire.Goal) {
 
 // resetSecretsRequest forgets a pending or refused request for secrets: it was for the
 // previous generation, and the control plane answers for the current one only.
-func (m *Machine) askAnew() {
+func (m *Machine) resetSecretsRequest() {
 	if m.secrets != secretsHere {
 		m.secrets, m.refusal = secretsUnknown, ""
 	}
@@ -180,17 +180,17 @@ func (m *Machine) askAnew() {
 
 // removeWithoutHistory removes a deployment of which the journal has no record. All
 // services may exist; only the control plane knows which plugins ran.
-func (m *Machine) goneBlind(g wire.Goal) {
+func (m *Machine) removeWithoutHistory(g wire.Goal) {
 	m.forgetRun()
-	m.undoBlind(g, wire.PhaseRemoving, nil)
+	m.undoWithoutHistory(g, wire.PhaseRemoving, nil)
 }
 
-func (m *Machine) undoBlind(g wire.Goal, phase wire.Phase, cause *Cause) {
+func (m *Machine) undoWithoutHistory(g wire.Goal, phase wire.Phase, cause *Cause) {
 	yes := true
-	m.record(Record{Work: &g, Fresh: true, Blind: &yes, Cause: cause})
+	m.recordChange(Record{Work: &g, Fresh: true, Blind: &yes, Cause: cause})
 	for _, key := range m.order {
-		if m.step(key).Service != nil {
-			m.record(Record{Step: &StepState{Key: key, Status: pipeline.StepDone,
+		if m.pipelineStep(key).Service != nil {
+			m.recordChange(Record{Step: &StepState{Key: key, Status: pipeline.StepDone,
 				Started: true, Done: true}})
 		}
 	}
@@ -203,7 +203,7 @@ func (m *Machine) undoBlind(g wire.Goal, phase wire.Phase, cause *Cause) {
 
 // onSecretsArrived records that the bundle is here. Without a history of the run it also
 // takes from the bundle which plugins ran.
-func (m *Machine) arrived(e SecretsArrived) {
+func (m *Machine) onSecretsArrived(e SecretsArrived) {
 	if m.work == nil || e.Run != m.work.Run {
 		return
 	}
@@ -212,30 +212,30 @@ func (m *Machine) arrived(e SecretsArrived) {
 		return
 	}
 	for _, key := range e.Outputs {
-		m.ranBefore(StepState{Key: key, Status: pipeline.StepDone, Started: true, Done: true})
+		m.recordEarlierRun(StepState{Key: key, Status: pipeline.StepDone, Started: true, Done: true})
 	}
-	m.foundPlugins(e.Begun)
+	m.recordFoundPlugins(e.Begun)
 }
 
 // recordFoundPlugins records plugins that have started and whose result is unknown.
-func (m *Machine) foundPlugins(keys []pipeline.StepKey) {
+func (m *Machine) recordFoundPlugins(keys []pipeline.StepKey) {
 	for _, key := range keys {
-		m.ranBefore(StepState{Key: key, Status: pipeline.StepRunning, Started: true, Attempt: 1})
+		m.recordEarlierRun(StepState{Key: key, Status: pipeline.StepRunning, Started: true, Attempt: 1})
 	}
 }
 
 // recordEarlierRun records a plugin step that ran before the journal's records begin.
-func (m *Machine) ranBefore(is StepState) {
+func (m *Machine) recordEarlierRun(is StepState) {
 	s := m.steps[is.Key]
-	if s == nil || s.Started || m.step(is.Key).Plugin == nil {
+	if s == nil || s.Started || m.pipelineStep(is.Key).Plugin == nil {
 		return
 	}
-	m.record(Record{Step: &is})
+	m.recordChange(Record{Step: &is})
 }
 
 // onSecretsRefused ends a run; a ready deployment requests its secrets again after a
 // minute, since its services can run without them.
-func (m *Machine) refused(reason string) {
+func (m *Machine) onSecretsRefused(reason string) {
 	m.secrets, m.refusal = secretsRefused, reason
 	if m.phase == wire.PhaseReady {
 		m.secrets, m.wait = secretsUnknown, m.now.Add(time.Minute)
@@ -244,7 +244,7 @@ func (m *Machine) refused(reason string) {
 
 // requireSecrets reports whether the secrets are here, and requests them if they are not.
 // False means not yet, or never.
-func (m *Machine) haveSecrets() bool {
+func (m *Machine) requireSecrets() bool {
 	if m.secrets == secretsHere {
 		return true
 	}
@@ -258,14 +258,14 @@ func (m *Machine) haveSecrets() bool {
 // giveUp ends an incomplete run. It cancels running operations and skips steps that never
 // started; undoing begins once no operation runs.
 func (m *Machine) giveUp(code, message string) {
-	m.record(Record{Cause: &Cause{Code: code, Message: message}})
+	m.recordChange(Record{Cause: &Cause{Code: code, Message: message}})
 	m.windDown(wire.PhaseUndoing)
 }
 
 func (m *Machine) windDown(phase wire.Phase) {
 	if m.phase == wire.PhaseApplying || m.phase == wire.PhaseReady {
-		m.cancel(m.current)
-		m.cancel(m.ahead)
+		m.cancelOperation(m.current)
+		m.cancelOperation(m.ahead)
 	}
 	for _, key := range m.order {
 		if p := m.pulls[key]; p != nil && p.op != 0 {
@@ -275,12 +275,12 @@ func (m *Machine) windDown(phase wire.Phase) {
 	}
 	for _, key := range m.order {
 		s := m.steps[key]
-		if m.neverBegan(s) {
-			m.change(key, unanswered(s), func(s *StepState) { s.Status = pipeline.StepSkipped })
+		if m.isNeverBegun(s) {
+			m.changeStep(key, unansweredEvent(s), func(s *StepState) { s.Status = pipeline.StepSkipped })
 		}
 	}
-	m.tryAgain()
-	m.calm()
+	m.retryFailedUndo()
+	m.resetRetries()
 	m.left, m.killed, m.probe = nil, "", nil
 	if m.phase == phase {
 		return
@@ -294,16 +294,16 @@ func (m *Machine) windDown(phase wire.Phase) {
 
 // isNeverBegun reports whether a step is marked as skipped when the run ends. That includes
 // an approval without an answer; an answered one keeps its status.
-func (m *Machine) neverBegan(s *StepState) bool {
+func (m *Machine) isNeverBegun(s *StepState) bool {
 	return !s.Started && !s.Done && s.Status != pipeline.StepSkipped &&
 		s.Status != pipeline.StepFailed
 }
 
 // retryFailedUndo marks steps whose undoing failed to be tried again.
-func (m *Machine) tryAgain() {
+func (m *Machine) retryFailedUndo() {
 	for _, key := range m.order {
 		if m.steps[key].GaveUp != "" {
-			m.change(key, wire.Event{}, func(s *StepState) { s.GaveUp, s.Deletes = "", 0 })
+			m.changeStep(key, wire.Event{}, func(s *StepState) { s.GaveUp, s.Deletes = "", 0 })
 		}
 	}
 }

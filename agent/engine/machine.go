@@ -86,7 +86,7 @@ const (
 // New makes a machine that knows nothing of its deployment.
 func New(deployment string) *Machine {
 	m := &Machine{id: deployment, steps: map[pipeline.StepKey]*StepState{}}
-	m.forgetVolatile()
+	m.resetVolatile()
 	return m
 }
 
@@ -95,12 +95,12 @@ func New(deployment string) *Machine {
 func Replay(deployment string, records []Record) *Machine {
 	m := New(deployment)
 	for _, r := range records {
-		m.apply(r)
+		m.applyRecord(r)
 	}
 	return m
 }
 
-func (m *Machine) forgetVolatile() {
+func (m *Machine) resetVolatile() {
 	m.volatile = volatile{
 		pulls:    map[pipeline.StepKey]*pull{},
 		created:  map[pipeline.StepKey]bool{},
@@ -113,20 +113,20 @@ func (m *Machine) Step(now time.Time, ev Event) []Effect {
 	m.now, m.out, m.wake = now, nil, time.Time{}
 	switch e := ev.(type) {
 	case GoalSet:
-		m.accept(e.Goal)
+		m.acceptGoal(e.Goal)
 	case GoalMissing:
-		m.abandon()
+		m.removeDisowned()
 	case SecretsArrived:
-		m.arrived(e)
+		m.onSecretsArrived(e)
 	case SecretsRefused:
 		if m.work != nil && e.Run == m.work.Run && e.Generation == m.work.Generation &&
 			m.secrets != secretsHere {
-			m.refused(e.Reason)
+			m.onSecretsRefused(e.Reason)
 		}
 	case Ended:
-		m.ended(e)
+		m.onOperationEnded(e)
 	case Listed:
-		m.listed(e)
+		m.applyListing(e)
 	case Tick, Restarted:
 	default:
 		panic("unknown event")
@@ -145,16 +145,16 @@ func (m *Machine) Step(now time.Time, ev Event) []Effect {
 func (m *Machine) advance() {
 	for range 20 + 8*len(m.order) {
 		before := len(m.out)
-		m.takeNext()
+		m.takeNextGoal()
 		switch m.phase {
 		case wire.PhaseApplying:
-			m.applying()
+			m.advanceRun()
 		case wire.PhaseUndoing, wire.PhaseRemoving:
-			m.undoing()
+			m.advanceUndo()
 		case wire.PhaseReady:
-			m.maintain()
+			m.maintainServices()
 		case wire.PhaseFailed, wire.PhaseRemoved:
-			m.tidy()
+			m.removeStrays()
 		default:
 		}
 		if len(m.out) == before {
@@ -163,14 +163,14 @@ func (m *Machine) advance() {
 	}
 }
 
-// record changes the durable state.
-func (m *Machine) record(r Record) {
-	m.apply(r)
+// recordChange changes the durable state.
+func (m *Machine) recordChange(r Record) {
+	m.applyRecord(r)
 	m.out = append(m.out, r)
 }
 
-// apply is the only writer of the durable state.
-func (m *Machine) apply(r Record) {
+// applyRecord is the only writer of the durable state.
+func (m *Machine) applyRecord(r Record) {
 	if r.Next != nil {
 		m.next = r.Next
 	}
@@ -272,13 +272,13 @@ func orderOf(p pipeline.Pipeline) []pipeline.StepKey {
 	return order
 }
 
-func (m *Machine) step(key pipeline.StepKey) pipeline.Step {
+func (m *Machine) pipelineStep(key pipeline.StepKey) pipeline.Step {
 	s, _ := m.work.Pipeline.Step(key)
 	return s
 }
 
-// report tells about the deployment.
-func (m *Machine) report(e wire.Event) {
+// reportEvent tells about the deployment.
+func (m *Machine) reportEvent(e wire.Event) {
 	if m.work == nil || m.work.Run == "" || m.orphan {
 		// The control plane does not know this deployment, or does not want reports of it.
 		return
@@ -290,32 +290,32 @@ func (m *Machine) report(e wire.Event) {
 
 // moveTo changes the phase and tells.
 func (m *Machine) moveTo(phase wire.Phase, e wire.Event) {
-	m.record(Record{Phase: phase})
+	m.recordChange(Record{Phase: phase})
 	e.Phase = phase
-	m.report(e)
+	m.reportEvent(e)
 }
 
 // changeStep changes a step's durable state, and reports it if the status changed.
-func (m *Machine) change(key pipeline.StepKey, e wire.Event, edit func(*StepState)) {
+func (m *Machine) changeStep(key pipeline.StepKey, e wire.Event, edit func(*StepState)) {
 	s := *m.steps[key]
 	was := s.Status
 	edit(&s)
-	m.record(Record{Step: &s})
+	m.recordChange(Record{Step: &s})
 	if s.Status != was {
 		e.Step, e.Status = key, s.Status
-		m.report(e)
+		m.reportEvent(e)
 	}
 }
 
-// do starts an operation.
-func (m *Machine) do(d Do) *operation {
+// startOperation starts an operation.
+func (m *Machine) startOperation(d Do) *operation {
 	m.lastOp++
 	d.Op = m.lastOp
 	m.out = append(m.out, d)
 	return &operation{do: d}
 }
 
-func (m *Machine) cancel(o *operation) {
+func (m *Machine) cancelOperation(o *operation) {
 	if o != nil && !o.canceled {
 		o.canceled = true
 		m.out = append(m.out, Cancel{Op: o.do.Op})
@@ -323,7 +323,7 @@ func (m *Machine) cancel(o *operation) {
 }
 
 // wakeAt requests a Tick at the given time, unless an earlier one is due.
-func (m *Machine) pause(until time.Time) {
+func (m *Machine) wakeAt(until time.Time) {
 	if m.wake.IsZero() || until.Before(m.wake) {
 		m.wake = until
 	}
@@ -335,12 +335,12 @@ func (m *Machine) retryLater() {
 	m.tries++
 }
 
-func (m *Machine) calm() { m.tries, m.refusals, m.wait = 0, 0, time.Time{} }
+func (m *Machine) resetRetries() { m.tries, m.refusals, m.wait = 0, 0, time.Time{} }
 
 // isBackingOff reports whether the current work waits before its next attempt.
-func (m *Machine) waiting() bool {
+func (m *Machine) isBackingOff() bool {
 	if m.now.Before(m.wait) {
-		m.pause(m.wait)
+		m.wakeAt(m.wait)
 		return true
 	}
 	return false

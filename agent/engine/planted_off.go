@@ -5,4 +5,4 @@ package engine
 // planted is the defect a machine has on purpose: none, in a build like this.
 type planted struct{}
 
-func (planted) has(string) bool { return false }
+func (planted) hasDefect(string) bool { return false }

@@ -6,7 +6,7 @@ package engine
 // that it would find it.
 type planted struct{ defect string }
 
-func (p planted) has(defect string) bool { return p.defect == defect }
+func (p planted) hasDefect(defect string) bool { return p.defect == defect }
 
 // Plant adds a defect to a machine, one of Defects, for tests that must find it.
 func (m *Machine) Plant(defect string) { m.defect = defect }

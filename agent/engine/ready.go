@@ -9,7 +9,7 @@ import (
 )
 
 // stableAfter is how long a service must run before its restart backoff is reset.
-const steady = time.Minute
+const stableAfter = time.Minute
 
 // service is what is known of a service of a ready deployment.
 type service struct {
@@ -27,7 +27,7 @@ type service struct {
 	restarts int
 }
 
-func (m *Machine) service(key pipeline.StepKey) *service {
+func (m *Machine) serviceState(key pipeline.StepKey) *service {
 	s := m.services[key]
 	if s == nil {
 		s = &service{}
@@ -46,15 +46,15 @@ func (m *Machine) Restarts(key pipeline.StepKey) int {
 
 // applyListing finds out which services are down. It ignores what a listing says about a
 // service that was started after the listing began.
-func (m *Machine) listed(l Listed) {
+func (m *Machine) applyListing(l Listed) {
 	if l.Began.Before(m.fresh) {
 		return
 	}
-	if !m.has("leave strays") {
-		m.strays(l)
+	if !m.hasDefect("leave strays") {
+		m.recordStrays(l)
 	}
 	if m.blind && (m.phase == wire.PhaseUndoing || m.phase == wire.PhaseRemoving) {
-		m.foundPlugins(l.Plugins)
+		m.recordFoundPlugins(l.Plugins)
 	}
 	if m.phase == wire.PhaseApplying {
 		m.findCrashed(l)
@@ -67,11 +67,11 @@ func (m *Machine) listed(l Listed) {
 		m.prepared = false
 	}
 	for _, key := range m.order {
-		step := m.step(key).Service
+		step := m.pipelineStep(key).Service
 		if step == nil {
 			continue
 		}
-		s := m.service(key)
+		s := m.serviceState(key)
 		busy := m.current != nil && m.current.do.Step == key
 		if busy || !l.Began.After(s.changed) && !s.changed.IsZero() {
 			continue
@@ -83,17 +83,17 @@ func (m *Machine) listed(l Listed) {
 			// does not run needs no reaction.
 			s.hushed = s.hushed && !s.runs
 		case step.Restart != pipeline.RestartNever:
-			m.observe(s, s.runs, !l.Network || slices.Contains(l.Missing, key))
+			m.observeService(s, s.runs, !l.Network || slices.Contains(l.Missing, key))
 		}
 	}
 }
 
 // observeService records whether a service runs. One that exited waits longer before each
 // restart; one that was removed from outside, or lost its network, does not.
-func (m *Machine) observe(s *service, running, taken bool) {
+func (m *Machine) observeService(s *service, running, taken bool) {
 	if running {
 		s.down = false
-		if m.now.Sub(s.changed) > steady {
+		if m.now.Sub(s.changed) > stableAfter {
 			s.tries = 0
 		}
 		return
@@ -101,7 +101,7 @@ func (m *Machine) observe(s *service, running, taken bool) {
 	if s.down {
 		return
 	}
-	if m.now.Sub(s.changed) > steady {
+	if m.now.Sub(s.changed) > stableAfter {
 		s.tries = 0
 	}
 	s.down = true
@@ -113,25 +113,25 @@ func (m *Machine) observe(s *service, running, taken bool) {
 	s.tries++
 }
 
-// maintain keeps a ready deployment's services running, in order.
-func (m *Machine) maintain() {
-	if m.current != nil || m.waiting() {
+// maintainServices keeps a ready deployment's services running, in order.
+func (m *Machine) maintainServices() {
+	if m.current != nil || m.isBackingOff() {
 		return
 	}
 	// Log lines are masked with them, and a restart needs them.
-	m.haveSecrets()
+	m.requireSecrets()
 	if m.work.Still {
-		m.hush()
+		m.quiesceNext()
 		return
 	}
-	m.unhush()
+	m.resumeServices()
 	if m.probe != nil {
-		m.probeAgain()
+		m.continueProbing()
 		return
 	}
 	if m.lacks && !m.prepared {
 		// Without the gate no request reaches the services, although they run.
-		m.current = m.do(Do{Kind: Prepare})
+		m.current = m.startOperation(Do{Kind: Prepare})
 		return
 	}
 	for _, key := range m.order {
@@ -140,52 +140,52 @@ func (m *Machine) maintain() {
 			continue
 		}
 		if m.now.Before(s.next) {
-			m.pause(s.next)
+			m.wakeAt(s.next)
 			continue
 		}
-		m.restart(key)
+		m.restartService(key)
 		return
 	}
 	m.removeLeftover()
 }
 
-// restart brings one service back: network, image, container, readiness.
-func (m *Machine) restart(key pipeline.StepKey) {
-	if !m.haveSecrets() {
+// restartService brings one service back: network, image, container, readiness.
+func (m *Machine) restartService(key pipeline.StepKey) {
+	if !m.requireSecrets() {
 		return
 	}
 	if !m.prepared {
-		m.current = m.do(Do{Kind: Prepare})
+		m.current = m.startOperation(Do{Kind: Prepare})
 		return
 	}
 	if p := m.pulls[key]; p == nil || !p.done {
-		m.current = m.do(Do{Kind: Pull, Step: key})
+		m.current = m.startOperation(Do{Kind: Pull, Step: key})
 		return
 	}
-	s := m.service(key)
+	s := m.serviceState(key)
 	s.changed = m.now
-	m.current = m.do(Do{Kind: Start, Step: key, Attempt: 1})
+	m.current = m.startOperation(Do{Kind: Start, Step: key, Attempt: 1})
 }
 
 // onMaintenanceEnded continues after an operation that keeps a ready deployment running.
-func (m *Machine) maintained(o operation, r Result) {
+func (m *Machine) onMaintenanceEnded(o operation, r Result) {
 	key := o.do.Step
-	s := m.service(key)
+	s := m.serviceState(key)
 	switch {
 	case o.do.Kind == Pull && r.Outcome == OK:
 		m.pulls[key] = &pull{done: true}
 	case o.do.Kind == Start && r.Outcome == OK:
-		m.startedAgain(key)
+		m.onServiceRestarted(key)
 		// Services later in the order may need this one to be ready.
-		if m.anyDown() {
+		if m.hasDownService() {
 			m.startProbing(key)
 		}
 	case o.do.Kind == Probe:
-		m.probedAgain(key, r)
+		m.onReprobed(key, r)
 	case o.do.Kind == Stop:
-		m.hushed(o, r)
+		m.onServiceStopped(o, r)
 	case o.do.Kind == Remove:
-		m.leftoverGone(key)
+		m.onLeftoverRemoved(key)
 	default:
 		// The image may have been removed by a user: pull it before the next attempt.
 		delete(m.pulls, key)
@@ -196,18 +196,18 @@ func (m *Machine) maintained(o operation, r Result) {
 
 // onServiceRestarted records a restart. It does not count one after we stopped the service
 // ourselves.
-func (m *Machine) startedAgain(key pipeline.StepKey) {
-	s := m.service(key)
+func (m *Machine) onServiceRestarted(key pipeline.StepKey) {
+	s := m.serviceState(key)
 	s.down, s.hushed, s.changed = false, false, m.now
 	s.seen, s.runs = true, true
 	if m.steps[key].Hushed {
-		m.change(key, wire.Event{}, func(s *StepState) { s.Hushed = false })
+		m.changeStep(key, wire.Event{}, func(s *StepState) { s.Hushed = false })
 		return
 	}
 	s.restarts++
 }
 
-func (m *Machine) anyDown() bool {
+func (m *Machine) hasDownService() bool {
 	return slices.ContainsFunc(m.order, func(key pipeline.StepKey) bool {
 		s := m.services[key]
 		return s != nil && s.down
@@ -216,15 +216,15 @@ func (m *Machine) anyDown() bool {
 
 // onReprobed continues with the next services once a restarted one is ready or has failed
 // to become so.
-func (m *Machine) probedAgain(key pipeline.StepKey, r Result) {
-	t := timingOf(m.step(key))
+func (m *Machine) onReprobed(key pipeline.StepKey, r Result) {
+	t := timingOf(m.pipelineStep(key))
 	switch {
 	case r.Outcome == OK && r.Exited:
 		m.probe = nil
-		if m.step(key).Service.Restart != pipeline.RestartNever {
-			m.observe(m.service(key), false, false)
+		if m.pipelineStep(key).Service.Restart != pipeline.RestartNever {
+			m.observeService(m.serviceState(key), false, false)
 		}
-	case r.Outcome == OK && r.Health == wire.HealthHealthy, !m.notYet(t):
+	case r.Outcome == OK && r.Health == wire.HealthHealthy, !m.allowAnotherTry(t):
 		m.probe = nil
 	default:
 		m.probe.next = m.now.Add(m.probePause(t))

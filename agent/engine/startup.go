@@ -42,28 +42,28 @@ func (m *Machine) startProbing(key pipeline.StepKey) {
 	m.probe = &probing{step: key, since: m.now, started: m.now, next: m.now}
 }
 
-// probeAgain asks a started service when it is time to, or starts one again
+// continueProbing asks a started service when it is time to, or starts one again
 // that ended during its start-up.
-func (m *Machine) probeAgain() {
+func (m *Machine) continueProbing() {
 	if m.now.Before(m.probe.next) {
-		m.pause(m.probe.next)
+		m.wakeAt(m.probe.next)
 		return
 	}
 	if m.probe.down {
 		key := m.probe.step
-		m.current = m.do(Do{Kind: Start, Step: key, Attempt: m.steps[key].Attempt})
+		m.current = m.startOperation(Do{Kind: Start, Step: key, Attempt: m.steps[key].Attempt})
 		return
 	}
-	m.current = m.do(Do{Kind: Probe, Step: m.probe.step})
+	m.current = m.startOperation(Do{Kind: Probe, Step: m.probe.step})
 }
 
-func (m *Machine) serviceStarted(key pipeline.StepKey, r Result) {
-	m.service(key).changed = m.now
+func (m *Machine) onServiceStarted(key pipeline.StepKey, r Result) {
+	m.serviceState(key).changed = m.now
 	switch r.Outcome {
 	case OK:
-		m.calm()
-		if m.has("ready before probe") {
-			m.doneStep(key, Result{})
+		m.resetRetries()
+		if m.hasDefect("ready before probe") {
+			m.completeStep(key, Result{})
 			return
 		}
 		if m.probe == nil {
@@ -78,17 +78,17 @@ func (m *Machine) serviceStarted(key pipeline.StepKey, r Result) {
 	}
 }
 
-func (m *Machine) probed(key pipeline.StepKey, r Result) {
-	t := timingOf(m.step(key))
+func (m *Machine) onStartupProbed(key pipeline.StepKey, r Result) {
+	t := timingOf(m.pipelineStep(key))
 	switch {
 	case r.Outcome == Unknown:
 		// The engine could not be asked, so this does not count as a try.
 		m.probe.next = m.now.Add(t.interval)
 	case r.Exited:
-		m.serviceExited(key, r, t)
+		m.onServiceExited(key, r, t)
 	case r.Health == wire.HealthHealthy:
-		m.serviceHealthy(key, r, t)
-	case m.notYet(t):
+		m.onServiceHealthy(key, r, t)
+	case m.allowAnotherTry(t):
 		m.probe.next = m.now.Add(m.probePause(t))
 	default:
 		r.Code = CodeNotReady
@@ -98,15 +98,15 @@ func (m *Machine) probed(key pipeline.StepKey, r Result) {
 	}
 }
 
-// serviceHealthy completes the step. A service without a readiness check is
+// onServiceHealthy completes the step. A service without a readiness check is
 // only known to run, so it has to stay up for a while first.
-func (m *Machine) serviceHealthy(key pipeline.StepKey, r Result, t timing) {
+func (m *Machine) onServiceHealthy(key pipeline.StepKey, r Result, t timing) {
 	missing := time.Duration(0)
-	if m.step(key).Service.Ready == nil {
-		missing = observeFor - m.now.Sub(m.runsSince(r))
+	if m.pipelineStep(key).Service.Ready == nil {
+		missing = observeFor - m.now.Sub(m.processStart(r))
 	}
 	if missing <= 0 {
-		m.doneStep(key, Result{})
+		m.completeStep(key, Result{})
 		return
 	}
 	m.probe.next = m.now.Add(min(missing, m.probePause(t)))
@@ -114,21 +114,21 @@ func (m *Machine) serviceHealthy(key pipeline.StepKey, r Result, t timing) {
 
 // processStart is when the service's process started. The engine knows it even if the agent
 // was restarted; a time in the future comes from another clock and is ignored.
-func (m *Machine) runsSince(r Result) time.Time {
+func (m *Machine) processStart(r Result) time.Time {
 	if r.StartedAt.IsZero() || r.StartedAt.After(m.now) {
 		return m.probe.started
 	}
 	return r.StartedAt
 }
 
-// serviceExited decides about a service that ended during its start-up. Unless
+// onServiceExited decides about a service that ended during its start-up. Unless
 // it may end, the run fails, or the service is restarted while there is time.
-func (m *Machine) serviceExited(key pipeline.StepKey, r Result, t timing) {
+func (m *Machine) onServiceExited(key pipeline.StepKey, r Result, t timing) {
 	r.Code = cmp.Or(r.Code, CodeServiceExited)
-	if m.step(key).Service.Restart == pipeline.RestartNever {
+	if m.pipelineStep(key).Service.Restart == pipeline.RestartNever {
 		if m.mayEnd(key, r) {
-			m.service(key).finished = true
-			m.doneStep(key, Result{})
+			m.serviceState(key).finished = true
+			m.completeStep(key, Result{})
 			return
 		}
 		m.failStep(key, r)
@@ -142,7 +142,7 @@ func (m *Machine) serviceExited(key pipeline.StepKey, r Result, t timing) {
 	}
 	if m.probe.restarts > 0 {
 		r.Message += fmt.Sprintf("; it was started again %s within %s",
-			times(m.probe.restarts), m.now.Sub(m.probe.since).Round(time.Second))
+			countTimes(m.probe.restarts), m.now.Sub(m.probe.since).Round(time.Second))
 	}
 	m.failStep(key, r)
 }
@@ -150,11 +150,11 @@ func (m *Machine) serviceExited(key pipeline.StepKey, r Result, t timing) {
 // mayEnd reports whether a service that ended was declared to: one that is never
 // restarted may be a job, which has done its work when it ends with code 0.
 func (m *Machine) mayEnd(key pipeline.StepKey, r Result) bool {
-	return m.step(key).Service.Restart == pipeline.RestartNever &&
+	return m.pipelineStep(key).Service.Restart == pipeline.RestartNever &&
 		r.ExitCode != nil && *r.ExitCode == 0
 }
 
-func times(n int) string {
+func countTimes(n int) string {
 	if n == 1 {
 		return "once"
 	}
@@ -163,7 +163,7 @@ func times(n int) string {
 
 // allowAnotherTry counts a failed check and reports whether the service may be checked
 // again.
-func (m *Machine) notYet(t timing) bool {
+func (m *Machine) allowAnotherTry(t timing) bool {
 	if m.now.Sub(m.probe.since) < t.start {
 		return true
 	}

@@ -10,7 +10,7 @@ import (
 // ended, they are removed again.
 
 // recordStrays records containers that should not exist in this phase.
-func (m *Machine) strays(l Listed) {
+func (m *Machine) recordStrays(l Listed) {
 	switch m.phase {
 	case wire.PhaseReady:
 		m.leftover = l.Plugins
@@ -21,17 +21,17 @@ func (m *Machine) strays(l Listed) {
 }
 
 // removeStrays removes objects that appeared after the deployment had ended.
-func (m *Machine) tidy() {
-	if m.stray && m.current == nil && !m.waiting() {
-		m.current = m.do(Do{Kind: RemoveAll})
+func (m *Machine) removeStrays() {
+	if m.stray && m.current == nil && !m.isBackingOff() {
+		m.current = m.startOperation(Do{Kind: RemoveAll})
 	}
 }
 
 // onStraysRemoved clears the flag, or retries; the next listing shows whether everything is
 // gone.
-func (m *Machine) tidied(r Result) {
+func (m *Machine) onStraysRemoved(r Result) {
 	if r.Outcome == OK {
-		m.calm()
+		m.resetRetries()
 		m.stray = false
 		return
 	}
@@ -44,13 +44,13 @@ func (m *Machine) removeLeftover() bool {
 	if len(m.leftover) == 0 {
 		return false
 	}
-	m.current = m.do(Do{Kind: Remove, Step: m.leftover[0], Action: "create"})
+	m.current = m.startOperation(Do{Kind: Remove, Step: m.leftover[0], Action: "create"})
 	return true
 }
 
 // onLeftoverRemoved forgets the leftover, even if removing it failed: the next listing
 // shows it again.
-func (m *Machine) leftoverGone(key pipeline.StepKey) {
+func (m *Machine) onLeftoverRemoved(key pipeline.StepKey) {
 	if len(m.leftover) > 0 && m.leftover[0] == key {
 		m.leftover = m.leftover[1:]
 	}

@@ -15,20 +15,20 @@ const maxRemovals = 6
 
 // advanceUndo undoes what was started, in reverse order, and then removes all objects with
 // the deployment's label.
-func (m *Machine) undoing() {
-	if m.current != nil || m.ahead != nil || m.waiting() {
+func (m *Machine) advanceUndo() {
+	if m.current != nil || m.ahead != nil || m.isBackingOff() {
 		return
 	}
-	if m.blind && !m.orphan && m.anyDelete() && !m.haveSecrets() {
+	if m.blind && !m.orphan && m.hasAnyDelete() && !m.requireSecrets() {
 		// Only the bundle says which plugins ran.
 		if m.secrets != secretsRefused {
 			return
 		}
-		m.suspectAll()
+		m.assumeAllPluginsRan()
 	}
 	for _, key := range m.undoOrder() {
 		s := m.steps[key]
-		if m.has("skip the unknown step") && !s.Done {
+		if m.hasDefect("skip the unknown step") && !s.Done {
 			continue
 		}
 		if s.Started && !s.Undone && s.GaveUp == "" {
@@ -36,16 +36,16 @@ func (m *Machine) undoing() {
 			return
 		}
 	}
-	m.current = m.do(Do{Kind: RemoveAll})
+	m.current = m.startOperation(Do{Kind: RemoveAll})
 }
 
 // assumeAllPluginsRan treats every plugin as if it had run: there is no record, and the
 // control plane refuses the secrets that would tell. What cannot be undone is then listed
 // for people.
-func (m *Machine) suspectAll() {
+func (m *Machine) assumeAllPluginsRan() {
 	for _, key := range m.order {
-		if m.deletes(key) && !m.steps[key].Started {
-			m.change(key, wire.Event{}, func(s *StepState) { s.Started = true })
+		if m.hasDelete(key) && !m.steps[key].Started {
+			m.changeStep(key, wire.Event{}, func(s *StepState) { s.Started = true })
 		}
 	}
 }
@@ -53,20 +53,20 @@ func (m *Machine) suspectAll() {
 // undoOrder is last to first.
 func (m *Machine) undoOrder() []pipeline.StepKey {
 	order := slices.Clone(m.order)
-	if !m.has("undo in forward order") {
+	if !m.hasDefect("undo in forward order") {
 		slices.Reverse(order)
 	}
 	return order
 }
 
-func (m *Machine) anyDelete() bool {
-	return slices.ContainsFunc(m.order, m.deletes)
+func (m *Machine) hasAnyDelete() bool {
+	return slices.ContainsFunc(m.order, m.hasDelete)
 }
 
 // hasDelete reports whether a step created something outside the engine that must be
 // deleted.
-func (m *Machine) deletes(key pipeline.StepKey) bool {
-	s := m.step(key)
+func (m *Machine) hasDelete(key pipeline.StepKey) bool {
+	s := m.pipelineStep(key)
 	return !m.work.Elsewhere && s.Plugin != nil && s.Plugin.Component != nil &&
 		s.Plugin.Component.CanUndo()
 }
@@ -75,13 +75,13 @@ func (m *Machine) deletes(key pipeline.StepKey) bool {
 // its own undoing.
 func (m *Machine) undoStep(key pipeline.StepKey) {
 	if m.steps[key].Status != pipeline.StepUndoing {
-		m.change(key, wire.Event{}, func(s *StepState) { s.Status = pipeline.StepUndoing })
+		m.changeStep(key, wire.Event{}, func(s *StepState) { s.Status = pipeline.StepUndoing })
 	}
 	switch {
-	case m.killed != key && !m.has("delete beside the plugin"):
-		m.current = m.do(Do{Kind: Remove, Step: key, Action: "create"})
-	case !m.deletes(key):
-		m.stepUndone(key, Result{})
+	case m.killed != key && !m.hasDefect("delete beside the plugin"):
+		m.current = m.startOperation(Do{Kind: Remove, Step: key, Action: "create"})
+	case !m.hasDelete(key):
+		m.recordStepUndone(key, Result{})
 	default:
 		m.deletePlugin(key)
 	}
@@ -93,50 +93,52 @@ func (m *Machine) deletePlugin(key pipeline.StepKey) {
 		m.secrets, m.refusal = secretsRefused, "the control plane does not know the deployment"
 	}
 	if m.secrets == secretsRefused {
-		m.gaveUp(key, Result{Code: CodeSecretsRefused,
+		m.recordGiveUp(key, Result{Code: CodeSecretsRefused,
 			Message: "its secrets were refused: " + m.refusal})
 		return
 	}
-	if !m.haveSecrets() {
+	if !m.requireSecrets() {
 		return
 	}
-	if m.step(key).Plugin.Networked() && !m.prepared {
-		m.current = m.do(Do{Kind: Prepare, Step: key})
+	if m.pipelineStep(key).Plugin.Networked() && !m.prepared {
+		m.current = m.startOperation(Do{Kind: Prepare, Step: key})
 		return
 	}
 	if p := m.pulls[key]; p == nil || !p.done {
-		m.current = m.do(Do{Kind: Pull, Step: key})
+		m.current = m.startOperation(Do{Kind: Pull, Step: key})
 		return
 	}
 	if m.steps[key].Deletes >= maxAttempts {
-		m.gaveUp(key, Result{Code: CodeUnknownOutcome,
+		m.recordGiveUp(key, Result{Code: CodeUnknownOutcome,
 			Message: fmt.Sprintf("its delete did not answer %d times", maxAttempts)})
 		return
 	}
-	m.change(key, wire.Event{}, func(s *StepState) { s.Deletes++ })
-	m.current = m.do(Do{Kind: Run, Step: key, Action: "delete", Attempt: m.steps[key].Deletes})
+	m.changeStep(key, wire.Event{}, func(s *StepState) { s.Deletes++ })
+	m.current = m.startOperation(
+		Do{Kind: Run, Step: key, Action: "delete", Attempt: m.steps[key].Deletes},
+	)
 }
 
 // onUndoEnded handles the end of an operation while undoing.
-func (m *Machine) undone(o operation, r Result) {
+func (m *Machine) onUndoEnded(o operation, r Result) {
 	key := o.do.Step
 	if r.Outcome == OK {
-		m.calm()
+		m.resetRetries()
 	}
 	switch o.do.Kind {
 	case Remove:
-		m.containerGone(key, r)
+		m.onContainerRemoved(key, r)
 	case Pull:
-		m.pulledForDelete(key, r)
+		m.onDeletePulled(key, r)
 	case Run:
-		m.deleted(key, r)
+		m.onDeleteEnded(key, r)
 	case RemoveAll:
-		m.removedAll(r)
+		m.onAllRemoved(r)
 	default:
 	}
 }
 
-func (m *Machine) containerGone(key pipeline.StepKey, r Result) {
+func (m *Machine) onContainerRemoved(key pipeline.StepKey, r Result) {
 	switch {
 	case r.Outcome == OK:
 		m.killed = key
@@ -145,88 +147,88 @@ func (m *Machine) containerGone(key pipeline.StepKey, r Result) {
 	case m.refusals < maxRemovals:
 		m.refusals++
 		m.retryLater()
-	case m.deletes(key):
+	case m.hasDelete(key):
 		// It may still run, so its undoing must not.
-		m.gaveUp(key, Result{Message: "its container could not be removed: " + r.Message})
+		m.recordGiveUp(key, Result{Message: "its container could not be removed: " + r.Message})
 	default:
 		// RemoveAll tries once more, and what it leaves is listed there.
-		m.calm()
+		m.resetRetries()
 		m.killed = key
 	}
 }
 
-func (m *Machine) pulledForDelete(key pipeline.StepKey, r Result) {
+func (m *Machine) onDeletePulled(key pipeline.StepKey, r Result) {
 	switch {
 	case r.Outcome == OK:
 		m.pulls[key] = &pull{done: true}
 	case r.Outcome == Unknown || m.tries < maxAttempts:
 		m.retryLater()
 	default:
-		m.gaveUp(key, r)
+		m.recordGiveUp(key, r)
 	}
 }
 
-func (m *Machine) deleted(key pipeline.StepKey, r Result) {
+func (m *Machine) onDeleteEnded(key pipeline.StepKey, r Result) {
 	switch r.Outcome {
 	case OK:
-		m.stepUndone(key, r)
+		m.recordStepUndone(key, r)
 	case No:
-		m.gaveUp(key, r)
+		m.recordGiveUp(key, r)
 	default:
 		m.killed = ""
 		m.retryLater()
 	}
 }
 
-func (m *Machine) stepUndone(key pipeline.StepKey, r Result) {
+func (m *Machine) recordStepUndone(key pipeline.StepKey, r Result) {
 	m.killed = ""
-	m.calm()
-	m.change(key, eventOf(r), func(s *StepState) {
+	m.resetRetries()
+	m.changeStep(key, eventOf(r), func(s *StepState) {
 		s.Undone, s.Status = true, pipeline.StepUndone
 	})
 }
 
 // recordGiveUp records that a step could not be undone; the others are still tried.
-func (m *Machine) gaveUp(key pipeline.StepKey, r Result) {
+func (m *Machine) recordGiveUp(key pipeline.StepKey, r Result) {
 	m.killed = ""
-	m.calm()
-	m.change(key, wire.Event{Code: CodeUndoFailed, Message: r.Message, ExitCode: r.ExitCode},
+	m.resetRetries()
+	m.changeStep(key, wire.Event{Code: CodeUndoFailed, Message: r.Message, ExitCode: r.ExitCode},
 		func(s *StepState) {
 			s.GaveUp = cmp.Or(r.Message, r.Code, "unknown")
 			s.Status = pipeline.StepFailed
 		})
 }
 
-func (m *Machine) removedAll(r Result) {
+func (m *Machine) onAllRemoved(r Result) {
 	m.left = r.Left
 	if r.Outcome != OK && len(r.Left) == 0 {
 		m.left = []string{cmp.Or(r.Message, "the container engine could not be asked")}
 	}
-	if m.undoAgain() {
+	if m.hasMoreToUndo() {
 		// A newer goal arrived in the meantime, and marked failed steps to be tried again.
 		return
 	}
 	if r.Outcome == OK && len(r.Left) == 0 {
-		m.finish()
+		m.finishUndo()
 		return
 	}
 	if r.Outcome == Unknown || m.tries < maxRemovals || m.orphan {
 		m.retryLater()
 		return
 	}
-	m.finish()
+	m.finishUndo()
 }
 
-func (m *Machine) undoAgain() bool {
+func (m *Machine) hasMoreToUndo() bool {
 	return slices.ContainsFunc(m.order, func(key pipeline.StepKey) bool {
 		s := m.steps[key]
-		return s.Started && !s.Undone && s.GaveUp == "" && !m.has("skip the unknown step")
+		return s.Started && !s.Undone && s.GaveUp == "" && !m.hasDefect("skip the unknown step")
 	})
 }
 
 // finishUndo ends the undoing: everything is gone, or what is left is reported.
-func (m *Machine) finish() {
-	m.calm()
+func (m *Machine) finishUndo() {
+	m.resetRetries()
 	m.fresh = m.now
 	m.prepared = false
 	left := slices.Clone(m.left)
@@ -236,7 +238,7 @@ func (m *Machine) finish() {
 		}
 	}
 	if !m.orphan && len(left) > 0 {
-		m.stuck(left)
+		m.reportStuck(left)
 		return
 	}
 	m.out = append(m.out, DropSecrets{})
@@ -255,12 +257,12 @@ func (m *Machine) finish() {
 	}
 }
 
-func (m *Machine) stuck(left []string) {
+func (m *Machine) reportStuck(left []string) {
 	if m.next != nil {
 		// The next goal had its try as well; only a higher generation starts another.
 		work := *m.work
 		work.Generation = m.next.Generation
-		m.record(Record{Work: &work})
+		m.recordChange(Record{Work: &work})
 	}
 	m.moveTo(wire.PhaseStuck, wire.Event{Code: CodeLeftOver, Left: left,
 		Message: fmt.Sprintf("%d things could not be removed; remove them by hand or try again",

@@ -35,7 +35,7 @@ func newFinder(patterns [][]byte) *finder {
 func filterBit(key uint32) uint32 { return key * 0x9E3779B1 >> 16 }
 
 // findAll calls hit for each occurrence of each pattern.
-func (f *finder) find(text []byte, hit func(from, to int)) {
+func (f *finder) findAll(text []byte, hit func(from, to int)) {
 	for i := 0; i+keySize <= len(text); i++ {
 		key := binary.LittleEndian.Uint32(text[i:])
 		bit := filterBit(key)

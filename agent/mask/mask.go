@@ -25,8 +25,8 @@ const (
 	escapeRest = 12
 	// growth is how much longer a secret can become by nested escapes, and maxGrown limits that
 	// for long secrets, in bytes.
-	growth    = 16
-	mostGrown = 512 << 10
+	growth   = 16
+	maxGrown = 512 << 10
 )
 
 // Hidden stands for what may not be read.
@@ -60,10 +60,10 @@ func New(secrets []string, values ...string) *Masker {
 		}
 	}
 	for _, secret := range append(slices.Clip(secrets), values...) {
-		m.add(secret)
+		m.addSecret(secret)
 		if strings.ContainsAny(secret, "\r\n") {
 			for _, line := range strings.FieldsFunc(secret, isLineBreak) {
-				m.add(strings.TrimSpace(line))
+				m.addSecret(strings.TrimSpace(line))
 			}
 		}
 	}
@@ -82,7 +82,7 @@ func sortUnique(all [][]byte) [][]byte {
 
 func isLineBreak(r rune) bool { return r == '\n' || r == '\r' }
 
-func (m *Masker) add(secret string) {
+func (m *Masker) addSecret(secret string) {
 	if len(secret) < minSecret {
 		return
 	}
@@ -106,7 +106,7 @@ func (m *Masker) addCores(secret string, cores []string) {
 		m.patterns = append(m.patterns, []byte(core))
 	}
 	m.spaces = m.spaces || strings.Contains(secret, " ")
-	m.longest = max(m.longest, min(growth*len(secret), mostGrown))
+	m.longest = max(m.longest, min(growth*len(secret), maxGrown))
 }
 
 // base64Core is the part of an encoding that depends on the secret alone when
@@ -134,14 +134,14 @@ func jsonInner(secret string, escapeHTML bool) string {
 type span struct{ from, to int }
 
 // findSecrets returns everything to hide, merged where secrets overlap.
-func (m *Masker) spans(text string) []span {
+func (m *Masker) findSecrets(text string) []span {
 	if len(m.patterns) == 0 {
 		return nil
 	}
 	var found []span
-	m.inText.find([]byte(text), func(from, to int) { found = append(found, span{from, to}) })
+	m.inText.findAll([]byte(text), func(from, to int) { found = append(found, span{from, to}) })
 	for _, v := range decodeViews(text, m.spaces) {
-		m.inViews.find(v.text, func(from, to int) { found = append(found, v.source(from, to)) })
+		m.inViews.findAll(v.text, func(from, to int) { found = append(found, v.sourceSpan(from, to)) })
 	}
 	return mergeSpans(found)
 }
@@ -165,7 +165,7 @@ func (m *Masker) Mask(text string) string {
 	if m == nil {
 		return text
 	}
-	return replace(text, m.spans(text))
+	return maskSpans(text, m.findSecrets(text))
 }
 
 // MaskPart hides the secrets of a text that is a part of another one: where it was
@@ -174,20 +174,23 @@ func (m *Masker) MaskPart(text string, headCut, tailCut bool) string {
 	if m == nil {
 		return text
 	}
-	return replace(text, mergeSpans(append(m.spans(text), m.edges(text, headCut, tailCut)...)))
+	return maskSpans(
+		text,
+		mergeSpans(append(m.findSecrets(text), m.findCutSecrets(text, headCut, tailCut)...)),
+	)
 }
 
 // findCutSecrets finds parts of secrets at the ends of a text that was cut out of a longer
 // one.
-func (m *Masker) edges(text string, headCut, tailCut bool) (found []span) {
+func (m *Masker) findCutSecrets(text string, headCut, tailCut bool) (found []span) {
 	views := append(decodeViews(text, m.spaces), decodedText{text: []byte(text)})
 	for _, v := range views {
 		for _, core := range m.cores {
 			if n := headPart(v.text, core); headCut && n > 0 {
-				found = append(found, span{0, v.source(0, n).to})
+				found = append(found, span{0, v.sourceSpan(0, n).to})
 			}
 			if n := tailPart(v.text, core); tailCut && n > 0 {
-				found = append(found, span{v.source(len(v.text)-n, len(v.text)).from, len(text)})
+				found = append(found, span{v.sourceSpan(len(v.text)-n, len(v.text)).from, len(text)})
 			}
 		}
 	}
@@ -226,7 +229,7 @@ func tailPart(text, secret []byte) int {
 	return 0
 }
 
-func replace(text string, hide []span) string {
+func maskSpans(text string, hide []span) string {
 	if len(hide) == 0 {
 		return text
 	}

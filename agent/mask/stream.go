@@ -30,7 +30,7 @@ func (s *Stream) Write(piece string) string {
 		return ""
 	}
 	text, begin := s.context+s.held, len(s.context)
-	hide := s.masker.spans(text)
+	hide := s.masker.findSecrets(text)
 	safe := len(text) - s.masker.longest + 1
 	for i, h := range hide {
 		if h.to < safe {
@@ -43,10 +43,10 @@ func (s *Stream) Write(piece string) string {
 	if len(text)-safe > maxHeld {
 		// Only a periodic secret in a periodic text comes here.
 		safe = len(text)
-		hide = s.masker.spans(text)
+		hide = s.masker.findSecrets(text)
 	}
 	s.context, s.held = text[contextStart(text, safe):safe], text[safe:]
-	return replace(text[:safe], clipSpans(hide, begin))[begin:]
+	return maskSpans(text[:safe], clipSpans(hide, begin))[begin:]
 }
 
 // contextStart is where the context of a border begins. It does not begin among
@@ -71,22 +71,22 @@ func clipSpans(all []span, begin int) []span {
 }
 
 // Flush returns the rest, at the end of the text.
-func (s *Stream) Flush() string { return s.rest(false) }
+func (s *Stream) Flush() string { return s.flushHeld(false) }
 
 // Cut returns the rest of a text whose end is missing: the first part of a secret
 // may be the last of it.
-func (s *Stream) Cut() string { return s.rest(true) }
+func (s *Stream) Cut() string { return s.flushHeld(true) }
 
-func (s *Stream) rest(cut bool) string {
+func (s *Stream) flushHeld(cut bool) string {
 	if s.held == "" {
 		s.context = ""
 		return ""
 	}
 	text, begin := s.context+s.held, len(s.context)
 	s.context, s.held = "", ""
-	hide := s.masker.spans(text)
+	hide := s.masker.findSecrets(text)
 	if cut {
-		hide = mergeSpans(append(hide, s.masker.edges(text, false, true)...))
+		hide = mergeSpans(append(hide, s.masker.findCutSecrets(text, false, true)...))
 	}
-	return replace(text, clipSpans(hide, begin))[begin:]
+	return maskSpans(text, clipSpans(hide, begin))[begin:]
 }

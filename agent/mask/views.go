@@ -32,8 +32,8 @@ type decodedText struct {
 	starts []int32
 }
 
-// source is the part of the original text that from to to was made of.
-func (v decodedText) source(from, to int) span {
+// sourceSpan is the part of the original text that from to to was made of.
+func (v decodedText) sourceSpan(from, to int) span {
 	if v.starts == nil {
 		return span{from, to}
 	}
@@ -77,7 +77,7 @@ func decodeViews(text string, withForms bool) []decodedText {
 		var next []decodedText
 		for _, v := range level {
 			for _, d := range all {
-				decoded, changed := d.decode(v)
+				decoded, changed := d.decodeView(v)
 				if changed && len(found) < maxViews && !holdsView(found, decoded) {
 					found, next = append(found, decoded), append(next, decoded)
 				}
@@ -90,7 +90,7 @@ func decodeViews(text string, withForms bool) []decodedText {
 
 func hasMark(text []byte, all []decoder) bool {
 	for _, d := range all {
-		if d.begins(text) >= 0 {
+		if d.firstEscape(text) >= 0 {
 			return true
 		}
 	}
@@ -106,17 +106,17 @@ func holdsView(all []decodedText, v decodedText) bool {
 	return false
 }
 
-// begins is where the first escape may be; -1 means that there is none.
-func (d decoder) begins(text []byte) int {
+// firstEscape is where the first escape may be; -1 means that there is none.
+func (d decoder) firstEscape(text []byte) int {
 	if len(d.marks) == 1 {
 		return bytes.IndexByte(text, d.marks[0])
 	}
 	return bytes.IndexAny(text, d.marks)
 }
 
-// decode undoes the escapes of a view.
-func (d decoder) decode(v decodedText) (out decodedText, changed bool) {
-	next := d.begins(v.text)
+// decodeView undoes the escapes of a view.
+func (d decoder) decodeView(v decodedText) (out decodedText, changed bool) {
+	next := d.firstEscape(v.text)
 	if next < 0 {
 		return decodedText{}, false
 	}
@@ -128,7 +128,7 @@ func (d decoder) decode(v decodedText) (out decodedText, changed bool) {
 		}
 		for range next {
 			out.text = append(out.text, v.text[at])
-			out.starts = append(out.starts, v.start(at))
+			out.starts = append(out.starts, v.sourceStart(at))
 			at++
 		}
 		if at == len(v.text) {
@@ -142,16 +142,16 @@ func (d decoder) decode(v decodedText) (out decodedText, changed bool) {
 		}
 		for _, b := range decoded {
 			out.text = append(out.text, b)
-			out.starts = append(out.starts, v.start(at))
+			out.starts = append(out.starts, v.sourceStart(at))
 		}
 		at += length
-		next = d.begins(v.text[at:])
+		next = d.firstEscape(v.text[at:])
 	}
-	out.starts = append(out.starts, v.start(len(v.text)))
+	out.starts = append(out.starts, v.sourceStart(len(v.text)))
 	return out, changed
 }
 
-func (v decodedText) start(i int) int32 {
+func (v decodedText) sourceStart(i int) int32 {
 	if v.starts == nil {
 		return int32(i)
 	}

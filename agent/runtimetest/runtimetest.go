@@ -89,7 +89,7 @@ func newBench(t *testing.T, s Subject) *bench {
 			t.Errorf("remove the deployment: left %v, %v", left, err)
 		}
 		b.ctx = clean
-		if rest := b.list(); len(rest) > 0 {
+		if rest := b.listOwn(); len(rest) > 0 {
 			t.Errorf("after RemoveDeployment there is %v", rest)
 		}
 	})
@@ -103,14 +103,14 @@ func newID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", raw[:4], raw[4:6], raw[6:8], raw[8:10], raw[10:])
 }
 
-func (b *bench) must(err error) {
+func (b *bench) mustSucceed(err error) {
 	b.Helper()
 	if err != nil {
 		b.Fatal(err)
 	}
 }
 
-func (b *bench) service(key pipeline.StepKey) agent.ServiceSpec {
+func (b *bench) newService(key pipeline.StepKey) agent.ServiceSpec {
 	s := agent.ServiceSpec{Deployment: b.deployment, Run: "run", Step: key,
 		Env: map[string]string{}, SecretEnv: map[string]string{},
 		Ports: []pipeline.Port{{Name: "echo", Port: b.Port}},
@@ -119,23 +119,23 @@ func (b *bench) service(key pipeline.StepKey) agent.ServiceSpec {
 	return s
 }
 
-func (b *bench) plugin(key pipeline.StepKey, what Behaviour) agent.PluginSpec {
+func (b *bench) newPlugin(key pipeline.StepKey, what Behaviour) agent.PluginSpec {
 	p := agent.PluginSpec{Deployment: b.deployment, Run: "run", Step: key, Action: "create",
 		Timeout: patience, StdoutLimit: 1 << 20}
 	b.Plugin(&p, what)
 	return p
 }
 
-// start brings a service up and waits until it is ready.
-func (b *bench) start(s agent.ServiceSpec) {
+// startReady brings a service up and waits until it is ready.
+func (b *bench) startReady(s agent.ServiceSpec) {
 	b.Helper()
-	b.must(b.Runtime.Pull(b.ctx, s.Image, nil, nil))
-	b.must(b.Runtime.StartService(b.ctx, s))
+	b.mustSucceed(b.Runtime.Pull(b.ctx, s.Image, nil, nil))
+	b.mustSucceed(b.Runtime.StartService(b.ctx, s))
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		p, err := b.Runtime.Probe(b.ctx, s)
-		b.must(err)
+		b.mustSucceed(err)
 		if p.Ended {
 			b.Fatalf("service %s ended: %+v", s.Step, p)
 		}
@@ -150,20 +150,20 @@ func (b *bench) start(s agent.ServiceSpec) {
 	}
 }
 
-func (b *bench) run(p agent.PluginSpec, stdin string) (agent.PluginResult, []string) {
+func (b *bench) runPlugin(p agent.PluginSpec, stdin string) (agent.PluginResult, []string) {
 	b.Helper()
-	b.must(b.Runtime.Pull(b.ctx, p.Image, nil, nil))
+	b.mustSucceed(b.Runtime.Pull(b.ctx, p.Image, nil, nil))
 	var lines []string
 	r, err := b.Runtime.RunPlugin(b.ctx, p, []byte(stdin), func(l string) { lines = append(lines, l) })
-	b.must(err)
+	b.mustSucceed(err)
 	return r, lines
 }
 
-// list returns this deployment's objects, as "kind step".
-func (b *bench) list() []string {
+// listOwn returns this deployment's objects, as "kind step".
+func (b *bench) listOwn() []string {
 	b.Helper()
 	all, err := b.Runtime.List(b.ctx)
-	b.must(err)
+	b.mustSucceed(err)
 	var mine []string
 	for _, o := range all {
 		if o.Deployment == b.deployment {
@@ -174,11 +174,11 @@ func (b *bench) list() []string {
 	return mine
 }
 
-// object is the only one of its kind.
-func (b *bench) object(kind agent.ObjectKind) agent.Object {
+// onlyObject is the only one of its kind.
+func (b *bench) onlyObject(kind agent.ObjectKind) agent.Object {
 	b.Helper()
 	all, err := b.Runtime.List(b.ctx)
-	b.must(err)
+	b.mustSucceed(err)
 	for _, o := range all {
 		if o.Deployment == b.deployment && o.Kind == kind {
 			return o
@@ -188,9 +188,9 @@ func (b *bench) object(kind agent.ObjectKind) agent.Object {
 	return agent.Object{}
 }
 
-func (b *bench) count(what string) int {
+func (b *bench) countObjects(what string) int {
 	n := 0
-	for _, o := range b.list() {
+	for _, o := range b.listOwn() {
 		if o == what {
 			n++
 		}
@@ -198,16 +198,16 @@ func (b *bench) count(what string) int {
 	return n
 }
 
-func (b *bench) echoes(key pipeline.StepKey) {
+func (b *bench) checkEcho(key pipeline.StepKey) {
 	b.Helper()
 	conn, err := b.Runtime.Dial(b.ctx, b.deployment, key, b.Port)
-	b.must(err)
+	b.mustSucceed(err)
 	defer func() { _ = conn.Close() }()
 	_, err = io.WriteString(conn, "ping\n")
-	b.must(err)
+	b.mustSucceed(err)
 	got := make([]byte, 5)
 	_, err = io.ReadFull(conn, got)
-	b.must(err)
+	b.mustSucceed(err)
 	if string(got) != "ping\n" {
 		b.Errorf("the service answered %q", got)
 	}

@@ -38,11 +38,11 @@ func checkHealth(envFile, outputDir string, command []string) error {
 	defer runtime.UnlockOSThread()
 	output := &beginning{left: maxCheckOutput}
 	c := &exec.Cmd{Path: path, Args: command, Env: env, Stdout: output, Stderr: output,
-		WaitDelay: farewell, SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}}
+		WaitDelay: endGrace, SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}}
 	if err := c.Start(); err != nil {
 		return &exitError{code: exitNotExecutable, err: fmt.Errorf("start %s: %w", path, err)}
 	}
-	end := ended(c, c.Wait())
+	end := exitFromCommand(c, c.Wait())
 	// Without its output, the check's answer still counts.
 	_ = saveCheckOutput(outputDir, output.kept)
 	if end.Code != 0 {

@@ -55,14 +55,14 @@ func (e *DialError) Error() string {
 // *DialError if the gate answered; otherwise the gate itself could not be reached. The
 // context bounds the dial, not the connection.
 func Dial(ctx context.Context, socket, service string, port int) (net.Conn, error) {
-	conn, err := connect(ctx, socket)
+	conn, err := connectSocket(ctx, socket)
 	if err != nil {
 		return nil, fmt.Errorf("reach gate: %w", err)
 	}
 	defer func() { _ = conn.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	target, err := ask(ctx, conn, request{Service: service, Port: port})
+	target, err := requestConn(ctx, conn, dialRequest{Service: service, Port: port})
 	if err != nil && ctx.Err() != nil {
 		return nil, fmt.Errorf("dial %s:%d: %w", service, port, context.Cause(ctx))
 	}
@@ -80,9 +80,9 @@ func Lookup(ctx context.Context, socket, service string) error {
 	return err
 }
 
-// connect goes through the folder's descriptor, since the address of a unix
+// connectSocket goes through the folder's descriptor, since the address of a unix
 // socket is at most 107 bytes long and data folders may be deeper than that.
-func connect(ctx context.Context, socket string) (*net.UnixConn, error) {
+func connectSocket(ctx context.Context, socket string) (*net.UnixConn, error) {
 	dir, err := os.Open(filepath.Dir(socket))
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func connect(ctx context.Context, socket string) (*net.UnixConn, error) {
 	return conn.(*net.UnixConn), nil
 }
 
-func ask(ctx context.Context, conn *net.UnixConn, q request) (net.Conn, error) {
+func requestConn(ctx context.Context, conn *net.UnixConn, q dialRequest) (net.Conn, error) {
 	timeout := defaultDial
 	if deadline, ok := ctx.Deadline(); ok {
 		timeout = max(time.Until(deadline), time.Millisecond)
@@ -114,25 +114,25 @@ func ask(ctx context.Context, conn *net.UnixConn, q request) (net.Conn, error) {
 	if err := json.NewEncoder(conn).Encode(q); err != nil {
 		return nil, fmt.Errorf("ask gate: %w", err)
 	}
-	r, fd, err := receive(conn)
+	r, fd, err := readReply(conn)
 	if err != nil {
 		return nil, fmt.Errorf("gate's answer: %w", err)
 	}
 	if r.Code != "" {
 		return nil, &DialError{Service: q.Service, Port: q.Port, Code: r.Code, Message: r.Message}
 	}
-	return adopt(fd)
+	return connFromDescriptor(fd)
 }
 
-// receive reads one reply and the descriptor that comes with its first byte.
-func receive(conn *net.UnixConn) (reply, int, error) {
-	var r reply
+// readReply reads one reply and the descriptor that comes with its first byte.
+func readReply(conn *net.UnixConn) (dialReply, int, error) {
+	var r dialReply
 	buf, oob := make([]byte, 4096), make([]byte, syscall.CmsgSpace(4))
 	n, oobn, _, _, err := conn.ReadMsgUnix(buf, oob)
 	if err != nil {
 		return r, -1, err
 	}
-	fd := descriptor(oob[:oobn])
+	fd := parseDescriptor(oob[:oobn])
 	rest := io.LimitReader(conn, int64(len(buf)))
 	err = json.NewDecoder(io.MultiReader(bytes.NewReader(buf[:n]), rest)).Decode(&r)
 	if err == nil && r.Code == "" && fd < 0 {
@@ -144,8 +144,8 @@ func receive(conn *net.UnixConn) (reply, int, error) {
 	return r, fd, err
 }
 
-// descriptor returns the one descriptor in a control message, or -1.
-func descriptor(oob []byte) int {
+// parseDescriptor returns the one descriptor in a control message, or -1.
+func parseDescriptor(oob []byte) int {
 	messages, err := syscall.ParseSocketControlMessage(oob)
 	if err != nil || len(messages) != 1 {
 		return -1
@@ -157,7 +157,7 @@ func descriptor(oob []byte) int {
 	return fds[0]
 }
 
-func adopt(fd int) (net.Conn, error) {
+func connFromDescriptor(fd int) (net.Conn, error) {
 	syscall.CloseOnExec(fd)
 	f := os.NewFile(uintptr(fd), "gate")
 	defer func() { _ = f.Close() }()

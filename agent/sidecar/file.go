@@ -56,7 +56,7 @@ func sendFile(s Start, to *FrameWriter) error {
 		return err
 	}
 	// It may grow while we read it.
-	n, err := io.Copy(stream{to, FrameOutput}, io.LimitReader(f, s.Most+1))
+	n, err := io.Copy(frameStream{to, FrameOutput}, io.LimitReader(f, s.Most+1))
 	if err == nil && n > s.Most {
 		err = TooLarge(s.Most)
 	}
@@ -65,7 +65,7 @@ func sendFile(s Start, to *FrameWriter) error {
 
 // receiveFile writes one file, whole or not at all.
 func receiveFile(s Start, in io.Reader) error {
-	target, err := targetOf(s)
+	target, err := resolveTarget(s)
 	if err != nil {
 		return err
 	}
@@ -74,9 +74,9 @@ func receiveFile(s Start, in io.Reader) error {
 		// Leave out the name of our temporary file.
 		return fmt.Errorf("write into %s: %w", path.Dir(target), errors.Unwrap(err))
 	}
-	err = fill(part, in, s.Most)
+	err = receiveContent(part, in, s.Most)
 	if err == nil {
-		err = likeBefore(part, target, os.FileMode(s.Mode))
+		err = copyOwnership(part, target, os.FileMode(s.Mode))
 	}
 	err = errors.Join(err, part.Close())
 	if err == nil {
@@ -88,8 +88,8 @@ func receiveFile(s Start, in io.Reader) error {
 	return err
 }
 
-// targetOf is where the file goes: the path, or into the folder that it names.
-func targetOf(s Start) (string, error) {
+// resolveTarget is where the file goes: the path, or into the folder that it names.
+func resolveTarget(s Start) (string, error) {
 	if err := CleanPath(s.Write); err != nil {
 		return "", err
 	}
@@ -114,7 +114,7 @@ func targetOf(s Start) (string, error) {
 	return target, nil
 }
 
-func fill(part *os.File, in io.Reader, most int64) error {
+func receiveContent(part *os.File, in io.Reader, most int64) error {
 	for total := int64(0); ; {
 		f, err := ReadFrame(in)
 		if err != nil {
@@ -135,7 +135,7 @@ func fill(part *os.File, in io.Reader, most int64) error {
 }
 
 // copyOwnership gives the new file the owner and permissions of the file that it replaces.
-func likeBefore(part *os.File, target string, mode os.FileMode) error {
+func copyOwnership(part *os.File, target string, mode os.FileMode) error {
 	if mode == 0 {
 		mode = 0o644
 	}

@@ -132,13 +132,13 @@ func (w *FrameWriter) JSON(kind FrameKind, v any) error {
 	return w.Write(kind, data)
 }
 
-// stream writes everything as frames of one kind.
-type stream struct {
+// frameStream writes everything as frames of one kind.
+type frameStream struct {
 	to   *FrameWriter
 	kind FrameKind
 }
 
-func (s stream) Write(p []byte) (int, error) {
+func (s frameStream) Write(p []byte) (int, error) {
 	for n := 0; n < len(p); n += MaxFrame {
 		if err := s.to.Write(s.kind, p[n:min(n+MaxFrame, len(p))]); err != nil {
 			return n, err

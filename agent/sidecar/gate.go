@@ -32,16 +32,16 @@ const (
 	restAfter = time.Second
 )
 
-// request asks for one connection.
-type request struct {
+// dialRequest asks for one connection.
+type dialRequest struct {
 	Service string `json:"service"`
 	Port    int    `json:"port"`
 	// Timeout is in milliseconds.
 	Timeout int64 `json:"timeout"`
 }
 
-// reply answers a request. With no Code, a socket comes along.
-type reply struct {
+// dialReply answers a request. With no Code, a socket comes along.
+type dialReply struct {
 	Code    Code   `json:"code,omitempty"`
 	Message string `json:"message,omitempty"`
 }
@@ -58,10 +58,10 @@ func Serve(ctx context.Context, socket string) error {
 	}
 	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
 	defer stop()
-	return accept(ctx, listener.(*net.UnixListener))
+	return acceptRequests(ctx, listener.(*net.UnixListener))
 }
 
-func accept(ctx context.Context, listener *net.UnixListener) error {
+func acceptRequests(ctx context.Context, listener *net.UnixListener) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	slots := make(chan struct{}, maxPending)
@@ -94,7 +94,7 @@ func accept(ctx context.Context, listener *net.UnixListener) error {
 // can reach the socket.
 func (n *names) answer(ctx context.Context, conn *net.UnixConn) {
 	_ = conn.SetDeadline(time.Now().Add(requestTime))
-	var q request
+	var q dialRequest
 	if err := json.NewDecoder(io.LimitReader(conn, maxRequest)).Decode(&q); err != nil {
 		return
 	}
@@ -106,20 +106,20 @@ func (n *names) answer(ctx context.Context, conn *net.UnixConn) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if q.Port == lookupPort {
-		_ = send(conn, n.resolve(ctx, q.Service), nil)
+		_ = sendReply(conn, n.resolve(ctx, q.Service), nil)
 		return
 	}
 	target, err := n.dial(ctx, q)
 	if err != nil {
-		_ = send(conn, reply{Code: classify(err), Message: err.Error()}, nil)
+		_ = sendReply(conn, dialReply{Code: codeOf(err), Message: err.Error()}, nil)
 		return
 	}
 	defer func() { _ = target.Close() }()
-	_ = pass(conn, target)
+	_ = sendSocket(conn, target)
 }
 
 // dial connects to a service by its one-label name.
-func (n *names) dial(ctx context.Context, q request) (*net.TCPConn, error) {
+func (n *names) dial(ctx context.Context, q dialRequest) (*net.TCPConn, error) {
 	if !isLabel(q.Service) || q.Port < 1 || q.Port > 65535 {
 		return nil, fmt.Errorf("%w: %q port %d", errBadTarget, q.Service, q.Port)
 	}
@@ -150,7 +150,7 @@ func isLabel(s string) bool {
 	return true
 }
 
-func classify(err error) Code {
+func codeOf(err error) Code {
 	var dns *net.DNSError
 	var timeout interface{ Timeout() bool }
 	switch {
@@ -169,19 +169,19 @@ func classify(err error) Code {
 
 // sendSocket passes the socket itself, without the duplicate that File would make, which
 // would be switched to blocking mode.
-func pass(conn *net.UnixConn, target *net.TCPConn) error {
+func sendSocket(conn *net.UnixConn, target *net.TCPConn) error {
 	raw, err := target.SyscallConn()
 	if err != nil {
 		return err
 	}
 	var sendErr error
 	err = raw.Control(func(fd uintptr) {
-		sendErr = send(conn, reply{}, syscall.UnixRights(int(fd)))
+		sendErr = sendReply(conn, dialReply{}, syscall.UnixRights(int(fd)))
 	})
 	return errors.Join(err, sendErr)
 }
 
-func send(conn *net.UnixConn, r reply, rights []byte) error {
+func sendReply(conn *net.UnixConn, r dialReply, rights []byte) error {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err

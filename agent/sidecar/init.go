@@ -24,7 +24,7 @@ const (
 
 // execCommand replaces this process by the command, with the file's variables in its
 // environment. It returns only if that failed.
-func become(file string, command []string) error {
+func execCommand(file string, command []string) error {
 	secrets, err := awaitSecrets(file, secretsWait)
 	if err != nil {
 		return &exitError{code: exitSecrets, err: err}

@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// silence is how long nothing may come from the person's end: it sends pings.
-	silence = time.Minute
-	// stalled is how long a command may leave its input unread.
-	stalled = 10 * time.Minute
+	// silenceTimeout is how long nothing may come from the person's end: it sends pings.
+	silenceTimeout = time.Minute
+	// stalledTimeout is how long a command may leave its input unread.
+	stalledTimeout = 10 * time.Minute
 	// endGrace is how long a command has to end by itself after its client is gone.
-	farewell = time.Second
+	endGrace = time.Second
 	// defaultTerm is what every terminal emulator of today understands.
 	defaultTerm = "TERM=xterm-256color"
 	// NoSecrets is given to the inside role for a service without secret variables.
@@ -33,7 +33,7 @@ const (
 // serveInside performs one task inside a service for a user connected through in and out.
 // Everything it started ends when the command ends, when in ends (as it does if the agent
 // is killed), or when in is silent for too long.
-func inside(in io.Reader, out io.Writer, envFile string) error {
+func serveInside(in io.Reader, out io.Writer, envFile string) error {
 	to := NewFrameWriter(out)
 	if err := to.Write(FrameHello, nil); err != nil {
 		return err
@@ -46,16 +46,16 @@ func inside(in io.Reader, out io.Writer, envFile string) error {
 	if first.Kind != FrameStart || json.Unmarshal(first.Data, &s) != nil {
 		return fmt.Errorf("read what to do: %w", ErrFrame)
 	}
-	end := perform(s, in, to, envFile)
+	end := performStart(s, in, to, envFile)
 	return to.JSON(FrameExit, end)
 }
 
-func perform(s Start, in io.Reader, to *FrameWriter, envFile string) Exit {
+func performStart(s Start, in io.Reader, to *FrameWriter, envFile string) Exit {
 	switch {
 	case s.Read != "":
-		return finished(sendFile(s, to))
+		return exitFromErr(sendFile(s, to))
 	case s.Write != "":
-		return finished(receiveFile(s, in))
+		return exitFromErr(receiveFile(s, in))
 	case len(s.Command) > 0:
 		env, err := serviceEnvironment(envFile)
 		if err != nil {
@@ -63,10 +63,10 @@ func perform(s Start, in io.Reader, to *FrameWriter, envFile string) Exit {
 		}
 		return runInside(s, in, to, env)
 	}
-	return finished(errors.New("nothing to do"))
+	return exitFromErr(errors.New("nothing to do"))
 }
 
-func finished(err error) Exit {
+func exitFromErr(err error) Exit {
 	if err == nil {
 		return Exit{}
 	}
@@ -100,27 +100,27 @@ func runInside(s Start, in io.Reader, to *FrameWriter, env []string) Exit {
 	if err != nil {
 		return Exit{Code: exitNotFound, Message: err.Error()}
 	}
-	c := &exec.Cmd{Path: path, Args: s.Command, Env: env, WaitDelay: farewell,
+	c := &exec.Cmd{Path: path, Args: s.Command, Env: env, WaitDelay: endGrace,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}}
 	p, err := connectTo(c, s, to)
 	if err != nil {
-		return finished(err)
+		return exitFromErr(err)
 	}
 	if err := c.Start(); err != nil {
 		p.close()
 		return Exit{Code: exitNotExecutable, Message: "start " + path + ": " + err.Error()}
 	}
-	p.started()
-	go p.feed(in, func() { hangUp(c.Process.Pid) })
+	p.releaseChildEnd()
+	go p.feedFrames(in, func() { endSession(c.Process.Pid) })
 	err = c.Wait()
-	p.drain()
-	return ended(c, err)
+	p.drainOutput()
+	return exitFromCommand(c, err)
 }
 
-func ended(c *exec.Cmd, err error) Exit {
+func exitFromCommand(c *exec.Cmd, err error) Exit {
 	state := c.ProcessState
 	if state == nil {
-		return finished(err)
+		return exitFromErr(err)
 	}
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		// As shells tell of a signal.
@@ -130,15 +130,15 @@ func ended(c *exec.Cmd, err error) Exit {
 }
 
 // endSession sends SIGHUP to the command's session, and SIGKILL after endGrace.
-func hangUp(pid int) {
+func endSession(pid int) {
 	_ = syscall.Kill(-pid, syscall.SIGHUP)
-	time.AfterFunc(farewell, func() { _ = syscall.Kill(-pid, syscall.SIGKILL) })
+	time.AfterFunc(endGrace, func() { _ = syscall.Kill(-pid, syscall.SIGKILL) })
 }
 
 // endChildren kills whatever became our child because its parents ended.
 func endChildren() {
 	for range 100 {
-		all := children()
+		all := listChildren()
 		if len(all) == 0 {
 			return
 		}
@@ -149,7 +149,7 @@ func endChildren() {
 	}
 }
 
-func children() (all []int) {
+func listChildren() (all []int) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
@@ -174,7 +174,7 @@ func children() (all []int) {
 }
 
 // commandPipes connects a command's streams with frames.
-type plumbing struct {
+type commandPipes struct {
 	// input is the command's standard input; with a terminal, the terminal.
 	input *os.File
 	// terminal and its far end, which is the command's.
@@ -185,15 +185,15 @@ type plumbing struct {
 	once   sync.Once
 }
 
-func connectTo(c *exec.Cmd, s Start, to *FrameWriter) (*plumbing, error) {
-	p := &plumbing{to: to}
+func connectTo(c *exec.Cmd, s Start, to *FrameWriter) (*commandPipes, error) {
+	p := &commandPipes{to: to}
 	if !s.TTY {
 		far, near, err := os.Pipe()
 		if err != nil {
 			return nil, fmt.Errorf("open a pipe: %w", err)
 		}
 		p.input, p.far = near, far
-		c.Stdin, c.Stdout, c.Stderr = far, stream{to, FrameOutput}, stream{to, FrameErrors}
+		c.Stdin, c.Stdout, c.Stderr = far, frameStream{to, FrameOutput}, frameStream{to, FrameErrors}
 		return p, nil
 	}
 	var err error
@@ -208,26 +208,26 @@ func connectTo(c *exec.Cmd, s Start, to *FrameWriter) (*plumbing, error) {
 
 // releaseChildEnd closes our copy of the command's end, so that we notice when the command
 // closes it.
-func (p *plumbing) started() {
+func (p *commandPipes) releaseChildEnd() {
 	_ = p.far.Close()
 	if p.terminal != nil {
-		p.output.Go(func() { _, _ = io.Copy(stream{p.to, FrameOutput}, p.terminal) })
+		p.output.Go(func() { _, _ = io.Copy(frameStream{p.to, FrameOutput}, p.terminal) })
 	}
 }
 
 // drainOutput waits until the command's output is sent, at most for endGrace: processes it
 // left running may hold the output open.
-func (p *plumbing) drain() {
+func (p *commandPipes) drainOutput() {
 	done := make(chan struct{})
 	go func() { p.output.Wait(); close(done) }()
 	select {
 	case <-done:
-	case <-time.After(farewell):
+	case <-time.After(endGrace):
 	}
 	p.close()
 }
 
-func (p *plumbing) close() {
+func (p *commandPipes) close() {
 	p.once.Do(func() {
 		_ = p.far.Close()
 		_ = p.input.Close()
@@ -235,10 +235,10 @@ func (p *plumbing) close() {
 }
 
 // feedFrames passes frames to the command until in ends or is silent for too long.
-func (p *plumbing) feed(in io.Reader, gone func()) {
+func (p *commandPipes) feedFrames(in io.Reader, gone func()) {
 	var once sync.Once
 	leave := func() { once.Do(gone) }
-	alarm := time.AfterFunc(silence, leave)
+	alarm := time.AfterFunc(silenceTimeout, leave)
 	defer alarm.Stop()
 	for {
 		f, err := ReadFrame(in)
@@ -246,13 +246,13 @@ func (p *plumbing) feed(in io.Reader, gone func()) {
 			leave()
 			return
 		}
-		alarm.Reset(stalled)
-		p.take(f)
-		alarm.Reset(silence)
+		alarm.Reset(stalledTimeout)
+		p.handleFrame(f)
+		alarm.Reset(silenceTimeout)
 	}
 }
 
-func (p *plumbing) take(f Frame) {
+func (p *commandPipes) handleFrame(f Frame) {
 	switch f.Kind {
 	case FrameInput:
 		// A command that closed its input, or ended, does not want it.
@@ -264,7 +264,7 @@ func (p *plumbing) take(f Frame) {
 	case FrameWindow:
 		var w Window
 		if p.terminal != nil && json.Unmarshal(f.Data, &w) == nil {
-			_ = resize(p.terminal, w)
+			_ = resizeTerminal(p.terminal, w)
 		}
 	}
 }

@@ -67,13 +67,13 @@ func (n *names) address(ctx context.Context, service string) (netip.Addr, error)
 }
 
 // resolve answers a request that wants no connection.
-func (n *names) resolve(ctx context.Context, service string) reply {
+func (n *names) resolve(ctx context.Context, service string) dialReply {
 	err := errBadTarget
 	if isLabel(service) {
 		_, err = n.address(ctx, service)
 	}
 	if err != nil {
-		return reply{Code: classify(err), Message: err.Error()}
+		return dialReply{Code: codeOf(err), Message: err.Error()}
 	}
-	return reply{Code: codeResolved}
+	return dialReply{Code: codeResolved}
 }

@@ -45,7 +45,7 @@ var errUsage = errors.New("usage: sidecar gate SOCKET | sidecar init ENVFILE -- 
 // Run performs the role named by args (without the program's name) and
 // returns the exit code. The init role does not return when it succeeds.
 func Run(args []string, stderr io.Writer) int {
-	err := run(args)
+	err := runRole(args)
 	if err == nil {
 		return 0
 	}
@@ -60,7 +60,7 @@ func Run(args []string, stderr io.Writer) int {
 	return exitUsage
 }
 
-func run(args []string) error {
+func runRole(args []string) error {
 	if len(args) < 2 {
 		return errUsage
 	}
@@ -68,7 +68,7 @@ func run(args []string) error {
 		if len(args) < 4 || args[2] != "--" {
 			return errUsage
 		}
-		return become(args[1], args[3:])
+		return execCommand(args[1], args[3:])
 	}
 	if args[0] == "check" {
 		if len(args) < 5 || args[3] != "--" {
@@ -95,7 +95,7 @@ func run(args []string) error {
 	case "reach":
 		return reachRole(ctx, args[1])
 	case "inside":
-		if err := inside(os.Stdin, os.Stdout, args[1]); err != nil {
+		if err := serveInside(os.Stdin, os.Stdout, args[1]); err != nil {
 			return &exitError{code: exitInside, err: err}
 		}
 		return nil

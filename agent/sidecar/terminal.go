@@ -15,12 +15,12 @@ func openTerminal(w Window) (near, far *os.File, err error) {
 		return nil, nil, fmt.Errorf("open a terminal: %w", err)
 	}
 	var number, unlocked uint32
-	err = control(near, syscall.TIOCSPTLCK, unsafe.Pointer(&unlocked))
+	err = callIoctl(near, syscall.TIOCSPTLCK, unsafe.Pointer(&unlocked))
 	if err == nil {
-		err = control(near, syscall.TIOCGPTN, unsafe.Pointer(&number))
+		err = callIoctl(near, syscall.TIOCGPTN, unsafe.Pointer(&number))
 	}
 	if err == nil && w.Cols > 0 && w.Rows > 0 {
-		err = resize(near, w)
+		err = resizeTerminal(near, w)
 	}
 	if err == nil {
 		far, err = os.OpenFile("/dev/pts/"+strconv.Itoa(int(number)),
@@ -33,13 +33,13 @@ func openTerminal(w Window) (near, far *os.File, err error) {
 	return near, far, nil
 }
 
-// resize tells the terminal's program that its window has another size.
-func resize(near *os.File, w Window) error {
+// resizeTerminal tells the terminal's program that its window has another size.
+func resizeTerminal(near *os.File, w Window) error {
 	size := struct{ rows, cols, x, y uint16 }{w.Rows, w.Cols, 0, 0}
-	return control(near, syscall.TIOCSWINSZ, unsafe.Pointer(&size))
+	return callIoctl(near, syscall.TIOCSWINSZ, unsafe.Pointer(&size))
 }
 
-func control(f *os.File, request uintptr, argument unsafe.Pointer) error {
+func callIoctl(f *os.File, request uintptr, argument unsafe.Pointer) error {
 	raw, err := f.SyscallConn()
 	if err != nil {
 		return err

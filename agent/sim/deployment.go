@@ -48,7 +48,7 @@ func (d *deployment) beginRun(run string) {
 	d.undoing, d.wasReady = len(d.graph.Steps), false
 }
 
-func (d *deployment) index(key pipeline.StepKey) int {
+func (d *deployment) indexOf(key pipeline.StepKey) int {
 	for i, s := range d.graph.Steps {
 		if s.Key == key {
 			return i
@@ -57,12 +57,12 @@ func (d *deployment) index(key pipeline.StepKey) int {
 	return -1
 }
 
-func (d *deployment) undoable(key pipeline.StepKey) bool {
+func (d *deployment) hasUndo(key pipeline.StepKey) bool {
 	s, _ := d.graph.Step(key)
 	return s.Plugin != nil && s.Plugin.Component.CanUndo()
 }
 
-func (d *deployment) goal(generation int64, want wire.Want, run string, ready bool,
+func (d *deployment) newGoal(generation int64, want wire.Want, run string, ready bool,
 	answers map[pipeline.StepKey]wire.Answer) wire.Goal {
 	return wire.Goal{Deployment: d.id, Generation: generation, Want: want, Run: run,
 		Ready: ready, Pipeline: d.graph, Answers: answers}
@@ -83,9 +83,9 @@ func (w *world) newDeployment(id string) *deployment {
 			s.Service = &pipeline.ServiceStep{Name: string(keys[i]),
 				Ready: &pipeline.Readiness{IntervalSeconds: 1, Retries: 15}}
 		default:
-			c := &pipeline.Component{Idempotent: w.percent(40), Network: w.percent(50),
+			c := &pipeline.Component{Idempotent: w.chance(40), Network: w.chance(50),
 				Actions: []string{"create"}}
-			if w.percent(85) {
+			if w.chance(85) {
 				c.Actions = append(c.Actions, "delete")
 			}
 			s.Plugin = &pipeline.PluginStep{Name: string(keys[i]), Component: c}
@@ -98,10 +98,10 @@ func (w *world) newDeployment(id string) *deployment {
 }
 
 func (w *world) newHabit() *habit {
-	h := &habit{effect: true, ready: w.between(50*time.Millisecond, 8*time.Second)}
+	h := &habit{effect: true, ready: w.randomBetween(50*time.Millisecond, 8*time.Second)}
 	switch n := w.random.IntN(100); {
 	case n < 6:
-		h.fails, h.effect = true, w.percent(60)
+		h.fails, h.effect = true, w.chance(60)
 	case n < 10:
 		h.hangs = true
 	case n < 13:
@@ -111,13 +111,13 @@ func (w *world) newHabit() *habit {
 	case n < 18:
 		h.ready = time.Hour
 	case n < 21:
-		h.ends = w.between(time.Second, 40*time.Second)
+		h.ends = w.randomBetween(time.Second, 40*time.Second)
 	}
 	return h
 }
 
-// obey makes everything of it well-behaved, as a person who repairs it does.
-func (d *deployment) obey() {
+// repairHabits makes everything of it well-behaved, as a person who repairs it does.
+func (d *deployment) repairHabits() {
 	for _, s := range d.graph.Steps {
 		h := d.habits[s.Key]
 		h.stubborn, h.hangsDelete = false, false

@@ -51,7 +51,7 @@ type docker struct {
 	objects []*object
 }
 
-func (d *docker) find(of *deployment, k kind, step pipeline.StepKey, action string) *object {
+func (d *docker) findObject(of *deployment, k kind, step pipeline.StepKey, action string) *object {
 	for _, o := range d.objects {
 		if o.of == of && o.kind == k && o.step == step && o.action == action {
 			return o
@@ -60,12 +60,12 @@ func (d *docker) find(of *deployment, k kind, step pipeline.StepKey, action stri
 	return nil
 }
 
-func (d *docker) add(o *object) *object {
+func (d *docker) addObject(o *object) *object {
 	d.objects = append(d.objects, o)
 	return o
 }
 
-func (d *docker) drop(o *object) {
+func (d *docker) dropObject(o *object) {
 	for i, other := range d.objects {
 		if other == o {
 			o.gone = true
@@ -75,8 +75,8 @@ func (d *docker) drop(o *object) {
 	}
 }
 
-// stop ends a container's process, if one runs.
-func (o *object) stop() {
+// stopProcess ends a container's process, if one runs.
+func (o *object) stopProcess() {
 	if o.state == running {
 		o.state = exited
 		o.life++
@@ -84,12 +84,12 @@ func (o *object) stop() {
 }
 
 // listEngine returns the engine's objects, in every state.
-func (w *world) look() (objects []object, ok bool) {
-	if w.docker.down || w.docker.frozen || w.fault(40, "list error") {
-		return nil, w.has("delete on a failed list")
+func (w *world) listEngine() (objects []object, ok bool) {
+	if w.docker.down || w.docker.frozen || w.injectFault(40, "list error") {
+		return nil, w.hasDefect("delete on a failed list")
 	}
 	for _, o := range w.docker.objects {
-		if w.has("list without stopped containers") && o.kind >= gate && o.state != running {
+		if w.hasDefect("list without stopped containers") && o.kind >= gate && o.state != running {
 			continue
 		}
 		objects = append(objects, *o)
@@ -102,69 +102,69 @@ func (w *world) failDocker() {
 	if w.docker.down || w.docker.frozen {
 		return
 	}
-	if w.percent(40) {
+	if w.chance(40) {
 		w.docker.frozen = true
 		w.met["docker frozen"]++
-		w.note("docker freezes")
-		w.after(w.between(time.Second, 40*time.Second), "thaw", w.thaw)
+		w.appendTrace("docker freezes")
+		w.schedule(w.randomBetween(time.Second, 40*time.Second), "thaw", w.thawEngine)
 		return
 	}
 	w.docker.down = true
 	w.met["docker killed"]++
-	w.note("docker dies")
+	w.appendTrace("docker dies")
 	for _, o := range w.docker.objects {
 		if o.op != nil {
 			// The stream is cut; the plugin keeps running without a reader.
 			waits := o.op
 			o.op = nil
-			w.answer(waits, engine.Result{Outcome: engine.Unknown})
+			w.deliverResult(waits, engine.Result{Outcome: engine.Unknown})
 		}
 	}
-	w.after(w.between(300*time.Millisecond, 20*time.Second), "docker starts", w.startDocker)
+	w.schedule(w.randomBetween(300*time.Millisecond, 20*time.Second), "docker starts", w.startDocker)
 }
 
 // startDocker starts the engine. Without live-restore, containers that outlived a kill -9
 // of the engine are stopped when it starts again.
 func (w *world) startDocker() {
 	w.docker.down = false
-	if w.percent(30) {
+	if w.chance(30) {
 		return
 	}
 	for _, o := range w.docker.objects {
-		o.stop()
+		o.stopProcess()
 	}
 }
 
-func (w *world) thaw() {
+func (w *world) thawEngine() {
 	w.docker.frozen = false
 	waiting := w.docker.waiting
 	w.docker.waiting = nil
 	for _, serve := range waiting {
-		w.after(w.between(0, 50*time.Millisecond), "thawed call", serve)
+		w.schedule(w.randomBetween(0, 50*time.Millisecond), "thawed call", serve)
 	}
 }
 
 // interfere removes or stops an object from outside.
-func (w *world) stranger() {
+func (w *world) interfere() {
 	if len(w.docker.objects) == 0 || w.docker.down || w.docker.frozen {
 		return
 	}
 	o := w.docker.objects[w.random.IntN(len(w.docker.objects))]
 	w.met["stranger"]++
-	w.note("stranger", itoa(o.kind), o.of.id, string(o.step))
-	if o.kind == network && w.attached(o.of) {
+	w.appendTrace("stranger", itoa(o.kind), o.of.id, string(o.step))
+	if o.kind == network && w.hasRunningContainer(o.of) {
 		return
 	}
 	w.endPlugin(o, engine.Result{Outcome: engine.No, Code: "killed_by_stranger"})
-	o.stop()
-	if o.kind == network || w.percent(60) {
-		w.docker.drop(o)
+	o.stopProcess()
+	if o.kind == network || w.chance(60) {
+		w.docker.dropObject(o)
 	}
 }
 
-// attached reports whether a container of the deployment runs: its network
+// hasRunningContainer reports whether a container of the deployment runs: its network
 // cannot be removed then.
-func (w *world) attached(d *deployment) bool {
+func (w *world) hasRunningContainer(d *deployment) bool {
 	for _, o := range w.docker.objects {
 		if o.of == d && o.kind != network && o.state == running {
 			return true
@@ -177,6 +177,6 @@ func (w *world) attached(d *deployment) bool {
 func (w *world) endPlugin(o *object, r engine.Result) {
 	if waits := o.op; waits != nil {
 		o.op = nil
-		w.answer(waits, r)
+		w.deliverResult(waits, r)
 	}
 }

@@ -18,12 +18,14 @@ type link struct {
 }
 
 // connectLink is the control plane dialing the agent until it succeeds.
-func (w *world) connect() {
-	retry := func() { w.after(w.between(500*time.Millisecond, 3*time.Second), "dial", w.connect) }
+func (w *world) connectLink() {
+	retry := func() {
+		w.schedule(w.randomBetween(500*time.Millisecond, 3*time.Second), "dial", w.connectLink)
+	}
 	if w.link.up {
 		return
 	}
-	if !w.agent.alive || w.plane.down || w.fault(100, "dial fails") {
+	if !w.agent.alive || w.plane.down || w.injectFault(100, "dial fails") {
 		retry()
 		return
 	}
@@ -31,7 +33,7 @@ func (w *world) connect() {
 	n := w.link.number
 	w.agent.session, w.agent.sending = n, false
 	w.plane.session, w.plane.greeted = n, false
-	w.note("connected", itoa(n))
+	w.appendTrace("connected", itoa(n))
 	w.toPlane(n, welcome{last: w.agent.last})
 }
 
@@ -41,14 +43,14 @@ func (w *world) dropLink(why string) {
 		return
 	}
 	w.link.up = false
-	w.note("cut", why)
+	w.appendTrace("cut", why)
 	n := w.link.number
-	w.after(w.between(0, time.Second), "agent notices", func() {
+	w.schedule(w.randomBetween(0, time.Second), "agent notices", func() {
 		if w.agent.session == n {
 			w.agent.session = 0
 		}
 	})
-	w.after(w.between(0, 2*time.Second), "dial", w.connect)
+	w.schedule(w.randomBetween(0, 2*time.Second), "dial", w.connectLink)
 }
 
 // halfOpen loses one direction, until pings find out.
@@ -58,9 +60,9 @@ func (w *world) halfOpen() {
 	}
 	w.met["half-open"]++
 	n := w.link.number
-	w.link.swallowsUp = w.percent(50)
+	w.link.swallowsUp = w.chance(50)
 	w.link.swallowsDown = !w.link.swallowsUp
-	w.after(w.between(10*time.Second, 15*time.Second), "no pong", func() {
+	w.schedule(w.randomBetween(10*time.Second, 15*time.Second), "no pong", func() {
 		if w.link.number == n {
 			w.dropLink("half-open")
 		}
@@ -76,18 +78,18 @@ func (w *world) toPlane(n int, message any) {
 	if n != l.number {
 		return
 	}
-	at := max(l.lastUp, w.now) + w.between(time.Millisecond, 20*time.Millisecond)
+	at := max(l.lastUp, w.now) + w.randomBetween(time.Millisecond, 20*time.Millisecond)
 	l.lastUp = at
 	lost := l.swallowsUp
 	hear := func() {
 		// A message of a closed connection is lost.
 		if !lost && w.plane.session == n && w.link.up && w.link.number == n {
-			w.plane.hear(w, n, message)
+			w.plane.receiveReport(w, n, message)
 		}
 	}
-	w.after(at-w.now, "up", hear)
-	if _, event := message.(wire.Event); event && w.fault(20, "duplicate") {
-		w.after(at-w.now+w.between(0, 5*time.Second), "up again", hear)
+	w.schedule(at-w.now, "up", hear)
+	if _, event := message.(wire.Event); event && w.injectFault(20, "duplicate") {
+		w.schedule(at-w.now+w.randomBetween(0, 5*time.Second), "up again", hear)
 	}
 }
 
@@ -97,51 +99,51 @@ func (w *world) toAgent(n int, message any) {
 	if n != l.number {
 		return
 	}
-	at := max(l.lastDown, w.now) + w.between(time.Millisecond, 20*time.Millisecond)
-	if w.fault(30, "slow link") {
-		at += w.between(time.Second, 10*time.Second)
+	at := max(l.lastDown, w.now) + w.randomBetween(time.Millisecond, 20*time.Millisecond)
+	if w.injectFault(30, "slow link") {
+		at += w.randomBetween(time.Second, 10*time.Second)
 	}
 	l.lastDown = at
 	lost, life := l.swallowsDown, w.agent.life
-	w.after(at-w.now, "down", func() {
+	w.schedule(at-w.now, "down", func() {
 		if lost {
 			return
 		}
 		// What was sent on a connection that is over may still come out of it,
 		// after a newer one has taken over.
-		w.hear(life, n, message)
+		w.receiveCommand(life, n, message)
 	})
-	if g, ok := message.(wire.Goals); ok && !g.Full && w.fault(60, "duplicate") {
-		w.after(at-w.now+w.between(0, 20*time.Second), "down again", func() {
-			w.hear(life, n, message)
+	if g, ok := message.(wire.Goals); ok && !g.Full && w.injectFault(60, "duplicate") {
+		w.schedule(at-w.now+w.randomBetween(0, 20*time.Second), "down again", func() {
+			w.receiveCommand(life, n, message)
 		})
 	}
 }
 
 // receiveCommand handles a command on the agent. One of an overtaken session is dropped.
-func (w *world) hear(life, session int, message any) {
-	if !w.lives(life) {
+func (w *world) receiveCommand(life, session int, message any) {
+	if !w.isAlive(life) {
 		return
 	}
-	if w.agent.session != session && !w.has("hear a replaced session") {
+	if w.agent.session != session && !w.hasDefect("hear a replaced session") {
 		w.met["late command"]++
 		return
 	}
 	switch c := message.(type) {
 	case wire.Goals:
-		w.post(life, func() { w.takeGoals(c.Goals, c.Full) })
+		w.postTask(life, func() { w.takeGoals(c.Goals, c.Full) })
 	case wire.Secrets:
-		w.post(life, func() { w.takeSecrets(c) })
+		w.postTask(life, func() { w.takeSecrets(c) })
 	case wire.Ack:
 		if !w.agent.sending {
 			w.agent.sending, w.agent.sent = true, c.Seq
 		}
-		w.flush()
+		w.sendReports()
 	}
 }
 
-// flush sends all events there are, and asks for secrets.
-func (w *world) flush() {
+// sendReports sends all events there are, and asks for secrets.
+func (w *world) sendReports() {
 	a := &w.agent
 	if !a.alive || a.session == 0 || a.session != w.link.number || !w.link.up {
 		return
@@ -156,7 +158,7 @@ func (w *world) flush() {
 	}
 	for _, m := range a.machines {
 		asked := w.now-m.asked < 5*time.Second
-		if w.has("ask for secrets once") {
+		if w.hasDefect("ask for secrets once") {
 			asked = m.asked >= 0
 		}
 		if m.wanted != "" && !asked {
@@ -167,8 +169,8 @@ func (w *world) flush() {
 	}
 }
 
-// ticks is the sender's once-a-second look.
-func (w *world) ticks() {
-	w.flush()
-	w.after(time.Second, "tick", w.ticks)
+// flushEverySecond is the sender's once-a-second look.
+func (w *world) flushEverySecond() {
+	w.sendReports()
+	w.schedule(time.Second, "tick", w.flushEverySecond)
 }

@@ -11,11 +11,11 @@ import (
 
 // scheduleAnswers schedules what people do with a question: some approve it, some reject
 // it, some never look, and sometimes two answer at once.
-func (w *world) asked(o *order, key pipeline.StepKey) {
+func (w *world) scheduleAnswers(o *order, key pipeline.StepKey) {
 	run := o.run
 	say := func(who string, approved bool) {
-		w.after(w.between(0, 40*time.Second), "person", func() {
-			w.say(o, run, key, wire.Answer{Approved: approved, By: who})
+		w.schedule(w.randomBetween(0, 40*time.Second), "person", func() {
+			w.submitAnswer(o, run, key, wire.Answer{Approved: approved, By: who})
 		})
 	}
 	switch n := w.random.IntN(100); {
@@ -33,7 +33,7 @@ func (w *world) asked(o *order, key pipeline.StepKey) {
 
 // submitAnswer is the control plane accepting an answer: one per question, and only while
 // its step waits.
-func (w *world) say(o *order, run string, key pipeline.StepKey, a wire.Answer) {
+func (w *world) submitAnswer(o *order, run string, key pipeline.StepKey, a wire.Answer) {
 	_, said := o.answers[key]
 	if said || o.run != run || o.waiting != key {
 		w.met["answer that is refused"]++
@@ -43,41 +43,41 @@ func (w *world) say(o *order, run string, key pipeline.StepKey, a wire.Answer) {
 	maps.Copy(answers, o.answers)
 	o.answers = answers
 	w.met["answer"]++
-	w.note("person answers", o.of.id, run, string(key), a.By)
+	w.appendTrace("person answers", o.of.id, run, string(key), a.By)
 	if a.Approved && o.of.run == run {
 		o.of.ok[key] = true
 	}
-	w.tellGoals()
+	w.sendGoals()
 }
 
 // completeApproval ends an approval's operations, which need no engine.
-func (w *world) decide(o *op) {
+func (w *world) completeApproval(o *op) {
 	r := engine.Result{Outcome: engine.OK, Message: "go on?"}
 	if o.do.Kind == engine.Answer {
-		w.witnessAnswer(o)
+		w.checkAnswer(o)
 		r.Sealed, r.Outputs = []byte{1}, map[string]any{}
 	}
-	w.answer(o, r)
+	w.deliverResult(o, r)
 }
 
 // checkAnswer checks that the agent acts on the first answer only.
-func (w *world) witnessAnswer(o *op) {
-	order := w.plane.order(o.of)
+func (w *world) checkAnswer(o *op) {
+	order := w.plane.orderOf(o.of)
 	if order == nil || order.run != o.run {
 		return
 	}
 	said, ok := order.answers[o.do.Step]
 	if !ok || o.do.Reply == nil || o.do.Reply.By != said.By || !said.Approved {
-		w.fail("%s: approval %s takes %+v, and %+v was said", o.of.id, o.do.Step, o.do.Reply, said)
+		w.failWorld("%s: approval %s takes %+v, and %+v was said", o.of.id, o.do.Step, o.do.Reply, said)
 	}
 }
 
-// witnessQuestion: nobody's time is cut short.
-func (w *world) witnessQuestion(d *deployment, e wire.Event) {
+// checkQuestion: nobody's time is cut short.
+func (w *world) checkQuestion(d *deployment, e wire.Event) {
 	switch {
 	case e.Status == pipeline.StepWaiting:
 		d.deadline = e.Deadline
-	case e.Code == engine.CodeUnanswered && e.Step != "" && w.at().Before(d.deadline):
-		w.fail("%s: approval %s gives up before its deadline", d.id, e.Step)
+	case e.Code == engine.CodeUnanswered && e.Step != "" && w.engineTime().Before(d.deadline):
+		w.failWorld("%s: approval %s gives up before its deadline", d.id, e.Step)
 	}
 }

@@ -75,11 +75,11 @@ func canMove(from, to string) bool {
 }
 
 // isFinal reports whether the status is one without a goal.
-func (o *order) settled() bool {
+func (o *order) isFinal() bool {
 	return slices.Contains([]string{failed, canceled, removed, forgotten}, o.status)
 }
 
-func (p *plane) order(d *deployment) *order {
+func (p *plane) orderOf(d *deployment) *order {
 	for _, o := range p.orders {
 		if o.of == d {
 			return o
@@ -88,8 +88,8 @@ func (p *plane) order(d *deployment) *order {
 	return nil
 }
 
-// create is a person's wish for a new deployment.
-func (w *world) create(d *deployment) {
+// createOrder is a person's wish for a new deployment.
+func (w *world) createOrder(d *deployment) {
 	o := &order{of: d, want: wire.WantPresent, status: queued}
 	w.plane.orders = append(w.plane.orders, o)
 	w.newRun(o)
@@ -101,12 +101,12 @@ func (w *world) newRun(o *order) {
 	o.want, o.canceled, o.status = wire.WantPresent, false, queued
 	o.run, o.outputs = o.of.id+"-run"+itoa(o.runs), map[pipeline.StepKey][]byte{}
 	o.waiting, o.answers = "", nil
-	w.note("person wants", o.of.id, o.run)
-	w.tellGoals()
+	w.appendTrace("person wants", o.of.id, o.run)
+	w.sendGoals()
 }
 
-// retry makes a new run of a failed deployment.
-func (w *world) retry(o *order) {
+// retryOrder makes a new run of a failed deployment.
+func (w *world) retryOrder(o *order) {
 	if o.status == failed {
 		w.met["retry"]++
 		w.newRun(o)
@@ -114,7 +114,7 @@ func (w *world) retry(o *order) {
 }
 
 // requestRemoval is a person cancelling or removing the deployment.
-func (w *world) take(o *order) {
+func (w *world) requestRemoval(o *order) {
 	to := removing
 	switch o.status {
 	case queued, applying:
@@ -131,42 +131,42 @@ func (w *world) take(o *order) {
 	o.canceled = o.canceled || to == undoing
 	o.want, o.status = wire.WantGone, to
 	o.generation++
-	w.note("person takes", o.of.id, itoa(o.generation))
-	w.tellGoals()
+	w.appendTrace("person takes", o.of.id, itoa(o.generation))
+	w.sendGoals()
 }
 
 // receiveReport handles a report of the agent.
-func (p *plane) hear(w *world, n int, message any) {
+func (p *plane) receiveReport(w *world, n int, message any) {
 	switch r := message.(type) {
 	case welcome:
 		if r.last < p.last {
-			w.fail("the agent made %d reports, and %d are committed", r.last, p.last)
+			w.failWorld("the agent made %d reports, and %d are committed", r.last, p.last)
 		}
 		p.greeted = true
 		w.toAgent(n, wire.Ack{Seq: p.last})
 		goals := wire.Goals{Full: true}
 		for _, o := range p.orders {
 			o.told, o.toldReady, o.toldAnswers = o.generation, o.status == ready, len(o.answers)
-			if !o.settled() {
-				goals.Goals = append(goals.Goals, o.goal())
+			if !o.isFinal() {
+				goals.Goals = append(goals.Goals, o.currentGoal())
 			}
 		}
 		w.toAgent(n, goals)
 	case wire.Event:
-		p.commit(w, r)
+		p.commitReport(w, r)
 		w.toAgent(n, wire.Ack{Seq: p.last})
 	case wire.SecretsWanted:
-		p.secrets(w, n, r)
+		p.answerSecrets(w, n, r)
 	}
 }
 
-func (o *order) goal() wire.Goal {
+func (o *order) currentGoal() wire.Goal {
 	isReady := o.status == ready && o.want == wire.WantPresent
-	return o.of.goal(o.generation, o.want, o.run, isReady, o.answers)
+	return o.of.newGoal(o.generation, o.want, o.run, isReady, o.answers)
 }
 
-// tellGoals says what changed, if there is anybody to tell.
-func (w *world) tellGoals() {
+// sendGoals says what changed, if there is anybody to tell.
+func (w *world) sendGoals() {
 	p := &w.plane
 	if !p.greeted || !w.link.up || p.session != w.link.number {
 		return
@@ -174,26 +174,26 @@ func (w *world) tellGoals() {
 	var goals wire.Goals
 	for _, o := range p.orders {
 		isReady := o.status == ready
-		if o.settled() || o.told == o.generation && o.toldReady == isReady &&
+		if o.isFinal() || o.told == o.generation && o.toldReady == isReady &&
 			o.toldAnswers == len(o.answers) {
 			continue
 		}
 		o.told, o.toldReady, o.toldAnswers = o.generation, isReady, len(o.answers)
-		goals.Goals = append(goals.Goals, o.goal())
+		goals.Goals = append(goals.Goals, o.currentGoal())
 	}
 	if len(goals.Goals) > 0 {
 		w.toAgent(p.session, goals)
 	}
 }
 
-// commit takes a report once.
-func (p *plane) commit(w *world, e wire.Event) {
+// commitReport takes a report once.
+func (p *plane) commitReport(w *world, e wire.Event) {
 	if e.Seq <= p.last {
 		return
 	}
 	p.last = e.Seq
 	p.events = append(p.events, e)
-	o := p.order(w.deployment(e.Deployment))
+	o := p.orderOf(w.findDeployment(e.Deployment))
 	if o == nil {
 		return
 	}
@@ -206,7 +206,7 @@ func (p *plane) commit(w *world, e wire.Event) {
 		}
 		if e.Run == o.run && e.Status == pipeline.StepWaiting {
 			o.waiting = e.Step
-			w.asked(o, e.Step)
+			w.scheduleAnswers(o, e.Step)
 		}
 		return
 	}
@@ -223,16 +223,16 @@ func (p *plane) commit(w *world, e wire.Event) {
 		return
 	}
 	o.status = to
-	w.note("status", o.of.id, to)
-	w.tellGoals()
+	w.appendTrace("status", o.of.id, to)
+	w.sendGoals()
 }
 
-// secrets answers, refuses, or says nothing while the database is away.
-func (p *plane) secrets(w *world, n int, r wire.SecretsWanted) {
-	if w.fault(60, "no answer for secrets") {
+// answerSecrets answers, refuses, or says nothing while the database is away.
+func (p *plane) answerSecrets(w *world, n int, r wire.SecretsWanted) {
+	if w.injectFault(60, "no answer for secrets") {
 		return
 	}
-	o := p.order(w.deployment(r.Deployment))
+	o := p.orderOf(w.findDeployment(r.Deployment))
 	gone := o == nil || slices.Contains([]string{canceled, removed, forgotten}, o.status)
 	if gone || o.generation != r.Generation || o.run != r.Run {
 		w.toAgent(n, wire.Secrets{Run: r.Run, Generation: r.Generation, Refused: "not your run"})
@@ -253,7 +253,7 @@ func (w *world) failPlane() {
 	w.met["control plane killed"]++
 	w.plane.down, w.plane.greeted = true, false
 	w.dropLink("the control plane died")
-	w.after(w.between(time.Second, 10*time.Second), "control plane starts", func() {
+	w.schedule(w.randomBetween(time.Second, 10*time.Second), "control plane starts", func() {
 		w.plane.down = false
 	})
 }

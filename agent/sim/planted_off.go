@@ -7,6 +7,6 @@ import "github.com/nullops/nullops/agent/engine"
 // planted is the defect a world has on purpose: none, in a build like this.
 type planted struct{}
 
-func (planted) has(string) bool { return false }
+func (planted) hasDefect(string) bool { return false }
 
-func (planted) plant(*engine.Machine) {}
+func (planted) plantDefect(*engine.Machine) {}

@@ -11,9 +11,9 @@ import (
 // planted is the defect a world has on purpose.
 type planted struct{ defect string }
 
-func (p planted) has(defect string) bool { return p.defect == defect }
+func (p planted) hasDefect(defect string) bool { return p.defect == defect }
 
-func (p planted) plant(m *engine.Machine) { m.Plant(p.defect) }
+func (p planted) plantDefect(m *engine.Machine) { m.Plant(p.defect) }
 
 // WithDefect is a world whose agent has one of Defects.
 func WithDefect(defect string) Options { return Options{planted: planted{defect}} }

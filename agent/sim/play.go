@@ -11,73 +11,73 @@ func (w *world) setUp() {
 	for i := range 1 + w.random.IntN(2) {
 		w.deployments = append(w.deployments, w.newDeployment("d"+itoa(i+1)))
 	}
-	w.boot()
-	w.connect()
-	w.ticks()
-	length := w.between(20*time.Second, 150*time.Second)
+	w.bootAgent()
+	w.connectLink()
+	w.flushEverySecond()
+	length := w.randomBetween(20*time.Second, 150*time.Second)
 	for _, d := range w.deployments {
-		w.after(w.between(0, 10*time.Second), "person", func() { w.create(d) })
-		w.people(d, length)
+		w.schedule(w.randomBetween(0, 10*time.Second), "person", func() { w.createOrder(d) })
+		w.schedulePeople(d, length)
 	}
-	w.troubles(length)
-	w.after(length, "everything heals", w.heal)
-	w.after(length, "judge", w.judge)
+	w.scheduleTroubles(length)
+	w.schedule(length, "everything heals", w.endTroubles)
+	w.schedule(length, "judge", w.checkAtRest)
 }
 
-// people change their minds.
-func (w *world) people(d *deployment, length time.Duration) {
+// schedulePeople change their minds.
+func (w *world) schedulePeople(d *deployment, length time.Duration) {
 	with := func(do func(*order)) func() {
 		return func() {
-			if o := w.plane.order(d); o != nil {
+			if o := w.plane.orderOf(d); o != nil {
 				do(o)
 			}
 		}
 	}
-	if w.percent(50) {
-		w.after(w.between(0, length), "person", with(w.take))
+	if w.chance(50) {
+		w.schedule(w.randomBetween(0, length), "person", with(w.requestRemoval))
 	}
 	for range w.random.IntN(3) {
-		w.after(w.between(0, length), "person", with(w.retry))
+		w.schedule(w.randomBetween(0, length), "person", with(w.retryOrder))
 	}
-	if w.percent(30) {
-		w.after(w.between(length/2, length), "person", with(w.take))
+	if w.chance(30) {
+		w.schedule(w.randomBetween(length/2, length), "person", with(w.requestRemoval))
 	}
 }
 
-// troubles are what goes wrong from outside.
-func (w *world) troubles(length time.Duration) {
+// scheduleTroubles are what goes wrong from outside.
+func (w *world) scheduleTroubles(length time.Duration) {
 	many := func(n int, what string, do func()) {
 		for range w.random.IntN(n + 1) {
-			w.after(w.between(0, length), what, do)
+			w.schedule(w.randomBetween(0, length), what, do)
 		}
 	}
 	many(5, "kill the agent", func() {
 		w.met["agent killed"]++
-		w.crash()
+		w.crashAgent()
 	})
 	many(3, "docker fails", w.failDocker)
-	many(3, "stranger", w.stranger)
+	many(3, "stranger", w.interfere)
 	many(3, "cut", func() { w.dropLink("cut") })
 	many(2, "half-open", w.halfOpen)
 	many(1, "control plane dies", w.failPlane)
 }
 
-// heal ends all trouble; what is under way ends by itself.
-func (w *world) heal() {
+// endTroubles ends all trouble; what is under way ends by itself.
+func (w *world) endTroubles() {
 	w.faulty, w.healed = false, w.now
 }
 
 // checkAtRest checks every second whether the world has come to rest.
-func (w *world) judge() {
-	w.after(judgeEvery, "judge", w.judge)
+func (w *world) checkAtRest() {
+	w.schedule(judgeEvery, "judge", w.checkAtRest)
 	if w.now-w.healed > settleWithin {
-		w.fail("not settled %s after the last fault: %s", settleWithin, w.unsettled())
+		w.failWorld("not settled %s after the last fault: %s", settleWithin, w.whyUnsettled())
 		return
 	}
-	if w.unsettled() != "" {
+	if w.whyUnsettled() != "" {
 		return
 	}
-	if !w.steady() {
+	if !w.isSteady() {
 		return
 	}
 	w.settled = max(w.settled, w.restAt-w.healed)
@@ -91,9 +91,9 @@ func (w *world) judge() {
 		// What is ready goes; what is stuck is repaired and tried again.
 		w.restAt, w.healed = 0, w.now
 		for _, d := range w.deployments {
-			d.obey()
-			if o := w.plane.order(d); o != nil && (o.status == ready || o.status == stuck) {
-				w.take(o)
+			d.repairHabits()
+			if o := w.plane.orderOf(d); o != nil && (o.status == ready || o.status == stuck) {
+				w.requestRemoval(o)
 			}
 		}
 	default:
@@ -103,26 +103,26 @@ func (w *world) judge() {
 
 // isSteady reports whether nothing has changed for longer than the agent's listing
 // interval.
-func (w *world) steady() bool {
+func (w *world) isSteady() bool {
 	if w.restAt == 0 {
 		w.restAt = w.now
 	}
-	return w.now-w.restAt > restFor
+	return w.now-w.restAt > quietPeriod
 }
 
-// restFor is two of the agent's listings, and the time to act on one.
-const restFor = 25 * time.Second
+// quietPeriod is two of the agent's listings, and the time to act on one.
+const quietPeriod = 25 * time.Second
 
-// unsettled says what is not at rest yet.
-func (w *world) unsettled() string {
-	why := w.restless()
+// whyUnsettled says what is not at rest yet.
+func (w *world) whyUnsettled() string {
+	why := w.findActivity()
 	if why != "" {
 		w.restAt = 0
 	}
 	return why
 }
 
-func (w *world) restless() string {
+func (w *world) findActivity() string {
 	if !w.agent.alive || w.agent.committing || !w.link.up || !w.plane.greeted ||
 		w.docker.down || w.docker.frozen || w.agent.session != w.link.number {
 		return "something is down"
@@ -135,7 +135,7 @@ func (w *world) restless() string {
 		if phase == wire.PhaseApplying || phase == wire.PhaseUndoing || phase == wire.PhaseRemoving {
 			return m.of.id + " is " + string(phase)
 		}
-		if len(m.ops) > 0 && !m.of.flaky() {
+		if len(m.ops) > 0 && !m.of.isFlaky() {
 			return m.of.id + " works on " + string(m.ops[0].do.Kind)
 		}
 	}
@@ -144,7 +144,7 @@ func (w *world) restless() string {
 			o.status == removing {
 			return o.of.id + " is " + o.status + " in the database"
 		}
-		if key := w.stopped(o); key != "" {
+		if key := w.stoppedService(o); key != "" {
 			return o.of.id + " is ready, and service " + key + " does not run"
 		}
 	}
@@ -154,22 +154,22 @@ func (w *world) restless() string {
 	return ""
 }
 
-// stopped is a service of a ready deployment that does not run, though it does
+// stoppedService is a service of a ready deployment that does not run, though it does
 // not end by itself.
-func (w *world) stopped(o *order) string {
+func (w *world) stoppedService(o *order) string {
 	for _, s := range o.of.graph.Steps {
 		if o.status != ready || s.Service == nil || o.of.habits[s.Key].ends > 0 {
 			continue
 		}
-		if c := w.docker.find(o.of, service, s.Key, ""); c == nil || c.state != running {
+		if c := w.docker.findObject(o.of, service, s.Key, ""); c == nil || c.state != running {
 			return string(s.Key)
 		}
 	}
 	return ""
 }
 
-// flaky deployments have a service that ends again and again.
-func (d *deployment) flaky() bool {
+// isFlaky deployments have a service that ends again and again.
+func (d *deployment) isFlaky() bool {
 	for _, s := range d.graph.Steps {
 		if s.Service != nil && d.habits[s.Key].ends > 0 {
 			return true

@@ -9,67 +9,67 @@ import (
 // runPlugin creates and starts the container, and follows it to its end.
 func (w *world) runPlugin(o *op) {
 	step, _ := o.of.graph.Step(o.do.Step)
-	if step.Plugin.Component.Network && w.docker.find(o.of, network, "", "") == nil {
-		w.answer(o, engine.Result{Outcome: engine.Unknown, Message: "no network"})
+	if step.Plugin.Component.Network && w.docker.findObject(o.of, network, "", "") == nil {
+		w.deliverResult(o, engine.Result{Outcome: engine.Unknown, Message: "no network"})
 		return
 	}
-	c := w.docker.find(o.of, plugin, o.do.Step, o.do.Action)
+	c := w.docker.findObject(o.of, plugin, o.do.Step, o.do.Action)
 	if c != nil && c.state == exited {
-		w.docker.drop(c)
+		w.docker.dropObject(c)
 		c = nil
 	}
 	if c == nil {
-		c = w.docker.add(&object{of: o.of, kind: plugin, step: o.do.Step, action: o.do.Action})
+		c = w.docker.addObject(&object{of: o.of, kind: plugin, step: o.do.Step, action: o.do.Action})
 	}
-	w.after(w.between(5*time.Millisecond, 60*time.Millisecond), "start", func() {
-		if c.gone || w.docker.down || w.dead(o) || o.canceled {
+	w.schedule(w.randomBetween(5*time.Millisecond, 60*time.Millisecond), "start", func() {
+		if c.gone || w.docker.down || w.isAbandoned(o) || o.canceled {
 			// Nothing is started for a caller that is gone.
-			w.answer(o, engine.Result{Outcome: engine.Unknown, Message: "no such container"})
+			w.deliverResult(o, engine.Result{Outcome: engine.Unknown, Message: "no such container"})
 			return
 		}
 		if c.state == running {
-			w.fail("plugin %s/%s is started while it runs", o.of.id, o.do.Step)
+			w.failWorld("plugin %s/%s is started while it runs", o.of.id, o.do.Step)
 			return
 		}
 		c.state, c.op, o.container = running, o, c
 		c.life++
-		w.witnessStart(o)
-		w.follow(o, c)
+		w.checkStart(o)
+		w.runPluginProcess(o, c)
 	})
 }
 
-// follow is the plugin's process: its effect, and its end.
-func (w *world) follow(o *op, c *object) {
+// runPluginProcess is the plugin's process: its effect, and its end.
+func (w *world) runPluginProcess(o *op, c *object) {
 	h, life := o.of.habits[o.do.Step], c.life
 	creates := o.do.Action == "create"
 	fails, effect, hangs := h.stubborn, !h.stubborn, h.hangsDelete
 	if creates {
 		fails, effect, hangs = h.fails, h.effect, h.hangs
 	}
-	works := w.between(20*time.Millisecond, 5*time.Second)
-	if w.fault(30, "slow plugin") {
-		works = w.between(5*time.Second, 30*time.Second)
+	works := w.randomBetween(20*time.Millisecond, 5*time.Second)
+	if w.injectFault(30, "slow plugin") {
+		works = w.randomBetween(5*time.Second, 30*time.Second)
 	}
-	ends := works + w.between(time.Millisecond, time.Second)
+	ends := works + w.randomBetween(time.Millisecond, time.Second)
 	if hangs {
 		ends, fails = pluginTimeout, true
 		effect = effect && creates
 	}
-	w.after(works, "effect", func() {
+	w.schedule(works, "effect", func() {
 		if c.life == life && effect {
 			o.of.outside[o.do.Step] = creates
-			w.note("outside", o.of.id, string(o.do.Step), o.do.Action)
+			w.appendTrace("outside", o.of.id, string(o.do.Step), o.do.Action)
 		}
 	})
-	w.after(ends, "plugin ends", func() {
+	w.schedule(ends, "plugin ends", func() {
 		if c.life == life {
-			w.pluginEnds(o, c, fails)
+			w.onPluginEnds(o, c, fails)
 		}
 	})
 }
 
-func (w *world) pluginEnds(o *op, c *object, fails bool) {
-	c.stop()
+func (w *world) onPluginEnds(o *op, c *object, fails bool) {
+	c.stopProcess()
 	waits := c.op != nil
 	r := engine.Result{Outcome: engine.OK, Sealed: []byte{1}, Outputs: map[string]any{}}
 	if fails {
@@ -78,10 +78,10 @@ func (w *world) pluginEnds(o *op, c *object, fails bool) {
 		o.of.ok[o.do.Step] = true
 	}
 	w.endPlugin(c, r)
-	if waits && !w.dead(o) && !w.fault(30, "container stays") {
-		w.after(w.between(0, 300*time.Millisecond), "sweep", func() {
+	if waits && !w.isAbandoned(o) && !w.injectFault(30, "container stays") {
+		w.schedule(w.randomBetween(0, 300*time.Millisecond), "sweep", func() {
 			if !c.gone && c.state == exited {
-				w.docker.drop(c)
+				w.docker.dropObject(c)
 			}
 		})
 	}

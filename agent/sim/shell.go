@@ -60,20 +60,20 @@ type pending struct {
 	effect engine.Effect
 }
 
-// at is the time as machines see it.
-func (w *world) at() time.Time { return time.Unix(1_000_000_000, 0).Add(w.now) }
+// engineTime is the time as machines see it.
+func (w *world) engineTime() time.Time { return time.Unix(1_000_000_000, 0).Add(w.now) }
 
-// boot starts the agent on what is on its disk.
-func (w *world) boot() {
+// bootAgent starts the agent on what is on its disk.
+func (w *world) bootAgent() {
 	life := w.agent.life + 1
 	w.agent = shell{alive: true, life: life}
 	a := &w.agent
 	a.outbox = append(a.outbox, w.disk.events...)
 	a.last = int64(len(a.outbox))
-	if w.has("forget events on restart") {
+	if w.hasDefect("forget events on restart") {
 		a.outbox = nil
 	}
-	w.note("boot", itoa(life))
+	w.appendTrace("boot", itoa(life))
 	for _, d := range w.deployments {
 		var records []engine.Record
 		known := false
@@ -88,21 +88,21 @@ func (w *world) boot() {
 		}
 		if known {
 			m := &machine{of: d, m: engine.Replay(d.id, records)}
-			w.plant(m.m)
+			w.plantDefect(m.m)
 			a.machines = append(a.machines, m)
 		}
 	}
 	a.inbox = append(a.inbox, func() {
 		for _, m := range a.machines {
-			w.feed(m, engine.Restarted{})
+			w.stepMachine(m, engine.Restarted{})
 		}
 	})
-	w.run()
-	w.after(w.between(0, time.Second), "list", func() { w.list(life) })
+	w.runTasks()
+	w.schedule(w.randomBetween(0, time.Second), "list", func() { w.listRegularly(life) })
 }
 
-// crash ends the process: kill -9.
-func (w *world) crash() {
+// crashAgent ends the process: kill -9.
+func (w *world) crashAgent() {
 	if !w.agent.alive {
 		return
 	}
@@ -110,28 +110,28 @@ func (w *world) crash() {
 	if a.committing {
 		// What was being written got as far as it got.
 		n := w.random.IntN(len(a.batch) + 1)
-		w.persist(a.batch[:n])
+		w.persistEntries(a.batch[:n])
 	}
 	a.alive = false
-	w.note("agent dies")
+	w.appendTrace("agent dies")
 	w.dropLink("the agent died")
-	w.after(w.between(200*time.Millisecond, 5*time.Second), "start", w.boot)
+	w.schedule(w.randomBetween(200*time.Millisecond, 5*time.Second), "start", w.bootAgent)
 }
 
-// lives reports whether that process still is.
-func (w *world) lives(life int) bool { return w.agent.alive && w.agent.life == life }
+// isAlive reports whether that process still is.
+func (w *world) isAlive(life int) bool { return w.agent.alive && w.agent.life == life }
 
 // postTask passes a task to the agent's loop.
-func (w *world) post(life int, task func()) {
-	if !w.lives(life) {
+func (w *world) postTask(life int, task func()) {
+	if !w.isAlive(life) {
 		return
 	}
 	w.agent.inbox = append(w.agent.inbox, task)
-	w.run()
+	w.runTasks()
 }
 
-// run takes all tasks there are, and commits what follows from them.
-func (w *world) run() {
+// runTasks takes all tasks there are, and commits what follows from them.
+func (w *world) runTasks() {
 	a := &w.agent
 	if a.committing || len(a.inbox) == 0 {
 		return
@@ -141,13 +141,13 @@ func (w *world) run() {
 	for _, task := range tasks {
 		task()
 	}
-	w.commit()
+	w.commitBatch()
 }
 
-// feed is the only way in which machines learn something.
-func (w *world) feed(m *machine, ev engine.Event) {
+// stepMachine is the only way in which machines learn something.
+func (w *world) stepMachine(m *machine, ev engine.Event) {
 	e := entry{deployment: m.of}
-	for _, effect := range m.m.Step(w.at(), ev) {
+	for _, effect := range m.m.Step(w.engineTime(), ev) {
 		switch effect := effect.(type) {
 		case engine.Record:
 			e.records = append(e.records, effect)
@@ -165,11 +165,11 @@ func (w *world) feed(m *machine, ev engine.Event) {
 	}
 }
 
-// commit makes the batch durable, however long that takes.
-func (w *world) commit() {
+// commitBatch makes the batch durable, however long that takes.
+func (w *world) commitBatch() {
 	a := &w.agent
 	if len(a.batch) == 0 {
-		w.perform()
+		w.performEffects()
 		return
 	}
 	for i := range a.batch {
@@ -179,94 +179,94 @@ func (w *world) commit() {
 		}
 	}
 	a.committing = true
-	if w.has("acknowledge before fsync") {
-		w.publish()
-		w.perform()
+	if w.hasDefect("acknowledge before fsync") {
+		w.publishEvents()
+		w.performEffects()
 	}
-	w.sync(a.life)
+	w.syncDisk(a.life)
 }
 
-// sync is the disk at work.
-func (w *world) sync(life int) {
-	took := w.between(time.Millisecond, 8*time.Millisecond)
-	if w.fault(10, "slow disk") {
-		took = w.between(time.Second, 20*time.Second)
+// syncDisk is the disk at work.
+func (w *world) syncDisk(life int) {
+	took := w.randomBetween(time.Millisecond, 8*time.Millisecond)
+	if w.injectFault(10, "slow disk") {
+		took = w.randomBetween(time.Second, 20*time.Second)
 	}
-	w.after(took, "fsync", func() {
-		if !w.lives(life) {
+	w.schedule(took, "fsync", func() {
+		if !w.isAlive(life) {
 			return
 		}
-		if w.fault(5, "disk refuses") {
-			w.after(time.Second, "retry the disk", func() {
-				if w.lives(life) {
-					w.sync(life)
+		if w.injectFault(5, "disk refuses") {
+			w.schedule(time.Second, "retry the disk", func() {
+				if w.isAlive(life) {
+					w.syncDisk(life)
 				}
 			})
 			return
 		}
-		w.synced()
+		w.onSynced()
 	})
 }
 
-func (w *world) synced() {
+func (w *world) onSynced() {
 	a := &w.agent
-	w.persist(a.batch)
-	if !w.has("acknowledge before fsync") {
-		w.publish()
+	w.persistEntries(a.batch)
+	if !w.hasDefect("acknowledge before fsync") {
+		w.publishEvents()
 	}
 	a.batch, a.committing = nil, false
-	w.perform()
-	w.flush()
-	w.run()
+	w.performEffects()
+	w.sendReports()
+	w.runTasks()
 }
 
-// publish puts the batch's events into the outbox.
-func (w *world) publish() {
+// publishEvents puts the batch's events into the outbox.
+func (w *world) publishEvents() {
 	for _, e := range w.agent.batch {
 		w.agent.outbox = append(w.agent.outbox, e.events...)
 	}
 }
 
 // persistEntries makes entries durable: they survive every later crash.
-func (w *world) persist(entries []entry) {
+func (w *world) persistEntries(entries []entry) {
 	for _, e := range entries {
 		w.disk.entries = append(w.disk.entries, e)
 		w.disk.events = append(w.disk.events, e.events...)
 		for _, r := range e.records {
-			w.witness(e.deployment, r)
+			w.checkRecord(e.deployment, r)
 		}
 		for _, ev := range e.events {
-			w.note("journal", ev.Deployment, ev.Run, string(ev.Phase), string(ev.Step),
+			w.appendTrace("journal", ev.Deployment, ev.Run, string(ev.Phase), string(ev.Step),
 				string(ev.Status), ev.Code)
-			w.witnessEvent(e.deployment, ev)
+			w.checkEvent(e.deployment, ev)
 		}
 	}
 }
 
-// perform does what the machines asked for.
-func (w *world) perform() {
+// performEffects does what the machines asked for.
+func (w *world) performEffects() {
 	todo := w.agent.todo
 	w.agent.todo = nil
 	for i, p := range todo {
 		m := p.m
 		switch e := p.effect.(type) {
 		case engine.Do:
-			w.begin(m, e, canceledIn(todo[i+1:], m, e.Op))
+			w.beginOperation(m, e, canceledIn(todo[i+1:], m, e.Op))
 		case engine.Cancel:
 			for _, o := range m.ops {
 				if o.do.Op == e.Op {
-					w.cancel(o)
+					w.cancelOperation(o)
 				}
 			}
 		case engine.WantSecrets:
 			m.wanted, m.number, m.refuse, m.asked = e.Run, e.Generation, 0, -time.Hour
-			w.flush()
+			w.sendReports()
 		case engine.DropSecrets:
 			m.wanted = ""
 		case engine.Wake:
-			w.wake(m, e.At)
+			w.scheduleWake(m, e.At)
 		case engine.Forget:
-			w.forget(m)
+			w.forgetMachine(m)
 		}
 	}
 }
@@ -282,18 +282,18 @@ func canceledIn(todo []pending, m *machine, op int64) bool {
 	return false
 }
 
-func (w *world) wake(m *machine, at time.Time) {
+func (w *world) scheduleWake(m *machine, at time.Time) {
 	m.wakes++
 	life, number := w.agent.life, m.wakes
-	w.after(max(0, at.Sub(w.at())), "wake", func() {
+	w.schedule(max(0, at.Sub(w.engineTime())), "wake", func() {
 		if number != m.wakes {
 			return
 		}
-		w.post(life, func() { w.feed(m, engine.Tick{}) })
+		w.postTask(life, func() { w.stepMachine(m, engine.Tick{}) })
 	})
 }
 
-func (w *world) forget(m *machine) {
+func (w *world) forgetMachine(m *machine) {
 	for i, other := range w.agent.machines {
 		if other == m {
 			w.agent.machines = append(w.agent.machines[:i:i], w.agent.machines[i+1:]...)
@@ -302,14 +302,14 @@ func (w *world) forget(m *machine) {
 	}
 }
 
-func (w *world) machine(d *deployment) *machine {
+func (w *world) ensureMachine(d *deployment) *machine {
 	for _, m := range w.agent.machines {
 		if m.of == d {
 			return m
 		}
 	}
 	m := &machine{of: d, m: engine.New(d.id)}
-	w.plant(m.m)
+	w.plantDefect(m.m)
 	w.agent.machines = append(w.agent.machines, m)
 	return m
 }
@@ -320,7 +320,7 @@ func (w *world) takeGoals(goals []wire.Goal, full bool) {
 	named := map[string]bool{}
 	for _, g := range goals {
 		named[g.Deployment] = true
-		w.feed(w.machine(w.deployment(g.Deployment)), engine.GoalSet{Goal: g})
+		w.stepMachine(w.ensureMachine(w.findDeployment(g.Deployment)), engine.GoalSet{Goal: g})
 	}
 	if !full {
 		return
@@ -328,12 +328,12 @@ func (w *world) takeGoals(goals []wire.Goal, full bool) {
 	w.agent.asked = true
 	for _, m := range append([]*machine{}, w.agent.machines...) {
 		if !named[m.of.id] {
-			w.feed(m, engine.GoalMissing{})
+			w.stepMachine(m, engine.GoalMissing{})
 		}
 	}
 }
 
-func (w *world) deployment(id string) *deployment {
+func (w *world) findDeployment(id string) *deployment {
 	for _, d := range w.deployments {
 		if d.id == id {
 			return d
@@ -356,7 +356,7 @@ func (w *world) takeSecrets(s wire.Secrets) {
 		}
 		m.wanted = ""
 		if s.Refused != "" {
-			w.feed(m, engine.SecretsRefused{Run: s.Run, Generation: s.Generation,
+			w.stepMachine(m, engine.SecretsRefused{Run: s.Run, Generation: s.Generation,
 				Reason: s.Refused})
 			return
 		}
@@ -366,34 +366,34 @@ func (w *world) takeSecrets(s wire.Secrets) {
 				keys = append(keys, step.Key)
 			}
 		}
-		w.feed(m, engine.SecretsArrived{Run: s.Run, Outputs: keys})
+		w.stepMachine(m, engine.SecretsArrived{Run: s.Run, Outputs: keys})
 		return
 	}
 }
 
-// list asks the engine for everything, again and again.
-func (w *world) list(life int) {
-	if !w.lives(life) {
+// listRegularly asks the engine for everything, again and again.
+func (w *world) listRegularly(life int) {
+	if !w.isAlive(life) {
 		return
 	}
-	w.after(10*time.Second, "list", func() { w.list(life) })
+	w.schedule(10*time.Second, "list", func() { w.listRegularly(life) })
 	if w.agent.listing {
 		return
 	}
 	w.agent.listing = true
-	began := w.at()
-	took := w.between(5*time.Millisecond, 100*time.Millisecond)
-	if w.fault(60, "slow list") {
-		took = w.between(time.Second, 25*time.Second)
+	began := w.engineTime()
+	took := w.randomBetween(5*time.Millisecond, 100*time.Millisecond)
+	if w.injectFault(60, "slow list") {
+		took = w.randomBetween(time.Second, 25*time.Second)
 	}
-	w.after(w.between(0, 2*time.Millisecond), "look", func() {
-		objects, ok := w.look()
-		w.after(took, "listed", func() {
-			if w.lives(life) {
+	w.schedule(w.randomBetween(0, 2*time.Millisecond), "look", func() {
+		objects, ok := w.listEngine()
+		w.schedule(took, "listed", func() {
+			if w.isAlive(life) {
 				w.agent.listing = false
 			}
 			if ok {
-				w.post(life, func() { w.takeListing(began, objects) })
+				w.postTask(life, func() { w.takeListing(began, objects) })
 			}
 		})
 	})
@@ -418,10 +418,10 @@ func (w *world) takeListing(began time.Time, objects []object) {
 		if !known && (!found || !w.agent.asked) {
 			continue
 		}
-		m := w.machine(d)
+		m := w.ensureMachine(d)
 		if !known {
-			w.feed(m, engine.GoalMissing{})
+			w.stepMachine(m, engine.GoalMissing{})
 		}
-		w.feed(m, l)
+		w.stepMachine(m, l)
 	}
 }

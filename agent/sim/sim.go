@@ -45,7 +45,7 @@ type Report struct {
 func Run(seed uint64, o Options) Report {
 	w := newWorld(seed, o)
 	w.setUp()
-	w.play()
+	w.runEvents()
 	return Report{Seed: seed, Trace: w.hash, Events: w.events, Settled: w.settled,
 		Met: w.met, Err: w.err}
 }
@@ -121,28 +121,28 @@ func (q *queue) Pop() any {
 	return last
 }
 
-// after lets something happen later.
-func (w *world) after(d time.Duration, what string, do func()) {
+// schedule lets something happen later.
+func (w *world) schedule(d time.Duration, what string, do func()) {
 	w.count++
 	heap.Push(&w.queue, event{w.now + d, w.random.Uint64(), w.count, what, do})
 }
 
-// play lets things happen until the world is judged to be over.
-func (w *world) play() {
+// runEvents lets things happen until the world is judged to be over.
+func (w *world) runEvents() {
 	for w.queue.Len() > 0 && w.err == nil && !w.over {
 		e := heap.Pop(&w.queue).(event)
 		w.now = e.at
 		w.events++
 		if w.events > maxEvents {
-			w.fail("no end after %d events", w.events)
+			w.failWorld("no end after %d events", w.events)
 		}
-		w.note(e.what)
+		w.appendTrace(e.what)
 		e.do()
 	}
 }
 
-// note makes something part of the trace.
-func (w *world) note(what string, details ...string) {
+// appendTrace makes something part of the trace.
+func (w *world) appendTrace(what string, details ...string) {
 	h := w.hash ^ uint64(w.now)*0x9e3779b97f4a7c15
 	for _, s := range append(details, what) {
 		for i := range len(s) {
@@ -157,27 +157,27 @@ func (w *world) note(what string, details ...string) {
 	w.Trace(fmt.Sprintf("%10.3f %s %s", w.now.Seconds(), what, strings.Join(details, " ")))
 }
 
-// fail ends the world: a promise is broken.
-func (w *world) fail(format string, args ...any) {
+// failWorld ends the world: a promise is broken.
+func (w *world) failWorld(format string, args ...any) {
 	if w.err == nil {
 		w.err = fmt.Errorf("seed %d, at %s: %s", w.seed, w.now, fmt.Sprintf(format, args...))
-		w.note("BROKEN", w.err.Error())
+		w.appendTrace("BROKEN", w.err.Error())
 	}
 }
 
-// fault says whether something goes wrong now, n times of 1000.
-func (w *world) fault(n int, what string) bool {
+// injectFault says whether something goes wrong now, n times of 1000.
+func (w *world) injectFault(n int, what string) bool {
 	if !w.faulty || w.random.IntN(1000) >= n {
 		return false
 	}
 	w.met[what]++
-	w.note("fault", what)
+	w.appendTrace("fault", what)
 	return true
 }
 
-func (w *world) percent(n int) bool { return w.random.IntN(100) < n }
+func (w *world) chance(n int) bool { return w.random.IntN(100) < n }
 
-func (w *world) between(low, high time.Duration) time.Duration {
+func (w *world) randomBetween(low, high time.Duration) time.Duration {
 	return low + time.Duration(w.random.Int64N(int64(high-low)))
 }
 

@@ -24,7 +24,7 @@ func TestDecodeCommand_RefusesIdsThatArePaths(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := DecodeCommand(data); !errors.Is(err, errImpossible) {
+			if _, err := DecodeCommand(data); !errors.Is(err, errInvalidGoal) {
 				t.Errorf("%s %q: %v", what, bad, err)
 			}
 		}

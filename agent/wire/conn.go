@@ -22,15 +22,15 @@ const MaxMessage = 1 << 20
 // last sign of life (the limit is 15 s). In practice only the agent pings: it sends its
 // vitals every five seconds, so the control plane always receives something.
 const (
-	lookEvery  = 2 * time.Second
-	quietLooks = 3
-	pongWithin = 3 * time.Second
-	maxMisses  = 2
-	// writeWithin lets one message of MaxMessage pass a 512 kbit/s link.
-	writeWithin = 20 * time.Second
+	livenessInterval = 2 * time.Second
+	quietIntervals   = 3
+	pongTimeout      = 3 * time.Second
+	maxMisses        = 2
+	// writeTimeout lets one message of MaxMessage pass a 512 kbit/s link.
+	writeTimeout = 20 * time.Second
 	// deliverTimeout is how long a full inbox may stay full before the session is closed: the
 	// program does not call Receive.
-	takeWithin = 10 * time.Second
+	deliverTimeout = 10 * time.Second
 	// inboxSize times MaxMessage is what a flooding peer can make us hold.
 	inboxSize = 16
 	// maxReason is what RFC 6455 leaves for a close frame's text.
@@ -101,16 +101,16 @@ func newConn[S, R any](
 		ws: ws, encode: encode, decode: decode, received: received,
 		inbox: make(chan R, inboxSize), writing: make(chan struct{}, 1), ctx: ctx, cancel: cancel,
 	}
-	c.tasks.Go(c.read)
+	c.tasks.Go(c.readLoop)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.looks = time.AfterFunc(lookEvery, c.lookNow)
+	c.looks = time.AfterFunc(livenessInterval, c.onLivenessTimer)
 	return c
 }
 
 // startTask runs a function on a goroutine that Close waits for. It reports false, and does
 // not run it, once the session is over.
-func (c *Conn[S, R]) begin(do func()) bool {
+func (c *Conn[S, R]) startTask(do func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.over {
@@ -139,7 +139,7 @@ func (c *Conn[S, R]) Send(ctx context.Context, message S) error {
 		return c.Err()
 	}
 	sent := make(chan error, 1)
-	began := c.begin(func() {
+	began := c.startTask(func() {
 		err := c.writeOne(data)
 		<-c.writing
 		sent <- err
@@ -201,16 +201,16 @@ func (c *Conn[S, R]) OnArrival(news func()) {
 // News reports whether Waiting has a message to return or Err a reason.
 func (c *Conn[S, R]) News() bool { return len(c.inbox) > 0 || c.ctx.Err() != nil }
 
-func (c *Conn[S, R]) tell() {
+func (c *Conn[S, R]) notifyArrival() {
 	if news := c.arrival.Load(); news != nil {
 		(*news)()
 	}
 }
 
 // endSession cancels the session's context with the reason and notifies OnArrival.
-func (c *Conn[S, R]) stop(why error) {
+func (c *Conn[S, R]) endSession(why error) {
 	c.cancel(why)
-	c.tell()
+	c.notifyArrival()
 }
 
 // Done is closed when the session has ended; Err then says why.
@@ -222,7 +222,7 @@ func (c *Conn[S, R]) Err() error { return context.Cause(c.ctx) }
 // Close sends the peer a close frame with the reason, waits a few seconds for its reply and
 // returns when all goroutines of the session have ended. Later calls only wait.
 func (c *Conn[S, R]) Close(code Code, reason string) error {
-	c.end(&CloseError{Code: code, Reason: reason})
+	c.closeWithReason(&CloseError{Code: code, Reason: reason})
 	c.mu.Lock()
 	c.over = true
 	c.mu.Unlock()
@@ -232,26 +232,26 @@ func (c *Conn[S, R]) Close(code Code, reason string) error {
 
 // closeWithReason closes the session with our reason. It sends the close frame before it
 // cancels the context: a cancelled read would close the connection first.
-func (c *Conn[S, R]) end(why *CloseError) {
+func (c *Conn[S, R]) closeWithReason(why *CloseError) {
 	if c.closing.Swap(true) {
 		return
 	}
 	reason := why.Reason[:min(len(why.Reason), maxReason)]
 	// The answer, if any, changes nothing: we are leaving.
 	_ = c.ws.Close(websocket.StatusCode(why.Code), reason)
-	c.stop(why)
+	c.endSession(why)
 }
 
 // dropConn ends the session without a close frame, because none can be delivered.
-func (c *Conn[S, R]) lose(why error) {
+func (c *Conn[S, R]) dropConn(why error) {
 	if c.closing.Swap(true) {
 		return
 	}
-	c.stop(why)
+	c.endSession(why)
 	_ = c.ws.CloseNow()
 }
 
-func (c *Conn[S, R]) read() {
+func (c *Conn[S, R]) readLoop() {
 	for {
 		kind, data, err := c.ws.Read(c.ctx)
 		if err != nil {
@@ -259,15 +259,15 @@ func (c *Conn[S, R]) read() {
 			return
 		}
 		if kind != websocket.MessageText {
-			c.leave(&CloseError{Code: CodeProtocol, Reason: "only text messages are allowed"})
+			c.closeInBackground(&CloseError{Code: CodeProtocol, Reason: "only text messages are allowed"})
 			return
 		}
-		message, err := c.decoded(data)
+		message, err := c.decodeOnOwnStack(data)
 		if err != nil {
-			c.leave(&CloseError{Code: CodeProtocol, Reason: err.Error()})
+			c.closeInBackground(&CloseError{Code: CodeProtocol, Reason: err.Error()})
 			return
 		}
-		if !c.deliver(message) {
+		if !c.deliverMessage(message) {
 			return
 		}
 	}
@@ -275,7 +275,7 @@ func (c *Conn[S, R]) read() {
 
 // decodeOnOwnStack decodes on another goroutine: decoding needs a large stack for a moment,
 // and the reader, which is blocked for days, would keep that stack.
-func (c *Conn[S, R]) decoded(data []byte) (message R, err error) {
+func (c *Conn[S, R]) decodeOnOwnStack(data []byte) (message R, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -285,10 +285,10 @@ func (c *Conn[S, R]) decoded(data []byte) (message R, err error) {
 	return message, err
 }
 
-func (c *Conn[S, R]) deliver(message R) bool {
+func (c *Conn[S, R]) deliverMessage(message R) bool {
 	select {
 	case c.inbox <- message:
-		c.tell()
+		c.notifyArrival()
 		return true
 	default:
 	}
@@ -296,10 +296,10 @@ func (c *Conn[S, R]) deliver(message R) bool {
 	defer c.stalled.Store(false)
 	select {
 	case c.inbox <- message:
-		c.tell()
+		c.notifyArrival()
 		return true
-	case <-time.After(takeWithin):
-		c.leave(&CloseError{Code: CodeSlow, Reason: "messages are not taken in time"})
+	case <-time.After(deliverTimeout):
+		c.closeInBackground(&CloseError{Code: CodeSlow, Reason: "messages are not taken in time"})
 		return false
 	case <-c.ctx.Done():
 		return false
@@ -308,40 +308,42 @@ func (c *Conn[S, R]) deliver(message R) bool {
 
 // closeInBackground is closeWithReason for callers that run on a goroutine of the session
 // itself: they cannot wait for the close handshake, which needs them to go on.
-func (c *Conn[S, R]) leave(why *CloseError) { c.begin(func() { c.end(why) }) }
+func (c *Conn[S, R]) closeInBackground(why *CloseError) {
+	c.startTask(func() { c.closeWithReason(why) })
+}
 
 func (c *Conn[S, R]) readFailed(err error) {
 	var closed websocket.CloseError
 	switch {
 	case errors.As(err, &closed):
-		c.lose(&CloseError{Code: Code(closed.Code), Reason: closed.Reason, ByPeer: true})
+		c.dropConn(&CloseError{Code: Code(closed.Code), Reason: closed.Reason, ByPeer: true})
 	case errors.Is(err, websocket.ErrMessageTooBig):
-		c.lose(&CloseError{Code: CodeTooBig,
+		c.dropConn(&CloseError{Code: CodeTooBig,
 			Reason: fmt.Sprintf("message over the limit of %d bytes", MaxMessage)})
 	default:
-		c.lose(fmt.Errorf("session lost: %w", err))
+		c.dropConn(fmt.Errorf("session lost: %w", err))
 	}
 }
 
 // writeOne has its own deadline: an interrupted write breaks the connection, so a caller
 // that cancels its context must not interrupt it.
 func (c *Conn[S, R]) writeOne(data []byte) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), writeWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), writeTimeout)
 	defer cancel()
 	err := c.ws.Write(ctx, websocket.MessageText, data)
 	if err == nil {
 		return nil
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		c.lose(&CloseError{Code: CodeSlow, Reason: "the far end does not read"})
+		c.dropConn(&CloseError{Code: CodeSlow, Reason: "the far end does not read"})
 	} else {
-		c.lose(fmt.Errorf("session lost: %w", err))
+		c.dropConn(fmt.Errorf("session lost: %w", err))
 	}
 	return fmt.Errorf("send: %w", err)
 }
 
 // onLivenessTimer is called by a timer, which needs no goroutine while it waits.
-func (c *Conn[S, R]) lookNow() {
+func (c *Conn[S, R]) onLivenessTimer() {
 	c.mu.Lock()
 	if c.over {
 		c.mu.Unlock()
@@ -350,12 +352,12 @@ func (c *Conn[S, R]) lookNow() {
 	c.tasks.Add(1)
 	c.mu.Unlock()
 	defer c.tasks.Done()
-	c.look()
+	c.checkLiveness()
 }
 
 // checkLiveness counts any byte that arrived as a sign of life: on a slow link a large
 // message may be in front of the pong. After quietIntervals without a byte it pings.
-func (c *Conn[S, R]) look() {
+func (c *Conn[S, R]) checkLiveness() {
 	if c.ctx.Err() != nil {
 		return
 	}
@@ -364,20 +366,20 @@ func (c *Conn[S, R]) look() {
 	} else {
 		c.quiet++
 	}
-	if c.quiet < quietLooks || c.lives() {
-		c.looks.Reset(lookEvery)
+	if c.quiet < quietIntervals || c.pingWithRetries() {
+		c.looks.Reset(livenessInterval)
 		return
 	}
 	if c.ctx.Err() == nil {
-		c.lose(&CloseError{Code: CodeSilent, Reason: fmt.Sprintf(
+		c.dropConn(&CloseError{Code: CodeSilent, Reason: fmt.Sprintf(
 			"no answer to %d pings: the connection is half-open or the far end hangs", maxMisses)})
 	}
 }
 
 // pingWithRetries pings up to maxMisses times and reports whether the peer is alive.
-func (c *Conn[S, R]) lives() bool {
+func (c *Conn[S, R]) pingWithRetries() bool {
 	for range maxMisses {
-		if c.answered() {
+		if c.pingOnce() {
 			c.seen, c.quiet = c.received.Load(), 0
 			return true
 		}
@@ -388,9 +390,9 @@ func (c *Conn[S, R]) lives() bool {
 	return false
 }
 
-func (c *Conn[S, R]) answered() bool {
+func (c *Conn[S, R]) pingOnce() bool {
 	before := c.received.Load()
-	ctx, cancel := context.WithTimeout(c.ctx, pongWithin)
+	ctx, cancel := context.WithTimeout(c.ctx, pongTimeout)
 	defer cancel()
 	err := c.ws.Ping(ctx)
 	if err != nil && ctx.Err() == nil {

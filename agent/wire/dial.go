@@ -15,7 +15,7 @@ import (
 
 // proofTimeout bounds TCP, TLS and proof together, on both ends, so that unproven
 // connections cannot accumulate.
-const proofWithin = 5 * time.Second
+const proofTimeout = 5 * time.Second
 
 // DialConfig says which agent to reach and as whom.
 type DialConfig struct {
@@ -40,7 +40,7 @@ type DialConfig struct {
 	Connect func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-func (c DialConfig) check() error {
+func (c DialConfig) validate() error {
 	_, port, err := net.SplitHostPort(c.Address)
 	switch {
 	case err != nil || port == "":
@@ -49,13 +49,13 @@ func (c DialConfig) check() error {
 		return errors.New("identity is missing: the control plane's client certificate")
 	case !c.Key.set:
 		return errors.New("key is missing: unseal the node's token key")
-	case !c.hello().valid():
+	case !c.newHello().isValid():
 		return errors.New("node id, kid or build is missing or longer than 64 bytes")
 	}
 	return nil
 }
 
-func (c DialConfig) hello() hello {
+func (c DialConfig) newHello() hello {
 	return hello{Kid: c.Kid, NodeID: c.NodeID, Nonce: newNonce(), Epoch: c.Epoch,
 		Protocol: Protocol, Build: c.Build}
 }
@@ -68,12 +68,12 @@ func (c DialConfig) hello() hello {
 // ErrUntrusted nothing was sent on that connection; a second one, pinned to the
 // certificate found, has asked it for the token proof and was closed.
 func Dial(ctx context.Context, c DialConfig) (*ProvenConn, error) {
-	if err := c.check(); err != nil {
+	if err := c.validate(); err != nil {
 		return nil, fmt.Errorf("dial agent: %w", err)
 	}
-	conn, err := c.attempt(ctx, c.Thumbprint, c.prove)
+	conn, err := c.withPinnedConn(ctx, c.Thumbprint, c.exchangeProofs)
 	if untrusted, ok := errors.AsType[*UntrustedError](err); ok {
-		_, examined := c.attempt(ctx, untrusted.Got, c.examine)
+		_, examined := c.withPinnedConn(ctx, untrusted.Got, c.checkUntrustedAgent)
 		untrusted.ProofValid = examined == nil
 		untrusted.Examined = examined
 		err = untrusted // not what wrapped it: that text is older than the proof
@@ -84,13 +84,13 @@ func Dial(ctx context.Context, c DialConfig) (*ProvenConn, error) {
 	return conn, nil
 }
 
-// attempt makes one pinned TLS connection and runs step on it.
-func (c DialConfig) attempt(
+// withPinnedConn makes one pinned TLS connection and runs step on it.
+func (c DialConfig) withPinnedConn(
 	ctx context.Context, pin Thumbprint, step func(*tls.Conn) (*ProvenConn, error),
 ) (_ *ProvenConn, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, proofWithin, errSlowProof)
+	ctx, cancel := context.WithTimeoutCause(ctx, proofTimeout, errSlowProof)
 	defer cancel()
-	raw, err := c.connect(ctx)
+	raw, err := c.dialTCP(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -115,9 +115,9 @@ func (c DialConfig) attempt(
 	return proven, err
 }
 
-var errSlowProof = fmt.Errorf("no proven connection within %v", proofWithin)
+var errSlowProof = fmt.Errorf("no proven connection within %v", proofTimeout)
 
-func (c DialConfig) connect(ctx context.Context) (net.Conn, error) {
+func (c DialConfig) dialTCP(ctx context.Context) (net.Conn, error) {
 	connect := c.Connect
 	if connect == nil {
 		connect = (&net.Dialer{}).DialContext
@@ -143,20 +143,20 @@ func (c DialConfig) handshakeError(ctx context.Context, err error) error {
 	return fmt.Errorf("TLS handshake: %w", err)
 }
 
-// prove runs all steps, then compares the releases.
-func (c DialConfig) prove(conn *tls.Conn) (*ProvenConn, error) {
-	b, err := c.bind(conn)
+// exchangeProofs runs all steps, then compares the releases.
+func (c DialConfig) exchangeProofs(conn *tls.Conn) (*ProvenConn, error) {
+	b, err := c.bindingTo(conn)
 	if err != nil {
 		return nil, err
 	}
-	h := c.hello()
-	a, err := askProof(conn, b, c.Key, h)
+	h := c.newHello()
+	a, err := requestProof(conn, b, c.Key, h)
 	if err != nil {
 		return nil, err
 	}
 	peer := Peer{Thumbprint: b.leaf, SPKI: b.spki, NodeID: h.NodeID, Kid: h.Kid,
 		Epoch: h.Epoch, Build: a.Build, Protocol: a.Protocol}
-	err = giveProof(conn, b, c.Key, h, a)
+	err = sendProof(conn, b, c.Key, h, a)
 	// The agent's other reasons weigh more: they hold whatever its release is.
 	known := errors.Is(err, ErrStaleEpoch) || errors.Is(err, ErrOtherNode)
 	if !known && c.Maintain && peer.Protocol == Protocol && isIncompatible(err) {
@@ -181,13 +181,13 @@ func isIncompatible(err error) bool {
 // checkUntrustedAgent checks whether an agent with a certificate that is not pinned holds
 // the token. We do not send our own proof, so this connection cannot carry commands. An
 // agent that holds the token is told why nothing follows.
-func (c DialConfig) examine(conn *tls.Conn) (*ProvenConn, error) {
+func (c DialConfig) checkUntrustedAgent(conn *tls.Conn) (*ProvenConn, error) {
 	defer conn.Close()
-	b, err := c.bind(conn)
+	b, err := c.bindingTo(conn)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := askProof(conn, b, c.Key, c.hello()); err != nil {
+	if _, err := requestProof(conn, b, c.Key, c.newHello()); err != nil {
 		return nil, err
 	}
 	// Whether it arrives changes nothing.
@@ -195,9 +195,9 @@ func (c DialConfig) examine(conn *tls.Conn) (*ProvenConn, error) {
 	return nil, nil
 }
 
-func (c DialConfig) bind(conn *tls.Conn) (binding, error) {
+func (c DialConfig) bindingTo(conn *tls.Conn) (binding, error) {
 	state := conn.ConnectionState()
-	return bind(state, ThumbprintOf(state.PeerCertificates[0]), c.Identity.SPKI())
+	return newBinding(state, ThumbprintOf(state.PeerCertificates[0]), c.Identity.SPKI())
 }
 
 // ProvenConn is a connection whose both ends have proven the token.
@@ -224,18 +224,18 @@ func (c *ProvenConn) Read(p []byte) (int, error) {
 
 // Close ends the connection and takes it off its listener's list.
 func (c *ProvenConn) Close() error {
-	c.forget()
+	c.notifyClosed()
 	return c.Conn.Close()
 }
 
 // closeAbruptly closes the connection without a TLS close_notify, which a dead or hostile
 // peer could delay.
-func (c *ProvenConn) cut() {
-	c.forget()
+func (c *ProvenConn) closeAbruptly() {
+	c.notifyClosed()
 	_ = c.NetConn().Close()
 }
 
-func (c *ProvenConn) forget() {
+func (c *ProvenConn) notifyClosed() {
 	c.closing.Do(func() {
 		if c.onClose != nil {
 			c.onClose()

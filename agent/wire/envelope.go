@@ -12,73 +12,73 @@ type envelope struct {
 }
 
 // EncodeCommand frames a command.
-func EncodeCommand(c Command) ([]byte, error) { return encode(c.command(), c) }
+func EncodeCommand(c Command) ([]byte, error) { return encodeEnvelope(c.command(), c) }
 
 // EncodeReport frames a report.
-func EncodeReport(r Report) ([]byte, error) { return encode(r.report(), r) }
+func EncodeReport(r Report) ([]byte, error) { return encodeEnvelope(r.report(), r) }
 
 // DecodeCommand reads one framed command. An unknown type is an error: the two
 // ends always run the same build.
 func DecodeCommand(data []byte) (Command, error) {
-	e, err := decode(data)
+	e, err := decodeEnvelope(data)
 	if err != nil {
 		return nil, err
 	}
 	switch e.Type {
 	case Goals{}.command():
-		return checkedGoals(e)
+		return decodeGoals(e)
 	case Ack{}.command():
-		return payload[Ack](e)
+		return decodePayload[Ack](e)
 	case Secrets{}.command():
-		return payload[Secrets](e)
+		return decodePayload[Secrets](e)
 	case Plugins{}.command():
-		return payload[Plugins](e)
+		return decodePayload[Plugins](e)
 	case Registries{}.command():
-		return payload[Registries](e)
+		return decodePayload[Registries](e)
 	case Keep{}.command():
-		return payload[Keep](e)
+		return decodePayload[Keep](e)
 	case RefuseToken{}.command():
-		return payload[RefuseToken](e)
+		return decodePayload[RefuseToken](e)
 	case Stored{}.command():
-		return payload[Stored](e)
+		return decodePayload[Stored](e)
 	case Witness{}.command():
-		return payload[Witness](e)
+		return decodePayload[Witness](e)
 	}
 	return nil, fmt.Errorf("unknown command type %q", e.Type)
 }
 
 // DecodeReport reads one framed report, like DecodeCommand.
 func DecodeReport(data []byte) (Report, error) {
-	e, err := decode(data)
+	e, err := decodeEnvelope(data)
 	if err != nil {
 		return nil, err
 	}
 	switch e.Type {
 	case Welcome{}.report():
-		return payload[Welcome](e)
+		return decodePayload[Welcome](e)
 	case Event{}.report():
-		return payload[Event](e)
+		return decodePayload[Event](e)
 	case SecretsWanted{}.report():
-		return payload[SecretsWanted](e)
+		return decodePayload[SecretsWanted](e)
 	case RegistriesWanted{}.report():
-		return payload[RegistriesWanted](e)
+		return decodePayload[RegistriesWanted](e)
 	case Progress{}.report():
-		return payload[Progress](e)
+		return decodePayload[Progress](e)
 	case Vitals{}.report():
-		return payload[Vitals](e)
+		return decodePayload[Vitals](e)
 	case TokenRefused{}.report():
-		return payload[TokenRefused](e)
+		return decodePayload[TokenRefused](e)
 	case LogBatch{}.report():
-		return payload[LogBatch](e)
+		return decodePayload[LogBatch](e)
 	case InventoryChanged{}.report():
-		return payload[InventoryChanged](e)
+		return decodePayload[InventoryChanged](e)
 	case Samples{}.report():
-		return payload[Samples](e)
+		return decodePayload[Samples](e)
 	}
 	return nil, fmt.Errorf("unknown report type %q", e.Type)
 }
 
-func encode(kind string, message any) ([]byte, error) {
+func encodeEnvelope(kind string, message any) ([]byte, error) {
 	body, err := json.Marshal(message)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", kind, err)
@@ -86,7 +86,7 @@ func encode(kind string, message any) ([]byte, error) {
 	return json.Marshal(envelope{Type: kind, Payload: body})
 }
 
-func decode(data []byte) (envelope, error) {
+func decodeEnvelope(data []byte) (envelope, error) {
 	var e envelope
 	if err := json.Unmarshal(data, &e); err != nil {
 		return e, fmt.Errorf("decode message: %w", err)
@@ -94,7 +94,7 @@ func decode(data []byte) (envelope, error) {
 	return e, nil
 }
 
-func payload[T any](e envelope) (T, error) {
+func decodePayload[T any](e envelope) (T, error) {
 	var m T
 	if err := json.Unmarshal(e.Payload, &m); err != nil {
 		return m, fmt.Errorf("decode %s: %w", e.Type, err)

@@ -191,7 +191,7 @@ func (i *Identity) keyPEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
 }
 
-func (i *Identity) certificate() tls.Certificate {
+func (i *Identity) tlsCertificate() tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{i.leaf.Raw}, PrivateKey: i.key, Leaf: i.leaf}
 }
 

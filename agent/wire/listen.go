@@ -32,7 +32,7 @@ type Listener struct {
 	tls    *tls.Config
 	proof  prover
 	own    Thumbprint
-	lobby  *lobby
+	lobby  *preAuthLimiter
 	log    *quietLog
 	proven chan *ProvenConn
 	ctx    context.Context
@@ -52,7 +52,7 @@ func NewListener(inner net.Listener, c ListenConfig) *Listener {
 	l := &Listener{
 		inner: inner, tls: serverTLS(c.Identity, c.Verifier.Trusts),
 		proof: prover{build: c.Build, verifier: c.Verifier}, own: c.Identity.Thumbprint(),
-		lobby: newLobby(), log: newQuietLog(c.Log), proven: make(chan *ProvenConn),
+		lobby: newPreAuthLimiter(), log: newQuietLog(c.Log), proven: make(chan *ProvenConn),
 		ctx: ctx, cancel: cancel, live: map[*ProvenConn]struct{}{},
 	}
 	l.tasks.Go(l.acceptAll)
@@ -93,7 +93,7 @@ func (l *Listener) Cut(doomed func(Peer) bool) int {
 	}
 	l.mu.Unlock()
 	for _, c := range cut {
-		c.cut()
+		c.closeAbruptly()
 	}
 	return len(cut)
 }
@@ -104,8 +104,8 @@ func (l *Listener) acceptAll() {
 		c, err := l.inner.Accept()
 		if err == nil {
 			pause = 0
-			l.lobby.enter(c, time.Now())
-			l.tasks.Go(func() { l.receive(c) })
+			l.lobby.addConn(c, time.Now())
+			l.tasks.Go(func() { l.admitConn(c) })
 			continue
 		}
 		if errors.Is(err, net.ErrClosed) {
@@ -123,11 +123,11 @@ func (l *Listener) acceptAll() {
 }
 
 // admitConn takes one connection through handshake and proof, then passes it to Accept.
-func (l *Listener) receive(c net.Conn) {
+func (l *Listener) admitConn(c net.Conn) {
 	stop := context.AfterFunc(l.ctx, func() { _ = c.Close() })
-	proven, err := l.prove(c)
+	proven, err := l.handshakeAndProve(c)
 	stop()
-	l.lobby.leave(c, err == nil, time.Now())
+	l.lobby.removeConn(c, err == nil, time.Now())
 	if err != nil {
 		l.log.warn("connection refused", "source", c.RemoteAddr().String(), "error", err)
 		_ = c.Close()
@@ -136,12 +136,12 @@ func (l *Listener) receive(c net.Conn) {
 	select {
 	case l.proven <- proven:
 	case <-l.ctx.Done():
-		proven.cut()
+		proven.closeAbruptly()
 	}
 }
 
-func (l *Listener) prove(c net.Conn) (*ProvenConn, error) {
-	if err := c.SetDeadline(time.Now().Add(proofWithin)); err != nil {
+func (l *Listener) handshakeAndProve(c net.Conn) (*ProvenConn, error) {
+	if err := c.SetDeadline(time.Now().Add(proofTimeout)); err != nil {
 		return nil, fmt.Errorf("limit the handshake: %w", err)
 	}
 	conn := tls.Server(lull.Over(c), l.tls)
@@ -149,18 +149,18 @@ func (l *Listener) prove(c net.Conn) (*ProvenConn, error) {
 		return nil, fmt.Errorf("TLS handshake: %w", err)
 	}
 	state := conn.ConnectionState()
-	b, err := bind(state, l.own, SPKIOf(state.PeerCertificates[0]))
+	b, err := newBinding(state, l.own, SPKIOf(state.PeerCertificates[0]))
 	if err != nil {
 		return nil, err
 	}
 	proven := &ProvenConn{Conn: conn}
-	proven.onClose = func() { l.forget(proven) }
+	proven.onClose = func() { l.untrackConn(proven) }
 	_, err = l.proof.answerProof(conn, b, func(p Peer) error {
 		proven.peer = p
-		l.remember(proven)
+		l.trackConn(proven)
 		return l.proof.verifier.Admit(l.ctx, p)
 	})
-	if maintainable(err, proven.peer) {
+	if isMaintenancePeer(err, proven.peer) {
 		// It was told, and hangs up unless it came to upgrade this agent.
 		l.log.warn("control plane of another release", "error", err)
 		proven.limited = true
@@ -170,19 +170,19 @@ func (l *Listener) prove(c net.Conn) (*ProvenConn, error) {
 		err = c.SetDeadline(time.Time{})
 	}
 	if err != nil {
-		l.forget(proven)
+		l.untrackConn(proven)
 		return nil, err
 	}
 	return proven, nil
 }
 
-func (l *Listener) remember(c *ProvenConn) {
+func (l *Listener) trackConn(c *ProvenConn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.live[c] = struct{}{}
 }
 
-func (l *Listener) forget(c *ProvenConn) {
+func (l *Listener) untrackConn(c *ProvenConn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.live, c)

@@ -15,7 +15,7 @@ const (
 	// A source that failed maxFailures times within failureWindow gets only maxWaitingSuspected
 	// slots; one success resets the count. It is never locked out completely: through Docker's
 	// userland proxy strangers and the control plane share one address.
-	tooManyFailures     = 16
+	maxFailures         = 16
 	maxWaitingSuspected = 4
 	failureWindow       = time.Minute
 	// maxSources bounds the memory of failures; beyond it, all is forgotten.
@@ -25,35 +25,35 @@ const (
 // preAuthLimiter holds the connections between accept and proof. When it is full, it evicts
 // the oldest connection of the source with the most connections, so that a flood displaces
 // itself.
-type lobby struct {
+type preAuthLimiter struct {
 	mu       sync.Mutex
 	next     uint64
-	waiting  map[net.Conn]place
-	failures map[string]failures
+	waiting  map[net.Conn]preAuthConn
+	failures map[string]failureCount
 }
 
-type place struct {
+type preAuthConn struct {
 	source string
 	number uint64
 }
 
-type failures struct {
+type failureCount struct {
 	count int
 	since time.Time
 }
 
-func newLobby() *lobby {
-	return &lobby{waiting: map[net.Conn]place{}, failures: map[string]failures{}}
+func newPreAuthLimiter() *preAuthLimiter {
+	return &preAuthLimiter{waiting: map[net.Conn]preAuthConn{}, failures: map[string]failureCount{}}
 }
 
 // addConn gives c a slot. A source over its own limit loses its oldest connection; if the
 // limiter is full, the source with the most connections does. So a flood displaces itself.
-func (l *lobby) enter(c net.Conn, now time.Time) {
+func (l *preAuthLimiter) addConn(c net.Conn, now time.Time) {
 	l.mu.Lock()
 	source := sourceOf(c)
-	victim := l.victimLocked(source, now)
+	victim := l.evictionLocked(source, now)
 	delete(l.waiting, victim)
-	l.waiting[c] = place{source: source, number: l.next}
+	l.waiting[c] = preAuthConn{source: source, number: l.next}
 	l.next++
 	l.mu.Unlock()
 	if victim != nil {
@@ -62,7 +62,7 @@ func (l *lobby) enter(c net.Conn, now time.Time) {
 }
 
 // removeConn frees the slot of c and counts a failed proof against its source.
-func (l *lobby) leave(c net.Conn, proven bool, now time.Time) {
+func (l *preAuthLimiter) removeConn(c net.Conn, proven bool, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.waiting, c)
@@ -76,13 +76,13 @@ func (l *lobby) leave(c net.Conn, proven bool, now time.Time) {
 	}
 	f := l.failures[source]
 	if now.Sub(f.since) > failureWindow {
-		f = failures{since: now}
+		f = failureCount{since: now}
 	}
 	f.count++
 	l.failures[source] = f
 }
 
-func (l *lobby) victimLocked(source string, now time.Time) net.Conn {
+func (l *preAuthLimiter) evictionLocked(source string, now time.Time) net.Conn {
 	counts := map[string]int{}
 	for _, p := range l.waiting {
 		counts[p.source]++
@@ -102,15 +102,15 @@ func (l *lobby) victimLocked(source string, now time.Time) net.Conn {
 	return l.oldestLocked(busiest)
 }
 
-func (l *lobby) limitLocked(source string, now time.Time) int {
+func (l *preAuthLimiter) limitLocked(source string, now time.Time) int {
 	f := l.failures[source]
-	if f.count >= tooManyFailures && now.Sub(f.since) <= failureWindow {
+	if f.count >= maxFailures && now.Sub(f.since) <= failureWindow {
 		return maxWaitingSuspected
 	}
 	return maxWaitingPerSource
 }
 
-func (l *lobby) oldestLocked(source string) (oldest net.Conn) {
+func (l *preAuthLimiter) oldestLocked(source string) (oldest net.Conn) {
 	for c, p := range l.waiting {
 		if p.source == source && (oldest == nil || p.number < l.waiting[oldest].number) {
 			oldest = c

@@ -25,14 +25,14 @@ func (s *seat) RemoteAddr() net.Addr {
 func (s *seat) Close() error { s.closed = true; return nil }
 
 func TestLobby_FloodDisplacesItself(t *testing.T) {
-	l, now := newLobby(), time.Unix(1000, 0)
+	l, now := newPreAuthLimiter(), time.Unix(1000, 0)
 	quiet := &seat{from: "10.0.0.9:1"}
-	l.enter(quiet, now)
+	l.addConn(quiet, now)
 	var flood []*seat
 	for i := range 500 {
 		// Ten containers, two of them loud.
 		s := &seat{from: fmt.Sprintf("10.0.1.%d:%d", i%10*(i%3), i+1)}
-		l.enter(s, now)
+		l.addConn(s, now)
 		flood = append(flood, s)
 	}
 	if quiet.closed {
@@ -47,10 +47,10 @@ func TestLobby_FloodDisplacesItself(t *testing.T) {
 }
 
 func TestLobby_LimitsOneSource(t *testing.T) {
-	l, now := newLobby(), time.Unix(1000, 0)
+	l, now := newPreAuthLimiter(), time.Unix(1000, 0)
 	for i := range 100 {
 		// One IPv6 host owns its whole /64.
-		l.enter(&seat{from: fmt.Sprintf("[2001:db8::%x]:5", i+1)}, now)
+		l.addConn(&seat{from: fmt.Sprintf("[2001:db8::%x]:5", i+1)}, now)
 	}
 	if len(l.waiting) != maxWaitingPerSource {
 		t.Errorf("%d are waiting instead of %d", len(l.waiting), maxWaitingPerSource)
@@ -58,19 +58,19 @@ func TestLobby_LimitsOneSource(t *testing.T) {
 }
 
 func TestLobby_SuspectsWhoKeepsFailing(t *testing.T) {
-	l, now := newLobby(), time.Unix(1000, 0)
+	l, now := newPreAuthLimiter(), time.Unix(1000, 0)
 	fail := func(n int) {
 		for range n {
 			s := &seat{from: "10.0.0.1:1"}
-			l.enter(s, now)
-			l.leave(s, false, now)
+			l.addConn(s, now)
+			l.removeConn(s, false, now)
 		}
 	}
 	places := func(now time.Time) int {
 		var seats []*seat
 		for range maxWaiting {
 			s := &seat{from: "10.0.0.1:1"}
-			l.enter(s, now)
+			l.addConn(s, now)
 			seats = append(seats, s)
 		}
 		n := len(l.waiting)
@@ -79,7 +79,7 @@ func TestLobby_SuspectsWhoKeepsFailing(t *testing.T) {
 		}
 		return n
 	}
-	fail(tooManyFailures - 1)
+	fail(maxFailures - 1)
 	if n := places(now); n != maxWaitingPerSource {
 		t.Errorf("%d places before the limit", n)
 	}
@@ -91,19 +91,19 @@ func TestLobby_SuspectsWhoKeepsFailing(t *testing.T) {
 		t.Errorf("%d places after the window", n)
 	}
 	s := &seat{from: "10.0.0.1:1"}
-	l.enter(s, now)
-	l.leave(s, true, now)
+	l.addConn(s, now)
+	l.removeConn(s, true, now)
 	if n := places(now); n != maxWaitingPerSource {
 		t.Errorf("%d places after a proof", n)
 	}
 }
 
 func TestLobby_ForgetsInsteadOfGrowing(t *testing.T) {
-	l, now := newLobby(), time.Unix(1000, 0)
+	l, now := newPreAuthLimiter(), time.Unix(1000, 0)
 	for i := range 10 * maxSources {
 		s := &seat{from: fmt.Sprintf("10.%d.%d.1:1", i>>8, i&255)}
-		l.enter(s, now)
-		l.leave(s, false, now)
+		l.addConn(s, now)
+		l.removeConn(s, false, now)
 	}
 	if len(l.failures) > maxSources || len(l.waiting) != 0 {
 		t.Errorf("%d failures, %d waiting", len(l.failures), len(l.waiting))

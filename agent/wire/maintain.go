@@ -53,6 +53,6 @@ func DecodeUpgrade(r io.Reader) (u Upgrade, err error) {
 
 // isMaintenancePeer reports whether a proven peer of another release may stay connected,
 // for PathInventory and PathUpgrade only.
-func maintainable(err error, p Peer) bool {
+func isMaintenancePeer(err error, p Peer) bool {
 	return errors.Is(err, ErrIncompatible) && p.NodeID != "" && p.Protocol == Protocol
 }

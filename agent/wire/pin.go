@@ -73,7 +73,7 @@ func clientTLS(own *Identity, want Thumbprint) *tls.Config {
 	c := commonTLS(own)
 	c.InsecureSkipVerify = true
 	c.VerifyConnection = func(s tls.ConnectionState) error {
-		leaf, err := soleLeaf(s)
+		leaf, err := peerLeaf(s)
 		if err != nil {
 			return err
 		}
@@ -92,19 +92,19 @@ func serverTLS(own *Identity, trusts func(SPKI) bool) *tls.Config {
 	c := commonTLS(own)
 	c.ClientAuth = tls.RequireAnyClientCert
 	c.VerifyConnection = func(s tls.ConnectionState) error {
-		leaf, err := soleLeaf(s)
+		leaf, err := peerLeaf(s)
 		if err != nil {
 			return err
 		}
 		if !trusts(SPKIOf(leaf)) {
-			return errStranger
+			return errUnknownClient
 		}
 		return nil
 	}
 	return c
 }
 
-var errStranger = errors.New("client certificate is not our control plane's")
+var errUnknownClient = errors.New("client certificate is not our control plane's")
 
 func commonTLS(own *Identity) *tls.Config {
 	return &tls.Config{
@@ -112,13 +112,13 @@ func commonTLS(own *Identity) *tls.Config {
 		MaxVersion:             tls.VersionTLS13,
 		NextProtos:             []string{alpn},
 		SessionTicketsDisabled: true,
-		Certificates:           []tls.Certificate{own.certificate()},
+		Certificates:           []tls.Certificate{own.tlsCertificate()},
 	}
 }
 
 // peerLeaf returns the peer's certificate. It also verifies our ALPN, because Go accepts a
 // peer that negotiates none.
-func soleLeaf(s tls.ConnectionState) (*x509.Certificate, error) {
+func peerLeaf(s tls.ConnectionState) (*x509.Certificate, error) {
 	if s.NegotiatedProtocol != alpn {
 		return nil, ErrNotAgent
 	}

@@ -107,7 +107,7 @@ type binding struct {
 	spki     SPKI       // control plane's
 }
 
-func bind(s tls.ConnectionState, leaf Thumbprint, spki SPKI) (binding, error) {
+func newBinding(s tls.ConnectionState, leaf Thumbprint, spki SPKI) (binding, error) {
 	raw, err := s.ExportKeyingMaterial(exporterName, nil, 32)
 	if err != nil {
 		return binding{}, fmt.Errorf("export keying material: %w", err)
@@ -117,22 +117,22 @@ func bind(s tls.ConnectionState, leaf Thumbprint, spki SPKI) (binding, error) {
 
 // proofMAC computes the HMAC of a proof over role and X. Each field is preceded by its
 // length, so that two different exchanges never hash the same bytes.
-func (b binding) mac(k Key, role string, h hello, a answer) []byte {
+func (b binding) proofMAC(k Key, role string, h hello, a answer) []byte {
 	m := hmac.New(sha256.New, k.bytes[:])
 	for _, field := range [][]byte{
 		[]byte(role), []byte(proofLabel), []byte(alpn),
 		b.exporter[:], b.leaf[:], b.spki[:],
-		[]byte(h.NodeID), []byte(h.Kid), h.Nonce, a.Nonce, number(h.Epoch),
-		number(uint64(h.Protocol)), []byte(h.Build),
-		number(uint64(a.Protocol)), []byte(a.Build),
+		[]byte(h.NodeID), []byte(h.Kid), h.Nonce, a.Nonce, encodeUint64(h.Epoch),
+		encodeUint64(uint64(h.Protocol)), []byte(h.Build),
+		encodeUint64(uint64(a.Protocol)), []byte(a.Build),
 	} {
-		m.Write(number(uint64(len(field))))
+		m.Write(encodeUint64(uint64(len(field))))
 		m.Write(field)
 	}
 	return m.Sum(nil)
 }
 
-func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+func encodeUint64(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
 func newNonce() []byte {
 	nonce := make([]byte, nonceLen)
@@ -140,33 +140,33 @@ func newNonce() []byte {
 	return nonce
 }
 
-// askProof is the control plane's steps 1 and 2: afterwards the far end of
+// requestProof is the control plane's steps 1 and 2: afterwards the far end of
 // this TLS session is known to hold the token, and knows nothing of us yet.
-func askProof(rw io.ReadWriter, b binding, k Key, h hello) (answer, error) {
+func requestProof(rw io.ReadWriter, b binding, k Key, h hello) (answer, error) {
 	if err := writeFrame(rw, h); err != nil {
-		return answer{}, fmt.Errorf("send hello: %w", reachable(err))
+		return answer{}, fmt.Errorf("send hello: %w", explainProofErr(err))
 	}
 	var a answer
 	if err := readFrame(rw, &a); err != nil {
-		return a, fmt.Errorf("read the agent's proof: %w", reachable(err))
+		return a, fmt.Errorf("read the agent's proof: %w", explainProofErr(err))
 	}
 	if a.Refusal != nil {
 		return a, a.Refusal.asError()
 	}
-	if len(a.Nonce) != nonceLen || !k.set || !hmac.Equal(a.Proof, b.mac(k, roleAgent, h, a)) {
+	if len(a.Nonce) != nonceLen || !k.set || !hmac.Equal(a.Proof, b.proofMAC(k, roleAgent, h, a)) {
 		return a, ErrIntercepted
 	}
 	return a, nil
 }
 
-// giveProof is the control plane's step 3 and the agent's verdict.
-func giveProof(rw io.ReadWriter, b binding, k Key, h hello, a answer) error {
-	if err := writeFrame(rw, confirm{Proof: b.mac(k, roleControl, h, a)}); err != nil {
+// sendProof is the control plane's step 3 and the agent's verdict.
+func sendProof(rw io.ReadWriter, b binding, k Key, h hello, a answer) error {
+	if err := writeFrame(rw, confirm{Proof: b.proofMAC(k, roleControl, h, a)}); err != nil {
 		return fmt.Errorf("send proof: %w", err)
 	}
 	var v verdict
 	if err := readFrame(rw, &v); err != nil {
-		return fmt.Errorf("read the agent's verdict: %w", reachable(err))
+		return fmt.Errorf("read the agent's verdict: %w", explainProofErr(err))
 	}
 	if v.Refusal != nil {
 		return v.Refusal.asError()
@@ -179,7 +179,7 @@ func giveProof(rw io.ReadWriter, b binding, k Key, h hello, a answer) error {
 
 // explainProofErr distinguishes why the peer did not complete the proof: it is not an
 // agent, it rejected our certificate, or it closed the connection.
-func reachable(err error) error {
+func explainProofErr(err error) error {
 	var op *net.OpError
 	switch {
 	case errors.Is(err, errFrame):
@@ -219,7 +219,7 @@ var errUnproven = errors.New("no proof of the token")
 func (p prover) answerProof(
 	rw io.ReadWriter, b binding, admit func(Peer) error,
 ) (Peer, error) {
-	h, a, key, err := p.introduce(rw, b)
+	h, a, key, err := p.readHello(rw, b)
 	if err != nil {
 		return Peer{}, errors.Join(err, writeFrame(rw, answer{Refusal: constantRefusal()}))
 	}
@@ -233,23 +233,23 @@ func (p prover) answerProof(
 	if c.Refusal != nil {
 		return Peer{}, fmt.Errorf("%w: %w", errUnproven, c.Refusal.asError())
 	}
-	if !hmac.Equal(c.Proof, b.mac(key, roleControl, h, a)) {
+	if !hmac.Equal(c.Proof, b.proofMAC(key, roleControl, h, a)) {
 		err := fmt.Errorf("%w: it is wrong", errUnproven)
 		return Peer{}, errors.Join(err, writeFrame(rw, verdict{Refusal: constantRefusal()}))
 	}
 	peer := Peer{Thumbprint: b.leaf, SPKI: b.spki, NodeID: h.NodeID, Kid: h.Kid,
 		Epoch: h.Epoch, Build: h.Build, Protocol: h.Protocol}
-	return peer, p.judge(rw, peer, admit)
+	return peer, p.sendVerdict(rw, peer, admit)
 }
 
 // readHello reads step 1 and prepares step 2. For an unknown token ID it does the same work
 // with a random key, so that timing does not reveal which IDs exist.
-func (p prover) introduce(rw io.Reader, b binding) (hello, answer, Key, error) {
+func (p prover) readHello(rw io.Reader, b binding) (hello, answer, Key, error) {
 	var h hello
 	if err := readFrame(rw, &h); err != nil {
 		return h, answer{}, Key{}, fmt.Errorf("%w: %w", errUnproven, err)
 	}
-	if !h.valid() {
+	if !h.isValid() {
 		return h, answer{}, Key{}, fmt.Errorf("%w: hello has impossible fields", errUnproven)
 	}
 	key, unknown := p.verifier.Key(h.Kid)
@@ -261,11 +261,11 @@ func (p prover) introduce(rw io.Reader, b binding) (hello, answer, Key, error) {
 		unknown = fmt.Errorf("%w: kid %s: %w", errUnproven, h.Kid, unknown)
 	}
 	a := answer{Nonce: newNonce(), Protocol: Protocol, Build: p.build}
-	a.Proof = b.mac(key, roleAgent, h, a)
+	a.Proof = b.proofMAC(key, roleAgent, h, a)
 	return h, a, key, unknown
 }
 
-func (h hello) valid() bool {
+func (h hello) isValid() bool {
 	return validKid(h.Kid) && len(h.Nonce) == nonceLen &&
 		h.NodeID != "" && len(h.NodeID) <= maxNameLen &&
 		h.Build != "" && len(h.Build) <= maxNameLen && h.Protocol > 0
@@ -274,7 +274,7 @@ func (h hello) valid() bool {
 // sendVerdict tells a proven control plane whether it may send commands, and why not. The
 // release is compared last, so that an incompatible peer is still admitted and stored as
 // known.
-func (p prover) judge(rw io.Writer, peer Peer, admit func(Peer) error) error {
+func (p prover) sendVerdict(rw io.Writer, peer Peer, admit func(Peer) error) error {
 	err := admit(peer)
 	if err == nil && (peer.Build != p.build || peer.Protocol != Protocol) {
 		err = &IncompatibleError{Ours: p.build, Theirs: peer.Build,

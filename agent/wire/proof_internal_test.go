@@ -67,9 +67,9 @@ func (e *exchange) run() {
 			return nil
 		})
 	})
-	a, err := askProof(control, e.control, e.key, e.hello)
+	a, err := requestProof(control, e.control, e.key, e.hello)
 	if err == nil {
-		err = giveProof(control, e.control, e.key, e.hello, a)
+		err = sendProof(control, e.control, e.key, e.hello, a)
 	}
 	e.controlErr = err
 	control.Close()

@@ -27,7 +27,7 @@ func newQuietLog(log *slog.Logger) *quietLog {
 }
 
 func (q *quietLog) warn(message string, args ...any) {
-	suppressed, ok := q.take(time.Now())
+	suppressed, ok := q.allowLine(time.Now())
 	if !ok {
 		return
 	}
@@ -39,7 +39,7 @@ func (q *quietLog) warn(message string, args ...any) {
 
 // allowLine reports whether one more line may be logged now, and how many were suppressed
 // before it.
-func (q *quietLog) take(now time.Time) (suppressed int, ok bool) {
+func (q *quietLog) allowLine(now time.Time) (suppressed int, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if now.Sub(q.since) > time.Minute {

@@ -19,8 +19,8 @@ import (
 var ErrNoSession = errors.New("the agent did not open the session")
 
 const (
-	// openWithin bounds the HTTP upgrade: the far end is proven, yet may hang.
-	openWithin = 5 * time.Second
+	// openTimeout bounds the HTTP upgrade: the far end is proven, yet may hang.
+	openTimeout = 5 * time.Second
 	// maxHeader bounds an answer's header, in bytes.
 	maxHeader = 16 << 10
 )
@@ -28,18 +28,18 @@ const (
 // OpenSession turns a dialed connection into the one persistent link. It owns
 // conn from now on, also on error.
 func OpenSession(ctx context.Context, conn net.Conn) (*Session, error) {
-	return open(ctx, conn, PathSession)
+	return openSessionAt(ctx, conn, PathSession)
 }
 
 // OpenRunLogs turns a dialed connection into the one on which step logs come
 // up as LogBatch and Ack goes down. It owns conn from now on, also on error.
 func OpenRunLogs(ctx context.Context, conn net.Conn) (*Session, error) {
-	return open(ctx, conn, PathRunLogs)
+	return openSessionAt(ctx, conn, PathRunLogs)
 }
 
-func open(ctx context.Context, conn net.Conn, path string) (*Session, error) {
-	counted, received := counted(conn)
-	ws, err := upgrade(ctx, counted, path)
+func openSessionAt(ctx context.Context, conn net.Conn, path string) (*Session, error) {
+	counted, received := countReceived(conn)
+	ws, err := upgradeToWebSocket(ctx, counted, path)
 	if err != nil {
 		_ = conn.Close()
 		return nil, fmt.Errorf("open %s: %w", path, err)
@@ -47,7 +47,7 @@ func open(ctx context.Context, conn net.Conn, path string) (*Session, error) {
 	return newConn(ws, received, EncodeCommand, DecodeReport), nil
 }
 
-func counted(conn net.Conn) (net.Conn, *atomic.Int64) {
+func countReceived(conn net.Conn) (net.Conn, *atomic.Int64) {
 	if proven, ok := conn.(*ProvenConn); ok {
 		return proven, &proven.received
 	}
@@ -58,10 +58,10 @@ func counted(conn net.Conn) (net.Conn, *atomic.Int64) {
 // upgradeToWebSocket sends exactly one request on conn and accepts nothing but a 101
 // response. The library only validates the response: its own connection type needs too much
 // memory for thousands of idle sessions.
-func upgrade(ctx context.Context, conn net.Conn, path string) (*slim, error) {
-	ctx, cancel := context.WithTimeout(ctx, openWithin)
+func upgradeToWebSocket(ctx context.Context, conn net.Conn, path string) (*idleWebSocket, error) {
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	asked := &asking{conn: conn}
+	asked := &singleRequestTransport{conn: conn}
 	client := &http.Client{Transport: asked, CheckRedirect: noRedirect}
 	ws, answer, err := websocket.Dial(ctx, "ws://agent"+path,
 		&websocket.DialOptions{HTTPClient: client})
@@ -75,7 +75,7 @@ func upgrade(ctx context.Context, conn net.Conn, path string) (*slim, error) {
 		return nil, err
 	}
 	_ = ws.CloseNow()
-	return newSlim(&switched{Conn: conn, early: asked.early}, lull.Under(conn)), nil
+	return newIdleWebSocket(&prefixedConn{Conn: conn, early: asked.early}, lull.Under(conn)), nil
 }
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -111,29 +111,29 @@ func LimitHandshakes(
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
-		made := make(chan dialed, 1)
+		made := make(chan dialResult, 1)
 		go func() {
 			defer func() { <-slots }()
 			conn, err := dial(context.WithoutCancel(ctx))
-			made <- dialed{conn, err}
+			made <- dialResult{conn, err}
 		}()
 		select {
 		case d := <-made:
 			return d.conn, d.err
 		case <-ctx.Done():
-			go closeLate(made)
+			go closeIfDialed(made)
 			return nil, context.Cause(ctx)
 		}
 	}
 }
 
 // dialResult is the result of one handshake.
-type dialed struct {
+type dialResult struct {
 	conn net.Conn
 	err  error
 }
 
-func closeLate(made <-chan dialed) {
+func closeIfDialed(made <-chan dialResult) {
 	if d := <-made; d.err == nil {
 		_ = d.conn.Close()
 	}

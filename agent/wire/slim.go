@@ -30,17 +30,17 @@ type socket interface {
 }
 
 const (
-	// answerWithin bounds an answer to a ping or a goodbye, and the wait for one.
-	answerWithin = 5 * time.Second
-	// readAtOnce is what a frame gets before it has arrived, in bytes, whatever
+	// controlTimeout bounds an answer to a ping or a goodbye, and the wait for one.
+	controlTimeout = 5 * time.Second
+	// maxReadChunk is what a frame gets before it has arrived, in bytes, whatever
 	// length it announces.
-	readAtOnce = 16 << 10
+	maxReadChunk = 16 << 10
 )
 
 // idleWebSocket is the control plane's end of a WebSocket (RFC 6455). It holds neither
 // buffers nor a deep stack between messages, since there are thousands of idle sessions;
 // the library keeps two buffers of 4 KiB for each, in addition to those of TLS.
-type slim struct {
+type idleWebSocket struct {
 	conn net.Conn
 	// lull waits for data without a pending read; nil if the connection does not support that.
 	lull *lull.Conn
@@ -53,29 +53,29 @@ type slim struct {
 	writing chan struct{}
 	said    bool
 	pings   atomic.Int64
-	awaited atomic.Pointer[pong]
+	awaited atomic.Pointer[awaitedPong]
 	hangUp  func()
 }
 
-// pong is an answer that is waited for.
-type pong struct {
+// awaitedPong is an answer that is waited for.
+type awaitedPong struct {
 	text  string
 	heard chan struct{}
 }
 
 var (
-	_ socket = (*slim)(nil)
+	_ socket = (*idleWebSocket)(nil)
 	_ socket = (*websocket.Conn)(nil)
 )
 
-func newSlim(conn net.Conn, under *lull.Conn) *slim {
-	return &slim{conn: conn, lull: under, reading: make(chan struct{}, 1),
+func newIdleWebSocket(conn net.Conn, under *lull.Conn) *idleWebSocket {
+	return &idleWebSocket{conn: conn, lull: under, reading: make(chan struct{}, 1),
 		writing: make(chan struct{}, 1), hangUp: sync.OnceFunc(func() { _ = conn.Close() })}
 }
 
 // Read returns the next message. It blocks on a small stack: decoding, which needs a large
 // one, runs on another goroutine. CloseNow unblocks it.
-func (s *slim) Read(ctx context.Context) (websocket.MessageType, []byte, error) {
+func (s *idleWebSocket) Read(ctx context.Context) (websocket.MessageType, []byte, error) {
 	select {
 	case s.reading <- struct{}{}:
 	case <-ctx.Done():
@@ -83,7 +83,7 @@ func (s *slim) Read(ctx context.Context) (websocket.MessageType, []byte, error) 
 	}
 	defer func() { <-s.reading }()
 	for {
-		m := s.aside()
+		m := s.readOnOwnStack()
 		if !errors.Is(m.err, lull.ErrNotYet) {
 			return m.kind, m.data, m.err
 		}
@@ -93,33 +93,33 @@ func (s *slim) Read(ctx context.Context) (websocket.MessageType, []byte, error) 
 	}
 }
 
-// message is what a reader gets.
-type message struct {
+// readResult is what a reader gets.
+type readResult struct {
 	kind websocket.MessageType
 	data []byte
 	err  error
 }
 
-func (s *slim) aside() message {
-	done := make(chan message, 1)
-	go func() { done <- s.message() }()
+func (s *idleWebSocket) readOnOwnStack() readResult {
+	done := make(chan readResult, 1)
+	go func() { done <- s.readMessage() }()
 	return <-done
 }
 
 // readMessage joins frames to a message. It returns lull.ErrNotYet only between messages.
-func (s *slim) message() (m message) {
+func (s *idleWebSocket) readMessage() (m readResult) {
 	for {
-		f, err := s.header(m.kind == 0)
-		if err == nil && f.control() {
-			if err = s.obey(f); err == nil {
+		f, err := s.readHeader(m.kind == 0)
+		if err == nil && f.isControl() {
+			if err = s.handleControl(f); err == nil {
 				continue
 			}
 		}
 		if err == nil {
-			err = s.add(&m, f)
+			err = s.appendFrame(&m, f)
 		}
 		if err != nil {
-			return message{err: err}
+			return readResult{err: err}
 		}
 		if f.fin {
 			return m
@@ -127,18 +127,18 @@ func (s *slim) message() (m message) {
 	}
 }
 
-func (s *slim) add(m *message, f frame) error {
+func (s *idleWebSocket) appendFrame(m *readResult, f frame) error {
 	if (f.op == opContinuation) != (m.kind != 0) {
-		return s.refuse(websocket.StatusProtocolError, errors.New("a frame is out of order"))
+		return s.rejectFrame(websocket.StatusProtocolError, errors.New("a frame is out of order"))
 	}
 	if f.length > uint64(MaxMessage-len(m.data)) {
-		return s.refuse(websocket.StatusMessageTooBig, websocket.ErrMessageTooBig)
+		return s.rejectFrame(websocket.StatusMessageTooBig, websocket.ErrMessageTooBig)
 	}
 	if m.kind == 0 {
 		m.kind = websocket.MessageType(f.op)
 	}
 	for rest := int(f.length); rest > 0; {
-		n := min(rest, readAtOnce)
+		n := min(rest, maxReadChunk)
 		m.data = slices.Grow(m.data, n)
 		got, err := io.ReadFull(s.conn, m.data[len(m.data):len(m.data)+n])
 		m.data, rest = m.data[:len(m.data)+got], rest-got
@@ -150,24 +150,24 @@ func (s *slim) add(m *message, f frame) error {
 }
 
 // handleControl answers a ping, matches a pong with its ping, and answers a close frame.
-func (s *slim) obey(f frame) error {
+func (s *idleWebSocket) handleControl(f frame) error {
 	var room [maxControl]byte
 	text := room[:f.length]
 	if _, err := io.ReadFull(s.conn, text); err != nil {
 		return fmt.Errorf("read a control frame: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), controlTimeout)
 	defer cancel()
 	switch f.op {
 	case opPing:
-		return s.write(ctx, opPong, text)
+		return s.sendFrame(ctx, opPong, text)
 	case opPong:
-		s.heard(string(text))
+		s.onPong(string(text))
 		return nil
 	}
 	s.over = true
 	// Whether our answer arrives changes nothing.
-	_ = s.write(ctx, opClose, text)
+	_ = s.sendFrame(ctx, opClose, text)
 	if len(text) < 2 {
 		return websocket.CloseError{Code: websocket.StatusNoStatusRcvd}
 	}
@@ -175,7 +175,7 @@ func (s *slim) obey(f frame) error {
 		Reason: string(text[2:])}
 }
 
-func (s *slim) heard(text string) {
+func (s *idleWebSocket) onPong(text string) {
 	p := s.awaited.Load()
 	if p != nil && p.text == text && s.awaited.CompareAndSwap(p, nil) {
 		close(p.heard)
@@ -183,20 +183,20 @@ func (s *slim) heard(text string) {
 }
 
 // rejectFrame sends a close frame that says what the peer did wrong.
-func (s *slim) refuse(code websocket.StatusCode, why error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
+func (s *idleWebSocket) rejectFrame(code websocket.StatusCode, why error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), controlTimeout)
 	defer cancel()
-	_ = s.write(ctx, opClose, farewell(code, why.Error()))
+	_ = s.sendFrame(ctx, opClose, closePayload(code, why.Error()))
 	return why
 }
 
 // Write sends a message in one frame. If the context ends in the middle, the connection is
 // closed: the peer cannot use half a frame.
-func (s *slim) Write(ctx context.Context, kind websocket.MessageType, data []byte) error {
-	return s.write(ctx, opcode(kind), data)
+func (s *idleWebSocket) Write(ctx context.Context, kind websocket.MessageType, data []byte) error {
+	return s.sendFrame(ctx, opcode(kind), data)
 }
 
-func (s *slim) write(ctx context.Context, op opcode, payload []byte) error {
+func (s *idleWebSocket) sendFrame(ctx context.Context, op opcode, payload []byte) error {
 	select {
 	case s.writing <- struct{}{}:
 	case <-ctx.Done():
@@ -209,7 +209,7 @@ func (s *slim) write(ctx context.Context, op opcode, payload []byte) error {
 	s.said = op == opClose
 	stop := context.AfterFunc(ctx, s.hangUp)
 	defer stop()
-	_, err := s.conn.Write(masked(op, payload))
+	_, err := s.conn.Write(encodeMaskedFrame(op, payload))
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err()
 	}
@@ -217,10 +217,10 @@ func (s *slim) write(ctx context.Context, op opcode, payload []byte) error {
 }
 
 // Ping returns when the far end has answered. One at a time is answered.
-func (s *slim) Ping(ctx context.Context) error {
-	p := &pong{strconv.FormatInt(s.pings.Add(1), 10), make(chan struct{})}
+func (s *idleWebSocket) Ping(ctx context.Context) error {
+	p := &awaitedPong{strconv.FormatInt(s.pings.Add(1), 10), make(chan struct{})}
 	s.awaited.Store(p)
-	if err := s.write(ctx, opPing, []byte(p.text)); err != nil {
+	if err := s.sendFrame(ctx, opPing, []byte(p.text)); err != nil {
 		return err
 	}
 	select {
@@ -233,18 +233,18 @@ func (s *slim) Ping(ctx context.Context) error {
 
 // Close sends a close frame and waits for the peer's. Messages that arrive meanwhile are
 // discarded.
-func (s *slim) Close(code websocket.StatusCode, reason string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
+func (s *idleWebSocket) Close(code websocket.StatusCode, reason string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), controlTimeout)
 	defer cancel()
-	if s.write(ctx, opClose, farewell(code, reason)) == nil {
-		s.await(ctx)
+	if s.sendFrame(ctx, opClose, closePayload(code, reason)) == nil {
+		s.awaitClose(ctx)
 	}
 	return s.CloseNow()
 }
 
 // awaitClose reads until the peer has sent its close frame. A reader that is already active
 // goes first.
-func (s *slim) await(ctx context.Context) {
+func (s *idleWebSocket) awaitClose(ctx context.Context) {
 	stop := context.AfterFunc(ctx, s.hangUp)
 	defer stop()
 	for {
@@ -265,7 +265,7 @@ func (s *slim) await(ctx context.Context) {
 }
 
 // CloseNow hangs up.
-func (s *slim) CloseNow() error {
+func (s *idleWebSocket) CloseNow() error {
 	s.hangUp()
 	return nil
 }

@@ -29,14 +29,14 @@ type frame struct {
 	length uint64
 }
 
-func (f frame) control() bool { return f.op >= opClose }
+func (f frame) isControl() bool { return f.op >= opClose }
 
-func (f frame) check(first, second byte) error {
+func (f frame) validate(first, second byte) error {
 	known := f.op <= opcode(websocket.MessageBinary) || f.op >= opClose && f.op <= opPong
 	switch {
 	case first&0x70 != 0, second&0x80 != 0, !known:
 		return errors.New("a frame of a kind that was not agreed on")
-	case f.control() && (!f.fin || f.length > maxControl):
+	case f.isControl() && (!f.fin || f.length > maxControl):
 		return errors.New("a control frame that is too long or in pieces")
 	}
 	return nil
@@ -44,15 +44,15 @@ func (f frame) check(first, second byte) error {
 
 // readHeader reads the header of the next frame. Between messages it may return
 // lull.ErrNotYet instead of blocking.
-func (s *slim) header(between bool) (f frame, err error) {
+func (s *idleWebSocket) readHeader(between bool) (f frame, err error) {
 	head := s.head[:2]
-	if err = s.first(head, between); err != nil {
+	if err = s.readHeadStart(head, between); err != nil {
 		return f, err
 	}
 	first, second := head[0], head[1]
 	f = frame{op: opcode(first & 0xf), fin: first&0x80 != 0, length: uint64(second & 0x7f)}
-	if err := f.check(first, second); err != nil {
-		return f, s.refuse(websocket.StatusProtocolError, err)
+	if err := f.validate(first, second); err != nil {
+		return f, s.rejectFrame(websocket.StatusProtocolError, err)
 	}
 	switch f.length {
 	case 126:
@@ -69,7 +69,7 @@ func (s *slim) header(between bool) (f frame, err error) {
 }
 
 // readHeadStart reads the first two bytes of a frame.
-func (s *slim) first(head []byte, between bool) (err error) {
+func (s *idleWebSocket) readHeadStart(head []byte, between bool) (err error) {
 	n := 0
 	if between && s.lull != nil {
 		n, err = s.lull.Brief(s.conn.Read, head)
@@ -82,7 +82,7 @@ func (s *slim) first(head []byte, between bool) (err error) {
 }
 
 // encodeMaskedFrame returns a complete frame, masked as RFC 6455 requires of clients.
-func masked(op opcode, payload []byte) []byte {
+func encodeMaskedFrame(op opcode, payload []byte) []byte {
 	f := make([]byte, 0, 14+len(payload))
 	f = append(f, 0x80|byte(op))
 	switch n := len(payload); {
@@ -104,7 +104,7 @@ func masked(op opcode, payload []byte) []byte {
 }
 
 // closePayload is the payload of a close frame.
-func farewell(code websocket.StatusCode, reason string) []byte {
+func closePayload(code websocket.StatusCode, reason string) []byte {
 	return append(binary.BigEndian.AppendUint16(nil, uint16(code)),
 		reason[:min(len(reason), maxReason)]...)
 }

@@ -81,7 +81,7 @@ func cutToken(s string) (kid, secret, cp string, err error) {
 			len(s), tokenLen)
 	}
 	body, sum := s[:tokenLen-crcLen-1], s[tokenLen-crcLen-1:]
-	if sum != "_"+checksum(body) {
+	if sum != "_"+tokenChecksum(body) {
 		return "", "", "", errors.New("its checksum does not match: a character is wrong")
 	}
 	rest := body[len(tokenPrefix)+1:]
@@ -96,7 +96,7 @@ func validKid(kid string) bool {
 	return len(kid) == kidLen && strings.Trim(kid, kidAlphabet) == ""
 }
 
-func checksum(body string) string {
+func tokenChecksum(body string) string {
 	return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(body)))
 }
 
@@ -112,7 +112,7 @@ func (t Token) Reveal() string {
 	enc := base64.RawURLEncoding
 	body := strings.Join([]string{tokenPrefix, t.Kid,
 		enc.EncodeToString(t.secret[:]), enc.EncodeToString(t.cp[:])}, "_")
-	return body + "_" + checksum(body)
+	return body + "_" + tokenChecksum(body)
 }
 
 // MadeBy reports whether this token names that control plane's client key.

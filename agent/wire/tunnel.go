@@ -85,7 +85,7 @@ func (e *TunnelError) Error() string {
 // the request only. OpenTunnel owns conn from now on, also on error. The result supports
 // CloseWrite if conn does.
 func OpenTunnel(ctx context.Context, conn net.Conn, target Target) (net.Conn, error) {
-	return openWith(ctx, conn, HeaderTarget, target)
+	return openWithHeader(ctx, conn, HeaderTarget, target)
 }
 
 // OpenInside asks the agent at the other end of conn to start the sidecar's inside role in
@@ -93,14 +93,14 @@ func OpenTunnel(ctx context.Context, conn net.Conn, target Target) (net.Conn, er
 func OpenInside(
 	ctx context.Context, conn net.Conn, deployment, service string,
 ) (net.Conn, error) {
-	return openWith(ctx, conn, HeaderInside, Target{Deployment: deployment, Service: service})
+	return openWithHeader(ctx, conn, HeaderInside, Target{Deployment: deployment, Service: service})
 }
 
-func openWith(
+func openWithHeader(
 	ctx context.Context, conn net.Conn, header string, target Target,
 ) (net.Conn, error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	tunnel, err := connect(conn, header, target)
+	tunnel, err := requestTunnel(conn, header, target)
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
 	}
@@ -111,7 +111,7 @@ func openWith(
 	return tunnel, nil
 }
 
-func connect(conn net.Conn, header string, target Target) (net.Conn, error) {
+func requestTunnel(conn net.Conn, header string, target Target) (net.Conn, error) {
 	request := "CONNECT agent:1 HTTP/1.1\r\nHost: agent:1\r\n" +
 		header + ": " + target.String() + "\r\n\r\n"
 	if _, err := io.WriteString(conn, request); err != nil {
@@ -131,7 +131,7 @@ func connect(conn net.Conn, header string, target Target) (net.Conn, error) {
 			Reason:  strings.TrimSpace(string(reason)),
 			Listens: parseListens(answer.Header.Get(HeaderListens))}
 	}
-	return withBuffered(conn, br)
+	return prependBuffered(conn, br)
 }
 
 // AcceptTunnel answers a CONNECT request with 200 and hijacks its connection from the HTTP
@@ -149,11 +149,11 @@ func AcceptTunnel(w http.ResponseWriter) (net.Conn, error) {
 		_ = conn.Close()
 		return nil, fmt.Errorf("accept tunnel: %w", err)
 	}
-	return withBuffered(conn, rw.Reader)
+	return prependBuffered(conn, rw.Reader)
 }
 
 // prependBuffered returns conn with the bytes that br has already read in front of it.
-func withBuffered(conn net.Conn, br *bufio.Reader) (net.Conn, error) {
+func prependBuffered(conn net.Conn, br *bufio.Reader) (net.Conn, error) {
 	if br.Buffered() == 0 {
 		return conn, nil
 	}
@@ -161,15 +161,15 @@ func withBuffered(conn net.Conn, br *bufio.Reader) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &aheadConn{Conn: conn, ahead: bytes.NewReader(bytes.Clone(ahead))}, nil
+	return &bufferedConn{Conn: conn, ahead: bytes.NewReader(bytes.Clone(ahead))}, nil
 }
 
-type aheadConn struct {
+type bufferedConn struct {
 	net.Conn
 	ahead *bytes.Reader
 }
 
-func (c *aheadConn) Read(p []byte) (int, error) {
+func (c *bufferedConn) Read(p []byte) (int, error) {
 	if c.ahead.Len() > 0 {
 		return c.ahead.Read(p)
 	}
@@ -177,7 +177,7 @@ func (c *aheadConn) Read(p []byte) (int, error) {
 }
 
 // CloseWrite passes a half-close on.
-func (c *aheadConn) CloseWrite() error {
+func (c *bufferedConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}

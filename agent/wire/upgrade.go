@@ -16,7 +16,7 @@ import (
 // singleRequestTransport sends one request on the connection and reads its response. A
 // transport of net/http would keep two goroutines and their buffers for as long as the
 // session lasts, and a control plane has thousands of sessions.
-type asking struct {
+type singleRequestTransport struct {
 	conn net.Conn
 	used atomic.Bool
 	// early is what of the new protocol came with the answer.
@@ -26,7 +26,7 @@ type asking struct {
 var errDropped = errors.New("the agent dropped the connection during the upgrade")
 
 // RoundTrip implements http.RoundTripper, once.
-func (a *asking) RoundTrip(r *http.Request) (_ *http.Response, err error) {
+func (a *singleRequestTransport) RoundTrip(r *http.Request) (_ *http.Response, err error) {
 	if a.used.Swap(true) {
 		return nil, errDropped
 	}
@@ -49,12 +49,15 @@ func (a *asking) RoundTrip(r *http.Request) (_ *http.Response, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.opened(answer, reader), nil
+	return a.handleSwitch(answer, reader), nil
 }
 
 // handleSwitch keeps the bytes that arrived after a 101 response. The caller then takes
 // over the connection itself; closing the body of any other response closes it.
-func (a *asking) opened(answer *http.Response, reader *bufio.Reader) *http.Response {
+func (a *singleRequestTransport) handleSwitch(
+	answer *http.Response,
+	reader *bufio.Reader,
+) *http.Response {
 	if answer.StatusCode != http.StatusSwitchingProtocols {
 		answer.Body = struct {
 			io.Reader
@@ -64,25 +67,25 @@ func (a *asking) opened(answer *http.Response, reader *bufio.Reader) *http.Respo
 	}
 	early, _ := reader.Peek(reader.Buffered())
 	a.early = bytes.Clone(early)
-	answer.Body = elsewhere{}
+	answer.Body = detachedBody{}
 	return answer
 }
 
 // detachedBody is the body of a 101 response, whose connection the caller has taken over.
-type elsewhere struct{}
+type detachedBody struct{}
 
-func (elsewhere) Read([]byte) (int, error)    { return 0, io.EOF }
-func (elsewhere) Write(p []byte) (int, error) { return len(p), nil }
-func (elsewhere) Close() error                { return nil }
+func (detachedBody) Read([]byte) (int, error)    { return 0, io.EOF }
+func (detachedBody) Write(p []byte) (int, error) { return len(p), nil }
+func (detachedBody) Close() error                { return nil }
 
 // prefixedConn is a connection of which some bytes have already been read.
-type switched struct {
+type prefixedConn struct {
 	net.Conn
 	early []byte
 }
 
 // Read implements io.Reader. The WebSocket has one reader.
-func (s *switched) Read(p []byte) (int, error) {
+func (s *prefixedConn) Read(p []byte) (int, error) {
 	if len(s.early) == 0 {
 		return s.Conn.Read(p)
 	}

@@ -28,7 +28,7 @@ func accessCommand() *cobra.Command {
 		}
 		r, err := api.ExplainAccessWithResponse(c.Context(),
 			&apiclient.ExplainAccessParams{Object: args[0]}, viewAs(as))
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		if *asJSON {
@@ -74,7 +74,7 @@ func printAccess(w io.Writer, x *apiclient.AccessExplained) error {
 		lines = append(lines, "  missing: "+*x.Missing, "  ask "+strings.Join(x.Ask, " or "))
 	}
 	for _, l := range lines {
-		if _, err := fmt.Fprintln(w, visible(l)); err != nil {
+		if _, err := fmt.Fprintln(w, sanitizeText(l)); err != nil {
 			return err
 		}
 	}

@@ -73,7 +73,7 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	}
 	// Log the thumbprint, so that a person can compare it with the one in the UI.
 	log.InfoContext(ctx, "listening", "address", l.Addr().String(), "build", build,
-		"thumbprint", thumbprint(a))
+		"thumbprint", formatThumbprint(a))
 	if err := tellSystemd("READY=1"); err != nil {
 		log.WarnContext(ctx, "systemd was not told that the agent listens", "error", err)
 	}
@@ -107,8 +107,8 @@ func agentToken(text string) (*wire.Token, error) {
 	return &token, nil
 }
 
-// thumbprint is spelled as the control plane shows it, so that comparing is easy.
-func thumbprint(a *agent.Agent) string {
+// formatThumbprint is spelled as the control plane shows it, so that comparing is easy.
+func formatThumbprint(a *agent.Agent) string {
 	t := a.Thumbprint()
 	return hex.EncodeToString(t[:])
 }
@@ -170,7 +170,7 @@ func (s Settings) stopGrace() (time.Duration, error) {
 	grace, err := time.ParseDuration(s.Agent.Grace)
 	if err != nil || grace < 0 || grace > maxGrace {
 		return 0, fmt.Errorf("setting agent.grace: %q is not a time from 0s to %s; write one like %s",
-			s.Agent.Grace, maxGrace, defaults().Agent.Grace)
+			s.Agent.Grace, maxGrace, defaultSettings().Agent.Grace)
 	}
 	if grace == 0 {
 		return -1, nil

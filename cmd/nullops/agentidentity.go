@@ -16,7 +16,7 @@ import (
 // Provisioning reads it on the machine itself, so that first contact is no leap of
 // faith.
 func agentIdentity() *cobra.Command {
-	data := defaults().Agent.Data
+	data := defaultSettings().Agent.Data
 	c := &cobra.Command{
 		Use: "identity --agent.data=FOLDER", Args: exactArgs(0),
 		Short: "Make the agent's certificate if there is none, and print its thumbprint",

@@ -90,7 +90,7 @@ func printLost(out io.Writer, found docker.Lost, ended bool) error {
 	for _, c := range found.Containers {
 		var processes []string
 		for _, p := range c.Processes {
-			processes = append(processes, strconv.Itoa(p.PID)+" "+visible(p.Name))
+			processes = append(processes, strconv.Itoa(p.PID)+" "+sanitizeText(p.Name))
 		}
 		rows = append(rows, []string{string(c.Kind), c.Deployment, string(c.Step), c.ID[:12],
 			strings.Join(processes, ", ")})
@@ -98,7 +98,7 @@ func printLost(out io.Writer, found docker.Lost, ended bool) error {
 	for _, l := range found.Links {
 		rows = append(rows, []string{"interface", l.Deployment, "", l.Name + " on " + l.Bridge, ""})
 	}
-	if err := table(out, rows); err != nil {
+	if err := printTable(out, rows); err != nil {
 		return err
 	}
 	said := "'nullops agent lost --end' with the same settings ends exactly these."

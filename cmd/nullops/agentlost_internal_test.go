@@ -31,7 +31,7 @@ func TestPrintLost(t *testing.T) {
 
 // A folder that is no agent's is refused before anything is looked at.
 func TestRunLost_NeedsAnAgentsFolder(t *testing.T) {
-	s := defaults()
+	s := defaultSettings()
 	s.Agent.Data = t.TempDir()
 	err := runLost(t.Context(), s, &bytes.Buffer{}, true, false)
 	if err == nil || !strings.Contains(err.Error(), "give the data folder") {

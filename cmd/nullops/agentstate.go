@@ -14,7 +14,7 @@ import (
 // agentState shows the stored state of this machine's agent, for an operator on a node
 // whose control plane is down.
 func agentState() *cobra.Command {
-	data := defaults().Agent.Data
+	data := defaultSettings().Agent.Data
 	c := &cobra.Command{
 		Use: "state --agent.data=FOLDER", Args: exactArgs(0),
 		Short: "Show what the agent remembers: deployments, their steps, what happened",
@@ -55,7 +55,7 @@ func printKept(w io.Writer, k agent.Kept) error {
 			rows = append(rows, row)
 		}
 	}
-	if err := table(w, rows); err != nil {
+	if err := printTable(w, rows); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)
@@ -65,9 +65,9 @@ func printKept(w io.Writer, k agent.Kept) error {
 		if e.Step != "" {
 			became = string(e.Status)
 		}
-		rows = append(rows, []string{since(e.At), e.Deployment, string(e.Step), became, e.Message})
+		rows = append(rows, []string{formatAge(e.At), e.Deployment, string(e.Step), became, e.Message})
 	}
-	if err := table(w, rows); err != nil {
+	if err := printTable(w, rows); err != nil {
 		return err
 	}
 	for _, path := range k.Damaged {

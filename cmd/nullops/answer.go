@@ -47,12 +47,12 @@ func answerCommand() *cobra.Command {
 		if len(args) > 1 {
 			step = args[1]
 		}
-		return api.answer(c.Context(), c.OutOrStdout(), args[0], step, o)
+		return api.answerQuestion(c.Context(), c.OutOrStdout(), args[0], step, o)
 	}
 	return c
 }
 
-func (c *client) answer(ctx context.Context, out io.Writer, name, step string,
+func (c *client) answerQuestion(ctx context.Context, out io.Writer, name, step string,
 	o answerOptions) error {
 	d, err := c.findDeployment(ctx, name, o.env)
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *client) answer(ctx context.Context, out io.Writer, name, step string,
 	}
 	r, err := c.AnswerStepWithResponse(ctx, d.Id, d.Run, step,
 		apiclient.StepAnswer{Approved: o.approve, Fields: &fields})
-	if err := answered(r, err); err != nil {
+	if err := checkAnswer(r, err); err != nil {
 		return err
 	}
 	if o.json {
@@ -131,9 +131,9 @@ func printQuestion(w io.Writer, d apiclient.Deployment) {
 	if q == nil {
 		return
 	}
-	fmt.Fprintf(w, "\nwaits at %s: %s\n", q.Step, visible(q.Prompt))
+	fmt.Fprintf(w, "\nwaits at %s: %s\n", q.Step, sanitizeText(q.Prompt))
 	for _, f := range q.Fields {
-		fmt.Fprintf(w, "  %s\n", visible(fieldText(f)))
+		fmt.Fprintf(w, "  %s\n", sanitizeText(fieldText(f)))
 	}
 	if q.AnsweredBy != nil {
 		verb := "rejected"
@@ -141,13 +141,13 @@ func printQuestion(w io.Writer, d apiclient.Deployment) {
 			verb = "approved"
 		}
 		fmt.Fprintf(w, "  %s by %s %s ago; the node has yet to hear of it\n", verb,
-			visible(*q.AnsweredBy), since(deref(q.AnsweredAt)))
+			sanitizeText(*q.AnsweredBy), formatAge(deref(q.AnsweredAt)))
 		return
 	}
 	fmt.Fprintf(w, "  the run fails without an answer in %s\n",
-		span(max(time.Until(q.Deadline), 0)))
+		formatSpan(max(time.Until(q.Deadline), 0)))
 	if !q.MayAnswer {
-		fmt.Fprintf(w, "  %s\n", visible(deref(q.Refusal)))
+		fmt.Fprintf(w, "  %s\n", sanitizeText(deref(q.Refusal)))
 		return
 	}
 	fmt.Fprintf(w, "  nullops answer %s --approve|--reject\n", d.Name)

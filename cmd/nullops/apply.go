@@ -65,7 +65,7 @@ func (o applyOptions) run(c *cobra.Command) error {
 	if err != nil {
 		return codedError{err, exitRefused}
 	}
-	if err := override(docs, o.settings); err != nil {
+	if err := applyOverrides(docs, o.settings); err != nil {
 		return err
 	}
 	if err := completeDocuments(docs); err != nil {
@@ -75,12 +75,12 @@ func (o applyOptions) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return o.apply(c, api, docs)
+	return o.sendDocuments(c, api, docs)
 }
 
-func (o applyOptions) apply(c *cobra.Command, api *client, docs []document) error {
+func (o applyOptions) sendDocuments(c *cobra.Command, api *client, docs []document) error {
 	body := apiclient.Documents{Documents: make([]apiclient.Document, len(docs)),
-		Owner: given(o.owner), TakeOver: given(o.takeOver), Prune: given(o.prune)}
+		Owner: nilIfZero(o.owner), TakeOver: nilIfZero(o.takeOver), Prune: nilIfZero(o.prune)}
 	for i, d := range docs {
 		definition, err := json.Marshal(d.Body)
 		if err != nil {
@@ -124,7 +124,7 @@ func (c *client) previewDocuments(
 
 // documentsAnswered turns a refusal into problems at their places in the files.
 func documentsAnswered(docs []document, r answer, err error) error {
-	err = answered(r, err)
+	err = checkAnswer(r, err)
 	refused, ok := errors.AsType[*problemError](err)
 	switch {
 	case !ok:
@@ -138,13 +138,13 @@ func documentsAnswered(docs []document, r answer, err error) error {
 	}
 	found := &documentsError{}
 	for _, p := range *refused.Problems {
-		found.problems = append(found.problems, placed(docs, p))
+		found.problems = append(found.problems, locateProblem(docs, p))
 	}
 	return codedError{found, exitRefused}
 }
 
-// placed finds the line that a problem of the control plane is about.
-func placed(docs []document, p apiclient.FieldProblem) documentProblem {
+// locateProblem finds the line that a problem of the control plane is about.
+func locateProblem(docs []document, p apiclient.FieldProblem) documentProblem {
 	out := documentProblem{step: deref(p.Step), field: p.Field, message: p.Message,
 		remedy: deref(p.Remedy), users: deref(p.Users)}
 	if p.Document == nil || *p.Document >= len(docs) {

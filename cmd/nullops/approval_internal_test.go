@@ -24,7 +24,7 @@ func TestDocument_KeepsApprovals(t *testing.T) {
 	}
 	p = pipeline.AsWritten(p)
 	first, err := object{Kind: "project", Name: "shop", Body: apiclient.ProjectPut{},
-		Pipeline: &p}.document()
+		Pipeline: &p}.toYAML()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestDocument_KeepsApprovals(t *testing.T) {
 		t.Errorf("read as\n%s\n%v, want\n%s", got, err, want)
 	}
 	// promise: I-18
-	if second, err := read.document(); err != nil || !bytes.Equal(first, second) {
+	if second, err := read.toYAML(); err != nil || !bytes.Equal(first, second) {
 		t.Errorf("written again\n%s\n%v, want\n%s", second, err, first)
 	}
 }

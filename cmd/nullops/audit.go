@@ -32,7 +32,7 @@ func (f *auditFlags) add(c *cobra.Command) {
 	c.Flags().DurationVar(&f.since, "since", 0, "only the last so long, such as 24h")
 }
 
-func (f *auditFlags) from() *time.Time {
+func (f *auditFlags) sinceTime() *time.Time {
 	if f.since <= 0 {
 		return nil
 	}
@@ -53,9 +53,9 @@ func auditListCommand() *cobra.Command {
 			return err
 		}
 		r, err := api.ListAuditWithResponse(c.Context(), &apiclient.ListAuditParams{
-			Actor: given(f.actor), Action: given(f.action), Object: given(f.object),
-			Result: given(apiclient.AuditResult(f.result)), Since: f.from(), Limit: &most})
-		if err := answered(r, err); err != nil {
+			Actor: nilIfZero(f.actor), Action: nilIfZero(f.action), Object: nilIfZero(f.object),
+			Result: nilIfZero(apiclient.AuditResult(f.result)), Since: f.sinceTime(), Limit: &most})
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		if *asJSON {
@@ -72,7 +72,7 @@ func printAudit(w io.Writer, items []apiclient.AuditEntry) error {
 		rows = append(rows, []string{e.At.Local().Format(time.DateTime), e.Actor, e.Action, e.Object,
 			string(e.Result), deref(e.Detail), deref(e.From)})
 	}
-	return table(w, rows)
+	return printTable(w, rows)
 }
 
 func auditExportCommand() *cobra.Command {
@@ -91,9 +91,9 @@ func auditExportCommand() *cobra.Command {
 			return err
 		}
 		return exportAudit(c.Context(), api, c.OutOrStdout(), &apiclient.ExportAuditParams{
-			Actor: given(f.actor), Action: given(f.action), Object: given(f.object),
-			Result: given(apiclient.AuditResult(f.result)), Since: f.from(),
-			Format: given(apiclient.ExportAuditParamsFormat(format))})
+			Actor: nilIfZero(f.actor), Action: nilIfZero(f.action), Object: nilIfZero(f.object),
+			Result: nilIfZero(apiclient.AuditResult(f.result)), Since: f.sinceTime(),
+			Format: nilIfZero(apiclient.ExportAuditParamsFormat(format))})
 	}
 	return c
 }
@@ -108,7 +108,7 @@ func exportAudit(ctx context.Context, api *client, to io.Writer,
 	defer r.Body.Close()
 	if r.StatusCode != http.StatusOK {
 		parsed, err := apiclient.ParseExportAuditResponse(r)
-		return answered(parsed, err)
+		return checkAnswer(parsed, err)
 	}
 	_, err = io.Copy(to, r.Body)
 	return err
@@ -127,7 +127,7 @@ func auditVerifyCommand() *cobra.Command {
 			return err
 		}
 		r, err := api.VerifyAuditWithResponse(c.Context())
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		if *asJSON {
@@ -145,7 +145,7 @@ func auditVerifyCommand() *cobra.Command {
 
 func printVerification(w io.Writer, v apiclient.AuditVerification) error {
 	for _, f := range v.Findings {
-		fmt.Fprintln(w, visible(f.Problem))
+		fmt.Fprintln(w, sanitizeText(f.Problem))
 	}
 	if !v.Ok {
 		_, err := fmt.Fprintf(w, "audit: BROKEN in %d places (%d entries checked)\n",

@@ -33,8 +33,8 @@ func restoreCommand() *cobra.Command {
 // checkBackup wants what the control plane wants to open its database.
 func (s Settings) checkBackup() error {
 	return errors.Join(
-		required("database.url", s.Database.URL, "a PostgreSQL connection URL"),
-		required("master.keys", s.Master.Keys, "the control plane's sealing key"),
+		checkRequired("database.url", s.Database.URL, "a PostgreSQL connection URL"),
+		checkRequired("master.keys", s.Master.Keys, "the control plane's sealing key"),
 	)
 }
 
@@ -53,7 +53,7 @@ func writeBackup(ctx context.Context, s Settings, log *slog.Logger) error {
 		if err == nil {
 			err = out.Flush()
 		}
-		if err = note(ctx, store, actor, "back up", err); err == nil {
+		if err = auditAction(ctx, store, actor, "back up", err); err == nil {
 			log.InfoContext(ctx, "backup written; keep the master key apart from it")
 		}
 		return err
@@ -77,7 +77,7 @@ func restoreFrom(ctx context.Context, s Settings, log *slog.Logger, from io.Read
 		if err := chainAudit(ctx, actor, store, keys); err != nil {
 			return err
 		}
-		if err := note(ctx, store, actor, "restore", nil); err != nil {
+		if err := auditAction(ctx, store, actor, "restore", nil); err != nil {
 			return err
 		}
 		log.InfoContext(ctx, "restored; start the control plane with the same master key")
@@ -109,8 +109,8 @@ func chainAudit(ctx context.Context, actor access.Actor, store *postgres.Store,
 	return nil
 }
 
-// note writes the deed, or that it failed, into the audit.
-func note(ctx context.Context, store *postgres.Store, actor access.Actor, action string,
+// auditAction writes the deed, or that it failed, into the audit.
+func auditAction(ctx context.Context, store *postgres.Store, actor access.Actor, action string,
 	failed error) error {
 	return store.Audited(ctx, actor.Entry(action, "installation"),
 		func(*postgres.Tx) error { return failed })

@@ -29,7 +29,7 @@ func certificateListCommand() *cobra.Command {
 			return err
 		}
 		r, err := api.ListCertificatesWithResponse(c.Context())
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		if *asJSON {
@@ -40,7 +40,7 @@ func certificateListCommand() *cobra.Command {
 			rows = append(rows, []string{one.Name, strings.Join(one.Hosts, " "),
 				endsAt(one.NotAfter, time.Now()), one.Issuer})
 		}
-		return table(c.OutOrStdout(), rows)
+		return printTable(c.OutOrStdout(), rows)
 	}
 	return c
 }
@@ -49,7 +49,7 @@ func certificateListCommand() *cobra.Command {
 func endsAt(at, now time.Time) string {
 	day := at.UTC().Format(time.DateOnly)
 	if left := at.Sub(now); left > 0 {
-		return fmt.Sprintf("%s, in %s", day, span(left))
+		return fmt.Sprintf("%s, in %s", day, formatSpan(left))
 	}
 	return day + ", EXPIRED"
 }
@@ -79,12 +79,12 @@ func certificatePutCommand() *cobra.Command {
 			return err
 		}
 		r, err := api.PutCertificateWithResponse(c.Context(), args[0],
-			apiclient.CertificatePut{Chain: string(chainText), Key: given(string(keyText))})
-		if err := answered(r, err); err != nil {
+			apiclient.CertificatePut{Chain: string(chainText), Key: nilIfZero(string(keyText))})
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		fmt.Fprintf(c.OutOrStdout(), "%s: %s until %s\n", visible(r.JSON200.Name),
-			visible(strings.Join(r.JSON200.Hosts, " ")), r.JSON200.NotAfter.Format(time.DateOnly))
+		fmt.Fprintf(c.OutOrStdout(), "%s: %s until %s\n", sanitizeText(r.JSON200.Name),
+			sanitizeText(strings.Join(r.JSON200.Hosts, " ")), r.JSON200.NotAfter.Format(time.DateOnly))
 		return nil
 	}
 	return c
@@ -98,7 +98,7 @@ func certificateDeleteCommand() *cobra.Command {
 				return err
 			}
 			r, err := api.DeleteCertificateWithResponse(c.Context(), args[0])
-			return answered(r, err)
+			return checkAnswer(r, err)
 		}}
 }
 
@@ -113,7 +113,7 @@ func authorityCommand() *cobra.Command {
 				return err
 			}
 			r, err := api.GetCertificateAuthorityWithResponse(c.Context())
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return err
 			}
 			return printAuthority(c.OutOrStdout(), *r.JSON200, pem)
@@ -133,7 +133,7 @@ func authorityMakeCommand() *cobra.Command {
 				return err
 			}
 			r, err := api.CreateCertificateAuthorityWithResponse(c.Context(), nil)
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return err
 			}
 			return printAuthority(c.OutOrStdout(), *r.JSON201, false)
@@ -148,7 +148,7 @@ func authorityDeleteCommand() *cobra.Command {
 				return err
 			}
 			r, err := api.DeleteCertificateAuthorityWithResponse(c.Context())
-			return answered(r, err)
+			return checkAnswer(r, err)
 		}}
 }
 
@@ -157,7 +157,7 @@ func printAuthority(w io.Writer, a apiclient.CertificateAuthority, pem bool) err
 		_, err := fmt.Fprint(w, a.Certificate)
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s\nSHA-256 %s\nvalid until %s, made by %s\n", visible(a.Subject),
-		a.Fingerprint, a.NotAfter.Format(time.DateOnly), visible(a.CreatedBy))
+	_, err := fmt.Fprintf(w, "%s\nSHA-256 %s\nvalid until %s, made by %s\n", sanitizeText(a.Subject),
+		a.Fingerprint, a.NotAfter.Format(time.DateOnly), sanitizeText(a.CreatedBy))
 	return err
 }

@@ -39,11 +39,11 @@ func certificateOrdersCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := f.change(c, api, args[0]); err != nil || f.end {
+		if err := f.applyChange(c, api, args[0]); err != nil || f.end {
 			return err
 		}
 		r, err := api.GetCertificateOrdersWithResponse(c.Context(), args[0])
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		if *asJSON {
@@ -74,26 +74,26 @@ func (f *orderFlags) add(c *cobra.Command) {
 	c.MarkFlagsMutuallyExclusive("challenge", "retry", "end")
 }
 
-func (f *orderFlags) change(c *cobra.Command, api *client, environment string) error {
+func (f *orderFlags) applyChange(c *cobra.Command, api *client, environment string) error {
 	if f.challenge == "" {
-		if err := alone(c); err != nil {
+		if err := refuseOrderFlags(c); err != nil {
 			return err
 		}
 	}
 	switch {
 	case f.end:
 		r, err := api.DeleteCertificateOrdersWithResponse(c.Context(), environment)
-		return answered(r, err)
+		return checkAnswer(r, err)
 	case f.retry:
 		r, err := api.RetryCertificateOrdersWithResponse(c.Context(), environment)
-		return answered(r, err)
+		return checkAnswer(r, err)
 	case f.challenge == "":
 		return nil
 	}
 	body := apiclient.CertificateOrdersPut{
 		Challenge: apiclient.CertificateOrdersPutChallenge(f.challenge), Directory: f.directory,
-		Email: given(f.email), DnsServer: given(f.server), DnsUser: given(f.user),
-		EabKeyId: given(f.keyID)}
+		Email: nilIfZero(f.email), DnsServer: nilIfZero(f.server), DnsUser: nilIfZero(f.user),
+		EabKeyId: nilIfZero(f.keyID)}
 	if f.dns != "" {
 		dns := apiclient.CertificateOrdersPutDns(f.dns)
 		body.Dns = &dns
@@ -105,15 +105,15 @@ func (f *orderFlags) change(c *cobra.Command, api *client, environment string) e
 			if err != nil {
 				return fmt.Errorf("--%s: %w", flag, err)
 			}
-			*into = given(strings.TrimSpace(string(text)))
+			*into = nilIfZero(strings.TrimSpace(string(text)))
 		}
 	}
 	r, err := api.PutCertificateOrdersWithResponse(c.Context(), environment, body)
-	return answered(r, err)
+	return checkAnswer(r, err)
 }
 
-// alone refuses what belongs to an order without one: it would be ignored.
-func alone(c *cobra.Command) error {
+// refuseOrderFlags refuses what belongs to an order without one: it would be ignored.
+func refuseOrderFlags(c *cobra.Command) error {
 	for _, flag := range []string{"directory", "email", "roots", "dns", "dns-server", "dns-user",
 		"dns-secret", "eab-key-id", "eab-key"} {
 		if c.Flags().Changed(flag) {
@@ -128,7 +128,7 @@ func printOrders(w io.Writer, o apiclient.CertificateOrders, now time.Time) erro
 	if o.Challenge == "" {
 		fmt.Fprintln(w, "nothing is ordered any more")
 	} else {
-		fmt.Fprintf(w, "%s from %s\n", visible(o.Challenge), visible(o.Directory))
+		fmt.Fprintf(w, "%s from %s\n", sanitizeText(o.Challenge), sanitizeText(o.Directory))
 	}
 	rows := [][]string{{"NAMES", "STATE", "EXPIRES", "NEXT TRY", "SAID"}}
 	for _, one := range o.Certificates {
@@ -144,5 +144,5 @@ func printOrders(w io.Writer, o apiclient.CertificateOrders, now time.Time) erro
 		}
 		rows = append(rows, []string{strings.Join(one.Names, " "), one.State, ends, next, said})
 	}
-	return table(w, rows)
+	return printTable(w, rows)
 }

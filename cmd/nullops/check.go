@@ -22,7 +22,7 @@ func checkCommand() *cobra.Command {
 		c *cobra.Command, api *client, d apiclient.Deployment, _ []string,
 	) error {
 		r, err := api.CheckDeploymentWithResponse(c.Context(), d.Id)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		if *asJSON {
@@ -56,5 +56,5 @@ func printStepChecks(w io.Writer, name string, all apiclient.DeploymentChecks) e
 			}
 		}
 	}
-	return table(w, rows)
+	return printTable(w, rows)
 }

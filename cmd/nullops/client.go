@@ -41,7 +41,7 @@ func loadLogin() (login, error) {
 	if err != nil {
 		return l, err
 	}
-	if name := os.Getenv("NULLOPS_CLI_CONTEXT"); name != "" && !known.use(name) {
+	if name := os.Getenv("NULLOPS_CLI_CONTEXT"); name != "" && !known.switchTo(name) {
 		return l, noContext(name)
 	}
 	if known.URL == "" {
@@ -137,8 +137,8 @@ type answer interface {
 	GetBody() []byte
 }
 
-// answered turns an error status into a problemError. err is the transport's.
-func answered(r answer, err error) error {
+// checkAnswer turns an error status into a problemError. err is the transport's.
+func checkAnswer(r answer, err error) error {
 	if err != nil {
 		return fmt.Errorf("ask the control plane: %w", err)
 	}
@@ -171,14 +171,14 @@ func (c *client) findDeployment(
 	ctx context.Context, ref, env string,
 ) (apiclient.Deployment, error) {
 	if strings.Count(ref, "-") == 4 && len(ref) == 36 {
-		return c.deployment(ctx, ref)
+		return c.getDeployment(ctx, ref)
 	}
 	params := &apiclient.ListDeploymentsParams{Name: &ref}
 	if env != "" {
 		params.Environment = &env
 	}
 	r, err := c.ListDeploymentsWithResponse(ctx, params)
-	if err := answered(r, err); err != nil {
+	if err := checkAnswer(r, err); err != nil {
 		return apiclient.Deployment{}, err
 	}
 	return oneDeployment(ref, r.JSON200.Items)
@@ -200,9 +200,9 @@ func oneDeployment(name string, found []apiclient.Deployment) (apiclient.Deploym
 		name, strings.Join(envs, " and "))}
 }
 
-func (c *client) deployment(ctx context.Context, id string) (apiclient.Deployment, error) {
+func (c *client) getDeployment(ctx context.Context, id string) (apiclient.Deployment, error) {
 	r, err := c.GetDeploymentWithResponse(ctx, id)
-	if err := answered(r, err); err != nil {
+	if err := checkAnswer(r, err); err != nil {
 		return apiclient.Deployment{}, err
 	}
 	return *r.JSON200, nil

@@ -36,17 +36,17 @@ func (l login) httpClient() *http.Client {
 		return http.DefaultClient
 	}
 	transport = transport.Clone()
-	transport.TLSClientConfig = pinned(l.Fingerprint)
+	transport.TLSClientConfig = pinnedTLS(l.Fingerprint)
 	return &http.Client{Transport: transport}
 }
 
-// pinned skips the usual check since VerifyConnection makes a stricter one.
-func pinned(print string) *tls.Config {
+// pinnedTLS skips the usual check since VerifyConnection makes a stricter one.
+func pinnedTLS(print string) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
 		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection compares the certificate itself.
 		VerifyConnection: func(s tls.ConnectionState) error {
-			shown := fingerprint(s.PeerCertificates[0].Raw)
+			shown := formatFingerprint(s.PeerCertificates[0].Raw)
 			if subtle.ConstantTimeCompare([]byte(shown), []byte(print)) != 1 {
 				return errOtherCertificate
 			}
@@ -55,9 +55,9 @@ func pinned(print string) *tls.Config {
 	}
 }
 
-// pin decides how to trust the server: an authority of this machine vouches
+// choosePin decides how to trust the server: an authority of this machine vouches
 // for it, or its fingerprint is given, or a person compares it.
-func pin(ctx context.Context, in io.Reader, address, given string) (string, error) {
+func choosePin(ctx context.Context, in io.Reader, address, given string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" {
 		return "", err
@@ -74,7 +74,7 @@ func pin(ctx context.Context, in io.Reader, address, given string) (string, erro
 	if err != nil || trusted {
 		return "", err
 	}
-	return shown, confirm(in, u.Host, shown)
+	return shown, confirmFingerprint(in, u.Host, shown)
 }
 
 // lookAt reads the server's certificate, and sends no credentials.
@@ -94,11 +94,11 @@ func lookAt(ctx context.Context, u *url.URL) (shown string, trusted bool, err er
 	if !errors.As(err, &unknown) {
 		return "", false, fmt.Errorf("ask the control plane: %w", err)
 	}
-	return fingerprint(unknown.UnverifiedCertificates[0].Raw), false, nil
+	return formatFingerprint(unknown.UnverifiedCertificates[0].Raw), false, nil
 }
 
-// confirm shows the fingerprint and waits for a person's word.
-func confirm(in io.Reader, host, shown string) error {
+// confirmFingerprint shows the fingerprint and waits for a person's word.
+func confirmFingerprint(in io.Reader, host, shown string) error {
 	fmt.Fprintf(os.Stderr,
 		"No authority vouches for the certificate of %s. Its fingerprint is\n  %s\n", host, shown)
 	if in != os.Stdin || !onTerminal(os.Stdin) {

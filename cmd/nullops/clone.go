@@ -44,7 +44,7 @@ func cloneCommand() *cobra.Command {
 			return err
 		}
 		r, err := api.GetCloneSheetWithResponse(ctx, d.Id)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		if sheetOnly && *asJSON {
@@ -57,7 +57,7 @@ func cloneCommand() *cobra.Command {
 		}
 		body := cloneOf(*r.JSON200, name, chosen)
 		made, err := api.CreateDeploymentWithResponse(ctx, &apiclient.CreateDeploymentParams{}, body)
-		if err := answered(made, err); err != nil {
+		if err := checkAnswer(made, err); err != nil {
 			return err
 		}
 		return api.watchUnlessTold(ctx, out, *made.JSON201, noWait, *asJSON)
@@ -96,7 +96,7 @@ func printSheet(out io.Writer, s apiclient.CloneSheet) error {
 		rows = append(rows, []string{one.Step, deref(one.SourceTag), deref(one.NewestTag),
 			one.Choice, note})
 	}
-	if err := table(out, rows); err != nil {
+	if err := printTable(out, rows); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "\npipeline: v%d, now v%d\n", s.Source.PipelineVersion, s.PipelineVersion)
@@ -104,18 +104,29 @@ func printSheet(out io.Writer, s apiclient.CloneSheet) error {
 		fmt.Fprintln(out, "  nothing changed")
 	}
 	for _, c := range s.PipelineChanges {
-		fmt.Fprintf(out, "  %s %s\n", visible(c.Step), c.Kind)
+		fmt.Fprintf(out, "  %s %s\n", sanitizeText(c.Step), c.Kind)
 		for _, f := range c.Fields {
-			fmt.Fprintf(out, "    %s: %s\n", visible(f.Path), visible(change(f.Before, f.After)))
+			fmt.Fprintf(
+				out,
+				"    %s: %s\n",
+				sanitizeText(f.Path),
+				sanitizeText(formatChange(f.Before, f.After)),
+			)
 		}
 	}
-	fmt.Fprintf(out, "carried over: %s\nnot carried over: %s\n",
-		visible(strings.Join(s.CarriedOver, ", ")), visible(strings.Join(s.NotCarriedOver, ", ")))
+	fmt.Fprintf(
+		out,
+		"carried over: %s\nnot carried over: %s\n",
+		sanitizeText(
+			strings.Join(s.CarriedOver, ", "),
+		),
+		sanitizeText(strings.Join(s.NotCarriedOver, ", ")),
+	)
 	return nil
 }
 
-// change is a field's value before and after; a side that is absent is "-".
-func change(before, after any) string { return jsonText(before) + " → " + jsonText(after) }
+// formatChange is a field's value before and after; a side that is absent is "-".
+func formatChange(before, after any) string { return jsonText(before) + " → " + jsonText(after) }
 
 func jsonText(v any) string {
 	if v == nil {
@@ -150,7 +161,7 @@ func diffCommand() *cobra.Command {
 		}
 		r, err := api.DiffDeploymentsWithResponse(ctx, left.Id,
 			&apiclient.DiffDeploymentsParams{With: right.Id})
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		if *asJSON {
@@ -164,7 +175,7 @@ func diffCommand() *cobra.Command {
 		for _, f := range r.JSON200.Fields {
 			rows = append(rows, []string{f.Path, jsonText(f.Left), jsonText(f.Right)})
 		}
-		return table(out, rows)
+		return printTable(out, rows)
 	}
 	return c
 }

@@ -66,12 +66,12 @@ func deploymentNames(c *cobra.Command) (names []string) {
 		return nil
 	}
 	r, err := api.ListDeploymentsWithResponse(ctx, &apiclient.ListDeploymentsParams{})
-	if answered(r, err) != nil {
+	if checkAnswer(r, err) != nil {
 		return nil
 	}
 	for _, d := range r.JSON200.Items {
 		if !slices.Contains(names, d.Name) {
-			names = append(names, visible(d.Name))
+			names = append(names, sanitizeText(d.Name))
 		}
 	}
 	return names

@@ -46,9 +46,9 @@ func (d document) readFromEnv(field string) []documentProblem {
 	name, ok := given.(string)
 	switch {
 	case !ok || name == "":
-		return []documentProblem{d.problem(source, "give the name of an environment variable")}
+		return []documentProblem{d.newProblem(source, "give the name of an environment variable")}
 	case d.Body[field] != nil:
-		return []documentProblem{d.problem(source, "give one of "+field+" and "+source)}
+		return []documentProblem{d.newProblem(source, "give one of "+field+" and "+source)}
 	}
 	if value := os.Getenv(name); value != "" {
 		delete(d.Body, source)
@@ -67,11 +67,11 @@ func (d document) readComponent() []documentProblem {
 	}
 	file := d.Body[field]
 	if err := pipeline.CheckJSON(text); err != nil {
-		return []documentProblem{d.problem(field, fmt.Sprintf("%s: %v", file, err))}
+		return []documentProblem{d.newProblem(field, fmt.Sprintf("%s: %v", file, err))}
 	}
 	var component any
 	if err := json.Unmarshal(text, &component); err != nil {
-		return []documentProblem{d.problem(field, fmt.Sprintf("%s is not JSON: %v", file, err))}
+		return []documentProblem{d.newProblem(field, fmt.Sprintf("%s is not JSON: %v", file, err))}
 	}
 	delete(d.Body, field)
 	d.Body["component"] = component
@@ -87,7 +87,7 @@ func (d document) readCA() []documentProblem {
 		return found
 	}
 	if d.Body["ca"] != nil {
-		return []documentProblem{d.problem(field, "give one of ca and ca_file")}
+		return []documentProblem{d.newProblem(field, "give one of ca and ca_file")}
 	}
 	delete(d.Body, field)
 	d.Body["ca"] = string(text)
@@ -103,7 +103,7 @@ func (d document) readFileField(field string) ([]byte, []documentProblem) {
 	}
 	path, ok := given.(string)
 	if !ok || path == "" {
-		return nil, []documentProblem{d.problem(field, "give the name of a file")}
+		return nil, []documentProblem{d.newProblem(field, "give the name of a file")}
 	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(d.File), path)
@@ -113,7 +113,7 @@ func (d document) readFileField(field string) ([]byte, []documentProblem) {
 		err = fmt.Errorf("%s cannot be read: %w", path, why.Err)
 	}
 	if err != nil {
-		return nil, []documentProblem{d.problem(field, err.Error())}
+		return nil, []documentProblem{d.newProblem(field, err.Error())}
 	}
 	return text, nil
 }
@@ -130,19 +130,19 @@ func (d document) readSecrets() (found []documentProblem) {
 		at := "secrets." + name
 		secret, ok := secrets[name].(map[string]any)
 		if !ok {
-			found = append(found, d.problem(at, "give exactly one of generate and from_env"))
+			found = append(found, d.newProblem(at, "give exactly one of generate and from_env"))
 			continue
 		}
 		variable, isText := secret["from_env"].(string)
 		switch {
 		case secret["value"] != nil:
-			found = append(found, d.problem(at+".value", "a value does not stand in a document; "+
+			found = append(found, d.newProblem(at+".value", "a value does not stand in a document; "+
 				"give from_env, with the name of an environment variable that holds it"))
 		case (secret["generate"] == nil) == (secret["from_env"] == nil):
-			found = append(found, d.problem(at, "give exactly one of generate and from_env"))
+			found = append(found, d.newProblem(at, "give exactly one of generate and from_env"))
 		case secret["from_env"] == nil:
 		case !isText || variable == "":
-			found = append(found, d.problem(at+".from_env",
+			found = append(found, d.newProblem(at+".from_env",
 				"give the name of an environment variable"))
 		case os.Getenv(variable) != "":
 			secrets[name] = map[string]any{"value": os.Getenv(variable)}

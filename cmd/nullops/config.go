@@ -137,7 +137,7 @@ type DevSettings struct {
 }
 
 // defaultSettings returns the default of each setting.
-func defaults() Settings {
+func defaultSettings() Settings {
 	return Settings{
 		HTTP: HTTPSettings{Listen: "127.0.0.1:8080", TLS: "auto", Data: ".nullops",
 			Connections: 8192},
@@ -155,7 +155,7 @@ func defaults() Settings {
 // loadSettings reads file, environment and flags, in the order of their
 // weight. The file is named by --config or NULLOPS_CONFIG.
 func loadSettings(args, environ []string) (Settings, error) {
-	s := defaults()
+	s := defaultSettings()
 	path, args := takeConfigFlag(args, environ)
 	if path != "" {
 		if err := readConfig(path, &s); err != nil {
@@ -169,7 +169,7 @@ func loadSettings(args, environ []string) (Settings, error) {
 	if err := flag.Decode(args, &s); err != nil {
 		return s, fmt.Errorf("flags: %w; see 'nullops settings'", err)
 	}
-	return s, s.derive()
+	return s, s.fillDerived()
 }
 
 // takeConfigFlag finds the file's name, and returns the other arguments.
@@ -210,8 +210,8 @@ func settingsEnv(environ []string) []string {
 	return kept
 }
 
-// derive fills in what follows from other settings.
-func (s *Settings) derive() error {
+// fillDerived fills in what follows from other settings.
+func (s *Settings) fillDerived() error {
 	if s.HTTP.URL == "" {
 		s.HTTP.URL = urlOf(s.HTTP.Listen)
 		beyond := s.HTTP.TLS == "auto" && !loopbackListen(s.HTTP.Listen)
@@ -229,7 +229,7 @@ func (s *Settings) derive() error {
 		}
 		s.Master.Keys = strings.TrimSpace(string(text))
 	}
-	return s.OIDC.derive()
+	return s.OIDC.readSecretFile()
 }
 
 // urlOf guesses how people reach an address: a wildcard is localhost.
@@ -248,18 +248,18 @@ func urlOf(listen string) string {
 // checkControlPlane refuses to start with a setting that cannot work.
 func (s Settings) checkControlPlane() error {
 	return errors.Join(
-		required("database.url", s.Database.URL, "a PostgreSQL connection URL"),
-		required("master.keys", s.Master.Keys,
+		checkRequired("database.url", s.Database.URL, "a PostgreSQL connection URL"),
+		checkRequired("master.keys", s.Master.Keys,
 			"a sealing key; make one with 'nullops keys new' and keep it safe"),
 		s.HTTP.check(), s.OIDC.check(),
 		absoluteURL("ingress.url", s.Ingress.URL),
-		days("audit.keep", s.Audit.Keep), days("removed.keep", s.Removed.Keep),
+		checkDays("audit.keep", s.Audit.Keep), checkDays("removed.keep", s.Removed.Keep),
 		s.checkCommon(),
 	)
 }
 
-// days refuses what would cut off tomorrow, or overflow.
-func days(name string, n int) error {
+// checkDays refuses what would cut off tomorrow, or overflow.
+func checkDays(name string, n int) error {
 	if n < 0 || n > 36500 {
 		return fmt.Errorf("setting %s: %d is not a number of days from 0 to 36500", name, n)
 	}
@@ -268,9 +268,9 @@ func days(name string, n int) error {
 
 func (s Settings) checkIngress() error {
 	return errors.Join(
-		required("database.url", s.Database.URL, "a PostgreSQL connection URL"),
-		required("master.keys", s.Master.Keys, "the control plane's sealing key"),
-		address("ingress.listen", s.Ingress.Listen),
+		checkRequired("database.url", s.Database.URL, "a PostgreSQL connection URL"),
+		checkRequired("master.keys", s.Master.Keys, "the control plane's sealing key"),
+		checkAddress("ingress.listen", s.Ingress.Listen),
 		absoluteURL("ingress.url", s.Ingress.URL),
 		s.checkCommon(),
 	)
@@ -289,7 +289,7 @@ func (s Settings) checkToken() error {
 	if agent.Enrolled(s.Agent.Data) {
 		return nil
 	}
-	return required("agent.token", s.Agent.Token, "the token that 'add node' showed")
+	return checkRequired("agent.token", s.Agent.Token, "the token that 'add node' showed")
 }
 
 // checkDoctor is what an agent needs that is not yet enrolled.
@@ -297,16 +297,16 @@ func (s Settings) checkDoctor() error {
 	_, err := netip.ParsePrefix(s.Agent.Subnets)
 	if err != nil {
 		err = fmt.Errorf("setting agent.subnets: %q is not an address range; write one like %s",
-			s.Agent.Subnets, defaults().Agent.Subnets)
+			s.Agent.Subnets, defaultSettings().Agent.Subnets)
 	}
 	every, bad := time.ParseDuration(s.Agent.Probe)
 	if bad != nil || every < 0 {
 		bad = fmt.Errorf("setting agent.probe: %q is not a time; write one like %s, or 0s",
-			s.Agent.Probe, defaults().Agent.Probe)
+			s.Agent.Probe, defaultSettings().Agent.Probe)
 	}
 	_, unfit := s.stopGrace()
 	return errors.Join(
-		address("agent.listen", s.Agent.Listen),
+		checkAddress("agent.listen", s.Agent.Listen),
 		absolutePath("agent.data", s.Agent.Data),
 		absolutePath("agent.run", s.Agent.Run),
 		err, bad, unfit, s.checkCommon(),
@@ -325,17 +325,17 @@ func (s Settings) probeEvery() time.Duration {
 func (s Settings) checkCommon() error {
 	var errs []error
 	if s.Metrics.Listen != "" {
-		errs = append(errs, address("metrics.listen", s.Metrics.Listen))
+		errs = append(errs, checkAddress("metrics.listen", s.Metrics.Listen))
 	}
 	if s.Ingress.Secure != "" {
-		errs = append(errs, address("ingress.secure", s.Ingress.Secure))
+		errs = append(errs, checkAddress("ingress.secure", s.Ingress.Secure))
 	}
 	errs = append(errs, oneOf("log.level", s.Log.Level, "debug", "info", "warn", "error"),
 		oneOf("log.format", s.Log.Format, "auto", "json", "text"))
 	return errors.Join(errs...)
 }
 
-func required(name, value, remedy string) error {
+func checkRequired(name, value, remedy string) error {
 	if value == "" {
 		return fmt.Errorf("setting %s is missing: give %s, as --%s or %s", name, remedy, name,
 			envName(name))
@@ -343,7 +343,7 @@ func required(name, value, remedy string) error {
 	return nil
 }
 
-func address(name, value string) error {
+func checkAddress(name, value string) error {
 	if _, _, err := net.SplitHostPort(value); err != nil {
 		return fmt.Errorf("setting %s: %q is not host:port; write one like 127.0.0.1:8080",
 			name, value)
@@ -378,8 +378,8 @@ func envName(setting string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(setting, ".", "_"))
 }
 
-// host is the name people reach the UI by.
-func (h HTTPSettings) host() string {
+// hostname is the name people reach the UI by.
+func (h HTTPSettings) hostname() string {
 	u, err := url.Parse(h.URL)
 	if err != nil {
 		return "" // absoluteURL says so
@@ -387,9 +387,9 @@ func (h HTTPSettings) host() string {
 	return u.Hostname()
 }
 
-// loopback reports whether people reach the control plane on this machine
+// isLoopback reports whether people reach the control plane on this machine
 // only: then nodes may be on it too.
-func (h HTTPSettings) loopback() bool {
+func (h HTTPSettings) isLoopback() bool {
 	u, err := url.Parse(h.URL)
 	if err != nil {
 		return false

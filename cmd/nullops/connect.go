@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// connect reaches a node by TCP. The address is vetted after its name is
+// connectNode reaches a node by TCP. The address is vetted after its name is
 // resolved and before a packet goes there.
-func (b *base) connect(ctx context.Context, network, address string) (net.Conn, error) {
+func (b *base) connectNode(ctx context.Context, network, address string) (net.Conn, error) {
 	d := net.Dialer{Timeout: 5 * time.Second,
 		Control: func(_, resolved string, _ syscall.RawConn) error {
 			ap, err := netip.ParseAddrPort(resolved)

@@ -33,12 +33,12 @@ func newConnectionLimit(most int, proxies []netip.Prefix) *connectionLimit {
 
 // limitListener returns a listener that closes connections above the limit right after
 // accepting them, so that a full server answers fast instead of not at all.
-func (c *connectionLimit) listen(l net.Listener) net.Listener {
+func (c *connectionLimit) limitListener(l net.Listener) net.Listener {
 	return limitedListener{Listener: l, limit: c}
 }
 
 // trackState records which connections are idle; it is an http.Server's ConnState.
-func (c *connectionLimit) follow(conn net.Conn, state http.ConnState) {
+func (c *connectionLimit) trackState(conn net.Conn, state http.ConnState) {
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()
 	}

@@ -20,12 +20,12 @@ func limitedServer(t *testing.T, most int, proxies ...netip.Prefix) string {
 		t.Fatal(err)
 	}
 	limit := newConnectionLimit(most, proxies)
-	server := &http.Server{ReadHeaderTimeout: time.Minute, ConnState: limit.follow,
+	server := &http.Server{ReadHeaderTimeout: time.Minute, ConnState: limit.trackState,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, "well")
 		})}
 	t.Cleanup(func() { _ = server.Close() })
-	go func() { _ = server.Serve(limit.listen(l)) }()
+	go func() { _ = server.Serve(limit.limitListener(l)) }()
 	return l.Addr().String()
 }
 

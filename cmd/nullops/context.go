@@ -67,8 +67,8 @@ func (c contexts) save() error {
 	return os.Rename(part, path)
 }
 
-// use puts another one in front; it is false if there is none of that name.
-func (c *contexts) use(name string) bool {
+// switchTo puts another one in front; it is false if there is none of that name.
+func (c *contexts) switchTo(name string) bool {
 	if name == c.Name && c.URL != "" {
 		return true
 	}
@@ -77,13 +77,13 @@ func (c *contexts) use(name string) bool {
 		return false
 	}
 	delete(c.Others, name)
-	c.keep()
+	c.stashCurrent()
 	c.login, c.Name = next, name
 	return true
 }
 
 // stashCurrent moves the current context to the others.
-func (c *contexts) keep() {
+func (c *contexts) stashCurrent() {
 	if c.URL == "" {
 		return
 	}
@@ -96,7 +96,7 @@ func (c *contexts) keep() {
 // put adds a login and uses it. One of the same name is replaced.
 func (c *contexts) put(name string, l login) {
 	if name != c.Name {
-		c.keep()
+		c.stashCurrent()
 	}
 	delete(c.Others, name)
 	c.login, c.Name = l, name
@@ -156,7 +156,7 @@ func contextList() *cobra.Command {
 		if *asJSON {
 			return printJSON(c.OutOrStdout(), all)
 		}
-		return table(c.OutOrStdout(), rows)
+		return printTable(c.OutOrStdout(), rows)
 	}
 	return c
 }
@@ -177,13 +177,18 @@ func contextUse() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if !known.use(args[0]) {
+			if !known.switchTo(args[0]) {
 				return noContext(args[0])
 			}
 			if err := known.save(); err != nil {
 				return err
 			}
-			fmt.Fprintf(c.OutOrStdout(), "Using %s (%s).\n", visible(known.Name), visible(known.URL))
+			fmt.Fprintf(
+				c.OutOrStdout(),
+				"Using %s (%s).\n",
+				sanitizeText(known.Name),
+				sanitizeText(known.URL),
+			)
 			return nil
 		}}
 }
@@ -201,7 +206,7 @@ func contextRemove() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if !known.use(args[0]) {
+			if !known.switchTo(args[0]) {
 				return noContext(args[0])
 			}
 			known.login, known.Name = login{}, ""

@@ -52,7 +52,7 @@ func TestContexts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !known.use("one.test") || known.use("three") || known.save() != nil {
+	if !known.switchTo("one.test") || known.switchTo("three") || known.save() != nil {
 		t.Error("one.test cannot be used, or three can")
 	}
 	if got := used(); got != "https://one.test" {
@@ -73,7 +73,7 @@ func TestTable_FitsTheTerminal(t *testing.T) {
 			{"cart", strings.Repeat("long ", 30), "3 min"}, {"x\x1b[2J", "short", "2 d"}}
 	}
 	narrow := &screen{columns: 40}
-	if err := table(narrow, rows()); err != nil {
+	if err := printTable(narrow, rows()); err != nil {
 		t.Fatal(err)
 	}
 	for l := range strings.Lines(narrow.String()) {
@@ -85,7 +85,7 @@ func TestTable_FitsTheTerminal(t *testing.T) {
 		t.Errorf("the table is\n%s", narrow.String())
 	}
 	var whole bytes.Buffer
-	if err := table(&whole, rows()); err != nil {
+	if err := printTable(&whole, rows()); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(whole.String(), strings.Repeat("long ", 29)) {

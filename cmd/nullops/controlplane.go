@@ -113,7 +113,7 @@ func openBase(ctx context.Context, s Settings, log *slog.Logger) (*base, error) 
 	b := &base{settings: s, log: log, store: store, listener: postgres.NewListener(store, log),
 		ingress: ingress, metrics: newMetrics(),
 		fail: failpoint.FromEnv(os.Getenv("NULLOPS_FAILPOINT"))}
-	if err := b.build(ctx, keyring, ingress); err != nil {
+	if err := b.buildServices(ctx, keyring, ingress); err != nil {
 		b.close()
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (b *base) close() {
 	b.store.Close()
 }
 
-func (b *base) build(ctx context.Context, keys *seal.Keyring, ingress *url.URL) error {
+func (b *base) buildServices(ctx context.Context, keys *seal.Keyring, ingress *url.URL) error {
 	if err := b.store.Migrate(ctx, migrations.FS); err != nil {
 		return err
 	}
@@ -144,20 +144,20 @@ func (b *base) build(ctx context.Context, keys *seal.Keyring, ingress *url.URL) 
 	if b.identity, err = b.openIdentity(ctx, keys); err != nil {
 		return err
 	}
-	own := newOwnAddresses(b.settings).include
+	own := newOwnAddresses(b.settings).contains
 	b.images = registry.New(registry.Config{Own: own})
 	b.catalog = catalog.New(catalog.Config{Store: b.store, Keys: keys, Images: b.images,
-		IssueToken: b.issueToken, UIHost: b.settings.HTTP.host(), Shared: b.settings.Ingress.Shared,
-		AllowLoopback: b.settings.HTTP.loopback(),
+		IssueToken: b.issueToken, UIHost: b.settings.HTTP.hostname(), Shared: b.settings.Ingress.Shared,
+		AllowLoopback: b.settings.HTTP.isLoopback(),
 		Deny:          own, Log: b.log})
 	b.usage = usage.New(b.store, b.log)
 	b.gate = gate.New(b.store, nil)
 	b.lifecycle = lifecycle.New(lifecycle.Config{Store: b.store, Catalog: b.catalog,
 		IngressURL: ingress, Log: b.log, Failpoint: b.fail, StepEnded: b.metrics.stepEnded,
 		KeepRemoved: time.Duration(b.settings.Removed.Keep) * 24 * time.Hour})
-	b.notify, b.reviews = b.notifier(own), b.reviewer(own)
-	b.nodes = fleet.Table{Store: b.store, OpenKey: b.catalog.OpenNodeKey, Holder: holder()}
-	b.dialing = fleet.Dialing{Identity: b.identity, Build: wire.Build(build), Connect: b.connect}
+	b.notify, b.reviews = b.newNotifier(own), b.newReviewer(own)
+	b.nodes = fleet.Table{Store: b.store, OpenKey: b.catalog.OpenNodeKey, Holder: leaseHolder()}
+	b.dialing = fleet.Dialing{Identity: b.identity, Build: wire.Build(build), Connect: b.connectNode}
 	b.dialer = fleet.NewDialer(b.nodes, b.dialing)
 	b.metrics.watchPool(b.store)
 	return nil
@@ -167,19 +167,19 @@ func (b *base) build(ctx context.Context, keys *seal.Keyring, ingress *url.URL) 
 // stops the others.
 func (b *base) run(ctx context.Context, parts ...func(context.Context) error) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return quietly(b.listener.Run(ctx)) })
+	group.Go(func() error { return ignoreCanceled(b.listener.Run(ctx)) })
 	group.Go(func() error { return b.images.Run(ctx) })
 	group.Go(func() error {
-		return b.metrics.serve(ctx, b.settings.Metrics.Listen, api.Probes(b.waiting), b.log)
+		return b.metrics.serve(ctx, b.settings.Metrics.Listen, api.Probes(b.readinessProblems), b.log)
 	})
 	for _, part := range parts {
-		group.Go(func() error { return quietly(part(ctx)) })
+		group.Go(func() error { return ignoreCanceled(part(ctx)) })
 	}
 	return group.Wait()
 }
 
-// quietly turns a stop that was asked for into success.
-func quietly(err error) error {
+// ignoreCanceled turns a stop that was asked for into success.
+func ignoreCanceled(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}
@@ -204,7 +204,7 @@ func (b *base) controlPlane(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	handler, err := b.handler(people, lines, proxies)
+	handler, err := b.newHandler(people, lines, proxies)
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (b *base) controlPlane(ctx context.Context) error {
 		return fmt.Errorf("setting http.listen: %w", err)
 	}
 	limit := newConnectionLimit(b.settings.HTTP.Connections, proxies)
-	l, print, err := b.settings.HTTP.secured(limit.listen(l))
+	l, print, err := b.settings.HTTP.secureListener(limit.limitListener(l))
 	if err != nil {
 		return err
 	}
@@ -232,16 +232,16 @@ func (b *base) controlPlane(ctx context.Context) error {
 		Listener: b.listener, Dial: b.dialing,
 		Holder: b.nodes.Holder, Log: b.log, Failpoint: b.fail})
 	b.metrics.watchLinks(machines)
-	setup, err := b.provisioner()
+	setup, err := b.newProvisioner()
 	if err != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	chores := jobs.New(b.store, b.log, b.chores(people)...)
+	chores := jobs.New(b.store, b.log, b.backgroundJobs(people)...)
 	group.Go(func() error { return machines.Run(ctx) })
 	group.Go(func() error { return chores.Run(ctx) })
-	group.Go(func() error { return b.tell(ctx) })
-	group.Go(func() error { return b.review(ctx) })
+	group.Go(func() error { return b.runNotifications(ctx) })
+	group.Go(func() error { return b.runReviews(ctx) })
 	group.Go(func() error { return b.orderCertificates(ctx) })
 	group.Go(func() error { return setup.Run(ctx) })
 	group.Go(func() error { return b.usage.Run(ctx) })
@@ -254,13 +254,13 @@ func (b *base) controlPlane(ctx context.Context) error {
 	group.Go(func() error {
 		return serveHTTP(ctx, &http.Server{Handler: handler,
 			ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 75 * time.Second,
-			MaxHeaderBytes: 64 << 10, ConnState: limit.follow}, l)
+			MaxHeaderBytes: 64 << 10, ConnState: limit.trackState}, l)
 	})
 	return group.Wait()
 }
 
-// chores is what the control plane does by itself.
-func (b *base) chores(people *accounts.Accounts) []jobs.Job {
+// backgroundJobs is what the control plane does by itself.
+func (b *base) backgroundJobs(people *accounts.Accounts) []jobs.Job {
 	all := []jobs.Job{
 		jobs.ForgetSessions(people), jobs.ForgetKeys(b.store),
 		jobs.Expire(b.lifecycle, b.store, b.log), jobs.NoticeExpiry(b.lifecycle),
@@ -274,7 +274,7 @@ func (b *base) chores(people *accounts.Accounts) []jobs.Job {
 	return all
 }
 
-func (b *base) handler(
+func (b *base) newHandler(
 	people *accounts.Accounts, lines *logbook.Logbook, proxies []netip.Prefix,
 ) (http.Handler, error) {
 	public, err := url.Parse(b.settings.HTTP.URL)
@@ -286,12 +286,12 @@ func (b *base) handler(
 		Audit: b.audit, Gate: b.gate, Logs: serviceLogs{b.dialer},
 		Reach:    reach.New(b.store, b.dialer),
 		Check:    b.dialer.Check,
-		Describe: b.dialer.Describe, Upgrade: b.upgrade, Subscribe: b.subscribe, UI: ui.Files(),
+		Describe: b.dialer.Describe, Upgrade: b.upgradeAgent, Subscribe: b.subscribe, UI: ui.Files(),
 		HostKey: b.hostKey,
-		OIDC:    b.settings.OIDC.provider(b.settings.HTTP.URL),
+		OIDC:    b.settings.OIDC.newProvider(b.settings.HTTP.URL),
 		Proxies: proxies,
 		URL:     public, IngressURL: b.ingress, Build: build, Log: b.log,
-		Metrics: b.metrics.apiRequest, Ready: b.waiting})
+		Metrics: b.metrics.apiRequest, Ready: b.readinessProblems})
 }
 
 // subscribe connects the API to database notifications without a dependency.
@@ -303,7 +303,7 @@ func (b *base) subscribe(
 }
 
 // readinessProblems returns what the control plane needs and does not have yet.
-func (b *base) waiting(ctx context.Context) []api.Waiting {
+func (b *base) readinessProblems(ctx context.Context) []api.Waiting {
 	if err := b.store.Ping(ctx); err != nil {
 		return []api.Waiting{{For: "database", Reason: err.Error()}}
 	}
@@ -331,8 +331,8 @@ func (b *base) firstAdmin(ctx context.Context, people *accounts.Accounts) error 
 	return nil
 }
 
-// holder names this process in leases.
-func holder() string {
+// leaseHolder names this process in leases.
+func leaseHolder() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"

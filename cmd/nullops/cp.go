@@ -127,5 +127,5 @@ func (c *client) copyIn(cmd *cobra.Command, from string, to remoteFile, env stri
 	r, err := c.WriteServiceFileWithBodyWithResponse(cmd.Context(), d.Id, to.service,
 		&apiclient.WriteServiceFileParams{Path: to.path, Name: &name, Mode: &mode},
 		"application/octet-stream", f, sized)
-	return answered(r, err)
+	return checkAnswer(r, err)
 }

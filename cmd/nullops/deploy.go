@@ -30,7 +30,7 @@ func deployCommand() *cobra.Command {
 		Short: "Create a deployment and watch it until it is ready",
 		RunE: func(c *cobra.Command, args []string) error {
 			o.project = args[0]
-			return deploy(c.Context(), c.OutOrStdout(), o)
+			return runDeploy(c.Context(), c.OutOrStdout(), o)
 		},
 	}
 	f := c.Flags()
@@ -39,14 +39,14 @@ func deployCommand() *cobra.Command {
 	f.StringArrayVar(&o.versions, "set", nil, "version of a selectable service: STEP=TAG")
 	f.StringVar(&o.template, "template", "", "begin with a template of the project")
 	f.StringVar(&o.branch, "branch", "", "take each service's tag of this branch, where it has one")
-	o.queue.flags(c)
+	o.queue.registerFlags(c)
 	f.BoolVar(&o.noWait, "no-wait", false, "return as soon as it is created")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only check what creating it would meet")
 	f.BoolVar(&o.json, "json", false, "print JSON instead of progress")
 	return c
 }
 
-func deploy(ctx context.Context, out io.Writer, o deployOptions) error {
+func runDeploy(ctx context.Context, out io.Writer, o deployOptions) error {
 	versions, err := parseVersions(o.versions)
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func deploy(ctx context.Context, out io.Writer, o deployOptions) error {
 	if o.json {
 		progress = io.Discard
 	}
-	if err := api.prefill(ctx, progress, &o, versions); err != nil {
+	if err := api.prefillOptions(ctx, progress, &o, versions); err != nil {
 		return err
 	}
 	if o.env == "" || o.name == "" {
@@ -67,14 +67,14 @@ func deploy(ctx context.Context, out io.Writer, o deployOptions) error {
 	}
 	body := apiclient.DeploymentCreate{Name: o.name, Project: o.project, Environment: o.env,
 		Versions: &versions}
-	if err := o.queue.fill(&body); err != nil {
+	if err := o.queue.fillRequest(&body); err != nil {
 		return err
 	}
 	if o.dryRun {
-		return api.preflight(ctx, out, body, o.json)
+		return api.runPreflight(ctx, out, body, o.json)
 	}
 	r, err := api.CreateDeploymentWithResponse(ctx, &apiclient.CreateDeploymentParams{}, body)
-	if err := answered(r, err); err != nil {
+	if err := checkAnswer(r, err); err != nil {
 		return err
 	}
 	return api.watchUnlessTold(ctx, out, *r.JSON201, o.noWait, o.json)
@@ -89,7 +89,7 @@ func (c *client) watchUnlessTold(ctx context.Context, out io.Writer, d apiclient
 			steps = io.Discard
 		}
 		var err error
-		if d, err = c.watch(ctx, steps, d); err != nil {
+		if d, err = c.watchDeployment(ctx, steps, d); err != nil {
 			return err
 		}
 	}
@@ -118,12 +118,12 @@ func parseVersions(pairs []string) (map[string]string, error) {
 	return versions, nil
 }
 
-// watch prints each step as it moves and returns the settled deployment. What
+// watchDeployment prints each step as it moves and returns the settled deployment. What
 // was before d, such as the steps of a run that is now undone, is left out.
-func (c *client) watch(ctx context.Context, out io.Writer,
+func (c *client) watchDeployment(ctx context.Context, out io.Writer,
 	d apiclient.Deployment) (apiclient.Deployment, error) {
 	if line := queueLine(d); line != "" {
-		fmt.Fprintf(out, "%s: %s\n", d.Name, visible(line))
+		fmt.Fprintf(out, "%s: %s\n", d.Name, sanitizeText(line))
 	} else {
 		fmt.Fprintf(out, "%s: %s, pipeline v%d on node %s\n", d.Name, d.Status, d.PipelineVersion,
 			deref(d.Node))
@@ -134,7 +134,7 @@ func (c *client) watch(ctx context.Context, out io.Writer,
 	if d.Queue != nil {
 		w.place = deref(d.Queue.Position)
 	}
-	err := c.follow(ctx, "/api/v1/deployments/"+d.Id+"/events", nil, w.handle)
+	err := c.followEvents(ctx, "/api/v1/deployments/"+d.Id+"/events", nil, w.printEvent)
 	if errors.Is(err, context.Canceled) {
 		return w.settled, codedError{errors.New("stopped watching; the deployment goes on"),
 			exitFailed}
@@ -166,14 +166,14 @@ type pullLine struct {
 // pullEvery bounds how often the progress of a slow pull is printed.
 const pullEvery = 2 * time.Second
 
-func (w *watcher) handle(e sse) (done bool, err error) {
+func (w *watcher) printEvent(e sse) (done bool, err error) {
 	switch e.Event {
 	case "step":
 		var s apiclient.Step
 		if err := json.Unmarshal([]byte(e.Data), &s); err != nil {
 			return false, fmt.Errorf("read step event: %w", err)
 		}
-		w.step(s)
+		w.printStep(s)
 	case "line":
 		var l apiclient.LogLine
 		if err := json.Unmarshal([]byte(e.Data), &l); err != nil {
@@ -183,27 +183,27 @@ func (w *watcher) handle(e sse) (done bool, err error) {
 			if n := deref(l.Dropped); n > 0 {
 				fmt.Fprintf(w.out, "  %s | … %d lines left out\n", l.Step, n)
 			}
-			fmt.Fprintf(w.out, "  %s | %s\n", l.Step, visible(l.Text))
+			fmt.Fprintf(w.out, "  %s | %s\n", l.Step, sanitizeText(l.Text))
 		}
 	case "progress":
 		var p apiclient.Progress
 		if err := json.Unmarshal([]byte(e.Data), &p); err != nil {
 			return false, fmt.Errorf("read progress event: %w", err)
 		}
-		w.pulling(p)
+		w.printPull(p)
 	case "deployment":
 		w.settled = apiclient.Deployment{}
 		if err := json.Unmarshal([]byte(e.Data), &w.settled); err != nil {
 			return false, fmt.Errorf("read deployment event: %w", err)
 		}
-		w.stands()
+		w.printQueuePosition()
 		return w.settled.Run >= w.run && isSettled(w.settled.Status), nil
 	}
 	return false, nil
 }
 
 // printQueuePosition prints the position in the queue if it changed.
-func (w *watcher) stands() {
+func (w *watcher) printQueuePosition() {
 	line, place := queueLine(w.settled), 0
 	if line != "" {
 		place = *w.settled.Queue.Position
@@ -211,12 +211,12 @@ func (w *watcher) stands() {
 		line = "starts on node " + deref(w.settled.Node)
 	}
 	if place != w.place && !isSettled(w.settled.Status) {
-		fmt.Fprintf(w.out, "  %s\n", visible(line))
+		fmt.Fprintf(w.out, "  %s\n", sanitizeText(line))
 	}
 	w.place = place
 }
 
-func (w *watcher) step(s apiclient.Step) {
+func (w *watcher) printStep(s apiclient.Step) {
 	undoing := s.Status == apiclient.StepStatusUndoing || s.Status == apiclient.StepStatusUndone
 	if s.Run != w.run || w.seen[s.Key] == s.Status || s.Status == apiclient.StepStatusPending ||
 		w.undo && !undoing {
@@ -231,16 +231,16 @@ func (w *watcher) step(s apiclient.Step) {
 		text += "  " + deref(s.Message)
 	}
 	fmt.Fprintf(w.out, "%2d %-16s %-8s %s\n", s.Position, s.Key, s.Status,
-		visible(strings.TrimSpace(text)))
+		sanitizeText(strings.TrimSpace(text)))
 	if s.Status == apiclient.StepStatusWaiting {
 		fmt.Fprintf(w.out, "   answer it: nullops answer %s %s --approve|--reject\n",
 			w.settled.Name, s.Key)
 	}
 }
 
-// pulling shows how far a pull is: now and then, and when it is complete.
-func (w *watcher) pulling(p apiclient.Progress) {
-	text := pulled(p)
+// printPull shows how far a pull is: now and then, and when it is complete.
+func (w *watcher) printPull(p apiclient.Progress) {
+	text := pullProgress(p)
 	last := w.told[p.Step]
 	complete := deref(p.PulledLayers) == deref(p.TotalLayers)
 	if p.Run != w.run || text == "" || text == last.text ||
@@ -255,12 +255,12 @@ func (w *watcher) pulling(p apiclient.Progress) {
 }
 
 // pullProgress formats how much of an image is pulled, "" if there is nothing to pull.
-func pulled(p apiclient.Progress) string {
+func pullProgress(p apiclient.Progress) string {
 	if deref(p.TotalBytes) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s of %s, %d of %d layers", size(deref(p.PulledBytes)),
-		size(deref(p.TotalBytes)), deref(p.PulledLayers), deref(p.TotalLayers))
+	return fmt.Sprintf("%s of %s, %d of %d layers", formatSize(deref(p.PulledBytes)),
+		formatSize(deref(p.TotalBytes)), deref(p.PulledLayers), deref(p.TotalLayers))
 }
 
 func isSettled(s apiclient.DeploymentStatus) bool {
@@ -276,10 +276,10 @@ func isSettled(s apiclient.DeploymentStatus) bool {
 func printOutcome(out io.Writer, d apiclient.Deployment) {
 	fmt.Fprintf(out, "%s: %s\n", d.Name, d.Status)
 	if d.Failure != nil {
-		fmt.Fprintf(out, "  %s\n", cause(*d.Failure))
+		fmt.Fprintf(out, "  %s\n", failureText(*d.Failure))
 	}
 	for _, left := range deref(d.Left) {
-		fmt.Fprintf(out, "  left behind: %s\n", visible(left))
+		fmt.Fprintf(out, "  left behind: %s\n", sanitizeText(left))
 	}
 	if d.Status != apiclient.DeploymentStatusReady {
 		return

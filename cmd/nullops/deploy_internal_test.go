@@ -20,7 +20,7 @@ func TestWatcher_ShowsPulls(t *testing.T) {
 		`{"run":2,"step":"db","at":"2026-11-21T12:00:02Z","pulled_bytes":38000000,` +
 			`"total_bytes":38000000,"pulled_layers":4,"total_layers":4}`,
 	} {
-		if done, err := w.handle(sse{Event: "progress", Data: data}); err != nil || done {
+		if done, err := w.printEvent(sse{Event: "progress", Data: data}); err != nil || done {
 			t.Fatalf("%s: done %t, error %v", data, done, err)
 		}
 	}
@@ -34,7 +34,7 @@ func TestWatcher_ShowsPulls(t *testing.T) {
 func TestSize(t *testing.T) {
 	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB",
 		1_540_000: "1.5 MB", 38_000_000: "38 MB", 2_500_000_000_000_000: "2500 TB"} {
-		if got := size(n); got != want {
+		if got := formatSize(n); got != want {
 			t.Errorf("%d bytes are %q, wanted %q", n, got, want)
 		}
 	}

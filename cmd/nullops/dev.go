@@ -26,7 +26,7 @@ func devCommand() *cobra.Command {
 // checkDev leaves out what dev brings along itself.
 func (s Settings) checkDev() error {
 	return errors.Join(s.HTTP.check(), s.OIDC.check(),
-		address("ingress.listen", s.Ingress.Listen),
+		checkAddress("ingress.listen", s.Ingress.Listen),
 		absoluteURL("ingress.url", s.Ingress.URL), s.checkCommon())
 }
 
@@ -36,7 +36,7 @@ func runDev(ctx context.Context, s Settings, log *slog.Logger) error {
 	if err := os.MkdirAll(s.Dev.Data, 0o755); err != nil {
 		return fmt.Errorf("setting dev.data: %w", err)
 	}
-	if s.HTTP.Data == defaults().HTTP.Data {
+	if s.HTTP.Data == defaultSettings().HTTP.Data {
 		s.HTTP.Data = s.Dev.Data
 	}
 	var err error
@@ -60,7 +60,7 @@ func runDev(ctx context.Context, s Settings, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	s.Database.URL = database.url()
+	s.Database.URL = database.connString()
 	// The database outlives the control plane, so that it can say goodbye.
 	group, serving := errgroup.WithContext(ctx)
 	lasting, stopDatabase := context.WithCancel(context.WithoutCancel(ctx))

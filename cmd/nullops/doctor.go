@@ -62,7 +62,7 @@ type diagnosis struct {
 func runDoctor(ctx context.Context, s Settings, out io.Writer, asJSON bool) error {
 	ctx, cancel := context.WithTimeout(ctx, doctorWithin)
 	defer cancel()
-	d, err := examine(ctx, s)
+	d, err := examineNode(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func runDoctor(ctx context.Context, s Settings, out io.Writer, asJSON bool) erro
 }
 
 // examineNode runs the agent's checks. If they cannot run, that is a result too.
-func examine(ctx context.Context, s Settings) (diagnosis, error) {
+func examineNode(ctx context.Context, s Settings) (diagnosis, error) {
 	var d diagnosis
 	config, clean, err := doctorConfig(s)
 	if err != nil {
@@ -152,8 +152,8 @@ func portOf(address string) int {
 
 func printDiagnosis(out io.Writer, d diagnosis) error {
 	if d.Inventory.Hostname != "" {
-		fmt.Fprintf(out, "%s: %s, Docker Engine %s\n\n", visible(d.Inventory.Hostname),
-			visible(d.Inventory.OS), visible(d.Inventory.EngineVersion))
+		fmt.Fprintf(out, "%s: %s, Docker Engine %s\n\n", sanitizeText(d.Inventory.Hostname),
+			sanitizeText(d.Inventory.OS), sanitizeText(d.Inventory.EngineVersion))
 	}
 	if err := printChecks(out, d.Checks); err != nil {
 		return err
@@ -173,5 +173,5 @@ func printChecks(out io.Writer, all []wire.Check) error {
 			rows = append(rows, []string{"", "", "→ " + c.Remedy})
 		}
 	}
-	return table(out, rows)
+	return printTable(out, rows)
 }

@@ -76,8 +76,8 @@ func problemsOrNil(all []documentProblem) error {
 	return &documentsError{all}
 }
 
-// problem is one at a field of the document.
-func (d document) problem(field, message string) documentProblem {
+// newProblem is one at a field of the document.
+func (d document) newProblem(field, message string) documentProblem {
 	return documentProblem{file: d.File, line: d.lineOf("", field), what: d.String(),
 		field: field, message: message}
 }

@@ -29,8 +29,8 @@ type document struct {
 
 func (d document) String() string { return d.Kind + " " + d.Name }
 
-// place is the file and line where the document begins.
-func (d document) place() string { return fmt.Sprintf("%s:%d", d.File, d.node.Line) }
+// position is the file and line where the document begins.
+func (d document) position() string { return fmt.Sprintf("%s:%d", d.File, d.node.Line) }
 
 // readDocuments reads files, every .yaml and .yml file of folders, and standard
 // input for "-". It finds all that is wrong with them.
@@ -54,12 +54,12 @@ func readDocuments(paths []string, stdin io.Reader) ([]document, error) {
 	if len(docs)+len(found) == 0 {
 		return nil, fmt.Errorf("%s holds no documents", strings.Join(paths, " and "))
 	}
-	return docs, problemsOrNil(append(found, repeated(docs)...))
+	return docs, problemsOrNil(append(found, findDuplicates(docs)...))
 }
 
-// repeated finds documents with the same kind and name: which of them would count
+// findDuplicates finds documents with the same kind and name: which of them would count
 // depends on the order of files.
-func repeated(docs []document) (found []documentProblem) {
+func findDuplicates(docs []document) (found []documentProblem) {
 	first := map[string]document{}
 	for _, d := range docs {
 		was, twice := first[d.String()]
@@ -68,7 +68,7 @@ func repeated(docs []document) (found []documentProblem) {
 			continue
 		}
 		found = append(found, documentProblem{file: d.File, line: d.node.Line, what: d.String(),
-			message: "it is already defined at " + was.place(), remedy: "Remove one of the two."})
+			message: "it is already defined at " + was.position(), remedy: "Remove one of the two."})
 	}
 	return found
 }
@@ -142,8 +142,8 @@ func newDocument(file string, from yamlDocument) (document, *documentProblem) {
 	return d, nil
 }
 
-// override sets top-level fields: KIND/NAME.FIELD=VALUE.
-func override(docs []document, settings []string) error {
+// applyOverrides sets top-level fields: KIND/NAME.FIELD=VALUE.
+func applyOverrides(docs []document, settings []string) error {
 	for _, s := range settings {
 		path, value, ok := strings.Cut(s, "=")
 		target, field, dotted := strings.Cut(path, ".")

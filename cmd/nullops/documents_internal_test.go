@@ -105,7 +105,7 @@ pipeline:
 		{"", "pipeline.steps.1.service.name", "x.yaml:11: project p, step two, service.name: m"},
 		{"none", "service", "x.yaml:6: project p, step none, service: m"},
 	} {
-		p := placed(docs, apiclient.FieldProblem{Document: new(0), Step: &c.step, Field: c.field,
+		p := locateProblem(docs, apiclient.FieldProblem{Document: new(0), Step: &c.step, Field: c.field,
 			Message: "m", Remedy: &none})
 		if p.String() != c.want {
 			t.Errorf("%s %s: %s, want %s", c.step, c.field, p, c.want)

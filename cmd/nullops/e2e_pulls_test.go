@@ -12,19 +12,19 @@ import (
 	"github.com/nullops/nullops/controlplane/apiclient"
 )
 
-// front stands before the real registry. It wants a password, can point the tag
+// ingressFeed stands before the real registry. It wants a password, can point the tag
 // v1.0.0 at another image, can keep engines that ask by digest waiting, and can
 // want another password of engines: creating asks it too, and is let through.
-type front struct {
+type ingressFeed struct {
 	*httptest.Server
 	password  atomic.Pointer[string]
 	repointed atomic.Bool
 	open      chan struct{}
 }
 
-func newFront(t *testing.T, p *product, password string) *front {
+func newFront(t *testing.T, p *product, password string) *ingressFeed {
 	t.Helper()
-	f := &front{open: make(chan struct{})}
+	f := &ingressFeed{open: make(chan struct{})}
 	f.password.Store(&password)
 	behind := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: p.w.registry})
 	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -16,13 +16,13 @@ type environmentDocument struct {
 }
 
 func (c *client) environmentObjects(ctx context.Context) ([]object, error) {
-	all, err := load(func(cursor *string) (answer, error) {
+	all, err := loadPages(func(cursor *string) (answer, error) {
 		return c.ListEnvironmentsWithResponse(ctx,
 			&apiclient.ListEnvironmentsParams{Cursor: cursor})
 	}, environmentObject)
 	for i, o := range all {
 		r, err := c.GetEnvironmentGateWithResponse(ctx, o.Name)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return nil, fmt.Errorf("gate of environment %s: %w", o.Name, err)
 		}
 		body := o.Body.(environmentDocument)
@@ -35,7 +35,7 @@ func (c *client) environmentObjects(ctx context.Context) ([]object, error) {
 func environmentObject(e apiclient.Environment) object {
 	return object{Kind: "environment", Name: e.Name, Body: environmentDocument{
 		EnvironmentPut: apiclient.EnvironmentPut{
-			Description: e.Description, Domain: e.Domain, Restricted: given(e.Restricted),
+			Description: e.Description, Domain: e.Domain, Restricted: nilIfZero(e.Restricted),
 			CleanupAfterHours: e.CleanupAfterHours, IgnoreVisits: e.IgnoreVisits,
 			Placement: e.Placement,
 		}}}

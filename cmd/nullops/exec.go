@@ -49,12 +49,12 @@ type greeting struct {
 	Window  sidecar.Window `json:"window,omitzero"`
 }
 
-// reach asks for a ticket and opens the connection that it is for. Neither the
+// openReach asks for a ticket and opens the connection that it is for. Neither the
 // token nor the ticket is ever in a URL.
-func (c *client) reach(ctx context.Context, deployment, service string,
+func (c *client) openReach(ctx context.Context, deployment, service string,
 	wish apiclient.ReachTicketCreate, g greeting) (*websocket.Conn, error) {
 	r, err := c.CreateReachTicketWithResponse(ctx, deployment, service, wish)
-	if err := answered(r, err); err != nil {
+	if err := checkAnswer(r, err); err != nil {
 		return nil, err
 	}
 	ws, answer, err := websocket.Dial(ctx, strings.TrimRight(c.login.URL, "/")+"/api/v1/reach",
@@ -69,14 +69,14 @@ func (c *client) reach(ctx context.Context, deployment, service string,
 	}
 	ws.SetReadLimit(sidecar.MaxFrame + 1)
 	g.Ticket = r.JSON201.Ticket
-	if err := greet(ctx, ws, g); err != nil {
+	if err := sendGreeting(ctx, ws, g); err != nil {
 		_ = ws.CloseNow()
 		return nil, err
 	}
 	return ws, nil
 }
 
-func greet(ctx context.Context, ws *websocket.Conn, g greeting) error {
+func sendGreeting(ctx context.Context, ws *websocket.Conn, g greeting) error {
 	text, err := json.Marshal(g)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (c *client) runInside(
 	if tty {
 		g.Window = windowOf(os.Stdout)
 	}
-	ws, err := c.reach(ctx, deployment, service,
+	ws, err := c.openReach(ctx, deployment, service,
 		apiclient.ReachTicketCreate{Kind: apiclient.ReachTicketCreateKindTerminal}, g)
 	if err != nil {
 		return err
@@ -118,15 +118,15 @@ func (c *client) runInside(
 	defer func() { _ = ws.CloseNow() }()
 	s := &session{ws: ws, in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: cmd.ErrOrStderr()}
 	if tty {
-		restore, err := s.raw(ctx)
+		restore, err := s.makeRaw(ctx)
 		if err != nil {
 			return err
 		}
 		defer restore()
 	}
 	// It ends with the process: a read from a terminal cannot be called back.
-	go s.send(ctx)
-	return s.receive(ctx)
+	go s.sendInput(ctx)
+	return s.receiveOutput(ctx)
 }
 
 // session is the person's end of a command.
@@ -137,27 +137,27 @@ type session struct {
 	writing  sync.Mutex
 }
 
-func (s *session) write(ctx context.Context, kind sidecar.FrameKind, data []byte) error {
+func (s *session) writeFrame(ctx context.Context, kind sidecar.FrameKind, data []byte) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	return s.ws.Write(ctx, websocket.MessageBinary, append([]byte{byte(kind)}, data...))
 }
 
-func (s *session) send(ctx context.Context) {
+func (s *session) sendInput(ctx context.Context) {
 	buffer := make([]byte, sidecar.MaxFrame/2)
 	for {
 		n, err := s.in.Read(buffer)
-		if n > 0 && s.write(ctx, sidecar.FrameInput, buffer[:n]) != nil {
+		if n > 0 && s.writeFrame(ctx, sidecar.FrameInput, buffer[:n]) != nil {
 			return
 		}
 		if err != nil {
-			_ = s.write(ctx, sidecar.FrameEnd, nil)
+			_ = s.writeFrame(ctx, sidecar.FrameEnd, nil)
 			return
 		}
 	}
 }
 
-func (s *session) receive(ctx context.Context) error {
+func (s *session) receiveOutput(ctx context.Context) error {
 	for {
 		_, data, err := s.ws.Read(ctx)
 		if err != nil {
@@ -176,7 +176,7 @@ func (s *session) receive(ctx context.Context) error {
 		case sidecar.FrameErrors:
 			_, err = s.err.Write(data[1:])
 		case sidecar.FrameExit:
-			return exited(data[1:])
+			return exitError(data[1:])
 		}
 		if err != nil {
 			return err
@@ -184,8 +184,8 @@ func (s *session) receive(ctx context.Context) error {
 	}
 }
 
-// exited passes the command's exit code on.
-func exited(data []byte) error {
+// exitError passes the command's exit code on.
+func exitError(data []byte) error {
 	var end sidecar.Exit
 	if err := json.Unmarshal(data, &end); err != nil {
 		return fmt.Errorf("read how it ended: %w", err)
@@ -200,7 +200,7 @@ func exited(data []byte) error {
 }
 
 // makeRaw sends every key to the service, and window changes too.
-func (s *session) raw(ctx context.Context) (restore func(), err error) {
+func (s *session) makeRaw(ctx context.Context) (restore func(), err error) {
 	before, err := term.MakeRaw(int(os.Stdin.Fd()))
 	if err != nil {
 		return nil, fmt.Errorf("prepare the terminal: %w", err)
@@ -215,7 +215,7 @@ func (s *session) raw(ctx context.Context) (restore func(), err error) {
 				return
 			case <-changed:
 				if size, err := json.Marshal(windowOf(os.Stdout)); err == nil {
-					_ = s.write(ctx, sidecar.FrameWindow, size)
+					_ = s.writeFrame(ctx, sidecar.FrameWindow, size)
 				}
 			}
 		}

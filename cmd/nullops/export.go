@@ -40,7 +40,7 @@ func exportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all, err := api.export(c.Context(), args)
+			all, err := api.exportObjects(c.Context(), args)
 			if err != nil {
 				return err
 			}
@@ -66,8 +66,8 @@ func checkTargets(targets []string) error {
 	return nil
 }
 
-// export loads what the targets name, or everything, in the order of kinds.
-func (c *client) export(ctx context.Context, targets []string) ([]object, error) {
+// exportObjects loads what the targets name, or everything, in the order of kinds.
+func (c *client) exportObjects(ctx context.Context, targets []string) ([]object, error) {
 	missing := slices.Clone(targets)
 	found := func(target string) bool {
 		missing = slices.DeleteFunc(missing, func(t string) bool { return t == target })
@@ -81,7 +81,7 @@ func (c *client) export(ctx context.Context, targets []string) ([]object, error)
 		}) {
 			continue
 		}
-		objects, err := c.objects(ctx, kind)
+		objects, err := c.loadObjects(ctx, kind)
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +99,7 @@ func (c *client) export(ctx context.Context, targets []string) ([]object, error)
 
 func writeDocuments(w io.Writer, all []object) error {
 	for i, o := range all {
-		text, err := o.document()
+		text, err := o.toYAML()
 		if err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func writeFolder(w io.Writer, folder string, all []object) error {
 		return fmt.Errorf("export: %w", err)
 	}
 	for _, o := range all {
-		text, err := o.document()
+		text, err := o.toYAML()
 		if err != nil {
 			return err
 		}
@@ -133,8 +133,8 @@ func writeFolder(w io.Writer, folder string, all []object) error {
 	return nil
 }
 
-// document is the object in YAML: kind, name, then its fields.
-func (o object) document() ([]byte, error) {
+// toYAML is the object in YAML: kind, name, then its fields.
+func (o object) toYAML() ([]byte, error) {
 	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{
 		textNode("kind"), textNode(o.Kind), textNode("name"), textNode(o.Name),
 	}}

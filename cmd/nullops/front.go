@@ -29,8 +29,8 @@ const frontTick = 5 * time.Second
 
 var ingressTask = access.System("ingress")
 
-// keeper is the gate as the ingress asks it.
-type keeper struct {
+// gatekeeperClient is the gate as the ingress asks it.
+type gatekeeperClient struct {
 	gate *gate.Gate
 	// used takes ids of passes; a full one loses a note of use and nothing else.
 	used chan string
@@ -39,10 +39,10 @@ type keeper struct {
 	lives   *lifecycle.Lifecycle
 }
 
-var _ ingress.Gatekeeper = (*keeper)(nil)
+var _ ingress.Gatekeeper = (*gatekeeperClient)(nil)
 
 // Holding implements ingress.Gatekeeper.
-func (k *keeper) Holding(
+func (k *gatekeeperClient) Holding(
 	ctx context.Context, hashes [][sha256.Size]byte,
 ) (map[[sha256.Size]byte]ingress.Passage, error) {
 	all := make([][]byte, len(hashes))
@@ -63,7 +63,7 @@ func (k *keeper) Holding(
 }
 
 // Enter implements ingress.Gatekeeper.
-func (k *keeper) Enter(
+func (k *gatekeeperClient) Enter(
 	ctx context.Context, host, brought string,
 ) (secret string, until time.Time, ok bool, err error) {
 	pass, until, ok, err := k.gate.Redeem(ctx, ingressTask, host, controlplane.NewPlain(brought))
@@ -71,7 +71,7 @@ func (k *keeper) Enter(
 }
 
 // Used implements ingress.Gatekeeper.
-func (k *keeper) Used(id string) {
+func (k *gatekeeperClient) Used(id string) {
 	select {
 	case k.used <- id:
 	default:
@@ -79,7 +79,7 @@ func (k *keeper) Used(id string) {
 }
 
 // answerChallenge returns a host's answer to an ACME challenge.
-func (b *base) challenge(
+func (b *base) answerChallenge(
 	ctx context.Context, host, token string,
 ) (answer string, ok bool, err error) {
 	return b.catalog.ACMEAnswer(ctx, ingressTask, host, token)
@@ -87,15 +87,15 @@ func (b *base) challenge(
 
 // recordVisit is called by the ingress when a deployment is used. It drops the event
 // if the queue is full.
-func (k *keeper) visit(deployment string) {
+func (k *gatekeeperClient) recordVisit(deployment string) {
 	select {
 	case k.visited <- deployment:
 	default:
 	}
 }
 
-// note writes down when passes and deployments were used.
-func (k *keeper) note(ctx context.Context, log *slog.Logger) {
+// storeUses writes down when passes and deployments were used.
+func (k *gatekeeperClient) storeUses(ctx context.Context, log *slog.Logger) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -115,7 +115,7 @@ func (k *keeper) note(ctx context.Context, log *slog.Logger) {
 
 // ingressFeed keeps up to date what the ingress needs besides its route table: which
 // passes are valid, and the certificates.
-type front struct {
+type ingressFeed struct {
 	catalog  *catalog.Catalog
 	listener *postgres.Listener
 	log      *slog.Logger
@@ -125,10 +125,10 @@ type front struct {
 }
 
 // recheckPasses ends connections whose pass is no longer valid.
-func (f *front) recheck(ctx context.Context, proxy *ingress.Proxy) {
+func (f *ingressFeed) recheckPasses(ctx context.Context, proxy *ingress.Proxy) {
 	wake := f.listener.Subscribe("", controlplane.TopicAccess)
 	defer wake.Close()
-	f.again(ctx, wake.Wake, func() {
+	f.repeatOnWake(ctx, wake.Wake, func() {
 		if err := proxy.Recheck(ctx); err != nil && ctx.Err() == nil {
 			f.log.WarnContext(ctx, "passes not checked again", "error", err)
 		}
@@ -136,19 +136,19 @@ func (f *front) recheck(ctx context.Context, proxy *ingress.Proxy) {
 }
 
 // watchCertificates loads the catalogue's certificates whenever they change.
-func (f *front) certify(ctx context.Context) {
+func (f *ingressFeed) watchCertificates(ctx context.Context) {
 	wake := f.listener.Subscribe("", controlplane.TopicCatalog)
 	defer wake.Close()
 	read := sync.OnceFunc(func() { close(f.read) })
-	f.again(ctx, wake.Wake, func() {
-		if err := f.load(ctx); err != nil && ctx.Err() == nil {
+	f.repeatOnWake(ctx, wake.Wake, func() {
+		if err := f.loadCertificates(ctx); err != nil && ctx.Err() == nil {
 			f.log.WarnContext(ctx, "certificates not read, keeping the last ones", "error", err)
 		}
 		read()
 	})
 }
 
-func (f *front) again(ctx context.Context, wake <-chan struct{}, do func()) {
+func (f *ingressFeed) repeatOnWake(ctx context.Context, wake <-chan struct{}, do func()) {
 	ticker := time.NewTicker(frontTick)
 	defer ticker.Stop()
 	for {
@@ -162,17 +162,17 @@ func (f *front) again(ctx context.Context, wake <-chan struct{}, do func()) {
 	}
 }
 
-// load opens keys only when certificates changed: each opening is an entry of
+// loadCertificates opens keys only when certificates changed: each opening is an entry of
 // the audit.
-func (f *front) load(ctx context.Context) error {
-	now, err := f.fingerprints(ctx)
+func (f *ingressFeed) loadCertificates(ctx context.Context) error {
+	now, err := f.listFingerprints(ctx)
 	if err != nil || f.last != nil && reflect.DeepEqual(now, f.last) {
 		return err
 	}
 	var given []tls.Certificate
 	var issuer *ingress.Issuer
 	if len(now) > 0 {
-		if given, issuer, err = f.open(ctx); err != nil {
+		if given, issuer, err = f.openCertificates(ctx); err != nil {
 			return err
 		}
 	}
@@ -182,7 +182,7 @@ func (f *front) load(ctx context.Context) error {
 	return nil
 }
 
-func (f *front) fingerprints(ctx context.Context) ([]string, error) {
+func (f *ingressFeed) listFingerprints(ctx context.Context) ([]string, error) {
 	out := []string{}
 	all, err := f.catalog.ListCertificates(ctx, ingressTask)
 	if err != nil {
@@ -207,7 +207,9 @@ func (f *front) fingerprints(ctx context.Context) ([]string, error) {
 	return append(out, "authority "+a.Fingerprint), err
 }
 
-func (f *front) open(ctx context.Context) ([]tls.Certificate, *ingress.Issuer, error) {
+func (f *ingressFeed) openCertificates(
+	ctx context.Context,
+) ([]tls.Certificate, *ingress.Issuer, error) {
 	all, err := f.catalog.OpenCertificates(ctx, ingressTask)
 	if err != nil {
 		return nil, nil, err
@@ -248,8 +250,8 @@ func (s IngressSettings) secureAddress() func(host string) string {
 	return func(host string) string { return "https://" + host + port }
 }
 
-// listen opens the plain port and, if there is one, that of HTTPS.
-func (s IngressSettings) listen() (plain, secure net.Listener, err error) {
+// openListeners opens the plain port and, if there is one, that of HTTPS.
+func (s IngressSettings) openListeners() (plain, secure net.Listener, err error) {
 	if plain, err = net.Listen("tcp", s.Listen); err != nil {
 		return nil, nil, fmt.Errorf("setting ingress.listen: %w", err)
 	}
@@ -273,8 +275,8 @@ func mostConnections() int {
 	return int(max(256, min(files.Cur, 1<<20)/2-128))
 }
 
-// zones are the environments' parts of the name space, for the table.
-func zones(all []controlplane.Zone) []ingress.Zone {
+// toZones are the environments' parts of the name space, for the table.
+func toZones(all []controlplane.Zone) []ingress.Zone {
 	out := make([]ingress.Zone, len(all))
 	for i, z := range all {
 		out[i] = ingress.Zone{Suffix: z.Name + "." + z.Domain, Environment: z.Name,
@@ -287,7 +289,7 @@ func zones(all []controlplane.Zone) []ingress.Zone {
 // addFormerZones adds zones for the hosts from before an environment's domain changed.
 // Deployments keep their hosts until they are recreated, and until then the
 // environment's gate and redirect apply to them too.
-func former(all []ingress.Zone, routes []controlplane.Route) []ingress.Zone {
+func addFormerZones(all []ingress.Zone, routes []controlplane.Route) []ingress.Zone {
 	known, by := map[string]bool{}, map[string]ingress.Zone{}
 	for _, z := range all {
 		known[z.Suffix], by[z.Environment] = true, z

@@ -23,8 +23,8 @@ func TestFormer_TheGateHoldsForOldHosts(t *testing.T) {
 			Step: "web", Port: 8080, Node: "n1"})
 	}
 	source := &routeSource{home: "http://ui.example"}
-	all := former(zones(front.Zones), routes)
-	table := ingress.NewTable(1, source.routes(routes, front)).Within(all)
+	all := addFormerZones(toZones(front.Zones), routes)
+	table := ingress.NewTable(1, source.toRoutes(routes, front)).Within(all)
 	for _, r := range table.Routes() {
 		if r.Gate != ingress.GateMembers {
 			t.Errorf("%s has the gate %q", r.Host, r.Gate)

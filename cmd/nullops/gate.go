@@ -33,7 +33,7 @@ func gateEnvironmentCommand() *cobra.Command {
 			return err
 		}
 		r, err := api.GetEnvironmentGateWithResponse(c.Context(), args[0])
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		g := *r.JSON200
@@ -46,7 +46,7 @@ func gateEnvironmentCommand() *cobra.Command {
 				g.RedirectHttps = https
 			}
 			put, err := api.PutEnvironmentGateWithResponse(c.Context(), args[0], g)
-			if err := answered(put, err); err != nil {
+			if err := checkAnswer(put, err); err != nil {
 				return err
 			}
 		}
@@ -62,14 +62,14 @@ func gateDeploymentCommand() *cobra.Command {
 		Short: "Show or set a deployment's gate; never more open than its environment's",
 	}, func(c *cobra.Command, api *client, d apiclient.Deployment, mode []string) error {
 		r, err := api.GetDeploymentGateWithResponse(c.Context(), d.Id)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		g := r.JSON200
 		if len(mode) == 1 {
 			put, err := api.PutDeploymentGateWithResponse(c.Context(), d.Id,
 				apiclient.GatePut{Gate: apiclient.GateMode(mode[0])})
-			if err := answered(put, err); err != nil {
+			if err := checkAnswer(put, err); err != nil {
 				return err
 			}
 			g = put.JSON200
@@ -88,8 +88,8 @@ func gateInviteCommand() *cobra.Command {
 		Short: "Make a guest link with an end; it is printed once",
 	}, func(c *cobra.Command, api *client, d apiclient.Deployment, _ []string) error {
 		r, err := api.CreateGuestWithResponse(c.Context(), d.Id, nil, apiclient.GuestAsk{Label: label,
-			Hours: wholeHours(life), Service: given(service)})
-		if err := answered(r, err); err != nil {
+			Hours: wholeHours(life), Service: nilIfZero(service)})
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintln(c.OutOrStdout(), r.JSON201.Url)
@@ -111,10 +111,10 @@ func gateGuestsCommand() *cobra.Command {
 	}, func(c *cobra.Command, api *client, d apiclient.Deployment, _ []string) error {
 		if withdraw != "" {
 			r, err := api.DeleteGuestWithResponse(c.Context(), d.Id, withdraw)
-			return answered(r, err)
+			return checkAnswer(r, err)
 		}
 		r, err := api.ListGuestsWithResponse(c.Context(), d.Id)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		return printPasses(c.OutOrStdout(), r.JSON200.Items)
@@ -128,11 +128,11 @@ func printPasses(w io.Writer, all []apiclient.Pass) error {
 	for _, p := range all {
 		used := "never"
 		if p.LastUsedAt != nil {
-			used = since(*p.LastUsedAt) + " ago"
+			used = formatAge(*p.LastUsedAt) + " ago"
 		}
 		rows = append(rows, []string{p.Id, p.Label, p.CreatedBy, endsAt(p.ExpiresAt, time.Now()), used})
 	}
-	return table(w, rows)
+	return printTable(w, rows)
 }
 
 func gateRobotCommand() *cobra.Command {
@@ -155,7 +155,7 @@ func robotAddCommand() *cobra.Command {
 		}
 		r, err := api.CreateRobotWithResponse(c.Context(), args[0], nil,
 			apiclient.RobotAsk{Label: label, Hours: wholeHours(life)})
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintln(c.OutOrStdout(), r.JSON201.Token)
@@ -172,7 +172,7 @@ func robotListCommand() *cobra.Command {
 				return err
 			}
 			r, err := api.ListRobotsWithResponse(c.Context(), args[0])
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return err
 			}
 			return printPasses(c.OutOrStdout(), r.JSON200.Items)
@@ -188,6 +188,6 @@ func robotRemoveCommand() *cobra.Command {
 				return err
 			}
 			r, err := api.DeleteRobotWithResponse(c.Context(), args[0], args[1])
-			return answered(r, err)
+			return checkAnswer(r, err)
 		}}
 }

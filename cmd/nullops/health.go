@@ -41,7 +41,7 @@ func healthCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		all := api.examine(ctx)
+		all := api.runChecks(ctx)
 		sick := slices.ContainsFunc(all, func(k wire.Check) bool {
 			return k.Severity == wire.SeverityCritical
 		})
@@ -58,23 +58,23 @@ func healthCommand() *cobra.Command {
 	return c
 }
 
-func finding(id string, severity wire.Severity, detail, remedy string) wire.Check {
+func newCheck(id string, severity wire.Severity, detail, remedy string) wire.Check {
 	return wire.Check{ID: id, Severity: severity, Detail: detail, Remedy: remedy}
 }
 
 // runChecks runs one check after the other, and stops at a failure on which the rest
 // depend.
-func (c *client) examine(ctx context.Context) []wire.Check {
+func (c *client) runChecks(ctx context.Context) []wire.Check {
 	all, up := c.examineServer(ctx)
 	if !up {
 		return all
 	}
 	me, err := c.GetMeWithResponse(ctx)
-	if err := answered(me, err); err != nil {
-		return append(all, finding("sign-in", wire.SeverityCritical, err.Error(),
+	if err := checkAnswer(me, err); err != nil {
+		return append(all, newCheck("sign-in", wire.SeverityCritical, err.Error(),
 			"Sign in again: nullops login "+c.login.URL))
 	}
-	all = append(all, finding("sign-in", wire.SeverityOK,
+	all = append(all, newCheck("sign-in", wire.SeverityOK,
 		fmt.Sprintf("%s, %s", me.JSON200.Name, me.JSON200.Role), ""))
 	all = append(all, c.examineBuild(ctx))
 	if string(me.JSON200.Role) == string(controlplane.RoleAdmin) {
@@ -89,18 +89,18 @@ func (c *client) examineServer(ctx context.Context) ([]wire.Check, bool) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet,
 		strings.TrimRight(c.login.URL, "/")+"/readyz", nil)
 	if err != nil {
-		return []wire.Check{finding("reach", wire.SeverityCritical, err.Error(),
+		return []wire.Check{newCheck("reach", wire.SeverityCritical, err.Error(),
 			"Sign in with the right URL: nullops login URL")}, false
 	}
 	before := time.Now()
 	answer, err := c.http.Do(r)
 	if err != nil {
-		return []wire.Check{finding("reach", wire.SeverityCritical, err.Error(),
+		return []wire.Check{newCheck("reach", wire.SeverityCritical, err.Error(),
 			"Check the URL, the network, and that 'nullops controlplane' runs.")}, false
 	}
 	defer answer.Body.Close()
 	took := time.Since(before)
-	all := []wire.Check{finding("reach", wire.SeverityOK,
+	all := []wire.Check{newCheck("reach", wire.SeverityOK,
 		fmt.Sprintf("%s answers within %s", c.login.URL, took.Round(time.Millisecond)), "")}
 	all = append(all, readyOf(answer), clockOf(answer, before.Add(took/2)))
 	return all, answer.StatusCode < http.StatusInternalServerError
@@ -116,59 +116,59 @@ func readyOf(answer *http.Response) wire.Check {
 	}
 	err := json.NewDecoder(io.LimitReader(answer.Body, 1<<20)).Decode(&said)
 	if err != nil || said.State == "" {
-		return finding("ready", wire.SeverityCritical,
+		return newCheck("ready", wire.SeverityCritical,
 			"something else answers there: "+answer.Status, "Check the URL, and proxies on the way.")
 	}
 	if len(said.Waiting) == 0 {
-		return finding("ready", wire.SeverityOK, said.State, "")
+		return newCheck("ready", wire.SeverityOK, said.State, "")
 	}
 	var reasons []string
 	for _, w := range said.Waiting {
 		reasons = append(reasons, w.For+": "+w.Reason)
 	}
-	return finding("ready", wire.SeverityCritical, "waits for "+strings.Join(reasons, "; "),
+	return newCheck("ready", wire.SeverityCritical, "waits for "+strings.Join(reasons, "; "),
 		"Look at the control plane's log.")
 }
 
 func clockOf(answer *http.Response, now time.Time) wire.Check {
 	there, err := http.ParseTime(answer.Header.Get("Date"))
 	if err != nil {
-		return finding("clock", wire.SeverityWarning, "it does not say what time it is", "")
+		return newCheck("clock", wire.SeverityWarning, "it does not say what time it is", "")
 	}
 	if apart := there.Sub(now).Abs(); apart > clockApart {
-		return finding("clock", wire.SeverityWarning,
+		return newCheck("clock", wire.SeverityWarning,
 			fmt.Sprintf("its clock and this machine's are %s apart", apart.Round(time.Second)),
 			"Set both by NTP: times in logs would mislead.")
 	}
-	return finding("clock", wire.SeverityOK, "agrees with this machine's", "")
+	return newCheck("clock", wire.SeverityOK, "agrees with this machine's", "")
 }
 
 func (c *client) examineBuild(ctx context.Context) wire.Check {
 	r, err := c.GetVersionWithResponse(ctx)
-	if err := answered(r, err); err != nil {
-		return finding("release", wire.SeverityWarning, err.Error(), "")
+	if err := checkAnswer(r, err); err != nil {
+		return newCheck("release", wire.SeverityWarning, err.Error(), "")
 	}
 	if r.JSON200.Build != build {
-		return finding("release", wire.SeverityWarning,
+		return newCheck("release", wire.SeverityWarning,
 			fmt.Sprintf("it is %s, this command line %s", r.JSON200.Build, build),
 			"Use the command line of the same release.")
 	}
-	return finding("release", wire.SeverityOK, build, "")
+	return newCheck("release", wire.SeverityOK, build, "")
 }
 
 func (c *client) examineNodes(ctx context.Context) (all []wire.Check) {
 	params, online := &apiclient.ListNodesParams{}, 0
 	for {
 		r, err := c.ListNodesWithResponse(ctx, params)
-		if err := answered(r, err); err != nil {
-			return append(all, finding("nodes", wire.SeverityWarning, err.Error(), ""))
+		if err := checkAnswer(r, err); err != nil {
+			return append(all, newCheck("nodes", wire.SeverityWarning, err.Error(), ""))
 		}
 		for _, n := range r.JSON200.Items {
 			if n.Status == apiclient.NodeStatusOnline {
 				online++
 				continue
 			}
-			all = append(all, finding("node "+n.Name, wire.SeverityWarning,
+			all = append(all, newCheck("node "+n.Name, wire.SeverityWarning,
 				strings.TrimSpace(string(n.Status)+" "+deref(n.StatusDetail)), "nullops node show "+n.Name))
 		}
 		if params.Cursor = r.JSON200.NextCursor; deref(params.Cursor) == "" {
@@ -176,21 +176,21 @@ func (c *client) examineNodes(ctx context.Context) (all []wire.Check) {
 		}
 	}
 	if online == 0 {
-		return append(all, finding("nodes", wire.SeverityCritical, "no node is online",
+		return append(all, newCheck("nodes", wire.SeverityCritical, "no node is online",
 			"Add one: nullops node add NAME --env ENV --ssh root@HOST"))
 	}
-	return append(all, finding("nodes", wire.SeverityOK, fmt.Sprintf("%d online", online), ""))
+	return append(all, newCheck("nodes", wire.SeverityOK, fmt.Sprintf("%d online", online), ""))
 }
 
 func (c *client) examineAudit(ctx context.Context) wire.Check {
 	r, err := c.VerifyAuditWithResponse(ctx)
-	if err := answered(r, err); err != nil {
-		return finding("audit", wire.SeverityWarning, err.Error(), "")
+	if err := checkAnswer(r, err); err != nil {
+		return newCheck("audit", wire.SeverityWarning, err.Error(), "")
 	}
 	if n := len(r.JSON200.Findings); n > 0 {
-		return finding("audit", wire.SeverityCritical,
+		return newCheck("audit", wire.SeverityCritical,
 			fmt.Sprintf("%d places where entries were changed, moved or deleted", n),
 			"nullops audit verify")
 	}
-	return finding("audit", wire.SeverityOK, "no entry was changed, moved or deleted", "")
+	return newCheck("audit", wire.SeverityOK, "no entry was changed, moved or deleted", "")
 }

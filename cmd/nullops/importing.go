@@ -57,7 +57,7 @@ func importCommand() *cobra.Command {
 			return err
 		}
 		r, err := api.ListRegistriesWithResponse(c.Context(), nil)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		return writeImport(c.OutOrStdout(), project, found, r.JSON200.Items)
@@ -103,8 +103,8 @@ func readCompose(c *cobra.Command, files []string, variables map[string]string) 
 	}
 	found, err := compose.ReadFiles(c.Context(), all, variables)
 	for _, n := range found.Notes {
-		fmt.Fprintf(c.ErrOrStderr(), "%s:%d: %s\n", visible(n.File), n.Line,
-			visible(strings.TrimSpace(n.Service+" "+n.Message)))
+		fmt.Fprintf(c.ErrOrStderr(), "%s:%d: %s\n", sanitizeText(n.File), n.Line,
+			sanitizeText(strings.TrimSpace(n.Service+" "+n.Message)))
 	}
 	return found, err
 }
@@ -137,7 +137,7 @@ func writeImport(out io.Writer, project string, found compose.Result,
 		return err
 	}
 	whole := map[string]any{"kind": "project", "name": project, "pipeline": body,
-		"resources": sum(found.Pipeline)}
+		"resources": sumResources(found.Pipeline)}
 	if len(found.Secrets) > 0 {
 		secrets := map[string]any{}
 		for _, s := range found.Secrets {
@@ -155,8 +155,8 @@ func writeImport(out io.Writer, project string, found compose.Result,
 	return encoder.Close()
 }
 
-// sum is the limit of a project in which all services fit.
-func sum(p pipeline.Pipeline) map[string]any {
+// sumResources is the limit of a project in which all services fit.
+func sumResources(p pipeline.Pipeline) map[string]any {
 	var all pipeline.Resources
 	for _, s := range p.Steps {
 		all.CPU += s.Service.Resources.CPU
@@ -183,7 +183,7 @@ func exportCompose(c *cobra.Command, project string) error {
 		return err
 	}
 	r, err := api.GetPipelineWithResponse(c.Context(), project)
-	if err := answered(r, err); err != nil {
+	if err := checkAnswer(r, err); err != nil {
 		return err
 	}
 	var got struct {

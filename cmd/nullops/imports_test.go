@@ -73,7 +73,7 @@ func TestArrows_NameOnlyWhatExists(t *testing.T) {
 			used[arrows.libraryOf(strings.Trim(spec.Path.Value, `"`))] = true
 		}
 	}
-	for _, section := range []table{arrows.packages, arrows.tests} {
+	for _, section := range []printTable{arrows.packages, arrows.tests} {
 		for pkg, allowed := range section {
 			for _, name := range append([]string{pkg}, allowed...) {
 				if !exists[name] {
@@ -113,17 +113,17 @@ func TestArrows_RefuseWhatIsNotListed(t *testing.T) {
 	}
 }
 
-// table maps a name to the names beside it.
-type table map[string][]string
+// printTable maps a name to the names beside it.
+type printTable map[string][]string
 
-func (t table) allows(from, to string) bool {
+func (t printTable) allows(from, to string) bool {
 	return slices.Contains(t[from], to) || slices.Contains(t[from], "*")
 }
 
 // arrows is testdata/arrows.txt.
 type arrows struct {
-	packages, tests          table
-	libraries, testLibraries table
+	packages, tests          printTable
+	libraries, testLibraries printTable
 }
 
 func readArrows(t *testing.T) arrows {
@@ -132,10 +132,10 @@ func readArrows(t *testing.T) arrows {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := arrows{table{}, table{}, table{}, table{}}
-	sections := map[string]table{"[packages]": a.packages, "[tests]": a.tests,
+	a := arrows{printTable{}, printTable{}, printTable{}, printTable{}}
+	sections := map[string]printTable{"[packages]": a.packages, "[tests]": a.tests,
 		"[libraries]": a.libraries, "[test libraries]": a.testLibraries}
-	var current table
+	var current printTable
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
@@ -193,7 +193,7 @@ func (a arrows) checkOwn(file goFile, own string) error {
 // libraryOf is the longest listed prefix of an import path, or "".
 func (a arrows) libraryOf(imported string) string {
 	best := ""
-	for _, section := range []table{a.libraries, a.testLibraries} {
+	for _, section := range []printTable{a.libraries, a.testLibraries} {
 		for library := range section {
 			below := imported == library || strings.HasPrefix(imported, library+"/")
 			if below && len(library) > len(best) {

@@ -42,7 +42,7 @@ func keysListCommand() *cobra.Command {
 			return err
 		}
 		r, err := api.ListKeysWithResponse(c.Context())
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		if *asJSON {
@@ -52,7 +52,7 @@ func keysListCommand() *cobra.Command {
 		for _, k := range r.JSON200.Items {
 			rows = append(rows, keyRow(k))
 		}
-		return table(c.OutOrStdout(), rows)
+		return printTable(c.OutOrStdout(), rows)
 	}
 	return c
 }
@@ -87,7 +87,7 @@ func keysRotateCommand() *cobra.Command {
 			}
 			for left := int64(1); left > 0; {
 				r, err := api.RotateKeysWithResponse(c.Context())
-				if err := answered(r, err); err != nil {
+				if err := checkAnswer(r, err); err != nil {
 					return err
 				}
 				left = r.JSON200.Left

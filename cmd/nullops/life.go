@@ -36,7 +36,7 @@ func printLife(out io.Writer, d apiclient.Deployment, asJSON bool) error {
 			d.ExpiresAt.Local().Format(time.DateTime))
 	}
 	if d.Hold != nil {
-		fmt.Fprintf(out, "  held by %s: %s\n", visible(d.Hold.Owner), visible(d.Hold.Reason))
+		fmt.Fprintf(out, "  held by %s: %s\n", sanitizeText(d.Hold.Owner), sanitizeText(d.Hold.Reason))
 	}
 	return nil
 }
@@ -45,7 +45,7 @@ func extendCommand() *cobra.Command {
 	return lifeCommand("extend DEPLOYMENT", "Give a deployment its whole time again", nil,
 		func(ctx context.Context, api *client, out io.Writer, id string, asJSON bool) error {
 			r, err := api.ExtendDeploymentWithResponse(ctx, id)
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return err
 			}
 			return printLife(out, *r.JSON200, asJSON)
@@ -69,7 +69,7 @@ func holdCommand() *cobra.Command {
 				body.Until = &until
 			}
 			r, err := api.HoldDeploymentWithResponse(ctx, id, body)
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return err
 			}
 			return printLife(out, *r.JSON200, asJSON)
@@ -80,7 +80,7 @@ func releaseCommand() *cobra.Command {
 	return lifeCommand("release DEPLOYMENT", "End the hold of a deployment", nil,
 		func(ctx context.Context, api *client, out io.Writer, id string, asJSON bool) error {
 			r, err := api.ReleaseDeploymentWithResponse(ctx, id)
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return err
 			}
 			return printLife(out, *r.JSON200, asJSON)
@@ -91,18 +91,18 @@ func activityCommand() *cobra.Command {
 	return lifeCommand("activity DEPLOYMENT", "List what reset the countdown of a deployment", nil,
 		func(ctx context.Context, api *client, out io.Writer, id string, asJSON bool) error {
 			r, err := api.ListActivityWithResponse(ctx, id)
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return err
 			}
 			if asJSON {
 				return printJSON(out, r.JSON200)
 			}
-			fmt.Fprintln(out, visible(r.JSON200.Rule))
+			fmt.Fprintln(out, sanitizeText(r.JSON200.Rule))
 			rows := [][]string{{"AT", "WHAT", "BY"}}
 			for _, a := range r.JSON200.Items {
 				rows = append(rows, []string{a.At.Local().Format(time.DateTime), string(a.Kind), a.By})
 			}
-			return table(out, rows)
+			return printTable(out, rows)
 		})
 }
 
@@ -125,9 +125,9 @@ func recreateCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		body.Name, body.PinDigests = given(name), given(pin)
+		body.Name, body.PinDigests = nilIfZero(name), nilIfZero(pin)
 		r, err := api.RecreateDeploymentWithResponse(c.Context(), args[0], nil, body)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		return api.watchUnlessTold(c.Context(), c.OutOrStdout(), *r.JSON201, noWait, *asJSON)
@@ -140,7 +140,7 @@ func capsuleCommand() *cobra.Command {
 		"Show what ran, how it was and what it said, also after removal (by id)", nil,
 		func(ctx context.Context, api *client, out io.Writer, id string, asJSON bool) error {
 			r, err := api.GetCapsuleWithResponse(ctx, id)
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return err
 			}
 			if asJSON {
@@ -155,19 +155,19 @@ func printCapsule(out io.Writer, base string, c apiclient.Capsule) error {
 	fmt.Fprintf(out, "%s  %s%s\n", d.Name, base, c.Url)
 	fmt.Fprintf(out, "%s in %s, %s, run %d of pipeline v%d (%s)\n", d.Project, d.Environment,
 		d.Status, c.Run, c.PipelineVersion, c.PipelineDigest)
-	fmt.Fprintf(out, "created by %s on %s\n", visible(d.CreatedBy),
+	fmt.Fprintf(out, "created by %s on %s\n", sanitizeText(d.CreatedBy),
 		d.CreatedAt.Local().Format(time.DateTime))
 	if d.RemovedBy != nil && d.RemovedAt != nil {
-		fmt.Fprintf(out, "removed by %s on %s\n", visible(*d.RemovedBy),
+		fmt.Fprintf(out, "removed by %s on %s\n", sanitizeText(*d.RemovedBy),
 			d.RemovedAt.Local().Format(time.DateTime))
 	}
 	if c.Failure != nil {
-		fmt.Fprintf(out, "failed: %s\n", visible(c.Failure.Message))
+		fmt.Fprintf(out, "failed: %s\n", sanitizeText(c.Failure.Message))
 	}
 	for _, s := range c.Services {
 		fmt.Fprintf(out, "\n%s  %s:%s@%s  %s\n", s.Step, s.Image, s.Tag, s.Digest, s.Health)
 		for _, line := range s.Log {
-			fmt.Fprintf(out, "  %s\n", visible(line))
+			fmt.Fprintf(out, "  %s\n", sanitizeText(line))
 		}
 	}
 	return nil
@@ -184,9 +184,9 @@ func moveCommand() *cobra.Command {
 			c.Flags().BoolVar(&drop, "drop-volumes", false, "begin with empty volumes there")
 		},
 		func(ctx context.Context, api *client, out io.Writer, id string, asJSON bool) error {
-			body.Node, body.DropVolumes = given(node), given(drop)
+			body.Node, body.DropVolumes = nilIfZero(node), nilIfZero(drop)
 			r, err := api.MoveDeploymentWithResponse(ctx, id, body)
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return err
 			}
 			if asJSON {

@@ -29,7 +29,7 @@ func listCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return again(c.Context(), c.OutOrStdout(), *every, func(w io.Writer) error {
+		return repeatEvery(c.Context(), c.OutOrStdout(), *every, func(w io.Writer) error {
 			items, err := api.listAll(c.Context(), listParams(env, project, statuses, all))
 			if err != nil {
 				return err
@@ -69,7 +69,7 @@ func (c *client) listAll(ctx context.Context,
 	items := []apiclient.Deployment{}
 	for {
 		r, err := c.ListDeploymentsWithResponse(ctx, params)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return nil, err
 		}
 		items = append(items, r.JSON200.Items...)
@@ -89,7 +89,7 @@ func printDeployments(w io.Writer, items []apiclient.Deployment) error {
 		"EXPIRES"}}
 	for _, d := range items {
 		rows = append(rows, []string{d.Name, d.Project, d.Environment, stateOf(d),
-			detailOf(d), d.CreatedBy, since(d.CreatedAt), expiry(d)})
+			detailOf(d), d.CreatedBy, formatAge(d.CreatedAt), formatExpiry(d)})
 	}
-	return table(w, rows)
+	return printTable(w, rows)
 }

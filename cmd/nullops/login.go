@@ -31,7 +31,7 @@ func loginCommand() *cobra.Command {
 			"fingerprint and, once confirmed, the only one accepted (NULLOPS_CLI_FINGERPRINT).",
 		Args: exactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			print, err := pin(c.Context(), c.InOrStdin(), args[0], print)
+			print, err := choosePin(c.Context(), c.InOrStdin(), args[0], print)
 			if err != nil {
 				return err
 			}
@@ -50,9 +50,9 @@ func loginCommand() *cobra.Command {
 			}
 			want.User, want.Password = user, password
 			if readOnly {
-				want.Scope = given(apiclient.TokenScopeRead)
+				want.Scope = nilIfZero(apiclient.TokenScopeRead)
 			}
-			want.ExpiresInDays = given(days)
+			want.ExpiresInDays = nilIfZero(days)
 			return signIn(c.Context(), c.OutOrStdout(), name, l, want)
 		},
 	}
@@ -77,19 +77,19 @@ func openAccount(c *cobra.Command, l login) error {
 	if u, err := url.Parse(l.URL); err != nil || u.Scheme != "https" && u.Scheme != "http" {
 		return usageError{fmt.Errorf("%q is not an address: write https://…", l.URL)}
 	}
-	if err := browse(c.Context(), l.account()); err != nil {
+	if err := openBrowser(c.Context(), l.accountURL()); err != nil {
 		fmt.Fprintf(c.ErrOrStderr(), "%v; open it yourself.\n", err)
 	}
 	return nil
 }
 
-// account is the page on which people make tokens.
-func (l login) account() string { return strings.TrimRight(l.URL, "/") + "/account" }
+// accountURL is the page on which people make tokens.
+func (l login) accountURL() string { return strings.TrimRight(l.URL, "/") + "/account" }
 
 // keepToken checks a token that was made in the browser, and stores it.
 func keepToken(c *cobra.Command, name string, l login, fromStdin bool) error {
 	fmt.Fprintf(c.ErrOrStderr(), "Make a token at %s, and paste it here as the password.\n",
-		l.account())
+		l.accountURL())
 	token, err := readPassword(c, fromStdin)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func keepToken(c *cobra.Command, name string, l login, fromStdin bool) error {
 		return err
 	}
 	me, err := api.GetMeWithResponse(c.Context())
-	if err := answered(me, err); err != nil {
+	if err := checkAnswer(me, err); err != nil {
 		return err
 	}
 	if err := saveLogin(name, l); err != nil {
@@ -122,7 +122,7 @@ func signIn(ctx context.Context, out io.Writer, name string, l login,
 	}
 	want.Name = "nullops on " + host
 	r, err := api.CreateTokenWithResponse(ctx, want)
-	if err := answered(r, err); err != nil {
+	if err := checkAnswer(r, err); err != nil {
 		return err
 	}
 	l.Token = r.JSON201.Token

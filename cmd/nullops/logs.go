@@ -53,12 +53,12 @@ func logsCommand() *cobra.Command {
 	for _, other := range []string{"follow", "tail", "timestamps", "json"} {
 		c.MarkFlagsMutuallyExclusive("output", other) // a file has all lines, with times
 	}
-	c.RunE = func(c *cobra.Command, args []string) error { return f.print(c, args[0], args[1:]) }
+	c.RunE = func(c *cobra.Command, args []string) error { return f.printLogs(c, args[0], args[1:]) }
 	return c
 }
 
-func (f logFlags) print(c *cobra.Command, deployment string, sources []string) error {
-	query, err := f.query(sources)
+func (f logFlags) printLogs(c *cobra.Command, deployment string, sources []string) error {
+	query, err := f.buildQuery(sources)
 	if err != nil {
 		return err
 	}
@@ -77,20 +77,20 @@ func (f logFlags) print(c *cobra.Command, deployment string, sources []string) e
 	query.Set("follow", strconv.FormatBool(f.follow))
 	query.Set("tail", strconv.Itoa(f.tail))
 	show := lineShower{out: c.OutOrStdout(), err: c.ErrOrStderr(), stamps: f.stamps,
-		asJSON: *f.asJSON, colours: coloured(c.OutOrStdout())}
+		asJSON: *f.asJSON, colours: wantsColours(c.OutOrStdout())}
 	if len(sources) != 1 {
-		show.widest = widest(sources, d)
+		show.widest = widestSource(sources, d)
 	}
-	return api.follow(c.Context(), place, query, show.event)
+	return api.followEvents(c.Context(), place, query, show.printEvent)
 }
 
-func (f logFlags) query(sources []string) (url.Values, error) {
+func (f logFlags) buildQuery(sources []string) (url.Values, error) {
 	query := url.Values{"source": sources}
 	for name, value := range map[string]string{"since": f.since, "until": f.until} {
 		if value == "" {
 			continue
 		}
-		at, err := moment(value, time.Now())
+		at, err := parseMoment(value, time.Now())
 		if err != nil {
 			return nil, usageError{fmt.Errorf("--%s: %w", name, err)}
 		}
@@ -105,8 +105,8 @@ func (f logFlags) query(sources []string) (url.Values, error) {
 	return query, nil
 }
 
-// moment reads how long ago something was, or when.
-func moment(text string, now time.Time) (time.Time, error) {
+// parseMoment reads how long ago something was, or when.
+func parseMoment(text string, now time.Time) (time.Time, error) {
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return now.Add(-ago), nil
 	}
@@ -118,7 +118,7 @@ func moment(text string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-func widest(sources []string, d apiclient.Deployment) (n int) {
+func widestSource(sources []string, d apiclient.Deployment) (n int) {
 	if len(sources) == 0 {
 		for _, s := range d.Services {
 			n = max(n, len(s.Step))
@@ -140,7 +140,7 @@ type lineShower struct {
 	widest int
 }
 
-func (s lineShower) event(e sse) (done bool, err error) {
+func (s lineShower) printEvent(e sse) (done bool, err error) {
 	switch e.Event {
 	case "end":
 		return true, nil
@@ -149,7 +149,7 @@ func (s lineShower) event(e sse) (done bool, err error) {
 		if err := json.Unmarshal([]byte(e.Data), &t); err != nil {
 			return false, fmt.Errorf("read log: %w", err)
 		}
-		_, err = fmt.Fprintf(s.err, "%s: %s\n", visible(t.Source), visible(t.Detail))
+		_, err = fmt.Fprintf(s.err, "%s: %s\n", sanitizeText(t.Source), sanitizeText(t.Detail))
 		return false, err
 	case "line":
 	default:
@@ -163,17 +163,17 @@ func (s lineShower) event(e sse) (done bool, err error) {
 	if err := json.Unmarshal([]byte(e.Data), &l); err != nil {
 		return false, fmt.Errorf("read log line: %w", err)
 	}
-	_, err = io.WriteString(s.out, s.text(l))
+	_, err = io.WriteString(s.out, s.formatLine(l))
 	return false, err
 }
 
-func (s lineShower) text(l apiclient.DeploymentLogLine) string {
+func (s lineShower) formatLine(l apiclient.DeploymentLogLine) string {
 	var prefix string
 	if s.stamps {
 		prefix = l.At.Local().Format("2006-01-02 15:04:05.000") + "  "
 	}
 	if s.widest > 0 {
-		prefix += fmt.Sprintf("%-*s  ", s.widest, visible(l.Source))
+		prefix += fmt.Sprintf("%-*s  ", s.widest, sanitizeText(l.Source))
 	}
 	var b strings.Builder
 	if n := deref(l.Dropped); n > 0 {
@@ -181,14 +181,14 @@ func (s lineShower) text(l apiclient.DeploymentLogLine) string {
 	}
 	if s.colours {
 		// A colour that the line leaves on must not reach the next one.
-		b.WriteString(prefix + logbook.Coloured(l.Text) + reset(l.Text) + "\n")
+		b.WriteString(prefix + logbook.Coloured(l.Text) + resetColours(l.Text) + "\n")
 	} else {
 		b.WriteString(prefix + logbook.Plain(l.Text) + "\n")
 	}
 	return b.String()
 }
 
-func reset(text string) string {
+func resetColours(text string) string {
 	if strings.Contains(text, "\x1b[") {
 		return "\x1b[0m"
 	}
@@ -197,7 +197,7 @@ func reset(text string) string {
 
 // wantsColours reports whether out is a terminal, and neither NO_COLOR nor TERM=dumb
 // is set.
-func coloured(out io.Writer) bool {
+func wantsColours(out io.Writer) bool {
 	f, ok := out.(*os.File)
 	return ok && onTerminal(f) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }

@@ -29,7 +29,7 @@ func main() {
 		return
 	}
 	if !errors.Is(err, errSilent) {
-		fmt.Fprintln(os.Stderr, "nullops:", visible(err.Error()))
+		fmt.Fprintln(os.Stderr, "nullops:", sanitizeText(err.Error()))
 	}
 	stop()
 	os.Exit(exitCode(err))
@@ -95,8 +95,8 @@ type codedError struct {
 
 func (e codedError) Unwrap() error { return e.error }
 
-// misspelled recognises what cobra refuses by itself, for which it has no type.
-func misspelled(err error) bool {
+// isUsageError recognises what cobra refuses by itself, for which it has no type.
+func isUsageError(err error) bool {
 	return strings.HasPrefix(err.Error(), "unknown command ") ||
 		strings.HasPrefix(err.Error(), "required flag(s) ") ||
 		strings.HasPrefix(err.Error(), "if any flags in the group [") ||
@@ -110,7 +110,7 @@ func exitCode(err error) int {
 	switch {
 	case errors.As(err, &coded):
 		return coded.code
-	case errors.As(err, &usage), misspelled(err):
+	case errors.As(err, &usage), isUsageError(err):
 		return exitUsage
 	case errors.As(err, &problem) && (problem.Status == 401 || problem.Status == 403):
 		return exitForbidden

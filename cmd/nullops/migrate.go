@@ -16,7 +16,7 @@ import (
 func migrateCommand() *cobra.Command {
 	c := &cobra.Command{Use: "migrate", Short: "Bring the database's schema up to this release"}
 	check := func(s Settings) error {
-		return required("database.url", s.Database.URL, "a PostgreSQL connection URL")
+		return checkRequired("database.url", s.Database.URL, "a PostgreSQL connection URL")
 	}
 	c.AddCommand(serverCommand("up", "Apply what is missing", check, migrateUp),
 		serverCommand("status", "List migrations, applied and waiting", check, migrateStatus))
@@ -50,5 +50,5 @@ func migrateStatus(ctx context.Context, s Settings, _ *slog.Logger) error {
 		}
 		rows = append(rows, []string{fmt.Sprint(m.Version), state, m.Name})
 	}
-	return table(os.Stdout, rows)
+	return printTable(os.Stdout, rows)
 }

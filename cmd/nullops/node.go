@@ -68,7 +68,7 @@ func nodeAdd() *cobra.Command {
 			return addOverSSH(c, api, &ssh, body)
 		}
 		r, err := api.CreateNodeWithResponse(c.Context(), nil, body)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		return printEnrolment(c, *r.JSON201, *asJSON)
@@ -88,7 +88,7 @@ func nodeRotate() *cobra.Command {
 			return err
 		}
 		r, err := api.RotateNodeTokenWithResponse(c.Context(), args[0], nil)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		return printEnrolment(c, *r.JSON201, *asJSON)
@@ -128,7 +128,7 @@ func nodeList() *cobra.Command {
 				deref(n.StatusDetail), fmt.Sprint(n.Deployments), deref(n.Build),
 				deref(n.Thumbprint)})
 		}
-		return table(c.OutOrStdout(), rows)
+		return printTable(c.OutOrStdout(), rows)
 	}
 	return c
 }
@@ -137,7 +137,7 @@ func (c *client) allNodes(ctx context.Context) (all []apiclient.Node, err error)
 	limit := 500
 	for p := (apiclient.ListNodesParams{Limit: &limit}); ; {
 		r, err := c.ListNodesWithResponse(ctx, &p)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return nil, err
 		}
 		all = append(all, r.JSON200.Items...)
@@ -159,7 +159,7 @@ func nodeApprove() *cobra.Command {
 			}
 			r, err := api.ApproveNodeWithResponse(c.Context(), args[0],
 				apiclient.NodeApprove{Thumbprint: args[1]})
-			return answered(r, err)
+			return checkAnswer(r, err)
 		},
 	}
 }
@@ -174,7 +174,7 @@ func nodeAct(verb, short string,
 				return err
 			}
 			r, err := act(c, api, args[0])
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(c.OutOrStdout(), "%s: done\n", args[0])

@@ -12,7 +12,7 @@ import (
 // printFacts prints what a node reported: its inventory, its usage, and its checks.
 func printFacts(w io.Writer, n apiclient.Node) error {
 	if n.Blocked != nil {
-		fmt.Fprintf(w, "takes no new deployment: %s\n", visible(*n.Blocked))
+		fmt.Fprintf(w, "takes no new deployment: %s\n", sanitizeText(*n.Blocked))
 	}
 	i := n.Inventory
 	if i == nil {
@@ -37,13 +37,13 @@ func printFacts(w io.Writer, n apiclient.Node) error {
 	if v := n.Vitals; v != nil {
 		rows = append(rows, []string{"in use", fmt.Sprintf("%.2f CPU, %s of memory, %s of disk free, "+
 			"%s ago", v.Cpu, bytesText(float64(v.MemoryUsed)), bytesText(float64(v.DiskFree)),
-			since(v.At))})
+			formatAge(v.At))})
 	}
-	if err := table(w, rows); err != nil {
+	if err := printTable(w, rows); err != nil {
 		return err
 	}
 	for _, warning := range deref(i.Warnings) {
-		fmt.Fprintln(w, visible(warning))
+		fmt.Fprintln(w, sanitizeText(warning))
 	}
 	fmt.Fprintln(w)
 	if err := printNodePlugins(w, deref(i.Plugins)); err != nil {
@@ -64,7 +64,7 @@ func printNodePlugins(w io.Writer, all []apiclient.NodePlugin) error {
 			rows = append(rows, []string{"", "", "→ " + *p.Detail})
 		}
 	}
-	if err := table(w, rows); err != nil {
+	if err := printTable(w, rows); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(w)
@@ -79,7 +79,7 @@ func printNodeChecks(w io.Writer, all []apiclient.NodeCheck) error {
 			rows = append(rows, []string{"", "", "→ " + *c.Remedy})
 		}
 	}
-	return table(w, rows)
+	return printTable(w, rows)
 }
 
 // bytesText is a size for people: 1.5 GiB.
@@ -95,8 +95,8 @@ func bytesText(n float64) string {
 	return fmt.Sprintf("%.0f B", n)
 }
 
-// bars draws values from 0 to most, one column each.
-func bars(values []float64, most float64) string {
+// drawBars draws values from 0 to most, one column each.
+func drawBars(values []float64, most float64) string {
 	const levels = "▁▂▃▄▅▆▇█"
 	runes := []rune(levels)
 	var b strings.Builder

@@ -41,7 +41,7 @@ func nodeSet() *cobra.Command {
 			return err
 		}
 		got, err := api.GetNodeWithResponse(c.Context(), args[0])
-		if err := answered(got, err); err != nil {
+		if err := checkAnswer(got, err); err != nil {
 			return err
 		}
 		body := nodeBody(*got.JSON200)
@@ -49,7 +49,7 @@ func nodeSet() *cobra.Command {
 			return err
 		}
 		r, err := api.PutNodeWithResponse(c.Context(), args[0], body)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		return printSaved(c.OutOrStdout(), "node "+args[0], r.Body)
@@ -119,7 +119,7 @@ func parseTaint(text string) (apiclient.Taint, error) {
 		return apiclient.Taint{}, usageError{fmt.Errorf(
 			"--taint %q: write KEY[=VALUE]:EFFECT, as in --taint maintenance:no_schedule", text)}
 	}
-	return apiclient.Taint{Key: key, Value: given(value),
+	return apiclient.Taint{Key: key, Value: nilIfZero(value),
 		Effect: apiclient.TaintEffect(effect)}, nil
 }
 
@@ -128,8 +128,8 @@ func tidySettings(s *apiclient.NodeSettings) *apiclient.NodeSettings {
 	if s == nil {
 		return nil
 	}
-	out := apiclient.NodeSettings{RunLimit: given(deref(s.RunLimit)),
-		DiskFloorMib: given(deref(s.DiskFloorMib)), Priority: given(deref(s.Priority))}
+	out := apiclient.NodeSettings{RunLimit: nilIfZero(deref(s.RunLimit)),
+		DiskFloorMib: nilIfZero(deref(s.DiskFloorMib)), Priority: nilIfZero(deref(s.Priority))}
 	if len(deref(s.Labels)) > 0 {
 		out.Labels = s.Labels
 	}
@@ -139,7 +139,7 @@ func tidySettings(s *apiclient.NodeSettings) *apiclient.NodeSettings {
 		})
 		out.Taints = &taints
 	}
-	return given(out)
+	return nilIfZero(out)
 }
 
 func taintText(t apiclient.Taint) string {

@@ -44,8 +44,8 @@ func (f *sshFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.subnets, "subnets", "", "range of addresses for deployments' networks")
 }
 
-// host reads USER@HOST:PORT. A port of 0 is SSH's own.
-func (f *sshFlags) host() (user, host string, port int, err error) {
+// parseTarget reads USER@HOST:PORT. A port of 0 is SSH's own.
+func (f *sshFlags) parseTarget() (user, host string, port int, err error) {
 	user, host, ok := strings.Cut(f.target, "@")
 	if !ok || user == "" || host == "" {
 		return "", "", 0, usageError{fmt.Errorf("--ssh %q: write USER@HOST or USER@HOST:PORT",
@@ -61,9 +61,9 @@ func (f *sshFlags) host() (user, host string, port int, err error) {
 	return user, strings.Trim(host, "[]"), port, nil
 }
 
-// body asks for what is missing: the secret, and whether the host key is right.
-func (f *sshFlags) body(c *cobra.Command, api *client) (*apiclient.ProvisionSSH, error) {
-	user, host, port, err := f.host()
+// buildBody asks for what is missing: the secret, and whether the host key is right.
+func (f *sshFlags) buildBody(c *cobra.Command, api *client) (*apiclient.ProvisionSSH, error) {
+	user, host, port, err := f.parseTarget()
 	if err != nil {
 		return nil, err
 	}
@@ -83,10 +83,10 @@ func (f *sshFlags) body(c *cobra.Command, api *client) (*apiclient.ProvisionSSH,
 			return nil, err
 		}
 	}
-	return body, f.secret(c, body)
+	return body, f.readSecret(c, body)
 }
 
-func (f *sshFlags) secret(c *cobra.Command, body *apiclient.ProvisionSSH) error {
+func (f *sshFlags) readSecret(c *cobra.Command, body *apiclient.ProvisionSSH) error {
 	if f.key == "" {
 		password, err := readPassword(c, f.passwordStdin)
 		body.Password = &password
@@ -111,12 +111,12 @@ func (f *sshFlags) secret(c *cobra.Command, body *apiclient.ProvisionSSH) error 
 func confirmHostKey(c *cobra.Command, api *client, host string, port *int) (string, error) {
 	r, err := api.ReadSSHHostKeyWithResponse(c.Context(),
 		apiclient.SSHHost{Host: host, Port: port})
-	if err := answered(r, err); err != nil {
+	if err := checkAnswer(r, err); err != nil {
 		return "", err
 	}
 	shown := *r.JSON200
-	fmt.Fprintf(c.ErrOrStderr(), "%s shows the %s key %s\n", host, visible(shown.Kind),
-		visible(shown.Fingerprint))
+	fmt.Fprintf(c.ErrOrStderr(), "%s shows the %s key %s\n", host, sanitizeText(shown.Kind),
+		sanitizeText(shown.Fingerprint))
 	if !onTerminal(os.Stdin) {
 		return "", usageError{fmt.Errorf("compare that with the machine's own "+
 			"(ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub) and give --host-key %s",
@@ -135,11 +135,11 @@ func confirmHostKey(c *cobra.Command, api *client, host string, port *int) (stri
 
 // addOverSSH adds a node and has the control plane set its machine up.
 func addOverSSH(c *cobra.Command, api *client, f *sshFlags, node apiclient.NodeCreate) error {
-	_, host, _, err := f.host()
+	_, host, _, err := f.parseTarget()
 	if err != nil {
 		return err
 	}
-	ssh, err := f.body(c, api)
+	ssh, err := f.buildBody(c, api)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func addOverSSH(c *cobra.Command, api *client, f *sshFlags, node apiclient.NodeC
 		node.Address = net.JoinHostPort(host, "5000")
 	}
 	r, err := api.CreateNodeWithResponse(c.Context(), nil, node)
-	if err := answered(r, err); err != nil {
+	if err := checkAnswer(r, err); err != nil {
 		return err
 	}
 	return provisionNode(c, api, node.Name, ssh)
@@ -159,12 +159,12 @@ func provisionNode(
 ) error {
 	r, err := api.ProvisionNodeWithResponse(c.Context(), name, nil,
 		apiclient.ProvisionStart{Ssh: ssh})
-	if err := answered(r, err); err != nil {
+	if err := checkAnswer(r, err); err != nil {
 		return err
 	}
 	shown := map[int]string{}
 	path := fmt.Sprintf("/api/v1/nodes/%s/provisions/%d/events", name, r.JSON202.Number)
-	return api.follow(c.Context(), path, url.Values{}, func(e sse) (bool, error) {
+	return api.followEvents(c.Context(), path, url.Values{}, func(e sse) (bool, error) {
 		switch e.Event {
 		case "step":
 			var step apiclient.ProvisionStep
@@ -177,7 +177,7 @@ func provisionNode(
 			if err := json.Unmarshal([]byte(e.Data), &p); err != nil {
 				return false, fmt.Errorf("read the attempt: %w", err)
 			}
-			return ended(c.OutOrStdout(), p)
+			return reportEnd(c.OutOrStdout(), p)
 		}
 		return false, nil
 	})
@@ -191,19 +191,19 @@ func showStep(out io.Writer, step apiclient.ProvisionStep, shown map[int]string)
 	}
 	shown[step.Seq] = step.Output
 	for line := range strings.Lines(strings.TrimPrefix(step.Output, before)) {
-		fmt.Fprintf(out, "    %s\n", visible(strings.TrimRight(line, "\n")))
+		fmt.Fprintf(out, "    %s\n", sanitizeText(strings.TrimRight(line, "\n")))
 	}
 }
 
 // reportEnd prints how an attempt ended, and reports whether it has.
-func ended(out io.Writer, p apiclient.Provision) (bool, error) {
+func reportEnd(out io.Writer, p apiclient.Provision) (bool, error) {
 	switch p.State {
 	case apiclient.ProvisionStateReady:
 		_, err := fmt.Fprintf(out, "Node %s is ready.\n", p.Node)
 		return true, err
 	case apiclient.ProvisionStateError:
 		return true, fmt.Errorf("attempt %d: %s\n%s\nTo try again: nullops node provision %s",
-			p.Number, visible(deref(p.Message)), visible(deref(p.Remedy)), p.Node)
+			p.Number, sanitizeText(deref(p.Message)), sanitizeText(deref(p.Remedy)), p.Node)
 	default:
 		return false, nil
 	}
@@ -226,7 +226,7 @@ func nodeProvision() *cobra.Command {
 		}
 		var ssh *apiclient.ProvisionSSH
 		if f.target != "" {
-			if ssh, err = f.body(c, api); err != nil {
+			if ssh, err = f.buildBody(c, api); err != nil {
 				return err
 			}
 		}
@@ -247,7 +247,7 @@ func nodeAttempts() *cobra.Command {
 		}
 		r, err := api.ListProvisionsWithResponse(c.Context(), args[0],
 			&apiclient.ListProvisionsParams{})
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		if *asJSON {
@@ -262,7 +262,7 @@ func nodeAttempts() *cobra.Command {
 			rows = append(rows, []string{strconv.Itoa(p.Number), string(p.State), p.StartedBy, step,
 				deref(p.Message)})
 		}
-		return table(c.OutOrStdout(), rows)
+		return printTable(c.OutOrStdout(), rows)
 	}
 	return c
 }

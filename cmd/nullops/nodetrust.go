@@ -22,7 +22,7 @@ func nodeReject() *cobra.Command {
 			}
 			r, err := api.RejectNodeWithResponse(c.Context(), args[0],
 				apiclient.NodeApprove{Thumbprint: args[1]})
-			return answered(r, err)
+			return checkAnswer(r, err)
 		},
 	}
 }
@@ -39,7 +39,7 @@ func nodeShow() *cobra.Command {
 			return err
 		}
 		r, err := api.GetNodeWithResponse(c.Context(), args[0])
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		if *asJSON {
@@ -48,7 +48,7 @@ func nodeShow() *cobra.Command {
 		limit := 15
 		events, err := api.ListNodeEventsWithResponse(c.Context(), args[0],
 			&apiclient.ListNodeEventsParams{Limit: &limit})
-		if err := answered(events, err); err != nil {
+		if err := checkAnswer(events, err); err != nil {
 			return err
 		}
 		return printNode(c.OutOrStdout(), *r.JSON200, events.JSON200.Items)
@@ -57,9 +57,9 @@ func nodeShow() *cobra.Command {
 }
 
 func printNode(w io.Writer, n apiclient.Node, events []apiclient.NodeEvent) error {
-	fmt.Fprintf(w, "%s  %s  %s\n", n.Name, nodeState(n), visible(deref(n.StatusDetail)))
+	fmt.Fprintf(w, "%s  %s  %s\n", n.Name, nodeState(n), sanitizeText(deref(n.StatusDetail)))
 	fmt.Fprintf(w, "environment %s, address %s, build %s, %d deployments, in this state for %s\n",
-		n.Environment, n.Address, visible(deref(n.Build)), n.Deployments, since(n.Since))
+		n.Environment, n.Address, sanitizeText(deref(n.Build)), n.Deployments, formatAge(n.Since))
 	if n.RevocationPending {
 		fmt.Fprintln(w, "revocation pending: the agent refuses the old token as soon as it is back")
 	}
@@ -74,7 +74,7 @@ func printNode(w io.Writer, n apiclient.Node, events []apiclient.NodeEvent) erro
 	for _, e := range events {
 		rows = append(rows, []string{e.At.Local().Format(time.DateTime), e.Kind, deref(e.Detail)})
 	}
-	return table(w, rows)
+	return printTable(w, rows)
 }
 
 // printTrust shows the certificates as the agent prints its own.
@@ -127,13 +127,13 @@ func nodeDrain() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		body := apiclient.NodeDrainStart{Move: given(*move)}
+		body := apiclient.NodeDrainStart{Move: nilIfZero(*move)}
 		if within != 0 {
 			at := time.Now().Add(within)
 			body.Deadline = &at
 		}
 		r, err := api.DrainNodeWithResponse(c.Context(), args[0], body)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		return api.awaitDrain(c.Context(), c.OutOrStdout(), *r.JSON200, *noWait, *asJSON)
@@ -166,7 +166,7 @@ func (c *client) awaitDrain(
 		case <-time.After(askEvery):
 		}
 		r, err := c.GetNodeDrainWithResponse(ctx, d.Node)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		d = *r.JSON200
@@ -191,7 +191,7 @@ func printStaying(w io.Writer, d apiclient.NodeDrain) error {
 		}
 		rows = append(rows, []string{s.Name, s.Project, string(s.Status), s.CreatedBy, ends})
 	}
-	return table(w, rows)
+	return printTable(w, rows)
 }
 
 func nodeRemove() *cobra.Command {
@@ -208,14 +208,14 @@ func nodeRemove() *cobra.Command {
 		}
 		if !*force {
 			r, err := api.DeleteNodeWithResponse(c.Context(), args[0])
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(c.OutOrStdout(), "%s: removed\n", args[0])
 			return err
 		}
 		r, err := api.ForgetNodeWithResponse(c.Context(), args[0])
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		return printForgotten(c.OutOrStdout(), []apiclient.ForgottenNode{*r.JSON200})
@@ -236,7 +236,7 @@ func nodeForgotten() *cobra.Command {
 		}
 		r, err := api.ListForgottenNodesWithResponse(c.Context(),
 			&apiclient.ListForgottenNodesParams{})
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		if *asJSON {
@@ -260,7 +260,7 @@ func printForgotten(w io.Writer, all []apiclient.ForgottenNode) error {
 			}
 		}
 	}
-	return table(w, rows)
+	return printTable(w, rows)
 }
 
 // printImages prints how much disk images take, and what was removed.
@@ -270,11 +270,11 @@ func printImages(w io.Writer, n apiclient.Node) {
 	}
 	i := n.Vitals.Images
 	fmt.Fprintf(w, "images: %d, %s; unused ones are removed below %s of free disk (free: %s)\n",
-		i.Count, amount(i.Bytes), amount(i.Floor), amount(n.Vitals.DiskFree))
+		i.Count, formatGiB(i.Bytes), formatGiB(i.Floor), formatGiB(n.Vitals.DiskFree))
 	if i.Removed > 0 {
 		fmt.Fprintf(w, "images removed since the agent started: %d, %s\n", i.Removed,
-			amount(i.Freed))
+			formatGiB(i.Freed))
 	}
 }
 
-func amount(bytes int64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }
+func formatGiB(bytes int64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }

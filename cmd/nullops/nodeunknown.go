@@ -20,7 +20,7 @@ func nodeUnknown() *cobra.Command {
 			return err
 		}
 		r, err := api.ListUnknownDeploymentsWithResponse(c.Context(), args[0])
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		if *asJSON {
@@ -30,7 +30,7 @@ func nodeUnknown() *cobra.Command {
 			_, err := fmt.Fprintf(c.OutOrStdout(), "Everything on node %s is known.\n", args[0])
 			return err
 		}
-		if err := table(c.OutOrStdout(), unknownRows(r.JSON200.Items)); err != nil {
+		if err := printTable(c.OutOrStdout(), unknownRows(r.JSON200.Items)); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(c.OutOrStdout(), "\nNothing is done about them until you decide: "+
@@ -65,7 +65,7 @@ func unknownRows(all []apiclient.UnknownDeployment) [][]string {
 			}
 		}
 		rows = append(rows, []string{u.Id, u.Name, u.Project, u.Environment, node, database, why,
-			since(u.FoundAt) + " ago"})
+			formatAge(u.FoundAt) + " ago"})
 	}
 	return rows
 }
@@ -75,7 +75,7 @@ func nodeAdopt() *cobra.Command {
 		"Believe the node about a deployment; what runs goes on running",
 		func(c *cobra.Command, api *client, node string, u apiclient.UnknownDeployment) error {
 			r, err := api.AdoptDeploymentWithResponse(c.Context(), node, u.Id)
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(c.OutOrStdout(), "%s: adopted, %s\n", u.Name, r.JSON200.Status)
@@ -88,7 +88,7 @@ func nodePurge() *cobra.Command {
 		"Remove what the node has of a deployment, with everything of it",
 		func(c *cobra.Command, api *client, node string, u apiclient.UnknownDeployment) error {
 			r, err := api.PurgeDeploymentWithResponse(c.Context(), node, u.Id)
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(c.OutOrStdout(), "%s: is being removed\n", u.Name)
@@ -101,7 +101,7 @@ func nodeRecreate() *cobra.Command {
 		"Make a deployment again that the node does not have any more, with empty volumes",
 		func(c *cobra.Command, api *client, node string, u apiclient.UnknownDeployment) error {
 			r, err := api.RecreateDisputedWithResponse(c.Context(), node, u.Id)
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(c.OutOrStdout(), "%s: made again, %s\n", u.Name, r.JSON200.Status)
@@ -121,7 +121,7 @@ func nodeDecide(use, short string, do func(*cobra.Command, *client, string,
 				return err
 			}
 			r, err := api.ListUnknownDeploymentsWithResponse(c.Context(), args[0])
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return err
 			}
 			u, err := pickUnknown(r.JSON200.Items, args[1])

@@ -18,7 +18,7 @@ func nodeUpgrade() *cobra.Command {
 				return err
 			}
 			r, err := api.UpgradeNodeWithResponse(c.Context(), args[0])
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(c.OutOrStdout(), "%s: its agent is being replaced by %s; "+

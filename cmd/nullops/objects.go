@@ -23,45 +23,45 @@ type object struct {
 	Templates map[string]apiclient.TemplatePut
 }
 
-// objects loads everything of one kind, by name.
-func (c *client) objects(ctx context.Context, kind string) ([]object, error) {
+// loadObjects loads everything of one kind, by name.
+func (c *client) loadObjects(ctx context.Context, kind string) ([]object, error) {
 	switch kind {
 	case "registry":
-		return load(func(cursor *string) (answer, error) {
+		return loadPages(func(cursor *string) (answer, error) {
 			return c.ListRegistriesWithResponse(ctx, &apiclient.ListRegistriesParams{Cursor: cursor})
 		}, registryObject)
 	case "service":
-		return load(func(cursor *string) (answer, error) {
+		return loadPages(func(cursor *string) (answer, error) {
 			return c.ListServicesWithResponse(ctx, &apiclient.ListServicesParams{Cursor: cursor})
 		}, serviceObject)
 	case "plugin":
-		return load(func(cursor *string) (answer, error) {
+		return loadPages(func(cursor *string) (answer, error) {
 			return c.ListPluginsWithResponse(ctx, &apiclient.ListPluginsParams{Cursor: cursor})
 		}, pluginObject)
 	case "environment":
 		return c.environmentObjects(ctx)
 	case "node":
-		return load(func(cursor *string) (answer, error) {
+		return loadPages(func(cursor *string) (answer, error) {
 			return c.ListNodesWithResponse(ctx, &apiclient.ListNodesParams{Cursor: cursor})
 		}, nodeObject)
 	case "user":
-		return load(func(cursor *string) (answer, error) {
+		return loadPages(func(cursor *string) (answer, error) {
 			return c.ListUsersWithResponse(ctx, &apiclient.ListUsersParams{Cursor: cursor})
 		}, userObject)
 	case "team":
-		return load(func(cursor *string) (answer, error) {
+		return loadPages(func(cursor *string) (answer, error) {
 			return c.ListTeamsWithResponse(ctx, &apiclient.ListTeamsParams{Cursor: cursor})
 		}, teamObject)
 	case "webhook":
-		return load(func(cursor *string) (answer, error) {
+		return loadPages(func(cursor *string) (answer, error) {
 			return c.ListWebhooksWithResponse(ctx, &apiclient.ListWebhooksParams{Cursor: cursor})
 		}, webhookObject)
 	case "rule":
-		return load(func(cursor *string) (answer, error) {
+		return loadPages(func(cursor *string) (answer, error) {
 			return c.ListRulesWithResponse(ctx, &apiclient.ListRulesParams{Cursor: cursor})
 		}, ruleObject)
 	}
-	all, err := load(func(cursor *string) (answer, error) {
+	all, err := loadPages(func(cursor *string) (answer, error) {
 		return c.ListProjectsWithResponse(ctx, &apiclient.ListProjectsParams{Cursor: cursor})
 	}, projectObject)
 	for i := range all {
@@ -72,13 +72,16 @@ func (c *client) objects(ctx context.Context, kind string) ([]object, error) {
 	return all, err
 }
 
-// load follows the pages to their end. What is not to be written has no kind.
-func load[T any](page func(cursor *string) (answer, error), to func(T) object) ([]object, error) {
+// loadPages follows the pages to their end. What is not to be written has no kind.
+func loadPages[T any](
+	page func(cursor *string) (answer, error),
+	to func(T) object,
+) ([]object, error) {
 	var all []object
 	var cursor *string
 	for {
 		r, err := page(cursor)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return nil, err
 		}
 		var found struct {
@@ -102,7 +105,7 @@ func load[T any](page func(cursor *string) (answer, error), to func(T) object) (
 }
 
 // nilIfZero leaves out an empty field.
-func given[T comparable](v T) *T {
+func nilIfZero[T comparable](v T) *T {
 	var zero T
 	if v == zero {
 		return nil
@@ -117,7 +120,7 @@ func registryObject(r apiclient.Registry) object {
 		return object{}
 	}
 	return object{Kind: "registry", Name: r.Name, Body: apiclient.RegistryPut{
-		Description: r.Description, Host: r.Host, Insecure: given(r.Insecure), Username: r.Username,
+		Description: r.Description, Host: r.Host, Insecure: nilIfZero(r.Insecure), Username: r.Username,
 		Ca: r.Ca,
 	}}
 }
@@ -136,7 +139,7 @@ func pluginObject(p apiclient.Plugin) object {
 }
 
 func userObject(u apiclient.User) object {
-	body := apiclient.UserPut{DisplayName: given(u.DisplayName), Role: u.Role, Address: u.Address}
+	body := apiclient.UserPut{DisplayName: nilIfZero(u.DisplayName), Role: u.Role, Address: u.Address}
 	if !u.Active {
 		body.Active = &u.Active
 	}
@@ -174,14 +177,14 @@ func projectObject(p apiclient.Project) object {
 
 func (c *client) addProjectParts(ctx context.Context, o *object) error {
 	secrets, err := c.ListSecretsWithResponse(ctx, o.Name)
-	if err := answered(secrets, err); err != nil {
+	if err := checkAnswer(secrets, err); err != nil {
 		return err
 	}
 	o.Secrets = map[string]secretDocument{}
 	for _, s := range secrets.JSON200.Items {
 		o.Secrets[s.Name] = secretDocument{Generate: s.Generate}
 		if s.Generate == nil {
-			o.Secrets[s.Name] = secretDocument{FromEnv: placeholder(o.Name, s.Name)}
+			o.Secrets[s.Name] = secretDocument{FromEnv: secretVariable(o.Name, s.Name)}
 		}
 	}
 	if o.Templates, err = c.templateBodies(ctx, o.Name); err != nil {
@@ -191,7 +194,7 @@ func (c *client) addProjectParts(ctx context.Context, o *object) error {
 	if err == nil && r.StatusCode() == 404 {
 		return nil
 	}
-	if err := answered(r, err); err != nil {
+	if err := checkAnswer(r, err); err != nil {
 		return err
 	}
 	p := pipeline.AsWritten(r.JSON200.Pipeline)
@@ -199,9 +202,9 @@ func (c *client) addProjectParts(ctx context.Context, o *object) error {
 	return nil
 }
 
-// placeholder names the variable that holds a secret's value when the document
+// secretVariable names the variable that holds a secret's value when the document
 // is applied: SHOP_API_TOKEN.
-func placeholder(project, secret string) string {
+func secretVariable(project, secret string) string {
 	return strings.ToUpper(strings.ReplaceAll(project, "-", "_")) + "_" + secret
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/nullops/nullops/controlplane/accounts"
 )
 
-// derive reads the secret's file.
-func (o *OIDCSettings) derive() error {
+// readSecretFile reads the secret's file.
+func (o *OIDCSettings) readSecretFile() error {
 	if o.Secret != "" || o.File == "" {
 		return nil
 	}
@@ -27,14 +27,14 @@ func (o OIDCSettings) check() error {
 	if o.Issuer == "" {
 		return nil
 	}
-	_, err := o.teams()
+	_, err := o.parseTeams()
 	return errors.Join(absoluteURL("oidc.issuer", o.Issuer), err,
-		required("oidc.client", o.Client, "the client id the provider knows NullOps by"))
+		checkRequired("oidc.client", o.Client, "the client id the provider knows NullOps by"))
 }
 
-// teams reads "group=team,group=team". A group's name may hold anything but a
+// parseTeams reads "group=team,group=team". A group's name may hold anything but a
 // comma.
-func (o OIDCSettings) teams() (map[string]string, error) {
+func (o OIDCSettings) parseTeams() (map[string]string, error) {
 	all := map[string]string{}
 	for pair := range strings.SplitSeq(o.Teams, ",") {
 		if strings.TrimSpace(pair) == "" {
@@ -53,9 +53,9 @@ func (o OIDCSettings) teams() (map[string]string, error) {
 	return all, nil
 }
 
-// provider is nil while there is no issuer.
-func (o OIDCSettings) provider(home string) *accounts.Provider {
-	teams, err := o.teams()
+// newProvider is nil while there is no issuer.
+func (o OIDCSettings) newProvider(home string) *accounts.Provider {
+	teams, err := o.parseTeams()
 	if o.Issuer == "" || err != nil {
 		return nil
 	}

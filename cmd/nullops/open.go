@@ -25,15 +25,15 @@ func openCommand() *cobra.Command {
 		}
 		fmt.Fprintln(c.OutOrStdout(), url)
 		if onTerminal(os.Stdout) {
-			return browse(c.Context(), url)
+			return openBrowser(c.Context(), url)
 		}
 		return nil
 	})
 }
 
-// browse opens an address in the person's browser, where there is one. No shell
+// openBrowser opens an address in the person's browser, where there is one. No shell
 // reads it.
-func browse(ctx context.Context, url string) error {
+func openBrowser(ctx context.Context, url string) error {
 	browser, err := exec.LookPath("xdg-open")
 	if err != nil || os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
 		return nil

@@ -27,15 +27,15 @@ func printJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// table prints aligned columns that fit the terminal; the first row is the
+// printTable prints aligned columns that fit the terminal; the first row is the
 // heading. Programs, and files, get every column whole.
-func table(w io.Writer, rows [][]string) error {
+func printTable(w io.Writer, rows [][]string) error {
 	for _, row := range rows {
 		for i := range row {
-			row[i] = visible(row[i])
+			row[i] = sanitizeText(row[i])
 		}
 	}
-	fit(rows, columnsOf(w))
+	fitColumns(rows, columnsOf(w))
 	t := tabwriter.NewWriter(w, 0, 4, tableGap, ' ', 0)
 	for _, row := range rows {
 		fmt.Fprintln(t, strings.Join(row, "\t"))
@@ -62,8 +62,8 @@ func columnsOf(w io.Writer) int {
 	return 0
 }
 
-// fit cuts the widest columns until a row fits.
-func fit(rows [][]string, columns int) {
+// fitColumns cuts the widest columns until a row fits.
+func fitColumns(rows [][]string, columns int) {
 	var widths []int
 	for _, row := range rows {
 		for i, cell := range row {
@@ -93,9 +93,9 @@ func fit(rows [][]string, columns int) {
 	}
 }
 
-// visible makes escape sequences and text direction marks harmless to a
+// sanitizeText makes escape sequences and text direction marks harmless to a
 // terminal: names and logs come from strangers.
-func visible(s string) string {
+func sanitizeText(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':
@@ -109,8 +109,8 @@ func visible(s string) string {
 	}, s)
 }
 
-// size is a number of bytes as people read it: 512 B, 1.5 MB, 38 MB.
-func size(n int64) string {
+// formatSize is a number of bytes as people read it: 512 B, 1.5 MB, 38 MB.
+func formatSize(n int64) string {
 	value, unit := float64(n), "B"
 	for _, next := range []string{"kB", "MB", "GB", "TB"} {
 		if value < 1000 {
@@ -124,11 +124,11 @@ func size(n int64) string {
 	return fmt.Sprintf("%.1f %s", value, unit)
 }
 
-// since is a short age: 12 s, 3 min, 5 h, 2 d.
-func since(t time.Time) string { return span(time.Since(t)) }
+// formatAge is a short age: 12 s, 3 min, 5 h, 2 d.
+func formatAge(t time.Time) string { return formatSpan(time.Since(t)) }
 
 // formatSpan prints a duration in its largest useful unit.
-func span(d time.Duration) string {
+func formatSpan(d time.Duration) string {
 	switch {
 	case d < time.Minute:
 		return fmt.Sprintf("%d s", int(d.Seconds()))

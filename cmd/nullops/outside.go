@@ -14,9 +14,9 @@ import (
 	"github.com/nullops/nullops/controlplane/apiclient"
 )
 
-// hidden reads a value that belongs neither into the shell's history nor into
+// readSecretValue reads a value that belongs neither into the shell's history nor into
 // the list of processes: from a file, or from standard input for "-".
-func hidden(c *cobra.Command, path string) (*string, error) {
+func readSecretValue(c *cobra.Command, path string) (*string, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -48,7 +48,7 @@ func webhookList() *cobra.Command {
 			return err
 		}
 		r, err := api.ListWebhooksWithResponse(c.Context(), nil)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		if *asJSON {
@@ -57,14 +57,14 @@ func webhookList() *cobra.Command {
 		rows := [][]string{{"NAME", "KIND", "LEADS TO", "PROJECT", "ENVIRONMENT", "EVENTS", "ACTIVE"}}
 		for _, w := range r.JSON200.Items {
 			rows = append(rows, []string{w.Name, string(w.Kind), w.Host, deref(w.Project),
-				deref(w.Environment), joined(w.Events), fmt.Sprint(w.Active)})
+				deref(w.Environment), joinWords(w.Events), fmt.Sprint(w.Active)})
 		}
-		return table(c.OutOrStdout(), rows)
+		return printTable(c.OutOrStdout(), rows)
 	}
 	return c
 }
 
-func joined[T ~string](all []T) string {
+func joinWords[T ~string](all []T) string {
 	words := make([]string, len(all))
 	for i, v := range all {
 		words[i] = string(v)
@@ -92,17 +92,17 @@ func webhookSet() *cobra.Command {
 	f.StringVar(&template, "template", "", "a chat's sentence, with {deployment}, {event}, {url}")
 	f.BoolVar(&off, "off", false, "keep it, and tell it nothing")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		address, err := hidden(c, urlFile)
+		address, err := readSecretValue(c, urlFile)
 		if err != nil {
 			return err
 		}
-		secret, err := hidden(c, secretFile)
+		secret, err := readSecretValue(c, secretFile)
 		if err != nil {
 			return err
 		}
 		active := !off
 		body := apiclient.WebhookPut{Kind: apiclient.WebhookKind(kind), Url: address, Secret: secret,
-			Project: given(project), Environment: given(env), Template: given(template),
+			Project: nilIfZero(project), Environment: nilIfZero(env), Template: nilIfZero(template),
 			Active: &active, Events: []apiclient.NoticeEvent{}}
 		for _, e := range events {
 			body.Events = append(body.Events, apiclient.NoticeEvent(e))
@@ -112,7 +112,7 @@ func webhookSet() *cobra.Command {
 			return err
 		}
 		r, err := api.PutWebhookWithResponse(c.Context(), args[0], body)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		return toldSecret(c.OutOrStdout(), "webhook "+args[0], r.JSON200.Secret)
@@ -137,17 +137,17 @@ func webhookTest() *cobra.Command {
 			return err
 		}
 		r, err := api.TestWebhookWithResponse(c.Context(), args[0])
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		return delivered(c.OutOrStdout(), *r.JSON200)
+		return reportDelivery(c.OutOrStdout(), *r.JSON200)
 	}
 	return c
 }
 
-func delivered(out io.Writer, d apiclient.Delivery) error {
+func reportDelivery(out io.Writer, d apiclient.Delivery) error {
 	if d.Status != "sent" {
-		return errors.New("it was not taken: " + visible(deref(d.Error)))
+		return errors.New("it was not taken: " + sanitizeText(deref(d.Error)))
 	}
 	_, err := fmt.Fprintf(out, "sent, answered %d\n", deref(d.Answer))
 	return err
@@ -163,7 +163,7 @@ func webhookDeliveries() *cobra.Command {
 			return err
 		}
 		r, err := api.ListDeliveriesWithResponse(c.Context(), args[0], nil)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		if *asJSON {
@@ -172,9 +172,9 @@ func webhookDeliveries() *cobra.Command {
 		rows := [][]string{{"ID", "EVENT", "STATUS", "TRIES", "ANSWER", "AGE", "ERROR"}}
 		for _, d := range r.JSON200.Items {
 			rows = append(rows, []string{d.Id, d.Event, string(d.Status), fmt.Sprint(d.Attempts),
-				fmt.Sprint(deref(d.Answer)), since(d.CreatedAt), deref(d.Error)})
+				fmt.Sprint(deref(d.Answer)), formatAge(d.CreatedAt), deref(d.Error)})
 		}
-		return table(c.OutOrStdout(), rows)
+		return printTable(c.OutOrStdout(), rows)
 	}
 	return c
 }
@@ -191,10 +191,10 @@ func webhookRedeliver() *cobra.Command {
 			return err
 		}
 		r, err := api.RedeliverWithResponse(c.Context(), args[0], args[1])
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		return delivered(c.OutOrStdout(), *r.JSON200)
+		return reportDelivery(c.OutOrStdout(), *r.JSON200)
 	}
 	return c
 }
@@ -208,7 +208,7 @@ func webhookDelete() *cobra.Command {
 			return err
 		}
 		r, err := api.DeleteWebhookWithResponse(c.Context(), args[0])
-		return answered(r, err)
+		return checkAnswer(r, err)
 	}
 	return c
 }
@@ -228,7 +228,7 @@ func ruleList() *cobra.Command {
 			return err
 		}
 		r, err := api.ListRulesWithResponse(c.Context(), nil)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		if *asJSON {
@@ -240,7 +240,7 @@ func ruleList() *cobra.Command {
 			rows = append(rows, []string{x.Name, string(x.Source), deref(x.Repository),
 				deref(x.Branch), x.Tag, x.Project, x.Environment, fmt.Sprint(x.Active)})
 		}
-		return table(c.OutOrStdout(), rows)
+		return printTable(c.OutOrStdout(), rows)
 	}
 	return c
 }
@@ -270,21 +270,27 @@ func ruleSet() *cobra.Command {
 	f.StringVar(&tokenFile, "token-file", "", "file with the code host's token; - is standard input")
 	f.BoolVar(&off, "off", false, "keep it, and take no events")
 	c.RunE = func(c *cobra.Command, args []string) (err error) {
-		if body.Secret, err = hidden(c, secretFile); err != nil {
+		if body.Secret, err = readSecretValue(c, secretFile); err != nil {
 			return err
 		}
-		if body.Token, err = hidden(c, tokenFile); err != nil {
+		if body.Token, err = readSecretValue(c, tokenFile); err != nil {
 			return err
 		}
 		active, minutes := !off, int(wait/time.Minute)
 		body.Source, body.Active, body.WaitMinutes = apiclient.RuleSource(source), &active, &minutes
-		body.Repository, body.Branch, body.ApiUrl = given(repository), given(branch), given(apiURL)
+		body.Repository, body.Branch, body.ApiUrl = nilIfZero(
+			repository,
+		), nilIfZero(
+			branch,
+		), nilIfZero(
+			apiURL,
+		)
 		api, err := newClient()
 		if err != nil {
 			return err
 		}
 		r, err := api.PutRuleWithResponse(c.Context(), args[0], body)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		return toldSecret(c.OutOrStdout(), "rule "+args[0], r.JSON200.Secret)
@@ -302,7 +308,7 @@ func ruleShow() *cobra.Command {
 			return err
 		}
 		r, err := api.GetRuleWithResponse(c.Context(), args[0])
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		if *asJSON {
@@ -311,9 +317,9 @@ func ruleShow() *cobra.Command {
 		rows := [][]string{{"REVIEW", "BRANCH", "TAG", "DEPLOYMENT", "STATE", "CHANGED", "DETAIL"}}
 		for _, x := range r.JSON200.Reviews {
 			rows = append(rows, []string{x.Key, x.Branch, x.Tag, x.Deployment, string(x.State),
-				since(x.ChangedAt) + " ago", deref(x.Detail)})
+				formatAge(x.ChangedAt) + " ago", deref(x.Detail)})
 		}
-		return table(c.OutOrStdout(), rows)
+		return printTable(c.OutOrStdout(), rows)
 	}
 	return c
 }
@@ -327,7 +333,7 @@ func ruleDelete() *cobra.Command {
 			return err
 		}
 		r, err := api.DeleteRuleWithResponse(c.Context(), args[0])
-		return answered(r, err)
+		return checkAnswer(r, err)
 	}
 	return c
 }

@@ -25,7 +25,7 @@ type webhookDocument struct {
 func webhookObject(w apiclient.Webhook) object {
 	return object{Kind: "webhook", Name: w.Name, Body: webhookDocument{
 		Format: w.Kind, Project: w.Project, Environment: w.Environment, Events: w.Events,
-		Template: w.Template, Active: unless(w.Active),
+		Template: w.Template, Active: nilIfActive(w.Active),
 	}}
 }
 
@@ -33,12 +33,12 @@ func ruleObject(r apiclient.Rule) object {
 	return object{Kind: "rule", Name: r.Name, Body: apiclient.RulePut{
 		Source: r.Source, Repository: r.Repository, Project: r.Project, Environment: r.Environment,
 		Branch: r.Branch, Tag: r.Tag, WaitMinutes: &r.WaitMinutes, ApiUrl: r.ApiUrl,
-		Active: unless(r.Active),
+		Active: nilIfActive(r.Active),
 	}}
 }
 
-// unless leaves out a yes that is meant anyway.
-func unless(active bool) *bool {
+// nilIfActive leaves out a yes that is meant anyway.
+func nilIfActive(active bool) *bool {
 	if active {
 		return nil
 	}

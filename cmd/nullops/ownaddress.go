@@ -75,21 +75,21 @@ func databasePlace(host string, port uint16) place {
 	return place{host: host, port: port}
 }
 
-// include reports whether an address is one of ours.
-func (o *ownAddresses) include(ap netip.AddrPort) bool {
+// contains reports whether an address is one of ours.
+func (o *ownAddresses) contains(ap netip.AddrPort) bool {
 	ip := ap.Addr().Unmap().WithZone("")
 	for _, p := range o.places {
-		if p.port == ap.Port() && o.at(p.host, ip) {
+		if p.port == ap.Port() && o.answersAt(p.host, ip) {
 			return true
 		}
 	}
 	return false
 }
 
-// at reports whether something that listens at host answers at ip. What is on
+// answersAt reports whether something that listens at host answers at ip. What is on
 // this machine may answer at each of its addresses.
-func (o *ownAddresses) at(host string, ip netip.Addr) bool {
-	for _, own := range o.resolve(host) {
+func (o *ownAddresses) answersAt(host string, ip netip.Addr) bool {
+	for _, own := range o.resolveHost(host) {
 		if own == ip {
 			return true
 		}
@@ -101,7 +101,7 @@ func (o *ownAddresses) at(host string, ip netip.Addr) bool {
 	return false
 }
 
-func (o *ownAddresses) resolve(host string) []netip.Addr {
+func (o *ownAddresses) resolveHost(host string) []netip.Addr {
 	if host == "" {
 		return []netip.Addr{netip.IPv6Unspecified()}
 	}

@@ -35,7 +35,7 @@ func TestOwnAddresses(t *testing.T) {
 		"198.51.100.4:5432": true, "[2001:db8::4]:5432": true, "198.51.100.4:5000": false,
 		"198.51.100.5:5432": false,
 	} {
-		if got := o.include(netip.MustParseAddrPort(text)); got != want {
+		if got := o.contains(netip.MustParseAddrPort(text)); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
 		}
 	}
@@ -53,7 +53,7 @@ func TestOwnAddresses_DatabaseBehindASocket(t *testing.T) {
 		"127.0.0.1:5433": true, "192.0.2.7:5433": true, "192.0.2.7:5432": false,
 		"192.0.2.9:5433": false,
 	} {
-		if got := o.include(netip.MustParseAddrPort(text)); got != want {
+		if got := o.contains(netip.MustParseAddrPort(text)); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
 		}
 	}

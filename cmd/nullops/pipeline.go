@@ -38,7 +38,7 @@ func pipelineVersionsCommand() *cobra.Command {
 		params := &apiclient.ListPipelineVersionsParams{}
 		for {
 			r, err := api.ListPipelineVersionsWithResponse(c.Context(), args[0], params)
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return err
 			}
 			items = append(items, r.JSON200.Items...)
@@ -66,10 +66,10 @@ func printVersions(w io.Writer, items []apiclient.PipelineVersion) error {
 			users += ": " + strings.Join(names, ", ")
 		}
 		rows = append(rows, []string{fmt.Sprintf("v%d", v.Version),
-			strconv.Itoa(len(v.Pipeline.Steps)), v.CreatedBy, since(v.CreatedAt), users,
+			strconv.Itoa(len(v.Pipeline.Steps)), v.CreatedBy, formatAge(v.CreatedAt), users,
 			deref(v.Note)})
 	}
-	return table(w, rows)
+	return printTable(w, rows)
 }
 
 func pipelineDiffCommand() *cobra.Command {
@@ -93,7 +93,7 @@ func pipelineDiffCommand() *cobra.Command {
 		}
 		r, err := api.DiffPipelineVersionWithResponse(c.Context(), args[0], to,
 			&apiclient.DiffPipelineVersionParams{Against: &from})
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		if *asJSON {
@@ -129,7 +129,7 @@ func printDiff(w io.Writer, indent string, d pipeline.Diff) {
 		printFields(w, indent+"    ", s.Fields)
 	}
 	if d.Order != nil {
-		fmt.Fprintf(w, "%s~ order: %s → %s\n", indent, keys(d.Order.Old), keys(d.Order.New))
+		fmt.Fprintf(w, "%s~ order: %s → %s\n", indent, joinKeys(d.Order.Old), joinKeys(d.Order.New))
 	}
 }
 
@@ -145,7 +145,7 @@ func whatStep(s pipeline.Step) string {
 	return "nothing"
 }
 
-func keys(all []pipeline.StepKey) string {
+func joinKeys(all []pipeline.StepKey) string {
 	text := make([]string, len(all))
 	for i, key := range all {
 		text[i] = string(key)
@@ -156,14 +156,14 @@ func keys(all []pipeline.StepKey) string {
 // printFields writes "path: old → new", one line each.
 func printFields(w io.Writer, indent string, fields []pipeline.FieldChange) {
 	for _, f := range fields {
-		fmt.Fprintf(w, "%s%s: %s → %s\n", indent, visible(f.Path), valueText(f.Old),
+		fmt.Fprintf(w, "%s%s: %s → %s\n", indent, sanitizeText(f.Path), valueText(f.Old),
 			valueText(f.New))
 	}
 }
 
 func valueText(v json.RawMessage) string {
 	const most = 200
-	text := visible(string(v))
+	text := sanitizeText(string(v))
 	switch {
 	case v == nil:
 		return "(none)"
@@ -187,7 +187,7 @@ func pipelineRestoreCommand() *cobra.Command {
 				return err
 			}
 			r, err := api.RestorePipelineVersionWithResponse(c.Context(), args[0], number, nil)
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return err
 			}
 			if !r.JSON200.Changed {

@@ -62,8 +62,8 @@ type sample struct {
 	missing []string
 }
 
-// request is the input as an object; nil if it is none, which is a fine sample.
-func (s sample) request() map[string]any {
+// requestObject is the input as an object; nil if it is none, which is a fine sample.
+func (s sample) requestObject() map[string]any {
 	var r map[string]any
 	if json.Unmarshal(s.in, &r) != nil {
 		return nil
@@ -77,8 +77,8 @@ func (s sample) succeeds() bool {
 	return json.Unmarshal(s.out, &answer) == nil && answer.Success
 }
 
-// samples reads the recorded inputs in the order of their names.
-func (p pluginFolder) samples(values map[string]string) ([]sample, error) {
+// readSamples reads the recorded inputs in the order of their names.
+func (p pluginFolder) readSamples(values map[string]string) ([]sample, error) {
 	if p.inputs == "" {
 		return nil, nil
 	}

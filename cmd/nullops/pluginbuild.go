@@ -40,8 +40,8 @@ func (f *buildFlags) registerCredentials(c *cobra.Command) {
 		"read the registry's password from standard input")
 }
 
-// credentials never come from arguments: those are public.
-func (f *buildFlags) credentials(in io.Reader) (packaging.Credentials, error) {
+// readCredentials never come from arguments: those are public.
+func (f *buildFlags) readCredentials(in io.Reader) (packaging.Credentials, error) {
 	c := packaging.Credentials{User: f.user, Password: os.Getenv("NULLOPS_REGISTRY_PASSWORD")}
 	if c.User == "" {
 		c.User = os.Getenv("NULLOPS_REGISTRY_USER")
@@ -79,11 +79,11 @@ func pluginBuildCommand() *cobra.Command {
 		if tag == "" || out == "" && !push {
 			return usageError{errors.New("give --tag, and --out or --push")}
 		}
-		credentials, err := f.credentials(c.InOrStdin())
+		credentials, err := f.readCredentials(c.InOrStdin())
 		if err != nil {
 			return err
 		}
-		p, image, err := f.build(c.Context(), args[0], credentials)
+		p, image, err := f.buildImage(c.Context(), args[0], credentials)
 		if err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func pluginPushCommand() *cobra.Command {
 		if file == "" {
 			return usageError{errors.New("give --file")}
 		}
-		credentials, err := f.credentials(c.InOrStdin())
+		credentials, err := f.readCredentials(c.InOrStdin())
 		if err != nil {
 			return err
 		}
@@ -152,8 +152,12 @@ func writeImage(file, tag string, image v1.Image) error {
 	return nil
 }
 
-// build makes the image of a plugin's folder.
-func (f *buildFlags) build(ctx context.Context, dir string, credentials packaging.Credentials) (
+// buildImage makes the image of a plugin's folder.
+func (f *buildFlags) buildImage(
+	ctx context.Context,
+	dir string,
+	credentials packaging.Credentials,
+) (
 	pluginFolder, v1.Image, error,
 ) {
 	p, err := openPlugin(dir)
@@ -168,7 +172,7 @@ func (f *buildFlags) build(ctx context.Context, dir string, credentials packagin
 		}
 	}
 	if recipe.Program == "" {
-		program, clean, err := p.program(ctx)
+		program, clean, err := p.buildProgram(ctx)
 		if err != nil {
 			return p, nil, err
 		}
@@ -188,9 +192,9 @@ func layerCache() string {
 	return filepath.Join(cache, "nullops", "plugin")
 }
 
-// program is what goes into the image: Go source is compiled, anything else is
+// buildProgram is what goes into the image: Go source is compiled, anything else is
 // the folder itself.
-func (p pluginFolder) program(ctx context.Context) (string, func(), error) {
+func (p pluginFolder) buildProgram(ctx context.Context) (string, func(), error) {
 	nothing := func() {}
 	if _, err := os.Stat(filepath.Join(p.dir, "main.go")); err != nil {
 		return p.dir, nothing, nil

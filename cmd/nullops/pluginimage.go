@@ -11,8 +11,8 @@ import (
 	"github.com/nullops/nullops/plugins/stdio"
 )
 
-// subject is the plugin in a folder, or the one in an image.
-func (f *tryFlags) subject(ctx context.Context, what string, c packaging.Credentials) (
+// openSubject is the plugin in a folder, or the one in an image.
+func (f *tryFlags) openSubject(ctx context.Context, what string, c packaging.Credentials) (
 	p pluginFolder, err error,
 ) {
 	info, err := os.Stat(what)

@@ -32,14 +32,18 @@ type trial struct {
 	serial    int
 }
 
-// open connects to the engine and puts the plugin's image there.
-func (f *tryFlags) open(ctx context.Context, credentials packaging.Credentials, p pluginFolder) (
+// openTrial connects to the engine and puts the plugin's image there.
+func (f *tryFlags) openTrial(
+	ctx context.Context,
+	credentials packaging.Credentials,
+	p pluginFolder,
+) (
 	*trial, error,
 ) {
 	t := &trial{plugin: p}
-	err := t.connect(ctx, f.engine)
+	err := t.connectEngine(ctx, f.engine)
 	if err == nil {
-		err = f.prepare(ctx, credentials, t)
+		err = f.prepareSpec(ctx, credentials, t)
 	}
 	if err != nil {
 		t.close(ctx)
@@ -48,13 +52,13 @@ func (f *tryFlags) open(ctx context.Context, credentials packaging.Credentials, 
 	return t, nil
 }
 
-func (t *trial) connect(ctx context.Context, engine string) error {
-	data, err := t.folder("")
+func (t *trial) connectEngine(ctx context.Context, engine string) error {
+	data, err := t.makeFolder("")
 	if err != nil {
 		return err
 	}
 	// What an agent keeps in memory only is kept in memory here too.
-	run, err := t.folder("/dev/shm")
+	run, err := t.makeFolder("/dev/shm")
 	if err != nil {
 		return err
 	}
@@ -65,7 +69,7 @@ func (t *trial) connect(ctx context.Context, engine string) error {
 }
 
 // makeFolder makes a temporary folder that close removes.
-func (t *trial) folder(in string) (string, error) {
+func (t *trial) makeFolder(in string) (string, error) {
 	dir, err := os.MkdirTemp(in, "nullops-try-")
 	if err != nil {
 		return "", fmt.Errorf("make a folder: %w", err)
@@ -75,8 +79,12 @@ func (t *trial) folder(in string) (string, error) {
 }
 
 // prepareSpec sets how the plugin runs: with the limits that an agent uses.
-func (f *tryFlags) prepare(ctx context.Context, credentials packaging.Credentials, t *trial) error {
-	image, err := f.place(ctx, credentials, t)
+func (f *tryFlags) prepareSpec(
+	ctx context.Context,
+	credentials packaging.Credentials,
+	t *trial,
+) error {
+	image, err := f.provideImage(ctx, credentials, t)
 	if err != nil {
 		return err
 	}
@@ -92,20 +100,20 @@ func (f *tryFlags) prepare(ctx context.Context, credentials packaging.Credential
 
 // provideImage gets the image into the engine: the named one, or one that is built
 // now.
-func (f *tryFlags) place(ctx context.Context, credentials packaging.Credentials, t *trial) (
+func (f *tryFlags) provideImage(ctx context.Context, credentials packaging.Credentials, t *trial) (
 	pipeline.Image, error,
 ) {
 	if f.image != "" {
-		return t.fetch(ctx, f.image, credentials)
+		return t.pullImage(ctx, f.image, credentials)
 	}
-	_, built, err := f.build(ctx, t.plugin.dir, credentials)
+	_, built, err := f.buildImage(ctx, t.plugin.dir, credentials)
 	if err != nil {
 		return pipeline.Image{}, err
 	}
-	return lend(ctx, t.runtime, t.plugin.name, built)
+	return loadIntoEngine(ctx, t.runtime, t.plugin.name, built)
 }
 
-func (t *trial) fetch(ctx context.Context, named string, credentials packaging.Credentials) (
+func (t *trial) pullImage(ctx context.Context, named string, credentials packaging.Credentials) (
 	pipeline.Image, error,
 ) {
 	ref, err := packaging.ParseReference(named)
@@ -121,10 +129,10 @@ func (t *trial) fetch(ctx context.Context, named string, credentials packaging.C
 	return image, t.runtime.Pull(ctx, image, auth, nil)
 }
 
-// lend hands an image that was just built to the engine, through a registry that
+// loadIntoEngine hands an image that was just built to the engine, through a registry that
 // lives as long as this call: engines have no other door that every one of them
 // opens.
-func lend(ctx context.Context, runtime *docker.Docker, name string, built v1.Image) (
+func loadIntoEngine(ctx context.Context, runtime *docker.Docker, name string, built v1.Image) (
 	pipeline.Image, error,
 ) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -53,26 +53,26 @@ func (f *tryFlags) run(ctx context.Context, in io.Reader, out io.Writer, what st
 	if err != nil {
 		return err
 	}
-	credentials, err := f.credentials(in)
+	credentials, err := f.readCredentials(in)
 	if err != nil {
 		return err
 	}
-	p, err := f.subject(ctx, what, credentials)
+	p, err := f.openSubject(ctx, what, credentials)
 	if err != nil {
 		return err
 	}
-	samples, err := p.samples(values)
+	samples, err := p.readSamples(values)
 	if err != nil {
 		return err
 	}
-	t, err := f.open(ctx, credentials, p)
+	t, err := f.openTrial(ctx, credentials, p)
 	if err != nil {
 		return err
 	}
 	defer t.close(ctx)
-	failed := t.samples(ctx, out, samples)
+	failed := t.runSamples(ctx, out, samples)
 	if f.conformance {
-		more, err := t.conform(ctx, out, samples)
+		more, err := t.runConformance(ctx, out, samples)
 		if err != nil {
 			return err
 		}

@@ -46,7 +46,7 @@ func validatePlugin(out io.Writer, dir string) error {
 	}
 	problems = append(problems, more...)
 	for _, problem := range problems {
-		fmt.Fprintln(out, visible(problem))
+		fmt.Fprintln(out, sanitizeText(problem))
 	}
 	if len(problems) > 0 {
 		return fmt.Errorf("%s: %d problems", p.name, len(problems))
@@ -165,7 +165,7 @@ func checkDefaults(parameters json.RawMessage) []string {
 		if err != nil {
 			continue // compiled with the whole before
 		}
-		if err := fits(schema, map[string]any{name: property["default"]}); err != nil {
+		if err := checkSchema(schema, map[string]any{name: property["default"]}); err != nil {
 			problems = append(problems, fmt.Sprintf("the default of %q: %v", name, err))
 		}
 	}
@@ -173,8 +173,8 @@ func checkDefaults(parameters json.RawMessage) []string {
 	return problems
 }
 
-// fits compares a value with a schema, through JSON, as it will travel.
-func fits(schema *jsonschema.Schema, value any) error {
+// checkSchema compares a value with a schema, through JSON, as it will travel.
+func checkSchema(schema *jsonschema.Schema, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return err
@@ -199,7 +199,7 @@ func fits(schema *jsonschema.Schema, value any) error {
 // checkSamples holds the recorded inputs to the schemas. One whose answer is a
 // refusal may be wrong on purpose.
 func checkSamples(p pluginFolder) (int, []string, error) {
-	samples, err := p.samples(nil)
+	samples, err := p.readSamples(nil)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -226,7 +226,7 @@ func checkSample(s sample, parameters *jsonschema.Schema) string {
 	if len(s.out) > 0 && !s.succeeds() {
 		return ""
 	}
-	request := s.request()
+	request := s.requestObject()
 	if request == nil {
 		return "the input is not a JSON object"
 	}
@@ -237,7 +237,7 @@ func checkSample(s sample, parameters *jsonschema.Schema) string {
 	if given == nil {
 		given = map[string]any{}
 	}
-	if err := fits(parameters, given); err != nil {
+	if err := checkSchema(parameters, given); err != nil {
 		return "parameters do not fit the schema: " + err.Error()
 	}
 	return ""

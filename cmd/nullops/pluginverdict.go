@@ -14,63 +14,63 @@ import (
 	"github.com/nullops/nullops/plugins/stdio"
 )
 
-// samples runs the recorded inputs in their order and counts those that failed.
-func (t *trial) samples(ctx context.Context, out io.Writer, samples []sample) int {
+// runSamples runs the recorded inputs in their order and counts those that failed.
+func (t *trial) runSamples(ctx context.Context, out io.Writer, samples []sample) int {
 	failed := 0
 	for _, s := range samples {
 		if len(s.missing) > 0 {
 			fmt.Fprintf(out, "SKIP %s: give --set for %s\n", s.name, strings.Join(s.missing, ", "))
 			continue
 		}
-		if err := t.sample(ctx, out, s); err != nil {
+		if err := t.runSample(ctx, out, s); err != nil {
 			failed++
 		}
 	}
 	return failed
 }
 
-// sample runs one recorded input and shows all about it.
-func (t *trial) sample(ctx context.Context, out io.Writer, s sample) error {
+// runSample runs one recorded input and shows all about it.
+func (t *trial) runSample(ctx context.Context, out io.Writer, s sample) error {
 	begun := time.Now()
 	ran, err := t.run(ctx, s.in)
 	took := time.Since(begun)
 	if err == nil {
-		err = t.compare(ran, s)
+		err = t.compareAnswer(ran, s)
 	}
-	tell(out, s.name, took, err)
-	show(out, "in ", strings.TrimSpace(string(s.in)))
+	printTrialResult(out, s.name, took, err)
+	printIndented(out, "in ", strings.TrimSpace(string(s.in)))
 	for _, line := range ran.Log {
-		show(out, "log", line)
+		printIndented(out, "log", line)
 	}
-	show(out, "out", strings.TrimSpace(string(ran.Stdout)))
+	printIndented(out, "out", strings.TrimSpace(string(ran.Stdout)))
 	return err
 }
 
 // printTrialResult prints whether one check succeeded.
-func tell(out io.Writer, what string, took time.Duration, err error) {
+func printTrialResult(out io.Writer, what string, took time.Duration, err error) {
 	took = took.Round(time.Millisecond)
 	if err != nil {
-		fmt.Fprintf(out, "FAIL %s (%s): %s\n", what, took, visible(err.Error()))
+		fmt.Fprintf(out, "FAIL %s (%s): %s\n", what, took, sanitizeText(err.Error()))
 		return
 	}
 	fmt.Fprintf(out, "ok   %s (%s)\n", what, took)
 }
 
-func show(out io.Writer, what, text string) {
+func printIndented(out io.Writer, what, text string) {
 	for line := range strings.Lines(text) {
-		fmt.Fprintf(out, "     %s %s\n", what, visible(strings.TrimRight(line, "\n")))
+		fmt.Fprintf(out, "     %s %s\n", what, sanitizeText(strings.TrimRight(line, "\n")))
 	}
 }
 
-// compare holds an answer to the contract, to the component's own schema, and to
+// compareAnswer holds an answer to the contract, to the component's own schema, and to
 // the recorded answer.
-func (t *trial) compare(ran conformance.Ran, s sample) error {
+func (t *trial) compareAnswer(ran conformance.Ran, s sample) error {
 	answer, err := ran.Answer()
 	if err != nil {
 		return err
 	}
-	if answer.Success && s.request()["action"] == string(stdio.ActionCreate) {
-		if err := t.fits(answer.Outputs); err != nil {
+	if answer.Success && s.requestObject()["action"] == string(stdio.ActionCreate) {
+		if err := t.checkOutputs(answer.Outputs); err != nil {
 			return fmt.Errorf("outputs: %w", err)
 		}
 	}
@@ -82,12 +82,12 @@ func (t *trial) compare(ran conformance.Ran, s sample) error {
 	if err != nil {
 		return fmt.Errorf("the recorded answer: %w", err)
 	}
-	return differs("answer", is, should)
+	return firstDifference("answer", is, should)
 }
 
-// fits compares outputs with the schema that component.json declares, as the
+// checkOutputs compares outputs with the schema that component.json declares, as the
 // control plane does. What is wrong with the schema itself is validate's to say.
-func (t *trial) fits(outputs map[string]any) error {
+func (t *trial) checkOutputs(outputs map[string]any) error {
 	schema, err := schemaOf("outputs", t.plugin.component.Outputs)
 	if err != nil {
 		return nil //nolint:nilerr // see above
@@ -95,11 +95,11 @@ func (t *trial) fits(outputs map[string]any) error {
 	if outputs == nil {
 		outputs = map[string]any{}
 	}
-	return fits(schema, outputs)
+	return checkSchema(schema, outputs)
 }
 
-// differs names the first place where two answers differ.
-func differs(at string, is, should any) error {
+// firstDifference names the first place where two answers differ.
+func firstDifference(at string, is, should any) error {
 	if should == "<any>" && is != nil {
 		return nil
 	}
@@ -110,7 +110,7 @@ func differs(at string, is, should any) error {
 			return fmt.Errorf("%s is %v instead of %v", at, is, should)
 		}
 		for name, value := range want {
-			if err := differs(at+"."+name, got[name], value); err != nil {
+			if err := firstDifference(at+"."+name, got[name], value); err != nil {
 				return err
 			}
 		}
@@ -121,7 +121,7 @@ func differs(at string, is, should any) error {
 			return fmt.Errorf("%s is %v instead of %v", at, is, should)
 		}
 		for i, value := range want {
-			if err := differs(fmt.Sprintf("%s[%d]", at, i), got[i], value); err != nil {
+			if err := firstDifference(fmt.Sprintf("%s[%d]", at, i), got[i], value); err != nil {
 				return err
 			}
 		}
@@ -133,20 +133,20 @@ func differs(at string, is, should any) error {
 	return nil
 }
 
-// conform runs the conformance suite and counts what failed.
-func (t *trial) conform(ctx context.Context, out io.Writer, samples []sample) (int, error) {
+// runConformance runs the conformance suite and counts what failed.
+func (t *trial) runConformance(ctx context.Context, out io.Writer, samples []sample) (int, error) {
 	verdicts, err := conformance.Check(ctx, conformance.Subject{Component: t.plugin.component,
-		Create: workingCreate(samples), Fits: t.fits, Run: t.run})
+		Create: workingCreate(samples), Fits: t.checkOutputs, Run: t.run})
 	failed := 0
 	for _, v := range verdicts {
 		switch {
 		case v.Skipped != "":
-			fmt.Fprintf(out, "SKIP %s: %s\n", v.Check, visible(v.Skipped))
+			fmt.Fprintf(out, "SKIP %s: %s\n", v.Check, sanitizeText(v.Skipped))
 		case v.Problem != "":
 			failed++
-			tell(out, v.Check, v.Took, errors.New(v.Problem))
+			printTrialResult(out, v.Check, v.Took, errors.New(v.Problem))
 		default:
-			tell(out, v.Check, v.Took, nil)
+			printTrialResult(out, v.Check, v.Took, nil)
 		}
 	}
 	return failed, err
@@ -155,7 +155,7 @@ func (t *trial) conform(ctx context.Context, out io.Writer, samples []sample) (i
 // workingCreate is the first recorded create that works; nil if there is none.
 func workingCreate(samples []sample) map[string]any {
 	for _, s := range samples {
-		r := s.request()
+		r := s.requestObject()
 		if r["action"] == string(stdio.ActionCreate) && s.succeeds() && len(s.missing) == 0 {
 			return r
 		}

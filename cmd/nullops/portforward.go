@@ -75,8 +75,8 @@ func (f forward) run(c *cobra.Command, listen string) error {
 	ctx, cancel := context.WithCancel(c.Context())
 	defer cancel()
 	// Fail now with the error that the first connection would get.
-	r, err := f.client.CreateReachTicketWithResponse(ctx, f.deployment, f.service, f.wish())
-	if err := answered(r, err); err != nil {
+	r, err := f.client.CreateReachTicketWithResponse(ctx, f.deployment, f.service, f.ticketRequest())
+	if err := checkAnswer(r, err); err != nil {
 		return err
 	}
 	var lc net.ListenConfig
@@ -100,21 +100,21 @@ func (f forward) run(c *cobra.Command, listen string) error {
 			return err
 		}
 		open.Go(func() {
-			if err := f.pass(ctx, conn); err != nil && ctx.Err() == nil {
-				fmt.Fprintln(c.ErrOrStderr(), "nullops:", visible(err.Error()))
+			if err := f.forwardConn(ctx, conn); err != nil && ctx.Err() == nil {
+				fmt.Fprintln(c.ErrOrStderr(), "nullops:", sanitizeText(err.Error()))
 			}
 		})
 	}
 }
 
-func (f forward) wish() apiclient.ReachTicketCreate {
+func (f forward) ticketRequest() apiclient.ReachTicketCreate {
 	return apiclient.ReachTicketCreate{Kind: apiclient.ReachTicketCreateKindForward, Port: &f.port}
 }
 
-// pass connects one connection of this machine with the service.
-func (f forward) pass(ctx context.Context, conn net.Conn) error {
+// forwardConn connects one connection of this machine with the service.
+func (f forward) forwardConn(ctx context.Context, conn net.Conn) error {
 	defer func() { _ = conn.Close() }()
-	ws, err := f.client.reach(ctx, f.deployment, f.service, f.wish(), greeting{})
+	ws, err := f.client.openReach(ctx, f.deployment, f.service, f.ticketRequest(), greeting{})
 	if err != nil {
 		return err
 	}

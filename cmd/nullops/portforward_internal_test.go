@@ -59,7 +59,7 @@ func TestForward_HalfClose(t *testing.T) {
 		conn, err := l.Accept()
 		if err == nil {
 			err = forward{client: api, deployment: "00000000-0000-0000-0000-000000000001",
-				service: "db", port: 5432}.pass(t.Context(), conn)
+				service: "db", port: 5432}.forwardConn(t.Context(), conn)
 		}
 		passed <- err
 	}()

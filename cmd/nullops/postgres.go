@@ -49,12 +49,12 @@ func newDevPostgres(s DevSettings, log *slog.Logger) (*devPostgres, error) {
 		sum := sha256.Sum256([]byte(data))
 		p.socket = filepath.Join(os.TempDir(), fmt.Sprintf("nullops-%x", sum[:6]))
 	}
-	p.as, err = unprivileged()
+	p.as, err = unprivilegedUser()
 	return p, err
 }
 
 // unprivilegedUser is the user the server runs as: PostgreSQL refuses to run as root.
-func unprivileged() (*syscall.Credential, error) {
+func unprivilegedUser() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
 	}
@@ -70,17 +70,17 @@ func unprivileged() (*syscall.Credential, error) {
 
 // connString is how to connect. Only users with access to the socket's folder can
 // connect, so there is no password.
-func (p *devPostgres) url() string {
+func (p *devPostgres) connString() string {
 	return "host=" + p.socket + " user=nullops dbname=nullops"
 }
 
 // run prepares the data folder, starts the server, calls ready once it answers,
 // and stops the server when ctx ends. A server that ends by itself is an error.
 func (p *devPostgres) run(ctx context.Context, ready func()) error {
-	if err := p.prepare(ctx); err != nil {
+	if err := p.prepareData(ctx); err != nil {
 		return err
 	}
-	server := p.command(filepath.Join(p.bin, "postgres"), "-D", p.data, "-k", p.socket,
+	server := p.serverCommand(filepath.Join(p.bin, "postgres"), "-D", p.data, "-k", p.socket,
 		"-c", "listen_addresses=", "-c", "logging_collector=off")
 	ended := make(chan error, 1)
 	started := make(chan error, 1)
@@ -89,7 +89,7 @@ func (p *devPostgres) run(ctx context.Context, ready func()) error {
 		return fmt.Errorf("start PostgreSQL: %w", err)
 	}
 	if err := p.awaitAnswer(ctx, ended); err != nil {
-		return errors.Join(err, stop(server, ended))
+		return errors.Join(err, stopServer(server, ended))
 	}
 	p.log.InfoContext(ctx, "PostgreSQL answers", "data", p.data)
 	ready()
@@ -97,7 +97,7 @@ func (p *devPostgres) run(ctx context.Context, ready func()) error {
 	case err := <-ended:
 		return fmt.Errorf("PostgreSQL ended by itself, see its lines above: %w", err)
 	case <-ctx.Done():
-		return stop(server, ended)
+		return stopServer(server, ended)
 	}
 }
 
@@ -112,8 +112,8 @@ func runOnOwnThread(c *exec.Cmd, started, ended chan<- error) {
 	}
 }
 
-// stop asks for a fast shutdown: clients are cut, data is safe.
-func stop(c *exec.Cmd, ended <-chan error) error {
+// stopServer asks for a fast shutdown: clients are cut, data is safe.
+func stopServer(c *exec.Cmd, ended <-chan error) error {
 	if err := c.Process.Signal(syscall.SIGINT); err != nil {
 		return nil
 	}
@@ -125,9 +125,9 @@ func stop(c *exec.Cmd, ended <-chan error) error {
 	}
 }
 
-// command runs a server binary as the unprivileged user, and has it end with
+// serverCommand runs a server binary as the unprivileged user, and has it end with
 // this process.
-func (p *devPostgres) command(path string, args ...string) *exec.Cmd {
+func (p *devPostgres) serverCommand(path string, args ...string) *exec.Cmd {
 	c := exec.Command(path, args...)
 	c.Dir = "/"
 	c.Stdout, c.Stderr = os.Stderr, os.Stderr
@@ -143,7 +143,7 @@ func (p *devPostgres) command(path string, args ...string) *exec.Cmd {
 
 // prepareData makes the data folder on first start, and never touches one of another
 // PostgreSQL version.
-func (p *devPostgres) prepare(ctx context.Context) error {
+func (p *devPostgres) prepareData(ctx context.Context) error {
 	for _, dir := range []string{p.data, p.socket} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return fmt.Errorf("prepare PostgreSQL: %w", err)
@@ -166,7 +166,7 @@ func (p *devPostgres) prepare(ctx context.Context) error {
 
 func (p *devPostgres) initdb(ctx context.Context) error {
 	p.log.InfoContext(ctx, "making a database", "data", p.data)
-	c := p.command(filepath.Join(p.bin, "initdb"), "-D", p.data, "-U", "nullops",
+	c := p.serverCommand(filepath.Join(p.bin, "initdb"), "-D", p.data, "-U", "nullops",
 		"--encoding=UTF8", "--locale=C.UTF-8", "--auth=trust", "--no-instructions")
 	var out strings.Builder
 	c.Stdout, c.Stderr = &out, &out

@@ -9,10 +9,10 @@ import (
 )
 
 // runPreflight prints what creating would check, and creates nothing.
-func (c *client) preflight(ctx context.Context, out io.Writer, body apiclient.DeploymentCreate,
+func (c *client) runPreflight(ctx context.Context, out io.Writer, body apiclient.DeploymentCreate,
 	asJSON bool) error {
 	r, err := c.PreflightDeploymentWithResponse(ctx, body)
-	if err := answered(r, err); err != nil {
+	if err := checkAnswer(r, err); err != nil {
 		return err
 	}
 	if asJSON {
@@ -35,7 +35,7 @@ func printPreflight(out io.Writer, p apiclient.Preflight) error {
 		}
 		rows = append(rows, []string{c.Id, deref(c.Subject), string(c.State), text})
 	}
-	if err := table(out, rows); err != nil {
+	if err := printTable(out, rows); err != nil {
 		return err
 	}
 	if len(p.Nodes) > 0 {
@@ -44,7 +44,7 @@ func printPreflight(out io.Writer, p apiclient.Preflight) error {
 		for _, n := range p.Nodes {
 			cpu, memory := "–", "–" // it is said only when no node has room
 			if n.CpuFree != nil && n.MemoryFree != nil {
-				cpu, memory = fmt.Sprintf("%.2f", *n.CpuFree), size(*n.MemoryFree)
+				cpu, memory = fmt.Sprintf("%.2f", *n.CpuFree), formatSize(*n.MemoryFree)
 			}
 			fits := "yes"
 			if !n.Fits {
@@ -52,7 +52,7 @@ func printPreflight(out io.Writer, p apiclient.Preflight) error {
 			}
 			rows = append(rows, []string{n.Node, fits, cpu, memory, deref(n.Reason)})
 		}
-		if err := table(out, rows); err != nil {
+		if err := printTable(out, rows); err != nil {
 			return err
 		}
 	}

@@ -9,15 +9,15 @@ import (
 	"github.com/nullops/nullops/controlplane/provision"
 )
 
-// provisioner sets machines up with this very program: control plane and agent
+// newProvisioner sets machines up with this very program: control plane and agent
 // are one release by definition.
-func (b *base) provisioner() (*provision.Provisioner, error) {
+func (b *base) newProvisioner() (*provision.Provisioner, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
 	return provision.New(provision.Config{Store: b.store, Catalog: b.catalog,
-		Listener: b.listener, Connect: b.connect, Program: program, Build: build,
+		Listener: b.listener, Connect: b.connectNode, Program: program, Build: build,
 		Holder: b.nodes.Holder, Log: b.log}), nil
 }
 
@@ -25,7 +25,7 @@ func (b *base) provisioner() (*provision.Provisioner, error) {
 func (b *base) hostKey(
 	ctx context.Context, actor access.Actor, host string, port int,
 ) (kind, fingerprint string, err error) {
-	p, err := b.provisioner()
+	p, err := b.newProvisioner()
 	if err != nil {
 		return "", "", err
 	}

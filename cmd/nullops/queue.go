@@ -17,7 +17,7 @@ type queueOptions struct {
 	deadline time.Duration
 }
 
-func (o *queueOptions) flags(c *cobra.Command) {
+func (o *queueOptions) registerFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.BoolVar(&o.wait, "queue", false, "wait for room instead of being refused without it")
 	f.IntVar(&o.priority, "priority", 128, "in the queue: 0 to 255, lower ones come first")
@@ -38,14 +38,14 @@ func deadlineSeconds(d time.Duration) (int, error) {
 	return int(math.Ceil(d.Seconds())), nil
 }
 
-// fill writes them into a request.
-func (o queueOptions) fill(body *apiclient.DeploymentCreate) error {
+// fillRequest writes them into a request.
+func (o queueOptions) fillRequest(body *apiclient.DeploymentCreate) error {
 	seconds, err := deadlineSeconds(o.deadline)
 	if err != nil {
 		return err
 	}
-	body.Wait, body.Priority = given(o.wait), &o.priority
-	body.DeadlineSeconds = given(seconds)
+	body.Wait, body.Priority = nilIfZero(o.wait), &o.priority
+	body.DeadlineSeconds = nilIfZero(seconds)
 	return nil
 }
 
@@ -68,9 +68,9 @@ func queueCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		p.Environment, p.Node, p.History = given(env), given(node), given(history)
+		p.Environment, p.Node, p.History = nilIfZero(env), nilIfZero(node), nilIfZero(history)
 		r, err := api.ListQueueWithResponse(c.Context(), &p)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		if *asJSON {
@@ -81,7 +81,7 @@ func queueCommand() *cobra.Command {
 		for _, q := range r.JSON200.Items {
 			rows = append(rows, queueRow(q))
 		}
-		return table(c.OutOrStdout(), rows)
+		return printTable(c.OutOrStdout(), rows)
 	}
 	return c
 }
@@ -98,13 +98,13 @@ func queueRow(q apiclient.QueueItem) []string {
 	switch {
 	case q.StartedAt == nil:
 	case q.EndedAt == nil:
-		ran = since(*q.StartedAt) + ", goes on"
+		ran = formatAge(*q.StartedAt) + ", goes on"
 	default:
-		ran = span(q.EndedAt.Sub(*q.StartedAt))
+		ran = formatSpan(q.EndedAt.Sub(*q.StartedAt))
 	}
 	return []string{place, q.Deployment, fmt.Sprint(q.Run), q.Project, q.Environment,
-		deref(q.Node), fmt.Sprint(q.Priority), since(q.QueuedAt) + " ago",
-		span(left.Sub(q.QueuedAt)), ran, fmt.Sprint(q.Attempts), string(q.Status),
+		deref(q.Node), fmt.Sprint(q.Priority), formatAge(q.QueuedAt) + " ago",
+		formatSpan(left.Sub(q.QueuedAt)), ran, fmt.Sprint(q.Attempts), string(q.Status),
 		deref(q.Reason)}
 }
 
@@ -113,7 +113,7 @@ func queueLine(d apiclient.Deployment) string {
 	if d.Queue == nil || d.Queue.Position == nil {
 		return ""
 	}
-	line := fmt.Sprintf("waits %s, number %d in the queue: %s", since(d.Queue.QueuedAt),
+	line := fmt.Sprintf("waits %s, number %d in the queue: %s", formatAge(d.Queue.QueuedAt),
 		*d.Queue.Position, deref(d.Queue.Reason))
 	if d.Queue.Deadline != nil {
 		line += fmt.Sprintf(" Fails %s.", d.Queue.Deadline.Local().Format(time.DateTime))
@@ -126,11 +126,11 @@ func runLine(q *apiclient.QueueEntry) string {
 	if q == nil || q.StartedAt == nil {
 		return ""
 	}
-	line := fmt.Sprintf("queued %s ago, started after %s", since(q.QueuedAt),
-		span(q.StartedAt.Sub(q.QueuedAt)))
+	line := fmt.Sprintf("queued %s ago, started after %s", formatAge(q.QueuedAt),
+		formatSpan(q.StartedAt.Sub(q.QueuedAt)))
 	switch {
 	case q.EndedAt != nil:
-		line += ", ended after " + span(q.EndedAt.Sub(*q.StartedAt))
+		line += ", ended after " + formatSpan(q.EndedAt.Sub(*q.StartedAt))
 	case q.Deadline != nil:
 		line += ", fails " + q.Deadline.Local().Format(time.DateTime) + " unless it is ready"
 	}

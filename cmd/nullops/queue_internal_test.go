@@ -12,7 +12,7 @@ import (
 // What 'node set' is not told stays as it was.
 func TestNodeSet_ChangesOnlyWhatIsNamed(t *testing.T) {
 	before := apiclient.NodePut{Environment: "qa", Address: "10.0.0.1:5000",
-		Settings: &apiclient.NodeSettings{RunLimit: given(4), Priority: given(10),
+		Settings: &apiclient.NodeSettings{RunLimit: nilIfZero(4), Priority: nilIfZero(10),
 			Labels: &map[string]string{"zone": "fra", "old": ""},
 			Taints: &[]apiclient.Taint{{Key: "slow", Effect: apiclient.TaintEffectPreferNoSchedule},
 				{Key: "gpu", Effect: apiclient.TaintEffectNoSchedule}}}}
@@ -24,9 +24,9 @@ func TestNodeSet_ChangesOnlyWhatIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := apiclient.NodePut{Environment: "qa", Address: "10.0.0.1:5000",
-		Settings: &apiclient.NodeSettings{Priority: given(10),
+		Settings: &apiclient.NodeSettings{Priority: nilIfZero(10),
 			Labels: &map[string]string{"zone": "ber", "disk": "nvme"},
-			Taints: &[]apiclient.Taint{{Key: "slow", Value: given("very"),
+			Taints: &[]apiclient.Taint{{Key: "slow", Value: nilIfZero("very"),
 				Effect: apiclient.TaintEffectNoSchedule}}}}
 	after.Settings = tidySettings(after.Settings)
 	if !reflect.DeepEqual(after, want) {
@@ -46,8 +46,8 @@ func TestQueue_IsTold(t *testing.T) {
 	queued := time.Now().Add(-time.Hour)
 	started := queued.Add(10 * time.Minute)
 	ended := started.Add(5 * time.Minute)
-	d := apiclient.Deployment{Queue: &apiclient.QueueEntry{QueuedAt: queued, Position: given(2),
-		Reason: given("No node has room.")}}
+	d := apiclient.Deployment{Queue: &apiclient.QueueEntry{QueuedAt: queued, Position: nilIfZero(2),
+		Reason: nilIfZero("No node has room.")}}
 	if got := queueLine(d); got != "waits 1 h, number 2 in the queue: No node has room." {
 		t.Error(got)
 	}
@@ -62,14 +62,14 @@ func TestQueue_IsTold(t *testing.T) {
 	for _, o := range []queueOptions{
 		{deadline: -time.Hour}, {wait: true, deadline: time.Millisecond},
 	} {
-		if err := o.fill(&apiclient.DeploymentCreate{}); err == nil ||
+		if err := o.fillRequest(&apiclient.DeploymentCreate{}); err == nil ||
 			!strings.Contains(err.Error(), "--deadline") {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
 	var body apiclient.DeploymentCreate
 	patient := queueOptions{wait: true, deadline: 90 * time.Second}
-	if err := patient.fill(&body); err != nil ||
+	if err := patient.fillRequest(&body); err != nil ||
 		!*body.Wait || *body.Priority != 0 || *body.DeadlineSeconds != 90 {
 		t.Errorf("%+v: %v", body, err)
 	}

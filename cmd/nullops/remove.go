@@ -15,7 +15,7 @@ func removeCommand() *cobra.Command {
 	return settleCommand("remove", "Remove a deployment, or cancel one that is being created",
 		func(ctx context.Context, api *client, id string) (*apiclient.Deployment, error) {
 			r, err := api.DeleteDeploymentWithResponse(ctx, id)
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return nil, err
 			}
 			return r.JSON202, nil
@@ -37,7 +37,7 @@ func retryCommand() *cobra.Command {
 				body.DeadlineSeconds = &seconds
 			}
 			r, err := api.RetryDeploymentWithResponse(ctx, id, body)
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return nil, err
 			}
 			return r.JSON202, nil
@@ -52,7 +52,7 @@ func forgetCommand() *cobra.Command {
 	return settleCommand("forget", "Give up on a stuck deployment; what is left stays recorded",
 		func(ctx context.Context, api *client, id string) (*apiclient.Deployment, error) {
 			r, err := api.ForgetDeploymentWithResponse(ctx, id)
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return nil, err
 			}
 			return r.JSON200, nil
@@ -96,7 +96,7 @@ func (c *client) awaitEnd(ctx context.Context, out io.Writer, d apiclient.Deploy
 			steps = io.Discard
 		}
 		var err error
-		if d, err = c.watch(ctx, steps, d); err != nil {
+		if d, err = c.watchDeployment(ctx, steps, d); err != nil {
 			return err
 		}
 	}

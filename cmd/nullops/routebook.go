@@ -15,9 +15,9 @@ import (
 // no more.
 const mostChanged = 1000
 
-// routeBook is what was last read of the routes. A wake-up costs what it is about, and not
+// routeCache is what was last read of the routes. A wake-up costs what it is about, and not
 // ten thousand deployments.
-type routeBook struct {
+type routeCache struct {
 	lifecycle *lifecycle.Lifecycle
 	// deployments and nodes collect the ids whose routes may have changed.
 	deployments, nodes *postgres.Subscription
@@ -27,7 +27,7 @@ type routeBook struct {
 
 // refresh reads what may have changed, or everything, and reports whether anything did
 // change. A change without a notification shows when everything is read.
-func (b *routeBook) refresh(ctx context.Context, everything bool) (changed bool, err error) {
+func (b *routeCache) refresh(ctx context.Context, everything bool) (changed bool, err error) {
 	ids, allDeployments := b.deployments.Heard()
 	nodes, allNodes := b.nodes.Heard()
 	everything = everything || allDeployments || allNodes || !b.known
@@ -41,7 +41,7 @@ func (b *routeBook) refresh(ctx context.Context, everything bool) (changed bool,
 	return changed, err
 }
 
-func (b *routeBook) readAll(ctx context.Context) (changed bool, err error) {
+func (b *routeCache) readAll(ctx context.Context) (changed bool, err error) {
 	all, err := b.lifecycle.Routes(ctx, access.System("ingress"))
 	if err != nil {
 		return false, err
@@ -51,7 +51,7 @@ func (b *routeBook) readAll(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-func (b *routeBook) readSome(ctx context.Context, ids, nodes []string) (bool, error) {
+func (b *routeCache) readSome(ctx context.Context, ids, nodes []string) (bool, error) {
 	if len(ids)+len(nodes) == 0 {
 		return false, nil
 	}
@@ -59,12 +59,12 @@ func (b *routeBook) readSome(ctx context.Context, ids, nodes []string) (bool, er
 	if err != nil {
 		return false, err
 	}
-	return b.replace(of, read), nil
+	return b.replaceRoutes(of, read), nil
 }
 
 // replaceRoutes replaces the routes of some deployments by those that were read. A
 // host that one of them took over is removed from its former deployment.
-func (b *routeBook) replace(of []controlplane.DeploymentID, read []controlplane.Route) bool {
+func (b *routeCache) replaceRoutes(of []controlplane.DeploymentID, read []controlplane.Route) bool {
 	theirs, hosts := map[controlplane.DeploymentID]bool{}, map[string]bool{}
 	for _, id := range of {
 		theirs[id] = true

@@ -36,8 +36,8 @@ func TestRouteBook_Replace(t *testing.T) {
 				known[3]}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := &routeBook{all: slices.Clone(known)}
-			changed := b.replace([]controlplane.DeploymentID{c.of}, c.read)
+			b := &routeCache{all: slices.Clone(known)}
+			changed := b.replaceRoutes([]controlplane.DeploymentID{c.of}, c.read)
 			if changed != c.changed || !slices.Equal(b.all, c.want) {
 				t.Errorf("changed %v, routes %v", changed, b.all)
 			}

@@ -62,19 +62,19 @@ func (s *routeSource) Watch(ctx context.Context, apply func(*ingress.Table)) err
 	defer wake.Close()
 	ticker := time.NewTicker(routeTick)
 	defer ticker.Stop()
-	book := &routeBook{lifecycle: s.lifecycle,
+	book := &routeCache{lifecycle: s.lifecycle,
 		deployments: s.listener.Collect(controlplane.TopicDeployment),
 		nodes:       s.listener.Collect(controlplane.TopicNode)}
 	defer book.deployments.Close()
 	defer book.nodes.Close()
 	var (
-		last  told
+		last  publishedTable
 		again time.Time
 	)
 	for version := uint64(1); ; version++ {
 		began := time.Now()
 		everything := !s.listener.Hears() || !began.Before(again)
-		if err := s.look(ctx, version, book, everything, &last, apply); err != nil {
+		if err := s.update(ctx, version, book, everything, &last, apply); err != nil {
 			return err
 		}
 		if s.read != nil {
@@ -83,15 +83,15 @@ func (s *routeSource) Watch(ctx context.Context, apply func(*ingress.Table)) err
 		if everything {
 			again = time.Now().Add(max(routeRest, routeShare*time.Since(began)))
 		}
-		if err := s.rest(ctx, wake.Wake, ticker.C, again); err != nil {
+		if err := s.waitForChange(ctx, wake.Wake, ticker.C, again); err != nil {
 			return err
 		}
 	}
 }
 
 // update reads what may have changed, and publishes a new table if something did.
-func (s *routeSource) look(ctx context.Context, version uint64, book *routeBook, everything bool,
-	last *told, apply func(*ingress.Table)) error {
+func (s *routeSource) update(ctx context.Context, version uint64, book *routeCache, everything bool,
+	last *publishedTable, apply func(*ingress.Table)) error {
 	changed, err := book.refresh(ctx, everything)
 	if err != nil {
 		return fmt.Errorf("read routes: %w", err)
@@ -103,12 +103,16 @@ func (s *routeSource) look(ctx context.Context, version uint64, book *routeBook,
 	if !changed && version > 1 && reflect.DeepEqual(front, last.front) {
 		return nil
 	}
-	next := told{s.routes(book.all, front), former(zones(front.Zones), book.all), front}
-	return s.tell(version, next, last, apply)
+	next := publishedTable{
+		s.toRoutes(book.all, front),
+		addFormerZones(toZones(front.Zones), book.all),
+		front,
+	}
+	return s.publishTable(version, next, last, apply)
 }
 
-// rest waits until something has changed, or everything has to be read again.
-func (s *routeSource) rest(
+// waitForChange waits until something has changed, or everything has to be read again.
+func (s *routeSource) waitForChange(
 	ctx context.Context, wake <-chan struct{}, tick <-chan time.Time, again time.Time,
 ) error {
 	for {
@@ -126,14 +130,14 @@ func (s *routeSource) rest(
 }
 
 // publishedTable is what the last table was made from.
-type told struct {
+type publishedTable struct {
 	routes []ingress.Route
 	zones  []ingress.Zone
 	front  controlplane.Front
 }
 
 // publishTable publishes a table. Failpoints are hit only if the table differs.
-func (s *routeSource) tell(version uint64, next told, last *told,
+func (s *routeSource) publishTable(version uint64, next publishedTable, last *publishedTable,
 	apply func(*ingress.Table)) error {
 	changed := s.fail != nil && len(next.routes)+len(last.routes) > 0 &&
 		!reflect.DeepEqual(next.routes, last.routes)
@@ -150,7 +154,7 @@ func (s *routeSource) tell(version uint64, next told, last *told,
 	return nil
 }
 
-func (s *routeSource) routes(
+func (s *routeSource) toRoutes(
 	all []controlplane.Route, front controlplane.Front,
 ) []ingress.Route {
 	out := make([]ingress.Route, len(all))
@@ -186,8 +190,8 @@ func waitsForNode(r controlplane.Route) bool {
 	}
 }
 
-// tunnels opens a stream to a route's service through its node's agent.
-func tunnels(d *fleet.Dialer) func(context.Context, ingress.Route) (net.Conn, error) {
+// newTunnelOpener opens a stream to a route's service through its node's agent.
+func newTunnelOpener(d *fleet.Dialer) func(context.Context, ingress.Route) (net.Conn, error) {
 	return func(ctx context.Context, r ingress.Route) (net.Conn, error) {
 		target, err := wire.ParseTarget(r.Target)
 		if err != nil {
@@ -210,7 +214,7 @@ func explainedTunnel(err error) error {
 // serveIngress answers for deployments until ctx ends.
 func (b *base) serveIngress(ctx context.Context) error {
 	s := b.settings
-	plain, secure, err := s.Ingress.listen()
+	plain, secure, err := s.Ingress.openListeners()
 	if err != nil {
 		return err
 	}
@@ -218,11 +222,13 @@ func (b *base) serveIngress(ctx context.Context) error {
 	if plain = limits.Listen(plain); secure != nil {
 		secure = limits.Listen(secure)
 	}
-	pass := &keeper{gate: b.gate, used: make(chan string, 64), lives: b.lifecycle,
+	pass := &gatekeeperClient{gate: b.gate, used: make(chan string, 64), lives: b.lifecycle,
 		visited: make(chan string, 1024)}
-	proxy, err := ingress.New(ingress.Config{Dial: tunnels(b.dialer), Home: s.HTTP.URL, Log: b.log,
-		Gate: pass, Secure: s.Ingress.secureAddress(), OnVisit: pass.visit,
-		OnAnswer: b.metrics.ingressAnswer, Challenge: b.challenge})
+	proxy, err := ingress.New(
+		ingress.Config{Dial: newTunnelOpener(b.dialer), Home: s.HTTP.URL, Log: b.log,
+			Gate: pass, Secure: s.Ingress.secureAddress(), OnVisit: pass.recordVisit,
+			OnAnswer: b.metrics.ingressAnswer, Challenge: b.answerChallenge},
+	)
 	if err != nil {
 		return errors.Join(err, plain.Close())
 	}
@@ -232,17 +238,17 @@ func (b *base) serveIngress(ctx context.Context) error {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer stop()
-	f := &front{catalog: b.catalog, listener: b.listener, log: b.log, read: make(chan struct{})}
+	f := &ingressFeed{catalog: b.catalog, listener: b.listener, log: b.log, read: make(chan struct{})}
 	read := make(chan struct{})
-	beside.Go(func() { b.follow(ctx, proxy, read) })
-	beside.Go(func() { pass.note(ctx, b.log) })
-	beside.Go(func() { f.recheck(ctx, proxy) })
+	beside.Go(func() { b.followRoutes(ctx, proxy, read) })
+	beside.Go(func() { pass.storeUses(ctx, b.log) })
+	beside.Go(func() { f.recheckPasses(ctx, proxy) })
 	if secure == nil {
 		awaitStart(ctx, read)
 		return serveHTTP(ctx, ingress.NewServer(proxy, b.log), plain)
 	}
 	f.shown = &ingress.Certificates{Issues: func(h string) bool { return proxy.Table().InZone(h) }}
-	beside.Go(func() { f.certify(ctx) })
+	beside.Go(func() { f.watchCertificates(ctx) })
 	awaitStart(ctx, read, f.read)
 	return b.serveBoth(ctx, proxy, f.shown, plain, secure)
 }
@@ -275,9 +281,9 @@ func awaitStart(ctx context.Context, parts ...<-chan struct{}) {
 	}
 }
 
-// follow hands the proxy each new table, and closes read at the first of the
+// followRoutes hands the proxy each new table, and closes read at the first of the
 // database.
-func (b *base) follow(ctx context.Context, proxy *ingress.Proxy, read chan<- struct{}) {
+func (b *base) followRoutes(ctx context.Context, proxy *ingress.Proxy, read chan<- struct{}) {
 	source := &routeSource{lifecycle: b.lifecycle, gate: b.gate, listener: b.listener,
 		home: b.settings.HTTP.URL, log: b.log, fail: b.fail, read: b.routed}
 	first := sync.OnceFunc(func() { close(read) })

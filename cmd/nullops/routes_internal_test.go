@@ -31,11 +31,11 @@ func TestRoutes_OfQueuedDeployments(t *testing.T) {
 			"out of reach"},
 	} {
 		source := &routeSource{home: "http://ui.example"}
-		table := ingress.NewTable(1, source.routes([]controlplane.Route{{Host: host,
+		table := ingress.NewTable(1, source.toRoutes([]controlplane.Route{{Host: host,
 			Deployment: "0190f6a0-0000-7000-8000-000000000001", Name: "cart", Environment: "qa",
 			Project: "shop", Step: "web", Port: 80, Status: controlplane.Queued,
 			Node: c.node, NodeStatus: c.status}}, controlplane.Front{}))
-		p, err := ingress.New(ingress.Config{Dial: tunnels(nil)})
+		p, err := ingress.New(ingress.Config{Dial: newTunnelOpener(nil)})
 		if err != nil {
 			t.Fatal(err)
 		}

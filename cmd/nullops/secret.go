@@ -20,7 +20,7 @@ func secretListCommand() *cobra.Command {
 		Short: "Names of the secrets that were generated for a deployment",
 	}, func(c *cobra.Command, api *client, d apiclient.Deployment, _ []string) error {
 		r, err := api.ListDeploymentSecretsWithResponse(c.Context(), d.Id)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		for _, s := range r.JSON200.Items {
@@ -41,7 +41,7 @@ func secretRevealCommand() *cobra.Command {
 			"A value that a person set is never shown.",
 	}, func(c *cobra.Command, api *client, d apiclient.Deployment, args []string) error {
 		r, err := api.RevealSecretWithResponse(c.Context(), d.Id, args[0])
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		_, _ = fmt.Fprintf(c.ErrOrStderr(), "This is the secret %s of %s in clear text. The audit "+

@@ -53,7 +53,7 @@ func settingsHelp() *cobra.Command {
 }
 
 func printSettings(out io.Writer) error {
-	s := defaults()
+	s := defaultSettings()
 	flats, err := flag.Encode(&s)
 	if err != nil {
 		return fmt.Errorf("list settings: %w", err)
@@ -65,5 +65,5 @@ func printSettings(out io.Writer) error {
 		}
 		rows = append(rows, []string{"--" + f.Name, envName(f.Name), f.Default, f.Description})
 	}
-	return table(out, rows)
+	return printTable(out, rows)
 }

@@ -24,54 +24,59 @@ func showCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return again(c.Context(), c.OutOrStdout(), *every, func(w io.Writer) error {
-			return api.show(c.Context(), w, args[0], env, *asJSON)
+		return repeatEvery(c.Context(), c.OutOrStdout(), *every, func(w io.Writer) error {
+			return api.showDeployment(c.Context(), w, args[0], env, *asJSON)
 		})
 	}
 	return c
 }
 
-func (c *client) show(ctx context.Context, w io.Writer, name, env string, asJSON bool) error {
+func (c *client) showDeployment(
+	ctx context.Context,
+	w io.Writer,
+	name, env string,
+	asJSON bool,
+) error {
 	d, err := c.findDeployment(ctx, name, env)
 	if err != nil {
 		return err
 	}
 	r, err := c.GetRunWithResponse(ctx, d.Id, d.Run)
-	if err := answered(r, err); err != nil {
+	if err := checkAnswer(r, err); err != nil {
 		return err
 	}
 	if asJSON {
-		return printJSON(w, shown{d, r.JSON200.Steps})
+		return printJSON(w, shownDeployment{d, r.JSON200.Steps})
 	}
 	return printDeployment(w, d, *r.JSON200)
 }
 
-// shown is a deployment with the steps of its latest run, as JSON.
-type shown struct {
+// shownDeployment is a deployment with the steps of its latest run, as JSON.
+type shownDeployment struct {
 	apiclient.Deployment
 	Steps []apiclient.Step `json:"steps"`
 }
 
 func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) error {
-	fmt.Fprintf(w, "%s  %s  %s\n", visible(d.Name), stateOf(d), visible(detailOf(d)))
+	fmt.Fprintf(w, "%s  %s  %s\n", sanitizeText(d.Name), stateOf(d), sanitizeText(detailOf(d)))
 	fmt.Fprintf(w, "project %s, pipeline v%d, environment %s, node %s, made by %s %s ago\n",
-		d.Project, d.PipelineVersion, d.Environment, deref(d.Node), visible(d.CreatedBy),
-		since(d.CreatedAt))
+		d.Project, d.PipelineVersion, d.Environment, deref(d.Node), sanitizeText(d.CreatedBy),
+		formatAge(d.CreatedAt))
 	if d.NodeOfflineSince != nil {
 		fmt.Fprintf(w, "node %s is offline for %s: this is the last that was heard\n",
-			deref(d.Node), since(*d.NodeOfflineSince))
+			deref(d.Node), formatAge(*d.NodeOfflineSince))
 	}
 	if d.ExpiresAt != nil {
-		fmt.Fprintf(w, "removed for lack of activity %s\n", expiry(d))
+		fmt.Fprintf(w, "removed for lack of activity %s\n", formatExpiry(d))
 	}
 	if line := queueLine(d); line != "" {
-		fmt.Fprintln(w, visible(line))
+		fmt.Fprintln(w, sanitizeText(line))
 	}
 	if d.Failure != nil {
-		fmt.Fprintf(w, "failed: %s\n", cause(*d.Failure))
+		fmt.Fprintf(w, "failed: %s\n", failureText(*d.Failure))
 	}
 	for _, left := range deref(d.Left) {
-		fmt.Fprintf(w, "left behind: %s\n", visible(left))
+		fmt.Fprintf(w, "left behind: %s\n", sanitizeText(left))
 	}
 	printQuestion(w, d)
 	fmt.Fprintln(w)
@@ -87,15 +92,15 @@ func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) err
 		rows = append(rows, []string{fmt.Sprint(s.Position), s.Key, string(s.Status), s.Title,
 			deref(s.Message)})
 	}
-	return table(w, rows)
+	return printTable(w, rows)
 }
 
-// cause is why a run failed, after the step that did; a deadline has none.
-func cause(f apiclient.Failure) string {
+// failureText is why a run failed, after the step that did; a deadline has none.
+func failureText(f apiclient.Failure) string {
 	if f.Step == nil || *f.Step == "" {
-		return visible(f.Message)
+		return sanitizeText(f.Message)
 	}
-	return *f.Step + ": " + visible(f.Message)
+	return *f.Step + ": " + sanitizeText(f.Message)
 }
 
 func printServices(w io.Writer, d apiclient.Deployment) error {
@@ -110,7 +115,7 @@ func printServices(w io.Writer, d apiclient.Deployment) error {
 			rows = append(rows, []string{servicePortName(s, p), "", "", deref(p.Url)})
 		}
 	}
-	return table(w, rows)
+	return printTable(w, rows)
 }
 
 // stateOf is the status, and whether it is current: services on an offline node keep
@@ -137,10 +142,10 @@ func detailOf(d apiclient.Deployment) string {
 	return deref(d.Detail)
 }
 
-// expiry is how long a deployment has until it is removed by itself.
-func expiry(d apiclient.Deployment) string {
+// formatExpiry is how long a deployment has until it is removed by itself.
+func formatExpiry(d apiclient.Deployment) string {
 	if d.ExpiresAt == nil {
 		return "never"
 	}
-	return "in " + span(max(time.Until(*d.ExpiresAt), 0))
+	return "in " + formatSpan(max(time.Until(*d.ExpiresAt), 0))
 }

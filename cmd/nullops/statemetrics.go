@@ -48,7 +48,7 @@ func (s *stateMetrics) Describe(to chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector. A database that does not answer
 // leaves the numbers out, rather than telling old ones.
 func (s *stateMetrics) Collect(to chan<- prometheus.Metric) {
-	c, err := s.count()
+	c, err := s.readCounts()
 	if err != nil {
 		return
 	}
@@ -63,7 +63,7 @@ func (s *stateMetrics) Collect(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstMetric(s.waiting, prometheus.GaugeValue, float64(c.Waiting))
 }
 
-func (s *stateMetrics) count() (postgres.Counts, error) {
+func (s *stateMetrics) readCounts() (postgres.Counts, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if time.Since(s.read) < countEvery {

@@ -16,7 +16,7 @@ type sse struct{ ID, Event, Data string }
 
 // followEvents reads an event stream until handle returns done, and resumes after the
 // last event when the connection breaks, until ctx ends.
-func (c *client) follow(ctx context.Context, path string, query url.Values,
+func (c *client) followEvents(ctx context.Context, path string, query url.Values,
 	handle func(sse) (done bool, err error)) error {
 	var last string
 	for attempt := 0; ; attempt++ {
@@ -69,7 +69,7 @@ func readEvents(r io.Reader, last *string, handle func(sse) (bool, error)) (bool
 		value = strings.TrimPrefix(value, " ")
 		switch {
 		case lines.Text() == "":
-			if done, err := dispatch(&e, last, handle); done || err != nil {
+			if done, err := dispatchEvent(&e, last, handle); done || err != nil {
 				return done, err
 			}
 		case name == "id":
@@ -83,7 +83,7 @@ func readEvents(r io.Reader, last *string, handle func(sse) (bool, error)) (bool
 	return false, nil
 }
 
-func dispatch(e *sse, last *string, handle func(sse) (bool, error)) (bool, error) {
+func dispatchEvent(e *sse, last *string, handle func(sse) (bool, error)) (bool, error) {
 	defer func() { *e = sse{} }()
 	if e.ID != "" {
 		*last = e.ID

@@ -25,9 +25,9 @@ func tagsCommand() *cobra.Command {
 	c.Flags().BoolVar(&byVersion, "by-version", false, "the highest version first")
 	c.Flags().IntVar(&most, "limit", 20, "at most so many, up to 200")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		params := &apiclient.ListServiceTagsParams{Search: given(search), Limit: &most}
+		params := &apiclient.ListServiceTagsParams{Search: nilIfZero(search), Limit: &most}
 		if byVersion {
-			params.Order = given(apiclient.ListServiceTagsParamsOrderVersion)
+			params.Order = nilIfZero(apiclient.ListServiceTagsParamsOrderVersion)
 		}
 		return listTags(c.Context(), c.OutOrStdout(), args[0], params, *asJSON)
 	}
@@ -41,7 +41,7 @@ func listTags(ctx context.Context, out io.Writer, service string,
 		return err
 	}
 	r, err := api.ListServiceTagsWithResponse(ctx, service, params)
-	if err := answered(r, err); err != nil {
+	if err := checkAnswer(r, err); err != nil {
 		return err
 	}
 	if asJSON {
@@ -55,22 +55,22 @@ func printTags(out io.Writer, list apiclient.TagList) error {
 	for _, tag := range list.Items {
 		age, bytes := "", ""
 		if tag.CreatedAt != nil {
-			age = since(*tag.CreatedAt)
+			age = formatAge(*tag.CreatedAt)
 		}
 		if tag.Size != nil {
-			bytes = size(*tag.Size)
+			bytes = formatSize(*tag.Size)
 		}
 		rows = append(rows, []string{tag.Tag, age, bytes, deref(tag.Branch),
 			fmt.Sprintf("%.12s", deref(tag.Commit)), deref(tag.Builder),
 			fmt.Sprintf("%.12s", strings.TrimPrefix(deref(tag.Digest), "sha256:"))})
 	}
-	if err := table(out, rows); err != nil {
+	if err := printTable(out, rows); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "\n%d shown of %d that match, among %d; read %s ago\n", len(list.Items),
-		list.Matching, list.Total, since(list.ReadAt))
+		list.Matching, list.Total, formatAge(list.ReadAt))
 	if list.Stale {
-		fmt.Fprintf(out, "this is an older list: %s\n", visible(deref(list.StaleReason)))
+		fmt.Fprintf(out, "this is an older list: %s\n", sanitizeText(deref(list.StaleReason)))
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func teamListCommand() *cobra.Command {
 		}
 		all, err := everyPage(func(cursor *string) (*string, []apiclient.Team, error) {
 			r, err := api.ListTeamsWithResponse(c.Context(), &apiclient.ListTeamsParams{Cursor: cursor})
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return nil, nil, err
 			}
 			return r.JSON200.NextCursor, r.JSON200.Items, nil
@@ -48,7 +48,7 @@ func teamListCommand() *cobra.Command {
 		for _, t := range all {
 			rows = append(rows, []string{t.Name, strings.Join(t.Members, ", "), grantsText(t.Grants)})
 		}
-		return table(c.OutOrStdout(), rows)
+		return printTable(c.OutOrStdout(), rows)
 	}
 	return c
 }
@@ -80,7 +80,7 @@ func changeTeam(c *cobra.Command, name string, change func(*apiclient.Team)) err
 		return err
 	}
 	r, err := api.GetTeamWithResponse(c.Context(), name)
-	if err := answered(r, err); err != nil && (r == nil || r.StatusCode() != 404) {
+	if err := checkAnswer(r, err); err != nil && (r == nil || r.StatusCode() != 404) {
 		return err
 	}
 	t := apiclient.Team{Name: name}
@@ -91,7 +91,7 @@ func changeTeam(c *cobra.Command, name string, change func(*apiclient.Team)) err
 	change(&t)
 	saved, err := api.PutTeamWithResponse(c.Context(), name, apiclient.TeamPut{
 		Description: t.Description, Members: &t.Members, Grants: &t.Grants}, unchangedSince(tag))
-	return answered(saved, err)
+	return checkAnswer(saved, err)
 }
 
 func teamGrantCommand() *cobra.Command {
@@ -109,7 +109,7 @@ func teamGrantCommand() *cobra.Command {
 		if !slices.Contains([]string{"read", "full", "none"}, args[1]) {
 			return usageError{fmt.Errorf("%q is not read, full or none", args[1])}
 		}
-		g := apiclient.Grant{Project: given(project), Environment: given(environment),
+		g := apiclient.Grant{Project: nilIfZero(project), Environment: nilIfZero(environment),
 			Level: apiclient.Level(args[1])}
 		return changeTeam(c, args[0], func(t *apiclient.Team) {
 			t.Grants = slices.DeleteFunc(t.Grants,
@@ -131,7 +131,7 @@ func teamRemoveCommand() *cobra.Command {
 				return err
 			}
 			r, err := api.DeleteTeamWithResponse(c.Context(), args[0])
-			return answered(r, err)
+			return checkAnswer(r, err)
 		},
 	}
 }

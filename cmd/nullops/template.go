@@ -26,7 +26,7 @@ func listTemplates() *cobra.Command {
 			return err
 		}
 		r, err := api.ListTemplatesWithResponse(c.Context(), args[0])
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		if *asJSON {
@@ -37,7 +37,7 @@ func listTemplates() *cobra.Command {
 			rows = append(rows, []string{t.Name, deref(t.Environment), fmt.Sprint(len(t.Versions)),
 				t.UpdatedBy, t.Description})
 		}
-		return table(c.OutOrStdout(), rows)
+		return printTable(c.OutOrStdout(), rows)
 	}
 	return c
 }
@@ -62,10 +62,10 @@ func saveTemplate() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		body.Description, body.Environment = given(description), given(env)
-		body.DeploymentName, body.Versions = given(name), &chosen
+		body.Description, body.Environment = nilIfZero(description), nilIfZero(env)
+		body.DeploymentName, body.Versions = nilIfZero(name), &chosen
 		r, err := api.PutTemplateWithResponse(c.Context(), args[0], args[1], body)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		fmt.Fprintf(c.OutOrStdout(), "template %s of %s: saved\n", args[1], args[0])
@@ -83,17 +83,17 @@ func deleteTemplate() *cobra.Command {
 				return err
 			}
 			r, err := api.DeleteTemplateWithResponse(c.Context(), args[0], args[1])
-			return answered(r, err)
+			return checkAnswer(r, err)
 		}}
 }
 
-// prefill adds what a template and a branch say to what was chosen by hand,
+// prefillOptions adds what a template and a branch say to what was chosen by hand,
 // which counts more.
-func (c *client) prefill(ctx context.Context, out io.Writer, o *deployOptions,
+func (c *client) prefillOptions(ctx context.Context, out io.Writer, o *deployOptions,
 	versions map[string]string) error {
 	if o.template != "" {
 		r, err := c.GetTemplateWithResponse(ctx, o.project, o.template)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		o.env, o.name = firstOf(o.env, deref(r.JSON200.Environment)),
@@ -105,13 +105,13 @@ func (c *client) prefill(ctx context.Context, out io.Writer, o *deployOptions,
 	}
 	r, err := c.ListBranchTagsWithResponse(ctx, o.project,
 		&apiclient.ListBranchTagsParams{Branch: o.branch})
-	if err := answered(r, err); err != nil {
+	if err := checkAnswer(r, err); err != nil {
 		return err
 	}
 	for _, s := range r.JSON200.Services {
 		if !s.Matched {
-			fmt.Fprintf(out, "%s: not of branch %s, default %s: %s\n", s.Step, visible(o.branch),
-				firstOf(deref(s.Tag), "none"), visible(deref(s.Reason)))
+			fmt.Fprintf(out, "%s: not of branch %s, default %s: %s\n", s.Step, sanitizeText(o.branch),
+				firstOf(deref(s.Tag), "none"), sanitizeText(deref(s.Reason)))
 			continue
 		}
 		addMissing(versions, map[string]string{s.Step: *s.Tag})

@@ -11,7 +11,7 @@ func (c *client) templateBodies(
 	ctx context.Context, project string,
 ) (map[string]apiclient.TemplatePut, error) {
 	r, err := c.ListTemplatesWithResponse(ctx, project)
-	if err := answered(r, err); err != nil {
+	if err := checkAnswer(r, err); err != nil {
 		return nil, err
 	}
 	all := map[string]apiclient.TemplatePut{}
@@ -26,8 +26,12 @@ func (c *client) templateBodies(
 
 // tidyTemplate leaves out empty fields.
 func tidyTemplate(t apiclient.TemplatePut) apiclient.TemplatePut {
-	t.Description, t.Wait = given(deref(t.Description)), given(deref(t.Wait))
-	t.Environment, t.DeploymentName = given(deref(t.Environment)), given(deref(t.DeploymentName))
+	t.Description, t.Wait = nilIfZero(deref(t.Description)), nilIfZero(deref(t.Wait))
+	t.Environment, t.DeploymentName = nilIfZero(
+		deref(t.Environment),
+	), nilIfZero(
+		deref(t.DeploymentName),
+	)
 	if len(deref(t.Versions)) == 0 {
 		t.Versions = nil
 	}

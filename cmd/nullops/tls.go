@@ -25,7 +25,7 @@ import (
 
 // usesTLS reports whether API and UI are served with TLS. Plain HTTP is for localhost,
 // and for a proxy on the same machine or one for which http.tls=off is set.
-func (h HTTPSettings) encrypted() bool {
+func (h HTTPSettings) usesTLS() bool {
 	if h.Certificate != "" || h.TLS == "on" {
 		return true
 	}
@@ -36,13 +36,16 @@ func (h HTTPSettings) encrypted() bool {
 // behindProxy reports whether people see https while we serve plain HTTP, so that
 // something in front of us has the certificate.
 func (h HTTPSettings) behindProxy() bool {
-	return strings.HasPrefix(h.URL, "https://") && !h.encrypted()
+	return strings.HasPrefix(h.URL, "https://") && !h.usesTLS()
 }
 
 // check refuses what would carry passwords through a network in the clear.
 func (h HTTPSettings) check() error {
-	errs := []error{oneOf("http.tls", h.TLS, "auto", "on", "off"), address("http.listen", h.Listen),
-		absoluteURL("http.url", h.URL)}
+	errs := []error{
+		oneOf("http.tls", h.TLS, "auto", "on", "off"),
+		checkAddress("http.listen", h.Listen),
+		absoluteURL("http.url", h.URL),
+	}
 	_, err := parseProxies(h.Proxies)
 	errs = append(errs, err, checkConnections(h.Connections))
 	if (h.Certificate == "") != (h.Key == "") {
@@ -50,7 +53,7 @@ func (h HTTPSettings) check() error {
 			"settings http.certificate and http.key go together: give both files, or none"))
 	}
 	switch {
-	case strings.HasPrefix(h.URL, "http://") && !h.loopback():
+	case strings.HasPrefix(h.URL, "http://") && !h.isLoopback():
 		errs = append(errs, fmt.Errorf("setting http.url: %s is plain HTTP, which is for "+
 			"localhost only; write https://. NullOps makes a certificate by itself until "+
 			"http.certificate and http.key name yours", h.URL))
@@ -73,26 +76,31 @@ func loopbackListen(listen string) bool {
 
 // secureListener wraps the listener with TLS if the settings ask for it, and returns
 // the certificate's fingerprint, "" without TLS.
-func (h HTTPSettings) secured(l net.Listener) (net.Listener, string, error) {
-	if !h.encrypted() {
+func (h HTTPSettings) secureListener(l net.Listener) (net.Listener, string, error) {
+	if !h.usesTLS() {
 		return l, "", nil
 	}
-	k, err := h.keeper()
+	k, err := h.newCertificateKeeper()
 	if err != nil {
 		return nil, "", err
 	}
-	now, err := k.certificate(nil)
+	now, err := k.currentCertificate(nil)
 	if err != nil {
 		return nil, "", err
 	}
-	return tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: k.certificate,
-		NextProtos: []string{"h2", "http/1.1"}}), fingerprint(now.Certificate[0]), nil
+	return tls.NewListener(
+			l,
+			&tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: k.currentCertificate,
+				NextProtos: []string{"h2", "http/1.1"}},
+		), formatFingerprint(
+			now.Certificate[0],
+		), nil
 }
 
-// fingerprint is SHA-256 of a certificate, as people compare it.
-func fingerprint(der []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(der)) }
+// formatFingerprint is SHA-256 of a certificate, as people compare it.
+func formatFingerprint(der []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(der)) }
 
-func (h HTTPSettings) keeper() (*certificateKeeper, error) {
+func (h HTTPSettings) newCertificateKeeper() (*certificateKeeper, error) {
 	if h.Certificate != "" {
 		return &certificateKeeper{cert: h.Certificate, key: h.Key}, nil
 	}
@@ -102,10 +110,10 @@ func (h HTTPSettings) keeper() (*certificateKeeper, error) {
 	if err != nil {
 		return nil, fmt.Errorf("setting http.url: %w", err)
 	}
-	if k.fits(u.Hostname()) {
+	if k.isUsableFor(u.Hostname()) {
 		return k, nil
 	}
-	if err := k.make(u.Hostname()); err != nil {
+	if err := k.createCertificate(u.Hostname()); err != nil {
 		return nil, fmt.Errorf("setting http.data: %w", err)
 	}
 	return k, nil
@@ -123,7 +131,7 @@ type certificateKeeper struct {
 
 // currentCertificate loads the certificate again after the file changed. While the two
 // files do not match, it returns the old pair.
-func (k *certificateKeeper) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+func (k *certificateKeeper) currentCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	info, err := os.Stat(k.cert)
@@ -142,14 +150,14 @@ func (k *certificateKeeper) certificate(*tls.ClientHelloInfo) (*tls.Certificate,
 
 // isUsableFor reports whether there is an unexpired certificate for the host. It is
 // not replaced then, because people have pinned it.
-func (k *certificateKeeper) fits(host string) bool {
-	c, err := k.certificate(nil)
+func (k *certificateKeeper) isUsableFor(host string) bool {
+	c, err := k.currentCertificate(nil)
 	return err == nil && c.Leaf.VerifyHostname(host) == nil && time.Now().Before(c.Leaf.NotAfter)
 }
 
 // createCertificate creates a self-signed certificate. It lasts ten years, because
 // clients pin it; for clients that do not, install one from a certificate authority.
-func (k *certificateKeeper) make(host string) error {
+func (k *certificateKeeper) createCertificate(host string) error {
 	if err := os.MkdirAll(filepath.Dir(k.key), 0o700); err != nil {
 		return err
 	}

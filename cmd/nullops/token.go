@@ -24,7 +24,7 @@ func tokenListCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		all, err := api.tokens(c, user)
+		all, err := api.listTokens(c, user)
 		if err != nil {
 			return err
 		}
@@ -35,21 +35,21 @@ func tokenListCommand() *cobra.Command {
 		for _, t := range all {
 			rows = append(rows, tokenRow(t))
 		}
-		return table(c.OutOrStdout(), rows)
+		return printTable(c.OutOrStdout(), rows)
 	}
 	return c
 }
 
-func (c *client) tokens(command *cobra.Command, user string) ([]apiclient.Token, error) {
+func (c *client) listTokens(command *cobra.Command, user string) ([]apiclient.Token, error) {
 	if user == "" {
 		r, err := c.ListTokensWithResponse(command.Context())
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return nil, err
 		}
 		return r.JSON200.Items, nil
 	}
 	r, err := c.ListUserTokensWithResponse(command.Context(), user)
-	if err := answered(r, err); err != nil {
+	if err := checkAnswer(r, err); err != nil {
 		return nil, err
 	}
 	return r.JSON200.Items, nil
@@ -58,7 +58,7 @@ func (c *client) tokens(command *cobra.Command, user string) ([]apiclient.Token,
 func tokenRow(t apiclient.Token) []string {
 	used, ends := "never", "when revoked"
 	if t.LastUsedAt != nil {
-		used = since(*t.LastUsedAt) + " ago"
+		used = formatAge(*t.LastUsedAt) + " ago"
 	}
 	if t.ExpiresAt != nil {
 		ends = t.ExpiresAt.Local().Format("2006-01-02")
@@ -85,12 +85,12 @@ func tokenCreateCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		body := apiclient.OwnTokenCreate{Name: args[0], ExpiresInDays: given(days)}
+		body := apiclient.OwnTokenCreate{Name: args[0], ExpiresInDays: nilIfZero(days)}
 		if readOnly {
-			body.Scope = given(apiclient.TokenScopeRead)
+			body.Scope = nilIfZero(apiclient.TokenScopeRead)
 		}
 		r, err := api.CreateUserTokenWithResponse(c.Context(), user, nil, body)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintln(c.OutOrStdout(), r.JSON201.Token)
@@ -110,10 +110,10 @@ func tokenRevokeCommand() *cobra.Command {
 		}
 		if user == "" {
 			r, err := api.DeleteTokenWithResponse(c.Context(), args[0])
-			return answered(r, err)
+			return checkAnswer(r, err)
 		}
 		r, err := api.DeleteUserTokenWithResponse(c.Context(), user, args[0])
-		return answered(r, err)
+		return checkAnswer(r, err)
 	}
 	return c
 }

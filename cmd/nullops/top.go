@@ -46,13 +46,13 @@ func topCommand() *cobra.Command {
 				return topServices(c.Context(), api, w, d, *asJSON)
 			}
 		}
-		return again(c.Context(), c.OutOrStdout(), every, show)
+		return repeatEvery(c.Context(), c.OutOrStdout(), every, show)
 	}
 	return c
 }
 
 // repeatEvery shows something once, or repeatedly until it is interrupted.
-func again(ctx context.Context, w io.Writer, every time.Duration,
+func repeatEvery(ctx context.Context, w io.Writer, every time.Duration,
 	show func(io.Writer) error) error {
 	if every <= 0 {
 		return show(w)
@@ -90,7 +90,7 @@ func topNodes(ctx context.Context, api *client, w io.Writer, asJSON bool) error 
 	params := &apiclient.ListNodesParams{}
 	for {
 		r, err := api.ListNodesWithResponse(ctx, params)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		all = append(all, r.JSON200.Items...)
@@ -107,7 +107,7 @@ func topNodes(ctx context.Context, api *client, w io.Writer, asJSON bool) error 
 	for _, n := range all {
 		rows = append(rows, topNode(n))
 	}
-	return table(w, rows)
+	return printTable(w, rows)
 }
 
 func topNode(n apiclient.Node) []string {
@@ -122,7 +122,7 @@ func topNode(n apiclient.Node) []string {
 	row[4] = bytesText(float64(deref(v.MemoryOurs)))
 	row[6] = bytesText(float64(v.DiskFree))
 	row[7], row[8] = bytesText(deref(v.NetIn)), bytesText(deref(v.NetOut))
-	if row[9] = since(v.At) + " ago"; time.Since(v.At) > stale {
+	if row[9] = formatAge(v.At) + " ago"; time.Since(v.At) > stale {
 		row[9] += ", old"
 	}
 	return row
@@ -132,7 +132,7 @@ func topServices(ctx context.Context, api *client, w io.Writer, d apiclient.Depl
 	asJSON bool) error {
 	r, err := api.GetDeploymentMetricsWithResponse(ctx, d.Id,
 		&apiclient.GetDeploymentMetricsParams{From: new(time.Now().Add(-topSpan))})
-	if err := answered(r, err); err != nil {
+	if err := checkAnswer(r, err); err != nil {
 		return err
 	}
 	if asJSON {
@@ -149,7 +149,7 @@ func topServices(ctx context.Context, api *client, w io.Writer, d apiclient.Depl
 		fmt.Fprintln(w, "Nothing was measured in the last half hour.")
 		return nil
 	}
-	return table(w, rows)
+	return printTable(w, rows)
 }
 
 func topService(step string, points []apiclient.MetricPoint) []string {
@@ -160,11 +160,11 @@ func topService(step string, points []apiclient.MetricPoint) []string {
 	}
 	return []string{step, fmt.Sprintf("%.3f", last.Cpu), fmt.Sprintf("%.3f", cpu),
 		bytesText(float64(last.Memory)), bytesText(float64(memory)), bytesText(last.NetIn),
-		bytesText(last.NetOut), bars(columns(points), cpu)}
+		bytesText(last.NetOut), drawBars(peakColumns(points), cpu)}
 }
 
-// columns takes the highest CPU of some neighbours each, so that peaks stay.
-func columns(points []apiclient.MetricPoint) []float64 {
+// peakColumns takes the highest CPU of some neighbours each, so that peaks stay.
+func peakColumns(points []apiclient.MetricPoint) []float64 {
 	size := max(1, (len(points)+topColumns-1)/topColumns)
 	var all []float64
 	for some := range slices.Chunk(points, size) {

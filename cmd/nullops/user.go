@@ -29,7 +29,7 @@ func userListCommand() *cobra.Command {
 		}
 		all, err := everyPage(func(cursor *string) (*string, []apiclient.User, error) {
 			r, err := api.ListUsersWithResponse(c.Context(), &apiclient.ListUsersParams{Cursor: cursor})
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return nil, nil, err
 			}
 			return r.JSON200.NextCursor, r.JSON200.Items, nil
@@ -44,7 +44,7 @@ func userListCommand() *cobra.Command {
 		for _, u := range all {
 			rows = append(rows, userRow(u))
 		}
-		return table(c.OutOrStdout(), rows)
+		return printTable(c.OutOrStdout(), rows)
 	}
 	return c
 }
@@ -71,7 +71,7 @@ func userRow(u apiclient.User) []string {
 		state = "switched off"
 	}
 	if u.LastSignInAt != nil {
-		last = since(*u.LastSignInAt) + " ago"
+		last = formatAge(*u.LastSignInAt) + " ago"
 	}
 	return []string{u.Name, string(u.Kind), string(u.Role), state, strings.Join(u.Teams, ", "),
 		deref(u.Address), last}
@@ -100,7 +100,7 @@ func userInviteCommand() *cobra.Command {
 			body.Teams = &teams
 		}
 		r, err := api.CreateInvitationWithResponse(c.Context(), nil, body)
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		return printLink(c, r.JSON201)
@@ -124,7 +124,7 @@ func userInvitationsCommand() *cobra.Command {
 			return err
 		}
 		r, err := api.ListInvitationsWithResponse(c.Context())
-		if err := answered(r, err); err != nil {
+		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
 		if *asJSON {
@@ -135,7 +135,7 @@ func userInvitationsCommand() *cobra.Command {
 			rows = append(rows, []string{i.Id, i.Address, string(i.Role), strings.Join(i.Teams, ", "),
 				i.CreatedBy, i.ExpiresAt.Local().Format("2006-01-02 15:04")})
 		}
-		return table(c.OutOrStdout(), rows)
+		return printTable(c.OutOrStdout(), rows)
 	}
 	return c
 }
@@ -149,7 +149,7 @@ func userUninviteCommand() *cobra.Command {
 				return err
 			}
 			r, err := api.DeleteInvitationWithResponse(c.Context(), args[0])
-			return answered(r, err)
+			return checkAnswer(r, err)
 		},
 	}
 }
@@ -166,7 +166,7 @@ func userServiceCommand() *cobra.Command {
 			kind := apiclient.UserKindService
 			r, err := api.PutUserWithResponse(c.Context(), args[0],
 				apiclient.UserPut{Role: apiclient.RoleUser, Kind: &kind})
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(c.OutOrStdout(),
@@ -187,7 +187,7 @@ func userResetCommand() *cobra.Command {
 				return err
 			}
 			r, err := api.CreateResetLinkWithResponse(c.Context(), args[0], nil)
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return err
 			}
 			return printLink(c, r.JSON201)
@@ -205,13 +205,13 @@ func userActiveCommand(verb, short string, active bool) *cobra.Command {
 				return err
 			}
 			r, err := api.GetUserWithResponse(c.Context(), args[0])
-			if err := answered(r, err); err != nil {
+			if err := checkAnswer(r, err); err != nil {
 				return err
 			}
 			u := r.JSON200
 			saved, err := api.PutUserWithResponse(c.Context(), args[0], apiclient.UserPut{
 				Active: &active, DisplayName: &u.DisplayName, Role: u.Role, Address: u.Address})
-			return answered(saved, err)
+			return checkAnswer(saved, err)
 		},
 	}
 }
@@ -226,7 +226,7 @@ func userRemoveCommand() *cobra.Command {
 				return err
 			}
 			r, err := api.DeleteUserWithResponse(c.Context(), args[0])
-			return answered(r, err)
+			return checkAnswer(r, err)
 		},
 	}
 }

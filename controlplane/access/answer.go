@@ -19,7 +19,7 @@ func CheckAnswer(a Actor, o Object, teams, users []string) error {
 	if slices.Contains(users, a.user.Name) || slices.ContainsFunc(teams, member) {
 		return nil
 	}
-	return forbidden("you may not answer this", "Ask "+Answerers(teams, users)+".")
+	return forbiddenError("you may not answer this", "Ask "+Answerers(teams, users)+".")
 }
 
 // Answerers says in words who may answer, besides admins.

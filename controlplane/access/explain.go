@@ -34,7 +34,7 @@ func Explain(
 		here := g.Environment != "" && g.Environment == o.Environment
 		own = own || here
 		if onProject || here {
-			x.Because = append(x.Because, sentence(g))
+			x.Because = append(x.Because, grantSentence(g))
 			opens = opens || here && g.Level == controlplane.LevelFull
 		}
 	}
@@ -47,16 +47,16 @@ func Explain(
 		x.Because = []string{"full access to an environment shows every project that may be " +
 			"deployed there"}
 	}
-	x.Missing = missing(a, o, x.Level, own, place(project, environment))
+	x.Missing = missingReason(a, o, x.Level, own, placeName(project, environment))
 	return x
 }
 
-func sentence(g controlplane.GrantOfTeam) string {
+func grantSentence(g controlplane.GrantOfTeam) string {
 	return "team " + g.Team + " has " + string(g.Level) + " access to " +
-		place(g.ProjectName, g.EnvironmentName)
+		placeName(g.ProjectName, g.EnvironmentName)
 }
 
-func missing(a Actor, o Object, level controlplane.Level, own bool, where string) string {
+func missingReason(a Actor, o Object, level controlplane.Level, own bool, where string) string {
 	switch {
 	case level == controlplane.LevelFull:
 		return ""
@@ -71,7 +71,7 @@ func missing(a Actor, o Object, level controlplane.Level, own bool, where string
 	}
 }
 
-func place(project, environment string) string {
+func placeName(project, environment string) string {
 	switch {
 	case project != "" && environment != "":
 		return "project " + project + " or environment " + environment

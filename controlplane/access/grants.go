@@ -38,22 +38,22 @@ func Check(a Actor, action Action, o Object) error {
 		return a.ReadsOnly()
 	}
 	if a.Admin() {
-		return known(action)
+		return checkKnown(action)
 	}
 	switch action {
 	case Self:
 		return nil
 	case Admin:
-		return forbidden("only an admin may do this", "Ask an admin to do it.")
+		return forbiddenError("only an admin may do this", "Ask an admin to do it.")
 	case ReadProject:
 		if !a.readsProject(o) {
-			return unseen(o)
+			return unseenError(o)
 		}
 		return nil
 	case ReadDeployment, WriteDeployment, AnswerDeployment, RevealSecret:
 		return checkDeployment(a, action, o)
 	default:
-		return known(action)
+		return checkKnown(action)
 	}
 }
 
@@ -80,9 +80,9 @@ func ReadOnlyToken() error {
 func checkDeployment(a Actor, action Action, o Object) error {
 	switch level := Level(a, o); {
 	case level == controlplane.LevelNone:
-		return unseen(o)
+		return unseenError(o)
 	case (action == WriteDeployment || action == RevealSecret) && level != controlplane.LevelFull:
-		return forbidden("you have read access here, and this needs full access",
+		return forbiddenError("you have read access here, and this needs full access",
 			"Ask an admin for a team with full access to the project or the environment.")
 	default:
 		return nil
@@ -91,14 +91,14 @@ func checkDeployment(a Actor, action Action, o Object) error {
 
 // checkKnown refuses an undeclared action, to admins too: a typo in the contract must
 // not grant access.
-func known(action Action) error {
+func checkKnown(action Action) error {
 	if slices.Contains(Actions(), action) {
 		return nil
 	}
-	return forbidden("nobody may do "+string(action), "This is a fault of ours: report it.")
+	return forbiddenError("nobody may do "+string(action), "This is a fault of ours: report it.")
 }
 
-func unseen(o Object) error {
+func unseenError(o Object) error {
 	what, name := o.What, o.Name
 	if what == "" {
 		what = "this"
@@ -106,7 +106,7 @@ func unseen(o Object) error {
 	return controlplane.Missing(what, name)
 }
 
-func forbidden(message, remedy string) error {
+func forbiddenError(message, remedy string) error {
 	return &controlplane.Error{
 		Kind: controlplane.Forbidden, Code: "forbidden", Message: message, Remedy: remedy,
 	}

@@ -50,7 +50,7 @@ type Accounts struct {
 	now    func() time.Time
 	hasher *hasher
 	limits *limits
-	views  views
+	views  viewAsLog
 	serial chan struct{}
 }
 
@@ -95,7 +95,7 @@ func (a *Accounts) EnsureFirstAdmin(
 			return err
 		}
 		password = controlplane.NewPlain(randomText(24))
-		hash, err := a.hasher.hash(ctx, password)
+		hash, err := a.hasher.hashPassword(ctx, password)
 		if err != nil {
 			return err
 		}

@@ -48,16 +48,16 @@ func (l *limits) takePassword(name, network string, now time.Time) (refund func(
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.reservationsLocked(now)
-	r.add("pair "+name+" "+network, pairBucket)
-	r.add("network "+network, networkBucket)
+	r.reserve("pair "+name+" "+network, pairBucket)
+	r.reserve("network "+network, networkBucket)
 	if r.wait > 0 {
-		return r.refuse()
+		return r.refundAll()
 	}
-	if r.add("person "+name, personBucket); r.wait > 0 {
+	if r.reserve("person "+name, personBucket); r.wait > 0 {
 		r.wait = 0
-		r.add("attacked "+name+" "+network, attackedBucket)
+		r.reserve("attacked "+name+" "+network, attackedBucket)
 	}
-	return r.finish()
+	return r.finishOrRefund()
 }
 
 // takeNetwork uses up one try of a network, for what has no person yet.
@@ -65,8 +65,8 @@ func (l *limits) takeNetwork(network string, now time.Time) (refund func(), err 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.reservationsLocked(now)
-	r.add("network "+network, networkBucket)
-	return r.finish()
+	r.reserve("network "+network, networkBucket)
+	return r.finishOrRefund()
 }
 
 // takeKnown uses up one try of somebody who proved a password before. key says
@@ -75,8 +75,8 @@ func (l *limits) takeKnown(key string, now time.Time) (refund func(), err error)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.reservationsLocked(now)
-	r.add("known "+key, knownBucket)
-	return r.finish()
+	r.reserve("known "+key, knownBucket)
+	return r.finishOrRefund()
 }
 
 // reservations are tries that were used up together, and given back together.
@@ -94,9 +94,9 @@ func (l *limits) reservationsLocked(now time.Time) *reservations {
 	return &reservations{limits: l, now: now}
 }
 
-// add uses up a try under one key. A bucket that is empty keeps its tries and
+// reserve uses up a try under one key. A bucket that is empty keeps its tries and
 // sets how long to wait.
-func (r *reservations) add(key string, b bucket) {
+func (r *reservations) reserve(key string, b bucket) {
 	one := r.limits.limiterLocked(key, b).ReserveN(r.now, 1)
 	if wait := one.DelayFrom(r.now); wait > 0 {
 		one.CancelAt(r.now)
@@ -106,14 +106,14 @@ func (r *reservations) add(key string, b bucket) {
 	r.taken = append(r.taken, one)
 }
 
-func (r *reservations) finish() (refund func(), err error) {
+func (r *reservations) finishOrRefund() (refund func(), err error) {
 	if r.wait > 0 {
-		return r.refuse()
+		return r.refundAll()
 	}
 	return r.giveBack, nil
 }
 
-func (r *reservations) refuse() (func(), error) {
+func (r *reservations) refundAll() (func(), error) {
 	r.giveBack()
 	return nil, tooMany(r.wait)
 }
@@ -170,7 +170,7 @@ func tooMany(wait time.Duration) error {
 	}
 }
 
-func busy() error {
+func busyError() error {
 	return &controlplane.Error{
 		Kind: controlplane.TooMany, Code: "sign_in_busy", RetryAfter: 2 * time.Second,
 		Message: "too many people are signing in at once",

@@ -45,7 +45,7 @@ func (a *Accounts) Invite(
 	ctx context.Context, actor access.Actor, i Invitation,
 ) (l controlplane.Link, value controlplane.Plain, err error) {
 	value = controlplane.NewPlain(randomBits())
-	e := actor.Entry("create invitation", "address "+clipped(i.Address))
+	e := actor.Entry("create invitation", "address "+clipAddress(i.Address))
 	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
 		if err := checkInvitation(ctx, tx, actor, &i); err != nil {
 			return err
@@ -56,7 +56,7 @@ func (a *Accounts) Invite(
 			Address: i.Address, Role: i.Role, Teams: i.Teams, CreatedBy: actor.Name(),
 			CreatedAt: now, ExpiresAt: now.Add(InvitationLife),
 		}
-		if err := once(ctx, tx, actor, "invite", i.Key, i, string(l.ID)); err != nil {
+		if err := createOnce(ctx, tx, actor, "invite", i.Key, i, string(l.ID)); err != nil {
 			return err
 		}
 		return tx.PutLink(ctx, l, sha256.Sum256([]byte(value.Reveal())))
@@ -64,7 +64,7 @@ func (a *Accounts) Invite(
 	return l, value, err
 }
 
-func clipped(s string) string { return s[:min(len(s), 254)] }
+func clipAddress(s string) string { return s[:min(len(s), 254)] }
 
 func checkInvitation(
 	ctx context.Context, tx *postgres.Tx, actor access.Actor, i *Invitation,
@@ -76,7 +76,7 @@ func checkInvitation(
 		return err
 	}
 	if i.Role != controlplane.RoleAdmin && i.Role != controlplane.RoleUser {
-		return invalid("role", "role_invalid", "a role is admin or user", "Choose one of the two.")
+		return invalidError("role", "role_invalid", "a role is admin or user", "Choose one of the two.")
 	}
 	i.Teams = slices.Compact(slices.Sorted(slices.Values(i.Teams)))
 	for _, name := range i.Teams {
@@ -84,7 +84,7 @@ func checkInvitation(
 			if controlplane.KindOf(err) != controlplane.NotFound {
 				return err
 			}
-			return invalid("teams", "unknown_team", "there is no team "+name,
+			return invalidError("teams", "unknown_team", "there is no team "+name,
 				"Create it first, or correct the name.")
 		}
 	}
@@ -94,7 +94,7 @@ func checkInvitation(
 func validAddress(s string) error {
 	a, err := mail.ParseAddress(s)
 	if err != nil || a.Address != s || len(s) > 254 {
-		return invalid("address", "address_invalid", "this is no e-mail address",
+		return invalidError("address", "address_invalid", "this is no e-mail address",
 			"Write one like ada@example.org.")
 	}
 	return nil
@@ -141,7 +141,7 @@ func (a *Accounts) Join(
 	if err != nil {
 		return out, err
 	}
-	hash, err := a.hasher.hash(ctx, j.Password)
+	hash, err := a.hasher.hashPassword(ctx, j.Password)
 	if err != nil {
 		return out, err
 	}
@@ -161,7 +161,7 @@ func (a *Accounts) Join(
 			return err
 		}
 		u.Role, u.Address = l.Role, l.Address
-		if out, err = a.join(ctx, tx, actor, u, hash, l.Teams); err != nil {
+		if out, err = a.createMember(ctx, tx, actor, u, hash, l.Teams); err != nil {
 			return err
 		}
 		e.Actor, e.ActorID = u.Name, u.ID
@@ -173,7 +173,7 @@ func (a *Accounts) Join(
 	return out, err
 }
 
-func (a *Accounts) join(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+func (a *Accounts) createMember(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	u controlplane.User, hash string, teams []string) (SignedIn, error) {
 	if err := tx.InsertUser(ctx, u, hash); err != nil {
 		return SignedIn{}, err
@@ -187,7 +187,7 @@ func (a *Accounts) join(ctx context.Context, tx *postgres.Tx, actor access.Actor
 	if err != nil {
 		return SignedIn{}, err
 	}
-	return a.begin(ctx, tx, actor, saved.User)
+	return a.beginSession(ctx, tx, actor, saved.User)
 }
 
 func checkJoining(j Joining) error {
@@ -195,7 +195,7 @@ func checkJoining(j Joining) error {
 		return err
 	}
 	if len(j.DisplayName) > 200 {
-		return invalid("display_name", "too_long", "a display name has at most 200 bytes",
+		return invalidError("display_name", "too_long", "a display name has at most 200 bytes",
 			"Shorten it.")
 	}
 	return validPassword("password", j.Password)
@@ -258,7 +258,7 @@ func (a *Accounts) ResetPassword(
 	if err != nil {
 		return err
 	}
-	hash, err := a.hasher.hash(ctx, password)
+	hash, err := a.hasher.hashPassword(ctx, password)
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ type Flow struct {
 
 // Begin returns the address to send the browser to, and what it must bring back.
 func (p *Provider) Begin(ctx context.Context) (to string, f Flow, err error) {
-	conf, _, err := p.discover(ctx)
+	conf, _, err := p.readDiscovery(ctx)
 	if err != nil {
 		return "", f, err
 	}
@@ -70,8 +70,10 @@ func (p *Provider) Begin(ctx context.Context) (to string, f Flow, err error) {
 		f, nil
 }
 
-// discover reads the provider's own description, once it can be read.
-func (p *Provider) discover(ctx context.Context) (*oauth2.Config, *oidc.IDTokenVerifier, error) {
+// readDiscovery reads the provider's own description, once it can be read.
+func (p *Provider) readDiscovery(
+	ctx context.Context,
+) (*oauth2.Config, *oidc.IDTokenVerifier, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.found == nil {
@@ -79,7 +81,7 @@ func (p *Provider) discover(ctx context.Context) (*oauth2.Config, *oidc.IDTokenV
 		lasting := oidc.ClientContext(context.WithoutCancel(ctx), p.client)
 		found, err := oidc.NewProvider(lasting, p.Issuer)
 		if err != nil {
-			return nil, nil, silent(err)
+			return nil, nil, unreachableError(err)
 		}
 		p.found, p.verifier = found, found.Verifier(&oidc.Config{ClientID: p.Client})
 	}
@@ -88,7 +90,7 @@ func (p *Provider) discover(ctx context.Context) (*oauth2.Config, *oidc.IDTokenV
 		Scopes: append([]string{oidc.ScopeOpenID}, p.Scopes...)}, p.verifier, nil
 }
 
-func silent(err error) error {
+func unreachableError(err error) error {
 	return &controlplane.Error{
 		Kind: controlplane.Unavailable, Code: "provider_unreachable", Cause: err,
 		Message: "the OpenID provider does not answer",
@@ -96,9 +98,9 @@ func silent(err error) error {
 	}
 }
 
-// finish trades the code for an ID token and believes it after every check.
-func (p *Provider) finish(ctx context.Context, f Flow, code string) (c claims, err error) {
-	conf, verifier, err := p.discover(ctx)
+// exchangeCode trades the code for an ID token and believes it after every check.
+func (p *Provider) exchangeCode(ctx context.Context, f Flow, code string) (c claims, err error) {
+	conf, verifier, err := p.readDiscovery(ctx)
 	if err != nil {
 		return c, err
 	}
@@ -106,27 +108,27 @@ func (p *Provider) finish(ctx context.Context, f Flow, code string) (c claims, e
 	tokens, err := conf.Exchange(ctx, code, oauth2.VerifierOption(f.Verifier))
 	if err != nil {
 		if _, refused := errors.AsType[*oauth2.RetrieveError](err); !refused {
-			return c, silent(err)
+			return c, unreachableError(err)
 		}
-		return c, unbelieved(err)
+		return c, refusedAnswerError(err)
 	}
 	raw, ok := tokens.Extra("id_token").(string)
 	if !ok {
-		return c, unbelieved(errors.New("the answer has no id_token"))
+		return c, refusedAnswerError(errors.New("the answer has no id_token"))
 	}
 	token, err := verifier.Verify(ctx, raw)
 	if err != nil {
-		return c, unbelieved(err)
+		return c, refusedAnswerError(err)
 	}
 	if !sameHash([]byte(token.Nonce), []byte(f.Nonce)) {
-		return c, unbelieved(errors.New("the nonce is another one"))
+		return c, refusedAnswerError(errors.New("the nonce is another one"))
 	}
 	return p.readClaims(ctx, token, tokens)
 }
 
 // refusedAnswerError hides the cause, so that a forger learns nothing. The cause is in
 // the log.
-func unbelieved(cause error) error {
+func refusedAnswerError(cause error) error {
 	return &controlplane.Error{
 		Kind: controlplane.Unauthenticated, Code: "sign_in_refused", Cause: cause,
 		Message: "the OpenID provider's answer was not accepted",
@@ -145,13 +147,13 @@ func (a *Accounts) SignInWith(
 	}
 	e := actor.Entry("sign in", "user")
 	if f.State == "" || !sameHash([]byte(f.State), []byte(state)) {
-		return out, a.refused(ctx, e, unbelieved(errors.New("the state is another one")))
+		return out, a.auditRefusal(ctx, e, refusedAnswerError(errors.New("the state is another one")))
 	}
-	c, err := p.finish(ctx, f, code)
+	c, err := p.exchangeCode(ctx, f, code)
 	if err != nil {
-		return out, a.refused(ctx, e, err)
+		return out, a.auditRefusal(ctx, e, err)
 	}
-	out, err = a.admit(ctx, actor, p, c)
+	out, err = a.signInClaims(ctx, actor, p, c)
 	if err == nil {
 		refund()
 	}

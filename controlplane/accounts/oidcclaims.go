@@ -32,7 +32,7 @@ func (p *Provider) readClaims(
 ) (c claims, err error) {
 	var all map[string]any
 	if err := token.Claims(&all); err != nil {
-		return c, unbelieved(err)
+		return c, refusedAnswerError(err)
 	}
 	var infoErr error
 	if p.lacksClaims(all) {

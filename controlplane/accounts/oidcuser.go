@@ -14,12 +14,12 @@ import (
 )
 
 // signInClaims signs in the person whom the provider identified.
-func (a *Accounts) admit(
+func (a *Accounts) signInClaims(
 	ctx context.Context, actor access.Actor, p *Provider, c claims,
 ) (out SignedIn, err error) {
 	e := actor.Entry("sign in", "user")
 	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
-		u, err := a.known(ctx, tx, c)
+		u, err := a.findOrCreateUser(ctx, tx, c)
 		if err != nil {
 			return err
 		}
@@ -37,15 +37,15 @@ func (a *Accounts) admit(
 		if err != nil {
 			return err
 		}
-		out, err = a.begin(ctx, tx, actor, now)
+		out, err = a.beginSession(ctx, tx, actor, now)
 		return err
 	})
 	return out, err
 }
 
-// known finds the person: by what the provider calls them or, the first time,
+// findOrCreateUser finds the person: by what the provider calls them or, the first time,
 // by a verified address that an admin wrote down. Else it makes one.
-func (a *Accounts) known(
+func (a *Accounts) findOrCreateUser(
 	ctx context.Context, tx *postgres.Tx, c claims,
 ) (controlplane.User, error) {
 	u, ok, err := tx.UserByIdentity(ctx, c.Issuer, c.Subject)
@@ -60,10 +60,10 @@ func (a *Accounts) known(
 			return u, tx.SetIdentity(ctx, u.ID, c.Issuer, c.Subject)
 		}
 	}
-	return a.newcomer(ctx, tx, c)
+	return a.createUser(ctx, tx, c)
 }
 
-func (a *Accounts) newcomer(
+func (a *Accounts) createUser(
 	ctx context.Context, tx *postgres.Tx, c claims,
 ) (controlplane.User, error) {
 	name, err := freeName(ctx, tx, c)
@@ -111,7 +111,7 @@ func freeName(ctx context.Context, tx *postgres.Tx, c claims) (string, error) {
 			return "", err
 		}
 	}
-	return "", invalid("name", "name_taken", "a thousand people are called "+base+" already",
+	return "", invalidError("name", "name_taken", "a thousand people are called "+base+" already",
 		"Ask an admin to make your account.")
 }
 
@@ -159,7 +159,7 @@ func (a *Accounts) followGroups(
 		e.Action, e.Detail = "keep teams and role", "groups_missing"
 		return u, tx.InsertAudit(ctx, e)
 	}
-	if err := a.follow(ctx, tx, e, p, u, c.groups); err != nil {
+	if err := a.applyGroups(ctx, tx, e, p, u, c.groups); err != nil {
 		return u, err
 	}
 	now, err := tx.UserByID(ctx, u.ID)
@@ -203,9 +203,9 @@ func auditGroupChanges(
 	return insert("change role", "user "+now.Name)
 }
 
-// follow puts the person on the teams of their groups, takes them off the
+// applyGroups puts the person on the teams of their groups, takes them off the
 // others that groups decide, and sets the role if a group decides that too.
-func (a *Accounts) follow(ctx context.Context, tx *postgres.Tx, e controlplane.AuditEntry,
+func (a *Accounts) applyGroups(ctx context.Context, tx *postgres.Tx, e controlplane.AuditEntry,
 	p *Provider, u controlplane.User, groups []string) error {
 	on, off := p.teamsOf(groups)
 	for _, team := range on {

@@ -13,9 +13,9 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// once makes a create with a key happen once a day. What was made is a secret
+// createOnce makes a create with a key happen once a day. What was made is a secret
 // that was shown once, so that asking again is refused instead of answered.
-func once(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+func createOnce(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	operation, key string, request any, made string) error {
 	if key == "" || actor.UserID() == "" {
 		return nil
@@ -71,7 +71,7 @@ func (a *Accounts) Once(
 	case err != nil:
 		return nil, err
 	case claimed:
-		a.keep(ctx, use, a.holding(ctx, use, do))
+		a.storeAnswer(ctx, use, a.runHoldingKey(ctx, use, do))
 		return nil, nil
 	case was.Status == 0:
 		return nil, underWay()
@@ -84,16 +84,20 @@ const holdEvery = 15 * time.Second
 
 // runHoldingKey runs a request, and extends its claim on the idempotency key
 // meanwhile.
-func (a *Accounts) holding(ctx context.Context, use postgres.KeyUse, do func() Answer) Answer {
+func (a *Accounts) runHoldingKey(
+	ctx context.Context,
+	use postgres.KeyUse,
+	do func() Answer,
+) Answer {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var held sync.WaitGroup
-	held.Go(func() { a.hold(ctx, use) })
+	held.Go(func() { a.renewKey(ctx, use) })
 	defer held.Wait()
 	defer cancel()
 	return do()
 }
 
-func (a *Accounts) hold(ctx context.Context, use postgres.KeyUse) {
+func (a *Accounts) renewKey(ctx context.Context, use postgres.KeyUse) {
 	tick := time.NewTicker(holdEvery)
 	defer tick.Stop()
 	for {
@@ -134,7 +138,7 @@ const keepWithin = 5 * time.Second
 
 // storeAnswer only logs a failure: the request was done, and an error would make the
 // client repeat it.
-func (a *Accounts) keep(ctx context.Context, use postgres.KeyUse, made Answer) {
+func (a *Accounts) storeAnswer(ctx context.Context, use postgres.KeyUse, made Answer) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepWithin)
 	defer cancel()
 	err := a.store.InTx(ctx, func(tx *postgres.Tx) error {

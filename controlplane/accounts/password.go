@@ -65,12 +65,12 @@ func dummyHash(p *argon2id.Params) string {
 		p.Iterations, p.Parallelism, random(p.SaltLength), random(p.KeyLength))
 }
 
-// enter waits for a free slot, or refuses at once when too many wait.
-func (h *hasher) enter(ctx context.Context) (leave func(), err error) {
+// acquireSlot waits for a free slot, or refuses at once when too many wait.
+func (h *hasher) acquireSlot(ctx context.Context) (leave func(), err error) {
 	select {
 	case h.queue <- struct{}{}:
 	default:
-		return nil, busy()
+		return nil, busyError()
 	}
 	select {
 	case h.slots <- struct{}{}:
@@ -81,26 +81,26 @@ func (h *hasher) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-func (h *hasher) hash(ctx context.Context, password controlplane.Plain) (string, error) {
-	leave, err := h.enter(ctx)
+func (h *hasher) hashPassword(ctx context.Context, password controlplane.Plain) (string, error) {
+	leave, err := h.acquireSlot(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer leave()
-	hash, err := argon2id.CreateHash(normal(password), h.params)
+	hash, err := argon2id.CreateHash(normalizePassword(password), h.params)
 	if err != nil {
 		return "", fmt.Errorf("hash password: %w", err)
 	}
 	return hash, nil
 }
 
-// verify compares a password with a hash, or with a dummy when there is none.
+// verifyPassword compares a password with a hash, or with a dummy when there is none.
 // weak says that the hash was made with less work than we ask for now, or with
 // other lanes.
-func (h *hasher) verify(
+func (h *hasher) verifyPassword(
 	ctx context.Context, password controlplane.Plain, hash string,
 ) (ok, weak bool, err error) {
-	leave, err := h.enter(ctx)
+	leave, err := h.acquireSlot(ctx)
 	if err != nil {
 		return false, false, err
 	}
@@ -109,7 +109,7 @@ func (h *hasher) verify(
 	if !known {
 		hash = h.dummy
 	}
-	match, p, err := argon2id.CheckHash(normal(password), hash)
+	match, p, err := argon2id.CheckHash(normalizePassword(password), hash)
 	if err != nil {
 		return false, false, fmt.Errorf("compare password: %w", err)
 	}
@@ -118,8 +118,8 @@ func (h *hasher) verify(
 	return match && known, weak, nil
 }
 
-// normal makes the same password of the same keys on every keyboard.
-func normal(p controlplane.Plain) string { return norm.NFC.String(p.Reveal()) }
+// normalizePassword makes the same password of the same keys on every keyboard.
+func normalizePassword(p controlplane.Plain) string { return norm.NFC.String(p.Reveal()) }
 
 func validPassword(field string, p controlplane.Plain) error {
 	if n := len(p.Reveal()); n >= minPassword && n <= maxPassword {

@@ -36,7 +36,7 @@ type SignedIn struct {
 func (a *Accounts) SignIn(
 	ctx context.Context, actor access.Actor, name string, password controlplane.Plain,
 ) (SignedIn, error) {
-	u, err := a.prove(ctx, actor, name, password)
+	u, err := a.checkPassword(ctx, actor, name, password)
 	if err != nil {
 		return SignedIn{}, err
 	}
@@ -44,7 +44,7 @@ func (a *Accounts) SignIn(
 	e := access.User(u.User, nil).Via(actor.From(), actor.Request()).
 		Entry("sign in", "user "+u.Name)
 	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) (err error) {
-		out, err = a.begin(ctx, tx, actor, u.User)
+		out, err = a.beginSession(ctx, tx, actor, u.User)
 		return err
 	})
 	return out, err
@@ -52,13 +52,13 @@ func (a *Accounts) SignIn(
 
 // beginSession creates a session with a new id, so that an id planted in the browser
 // (session fixation) is useless.
-func (a *Accounts) begin(
+func (a *Accounts) beginSession(
 	ctx context.Context, tx *postgres.Tx, actor access.Actor, u controlplane.User,
 ) (SignedIn, error) {
 	now, value := a.now(), randomBits()
 	s := controlplane.Session{
 		ID: controlplane.NewID[controlplane.SessionID](), User: u.ID, CreatedAt: now,
-		From: actor.From(), Device: device(actor.Device()),
+		From: actor.From(), Device: cleanDeviceName(actor.Device()),
 	}
 	out := SignedIn{Cookie: controlplane.NewPlain(value), Expires: now.Add(SessionLife)}
 	if err := tx.InsertSession(ctx, s, sha256.Sum256([]byte(value)), out.Expires); err != nil {
@@ -75,9 +75,9 @@ func (a *Accounts) begin(
 	return out, tx.NoteSignIn(ctx, u.ID, now)
 }
 
-// prove checks name and password. Whatever is wrong, the answer is the same,
+// checkPassword checks name and password. Whatever is wrong, the answer is the same,
 // and so is the work.
-func (a *Accounts) prove(
+func (a *Accounts) checkPassword(
 	ctx context.Context, actor access.Actor, name string, password controlplane.Plain,
 ) (postgres.UserWithHash, error) {
 	var u postgres.UserWithHash
@@ -87,7 +87,7 @@ func (a *Accounts) prove(
 	}
 	if len(password.Reveal()) > maxPassword || controlplane.ValidName("user", name) != nil {
 		// Both are known to the asker already, so nothing is given away.
-		return u, a.refuse(ctx, actor, name)
+		return u, a.refuseSignIn(ctx, actor, name)
 	}
 	err = a.store.Read(ctx, func(tx *postgres.Tx) (err error) {
 		u, err = tx.UserByName(ctx, name)
@@ -96,24 +96,24 @@ func (a *Accounts) prove(
 	if err != nil && controlplane.KindOf(err) != controlplane.NotFound {
 		return u, err
 	}
-	ok, weak, err := a.hasher.verify(ctx, password, u.PasswordHash)
+	ok, weak, err := a.hasher.verifyPassword(ctx, password, u.PasswordHash)
 	if err != nil {
 		return u, err
 	}
 	if !ok || !u.Active {
-		return u, a.refuse(ctx, actor, name)
+		return u, a.refuseSignIn(ctx, actor, name)
 	}
 	refund()
 	if weak {
-		return u, a.strengthen(ctx, u.ID, password)
+		return u, a.rehashPassword(ctx, u.ID, password)
 	}
 	return u, nil
 }
 
-func (a *Accounts) strengthen(
+func (a *Accounts) rehashPassword(
 	ctx context.Context, id controlplane.UserID, password controlplane.Plain,
 ) error {
-	hash, err := a.hasher.hash(ctx, password)
+	hash, err := a.hasher.hashPassword(ctx, password)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (a *Accounts) strengthen(
 	})
 }
 
-func (a *Accounts) refuse(ctx context.Context, actor access.Actor, name string) error {
+func (a *Accounts) refuseSignIn(ctx context.Context, actor access.Actor, name string) error {
 	refusal := &controlplane.Error{
 		Kind: controlplane.Unauthenticated, Code: "sign_in_refused",
 		Message: "the user name or the password is wrong",
@@ -149,7 +149,7 @@ func (a *Accounts) Authenticate(
 	var out access.Actor
 	var touch func(*postgres.Tx) error
 	err := a.store.Read(ctx, func(tx *postgres.Tx) error {
-		who, err := a.identify(ctx, tx, c)
+		who, err := a.findIdentity(ctx, tx, c)
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func (a *Accounts) Authenticate(
 			return err
 		}
 		if !u.Active {
-			return unauthenticated()
+			return unauthenticatedError()
 		}
 		grants, err := tx.GrantsOf(ctx, who.user)
 		out = access.User(u.User, grants).InSession(who.session).
@@ -192,17 +192,17 @@ type identity struct {
 	stale    func(*postgres.Tx) error
 }
 
-func (a *Accounts) identify(
+func (a *Accounts) findIdentity(
 	ctx context.Context, tx *postgres.Tx, c Credential,
 ) (identity, error) {
 	if !c.Bearer.Empty() {
-		return a.bearer(ctx, tx, c.Bearer)
+		return a.findBearer(ctx, tx, c.Bearer)
 	}
 	now := a.now()
 	hash := sha256.Sum256([]byte(c.Session.Reveal()))
 	found, ok, err := tx.SessionByHash(ctx, hash, now.Add(-SessionIdle), now)
 	if err == nil && !ok {
-		err = unauthenticated()
+		err = unauthenticatedError()
 	}
 	who := identity{user: found.User, session: found.ID}
 	if err == nil && now.Sub(found.LastUsed) > touchEvery {
@@ -211,7 +211,7 @@ func (a *Accounts) identify(
 	return who, err
 }
 
-func (a *Accounts) bearer(
+func (a *Accounts) findBearer(
 	ctx context.Context, tx *postgres.Tx, value controlplane.Plain,
 ) (identity, error) {
 	now := a.now()
@@ -229,8 +229,8 @@ func (a *Accounts) bearer(
 	return who, err
 }
 
-// device shortens what a browser calls itself, which can be anything.
-func device(name string) string {
+// cleanDeviceName shortens what a browser calls itself, which can be anything.
+func cleanDeviceName(name string) string {
 	clean := strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return -1
@@ -274,7 +274,7 @@ func (a *Accounts) EndSession(
 	})
 }
 
-func unauthenticated() error {
+func unauthenticatedError() error {
 	return &controlplane.Error{
 		Kind: controlplane.Unauthenticated, Code: "unauthenticated",
 		Message: "the session or token is not valid, or no longer",
@@ -308,13 +308,13 @@ func (a *Accounts) ChangePassword(
 	if err := validPassword("password", password); err != nil {
 		return out, err
 	}
-	if _, err := a.prove(ctx, actor, actor.Name(), current); err != nil {
+	if _, err := a.checkPassword(ctx, actor, actor.Name(), current); err != nil {
 		if controlplane.CodeOf(err) == "sign_in_refused" {
 			return out, wrongCurrent()
 		}
 		return out, err
 	}
-	hash, err := a.hasher.hash(ctx, password)
+	hash, err := a.hasher.hashPassword(ctx, password)
 	if err != nil {
 		return out, err
 	}
@@ -324,7 +324,7 @@ func (a *Accounts) ChangePassword(
 			return err
 		}
 		if actor.Session() != "" {
-			out, err = a.begin(ctx, tx, actor, actor.Person())
+			out, err = a.beginSession(ctx, tx, actor, actor.Person())
 		}
 		return err
 	})

@@ -102,7 +102,7 @@ func checkTeam(actor access.Actor, p *TeamPut) error {
 		return err
 	}
 	if len(p.Description) > 500 {
-		return invalid("description", "too_long", "a description has at most 500 bytes",
+		return invalidError("description", "too_long", "a description has at most 500 bytes",
 			"Shorten it.")
 	}
 	p.Members = slices.Compact(slices.Sorted(slices.Values(p.Members)))
@@ -114,17 +114,17 @@ func checkGrants(grants []controlplane.TeamGrant) error {
 	for i, g := range grants {
 		field := fmt.Sprintf("grants[%d]", i)
 		if (g.Project == "") == (g.Environment == "") {
-			return invalid(field, "grant_object",
+			return invalidError(field, "grant_object",
 				"a grant names exactly one of project and environment",
 				"Split it into two grants, or name one.")
 		}
 		if g.Level != controlplane.LevelRead && g.Level != controlplane.LevelFull {
-			return invalid(field+".level", "level_invalid", "a level is read or full",
+			return invalidError(field+".level", "level_invalid", "a level is read or full",
 				"Choose one of the two.")
 		}
 		key := [2]string{g.Project, g.Environment}
 		if seen[key] {
-			return invalid(field, "grant_twice", "this object is granted twice",
+			return invalidError(field, "grant_twice", "this object is granted twice",
 				"Keep the grant with the level you want.")
 		}
 		seen[key] = true

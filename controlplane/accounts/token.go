@@ -34,12 +34,12 @@ type TokenRequest struct {
 func (r TokenRequest) check() error {
 	switch {
 	case r.Name == "" || len(r.Name) > 100:
-		return invalid("name", "token_name", "a token's name has 1 to 100 bytes",
+		return invalidError("name", "token_name", "a token's name has 1 to 100 bytes",
 			"Say where the token is used.")
 	case r.Scope != "" && r.Scope != controlplane.ScopeRead && r.Scope != controlplane.ScopeFull:
-		return invalid("scope", "token_scope", "there is no such scope", "Choose read or full.")
+		return invalidError("scope", "token_scope", "there is no such scope", "Choose read or full.")
 	case r.Lasts < 0 || r.Lasts > longestToken:
-		return invalid("expires_in_days", "token_expiry", "a token lasts 1 to 3650 days",
+		return invalidError("expires_in_days", "token_expiry", "a token lasts 1 to 3650 days",
 			"Give a number of days, or none.")
 	}
 	return nil
@@ -55,7 +55,7 @@ func (a *Accounts) CreateToken(
 	if err := r.check(); err != nil {
 		return controlplane.APIToken{}, controlplane.Plain{}, err
 	}
-	u, err := a.prove(ctx, actor, user, password)
+	u, err := a.checkPassword(ctx, actor, user, password)
 	if err != nil {
 		return controlplane.APIToken{}, controlplane.Plain{}, err
 	}
@@ -76,7 +76,7 @@ func (a *Accounts) CreateOwnToken(
 	}
 	e := actor.Entry("create token", "")
 	if actor.Session() == "" {
-		return t, value, a.refused(ctx, e, &controlplane.Error{
+		return t, value, a.auditRefusal(ctx, e, &controlplane.Error{
 			Kind: controlplane.Forbidden, Code: "session_needed",
 			Message: "a token makes no other tokens",
 			Remedy:  "Sign in with a browser, or with nullops login.",
@@ -95,7 +95,7 @@ func (a *Accounts) CreateTokenOf(
 		err = r.check()
 	}
 	if err != nil {
-		return t, value, a.refused(ctx, e, err)
+		return t, value, a.auditRefusal(ctx, e, err)
 	}
 	return a.makeToken(ctx, actor, e, u.ID, r)
 }
@@ -135,7 +135,8 @@ func (a *Accounts) makeToken(
 	secret := randomBits()
 	e.Object = strings.TrimSpace("token " + t.Prefix + " " + e.Object)
 	err := a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
-		if err := once(ctx, tx, actor, "token of "+string(user), r.Key, r, string(t.ID)); err != nil {
+		err := createOnce(ctx, tx, actor, "token of "+string(user), r.Key, r, string(t.ID))
+		if err != nil {
 			return err
 		}
 		return tx.InsertToken(ctx, t, sha256.Sum256([]byte(secret)))
@@ -144,7 +145,7 @@ func (a *Accounts) makeToken(
 		return controlplane.APIToken{}, controlplane.Plain{}, err
 	}
 	value := tokenStart + t.Prefix + "_" + secret
-	return t, controlplane.NewPlain(value + "_" + checksum(value)), nil
+	return t, controlplane.NewPlain(value + "_" + tokenChecksum(value)), nil
 }
 
 // ListTokensOf gives a user's tokens: names and use, never what opens anything.
@@ -204,7 +205,7 @@ func revokeTokens(
 }
 
 // tokenChecksum is no protection; it only detects mistyped tokens.
-func checksum(value string) string {
+func tokenChecksum(value string) string {
 	sum := sha256.Sum256([]byte(value))
 	return hex.EncodeToString(sum[:3])
 }
@@ -215,13 +216,13 @@ func findToken(
 	ctx context.Context, tx *postgres.Tx, value string,
 ) (controlplane.APIToken, error) {
 	end := strings.LastIndexByte(value, '_')
-	if end < 0 || len(value) > 200 || value[end+1:] != checksum(value[:end]) {
-		return controlplane.APIToken{}, unauthenticated()
+	if end < 0 || len(value) > 200 || value[end+1:] != tokenChecksum(value[:end]) {
+		return controlplane.APIToken{}, unauthenticatedError()
 	}
 	rest, ours := strings.CutPrefix(value[:end], tokenStart)
 	prefix, secret, whole := strings.Cut(rest, "_")
 	if !ours || !whole {
-		return controlplane.APIToken{}, unauthenticated()
+		return controlplane.APIToken{}, unauthenticatedError()
 	}
 	t, hash, ok, err := tx.TokenByPrefix(ctx, prefix)
 	if err != nil {
@@ -229,7 +230,7 @@ func findToken(
 	}
 	sum := sha256.Sum256([]byte(secret))
 	if !ok || !sameHash(hash, sum[:]) {
-		return controlplane.APIToken{}, unauthenticated()
+		return controlplane.APIToken{}, unauthenticatedError()
 	}
 	return t, nil
 }
@@ -265,7 +266,7 @@ func (a *Accounts) DeleteToken(
 	})
 }
 
-func invalid(field, code, message, remedy string) error {
+func invalidError(field, code, message, remedy string) error {
 	return &controlplane.Error{
 		Kind: controlplane.Invalid, Code: code, Field: field, Message: message, Remedy: remedy,
 	}

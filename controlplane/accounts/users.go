@@ -62,12 +62,12 @@ func (a *Accounts) PutUser(
 ) (out controlplane.Saved[controlplane.User], err error) {
 	e := actor.Entry("put user", "user "+p.Name)
 	if err := a.checkUser(actor, p); err != nil {
-		return out, a.refused(ctx, e, err)
+		return out, a.auditRefusal(ctx, e, err)
 	}
 	// Hashing takes long, so it comes before the transaction.
 	hash, err := a.newHash(ctx, p)
 	if err != nil {
-		return out, a.refused(ctx, e, err)
+		return out, a.auditRefusal(ctx, e, err)
 	}
 	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
 		out, err = a.putUser(ctx, tx, *e, p, hash)
@@ -84,10 +84,10 @@ func (a *Accounts) checkUser(actor access.Actor, p UserPut) error {
 		return err
 	}
 	if p.Role != controlplane.RoleAdmin && p.Role != controlplane.RoleUser {
-		return invalid("role", "role_invalid", "a role is admin or user", "Choose one of the two.")
+		return invalidError("role", "role_invalid", "a role is admin or user", "Choose one of the two.")
 	}
 	if len(p.DisplayName) > 200 {
-		return invalid("display_name", "too_long", "a display name has at most 200 bytes",
+		return invalidError("display_name", "too_long", "a display name has at most 200 bytes",
 			"Shorten it.")
 	}
 	if p.Address != "" {
@@ -101,12 +101,12 @@ func (a *Accounts) checkUser(actor access.Actor, p UserPut) error {
 func checkKind(p UserPut) error {
 	switch {
 	case p.Kind != "" && p.Kind != controlplane.KindPerson && p.Kind != controlplane.KindService:
-		return invalid("kind", "kind_invalid", "a kind is person or service",
+		return invalidError("kind", "kind_invalid", "a kind is person or service",
 			"Choose one of the two.")
 	case p.Password.Empty():
 		return nil
 	case p.Kind == controlplane.KindService:
-		return invalid("password", "service_user", "a service user has no password",
+		return invalidError("password", "service_user", "a service user has no password",
 			"Leave it out, and make a token.")
 	default:
 		return validPassword("password", p.Password)
@@ -127,12 +127,12 @@ func (a *Accounts) newHash(ctx context.Context, p UserPut) (string, error) {
 		return "", err
 	}
 	if err == nil {
-		same, _, err := a.hasher.verify(ctx, p.Password, u.PasswordHash)
+		same, _, err := a.hasher.verifyPassword(ctx, p.Password, u.PasswordHash)
 		if err != nil || same {
 			return "", err
 		}
 	}
-	return a.hasher.hash(ctx, p.Password)
+	return a.hasher.hashPassword(ctx, p.Password)
 }
 
 func (a *Accounts) putUser(
@@ -151,7 +151,7 @@ func (a *Accounts) putUser(
 		return out, err
 	}
 	if p.Kind != "" && p.Kind != old.Kind {
-		return out, invalid("kind", "kind_stays", "people and service users never become the other",
+		return out, invalidError("kind", "kind_stays", "people and service users never become the other",
 			"Choose another name.")
 	}
 	if hash != "" && old.Kind == controlplane.KindService {
@@ -181,7 +181,7 @@ func (a *Accounts) insertUser(
 ) (out controlplane.Saved[controlplane.User], err error) {
 	kind := cmp.Or(p.Kind, controlplane.KindPerson)
 	if hash == "" && kind == controlplane.KindPerson {
-		return out, invalid("password", "required", "a new user needs a password",
+		return out, invalidError("password", "required", "a new user needs a password",
 			"Give one of at least 12 characters, or invite them.")
 	}
 	u := controlplane.User{
@@ -256,8 +256,8 @@ func (a *Accounts) DeleteUser(ctx context.Context, actor access.Actor, name stri
 	})
 }
 
-// refused writes down an attempt that ended before its transaction began.
-func (a *Accounts) refused(
+// auditRefusal writes down an attempt that ended before its transaction began.
+func (a *Accounts) auditRefusal(
 	ctx context.Context, e *controlplane.AuditEntry, why error,
 ) error {
 	if err := a.store.Refused(ctx, *e, why); err != nil {

@@ -14,13 +14,13 @@ import (
 const viewNoted = 5 * time.Minute
 
 // viewAsLog remembers which views as another user are in the audit already.
-type views struct {
+type viewAsLog struct {
 	mu    sync.Mutex
 	noted map[[2]string]time.Time
 }
 
-// news reports whether it is time for an entry, and takes it as written.
-func (v *views) news(viewer, viewed string, now time.Time) bool {
+// shouldRecord reports whether it is time for an entry, and takes it as written.
+func (v *viewAsLog) shouldRecord(viewer, viewed string, now time.Time) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.noted == nil || len(v.noted) > 10_000 {
@@ -58,10 +58,10 @@ func (a *Accounts) ViewAs(
 		return err
 	}
 	err := a.store.Read(ctx, look)
-	if err != nil || a.views.news(actor.Name(), name, a.now()) {
-		e := actor.Entry("view as", "user "+clipped(name))
+	if err != nil || a.views.shouldRecord(actor.Name(), name, a.now()) {
+		e := actor.Entry("view as", "user "+clipAddress(name))
 		if err != nil {
-			return access.Nobody(), a.refused(ctx, e, err)
+			return access.Nobody(), a.auditRefusal(ctx, e, err)
 		}
 		if err := a.store.Audited(ctx, e, look); err != nil {
 			return access.Nobody(), err

@@ -75,12 +75,12 @@ func (o *Orders) Run(ctx context.Context) error {
 	workers := newWorkers(o)
 	defer workers.running.Wait()
 	for {
-		due, err := o.want(ctx)
+		due, err := o.updateWanted(ctx)
 		if err != nil && ctx.Err() == nil {
 			o.Log.WarnContext(ctx, "certificates not ordered, trying again", "error", err)
 		}
 		for _, z := range due {
-			workers.start(ctx, z)
+			workers.startWorker(ctx, z)
 		}
 		select {
 		case <-ctx.Done():
@@ -93,7 +93,7 @@ func (o *Orders) Run(ctx context.Context) error {
 
 // updateWanted updates the table of wanted certificates, and returns the environments
 // in which some are due. Expired and unwanted ones are deleted.
-func (o *Orders) want(ctx context.Context) (due []controlplane.ACMEZone, err error) {
+func (o *Orders) updateWanted(ctx context.Context) (due []controlplane.ACMEZone, err error) {
 	return due, o.Store.InTx(ctx, func(tx *postgres.Tx) error {
 		zones, err := tx.ACMEZones(ctx)
 		if err != nil {
@@ -103,7 +103,7 @@ func (o *Orders) want(ctx context.Context) (due []controlplane.ACMEZone, err err
 		if err != nil {
 			return err
 		}
-		if err := tx.WantACME(ctx, wanted(zones, hosts), o.Now()); err != nil {
+		if err := tx.WantACME(ctx, wantedCertificates(zones, hosts), o.Now()); err != nil {
 			return err
 		}
 		all, err := tx.ACMECertificates(ctx, "")
@@ -111,11 +111,11 @@ func (o *Orders) want(ctx context.Context) (due []controlplane.ACMEZone, err err
 			return err
 		}
 		due = dueIn(zones, all, o.Now())
-		return o.forget(ctx, tx, all)
+		return o.deleteExpired(ctx, tx, all)
 	})
 }
 
-func (o *Orders) forget(
+func (o *Orders) deleteExpired(
 	ctx context.Context, tx *postgres.Tx, all []controlplane.ACMECertificate,
 ) error {
 	for _, c := range all {
@@ -128,39 +128,39 @@ func (o *Orders) forget(
 	return nil
 }
 
-// attempt orders one and stores how that went.
-func (o *Orders) attempt(
+// attemptOrder orders one and stores how that went.
+func (o *Orders) attemptOrder(
 	ctx context.Context, z controlplane.ACMEZone, c controlplane.ACMECertificate,
 ) error {
-	wait, err := o.full(ctx, z, c)
+	wait, err := o.weeklyLimitUntil(ctx, z, c)
 	if err != nil {
 		return err
 	}
 	if !wait.IsZero() {
-		c.Error, c.NextTry = fullWeek(registered(z.Domain)), wait
-		return o.hold(ctx, c)
+		c.Error, c.NextTry = fullWeek(registeredDomain(z.Domain)), wait
+		return o.storeNextTry(ctx, c)
 	}
 	try, cancel := context.WithTimeout(ctx, orderLife)
 	defer cancel()
-	failed := o.order(try, &c)
+	failed := o.orderCertificate(try, &c)
 	if failed == nil || ctx.Err() != nil {
 		return nil // whoever starts next goes on
 	}
 	c.Failures++
-	c.Error = clipped(failed.Error())
-	c.NextTry = o.Now().Add(backoff(c.Failures, failed))
+	c.Error = clipError(failed.Error())
+	c.NextTry = o.Now().Add(retryDelay(c.Failures, failed))
 	o.Log.WarnContext(ctx, "certificate not ordered", "subject", c.Subject, "error", c.Error,
 		"failures", c.Failures, "next_try", c.NextTry)
-	return o.hold(ctx, c)
+	return o.storeNextTry(ctx, c)
 }
 
-func (o *Orders) hold(ctx context.Context, c controlplane.ACMECertificate) error {
+func (o *Orders) storeNextTry(ctx context.Context, c controlplane.ACMECertificate) error {
 	return o.Store.InTx(ctx, func(tx *postgres.Tx) error { return tx.HoldACME(ctx, c) })
 }
 
 // weeklyLimitUntil returns until when a first certificate has to wait for the weekly
 // limit, zero if it need not.
-func (o *Orders) full(
+func (o *Orders) weeklyLimitUntil(
 	ctx context.Context, z controlplane.ACMEZone, c controlplane.ACMECertificate,
 ) (until time.Time, err error) {
 	if c.FirstAt != nil {
@@ -168,7 +168,7 @@ func (o *Orders) full(
 	}
 	err = o.Store.Read(ctx, func(tx *postgres.Tx) error {
 		counts, err := tx.NewACME(ctx, o.Now().Add(-week))
-		if err == nil && under(registered(z.Domain), counts) >= mostPerWeek {
+		if err == nil && countUnder(registeredDomain(z.Domain), counts) >= mostPerWeek {
 			until = o.Now().Add(6 * time.Hour)
 		}
 		return err

@@ -15,10 +15,10 @@ const maxDirectory = 64 << 10
 // fetchDirectory reads an authority's directory before the library does, which would
 // hold a global lock meanwhile: one authority that never answers would block the
 // orders at all others.
-func (o *Orders) directory(
+func (o *Orders) fetchDirectory(
 	ctx context.Context, address string, through http.RoundTripper,
-) (known, error) {
-	k := known{RoundTripper: through}
+) (cachedDirectory, error) {
+	k := cachedDirectory{RoundTripper: through}
 	ctx, cancel := context.WithTimeout(ctx, o.Patience)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -43,7 +43,7 @@ func (o *Orders) directory(
 }
 
 // cachedDirectory answers requests for the directory with the one that was read.
-type known struct {
+type cachedDirectory struct {
 	http.RoundTripper
 	url    string
 	status int
@@ -51,10 +51,10 @@ type known struct {
 	body   []byte
 }
 
-var _ http.RoundTripper = known{}
+var _ http.RoundTripper = cachedDirectory{}
 
 // RoundTrip implements http.RoundTripper.
-func (k known) RoundTrip(r *http.Request) (*http.Response, error) {
+func (k cachedDirectory) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodGet || r.URL.String() != k.url {
 		return k.RoundTripper.RoundTrip(r)
 	}

@@ -20,8 +20,8 @@ import (
 // more: the next pass takes it out.
 var errEnded = errors.New("the environment orders no certificates any more")
 
-// order orders one certificate and stores it.
-func (o *Orders) order(ctx context.Context, c *controlplane.ACMECertificate) error {
+// orderCertificate orders one certificate and stores it.
+func (o *Orders) orderCertificate(ctx context.Context, c *controlplane.ACMECertificate) error {
 	how, ok, err := o.Catalog.OpenACME(ctx, o.actor, c.Environment)
 	if err != nil {
 		return err
@@ -29,12 +29,12 @@ func (o *Orders) order(ctx context.Context, c *controlplane.ACMECertificate) err
 	if !ok {
 		return errEnded
 	}
-	client, done, err := o.client(ctx, how)
+	client, done, err := o.newClient(ctx, how)
 	if err != nil {
 		return err
 	}
 	defer done()
-	account, err := o.account(ctx, client, &how)
+	account, err := o.ensureAccount(ctx, client, &how)
 	if err != nil {
 		return fmt.Errorf("no account at %s: %w", how.Directory, err)
 	}
@@ -44,21 +44,21 @@ func (o *Orders) order(ctx context.Context, c *controlplane.ACMECertificate) err
 	}
 	chains, err := client.ObtainCertificateForSANs(ctx, account, key, c.Names)
 	if err != nil {
-		return o.refused(ctx, how, err)
+		return o.explainRefusal(ctx, how, err)
 	}
 	c.Chain = string(chains[0].ChainPEM)
 	read, err := controlplane.ReadCertificates(c.Chain)
 	if err != nil {
 		return fmt.Errorf("%s sent a chain that cannot be used: %w", how.Directory, err)
 	}
-	c.NextTry = renewal(controlplane.FactsOf(read[0]))
+	c.NextTry = renewalTime(controlplane.FactsOf(read[0]))
 	return o.Catalog.KeepACME(ctx, o.actor, how, *c, key)
 }
 
 // explainRefusal turns the authority's error into one sentence with the name it is
 // about. An account that the authority does not know is deleted, and created again at
 // the next try.
-func (o *Orders) refused(ctx context.Context, how catalog.ACMEOrder, err error) error {
+func (o *Orders) explainRefusal(ctx context.Context, how catalog.ACMEOrder, err error) error {
 	var p acme.Problem
 	if !errors.As(err, &p) {
 		return err
@@ -75,7 +75,7 @@ func (o *Orders) refused(ctx context.Context, how catalog.ACMEOrder, err error) 
 	return fmt.Errorf("the authority refused: %s%w", name, err)
 }
 
-func (o *Orders) account(
+func (o *Orders) ensureAccount(
 	ctx context.Context, client *acmez.Client, how *catalog.ACMEOrder,
 ) (acme.Account, error) {
 	if a := how.Account; a != nil {
@@ -104,8 +104,8 @@ func (o *Orders) account(
 	return account, o.Catalog.KeepACMEAccount(ctx, o.actor, *how)
 }
 
-// client speaks to the directory and answers the environment's challenge.
-func (o *Orders) client(
+// newClient speaks to the directory and answers the environment's challenge.
+func (o *Orders) newClient(
 	ctx context.Context, how catalog.ACMEOrder,
 ) (*acmez.Client, func(), error) {
 	transport := &http.Transport{
@@ -117,11 +117,11 @@ func (o *Orders) client(
 		transport.TLSClientConfig.RootCAs = x509.NewCertPool()
 		transport.TLSClientConfig.RootCAs.AppendCertsFromPEM([]byte(how.Roots))
 	}
-	solvers, err := o.solvers(ctx, how)
+	solvers, err := o.newSolvers(ctx, how)
 	if err != nil {
 		return nil, nil, err
 	}
-	known, err := o.directory(ctx, how.Directory, transport)
+	known, err := o.fetchDirectory(ctx, how.Directory, transport)
 	if err != nil {
 		transport.CloseIdleConnections()
 		return nil, nil, err

@@ -24,22 +24,22 @@ const (
 	maxError = 2000
 )
 
-// wanted is what there should be. Pure.
-func wanted(
+// wantedCertificates is what there should be. Pure.
+func wantedCertificates(
 	zones []controlplane.ACMEZone, hosts []controlplane.ACMEHost,
 ) []controlplane.ACMECertificate {
 	var all []controlplane.ACMECertificate
 	for _, z := range zones {
 		if z.Challenge == controlplane.ChallengeDNS {
 			suffix := z.Name + "." + z.Domain
-			all = append(all, one(z, "*."+z.Domain), one(z, "*."+suffix))
+			all = append(all, newCertificate(z, "*."+z.Domain), newCertificate(z, "*."+suffix))
 			for _, d := range byDeployment(z, hosts) {
-				all = append(all, one(z, "*."+d.name+"."+suffix))
+				all = append(all, newCertificate(z, "*."+d.name+"."+suffix))
 			}
 			continue
 		}
 		for _, d := range byDeployment(z, hosts) {
-			all = append(all, one(z, d.hosts...))
+			all = append(all, newCertificate(z, d.hosts...))
 		}
 	}
 	return all
@@ -59,7 +59,7 @@ func dueIn(
 	return due
 }
 
-func one(z controlplane.ACMEZone, names ...string) controlplane.ACMECertificate {
+func newCertificate(z controlplane.ACMEZone, names ...string) controlplane.ACMECertificate {
 	return controlplane.ACMECertificate{
 		ID: controlplane.NewID[controlplane.CertificateID](), Environment: z.Environment,
 		Subject: names[0], Names: names}
@@ -96,14 +96,14 @@ func byDeployment(z controlplane.ACMEZone, hosts []controlplane.ACMEHost) []depl
 	return all
 }
 
-// renewal is when a certificate is ordered again: after two thirds of its life.
-func renewal(f controlplane.CertificateFacts) time.Time {
+// renewalTime is when a certificate is ordered again: after two thirds of its life.
+func renewalTime(f controlplane.CertificateFacts) time.Time {
 	return f.NotBefore.Add(f.NotAfter.Sub(f.NotBefore) / 3 * 2)
 }
 
 // retryDelay doubles up to a day. Authorities allow five failed tries an hour; after a
 // rate limit the delay is at least six hours.
-func backoff(failures int, err error) time.Duration {
+func retryDelay(failures int, err error) time.Duration {
 	wait := min(15*time.Minute<<min(failures-1, 10), 24*time.Hour)
 	var p acme.Problem
 	if errors.As(err, &p) && p.Type == acme.ProblemTypeRateLimited {
@@ -115,7 +115,7 @@ func backoff(failures int, err error) time.Duration {
 // registeredDomain is the domain that authorities count certificates by (public suffix
 // plus one label); all environments below it share its limit. A public suffix itself
 // is returned unchanged.
-func registered(domain string) string {
+func registeredDomain(domain string) string {
 	domain = strings.ToLower(domain)
 	if top, err := publicsuffix.EffectiveTLDPlusOne(domain); err == nil {
 		return top
@@ -123,10 +123,10 @@ func registered(domain string) string {
 	return domain
 }
 
-// under adds up what there is under a registered domain.
-func under(top string, counts map[string]int) (n int) {
+// countUnder adds up what there is under a registered domain.
+func countUnder(top string, counts map[string]int) (n int) {
 	for domain, count := range counts {
-		if registered(domain) == top {
+		if registeredDomain(domain) == top {
 			n += count
 		}
 	}
@@ -139,7 +139,7 @@ func fullWeek(domain string) string {
 }
 
 // clipError shortens an authority's error to one line of valid UTF-8 without NUL.
-func clipped(s string) string {
+func clipError(s string) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "?"), "\x00", "")
 	s = strings.Join(strings.Fields(s), " ")
 	return strings.ToValidUTF8(s[:min(len(s), maxError)], "")

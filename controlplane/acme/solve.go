@@ -24,7 +24,7 @@ import (
 // challengeLife is how long a challenge's answer may stay after a crash.
 const challengeLife = time.Hour
 
-func (o *Orders) solvers(
+func (o *Orders) newSolvers(
 	ctx context.Context, how catalog.ACMEOrder,
 ) (map[string]acmez.Solver, error) {
 	if how.Challenge == controlplane.ChallengeHTTP {
@@ -87,17 +87,17 @@ var _ acmez.Solver = byWebhook{}
 
 // Present implements acmez.Solver.
 func (b byWebhook) Present(ctx context.Context, c acme.Challenge) error {
-	return b.post(ctx, "/present", c)
+	return b.postChallenge(ctx, "/present", c)
 }
 
 // CleanUp implements acmez.Solver.
 func (b byWebhook) CleanUp(ctx context.Context, c acme.Challenge) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
-	return b.post(ctx, "/cleanup", c)
+	return b.postChallenge(ctx, "/cleanup", c)
 }
 
-func (b byWebhook) post(ctx context.Context, path string, c acme.Challenge) error {
+func (b byWebhook) postChallenge(ctx context.Context, path string, c acme.Challenge) error {
 	body, err := json.Marshal(map[string]string{"fqdn": c.DNS01TXTRecordName() + ".",
 		"value": c.DNS01KeyAuthorization()})
 	if err != nil {

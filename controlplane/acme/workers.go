@@ -37,8 +37,8 @@ func newWorkers(o *Orders) *workers {
 	return &workers{Orders: o, busy: map[orderer]bool{}, turns: map[string]chan struct{}{}}
 }
 
-// start sees to it that what is due in an environment is ordered.
-func (w *workers) start(ctx context.Context, z controlplane.ACMEZone) {
+// startWorker sees to it that what is due in an environment is ordered.
+func (w *workers) startWorker(ctx context.Context, z controlplane.ACMEZone) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	who := orderer{z.Environment, z.Directory}
@@ -53,7 +53,7 @@ func (w *workers) start(ctx context.Context, z controlplane.ACMEZone) {
 		w.turns[z.Directory] = turn
 	}
 	w.running.Go(func() {
-		for again := true; again; again = w.again(who) {
+		for again := true; again; again = w.hasMoreWork(who) {
 			if err := w.orderAll(ctx, z, turn); err != nil && ctx.Err() == nil {
 				w.Log.WarnContext(ctx, "certificates not ordered, trying again",
 					"environment", z.Name, "error", err)
@@ -64,7 +64,7 @@ func (w *workers) start(ctx context.Context, z controlplane.ACMEZone) {
 
 // hasMoreWork reports whether something became due since the worker began to check; if
 // not, it removes the worker.
-func (w *workers) again(who orderer) bool {
+func (w *workers) hasMoreWork(who orderer) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.busy[who] {
@@ -106,5 +106,5 @@ func (w *workers) orderNext(
 	if err != nil || !more {
 		return false, err
 	}
-	return true, w.attempt(ctx, z, c)
+	return true, w.attemptOrder(ctx, z, c)
 }

@@ -10,13 +10,13 @@ import (
 func (s *server) ListUsers(
 	ctx context.Context, r ListUsersRequestObject,
 ) (ListUsersResponseObject, error) {
-	p := page(r.Params.Cursor, r.Params.Limit)
-	p.Backwards = or(r.Params.Sort, "") == ListUsersParamsSortMinusName
+	p := toPage(r.Params.Cursor, r.Params.Limit)
+	p.Backwards = valueOr(r.Params.Sort, "") == ListUsersParamsSortMinusName
 	all, next, err := s.Accounts.ListUsers(ctx, actorOf(ctx), p)
 	if err != nil {
 		return nil, err
 	}
-	return ListUsers200JSONResponse{Items: each(all, user), NextCursor: some(next)}, nil
+	return ListUsers200JSONResponse{Items: convertAll(all, toUser), NextCursor: ptrOrNil(next)}, nil
 }
 
 func (s *server) GetUser(
@@ -26,23 +26,23 @@ func (s *server) GetUser(
 	if err != nil {
 		return nil, err
 	}
-	return GetUser200JSONResponse(user(u)), nil
+	return GetUser200JSONResponse(toUser(u)), nil
 }
 
 func (s *server) PutUser(
 	ctx context.Context, r PutUserRequestObject,
 ) (PutUserResponseObject, error) {
 	saved, err := s.Accounts.PutUser(ctx, actorOf(ctx), accounts.UserPut{
-		Name: r.Name, DisplayName: or(r.Body.DisplayName, ""),
-		Role: controlplane.Role(r.Body.Role), Active: or(r.Body.Active, true),
-		Password: controlplane.NewPlain(or(r.Body.Password, "")),
-		Kind:     controlplane.UserKind(or(r.Body.Kind, "")), Address: or(r.Body.Address, ""),
+		Name: r.Name, DisplayName: valueOr(r.Body.DisplayName, ""),
+		Role: controlplane.Role(r.Body.Role), Active: valueOr(r.Body.Active, true),
+		Password: controlplane.NewPlain(valueOr(r.Body.Password, "")),
+		Kind:     controlplane.UserKind(valueOr(r.Body.Kind, "")), Address: valueOr(r.Body.Address, ""),
 	})
 	if err != nil {
 		return nil, err
 	}
 	return PutUser200JSONResponse{
-		Changed: saved.Changed, Created: saved.Created, User: user(saved.Object),
+		Changed: saved.Changed, Created: saved.Created, User: toUser(saved.Object),
 	}, nil
 }
 
@@ -55,22 +55,22 @@ func (s *server) DeleteUser(
 	return DeleteUser204Response{}, nil
 }
 
-func user(u controlplane.User) User {
+func toUser(u controlplane.User) User {
 	return User{
 		Name: u.Name, DisplayName: u.DisplayName, Role: Role(u.Role), Active: u.Active,
-		Teams: list(u.Teams), CreatedAt: u.CreatedAt, LastSignInAt: u.LastSignInAt,
-		Kind: UserKind(u.Kind), Address: some(u.Address),
+		Teams: orEmpty(u.Teams), CreatedAt: u.CreatedAt, LastSignInAt: u.LastSignInAt,
+		Kind: UserKind(u.Kind), Address: ptrOrNil(u.Address),
 	}
 }
 
 func (s *server) ListTeams(
 	ctx context.Context, r ListTeamsRequestObject,
 ) (ListTeamsResponseObject, error) {
-	all, next, err := s.Accounts.ListTeams(ctx, actorOf(ctx), page(r.Params.Cursor, r.Params.Limit))
+	all, next, err := s.Accounts.ListTeams(ctx, actorOf(ctx), toPage(r.Params.Cursor, r.Params.Limit))
 	if err != nil {
 		return nil, err
 	}
-	return ListTeams200JSONResponse{Items: each(all, team), NextCursor: some(next)}, nil
+	return ListTeams200JSONResponse{Items: convertAll(all, toTeam), NextCursor: ptrOrNil(next)}, nil
 }
 
 func (s *server) GetTeam(
@@ -80,18 +80,18 @@ func (s *server) GetTeam(
 	if err != nil {
 		return nil, err
 	}
-	return GetTeam200JSONResponse(team(t)), nil
+	return GetTeam200JSONResponse(toTeam(t)), nil
 }
 
 func (s *server) PutTeam(
 	ctx context.Context, r PutTeamRequestObject,
 ) (PutTeamResponseObject, error) {
 	saved, err := s.Accounts.PutTeam(ctx, actorOf(ctx), accounts.TeamPut{
-		Name: r.Name, Description: or(r.Body.Description, ""),
-		Members: or(r.Body.Members, nil),
-		Grants: each(or(r.Body.Grants, nil), func(g Grant) controlplane.TeamGrant {
+		Name: r.Name, Description: valueOr(r.Body.Description, ""),
+		Members: valueOr(r.Body.Members, nil),
+		Grants: convertAll(valueOr(r.Body.Grants, nil), func(g Grant) controlplane.TeamGrant {
 			return controlplane.TeamGrant{
-				Project: or(g.Project, ""), Environment: or(g.Environment, ""),
+				Project: valueOr(g.Project, ""), Environment: valueOr(g.Environment, ""),
 				Level: controlplane.Level(g.Level),
 			}
 		}),
@@ -100,7 +100,7 @@ func (s *server) PutTeam(
 		return nil, err
 	}
 	return PutTeam200JSONResponse{
-		Changed: saved.Changed, Created: saved.Created, Team: team(saved.Object),
+		Changed: saved.Changed, Created: saved.Created, Team: toTeam(saved.Object),
 	}, nil
 }
 
@@ -113,12 +113,12 @@ func (s *server) DeleteTeam(
 	return DeleteTeam204Response{}, nil
 }
 
-func team(t controlplane.Team) Team {
+func toTeam(t controlplane.Team) Team {
 	return Team{
-		Name: t.Name, Description: some(t.Description), Members: list(t.Members),
-		Grants: each(t.Grants, func(g controlplane.TeamGrant) Grant {
+		Name: t.Name, Description: ptrOrNil(t.Description), Members: orEmpty(t.Members),
+		Grants: convertAll(t.Grants, func(g controlplane.TeamGrant) Grant {
 			return Grant{
-				Project: some(g.Project), Environment: some(g.Environment), Level: Level(g.Level),
+				Project: ptrOrNil(g.Project), Environment: ptrOrNil(g.Environment), Level: Level(g.Level),
 			}
 		}),
 	}

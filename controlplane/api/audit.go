@@ -19,24 +19,27 @@ import (
 func (s *server) ListAudit(
 	ctx context.Context, r ListAuditRequestObject,
 ) (ListAuditResponseObject, error) {
-	before, err := auditCursor(or(r.Params.Cursor, ""))
+	before, err := auditCursor(valueOr(r.Params.Cursor, ""))
 	if err != nil {
 		return nil, err
 	}
 	p := r.Params
-	size := or(p.Limit, 100)
+	size := valueOr(p.Limit, 100)
 	all, err := s.Audit.List(ctx, actorOf(ctx), audit.Filter{
-		Actor: or(p.Actor, ""), Action: or(p.Action, ""), Object: or(p.Object, ""),
-		Result: controlplane.AuditResult(or(p.Result, "")),
-		Since:  or(p.Since, time.Time{}), Until: or(p.Until, time.Time{}),
-		Before: before, Most: size + 1, Forwards: or(p.Sort, "") == ListAuditParamsSortAt,
+		Actor: valueOr(p.Actor, ""), Action: valueOr(p.Action, ""), Object: valueOr(p.Object, ""),
+		Result: controlplane.AuditResult(valueOr(p.Result, "")),
+		Since:  valueOr(p.Since, time.Time{}), Until: valueOr(p.Until, time.Time{}),
+		Before: before, Most: size + 1, Forwards: valueOr(p.Sort, "") == ListAuditParamsSortAt,
 	})
 	if err != nil {
 		return nil, err
 	}
 	all, next := controlplane.Cut(controlplane.Page{Limit: size}, all,
 		func(e controlplane.AuditEntry) string { return strconv.FormatInt(e.ID, 10) })
-	return ListAudit200JSONResponse{Items: each(all, auditEntry), NextCursor: some(next)}, nil
+	return ListAudit200JSONResponse{
+		Items:      convertAll(all, auditEntry),
+		NextCursor: ptrOrNil(next),
+	}, nil
 }
 
 func auditCursor(cursor string) (int64, error) {
@@ -54,10 +57,10 @@ func auditCursor(cursor string) (int64, error) {
 
 func auditEntry(e controlplane.AuditEntry) AuditEntry {
 	return AuditEntry{
-		Id: strconv.FormatInt(e.ID, 10), Seq: some(e.Seq), At: e.At, Actor: e.Actor,
+		Id: strconv.FormatInt(e.ID, 10), Seq: ptrOrNil(e.Seq), At: e.At, Actor: e.Actor,
 		Action: e.Action, Object: e.Object, Result: AuditResult(e.Result),
-		Detail: some(e.Detail), From: some(e.From), RequestId: some(e.RequestID),
-		Credential: some(e.Credential),
+		Detail: ptrOrNil(e.Detail), From: ptrOrNil(e.From), RequestId: ptrOrNil(e.RequestID),
+		Credential: ptrOrNil(e.Credential),
 	}
 }
 
@@ -94,24 +97,24 @@ func (s *server) ExportAudit(
 	pages := &auditPages{write: writeCSV}
 	pages.next = func(before int64) ([]controlplane.AuditEntry, error) {
 		return s.Audit.List(ctx, actor, audit.Filter{
-			Actor: or(p.Actor, ""), Action: or(p.Action, ""), Object: or(p.Object, ""),
-			Result: controlplane.AuditResult(or(p.Result, "")),
-			Since:  or(p.Since, time.Time{}), Until: or(p.Until, time.Time{}),
+			Actor: valueOr(p.Actor, ""), Action: valueOr(p.Action, ""), Object: valueOr(p.Object, ""),
+			Result: controlplane.AuditResult(valueOr(p.Result, "")),
+			Since:  valueOr(p.Since, time.Time{}), Until: valueOr(p.Until, time.Time{}),
 			Before: before, Most: auditPage,
 		})
 	}
-	if or(p.Format, ExportAuditParamsFormatCsv) == ExportAuditParamsFormatJsonl {
+	if valueOr(p.Format, ExportAuditParamsFormatCsv) == ExportAuditParamsFormatJsonl {
 		pages.write = writeJSONLines
 		return ExportAudit200ApplicationxNdjsonResponse{Body: pages,
-			Headers: attachment("audit.jsonl")}, nil
+			Headers: attachmentHeaders("audit.jsonl")}, nil
 	}
 	pages.ready.WriteString("id,seq,at,actor,action,object,result,detail,from,request_id,credential\n")
-	return ExportAudit200TextcsvResponse{Body: pages, Headers: attachment("audit.csv")}, nil
+	return ExportAudit200TextcsvResponse{Body: pages, Headers: attachmentHeaders("audit.csv")}, nil
 }
 
-func attachment(name string) ExportAudit200ResponseHeaders {
+func attachmentHeaders(name string) ExportAudit200ResponseHeaders {
 	return ExportAudit200ResponseHeaders{
-		ContentDisposition: some(`attachment; filename="nullops-` + name + `"`)}
+		ContentDisposition: ptrOrNil(`attachment; filename="nullops-` + name + `"`)}
 }
 
 // auditPage is how many entries are in memory at a time during an export.
@@ -132,14 +135,14 @@ func (p *auditPages) Read(into []byte) (int, error) {
 		if p.done {
 			return 0, io.EOF
 		}
-		if err := p.fetch(); err != nil {
+		if err := p.fetchPage(); err != nil {
 			return 0, err
 		}
 	}
 	return p.ready.Read(into)
 }
 
-func (p *auditPages) fetch() error {
+func (p *auditPages) fetchPage() error {
 	all, err := p.next(p.before)
 	if err != nil {
 		return err
@@ -148,7 +151,7 @@ func (p *auditPages) fetch() error {
 		return nil
 	}
 	p.before = all[len(all)-1].ID
-	return p.write(&p.ready, each(all, auditEntry))
+	return p.write(&p.ready, convertAll(all, auditEntry))
 }
 
 func writeJSONLines(to *bytes.Buffer, all []AuditEntry) error {
@@ -164,11 +167,11 @@ func writeJSONLines(to *bytes.Buffer, all []AuditEntry) error {
 func writeCSV(to *bytes.Buffer, all []AuditEntry) error {
 	rows := csv.NewWriter(to)
 	for _, e := range all {
-		row := []string{e.Id, strconv.FormatInt(or(e.Seq, 0), 10),
+		row := []string{e.Id, strconv.FormatInt(valueOr(e.Seq, 0), 10),
 			e.At.UTC().Format(time.RFC3339Nano), e.Actor, e.Action, e.Object, string(e.Result),
-			or(e.Detail, ""), or(e.From, ""), or(e.RequestId, ""), or(e.Credential, "")}
+			valueOr(e.Detail, ""), valueOr(e.From, ""), valueOr(e.RequestId, ""), valueOr(e.Credential, "")}
 		for i, cell := range row {
-			row[i] = harmless(cell)
+			row[i] = escapeFormula(cell)
 		}
 		if err := rows.Write(row); err != nil {
 			return err
@@ -179,7 +182,7 @@ func writeCSV(to *bytes.Buffer, all []AuditEntry) error {
 }
 
 // escapeFormula prefixes cells that a spreadsheet would run as a formula.
-func harmless(cell string) string {
+func escapeFormula(cell string) string {
 	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
 		return "'" + cell
 	}

@@ -17,9 +17,9 @@ func (s *server) CreateSession(
 	if err != nil {
 		return nil, err
 	}
-	cookie := s.cookie(in.Cookie.Reveal(), in.Expires)
+	cookie := s.sessionCookie(in.Cookie.Reveal(), in.Expires)
 	return CreateSession201JSONResponse{
-		Body: me(in.Actor), Headers: CreateSession201ResponseHeaders{SetCookie: &cookie},
+		Body: toMe(in.Actor), Headers: CreateSession201ResponseHeaders{SetCookie: &cookie},
 	}, nil
 }
 
@@ -29,7 +29,7 @@ func (s *server) DeleteCurrentSession(
 	if err := s.Accounts.SignOut(ctx, actorOf(ctx)); err != nil {
 		return nil, err
 	}
-	cookie := s.cookie("", time.Unix(1, 0))
+	cookie := s.sessionCookie("", time.Unix(1, 0))
 	return DeleteCurrentSession204Response{
 		Headers: DeleteCurrentSession204ResponseHeaders{SetCookie: &cookie},
 	}, nil
@@ -48,15 +48,15 @@ func (s *server) GetMe(ctx context.Context, _ GetMeRequestObject) (GetMeResponse
 	case !key.Empty():
 		s.keepDeviceKey(ctx, key)
 	}
-	return GetMe200JSONResponse(me(actorOf(ctx))), nil
+	return GetMe200JSONResponse(toMe(actorOf(ctx))), nil
 }
 
-func me(a access.Actor) Me {
+func toMe(a access.Actor) Me {
 	p := a.Person()
 	return Me{
 		Name: p.Name, DisplayName: p.DisplayName, Role: Role(p.Role),
-		Teams: list(p.Teams), CanCreate: access.CanCreate(a),
-		Password: p.HasPassword, ViewedBy: some(a.Viewer()),
+		Teams: orEmpty(p.Teams), CanCreate: access.CanCreate(a),
+		Password: p.HasPassword, ViewedBy: ptrOrNil(a.Viewer()),
 	}
 }
 
@@ -70,7 +70,7 @@ func (s *server) ChangePassword(
 	}
 	var headers ChangePassword204ResponseHeaders
 	if !in.Cookie.Empty() {
-		cookie := s.cookie(in.Cookie.Reveal(), in.Expires)
+		cookie := s.sessionCookie(in.Cookie.Reveal(), in.Expires)
 		headers.SetCookie = &cookie
 	}
 	return ChangePassword204Response{Headers: headers}, nil
@@ -81,8 +81,8 @@ func (s *server) CreateToken(
 ) (CreateTokenResponseObject, error) {
 	t, value, err := s.Accounts.CreateToken(ctx, actorOf(ctx), r.Body.User,
 		controlplane.NewPlain(r.Body.Password), accounts.TokenRequest{
-			Name: r.Body.Name, Scope: controlplane.TokenScope(or(r.Body.Scope, "")),
-			Lasts: time.Duration(or(r.Body.ExpiresInDays, 0)) * 24 * time.Hour,
+			Name: r.Body.Name, Scope: controlplane.TokenScope(valueOr(r.Body.Scope, "")),
+			Lasts: time.Duration(valueOr(r.Body.ExpiresInDays, 0)) * 24 * time.Hour,
 		})
 	if err != nil {
 		return nil, err
@@ -99,10 +99,10 @@ func (s *server) ListTokens(
 	if err != nil {
 		return nil, err
 	}
-	return ListTokens200JSONResponse{Items: each(all, token)}, nil
+	return ListTokens200JSONResponse{Items: convertAll(all, toToken)}, nil
 }
 
-func token(t controlplane.APIToken) Token {
+func toToken(t controlplane.APIToken) Token {
 	return Token{
 		Id: string(t.ID), Name: t.Name, Prefix: t.Prefix,
 		CreatedAt: t.CreatedAt, LastUsedAt: t.LastUsedAt,
@@ -118,7 +118,7 @@ func (s *server) ListSessions(
 	if err != nil {
 		return nil, err
 	}
-	return ListSessions200JSONResponse{Items: each(all, func(one controlplane.Session) Session {
+	return ListSessions200JSONResponse{Items: convertAll(all, func(one controlplane.Session) Session {
 		return Session{Id: string(one.ID), CreatedAt: one.CreatedAt, LastUsedAt: one.LastUsed,
 			ExpiresAt: one.Expires, From: one.From, Device: one.Device,
 			Current: one.ID == actor.Session()}

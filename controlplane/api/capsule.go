@@ -33,15 +33,15 @@ func (s *server) GetCapsule(
 	s.liveLogs(ctx, c)
 	out := GetCapsule200JSONResponse{Deployment: capsuleDeployment(c.View),
 		Url: "/deployments/" + string(id) + "/capsule", PipelineVersion: c.Run.Version,
-		PipelineDigest: c.PipelineDigest, Run: c.Run.Number, Failure: failure(c.Run.Failure),
+		PipelineDigest: c.PipelineDigest, Run: c.Run.Number, Failure: toFailure(c.Run.Failure),
 		Parameters: map[string]map[string]any{}, TakenAt: time.Now(),
-		Services: capsuleServices(c), Steps: each(c.Run.Steps,
+		Services: capsuleServices(c), Steps: convertAll(c.Run.Steps,
 			func(row controlplane.StepRow) CapsuleStep { return capsuleStep(c, row) })}
 	if c.Kept != nil {
 		out.TakenAt = c.Kept.TakenAt
 	}
 	for _, step := range c.Run.Pipeline.Steps {
-		if in := inputs(step); len(in) > 0 {
+		if in := stepInputs(step); len(in) > 0 {
 			out.Parameters[string(step.Key)] = in
 		}
 	}
@@ -50,9 +50,9 @@ func (s *server) GetCapsule(
 
 func capsuleDeployment(v lifecycle.View) CapsuleDeployment {
 	return CapsuleDeployment{Id: string(v.ID), Name: v.Name, Project: v.Project,
-		Environment: v.Environment, Status: DeploymentStatus(v.Status), Node: some(v.Node),
+		Environment: v.Environment, Status: DeploymentStatus(v.Status), Node: ptrOrNil(v.Node),
 		CreatedBy: v.CreatedBy, CreatedAt: v.CreatedAt, ReadyAt: v.ReadyAt,
-		RemovedBy: some(v.Life.RemovedBy), RemovedAt: v.Life.RemovedAt}
+		RemovedBy: ptrOrNil(v.Life.RemovedBy), RemovedAt: v.Life.RemovedAt}
 }
 
 func capsuleServices(c lifecycle.Capsule) []CapsuleService {
@@ -60,15 +60,15 @@ func capsuleServices(c lifecycle.Capsule) []CapsuleService {
 	for _, s := range c.View.Services {
 		health[s.Step] = s
 	}
-	return each(c.Run.Versions, func(v controlplane.ServiceVersion) CapsuleService {
+	return convertAll(c.Run.Versions, func(v controlplane.ServiceVersion) CapsuleService {
 		seen := health[v.Step]
 		out := CapsuleService{Step: string(v.Step), Service: v.Service, Image: v.Image, Tag: v.Tag,
 			Digest: v.Digest, Health: cmp.Or(seen.Health.Health, "unknown"),
-			Detail: some(seen.Health.Detail), Restarts: seen.Health.Restarts,
-			Url: some(seen.URL), Log: list(c.Logs[v.Step])}
+			Detail: ptrOrNil(seen.Health.Detail), Restarts: seen.Health.Restarts,
+			Url: ptrOrNil(seen.URL), Log: orEmpty(c.Logs[v.Step])}
 		if c.Kept != nil {
 			if kept, ok := c.Kept.Services[string(v.Step)]; ok {
-				out.Health, out.Detail, out.Restarts = kept.Health, some(kept.Detail), kept.Restarts
+				out.Health, out.Detail, out.Restarts = kept.Health, ptrOrNil(kept.Detail), kept.Restarts
 			}
 		}
 		return out
@@ -77,9 +77,9 @@ func capsuleServices(c lifecycle.Capsule) []CapsuleService {
 
 func capsuleStep(c lifecycle.Capsule, row controlplane.StepRow) CapsuleStep {
 	out := CapsuleStep{Key: string(row.Key), Title: row.Title, Status: StepStatus(row.Status),
-		StartedAt: row.StartedAt, EndedAt: row.EndedAt, Message: some(row.Message), Log: []string{}}
+		StartedAt: row.StartedAt, EndedAt: row.EndedAt, Message: ptrOrNil(row.Message), Log: []string{}}
 	if row.Kind == "plugin" {
-		out.Log = list(c.Logs[row.Key])
+		out.Log = orEmpty(c.Logs[row.Key])
 	}
 	return out
 }

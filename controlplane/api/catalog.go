@@ -12,11 +12,14 @@ func (s *server) ListRegistries(
 	ctx context.Context, r ListRegistriesRequestObject,
 ) (ListRegistriesResponseObject, error) {
 	all, next, err := s.Catalog.ListRegistries(ctx, actorOf(ctx),
-		page(r.Params.Cursor, r.Params.Limit))
+		toPage(r.Params.Cursor, r.Params.Limit))
 	if err != nil {
 		return nil, err
 	}
-	return ListRegistries200JSONResponse{Items: each(all, registry), NextCursor: some(next)}, nil
+	return ListRegistries200JSONResponse{
+		Items:      convertAll(all, toRegistry),
+		NextCursor: ptrOrNil(next),
+	}, nil
 }
 
 func (s *server) GetRegistry(
@@ -26,22 +29,22 @@ func (s *server) GetRegistry(
 	if err != nil {
 		return nil, err
 	}
-	return GetRegistry200JSONResponse(registry(one)), nil
+	return GetRegistry200JSONResponse(toRegistry(one)), nil
 }
 
 func (s *server) PutRegistry(
 	ctx context.Context, r PutRegistryRequestObject,
 ) (PutRegistryResponseObject, error) {
 	saved, err := s.Catalog.PutRegistry(ctx, actorOf(ctx), catalog.RegistryPut{
-		Name: r.Name, Host: r.Body.Host, Insecure: or(r.Body.Insecure, false),
-		Username: or(r.Body.Username, ""), Description: or(r.Body.Description, ""),
-		Password: secretValue(r.Body.Password), CA: or(r.Body.Ca, ""),
+		Name: r.Name, Host: r.Body.Host, Insecure: valueOr(r.Body.Insecure, false),
+		Username: valueOr(r.Body.Username, ""), Description: valueOr(r.Body.Description, ""),
+		Password: secretValue(r.Body.Password), CA: valueOr(r.Body.Ca, ""),
 	})
 	if err != nil {
 		return nil, err
 	}
 	return PutRegistry200JSONResponse{
-		Changed: saved.Changed, Created: saved.Created, Registry: registry(saved.Object),
+		Changed: saved.Changed, Created: saved.Created, Registry: toRegistry(saved.Object),
 	}, nil
 }
 
@@ -63,11 +66,11 @@ func (s *server) DeleteRegistry(
 	return DeleteRegistry204Response{}, nil
 }
 
-func registry(r controlplane.Registry) Registry {
+func toRegistry(r controlplane.Registry) Registry {
 	return Registry{
-		Name: r.Name, Host: r.Host, Insecure: r.Insecure, Username: some(r.Username),
-		HasPassword: len(r.Password) > 0, Description: some(r.Description), Builtin: r.Builtin,
-		Ca: some(r.CA),
+		Name: r.Name, Host: r.Host, Insecure: r.Insecure, Username: ptrOrNil(r.Username),
+		HasPassword: len(r.Password) > 0, Description: ptrOrNil(r.Description), Builtin: r.Builtin,
+		Ca: ptrOrNil(r.CA),
 	}
 }
 
@@ -75,11 +78,14 @@ func (s *server) ListServices(
 	ctx context.Context, r ListServicesRequestObject,
 ) (ListServicesResponseObject, error) {
 	all, next, err := s.Catalog.ListServices(ctx, actorOf(ctx),
-		page(r.Params.Cursor, r.Params.Limit))
+		toPage(r.Params.Cursor, r.Params.Limit))
 	if err != nil {
 		return nil, err
 	}
-	return ListServices200JSONResponse{Items: each(all, service), NextCursor: some(next)}, nil
+	return ListServices200JSONResponse{
+		Items:      convertAll(all, toService),
+		NextCursor: ptrOrNil(next),
+	}, nil
 }
 
 func (s *server) GetService(
@@ -89,7 +95,7 @@ func (s *server) GetService(
 	if err != nil {
 		return nil, err
 	}
-	return GetService200JSONResponse(service(one)), nil
+	return GetService200JSONResponse(toService(one)), nil
 }
 
 func (s *server) PutService(
@@ -97,14 +103,14 @@ func (s *server) PutService(
 ) (PutServiceResponseObject, error) {
 	saved, err := s.Catalog.PutService(ctx, actorOf(ctx), catalog.ServicePut{
 		Name: r.Name, Registry: r.Body.Registry, Image: r.Body.Image,
-		TagMode: pipeline.TagMode(r.Body.TagMode), Tag: or(r.Body.Tag, ""),
-		Pattern: or(r.Body.Pattern, ""), Description: or(r.Body.Description, ""),
+		TagMode: pipeline.TagMode(r.Body.TagMode), Tag: valueOr(r.Body.Tag, ""),
+		Pattern: valueOr(r.Body.Pattern, ""), Description: valueOr(r.Body.Description, ""),
 	})
 	if err != nil {
 		return nil, err
 	}
 	return PutService200JSONResponse{
-		Changed: saved.Changed, Created: saved.Created, Service: service(saved.Object),
+		Changed: saved.Changed, Created: saved.Created, Service: toService(saved.Object),
 	}, nil
 }
 
@@ -117,11 +123,11 @@ func (s *server) DeleteService(
 	return DeleteService204Response{}, nil
 }
 
-func service(v controlplane.Service) Service {
+func toService(v controlplane.Service) Service {
 	return Service{
 		Name: v.Name, Registry: v.Registry, RegistryHost: v.Host, Image: v.Image,
-		TagMode: TagMode(v.TagMode), Tag: some(v.Tag), Pattern: some(v.Pattern),
-		Description: some(v.Description),
+		TagMode: TagMode(v.TagMode), Tag: ptrOrNil(v.Tag), Pattern: ptrOrNil(v.Pattern),
+		Description: ptrOrNil(v.Description),
 	}
 }
 
@@ -130,17 +136,17 @@ func (s *server) ListServiceTags(
 ) (ListServiceTagsResponseObject, error) {
 	p := r.Params
 	found, err := s.Catalog.ListServiceTags(ctx, actorOf(ctx), r.Name, catalog.TagQuery{
-		Search: or(p.Search, ""), Page: page(p.Cursor, p.Limit),
-		Order: catalog.TagOrder(or(p.Order, ListServiceTagsParamsOrderNewest)),
+		Search: valueOr(p.Search, ""), Page: toPage(p.Cursor, p.Limit),
+		Order: catalog.TagOrder(valueOr(p.Order, ListServiceTagsParamsOrderNewest)),
 	})
 	if err != nil {
 		return nil, err
 	}
 	out := ListServiceTags200JSONResponse{
-		Items: tagsOf(found), NextCursor: some(found.Next), Total: found.Total,
-		Matching: found.Matching, Pattern: some(found.Service.Pattern),
-		TagMode: TagMode(found.Service.TagMode), Default: some(found.Service.Tag),
-		ReadAt: found.ReadAt, Stale: found.Stale, StaleReason: some(found.Reason),
+		Items: tagsOf(found), NextCursor: ptrOrNil(found.Next), Total: found.Total,
+		Matching: found.Matching, Pattern: ptrOrNil(found.Service.Pattern),
+		TagMode: TagMode(found.Service.TagMode), Default: ptrOrNil(found.Service.Tag),
+		ReadAt: found.ReadAt, Stale: found.Stale, StaleReason: ptrOrNil(found.Reason),
 	}
 	return out, nil
 }
@@ -150,8 +156,8 @@ func tagsOf(page catalog.TagPage) []Tag {
 	items := make([]Tag, len(page.Items))
 	for i, v := range page.Items {
 		items[i] = Tag{
-			Tag: v.Tag, Digest: some(v.Digest), CreatedAt: some(v.CreatedAt), Size: some(v.Size),
-			Commit: some(v.Commit), Branch: some(v.Branch), Builder: some(v.Builder),
+			Tag: v.Tag, Digest: ptrOrNil(v.Digest), CreatedAt: ptrOrNil(v.CreatedAt), Size: ptrOrNil(v.Size),
+			Commit: ptrOrNil(v.Commit), Branch: ptrOrNil(v.Branch), Builder: ptrOrNil(v.Builder),
 		}
 	}
 	return items
@@ -161,11 +167,14 @@ func (s *server) ListPlugins(
 	ctx context.Context, r ListPluginsRequestObject,
 ) (ListPluginsResponseObject, error) {
 	all, next, err := s.Catalog.ListPlugins(ctx, actorOf(ctx),
-		page(r.Params.Cursor, r.Params.Limit))
+		toPage(r.Params.Cursor, r.Params.Limit))
 	if err != nil {
 		return nil, err
 	}
-	return ListPlugins200JSONResponse{Items: each(all, plugin), NextCursor: some(next)}, nil
+	return ListPlugins200JSONResponse{
+		Items:      convertAll(all, toPlugin),
+		NextCursor: ptrOrNil(next),
+	}, nil
 }
 
 func (s *server) GetPlugin(
@@ -175,7 +184,7 @@ func (s *server) GetPlugin(
 	if err != nil {
 		return nil, err
 	}
-	return GetPlugin200JSONResponse(plugin(one)), nil
+	return GetPlugin200JSONResponse(toPlugin(one)), nil
 }
 
 func (s *server) PutPlugin(
@@ -189,7 +198,7 @@ func (s *server) PutPlugin(
 		return nil, err
 	}
 	return PutPlugin200JSONResponse{
-		Changed: saved.Changed, Created: saved.Created, Plugin: plugin(saved.Object),
+		Changed: saved.Changed, Created: saved.Created, Plugin: toPlugin(saved.Object),
 	}, nil
 }
 
@@ -202,7 +211,7 @@ func (s *server) DeletePlugin(
 	return DeletePlugin204Response{}, nil
 }
 
-func plugin(p controlplane.Plugin) Plugin {
+func toPlugin(p controlplane.Plugin) Plugin {
 	return Plugin{
 		Name: p.Name, Registry: p.Registry, RegistryHost: p.Host, Image: p.Image, Tag: p.Tag,
 		Digest: p.Digest, Component: p.Component,

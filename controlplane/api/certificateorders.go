@@ -23,9 +23,9 @@ func (s *server) PutCertificateOrders(
 ) (PutCertificateOrdersResponseObject, error) {
 	b := r.Body
 	p := catalog.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.Challenge(b.Challenge),
-		Directory: b.Directory, Email: or(b.Email, ""), Roots: or(b.Roots, ""),
-		DNS: controlplane.NameServer(or(b.Dns, "")), DNSServer: or(b.DnsServer, ""),
-		DNSUser: or(b.DnsUser, ""), EABKeyID: or(b.EabKeyId, "")}}
+		Directory: b.Directory, Email: valueOr(b.Email, ""), Roots: valueOr(b.Roots, ""),
+		DNS: controlplane.NameServer(valueOr(b.Dns, "")), DNSServer: valueOr(b.DnsServer, ""),
+		DNSUser: valueOr(b.DnsUser, ""), EABKeyID: valueOr(b.EabKeyId, "")}}
 	if b.DnsSecret != nil {
 		secret := controlplane.NewPlain(*b.DnsSecret)
 		p.Secret = &secret
@@ -73,7 +73,7 @@ func (s *server) certificateOrders(
 		Email: a.Email, Roots: a.Roots, Dns: string(a.DNS), DnsServer: a.DNSServer,
 		DnsUser: a.DNSUser, DnsSecretSet: len(a.DNSSecret) > 0, EabKeyId: a.EABKeyID,
 		EabKeySet:    len(a.EABKey) > 0,
-		Certificates: each(all, orderedCertificate)}, err
+		Certificates: convertAll(all, orderedCertificate)}, err
 }
 
 func orderedCertificate(c controlplane.ACMECertificate) OrderedCertificate {

@@ -14,18 +14,18 @@ func (s *server) ListCertificates(
 	if err != nil {
 		return nil, err
 	}
-	return ListCertificates200JSONResponse{Items: each(all, certificate)}, nil
+	return ListCertificates200JSONResponse{Items: convertAll(all, toCertificate)}, nil
 }
 
 func (s *server) PutCertificate(
 	ctx context.Context, r PutCertificateRequestObject,
 ) (PutCertificateResponseObject, error) {
 	c, err := s.Catalog.PutCertificate(ctx, actorOf(ctx), catalog.CertificatePut{
-		Name: r.Name, Chain: r.Body.Chain, Key: controlplane.NewPlain(or(r.Body.Key, ""))})
+		Name: r.Name, Chain: r.Body.Chain, Key: controlplane.NewPlain(valueOr(r.Body.Key, ""))})
 	if err != nil {
 		return nil, err
 	}
-	return PutCertificate200JSONResponse(certificate(c)), nil
+	return PutCertificate200JSONResponse(toCertificate(c)), nil
 }
 
 func (s *server) DeleteCertificate(
@@ -37,7 +37,7 @@ func (s *server) DeleteCertificate(
 	return DeleteCertificate204Response{}, nil
 }
 
-func certificate(c controlplane.Certificate) Certificate {
+func toCertificate(c controlplane.Certificate) Certificate {
 	return Certificate{Name: c.Name, Hosts: c.Hosts, Issuer: c.Issuer, Serial: c.Serial,
 		Fingerprint: c.Fingerprint, NotBefore: c.NotBefore, NotAfter: c.NotAfter,
 		CreatedBy: c.CreatedBy, CreatedAt: c.CreatedAt}
@@ -50,7 +50,7 @@ func (s *server) GetCertificateAuthority(
 	if err != nil {
 		return nil, err
 	}
-	return GetCertificateAuthority200JSONResponse(authority(a)), nil
+	return GetCertificateAuthority200JSONResponse(toAuthority(a)), nil
 }
 
 func (s *server) CreateCertificateAuthority(
@@ -60,7 +60,7 @@ func (s *server) CreateCertificateAuthority(
 	if err != nil {
 		return nil, err
 	}
-	return CreateCertificateAuthority201JSONResponse(authority(a)), nil
+	return CreateCertificateAuthority201JSONResponse(toAuthority(a)), nil
 }
 
 func (s *server) DeleteCertificateAuthority(
@@ -72,7 +72,7 @@ func (s *server) DeleteCertificateAuthority(
 	return DeleteCertificateAuthority204Response{}, nil
 }
 
-func authority(a controlplane.Authority) CertificateAuthority {
+func toAuthority(a controlplane.Authority) CertificateAuthority {
 	return CertificateAuthority{Subject: a.Subject, Fingerprint: a.Fingerprint,
 		Certificate: a.Certificate, NotAfter: a.NotAfter, CreatedBy: a.CreatedBy,
 		CreatedAt: a.CreatedAt}

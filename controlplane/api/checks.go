@@ -25,7 +25,7 @@ func (s *server) CheckDeployment(
 	if err != nil {
 		return nil, err
 	}
-	all := DeploymentChecks{Ok: true, Steps: each(steps, stepCheck)}
+	all := DeploymentChecks{Ok: true, Steps: convertAll(steps, stepCheck)}
 	for _, one := range steps {
 		all.Ok = all.Ok && one.OK
 	}
@@ -33,8 +33,13 @@ func (s *server) CheckDeployment(
 }
 
 func stepCheck(c controlplane.StepCheck) StepCheck {
-	out := StepCheck{Step: string(c.Step), Ok: c.OK, Code: some(c.Code), Message: some(c.Message),
-		Seconds: c.Took.Seconds()}
+	out := StepCheck{
+		Step:    string(c.Step),
+		Ok:      c.OK,
+		Code:    ptrOrNil(c.Code),
+		Message: ptrOrNil(c.Message),
+		Seconds: c.Took.Seconds(),
+	}
 	if len(c.Log) > 0 {
 		out.Log = &c.Log
 	}

@@ -25,8 +25,8 @@ func (s *server) GetCloneSheet(
 		Source: CloneSource{Id: string(c.Source.ID), Name: c.Source.Name,
 			Project: c.Source.Project, Environment: c.Source.Environment,
 			PipelineVersion: c.Source.Version},
-		Services: each(c.Services, cloneService), PipelineChanges: cloneChanges(c.Changes),
-		CarriedOver: list(c.Carried), NotCarriedOver: list(c.Left)}
+		Services: convertAll(c.Services, cloneService), PipelineChanges: cloneChanges(c.Changes),
+		CarriedOver: orEmpty(c.Carried), NotCarriedOver: orEmpty(c.Left)}
 	out.Resources.Before, out.Resources.After = c.Before, c.After
 	return out, nil
 }
@@ -34,9 +34,9 @@ func (s *server) GetCloneSheet(
 func cloneService(c lifecycle.CloneService) CloneService {
 	return CloneService{Step: string(c.Step), Service: c.Name,
 		Image: c.Image.Registry + "/" + c.Image.Repository, TagMode: TagMode(c.Image.TagMode),
-		Pattern: some(c.Image.Pattern), SourceTag: some(c.SourceTag),
-		SourceDigest: some(c.SourceDigest), SourceMoved: c.Moved, NewestTag: some(c.Newest),
-		DefaultTag: some(c.Image.Tag), Choice: c.Choice, State: CloneServiceState(c.State)}
+		Pattern: ptrOrNil(c.Image.Pattern), SourceTag: ptrOrNil(c.SourceTag),
+		SourceDigest: ptrOrNil(c.SourceDigest), SourceMoved: c.Moved, NewestTag: ptrOrNil(c.Newest),
+		DefaultTag: ptrOrNil(c.Image.Tag), Choice: c.Choice, State: CloneServiceState(c.State)}
 }
 
 func cloneChanges(d pipeline.Diff) []CloneChange {
@@ -49,7 +49,7 @@ func cloneChanges(d pipeline.Diff) []CloneChange {
 	}
 	for _, c := range d.Changed {
 		all = append(all, CloneChange{Step: string(c.Key), Kind: "changed",
-			Fields: each(c.Fields, func(f pipeline.FieldChange) CloneField {
+			Fields: convertAll(c.Fields, func(f pipeline.FieldChange) CloneField {
 				return CloneField{Path: f.Path, Before: rawValue(f.Old), After: rawValue(f.New)}
 			})})
 	}
@@ -81,7 +81,7 @@ func (s *server) DiffDeployments(
 	}
 	return DiffDeployments200JSONResponse{Left: deploymentRef(d.Left),
 		Right: deploymentRef(d.Right), Same: len(d.Fields) == 0,
-		Fields: each(d.Fields, func(f pipeline.FieldChange) DeploymentDiffField {
+		Fields: convertAll(d.Fields, func(f pipeline.FieldChange) DeploymentDiffField {
 			return DeploymentDiffField{Path: f.Path, Left: rawValue(f.Old), Right: rawValue(f.New)}
 		})}, nil
 }
@@ -98,8 +98,8 @@ func (s *server) ListBranchTags(
 		return nil, err
 	}
 	return ListBranchTags200JSONResponse{Branch: r.Params.Branch,
-		Services: each(all, func(b catalog.BranchTag) BranchTag {
-			return BranchTag{Step: string(b.Step), Service: b.Service, Tag: some(b.Tag),
-				Matched: b.Matched, Reason: some(b.Reason)}
+		Services: convertAll(all, func(b catalog.BranchTag) BranchTag {
+			return BranchTag{Step: string(b.Step), Service: b.Service, Tag: ptrOrNil(b.Tag),
+				Matched: b.Matched, Reason: ptrOrNil(b.Reason)}
 		})}, nil
 }

@@ -21,11 +21,11 @@ func (s *server) StreamLogs(
 	if err != nil {
 		return nil, err
 	}
-	wish := logWish{sources: or(r.Params.Source, nil), run: or(r.Params.Run, 0),
-		follow: or(r.Params.Follow, false), tail: or(r.Params.Tail, defaultTail),
-		Choice: logbook.Choice{Since: or(r.Params.Since, time.Time{}),
-			Until: or(r.Params.Until, time.Time{}), Search: or(r.Params.Search, "")}}
-	if p, ok := parseLogPosition(or(r.Params.LastEventID, "")); ok {
+	wish := logWish{sources: valueOr(r.Params.Source, nil), run: valueOr(r.Params.Run, 0),
+		follow: valueOr(r.Params.Follow, false), tail: valueOr(r.Params.Tail, defaultTail),
+		Choice: logbook.Choice{Since: valueOr(r.Params.Since, time.Time{}),
+			Until: valueOr(r.Params.Until, time.Time{}), Search: valueOr(r.Params.Search, "")}}
+	if p, ok := parseLogPosition(valueOr(r.Params.LastEventID, "")); ok {
 		wish.resumed = p
 	}
 	reader, d, err := s.logReader(ctx, id, wish)
@@ -44,7 +44,7 @@ func (s *server) passMerged(ctx context.Context, out *sse, id controlplane.Deplo
 	defer cancel()
 	trouble := make(chan sourceTrouble)
 	reader.trouble = trouble
-	lines := reader.lines(ctx)
+	lines := reader.mergeSources(ctx)
 	touched, stop := s.Subscribe("", controlplane.TopicAccess)
 	defer stop()
 	check := time.NewTicker(checkEvery)
@@ -62,17 +62,17 @@ func (s *server) passMerged(ctx context.Context, out *sse, id controlplane.Deplo
 			if err := s.mayStill(ctx, id); err != nil {
 				return err
 			}
-			if err := out.beat(now); err != nil {
+			if err := out.sendHeartbeat(now); err != nil {
 				return err
 			}
 		case t := <-trouble:
-			if err := out.event("trouble", "", LogTrouble{Source: string(t.source),
+			if err := out.addEvent("trouble", "", LogTrouble{Source: string(t.source),
 				Code: t.err.Code, Detail: t.err.Message}); err != nil {
 				return err
 			}
 		case l, more := <-lines:
 			if !more {
-				return end(out)
+				return sendEnd(out)
 			}
 			if err := sendMerged(out, l, lines, &at, reader.wish.resumed); err != nil {
 				return err
@@ -84,8 +84,8 @@ func (s *server) passMerged(ctx context.Context, out *sse, id controlplane.Deplo
 	}
 }
 
-func end(out *sse) error {
-	if err := out.event("end", "", struct{}{}); err != nil {
+func sendEnd(out *sse) error {
+	if err := out.addEvent("end", "", struct{}{}); err != nil {
 		return err
 	}
 	return out.flush()
@@ -96,9 +96,9 @@ func end(out *sse) error {
 func sendMerged(out *sse, l logbook.Line, lines <-chan logbook.Line, at *logPosition,
 	resumed logPosition) error {
 	for sent := 0; ; sent++ {
-		*at = at.next(l.At)
+		*at = at.advance(l.At)
 		if !at.at.Equal(resumed.at) || at.count > resumed.count {
-			if err := out.event("line", at.String(), logLine(l)); err != nil {
+			if err := out.addEvent("line", at.String(), logLine(l)); err != nil {
 				return err
 			}
 		}
@@ -120,7 +120,7 @@ func sendMerged(out *sse, l logbook.Line, lines <-chan logbook.Line, at *logPosi
 
 func logLine(l logbook.Line) DeploymentLogLine {
 	return DeploymentLogLine{At: l.At, Source: string(l.Source), Text: l.Text,
-		Dropped: some(l.Dropped)}
+		Dropped: ptrOrNil(l.Dropped)}
 }
 
 // DownloadLogs returns the same lines as one text.
@@ -131,16 +131,16 @@ func (s *server) DownloadLogs(
 	if err != nil {
 		return nil, err
 	}
-	wish := logWish{sources: or(r.Params.Source, nil), run: or(r.Params.Run, 0),
-		tail: or(r.Params.Tail, 0),
-		Choice: logbook.Choice{Since: or(r.Params.Since, time.Time{}),
-			Until: or(r.Params.Until, time.Time{}), Search: or(r.Params.Search, "")}}
+	wish := logWish{sources: valueOr(r.Params.Source, nil), run: valueOr(r.Params.Run, 0),
+		tail: valueOr(r.Params.Tail, 0),
+		Choice: logbook.Choice{Since: valueOr(r.Params.Since, time.Time{}),
+			Until: valueOr(r.Params.Until, time.Time{}), Search: valueOr(r.Params.Search, "")}}
 	reader, d, err := s.logReader(ctx, id, wish)
 	if err != nil {
 		return nil, err
 	}
 	return logText{server: s, ctx: ctx, reader: reader, name: d.Name,
-		stamps: or(r.Params.Timestamps, true)}, nil
+		stamps: valueOr(r.Params.Timestamps, true)}, nil
 }
 
 // logText is the body of a download.
@@ -165,19 +165,19 @@ func (t logText) VisitDownloadLogsResponse(w http.ResponseWriter) error {
 	t.reader.trouble = trouble
 	out := textLines{control: http.NewResponseController(w), w: bufio.NewWriterSize(w, 32<<10),
 		stamps: t.stamps, named: len(t.reader.sources) > 1}
-	lines := t.reader.lines(ctx)
+	lines := t.reader.mergeSources(ctx)
 	for {
 		select {
 		case l, more := <-lines:
 			if !more {
 				return out.w.Flush()
 			}
-			if out.line(l) != nil {
+			if out.writeLine(l) != nil {
 				// The client disconnected; there is nobody to answer.
 				return nil
 			}
 		case x := <-trouble:
-			out.trouble(x)
+			out.writeTrouble(x)
 		}
 	}
 }
@@ -190,7 +190,7 @@ type textLines struct {
 	named   bool
 }
 
-func (o textLines) line(l logbook.Line) error {
+func (o textLines) writeLine(l logbook.Line) error {
 	if err := o.control.SetWriteDeadline(time.Now().Add(writeWithin)); err != nil {
 		return err
 	}
@@ -208,6 +208,6 @@ func (o textLines) line(l logbook.Line) error {
 	return err
 }
 
-func (o textLines) trouble(t sourceTrouble) {
+func (o textLines) writeTrouble(t sourceTrouble) {
 	_, _ = fmt.Fprintf(o.w, "# %s: %s\n", t.source, t.err.Message)
 }

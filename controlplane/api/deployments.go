@@ -22,19 +22,25 @@ func (s *server) ListDeployments(
 	ctx context.Context, r ListDeploymentsRequestObject,
 ) (ListDeploymentsResponseObject, error) {
 	p := r.Params
-	order := deploymentOrder(or(p.Sort, ""))
-	after, err := order.Place(or(p.Cursor, ""))
+	order := deploymentOrder(valueOr(p.Sort, ""))
+	after, err := order.Place(valueOr(p.Cursor, ""))
 	if err != nil {
 		return nil, err
 	}
-	size := or(p.Limit, 100)
+	size := valueOr(p.Limit, 100)
 	all, err := s.Lifecycle.List(ctx, actorOf(ctx), lifecycle.Filter{
-		Project: or(p.Project, ""), Environment: or(p.Environment, ""), Name: or(p.Name, ""),
-		Search: or(p.Search, ""), Removed: or(p.Removed, false), After: after, Order: order,
+		Project: valueOr(
+			p.Project,
+			"",
+		), Environment: valueOr(p.Environment, ""), Name: valueOr(p.Name, ""),
+		Search: valueOr(p.Search, ""), Removed: valueOr(p.Removed, false), After: after, Order: order,
 		Most: size + 1,
-		Statuses: each(or(p.Status, nil), func(s DeploymentFilter) controlplane.DeploymentStatus {
-			return controlplane.DeploymentStatus(s)
-		}),
+		Statuses: convertAll(
+			valueOr(p.Status, nil),
+			func(s DeploymentFilter) controlplane.DeploymentStatus {
+				return controlplane.DeploymentStatus(s)
+			},
+		),
 	})
 	if err != nil {
 		return nil, err
@@ -42,7 +48,7 @@ func (s *server) ListDeployments(
 	all, next := controlplane.Cut(controlplane.Page{Limit: size}, all,
 		func(v lifecycle.View) string { return order.PlaceOf(v.Deployment).Cursor() })
 	return ListDeployments200JSONResponse{
-		Items: each(all, deployment), NextCursor: some(next),
+		Items: convertAll(all, toDeployment), NextCursor: ptrOrNil(next),
 	}, nil
 }
 
@@ -63,12 +69,12 @@ func (s *server) CreateDeployment(
 	ctx context.Context, r CreateDeploymentRequestObject,
 ) (CreateDeploymentResponseObject, error) {
 	asked := deploymentRequest(*r.Body)
-	asked.Key = or(r.Params.IdempotencyKey, "")
+	asked.Key = valueOr(r.Params.IdempotencyKey, "")
 	d, err := s.Lifecycle.Create(ctx, actorOf(ctx), asked)
 	if err != nil {
 		return nil, err
 	}
-	body, place, err := s.made(ctx, d.ID)
+	body, place, err := s.readCreated(ctx, d.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -78,26 +84,26 @@ func (s *server) CreateDeployment(
 }
 
 // readCreated returns a new deployment as its creator sees it, and its path.
-func (s *server) made(
+func (s *server) readCreated(
 	ctx context.Context, id controlplane.DeploymentID,
 ) (body Deployment, place string, err error) {
 	v, err := s.Lifecycle.View(ctx, actorOf(ctx), id)
 	if err != nil {
 		return body, "", err
 	}
-	return deployment(v), "/api/v1/deployments/" + string(id), nil
+	return toDeployment(v), "/api/v1/deployments/" + string(id), nil
 }
 
 func deploymentRequest(body DeploymentCreate) lifecycle.Request {
 	versions := map[pipeline.StepKey]string{}
-	for key, tag := range or(body.Versions, nil) {
+	for key, tag := range valueOr(body.Versions, nil) {
 		versions[pipeline.StepKey(key)] = tag
 	}
 	return lifecycle.Request{Name: body.Name, Project: body.Project,
 		Environment: body.Environment, Versions: versions,
-		From: controlplane.DeploymentID(or(body.ClonedFrom, "")), Wait: or(body.Wait, false),
-		Priority: or(body.Priority, controlplane.DefaultPriority),
-		Patience: time.Duration(or(body.DeadlineSeconds, 0)) * time.Second}
+		From: controlplane.DeploymentID(valueOr(body.ClonedFrom, "")), Wait: valueOr(body.Wait, false),
+		Priority: valueOr(body.Priority, controlplane.DefaultPriority),
+		Patience: time.Duration(valueOr(body.DeadlineSeconds, 0)) * time.Second}
 }
 
 func (s *server) GetDeployment(
@@ -111,14 +117,18 @@ func (s *server) GetDeployment(
 	if err != nil {
 		return nil, err
 	}
-	return GetDeployment200JSONResponse(deployment(v)), nil
+	return GetDeployment200JSONResponse(toDeployment(v)), nil
 }
 
-// change is what Remove, Retry and Forget have in common.
-type change func(context.Context, access.Actor, controlplane.DeploymentID) (
+// deploymentChange is what Remove, Retry and Forget have in common.
+type deploymentChange func(context.Context, access.Actor, controlplane.DeploymentID) (
 	controlplane.Deployment, error)
 
-func (s *server) change(ctx context.Context, given string, do change) (Deployment, error) {
+func (s *server) changeDeployment(
+	ctx context.Context,
+	given string,
+	do deploymentChange,
+) (Deployment, error) {
 	id, err := deploymentID(given)
 	if err != nil {
 		return Deployment{}, err
@@ -127,13 +137,13 @@ func (s *server) change(ctx context.Context, given string, do change) (Deploymen
 		return Deployment{}, err
 	}
 	v, err := s.Lifecycle.View(ctx, actorOf(ctx), id)
-	return deployment(v), err
+	return toDeployment(v), err
 }
 
 func (s *server) DeleteDeployment(
 	ctx context.Context, r DeleteDeploymentRequestObject,
 ) (DeleteDeploymentResponseObject, error) {
-	d, err := s.change(ctx, r.Id, s.Lifecycle.Remove)
+	d, err := s.changeDeployment(ctx, r.Id, s.Lifecycle.Remove)
 	if err != nil {
 		return nil, err
 	}
@@ -143,9 +153,9 @@ func (s *server) DeleteDeployment(
 func (s *server) RetryDeployment(
 	ctx context.Context, r RetryDeploymentRequestObject,
 ) (RetryDeploymentResponseObject, error) {
-	d, err := s.change(ctx, r.Id, func(ctx context.Context, actor access.Actor,
+	d, err := s.changeDeployment(ctx, r.Id, func(ctx context.Context, actor access.Actor,
 		id controlplane.DeploymentID) (controlplane.Deployment, error) {
-		return s.Lifecycle.Retry(ctx, actor, id, retrying(or(r.Body, Retry{})))
+		return s.Lifecycle.Retry(ctx, actor, id, toRetrying(valueOr(r.Body, Retry{})))
 	})
 	if err != nil {
 		return nil, err
@@ -153,8 +163,8 @@ func (s *server) RetryDeployment(
 	return RetryDeployment202JSONResponse(d), nil
 }
 
-func retrying(body Retry) lifecycle.Retrying {
-	how := lifecycle.Retrying{SameVersion: or(body.SameVersion, false)}
+func toRetrying(body Retry) lifecycle.Retrying {
+	how := lifecycle.Retrying{SameVersion: valueOr(body.SameVersion, false)}
 	if s := body.DeadlineSeconds; s != nil {
 		patience := time.Duration(*s) * time.Second
 		how.Patience = &patience
@@ -165,11 +175,11 @@ func retrying(body Retry) lifecycle.Retrying {
 func (s *server) AnswerStep(
 	ctx context.Context, r AnswerStepRequestObject,
 ) (AnswerStepResponseObject, error) {
-	d, err := s.change(ctx, r.Id, func(ctx context.Context, actor access.Actor,
+	d, err := s.changeDeployment(ctx, r.Id, func(ctx context.Context, actor access.Actor,
 		id controlplane.DeploymentID) (controlplane.Deployment, error) {
 		return s.Lifecycle.Answer(ctx, actor, id, lifecycle.Reply{Run: r.Run,
 			Step: pipeline.StepKey(r.Step), Approved: r.Body.Approved,
-			Fields: or(r.Body.Fields, nil)})
+			Fields: valueOr(r.Body.Fields, nil)})
 	})
 	if err != nil {
 		return nil, err
@@ -180,7 +190,7 @@ func (s *server) AnswerStep(
 func (s *server) ForgetDeployment(
 	ctx context.Context, r ForgetDeploymentRequestObject,
 ) (ForgetDeploymentResponseObject, error) {
-	d, err := s.change(ctx, r.Id, s.Lifecycle.Forget)
+	d, err := s.changeDeployment(ctx, r.Id, s.Lifecycle.Forget)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +208,7 @@ func (s *server) ListRuns(
 	if err != nil {
 		return nil, err
 	}
-	return ListRuns200JSONResponse{Items: each(all, run)}, nil
+	return ListRuns200JSONResponse{Items: convertAll(all, toRun)}, nil
 }
 
 func (s *server) GetRun(ctx context.Context, r GetRunRequestObject) (GetRunResponseObject, error) {
@@ -210,7 +220,7 @@ func (s *server) GetRun(ctx context.Context, r GetRunRequestObject) (GetRunRespo
 	if err != nil {
 		return nil, err
 	}
-	return GetRun200JSONResponse(run(v)), nil
+	return GetRun200JSONResponse(toRun(v)), nil
 }
 
 func (s *server) ListStepLog(
@@ -221,9 +231,9 @@ func (s *server) ListStepLog(
 		return nil, err
 	}
 	lines, more, err := s.Logbook.Step(ctx, actorOf(ctx), id, r.Run, pipeline.StepKey(r.Step),
-		or(r.Params.After, 0), or(r.Params.Limit, 1000))
+		valueOr(r.Params.After, 0), valueOr(r.Params.Limit, 1000))
 	if err != nil {
 		return nil, err
 	}
-	return ListStepLog200JSONResponse{Items: each(lines, line), More: more}, nil
+	return ListStepLog200JSONResponse{Items: convertAll(lines, toLogLine), More: more}, nil
 }

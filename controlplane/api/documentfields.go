@@ -31,8 +31,8 @@ func splitFields(text json.RawMessage) (documentFields, error) {
 	return fields, nil
 }
 
-// take removes a field that is not part of the body.
-func (f documentFields) take(name string) json.RawMessage {
+// takeField removes a field that is not part of the body.
+func (f documentFields) takeField(name string) json.RawMessage {
 	value := f[name]
 	delete(f, name)
 	return value
@@ -47,15 +47,15 @@ func (r *documentRun) putFields(
 	switch d.Kind {
 	case "environment":
 		for _, name := range gateFields {
-			if value := fields.take(name); value != nil {
+			if value := fields.takeField(name); value != nil {
 				gate[name] = value
 			}
 		}
 	case "project":
-		parts = projectParts{secrets: fields.take("secrets"), pipeline: fields.take("pipeline"),
-			templates: fields.take("templates")}
+		parts = projectParts{secrets: fields.takeField("secrets"), pipeline: fields.takeField("pipeline"),
+			templates: fields.takeField("templates")}
 	case "webhook":
-		if format := fields.take("format"); format != nil {
+		if format := fields.takeField("format"); format != nil {
 			fields["kind"] = format
 		}
 	}
@@ -68,17 +68,17 @@ func (r *documentRun) putFields(
 		k.put = putProjectBeforePipeline
 	}
 	saved, err := r.putBody(ctx, k, d, fields, before)
-	if err := r.note(&i, "", renamedFormat(d.Kind, err)); err != nil {
+	if err := r.recordProblems(&i, "", renamedFormat(d.Kind, err)); err != nil {
 		return err
 	}
 	r.refused[definitionOf(d)] = err != nil
 	if len(gate) > 0 {
-		if err := r.note(&i, "", r.putGate(ctx, d.Name, gate)); err != nil {
+		if err := r.recordProblems(&i, "", r.putGate(ctx, d.Name, gate)); err != nil {
 			return err
 		}
 	}
 	if err == nil {
-		if err := r.report(ctx, i, d, before, saved); err != nil {
+		if err := r.recordResult(ctx, i, d, before, saved); err != nil {
 			return err
 		}
 	}
@@ -142,7 +142,7 @@ func (r *documentRun) putBody(
 func (r *documentRun) keepHidden(
 	ctx context.Context, d Document, field string, fields documentFields, exists bool,
 ) error {
-	source := fields.take(field + "_from_env")
+	source := fields.takeField(field + "_from_env")
 	if source == nil || fields[field] != nil {
 		return nil
 	}
@@ -201,8 +201,8 @@ func (r *documentRun) putGate(ctx context.Context, name string, given documentFi
 	return err
 }
 
-// report says what became of a definition, by comparing it with what it was.
-func (r *documentRun) report(
+// recordResult says what became of a definition, by comparing it with what it was.
+func (r *documentRun) recordResult(
 	ctx context.Context, i int, d Document, before map[string]any, saved savedState,
 ) error {
 	after, err := r.server.definitionFields(ctx, d.Kind, d.Name)
@@ -219,7 +219,7 @@ func (r *documentRun) report(
 		if err != nil {
 			return err
 		}
-		out.Action, out.Changes = DocumentResultActionUnchanged, list(changes)
+		out.Action, out.Changes = DocumentResultActionUnchanged, orEmpty(changes)
 		if saved.Changed || len(changes) > 0 {
 			out.Action = DocumentResultActionChanged
 		}
@@ -253,13 +253,13 @@ func (s *server) checkAgainst(schema string, text []byte) error {
 // collectPlain is collect, in the words of people who write documents.
 func collectPlain(all []controlplane.Problem, err error) []controlplane.Problem {
 	var many openapi3.MultiError
-	if outermost(err, &many) {
+	if asMultiError(err, &many) {
 		for _, one := range many {
 			all = collectPlain(all, one)
 		}
 		return all
 	}
-	found := collect(nil, "", err)
+	found := collectProblems(nil, "", err)
 	schema, ok := err.(*openapi3.SchemaError) //nolint:errorlint // no deeper, on purpose
 	if !ok || len(found) != 1 {
 		return append(all, found...)
@@ -272,7 +272,7 @@ func collectPlain(all []controlplane.Problem, err error) []controlplane.Problem 
 		found[0].Message = "there is no field " + last + " here"
 		found[0].Remedy = "Leave it out, or check its spelling."
 	case schema.SchemaField == "enum":
-		allowed := each(schema.Schema.Enum, func(v any) string { return fmt.Sprint(v) })
+		allowed := convertAll(schema.Schema.Enum, func(v any) string { return fmt.Sprint(v) })
 		found[0].Message = "this is not one of " + strings.Join(allowed, ", ")
 	case schema.SchemaField == "type":
 		found[0].Message = "this is " + plainType(schema.Value) + ", and " +

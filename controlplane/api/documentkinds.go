@@ -75,7 +75,7 @@ var documentKinds = map[DocumentKind]documentKind{
 	"node": {schema: "NodePut",
 		get: func(s *server, ctx context.Context, name string) (any, error) {
 			n, err := s.Catalog.GetNode(ctx, actorOf(ctx), name)
-			view := node(n)
+			view := toNode(n)
 			// A document has the expected one, which counts for a new node only.
 			view.Thumbprint = nil
 			return view, err
@@ -129,7 +129,7 @@ var documentKinds = map[DocumentKind]documentKind{
 	"rule": {schema: "RulePut", hidden: []string{"secret", "token"},
 		get: func(s *server, ctx context.Context, name string) (any, error) {
 			found, _, err := s.Reviews.GetRule(ctx, actorOf(ctx), name)
-			return rule(found), err
+			return toRule(found), err
 		},
 		put: putBody(func(s *server, ctx context.Context, name string, b *RulePut) (any, error) {
 			return s.PutRule(ctx, PutRuleRequestObject{Name: name, Body: b})

@@ -30,7 +30,7 @@ func (r *documentRun) putParts(
 			continue
 		}
 		err := part.put(ctx, i, project, part.value, exists)
-		if err := r.note(&i, part.at, err); err != nil {
+		if err := r.recordProblems(&i, part.at, err); err != nil {
 			return err
 		}
 	}
@@ -57,7 +57,7 @@ func (r *documentRun) putSecrets(
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		old, had := stored[name]
 		action, err := r.putSecret(ctx, project, name, all[name], old, exists)
-		if err := r.note(&i, "secrets."+name, err); err != nil {
+		if err := r.recordProblems(&i, "secrets."+name, err); err != nil {
 			return err
 		}
 		if err != nil {
@@ -81,7 +81,7 @@ func (r *documentRun) putSecret(
 	if err != nil {
 		return "", err
 	}
-	source := fields.take("from_env")
+	source := fields.takeField("from_env")
 	if source != nil && len(fields) == 0 {
 		if old.Name != "" && old.Rule == nil {
 			return DocumentResultActionUnchanged, nil
@@ -149,7 +149,7 @@ func (r *documentRun) putTemplates(
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		out, err := r.putTemplate(ctx, project, name, all[name], exists)
-		if err := r.note(&i, "templates."+name, err); err != nil {
+		if err := r.recordProblems(&i, "templates."+name, err); err != nil {
 			return err
 		}
 		if err == nil {
@@ -218,6 +218,6 @@ func templateFields(now Template, want TemplatePut) (before, after map[string]an
 
 func (r *documentRun) addPart(i int, project, part string, out DocumentResult) {
 	out.Document, out.Kind, out.Name, out.Part = &i, "project", project, &part
-	out.Changes = list(out.Changes)
+	out.Changes = orEmpty(out.Changes)
 	r.results = append(r.results, out)
 }

@@ -36,12 +36,12 @@ func (s *server) runDocuments(
 	err := s.Catalog.ChangeTogether(ctx, actorOf(ctx), dryRun, func(ctx context.Context) error {
 		run = &documentRun{server: s, body: body, dryRun: dryRun,
 			refused: map[controlplane.Definition]bool{}}
-		return run.all(ctx)
+		return run.applyAll(ctx)
 	})
 	if err != nil {
 		return DocumentResults{}, err
 	}
-	return DocumentResults{Results: list(run.results), Unlisted: list(run.unlisted)}, nil
+	return DocumentResults{Results: orEmpty(run.results), Unlisted: orEmpty(run.unlisted)}, nil
 }
 
 // documentRun is one run over a set of documents, inside one transaction. It goes on
@@ -60,35 +60,35 @@ type documentRun struct {
 	refused map[controlplane.Definition]bool
 }
 
-func (r *documentRun) all(ctx context.Context) error {
+func (r *documentRun) applyAll(ctx context.Context) error {
 	if err := r.checkSet(); err != nil {
 		return err
 	}
-	for _, i := range r.ordered(DocumentActionPut) {
-		if err := r.put(ctx, i); err != nil {
+	for _, i := range r.sortedDocuments(DocumentActionPut) {
+		if err := r.putDocument(ctx, i); err != nil {
 			return err
 		}
 	}
-	for _, i := range slices.Backward(r.ordered(DocumentActionDelete)) {
-		if err := r.remove(ctx, &i, definitionOf(r.body.Documents[i])); err != nil {
+	for _, i := range slices.Backward(r.sortedDocuments(DocumentActionDelete)) {
+		if err := r.removeDefinition(ctx, &i, definitionOf(r.body.Documents[i])); err != nil {
 			return err
 		}
 	}
-	if owner := or(r.body.Owner, ""); owner != "" {
+	if owner := valueOr(r.body.Owner, ""); owner != "" {
 		if err := r.releaseUnlisted(ctx, owner); err != nil {
 			return err
 		}
 	}
-	return r.refusal()
+	return r.problemsError()
 }
 
 // checkSet refuses what makes no sense as a whole.
 func (r *documentRun) checkSet() error {
-	if or(r.body.Owner, "") != "" {
+	if valueOr(r.body.Owner, "") != "" {
 		if err := controlplane.ValidName("owner", *r.body.Owner); err != nil {
 			return err
 		}
-	} else if or(r.body.Prune, false) {
+	} else if valueOr(r.body.Prune, false) {
 		return &controlplane.Error{Kind: controlplane.Invalid, Code: "owner_missing",
 			Field:   "owner",
 			Message: "pruning needs an owner: without one nobody knows whose the other definitions are",
@@ -106,19 +106,19 @@ func (r *documentRun) checkSet() error {
 				strconv.Itoa(was) + " already", Remedy: "Remove one of the two."})
 		r.kinds = append(r.kinds, controlplane.Invalid)
 	}
-	return r.refusal()
+	return r.problemsError()
 }
 
 func definitionOf(d Document) controlplane.Definition {
 	return controlplane.Definition{Kind: string(d.Kind), Name: d.Name}
 }
 
-// ordered gives the documents with the action, in the order in which kinds refer to
+// sortedDocuments gives the documents with the action, in the order in which kinds refer to
 // each other.
-func (r *documentRun) ordered(action DocumentAction) []int {
+func (r *documentRun) sortedDocuments(action DocumentAction) []int {
 	var all []int
 	for i, d := range r.body.Documents {
-		if or(d.Action, DocumentActionPut) == action {
+		if valueOr(d.Action, DocumentActionPut) == action {
 			all = append(all, i)
 		}
 	}
@@ -128,21 +128,21 @@ func (r *documentRun) ordered(action DocumentAction) []int {
 	return all
 }
 
-// put applies one document with all of its parts.
-func (r *documentRun) put(ctx context.Context, i int) error {
+// putDocument applies one document with all of its parts.
+func (r *documentRun) putDocument(ctx context.Context, i int) error {
 	d, before := r.body.Documents[i], len(r.problems)
 	definition := definitionOf(d)
-	fields, err := splitFields(or(d.Definition, nil))
+	fields, err := splitFields(valueOr(d.Definition, nil))
 	if err == nil {
 		err = r.putFields(ctx, i, d, fields)
 	}
-	if err := r.note(&i, "", err); err != nil {
+	if err := r.recordProblems(&i, "", err); err != nil {
 		return err
 	}
-	if owner := or(r.body.Owner, ""); owner != "" && len(r.problems) == before {
+	if owner := valueOr(r.body.Owner, ""); owner != "" && len(r.problems) == before {
 		err := r.server.Catalog.HoldDefinition(ctx, actorOf(ctx), definition, owner,
-			or(r.body.TakeOver, false))
-		if err := r.note(&i, "", err); err != nil {
+			valueOr(r.body.TakeOver, false))
+		if err := r.recordProblems(&i, "", err); err != nil {
 			return err
 		}
 	}
@@ -150,15 +150,19 @@ func (r *documentRun) put(ctx context.Context, i int) error {
 	return nil
 }
 
-// remove deletes one definition; i is its document, nil where it is pruned.
-func (r *documentRun) remove(ctx context.Context, i *int, d controlplane.Definition) error {
+// removeDefinition deletes one definition; i is its document, nil where it is pruned.
+func (r *documentRun) removeDefinition(
+	ctx context.Context,
+	i *int,
+	d controlplane.Definition,
+) error {
 	err := documentKinds[DocumentKind(d.Kind)].remove(r.server, ctx, d.Name)
 	at := ""
 	if i == nil {
 		at = d.String()
 	}
 	if err != nil {
-		return r.note(i, at, err)
+		return r.recordProblems(i, at, err)
 	}
 	r.results = append(r.results, DocumentResult{Document: i, Kind: DocumentKind(d.Kind),
 		Name: d.Name, Action: DocumentResultActionDeleted, Changes: []FieldChange{}})
@@ -181,20 +185,20 @@ func (r *documentRun) releaseUnlisted(ctx context.Context, owner string) error {
 		return kindOrder(DocumentKind(b.Kind)) - kindOrder(DocumentKind(a.Kind))
 	})
 	for _, d := range held {
-		if !or(r.body.Prune, false) {
+		if !valueOr(r.body.Prune, false) {
 			r.unlisted = append(r.unlisted, Definition{Kind: DocumentKind(d.Kind), Name: d.Name})
 			continue
 		}
-		if err := r.remove(ctx, nil, d); err != nil {
+		if err := r.removeDefinition(ctx, nil, d); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// note keeps a refusal as problems of the document, and gives back every other
+// recordProblems keeps a refusal as problems of the document, and gives back every other
 // error. at is the place in the document that the error's fields are below.
-func (r *documentRun) note(i *int, at string, err error) error {
+func (r *documentRun) recordProblems(i *int, at string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -208,7 +212,7 @@ func (r *documentRun) note(i *int, at string, err error) error {
 			Message: known.Message, Remedy: known.Remedy, Users: known.Users}}
 	}
 	for _, p := range found {
-		if r.follows(p) {
+		if r.isConsequence(p) {
 			continue
 		}
 		p.Document = i
@@ -220,9 +224,9 @@ func (r *documentRun) note(i *int, at string, err error) error {
 	return nil
 }
 
-// follows reports whether a problem only says that something is not there because
+// isConsequence reports whether a problem only says that something is not there because
 // it was refused itself.
-func (r *documentRun) follows(p controlplane.Problem) bool {
+func (r *documentRun) isConsequence(p controlplane.Problem) bool {
 	if p.Code != "not_found" && p.Code != "unknown" && !strings.HasPrefix(p.Code, "unknown_") {
 		return false
 	}
@@ -237,8 +241,8 @@ func (r *documentRun) follows(p controlplane.Problem) bool {
 	return false
 }
 
-// refusal is one error of all problems.
-func (r *documentRun) refusal() error {
+// problemsError is one error of all problems.
+func (r *documentRun) problemsError() error {
 	if len(r.problems) == 0 {
 		return nil
 	}

@@ -17,31 +17,31 @@ import (
 
 // router is the API's router. It wraps each route of the generated code with the
 // policy of its operation: who may call it, and how requests are validated.
-type doors struct {
+type router struct {
 	server *server
 	spec   *openapi3.T
 	mux    *http.ServeMux
 	err    error
 	// tagged are the doors of objects with an ETag, by path and method.
-	tagged map[string]map[string]*door
+	tagged map[string]map[string]*route
 }
 
-var _ ServeMux = (*doors)(nil)
+var _ ServeMux = (*router)(nil)
 
-func newDoors(s *server) (*doors, error) {
-	spec, err := contract()
+func newDoors(s *server) (*router, error) {
+	spec, err := loadContract()
 	if err != nil {
 		return nil, err
 	}
 	s.schemas = spec.Components.Schemas
-	d := &doors{server: s, spec: spec, mux: http.NewServeMux(),
-		tagged: map[string]map[string]*door{}}
+	d := &router{server: s, spec: spec, mux: http.NewServeMux(),
+		tagged: map[string]map[string]*route{}}
 	strict := NewStrictHandlerWithOptions(s, nil, StrictHTTPServerOptions{
-		RequestErrorHandlerFunc:  s.malformed,
-		ResponseErrorHandlerFunc: s.fail,
+		RequestErrorHandlerFunc:  s.writeMalformed,
+		ResponseErrorHandlerFunc: s.writeError,
 	})
 	HandlerWithOptions(strict, StdHTTPServerOptions{
-		BaseRouter: d, ErrorHandlerFunc: s.malformed,
+		BaseRouter: d, ErrorHandlerFunc: s.writeMalformed,
 	})
 	for _, path := range d.tagged {
 		for method, one := range path {
@@ -53,8 +53,8 @@ func newDoors(s *server) (*doors, error) {
 	return d, d.err
 }
 
-// contract reads the embedded contract, for validating requests.
-func contract() (*openapi3.T, error) {
+// loadContract reads the embedded contract, for validating requests.
+func loadContract() (*openapi3.T, error) {
 	spec, err := GetSpec()
 	if err != nil {
 		return nil, fmt.Errorf("api: read the contract: %w", err)
@@ -69,7 +69,7 @@ func contract() (*openapi3.T, error) {
 }
 
 // HandleFunc registers a generated route, "METHOD /path", with its policy.
-func (d *doors) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Request)) {
+func (d *router) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Request)) {
 	method, place, _ := strings.Cut(pattern, " ")
 	item := d.spec.Paths.Value(place)
 	if item == nil || item.GetOperation(method) == nil {
@@ -84,7 +84,7 @@ func (d *doors) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Req
 	if mib, ok := op.Extensions["x-max-mib"].(float64); ok {
 		limit = int64(mib) << 20
 	}
-	door := &door{
+	door := &route{
 		server: d.server, name: contractName(op.OperationID), action: access.Action(action),
 		reads: reads || method == http.MethodGet, once: onceKind(once), limit: limit,
 		route: &routers.Route{
@@ -92,16 +92,16 @@ func (d *doors) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Req
 		},
 		next: h,
 	}
-	if taggable(item) {
-		d.remember(place, method, door)
+	if isTaggable(item) {
+		d.recordTagged(place, method, door)
 	}
 	d.mux.Handle(pattern, door)
 }
 
-// remember notes a door of an object with an ETag.
-func (d *doors) remember(place, method string, one *door) {
+// recordTagged notes a door of an object with an ETag.
+func (d *router) recordTagged(place, method string, one *route) {
 	if d.tagged[place] == nil {
-		d.tagged[place] = map[string]*door{}
+		d.tagged[place] = map[string]*route{}
 	}
 	d.tagged[place][method], one.tags = one, method == http.MethodGet
 }
@@ -116,29 +116,29 @@ func contractName(id string) string {
 
 // ServeHTTP finds the route. Unknown paths and wrong methods are problems like
 // all others, and no path is redirected to a cleaner one.
-func (d *doors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if path.Clean(r.URL.Path) != r.URL.Path {
-		d.server.unknown(w, r)
+		d.server.writeUnknownPath(w, r)
 		return
 	}
 	if _, pattern := d.mux.Handler(r); pattern != "" {
 		d.mux.ServeHTTP(w, r)
 		return
 	}
-	allowed := d.methods(r)
+	allowed := d.allowedMethods(r)
 	if len(allowed) == 0 {
-		d.server.unknown(w, r)
+		d.server.writeUnknownPath(w, r)
 		return
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	d.server.fail(w, r, &controlplane.Error{
+	d.server.writeError(w, r, &controlplane.Error{
 		Kind: kindMethod, Code: "method_not_allowed",
 		Message: "this path does not know " + r.Method,
 		Remedy:  "Use " + strings.Join(allowed, " or ") + ".",
 	})
 }
 
-func (d *doors) methods(r *http.Request) []string {
+func (d *router) allowedMethods(r *http.Request) []string {
 	var allowed []string
 	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
 		other := r.Clone(r.Context())
@@ -150,8 +150,8 @@ func (d *doors) methods(r *http.Request) []string {
 	return allowed
 }
 
-// door stands before one operation.
-type door struct {
+// route stands before one operation.
+type route struct {
 	server *server
 	name   string
 	// action is the operation's x-access. The empty one, which is no action,
@@ -168,71 +168,72 @@ type door struct {
 	once onceKind
 	// tags is set if reading returns an ETag, reader if writing may require one.
 	tags   bool
-	reader *door
+	reader *route
 }
 
-func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	noteOf(r.Context()).operation = d.name
-	r, err := d.admit(w, r)
+	r, err := d.authorize(w, r)
 	if err != nil {
-		d.server.fail(w, r, err)
+		d.server.writeError(w, r, err)
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	if d.tags {
-		d.tagged(w, r)
+		d.serveTagged(w, r)
 		return
 	}
 	if key := r.Header.Get(onceHeader); key != "" && d.once != "" {
 		d.onlyOnce(w, r, key)
 		return
 	}
-	d.guarded(w, r)
+	d.serveConditional(w, r)
 }
 
 // authorize checks the caller, their access, and whether the request matches the
 // contract, in this order, so that strangers learn nothing about the contract and cost
 // little.
-func (d *door) admit(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
-	who, err := d.server.identify(r, d.action)
+func (d *route) authorize(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
+	who, err := d.server.authenticate(r, d.action)
 	if err != nil {
 		return r, err
 	}
 	n := noteOf(r.Context())
 	n.who, n.user, n.asked = who, who.actor.Name(), r
-	err = access.Check(who.actor, generic(d.action), access.Object{})
-	if err == nil && who.actor.ReadOnly() && !d.harmless(who.actor, r) {
+	err = access.Check(who.actor, actionWithoutObject(d.action), access.Object{})
+	if err == nil && who.actor.ReadOnly() && !d.allowsReadOnly(who.actor, r) {
 		err = who.actor.ReadsOnly()
 	}
 	if err != nil {
 		return r, d.turnedAway(r, who.actor, err)
 	}
-	valid, err := d.validate(w, r)
+	valid, err := d.validateRequest(w, r)
 	return valid, d.turnedAway(r, who.actor, err)
 }
 
 // allowsReadOnly reports whether a read-only actor may call this. When viewing as
 // another user only GET is allowed.
-func (d *door) harmless(actor access.Actor, r *http.Request) bool {
+func (d *route) allowsReadOnly(actor access.Actor, r *http.Request) bool {
 	return d.reads && (actor.Viewer() == "" || r.Method == http.MethodGet)
 }
 
 // turnedAway records in the audit that a signed-in actor was refused before the use
 // case began. Requests of strangers are only logged: otherwise they could fill the
 // audit.
-func (d *door) turnedAway(r *http.Request, actor access.Actor, why error) error {
+func (d *route) turnedAway(r *http.Request, actor access.Actor, why error) error {
 	if why == nil || d.reads || !actor.SignedIn() {
 		return why
 	}
 	object := strings.TrimPrefix(r.URL.Path, "/api/v1/")
-	if err := d.server.Audit.Refused(r.Context(), actor, words(d.name), object, why); err != nil {
+	err := d.server.Audit.Refused(r.Context(), actor, spellOperation(d.name), object, why)
+	if err != nil {
 		d.server.Log.ErrorContext(r.Context(), "audit a refusal", "error", err)
 	}
 	return why
 }
 
-// words spells an operation as the audit spells actions: "put team".
-func words(operation string) string {
+// spellOperation spells an operation as the audit spells actions: "put team".
+func spellOperation(operation string) string {
 	var b strings.Builder
 	for _, c := range operation {
 		if unicode.IsUpper(c) {
@@ -246,7 +247,7 @@ func words(operation string) string {
 // actionWithoutObject is the action that can be checked before the object is known.
 // Access to a project or deployment is checked by the use case; here it is enough to
 // be signed in.
-func generic(a access.Action) access.Action {
+func actionWithoutObject(a access.Action) access.Action {
 	switch a {
 	case access.ReadProject, access.ReadDeployment, access.WriteDeployment,
 		access.AnswerDeployment, access.RevealSecret:

@@ -17,9 +17,9 @@ func (s *server) GetDraft(
 	if err != nil {
 		return nil, err
 	}
-	body, err := draft(d)
+	body, err := toDraft(d)
 	return GetDraft200JSONResponse{Body: body,
-		Headers: GetDraft200ResponseHeaders{ETag: etag(d.Revision)}}, err
+		Headers: GetDraft200ResponseHeaders{ETag: formatETag(d.Revision)}}, err
 }
 
 func (s *server) PutDraft(
@@ -38,9 +38,9 @@ func (s *server) PutDraft(
 	if err != nil {
 		return nil, err
 	}
-	body, err := draft(d)
+	body, err := toDraft(d)
 	return PutDraft200JSONResponse{Body: body,
-		Headers: PutDraft200ResponseHeaders{ETag: etag(d.Revision)}}, err
+		Headers: PutDraft200ResponseHeaders{ETag: formatETag(d.Revision)}}, err
 }
 
 func (s *server) DeleteDraft(
@@ -56,7 +56,7 @@ func (s *server) DeleteDraft(
 	return DeleteDraft204Response{}, nil
 }
 
-func draft(d controlplane.Draft) (Draft, error) {
+func toDraft(d controlplane.Draft) (Draft, error) {
 	out := Draft{Revision: d.Revision, BaseVersion: d.Base}
 	if d.Revision == 0 {
 		return out, nil
@@ -69,7 +69,7 @@ func draft(d controlplane.Draft) (Draft, error) {
 	return out, nil
 }
 
-func etag(revision int64) *string {
+func formatETag(revision int64) *string {
 	tag := strconv.Quote(strconv.FormatInt(revision, 10))
 	return &tag
 }

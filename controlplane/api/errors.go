@@ -19,8 +19,8 @@ const (
 	kindTimeout   controlplane.Kind = "timeout"
 )
 
-// status is the only place that knows which error is which status.
-func status(k controlplane.Kind) int {
+// httpStatus is the only place that knows which error is which status.
+func httpStatus(k controlplane.Kind) int {
 	switch k {
 	case controlplane.Invalid:
 		return http.StatusBadRequest
@@ -57,11 +57,11 @@ const statusClosed = 499
 
 // writeError answers with an error. An internal error is logged in full, and the
 // client gets only the request's id.
-func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
+func (s *server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	ctx := r.Context()
 	var known *controlplane.Error
 	switch {
-	case errors.As(err, &known) && status(known.Kind) != http.StatusInternalServerError:
+	case errors.As(err, &known) && httpStatus(known.Kind) != http.StatusInternalServerError:
 		if known.Cause != nil {
 			s.Log.WarnContext(ctx, "request refused", "request", requestID(ctx), "err", err.Error(),
 				"cause", known.Cause.Error())
@@ -71,7 +71,7 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	default:
 		s.Log.ErrorContext(ctx, "request failed", "request", requestID(ctx), "err", err.Error())
-		known = internal()
+		known = internalError()
 	}
 	if known.RetryAfter > 0 || known.Kind == controlplane.Unavailable {
 		wait := int(math.Ceil(max(known.RetryAfter.Seconds(), 1)))
@@ -80,20 +80,22 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if known.Kind == controlplane.Unauthenticated {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="nullops"`)
 	}
-	writeProblem(w, problem(known, requestID(ctx)))
+	writeProblem(w, toProblem(known, requestID(ctx)))
 }
 
-func internal() *controlplane.Error {
+func internalError() *controlplane.Error {
 	return &controlplane.Error{Kind: "internal", Code: "internal",
 		Message: "this failed on our side",
 		Remedy:  "Try again; if it stays, give an admin the request id."}
 }
 
-func problem(e *controlplane.Error, request string) Problem {
-	code := status(e.Kind)
+func toProblem(e *controlplane.Error, request string) Problem {
+	code := httpStatus(e.Kind)
 	p := Problem{
 		Type: "about:blank", Title: http.StatusText(code), Status: code, Code: e.Code,
-		Detail: some(e.Message), Field: some(e.Field), Remedy: some(e.Remedy), RequestId: request,
+		Detail: ptrOrNil(
+			e.Message,
+		), Field: ptrOrNil(e.Field), Remedy: ptrOrNil(e.Remedy), RequestId: request,
 	}
 	if p.Code == "" {
 		p.Code = string(e.Kind)
@@ -119,8 +121,8 @@ func problem(e *controlplane.Error, request string) Problem {
 func fieldProblems(from []controlplane.Problem) []FieldProblem {
 	all := make([]FieldProblem, len(from))
 	for i, p := range from {
-		all[i] = FieldProblem{Field: p.Field, Code: p.Code, Message: p.Message, Step: some(p.Step),
-			Document: p.Document, Remedy: some(p.Remedy)}
+		all[i] = FieldProblem{Field: p.Field, Code: p.Code, Message: p.Message, Step: ptrOrNil(p.Step),
+			Document: p.Document, Remedy: ptrOrNil(p.Remedy)}
 		if len(p.Users) > 0 {
 			all[i].Users = &p.Users
 		}
@@ -135,17 +137,17 @@ func writeProblem(w http.ResponseWriter, p Problem) {
 	_ = json.NewEncoder(w).Encode(p)
 }
 
-// unknown answers what no operation of the contract answers.
-func (s *server) unknown(w http.ResponseWriter, r *http.Request) {
-	s.fail(w, r, &controlplane.Error{
+// writeUnknownPath answers what no operation of the contract answers.
+func (s *server) writeUnknownPath(w http.ResponseWriter, r *http.Request) {
+	s.writeError(w, r, &controlplane.Error{
 		Kind: controlplane.NotFound, Code: "no_such_path",
 		Message: "there is nothing at this path",
 		Remedy:  "Check the path against the API's description.",
 	})
 }
 
-// some is a pointer to what is not empty: the contract leaves out the rest.
-func some[T comparable](v T) *T {
+// ptrOrNil is a pointer to what is not empty: the contract leaves out the rest.
+func ptrOrNil[T comparable](v T) *T {
 	var zero T
 	if v == zero {
 		return nil
@@ -154,7 +156,7 @@ func some[T comparable](v T) *T {
 }
 
 // valueOr returns what p points to, or otherwise if p is nil.
-func or[T any](p *T, otherwise T) T {
+func valueOr[T any](p *T, otherwise T) T {
 	if p == nil {
 		return otherwise
 	}

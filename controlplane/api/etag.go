@@ -17,9 +17,9 @@ import (
 // kindChanged is for writes based on an outdated version (412).
 const kindChanged controlplane.Kind = "changed"
 
-// taggable reports whether an object can be read and replaced at this path, and
+// isTaggable reports whether an object can be read and replaced at this path, and
 // its operations do not count versions by themselves.
-func taggable(item *openapi3.PathItem) bool {
+func isTaggable(item *openapi3.PathItem) bool {
 	return item.Get != nil && item.Put != nil && !countsItself(item.Get) && !countsItself(item.Put)
 }
 
@@ -29,16 +29,16 @@ func countsItself(op *openapi3.Operation) bool {
 	})
 }
 
-// kept is an answer that is looked at before it is sent.
-type kept struct {
+// bufferedResponse is an answer that is looked at before it is sent.
+type bufferedResponse struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-func (k *kept) Header() http.Header         { return k.header }
-func (k *kept) Write(b []byte) (int, error) { return k.body.Write(b) }
-func (k *kept) WriteHeader(status int) {
+func (k *bufferedResponse) Header() http.Header         { return k.header }
+func (k *bufferedResponse) Write(b []byte) (int, error) { return k.body.Write(b) }
+func (k *bufferedResponse) WriteHeader(status int) {
 	if k.status == 0 {
 		k.status = status
 	}
@@ -48,8 +48,8 @@ func (k *kept) WriteHeader(status int) {
 var restless = []string{"last_sign_in_at", "last_used_at", "nodes", "nodes_online", "usage",
 	"deployments", "last_saved_at", "reviews", "certificates", "vitals", "inventory", "allocated"}
 
-// tag names one content of an object.
-func tag(body []byte) string {
+// computeETag names one content of an object.
+func computeETag(body []byte) string {
 	var all map[string]any
 	if json.Unmarshal(body, &all) == nil {
 		for _, field := range restless {
@@ -62,12 +62,12 @@ func tag(body []byte) string {
 	return fmt.Sprintf(`"%x"`, sha256.Sum256(body))[:34] + `"`
 }
 
-// tagged answers a GET with the ETag of what it shows.
-func (d *door) tagged(w http.ResponseWriter, r *http.Request) {
-	k := &kept{header: w.Header()}
+// serveTagged answers a GET with the ETag of what it shows.
+func (d *route) serveTagged(w http.ResponseWriter, r *http.Request) {
+	k := &bufferedResponse{header: w.Header()}
 	d.next(k, r)
 	if k.status == http.StatusOK {
-		w.Header().Set("ETag", tag(k.body.Bytes()))
+		w.Header().Set("ETag", computeETag(k.body.Bytes()))
 	}
 	w.WriteHeader(k.status)
 	_, _ = k.body.WriteTo(w)
@@ -75,55 +75,55 @@ func (d *door) tagged(w http.ResponseWriter, r *http.Request) {
 
 // serveConditional changes the object only if it is what the caller read: If-Match has
 // its ETag, If-None-Match: * requires that there is none.
-func (d *door) guarded(w http.ResponseWriter, r *http.Request) {
+func (d *route) serveConditional(w http.ResponseWriter, r *http.Request) {
 	match, none := r.Header.Get("If-Match"), r.Header.Get("If-None-Match")
 	if d.reader == nil || match == "" && none == "" {
 		d.next(w, r)
 		return
 	}
 	err := d.server.Accounts.Serialized(r.Context(), actorOf(r.Context()), r.URL.Path, func() error {
-		if err := d.condition(r, match, none); err != nil {
+		if err := d.checkCondition(r, match, none); err != nil {
 			return d.turnedAway(r, actorOf(r.Context()), err)
 		}
 		d.next(w, r)
 		return nil
 	})
 	if err != nil {
-		d.server.fail(w, r, err)
+		d.server.writeError(w, r, err)
 	}
 }
 
-func (d *door) condition(r *http.Request, match, none string) error {
-	now := d.reader.now(r)
+func (d *route) checkCondition(r *http.Request, match, none string) error {
+	now := d.reader.currentETag(r)
 	switch {
 	case none == "*" && now != "":
-		return changed("this exists already", "Read it, and change it with If-Match.")
+		return changedError("this exists already", "Read it, and change it with If-Match.")
 	case match == "*" && now != "", match == "":
 		return nil
 	case now == "":
-		return changed("this does not exist any more", "Create it without If-Match.")
+		return changedError("this does not exist any more", "Create it without If-Match.")
 	}
 	for one := range strings.SplitSeq(match, ",") {
 		if strings.TrimSpace(one) == now {
 			return nil
 		}
 	}
-	return changed("somebody changed this after you read it",
+	return changedError("somebody changed this after you read it",
 		"Read it again, and repeat your change on what it is now.")
 }
 
-// now is the tag of what a GET would show, "" for nothing.
-func (d *door) now(r *http.Request) string {
-	k, again := &kept{header: http.Header{}}, r.Clone(r.Context())
+// currentETag is the tag of what a GET would show, "" for nothing.
+func (d *route) currentETag(r *http.Request) string {
+	k, again := &bufferedResponse{header: http.Header{}}, r.Clone(r.Context())
 	again.Method, again.Body = http.MethodGet, http.NoBody
 	d.next(k, again)
 	if k.status != http.StatusOK {
 		return ""
 	}
-	return tag(k.body.Bytes())
+	return computeETag(k.body.Bytes())
 }
 
-func changed(message, remedy string) error {
+func changedError(message, remedy string) error {
 	return &controlplane.Error{Kind: kindChanged, Code: "changed_meanwhile", Field: "If-Match",
 		Message: message, Remedy: remedy}
 }

@@ -6,9 +6,9 @@ import "testing"
 // somebody made: a tag is of what people write.
 func TestTag_OfWhatPeopleWrite(t *testing.T) {
 	t.Parallel()
-	opened := tag([]byte(`{"challenge":"dns-01","certificates":[]}`))
-	ordered := tag([]byte(`{"certificates":[{"state":"valid"}],"challenge":"dns-01"}`))
-	changed := tag([]byte(`{"challenge":"http-01","certificates":[]}`))
+	opened := computeETag([]byte(`{"challenge":"dns-01","certificates":[]}`))
+	ordered := computeETag([]byte(`{"certificates":[{"state":"valid"}],"challenge":"dns-01"}`))
+	changed := computeETag([]byte(`{"challenge":"http-01","certificates":[]}`))
 	if opened != ordered || opened == changed {
 		t.Errorf("opened %s, ordered %s, changed %s", opened, ordered, changed)
 	}
@@ -17,10 +17,10 @@ func TestTag_OfWhatPeopleWrite(t *testing.T) {
 // A node measures itself every few seconds, and its form is open for longer.
 func TestTag_NotOfWhatANodeMeasures(t *testing.T) {
 	t.Parallel()
-	opened := tag([]byte(`{"address":"a:1","vitals":{"cpu":1},"allocated":{}}`))
-	measured := tag([]byte(
+	opened := computeETag([]byte(`{"address":"a:1","vitals":{"cpu":1},"allocated":{}}`))
+	measured := computeETag([]byte(
 		`{"address":"a:1","vitals":{"cpu":2},"allocated":{"cpu":1},"inventory":{}}`))
-	edited := tag([]byte(`{"address":"a:2","vitals":{"cpu":1},"allocated":{}}`))
+	edited := computeETag([]byte(`{"address":"a:2","vitals":{"cpu":1},"allocated":{}}`))
 	if opened != measured || opened == edited {
 		t.Errorf("opened %s, measured %s, edited %s", opened, measured, edited)
 	}

@@ -31,7 +31,7 @@ func (s *server) StreamDeployment(
 		signs: map[string]time.Time{}}
 	// A position from the future belongs to another database, for example before a
 	// restore. Start from the current state, as for a malformed position.
-	from, ok := parsePosition(or(r.Params.LastEventID, ""))
+	from, ok := parsePosition(valueOr(r.Params.LastEventID, ""))
 	if ok && from.Event <= present.Event {
 		f.at, f.began = from, true
 	} else {
@@ -41,9 +41,9 @@ func (s *server) StreamDeployment(
 		controlplane.TopicDeployment, controlplane.TopicLog, controlplane.TopicProgress,
 	}
 	return stream{log: s.Log, ctx: ctx, run: func(ctx context.Context, out *sse) error {
-		return s.watch(ctx, out, string(id), topics,
+		return s.streamChanges(ctx, out, string(id), topics,
 			func(ctx context.Context, who caller) (bool, error) {
-				return f.look(ctx, who.actor, out)
+				return f.poll(ctx, who.actor, out)
 			})
 	}}, nil
 }
@@ -64,9 +64,9 @@ type follower struct {
 }
 
 // poll sends what comes after the position, if the listener may see it.
-func (f *follower) look(ctx context.Context, actor access.Actor, out *sse) (bool, error) {
+func (f *follower) poll(ctx context.Context, actor access.Actor, out *sse) (bool, error) {
 	if !f.began {
-		if err := f.present(ctx, actor, out); err != nil {
+		if err := f.sendState(ctx, actor, out); err != nil {
 			return false, err
 		}
 		f.began = true
@@ -75,12 +75,12 @@ func (f *follower) look(ctx context.Context, actor access.Actor, out *sse) (bool
 	if err != nil {
 		return false, err
 	}
-	return c.More, f.send(ctx, actor, out, c)
+	return c.More, f.sendHistory(ctx, actor, out, c)
 }
 
 // sendState sends the deployment and every step of its latest run. Only the last of
 // these events has an id: resuming from an earlier one would miss the rest.
-func (f *follower) present(ctx context.Context, actor access.Actor, out *sse) error {
+func (f *follower) sendState(ctx context.Context, actor access.Actor, out *sse) error {
 	v, err := f.server.Lifecycle.View(ctx, actor, f.id)
 	if err != nil {
 		return err
@@ -92,19 +92,19 @@ func (f *follower) present(ctx context.Context, actor access.Actor, out *sse) er
 	f.runs[latest.Number], f.node = latest, nodeState(v)
 	f.at.Event = v.Revision
 	for _, row := range latest.Steps {
-		if err := out.event("step", "", step(latest, row)); err != nil {
+		if err := out.addEvent("step", "", toStep(latest, row)); err != nil {
 			return err
 		}
 	}
-	return out.event("deployment", position(f.at), deployment(v))
+	return out.addEvent("deployment", formatPosition(f.at), toDeployment(v))
 }
 
 // sendHistory sends the changes of one poll: first the history, then log lines, so
 // that each id covers everything sent before it.
-func (f *follower) send(
+func (f *follower) sendHistory(
 	ctx context.Context, actor access.Actor, out *sse, c lifecycle.Changes,
 ) error {
-	if err := f.quiet(out, c); err != nil {
+	if err := f.sendNodeState(out, c); err != nil {
 		return err
 	}
 	last := lastOf(c.History)
@@ -114,17 +114,17 @@ func (f *follower) send(
 		if h.Kind != controlplane.HistoryStep && last[h.Kind] != i {
 			continue
 		}
-		if err := f.change(ctx, actor, out, c.View, h); err != nil {
+		if err := f.sendChange(ctx, actor, out, c.View, h); err != nil {
 			return err
 		}
 	}
 	for _, l := range c.Lines {
 		f.at.Line = l.ID
-		if err := out.event("line", position(f.at), line(l)); err != nil {
+		if err := out.addEvent("line", formatPosition(f.at), toLogLine(l)); err != nil {
 			return err
 		}
 	}
-	return f.alive(out, c.Progress)
+	return f.sendProgress(out, c.Progress)
 }
 
 func lastOf(all []controlplane.History) map[controlplane.HistoryKind]int {
@@ -135,28 +135,28 @@ func lastOf(all []controlplane.History) map[controlplane.HistoryKind]int {
 	return last
 }
 
-func (f *follower) change(ctx context.Context, actor access.Actor, out *sse,
+func (f *follower) sendChange(ctx context.Context, actor access.Actor, out *sse,
 	v lifecycle.View, h controlplane.History) error {
 	switch h.Kind {
 	case controlplane.HistoryDeployment:
-		return out.event("deployment", position(f.at), deployment(v))
+		return out.addEvent("deployment", formatPosition(f.at), toDeployment(v))
 	case controlplane.HistoryExpiring:
-		return out.event("expiring", position(f.at), h.Expiring)
+		return out.addEvent("expiring", formatPosition(f.at), h.Expiring)
 	case controlplane.HistoryHealth:
-		return out.event("health", position(f.at), each(v.Services, health))
+		return out.addEvent("health", formatPosition(f.at), convertAll(v.Services, toServiceHealth))
 	case controlplane.HistoryStep:
-		r, err := f.run(ctx, actor, h.Run)
+		r, err := f.readRun(ctx, actor, h.Run)
 		if err != nil || h.Step == nil {
 			return err
 		}
-		return out.event("step", position(f.at), step(r, *h.Step))
+		return out.addEvent("step", formatPosition(f.at), toStep(r, *h.Step))
 	default:
 		return fmt.Errorf("history of %s has an unknown kind %q", f.id, h.Kind)
 	}
 }
 
 // readRun returns a run with its pipeline, which is read once.
-func (f *follower) run(
+func (f *follower) readRun(
 	ctx context.Context, actor access.Actor, number int,
 ) (lifecycle.RunView, error) {
 	if r, ok := f.runs[number]; ok {
@@ -171,35 +171,35 @@ func (f *follower) run(
 
 // sendNodeState sends the deployment again when its node came online or went offline.
 // That is no event of the deployment, but is shown with it.
-func (f *follower) quiet(out *sse, c lifecycle.Changes) error {
+func (f *follower) sendNodeState(out *sse, c lifecycle.Changes) error {
 	now := nodeState(c.View)
 	if now == f.node {
 		return nil
 	}
 	f.node = now
-	return out.event("deployment", "", deployment(c.View))
+	return out.addEvent("deployment", "", toDeployment(c.View))
 }
 
 func nodeState(v lifecycle.View) string {
 	return v.Node + " " + string(v.NodeStatus) + " " + v.NodeSince.String()
 }
 
-// alive sends signs of life that are news. They have no id: they may be lost.
-func (f *follower) alive(out *sse, all []controlplane.Progress) error {
+// sendProgress sends signs of life that are news. They have no id: they may be lost.
+func (f *follower) sendProgress(out *sse, all []controlplane.Progress) error {
 	for _, p := range all {
 		key := string(p.Run) + "/" + string(p.Step)
 		if !p.At.After(f.signs[key]) {
 			continue
 		}
 		f.signs[key] = p.At
-		if err := out.event("progress", "", progress(p)); err != nil {
+		if err := out.addEvent("progress", "", toProgress(p)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func position(p lifecycle.Position) string {
+func formatPosition(p lifecycle.Position) string {
 	return strconv.FormatInt(p.Event, 10) + "-" + strconv.FormatInt(p.Line, 10)
 }
 
@@ -222,8 +222,8 @@ func (s *server) StreamEvents(
 		return nil, err
 	}
 	l := &lister{server: s, told: map[controlplane.DeploymentID]int64{},
-		project: or(r.Params.Project, ""), environment: or(r.Params.Environment, "")}
-	from, err := strconv.ParseUint(or(r.Params.LastEventID, ""), 10, 62)
+		project: valueOr(r.Params.Project, ""), environment: valueOr(r.Params.Environment, "")}
+	from, err := strconv.ParseUint(valueOr(r.Params.LastEventID, ""), 10, 62)
 	// A mark may belong to another database, or be so old that sending the whole list is
 	// cheaper.
 	if mark := int64(from); err == nil && mark > 0 && mark <= now && now-mark < oldest {
@@ -231,9 +231,9 @@ func (s *server) StreamEvents(
 	}
 	topics := []controlplane.Topic{controlplane.TopicDeployment}
 	return stream{log: s.Log, ctx: ctx, run: func(ctx context.Context, out *sse) error {
-		return s.watch(ctx, out, "", topics,
+		return s.streamChanges(ctx, out, "", topics,
 			func(ctx context.Context, who caller) (bool, error) {
-				return false, l.look(ctx, who, out)
+				return false, l.poll(ctx, who, out)
 			})
 	}}, nil
 }
@@ -254,12 +254,12 @@ type lister struct {
 	project, environment string
 }
 
-func (l *lister) wants(v lifecycle.View) bool {
+func (l *lister) matches(v lifecycle.View) bool {
 	return (l.project == "" || l.project == v.Project) &&
 		(l.environment == "" || l.environment == v.Environment)
 }
 
-func (l *lister) look(ctx context.Context, who caller, out *sse) error {
+func (l *lister) poll(ctx context.Context, who caller, out *sse) error {
 	actor := who.actor
 	// Gaining or losing access has no event of its own: start over if the scope changed.
 	scope := access.Readable(actor)
@@ -274,14 +274,14 @@ func (l *lister) look(ctx context.Context, who caller, out *sse) error {
 		}
 		l.mark = now
 		clear(l.told)
-		return out.event("reset", strconv.FormatInt(now, 10), struct{}{})
+		return out.addEvent("reset", strconv.FormatInt(now, 10), struct{}{})
 	}
 	changed, next, err := l.server.Lifecycle.ChangedSince(ctx, actor, l.mark, who.asOf)
 	if err != nil {
 		return err
 	}
 	changed = slices.DeleteFunc(changed, func(v lifecycle.View) bool {
-		return !l.wants(v) || v.Revision <= l.told[v.ID]
+		return !l.matches(v) || v.Revision <= l.told[v.ID]
 	})
 	for i, v := range changed {
 		l.told[v.ID] = v.Revision
@@ -290,7 +290,7 @@ func (l *lister) look(ctx context.Context, who caller, out *sse) error {
 		if i == len(changed)-1 {
 			id = strconv.FormatInt(next, 10)
 		}
-		if err := out.event("deployment", id, deployment(v)); err != nil {
+		if err := out.addEvent("deployment", id, toDeployment(v)); err != nil {
 			return err
 		}
 	}

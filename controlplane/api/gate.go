@@ -66,7 +66,7 @@ func (s *server) ListGuests(
 	if err != nil {
 		return nil, err
 	}
-	return ListGuests200JSONResponse{Items: each(all, pass)}, nil
+	return ListGuests200JSONResponse{Items: convertAll(all, toPass)}, nil
 }
 
 // CreateGuest returns a link with the secret in the fragment (#), which browsers do
@@ -75,12 +75,12 @@ func (s *server) CreateGuest(
 	ctx context.Context, r CreateGuestRequestObject,
 ) (CreateGuestResponseObject, error) {
 	p, host, token, err := s.Gate.Invite(ctx, actorOf(ctx), controlplane.DeploymentID(r.Id),
-		gate.Ask{Label: r.Body.Label, Life: hours(r.Body.Hours),
-			Service: or(r.Body.Service, "")})
+		gate.Ask{Label: r.Body.Label, Life: hoursToDuration(r.Body.Hours),
+			Service: valueOr(r.Body.Service, "")})
 	if err != nil {
 		return nil, err
 	}
-	return CreateGuest201JSONResponse{Pass: pass(p),
+	return CreateGuest201JSONResponse{Pass: toPass(p),
 		Url: s.Lifecycle.URL(host) + "/.nullops/guest#" + token.Reveal()}, nil
 }
 
@@ -102,18 +102,18 @@ func (s *server) ListRobots(
 	if err != nil {
 		return nil, err
 	}
-	return ListRobots200JSONResponse{Items: each(all, pass)}, nil
+	return ListRobots200JSONResponse{Items: convertAll(all, toPass)}, nil
 }
 
 func (s *server) CreateRobot(
 	ctx context.Context, r CreateRobotRequestObject,
 ) (CreateRobotResponseObject, error) {
 	p, token, err := s.Gate.AddRobot(ctx, actorOf(ctx), r.Name,
-		gate.Ask{Label: r.Body.Label, Life: hours(r.Body.Hours)})
+		gate.Ask{Label: r.Body.Label, Life: hoursToDuration(r.Body.Hours)})
 	if err != nil {
 		return nil, err
 	}
-	return CreateRobot201JSONResponse{Pass: pass(p), Token: token.Reveal()}, nil
+	return CreateRobot201JSONResponse{Pass: toPass(p), Token: token.Reveal()}, nil
 }
 
 func (s *server) DeleteRobot(
@@ -126,9 +126,9 @@ func (s *server) DeleteRobot(
 	return DeleteRobot204Response{}, nil
 }
 
-func pass(p controlplane.Pass) Pass {
+func toPass(p controlplane.Pass) Pass {
 	return Pass{Id: string(p.ID), Kind: PassKind(p.Kind), Label: p.Label, CreatedBy: p.CreatedBy,
 		CreatedAt: p.CreatedAt, ExpiresAt: p.ExpiresAt, LastUsedAt: p.LastUsed}
 }
 
-func hours(n int) time.Duration { return time.Duration(n) * time.Hour }
+func hoursToDuration(n int) time.Duration { return time.Duration(n) * time.Hour }

@@ -22,7 +22,7 @@ const readyWithin = 3 * time.Second
 func Probes(ready func(context.Context) []Waiting) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		state(w, http.StatusOK, "alive", nil)
+		writeState(w, http.StatusOK, "alive", nil)
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), readyWithin)
@@ -32,15 +32,15 @@ func Probes(ready func(context.Context) []Waiting) http.Handler {
 			waiting = ready(ctx)
 		}
 		if len(waiting) > 0 {
-			state(w, http.StatusServiceUnavailable, "waiting", waiting)
+			writeState(w, http.StatusServiceUnavailable, "waiting", waiting)
 			return
 		}
-		state(w, http.StatusOK, "ready", nil)
+		writeState(w, http.StatusOK, "ready", nil)
 	})
 	return mux
 }
 
-func state(w http.ResponseWriter, status int, word string, waiting []Waiting) {
+func writeState(w http.ResponseWriter, status int, word string, waiting []Waiting) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)

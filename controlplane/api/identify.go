@@ -30,18 +30,18 @@ func actorOf(ctx context.Context) access.Actor { return callerOf(ctx).actor }
 
 // authenticate turns the cookie or the bearer token into an actor. A public operation
 // needs neither, and an old cookie must not prevent signing in.
-func (s *server) identify(r *http.Request, action access.Action) (caller, error) {
+func (s *server) authenticate(r *http.Request, action access.Action) (caller, error) {
 	nobody := s.nobodyOf(r)
 	c := caller{actor: nobody, nobody: nobody}
 	if action == access.Public {
 		return c, nil
 	}
 	var err error
-	if c.credential, err = s.credential(r); err != nil {
+	if c.credential, err = s.readCredential(r); err != nil {
 		return c, err
 	}
 	c.viewAs = r.Header.Get(viewAsHeader)
-	return s.again(r.Context(), c)
+	return s.reauthenticate(r.Context(), c)
 }
 
 // nobodyOf is the caller before authentication. The User-Agent is stored with
@@ -49,16 +49,16 @@ func (s *server) identify(r *http.Request, action access.Action) (caller, error)
 // and must not be refused for that.
 func (s *server) nobodyOf(r *http.Request) access.Actor {
 	device := strings.ToValidUTF8(r.UserAgent(), "\uFFFD")
-	return access.Nobody().Via(address(r), requestID(r.Context())).On(device).
+	return access.Nobody().Via(clientAddress(r), requestID(r.Context())).On(device).
 		WithDeviceKey(s.deviceKey(r))
 }
 
 // reauthenticate checks again who the caller is: they may have signed out, been
 // deactivated, or got other grants since the request began.
-func (s *server) again(ctx context.Context, c caller) (caller, error) {
+func (s *server) reauthenticate(ctx context.Context, c caller) (caller, error) {
 	actor, err := s.Accounts.Authenticate(ctx, c.nobody, c.credential)
 	if err == nil && c.viewAs != "" {
-		err = storable(viewAsHeader, []string{c.viewAs})
+		err = checkStorable(viewAsHeader, []string{c.viewAs})
 	}
 	if err == nil && c.viewAs != "" {
 		actor, err = s.Accounts.ViewAs(ctx, actor, c.viewAs)
@@ -67,7 +67,7 @@ func (s *server) again(ctx context.Context, c caller) (caller, error) {
 	return c, err
 }
 
-func (s *server) credential(r *http.Request) (accounts.Credential, error) {
+func (s *server) readCredential(r *http.Request) (accounts.Credential, error) {
 	var c accounts.Credential
 	if value := r.Header.Get("Authorization"); value != "" {
 		scheme, token, _ := strings.Cut(value, " ")
@@ -105,7 +105,7 @@ func (s *server) cookieName() string {
 	return "nullops_session"
 }
 
-func (s *server) cookie(value string, expires time.Time) string {
+func (s *server) sessionCookie(value string, expires time.Time) string {
 	c := http.Cookie{
 		Name: s.cookieName(), Value: value, Path: "/", Expires: expires,
 		HttpOnly: true, Secure: s.secure, SameSite: http.SameSiteLaxMode,

@@ -13,7 +13,7 @@ func (s *server) ListKeys(
 	if err != nil {
 		return nil, err
 	}
-	return ListKeys200JSONResponse{Items: each(all, masterKey)}, nil
+	return ListKeys200JSONResponse{Items: convertAll(all, masterKey)}, nil
 }
 
 func masterKey(k controlplane.KeyState) MasterKey {

@@ -11,7 +11,7 @@ import (
 func (s *server) ExtendDeployment(
 	ctx context.Context, r ExtendDeploymentRequestObject,
 ) (ExtendDeploymentResponseObject, error) {
-	d, err := s.change(ctx, r.Id, s.Lifecycle.Extend)
+	d, err := s.changeDeployment(ctx, r.Id, s.Lifecycle.Extend)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (s *server) ListActivity(
 		return nil, err
 	}
 	return ListActivity200JSONResponse{Rule: a.Rule,
-		Items: each(a.Items, func(one controlplane.Activity) Activity {
+		Items: convertAll(a.Items, func(one controlplane.Activity) Activity {
 			return Activity{At: one.At, Kind: ActivityKind(one.Kind), By: one.By}
 		})}, nil
 }
@@ -38,7 +38,7 @@ func (s *server) ListActivity(
 func (s *server) HoldDeployment(
 	ctx context.Context, r HoldDeploymentRequestObject,
 ) (HoldDeploymentResponseObject, error) {
-	d, err := s.change(ctx, r.Id, func(ctx context.Context, actor access.Actor,
+	d, err := s.changeDeployment(ctx, r.Id, func(ctx context.Context, actor access.Actor,
 		id controlplane.DeploymentID) (controlplane.Deployment, error) {
 		return s.Lifecycle.Hold(ctx, actor, id, r.Body.Reason, r.Body.Until)
 	})
@@ -51,7 +51,7 @@ func (s *server) HoldDeployment(
 func (s *server) ReleaseDeployment(
 	ctx context.Context, r ReleaseDeploymentRequestObject,
 ) (ReleaseDeploymentResponseObject, error) {
-	d, err := s.change(ctx, r.Id, s.Lifecycle.Release)
+	d, err := s.changeDeployment(ctx, r.Id, s.Lifecycle.Release)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (s *server) RecreateDeployment(
 	}
 	var how lifecycle.Again
 	if r.Body != nil {
-		how = lifecycle.Again{Name: or(r.Body.Name, ""), Pinned: or(r.Body.PinDigests, false)}
+		how = lifecycle.Again{Name: valueOr(r.Body.Name, ""), Pinned: valueOr(r.Body.PinDigests, false)}
 	}
 	made, err := s.Lifecycle.Recreate(ctx, actorOf(ctx), id, how)
 	if err != nil {
@@ -77,18 +77,18 @@ func (s *server) RecreateDeployment(
 	if err != nil {
 		return nil, err
 	}
-	return RecreateDeployment201JSONResponse(deployment(v)), nil
+	return RecreateDeployment201JSONResponse(toDeployment(v)), nil
 }
 
-// lived adds what people did to a deployment's life.
-func lived(d *Deployment, v lifecycle.View) {
-	d.LifetimeHours, d.RemovedBy = some(v.Life.Hours), some(v.Life.RemovedBy)
-	d.RemovedAt, d.TombstoneUntil = v.Life.RemovedAt, some(v.KeptUntil)
-	d.Moving, d.MovedTo = some(v.Life.Moving), some(string(v.Life.MovedTo))
+// addLifetime adds what people did to a deployment's life.
+func addLifetime(d *Deployment, v lifecycle.View) {
+	d.LifetimeHours, d.RemovedBy = ptrOrNil(v.Life.Hours), ptrOrNil(v.Life.RemovedBy)
+	d.RemovedAt, d.TombstoneUntil = v.Life.RemovedAt, ptrOrNil(v.KeptUntil)
+	d.Moving, d.MovedTo = ptrOrNil(v.Life.Moving), ptrOrNil(string(v.Life.MovedTo))
 	if v.Life.ClonedFrom != "" {
 		d.ClonedFrom = &DeploymentRef{Id: string(v.Life.ClonedFrom), Name: v.Life.ClonedName}
 	}
-	d.Scratch = some(v.Life.Scratch)
+	d.Scratch = ptrOrNil(v.Life.Scratch)
 	if h := v.Life.Hold; h != nil {
 		d.Hold = &Hold{Owner: h.Owner, Reason: h.Reason, Since: h.Since, Until: h.Until}
 	}

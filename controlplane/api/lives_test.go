@@ -72,7 +72,7 @@ func TestClone_SheetAndClone(t *testing.T) {
 	w.published(func(p *pipeline.Pipeline) {
 		p.Steps[0].Service.Env["A"] = "1"
 		p.Steps[0].Service.Resources.MemoryMiB = 128
-		p.Steps = append(p.Steps, service("web", "api"))
+		p.Steps = append(p.Steps, toService("web", "api"))
 	})
 	w.expect(200, "GET", path+"/clone-sheet", root, nil, &sheet)
 	var changes []string
@@ -277,7 +277,7 @@ func TestBranchTags(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
 	w.service("branchy", "branchy/api", "")
-	w.project("two", service("a", "branchy"), service("b", "api"))
+	w.project("two", toService("a", "branchy"), toService("b", "api"))
 	var all api.BranchTags
 	w.expect(200, "GET", "/projects/two/branch-tags?branch=feature/cart", w.token("root"), nil, &all)
 	if len(all.Services) != 2 || !all.Services[0].Matched ||

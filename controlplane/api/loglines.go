@@ -44,7 +44,7 @@ type logPosition struct {
 	count int
 }
 
-func (p logPosition) next(at time.Time) logPosition {
+func (p logPosition) advance(at time.Time) logPosition {
 	if p.at.Equal(at) {
 		return logPosition{at, p.count + 1}
 	}
@@ -102,11 +102,11 @@ func (s *server) logReader(
 		// When resuming, read everything after the last line that was seen.
 		r.wish.Since, r.wish.tail = r.wish.resumed.at, 0
 	}
-	return r, d, r.choose(ctx)
+	return r, d, r.chooseSources(ctx)
 }
 
-// choose finds the sources: those that were named, or all steps of the run.
-func (r *logReader) choose(ctx context.Context) error {
+// chooseSources finds the sources: those that were named, or all steps of the run.
+func (r *logReader) chooseSources(ctx context.Context) error {
 	run, err := r.server.Lifecycle.Run(ctx, r.actor, r.id, r.run)
 	if err != nil {
 		return err
@@ -133,12 +133,12 @@ func (r *logReader) choose(ctx context.Context) error {
 
 // mergeSources merges all sources. The channel is closed after the last line, or when
 // ctx ends.
-func (r *logReader) lines(ctx context.Context) <-chan logbook.Line {
+func (r *logReader) mergeSources(ctx context.Context) <-chan logbook.Line {
 	var all []<-chan logbook.Line
 	for _, source := range r.sources {
 		c := make(chan logbook.Line, 16)
 		all = append(all, c)
-		go func() { defer close(c); r.read(ctx, source, c) }()
+		go func() { defer close(c); r.readSource(ctx, source, c) }()
 	}
 	merged := make(chan logbook.Line, 64)
 	go func() {
@@ -148,19 +148,23 @@ func (r *logReader) lines(ctx context.Context) <-chan logbook.Line {
 	return merged
 }
 
-// read passes one source's lines on: a service's from its node while it has a
+// readSource passes one source's lines on: a service's from its node while it has a
 // container, and what is kept here otherwise.
-func (r *logReader) read(ctx context.Context, source pipeline.StepKey, out chan<- logbook.Line) {
+func (r *logReader) readSource(
+	ctx context.Context,
+	source pipeline.StepKey,
+	out chan<- logbook.Line,
+) {
 	s := &logSource{logReader: r, key: source, out: out, since: r.wish.Since, tail: r.wish.tail}
 	wake, stop := r.server.Subscribe(string(r.id), controlplane.TopicLog,
 		controlplane.TopicDeployment)
 	defer stop()
 	for {
-		over := s.round(ctx)
+		over := s.readAvailable(ctx)
 		if over || !r.wish.follow {
 			return
 		}
-		pause := time.NewTimer(s.pause())
+		pause := time.NewTimer(s.pollInterval())
 		select {
 		case <-ctx.Done():
 			pause.Stop()
@@ -174,7 +178,7 @@ func (r *logReader) read(ctx context.Context, source pipeline.StepKey, out chan<
 
 // pollInterval is the time until the next poll without a notification: lines of
 // plugins notify, lines of services do not.
-func (s *logSource) pause() time.Duration {
+func (s *logSource) pollInterval() time.Duration {
 	if s.services[s.key] {
 		return tellAgain
 	}
@@ -196,8 +200,8 @@ type logSource struct {
 	told string
 }
 
-// round reads all there is, and reports whether there will be no more.
-func (s *logSource) round(ctx context.Context) bool {
+// readAvailable reads all there is, and reports whether there will be no more.
+func (s *logSource) readAvailable(ctx context.Context) bool {
 	d, err := s.server.Lifecycle.Get(ctx, s.actor, s.id)
 	if err != nil {
 		return ctx.Err() != nil || controlplane.KindOf(err) == controlplane.NotFound
@@ -208,7 +212,7 @@ func (s *logSource) round(ctx context.Context) bool {
 		return ctx.Err() != nil
 	}
 	if !s.live {
-		s.stored(ctx)
+		s.sendStored(ctx)
 	}
 	return over || ctx.Err() != nil
 }
@@ -220,29 +224,29 @@ func (s *logSource) fromNode(ctx context.Context, d controlplane.Deployment) boo
 		// The last lines that are wanted may be anywhere.
 		o.Tail = 0
 	}
-	log, err := s.server.follow(ctx, d, s.key, o)
+	log, err := s.server.openServiceLog(ctx, d, s.key, o)
 	if err != nil {
-		s.tell(ctx, err)
+		s.reportTrouble(ctx, err)
 		return false
 	}
 	s.told = ""
 	defer log.Close()
 	stop := context.AfterFunc(ctx, func() { _ = log.Close() })
 	defer stop()
-	if err := s.pass(ctx, log); err != nil && ctx.Err() == nil {
-		s.tell(ctx, err)
+	if err := s.forwardLines(ctx, log); err != nil && ctx.Err() == nil {
+		s.reportTrouble(ctx, err)
 	}
 	return true
 }
 
-// pass sends what the choice takes, until the log ends or is past it.
-func (s *logSource) pass(ctx context.Context, log io.ReadCloser) error {
+// forwardLines sends what the choice takes, until the log ends or is past it.
+func (s *logSource) forwardLines(ctx context.Context, log io.ReadCloser) error {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	queue := newLineQueue()
 	ended := make(chan error, 1)
 	go func() { ended <- queue.readLines(within, log, mergedLine); close(queue.lines) }()
-	last := &newest{most: s.wish.tail}
+	last := &tailBuffer{most: s.wish.tail}
 	if s.wish.follow {
 		// There is no end to count back from; the node chose where to begin.
 		last.most = 0
@@ -259,11 +263,11 @@ func (s *logSource) pass(ctx context.Context, log io.ReadCloser) error {
 			s.since = next
 		}
 		s.tail = 0
-		if s.wish.Takes(line) && !last.add(line) && !s.send(ctx, line) {
+		if s.wish.Takes(line) && !last.add(line) && !s.sendLine(ctx, line) {
 			break
 		}
 	}
-	last.each(func(l logbook.Line) bool { return s.send(ctx, l) })
+	last.each(func(l logbook.Line) bool { return s.sendLine(ctx, l) })
 	cancel()
 	_ = log.Close()
 	// The reader must not wait for us.
@@ -273,7 +277,7 @@ func (s *logSource) pass(ctx context.Context, log io.ReadCloser) error {
 	return <-ended
 }
 
-func (s *logSource) send(ctx context.Context, l logbook.Line) bool {
+func (s *logSource) sendLine(ctx context.Context, l logbook.Line) bool {
 	select {
 	case s.out <- l:
 		return true
@@ -284,7 +288,7 @@ func (s *logSource) send(ctx context.Context, l logbook.Line) bool {
 
 // reportTrouble reports once why a source is missing. It ignores a service that has no
 // container yet, or had one and was removed.
-func (s *logSource) tell(ctx context.Context, err error) {
+func (s *logSource) reportTrouble(ctx context.Context, err error) {
 	var known *controlplane.Error
 	switch {
 	case ctx.Err() != nil:
@@ -308,8 +312,8 @@ func (s *logSource) tell(ctx context.Context, err error) {
 
 // sendStored sends the logbook's lines after the last one read: those of plugins, and
 // the last lines of removed services.
-func (s *logSource) stored(ctx context.Context) {
-	last := &newest{most: s.wish.tail}
+func (s *logSource) sendStored(ctx context.Context) {
+	last := &tailBuffer{most: s.wish.tail}
 	if s.number > 0 {
 		last.most = 0
 	}
@@ -321,7 +325,7 @@ func (s *logSource) stored(ctx context.Context) {
 		for _, l := range page {
 			s.number = l.Number
 			line := logbook.Line{At: l.At, Source: s.key, Text: l.Text, Dropped: l.Dropped}
-			if s.wish.Takes(line) && !last.add(line) && !s.send(ctx, line) {
+			if s.wish.Takes(line) && !last.add(line) && !s.sendLine(ctx, line) {
 				return
 			}
 		}
@@ -329,18 +333,18 @@ func (s *logSource) stored(ctx context.Context) {
 			break
 		}
 	}
-	last.each(func(l logbook.Line) bool { return s.send(ctx, l) })
+	last.each(func(l logbook.Line) bool { return s.sendLine(ctx, l) })
 }
 
 // tailBuffer keeps the last lines only, where the node cannot select them.
-type newest struct {
+type tailBuffer struct {
 	most  int
 	lines []logbook.Line
 	bytes int
 }
 
 // add is false when the line is to be passed on at once.
-func (n *newest) add(l logbook.Line) bool {
+func (n *tailBuffer) add(l logbook.Line) bool {
 	if n.most == 0 {
 		return false
 	}
@@ -354,7 +358,7 @@ func (n *newest) add(l logbook.Line) bool {
 	return true
 }
 
-func (n *newest) each(send func(logbook.Line) bool) {
+func (n *tailBuffer) each(send func(logbook.Line) bool) {
 	for _, l := range n.lines {
 		if !send(l) {
 			return

@@ -64,11 +64,11 @@ func (s *server) StreamServiceLogs(
 		return nil, controlplane.Missing("service", r.Step)
 	}
 	o := LogOptions{
-		Follow: or(r.Params.Follow, false), Tail: or(r.Params.Tail, 500),
-		Since: or(r.Params.Since, time.Time{}),
+		Follow: valueOr(r.Params.Follow, false), Tail: valueOr(r.Params.Tail, 500),
+		Since: valueOr(r.Params.Since, time.Time{}),
 	}
 	return stream{log: s.Log, ctx: ctx, run: func(ctx context.Context, out *sse) error {
-		return s.tail(ctx, out, d, step, o)
+		return s.streamServiceLog(ctx, out, d, step, o)
 	}}, nil
 }
 
@@ -81,37 +81,41 @@ func isService(d controlplane.Deployment, step pipeline.StepKey) bool {
 	return false
 }
 
-// tail passes the log on until it ends, or the caller may see it no longer.
-func (s *server) tail(ctx context.Context, out *sse, d controlplane.Deployment,
+// streamServiceLog passes the log on until it ends, or the caller may see it no longer.
+func (s *server) streamServiceLog(ctx context.Context, out *sse, d controlplane.Deployment,
 	step pipeline.StepKey, o LogOptions) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	log, err := s.follow(ctx, d, step, o)
+	log, err := s.openServiceLog(ctx, d, step, o)
 	if err != nil {
-		return s.broken(ctx, out, err)
+		return s.sendLogError(ctx, out, err)
 	}
 	defer log.Close()
 	queue := newLineQueue()
 	ended := make(chan error, 1)
 	go func() { ended <- queue.readLines(ctx, log, maxLine); close(queue.lines) }()
-	err = s.pass(ctx, out, d.ID, queue)
+	err = s.streamLines(ctx, out, d.ID, queue)
 	cancel()
 	// Closing the log ends the reader, whatever it waits for.
 	_ = log.Close()
 	if read := <-ended; err == nil && read != nil {
-		return s.broken(ctx, out, read)
+		return s.sendLogError(ctx, out, read)
 	}
 	if err != nil {
 		return err
 	}
-	if err := out.event("end", "", struct{}{}); err != nil {
+	if err := out.addEvent("end", "", struct{}{}); err != nil {
 		return err
 	}
 	return out.flush()
 }
 
-func (s *server) follow(ctx context.Context, d controlplane.Deployment, step pipeline.StepKey,
-	o LogOptions) (io.ReadCloser, error) {
+func (s *server) openServiceLog(
+	ctx context.Context,
+	d controlplane.Deployment,
+	step pipeline.StepKey,
+	o LogOptions,
+) (io.ReadCloser, error) {
 	if s.Logs == nil || d.NodeID == "" {
 		return nil, &controlplane.Error{Kind: controlplane.Unavailable, Code: "no_node",
 			Message: "the deployment is on no node that could be asked"}
@@ -120,7 +124,7 @@ func (s *server) follow(ctx context.Context, d controlplane.Deployment, step pip
 }
 
 // sendLogError sends the listener the reason why the log ended.
-func (s *server) broken(ctx context.Context, out *sse, err error) error {
+func (s *server) sendLogError(ctx context.Context, out *sse, err error) error {
 	var known *controlplane.Error
 	if !errors.As(err, &known) {
 		s.Log.WarnContext(ctx, "service log broke", "request", requestID(ctx), "err", err.Error())
@@ -128,14 +132,14 @@ func (s *server) broken(ctx context.Context, out *sse, err error) error {
 			Message: "the node did not give the log to its end",
 			Remedy:  "Try again when the node is online."}
 	}
-	if err := out.event("error", "", problem(known, requestID(ctx))); err != nil {
+	if err := out.addEvent("error", "", toProblem(known, requestID(ctx))); err != nil {
 		return err
 	}
 	return out.flush()
 }
 
-// pass sends lines as they come, as many as there are in one write.
-func (s *server) pass(ctx context.Context, out *sse, id controlplane.DeploymentID,
+// streamLines sends lines as they come, as many as there are in one write.
+func (s *server) streamLines(ctx context.Context, out *sse, id controlplane.DeploymentID,
 	queue *lineQueue) error {
 	check := time.NewTicker(checkEvery)
 	defer check.Stop()
@@ -150,7 +154,7 @@ func (s *server) pass(ctx context.Context, out *sse, id controlplane.DeploymentI
 				return err
 			}
 		case now := <-check.C:
-			if err := errors.Join(s.mayStill(ctx, id), out.beat(now)); err != nil {
+			if err := errors.Join(s.mayStill(ctx, id), out.sendHeartbeat(now)); err != nil {
 				return err
 			}
 		case l, more := <-queue.lines:
@@ -166,7 +170,7 @@ func (s *server) pass(ctx context.Context, out *sse, id controlplane.DeploymentI
 
 // mayStill makes sure that the caller may still see the deployment.
 func (s *server) mayStill(ctx context.Context, id controlplane.DeploymentID) error {
-	who, err := s.again(ctx, callerOf(ctx))
+	who, err := s.reauthenticate(ctx, callerOf(ctx))
 	if err != nil {
 		return err
 	}
@@ -176,7 +180,7 @@ func (s *server) mayStill(ctx context.Context, id controlplane.DeploymentID) err
 
 // sendAll sends a line and those that are queued after it.
 func (q *lineQueue) sendAll(out *sse, first queuedLine) error {
-	if err := q.send(out, first); err != nil {
+	if err := q.sendLine(out, first); err != nil {
 		return err
 	}
 	for range cap(q.lines) {
@@ -185,7 +189,7 @@ func (q *lineQueue) sendAll(out *sse, first queuedLine) error {
 			if !more {
 				return out.flush()
 			}
-			if err := q.send(out, l); err != nil {
+			if err := q.sendLine(out, l); err != nil {
 				return err
 			}
 		default:
@@ -195,9 +199,9 @@ func (q *lineQueue) sendAll(out *sse, first queuedLine) error {
 	return out.flush()
 }
 
-func (q *lineQueue) send(out *sse, l queuedLine) error {
+func (q *lineQueue) sendLine(out *sse, l queuedLine) error {
 	defer q.room.Release(l.size)
-	return out.event("line", "", l.ServiceLogLine)
+	return out.addEvent("line", "", l.ServiceLogLine)
 }
 
 // logPiece is a line of a log, or a piece of one that is longer than maxLine.

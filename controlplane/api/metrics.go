@@ -16,7 +16,7 @@ func (s *server) GetNodeMetrics(
 	if err != nil {
 		return nil, err
 	}
-	return GetNodeMetrics200JSONResponse(metrics(all)), nil
+	return GetNodeMetrics200JSONResponse(toMetrics(all)), nil
 }
 
 func (s *server) GetDeploymentMetrics(
@@ -28,33 +28,33 @@ func (s *server) GetDeploymentMetrics(
 	if err != nil {
 		return nil, err
 	}
-	return GetDeploymentMetrics200JSONResponse(metrics(all)), nil
+	return GetDeploymentMetrics200JSONResponse(toMetrics(all)), nil
 }
 
 func usageQuery(from, to *time.Time, width *MetricsResolution) usage.Query {
-	q := usage.Query{From: or(from, time.Time{}), To: or(to, time.Time{})}
+	q := usage.Query{From: valueOr(from, time.Time{}), To: valueOr(to, time.Time{})}
 	if width != nil {
-		q.Width = new(widths()[*width])
+		q.Width = new(resolutionWidths()[*width])
 	}
 	return q
 }
 
-func widths() map[MetricsResolution]time.Duration {
+func resolutionWidths() map[MetricsResolution]time.Duration {
 	return map[MetricsResolution]time.Duration{MetricsResolutionRaw: usage.Raw,
 		MetricsResolutionMinute: usage.Minutely, MetricsResolutionHour: usage.Hourly}
 }
 
-// metrics makes curves of rows, which come by step and time.
-func metrics(all usage.Series) Metrics {
+// toMetrics makes curves of rows, which come by step and time.
+func toMetrics(all usage.Series) Metrics {
 	out := Metrics{From: all.From, To: all.To, Series: []MetricSeries{}}
-	for name, width := range widths() {
+	for name, width := range resolutionWidths() {
 		if width == all.Width {
 			out.Resolution = name
 		}
 	}
 	for i, u := range all.Rows {
 		if i == 0 || u.Step != all.Rows[i-1].Step {
-			out.Series = append(out.Series, MetricSeries{Step: some(string(u.Step)),
+			out.Series = append(out.Series, MetricSeries{Step: ptrOrNil(string(u.Step)),
 				Points: []MetricPoint{}})
 		}
 		last := &out.Series[len(out.Series)-1]

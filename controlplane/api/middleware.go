@@ -45,7 +45,7 @@ func requestID(ctx context.Context) string { return noteOf(ctx).request }
 
 // withRequestID assigns the request ID. One sent by the client is ignored: ours must
 // be unique and safe to log.
-func (s *server) named(next http.Handler) http.Handler {
+func (s *server) withRequestID(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := &note{request: uuid.Must(uuid.NewV7()).String()}
 		w.Header().Set("X-Request-Id", n.request)
@@ -55,7 +55,7 @@ func (s *server) named(next http.Handler) http.Handler {
 
 // withAccessLog logs one line for each request, without query values, headers and
 // bodies, which may hold secrets.
-func (s *server) logged(next http.Handler) http.Handler {
+func (s *server) withAccessLog(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		seen := &recorder{ResponseWriter: w, note: noteOf(r.Context())}
@@ -63,25 +63,25 @@ func (s *server) logged(next http.Handler) http.Handler {
 		took := time.Since(began)
 		n := noteOf(r.Context())
 		if s.Metrics != nil {
-			s.Metrics(n.operation, seen.code(), took)
+			s.Metrics(n.operation, seen.statusCode(), took)
 		}
 		level := slog.LevelInfo
-		if n.operation == "" && seen.code() < http.StatusBadRequest {
+		if n.operation == "" && seen.statusCode() < http.StatusBadRequest {
 			// Pages and probes; they drown what matters.
 			level = slog.LevelDebug
 		}
 		s.Log.LogAttrs(r.Context(), level, "request",
 			slog.String("request", n.request), slog.String("method", r.Method),
 			slog.String("path", r.URL.Path), slog.String("operation", n.operation),
-			slog.Int("status", seen.code()), slog.Int64("bytes", seen.bytes),
+			slog.Int("status", seen.statusCode()), slog.Int64("bytes", seen.bytes),
 			slog.Float64("seconds", took.Seconds()), slog.String("user", n.user),
-			slog.String("from", address(r)))
+			slog.String("from", clientAddress(r)))
 	})
 }
 
-// recovered answers a panic like any other fault of ours. ErrAbortHandler is
+// withRecovery answers a panic like any other fault of ours. ErrAbortHandler is
 // how a handler cuts a connection on purpose.
-func (s *server) recovered(next http.Handler) http.Handler {
+func (s *server) withRecovery(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			switch p := recover(); p {
@@ -92,7 +92,7 @@ func (s *server) recovered(next http.Handler) http.Handler {
 				s.Log.ErrorContext(r.Context(), "request panicked",
 					"request", requestID(r.Context()), "panic", fmt.Sprint(p),
 					"stack", string(debug.Stack()))
-				writeProblem(w, problem(internal(), requestID(r.Context())))
+				writeProblem(w, toProblem(internalError(), requestID(r.Context())))
 			}
 		}()
 		next.ServeHTTP(w, r)
@@ -101,7 +101,7 @@ func (s *server) recovered(next http.Handler) http.Handler {
 
 // withSecurityHeaders sets headers so that browsers load nothing from elsewhere and
 // frame nothing.
-func (s *server) hardened(next http.Handler) http.Handler {
+func (s *server) withSecurityHeaders(next http.Handler) http.Handler {
 	const policy = "default-src 'self'; img-src 'self' data:; object-src 'none'; " +
 		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -128,7 +128,7 @@ func (s *server) sameOrigin(next http.Handler) http.Handler {
 	standard := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if standard.Check(r) != nil && r.Header.Get("Origin") != s.origin || !s.fromUs(r) {
-			s.fail(w, r, &controlplane.Error{
+			s.writeError(w, r, &controlplane.Error{
 				Kind: controlplane.Forbidden, Code: "cross_origin",
 				Message: "the request comes from another site",
 				Remedy:  "Open " + s.origin + " itself, or use an API token in a program.",
@@ -159,9 +159,9 @@ func sameHost(origin, host string) bool {
 	return err == nil && host != "" && u.Host == host
 }
 
-// address is where the request comes from: the connection's address, or the one
+// clientAddress is where the request comes from: the connection's address, or the one
 // that a trusted proxy names (see believeProxies).
-func address(r *http.Request) string {
+func clientAddress(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr
@@ -202,7 +202,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return n, err
 }
 
-func (r *recorder) code() int {
+func (r *recorder) statusCode() int {
 	if r.status == 0 {
 		return http.StatusOK
 	}

@@ -15,10 +15,10 @@ func (s *server) MoveDeployment(
 ) (MoveDeploymentResponseObject, error) {
 	var to lifecycle.Elsewhere
 	if r.Body != nil {
-		to = lifecycle.Elsewhere{Node: or(r.Body.Node, ""),
-			DropVolumes: or(r.Body.DropVolumes, false)}
+		to = lifecycle.Elsewhere{Node: valueOr(r.Body.Node, ""),
+			DropVolumes: valueOr(r.Body.DropVolumes, false)}
 	}
-	d, err := s.change(ctx, r.Id, func(ctx context.Context, actor access.Actor,
+	d, err := s.changeDeployment(ctx, r.Id, func(ctx context.Context, actor access.Actor,
 		id controlplane.DeploymentID) (controlplane.Deployment, error) {
 		return s.Lifecycle.Move(ctx, actor, id, to)
 	})
@@ -30,7 +30,7 @@ func (s *server) MoveDeployment(
 
 // moveDrained moves deployments off a node that is drained, and returns why the others
 // stay.
-func (s *server) emptied(
+func (s *server) moveDrained(
 	ctx context.Context, d catalog.NodeDrain,
 ) (stays map[controlplane.DeploymentID]string, err error) {
 	stays = map[controlplane.DeploymentID]string{}

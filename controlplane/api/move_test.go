@@ -72,7 +72,7 @@ func (w *world) settled(name string) controlplane.Deployment {
 // keepsData is refused as long as nobody gives the data up.
 func (w *world) keepsData(root string) {
 	w.t.Helper()
-	data := service("db", "api")
+	data := toService("db", "api")
 	data.Service.Volumes = []pipeline.Volume{{Name: "data", Path: "/data", Stays: true}}
 	w.project("data", data)
 	w.expect(http.StatusCreated, "POST", "/deployments", root, object{"name": "data",

@@ -11,13 +11,13 @@ import (
 func (s *server) ListNodes(
 	ctx context.Context, r ListNodesRequestObject,
 ) (ListNodesResponseObject, error) {
-	p := page(r.Params.Cursor, r.Params.Limit)
-	p.Backwards = or(r.Params.Sort, "") == ListNodesParamsSortMinusName
+	p := toPage(r.Params.Cursor, r.Params.Limit)
+	p.Backwards = valueOr(r.Params.Sort, "") == ListNodesParamsSortMinusName
 	all, next, err := s.Catalog.ListNodes(ctx, actorOf(ctx), p)
 	if err != nil {
 		return nil, err
 	}
-	return ListNodes200JSONResponse{Items: each(all, node), NextCursor: some(next)}, nil
+	return ListNodes200JSONResponse{Items: convertAll(all, toNode), NextCursor: ptrOrNil(next)}, nil
 }
 
 func (s *server) CreateNode(
@@ -25,12 +25,12 @@ func (s *server) CreateNode(
 ) (CreateNodeResponseObject, error) {
 	e, err := s.Catalog.AddNode(ctx, actorOf(ctx), catalog.NodePut{
 		Name: r.Body.Name, Environment: r.Body.Environment, Address: r.Body.Address,
-		Thumbprint: or(r.Body.Thumbprint, ""),
+		Thumbprint: valueOr(r.Body.Thumbprint, ""),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return CreateNode201JSONResponse(s.enrolment(e)), nil
+	return CreateNode201JSONResponse(s.toEnrolment(e)), nil
 }
 
 func (s *server) GetNode(
@@ -40,7 +40,7 @@ func (s *server) GetNode(
 	if err != nil {
 		return nil, err
 	}
-	return GetNode200JSONResponse(node(n)), nil
+	return GetNode200JSONResponse(toNode(n)), nil
 }
 
 func (s *server) DeleteNode(
@@ -59,7 +59,7 @@ func (s *server) EnableNode(
 	if err != nil {
 		return nil, err
 	}
-	return EnableNode200JSONResponse(node(n)), nil
+	return EnableNode200JSONResponse(toNode(n)), nil
 }
 
 func (s *server) DisableNode(
@@ -69,7 +69,7 @@ func (s *server) DisableNode(
 	if err != nil {
 		return nil, err
 	}
-	return DisableNode200JSONResponse(node(n)), nil
+	return DisableNode200JSONResponse(toNode(n)), nil
 }
 
 func (s *server) ApproveNode(
@@ -79,7 +79,7 @@ func (s *server) ApproveNode(
 	if err != nil {
 		return nil, err
 	}
-	return ApproveNode200JSONResponse(node(n)), nil
+	return ApproveNode200JSONResponse(toNode(n)), nil
 }
 
 func (s *server) RotateNodeToken(
@@ -89,7 +89,7 @@ func (s *server) RotateNodeToken(
 	if err != nil {
 		return nil, err
 	}
-	return RotateNodeToken201JSONResponse(s.enrolment(e)), nil
+	return RotateNodeToken201JSONResponse(s.toEnrolment(e)), nil
 }
 
 func (s *server) RevokeNodeToken(
@@ -99,19 +99,19 @@ func (s *server) RevokeNodeToken(
 	if err != nil {
 		return nil, err
 	}
-	return RevokeNodeToken200JSONResponse(node(n)), nil
+	return RevokeNodeToken200JSONResponse(toNode(n)), nil
 }
 
-func (s *server) enrolment(e catalog.Enrolment) NodeEnrolment {
+func (s *server) toEnrolment(e catalog.Enrolment) NodeEnrolment {
 	return NodeEnrolment{
-		Node: node(e.Node), Token: e.Token.Reveal(), Command: s.install(e.Node, e.Token),
+		Node: toNode(e.Node), Token: e.Token.Reveal(), Command: s.installCommand(e.Node, e.Token),
 	}
 }
 
 // installCommand is the command to run on the machine. Only here a token is shown:
 // whoever runs the command is root on that machine, and the token is valid for it
 // only. deploy/README.md explains each part.
-func (s *server) install(n controlplane.Node, token controlplane.Plain) string {
+func (s *server) installCommand(n controlplane.Node, token controlplane.Plain) string {
 	_, port, err := net.SplitHostPort(n.Address)
 	if err != nil {
 		port = "5000"
@@ -129,23 +129,23 @@ func (s *server) agentImage() string {
 	return "nullops/agent:" + s.Build
 }
 
-func node(n controlplane.Node) Node {
+func toNode(n controlplane.Node) Node {
 	out := Node{
 		Name: n.Name, Environment: n.Environment, Address: n.Address,
-		Status: NodeStatus(n.Status), StatusDetail: some(statusDetail(n)), Since: n.Since,
-		Enabled: n.Enabled(), Thumbprint: some(string(n.Thumbprint)),
-		RevocationPending: n.RevocationPending, TokenKid: some(n.TokenKid), Build: some(n.Build),
+		Status: NodeStatus(n.Status), StatusDetail: ptrOrNil(statusDetail(n)), Since: n.Since,
+		Enabled: n.Enabled(), Thumbprint: ptrOrNil(string(n.Thumbprint)),
+		RevocationPending: n.RevocationPending, TokenKid: ptrOrNil(n.TokenKid), Build: ptrOrNil(n.Build),
 		Allocated: n.Allocated, Deployments: n.Deployments, Settings: settingsOut(n.Settings),
 	}
 	if n.Pending != "" {
-		out.PendingThumbprint = some(string(n.Pending))
+		out.PendingThumbprint = ptrOrNil(string(n.Pending))
 		out.PendingProofValid = &n.PendingProofValid
 	}
-	out.Blocked = some(n.Blocked())
-	out.ExpectedThumbprint = some(string(n.Expected))
-	out.RejectedThumbprint, out.Drain = some(string(n.Rejected)), drain(n.Drain)
+	out.Blocked = ptrOrNil(n.Blocked())
+	out.ExpectedThumbprint = ptrOrNil(string(n.Expected))
+	out.RejectedThumbprint, out.Drain = ptrOrNil(string(n.Rejected)), toDrain(n.Drain)
 	if i := n.Inventory; i != nil {
-		out.Inventory = inventory(*i)
+		out.Inventory = toInventory(*i)
 	}
 	if v := n.Vitals; v != nil {
 		out.Vitals = &NodeVitals{
@@ -155,7 +155,7 @@ func node(n controlplane.Node) Node {
 		}
 		if c := v.Images; c != nil {
 			out.Vitals.Images = &ImageCare{Count: c.Count, Bytes: c.Bytes, Floor: c.Floor,
-				Removed: c.Removed, Freed: c.Freed, At: some(c.At)}
+				Removed: c.Removed, Freed: c.Freed, At: ptrOrNil(c.At)}
 		}
 	}
 	return out
@@ -171,24 +171,24 @@ func statusDetail(n controlplane.Node) string {
 	return "degraded: " + why
 }
 
-func inventory(i controlplane.Inventory) *Inventory {
+func toInventory(i controlplane.Inventory) *Inventory {
 	out := &Inventory{
 		Hostname: i.Hostname, Os: i.OS, Kernel: i.Kernel, Arch: i.Arch,
 		EngineVersion: i.EngineVersion, ApiVersion: i.APIVersion,
-		Cpu: i.CPU, Memory: i.Memory, Disk: i.Disk, RuncVersion: some(i.RuncVersion),
-		CgroupVersion: some(i.CgroupVersion), CgroupDriver: some(i.CgroupDriver),
-		StorageDriver: some(i.StorageDriver), LogDriver: some(i.LogDriver),
+		Cpu: i.CPU, Memory: i.Memory, Disk: i.Disk, RuncVersion: ptrOrNil(i.RuncVersion),
+		CgroupVersion: ptrOrNil(i.CgroupVersion), CgroupDriver: ptrOrNil(i.CgroupDriver),
+		StorageDriver: ptrOrNil(i.StorageDriver), LogDriver: ptrOrNil(i.LogDriver),
 		LiveRestore: &i.LiveRestore,
-		Disks:       new(each(i.Disks, func(d controlplane.Disk) NodeDisk { return NodeDisk(d) })),
-		Gpus: new(each(i.GPUs, func(g controlplane.GPU) NodeGPU {
+		Disks:       new(convertAll(i.Disks, func(d controlplane.Disk) NodeDisk { return NodeDisk(d) })),
+		Gpus: new(convertAll(i.GPUs, func(g controlplane.GPU) NodeGPU {
 			return NodeGPU{Id: g.ID, Model: g.Model, Memory: g.Memory}
 		})),
-		Checks: new(each(i.Checks, nodeCheck)),
+		Checks: new(convertAll(i.Checks, nodeCheck)),
 	}
 	if len(i.Plugins) > 0 {
-		out.Plugins = new(each(i.Plugins, func(p controlplane.HeldPlugin) NodePlugin {
+		out.Plugins = new(convertAll(i.Plugins, func(p controlplane.HeldPlugin) NodePlugin {
 			return NodePlugin{Name: p.Name, Image: p.Image, State: NodePluginState(p.State),
-				Detail: some(p.Detail)}
+				Detail: ptrOrNil(p.Detail)}
 		}))
 	}
 	if len(i.Warnings) > 0 {
@@ -199,5 +199,5 @@ func inventory(i controlplane.Inventory) *Inventory {
 
 func nodeCheck(c controlplane.Check) NodeCheck {
 	return NodeCheck{Id: c.ID, Severity: CheckSeverity(c.Severity), Detail: c.Detail,
-		Remedy: some(c.Remedy)}
+		Remedy: ptrOrNil(c.Remedy)}
 }

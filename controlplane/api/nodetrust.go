@@ -18,7 +18,7 @@ func (s *server) RejectNode(
 	if err != nil {
 		return nil, err
 	}
-	return RejectNode200JSONResponse(node(n)), nil
+	return RejectNode200JSONResponse(toNode(n)), nil
 }
 
 func (s *server) DrainNode(
@@ -29,15 +29,15 @@ func (s *server) DrainNode(
 		return nil, err
 	}
 	stays := map[controlplane.DeploymentID]string{}
-	if or(r.Body.Move, false) {
-		if stays, err = s.emptied(ctx, d); err != nil {
+	if valueOr(r.Body.Move, false) {
+		if stays, err = s.moveDrained(ctx, d); err != nil {
 			return nil, err
 		}
 		if d, err = s.Catalog.NodeDrain(ctx, actorOf(ctx), r.Name); err != nil {
 			return nil, err
 		}
 	}
-	out, err := s.staying(ctx, d, stays)
+	out, err := s.toNodeDrain(ctx, d, stays)
 	if err != nil {
 		return nil, err
 	}
@@ -51,16 +51,16 @@ func (s *server) GetNodeDrain(
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.staying(ctx, d, nil)
+	out, err := s.toNodeDrain(ctx, d, nil)
 	if err != nil {
 		return nil, err
 	}
 	return GetNodeDrain200JSONResponse(out), nil
 }
 
-// staying is how far a drain is, with why each stays: as a move of it was refused
+// toNodeDrain is how far a drain is, with why each stays: as a move of it was refused
 // just now, or else as one would be.
-func (s *server) staying(ctx context.Context, d catalog.NodeDrain,
+func (s *server) toNodeDrain(ctx context.Context, d catalog.NodeDrain,
 	refused map[controlplane.DeploymentID]string) (NodeDrain, error) {
 	ids := make([]controlplane.DeploymentID, len(d.Staying))
 	for i, one := range d.Staying {
@@ -73,7 +73,7 @@ func (s *server) staying(ctx context.Context, d catalog.NodeDrain,
 	maps.Copy(stays, refused)
 	out := nodeDrain(d)
 	for i, id := range ids {
-		out.Staying[i].StaysBecause = some(stays[id])
+		out.Staying[i].StaysBecause = ptrOrNil(stays[id])
 	}
 	return out, nil
 }
@@ -85,7 +85,7 @@ func (s *server) UndrainNode(
 	if err != nil {
 		return nil, err
 	}
-	return UndrainNode200JSONResponse(node(n)), nil
+	return UndrainNode200JSONResponse(toNode(n)), nil
 }
 
 func (s *server) ForgetNode(
@@ -101,37 +101,37 @@ func (s *server) ForgetNode(
 func (s *server) ListForgottenNodes(
 	ctx context.Context, r ListForgottenNodesRequestObject,
 ) (ListForgottenNodesResponseObject, error) {
-	before, err := below(r.Params.Cursor)
+	before, err := parseCursor(r.Params.Cursor)
 	if err != nil {
 		return nil, err
 	}
-	all, next, err := s.Catalog.ForgottenNodes(ctx, actorOf(ctx), before, or(r.Params.Limit, 0))
+	all, next, err := s.Catalog.ForgottenNodes(ctx, actorOf(ctx), before, valueOr(r.Params.Limit, 0))
 	if err != nil {
 		return nil, err
 	}
-	return ListForgottenNodes200JSONResponse{Items: each(all, forgottenNode),
-		NextCursor: some(numbered(next))}, nil
+	return ListForgottenNodes200JSONResponse{Items: convertAll(all, forgottenNode),
+		NextCursor: ptrOrNil(formatCursor(next))}, nil
 }
 
 func (s *server) ListNodeEvents(
 	ctx context.Context, r ListNodeEventsRequestObject,
 ) (ListNodeEventsResponseObject, error) {
-	before, err := below(r.Params.Cursor)
+	before, err := parseCursor(r.Params.Cursor)
 	if err != nil {
 		return nil, err
 	}
 	all, next, err := s.Catalog.NodeEvents(ctx, actorOf(ctx), r.Name, before,
-		or(r.Params.Limit, 0))
+		valueOr(r.Params.Limit, 0))
 	if err != nil {
 		return nil, err
 	}
-	return ListNodeEvents200JSONResponse{Items: each(all, nodeEvent),
-		NextCursor: some(numbered(next))}, nil
+	return ListNodeEvents200JSONResponse{Items: convertAll(all, nodeEvent),
+		NextCursor: ptrOrNil(formatCursor(next))}, nil
 }
 
-// below reads the cursor of a list that is numbered downwards.
-func below(cursor *string) (int64, error) {
-	if or(cursor, "") == "" {
+// parseCursor reads the cursor of a list that is numbered downwards.
+func parseCursor(cursor *string) (int64, error) {
+	if valueOr(cursor, "") == "" {
 		return 0, nil
 	}
 	n, err := strconv.ParseInt(*cursor, 10, 64)
@@ -143,7 +143,7 @@ func below(cursor *string) (int64, error) {
 	return n, nil
 }
 
-func numbered(n int64) string {
+func formatCursor(n int64) string {
 	if n == 0 {
 		return ""
 	}
@@ -159,7 +159,7 @@ func (s *server) StreamNodes(
 	if err != nil {
 		return nil, err
 	}
-	at, ok := parseMark(or(r.Params.LastEventID, ""))
+	at, ok := parseMark(valueOr(r.Params.LastEventID, ""))
 	// A mark from the future is of another database: one restored, say.
 	fresh := !ok || at.Xact > now.Xact
 	if fresh {
@@ -168,11 +168,11 @@ func (s *server) StreamNodes(
 	topics := []controlplane.Topic{controlplane.TopicNode}
 	return stream{log: s.Log, ctx: ctx, run: func(ctx context.Context, out *sse) error {
 		if fresh {
-			if err := out.event("reset", markText(at), struct{}{}); err != nil {
+			if err := out.addEvent("reset", markText(at), struct{}{}); err != nil {
 				return err
 			}
 		}
-		return s.watch(ctx, out, "", topics,
+		return s.streamChanges(ctx, out, "", topics,
 			func(ctx context.Context, who caller) (bool, error) {
 				return s.nodesSince(ctx, who.actor, out, &at)
 			})
@@ -186,7 +186,7 @@ func (s *server) nodesSince(ctx context.Context, actor access.Actor, out *sse,
 		return false, err
 	}
 	for _, e := range all {
-		if err := out.event("node", markText(e.Mark), nodeEvent(e)); err != nil {
+		if err := out.addEvent("node", markText(e.Mark), nodeEvent(e)); err != nil {
 			return false, err
 		}
 	}
@@ -208,19 +208,19 @@ func parseMark(id string) (m controlplane.NodeEventMark, ok bool) {
 
 func nodeEvent(e controlplane.NodeEvent) NodeEvent {
 	return NodeEvent{Id: e.ID, Node: e.Node, At: e.At, Kind: string(e.Kind),
-		Detail: some(e.Detail)}
+		Detail: ptrOrNil(e.Detail)}
 }
 
 func nodeDrain(d catalog.NodeDrain) NodeDrain {
-	out := NodeDrain{Node: d.Node.Name, Drain: drain(d.Node.Drain), EndsAt: d.EndsAt,
-		Staying: each(d.Staying, func(s controlplane.Staying) NodeStaying {
+	out := NodeDrain{Node: d.Node.Name, Drain: toDrain(d.Node.Drain), EndsAt: d.EndsAt,
+		Staying: convertAll(d.Staying, func(s controlplane.Staying) NodeStaying {
 			return NodeStaying{Id: string(s.ID), Name: s.Name, Project: s.Project,
 				CreatedBy: s.CreatedBy, Status: DeploymentStatus(s.Status), EndsAt: s.EndsAt}
 		})}
 	return out
 }
 
-func drain(d *controlplane.Drain) *Drain {
+func toDrain(d *controlplane.Drain) *Drain {
 	if d == nil {
 		return nil
 	}
@@ -229,9 +229,9 @@ func drain(d *controlplane.Drain) *Drain {
 
 func forgottenNode(n controlplane.ForgottenNode) ForgottenNode {
 	return ForgottenNode{Name: n.Name, Environment: n.Environment, Address: n.Address,
-		Thumbprint: some(string(n.Thumbprint)), By: n.By, At: n.At,
-		Left: each(n.Left, func(l controlplane.LeftBehind) LeftBehind {
+		Thumbprint: ptrOrNil(string(n.Thumbprint)), By: n.By, At: n.At,
+		Left: convertAll(n.Left, func(l controlplane.LeftBehind) LeftBehind {
 			return LeftBehind{Id: string(l.ID), Name: l.Name, Project: l.Project,
-				Status: DeploymentStatus(l.Status), What: list(l.What)}
+				Status: DeploymentStatus(l.Status), What: orEmpty(l.What)}
 		})}
 }

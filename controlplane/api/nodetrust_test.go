@@ -52,7 +52,7 @@ func TestDrain_SaysWhyItStays(t *testing.T) {
 
 func (w *world) stateless(root string) {
 	w.t.Helper()
-	w.project("plain", service("web", "api"))
+	w.project("plain", toService("web", "api"))
 	w.expect(http.StatusCreated, "POST", "/deployments", root, object{"name": "light",
 		"project": "plain", "environment": "qa", "versions": object{"web": "1.0"}}, nil)
 	w.settled("light")
@@ -60,7 +60,7 @@ func (w *world) stateless(root string) {
 
 func (w *world) stayer(root string) {
 	w.t.Helper()
-	data := service("db", "api")
+	data := toService("db", "api")
 	data.Service.Volumes = []pipeline.Volume{{Name: "data", Path: "/data", Stays: true}}
 	w.project("data", data)
 	w.expect(http.StatusCreated, "POST", "/deployments", root, object{"name": "keeps",

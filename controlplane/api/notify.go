@@ -10,11 +10,14 @@ import (
 func (s *server) ListWebhooks(
 	ctx context.Context, r ListWebhooksRequestObject,
 ) (ListWebhooksResponseObject, error) {
-	all, next, err := s.Notify.ListWebhooks(ctx, actorOf(ctx), page(r.Params.Cursor, r.Params.Limit))
+	all, next, err := s.Notify.ListWebhooks(ctx, actorOf(ctx), toPage(r.Params.Cursor, r.Params.Limit))
 	if err != nil {
 		return nil, err
 	}
-	return ListWebhooks200JSONResponse{Items: each(all, webhook), NextCursor: some(next)}, nil
+	return ListWebhooks200JSONResponse{
+		Items:      convertAll(all, toWebhook),
+		NextCursor: ptrOrNil(next),
+	}, nil
 }
 
 func (s *server) GetWebhook(
@@ -24,7 +27,7 @@ func (s *server) GetWebhook(
 	if err != nil {
 		return nil, err
 	}
-	return GetWebhook200JSONResponse(webhook(w)), nil
+	return GetWebhook200JSONResponse(toWebhook(w)), nil
 }
 
 func (s *server) PutWebhook(
@@ -32,16 +35,16 @@ func (s *server) PutWebhook(
 ) (PutWebhookResponseObject, error) {
 	saved, err := s.Notify.PutWebhook(ctx, actorOf(ctx), notify.WebhookPut{Name: r.Name,
 		Kind: controlplane.WebhookKind(r.Body.Kind), URL: secretValue(r.Body.Url),
-		Secret: secretValue(r.Body.Secret), Project: or(r.Body.Project, ""),
-		Environment: or(r.Body.Environment, ""), Events: each(r.Body.Events, eventName),
-		Template: or(r.Body.Template, ""), Active: or(r.Body.Active, true)})
+		Secret: secretValue(r.Body.Secret), Project: valueOr(r.Body.Project, ""),
+		Environment: valueOr(r.Body.Environment, ""), Events: convertAll(r.Body.Events, eventName),
+		Template: valueOr(r.Body.Template, ""), Active: valueOr(r.Body.Active, true)})
 	if err != nil {
 		return nil, err
 	}
 	out := PutWebhook200JSONResponse{Created: saved.Created, Changed: &saved.Changed,
-		Webhook: webhook(saved.Webhook)}
+		Webhook: toWebhook(saved.Webhook)}
 	if !saved.Made.Empty() {
-		out.Secret = some(saved.Made.Reveal())
+		out.Secret = ptrOrNil(saved.Made.Reveal())
 	}
 	return out, nil
 }
@@ -64,18 +67,21 @@ func (s *server) TestWebhook(
 	if err != nil {
 		return nil, err
 	}
-	return TestWebhook200JSONResponse(delivery(d)), nil
+	return TestWebhook200JSONResponse(toDelivery(d)), nil
 }
 
 func (s *server) ListDeliveries(
 	ctx context.Context, r ListDeliveriesRequestObject,
 ) (ListDeliveriesResponseObject, error) {
 	all, next, err := s.Notify.Deliveries(ctx, actorOf(ctx), r.Name,
-		page(r.Params.Cursor, r.Params.Limit))
+		toPage(r.Params.Cursor, r.Params.Limit))
 	if err != nil {
 		return nil, err
 	}
-	return ListDeliveries200JSONResponse{Items: each(all, delivery), NextCursor: some(next)}, nil
+	return ListDeliveries200JSONResponse{
+		Items:      convertAll(all, toDelivery),
+		NextCursor: ptrOrNil(next),
+	}, nil
 }
 
 func (s *server) Redeliver(
@@ -85,53 +91,55 @@ func (s *server) Redeliver(
 	if err != nil {
 		return nil, err
 	}
-	return Redeliver200JSONResponse(delivery(d)), nil
+	return Redeliver200JSONResponse(toDelivery(d)), nil
 }
 
 func (s *server) GetNotifications(
 	ctx context.Context, _ GetNotificationsRequestObject,
 ) (GetNotificationsResponseObject, error) {
-	n, err := s.notifications(ctx)
+	n, err := s.listNotifications(ctx)
 	return GetNotifications200JSONResponse(n), err
 }
 
 func (s *server) PutNotifications(
 	ctx context.Context, r PutNotificationsRequestObject,
 ) (PutNotificationsResponseObject, error) {
-	all := each(r.Body.Choices, func(c NotificationChoice) controlplane.NotificationChoice {
-		return controlplane.NotificationChoice{Email: c.Email, Project: or(c.Project, ""),
-			Environment: or(c.Environment, ""), Events: each(c.Events, eventName),
-			Mine: or(c.Mine, false)}
+	all := convertAll(r.Body.Choices, func(c NotificationChoice) controlplane.NotificationChoice {
+		return controlplane.NotificationChoice{Email: c.Email, Project: valueOr(c.Project, ""),
+			Environment: valueOr(c.Environment, ""), Events: convertAll(c.Events, eventName),
+			Mine: valueOr(c.Mine, false)}
 	})
 	if err := s.Notify.SetChoices(ctx, actorOf(ctx), all); err != nil {
 		return nil, err
 	}
-	n, err := s.notifications(ctx)
+	n, err := s.listNotifications(ctx)
 	return PutNotifications200JSONResponse(n), err
 }
 
-func (s *server) notifications(ctx context.Context) (Notifications, error) {
+func (s *server) listNotifications(ctx context.Context) (Notifications, error) {
 	all, available, err := s.Notify.Choices(ctx, actorOf(ctx))
-	return Notifications{Available: available, Choices: each(all, choice)}, err
+	return Notifications{Available: available, Choices: convertAll(all, toNotificationChoice)}, err
 }
 
-func choice(c controlplane.NotificationChoice) NotificationChoice {
-	return NotificationChoice{Email: c.Email, Project: some(c.Project),
-		Environment: some(c.Environment), Events: each(c.Events, noticeEvent), Mine: some(c.Mine)}
+func toNotificationChoice(c controlplane.NotificationChoice) NotificationChoice {
+	return NotificationChoice{Email: c.Email, Project: ptrOrNil(c.Project),
+		Environment: ptrOrNil(
+			c.Environment,
+		), Events: convertAll(c.Events, noticeEvent), Mine: ptrOrNil(c.Mine)}
 }
 
 func noticeEvent(e string) NoticeEvent { return NoticeEvent(e) }
 
-func webhook(w controlplane.Webhook) Webhook {
-	return Webhook{Name: w.Name, Kind: WebhookKind(w.Kind), Host: w.Host, Project: some(w.Project),
-		Environment: some(w.Environment), Events: each(w.Events, noticeEvent),
-		Template: some(w.Template), Active: w.Active, CreatedBy: w.CreatedBy,
+func toWebhook(w controlplane.Webhook) Webhook {
+	return Webhook{Name: w.Name, Kind: WebhookKind(w.Kind), Host: w.Host, Project: ptrOrNil(w.Project),
+		Environment: ptrOrNil(w.Environment), Events: convertAll(w.Events, noticeEvent),
+		Template: ptrOrNil(w.Template), Active: w.Active, CreatedBy: w.CreatedBy,
 		CreatedAt: w.CreatedAt}
 }
 
-func delivery(d controlplane.Delivery) Delivery {
+func toDelivery(d controlplane.Delivery) Delivery {
 	out := Delivery{Id: string(d.ID), Event: d.Event, Status: DeliveryStatus(d.Status),
-		Attempts: d.Attempts, Answer: some(d.Answer), Error: some(d.Error), Body: d.Body,
+		Attempts: d.Attempts, Answer: ptrOrNil(d.Answer), Error: ptrOrNil(d.Error), Body: d.Body,
 		CreatedAt: d.CreatedAt, EndedAt: d.EndedAt}
 	if d.Status == controlplane.DeliveryWaiting {
 		out.DueAt = &d.DueAt

@@ -33,8 +33,8 @@ func (s *server) GetSignIn(
 	return GetSignIn200JSONResponse{Password: true, Providers: all}, nil
 }
 
-// oidc answers both addresses. Whatever goes wrong is a page in words.
-func (s *server) oidc(w http.ResponseWriter, r *http.Request) {
+// serveOIDC answers both addresses. Whatever goes wrong is a page in words.
+func (s *server) serveOIDC(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	var err error
 	switch {
@@ -51,13 +51,13 @@ func (s *server) oidc(w http.ResponseWriter, r *http.Request) {
 		err = controlplane.Missing("page", r.URL.Path)
 	}
 	if err != nil {
-		s.wordy(w, r, err)
+		s.writeErrorPage(w, r, err)
 	}
 }
 
 // oidcFlow is stored in the browser while the person is at the provider: the values
 // that must come back, and the path they wanted before.
-type way struct {
+type oidcFlow struct {
 	accounts.Flow
 	Next string
 }
@@ -78,7 +78,7 @@ func ownPath(next string) string {
 const longestNext = 1500
 
 // keepablePath returns the path to return to, or "/" if it is too long for the cookie.
-func keepable(next string) string {
+func keepablePath(next string) string {
 	next = ownPath(next)
 	if text, err := json.Marshal(next); err != nil || len(text) > longestNext {
 		return "/"
@@ -93,7 +93,7 @@ func (s *server) toProvider(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(way{Flow: flow, Next: keepable(r.URL.Query().Get("next"))})
+	text, err := json.Marshal(oidcFlow{Flow: flow, Next: keepablePath(r.URL.Query().Get("next"))})
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (s *server) flowName() string {
 // fromProvider signs in the person whom the provider identifies; only in the browser
 // that began it, and once.
 func (s *server) fromProvider(w http.ResponseWriter, r *http.Request) error {
-	flow := s.kept(r)
+	flow := s.readFlow(r)
 	s.setFlow(w, "", -1)
 	nobody := s.nobodyOf(r)
 	query := r.URL.Query()
@@ -135,21 +135,21 @@ func (s *server) fromProvider(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Add("Set-Cookie", s.cookie(in.Cookie.Reveal(), in.Expires))
+	w.Header().Add("Set-Cookie", s.sessionCookie(in.Cookie.Reveal(), in.Expires))
 	http.Redirect(w, r, ownPath(flow.Next), http.StatusSeeOther)
 	return nil
 }
 
-// kept reads what the browser kept. A broken one is none: its state fits
+// readFlow reads what the browser kept. A broken one is none: its state fits
 // nothing.
-func (s *server) kept(r *http.Request) (f way) {
+func (s *server) readFlow(r *http.Request) (f oidcFlow) {
 	cookies := r.CookiesNamed(s.flowName())
 	if len(cookies) != 1 {
 		return f
 	}
 	text, err := base64.RawURLEncoding.DecodeString(cookies[0].Value)
 	if err != nil || json.Unmarshal(text, &f) != nil {
-		return way{}
+		return oidcFlow{}
 	}
 	return f
 }
@@ -164,12 +164,12 @@ var wordyPage = template.Must(template.New("").Parse(`<!doctype html>
 </main></body></html>
 `))
 
-// wordy is an error page for people on their way between two sites.
-func (s *server) wordy(w http.ResponseWriter, r *http.Request, err error) {
+// writeErrorPage is an error page for people on their way between two sites.
+func (s *server) writeErrorPage(w http.ResponseWriter, r *http.Request, err error) {
 	known, ok := errors.AsType[*controlplane.Error](err)
 	level := s.Log.WarnContext
 	if !ok {
-		known, level = internal(), s.Log.ErrorContext
+		known, level = internalError(), s.Log.ErrorContext
 	}
 	cause := err
 	if known.Cause != nil {
@@ -178,7 +178,7 @@ func (s *server) wordy(w http.ResponseWriter, r *http.Request, err error) {
 	level(r.Context(), "sign-in with the OpenID provider", "request", requestID(r.Context()),
 		"err", cause.Error())
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(status(known.Kind))
+	w.WriteHeader(httpStatus(known.Kind))
 	_ = wordyPage.Execute(w, map[string]string{"Message": known.Message, "Remedy": known.Remedy,
 		"Request": requestID(r.Context())})
 }

@@ -24,13 +24,13 @@ const onceShown onceKind = "shown"
 
 // onlyOnce repeats the answer of a request whose key was used before. A refusal is not
 // stored: after fixing its cause, the client may use the key again.
-func (d *door) onlyOnce(w http.ResponseWriter, r *http.Request, key string) {
+func (d *route) onlyOnce(w http.ResponseWriter, r *http.Request, key string) {
 	use, err := d.useOf(r, key)
 	if err != nil {
-		d.server.fail(w, r, err)
+		d.server.writeError(w, r, err)
 		return
 	}
-	k := &kept{header: w.Header()}
+	k := &bufferedResponse{header: w.Header()}
 	before, err := d.server.Accounts.Once(r.Context(), actorOf(r.Context()), use,
 		func() accounts.Answer {
 			d.next(k, r)
@@ -41,12 +41,12 @@ func (d *door) onlyOnce(w http.ResponseWriter, r *http.Request, key string) {
 		})
 	switch {
 	case err != nil:
-		d.server.fail(w, r, d.turnedAway(r, actorOf(r.Context()), err))
+		d.server.writeError(w, r, d.turnedAway(r, actorOf(r.Context()), err))
 	case before == nil:
 		w.WriteHeader(k.status)
 		_, _ = k.body.WriteTo(w)
 	case d.once == onceShown:
-		d.server.fail(w, r, d.turnedAway(r, actorOf(r.Context()), &controlplane.Error{
+		d.server.writeError(w, r, d.turnedAway(r, actorOf(r.Context()), &controlplane.Error{
 			Kind: controlplane.Conflict, Code: "already_created", Field: onceHeader,
 			Message: "this request was answered before, and what it made was shown once",
 			Remedy:  "Revoke or delete what it made, and use a new key.",
@@ -60,7 +60,7 @@ func (d *door) onlyOnce(w http.ResponseWriter, r *http.Request, key string) {
 }
 
 // useOf digests all that was asked for.
-func (d *door) useOf(r *http.Request, key string) (accounts.KeyUse, error) {
+func (d *route) useOf(r *http.Request, key string) (accounts.KeyUse, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return accounts.KeyUse{}, fmt.Errorf("read the body: %w", err)

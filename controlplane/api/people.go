@@ -15,17 +15,21 @@ func (s *server) CreateInvitation(
 ) (CreateInvitationResponseObject, error) {
 	l, value, err := s.Accounts.Invite(ctx, actorOf(ctx), accounts.Invitation{
 		Address: r.Body.Address, Role: controlplane.Role(r.Body.Role),
-		Teams: or(r.Body.Teams, nil), Key: or(r.Params.IdempotencyKey, ""),
+		Teams: valueOr(r.Body.Teams, nil), Key: valueOr(r.Params.IdempotencyKey, ""),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return CreateInvitation201JSONResponse(s.link(l, "/invitation", value)), nil
+	return CreateInvitation201JSONResponse(s.toLinkCreated(l, "/invitation", value)), nil
 }
 
 // toLinkCreated is a link for an admin to pass on. Browsers do not send the fragment
 // (#), so the secret is in no log.
-func (s *server) link(l controlplane.Link, page string, value controlplane.Plain) LinkCreated {
+func (s *server) toLinkCreated(
+	l controlplane.Link,
+	page string,
+	value controlplane.Plain,
+) LinkCreated {
 	return LinkCreated{Id: string(l.ID), Url: s.origin + page + "#" + value.Reveal(),
 		ExpiresAt: l.ExpiresAt}
 }
@@ -37,9 +41,9 @@ func (s *server) ListInvitations(
 	if err != nil {
 		return nil, err
 	}
-	return ListInvitations200JSONResponse{Items: each(all, func(l controlplane.Link) Invitation {
+	return ListInvitations200JSONResponse{Items: convertAll(all, func(l controlplane.Link) Invitation {
 		return Invitation{Id: string(l.ID), Address: l.Address, Role: Role(l.Role),
-			Teams: list(l.Teams), CreatedBy: l.CreatedBy, CreatedAt: l.CreatedAt,
+			Teams: orEmpty(l.Teams), CreatedBy: l.CreatedBy, CreatedAt: l.CreatedAt,
 			ExpiresAt: l.ExpiresAt}
 	})}, nil
 }
@@ -59,14 +63,14 @@ func (s *server) AcceptInvitation(
 ) (AcceptInvitationResponseObject, error) {
 	in, err := s.Accounts.Join(ctx, actorOf(ctx), accounts.Joining{
 		Link: controlplane.NewPlain(r.Body.Link), Address: r.Body.Address, Name: r.Body.Name,
-		DisplayName: or(r.Body.DisplayName, ""), Password: controlplane.NewPlain(r.Body.Password),
+		DisplayName: valueOr(r.Body.DisplayName, ""), Password: controlplane.NewPlain(r.Body.Password),
 	})
 	if err != nil {
 		return nil, err
 	}
-	cookie := s.cookie(in.Cookie.Reveal(), in.Expires)
+	cookie := s.sessionCookie(in.Cookie.Reveal(), in.Expires)
 	return AcceptInvitation201JSONResponse{
-		Body: me(in.Actor), Headers: AcceptInvitation201ResponseHeaders{SetCookie: &cookie},
+		Body: toMe(in.Actor), Headers: AcceptInvitation201ResponseHeaders{SetCookie: &cookie},
 	}, nil
 }
 
@@ -77,7 +81,7 @@ func (s *server) CreateResetLink(
 	if err != nil {
 		return nil, err
 	}
-	return CreateResetLink201JSONResponse(s.link(l, "/reset", value)), nil
+	return CreateResetLink201JSONResponse(s.toLinkCreated(l, "/reset", value)), nil
 }
 
 func (s *server) ResetPassword(
@@ -93,8 +97,8 @@ func (s *server) ResetPassword(
 
 func tokenRequest(b OwnTokenCreate, key *string) accounts.TokenRequest {
 	return accounts.TokenRequest{
-		Name: b.Name, Scope: controlplane.TokenScope(or(b.Scope, "")),
-		Lasts: time.Duration(or(b.ExpiresInDays, 0)) * 24 * time.Hour, Key: or(key, ""),
+		Name: b.Name, Scope: controlplane.TokenScope(valueOr(b.Scope, "")),
+		Lasts: time.Duration(valueOr(b.ExpiresInDays, 0)) * 24 * time.Hour, Key: valueOr(key, ""),
 	}
 }
 
@@ -127,7 +131,7 @@ func (s *server) ListUserTokens(
 	if err != nil {
 		return nil, err
 	}
-	return ListUserTokens200JSONResponse{Items: each(all, token)}, nil
+	return ListUserTokens200JSONResponse{Items: convertAll(all, toToken)}, nil
 }
 
 func (s *server) DeleteUserToken(
@@ -144,7 +148,7 @@ func (s *server) ExplainAccess(
 	ctx context.Context, r ExplainAccessRequestObject,
 ) (ExplainAccessResponseObject, error) {
 	actor := actorOf(ctx)
-	place, err := s.locate(ctx, actor, r.Params.Object)
+	place, err := s.findObject(ctx, actor, r.Params.Object)
 	// What may not be seen is explained like what does not exist.
 	if err != nil && (controlplane.KindOf(err) != controlplane.NotFound || actor.Admin()) {
 		return nil, err
@@ -159,7 +163,7 @@ func (s *server) ExplainAccess(
 		level = "none"
 	}
 	return ExplainAccess200JSONResponse{Object: r.Params.Object, Level: level,
-		Because: list(x.Because), Missing: some(x.Missing), Ask: list(x.Ask)}, nil
+		Because: orEmpty(x.Because), Missing: ptrOrNil(x.Missing), Ask: orEmpty(x.Ask)}, nil
 }
 
 // place is what a level is about, and how people call it.
@@ -168,8 +172,8 @@ type place struct {
 	project, environment string
 }
 
-// locate finds what "kind/name" names, as far as the actor may see it.
-func (s *server) locate(
+// findObject finds what "kind/name" names, as far as the actor may see it.
+func (s *server) findObject(
 	ctx context.Context, actor access.Actor, text string,
 ) (found place, err error) {
 	kind, name, _ := strings.Cut(text, "/")

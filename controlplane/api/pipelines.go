@@ -20,7 +20,7 @@ func (s *server) PutPipeline(
 	ctx context.Context, r PutPipelineRequestObject,
 ) (PutPipelineResponseObject, error) {
 	saved, err := s.Catalog.SavePipelineOn(ctx, actorOf(ctx), r.Name, r.Body.Pipeline,
-		or(r.Body.Note, ""), r.Body.Base)
+		valueOr(r.Body.Note, ""), r.Body.Base)
 	if err != nil {
 		return nil, err
 	}
@@ -46,11 +46,11 @@ func (s *server) ListPipelineVersions(
 ) (ListPipelineVersionsResponseObject, error) {
 	actor := actorOf(ctx)
 	all, next, err := s.Catalog.ListPipelineVersions(ctx, actor, r.Name,
-		page(r.Params.Cursor, r.Params.Limit))
+		toPage(r.Params.Cursor, r.Params.Limit))
 	if err != nil {
 		return nil, err
 	}
-	items := each(all, pipelineVersion)
+	items := convertAll(all, pipelineVersion)
 	if len(all) > 0 {
 		users, err := s.Catalog.VersionUsers(ctx, actor, r.Name, all[len(all)-1].Version,
 			all[0].Version)
@@ -58,11 +58,11 @@ func (s *server) ListPipelineVersions(
 			return nil, err
 		}
 		for i := range items {
-			by := each(users[items[i].Version], pipelineUser)
+			by := convertAll(users[items[i].Version], pipelineUser)
 			items[i].UsedBy = &by
 		}
 	}
-	return ListPipelineVersions200JSONResponse{Items: items, NextCursor: some(next)}, nil
+	return ListPipelineVersions200JSONResponse{Items: items, NextCursor: ptrOrNil(next)}, nil
 }
 
 func pipelineUser(u controlplane.PipelineUser) PipelineUser {
@@ -84,7 +84,7 @@ func (s *server) GetPipelineVersion(
 
 func pipelineVersion(v controlplane.PipelineVersion) PipelineVersion {
 	return PipelineVersion{
-		Version: v.Version, CreatedAt: v.CreatedAt, CreatedBy: v.CreatedBy, Note: some(v.Note),
+		Version: v.Version, CreatedAt: v.CreatedAt, CreatedBy: v.CreatedBy, Note: ptrOrNil(v.Note),
 		Digest: v.Digest, Pipeline: v.Pipeline,
 	}
 }
@@ -93,7 +93,7 @@ func (s *server) DiffPipelineVersion(
 	ctx context.Context, r DiffPipelineVersionRequestObject,
 ) (DiffPipelineVersionResponseObject, error) {
 	d, err := s.Catalog.DiffVersions(ctx, actorOf(ctx), r.Name, r.Version,
-		or(r.Params.Against, 0))
+		valueOr(r.Params.Against, 0))
 	if err != nil {
 		return nil, err
 	}

@@ -12,13 +12,13 @@ func (s *server) PutNode(
 ) (PutNodeResponseObject, error) {
 	saved, err := s.Catalog.PutNode(ctx, actorOf(ctx), catalog.NodePut{
 		Name: r.Name, Environment: r.Body.Environment, Address: r.Body.Address,
-		Thumbprint: or(r.Body.Thumbprint, ""), Settings: settingsIn(r.Body.Settings),
+		Thumbprint: valueOr(r.Body.Thumbprint, ""), Settings: settingsIn(r.Body.Settings),
 	})
 	if err != nil {
 		return nil, err
 	}
 	return PutNode200JSONResponse{
-		Changed: saved.Changed, Created: saved.Created, Node: node(saved.Object),
+		Changed: saved.Changed, Created: saved.Created, Node: toNode(saved.Object),
 	}, nil
 }
 
@@ -27,25 +27,25 @@ func settingsIn(s *NodeSettings) controlplane.NodeSettings {
 		return controlplane.NodeSettings{}
 	}
 	return controlplane.NodeSettings{
-		Labels: or(s.Labels, nil), RunLimit: or(s.RunLimit, 0),
-		DiskFloorMiB: or(s.DiskFloorMib, 0), Priority: or(s.Priority, 0),
-		Taints: each(or(s.Taints, nil), func(t Taint) controlplane.Taint {
-			return controlplane.Taint{Key: t.Key, Value: or(t.Value, ""),
+		Labels: valueOr(s.Labels, nil), RunLimit: valueOr(s.RunLimit, 0),
+		DiskFloorMiB: valueOr(s.DiskFloorMib, 0), Priority: valueOr(s.Priority, 0),
+		Taints: convertAll(valueOr(s.Taints, nil), func(t Taint) controlplane.Taint {
+			return controlplane.Taint{Key: t.Key, Value: valueOr(t.Value, ""),
 				Effect: controlplane.TaintEffect(t.Effect)}
 		}),
 	}
 }
 
 func settingsOut(s controlplane.NodeSettings) *NodeSettings {
-	out := &NodeSettings{RunLimit: some(s.RunLimit), DiskFloorMib: some(s.DiskFloorMiB),
-		Priority: some(s.Priority)}
+	out := &NodeSettings{RunLimit: ptrOrNil(s.RunLimit), DiskFloorMib: ptrOrNil(s.DiskFloorMiB),
+		Priority: ptrOrNil(s.Priority)}
 	if len(s.Labels) > 0 {
 		labels := map[string]string(s.Labels)
 		out.Labels = &labels
 	}
 	if len(s.Taints) > 0 {
-		taints := each(s.Taints, func(t controlplane.Taint) Taint {
-			return Taint{Key: t.Key, Value: some(t.Value), Effect: TaintEffect(t.Effect)}
+		taints := convertAll(s.Taints, func(t controlplane.Taint) Taint {
+			return Taint{Key: t.Key, Value: ptrOrNil(t.Value), Effect: TaintEffect(t.Effect)}
 		})
 		out.Taints = &taints
 	}
@@ -57,35 +57,37 @@ func placementIn(p *Placement) controlplane.Placement {
 		return controlplane.Placement{}
 	}
 	return controlplane.Placement{
-		Required: typed[controlplane.Selector](p.Required), GPUMemoryMiB: or(p.GpuMemoryMib, 0),
-		Forbidden:   typed[controlplane.Selector](p.Forbidden),
-		Preferred:   typed[controlplane.Selector](p.Preferred),
-		Tolerations: typed[controlplane.Toleration](p.Tolerations),
+		Required: fromStrings[controlplane.Selector](
+			p.Required,
+		), GPUMemoryMiB: valueOr(p.GpuMemoryMib, 0),
+		Forbidden:   fromStrings[controlplane.Selector](p.Forbidden),
+		Preferred:   fromStrings[controlplane.Selector](p.Preferred),
+		Tolerations: fromStrings[controlplane.Toleration](p.Tolerations),
 	}
 }
 
-func typed[T ~string](from *[]string) []T {
+func fromStrings[T ~string](from *[]string) []T {
 	if from == nil {
 		return nil
 	}
-	return each(*from, func(s string) T { return T(s) })
+	return convertAll(*from, func(s string) T { return T(s) })
 }
 
 // placementOut leaves out what asks for nothing.
 func placementOut(p controlplane.Placement) *Placement {
-	out := Placement{Required: spelled(p.Required), Forbidden: spelled(p.Forbidden),
-		Preferred: spelled(p.Preferred), Tolerations: spelled(p.Tolerations),
-		GpuMemoryMib: some(p.GPUMemoryMiB)}
+	out := Placement{Required: toStrings(p.Required), Forbidden: toStrings(p.Forbidden),
+		Preferred: toStrings(p.Preferred), Tolerations: toStrings(p.Tolerations),
+		GpuMemoryMib: ptrOrNil(p.GPUMemoryMiB)}
 	if out == (Placement{}) {
 		return nil
 	}
 	return &out
 }
 
-func spelled[T ~string](from []T) *[]string {
+func toStrings[T ~string](from []T) *[]string {
 	if len(from) == 0 {
 		return nil
 	}
-	all := each(from, func(s T) string { return string(s) })
+	all := convertAll(from, func(s T) string { return string(s) })
 	return &all
 }

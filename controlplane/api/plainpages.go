@@ -71,7 +71,7 @@ type gateView struct {
 // handOver sends a signed-in person to a deployment's host with a code in a form, so
 // that the code is in no address, history or log.
 func (s *server) handOver(w http.ResponseWriter, r *http.Request) {
-	who, err := s.identify(r, access.Self)
+	who, err := s.authenticate(r, access.Self)
 	if err != nil || !who.actor.SignedIn() {
 		next := url.Values{"next": {"/gate?" + r.URL.RawQuery}}
 		http.Redirect(w, r, "/sign-in?"+next.Encode(), http.StatusSeeOther)
@@ -83,7 +83,7 @@ func (s *server) handOver(w http.ResponseWriter, r *http.Request) {
 	case controlplane.KindOf(err) == controlplane.NotFound:
 		s.nothingThere(w, r, who.actor, host)
 	case err != nil:
-		s.fail(w, r, err)
+		s.writeError(w, r, err)
 	default:
 		v := gateView{Title: "One moment", Host: host, Code: code.Reveal(),
 			To: r.URL.Query().Get("to"), Action: s.Lifecycle.URL(host) + "/.nullops/pass",
@@ -101,7 +101,7 @@ func (s *server) nothingThere(
 ) {
 	near, err := s.Gate.Near(r.Context(), actor, host)
 	if err != nil {
-		s.fail(w, r, err)
+		s.writeError(w, r, err)
 		return
 	}
 	v := gateView{Title: "There is nothing at this address", Host: host,
@@ -112,16 +112,16 @@ func (s *server) nothingThere(
 	writePlain(w, "gate", plainPolicy("", "'none'"), http.StatusNotFound, v)
 }
 
-// trust explains the internal certificate authority, and hands its root out.
-func (s *server) trust(w http.ResponseWriter, r *http.Request) {
+// serveTrust explains the internal certificate authority, and hands its root out.
+func (s *server) serveTrust(w http.ResponseWriter, r *http.Request) {
 	a, err := s.Catalog.Authority(r.Context(), access.Nobody())
 	if err != nil && controlplane.KindOf(err) != controlplane.NotFound {
-		s.fail(w, r, err)
+		s.writeError(w, r, err)
 		return
 	}
 	if r.URL.Path == "/trust/root.crt" {
 		if err != nil {
-			s.fail(w, r, err)
+			s.writeError(w, r, err)
 			return
 		}
 		w.Header().Set("Content-Type", "application/x-x509-ca-cert")
@@ -138,15 +138,15 @@ func (s *server) trust(w http.ResponseWriter, r *http.Request) {
 		template.CSS(plainStyle)}) //nolint:gosec // our own file
 }
 
-// plain answers for the pages that work without the interface.
-func (s *server) plain(next http.Handler) http.Handler {
+// withPlainPages answers for the pages that work without the interface.
+func (s *server) withPlainPages(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 		switch path := r.URL.Path; {
 		case reads && path == "/gate":
 			s.handOver(w, r)
 		case reads && (path == "/trust" || path == "/trust/root.crt"):
-			s.trust(w, r)
+			s.serveTrust(w, r)
 		default:
 			next.ServeHTTP(w, r)
 		}

@@ -14,12 +14,14 @@ func (s *server) PreflightDeployment(
 	if err != nil {
 		return nil, err
 	}
-	return PreflightDeployment200JSONResponse(preflight(found)), nil
+	return PreflightDeployment200JSONResponse(toPreflight(found)), nil
 }
 
-func preflight(found lifecycle.Preflight) Preflight {
-	return Preflight{Ok: found.OK(), Checks: each(found.Checks, preflightCheck),
-		Nodes: withoutFigures(each(found.Nodes, preflightNode)), Versions: each(found.Versions, version)}
+func toPreflight(found lifecycle.Preflight) Preflight {
+	return Preflight{Ok: found.OK(), Checks: convertAll(found.Checks, preflightCheck),
+		Nodes: withoutFigures(
+			convertAll(found.Nodes, preflightNode),
+		), Versions: convertAll(found.Versions, toServiceVersion)}
 }
 
 // withoutFigures hides what nodes have left, unless none of them has room.
@@ -33,12 +35,12 @@ func withoutFigures(nodes []PreflightNode) []PreflightNode {
 }
 
 func preflightCheck(c lifecycle.Check) PreflightCheck {
-	return PreflightCheck{Id: c.ID, Subject: some(c.Subject),
-		State: PreflightCheckState(c.State), Code: some(c.Code), Message: c.Message,
-		Remedy: some(c.Remedy), Field: some(c.Field)}
+	return PreflightCheck{Id: c.ID, Subject: ptrOrNil(c.Subject),
+		State: PreflightCheckState(c.State), Code: ptrOrNil(c.Code), Message: c.Message,
+		Remedy: ptrOrNil(c.Remedy), Field: ptrOrNil(c.Field)}
 }
 
 func preflightNode(r lifecycle.Refusal) PreflightNode {
-	return PreflightNode{Node: r.Node, Fits: r.Reason == "", Reason: some(r.Reason),
-		CpuFree: some(r.CPUFree), MemoryFree: some(r.MemoryFree)}
+	return PreflightNode{Node: r.Node, Fits: r.Reason == "", Reason: ptrOrNil(r.Reason),
+		CpuFree: ptrOrNil(r.CPUFree), MemoryFree: ptrOrNil(r.MemoryFree)}
 }

@@ -40,8 +40,8 @@ func faults() map[string]fault {
 		"the name is taken": {asked: object{"name": "first"}, check: "name", code: "name_taken",
 			says: "first is taken"},
 		"the address is taken": {seed: func(w *world) {
-			w.project("left", service("a", "api"))
-			w.project("right", service("a--b", "api"))
+			w.project("left", toService("a", "api"))
+			w.project("right", toService("a--b", "api"))
 			w.deployOf("left", "b--x", "a")
 		}, asked: object{"project": "right", "name": "x", "versions": object{"a--b": "1.0"}},
 			check: "host", code: "host_taken", says: "a--b--x--qa.localhost"},
@@ -49,7 +49,7 @@ func faults() map[string]fault {
 			code: "tag_unknown", says: "no tag gone"},
 		"the tag is not allowed": {seed: func(w *world) {
 			w.service("ruled", "shop/api", "v*")
-			w.project("ruled", service("api", "ruled"))
+			w.project("ruled", toService("api", "ruled"))
 		}, asked: object{"project": "ruled", "versions": object{"api": "main"}}, check: "version",
 			code: "version_refused", says: "v*"},
 		"no node has the processor": {asked: object{"versions": object{"api": "for-arm"}},
@@ -57,37 +57,37 @@ func faults() map[string]fault {
 			says: "arm64, and the environment's nodes are amd64"},
 		"the registry wants another password": {seed: func(w *world) {
 			w.service("denied", "denied/api", "")
-			w.project("denied", service("api", "denied"))
+			w.project("denied", toService("api", "denied"))
 		}, asked: object{"project": "denied"}, check: "registry", code: "registry_denied",
 			says: "not let us read"},
 		"the registry is down": {seed: func(w *world) {
 			w.service("down", "down/api", "")
-			w.project("down", service("api", "down"))
+			w.project("down", toService("api", "down"))
 		}, asked: object{"project": "down"}, check: "registry", code: "registry_down",
 			says: "cannot be reached"},
 		"the plugin's image is gone": {seed: func(w *world) {
 			w.saved(w.catalog.PutPlugin(w.t.Context(), system, catalog.PluginPut{Name: "lost",
 				Registry: "local", Image: "lost/plugin", Tag: "1.0"}))
-			w.project("lost", service("api", "api"), pipeline.Step{Key: "lost",
+			w.project("lost", toService("api", "api"), pipeline.Step{Key: "lost",
 				Plugin: &pipeline.PluginStep{Name: "lost"}})
 		}, asked: object{"project": "lost"}, check: "plugin", code: "image_gone",
 			says: "no longer has"},
-		"a secret has no value": {seed: changed("secretless", "api", func(s *pipeline.Step) {
+		"a secret has no value": {seed: changedError("secretless", "api", func(s *pipeline.Step) {
 			s.Service.Env["KEY"] = "${{ secrets.MISSING }}"
 		}), asked: object{"project": "secretless"}, check: "secret", code: "secret_missing",
 			says: "MISSING"},
-		"a field does not fit": {seed: changed("unfitting", "seed", func(s *pipeline.Step) {
+		"a field does not fit": {seed: changedError("unfitting", "seed", func(s *pipeline.Step) {
 			s.Plugin.Parameters = map[string]any{"rows": "many"}
 			s.Plugin.Component.Parameters = map[string]any{"type": "object",
 				"properties": map[string]any{"rows": map[string]any{"type": "integer"}}}
 		}), asked: object{"project": "unfitting"}, check: "schema", code: "pipeline_outdated",
 			says: "step seed, plugin.parameters.rows"},
-		"a reference to nobody": {seed: changed("lost-reference", "api", func(s *pipeline.Step) {
+		"a reference to nobody": {seed: changedError("lost-reference", "api", func(s *pipeline.Step) {
 			s.Service.Env["SEEDED"] = "${{ steps.nobody.outputs.rows }}"
 		}), asked: object{"project": "lost-reference"}, check: "reference",
 			code: "pipeline_outdated", says: `no step "nobody"`},
 		"no node is large enough": {seed: func(w *world) {
-			big := service("api", "api")
+			big := toService("api", "api")
 			big.Service.Resources.MemoryMiB = 100 << 10
 			w.project("big", big)
 		}, asked: object{"project": "big"}, check: "capacity", code: "no_room",
@@ -219,7 +219,7 @@ func TestPreflight_AllIsWell(t *testing.T) {
 	}
 }
 
-func service(key pipeline.StepKey, name string) pipeline.Step {
+func toService(key pipeline.StepKey, name string) pipeline.Step {
 	return pipeline.Step{Key: key, Service: &pipeline.ServiceStep{Name: name,
 		Ports:     []pipeline.Port{{Name: "http", Port: 8080, Expose: true}},
 		Resources: pipeline.Resources{CPU: 0.1, MemoryMiB: 64}}}
@@ -248,8 +248,8 @@ func (w *world) deployOf(project, name, step string) {
 	}
 }
 
-// changed makes a project with a pipeline that no door would let in today.
-func changed(name string, key pipeline.StepKey, change func(*pipeline.Step)) func(*world) {
+// changedError makes a project with a pipeline that no door would let in today.
+func changedError(name string, key pipeline.StepKey, change func(*pipeline.Step)) func(*world) {
 	return func(w *world) {
 		ctx, value := w.t.Context(), controlplane.NewPlain(projectSecret)
 		w.saved(w.catalog.PutProject(ctx, system, catalog.ProjectPut{Name: name}))

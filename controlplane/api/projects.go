@@ -12,12 +12,12 @@ func (s *server) ListEnvironments(
 	ctx context.Context, r ListEnvironmentsRequestObject,
 ) (ListEnvironmentsResponseObject, error) {
 	actor := actorOf(ctx)
-	all, next, err := s.Catalog.ListEnvironments(ctx, actor, page(r.Params.Cursor, r.Params.Limit))
+	all, next, err := s.Catalog.ListEnvironments(ctx, actor, toPage(r.Params.Cursor, r.Params.Limit))
 	if err != nil {
 		return nil, err
 	}
 	return ListEnvironments200JSONResponse{
-		Items: each(all, s.environment(actor)), NextCursor: some(next),
+		Items: convertAll(all, s.environmentConverter(actor)), NextCursor: ptrOrNil(next),
 	}, nil
 }
 
@@ -29,7 +29,7 @@ func (s *server) GetEnvironment(
 	if err != nil {
 		return nil, err
 	}
-	return GetEnvironment200JSONResponse(s.environment(actor)(e)), nil
+	return GetEnvironment200JSONResponse(s.environmentConverter(actor)(e)), nil
 }
 
 func (s *server) PutEnvironment(
@@ -37,10 +37,10 @@ func (s *server) PutEnvironment(
 ) (PutEnvironmentResponseObject, error) {
 	actor := actorOf(ctx)
 	saved, err := s.Catalog.PutEnvironment(ctx, actor, catalog.EnvironmentPut{
-		Name: r.Name, Domain: r.Body.Domain, Description: or(r.Body.Description, ""),
-		Restricted:        or(r.Body.Restricted, false),
-		CleanupAfterHours: or(r.Body.CleanupAfterHours, 0),
-		IgnoreVisits:      or(r.Body.IgnoreVisits, false),
+		Name: r.Name, Domain: r.Body.Domain, Description: valueOr(r.Body.Description, ""),
+		Restricted:        valueOr(r.Body.Restricted, false),
+		CleanupAfterHours: valueOr(r.Body.CleanupAfterHours, 0),
+		IgnoreVisits:      valueOr(r.Body.IgnoreVisits, false),
 		Placement:         placementIn(r.Body.Placement),
 	})
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *server) PutEnvironment(
 	}
 	return PutEnvironment200JSONResponse{
 		Changed: saved.Changed, Created: saved.Created,
-		Environment: s.environment(actor)(saved.Object),
+		Environment: s.environmentConverter(actor)(saved.Object),
 	}, nil
 }
 
@@ -61,7 +61,7 @@ func (s *server) DeleteEnvironment(
 	return DeleteEnvironment204Response{}, nil
 }
 
-func (s *server) environment(a access.Actor) func(controlplane.Environment) Environment {
+func (s *server) environmentConverter(a access.Actor) func(controlplane.Environment) Environment {
 	return func(e controlplane.Environment) Environment {
 		suffix := e.Suffix()
 		if port := s.IngressURL.Port(); port != "" {
@@ -69,8 +69,8 @@ func (s *server) environment(a access.Actor) func(controlplane.Environment) Envi
 		}
 		return Environment{
 			Name: e.Name, Domain: e.Domain, UrlSuffix: suffix, Scheme: s.IngressURL.Scheme,
-			Description: some(e.Description), Restricted: e.Restricted,
-			CleanupAfterHours: some(e.CleanupAfterHours), IgnoreVisits: some(e.IgnoreVisits),
+			Description: ptrOrNil(e.Description), Restricted: e.Restricted,
+			CleanupAfterHours: ptrOrNil(e.CleanupAfterHours), IgnoreVisits: ptrOrNil(e.IgnoreVisits),
 			Placement: placementOut(e.Placement),
 			Nodes:     e.Nodes, NodesOnline: e.NodesOnline,
 			CanCreate: access.CanCreateIn(a, e.ID, e.Restricted),
@@ -82,12 +82,12 @@ func (s *server) ListProjects(
 	ctx context.Context, r ListProjectsRequestObject,
 ) (ListProjectsResponseObject, error) {
 	actor := actorOf(ctx)
-	all, next, err := s.Catalog.ListProjects(ctx, actor, page(r.Params.Cursor, r.Params.Limit))
+	all, next, err := s.Catalog.ListProjects(ctx, actor, toPage(r.Params.Cursor, r.Params.Limit))
 	if err != nil {
 		return nil, err
 	}
 	return ListProjects200JSONResponse{
-		Items: each(all, project(actor)), NextCursor: some(next),
+		Items: convertAll(all, projectConverter(actor)), NextCursor: ptrOrNil(next),
 	}, nil
 }
 
@@ -99,7 +99,7 @@ func (s *server) GetProject(
 	if err != nil {
 		return nil, err
 	}
-	return GetProject200JSONResponse(project(actor)(p)), nil
+	return GetProject200JSONResponse(projectConverter(actor)(p)), nil
 }
 
 func (s *server) PutProject(
@@ -111,15 +111,15 @@ func (s *server) PutProject(
 		return nil, err
 	}
 	return PutProject200JSONResponse{
-		Changed: saved.Changed, Created: saved.Created, Project: project(actor)(saved.Object),
+		Changed: saved.Changed, Created: saved.Created, Project: projectConverter(actor)(saved.Object),
 	}, nil
 }
 
 func projectIn(name string, b *ProjectPut) catalog.ProjectPut {
 	return catalog.ProjectPut{
-		Name: name, Description: or(b.Description, ""), Resources: b.Resources,
-		Cleanup: cleanup(b.CleanupAfterHours), Placement: placementIn(b.Placement),
-		Environments: or(b.Environments, nil),
+		Name: name, Description: valueOr(b.Description, ""), Resources: b.Resources,
+		Cleanup: toCleanup(b.CleanupAfterHours), Placement: placementIn(b.Placement),
+		Environments: valueOr(b.Environments, nil),
 	}
 }
 
@@ -132,15 +132,15 @@ func (s *server) DeleteProject(
 	return DeleteProject204Response{}, nil
 }
 
-func cleanup(hours *int) controlplane.Cleanup {
-	return controlplane.Cleanup{Given: hours != nil, Hours: or(hours, 0)}
+func toCleanup(hours *int) controlplane.Cleanup {
+	return controlplane.Cleanup{Given: hours != nil, Hours: valueOr(hours, 0)}
 }
 
-func project(a access.Actor) func(catalog.ProjectView) Project {
+func projectConverter(a access.Actor) func(catalog.ProjectView) Project {
 	return func(p catalog.ProjectView) Project {
 		out := Project{
-			Name: p.Name, Description: some(p.Description), Resources: p.Resources,
-			PipelineVersion: some(p.Version), Deployments: p.Deployments,
+			Name: p.Name, Description: ptrOrNil(p.Description), Resources: p.Resources,
+			PipelineVersion: ptrOrNil(p.Version), Deployments: p.Deployments,
 			CanCreate: access.CanCreateOf(a, access.Object{Project: p.ID, Limited: p.Environments}),
 			Placement: placementOut(p.Placement), Environments: limitedTo(a, p.Project),
 		}
@@ -148,7 +148,7 @@ func project(a access.Actor) func(catalog.ProjectView) Project {
 			out.CleanupAfterHours = &p.Cleanup.Hours
 		}
 		if len(p.Services) > 0 {
-			all := each(p.Services, projectService)
+			all := convertAll(p.Services, projectService)
 			out.Services = &all
 		}
 		return out
@@ -173,7 +173,7 @@ func limitedTo(a access.Actor, p controlplane.Project) *[]string {
 func projectService(v catalog.ProjectService) ProjectService {
 	return ProjectService{
 		Step: string(v.Step), Service: v.Service, Image: v.Image, TagMode: TagMode(v.TagMode),
-		Tag: some(v.Tag), Pattern: some(v.Pattern),
+		Tag: ptrOrNil(v.Tag), Pattern: ptrOrNil(v.Pattern),
 	}
 }
 
@@ -184,7 +184,7 @@ func (s *server) ListSecrets(
 	if err != nil {
 		return nil, err
 	}
-	return ListSecrets200JSONResponse{Items: each(all, secret)}, nil
+	return ListSecrets200JSONResponse{Items: convertAll(all, toSecret)}, nil
 }
 
 func (s *server) PutSecret(
@@ -194,14 +194,14 @@ func (s *server) PutSecret(
 		Project: r.Name, Name: r.Secret, Value: secretValue(r.Body.Value),
 	}
 	if g := r.Body.Generate; g != nil {
-		p.Rule = &controlplane.SecretRule{Length: or(g.Length, 0), Pattern: or(g.Pattern, ""),
-			Alphabet: controlplane.Alphabet(or(g.Alphabet, ""))}
+		p.Rule = &controlplane.SecretRule{Length: valueOr(g.Length, 0), Pattern: valueOr(g.Pattern, ""),
+			Alphabet: controlplane.Alphabet(valueOr(g.Alphabet, ""))}
 	}
 	saved, err := s.Catalog.PutSecret(ctx, actorOf(ctx), p)
 	if err != nil {
 		return nil, err
 	}
-	return PutSecret200JSONResponse{Changed: saved.Changed, Secret: secret(saved.Object)}, nil
+	return PutSecret200JSONResponse{Changed: saved.Changed, Secret: toSecret(saved.Object)}, nil
 }
 
 func (s *server) DeleteSecret(
@@ -213,16 +213,16 @@ func (s *server) DeleteSecret(
 	return DeleteSecret204Response{}, nil
 }
 
-func secret(v controlplane.Secret) Secret {
+func toSecret(v controlplane.Secret) Secret {
 	out := Secret{
 		Name: v.Name, Generated: v.Rule != nil, Version: v.Version, UpdatedAt: v.UpdatedAt,
 		LastUsedAt: v.LastUsedAt,
 	}
 	if v.Rule != nil {
 		out.Generate = &SecretGenerate{
-			Length:   some(v.Rule.Length),
-			Alphabet: some(SecretGenerateAlphabet(v.Rule.Alphabet)),
-			Pattern:  some(v.Rule.Pattern),
+			Length:   ptrOrNil(v.Rule.Length),
+			Alphabet: ptrOrNil(SecretGenerateAlphabet(v.Rule.Alphabet)),
+			Pattern:  ptrOrNil(v.Rule.Pattern),
 		}
 	}
 	return out

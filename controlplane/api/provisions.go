@@ -20,7 +20,7 @@ func (s *server) ReadSSHHostKey(
 		return nil, &controlplane.Error{Kind: controlplane.Unavailable, Code: "no_ssh",
 			Message: "this process does not reach machines"}
 	}
-	kind, fingerprint, err := s.HostKey(ctx, actorOf(ctx), r.Body.Host, or(r.Body.Port, 0))
+	kind, fingerprint, err := s.HostKey(ctx, actorOf(ctx), r.Body.Host, valueOr(r.Body.Port, 0))
 	if err != nil {
 		return nil, err
 	}
@@ -34,28 +34,28 @@ func (s *server) ProvisionNode(
 	if err != nil {
 		return nil, err
 	}
-	return ProvisionNode202JSONResponse(provision(a)), nil
+	return ProvisionNode202JSONResponse(toProvision(a)), nil
 }
 
 func sshPut(p *ProvisionSSH) *catalog.SSHPut {
 	if p == nil {
 		return nil
 	}
-	return &catalog.SSHPut{Host: p.Host, Port: or(p.Port, 0), User: p.User, HostKey: p.HostKey,
-		Password:   controlplane.NewPlain(or(p.Password, "")),
-		PrivateKey: controlplane.NewPlain(or(p.PrivateKey, "")),
-		Passphrase: controlplane.NewPlain(or(p.Passphrase, "")),
-		Forget:     or(p.Forget, false),
-		Plan: controlplane.ProvisionPlan{Directory: or(p.Directory, ""), Data: or(p.Data, ""),
-			Run: or(p.Run, ""), Docker: or(p.Docker, ""), Subnets: or(p.Subnets, ""),
-			InstallDocker: or(p.InstallDocker, false)}}
+	return &catalog.SSHPut{Host: p.Host, Port: valueOr(p.Port, 0), User: p.User, HostKey: p.HostKey,
+		Password:   controlplane.NewPlain(valueOr(p.Password, "")),
+		PrivateKey: controlplane.NewPlain(valueOr(p.PrivateKey, "")),
+		Passphrase: controlplane.NewPlain(valueOr(p.Passphrase, "")),
+		Forget:     valueOr(p.Forget, false),
+		Plan: controlplane.ProvisionPlan{Directory: valueOr(p.Directory, ""), Data: valueOr(p.Data, ""),
+			Run: valueOr(p.Run, ""), Docker: valueOr(p.Docker, ""), Subnets: valueOr(p.Subnets, ""),
+			InstallDocker: valueOr(p.InstallDocker, false)}}
 }
 
 func (s *server) ListProvisions(
 	ctx context.Context, r ListProvisionsRequestObject,
 ) (ListProvisionsResponseObject, error) {
-	p := page(r.Params.Cursor, r.Params.Limit)
-	before, err := below(r.Params.Cursor)
+	p := toPage(r.Params.Cursor, r.Params.Limit)
+	before, err := parseCursor(r.Params.Cursor)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,10 @@ func (s *server) ListProvisions(
 	all, next := controlplane.Cut(p, all, func(a controlplane.ProvisionAttempt) string {
 		return strconv.Itoa(a.Number)
 	})
-	return ListProvisions200JSONResponse{Items: each(all, provision), NextCursor: some(next)}, nil
+	return ListProvisions200JSONResponse{
+		Items:      convertAll(all, toProvision),
+		NextCursor: ptrOrNil(next),
+	}, nil
 }
 
 func (s *server) GetProvision(
@@ -77,7 +80,7 @@ func (s *server) GetProvision(
 	if err != nil {
 		return nil, err
 	}
-	return GetProvision200JSONResponse(provision(a)), nil
+	return GetProvision200JSONResponse(toProvision(a)), nil
 }
 
 func (s *server) ForgetNodeSSH(
@@ -112,7 +115,7 @@ func (s *server) StreamProvision(
 					continue
 				}
 				told[step.Seq] = step
-				if err := out.event("step", "", provisionStep(step)); err != nil {
+				if err := out.addEvent("step", "", provisionStep(step)); err != nil {
 					return false, err
 				}
 			}
@@ -120,18 +123,18 @@ func (s *server) StreamProvision(
 				return false, nil
 			}
 			state, a.Steps = a.State, nil
-			return false, out.event("provision", "", provision(a))
+			return false, out.addEvent("provision", "", toProvision(a))
 		}
-		return s.watch(ctx, out, string(first.NodeID),
+		return s.streamChanges(ctx, out, string(first.NodeID),
 			[]controlplane.Topic{controlplane.TopicNode}, look)
 	}}, nil
 }
 
-func provision(a controlplane.ProvisionAttempt) Provision {
+func toProvision(a controlplane.ProvisionAttempt) Provision {
 	return Provision{Node: a.Node, Number: a.Number, State: ProvisionState(a.State),
-		Code: some(a.Code), Message: some(a.Message), Remedy: some(a.Remedy),
+		Code: ptrOrNil(a.Code), Message: ptrOrNil(a.Message), Remedy: ptrOrNil(a.Remedy),
 		StartedBy: a.StartedBy, CreatedAt: a.CreatedAt, StartedAt: a.StartedAt,
-		EndedAt: a.EndedAt, Steps: each(a.Steps, provisionStep)}
+		EndedAt: a.EndedAt, Steps: convertAll(a.Steps, provisionStep)}
 }
 
 func provisionStep(s controlplane.ProvisionStep) ProvisionStep {

@@ -24,13 +24,13 @@ func (s *server) CreateReachTicket(
 		return nil, err
 	}
 	w := reach.Wish{Deployment: id, Step: pipeline.StepKey(r.Step),
-		Kind: controlplane.ReachKind(r.Body.Kind), Port: or(r.Body.Port, 0)}
+		Kind: controlplane.ReachKind(r.Body.Kind), Port: valueOr(r.Body.Port, 0)}
 	if (w.Kind == controlplane.ReachForward) != (w.Port != 0) {
 		return nil, &controlplane.Error{Kind: controlplane.Invalid, Code: "port_wrong", Field: "port",
 			Message: "a forward needs a port, and nothing else has one",
 			Remedy:  "Send port with the kind forward only."}
 	}
-	if err := s.reachable(ctx, id); err != nil {
+	if err := s.checkReachable(ctx, id); err != nil {
 		return nil, err
 	}
 	ticket, expires, err := s.Reach.Ticket(ctx, actorOf(ctx), w)
@@ -42,7 +42,7 @@ func (s *server) CreateReachTicket(
 
 // checkReachable fails if this server cannot connect to services, after checking that
 // the deployment may be seen.
-func (s *server) reachable(ctx context.Context, id controlplane.DeploymentID) error {
+func (s *server) checkReachable(ctx context.Context, id controlplane.DeploymentID) error {
 	if s.Reach != nil {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (s *server) reachable(ctx context.Context, id controlplane.DeploymentID) er
 func (s *server) filePlace(ctx context.Context, id, step, path string) (reach.Place, error) {
 	deployment, err := deploymentID(id)
 	if err == nil {
-		err = s.reachable(ctx, deployment)
+		err = s.checkReachable(ctx, deployment)
 	}
 	return reach.Place{Deployment: deployment, Step: pipeline.StepKey(step), Path: path}, err
 }
@@ -109,12 +109,19 @@ func (s *server) WriteServiceFile(
 	if err != nil {
 		return nil, err
 	}
-	mode, err := strconv.ParseUint(or(r.Params.Mode, "644"), 8, 32)
+	mode, err := strconv.ParseUint(valueOr(r.Params.Mode, "644"), 8, 32)
 	if err != nil || mode > 0o777 {
 		return nil, &controlplane.Error{Kind: controlplane.Invalid, Code: "mode_wrong", Field: "mode",
 			Message: "the permissions are not three octal digits", Remedy: "Send 644, say."}
 	}
-	err = s.Reach.WriteFile(ctx, actorOf(ctx), p, or(r.Params.Name, ""), fs.FileMode(mode), r.Body)
+	err = s.Reach.WriteFile(
+		ctx,
+		actorOf(ctx),
+		p,
+		valueOr(r.Params.Name, ""),
+		fs.FileMode(mode),
+		r.Body,
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -23,8 +23,8 @@ func TestRecorder_KeepsTheFinalStatus(t *testing.T) {
 		for _, status := range one.written {
 			r.WriteHeader(status)
 		}
-		if r.code() != one.want {
-			t.Errorf("after %v the status is %d, want %d", one.written, r.code(), one.want)
+		if r.statusCode() != one.want {
+			t.Errorf("after %v the status is %d, want %d", one.written, r.statusCode(), one.want)
 		}
 	}
 }

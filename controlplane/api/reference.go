@@ -44,7 +44,7 @@ func newReference() (*reference, error) {
 		return nil, fmt.Errorf("api: read the reference page: %w", err)
 	}
 	var out bytes.Buffer
-	if err := page.Execute(&out, describe(spec)); err != nil {
+	if err := page.Execute(&out, newReferencePage(spec)); err != nil {
 		return nil, fmt.Errorf("api: make the reference page: %w", err)
 	}
 	r.html = out.Bytes()
@@ -53,7 +53,7 @@ func newReference() (*reference, error) {
 }
 
 // find returns what is served at a path, and its type; nil for other paths.
-func (r *reference) at(path string) (body []byte, media string) {
+func (r *reference) find(path string) (body []byte, media string) {
 	switch path {
 	case "/api/openapi.json":
 		return r.json, "application/json"
@@ -66,11 +66,11 @@ func (r *reference) at(path string) (body []byte, media string) {
 	}
 }
 
-// before answers with the reference where it is asked for, and leaves the rest
+// wrap answers with the reference where it is asked for, and leaves the rest
 // to the next handler.
-func (r *reference) before(next http.Handler) http.Handler {
+func (r *reference) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		body, media := r.at(req.URL.Path)
+		body, media := r.find(req.URL.Path)
 		if body == nil || req.Method != http.MethodGet && req.Method != http.MethodHead {
 			next.ServeHTTP(w, req)
 			return
@@ -108,7 +108,7 @@ type (
 	}
 )
 
-func describe(spec *openapi3.T) referencePage {
+func newReferencePage(spec *openapi3.T) referencePage {
 	page := referencePage{Title: spec.Info.Title, Version: spec.Info.Version,
 		Description: spec.Info.Description}
 	for _, tag := range spec.Tags {
@@ -148,18 +148,18 @@ func operationOf(method, path string, op *openapi3.Operation) referenceOperation
 			Required: p.Value.Required, Kind: kind, Form: form, Description: p.Value.Description})
 	}
 	if op.RequestBody != nil {
-		_, out.Body = formOf(content(op.RequestBody.Value.Content))
+		_, out.Body = formOf(firstSchema(op.RequestBody.Value.Content))
 	}
 	for _, status := range slices.Sorted(maps.Keys(op.Responses.Map())) {
 		if strings.HasPrefix(status, "2") {
-			_, out.Answer = formOf(content(op.Responses.Value(status).Value.Content))
+			_, out.Answer = formOf(firstSchema(op.Responses.Value(status).Value.Content))
 			out.Status = status
 		}
 	}
 	return out
 }
 
-func content(c openapi3.Content) *openapi3.SchemaRef {
+func firstSchema(c openapi3.Content) *openapi3.SchemaRef {
 	for _, media := range slices.Sorted(maps.Keys(c)) {
 		return c[media].Schema
 	}

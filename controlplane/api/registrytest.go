@@ -12,10 +12,13 @@ func (s *server) TestRegistry(
 ) (TestRegistryResponseObject, error) {
 	b := r.Body
 	tried, err := s.Catalog.TryRegistry(ctx, actorOf(ctx), catalog.RegistryTry{
-		Name: r.Name, Image: or(b.Image, ""), Pattern: or(b.Pattern, ""),
+		Name: r.Name, Image: valueOr(b.Image, ""), Pattern: valueOr(b.Pattern, ""),
 		TagQuery: catalog.TagQuery{
-			Search: or(b.Search, ""), Order: catalog.TagOrder(or(b.Order, RegistryTestOrderVersion)),
-			Page: controlplane.Page{Limit: or(b.Limit, 50)},
+			Search: valueOr(
+				b.Search,
+				"",
+			), Order: catalog.TagOrder(valueOr(b.Order, RegistryTestOrderVersion)),
+			Page: controlplane.Page{Limit: valueOr(b.Limit, 50)},
 		},
 	})
 	if err != nil {
@@ -27,14 +30,14 @@ func (s *server) TestRegistry(
 func registryTested(tried catalog.RegistryTried, listed bool) RegistryTested {
 	out := RegistryTested{Ok: tried.Refused == nil, TookMs: tried.Took.Milliseconds()}
 	if tried.Refused != nil {
-		out.Detail, out.Remedy = some(tried.Refused.Message), some(tried.Refused.Remedy)
+		out.Detail, out.Remedy = ptrOrNil(tried.Refused.Message), ptrOrNil(tried.Refused.Remedy)
 		return out
 	}
 	if !listed {
 		return out
 	}
 	out.Total, out.Matching = &tried.Page.Total, &tried.Page.Matching
-	out.Stale = some(tried.Page.Stale)
+	out.Stale = ptrOrNil(tried.Page.Stale)
 	items := tagsOf(tried.Page)
 	out.Items = &items
 	return out

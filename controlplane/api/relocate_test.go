@@ -33,7 +33,7 @@ func newRelocation(t *testing.T) *relocation {
 	r := &relocation{world: newWorld(t)}
 	r.shop()
 	r.root, r.from = r.token("root"), r.node
-	data := service("db", "api")
+	data := toService("db", "api")
 	// A shared volume is copied once, however often it is mounted.
 	data.Service.Volumes = []pipeline.Volume{{Name: "data", Path: "/data", Shared: "site"},
 		{Name: "again", Path: "/again", Shared: "site", ReadOnly: true}}

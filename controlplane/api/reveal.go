@@ -14,7 +14,10 @@ func (s *server) ListDeploymentSecrets(
 		return nil, err
 	}
 	return ListDeploymentSecrets200JSONResponse{
-		Items: each(names, func(name string) DeploymentSecret { return DeploymentSecret{Name: name} }),
+		Items: convertAll(
+			names,
+			func(name string) DeploymentSecret { return DeploymentSecret{Name: name} },
+		),
 	}, nil
 }
 

@@ -11,11 +11,11 @@ import (
 func (s *server) ListRules(
 	ctx context.Context, r ListRulesRequestObject,
 ) (ListRulesResponseObject, error) {
-	all, next, err := s.Reviews.ListRules(ctx, actorOf(ctx), page(r.Params.Cursor, r.Params.Limit))
+	all, next, err := s.Reviews.ListRules(ctx, actorOf(ctx), toPage(r.Params.Cursor, r.Params.Limit))
 	if err != nil {
 		return nil, err
 	}
-	return ListRules200JSONResponse{Items: each(all, rule), NextCursor: some(next)}, nil
+	return ListRules200JSONResponse{Items: convertAll(all, toRule), NextCursor: ptrOrNil(next)}, nil
 }
 
 func (s *server) GetRule(
@@ -25,7 +25,7 @@ func (s *server) GetRule(
 	if err != nil {
 		return nil, err
 	}
-	return GetRule200JSONResponse{Rule: rule(found), Reviews: each(reviews, reviewed)}, nil
+	return GetRule200JSONResponse{Rule: toRule(found), Reviews: convertAll(reviews, toReview)}, nil
 }
 
 func (s *server) PutRule(
@@ -34,18 +34,18 @@ func (s *server) PutRule(
 	b := r.Body
 	saved, err := s.Reviews.PutRule(ctx, actorOf(ctx), review.RulePut{
 		Rule: controlplane.ReviewRule{Name: r.Name, Source: controlplane.ReviewSource(b.Source),
-			Repository: or(b.Repository, ""), Project: b.Project, Environment: b.Environment,
-			Branch: or(b.Branch, ""), Tag: b.Tag, APIURL: or(b.ApiUrl, ""),
-			Wait:   time.Duration(or(b.WaitMinutes, 30)) * time.Minute,
-			Active: or(b.Active, true)},
+			Repository: valueOr(b.Repository, ""), Project: b.Project, Environment: b.Environment,
+			Branch: valueOr(b.Branch, ""), Tag: b.Tag, APIURL: valueOr(b.ApiUrl, ""),
+			Wait:   time.Duration(valueOr(b.WaitMinutes, 30)) * time.Minute,
+			Active: valueOr(b.Active, true)},
 		Secret: secretValue(b.Secret), Token: secretValue(b.Token)})
 	if err != nil {
 		return nil, err
 	}
 	out := PutRule200JSONResponse{Created: saved.Created, Changed: &saved.Changed,
-		Rule: rule(saved.Rule)}
+		Rule: toRule(saved.Rule)}
 	if !saved.Made.Empty() {
-		out.Secret = some(saved.Made.Reveal())
+		out.Secret = ptrOrNil(saved.Made.Reveal())
 	}
 	return out, nil
 }
@@ -59,16 +59,16 @@ func (s *server) DeleteRule(
 	return DeleteRule204Response{}, nil
 }
 
-func rule(r controlplane.ReviewRule) Rule {
-	return Rule{Name: r.Name, Source: RuleSource(r.Source), Repository: some(r.Repository),
-		Project: r.Project, Environment: r.Environment, Branch: some(r.Branch), Tag: r.Tag,
-		WaitMinutes: int(r.Wait / time.Minute), ApiUrl: some(r.APIURL), Active: r.Active,
+func toRule(r controlplane.ReviewRule) Rule {
+	return Rule{Name: r.Name, Source: RuleSource(r.Source), Repository: ptrOrNil(r.Repository),
+		Project: r.Project, Environment: r.Environment, Branch: ptrOrNil(r.Branch), Tag: r.Tag,
+		WaitMinutes: int(r.Wait / time.Minute), ApiUrl: ptrOrNil(r.APIURL), Active: r.Active,
 		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt}
 }
 
-func reviewed(r controlplane.Review) Review {
-	return Review{Key: r.Key, Number: some(r.Number), Title: some(r.Title), Branch: r.Branch,
-		Commit: some(r.Commit), Link: some(r.Link), Tag: r.Tag, Deployment: r.Deployment,
-		DeploymentId: some(string(r.DeploymentID)), State: ReviewState(r.State),
-		Detail: some(r.Detail), ChangedAt: r.ChangedAt}
+func toReview(r controlplane.Review) Review {
+	return Review{Key: r.Key, Number: ptrOrNil(r.Number), Title: ptrOrNil(r.Title), Branch: r.Branch,
+		Commit: ptrOrNil(r.Commit), Link: ptrOrNil(r.Link), Tag: r.Tag, Deployment: r.Deployment,
+		DeploymentId: ptrOrNil(string(r.DeploymentID)), State: ReviewState(r.State),
+		Detail: ptrOrNil(r.Detail), ChangedAt: r.ChangedAt}
 }

@@ -15,7 +15,7 @@ func (s *server) PreflightDraft(
 	if err != nil {
 		return nil, err
 	}
-	return PreflightDraft200JSONResponse(preflight(found)), nil
+	return PreflightDraft200JSONResponse(toPreflight(found)), nil
 }
 
 func (s *server) CreateScratch(
@@ -26,7 +26,7 @@ func (s *server) CreateScratch(
 	if err != nil {
 		return nil, err
 	}
-	body, place, err := s.made(ctx, d.ID)
+	body, place, err := s.readCreated(ctx, d.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func scratchRequest(project string, body Scratch) (lifecycle.Request, lifecycle.
 	asked := deploymentRequest(DeploymentCreate{Name: body.Name, Project: project,
 		Environment: body.Environment, Versions: body.Versions})
 	return asked, lifecycle.Drawn{Pipeline: body.Pipeline,
-		Steps: each(or(body.Steps, nil), func(key string) pipeline.StepKey {
+		Steps: convertAll(valueOr(body.Steps, nil), func(key string) pipeline.StepKey {
 			return pipeline.StepKey(key)
 		})}
 }

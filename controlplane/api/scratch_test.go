@@ -18,7 +18,7 @@ func TestScratch_PreflightOfADraftMakesNothing(t *testing.T) {
 	root := w.token("root")
 	before := w.rows(root) + w.versions(root)
 	draft := shopPipeline()
-	draft.Steps = append(draft.Steps, service("second", "api"))
+	draft.Steps = append(draft.Steps, toService("second", "api"))
 	body := object{"name": "dry-run", "environment": "qa", "pipeline": draft,
 		"versions": object{"api": "1.0", "second": "1.0"}}
 	found := w.preflightDraft(root, body)
@@ -51,8 +51,8 @@ func TestScratch_RunsABranch(t *testing.T) {
 	w.shop()
 	root := w.token("root")
 	draft := shopPipeline()
-	first, alone := service("first-of-two", "api"), service("alone", "api")
-	second := service("second-of-two", "api")
+	first, alone := toService("first-of-two", "api"), toService("alone", "api")
+	second := toService("second-of-two", "api")
 	second.Needs = append(second.Needs, first.Key)
 	draft.Steps = append(draft.Steps, second, alone, first)
 	before := w.versions(root)

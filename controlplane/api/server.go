@@ -143,9 +143,13 @@ func New(c Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := parts{api: s.sameOrigin(described.before(doors)), hooks: c.Reviews,
-		probes: Probes(c.Ready), pages: s.plain(newPages(c.UI)), oidc: http.HandlerFunc(s.oidc)}
-	return s.believeProxies(s.named(s.logged(s.recovered(s.hardened(s.limitIdleBodies(all)))))), nil
+	all := parts{api: s.sameOrigin(described.wrap(doors)), hooks: c.Reviews,
+		probes: Probes(
+			c.Ready,
+		), pages: s.withPlainPages(newPages(c.UI)), oidc: http.HandlerFunc(s.serveOIDC)}
+	return s.believeProxies(
+		s.withRequestID(s.withAccessLog(s.withRecovery(s.withSecurityHeaders(s.limitIdleBodies(all))))),
+	), nil
 }
 
 // parts routes to the API, the probes and the pages. http.ServeMux is not used because

@@ -47,14 +47,14 @@ type stream struct {
 	run func(ctx context.Context, out *sse) error
 }
 
-func (s stream) VisitStreamDeploymentResponse(w http.ResponseWriter) error  { return s.visit(w) }
-func (s stream) VisitStreamEventsResponse(w http.ResponseWriter) error      { return s.visit(w) }
-func (s stream) VisitStreamServiceLogsResponse(w http.ResponseWriter) error { return s.visit(w) }
-func (s stream) VisitStreamLogsResponse(w http.ResponseWriter) error        { return s.visit(w) }
-func (s stream) VisitStreamNodesResponse(w http.ResponseWriter) error       { return s.visit(w) }
-func (s stream) VisitStreamProvisionResponse(w http.ResponseWriter) error   { return s.visit(w) }
+func (s stream) VisitStreamDeploymentResponse(w http.ResponseWriter) error  { return s.serve(w) }
+func (s stream) VisitStreamEventsResponse(w http.ResponseWriter) error      { return s.serve(w) }
+func (s stream) VisitStreamServiceLogsResponse(w http.ResponseWriter) error { return s.serve(w) }
+func (s stream) VisitStreamLogsResponse(w http.ResponseWriter) error        { return s.serve(w) }
+func (s stream) VisitStreamNodesResponse(w http.ResponseWriter) error       { return s.serve(w) }
+func (s stream) VisitStreamProvisionResponse(w http.ResponseWriter) error   { return s.serve(w) }
 
-func (s stream) visit(w http.ResponseWriter) error {
+func (s stream) serve(w http.ResponseWriter) error {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store, no-transform")
@@ -66,18 +66,18 @@ func (s stream) visit(w http.ResponseWriter) error {
 	out := &sse{w: w, control: http.NewResponseController(w)}
 	// The server's own read deadline would end the stream in the middle.
 	_ = out.control.SetReadDeadline(time.Time{})
-	out.comment("open")
+	out.addComment("open")
 	err := out.flush()
 	if err == nil {
 		err = s.run(ctx, out)
 	}
-	s.ended(err)
+	s.logEnd(err)
 	return nil
 }
 
-// ended logs what is our fault. That a listener left or may listen no longer
+// logEnd logs what is our fault. That a listener left or may listen no longer
 // is everyday life.
-func (s stream) ended(err error) {
+func (s stream) logEnd(err error) {
 	if err == nil || s.ctx.Err() != nil || controlplane.KindOf(err) != "" {
 		return
 	}
@@ -86,7 +86,7 @@ func (s stream) ended(err error) {
 
 // addEvent adds an event. After an event without an id, a listener resumes from the
 // last one with an id.
-func (s *sse) event(name, id string, data any) error {
+func (s *sse) addEvent(name, id string, data any) error {
 	body, err := json.Marshal(data)
 	if err != nil {
 		return fmt.Errorf("encode event %s: %w", name, err)
@@ -101,8 +101,8 @@ func (s *sse) event(name, id string, data any) error {
 	return nil
 }
 
-// comment adds what listeners ignore.
-func (s *sse) comment(text string) { s.batch.WriteString(": " + text + "\n\n") }
+// addComment adds what listeners ignore.
+func (s *sse) addComment(text string) { s.batch.WriteString(": " + text + "\n\n") }
 
 // flush sends what was collected.
 func (s *sse) flush() error {
@@ -123,24 +123,29 @@ func (s *sse) flush() error {
 	return nil
 }
 
-// beat sends a comment when it has been quiet for long.
-func (s *sse) beat(now time.Time) error {
+// sendHeartbeat sends a comment when it has been quiet for long.
+func (s *sse) sendHeartbeat(now time.Time) error {
 	if now.Sub(s.sent) < beatEvery {
 		return nil
 	}
-	s.comment("still here")
+	s.addComment("still here")
 	return s.flush()
 }
 
 // pollFunc adds what is new for the caller to a stream, a bounded amount. more is set
 // if there is more.
-type looker func(context.Context, caller) (more bool, err error)
+type pollFunc func(context.Context, caller) (more bool, err error)
 
 // streamChanges polls when one of the topics was notified, and every pollEvery, until
 // a poll fails or the context ends. Before each poll it checks the caller's access
 // again, and passes the caller as they are now.
-func (s *server) watch(ctx context.Context, out *sse, key string, topics []controlplane.Topic,
-	look looker) error {
+func (s *server) streamChanges(
+	ctx context.Context,
+	out *sse,
+	key string,
+	topics []controlplane.Topic,
+	look pollFunc,
+) error {
 	wake, stop := s.Subscribe(key, topics...)
 	defer stop()
 	touched, stopTouched := s.Subscribe("", controlplane.TopicAccess)
@@ -158,7 +163,7 @@ func (s *server) watch(ctx context.Context, out *sse, key string, topics []contr
 		}
 		if now := time.Now(); now.Sub(checked) >= checkEvery {
 			var err error
-			if who, err = s.again(ctx, who); err != nil {
+			if who, err = s.reauthenticate(ctx, who); err != nil {
 				return err
 			}
 			checked = now
@@ -183,7 +188,7 @@ func (s *server) watch(ctx context.Context, out *sse, key string, topics []contr
 			asOf = time.Now()
 		case now := <-tick.C:
 			asOf = now.Add(-pollShared)
-			if err := out.beat(now); err != nil {
+			if err := out.sendHeartbeat(now); err != nil {
 				return err
 			}
 		}

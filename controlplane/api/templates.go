@@ -13,7 +13,7 @@ func (s *server) ListTemplates(
 	if err != nil {
 		return nil, err
 	}
-	return ListTemplates200JSONResponse{Items: each(all, templateView)}, nil
+	return ListTemplates200JSONResponse{Items: convertAll(all, templateView)}, nil
 }
 
 func (s *server) GetTemplate(
@@ -31,9 +31,10 @@ func (s *server) PutTemplate(
 ) (PutTemplateResponseObject, error) {
 	b := r.Body
 	x, err := s.Lifecycle.PutTemplate(ctx, actorOf(ctx), r.Name, controlplane.Template{
-		Name: r.Template, Description: or(b.Description, ""), Environment: or(b.Environment, ""),
-		Versions: or(b.Versions, nil), DeploymentName: or(b.DeploymentName, ""),
-		Wait: or(b.Wait, false), Priority: b.Priority})
+		Name: r.Template, Description: valueOr(b.Description, ""),
+		Environment: valueOr(b.Environment, ""),
+		Versions: valueOr(b.Versions, nil), DeploymentName: valueOr(b.DeploymentName, ""),
+		Wait: valueOr(b.Wait, false), Priority: b.Priority})
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +55,7 @@ func templateView(x controlplane.Template) Template {
 	if versions == nil {
 		versions = map[string]string{}
 	}
-	return Template{Name: x.Name, Description: x.Description, Environment: some(x.Environment),
-		Versions: versions, DeploymentName: some(x.DeploymentName), Wait: x.Wait,
+	return Template{Name: x.Name, Description: x.Description, Environment: ptrOrNil(x.Environment),
+		Versions: versions, DeploymentName: ptrOrNil(x.DeploymentName), Wait: x.Wait,
 		Priority: x.Priority, UpdatedBy: x.UpdatedBy, UpdatedAt: x.UpdatedAt}
 }

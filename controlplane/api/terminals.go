@@ -84,9 +84,9 @@ func (c reachSocket) VisitOpenReachResponse(w http.ResponseWriter) error {
 	ws.SetReadLimit(sidecar.MaxFrame + 1)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.ctx))
 	defer cancel()
-	visit, first, err := c.greeted(ctx, ws)
+	visit, first, err := c.openVisit(ctx, ws)
 	if err != nil {
-		c.refuse(ctx, ws, err)
+		c.sendRefusal(ctx, ws, err)
 		return nil
 	}
 	why := c.serve(ctx, ws, visit, first)
@@ -96,8 +96,8 @@ func (c reachSocket) VisitOpenReachResponse(w http.ResponseWriter) error {
 	return nil
 }
 
-// greeted reads the first frame, takes its ticket and opens what it is for.
-func (c reachSocket) greeted(
+// openVisit reads the first frame, takes its ticket and opens what it is for.
+func (c reachSocket) openVisit(
 	ctx context.Context, ws *websocket.Conn,
 ) (*reach.Visit, greeting, error) {
 	var g greeting
@@ -119,7 +119,7 @@ func (c reachSocket) greeted(
 }
 
 // sendRefusal sends the error as an HTTP answer would have it, and closes.
-func (c reachSocket) refuse(ctx context.Context, ws *websocket.Conn, err error) {
+func (c reachSocket) sendRefusal(ctx context.Context, ws *websocket.Conn, err error) {
 	var known *controlplane.Error
 	if !errors.As(err, &known) {
 		c.server.Log.WarnContext(ctx, "a connection into a service failed",
@@ -127,7 +127,7 @@ func (c reachSocket) refuse(ctx context.Context, ws *websocket.Conn, err error) 
 		known = &controlplane.Error{Kind: controlplane.Unavailable, Code: "node_unreachable",
 			Message: "the service's node does not answer", Remedy: "Try again when it is online."}
 	}
-	text, _ := json.Marshal(map[string]Problem{"problem": problem(known, requestID(c.ctx))})
+	text, _ := json.Marshal(map[string]Problem{"problem": toProblem(known, requestID(c.ctx))})
 	out, cancel := context.WithTimeout(ctx, writeWithin)
 	defer cancel()
 	if ws.Write(out, websocket.MessageText, text) == nil {
@@ -135,8 +135,8 @@ func (c reachSocket) refuse(ctx context.Context, ws *websocket.Conn, err error) 
 	}
 }
 
-// lineOf is a connection under way.
-type lineOf struct {
+// visitConn is a connection under way.
+type visitConn struct {
 	reachSocket
 	ws    *websocket.Conn
 	visit *reach.Visit
@@ -145,9 +145,9 @@ type lineOf struct {
 	used atomic.Int64
 }
 
-func (l *lineOf) touch() { l.used.Store(time.Now().UnixNano()) }
+func (l *visitConn) touch() { l.used.Store(time.Now().UnixNano()) }
 
-func (l *lineOf) terminal() bool { return l.visit.Kind == controlplane.ReachTerminal }
+func (l *visitConn) isTerminal() bool { return l.visit.Kind == controlplane.ReachTerminal }
 
 // serve copies bytes until one end closes, and returns why it ended.
 func (c reachSocket) serve(
@@ -155,15 +155,15 @@ func (c reachSocket) serve(
 ) string {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	l := &lineOf{reachSocket: c, ws: ws, visit: visit, to: sidecar.NewFrameWriter(visit)}
+	l := &visitConn{reachSocket: c, ws: ws, visit: visit, to: sidecar.NewFrameWriter(visit)}
 	l.touch()
-	if err := l.begin(ctx, g); err != nil {
+	if err := l.sendStart(ctx, g); err != nil {
 		return "connection lost"
 	}
 	ended := make(chan string, 3)
 	go func() { ended <- l.fromPerson(ctx) }()
 	go func() { ended <- l.fromService(ctx) }()
-	go func() { ended <- l.watch(ctx) }()
+	go func() { ended <- l.watchIdle(ctx) }()
 	why := <-ended
 	// Close the service's end at once, so that a person without access can type nothing
 	// while we close the other end. Then close that one with the reason, but do not wait
@@ -178,8 +178,8 @@ func (c reachSocket) serve(
 
 // sendStart tells the service's end what to run, and the person's end that it is
 // ready.
-func (l *lineOf) begin(ctx context.Context, g greeting) error {
-	if l.terminal() {
+func (l *visitConn) sendStart(ctx context.Context, g greeting) error {
+	if l.isTerminal() {
 		err := l.to.JSON(sidecar.FrameStart, sidecar.Start{Command: g.Command, TTY: g.TTY,
 			Window: g.Window})
 		if err != nil {
@@ -189,7 +189,7 @@ func (l *lineOf) begin(ctx context.Context, g greeting) error {
 	return l.write(ctx, websocket.MessageText, []byte(`{"ready":true}`))
 }
 
-func (l *lineOf) write(ctx context.Context, kind websocket.MessageType, data []byte) error {
+func (l *visitConn) write(ctx context.Context, kind websocket.MessageType, data []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, writeWithin)
 	defer cancel()
 	return l.ws.Write(ctx, kind, data)
@@ -198,7 +198,7 @@ func (l *lineOf) write(ctx context.Context, kind websocket.MessageType, data []b
 // fromPerson passes on what the person sends. A terminal's messages are frames:
 // one byte of kind, and content. To a port an empty message is the end of what the
 // person sends; what the service answers still comes back.
-func (l *lineOf) fromPerson(ctx context.Context) string {
+func (l *visitConn) fromPerson(ctx context.Context) string {
 	for {
 		_, data, err := l.ws.Read(ctx)
 		if err != nil {
@@ -206,8 +206,8 @@ func (l *lineOf) fromPerson(ctx context.Context) string {
 		}
 		l.touch()
 		switch {
-		case l.terminal():
-			err = l.frame(data)
+		case l.isTerminal():
+			err = l.forwardFrame(data)
 		case len(data) == 0:
 			err = l.visit.CloseWrite()
 		default:
@@ -219,7 +219,7 @@ func (l *lineOf) fromPerson(ctx context.Context) string {
 	}
 }
 
-func (l *lineOf) frame(data []byte) error {
+func (l *visitConn) forwardFrame(data []byte) error {
 	if len(data) == 0 {
 		return nil
 	}
@@ -232,8 +232,8 @@ func (l *lineOf) frame(data []byte) error {
 }
 
 // fromService passes on what comes back.
-func (l *lineOf) fromService(ctx context.Context) string {
-	if !l.terminal() {
+func (l *visitConn) fromService(ctx context.Context) string {
+	if !l.isTerminal() {
 		return l.bytesFromService(ctx)
 	}
 	for {
@@ -251,7 +251,7 @@ func (l *lineOf) fromService(ctx context.Context) string {
 	}
 }
 
-func (l *lineOf) bytesFromService(ctx context.Context) string {
+func (l *visitConn) bytesFromService(ctx context.Context) string {
 	buffer := make([]byte, sidecar.MaxFrame)
 	for {
 		n, err := l.visit.Read(buffer)
@@ -270,7 +270,7 @@ func (l *lineOf) bytesFromService(ctx context.Context) string {
 
 // watchIdle ends a connection that is idle, or whose person lost access, and pings the
 // others.
-func (l *lineOf) watch(ctx context.Context) string {
+func (l *visitConn) watchIdle(ctx context.Context) string {
 	touched, stop := l.server.Subscribe("", controlplane.TopicAccess)
 	defer stop()
 	check := time.NewTicker(checkEvery)
@@ -289,7 +289,7 @@ func (l *lineOf) watch(ctx context.Context) string {
 		if time.Since(time.Unix(0, l.used.Load())) > idle {
 			return "idle for too long"
 		}
-		who, err := l.server.again(ctx, callerOf(l.ctx))
+		who, err := l.server.reauthenticate(ctx, callerOf(l.ctx))
 		if err == nil {
 			err = l.server.Reach.StillMay(ctx, who.actor, l.visit.Wish)
 		}
@@ -300,13 +300,13 @@ func (l *lineOf) watch(ctx context.Context) string {
 			continue
 		}
 		pinged = time.Now()
-		if l.terminal() && l.to.Write(sidecar.FramePing, nil) != nil || l.ping(ctx) != nil {
+		if l.isTerminal() && l.to.Write(sidecar.FramePing, nil) != nil || l.ping(ctx) != nil {
 			return "connection lost"
 		}
 	}
 }
 
-func (l *lineOf) ping(ctx context.Context) error {
+func (l *visitConn) ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeWithin)
 	defer cancel()
 	return l.ws.Ping(ctx)

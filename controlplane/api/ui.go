@@ -26,7 +26,7 @@ func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, found := p.read(name)
 	switch {
 	case found && name != "index.html":
-		w.Header().Set("Cache-Control", caching(name))
+		w.Header().Set("Cache-Control", cacheControl(name))
 	case strings.HasPrefix(name, "assets/"):
 		// An old page asks for a file of its own build: the start page in its
 		// place would be a script full of HTML.
@@ -71,8 +71,8 @@ func takesGzip(h http.Header) bool {
 	return false
 }
 
-// caching is for ever for what has its content's hash in its name.
-func caching(name string) string {
+// cacheControl is for ever for what has its content's hash in its name.
+func cacheControl(name string) string {
 	if strings.HasPrefix(name, "assets/") {
 		return "public, max-age=31536000, immutable"
 	}

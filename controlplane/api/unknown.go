@@ -14,18 +14,18 @@ func (s *server) ListUnknownDeployments(
 	if err != nil {
 		return nil, err
 	}
-	return ListUnknownDeployments200JSONResponse{Items: each(all, unknown)}, nil
+	return ListUnknownDeployments200JSONResponse{Items: convertAll(all, toUnknownDeployment)}, nil
 }
 
-func unknown(u controlplane.UnknownDeployment) UnknownDeployment {
+func toUnknownDeployment(u controlplane.UnknownDeployment) UnknownDeployment {
 	view := UnknownDeployment{Id: string(u.ID), Name: u.Name, Project: u.Project,
 		Environment: u.Environment, Phase: u.Phase, FoundAt: u.FoundAt,
-		Purging: u.PurgedAt != nil, Disputed: &u.Disputed, Run: some(string(u.Run)),
-		Generation: some(u.Generation)}
+		Purging: u.PurgedAt != nil, Disputed: &u.Disputed, Run: ptrOrNil(string(u.Run)),
+		Generation: ptrOrNil(u.Generation)}
 	if u.Disputed {
 		status := DeploymentStatus(u.Status)
 		view.Reason, view.Status = &u.Reason, &status
-		view.RowRun, view.RowGeneration = some(string(u.RowRun)), some(u.RowGeneration)
+		view.RowRun, view.RowGeneration = ptrOrNil(string(u.RowRun)), ptrOrNil(u.RowGeneration)
 	}
 	return view
 }
@@ -34,7 +34,7 @@ func (s *server) AdoptDeployment(
 	ctx context.Context, r AdoptDeploymentRequestObject,
 ) (AdoptDeploymentResponseObject, error) {
 	d, err := s.Lifecycle.Adopt(ctx, actorOf(ctx), r.Name, controlplane.DeploymentID(r.Id),
-		s.describe)
+		s.describeDeployment)
 	if err != nil {
 		return nil, err
 	}
@@ -42,14 +42,14 @@ func (s *server) AdoptDeployment(
 	if err != nil {
 		return nil, err
 	}
-	return AdoptDeployment200JSONResponse(deployment(view)), nil
+	return AdoptDeployment200JSONResponse(toDeployment(view)), nil
 }
 
 func (s *server) PurgeDeployment(
 	ctx context.Context, r PurgeDeploymentRequestObject,
 ) (PurgeDeploymentResponseObject, error) {
 	err := s.Lifecycle.Purge(ctx, actorOf(ctx), r.Name, controlplane.DeploymentID(r.Id),
-		s.describe)
+		s.describeDeployment)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (s *server) RecreateDisputed(
 	ctx context.Context, r RecreateDisputedRequestObject,
 ) (RecreateDisputedResponseObject, error) {
 	d, err := s.Lifecycle.RecreateDisputed(ctx, actorOf(ctx), r.Name,
-		controlplane.DeploymentID(r.Id), s.describe)
+		controlplane.DeploymentID(r.Id), s.describeDeployment)
 	if err != nil {
 		return nil, err
 	}
@@ -68,11 +68,11 @@ func (s *server) RecreateDisputed(
 	if err != nil {
 		return nil, err
 	}
-	return RecreateDisputed200JSONResponse(deployment(view)), nil
+	return RecreateDisputed200JSONResponse(toDeployment(view)), nil
 }
 
-// describe asks a node what it knows of a deployment.
-func (s *server) describe(ctx context.Context, node controlplane.NodeID,
+// describeDeployment asks a node what it knows of a deployment.
+func (s *server) describeDeployment(ctx context.Context, node controlplane.NodeID,
 	id controlplane.DeploymentID) (lifecycle.Found, error) {
 	if s.Describe == nil {
 		return lifecycle.Found{}, noNodes()

@@ -33,9 +33,9 @@ const maxName = 64
 // maxProblems bounds the problems in one answer.
 const maxProblems = 50
 
-// validate holds the request to the contract. What it refuses is answered by
+// validateRequest holds the request to the contract. What it refuses is answered by
 // naming the field and never by quoting the value: that may be a secret.
-func (d *door) validate(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
+func (d *route) validateRequest(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
 	file, err := d.fileBody(w, r)
 	var body []byte
 	if err == nil && !file {
@@ -63,7 +63,7 @@ func (d *door) validate(w http.ResponseWriter, r *http.Request) (*http.Request, 
 		case openapi3.ParameterInHeader:
 			values = r.Header.Values(name)
 		}
-		if err := storable(name, values); err != nil {
+		if err := checkStorable(name, values); err != nil {
 			return r, err
 		}
 	}
@@ -78,7 +78,7 @@ func (d *door) validate(w http.ResponseWriter, r *http.Request) (*http.Request, 
 		},
 	})
 	if err != nil {
-		return r, refusal(err)
+		return r, validationError(err)
 	}
 	if !file {
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -100,7 +100,7 @@ func wholeQuery(r *http.Request) (url.Values, error) {
 
 // knownQuery refuses a parameter that the operation does not have. If it were ignored,
 // a filter with a misspelt name would return everything.
-func (d *door) knownQuery(query url.Values) error {
+func (d *route) knownQuery(query url.Values) error {
 	var known []string
 	for _, p := range d.route.Operation.Parameters {
 		if p.Value.In == openapi3.ParameterInQuery {
@@ -124,7 +124,7 @@ func (d *door) knownQuery(query url.Values) error {
 
 // fileBody reports whether the operation takes a file, which is read as it comes.
 // A form on a foreign page cannot send one of this media type.
-func (d *door) fileBody(w http.ResponseWriter, r *http.Request) (bool, error) {
+func (d *route) fileBody(w http.ResponseWriter, r *http.Request) (bool, error) {
 	body := d.route.Operation.RequestBody
 	if body == nil || body.Value.Content["application/octet-stream"] == nil {
 		return false, nil
@@ -143,9 +143,9 @@ func (d *door) fileBody(w http.ResponseWriter, r *http.Request) (bool, error) {
 	return true, nil
 }
 
-// storable refuses text that the database would: the contract's patterns do
+// checkStorable refuses text that the database would: the contract's patterns do
 // not cover every parameter.
-func storable(name string, values []string) error {
+func checkStorable(name string, values []string) error {
 	for _, v := range values {
 		if !utf8.ValidString(v) || strings.Contains(v, "\x00") {
 			return &controlplane.Error{Kind: controlplane.Invalid, Code: "invalid", Field: name,
@@ -224,9 +224,9 @@ func invalidBody(message string) error {
 		Message: message, Remedy: "Send one JSON object as the API's description says."}
 }
 
-// malformed answers what the generated code could not read although the
+// writeMalformed answers what the generated code could not read although the
 // contract allows it.
-func (s *server) malformed(w http.ResponseWriter, r *http.Request, err error) {
+func (s *server) writeMalformed(w http.ResponseWriter, r *http.Request, err error) {
 	refused := &controlplane.Error{Kind: controlplane.Invalid, Code: "request_invalid",
 		Message: "the request could not be read",
 		Remedy:  "Send it as the API's description says."}
@@ -240,12 +240,12 @@ func (s *server) malformed(w http.ResponseWriter, r *http.Request, err error) {
 		refused.Field = param.ParamName
 		refused.Message = "this cannot be read"
 	}
-	s.fail(w, r, refused)
+	s.writeError(w, r, refused)
 }
 
-// refusal turns what the validator found into one error of ours.
-func refusal(err error) error {
-	found := collect(nil, "", err)
+// validationError turns what the validator found into one error of ours.
+func validationError(err error) error {
+	found := collectProblems(nil, "", err)
 	if len(found) > maxProblems {
 		found = found[:maxProblems]
 	}
@@ -269,15 +269,15 @@ func refusal(err error) error {
 	return out
 }
 
-// collect walks the validator's errors. at is the parameter, "" in the body.
-func collect(all []controlplane.Problem, at string, err error) []controlplane.Problem {
+// collectProblems walks the validator's errors. at is the parameter, "" in the body.
+func collectProblems(all []controlplane.Problem, at string, err error) []controlplane.Problem {
 	var many openapi3.MultiError
 	var request *openapi3filter.RequestError
 	var schema *openapi3.SchemaError
 	switch {
-	case outermost(err, &many):
+	case asMultiError(err, &many):
 		for _, one := range many {
-			all = collect(all, at, one)
+			all = collectProblems(all, at, one)
 		}
 		return all
 	case errors.As(err, &request):
@@ -285,10 +285,10 @@ func collect(all []controlplane.Problem, at string, err error) []controlplane.Pr
 			at = request.Parameter.Name
 		}
 		if request.Err != nil {
-			return collect(all, at, request.Err)
+			return collectProblems(all, at, request.Err)
 		}
 		return append(all, controlplane.Problem{Field: at, Code: "invalid",
-			Message: plain(request)})
+			Message: reasonText(request)})
 	case errors.As(err, &schema):
 		return append(all, schemaProblem(at, schema))
 	default:
@@ -299,14 +299,14 @@ func collect(all []controlplane.Problem, at string, err error) []controlplane.Pr
 
 // asMultiError is errors.As without unwrapping: a list found inside the error of one
 // parameter must not lose the parameter's name.
-func outermost(err error, many *openapi3.MultiError) bool {
+func asMultiError(err error, many *openapi3.MultiError) bool {
 	list, ok := err.(openapi3.MultiError) //nolint:errorlint // no deeper, on purpose
 	*many = list
 	return ok
 }
 
-// plain is the reason without its details, which quote values.
-func plain(e *openapi3filter.RequestError) string {
+// reasonText is the reason without its details, which quote values.
+func reasonText(e *openapi3filter.RequestError) string {
 	if e.Reason == "" {
 		return "this cannot be read"
 	}
@@ -316,7 +316,7 @@ func plain(e *openapi3filter.RequestError) string {
 func schemaProblem(at string, e *openapi3.SchemaError) controlplane.Problem {
 	parts := e.JSONPointer()
 	code := "invalid"
-	if name, ok := unsupported(e); ok {
+	if name, ok := unsupportedProperty(e); ok {
 		parts, code = append(parts, name), "unknown_field"
 	}
 	if e.SchemaField == "required" {
@@ -331,7 +331,7 @@ func schemaProblem(at string, e *openapi3.SchemaError) controlplane.Problem {
 
 // unsupportedProperty finds the name in "property "x" is unsupported": the validator
 // names the object, and the property only in this text.
-func unsupported(e *openapi3.SchemaError) (string, bool) {
+func unsupportedProperty(e *openapi3.SchemaError) (string, bool) {
 	rest, ok := strings.CutPrefix(e.Reason, `property "`)
 	if !ok {
 		return "", false

@@ -18,7 +18,7 @@ type Log struct {
 	store *postgres.Store
 	key   controlplane.AuditKey
 
-	witnesses witnesses
+	witnesses headMemory
 }
 
 // New makes a reader of the store's audit; the key must be the one with which the

@@ -45,19 +45,19 @@ func (l *Log) Verify(ctx context.Context, actor access.Actor) (v Verification, e
 		return v, err
 	}
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		w := walker{key: l.key, hearing: l.witnesses.hear()}
+		w := walker{key: l.key, hearing: l.witnesses.snapshot()}
 		points, err := tx.AuditCheckpoints(ctx)
 		if err != nil {
 			return err
 		}
-		w.start(points)
+		w.startAtCheckpoint(points)
 		for more := true; more && len(w.found) < mostFindings; {
 			entries, err := tx.AuditChain(ctx, w.seq, batch)
 			if err != nil {
 				return err
 			}
 			for _, e := range entries {
-				w.step(e)
+				w.checkEntry(e)
 			}
 			more = len(entries) == batch
 		}
@@ -65,8 +65,8 @@ func (l *Log) Verify(ctx context.Context, actor access.Actor) (v Verification, e
 		if err != nil {
 			return err
 		}
-		w.end(seq, link)
-		if err := w.judge(ctx, tx); err != nil {
+		w.checkEnd(seq, link)
+		if err := w.addContradictions(ctx, tx); err != nil {
 			return err
 		}
 		v = Verification{Entries: w.entries, Head: seq, HeadLink: link, Findings: w.found,
@@ -84,10 +84,10 @@ type walker struct {
 	link    controlplane.AuditLink
 	entries int64
 	found   []Finding
-	hearing hearing
+	hearing headComparison
 }
 
-func (w *walker) find(seq int64, format string, args ...any) {
+func (w *walker) addFinding(seq int64, format string, args ...any) {
 	if len(w.found) < mostFindings {
 		w.found = append(w.found, Finding{Seq: seq, Problem: fmt.Sprintf(format, args...)})
 	}
@@ -95,44 +95,44 @@ func (w *walker) find(seq int64, format string, args ...any) {
 
 // startAtCheckpoint begins after the newest checkpoint; each must have been made with
 // the key.
-func (w *walker) start(points []controlplane.AuditCheckpoint) {
+func (w *walker) startAtCheckpoint(points []controlplane.AuditCheckpoint) {
 	for _, c := range points {
 		if !w.key.Checkpoint(c).Equal(c.Seal) {
-			w.find(c.Seq, "the checkpoint at entry %d was not made by this installation: "+
+			w.addFinding(c.Seq, "the checkpoint at entry %d was not made by this installation: "+
 				"entries up to it may have been deleted", c.Seq)
 		}
 		w.seq, w.link = c.Seq, c.Link
 	}
-	w.hearing.begin(w.seq, w.link)
+	w.hearing.startAt(w.seq, w.link)
 }
 
-func (w *walker) step(e controlplane.AuditEntry) {
+func (w *walker) checkEntry(e controlplane.AuditEntry) {
 	switch {
 	case e.Seq == w.seq+2:
-		w.find(w.seq+1, "entry %d is missing", w.seq+1)
+		w.addFinding(w.seq+1, "entry %d is missing", w.seq+1)
 	case e.Seq > w.seq+2:
-		w.find(w.seq+1, "entries %d to %d are missing", w.seq+1, e.Seq-1)
+		w.addFinding(w.seq+1, "entries %d to %d are missing", w.seq+1, e.Seq-1)
 	case !w.key.Link(w.link, e).Equal(e.Link):
-		w.find(e.Seq, "entry %d was changed or moved: it says %s %q of %q",
+		w.addFinding(e.Seq, "entry %d was changed or moved: it says %s %q of %q",
 			e.Seq, e.Actor, e.Action, e.Object)
 	}
 	w.seq, w.link = e.Seq, e.Link
 	w.entries++
-	w.hearing.compare(e.Seq, e.Link)
+	w.hearing.compareLink(e.Seq, e.Link)
 }
 
-// judge adds what witnesses contradict.
-func (w *walker) judge(ctx context.Context, tx *postgres.Tx) error {
-	found, err := w.hearing.verdict(ctx, tx, w.seq)
+// addContradictions adds what witnesses contradict.
+func (w *walker) addContradictions(ctx context.Context, tx *postgres.Tx) error {
+	found, err := w.hearing.contradictions(ctx, tx, w.seq)
 	w.found = append(w.found, found[:min(len(found), mostFindings-len(w.found))]...)
 	return err
 }
 
-func (w *walker) end(head int64, link controlplane.AuditLink) {
+func (w *walker) checkEnd(head int64, link controlplane.AuditLink) {
 	switch {
 	case w.seq < head:
-		w.find(w.seq+1, "entries %d to %d are missing: the end was cut off", w.seq+1, head)
+		w.addFinding(w.seq+1, "entries %d to %d are missing: the end was cut off", w.seq+1, head)
 	case w.seq > head || !w.link.Equal(link):
-		w.find(head, "the chain's end does not belong to the last entry, %d", w.seq)
+		w.addFinding(head, "the chain's end does not belong to the last entry, %d", w.seq)
 	}
 }

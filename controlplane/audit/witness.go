@@ -16,9 +16,9 @@ import (
 // headMemory holds chain heads that others remember: those that nodes reported, and
 // those that this process sent to nodes. Somebody with the database and the key can
 // write another valid chain, but cannot make nodes forget the old one's heads.
-type witnesses struct {
+type headMemory struct {
 	mu    sync.Mutex
-	nodes map[controlplane.NodeID]statement
+	nodes map[controlplane.NodeID]observedHeads
 	// told are the heads that this process sent to nodes, oldest first.
 	told []controlplane.AuditHead
 	// agreed are heads that nodes remember and that were verified. All nodes get the same
@@ -26,8 +26,8 @@ type witnesses struct {
 	agreed []controlplane.AuditHead
 }
 
-// statement is what one witness remembers.
-type statement struct {
+// observedHeads is what one witness remembers.
+type observedHeads struct {
 	name  string
 	heads []controlplane.AuditHead
 }
@@ -49,9 +49,9 @@ func (l *Log) Testify(ctx context.Context, actor access.Actor, node controlplane
 	}
 	l.witnesses.mu.Lock()
 	if l.witnesses.nodes == nil {
-		l.witnesses.nodes = map[controlplane.NodeID]statement{}
+		l.witnesses.nodes = map[controlplane.NodeID]observedHeads{}
 	}
-	l.witnesses.nodes[node] = statement{name: name, heads: heads}
+	l.witnesses.nodes[node] = observedHeads{name: name, heads: heads}
 	known := slices.Concat(l.witnesses.told, l.witnesses.agreed)
 	l.witnesses.mu.Unlock()
 	rest := slices.DeleteFunc(slices.Clone(heads), func(h controlplane.AuditHead) bool {
@@ -60,7 +60,7 @@ func (l *Log) Testify(ctx context.Context, actor access.Actor, node controlplane
 	if len(rest) == 0 {
 		return true, nil
 	}
-	found, err := l.compare(ctx, statement{name: name, heads: rest})
+	found, err := l.compareStatement(ctx, observedHeads{name: name, heads: rest})
 	if err != nil || len(found) > 0 {
 		return false, err
 	}
@@ -79,8 +79,8 @@ func (l *Log) Tell(
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return head, false, err
 	}
-	if last, ok := l.witnesses.last(); ok {
-		found, err := l.compare(ctx, statement{itself, []controlplane.AuditHead{last}})
+	if last, ok := l.witnesses.lastHead(); ok {
+		found, err := l.compareStatement(ctx, observedHeads{itself, []controlplane.AuditHead{last}})
 		if err != nil || len(found) > 0 {
 			return last, false, err
 		}
@@ -93,12 +93,12 @@ func (l *Log) Tell(
 		return err
 	})
 	if err == nil && head.Seq > 0 {
-		l.witnesses.remember(head)
+		l.witnesses.rememberHead(head)
 	}
 	return head, err == nil && head.Seq > 0, err
 }
 
-func (w *witnesses) last() (head controlplane.AuditHead, ok bool) {
+func (w *headMemory) lastHead() (head controlplane.AuditHead, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if n := len(w.told); n > 0 {
@@ -107,7 +107,7 @@ func (w *witnesses) last() (head controlplane.AuditHead, ok bool) {
 	return head, false
 }
 
-func (w *witnesses) remember(h controlplane.AuditHead) {
+func (w *headMemory) rememberHead(h controlplane.AuditHead) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if n := len(w.told); n > 0 && w.told[n-1].Same(h) {
@@ -118,19 +118,19 @@ func (w *witnesses) remember(h controlplane.AuditHead) {
 }
 
 // snapshot returns all remembered heads.
-func (w *witnesses) hear() hearing {
+func (w *headMemory) snapshot() headComparison {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	h := newHearing(statement{itself, w.told})
+	h := newHearing(observedHeads{itself, w.told})
 	for _, s := range w.nodes {
-		h.add(s)
+		h.addHeads(s)
 	}
 	h.nodes = len(w.nodes)
 	return h
 }
 
-// compare holds one statement against the few links it is about.
-func (l *Log) compare(ctx context.Context, s statement) (found []Finding, err error) {
+// compareStatement holds one statement against the few links it is about.
+func (l *Log) compareStatement(ctx context.Context, s observedHeads) (found []Finding, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
 		points, err := tx.AuditCheckpoints(ctx)
 		if err != nil {
@@ -138,7 +138,7 @@ func (l *Log) compare(ctx context.Context, s statement) (found []Finding, err er
 		}
 		h := newHearing(s)
 		for _, c := range points {
-			h.begin(c.Seq, c.Link)
+			h.startAt(c.Seq, c.Link)
 		}
 		seqs := make([]int64, len(s.heads))
 		for i, head := range s.heads {
@@ -149,49 +149,49 @@ func (l *Log) compare(ctx context.Context, s statement) (found []Finding, err er
 			return err
 		}
 		for seq, link := range links {
-			h.compare(seq, link)
+			h.compareLink(seq, link)
 		}
 		end, _, err := tx.AuditHead(ctx)
 		if err != nil {
 			return err
 		}
-		found, err = h.verdict(ctx, tx, end)
+		found, err = h.contradictions(ctx, tx, end)
 		return err
 	})
 	return found, err
 }
 
-// hearing compares statements with the chain.
-type hearing struct {
+// headComparison compares statements with the chain.
+type headComparison struct {
 	nodes int
 	// open are the statements by entry that were not compared yet.
-	open map[int64][]testimony
+	open map[int64][]observedHead
 	// agreed are the entries that some witness agreed on.
 	agreed []int64
-	denied []testimony
+	denied []observedHead
 }
 
 // observedHead is one head, and who remembers it.
-type testimony struct {
+type observedHead struct {
 	controlplane.AuditHead
 	name string
 }
 
-func newHearing(s statement) hearing {
-	h := hearing{open: map[int64][]testimony{}}
-	h.add(s)
+func newHearing(s observedHeads) headComparison {
+	h := headComparison{open: map[int64][]observedHead{}}
+	h.addHeads(s)
 	return h
 }
 
-func (h *hearing) add(s statement) {
+func (h *headComparison) addHeads(s observedHeads) {
 	for _, head := range s.heads {
-		h.open[head.Seq] = append(h.open[head.Seq], testimony{head, s.name})
+		h.open[head.Seq] = append(h.open[head.Seq], observedHead{head, s.name})
 	}
 }
 
-// begin forgets what is about entries that retention cut off, up to this one.
-func (h *hearing) begin(seq int64, link controlplane.AuditLink) {
-	h.compare(seq, link)
+// startAt forgets what is about entries that retention cut off, up to this one.
+func (h *headComparison) startAt(seq int64, link controlplane.AuditLink) {
+	h.compareLink(seq, link)
 	for s := range h.open {
 		if s < seq {
 			delete(h.open, s)
@@ -199,7 +199,7 @@ func (h *hearing) begin(seq int64, link controlplane.AuditLink) {
 	}
 }
 
-func (h *hearing) compare(seq int64, link controlplane.AuditLink) {
+func (h *headComparison) compareLink(seq int64, link controlplane.AuditLink) {
 	for _, t := range h.open[seq] {
 		if t.Link.Equal(link) {
 			h.agreed = append(h.agreed, seq)
@@ -213,7 +213,7 @@ func (h *hearing) compare(seq int64, link controlplane.AuditLink) {
 // contradictions returns the contradicted entries, each once, and from where on. Heads
 // from before a restore are about entries that the restore lost, and the chain has an
 // entry about that, so they are ignored.
-func (h *hearing) verdict(
+func (h *headComparison) contradictions(
 	ctx context.Context, tx *postgres.Tx, end int64,
 ) (found []Finding, err error) {
 	for _, all := range h.open {
@@ -226,7 +226,7 @@ func (h *hearing) verdict(
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(h.denied, func(a, b testimony) int { return cmp.Compare(b.Seq, a.Seq) })
+	slices.SortFunc(h.denied, func(a, b observedHead) int { return cmp.Compare(b.Seq, a.Seq) })
 	var last int64
 	for _, t := range h.denied {
 		// Who remembers more of what was cut off says what others say, too.
@@ -234,13 +234,13 @@ func (h *hearing) verdict(
 			continue
 		}
 		last = t.Seq
-		found = append(found, h.finding(t, end))
+		found = append(found, h.newFinding(t, end))
 	}
 	slices.Reverse(found)
 	return found, nil
 }
 
-func (h *hearing) finding(t testimony, end int64) Finding {
+func (h *headComparison) newFinding(t observedHead, end int64) Finding {
 	if t.Seq > end {
 		return Finding{Seq: end + 1, Problem: fmt.Sprintf("entries %d to %d are missing: %s "+
 			"remembers that the chain ended at %d", end+1, t.Seq, t.name, t.Seq)}

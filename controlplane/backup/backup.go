@@ -66,7 +66,7 @@ func Write(ctx context.Context, actor access.Actor, store *postgres.Store, files
 		return err
 	}
 	d := &dump{out: bufio.NewWriterSize(file, pieceSize)}
-	if err := d.line(h); err != nil {
+	if err := d.writeLine(h); err != nil {
 		return err
 	}
 	schema, err := store.Dump(ctx, files, d)
@@ -76,7 +76,7 @@ func Write(ctx context.Context, actor access.Actor, store *postgres.Store, files
 	if schema != h.Schema {
 		return errors.New("the database was migrated meanwhile: start the backup again")
 	}
-	if err := d.end(); err != nil {
+	if err := d.writeEnd(); err != nil {
 		return err
 	}
 	return file.close()
@@ -88,7 +88,7 @@ type dump struct {
 	open bool
 }
 
-func (d *dump) line(v any) error {
+func (d *dump) writeLine(v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (d *dump) Table(t postgres.DumpTable) (io.Writer, error) {
 		return nil, err
 	}
 	d.open = true
-	return blocks{d.out}, d.line(t)
+	return blocks{d.out}, d.writeLine(t)
 }
 
 func (d *dump) endTable() error {
@@ -116,8 +116,8 @@ func (d *dump) endTable() error {
 }
 
 // writeEnd writes a table without a name, which marks the end.
-func (d *dump) end() error {
-	return errors.Join(d.endTable(), d.line(postgres.DumpTable{}), d.out.Flush())
+func (d *dump) writeEnd() error {
+	return errors.Join(d.endTable(), d.writeLine(postgres.DumpTable{}), d.out.Flush())
 }
 
 // blocks puts a length in front of each write; an empty block ends a table.
@@ -156,7 +156,7 @@ func newWriter(keys *seal.Keyring, out io.Writer) (*writer, error) {
 func (w *writer) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		if len(w.piece) == pieceSize {
-			if err := w.put(false); err != nil {
+			if err := w.writePiece(false); err != nil {
 				return 0, err
 			}
 		}
@@ -166,15 +166,15 @@ func (w *writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (w *writer) close() error { return w.put(true) }
+func (w *writer) close() error { return w.writePiece(true) }
 
-func (w *writer) put(last bool) error {
-	sealed, err := w.keys.Seal(place(w.id, w.n, last), w.piece)
+func (w *writer) writePiece(last bool) error {
+	sealed, err := w.keys.Seal(sealPlace(w.id, w.n, last), w.piece)
 	if err != nil {
 		return fmt.Errorf("seal backup: %w", err)
 	}
 	head := binary.BigEndian.AppendUint32(nil, uint32(len(sealed)))
-	head = append(head, flag(last))
+	head = append(head, lastFlag(last))
 	if _, err := w.out.Write(slices.Concat(head, sealed)); err != nil {
 		return fmt.Errorf("write backup: %w", err)
 	}
@@ -183,14 +183,14 @@ func (w *writer) put(last bool) error {
 	return nil
 }
 
-func flag(last bool) byte {
+func lastFlag(last bool) byte {
 	if last {
 		return 1
 	}
 	return 0
 }
 
-func place(id string, n int, last bool) seal.Place {
+func sealPlace(id string, n int, last bool) seal.Place {
 	column := "piece"
 	if last {
 		column = "last"

@@ -35,17 +35,17 @@ func Read(ctx context.Context, actor access.Actor, store *postgres.Store, files 
 	}
 	l := &load{in: bufio.NewReaderSize(file, 1<<16)}
 	var h header
-	if err := l.line(&h); err != nil {
+	if err := l.readLine(&h); err != nil {
 		return err
 	}
-	if err := known(files, h); err != nil {
+	if err := checkNotNewer(files, h); err != nil {
 		return err
 	}
 	return store.Load(ctx, files, h.Schema, l)
 }
 
-// known refuses a backup of a newer release than this program.
-func known(files fs.FS, h header) error {
+// checkNotNewer refuses a backup of a newer release than this program.
+func checkNotNewer(files fs.FS, h header) error {
 	names, err := fs.Glob(files, "*.sql")
 	if err != nil {
 		return err
@@ -70,10 +70,10 @@ type load struct {
 	rows *rows
 }
 
-func (l *load) line(into any) error {
+func (l *load) readLine(into any) error {
 	line, err := l.in.ReadSlice('\n')
 	if err != nil {
-		return damaged(err)
+		return asDamaged(err)
 	}
 	if err := json.Unmarshal(line, into); err != nil {
 		return errDamaged
@@ -89,7 +89,7 @@ func (l *load) Table() (postgres.DumpTable, io.Reader, error) {
 			return t, nil, err
 		}
 	}
-	if err := l.line(&t); err != nil {
+	if err := l.readLine(&t); err != nil {
 		return t, nil, err
 	}
 	if t.Name == "" {
@@ -105,7 +105,7 @@ func (l *load) nothingElse() error {
 	if errors.Is(err, io.EOF) {
 		return io.EOF
 	}
-	return damaged(err)
+	return asDamaged(err)
 }
 
 // rows reads blocks up to the empty one.
@@ -121,7 +121,7 @@ func (r *rows) Read(p []byte) (int, error) {
 	}
 	if r.left == 0 {
 		if err := binary.Read(r.in, binary.BigEndian, &r.left); err != nil {
-			return 0, damaged(err)
+			return 0, asDamaged(err)
 		}
 		if r.done = r.left == 0; r.done {
 			return 0, io.EOF
@@ -156,9 +156,9 @@ func newReader(keys *seal.Keyring, in io.Reader) (*reader, error) {
 func (r *reader) Read(p []byte) (int, error) {
 	for len(r.piece) == 0 {
 		if r.last {
-			return 0, r.end()
+			return 0, r.checkEnd()
 		}
-		if err := r.next(); err != nil {
+		if err := r.readPiece(); err != nil {
 			return 0, err
 		}
 	}
@@ -168,14 +168,14 @@ func (r *reader) Read(p []byte) (int, error) {
 }
 
 // checkEnd fails if there is data after the last piece.
-func (r *reader) end() error {
+func (r *reader) checkEnd() error {
 	if n, _ := io.ReadFull(r.in, make([]byte, 1)); n > 0 {
 		return errDamaged
 	}
 	return io.EOF
 }
 
-func (r *reader) next() error {
+func (r *reader) readPiece() error {
 	head := make([]byte, 5)
 	if _, err := io.ReadFull(r.in, head); err != nil {
 		return errDamaged
@@ -189,16 +189,16 @@ func (r *reader) next() error {
 		return errDamaged
 	}
 	r.last = head[4] == 1
-	piece, err := r.keys.Open(place(r.id, r.n, r.last), sealed)
+	piece, err := r.keys.Open(sealPlace(r.id, r.n, r.last), sealed)
 	if err != nil {
-		return r.unopened(sealed)
+		return r.unopenedError(sealed)
 	}
 	r.piece, r.n = piece, r.n+1
 	return nil
 }
 
 // unopenedError distinguishes a missing key from a damaged file.
-func (r *reader) unopened(sealed []byte) error {
+func (r *reader) unopenedError(sealed []byte) error {
 	kid, err := seal.KidOf(sealed)
 	if err != nil {
 		return errDamaged
@@ -210,8 +210,8 @@ func (r *reader) unopened(sealed []byte) error {
 		"NULLOPS_MASTER_KEYS: add it", kid)
 }
 
-// damaged turns an early end into what it means.
-func damaged(err error) error {
+// asDamaged turns an early end into what it means.
+func asDamaged(err error) error {
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, bufio.ErrBufferFull) {
 		return errDamaged

@@ -49,7 +49,7 @@ func (c *Catalog) ACME(
 func (c *Catalog) PutACME(
 	ctx context.Context, actor access.Actor, environment string, p ACMEPut,
 ) error {
-	return c.change(ctx, actor, "set certificate orders", "environment "+environment,
+	return c.changeAsAdmin(ctx, actor, "set certificate orders", "environment "+environment,
 		func(tx *postgres.Tx) error {
 			e, err := tx.EnvironmentByName(ctx, environment)
 			if err != nil {
@@ -59,7 +59,7 @@ func (c *Catalog) PutACME(
 			if err != nil {
 				return err
 			}
-			if p.DNSSecret = old.DNSSecret; p.moves(old) {
+			if p.DNSSecret = old.DNSSecret; p.changesDNS(old) {
 				p.DNSSecret = nil // a key is only ever sent to where it was given for
 			}
 			if p.EABKey = old.EABKey; p.Directory != old.Directory || p.EABKeyID != old.EABKeyID {
@@ -68,7 +68,7 @@ func (c *Catalog) PutACME(
 			if err := p.checkBinding(); err != nil {
 				return err
 			}
-			if err := p.seal(c.keys, e.ID); err != nil {
+			if err := p.sealSecrets(c.keys, e.ID); err != nil {
 				return err
 			}
 			if err := p.check(); err != nil {
@@ -84,11 +84,11 @@ func (c *Catalog) PutACME(
 		})
 }
 
-func (p *ACMEPut) moves(old controlplane.ACME) bool {
+func (p *ACMEPut) changesDNS(old controlplane.ACME) bool {
 	return p.DNS != old.DNS || p.DNSServer != old.DNSServer || p.DNSUser != old.DNSUser
 }
 
-func (p *ACMEPut) seal(keys *seal.Keyring, id controlplane.EnvironmentID) (err error) {
+func (p *ACMEPut) sealSecrets(keys *seal.Keyring, id controlplane.EnvironmentID) (err error) {
 	switch {
 	case p.DNS == controlplane.NameServerNone:
 		p.DNSSecret = nil
@@ -105,11 +105,11 @@ func (p *ACMEPut) seal(keys *seal.Keyring, id controlplane.EnvironmentID) (err e
 // key: authorities use either alphabet of base64.
 func (p *ACMEPut) checkBinding() error {
 	if p.EABKeyID == "" && p.Binding != nil {
-		return invalid("eab_key_id", "acme_eab_key_id", "the key has no id",
+		return invalidError("eab_key_id", "acme_eab_key_id", "the key has no id",
 			"Give the key's id as the authority shows it, or leave out the key.")
 	}
 	if p.EABKeyID != "" && p.Binding == nil && len(p.EABKey) == 0 {
-		return invalid("eab_key", "acme_eab_key", "the account's key is missing",
+		return invalidError("eab_key", "acme_eab_key", "the account's key is missing",
 			"Give the MAC key that belongs to the id; again whenever id or directory change.")
 	}
 	if p.Binding == nil {
@@ -117,7 +117,7 @@ func (p *ACMEPut) checkBinding() error {
 	}
 	key := strings.TrimRight(strings.NewReplacer("+", "-", "/", "_").Replace(p.Binding.Reveal()), "=")
 	if raw, err := base64.RawURLEncoding.DecodeString(key); err != nil || len(raw) < 16 {
-		return invalid("eab_key", "acme_eab_key", "this is no MAC key",
+		return invalidError("eab_key", "acme_eab_key", "this is no MAC key",
 			"Give it in base64, as the authority shows it.")
 	}
 	usable := controlplane.NewPlain(key)
@@ -132,14 +132,14 @@ func (p *ACMEPut) check() error {
 	switch p.Challenge {
 	case controlplane.ChallengeHTTP:
 		if p.DNS != controlplane.NameServerNone || p.DNSServer != "" || p.DNSUser != "" {
-			return invalid("dns", "acme_dns_unused", "http-01 asks no name server",
+			return invalidError("dns", "acme_dns_unused", "http-01 asks no name server",
 				"Leave the name server out, or choose dns-01.")
 		}
 		return nil
 	case controlplane.ChallengeDNS:
 		return p.checkNameServer()
 	default:
-		return invalid("challenge", "acme_challenge", "this is not a challenge",
+		return invalidError("challenge", "acme_challenge", "this is not a challenge",
 			"Use http-01 for single hosts, dns-01 for wildcards.")
 	}
 }
@@ -147,19 +147,19 @@ func (p *ACMEPut) check() error {
 func (p *ACMEPut) checkAuthority() error {
 	if u, err := url.Parse(p.Directory); err != nil || u.Scheme != "https" || u.Host == "" ||
 		u.User != nil {
-		return invalid("directory", "acme_directory", "the directory is no https:// address",
+		return invalidError("directory", "acme_directory", "the directory is no https:// address",
 			"For Let's Encrypt: https://acme-v02.api.letsencrypt.org/directory; to try first: "+
 				"https://acme-staging-v02.api.letsencrypt.org/directory.")
 	}
 	if p.Email != "" {
 		if a, err := mail.ParseAddress(p.Email); err != nil || a.Address != p.Email {
-			return invalid("email", "acme_email", "this is not an e-mail address",
+			return invalidError("email", "acme_email", "this is not an e-mail address",
 				"Give one like ops@example.com, or none.")
 		}
 	}
 	if p.Roots != "" && (len(p.Roots) > 65536 ||
 		!x509.NewCertPool().AppendCertsFromPEM([]byte(p.Roots))) {
-		return invalid("roots", "acme_roots", "there is no certificate in it",
+		return invalidError("roots", "acme_roots", "there is no certificate in it",
 			"Give the directory's root certificate in PEM, or nothing for a public authority.")
 	}
 	return nil
@@ -170,25 +170,25 @@ func (p *ACMEPut) checkNameServer() error {
 	case controlplane.NameServerUpdate:
 		if host, port, err := net.SplitHostPort(p.DNSServer); err != nil || host == "" ||
 			port == "" {
-			return invalid("dns_server", "acme_dns_server", "the name server is not host:port",
+			return invalidError("dns_server", "acme_dns_server", "the name server is not host:port",
 				"Give the server that takes updates for the zone, as in ns1.example.com:53.")
 		}
 		if p.DNSUser == "" {
-			return invalid("dns_user", "acme_dns_user", "the TSIG key has no name",
+			return invalidError("dns_user", "acme_dns_user", "the TSIG key has no name",
 				"Give the key's name as the name server knows it.")
 		}
 	case controlplane.NameServerWebhook:
 		if u, err := url.Parse(p.DNSServer); err != nil || u.Host == "" || u.User != nil ||
 			u.Scheme != "https" && u.Scheme != "http" {
-			return invalid("dns_server", "acme_dns_server", "the webhook is no address",
+			return invalidError("dns_server", "acme_dns_server", "the webhook is no address",
 				"Give its URL; NullOps posts to URL/present and URL/cleanup.")
 		}
 	default:
-		return invalid("dns", "acme_dns", "dns-01 needs a name server that is told",
+		return invalidError("dns", "acme_dns", "dns-01 needs a name server that is told",
 			"Use rfc2136 for dynamic updates, or webhook.")
 	}
 	if len(p.DNSSecret) == 0 {
-		return invalid("dns_secret", "acme_dns_secret", "the name server's secret is missing",
+		return invalidError("dns_secret", "acme_dns_secret", "the name server's secret is missing",
 			"Give the TSIG key in base64, or the webhook's password; again whenever its server "+
 				"or user changes.")
 	}
@@ -197,7 +197,7 @@ func (p *ACMEPut) checkNameServer() error {
 
 // DeleteACME ends ordering for an environment; what there is serves on.
 func (c *Catalog) DeleteACME(ctx context.Context, actor access.Actor, environment string) error {
-	return c.change(ctx, actor, "end certificate orders", "environment "+environment,
+	return c.changeAsAdmin(ctx, actor, "end certificate orders", "environment "+environment,
 		func(tx *postgres.Tx) error {
 			e, err := tx.EnvironmentByName(ctx, environment)
 			if err != nil {
@@ -213,7 +213,7 @@ func (c *Catalog) DeleteACME(ctx context.Context, actor access.Actor, environmen
 
 // RetryACME orders what failed again now.
 func (c *Catalog) RetryACME(ctx context.Context, actor access.Actor, environment string) error {
-	return c.change(ctx, actor, "retry certificate orders", "environment "+environment,
+	return c.changeAsAdmin(ctx, actor, "retry certificate orders", "environment "+environment,
 		func(tx *postgres.Tx) error {
 			e, err := tx.EnvironmentByName(ctx, environment)
 			if err != nil {

@@ -41,7 +41,7 @@ func (c *Catalog) OpenACME(
 	ctx context.Context, actor access.Actor, id controlplane.EnvironmentID,
 ) (o ACMEOrder, ok bool, err error) {
 	object := "environment " + string(id)
-	err = c.change(ctx, actor, "open certificate orders", object, func(tx *postgres.Tx) error {
+	err = c.changeAsAdmin(ctx, actor, "open certificate orders", object, func(tx *postgres.Tx) error {
 		if o.ACME, ok, err = tx.ACME(ctx, id); err != nil || !ok {
 			return err
 		}
@@ -77,7 +77,7 @@ func (c *Catalog) OpenACME(
 func (c *Catalog) KeepACMEAccount(
 	ctx context.Context, actor access.Actor, o ACMEOrder,
 ) error {
-	return c.change(ctx, actor, "make ACME account", o.Directory, func(tx *postgres.Tx) error {
+	return c.changeAsAdmin(ctx, actor, "make ACME account", o.Directory, func(tx *postgres.Tx) error {
 		id := string(controlplane.NewID[controlplane.CertificateID]())
 		key, err := sealSigner(c.keys, acmeAccountPlace(id), o.Account.Key)
 		if err != nil {
@@ -90,7 +90,7 @@ func (c *Catalog) KeepACMEAccount(
 
 // DropACMEAccount forgets an account that the authority does not know.
 func (c *Catalog) DropACMEAccount(ctx context.Context, actor access.Actor, id string) error {
-	return c.change(ctx, actor, "forget ACME account", id, func(tx *postgres.Tx) error {
+	return c.changeAsAdmin(ctx, actor, "forget ACME account", id, func(tx *postgres.Tx) error {
 		return tx.DeleteACMEAccount(ctx, id)
 	})
 }
@@ -101,7 +101,7 @@ func (c *Catalog) KeepACME(
 	ctx context.Context, actor access.Actor, from ACMEOrder, got controlplane.ACMECertificate,
 	key crypto.Signer,
 ) error {
-	return c.change(ctx, actor, "keep ordered certificate", got.Subject,
+	return c.changeAsAdmin(ctx, actor, "keep ordered certificate", got.Subject,
 		func(tx *postgres.Tx) error {
 			directory, roots, ok, err := tx.LockACMEAuthority(ctx, got.Environment)
 			if err != nil || ok && (directory != from.Directory || roots != from.Roots) {

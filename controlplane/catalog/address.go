@@ -23,9 +23,9 @@ func (c *Catalog) checkAddress(address string) (string, error) {
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return net.JoinHostPort(ip.Unmap().String(), strconv.FormatUint(n, 10)),
-			c.allowed(netip.AddrPortFrom(ip.Unmap(), uint16(n)))
+			c.checkAllowed(netip.AddrPortFrom(ip.Unmap(), uint16(n)))
 	}
-	if !validDomain(host) || numeric(host) {
+	if !validDomain(host) || isNumericHost(host) {
 		return "", badAddress(address, "its host is neither a name nor an address")
 	}
 	if (host == "localhost" || strings.HasSuffix(host, ".localhost")) && !c.allowLoopback {
@@ -34,9 +34,9 @@ func (c *Catalog) checkAddress(address string) (string, error) {
 	return net.JoinHostPort(host, strconv.FormatUint(n, 10)), nil
 }
 
-// numeric finds other spellings of addresses, which the system's resolver
+// isNumericHost finds other spellings of addresses, which the system's resolver
 // would read: 2130706433, 127.1, 0x7f.1.
-func numeric(host string) bool {
+func isNumericHost(host string) bool {
 	last := host[strings.LastIndex(host, ".")+1:]
 	return strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x")
 }
@@ -44,10 +44,10 @@ func numeric(host string) bool {
 // AllowedNodeAddress refuses addresses that no node may have. The fleet asks
 // again after it resolved a name, so that a name cannot change its mind.
 func (c *Catalog) AllowedNodeAddress(ap netip.AddrPort) error {
-	return c.allowed(netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()))
+	return c.checkAllowed(netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()))
 }
 
-func (c *Catalog) allowed(ap netip.AddrPort) error {
+func (c *Catalog) checkAllowed(ap netip.AddrPort) error {
 	off := controlplane.OffLimits{Own: c.deny, Loopback: c.allowLoopback}
 	if err := off.Check(ap); err != nil {
 		return badAddress(ap.String(), err.Error())
@@ -56,7 +56,7 @@ func (c *Catalog) allowed(ap netip.AddrPort) error {
 }
 
 func badAddress(address, why string) error {
-	return invalid("address", "address_invalid",
-		fmt.Sprintf("%q cannot be a node's address: %s", clip(address), why),
+	return invalidError("address", "address_invalid",
+		fmt.Sprintf("%q cannot be a node's address: %s", clipText(address), why),
 		"Give host:port where the agent listens, such as 10.20.4.14:5000.")
 }

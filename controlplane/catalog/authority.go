@@ -47,18 +47,24 @@ func (c *Catalog) MakeAuthority(
 	ctx context.Context, actor access.Actor,
 ) (a controlplane.Authority, err error) {
 	const object = "certificate authority"
-	err = c.change(ctx, actor, "make certificate authority", object, func(tx *postgres.Tx) error {
-		if a, err = c.newAuthority(actor.Name()); err != nil {
+	err = c.changeAsAdmin(
+		ctx,
+		actor,
+		"make certificate authority",
+		object,
+		func(tx *postgres.Tx) error {
+			if a, err = c.newAuthority(actor.Name()); err != nil {
+				return err
+			}
+			made, err := tx.InsertAuthority(ctx, a)
+			if err == nil && !made {
+				err = &controlplane.Error{Kind: controlplane.Conflict, Code: "authority_exists",
+					Message: "there is an internal certificate authority already",
+					Remedy:  "Delete it first; then everybody has to trust the new one."}
+			}
 			return err
-		}
-		made, err := tx.InsertAuthority(ctx, a)
-		if err == nil && !made {
-			err = &controlplane.Error{Kind: controlplane.Conflict, Code: "authority_exists",
-				Message: "there is an internal certificate authority already",
-				Remedy:  "Delete it first; then everybody has to trust the new one."}
-		}
-		return err
-	})
+		},
+	)
 	a.Key = nil
 	return a, err
 }
@@ -112,7 +118,7 @@ func signAuthority(key *ecdsa.PrivateKey, id string, now time.Time) ([]byte, err
 // DeleteAuthority forgets the authority and its key.
 func (c *Catalog) DeleteAuthority(ctx context.Context, actor access.Actor) error {
 	const object = "certificate authority"
-	return c.change(ctx, actor, "delete certificate authority", object,
+	return c.changeAsAdmin(ctx, actor, "delete certificate authority", object,
 		func(tx *postgres.Tx) error {
 			gone, err := tx.DeleteAuthority(ctx)
 			if err == nil && !gone {
@@ -127,7 +133,7 @@ func (c *Catalog) DeleteAuthority(ctx context.Context, actor access.Actor) error
 func (c *Catalog) OpenAuthority(
 	ctx context.Context, actor access.Actor,
 ) (out controlplane.ServedCertificate, ok bool, err error) {
-	err = c.change(ctx, actor, "open authority key", "ingress", func(tx *postgres.Tx) error {
+	err = c.changeAsAdmin(ctx, actor, "open authority key", "ingress", func(tx *postgres.Tx) error {
 		a, has, err := tx.Authority(ctx)
 		if ok = has; err != nil || !has {
 			return err

@@ -33,7 +33,7 @@ func (c *Catalog) BranchTags(
 ) (all []BranchTag, err error) {
 	var v controlplane.PipelineVersion
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		p, err := readable(ctx, tx, actor, project)
+		p, err := readProject(ctx, tx, actor, project)
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (c *Catalog) branchTag(
 		out.Reason = "The registry does not answer: " + err.Error() + "."
 		return
 	}
-	tags, err := choosable(list, image.Pattern, "")
+	tags, err := selectableTags(list, image.Pattern, "")
 	if err != nil {
 		out.Reason = err.Error() + "."
 		return
@@ -85,7 +85,7 @@ func (c *Catalog) branchTag(
 	var built []string
 	for _, tag := range tags {
 		switch {
-		case flat(tag) == flat(branch):
+		case normalizeBranch(tag) == normalizeBranch(branch):
 			// The branch's own tag is its newest build by definition.
 			out.Tag, out.Matched = tag, true
 			return
@@ -97,19 +97,19 @@ func (c *Catalog) branchTag(
 		out.Reason = "No tag of this branch."
 		return
 	}
-	out.Tag, out.Matched = c.sorted(ctx, source, list.Known, built, Newest)[0].Tag, true
+	out.Tag, out.Matched = c.sortTags(ctx, source, list.Known, built, Newest)[0].Tag, true
 }
 
-// flat writes a branch and a tag alike: builds turn "/" into one of "-", "_"
+// normalizeBranch writes a branch and a tag alike: builds turn "/" into one of "-", "_"
 // and ".", and some write everything small.
-func flat(s string) string {
+func normalizeBranch(s string) string {
 	return strings.ToLower(strings.NewReplacer("/", "-", "_", "-", ".", "-").Replace(s))
 }
 
 // ofBranch reports whether a tag is the branch followed by a build: a commit or a
 // number, as in feature-cart-51d0e7b.
 func ofBranch(tag, branch string) bool {
-	build, ok := strings.CutPrefix(flat(tag), flat(branch)+"-")
+	build, ok := strings.CutPrefix(normalizeBranch(tag), normalizeBranch(branch)+"-")
 	if !ok || build == "" {
 		return false
 	}

@@ -41,7 +41,7 @@ func (c *Catalog) OpenRun(
 	e := actor.Entry("open secrets", "run "+string(run.ID))
 	e.Project, e.Detail = run.Project, strings.Join(names, " ")
 	err = c.store.Audited(ctx, e, func(tx *postgres.Tx) error {
-		if err := system(actor); err != nil {
+		if err := requireSystem(actor); err != nil {
 			return err
 		}
 		if b.Key, err = c.openRunKey(run.ID, run.Key); err != nil {
@@ -86,7 +86,7 @@ func (c *Catalog) currentValue(ctx context.Context, tx *postgres.Tx, run control
 	case s.Rule == nil:
 		return c.openSecret(s)
 	default:
-		return c.generate(ctx, tx, run.Deployment, s, place)
+		return c.generateSecret(ctx, tx, run.Deployment, s, place)
 	}
 }
 
@@ -107,11 +107,11 @@ func generatedPlace(deployment controlplane.DeploymentID, name string) seal.Plac
 	}
 }
 
-func (c *Catalog) generate(
+func (c *Catalog) generateSecret(
 	ctx context.Context, tx *postgres.Tx, deployment controlplane.DeploymentID,
 	s controlplane.Secret, place seal.Place,
 ) (controlplane.Plain, error) {
-	value, err := drawn(*s.Rule)
+	value, err := generateValue(*s.Rule)
 	if err != nil {
 		return controlplane.Plain{}, fmt.Errorf("generate secret %s: %w", s.Name, err)
 	}
@@ -138,7 +138,7 @@ func (c *Catalog) generate(
 	return controlplane.NewPlain(string(b)), nil
 }
 
-func letters(a controlplane.Alphabet) (string, bool) {
+func alphabetLetters(a controlplane.Alphabet) (string, bool) {
 	const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 	switch a {
 	case controlplane.Alphanumeric:
@@ -152,27 +152,27 @@ func letters(a controlplane.Alphabet) (string, bool) {
 	}
 }
 
-// drawn makes a random text by the rule, each letter equally likely.
-func drawn(rule controlplane.SecretRule) (string, error) {
+// generateValue makes a random text by the rule, each letter equally likely.
+func generateValue(rule controlplane.SecretRule) (string, error) {
 	if rule.Pattern != "" {
-		return spelled(rule.Pattern)
+		return generateFromPattern(rule.Pattern)
 	}
-	from, ok := letters(rule.Alphabet)
+	from, ok := alphabetLetters(rule.Alphabet)
 	if !ok {
 		return "", fmt.Errorf("unknown alphabet %q", rule.Alphabet)
 	}
-	return picked(from, rule.Length)
+	return pickLetters(from, rule.Length)
 }
 
-// spelled makes a random text by a pattern.
-func spelled(pattern string) (string, error) {
+// generateFromPattern makes a random text by a pattern.
+func generateFromPattern(pattern string) (string, error) {
 	parts, err := parsePattern(pattern)
 	if err != nil {
 		return "", fmt.Errorf("pattern %q: %w", pattern, err)
 	}
 	var out strings.Builder
 	for _, p := range parts {
-		text, err := picked(p.letters, p.times)
+		text, err := pickLetters(p.letters, p.times)
 		if err != nil {
 			return "", err
 		}
@@ -181,8 +181,8 @@ func spelled(pattern string) (string, error) {
 	return out.String(), nil
 }
 
-// picked takes so many of these letters, each equally likely.
-func picked(from string, times int) (string, error) {
+// pickLetters takes so many of these letters, each equally likely.
+func pickLetters(from string, times int) (string, error) {
 	out := make([]byte, 0, times)
 	b := make([]byte, 1)
 	for len(out) < times {
@@ -204,7 +204,7 @@ func (c *Catalog) PullCredentials(
 	all := map[string]controlplane.Credentials{}
 	e := actor.Entry("open pull credentials", "registries "+strings.Join(hosts, " "))
 	err := c.store.Audited(ctx, e, func(tx *postgres.Tx) error {
-		if err := system(actor); err != nil {
+		if err := requireSystem(actor); err != nil {
 			return err
 		}
 		for _, host := range hosts {

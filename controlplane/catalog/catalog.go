@@ -108,9 +108,9 @@ func New(c Config) *Catalog {
 	}
 }
 
-// change runs an admin's change in one transaction with its audit entry. A
+// changeAsAdmin runs an admin's change in one transaction with its audit entry. A
 // refusal is written down too.
-func (c *Catalog) change(
+func (c *Catalog) changeAsAdmin(
 	ctx context.Context, actor access.Actor, action, object string, fn func(*postgres.Tx) error,
 ) error {
 	return c.store.Audited(ctx, actor.Entry(action, object), func(tx *postgres.Tx) error {
@@ -121,17 +121,17 @@ func (c *Catalog) change(
 	})
 }
 
-// admin checks the actor before work that comes ahead of a transaction, and
+// requireAdmin checks the actor before work that comes ahead of a transaction, and
 // writes a refusal down.
-func (c *Catalog) admin(
+func (c *Catalog) requireAdmin(
 	ctx context.Context, actor access.Actor, action, object string,
 ) error {
-	return c.attempt(ctx, actor, action, object,
+	return c.auditRefusal(ctx, actor, action, object,
 		access.Check(actor, access.Admin, access.Object{}))
 }
 
-// attempt writes down an attempt that ended before its transaction began.
-func (c *Catalog) attempt(
+// auditRefusal writes down an attempt that ended before its transaction began.
+func (c *Catalog) auditRefusal(
 	ctx context.Context, actor access.Actor, action, object string, err error,
 ) error {
 	if err == nil {
@@ -143,8 +143,8 @@ func (c *Catalog) attempt(
 	return err
 }
 
-// shared checks that the actor may see what everybody with any grant sees.
-func shared(actor access.Actor, what, name string) error {
+// checkSeesCatalog checks that the actor may see what everybody with any grant sees.
+func checkSeesCatalog(actor access.Actor, what, name string) error {
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
 		return err
 	}
@@ -154,15 +154,15 @@ func shared(actor access.Actor, what, name string) error {
 	return nil
 }
 
-// found splits "not found" from failures: creating is what a put does then.
-func found(err error) (bool, error) {
+// isFound splits "not found" from failures: creating is what a put does then.
+func isFound(err error) (bool, error) {
 	if controlplane.KindOf(err) == controlplane.NotFound {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-func invalid(field, code, message, remedy string) error {
+func invalidError(field, code, message, remedy string) error {
 	return &controlplane.Error{
 		Kind: controlplane.Invalid, Code: code, Field: field, Message: message, Remedy: remedy,
 	}
@@ -172,5 +172,10 @@ func checkDescription(s string) error {
 	if len(s) <= 500 {
 		return nil
 	}
-	return invalid("description", "too_long", "a description has at most 500 bytes", "Shorten it.")
+	return invalidError(
+		"description",
+		"too_long",
+		"a description has at most 500 bytes",
+		"Shorten it.",
+	)
 }

@@ -40,7 +40,7 @@ func (c *Catalog) PutCertificate(
 	ctx context.Context, actor access.Actor, p CertificatePut,
 ) (out controlplane.Certificate, err error) {
 	object := "certificate " + p.Name
-	err = c.change(ctx, actor, "put certificate", object, func(tx *postgres.Tx) error {
+	err = c.changeAsAdmin(ctx, actor, "put certificate", object, func(tx *postgres.Tx) error {
 		if err := controlplane.ValidName("name", p.Name); err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (c *Catalog) PutCertificate(
 			return err
 		}
 		old, err := tx.CertificateByName(ctx, p.Name)
-		exists, err := found(err)
+		exists, err := isFound(err)
 		if err != nil {
 			return err
 		}
@@ -76,13 +76,13 @@ func (c *Catalog) checkCertificate(p CertificatePut) (*x509.Certificate, error) 
 		if err != nil {
 			reason = err.Error()
 		}
-		return nil, invalid("chain", "certificate_unreadable", "the chain is not usable: "+reason,
+		return nil, invalidError("chain", "certificate_unreadable", "the chain is not usable: "+reason,
 			"Give certificates in PEM, the host's own first, without the root.")
 	}
 	pair, err := tls.X509KeyPair([]byte(p.Chain), []byte(p.Key.Reveal()))
 	if err != nil || weakKey(pair) {
 		// The library's text might repeat what it read.
-		return nil, invalid("key", "certificate_key",
+		return nil, invalidError("key", "certificate_key",
 			"the key is not the first certificate's private key, or is too weak",
 			"Give the key in PEM, without a passphrase: RSA of 2048 bits or more, or ECDSA.")
 	}
@@ -95,10 +95,10 @@ func (c *Catalog) checkCertificate(p CertificatePut) (*x509.Certificate, error) 
 func (c *Catalog) checkLeaf(leaf *x509.Certificate) error {
 	switch {
 	case len(leaf.DNSNames) == 0:
-		return invalid("chain", "certificate_hosts", "the certificate names no host",
+		return invalidError("chain", "certificate_hosts", "the certificate names no host",
 			"Have it made with subject alternative names: browsers read nothing else.")
 	case c.now().After(leaf.NotAfter):
-		return invalid("chain", "certificate_expired", "the certificate expired on "+
+		return invalidError("chain", "certificate_expired", "the certificate expired on "+
 			leaf.NotAfter.UTC().Format("2 Jan 2006"), "Upload its successor.")
 	}
 	return nil
@@ -119,7 +119,7 @@ func weakKey(pair tls.Certificate) bool {
 func checkOrder(chain []*x509.Certificate) error {
 	for i, cert := range chain[:len(chain)-1] {
 		if err := cert.CheckSignatureFrom(chain[i+1]); err != nil {
-			return invalid("chain", "certificate_order",
+			return invalidError("chain", "certificate_order",
 				fmt.Sprintf("certificate %d is not signed by the one behind it", i+1),
 				"Put the host's certificate first, then each one's issuer.")
 		}
@@ -131,7 +131,7 @@ func checkOrder(chain []*x509.Certificate) error {
 // names them, or to the internal authority.
 func (c *Catalog) DeleteCertificate(ctx context.Context, actor access.Actor, name string) error {
 	object := "certificate " + name
-	return c.change(ctx, actor, "delete certificate", object, func(tx *postgres.Tx) error {
+	return c.changeAsAdmin(ctx, actor, "delete certificate", object, func(tx *postgres.Tx) error {
 		return tx.DeleteCertificate(ctx, name)
 	})
 }
@@ -141,7 +141,7 @@ func (c *Catalog) DeleteCertificate(ctx context.Context, actor access.Actor, nam
 func (c *Catalog) OpenCertificates(
 	ctx context.Context, actor access.Actor,
 ) (out []controlplane.ServedCertificate, err error) {
-	err = c.change(ctx, actor, "open certificate keys", "ingress", func(tx *postgres.Tx) error {
+	err = c.changeAsAdmin(ctx, actor, "open certificate keys", "ingress", func(tx *postgres.Tx) error {
 		all, err := tx.Certificates(ctx)
 		out = make([]controlplane.ServedCertificate, len(all))
 		for i, one := range all {

@@ -18,7 +18,7 @@ import (
 func (c *Catalog) Draft(
 	ctx context.Context, actor access.Actor, project string,
 ) (d controlplane.Draft, err error) {
-	err = c.draft(ctx, actor, project, c.store.Read,
+	err = c.withDraftProject(ctx, actor, project, c.store.Read,
 		func(tx *postgres.Tx, p controlplane.Project) error {
 			d, err = tx.Draft(ctx, p.ID, actor.UserID())
 			return err
@@ -32,7 +32,7 @@ func (c *Catalog) Draft(
 func (c *Catalog) SaveDraft(
 	ctx context.Context, actor access.Actor, project string, d controlplane.Draft,
 ) (saved controlplane.Draft, err error) {
-	err = c.draft(ctx, actor, project, c.store.InTx,
+	err = c.withDraftProject(ctx, actor, project, c.store.InTx,
 		func(tx *postgres.Tx, p controlplane.Project) error {
 			d.Project, d.User = p.ID, actor.UserID()
 			var ok bool
@@ -52,7 +52,7 @@ func (c *Catalog) SaveDraft(
 func (c *Catalog) DeleteDraft(
 	ctx context.Context, actor access.Actor, project string, revision int64,
 ) error {
-	return c.draft(ctx, actor, project, c.store.InTx,
+	return c.withDraftProject(ctx, actor, project, c.store.InTx,
 		func(tx *postgres.Tx, p controlplane.Project) error {
 			deleted, err := tx.DeleteDraft(ctx, p.ID, actor.UserID(), revision)
 			if err != nil || deleted {
@@ -66,7 +66,7 @@ func (c *Catalog) DeleteDraft(
 		})
 }
 
-func (c *Catalog) draft(
+func (c *Catalog) withDraftProject(
 	ctx context.Context, actor access.Actor, project string,
 	in func(context.Context, func(*postgres.Tx) error) error,
 	fn func(*postgres.Tx, controlplane.Project) error,

@@ -68,7 +68,7 @@ func (c *Catalog) PutEnvironment(
 	ctx context.Context, actor access.Actor, p EnvironmentPut,
 ) (out controlplane.Saved[controlplane.Environment], err error) {
 	object := "environment " + p.Name
-	err = c.change(ctx, actor, "put environment", object, func(tx *postgres.Tx) error {
+	err = c.changeAsAdmin(ctx, actor, "put environment", object, func(tx *postgres.Tx) error {
 		if err := checkEnvironment(p); err != nil {
 			return err
 		}
@@ -89,8 +89,8 @@ func checkEnvironment(p EnvironmentPut) error {
 		return err
 	}
 	if !validDomain(p.Domain) {
-		return invalid("domain", "domain_invalid",
-			fmt.Sprintf("%q is not a domain", clip(p.Domain)),
+		return invalidError("domain", "domain_invalid",
+			fmt.Sprintf("%q is not a domain", clipText(p.Domain)),
 			"Write it in lowercase without a leading dot, scheme or port, such as qa.example.org.")
 	}
 	if err := checkCleanup(p.CleanupAfterHours); err != nil {
@@ -103,7 +103,7 @@ func checkEnvironment(p EnvironmentPut) error {
 func checkCleanup(hours int) error {
 	const most = 87600
 	if hours < 0 || hours > most {
-		return invalid("cleanup_after_hours", "range",
+		return invalidError("cleanup_after_hours", "range",
 			fmt.Sprintf("%d hours; give 1 to %d", hours, most), "Use 0 for never.")
 	}
 	return nil
@@ -122,7 +122,7 @@ func validDomain(domain string) bool {
 	return true
 }
 
-func clip(s string) string {
+func clipText(s string) string {
 	if len(s) > 80 {
 		return s[:80] + "…"
 	}
@@ -133,7 +133,7 @@ func putEnvironment(
 	ctx context.Context, tx *postgres.Tx, p EnvironmentPut,
 ) (out controlplane.Saved[controlplane.Environment], err error) {
 	old, err := tx.EnvironmentByName(ctx, p.Name)
-	exists, err := found(err)
+	exists, err := isFound(err)
 	if err != nil {
 		return out, err
 	}
@@ -156,7 +156,7 @@ func putEnvironment(
 // DeleteEnvironment removes an environment without nodes and deployments.
 func (c *Catalog) DeleteEnvironment(ctx context.Context, actor access.Actor, name string) error {
 	object := "environment " + name
-	return c.change(ctx, actor, "delete environment", object, func(tx *postgres.Tx) error {
+	return c.changeAsAdmin(ctx, actor, "delete environment", object, func(tx *postgres.Tx) error {
 		e, err := tx.EnvironmentByName(ctx, name)
 		if err != nil {
 			return err

@@ -37,7 +37,7 @@ func CheckKeys(
 		for kid, sealed := range checks {
 			plain, err := keys.Open(checkPlace(kid), sealed)
 			right := err == nil && bytes.Equal(plain, []byte(known))
-			if holds(keys, kid) && !right {
+			if hasKey(keys, kid) && !right {
 				return wrongKey("master key " + kid + " is not the one this database was sealed with")
 			}
 			opened = opened || right
@@ -48,15 +48,15 @@ func CheckKeys(
 		if err := usedKeys(ctx, tx, keys); err != nil {
 			return err
 		}
-		return plant(ctx, tx, keys, checks)
+		return insertKeyCheck(ctx, tx, keys, checks)
 	})
 }
 
-func holds(keys *seal.Keyring, kid string) bool {
+func hasKey(keys *seal.Keyring, kid string) bool {
 	return slices.Contains(keys.Kids(), kid)
 }
 
-func plant(
+func insertKeyCheck(
 	ctx context.Context, tx *postgres.Tx, keys *seal.Keyring,
 	checks map[string]controlplane.Sealed,
 ) error {

@@ -7,9 +7,9 @@ import (
 	"github.com/nullops/nullops/controlplane/access"
 )
 
-// system refuses everybody but the control plane's own tasks: opened secrets
+// requireSystem refuses everybody but the control plane's own tasks: opened secrets
 // are not for people, not even admins.
-func system(actor access.Actor) error {
+func requireSystem(actor access.Actor) error {
 	if actor.IsSystem() {
 		return nil
 	}

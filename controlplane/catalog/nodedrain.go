@@ -49,10 +49,10 @@ func (c *Catalog) checkDeadline(deadline *time.Time) error {
 	case deadline == nil:
 		return nil
 	case !deadline.After(c.now()):
-		return invalid("deadline", "range", "the deadline is in the past",
+		return invalidError("deadline", "range", "the deadline is in the past",
 			"Give a time to come, or none to wait for as long as it takes.")
 	case deadline.After(c.now().Add(longestDrain)):
-		return invalid("deadline", "range", "the deadline is more than a year away",
+		return invalidError("deadline", "range", "the deadline is more than a year away",
 			"Give a nearer one, or none to wait for as long as it takes.")
 	default:
 		return nil

@@ -60,7 +60,7 @@ func (c *Catalog) GetNode(
 func (c *Catalog) AddNode(
 	ctx context.Context, actor access.Actor, p NodePut,
 ) (out Enrolment, err error) {
-	err = c.change(ctx, actor, "add node", "node "+p.Name, func(tx *postgres.Tx) error {
+	err = c.changeAsAdmin(ctx, actor, "add node", "node "+p.Name, func(tx *postgres.Tx) error {
 		n, err := c.newNode(ctx, tx, p)
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ func (c *Catalog) AddNode(
 		if err := tx.InsertNode(ctx, n); err != nil {
 			return err
 		}
-		out, err = c.issue(ctx, tx, n.ID)
+		out, err = c.issueNodeToken(ctx, tx, n.ID)
 		return err
 	})
 	return out, err
@@ -97,8 +97,8 @@ func (c *Catalog) newNode(
 	}
 	e, err := tx.EnvironmentByName(ctx, p.Environment)
 	if controlplane.KindOf(err) == controlplane.NotFound {
-		return n, invalid("environment", "unknown_environment",
-			"environment "+clip(p.Environment)+" does not exist",
+		return n, invalidError("environment", "unknown_environment",
+			"environment "+clipText(p.Environment)+" does not exist",
 			"Create the environment first, or correct the name.")
 	}
 	n.EnvironmentID = e.ID
@@ -106,7 +106,7 @@ func (c *Catalog) newNode(
 }
 
 // issueNodeToken replaces a node's active token by a new one.
-func (c *Catalog) issue(
+func (c *Catalog) issueNodeToken(
 	ctx context.Context, tx *postgres.Tx, id controlplane.NodeID,
 ) (out Enrolment, err error) {
 	t, err := c.issueToken()
@@ -135,7 +135,7 @@ func verifierPlace(t controlplane.NodeToken) seal.Place {
 
 // RemoveNode forgets a node without deployments.
 func (c *Catalog) RemoveNode(ctx context.Context, actor access.Actor, name string) error {
-	return c.change(ctx, actor, "remove node", "node "+name, func(tx *postgres.Tx) error {
+	return c.changeAsAdmin(ctx, actor, "remove node", "node "+name, func(tx *postgres.Tx) error {
 		n, err := tx.NodeByName(ctx, name)
 		if err != nil {
 			return err
@@ -149,7 +149,7 @@ func (c *Catalog) onNode(
 	ctx context.Context, actor access.Actor, action, name string,
 	fn func(*postgres.Tx, controlplane.Node) error,
 ) (out controlplane.Node, err error) {
-	err = c.change(ctx, actor, action, "node "+name, func(tx *postgres.Tx) error {
+	err = c.changeAsAdmin(ctx, actor, action, "node "+name, func(tx *postgres.Tx) error {
 		n, err := tx.NodeByName(ctx, name)
 		if err != nil {
 			return err
@@ -173,7 +173,7 @@ func (c *Catalog) DisableNode(
 			if !n.Enabled() {
 				return nil
 			}
-			return move(ctx, tx, n, controlplane.NodeDisabled, "disabled by "+actor.Name())
+			return moveNode(ctx, tx, n, controlplane.NodeDisabled, "disabled by "+actor.Name())
 		})
 }
 
@@ -187,19 +187,19 @@ func (c *Catalog) EnableNode(
 			if n.Enabled() {
 				return nil
 			}
-			return move(ctx, tx, n, resting(n), "enabled by "+actor.Name())
+			return moveNode(ctx, tx, n, undialedStatus(n), "enabled by "+actor.Name())
 		})
 }
 
-// resting is the status of a node that nobody has dialed yet.
-func resting(n controlplane.Node) controlplane.NodeStatus {
+// undialedStatus is the status of a node that nobody has dialed yet.
+func undialedStatus(n controlplane.Node) controlplane.NodeStatus {
 	if n.Thumbprint == "" {
 		return controlplane.NodeEnrolled
 	}
 	return controlplane.NodeOffline
 }
 
-func move(
+func moveNode(
 	ctx context.Context, tx *postgres.Tx, n controlplane.Node, to controlplane.NodeStatus,
 	detail string,
 ) error {
@@ -225,7 +225,7 @@ func (c *Catalog) ApproveNode(
 			if err != nil {
 				return err
 			}
-			if err := approvable(n, print); err != nil {
+			if err := checkApprovable(n, print); err != nil {
 				return err
 			}
 			approved, err := tx.ApproveNode(ctx, n.ID, print)
@@ -233,7 +233,7 @@ func (c *Catalog) ApproveNode(
 				return err
 			}
 			if !approved {
-				return conflict("thumbprint_changed",
+				return conflictError("thumbprint_changed",
 					"the node answered with another certificate meanwhile", "Load the node again.")
 			}
 			err = tx.AddNodeEvent(ctx, n.ID, controlplane.NodeApproved,
@@ -244,21 +244,21 @@ func (c *Catalog) ApproveNode(
 			if n.Status != controlplane.NodeUntrusted {
 				return nil
 			}
-			return move(ctx, tx, n, controlplane.NodeOffline, "approved by "+actor.Name())
+			return moveNode(ctx, tx, n, controlplane.NodeOffline, "approved by "+actor.Name())
 		})
 }
 
-func approvable(n controlplane.Node, print controlplane.Thumbprint) error {
+func checkApprovable(n controlplane.Node, print controlplane.Thumbprint) error {
 	switch {
 	case n.Pending == "":
-		return conflict("nothing_to_approve", "the node's certificate did not change",
+		return conflictError("nothing_to_approve", "the node's certificate did not change",
 			"Nothing needs to be done.")
 	case n.Pending != print:
-		return conflict("thumbprint_changed",
+		return conflictError("thumbprint_changed",
 			"the node answered with another certificate than this one",
 			"Compare the thumbprint that the agent prints with the one shown here.")
 	case !n.PendingProofValid:
-		return conflict("proof_invalid",
+		return conflictError("proof_invalid",
 			"the new certificate did not prove the node's token, so it cannot be approved",
 			"Make a new token and enrol the node again.")
 	default:
@@ -266,7 +266,7 @@ func approvable(n controlplane.Node, print controlplane.Thumbprint) error {
 	}
 }
 
-func conflict(code, message, remedy string) error {
+func conflictError(code, message, remedy string) error {
 	return &controlplane.Error{
 		Kind: controlplane.Conflict, Code: code, Message: message, Remedy: remedy,
 	}
@@ -280,14 +280,14 @@ func (c *Catalog) RotateToken(
 ) (out Enrolment, err error) {
 	_, err = c.onNode(ctx, actor, "rotate token", name,
 		func(tx *postgres.Tx, n controlplane.Node) error {
-			if err := revoke(ctx, tx, n); err != nil {
+			if err := revokeTokens(ctx, tx, n); err != nil {
 				return err
 			}
 			if n.Status == controlplane.NodeUntrusted {
 				if err := tx.ForgetTrust(ctx, n.ID); err != nil {
 					return err
 				}
-				err := move(ctx, tx, n, controlplane.NodeEnrolled, "new token by "+actor.Name())
+				err := moveNode(ctx, tx, n, controlplane.NodeEnrolled, "new token by "+actor.Name())
 				if err != nil {
 					return err
 				}
@@ -295,7 +295,7 @@ func (c *Catalog) RotateToken(
 			if err := tx.ForgetRejection(ctx, n.ID); err != nil {
 				return err
 			}
-			if out, err = c.issue(ctx, tx, n.ID); err != nil {
+			if out, err = c.issueNodeToken(ctx, tx, n.ID); err != nil {
 				return err
 			}
 			return tx.AddNodeEvent(ctx, n.ID, controlplane.NodeTokenRotated,
@@ -310,16 +310,16 @@ func (c *Catalog) RevokeToken(
 ) (controlplane.Node, error) {
 	return c.onNode(ctx, actor, "revoke token", name,
 		func(tx *postgres.Tx, n controlplane.Node) error {
-			if err := revoke(ctx, tx, n); err != nil {
+			if err := revokeTokens(ctx, tx, n); err != nil {
 				return err
 			}
 			return tx.AddNodeEvent(ctx, n.ID, controlplane.NodeTokenRevoked, "by "+actor.Name())
 		})
 }
 
-// revoke ends the active token. An agent that was never met cannot know it,
+// revokeTokens ends the active token. An agent that was never met cannot know it,
 // so nothing is pending there.
-func revoke(ctx context.Context, tx *postgres.Tx, n controlplane.Node) error {
+func revokeTokens(ctx context.Context, tx *postgres.Tx, n controlplane.Node) error {
 	_, err := tx.RevokeNodeTokens(ctx, n.ID, n.Thumbprint != "")
 	return err
 }

@@ -15,7 +15,7 @@ import (
 func (c *Catalog) PutNode(
 	ctx context.Context, actor access.Actor, p NodePut,
 ) (out controlplane.Saved[controlplane.Node], err error) {
-	err = c.change(ctx, actor, "put node", "node "+p.Name, func(tx *postgres.Tx) error {
+	err = c.changeAsAdmin(ctx, actor, "put node", "node "+p.Name, func(tx *postgres.Tx) error {
 		out, err = c.putNode(ctx, tx, p)
 		return err
 	})
@@ -30,7 +30,7 @@ func (c *Catalog) putNode(
 		return out, err
 	}
 	old, err := tx.NodeByName(ctx, p.Name)
-	exists, err := found(err)
+	exists, err := isFound(err)
 	if err != nil {
 		return out, err
 	}

@@ -21,7 +21,7 @@ func (c *Catalog) RejectNode(
 				return err
 			}
 			if n.Pending == "" {
-				return conflict("nothing_to_reject", "the node's certificate did not change",
+				return conflictError("nothing_to_reject", "the node's certificate did not change",
 					"Nothing needs to be done.")
 			}
 			rejected, err := tx.RejectPending(ctx, n.ID, print)
@@ -29,7 +29,7 @@ func (c *Catalog) RejectNode(
 				return err
 			}
 			if !rejected {
-				return conflict("thumbprint_changed",
+				return conflictError("thumbprint_changed",
 					"the node answered with another certificate than this one",
 					"Load the node again and compare the thumbprints.")
 			}
@@ -38,7 +38,13 @@ func (c *Catalog) RejectNode(
 			if err != nil || n.Status != controlplane.NodeUntrusted {
 				return err
 			}
-			return move(ctx, tx, n, resting(n), "the other certificate was rejected by "+actor.Name())
+			return moveNode(
+				ctx,
+				tx,
+				n,
+				undialedStatus(n),
+				"the other certificate was rejected by "+actor.Name(),
+			)
 		})
 }
 

@@ -19,6 +19,6 @@ func (c *Catalog) UpgradeNode(ctx context.Context, actor access.Actor, name, ima
 	if err == nil {
 		err = replace(n.ID)
 	}
-	return c.change(ctx, actor, "upgrade node", "node "+name+" to "+image,
+	return c.changeAsAdmin(ctx, actor, "upgrade node", "node "+name+" to "+image,
 		func(*postgres.Tx) error { return err })
 }

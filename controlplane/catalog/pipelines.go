@@ -34,11 +34,11 @@ func (c *Catalog) ValidatePipeline(
 		if err != nil {
 			return err
 		}
-		filled, found, err := prepare(ctx, tx, x, p)
+		filled, found, err := preparePipeline(ctx, tx, x, p)
 		if problems = found; err != nil || len(found) > 0 {
 			return err
 		}
-		v, err := next(ctx, tx, x, filled)
+		v, err := nextVersion(ctx, tx, x, filled)
 		changes = v.changed
 		return err
 	})
@@ -58,7 +58,7 @@ func (c *Catalog) FillPipeline(
 		if err != nil {
 			return err
 		}
-		filled, problems, err = prepare(ctx, tx, x, p)
+		filled, problems, err = preparePipeline(ctx, tx, x, p)
 		if err != nil || len(problems) > 0 {
 			return err
 		}
@@ -84,9 +84,9 @@ func (c *Catalog) SavePipelineOn(
 	base *int,
 ) (out PipelineSaved, err error) {
 	object := "pipeline of " + project
-	err = c.change(ctx, actor, "save pipeline", object, func(tx *postgres.Tx) error {
+	err = c.changeAsAdmin(ctx, actor, "save pipeline", object, func(tx *postgres.Tx) error {
 		if len(note) > 500 {
-			return invalid("note", "too_long", "a note has at most 500 bytes", "Shorten it.")
+			return invalidError("note", "too_long", "a note has at most 500 bytes", "Shorten it.")
 		}
 		x, err := tx.LockProject(ctx, project)
 		if err != nil {
@@ -95,14 +95,14 @@ func (c *Catalog) SavePipelineOn(
 		if err := drawnOn(ctx, tx, x, base); err != nil {
 			return err
 		}
-		filled, problems, err := prepare(ctx, tx, x, p)
+		filled, problems, err := preparePipeline(ctx, tx, x, p)
 		if err != nil {
 			return err
 		}
 		if len(problems) > 0 {
 			return refusedPipeline(problems)
 		}
-		out, err = save(ctx, tx, actor, x, filled, note)
+		out, err = saveVersion(ctx, tx, actor, x, filled, note)
 		return err
 	})
 	return out, err
@@ -144,7 +144,7 @@ type candidate struct {
 	changed bool
 }
 
-func next(
+func nextVersion(
 	ctx context.Context, tx *postgres.Tx, x controlplane.Project, p pipeline.Pipeline,
 ) (v candidate, err error) {
 	if p.Order, err = pipeline.Order(p); err != nil {
@@ -165,11 +165,11 @@ func next(
 	return v, nil
 }
 
-func save(
+func saveVersion(
 	ctx context.Context, tx *postgres.Tx, actor access.Actor, x controlplane.Project,
 	p pipeline.Pipeline, note string,
 ) (PipelineSaved, error) {
-	v, err := next(ctx, tx, x, p)
+	v, err := nextVersion(ctx, tx, x, p)
 	out := PipelineSaved{Changed: v.changed, Version: v.number, Digest: v.digest}
 	if err != nil || !v.changed {
 		return out, err
@@ -181,12 +181,12 @@ func save(
 	if err != nil {
 		return out, err
 	}
-	services, plugins := uses(v.pipeline)
+	services, plugins := usedComponents(v.pipeline)
 	tx.Wake(controlplane.TopicCatalog, "")
 	return out, tx.SetProjectUses(ctx, x.ID, services, plugins)
 }
 
-func uses(p pipeline.Pipeline) (services, plugins []string) {
+func usedComponents(p pipeline.Pipeline) (services, plugins []string) {
 	services, plugins = []string{}, []string{}
 	for _, s := range p.Steps {
 		switch {
@@ -199,13 +199,13 @@ func uses(p pipeline.Pipeline) (services, plugins []string) {
 	return services, plugins
 }
 
-// prepare copies what the pipeline uses into it and finds all its problems.
+// preparePipeline copies what the pipeline uses into it and finds all its problems.
 // Whatever the caller sent in those places is overwritten.
-func prepare(
+func preparePipeline(
 	ctx context.Context, tx *postgres.Tx, x controlplane.Project, p pipeline.Pipeline,
 ) (pipeline.Pipeline, []controlplane.Problem, error) {
 	p.Format, p.Order = pipeline.Format, nil
-	filled, problems, err := fill(ctx, tx, p)
+	filled, problems, err := fillSteps(ctx, tx, p)
 	if err != nil {
 		return p, nil, err
 	}
@@ -235,7 +235,7 @@ func prepare(
 	return filled, problems, nil
 }
 
-func fill(
+func fillSteps(
 	ctx context.Context, tx *postgres.Tx, p pipeline.Pipeline,
 ) (pipeline.Pipeline, []controlplane.Problem, error) {
 	var problems []controlplane.Problem
@@ -258,35 +258,35 @@ func fillStep(
 	if s.Service != nil {
 		step := *s.Service
 		known, err := tx.ServiceByName(ctx, step.Name)
-		exists, err := found(err)
+		exists, err := isFound(err)
 		if err != nil {
 			return nil, err
 		}
 		step.Image = nil
 		s.Service = &step
 		if !exists {
-			return unknown(s.Key, "service", step.Name), nil
+			return unknownProblem(s.Key, "service", step.Name), nil
 		}
 		step.Image = known.Reference()
 	}
 	if s.Plugin != nil {
 		step := *s.Plugin
 		known, err := tx.PluginByName(ctx, step.Name)
-		exists, err := found(err)
+		exists, err := isFound(err)
 		if err != nil {
 			return nil, err
 		}
 		step.Image, step.Component = nil, nil
 		s.Plugin = &step
 		if !exists {
-			return unknown(s.Key, "plugin", step.Name), nil
+			return unknownProblem(s.Key, "plugin", step.Name), nil
 		}
 		step.Image, step.Component = known.Reference(), &known.Component
 	}
 	return nil, nil
 }
 
-func unknown(step pipeline.StepKey, what, name string) *controlplane.Problem {
+func unknownProblem(step pipeline.StepKey, what, name string) *controlplane.Problem {
 	if name == "" {
 		// pipeline.Validate asks for the name.
 		return nil
@@ -302,7 +302,7 @@ func (c *Catalog) CurrentPipeline(
 	ctx context.Context, actor access.Actor, project string,
 ) (v controlplane.PipelineVersion, err error) {
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		p, err := readable(ctx, tx, actor, project)
+		p, err := readProject(ctx, tx, actor, project)
 		if err != nil {
 			return err
 		}
@@ -323,7 +323,7 @@ func (c *Catalog) PipelineVersion(
 		return v, controlplane.Missing("pipeline version", strconv.Itoa(number))
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		p, err := readable(ctx, tx, actor, project)
+		p, err := readProject(ctx, tx, actor, project)
 		if err != nil {
 			return err
 		}
@@ -340,12 +340,12 @@ func (c *Catalog) ListPipelineVersions(
 ) (all []controlplane.PipelineVersion, next string, err error) {
 	before := math.MaxInt32
 	if p.After != "" {
-		if before, err = offset(p.After); err != nil {
+		if before, err = parseOffset(p.After); err != nil {
 			return nil, "", err
 		}
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		x, err := readable(ctx, tx, actor, project)
+		x, err := readProject(ctx, tx, actor, project)
 		if err != nil {
 			return err
 		}

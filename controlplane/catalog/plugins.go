@@ -45,7 +45,7 @@ func (c *Catalog) ListPlugins(
 func (c *Catalog) GetPlugin(
 	ctx context.Context, actor access.Actor, name string,
 ) (p controlplane.Plugin, err error) {
-	if err := shared(actor, "plugin", name); err != nil {
+	if err := checkSeesCatalog(actor, "plugin", name); err != nil {
 		return p, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
@@ -62,14 +62,14 @@ func (c *Catalog) PutPlugin(
 ) (out controlplane.Saved[controlplane.Plugin], err error) {
 	const action = "put plugin"
 	object := "plugin " + p.Name
-	if err := c.admin(ctx, actor, action, object); err != nil {
+	if err := c.requireAdmin(ctx, actor, action, object); err != nil {
 		return out, err
 	}
 	digest, err := c.preparePlugin(ctx, &p)
 	if err != nil {
-		return out, c.attempt(ctx, actor, action, object, err)
+		return out, c.auditRefusal(ctx, actor, action, object, err)
 	}
-	err = c.change(ctx, actor, action, object, func(tx *postgres.Tx) error {
+	err = c.changeAsAdmin(ctx, actor, action, object, func(tx *postgres.Tx) error {
 		out, err = putPlugin(ctx, tx, p, digest)
 		return err
 	})
@@ -94,14 +94,14 @@ func (c *Catalog) preparePlugin(ctx context.Context, p *PluginPut) (digest strin
 		return err
 	})
 	if controlplane.KindOf(err) == controlplane.NotFound {
-		return "", invalid("registry", "unknown_registry",
+		return "", invalidError("registry", "unknown_registry",
 			"registry "+p.Registry+" does not exist",
 			"Create the registry first, or correct the name.")
 	}
 	if err != nil {
 		return "", err
 	}
-	source, err := c.source(r, p.Image)
+	source, err := c.registrySource(r, p.Image)
 	if err != nil {
 		return "", err
 	}
@@ -112,7 +112,7 @@ func putPlugin(
 	ctx context.Context, tx *postgres.Tx, p PluginPut, digest string,
 ) (out controlplane.Saved[controlplane.Plugin], err error) {
 	old, err := tx.PluginByName(ctx, p.Name)
-	exists, err := found(err)
+	exists, err := isFound(err)
 	if err != nil {
 		return out, err
 	}
@@ -144,16 +144,16 @@ func checkComponent(component *pipeline.Component) error {
 	}
 	for i, action := range component.Actions {
 		if !slices.Contains([]string{"create", "delete", "check"}, action) {
-			return invalid(fmt.Sprintf("component.actions[%d]", i), "action_invalid",
+			return invalidError(fmt.Sprintf("component.actions[%d]", i), "action_invalid",
 				fmt.Sprintf("%q is not an action", action), "Use create, delete or check.")
 		}
 	}
 	if !slices.Contains(component.Actions, "create") {
-		return invalid("component.actions", "action_missing", "a plugin has the action create",
+		return invalidError("component.actions", "action_missing", "a plugin has the action create",
 			"Add create.")
 	}
 	if component.TimeoutSeconds < 0 || component.TimeoutSeconds > 86400 {
-		return invalid("component.timeout_seconds", "range",
+		return invalidError("component.timeout_seconds", "range",
 			"a timeout is 1 to 86400 seconds", "Leave it out for 300 seconds.")
 	}
 	if err := checkSchema("component.parameters", component.Parameters); err != nil {
@@ -172,7 +172,7 @@ func checkComponent(component *pipeline.Component) error {
 
 // DeletePlugin removes a plugin that no current pipeline uses.
 func (c *Catalog) DeletePlugin(ctx context.Context, actor access.Actor, name string) error {
-	return c.change(ctx, actor, "delete plugin", "plugin "+name, func(tx *postgres.Tx) error {
+	return c.changeAsAdmin(ctx, actor, "delete plugin", "plugin "+name, func(tx *postgres.Tx) error {
 		p, err := tx.PluginByName(ctx, name)
 		if err != nil {
 			return err

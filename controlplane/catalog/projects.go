@@ -71,7 +71,7 @@ func (c *Catalog) ListProjects(
 		if err := countVisible(ctx, tx, scope, all); err != nil {
 			return err
 		}
-		views, err = c.views(ctx, tx, all)
+		views, err = c.readViews(ctx, tx, all)
 		return err
 	})
 	return views, next, err
@@ -86,8 +86,8 @@ type choices struct {
 	services []ProjectService
 }
 
-// views reads pipelines that are others than when they were last looked at.
-func (c *Catalog) views(
+// readViews reads pipelines that are others than when they were last looked at.
+func (c *Catalog) readViews(
 	ctx context.Context, tx *postgres.Tx, all []controlplane.Project,
 ) ([]ProjectView, error) {
 	ids := make([]controlplane.ProjectID, len(all))
@@ -104,7 +104,7 @@ func (c *Catalog) views(
 			views[i] = ProjectView{Project: p, Services: known.services}
 			continue
 		}
-		if views[i], err = view(ctx, tx, p); err != nil {
+		if views[i], err = readView(ctx, tx, p); err != nil {
 			return nil, err
 		}
 		c.choices.Add(p.ID, choices{states[p.ID], views[i].Services})
@@ -112,7 +112,7 @@ func (c *Catalog) views(
 	return views, nil
 }
 
-func view(ctx context.Context, tx *postgres.Tx, p controlplane.Project) (ProjectView, error) {
+func readView(ctx context.Context, tx *postgres.Tx, p controlplane.Project) (ProjectView, error) {
 	out := ProjectView{Project: p}
 	v, ok, err := tx.LatestVersion(ctx, p.ID)
 	if err != nil || !ok {
@@ -138,7 +138,7 @@ func (c *Catalog) GetProject(
 	ctx context.Context, actor access.Actor, name string,
 ) (out ProjectView, err error) {
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		p, err := readable(ctx, tx, actor, name)
+		p, err := readProject(ctx, tx, actor, name)
 		if err != nil {
 			return err
 		}
@@ -146,7 +146,7 @@ func (c *Catalog) GetProject(
 		if err := countVisible(ctx, tx, access.Readable(actor), one); err != nil {
 			return err
 		}
-		out, err = view(ctx, tx, one[0])
+		out, err = readView(ctx, tx, one[0])
 		return err
 	})
 	return out, err
@@ -171,8 +171,8 @@ func countVisible(
 	return err
 }
 
-// readable loads a project that the actor may read.
-func readable(
+// readProject loads a project that the actor may read.
+func readProject(
 	ctx context.Context, tx *postgres.Tx, actor access.Actor, name string,
 ) (controlplane.Project, error) {
 	if !actor.SignedIn() {
@@ -191,7 +191,7 @@ func readable(
 func (c *Catalog) PutProject(
 	ctx context.Context, actor access.Actor, p ProjectPut,
 ) (out controlplane.Saved[ProjectView], err error) {
-	err = c.change(ctx, actor, "put project", "project "+p.Name, func(tx *postgres.Tx) error {
+	err = c.changeAsAdmin(ctx, actor, "put project", "project "+p.Name, func(tx *postgres.Tx) error {
 		if err := checkProject(p); err != nil {
 			return err
 		}
@@ -209,11 +209,11 @@ func checkProject(p ProjectPut) error {
 		return err
 	}
 	if r := p.Resources; math.IsNaN(r.CPU) || r.CPU < 0 || r.CPU > 1024 {
-		return invalid("resources.cpu", "range", "a CPU limit is 0 to 1024 cores",
+		return invalidError("resources.cpu", "range", "a CPU limit is 0 to 1024 cores",
 			"Use 0 for no limit.")
 	}
 	if r := p.Resources; r.MemoryMiB < 0 || r.MemoryMiB > 16<<20 {
-		return invalid("resources.memory_mib", "range", "a memory limit is 0 to 16777216 MiB",
+		return invalidError("resources.memory_mib", "range", "a memory limit is 0 to 16777216 MiB",
 			"Use 0 for no limit.")
 	}
 	if err := checkCleanup(p.Cleanup.Hours); err != nil {
@@ -226,7 +226,7 @@ func putProject(
 	ctx context.Context, tx *postgres.Tx, p ProjectPut,
 ) (out controlplane.Saved[ProjectView], err error) {
 	old, err := tx.ProjectByName(ctx, p.Name)
-	exists, err := found(err)
+	exists, err := isFound(err)
 	if err != nil {
 		return out, err
 	}
@@ -240,7 +240,7 @@ func putProject(
 		return out, err
 	}
 	out.Created, out.Changed = !exists, !reflect.DeepEqual(x, old)
-	if out.Object, err = view(ctx, tx, x); err != nil || !out.Changed {
+	if out.Object, err = readView(ctx, tx, x); err != nil || !out.Changed {
 		return out, err
 	}
 	if !p.PipelineFollows {
@@ -261,7 +261,7 @@ func limitEnvironments(
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
 		e, err := tx.EnvironmentByName(ctx, name)
 		if controlplane.KindOf(err) == controlplane.NotFound {
-			return invalid("environments", "unknown", "there is no environment "+name,
+			return invalidError("environments", "unknown", "there is no environment "+name,
 				"Name environments that exist.")
 		}
 		if err != nil {
@@ -290,7 +290,7 @@ func stillFits(ctx context.Context, tx *postgres.Tx, p controlplane.Project) err
 	}
 	for _, x := range pipeline.Validate(v.Pipeline, pipeline.Settings{Limits: p.Resources}) {
 		if strings.Contains(x.Field, "resources") {
-			return invalid(strings.TrimPrefix(x.Field, "service."), "over_limit", x.Message,
+			return invalidError(strings.TrimPrefix(x.Field, "service."), "over_limit", x.Message,
 				"Raise the limit, or save a smaller pipeline first.")
 		}
 	}
@@ -300,7 +300,7 @@ func stillFits(ctx context.Context, tx *postgres.Tx, p controlplane.Project) err
 // DeleteProject removes a project without deployments, with its versions,
 // secrets and grants.
 func (c *Catalog) DeleteProject(ctx context.Context, actor access.Actor, name string) error {
-	return c.change(ctx, actor, "delete project", "project "+name, func(tx *postgres.Tx) error {
+	return c.changeAsAdmin(ctx, actor, "delete project", "project "+name, func(tx *postgres.Tx) error {
 		p, err := tx.ProjectByName(ctx, name)
 		if err != nil {
 			return err

@@ -56,10 +56,10 @@ func (c *Catalog) ProvisionNode(
 ) (out controlplane.ProvisionAttempt, err error) {
 	_, err = c.onNode(ctx, actor, "provision node", name,
 		func(tx *postgres.Tx, n controlplane.Node) error {
-			if err := provisionable(ctx, tx, n); err != nil {
+			if err := checkProvisionable(ctx, tx, n); err != nil {
 				return err
 			}
-			if err := c.reachable(ctx, tx, n, put); err != nil {
+			if err := c.ensureSSH(ctx, tx, n, put); err != nil {
 				return err
 			}
 			if _, err := tx.InsertProvision(ctx, n.ID, actor.Name()); err != nil {
@@ -74,17 +74,17 @@ func (c *Catalog) ProvisionNode(
 	return out, err
 }
 
-func provisionable(ctx context.Context, tx *postgres.Tx, n controlplane.Node) error {
+func checkProvisionable(ctx context.Context, tx *postgres.Tx, n controlplane.Node) error {
 	switch n.Status {
 	case controlplane.NodeOnline:
-		return conflict("node_online", "the node's agent is connected already",
+		return conflictError("node_online", "the node's agent is connected already",
 			"Nothing needs to be done. To begin anew, stop the agent on the machine first.")
 	case controlplane.NodeDisabled:
-		return conflict("node_disabled", "the node is disabled", "Enable the node first.")
+		return conflictError("node_disabled", "the node is disabled", "Enable the node first.")
 	}
 	latest, err := tx.Provisions(ctx, n.Name, 0, 1)
 	if err == nil && len(latest) > 0 && !latest[0].State.Ended() {
-		return conflict("provision_running",
+		return conflictError("provision_running",
 			fmt.Sprintf("attempt %d is at work on the node", latest[0].Number),
 			"Wait until it has ended.")
 	}
@@ -92,13 +92,13 @@ func provisionable(ctx context.Context, tx *postgres.Tx, n controlplane.Node) er
 }
 
 // ensureSSH stores the settings, or fails if none are stored and put is nil.
-func (c *Catalog) reachable(
+func (c *Catalog) ensureSSH(
 	ctx context.Context, tx *postgres.Tx, n controlplane.Node, put *SSHPut,
 ) error {
 	if put == nil {
 		known, ok, err := tx.NodeSSH(ctx, n.ID)
 		if err == nil && (!ok || known.Credential == nil) {
-			return conflict("no_credential", "the node's SSH credential is not known, or was forgotten",
+			return conflictError("no_credential", "the node's SSH credential is not known, or was forgotten",
 				"Give host, user, host key, and a password or a private key.")
 		}
 		return err
@@ -138,10 +138,10 @@ func (c *Catalog) checkSSH(p SSHPut) (out controlplane.NodeSSH, err error) {
 		Plan: withDefaults(p.Plan)}
 	switch {
 	case !userName.MatchString(p.User):
-		return out, invalid("user", "user_invalid",
-			clip(p.User)+" is no name of a user of a machine", "Use letters, digits, - _ and dots.")
+		return out, invalidError("user", "user_invalid",
+			clipText(p.User)+" is no name of a user of a machine", "Use letters, digits, - _ and dots.")
 	case !fingerprint.MatchString(out.HostKey):
-		return out, invalid("host_key", "host_key_invalid",
+		return out, invalidError("host_key", "host_key_invalid",
 			"the host key's fingerprint is missing or is not like SHA256:…",
 			"Ask for the machine's host key, compare it, and send its fingerprint along.")
 	}
@@ -166,14 +166,14 @@ func (c *Catalog) SSHAddress(host string, port int) (SSHHost, error) {
 	host = strings.ToLower(strings.Trim(strings.TrimSpace(host), "[]"))
 	out := SSHHost{Host: host, Port: port}
 	if port < 1 || port > 65535 {
-		return out, invalid("port", "port_invalid", "a port is 1 to 65535", "Correct the port.")
+		return out, invalidError("port", "port_invalid", "a port is 1 to 65535", "Correct the port.")
 	}
 	text := fmt.Sprintf("%s:%d", host, port)
 	if strings.Contains(host, ":") {
 		text = fmt.Sprintf("[%s]:%d", host, port)
 	}
 	_, err := c.checkAddress(text)
-	if said := asked(err); said != nil {
+	if said := copyError(err); said != nil {
 		said.Field, said.Code = "host", "host_invalid"
 		said.Remedy = "Give the name or the address of the machine."
 		return out, said
@@ -182,7 +182,7 @@ func (c *Catalog) SSHAddress(host string, port int) (SSHHost, error) {
 }
 
 // copyError returns a copy of an error for people, nil for other errors.
-func asked(err error) *controlplane.Error {
+func copyError(err error) *controlplane.Error {
 	if said, ok := err.(*controlplane.Error); ok { //nolint:errorlint // checkAddress wraps nothing
 		copied := *said
 		return &copied
@@ -192,12 +192,12 @@ func asked(err error) *controlplane.Error {
 
 func checkCredential(p SSHPut) error {
 	if p.Password.Empty() == p.PrivateKey.Empty() {
-		return invalid("password", "credential_missing",
+		return invalidError("password", "credential_missing",
 			"exactly one of password and private_key is needed", "Give one of them.")
 	}
 	if p.PrivateKey.Empty() {
 		if len(p.Password.Reveal()) > 1024 || strings.ContainsAny(p.Password.Reveal(), "\r\n\x00") {
-			return invalid("password", "password_invalid",
+			return invalidError("password", "password_invalid",
 				"a password has up to 1024 bytes and is one line", "Correct the password.")
 		}
 		return nil
@@ -217,8 +217,12 @@ func checkCredential(p SSHPut) error {
 		field = "passphrase"
 	}
 	// Its words are about the form, never about the content.
-	return invalid(field, "private_key_invalid", "the private key cannot be read: "+clip(err.Error()),
-		"Give an unencrypted private key in OpenSSH's or PEM form, or its passphrase too.")
+	return invalidError(
+		field,
+		"private_key_invalid",
+		"the private key cannot be read: "+clipText(err.Error()),
+		"Give an unencrypted private key in OpenSSH's or PEM form, or its passphrase too.",
+	)
 }
 
 // withDefaults fills in the paths on a machine that were not set.
@@ -243,15 +247,19 @@ func checkPlan(p controlplane.ProvisionPlan) error {
 		{"directory", p.Directory}, {"data", p.Data}, {"run", p.Run}, {"docker", socket},
 	} {
 		if !plainPath.MatchString(one.value) || len(one.value) > 200 {
-			return invalid(one.field, "path_invalid", clip(one.value)+" cannot be used as a path here",
-				"Give an absolute path of letters, digits, - _ and dots; docker as unix:///PATH.")
+			return invalidError(
+				one.field,
+				"path_invalid",
+				clipText(one.value)+" cannot be used as a path here",
+				"Give an absolute path of letters, digits, - _ and dots; docker as unix:///PATH.",
+			)
 		}
 	}
 	if p.Subnets == "" {
 		return nil
 	}
 	if _, err := netip.ParsePrefix(p.Subnets); err != nil {
-		return invalid("subnets", "subnets_invalid", clip(p.Subnets)+" is no address range",
+		return invalidError("subnets", "subnets_invalid", clipText(p.Subnets)+" is no address range",
 			"Write one like 10.213.0.0/16, or leave it out.")
 	}
 	return nil

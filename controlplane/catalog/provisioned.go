@@ -15,7 +15,7 @@ import (
 func (c *Catalog) OpenSSH(
 	ctx context.Context, actor access.Actor, id controlplane.NodeID,
 ) (out controlplane.NodeSSH, credential SSHCredential, err error) {
-	if err := system(actor); err != nil {
+	if err := requireSystem(actor); err != nil {
 		return out, credential, err
 	}
 	entry := actor.Entry("open credential", "node "+string(id))
@@ -23,7 +23,7 @@ func (c *Catalog) OpenSSH(
 		var known bool
 		out, known, err = tx.NodeSSH(ctx, id)
 		if err == nil && (!known || out.Credential == nil) {
-			return conflict("no_credential", "the node's SSH credential was forgotten",
+			return conflictError("no_credential", "the node's SSH credential was forgotten",
 				"Begin a new attempt with the credential.")
 		}
 		return err
@@ -52,7 +52,7 @@ func (c *Catalog) EnrolProvisioned(
 	ctx context.Context, actor access.Actor, id controlplane.NodeID,
 	print controlplane.Thumbprint,
 ) (out Enrolment, err error) {
-	if err := system(actor); err != nil {
+	if err := requireSystem(actor); err != nil {
 		return out, err
 	}
 	entry := actor.Entry("enrol node", "node "+string(id))
@@ -62,10 +62,10 @@ func (c *Catalog) EnrolProvisioned(
 			return err
 		}
 		if n.Status == controlplane.NodeOnline || !n.Enabled() {
-			return conflict("not_allowed_now", "the node is "+string(n.Status)+" meanwhile",
+			return conflictError("not_allowed_now", "the node is "+string(n.Status)+" meanwhile",
 				"Look at the node; somebody may have been faster.")
 		}
-		if err := revoke(ctx, tx, n); err != nil {
+		if err := revokeTokens(ctx, tx, n); err != nil {
 			return err
 		}
 		if err := tx.ForgetTrust(ctx, id); err != nil {
@@ -77,11 +77,11 @@ func (c *Catalog) EnrolProvisioned(
 		if err := tx.ExpectThumbprint(ctx, id, print); err != nil {
 			return err
 		}
-		err = move(ctx, tx, n, controlplane.NodeEnrolled, "provisioned over SSH")
+		err = moveNode(ctx, tx, n, controlplane.NodeEnrolled, "provisioned over SSH")
 		if err != nil {
 			return err
 		}
-		out, err = c.issue(ctx, tx, id)
+		out, err = c.issueNodeToken(ctx, tx, id)
 		return err
 	})
 	return out, err
@@ -91,7 +91,7 @@ func (c *Catalog) EnrolProvisioned(
 func (c *Catalog) NodeByID(
 	ctx context.Context, actor access.Actor, id controlplane.NodeID,
 ) (n controlplane.Node, err error) {
-	if err := system(actor); err != nil {
+	if err := requireSystem(actor); err != nil {
 		return n, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {

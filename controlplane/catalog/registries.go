@@ -48,7 +48,7 @@ func (c *Catalog) ListRegistries(
 func (c *Catalog) GetRegistry(
 	ctx context.Context, actor access.Actor, name string,
 ) (r controlplane.Registry, err error) {
-	if err := shared(actor, "registry", name); err != nil {
+	if err := checkSeesCatalog(actor, "registry", name); err != nil {
 		return r, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
@@ -63,7 +63,7 @@ func (c *Catalog) GetRegistry(
 func (c *Catalog) PutRegistry(
 	ctx context.Context, actor access.Actor, p RegistryPut,
 ) (out controlplane.Saved[controlplane.Registry], err error) {
-	err = c.change(ctx, actor, "put registry", "registry "+p.Name, func(tx *postgres.Tx) error {
+	err = c.changeAsAdmin(ctx, actor, "put registry", "registry "+p.Name, func(tx *postgres.Tx) error {
 		if err := checkRegistry(p, c.now()); err != nil {
 			return err
 		}
@@ -84,11 +84,11 @@ func checkRegistry(p RegistryPut, now time.Time) error {
 		return err
 	}
 	if len(p.Username) > 200 || p.Password != nil && len(p.Password.Reveal()) > 4096 {
-		return invalid("username", "too_long",
+		return invalidError("username", "too_long",
 			"a user name has at most 200 bytes, a password 4096", "Shorten them.")
 	}
 	if p.Username == "" && p.Password != nil && !p.Password.Empty() {
-		return invalid("username", "required", "a password needs a user name",
+		return invalidError("username", "required", "a password needs a user name",
 			"Give both, or neither.")
 	}
 	return checkDescription(p.Description)
@@ -96,7 +96,7 @@ func checkRegistry(p RegistryPut, now time.Time) error {
 
 func checkCA(p RegistryPut, now time.Time) error {
 	if p.Insecure && strings.TrimSpace(p.CA) != "" {
-		return invalid("ca", "ca_insecure", "a registry over plain HTTP shows no certificate",
+		return invalidError("ca", "ca_insecure", "a registry over plain HTTP shows no certificate",
 			"Leave out insecure, or ca.")
 	}
 	return registry.CheckCA(p.CA, now)
@@ -106,7 +106,7 @@ func (c *Catalog) putRegistry(
 	ctx context.Context, tx *postgres.Tx, p RegistryPut,
 ) (out controlplane.Saved[controlplane.Registry], err error) {
 	old, err := tx.RegistryByName(ctx, p.Name)
-	exists, err := found(err)
+	exists, err := isFound(err)
 	if err != nil {
 		return out, err
 	}
@@ -178,18 +178,27 @@ func (c *Catalog) openPassword(r controlplane.Registry) (controlplane.Plain, err
 
 // DeleteRegistry removes a registry that nothing uses.
 func (c *Catalog) DeleteRegistry(ctx context.Context, actor access.Actor, name string) error {
-	return c.change(ctx, actor, "delete registry", "registry "+name, func(tx *postgres.Tx) error {
-		r, err := tx.RegistryByName(ctx, name)
-		if err != nil {
-			return err
-		}
-		tx.Wake(controlplane.TopicCatalog, "")
-		return tx.DeleteRegistry(ctx, r.ID)
-	})
+	return c.changeAsAdmin(
+		ctx,
+		actor,
+		"delete registry",
+		"registry "+name,
+		func(tx *postgres.Tx) error {
+			r, err := tx.RegistryByName(ctx, name)
+			if err != nil {
+				return err
+			}
+			tx.Wake(controlplane.TopicCatalog, "")
+			return tx.DeleteRegistry(ctx, r.ID)
+		},
+	)
 }
 
 // registrySource returns a repository with the registry's credentials.
-func (c *Catalog) source(r controlplane.Registry, repository string) (registry.Source, error) {
+func (c *Catalog) registrySource(
+	r controlplane.Registry,
+	repository string,
+) (registry.Source, error) {
 	password, err := c.openPassword(r)
 	return registry.Source{
 		Registry: r, Repository: repository,

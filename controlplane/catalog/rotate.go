@@ -62,12 +62,12 @@ func (c *Catalog) RotateKeys(
 	ctx context.Context, actor access.Actor,
 ) (done, left int64, err error) {
 	object := "keys to " + c.keys.Primary()
-	if err := c.admin(ctx, actor, "rotate", object); err != nil {
+	if err := c.requireAdmin(ctx, actor, "rotate", object); err != nil {
 		return 0, 0, err
 	}
 	for more := true; more && done < resealPerCall; {
-		err := c.change(ctx, actor, "rotate", object, func(tx *postgres.Tx) error {
-			n, err := c.reseal(ctx, tx)
+		err := c.changeAsAdmin(ctx, actor, "rotate", object, func(tx *postgres.Tx) error {
+			n, err := c.resealBatch(ctx, tx)
 			done, more = done+int64(n), n == resealAtOnce
 			return err
 		})
@@ -87,7 +87,7 @@ func (c *Catalog) RotateKeys(
 	return done, left, err
 }
 
-func (c *Catalog) reseal(ctx context.Context, tx *postgres.Tx) (int, error) {
+func (c *Catalog) resealBatch(ctx context.Context, tx *postgres.Tx) (int, error) {
 	values, err := tx.SealedElsewhere(ctx, c.keys.Primary(), resealAtOnce)
 	if err != nil {
 		return 0, err

@@ -25,8 +25,8 @@ func (nothing) Load(string) (any, error) {
 	return nil, errors.New("a schema may not refer to other documents")
 }
 
-// compile reads a JSON Schema of draft 2020-12.
-func compile(schema map[string]any) (*jsonschema.Schema, error) {
+// compileSchema reads a JSON Schema of draft 2020-12.
+func compileSchema(schema map[string]any) (*jsonschema.Schema, error) {
 	b, err := json.Marshal(schema)
 	if err != nil {
 		return nil, err
@@ -54,18 +54,18 @@ func checkSchema(field string, schema map[string]any) error {
 		return nil
 	}
 	if t, ok := schema["type"]; ok && t != "object" {
-		return invalid(field+".type", "schema_not_object", "the schema is not of an object",
+		return invalidError(field+".type", "schema_not_object", "the schema is not of an object",
 			"Set type to object and list properties.")
 	}
-	if _, err := compile(schema); err != nil {
+	if _, err := compileSchema(schema); err != nil {
 		text := err.Error()
 		var failed *jsonschema.SchemaValidationError
 		var wrong *jsonschema.ValidationError
 		if errors.As(err, &failed) && errors.As(failed.Err, &wrong) {
 			leaves := leavesOf(wrong)
-			text = pointer(leaves[0]) + ": " + sentence(leaves[0])
+			text = jsonPointer(leaves[0]) + ": " + localizeError(leaves[0])
 		}
-		return invalid(field, "schema_invalid", "this is not a JSON Schema: "+text,
+		return invalidError(field, "schema_invalid", "this is not a JSON Schema: "+text,
 			"Write it as JSON Schema, draft 2020-12.")
 	}
 	return nil
@@ -95,12 +95,12 @@ func checkParameters(step pipeline.Step) ([]controlplane.Problem, error) {
 	if component == nil || len(component.Parameters) == 0 {
 		return nil, nil
 	}
-	schema, err := compile(component.Parameters)
+	schema, err := compileSchema(component.Parameters)
 	if err != nil {
 		return nil, fmt.Errorf("schema of plugin %s: %w", step.Plugin.Name, err)
 	}
 	tree, references := pipeline.Literals(step.Plugin.Parameters)
-	value, err := normalised(tree)
+	value, err := normalizeJSON(tree)
 	if err != nil {
 		return nil, err
 	}
@@ -110,20 +110,20 @@ func checkParameters(step pipeline.Step) ([]controlplane.Problem, error) {
 	}
 	var all []controlplane.Problem
 	for _, leaf := range leavesOf(wrong) {
-		if excused(pointer(leaf), references) || isRequired(leaf) {
+		if isUnderReference(jsonPointer(leaf), references) || isRequired(leaf) {
 			continue
 		}
 		all = append(all, controlplane.Problem{
 			Step: string(step.Key), Code: "parameter_invalid",
-			Field:   "plugin.parameters" + strings.ReplaceAll(pointer(leaf), "/", "."),
-			Message: sentence(leaf),
+			Field:   "plugin.parameters" + strings.ReplaceAll(jsonPointer(leaf), "/", "."),
+			Message: localizeError(leaf),
 		})
 	}
 	return all, nil
 }
 
 // normalizeJSON converts the value to the types that the JSON Schema library expects.
-func normalised(tree map[string]any) (any, error) {
+func normalizeJSON(tree map[string]any) (any, error) {
 	b, err := json.Marshal(tree)
 	if err != nil {
 		return nil, fmt.Errorf("encode parameters: %w", err)
@@ -142,7 +142,7 @@ func isRequired(e *jsonschema.ValidationError) bool {
 	return len(e.InstanceLocation) == 0 && len(path) > 0 && path[len(path)-1] == "required"
 }
 
-func excused(at string, references []string) bool {
+func isUnderReference(at string, references []string) bool {
 	for _, r := range references {
 		if at == r || strings.HasPrefix(at, r+"/") {
 			return true
@@ -164,7 +164,7 @@ func leavesOf(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	return all
 }
 
-func pointer(e *jsonschema.ValidationError) string {
+func jsonPointer(e *jsonschema.ValidationError) string {
 	var b strings.Builder
 	for _, part := range e.InstanceLocation {
 		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(part))
@@ -172,6 +172,6 @@ func pointer(e *jsonschema.ValidationError) string {
 	return b.String()
 }
 
-func sentence(e *jsonschema.ValidationError) string {
+func localizeError(e *jsonschema.ValidationError) string {
 	return e.ErrorKind.LocalizedString(message.NewPrinter(language.English))
 }

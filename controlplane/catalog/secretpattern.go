@@ -72,7 +72,7 @@ func nextPart(rest string) (part patternPart, tail string, err error) {
 	if err != nil {
 		return part, "", err
 	}
-	part.times, tail, err = repeat(rest)
+	part.times, tail, err = parseRepeat(rest)
 	return part, tail, err
 }
 
@@ -119,8 +119,8 @@ func expandSet(inside string) (string, error) {
 	return all.String(), nil
 }
 
-// repeat reads {n}; without one it is once.
-func repeat(rest string) (times int, tail string, err error) {
+// parseRepeat reads {n}; without one it is once.
+func parseRepeat(rest string) (times int, tail string, err error) {
 	if !strings.HasPrefix(rest, "{") {
 		return 1, rest, nil
 	}

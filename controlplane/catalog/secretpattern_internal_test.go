@@ -18,7 +18,7 @@ func TestDrawn_ByPattern(t *testing.T) {
 	} {
 		seen := map[string]bool{}
 		for range 20 {
-			value, err := drawn(controlplane.SecretRule{Pattern: pattern})
+			value, err := generateValue(controlplane.SecretRule{Pattern: pattern})
 			if err != nil {
 				t.Fatalf("%s: %v", pattern, err)
 			}
@@ -35,7 +35,7 @@ func TestDrawn_ByPattern(t *testing.T) {
 
 // Each letter of a set comes up.
 func TestDrawn_UsesTheWholeSet(t *testing.T) {
-	value, err := drawn(controlplane.SecretRule{Pattern: "[ab]{128}"})
+	value, err := generateValue(controlplane.SecretRule{Pattern: "[ab]{128}"})
 	if err != nil || strings.Trim(value, "ab") != "" || !strings.Contains(value, "a") ||
 		!strings.Contains(value, "b") {
 		t.Errorf("made %q, %v", value, err)
@@ -82,7 +82,7 @@ func FuzzParsePattern(f *testing.F) {
 		for _, p := range parts {
 			length += p.times
 		}
-		value, err := drawn(controlplane.SecretRule{Pattern: pattern})
+		value, err := generateValue(controlplane.SecretRule{Pattern: pattern})
 		if err != nil || len(value) != length {
 			t.Errorf("%q made %q of %d characters: %v", pattern, value, length, err)
 		}

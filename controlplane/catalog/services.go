@@ -44,7 +44,7 @@ func (c *Catalog) ListServices(
 func (c *Catalog) GetService(
 	ctx context.Context, actor access.Actor, name string,
 ) (s controlplane.Service, err error) {
-	if err := shared(actor, "service", name); err != nil {
+	if err := checkSeesCatalog(actor, "service", name); err != nil {
 		return s, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
@@ -58,7 +58,7 @@ func (c *Catalog) GetService(
 func (c *Catalog) PutService(
 	ctx context.Context, actor access.Actor, p ServicePut,
 ) (out controlplane.Saved[controlplane.Service], err error) {
-	err = c.change(ctx, actor, "put service", "service "+p.Name, func(tx *postgres.Tx) error {
+	err = c.changeAsAdmin(ctx, actor, "put service", "service "+p.Name, func(tx *postgres.Tx) error {
 		if err := checkService(p); err != nil {
 			return err
 		}
@@ -90,32 +90,32 @@ func checkTagMode(p ServicePut) error {
 	switch p.TagMode {
 	case pipeline.Pinned:
 		if p.Tag == "" {
-			return invalid("tag", "required", "a pinned service needs its tag",
+			return invalidError("tag", "required", "a pinned service needs its tag",
 				"Name the tag, or make the service selectable.")
 		}
 		if p.Pattern != "" {
-			return invalid("pattern", "pattern_pinned", "a pinned service has no pattern",
+			return invalidError("pattern", "pattern_pinned", "a pinned service has no pattern",
 				"Leave the pattern out, or make the service selectable.")
 		}
 		return nil
 	case pipeline.Selectable:
 		return checkPattern(p.Pattern, p.Tag)
 	default:
-		return invalid("tag_mode", "tag_mode_invalid", "a tag mode is pinned or selectable",
+		return invalidError("tag_mode", "tag_mode_invalid", "a tag mode is pinned or selectable",
 			"Choose one of the two.")
 	}
 }
 
 func checkPattern(pattern, tag string) error {
 	if err := pipeline.CheckPattern(pattern); err != nil {
-		return invalid("pattern", "pattern_invalid", err.Error(),
+		return invalidError("pattern", "pattern_invalid", err.Error(),
 			"Use * for any characters, ? for one, and / for any one of / - _ .")
 	}
 	if tag == "" {
 		return nil
 	}
 	if ok, err := pipeline.MatchTag(pattern, tag); err != nil || !ok {
-		return invalid("tag", "tag_outside_pattern",
+		return invalidError("tag", "tag_outside_pattern",
 			fmt.Sprintf("the default tag %s does not match the pattern %s", tag, pattern),
 			"Choose a default that the pattern allows, or leave it out.")
 	}
@@ -126,7 +126,7 @@ func putService(
 	ctx context.Context, tx *postgres.Tx, p ServicePut,
 ) (out controlplane.Saved[controlplane.Service], err error) {
 	old, err := tx.ServiceByName(ctx, p.Name)
-	exists, err := found(err)
+	exists, err := isFound(err)
 	if err != nil {
 		return out, err
 	}
@@ -152,7 +152,7 @@ func putService(
 
 // DeleteService removes a service that no current pipeline uses.
 func (c *Catalog) DeleteService(ctx context.Context, actor access.Actor, name string) error {
-	return c.change(ctx, actor, "delete service", "service "+name, func(tx *postgres.Tx) error {
+	return c.changeAsAdmin(ctx, actor, "delete service", "service "+name, func(tx *postgres.Tx) error {
 		s, err := tx.ServiceByName(ctx, name)
 		if err != nil {
 			return err

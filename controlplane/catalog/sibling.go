@@ -12,10 +12,10 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// related reports whether two hosts are under one registrable domain: then
+// isSameSite reports whether two hosts are under one registrable domain: then
 // cookies that one of them sets can reach the other. Addresses and names that
 // are a public suffix themselves, such as localhost, share nothing.
-func related(a, b string) bool {
+func isSameSite(a, b string) bool {
 	if _, err := netip.ParseAddr(strings.Trim(a, "[]")); err == nil {
 		return false
 	}
@@ -30,7 +30,7 @@ func related(a, b string) bool {
 // checkSibling refuses an environment on the UI's domain: a deployment there could set
 // cookies for the UI, or imitate it.
 func (c *Catalog) checkSibling(name, domain string) error {
-	if c.uiHost == "" || !related(c.uiHost, name+"."+domain) {
+	if c.uiHost == "" || !isSameSite(c.uiHost, name+"."+domain) {
 		return nil
 	}
 	if c.shared {
@@ -38,7 +38,7 @@ func (c *Catalog) checkSibling(name, domain string) error {
 			"environment", name, "domain", domain, "ui", c.uiHost)
 		return nil
 	}
-	return invalid("domain", "domain_of_ui",
+	return invalidError("domain", "domain_of_ui",
 		"deployments in "+name+"."+domain+" could set cookies for the UI at "+c.uiHost,
 		"Use another registrable domain for deployments, or set ingress.shared and accept that.")
 }

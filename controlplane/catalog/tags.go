@@ -55,7 +55,7 @@ type TagPage struct {
 func (c *Catalog) ListServiceTags(
 	ctx context.Context, actor access.Actor, name string, q TagQuery,
 ) (page TagPage, err error) {
-	if err := shared(actor, "service", name); err != nil {
+	if err := checkSeesCatalog(actor, "service", name); err != nil {
 		return page, err
 	}
 	var r controlplane.Registry
@@ -69,7 +69,7 @@ func (c *Catalog) ListServiceTags(
 	if err != nil {
 		return page, err
 	}
-	source, err := c.source(r, page.Service.Image)
+	source, err := c.registrySource(r, page.Service.Image)
 	if err != nil {
 		return page, err
 	}
@@ -88,13 +88,13 @@ func (c *Catalog) listTags(
 	}
 	page.Total, page.ReadAt, page.Stale, page.Reason = len(list.Tags), list.ReadAt,
 		list.Stale, list.Reason
-	tags, err := choosable(list, page.Service.Pattern, q.Search)
+	tags, err := selectableTags(list, page.Service.Pattern, q.Search)
 	if err != nil {
 		return page, err
 	}
 	page.Matching = len(tags)
-	all := c.sorted(ctx, s, list.Known, tags, q.Order)
-	start, err := offset(q.After)
+	all := c.sortTags(ctx, s, list.Known, tags, q.Order)
+	start, err := parseOffset(q.After)
 	if err != nil {
 		return page, err
 	}
@@ -102,22 +102,22 @@ func (c *Catalog) listTags(
 	page.Items, page.Next = controlplane.Cut(q.Page, all, func(registry.Image) string {
 		return strconv.Itoa(start + q.Fetch() - 1)
 	})
-	c.describe(ctx, s, page.Items)
+	c.describeTags(ctx, s, page.Items)
 	return page, nil
 }
 
 // selectableTags returns the tags that match pattern and search, the highest version
 // first.
-func choosable(list registry.TagList, pattern, search string) ([]string, error) {
-	tags, err := matching(list.Tags, pattern, search)
+func selectableTags(list registry.TagList, pattern, search string) ([]string, error) {
+	tags, err := filterTags(list.Tags, pattern, search)
 	if !list.Sorted {
 		registry.SortVersions(tags)
 	}
 	return tags, err
 }
 
-// describe fills in what a page's tags mean, as far as it can be found out.
-func (c *Catalog) describe(ctx context.Context, s registry.Source, items []registry.Image) {
+// describeTags fills in what a page's tags mean, as far as it can be found out.
+func (c *Catalog) describeTags(ctx context.Context, s registry.Source, items []registry.Image) {
 	tags := make([]string, 0, describeMost)
 	for _, image := range items[:min(len(items), describeMost)] {
 		tags = append(tags, image.Tag)
@@ -130,19 +130,19 @@ func (c *Catalog) describe(ctx context.Context, s registry.Source, items []regis
 	}
 }
 
-func offset(cursor string) (int, error) {
+func parseOffset(cursor string) (int, error) {
 	if cursor == "" {
 		return 0, nil
 	}
 	n, err := strconv.Atoi(cursor)
 	if err != nil || n < 0 {
-		return 0, invalid("cursor", "cursor_invalid", "this cursor is not one of ours",
+		return 0, invalidError("cursor", "cursor_invalid", "this cursor is not one of ours",
 			"Begin again without a cursor.")
 	}
 	return n, nil
 }
 
-func matching(tags []string, pattern, search string) ([]string, error) {
+func filterTags(tags []string, pattern, search string) ([]string, error) {
 	matches, err := pipeline.TagMatcher(pattern)
 	if err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ func matching(tags []string, pattern, search string) ([]string, error) {
 
 // sortTags sorts the newest first, or by version. If the registry's list has no dates,
 // the highest versions are inspected. Tags without a date come last, by version.
-func (c *Catalog) sorted(ctx context.Context, s registry.Source,
+func (c *Catalog) sortTags(ctx context.Context, s registry.Source,
 	known map[string]registry.Image, tags []string, order TagOrder) []registry.Image {
 	if order != ByVersion && len(known) == 0 {
 		known = c.images.Describe(ctx, s, tags[:min(len(tags), describeMost)], describeWithin)
@@ -186,7 +186,7 @@ func (c *Catalog) ResolveTag(
 	if err := checkChoice(image, tag); err != nil {
 		return facts, err
 	}
-	return c.inspect(ctx, actor, image, tag)
+	return c.inspectImage(ctx, actor, image, tag)
 }
 
 // NewestTag returns the newest tag that an image's rules allow; the highest version,
@@ -205,11 +205,11 @@ func (c *Catalog) NewestTag(
 	if err != nil {
 		return "", err
 	}
-	tags, err := choosable(list, image.Pattern, "")
+	tags, err := selectableTags(list, image.Pattern, "")
 	if err != nil || len(tags) == 0 {
 		return "", err
 	}
-	return c.sorted(ctx, source, list.Known, tags, Newest)[0].Tag, nil
+	return c.sortTags(ctx, source, list.Known, tags, Newest)[0].Tag, nil
 }
 
 // InspectPinned asks whether the registry still has the image that a saved
@@ -217,10 +217,10 @@ func (c *Catalog) NewestTag(
 func (c *Catalog) InspectPinned(
 	ctx context.Context, actor access.Actor, image pipeline.Image,
 ) (controlplane.ImageFacts, error) {
-	return c.inspect(ctx, actor, image, image.Digest)
+	return c.inspectImage(ctx, actor, image, image.Digest)
 }
 
-func (c *Catalog) inspect(
+func (c *Catalog) inspectImage(
 	ctx context.Context, actor access.Actor, image pipeline.Image, reference string,
 ) (facts controlplane.ImageFacts, err error) {
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
@@ -238,12 +238,12 @@ func checkChoice(image pipeline.Image, tag string) error {
 		return err
 	}
 	if image.TagMode == pipeline.Pinned && tag != image.Tag {
-		return invalid("tag", "tag_pinned", "this service is pinned to "+image.Tag,
+		return invalidError("tag", "tag_pinned", "this service is pinned to "+image.Tag,
 			"Leave the tag out.")
 	}
 	ok, err := pipeline.MatchTag(image.Pattern, tag)
 	if err != nil || !ok {
-		return invalid("tag", "tag_outside_pattern",
+		return invalidError("tag", "tag_outside_pattern",
 			"tag "+tag+" does not match the pattern "+image.Pattern,
 			"Choose a tag of the service's list.")
 	}
@@ -264,5 +264,5 @@ func (c *Catalog) sourceOf(ctx context.Context, image pipeline.Image) (registry.
 	if err != nil {
 		return registry.Source{}, err
 	}
-	return c.source(r, image.Repository)
+	return c.registrySource(r, image.Repository)
 }

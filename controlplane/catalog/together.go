@@ -47,7 +47,7 @@ func (c *Catalog) ChangeTogether(
 		}
 		c.askDigests(ctx, answers)
 	}
-	return conflict("changed_meanwhile", "the registries of plugins changed again and again "+
+	return conflictError("changed_meanwhile", "the registries of plugins changed again and again "+
 		"while the documents were checked", "Try again.")
 }
 

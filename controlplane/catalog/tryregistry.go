@@ -37,7 +37,7 @@ func (c *Catalog) TryRegistry(
 		return tried, err
 	}
 	if _, err := pipeline.MatchTag(t.Pattern, "probe"); err != nil {
-		return tried, invalid("pattern", "pattern_invalid", err.Error(),
+		return tried, invalidError("pattern", "pattern_invalid", err.Error(),
 			"A star stands for any letters: feat/*.")
 	}
 	var r controlplane.Registry
@@ -60,7 +60,7 @@ func (c *Catalog) TryRegistry(
 func (c *Catalog) tryRegistry(
 	ctx context.Context, r controlplane.Registry, t RegistryTry,
 ) (page TagPage, err error) {
-	source, err := c.source(r, t.Image)
+	source, err := c.registrySource(r, t.Image)
 	if err != nil {
 		return page, err
 	}

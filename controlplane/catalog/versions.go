@@ -19,7 +19,7 @@ func (c *Catalog) VersionUsers(
 ) (map[int][]controlplane.PipelineUser, error) {
 	users := map[int][]controlplane.PipelineUser{}
 	err := c.store.Read(ctx, func(tx *postgres.Tx) error {
-		p, err := readable(ctx, tx, actor, project)
+		p, err := readProject(ctx, tx, actor, project)
 		if err != nil {
 			return err
 		}
@@ -56,17 +56,17 @@ func (c *Catalog) DiffVersions(
 	}
 	out := VersionDiff{From: against, To: number}
 	err := c.store.Read(ctx, func(tx *postgres.Tx) error {
-		p, err := readable(ctx, tx, actor, project)
+		p, err := readProject(ctx, tx, actor, project)
 		if err != nil {
 			return err
 		}
-		now, err := numbered(ctx, tx, p.ID, number)
+		now, err := readVersion(ctx, tx, p.ID, number)
 		if err != nil {
 			return err
 		}
 		var old controlplane.PipelineVersion
 		if against > 0 {
-			if old, err = numbered(ctx, tx, p.ID, against); err != nil {
+			if old, err = readVersion(ctx, tx, p.ID, against); err != nil {
 				return err
 			}
 		}
@@ -76,8 +76,8 @@ func (c *Catalog) DiffVersions(
 	return out, err
 }
 
-// numbered loads a version by a number that a caller chose.
-func numbered(
+// readVersion loads a version by a number that a caller chose.
+func readVersion(
 	ctx context.Context, tx *postgres.Tx, id controlplane.ProjectID, number int,
 ) (controlplane.PipelineVersion, error) {
 	if number < 1 || number > math.MaxInt32 {
@@ -95,12 +95,12 @@ func (c *Catalog) RestoreVersion(
 	ctx context.Context, actor access.Actor, project string, number int,
 ) (out PipelineSaved, err error) {
 	object := fmt.Sprintf("pipeline of %s, version %d", project, number)
-	err = c.change(ctx, actor, "restore pipeline", object, func(tx *postgres.Tx) error {
+	err = c.changeAsAdmin(ctx, actor, "restore pipeline", object, func(tx *postgres.Tx) error {
 		x, err := tx.LockProject(ctx, project)
 		if err != nil {
 			return err
 		}
-		old, err := numbered(ctx, tx, x.ID, number)
+		old, err := readVersion(ctx, tx, x.ID, number)
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,14 @@ func (c *Catalog) RestoreVersion(
 		if len(problems) > 0 {
 			return refusedPipeline(problems)
 		}
-		out, err = save(ctx, tx, actor, x, old.Pipeline, fmt.Sprintf("restores version %d", number))
+		out, err = saveVersion(
+			ctx,
+			tx,
+			actor,
+			x,
+			old.Pipeline,
+			fmt.Sprintf("restores version %d", number),
+		)
 		return err
 	})
 	return out, err

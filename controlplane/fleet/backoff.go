@@ -30,5 +30,5 @@ func (b *backoff) wait(ctx context.Context) bool {
 	}
 }
 
-// healthy starts again from the shortest wait.
-func (b *backoff) healthy() { b.failures = 0 }
+// reset starts again from the shortest wait.
+func (b *backoff) reset() { b.failures = 0 }

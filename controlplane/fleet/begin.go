@@ -26,8 +26,8 @@ type beginning struct {
 	leased time.Time
 }
 
-// settle does something with the database when it is this node's turn to.
-func (f *Fleet) settle(ctx context.Context, do func() error) error {
+// withDBSlot does something with the database when it is this node's turn to.
+func (f *Fleet) withDBSlot(ctx context.Context, do func() error) error {
 	select {
 	case f.settling <- struct{}{}:
 	case <-ctx.Done():
@@ -37,23 +37,23 @@ func (f *Fleet) settle(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// application asks for a beginning.
-type application struct {
+// leaseClaim asks for a beginning.
+type leaseClaim struct {
 	id     controlplane.NodeID
-	answer chan<- applied
+	answer chan<- leaseClaimResult
 }
 
-type applied struct {
+type leaseClaimResult struct {
 	beginning
 	err error
 }
 
 // claimNode acquires the lease of a node and reads what is needed to connect to it.
 // Concurrent calls share one database query.
-func (f *Fleet) apply(ctx context.Context, id controlplane.NodeID) (beginning, error) {
-	answer := make(chan applied, 1)
+func (f *Fleet) claimNode(ctx context.Context, id controlplane.NodeID) (beginning, error) {
+	answer := make(chan leaseClaimResult, 1)
 	select {
-	case f.applications <- application{id, answer}:
+	case f.applications <- leaseClaim{id, answer}:
 	case <-ctx.Done():
 		return beginning{}, context.Cause(ctx)
 	}
@@ -72,14 +72,14 @@ func (f *Fleet) answerAll(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case first := <-f.applications:
-			f.answer(ctx, f.gather(first))
+			f.answerClaims(ctx, f.gatherClaims(first))
 		}
 	}
 }
 
 // gatherClaims takes the claims that wait already, up to begunAtOnce.
-func (f *Fleet) gather(first application) map[controlplane.NodeID]application {
-	all := map[controlplane.NodeID]application{first.id: first}
+func (f *Fleet) gatherClaims(first leaseClaim) map[controlplane.NodeID]leaseClaim {
+	all := map[controlplane.NodeID]leaseClaim{first.id: first}
 	for len(all) < begunAtOnce {
 		select {
 		case a := <-f.applications:
@@ -91,7 +91,7 @@ func (f *Fleet) gather(first application) map[controlplane.NodeID]application {
 	return all
 }
 
-func (f *Fleet) answer(ctx context.Context, all map[controlplane.NodeID]application) {
+func (f *Fleet) answerClaims(ctx context.Context, all map[controlplane.NodeID]leaseClaim) {
 	ids := make([]controlplane.NodeID, 0, len(all))
 	for id := range all {
 		ids = append(ids, id)
@@ -107,6 +107,6 @@ func (f *Fleet) answer(ctx context.Context, all map[controlplane.NodeID]applicat
 		if ctx.Err() != nil {
 			why = errors.Join(context.Cause(ctx), why)
 		}
-		a.answer <- applied{beginning{Beginning: b, leased: began}, why}
+		a.answer <- leaseClaimResult{beginning{Beginning: b, leased: began}, why}
 	}
 }

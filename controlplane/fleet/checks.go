@@ -23,7 +23,7 @@ func (d *Dialer) Check(ctx context.Context, id controlplane.NodeID,
 	if err != nil {
 		return nil, fmt.Errorf("ask for checks: %w", err)
 	}
-	client := once(func(ctx context.Context) (net.Conn, error) {
+	client := newOneShotClient(func(ctx context.Context) (net.Conn, error) {
 		return d.Dial(ctx, id)
 	})
 	response, err := client.Do(request)

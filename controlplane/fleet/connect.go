@@ -16,32 +16,37 @@ import (
 //
 // It returns once a session is open, because a waiting goroutine costs a stack and
 // there are thousands of sessions. The end of a session calls keepConnected again.
-func (f *Fleet) keep(ctx context.Context, id controlplane.NodeID, pause backoff, ended func()) {
+func (f *Fleet) keepConnected(
+	ctx context.Context,
+	id controlplane.NodeID,
+	pause backoff,
+	ended func(),
+) {
 	for {
 		began := time.Now()
-		s, err := f.reach(ctx, id)
+		s, err := f.connectInTurn(ctx, id)
 		if s != nil {
 			s.serve(func(why error) {
-				why = f.note(ctx, id, why)
-				if f.again(ctx, id, why, time.Since(began), &pause) {
-					f.keep(ctx, id, pause, ended)
+				why = f.recordNoSession(ctx, id, why)
+				if f.waitToRetry(ctx, id, why, time.Since(began), &pause) {
+					f.keepConnected(ctx, id, pause, ended)
 					return
 				}
-				f.release(ctx, id)
+				f.releaseLease(ctx, id)
 				ended()
 			})
 			return
 		}
-		if !f.again(ctx, id, err, time.Since(began), &pause) {
-			f.release(ctx, id)
+		if !f.waitToRetry(ctx, id, err, time.Since(began), &pause) {
+			f.releaseLease(ctx, id)
 			ended()
 			return
 		}
 	}
 }
 
-// again waits before the next try, unless there is none.
-func (f *Fleet) again(ctx context.Context, id controlplane.NodeID, err error,
+// waitToRetry waits before the next try, unless there is none.
+func (f *Fleet) waitToRetry(ctx context.Context, id controlplane.NodeID, err error,
 	lasted time.Duration, pause *backoff) bool {
 	if ctx.Err() != nil {
 		return false
@@ -51,7 +56,7 @@ func (f *Fleet) again(ctx context.Context, id controlplane.NodeID, err error,
 		return false
 	}
 	if lasted > longestWait || errors.Is(err, errWaitsForPerson) {
-		pause.healthy()
+		pause.reset()
 	}
 	if pause.failures == 0 && !errors.Is(err, errWaitsForPerson) {
 		f.Log.WarnContext(ctx, "no session with node", "node", id, "error", err)
@@ -73,7 +78,7 @@ const notOurs = "a node is not ours to command any more"
 
 // releaseLease returns the lease, so that another control plane can take over at once.
 // It does nothing if another one holds it by now.
-func (f *Fleet) release(ctx context.Context, id controlplane.NodeID) {
+func (f *Fleet) releaseLease(ctx context.Context, id controlplane.NodeID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if err := f.Nodes.Release(ctx, id, f.Holder); err != nil {
@@ -81,21 +86,21 @@ func (f *Fleet) release(ctx context.Context, id controlplane.NodeID) {
 	}
 }
 
-// reach opens a session when it is this node's turn to.
-func (f *Fleet) reach(ctx context.Context, id controlplane.NodeID) (*session, error) {
+// connectInTurn opens a session when it is this node's turn to.
+func (f *Fleet) connectInTurn(ctx context.Context, id controlplane.NodeID) (*session, error) {
 	select {
 	case f.dials <- struct{}{}:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 	defer func() { <-f.dials }()
-	return f.try(ctx, id)
+	return f.connectNode(ctx, id)
 }
 
-// try takes the lease, dials and opens a session. Without one, why there is none
+// connectNode takes the lease, dials and opens a session. Without one, why there is none
 // is noted.
-func (f *Fleet) try(ctx context.Context, id controlplane.NodeID) (*session, error) {
-	b, err := f.apply(ctx, id)
+func (f *Fleet) connectNode(ctx context.Context, id controlplane.NodeID) (*session, error) {
+	b, err := f.claimNode(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -105,9 +110,9 @@ func (f *Fleet) try(ctx context.Context, id controlplane.NodeID) (*session, erro
 	}
 	if b.Kid == "" {
 		f.tryDeliver(ctx, b.Link, b.Epoch)
-		return nil, f.note(ctx, id, errNoToken)
+		return nil, f.recordNoSession(ctx, id, errNoToken)
 	}
-	conn, err := f.dial(ctx, &b)
+	conn, err := f.dialNode(ctx, &b)
 	if errors.Is(err, wire.ErrRefused) {
 		// It may still hold a token that was revoked while it was away.
 		f.tryDeliver(ctx, b.Link, b.Epoch)
@@ -116,11 +121,11 @@ func (f *Fleet) try(ctx context.Context, id controlplane.NodeID) (*session, erro
 		return nil, f.noteIncompatible(ctx, b.Link, b.Epoch, other)
 	}
 	if err != nil {
-		return nil, f.note(ctx, id, err)
+		return nil, f.recordNoSession(ctx, id, err)
 	}
-	s, err := f.open(ctx, &b, conn)
+	s, err := f.openSession(ctx, &b, conn)
 	if err != nil {
-		return nil, f.note(ctx, id, err)
+		return nil, f.recordNoSession(ctx, id, err)
 	}
 	return s, nil
 }
@@ -128,12 +133,12 @@ func (f *Fleet) try(ctx context.Context, id controlplane.NodeID) (*session, erro
 // dialNode opens the TCP connection at once, and waits for the handshake limiter
 // before TLS. So an unreachable node delays no other node, and one that accepts and
 // hangs delays them for handshakeTurn at most.
-func (f *Fleet) dial(ctx context.Context, b *beginning) (*wire.ProvenConn, error) {
-	c, err := f.Dial.config(b.Link, b.Epoch)
+func (f *Fleet) dialNode(ctx context.Context, b *beginning) (*wire.ProvenConn, error) {
+	c, err := f.Dial.dialConfig(b.Link, b.Epoch)
 	if err != nil {
 		return nil, err
 	}
-	t := turn{pace: f.pace}
+	t := limiterTurn{adaptiveLimiter: f.pace}
 	defer t.end()
 	connect := c.Connect
 	if connect == nil {
@@ -152,9 +157,9 @@ func (f *Fleet) dial(ctx context.Context, b *beginning) (*wire.ProvenConn, error
 	return wire.Dial(ctx, c)
 }
 
-// config pins what is known: the trusted certificate, or before first
+// dialConfig pins what is known: the trusted certificate, or before first
 // contact the one an admin expects, if any.
-func (d Dialing) config(link Link, epoch int64) (wire.DialConfig, error) {
+func (d Dialing) dialConfig(link Link, epoch int64) (wire.DialConfig, error) {
 	c := wire.DialConfig{Address: link.Node.Address, Identity: d.Identity, Build: d.Build,
 		NodeID: string(link.Node.ID), Kid: link.Kid, Key: link.Key, Epoch: uint64(epoch),
 		Connect: d.Connect}
@@ -172,33 +177,33 @@ func (d Dialing) config(link Link, epoch int64) (wire.DialConfig, error) {
 	return c, nil
 }
 
-// note writes down why there is no session, for people, and returns the cause.
-func (f *Fleet) note(ctx context.Context, id controlplane.NodeID, why error) error {
+// recordNoSession writes down why there is no session, for people, and returns the cause.
+func (f *Fleet) recordNoSession(ctx context.Context, id controlplane.NodeID, why error) error {
 	stopped := ctx.Err() != nil
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	var untrusted *wire.UntrustedError
 	var err error
 	switch {
-	case errors.As(why, &untrusted) && !examined(untrusted):
+	case errors.As(why, &untrusted) && !wasExamined(untrusted):
 		err = f.Nodes.Offline(ctx, id, "another certificate answers, and hung up before it could "+
 			"prove the token; trying again")
 	case errors.As(why, &untrusted):
-		err = f.Nodes.Untrusted(ctx, id, hex(untrusted.Got), untrusted.ProofValid)
+		err = f.Nodes.Untrusted(ctx, id, formatThumbprint(untrusted.Got), untrusted.ProofValid)
 	case stopped || errors.Is(why, errElsewhere):
 		// We are stopping, or another control plane has the node now. Leave its status: the
 		// ingress still serves it, and the next holder of the lease stores what it finds.
 	default:
-		err = f.Nodes.Offline(ctx, id, reason(why))
+		err = f.Nodes.Offline(ctx, id, offlineReason(why))
 	}
 	return errors.Join(why, err)
 }
 
-// examined reports whether a changed certificate was asked for the token and
+// wasExamined reports whether a changed certificate was asked for the token and
 // answered. One whose line broke in between deserves no verdict yet.
-func examined(u *wire.UntrustedError) bool {
+func wasExamined(u *wire.UntrustedError) bool {
 	return u.ProofValid || errors.Is(u.Examined, wire.ErrRefused) ||
 		errors.Is(u.Examined, wire.ErrIntercepted) || errors.Is(u.Examined, wire.ErrNotAgent)
 }
 
-func hex(t wire.Thumbprint) string { return fmt.Sprintf("%x", t[:]) }
+func formatThumbprint(t wire.Thumbprint) string { return fmt.Sprintf("%x", t[:]) }

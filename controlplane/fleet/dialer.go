@@ -50,14 +50,14 @@ func (d *Dialer) Dial(ctx context.Context, id controlplane.NodeID) (net.Conn, er
 	if errors.Is(err, wire.ErrStaleEpoch) {
 		// Another control plane took the lease a moment ago and may have sent the agent a
 		// newer epoch, so that ours is refused. Read it again.
-		d.forget(id)
+		d.expireLink(id)
 		return d.dialAs(ctx, id)
 	}
 	return conn, err
 }
 
 func (d *Dialer) dialAs(ctx context.Context, id controlplane.NodeID) (net.Conn, error) {
-	l, err := d.link(ctx, id)
+	l, err := d.getLink(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (d *Dialer) dialAs(ctx context.Context, id controlplane.NodeID) (net.Conn, 
 }
 
 // expireLink has the node read again at the next use.
-func (d *Dialer) forget(id controlplane.NodeID) {
+func (d *Dialer) expireLink(id controlplane.NodeID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if known := d.links[id]; known != nil {
@@ -120,14 +120,14 @@ func refusedTunnel(err error) error {
 	return e
 }
 
-func (d *Dialer) link(ctx context.Context, id controlplane.NodeID) (*cachedLink, error) {
+func (d *Dialer) getLink(ctx context.Context, id controlplane.NodeID) (*cachedLink, error) {
 	d.mu.Lock()
 	known := d.links[id]
 	d.mu.Unlock()
 	if known != nil && time.Since(known.read) < linkFor {
 		return known, nil
 	}
-	config, err := d.read(ctx, id)
+	config, err := d.readDialConfig(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (d *Dialer) dialNow(ctx context.Context, id controlplane.NodeID) (net.Conn,
 	return conn, nil
 }
 
-func (d *Dialer) read(
+func (d *Dialer) readDialConfig(
 	ctx context.Context, id controlplane.NodeID,
 ) (wire.DialConfig, error) {
 	link, err := d.nodes.Link(ctx, id)
@@ -173,7 +173,7 @@ func (d *Dialer) read(
 	if err != nil {
 		return wire.DialConfig{}, err
 	}
-	return d.how.config(link, epoch)
+	return d.how.dialConfig(link, epoch)
 }
 
 // LogOptions choose lines of a service's log.
@@ -198,7 +198,7 @@ func (d *Dialer) Logs(ctx context.Context, id controlplane.NodeID,
 	if err != nil {
 		return nil, fmt.Errorf("ask for logs: %w", err)
 	}
-	client := once(func(ctx context.Context) (net.Conn, error) {
+	client := newOneShotClient(func(ctx context.Context) (net.Conn, error) {
 		return d.Dial(ctx, id)
 	})
 	response, err := client.Do(request)
@@ -221,7 +221,7 @@ func (d *Dialer) Logs(ctx context.Context, id controlplane.NodeID,
 
 // newOneShotClient returns a client for one request to an agent, on a connection of
 // its own. Redirects are not followed: agents send none.
-func once(dial func(context.Context) (net.Conn, error)) *http.Client {
+func newOneShotClient(dial func(context.Context) (net.Conn, error)) *http.Client {
 	transport := wire.NewTransport(dial)
 	transport.DisableKeepAlives = true
 	return &http.Client{Transport: transport,

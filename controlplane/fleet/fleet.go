@@ -159,14 +159,14 @@ type Config struct {
 type Fleet struct {
 	Config
 	actor  access.Actor
-	roster *roster
-	kept   kept
+	roster *sessionSet
+	kept   keepListCache
 	// dials bounds how many handshakes are under way at once.
 	dials chan struct{}
 	// pace bounds how many of them are past the TCP connection.
-	pace         *pace
-	applications chan application
-	posts        *posts
+	pace         *adaptiveLimiter
+	applications chan leaseClaim
+	posts        *reportBatcher
 	// begun counts sessions, for the tidier.
 	begun atomic.Int64
 	// settling bounds how many nodes that come back use the database at once.
@@ -177,9 +177,9 @@ type Fleet struct {
 func New(c Config) *Fleet {
 	f := &Fleet{Config: c, actor: access.System("fleet"),
 		dials: make(chan struct{}, dialsAtOnce), pace: newPace(),
-		applications: make(chan application),
+		applications: make(chan leaseClaim),
 		settling:     make(chan struct{}, settledAtOnce)}
-	f.roster = newRoster(f)
+	f.roster = newSessionSet(f)
 	f.posts = newPosts(func(ctx context.Context, all ...lifecycle.Report) error {
 		return c.Lifecycle.Apply(ctx, f.actor, all...)
 	})
@@ -205,14 +205,14 @@ func (f *Fleet) Run(ctx context.Context) error {
 	// connections first.
 	helpers.Go(func() { _ = f.posts.run(postgres.Patient(background)) })
 	helpers.Go(func() { _ = f.pace.run(background) })
-	helpers.Go(func() { _ = f.tidy(background) })
-	running := map[controlplane.NodeID]*keeper{}
+	helpers.Go(func() { _ = f.collectGarbage(background) })
+	running := map[controlplane.NodeID]*sessionKeeper{}
 	for {
 		began := time.Now()
 		if wanted, err := f.Nodes.Enabled(ctx, f.Holder); err != nil {
 			f.Log.WarnContext(ctx, "nodes could not be read", "error", err)
 		} else {
-			f.adjust(postgres.Patient(ctx), wanted, running, &sessions)
+			f.adjustSessions(postgres.Patient(ctx), wanted, running, &sessions)
 		}
 		if err := f.Nodes.FinishDrains(ctx); err != nil {
 			f.Log.WarnContext(ctx, "drains could not be looked after", "error", err)
@@ -235,7 +235,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 }
 
 // sessionKeeper is the goroutine that keeps one node connected, see keepConnected.
-type keeper struct {
+type sessionKeeper struct {
 	cancel context.CancelFunc
 	ended  chan struct{}
 	// told is set after its context was canceled, so that this is logged once.
@@ -244,8 +244,8 @@ type keeper struct {
 
 // adjustSessions starts and ends sessions to match wanted. A session that ended
 // because another control plane took the lease may start again.
-func (f *Fleet) adjust(ctx context.Context, wanted []controlplane.NodeID,
-	running map[controlplane.NodeID]*keeper, sessions *sync.WaitGroup) {
+func (f *Fleet) adjustSessions(ctx context.Context, wanted []controlplane.NodeID,
+	running map[controlplane.NodeID]*sessionKeeper, sessions *sync.WaitGroup) {
 	keep := map[controlplane.NodeID]bool{}
 	for _, id := range wanted {
 		keep[id] = true
@@ -267,10 +267,10 @@ func (f *Fleet) adjust(ctx context.Context, wanted []controlplane.NodeID,
 			continue
 		}
 		nodeCtx, cancel := context.WithCancel(ctx)
-		k := &keeper{cancel: cancel, ended: make(chan struct{})}
+		k := &sessionKeeper{cancel: cancel, ended: make(chan struct{})}
 		running[id] = k
 		sessions.Add(1)
-		go f.keep(nodeCtx, id, backoff{}, func() {
+		go f.keepConnected(nodeCtx, id, backoff{}, func() {
 			close(k.ended)
 			cancel()
 			sessions.Done()

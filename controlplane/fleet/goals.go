@@ -15,25 +15,25 @@ const maxGoals = 16
 // changedGoals returns the goals that differ from what the agent was sent. It is pure.
 // A deployment that is no longer wanted needs no message: the agent itself reported
 // its end.
-func plan(orders []controlplane.Order, sent map[string]mark) (changed []wire.Goal) {
+func changedGoals(orders []controlplane.Order, sent map[string]goalMark) (changed []wire.Goal) {
 	for _, o := range orders {
 		if sent[string(o.Deployment)] != markOf(o) {
-			changed = append(changed, goal(o))
+			changed = append(changed, newGoal(o))
 		}
 	}
 	return changed
 }
 
-// mark is what distinguishes one goal from the next.
-type mark struct {
+// goalMark is what distinguishes one goal from the next.
+type goalMark struct {
 	generation int64
 	ready      bool
 	// answers counts them; they only ever get more.
 	answers int
 }
 
-func markOf(o controlplane.Order) mark {
-	return mark{generation: o.Generation, ready: isReady(o), answers: len(o.Answers)}
+func markOf(o controlplane.Order) goalMark {
+	return goalMark{generation: o.Generation, ready: isReady(o), answers: len(o.Answers)}
 }
 
 func isReady(o controlplane.Order) bool {
@@ -47,19 +47,19 @@ func isBegun(o controlplane.Order) bool {
 			controlplane.Stuck}, o.Status)
 }
 
-func marks(orders []controlplane.Order) map[string]mark {
-	all := make(map[string]mark, len(orders))
+func goalMarks(orders []controlplane.Order) map[string]goalMark {
+	all := make(map[string]goalMark, len(orders))
 	for _, o := range orders {
 		all[string(o.Deployment)] = markOf(o)
 	}
 	return all
 }
 
-func goal(o controlplane.Order) wire.Goal {
+func newGoal(o controlplane.Order) wire.Goal {
 	g := wire.Goal{
 		Deployment: string(o.Deployment), Generation: o.Generation, Want: wire.Want(o.Goal),
 		Run: string(o.Run), Ready: isReady(o), Begun: isBegun(o),
-		Elsewhere: o.Elsewhere, Still: o.Still, Attempt: attempt(o.Attempt), Resume: o.Resume,
+		Elsewhere: o.Elsewhere, Still: o.Still, Attempt: formatAttempt(o.Attempt), Resume: o.Resume,
 		Request: o.RequestID, Version: o.Version, Pipeline: o.Pipeline,
 		Context: pipeline.Context{ID: string(o.Deployment), Name: o.Name,
 			Environment: o.Environment, Project: o.Project,
@@ -74,9 +74,9 @@ func goal(o controlplane.Order) wire.Goal {
 	return g
 }
 
-// messages splits goals so that each message stays small. Full ones say with
+// splitGoals splits goals so that each message stays small. Full ones say with
 // More that the set is not complete yet.
-func messages(goals []wire.Goal, full bool) []wire.Goals {
+func splitGoals(goals []wire.Goal, full bool) []wire.Goals {
 	var all []wire.Goals
 	for len(goals) > maxGoals {
 		all = append(all, wire.Goals{Full: full, More: full, Goals: goals[:maxGoals]})

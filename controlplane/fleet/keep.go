@@ -22,15 +22,15 @@ const (
 	keepAtOnce = 1000
 )
 
-// kept is the list of images that agents may not collect, read once for all
+// keepListCache is the list of images that agents may not collect, read once for all
 // sessions. The zero value is ready.
-type kept struct {
+type keepListCache struct {
 	mu     sync.Mutex
 	images []pipeline.Image
 	read   time.Time
 }
 
-func (k *kept) list(ctx context.Context, nodes Nodes) ([]pipeline.Image, error) {
+func (k *keepListCache) list(ctx context.Context, nodes Nodes) ([]pipeline.Image, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.read.IsZero() && time.Since(k.read) < keepFor {
@@ -46,7 +46,7 @@ func (k *kept) list(ctx context.Context, nodes Nodes) ([]pipeline.Image, error) 
 
 // sendKeepList sends the list of images that the agent must not remove, even when disk
 // is short.
-func (s *session) tellKept(ctx context.Context) error {
+func (s *session) sendKeepList(ctx context.Context) error {
 	now, err := s.kept.list(ctx, s.Nodes)
 	if err != nil {
 		return s.mayFail(ctx, "list of images", err)

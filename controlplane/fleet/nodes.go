@@ -68,7 +68,7 @@ func (t Table) Link(ctx context.Context, id controlplane.NodeID) (l Link, err er
 		if err != nil || !ok {
 			return err
 		}
-		c, err := t.credential(token)
+		c, err := t.openCredential(token)
 		if err != nil {
 			return fmt.Errorf("open key of node %s: %w", l.Node.Name, err)
 		}
@@ -111,7 +111,7 @@ func (t Table) Begin(ctx context.Context, ids []controlplane.NodeID, holder stri
 			b := Beginning{Link: Link{Node: f.Node, Refuse: f.Refuse}, Epoch: epochs[id],
 				LastReport: f.LastReport, Busy: f.Busy, Digest: digests[id]}
 			if f.Token.Kid != "" {
-				c, err := t.credential(f.Token)
+				c, err := t.openCredential(f.Token)
 				if err != nil {
 					return fmt.Errorf("open key of node %s: %w", f.Node.Name, err)
 				}
@@ -160,9 +160,9 @@ func (t Table) Release(ctx context.Context, id controlplane.NodeID, holder strin
 func (t Table) Met(ctx context.Context, id controlplane.NodeID, thumbprint, build string,
 	inventory controlplane.Inventory) error {
 	print := controlplane.Thumbprint(thumbprint)
-	return t.held(ctx, id, func(tx *postgres.Tx, n controlplane.Node) error {
+	return t.updateLeased(ctx, id, func(tx *postgres.Tx, n controlplane.Node) error {
 		if n.Thumbprint == "" {
-			if err := trust(ctx, tx, n, print); err != nil {
+			if err := trustCertificate(ctx, tx, n, print); err != nil {
 				return err
 			}
 		} else if n.Thumbprint != print {
@@ -176,7 +176,7 @@ func (t Table) Met(ctx context.Context, id controlplane.NodeID, thumbprint, buil
 // trustCertificate stores the certificate of first contact. Two nodes with the same
 // one mean that a data folder was copied: we could not tell one from the other, so
 // this fails.
-func trust(
+func trustCertificate(
 	ctx context.Context, tx *postgres.Tx, n controlplane.Node, print controlplane.Thumbprint,
 ) error {
 	other, err := tx.NodeWithThumbprint(ctx, print, n.ID)
@@ -203,7 +203,7 @@ func thumbprintOf(print controlplane.Thumbprint) string {
 
 // Online implements Nodes.
 func (t Table) Online(ctx context.Context, id controlplane.NodeID) error {
-	return t.held(ctx, id, func(tx *postgres.Tx, n controlplane.Node) error {
+	return t.updateLeased(ctx, id, func(tx *postgres.Tx, n controlplane.Node) error {
 		if n.Status != controlplane.NodeOnline {
 			err := tx.AddNodeEvent(ctx, id, controlplane.NodeSynced, "goals and plugins are sent")
 			if err != nil {
@@ -218,8 +218,8 @@ func (t Table) Online(ctx context.Context, id controlplane.NodeID) error {
 	})
 }
 
-// held changes a node while we hold its lease, and fails once we do not.
-func (t Table) held(ctx context.Context, id controlplane.NodeID,
+// updateLeased changes a node while we hold its lease, and fails once we do not.
+func (t Table) updateLeased(ctx context.Context, id controlplane.NodeID,
 	do func(*postgres.Tx, controlplane.Node) error) error {
 	return t.Store.InTx(ctx, func(tx *postgres.Tx) error {
 		if holds, err := tx.HoldLease(ctx, id, t.Holder); err != nil || !holds {
@@ -252,7 +252,7 @@ func tellDeployments(ctx context.Context, tx *postgres.Tx, id controlplane.NodeI
 
 // Offline implements Nodes. A node that never connected keeps its status enrolled.
 func (t Table) Offline(ctx context.Context, id controlplane.NodeID, detail string) error {
-	return t.move(ctx, id, controlplane.NodeOffline, detail, nil)
+	return t.setStatus(ctx, id, controlplane.NodeOffline, detail, nil)
 }
 
 // Untrusted implements Nodes. The node's connections end here until a person
@@ -261,7 +261,7 @@ func (t Table) Untrusted(
 	ctx context.Context, id controlplane.NodeID, got string, proofValid bool,
 ) error {
 	print := controlplane.Thumbprint(got)
-	n, err := t.node(ctx, id)
+	n, err := t.readNode(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -277,7 +277,7 @@ func (t Table) Untrusted(
 			"the token and enrol the node anew"
 		proof = "token proof INVALID"
 	}
-	return t.move(ctx, id, controlplane.NodeUntrusted, detail, func(tx *postgres.Tx) error {
+	return t.setStatus(ctx, id, controlplane.NodeUntrusted, detail, func(tx *postgres.Tx) error {
 		if err := tx.SetPending(ctx, id, print, proofValid); err != nil {
 			return err
 		}
@@ -287,7 +287,7 @@ func (t Table) Untrusted(
 	})
 }
 
-func (t Table) node(
+func (t Table) readNode(
 	ctx context.Context, id controlplane.NodeID,
 ) (n controlplane.Node, err error) {
 	err = t.Store.Read(ctx, func(tx *postgres.Tx) error {
@@ -301,14 +301,14 @@ func (t Table) node(
 func (t Table) Incompatible(
 	ctx context.Context, id controlplane.NodeID, build, detail string,
 ) error {
-	return t.move(ctx, id, controlplane.NodeIncompatible, detail, func(tx *postgres.Tx) error {
+	return t.setStatus(ctx, id, controlplane.NodeIncompatible, detail, func(tx *postgres.Tx) error {
 		return tx.SetBuild(ctx, id, build)
 	})
 }
 
 // setStatus changes the status of a node unless it waits for a person's decision or is
 // gone.
-func (t Table) move(ctx context.Context, id controlplane.NodeID, to controlplane.NodeStatus,
+func (t Table) setStatus(ctx context.Context, id controlplane.NodeID, to controlplane.NodeStatus,
 	detail string, also func(*postgres.Tx) error) error {
 	return t.Store.InTx(ctx, func(tx *postgres.Tx) error {
 		if holds, err := tx.HoldLease(ctx, id, t.Holder); err != nil || !holds {
@@ -346,7 +346,7 @@ func (t Table) Revoked(
 			return err
 		}
 		for _, token := range pending {
-			c, err := t.credential(token)
+			c, err := t.openCredential(token)
 			if err != nil {
 				return err
 			}
@@ -357,7 +357,7 @@ func (t Table) Revoked(
 	return all, err
 }
 
-func (t Table) credential(token controlplane.NodeToken) (Credential, error) {
+func (t Table) openCredential(token controlplane.NodeToken) (Credential, error) {
 	raw, err := t.OpenKey(token)
 	if err != nil {
 		return Credential{}, err
@@ -387,7 +387,7 @@ func (t Table) FinishDrains(ctx context.Context) error {
 func (t Table) Changed(
 	ctx context.Context, id controlplane.NodeID, inventory controlplane.Inventory,
 ) error {
-	return t.held(ctx, id, func(tx *postgres.Tx, n controlplane.Node) error {
+	return t.updateLeased(ctx, id, func(tx *postgres.Tx, n controlplane.Node) error {
 		inventory.Carry(n.Inventory)
 		return tx.SetInventory(ctx, id, n.Build, inventory)
 	})

@@ -33,7 +33,7 @@ const (
 // CPU-bound: running more than the CPU can serve only delays all of them, and people's
 // requests. The limit shrinks to 3/4 when a timer fires late, a sign of CPU
 // starvation, and grows by one while it is used up (AIMD).
-type pace struct {
+type adaptiveLimiter struct {
 	// free holds what may begin.
 	free chan struct{}
 
@@ -45,8 +45,8 @@ type pace struct {
 	next time.Time
 }
 
-func newPace() *pace {
-	p := &pace{free: make(chan struct{}, handshakesAtOnce), limit: handshakesAlways}
+func newPace() *adaptiveLimiter {
+	p := &adaptiveLimiter{free: make(chan struct{}, handshakesAtOnce), limit: handshakesAlways}
 	for range handshakesAlways {
 		p.free <- struct{}{}
 	}
@@ -54,7 +54,7 @@ func newPace() *pace {
 }
 
 // run feels how busy the machine is until the context ends.
-func (p *pace) run(ctx context.Context) error {
+func (p *adaptiveLimiter) run(ctx context.Context) error {
 	wait := restEvery
 	for {
 		began := time.Now()
@@ -63,13 +63,13 @@ func (p *pace) run(ctx context.Context) error {
 			return nil
 		case <-time.After(wait):
 		}
-		wait = p.felt(time.Since(began) - wait)
+		wait = p.adjust(time.Since(began) - wait)
 	}
 }
 
 // adjust shrinks the limit to 3/4 when a timer fired late, and adds one when the limit
 // is used up. It returns when to measure next.
-func (p *pace) felt(late time.Duration) time.Duration {
+func (p *adaptiveLimiter) adjust(late time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -84,7 +84,7 @@ func (p *pace) felt(late time.Duration) time.Duration {
 	return feelEvery
 }
 
-func (p *pace) resizeLocked(to int) {
+func (p *adaptiveLimiter) resizeLocked(to int) {
 	for ; p.limit < to; p.limit++ {
 		p.giveLocked()
 	}
@@ -97,7 +97,7 @@ func (p *pace) resizeLocked(to int) {
 	}
 }
 
-func (p *pace) giveLocked() {
+func (p *adaptiveLimiter) giveLocked() {
 	if p.debt > 0 {
 		p.debt--
 		return
@@ -107,7 +107,7 @@ func (p *pace) giveLocked() {
 
 // acquire waits for a slot, at most turnWithin. Without one, placed is false and the
 // caller continues.
-func (p *pace) enter(ctx context.Context) (placed bool, err error) {
+func (p *adaptiveLimiter) acquire(ctx context.Context) (placed bool, err error) {
 	patience := time.NewTimer(turnWithin)
 	defer patience.Stop()
 	select {
@@ -123,15 +123,15 @@ func (p *pace) enter(ctx context.Context) (placed bool, err error) {
 	}
 }
 
-func (p *pace) leave() {
+func (p *adaptiveLimiter) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.underWay--
 	p.giveLocked()
 }
 
-// spaced waits until the one before began long enough ago.
-func (p *pace) spaced(ctx context.Context) error {
+// waitSpacing waits until the one before began long enough ago.
+func (p *adaptiveLimiter) waitSpacing(ctx context.Context) error {
 	p.mu.Lock()
 	now := time.Now()
 	if p.next.Before(now) {
@@ -148,29 +148,29 @@ func (p *pace) spaced(ctx context.Context) error {
 	}
 }
 
-// turn is one node's. The zero value has not begun.
-type turn struct {
-	*pace
+// limiterTurn is one node's. The zero value has not begun.
+type limiterTurn struct {
+	*adaptiveLimiter
 	over func()
 }
 
 // begin waits for the turn, once.
-func (t *turn) begin(ctx context.Context) error {
+func (t *limiterTurn) begin(ctx context.Context) error {
 	if t.over != nil {
 		return nil
 	}
-	placed, err := t.enter(ctx)
+	placed, err := t.acquire(ctx)
 	if err != nil {
 		return err
 	}
 	if placed {
-		t.over = sync.OnceFunc(t.leave)
+		t.over = sync.OnceFunc(t.release)
 		defer func() { time.AfterFunc(handshakeTurn, t.over) }()
 	}
-	return t.spaced(ctx)
+	return t.waitSpacing(ctx)
 }
 
-func (t *turn) end() {
+func (t *limiterTurn) end() {
 	if t.over != nil {
 		t.over()
 	}

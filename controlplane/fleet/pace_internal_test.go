@@ -17,17 +17,17 @@ func TestPace_KeepsItsPlaces(t *testing.T) {
 	for range 10_000 {
 		switch rand.N(4) {
 		case 0:
-			p.felt(time.Duration(rand.N(2)) * time.Second)
+			p.adjust(time.Duration(rand.N(2)) * time.Second)
 		case 1:
 			if len(p.free) > 0 {
-				if placed, err := p.enter(t.Context()); err != nil || !placed {
+				if placed, err := p.acquire(t.Context()); err != nil || !placed {
 					t.Fatalf("a free place was not given: %v, %v", placed, err)
 				}
 				inside++
 			}
 		default:
 			if inside > 0 {
-				p.leave()
+				p.release()
 				inside--
 			}
 		}
@@ -46,23 +46,23 @@ func TestPace_GivesWayAndComesBack(t *testing.T) {
 	p := newPace()
 	fill := func() {
 		for len(p.free) > 0 {
-			if placed, err := p.enter(t.Context()); err != nil || !placed {
+			if placed, err := p.acquire(t.Context()); err != nil || !placed {
 				t.Fatal(placed, err)
 			}
 		}
 	}
 	for range 2 * handshakesAtOnce {
 		fill()
-		p.felt(0)
+		p.adjust(0)
 	}
 	if p.limit != handshakesAtOnce {
 		t.Errorf("with room for all, %d at once", p.limit)
 	}
 	for range 100 {
-		p.felt(time.Second)
+		p.adjust(time.Second)
 	}
 	for p.underWay > 0 {
-		p.leave()
+		p.release()
 	}
 	if p.limit != handshakesAlways || len(p.free) != handshakesAlways {
 		t.Errorf("on a busy machine %d at once, %d of them free", p.limit, len(p.free))
@@ -81,7 +81,7 @@ func TestPace_SpacesThoseThatBegin(t *testing.T) {
 			nodes.Go(func() {
 				dials <- struct{}{}
 				defer func() { <-dials }()
-				one := turn{pace: p}
+				one := limiterTurn{adaptiveLimiter: p}
 				if err := one.begin(t.Context()); err != nil {
 					t.Error(err)
 				}

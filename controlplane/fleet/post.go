@@ -31,9 +31,9 @@ const (
 // reportBatcher stores what nodes report (group commit). Reports that arrive at the
 // same time share a transaction: each commit costs a disk flush and PostgreSQL's
 // global lock for notifications.
-type posts struct {
+type reportBatcher struct {
 	apply   func(context.Context, ...lifecycle.Report) error
-	waiting chan post
+	waiting chan pendingReports
 	// alone has a place for each commit for one.
 	alone chan struct{}
 
@@ -42,22 +42,26 @@ type posts struct {
 	apart time.Time
 }
 
-// post is what a node reported of one deployment.
-type post struct {
+// pendingReports is what a node reported of one deployment.
+type pendingReports struct {
 	ctx     context.Context
 	reports []lifecycle.Report
 	stored  chan<- error
 }
 
-func newPosts(apply func(context.Context, ...lifecycle.Report) error) *posts {
-	return &posts{apply: apply, waiting: make(chan post), alone: make(chan struct{}, loners)}
+func newPosts(apply func(context.Context, ...lifecycle.Report) error) *reportBatcher {
+	return &reportBatcher{
+		apply:   apply,
+		waiting: make(chan pendingReports),
+		alone:   make(chan struct{}, loners),
+	}
 }
 
 // store returns once the reports are committed, or why they are not.
-func (p *posts) store(ctx context.Context, reports []lifecycle.Report) error {
+func (p *reportBatcher) store(ctx context.Context, reports []lifecycle.Report) error {
 	stored := make(chan error, 1)
 	select {
-	case p.waiting <- post{ctx, reports, stored}:
+	case p.waiting <- pendingReports{ctx, reports, stored}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -67,7 +71,7 @@ func (p *posts) store(ctx context.Context, reports []lifecycle.Report) error {
 }
 
 // run stores what waits until the context ends.
-func (p *posts) run(ctx context.Context) error {
+func (p *reportBatcher) run(ctx context.Context) error {
 	var group errgroup.Group
 	for range clerks {
 		group.Go(func() error {
@@ -76,7 +80,7 @@ func (p *posts) run(ctx context.Context) error {
 				case <-ctx.Done():
 					return nil
 				case first := <-p.waiting:
-					p.together(ctx, p.gather(first))
+					p.storeTogether(ctx, p.gatherWaiting(first))
 				}
 			}
 		})
@@ -84,9 +88,9 @@ func (p *posts) run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// gather takes what waits already.
-func (p *posts) gather(first post) []post {
-	all := []post{first}
+// gatherWaiting takes what waits already.
+func (p *reportBatcher) gatherWaiting(first pendingReports) []pendingReports {
+	all := []pendingReports{first}
 	for len(all) < postsAtOnce {
 		select {
 		case next := <-p.waiting:
@@ -101,25 +105,28 @@ func (p *posts) gather(first post) []post {
 // storeTogether stores all in one transaction. If that fails, each is stored by
 // itself: one that is invalid, or whose deployment is locked, must not delay the
 // others.
-func (p *posts) together(ctx context.Context, all []post) {
+func (p *reportBatcher) storeTogether(ctx context.Context, all []pendingReports) {
 	// In one order, so that no two commits wait for each other.
-	slices.SortFunc(all, func(a, b post) int {
+	slices.SortFunc(all, func(a, b pendingReports) int {
 		return strings.Compare(string(a.reports[0].Deployment), string(b.reports[0].Deployment))
 	})
-	stored, err := p.share(ctx, all)
+	stored, err := p.tryGroupCommit(ctx, all)
 	for _, one := range all {
 		if stored || len(all) == 1 && err != nil {
 			one.stored <- err
 			continue
 		}
 		// Store these off the batching goroutine; each may block on its deployment's row lock.
-		go func() { one.stored <- p.single(one) }()
+		go func() { one.stored <- p.storeAlone(one) }()
 	}
 }
 
 // tryGroupCommit reports whether all were stored. (false, nil) means that the group
 // commit was skipped or timed out; the caller stores each report alone.
-func (p *posts) share(ctx context.Context, all []post) (stored bool, err error) {
+func (p *reportBatcher) tryGroupCommit(
+	ctx context.Context,
+	all []pendingReports,
+) (stored bool, err error) {
 	p.mu.Lock()
 	apart := time.Now().Before(p.apart)
 	p.mu.Unlock()
@@ -143,8 +150,8 @@ func (p *posts) share(ctx context.Context, all []post) (stored bool, err error) 
 	return false, nil
 }
 
-// single stores one by itself, when it is its turn.
-func (p *posts) single(one post) error {
+// storeAlone stores one by itself, when it is its turn.
+func (p *reportBatcher) storeAlone(one pendingReports) error {
 	select {
 	case p.alone <- struct{}{}:
 		defer func() { <-p.alone }()

@@ -11,9 +11,9 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// reason is what people read beside "offline": what is the matter, and what to
+// offlineReason is what people read beside "offline": what is the matter, and what to
 // do about it.
-func reason(err error) string {
+func offlineReason(err error) string {
 	var op *net.OpError
 	var closed *wire.CloseError
 	var said *controlplane.Error
@@ -37,7 +37,7 @@ func reason(err error) string {
 		return "the agent refused the token: start it with this node's current one, or rotate the " +
 			"token; one token serves one machine"
 	case errors.Is(err, wire.ErrIntercepted), errors.Is(err, wire.ErrNotAgent):
-		return unwrapped(err)
+		return truncateError(err)
 	case errors.As(err, &op) && op.Op == "dial":
 		return "nothing answers at its address; is the agent running and the port open?"
 	case errors.As(err, &closed):
@@ -46,7 +46,7 @@ func reason(err error) string {
 		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return "the link broke off: did the agent end, or the network break?"
 	}
-	return unwrapped(err)
+	return truncateError(err)
 }
 
 // closeReason puts the code of a session's end into words.
@@ -64,13 +64,13 @@ func closeReason(c *wire.CloseError) string {
 		wire.CodeSlow:    "the link is too slow, or one end hangs: look at the machine's load",
 	}[c.Code]
 	if !known {
-		return unwrapped(c)
+		return truncateError(c)
 	}
 	return text
 }
 
-// goodbye is the code and the reason that the agent gets when a session ends.
-func goodbye(ctx context.Context, err error) (wire.Code, string) {
+// sessionCloseReason is the code and the reason that the agent gets when a session ends.
+func sessionCloseReason(ctx context.Context, err error) (wire.Code, string) {
 	switch {
 	case errors.Is(err, errRevoked):
 		return wire.CodeRevoked, errRevoked.Error()
@@ -85,7 +85,7 @@ func goodbye(ctx context.Context, err error) (wire.Code, string) {
 }
 
 // truncateError keeps the status line short; the whole error is in the log.
-func unwrapped(err error) string {
+func truncateError(err error) string {
 	const most = 300
 	text := err.Error()
 	if len(text) > most {

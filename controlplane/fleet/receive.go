@@ -23,7 +23,7 @@ const eventsAtOnce = 16
 // receiveReports stores the reports that have arrived, in order. An event is
 // acknowledged after its commit, so one that could not be stored is sent again. The
 // closing of the connection is the last report.
-func (s *session) receive(ctx context.Context) error {
+func (s *session) receiveReports(ctx context.Context) error {
 	for ctx.Err() == nil {
 		// In this order: what arrived before the end counts.
 		end := s.conn.Err()
@@ -33,7 +33,7 @@ func (s *session) receive(ctx context.Context) error {
 		}
 		var err error
 		for err == nil && r != nil {
-			r, err = s.take(ctx, r)
+			r, err = s.takeReport(ctx, r)
 		}
 		if err != nil {
 			return err
@@ -42,18 +42,18 @@ func (s *session) receive(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// take returns what it has received and does not take.
-func (s *session) take(ctx context.Context, r wire.Report) (next wire.Report, err error) {
+// takeReport returns what it has received and does not take.
+func (s *session) takeReport(ctx context.Context, r wire.Report) (next wire.Report, err error) {
 	if first, ok := r.(wire.Event); ok {
-		batch, next := s.gather(first)
-		return next, s.events(ctx, batch)
+		batch, next := s.gatherEvents(first)
+		return next, s.storeEvents(ctx, batch)
 	}
 	return nil, s.takeOther(ctx, r)
 }
 
 // gatherEvents adds the events of the same deployment that have arrived already, so
 // that they share a commit.
-func (s *session) gather(first wire.Event) (batch []wire.Event, next wire.Report) {
+func (s *session) gatherEvents(first wire.Event) (batch []wire.Event, next wire.Report) {
 	batch = []wire.Event{first}
 	for len(batch) < eventsAtOnce {
 		r, ok := s.conn.Waiting()
@@ -76,14 +76,14 @@ func (s *session) takeOther(ctx context.Context, r wire.Report) error {
 	case wire.RegistriesWanted:
 		return s.answerRegistries(ctx, r)
 	case wire.Progress:
-		return s.mayFail(ctx, "progress", s.Lifecycle.ObserveProgress(ctx, s.actor, progress(r)))
+		return s.mayFail(ctx, "progress", s.Lifecycle.ObserveProgress(ctx, s.actor, newProgress(r)))
 	case wire.Vitals:
-		return s.vitals(ctx, r)
+		return s.storeVitals(ctx, r)
 	case wire.Samples:
 		s.takeSamples(r)
 		return nil
 	case wire.InventoryChanged:
-		return s.changed(ctx, r)
+		return s.storeInventory(ctx, r)
 	case wire.TokenRefused:
 		select {
 		case s.refused <- r.Kid:
@@ -96,11 +96,11 @@ func (s *session) takeOther(ctx context.Context, r wire.Report) error {
 	return fmt.Errorf("%w: an unknown %T", errUnexpected, r)
 }
 
-// events are acknowledged once they are committed.
-func (s *session) events(ctx context.Context, batch []wire.Event) error {
+// storeEvents are acknowledged once they are committed.
+func (s *session) storeEvents(ctx context.Context, batch []wire.Event) error {
 	reports := make([]lifecycle.Report, len(batch))
 	for i, e := range batch {
-		reports[i] = report(s.link.Node.ID, e)
+		reports[i] = newReport(s.link.Node.ID, e)
 		if err := s.Failpoint.Hit(reports[i].Failpoint() + ".received"); err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func (s *session) mayFail(ctx context.Context, what string, err error) error {
 // answerSecrets sends a run's secrets to its node. A refusal is sent too; if the
 // database is unavailable nothing is sent, and the agent asks again.
 func (s *session) answerSecrets(ctx context.Context, w wire.SecretsWanted) error {
-	answer, err := s.bundle(ctx, w)
+	answer, err := s.openSecrets(ctx, w)
 	if kind := controlplane.KindOf(err); kind != "" && kind != controlplane.Unavailable {
 		return s.conn.Send(ctx, wire.Secrets{Run: w.Run, Generation: w.Generation,
 			Refused: err.Error()})
@@ -169,7 +169,7 @@ func (s *session) answerRegistries(ctx context.Context, w wire.RegistriesWanted)
 	return s.conn.Send(ctx, wire.Registries{Auth: auth})
 }
 
-func (s *session) bundle(ctx context.Context, w wire.SecretsWanted) (wire.Secrets, error) {
+func (s *session) openSecrets(ctx context.Context, w wire.SecretsWanted) (wire.Secrets, error) {
 	id := controlplane.DeploymentID(w.Deployment)
 	run, steps, err := s.Lifecycle.SealedRun(ctx, s.actor, s.link.Node.ID, id,
 		w.Generation)
@@ -184,7 +184,7 @@ func (s *session) bundle(ctx context.Context, w wire.SecretsWanted) (wire.Secret
 	if err != nil {
 		return wire.Secrets{}, err
 	}
-	auth, err := s.Secrets.PullCredentials(ctx, registries(run.Pipeline))
+	auth, err := s.Secrets.PullCredentials(ctx, pullHosts(run.Pipeline))
 	if err != nil {
 		return wire.Secrets{}, err
 	}
@@ -214,8 +214,8 @@ func sealedOutputs(steps []controlplane.StepRow) map[pipeline.StepKey][]byte {
 	return all
 }
 
-// registries lists the hosts a run pulls from.
-func registries(p pipeline.Pipeline) []string {
+// pullHosts lists the hosts a run pulls from.
+func pullHosts(p pipeline.Pipeline) []string {
 	hosts := map[string]bool{}
 	for _, s := range p.Steps {
 		switch {
@@ -240,7 +240,7 @@ func (s *session) collectLogs(ctx context.Context) error {
 		}
 		s.Log.DebugContext(ctx, "log connection ended", "node", s.link.Node.Name, "error", err)
 		if time.Since(began) > longestWait {
-			pause.healthy()
+			pause.reset()
 		}
 		if !pause.wait(ctx) {
 			return context.Cause(ctx)
@@ -249,7 +249,7 @@ func (s *session) collectLogs(ctx context.Context) error {
 }
 
 func (s *session) logConnection(ctx context.Context) error {
-	config, err := s.Dial.config(s.link, s.epoch)
+	config, err := s.Dial.dialConfig(s.link, s.epoch)
 	if err != nil {
 		return err
 	}
@@ -281,7 +281,7 @@ func (s *session) logConnection(ctx context.Context) error {
 	}
 }
 
-func report(node controlplane.NodeID, e wire.Event) lifecycle.Report {
+func newReport(node controlplane.NodeID, e wire.Event) lifecycle.Report {
 	r := lifecycle.Report{Node: node, Seq: e.Seq,
 		Deployment: controlplane.DeploymentID(e.Deployment), Generation: e.Generation,
 		Run: controlplane.RunID(e.Run), At: e.At, Code: e.Code, Message: e.Message, Left: e.Left,
@@ -298,7 +298,7 @@ func report(node controlplane.NodeID, e wire.Event) lifecycle.Report {
 	return r
 }
 
-func progress(p wire.Progress) controlplane.Progress {
+func newProgress(p wire.Progress) controlplane.Progress {
 	return controlplane.Progress{Deployment: controlplane.DeploymentID(p.Deployment),
 		Run: controlplane.RunID(p.Run), Step: p.Step, At: time.Now(), PulledBytes: p.PulledBytes,
 		TotalBytes: p.TotalBytes, PulledLayers: p.PulledLayers, TotalLayers: p.TotalLayers,

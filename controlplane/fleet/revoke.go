@@ -24,7 +24,7 @@ func (f *Fleet) tryDeliver(ctx context.Context, link Link, epoch int64) {
 	if len(link.Refuse) == 0 {
 		return
 	}
-	if err := f.deliver(ctx, link, epoch); err != nil {
+	if err := f.deliverRevocations(ctx, link, epoch); err != nil {
 		f.Log.DebugContext(ctx, "revocation not delivered yet", "node", link.Node.Name,
 			"error", err)
 	}
@@ -34,7 +34,7 @@ func (f *Fleet) tryDeliver(ctx context.Context, link Link, epoch int64) {
 // offline. It may know no other token yet, so we connect once with each revoked one
 // and send only this message: no goal and no secret. After a crash the token is still
 // pending, and the next try sends the message again.
-func (f *Fleet) deliver(ctx context.Context, link Link, epoch int64) error {
+func (f *Fleet) deliverRevocations(ctx context.Context, link Link, epoch int64) error {
 	revoked, err := f.Nodes.Revoked(ctx, link.Node.ID)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (f *Fleet) deliver(ctx context.Context, link Link, epoch int64) error {
 
 func (f *Fleet) deliverOne(ctx context.Context, link Link, epoch int64, c Credential) error {
 	link.Kid, link.Key = c.Kid, c.Key
-	config, err := f.Dial.config(link, epoch)
+	config, err := f.Dial.dialConfig(link, epoch)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (f *Fleet) deliverOne(ctx context.Context, link Link, epoch int64, c Creden
 		!errors.Is(err, wire.ErrStaleEpoch) && !errors.Is(err, wire.ErrOtherNode) {
 		// The certificate is the trusted one, so this refusal comes from our agent: it
 		// received the message before, or never had the token.
-		return f.refused(ctx, link.Node.ID, c.Kid)
+		return f.recordTokenRefusal(ctx, link.Node.ID, c.Kid)
 	}
 	if err != nil {
 		return err
@@ -68,12 +68,12 @@ func (f *Fleet) deliverOne(ctx context.Context, link Link, epoch int64, c Creden
 		return err
 	}
 	defer conn.Close(wire.CodeRevoked, "token "+c.Kid+" was rotated or revoked")
-	return f.tell(ctx, conn, link.Node.ID, c.Kid)
+	return f.sendRevocation(ctx, conn, link.Node.ID, c.Kid)
 }
 
 // sendRevocation sends the message and waits for its confirmation; other messages from
 // the agent are ignored.
-func (f *Fleet) tell(
+func (f *Fleet) sendRevocation(
 	ctx context.Context, conn *wire.Session, id controlplane.NodeID, kid string,
 ) error {
 	ctx, cancel := context.WithTimeout(ctx, tellWithin)
@@ -87,12 +87,12 @@ func (f *Fleet) tell(
 			return err
 		}
 		if said, ok := r.(wire.TokenRefused); ok && said.Kid == kid {
-			return f.refused(ctx, id, kid)
+			return f.recordTokenRefusal(ctx, id, kid)
 		}
 	}
 }
 
-func (f *Fleet) refused(ctx context.Context, id controlplane.NodeID, kid string) error {
+func (f *Fleet) recordTokenRefusal(ctx context.Context, id controlplane.NodeID, kid string) error {
 	f.Log.InfoContext(ctx, "the agent refuses a revoked token from now on", "node", id, "kid", kid)
 	return f.Nodes.Refused(ctx, id, kid)
 }

@@ -17,7 +17,7 @@ import (
 // whether their leases are still ours, whether something changed for them, and which
 // plugins exist. With ten thousand nodes these are a few queries a second instead of
 // ten thousand.
-type roster struct {
+type sessionSet struct {
 	*Fleet
 
 	mu       sync.Mutex
@@ -29,20 +29,20 @@ type roster struct {
 	end *wire.AuditHead
 }
 
-func newRoster(f *Fleet) *roster {
-	return &roster{Fleet: f, sessions: map[controlplane.NodeID]*session{},
+func newSessionSet(f *Fleet) *sessionSet {
+	return &sessionSet{Fleet: f, sessions: map[controlplane.NodeID]*session{},
 		digests: map[controlplane.NodeID]string{}}
 }
 
-// join takes a session in that knows what the digest stands for.
-func (r *roster) join(s *session, digest string) {
+// add takes a session in that knows what the digest stands for.
+func (r *sessionSet) add(s *session, digest string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.sessions[s.link.Node.ID] = s
 	r.digests[s.link.Node.ID] = digest
 }
 
-func (r *roster) leave(s *session) {
+func (r *sessionSet) remove(s *session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.sessions[s.link.Node.ID] == s {
@@ -52,7 +52,7 @@ func (r *roster) leave(s *session) {
 }
 
 // list returns the open sessions, in no order.
-func (r *roster) all() []*session {
+func (r *sessionSet) list() []*session {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := make([]*session, 0, len(r.sessions))
@@ -62,25 +62,25 @@ func (r *roster) all() []*session {
 	return all
 }
 
-func (r *roster) of(id controlplane.NodeID) *session {
+func (r *sessionSet) get(id controlplane.NodeID) *session {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.sessions[id]
 }
 
 // run works until the context ends.
-func (r *roster) run(ctx context.Context) error {
+func (r *sessionSet) run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return r.renewAll(ctx) })
-	group.Go(func() error { return r.pass(ctx) })
+	group.Go(func() error { return r.forwardWakeUps(ctx) })
 	group.Go(func() error { return r.compareAll(ctx) })
 	group.Go(func() error { return r.watchPlugins(ctx) })
-	group.Go(func() error { return r.tellAudit(ctx) })
+	group.Go(func() error { return r.broadcastAuditHead(ctx) })
 	return group.Wait()
 }
 
-// pass hands wake-ups to the sessions that they are about.
-func (r *roster) pass(ctx context.Context) error {
+// forwardWakeUps hands wake-ups to the sessions that they are about.
+func (r *sessionSet) forwardWakeUps(ctx context.Context) error {
 	wake := r.Listener.Collect(controlplane.TopicNode)
 	defer wake.Close()
 	for {
@@ -91,14 +91,14 @@ func (r *roster) pass(ctx context.Context) error {
 		}
 		keys, all := wake.Heard()
 		if all {
-			for _, s := range r.all() {
-				s.look()
+			for _, s := range r.list() {
+				s.scheduleUpdate()
 			}
 			continue
 		}
 		for _, key := range keys {
-			if s := r.of(controlplane.NodeID(key)); s != nil {
-				s.look()
+			if s := r.get(controlplane.NodeID(key)); s != nil {
+				s.scheduleUpdate()
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func (r *roster) pass(ctx context.Context) error {
 
 // compareAll makes up for lost notifications: it updates every session whose digest
 // changed.
-func (r *roster) compareAll(ctx context.Context) error {
+func (r *sessionSet) compareAll(ctx context.Context) error {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	for {
@@ -121,19 +121,19 @@ func (r *roster) compareAll(ctx context.Context) error {
 			r.Log.WarnContext(ctx, "goals could not be read", "error", err)
 			continue
 		}
-		for _, s := range r.changed(digests) {
-			s.look()
+		for _, s := range r.changedSessions(digests) {
+			s.scheduleUpdate()
 		}
 	}
 }
 
 // changedSessions returns the sessions whose digest changed, and those with
 // deployments that are left alone until a person decides or time passes.
-func (r *roster) changed(digests map[controlplane.NodeID]string) (all []*session) {
+func (r *sessionSet) changedSessions(digests map[controlplane.NodeID]string) (all []*session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for id, s := range r.sessions {
-		if r.digests[id] != digests[id] || s.holds() {
+		if r.digests[id] != digests[id] || s.hasHeld() {
 			all = append(all, s)
 		}
 	}
@@ -145,7 +145,7 @@ func (r *roster) changed(digests map[controlplane.NodeID]string) (all []*session
 
 // watchPlugins reads the catalogue's plugin list, and updates all sessions when it
 // changes.
-func (r *roster) watchPlugins(ctx context.Context) error {
+func (r *sessionSet) watchPlugins(ctx context.Context) error {
 	wake := r.Listener.Subscribe("", controlplane.TopicCatalog)
 	defer wake.Close()
 	ticker := time.NewTicker(tick)
@@ -154,8 +154,8 @@ func (r *roster) watchPlugins(ctx context.Context) error {
 		if changed, err := r.readPlugins(ctx); err != nil {
 			r.Log.WarnContext(ctx, "plugins could not be read", "error", err)
 		} else if changed {
-			for _, s := range r.all() {
-				s.look()
+			for _, s := range r.list() {
+				s.scheduleUpdate()
 			}
 		}
 		select {
@@ -167,7 +167,7 @@ func (r *roster) watchPlugins(ctx context.Context) error {
 	}
 }
 
-func (r *roster) readPlugins(ctx context.Context) (changed bool, err error) {
+func (r *sessionSet) readPlugins(ctx context.Context) (changed bool, err error) {
 	images, err := r.Nodes.PluginImages(ctx)
 	if err != nil {
 		return false, err
@@ -183,7 +183,7 @@ func (r *roster) readPlugins(ctx context.Context) (changed bool, err error) {
 }
 
 // pluginImages returns the list that was read last; the first caller reads it.
-func (r *roster) pluginImages(ctx context.Context) ([]wire.PluginImage, error) {
+func (r *sessionSet) pluginImages(ctx context.Context) ([]wire.PluginImage, error) {
 	r.mu.Lock()
 	known := r.plugins
 	r.mu.Unlock()
@@ -199,7 +199,7 @@ func (r *roster) pluginImages(ctx context.Context) ([]wire.PluginImage, error) {
 }
 
 // renewAll renews the leases; without its lease a session must not send anything.
-func (r *roster) renewAll(ctx context.Context) error {
+func (r *sessionSet) renewAll(ctx context.Context) error {
 	ticker := time.NewTicker(renewEvery)
 	defer ticker.Stop()
 	for {
@@ -212,8 +212,8 @@ func (r *roster) renewAll(ctx context.Context) error {
 	}
 }
 
-func (r *roster) renewOnce(ctx context.Context) {
-	sessions := r.all()
+func (r *sessionSet) renewOnce(ctx context.Context) {
+	sessions := r.list()
 	ids := make([]controlplane.NodeID, len(sessions))
 	for i, s := range sessions {
 		ids[i] = s.link.Node.ID
@@ -233,7 +233,7 @@ func (r *roster) renewOnce(ctx context.Context) {
 		case err == nil && slices.Contains(lost, id):
 			s.stop(errElsewhere)
 		case err == nil && !slices.Contains(busy, id):
-			s.renewed(began)
+			s.recordRenewal(began)
 		case s.sinceRenewed() >= leaseFor-renewEvery:
 			// The next try would come too late: another control plane may have the lease by
 			// then.

@@ -33,9 +33,9 @@ type session struct {
 	refused chan string
 	// samples wait to be stored; health is what was stored.
 	samples chan batch
-	health  told
+	health  storedHealth
 	// sent, plugins and keep are what the agent was sent last.
-	sent    map[string]mark
+	sent    map[string]goalMark
 	plugins []wire.PluginImage
 	keep    []pipeline.Image
 	// toldKeep is set after keep was sent.
@@ -61,9 +61,9 @@ type session struct {
 	holding bool
 }
 
-// open greets and brings both ends to the same knowledge. It owns the connection
+// openSession greets and brings both ends to the same knowledge. It owns the connection
 // from now on, also on error. Being online is from here to close.
-func (f *Fleet) open(
+func (f *Fleet) openSession(
 	ctx context.Context, b *beginning, proven *wire.ProvenConn,
 ) (*session, error) {
 	peer := proven.Peer()
@@ -77,20 +77,20 @@ func (f *Fleet) open(
 		good: b.leased,
 		// No update before the initial state was exchanged.
 		looking: true}
-	welcome, err := s.greet(ctx)
+	welcome, err := s.receiveWelcome(ctx)
 	if err == nil {
 		// From here on the lease is renewed with the others.
-		f.roster.join(s, b.Digest)
-		err = s.begin(ctx, b, peer, welcome)
+		f.roster.add(s, b.Digest)
+		err = s.initialize(ctx, b, peer, welcome)
 	}
 	if err != nil {
 		s.close(err)
 		return nil, err
 	}
 	s.Log.DebugContext(ctx, "node online", "node", s.link.Node.Name, "build", peer.Build)
-	s.forget()
+	s.dropInventory()
 	f.begun.Add(1)
-	s.ready()
+	s.allowUpdates()
 	return s, nil
 }
 
@@ -102,19 +102,19 @@ func (s *session) serve(ended func(why error)) {
 		s.close(why)
 		ended(why)
 	})
-	s.conn.OnArrival(func() { s.start(&s.receiving, s.receive, s.conn.News) })
+	s.conn.OnArrival(func() { s.startTask(&s.receiving, s.receiveReports, s.conn.News) })
 }
 
 // close stops all tasks and tells the agent why.
 func (s *session) close(why error) {
-	s.roster.leave(s)
-	s.end(why)
-	_ = s.conn.Close(goodbye(s.outer, why))
+	s.roster.remove(s)
+	s.stopTasks(why)
+	_ = s.conn.Close(sessionCloseReason(s.outer, why))
 }
 
-// forget lets go of what was good for the beginning only: there are thousands of
+// dropInventory lets go of what was good for the beginning only: there are thousands of
 // us, and a node's inventory is larger than all the rest.
-func (s *session) forget() {
+func (s *session) dropInventory() {
 	n := s.link.Node
 	s.link.Node = controlplane.Node{ID: n.ID, Name: n.Name, Address: n.Address,
 		Thumbprint: n.Thumbprint, Expected: n.Expected}
@@ -122,56 +122,56 @@ func (s *session) forget() {
 
 // allowUpdates ends the initial exchange, and runs an update if one was requested
 // meanwhile.
-func (s *session) ready() {
+func (s *session) allowUpdates() {
 	s.mu.Lock()
 	s.looking = false
 	again := s.again
 	s.mu.Unlock()
 	if again {
-		s.look()
+		s.scheduleUpdate()
 	}
 }
 
-// begin brings both ends to the same knowledge. What cannot have changed since
+// initialize brings both ends to the same knowledge. What cannot have changed since
 // it was read with the other nodes' is not asked or written again.
-func (s *session) begin(
+func (s *session) initialize(
 	ctx context.Context, b *beginning, peer wire.Peer, w wire.Welcome,
 ) error {
 	id := s.link.Node.ID
-	i := inventory(w.Inventory, w.At, time.Now())
-	known := sameNode(s.link.Node, peer, i)
+	i := newInventory(w.Inventory, w.At, time.Now())
+	known := isSameNode(s.link.Node, peer, i)
 	if !known {
-		err := s.settle(ctx, func() error {
-			return s.Nodes.Met(ctx, id, hex(peer.Thumbprint), string(peer.Build), i)
+		err := s.withDBSlot(ctx, func() error {
+			return s.Nodes.Met(ctx, id, formatThumbprint(peer.Thumbprint), string(peer.Build), i)
 		})
 		if err != nil {
 			return err
 		}
 	}
-	if err := s.sync(ctx, b, w); err != nil {
+	if err := s.sendFullState(ctx, b, w); err != nil {
 		return err
 	}
-	if err := s.tellPlugins(ctx); err != nil {
+	if err := s.sendPlugins(ctx); err != nil {
 		return err
 	}
-	if err := s.tellKept(ctx); err != nil {
+	if err := s.sendKeepList(ctx); err != nil {
 		return err
 	}
-	if err := s.hear(ctx, w); err != nil {
+	if err := s.compareAuditHeads(ctx, w); err != nil {
 		return err
 	}
 	if w.Lines || len(s.sent) > 0 {
-		s.collect()
+		s.startLogCollection()
 	}
 	if known && s.link.Node.Status == controlplane.NodeOnline && len(s.sent) == 0 {
 		return nil
 	}
-	return s.settle(ctx, func() error { return s.Nodes.Online(ctx, id) })
+	return s.withDBSlot(ctx, func() error { return s.Nodes.Online(ctx, id) })
 }
 
 // isSameNode reports whether the database has these facts of the node already.
-func sameNode(n controlplane.Node, peer wire.Peer, now controlplane.Inventory) bool {
-	return n.Inventory != nil && string(n.Thumbprint) == hex(peer.Thumbprint) &&
+func isSameNode(n controlplane.Node, peer wire.Peer, now controlplane.Inventory) bool {
+	return n.Inventory != nil && string(n.Thumbprint) == formatThumbprint(peer.Thumbprint) &&
 		n.Build == string(peer.Build) && sameInventory(*n.Inventory, now)
 }
 
@@ -189,9 +189,9 @@ func sameInventory(a, b controlplane.Inventory) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// start runs a task beside the others unless it runs already, and once more
+// startTask runs a task beside the others unless it runs already, and once more
 // while there is more; its error ends the session.
-func (s *session) start(running *bool, do func(context.Context) error, more func() bool) {
+func (s *session) startTask(running *bool, do func(context.Context) error, more func() bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if *running || s.over {
@@ -212,8 +212,8 @@ func (s *session) start(running *bool, do func(context.Context) error, more func
 	})
 }
 
-// end waits for all that runs, and lets nothing else begin.
-func (s *session) end(why error) {
+// stopTasks waits for all that runs, and lets nothing else begin.
+func (s *session) stopTasks(why error) {
 	s.mu.Lock()
 	s.over = true
 	s.mu.Unlock()
@@ -223,11 +223,11 @@ func (s *session) end(why error) {
 
 // scheduleUpdate sends the agent what changed: now, or once more after the update that
 // is running.
-func (s *session) look() {
+func (s *session) scheduleUpdate() {
 	s.mu.Lock()
 	s.again = s.looking
 	s.mu.Unlock()
-	s.start(&s.looking, s.attend, func() bool {
+	s.startTask(&s.looking, s.sendUpdates, func() bool {
 		again := s.again
 		s.again = false
 		return again
@@ -235,29 +235,29 @@ func (s *session) look() {
 }
 
 // sendUpdates checks everything that may have changed, and sends the differences.
-func (s *session) attend(ctx context.Context) error {
+func (s *session) sendUpdates(ctx context.Context) error {
 	if err := s.checkToken(ctx); err != nil {
 		return err
 	}
-	if err := s.tellGoals(ctx); err != nil {
+	if err := s.sendChangedGoals(ctx); err != nil {
 		return err
 	}
 	if len(s.sent) > 0 {
-		s.collect()
+		s.startLogCollection()
 	}
-	if err := s.tellPlugins(ctx); err != nil {
+	if err := s.sendPlugins(ctx); err != nil {
 		return err
 	}
-	return s.tellKept(ctx)
+	return s.sendKeepList(ctx)
 }
 
-// collect opens the connection for step logs, for as long as the session lasts.
+// startLogCollection opens the connection for step logs, for as long as the session lasts.
 // A node that nothing runs on needs none.
-func (s *session) collect() {
-	s.start(&s.logging, s.collectLogs, func() bool { return false })
+func (s *session) startLogCollection() {
+	s.startTask(&s.logging, s.collectLogs, func() bool { return false })
 }
 
-func (s *session) renewed(at time.Time) {
+func (s *session) recordRenewal(at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.good = at
@@ -269,22 +269,22 @@ func (s *session) sinceRenewed() time.Duration {
 	return time.Since(s.good)
 }
 
-func (s *session) holds() bool {
+func (s *session) hasHeld() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.holding
 }
 
-// hold notes what the agent leaves alone.
-func (s *session) hold(now lifecycle.Held) {
+// setHeld notes what the agent leaves alone.
+func (s *session) setHeld(now lifecycle.Held) {
 	s.held = now
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holding = len(now.Named) > 0 || len(now.Purging) > 0 || now.Everything
 }
 
-// greet waits for the agent's first message.
-func (s *session) greet(ctx context.Context) (wire.Welcome, error) {
+// receiveWelcome waits for the agent's first message.
+func (s *session) receiveWelcome(ctx context.Context) (wire.Welcome, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, 10*time.Second,
 		errors.New("the agent did not say who it is within 10 s"))
 	defer cancel()
@@ -301,12 +301,12 @@ func (s *session) greet(ctx context.Context) (wire.Welcome, error) {
 
 // sendFullState acknowledges the agent's reports and sends all goals. An agent whose
 // report numbers are lower than those we stored has lost its state.
-func (s *session) sync(ctx context.Context, b *beginning, w wire.Welcome) error {
+func (s *session) sendFullState(ctx context.Context, b *beginning, w wire.Welcome) error {
 	var orders []controlplane.Order
 	last := b.LastReport
 	if b.Busy || len(w.Deployments) > 0 {
-		err := s.settle(ctx, func() (err error) {
-			if err = s.recognize(ctx, w); err != nil {
+		err := s.withDBSlot(ctx, func() (err error) {
+			if err = s.recognizeDeployments(ctx, w); err != nil {
 				return err
 			}
 			orders, last, err = s.Lifecycle.Orders(ctx, s.actor, s.link.Node.ID)
@@ -325,11 +325,11 @@ func (s *session) sync(ctx context.Context, b *beginning, w wire.Welcome) error 
 	if err := s.conn.Send(ctx, wire.Ack{Seq: last}); err != nil {
 		return err
 	}
-	s.sent = marks(orders)
-	return s.send(ctx, s.everything(orders))
+	s.sent = goalMarks(orders)
+	return s.sendGoals(ctx, s.fullGoals(orders))
 }
 
-func (s *session) send(ctx context.Context, all []wire.Goals) error {
+func (s *session) sendGoals(ctx context.Context, all []wire.Goals) error {
 	for _, m := range all {
 		place := failpointOf(m.Goals)
 		if err := s.Failpoint.Hit(place + ".read"); err != nil {
@@ -341,7 +341,7 @@ func (s *session) send(ctx context.Context, all []wire.Goals) error {
 		if err := s.Failpoint.Hit(place + ".sent"); err != nil {
 			return err
 		}
-		err := s.Lifecycle.Delivered(ctx, s.actor, begun(m.Goals))
+		err := s.Lifecycle.Delivered(ctx, s.actor, requestedRuns(m.Goals))
 		if err := s.mayFail(ctx, "delivery", err); err != nil {
 			return err
 		}
@@ -350,7 +350,7 @@ func (s *session) send(ctx context.Context, all []wire.Goals) error {
 }
 
 // requestedRuns returns the runs that the goals ask the agent to start or continue.
-func begun(goals []wire.Goal) (runs []controlplane.RunID) {
+func requestedRuns(goals []wire.Goal) (runs []controlplane.RunID) {
 	for _, g := range goals {
 		if g.Want == wire.WantPresent && !g.Ready && !g.Elsewhere {
 			runs = append(runs, controlplane.RunID(g.Run))
@@ -371,22 +371,22 @@ func failpointOf(goals []wire.Goal) string {
 }
 
 // sendChangedGoals sends the goals that changed.
-func (s *session) tellGoals(ctx context.Context) error {
+func (s *session) sendChangedGoals(ctx context.Context) error {
 	orders, _, err := s.Lifecycle.Orders(ctx, s.actor, s.link.Node.ID)
 	if err != nil {
 		// The database is away; the link is not, so it stays.
 		return s.mayFail(ctx, "goals", err)
 	}
-	changed := plan(orders, s.sent)
-	s.sent = marks(orders)
-	if news, err := s.decided(ctx); news && err == nil {
-		return s.send(ctx, s.everything(orders))
+	changed := changedGoals(orders, s.sent)
+	s.sent = goalMarks(orders)
+	if news, err := s.heldChanged(ctx); news && err == nil {
+		return s.sendGoals(ctx, s.fullGoals(orders))
 	}
-	return s.send(ctx, messages(changed, false))
+	return s.sendGoals(ctx, splitGoals(changed, false))
 }
 
 // sendPlugins sends the catalogue's plugin list if it changed.
-func (s *session) tellPlugins(ctx context.Context) error {
+func (s *session) sendPlugins(ctx context.Context) error {
 	now, err := s.roster.pluginImages(ctx)
 	if err != nil {
 		return s.mayFail(ctx, "plugins", err)

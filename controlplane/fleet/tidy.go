@@ -19,7 +19,7 @@ const (
 // gcNudger returns memory to the operating system after thousands of sessions began at
 // once. Idle sessions make little garbage, so the collector would not run for a long
 // time by itself.
-type tidier struct {
+type gcNudger struct {
 	begun int64
 	since time.Time
 	// done is how many had begun when it was tidy last.
@@ -28,22 +28,22 @@ type tidier struct {
 
 // collectGarbage checks on a tick until the context ends. It has a goroutine of its
 // own because a collection may take a second.
-func (f *Fleet) tidy(ctx context.Context) error {
+func (f *Fleet) collectGarbage(ctx context.Context) error {
 	ticker := time.NewTicker(calm / 5)
 	defer ticker.Stop()
-	var t tidier
+	var t gcNudger
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			t.look(f.begun.Load(), time.Now())
+			t.observe(f.begun.Load(), time.Now())
 		}
 	}
 }
 
 // observe is called on each tick with the number of sessions that have begun so far.
-func (t *tidier) look(begun int64, now time.Time) {
+func (t *gcNudger) observe(begun int64, now time.Time) {
 	if begun != t.begun {
 		t.begun, t.since = begun, now
 		return

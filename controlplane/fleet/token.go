@@ -25,7 +25,7 @@ func (s *session) checkToken(ctx context.Context) error {
 		return nil
 	}
 	for _, kid := range link.Refuse {
-		if err := s.refuse(ctx, kid); err != nil {
+		if err := s.requestTokenRefusal(ctx, kid); err != nil {
 			return err
 		}
 	}
@@ -38,9 +38,9 @@ func (s *session) checkToken(ctx context.Context) error {
 	return nil
 }
 
-// refuse waits two seconds for the agent's word, and tries again later if it
+// requestTokenRefusal waits two seconds for the agent's word, and tries again later if it
 // does not come.
-func (s *session) refuse(ctx context.Context, kid string) error {
+func (s *session) requestTokenRefusal(ctx context.Context, kid string) error {
 	if err := s.conn.Send(ctx, wire.RefuseToken{Kid: kid}); err != nil {
 		return err
 	}

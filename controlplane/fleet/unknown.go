@@ -15,10 +15,10 @@ import (
 	"github.com/nullops/nullops/controlplane/lifecycle"
 )
 
-// recognize learns what the agent has that the database does not. It comes
+// recognizeDeployments learns what the agent has that the database does not. It comes
 // before the first word to the agent: an acknowledgement would make it count
 // what was lost as known.
-func (s *session) recognize(ctx context.Context, w wire.Welcome) (err error) {
+func (s *session) recognizeDeployments(ctx context.Context, w wire.Welcome) (err error) {
 	m := lifecycle.Memory{Deployments: make([]lifecycle.Seen, len(w.Deployments)),
 		FirstReport: w.FirstSeq, Acknowledged: w.Acked}
 	for i, d := range w.Deployments {
@@ -29,7 +29,7 @@ func (s *session) recognize(ctx context.Context, w wire.Welcome) (err error) {
 			Abandoned: d.Abandoned}
 	}
 	held, err := s.Lifecycle.Recognize(ctx, s.actor, s.link.Node.ID, m)
-	s.hold(held)
+	s.setHeld(held)
 	if n := len(s.held.Named); n > 0 {
 		s.Log.WarnContext(ctx, "the node has deployments that the database does not know, or "+
 			"knows otherwise; was it restored from a backup? They stay as they are until an admin "+
@@ -39,9 +39,9 @@ func (s *session) recognize(ctx context.Context, w wire.Welcome) (err error) {
 	return err
 }
 
-// everything is the full set of goals, and what is left alone without one.
-func (s *session) everything(orders []controlplane.Order) []wire.Goals {
-	all := messages(plan(orders, nil), true)
+// fullGoals is the full set of goals, and what is left alone without one.
+func (s *session) fullGoals(orders []controlplane.Order) []wire.Goals {
+	all := splitGoals(changedGoals(orders, nil), true)
 	last := &all[len(all)-1]
 	last.Keep = s.held.Everything
 	for _, id := range s.held.Named {
@@ -50,10 +50,10 @@ func (s *session) everything(orders []controlplane.Order) []wire.Goals {
 	return all
 }
 
-// decided reports whether people, or time, decided about something that was
+// heldChanged reports whether people, or time, decided about something that was
 // left alone so far. A session that began without any never asks.
-func (s *session) decided(ctx context.Context) (bool, error) {
-	if !s.holds() {
+func (s *session) heldChanged(ctx context.Context) (bool, error) {
+	if !s.hasHeld() {
 		return false, nil
 	}
 	s.forgetPurged(ctx)
@@ -62,7 +62,7 @@ func (s *session) decided(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	same := slices.Equal(now.Named, s.held.Named) && now.Everything == s.held.Everything
-	s.hold(now)
+	s.setHeld(now)
 	return !same, nil
 }
 
@@ -71,7 +71,7 @@ func (s *session) decided(ctx context.Context) (bool, error) {
 func (s *session) forgetPurged(ctx context.Context) {
 	for _, id := range s.held.Purging {
 		within, cancel := context.WithTimeout(ctx, 5*time.Second)
-		_, err := describe(within, s.dial, id)
+		_, err := fetchDescription(within, s.dialAgent, id)
 		cancel()
 		if controlplane.KindOf(err) != controlplane.NotFound {
 			continue
@@ -85,21 +85,21 @@ func (s *session) forgetPurged(ctx context.Context) {
 // Describe asks a node for all it knows of a deployment.
 func (d *Dialer) Describe(ctx context.Context, id controlplane.NodeID,
 	deployment controlplane.DeploymentID) (found lifecycle.Found, err error) {
-	return describe(ctx, func(ctx context.Context) (net.Conn, error) {
+	return fetchDescription(ctx, func(ctx context.Context) (net.Conn, error) {
 		return d.Dial(ctx, id)
 	}, deployment)
 }
 
-// dial opens one more proven connection to the session's agent.
-func (s *session) dial(ctx context.Context) (net.Conn, error) {
-	config, err := s.Dial.config(s.link, s.epoch)
+// dialAgent opens one more proven connection to the session's agent.
+func (s *session) dialAgent(ctx context.Context) (net.Conn, error) {
+	config, err := s.Dial.dialConfig(s.link, s.epoch)
 	if err != nil {
 		return nil, err
 	}
 	return wire.Dial(ctx, config)
 }
 
-func describe(ctx context.Context, dial func(context.Context) (net.Conn, error),
+func fetchDescription(ctx context.Context, dial func(context.Context) (net.Conn, error),
 	deployment controlplane.DeploymentID) (found lifecycle.Found, err error) {
 	where := "http://agent/v1/deployments/" + url.PathEscape(string(deployment))
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, where, nil)

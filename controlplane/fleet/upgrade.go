@@ -23,7 +23,7 @@ func (f *Fleet) noteIncompatible(ctx context.Context, link Link, epoch int64,
 	why *wire.IncompatibleError) error {
 	detail := fmt.Sprintf("it runs %s, the control plane %s: run the same release on both",
 		why.Theirs, why.Ours)
-	said, err := f.Dial.introduction(ctx, link, epoch)
+	said, err := f.Dial.fetchIntroduction(ctx, link, epoch)
 	switch {
 	case err != nil:
 		detail += "; this agent is too different to be asked to upgrade itself: start it anew, with " +
@@ -34,7 +34,7 @@ func (f *Fleet) noteIncompatible(ctx context.Context, link Link, epoch int64,
 		detail += ", with 'nullops node upgrade " + link.Node.Name + "'"
 	}
 	if err == nil {
-		err = f.Nodes.Introduced(ctx, link.Node.ID, said.Build, inventory(said.Inventory,
+		err = f.Nodes.Introduced(ctx, link.Node.ID, said.Build, newInventory(said.Inventory,
 			time.Time{}, time.Now()))
 	}
 	return errors.Join(why, f.mayFail(ctx, "inventory of another release", err),
@@ -59,13 +59,13 @@ func (t Table) Introduced(ctx context.Context, id controlplane.NodeID, build str
 	})
 }
 
-// introduction asks an agent, of whatever release, what it is.
-func (d Dialing) introduction(
+// fetchIntroduction asks an agent, of whatever release, what it is.
+func (d Dialing) fetchIntroduction(
 	ctx context.Context, link Link, epoch int64,
 ) (i wire.Introduction, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	r, err := d.maintain(ctx, link, epoch, http.MethodGet, wire.PathInventory, nil)
+	r, err := d.requestMaintenance(ctx, link, epoch, http.MethodGet, wire.PathInventory, nil)
 	if err != nil {
 		return i, err
 	}
@@ -73,11 +73,16 @@ func (d Dialing) introduction(
 	return wire.DecodeIntroduction(r.Body)
 }
 
-// maintain makes one request on a connection that an agent of another release
+// requestMaintenance makes one request on a connection that an agent of another release
 // accepts too.
-func (d Dialing) maintain(ctx context.Context, link Link, epoch int64, method, path string,
-	body io.Reader) (*http.Response, error) {
-	config, err := d.config(link, epoch)
+func (d Dialing) requestMaintenance(
+	ctx context.Context,
+	link Link,
+	epoch int64,
+	method, path string,
+	body io.Reader,
+) (*http.Response, error) {
+	config, err := d.dialConfig(link, epoch)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +91,7 @@ func (d Dialing) maintain(ctx context.Context, link Link, epoch int64, method, p
 	if err != nil {
 		return nil, fmt.Errorf("ask the agent: %w", err)
 	}
-	client := once(func(ctx context.Context) (net.Conn, error) {
+	client := newOneShotClient(func(ctx context.Context) (net.Conn, error) {
 		return wire.Dial(ctx, config)
 	})
 	response, err := client.Do(request)
@@ -131,7 +136,7 @@ func (d *Dialer) Upgrade(ctx context.Context, id controlplane.NodeID, image stri
 	if err != nil {
 		return fmt.Errorf("ask the agent: %w", err)
 	}
-	r, err := d.how.maintain(ctx, link, epoch, http.MethodPost, wire.PathUpgrade,
+	r, err := d.how.requestMaintenance(ctx, link, epoch, http.MethodPost, wire.PathUpgrade,
 		bytes.NewReader(body))
 	if err != nil {
 		return err

@@ -50,7 +50,7 @@ func (s *session) takeSamples(r wire.Samples) {
 	r.Items = r.Items[:min(len(r.Items), mostItems)]
 	select {
 	case s.samples <- batch{r, time.Now()}:
-		s.start(&s.storing, s.storeSamples, func() bool { return len(s.samples) > 0 })
+		s.startTask(&s.storing, s.storeSamples, func() bool { return len(s.samples) > 0 })
 	default:
 	}
 }
@@ -105,32 +105,32 @@ func useBatch(node controlplane.NodeID, b batch) controlplane.UseBatch {
 
 // storeVitals stores the latest measurements. They are dated by our clock, because
 // placement compares their age with it.
-func (s *session) vitals(ctx context.Context, v wire.Vitals) error {
+func (s *session) storeVitals(ctx context.Context, v wire.Vitals) error {
 	err := s.Usage.Observe(ctx, s.actor, s.link.Node.ID, controlplane.NodeVitals{
 		At: time.Now(), CPU: v.CPU, MemoryUsed: v.MemoryUsed, MemoryOurs: v.MemoryOurs,
 		DiskFree: v.DiskFree, Flow: controlplane.Flow(v.Flow), Images: imageCare(v.Images)})
 	if err := s.mayFail(ctx, "vitals", err); err != nil {
 		return err
 	}
-	health := s.health.news(v.Services, time.Now())
+	health := s.health.changes(v.Services, time.Now())
 	if len(health) == 0 {
 		return nil
 	}
 	err = s.Lifecycle.ObserveHealth(ctx, s.actor, s.link.Node.ID, health)
 	if err != nil {
-		s.health = told{}
+		s.health = storedHealth{}
 	}
 	return s.mayFail(ctx, "health", err)
 }
 
 // storedHealth is the health of the services as it was stored last, and when all of it
 // was stored.
-type told struct {
+type storedHealth struct {
 	at  time.Time
-	all map[string]seen
+	all map[string]healthState
 }
 
-type seen struct {
+type healthState struct {
 	health   wire.Health
 	detail   string
 	restarts int
@@ -138,7 +138,10 @@ type seen struct {
 
 // changes returns what differs from what was stored, or everything once healthAgain
 // has passed.
-func (t *told) news(all []wire.ServiceVitals, now time.Time) []controlplane.ServiceHealth {
+func (t *storedHealth) changes(
+	all []wire.ServiceVitals,
+	now time.Time,
+) []controlplane.ServiceHealth {
 	whole := now.Sub(t.at) >= healthAgain
 	if whole {
 		t.at = now
@@ -146,12 +149,12 @@ func (t *told) news(all []wire.ServiceVitals, now time.Time) []controlplane.Serv
 	before := t.all
 	t.all = nil
 	if len(all) > 0 {
-		t.all = make(map[string]seen, len(all))
+		t.all = make(map[string]healthState, len(all))
 	}
 	var news []controlplane.ServiceHealth
 	for _, h := range all {
 		key := h.Deployment + "/" + string(h.Step)
-		is := seen{h.Health, h.Detail, h.Restarts}
+		is := healthState{h.Health, h.Detail, h.Restarts}
 		if h.Health == wire.HealthHealthy {
 			// A time, or a count: what is well may say another thing each time.
 			is.detail = ""
@@ -168,15 +171,15 @@ func (t *told) news(all []wire.ServiceVitals, now time.Time) []controlplane.Serv
 	return news
 }
 
-// changed stores what a node is now.
-func (s *session) changed(ctx context.Context, r wire.InventoryChanged) error {
+// storeInventory stores what a node is now.
+func (s *session) storeInventory(ctx context.Context, r wire.InventoryChanged) error {
 	return s.mayFail(ctx, "inventory", s.Nodes.Changed(ctx, s.link.Node.ID,
-		inventory(r.Inventory, r.At, time.Now())))
+		newInventory(r.Inventory, r.At, time.Now())))
 }
 
 // newInventory converts an agent's inventory, and adds how far the agent's clock is
 // off.
-func inventory(i wire.Inventory, told, now time.Time) controlplane.Inventory {
+func newInventory(i wire.Inventory, told, now time.Time) controlplane.Inventory {
 	out := controlplane.Inventory{Hostname: i.Hostname, OS: i.OS, Kernel: i.Kernel, Arch: i.Arch,
 		EngineVersion: i.EngineVersion, APIVersion: i.APIVersion, RuncVersion: i.RuncVersion,
 		CgroupVersion: i.CgroupVersion, CgroupDriver: i.CgroupDriver,

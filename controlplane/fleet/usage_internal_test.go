@@ -56,22 +56,22 @@ func TestClockSkew(t *testing.T) {
 
 // Health that did not change is stored again only from time to time.
 func TestTold_LeavesOutWhatDidNotChange(t *testing.T) {
-	var s told
+	var s storedHealth
 	now := time.Now()
 	services := []wire.ServiceVitals{{Deployment: "d", Step: "web", Health: wire.HealthHealthy},
 		{Deployment: "d", Step: "db", Health: wire.HealthHealthy}}
-	if got := s.news(services, now); len(got) != 2 {
+	if got := s.changes(services, now); len(got) != 2 {
 		t.Errorf("at first: %+v", got)
 	}
 	services[0].CPU, services[0].Detail = 3, "up for one second"
-	if got := s.news(services, now.Add(time.Second)); len(got) != 0 {
+	if got := s.changes(services, now.Add(time.Second)); len(got) != 0 {
 		t.Errorf("another measurement: %+v", got)
 	}
 	services[1].Health = wire.HealthStopped
-	if got := s.news(services, now.Add(2*time.Second)); len(got) != 1 || got[0].Step != "db" {
+	if got := s.changes(services, now.Add(2*time.Second)); len(got) != 1 || got[0].Step != "db" {
 		t.Errorf("a change: %+v", got)
 	}
-	if got := s.news(services, now.Add(healthAgain)); len(got) != 2 {
+	if got := s.changes(services, now.Add(healthAgain)); len(got) != 2 {
 		t.Errorf("after a while: %+v", got)
 	}
 }

@@ -55,7 +55,7 @@ func (d *Dialer) CopyVolume(ctx context.Context, j controlplane.Journey,
 	defer func() { _ = source.Body.Close() }()
 	sum := sha256.New()
 	content := io.TeeReader(io.TeeReader(source.Body, sum), counter(moved))
-	target, err := d.askVolumes(ctx, j.To, http.MethodPut, path, attempt(j.Since), content)
+	target, err := d.askVolumes(ctx, j.To, http.MethodPut, path, formatAttempt(j.Since), content)
 	if err != nil {
 		return fmt.Errorf("write volume %s of service %s: %w", v.Name, v.Step, err)
 	}
@@ -81,8 +81,8 @@ func (c counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// attempt is how the agents know one from the next.
-func attempt(since time.Time) string {
+// formatAttempt is how the agents know one from the next.
+func formatAttempt(since time.Time) string {
 	if since.IsZero() {
 		return ""
 	}
@@ -97,7 +97,7 @@ func (d *Dialer) askVolumes(ctx context.Context, node controlplane.NodeID, metho
 		return nil, err
 	}
 	request.Header.Set(wire.HeaderAttempt, attempt)
-	client := once(func(ctx context.Context) (net.Conn, error) {
+	client := newOneShotClient(func(ctx context.Context) (net.Conn, error) {
 		return d.Dial(ctx, node)
 	})
 	r, err := client.Do(request)

@@ -15,7 +15,7 @@ const tellEvery = 5 * time.Minute
 
 // broadcastAuditHead sends the audit chain's head to all agents. All get the same one,
 // so that comparing their heads is cheap when all reconnect at once.
-func (r *roster) tellAudit(ctx context.Context) error {
+func (r *sessionSet) broadcastAuditHead(ctx context.Context) error {
 	ticker := time.NewTicker(tellEvery)
 	defer ticker.Stop()
 	for {
@@ -24,16 +24,16 @@ func (r *roster) tellAudit(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		if r.readEnd(ctx) {
-			for _, s := range r.all() {
-				s.tellEnd(ctx)
+		if r.readAuditHead(ctx) {
+			for _, s := range r.list() {
+				s.sendAuditHead(ctx)
 			}
 		}
 	}
 }
 
 // readAuditHead reads the head that is sent from now on.
-func (r *roster) readEnd(ctx context.Context) bool {
+func (r *sessionSet) readAuditHead(ctx context.Context) bool {
 	head, ok, err := r.Journal.Tell(ctx, r.actor)
 	if err != nil {
 		r.Log.WarnContext(ctx, "the end of the audit could not be read", "error", err)
@@ -53,12 +53,12 @@ func (r *roster) readEnd(ctx context.Context) bool {
 // compareAuditHeads compares the audit heads that the agent remembers with the chain,
 // and sends it the current one. An agent that remembers another chain gets no new
 // head: what it has is the evidence.
-func (s *session) hear(ctx context.Context, w wire.Welcome) error {
+func (s *session) compareAuditHeads(ctx context.Context, w wire.Welcome) error {
 	if w.Audit == nil {
 		return nil
 	}
 	node := s.link.Node
-	holds, err := s.Journal.Testify(ctx, s.actor, node.ID, node.Name, heads(w.Audit))
+	holds, err := s.Journal.Testify(ctx, s.actor, node.ID, node.Name, validAuditHeads(w.Audit))
 	if err != nil {
 		return s.mayFail(ctx, "what the agent remembers of the audit", err)
 	}
@@ -73,14 +73,14 @@ func (s *session) hear(ctx context.Context, w wire.Welcome) error {
 	s.roster.mu.Lock()
 	known := s.roster.end != nil
 	s.roster.mu.Unlock()
-	if known || s.roster.readEnd(ctx) {
-		s.tellEnd(ctx)
+	if known || s.roster.readAuditHead(ctx) {
+		s.sendAuditHead(ctx)
 	}
 	return nil
 }
 
-// heads leaves out what has not the form of a link: an agent may say anything.
-func heads(from []wire.AuditHead) []controlplane.AuditHead {
+// validAuditHeads leaves out what has not the form of a link: an agent may say anything.
+func validAuditHeads(from []wire.AuditHead) []controlplane.AuditHead {
 	all := make([]controlplane.AuditHead, 0, len(from))
 	for _, h := range from {
 		head := controlplane.AuditHead{Seq: h.Seq, At: h.At}
@@ -97,7 +97,7 @@ const mostHeads = 64
 
 // sendAuditHead sends the head. A failure is only logged, since it is sent again
 // later.
-func (s *session) tellEnd(ctx context.Context) {
+func (s *session) sendAuditHead(ctx context.Context) {
 	s.mu.Lock()
 	witness := s.witness
 	s.mu.Unlock()

@@ -112,7 +112,7 @@ func (g *Gate) Deployment(
 	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 ) (out DeploymentGate, err error) {
 	err = g.store.Read(ctx, func(tx *postgres.Tx) error {
-		d, err := deployment(ctx, tx, actor, access.ReadDeployment, id)
+		d, err := readDeployment(ctx, tx, actor, access.ReadDeployment, id)
 		if err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ func (g *Gate) SetDeployment(
 ) (out DeploymentGate, err error) {
 	e := actor.Entry("set gate", "deployment "+string(id))
 	err = g.store.Audited(ctx, e, func(tx *postgres.Tx) error {
-		d, err := deployment(ctx, tx, actor, access.WriteDeployment, id)
+		d, err := readDeployment(ctx, tx, actor, access.WriteDeployment, id)
 		if err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (g *Gate) SetDeployment(
 		if err != nil {
 			return err
 		}
-		if err := allowed(mode, env.Gate); err != nil {
+		if err := checkMode(mode, env.Gate); err != nil {
 			return err
 		}
 		if err := tx.PutDeploymentGate(ctx, d.ID, mode); err != nil {
@@ -163,8 +163,8 @@ func (g *Gate) SetDeployment(
 	return out, err
 }
 
-// allowed lets a deployment be as its environment, which is "open", or stricter.
-func allowed(mode, environment controlplane.GateMode) error {
+// checkMode lets a deployment be as its environment, which is "open", or stricter.
+func checkMode(mode, environment controlplane.GateMode) error {
 	if !mode.Valid() {
 		return unknownMode()
 	}
@@ -177,8 +177,8 @@ func allowed(mode, environment controlplane.GateMode) error {
 	return nil
 }
 
-// deployment loads one the actor may see, and checks what they want with it.
-func deployment(ctx context.Context, tx *postgres.Tx, actor access.Actor, action access.Action,
+// readDeployment loads one the actor may see, and checks what they want with it.
+func readDeployment(ctx context.Context, tx *postgres.Tx, actor access.Actor, action access.Action,
 	id controlplane.DeploymentID) (d controlplane.Deployment, err error) {
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
 		return d, err
@@ -191,8 +191,8 @@ func deployment(ctx context.Context, tx *postgres.Tx, actor access.Actor, action
 	return d, access.Check(actor, action, o)
 }
 
-// secret makes a pass's secret and what is stored of it.
-func secret(prefix string) (controlplane.Plain, [32]byte) {
+// newSecret makes a pass's secret and what is stored of it.
+func newSecret(prefix string) (controlplane.Plain, [32]byte) {
 	text := prefix + rand.Text()
 	return controlplane.NewPlain(text), sha256.Sum256([]byte(text))
 }
@@ -206,9 +206,9 @@ const (
 	robotPrefix = "nogr_"
 )
 
-// formed reports whether a text could be a secret of ours at all: what cannot
+// hasSecretForm reports whether a text could be a secret of ours at all: what cannot
 // costs no question to the database.
-func formed(text string) bool {
+func hasSecretForm(text string) bool {
 	prefix, rest, ok := strings.Cut(text, "_")
 	return ok && len(prefix) == 4 && strings.HasPrefix(prefix, "nog") && len(rest) == 26
 }

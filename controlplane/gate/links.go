@@ -41,7 +41,7 @@ func (g *Gate) Invite(ctx context.Context, actor access.Actor, id controlplane.D
 	a Ask) (p controlplane.Pass, host string, token controlplane.Plain, err error) {
 	e := actor.Entry("make guest link", "deployment "+string(id))
 	err = g.store.Audited(ctx, e, func(tx *postgres.Tx) error {
-		d, err := deployment(ctx, tx, actor, access.WriteDeployment, id)
+		d, err := readDeployment(ctx, tx, actor, access.WriteDeployment, id)
 		if err != nil {
 			return err
 		}
@@ -53,9 +53,9 @@ func (g *Gate) Invite(ctx context.Context, actor access.Actor, id controlplane.D
 		if host, ok, err = tx.MainHost(ctx, id, a.Service); err != nil || !ok {
 			return noHost(err)
 		}
-		p = g.pass(controlplane.PassGuest, actor, a)
+		p = g.newPass(controlplane.PassGuest, actor, a)
 		p.Environment, p.Deployment = d.EnvironmentID, d.ID
-		token, p.Hash = secret(guestPrefix)
+		token, p.Hash = newSecret(guestPrefix)
 		return tx.InsertPass(ctx, p)
 	})
 	return p, host, token, err
@@ -70,7 +70,7 @@ func noHost(err error) error {
 		Remedy:  "Name a service with a URL, or none."}
 }
 
-func (g *Gate) pass(kind controlplane.PassKind, by access.Actor, a Ask) controlplane.Pass {
+func (g *Gate) newPass(kind controlplane.PassKind, by access.Actor, a Ask) controlplane.Pass {
 	now := g.now()
 	return controlplane.Pass{ID: controlplane.NewID[controlplane.PassID](), Kind: kind,
 		Label: a.Label, CreatedBy: by.Name(), CreatedAt: now, ExpiresAt: now.Add(a.Life)}
@@ -81,7 +81,7 @@ func (g *Gate) Guests(
 	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 ) (all []controlplane.Pass, err error) {
 	err = g.store.Read(ctx, func(tx *postgres.Tx) error {
-		if _, err := deployment(ctx, tx, actor, access.ReadDeployment, id); err != nil {
+		if _, err := readDeployment(ctx, tx, actor, access.ReadDeployment, id); err != nil {
 			return err
 		}
 		all, err = tx.Guests(ctx, id)
@@ -95,16 +95,16 @@ func (g *Gate) Disinvite(ctx context.Context, actor access.Actor, id controlplan
 	pass controlplane.PassID) error {
 	e := actor.Entry("withdraw guest link", "deployment "+string(id))
 	return g.store.Audited(ctx, e, func(tx *postgres.Tx) error {
-		d, err := deployment(ctx, tx, actor, access.WriteDeployment, id)
+		d, err := readDeployment(ctx, tx, actor, access.WriteDeployment, id)
 		if err != nil {
 			return err
 		}
 		e.Project, e.Environment = d.ProjectID, d.EnvironmentID
-		return gone(pass, func() (bool, error) { return tx.DeleteGuest(ctx, id, pass) })
+		return removePass(pass, func() (bool, error) { return tx.DeleteGuest(ctx, id, pass) })
 	})
 }
 
-func gone(pass controlplane.PassID, remove func() (bool, error)) error {
+func removePass(pass controlplane.PassID, remove func() (bool, error)) error {
 	if !controlplane.ValidID(string(pass)) {
 		return controlplane.Missing("pass", string(pass))
 	}
@@ -124,9 +124,9 @@ func (g *Gate) AddRobot(ctx context.Context, actor access.Actor, environment str
 			if err := a.check(maxRobot); err != nil {
 				return err
 			}
-			p = g.pass(controlplane.PassRobot, actor, a)
+			p = g.newPass(controlplane.PassRobot, actor, a)
 			p.Environment = e.ID
-			token, p.Hash = secret(robotPrefix)
+			token, p.Hash = newSecret(robotPrefix)
 			return tx.InsertPass(ctx, p)
 		})
 	return p, token, err
@@ -155,7 +155,7 @@ func (g *Gate) RemoveRobot(ctx context.Context, actor access.Actor, environment 
 	pass controlplane.PassID) error {
 	return g.onEnvironment(ctx, actor, "withdraw robot token", environment,
 		func(tx *postgres.Tx, e controlplane.Environment) error {
-			return gone(pass, func() (bool, error) { return tx.DeleteRobot(ctx, e.ID, pass) })
+			return removePass(pass, func() (bool, error) { return tx.DeleteRobot(ctx, e.ID, pass) })
 		})
 }
 

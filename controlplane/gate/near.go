@@ -13,7 +13,7 @@ const (
 )
 
 // nearestHosts returns the hosts with the smallest edit distance to the wanted one.
-func nearest(host string, all []controlplane.Place) []string {
+func nearestHosts(host string, all []controlplane.Place) []string {
 	type match struct {
 		host string
 		far  int
@@ -23,7 +23,7 @@ func nearest(host string, all []controlplane.Place) []string {
 		return nil
 	}
 	for _, p := range all {
-		if far := distance(host, p.Host, maxDistance); far <= maxDistance {
+		if far := editDistance(host, p.Host, maxDistance); far <= maxDistance {
 			near = append(near, match{p.Host, far})
 		}
 	}
@@ -35,9 +35,9 @@ func nearest(host string, all []controlplane.Place) []string {
 	return out
 }
 
-// distance counts the letters to change, add or leave out between two hosts;
+// editDistance counts the letters to change, add or leave out between two hosts;
 // more than most is most+1.
-func distance(a, b string, most int) int {
+func editDistance(a, b string, most int) int {
 	if max(len(a)-len(b), len(b)-len(a)) > most {
 		return most + 1
 	}

@@ -26,7 +26,7 @@ func (g *Gate) HandOver(
 			Remedy:  "Use a robot token in a program."}
 	}
 	err = g.store.InTx(ctx, func(tx *postgres.Tx) error {
-		place, err := visible(ctx, tx, actor, host)
+		place, err := findVisiblePlace(ctx, tx, actor, host)
 		if err != nil {
 			return err
 		}
@@ -36,13 +36,13 @@ func (g *Gate) HandOver(
 			Deployment: place.Deployment, Host: place.Host, Session: actor.Session(),
 			User: actor.UserID(), CreatedBy: actor.Name(), CreatedAt: now,
 			ExpiresAt: now.Add(codeLife)}
-		code, p.Hash = secret(codePrefix)
+		code, p.Hash = newSecret(codePrefix)
 		return tx.InsertPass(ctx, p)
 	})
 	return code, err
 }
 
-func visible(
+func findVisiblePlace(
 	ctx context.Context, tx *postgres.Tx, actor access.Actor, host string,
 ) (p controlplane.Place, err error) {
 	p, ok, err := tx.PlaceOf(ctx, strings.ToLower(host))
@@ -75,7 +75,7 @@ func (g *Gate) Near(
 	all = slices.DeleteFunc(all, func(p controlplane.Place) bool {
 		return access.Check(actor, access.ReadDeployment, objectOf(p)) != nil
 	})
-	return nearest(strings.ToLower(host), all), err
+	return nearestHosts(strings.ToLower(host), all), err
 }
 
 // Redeem exchanges a code for a visit; a guest's token is a pass already. ok is false
@@ -87,7 +87,7 @@ func (g *Gate) Redeem(ctx context.Context, actor access.Actor, host string,
 	}
 	text := brought.Reveal()
 	switch {
-	case !formed(text):
+	case !hasSecretForm(text):
 		return pass, until, false, nil
 	case strings.HasPrefix(text, guestPrefix):
 		all, err := g.Check(ctx, actor, []controlplane.Plain{brought})
@@ -102,18 +102,18 @@ func (g *Gate) Redeem(ctx context.Context, actor access.Actor, host string,
 		if err != nil || !ok {
 			return err
 		}
-		pass, until, err = g.visit(ctx, tx, p)
+		pass, until, err = g.insertVisitPass(ctx, tx, p)
 		return err
 	})
 	return pass, until, ok, err
 }
 
-func (g *Gate) visit(
+func (g *Gate) insertVisitPass(
 	ctx context.Context, tx *postgres.Tx, p controlplane.Pass,
 ) (pass controlplane.Plain, until time.Time, err error) {
 	p.ID, p.Kind = controlplane.NewID[controlplane.PassID](), controlplane.PassVisit
 	p.CreatedAt, p.ExpiresAt = g.now(), g.now().Add(visitLife)
-	pass, p.Hash = secret(visitPrefix)
+	pass, p.Hash = newSecret(visitPrefix)
 	return pass, p.ExpiresAt, tx.InsertPass(ctx, p)
 }
 
@@ -135,7 +135,7 @@ func (g *Gate) Check(
 	}
 	var hashes [][]byte
 	for _, c := range carried {
-		if formed(c.Reveal()) {
+		if hasSecretForm(c.Reveal()) {
 			sum := sha256.Sum256([]byte(c.Reveal()))
 			hashes = append(hashes, sum[:])
 		}
@@ -159,9 +159,9 @@ func (g *Gate) Holding(
 		if err != nil {
 			return err
 		}
-		people := persons{tx: tx, known: map[controlplane.UserID]access.Actor{}}
+		people := personCache{tx: tx, known: map[controlplane.UserID]access.Actor{}}
 		for _, p := range all {
-			level, err := people.may(ctx, p)
+			level, err := people.accessLevel(ctx, p)
 			if err != nil {
 				return err
 			}
@@ -174,13 +174,13 @@ func (g *Gate) Holding(
 	return valid, err
 }
 
-// persons loads each person once, however many passes they have.
-type persons struct {
+// personCache loads each person once, however many passes they have.
+type personCache struct {
 	tx    *postgres.Tx
 	known map[controlplane.UserID]access.Actor
 }
 
-func (p persons) may(
+func (p personCache) accessLevel(
 	ctx context.Context, pass postgres.CarriedPass,
 ) (controlplane.Level, error) {
 	if pass.Kind != controlplane.PassVisit {

@@ -46,10 +46,10 @@ func (j *Jobs) Run(ctx context.Context) error {
 	defer ticker.Stop()
 	for known := false; ; {
 		if !known {
-			known = j.said(ctx, "jobs could not be stored", j.announce(ctx))
+			known = j.logFailure(ctx, "jobs could not be stored", j.registerJobs(ctx))
 		}
 		if known {
-			j.said(ctx, "jobs could not be claimed", j.once(ctx))
+			j.logFailure(ctx, "jobs could not be claimed", j.runDue(ctx))
 		}
 		select {
 		case <-ctx.Done():
@@ -60,14 +60,14 @@ func (j *Jobs) Run(ctx context.Context) error {
 }
 
 // logFailure logs an error, and reports whether there was none.
-func (j *Jobs) said(ctx context.Context, what string, err error) bool {
+func (j *Jobs) logFailure(ctx context.Context, what string, err error) bool {
 	if err != nil && ctx.Err() == nil {
 		j.log.WarnContext(ctx, what, "error", err)
 	}
 	return err == nil
 }
 
-func (j *Jobs) announce(ctx context.Context) error {
+func (j *Jobs) registerJobs(ctx context.Context) error {
 	return j.store.InTx(ctx, func(tx *postgres.Tx) error {
 		for _, job := range j.jobs {
 			if err := tx.PutJob(ctx, job.Name, job.Every); err != nil {
@@ -78,9 +78,9 @@ func (j *Jobs) announce(ctx context.Context) error {
 	})
 }
 
-// once claims what is due and does it, one after the other. A claim is
+// runDue claims what is due and does it, one after the other. A claim is
 // committed first: a job that takes long holds no lock.
-func (j *Jobs) once(ctx context.Context) error {
+func (j *Jobs) runDue(ctx context.Context) error {
 	names := make([]string, len(j.jobs))
 	for i, job := range j.jobs {
 		names[i] = job.Name
@@ -94,17 +94,17 @@ func (j *Jobs) once(ctx context.Context) error {
 		return err
 	}
 	for _, name := range due {
-		j.turn(ctx, name)
+		j.runJob(ctx, name)
 	}
 	return nil
 }
 
-func (j *Jobs) turn(ctx context.Context, name string) {
+func (j *Jobs) runJob(ctx context.Context, name string) {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	for _, job := range j.jobs {
 		if job.Name == name {
-			j.said(ctx, "job "+name+" failed; it is tried again", job.Do(ctx))
+			j.logFailure(ctx, "job "+name+" failed; it is tried again", job.Do(ctx))
 		}
 	}
 }

@@ -31,7 +31,7 @@ func Queue(ctx context.Context, deployments *lifecycle.Lifecycle, store *postgre
 	defer ticker.Stop()
 	var clock Clock
 	for {
-		if err := admit(ctx, deployments, store, &clock, log); err != nil && ctx.Err() == nil {
+		if err := admitQueued(ctx, deployments, store, &clock, log); err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "the queue could not be looked at", "error", err)
 		}
 		rest := time.NewTimer(admitRest)
@@ -50,7 +50,7 @@ func Queue(ctx context.Context, deployments *lifecycle.Lifecycle, store *postgre
 	}
 }
 
-func admit(ctx context.Context, deployments *lifecycle.Lifecycle, store *postgres.Store,
+func admitQueued(ctx context.Context, deployments *lifecycle.Lifecycle, store *postgres.Store,
 	clock *Clock, log *slog.Logger) error {
 	var wall time.Time
 	err := store.Read(ctx, func(tx *postgres.Tx) (err error) {

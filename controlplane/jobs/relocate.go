@@ -52,7 +52,7 @@ func (r *Relocate) Run(ctx context.Context) error {
 	ticker := time.NewTicker(relocateEvery)
 	defer ticker.Stop()
 	for {
-		if err := r.once(ctx, &all, slots); err != nil && ctx.Err() == nil {
+		if err := r.startMove(ctx, &all, slots); err != nil && ctx.Err() == nil {
 			r.Log.WarnContext(ctx, "moves could not be looked at", "error", err)
 		}
 		select {
@@ -63,8 +63,8 @@ func (r *Relocate) Run(ctx context.Context) error {
 	}
 }
 
-func (r *Relocate) once(ctx context.Context, all *sync.WaitGroup, slots chan struct{}) error {
-	if err := r.Deployments.CallOffLost(ctx, mover()); err != nil && ctx.Err() == nil {
+func (r *Relocate) startMove(ctx context.Context, all *sync.WaitGroup, slots chan struct{}) error {
+	if err := r.Deployments.CallOffLost(ctx, moveActor()); err != nil && ctx.Err() == nil {
 		// The others move all the same.
 		r.Log.WarnContext(ctx, "moves could not be called off", "error", err)
 	}
@@ -73,25 +73,25 @@ func (r *Relocate) once(ctx context.Context, all *sync.WaitGroup, slots chan str
 	default:
 		return nil
 	}
-	j, err := r.Deployments.TakeRelocation(ctx, mover(), r.Holder)
+	j, err := r.Deployments.TakeRelocation(ctx, moveActor(), r.Holder)
 	if err != nil || j.Deployment == "" {
 		<-slots
 		return err
 	}
 	all.Go(func() {
 		defer func() { <-slots }()
-		r.one(ctx, j)
+		r.moveVolumes(ctx, j)
 	})
 	return nil
 }
 
-func mover() access.Actor { return access.System("move") }
+func moveActor() access.Actor { return access.System("move") }
 
-// one copies a deployment's volumes, or calls the move off.
-func (r *Relocate) one(ctx context.Context, j controlplane.Journey) {
-	err := r.copy(ctx, &j)
+// moveVolumes copies a deployment's volumes, or calls the move off.
+func (r *Relocate) moveVolumes(ctx context.Context, j controlplane.Journey) {
+	err := r.copyVolumes(ctx, &j)
 	if err == nil {
-		err = r.Deployments.RelocationCopied(ctx, mover(), j)
+		err = r.Deployments.RelocationCopied(ctx, moveActor(), j)
 	}
 	if err == nil {
 		return
@@ -102,7 +102,7 @@ func (r *Relocate) one(ctx context.Context, j controlplane.Journey) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callOffWithin)
 	defer cancel()
-	if err := r.Deployments.CallOff(ctx, mover(), j.Attempt, err.Error()); err != nil {
+	if err := r.Deployments.CallOff(ctx, moveActor(), j.Attempt, err.Error()); err != nil {
 		// Whoever looks next finds that nobody is at it.
 		r.Log.WarnContext(ctx, "a move could not be called off", "deployment", j.Deployment,
 			"error", err)

@@ -46,7 +46,7 @@ func journey() controlplane.Journey {
 func TestRelocate_NodeNeverAnswers(t *testing.T) {
 	for name, ask := range map[string]func(context.Context) error{
 		"measure": func(ctx context.Context) error {
-			_, err := measure(ctx, deaf{}, journey())
+			_, err := measureVolumes(ctx, deaf{}, journey())
 			return err
 		},
 		"await": func(ctx context.Context) error {

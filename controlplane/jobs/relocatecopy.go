@@ -30,30 +30,30 @@ const (
 	marginBytes = 64 << 20
 )
 
-// copy is watched until all is copied.
-func (r *Relocate) copy(ctx context.Context, j *controlplane.Journey) error {
+// copyVolumes is watched until all is copied.
+func (r *Relocate) copyVolumes(ctx context.Context, j *controlplane.Journey) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var done atomic.Int64
 	var watch sync.WaitGroup
-	watch.Go(func() { r.watch(ctx, cancel, j.Attempt, &done) })
+	watch.Go(func() { r.reportProgress(ctx, cancel, j.Attempt, &done) })
 	defer watch.Wait()
 	defer cancel(nil)
-	err := r.prepare(ctx, j)
+	err := r.prepareNodes(ctx, j)
 	if err == nil {
 		err = copyAll(ctx, r.Volumes, *j, &done, func(bytes int64) (int64, error) {
-			return r.Deployments.RelocationGrew(ctx, mover(), j.Attempt, bytes)
+			return r.Deployments.RelocationGrew(ctx, moveActor(), j.Attempt, bytes)
 		})
 	}
 	return orCause(ctx, err)
 }
 
-// prepare measures, has the services stopped, and waits until both nodes are ready
+// prepareNodes measures, has the services stopped, and waits until both nodes are ready
 // for the copy.
-func (r *Relocate) prepare(ctx context.Context, j *controlplane.Journey) (err error) {
-	if j.Bytes, err = measure(ctx, r.Volumes, *j); err != nil {
+func (r *Relocate) prepareNodes(ctx context.Context, j *controlplane.Journey) (err error) {
+	if j.Bytes, err = measureVolumes(ctx, r.Volumes, *j); err != nil {
 		return err
 	}
-	if err := r.Deployments.RelocationMeasured(ctx, mover(), *j); err != nil {
+	if err := r.Deployments.RelocationMeasured(ctx, moveActor(), *j); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, stillWithin,
@@ -66,7 +66,7 @@ func (r *Relocate) prepare(ctx context.Context, j *controlplane.Journey) (err er
 	return err
 }
 
-func measure(ctx context.Context, of Volumes, j controlplane.Journey) (int64, error) {
+func measureVolumes(ctx context.Context, of Volumes, j controlplane.Journey) (int64, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, measuredWithin,
 		errors.New("the node did not say in time what its volumes hold"))
 	defer cancel()
@@ -142,7 +142,7 @@ func withMargin(bytes int64) int64 { return bytes + bytes/8 + marginBytes }
 
 // reportProgress stores that the copy is active, and ends it when it is no longer
 // wanted.
-func (r *Relocate) watch(ctx context.Context, end context.CancelCauseFunc,
+func (r *Relocate) reportProgress(ctx context.Context, end context.CancelCauseFunc,
 	a controlplane.Attempt, done *atomic.Int64) {
 	ticker := time.NewTicker(relocateEvery)
 	defer ticker.Stop()
@@ -158,7 +158,7 @@ func (r *Relocate) watch(ctx context.Context, end context.CancelCauseFunc,
 		} else {
 			last = news
 		}
-		wanted, err := r.Deployments.SeeRelocation(ctx, mover(), a, r.Holder, news)
+		wanted, err := r.Deployments.SeeRelocation(ctx, moveActor(), a, r.Holder, news)
 		if err == nil && !wanted {
 			end(errors.New("it was called off"))
 			return

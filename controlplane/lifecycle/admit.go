@@ -56,7 +56,7 @@ func Admit(now time.Time, nodes []Candidate, waiting []Waiting) Admission {
 	for _, hasNode := range []bool{true, false} {
 		for _, w := range waiting {
 			if (w.Node != "") == hasNode {
-				q.one(now, w)
+				q.admitOne(now, w)
 			}
 		}
 	}
@@ -69,31 +69,31 @@ type admission struct {
 	out      Admission
 }
 
-func (q *admission) one(now time.Time, w Waiting) {
+func (q *admission) admitOne(now time.Time, w Waiting) {
 	if !now.IsZero() && !w.Deadline.IsZero() && w.Deadline.Before(now) {
 		// It starts no more; only why it did not is still of interest.
 		other := admission{nodes: slices.Clone(q.nodes)}
-		s := other.try(w)
+		s := other.tryStart(w)
 		s.Reason = cmp.Or(s.Reason, "Its turn came too late.")
 		q.out.Late = append(q.out.Late, s)
 		return
 	}
-	s := q.try(w)
+	s := q.tryStart(w)
 	if s.Reason == "" {
 		return
 	}
-	q.hold(w)
+	q.reserveFor(w)
 	q.position[w.Node]++
 	s.Position = q.position[w.Node]
 	q.out.Stand = append(q.out.Stand, s)
 }
 
 // tryStart starts a run, or returns the reason why it stays queued.
-func (q *admission) try(w Waiting) Standing {
+func (q *admission) tryStart(w Waiting) Standing {
 	if w.Node != "" {
 		return Standing{Waiting: w, Reason: q.turnOn(w)}
 	}
-	refused := q.place(w)
+	refused := q.placeRun(w)
 	return Standing{Waiting: w, Reason: waitsForRoom(refused), Refused: refused}
 }
 
@@ -108,7 +108,7 @@ func (q *admission) turnOn(w Waiting) (reason string) {
 	case !n.Online || !n.Enabled || !n.Trusted:
 		return "Node " + n.Name + " is not online."
 	case limit > 0 && n.Runs >= limit:
-		return "Node " + n.Name + " takes " + count(limit, "run", "runs") + " at a time."
+		return "Node " + n.Name + " takes " + formatCount(limit, "run", "runs") + " at a time."
 	}
 	q.out.Start = append(q.out.Start, Start{Waiting: w, On: *n})
 	n.Runs, n.Queued = n.Runs+1, max(0, n.Queued-1)
@@ -116,7 +116,7 @@ func (q *admission) turnOn(w Waiting) (reason string) {
 }
 
 // placeRun starts a run on a node with room, or returns each node's reason.
-func (q *admission) place(w Waiting) []Refusal {
+func (q *admission) placeRun(w Waiting) []Refusal {
 	w.Ask.MayWait = false
 	best, refused := Place(q.nodes, w.Ask)
 	if best.ID == "" {
@@ -127,12 +127,12 @@ func (q *admission) place(w Waiting) []Refusal {
 	}
 	q.out.Start = append(q.out.Start, Start{Waiting: w, On: best})
 	i := slices.IndexFunc(q.nodes, func(n Candidate) bool { return n.ID == best.ID })
-	q.nodes[i] = occupied(best, w.Ask)
+	q.nodes[i] = withReservation(best, w.Ask)
 	return nil
 }
 
-// occupied is a node after a deployment was placed on it.
-func occupied(n Candidate, ask Ask) Candidate {
+// withReservation is a node after a deployment was placed on it.
+func withReservation(n Candidate, ask Ask) Candidate {
 	gpus, _ := gpusOf(n, ask, n.Taken)
 	n.Taken = slices.Concat(n.Taken, gpus)
 	n.AllocatedCPU += ask.CPU
@@ -143,15 +143,15 @@ func occupied(n Candidate, ask Ask) Candidate {
 
 // reserveFor reserves every node that could run w, so that later runs cannot overtake
 // it. A run that has a node reserves nothing.
-func (q *admission) hold(w Waiting) {
+func (q *admission) reserveFor(w Waiting) {
 	if w.Node == "" {
-		hold(q.nodes, w.Ask)
+		reserveFitting(q.nodes, w.Ask)
 	}
 }
 
-func hold(nodes []Candidate, ask Ask) {
+func reserveFitting(nodes []Candidate, ask Ask) {
 	for i, n := range nodes {
-		if unfit(n, ask) == "" {
+		if permanentReason(n, ask) == "" {
 			nodes[i].Waiting++
 		}
 	}

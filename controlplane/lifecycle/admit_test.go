@@ -172,7 +172,7 @@ func TestAdmit_NeverOverbooks(t *testing.T) {
 			t.Fatalf("%d wait, %+v", len(b.waiting), got)
 		}
 		for _, n := range nodes {
-			fits(t, n, got.Start)
+			checkFit(t, n, got.Start)
 		}
 		for _, s := range got.Start {
 			if !s.Deadline.IsZero() && s.Deadline.Before(noon) {
@@ -198,8 +198,8 @@ func TestAdmit_NeverOverbooks(t *testing.T) {
 	})
 }
 
-// fits adds up what was started on a node.
-func fits(t *rapid.T, n lifecycle.Candidate, started []lifecycle.Start) {
+// checkFit adds up what was started on a node.
+func checkFit(t *rapid.T, n lifecycle.Candidate, started []lifecycle.Start) {
 	memory := n.Memory - n.AllocatedMemory - n.ForeignMemory
 	cpu := n.CPU*lifecycle.CPUOvercommit - n.AllocatedCPU
 	runs, gpus := n.Runs, len(n.Taken)

@@ -39,7 +39,7 @@ type Found struct {
 // contradicts the node, the row is changed to what the node has.
 func (l *Lifecycle) Adopt(ctx context.Context, actor access.Actor, node string,
 	id controlplane.DeploymentID, describe Describe) (made controlplane.Deployment, err error) {
-	_, _, f, err := l.found(ctx, actor, node, id, describe)
+	_, _, f, err := l.findOnNode(ctx, actor, node, id, describe)
 	if err != nil {
 		return made, err
 	}
@@ -60,7 +60,7 @@ func (l *Lifecycle) Adopt(ctx context.Context, actor access.Actor, node string,
 				Message: "deployment " + u.Name + " is " + u.Phase + ": only a ready one is adopted",
 				Remedy:  "Wait until its run has ended, or purge it."}
 		}
-		target, env, err := belongings(ctx, tx, u, n)
+		target, env, err := findAdoptionTarget(ctx, tx, u, n)
 		if err != nil {
 			return err
 		}
@@ -74,8 +74,8 @@ func (l *Lifecycle) Adopt(ctx context.Context, actor access.Actor, node string,
 	return l.Get(ctx, actor, f.ID)
 }
 
-// belongings finds the project and the environment again.
-func belongings(ctx context.Context, tx *postgres.Tx, u controlplane.UnknownDeployment,
+// findAdoptionTarget finds the project and the environment again.
+func findAdoptionTarget(ctx context.Context, tx *postgres.Tx, u controlplane.UnknownDeployment,
 	n controlplane.Node) (postgres.Target, controlplane.Environment, error) {
 	target, err := tx.Target(ctx, u.Project)
 	if err == nil && target.Version == 0 {
@@ -95,12 +95,15 @@ func (l *Lifecycle) writeDown(ctx context.Context, tx *postgres.Tx, actor access
 	env controlplane.Environment) (controlplane.Deployment, error) {
 	d := controlplane.Deployment{ID: f.ID, Name: u.Name, ProjectID: target.ProjectID,
 		Project: target.Project, EnvironmentID: env.ID, Environment: env.Name,
-		Domain: env.Domain, NodeID: n.ID, Node: n.Name, RunID: f.Run, Versions: chosen(f.Pipeline),
-		Resources: ask(f.Pipeline, controlplane.Placement{}).Resources, CreatedBy: actor.Name()}
+		Domain: env.Domain, NodeID: n.ID, Node: n.Name, RunID: f.Run, Versions: listVersions(f.Pipeline),
+		Resources: resourceRequest(
+			f.Pipeline,
+			controlplane.Placement{},
+		).Resources, CreatedBy: actor.Name()}
 	if err := nameIsFree(ctx, tx, d); err != nil {
 		return d, err
 	}
-	if err := tx.InsertDeployment(ctx, d, hosts(d, f.Pipeline)); err != nil {
+	if err := tx.InsertDeployment(ctx, d, deploymentHosts(d, f.Pipeline)); err != nil {
 		return d, err
 	}
 	if err := tx.MarkAdopted(ctx, d.ID, f.Generation, actor.Name()); err != nil {
@@ -110,7 +113,7 @@ func (l *Lifecycle) writeDown(ctx context.Context, tx *postgres.Tx, actor access
 		return d, err
 	}
 	for _, to := range []controlplane.DeploymentStatus{controlplane.Applying, controlplane.Ready} {
-		if err := move(ctx, tx, d, to, "adopted", nil); err != nil {
+		if err := moveStatus(ctx, tx, d, to, "adopted", nil); err != nil {
 			return d, err
 		}
 	}

@@ -36,7 +36,7 @@ func (l *Lifecycle) Answer(ctx context.Context, actor access.Actor,
 		if err != nil {
 			return err
 		}
-		if err := access.Check(actor, access.ReadDeployment, object(d)); err != nil {
+		if err := access.Check(actor, access.ReadDeployment, accessObject(d)); err != nil {
 			return err
 		}
 		entry.Object = fmt.Sprintf("deployment %s, step %s", d.Name, r.Step)
@@ -45,7 +45,7 @@ func (l *Lifecycle) Answer(ctx context.Context, actor access.Actor,
 		if r.Approved {
 			entry.Detail = "approved"
 		}
-		return answer(ctx, tx, actor, d, r)
+		return recordAnswer(ctx, tx, actor, d, r)
 	})
 	if err != nil {
 		return controlplane.Deployment{}, err
@@ -53,21 +53,21 @@ func (l *Lifecycle) Answer(ctx context.Context, actor access.Actor,
 	return l.Get(ctx, actor, id)
 }
 
-func answer(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+func recordAnswer(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	d controlplane.Deployment, r Reply) error {
 	q, err := tx.Question(ctx, d.ID, r.Run, r.Step)
 	if controlplane.KindOf(err) == controlplane.NotFound {
-		return unasked(ctx, tx, actor, d, r)
+		return notAskedError(ctx, tx, actor, d, r)
 	}
 	if err != nil {
 		return err
 	}
 	a := q.Approval
-	if err := access.CheckAnswer(actor, object(d), a.Teams, a.Users); err != nil {
+	if err := access.CheckAnswer(actor, accessObject(d), a.Teams, a.Users); err != nil {
 		return err
 	}
 	if !q.Open() {
-		return closed(q)
+		return closedQuestionError(q)
 	}
 	if d.Status != controlplane.Applying || d.RunID != q.RunID {
 		// Its node has not heard of the end yet; people have decided it.
@@ -91,7 +91,7 @@ func answer(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 		if q, err = tx.Question(ctx, d.ID, r.Run, r.Step); err != nil {
 			return err
 		}
-		return closed(q)
+		return closedQuestionError(q)
 	}
 	if err := tx.SetDetail(ctx, d.ID, answeredDetail(q, r, actor)); err != nil {
 		return err
@@ -111,7 +111,7 @@ func answeredDetail(q controlplane.Question, r Reply, actor access.Actor) string
 
 // notAskedError tells apart a step that has not asked yet or never did, a step that is
 // no question, and one that does not exist.
-func unasked(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+func notAskedError(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	d controlplane.Deployment, r Reply) error {
 	run, err := tx.Run(ctx, d.ID, r.Run)
 	if err != nil {
@@ -125,7 +125,7 @@ func unasked(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	if s.Approval != nil {
 		who = *s.Approval
 	}
-	if err := access.CheckAnswer(actor, object(d), who.Teams, who.Users); err != nil {
+	if err := access.CheckAnswer(actor, accessObject(d), who.Teams, who.Users); err != nil {
 		return err
 	}
 	if s.Approval == nil {
@@ -145,7 +145,7 @@ func unasked(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 }
 
 // closedQuestionError says why a question takes no answer now.
-func closed(q controlplane.Question) error {
+func closedQuestionError(q controlplane.Question) error {
 	if q.Answer != nil {
 		verb := "rejected"
 		if q.Answer.Approved {
@@ -185,7 +185,7 @@ func askPeople(ctx context.Context, tx *postgres.Tx, run controlplane.Run,
 
 // openQuestions returns the open questions of the deployments, whoever may answer
 // them.
-func questions(ctx context.Context, tx *postgres.Tx, found []known,
+func openQuestions(ctx context.Context, tx *postgres.Tx, found []cachedDeployment,
 ) (map[controlplane.DeploymentID]controlplane.Question, error) {
 	ids := idsOf(found, func(d controlplane.Deployment) bool {
 		return d.Status == controlplane.Applying
@@ -203,12 +203,16 @@ func questions(ctx context.Context, tx *postgres.Tx, found []known,
 	return open, err
 }
 
-// asked is a question as the actor sees it.
-func asked(actor access.Actor, d controlplane.Deployment, q controlplane.Question) *QuestionView {
-	v := &QuestionView{Question: q, Refused: access.CheckAnswer(actor, object(d),
+// newQuestionView is a question as the actor sees it.
+func newQuestionView(
+	actor access.Actor,
+	d controlplane.Deployment,
+	q controlplane.Question,
+) *QuestionView {
+	v := &QuestionView{Question: q, Refused: access.CheckAnswer(actor, accessObject(d),
 		q.Approval.Teams, q.Approval.Users)}
 	if v.Refused == nil && q.Answer != nil {
-		v.Refused = closed(q)
+		v.Refused = closedQuestionError(q)
 	}
 	return v
 }

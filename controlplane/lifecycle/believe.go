@@ -54,10 +54,10 @@ func (l *Lifecycle) adoptDisputed(ctx context.Context, tx *postgres.Tx, actor ac
 func moveAlong(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	way []controlplane.DeploymentStatus) error {
 	if len(way) == 0 {
-		return tellMove(ctx, tx, d, "adopted as it is on node "+d.Node)
+		return notifyMove(ctx, tx, d, "adopted as it is on node "+d.Node)
 	}
 	for _, to := range way {
-		if err := move(ctx, tx, d, to, "adopted as it is on node "+d.Node, nil); err != nil {
+		if err := moveStatus(ctx, tx, d, to, "adopted as it is on node "+d.Node, nil); err != nil {
 			return err
 		}
 		d.Status = to
@@ -108,11 +108,16 @@ func (l *Lifecycle) takeRun(ctx context.Context, tx *postgres.Tx, actor access.A
 		return err
 	}
 	d.NodeID, d.Node, d.RunID = n.ID, n.Name, f.Run
-	d.Versions, d.Resources = chosen(f.Pipeline), ask(f.Pipeline, controlplane.Placement{}).Resources
+	d.Versions, d.Resources = listVersions(
+		f.Pipeline,
+	), resourceRequest(
+		f.Pipeline,
+		controlplane.Placement{},
+	).Resources
 	if err := tx.Replace(ctx, *d); err != nil {
 		return err
 	}
-	if err := tx.ReplaceHosts(ctx, d.ID, hosts(*d, f.Pipeline)); err != nil {
+	if err := tx.ReplaceHosts(ctx, d.ID, deploymentHosts(*d, f.Pipeline)); err != nil {
 		return err
 	}
 	return l.adoptRun(ctx, tx, actor, *d, f, target)
@@ -161,8 +166,8 @@ func wayTo(from, to controlplane.DeploymentStatus) []controlplane.DeploymentStat
 // node does not have it.
 type Describe func(context.Context, controlplane.NodeID, controlplane.DeploymentID) (Found, error)
 
-// ask finds out what a node has of a disputed deployment now.
-func (d Describe) ask(ctx context.Context, n controlplane.NodeID,
+// describeDisputed finds out what a node has of a disputed deployment now.
+func (d Describe) describeDisputed(ctx context.Context, n controlplane.NodeID,
 	id controlplane.DeploymentID) (Found, error) {
 	f, err := d(ctx, n, id)
 	if controlplane.KindOf(err) == controlplane.NotFound {
@@ -186,10 +191,10 @@ func (l *Lifecycle) purgeDisputed(ctx context.Context, tx *postgres.Tx, actor ac
 	if d, err = l.adoptDisputed(ctx, tx, actor, n, u, f); err != nil || d.Status.Gone() {
 		return err
 	}
-	if err := farewell(ctx, tx, d, actor.Name()); err != nil {
+	if err := recordRemover(ctx, tx, d, actor.Name()); err != nil {
 		return err
 	}
-	return remove(ctx, tx, d)
+	return removeDeployment(ctx, tx, d)
 }
 
 // RecreateDisputed makes a deployment again that its node does not have any
@@ -197,7 +202,7 @@ func (l *Lifecycle) purgeDisputed(ctx context.Context, tx *postgres.Tx, actor ac
 // empty volumes.
 func (l *Lifecycle) RecreateDisputed(ctx context.Context, actor access.Actor, node string,
 	id controlplane.DeploymentID, describe Describe) (d controlplane.Deployment, err error) {
-	_, u, f, err := l.found(ctx, actor, node, id, describe)
+	_, u, f, err := l.findOnNode(ctx, actor, node, id, describe)
 	if err != nil {
 		return d, err
 	}
@@ -218,7 +223,7 @@ func (l *Lifecycle) RecreateDisputed(ctx context.Context, actor access.Actor, no
 
 // findOnNode reads what is listed of a deployment, and then asks its node for the
 // rest. No transaction is open while it waits for the node.
-func (l *Lifecycle) found(ctx context.Context, actor access.Actor, node string,
+func (l *Lifecycle) findOnNode(ctx context.Context, actor access.Actor, node string,
 	id controlplane.DeploymentID, describe Describe) (n controlplane.Node,
 	u controlplane.UnknownDeployment, f Found, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
@@ -229,7 +234,7 @@ func (l *Lifecycle) found(ctx context.Context, actor access.Actor, node string,
 		return n, u, f, err
 	}
 	if u.Disputed {
-		f, err = describe.ask(ctx, n.ID, id)
+		f, err = describe.describeDisputed(ctx, n.ID, id)
 	} else {
 		f, err = describe(ctx, n.ID, id)
 	}

@@ -31,11 +31,11 @@ func (l *Lifecycle) Capsule(
 	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 ) (c Capsule, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		d, err := readable(ctx, tx, actor, id)
+		d, err := readDeployment(ctx, tx, actor, id)
 		if err != nil {
 			return err
 		}
-		views, err := l.views(ctx, tx, actor, []controlplane.Deployment{d})
+		views, err := l.buildViews(ctx, tx, actor, []controlplane.Deployment{d})
 		if err != nil {
 			return err
 		}

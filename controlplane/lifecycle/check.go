@@ -19,10 +19,10 @@ func (l *Lifecycle) Checkable(
 		if d, err = tx.LockDeployment(ctx, id); err != nil {
 			return err
 		}
-		if err := access.Check(actor, access.ReadDeployment, object(d)); err != nil {
+		if err := access.Check(actor, access.ReadDeployment, accessObject(d)); err != nil {
 			return err
 		}
-		if err := access.Check(actor, access.WriteDeployment, object(d)); err != nil {
+		if err := access.Check(actor, access.WriteDeployment, accessObject(d)); err != nil {
 			return err
 		}
 		entry.Object = "deployment " + d.Name

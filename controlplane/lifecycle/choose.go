@@ -11,8 +11,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// ask is what the services may use together: that is what is reserved.
-func ask(p pipeline.Pipeline, on controlplane.Placement) Ask {
+// resourceRequest is what the services may use together: that is what is reserved.
+func resourceRequest(p pipeline.Pipeline, on controlplane.Placement) Ask {
 	all := Ask{Placement: on, GPUMemory: int64(on.GPUMemoryMiB) << 20}
 	for _, s := range p.Steps {
 		if s.Service == nil {
@@ -56,9 +56,9 @@ func withGPUs(p pipeline.Pipeline, reserved []string) pipeline.Pipeline {
 	return p
 }
 
-// spot is where a deployment goes: to a node, at once or in its queue, or into
+// placementResult is where a deployment goes: to a node, at once or in its queue, or into
 // the queue for the next room on any.
-type spot struct {
+type placementResult struct {
 	node   Candidate
 	starts bool
 	// refused is the table of reasons of a spot without a node.
@@ -67,26 +67,26 @@ type spot struct {
 
 // choosePlacement finds a node, and locks all nodes of the environment until commit.
 // Earlier runs in the queue keep what becomes free.
-func choose(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentID,
-	ask Ask, wait bool) (spot, error) {
+func choosePlacement(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentID,
+	ask Ask, wait bool) (placementResult, error) {
 	nodes, err := tx.LockNodes(ctx, env)
 	if err != nil {
-		return spot{}, err
+		return placementResult{}, err
 	}
 	all, err := withQueue(ctx, tx, env, nodes)
 	if err != nil {
-		return spot{}, err
+		return placementResult{}, err
 	}
 	node, refused := Place(all, ask)
 	if node.ID != "" {
-		return spot{node: node, starts: true}, nil
+		return placementResult{node: node, starts: true}, nil
 	}
 	if !wait {
-		return spot{}, noRoom(ask, refused)
+		return placementResult{}, noRoom(ask, refused)
 	}
 	ask.MayWait = true
 	node, refused = Place(all, ask)
-	return spot{node: node, refused: refused}, nil
+	return placementResult{node: node, refused: refused}, nil
 }
 
 // withQueue returns the placement candidates, with the runs that are queued for them.
@@ -100,24 +100,24 @@ func withQueue(ctx context.Context, tx *postgres.Tx, env controlplane.Environmen
 	if err != nil {
 		return nil, err
 	}
-	all := candidates(nodes)
+	all := newCandidates(nodes)
 	for _, w := range waiting {
 		if w.Node == "" {
-			hold(all, w.Ask)
+			reserveFitting(all, w.Ask)
 		}
 	}
 	return all, nil
 }
 
-func candidates(nodes []postgres.PlacementNode) []Candidate {
+func newCandidates(nodes []postgres.PlacementNode) []Candidate {
 	all := make([]Candidate, len(nodes))
 	for i, n := range nodes {
-		all[i] = candidate(n)
+		all[i] = newCandidate(n)
 	}
 	return all
 }
 
-func candidate(n postgres.PlacementNode) Candidate {
+func newCandidate(n postgres.PlacementNode) Candidate {
 	c := Candidate{ID: string(n.Node.ID), Name: n.Node.Name, Enabled: n.Node.Enabled(),
 		Online:  n.Node.Status == controlplane.NodeOnline,
 		Trusted: n.Node.Status != controlplane.NodeUntrusted, AllocatedCPU: n.Reserved.CPU,
@@ -142,8 +142,8 @@ func candidate(n postgres.PlacementNode) Candidate {
 	return c
 }
 
-// reserve writes on a deployment which node it has, and what of it.
-func reserve(d *controlplane.Deployment, p *plan, node Candidate) {
+// assignNode writes on a deployment which node it has, and what of it.
+func assignNode(d *controlplane.Deployment, p *plan, node Candidate) {
 	d.NodeID, d.Node = controlplane.NodeID(node.ID), node.Name
 	d.Resources, d.Versions = p.ask.Resources, p.versions
 	if node.ID == "" {
@@ -193,7 +193,7 @@ func noRoom(ask Ask, refused []Refusal) error {
 			ask.CPU, ask.MemoryMiB),
 		Remedy: "Remove a deployment, or ask an admin to add a node."}
 	if n := ask.GPUs + len(ask.GPUIDs); n > 0 {
-		e.Message += " and " + count(n, "GPU", "GPUs")
+		e.Message += " and " + formatCount(n, "GPU", "GPUs")
 	}
 	if len(refused) == 0 {
 		e.Message, e.Remedy = "the environment has no nodes", "Ask an admin to add one."

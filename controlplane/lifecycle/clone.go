@@ -50,7 +50,7 @@ func (l *Lifecycle) CloneSheet(ctx context.Context, actor access.Actor,
 	id controlplane.DeploymentID) (s CloneSheet, err error) {
 	var before, now pipeline.Pipeline
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		if s.Source, err = readable(ctx, tx, actor, id); err != nil {
+		if s.Source, err = readDeployment(ctx, tx, actor, id); err != nil {
 			return err
 		}
 		then, err := tx.Version(ctx, s.Source.ProjectID, s.Source.Version)
@@ -68,20 +68,20 @@ func (l *Lifecycle) CloneSheet(ctx context.Context, actor access.Actor,
 	if err != nil {
 		return s, err
 	}
-	s.Before, s.After = ask(before, controlplane.Placement{}).Resources,
-		ask(now, controlplane.Placement{}).Resources
+	s.Before, s.After = resourceRequest(before, controlplane.Placement{}).Resources,
+		resourceRequest(now, controlplane.Placement{}).Resources
 	if s.Changes, err = pipeline.Compare(before, now); err != nil {
 		return s, err
 	}
-	s.Services = cloned(s.Source.Versions, now)
-	l.look(ctx, actor, s.Services)
-	s.Carried, s.Left = carried(s.Services), []string{"data in volumes and databases",
+	s.Services = pairServices(s.Source.Versions, now)
+	l.lookUpVersions(ctx, actor, s.Services)
+	s.Carried, s.Left = listCarried(s.Services), []string{"data in volumes and databases",
 		"outputs of plugins", "generated secrets", "holds and the time that is left"}
 	return s, nil
 }
 
-// cloned pairs the services of the source with those of the pipeline now.
-func cloned(versions []controlplane.ServiceVersion, now pipeline.Pipeline) []CloneService {
+// pairServices pairs the services of the source with those of the pipeline now.
+func pairServices(versions []controlplane.ServiceVersion, now pipeline.Pipeline) []CloneService {
 	var all []CloneService
 	for _, v := range versions {
 		c := CloneService{Step: v.Step, State: "removed", Name: v.Service, SourceTag: v.Tag,
@@ -110,7 +110,7 @@ func cloned(versions []controlplane.ServiceVersion, now pipeline.Pipeline) []Clo
 
 // lookUpVersions asks the registries for the newest tags, and whether the source's
 // tags moved. If a registry does not answer, its fields stay empty.
-func (l *Lifecycle) look(ctx context.Context, actor access.Actor, all []CloneService) {
+func (l *Lifecycle) lookUpVersions(ctx context.Context, actor access.Actor, all []CloneService) {
 	var asking sync.WaitGroup
 	free := make(chan struct{}, askAtOnce)
 	for i := range all {
@@ -134,7 +134,7 @@ func (l *Lifecycle) look(ctx context.Context, actor access.Actor, all []CloneSer
 	asking.Wait()
 }
 
-func carried(all []CloneService) []string {
+func listCarried(all []CloneService) []string {
 	out := []string{"project and environment"}
 	for _, c := range all {
 		if c.State == "same" && c.Image.TagMode == pipeline.Selectable {

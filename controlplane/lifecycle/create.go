@@ -53,9 +53,9 @@ func (l *Lifecycle) Create(
 	ctx context.Context, actor access.Actor, r Request,
 ) (controlplane.Deployment, error) {
 	var made controlplane.Deployment
-	plan, err := l.plan(ctx, actor, r)
+	plan, err := l.makePlan(ctx, actor, r)
 	if err != nil {
-		return made, l.refused(ctx, actor, "create", r.Name, err)
+		return made, l.recordRefusal(ctx, actor, "create", r.Name, err)
 	}
 	if err := l.fail.Hit("create.planned"); err != nil {
 		return made, err
@@ -63,12 +63,12 @@ func (l *Lifecycle) Create(
 	entry := actor.Entry("create deployment", "deployment "+r.Name)
 	entry.Project, entry.Environment = plan.target.ProjectID, plan.env.ID
 	err = l.store.Audited(ctx, entry, func(tx *postgres.Tx) error {
-		earlier, err := repeated(ctx, tx, actor, r)
+		earlier, err := findRepeated(ctx, tx, actor, r)
 		if err != nil || earlier != "" {
 			made.ID = earlier
 			return err
 		}
-		if made, err = l.insert(ctx, tx, actor, r, plan); err != nil {
+		if made, err = l.insertDeployment(ctx, tx, actor, r, plan); err != nil {
 			return err
 		}
 		return l.fail.Hit("create.commit")
@@ -80,8 +80,8 @@ func (l *Lifecycle) Create(
 	return l.Get(ctx, actor, made.ID)
 }
 
-// refused writes down an attempt that never reached a transaction.
-func (l *Lifecycle) refused(
+// recordRefusal writes down an attempt that never reached a transaction.
+func (l *Lifecycle) recordRefusal(
 	ctx context.Context, actor access.Actor, verb, name string, why error,
 ) error {
 	if !actor.SignedIn() {
@@ -94,9 +94,14 @@ func (l *Lifecycle) refused(
 	return why
 }
 
-// insert stores what was planned, on the node with the most room.
-func (l *Lifecycle) insert(ctx context.Context, tx *postgres.Tx, actor access.Actor, r Request,
-	p plan) (controlplane.Deployment, error) {
+// insertDeployment stores what was planned, on the node with the most room.
+func (l *Lifecycle) insertDeployment(
+	ctx context.Context,
+	tx *postgres.Tx,
+	actor access.Actor,
+	r Request,
+	p plan,
+) (controlplane.Deployment, error) {
 	d := controlplane.Deployment{ID: controlplane.NewID[controlplane.DeploymentID](),
 		Name: r.Name, ProjectID: p.target.ProjectID, Project: p.target.Project,
 		EnvironmentID: p.env.ID, Environment: p.env.Name, Domain: p.env.Domain,
@@ -107,15 +112,15 @@ func (l *Lifecycle) insert(ctx context.Context, tx *postgres.Tx, actor access.Ac
 	if err := hostsAreFree(ctx, tx, d, p.pipeline); err != nil {
 		return d, err
 	}
-	spot, err := choose(ctx, tx, d.EnvironmentID, p.ask, r.Wait)
+	spot, err := choosePlacement(ctx, tx, d.EnvironmentID, p.ask, r.Wait)
 	if err != nil {
 		return d, err
 	}
 	if err := l.fail.Hit("create.placed"); err != nil {
 		return d, err
 	}
-	reserve(&d, &p, spot.node)
-	if err := tx.InsertDeployment(ctx, d, hosts(d, p.pipeline)); err != nil {
+	assignNode(&d, &p, spot.node)
+	if err := tx.InsertDeployment(ctx, d, deploymentHosts(d, p.pipeline)); err != nil {
 		return d, err
 	}
 	if err := tx.AddActivity(ctx, d.ID, controlplane.ActivityCreated, actor.Name()); err != nil {
@@ -134,7 +139,7 @@ func (l *Lifecycle) insert(ctx context.Context, tx *postgres.Tx, actor access.Ac
 		return d, err
 	}
 	if r.Key != "" {
-		return d, tx.RememberKey(ctx, actor.UserID(), "createDeployment", r.Key, digest(r),
+		return d, tx.RememberKey(ctx, actor.UserID(), "createDeployment", r.Key, digestRequest(r),
 			string(d.ID))
 	}
 	return d, nil
@@ -142,7 +147,7 @@ func (l *Lifecycle) insert(ctx context.Context, tx *postgres.Tx, actor access.Ac
 
 // insertRun adds a run with pending steps, and notifies watchers.
 func (l *Lifecycle) insertRun(ctx context.Context, tx *postgres.Tx, actor access.Actor,
-	d controlplane.Deployment, p plan, at spot, e controlplane.QueueEntry) error {
+	d controlplane.Deployment, p plan, at placementResult, e controlplane.QueueEntry) error {
 	run := controlplane.Run{ID: controlplane.NewID[controlplane.RunID](), Deployment: d.ID,
 		Project: d.ProjectID, Version: p.target.Version, Pipeline: p.pipeline,
 		StartedBy: actor.Name()}
@@ -155,7 +160,7 @@ func (l *Lifecycle) insertRun(ctx context.Context, tx *postgres.Tx, actor access
 		return err
 	}
 	e.Run, e.Deployment = run.ID, d.ID
-	if err := enqueue(ctx, tx, d, p.ask, at, e); err != nil {
+	if err := enqueueRun(ctx, tx, d, p.ask, at, e); err != nil {
 		return err
 	}
 	tx.Wake(controlplane.TopicNode, string(d.NodeID))
@@ -163,9 +168,15 @@ func (l *Lifecycle) insertRun(ctx context.Context, tx *postgres.Tx, actor access
 	return err
 }
 
-// enqueue begins the run's way through the queue; most pass at once.
-func enqueue(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment, a Ask, at spot,
-	e controlplane.QueueEntry) error {
+// enqueueRun begins the run's way through the queue; most pass at once.
+func enqueueRun(
+	ctx context.Context,
+	tx *postgres.Tx,
+	d controlplane.Deployment,
+	a Ask,
+	at placementResult,
+	e controlplane.QueueEntry,
+) error {
 	e.Scope = string(d.EnvironmentID)
 	if d.NodeID != "" {
 		e.Scope = string(d.NodeID)
@@ -197,17 +208,17 @@ func stepRows(p pipeline.Pipeline) []controlplane.StepRow {
 	return rows
 }
 
-// repeated finds what the same request made before, to answer it again.
-func repeated(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+// findRepeated finds what the same request made before, to answer it again.
+func findRepeated(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	r Request) (controlplane.DeploymentID, error) {
 	if r.Key == "" || actor.UserID() == "" {
 		return "", nil
 	}
-	id, err := tx.Idempotent(ctx, actor.UserID(), "createDeployment", r.Key, digest(r))
+	id, err := tx.Idempotent(ctx, actor.UserID(), "createDeployment", r.Key, digestRequest(r))
 	return controlplane.DeploymentID(id), err
 }
 
-func digest(r Request) [32]byte {
+func digestRequest(r Request) [32]byte {
 	r.Key = ""
 	// A struct of strings and a map of strings always marshals, keys sorted.
 	text, _ := json.Marshal(r)
@@ -230,7 +241,7 @@ func nameIsFree(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment)
 // such as a--b of c and b--c of a; the primary key holds it against races.
 func hostsAreFree(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	p pipeline.Pipeline) error {
-	taken, err := tx.TakenHosts(ctx, hosts(d, p))
+	taken, err := tx.TakenHosts(ctx, deploymentHosts(d, p))
 	if err != nil || len(taken) == 0 {
 		return err
 	}

@@ -29,7 +29,7 @@ func (l *Lifecycle) Diff(ctx context.Context, actor access.Actor,
 			id   controlplane.DeploymentID
 			into *controlplane.Deployment
 		}{{left, &out.Left}, {right, &out.Right}} {
-			if *one.into, err = readable(ctx, tx, actor, one.id); err != nil {
+			if *one.into, err = readDeployment(ctx, tx, actor, one.id); err != nil {
 				return err
 			}
 			run, err := tx.RunByID(ctx, one.into.RunID)

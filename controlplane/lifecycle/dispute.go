@@ -58,7 +58,7 @@ func compareMemory(ctx context.Context, tx *postgres.Tx, node controlplane.NodeI
 // findContradiction returns why a row cannot be right given its node's state, or "". A
 // database that was never restored is always ahead of its nodes, so a newer generation
 // or an unknown run on the node means that the row is old.
-func (c comparison) contradiction(d controlplane.Recorded, s Seen) string {
+func (c comparison) findContradiction(d controlplane.Recorded, s Seen) string {
 	settled := d.Status.Gone() || d.Status == controlplane.Failed || d.Status == ""
 	if isIdle(s.Phase) && settled {
 		return ""
@@ -84,9 +84,9 @@ func isIdle(phase string) bool {
 		string(controlplane.Removed)}, phase)
 }
 
-// missing lists what a node has to have and does not, although its memory is
+// findMissing lists what a node has to have and does not, although its memory is
 // newer than the database: it was removed after the backup was made.
-func (c comparison) missing(all []Seen) (gone []controlplane.Recorded) {
+func (c comparison) findMissing(all []Seen) (gone []controlplane.Recorded) {
 	if !c.restored {
 		return nil
 	}
@@ -96,13 +96,13 @@ func (c comparison) missing(all []Seen) (gone []controlplane.Recorded) {
 			gone = append(gone, d)
 		}
 	}
-	slices.SortFunc(gone, func(a, b controlplane.Recorded) int { return compare(a.ID, b.ID) })
+	slices.SortFunc(gone, func(a, b controlplane.Recorded) int { return compareIDs(a.ID, b.ID) })
 	return gone
 }
 
 // recordDispute stores that a node contradicts a row, and notifies the deployment's
 // watchers. From now on the node gets no goals for it.
-func dispute(ctx context.Context, tx *postgres.Tx, u controlplane.UnknownDeployment) error {
+func recordDispute(ctx context.Context, tx *postgres.Tx, u controlplane.UnknownDeployment) error {
 	if err := tx.PutUnknown(ctx, u); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func dispute(ctx context.Context, tx *postgres.Tx, u controlplane.UnknownDeploym
 	if d.Detail == detail {
 		return nil
 	}
-	return tellMove(ctx, tx, d, detail)
+	return notifyMove(ctx, tx, d, detail)
 }
 
 // doubtHealth takes back that services are healthy which their node does not

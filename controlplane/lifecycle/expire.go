@@ -30,7 +30,14 @@ func (l *Lifecycle) Expire(ctx context.Context, actor access.Actor) (removed int
 	}
 	var failed error
 	for _, id := range ids {
-		_, err := l.change(ctx, actor, "expire deployment", access.WriteDeployment, id, expire)
+		_, err := l.changeDeployment(
+			ctx,
+			actor,
+			"expire deployment",
+			access.WriteDeployment,
+			id,
+			expireDeployment,
+		)
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("expire deployment %s: %w", id, err))
 			continue
@@ -42,7 +49,7 @@ func (l *Lifecycle) Expire(ctx context.Context, actor access.Actor) (removed int
 
 // expireDeployment removes d, unless it was used after it was listed and before it was
 // locked.
-func expire(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
+func expireDeployment(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
 	expiries, err := tx.Expiries(ctx, d.ID)
 	if err != nil {
 		return err
@@ -57,10 +64,10 @@ func expire(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) err
 	if disputed, err := isDisputed(ctx, tx, d); err != nil || disputed {
 		return err
 	}
-	if err := farewell(ctx, tx, d, "cleanup"); err != nil {
+	if err := recordRemover(ctx, tx, d, "cleanup"); err != nil {
 		return err
 	}
-	return remove(ctx, tx, d)
+	return removeDeployment(ctx, tx, d)
 }
 
 // Notice notifies once of each deployment that ends within a day, and once within an

@@ -15,36 +15,36 @@ const readWithin = 30 * time.Second
 // flight). A change wakes a thousand watchers at once, and one query answers them all.
 // A caller never joins a query that started before it called; it waits for the next
 // one.
-type feed struct {
+type changeReader struct {
 	// turn is held by the one reading that is under way.
 	turn chan struct{}
 
 	mu sync.Mutex
 	// next has not started; new callers join it.
-	next *reading
+	next *sharedRead
 	// last is the latest that ended well.
-	last *reading
+	last *sharedRead
 }
 
-// reading is one question for many.
-type reading struct {
+// sharedRead is one question for many.
+type sharedRead struct {
 	// after is the lowest mark of all callers that joined.
 	after int64
 	began time.Time
 	// done is closed once news and err are set.
 	done chan struct{}
-	news news
+	news changeSet
 	err  error
 }
 
 // changeSet is what changed after a mark, and the mark to use next.
-type news struct {
+type changeSet struct {
 	changed []change
 	next    int64
 }
 
 type change struct {
-	shown
+	sharedView
 	// mark is the transaction that changed the deployment last.
 	mark int64
 }
@@ -52,31 +52,31 @@ type change struct {
 // errUnread is returned to callers that joined a query that panicked.
 var errUnread = errors.New("what changed was not read")
 
-func newFeed() *feed { return &feed{turn: make(chan struct{}, 1)} }
+func newFeed() *changeReader { return &changeReader{turn: make(chan struct{}, 1)} }
 
 // readSince returns what changed after the mark, and possibly earlier changes: the
 // caller compares each change's mark. The result was read after asOf.
-func (f *feed) since(ctx context.Context, mark int64, asOf time.Time,
-	read func(context.Context, int64) (news, error)) (news, error) {
-	r, leads, behind := f.join(mark, asOf)
+func (f *changeReader) readSince(ctx context.Context, mark int64, asOf time.Time,
+	read func(context.Context, int64) (changeSet, error)) (changeSet, error) {
+	r, leads, behind := f.joinRead(mark, asOf)
 	if behind {
 		// A caller that is far behind reads alone; otherwise everyone would read that much.
 		return read(ctx, mark)
 	}
 	if leads {
-		f.lead(ctx, r, read)
+		f.leadRead(ctx, r, read)
 	}
 	select {
 	case <-r.done:
 		return r.news, r.err
 	case <-ctx.Done():
-		return news{}, fmt.Errorf("wait for what changed: %w", context.Cause(ctx))
+		return changeSet{}, fmt.Errorf("wait for what changed: %w", context.Cause(ctx))
 	}
 }
 
 // joinRead finds the query whose result fits, which may have ended. The caller that
 // created it runs it (leads).
-func (f *feed) join(mark int64, asOf time.Time) (r *reading, leads, behind bool) {
+func (f *changeReader) joinRead(mark int64, asOf time.Time) (r *sharedRead, leads, behind bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.last != nil && mark < f.last.after {
@@ -86,16 +86,16 @@ func (f *feed) join(mark int64, asOf time.Time) (r *reading, leads, behind bool)
 		return f.last, false, false
 	}
 	if f.next == nil {
-		f.next, leads = &reading{after: mark, done: make(chan struct{})}, true
+		f.next, leads = &sharedRead{after: mark, done: make(chan struct{})}, true
 	}
 	f.next.after = min(f.next.after, mark)
 	return f.next, leads, false
 }
 
-// lead waits for its turn and reads. Others wait for it, so it does not end
+// leadRead waits for its turn and reads. Others wait for it, so it does not end
 // because the leader's listener left.
-func (f *feed) lead(ctx context.Context, r *reading,
-	read func(context.Context, int64) (news, error)) {
+func (f *changeReader) leadRead(ctx context.Context, r *sharedRead,
+	read func(context.Context, int64) (changeSet, error)) {
 	f.turn <- struct{}{}
 	defer func() { <-f.turn }()
 	// Its time begins with its turn: a slow reading before it takes none of it.

@@ -14,16 +14,16 @@ func TestFeed_SharesWhatWasReadAfterTheQuestion(t *testing.T) {
 	t.Parallel()
 	f := newFeed()
 	began, release := make(chan int64, 3), make(chan struct{})
-	read := func(_ context.Context, after int64) (news, error) {
+	read := func(_ context.Context, after int64) (changeSet, error) {
 		began <- after
 		<-release
-		return news{next: after + 100}, nil
+		return changeSet{next: after + 100}, nil
 	}
 	var all sync.WaitGroup
 	ask := func(mark, next int64) {
 		asOf := time.Now()
 		all.Go(func() {
-			n, err := f.since(t.Context(), mark, asOf, read)
+			n, err := f.readSince(t.Context(), mark, asOf, read)
 			if err != nil || n.next != next {
 				t.Errorf("behind %d: %d, want %d: %v", mark, n.next, next, err)
 			}
@@ -58,21 +58,24 @@ func TestFeed_SharesWhatWasReadAfterTheQuestion(t *testing.T) {
 func TestFeed_WhatBreaksIsReadAgain(t *testing.T) {
 	t.Parallel()
 	f, broken := newFeed(), errors.New("broken")
-	_, err := f.since(t.Context(), 1, time.Now(), func(context.Context, int64) (news, error) {
-		return news{}, broken
+	_, err := f.readSince(t.Context(), 1, time.Now(), func(context.Context, int64) (changeSet, error) {
+		return changeSet{}, broken
 	})
 	if !errors.Is(err, broken) {
 		t.Errorf("it says %v", err)
 	}
-	fine := func(_ context.Context, after int64) (news, error) { return news{next: after + 1}, nil }
+	fine := func(_ context.Context, after int64) (changeSet, error) {
+		return changeSet{next: after + 1}, nil
+	}
 	asOf := time.Now()
 	for range 2 {
-		if n, err := f.since(t.Context(), 4, asOf, fine); err != nil || n.next != 5 {
+		if n, err := f.readSince(t.Context(), 4, asOf, fine); err != nil || n.next != 5 {
 			t.Errorf("afterwards: %d %v", n.next, err)
 		}
 	}
 	// Who comes back from long ago reads alone, and from where they were.
-	if n, err := f.since(t.Context(), 2, asOf, fine); err != nil || n.next != 3 || f.last.after != 4 {
+	if n, err := f.readSince(t.Context(), 2, asOf, fine); err != nil || n.next != 3 ||
+		f.last.after != 4 {
 		t.Errorf("who comes back: %d %v", n.next, err)
 	}
 }

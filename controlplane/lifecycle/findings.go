@@ -35,8 +35,8 @@ type checks struct {
 	all  []Check
 }
 
-// note writes one result down. An error that is no refusal ends everything.
-func (c *checks) note(id, subject, said string, err error) error {
+// record writes one result down. An error that is no refusal ends everything.
+func (c *checks) record(id, subject, said string, err error) error {
 	check := Check{ID: id, Subject: subject, State: CheckOK, Message: said}
 	if err != nil {
 		e, ok := errors.AsType[*controlplane.Error](err)
@@ -44,29 +44,29 @@ func (c *checks) note(id, subject, said string, err error) error {
 			return err
 		}
 		check.State, check.Code, check.Field = CheckFailed, e.Code, e.Field
-		check.Message, check.Remedy = sentence(e.Message), e.Remedy
+		check.Message, check.Remedy = endSentence(e.Message), e.Remedy
 	}
 	c.all = append(c.all, check)
 	return nil
 }
 
-func (c *checks) ok(id, said string) {
+func (c *checks) recordOK(id, said string) {
 	c.all = append(c.all, Check{ID: id, State: CheckOK, Message: said})
 }
 
-func (c *checks) unknown(id, subject, why string) {
+func (c *checks) recordUnknown(id, subject, why string) {
 	c.all = append(c.all, Check{ID: id, Subject: subject, State: CheckUnknown, Message: why})
 }
 
-// failed reports whether one of the checks with these ids failed.
-func (c *checks) failed(ids ...string) bool {
+// hasFailed reports whether one of the checks with these ids failed.
+func (c *checks) hasFailed(ids ...string) bool {
 	return slices.ContainsFunc(c.all, func(one Check) bool {
 		return one.State == CheckFailed && slices.Contains(ids, one.ID)
 	})
 }
 
-// sentence ends a message as people expect it.
-func sentence(s string) string {
+// endSentence ends a message as people expect it.
+func endSentence(s string) string {
 	if s == "" || strings.HasSuffix(s, ".") {
 		return s
 	}

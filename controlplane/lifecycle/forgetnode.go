@@ -28,7 +28,7 @@ func (l *Lifecycle) ForgetNode(
 		if out.Left, err = giveUpAll(ctx, tx, n, actor.Name()); err != nil {
 			return err
 		}
-		if err := leaveAlone(ctx, tx, n); err != nil {
+		if err := endForeignRelocations(ctx, tx, n); err != nil {
 			return err
 		}
 		if out, err = tx.InsertForgottenNode(ctx, out); err != nil {
@@ -54,10 +54,10 @@ func giveUpAll(
 		if err != nil {
 			return nil, err
 		}
-		if err := farewell(ctx, tx, d, by); err != nil {
+		if err := recordRemover(ctx, tx, d, by); err != nil {
 			return nil, err
 		}
-		if waited, err := dismiss(ctx, tx, d, nodeGivenUp); err != nil {
+		if waited, err := cancelQueued(ctx, tx, d, nodeGivenUp); err != nil {
 			return nil, err
 		} else if waited {
 			continue
@@ -88,12 +88,12 @@ func giveUp(
 		if err := tx.SetGoal(ctx, d.ID, controlplane.GoalGone, false); err != nil {
 			return nil, err
 		}
-		if err := move(ctx, tx, d, between, nodeGivenUp, nil); err != nil {
+		if err := moveStatus(ctx, tx, d, between, nodeGivenUp, nil); err != nil {
 			return nil, err
 		}
 		d.Status = between
 	}
-	if err := forget(ctx, tx, d); err != nil {
+	if err := forgetDeployment(ctx, tx, d); err != nil {
 		return nil, err
 	}
 	if len(d.Left) > 0 {

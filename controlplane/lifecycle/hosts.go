@@ -8,11 +8,11 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// hosts lists every name a deployment answers under: for each service with an
+// deploymentHosts lists every name a deployment answers under: for each service with an
 // exposed port service.deployment.environment.domain, its flat twin for a
 // single wildcard certificate, port--service… for further exposed ports, and
 // deployment.environment.domain for its primary service.
-func hosts(d controlplane.Deployment, p pipeline.Pipeline) []controlplane.Host {
+func deploymentHosts(d controlplane.Deployment, p pipeline.Pipeline) []controlplane.Host {
 	var all []controlplane.Host
 	for _, s := range p.Steps {
 		if s.Service == nil {
@@ -23,19 +23,19 @@ func hosts(d controlplane.Deployment, p pipeline.Pipeline) []controlplane.Host {
 			if !port.Expose {
 				continue
 			}
-			for i, name := range names(d, s.Key, port.Name, main) {
+			for i, name := range hostNames(d, s.Key, port.Name, main) {
 				all = append(all, controlplane.Host{Host: name, Deployment: d.ID, Step: s.Key,
 					PortName: port.Name, Port: port.Port, Main: main && i == 0})
 			}
 			main = false
 		}
 	}
-	return append(all, primary(d, all)...)
+	return append(all, primaryHost(d, all)...)
 }
 
 // primaryHost is the short name deployment.environment.domain. It leads to the last
 // service with a URL, as 'nullops open' does.
-func primary(d controlplane.Deployment, all []controlplane.Host) []controlplane.Host {
+func primaryHost(d controlplane.Deployment, all []controlplane.Host) []controlplane.Host {
 	for _, h := range slices.Backward(all) {
 		if h.Main {
 			h.Host, h.Main = d.Name+"."+d.Environment+"."+d.Domain, false
@@ -45,8 +45,8 @@ func primary(d controlplane.Deployment, all []controlplane.Host) []controlplane.
 	return nil
 }
 
-// names are the dotted and the flat form of one port's host.
-func names(d controlplane.Deployment, step pipeline.StepKey, port string, main bool) []string {
+// hostNames are the dotted and the flat form of one port's host.
+func hostNames(d controlplane.Deployment, step pipeline.StepKey, port string, main bool) []string {
 	service := string(step)
 	if !main {
 		service = port + "--" + service
@@ -59,7 +59,7 @@ func names(d controlplane.Deployment, step pipeline.StepKey, port string, main b
 }
 
 // serviceURLs returns the URL of each service.
-func (l *Lifecycle) urls(all []controlplane.Host) map[pipeline.StepKey]string {
+func (l *Lifecycle) serviceURLs(all []controlplane.Host) map[pipeline.StepKey]string {
 	out := map[pipeline.StepKey]string{}
 	for _, h := range all {
 		if h.Main {
@@ -76,7 +76,7 @@ func (l *Lifecycle) portURLs(
 ) map[string]string {
 	out := map[string]string{}
 	for _, h := range all {
-		if h.Step == step && (h.Main || h.Host == names(d, step, h.PortName, false)[0]) {
+		if h.Step == step && (h.Main || h.Host == hostNames(d, step, h.PortName, false)[0]) {
 			out[h.PortName] = l.URL(h.Host)
 		}
 	}

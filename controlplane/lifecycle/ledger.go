@@ -8,9 +8,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// ledger is a transaction that stores reports, with what it has read already:
+// reportTx is a transaction that stores reports, with what it has read already:
 // they come in bunches about one deployment, which it holds.
-type ledger struct {
+type reportTx struct {
 	*postgres.Tx
 	// newest is the highest new report number of each node, told the one that is stored in
 	// the database.
@@ -22,14 +22,18 @@ type ledger struct {
 	detail *string
 }
 
-func newLedger(tx *postgres.Tx) *ledger {
-	return &ledger{Tx: tx, newest: map[controlplane.NodeID]int64{},
+func newLedger(tx *postgres.Tx) *reportTx {
+	return &reportTx{Tx: tx, newest: map[controlplane.NodeID]int64{},
 		told: map[controlplane.NodeID]int64{}}
 }
 
-// fresh reports whether a node's number is newer than all before. Once one was,
+// advanceSeq reports whether a node's number is newer than all before. Once one was,
 // the node's row is ours, and the others need no question.
-func (l *ledger) fresh(ctx context.Context, node controlplane.NodeID, seq int64) (bool, error) {
+func (l *reportTx) advanceSeq(
+	ctx context.Context,
+	node controlplane.NodeID,
+	seq int64,
+) (bool, error) {
 	if newest, known := l.newest[node]; known {
 		l.newest[node] = max(newest, seq)
 		return seq > newest, nil
@@ -41,14 +45,14 @@ func (l *ledger) fresh(ctx context.Context, node controlplane.NodeID, seq int64)
 	return fresh, err
 }
 
-// deployment locks one, unless it is held.
-func (l *ledger) deployment(
+// lockedDeployment locks one, unless it is held.
+func (l *reportTx) lockedDeployment(
 	ctx context.Context, id controlplane.DeploymentID,
 ) (controlplane.Deployment, error) {
 	if l.held != nil && l.held.ID == id {
 		return *l.held, nil
 	}
-	if err := l.forget(ctx); err != nil {
+	if err := l.flush(ctx); err != nil {
 		return controlplane.Deployment{}, err
 	}
 	d, err := l.LockDeployment(ctx, id)
@@ -58,7 +62,7 @@ func (l *ledger) deployment(
 	return d, err
 }
 
-func (l *ledger) runOf(ctx context.Context, id controlplane.RunID) (controlplane.Run, error) {
+func (l *reportTx) runOf(ctx context.Context, id controlplane.RunID) (controlplane.Run, error) {
 	if l.run != nil && l.run.ID == id {
 		return *l.run, nil
 	}
@@ -71,25 +75,25 @@ func (l *ledger) runOf(ctx context.Context, id controlplane.RunID) (controlplane
 
 // forgetChanged drops cached rows that a report may have changed. Progress of a step
 // changes only the deployment's detail, so the rows stay.
-func (l *ledger) moved(ctx context.Context, r Report) error {
+func (l *reportTx) forgetChanged(ctx context.Context, r Report) error {
 	if r.Step != nil {
 		switch r.Step.Status {
 		case pipeline.StepPulling, pipeline.StepRunning, pipeline.StepDone:
 			return nil
 		}
 	}
-	return l.forget(ctx)
+	return l.flush(ctx)
 }
 
 // flush writes the pending detail and drops the cached rows.
-func (l *ledger) forget(ctx context.Context) error {
-	err := l.write(ctx)
+func (l *reportTx) flush(ctx context.Context) error {
+	err := l.writeDetail(ctx)
 	l.held, l.run = nil, nil
 	return err
 }
 
 // writeDetail writes the last of the details; the earlier ones were never visible.
-func (l *ledger) write(ctx context.Context) error {
+func (l *reportTx) writeDetail(ctx context.Context) error {
 	detail := l.detail
 	l.detail = nil
 	if l.held == nil || detail == nil {
@@ -99,7 +103,7 @@ func (l *ledger) write(ctx context.Context) error {
 }
 
 // close writes what is left to write.
-func (l *ledger) close(ctx context.Context) error {
+func (l *reportTx) close(ctx context.Context) error {
 	for node, newest := range l.newest {
 		if newest == l.told[node] {
 			continue
@@ -108,5 +112,5 @@ func (l *ledger) close(ctx context.Context) error {
 			return err
 		}
 	}
-	return l.forget(ctx)
+	return l.flush(ctx)
 }

@@ -14,7 +14,7 @@ import (
 func (l *Lifecycle) Extend(
 	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 ) (controlplane.Deployment, error) {
-	return l.change(ctx, actor, "extend deployment", access.WriteDeployment, id,
+	return l.changeDeployment(ctx, actor, "extend deployment", access.WriteDeployment, id,
 		func(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
 			if d.Goal == controlplane.GoalGone || d.Status.Gone() {
 				return wrongState(d, "extended",
@@ -24,12 +24,12 @@ func (l *Lifecycle) Extend(
 			if err != nil {
 				return err
 			}
-			return changed(ctx, tx, d)
+			return notifyChanged(ctx, tx, d)
 		})
 }
 
 // notifyChanged notifies watchers that a deployment changed.
-func changed(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
+func notifyChanged(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
 	_, err := tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
 	return err
 }
@@ -47,7 +47,7 @@ const mostActivity = 200
 func (l *Lifecycle) Activity(ctx context.Context, actor access.Actor,
 	id controlplane.DeploymentID) (out Activity, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		d, err := readable(ctx, tx, actor, id)
+		d, err := readDeployment(ctx, tx, actor, id)
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (l *Lifecycle) Activity(ctx context.Context, actor access.Actor,
 		if err != nil {
 			return err
 		}
-		out.Rule = rule(d, lives[id])
+		out.Rule = describeLife(d, lives[id])
 		out.Items, err = tx.Activity(ctx, id, mostActivity)
 		return err
 	})
@@ -63,12 +63,12 @@ func (l *Lifecycle) Activity(ctx context.Context, actor access.Actor,
 }
 
 // describeLife says in one sentence when a deployment is removed automatically.
-func rule(d controlplane.Deployment, life controlplane.Life) string {
+func describeLife(d controlplane.Deployment, life controlplane.Life) string {
 	if life.Hours == 0 {
 		return "It stays until somebody removes it."
 	}
 	text := fmt.Sprintf("It is removed %s after it was last created, retried, moved, %s",
-		count(life.Hours, "hour", "hours"), lastCounted(life.IgnoresVisits))
+		formatCount(life.Hours, "hour", "hours"), lastCounted(life.IgnoresVisits))
 	switch h := life.Hold; {
 	case h == nil || d.Status.Gone():
 		return text + "."
@@ -102,13 +102,13 @@ func (l *Lifecycle) Visited(
 // Hold protects a deployment from clean-up, and from removal by others.
 func (l *Lifecycle) Hold(ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 	reason string, until *time.Time) (controlplane.Deployment, error) {
-	return l.change(ctx, actor, "hold deployment", access.WriteDeployment, id,
+	return l.changeDeployment(ctx, actor, "hold deployment", access.WriteDeployment, id,
 		func(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
 			if d.Goal == controlplane.GoalGone || d.Status.Gone() {
 				return wrongState(d, "held",
 					"Recreate it once it is gone, or retry it once it has failed.")
 			}
-			if err := heldBySomebodyElse(ctx, tx, actor, d); err != nil {
+			if err := requireNoOtherHold(ctx, tx, actor, d); err != nil {
 				return err
 			}
 			now, err := tx.Time(ctx)
@@ -125,7 +125,7 @@ func (l *Lifecycle) Hold(ctx context.Context, actor access.Actor, id controlplan
 			if err != nil {
 				return err
 			}
-			return changed(ctx, tx, d)
+			return notifyChanged(ctx, tx, d)
 		})
 }
 
@@ -133,22 +133,22 @@ func (l *Lifecycle) Hold(ctx context.Context, actor access.Actor, id controlplan
 func (l *Lifecycle) Release(
 	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 ) (controlplane.Deployment, error) {
-	return l.change(ctx, actor, "release deployment", access.WriteDeployment, id,
+	return l.changeDeployment(ctx, actor, "release deployment", access.WriteDeployment, id,
 		func(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
 			if access.Check(actor, access.Admin, access.Object{}) != nil {
-				if err := heldBySomebodyElse(ctx, tx, actor, d); err != nil {
+				if err := requireNoOtherHold(ctx, tx, actor, d); err != nil {
 					return err
 				}
 			}
 			if err := tx.SetHold(ctx, d.ID, nil); err != nil {
 				return err
 			}
-			return changed(ctx, tx, d)
+			return notifyChanged(ctx, tx, d)
 		})
 }
 
 // requireNoOtherHold fails if another person holds the deployment.
-func heldBySomebodyElse(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+func requireNoOtherHold(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	d controlplane.Deployment) error {
 	lives, err := tx.Lives(ctx, d.ID)
 	if err != nil {
@@ -176,7 +176,7 @@ func comesFrom(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	if from == "" {
 		return nil
 	}
-	d, err := readable(ctx, tx, actor, from)
+	d, err := readDeployment(ctx, tx, actor, from)
 	if err != nil {
 		return inField("cloned_from", err)
 	}

@@ -74,8 +74,8 @@ type Lifecycle struct {
 	keep    time.Duration
 	log     *slog.Logger
 	fail    failpoint.Hook
-	feed    *feed
-	memory  memory
+	feed    *changeReader
+	memory  deploymentCache
 	// stepEnded may be nil.
 	stepEnded func(controlplane.StepRow)
 }

@@ -44,13 +44,13 @@ func (l *Lifecycle) Get(
 	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 ) (d controlplane.Deployment, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		d, err = readable(ctx, tx, actor, id)
+		d, err = readDeployment(ctx, tx, actor, id)
 		return err
 	})
 	return d, err
 }
 
-func readable(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+func readDeployment(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	id controlplane.DeploymentID) (controlplane.Deployment, error) {
 	d, err := tx.Deployment(ctx, id)
 	if err != nil {
@@ -59,7 +59,7 @@ func readable(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 		}
 		return d, err
 	}
-	return d, access.Check(actor, access.ReadDeployment, object(d))
+	return d, access.Check(actor, access.ReadDeployment, accessObject(d))
 }
 
 // View reads a deployment with its services.
@@ -67,11 +67,11 @@ func (l *Lifecycle) View(
 	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 ) (v View, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		d, err := readable(ctx, tx, actor, id)
+		d, err := readDeployment(ctx, tx, actor, id)
 		if err != nil {
 			return err
 		}
-		all, err := l.views(ctx, tx, actor, []controlplane.Deployment{d})
+		all, err := l.buildViews(ctx, tx, actor, []controlplane.Deployment{d})
 		if err != nil {
 			return err
 		}
@@ -108,12 +108,12 @@ func (l *Lifecycle) List(
 		if err != nil {
 			return err
 		}
-		found, err := l.memory.deployments(ctx, tx, ids)
+		found, err := l.memory.load(ctx, tx, ids)
 		if err != nil {
 			return err
 		}
-		shown, err := l.shown(ctx, tx, found)
-		all = lookedAt(shown, actor)
+		shown, err := l.addLiveState(ctx, tx, found)
+		all = viewsFor(shown, actor)
 		return err
 	})
 	return all, err

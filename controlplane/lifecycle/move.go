@@ -38,26 +38,26 @@ func (l *Lifecycle) Move(ctx context.Context, actor access.Actor, id controlplan
 	if err != nil {
 		return d, err
 	}
-	if err := l.published(ctx, d, "moved"); err != nil {
+	if err := l.checkPublished(ctx, d, "moved"); err != nil {
 		return d, err
 	}
 	r := likeBefore(d, Again{Pinned: true})
 	r.Avoid, r.Owner, r.Wait = string(d.NodeID), d.CreatedBy, true
-	if r.Only, err = l.named(ctx, actor, to.Node); err != nil {
+	if r.Only, err = l.findNodeID(ctx, actor, to.Node); err != nil {
 		return d, err
 	}
-	p, err := l.plan(ctx, actor, r)
+	p, err := l.makePlan(ctx, actor, r)
 	if err != nil {
-		return d, l.refused(ctx, actor, "move", d.Name, err)
+		return d, l.recordRefusal(ctx, actor, "move", d.Name, err)
 	}
-	return l.change(ctx, actor, "move deployment", access.WriteDeployment, id,
+	return l.changeDeployment(ctx, actor, "move deployment", access.WriteDeployment, id,
 		func(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
-			return leave(ctx, tx, actor, d, p, r, to)
+			return startMove(ctx, tx, actor, d, p, r, to)
 		})
 }
 
-// named finds the node that an admin chose.
-func (l *Lifecycle) named(
+// findNodeID finds the node that an admin chose.
+func (l *Lifecycle) findNodeID(
 	ctx context.Context, actor access.Actor, name string,
 ) (id string, err error) {
 	if name == "" {
@@ -74,8 +74,8 @@ func (l *Lifecycle) named(
 	return id, err
 }
 
-// leave begins a move, if the deployment can go and has somewhere to go to.
-func leave(ctx context.Context, tx *postgres.Tx, actor access.Actor, d controlplane.Deployment,
+// startMove begins a move, if the deployment can go and has somewhere to go to.
+func startMove(ctx context.Context, tx *postgres.Tx, actor access.Actor, d controlplane.Deployment,
 	p plan, r Request, to Elsewhere) error {
 	if d.Status != controlplane.Ready || string(d.NodeID) != r.Avoid {
 		return notReady(d)
@@ -84,7 +84,7 @@ func leave(ctx context.Context, tx *postgres.Tx, actor access.Actor, d controlpl
 		return err
 	}
 	if access.Check(actor, access.Admin, access.Object{}) != nil {
-		if err := heldBySomebodyElse(ctx, tx, actor, d); err != nil {
+		if err := requireNoOtherHold(ctx, tx, actor, d); err != nil {
 			return err
 		}
 	}
@@ -92,10 +92,10 @@ func leave(ctx context.Context, tx *postgres.Tx, actor access.Actor, d controlpl
 		return errors.Join(err, onItsWay(d, r))
 	}
 	every := func(pipeline.Volume) bool { return true }
-	if len(volumes(p.pipeline, every)) > 0 && !to.DropVolumes {
-		return relocate(ctx, tx, actor, d, p)
+	if len(volumeNames(p.pipeline, every)) > 0 && !to.DropVolumes {
+		return startRelocation(ctx, tx, actor, d, p)
 	}
-	if _, err := choose(ctx, tx, d.EnvironmentID, p.ask, false); err != nil {
+	if _, err := choosePlacement(ctx, tx, d.EnvironmentID, p.ask, false); err != nil {
 		return err
 	}
 	request, err := json.Marshal(r)
@@ -105,10 +105,10 @@ func leave(ctx context.Context, tx *postgres.Tx, actor access.Actor, d controlpl
 	if err := tx.StartMove(ctx, d.ID, request); err != nil {
 		return err
 	}
-	if err := farewell(ctx, tx, d, actor.Name()); err != nil {
+	if err := recordRemover(ctx, tx, d, actor.Name()); err != nil {
 		return err
 	}
-	return remove(ctx, tx, d)
+	return removeDeployment(ctx, tx, d)
 }
 
 func notReady(d controlplane.Deployment) error {
@@ -140,7 +140,7 @@ func (l *Lifecycle) Arrive(ctx context.Context, actor access.Actor) (made int, e
 		return err
 	})
 	for _, m := range moves {
-		one := l.arrive(ctx, actor, m)
+		one := l.createMoved(ctx, actor, m)
 		if one == nil {
 			made++
 		}
@@ -149,18 +149,18 @@ func (l *Lifecycle) Arrive(ctx context.Context, actor access.Actor) (made int, e
 	return made, err
 }
 
-func (l *Lifecycle) arrive(ctx context.Context, actor access.Actor, m postgres.Move) error {
+func (l *Lifecycle) createMoved(ctx context.Context, actor access.Actor, m postgres.Move) error {
 	var r Request
 	if err := json.Unmarshal(m.Request, &r); err != nil {
 		return fmt.Errorf("read what is made elsewhere: %w", err)
 	}
-	p, err := l.plan(ctx, actor, r)
+	p, err := l.makePlan(ctx, actor, r)
 	if err == nil {
 		err = l.store.InTx(ctx, func(tx *postgres.Tx) error {
 			if err := tx.NoteRequest(ctx, m.RequestID); err != nil {
 				return err
 			}
-			d, err := l.insert(ctx, tx, actor, r, p)
+			d, err := l.insertDeployment(ctx, tx, actor, r, p)
 			if err != nil {
 				return err
 			}
@@ -168,7 +168,7 @@ func (l *Lifecycle) arrive(ctx context.Context, actor access.Actor, m postgres.M
 			if err != nil || !first {
 				return errors.Join(err, errSomebodyWasFaster)
 			}
-			return inherit(ctx, tx, actor, m.Deployment, d.ID)
+			return inheritLife(ctx, tx, actor, m.Deployment, d.ID)
 		})
 	}
 	if err == nil || errors.Is(err, errSomebodyWasFaster) {
@@ -191,7 +191,7 @@ func (l *Lifecycle) arrive(ctx context.Context, actor access.Actor, m postgres.M
 var errSomebodyWasFaster = errors.New("somebody else made it")
 
 // inheritLife copies hold and activity from the old deployment to the new one.
-func inherit(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+func inheritLife(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	from, to controlplane.DeploymentID) error {
 	lives, err := tx.Lives(ctx, from)
 	if err != nil {

@@ -39,7 +39,7 @@ func (l *Lifecycle) withURLs(
 		return err
 	}
 	for i := range orders {
-		orders[i].URLs = l.urls(all[orders[i].Deployment])
+		orders[i].URLs = l.serviceURLs(all[orders[i].Deployment])
 	}
 	return nil
 }

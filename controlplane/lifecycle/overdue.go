@@ -22,7 +22,7 @@ func (l *Lifecycle) endOverdue(ctx context.Context) error {
 		return err
 	})
 	for _, e := range all {
-		one := l.store.InTx(ctx, func(tx *postgres.Tx) error { return overdue(ctx, tx, e) })
+		one := l.store.InTx(ctx, func(tx *postgres.Tx) error { return undoOverdue(ctx, tx, e) })
 		if one != nil {
 			err = errors.Join(err, fmt.Errorf("end run %s at its deadline: %w", e.Run, one))
 		}
@@ -32,7 +32,7 @@ func (l *Lifecycle) endOverdue(ctx context.Context) error {
 
 // undoOverdue undoes a run like a canceled one, unless it became ready or ended before
 // its row was locked. It ends failed, and can be retried.
-func overdue(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry) error {
+func undoOverdue(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry) error {
 	d, err := tx.LockDeployment(ctx, e.Deployment)
 	if controlplane.KindOf(err) == controlplane.NotFound {
 		return nil
@@ -53,7 +53,7 @@ func overdue(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry) er
 	if d.NodeStatus != controlplane.NodeOnline {
 		detail += "; waiting for node " + d.Node
 	}
-	if err := move(ctx, tx, d, controlplane.Undoing, detail, nil); err != nil {
+	if err := moveStatus(ctx, tx, d, controlplane.Undoing, detail, nil); err != nil {
 		return err
 	}
 	return tx.MoveRun(ctx, e.Run, controlplane.Undoing, false,

@@ -103,7 +103,7 @@ func Place(nodes []Candidate, ask Ask) (Candidate, []Refusal) {
 	var fit []Candidate
 	var refused []Refusal
 	for _, n := range nodes {
-		if reason := refuse(n, ask); reason != "" {
+		if reason := refusalReason(n, ask); reason != "" {
 			refused = append(refused, Refusal{Node: n.Name, Reason: reason,
 				CPUFree: max(0, cpuFree(n)), MemoryFree: max(0, memoryFree(n))})
 			continue
@@ -120,31 +120,31 @@ func Place(nodes []Candidate, ask Ask) (Candidate, []Refusal) {
 // compareFor orders the better node first.
 func compareFor(ask Ask, a, b Candidate) int {
 	return cmp.Or(
-		cmp.Compare(liking(b, ask), liking(a, ask)),
-		cmp.Compare(priority(a), priority(b)),
+		cmp.Compare(preferenceScore(b, ask), preferenceScore(a, ask)),
+		cmp.Compare(nodePriority(a), nodePriority(b)),
 		cmp.Compare(runsOver(a), runsOver(b)),
 		cmp.Compare(memoryFree(b), memoryFree(a)),
-		cmp.Compare(load(a), load(b)),
+		cmp.Compare(cpuLoad(a), cpuLoad(b)),
 		cmp.Compare(a.Name, b.Name),
 	)
 }
 
-// liking counts what speaks for a node, less what speaks softly against it.
-func liking(n Candidate, ask Ask) (points int) {
+// preferenceScore counts what speaks for a node, less what speaks softly against it.
+func preferenceScore(n Candidate, ask Ask) (points int) {
 	for _, s := range ask.Placement.Preferred {
 		if s.Matches(n.Labels) {
 			points++
 		}
 	}
 	for _, t := range n.Settings.Taints {
-		if t.Effect == controlplane.PreferNoSchedule && !tolerated(t, ask) {
+		if t.Effect == controlplane.PreferNoSchedule && !isTolerated(t, ask) {
 			points--
 		}
 	}
 	return points
 }
 
-func priority(n Candidate) int { return cmp.Or(n.Settings.Priority, likeTheOthers) }
+func nodePriority(n Candidate) int { return cmp.Or(n.Settings.Priority, likeTheOthers) }
 
 // runsOver is how long a queue a new run would stand in.
 func runsOver(n Candidate) int {
@@ -154,10 +154,10 @@ func runsOver(n Candidate) int {
 	return max(0, n.Runs+n.Queued+1-n.Settings.RunLimit)
 }
 
-// load is how busy the processors are: promised, or really in use.
-func load(n Candidate) float64 { return max(n.AllocatedCPU, n.UsedCPU) }
+// cpuLoad is how busy the processors are: promised, or really in use.
+func cpuLoad(n Candidate) float64 { return max(n.AllocatedCPU, n.UsedCPU) }
 
-func tolerated(t controlplane.Taint, ask Ask) bool {
+func isTolerated(t controlplane.Taint, ask Ask) bool {
 	return slices.ContainsFunc(ask.Placement.Tolerations,
 		func(o controlplane.Toleration) bool { return o.Tolerates(t) })
 }

@@ -27,7 +27,7 @@ func terms[T ~string](t *rapid.T, what string) []T {
 	return all
 }
 
-func candidate(t *rapid.T, i int) lifecycle.Candidate {
+func newCandidate(t *rapid.T, i int) lifecycle.Candidate {
 	n := lifecycle.Candidate{
 		ID: fmt.Sprint(i), Name: fmt.Sprintf("node-%d", i),
 		Enabled:         rapid.IntRange(0, 9).Draw(t, "enabled") > 0,
@@ -91,7 +91,7 @@ func anAsk(t *rapid.T) lifecycle.Ask {
 func someNodes(t *rapid.T) []lifecycle.Candidate {
 	nodes := make([]lifecycle.Candidate, rapid.IntRange(0, 6).Draw(t, "nodes"))
 	for i := range nodes {
-		nodes[i] = candidate(t, i)
+		nodes[i] = newCandidate(t, i)
 	}
 	return nodes
 }

@@ -22,47 +22,48 @@ type plan struct {
 	ask      Ask
 }
 
-// plan checks access, the name, the versions and the secrets, and asks the
+// makePlan checks access, the name, the versions and the secrets, and asks the
 // registries what each tag stands for now. It ends at the first refusal.
-func (l *Lifecycle) plan(ctx context.Context, actor access.Actor, r Request) (plan, error) {
-	return l.survey(ctx, actor, r, &checks{stop: true})
+func (l *Lifecycle) makePlan(ctx context.Context, actor access.Actor, r Request) (plan, error) {
+	return l.collectPlan(ctx, actor, r, &checks{stop: true})
 }
 
 // collectPlan is makePlan with the results added to the checks. If a failed check
 // prevents the rest, it stops there and the plan is incomplete.
-func (l *Lifecycle) survey(
+func (l *Lifecycle) collectPlan(
 	ctx context.Context, actor access.Actor, r Request, c *checks,
 ) (p plan, err error) {
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
 		return p, err
 	}
-	err = c.note("name", "", "The name has the right form.", controlplane.ValidName("name", r.Name))
+	err = c.record("name", "", "The name has the right form.", controlplane.ValidName("name", r.Name))
 	if err != nil {
 		return p, err
 	}
-	if err := l.aim(ctx, actor, r, c, &p); err != nil || c.failed("project", "environment", "access") {
+	if err := l.resolveTarget(ctx, actor, r, c, &p); err != nil ||
+		c.hasFailed("project", "environment", "access") {
 		return p, err
 	}
-	if err := l.written(p.target, r, c); err != nil || c.failed("pipeline") {
+	if err := l.validatePipeline(p.target, r, c); err != nil || c.hasFailed("pipeline") {
 		return p, err
 	}
-	found, err := l.resolve(ctx, actor, p.target.Pipeline, r, c)
+	found, err := l.resolveVersions(ctx, actor, p.target.Pipeline, r, c)
 	if err != nil || found == nil {
 		return p, err
 	}
 	filled, problems := pipeline.WithVersions(p.target.Pipeline, found.versions)
 	if len(problems) > 0 {
-		return p, c.note("version", "", "", versionProblems(problems))
+		return p, c.record("version", "", "", versionProblems(problems))
 	}
-	p.pipeline, p.versions = filled, chosen(filled)
-	p.ask = ask(filled, p.env.Placement.With(p.target.Placement))
-	p.ask.Arches, p.ask.Only, p.ask.Avoid = found.arches(), r.Only, r.Avoid
-	return p, l.platforms(ctx, p, *found, c)
+	p.pipeline, p.versions = filled, listVersions(filled)
+	p.ask = resourceRequest(filled, p.env.Placement.With(p.target.Placement))
+	p.ask.Arches, p.ask.Only, p.ask.Avoid = found.commonArches(), r.Only, r.Avoid
+	return p, l.checkPlatforms(ctx, p, *found, c)
 }
 
-// aim finds where the deployment goes, and whether the actor may put it there.
+// resolveTarget finds where the deployment goes, and whether the actor may put it there.
 // What the actor may not see is answered like what does not exist.
-func (l *Lifecycle) aim(
+func (l *Lifecycle) resolveTarget(
 	ctx context.Context, actor access.Actor, r Request, c *checks, p *plan,
 ) error {
 	return l.store.Read(ctx, func(tx *postgres.Tx) error {
@@ -70,19 +71,19 @@ func (l *Lifecycle) aim(
 		if err != nil {
 			return err
 		}
-		if err := c.note("project", r.Project, "The project is there.", project); err != nil {
+		if err := c.record("project", r.Project, "The project is there.", project); err != nil {
 			return err
 		}
-		err = c.note("environment", r.Environment, "The environment is there.", environment)
-		if err != nil || c.failed("project", "environment") {
+		err = c.record("environment", r.Environment, "The environment is there.", environment)
+		if err != nil || c.hasFailed("project", "environment") {
 			return err
 		}
-		err = c.note("access", "", "You may create it.",
-			access.Check(actor, access.WriteDeployment, p.object()))
-		if err != nil || c.failed("access") || len(p.target.Environments) == 0 {
+		err = c.record("access", "", "You may create it.",
+			access.Check(actor, access.WriteDeployment, p.accessObject()))
+		if err != nil || c.hasFailed("access") || len(p.target.Environments) == 0 {
 			return err
 		}
-		return c.note("limit", r.Environment, "The project may be deployed into the environment.",
+		return c.record("limit", r.Environment, "The project may be deployed into the environment.",
 			p.withinLimit())
 	})
 }
@@ -93,7 +94,7 @@ func (l *Lifecycle) aim(
 func (l *Lifecycle) findTarget(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	r Request, p *plan) (project, environment, err error) {
 	var noProject, noEnvironment error
-	p.target, noProject = target(ctx, tx, r)
+	p.target, noProject = readTarget(ctx, tx, r)
 	p.env, noEnvironment = tx.TargetEnvironment(ctx, r.Environment)
 	for _, no := range []error{noProject, noEnvironment} {
 		if no != nil && controlplane.KindOf(no) != controlplane.NotFound {
@@ -102,7 +103,7 @@ func (l *Lifecycle) findTarget(ctx context.Context, tx *postgres.Tx, actor acces
 	}
 	// A grant on either of them shows both, unless the environment is restricted.
 	both := noProject == nil && noEnvironment == nil &&
-		access.Level(actor, p.object()) != controlplane.LevelNone
+		access.Level(actor, p.accessObject()) != controlplane.LevelNone
 	if noEnvironment == nil && !both &&
 		!access.SeesEnvironment(actor, p.env.ID, p.env.Restricted) {
 		noEnvironment, p.env = controlplane.Missing("environment", r.Environment),
@@ -115,8 +116,8 @@ func (l *Lifecycle) findTarget(ctx context.Context, tx *postgres.Tx, actor acces
 	return inField("project", noProject), inField("environment", noEnvironment), nil
 }
 
-// object is what access to a new deployment is checked for.
-func (p *plan) object() access.Object {
+// accessObject is what access to a new deployment is checked for.
+func (p *plan) accessObject() access.Object {
 	return access.Object{What: "project", Name: p.target.Project, Project: p.target.ProjectID,
 		Environment: p.env.ID, Restricted: p.env.Restricted, Limited: p.target.Environments}
 }
@@ -132,8 +133,8 @@ func (p *plan) withinLimit() error {
 		Remedy: "Choose another environment, or ask an admin to name it in the project."}
 }
 
-// target reads what a run is made from: the latest version, or one asked for.
-func target(ctx context.Context, tx *postgres.Tx, r Request) (postgres.Target, error) {
+// readTarget reads what a run is made from: the latest version, or one asked for.
+func readTarget(ctx context.Context, tx *postgres.Tx, r Request) (postgres.Target, error) {
 	t, err := tx.Target(ctx, r.Project)
 	if err == nil && r.Draft != nil {
 		t.Pipeline = *r.Draft
@@ -147,20 +148,20 @@ func target(ctx context.Context, tx *postgres.Tx, r Request) (postgres.Target, e
 	return t, err
 }
 
-// written checks the saved pipeline against the project as that is now.
-func (l *Lifecycle) written(t postgres.Target, r Request, c *checks) error {
+// validatePipeline checks the saved pipeline against the project as that is now.
+func (l *Lifecycle) validatePipeline(t postgres.Target, r Request, c *checks) error {
 	var none error
 	if t.Version == 0 && r.Draft == nil {
 		none = &controlplane.Error{Kind: controlplane.Conflict, Code: "no_pipeline",
 			Field: "project", Message: "project " + t.Project + " has no pipeline yet",
 			Remedy: "An admin saves one first."}
 	}
-	what := what(t, r)
-	err := c.note("pipeline", "", "It runs "+what+".", none)
+	what := pipelineLabel(t, r)
+	err := c.record("pipeline", "", "It runs "+what+".", none)
 	if err != nil || none != nil {
 		return err
 	}
-	if err := secrets(t, c); err != nil {
+	if err := checkSecrets(t, c); err != nil {
 		return err
 	}
 	found := pipeline.Validate(t.Pipeline, pipeline.Settings{Limits: t.Resources,
@@ -173,11 +174,11 @@ func (l *Lifecycle) written(t postgres.Target, r Request, c *checks) error {
 		parameters = append(parameters, controlplane.Problem{Step: string(f.Step), Field: f.Field,
 			Code: f.Code, Message: f.Message})
 	}
-	return sound(what, parameters, c)
+	return reportProblems(what, parameters, c)
 }
 
-// what names the pipeline that would run.
-func what(t postgres.Target, r Request) string {
+// pipelineLabel names the pipeline that would run.
+func pipelineLabel(t postgres.Target, r Request) string {
 	if r.Draft != nil {
 		return "the draft"
 	}
@@ -186,35 +187,35 @@ func what(t postgres.Target, r Request) string {
 
 // checkSecrets fails for references to secrets that have no value, before anything
 // starts.
-func secrets(t postgres.Target, c *checks) error {
+func checkSecrets(t postgres.Target, c *checks) error {
 	names := pipeline.SecretNames(t.Pipeline)
 	for _, name := range names {
 		if slices.Contains(t.Secrets, name) {
 			continue
 		}
-		if err := c.note("secret", name, "", &controlplane.Error{Kind: controlplane.Conflict,
+		if err := c.record("secret", name, "", &controlplane.Error{Kind: controlplane.Conflict,
 			Code: "secret_missing", Field: "secrets." + name,
 			Message: fmt.Sprintf("the pipeline reads secret %s, which has no value", name),
 			Remedy:  "An admin sets it in project " + t.Project + "."}); err != nil {
 			return err
 		}
 	}
-	if c.failed("secret") {
+	if c.hasFailed("secret") {
 		return nil
 	}
-	c.ok("secret", "Each secret that it reads has a value.")
+	c.recordOK("secret", "Each secret that it reads has a value.")
 	return nil
 }
 
 // reportProblems adds the problems of a saved pipeline to the checks. It had none when
 // it was saved, but the project and our rules may have changed since.
-func sound(what string, problems []controlplane.Problem, c *checks) error {
+func reportProblems(what string, problems []controlplane.Problem, c *checks) error {
 	for _, p := range problems {
 		id := "schema"
 		if isReference(p.Code) {
 			id = "reference"
 		}
-		if err := c.note(id, p.Step, "", &controlplane.Error{Kind: controlplane.Conflict,
+		if err := c.record(id, p.Step, "", &controlplane.Error{Kind: controlplane.Conflict,
 			Code: "pipeline_outdated", Field: "pipeline." + p.Field,
 			Message: fmt.Sprintf("%s, step %s, %s: %s", what, cmp.Or(p.Step, "-"), p.Field,
 				p.Message),
@@ -223,11 +224,11 @@ func sound(what string, problems []controlplane.Problem, c *checks) error {
 			return err
 		}
 	}
-	if !c.failed("schema") {
-		c.ok("schema", "Every field fits its schema.")
+	if !c.hasFailed("schema") {
+		c.recordOK("schema", "Every field fits its schema.")
 	}
-	if !c.failed("reference") {
-		c.ok("reference", "Every reference leads somewhere.")
+	if !c.hasFailed("reference") {
+		c.recordOK("reference", "Every reference leads somewhere.")
 	}
 	return nil
 }
@@ -253,8 +254,8 @@ func versionProblems(problems []pipeline.Problem) error {
 	return e
 }
 
-// chosen lists the versions as people read them, in the order of the run.
-func chosen(p pipeline.Pipeline) []controlplane.ServiceVersion {
+// listVersions lists the versions as people read them, in the order of the run.
+func listVersions(p pipeline.Pipeline) []controlplane.ServiceVersion {
 	var all []controlplane.ServiceVersion
 	for _, key := range p.Order {
 		s, _ := p.Step(key)

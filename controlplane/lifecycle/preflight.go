@@ -31,10 +31,10 @@ func (l *Lifecycle) Preflight(
 	ctx context.Context, actor access.Actor, r Request,
 ) (out Preflight, err error) {
 	c := &checks{}
-	p, err := l.survey(ctx, actor, r, c)
-	if err == nil && p.env.ID != "" && !c.failed("project", "environment", "access", "pipeline") {
+	p, err := l.collectPlan(ctx, actor, r, c)
+	if err == nil && p.env.ID != "" && !c.hasFailed("project", "environment", "access", "pipeline") {
 		err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-			out.Nodes, err = fits(ctx, tx, r, p, c)
+			out.Nodes, err = checkFit(ctx, tx, r, p, c)
 			return err
 		})
 	}
@@ -42,15 +42,21 @@ func (l *Lifecycle) Preflight(
 	return out, err
 }
 
-// fits checks what creating checks under the nodes' lock.
-func fits(ctx context.Context, tx *postgres.Tx, r Request, p plan, c *checks) ([]Refusal, error) {
+// checkFit checks what creating checks under the nodes' lock.
+func checkFit(
+	ctx context.Context,
+	tx *postgres.Tx,
+	r Request,
+	p plan,
+	c *checks,
+) ([]Refusal, error) {
 	d := controlplane.Deployment{Name: r.Name, Environment: p.env.Name, Domain: p.env.Domain}
-	err := c.note("name", "", "The name is free.", nameIsFree(ctx, tx, d))
+	err := c.record("name", "", "The name is free.", nameIsFree(ctx, tx, d))
 	if err != nil || p.pipeline.Steps == nil {
 		return nil, err
 	}
-	if !c.failed("name") {
-		err = c.note("host", "", "Its addresses are free.", hostsAreFree(ctx, tx, d, p.pipeline))
+	if !c.hasFailed("name") {
+		err = c.record("host", "", "Its addresses are free.", hostsAreFree(ctx, tx, d, p.pipeline))
 		if err != nil {
 			return nil, err
 		}
@@ -65,20 +71,20 @@ func fits(ctx context.Context, tx *postgres.Tx, r Request, p plan, c *checks) ([
 	}
 	a := p.ask
 	a.MayWait = r.Wait
-	nodesSay := table(all, a)
-	if c.failed("platform") {
+	nodesSay := placementTable(all, a)
+	if c.hasFailed("platform") {
 		// The platform check has reported this already; look for other reasons.
 		a.Arches = nil
 	}
-	return nodesSay, room(all, a, r.Wait, c)
+	return nodesSay, checkRoom(all, a, r.Wait, c)
 }
 
 // placementTable is each node's result; the reason is empty for a node that could take
 // it.
-func table(all []Candidate, a Ask) []Refusal {
+func placementTable(all []Candidate, a Ask) []Refusal {
 	rows := make([]Refusal, len(all))
 	for i, n := range all {
-		rows[i] = Refusal{Node: n.Name, Reason: refuse(n, a), CPUFree: max(0, cpuFree(n)),
+		rows[i] = Refusal{Node: n.Name, Reason: refusalReason(n, a), CPUFree: max(0, cpuFree(n)),
 			MemoryFree: max(0, memoryFree(n))}
 	}
 	return rows
@@ -86,7 +92,7 @@ func table(all []Candidate, a Ask) []Refusal {
 
 // checkRoom reports shortage of disk, of address ranges, and of everything else as
 // separate checks. A node is short of disk if more disk alone would be enough.
-func room(all []Candidate, a Ask, wait bool, c *checks) error {
+func checkRoom(all []Candidate, a Ask, wait bool, c *checks) error {
 	node, refused := Place(all, a)
 	short := shortOf(all, a)
 	if node.ID != "" {
@@ -99,7 +105,7 @@ func room(all []Candidate, a Ask, wait bool, c *checks) error {
 		switch {
 		case node.ID == "" && (id == short || short == "" && id == "capacity"):
 			if wait && id == "capacity" && mayComeFree(all, a) {
-				c.unknown(id, "", "No node has room now; it would wait. "+waitsForRoom(refused))
+				c.recordUnknown(id, "", "No node has room now; it would wait. "+waitsForRoom(refused))
 				continue
 			}
 			none = noRoom(a, refused)
@@ -108,7 +114,7 @@ func room(all []Candidate, a Ask, wait bool, c *checks) error {
 		case node.ID == "" && short == "":
 			continue
 		}
-		if err := c.note(id, "", said, named(id, none)); err != nil {
+		if err := c.record(id, "", said, summarizeReasons(id, none)); err != nil {
 			return err
 		}
 	}
@@ -117,8 +123,8 @@ func room(all []Candidate, a Ask, wait bool, c *checks) error {
 
 func mayComeFree(all []Candidate, a Ask) bool {
 	return slices.ContainsFunc(all, func(n Candidate) bool {
-		why := unfit(n, a)
-		return why == "" || passes(why)
+		why := permanentReason(n, a)
+		return why == "" || isTransientReason(why)
 	})
 }
 
@@ -138,7 +144,7 @@ func shortOf(all []Candidate, a Ask) string {
 }
 
 // summarizeReasons replaces the message with all nodes' reasons in one line.
-func named(id string, err error) error {
+func summarizeReasons(id string, err error) error {
 	e, ok := err.(*controlplane.Error) //nolint:errorlint // It is our own, just made.
 	if !ok {
 		return err

@@ -59,9 +59,9 @@ func admitIn(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentI
 	for _, r := range rows {
 		entries[string(r.Run)] = r.QueueEntry
 	}
-	todo := Admit(now, candidates(nodes), waiting)
+	todo := Admit(now, newCandidates(nodes), waiting)
 	for _, s := range todo.Start {
-		if err := begin(ctx, tx, entries[s.Run], s); err != nil {
+		if err := startRun(ctx, tx, entries[s.Run], s); err != nil {
 			return err
 		}
 	}
@@ -70,7 +70,7 @@ func admitIn(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentI
 			return err
 		}
 	}
-	return stand(ctx, tx, entries, todo.Stand)
+	return updatePositions(ctx, tx, entries, todo.Stand)
 }
 
 func waitingOf(rows []controlplane.WaitingRun) ([]Waiting, error) {
@@ -89,8 +89,8 @@ func waitingOf(rows []controlplane.WaitingRun) ([]Waiting, error) {
 	return all, nil
 }
 
-// begin lets one run start, unless it was canceled before we had its row.
-func begin(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry, s Start) error {
+// startRun lets one run start, unless it was canceled before we had its row.
+func startRun(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry, s Start) error {
 	d, err := tx.LockDeployment(ctx, e.Deployment)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func begin(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry, s St
 		return err
 	}
 	if s.Node == "" {
-		if err := settle(ctx, tx, &d, e.Run, s); err != nil {
+		if err := assignWaitingRun(ctx, tx, &d, e.Run, s); err != nil {
 			return err
 		}
 	}
@@ -110,7 +110,7 @@ func begin(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry, s St
 }
 
 // assignWaitingRun stores the node of a run that waited for any node.
-func settle(ctx context.Context, tx *postgres.Tx, d *controlplane.Deployment,
+func assignWaitingRun(ctx context.Context, tx *postgres.Tx, d *controlplane.Deployment,
 	run controlplane.RunID, s Start) error {
 	d.NodeID, d.Node = controlplane.NodeID(s.On.ID), s.On.Name
 	d.GPUs, _ = gpusOf(s.On, s.Ask, s.On.Taken)
@@ -136,7 +136,7 @@ func tooLate(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry,
 		return err
 	}
 	why := "It waited until its deadline. " + s.Reason
-	if err := move(ctx, tx, d, controlplane.Failed, why, nil); err != nil {
+	if err := moveStatus(ctx, tx, d, controlplane.Failed, why, nil); err != nil {
 		return err
 	}
 	return tx.MoveRun(ctx, e.Run, controlplane.Failed, true,
@@ -145,8 +145,12 @@ func tooLate(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry,
 
 // updatePositions stores the positions of queued runs, and notifies watchers of those
 // that changed.
-func stand(ctx context.Context, tx *postgres.Tx, entries map[string]controlplane.QueueEntry,
-	all []Standing) error {
+func updatePositions(
+	ctx context.Context,
+	tx *postgres.Tx,
+	entries map[string]controlplane.QueueEntry,
+	all []Standing,
+) error {
 	for _, s := range all {
 		e := entries[s.Run]
 		news, err := tx.SetPosition(ctx, e.Run, s.Position, s.Reason)
@@ -165,9 +169,9 @@ func stand(ctx context.Context, tx *postgres.Tx, entries map[string]controlplane
 	return nil
 }
 
-// dismiss ends a deployment whose run never began: nothing of it is anywhere.
+// cancelQueued ends a deployment whose run never began: nothing of it is anywhere.
 // It reports whether it was one.
-func dismiss(
+func cancelQueued(
 	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment, why string,
 ) (bool, error) {
 	if d.Status != controlplane.Queued {
@@ -180,7 +184,7 @@ func dismiss(
 	if err := tx.SetGoal(ctx, d.ID, controlplane.GoalGone, true); err != nil {
 		return false, err
 	}
-	if err := move(ctx, tx, d, controlplane.Canceled, why, nil); err != nil {
+	if err := moveStatus(ctx, tx, d, controlplane.Canceled, why, nil); err != nil {
 		return false, err
 	}
 	return true, tx.ForgetHosts(ctx, d.ID)

@@ -26,7 +26,7 @@ func (l *Lifecycle) Recreate(ctx context.Context, actor access.Actor,
 	if err != nil {
 		return d, err
 	}
-	if err := l.published(ctx, d, "recreated"); err != nil {
+	if err := l.checkPublished(ctx, d, "recreated"); err != nil {
 		return d, err
 	}
 	if !d.Status.Gone() && (how.Name == "" || how.Name == d.Name) {
@@ -39,7 +39,7 @@ func (l *Lifecycle) Recreate(ctx context.Context, actor access.Actor,
 // likeBefore asks for what a deployment was.
 func likeBefore(d controlplane.Deployment, how Again) Request {
 	r := Request{Name: cmp.Or(how.Name, d.Name), Project: d.Project, Environment: d.Environment,
-		Versions: selected(d.Versions), From: d.ID, Priority: controlplane.DefaultPriority}
+		Versions: selectedTags(d.Versions), From: d.ID, Priority: controlplane.DefaultPriority}
 	if how.Pinned {
 		r.Version, r.Digests = d.Version, map[pipeline.StepKey]string{}
 		for _, v := range d.Versions {

@@ -8,13 +8,13 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// refuse returns the first reason against a node, or nothing: what the node
+// refusalReason returns the first reason against a node, or nothing: what the node
 // is, what is asked of it by name, then what is left of it.
-func refuse(n Candidate, ask Ask) string {
-	if reason := unfit(n, ask); reason != "" {
+func refusalReason(n Candidate, ask Ask) string {
+	if reason := permanentReason(n, ask); reason != "" {
 		return reason
 	}
-	return full(n, ask)
+	return capacityReason(n, ask)
 }
 
 // reasonNoSize passes within seconds: an agent reports its size right after it
@@ -24,11 +24,15 @@ const reasonNoSize = "It has not reported its size yet; try again in a few secon
 // reasonNoEngine passes as well, though it may take a person to start the engine.
 const reasonNoEngine = "Its container engine does not answer; its checks say what to do."
 
-// passes reports whether a reason ends by itself, or by starting an engine.
-func passes(reason string) bool { return reason == reasonNoSize || reason == reasonNoEngine }
+// isTransientReason reports whether a reason ends by itself, or by starting an engine.
+func isTransientReason(
+	reason string,
+) bool {
+	return reason == reasonNoSize || reason == reasonNoEngine
+}
 
-// unfit is what no waiting for others' room changes.
-func unfit(n Candidate, ask Ask) string {
+// permanentReason is what no waiting for others' room changes.
+func permanentReason(n Candidate, ask Ask) string {
 	switch {
 	case n.ID == ask.Avoid && n.ID != "":
 		return "It is the node that it leaves."
@@ -45,7 +49,7 @@ func unfit(n Candidate, ask Ask) string {
 	case n.Blocked != "":
 		return n.Blocked + " An admin must look at its checks."
 	}
-	if reason := unwanted(n, ask); reason != "" {
+	if reason := labelReason(n, ask); reason != "" {
 		return reason
 	}
 	switch unknown := n.CPU == 0 || n.Memory == 0; {
@@ -67,7 +71,7 @@ func unfit(n Candidate, ask Ask) string {
 func tooSmall(n Candidate, ask Ask) string {
 	if !runsOn(n, ask.Arches) {
 		return fmt.Sprintf("Its processor is %s, and the images are built for %s.", n.Arch,
-			listed(ask.Arches))
+			listArches(ask.Arches))
 	}
 	switch wanted := int64(ask.MemoryMiB) << 20; {
 	case n.CPU < ask.LargestCPU:
@@ -77,8 +81,8 @@ func tooSmall(n Candidate, ask Ask) string {
 		return fmt.Sprintf("It asks for %.2f CPU and the node has %.0f to give.", ask.CPU,
 			n.CPU*CPUOvercommit)
 	case n.Memory < wanted:
-		return fmt.Sprintf("It asks for %s of memory and the node has %s.", size(wanted),
-			size(n.Memory))
+		return fmt.Sprintf("It asks for %s of memory and the node has %s.", formatSize(wanted),
+			formatSize(n.Memory))
 	}
 	_, reason := gpusOf(n, ask, nil)
 	return reason
@@ -90,16 +94,16 @@ func runsOn(n Candidate, arches []string) bool {
 	return arches == nil || n.Arch == "" || slices.Contains(arches, n.Arch)
 }
 
-// listed names processors for people.
-func listed(arches []string) string {
+// listArches names processors for people.
+func listArches(arches []string) string {
 	if len(arches) == 0 {
 		return "different ones"
 	}
 	return strings.Join(arches, ", ")
 }
 
-// unwanted is what labels and taints say against a node.
-func unwanted(n Candidate, ask Ask) string {
+// labelReason is what labels and taints say against a node.
+func labelReason(n Candidate, ask Ask) string {
 	for _, s := range ask.Placement.Required {
 		if !s.Matches(n.Labels) {
 			return fmt.Sprintf("It has no label %s, which is required.", s)
@@ -111,7 +115,7 @@ func unwanted(n Candidate, ask Ask) string {
 		}
 	}
 	for _, t := range n.Settings.Taints {
-		if t.Effect == controlplane.NoSchedule && !tolerated(t, ask) {
+		if t.Effect == controlplane.NoSchedule && !isTolerated(t, ask) {
 			return fmt.Sprintf("It has the taint %s, which neither the project nor the "+
 				"environment tolerates.", t)
 		}
@@ -119,16 +123,16 @@ func unwanted(n Candidate, ask Ask) string {
 	return ""
 }
 
-// full is what may be different later.
-func full(n Candidate, ask Ask) string {
+// capacityReason is what may be different later.
+func capacityReason(n Candidate, ask Ask) string {
 	wanted := int64(ask.MemoryMiB) << 20
 	switch {
 	case n.DiskFree < diskFloor(n):
 		return fmt.Sprintf("Only %s of disk is free; it needs %s.",
-			size(n.DiskFree), size(diskFloor(n)))
+			formatSize(n.DiskFree), formatSize(diskFloor(n)))
 	case n.Subnets > 0 && n.Deployments >= n.Subnets:
 		return fmt.Sprintf("No address range is free: it has %s for deployments.",
-			count(n.Subnets, "range", "ranges"))
+			formatCount(n.Subnets, "range", "ranges"))
 	case cpuFree(n) < ask.CPU:
 		return fmt.Sprintf("%.2f CPU short.", ask.CPU-cpuFree(n))
 	case memoryFree(n) < wanted:
@@ -140,15 +144,15 @@ func full(n Candidate, ask Ask) string {
 	switch {
 	case n.Waiting > 0:
 		return fmt.Sprintf("%s earlier for room on it; choose to wait, or try later.",
-			count(n.Waiting, "deployment waits", "deployments wait"))
+			formatCount(n.Waiting, "deployment waits", "deployments wait"))
 	case !ask.MayWait && runsOver(n) > 0:
 		return fmt.Sprintf("It takes %s at a time and has %d; choose to wait, or try later.",
-			count(n.Settings.RunLimit, "run", "runs"), n.Runs+n.Queued)
+			formatCount(n.Settings.RunLimit, "run", "runs"), n.Runs+n.Queued)
 	}
 	return ""
 }
 
-func count(n int, one, more string) string {
+func formatCount(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one
 	}
@@ -156,9 +160,9 @@ func count(n int, one, more string) string {
 }
 
 func shortOfMemory(n Candidate, wanted int64) string {
-	text := size(wanted-memoryFree(n)) + " of memory short."
+	text := formatSize(wanted-memoryFree(n)) + " of memory short."
 	if n.ForeignMemory > n.Memory/10 {
-		text += " " + size(n.ForeignMemory) + " is used by processes that are not ours."
+		text += " " + formatSize(n.ForeignMemory) + " is used by processes that are not ours."
 	}
 	return text
 }
@@ -190,9 +194,9 @@ func gpusOf(n Candidate, ask Ask, taken []string) (ids []string, reason string) 
 }
 
 func fewGPUs(ask Ask, has int, now bool) string {
-	text := fmt.Sprintf("It has %s", count(has, "GPU", "GPUs"))
+	text := fmt.Sprintf("It has %s", formatCount(has, "GPU", "GPUs"))
 	if ask.GPUMemory > 0 {
-		text += fmt.Sprintf(" of %s or more", size(ask.GPUMemory))
+		text += fmt.Sprintf(" of %s or more", formatSize(ask.GPUMemory))
 	}
 	if now {
 		text += " free"
@@ -200,8 +204,8 @@ func fewGPUs(ask Ask, has int, now bool) string {
 	return fmt.Sprintf("%s; %d asked for.", text, ask.GPUs)
 }
 
-// size prints bytes for people.
-func size(bytes int64) string {
+// formatSize prints bytes for people.
+func formatSize(bytes int64) string {
 	if bytes < 1<<30 {
 		return fmt.Sprintf("%d MB", bytes>>20)
 	}

@@ -26,13 +26,13 @@ var patience = postgres.Patience{Away: 30 * time.Second, Silent: 30 * time.Secon
 // errCalledOff ends the work on a relocation that was canceled.
 var errCalledOff = errors.New("the move was called off")
 
-// relocate has a deployment go to another node together with its volumes.
-func relocate(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+// startRelocation has a deployment go to another node together with its volumes.
+func startRelocation(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	d controlplane.Deployment, p plan) error {
-	if err := bound(d, p.pipeline); err != nil {
+	if err := checkMovable(d, p.pipeline); err != nil {
 		return err
 	}
-	s, err := choose(ctx, tx, d.EnvironmentID, p.ask, false)
+	s, err := choosePlacement(ctx, tx, d.EnvironmentID, p.ask, false)
 	if err != nil {
 		return err
 	}
@@ -40,15 +40,15 @@ func relocate(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 		actor.Name()); err != nil {
 		return err
 	}
-	return tellMove(ctx, tx, d, "goes to node "+s.node.Name+" with its volumes")
+	return notifyMove(ctx, tx, d, "goes to node "+s.node.Name+" with its volumes")
 }
 
-// bound refuses what cannot leave its node together with its volumes.
-func bound(d controlplane.Deployment, p pipeline.Pipeline) error {
-	if len(volumes(p, func(pipeline.Volume) bool { return true })) == 0 {
+// checkMovable refuses what cannot leave its node together with its volumes.
+func checkMovable(d controlplane.Deployment, p pipeline.Pipeline) error {
+	if len(volumeNames(p, func(pipeline.Volume) bool { return true })) == 0 {
 		return nil
 	}
-	if stay := volumes(p, func(v pipeline.Volume) bool { return v.Stays }); len(stay) > 0 {
+	if stay := volumeNames(p, func(v pipeline.Volume) bool { return v.Stays }); len(stay) > 0 {
 		return &controlplane.Error{Kind: controlplane.Conflict, Code: "has_volumes",
 			Message: fmt.Sprintf("the pipeline says that volumes of deployment %s stay on their node: %s",
 				d.Name, strings.Join(stay, ", ")),
@@ -62,8 +62,8 @@ func bound(d controlplane.Deployment, p pipeline.Pipeline) error {
 	return nil
 }
 
-// volumes names those that are so, as service/volume.
-func volumes(p pipeline.Pipeline, so func(pipeline.Volume) bool) (all []string) {
+// volumeNames names those that are so, as service/volume.
+func volumeNames(p pipeline.Pipeline, so func(pipeline.Volume) bool) (all []string) {
 	for _, s := range p.Steps {
 		if s.Service == nil {
 			continue
@@ -79,7 +79,7 @@ func volumes(p pipeline.Pipeline, so func(pipeline.Volume) bool) (all []string) 
 }
 
 // notifyMove stores the progress and notifies watchers.
-func tellMove(
+func notifyMove(
 	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment, detail string,
 ) error {
 	if err := tx.SetDetail(ctx, d.ID, detail); err != nil {
@@ -89,9 +89,9 @@ func tellMove(
 	return err
 }
 
-// relocating runs do with a deployment and its relocation, which is nil when that
+// withRelocation runs do with a deployment and its relocation, which is nil when that
 // attempt has ended.
-func (l *Lifecycle) relocating(ctx context.Context, actor access.Actor,
+func (l *Lifecycle) withRelocation(ctx context.Context, actor access.Actor,
 	a controlplane.Attempt,
 	do func(*postgres.Tx, controlplane.Deployment, *controlplane.Relocation) error) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -132,7 +132,7 @@ func (l *Lifecycle) TakeRelocation(
 		return j, err
 	}
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		j, err = journey(ctx, tx, a)
+		j, err = readJourney(ctx, tx, a)
 		return err
 	})
 	if err != nil {
@@ -143,8 +143,8 @@ func (l *Lifecycle) TakeRelocation(
 	return j, nil
 }
 
-// journey is empty when the attempt has ended.
-func journey(ctx context.Context, tx *postgres.Tx, a controlplane.Attempt) (
+// readJourney is empty when the attempt has ended.
+func readJourney(ctx context.Context, tx *postgres.Tx, a controlplane.Attempt) (
 	j controlplane.Journey, err error) {
 	d, err := tx.Deployment(ctx, a.Deployment)
 	if err != nil {
@@ -186,14 +186,14 @@ func volumesToCopy(p pipeline.Pipeline) (all []controlplane.VolumeName) {
 // reports whether the relocation is still wanted.
 func (l *Lifecycle) SeeRelocation(ctx context.Context, actor access.Actor,
 	a controlplane.Attempt, holder string, done int64) (wanted bool, err error) {
-	err = l.relocating(ctx, actor, a,
+	err = l.withRelocation(ctx, actor, a,
 		func(tx *postgres.Tx, d controlplane.Deployment, r *controlplane.Relocation) error {
 			wanted, err = tx.SeeRelocation(ctx, a, holder)
 			if err != nil || !wanted || done == 0 {
 				return err
 			}
-			return tellMove(ctx, tx, d, fmt.Sprintf("goes to node %s: %s of about %s copied", r.Node,
-				size(done), size(max(done, r.Bytes))))
+			return notifyMove(ctx, tx, d, fmt.Sprintf("goes to node %s: %s of about %s copied", r.Node,
+				formatSize(done), formatSize(max(done, r.Bytes))))
 		})
 	return wanted, err
 }
@@ -202,13 +202,13 @@ func (l *Lifecycle) SeeRelocation(ctx context.Context, actor access.Actor,
 func (l *Lifecycle) RelocationCopied(
 	ctx context.Context, actor access.Actor, j controlplane.Journey,
 ) error {
-	return l.relocating(ctx, actor, j.Attempt,
+	return l.withRelocation(ctx, actor, j.Attempt,
 		func(tx *postgres.Tx, d controlplane.Deployment, r *controlplane.Relocation) error {
 			if r == nil || r.Phase != controlplane.Copying {
 				return errCalledOff
 			}
 			r.Phase, r.Resume = controlplane.Starting, j.Resume
-			return advance(ctx, tx, d, controlplane.Copying, *r,
+			return advanceRelocation(ctx, tx, d, controlplane.Copying, *r,
 				"starts on node "+r.Node+", where its volumes are copied to")
 		})
 }
@@ -217,7 +217,7 @@ func (l *Lifecycle) RelocationCopied(
 func (l *Lifecycle) CallOff(
 	ctx context.Context, actor access.Actor, a controlplane.Attempt, why string,
 ) error {
-	return l.relocating(ctx, actor, a,
+	return l.withRelocation(ctx, actor, a,
 		func(tx *postgres.Tx, d controlplane.Deployment, r *controlplane.Relocation) error {
 			return callOff(ctx, tx, d, r, why)
 		})
@@ -256,10 +256,10 @@ func callOff(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	if err != nil || why == "" {
 		return err
 	}
-	return tellMove(ctx, tx, d, "was not moved to node "+r.Node+": "+why)
+	return notifyMove(ctx, tx, d, "was not moved to node "+r.Node+": "+why)
 }
 
-func advance(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+func advanceRelocation(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	from controlplane.RelocationPhase, r controlplane.Relocation, detail string) error {
 	moved, err := tx.MoveRelocation(ctx, d, from, r)
 	if err == nil && !moved {
@@ -268,7 +268,7 @@ func advance(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	if err != nil {
 		return err
 	}
-	return tellMove(ctx, tx, d, detail)
+	return notifyMove(ctx, tx, d, detail)
 }
 
 // applyElsewhere takes the report of a node that the deployment is not on.
@@ -294,7 +294,7 @@ func (l *Lifecycle) applyElsewhere(
 	}
 	switch r.Status {
 	case controlplane.Ready:
-		return land(ctx, tx, d, *to)
+		return switchNode(ctx, tx, d, *to)
 	case controlplane.Undoing, controlplane.Failed, controlplane.Stuck:
 		return callOff(ctx, tx, d, to, r.Message)
 	}
@@ -312,8 +312,8 @@ func goesTo(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	return d.NodeID == node || r.NodeID == node && r.Phase != controlplane.Clearing, nil
 }
 
-// land makes the node that a deployment went to its own.
-func land(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+// switchNode makes the node that a deployment went to its own.
+func switchNode(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	r controlplane.Relocation) error {
 	if r.Phase != controlplane.Starting {
 		return nil
@@ -324,7 +324,7 @@ func land(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 		return err
 	}
 	r.Phase, r.NodeID = controlplane.Clearing, left
-	if err := advance(ctx, tx, d, controlplane.Starting, r,
+	if err := advanceRelocation(ctx, tx, d, controlplane.Starting, r,
 		"moved from node "+leftName+" with its volumes"); err != nil {
 		return err
 	}
@@ -333,7 +333,7 @@ func land(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 
 // endForeignRelocations ends what deployments of other nodes still have to do with a
 // node that is forgotten.
-func leaveAlone(ctx context.Context, tx *postgres.Tx, n controlplane.Node) error {
+func endForeignRelocations(ctx context.Context, tx *postgres.Tx, n controlplane.Node) error {
 	ids, err := tx.RelocationsTo(ctx, n.ID)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 func (l *Lifecycle) RelocationMeasured(
 	ctx context.Context, actor access.Actor, j controlplane.Journey,
 ) error {
-	return l.relocating(ctx, actor, j.Attempt,
+	return l.withRelocation(ctx, actor, j.Attempt,
 		func(tx *postgres.Tx, d controlplane.Deployment, r *controlplane.Relocation) error {
 			if r == nil || r.Phase != controlplane.Measuring {
 				return errCalledOff
@@ -24,10 +24,10 @@ func (l *Lifecycle) RelocationMeasured(
 				return err
 			}
 			if room < j.Bytes {
-				return noRoomFor(*r, "its volumes hold "+size(j.Bytes), room)
+				return noRoomFor(*r, "its volumes hold "+formatSize(j.Bytes), room)
 			}
 			r.Phase, r.Bytes = controlplane.Copying, j.Bytes
-			return advance(ctx, tx, d, controlplane.Measuring, *r,
+			return advanceRelocation(ctx, tx, d, controlplane.Measuring, *r,
 				"stops, to take its volumes to node "+r.Node)
 		})
 }
@@ -38,7 +38,7 @@ func (l *Lifecycle) RelocationMeasured(
 func (l *Lifecycle) RelocationGrew(
 	ctx context.Context, actor access.Actor, a controlplane.Attempt, done int64,
 ) (bytes int64, err error) {
-	err = l.relocating(ctx, actor, a,
+	err = l.withRelocation(ctx, actor, a,
 		func(tx *postgres.Tx, _ controlplane.Deployment, r *controlplane.Relocation) error {
 			if r == nil || r.Phase != controlplane.Copying {
 				return errCalledOff
@@ -52,7 +52,7 @@ func (l *Lifecycle) RelocationGrew(
 			measured := r.Bytes
 			if r.Bytes = 2 * done; room < r.Bytes {
 				return noRoomFor(*r, fmt.Sprintf("its volumes take more than the %s that were measured",
-					size(measured)), room)
+					formatSize(measured)), room)
 			}
 			bytes = r.Bytes
 			wanted, err := tx.PromiseRoom(ctx, *r)
@@ -78,11 +78,11 @@ func roomFor(
 	if err != nil {
 		return 0, err
 	}
-	to := candidate(postgres.PlacementNode{Node: n})
+	to := newCandidate(postgres.PlacementNode{Node: n})
 	return max(0, to.DiskFree-diskFloor(to)-promised), nil
 }
 
 func noRoomFor(r controlplane.Relocation, need string, room int64) error {
 	return &controlplane.Error{Kind: controlplane.Exhausted, Code: "no_room",
-		Message: fmt.Sprintf("%s, and node %s has room for %s", need, r.Node, size(room))}
+		Message: fmt.Sprintf("%s, and node %s has room for %s", need, r.Node, formatSize(room))}
 }

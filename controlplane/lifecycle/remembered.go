@@ -15,7 +15,7 @@ const mostRemembered = 4096
 
 // cachedDeployment is what was read of a deployment. It is shared and must not be
 // changed.
-type known struct {
+type cachedDeployment struct {
 	deployment controlplane.Deployment
 	hosts      []controlplane.Host
 	expires    time.Time
@@ -27,25 +27,25 @@ type known struct {
 // deploymentCache saves lists from reading unchanged deployments again. What it
 // returns is never older than the caller's transaction, because the rows' versions are
 // queried each time.
-type memory struct {
-	all *lru.Cache[controlplane.DeploymentID, known]
+type deploymentCache struct {
+	all *lru.Cache[controlplane.DeploymentID, cachedDeployment]
 }
 
-func newMemory() memory {
+func newMemory() deploymentCache {
 	// Only a size below one is an error.
-	all, _ := lru.New[controlplane.DeploymentID, known](mostRemembered)
-	return memory{all: all}
+	all, _ := lru.New[controlplane.DeploymentID, cachedDeployment](mostRemembered)
+	return deploymentCache{all: all}
 }
 
-// deployments are those of the ids that are still there, in that order.
-func (m memory) deployments(
+// load are those of the ids that are still there, in that order.
+func (m deploymentCache) load(
 	ctx context.Context, tx *postgres.Tx, ids []controlplane.DeploymentID,
-) ([]known, error) {
+) ([]cachedDeployment, error) {
 	states, err := tx.DeploymentStates(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	found := make(map[controlplane.DeploymentID]known, len(ids))
+	found := make(map[controlplane.DeploymentID]cachedDeployment, len(ids))
 	var missing []controlplane.DeploymentID
 	for _, id := range ids {
 		if k, ok := m.all.Get(id); ok && k.state == states[id] {
@@ -54,10 +54,10 @@ func (m memory) deployments(
 			missing = append(missing, id)
 		}
 	}
-	if err := m.read(ctx, tx, missing, states, found); err != nil {
+	if err := m.readMissing(ctx, tx, missing, states, found); err != nil {
 		return nil, err
 	}
-	all := make([]known, 0, len(ids))
+	all := make([]cachedDeployment, 0, len(ids))
 	for _, id := range ids {
 		if k, ok := found[id]; ok {
 			all = append(all, k)
@@ -66,9 +66,13 @@ func (m memory) deployments(
 	return all, nil
 }
 
-func (m memory) read(ctx context.Context, tx *postgres.Tx, ids []controlplane.DeploymentID,
+func (m deploymentCache) readMissing(
+	ctx context.Context,
+	tx *postgres.Tx,
+	ids []controlplane.DeploymentID,
 	states map[controlplane.DeploymentID]string,
-	into map[controlplane.DeploymentID]known) error {
+	into map[controlplane.DeploymentID]cachedDeployment,
+) error {
 	rows, err := tx.Deployments(ctx, ids)
 	if err != nil {
 		return err
@@ -86,7 +90,7 @@ func (m memory) read(ctx context.Context, tx *postgres.Tx, ids []controlplane.De
 // only.
 func readKnown(
 	ctx context.Context, tx *postgres.Tx, rows []controlplane.Deployment,
-) ([]known, error) {
+) ([]cachedDeployment, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
@@ -106,9 +110,9 @@ func readKnown(
 	if err != nil {
 		return nil, err
 	}
-	all := make([]known, len(rows))
+	all := make([]cachedDeployment, len(rows))
 	for i, d := range rows {
-		all[i] = known{deployment: d, hosts: hosts[d.ID], expires: expiries[d.ID],
+		all[i] = cachedDeployment{deployment: d, hosts: hosts[d.ID], expires: expiries[d.ID],
 			life: lives[d.ID]}
 	}
 	return all, nil

@@ -44,7 +44,7 @@ func (l *Lifecycle) Apply(ctx context.Context, actor access.Actor, all ...Report
 		ended = nil
 		book := newLedger(tx)
 		for _, r := range all {
-			moved, err := l.apply(ctx, book, r)
+			moved, err := l.applyReport(ctx, book, r)
 			if err != nil {
 				return err
 			}
@@ -73,15 +73,15 @@ func (r Report) Failpoint() string {
 	return "report"
 }
 
-// apply returns the step that moved, if one did.
-func (l *Lifecycle) apply(
-	ctx context.Context, book *ledger, r Report,
+// applyReport returns the step that moved, if one did.
+func (l *Lifecycle) applyReport(
+	ctx context.Context, book *reportTx, r Report,
 ) (moved controlplane.StepRow, err error) {
-	fresh, err := book.fresh(ctx, r.Node, r.Seq)
+	fresh, err := book.advanceSeq(ctx, r.Node, r.Seq)
 	if err != nil || !fresh {
 		return moved, err
 	}
-	d, err := book.deployment(ctx, r.Deployment)
+	d, err := book.lockedDeployment(ctx, r.Deployment)
 	if controlplane.KindOf(err) == controlplane.NotFound {
 		return moved, nil
 	}
@@ -89,24 +89,24 @@ func (l *Lifecycle) apply(
 		return moved, err
 	}
 	if d.NodeID != r.Node {
-		if err := book.forget(ctx); err != nil {
+		if err := book.flush(ctx); err != nil {
 			return moved, err
 		}
 		return moved, l.applyElsewhere(ctx, book.Tx, d, r)
 	}
 	if r.Step != nil {
 		moved, err = l.applyStep(ctx, book, d, r)
-	} else if err = book.write(ctx); err == nil {
+	} else if err = book.writeDetail(ctx); err == nil {
 		err = applyStatus(ctx, book.Tx, d, r)
 	}
 	if err != nil {
 		return moved, err
 	}
-	return moved, book.moved(ctx, r)
+	return moved, book.forgetChanged(ctx, r)
 }
 
 // applyStep stores a fact about a run's step, whatever the generation.
-func (l *Lifecycle) applyStep(ctx context.Context, book *ledger, d controlplane.Deployment,
+func (l *Lifecycle) applyStep(ctx context.Context, book *reportTx, d controlplane.Deployment,
 	r Report) (moved controlplane.StepRow, err error) {
 	run, err := book.runOf(ctx, r.Run)
 	if err != nil || run.Deployment != d.ID {
@@ -126,7 +126,7 @@ func (l *Lifecycle) applyStep(ctx context.Context, book *ledger, d controlplane.
 }
 
 // tellStep changes what hangs on a step that moved.
-func tellStep(ctx context.Context, book *ledger, d controlplane.Deployment,
+func tellStep(ctx context.Context, book *reportTx, d controlplane.Deployment,
 	run controlplane.Run, moved controlplane.StepRow, r Report) error {
 	step := *r.Step
 	step.Run, step.Code, step.Message = r.Run, r.Code, r.Message
@@ -175,7 +175,7 @@ func stepHealth(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	if err != nil || !changed {
 		return err
 	}
-	return tellHealth(ctx, tx, d, changed)
+	return notifyHealth(ctx, tx, d, changed)
 }
 
 func stepDetail(s controlplane.StepRow) string {
@@ -200,12 +200,12 @@ func applyStatus(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment
 	if r.Generation != d.Generation || !d.Status.CanMove(to) || to == d.Status {
 		return nil
 	}
-	if err := move(ctx, tx, d, to, statusDetail(d, r, to), r.Left); err != nil {
+	if err := moveStatus(ctx, tx, d, to, statusDetail(d, r, to), r.Left); err != nil {
 		return err
 	}
 	if r.Code != "" && d.Goal == controlplane.GoalPresent {
 		f := &controlplane.Failure{Code: r.Code, Message: r.Message}
-		if err := tx.MoveRun(ctx, d.RunID, to, ended(to), f); err != nil {
+		if err := tx.MoveRun(ctx, d.RunID, to, isEnded(to), f); err != nil {
 			return err
 		}
 	}
@@ -253,9 +253,9 @@ func (l *Lifecycle) ObserveHealth(ctx context.Context, actor access.Actor,
 	}
 	slices.SortFunc(all, func(a, b controlplane.ServiceHealth) int {
 		if a.Deployment != b.Deployment {
-			return compare(a.Deployment, b.Deployment)
+			return compareIDs(a.Deployment, b.Deployment)
 		}
-		return compare(a.Step, b.Step)
+		return compareIDs(a.Step, b.Step)
 	})
 	for len(all) > 0 {
 		n := 1
@@ -263,7 +263,7 @@ func (l *Lifecycle) ObserveHealth(ctx context.Context, actor access.Actor,
 			n++
 		}
 		err := l.store.InTx(ctx, func(tx *postgres.Tx) error {
-			return observe(ctx, tx, node, all[:n])
+			return storeHealth(ctx, tx, node, all[:n])
 		})
 		if err != nil {
 			return err
@@ -275,7 +275,7 @@ func (l *Lifecycle) ObserveHealth(ctx context.Context, actor access.Actor,
 
 // storeHealth stores the health of one deployment's services. Whether the deployment
 // is degraded is decided after all of it is stored.
-func observe(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID,
+func storeHealth(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID,
 	all []controlplane.ServiceHealth) error {
 	d, err := tx.LockDeployment(ctx, all[0].Deployment)
 	if controlplane.KindOf(err) == controlplane.NotFound {
@@ -295,13 +295,13 @@ func observe(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID,
 		}
 		changed = changed || news
 	}
-	return tellHealth(ctx, tx, d, changed)
+	return notifyHealth(ctx, tx, d, changed)
 }
 
 // notifyHealth notifies of stored health, and whether the deployment is degraded by
 // it. It is also called when something that hid bad health, such as a move to another
 // node, has ended.
-func tellHealth(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+func notifyHealth(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	changed bool) error {
 	flipped, err := tx.RefreshDegraded(ctx, d.ID)
 	if err != nil {
@@ -326,7 +326,7 @@ func (l *Lifecycle) ObserveProgress(
 	return l.store.InTx(ctx, func(tx *postgres.Tx) error { return tx.PutProgress(ctx, p) })
 }
 
-func compare[T ~string](a, b T) int {
+func compareIDs[T ~string](a, b T) int {
 	switch {
 	case a < b:
 		return -1

@@ -36,7 +36,7 @@ type resolved struct {
 
 // commonArches are the architectures that every image runs on; nil when no image
 // declares any.
-func (r resolved) arches() (all []string) {
+func (r resolved) commonArches() (all []string) {
 	for _, q := range r.asked {
 		switch {
 		case len(q.facts.Arches) == 0:
@@ -53,12 +53,12 @@ func (r resolved) arches() (all []string) {
 // resolveVersions resolves each service's tag to a digest, and checks that the
 // plugins' images exist, asking all registries at once. The service's tag rule is
 // checked first. A nil result means that a check failed.
-func (l *Lifecycle) resolve(ctx context.Context, actor access.Actor, p pipeline.Pipeline,
+func (l *Lifecycle) resolveVersions(ctx context.Context, actor access.Actor, p pipeline.Pipeline,
 	r Request, c *checks) (*resolved, error) {
-	out := &resolved{versions: wanted(p, r)}
+	out := &resolved{versions: wantedVersions(p, r)}
 	if _, problems := pipeline.WithVersions(p, out.versions); len(problems) > 0 {
 		for _, one := range problems {
-			err := c.note("version", string(one.Step), "", versionProblems([]pipeline.Problem{one}))
+			err := c.record("version", string(one.Step), "", versionProblems([]pipeline.Problem{one}))
 			if c.stop {
 				err = versionProblems(problems)
 			}
@@ -70,7 +70,7 @@ func (l *Lifecycle) resolve(ctx context.Context, actor access.Actor, p pipeline.
 	}
 	out.asked = toAsk(p, out.versions, r)
 	l.askAll(ctx, actor, out.asked)
-	if err := told(out, c); err != nil || c.failed("tag", "registry", "plugin") {
+	if err := recordAnswers(out, c); err != nil || c.hasFailed("tag", "registry", "plugin") {
 		return nil, err
 	}
 	return out, nil
@@ -78,7 +78,7 @@ func (l *Lifecycle) resolve(ctx context.Context, actor access.Actor, p pipeline.
 
 // wantedVersions is the chosen tag of each service, or else the pipeline's; digests
 // are filled in later.
-func wanted(p pipeline.Pipeline, r Request) map[pipeline.StepKey]pipeline.Version {
+func wantedVersions(p pipeline.Pipeline, r Request) map[pipeline.StepKey]pipeline.Version {
 	all := map[pipeline.StepKey]pipeline.Version{}
 	for key, tag := range r.Versions {
 		all[key] = pipeline.Version{Tag: tag, Digest: unresolved}
@@ -134,7 +134,7 @@ func (l *Lifecycle) askAll(ctx context.Context, actor access.Actor, all []*image
 }
 
 // recordAnswers records the registries' answers as checks, and fills in the digests.
-func told(r *resolved, c *checks) error {
+func recordAnswers(r *resolved, c *checks) error {
 	silent := map[string]bool{}
 	for _, q := range r.asked {
 		id, field := "tag", "versions."+string(q.step)
@@ -143,7 +143,7 @@ func told(r *resolved, c *checks) error {
 			id, field = "plugin", "pipeline."+string(q.step)
 			said = fmt.Sprintf("The registry has %s:%s.", q.image.Repository, q.image.Tag)
 		}
-		if err := c.note(problemCheck(q.err, id), string(q.step), said,
+		if err := c.record(problemCheck(q.err, id), string(q.step), said,
 			inField(field, q.err)); err != nil {
 			return err
 		}
@@ -155,7 +155,7 @@ func told(r *resolved, c *checks) error {
 	}
 	for _, host := range slices.Sorted(maps.Keys(silent)) {
 		if !silent[host] {
-			if err := c.note("registry", host, host+" lets us read its images.", nil); err != nil {
+			if err := c.record("registry", host, host+" lets us read its images.", nil); err != nil {
 				return err
 			}
 		}
@@ -163,11 +163,11 @@ func told(r *resolved, c *checks) error {
 	return nil
 }
 
-// platforms checks that a node of the environment can run each image.
-func (l *Lifecycle) platforms(ctx context.Context, p plan, r resolved, c *checks) error {
+// checkPlatforms checks that a node of the environment can run each image.
+func (l *Lifecycle) checkPlatforms(ctx context.Context, p plan, r resolved, c *checks) error {
 	if p.ask.Arches == nil {
 		for _, q := range r.asked {
-			c.unknown("platform", string(q.step), "The image does not say what it is built for.")
+			c.recordUnknown("platform", string(q.step), "The image does not say what it is built for.")
 		}
 		return nil
 	}
@@ -177,11 +177,11 @@ func (l *Lifecycle) platforms(ctx context.Context, p plan, r resolved, c *checks
 	}
 	for _, q := range r.asked {
 		if len(q.facts.Arches) == 0 {
-			c.unknown("platform", string(q.step), "The image does not say what it is built for.")
+			c.recordUnknown("platform", string(q.step), "The image does not say what it is built for.")
 			continue
 		}
 		said := "A node can run " + strings.Join(q.facts.Arches, ", ") + "."
-		if err := c.note("platform", string(q.step), said, unrunnable(q, nodes)); err != nil {
+		if err := c.record("platform", string(q.step), said, platformError(q, nodes)); err != nil {
 			return err
 		}
 	}
@@ -193,14 +193,14 @@ func (l *Lifecycle) enabledNodes(
 ) (all []Candidate, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
 		nodes, err := tx.PlacementNodes(ctx, env)
-		all = slices.DeleteFunc(candidates(nodes), func(n Candidate) bool { return !n.Enabled })
+		all = slices.DeleteFunc(newCandidates(nodes), func(n Candidate) bool { return !n.Enabled })
 		return err
 	})
 	return all, err
 }
 
-// unrunnable refuses an image that no node can run.
-func unrunnable(q *imageQuestion, nodes []Candidate) error {
+// platformError refuses an image that no node can run.
+func platformError(q *imageQuestion, nodes []Candidate) error {
 	var have []string
 	for _, n := range nodes {
 		if runsOn(n, q.facts.Arches) {

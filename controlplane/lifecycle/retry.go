@@ -27,25 +27,25 @@ func (l *Lifecycle) Retry(ctx context.Context, actor access.Actor, id controlpla
 	if err != nil {
 		return d, err
 	}
-	if err := l.published(ctx, d, "retried"); err != nil {
+	if err := l.checkPublished(ctx, d, "retried"); err != nil {
 		return d, err
 	}
 	r := Request{Name: d.Name, Project: d.Project, Environment: d.Environment,
-		Versions: selected(d.Versions)}
+		Versions: selectedTags(d.Versions)}
 	if how.SameVersion {
 		r.Version = d.Version
 	}
-	p, err := l.plan(ctx, actor, r)
+	p, err := l.makePlan(ctx, actor, r)
 	if err != nil {
-		return d, l.refused(ctx, actor, "retry", d.Name, err)
+		return d, l.recordRefusal(ctx, actor, "retry", d.Name, err)
 	}
-	return l.change(ctx, actor, "retry deployment", access.WriteDeployment, id,
+	return l.changeDeployment(ctx, actor, "retry deployment", access.WriteDeployment, id,
 		func(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
-			return l.again(ctx, tx, actor, d, p, how.Patience)
+			return l.retryRun(ctx, tx, actor, d, p, how.Patience)
 		})
 }
 
-func (l *Lifecycle) again(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+func (l *Lifecycle) retryRun(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	d controlplane.Deployment, p plan, patience *time.Duration) error {
 	if d.Status != controlplane.Failed {
 		return wrongState(d, "retried", "Only a failed deployment is retried.")
@@ -53,18 +53,18 @@ func (l *Lifecycle) again(ctx context.Context, tx *postgres.Tx, actor access.Act
 	if err := notDisputed(ctx, tx, d); err != nil {
 		return err
 	}
-	before, err := asBefore(ctx, tx, d)
+	before, err := requestAsBefore(ctx, tx, d)
 	if err != nil {
 		return err
 	}
 	if patience != nil {
 		before.Patience = *patience
 	}
-	spot, err := choose(ctx, tx, d.EnvironmentID, p.ask, before.Wait)
+	spot, err := choosePlacement(ctx, tx, d.EnvironmentID, p.ask, before.Wait)
 	if err != nil {
 		return err
 	}
-	reserve(&d, &p, spot.node)
+	assignNode(&d, &p, spot.node)
 	if err := tx.Replace(ctx, d); err != nil {
 		return err
 	}
@@ -78,14 +78,14 @@ func (l *Lifecycle) again(ctx context.Context, tx *postgres.Tx, actor access.Act
 	if err != nil {
 		return err
 	}
-	if err := tx.ReplaceHosts(ctx, d.ID, hosts(d, p.pipeline)); err != nil {
+	if err := tx.ReplaceHosts(ctx, d.ID, deploymentHosts(d, p.pipeline)); err != nil {
 		return err
 	}
 	return l.insertRun(ctx, tx, actor, d, p, spot, before)
 }
 
-// asBefore waits like the run before: as ready to, as important, and as long.
-func asBefore(ctx context.Context, tx *postgres.Tx,
+// requestAsBefore waits like the run before: as ready to, as important, and as long.
+func requestAsBefore(ctx context.Context, tx *postgres.Tx,
 	d controlplane.Deployment) (controlplane.QueueEntry, error) {
 	next := controlplane.QueueEntry{Priority: controlplane.DefaultPriority}
 	all, err := tx.QueueOf(ctx, false, d.ID)
@@ -101,7 +101,7 @@ func asBefore(ctx context.Context, tx *postgres.Tx,
 }
 
 // selectedTags returns the tags that people chose; pinned ones follow the pipeline.
-func selected(versions []controlplane.ServiceVersion) map[pipeline.StepKey]string {
+func selectedTags(versions []controlplane.ServiceVersion) map[pipeline.StepKey]string {
 	tags := map[pipeline.StepKey]string{}
 	for _, v := range versions {
 		if v.TagMode == pipeline.Selectable {

@@ -24,7 +24,7 @@ type RunView struct {
 func (l *Lifecycle) Runs(ctx context.Context, actor access.Actor,
 	id controlplane.DeploymentID) (all []RunView, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		d, err := readable(ctx, tx, actor, id)
+		d, err := readDeployment(ctx, tx, actor, id)
 		if err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (l *Lifecycle) Runs(ctx context.Context, actor access.Actor,
 func (l *Lifecycle) Run(ctx context.Context, actor access.Actor,
 	id controlplane.DeploymentID, number int) (v RunView, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		d, err := readable(ctx, tx, actor, id)
+		d, err := readDeployment(ctx, tx, actor, id)
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func runView(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	if err != nil {
 		return RunView{}, err
 	}
-	v := RunView{Run: r, Steps: steps, Versions: chosen(r.Pipeline)}
+	v := RunView{Run: r, Steps: steps, Versions: listVersions(r.Pipeline)}
 	queue, err := tx.QueueOf(ctx, false, d.ID)
 	if err != nil {
 		return RunView{}, err

@@ -21,7 +21,7 @@ type Drawn struct {
 func (l *Lifecycle) PreflightDraft(
 	ctx context.Context, actor access.Actor, r Request, drawn Drawn,
 ) (Preflight, error) {
-	r, problems, err := l.drawn(ctx, actor, r, drawn)
+	r, problems, err := l.preparePreview(ctx, actor, r, drawn)
 	if err != nil {
 		return Preflight{}, err
 	}
@@ -29,11 +29,11 @@ func (l *Lifecycle) PreflightDraft(
 		return l.Preflight(ctx, actor, r)
 	}
 	c, p := &checks{}, plan{}
-	if err := l.aim(ctx, actor, r, c, &p); err != nil {
+	if err := l.resolveTarget(ctx, actor, r, c, &p); err != nil {
 		return Preflight{}, err
 	}
-	err = sound("the draft", problems, c)
-	c.unknown("tag", "", "Images and room are looked at once the draft has no problem.")
+	err = reportProblems("the draft", problems, c)
+	c.recordUnknown("tag", "", "Images and room are looked at once the draft has no problem.")
 	return Preflight{Checks: c.all}, err
 }
 
@@ -42,19 +42,19 @@ func (l *Lifecycle) PreflightDraft(
 func (l *Lifecycle) Scratch(
 	ctx context.Context, actor access.Actor, r Request, drawn Drawn,
 ) (controlplane.Deployment, error) {
-	r, problems, err := l.drawn(ctx, actor, r, drawn)
+	r, problems, err := l.preparePreview(ctx, actor, r, drawn)
 	if err == nil {
-		err = sound("the draft", problems, &checks{stop: true})
+		err = reportProblems("the draft", problems, &checks{stop: true})
 	}
 	if err != nil {
-		return controlplane.Deployment{}, l.refused(ctx, actor, "create", r.Name, err)
+		return controlplane.Deployment{}, l.recordRefusal(ctx, actor, "create", r.Name, err)
 	}
 	return l.Create(ctx, actor, r)
 }
 
-// drawn fills the drawing in from the catalogue, cuts the branch out of it, and
+// preparePreview fills the drawing in from the catalogue, cuts the branch out of it, and
 // leaves out the versions of what does not run.
-func (l *Lifecycle) drawn(
+func (l *Lifecycle) preparePreview(
 	ctx context.Context, actor access.Actor, r Request, drawn Drawn,
 ) (Request, []controlplane.Problem, error) {
 	p := drawn.Pipeline
@@ -81,14 +81,18 @@ func (l *Lifecycle) drawn(
 	return r, problems, nil
 }
 
-// published refuses to make a deployment again that was made from a drawing.
-func (l *Lifecycle) published(ctx context.Context, d controlplane.Deployment, want string) error {
+// checkPublished refuses to make a deployment again that was made from a drawing.
+func (l *Lifecycle) checkPublished(
+	ctx context.Context,
+	d controlplane.Deployment,
+	want string,
+) error {
 	return l.store.Read(ctx, func(tx *postgres.Tx) error {
-		return isPublished(ctx, tx, d, want)
+		return requirePublished(ctx, tx, d, want)
 	})
 }
 
-func isPublished(
+func requirePublished(
 	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment, want string,
 ) error {
 	lives, err := tx.Lives(ctx, d.ID)

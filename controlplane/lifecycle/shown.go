@@ -10,57 +10,61 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// views adds services, health, URLs and usual durations, in a few queries.
-func (l *Lifecycle) views(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+// buildViews adds services, health, URLs and usual durations, in a few queries.
+func (l *Lifecycle) buildViews(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	found []controlplane.Deployment) ([]View, error) {
-	shown, err := l.read(ctx, tx, found)
-	return lookedAt(shown, actor), err
+	shown, err := l.readShown(ctx, tx, found)
+	return viewsFor(shown, actor), err
 }
 
-// read shows deployments that were just read.
-func (l *Lifecycle) read(
+// readShown shows deployments that were just read.
+func (l *Lifecycle) readShown(
 	ctx context.Context, tx *postgres.Tx, found []controlplane.Deployment,
-) ([]shown, error) {
+) ([]sharedView, error) {
 	all, err := readKnown(ctx, tx, found)
 	if err != nil {
 		return nil, err
 	}
-	return l.shown(ctx, tx, all)
+	return l.addLiveState(ctx, tx, all)
 }
 
 // sharedView is a view without what depends on the actor.
-type shown struct {
+type sharedView struct {
 	view View
 	// question is nil if there is no open question.
 	question *controlplane.Question
 }
 
 // viewsFor returns the views for an actor, who must be allowed to see them.
-func lookedAt(all []shown, actor access.Actor) []View {
+func viewsFor(all []sharedView, actor access.Actor) []View {
 	views := make([]View, len(all))
 	for i, s := range all {
-		views[i] = s.to(actor)
+		views[i] = s.forActor(actor)
 	}
 	return views
 }
 
-func (s shown) to(actor access.Actor) View {
+func (s sharedView) forActor(actor access.Actor) View {
 	v := s.view
-	v.Level = access.Level(actor, object(v.Deployment))
+	v.Level = access.Level(actor, accessObject(v.Deployment))
 	if s.question != nil {
-		v.Question = asked(actor, v.Deployment, *s.question)
+		v.Question = newQuestionView(actor, v.Deployment, *s.question)
 	}
 	return v
 }
 
-// shown adds what changes without the deployments themselves.
-func (l *Lifecycle) shown(ctx context.Context, tx *postgres.Tx, found []known) ([]shown, error) {
+// addLiveState adds what changes without the deployments themselves.
+func (l *Lifecycle) addLiveState(
+	ctx context.Context,
+	tx *postgres.Tx,
+	found []cachedDeployment,
+) ([]sharedView, error) {
 	ids := idsOf(found, func(controlplane.Deployment) bool { return true })
 	health, err := tx.Health(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}
-	open, err := questions(ctx, tx, found)
+	open, err := openQuestions(ctx, tx, found)
 	if err != nil {
 		return nil, err
 	}
@@ -72,11 +76,11 @@ func (l *Lifecycle) shown(ctx context.Context, tx *postgres.Tx, found []known) (
 	if err != nil {
 		return nil, err
 	}
-	all := make([]shown, len(found))
+	all := make([]sharedView, len(found))
 	for i, k := range found {
 		d := k.deployment
 		all[i].view = View{Deployment: d, Queue: waiting[d.ID],
-			Services:     l.services(d, k.hosts, health[d.ID]),
+			Services:     l.serviceViews(d, k.hosts, health[d.ID]),
 			UsualSeconds: usual[d.ProjectID], ExpiresAt: k.expires, Life: k.life}
 		if d.Status.Gone() && l.keep > 0 {
 			all[i].view.KeptUntil = d.ChangedAt.Add(l.keep)
@@ -89,7 +93,7 @@ func (l *Lifecycle) shown(ctx context.Context, tx *postgres.Tx, found []known) (
 }
 
 // queueOf returns the queue entries of those deployments that are queued.
-func queueOf(ctx context.Context, tx *postgres.Tx, found []known,
+func queueOf(ctx context.Context, tx *postgres.Tx, found []cachedDeployment,
 ) (map[controlplane.DeploymentID]*controlplane.QueueEntry, error) {
 	ids := idsOf(found, func(d controlplane.Deployment) bool {
 		return d.Status != controlplane.Ready
@@ -110,7 +114,7 @@ func queueOf(ctx context.Context, tx *postgres.Tx, found []known,
 
 // usualTotals is how long what is under way usually takes, project by project.
 func usualTotals(
-	ctx context.Context, tx *postgres.Tx, found []known,
+	ctx context.Context, tx *postgres.Tx, found []cachedDeployment,
 ) (map[controlplane.ProjectID]float64, error) {
 	var projects []controlplane.ProjectID
 	for _, k := range found {
@@ -127,7 +131,7 @@ func usualTotals(
 }
 
 func idsOf(
-	found []known, which func(controlplane.Deployment) bool,
+	found []cachedDeployment, which func(controlplane.Deployment) bool,
 ) (ids []controlplane.DeploymentID) {
 	for _, k := range found {
 		if which(k.deployment) {
@@ -140,13 +144,13 @@ func idsOf(
 // serviceViews joins versions with hosts and health. A service without a probe result
 // gets a health that follows from the deployment's status, or unknown while its node
 // is offline.
-func (l *Lifecycle) services(d controlplane.Deployment, hosts []controlplane.Host,
+func (l *Lifecycle) serviceViews(d controlplane.Deployment, hosts []controlplane.Host,
 	health []controlplane.ServiceHealth) []ServiceView {
-	urls := l.urls(hosts)
+	urls := l.serviceURLs(hosts)
 	all := make([]ServiceView, 0, len(d.Versions))
 	for _, v := range d.Versions {
 		s := ServiceView{Step: v.Step, URL: urls[v.Step], PortURLs: l.portURLs(d, v.Step, hosts),
-			Health: controlplane.ServiceHealth{Step: v.Step, Health: unprobed(d.Status)}}
+			Health: controlplane.ServiceHealth{Step: v.Step, Health: unprobedHealth(d.Status)}}
 		for _, h := range health {
 			if h.Step == v.Step && !d.Status.Gone() && d.Status != controlplane.Failed {
 				s.Health = h
@@ -161,9 +165,9 @@ func (l *Lifecycle) services(d controlplane.Deployment, hosts []controlplane.Hos
 	return all
 }
 
-// unprobed is a service's health before the first probe. A deployment became
+// unprobedHealth is a service's health before the first probe. A deployment became
 // ready a moment ago, by every service's readiness check.
-func unprobed(s controlplane.DeploymentStatus) string {
+func unprobedHealth(s controlplane.DeploymentStatus) string {
 	switch s {
 	case controlplane.Queued, controlplane.Applying:
 		return "starting"

@@ -22,7 +22,7 @@ func (l *Lifecycle) Stays(
 	all := map[controlplane.DeploymentID]string{}
 	err := l.store.Read(ctx, func(tx *postgres.Tx) error {
 		for _, id := range ids {
-			err := stays(ctx, tx, id)
+			err := checkMove(ctx, tx, id)
 			refused, ok := errors.AsType[*controlplane.Error](err)
 			switch {
 			case ok && refused.Kind == controlplane.NotFound:
@@ -38,7 +38,7 @@ func (l *Lifecycle) Stays(
 	return all, err
 }
 
-func stays(ctx context.Context, tx *postgres.Tx, id controlplane.DeploymentID) error {
+func checkMove(ctx context.Context, tx *postgres.Tx, id controlplane.DeploymentID) error {
 	d, err := tx.Deployment(ctx, id)
 	if err != nil || d.Status == controlplane.Removing {
 		return err
@@ -46,7 +46,7 @@ func stays(ctx context.Context, tx *postgres.Tx, id controlplane.DeploymentID) e
 	if r, err := tx.Relocation(ctx, id); err != nil || r != nil {
 		return err
 	}
-	if err := isPublished(ctx, tx, d, "moved"); err != nil {
+	if err := requirePublished(ctx, tx, d, "moved"); err != nil {
 		return err
 	}
 	if d.Status != controlplane.Ready {
@@ -56,7 +56,7 @@ func stays(ctx context.Context, tx *postgres.Tx, id controlplane.DeploymentID) e
 	if err != nil {
 		return err
 	}
-	if err := bound(d, run.Pipeline); err != nil {
+	if err := checkMovable(d, run.Pipeline); err != nil {
 		return err
 	}
 	return roomElsewhere(ctx, tx, d, run.Pipeline)
@@ -81,7 +81,7 @@ func roomElsewhere(ctx context.Context, tx *postgres.Tx, d controlplane.Deployme
 	if err != nil {
 		return err
 	}
-	a := ask(p, env.Placement.With(project.Placement))
+	a := resourceRequest(p, env.Placement.With(project.Placement))
 	a.Avoid = string(d.NodeID)
 	if node, refused := Place(all, a); node.ID == "" {
 		return noRoom(a, refused)

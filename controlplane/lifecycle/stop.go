@@ -15,38 +15,38 @@ import (
 func (l *Lifecycle) Remove(
 	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 ) (controlplane.Deployment, error) {
-	return l.change(ctx, actor, "remove deployment", access.WriteDeployment, id,
+	return l.changeDeployment(ctx, actor, "remove deployment", access.WriteDeployment, id,
 		func(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
-			if err := heldBySomebodyElse(ctx, tx, actor, d); err != nil {
+			if err := requireNoOtherHold(ctx, tx, actor, d); err != nil {
 				return err
 			}
 			if err := notDisputed(ctx, tx, d); err != nil {
 				return err
 			}
-			if err := staysAway(ctx, tx, d); err != nil {
+			if err := cancelMove(ctx, tx, d); err != nil {
 				return err
 			}
 			if !d.Status.Gone() {
-				if err := farewell(ctx, tx, d, actor.Name()); err != nil {
+				if err := recordRemover(ctx, tx, d, actor.Name()); err != nil {
 					return err
 				}
 			}
-			return remove(ctx, tx, d)
+			return removeDeployment(ctx, tx, d)
 		})
 }
 
 // cancelMove cancels a move that waits for its deployment to be gone: a person who
 // removes it does not want it on another node.
-func staysAway(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
+func cancelMove(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
 	moving, err := tx.EndMove(ctx, d.ID, "")
 	if err != nil || !moving {
 		return err
 	}
-	return tellMove(ctx, tx, d, "removed while it moved: it is not made on another node")
+	return notifyMove(ctx, tx, d, "removed while it moved: it is not made on another node")
 }
 
 // recordRemover stores who removes a deployment, and its services' health.
-func farewell(
+func recordRemover(
 	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment, by string,
 ) error {
 	if err := tx.SetRemover(ctx, d.ID, by); err != nil {
@@ -55,12 +55,12 @@ func farewell(
 	return keepHealth(ctx, tx, d)
 }
 
-func remove(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
-	if gone, err := dismiss(ctx, tx, d, "canceled while it waited"); err != nil || gone {
+func removeDeployment(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
+	if gone, err := cancelQueued(ctx, tx, d, "canceled while it waited"); err != nil || gone {
 		return err
 	}
 	if d.Status == controlplane.Failed && d.NodeID == "" {
-		return neverPlaced(ctx, tx, d)
+		return removeUnplaced(ctx, tx, d)
 	}
 	to, detail := controlplane.Removing, ""
 	switch d.Status {
@@ -81,16 +81,16 @@ func remove(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) err
 	if d.NodeStatus != controlplane.NodeOnline {
 		detail = "waiting for node " + d.Node
 	}
-	return move(ctx, tx, d, to, detail, nil)
+	return moveStatus(ctx, tx, d, to, detail, nil)
 }
 
 // removeUnplaced removes a deployment that failed before it got a node, so nothing of
 // it exists anywhere.
-func neverPlaced(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
+func removeUnplaced(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
 	if err := tx.SetGoal(ctx, d.ID, controlplane.GoalGone, false); err != nil {
 		return err
 	}
-	if err := move(ctx, tx, d, controlplane.Removed, "", nil); err != nil {
+	if err := moveStatus(ctx, tx, d, controlplane.Removed, "", nil); err != nil {
 		return err
 	}
 	return tx.ForgetHosts(ctx, d.ID)
@@ -101,10 +101,10 @@ func neverPlaced(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment
 func (l *Lifecycle) Forget(
 	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 ) (controlplane.Deployment, error) {
-	return l.change(ctx, actor, "forget deployment", access.Admin, id, forget)
+	return l.changeDeployment(ctx, actor, "forget deployment", access.Admin, id, forgetDeployment)
 }
 
-func forget(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
+func forgetDeployment(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
 	if !d.Status.CanMove(controlplane.Forgotten) || d.Status == controlplane.Forgotten {
 		return wrongState(d, "forgotten", "Remove it first; only what is stuck is forgotten.")
 	}
@@ -115,14 +115,15 @@ func forget(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) err
 	if len(left) == 0 {
 		left = []string{"everything of it on node " + d.Node}
 	}
-	if err := move(ctx, tx, d, controlplane.Forgotten, "given up by an admin", left); err != nil {
+	err := moveStatus(ctx, tx, d, controlplane.Forgotten, "given up by an admin", left)
+	if err != nil {
 		return err
 	}
 	return tx.ForgetHosts(ctx, d.ID)
 }
 
-// change locks a deployment the actor may act on, and audits what is done.
-func (l *Lifecycle) change(ctx context.Context, actor access.Actor, verb string,
+// changeDeployment locks a deployment the actor may act on, and audits what is done.
+func (l *Lifecycle) changeDeployment(ctx context.Context, actor access.Actor, verb string,
 	action access.Action, id controlplane.DeploymentID,
 	do func(context.Context, *postgres.Tx, controlplane.Deployment) error,
 ) (controlplane.Deployment, error) {
@@ -133,10 +134,10 @@ func (l *Lifecycle) change(ctx context.Context, actor access.Actor, verb string,
 		if err != nil {
 			return err
 		}
-		if err := access.Check(actor, access.ReadDeployment, object(d)); err != nil {
+		if err := access.Check(actor, access.ReadDeployment, accessObject(d)); err != nil {
 			return err
 		}
-		if err := access.Check(actor, action, object(d)); err != nil {
+		if err := access.Check(actor, action, accessObject(d)); err != nil {
 			return err
 		}
 		entry.Object = "deployment " + d.Name
@@ -167,13 +168,13 @@ func failpointOf(verb string, was controlplane.DeploymentStatus) string {
 	return "delete"
 }
 
-func object(d controlplane.Deployment) access.Object {
+func accessObject(d controlplane.Deployment) access.Object {
 	return access.Object{What: "deployment", Name: string(d.ID), Project: d.ProjectID,
 		Environment: d.EnvironmentID, Restricted: d.Restricted}
 }
 
-// move changes the status of a locked deployment and its run, as one change.
-func move(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+// moveStatus changes the status of a locked deployment and its run, as one change.
+func moveStatus(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	to controlplane.DeploymentStatus, detail string, left []string) error {
 	moved, err := tx.Move(ctx, d.ID, to, detail, left)
 	if err != nil {
@@ -182,7 +183,7 @@ func move(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	if !moved {
 		return wrongState(d, string(to), "Load it again; somebody was faster.")
 	}
-	if err := tx.MoveRun(ctx, d.RunID, to, ended(to), nil); err != nil {
+	if err := tx.MoveRun(ctx, d.RunID, to, isEnded(to), nil); err != nil {
 		return err
 	}
 	if d.Status == controlplane.Ready {
@@ -199,8 +200,8 @@ func move(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	return err
 }
 
-// ended reports whether a run that got there goes no further by itself.
-func ended(s controlplane.DeploymentStatus) bool {
+// isEnded reports whether a run that got there goes no further by itself.
+func isEnded(s controlplane.DeploymentStatus) bool {
 	switch s {
 	case controlplane.Ready, controlplane.Failed, controlplane.Canceled, controlplane.Removed,
 		controlplane.Forgotten:

@@ -35,7 +35,7 @@ const batch = 500
 func (l *Lifecycle) Present(ctx context.Context, actor access.Actor,
 	id controlplane.DeploymentID) (p Position, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		d, err := readable(ctx, tx, actor, id)
+		d, err := readDeployment(ctx, tx, actor, id)
 		p.Event = d.Revision
 		return err
 	})
@@ -48,11 +48,11 @@ func (l *Lifecycle) Present(ctx context.Context, actor access.Actor,
 func (l *Lifecycle) ChangesSince(ctx context.Context, actor access.Actor,
 	id controlplane.DeploymentID, from Position) (c Changes, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		d, err := readable(ctx, tx, actor, id)
+		d, err := readDeployment(ctx, tx, actor, id)
 		if err != nil {
 			return err
 		}
-		views, err := l.views(ctx, tx, actor, []controlplane.Deployment{d})
+		views, err := l.buildViews(ctx, tx, actor, []controlplane.Deployment{d})
 		if err != nil {
 			return err
 		}
@@ -96,35 +96,35 @@ func (l *Lifecycle) ChangedSince(
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
 		return nil, mark, err
 	}
-	news, err := l.feed.since(ctx, mark, asOf, l.readFeed)
+	news, err := l.feed.readSince(ctx, mark, asOf, l.readFeed)
 	if err != nil {
 		return nil, mark, err
 	}
 	for _, c := range news.changed {
 		d := c.view.Deployment
-		if c.mark > mark && access.Check(actor, access.ReadDeployment, object(d)) == nil {
-			all = append(all, c.to(actor))
+		if c.mark > mark && access.Check(actor, access.ReadDeployment, accessObject(d)) == nil {
+			all = append(all, c.forActor(actor))
 		}
 	}
 	return all, news.next, nil
 }
 
 // readFeed reads what changed, for all actors.
-func (l *Lifecycle) readFeed(ctx context.Context, after int64) (n news, err error) {
+func (l *Lifecycle) readFeed(ctx context.Context, after int64) (n changeSet, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
 		changed, next, err := tx.ChangedSince(ctx, after)
 		if err != nil || len(changed) == 0 {
-			n = news{next: next}
+			n = changeSet{next: next}
 			return err
 		}
 		found := make([]controlplane.Deployment, len(changed))
 		for i, c := range changed {
 			found[i] = c.Deployment
 		}
-		views, err := l.read(ctx, tx, found)
-		n = news{next: next}
+		views, err := l.readShown(ctx, tx, found)
+		n = changeSet{next: next}
 		for i, v := range views {
-			n.changed = append(n.changed, change{shown: v, mark: changed[i].Mark})
+			n.changed = append(n.changed, change{sharedView: v, mark: changed[i].Mark})
 		}
 		return err
 	})

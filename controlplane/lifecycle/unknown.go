@@ -47,7 +47,7 @@ func (l *Lifecycle) Recognize(ctx context.Context, actor access.Actor,
 		return !controlplane.ValidID(string(s.ID))
 	})
 	err = l.store.InTx(ctx, func(tx *postgres.Tx) error {
-		if err := recognize(ctx, tx, node, m); err != nil {
+		if err := recognizeAll(ctx, tx, node, m); err != nil {
 			return err
 		}
 		h, err = heldOn(ctx, tx, node)
@@ -56,7 +56,7 @@ func (l *Lifecycle) Recognize(ctx context.Context, actor access.Actor,
 	return h, err
 }
 
-func recognize(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID,
+func recognizeAll(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID,
 	m Memory) error {
 	c, err := compareMemory(ctx, tx, node, m)
 	if err != nil {
@@ -73,8 +73,8 @@ func recognize(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID,
 			return err
 		}
 	}
-	for _, d := range c.missing(m.Deployments) {
-		err := dispute(ctx, tx, controlplane.UnknownDeployment{Node: node, ID: d.ID, Name: d.Name,
+	for _, d := range c.findMissing(m.Deployments) {
+		err := recordDispute(ctx, tx, controlplane.UnknownDeployment{Node: node, ID: d.ID, Name: d.Name,
 			Project: d.Project, Environment: d.Environment, Disputed: true,
 			Reason: "the node has nothing of it any more"})
 		if err != nil {
@@ -101,7 +101,7 @@ func recognizeOne(ctx context.Context, tx *postgres.Tx, c comparison, s Seen,
 	was := slices.IndexFunc(before, func(u controlplane.UnknownDeployment) bool {
 		return u.ID == s.ID && u.Disputed
 	})
-	u.Reason = c.contradiction(d, s)
+	u.Reason = c.findContradiction(d, s)
 	if u.Reason == "" && was >= 0 {
 		u.Reason = before[was].Reason
 	}
@@ -109,7 +109,7 @@ func recognizeOne(ctx context.Context, tx *postgres.Tx, c comparison, s Seen,
 		return tx.RaiseGeneration(ctx, s.ID, s.Generation)
 	}
 	u.Name, u.Project, u.Environment, u.Disputed = d.Name, d.Project, d.Environment, true
-	return dispute(ctx, tx, u)
+	return recordDispute(ctx, tx, u)
 }
 
 // Held returns what a node has to leave alone now.
@@ -199,7 +199,7 @@ func (l *Lifecycle) foundDisputed(ctx context.Context, actor access.Actor, node 
 	if err != nil || f.On == "" {
 		return f, err
 	}
-	return describe.ask(ctx, f.On, id)
+	return describe.describeDisputed(ctx, f.On, id)
 }
 
 // ForgetPurged takes a deployment off the list that its node does not have now.

@@ -61,8 +61,8 @@ func Merge(ctx context.Context, sources []<-chan Line, live bool, out chan<- Lin
 	for _, s := range sources {
 		m.inputs = append(m.inputs, &input{lines: s, patience: opening})
 	}
-	for m.fill() {
-		if !m.emit() {
+	for m.awaitNext() {
+		if !m.emitEarliest() {
 			return
 		}
 	}
@@ -82,12 +82,12 @@ type input struct {
 	patience time.Duration
 }
 
-// fill waits until it is clear which line is next. It is false at the end.
-func (m *merger) fill() bool {
-	m.poll()
+// awaitNext waits until it is clear which line is next. It is false at the end.
+func (m *merger) awaitNext() bool {
+	m.receiveReady()
 	var until <-chan time.Time
 	for {
-		wait, have := m.missing()
+		wait, have := m.waitForMissing()
 		switch {
 		case m.ctx.Err() != nil || len(m.inputs) == 0:
 			return false
@@ -98,22 +98,22 @@ func (m *merger) fill() bool {
 			defer timer.Stop()
 			until = timer.C
 		}
-		if m.receive(until) {
-			m.quieten()
+		if m.receiveOne(until) {
+			m.stopWaiting()
 			return true
 		}
 	}
 }
 
-// poll takes what is there without waiting.
-func (m *merger) poll() {
+// receiveReady takes what is there without waiting.
+func (m *merger) receiveReady() {
 	for i := 0; i < len(m.inputs); i++ {
 		if m.inputs[i].head != nil {
 			continue
 		}
 		select {
 		case l, more := <-m.inputs[i].lines:
-			if !m.got(i, l, more) {
+			if !m.storeHead(i, l, more) {
 				i--
 			}
 		default:
@@ -122,7 +122,7 @@ func (m *merger) poll() {
 }
 
 // storeHead stores a source's next line; it is false at the source's end.
-func (m *merger) got(i int, l Line, more bool) bool {
+func (m *merger) storeHead(i int, l Line, more bool) bool {
 	if !more {
 		m.inputs = append(m.inputs[:i], m.inputs[i+1:]...)
 		return false
@@ -133,7 +133,7 @@ func (m *merger) got(i int, l Line, more bool) bool {
 
 // waitForMissing returns how long to wait for sources without a next line, and whether
 // any source has one.
-func (m *merger) missing() (wait time.Duration, have bool) {
+func (m *merger) waitForMissing() (wait time.Duration, have bool) {
 	for _, in := range m.inputs {
 		switch {
 		case in.head != nil:
@@ -148,7 +148,7 @@ func (m *merger) missing() (wait time.Duration, have bool) {
 }
 
 // stopWaiting stops waiting for sources that were too slow.
-func (m *merger) quieten() {
+func (m *merger) stopWaiting() {
 	for _, in := range m.inputs {
 		if in.head == nil {
 			in.patience = 0
@@ -156,9 +156,9 @@ func (m *merger) quieten() {
 	}
 }
 
-// receive takes one line of a source without a head; it reports whether time
+// receiveOne takes one line of a source without a head; it reports whether time
 // was up instead.
-func (m *merger) receive(until <-chan time.Time) bool {
+func (m *merger) receiveOne(until <-chan time.Time) bool {
 	cases := []reflect.SelectCase{
 		{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(m.ctx.Done())},
 		{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(until)},
@@ -179,12 +179,12 @@ func (m *merger) receive(until <-chan time.Time) bool {
 	if more {
 		l, _ = reflect.TypeAssert[Line](value)
 	}
-	m.got(of[chosen-2], l, more)
+	m.storeHead(of[chosen-2], l, more)
 	return false
 }
 
-// emit passes the earliest head on.
-func (m *merger) emit() bool {
+// emitEarliest passes the earliest head on.
+func (m *merger) emitEarliest() bool {
 	var first *input
 	for _, in := range m.inputs {
 		if in.head != nil && (first == nil || in.head.At.Before(first.head.At)) {

@@ -8,23 +8,23 @@ import (
 // Coloured leaves of a program's output what a terminal may get from a stranger:
 // text and its colours. Every other control character, and with it the beginning
 // of every other escape sequence, becomes visible.
-func Coloured(s string) string { return clean(s, true) }
+func Coloured(s string) string { return cleanText(s, true) }
 
 // Plain is Coloured without the colours.
-func Plain(s string) string { return clean(s, false) }
+func Plain(s string) string { return cleanText(s, false) }
 
-func clean(s string, colours bool) string {
-	if !strings.ContainsFunc(s, unprintable) {
+func cleanText(s string, colours bool) string {
+	if !strings.ContainsFunc(s, isUnprintable) {
 		return s
 	}
 	var b strings.Builder
 	for s != "" {
 		before, rest, found := strings.Cut(s, "\x1b[")
-		b.WriteString(strings.Map(harmless, before))
+		b.WriteString(strings.Map(replaceUnprintable, before))
 		if !found {
 			break
 		}
-		code, after := colour(rest)
+		code, after := parseColour(rest)
 		switch {
 		case after < 0:
 			b.WriteString(shown + "[")
@@ -41,8 +41,8 @@ func clean(s string, colours bool) string {
 // shown stands for what cannot be shown.
 const shown = "\uFFFD"
 
-// colour reads "1;31m" and where it ends; -1 when it is no colour.
-func colour(s string) (code string, after int) {
+// parseColour reads "1;31m" and where it ends; -1 when it is no colour.
+func parseColour(s string) (code string, after int) {
 	n := strings.IndexFunc(s, func(r rune) bool { return r != ';' && (r < '0' || r > '9') })
 	if n < 0 || n > 32 || s[n] != 'm' {
 		return "", -1
@@ -50,15 +50,15 @@ func colour(s string) (code string, after int) {
 	return s[:n], n + 1
 }
 
-func harmless(r rune) rune {
-	if unprintable(r) {
+func replaceUnprintable(r rune) rune {
+	if isUnprintable(r) {
 		return '\uFFFD'
 	}
 	return r
 }
 
-// unprintable are control characters, and marks that turn the direction of text.
-func unprintable(r rune) bool {
+// isUnprintable are control characters, and marks that turn the direction of text.
+func isUnprintable(r rune) bool {
 	return r != '\n' && r != '\t' && unicode.IsControl(r) ||
 		r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 || r == 0x200E || r == 0x200F
 }

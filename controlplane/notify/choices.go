@@ -38,7 +38,7 @@ func (n *Notify) SetChoices(
 			return err
 		}
 		if len(all) > mostChoices {
-			return invalid("choices", "too_many", fmt.Sprintf("%d choices are too many", len(all)),
+			return invalidError("choices", "too_many", fmt.Sprintf("%d choices are too many", len(all)),
 				fmt.Sprintf("Keep at most %d.", mostChoices))
 		}
 		for i, c := range all {
@@ -53,8 +53,8 @@ func (n *Notify) SetChoices(
 func checkChoice(at string, c controlplane.NotificationChoice) error {
 	parsed, err := mail.ParseAddress(c.Email)
 	if err != nil || parsed.Address != c.Email || len(c.Email) > 254 {
-		return invalid(at+".email", "email_invalid",
-			fmt.Sprintf("%q is not a mail address", clip(c.Email)), "Give one such as ada@example.org.")
+		return invalidError(at+".email", "email_invalid",
+			fmt.Sprintf("%q is not a mail address", clipText(c.Email)), "Give one such as ada@example.org.")
 	}
 	return checkEvents(at+".events", c.Events)
 }

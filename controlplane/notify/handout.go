@@ -32,7 +32,7 @@ func (n *Notify) handOut(ctx context.Context) (taken int, err error) {
 			return nil
 		}
 		for _, notice := range notices {
-			if err := n.tell(ctx, tx, notice, hooks, choices); err != nil {
+			if err := n.queueNotice(ctx, tx, notice, hooks, choices); err != nil {
 				return err
 			}
 		}
@@ -41,9 +41,9 @@ func (n *Notify) handOut(ctx context.Context) (taken int, err error) {
 	return taken, err
 }
 
-func (n *Notify) tell(ctx context.Context, tx *postgres.Tx, notice controlplane.Notice,
+func (n *Notify) queueNotice(ctx context.Context, tx *postgres.Tx, notice controlplane.Notice,
 	hooks []controlplane.Webhook, choices []controlplane.NotificationChoice) error {
-	m, err := n.read(ctx, tx, notice)
+	m, err := n.readNotice(ctx, tx, notice)
 	if controlplane.KindOf(err) == controlplane.NotFound {
 		return nil // it went meanwhile, and with it the reason to tell
 	}
@@ -51,8 +51,8 @@ func (n *Notify) tell(ctx context.Context, tx *postgres.Tx, notice controlplane.
 		return err
 	}
 	for _, w := range hooks {
-		if m.concerns(w.Events, w.Project, w.Environment) {
-			if err := queue(ctx, tx, w, m, time.Time{}); err != nil {
+		if m.matchesFilter(w.Events, w.Project, w.Environment) {
+			if err := queueWebhook(ctx, tx, w, m, time.Time{}); err != nil {
 				return err
 			}
 		}
@@ -68,7 +68,7 @@ func (n *Notify) mailAll(ctx context.Context, tx *postgres.Tx, m message,
 	choices []controlplane.NotificationChoice) error {
 	told := map[controlplane.UserID]bool{}
 	for _, c := range choices {
-		if told[c.User] || !m.concerns(c.Events, c.Project, c.Environment) {
+		if told[c.User] || !m.matchesFilter(c.Events, c.Project, c.Environment) {
 			continue
 		}
 		sees, err := m.seenBy(ctx, tx, c)
@@ -81,7 +81,7 @@ func (n *Notify) mailAll(ctx context.Context, tx *postgres.Tx, m message,
 		told[c.User] = true
 		err = tx.InsertDelivery(ctx, controlplane.Delivery{
 			ID: controlplane.NewID[controlplane.DeliveryID](), User: c.User, Email: c.Email,
-			Event: m.Event, Subject: m.sentence(usual), Body: m.letter()}, time.Time{})
+			Event: m.Event, Subject: m.fillTemplate(usual), Body: m.mailText()}, time.Time{})
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (m message) seenBy(
 		Project: m.project, Environment: m.environment, Restricted: m.restricted}) == nil, nil
 }
 
-func (m message) concerns(events []string, project, environment string) bool {
+func (m message) matchesFilter(events []string, project, environment string) bool {
 	if !slices.Contains(events, m.Event) {
 		return false
 	}
@@ -117,10 +117,10 @@ func (m message) concerns(events []string, project, environment string) bool {
 		(environment == "" || environment == f["environment"])
 }
 
-func queue(ctx context.Context, tx *postgres.Tx, w controlplane.Webhook, m message,
+func queueWebhook(ctx context.Context, tx *postgres.Tx, w controlplane.Webhook, m message,
 	claimed time.Time) error {
 	id := controlplane.NewID[controlplane.DeliveryID]()
-	body, err := m.body(id, w)
+	body, err := m.webhookBody(id, w)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func queue(ctx context.Context, tx *postgres.Tx, w controlplane.Webhook, m messa
 }
 
 // readNotice loads the current state of a notice's subject.
-func (n *Notify) read(
+func (n *Notify) readNotice(
 	ctx context.Context, tx *postgres.Tx, notice controlplane.Notice,
 ) (message, error) {
 	m := message{Event: notice.Event, At: notice.At, RequestID: notice.RequestID}
@@ -154,7 +154,7 @@ func (n *Notify) read(
 		return m, err
 	}
 	m.project, m.environment, m.restricted = d.ProjectID, d.EnvironmentID, d.Restricted
-	m.Deployment = n.describe(d, hosts[d.ID])
+	m.Deployment = n.newDeployment(d, hosts[d.ID])
 	if reason, ok := m.Data["reason"].(string); ok && m.Event == "deployment.degraded" {
 		m.Deployment.Status = string(controlplane.ConditionDegraded)
 		m.Deployment.Reason = reason
@@ -162,7 +162,7 @@ func (n *Notify) read(
 	return m, nil
 }
 
-func (n *Notify) describe(d controlplane.Deployment, hosts []controlplane.Host) *deployment {
+func (n *Notify) newDeployment(d controlplane.Deployment, hosts []controlplane.Host) *deployment {
 	out := &deployment{ID: string(d.ID), Name: d.Name, Project: d.Project,
 		Environment: d.Environment, Status: string(d.Status), CreatedBy: d.CreatedBy,
 		Link: n.URL + "/deployments/" + string(d.ID), URLs: []string{}, Versions: []version{}}

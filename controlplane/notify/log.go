@@ -17,7 +17,7 @@ func (n *Notify) Deliveries(
 		return nil, "", err
 	}
 	if p.After != "" && !controlplane.ValidID(p.After) {
-		return nil, "", invalid("cursor", "cursor_invalid", "this cursor is not one of ours",
+		return nil, "", invalidError("cursor", "cursor_invalid", "this cursor is not one of ours",
 			"Begin again without a cursor.")
 	}
 	err = n.Store.Read(ctx, func(tx *postgres.Tx) error {
@@ -36,12 +36,12 @@ func (n *Notify) Deliveries(
 func (n *Notify) Test(
 	ctx context.Context, actor access.Actor, name string,
 ) (d controlplane.Delivery, err error) {
-	return n.now(ctx, actor, "test webhook", name, func(tx *postgres.Tx,
+	return n.sendNow(ctx, actor, "test webhook", name, func(tx *postgres.Tx,
 		w controlplane.Webhook) (controlplane.Delivery, error) {
 		d := controlplane.Delivery{ID: controlplane.NewID[controlplane.DeliveryID](),
 			Webhook: w.ID, Event: "test"}
 		var err error
-		d.Body, err = message{Event: "test", At: time.Now().UTC()}.body(d.ID, w)
+		d.Body, err = message{Event: "test", At: time.Now().UTC()}.webhookBody(d.ID, w)
 		return d, err
 	})
 }
@@ -50,7 +50,7 @@ func (n *Notify) Test(
 // a delivery of its own.
 func (n *Notify) Redeliver(ctx context.Context, actor access.Actor, name string,
 	id controlplane.DeliveryID) (controlplane.Delivery, error) {
-	return n.now(ctx, actor, "redeliver webhook", name, func(tx *postgres.Tx,
+	return n.sendNow(ctx, actor, "redeliver webhook", name, func(tx *postgres.Tx,
 		w controlplane.Webhook) (controlplane.Delivery, error) {
 		d, err := tx.Delivery(ctx, id, w.ID)
 		d.ID = controlplane.NewID[controlplane.DeliveryID]()
@@ -58,11 +58,11 @@ func (n *Notify) Redeliver(ctx context.Context, actor access.Actor, name string,
 	})
 }
 
-// now stores a delivery as claimed, and sends it.
-func (n *Notify) now(ctx context.Context, actor access.Actor, action, name string,
+// sendNow stores a delivery as claimed, and sends it.
+func (n *Notify) sendNow(ctx context.Context, actor access.Actor, action, name string,
 	form func(*postgres.Tx, controlplane.Webhook) (controlplane.Delivery, error),
 ) (d controlplane.Delivery, err error) {
-	err = n.change(ctx, actor, action, name, func(tx *postgres.Tx) error {
+	err = n.changeWebhook(ctx, actor, action, name, func(tx *postgres.Tx) error {
 		w, err := tx.WebhookByName(ctx, name)
 		if err != nil {
 			return err
@@ -77,7 +77,7 @@ func (n *Notify) now(ctx context.Context, actor access.Actor, action, name strin
 	}
 	// Do not retry: the admin sees the error at once.
 	d.Attempts, d.CreatedAt = maxAttempts, time.Now().UTC()
-	if d, err = n.attempt(ctx, d); err != nil {
+	if d, err = n.attemptDelivery(ctx, d); err != nil {
 		return d, err
 	}
 	ended := time.Now().UTC()

@@ -29,8 +29,8 @@ type Mail struct {
 	Password controlplane.Plain
 }
 
-// send hands one mail to the server.
-func (m Mail) send(ctx context.Context, d controlplane.Delivery) error {
+// sendMail hands one mail to the server.
+func (m Mail) sendMail(ctx context.Context, d controlplane.Delivery) error {
 	if m.Server == "" {
 		return fmt.Errorf("no mail server is set: %w", errFinal)
 	}
@@ -38,7 +38,7 @@ func (m Mail) send(ctx context.Context, d controlplane.Delivery) error {
 	if err != nil {
 		return fmt.Errorf("setting mail.server: %w", err)
 	}
-	c, err := m.connect(ctx, host, port)
+	c, err := m.connectSMTP(ctx, host, port)
 	if err != nil {
 		return err
 	}
@@ -46,10 +46,10 @@ func (m Mail) send(ctx context.Context, d controlplane.Delivery) error {
 	if err := m.signIn(c, host, port); err != nil {
 		return err
 	}
-	return m.deliver(c, d)
+	return m.transmit(c, d)
 }
 
-func (m Mail) connect(ctx context.Context, host, port string) (*smtp.Client, error) {
+func (m Mail) connectSMTP(ctx context.Context, host, port string) (*smtp.Client, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(host, port))
 	if err != nil {
 		return nil, fmt.Errorf("reach the mail server: %w", err)
@@ -86,7 +86,7 @@ func (m Mail) signIn(c *smtp.Client, host, port string) error {
 	return nil
 }
 
-func (m Mail) deliver(c *smtp.Client, d controlplane.Delivery) error {
+func (m Mail) transmit(c *smtp.Client, d controlplane.Delivery) error {
 	from, err := mail.ParseAddress(m.From)
 	if err != nil {
 		return fmt.Errorf("setting mail.from: %w", err)
@@ -98,7 +98,7 @@ func (m Mail) deliver(c *smtp.Client, d controlplane.Delivery) error {
 	if err != nil {
 		return fmt.Errorf("the mail server refuses: %w", err)
 	}
-	if _, err := w.Write(m.letter(from, d)); err != nil {
+	if _, err := w.Write(m.formatMail(from, d)); err != nil {
 		return fmt.Errorf("send mail: %w", err)
 	}
 	if err := w.Close(); err != nil {
@@ -107,9 +107,9 @@ func (m Mail) deliver(c *smtp.Client, d controlplane.Delivery) error {
 	return c.Quit()
 }
 
-// letter is the message: base64 carries any text, and none of it can become
+// formatMail is the message: base64 carries any text, and none of it can become
 // a header or end the mail early.
-func (m Mail) letter(from *mail.Address, d controlplane.Delivery) []byte {
+func (m Mail) formatMail(from *mail.Address, d controlplane.Delivery) []byte {
 	var id [12]byte
 	_, _ = rand.Read(id[:]) // it never fails, it ends the process
 	_, domain, _ := strings.Cut(from.Address, "@")

@@ -67,7 +67,7 @@ type Notify struct {
 // New makes it; nothing is sent before Run.
 func New(c Config) *Notify {
 	if c.Pause == nil {
-		c.Pause = pause
+		c.Pause = retryDelay
 	}
 	return &Notify{Config: c, client: &http.Client{
 		Timeout: sendWithin,
@@ -89,7 +89,7 @@ func (n *Notify) Run(ctx context.Context, wake <-chan struct{}) error {
 	defer tick.Stop()
 	forget := time.Now()
 	for {
-		if err := n.turn(ctx, &forget); err != nil && ctx.Err() == nil {
+		if err := n.runOnce(ctx, &forget); err != nil && ctx.Err() == nil {
 			n.Log.WarnContext(ctx, "notifications are behind", "error", err)
 		}
 		select {
@@ -101,8 +101,8 @@ func (n *Notify) Run(ctx context.Context, wake <-chan struct{}) error {
 	}
 }
 
-// turn hands out notices, then sends until nothing is due.
-func (n *Notify) turn(ctx context.Context, forget *time.Time) error {
+// runOnce hands out notices, then sends until nothing is due.
+func (n *Notify) runOnce(ctx context.Context, forget *time.Time) error {
 	for more := true; more; {
 		taken, err := n.handOut(ctx)
 		if err != nil {

@@ -69,11 +69,11 @@ func (m message) fields() map[string]string {
 	return f
 }
 
-// sentence fills a template's {names}. There is no more to the language: a
+// fillTemplate fills a template's {names}. There is no more to the language: a
 // template can neither loop nor reach anything else.
-func (m message) sentence(template string) string {
+func (m message) fillTemplate(template string) string {
 	if template == "" {
-		template = m.usual()
+		template = m.defaultTemplate()
 	}
 	var pairs []string
 	for name, value := range m.fields() {
@@ -82,7 +82,7 @@ func (m message) sentence(template string) string {
 	return strings.NewReplacer(pairs...).Replace(template)
 }
 
-func (m message) usual() string {
+func (m message) defaultTemplate() string {
 	switch {
 	case m.Node != nil:
 		return "Node {node} of {environment}: {status}"
@@ -106,14 +106,14 @@ func checkTemplate(template string) error {
 		}
 		name, tail, closed := strings.Cut(after, "}")
 		if _, known := (message{}).fields()[name]; !closed || !known {
-			return invalid("template", "template_invalid",
-				fmt.Sprintf("{%s is not the name of anything", clip(name)), "Use "+names()+".")
+			return invalidError("template", "template_invalid",
+				fmt.Sprintf("{%s is not the name of anything", clipText(name)), "Use "+templateNames()+".")
 		}
 		rest = tail
 	}
 }
 
-func names() string {
+func templateNames() string {
 	var all []string
 	for name := range (message{}).fields() {
 		all = append(all, "{"+name+"}")
@@ -122,10 +122,10 @@ func names() string {
 	return strings.Join(all, ", ")
 }
 
-// body is what a webhook of the kind is sent.
-func (m message) body(id controlplane.DeliveryID, w controlplane.Webhook) (string, error) {
+// webhookBody is what a webhook of the kind is sent.
+func (m message) webhookBody(id controlplane.DeliveryID, w controlplane.Webhook) (string, error) {
 	var form any
-	text := m.sentence(w.Template)
+	text := m.fillTemplate(w.Template)
 	switch w.Kind {
 	case controlplane.WebhookJSON:
 		form = struct {
@@ -133,7 +133,7 @@ func (m message) body(id controlplane.DeliveryID, w controlplane.Webhook) (strin
 			message
 		}{string(id), m}
 	case controlplane.WebhookSlack:
-		form = map[string]string{"text": escape(text)}
+		form = map[string]string{"text": escapeSlack(text)}
 	case controlplane.WebhookMattermost:
 		form = map[string]string{"text": text, "username": "NullOps"}
 	case controlplane.WebhookTeams:
@@ -149,16 +149,16 @@ func (m message) body(id controlplane.DeliveryID, w controlplane.Webhook) (strin
 	return string(b), err
 }
 
-// escape is Slack's: names that people chose must not become links or calls
+// escapeSlack is Slack's: names that people chose must not become links or calls
 // to a whole channel.
-func escape(s string) string {
+func escapeSlack(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }
 
-// letter is the text of a mail.
-func (m message) letter() string {
+// mailText is the text of a mail.
+func (m message) mailText() string {
 	var b strings.Builder
-	b.WriteString(m.sentence("") + "\n\n")
+	b.WriteString(m.fillTemplate("") + "\n\n")
 	if d := m.Deployment; d != nil {
 		fmt.Fprintf(&b, "Project: %s\nEnvironment: %s\nStatus: %s\nCreated by: %s\n", d.Project,
 			d.Environment, d.Status, d.CreatedBy)

@@ -24,7 +24,7 @@ import (
 // maxAttempts and pause spread the tries over about a day.
 const maxAttempts = 12
 
-func pause(attempts int) time.Duration {
+func retryDelay(attempts int) time.Duration {
 	return min(10*time.Second<<min(attempts-1, 12), 3*time.Hour)
 }
 
@@ -44,19 +44,19 @@ func (n *Notify) sendDue(ctx context.Context) (sent int, err error) {
 	group, inner := errgroup.WithContext(ctx)
 	for _, d := range due {
 		group.Go(func() error {
-			_, err := n.attempt(inner, d)
+			_, err := n.attemptDelivery(inner, d)
 			return err
 		})
 	}
 	return len(due), group.Wait()
 }
 
-// attempt sends one delivery and writes down how it went. What is refused is no
+// attemptDelivery sends one delivery and writes down how it went. What is refused is no
 // error: it is in the log, for the admin.
-func (n *Notify) attempt(
+func (n *Notify) attemptDelivery(
 	ctx context.Context, d controlplane.Delivery,
 ) (controlplane.Delivery, error) {
-	answer, err := n.send(ctx, d)
+	answer, err := n.sendDelivery(ctx, d)
 	d.Answer, d.Error, d.Status = answer, "", controlplane.DeliverySent
 	if err != nil {
 		d.Error = clipLong(err.Error())
@@ -74,20 +74,23 @@ func (n *Notify) attempt(
 // errFinal marks what no further try would change.
 var errFinal = errors.New("this will not be tried again")
 
-func (n *Notify) send(ctx context.Context, d controlplane.Delivery) (answer int, err error) {
+func (n *Notify) sendDelivery(
+	ctx context.Context,
+	d controlplane.Delivery,
+) (answer int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, sendWithin)
 	defer cancel()
 	if d.User != "" {
-		return 0, n.Mail.send(ctx, d)
+		return 0, n.Mail.sendMail(ctx, d)
 	}
-	address, key, err := n.open(ctx, d.Webhook)
+	address, key, err := n.openSecrets(ctx, d.Webhook)
 	if err != nil {
 		return 0, err
 	}
-	return n.post(ctx, d, address, key)
+	return n.postWebhook(ctx, d, address, key)
 }
 
-func (n *Notify) open(
+func (n *Notify) openSecrets(
 	ctx context.Context, id controlplane.WebhookID,
 ) (address, key controlplane.Plain, err error) {
 	var sealed [2]controlplane.Sealed
@@ -110,7 +113,7 @@ func (n *Notify) open(
 	return address, key, err
 }
 
-func (n *Notify) post(
+func (n *Notify) postWebhook(
 	ctx context.Context, d controlplane.Delivery, address, key controlplane.Plain,
 ) (int, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address.Reveal(),
@@ -129,17 +132,17 @@ func (n *Notify) post(
 	}
 	resp, err := n.client.Do(r)
 	if err != nil {
-		return 0, plainly(err)
+		return 0, withoutAddress(err)
 	}
 	defer resp.Body.Close()
 	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
 	if resp.StatusCode/100 == 2 {
 		return resp.StatusCode, nil
 	}
-	return resp.StatusCode, refused(resp.StatusCode)
+	return resp.StatusCode, statusError(resp.StatusCode)
 }
 
-func refused(status int) error {
+func statusError(status int) error {
 	switch {
 	case status/100 == 3:
 		return fmt.Errorf("it answered %d and wants to lead elsewhere, which is not followed: %w",
@@ -152,7 +155,7 @@ func refused(status int) error {
 }
 
 // withoutAddress removes the address, which may be secret, from errors of net/http.
-func plainly(err error) error {
+func withoutAddress(err error) error {
 	if off, ok := errors.AsType[*controlplane.OffLimitsError](err); ok {
 		return fmt.Errorf("%w: %w", off, errFinal)
 	}

@@ -74,7 +74,7 @@ func (n *Notify) GetWebhook(
 func (n *Notify) PutWebhook(
 	ctx context.Context, actor access.Actor, p WebhookPut,
 ) (out WebhookSaved, err error) {
-	err = n.change(ctx, actor, "put webhook", p.Name, func(tx *postgres.Tx) error {
+	err = n.changeWebhook(ctx, actor, "put webhook", p.Name, func(tx *postgres.Tx) error {
 		out = WebhookSaved{}
 		w, err := tx.WebhookByName(ctx, p.Name)
 		out.Created = controlplane.KindOf(err) == controlplane.NotFound
@@ -93,7 +93,7 @@ func (n *Notify) PutWebhook(
 		if err != nil {
 			return err
 		}
-		if w, err = n.apply(ctx, tx, actor, w, given, &out); err != nil {
+		if w, err = n.applyPut(ctx, tx, actor, w, given, &out); err != nil {
 			return err
 		}
 		out.Webhook = w
@@ -128,8 +128,8 @@ func (n *Notify) withoutStored(ctx context.Context, tx *postgres.Tx, actor acces
 	return p, nil
 }
 
-// apply changes the webhook and stores what is sealed.
-func (n *Notify) apply(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+// applyPut changes the webhook and stores what is sealed.
+func (n *Notify) applyPut(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	w controlplane.Webhook, p WebhookPut, out *WebhookSaved) (controlplane.Webhook, error) {
 	w.Kind, w.Project, w.Environment = p.Kind, p.Project, p.Environment
 	w.Events, w.Template, w.Active = p.Events, p.Template, p.Active
@@ -144,17 +144,17 @@ func (n *Notify) apply(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 			secret, out.Made = &made, made
 		}
 		w.Host = host
-		if err := n.seal(ctx, tx, actor, addressOf(w.ID), *p.URL); err != nil {
+		if err := n.sealSecret(ctx, tx, actor, addressOf(w.ID), *p.URL); err != nil {
 			return w, err
 		}
 	}
 	if secret == nil {
 		return w, nil
 	}
-	return w, n.seal(ctx, tx, actor, keyOf(w.ID), *secret)
+	return w, n.sealSecret(ctx, tx, actor, keyOf(w.ID), *secret)
 }
 
-func (n *Notify) seal(ctx context.Context, tx *postgres.Tx, actor access.Actor, id string,
+func (n *Notify) sealSecret(ctx context.Context, tx *postgres.Tx, actor access.Actor, id string,
 	plain controlplane.Plain) error {
 	sealed, err := n.Vault.SealOutward(actor, id, plain)
 	if err != nil {
@@ -163,9 +163,9 @@ func (n *Notify) seal(ctx context.Context, tx *postgres.Tx, actor access.Actor, 
 	return tx.PutOutwardSecret(ctx, id, sealed)
 }
 
-func object(id controlplane.WebhookID) string    { return "webhook/" + string(id) }
-func addressOf(id controlplane.WebhookID) string { return object(id) + "/url" }
-func keyOf(id controlplane.WebhookID) string     { return object(id) + "/key" }
+func secretObject(id controlplane.WebhookID) string { return "webhook/" + string(id) }
+func addressOf(id controlplane.WebhookID) string    { return secretObject(id) + "/url" }
+func keyOf(id controlplane.WebhookID) string        { return secretObject(id) + "/key" }
 
 func newSecret() controlplane.Plain {
 	var b [32]byte
@@ -175,20 +175,20 @@ func newSecret() controlplane.Plain {
 
 // DeleteWebhook removes it with its delivery log.
 func (n *Notify) DeleteWebhook(ctx context.Context, actor access.Actor, name string) error {
-	return n.change(ctx, actor, "delete webhook", name, func(tx *postgres.Tx) error {
+	return n.changeWebhook(ctx, actor, "delete webhook", name, func(tx *postgres.Tx) error {
 		w, err := tx.WebhookByName(ctx, name)
 		if err != nil {
 			return err
 		}
-		if err := tx.DeleteOutwardSecrets(ctx, object(w.ID)); err != nil {
+		if err := tx.DeleteOutwardSecrets(ctx, secretObject(w.ID)); err != nil {
 			return err
 		}
 		return tx.DeleteWebhook(ctx, w.ID)
 	})
 }
 
-// change runs an admin's change with its audit entry, a refused one too.
-func (n *Notify) change(ctx context.Context, actor access.Actor, action, name string,
+// changeWebhook runs an admin's change with its audit entry, a refused one too.
+func (n *Notify) changeWebhook(ctx context.Context, actor access.Actor, action, name string,
 	fn func(*postgres.Tx) error) error {
 	return n.Store.Audited(ctx, actor.Entry(action, "webhook "+name),
 		func(tx *postgres.Tx) error {
@@ -204,11 +204,11 @@ func (p WebhookPut) check(created bool) error {
 		return err
 	}
 	if created && p.URL == nil {
-		return invalid("url", "url_missing", "a new webhook needs an address",
+		return invalidError("url", "url_missing", "a new webhook needs an address",
 			"Give the address that messages are sent to.")
 	}
 	if p.Secret != nil && len(p.Secret.Reveal()) < 16 {
-		return invalid("secret", "secret_short", "a signing key has at least 16 characters",
+		return invalidError("secret", "secret_short", "a signing key has at least 16 characters",
 			"Give a longer one, or none to have one made.")
 	}
 	if err := checkEvents("events", p.Events); err != nil {
@@ -219,12 +219,12 @@ func (p WebhookPut) check(created bool) error {
 
 func checkEvents(field string, events []string) error {
 	if len(events) == 0 {
-		return invalid(field, "events_missing", "there is no event to tell of",
+		return invalidError(field, "events_missing", "there is no event to tell of",
 			"Choose among "+strings.Join(controlplane.NoticeEvents(), ", ")+".")
 	}
 	for _, e := range events {
 		if !slices.Contains(controlplane.NoticeEvents(), e) {
-			return invalid(field, "event_unknown", fmt.Sprintf("there is no event %q", clip(e)),
+			return invalidError(field, "event_unknown", fmt.Sprintf("there is no event %q", clipText(e)),
 				"Choose among "+strings.Join(controlplane.NoticeEvents(), ", ")+".")
 		}
 	}
@@ -238,20 +238,20 @@ func checkURL(address string) (host string, err error) {
 	if err != nil || u.Host == "" || u.User != nil || len(address) > 2000 ||
 		u.Scheme != "https" && u.Scheme != "http" {
 		// The address itself may be a password: it is not repeated.
-		return "", invalid("url", "url_invalid", "this is not the address of a webhook",
+		return "", invalidError("url", "url_invalid", "this is not the address of a webhook",
 			"Give an address that begins with https:// and holds no user name.")
 	}
 	return u.Scheme + "://" + u.Host, nil
 }
 
-func clip(s string) string {
+func clipText(s string) string {
 	if len(s) > 80 {
 		return s[:80] + "…"
 	}
 	return s
 }
 
-func invalid(field, code, message, remedy string) error {
+func invalidError(field, code, message, remedy string) error {
 	return &controlplane.Error{Kind: controlplane.Invalid, Code: code, Field: field,
 		Message: message, Remedy: remedy}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-func user(r dbsqlc.User, teams []string) controlplane.User {
+func toUser(r dbsqlc.User, teams []string) controlplane.User {
 	return controlplane.User{
 		ID: controlplane.UserID(r.ID), Name: r.Name, DisplayName: r.DisplayName,
 		Role: controlplane.Role(r.Role), Active: r.Active, Teams: teams,
@@ -33,18 +33,18 @@ type UserWithHash struct {
 func (t *Tx) UserByName(ctx context.Context, name string) (UserWithHash, error) {
 	r, err := t.q.GetUser(ctx, name)
 	if err != nil {
-		return UserWithHash{}, fmt.Errorf("load user: %w", missing(err, "user", name))
+		return UserWithHash{}, fmt.Errorf("load user: %w", translateMissing(err, "user", name))
 	}
-	return UserWithHash{user(r.User, r.Teams), given[string](r.User.PasswordHash)}, nil
+	return UserWithHash{toUser(r.User, r.Teams), emptyIfNull[string](r.User.PasswordHash)}, nil
 }
 
 // UserByID loads a person; not found is a *controlplane.Error.
 func (t *Tx) UserByID(ctx context.Context, id controlplane.UserID) (UserWithHash, error) {
 	r, err := t.q.GetUserByID(ctx, string(id))
 	if err != nil {
-		return UserWithHash{}, fmt.Errorf("load user: %w", missing(err, "user", string(id)))
+		return UserWithHash{}, fmt.Errorf("load user: %w", translateMissing(err, "user", string(id)))
 	}
-	return UserWithHash{user(r.User, r.Teams), given[string](r.User.PasswordHash)}, nil
+	return UserWithHash{toUser(r.User, r.Teams), emptyIfNull[string](r.User.PasswordHash)}, nil
 }
 
 // ListUsers gives a page of people and one more, by name.
@@ -55,7 +55,7 @@ func (t *Tx) ListUsers(ctx context.Context, p controlplane.Page) ([]controlplane
 	}
 	all := make([]controlplane.User, len(rows))
 	for i, r := range rows {
-		all[i] = user(r.User, r.Teams)
+		all[i] = toUser(r.User, r.Teams)
 	}
 	return all, nil
 }
@@ -64,11 +64,11 @@ func (t *Tx) ListUsers(ctx context.Context, p controlplane.Page) ([]controlplane
 func (t *Tx) InsertUser(ctx context.Context, u controlplane.User, hash string) error {
 	err := t.q.InsertUser(ctx, dbsqlc.InsertUserParams{
 		ID: string(u.ID), Name: u.Name, DisplayName: u.DisplayName,
-		Role: string(u.Role), Active: u.Active, PasswordHash: optional(hash), Address: u.Address,
+		Role: string(u.Role), Active: u.Active, PasswordHash: nullIfEmpty(hash), Address: u.Address,
 		Kind: cmp.Or(string(u.Kind), string(controlplane.KindPerson)),
 	})
 	if err != nil {
-		return fmt.Errorf("insert user: %w", translate(err))
+		return fmt.Errorf("insert user: %w", translateError(err))
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func (t *Tx) UpdateUser(ctx context.Context, u controlplane.User) error {
 		Address: u.Address,
 	})
 	if err != nil {
-		return fmt.Errorf("update user: %w", translate(err))
+		return fmt.Errorf("update user: %w", translateError(err))
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func (t *Tx) UpdateUser(ctx context.Context, u controlplane.User) error {
 // SetPassword stores a new hash.
 func (t *Tx) SetPassword(ctx context.Context, id controlplane.UserID, hash string) error {
 	if err := t.q.SetPassword(ctx, &hash, string(id)); err != nil {
-		return fmt.Errorf("set password: %w", translate(err))
+		return fmt.Errorf("set password: %w", translateError(err))
 	}
 	return nil
 }
@@ -104,11 +104,11 @@ func (t *Tx) NoteSignIn(ctx context.Context, id controlplane.UserID, at time.Tim
 // DeleteUser removes a person with sessions, tokens and memberships.
 func (t *Tx) DeleteUser(ctx context.Context, id controlplane.UserID) error {
 	users, err := t.q.ListUsersOfPerson(ctx, string(id))
-	if err := used("user", users, err); err != nil {
+	if err := inUseError("user", users, err); err != nil {
 		return err
 	}
 	if _, err := t.q.DeleteUser(ctx, string(id)); err != nil {
-		return fmt.Errorf("delete user: %w", translate(err))
+		return fmt.Errorf("delete user: %w", translateError(err))
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func (t *Tx) InsertSession(
 		CreatedAt: s.CreatedAt, ExpiresAt: expires, Origin: s.From, Device: s.Device,
 	})
 	if err != nil {
-		return fmt.Errorf("insert session: %w", translate(err))
+		return fmt.Errorf("insert session: %w", translateError(err))
 	}
 	return nil
 }
@@ -165,10 +165,10 @@ func (t *Tx) SessionByHash(
 	if err != nil {
 		return s, false, fmt.Errorf("load session: %w", err)
 	}
-	return session(r), true, nil
+	return toSession(r), true, nil
 }
 
-func session(r dbsqlc.Session) controlplane.Session {
+func toSession(r dbsqlc.Session) controlplane.Session {
 	return controlplane.Session{
 		ID: controlplane.SessionID(r.ID), User: controlplane.UserID(r.UserID),
 		CreatedAt: r.CreatedAt, LastUsed: r.LastUsedAt, Expires: r.ExpiresAt,
@@ -187,7 +187,7 @@ func (t *Tx) ListSessions(
 	}
 	all := make([]controlplane.Session, len(rows))
 	for i, r := range rows {
-		all[i] = session(r)
+		all[i] = toSession(r)
 	}
 	return all, nil
 }
@@ -226,7 +226,7 @@ func (t *Tx) DeleteSession(ctx context.Context, id controlplane.SessionID) error
 func (t *Tx) DeleteSessionsOf(
 	ctx context.Context, id controlplane.UserID, keep controlplane.SessionID,
 ) error {
-	if err := t.q.DeleteSessionsOfUser(ctx, string(id), optional(keep)); err != nil {
+	if err := t.q.DeleteSessionsOfUser(ctx, string(id), nullIfEmpty(keep)); err != nil {
 		return fmt.Errorf("delete sessions: %w", err)
 	}
 	return nil
@@ -251,12 +251,12 @@ func (t *Tx) InsertToken(ctx context.Context, a controlplane.APIToken, hash [32]
 		Hash: hash[:], CreatedAt: a.CreatedAt, Scope: string(a.Scope), ExpiresAt: a.ExpiresAt,
 	})
 	if err != nil {
-		return fmt.Errorf("insert token: %w", translate(err))
+		return fmt.Errorf("insert token: %w", translateError(err))
 	}
 	return nil
 }
 
-func token(r dbsqlc.ApiToken) controlplane.APIToken {
+func toToken(r dbsqlc.ApiToken) controlplane.APIToken {
 	return controlplane.APIToken{
 		ID: controlplane.TokenID(r.ID), User: controlplane.UserID(r.UserID), Name: r.Name,
 		Prefix: r.Prefix, CreatedAt: r.CreatedAt, LastUsedAt: r.LastUsedAt,
@@ -276,7 +276,7 @@ func (t *Tx) TokenByPrefix(
 	if err != nil {
 		return a, nil, false, fmt.Errorf("load token: %w", err)
 	}
-	return token(r), r.Hash, true, nil
+	return toToken(r), r.Hash, true, nil
 }
 
 // ListTokens gives a person's tokens, oldest first.
@@ -289,7 +289,7 @@ func (t *Tx) ListTokens(
 	}
 	all := make([]controlplane.APIToken, len(rows))
 	for i, r := range rows {
-		all[i] = token(r)
+		all[i] = toToken(r)
 	}
 	return all, nil
 }

@@ -54,7 +54,7 @@ func (t *Tx) PutACME(
 		Dns: string(a.DNS), DnsServer: a.DNSServer, DnsUser: a.DNSUser, DnsSecret: a.DNSSecret,
 		EabKeyID: a.EABKeyID, EabKey: a.EABKey})
 	if err != nil {
-		return fmt.Errorf("store ACME settings: %w", translate(err))
+		return fmt.Errorf("store ACME settings: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicCatalog, "")
 	return nil
@@ -66,7 +66,7 @@ func (t *Tx) DeleteACME(
 ) (gone bool, err error) {
 	n, err := t.q.DeleteACMESettings(ctx, string(id))
 	if err != nil {
-		return false, fmt.Errorf("delete ACME settings: %w", translate(err))
+		return false, fmt.Errorf("delete ACME settings: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicCatalog, "")
 	return n == 1, nil
@@ -150,7 +150,7 @@ func (t *Tx) WantACME(
 		if err := t.q.WantACMECertificate(ctx, dbsqlc.WantACMECertificateParams{ID: string(c.ID),
 			EnvironmentID: string(c.Environment), Subject: c.Subject, Names: c.Names, Now: now,
 		}); err != nil {
-			return fmt.Errorf("want certificate %s: %w", c.Subject, translate(err))
+			return fmt.Errorf("want certificate %s: %w", c.Subject, translateError(err))
 		}
 	}
 	if err := t.q.UnwantACMECertificates(ctx, keys); err != nil {
@@ -203,7 +203,7 @@ func (t *Tx) StoreACME(
 ) error {
 	if err := t.q.StoreACMECertificate(ctx, dbsqlc.StoreACMECertificateParams{ID: string(c.ID),
 		Chain: c.Chain, Key: c.Key, NextTry: c.NextTry, Now: &now}); err != nil {
-		return fmt.Errorf("store certificate of %s: %w", c.Subject, translate(err))
+		return fmt.Errorf("store certificate of %s: %w", c.Subject, translateError(err))
 	}
 	t.Wake(controlplane.TopicCatalog, "")
 	return nil

@@ -33,7 +33,7 @@ func (t *Tx) InsertACMEAccount(ctx context.Context, a controlplane.ACMEAccount) 
 	if err := t.q.InsertACMEAccount(ctx, dbsqlc.InsertACMEAccountParams{ID: a.ID,
 		Directory: a.Directory, Email: a.Email, Location: a.Location, Key: a.Key,
 		EabKeyID: a.EABKeyID}); err != nil {
-		return fmt.Errorf("store ACME account: %w", translate(err))
+		return fmt.Errorf("store ACME account: %w", translateError(err))
 	}
 	return nil
 }
@@ -52,7 +52,7 @@ func (t *Tx) PutACMEChallenge(
 ) error {
 	if err := t.q.PutACMEChallenge(ctx, dbsqlc.PutACMEChallengeParams{Host: host, Token: token,
 		Answer: answer, Now: now}); err != nil {
-		return fmt.Errorf("store challenge of %s: %w", host, translate(err))
+		return fmt.Errorf("store challenge of %s: %w", host, translateError(err))
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 // PutQuestion stores what an agent asks.
 func (t *Tx) PutQuestion(ctx context.Context, q controlplane.Question) error {
-	spec, err := encode(q.Approval)
+	spec, err := encodeJSON(q.Approval)
 	if err != nil {
 		return err
 	}
@@ -19,7 +19,7 @@ func (t *Tx) PutQuestion(ctx context.Context, q controlplane.Question) error {
 		Step: string(q.Step), Prompt: q.Prompt, AskedAt: q.AskedAt, Deadline: q.Deadline,
 		Approval: spec})
 	if err != nil {
-		return fmt.Errorf("put question of step %s: %w", q.Step, translate(err))
+		return fmt.Errorf("put question of step %s: %w", q.Step, translateError(err))
 	}
 	return nil
 }
@@ -29,21 +29,21 @@ func (t *Tx) Question(ctx context.Context, id controlplane.DeploymentID, run int
 	step pipeline.StepKey) (controlplane.Question, error) {
 	r, err := t.q.GetQuestion(ctx, string(id), int32(run), string(step))
 	if err != nil {
-		return controlplane.Question{}, missing(err, "question", string(step))
+		return controlplane.Question{}, translateMissing(err, "question", string(step))
 	}
-	return question(r.Approval, r.DeploymentID, r.Run, r.Status)
+	return toQuestion(r.Approval, r.DeploymentID, r.Run, r.Status)
 }
 
 // OpenQuestions returns, by deployment, the open question of its latest run.
 func (t *Tx) OpenQuestions(ctx context.Context, ids ...controlplane.DeploymentID,
 ) (map[controlplane.DeploymentID]controlplane.Question, error) {
-	rows, err := t.q.ListOpenQuestions(ctx, strs(ids))
+	rows, err := t.q.ListOpenQuestions(ctx, toStrings(ids))
 	if err != nil {
 		return nil, fmt.Errorf("list open questions: %w", err)
 	}
 	all := map[controlplane.DeploymentID]controlplane.Question{}
 	for _, r := range rows {
-		q, err := question(r.Approval, r.DeploymentID, r.Run, r.Status)
+		q, err := toQuestion(r.Approval, r.DeploymentID, r.Run, r.Status)
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +54,7 @@ func (t *Tx) OpenQuestions(ctx context.Context, ids ...controlplane.DeploymentID
 	return all, nil
 }
 
-func question(
+func toQuestion(
 	a dbsqlc.Approval, deployment string, run int32, status string,
 ) (controlplane.Question, error) {
 	q := controlplane.Question{Deployment: controlplane.DeploymentID(deployment),
@@ -64,11 +64,11 @@ func question(
 	if a.Approved != nil && a.AnsweredBy != nil && a.AnsweredAt != nil {
 		q.Answer = &controlplane.Answer{Approved: *a.Approved, By: *a.AnsweredBy,
 			At: *a.AnsweredAt}
-		if err := decode(a.Fields, &q.Answer.Fields); err != nil {
+		if err := decodeJSON(a.Fields, &q.Answer.Fields); err != nil {
 			return q, err
 		}
 	}
-	return q, decode(a.Approval, &q.Approval)
+	return q, decodeJSON(a.Approval, &q.Approval)
 }
 
 // AnswerQuestion stores an answer, and reports whether it did: of two concurrent
@@ -76,28 +76,28 @@ func question(
 func (t *Tx) AnswerQuestion(
 	ctx context.Context, q controlplane.Question, a controlplane.Answer,
 ) (bool, error) {
-	fields, err := encode(a.Fields)
+	fields, err := encodeJSON(a.Fields)
 	if err != nil {
 		return false, err
 	}
 	n, err := t.q.AnswerQuestion(ctx, dbsqlc.AnswerQuestionParams{Approved: a.Approved,
 		Fields: fields, AnsweredBy: a.By, RunID: string(q.RunID), Step: string(q.Step)})
 	if err != nil {
-		return false, fmt.Errorf("answer step %s: %w", q.Step, translate(err))
+		return false, fmt.Errorf("answer step %s: %w", q.Step, translateError(err))
 	}
 	return n > 0, nil
 }
 
 // readAnswers returns the answers to the questions of runs.
-func (t *Tx) answers(ctx context.Context, runs []controlplane.RunID,
+func (t *Tx) readAnswers(ctx context.Context, runs []controlplane.RunID,
 ) (map[controlplane.RunID]map[pipeline.StepKey]controlplane.Answer, error) {
-	rows, err := t.q.ListAnswers(ctx, strs(runs))
+	rows, err := t.q.ListAnswers(ctx, toStrings(runs))
 	if err != nil {
 		return nil, fmt.Errorf("list answers: %w", err)
 	}
 	all := map[controlplane.RunID]map[pipeline.StepKey]controlplane.Answer{}
 	for _, r := range rows {
-		q, err := question(dbsqlc.Approval{Approved: r.Approved, Fields: r.Fields,
+		q, err := toQuestion(dbsqlc.Approval{Approved: r.Approved, Fields: r.Fields,
 			AnsweredBy: r.AnsweredBy, AnsweredAt: r.AnsweredAt}, "", 0, "")
 		if err != nil {
 			return nil, err

@@ -36,8 +36,8 @@ func (t *Tx) InsertAudit(ctx context.Context, e controlplane.AuditEntry) error {
 	e.Link = t.auditKey.Link(controlplane.AuditLink(head.Mac), e)
 	err = t.q.InsertAudit(ctx, dbsqlc.InsertAuditParams{
 		Seq: &e.Seq, At: e.At, Mac: e.Link[:],
-		Actor: e.Actor, ActorID: optional(e.ActorID), Action: e.Action, Object: e.Object,
-		ProjectID: optional(e.Project), EnvironmentID: optional(e.Environment),
+		Actor: e.Actor, ActorID: nullIfEmpty(e.ActorID), Action: e.Action, Object: e.Object,
+		ProjectID: nullIfEmpty(e.Project), EnvironmentID: nullIfEmpty(e.Environment),
 		Origin: e.From, RequestID: e.RequestID, Result: string(e.Result), Detail: e.Detail,
 		Credential: e.Credential,
 	})
@@ -86,10 +86,10 @@ func (t *Tx) ListAudit(
 	ctx context.Context, f AuditFilter,
 ) ([]controlplane.AuditEntry, error) {
 	p := dbsqlc.ListAuditParams{
-		Everything: f.Everything, Own: optional(f.Own), Projects: strs(f.Projects),
-		Environments: strs(f.Environments), Before: page(f.Before),
-		Actor: optional(f.Actor), Action: optional(f.Action), Object: optional(f.Object),
-		Result: optional(f.Result), Since: moment(f.Since), Until: moment(f.Until),
+		Everything: f.Everything, Own: nullIfEmpty(f.Own), Projects: toStrings(f.Projects),
+		Environments: toStrings(f.Environments), Before: nullableCursor(f.Before),
+		Actor: nullIfEmpty(f.Actor), Action: nullIfEmpty(f.Action), Object: nullIfEmpty(f.Object),
+		Result: nullIfEmpty(f.Result), Since: nullIfZero(f.Since), Until: nullIfZero(f.Until),
 		Most: int32(f.Most),
 	}
 	var rows []dbsqlc.Audit
@@ -102,7 +102,7 @@ func (t *Tx) ListAudit(
 	if err != nil {
 		return nil, fmt.Errorf("list audit: %w", err)
 	}
-	return entries(rows), nil
+	return toAuditEntries(rows), nil
 }
 
 // AuditChain returns the links after the number, in order.
@@ -113,7 +113,7 @@ func (t *Tx) AuditChain(
 	if err != nil {
 		return nil, fmt.Errorf("read audit chain: %w", err)
 	}
-	return entries(rows), nil
+	return toAuditEntries(rows), nil
 }
 
 // AuditHead returns number and link of the chain's head, which must match the last
@@ -166,7 +166,7 @@ func (t *Tx) AuditBefore(
 	if err != nil {
 		return e, false, fmt.Errorf("find where to cut the audit: %w", err)
 	}
-	return entries([]dbsqlc.Audit{row})[0], true, nil
+	return toAuditEntries([]dbsqlc.Audit{row})[0], true, nil
 }
 
 // CutAudit deletes the entries up to the checkpoint, and returns how many there were.
@@ -201,14 +201,14 @@ func (t *Tx) PutAuditKey(ctx context.Context, sealed controlplane.Sealed) error 
 	return nil
 }
 
-func entries(rows []dbsqlc.Audit) []controlplane.AuditEntry {
+func toAuditEntries(rows []dbsqlc.Audit) []controlplane.AuditEntry {
 	all := make([]controlplane.AuditEntry, len(rows))
 	for i, r := range rows {
 		all[i] = controlplane.AuditEntry{
 			ID: r.ID, At: r.At, Actor: r.Actor, Action: r.Action, Object: r.Object,
-			ActorID:     given[controlplane.UserID](r.ActorID),
-			Project:     given[controlplane.ProjectID](r.ProjectID),
-			Environment: given[controlplane.EnvironmentID](r.EnvironmentID),
+			ActorID:     emptyIfNull[controlplane.UserID](r.ActorID),
+			Project:     emptyIfNull[controlplane.ProjectID](r.ProjectID),
+			Environment: emptyIfNull[controlplane.EnvironmentID](r.EnvironmentID),
 			From:        r.Origin, RequestID: r.RequestID, Credential: r.Credential,
 			Result: controlplane.AuditResult(r.Result), Detail: r.Detail,
 		}
@@ -219,8 +219,8 @@ func entries(rows []dbsqlc.Audit) []controlplane.AuditEntry {
 	return all
 }
 
-// page turns the ID a page comes after into a nullable column.
-func page(before int64) *int64 {
+// nullableCursor turns the ID a page comes after into a nullable column.
+func nullableCursor(before int64) *int64 {
 	if before == 0 {
 		return nil
 	}

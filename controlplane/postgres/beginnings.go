@@ -13,9 +13,9 @@ import (
 // holder has now; the others belong to another holder.
 func (t *Tx) AcquireLeases(ctx context.Context, ids []controlplane.NodeID, holder string,
 	d time.Duration) (map[controlplane.NodeID]int64, error) {
-	rows, err := t.q.AcquireLeases(ctx, holder, d.Seconds(), strs(ids))
+	rows, err := t.q.AcquireLeases(ctx, holder, d.Seconds(), toStrings(ids))
 	if err != nil {
-		return nil, fmt.Errorf("acquire leases: %w", translate(err))
+		return nil, fmt.Errorf("acquire leases: %w", translateError(err))
 	}
 	all := make(map[controlplane.NodeID]int64, len(rows))
 	for _, r := range rows {
@@ -28,9 +28,9 @@ func (t *Tx) AcquireLeases(ctx context.Context, ids []controlplane.NodeID, holde
 // lost ones belong to another holder, busy ones are retried next time.
 func (t *Tx) RenewLeases(ctx context.Context, ids []controlplane.NodeID, holder string,
 	d time.Duration) (lost, busy []controlplane.NodeID, err error) {
-	rows, err := t.q.RenewLeases(ctx, holder, strs(ids), d.Seconds())
+	rows, err := t.q.RenewLeases(ctx, holder, toStrings(ids), d.Seconds())
 	if err != nil {
-		return nil, nil, fmt.Errorf("renew leases: %w", translate(err))
+		return nil, nil, fmt.Errorf("renew leases: %w", translateError(err))
 	}
 	for _, r := range rows {
 		if r.Lost {
@@ -59,13 +59,13 @@ type Beginning struct {
 func (t *Tx) Beginnings(
 	ctx context.Context, ids []controlplane.NodeID,
 ) (map[controlplane.NodeID]Beginning, error) {
-	rows, err := t.q.ListBeginnings(ctx, strs(ids))
+	rows, err := t.q.ListBeginnings(ctx, toStrings(ids))
 	if err != nil {
 		return nil, fmt.Errorf("read nodes: %w", err)
 	}
 	all := make(map[controlplane.NodeID]Beginning, len(rows))
 	for _, r := range rows {
-		n, err := node(dbsqlc.ListNodesRow{Node: r.Node, Environment: r.Environment, Kid: r.Kid})
+		n, err := toNode(dbsqlc.ListNodesRow{Node: r.Node, Environment: r.Environment, Kid: r.Kid})
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +80,7 @@ func (t *Tx) Beginnings(
 func (t *Tx) Digests(
 	ctx context.Context, holder string, ids ...controlplane.NodeID,
 ) (map[controlplane.NodeID]string, error) {
-	rows, err := t.q.ListDigests(ctx, holder, strs(ids))
+	rows, err := t.q.ListDigests(ctx, holder, toStrings(ids))
 	if err != nil {
 		return nil, fmt.Errorf("read what changed: %w", err)
 	}

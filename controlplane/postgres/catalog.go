@@ -12,7 +12,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-func registry(r dbsqlc.Registry) controlplane.Registry {
+func toRegistry(r dbsqlc.Registry) controlplane.Registry {
 	return controlplane.Registry{
 		ID: controlplane.RegistryID(r.ID), Name: r.Name, Host: r.Host, Insecure: r.Insecure,
 		Username: r.Username, Password: r.Password, Description: r.Description,
@@ -25,9 +25,9 @@ func (t *Tx) RegistryByName(ctx context.Context, name string) (controlplane.Regi
 	r, err := t.q.GetRegistry(ctx, name)
 	if err != nil {
 		return controlplane.Registry{}, fmt.Errorf("load registry: %w",
-			missing(err, "registry", name))
+			translateMissing(err, "registry", name))
 	}
-	return registry(r), nil
+	return toRegistry(r), nil
 }
 
 // RegistryByHost loads the registry that images name by this host. ok is
@@ -42,7 +42,7 @@ func (t *Tx) RegistryByHost(
 	if err != nil {
 		return r, false, fmt.Errorf("load registry of %s: %w", host, err)
 	}
-	return registry(row), true, nil
+	return toRegistry(row), true, nil
 }
 
 // ListRegistries gives at most so many registries behind the name.
@@ -55,7 +55,7 @@ func (t *Tx) ListRegistries(
 	}
 	all := make([]controlplane.Registry, len(rows))
 	for i, r := range rows {
-		all[i] = registry(r)
+		all[i] = toRegistry(r)
 	}
 	return all, nil
 }
@@ -75,7 +75,7 @@ func (t *Tx) PutRegistry(ctx context.Context, r controlplane.Registry, created b
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("put registry: %w", translate(err))
+		return fmt.Errorf("put registry: %w", translateError(err))
 	}
 	return nil
 }
@@ -83,18 +83,18 @@ func (t *Tx) PutRegistry(ctx context.Context, r controlplane.Registry, created b
 // DeleteRegistry removes a registry that nothing uses.
 func (t *Tx) DeleteRegistry(ctx context.Context, id controlplane.RegistryID) error {
 	users, err := t.q.ListUsersOfRegistry(ctx, string(id))
-	if err := used("registry", users, err); err != nil {
+	if err := inUseError("registry", users, err); err != nil {
 		return err
 	}
 	if err := t.q.DeleteRegistry(ctx, string(id)); err != nil {
-		return fmt.Errorf("delete registry: %w", translate(err))
+		return fmt.Errorf("delete registry: %w", translateError(err))
 	}
 	return nil
 }
 
 // inUseError returns the error for deleting something that is in use. It names the
 // users; the foreign keys catch a race, without names.
-func used(what string, users []string, err error) error {
+func inUseError(what string, users []string, err error) error {
 	if err != nil {
 		return fmt.Errorf("list users of %s: %w", what, err)
 	}
@@ -108,7 +108,7 @@ func used(what string, users []string, err error) error {
 	}
 }
 
-func service(s dbsqlc.Service, r dbsqlc.Registry) controlplane.Service {
+func toService(s dbsqlc.Service, r dbsqlc.Registry) controlplane.Service {
 	return controlplane.Service{
 		ID: controlplane.ServiceID(s.ID), Name: s.Name, Registry: r.Name, Host: r.Host,
 		Insecure: r.Insecure, Image: s.Image, TagMode: pipeline.TagMode(s.TagMode),
@@ -121,9 +121,9 @@ func (t *Tx) ServiceByName(ctx context.Context, name string) (controlplane.Servi
 	r, err := t.q.GetService(ctx, name)
 	if err != nil {
 		return controlplane.Service{}, fmt.Errorf("load service: %w",
-			missing(err, "service", name))
+			translateMissing(err, "service", name))
 	}
-	return service(r.Service, r.Registry), nil
+	return toService(r.Service, r.Registry), nil
 }
 
 // ListServices gives at most so many services behind the name.
@@ -136,7 +136,7 @@ func (t *Tx) ListServices(
 	}
 	all := make([]controlplane.Service, len(rows))
 	for i, r := range rows {
-		all[i] = service(r.Service, r.Registry)
+		all[i] = toService(r.Service, r.Registry)
 	}
 	return all, nil
 }
@@ -148,10 +148,10 @@ func (t *Tx) PutService(ctx context.Context, s controlplane.Service) error {
 		TagMode: string(s.TagMode), Tag: s.Tag, Pattern: s.Pattern, Description: s.Description,
 	})
 	if err != nil {
-		return fmt.Errorf("put service: %w", translate(err))
+		return fmt.Errorf("put service: %w", translateError(err))
 	}
 	if n == 0 {
-		return unknown("registry", "registry", s.Registry)
+		return unknownNameError("registry", "registry", s.Registry)
 	}
 	return nil
 }
@@ -159,21 +159,21 @@ func (t *Tx) PutService(ctx context.Context, s controlplane.Service) error {
 // DeleteService removes a service that no current pipeline uses.
 func (t *Tx) DeleteService(ctx context.Context, id controlplane.ServiceID) error {
 	users, err := t.q.ListUsersOfService(ctx, string(id))
-	if err := used("service", users, err); err != nil {
+	if err := inUseError("service", users, err); err != nil {
 		return err
 	}
 	if err := t.q.DeleteService(ctx, string(id)); err != nil {
-		return fmt.Errorf("delete service: %w", translate(err))
+		return fmt.Errorf("delete service: %w", translateError(err))
 	}
 	return nil
 }
 
-func plugin(p dbsqlc.Plugin, r dbsqlc.Registry) (controlplane.Plugin, error) {
+func toPlugin(p dbsqlc.Plugin, r dbsqlc.Registry) (controlplane.Plugin, error) {
 	out := controlplane.Plugin{
 		ID: controlplane.PluginID(p.ID), Name: p.Name, Registry: r.Name, Host: r.Host,
 		Insecure: r.Insecure, Image: p.Image, Tag: p.Tag, Digest: p.Digest,
 	}
-	if err := decode(p.Component, &out.Component); err != nil {
+	if err := decodeJSON(p.Component, &out.Component); err != nil {
 		return out, fmt.Errorf("plugin %s: %w", p.Name, err)
 	}
 	return out, nil
@@ -183,9 +183,9 @@ func plugin(p dbsqlc.Plugin, r dbsqlc.Registry) (controlplane.Plugin, error) {
 func (t *Tx) PluginByName(ctx context.Context, name string) (controlplane.Plugin, error) {
 	r, err := t.q.GetPlugin(ctx, name)
 	if err != nil {
-		return controlplane.Plugin{}, fmt.Errorf("load plugin: %w", missing(err, "plugin", name))
+		return controlplane.Plugin{}, fmt.Errorf("load plugin: %w", translateMissing(err, "plugin", name))
 	}
-	return plugin(r.Plugin, r.Registry)
+	return toPlugin(r.Plugin, r.Registry)
 }
 
 // ListPlugins gives at most so many plugins behind the name.
@@ -198,7 +198,7 @@ func (t *Tx) ListPlugins(
 	}
 	all := make([]controlplane.Plugin, len(rows))
 	for i, r := range rows {
-		if all[i], err = plugin(r.Plugin, r.Registry); err != nil {
+		if all[i], err = toPlugin(r.Plugin, r.Registry); err != nil {
 			return nil, err
 		}
 	}
@@ -207,7 +207,7 @@ func (t *Tx) ListPlugins(
 
 // PutPlugin inserts or replaces the plugin of that id.
 func (t *Tx) PutPlugin(ctx context.Context, p controlplane.Plugin) error {
-	component, err := encode(p.Component)
+	component, err := encodeJSON(p.Component)
 	if err != nil {
 		return fmt.Errorf("put plugin: %w", err)
 	}
@@ -216,10 +216,10 @@ func (t *Tx) PutPlugin(ctx context.Context, p controlplane.Plugin) error {
 		Digest: p.Digest, Component: component,
 	})
 	if err != nil {
-		return fmt.Errorf("put plugin: %w", translate(err))
+		return fmt.Errorf("put plugin: %w", translateError(err))
 	}
 	if n == 0 {
-		return unknown("registry", "registry", p.Registry)
+		return unknownNameError("registry", "registry", p.Registry)
 	}
 	return nil
 }
@@ -227,11 +227,11 @@ func (t *Tx) PutPlugin(ctx context.Context, p controlplane.Plugin) error {
 // DeletePlugin removes a plugin that no current pipeline uses.
 func (t *Tx) DeletePlugin(ctx context.Context, id controlplane.PluginID) error {
 	users, err := t.q.ListUsersOfPlugin(ctx, string(id))
-	if err := used("plugin", users, err); err != nil {
+	if err := inUseError("plugin", users, err); err != nil {
 		return err
 	}
 	if err := t.q.DeletePlugin(ctx, string(id)); err != nil {
-		return fmt.Errorf("delete plugin: %w", translate(err))
+		return fmt.Errorf("delete plugin: %w", translateError(err))
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func (t *Tx) Certificates(ctx context.Context) ([]controlplane.Certificate, erro
 	}
 	all := make([]controlplane.Certificate, len(rows))
 	for i, r := range rows {
-		if all[i], err = certificate(r); err != nil {
+		if all[i], err = toCertificate(r); err != nil {
 			return nil, err
 		}
 	}
@@ -37,10 +37,10 @@ func (t *Tx) CertificateByName(
 	if err != nil {
 		return c, fmt.Errorf("load certificate %s: %w", name, err)
 	}
-	return certificate(r)
+	return toCertificate(r)
 }
 
-func certificate(r dbsqlc.Certificate) (controlplane.Certificate, error) {
+func toCertificate(r dbsqlc.Certificate) (controlplane.Certificate, error) {
 	c := controlplane.Certificate{ID: controlplane.CertificateID(r.ID), Name: r.Name,
 		Chain: r.Chain, Key: r.Key, CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt}
 	all, err := controlplane.ReadCertificates(r.Chain)
@@ -56,7 +56,7 @@ func (t *Tx) PutCertificate(ctx context.Context, c controlplane.Certificate) err
 	err := t.q.PutCertificate(ctx, dbsqlc.PutCertificateParams{ID: string(c.ID), Name: c.Name,
 		Chain: c.Chain, Key: c.Key, CreatedBy: c.CreatedBy, CreatedAt: c.CreatedAt})
 	if err != nil {
-		return fmt.Errorf("store certificate %s: %w", c.Name, translate(err))
+		return fmt.Errorf("store certificate %s: %w", c.Name, translateError(err))
 	}
 	t.Wake(controlplane.TopicCatalog, "")
 	return nil
@@ -66,7 +66,7 @@ func (t *Tx) PutCertificate(ctx context.Context, c controlplane.Certificate) err
 func (t *Tx) DeleteCertificate(ctx context.Context, name string) error {
 	n, err := t.q.DeleteCertificate(ctx, name)
 	if err != nil {
-		return fmt.Errorf("delete certificate %s: %w", name, translate(err))
+		return fmt.Errorf("delete certificate %s: %w", name, translateError(err))
 	}
 	if n == 0 {
 		return controlplane.Missing("certificate", name)
@@ -102,7 +102,7 @@ func (t *Tx) InsertAuthority(
 	n, err := t.q.InsertAuthority(ctx, dbsqlc.InsertAuthorityParams{ID: string(a.ID),
 		Certificate: a.Certificate, Key: a.Key, CreatedBy: a.CreatedBy, CreatedAt: a.CreatedAt})
 	if err != nil {
-		return false, fmt.Errorf("store certificate authority: %w", translate(err))
+		return false, fmt.Errorf("store certificate authority: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicCatalog, "")
 	return n == 1, nil
@@ -112,7 +112,7 @@ func (t *Tx) InsertAuthority(
 func (t *Tx) DeleteAuthority(ctx context.Context) (gone bool, err error) {
 	n, err := t.q.DeleteAuthority(ctx)
 	if err != nil {
-		return false, fmt.Errorf("delete certificate authority: %w", translate(err))
+		return false, fmt.Errorf("delete certificate authority: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicCatalog, "")
 	return n == 1, nil

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// optional turns an id into a nullable column: the empty one is NULL.
-func optional[T ~string](id T) *string {
+// nullIfEmpty turns an id into a nullable column: the empty one is NULL.
+func nullIfEmpty[T ~string](id T) *string {
 	if id == "" {
 		return nil
 	}
@@ -15,16 +15,16 @@ func optional[T ~string](id T) *string {
 	return &s
 }
 
-// given turns a nullable column into an id: NULL is the empty one.
-func given[T ~string](s *string) T {
+// emptyIfNull turns a nullable column into an id: NULL is the empty one.
+func emptyIfNull[T ~string](s *string) T {
 	if s == nil {
 		return ""
 	}
 	return T(*s)
 }
 
-// moment turns a time into a nullable column: the zero time is NULL.
-func moment(t time.Time) *time.Time {
+// nullIfZero turns a time into a nullable column: the zero time is NULL.
+func nullIfZero(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
@@ -32,7 +32,7 @@ func moment(t time.Time) *time.Time {
 }
 
 // zeroIfNull converts a nullable column to a time: NULL is the zero time.
-func since(t *time.Time) (at time.Time) {
+func zeroIfNull(t *time.Time) (at time.Time) {
 	if t != nil {
 		at = *t
 	}
@@ -40,15 +40,15 @@ func since(t *time.Time) (at time.Time) {
 }
 
 // fromStrings converts a query's strings to typed ids or keys.
-func typed[T ~string](all []string) (these []T) {
+func fromStrings[T ~string](all []string) (these []T) {
 	for _, s := range all {
 		these = append(these, T(s))
 	}
 	return these
 }
 
-// strs turns typed strings into those a query takes.
-func strs[T ~string](typed []T) []string {
+// toStrings turns typed strings into those a query takes.
+func toStrings[T ~string](typed []T) []string {
 	all := make([]string, len(typed))
 	for i, s := range typed {
 		all[i] = string(s)
@@ -56,8 +56,8 @@ func strs[T ~string](typed []T) []string {
 	return all
 }
 
-// encode turns a value into jsonb.
-func encode(v any) ([]byte, error) {
+// encodeJSON turns a value into jsonb.
+func encodeJSON(v any) ([]byte, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
@@ -65,8 +65,8 @@ func encode(v any) ([]byte, error) {
 	return b, nil
 }
 
-// decode reads jsonb; NULL leaves the value alone.
-func decode(b []byte, into any) error {
+// decodeJSON reads jsonb; NULL leaves the value alone.
+func decodeJSON(b []byte, into any) error {
 	if len(b) == 0 {
 		return nil
 	}

@@ -14,18 +14,18 @@ import (
 func (t *Tx) InsertDeployment(
 	ctx context.Context, d controlplane.Deployment, hosts []controlplane.Host,
 ) error {
-	versions, err := encode(d.Versions)
+	versions, err := encodeJSON(d.Versions)
 	if err != nil {
 		return err
 	}
 	err = t.q.InsertDeployment(ctx, dbsqlc.InsertDeploymentParams{
 		ID: string(d.ID), Name: d.Name, ProjectID: string(d.ProjectID),
-		EnvironmentID: string(d.EnvironmentID), NodeID: optional(d.NodeID), NodeName: d.Node,
+		EnvironmentID: string(d.EnvironmentID), NodeID: nullIfEmpty(d.NodeID), NodeName: d.Node,
 		CreatedBy: d.CreatedBy, Cpu: d.Resources.CPU, MemoryMib: int64(d.Resources.MemoryMiB),
-		Gpus: strs(d.GPUs), Versions: versions,
+		Gpus: toStrings(d.GPUs), Versions: versions,
 	})
 	if err != nil {
-		return fmt.Errorf("insert deployment: %w", translate(err))
+		return fmt.Errorf("insert deployment: %w", translateError(err))
 	}
 	return t.insertHosts(ctx, d.ID, hosts)
 }
@@ -39,7 +39,7 @@ func (t *Tx) insertHosts(
 			PortName: h.PortName, Port: int32(h.Port), Main: h.Main,
 		})
 		if err != nil {
-			return fmt.Errorf("insert host %s: %w", h.Host, translate(err))
+			return fmt.Errorf("insert host %s: %w", h.Host, translateError(err))
 		}
 	}
 	return nil
@@ -54,9 +54,9 @@ func (t *Tx) Deployment(
 	}
 	row, err := t.q.GetDeploymentRow(ctx, string(id))
 	if err != nil {
-		return controlplane.Deployment{}, missing(err, "deployment", string(id))
+		return controlplane.Deployment{}, translateMissing(err, "deployment", string(id))
 	}
-	return deployment(row)
+	return toDeployment(row)
 }
 
 // DeploymentFilter chooses what a list holds; empty fields choose everything. Unless
@@ -85,26 +85,27 @@ func (t *Tx) FindDeployments(
 	if err != nil {
 		return nil, fmt.Errorf("list deployments: %w", err)
 	}
-	return typed[controlplane.DeploymentID](ids), nil
+	return fromStrings[controlplane.DeploymentID](ids), nil
 }
 
 func (t *Tx) deploymentIDs(ctx context.Context, f DeploymentFilter) ([]string, error) {
 	if f.Order == controlplane.NewestFirst {
 		return t.q.ListDeploymentIDs(ctx, dbsqlc.ListDeploymentIDsParams{
-			Everything: f.Everything, Projects: strs(f.Projects),
-			Environments: strs(f.Environments), Project: optional(f.Project),
-			Environment: optional(f.Environment), Name: optional(f.Name),
-			Search: optional(f.Search), Statuses: strs(f.Statuses), Removed: f.Removed,
-			Before: optional(f.After.ID), Most: int32(f.Most),
+			Everything: f.Everything, Projects: toStrings(f.Projects),
+			Environments: toStrings(f.Environments), Project: nullIfEmpty(f.Project),
+			Environment: nullIfEmpty(f.Environment), Name: nullIfEmpty(f.Name),
+			Search: nullIfEmpty(f.Search), Statuses: toStrings(f.Statuses), Removed: f.Removed,
+			Before: nullIfEmpty(f.After.ID), Most: int32(f.Most),
 		})
 	}
 	return t.q.ListDeploymentIDsSorted(ctx, dbsqlc.ListDeploymentIDsSortedParams{
-		Everything: f.Everything, Projects: strs(f.Projects), Environments: strs(f.Environments),
-		Project: optional(f.Project), Environment: optional(f.Environment),
-		Name: optional(f.Name), Search: optional(f.Search), Statuses: strs(f.Statuses),
+		Everything: f.Everything, Projects: toStrings(f.Projects),
+		Environments: toStrings(f.Environments),
+		Project: nullIfEmpty(f.Project), Environment: nullIfEmpty(f.Environment),
+		Name: nullIfEmpty(f.Name), Search: nullIfEmpty(f.Search), Statuses: toStrings(f.Statuses),
 		Removed: f.Removed, ByName: f.Order.ByName(),
 		Backwards: f.Order == controlplane.NameBackwards,
-		AfterName: f.After.Name, AfterID: optional(f.After.ID), Most: int32(f.Most),
+		AfterName: f.After.Name, AfterID: nullIfEmpty(f.After.ID), Most: int32(f.Most),
 	})
 }
 
@@ -113,7 +114,7 @@ func (t *Tx) deploymentIDs(ctx context.Context, f DeploymentFilter) ([]string, e
 func (t *Tx) DeploymentStates(
 	ctx context.Context, ids []controlplane.DeploymentID,
 ) (map[controlplane.DeploymentID]string, error) {
-	rows, err := t.q.ListDeploymentStates(ctx, strs(ids))
+	rows, err := t.q.ListDeploymentStates(ctx, toStrings(ids))
 	if err != nil {
 		return nil, fmt.Errorf("read states of deployments: %w", err)
 	}
@@ -131,20 +132,20 @@ func (t *Tx) Deployments(
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	rows, err := t.q.GetDeploymentRows(ctx, strs(ids))
+	rows, err := t.q.GetDeploymentRows(ctx, toStrings(ids))
 	if err != nil {
 		return nil, fmt.Errorf("read deployments: %w", err)
 	}
 	all := make([]controlplane.Deployment, len(rows))
 	for i, r := range rows {
-		if all[i], err = deployment(r); err != nil {
+		if all[i], err = toDeployment(r); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-func deployment(r dbsqlc.DeploymentRow) (controlplane.Deployment, error) {
+func toDeployment(r dbsqlc.DeploymentRow) (controlplane.Deployment, error) {
 	d := controlplane.Deployment{
 		ID: controlplane.DeploymentID(r.ID), Name: r.Name,
 		ProjectID: controlplane.ProjectID(r.ProjectID), Project: r.Project,
@@ -153,19 +154,19 @@ func deployment(r dbsqlc.DeploymentRow) (controlplane.Deployment, error) {
 		Status: controlplane.DeploymentStatus(r.Status), Goal: controlplane.Goal(r.Want),
 		Canceled: r.Canceled, Generation: r.Generation, Revision: r.LastEvent, Detail: r.Detail,
 		Degraded: r.Degraded,
-		NodeID:   given[controlplane.NodeID](r.NodeID), Node: r.NodeName,
+		NodeID:   emptyIfNull[controlplane.NodeID](r.NodeID), Node: r.NodeName,
 		NodeStatus: controlplane.NodeStatus(r.NodeStatus), NodeSince: r.NodeSince,
 		Version: int(r.PipelineVersion), RunID: controlplane.RunID(r.RunID), Run: int(r.Run),
 		StepsDone: int(r.StepsDone), StepsTotal: int(r.StepsTotal),
 		Resources: pipeline.Resources{CPU: r.Cpu, MemoryMiB: int(r.MemoryMib)},
 		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt, ChangedAt: r.ChangedAt, ReadyAt: r.ReadyAt,
 		RequestID: r.RequestID, Left: r.LeftBehind,
-		Failure: failure(r.FailureStep, r.FailureCode, r.FailureMessage),
+		Failure: toFailure(r.FailureStep, r.FailureCode, r.FailureMessage),
 	}
-	return d, decode(r.Versions, &d.Versions)
+	return d, decodeJSON(r.Versions, &d.Versions)
 }
 
-func failure(step, code, message string) *controlplane.Failure {
+func toFailure(step, code, message string) *controlplane.Failure {
 	if code == "" {
 		return nil
 	}
@@ -180,7 +181,7 @@ func (t *Tx) LockDeployment(
 		return controlplane.Deployment{}, controlplane.Missing("deployment", string(id))
 	}
 	if _, err := t.q.LockDeployment(ctx, string(id)); err != nil {
-		return controlplane.Deployment{}, missing(err, "deployment", string(id))
+		return controlplane.Deployment{}, translateMissing(err, "deployment", string(id))
 	}
 	return t.Deployment(ctx, id)
 }
@@ -194,10 +195,10 @@ func (t *Tx) Move(ctx context.Context, id controlplane.DeploymentID,
 	}
 	n, err := t.q.MoveDeployment(ctx, dbsqlc.MoveDeploymentParams{
 		ID: string(id), Status: string(to), Detail: detail, LeftBehind: left,
-		Before: strs(controlplane.DeploymentsBefore(to)),
+		Before: toStrings(controlplane.DeploymentsBefore(to)),
 	})
 	if err != nil {
-		return false, fmt.Errorf("move deployment %s to %s: %w", id, to, translate(err))
+		return false, fmt.Errorf("move deployment %s to %s: %w", id, to, translateError(err))
 	}
 	if n > 0 && to.Gone() {
 		// Nothing is left that could use the values its runs were made with.
@@ -210,7 +211,7 @@ func (t *Tx) Move(ctx context.Context, id controlplane.DeploymentID,
 func (t *Tx) SetGoal(ctx context.Context, id controlplane.DeploymentID, goal controlplane.Goal,
 	canceled bool) error {
 	if err := t.q.SetDeploymentGoal(ctx, string(goal), canceled, string(id)); err != nil {
-		return fmt.Errorf("set goal of deployment %s: %w", id, translate(err))
+		return fmt.Errorf("set goal of deployment %s: %w", id, translateError(err))
 	}
 	return nil
 }
@@ -227,16 +228,16 @@ func (t *Tx) SetDetail(
 
 // Replace writes where a retry goes and which versions it runs.
 func (t *Tx) Replace(ctx context.Context, d controlplane.Deployment) error {
-	versions, err := encode(d.Versions)
+	versions, err := encodeJSON(d.Versions)
 	if err != nil {
 		return err
 	}
 	err = t.q.SetDeploymentNode(ctx, dbsqlc.SetDeploymentNodeParams{
-		ID: string(d.ID), NodeID: optional(d.NodeID), NodeName: d.Node, Versions: versions,
-		Cpu: d.Resources.CPU, MemoryMib: int64(d.Resources.MemoryMiB), Gpus: strs(d.GPUs),
+		ID: string(d.ID), NodeID: nullIfEmpty(d.NodeID), NodeName: d.Node, Versions: versions,
+		Cpu: d.Resources.CPU, MemoryMib: int64(d.Resources.MemoryMiB), Gpus: toStrings(d.GPUs),
 	})
 	if err != nil {
-		return fmt.Errorf("place deployment %s: %w", d.ID, translate(err))
+		return fmt.Errorf("place deployment %s: %w", d.ID, translateError(err))
 	}
 	return nil
 }
@@ -260,7 +261,7 @@ func (t *Tx) ForgetHosts(ctx context.Context, id controlplane.DeploymentID) erro
 func (t *Tx) Hosts(
 	ctx context.Context, ids ...controlplane.DeploymentID,
 ) (map[controlplane.DeploymentID][]controlplane.Host, error) {
-	rows, err := t.q.ListHostsOf(ctx, strs(ids))
+	rows, err := t.q.ListHostsOf(ctx, toStrings(ids))
 	if err != nil {
 		return nil, fmt.Errorf("list hosts: %w", err)
 	}

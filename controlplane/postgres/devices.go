@@ -15,7 +15,7 @@ func (t *Tx) PutKnownDevice(
 	ctx context.Context, hash [32]byte, user controlplane.UserID, at time.Time,
 ) error {
 	if err := t.q.PutKnownDevice(ctx, hex.EncodeToString(hash[:]), string(user), at); err != nil {
-		return fmt.Errorf("store known device: %w", translate(err))
+		return fmt.Errorf("store known device: %w", translateError(err))
 	}
 	return nil
 }

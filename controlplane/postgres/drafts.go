@@ -16,7 +16,7 @@ func (t *Tx) Draft(
 	ctx context.Context, project controlplane.ProjectID, user controlplane.UserID,
 ) (controlplane.Draft, error) {
 	r, err := t.q.GetDraft(ctx, string(project), string(user))
-	return draft(r, err)
+	return toDraft(r, err)
 }
 
 // SaveDraft stores a draft if d.Revision is still the stored revision; otherwise ok is
@@ -33,7 +33,7 @@ func (t *Tx) SaveDraft(
 			UserID: string(d.User), BaseVersion: int32(d.Base), Content: d.Content,
 			Revision: d.Revision})
 	}
-	saved, err = draft(r, err)
+	saved, err = toDraft(r, err)
 	return saved, saved.Revision != 0, err
 }
 
@@ -44,17 +44,17 @@ func (t *Tx) DeleteDraft(
 ) (bool, error) {
 	n, err := t.q.DeleteDraft(ctx, string(project), string(user), revision)
 	if err != nil {
-		return false, fmt.Errorf("delete draft: %w", translate(err))
+		return false, fmt.Errorf("delete draft: %w", translateError(err))
 	}
 	return n > 0, nil
 }
 
-func draft(r dbsqlc.Draft, err error) (controlplane.Draft, error) {
+func toDraft(r dbsqlc.Draft, err error) (controlplane.Draft, error) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return controlplane.Draft{}, nil
 	}
 	if err != nil {
-		return controlplane.Draft{}, fmt.Errorf("draft: %w", translate(err))
+		return controlplane.Draft{}, fmt.Errorf("draft: %w", translateError(err))
 	}
 	return controlplane.Draft{Project: controlplane.ProjectID(r.ProjectID),
 		User: controlplane.UserID(r.UserID), Base: int(r.BaseVersion), Revision: r.Revision,

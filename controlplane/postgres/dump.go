@@ -29,11 +29,11 @@ type Dumper interface {
 // Dump writes every row of the database in one consistent snapshot, referenced tables
 // first. It returns the version of the schema.
 func (s *Store) Dump(ctx context.Context, files fs.FS, to Dumper) (schema int64, err error) {
-	if schema, err = s.schema(ctx, files); err != nil {
+	if schema, err = s.readSchemaVersion(ctx, files); err != nil {
 		return 0, err
 	}
 	return schema, s.Read(ctx, func(t *Tx) error {
-		tables, err := t.tables(ctx)
+		tables, err := t.listTables(ctx)
 		if err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (s *Store) Dump(ctx context.Context, files fs.FS, to Dumper) (schema int64,
 	})
 }
 
-func (s *Store) schema(ctx context.Context, files fs.FS) (version int64, err error) {
+func (s *Store) readSchemaVersion(ctx context.Context, files fs.FS) (version int64, err error) {
 	err = withProvider(s.pool, files, func(p *goose.Provider) error {
 		version, err = p.GetDBVersion(ctx)
 		return err
@@ -84,7 +84,7 @@ func (s *Store) Load(
 	if err := s.MigrateTo(ctx, files, schema); err != nil {
 		return err
 	}
-	return s.once(ctx, pgx.TxOptions{}, func(t *Tx) error { return t.load(ctx, from) })
+	return s.tryTx(ctx, pgx.TxOptions{}, func(t *Tx) error { return t.loadDump(ctx, from) })
 }
 
 // emptyAgain takes back what a failed Load made.
@@ -100,8 +100,8 @@ func (s *Store) emptyAgain(ctx context.Context, files fs.FS) error {
 	return nil
 }
 
-func (t *Tx) load(ctx context.Context, from Loader) error {
-	tables, err := t.tables(ctx)
+func (t *Tx) loadDump(ctx context.Context, from Loader) error {
+	tables, err := t.listTables(ctx)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (t *Tx) load(ctx context.Context, from Loader) error {
 			return fmt.Errorf("empty table %s: %w", table.Name, err)
 		}
 	}
-	if err := t.fill(ctx, from); err != nil {
+	if err := t.copyTables(ctx, from); err != nil {
 		return err
 	}
 	for _, table := range tables {
@@ -131,7 +131,7 @@ func (t *Tx) load(ctx context.Context, from Loader) error {
 	return nil
 }
 
-func (t *Tx) fill(ctx context.Context, from Loader) error {
+func (t *Tx) copyTables(ctx context.Context, from Loader) error {
 	for {
 		table, r, err := from.Table()
 		if errors.Is(err, io.EOF) {
@@ -189,9 +189,9 @@ func (s *Store) refuseFilled(ctx context.Context) error {
 	return nil
 }
 
-// tables lists ours with their columns, so that each comes after those it
+// listTables lists ours with their columns, so that each comes after those it
 // refers to.
-func (t *Tx) tables(ctx context.Context) ([]DumpTable, error) {
+func (t *Tx) listTables(ctx context.Context) ([]DumpTable, error) {
 	rows, err := t.tx.Query(ctx, `WITH RECURSIVE ours AS (
 			SELECT c.oid, c.relname::text AS name FROM pg_class c
 			JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -19,15 +19,15 @@ const (
 	codeDeadlock      = "40P01"
 )
 
-// again reports whether PostgreSQL asks to try the same once more.
-func again(err error) bool {
+// isRetryable reports whether PostgreSQL asks to try the same once more.
+func isRetryable(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && (pg.Code == codeSerialization || pg.Code == codeDeadlock)
 }
 
 // translateError turns a violated constraint into an error for people. Use cases check
 // first and explain better; this is for races. Other errors are returned unchanged.
-func translate(err error) error {
+func translateError(err error) error {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
 		return err
@@ -56,10 +56,10 @@ func translate(err error) error {
 	}
 }
 
-// missing turns "no row" into the answer for what does not exist.
-func missing(err error, what, name string) error {
+// translateMissing turns "no row" into the answer for what does not exist.
+func translateMissing(err error, what, name string) error {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return controlplane.Missing(what, name)
 	}
-	return translate(err)
+	return translateError(err)
 }

@@ -32,7 +32,7 @@ func (t *Tx) PutEnvironmentGate(
 	ctx context.Context, id controlplane.EnvironmentID, g controlplane.EnvironmentGate,
 ) error {
 	if err := t.q.PutEnvironmentGate(ctx, string(id), string(g.Gate), g.RedirectHTTPS); err != nil {
-		return fmt.Errorf("store gate: %w", translate(err))
+		return fmt.Errorf("store gate: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicCatalog, "")
 	return nil
@@ -57,7 +57,7 @@ func (t *Tx) PutDeploymentGate(
 	ctx context.Context, id controlplane.DeploymentID, mode controlplane.GateMode,
 ) error {
 	if err := t.q.PutDeploymentGate(ctx, string(id), string(mode)); err != nil {
-		return fmt.Errorf("store gate: %w", translate(err))
+		return fmt.Errorf("store gate: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicCatalog, "")
 	return nil
@@ -114,7 +114,7 @@ func (t *Tx) PlaceOf(
 	if err != nil {
 		return p, false, fmt.Errorf("load host: %w", err)
 	}
-	return place(dbsqlc.ListHostPlacesRow(r)), true, nil
+	return toPlace(dbsqlc.ListHostPlacesRow(r)), true, nil
 }
 
 // Places lists the main hosts of what is alive.
@@ -125,12 +125,12 @@ func (t *Tx) Places(ctx context.Context) ([]controlplane.Place, error) {
 	}
 	all := make([]controlplane.Place, len(rows))
 	for i, r := range rows {
-		all[i] = place(r)
+		all[i] = toPlace(r)
 	}
 	return all, nil
 }
 
-func place(r dbsqlc.ListHostPlacesRow) controlplane.Place {
+func toPlace(r dbsqlc.ListHostPlacesRow) controlplane.Place {
 	return controlplane.Place{Host: r.Host, Service: r.Step,
 		Deployment: controlplane.DeploymentID(r.DeploymentID), Name: r.Name,
 		Status: controlplane.DeploymentStatus(r.Status), Project: controlplane.ProjectID(r.ProjectID),
@@ -154,11 +154,11 @@ func (t *Tx) MainHost(
 // InsertPass stores a pass.
 func (t *Tx) InsertPass(ctx context.Context, p controlplane.Pass) error {
 	err := t.q.InsertPass(ctx, dbsqlc.InsertPassParams{ID: string(p.ID), Kind: string(p.Kind),
-		Hash: p.Hash[:], EnvironmentID: string(p.Environment), DeploymentID: optional(p.Deployment),
-		Host: p.Host, SessionID: optional(p.Session), UserID: optional(p.User), Label: p.Label,
+		Hash: p.Hash[:], EnvironmentID: string(p.Environment), DeploymentID: nullIfEmpty(p.Deployment),
+		Host: p.Host, SessionID: nullIfEmpty(p.Session), UserID: nullIfEmpty(p.User), Label: p.Label,
 		CreatedBy: p.CreatedBy, CreatedAt: p.CreatedAt, ExpiresAt: p.ExpiresAt})
 	if err != nil {
-		return fmt.Errorf("store pass: %w", translate(err))
+		return fmt.Errorf("store pass: %w", translateError(err))
 	}
 	return nil
 }
@@ -175,15 +175,15 @@ func (t *Tx) TakeCode(
 	if err != nil {
 		return p, false, fmt.Errorf("take code: %w", err)
 	}
-	return pass(r), true, nil
+	return toPass(r), true, nil
 }
 
-func pass(r dbsqlc.GatePass) controlplane.Pass {
+func toPass(r dbsqlc.GatePass) controlplane.Pass {
 	return controlplane.Pass{ID: controlplane.PassID(r.ID), Kind: controlplane.PassKind(r.Kind),
 		Hash: [32]byte(r.Hash), Environment: controlplane.EnvironmentID(r.EnvironmentID),
-		Deployment: given[controlplane.DeploymentID](r.DeploymentID), Host: r.Host,
-		Session: given[controlplane.SessionID](r.SessionID),
-		User:    given[controlplane.UserID](r.UserID), Label: r.Label, CreatedBy: r.CreatedBy,
+		Deployment: emptyIfNull[controlplane.DeploymentID](r.DeploymentID), Host: r.Host,
+		Session: emptyIfNull[controlplane.SessionID](r.SessionID),
+		User:    emptyIfNull[controlplane.UserID](r.UserID), Label: r.Label, CreatedBy: r.CreatedBy,
 		CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, LastUsed: r.LastUsedAt}
 }
 
@@ -206,12 +206,12 @@ func (t *Tx) PassesByHash(
 	all := make([]CarriedPass, len(rows))
 	for i, r := range rows {
 		all[i] = CarriedPass{Restricted: r.Restricted,
-			Project: given[controlplane.ProjectID](r.ProjectID),
+			Project: emptyIfNull[controlplane.ProjectID](r.ProjectID),
 			Pass: controlplane.Pass{ID: controlplane.PassID(r.ID),
 				Kind: controlplane.PassKind(r.Kind), Hash: [32]byte(r.Hash),
 				Environment: controlplane.EnvironmentID(r.EnvironmentID),
-				Deployment:  given[controlplane.DeploymentID](r.DeploymentID),
-				User:        given[controlplane.UserID](r.UserID), Label: r.Label,
+				Deployment:  emptyIfNull[controlplane.DeploymentID](r.DeploymentID),
+				User:        emptyIfNull[controlplane.UserID](r.UserID), Label: r.Label,
 				ExpiresAt: r.ExpiresAt, LastUsed: r.LastUsedAt}}
 	}
 	return all, nil
@@ -221,23 +221,23 @@ func (t *Tx) PassesByHash(
 func (t *Tx) Guests(
 	ctx context.Context, id controlplane.DeploymentID,
 ) ([]controlplane.Pass, error) {
-	return passes(t.q.ListPassesOfDeployment(ctx, optional(id)))
+	return toPasses(t.q.ListPassesOfDeployment(ctx, nullIfEmpty(id)))
 }
 
 // Robots lists an environment's robots.
 func (t *Tx) Robots(
 	ctx context.Context, id controlplane.EnvironmentID,
 ) ([]controlplane.Pass, error) {
-	return passes(t.q.ListRobotsOfEnvironment(ctx, string(id)))
+	return toPasses(t.q.ListRobotsOfEnvironment(ctx, string(id)))
 }
 
-func passes(rows []dbsqlc.GatePass, err error) ([]controlplane.Pass, error) {
+func toPasses(rows []dbsqlc.GatePass, err error) ([]controlplane.Pass, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list passes: %w", err)
 	}
 	all := make([]controlplane.Pass, len(rows))
 	for i, r := range rows {
-		all[i] = pass(r)
+		all[i] = toPass(r)
 	}
 	return all, nil
 }
@@ -246,8 +246,8 @@ func passes(rows []dbsqlc.GatePass, err error) ([]controlplane.Pass, error) {
 func (t *Tx) DeleteGuest(
 	ctx context.Context, d controlplane.DeploymentID, id controlplane.PassID,
 ) (gone bool, err error) {
-	n, err := t.q.DeleteGuest(ctx, string(id), optional(d))
-	return t.withdrawn(n, err)
+	n, err := t.q.DeleteGuest(ctx, string(id), nullIfEmpty(d))
+	return t.finishWithdrawal(n, err)
 }
 
 // DeleteRobot withdraws a robot's token; gone is false if there is none.
@@ -255,12 +255,12 @@ func (t *Tx) DeleteRobot(
 	ctx context.Context, e controlplane.EnvironmentID, id controlplane.PassID,
 ) (gone bool, err error) {
 	n, err := t.q.DeleteRobot(ctx, string(id), string(e))
-	return t.withdrawn(n, err)
+	return t.finishWithdrawal(n, err)
 }
 
-func (t *Tx) withdrawn(n int64, err error) (bool, error) {
+func (t *Tx) finishWithdrawal(n int64, err error) (bool, error) {
 	if err != nil {
-		return false, fmt.Errorf("withdraw pass: %w", translate(err))
+		return false, fmt.Errorf("withdraw pass: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicAccess, "")
 	return n == 1, nil

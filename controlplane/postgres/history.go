@@ -30,13 +30,13 @@ func (t *Tx) AddHistory(
 		shown.Sealed = nil
 		h.Step = &shown
 	}
-	data, err := encode(historyData{Run: h.Run, Step: h.Step, Expiring: h.Expiring})
+	data, err := encodeJSON(historyData{Run: h.Run, Step: h.Step, Expiring: h.Expiring})
 	if err != nil {
 		return 0, err
 	}
 	seq, err := t.q.InsertHistory(ctx, string(h.Kind), data, string(d.ID))
 	if err != nil {
-		return 0, fmt.Errorf("add history of %s: %w", d.ID, translate(err))
+		return 0, fmt.Errorf("add history of %s: %w", d.ID, translateError(err))
 	}
 	t.Wake(controlplane.TopicDeployment, string(d.ID))
 	return seq, nil
@@ -52,7 +52,7 @@ func (t *Tx) History(ctx context.Context, id controlplane.DeploymentID, after in
 	all := make([]controlplane.History, len(rows))
 	for i, r := range rows {
 		var data historyData
-		if err := decode(r.Data, &data); err != nil {
+		if err := decodeJSON(r.Data, &data); err != nil {
 			return nil, err
 		}
 		all[i] = controlplane.History{Seq: r.Seq, At: r.At,
@@ -84,7 +84,7 @@ func (t *Tx) ChangedSince(ctx context.Context, mark int64) (all []Changed, now i
 	}
 	rows, err := t.q.ListChangedSince(ctx, mark)
 	if err != nil || len(rows) == 0 {
-		return nil, now, translate(err)
+		return nil, now, translateError(err)
 	}
 	marks, ids := map[string]int64{}, make([]controlplane.DeploymentID, len(rows))
 	for i, r := range rows {
@@ -104,7 +104,7 @@ func (t *Tx) AppendLines(
 ) error {
 	last, err := t.q.ReserveLines(ctx, int64(len(lines)), string(id))
 	if err != nil {
-		return missing(err, "deployment", string(id))
+		return translateMissing(err, "deployment", string(id))
 	}
 	next := last - int64(len(lines))
 	for _, l := range lines {
@@ -113,7 +113,7 @@ func (t *Tx) AppendLines(
 			Number: l.Number, At: l.At, Text: l.Text, Dropped: l.Dropped,
 		})
 		if err != nil {
-			return fmt.Errorf("insert line: %w", translate(err))
+			return fmt.Errorf("insert line: %w", translateError(err))
 		}
 		next += n
 		if err := t.q.CountLines(ctx, n, string(l.Run), string(l.Step)); err != nil {
@@ -163,7 +163,7 @@ func (t *Tx) StepLines(ctx context.Context, run controlplane.RunID, key pipeline
 
 // PutProgress stores a step's progress and notifies watchers.
 func (t *Tx) PutProgress(ctx context.Context, p controlplane.Progress) error {
-	data, err := encode(p)
+	data, err := encodeJSON(p)
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (t *Tx) Progress(
 	}
 	all := make([]controlplane.Progress, len(rows))
 	for i, r := range rows {
-		if err := decode(r.Progress, &all[i]); err != nil {
+		if err := decodeJSON(r.Progress, &all[i]); err != nil {
 			return nil, err
 		}
 		all[i].RunNumber = int(r.Run)
@@ -199,7 +199,7 @@ func (t *Tx) PutHealth(ctx context.Context, h controlplane.ServiceHealth) (bool,
 		Detail: h.Detail, Restarts: int32(h.Restarts), Cpu: h.CPU, Memory: h.Memory,
 	})
 	if err != nil {
-		return false, fmt.Errorf("put health: %w", translate(err))
+		return false, fmt.Errorf("put health: %w", translateError(err))
 	}
 	if n > 0 {
 		return true, nil
@@ -214,7 +214,7 @@ func (t *Tx) PutHealth(ctx context.Context, h controlplane.ServiceHealth) (bool,
 func (t *Tx) RefreshDegraded(ctx context.Context, id controlplane.DeploymentID) (bool, error) {
 	n, err := t.q.RefreshDegraded(ctx, string(id))
 	if err != nil {
-		return false, fmt.Errorf("refresh the condition of %s: %w", id, translate(err))
+		return false, fmt.Errorf("refresh the condition of %s: %w", id, translateError(err))
 	}
 	return n > 0, nil
 }
@@ -223,7 +223,7 @@ func (t *Tx) RefreshDegraded(ctx context.Context, id controlplane.DeploymentID) 
 func (t *Tx) Health(
 	ctx context.Context, ids ...controlplane.DeploymentID,
 ) (map[controlplane.DeploymentID][]controlplane.ServiceHealth, error) {
-	rows, err := t.q.ListHealthOf(ctx, strs(ids))
+	rows, err := t.q.ListHealthOf(ctx, toStrings(ids))
 	if err != nil {
 		return nil, fmt.Errorf("list health: %w", err)
 	}
@@ -239,7 +239,7 @@ func (t *Tx) Health(
 
 // Orders returns the goals of a node.
 func (t *Tx) Orders(ctx context.Context, node controlplane.NodeID) ([]controlplane.Order, error) {
-	rows, err := t.q.ListNodeGoals(ctx, optional(node))
+	rows, err := t.q.ListNodeGoals(ctx, nullIfEmpty(node))
 	if err != nil {
 		return nil, fmt.Errorf("list goals of node %s: %w", node, err)
 	}
@@ -247,12 +247,12 @@ func (t *Tx) Orders(ctx context.Context, node controlplane.NodeID) ([]controlpla
 	for i, r := range rows {
 		all[i] = controlplane.Order{Deployment: controlplane.DeploymentID(r.ID), Name: r.Name,
 			Generation: r.Generation, Goal: controlplane.Goal(r.Want),
-			Elsewhere: r.Elsewhere, Still: r.Still, Attempt: since(r.Attempt),
-			Resume: typed[pipeline.StepKey](r.Resume), RequestID: r.RequestID,
+			Elsewhere: r.Elsewhere, Still: r.Still, Attempt: zeroIfNull(r.Attempt),
+			Resume: fromStrings[pipeline.StepKey](r.Resume), RequestID: r.RequestID,
 			Status: controlplane.DeploymentStatus(r.Status), Project: r.Project,
 			Environment: r.Environment, Domain: r.Domain, Run: controlplane.RunID(r.RunID),
 			Version: int(r.PipelineVersion)}
-		if err := decode(r.Pipeline, &all[i].Pipeline); err != nil {
+		if err := decodeJSON(r.Pipeline, &all[i].Pipeline); err != nil {
 			return nil, err
 		}
 	}
@@ -264,7 +264,7 @@ func (t *Tx) addAnswers(ctx context.Context, all []controlplane.Order) error {
 	for i, o := range all {
 		runs[i] = o.Run
 	}
-	said, err := t.answers(ctx, runs)
+	said, err := t.readAnswers(ctx, runs)
 	for i, o := range all {
 		all[i].Answers = said[o.Run]
 	}
@@ -277,39 +277,39 @@ func (t *Tx) Routes(ctx context.Context) ([]controlplane.Route, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list routes: %w", err)
 	}
-	return routes(rows), nil
+	return toRoutes(rows), nil
 }
 
 // RoutesOf gives the hosts of some deployments.
 func (t *Tx) RoutesOf(
 	ctx context.Context, ids ...controlplane.DeploymentID,
 ) ([]controlplane.Route, error) {
-	rows, err := t.q.ListRoutesOf(ctx, strs(ids))
+	rows, err := t.q.ListRoutesOf(ctx, toStrings(ids))
 	if err != nil {
 		return nil, fmt.Errorf("list routes of deployments: %w", err)
 	}
-	return routes(rows), nil
+	return toRoutes(rows), nil
 }
 
 // LivingOn returns the deployments whose state as shown depends on these nodes.
 func (t *Tx) LivingOn(
 	ctx context.Context, nodes ...controlplane.NodeID,
 ) ([]controlplane.DeploymentID, error) {
-	ids, err := t.q.ListLivingOn(ctx, strs(nodes))
+	ids, err := t.q.ListLivingOn(ctx, toStrings(nodes))
 	if err != nil {
 		return nil, fmt.Errorf("list deployments of nodes: %w", err)
 	}
-	return typed[controlplane.DeploymentID](ids), nil
+	return fromStrings[controlplane.DeploymentID](ids), nil
 }
 
-func routes(rows []dbsqlc.RouteRow) []controlplane.Route {
+func toRoutes(rows []dbsqlc.RouteRow) []controlplane.Route {
 	all := make([]controlplane.Route, len(rows))
 	for i, r := range rows {
 		all[i] = controlplane.Route{Host: r.Host,
 			Deployment: controlplane.DeploymentID(r.DeploymentID), Name: r.Deployment,
 			Project: r.Project, Environment: r.Environment, Step: pipeline.StepKey(r.Step),
 			Port: int(r.Port), Status: controlplane.DeploymentStatus(r.Status), Detail: r.Detail,
-			ChangedAt: r.ChangedAt, Node: given[controlplane.NodeID](r.NodeID),
+			ChangedAt: r.ChangedAt, Node: emptyIfNull[controlplane.NodeID](r.NodeID),
 			NodeStatus: controlplane.NodeStatus(r.NodeStatus), NodeSince: r.NodeSince}
 	}
 	return all
@@ -321,7 +321,7 @@ func (t *Tx) AdvanceReports(
 ) (bool, error) {
 	n, err := t.q.AdvanceReports(ctx, string(node), seq)
 	if err != nil {
-		return false, fmt.Errorf("advance reports of node %s: %w", node, translate(err))
+		return false, fmt.Errorf("advance reports of node %s: %w", node, translateError(err))
 	}
 	return n > 0, nil
 }
@@ -329,7 +329,7 @@ func (t *Tx) AdvanceReports(
 // ResetReports restarts the node's report count after seq.
 func (t *Tx) ResetReports(ctx context.Context, node controlplane.NodeID, seq int64) error {
 	if err := t.q.ResetReports(ctx, string(node), seq); err != nil {
-		return fmt.Errorf("reset reports of node %s: %w", node, translate(err))
+		return fmt.Errorf("reset reports of node %s: %w", node, translateError(err))
 	}
 	return nil
 }
@@ -350,7 +350,7 @@ func (t *Tx) LastReport(ctx context.Context, node controlplane.NodeID) (int64, e
 func (t *Tx) Epoch(ctx context.Context, node controlplane.NodeID) (int64, error) {
 	epoch, err := t.q.GetLeaseEpoch(ctx, string(node))
 	if err != nil {
-		return 0, fmt.Errorf("epoch of node %s: %w", node, missing(err, "lease", string(node)))
+		return 0, fmt.Errorf("epoch of node %s: %w", node, translateMissing(err, "lease", string(node)))
 	}
 	return epoch, nil
 }
@@ -358,7 +358,7 @@ func (t *Tx) Epoch(ctx context.Context, node controlplane.NodeID) (int64, error)
 // SetBuild notes what an incompatible agent runs.
 func (t *Tx) SetBuild(ctx context.Context, node controlplane.NodeID, build string) error {
 	if err := t.q.SetBuild(ctx, build, string(node)); err != nil {
-		return fmt.Errorf("note build of node %s: %w", node, translate(err))
+		return fmt.Errorf("note build of node %s: %w", node, translateError(err))
 	}
 	return nil
 }

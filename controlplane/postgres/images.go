@@ -17,7 +17,7 @@ func (t *Tx) KeptImages(ctx context.Context, recent time.Duration) ([]pipeline.I
 	}
 	all := make([]pipeline.Image, len(rows))
 	for i, r := range rows {
-		if err := decode(r, &all[i]); err != nil {
+		if err := decodeJSON(r, &all[i]); err != nil {
 			return nil, err
 		}
 	}

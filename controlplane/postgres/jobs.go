@@ -11,7 +11,7 @@ import (
 // PutJob makes sure that a job is known, and how often it is due.
 func (t *Tx) PutJob(ctx context.Context, name string, every time.Duration) error {
 	if err := t.q.PutJob(ctx, name, every.Seconds()); err != nil {
-		return fmt.Errorf("put job %s: %w", name, translate(err))
+		return fmt.Errorf("put job %s: %w", name, translateError(err))
 	}
 	return nil
 }
@@ -31,7 +31,7 @@ func (t *Tx) Expired(ctx context.Context, most int) ([]controlplane.DeploymentID
 	if err != nil {
 		return nil, fmt.Errorf("list expired deployments: %w", err)
 	}
-	return typed[controlplane.DeploymentID](rows), nil
+	return fromStrings[controlplane.DeploymentID](rows), nil
 }
 
 // Expiries returns when deployments will be removed because they are not used. Those
@@ -39,7 +39,7 @@ func (t *Tx) Expired(ctx context.Context, most int) ([]controlplane.DeploymentID
 func (t *Tx) Expiries(
 	ctx context.Context, ids ...controlplane.DeploymentID,
 ) (map[controlplane.DeploymentID]time.Time, error) {
-	rows, err := t.q.ListExpiries(ctx, strs(ids))
+	rows, err := t.q.ListExpiries(ctx, toStrings(ids))
 	if err != nil {
 		return nil, fmt.Errorf("list expiries: %w", err)
 	}

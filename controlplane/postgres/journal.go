@@ -36,12 +36,12 @@ func (t *Tx) Idempotent(
 		return "", fmt.Errorf("look up idempotency key: %w", err)
 	}
 	if !bytes.Equal(row.Request, request[:]) {
-		return "", reused()
+		return "", keyReusedError()
 	}
 	return row.ObjectID, nil
 }
 
-func reused() error {
+func keyReusedError() error {
 	return &controlplane.Error{
 		Kind: controlplane.Conflict, Code: "idempotency_key_reused", Field: "Idempotency-Key",
 		Message: "this key was used for a different request",
@@ -77,14 +77,14 @@ func (t *Tx) ClaimKey(ctx context.Context, u KeyUse) (a KeptAnswer, claimed bool
 		UserID: string(u.User), Operation: u.Operation, Key: u.Key, Request: u.Request[:],
 		Claim: string(u.Claim)})
 	if err != nil || n == 1 {
-		return a, n == 1, translate(err)
+		return a, n == 1, translateError(err)
 	}
 	row, err := t.q.GetIdempotentAnswer(ctx, string(u.User), u.Operation, u.Key)
 	if err != nil {
 		return a, false, fmt.Errorf("look up idempotency key: %w", err)
 	}
 	if !bytes.Equal(row.Request, u.Request[:]) {
-		return a, false, reused()
+		return a, false, keyReusedError()
 	}
 	if row.Status != nil {
 		a = KeptAnswer{Status: int(*row.Status), Body: row.Answer}
@@ -138,7 +138,7 @@ func (t *Tx) RememberKey(
 		Request: request[:], ObjectID: object,
 	})
 	if err != nil {
-		return fmt.Errorf("remember idempotency key: %w", translate(err))
+		return fmt.Errorf("remember idempotency key: %w", translateError(err))
 	}
 	return nil
 }

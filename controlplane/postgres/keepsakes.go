@@ -15,12 +15,12 @@ import (
 // Keep stores a snapshot of a deployment's services.
 func (t *Tx) Keep(ctx context.Context, id controlplane.DeploymentID,
 	services map[string]controlplane.KeptService) error {
-	data, err := encode(services)
+	data, err := encodeJSON(services)
 	if err != nil {
 		return err
 	}
 	if err := t.q.PutKeepsake(ctx, string(id), data); err != nil {
-		return fmt.Errorf("keep the services of %s: %w", id, translate(err))
+		return fmt.Errorf("keep the services of %s: %w", id, translateError(err))
 	}
 	return nil
 }
@@ -37,7 +37,7 @@ func (t *Tx) Kept(
 		return nil, fmt.Errorf("read what was kept of %s: %w", id, err)
 	}
 	k := &controlplane.Keepsake{TakenAt: r.TakenAt}
-	return k, decode(r.Services, &k.Services)
+	return k, decodeJSON(r.Services, &k.Services)
 }
 
 // LastLines returns the last log lines of a step or service of a run, in order.

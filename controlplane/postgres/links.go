@@ -12,10 +12,10 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-func link(r dbsqlc.Link) controlplane.Link {
+func toLink(r dbsqlc.Link) controlplane.Link {
 	return controlplane.Link{
 		ID: controlplane.LinkID(r.ID), Kind: controlplane.LinkKind(r.Kind),
-		User: given[controlplane.UserID](r.UserID), Address: r.Address,
+		User: emptyIfNull[controlplane.UserID](r.UserID), Address: r.Address,
 		Role: controlplane.Role(r.Role), Teams: r.Teams, CreatedBy: r.CreatedBy,
 		CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt,
 	}
@@ -26,7 +26,7 @@ func link(r dbsqlc.Link) controlplane.Link {
 func (t *Tx) PutLink(ctx context.Context, l controlplane.Link, hash [32]byte) error {
 	var err error
 	if l.Kind == controlplane.LinkReset {
-		err = t.q.DeleteLinksOfUser(ctx, optional(l.User))
+		err = t.q.DeleteLinksOfUser(ctx, nullIfEmpty(l.User))
 	} else {
 		err = t.q.DeleteInvitationsTo(ctx, l.Address)
 	}
@@ -37,12 +37,12 @@ func (t *Tx) PutLink(ctx context.Context, l controlplane.Link, hash [32]byte) er
 		l.Teams = []string{}
 	}
 	err = t.q.InsertLink(ctx, dbsqlc.InsertLinkParams{
-		ID: string(l.ID), Kind: string(l.Kind), Hash: hash[:], UserID: optional(l.User),
+		ID: string(l.ID), Kind: string(l.Kind), Hash: hash[:], UserID: nullIfEmpty(l.User),
 		Address: l.Address, Role: string(l.Role), Teams: l.Teams, CreatedBy: l.CreatedBy,
 		CreatedAt: l.CreatedAt, ExpiresAt: l.ExpiresAt,
 	})
 	if err != nil {
-		return fmt.Errorf("insert link: %w", translate(err))
+		return fmt.Errorf("insert link: %w", translateError(err))
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func (t *Tx) TakeLink(
 	if err != nil {
 		return l, false, fmt.Errorf("take link: %w", err)
 	}
-	return link(r), true, nil
+	return toLink(r), true, nil
 }
 
 // ListInvitations gives those that can still be used, the newest first.
@@ -74,7 +74,7 @@ func (t *Tx) ListInvitations(
 	}
 	all := make([]controlplane.Link, len(rows))
 	for i, r := range rows {
-		all[i] = link(r)
+		all[i] = toLink(r)
 	}
 	return all, nil
 }
@@ -93,7 +93,7 @@ func (t *Tx) DeleteInvitation(ctx context.Context, id controlplane.LinkID) error
 
 // DeleteLinksOf ends the one-time links of a person.
 func (t *Tx) DeleteLinksOf(ctx context.Context, id controlplane.UserID) error {
-	if err := t.q.DeleteLinksOfUser(ctx, optional(id)); err != nil {
+	if err := t.q.DeleteLinksOfUser(ctx, nullIfEmpty(id)); err != nil {
 		return fmt.Errorf("delete links: %w", err)
 	}
 	return nil
@@ -119,7 +119,7 @@ func (t *Tx) UserByIdentity(
 	if err != nil {
 		return u, false, fmt.Errorf("load user: %w", err)
 	}
-	return user(r.User, r.Teams), true, nil
+	return toUser(r.User, r.Teams), true, nil
 }
 
 // UserByAddress finds the user with this e-mail address who has no OpenID identity
@@ -134,7 +134,7 @@ func (t *Tx) UserByAddress(
 	if err != nil {
 		return u, false, fmt.Errorf("load user: %w", err)
 	}
-	return user(r.User, r.Teams), true, nil
+	return toUser(r.User, r.Teams), true, nil
 }
 
 // AddressTaken reports whether a user has this e-mail address.
@@ -151,7 +151,7 @@ func (t *Tx) SetIdentity(
 	ctx context.Context, id controlplane.UserID, issuer, subject string,
 ) error {
 	if err := t.q.SetIdentity(ctx, issuer, subject, string(id)); err != nil {
-		return fmt.Errorf("set identity: %w", translate(err))
+		return fmt.Errorf("set identity: %w", translateError(err))
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (t *Tx) SetIdentity(
 // JoinTeam adds a user to a team. It does nothing if the team does not exist.
 func (t *Tx) JoinTeam(ctx context.Context, id controlplane.UserID, team string) error {
 	if _, err := t.q.JoinTeam(ctx, string(id), team); err != nil {
-		return fmt.Errorf("join team: %w", translate(err))
+		return fmt.Errorf("join team: %w", translateError(err))
 	}
 	return nil
 }
@@ -185,8 +185,8 @@ func (t *Tx) TeamGrantsOf(
 		all[i] = controlplane.GrantOfTeam{
 			Team: r.Team, ProjectName: r.Project, EnvironmentName: r.Environment,
 			Grant: controlplane.Grant{
-				Project:     given[controlplane.ProjectID](r.ProjectID),
-				Environment: given[controlplane.EnvironmentID](r.EnvironmentID),
+				Project:     emptyIfNull[controlplane.ProjectID](r.ProjectID),
+				Environment: emptyIfNull[controlplane.EnvironmentID](r.EnvironmentID),
 				Level:       controlplane.Level(r.Level),
 			},
 		}

@@ -19,7 +19,7 @@ import (
 // channel is the one PostgreSQL channel of ours; topics are in the payload.
 const channel = "nullops"
 
-func payload(topic controlplane.Topic, key string) string {
+func formatPayload(topic controlplane.Topic, key string) string {
 	return string(topic) + " " + key
 }
 
@@ -107,7 +107,7 @@ func (s *Subscription) Close() {
 	delete(s.owner.subs, s)
 }
 
-func (s *Subscription) cares(topic controlplane.Topic, key string) bool {
+func (s *Subscription) matches(topic controlplane.Topic, key string) bool {
 	if s.key != "" && key != s.key {
 		return false
 	}
@@ -164,16 +164,16 @@ func (l *Listener) listen(ctx context.Context) error {
 			return fmt.Errorf("wait: %w", err)
 		}
 		topic, key, _ := strings.Cut(n.Payload, " ")
-		l.wake(controlplane.Topic(topic), key)
+		l.wakeSubscribers(controlplane.Topic(topic), key)
 	}
 }
 
-func (l *Listener) wake(topic controlplane.Topic, key string) {
+func (l *Listener) wakeSubscribers(topic controlplane.Topic, key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for s := range l.subs {
-		if s.cares(topic, key) {
-			s.knock(key)
+		if s.matches(topic, key) {
+			s.signal(key)
 		}
 	}
 }
@@ -182,13 +182,13 @@ func (l *Listener) wakeAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for s := range l.subs {
-		s.knock(everything)
+		s.signal(everything)
 	}
 }
 
-// knock never waits: one wake-up that was not yet taken is as good as two.
+// signal never waits: one wake-up that was not yet taken is as good as two.
 // The caller holds the listener's mutex.
-func (s *Subscription) knock(key string) {
+func (s *Subscription) signal(key string) {
 	if s.heard != nil {
 		s.heard[key] = struct{}{}
 	}

@@ -13,15 +13,15 @@ import (
 func (t *Tx) Lives(
 	ctx context.Context, ids ...controlplane.DeploymentID,
 ) (map[controlplane.DeploymentID]controlplane.Life, error) {
-	rows, err := t.q.ListLives(ctx, strs(ids))
+	rows, err := t.q.ListLives(ctx, toStrings(ids))
 	if err != nil {
 		return nil, fmt.Errorf("list lives: %w", err)
 	}
 	all := map[controlplane.DeploymentID]controlplane.Life{}
 	for _, r := range rows {
-		l := controlplane.Life{ClonedFrom: given[controlplane.DeploymentID](r.ClonedFrom),
+		l := controlplane.Life{ClonedFrom: emptyIfNull[controlplane.DeploymentID](r.ClonedFrom),
 			ClonedName: r.ClonedName, RemovedBy: r.RemovedBy, RemovedAt: r.RemovedAt,
-			Moving: r.MovingSince != nil, MovedTo: given[controlplane.DeploymentID](r.MovedTo),
+			Moving: r.MovingSince != nil, MovedTo: emptyIfNull[controlplane.DeploymentID](r.MovedTo),
 			Scratch: r.Scratch}
 		if r.HoldSince != nil {
 			l.Hold = &controlplane.Hold{Owner: r.HoldOwner, Reason: r.HoldReason,
@@ -29,7 +29,7 @@ func (t *Tx) Lives(
 		}
 		all[controlplane.DeploymentID(r.DeploymentID)] = l
 	}
-	moving, err := t.q.ListMovingOf(ctx, strs(ids))
+	moving, err := t.q.ListMovingOf(ctx, toStrings(ids))
 	if err != nil {
 		return nil, fmt.Errorf("list moving: %w", err)
 	}
@@ -38,7 +38,7 @@ func (t *Tx) Lives(
 		l.Moving = true
 		all[controlplane.DeploymentID(id)] = l
 	}
-	times, err := t.q.ListLifetimes(ctx, strs(ids))
+	times, err := t.q.ListLifetimes(ctx, toStrings(ids))
 	if err != nil {
 		return nil, fmt.Errorf("list lifetimes: %w", err)
 	}
@@ -52,8 +52,8 @@ func (t *Tx) Lives(
 
 // SetOrigin notes what a deployment was made from.
 func (t *Tx) SetOrigin(ctx context.Context, id, from controlplane.DeploymentID, name string) error {
-	if err := t.q.PutOrigin(ctx, string(id), optional(from), name); err != nil {
-		return fmt.Errorf("note where %s came from: %w", id, translate(err))
+	if err := t.q.PutOrigin(ctx, string(id), nullIfEmpty(from), name); err != nil {
+		return fmt.Errorf("note where %s came from: %w", id, translateError(err))
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func (t *Tx) SetOrigin(ctx context.Context, id, from controlplane.DeploymentID, 
 // SetScratch marks a deployment that runs an unpublished pipeline.
 func (t *Tx) SetScratch(ctx context.Context, id controlplane.DeploymentID) error {
 	if err := t.q.PutScratch(ctx, string(id)); err != nil {
-		return fmt.Errorf("note that %s is scratch: %w", id, translate(err))
+		return fmt.Errorf("note that %s is scratch: %w", id, translateError(err))
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func (t *Tx) SetHold(
 			Reason: h.Reason, Until: h.Until})
 	}
 	if err != nil {
-		return fmt.Errorf("hold %s: %w", id, translate(err))
+		return fmt.Errorf("hold %s: %w", id, translateError(err))
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func (t *Tx) SetHold(
 // SetRemover stores who removed a deployment; later calls change nothing.
 func (t *Tx) SetRemover(ctx context.Context, id controlplane.DeploymentID, by string) error {
 	if err := t.q.PutRemover(ctx, string(id), by); err != nil {
-		return fmt.Errorf("note who removed %s: %w", id, translate(err))
+		return fmt.Errorf("note who removed %s: %w", id, translateError(err))
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (t *Tx) SetRemover(ctx context.Context, id controlplane.DeploymentID, by st
 func (t *Tx) AddActivity(ctx context.Context, id controlplane.DeploymentID,
 	kind controlplane.ActivityKind, by string) error {
 	if err := t.q.InsertActivity(ctx, string(id), string(kind), by); err != nil {
-		return fmt.Errorf("note activity of %s: %w", id, translate(err))
+		return fmt.Errorf("note activity of %s: %w", id, translateError(err))
 	}
 	return t.Touch(ctx, id)
 }
@@ -108,7 +108,7 @@ func (t *Tx) NoteVisit(ctx context.Context, id controlplane.DeploymentID, by str
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("note visit of %s: %w", id, translate(err))
+		return fmt.Errorf("note visit of %s: %w", id, translateError(err))
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func (t *Tx) Expiring(ctx context.Context, most int) ([]controlplane.Expiring, e
 func (t *Tx) Notice(ctx context.Context, e controlplane.Expiring) (bool, error) {
 	n, err := t.q.PutNotice(ctx, string(e.Deployment), int32(e.Hours), &e.ExpiresAt)
 	if err != nil {
-		return false, fmt.Errorf("note notice of %s: %w", e.Deployment, translate(err))
+		return false, fmt.Errorf("note notice of %s: %w", e.Deployment, translateError(err))
 	}
 	return n > 0, nil
 }
@@ -157,7 +157,7 @@ func (t *Tx) Notice(ctx context.Context, e controlplane.Expiring) (bool, error) 
 func (t *Tx) ForgetRemoved(ctx context.Context, before time.Time, most int) (int, error) {
 	n, err := t.q.DeleteTombstones(ctx, before, int32(most))
 	if err != nil {
-		return 0, fmt.Errorf("forget removed deployments: %w", translate(err))
+		return 0, fmt.Errorf("forget removed deployments: %w", translateError(err))
 	}
 	return int(n), nil
 }

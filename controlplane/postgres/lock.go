@@ -9,7 +9,7 @@ import (
 // wait.
 func (t *Tx) LockObject(ctx context.Context, name string) error {
 	if err := t.q.LockObject(ctx, name); err != nil {
-		return fmt.Errorf("lock %s: %w", name, translate(err))
+		return fmt.Errorf("lock %s: %w", name, translateError(err))
 	}
 	return nil
 }

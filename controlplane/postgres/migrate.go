@@ -20,10 +20,10 @@ const migrationLock = 4812000
 // call it at once: one works, the others wait. A schema newer than the files
 // is refused, because an old binary would misread it.
 func (s *Store) Migrate(ctx context.Context, files fs.FS) error {
-	return migrate(ctx, s.pool, files)
+	return migrateSchema(ctx, s.pool, files)
 }
 
-func migrate(ctx context.Context, pool *pgxpool.Pool, files fs.FS) error {
+func migrateSchema(ctx context.Context, pool *pgxpool.Pool, files fs.FS) error {
 	return withProvider(pool, files, func(p *goose.Provider) error {
 		if err := notNewer(ctx, p); err != nil {
 			return err

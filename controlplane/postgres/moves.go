@@ -22,7 +22,7 @@ func (t *Tx) StartMove(
 	ctx context.Context, id controlplane.DeploymentID, request []byte,
 ) error {
 	if err := t.q.StartMove(ctx, string(id), request); err != nil {
-		return fmt.Errorf("start to move %s: %w", id, translate(err))
+		return fmt.Errorf("start to move %s: %w", id, translateError(err))
 	}
 	return nil
 }
@@ -45,9 +45,9 @@ func (t *Tx) Moves(ctx context.Context, most int) ([]Move, error) {
 // EndMove stores the id of the new deployment, empty if none was created. It reports
 // false if the move had ended before.
 func (t *Tx) EndMove(ctx context.Context, id, made controlplane.DeploymentID) (bool, error) {
-	n, err := t.q.EndMove(ctx, optional(made), string(id))
+	n, err := t.q.EndMove(ctx, nullIfEmpty(made), string(id))
 	if err != nil {
-		return false, fmt.Errorf("end the move of %s: %w", id, translate(err))
+		return false, fmt.Errorf("end the move of %s: %w", id, translateError(err))
 	}
 	return n > 0, nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// drain reads the drain of a node's row; nil is none.
-func drain(n dbsqlc.Node) *controlplane.Drain {
+// toDrain reads the drain of a node's row; nil is none.
+func toDrain(n dbsqlc.Node) *controlplane.Drain {
 	if n.DrainSince == nil {
 		return nil
 	}
@@ -27,7 +27,7 @@ func drain(n dbsqlc.Node) *controlplane.Drain {
 func (t *Tx) StartDrain(ctx context.Context, id controlplane.NodeID, by string,
 	deadline *time.Time) error {
 	if _, err := t.q.StartDrain(ctx, deadline, by, string(id)); err != nil {
-		return fmt.Errorf("drain node: %w", translate(err))
+		return fmt.Errorf("drain node: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, string(id))
 	return nil
@@ -37,7 +37,7 @@ func (t *Tx) StartDrain(ctx context.Context, id controlplane.NodeID, by string,
 func (t *Tx) EndDrain(ctx context.Context, id controlplane.NodeID) (ended bool, err error) {
 	n, err := t.q.EndDrain(ctx, string(id))
 	if err != nil {
-		return false, fmt.Errorf("end drain of node: %w", translate(err))
+		return false, fmt.Errorf("end drain of node: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, string(id))
 	return n > 0, nil
@@ -47,7 +47,7 @@ func (t *Tx) EndDrain(ctx context.Context, id controlplane.NodeID) (ended bool, 
 func (t *Tx) FinishDrains(ctx context.Context) error {
 	ids, err := t.q.FinishDrains(ctx)
 	if err != nil {
-		return fmt.Errorf("finish drains: %w", translate(err))
+		return fmt.Errorf("finish drains: %w", translateError(err))
 	}
 	for _, id := range ids {
 		t.Wake(controlplane.TopicNode, id)
@@ -59,7 +59,7 @@ func (t *Tx) FinishDrains(ctx context.Context) error {
 func (t *Tx) Staying(
 	ctx context.Context, id controlplane.NodeID,
 ) ([]controlplane.Staying, error) {
-	rows, err := t.q.ListStaying(ctx, optional(id))
+	rows, err := t.q.ListStaying(ctx, nullIfEmpty(id))
 	if err != nil {
 		return nil, fmt.Errorf("list deployments of node: %w", err)
 	}
@@ -86,7 +86,7 @@ func (t *Tx) Staying(
 func (t *Tx) InsertForgottenNode(
 	ctx context.Context, n controlplane.ForgottenNode,
 ) (controlplane.ForgottenNode, error) {
-	left, err := encode(n.Left)
+	left, err := encodeJSON(n.Left)
 	if err != nil {
 		return n, err
 	}
@@ -94,7 +94,7 @@ func (t *Tx) InsertForgottenNode(
 		Environment: n.Environment, Address: n.Address, Thumbprint: string(n.Thumbprint),
 		ForgottenBy: n.By, LeftBehind: left})
 	if err != nil {
-		return n, fmt.Errorf("record forgotten node: %w", translate(err))
+		return n, fmt.Errorf("record forgotten node: %w", translateError(err))
 	}
 	n.ID, n.At = row.ID, row.ForgottenAt
 	return n, nil
@@ -116,7 +116,7 @@ func (t *Tx) ForgottenNodes(
 		all[i] = controlplane.ForgottenNode{ID: r.ID, Name: r.Name, Environment: r.Environment,
 			Address: r.Address, Thumbprint: controlplane.Thumbprint(r.Thumbprint),
 			By: r.ForgottenBy, At: r.ForgottenAt}
-		if err := decode(r.LeftBehind, &all[i].Left); err != nil {
+		if err := decodeJSON(r.LeftBehind, &all[i].Left); err != nil {
 			return nil, err
 		}
 	}
@@ -129,7 +129,7 @@ func (t *Tx) RejectPending(
 ) (rejected bool, err error) {
 	n, err := t.q.RejectPending(ctx, string(id), string(print))
 	if err != nil {
-		return false, fmt.Errorf("reject certificate: %w", translate(err))
+		return false, fmt.Errorf("reject certificate: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, string(id))
 	return n == 1, nil
@@ -138,7 +138,7 @@ func (t *Tx) RejectPending(
 // ForgetRejection lets a person decide again about the next certificate.
 func (t *Tx) ForgetRejection(ctx context.Context, id controlplane.NodeID) error {
 	if err := t.q.ForgetRejection(ctx, string(id)); err != nil {
-		return fmt.Errorf("forget rejection: %w", translate(err))
+		return fmt.Errorf("forget rejection: %w", translateError(err))
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 func (t *Tx) AddNodeEvent(ctx context.Context, id controlplane.NodeID,
 	kind controlplane.NodeEventKind, detail string) error {
 	if err := t.q.AddNodeEvent(ctx, string(id), string(kind), detail); err != nil {
-		return fmt.Errorf("note event of node %s: %w", id, translate(err))
+		return fmt.Errorf("note event of node %s: %w", id, translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, string(id))
 	return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-func node(r dbsqlc.ListNodesRow) (controlplane.Node, error) {
+func toNode(r dbsqlc.ListNodesRow) (controlplane.Node, error) {
 	n := controlplane.Node{
 		ID: controlplane.NodeID(r.Node.ID), Name: r.Node.Name,
 		EnvironmentID: controlplane.EnvironmentID(r.Node.EnvironmentID),
@@ -22,13 +22,16 @@ func node(r dbsqlc.ListNodesRow) (controlplane.Node, error) {
 		Expected:          controlplane.Thumbprint(r.Node.Expected),
 		Pending:           controlplane.Thumbprint(r.Node.Pending),
 		PendingProofValid: r.Node.PendingProofValid,
-		Rejected:          controlplane.Thumbprint(r.Node.Rejected), Drain: drain(r.Node),
+		Rejected:          controlplane.Thumbprint(r.Node.Rejected), Drain: toDrain(r.Node),
 		RevocationPending: r.RevocationPending, TokenKid: r.Kid, Build: r.Node.Build,
 		Allocated:   pipeline.Resources{CPU: r.Cpu, MemoryMiB: int(r.MemoryMib)},
 		Deployments: int(r.Deployments),
 	}
-	err := errors.Join(decode(r.Node.Inventory, &n.Inventory), decode(r.Node.Vitals, &n.Vitals),
-		decode(r.Node.Settings, &n.Settings))
+	err := errors.Join(
+		decodeJSON(r.Node.Inventory, &n.Inventory),
+		decodeJSON(r.Node.Vitals, &n.Vitals),
+		decodeJSON(r.Node.Settings, &n.Settings),
+	)
 	if err != nil {
 		return n, fmt.Errorf("node %s: %w", n.Name, err)
 	}
@@ -39,19 +42,19 @@ func node(r dbsqlc.ListNodesRow) (controlplane.Node, error) {
 func (t *Tx) NodeByName(ctx context.Context, name string) (controlplane.Node, error) {
 	r, err := t.q.GetNode(ctx, &name, nil)
 	if err != nil {
-		return controlplane.Node{}, fmt.Errorf("load node: %w", missing(err, "node", name))
+		return controlplane.Node{}, fmt.Errorf("load node: %w", translateMissing(err, "node", name))
 	}
-	return node(dbsqlc.ListNodesRow(r))
+	return toNode(dbsqlc.ListNodesRow(r))
 }
 
 // NodeByID loads a node; not found is a *controlplane.Error.
 func (t *Tx) NodeByID(ctx context.Context, id controlplane.NodeID) (controlplane.Node, error) {
-	r, err := t.q.GetNode(ctx, nil, optional(id))
+	r, err := t.q.GetNode(ctx, nil, nullIfEmpty(id))
 	if err != nil {
 		return controlplane.Node{}, fmt.Errorf("load node: %w",
-			missing(err, "node", string(id)))
+			translateMissing(err, "node", string(id)))
 	}
-	return node(dbsqlc.ListNodesRow(r))
+	return toNode(dbsqlc.ListNodesRow(r))
 }
 
 // ListNodes gives a page of nodes and one more, by name.
@@ -62,7 +65,7 @@ func (t *Tx) ListNodes(ctx context.Context, p controlplane.Page) ([]controlplane
 	}
 	all := make([]controlplane.Node, len(rows))
 	for i, r := range rows {
-		if all[i], err = node(r); err != nil {
+		if all[i], err = toNode(r); err != nil {
 			return nil, err
 		}
 	}
@@ -71,7 +74,7 @@ func (t *Tx) ListNodes(ctx context.Context, p controlplane.Page) ([]controlplane
 
 // InsertNode adds a node that has not connected yet.
 func (t *Tx) InsertNode(ctx context.Context, n controlplane.Node) error {
-	settings, err := encode(n.Settings)
+	settings, err := encodeJSON(n.Settings)
 	if err != nil {
 		return err
 	}
@@ -80,7 +83,7 @@ func (t *Tx) InsertNode(ctx context.Context, n controlplane.Node) error {
 		Address: n.Address, Expected: string(n.Expected), Settings: settings,
 	})
 	if err != nil {
-		return fmt.Errorf("insert node: %w", translate(err))
+		return fmt.Errorf("insert node: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, string(n.ID))
 	return nil
@@ -89,12 +92,12 @@ func (t *Tx) InsertNode(ctx context.Context, n controlplane.Node) error {
 // SetNodeSettings writes what an admin decided about a node, as a whole, and
 // where it is reached.
 func (t *Tx) SetNodeSettings(ctx context.Context, n controlplane.Node) error {
-	settings, err := encode(n.Settings)
+	settings, err := encodeJSON(n.Settings)
 	if err != nil {
 		return err
 	}
 	if err := t.q.SetNodeSettings(ctx, settings, n.Address, string(n.ID)); err != nil {
-		return fmt.Errorf("set node settings: %w", translate(err))
+		return fmt.Errorf("set node settings: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, string(n.ID))
 	return nil
@@ -102,12 +105,12 @@ func (t *Tx) SetNodeSettings(ctx context.Context, n controlplane.Node) error {
 
 // DeleteNode removes a node without deployments.
 func (t *Tx) DeleteNode(ctx context.Context, id controlplane.NodeID) error {
-	users, err := t.q.ListUsersOfNode(ctx, optional(id))
-	if err := used("node", users, err); err != nil {
+	users, err := t.q.ListUsersOfNode(ctx, nullIfEmpty(id))
+	if err := inUseError("node", users, err); err != nil {
 		return err
 	}
 	if _, err := t.q.DeleteNode(ctx, string(id)); err != nil {
-		return fmt.Errorf("delete node: %w", translate(err))
+		return fmt.Errorf("delete node: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, string(id))
 	return nil
@@ -120,10 +123,10 @@ func (t *Tx) MoveNode(
 ) (moved bool, err error) {
 	n, err := t.q.MoveNode(ctx, dbsqlc.MoveNodeParams{
 		ID: string(id), Status: string(to), Detail: detail,
-		Allowed: strs(controlplane.NodesBefore(to)),
+		Allowed: toStrings(controlplane.NodesBefore(to)),
 	})
 	if err != nil {
-		return false, fmt.Errorf("move node to %s: %w", to, translate(err))
+		return false, fmt.Errorf("move node to %s: %w", to, translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, string(id))
 	return n == 1, nil
@@ -136,7 +139,7 @@ func (t *Tx) TrustNode(
 ) (trusted bool, err error) {
 	n, err := t.q.TrustNode(ctx, string(print), string(id))
 	if err != nil {
-		return false, fmt.Errorf("trust node: %w", translate(err))
+		return false, fmt.Errorf("trust node: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, string(id))
 	return n == 1, nil
@@ -148,7 +151,7 @@ func (t *Tx) SetPending(
 	ctx context.Context, id controlplane.NodeID, print controlplane.Thumbprint, proven bool,
 ) error {
 	if err := t.q.SetPending(ctx, string(print), proven, string(id)); err != nil {
-		return fmt.Errorf("note changed certificate: %w", translate(err))
+		return fmt.Errorf("note changed certificate: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, string(id))
 	return nil
@@ -161,7 +164,7 @@ func (t *Tx) ApproveNode(
 ) (approved bool, err error) {
 	n, err := t.q.ApproveNode(ctx, string(id), string(print))
 	if err != nil {
-		return false, fmt.Errorf("approve node: %w", translate(err))
+		return false, fmt.Errorf("approve node: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, string(id))
 	return n == 1, nil
@@ -170,7 +173,7 @@ func (t *Tx) ApproveNode(
 // ForgetTrust makes the next proven contact the first one.
 func (t *Tx) ForgetTrust(ctx context.Context, id controlplane.NodeID) error {
 	if err := t.q.ForgetTrust(ctx, string(id)); err != nil {
-		return fmt.Errorf("forget trust: %w", translate(err))
+		return fmt.Errorf("forget trust: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, string(id))
 	return nil
@@ -180,12 +183,12 @@ func (t *Tx) ForgetTrust(ctx context.Context, id controlplane.NodeID) error {
 func (t *Tx) SetInventory(
 	ctx context.Context, id controlplane.NodeID, build string, i controlplane.Inventory,
 ) error {
-	b, err := encode(i)
+	b, err := encodeJSON(i)
 	if err != nil {
 		return fmt.Errorf("store inventory: %w", err)
 	}
 	if err := t.q.SetInventory(ctx, build, b, string(id)); err != nil {
-		return fmt.Errorf("store inventory: %w", translate(err))
+		return fmt.Errorf("store inventory: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, string(id))
 	return nil
@@ -196,12 +199,12 @@ func (t *Tx) SetInventory(
 func (t *Tx) SetVitals(
 	ctx context.Context, id controlplane.NodeID, v controlplane.NodeVitals,
 ) error {
-	b, err := encode(v)
+	b, err := encodeJSON(v)
 	if err != nil {
 		return fmt.Errorf("store vitals: %w", err)
 	}
 	if err := t.q.SetVitals(ctx, b, string(id)); err != nil {
-		return fmt.Errorf("store vitals: %w", translate(err))
+		return fmt.Errorf("store vitals: %w", translateError(err))
 	}
 	return nil
 }
@@ -212,7 +215,7 @@ func (t *Tx) InsertNodeToken(
 	ctx context.Context, id controlplane.NodeID, kid string, verifier controlplane.Sealed,
 ) error {
 	if err := t.q.InsertNodeToken(ctx, kid, string(id), verifier); err != nil {
-		return fmt.Errorf("store node token: %w", translate(err))
+		return fmt.Errorf("store node token: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, string(id))
 	return nil
@@ -225,7 +228,7 @@ func (t *Tx) RevokeNodeTokens(
 ) (revoked bool, err error) {
 	n, err := t.q.RevokeNodeTokens(ctx, pending, string(id))
 	if err != nil {
-		return false, fmt.Errorf("revoke node token: %w", translate(err))
+		return false, fmt.Errorf("revoke node token: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, string(id))
 	return n > 0, nil

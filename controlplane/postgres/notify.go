@@ -17,7 +17,7 @@ func (t *Tx) PutOutwardSecret(
 	ctx context.Context, id string, value controlplane.Sealed,
 ) error {
 	if err := t.q.PutOutwardSecret(ctx, id, value); err != nil {
-		return fmt.Errorf("store sealed %s: %w", id, translate(err))
+		return fmt.Errorf("store sealed %s: %w", id, translateError(err))
 	}
 	return nil
 }
@@ -42,7 +42,7 @@ func (t *Tx) DeleteOutwardSecrets(ctx context.Context, object string) error {
 	return nil
 }
 
-func webhook(r dbsqlc.Webhook) controlplane.Webhook {
+func toWebhook(r dbsqlc.Webhook) controlplane.Webhook {
 	return controlplane.Webhook{ID: controlplane.WebhookID(r.ID), Name: r.Name,
 		Kind: controlplane.WebhookKind(r.Kind), Host: r.Host, Project: r.Project,
 		Environment: r.Environment, Events: r.Events, Template: r.Template, Active: r.Active,
@@ -53,9 +53,12 @@ func webhook(r dbsqlc.Webhook) controlplane.Webhook {
 func (t *Tx) WebhookByName(ctx context.Context, name string) (controlplane.Webhook, error) {
 	r, err := t.q.GetWebhook(ctx, name)
 	if err != nil {
-		return controlplane.Webhook{}, fmt.Errorf("load webhook: %w", missing(err, "webhook", name))
+		return controlplane.Webhook{}, fmt.Errorf(
+			"load webhook: %w",
+			translateMissing(err, "webhook", name),
+		)
 	}
-	return webhook(r), nil
+	return toWebhook(r), nil
 }
 
 // WebhookByID loads the webhook of a delivery.
@@ -65,9 +68,9 @@ func (t *Tx) WebhookByID(
 	r, err := t.q.GetWebhookByID(ctx, string(id))
 	if err != nil {
 		return controlplane.Webhook{}, fmt.Errorf("load webhook: %w",
-			missing(err, "webhook", string(id)))
+			translateMissing(err, "webhook", string(id)))
 	}
-	return webhook(r), nil
+	return toWebhook(r), nil
 }
 
 // ListWebhooks gives at most so many webhooks behind the name.
@@ -78,7 +81,7 @@ func (t *Tx) ListWebhooks(
 	if err != nil {
 		return nil, fmt.Errorf("list webhooks: %w", err)
 	}
-	return webhooks(rows), nil
+	return toWebhooks(rows), nil
 }
 
 // ActiveWebhooks returns the webhooks that notices are queued for.
@@ -87,13 +90,13 @@ func (t *Tx) ActiveWebhooks(ctx context.Context) ([]controlplane.Webhook, error)
 	if err != nil {
 		return nil, fmt.Errorf("list active webhooks: %w", err)
 	}
-	return webhooks(rows), nil
+	return toWebhooks(rows), nil
 }
 
-func webhooks(rows []dbsqlc.Webhook) []controlplane.Webhook {
+func toWebhooks(rows []dbsqlc.Webhook) []controlplane.Webhook {
 	all := make([]controlplane.Webhook, len(rows))
 	for i, r := range rows {
-		all[i] = webhook(r)
+		all[i] = toWebhook(r)
 	}
 	return all
 }
@@ -102,9 +105,9 @@ func webhooks(rows []dbsqlc.Webhook) []controlplane.Webhook {
 func (t *Tx) PutWebhook(ctx context.Context, w controlplane.Webhook) error {
 	err := t.q.PutWebhook(ctx, dbsqlc.PutWebhookParams{ID: string(w.ID), Name: w.Name,
 		Kind: string(w.Kind), Host: w.Host, Project: w.Project, Environment: w.Environment,
-		Events: strs(w.Events), Template: w.Template, Active: w.Active, CreatedBy: w.CreatedBy})
+		Events: toStrings(w.Events), Template: w.Template, Active: w.Active, CreatedBy: w.CreatedBy})
 	if err != nil {
-		return fmt.Errorf("store webhook: %w", translate(err))
+		return fmt.Errorf("store webhook: %w", translateError(err))
 	}
 	return nil
 }
@@ -112,12 +115,12 @@ func (t *Tx) PutWebhook(ctx context.Context, w controlplane.Webhook) error {
 // DeleteWebhook removes it with its delivery log.
 func (t *Tx) DeleteWebhook(ctx context.Context, id controlplane.WebhookID) error {
 	if err := t.q.DeleteWebhook(ctx, string(id)); err != nil {
-		return fmt.Errorf("delete webhook: %w", translate(err))
+		return fmt.Errorf("delete webhook: %w", translateError(err))
 	}
 	return nil
 }
 
-func choices(rows []dbsqlc.NotificationChoice) []controlplane.NotificationChoice {
+func toNotificationChoices(rows []dbsqlc.NotificationChoice) []controlplane.NotificationChoice {
 	all := make([]controlplane.NotificationChoice, len(rows))
 	for i, r := range rows {
 		all[i] = controlplane.NotificationChoice{User: controlplane.UserID(r.UserID),
@@ -135,7 +138,7 @@ func (t *Tx) NotificationChoices(
 	if err != nil {
 		return nil, fmt.Errorf("list notification choices: %w", err)
 	}
-	return choices(rows), nil
+	return toNotificationChoices(rows), nil
 }
 
 // AllNotificationChoices returns the notifications that all active users have chosen.
@@ -146,7 +149,7 @@ func (t *Tx) AllNotificationChoices(
 	if err != nil {
 		return nil, fmt.Errorf("list notification choices: %w", err)
 	}
-	return choices(rows), nil
+	return toNotificationChoices(rows), nil
 }
 
 // SetNotificationChoices replaces what one person wants to hear of.
@@ -159,9 +162,9 @@ func (t *Tx) SetNotificationChoices(
 	for i, c := range all {
 		err := t.q.InsertNotificationChoice(ctx, dbsqlc.InsertNotificationChoiceParams{
 			UserID: string(user), Position: int32(i), Email: c.Email, Project: c.Project,
-			Environment: c.Environment, Events: strs(c.Events), Mine: c.Mine})
+			Environment: c.Environment, Events: toStrings(c.Events), Mine: c.Mine})
 		if err != nil {
-			return fmt.Errorf("store notification choice: %w", translate(err))
+			return fmt.Errorf("store notification choice: %w", translateError(err))
 		}
 	}
 	return nil
@@ -176,25 +179,25 @@ func (t *Tx) TakeNotices(ctx context.Context, most int) ([]controlplane.Notice, 
 	all := make([]controlplane.Notice, len(rows))
 	for i, r := range rows {
 		all[i] = controlplane.Notice{At: r.At, Event: r.Event,
-			Deployment: given[controlplane.DeploymentID](r.DeploymentID),
-			Node:       given[controlplane.NodeID](r.NodeID), Data: r.Data, RequestID: r.RequestID}
+			Deployment: emptyIfNull[controlplane.DeploymentID](r.DeploymentID),
+			Node:       emptyIfNull[controlplane.NodeID](r.NodeID), Data: r.Data, RequestID: r.RequestID}
 	}
 	return all, nil
 }
 
-func delivery(r dbsqlc.Delivery) controlplane.Delivery {
+func toDelivery(r dbsqlc.Delivery) controlplane.Delivery {
 	return controlplane.Delivery{ID: controlplane.DeliveryID(r.ID),
-		Webhook: given[controlplane.WebhookID](r.WebhookID),
-		User:    given[controlplane.UserID](r.UserID), Email: r.Email, Event: r.Event,
+		Webhook: emptyIfNull[controlplane.WebhookID](r.WebhookID),
+		User:    emptyIfNull[controlplane.UserID](r.UserID), Email: r.Email, Event: r.Event,
 		Subject: r.Subject, Body: r.Body, Status: controlplane.DeliveryStatus(r.Status),
 		Attempts: int(r.Attempts), DueAt: r.DueAt, Answer: int(r.Answer), Error: r.Error,
 		CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
 }
 
-func deliveries(rows []dbsqlc.Delivery) []controlplane.Delivery {
+func toDeliveries(rows []dbsqlc.Delivery) []controlplane.Delivery {
 	all := make([]controlplane.Delivery, len(rows))
 	for i, r := range rows {
-		all[i] = delivery(r)
+		all[i] = toDelivery(r)
 	}
 	return all
 }
@@ -205,10 +208,10 @@ func (t *Tx) InsertDelivery(
 	ctx context.Context, d controlplane.Delivery, claimed time.Time,
 ) error {
 	err := t.q.InsertDelivery(ctx, dbsqlc.InsertDeliveryParams{ID: string(d.ID),
-		WebhookID: optional(d.Webhook), UserID: optional(d.User), Email: d.Email, Event: d.Event,
-		Subject: d.Subject, Body: d.Body, ClaimedUntil: moment(claimed)})
+		WebhookID: nullIfEmpty(d.Webhook), UserID: nullIfEmpty(d.User), Email: d.Email, Event: d.Event,
+		Subject: d.Subject, Body: d.Body, ClaimedUntil: nullIfZero(claimed)})
 	if err != nil {
-		return fmt.Errorf("insert delivery: %w", translate(err))
+		return fmt.Errorf("insert delivery: %w", translateError(err))
 	}
 	return nil
 }
@@ -221,7 +224,7 @@ func (t *Tx) ClaimDeliveries(
 	if err != nil {
 		return nil, fmt.Errorf("claim deliveries: %w", err)
 	}
-	return deliveries(rows), nil
+	return toDeliveries(rows), nil
 }
 
 // EndDelivery writes down how an attempt went.
@@ -229,7 +232,7 @@ func (t *Tx) EndDelivery(ctx context.Context, d controlplane.Delivery) error {
 	err := t.q.EndDelivery(ctx, dbsqlc.EndDeliveryParams{ID: string(d.ID),
 		Status: string(d.Status), Answer: int32(d.Answer), Error: d.Error, DueAt: d.DueAt})
 	if err != nil {
-		return fmt.Errorf("end delivery: %w", translate(err))
+		return fmt.Errorf("end delivery: %w", translateError(err))
 	}
 	return nil
 }
@@ -240,26 +243,26 @@ func (t *Tx) Delivery(ctx context.Context, id controlplane.DeliveryID,
 	if !controlplane.ValidID(string(id)) {
 		return controlplane.Delivery{}, controlplane.Missing("delivery", string(id))
 	}
-	r, err := t.q.GetDelivery(ctx, string(id), optional(hook))
+	r, err := t.q.GetDelivery(ctx, string(id), nullIfEmpty(hook))
 	if err != nil {
-		return controlplane.Delivery{}, missing(err, "delivery", string(id))
+		return controlplane.Delivery{}, translateMissing(err, "delivery", string(id))
 	}
-	return delivery(r), nil
+	return toDelivery(r), nil
 }
 
 // ListDeliveries gives a webhook's deliveries, newest first.
 func (t *Tx) ListDeliveries(ctx context.Context, hook controlplane.WebhookID,
 	before controlplane.DeliveryID, most int) ([]controlplane.Delivery, error) {
-	rows, err := t.q.ListDeliveries(ctx, optional(hook), optional(before), int32(most))
+	rows, err := t.q.ListDeliveries(ctx, nullIfEmpty(hook), nullIfEmpty(before), int32(most))
 	if err != nil {
 		return nil, fmt.Errorf("list deliveries: %w", err)
 	}
-	return deliveries(rows), nil
+	return toDeliveries(rows), nil
 }
 
 // ForgetDeliveries deletes at most so many that ended before the time.
 func (t *Tx) ForgetDeliveries(ctx context.Context, before time.Time, most int) (int, error) {
-	n, err := t.q.ForgetDeliveries(ctx, moment(before), int32(most))
+	n, err := t.q.ForgetDeliveries(ctx, nullIfZero(before), int32(most))
 	if err != nil {
 		return 0, fmt.Errorf("forget deliveries: %w", err)
 	}

@@ -42,7 +42,7 @@ func (t *Tx) PutDefinitionOwner(
 	ctx context.Context, d controlplane.Definition, owner string,
 ) error {
 	if err := t.q.PutDefinitionOwner(ctx, d.Kind, d.Name, owner); err != nil {
-		return fmt.Errorf("record owner of %s: %w", d, translate(err))
+		return fmt.Errorf("record owner of %s: %w", d, translateError(err))
 	}
 	return nil
 }

@@ -9,19 +9,19 @@ import (
 // one at a time, and few people load one in the same moment.
 const kept = 3
 
-type patience struct{}
+type lowPriorityKey struct{}
 
 // Patient marks work with low priority: it never uses the last connections of the
 // pool, which are for interactive requests. Without this, a thousand reconnecting
 // nodes would queue for connections before the next page view.
 func Patient(ctx context.Context) context.Context {
-	return context.WithValue(ctx, patience{}, true)
+	return context.WithValue(ctx, lowPriorityKey{}, true)
 }
 
 // waitLowPriority waits until low-priority work may take a connection. The caller must
 // call leave after it has returned the connection.
-func (s *Store) turn(ctx context.Context) (leave func(), err error) {
-	if ctx.Value(patience{}) == nil {
+func (s *Store) waitLowPriority(ctx context.Context) (leave func(), err error) {
+	if ctx.Value(lowPriorityKey{}) == nil {
 		return func() {}, nil
 	}
 	select {

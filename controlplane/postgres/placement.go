@@ -54,7 +54,7 @@ func (t *Tx) placementNodes(ctx context.Context, env controlplane.EnvironmentID,
 			from []byte
 			into any
 		}{{r.Inventory, &n.Inventory}, {r.Vitals, &n.Vitals}, {r.Settings, &n.Settings}} {
-			if err := decode(column.from, column.into); err != nil {
+			if err := decodeJSON(column.from, column.into); err != nil {
 				return nil, err
 			}
 		}
@@ -62,15 +62,15 @@ func (t *Tx) placementNodes(ctx context.Context, env controlplane.EnvironmentID,
 		at[n.ID] = &all[i]
 	}
 	for _, r := range reserved {
-		if n := at[given[controlplane.NodeID](r.NodeID)]; n != nil {
-			n.reserve(r)
+		if n := at[emptyIfNull[controlplane.NodeID](r.NodeID)]; n != nil {
+			n.addReservation(r)
 		}
 	}
 	return all, nil
 }
 
-// reserve counts one deployment that is on the node.
-func (n *PlacementNode) reserve(r dbsqlc.ListReservationsRow) {
+// addReservation counts one deployment that is on the node.
+func (n *PlacementNode) addReservation(r dbsqlc.ListReservationsRow) {
 	n.Reserved.CPU += r.Cpu
 	n.Reserved.MemoryMiB += int(r.MemoryMib)
 	n.MemoryUsed += r.MemoryUsed

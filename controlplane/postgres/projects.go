@@ -12,7 +12,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-func environment(
+func toEnvironment(
 	r dbsqlc.Environment, nodes, online int32,
 ) (controlplane.Environment, error) {
 	e := controlplane.Environment{
@@ -21,7 +21,7 @@ func environment(
 		CleanupAfterHours: int(r.CleanupAfterHours), IgnoreVisits: r.IgnoreVisits,
 		Nodes: int(nodes), NodesOnline: int(online),
 	}
-	return e, decode(r.Placement, &e.Placement)
+	return e, decodeJSON(r.Placement, &e.Placement)
 }
 
 // EnvironmentByName loads an environment; not found is a *controlplane.Error.
@@ -31,9 +31,9 @@ func (t *Tx) EnvironmentByName(
 	r, err := t.q.GetEnvironment(ctx, name)
 	if err != nil {
 		return controlplane.Environment{}, fmt.Errorf("load environment: %w",
-			missing(err, "environment", name))
+			translateMissing(err, "environment", name))
 	}
-	return environment(r.Environment, r.Nodes, r.NodesOnline)
+	return toEnvironment(r.Environment, r.Nodes, r.NodesOnline)
 }
 
 // Visible limits a list of environments or projects to what may be seen.
@@ -61,7 +61,7 @@ func (t *Tx) ListEnvironments(
 	}
 	all := make([]controlplane.Environment, len(rows))
 	for i, r := range rows {
-		if all[i], err = environment(r.Environment, r.Nodes, r.NodesOnline); err != nil {
+		if all[i], err = toEnvironment(r.Environment, r.Nodes, r.NodesOnline); err != nil {
 			return nil, err
 		}
 	}
@@ -70,7 +70,7 @@ func (t *Tx) ListEnvironments(
 
 // PutEnvironment inserts or replaces the environment of that id.
 func (t *Tx) PutEnvironment(ctx context.Context, e controlplane.Environment) error {
-	placement, err := encode(e.Placement)
+	placement, err := encodeJSON(e.Placement)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (t *Tx) PutEnvironment(ctx context.Context, e controlplane.Environment) err
 		IgnoreVisits: e.IgnoreVisits, Placement: placement,
 	})
 	if err != nil {
-		return fmt.Errorf("put environment: %w", translate(err))
+		return fmt.Errorf("put environment: %w", translateError(err))
 	}
 	return nil
 }
@@ -88,19 +88,19 @@ func (t *Tx) PutEnvironment(ctx context.Context, e controlplane.Environment) err
 // DeleteEnvironment removes an environment without nodes and deployments.
 func (t *Tx) DeleteEnvironment(ctx context.Context, id controlplane.EnvironmentID) error {
 	users, err := t.q.ListUsersOfEnvironment(ctx, string(id))
-	if err := used("environment", users, err); err != nil {
+	if err := inUseError("environment", users, err); err != nil {
 		return err
 	}
 	if err := t.q.ForgetGoneOfEnvironment(ctx, string(id)); err != nil {
-		return fmt.Errorf("forget gone deployments: %w", translate(err))
+		return fmt.Errorf("forget gone deployments: %w", translateError(err))
 	}
 	if err := t.q.DeleteEnvironment(ctx, string(id)); err != nil {
-		return fmt.Errorf("delete environment: %w", translate(err))
+		return fmt.Errorf("delete environment: %w", translateError(err))
 	}
 	return nil
 }
 
-func project(
+func toProject(
 	r dbsqlc.Project, ids, names []string, version, deployments int32,
 ) (controlplane.Project, error) {
 	var cleanup controlplane.Cleanup
@@ -114,7 +114,7 @@ func project(
 		Version:   int(version), Deployments: int(deployments),
 		Environments: environmentIDs(ids), EnvironmentNames: names,
 	}
-	return p, decode(r.Placement, &p.Placement)
+	return p, decodeJSON(r.Placement, &p.Placement)
 }
 
 // ProjectByName loads a project; not found is a *controlplane.Error.
@@ -122,9 +122,9 @@ func (t *Tx) ProjectByName(ctx context.Context, name string) (controlplane.Proje
 	r, err := t.q.GetProject(ctx, name)
 	if err != nil {
 		return controlplane.Project{}, fmt.Errorf("load project: %w",
-			missing(err, "project", name))
+			translateMissing(err, "project", name))
 	}
-	return project(r.Project, r.EnvironmentIds, r.EnvironmentNames, r.Version,
+	return toProject(r.Project, r.EnvironmentIds, r.EnvironmentNames, r.Version,
 		r.Deployments)
 }
 
@@ -132,7 +132,12 @@ func (t *Tx) ProjectByName(ctx context.Context, name string) (controlplane.Proje
 // of those that grants on these projects and environments show.
 func (t *Tx) CountVisibleDeployments(ctx context.Context, of, projects []controlplane.ProjectID,
 	environments []controlplane.EnvironmentID) (map[controlplane.ProjectID]int, error) {
-	rows, err := t.q.CountVisibleDeployments(ctx, strs(of), strs(environments), strs(projects))
+	rows, err := t.q.CountVisibleDeployments(
+		ctx,
+		toStrings(of),
+		toStrings(environments),
+		toStrings(projects),
+	)
 	if err != nil {
 		return nil, fmt.Errorf("count visible deployments: %w", err)
 	}
@@ -147,7 +152,7 @@ func (t *Tx) CountVisibleDeployments(ctx context.Context, of, projects []control
 func (t *Tx) LockProject(ctx context.Context, name string) (controlplane.Project, error) {
 	if _, err := t.q.LockProject(ctx, name); err != nil {
 		return controlplane.Project{}, fmt.Errorf("lock project: %w",
-			missing(err, "project", name))
+			translateMissing(err, "project", name))
 	}
 	return t.ProjectByName(ctx, name)
 }
@@ -165,7 +170,7 @@ func (t *Tx) ListProjects(
 	}
 	all := make([]controlplane.Project, len(rows))
 	for i, r := range rows {
-		if all[i], err = project(r.Project, r.EnvironmentIds, r.EnvironmentNames, r.Version,
+		if all[i], err = toProject(r.Project, r.EnvironmentIds, r.EnvironmentNames, r.Version,
 			r.Deployments); err != nil {
 			return nil, err
 		}
@@ -180,7 +185,7 @@ func (t *Tx) PutProject(ctx context.Context, p controlplane.Project) error {
 		hours := int32(p.Cleanup.Hours)
 		cleanup = &hours
 	}
-	placement, err := encode(p.Placement)
+	placement, err := encodeJSON(p.Placement)
 	if err != nil {
 		return err
 	}
@@ -189,10 +194,10 @@ func (t *Tx) PutProject(ctx context.Context, p controlplane.Project) error {
 		CleanupAfterHours: cleanup,
 		ID:                string(p.ID), Name: p.Name, Description: p.Description,
 		Cpu: p.Resources.CPU, MemoryMib: int32(p.Resources.MemoryMiB),
-		Environments: strs(p.Environments),
+		Environments: toStrings(p.Environments),
 	})
 	if err != nil {
-		return fmt.Errorf("put project: %w", translate(err))
+		return fmt.Errorf("put project: %w", translateError(err))
 	}
 	return nil
 }
@@ -201,7 +206,7 @@ func (t *Tx) PutProject(ctx context.Context, p controlplane.Project) error {
 // the environments.
 func (t *Tx) DeploymentsOutside(ctx context.Context, id controlplane.ProjectID,
 	environments []controlplane.EnvironmentID) ([]string, error) {
-	all, err := t.q.ListDeploymentsOutside(ctx, string(id), strs(environments))
+	all, err := t.q.ListDeploymentsOutside(ctx, string(id), toStrings(environments))
 	if err != nil {
 		return nil, fmt.Errorf("list deployments outside: %w", err)
 	}
@@ -212,19 +217,19 @@ func (t *Tx) DeploymentsOutside(ctx context.Context, id controlplane.ProjectID,
 // secrets and grants.
 func (t *Tx) DeleteProject(ctx context.Context, id controlplane.ProjectID) error {
 	users, err := t.q.ListUsersOfProject(ctx, string(id))
-	if err := used("project", users, err); err != nil {
+	if err := inUseError("project", users, err); err != nil {
 		return err
 	}
 	if err := t.q.ForgetGoneOfProject(ctx, string(id)); err != nil {
-		return fmt.Errorf("forget gone deployments: %w", translate(err))
+		return fmt.Errorf("forget gone deployments: %w", translateError(err))
 	}
 	if err := t.q.DeleteProject(ctx, string(id)); err != nil {
-		return fmt.Errorf("delete project: %w", translate(err))
+		return fmt.Errorf("delete project: %w", translateError(err))
 	}
 	return nil
 }
 
-func version(r dbsqlc.PipelineVersion) (controlplane.PipelineVersion, error) {
+func toPipelineVersion(r dbsqlc.PipelineVersion) (controlplane.PipelineVersion, error) {
 	p, err := pipeline.Decode(r.Pipeline)
 	if err != nil {
 		return controlplane.PipelineVersion{}, fmt.Errorf("pipeline version %d: %w",
@@ -247,7 +252,7 @@ func (t *Tx) InsertVersion(ctx context.Context, v controlplane.PipelineVersion) 
 		Digest: v.Digest, Note: v.Note, CreatedBy: v.CreatedBy,
 	})
 	if err != nil {
-		return fmt.Errorf("save pipeline: %w", translate(err))
+		return fmt.Errorf("save pipeline: %w", translateError(err))
 	}
 	return nil
 }
@@ -259,9 +264,9 @@ func (t *Tx) Version(
 	r, err := t.q.GetVersion(ctx, string(id), int32(number))
 	if err != nil {
 		return controlplane.PipelineVersion{}, fmt.Errorf("load pipeline version: %w",
-			missing(err, "pipeline version", fmt.Sprint(number)))
+			translateMissing(err, "pipeline version", fmt.Sprint(number)))
 	}
-	return version(r)
+	return toPipelineVersion(r)
 }
 
 // LatestVersion loads the version that new runs use. ok is false before the
@@ -276,7 +281,7 @@ func (t *Tx) LatestVersion(
 	if err != nil {
 		return v, false, fmt.Errorf("load latest pipeline version: %w", err)
 	}
-	v, err = version(r)
+	v, err = toPipelineVersion(r)
 	return v, err == nil, err
 }
 
@@ -285,7 +290,7 @@ func (t *Tx) LatestVersion(
 func (t *Tx) LatestStates(
 	ctx context.Context, ids ...controlplane.ProjectID,
 ) (map[controlplane.ProjectID]string, error) {
-	rows, err := t.q.ListLatestStates(ctx, strs(ids))
+	rows, err := t.q.ListLatestStates(ctx, toStrings(ids))
 	if err != nil {
 		return nil, fmt.Errorf("read states of pipelines: %w", err)
 	}
@@ -306,7 +311,7 @@ func (t *Tx) ListVersions(
 	}
 	all := make([]controlplane.PipelineVersion, len(rows))
 	for i, r := range rows {
-		if all[i], err = version(r); err != nil {
+		if all[i], err = toPipelineVersion(r); err != nil {
 			return nil, err
 		}
 	}
@@ -325,7 +330,7 @@ func (t *Tx) SetProjectUses(
 		t.q.AddProjectPlugins(ctx, string(id), plugins),
 	)
 	if err != nil {
-		return fmt.Errorf("note what the pipeline uses: %w", translate(err))
+		return fmt.Errorf("note what the pipeline uses: %w", translateError(err))
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 
 // PutNodeSSH stores all SSH settings of a node.
 func (t *Tx) PutNodeSSH(ctx context.Context, s controlplane.NodeSSH) error {
-	plan, err := encode(s.Plan)
+	plan, err := encodeJSON(s.Plan)
 	if err != nil {
 		return err
 	}
@@ -23,7 +23,7 @@ func (t *Tx) PutNodeSSH(ctx context.Context, s controlplane.NodeSSH) error {
 		Port: int32(s.Port), Username: s.User, HostKey: s.HostKey, Credential: s.Credential,
 		Forget: s.Forget, Plan: plan})
 	if err != nil {
-		return fmt.Errorf("store how node %s is reached: %w", s.Node, translate(err))
+		return fmt.Errorf("store how node %s is reached: %w", s.Node, translateError(err))
 	}
 	return nil
 }
@@ -41,7 +41,7 @@ func (t *Tx) NodeSSH(
 	}
 	s = controlplane.NodeSSH{Node: id, Host: r.Host, Port: int(r.Port), User: r.Username,
 		HostKey: r.HostKey, Credential: r.Credential, Forget: r.Forget}
-	return s, true, decode(r.Plan, &s.Plan)
+	return s, true, decodeJSON(r.Plan, &s.Plan)
 }
 
 // ForgetNodeSSH takes the credential away; forgotten is false when there is none.
@@ -50,7 +50,7 @@ func (t *Tx) ForgetNodeSSH(
 ) (forgotten bool, err error) {
 	n, err := t.q.ForgetNodeSSH(ctx, string(id))
 	if err != nil {
-		return false, fmt.Errorf("forget credential of node %s: %w", id, translate(err))
+		return false, fmt.Errorf("forget credential of node %s: %w", id, translateError(err))
 	}
 	return n == 1, nil
 }
@@ -60,7 +60,7 @@ func (t *Tx) ExpectThumbprint(
 	ctx context.Context, id controlplane.NodeID, print controlplane.Thumbprint,
 ) error {
 	if err := t.q.ExpectThumbprint(ctx, string(print), string(id)); err != nil {
-		return fmt.Errorf("expect thumbprint of node %s: %w", id, translate(err))
+		return fmt.Errorf("expect thumbprint of node %s: %w", id, translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, string(id))
 	return nil
@@ -73,7 +73,7 @@ func (t *Tx) InsertProvision(
 ) (number int, err error) {
 	n, err := t.q.InsertProvision(ctx, string(id), by)
 	if err != nil {
-		return 0, fmt.Errorf("begin provisioning: %w", translate(err))
+		return 0, fmt.Errorf("begin provisioning: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, string(id))
 	return int(n), nil
@@ -89,7 +89,7 @@ func (t *Tx) ClaimProvision(
 		return a, false, nil
 	}
 	if err != nil {
-		return a, false, fmt.Errorf("claim provisioning: %w", translate(err))
+		return a, false, fmt.Errorf("claim provisioning: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, r.NodeID)
 	return controlplane.ProvisionAttempt{NodeID: controlplane.NodeID(r.NodeID),
@@ -104,7 +104,7 @@ func (t *Tx) RenewProvision(ctx context.Context, a controlplane.ProvisionAttempt
 	n, err := t.q.RenewProvision(ctx, dbsqlc.RenewProvisionParams{NodeID: string(a.NodeID),
 		Number: int32(a.Number), Holder: holder, Seconds: lease.Seconds()})
 	if err != nil {
-		return false, fmt.Errorf("renew provisioning: %w", translate(err))
+		return false, fmt.Errorf("renew provisioning: %w", translateError(err))
 	}
 	return n == 1, nil
 }
@@ -121,7 +121,7 @@ func (t *Tx) EndProvision(
 		err = t.q.EndProvisionSteps(ctx, string(a.NodeID), int32(a.Number))
 	}
 	if err != nil {
-		return false, fmt.Errorf("end provisioning: %w", translate(err))
+		return false, fmt.Errorf("end provisioning: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, string(a.NodeID))
 	return n == 1, nil
@@ -154,7 +154,7 @@ func (t *Tx) InsertProvisionStep(
 	err := t.q.InsertProvisionStep(ctx, dbsqlc.InsertProvisionStepParams{
 		NodeID: string(a.NodeID), Number: int32(a.Number), Seq: int32(s.Seq), Key: s.Key})
 	if err != nil {
-		return fmt.Errorf("begin step %s: %w", s.Key, translate(err))
+		return fmt.Errorf("begin step %s: %w", s.Key, translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, string(a.NodeID))
 	return nil
@@ -167,7 +167,7 @@ func (t *Tx) SetProvisionStep(
 	err := t.q.SetProvisionStep(ctx, dbsqlc.SetProvisionStepParams{NodeID: string(a.NodeID),
 		Number: int32(a.Number), Seq: int32(s.Seq), Output: s.Output, Status: string(s.Status)})
 	if err != nil {
-		return fmt.Errorf("store step %s: %w", s.Key, translate(err))
+		return fmt.Errorf("store step %s: %w", s.Key, translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, string(a.NodeID))
 	return nil

@@ -27,7 +27,7 @@ func (t *Tx) Enqueue(ctx context.Context, e controlplane.QueueEntry, starts bool
 		p.Turn = turn + controlplane.TurnStep(e.Priority)
 	}
 	if err := t.q.InsertQueued(ctx, p); err != nil {
-		return fmt.Errorf("queue run %s: %w", e.Run, translate(err))
+		return fmt.Errorf("queue run %s: %w", e.Run, translateError(err))
 	}
 	return nil
 }
@@ -38,7 +38,7 @@ func (t *Tx) WaitingEnvironments(ctx context.Context) ([]controlplane.Environmen
 	if err != nil {
 		return nil, fmt.Errorf("list queues: %w", err)
 	}
-	return typed[controlplane.EnvironmentID](ids), nil
+	return fromStrings[controlplane.EnvironmentID](ids), nil
 }
 
 // Waiting returns an environment's queued runs, in order.
@@ -52,14 +52,14 @@ func (t *Tx) Waiting(
 	all := make([]controlplane.WaitingRun, len(rows))
 	for i, r := range rows {
 		var ofEnvironment, ofProject controlplane.Placement
-		if err := decode(r.EnvironmentPlacement, &ofEnvironment); err != nil {
+		if err := decodeJSON(r.EnvironmentPlacement, &ofEnvironment); err != nil {
 			return nil, err
 		}
-		if err := decode(r.ProjectPlacement, &ofProject); err != nil {
+		if err := decodeJSON(r.ProjectPlacement, &ofProject); err != nil {
 			return nil, err
 		}
 		all[i] = controlplane.WaitingRun{QueueEntry: queueEntry(r.Queue),
-			NodeID:    given[controlplane.NodeID](r.NodeID),
+			NodeID:    emptyIfNull[controlplane.NodeID](r.NodeID),
 			Placement: ofEnvironment.With(ofProject)}
 	}
 	return all, nil
@@ -78,10 +78,10 @@ func queueEntry(r dbsqlc.Queue) controlplane.QueueEntry {
 func (t *Tx) StartQueued(ctx context.Context, e controlplane.QueueEntry) (bool, error) {
 	n, err := t.q.StartQueued(ctx, string(e.Run))
 	if err != nil || n == 0 {
-		return false, translate(err)
+		return false, translateError(err)
 	}
 	if err := t.q.AdvanceQueue(ctx, e.Scope, e.Turn); err != nil {
-		return false, fmt.Errorf("move queue on: %w", translate(err))
+		return false, fmt.Errorf("move queue on: %w", translateError(err))
 	}
 	return true, nil
 }
@@ -91,7 +91,7 @@ func (t *Tx) StartQueued(ctx context.Context, e controlplane.QueueEntry) (bool, 
 func (t *Tx) LeaveQueue(ctx context.Context, run controlplane.RunID) (bool, error) {
 	n, err := t.q.LeaveQueue(ctx, string(run))
 	if err != nil {
-		return false, fmt.Errorf("leave queue: %w", translate(err))
+		return false, fmt.Errorf("leave queue: %w", translateError(err))
 	}
 	return n > 0, nil
 }
@@ -115,15 +115,15 @@ func (t *Tx) SetPosition(
 ) (bool, error) {
 	n, err := t.q.SetQueuePosition(ctx, int32(position), reason, string(run))
 	if err != nil {
-		return false, fmt.Errorf("set position: %w", translate(err))
+		return false, fmt.Errorf("set position: %w", translateError(err))
 	}
 	return n > 0, nil
 }
 
 // CountAttempts records that these runs were sent to their node.
 func (t *Tx) CountAttempts(ctx context.Context, runs []controlplane.RunID) error {
-	if err := t.q.CountAttempts(ctx, strs(runs)); err != nil {
-		return fmt.Errorf("count attempts: %w", translate(err))
+	if err := t.q.CountAttempts(ctx, toStrings(runs)); err != nil {
+		return fmt.Errorf("count attempts: %w", translateError(err))
 	}
 	return nil
 }
@@ -132,12 +132,12 @@ func (t *Tx) CountAttempts(ctx context.Context, runs []controlplane.RunID) error
 func (t *Tx) SetRunPipeline(
 	ctx context.Context, id controlplane.RunID, p pipeline.Pipeline,
 ) error {
-	graph, err := encode(p)
+	graph, err := encodeJSON(p)
 	if err != nil {
 		return err
 	}
 	if err := t.q.SetRunPipeline(ctx, graph, string(id)); err != nil {
-		return fmt.Errorf("complete run %s: %w", id, translate(err))
+		return fmt.Errorf("complete run %s: %w", id, translateError(err))
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func (t *Tx) SetRunPipeline(
 // those that are queued.
 func (t *Tx) QueueOf(ctx context.Context, waiting bool,
 	ids ...controlplane.DeploymentID) ([]controlplane.QueueEntry, error) {
-	rows, err := t.q.ListQueueOf(ctx, strs(ids), waiting)
+	rows, err := t.q.ListQueueOf(ctx, toStrings(ids), waiting)
 	if err != nil {
 		return nil, fmt.Errorf("read queue: %w", err)
 	}
@@ -176,9 +176,9 @@ type QueueFilter struct {
 // Queue lists queued runs in order, or the history.
 func (t *Tx) Queue(ctx context.Context, f QueueFilter) ([]controlplane.QueueEntry, error) {
 	rows, err := t.q.ListQueue(ctx, dbsqlc.ListQueueParams{Everything: f.Everything,
-		Projects: strs(f.Projects), Environments: strs(f.Environments), History: f.History,
-		Environment: optional(f.Environment), Node: optional(f.Node),
-		Before: optional(f.Before), Most: int32(f.Most)})
+		Projects: toStrings(f.Projects), Environments: toStrings(f.Environments), History: f.History,
+		Environment: nullIfEmpty(f.Environment), Node: nullIfEmpty(f.Node),
+		Before: nullIfEmpty(f.Before), Most: int32(f.Most)})
 	if err != nil {
 		return nil, fmt.Errorf("list queue: %w", err)
 	}

@@ -18,7 +18,7 @@ func (t *Tx) PutReachTicket(ctx context.Context, r controlplane.ReachTicket) err
 		UserID: string(r.User), Credential: r.Credential, DeploymentID: string(r.Deployment),
 		Step: string(r.Step), Kind: string(r.Kind), Port: int32(r.Port), ExpiresAt: r.ExpiresAt})
 	if err != nil {
-		return fmt.Errorf("put ticket: %w", translate(err))
+		return fmt.Errorf("put ticket: %w", translateError(err))
 	}
 	return nil
 }
@@ -29,7 +29,7 @@ func (t *Tx) TakeReachTicket(
 ) (controlplane.ReachTicket, error) {
 	r, err := t.q.TakeReachTicket(ctx, digest)
 	if err != nil {
-		return controlplane.ReachTicket{}, missing(err, "ticket", "")
+		return controlplane.ReachTicket{}, translateMissing(err, "ticket", "")
 	}
 	return controlplane.ReachTicket{Digest: r.Digest, User: controlplane.UserID(r.UserID),
 		Credential: r.Credential,

@@ -19,7 +19,7 @@ func (t *Tx) StartRelocation(ctx context.Context, id controlplane.DeploymentID,
 	to controlplane.NodeID, by string) (bool, error) {
 	n, err := t.q.StartRelocation(ctx, string(id), string(to), by)
 	if err != nil {
-		return false, fmt.Errorf("start to relocate %s: %w", id, translate(err))
+		return false, fmt.Errorf("start to relocate %s: %w", id, translateError(err))
 	}
 	return n > 0, nil
 }
@@ -37,7 +37,7 @@ func (t *Tx) Relocation(
 	}
 	return &controlplane.Relocation{Deployment: id, NodeID: controlplane.NodeID(r.NodeID),
 		Node: r.Node, Phase: controlplane.RelocationPhase(r.Phase), By: r.ByName,
-		Since: r.Since, Bytes: r.Bytes, Resume: typed[pipeline.StepKey](r.Resume)}, nil
+		Since: r.Since, Bytes: r.Bytes, Resume: fromStrings[pipeline.StepKey](r.Resume)}, nil
 }
 
 // RelocationsTo lists the deployments of other nodes that have a relocation involving
@@ -49,7 +49,7 @@ func (t *Tx) RelocationsTo(
 	if err != nil {
 		return nil, fmt.Errorf("list relocations: %w", err)
 	}
-	return typed[controlplane.DeploymentID](ids), nil
+	return fromStrings[controlplane.DeploymentID](ids), nil
 }
 
 // TakeRelocation claims a relocation without a worker; the result is empty if there is
@@ -62,7 +62,7 @@ func (t *Tx) TakeRelocation(
 		return a, nil
 	}
 	if err != nil {
-		return a, fmt.Errorf("take relocation: %w", translate(err))
+		return a, fmt.Errorf("take relocation: %w", translateError(err))
 	}
 	return controlplane.Attempt{Deployment: controlplane.DeploymentID(r.DeploymentID),
 		Since: r.Since}, nil
@@ -74,7 +74,7 @@ func (t *Tx) SeeRelocation(
 ) (bool, error) {
 	n, err := t.q.SeeRelocation(ctx, string(a.Deployment), a.Since, holder)
 	if err != nil {
-		return false, fmt.Errorf("note relocation of %s: %w", a.Deployment, translate(err))
+		return false, fmt.Errorf("note relocation of %s: %w", a.Deployment, translateError(err))
 	}
 	return n > 0, nil
 }
@@ -83,7 +83,7 @@ func (t *Tx) SeeRelocation(
 // returns how many bytes are reserved for other deployments.
 func (t *Tx) HoldRoom(ctx context.Context, r controlplane.Relocation) (int64, error) {
 	if err := t.q.HoldRoom(ctx, string(r.NodeID)); err != nil {
-		return 0, fmt.Errorf("hold the room of node %s: %w", r.Node, translate(err))
+		return 0, fmt.Errorf("hold the room of node %s: %w", r.Node, translateError(err))
 	}
 	promised, err := t.q.GetPromised(ctx, string(r.NodeID), string(r.Deployment))
 	if err != nil {
@@ -97,7 +97,7 @@ func (t *Tx) HoldRoom(ctx context.Context, r controlplane.Relocation) (int64, er
 func (t *Tx) PromiseRoom(ctx context.Context, r controlplane.Relocation) (bool, error) {
 	n, err := t.q.PromiseRoom(ctx, r.Bytes, string(r.Deployment), r.Since)
 	if err != nil {
-		return false, fmt.Errorf("promise room to %s: %w", r.Deployment, translate(err))
+		return false, fmt.Errorf("promise room to %s: %w", r.Deployment, translateError(err))
 	}
 	return n > 0, nil
 }
@@ -108,12 +108,12 @@ func (t *Tx) MoveRelocation(ctx context.Context, d controlplane.Deployment,
 	from controlplane.RelocationPhase, r controlplane.Relocation) (bool, error) {
 	n, err := t.q.MoveRelocation(ctx, dbsqlc.MoveRelocationParams{DeploymentID: string(d.ID),
 		Since: r.Since, FromPhase: string(from), ToPhase: string(r.Phase),
-		NodeID: string(r.NodeID), Bytes: r.Bytes, Resume: strs(r.Resume)})
+		NodeID: string(r.NodeID), Bytes: r.Bytes, Resume: toStrings(r.Resume)})
 	if err == nil && n > 0 {
 		err = t.q.NextGeneration(ctx, string(d.ID))
 	}
 	if err != nil {
-		return false, fmt.Errorf("relocate %s: %w", d.ID, translate(err))
+		return false, fmt.Errorf("relocate %s: %w", d.ID, translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, string(d.NodeID))
 	t.Wake(controlplane.TopicNode, string(r.NodeID))
@@ -123,7 +123,7 @@ func (t *Tx) MoveRelocation(ctx context.Context, d controlplane.Deployment,
 // EndRelocation records that no other node has anything of a deployment.
 func (t *Tx) EndRelocation(ctx context.Context, id controlplane.DeploymentID) error {
 	if err := t.q.EndRelocation(ctx, string(id)); err != nil {
-		return fmt.Errorf("end relocation of %s: %w", id, translate(err))
+		return fmt.Errorf("end relocation of %s: %w", id, translateError(err))
 	}
 	return nil
 }

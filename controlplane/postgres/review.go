@@ -26,7 +26,7 @@ func (t *Tx) ReviewRuleByName(
 ) (controlplane.ReviewRule, error) {
 	r, err := t.q.GetReviewRule(ctx, name)
 	if err != nil {
-		return controlplane.ReviewRule{}, fmt.Errorf("load rule: %w", missing(err, "rule", name))
+		return controlplane.ReviewRule{}, fmt.Errorf("load rule: %w", translateMissing(err, "rule", name))
 	}
 	return reviewRule(r), nil
 }
@@ -38,7 +38,7 @@ func (t *Tx) ReviewRuleByID(
 	r, err := t.q.GetReviewRuleByID(ctx, string(id))
 	if err != nil {
 		return controlplane.ReviewRule{}, fmt.Errorf("load rule: %w",
-			missing(err, "rule", string(id)))
+			translateMissing(err, "rule", string(id)))
 	}
 	return reviewRule(r), nil
 }
@@ -66,7 +66,7 @@ func (t *Tx) PutReviewRule(ctx context.Context, r controlplane.ReviewRule) error
 		WaitMinutes: int32(r.Wait / time.Minute), ApiUrl: r.APIURL, Active: r.Active,
 		CreatedBy: r.CreatedBy})
 	if err != nil {
-		return fmt.Errorf("store rule: %w", translate(err))
+		return fmt.Errorf("store rule: %w", translateError(err))
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func (t *Tx) PutReviewRule(ctx context.Context, r controlplane.ReviewRule) error
 // DeleteReviewRule removes it with its reviews.
 func (t *Tx) DeleteReviewRule(ctx context.Context, id controlplane.ReviewRuleID) error {
 	if err := t.q.DeleteReviewRule(ctx, string(id)); err != nil {
-		return fmt.Errorf("delete rule: %w", translate(err))
+		return fmt.Errorf("delete rule: %w", translateError(err))
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (t *Tx) NoteReviewEvent(
 ) (fresh bool, err error) {
 	n, err := t.q.InsertReviewEvent(ctx, string(rule), id, within.Seconds())
 	if err != nil {
-		return false, fmt.Errorf("note event: %w", translate(err))
+		return false, fmt.Errorf("note event: %w", translateError(err))
 	}
 	return n == 1, nil
 }
@@ -100,16 +100,16 @@ func (t *Tx) ForgetReviewEvents(ctx context.Context, before time.Time, most int)
 	return int(n), nil
 }
 
-func review(r dbsqlc.Review) controlplane.Review {
+func toReview(r dbsqlc.Review) controlplane.Review {
 	return controlplane.Review{ID: controlplane.ReviewID(r.ID),
 		Rule: controlplane.ReviewRuleID(r.RuleID), Key: r.Key, Repository: r.Repository,
 		RepositoryID: r.RepositoryID, Number: int(r.Number), Title: r.Title, Branch: r.Branch,
 		Commit: r.Commit, Link: r.Link, Tag: r.Tag,
 		Want: controlplane.Goal(r.Want), Generation: r.Generation, Done: r.Done, Told: r.Told,
 		CommentID: r.CommentID, Deployment: r.Deployment,
-		DeploymentID: given[controlplane.DeploymentID](r.DeploymentID),
+		DeploymentID: emptyIfNull[controlplane.DeploymentID](r.DeploymentID),
 		State:        controlplane.ReviewState(r.State), Detail: r.Detail, GiveUpAt: r.GiveUpAt,
-		DueAt: r.DueAt, ChangedAt: r.ChangedAt, EventAt: since(r.EventAt)}
+		DueAt: r.DueAt, ChangedAt: r.ChangedAt, EventAt: zeroIfNull(r.EventAt)}
 }
 
 // PutReview stores a pull request as it is now.
@@ -118,9 +118,9 @@ func (t *Tx) PutReview(ctx context.Context, r controlplane.Review) error {
 		Key: r.Key, Repository: r.Repository, RepositoryID: r.RepositoryID,
 		Number: int32(r.Number), Title: r.Title,
 		Branch: r.Branch, Commit: r.Commit, Link: r.Link, Tag: r.Tag, Want: string(r.Want),
-		Deployment: r.Deployment, GiveUpAt: r.GiveUpAt, EventAt: moment(r.EventAt)})
+		Deployment: r.Deployment, GiveUpAt: r.GiveUpAt, EventAt: nullIfZero(r.EventAt)})
 	if err != nil {
-		return fmt.Errorf("store review: %w", translate(err))
+		return fmt.Errorf("store review: %w", translateError(err))
 	}
 	return nil
 }
@@ -131,10 +131,10 @@ func (t *Tx) RememberClosed(ctx context.Context, r controlplane.Review) error {
 		RuleID: string(r.Rule), Key: r.Key, Repository: r.Repository,
 		RepositoryID: r.RepositoryID, Number: int32(r.Number),
 		Title: r.Title, Branch: r.Branch, Commit: r.Commit, Link: r.Link, Tag: r.Tag,
-		Deployment: r.Deployment, GiveUpAt: r.GiveUpAt, EventAt: moment(r.EventAt),
+		Deployment: r.Deployment, GiveUpAt: r.GiveUpAt, EventAt: nullIfZero(r.EventAt),
 		Detail: r.Detail})
 	if err != nil {
-		return fmt.Errorf("remember a closed review: %w", translate(err))
+		return fmt.Errorf("remember a closed review: %w", translateError(err))
 	}
 	return nil
 }
@@ -143,9 +143,9 @@ func (t *Tx) RememberClosed(ctx context.Context, r controlplane.Review) error {
 // asked. The zero time is unknown.
 func (t *Tx) CloseReview(ctx context.Context, r controlplane.Review, at time.Time) error {
 	err := t.q.CloseReview(ctx, dbsqlc.CloseReviewParams{ID: string(r.ID), Detail: r.Detail,
-		Generation: r.Generation, EventAt: moment(at)})
+		Generation: r.Generation, EventAt: nullIfZero(at)})
 	if err != nil {
-		return fmt.Errorf("close review: %w", translate(err))
+		return fmt.Errorf("close review: %w", translateError(err))
 	}
 	return nil
 }
@@ -155,8 +155,8 @@ func (t *Tx) TouchReview(ctx context.Context, id controlplane.ReviewID, at time.
 	if at.IsZero() {
 		return nil
 	}
-	if err := t.q.TouchReview(ctx, moment(at), string(id)); err != nil {
-		return fmt.Errorf("store the time of an event: %w", translate(err))
+	if err := t.q.TouchReview(ctx, nullIfZero(at), string(id)); err != nil {
+		return fmt.Errorf("store the time of an event: %w", translateError(err))
 	}
 	return nil
 }
@@ -192,7 +192,7 @@ func loadedReview(row dbsqlc.Review, err error) (r controlplane.Review, ok bool,
 	if err != nil {
 		return r, false, fmt.Errorf("load review: %w", err)
 	}
-	return review(row), true, nil
+	return toReview(row), true, nil
 }
 
 // IsReviewNameFree reports whether no review's deployment has the name.
@@ -208,7 +208,7 @@ func (t *Tx) IsReviewNameFree(ctx context.Context, name string) (bool, error) {
 func (t *Tx) HasOtherOwner(
 	ctx context.Context, d controlplane.DeploymentID, id controlplane.ReviewID,
 ) (bool, error) {
-	n, err := t.q.CountOtherOwners(ctx, optional(d), string(id))
+	n, err := t.q.CountOtherOwners(ctx, nullIfEmpty(d), string(id))
 	if err != nil {
 		return false, fmt.Errorf("look for the review of a deployment: %w", err)
 	}
@@ -223,7 +223,7 @@ func (t *Tx) ListReviews(
 	if err != nil {
 		return nil, fmt.Errorf("list reviews: %w", err)
 	}
-	return reviews(rows), nil
+	return toReviews(rows), nil
 }
 
 // ClaimReviews takes what is to be looked at for as long as that may last.
@@ -234,13 +234,13 @@ func (t *Tx) ClaimReviews(
 	if err != nil {
 		return nil, fmt.Errorf("claim reviews: %w", err)
 	}
-	return reviews(rows), nil
+	return toReviews(rows), nil
 }
 
-func reviews(rows []dbsqlc.Review) []controlplane.Review {
+func toReviews(rows []dbsqlc.Review) []controlplane.Review {
 	all := make([]controlplane.Review, len(rows))
 	for i, r := range rows {
-		all[i] = review(r)
+		all[i] = toReview(r)
 	}
 	return all
 }
@@ -250,15 +250,15 @@ func reviews(rows []dbsqlc.Review) []controlplane.Review {
 func (t *Tx) SaveReview(ctx context.Context, r controlplane.Review) error {
 	err := t.q.SaveReview(ctx, dbsqlc.SaveReviewParams{ID: string(r.ID),
 		State: string(r.State), Detail: r.Detail, Done: r.Done, Told: r.Told,
-		CommentID: r.CommentID, DeploymentID: optional(r.DeploymentID), DueAt: r.DueAt,
+		CommentID: r.CommentID, DeploymentID: nullIfEmpty(r.DeploymentID), DueAt: r.DueAt,
 		Generation: r.Generation})
 	if err != nil {
-		return fmt.Errorf("save review: %w", translate(err))
+		return fmt.Errorf("save review: %w", translateError(err))
 	}
 	err = t.q.ReleaseReview(ctx, dbsqlc.ReleaseReviewParams{ID: string(r.ID),
-		CommentID: r.CommentID, DeploymentID: optional(r.DeploymentID), Generation: r.Generation})
+		CommentID: r.CommentID, DeploymentID: nullIfEmpty(r.DeploymentID), Generation: r.Generation})
 	if err != nil {
-		return fmt.Errorf("release review: %w", translate(err))
+		return fmt.Errorf("release review: %w", translateError(err))
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 func (t *Tx) InsertRun(
 	ctx context.Context, r controlplane.Run, steps []controlplane.StepRow,
 ) error {
-	graph, err := encode(r.Pipeline)
+	graph, err := encodeJSON(r.Pipeline)
 	if err != nil {
 		return err
 	}
@@ -24,7 +24,7 @@ func (t *Tx) InsertRun(
 		StartedBy: r.StartedBy,
 	})
 	if err != nil {
-		return fmt.Errorf("insert run: %w", translate(err))
+		return fmt.Errorf("insert run: %w", translateError(err))
 	}
 	for _, s := range steps {
 		err := t.q.InsertRunStep(ctx, dbsqlc.InsertRunStepParams{
@@ -32,7 +32,7 @@ func (t *Tx) InsertRun(
 			Kind: s.Kind, Title: s.Title,
 		})
 		if err != nil {
-			return fmt.Errorf("insert step %s: %w", s.Key, translate(err))
+			return fmt.Errorf("insert step %s: %w", s.Key, translateError(err))
 		}
 	}
 	return nil
@@ -44,9 +44,9 @@ func (t *Tx) Run(
 ) (controlplane.Run, error) {
 	row, err := t.q.GetRun(ctx, string(id), int32(number))
 	if err != nil {
-		return controlplane.Run{}, missing(err, "run", fmt.Sprint(number))
+		return controlplane.Run{}, translateMissing(err, "run", fmt.Sprint(number))
 	}
-	return run(row)
+	return toRun(row)
 }
 
 // RunByID reads one attempt by the id that reports carry.
@@ -56,9 +56,9 @@ func (t *Tx) RunByID(ctx context.Context, id controlplane.RunID) (controlplane.R
 	}
 	row, err := t.q.GetRunByID(ctx, string(id))
 	if err != nil {
-		return controlplane.Run{}, missing(err, "run", string(id))
+		return controlplane.Run{}, translateMissing(err, "run", string(id))
 	}
-	return run(row)
+	return toRun(row)
 }
 
 // Runs gives every attempt, newest first.
@@ -71,22 +71,22 @@ func (t *Tx) Runs(
 	}
 	all := make([]controlplane.Run, len(rows))
 	for i, r := range rows {
-		if all[i], err = run(r); err != nil {
+		if all[i], err = toRun(r); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-func run(r dbsqlc.Run) (controlplane.Run, error) {
+func toRun(r dbsqlc.Run) (controlplane.Run, error) {
 	out := controlplane.Run{
 		ID: controlplane.RunID(r.ID), Deployment: controlplane.DeploymentID(r.DeploymentID),
 		Number: int(r.Number), Project: controlplane.ProjectID(r.ProjectID),
 		Version: int(r.PipelineVersion), Status: controlplane.DeploymentStatus(r.Status),
 		StartedBy: r.StartedBy, RequestID: r.RequestID, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt,
-		Failure: failure(r.FailureStep, r.FailureCode, r.FailureMessage), Key: r.KeySealed,
+		Failure: toFailure(r.FailureStep, r.FailureCode, r.FailureMessage), Key: r.KeySealed,
 	}
-	return out, decode(r.Pipeline, &out.Pipeline)
+	return out, decodeJSON(r.Pipeline, &out.Pipeline)
 }
 
 // MoveRun stores a run's status. Only the first failure is kept.
@@ -97,7 +97,7 @@ func (t *Tx) MoveRun(ctx context.Context, id controlplane.RunID,
 		p.FailureStep, p.FailureCode, p.FailureMessage = string(f.Step), f.Code, f.Message
 	}
 	if err := t.q.MoveRun(ctx, p); err != nil {
-		return fmt.Errorf("move run %s: %w", id, translate(err))
+		return fmt.Errorf("move run %s: %w", id, translateError(err))
 	}
 	return nil
 }
@@ -110,14 +110,14 @@ func (t *Tx) Steps(ctx context.Context, id controlplane.RunID) ([]controlplane.S
 	}
 	all := make([]controlplane.StepRow, len(rows))
 	for i, r := range rows {
-		if all[i], err = step(r); err != nil {
+		if all[i], err = toStepRow(r); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-func step(r dbsqlc.RunStep) (controlplane.StepRow, error) {
+func toStepRow(r dbsqlc.RunStep) (controlplane.StepRow, error) {
 	s := controlplane.StepRow{
 		Run: controlplane.RunID(r.RunID), Key: pipeline.StepKey(r.Key), Position: int(r.Position),
 		Kind: r.Kind, Title: r.Title, Status: pipeline.StepStatus(r.Status),
@@ -128,10 +128,10 @@ func step(r dbsqlc.RunStep) (controlplane.StepRow, error) {
 		code := int(*r.ExitCode)
 		s.ExitCode = &code
 	}
-	if err := decode(r.Metadata, &s.Metadata); err != nil {
+	if err := decodeJSON(r.Metadata, &s.Metadata); err != nil {
 		return s, err
 	}
-	return s, decode(r.Outputs, &s.Outputs)
+	return s, decodeJSON(r.Outputs, &s.Outputs)
 }
 
 // MoveStep writes what the agent reported of a step, and reads it back. Empty
@@ -149,21 +149,21 @@ func (t *Tx) MoveStep(
 	}
 	if s.Outputs != nil {
 		var err error
-		if p.Outputs, err = encode(s.Outputs); err != nil {
+		if p.Outputs, err = encodeJSON(s.Outputs); err != nil {
 			return s, err
 		}
 	}
 	if len(s.Metadata) > 0 {
 		var err error
-		if p.Metadata, err = encode(s.Metadata); err != nil {
+		if p.Metadata, err = encodeJSON(s.Metadata); err != nil {
 			return s, err
 		}
 	}
 	row, err := t.q.MoveRunStep(ctx, p)
 	if err != nil {
-		return s, missing(err, "step", string(s.Key))
+		return s, translateMissing(err, "step", string(s.Key))
 	}
-	return step(row)
+	return toStepRow(row)
 }
 
 // UsualTotals returns, by project, how long a successful run usually takes; zero for a
@@ -171,7 +171,7 @@ func (t *Tx) MoveStep(
 func (t *Tx) UsualTotals(
 	ctx context.Context, projects ...controlplane.ProjectID,
 ) (map[controlplane.ProjectID]float64, error) {
-	rows, err := t.q.ListUsualTotals(ctx, strs(projects))
+	rows, err := t.q.ListUsualTotals(ctx, toStrings(projects))
 	if err != nil {
 		return nil, fmt.Errorf("list usual durations: %w", err)
 	}

@@ -39,7 +39,7 @@ func (t *Tx) InsertRunSecret(
 	n, err := t.q.InsertRunSecret(ctx, dbsqlc.InsertRunSecretParams{RunID: string(run.ID),
 		DeploymentID: string(run.Deployment), Name: name, Sealed: value})
 	if err != nil {
-		return false, fmt.Errorf("store secret %s with run %s: %w", name, run.ID, translate(err))
+		return false, fmt.Errorf("store secret %s with run %s: %w", name, run.ID, translateError(err))
 	}
 	return n == 1, nil
 }
@@ -63,7 +63,7 @@ func (t *Tx) LiveRunsWithText(
 	all := make([]LiveRun, len(rows))
 	for i, r := range rows {
 		all[i].Name = r.Name
-		if err := decode(r.Pipeline, &all[i].Pipeline); err != nil {
+		if err := decodeJSON(r.Pipeline, &all[i].Pipeline); err != nil {
 			return nil, err
 		}
 	}

@@ -27,7 +27,7 @@ func connect(t *testing.T, url string) *pgx.Conn {
 	return conn
 }
 
-func run(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
+func toRun(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
 	t.Helper()
 	if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
 		t.Fatalf("%s: %v", sql, err)
@@ -58,7 +58,7 @@ func TestSchema_RefusesIllegalStates(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t, migrations.FS)
 	conn := connect(t, url)
-	run(t, conn, seed)
+	toRun(t, conn, seed)
 	for name, sql := range map[string]string{
 		"audit changed":      `UPDATE audit SET actor = 'eve'`,
 		"audit deleted":      `DELETE FROM audit`,
@@ -90,20 +90,20 @@ func TestSchema_RefusesIllegalStates(t *testing.T) {
 		}
 	}
 	// A version goes with its project, and with nothing else.
-	run(t, conn, `DELETE FROM projects`)
+	toRun(t, conn, `DELETE FROM projects`)
 }
 
 // The trigger and the Go table agree about every pair of node statuses.
 func TestNodes_TransitionsAgreeWithTheTable(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pgtest.URL(t, migrations.FS))
-	run(t, conn, seed)
-	run(t, conn, `UPDATE nodes SET thumbprint = $1`, strings.Repeat("a", 64))
+	toRun(t, conn, seed)
+	toRun(t, conn, `UPDATE nodes SET thumbprint = $1`, strings.Repeat("a", 64))
 	for _, from := range controlplane.NodeStatuses() {
 		for _, to := range controlplane.NodeStatuses() {
-			run(t, conn, `ALTER TABLE nodes DISABLE TRIGGER nodes_status`)
-			run(t, conn, `UPDATE nodes SET status = $1`, string(from))
-			run(t, conn, `ALTER TABLE nodes ENABLE TRIGGER nodes_status`)
+			toRun(t, conn, `ALTER TABLE nodes DISABLE TRIGGER nodes_status`)
+			toRun(t, conn, `UPDATE nodes SET status = $1`, string(from))
+			toRun(t, conn, `ALTER TABLE nodes ENABLE TRIGGER nodes_status`)
 			_, err := conn.Exec(t.Context(), `UPDATE nodes SET status = $1`, string(to))
 			if got, want := err == nil, from.CanMove(to); got != want {
 				t.Errorf("%s to %s: SQL allows %v, Go %v", from, to, got, want)
@@ -117,15 +117,15 @@ func TestNodes_TransitionsAgreeWithTheTable(t *testing.T) {
 func TestDrains_TransitionsAgreeWithTheTable(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pgtest.URL(t, migrations.FS))
-	run(t, conn, seed)
+	toRun(t, conn, seed)
 	const to = `UPDATE nodes SET drain = $1, drain_by = 'ada',
 		drain_since = CASE WHEN $1 = '' THEN NULL ELSE now() END`
 	for _, from := range controlplane.DrainStatuses() {
 		for _, next := range controlplane.DrainStatuses() {
-			run(t, conn, `ALTER TABLE nodes DISABLE TRIGGER nodes_told`)
-			run(t, conn, to, string(from))
-			run(t, conn, `ALTER TABLE nodes ENABLE TRIGGER nodes_told`)
-			run(t, conn, `DELETE FROM node_events`)
+			toRun(t, conn, `ALTER TABLE nodes DISABLE TRIGGER nodes_told`)
+			toRun(t, conn, to, string(from))
+			toRun(t, conn, `ALTER TABLE nodes ENABLE TRIGGER nodes_told`)
+			toRun(t, conn, `DELETE FROM node_events`)
 			_, err := conn.Exec(t.Context(), to, string(next))
 			if got, want := err == nil, from.CanMove(next); got != want {
 				t.Errorf("%q to %q: SQL allows %v, Go %v", from, next, got, want)
@@ -146,9 +146,9 @@ func TestDrains_TransitionsAgreeWithTheTable(t *testing.T) {
 func TestNodeEvents_KeepTheNewest(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pgtest.URL(t, migrations.FS))
-	run(t, conn, seed)
+	toRun(t, conn, seed)
 	for i := range 205 {
-		run(t, conn, `SELECT tell_of_node(id, 'met', $1) FROM nodes`, fmt.Sprint(i))
+		toRun(t, conn, `SELECT tell_of_node(id, 'met', $1) FROM nodes`, fmt.Sprint(i))
 	}
 	var count int
 	var oldest string
@@ -163,16 +163,16 @@ func TestNodeEvents_KeepTheNewest(t *testing.T) {
 func TestDeployments_TransitionsAgreeWithTheTable(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pgtest.URL(t, migrations.FS))
-	run(t, conn, seed)
-	run(t, conn, `INSERT INTO deployments (id, name, project_id, environment_id, node_id,
+	toRun(t, conn, seed)
+	toRun(t, conn, `INSERT INTO deployments (id, name, project_id, environment_id, node_id,
 		node_name, created_by, cpu, memory_mib) VALUES ('01900000-0000-7000-8000-00000000dd11',
 		'cart', '01900000-0000-7000-8000-00000000bbb1', '01900000-0000-7000-8000-00000000ccc1',
 		'01900000-0000-7000-8000-00000000eee1', 'n1', 'ada', 0, 0)`)
 	for _, from := range controlplane.DeploymentStatuses() {
 		for _, to := range controlplane.DeploymentStatuses() {
-			run(t, conn, `ALTER TABLE deployments DISABLE TRIGGER USER`)
-			run(t, conn, `UPDATE deployments SET status = $1`, string(from))
-			run(t, conn, `ALTER TABLE deployments ENABLE TRIGGER USER`)
+			toRun(t, conn, `ALTER TABLE deployments DISABLE TRIGGER USER`)
+			toRun(t, conn, `UPDATE deployments SET status = $1`, string(from))
+			toRun(t, conn, `ALTER TABLE deployments ENABLE TRIGGER USER`)
 			_, err := conn.Exec(t.Context(), `UPDATE deployments SET status = $1`, string(to))
 			// promise: G-15
 			if got, want := err == nil, from.CanMove(to); got != want {
@@ -194,7 +194,7 @@ func TestMigrate_UpDownUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(t, connect(t, url), seed)
+	toRun(t, connect(t, url), seed)
 	for _, state := range slices.Backward(states) {
 		if err := s.MigrateTo(t.Context(), migrations.FS, state.Version-1); err != nil {
 			t.Fatalf("down from %s: %v", state.Name, err)
@@ -203,7 +203,7 @@ func TestMigrate_UpDownUp(t *testing.T) {
 	if err := s.Migrate(t.Context(), migrations.FS); err != nil {
 		t.Fatalf("up again: %v", err)
 	}
-	run(t, connect(t, url), seed)
+	toRun(t, connect(t, url), seed)
 }
 
 // Upgrades meet databases that are in use.
@@ -217,7 +217,7 @@ func TestMigrate_KeepsTheRowsOfEachOlderVersion(t *testing.T) {
 func TestMigrate_RefusesNewerSchema(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t, migrations.FS)
-	run(t, connect(t, url), `INSERT INTO goose_db_version (version_id, is_applied)
+	toRun(t, connect(t, url), `INSERT INTO goose_db_version (version_id, is_applied)
 		VALUES (9999, true)`)
 	err := pgtest.Open(t, url).Migrate(t.Context(), migrations.FS)
 	if err == nil || !strings.Contains(err.Error(), "9999") {
@@ -231,7 +231,7 @@ func TestLease_OneHolderRisingEpoch(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t, migrations.FS)
 	conn := connect(t, url)
-	run(t, conn, seed)
+	toRun(t, conn, seed)
 	s := pgtest.Open(t, url)
 	const node = controlplane.NodeID("01900000-0000-7000-8000-00000000eee1")
 	ids := []controlplane.NodeID{node}
@@ -267,11 +267,11 @@ func TestLease_OneHolderRisingEpoch(t *testing.T) {
 	if lost, busy := renewed("a"); len(lost)+len(busy) > 0 {
 		t.Errorf("its holder cannot renew: %v %v", lost, busy)
 	}
-	run(t, conn, `BEGIN; SELECT FROM node_leases FOR SHARE`)
+	toRun(t, conn, `BEGIN; SELECT FROM node_leases FOR SHARE`)
 	if lost, busy := renewed("a"); len(lost) > 0 || len(busy) != 1 {
 		t.Errorf("a lease that somebody looks at is lost %v, busy %v", lost, busy)
 	}
-	run(t, conn, `COMMIT; UPDATE node_leases SET expires_at = now() - interval '1 second'`)
+	toRun(t, conn, `COMMIT; UPDATE node_leases SET expires_at = now() - interval '1 second'`)
 	if b := take("b"); b != 2 {
 		t.Errorf("second holder: %d", b)
 	}
@@ -327,7 +327,7 @@ func TestAudited_KeepsRefusals(t *testing.T) {
 func TestIdempotent(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t, migrations.FS)
-	run(t, connect(t, url), seed)
+	toRun(t, connect(t, url), seed)
 	s := pgtest.Open(t, url)
 	const user = controlplane.UserID("01900000-0000-7000-8000-00000000aaa1")
 	object := string(controlplane.NewID[controlplane.DeploymentID]())
@@ -360,7 +360,7 @@ func TestIdempotent(t *testing.T) {
 func TestVersion_RoundTrip(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t, migrations.FS)
-	run(t, connect(t, url), seed)
+	toRun(t, connect(t, url), seed)
 	s := pgtest.Open(t, url)
 	const project = controlplane.ProjectID("01900000-0000-7000-8000-00000000bbb1")
 	p := pipeline.Pipeline{Format: 1, Order: []pipeline.StepKey{"db"}, Steps: []pipeline.Step{{

@@ -12,7 +12,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-func secret(r dbsqlc.Secret) controlplane.Secret {
+func toSecret(r dbsqlc.Secret) controlplane.Secret {
 	s := controlplane.Secret{
 		ID: controlplane.SecretID(r.ID), Project: controlplane.ProjectID(r.ProjectID),
 		Name: r.Name, Version: int(r.Version), Value: r.Value,
@@ -23,7 +23,7 @@ func secret(r dbsqlc.Secret) controlplane.Secret {
 		s.Rule = &controlplane.SecretRule{Pattern: *r.Pattern}
 	case r.Length != nil:
 		s.Rule = &controlplane.SecretRule{
-			Length: int(*r.Length), Alphabet: given[controlplane.Alphabet](r.Alphabet),
+			Length: int(*r.Length), Alphabet: emptyIfNull[controlplane.Alphabet](r.Alphabet),
 		}
 	}
 	return s
@@ -41,7 +41,7 @@ func (t *Tx) SecretByName(
 	if err != nil {
 		return s, false, fmt.Errorf("load secret %s: %w", name, err)
 	}
-	return secret(r), true, nil
+	return toSecret(r), true, nil
 }
 
 // ListSecrets gives a project's secrets by name, still sealed.
@@ -54,7 +54,7 @@ func (t *Tx) ListSecrets(
 	}
 	all := make([]controlplane.Secret, len(rows))
 	for i, r := range rows {
-		all[i] = secret(r)
+		all[i] = toSecret(r)
 	}
 	return all, nil
 }
@@ -71,10 +71,10 @@ func (t *Tx) PutSecret(ctx context.Context, s controlplane.Secret) error {
 		p.Pattern = &s.Rule.Pattern
 	default:
 		length := int32(s.Rule.Length)
-		p.Length, p.Alphabet = &length, optional(s.Rule.Alphabet)
+		p.Length, p.Alphabet = &length, nullIfEmpty(s.Rule.Alphabet)
 	}
 	if err := t.q.PutSecret(ctx, p); err != nil {
-		return fmt.Errorf("put secret %s: %w", s.Name, translate(err))
+		return fmt.Errorf("put secret %s: %w", s.Name, translateError(err))
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func (t *Tx) PutSecret(ctx context.Context, s controlplane.Secret) error {
 // DeleteSecret removes a secret.
 func (t *Tx) DeleteSecret(ctx context.Context, id controlplane.SecretID) error {
 	if err := t.q.DeleteSecret(ctx, string(id)); err != nil {
-		return fmt.Errorf("delete secret: %w", translate(err))
+		return fmt.Errorf("delete secret: %w", translateError(err))
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (t *Tx) InsertDeploymentSecret(
 ) (added bool, err error) {
 	n, err := t.q.InsertDeploymentSecret(ctx, string(id), name, value)
 	if err != nil {
-		return false, fmt.Errorf("store generated secret %s: %w", name, translate(err))
+		return false, fmt.Errorf("store generated secret %s: %w", name, translateError(err))
 	}
 	return n == 1, nil
 }
@@ -141,7 +141,7 @@ func (t *Tx) KeyChecks(ctx context.Context) (map[string]controlplane.Sealed, err
 // InsertKeyCheck stores the known text under a key.
 func (t *Tx) InsertKeyCheck(ctx context.Context, kid string, sealed controlplane.Sealed) error {
 	if err := t.q.InsertKeyCheck(ctx, kid, sealed); err != nil {
-		return fmt.Errorf("store key check: %w", translate(err))
+		return fmt.Errorf("store key check: %w", translateError(err))
 	}
 	return nil
 }
@@ -167,7 +167,7 @@ func (t *Tx) InsertIdentity(
 	ctx context.Context, certificate []byte, key controlplane.Sealed,
 ) error {
 	if _, err := t.q.InsertIdentity(ctx, certificate, key); err != nil {
-		return fmt.Errorf("store identity: %w", translate(err))
+		return fmt.Errorf("store identity: %w", translateError(err))
 	}
 	return nil
 }

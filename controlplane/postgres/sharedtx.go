@@ -47,7 +47,7 @@ func (s *Store) InSharedTx(ctx context.Context, fn func(context.Context) error) 
 	const tries = 5
 	for try := 1; ; try++ {
 		refused, err := s.runShared(ctx, fn)
-		if try < tries && again(err) {
+		if try < tries && isRetryable(err) {
 			continue
 		}
 		if err == nil || errors.Is(err, ErrRollback) {
@@ -63,7 +63,7 @@ func (s *Store) InSharedTx(ctx context.Context, fn func(context.Context) error) 
 func (s *Store) runShared(
 	ctx context.Context, fn func(context.Context) error,
 ) (refused []controlplane.AuditEntry, err error) {
-	err = s.once(ctx, pgx.TxOptions{}, func(tx *Tx) error {
+	err = s.tryTx(ctx, pgx.TxOptions{}, func(tx *Tx) error {
 		shared := &sharedTx{store: s, tx: tx}
 		err := fn(context.WithValue(ctx, sharedTxKey{}, shared))
 		refused = shared.refused
@@ -72,8 +72,8 @@ func (s *Store) runShared(
 	return refused, err
 }
 
-// nested runs fn inside the shared transaction, behind a savepoint.
-func (t *sharedTx) nested(ctx context.Context, fn func(*Tx) error) (err error) {
+// runInSavepoint runs fn inside the shared transaction, behind a savepoint.
+func (t *sharedTx) runInSavepoint(ctx context.Context, fn func(*Tx) error) (err error) {
 	inner, err := t.tx.tx.Begin(ctx)
 	if err != nil {
 		return fmt.Errorf("begin savepoint: %w", err)
@@ -85,12 +85,12 @@ func (t *sharedTx) nested(ctx context.Context, fn func(*Tx) error) (err error) {
 			_ = inner.Rollback(undo)
 		}
 	}()
-	one := t.tx.within(inner)
+	one := t.tx.withTx(inner)
 	if err := fn(one); err != nil {
 		return err
 	}
 	if err := inner.Commit(ctx); err != nil {
-		return fmt.Errorf("release savepoint: %w", translate(err))
+		return fmt.Errorf("release savepoint: %w", translateError(err))
 	}
 	for wake := range one.wakes {
 		t.tx.wakes[wake] = true

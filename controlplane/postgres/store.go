@@ -100,12 +100,12 @@ func (s *Store) Stats() PoolStats {
 // Within InSharedTx it takes part in that transaction, as a savepoint.
 func (s *Store) InTx(ctx context.Context, fn func(*Tx) error) error {
 	if shared := s.sharedOf(ctx); shared != nil {
-		return shared.nested(ctx, fn)
+		return shared.runInSavepoint(ctx, fn)
 	}
 	const tries = 5
 	for try := 1; ; try++ {
-		err := s.once(ctx, pgx.TxOptions{}, fn)
-		if err == nil || try == tries || !again(err) {
+		err := s.tryTx(ctx, pgx.TxOptions{}, fn)
+		if err == nil || try == tries || !isRetryable(err) {
 			return err
 		}
 	}
@@ -115,15 +115,15 @@ func (s *Store) InTx(ctx context.Context, fn func(*Tx) error) error {
 // Within InSharedTx it sees what that transaction has changed.
 func (s *Store) Read(ctx context.Context, fn func(*Tx) error) error {
 	if shared := s.sharedOf(ctx); shared != nil {
-		return shared.nested(ctx, fn)
+		return shared.runInSavepoint(ctx, fn)
 	}
-	return s.once(ctx, pgx.TxOptions{
+	return s.tryTx(ctx, pgx.TxOptions{
 		IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly,
 	}, fn)
 }
 
-func (s *Store) once(ctx context.Context, o pgx.TxOptions, fn func(*Tx) error) (err error) {
-	leave, err := s.turn(ctx)
+func (s *Store) tryTx(ctx context.Context, o pgx.TxOptions, fn func(*Tx) error) (err error) {
+	leave, err := s.waitLowPriority(ctx)
 	if err != nil {
 		return err
 	}
@@ -139,15 +139,15 @@ func (s *Store) once(ctx context.Context, o pgx.TxOptions, fn func(*Tx) error) (
 			_ = tx.Rollback(undo)
 		}
 	}()
-	t := (&Tx{auditKey: s.auditKey}).within(tx)
+	t := (&Tx{auditKey: s.auditKey}).withTx(tx)
 	if err := fn(t); err != nil {
 		return err
 	}
-	if err := t.announce(ctx); err != nil {
+	if err := t.sendWakeUps(ctx); err != nil {
 		return err
 	}
 	if err := tx.Commit(ctx); err != nil {
-		return fmt.Errorf("commit: %w", translate(err))
+		return fmt.Errorf("commit: %w", translateError(err))
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func (t *Tx) Target(ctx context.Context, project string) (Target, error) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		bare, err := t.q.GetProjectIdentity(ctx, project)
 		if err != nil {
-			return Target{}, missing(err, "project", project)
+			return Target{}, translateMissing(err, "project", project)
 		}
 		return Target{ProjectID: controlplane.ProjectID(bare.ID), Project: bare.Name,
 			Environments: environmentIDs(bare.Environments)}, nil
@@ -45,10 +45,10 @@ func (t *Tx) Target(ctx context.Context, project string) (Target, error) {
 	out := Target{ProjectID: controlplane.ProjectID(row.ID), Project: row.Name,
 		Resources:    pipeline.Resources{CPU: row.Cpu, MemoryMiB: int(row.MemoryMib)},
 		Environments: environmentIDs(row.Environments), Version: int(row.Version)}
-	if err := decode(row.Pipeline, &out.Pipeline); err != nil {
+	if err := decodeJSON(row.Pipeline, &out.Pipeline); err != nil {
 		return out, err
 	}
-	if err := decode(row.Placement, &out.Placement); err != nil {
+	if err := decodeJSON(row.Placement, &out.Placement); err != nil {
 		return out, err
 	}
 	out.Secrets, err = t.q.ListSecretNames(ctx, row.ID)
@@ -64,11 +64,11 @@ func (t *Tx) TargetEnvironment(
 ) (controlplane.Environment, error) {
 	row, err := t.q.GetEnvironmentIdentity(ctx, name)
 	if err != nil {
-		return controlplane.Environment{}, missing(err, "environment", name)
+		return controlplane.Environment{}, translateMissing(err, "environment", name)
 	}
 	e := controlplane.Environment{ID: controlplane.EnvironmentID(row.ID), Name: row.Name,
 		Domain: row.Domain, Restricted: row.Restricted}
-	return e, decode(row.Placement, &e.Placement)
+	return e, decodeJSON(row.Placement, &e.Placement)
 }
 
 func environmentIDs(ids []string) []controlplane.EnvironmentID {

@@ -12,12 +12,12 @@ import (
 func (t *Tx) TeamByName(ctx context.Context, name string) (controlplane.Team, error) {
 	r, err := t.q.GetTeam(ctx, name)
 	if err != nil {
-		return controlplane.Team{}, fmt.Errorf("load team: %w", missing(err, "team", name))
+		return controlplane.Team{}, fmt.Errorf("load team: %w", translateMissing(err, "team", name))
 	}
-	return t.team(ctx, r)
+	return t.readTeam(ctx, r)
 }
 
-func (t *Tx) team(ctx context.Context, r dbsqlc.Team) (controlplane.Team, error) {
+func (t *Tx) readTeam(ctx context.Context, r dbsqlc.Team) (controlplane.Team, error) {
 	members, err := t.q.ListMembers(ctx, r.ID)
 	if err != nil {
 		return controlplane.Team{}, fmt.Errorf("list members of %s: %w", r.Name, err)
@@ -44,14 +44,14 @@ func (t *Tx) ListTeams(
 	ctx context.Context, of controlplane.UserID, after string, most int,
 ) ([]controlplane.Team, error) {
 	rows, err := t.q.ListTeams(ctx, dbsqlc.ListTeamsParams{
-		After: after, Everyone: of == "", UserID: optional(of), Most: int32(most),
+		After: after, Everyone: of == "", UserID: nullIfEmpty(of), Most: int32(most),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list teams: %w", err)
 	}
 	all := make([]controlplane.Team, len(rows))
 	for i, r := range rows {
-		if all[i], err = t.team(ctx, r); err != nil {
+		if all[i], err = t.readTeam(ctx, r); err != nil {
 			return nil, err
 		}
 	}
@@ -67,7 +67,7 @@ func (t *Tx) PutTeam(ctx context.Context, team controlplane.Team, created bool) 
 		err = t.q.UpdateTeam(ctx, team.Description, string(team.ID))
 	}
 	if err != nil {
-		return fmt.Errorf("put team: %w", translate(err))
+		return fmt.Errorf("put team: %w", translateError(err))
 	}
 	if err := t.setMembers(ctx, team); err != nil {
 		return err
@@ -82,10 +82,10 @@ func (t *Tx) setMembers(ctx context.Context, team controlplane.Team) error {
 	for i, name := range team.Members {
 		n, err := t.q.AddMember(ctx, string(team.ID), name)
 		if err != nil {
-			return fmt.Errorf("add member: %w", translate(err))
+			return fmt.Errorf("add member: %w", translateError(err))
 		}
 		if n == 0 {
-			return unknown(fmt.Sprintf("members[%d]", i), "user", name)
+			return unknownNameError(fmt.Sprintf("members[%d]", i), "user", name)
 		}
 	}
 	return nil
@@ -106,17 +106,17 @@ func (t *Tx) setGrants(ctx context.Context, team controlplane.Team) error {
 			n, err = t.q.GrantEnvironment(ctx, string(team.ID), string(g.Level), g.Environment)
 		}
 		if err != nil {
-			return fmt.Errorf("add grant: %w", translate(err))
+			return fmt.Errorf("add grant: %w", translateError(err))
 		}
 		if n == 0 {
-			return unknown(fmt.Sprintf("grants[%d].%s", i, field), what, name)
+			return unknownNameError(fmt.Sprintf("grants[%d].%s", i, field), what, name)
 		}
 	}
 	return nil
 }
 
-// unknown is for a name inside a request that names nothing.
-func unknown(field, what, name string) error {
+// unknownNameError is for a name inside a request that names nothing.
+func unknownNameError(field, what, name string) error {
 	e := controlplane.Missing(what, name)
 	e.Kind, e.Code, e.Field = controlplane.Invalid, "unknown_"+what, field
 	e.Remedy = "Create the " + what + " first, or correct the name."
@@ -126,11 +126,11 @@ func unknown(field, what, name string) error {
 // DeleteTeam removes a team with its memberships and grants.
 func (t *Tx) DeleteTeam(ctx context.Context, id controlplane.TeamID) error {
 	users, err := t.q.ListUsersOfTeam(ctx, string(id))
-	if err := used("team", users, err); err != nil {
+	if err := inUseError("team", users, err); err != nil {
 		return err
 	}
 	if err := t.q.DeleteTeam(ctx, string(id)); err != nil {
-		return fmt.Errorf("delete team: %w", translate(err))
+		return fmt.Errorf("delete team: %w", translateError(err))
 	}
 	return nil
 }
@@ -146,8 +146,8 @@ func (t *Tx) GrantsOf(
 	all := make([]controlplane.Grant, len(rows))
 	for i, r := range rows {
 		all[i] = controlplane.Grant{
-			Project:     given[controlplane.ProjectID](r.ProjectID),
-			Environment: given[controlplane.EnvironmentID](r.EnvironmentID),
+			Project:     emptyIfNull[controlplane.ProjectID](r.ProjectID),
+			Environment: emptyIfNull[controlplane.EnvironmentID](r.EnvironmentID),
 			Level:       controlplane.Level(r.Level),
 		}
 	}

@@ -18,7 +18,7 @@ func (t *Tx) Templates(
 	}
 	all := make([]controlplane.Template, len(rows))
 	for i, r := range rows {
-		if all[i], err = template(r); err != nil {
+		if all[i], err = toTemplate(r); err != nil {
 			return nil, err
 		}
 	}
@@ -31,14 +31,14 @@ func (t *Tx) Template(
 ) (controlplane.Template, error) {
 	r, err := t.q.GetTemplate(ctx, string(project), name)
 	if err != nil {
-		return controlplane.Template{}, missing(err, "template", name)
+		return controlplane.Template{}, translateMissing(err, "template", name)
 	}
-	return template(r)
+	return toTemplate(r)
 }
 
-func template(r dbsqlc.Template) (controlplane.Template, error) {
+func toTemplate(r dbsqlc.Template) (controlplane.Template, error) {
 	var out controlplane.Template
-	err := decode(r.Data, &out)
+	err := decodeJSON(r.Data, &out)
 	out.Name, out.UpdatedBy, out.UpdatedAt = r.Name, r.UpdatedBy, r.UpdatedAt
 	return out, err
 }
@@ -47,14 +47,14 @@ func template(r dbsqlc.Template) (controlplane.Template, error) {
 func (t *Tx) PutTemplate(
 	ctx context.Context, project controlplane.ProjectID, x controlplane.Template,
 ) error {
-	data, err := encode(x)
+	data, err := encodeJSON(x)
 	if err != nil {
 		return err
 	}
 	err = t.q.PutTemplate(ctx, dbsqlc.PutTemplateParams{ProjectID: string(project), Name: x.Name,
 		Data: data, UpdatedBy: x.UpdatedBy})
 	if err != nil {
-		return fmt.Errorf("put template %s: %w", x.Name, translate(err))
+		return fmt.Errorf("put template %s: %w", x.Name, translateError(err))
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func (t *Tx) DeleteTemplate(
 ) error {
 	n, err := t.q.DeleteTemplate(ctx, string(project), name)
 	if err != nil {
-		return fmt.Errorf("delete template %s: %w", name, translate(err))
+		return fmt.Errorf("delete template %s: %w", name, translateError(err))
 	}
 	if n == 0 {
 		return controlplane.Missing("template", name)

@@ -21,7 +21,7 @@ type Tx struct {
 }
 
 // withTx returns a handle like this one on another transaction, or on a savepoint.
-func (t *Tx) within(tx pgx.Tx) *Tx {
+func (t *Tx) withTx(tx pgx.Tx) *Tx {
 	return &Tx{tx: tx, q: dbsqlc.New(tx), wakes: map[string]bool{}, auditKey: t.auditKey}
 }
 
@@ -33,11 +33,11 @@ func (t *Tx) Wake(topic controlplane.Topic, key string) {
 		// It is about a deployment that has no node yet.
 		return
 	}
-	t.wakes[payload(topic, key)] = true
+	t.wakes[formatPayload(topic, key)] = true
 }
 
-// announce hands the wake-ups to PostgreSQL, which delivers them at commit.
-func (t *Tx) announce(ctx context.Context) error {
+// sendWakeUps hands the wake-ups to PostgreSQL, which delivers them at commit.
+func (t *Tx) sendWakeUps(ctx context.Context) error {
 	for p := range t.wakes {
 		if err := t.q.Notify(ctx, p); err != nil {
 			return fmt.Errorf("announce: %w", err)

@@ -13,9 +13,9 @@ import (
 func (t *Tx) Recorded(ctx context.Context, node controlplane.NodeID,
 	ids []controlplane.DeploymentID,
 ) (map[controlplane.DeploymentID]controlplane.Recorded, error) {
-	rows, err := t.q.ListRecorded(ctx, strs(ids), optional(node))
+	rows, err := t.q.ListRecorded(ctx, toStrings(ids), nullIfEmpty(node))
 	if err != nil {
-		return nil, fmt.Errorf("look for deployments: %w", translate(err))
+		return nil, fmt.Errorf("look for deployments: %w", translateError(err))
 	}
 	all := map[controlplane.DeploymentID]controlplane.Recorded{}
 	for _, r := range rows {
@@ -23,7 +23,7 @@ func (t *Tx) Recorded(ctx context.Context, node controlplane.NodeID,
 			ID: controlplane.DeploymentID(r.ID), Name: r.Name, Project: r.Project,
 			Environment: r.Environment, Generation: r.Generation,
 			Status: controlplane.DeploymentStatus(r.Status),
-			Node:   given[controlplane.NodeID](r.NodeID), Run: controlplane.RunID(r.RunID),
+			Node:   emptyIfNull[controlplane.NodeID](r.NodeID), Run: controlplane.RunID(r.RunID),
 			Relocating: r.Relocating}
 	}
 	return all, nil
@@ -33,9 +33,9 @@ func (t *Tx) Recorded(ctx context.Context, node controlplane.NodeID,
 func (t *Tx) RecordedRuns(
 	ctx context.Context, ids []controlplane.RunID,
 ) (map[controlplane.RunID]bool, error) {
-	rows, err := t.q.ListRecordedRuns(ctx, strs(ids))
+	rows, err := t.q.ListRecordedRuns(ctx, toStrings(ids))
 	if err != nil {
-		return nil, fmt.Errorf("look for runs: %w", translate(err))
+		return nil, fmt.Errorf("look for runs: %w", translateError(err))
 	}
 	all := map[controlplane.RunID]bool{}
 	for _, id := range rows {
@@ -51,7 +51,7 @@ func (t *Tx) PutUnknown(ctx context.Context, u controlplane.UnknownDeployment) e
 		Environment: u.Environment, Phase: u.Phase, Disputed: u.Disputed, Reason: u.Reason,
 		RunID: string(u.Run), Generation: u.Generation})
 	if err != nil {
-		return fmt.Errorf("note unknown deployment: %w", translate(err))
+		return fmt.Errorf("note unknown deployment: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, string(u.Node))
 	return nil
@@ -100,7 +100,7 @@ func (t *Tx) EndDisputes(ctx context.Context, id controlplane.DeploymentID) erro
 		return err
 	}
 	if err := t.q.DeleteDisputes(ctx, string(id)); err != nil {
-		return fmt.Errorf("end disputes about %s: %w", id, translate(err))
+		return fmt.Errorf("end disputes about %s: %w", id, translateError(err))
 	}
 	for _, n := range nodes {
 		t.Wake(controlplane.TopicNode, string(n))
@@ -112,7 +112,7 @@ func (t *Tx) EndDisputes(ctx context.Context, id controlplane.DeploymentID) erro
 func (t *Tx) Align(ctx context.Context, id controlplane.DeploymentID, generation int64,
 	goal controlplane.Goal) error {
 	if err := t.q.AlignDeployment(ctx, generation, string(goal), string(id)); err != nil {
-		return fmt.Errorf("align deployment %s: %w", id, translate(err))
+		return fmt.Errorf("align deployment %s: %w", id, translateError(err))
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (t *Tx) PurgeUnknown(
 ) (bool, error) {
 	n, err := t.q.PurgeUnknown(ctx, string(node), string(id))
 	if err != nil {
-		return false, fmt.Errorf("purge unknown deployment: %w", translate(err))
+		return false, fmt.Errorf("purge unknown deployment: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, string(node))
 	return n > 0, nil
@@ -134,7 +134,7 @@ func (t *Tx) ForgetUnknown(
 	ctx context.Context, node controlplane.NodeID, id controlplane.DeploymentID,
 ) error {
 	if _, err := t.q.DeleteUnknown(ctx, string(node), string(id)); err != nil {
-		return fmt.Errorf("forget unknown deployment: %w", translate(err))
+		return fmt.Errorf("forget unknown deployment: %w", translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, string(node))
 	return nil
@@ -144,8 +144,8 @@ func (t *Tx) ForgetUnknown(
 func (t *Tx) ForgetPurged(
 	ctx context.Context, node controlplane.NodeID, still []controlplane.DeploymentID,
 ) error {
-	if err := t.q.DeletePurged(ctx, string(node), strs(still)); err != nil {
-		return fmt.Errorf("forget purged deployments: %w", translate(err))
+	if err := t.q.DeletePurged(ctx, string(node), toStrings(still)); err != nil {
+		return fmt.Errorf("forget purged deployments: %w", translateError(err))
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ func (t *Tx) RaiseGeneration(
 	ctx context.Context, id controlplane.DeploymentID, seen int64,
 ) error {
 	if err := t.q.RaiseGeneration(ctx, seen+1, string(id), seen); err != nil {
-		return fmt.Errorf("raise generation of %s: %w", id, translate(err))
+		return fmt.Errorf("raise generation of %s: %w", id, translateError(err))
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func (t *Tx) MarkAdopted(
 	ctx context.Context, id controlplane.DeploymentID, generation int64, by string,
 ) error {
 	if err := t.q.AdoptDeployment(ctx, generation, by, string(id)); err != nil {
-		return fmt.Errorf("adopt deployment %s: %w", id, translate(err))
+		return fmt.Errorf("adopt deployment %s: %w", id, translateError(err))
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func (t *Tx) MarkAdopted(
 func (t *Tx) RaiseEpoch(ctx context.Context, node controlplane.NodeID) (bool, error) {
 	n, err := t.q.RaiseEpoch(ctx, string(node))
 	if err != nil {
-		return false, fmt.Errorf("raise epoch of node %s: %w", node, translate(err))
+		return false, fmt.Errorf("raise epoch of node %s: %w", node, translateError(err))
 	}
 	t.Wake(controlplane.TopicNode, string(node))
 	return n > 0, nil

@@ -15,9 +15,9 @@ import (
 func (t *Tx) LockUseMarks(
 	ctx context.Context, nodes []controlplane.NodeID,
 ) (map[controlplane.NodeID]controlplane.UseMark, error) {
-	rows, err := t.q.LockUseMarks(ctx, strs(nodes))
+	rows, err := t.q.LockUseMarks(ctx, toStrings(nodes))
 	if err != nil {
-		return nil, fmt.Errorf("lock marks of use: %w", translate(err))
+		return nil, fmt.Errorf("lock marks of use: %w", translateError(err))
 	}
 	all := make(map[controlplane.NodeID]controlplane.UseMark, len(rows))
 	for _, r := range rows {
@@ -36,7 +36,7 @@ func (t *Tx) PutUseMarks(ctx context.Context, marks []controlplane.UseMark) erro
 		numbers = append(numbers, m.Number)
 	}
 	if err := t.q.PutUseMarks(ctx, nodes, boots, numbers); err != nil {
-		return fmt.Errorf("store marks of use: %w", translate(err))
+		return fmt.Errorf("store marks of use: %w", translateError(err))
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func (t *Tx) AddUse(ctx context.Context, all []controlplane.Use) error {
 	for len(all) > 0 {
 		n := min(len(all), useAtOnce)
 		if err := t.q.AddUse(ctx, useRows(all[:n])); err != nil {
-			return fmt.Errorf("store use: %w", translate(err))
+			return fmt.Errorf("store use: %w", translateError(err))
 		}
 		all = all[n:]
 	}
@@ -85,7 +85,7 @@ func (t *Tx) ListUse(ctx context.Context, subject string, width time.Duration,
 	rows, err := t.q.ListUse(ctx, dbsqlc.ListUseParams{Subject: subject,
 		Width: int32(width.Seconds()), Since: since, Until: until, Most: int32(most)})
 	if err != nil {
-		return nil, fmt.Errorf("list use: %w", translate(err))
+		return nil, fmt.Errorf("list use: %w", translateError(err))
 	}
 	all := make([]controlplane.Use, len(rows))
 	for i, r := range rows {
@@ -103,7 +103,7 @@ func (t *Tx) DropUse(
 ) (int64, error) {
 	n, err := t.q.DropUse(ctx, int32(width.Seconds()), before, int32(most))
 	if err != nil {
-		return 0, fmt.Errorf("drop old use: %w", translate(err))
+		return 0, fmt.Errorf("drop old use: %w", translateError(err))
 	}
 	return n, nil
 }
@@ -111,7 +111,7 @@ func (t *Tx) DropUse(
 // DropUseMarks forgets the marks of nodes that are gone.
 func (t *Tx) DropUseMarks(ctx context.Context) error {
 	if err := t.q.DropUseMarks(ctx); err != nil {
-		return fmt.Errorf("drop marks of use: %w", translate(err))
+		return fmt.Errorf("drop marks of use: %w", translateError(err))
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (t *Tx) SetVitalsOf(
 ) (done []controlplane.NodeID, err error) {
 	var ids, texts []string
 	for id, v := range all {
-		b, err := encode(v)
+		b, err := encodeJSON(v)
 		if err != nil {
 			return nil, fmt.Errorf("store vitals: %w", err)
 		}
@@ -131,7 +131,7 @@ func (t *Tx) SetVitalsOf(
 	}
 	rows, err := t.q.SetVitalsOf(ctx, ids, texts)
 	if err != nil {
-		return nil, fmt.Errorf("store vitals: %w", translate(err))
+		return nil, fmt.Errorf("store vitals: %w", translateError(err))
 	}
 	for _, id := range rows {
 		done = append(done, controlplane.NodeID(id))

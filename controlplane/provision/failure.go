@@ -14,8 +14,8 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// fault is why an attempt ended, for people.
-func fault(code, message, remedy string, cause error) *controlplane.Error {
+// newFault is why an attempt ended, for people.
+func newFault(code, message, remedy string, cause error) *controlplane.Error {
 	return &controlplane.Error{Kind: controlplane.Unavailable, Code: code, Message: message,
 		Remedy: remedy, Cause: cause}
 }
@@ -36,19 +36,19 @@ func dialFault(address string, err error) error {
 	case errors.As(err, &said):
 		return said
 	case errors.As(err, &wrong):
-		return fault("host_key_mismatch", wrong.Error(),
+		return newFault("host_key_mismatch", wrong.Error(),
 			"Nothing was sent there. If the machine was set up anew, confirm its new key; "+
 				"otherwise somebody may be in between.", err)
 	case strings.Contains(err.Error(), "unable to authenticate"),
 		// 51 is the protocol's word for it, at a moment the library expects another.
 		strings.Contains(err.Error(), "unexpected message type 51"):
-		return fault("auth_failed", "the machine refuses the user, the password or the key",
+		return newFault("auth_failed", "the machine refuses the user, the password or the key",
 			"Correct them and begin a new attempt. Root may be barred from passwords there.", err)
 	case timedOut(err):
-		return fault("host_unreachable", "nothing answers at "+address+" in time",
+		return newFault("host_unreachable", "nothing answers at "+address+" in time",
 			"Check the address, and whether a firewall drops the packets.", err)
 	default:
-		return fault("host_unreachable", "no SSH connection to "+address+": "+last(err),
+		return newFault("host_unreachable", "no SSH connection to "+address+": "+innermostError(err),
 			"Check host and port, and that an SSH server runs there.", err)
 	}
 }
@@ -58,8 +58,8 @@ func timedOut(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout()
 }
 
-// last is the innermost reason: what surrounds it repeats itself.
-func last(err error) string {
+// innermostError is the innermost reason: what surrounds it repeats itself.
+func innermostError(err error) string {
 	for {
 		inner := errors.Unwrap(err)
 		if inner == nil {
@@ -101,28 +101,28 @@ func exitCode(err error) int {
 const notFound = 127
 
 // explainStep turns a step's failure into an error for people, with a remedy.
-func explain(ctx context.Context, step string, err error) *controlplane.Error {
+func explainStep(ctx context.Context, step string, err error) *controlplane.Error {
 	var said *controlplane.Error
 	var missing *ssh.ExitMissingError
 	switch {
 	case errors.Is(context.Cause(ctx), errStopped):
-		return fault("interrupted", "the control plane stopped in the middle of it",
+		return newFault("interrupted", "the control plane stopped in the middle of it",
 			"Begin a new attempt; what is there already is found.", err)
 	case errors.Is(context.Cause(ctx), errTooLong):
-		return fault("timeout", "it took longer than "+attemptLimit.String(),
+		return newFault("timeout", "it took longer than "+attemptLimit.String(),
 			"Look at the output of the last step, and begin a new attempt.", err)
 	case errors.As(err, &said):
 		return said
 	case errors.As(err, &missing), errors.Is(err, sftp.ErrSSHFxConnectionLost),
 		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
 		errors.Is(err, net.ErrClosed), errors.Is(err, errSilent):
-		return fault("connection_lost", "the connection to the machine broke in the step "+step,
+		return newFault("connection_lost", "the connection to the machine broke in the step "+step,
 			"Begin a new attempt; what is there already is found.", err)
 	case exitCode(err) != 0:
-		return fault("step_failed", "step "+step+": "+err.Error(),
+		return newFault("step_failed", "step "+step+": "+err.Error(),
 			"Look at the output of the step, repair the machine, and begin a new attempt.", err)
 	default:
-		return fault("step_failed", "step "+step+": "+err.Error(),
+		return newFault("step_failed", "step "+step+": "+err.Error(),
 			"Look at the output of the step, and begin a new attempt.", err)
 	}
 }

@@ -20,9 +20,9 @@ import (
 // minutes; that is too long for a page that waits.
 const handshakeWithin = 30 * time.Second
 
-// families are kinds of host keys, best first. A host has several keys, and shows
+// hostKeyFamilies are kinds of host keys, best first. A host has several keys, and shows
 // the first kind of these that it has.
-func families() [][]string {
+func hostKeyFamilies() [][]string {
 	return [][]string{
 		{ssh.KeyAlgoED25519},
 		{ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521},
@@ -49,13 +49,13 @@ func ReadHostKey(
 	ctx context.Context, connect Connect, host catalog.SSHHost,
 ) (key HostKey, err error) {
 	config := &ssh.ClientConfig{User: "nullops", Timeout: handshakeWithin,
-		HostKeyAlgorithms: slices.Concat(families()...),
+		HostKeyAlgorithms: slices.Concat(hostKeyFamilies()...),
 		HostKeyCallback: func(_ string, _ net.Addr, shown ssh.PublicKey) error {
 			key = HostKey{Kind: shown.Type(), Fingerprint: ssh.FingerprintSHA256(shown)}
 			return errSeen
 		}}
-	address := joined(host)
-	client, err := handshake(ctx, connect, address, config)
+	address := joinHostPort(host)
+	client, err := dialSSH(ctx, connect, address, config)
 	if err == nil {
 		_ = client.Close() // cannot be: the callback never agrees
 	}
@@ -65,22 +65,26 @@ func ReadHostKey(
 	return key, dialFault(address, err)
 }
 
-func joined(h catalog.SSHHost) string { return net.JoinHostPort(h.Host, strconv.Itoa(h.Port)) }
+func joinHostPort(
+	h catalog.SSHHost,
+) string {
+	return net.JoinHostPort(h.Host, strconv.Itoa(h.Port))
+}
 
 // signIn connects to a host that shows the confirmed key, and to no other.
 func signIn(
 	ctx context.Context, connect Connect, where controlplane.NodeSSH, c catalog.SSHCredential,
 ) (*ssh.Client, error) {
-	methods, err := authentication(c)
+	methods, err := authMethods(c)
 	if err != nil {
 		return nil, err
 	}
-	address := joined(catalog.SSHHost{Host: where.Host, Port: where.Port})
+	address := joinHostPort(catalog.SSHHost{Host: where.Host, Port: where.Port})
 	var other *mismatch
-	for _, family := range families() {
-		client, err := handshake(ctx, connect, address, &ssh.ClientConfig{User: where.User,
+	for _, family := range hostKeyFamilies() {
+		client, err := dialSSH(ctx, connect, address, &ssh.ClientConfig{User: where.User,
 			Auth: methods, Timeout: handshakeWithin, HostKeyAlgorithms: family,
-			HostKeyCallback: pinned(where.HostKey)})
+			HostKeyCallback: pinHostKey(where.HostKey)})
 		var wrong *mismatch
 		switch {
 		case err == nil:
@@ -95,13 +99,13 @@ func signIn(
 		}
 	}
 	if other == nil {
-		return nil, fault("host_key_mismatch", "the host has no key of a kind that is known here",
+		return nil, newFault("host_key_mismatch", "the host has no key of a kind that is known here",
 			"Give it an Ed25519 key.", nil)
 	}
 	return nil, dialFault(address, other)
 }
 
-func pinned(want string) ssh.HostKeyCallback {
+func pinHostKey(want string) ssh.HostKeyCallback {
 	return func(_ string, _ net.Addr, shown ssh.PublicKey) error {
 		if got := ssh.FingerprintSHA256(shown); got != want {
 			return &mismatch{want: want, got: got}
@@ -110,8 +114,8 @@ func pinned(want string) ssh.HostKeyCallback {
 	}
 }
 
-// handshake is ssh.Dial with our way to connect, and bounded as a whole.
-func handshake(
+// dialSSH is ssh.Dial with our way to connect, and bounded as a whole.
+func dialSSH(
 	ctx context.Context, connect Connect, address string, config *ssh.ClientConfig,
 ) (*ssh.Client, error) {
 	conn, err := connect(ctx, "tcp", address)
@@ -134,7 +138,7 @@ func handshake(
 	return ssh.NewClient(c, channels, requests), nil
 }
 
-func authentication(c catalog.SSHCredential) ([]ssh.AuthMethod, error) {
+func authMethods(c catalog.SSHCredential) ([]ssh.AuthMethod, error) {
 	if password := c.Password; !password.Empty() {
 		// Where PAM asks, the password is the answer to its one hidden question.
 		return []ssh.AuthMethod{ssh.Password(password.Reveal()), ssh.KeyboardInteractive(

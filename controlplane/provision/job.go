@@ -37,26 +37,26 @@ type job struct {
 }
 
 // runSteps runs the steps in order and returns why it stopped; nil means success.
-func (j *job) do(ctx context.Context) *controlplane.Error {
+func (j *job) runSteps(ctx context.Context) *controlplane.Error {
 	var err error
-	if j.node, err = j.Catalog.NodeByID(ctx, actor(), j.attempt.NodeID); err == nil {
-		j.where, j.credential, err = j.Catalog.OpenSSH(ctx, actor(), j.attempt.NodeID)
+	if j.node, err = j.Catalog.NodeByID(ctx, systemActor(), j.attempt.NodeID); err == nil {
+		j.where, j.credential, err = j.Catalog.OpenSSH(ctx, systemActor(), j.attempt.NodeID)
 	}
 	if err != nil {
-		return j.explain(ctx, "open", err)
+		return j.explainMasked(ctx, "open", err)
 	}
-	j.mask(j.credential.Password, j.credential.Passphrase, j.credential.PrivateKey)
-	defer j.leave(ctx)
+	j.maskSecrets(j.credential.Password, j.credential.Passphrase, j.credential.PrivateKey)
+	defer j.cleanUp(ctx)
 	for _, step := range []struct {
 		key string
 		do  func(context.Context) error
 	}{
-		{"connect", j.connect}, {"inspect", j.inspect}, {"docker", j.docker},
-		{"upload", j.upload}, {"identity", j.identity}, {"enrol", j.enrol},
-		{"start", j.start}, {"active", j.active}, {"link", j.link},
+		{"connect", j.signInToMachine}, {"inspect", j.inspectMachine}, {"docker", j.ensureDocker},
+		{"upload", j.uploadProgram}, {"identity", j.readIdentity}, {"enrol", j.enrolNode},
+		{"start", j.startAgent}, {"active", j.awaitStable}, {"link", j.awaitLink},
 	} {
-		if err := j.begin(ctx, step.key); err != nil {
-			return j.explain(ctx, step.key, err)
+		if err := j.beginStep(ctx, step.key); err != nil {
+			return j.explainMasked(ctx, step.key, err)
 		}
 		err := step.do(ctx)
 		if ctx.Err() != nil {
@@ -64,19 +64,19 @@ func (j *job) do(ctx context.Context) *controlplane.Error {
 			err = context.Cause(ctx)
 		}
 		if err == nil {
-			j.flush(new(controlplane.ProvisionStepDone))
+			j.storeOutput(new(controlplane.ProvisionStepDone))
 			continue
 		}
-		why := j.explain(ctx, step.key, err)
-		j.say(why.Message)
-		j.flush(new(controlplane.ProvisionStepFailed))
+		why := j.explainMasked(ctx, step.key, err)
+		j.printLine(why.Message)
+		j.storeOutput(new(controlplane.ProvisionStepFailed))
 		return why
 	}
 	return nil
 }
 
-// leave takes away what was only needed meanwhile.
-func (j *job) leave(ctx context.Context) {
+// cleanUp takes away what was only needed meanwhile.
+func (j *job) cleanUp(ctx context.Context) {
 	if j.machine == nil {
 		return
 	}
@@ -84,13 +84,13 @@ func (j *job) leave(ctx context.Context) {
 	defer cancel()
 	if j.stage != "" {
 		j.machine.say = func(string) {}
-		_, _ = j.machine.run(ctx, "rm", "-rf", "--", j.stage) // a leftover harms nobody
+		_, _ = j.machine.runAsUser(ctx, "rm", "-rf", "--", j.stage) // a leftover harms nobody
 	}
 	_ = j.machine.client.Close() // it is of no more use
 }
 
-// begin starts a step.
-func (j *job) begin(ctx context.Context, key string) error {
+// beginStep starts a step.
+func (j *job) beginStep(ctx context.Context, key string) error {
 	j.mu.Lock()
 	j.step = controlplane.ProvisionStep{Seq: j.step.Seq + 1, Key: key,
 		Status: controlplane.ProvisionStepRunning}
@@ -102,8 +102,8 @@ func (j *job) begin(ctx context.Context, key string) error {
 	})
 }
 
-// mask hides values in everything that is said from now on.
-func (j *job) mask(secrets ...controlplane.Plain) {
+// maskSecrets hides values in everything that is said from now on.
+func (j *job) maskSecrets(secrets ...controlplane.Plain) {
 	values := make([]string, len(secrets))
 	for i, s := range secrets {
 		values[i] = s.Reveal()
@@ -120,17 +120,17 @@ func (j *job) currentMasker() *mask.Masker {
 	return j.masker
 }
 
-// explain tells people why a step failed. The last words of a program are part of
+// explainMasked tells people why a step failed. The last words of a program are part of
 // it, and may hold what was given to the program.
-func (j *job) explain(ctx context.Context, step string, err error) *controlplane.Error {
-	why := *explain(ctx, step, err)
+func (j *job) explainMasked(ctx context.Context, step string, err error) *controlplane.Error {
+	why := *explainStep(ctx, step, err)
 	why.Message = j.currentMasker().Mask(why.Message)
 	return &why
 }
 
-// say adds a line to the step's output, and stores it if the last time was a
+// printLine adds a line to the step's output, and stores it if the last time was a
 // while ago.
-func (j *job) say(line string) {
+func (j *job) printLine(line string) {
 	j.mu.Lock()
 	line = strings.ToValidUTF8(strings.ReplaceAll(line, "\x00", ""), "\uFFFD")
 	line = strings.TrimRight(j.masker.Mask(line), "\r")
@@ -140,12 +140,12 @@ func (j *job) say(line string) {
 	due := time.Since(j.stored) > 500*time.Millisecond
 	j.mu.Unlock()
 	if due {
-		j.flush(nil)
+		j.storeOutput(nil)
 	}
 }
 
 // storeOutput stores the step's output so far. With a status, it ends the step.
-func (j *job) flush(status *controlplane.ProvisionStepStatus) {
+func (j *job) storeOutput(status *controlplane.ProvisionStepStatus) {
 	j.mu.Lock()
 	if status != nil {
 		j.step.Status = *status
@@ -164,7 +164,7 @@ func (j *job) flush(status *controlplane.ProvisionStepStatus) {
 			return err
 		}
 		return tx.AddNodeEvent(ctx, j.attempt.NodeID, controlplane.NodeProvisionStep,
-			clip(step.Key+": "+string(step.Status)+"\n"+step.Output))
+			clipText(step.Key+": "+string(step.Status)+"\n"+step.Output))
 	})
 	if err != nil {
 		j.Log.WarnContext(ctx, "output of a provisioning step was not stored", "error", err)

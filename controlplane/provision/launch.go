@@ -61,7 +61,7 @@ WantedBy=multi-user.target
 }
 
 // startAgent starts the agent, or restarts it with the new token.
-func (j *job) start(ctx context.Context) error {
+func (j *job) startAgent(ctx context.Context) error {
 	if j.systemd {
 		return j.startUnit(ctx)
 	}
@@ -69,69 +69,69 @@ func (j *job) start(ctx context.Context) error {
 }
 
 func (j *job) startUnit(ctx context.Context) error {
-	text := unitFile(j.program(), j.settings())
-	if err := j.put(ctx, unit, strings.NewReader(text)); err != nil {
+	text := unitFile(j.programPath(), j.settingsPath())
+	if err := j.uploadFile(ctx, unit, strings.NewReader(text)); err != nil {
 		return err
 	}
-	if err := j.install(ctx, unit, path.Join("/etc/systemd/system", unit), "0644"); err != nil {
+	if err := j.installFile(ctx, unit, path.Join("/etc/systemd/system", unit), "0644"); err != nil {
 		return err
 	}
 	for _, words := range [][]string{{"daemon-reload"}, {"enable", unit}} {
-		if _, err := j.machine.root(ctx, append([]string{"systemctl"}, words...)...); err != nil {
+		if _, err := j.machine.runAsRoot(ctx, append([]string{"systemctl"}, words...)...); err != nil {
 			return err
 		}
 	}
-	_, err := j.machine.root(ctx, "systemctl", "restart", unit)
+	_, err := j.machine.runAsRoot(ctx, "systemctl", "restart", unit)
 	if exitCode(err) != 0 {
-		return j.ended(ctx)
+		return j.agentFailedError(ctx)
 	}
 	return err
 }
 
-// container is the agent's name where systemd does not run.
-func (j *job) container() string { return "nullops-agent-" + j.node.Name }
+// containerName is the agent's name where systemd does not run.
+func (j *job) containerName() string { return "nullops-agent-" + j.node.Name }
 
 // ours marks containers that may be replaced.
 const ours = "nullops.provisioned"
 
 var notInTag = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
 
-func (j *job) engine(ctx context.Context, words ...string) (string, error) {
-	return j.machine.root(ctx, append([]string{"docker", "-H", j.where.Plan.Docker}, words...)...)
+func (j *job) runDocker(ctx context.Context, words ...string) (string, error) {
+	return j.machine.runAsRoot(ctx, append([]string{"docker", "-H", j.where.Plan.Docker}, words...)...)
 }
 
 // startContainer makes an image of nothing but the program, and a container that
 // the engine restarts whatever happens. It shares the machine's network, since the
 // agent listens there, and sees its folders under the same names.
 func (j *job) startContainer(ctx context.Context) error {
-	if err := static(j.Program); err != nil {
+	if err := checkStatic(j.Program); err != nil {
 		return err
 	}
-	if err := j.replace(ctx); err != nil {
+	if err := j.removeOldContainer(ctx); err != nil {
 		return err
 	}
 	archive := path.Join(j.stage, "agent.tar")
-	_, err := j.machine.root(ctx, "tar", "-C", j.where.Plan.Directory, "-cf", archive, "nullops")
+	_, err := j.machine.runAsRoot(ctx, "tar", "-C", j.where.Plan.Directory, "-cf", archive, "nullops")
 	if err != nil {
-		return j.disk(err)
+		return j.explainDiskError(err)
 	}
 	image := "nullops/agent:" + notInTag.ReplaceAllString(j.Build, "-")
-	if _, err := j.engine(ctx, "import", archive, image); err != nil {
+	if _, err := j.runDocker(ctx, "import", archive, image); err != nil {
 		return err
 	}
 	p := j.where.Plan
 	socket := strings.TrimPrefix(p.Docker, "unix://")
-	_, err = j.engine(ctx, "run", "-d", "--name", j.container(), "--restart", "always",
+	_, err = j.runDocker(ctx, "run", "-d", "--name", j.containerName(), "--restart", "always",
 		"--network", "host", "--label", ours+"="+j.node.Name,
 		"--log-driver", "local", "--log-opt", "max-size=5m", "--log-opt", "max-file=2",
 		"--tmpfs", "/tmp", "-v", socket+":"+socket, "-v", p.Data+":"+p.Data, "-v", p.Run+":"+p.Run,
-		"-v", j.settings()+":"+j.settings()+":ro", image,
-		"/nullops", "agent", "--config="+j.settings())
+		"-v", j.settingsPath()+":"+j.settingsPath()+":ro", image,
+		"/nullops", "agent", "--config="+j.settingsPath())
 	return err
 }
 
-// static refuses a program that starts nowhere but where it was built.
-func static(program string) error {
+// checkStatic refuses a program that starts nowhere but where it was built.
+func checkStatic(program string) error {
 	f, err := elf.Open(program)
 	if err != nil {
 		return fmt.Errorf("look at the program: %w", err)
@@ -139,7 +139,7 @@ func static(program string) error {
 	defer func() { _ = f.Close() }() // it was only read
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {
-			return fault("program_dynamic", "the control plane's program is not static, so it cannot "+
+			return newFault("program_dynamic", "the control plane's program is not static, so it cannot "+
 				"be a container's only file", "Build it with CGO_ENABLED=0.", nil)
 		}
 	}
@@ -148,8 +148,8 @@ func static(program string) error {
 
 // removeOldContainer removes the container of an earlier attempt. It fails for a
 // container of that name that is not ours.
-func (j *job) replace(ctx context.Context) error {
-	out, err := j.engine(ctx, "ps", "-a", "--filter", "name=^"+j.container()+"$", "--format",
+func (j *job) removeOldContainer(ctx context.Context) error {
+	out, err := j.runDocker(ctx, "ps", "-a", "--filter", "name=^"+j.containerName()+"$", "--format",
 		`{{.Label "`+ours+`"}}`+"|")
 	if err != nil {
 		return err
@@ -158,52 +158,52 @@ func (j *job) replace(ctx context.Context) error {
 	case "":
 		return nil
 	case j.node.Name + "|":
-		_, err := j.engine(ctx, "rm", "-f", j.container())
+		_, err := j.runDocker(ctx, "rm", "-f", j.containerName())
 		return err
 	default:
-		return fault("name_taken", "a container "+j.container()+" is there that was not made here",
+		return newFault("name_taken", "a container "+j.containerName()+" is there that was not made here",
 			"Remove it, or run the agent there by hand.", nil)
 	}
 }
 
 // awaitStable checks several times that the agent is running, because one that crashes
 // is restarted again and again.
-func (j *job) active(ctx context.Context) error {
+func (j *job) awaitStable(ctx context.Context) error {
 	const looks = 3
 	for look := 1; ; look++ {
-		up, err := j.up(ctx)
+		up, err := j.isUp(ctx)
 		if err != nil {
 			return err
 		}
 		if !up {
-			return j.ended(ctx)
+			return j.agentFailedError(ctx)
 		}
 		if look == looks {
 			return nil
 		}
-		if err := pause(ctx, time.Second); err != nil {
+		if err := sleepContext(ctx, time.Second); err != nil {
 			return err
 		}
 	}
 }
 
 // agentFailedError shows the agent's last output and returns the error.
-func (j *job) ended(ctx context.Context) error {
+func (j *job) agentFailedError(ctx context.Context) error {
 	j.lastWords(ctx)
-	return fault("agent_failed", "the agent does not stay up",
+	return newFault("agent_failed", "the agent does not stay up",
 		"Look at its last lines, and begin a new attempt.", nil)
 }
 
-func (j *job) up(ctx context.Context) (bool, error) {
+func (j *job) isUp(ctx context.Context) (bool, error) {
 	if j.systemd {
-		out, err := j.machine.root(ctx, "systemctl", "is-active", unit)
+		out, err := j.machine.runAsRoot(ctx, "systemctl", "is-active", unit)
 		if exitCode(err) != 0 {
 			err = nil
 		}
 		return lastLine(out) == "active", err
 	}
-	out, err := j.engine(ctx, "inspect", "--format", "{{.State.Status}} {{.RestartCount}}",
-		j.container())
+	out, err := j.runDocker(ctx, "inspect", "--format", "{{.State.Status}} {{.RestartCount}}",
+		j.containerName())
 	return lastLine(out) == "running 0", err
 }
 
@@ -211,10 +211,10 @@ func (j *job) up(ctx context.Context) (bool, error) {
 func (j *job) lastWords(ctx context.Context) {
 	// It is only to help; that it cannot be read is no error of its own.
 	if j.systemd {
-		_, _ = j.machine.root(ctx, "journalctl", "-u", unit, "-n", "40", "--no-pager")
+		_, _ = j.machine.runAsRoot(ctx, "journalctl", "-u", unit, "-n", "40", "--no-pager")
 		return
 	}
-	_, _ = j.engine(ctx, "logs", "--tail", "40", j.container())
+	_, _ = j.runDocker(ctx, "logs", "--tail", "40", j.containerName())
 }
 
 // linkWithin is how long the agent has to be met. The fleet dials with pauses of
@@ -223,7 +223,7 @@ const linkWithin = 2 * time.Minute
 
 // awaitLink waits until the control plane has a session with the node, with the
 // certificate that the agent printed.
-func (j *job) link(ctx context.Context) error {
+func (j *job) awaitLink(ctx context.Context) error {
 	wake := j.Listener.Subscribe(string(j.node.ID), controlplane.TopicNode)
 	defer wake.Close()
 	late := time.NewTimer(linkWithin)
@@ -231,17 +231,17 @@ func (j *job) link(ctx context.Context) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		n, err := j.Catalog.NodeByID(ctx, actor(), j.node.ID)
+		n, err := j.Catalog.NodeByID(ctx, systemActor(), j.node.ID)
 		if err != nil {
 			return err
 		}
 		switch {
 		case n.Status == controlplane.NodeOnline && n.Thumbprint == j.print:
-			j.say("the link stands")
+			j.printLine("the link stands")
 			return nil
 		case n.Status == controlplane.NodeUntrusted, n.Status == controlplane.NodeIncompatible,
 			n.Status == controlplane.NodeDisabled:
-			return fault("link_refused", "the node is "+string(n.Status)+": "+n.Detail,
+			return newFault("link_refused", "the node is "+string(n.Status)+": "+n.Detail,
 				"Look at the node; then begin a new attempt.", nil)
 		}
 		select {
@@ -249,7 +249,7 @@ func (j *job) link(ctx context.Context) error {
 			return context.Cause(ctx)
 		case <-late.C:
 			j.lastWords(ctx)
-			return fault("link_down", "the agent runs, but cannot be reached at "+n.Address+": "+
+			return newFault("link_down", "the agent runs, but cannot be reached at "+n.Address+": "+
 				n.Detail, "Open that port to the control plane, and begin a new attempt.", nil)
 		case <-wake.Wake:
 		case <-tick.C:

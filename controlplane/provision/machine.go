@@ -34,36 +34,36 @@ type machine struct {
 	masker func() *mask.Masker
 }
 
-// quote makes one word for the shell that sshd hands every command line to.
-func quote(word string) string {
+// quoteWord makes one word for the shell that sshd hands every command line to.
+func quoteWord(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-func line(words []string) string {
+func commandLine(words []string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
-		quoted[i] = quote(word)
+		quoted[i] = quoteWord(word)
 	}
 	return strings.Join(quoted, " ")
 }
 
 // runAsUser runs a program to its end as the user who signed in.
-func (m *machine) run(ctx context.Context, words ...string) (string, error) {
-	return m.start(ctx, nil, words, words[0])
+func (m *machine) runAsUser(ctx context.Context, words ...string) (string, error) {
+	return m.runCommand(ctx, nil, words, words[0])
 }
 
-// root runs a program as root.
-func (m *machine) root(ctx context.Context, words ...string) (string, error) {
+// runAsRoot runs a program as root.
+func (m *machine) runAsRoot(ctx context.Context, words ...string) (string, error) {
 	var in io.Reader
 	if len(m.sudo) > 0 && !m.password.Empty() {
 		in = strings.NewReader(m.password.Reveal() + "\n")
 	}
-	return m.start(ctx, in, append(append([]string{}, m.sudo...), words...), words[0])
+	return m.runCommand(ctx, in, append(append([]string{}, m.sudo...), words...), words[0])
 }
 
-// start runs a command line. What it prints is shown line by line; its standard
+// runCommand runs a command line. What it prints is shown line by line; its standard
 // output is given back, up to a limit. Login scripts may add to both.
-func (m *machine) start(
+func (m *machine) runCommand(
 	ctx context.Context, in io.Reader, words []string, program string,
 ) (string, error) {
 	session, err := m.client.NewSession()
@@ -76,9 +76,9 @@ func (m *machine) start(
 	session.Stdout, session.Stderr, session.Stdin = out, errs, in
 	stop := context.AfterFunc(ctx, func() { _ = session.Close() }) // wakes Run
 	defer stop()
-	err = session.Run("LC_ALL=C " + line(words))
-	out.end()
-	errs.end()
+	err = session.Run("LC_ALL=C " + commandLine(words))
+	out.flushRest()
+	errs.flushRest()
 	text := out.text()
 	if ctx.Err() != nil {
 		return text, context.Cause(ctx)
@@ -151,7 +151,7 @@ func (c *collector) passLine(line string) {
 	c.long = nil
 }
 
-func (c *collector) end() {
+func (c *collector) flushRest() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.rest) > 0 || c.long != nil {
@@ -171,7 +171,7 @@ var errSilent = errors.New("the machine does not answer any more")
 
 // watchConnection pings the far end. Without it, a connection that a firewall dropped
 // would hang for ever.
-func (m *machine) watch(ctx context.Context, give func(error)) {
+func (m *machine) watchConnection(ctx context.Context, give func(error)) {
 	const every, within = 10 * time.Second, 20 * time.Second
 	tick := time.NewTicker(every)
 	defer tick.Stop()

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// connect signs in to the machine.
-func (j *job) connect(ctx context.Context) error {
+// signInToMachine signs in to the machine.
+func (j *job) signInToMachine(ctx context.Context) error {
 	client, err := signIn(ctx, j.Connect, j.where, j.credential)
 	if err != nil {
 		return err
 	}
-	j.machine = &machine{client: client, say: j.say, masker: j.currentMasker}
-	go j.machine.watch(ctx, j.give)
-	j.say("the host shows the confirmed key " + j.where.HostKey)
-	j.say("signed in as " + j.where.User + " to " + string(client.ServerVersion()))
+	j.machine = &machine{client: client, say: j.printLine, masker: j.currentMasker}
+	go j.machine.watchConnection(ctx, j.give)
+	j.printLine("the host shows the confirmed key " + j.where.HostKey)
+	j.printLine("signed in as " + j.where.User + " to " + string(client.ServerVersion()))
 	return nil
 }
 
-// processors are kernels' names of what Go calls otherwise.
-func processors(kernel string) string {
+// goArch are kernels' names of what Go calls otherwise.
+func goArch(kernel string) string {
 	switch kernel {
 	case "x86_64":
 		return "amd64"
@@ -34,16 +34,16 @@ func processors(kernel string) string {
 	}
 }
 
-// inspect finds out what the machine is and what the user may do there.
-func (j *job) inspect(ctx context.Context) error {
-	out, err := j.machine.run(ctx, "uname", "-sm")
+// inspectMachine finds out what the machine is and what the user may do there.
+func (j *job) inspectMachine(ctx context.Context) error {
+	out, err := j.machine.runAsUser(ctx, "uname", "-sm")
 	if err != nil {
 		return err
 	}
 	kind := lastLine(out)
 	system, processor, _ := strings.Cut(kind, " ")
-	if system != "Linux" || processors(processor) != runtime.GOARCH {
-		return fault("unsupported_machine", fmt.Sprintf(
+	if system != "Linux" || goArch(processor) != runtime.GOARCH {
+		return newFault("unsupported_machine", fmt.Sprintf(
 			"the machine is %s, the control plane's program is for Linux on %s",
 			kind, runtime.GOARCH),
 			"Use a machine of the same kind, or run the agent's image there by hand.", nil)
@@ -51,15 +51,15 @@ func (j *job) inspect(ctx context.Context) error {
 	if err := j.becomeRoot(ctx); err != nil {
 		return err
 	}
-	_, err = j.machine.run(ctx, "test", "-d", "/run/systemd/system")
+	_, err = j.machine.runAsUser(ctx, "test", "-d", "/run/systemd/system")
 	if err != nil && exitCode(err) == 0 {
 		return err
 	}
 	j.systemd = err == nil
 	if j.systemd {
-		j.say("systemd runs: the agent becomes a unit")
+		j.printLine("systemd runs: the agent becomes a unit")
 	} else {
-		j.say("systemd does not run: the agent becomes a container")
+		j.printLine("systemd does not run: the agent becomes a container")
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func (j *job) inspect(ctx context.Context) error {
 // becomeRoot finds the way to be root: being it, or sudo with or without the
 // password.
 func (j *job) becomeRoot(ctx context.Context) error {
-	out, err := j.machine.run(ctx, "id", "-u")
+	out, err := j.machine.runAsUser(ctx, "id", "-u")
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (j *job) becomeRoot(ctx context.Context) error {
 		return nil
 	}
 	j.machine.sudo = []string{"sudo", "-n", "--"}
-	if _, err = j.machine.root(ctx, "true"); err == nil {
+	if _, err = j.machine.runAsRoot(ctx, "true"); err == nil {
 		return nil
 	}
 	if exitCode(err) == 0 {
@@ -84,25 +84,25 @@ func (j *job) becomeRoot(ctx context.Context) error {
 	if password := j.credential.Password; !password.Empty() {
 		j.machine.sudo = []string{"sudo", "-S", "-p", "", "--"}
 		j.machine.password = password
-		if _, err = j.machine.root(ctx, "true"); err == nil {
+		if _, err = j.machine.runAsRoot(ctx, "true"); err == nil {
 			return nil
 		}
 	}
-	return fault("not_root", "user "+j.where.User+" is not root and may not use sudo",
+	return newFault("not_root", "user "+j.where.User+" is not root and may not use sudo",
 		"Sign in as root, or let the user run sudo, without a password or with this one.", err)
 }
 
-// docker makes sure that a container engine answers.
-func (j *job) docker(ctx context.Context) error {
+// ensureDocker makes sure that a container engine answers.
+func (j *job) ensureDocker(ctx context.Context) error {
 	err := j.askDocker(ctx)
 	if exitCode(err) != notFound {
 		return j.dockerDown(err)
 	}
 	if !j.where.Plan.InstallDocker {
-		return fault("docker_missing", "Docker is not installed on the machine",
+		return newFault("docker_missing", "Docker is not installed on the machine",
 			"Install it there, or allow installing it and begin a new attempt.", err)
 	}
-	j.say("Docker is missing: installing Debian's docker.io")
+	j.printLine("Docker is missing: installing Debian's docker.io")
 	if err := j.installDocker(ctx); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (j *job) docker(ctx context.Context) error {
 		if err = j.askDocker(ctx); err == nil || exitCode(err) == 0 {
 			return err
 		}
-		if err := pause(ctx, 2*time.Second); err != nil {
+		if err := sleepContext(ctx, 2*time.Second); err != nil {
 			return err
 		}
 	}
@@ -122,15 +122,15 @@ func (j *job) dockerDown(err error) error {
 	if exitCode(err) == 0 {
 		return err
 	}
-	return fault("docker_down", "Docker does not answer at "+j.where.Plan.Docker+": "+err.Error(),
+	return newFault("docker_down", "Docker does not answer at "+j.where.Plan.Docker+": "+err.Error(),
 		"Start it, or correct its socket, and begin a new attempt.", err)
 }
 
 func (j *job) askDocker(ctx context.Context) error {
-	out, err := j.machine.root(ctx, "docker", "-H", j.where.Plan.Docker, "version",
+	out, err := j.machine.runAsRoot(ctx, "docker", "-H", j.where.Plan.Docker, "version",
 		"--format", "{{.Server.Version}}")
 	if err == nil {
-		j.say("Docker " + lastLine(out) + " answers")
+		j.printLine("Docker " + lastLine(out) + " answers")
 		return nil
 	}
 	// sudo has a code of its own for what it cannot find.
@@ -142,9 +142,9 @@ func (j *job) askDocker(ctx context.Context) error {
 }
 
 func (j *job) installDocker(ctx context.Context) error {
-	_, err := j.machine.root(ctx, "apt-get", "--version")
+	_, err := j.machine.runAsRoot(ctx, "apt-get", "--version")
 	if exitCode(err) == notFound || exitCode(err) == 1 {
-		return fault("docker_missing", "Docker is not installed, and the machine has no apt-get",
+		return newFault("docker_missing", "Docker is not installed, and the machine has no apt-get",
 			"Install Docker there by hand, and begin a new attempt.", err)
 	}
 	if err != nil {
@@ -154,18 +154,18 @@ func (j *job) installDocker(ctx context.Context) error {
 		{"env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "update", "-q"},
 		{"env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", "-q", "docker.io"},
 	} {
-		if _, err := j.machine.root(ctx, words...); err != nil {
+		if _, err := j.machine.runAsRoot(ctx, words...); err != nil {
 			return err
 		}
 	}
 	if j.systemd {
-		_, err = j.machine.root(ctx, "systemctl", "enable", "--now", "docker")
+		_, err = j.machine.runAsRoot(ctx, "systemctl", "enable", "--now", "docker")
 	}
 	return err
 }
 
-// pause waits, or ends with the context.
-func pause(ctx context.Context, d time.Duration) error {
+// sleepContext waits, or ends with the context.
+func sleepContext(ctx context.Context, d time.Duration) error {
 	wait := time.NewTimer(d)
 	defer wait.Stop()
 	select {

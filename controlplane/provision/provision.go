@@ -56,7 +56,7 @@ type Provisioner struct{ Config }
 // New makes a provisioner.
 func New(c Config) *Provisioner { return &Provisioner{c} }
 
-func actor() access.Actor { return access.System("provision") }
+func systemActor() access.Actor { return access.System("provision") }
 
 // HostKey asks a host for its key, for an admin to compare.
 func (p *Provisioner) HostKey(
@@ -81,7 +81,7 @@ func (p *Provisioner) Run(ctx context.Context) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for working.Err() == nil {
-		if err := p.look(working, group); err != nil && working.Err() == nil {
+		if err := p.startClaimed(working, group); err != nil && working.Err() == nil {
 			p.Log.WarnContext(ctx, "looking for machines to provision", "error", err)
 		}
 		select {
@@ -94,20 +94,20 @@ func (p *Provisioner) Run(ctx context.Context) error {
 }
 
 // startClaimed claims and starts as many attempts as there is room for.
-func (p *Provisioner) look(ctx context.Context, group *errgroup.Group) error {
+func (p *Provisioner) startClaimed(ctx context.Context, group *errgroup.Group) error {
 	if err := p.endLost(ctx); err != nil {
 		return err
 	}
 	for {
 		taken := make(chan bool, 1)
 		free := group.TryGo(func() error {
-			attempt, ok, err := p.claim(ctx)
+			attempt, ok, err := p.claimAttempt(ctx)
 			if err != nil {
 				p.Log.WarnContext(ctx, "claim an attempt", "error", err)
 			}
 			taken <- ok
 			if ok {
-				p.work(ctx, attempt)
+				p.runAttempt(ctx, attempt)
 			}
 			return nil
 		})
@@ -117,7 +117,7 @@ func (p *Provisioner) look(ctx context.Context, group *errgroup.Group) error {
 	}
 }
 
-func (p *Provisioner) claim(
+func (p *Provisioner) claimAttempt(
 	ctx context.Context,
 ) (a controlplane.ProvisionAttempt, ok bool, err error) {
 	err = p.Store.InTx(ctx, func(tx *postgres.Tx) error {
@@ -139,9 +139,9 @@ func (p *Provisioner) endLost(ctx context.Context) error {
 			return err
 		}
 		for _, l := range lost {
-			gone := fault("interrupted", "the control plane that worked on it is gone",
+			gone := newFault("interrupted", "the control plane that worked on it is gone",
 				"Begin a new attempt; what is there already is found.", nil)
-			if err := end(ctx, tx, l.Attempt, l.Holder, gone); err != nil {
+			if err := endAttempt(ctx, tx, l.Attempt, l.Holder, gone); err != nil {
 				return err
 			}
 		}
@@ -149,8 +149,8 @@ func (p *Provisioner) endLost(ctx context.Context) error {
 	})
 }
 
-// end writes down how an attempt ended; nil is success.
-func end(ctx context.Context, tx *postgres.Tx, a controlplane.ProvisionAttempt,
+// endAttempt writes down how an attempt ended; nil is success.
+func endAttempt(ctx context.Context, tx *postgres.Tx, a controlplane.ProvisionAttempt,
 	holder string, why *controlplane.Error) error {
 	a.State = controlplane.ProvisionReady
 	detail := fmt.Sprintf("attempt %d: ready", a.Number)
@@ -163,10 +163,10 @@ func end(ctx context.Context, tx *postgres.Tx, a controlplane.ProvisionAttempt,
 	if err != nil || !ended {
 		return err
 	}
-	return tx.AddNodeEvent(ctx, a.NodeID, controlplane.NodeProvisioning, clip(detail))
+	return tx.AddNodeEvent(ctx, a.NodeID, controlplane.NodeProvisioning, clipText(detail))
 }
 
-func clip(s string) string {
+func clipText(s string) string {
 	const most = 1500
 	if len(s) <= most {
 		return s
@@ -174,8 +174,8 @@ func clip(s string) string {
 	return "…" + s[len(s)-most:]
 }
 
-// work does one attempt from its beginning to its end.
-func (p *Provisioner) work(stop context.Context, a controlplane.ProvisionAttempt) {
+// runAttempt does one attempt from its beginning to its end.
+func (p *Provisioner) runAttempt(stop context.Context, a controlplane.ProvisionAttempt) {
 	log := p.Log.With("node", a.NodeID, "attempt", a.Number)
 	ctx, give := context.WithCancelCause(context.WithoutCancel(stop))
 	defer give(nil)
@@ -183,12 +183,12 @@ func (p *Provisioner) work(stop context.Context, a controlplane.ProvisionAttempt
 	limit := time.AfterFunc(attemptLimit, func() { give(errTooLong) })
 	defer limit.Stop()
 	var alive sync.WaitGroup
-	alive.Go(func() { p.keep(ctx, a, give) })
+	alive.Go(func() { p.renewLease(ctx, a, give) })
 	j := &job{Provisioner: p, attempt: a, give: give}
-	why := j.do(ctx)
+	why := j.runSteps(ctx)
 	give(nil)
 	alive.Wait()
-	j.flush(nil)
+	j.storeOutput(nil)
 	if why != nil {
 		log.WarnContext(stop, "provisioning failed", "code", why.Code, "error", why.Message,
 			"cause", why.Cause)
@@ -203,7 +203,7 @@ func (p *Provisioner) work(stop context.Context, a controlplane.ProvisionAttempt
 				return err
 			}
 		}
-		return end(last, tx, a, p.Holder, why)
+		return endAttempt(last, tx, a, p.Holder, why)
 	})
 	if err != nil {
 		log.ErrorContext(stop, "end of provisioning was not stored", "error", err)
@@ -211,7 +211,7 @@ func (p *Provisioner) work(stop context.Context, a controlplane.ProvisionAttempt
 }
 
 // renewLease renews the claim until the attempt ends or another control plane has it.
-func (p *Provisioner) keep(
+func (p *Provisioner) renewLease(
 	ctx context.Context, a controlplane.ProvisionAttempt, give func(error),
 ) {
 	tick := time.NewTicker(lease / 3)

@@ -16,7 +16,7 @@ import (
 func TestLine_IsNothingButWords(t *testing.T) {
 	words := []string{"printf", "%s\n", "a b", "it's", `$(touch /tmp/x) "and" \`, "`id`", "", "ä\tö",
 		"; reboot", "*", "-n"}
-	out, err := exec.CommandContext(t.Context(), "sh", "-c", line(words)).Output()
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", commandLine(words)).Output()
 	if want := strings.Join(words[2:], "\n") + "\n"; err != nil || string(out) != want {
 		t.Errorf("the shell made %q of it, not %q, %v", out, want, err)
 	}
@@ -54,7 +54,7 @@ func TestCollector_KeepsAPart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.end()
+	c.flushRest()
 	if len(said) != 6 || said[1] != "two" || said[2] != "" || len(said[3]) != maxLine {
 		t.Errorf("%d lines: %.20q", len(said), said)
 	}
@@ -66,24 +66,28 @@ func TestCollector_KeepsAPart(t *testing.T) {
 
 func TestMask_HidesSecretsInEveryLine(t *testing.T) {
 	j := &job{Provisioner: New(Config{})}
-	j.mask(controlplane.NewPlain("hunter2"), controlplane.NewPlain(""), controlplane.NewPlain("ab"))
+	j.maskSecrets(
+		controlplane.NewPlain("hunter2"),
+		controlplane.NewPlain(""),
+		controlplane.NewPlain("ab"),
+	)
 	j.stored = time.Now().Add(time.Hour) // nothing is stored here
-	j.say("the password hunter2 of abby, hunter2\x00\xff\r")
+	j.printLine("the password hunter2 of abby, hunter2\x00\xff\r")
 	if got := j.output.String(); got != "the password [secret] of abby, [secret]\uFFFD\n" {
 		t.Errorf("said %q", got)
 	}
-	j.mask(controlplane.NewPlain("pa/ss word+1"))
+	j.maskSecrets(controlplane.NewPlain("pa/ss word+1"))
 	j.output.Reset()
-	j.say("pa%2Fss%20word%2B1 cGEvc3Mgd29yZCsx 70612f737320776f72642b31 pa\\/ss word+1")
+	j.printLine("pa%2Fss%20word%2B1 cGEvc3Mgd29yZCsx 70612f737320776f72642b31 pa\\/ss word+1")
 	if got := j.output.String(); got != "[secret] [secret] [secret] [secret]\n" {
 		t.Errorf("of other encodings it said %q", got)
 	}
-	why := j.explain(t.Context(), "docker", &failure{program: "sudo", code: 1,
+	why := j.explainMasked(t.Context(), "docker", &failure{program: "sudo", code: 1,
 		output: "wrong password: pa%2fss word+1"})
 	if !strings.HasSuffix(why.Message, "wrong password: [secret]") {
 		t.Errorf("the reason is %q", why.Message)
 	}
-	j.say(strings.Repeat("z", 2*maxOutput))
+	j.printLine(strings.Repeat("z", 2*maxOutput))
 	if n := j.output.Len(); n > maxOutput {
 		t.Errorf("kept %d bytes", n)
 	}
@@ -103,7 +107,7 @@ func TestCollector_HidesSecretsAcrossPieces(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		c.end()
+		c.flushRest()
 		want := strings.Repeat("x", at) + mask.Hidden + strings.Repeat("y", maxLine) + "end"
 		if said.String() != want {
 			t.Fatalf("with the secret at %d it said %q", at, said.String()[at-10:at+40])

@@ -17,17 +17,17 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// program is where the agent's binary is on the machine.
-func (j *job) program() string { return path.Join(j.where.Plan.Directory, "nullops") }
+// programPath is where the agent's binary is on the machine.
+func (j *job) programPath() string { return path.Join(j.where.Plan.Directory, "nullops") }
 
-func (j *job) settings() string { return path.Join(j.where.Plan.Directory, "agent.yaml") }
+func (j *job) settingsPath() string { return path.Join(j.where.Plan.Directory, "agent.yaml") }
 
 var folderName = regexp.MustCompile(`^(/[A-Za-z0-9._-]+)+$`)
 
-// upload brings this program to the machine, unless it is there already. It comes
+// uploadProgram brings this program to the machine, unless it is there already. It comes
 // under another name first: what runs is never half a program.
-func (j *job) upload(ctx context.Context) error {
-	out, err := j.machine.run(ctx, "mktemp", "-d")
+func (j *job) uploadProgram(ctx context.Context) error {
+	out, err := j.machine.runAsUser(ctx, "mktemp", "-d")
 	if err != nil {
 		return err
 	}
@@ -36,19 +36,19 @@ func (j *job) upload(ctx context.Context) error {
 		return fmt.Errorf("mktemp made a folder with a name that cannot be used: %q", stage)
 	}
 	j.stage = stage
-	sum, err := checksum(j.Program)
+	sum, err := fileChecksum(j.Program)
 	if err != nil {
 		return err
 	}
-	if there, err := j.sumOf(ctx, j.program()); err != nil || there == sum {
+	if there, err := j.sumOf(ctx, j.programPath()); err != nil || there == sum {
 		if err == nil {
-			j.say("the program is there already")
+			j.printLine("the program is there already")
 		}
 		return err
 	}
 	for _, dir := range []string{j.where.Plan.Directory, j.where.Plan.Data, j.where.Plan.Run} {
-		if _, err := j.machine.root(ctx, "mkdir", "-p", "--", dir); err != nil {
-			return j.disk(err)
+		if _, err := j.machine.runAsRoot(ctx, "mkdir", "-p", "--", dir); err != nil {
+			return j.explainDiskError(err)
 		}
 	}
 	source, err := os.Open(j.Program)
@@ -56,45 +56,45 @@ func (j *job) upload(ctx context.Context) error {
 		return fmt.Errorf("open the program: %w", err)
 	}
 	defer func() { _ = source.Close() }() // it was only read
-	if err := j.put(ctx, "nullops", source); err != nil {
+	if err := j.uploadFile(ctx, "nullops", source); err != nil {
 		return err
 	}
 	fresh := path.Join(j.where.Plan.Directory, ".nullops.new")
-	if err := j.install(ctx, "nullops", fresh, "0755"); err != nil {
+	if err := j.installFile(ctx, "nullops", fresh, "0755"); err != nil {
 		return err
 	}
 	arrived, err := j.sumOf(ctx, fresh)
 	if err == nil && arrived != sum {
-		err = fault("checksum_mismatch", "the program arrived damaged",
+		err = newFault("checksum_mismatch", "the program arrived damaged",
 			"Check the machine's disk and memory, and begin a new attempt.", nil)
 	}
 	if err != nil {
 		return err
 	}
-	if _, err := j.machine.root(ctx, "mv", "-f", "--", fresh, j.program()); err != nil {
-		return j.disk(err)
+	if _, err := j.machine.runAsRoot(ctx, "mv", "-f", "--", fresh, j.programPath()); err != nil {
+		return j.explainDiskError(err)
 	}
-	j.say("uploaded " + j.program() + ", SHA-256 " + sum)
+	j.printLine("uploaded " + j.programPath() + ", SHA-256 " + sum)
 	return nil
 }
 
-// install copies a staged file to where it belongs, and takes a half copy away.
-func (j *job) install(ctx context.Context, name, to, mode string) error {
-	_, err := j.machine.root(ctx, "install", "-m", mode, "--", path.Join(j.stage, name), to)
+// installFile copies a staged file to where it belongs, and takes a half copy away.
+func (j *job) installFile(ctx context.Context, name, to, mode string) error {
+	_, err := j.machine.runAsRoot(ctx, "install", "-m", mode, "--", path.Join(j.stage, name), to)
 	if err == nil {
 		return nil
 	}
-	_, _ = j.machine.root(ctx, "rm", "-f", "--", to) // the first error counts
-	return j.disk(err)
+	_, _ = j.machine.runAsRoot(ctx, "rm", "-f", "--", to) // the first error counts
+	return j.explainDiskError(err)
 }
 
 // explainDiskError adds a remedy if a program failed because of the disk.
-func (j *job) disk(err error) error {
+func (j *job) explainDiskError(err error) error {
 	text := strings.ToLower(err.Error())
 	for _, sign := range []string{"no space left", "read-only file system", "permission denied",
 		"disk quota", "not a directory"} {
 		if strings.Contains(text, sign) {
-			return fault("disk", err.Error(), "Make room, or choose folders that can be written, "+
+			return newFault("disk", err.Error(), "Make room, or choose folders that can be written, "+
 				"and begin a new attempt.", err)
 		}
 	}
@@ -103,18 +103,18 @@ func (j *job) disk(err error) error {
 
 // sumOf returns a file's SHA-256 on the machine, "" if there is no such file.
 func (j *job) sumOf(ctx context.Context, file string) (string, error) {
-	if _, err := j.machine.root(ctx, "test", "-f", file); err != nil {
+	if _, err := j.machine.runAsRoot(ctx, "test", "-f", file); err != nil {
 		if exitCode(err) == 1 {
 			return "", nil
 		}
 		return "", err
 	}
-	out, err := j.machine.root(ctx, "sha256sum", "--", file)
+	out, err := j.machine.runAsRoot(ctx, "sha256sum", "--", file)
 	sum, _, _ := strings.Cut(lastLine(out), " ")
 	return sum, err
 }
 
-func checksum(file string) (string, error) {
+func fileChecksum(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return "", fmt.Errorf("open the program: %w", err)
@@ -127,13 +127,13 @@ func checksum(file string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// put writes a staged file that only the user can read.
-func (j *job) put(ctx context.Context, name string, content io.Reader) error {
+// uploadFile writes a staged file that only the user can read.
+func (j *job) uploadFile(ctx context.Context, name string, content io.Reader) error {
 	// Without waiting for each part's answer. What that could leave in a file when
 	// the line breaks is found by its checksum.
 	files, err := sftp.NewClient(j.machine.client, sftp.UseConcurrentWrites(true))
 	if err != nil {
-		return fault("no_sftp", "the machine's SSH server does not offer SFTP: "+last(err),
+		return newFault("no_sftp", "the machine's SSH server does not offer SFTP: "+innermostError(err),
 			"Switch its sftp subsystem on, and begin a new attempt.", err)
 	}
 	defer func() { _ = files.Close() }() // each file was closed with its error
@@ -142,7 +142,7 @@ func (j *job) put(ctx context.Context, name string, content io.Reader) error {
 	to := path.Join(j.stage, name)
 	f, err := files.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
-		return j.disk(fmt.Errorf("make %s: %w", to, err))
+		return j.explainDiskError(fmt.Errorf("make %s: %w", to, err))
 	}
 	err = files.Chmod(to, 0o700)
 	if err == nil {
@@ -156,48 +156,48 @@ func (j *job) put(ctx context.Context, name string, content io.Reader) error {
 	}
 	// SFTP has one word, "failure", for a full disk and for much else.
 	if strings.Contains(err.Error(), "SSH_FX_FAILURE") {
-		return fault("disk", "writing "+to+" failed on the machine: "+err.Error(),
+		return newFault("disk", "writing "+to+" failed on the machine: "+err.Error(),
 			"Look for a full or read-only disk there, and begin a new attempt.", err)
 	}
-	return j.disk(fmt.Errorf("write %s: %w", to, err))
+	return j.explainDiskError(fmt.Errorf("write %s: %w", to, err))
 }
 
 var thumbprintLine = regexp.MustCompile(`(?m)^[0-9a-f]{64}$`)
 
 // readIdentity has the agent create its certificate, or read the existing one, and
 // print the thumbprint: only that certificate is accepted later.
-func (j *job) identity(ctx context.Context) error {
-	out, err := j.machine.root(ctx, j.program(), "agent", "identity",
+func (j *job) readIdentity(ctx context.Context) error {
+	out, err := j.machine.runAsRoot(ctx, j.programPath(), "agent", "identity",
 		"--agent.data="+j.where.Plan.Data)
 	if err != nil {
 		return err
 	}
 	found := thumbprintLine.FindAllString(out, -1)
 	if len(found) != 1 {
-		return fault("agent_failed", "the agent did not tell its certificate's thumbprint",
+		return newFault("agent_failed", "the agent did not tell its certificate's thumbprint",
 			"Look at the output of the step.", nil)
 	}
 	j.print = controlplane.Thumbprint(found[0])
 	return nil
 }
 
-// enrol makes a token and writes the agent's settings.
-func (j *job) enrol(ctx context.Context) error {
-	e, err := j.Catalog.EnrolProvisioned(ctx, actor(), j.node.ID, j.print)
+// enrolNode makes a token and writes the agent's settings.
+func (j *job) enrolNode(ctx context.Context) error {
+	e, err := j.Catalog.EnrolProvisioned(ctx, systemActor(), j.node.ID, j.print)
 	if err != nil {
 		return err
 	}
-	j.mask(j.credential.Password, j.credential.Passphrase, j.credential.PrivateKey, e.Token)
+	j.maskSecrets(j.credential.Password, j.credential.Passphrase, j.credential.PrivateKey, e.Token)
 	text, err := agentSettings(j.node.Address, j.where.Plan, e.Token)
 	if err != nil {
 		return err
 	}
-	if err := j.put(ctx, "agent.yaml", bytes.NewReader(text)); err != nil {
+	if err := j.uploadFile(ctx, "agent.yaml", bytes.NewReader(text)); err != nil {
 		return err
 	}
-	if err := j.install(ctx, "agent.yaml", j.settings(), "0600"); err != nil {
+	if err := j.installFile(ctx, "agent.yaml", j.settingsPath(), "0600"); err != nil {
 		return err
 	}
-	j.say("the agent has a new token and must show the certificate " + string(j.print))
+	j.printLine("the agent has a new token and must show the certificate " + string(j.print))
 	return nil
 }

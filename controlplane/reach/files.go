@@ -33,7 +33,7 @@ type Place struct {
 
 // ReadFile opens one file of a service.
 func (r *Reach) ReadFile(ctx context.Context, actor access.Actor, p Place) (File, error) {
-	if err := clean(p.Path); err != nil {
+	if err := checkPath(p.Path); err != nil {
 		return File{}, err
 	}
 	v, err := r.copyOf(ctx, actor, p, "read file")
@@ -57,14 +57,14 @@ func (r *Reach) ReadFile(ctx context.Context, actor access.Actor, p Place) (File
 // the path is a folder.
 func (r *Reach) WriteFile(ctx context.Context, actor access.Actor, p Place, name string,
 	mode fs.FileMode, from io.Reader) error {
-	if err := clean(p.Path); err != nil {
+	if err := checkPath(p.Path); err != nil {
 		return err
 	}
 	v, err := r.copyOf(ctx, actor, p, "write file")
 	if err != nil {
 		return err
 	}
-	err = send(v, sidecar.Start{Write: p.Path, Name: name, Mode: uint32(mode.Perm()),
+	err = sendStream(v, sidecar.Start{Write: p.Path, Name: name, Mode: uint32(mode.Perm()),
 		Most: MaxFile}, from)
 	why := "done"
 	if err != nil {
@@ -76,14 +76,14 @@ func (r *Reach) WriteFile(ctx context.Context, actor access.Actor, p Place, name
 	return err
 }
 
-func clean(p string) error {
+func checkPath(p string) error {
 	if err := sidecar.CleanPath(p); err != nil {
-		return refused("path", err.Error())
+		return copyRefusedError("path", err.Error())
 	}
 	return nil
 }
 
-func refused(field, message string) error {
+func copyRefusedError(field, message string) error {
 	return &controlplane.Error{Kind: controlplane.Invalid, Code: "copy_refused", Field: field,
 		Message: message}
 }
@@ -92,7 +92,7 @@ func refused(field, message string) error {
 func (r *Reach) copyOf(
 	ctx context.Context, actor access.Actor, p Place, what string,
 ) (*Visit, error) {
-	v, err := r.open(ctx, actor, Wish{Deployment: p.Deployment, Step: p.Step,
+	v, err := r.openVisit(ctx, actor, Wish{Deployment: p.Deployment, Step: p.Step,
 		Kind: controlplane.ReachTerminal}, what+" "+path.Base(p.Path))
 	if err != nil {
 		return nil, err
@@ -107,16 +107,16 @@ func readAbout(v *Visit, about *sidecar.File) error {
 	f, err := sidecar.ReadFrame(v)
 	switch {
 	case err != nil:
-		return lost(err)
+		return connectionLostError(err)
 	case f.Kind == sidecar.FrameFile && json.Unmarshal(f.Data, about) == nil:
 		return nil
 	case f.Kind == sidecar.FrameExit:
 		return exitError(f)
 	}
-	return lost(sidecar.ErrFrame)
+	return connectionLostError(sidecar.ErrFrame)
 }
 
-func lost(err error) error {
+func connectionLostError(err error) error {
 	return &controlplane.Error{Kind: controlplane.Unavailable, Code: "connection_lost",
 		Message: "the service's node did not answer to the end", Remedy: "Try again.", Cause: err}
 }
@@ -124,18 +124,18 @@ func lost(err error) error {
 func exitError(f sidecar.Frame) error {
 	var end sidecar.Exit
 	if json.Unmarshal(f.Data, &end) != nil {
-		return lost(sidecar.ErrFrame)
+		return connectionLostError(sidecar.ErrFrame)
 	}
 	if end.Code == 0 {
 		return nil
 	}
-	return refused("path", end.Message)
+	return copyRefusedError("path", end.Message)
 }
 
-func send(v *Visit, s sidecar.Start, from io.Reader) error {
+func sendStream(v *Visit, s sidecar.Start, from io.Reader) error {
 	to := sidecar.NewFrameWriter(v)
 	if err := to.JSON(sidecar.FrameStart, s); err != nil {
-		return lost(err)
+		return connectionLostError(err)
 	}
 	answer := make(chan error, 1)
 	go func() { answer <- awaitExit(v) }()
@@ -143,7 +143,7 @@ func send(v *Visit, s sidecar.Start, from io.Reader) error {
 	for total := int64(0); ; {
 		n, err := from.Read(buffer)
 		if total += int64(n); total > s.Most {
-			return refused("", sidecar.TooLarge(s.Most).Error())
+			return copyRefusedError("", sidecar.TooLarge(s.Most).Error())
 		}
 		if n > 0 && to.Write(sidecar.FrameInput, buffer[:n]) != nil {
 			// It was refused: the answer says why.
@@ -153,7 +153,7 @@ func send(v *Visit, s sidecar.Start, from io.Reader) error {
 			break
 		}
 		if err != nil {
-			return refused("", "the file did not arrive to its end")
+			return copyRefusedError("", "the file did not arrive to its end")
 		}
 		select {
 		case refusal := <-answer:
@@ -171,7 +171,7 @@ func awaitExit(v *Visit) error {
 	for {
 		f, err := sidecar.ReadFrame(v)
 		if err != nil {
-			return lost(err)
+			return connectionLostError(err)
 		}
 		if f.Kind == sidecar.FrameExit {
 			return exitError(f)
@@ -191,7 +191,7 @@ func (c *content) Read(p []byte) (int, error) {
 		f, err := sidecar.ReadFrame(c.visit)
 		switch {
 		case err != nil:
-			c.end = lost(err)
+			c.end = connectionLostError(err)
 		case f.Kind == sidecar.FrameOutput:
 			c.rest = f.Data
 		case f.Kind == sidecar.FrameExit:

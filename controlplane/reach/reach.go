@@ -75,7 +75,7 @@ func (r *Reach) Ticket(
 	_, _ = rand.Read(random[:]) // never fails: the process dies instead
 	text := base64.RawURLEncoding.EncodeToString(random[:])
 	err = r.store.InTx(ctx, func(tx *postgres.Tx) error {
-		if _, err := reachable(ctx, tx, actor, w); err != nil {
+		if _, err := checkAccess(ctx, tx, actor, w); err != nil {
 			return err
 		}
 		now, err := tx.Time(ctx)
@@ -83,18 +83,18 @@ func (r *Reach) Ticket(
 			return err
 		}
 		expires = now.Add(ticketLasts)
-		return tx.PutReachTicket(ctx, controlplane.ReachTicket{Digest: digest(text),
+		return tx.PutReachTicket(ctx, controlplane.ReachTicket{Digest: hashTicket(text),
 			User: actor.UserID(), Credential: actor.Credential(), Deployment: w.Deployment, Step: w.Step,
 			Kind: w.Kind, Port: w.Port, ExpiresAt: expires})
 	})
 	if err != nil {
-		return controlplane.NewPlain(""), expires, r.denied(ctx, actor, w, err)
+		return controlplane.NewPlain(""), expires, r.recordDenied(ctx, actor, w, err)
 	}
 	return controlplane.NewPlain(text), expires, nil
 }
 
 // recordDenied records a refused attempt in the audit.
-func (r *Reach) denied(
+func (r *Reach) recordDenied(
 	ctx context.Context, actor access.Actor, w Wish, why error,
 ) error {
 	e := actor.Entry("open "+string(w.Kind),
@@ -102,13 +102,13 @@ func (r *Reach) denied(
 	return errors.Join(why, r.store.Refused(ctx, *e, why))
 }
 
-func digest(ticket string) []byte {
+func hashTicket(ticket string) []byte {
 	sum := sha256.Sum256([]byte(ticket))
 	return sum[:]
 }
 
-// reachable checks everything that can be known without asking the node.
-func reachable(ctx context.Context, tx *postgres.Tx, actor access.Actor, w Wish,
+// checkAccess checks everything that can be known without asking the node.
+func checkAccess(ctx context.Context, tx *postgres.Tx, actor access.Actor, w Wish,
 ) (controlplane.Deployment, error) {
 	d, err := tx.Deployment(ctx, w.Deployment)
 	if err != nil {
@@ -128,7 +128,7 @@ func reachable(ctx context.Context, tx *postgres.Tx, actor access.Actor, w Wish,
 	switch {
 	case !ok:
 		return d, controlplane.Missing("service", string(w.Step))
-	case w.Kind == controlplane.ReachForward && !declares(service, w.Port):
+	case w.Kind == controlplane.ReachForward && !declaresPort(service, w.Port):
 		return d, &controlplane.Error{Kind: controlplane.NotFound, Code: "no_port", Field: "port",
 			Message: "the service declares no port " + strconv.Itoa(w.Port),
 			Remedy:  "Use a port that the pipeline's service lists."}
@@ -150,7 +150,7 @@ func serviceOf(
 	return controlplane.ServiceVersion{}, false
 }
 
-func declares(v controlplane.ServiceVersion, port int) bool {
+func declaresPort(v controlplane.ServiceVersion, port int) bool {
 	for _, p := range v.Ports {
 		if p.Port == port {
 			return true
@@ -176,7 +176,7 @@ func (r *Reach) Redeem(
 ) (*Visit, error) {
 	var t controlplane.ReachTicket
 	err := r.store.InTx(ctx, func(tx *postgres.Tx) (err error) {
-		t, err = tx.TakeReachTicket(ctx, digest(ticket.Reveal()))
+		t, err = tx.TakeReachTicket(ctx, hashTicket(ticket.Reveal()))
 		return err
 	})
 	if controlplane.KindOf(err) == controlplane.NotFound ||
@@ -187,21 +187,21 @@ func (r *Reach) Redeem(
 	if err != nil {
 		return nil, err
 	}
-	return r.open(ctx, actor, Wish{Deployment: t.Deployment, Step: t.Step, Kind: t.Kind,
+	return r.openVisit(ctx, actor, Wish{Deployment: t.Deployment, Step: t.Step, Kind: t.Kind,
 		Port: t.Port}, program)
 }
 
-// open connects and writes down that it did.
-func (r *Reach) open(
+// openVisit connects and writes down that it did.
+func (r *Reach) openVisit(
 	ctx context.Context, actor access.Actor, w Wish, program string,
 ) (*Visit, error) {
 	var d controlplane.Deployment
 	err := r.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		d, err = reachable(ctx, tx, actor, w)
+		d, err = checkAccess(ctx, tx, actor, w)
 		return err
 	})
 	if err != nil {
-		return nil, r.denied(ctx, actor, w, err)
+		return nil, r.recordDenied(ctx, actor, w, err)
 	}
 	v := &Visit{Wish: w, reach: r, actor: actor, began: time.Now()}
 	if w.Kind == controlplane.ReachForward {
@@ -221,14 +221,14 @@ func (r *Reach) open(
 		// Only the program's name: arguments may hold anything.
 		v.entry.Detail += ", " + path.Base(program)
 	}
-	if err := r.note(ctx, v.entry); err != nil {
+	if err := r.insertAudit(ctx, v.entry); err != nil {
 		_ = v.Conn.Close()
 		return nil, err
 	}
 	return v, nil
 }
 
-func (r *Reach) note(ctx context.Context, e controlplane.AuditEntry) error {
+func (r *Reach) insertAudit(ctx context.Context, e controlplane.AuditEntry) error {
 	return r.store.InTx(ctx, func(tx *postgres.Tx) error { return tx.InsertAudit(ctx, e) })
 }
 
@@ -249,7 +249,7 @@ func (v *Visit) End(why string) error {
 	e := v.entry
 	e.Action = "close " + string(v.Kind)
 	e.Detail = why + ", after " + time.Since(v.began).Round(time.Second).String()
-	if err := v.reach.note(ctx, e); err != nil {
+	if err := v.reach.insertAudit(ctx, e); err != nil {
 		return err
 	}
 	return closed
@@ -258,7 +258,7 @@ func (v *Visit) End(why string) error {
 // StillMay is nil as long as the person may be in the service.
 func (r *Reach) StillMay(ctx context.Context, actor access.Actor, w Wish) error {
 	return r.store.Read(ctx, func(tx *postgres.Tx) error {
-		_, err := reachable(ctx, tx, actor, w)
+		_, err := checkAccess(ctx, tx, actor, w)
 		return err
 	})
 }

@@ -22,7 +22,7 @@ func CheckCA(bundle string, now time.Time) error {
 		return nil
 	}
 	if len(bundle) > maxCA {
-		return invalid("ca", "too_long", fmt.Sprintf("ca has %d bytes, and at most %d are allowed",
+		return invalidError("ca", "too_long", fmt.Sprintf("ca has %d bytes, and at most %d are allowed",
 			len(bundle), maxCA), "Give only the certificates of the registry's own authority.")
 	}
 	all, err := parseCA(bundle)
@@ -40,11 +40,11 @@ func CheckCA(bundle string, now time.Time) error {
 		}
 	}
 	if expired != nil {
-		return invalid("ca", "ca_expired", fmt.Sprintf("the authority %q in ca has expired on %s",
-			short(expired.Subject.String()), day(expired.NotAfter)),
+		return invalidError("ca", "ca_expired", fmt.Sprintf("the authority %q in ca has expired on %s",
+			shortenText(expired.Subject.String()), formatDay(expired.NotAfter)),
 			"Give the certificate by which the authority signs now.")
 	}
-	return invalid("ca", "ca_invalid", "ca holds no certificate of an authority",
+	return invalidError("ca", "ca_invalid", "ca holds no certificate of an authority",
 		"Give the certificate of the authority that signed the registry's certificate; "+
 			"its basic constraints say CA:TRUE.")
 }
@@ -53,7 +53,7 @@ func CheckCA(bundle string, now time.Time) error {
 // comment, as in the system's own bundles.
 func parseCA(bundle string) (all []*x509.Certificate, err error) {
 	if strings.Contains(bundle, "PRIVATE KEY-----") {
-		return nil, invalid("ca", "ca_private_key", "ca holds a private key",
+		return nil, invalidError("ca", "ca_private_key", "ca holds a private key",
 			"Give certificates only. The key is the authority's secret: replace it if others "+
 				"may have seen it.")
 	}
@@ -64,30 +64,30 @@ func parseCA(bundle string) (all []*x509.Certificate, err error) {
 			break
 		}
 		if block.Type != "CERTIFICATE" {
-			return nil, invalid("ca", "ca_invalid",
-				fmt.Sprintf("ca holds a PEM block %q, which is no certificate", short(block.Type)),
+			return nil, invalidError("ca", "ca_invalid",
+				fmt.Sprintf("ca holds a PEM block %q, which is no certificate", shortenText(block.Type)),
 				"Give blocks of BEGIN CERTIFICATE only.")
 		}
 		c, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
-			return nil, invalid("ca", "ca_invalid",
-				fmt.Sprintf("certificate %d in ca cannot be read: %s", len(all)+1, short(err.Error())),
+			return nil, invalidError("ca", "ca_invalid",
+				fmt.Sprintf("certificate %d in ca cannot be read: %s", len(all)+1, shortenText(err.Error())),
 				"Copy the whole file again, without changes.")
 		}
 		all = append(all, c)
 	}
 	// The decoder leaves out blocks that it cannot read.
 	if len(all) == 0 || len(all) != strings.Count(bundle, "-----BEGIN") {
-		return nil, invalid("ca", "ca_invalid", "ca is not a bundle of certificates in PEM form",
+		return nil, invalidError("ca", "ca_invalid", "ca is not a bundle of certificates in PEM form",
 			"Give it from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----, with all lines "+
 				"in between. A DER file becomes PEM by openssl x509 -inform der.")
 	}
 	return all, nil
 }
 
-// trust is what a registry's certificate is checked with: the system's
+// tlsConfig is what a registry's certificate is checked with: the system's
 // authorities, and those of the registry. Nil stands for the system's alone.
-func trust(r controlplane.Registry) *tls.Config {
+func tlsConfig(r controlplane.Registry) *tls.Config {
 	if r.CA == "" {
 		return nil
 	}

@@ -33,7 +33,7 @@ func certificateError(r controlplane.Registry, err error) error {
 		remedy = "Use the host that the certificate names, or have its operator issue one for this host."
 	case errors.As(err, &unfit) && unfit.Reason == x509.Expired:
 		message = fmt.Sprintf("the certificate of registry %s is valid from %s to %s only", host,
-			day(unfit.Cert.NotBefore), day(unfit.Cert.NotAfter))
+			formatDay(unfit.Cert.NotBefore), formatDay(unfit.Cert.NotAfter))
 		remedy = "Have its operator renew the certificate; if it is valid, set this machine's clock."
 	case errors.As(err, &failed):
 		message = fmt.Sprintf("the certificate of registry %s is not valid: %s", host, failed.Err)
@@ -43,7 +43,7 @@ func certificateError(r controlplane.Registry, err error) error {
 	default:
 		return nil
 	}
-	return unavailable("registry_certificate", message, remedy, err)
+	return unavailableError("registry_certificate", message, remedy, err)
 }
 
 // trustAuthority is how to make the authority of a registry known, to us and to
@@ -62,14 +62,14 @@ func issuerOf(c *x509.Certificate) string {
 	if c == nil || c.Issuer.String() == "" {
 		return ""
 	}
-	return ": " + clip(short(c.Issuer.String()))
+	return ": " + clipLabel(shortenText(c.Issuer.String()))
 }
 
 func namesOf(c *x509.Certificate) string {
 	if c == nil || len(c.DNSNames) == 0 {
 		return ""
 	}
-	return ", but for " + clip(short(strings.Join(c.DNSNames, ", ")))
+	return ", but for " + clipLabel(shortenText(strings.Join(c.DNSNames, ", ")))
 }
 
-func day(at time.Time) string { return at.UTC().Format("2 January 2006") }
+func formatDay(at time.Time) string { return at.UTC().Format("2 January 2006") }

@@ -36,7 +36,7 @@ type common struct {
 	pageTime time.Duration
 }
 
-var _ lister = (*common)(nil)
+var _ tagLister = (*common)(nil)
 
 // tagPages collects the pages of a list, and stops one that would never end.
 type tagPages struct {
@@ -63,13 +63,18 @@ func (l *common) list(ctx context.Context) (out listing, err error) {
 func (l *common) readPages(ctx context.Context, p *tagPages) error {
 	first, cancel := context.WithTimeout(ctx, l.pageTime)
 	defer cancel()
-	signed, err := transport.NewWithContext(first, l.repo.Registry, auth(l.source.Credentials),
-		l.guard, []string{l.repo.Scope(transport.PullScope)})
+	signed, err := transport.NewWithContext(
+		first,
+		l.repo.Registry,
+		newAuthenticator(l.source.Credentials),
+		l.guard,
+		[]string{l.repo.Scope(transport.PullScope)},
+	)
 	if err != nil {
 		return err
 	}
 	client := &http.Client{Transport: signed}
-	start := l.source.base(l.repo.Registry)
+	start := l.source.baseURL(l.repo.Registry)
 	start.Path = "/v2/" + l.repo.RepositoryStr() + "/tags/list"
 	start.RawQuery = fmt.Sprintf("n=%d", pageSize)
 	address := start.String()
@@ -77,7 +82,7 @@ func (l *common) readPages(ctx context.Context, p *tagPages) error {
 	next, err := l.readPage(first, client, address, p)
 	for err == nil && next != "" {
 		if p.seen[next] {
-			return l.guard.refuse(errLoop)
+			return l.guard.recordRefusal(errLoop)
 		}
 		p.seen[next] = true
 		page, cancel := context.WithTimeout(ctx, l.pageTime)
@@ -108,10 +113,10 @@ func (l *common) readPage(ctx context.Context, client *http.Client, address stri
 	}
 	next, err = nextPage(answer.Request.URL, answer.Header)
 	if err != nil {
-		return "", l.guard.refuse(err)
+		return "", l.guard.recordRefusal(err)
 	}
 	if err := p.add(page.Tags, next != ""); err != nil {
-		return "", l.guard.refuse(err)
+		return "", l.guard.recordRefusal(err)
 	}
 	return next, nil
 }

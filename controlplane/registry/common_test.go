@@ -18,7 +18,7 @@ import (
 // paged serves a list of tags in pages of 100, however many are asked for.
 func paged(total int, link func(next int) []string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if ping(w, r) {
+		if pingRegistry(w, r) {
 			return
 		}
 		start, _ := strconv.Atoi(r.URL.Query().Get("last"))
@@ -67,7 +67,7 @@ func TestListTags_EndlessLists(t *testing.T) {
 	t.Parallel()
 	answer := func(link func(n int) string, tags func(n int) string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			if ping(w, r) {
+			if pingRegistry(w, r) {
 				return
 			}
 			n, _ := strconv.Atoi(r.URL.Query().Get("last"))

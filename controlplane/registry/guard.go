@@ -43,7 +43,7 @@ func newGuard(r controlplane.Registry, host string, own func(netip.AddrPort) boo
 	g.inner = &http.Transport{
 		DialContext: dialer.DialContext, TLSHandshakeTimeout: 5 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10, DisableKeepAlives: false, MaxConnsPerHost: 4,
-		ForceAttemptHTTP2: true, TLSClientConfig: trust(r),
+		ForceAttemptHTTP2: true, TLSClientConfig: tlsConfig(r),
 	}
 	return g
 }
@@ -53,21 +53,21 @@ func (g *guard) close() { g.inner.CloseIdleConnections() }
 func (g *guard) checkAddress(address string, off controlplane.OffLimits) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return g.refuse(&badAddress{err: fmt.Errorf("address %q: %w", address, err)})
+		return g.recordRefusal(&badAddress{err: fmt.Errorf("address %q: %w", address, err)})
 	}
 	ip := ap.Addr().Unmap()
 	if err := off.Check(ap); err != nil {
-		return g.refuse(&badAddress{err: fmt.Errorf(
+		return g.recordRefusal(&badAddress{err: fmt.Errorf(
 			"it leads to %s, which is not a place for a registry: %w", ip, err)})
 	}
 	if g.local && !ip.IsLoopback() {
-		return g.refuse(&badAddress{
+		return g.recordRefusal(&badAddress{
 			err: fmt.Errorf("a registry on loopback leads away to %s", ip)})
 	}
 	return nil
 }
 
-func (g *guard) refuse(why error) error {
+func (g *guard) recordRefusal(why error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.refused = why
@@ -76,26 +76,26 @@ func (g *guard) refuse(why error) error {
 
 // RoundTrip checks a request, sends it, and bounds what comes back.
 func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = g.secure(r)
-	if err := g.check(r); err != nil {
-		return nil, g.refuse(err)
+	r = g.upgradeToTLS(r)
+	if err := g.checkRequest(r); err != nil {
+		return nil, g.recordRefusal(err)
 	}
 	resp, err := g.inner.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
-	g.note(resp)
+	g.recordStatus(resp)
 	if resp.ContentLength > maxBody {
 		_ = resp.Body.Close()
-		return nil, g.refuse(errTooLarge)
+		return nil, g.recordRefusal(errTooLarge)
 	}
 	resp.Body = &limited{ReadCloser: resp.Body, left: maxBody, guard: g}
 	return resp, nil
 }
 
-// secure asks over TLS where the library takes plain HTTP for granted, as it
+// upgradeToTLS asks over TLS where the library takes plain HTTP for granted, as it
 // does for loopback and private addresses.
-func (g *guard) secure(r *http.Request) *http.Request {
+func (g *guard) upgradeToTLS(r *http.Request) *http.Request {
 	if g.insecure || r.URL.Scheme != "http" || r.Response != nil ||
 		!strings.EqualFold(r.URL.Host, g.host) {
 		return r
@@ -105,7 +105,7 @@ func (g *guard) secure(r *http.Request) *http.Request {
 	return r
 }
 
-func (g *guard) check(r *http.Request) error {
+func (g *guard) checkRequest(r *http.Request) error {
 	if r.URL.Scheme == "http" && !(g.insecure && isLoopback(r.URL.Host)) {
 		return errPlain
 	}
@@ -114,7 +114,7 @@ func (g *guard) check(r *http.Request) error {
 		return errUserInfo
 	}
 	ours := strings.EqualFold(r.URL.Host, g.host)
-	if r.Header.Get("Authorization") != "" && !ours && !kin(g.host, r.URL.Host) {
+	if r.Header.Get("Authorization") != "" && !ours && !isSameDomain(g.host, r.URL.Host) {
 		return &foreignToken{host: r.URL.Host}
 	}
 	if !ours && r.Response == nil && strings.HasPrefix(r.URL.Path, "/v2/") {
@@ -123,7 +123,7 @@ func (g *guard) check(r *http.Request) error {
 	return nil
 }
 
-func (g *guard) note(resp *http.Response) {
+func (g *guard) recordStatus(resp *http.Response) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.status = resp.StatusCode
@@ -142,7 +142,7 @@ type limited struct {
 
 func (l *limited) Read(p []byte) (int, error) {
 	if l.left <= 0 {
-		return 0, l.guard.refuse(errTooLarge)
+		return 0, l.guard.recordRefusal(errTooLarge)
 	}
 	if int64(len(p)) > l.left {
 		p = p[:l.left]

@@ -15,12 +15,12 @@ import (
 // on loopback.
 func CheckHost(host string, insecure bool) error {
 	if !validHost(host) {
-		return invalid("host", "registry_host_invalid",
-			fmt.Sprintf("%q is not a registry's host", short(host)),
+		return invalidError("host", "registry_host_invalid",
+			fmt.Sprintf("%q is not a registry's host", shortenText(host)),
 			"Write host or host:port, as in an image reference, without https://.")
 	}
 	if insecure && !isLoopback(host) {
-		return invalid("insecure", "registry_insecure",
+		return invalidError("insecure", "registry_insecure",
 			"plain HTTP is allowed on loopback only",
 			"Give the registry a certificate and leave insecure out.")
 	}
@@ -28,7 +28,7 @@ func CheckHost(host string, insecure bool) error {
 }
 
 func validHost(host string) bool {
-	bare, port := split(host)
+	bare, port := splitHost(host)
 	if port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
 			return false
@@ -50,8 +50,8 @@ func validHost(host string) bool {
 	return strings.ContainsAny(host, ".:") || bare == "localhost"
 }
 
-// split takes host:port apart; the port is "" when there is none.
-func split(host string) (bare, port string) {
+// splitHost takes host:port apart; the port is "" when there is none.
+func splitHost(host string) (bare, port string) {
 	if h, p, err := net.SplitHostPort(host); err == nil {
 		return h, p
 	}
@@ -59,31 +59,31 @@ func split(host string) (bare, port string) {
 }
 
 func isLoopback(host string) bool {
-	bare, _ := split(host)
+	bare, _ := splitHost(host)
 	if addr, err := netip.ParseAddr(bare); err == nil {
 		return addr.Unmap().IsLoopback()
 	}
 	return bare == "localhost" || strings.HasSuffix(bare, ".localhost")
 }
 
-// kin reports whether credentials for the registry may go to the other host:
+// isSameDomain reports whether credentials for the registry may go to the other host:
 // the same one, or a sibling in the same domain, since many registries keep
 // their token service beside them.
-func kin(registry, other string) bool {
-	a, _ := split(strings.ToLower(registry))
-	b, _ := split(strings.ToLower(other))
+func isSameDomain(registry, other string) bool {
+	a, _ := splitHost(strings.ToLower(registry))
+	b, _ := splitHost(strings.ToLower(other))
 	if a == b {
 		return true
 	}
 	if _, err := netip.ParseAddr(a); err == nil {
 		return false
 	}
-	return domain(a) != "" && domain(a) == domain(b)
+	return baseDomain(a) != "" && baseDomain(a) == baseDomain(b)
 }
 
-// domain is the last two labels, or the last three where the second to last
+// baseDomain is the last two labels, or the last three where the second to last
 // is as short as in co.uk.
-func domain(host string) string {
+func baseDomain(host string) string {
 	labels := strings.Split(host, ".")
 	n := 2
 	if len(labels) >= 3 && len(labels[len(labels)-2]) <= 3 {
@@ -105,7 +105,7 @@ func CheckTag(field, tag string) error {
 	if ok {
 		return nil
 	}
-	return invalid(field, "tag_invalid", fmt.Sprintf("%q is not a tag", short(tag)),
+	return invalidError(field, "tag_invalid", fmt.Sprintf("%q is not a tag", shortenText(tag)),
 		"Use 1 to 128 letters, digits, underscores, dots and hyphens, "+
 			"not starting with a dot or a hyphen.")
 }
@@ -116,14 +116,14 @@ func isDeployable(tag string) bool {
 	return CheckTag("tag", tag) == nil && !pipeline.IsArtifactTag(tag)
 }
 
-func short(s string) string {
+func shortenText(s string) string {
 	if len(s) > 80 {
 		return s[:80] + "…"
 	}
 	return s
 }
 
-func invalid(field, code, message, remedy string) error {
+func invalidError(field, code, message, remedy string) error {
 	return &controlplane.Error{
 		Kind: controlplane.Invalid, Code: code, Field: field, Message: message, Remedy: remedy,
 	}
@@ -140,7 +140,7 @@ func CheckRepository(field, repository string) error {
 	if ok {
 		return nil
 	}
-	return invalid(field, "image_invalid",
-		fmt.Sprintf("%q is not a repository of a registry", short(repository)),
+	return invalidError(field, "image_invalid",
+		fmt.Sprintf("%q is not a repository of a registry", shortenText(repository)),
 		"Write it as in an image reference, without host and tag, such as shop/api.")
 }

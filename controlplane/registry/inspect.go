@@ -26,7 +26,7 @@ func (c *Client) Inspect(
 			return facts, err
 		}
 	}
-	q, err := c.ask(ctx, s)
+	q, err := c.startConversation(ctx, s)
 	if err != nil {
 		return facts, err
 	}
@@ -37,10 +37,10 @@ func (c *Client) Inspect(
 	}
 	d, err := remote.Get(ref, q.options...)
 	if err != nil {
-		return facts, c.missing(s, reference, q, err)
+		return facts, c.explainMissing(s, reference, q, err)
 	}
 	if err := isManifest(d.Manifest); err != nil {
-		return facts, garbage(s.Registry.Host, err)
+		return facts, invalidAnswerError(s.Registry.Host, err)
 	}
 	facts.Digest = d.Digest.String()
 	facts.Arches = c.archesOf(s, d)
@@ -49,7 +49,7 @@ func (c *Client) Inspect(
 
 // explainMissing distinguishes an image that was deleted from a tag that never
 // existed.
-func (c *Client) missing(s Source, reference string, q *question, err error) error {
+func (c *Client) explainMissing(s Source, reference string, q *conversation, err error) error {
 	var answer *transport.Error
 	if strings.HasPrefix(reference, "sha256:") && errors.As(err, &answer) &&
 		answer.StatusCode == http.StatusNotFound {
@@ -58,13 +58,13 @@ func (c *Client) missing(s Source, reference string, q *question, err error) err
 				s.Repository, reference),
 			Remedy: "Push it again, or have an admin choose another."}
 	}
-	return c.explain(s, reference, q, err)
+	return c.explainError(s, reference, q, err)
 }
 
 // archesOf reads the architectures of an image; nil if image or registry do not
 // declare them.
 func (c *Client) archesOf(s Source, d *remote.Descriptor) []string {
-	key := s.key() + "\x00" + d.Digest.String()
+	key := s.cacheKey() + "\x00" + d.Digest.String()
 	c.mu.Lock()
 	known, ok := c.arches[key]
 	c.mu.Unlock()
@@ -79,7 +79,7 @@ func (c *Client) archesOf(s Source, d *remote.Descriptor) []string {
 	arches = slices.Compact(arches)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	bound(c.arches)
+	evictSome(c.arches)
 	c.arches[key] = arches
 	return arches
 }

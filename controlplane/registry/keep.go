@@ -19,10 +19,10 @@ type wanted struct {
 	at     time.Time
 }
 
-func (c *Client) want(s Source) {
+func (c *Client) recordUse(s Source) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	bound(c.wanted)
+	evictSome(c.wanted)
 	// Without the credentials: those from before are never used again.
 	c.wanted[s.Registry.Host+"\x00"+s.Repository] = wanted{source: s, at: c.now()}
 }
@@ -45,17 +45,20 @@ func (c *Client) Run(ctx context.Context) error {
 // Refresh reads each recently requested list again.
 func (c *Client) Refresh(ctx context.Context) error {
 	var failed error
-	for _, s := range c.lately() {
+	for _, s := range c.recentSources() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		_, err, _ := c.flights.Do("tags "+s.key(), func() (any, error) { return c.fetchTags(ctx, s) })
+		_, err, _ := c.flights.Do(
+			"tags "+s.cacheKey(),
+			func() (any, error) { return c.fetchTags(ctx, s) },
+		)
 		failed = errors.Join(failed, err)
 	}
 	return failed
 }
 
-func (c *Client) lately() (all []Source) {
+func (c *Client) recentSources() (all []Source) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for key, w := range c.wanted {

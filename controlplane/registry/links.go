@@ -56,7 +56,7 @@ func hostAndPort(u *url.URL) string {
 // offSite is a list that continues at another host or over another scheme.
 type offSite struct{ to string }
 
-func (e *offSite) Error() string { return "its list continues on " + short(e.to) }
+func (e *offSite) Error() string { return "its list continues on " + shortenText(e.to) }
 
 // link is one link of a Link header.
 type link struct {

@@ -25,9 +25,9 @@ func compareVersions(a, b string) int {
 	if !va {
 		return cmp.Compare(a, b)
 	}
-	coreA, preA, _ := strings.Cut(bare(a), "-")
-	coreB, preB, _ := strings.Cut(bare(b), "-")
-	if c := natural(coreA, coreB); c != 0 {
+	coreA, preA, _ := strings.Cut(trimVersionPrefix(a), "-")
+	coreB, preB, _ := strings.Cut(trimVersionPrefix(b), "-")
+	if c := compareNatural(coreA, coreB); c != 0 {
 		return c
 	}
 	if (preA == "") != (preB == "") {
@@ -36,19 +36,21 @@ func compareVersions(a, b string) int {
 		}
 		return -1
 	}
-	return natural(preA, preB)
+	return compareNatural(preA, preB)
 }
 
-func bare(tag string) string { return strings.TrimPrefix(strings.TrimPrefix(tag, "v"), "V") }
+func trimVersionPrefix(tag string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(tag, "v"), "V")
+}
 
 func isVersion(tag string) bool {
-	b := bare(tag)
+	b := trimVersionPrefix(tag)
 	return b != "" && b[0] >= '0' && b[0] <= '9'
 }
 
-// natural compares part by part, numbers as numbers.
-func natural(a, b string) int {
-	pa, pb := parts(a), parts(b)
+// compareNatural compares part by part, numbers as numbers.
+func compareNatural(a, b string) int {
+	pa, pb := splitParts(a), splitParts(b)
 	for i := range min(len(pa), len(pb)) {
 		if c := comparePart(pa[i], pb[i]); c != 0 {
 			return c
@@ -57,16 +59,16 @@ func natural(a, b string) int {
 	return cmp.Compare(len(pa), len(pb))
 }
 
-// parts takes a text apart at separators and where letters meet digits, so
+// splitParts takes a text apart at separators and where letters meet digits, so
 // that rc10 comes after rc2.
-func parts(s string) []string {
+func splitParts(s string) []string {
 	var all []string
 	for _, word := range strings.FieldsFunc(s, func(r rune) bool {
 		return strings.ContainsRune("._-+", r)
 	}) {
 		start := 0
 		for i := 1; i < len(word); i++ {
-			if digits(word[i-1:i]) != digits(word[i:i+1]) {
+			if isDigits(word[i-1:i]) != isDigits(word[i:i+1]) {
 				all = append(all, word[start:i])
 				start = i
 			}
@@ -77,7 +79,7 @@ func parts(s string) []string {
 }
 
 func comparePart(a, b string) int {
-	na, nb := digits(a), digits(b)
+	na, nb := isDigits(a), isDigits(b)
 	if na && nb {
 		a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
 		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
@@ -92,4 +94,4 @@ func comparePart(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }

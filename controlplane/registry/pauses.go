@@ -25,7 +25,7 @@ func credentialsKey(c controlplane.Credentials) string {
 }
 
 // checkPaused fails while a registry has told us to wait (429).
-func (c *Client) paused(host string, of controlplane.Credentials) error {
+func (c *Client) checkPaused(host string, of controlplane.Credentials) error {
 	key := pauseKey{host: strings.ToLower(host), credentials: credentialsKey(of)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -36,13 +36,13 @@ func (c *Client) paused(host string, of controlplane.Credentials) error {
 }
 
 // recordPause records that a registry told us to wait.
-func (c *Client) honour(host string, of controlplane.Credentials, wait time.Duration) {
+func (c *Client) recordPause(host string, of controlplane.Credentials, wait time.Duration) {
 	key := pauseKey{host: strings.ToLower(host), credentials: credentialsKey(of)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
 	maps.DeleteFunc(c.pauses, func(_ pauseKey, until time.Time) bool { return !until.After(now) })
-	bound(c.pauses)
+	evictSome(c.pauses)
 	c.pauses[key] = now.Add(wait)
 }
 
@@ -59,7 +59,7 @@ func retryAfter(value string) time.Duration {
 	switch at, err := http.ParseTime(value); {
 	case err == nil:
 		wait = time.Until(at)
-	case digits(value):
+	case isDigits(value):
 		wait = longestPause
 		// More seconds than a number holds are more than the longest, too.
 		if n, err := strconv.ParseInt(value, 10, 64); err == nil &&

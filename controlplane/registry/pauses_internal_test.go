@@ -33,13 +33,13 @@ func TestHonour_Bounded(t *testing.T) {
 	c := New(Config{Now: func() time.Time { return now }})
 	t.Cleanup(c.Close)
 	for i := range maxCached + 50 {
-		c.honour("x.test", controlplane.Credentials{Username: fmt.Sprint(i)}, time.Minute)
+		c.recordPause("x.test", controlplane.Credentials{Username: fmt.Sprint(i)}, time.Minute)
 	}
 	if len(c.pauses) > maxCached {
 		t.Errorf("%d pauses", len(c.pauses))
 	}
 	now = now.Add(2 * time.Minute)
-	c.honour("x.test", controlplane.Credentials{}, time.Minute)
+	c.recordPause("x.test", controlplane.Credentials{}, time.Minute)
 	if len(c.pauses) != 1 {
 		t.Errorf("%d pauses that are over", len(c.pauses)-1)
 	}

@@ -23,7 +23,7 @@ func TestListTags_PausesOneAccount(t *testing.T) {
 			w.Header().Set("Retry-After", "3600")
 			w.WriteHeader(http.StatusTooManyRequests)
 		default:
-			if !ping(w, r) {
+			if !pingRegistry(w, r) {
 				_, _ = w.Write([]byte(`{"tags":["v1"]}`))
 			}
 		}
@@ -64,7 +64,7 @@ func TestListTags_ForgetsTheOldPassword(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		if !ping(w, r) {
+		if !pingRegistry(w, r) {
 			_, _ = w.Write([]byte(`{"tags":["v1"]}`))
 		}
 	})

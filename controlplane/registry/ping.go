@@ -14,28 +14,28 @@ import (
 func (c *Client) Ping(ctx context.Context, s Source) error {
 	// The repository is never asked for; a reference needs one.
 	s.Repository = "nullops/ping"
-	q, err := c.ask(ctx, s)
+	q, err := c.startConversation(ctx, s)
 	if err != nil {
 		return err
 	}
 	defer q.cancel()
 	ctx, cancel := context.WithTimeout(ctx, c.answerTime)
 	defer cancel()
-	if err := ping(ctx, q.repo.Registry, s, q.guard); err != nil {
-		return c.explain(s, "", q, err)
+	if err := pingRegistry(ctx, q.repo.Registry, s, q.guard); err != nil {
+		return c.explainError(s, "", q, err)
 	}
 	return nil
 }
 
-func ping(ctx context.Context, r name.Registry, s Source, g http.RoundTripper) error {
+func pingRegistry(ctx context.Context, r name.Registry, s Source, g http.RoundTripper) error {
 	// This fetches a token when the registry wants one, which proves the
 	// credentials; a registry with plain passwords is asked once more below.
-	signed, err := transport.NewWithContext(ctx, r, auth(s.Credentials), g, nil)
+	signed, err := transport.NewWithContext(ctx, r, newAuthenticator(s.Credentials), g, nil)
 	if err != nil {
 		return err
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
-		s.base(r).String()+"/v2/", http.NoBody)
+		s.baseURL(r).String()+"/v2/", http.NoBody)
 	if err != nil {
 		return err
 	}

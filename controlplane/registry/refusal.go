@@ -24,7 +24,7 @@ func (e *badAddress) Unwrap() error { return e.err }
 type foreignToken struct{ host string }
 
 func (e *foreignToken) Error() string {
-	return "it wants its credentials sent to " + short(e.host)
+	return "it wants its credentials sent to " + shortenText(e.host)
 }
 
 // slowList is a list that was not read to its end in time.
@@ -38,7 +38,7 @@ func (e *slowList) Error() string { return e.cause.Error() }
 func (e *slowList) Unwrap() error { return e.cause }
 
 func (e *slowList) explain(host string) error {
-	return unavailable("registry_slow",
+	return unavailableError("registry_slow",
 		fmt.Sprintf("registry %s did not finish its list of %s in time: %d tags came, more follow",
 			host, e.repository, e.tags),
 		"Delete old tags there or look at why it is slow. "+pinInstead, e.cause)
@@ -46,7 +46,7 @@ func (e *slowList) explain(host string) error {
 
 // stillReading is the error while a long list is being read.
 func stillReading(s Source) error {
-	return unavailable("registry_slow",
+	return unavailableError("registry_slow",
 		fmt.Sprintf("registry %s is still sending its list of %s", s.Registry.Host, s.Repository),
 		"Ask again in a minute: the list is read on. "+pinInstead, nil)
 }
@@ -56,7 +56,7 @@ const pinInstead = "A service whose tag is pinned does not need the list."
 
 // refusalError explains why requests to a registry were stopped, with a remedy for
 // that reason.
-func refusal(host string, why error) error {
+func refusalError(host string, why error) error {
 	message := fmt.Sprintf("registry %s was not trusted: %s", host, why)
 	remedy := "Check the registry's host; if it is right, its operator must look at this."
 	var list *offSite
@@ -65,7 +65,7 @@ func refusal(host string, why error) error {
 	switch {
 	case errors.As(why, &list):
 		message = fmt.Sprintf("registry %s continues its list of tags on %s, where NullOps does "+
-			"not follow", host, short(list.to))
+			"not follow", host, shortenText(list.to))
 		remedy = "Its operator must have it, or the proxy before it, give addresses with the " +
 			"scheme and host that it is asked by. " + pinInstead
 	case errors.Is(why, errLoop):
@@ -86,5 +86,5 @@ func refusal(host string, why error) error {
 		remedy = "Its operator must set the address of its token service (realm) and its redirects " +
 			"to https in the registry's own domain."
 	}
-	return unavailable("registry_refused", message, remedy, why)
+	return unavailableError("registry_refused", message, remedy, why)
 }

@@ -68,7 +68,7 @@ type Client struct {
 	now        func() time.Time
 	answerTime time.Duration
 	flights    singleflight.Group
-	ways       map[string]way
+	ways       map[string]vendorAPI
 	ctx        context.Context
 	stop       context.CancelFunc
 	running    sync.WaitGroup
@@ -79,9 +79,9 @@ type Client struct {
 	// wanted holds what people looked at lately, and when.
 	wanted map[string]wanted
 	// kinds has, by host, which vendor a registry is.
-	kinds map[string]kind
+	kinds map[string]vendorKind
 	// meanings holds what tags meant lately.
-	meanings map[string]described
+	meanings map[string]tagMeaning
 	// arches holds, by digest, what images are built for.
 	arches map[string][]string
 	// pauses has, by account, until when a registry must not be asked (429).
@@ -99,9 +99,9 @@ func New(c Config) *Client {
 	ctx, stop := context.WithCancel(context.Background())
 	return &Client{
 		own: c.Own, now: c.Now, answerTime: c.AnswerTime, ctx: ctx, stop: stop,
-		ways: publicWays(), wanted: map[string]wanted{}, kinds: map[string]kind{},
+		ways: publicWays(), wanted: map[string]wanted{}, kinds: map[string]vendorKind{},
 		tags: map[string]TagList{}, images: map[string]Image{}, pauses: map[pauseKey]time.Time{},
-		meanings: map[string]described{}, arches: map[string][]string{},
+		meanings: map[string]tagMeaning{}, arches: map[string][]string{},
 	}
 }
 
@@ -113,8 +113,8 @@ func (c *Client) Close() {
 	c.running.Wait()
 }
 
-// begin counts what runs beside its asker; after Close nothing begins.
-func (c *Client) begin() bool {
+// beginTask counts what runs beside its asker; after Close nothing begins.
+func (c *Client) beginTask() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ctx.Err() != nil {
@@ -133,7 +133,7 @@ type Source struct {
 
 // cacheKey distinguishes cached answers. Credentials are part of it, because another
 // password may see other tags; so is the set of trusted authorities.
-func (s Source) key() string {
+func (s Source) cacheKey() string {
 	return s.Registry.Host + "\x00" + credentialsKey(s.Credentials) + "\x00" + s.Registry.CA +
 		"\x00" + s.Repository
 }
@@ -165,17 +165,17 @@ type Image struct {
 	Builder string
 }
 
-// question is one conversation with one registry.
-type question struct {
+// conversation is one conversation with one registry.
+type conversation struct {
 	repo    name.Repository
 	options []remote.Option
 	guard   *guard
 	cancel  context.CancelFunc
 }
 
-// base is where a registry is asked. The library's scheme is for insecure ones
+// baseURL is where a registry is asked. The library's scheme is for insecure ones
 // only: it would ask every private address in plain.
-func (s Source) base(r name.Registry) *url.URL {
+func (s Source) baseURL(r name.Registry) *url.URL {
 	u := &url.URL{Scheme: "https", Host: r.RegistryStr()}
 	if s.Registry.Insecure {
 		u.Scheme = r.Scheme()
@@ -183,8 +183,8 @@ func (s Source) base(r name.Registry) *url.URL {
 	return u
 }
 
-// ask prepares a conversation; call cancel when it is over.
-func (c *Client) ask(ctx context.Context, s Source) (*question, error) {
+// startConversation prepares a conversation; call cancel when it is over.
+func (c *Client) startConversation(ctx context.Context, s Source) (*conversation, error) {
 	if err := CheckHost(s.Registry.Host, s.Registry.Insecure); err != nil {
 		return nil, err
 	}
@@ -194,18 +194,20 @@ func (c *Client) ask(ctx context.Context, s Source) (*question, error) {
 	}
 	repo, err := name.NewRepository(s.Registry.Host+"/"+s.Repository, options...)
 	if err != nil {
-		return nil, invalid("image", "image_invalid",
+		return nil, invalidError("image", "image_invalid",
 			fmt.Sprintf("%q is not a repository of a registry", s.Repository),
 			"Write it as in an image reference, without host and tag, such as shop/api.")
 	}
-	if err := c.paused(s.Registry.Host, s.Credentials); err != nil {
+	if err := c.checkPaused(s.Registry.Host, s.Credentials); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.answerTime)
 	g := newGuard(s.Registry, repo.RegistryStr(), c.own)
-	return &question{repo: repo, guard: g, cancel: func() { cancel(); g.close() },
+	return &conversation{repo: repo, guard: g, cancel: func() { cancel(); g.close() },
 		options: []remote.Option{
-			remote.WithContext(ctx), remote.WithTransport(g), remote.WithAuth(auth(s.Credentials)),
+			remote.WithContext(
+				ctx,
+			), remote.WithTransport(g), remote.WithAuth(newAuthenticator(s.Credentials)),
 			remote.WithJobs(2),
 			// Asking again is for the person, or for the next question.
 			remote.WithRetryBackoff(remote.Backoff{Steps: 1, Duration: time.Millisecond}),
@@ -213,7 +215,7 @@ func (c *Client) ask(ctx context.Context, s Source) (*question, error) {
 		}}, nil
 }
 
-func auth(c controlplane.Credentials) authn.Authenticator {
+func newAuthenticator(c controlplane.Credentials) authn.Authenticator {
 	if c.Username == "" && c.Password.Empty() {
 		return authn.Anonymous
 	}

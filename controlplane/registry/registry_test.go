@@ -80,8 +80,8 @@ func client(t *testing.T, c registry.Config) *registry.Client {
 	return made
 }
 
-// ping answers the first request of every conversation.
-func ping(w http.ResponseWriter, r *http.Request) bool {
+// pingRegistry answers the first request of every conversation.
+func pingRegistry(w http.ResponseWriter, r *http.Request) bool {
 	if r.URL.Path != "/v2/" {
 		return false
 	}
@@ -131,7 +131,7 @@ func TestListTags_HostileAnswers(t *testing.T) {
 			_, _ = w.Write([]byte("<html>welcome</html>"))
 		}, "registry_garbage"},
 		{"garbage list", func(w http.ResponseWriter, r *http.Request) {
-			if !ping(w, r) {
+			if !pingRegistry(w, r) {
 				_, _ = w.Write([]byte(`{"tags": 7`))
 			}
 		}, "registry_garbage"},
@@ -139,12 +139,12 @@ func TestListTags_HostileAnswers(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 		}, "registry_denied"},
 		{"403 on the list", func(w http.ResponseWriter, r *http.Request) {
-			if !ping(w, r) {
+			if !pingRegistry(w, r) {
 				w.WriteHeader(http.StatusForbidden)
 			}
 		}, "registry_denied"},
 		{"404", func(w http.ResponseWriter, r *http.Request) {
-			if !ping(w, r) {
+			if !pingRegistry(w, r) {
 				w.WriteHeader(http.StatusNotFound)
 			}
 		}, "image_unknown"},
@@ -153,22 +153,22 @@ func TestListTags_HostileAnswers(t *testing.T) {
 			w.WriteHeader(http.StatusTooManyRequests)
 		}, "registry_busy"},
 		{"500", func(w http.ResponseWriter, r *http.Request) {
-			if !ping(w, r) {
+			if !pingRegistry(w, r) {
 				w.WriteHeader(http.StatusInternalServerError)
 			}
 		}, "registry_down"},
 		{"never ends", func(w http.ResponseWriter, r *http.Request) {
-			if !ping(w, r) {
+			if !pingRegistry(w, r) {
 				<-r.Context().Done()
 			}
 		}, "registry_slow"},
 		{"too large", func(w http.ResponseWriter, r *http.Request) {
-			if !ping(w, r) {
+			if !pingRegistry(w, r) {
 				_, _ = w.Write([]byte(`{"tags":["` + strings.Repeat("x", 5<<20) + `"]}`))
 			}
 		}, "registry_refused"},
 		{"endless pages", func(w http.ResponseWriter, r *http.Request) {
-			if !ping(w, r) {
+			if !pingRegistry(w, r) {
 				w.Header().Set("Link", `</v2/shop/api/tags/list?last=x>; rel="next"`)
 				_, _ = w.Write([]byte(`{"tags":["v1"]}`))
 			}
@@ -222,7 +222,7 @@ func TestListTags_NoForeignCredentials(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 		},
 		"next page": func(w http.ResponseWriter, r *http.Request) {
-			if !ping(w, r) {
+			if !pingRegistry(w, r) {
 				w.Header().Set("Link", `<`+foreign+`/v2/shop/api/tags/list?n=2>; rel="next"`)
 				_, _ = w.Write([]byte(`{"tags":["v1"]}`))
 			}
@@ -321,7 +321,7 @@ func TestListTags_CacheAndStale(t *testing.T) {
 			w.WriteHeader(http.StatusBadGateway)
 			return
 		}
-		if !ping(w, r) {
+		if !pingRegistry(w, r) {
 			_, _ = w.Write([]byte(`{"tags":` + *tags.Load() + `}`))
 		}
 	})
@@ -379,7 +379,7 @@ func TestRefresh_ReadsWhatPeopleLookAt(t *testing.T) {
 		switch {
 		case down.Load():
 			w.WriteHeader(http.StatusBadGateway)
-		case ping(w, r):
+		case pingRegistry(w, r):
 		case pushed.Load():
 			_, _ = w.Write([]byte(`{"tags":["v1","v2"]}`))
 		default:
@@ -494,7 +494,7 @@ func TestListTags_BasicAuth(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		if !ping(w, r) {
+		if !pingRegistry(w, r) {
 			_, _ = w.Write([]byte(`{"tags":["v1"]}`))
 		}
 	})

@@ -31,17 +31,17 @@ func (c *Client) Resolve(ctx context.Context, s Source, tag string) (digest stri
 	if err := CheckTag("tag", tag); err != nil {
 		return "", err
 	}
-	q, err := c.ask(ctx, s)
+	q, err := c.startConversation(ctx, s)
 	if err != nil {
 		return "", err
 	}
 	defer q.cancel()
 	d, err := remote.Get(q.repo.Tag(tag), q.options...)
 	if err != nil {
-		return "", c.explain(s, tag, q, err)
+		return "", c.explainError(s, tag, q, err)
 	}
 	if err := isManifest(d.Manifest); err != nil {
-		return "", garbage(s.Registry.Host, err)
+		return "", invalidAnswerError(s.Registry.Host, err)
 	}
 	return d.Digest.String(), nil
 }
@@ -67,14 +67,14 @@ func isManifest(body []byte) error {
 func (c *Client) Describe(
 	ctx context.Context, s Source, tags []string, within time.Duration,
 ) map[string]Image {
-	all, unknown, old := c.remembered(s, tags)
+	all, unknown, old := c.cachedMeanings(s, tags)
 	if len(old) > 0 {
-		c.flights.DoChan("meanings "+s.key(), func() (any, error) {
-			if !c.begin() {
+		c.flights.DoChan("meanings "+s.cacheKey(), func() (any, error) {
+			if !c.beginTask() {
 				return nil, context.Canceled
 			}
 			defer c.running.Done()
-			return c.learn(c.ctx, s, old), nil
+			return c.fetchMeanings(c.ctx, s, old), nil
 		})
 	}
 	if len(unknown) == 0 {
@@ -82,14 +82,14 @@ func (c *Client) Describe(
 	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	maps.Copy(all, c.learn(ctx, s, unknown))
+	maps.Copy(all, c.fetchMeanings(ctx, s, unknown))
 	return all
 }
 
-// learn asks what tags mean.
-func (c *Client) learn(ctx context.Context, s Source, unknown []string) map[string]Image {
+// fetchMeanings asks what tags mean.
+func (c *Client) fetchMeanings(ctx context.Context, s Source, unknown []string) map[string]Image {
 	all := map[string]Image{}
-	q, err := c.ask(ctx, s)
+	q, err := c.startConversation(ctx, s)
 	if err != nil {
 		return all
 	}
@@ -103,10 +103,10 @@ func (c *Client) learn(ctx context.Context, s Source, unknown []string) map[stri
 	g.SetLimit(4)
 	for i, tag := range unknown {
 		g.Go(func() error {
-			image, err := c.describe(ctx, s, q, puller, tag)
+			image, err := c.describeTag(ctx, s, q, puller, tag)
 			if err != nil {
 				// Not the answer's concern, but a 429 must be honoured.
-				_ = c.explain(s, tag, q, err)
+				_ = c.explainError(s, tag, q, err)
 				return ctx.Err()
 			}
 			found[i] = image
@@ -119,34 +119,34 @@ func (c *Client) learn(ctx context.Context, s Source, unknown []string) map[stri
 			all[image.Tag] = image
 			continue
 		}
-		c.nothing(s, unknown[i])
+		c.recordNothing(s, unknown[i])
 	}
 	return all
 }
 
 // recordNothing caches that a tag could not be read, so that the next caller does not
 // wait for it again.
-func (c *Client) nothing(s Source, tag string) {
+func (c *Client) recordNothing(s Source, tag string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	bound(c.meanings)
-	c.meanings[s.key()+"\x00"+tag] = described{at: c.now()}
+	evictSome(c.meanings)
+	c.meanings[s.cacheKey()+"\x00"+tag] = tagMeaning{at: c.now()}
 }
 
-// described is what a tag meant at some time.
-type described struct {
+// tagMeaning is what a tag meant at some time.
+type tagMeaning struct {
 	image Image
 	at    time.Time
 }
 
-func (c *Client) remembered(
+func (c *Client) cachedMeanings(
 	s Source, tags []string,
 ) (all map[string]Image, unknown, old []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all = make(map[string]Image, len(tags))
 	for _, tag := range tags {
-		d, ok := c.meanings[s.key()+"\x00"+tag]
+		d, ok := c.meanings[s.cacheKey()+"\x00"+tag]
 		age := c.now().Sub(d.at)
 		switch {
 		case !ok || age >= meaningMost:
@@ -162,36 +162,36 @@ func (c *Client) remembered(
 	return all, unknown, old
 }
 
-// describe asks for the digest, which is cheap, and for the rest only when
+// describeTag asks for the digest, which is cheap, and for the rest only when
 // that digest was never seen.
-func (c *Client) describe(
-	ctx context.Context, s Source, q *question, p *remote.Puller, tag string,
+func (c *Client) describeTag(
+	ctx context.Context, s Source, q *conversation, p *remote.Puller, tag string,
 ) (Image, error) {
 	head, err := p.Head(ctx, q.repo.Tag(tag))
 	if err != nil {
 		return Image{}, err
 	}
-	key := s.key() + "\x00" + head.Digest.String()
+	key := s.cacheKey() + "\x00" + head.Digest.String()
 	c.mu.Lock()
 	image, ok := c.images[key]
 	c.mu.Unlock()
 	if !ok {
-		if image, err = read(ctx, q, p, head.Digest); err != nil {
+		if image, err = readImage(ctx, q, p, head.Digest); err != nil {
 			return Image{}, err
 		}
 	}
 	image.Tag = tag
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	bound(c.images)
-	bound(c.meanings)
+	evictSome(c.images)
+	evictSome(c.meanings)
 	c.images[key] = image
-	c.meanings[s.key()+"\x00"+tag] = described{image: image, at: c.now()}
+	c.meanings[s.cacheKey()+"\x00"+tag] = tagMeaning{image: image, at: c.now()}
 	return image, nil
 }
 
-func read(
-	ctx context.Context, q *question, p *remote.Puller, digest v1.Hash,
+func readImage(
+	ctx context.Context, q *conversation, p *remote.Puller, digest v1.Hash,
 ) (Image, error) {
 	d, err := p.Get(ctx, q.repo.Digest(digest.String()))
 	if err != nil {
@@ -209,27 +209,27 @@ func read(
 	if err != nil {
 		return Image{}, err
 	}
-	out := Image{Digest: digest.String(), CreatedAt: built(config.Created.Time)}
+	out := Image{Digest: digest.String(), CreatedAt: plausibleBuildTime(config.Created.Time)}
 	for _, l := range manifest.Layers {
 		out.Size += l.Size
 	}
-	out.Commit = clip(config.Config.Labels[labelRevision])
-	out.Branch = clip(config.Config.Labels[labelBranch])
-	out.Builder = builder(config.Config.Labels)
+	out.Commit = clipLabel(config.Config.Labels[labelRevision])
+	out.Branch = clipLabel(config.Config.Labels[labelBranch])
+	out.Builder = builderLabel(config.Config.Labels)
 	return out, nil
 }
 
-func builder(labels map[string]string) string {
+func builderLabel(labels map[string]string) string {
 	for _, key := range labelsBuilder {
-		if by := clip(labels[key]); by != "" {
+		if by := clipLabel(labels[key]); by != "" {
 			return by
 		}
 	}
 	return ""
 }
 
-// built drops the dates that reproducible builds put in: they say nothing.
-func built(at time.Time) time.Time {
+// plausibleBuildTime drops the dates that reproducible builds put in: they say nothing.
+func plausibleBuildTime(at time.Time) time.Time {
 	if at.Year() < 1990 {
 		return time.Time{}
 	}
@@ -237,7 +237,7 @@ func built(at time.Time) time.Time {
 }
 
 // clipLabel shortens a label, which is untrusted, to one line.
-func clip(s string) string {
+func clipLabel(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return -1

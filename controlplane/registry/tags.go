@@ -12,14 +12,14 @@ import (
 // again in the background. An older list is returned only if the registry does not
 // answer, and marked stale if it could not be read again.
 func (c *Client) ListTags(ctx context.Context, s Source) (TagList, error) {
-	c.want(s)
-	old, have := c.cached(s)
+	c.recordUse(s)
+	old, have := c.cachedTags(s)
 	age := c.now().Sub(old.ReadAt)
 	if have && age < fresh {
 		return old, nil
 	}
-	answer := c.flights.DoChan("tags "+s.key(), func() (any, error) {
-		if !c.begin() {
+	answer := c.flights.DoChan("tags "+s.cacheKey(), func() (any, error) {
+		if !c.beginTask() {
 			return TagList{}, context.Canceled
 		}
 		defer c.running.Done()
@@ -44,54 +44,54 @@ func (c *Client) ListTags(ctx context.Context, s Source) (TagList, error) {
 		if !have {
 			return TagList{}, r.Err
 		}
-		return stale(old, r.Err), nil
+		return markStale(old, r.Err), nil
 	case <-timer.C:
 		if !have {
 			return TagList{}, stillReading(s)
 		}
-		return stale(old, slow(s.Registry.Host, context.DeadlineExceeded)), nil
+		return markStale(old, slowError(s.Registry.Host, context.DeadlineExceeded)), nil
 	case <-ctx.Done():
-		err := slow(s.Registry.Host, ctx.Err())
+		err := slowError(s.Registry.Host, ctx.Err())
 		if !have {
 			return TagList{}, err
 		}
-		return stale(old, err), nil
+		return markStale(old, err), nil
 	}
 }
 
-func stale(l TagList, why error) TagList {
+func markStale(l TagList, why error) TagList {
 	l.Stale, l.Reason = true, why.Error()
 	return l
 }
 
-func (c *Client) cached(s Source) (TagList, bool) {
+func (c *Client) cachedTags(s Source) (TagList, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l, ok := c.tags[s.key()]
+	l, ok := c.tags[s.cacheKey()]
 	return l, ok
 }
 
 // fetchTags asks the registry. If that fails, it returns the cached list, marked
 // stale.
 func (c *Client) fetchTags(ctx context.Context, s Source) (TagList, error) {
-	found, err := c.survey(ctx, s)
+	found, err := c.surveyTags(ctx, s)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
-		if old, ok := c.tags[s.key()]; ok {
-			c.tags[s.key()] = stale(old, err)
+		if old, ok := c.tags[s.cacheKey()]; ok {
+			c.tags[s.cacheKey()] = markStale(old, err)
 		}
 		return TagList{}, err
 	}
 	l := TagList{Tags: found.tags, Sorted: true, Known: found.known, ReadAt: c.now()}
-	bound(c.tags)
-	c.tags[s.key()] = l
+	evictSome(c.tags)
+	c.tags[s.cacheKey()] = l
 	return l, nil
 }
 
-// bound makes room by forgetting some: which ones does not matter, each can be
+// evictSome makes room by forgetting some: which ones does not matter, each can be
 // asked again.
-func bound[K comparable, V any](m map[K]V) {
+func evictSome[K comparable, V any](m map[K]V) {
 	if len(m) < maxCached {
 		return
 	}

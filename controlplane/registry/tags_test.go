@@ -15,7 +15,7 @@ func TestListTags_OffersImagesOnly(t *testing.T) {
 	t.Parallel()
 	hex := strings.Repeat("0a", 32)
 	f := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if ping(w, r) {
+		if pingRegistry(w, r) {
 			return
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"tags": []string{

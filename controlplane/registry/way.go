@@ -13,7 +13,7 @@ import (
 
 // tagLister lists a repository's tags: with the common API of all registries, or a
 // vendor's API, which returns more with fewer requests.
-type lister interface {
+type tagLister interface {
 	// list returns at least the newest tags, and every one if all is set.
 	list(ctx context.Context) (l listing, err error)
 }
@@ -26,26 +26,26 @@ type listing struct {
 }
 
 // vendorKind is which vendor's registry it is.
-type kind string
+type vendorKind string
 
 const (
-	kindPlain  kind = "plain"
-	kindHub    kind = "docker hub"
-	kindGitHub kind = "github"
-	kindGitLab kind = "gitlab"
-	kindHarbor kind = "harbor"
+	kindPlain  vendorKind = "plain"
+	kindHub    vendorKind = "docker hub"
+	kindGitHub vendorKind = "github"
+	kindGitLab vendorKind = "gitlab"
+	kindHarbor vendorKind = "harbor"
 )
 
-// way is where a registry's own interface is.
-type way struct {
-	kind kind
+// vendorAPI is where a registry's own interface is.
+type vendorAPI struct {
+	kind vendorKind
 	// base is scheme and host.
 	base string
 }
 
 // publicWays are registries whose own interface is on a host of its own.
-func publicWays() map[string]way {
-	return map[string]way{
+func publicWays() map[string]vendorAPI {
+	return map[string]vendorAPI{
 		"index.docker.io": {kindHub, "https://hub.docker.com"},
 		"ghcr.io":         {kindGitHub, "https://api.github.com"},
 	}
@@ -55,32 +55,32 @@ func publicWays() map[string]way {
 // are worth more than all of them.
 const wayPages = 10
 
-// surveyed is what is known of a repository after asking.
-type surveyed struct {
+// tagSurvey is what is known of a repository after asking.
+type tagSurvey struct {
 	tags  []string
 	known map[string]Image
 }
 
 // surveyTags asks the vendor's API, and then the common one unless the vendor's
 // returned all tags. Errors of the vendor's API are ignored.
-func (c *Client) survey(ctx context.Context, s Source) (out surveyed, err error) {
+func (c *Client) surveyTags(ctx context.Context, s Source) (out tagSurvey, err error) {
 	own, err := c.askOwn(ctx, s)
 	if err != nil {
 		return out, err
 	}
 	if own.all {
-		return summarize(own.images, own.images), nil
+		return summarizeTags(own.images, own.images), nil
 	}
-	q, err := c.ask(ctx, s)
+	q, err := c.startConversation(ctx, s)
 	if err != nil {
 		return out, err
 	}
 	defer q.cancel()
 	l, err := (&common{source: s, repo: q.repo, guard: q.guard, pageTime: c.answerTime}).list(ctx)
 	if err != nil {
-		return out, c.explain(s, "", q, err)
+		return out, c.explainError(s, "", q, err)
 	}
-	return summarize(l.images, own.images), nil
+	return summarizeTags(l.images, own.images), nil
 }
 
 // askOwn asks a registry's own interface, if it has one, for half the time that
@@ -88,7 +88,7 @@ func (c *Client) survey(ctx context.Context, s Source) (out surveyed, err error)
 func (c *Client) askOwn(ctx context.Context, s Source) (own listing, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.answerTime/2)
 	defer cancel()
-	q, err := c.ask(ctx, s)
+	q, err := c.startConversation(ctx, s)
 	if err != nil {
 		return own, err
 	}
@@ -97,7 +97,7 @@ func (c *Client) askOwn(ctx context.Context, s Source) (own listing, err error) 
 	if l == nil {
 		return own, nil
 	}
-	defer c.finished(a)
+	defer c.finishAsking(a)
 	found, err := l.list(ctx)
 	if err != nil {
 		return own, nil
@@ -108,8 +108,8 @@ func (c *Client) askOwn(ctx context.Context, s Source) (own listing, err error) 
 // summarizeTags leaves out what cannot be deployed: names that are no valid tags,
 // signatures, and tags that a registry repeats because something was pushed between
 // two pages.
-func summarize(found, known []Image) surveyed {
-	out := surveyed{tags: make([]string, 0, len(found)), known: make(map[string]Image, len(known))}
+func summarizeTags(found, known []Image) tagSurvey {
+	out := tagSurvey{tags: make([]string, 0, len(found)), known: make(map[string]Image, len(known))}
 	for _, image := range known {
 		if isDeployable(image.Tag) {
 			out.known[image.Tag] = image
@@ -127,45 +127,50 @@ func summarize(found, known []Image) surveyed {
 }
 
 // itsOwn finds a registry's own interface; nil if it has none that we know.
-func (c *Client) itsOwn(ctx context.Context, s Source, q *question) (lister, *asker) {
+func (c *Client) itsOwn(ctx context.Context, s Source, q *conversation) (tagLister, *vendorClient) {
 	w, ok := c.ways[q.repo.RegistryStr()]
 	if !ok {
-		w = way{kind: c.kindOf(ctx, s, q), base: s.base(q.repo.Registry).String()}
+		w = vendorAPI{kind: c.kindOf(ctx, s, q), base: s.baseURL(q.repo.Registry).String()}
 	}
 	u, err := url.Parse(w.base)
-	if err != nil || c.paused(u.Host, s.Credentials) != nil {
+	if err != nil || c.checkPaused(u.Host, s.Credentials) != nil {
 		return nil, nil
 	}
 	s.Repository = q.repo.RepositoryStr()
 	// The vendor's API gets a guard of its own: its refusals must not affect the common
 	// API.
-	a := &asker{base: w.base, host: u.Host, guard: newGuard(s.Registry, u.Host, c.own), source: s}
+	a := &vendorClient{
+		base:   w.base,
+		host:   u.Host,
+		guard:  newGuard(s.Registry, u.Host, c.own),
+		source: s,
+	}
 	switch w.kind {
 	case kindHub:
 		return &hub{a}, a
 	case kindGitHub:
 		return &gitHub{a}, a
 	case kindGitLab:
-		return &gitLab{asker: a, repo: q.repo}, a
+		return &gitLab{vendorClient: a, repo: q.repo}, a
 	case kindHarbor:
 		return &harbor{a}, a
 	}
 	return nil, nil
 }
 
-// finished ends the connections, and heeds a request to wait.
-func (c *Client) finished(a *asker) {
+// finishAsking ends the connections, and heeds a request to wait.
+func (c *Client) finishAsking(a *vendorClient) {
 	a.guard.close()
 	a.guard.mu.Lock()
 	wait := a.guard.wait
 	a.guard.mu.Unlock()
 	if wait > 0 {
-		c.honour(a.host, a.source.Credentials, wait)
+		c.recordPause(a.host, a.source.Credentials, wait)
 	}
 }
 
 // kindOf detects the vendor from an anonymous request.
-func (c *Client) kindOf(ctx context.Context, s Source, q *question) kind {
+func (c *Client) kindOf(ctx context.Context, s Source, q *conversation) vendorKind {
 	host := q.repo.RegistryStr()
 	c.mu.Lock()
 	known, ok := c.kinds[host]
@@ -174,7 +179,7 @@ func (c *Client) kindOf(ctx context.Context, s Source, q *question) kind {
 		return known
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
-		s.base(q.repo.Registry).String()+"/v2/", http.NoBody)
+		s.baseURL(q.repo.Registry).String()+"/v2/", http.NoBody)
 	if err != nil {
 		return kindPlain
 	}
@@ -196,13 +201,13 @@ func (c *Client) kindOf(ctx context.Context, s Source, q *question) kind {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	bound(c.kinds)
+	evictSome(c.kinds)
 	c.kinds[host] = k
 	return k
 }
 
-// asker asks a registry's own interface. All its requests pass the guard.
-type asker struct {
+// vendorClient asks a registry's own interface. All its requests pass the guard.
+type vendorClient struct {
 	base   string
 	host   string
 	guard  *guard
@@ -212,13 +217,13 @@ type asker struct {
 // errNotOurs is returned if the vendor's API does not know this repository.
 var errNotOurs = errors.New("its own interface does not know this repository")
 
-// get reads one page. The address of the next one is empty after the last.
-func (a *asker) get(ctx context.Context, address string, sign func(*http.Request),
+// getPage reads one page. The address of the next one is empty after the last.
+func (a *vendorClient) getPage(ctx context.Context, address string, sign func(*http.Request),
 	into any) (next string, err error) {
-	return a.through(ctx, a.guard, address, sign, into)
+	return a.getPageVia(ctx, a.guard, address, sign, into)
 }
 
-func (a *asker) through(ctx context.Context, way http.RoundTripper, address string,
+func (a *vendorClient) getPageVia(ctx context.Context, way http.RoundTripper, address string,
 	sign func(*http.Request), into any) (next string, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
@@ -245,7 +250,10 @@ func (a *asker) through(ctx context.Context, way http.RoundTripper, address stri
 
 // walkPages reads page by page, up to wayPages. It stops at a page that was read
 // before; then the common API returns the rest.
-func pages(first string, page func(address string) (next string, err error)) (all bool, err error) {
+func walkPages(
+	first string,
+	page func(address string) (next string, err error),
+) (all bool, err error) {
 	seen := map[string]bool{}
 	for n := 0; first != "" && n < wayPages && !seen[first]; n++ {
 		seen[first] = true

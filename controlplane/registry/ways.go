@@ -12,31 +12,34 @@ import (
 )
 
 var (
-	_ lister = (*hub)(nil)
-	_ lister = (*gitHub)(nil)
-	_ lister = (*gitLab)(nil)
-	_ lister = (*harbor)(nil)
+	_ tagLister = (*hub)(nil)
+	_ tagLister = (*gitHub)(nil)
+	_ tagLister = (*gitLab)(nil)
+	_ tagLister = (*harbor)(nil)
 )
 
-// known makes an image of a stranger's words, if its tag is one.
-func known(all []Image, tag, digest string, size int64, at time.Time) []Image {
+// appendImage makes an image of a stranger's words, if its tag is one.
+func appendImage(all []Image, tag, digest string, size int64, at time.Time) []Image {
 	if CheckTag("tag", tag) != nil {
 		return all
 	}
 	if _, err := name.NewDigest("x.test/x@" + digest); err != nil {
 		digest = ""
 	}
-	return append(all, Image{Tag: tag, Digest: digest, Size: max(size, 0), CreatedAt: built(at)})
+	return append(
+		all,
+		Image{Tag: tag, Digest: digest, Size: max(size, 0), CreatedAt: plausibleBuildTime(at)},
+	)
 }
 
 // hub is Docker Hub's interface. It is asked without credentials, which it
 // wants exchanged; a private repository goes the common way.
-type hub struct{ *asker }
+type hub struct{ *vendorClient }
 
 func (h *hub) list(ctx context.Context) (out listing, err error) {
 	first := h.base + "/v2/repositories/" + h.source.Repository +
 		"/tags?page_size=100&ordering=last_updated"
-	out.all, err = pages(first, func(address string) (string, error) {
+	out.all, err = walkPages(first, func(address string) (string, error) {
 		var page struct {
 			Next    string
 			Results []struct {
@@ -46,11 +49,11 @@ func (h *hub) list(ctx context.Context) (out listing, err error) {
 				LastUpdated time.Time `json:"last_updated"`
 			}
 		}
-		if _, err := h.get(ctx, address, nil, &page); err != nil {
+		if _, err := h.getPage(ctx, address, nil, &page); err != nil {
 			return "", err
 		}
 		for _, r := range page.Results {
-			out.images = known(out.images, r.Name, r.Digest, r.FullSize, r.LastUpdated)
+			out.images = appendImage(out.images, r.Name, r.Digest, r.FullSize, r.LastUpdated)
 		}
 		from, err := url.Parse(address)
 		if err != nil {
@@ -63,7 +66,7 @@ func (h *hub) list(ctx context.Context) (out listing, err error) {
 
 // gitHub is the interface of GitHub's packages, which wants a token: the
 // registry's password. An owner is an organization or a person.
-type gitHub struct{ *asker }
+type gitHub struct{ *vendorClient }
 
 func (g *gitHub) list(ctx context.Context) (out listing, err error) {
 	owner, image, ok := strings.Cut(g.source.Repository, "/")
@@ -72,9 +75,9 @@ func (g *gitHub) list(ctx context.Context) (out listing, err error) {
 	}
 	for _, of := range []string{"orgs", "users"} {
 		out = listing{}
-		out.all, err = pages(g.base+"/"+of+"/"+url.PathEscape(owner)+"/packages/container/"+
+		out.all, err = walkPages(g.base+"/"+of+"/"+url.PathEscape(owner)+"/packages/container/"+
 			url.PathEscape(image)+"/versions?per_page=100", func(address string) (string, error) {
-			return g.page(ctx, address, &out.images)
+			return g.readPage(ctx, address, &out.images)
 		})
 		if err == nil {
 			return out, nil
@@ -83,20 +86,20 @@ func (g *gitHub) list(ctx context.Context) (out listing, err error) {
 	return out, err
 }
 
-func (g *gitHub) page(ctx context.Context, address string, into *[]Image) (string, error) {
+func (g *gitHub) readPage(ctx context.Context, address string, into *[]Image) (string, error) {
 	var page []struct {
 		Name      string
 		CreatedAt time.Time `json:"created_at"`
 		Metadata  struct{ Container struct{ Tags []string } }
 	}
-	next, err := g.get(ctx, address, func(r *http.Request) {
+	next, err := g.getPage(ctx, address, func(r *http.Request) {
 		r.Header.Set("Accept", "application/vnd.github+json")
 		r.Header.Set("X-GitHub-Api-Version", "2022-11-28")
 		r.Header.Set("Authorization", "Bearer "+g.source.Credentials.Password.Reveal())
 	}, &page)
 	for _, version := range page {
 		for _, tag := range version.Metadata.Container.Tags {
-			*into = known(*into, tag, version.Name, 0, version.CreatedAt)
+			*into = appendImage(*into, tag, version.Name, 0, version.CreatedAt)
 		}
 	}
 	return next, err
@@ -105,17 +108,22 @@ func (g *gitHub) page(ctx context.Context, address string, into *[]Image) (strin
 // gitLab is what GitLab's registry answers beside the common interface, with
 // the same token.
 type gitLab struct {
-	*asker
+	*vendorClient
 	repo name.Repository
 }
 
 func (g *gitLab) list(ctx context.Context) (out listing, err error) {
-	signed, err := transport.NewWithContext(ctx, g.repo.Registry, auth(g.source.Credentials),
-		g.guard, []string{g.repo.Scope(transport.PullScope)})
+	signed, err := transport.NewWithContext(
+		ctx,
+		g.repo.Registry,
+		newAuthenticator(g.source.Credentials),
+		g.guard,
+		[]string{g.repo.Scope(transport.PullScope)},
+	)
 	if err != nil {
 		return out, err
 	}
-	out.all, err = pages(g.base+"/gitlab/v1/repositories/"+g.source.Repository+
+	out.all, err = walkPages(g.base+"/gitlab/v1/repositories/"+g.source.Repository+
 		"/tags/list/?n=1000&sort=-published_at", func(address string) (string, error) {
 		var page []struct {
 			Name        string
@@ -124,13 +132,13 @@ func (g *gitLab) list(ctx context.Context) (out listing, err error) {
 			CreatedAt   time.Time `json:"created_at"`
 			PublishedAt time.Time `json:"published_at"`
 		}
-		next, err := g.through(ctx, signed, address, nil, &page)
+		next, err := g.getPageVia(ctx, signed, address, nil, &page)
 		for _, t := range page {
 			at := t.PublishedAt
 			if at.IsZero() {
 				at = t.CreatedAt
 			}
-			out.images = known(out.images, t.Name, t.Digest, t.SizeBytes, at)
+			out.images = appendImage(out.images, t.Name, t.Digest, t.SizeBytes, at)
 		}
 		return next, err
 	})
@@ -138,7 +146,7 @@ func (g *gitLab) list(ctx context.Context) (out listing, err error) {
 }
 
 // harbor is Harbor's interface: images with their tags, the newest first.
-type harbor struct{ *asker }
+type harbor struct{ *vendorClient }
 
 func (h *harbor) list(ctx context.Context) (out listing, err error) {
 	project, repository, ok := strings.Cut(h.source.Repository, "/")
@@ -149,7 +157,7 @@ func (h *harbor) list(ctx context.Context) (out listing, err error) {
 	first := h.base + "/api/v2.0/projects/" + url.PathEscape(project) + "/repositories/" +
 		url.PathEscape(url.PathEscape(repository)) +
 		"/artifacts?with_tag=true&page_size=100&sort=-push_time"
-	out.all, err = pages(first, func(address string) (string, error) {
+	out.all, err = walkPages(first, func(address string) (string, error) {
 		var page []struct {
 			Digest string
 			Size   int64
@@ -158,14 +166,14 @@ func (h *harbor) list(ctx context.Context) (out listing, err error) {
 				PushTime time.Time `json:"push_time"`
 			}
 		}
-		next, err := h.get(ctx, address, func(r *http.Request) {
+		next, err := h.getPage(ctx, address, func(r *http.Request) {
 			if c := h.source.Credentials; c.Username != "" {
 				r.SetBasicAuth(c.Username, c.Password.Reveal())
 			}
 		}, &page)
 		for _, a := range page {
 			for _, t := range a.Tags {
-				out.images = known(out.images, t.Name, a.Digest, a.Size, t.PushTime)
+				out.images = appendImage(out.images, t.Name, a.Digest, a.Size, t.PushTime)
 			}
 		}
 		return next, err

@@ -21,7 +21,7 @@ const (
 // recorded answers as one registry's documents show, in two pages. Both images
 // have the same tags everywhere: 2.0 is newer than 1.0.
 type recorded struct {
-	kind kind
+	kind vendorKind
 	// challenge is what the registry says of itself.
 	challenge func(base string) string
 	// paths are those of the first page, with its query, and what it answers.
@@ -147,7 +147,7 @@ func TestWays_TellTheSame(t *testing.T) {
 				c := New(Config{})
 				t.Cleanup(c.Close)
 				if r.challenge == nil {
-					c.ways[host] = way{kind: r.kind, base: p.URL}
+					c.ways[host] = vendorAPI{kind: r.kind, base: p.URL}
 				}
 				l, err := c.ListTags(t.Context(), s)
 				if err != nil {
@@ -182,7 +182,7 @@ func TestWays_StayAtTheirHost(t *testing.T) {
 	stranger := played(t, r)
 	p := played(t, r)
 	p.second = stranger.URL + "/steal"
-	a := &asker{base: p.URL, guard: newGuard(controlplane.Registry{
+	a := &vendorClient{base: p.URL, guard: newGuard(controlplane.Registry{
 		Host: strings.TrimPrefix(p.URL, "http://"), Insecure: true},
 		strings.TrimPrefix(p.URL, "http://"), nil),
 		source: Source{Repository: "shop/api", Credentials: controlplane.Credentials{

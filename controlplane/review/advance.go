@@ -13,7 +13,7 @@ import (
 
 // advanceReview compares what a review wants with what exists and does the next step.
 // Each call starts from stored state, so a crash in between leaves nothing half done.
-func (r *Reviews) advance(ctx context.Context, x controlplane.Review) error {
+func (r *Reviews) advanceReview(ctx context.Context, x controlplane.Review) error {
 	rule, err := r.ruleOf(ctx, x)
 	if err != nil {
 		return err
@@ -21,9 +21,9 @@ func (r *Reviews) advance(ctx context.Context, x controlplane.Review) error {
 	before := x.State
 	x.DueAt = time.Now().Add(lookEvery)
 	if x.Want == controlplane.GoalGone {
-		err = r.remove(ctx, rule, &x)
+		err = r.removeDeployment(ctx, rule, &x)
 	} else {
-		err = r.ensure(ctx, rule, &x)
+		err = r.ensureDeployed(ctx, rule, &x)
 	}
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("review %s: %w", x.Key, err)
@@ -31,18 +31,18 @@ func (r *Reviews) advance(ctx context.Context, x controlplane.Review) error {
 	if err != nil {
 		r.retryLater(ctx, &x, err)
 	}
-	if settled(before) && x.State != before {
+	if isSettled(before) && x.State != before {
 		x.Told = x.Generation - 1 // what the code host was told is not so any more
 	}
-	if settled(x.State) && x.Told < x.Generation {
-		r.tell(ctx, rule, &x)
+	if isSettled(x.State) && x.Told < x.Generation {
+		r.reportResult(ctx, rule, &x)
 	}
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	return r.Store.InTx(late, func(tx *postgres.Tx) error { return tx.SaveReview(late, x) })
 }
 
-func settled(s controlplane.ReviewState) bool {
+func isSettled(s controlplane.ReviewState) bool {
 	return s == controlplane.ReviewReady || s == controlplane.ReviewFailed ||
 		s == controlplane.ReviewRemoved
 }
@@ -52,12 +52,12 @@ func settled(s controlplane.ReviewState) bool {
 // reason. Removal is retried for ever.
 func (r *Reviews) retryLater(ctx context.Context, x *controlplane.Review, why error) {
 	x.DueAt = time.Now().Add(r.Ask)
-	if settled(x.State) && x.Done == x.Generation {
+	if isSettled(x.State) && x.Done == x.Generation {
 		return // a look at what is there failed, which changes nothing
 	}
 	x.Detail = "this failed on our side; the log of the control plane says more"
 	if said, ok := errors.AsType[*controlplane.Error](why); ok {
-		x.Detail = clip(said.Message, 500)
+		x.Detail = clipText(said.Message, 500)
 	} else {
 		r.Log.WarnContext(ctx, "a review waits after an error", "review", x.Key, "error", why)
 	}
@@ -125,7 +125,7 @@ func (r *Reviews) checkOwner(ctx context.Context, rule controlplane.ReviewRule,
 
 const nameTaken = "name_taken"
 
-func (r *Reviews) remove(ctx context.Context, rule controlplane.ReviewRule,
+func (r *Reviews) removeDeployment(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review) error {
 	d, err := r.findDeployment(ctx, rule, x)
 	if controlplane.CodeOf(err) == nameTaken {
@@ -155,17 +155,17 @@ func (r *Reviews) takeDown(ctx context.Context, d lifecycle.View) error {
 	return err
 }
 
-// ensure brings the deployment to the review's tag.
-func (r *Reviews) ensure(ctx context.Context, rule controlplane.ReviewRule,
+// ensureDeployed brings the deployment to the review's tag.
+func (r *Reviews) ensureDeployed(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review) error {
 	d, err := r.findDeployment(ctx, rule, x)
 	if err != nil {
 		return err
 	}
 	if x.Done == x.Generation && d != nil {
-		return r.watch(ctx, rule, x, *d)
+		return r.watchDeployment(ctx, rule, x, *d)
 	}
-	if x.Done == x.Generation && settled(x.State) {
+	if x.Done == x.Generation && isSettled(x.State) {
 		x.DueAt = time.Now().Add(r.Ask)
 		return nil // somebody removed it: only a new event makes it again
 	}
@@ -177,12 +177,12 @@ func (r *Reviews) ensure(ctx context.Context, rule controlplane.ReviewRule,
 			return r.closeReview(ctx, x, at)
 		}
 	}
-	versions, news, err := r.versions(ctx, rule, x, d)
+	versions, news, err := r.chooseVersions(ctx, rule, x, d)
 	if err != nil {
 		return err
 	}
 	if d != nil && !news && d.Goal != controlplane.GoalGone {
-		return r.same(rule, x, *d)
+		return r.waitForNewerImage(rule, x, *d)
 	}
 	if !first && (d == nil || d.Goal != controlplane.GoalGone) {
 		if closed, at := r.isClosed(ctx, rule, x); closed {
@@ -207,7 +207,7 @@ func (r *Reviews) ensure(ctx context.Context, rule controlplane.ReviewRule,
 // waitForNewerImage waits for an image that is newer than the running one. If the
 // build changed nothing, the review becomes ready with what runs. Registry events come
 // after the push, so there is nothing to wait for.
-func (r *Reviews) same(rule controlplane.ReviewRule, x *controlplane.Review,
+func (r *Reviews) waitForNewerImage(rule controlplane.ReviewRule, x *controlplane.Review,
 	d lifecycle.View) error {
 	x.State, x.Detail = controlplane.ReviewWaiting, "waiting for a newer image of "+x.Tag
 	x.DueAt = time.Now().Add(r.Ask)

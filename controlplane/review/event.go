@@ -46,25 +46,29 @@ const (
 	reopens
 )
 
-// review is what the rule makes of the event, but for its deployment's name.
-func (e event) review(rule controlplane.ReviewRule) controlplane.Review {
+// newReview is what the rule makes of the event, but for its deployment's name.
+func (e event) newReview(rule controlplane.ReviewRule) controlplane.Review {
 	want := controlplane.GoalPresent
 	if e.gone {
 		want = controlplane.GoalGone
 	}
 	return controlplane.Review{ID: controlplane.NewID[controlplane.ReviewID](), Rule: rule.ID,
-		Key: e.key(), Repository: clip(e.repository, 500), RepositoryID: e.repositoryID, Number: e.number,
-		Title: clip(e.title, 300), Branch: clip(e.branch, maxBranch),
-		Commit: clip(e.commit, 64), Link: clip(e.link, 500), Tag: e.tagOf(rule), Want: want,
+		Key: e.reviewKey(), Repository: clipText(e.repository, 500), RepositoryID: e.repositoryID,
+		Number: e.number,
+		Title: clipText(e.title, 300), Branch: clipText(e.branch, maxBranch),
+		Commit: clipText(e.commit, 64), Link: clipText(e.link, 500), Tag: e.tagOf(rule), Want: want,
 		GiveUpAt: time.Now().Add(rule.Wait), EventAt: e.at}
 }
 
 func (e event) tagOf(rule controlplane.ReviewRule) string {
-	return clip(strings.NewReplacer("{branch}", flat(e.branch), "{number}", fmt.Sprint(e.number),
-		"{commit}", e.commit, "{short}", clip(e.commit, 7), "{tag}", e.tag).Replace(rule.Tag), 128)
+	return clipText(
+		strings.NewReplacer("{branch}", normalizeBranch(e.branch), "{number}", fmt.Sprint(e.number),
+			"{commit}", e.commit, "{short}", clipText(e.commit, 7), "{tag}", e.tag).Replace(rule.Tag),
+		128,
+	)
 }
 
-func clip(s string, most int) string {
+func clipText(s string, most int) string {
 	s = strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f {
 			return -1
@@ -77,9 +81,9 @@ func clip(s string, most int) string {
 	return s
 }
 
-// read understands the events of a source. What is none of a pull request or a
+// readEvents understands the events of a source. What is none of a pull request or a
 // pushed tag, or comes from a fork, is left out: nothing to do.
-func read(source controlplane.ReviewSource, h http.Header, body []byte) ([]event, error) {
+func readEvents(source controlplane.ReviewSource, h http.Header, body []byte) ([]event, error) {
 	var e *event
 	var err error
 	switch source {

@@ -22,23 +22,23 @@ const (
 
 // reviewKey identifies a review of a rule. It is readable; if it would be lossy or
 // ambiguous, it contains a hash of the full identity.
-func (e event) key() string {
+func (e event) reviewKey() string {
 	if !e.isKeyLossy() {
 		return e.plainKey()
 	}
-	rest := "@" + clip(e.branch, maxBranchKey)
+	rest := "@" + clipText(e.branch, maxBranchKey)
 	if e.number > 0 {
 		rest = fmt.Sprintf("#%d", e.number)
 	}
-	return clip(e.repository, shortRepository) + "~" + e.hash("")[:12] + rest
+	return clipText(e.repository, shortRepository) + "~" + e.identityHash("")[:12] + rest
 }
 
 // plainKey is the key without a hash, and was the only one in older versions.
 func (e event) plainKey() string {
 	if e.number > 0 {
-		return fmt.Sprintf("%s#%d", clip(e.repository, maxKeyRepository), e.number)
+		return fmt.Sprintf("%s#%d", clipText(e.repository, maxKeyRepository), e.number)
 	}
-	return clip(e.repository, shortRepository) + "@" + clip(e.branch, maxBranchKey)
+	return clipText(e.repository, shortRepository) + "@" + clipText(e.branch, maxBranchKey)
 }
 
 // isKeyLossy reports whether another repository or branch has the same plain
@@ -48,14 +48,14 @@ func (e event) isKeyLossy() bool {
 		return true
 	}
 	if e.number > 0 {
-		return clip(e.repository, maxKeyRepository) != e.repository
+		return clipText(e.repository, maxKeyRepository) != e.repository
 	}
-	return clip(e.repository, shortRepository) != e.repository ||
-		clip(e.branch, maxBranchKey) != e.branch
+	return clipText(e.repository, shortRepository) != e.repository ||
+		clipText(e.branch, maxBranchKey) != e.branch
 }
 
-// hash is of what identifies the pull request, branch or tag, unshortened.
-func (e event) hash(rule controlplane.ReviewRuleID) string {
+// identityHash is of what identifies the pull request, branch or tag, unshortened.
+func (e event) identityHash(rule controlplane.ReviewRuleID) string {
 	branch := e.branch
 	if e.number > 0 {
 		branch = ""
@@ -93,16 +93,17 @@ func findByName(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRu
 	if rule.Source == controlplane.ReviewRegistry {
 		// The images of one revision are pushed to several repositories, and
 		// belong into one deployment.
-		return tx.ReviewOfTag(ctx, rule.ID, clip(e.branch, maxBranch))
+		return tx.ReviewOfTag(ctx, rule.ID, clipText(e.branch, maxBranch))
 	}
-	old, known, err = tx.ReviewByKey(ctx, rule.ID, e.key())
+	old, known, err = tx.ReviewByKey(ctx, rule.ID, e.reviewKey())
 	if err != nil || known || !e.isKeyLossy() {
 		return old, known, err
 	}
 	// One that an older version stored. It may be of another branch or repository
 	// with the same beginning, which a repository or branch that is stored shows.
 	old, known, err = tx.ReviewByKey(ctx, rule.ID, e.plainKey())
-	mine := old.Repository == "" && old.Number == e.number && old.Branch == clip(e.branch, maxBranch)
+	mine := old.Repository == "" && old.Number == e.number &&
+		old.Branch == clipText(e.branch, maxBranch)
 	if err != nil || !known || !mine {
 		return controlplane.Review{}, false, err
 	}
@@ -115,7 +116,7 @@ func findByName(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRu
 // keeps others from choosing the same.
 func chooseName(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRule,
 	e event) (string, error) {
-	plain, hash := e.name(rule), e.hash(rule.ID)
+	plain, hash := e.deploymentName(rule), e.identityHash(rule.ID)
 	name := plain
 	for _, digits := range []int{6, 12, 24} {
 		free, err := tx.IsReviewNameFree(ctx, name)
@@ -128,19 +129,19 @@ func chooseName(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRu
 	return name, nil
 }
 
-// name is the deployment's, if it is free: the rule's, and what tells its
+// deploymentName is the deployment's, if it is free: the rule's, and what tells its
 // reviews apart.
-func (e event) name(rule controlplane.ReviewRule) string {
+func (e event) deploymentName(rule controlplane.ReviewRule) string {
 	if e.number > 0 {
 		return fmt.Sprintf("%s-%d", rule.Name, e.number)
 	}
-	name := strings.ReplaceAll(strings.ToLower(flat(e.branch)), ".", "-")
+	name := strings.ReplaceAll(strings.ToLower(normalizeBranch(e.branch)), ".", "-")
 	name = strings.ReplaceAll(name, "_", "-")
-	return strings.Trim(clip(rule.Name+"-"+name, controlplane.MaxName), "-")
+	return strings.Trim(clipText(rule.Name+"-"+name, controlplane.MaxName), "-")
 }
 
-// flat spells a branch as builds spell it in tags.
-func flat(branch string) string {
+// normalizeBranch spells a branch as builds spell it in tags.
+func normalizeBranch(branch string) string {
 	return strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
 			strings.ContainsRune("._-", c) {

@@ -15,10 +15,10 @@ import (
 // and arrived after.
 const alreadyClosed = "closed already"
 
-// changes says why an event changes nothing; "" when it does. Events arrive in
+// reasonUnchanged says why an event changes nothing; "" when it does. Events arrive in
 // any order: the host's times decide, and where it tells none, that nothing but
 // opening it again follows the close of a pull request.
-func (e event) changes(old controlplane.Review, known bool) string {
+func (e event) reasonUnchanged(old controlplane.Review, known bool) string {
 	switch {
 	case known && !e.at.IsZero() && e.at.Before(old.EventAt):
 		return "an older event"
@@ -29,7 +29,7 @@ func (e event) changes(old controlplane.Review, known bool) string {
 		!e.reopensReview(old):
 		return alreadyClosed
 	case !e.gone && known && old.Want == controlplane.GoalPresent && e.commit != "" &&
-		old.Commit == e.commit && old.Branch == clip(e.branch, maxBranch):
+		old.Commit == e.commit && old.Branch == clipText(e.branch, maxBranch):
 		return "the same commit"
 	default:
 		return ""
@@ -55,7 +55,7 @@ func (e event) reopensReview(old controlplane.Review) bool {
 // known yet: what happened before may still arrive.
 func rememberClosed(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRule,
 	e event) (err error) {
-	x := e.review(rule)
+	x := e.newReview(rule)
 	if x.Deployment, err = chooseName(ctx, tx, rule, e); err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func hashParts(parts ...string) string {
 
 // recordDelivery records a delivery, and reports whether it is new. For one with an id
 // the body is recorded too, because a replay may omit the id.
-func (d delivery) note(ctx context.Context, tx *postgres.Tx,
+func (d delivery) recordDelivery(ctx context.Context, tx *postgres.Tx,
 	rule controlplane.ReviewRuleID) (fresh bool, err error) {
 	fresh = true
 	if d.body != "" {

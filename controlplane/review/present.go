@@ -36,14 +36,14 @@ func (r *Reviews) isClosed(ctx context.Context, rule controlplane.ReviewRule,
 }
 
 // present gives the state of a pull request on its code host.
-func (h host) present(ctx context.Context, x controlplane.Review) (
+func (h codeHost) present(ctx context.Context, x controlplane.Review) (
 	closed bool, at time.Time, err error) {
 	path := ""
 	switch h.rule.Source {
 	case controlplane.ReviewGitHub, controlplane.ReviewGitea:
-		path = fmt.Sprintf("/repos/%s/pulls/%d", h.repository(x), x.Number)
+		path = fmt.Sprintf("/repos/%s/pulls/%d", h.repositoryPath(x), x.Number)
 	case controlplane.ReviewGitLab:
-		path = fmt.Sprintf("/projects/%s/merge_requests/%d", h.repository(x), x.Number)
+		path = fmt.Sprintf("/projects/%s/merge_requests/%d", h.repositoryPath(x), x.Number)
 	default:
 		return false, at, nil // there is no such question
 	}
@@ -51,7 +51,7 @@ func (h host) present(ctx context.Context, x controlplane.Review) (
 		State   string `json:"state"`
 		Updated string `json:"updated_at"`
 	}
-	if err := h.call(ctx, http.MethodGet, path, nil, &said); err != nil {
+	if err := h.callAPI(ctx, http.MethodGet, path, nil, &said); err != nil {
 		return false, at, fmt.Errorf("ask for the state: %w", err)
 	}
 	return said.State == "closed" || said.State == "merged", readTime(said.Updated), nil
@@ -69,8 +69,8 @@ func (r *Reviews) closeReview(
 // host is the API of the code host of a rule; ok is false when nobody asked to
 // use it for this review.
 func (r *Reviews) host(ctx context.Context, rule controlplane.ReviewRule,
-	x *controlplane.Review) (h host, ok bool, err error) {
-	token, err := r.open(ctx, tokenOf(rule.ID))
+	x *controlplane.Review) (h codeHost, ok bool, err error) {
+	token, err := r.openSecret(ctx, tokenOf(rule.ID))
 	if err != nil {
 		return h, false, err
 	}
@@ -78,5 +78,10 @@ func (r *Reviews) host(ctx context.Context, rule controlplane.ReviewRule,
 	if token.Empty() || base == "" || x.Number == 0 {
 		return h, false, nil
 	}
-	return host{reviews: r, rule: rule, base: strings.TrimSuffix(base, "/"), token: token}, true, nil
+	return codeHost{
+		reviews: r,
+		rule:    rule,
+		base:    strings.TrimSuffix(base, "/"),
+		token:   token,
+	}, true, nil
 }

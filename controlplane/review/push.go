@@ -38,7 +38,7 @@ func readPushes(body []byte) (all []event, err error) {
 	}
 	for _, one := range e.Events {
 		if one.Action == "push" && isImageTag(one.Target.Tag) {
-			push := pushed(one.Target.Repository, one.Target.Tag, one.Target.Digest)
+			push := newPushEvent(one.Target.Repository, one.Target.Tag, one.Target.Digest)
 			push.delivery = one.ID
 			all = append(all, push)
 		}
@@ -46,7 +46,7 @@ func readPushes(body []byte) (all []event, err error) {
 	if e.Type == "PUSH_ARTIFACT" {
 		for _, one := range e.Data.Resources {
 			if isImageTag(one.Tag) {
-				all = append(all, pushed(e.Data.Repository.FullName, one.Tag, one.Digest))
+				all = append(all, newPushEvent(e.Data.Repository.FullName, one.Tag, one.Digest))
 			}
 		}
 	}
@@ -55,7 +55,7 @@ func readPushes(body []byte) (all []event, err error) {
 
 func isImageTag(tag string) bool { return tag != "" && !pipeline.IsArtifactTag(tag) }
 
-func pushed(repository, tag, digest string) event {
+func newPushEvent(repository, tag, digest string) event {
 	return event{repository: repository, branch: tag, tag: tag,
 		commit: strings.TrimPrefix(digest, "sha256:")}
 }

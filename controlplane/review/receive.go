@@ -70,18 +70,18 @@ func (r *Reviews) Receive(ctx context.Context, actor access.Actor, name string, 
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return "", err
 	}
-	rule, err := r.rule(ctx, name)
+	rule, err := r.readRule(ctx, name)
 	if err != nil {
 		return "", err
 	}
-	key, err := r.open(ctx, keyOf(rule.ID))
+	key, err := r.openSecret(ctx, keyOf(rule.ID))
 	if err != nil {
 		return "", err
 	}
-	if !rule.Active || !signed(rule.Source, h, body, key, time.Now()) {
+	if !rule.Active || !isSigned(rule.Source, h, body, key, time.Now()) {
 		return "", errUnsigned
 	}
-	events, err := read(rule.Source, h, body)
+	events, err := readEvents(rule.Source, h, body)
 	if err != nil {
 		return "", err
 	}
@@ -89,7 +89,7 @@ func (r *Reviews) Receive(ctx context.Context, actor access.Actor, name string, 
 	// finds what was stored before.
 	said = "nothing to do"
 	for _, e := range events {
-		one, err := r.take(ctx, rule, e, deliveryOf(rule.Source, h, body, e))
+		one, err := r.storeEvent(ctx, rule, e, deliveryOf(rule.Source, h, body, e))
 		if err != nil {
 			return "", err
 		}
@@ -104,7 +104,7 @@ func (r *Reviews) Receive(ctx context.Context, actor access.Actor, name string, 
 const taken = "taken"
 
 // readRule hides whether a rule exists, since the sender is not authenticated yet.
-func (r *Reviews) rule(
+func (r *Reviews) readRule(
 	ctx context.Context, name string,
 ) (rule controlplane.ReviewRule, err error) {
 	if controlplane.ValidName("name", name) != nil {
@@ -120,34 +120,34 @@ func (r *Reviews) rule(
 	return rule, err
 }
 
-// signed checks an event as its source signs: with an HMAC over the body where
+// isSigned checks an event as its source signs: with an HMAC over the body where
 // there is one, with the secret itself elsewhere.
-func signed(source controlplane.ReviewSource, h http.Header, body []byte,
+func isSigned(source controlplane.ReviewSource, h http.Header, body []byte,
 	key controlplane.Plain, now time.Time) bool {
 	if key.Empty() {
 		return false
 	}
 	switch source {
 	case controlplane.ReviewGitHub:
-		return same(h.Get("X-Hub-Signature-256"), "sha256="+mac(key, body))
+		return equalConstantTime(h.Get("X-Hub-Signature-256"), "sha256="+hmacHex(key, body))
 	case controlplane.ReviewGitea:
-		return same(h.Get("X-Gitea-Signature"), mac(key, body))
+		return equalConstantTime(h.Get("X-Gitea-Signature"), hmacHex(key, body))
 	case controlplane.ReviewGitLab:
-		return same(h.Get("X-Gitlab-Token"), key.Reveal())
+		return equalConstantTime(h.Get("X-Gitlab-Token"), key.Reveal())
 	case controlplane.ReviewRegistry:
-		return same(strings.TrimPrefix(h.Get("Authorization"), "Bearer "), key.Reveal())
+		return equalConstantTime(strings.TrimPrefix(h.Get("Authorization"), "Bearer "), key.Reveal())
 	case controlplane.ReviewGeneric:
 		at := h.Get("X-Nullops-Timestamp")
 		seconds, err := strconv.ParseInt(at, 10, 64)
 		age := now.Sub(time.Unix(seconds, 0))
 		return err == nil && age.Abs() < oldest &&
-			same(h.Get("X-Nullops-Signature"), "v1="+mac(key, []byte(at+"."), body))
+			equalConstantTime(h.Get("X-Nullops-Signature"), "v1="+hmacHex(key, []byte(at+"."), body))
 	default:
 		return false
 	}
 }
 
-func mac(key controlplane.Plain, parts ...[]byte) string {
+func hmacHex(key controlplane.Plain, parts ...[]byte) string {
 	m := hmac.New(sha256.New, []byte(key.Reveal()))
 	for _, p := range parts {
 		_, _ = m.Write(p)
@@ -155,10 +155,12 @@ func mac(key controlplane.Plain, parts ...[]byte) string {
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+func equalConstantTime(a, b string) bool {
+	return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1
+}
 
-// take stores what an event wants, once.
-func (r *Reviews) take(ctx context.Context, rule controlplane.ReviewRule, e event,
+// storeEvent stores what an event wants, once.
+func (r *Reviews) storeEvent(ctx context.Context, rule controlplane.ReviewRule, e event,
 	d delivery) (said string, err error) {
 	err = r.Store.InTx(ctx, func(tx *postgres.Tx) error {
 		// One event after another: each sees what the earlier ones made, and which
@@ -173,12 +175,12 @@ func (r *Reviews) take(ctx context.Context, rule controlplane.ReviewRule, e even
 		if said, err = filterEvent(rule, e, old, known); err != nil || said != "" {
 			return err
 		}
-		fresh, err := d.note(ctx, tx, rule.ID)
+		fresh, err := d.recordDelivery(ctx, tx, rule.ID)
 		if err != nil || !fresh {
 			said = "seen before"
 			return err
 		}
-		said = e.changes(old, known)
+		said = e.reasonUnchanged(old, known)
 		switch {
 		case said == "":
 			said = taken
@@ -215,7 +217,7 @@ func filterEvent(rule controlplane.ReviewRule, e event, old controlplane.Review,
 // putReview stores what an event wants. A review keeps its key and its name.
 func putReview(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRule, e event,
 	old controlplane.Review, known bool) (err error) {
-	x := e.review(rule)
+	x := e.newReview(rule)
 	if known {
 		x.Key, x.Deployment = old.Key, old.Deployment
 		if x.RepositoryID == "" {

@@ -81,7 +81,7 @@ func (r *Reviews) Run(ctx context.Context, wake <-chan struct{}) error {
 	defer tick.Stop()
 	var forget time.Time
 	for {
-		if err := r.turn(ctx, &forget); err != nil && ctx.Err() == nil {
+		if err := r.advanceDue(ctx, &forget); err != nil && ctx.Err() == nil {
 			r.Log.WarnContext(ctx, "reviews are behind", "error", err)
 		}
 		select {
@@ -93,7 +93,7 @@ func (r *Reviews) Run(ctx context.Context, wake <-chan struct{}) error {
 	}
 }
 
-func (r *Reviews) turn(ctx context.Context, forget *time.Time) error {
+func (r *Reviews) advanceDue(ctx context.Context, forget *time.Time) error {
 	var due []controlplane.Review
 	err := r.Store.InTx(ctx, func(tx *postgres.Tx) (err error) {
 		due, err = tx.ClaimReviews(ctx, holdFor, atOnce)
@@ -104,7 +104,7 @@ func (r *Reviews) turn(ctx context.Context, forget *time.Time) error {
 	}
 	var errs []error
 	for _, x := range due {
-		errs = append(errs, r.advance(ctx, x))
+		errs = append(errs, r.advanceReview(ctx, x))
 	}
 	if time.Now().After(*forget) {
 		*forget = time.Now().Add(time.Hour)
@@ -116,7 +116,7 @@ func (r *Reviews) turn(ctx context.Context, forget *time.Time) error {
 	return errors.Join(errs...)
 }
 
-func invalid(field, code, message, remedy string) error {
+func invalidError(field, code, message, remedy string) error {
 	return &controlplane.Error{Kind: controlplane.Invalid, Code: code, Field: field,
 		Message: message, Remedy: remedy}
 }

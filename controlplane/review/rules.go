@@ -71,7 +71,7 @@ func (r *Reviews) GetRule(ctx context.Context, actor access.Actor, name string) 
 func (r *Reviews) PutRule(
 	ctx context.Context, actor access.Actor, p RulePut,
 ) (out RuleSaved, err error) {
-	err = r.change(ctx, actor, "put rule", p.Rule.Name, func(tx *postgres.Tx) error {
+	err = r.changeRule(ctx, actor, "put rule", p.Rule.Name, func(tx *postgres.Tx) error {
 		out = RuleSaved{}
 		old, err := tx.ReviewRuleByName(ctx, p.Rule.Name)
 		out.Created = controlplane.KindOf(err) == controlplane.NotFound
@@ -84,7 +84,7 @@ func (r *Reviews) PutRule(
 			rule.ID = controlplane.NewID[controlplane.ReviewRuleID]()
 			rule.CreatedBy, rule.CreatedAt = actor.Name(), time.Now().UTC()
 		}
-		if err := check(ctx, tx, rule); err != nil {
+		if err := checkRule(ctx, tx, rule); err != nil {
 			return err
 		}
 		out.Rule = rule
@@ -106,10 +106,10 @@ func (r *Reviews) sealKeys(ctx context.Context, tx *postgres.Tx, actor access.Ac
 	}
 	if secret != nil {
 		if len(secret.Reveal()) < 16 {
-			return invalid("secret", "secret_short", "a secret has at least 16 characters",
+			return invalidError("secret", "secret_short", "a secret has at least 16 characters",
 				"Give a longer one, or none to have one made.")
 		}
-		if err := r.seal(ctx, tx, actor, keyOf(out.Rule.ID), *secret, out); err != nil {
+		if err := r.sealSecret(ctx, tx, actor, keyOf(out.Rule.ID), *secret, out); err != nil {
 			return err
 		}
 	}
@@ -120,11 +120,11 @@ func (r *Reviews) sealKeys(ctx context.Context, tx *postgres.Tx, actor access.Ac
 	if token == nil {
 		return nil
 	}
-	return r.seal(ctx, tx, actor, tokenOf(out.Rule.ID), *token, out)
+	return r.sealSecret(ctx, tx, actor, tokenOf(out.Rule.ID), *token, out)
 }
 
-// seal stores a hidden value, and notes a change unless it is stored already.
-func (r *Reviews) seal(ctx context.Context, tx *postgres.Tx, actor access.Actor, id string,
+// sealSecret stores a hidden value, and notes a change unless it is stored already.
+func (r *Reviews) sealSecret(ctx context.Context, tx *postgres.Tx, actor access.Actor, id string,
 	plain controlplane.Plain, out *RuleSaved) error {
 	stored, err := tx.OutwardSecret(ctx, id)
 	if err != nil {
@@ -145,7 +145,7 @@ func (r *Reviews) seal(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 }
 
 // openSecret returns the value that is sealed under an id; empty if there is none.
-func (r *Reviews) open(ctx context.Context, id string) (controlplane.Plain, error) {
+func (r *Reviews) openSecret(ctx context.Context, id string) (controlplane.Plain, error) {
 	var sealed controlplane.Sealed
 	err := r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
 		sealed, err = tx.OutwardSecret(ctx, id)
@@ -157,9 +157,9 @@ func (r *Reviews) open(ctx context.Context, id string) (controlplane.Plain, erro
 	return r.Catalog.OpenOutward(worker, id, sealed)
 }
 
-func object(id controlplane.ReviewRuleID) string  { return "rule/" + string(id) }
-func keyOf(id controlplane.ReviewRuleID) string   { return object(id) + "/key" }
-func tokenOf(id controlplane.ReviewRuleID) string { return object(id) + "/token" }
+func secretObject(id controlplane.ReviewRuleID) string { return "rule/" + string(id) }
+func keyOf(id controlplane.ReviewRuleID) string        { return secretObject(id) + "/key" }
+func tokenOf(id controlplane.ReviewRuleID) string      { return secretObject(id) + "/token" }
 
 func newSecret() controlplane.Plain {
 	var b [32]byte
@@ -169,19 +169,19 @@ func newSecret() controlplane.Plain {
 
 // DeleteRule removes a rule. Its deployments stay.
 func (r *Reviews) DeleteRule(ctx context.Context, actor access.Actor, name string) error {
-	return r.change(ctx, actor, "delete rule", name, func(tx *postgres.Tx) error {
+	return r.changeRule(ctx, actor, "delete rule", name, func(tx *postgres.Tx) error {
 		rule, err := tx.ReviewRuleByName(ctx, name)
 		if err != nil {
 			return err
 		}
-		if err := tx.DeleteOutwardSecrets(ctx, object(rule.ID)); err != nil {
+		if err := tx.DeleteOutwardSecrets(ctx, secretObject(rule.ID)); err != nil {
 			return err
 		}
 		return tx.DeleteReviewRule(ctx, rule.ID)
 	})
 }
 
-func (r *Reviews) change(ctx context.Context, actor access.Actor, action, name string,
+func (r *Reviews) changeRule(ctx context.Context, actor access.Actor, action, name string,
 	fn func(*postgres.Tx) error) error {
 	return r.Store.Audited(ctx, actor.Entry(action, "rule "+name), func(tx *postgres.Tx) error {
 		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -191,22 +191,27 @@ func (r *Reviews) change(ctx context.Context, actor access.Actor, action, name s
 	})
 }
 
-func check(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRule) error {
+func checkRule(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRule) error {
 	if err := controlplane.ValidName("name", rule.Name); err != nil {
 		return err
 	}
 	if len(rule.Name) > 24 {
-		return invalid("name", "name_long", "a rule's name begins the names of its deployments",
+		return invalidError("name", "name_long", "a rule's name begins the names of its deployments",
 			"Choose one of at most 24 characters.")
 	}
 	if _, err := tx.Target(ctx, rule.Project); err != nil {
-		return at("project", err)
+		return invalidField("project", err)
 	}
 	if _, err := tx.TargetEnvironment(ctx, rule.Environment); err != nil {
-		return at("environment", err)
+		return invalidField("environment", err)
 	}
 	if _, err := pipeline.MatchTag(rule.Branch, "x"); err != nil {
-		return invalid("branch", "pattern_invalid", err.Error(), "Write it as release/*, for example.")
+		return invalidError(
+			"branch",
+			"pattern_invalid",
+			err.Error(),
+			"Write it as release/*, for example.",
+		)
 	}
 	if err := checkTag(rule.Tag); err != nil {
 		return err
@@ -215,12 +220,12 @@ func check(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRule) e
 }
 
 // invalidField turns a not-found error into one about a field of the request.
-func at(field string, err error) error {
+func invalidField(field string, err error) error {
 	said, ok := err.(*controlplane.Error) //nolint:errorlint // only one of our own is told
 	if !ok {
 		return err
 	}
-	return invalid(field, "unknown", said.Message, said.Remedy)
+	return invalidError(field, "unknown", said.Message, said.Remedy)
 }
 
 func checkTag(tag string) error {
@@ -232,13 +237,13 @@ func checkTag(tag string) error {
 		}
 		name, tail, closed := strings.Cut(after, "}")
 		if !closed || !slices.Contains([]string{"branch", "number", "commit", "short", "tag"}, name) {
-			return invalid("tag", "tag_invalid", fmt.Sprintf("{%s is not the name of anything", name),
+			return invalidError("tag", "tag_invalid", fmt.Sprintf("{%s is not the name of anything", name),
 				"Use {branch}, {number}, {commit}, {short} or {tag}.")
 		}
 		rest = tail
 	}
 	if tag == "" || strings.ContainsAny(tag, "*?[] ") {
-		return invalid("tag", "tag_invalid", "this is not the tag of one image",
+		return invalidError("tag", "tag_invalid", "this is not the tag of one image",
 			"Write it as pr-{number} or {branch}-{short}.")
 	}
 	return nil
@@ -251,7 +256,7 @@ func checkAPI(rule controlplane.ReviewRule) error {
 	u, err := url.Parse(rule.APIURL)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" ||
 		u.Scheme != "https" && u.Scheme != "http" {
-		return invalid("api_url", "url_invalid", "this is not the address of a code host's API",
+		return invalidError("api_url", "url_invalid", "this is not the address of a code host's API",
 			"Write it as https://gitea.example.org/api/v1, without name and password.")
 	}
 	return nil

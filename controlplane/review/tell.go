@@ -18,9 +18,9 @@ import (
 
 // reportResult posts to the pull request: one comment, which later calls edit, and the
 // commit's status. Failures are retried for an hour.
-func (r *Reviews) tell(ctx context.Context, rule controlplane.ReviewRule,
+func (r *Reviews) reportResult(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review) {
-	err := r.answer(ctx, rule, x)
+	err := r.postResult(ctx, rule, x)
 	if err == nil || time.Now().After(x.GiveUpAt.Add(time.Hour)) {
 		x.Told = x.Generation
 		return
@@ -30,17 +30,17 @@ func (r *Reviews) tell(ctx context.Context, rule controlplane.ReviewRule,
 	x.DueAt = time.Now().Add(r.Ask)
 }
 
-func (r *Reviews) answer(ctx context.Context, rule controlplane.ReviewRule,
+func (r *Reviews) postResult(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review) error {
 	h, ok, err := r.host(ctx, rule, x)
 	if err != nil || !ok {
 		return err
 	}
-	links, err := r.links(ctx, x)
+	links, err := r.deploymentLinks(ctx, x)
 	if err != nil {
 		return err
 	}
-	return errors.Join(h.comment(ctx, x, text(*x, links)), h.status(ctx, *x, links))
+	return errors.Join(h.postComment(ctx, x, commentText(*x, links)), h.postStatus(ctx, *x, links))
 }
 
 func apiOf(rule controlplane.ReviewRule) string {
@@ -56,8 +56,8 @@ func apiOf(rule controlplane.ReviewRule) string {
 	}
 }
 
-// links are the deployment's addresses, its page last.
-func (r *Reviews) links(ctx context.Context, x *controlplane.Review) ([]string, error) {
+// deploymentLinks are the deployment's addresses, its page last.
+func (r *Reviews) deploymentLinks(ctx context.Context, x *controlplane.Review) ([]string, error) {
 	if x.DeploymentID == "" {
 		return nil, nil
 	}
@@ -77,7 +77,7 @@ func (r *Reviews) links(ctx context.Context, x *controlplane.Review) ([]string, 
 	return append(all, r.URL+"/deployments/"+string(x.DeploymentID)), nil
 }
 
-func text(x controlplane.Review, links []string) string {
+func commentText(x controlplane.Review, links []string) string {
 	var b strings.Builder
 	switch x.State {
 	case controlplane.ReviewReady:
@@ -94,15 +94,15 @@ func text(x controlplane.Review, links []string) string {
 	return b.String()
 }
 
-// host is one code host's API.
-type host struct {
+// codeHost is one code host's API.
+type codeHost struct {
 	reviews *Reviews
 	rule    controlplane.ReviewRule
 	base    string
 	token   controlplane.Plain
 }
 
-func (h host) repository(x controlplane.Review) string {
+func (h codeHost) repositoryPath(x controlplane.Review) string {
 	repository := x.Repository
 	if repository == "" {
 		repository = x.Key[:strings.LastIndex(x.Key, "#")]
@@ -114,18 +114,18 @@ func (h host) repository(x controlplane.Review) string {
 	return url.PathEscape(owner) + "/" + url.PathEscape(name)
 }
 
-func (h host) comment(ctx context.Context, x *controlplane.Review, body string) error {
+func (h codeHost) postComment(ctx context.Context, x *controlplane.Review, body string) error {
 	method, path := http.MethodPost, ""
 	form := any(map[string]string{"body": body})
 	switch h.rule.Source {
 	case controlplane.ReviewGitHub, controlplane.ReviewGitea:
-		path = fmt.Sprintf("/repos/%s/issues/%d/comments", h.repository(*x), x.Number)
+		path = fmt.Sprintf("/repos/%s/issues/%d/comments", h.repositoryPath(*x), x.Number)
 		if x.CommentID != "" {
 			method, path = http.MethodPatch,
-				fmt.Sprintf("/repos/%s/issues/comments/%s", h.repository(*x), x.CommentID)
+				fmt.Sprintf("/repos/%s/issues/comments/%s", h.repositoryPath(*x), x.CommentID)
 		}
 	case controlplane.ReviewGitLab:
-		path = fmt.Sprintf("/projects/%s/merge_requests/%d/notes", h.repository(*x), x.Number)
+		path = fmt.Sprintf("/projects/%s/merge_requests/%d/notes", h.repositoryPath(*x), x.Number)
 		if x.CommentID != "" {
 			method, path = http.MethodPut, path+"/"+x.CommentID
 		}
@@ -136,7 +136,7 @@ func (h host) comment(ctx context.Context, x *controlplane.Review, body string) 
 	var made struct {
 		ID int64 `json:"id"`
 	}
-	if err := h.call(ctx, method, path, form, &made); err != nil {
+	if err := h.callAPI(ctx, method, path, form, &made); err != nil {
 		return fmt.Errorf("comment: %w", err)
 	}
 	if made.ID > 0 {
@@ -145,7 +145,7 @@ func (h host) comment(ctx context.Context, x *controlplane.Review, body string) 
 	return nil
 }
 
-func (h host) status(ctx context.Context, x controlplane.Review, links []string) error {
+func (h codeHost) postStatus(ctx context.Context, x controlplane.Review, links []string) error {
 	if x.Commit == "" || x.State == controlplane.ReviewRemoved {
 		return nil
 	}
@@ -156,18 +156,18 @@ func (h host) status(ctx context.Context, x controlplane.Review, links []string)
 	if len(links) > 0 {
 		target = links[0]
 	}
-	words := clip(x.Deployment+": "+string(x.State)+" "+x.Detail, 130)
+	words := clipText(x.Deployment+": "+string(x.State)+" "+x.Detail, 130)
 	name := "nullops/" + h.rule.Name
 	switch h.rule.Source {
 	case controlplane.ReviewGitHub, controlplane.ReviewGitea:
-		return h.call(ctx, http.MethodPost, "/repos/"+h.repository(x)+"/statuses/"+
+		return h.callAPI(ctx, http.MethodPost, "/repos/"+h.repositoryPath(x)+"/statuses/"+
 			url.PathEscape(x.Commit), map[string]string{"state": state, "target_url": target,
 			"description": words, "context": name}, nil)
 	case controlplane.ReviewGitLab:
 		if state == "failure" {
 			state = "failed"
 		}
-		return h.call(ctx, http.MethodPost, "/projects/"+h.repository(x)+"/statuses/"+
+		return h.callAPI(ctx, http.MethodPost, "/projects/"+h.repositoryPath(x)+"/statuses/"+
 			url.PathEscape(x.Commit), map[string]string{"state": state, "target_url": target,
 			"description": words, "name": name}, nil)
 	default:
@@ -175,7 +175,7 @@ func (h host) status(ctx context.Context, x controlplane.Review, links []string)
 	}
 }
 
-func (h host) call(ctx context.Context, method, path string, form, into any) error {
+func (h codeHost) callAPI(ctx context.Context, method, path string, form, into any) error {
 	var body []byte
 	if form != nil {
 		var err error

@@ -12,7 +12,7 @@ import (
 // chooseVersions selects the review's tag for each service whose image has it, and
 // leaves the others at their defaults. news is set if something differs from what
 // runs.
-func (r *Reviews) versions(ctx context.Context, rule controlplane.ReviewRule,
+func (r *Reviews) chooseVersions(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review, d *lifecycle.View,
 ) (versions map[pipeline.StepKey]string, news bool, err error) {
 	var target postgres.Target

@@ -20,15 +20,15 @@ const (
 // watchDeployment follows a review's deployment, and looks for more images of the same
 // revision: they are built one after another, and their number is unknown. Each that
 // appears within the review's time is deployed.
-func (r *Reviews) watch(ctx context.Context, rule controlplane.ReviewRule,
+func (r *Reviews) watchDeployment(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review, d lifecycle.View) error {
 	leaving := d.Goal == controlplane.GoalGone
-	if leaving && settled(x.State) {
+	if leaving && isSettled(x.State) {
 		x.DueAt = time.Now().Add(r.Ask)
 		return nil // somebody removes it
 	}
-	looked := settled(x.State)
-	r.follow(x, d)
+	looked := isSettled(x.State)
+	r.mirrorStatus(x, d)
 	if leaving || !hasEnded(d.Status) {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (r *Reviews) watch(ctx context.Context, rule controlplane.ReviewRule,
 	if timeUp && (looked || d.CreatedAt.After(x.GiveUpAt)) {
 		return nil
 	}
-	_, news, err := r.versions(ctx, rule, x, &d)
+	_, news, err := r.chooseVersions(ctx, rule, x, &d)
 	if err != nil || !news {
 		return nil //nolint:nilerr // what runs is there; the next look asks again
 	}
@@ -56,14 +56,14 @@ func hasEnded(s controlplane.DeploymentStatus) bool {
 
 // mirrorStatus copies the deployment's status. One that waits too long counts as
 // failed for the code host; if it becomes ready later, that is reported too.
-func (r *Reviews) follow(x *controlplane.Review, d lifecycle.View) {
+func (r *Reviews) mirrorStatus(x *controlplane.Review, d lifecycle.View) {
 	switch d.Status {
 	case controlplane.Ready:
 		x.State, x.Detail = controlplane.ReviewReady, ""
 	case controlplane.Failed, controlplane.Stuck:
 		x.State, x.Detail = controlplane.ReviewFailed, "the deployment failed"
 		if d.Failure != nil {
-			x.Detail = clip(d.Failure.Message, 500)
+			x.Detail = clipText(d.Failure.Message, 500)
 		}
 	default:
 		x.State = controlplane.ReviewCreating
@@ -97,5 +97,5 @@ func describeDelay(what string, d lifecycle.View) string {
 	if reason == "" {
 		return what
 	}
-	return clip(what+": "+reason, 500)
+	return clipText(what+": "+reason, 500)
 }

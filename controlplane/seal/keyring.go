@@ -87,27 +87,27 @@ func parseKey(entry string) (key, error) {
 	if len(b) != keySize {
 		return key{}, fmt.Errorf("it has %d bytes, AES-256 needs exactly %d", len(b), keySize)
 	}
-	if weak(b) {
+	if isWeak(b) {
 		return key{}, errors.New("it is a sample or a pattern, not a random key")
 	}
-	aead, err := gcm(b)
+	aead, err := newGCM(b)
 	return key{kid: kid, aead: aead}, err
 }
 
 // isWeak detects keys that are not random: the sample, and any with few different
 // bytes. 32 random bytes have fewer than 16 different ones about once in 10^14 draws.
-func weak(b []byte) bool {
+func isWeak(b []byte) bool {
 	different := map[byte]bool{}
 	for _, c := range b {
 		different[c] = true
 	}
 	sample, err := decodeBase64(sampleKey)
 	return err != nil || len(different) < 16 || subtle.ConstantTimeCompare(b, sample) == 1 ||
-		counting(b)
+		hasConstantStep(b)
 }
 
-// counting finds 00 01 02 … and the like: constant steps between bytes.
-func counting(b []byte) bool {
+// hasConstantStep finds 00 01 02 … and the like: constant steps between bytes.
+func hasConstantStep(b []byte) bool {
 	step := b[1] - b[0]
 	for i := 1; i < len(b); i++ {
 		if b[i]-b[i-1] != step {
@@ -139,7 +139,7 @@ func validKid(kid string) bool {
 	return true
 }
 
-func (r *Keyring) find(kid string) (key, error) {
+func (r *Keyring) findKey(kid string) (key, error) {
 	for _, k := range r.keys {
 		if k.kid == kid {
 			return k, nil

@@ -60,7 +60,7 @@ func (r *Keyring) Seal(p Place, plain []byte) ([]byte, error) {
 		return nil, fmt.Errorf("make data key: %w", err)
 	}
 	defer clear(dek)
-	data, err := gcm(dek)
+	data, err := newGCM(dek)
 	if err != nil {
 		return nil, err
 	}
@@ -72,11 +72,11 @@ func (r *Keyring) Seal(p Place, plain []byte) ([]byte, error) {
 
 // Open decrypts what was sealed for this place under any key of the ring.
 func (r *Keyring) Open(p Place, sealed []byte) ([]byte, error) {
-	kid, rest, err := split(sealed)
+	kid, rest, err := splitSealed(sealed)
 	if err != nil {
 		return nil, err
 	}
-	k, err := r.find(kid)
+	k, err := r.findKey(kid)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (r *Keyring) Open(p Place, sealed []byte) ([]byte, error) {
 		return nil, ErrUnopened
 	}
 	defer clear(dek)
-	data, err := gcm(dek)
+	data, err := newGCM(dek)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (r *Keyring) Open(p Place, sealed []byte) ([]byte, error) {
 // Rewrap seals a value under the first key of the ring. Changed is false, and the
 // value the same, if it is under that key already.
 func (r *Keyring) Rewrap(p Place, sealed []byte) (out []byte, changed bool, err error) {
-	kid, _, err := split(sealed)
+	kid, _, err := splitSealed(sealed)
 	if err != nil {
 		return nil, false, err
 	}
@@ -117,11 +117,11 @@ func (r *Keyring) Rewrap(p Place, sealed []byte) (out []byte, changed bool, err 
 
 // KidOf names the key that a value is sealed under.
 func KidOf(sealed []byte) (string, error) {
-	kid, _, err := split(sealed)
+	kid, _, err := splitSealed(sealed)
 	return kid, err
 }
 
-func split(sealed []byte) (kid string, rest []byte, err error) {
+func splitSealed(sealed []byte) (kid string, rest []byte, err error) {
 	if len(sealed) < 2 || sealed[0] != format {
 		return "", nil, ErrUnopened
 	}
@@ -133,8 +133,8 @@ func split(sealed []byte) (kid string, rest []byte, err error) {
 	return string(rest[:n]), rest[n:], nil
 }
 
-// gcm puts a random nonce in front of what it seals.
-func gcm(key []byte) (cipher.AEAD, error) {
+// newGCM puts a random nonce in front of what it seals.
+func newGCM(key []byte) (cipher.AEAD, error) {
 	block, err := aes.NewCipher(key)
 	if err != nil {
 		return nil, fmt.Errorf("make cipher: %w", err)

@@ -32,7 +32,7 @@ func Downsample(all []controlplane.Use, width time.Duration) []controlplane.Use 
 	for _, u := range all {
 		k := key{u.Node, u.Subject, u.Step, u.At.UTC().Truncate(max(width, time.Millisecond))}
 		if have, ok := sums[k]; ok {
-			merge(have, u)
+			mergeUse(have, u)
 			continue
 		}
 		u.At, u.Width = k.at, width
@@ -49,7 +49,7 @@ func Downsample(all []controlplane.Use, width time.Duration) []controlplane.Use 
 	return out
 }
 
-func merge(into *controlplane.Use, u controlplane.Use) {
+func mergeUse(into *controlplane.Use, u controlplane.Use) {
 	into.Count += u.Count
 	into.CPU += u.CPU
 	into.CPUMax = max(into.CPUMax, u.CPUMax)

@@ -40,7 +40,7 @@ func (u *Usage) OfNode(
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return s, err
 	}
-	if s, err = plan(q, time.Now()); err != nil {
+	if s, err = planSeries(q, time.Now()); err != nil {
 		return s, err
 	}
 	err = u.store.Read(ctx, func(tx *postgres.Tx) error {
@@ -73,7 +73,7 @@ func (u *Usage) OfDeployment(ctx context.Context, actor access.Actor,
 		if err != nil {
 			return err
 		}
-		if s, err = plan(q, time.Now()); err != nil {
+		if s, err = planSeries(q, time.Now()); err != nil {
 			return err
 		}
 		s.Rows, err = tx.ListUse(ctx, string(d.ID), s.Width, s.From, s.To, mostPoints)
@@ -82,8 +82,8 @@ func (u *Usage) OfDeployment(ctx context.Context, actor access.Actor,
 	return s, err
 }
 
-// plan fills in what a query leaves open. It is pure.
-func plan(q Query, now time.Time) (Series, error) {
+// planSeries fills in what a query leaves open. It is pure.
+func planSeries(q Query, now time.Time) (Series, error) {
 	s := Series{From: q.From, To: q.To}
 	if s.To.IsZero() {
 		s.To = now
@@ -102,13 +102,13 @@ func plan(q Query, now time.Time) (Series, error) {
 		s.Width = *q.Width
 		return s, nil
 	}
-	s.Width = finest(s.From, span, now)
+	s.Width = finestWidth(s.From, span, now)
 	return s, nil
 }
 
-// finest is the finest width that is still kept at the beginning of the stretch
+// finestWidth is the finest width that is still kept at the beginning of the stretch
 // and makes at most some hundred points of it.
-func finest(from time.Time, span time.Duration, now time.Time) time.Duration {
+func finestWidth(from time.Time, span time.Duration, now time.Time) time.Duration {
 	rules := Rules()
 	switch kept := func(r Rule) bool { return !from.Before(r.Cutoff(now)) }; {
 	case span <= time.Hour && kept(rules[0]):

@@ -69,7 +69,7 @@ func (u *Usage) Flush(ctx context.Context) error {
 	if len(batches) == 0 {
 		return err
 	}
-	stored := u.store.InTx(ctx, func(tx *postgres.Tx) error { return add(ctx, tx, batches) })
+	stored := u.store.InTx(ctx, func(tx *postgres.Tx) error { return storeBatches(ctx, tx, batches) })
 	for _, p := range batches {
 		p.done <- stored
 	}
@@ -104,8 +104,8 @@ func (u *Usage) flushVitals(
 	return nil
 }
 
-// add stores batches with the marks that say so.
-func add(ctx context.Context, tx *postgres.Tx, batches []*pending) error {
+// storeBatches stores batches with the marks that say so.
+func storeBatches(ctx context.Context, tx *postgres.Tx, batches []*pending) error {
 	nodes := map[controlplane.NodeID]bool{}
 	for _, p := range batches {
 		nodes[p.node] = true
@@ -116,11 +116,11 @@ func add(ctx context.Context, tx *postgres.Tx, batches []*pending) error {
 	}
 	var items []controlplane.UseItem
 	for _, p := range batches {
-		fresh, mark := beyond(marks[p.node], p)
+		fresh, mark := newItems(marks[p.node], p)
 		marks[p.node] = mark
 		items = append(items, fresh...)
 	}
-	if err := tx.AddUse(ctx, rows(items)); err != nil {
+	if err := tx.AddUse(ctx, aggregateRows(items)); err != nil {
 		return err
 	}
 	var all []controlplane.UseMark
@@ -132,7 +132,7 @@ func add(ctx context.Context, tx *postgres.Tx, batches []*pending) error {
 
 // newItems returns the items of a batch that are not stored yet, and the new mark.
 // After the agent restarted, numbers begin again.
-func beyond(m controlplane.UseMark, p *pending) ([]controlplane.UseItem, controlplane.UseMark) {
+func newItems(m controlplane.UseMark, p *pending) ([]controlplane.UseItem, controlplane.UseMark) {
 	if m.Boot != p.batch.Boot {
 		m = controlplane.UseMark{Node: p.node, Boot: p.batch.Boot}
 	}
@@ -142,7 +142,7 @@ func beyond(m controlplane.UseMark, p *pending) ([]controlplane.UseItem, control
 			continue
 		}
 		m.Number = item.Number
-		item.All = slices.DeleteFunc(slices.Clone(item.All), senseless)
+		item.All = slices.DeleteFunc(slices.Clone(item.All), isImplausible)
 		fresh = append(fresh, item)
 	}
 	return fresh, m
@@ -150,24 +150,24 @@ func beyond(m controlplane.UseMark, p *pending) ([]controlplane.UseItem, control
 
 // isImplausible reports values that no honest agent sends; they would spoil the
 // statement that stores all nodes' measurements together.
-func senseless(u controlplane.Use) bool {
+func isImplausible(u controlplane.Use) bool {
 	bytes := []float64{u.Memory, float64(u.MemoryMax), float64(u.DiskFree), u.Flow.NetIn,
 		u.Flow.NetOut, u.Flow.DiskRead, u.Flow.DiskWritten}
 	return !controlplane.ValidID(u.Subject) || u.Count != 1 || len(u.Step) > stepLength ||
-		strings.ContainsRune(string(u.Step), 0) || !between(u.CPU, mostCores) ||
-		slices.ContainsFunc(bytes, func(b float64) bool { return !between(b, mostBytes) })
+		strings.ContainsRune(string(u.Step), 0) || !isBetween(u.CPU, mostCores) ||
+		slices.ContainsFunc(bytes, func(b float64) bool { return !isBetween(b, mostBytes) })
 }
 
-func between(f, most float64) bool { return !math.IsNaN(f) && f >= 0 && f <= most }
+func isBetween(f, most float64) bool { return !math.IsNaN(f) && f >= 0 && f <= most }
 
-// rows are what is written of new measurements: single ones, their minutes and
+// aggregateRows are what is written of new measurements: single ones, their minutes and
 // their hours.
-func rows(items []controlplane.UseItem) []controlplane.Use {
+func aggregateRows(items []controlplane.UseItem) []controlplane.Use {
 	points := 0
 	for _, item := range items {
 		points += len(item.All)
 	}
-	every := stride(points, rawAtOnce)
+	every := sampleStride(points, rawAtOnce)
 	var raw, all []controlplane.Use
 	for _, item := range items {
 		all = append(all, item.All...)
@@ -178,5 +178,5 @@ func rows(items []controlplane.UseItem) []controlplane.Use {
 	return slices.Concat(Downsample(raw, Raw), Downsample(all, Minutely), Downsample(all, Hourly))
 }
 
-// stride is every how manieth measurement can be written when so many are there.
-func stride(points, most int) int64 { return max(1, int64((points+most-1)/most)) }
+// sampleStride is every how manieth measurement can be written when so many are there.
+func sampleStride(points, most int) int64 { return max(1, int64((points+most-1)/most)) }

@@ -34,7 +34,7 @@ func (u *Usage) Trim(ctx context.Context, actor access.Actor, now time.Time) (in
 	total := int64(0)
 	for _, r := range Rules() {
 		for {
-			n, err := u.trim(ctx, r, now)
+			n, err := u.dropOld(ctx, r, now)
 			total += n
 			if err != nil {
 				return total, err
@@ -47,7 +47,7 @@ func (u *Usage) Trim(ctx context.Context, actor access.Actor, now time.Time) (in
 	return total, u.store.InTx(ctx, func(tx *postgres.Tx) error { return tx.DropUseMarks(ctx) })
 }
 
-func (u *Usage) trim(ctx context.Context, r Rule, now time.Time) (n int64, err error) {
+func (u *Usage) dropOld(ctx context.Context, r Rule, now time.Time) (n int64, err error) {
 	err = u.store.InTx(ctx, func(tx *postgres.Tx) (err error) {
 		n, err = tx.DropUse(ctx, r.Width, r.Cutoff(now), trimAtOnce)
 		return err

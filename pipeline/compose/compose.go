@@ -27,8 +27,8 @@ const MaxBytes = 1 << 20
 
 // What a service without limits gets, since every service of ours has some.
 const (
-	usualCPU    = 0.5
-	usualMemory = 256
+	defaultCPU    = 0.5
+	defaultMemory = 256
 )
 
 // File is a compose file, or a file of variables, with the name that people know
@@ -61,10 +61,10 @@ type Result struct {
 	Notes   []Note
 }
 
-// reader collects what is found.
-type reader struct {
+// composeReader collects what is found.
+type composeReader struct {
 	project   *types.Project
-	files     []places
+	files     []positions
 	variables map[string]string
 	// keys are the steps' keys by the services' names.
 	keys map[string]string
@@ -82,13 +82,13 @@ func Read(ctx context.Context, text []byte) (Result, error) {
 // earlier ones as Compose does. Variables have these values and no others. The
 // notes hold with an error too.
 func ReadFiles(ctx context.Context, files []File, variables map[string]string) (Result, error) {
-	r := &reader{variables: variables, mounted: map[string][]mountedVolume{}}
+	r := &composeReader{variables: variables, mounted: map[string][]mountedVolume{}}
 	size := 0
 	for _, f := range files {
 		if size += len(f.Text); size > MaxBytes {
 			return Result{}, fmt.Errorf("the files are larger than %d bytes", MaxBytes)
 		}
-		found, err := find(f)
+		found, err := findPositions(f)
 		if err != nil {
 			return Result{}, err
 		}
@@ -97,7 +97,7 @@ func ReadFiles(ctx context.Context, files []File, variables map[string]string) (
 	r.noteIncludes()
 	r.noteVariables()
 	r.listUnsupported("")
-	project, err := load(ctx, files, variables)
+	project, err := loadProject(ctx, files, variables)
 	if err != nil {
 		return Result{}, r.refuse(ctx, err)
 	}
@@ -110,21 +110,21 @@ func ReadFiles(ctx context.Context, files []File, variables map[string]string) (
 	return r.out, nil
 }
 
-func (r *reader) readServices() {
+func (r *composeReader) readServices() {
 	for _, name := range slices.Sorted(maps.Keys(r.project.DisabledServices)) {
-		r.note(name, "profiles", "it is not started without its profile, and left out")
+		r.addNote(name, "profiles", "it is not started without its profile, and left out")
 	}
 	r.nameSteps()
 	for _, name := range r.project.ServiceNames() {
-		r.service(r.project.Services[name])
+		r.readService(r.project.Services[name])
 	}
 	r.out.Pipeline.Format = 1
 	r.shareVolumes()
-	r.connect()
+	r.connectDependencies()
 }
 
 // sortNotes puts them in the order in which people read the files.
-func (r *reader) sortNotes() {
+func (r *composeReader) sortNotes() {
 	place := map[string]int{}
 	for i, p := range r.files {
 		place[p.file] = i
@@ -134,9 +134,13 @@ func (r *reader) sortNotes() {
 	})
 }
 
-// load has the library read the files, with everything off that opens a file or
+// loadProject has the library read the files, with everything off that opens a file or
 // looks around on this machine.
-func load(ctx context.Context, files []File, variables map[string]string) (*types.Project, error) {
+func loadProject(
+	ctx context.Context,
+	files []File,
+	variables map[string]string,
+) (*types.Project, error) {
 	details := types.ConfigDetails{Environment: maps.Clone(variables), WorkingDir: "/nowhere"}
 	if details.Environment == nil {
 		details.Environment = types.Mapping{}
@@ -153,7 +157,7 @@ func load(ctx context.Context, files []File, variables map[string]string) (*type
 }
 
 // noteIncludes lists what would have read other files.
-func (r *reader) noteIncludes() {
+func (r *composeReader) noteIncludes() {
 	for _, p := range r.files {
 		if line := p.top["include"]; line > 0 {
 			r.out.Notes = append(r.out.Notes, Note{File: p.file, Line: line,
@@ -162,45 +166,45 @@ func (r *reader) noteIncludes() {
 	}
 }
 
-func (r *reader) note(service, field, format string, args ...any) {
+func (r *composeReader) addNote(service, field, format string, args ...any) {
 	file, line := r.place(service, field)
 	r.out.Notes = append(r.out.Notes, Note{File: file, Line: line, Service: service,
 		Message: field + ": " + fmt.Sprintf(format, args...)})
 }
 
-func (r *reader) service(s types.ServiceConfig) {
+func (r *composeReader) readService(s types.ServiceConfig) {
 	r.listUnsupported(s.Name)
 	if s.Image == "" {
-		r.note(s.Name, "build", "it has no image; build and push one, and name it with image")
+		r.addNote(s.Name, "build", "it has no image; build and push one, and name it with image")
 		return
 	}
 	image, err := parseImage(s.Image)
 	if err != nil {
-		r.note(s.Name, "image", "%v", err)
+		r.addNote(s.Name, "image", "%v", err)
 		return
 	}
 	if s.Deploy != nil && s.Deploy.Replicas != nil && *s.Deploy.Replicas == 0 {
-		r.note(s.Name, "deploy", "replicas is 0, so that it is not started, and left out")
+		r.addNote(s.Name, "deploy", "replicas is 0, so that it is not started, and left out")
 		return
 	}
 	if s.Build != nil {
-		r.note(s.Name, "build", "images are not built here; %s is pulled", s.Image)
+		r.addNote(s.Name, "build", "images are not built here; %s is pulled", s.Image)
 	}
 	image.Name = r.keys[s.Name]
 	r.out.Services = append(r.out.Services, image)
-	ports := r.ports(s)
-	step := &pipeline.ServiceStep{Name: image.Name, Command: escapeAll(s.Command), Env: r.env(s),
-		Ports: ports, Resources: r.limits(s), Ready: r.ready(s, ports)}
-	step.Volumes, step.Files = r.volumes(s), r.readMountedFiles(s)
-	step.Restart = r.restart(s)
+	ports := r.readPorts(s)
+	step := &pipeline.ServiceStep{Name: image.Name, Command: escapeAll(s.Command), Env: r.readEnv(s),
+		Ports: ports, Resources: r.readLimits(s), Ready: r.readReadiness(s, ports)}
+	step.Volumes, step.Files = r.readVolumes(s), r.readMountedFiles(s)
+	step.Restart = r.readRestart(s)
 	r.readProcess(s, step)
 	r.noteRenamedHosts(s, step.Env)
 	r.out.Pipeline.Steps = append(r.out.Pipeline.Steps, pipeline.Step{
 		Key: pipeline.StepKey(image.Name), Service: step})
 }
 
-// connect draws depends_on as arrows, between the steps that are there.
-func (r *reader) connect() {
+// connectDependencies draws depends_on as arrows, between the steps that are there.
+func (r *composeReader) connectDependencies() {
 	for i := range r.out.Pipeline.Steps {
 		step := &r.out.Pipeline.Steps[i]
 		for _, s := range r.project.Services {
@@ -208,18 +212,18 @@ func (r *reader) connect() {
 				continue
 			}
 			for _, on := range slices.Sorted(maps.Keys(s.DependsOn)) {
-				if r.has(r.keys[on]) {
+				if r.hasStep(r.keys[on]) {
 					step.Needs = append(step.Needs, pipeline.StepKey(r.keys[on]))
 					r.noteCondition(s, on)
 					continue
 				}
-				r.note(s.Name, "depends_on", "%s was left out", on)
+				r.addNote(s.Name, "depends_on", "%s was left out", on)
 			}
 		}
 	}
 }
 
-func (r *reader) has(key string) bool {
+func (r *composeReader) hasStep(key string) bool {
 	return slices.ContainsFunc(r.out.Pipeline.Steps, func(s pipeline.Step) bool {
 		return string(s.Key) == key
 	})

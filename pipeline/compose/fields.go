@@ -14,7 +14,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-func (r *reader) env(s types.ServiceConfig) map[string]string {
+func (r *composeReader) readEnv(s types.ServiceConfig) map[string]string {
 	env := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(s.Environment)) {
 		value := s.Environment[name]
@@ -22,7 +22,7 @@ func (r *reader) env(s types.ServiceConfig) map[string]string {
 			value = &given
 		}
 		if value == nil {
-			r.note(s.Name, "environment", "%s has no value here", name)
+			r.addNote(s.Name, "environment", "%s has no value here", name)
 			continue
 		}
 		env[name] = escapeReferences(r.renameHosts(s.Name, name, *value))
@@ -34,7 +34,7 @@ func (r *reader) env(s types.ServiceConfig) map[string]string {
 }
 
 // ports: published ones answer through the ingress, exposed ones inside only.
-func (r *reader) ports(s types.ServiceConfig) []pipeline.Port {
+func (r *composeReader) readPorts(s types.ServiceConfig) []pipeline.Port {
 	var all []pipeline.Port
 	add := func(number int, expose bool) {
 		for _, p := range all {
@@ -51,17 +51,23 @@ func (r *reader) ports(s types.ServiceConfig) []pipeline.Port {
 	var inside []int
 	for _, p := range s.Ports {
 		if p.Protocol != "" && p.Protocol != "tcp" {
-			r.note(s.Name, "ports", "%d is of the kind %s, which is not carried over", p.Target, p.Protocol)
+			r.addNote(
+				s.Name,
+				"ports",
+				"%d is of the kind %s, which is not carried over",
+				p.Target,
+				p.Protocol,
+			)
 			continue
 		}
 		if isLoopback(p.HostIP) {
-			r.note(s.Name, "ports", "%d is published on %s only, so that it is reachable inside the "+
+			r.addNote(s.Name, "ports", "%d is published on %s only, so that it is reachable inside the "+
 				"deployment and not through the ingress", p.Target, p.HostIP)
 			inside = append(inside, int(p.Target))
 			continue
 		}
 		if p.HostIP != "" && !isUnspecified(p.HostIP) {
-			r.note(s.Name, "ports", "%d answers through the ingress, not on the address %s",
+			r.addNote(s.Name, "ports", "%d answers through the ingress, not on the address %s",
 				p.Target, p.HostIP)
 		}
 		add(int(p.Target), true)
@@ -72,7 +78,7 @@ func (r *reader) ports(s types.ServiceConfig) []pipeline.Port {
 	return all
 }
 
-func (r *reader) volumes(s types.ServiceConfig) []pipeline.Volume {
+func (r *composeReader) readVolumes(s types.ServiceConfig) []pipeline.Volume {
 	var all []pipeline.Volume
 	taken := map[string]bool{}
 	for i, v := range s.Volumes {
@@ -80,11 +86,11 @@ func (r *reader) volumes(s types.ServiceConfig) []pipeline.Volume {
 			continue
 		}
 		if v.Type != types.VolumeTypeVolume {
-			r.note(s.Name, "volumes", "%s at %s is of the kind %s, which is not carried over",
+			r.addNote(s.Name, "volumes", "%s at %s is of the kind %s, which is not carried over",
 				v.Source, v.Target, v.Type)
 			continue
 		}
-		wanted := label(v.Source)
+		wanted := toLabel(v.Source)
 		if wanted == "" {
 			wanted = fmt.Sprintf("data-%d", i+1)
 		}
@@ -102,7 +108,7 @@ func (r *reader) volumes(s types.ServiceConfig) []pipeline.Volume {
 type mountedVolume struct{ step, volume int }
 
 // shareVolumes makes each volume that is mounted several times one volume.
-func (r *reader) shareVolumes() {
+func (r *composeReader) shareVolumes() {
 	sources := slices.Sorted(maps.Keys(r.mounted))
 	names := uniqueLabels(sources)
 	for _, source := range sources {
@@ -117,12 +123,12 @@ func (r *reader) shareVolumes() {
 
 // readMountedFiles reads configs with their content in the file, and secrets as references
 // to secrets of the project.
-func (r *reader) readMountedFiles(s types.ServiceConfig) []pipeline.File {
+func (r *composeReader) readMountedFiles(s types.ServiceConfig) []pipeline.File {
 	var all []pipeline.File
 	for _, c := range s.Configs {
 		config := r.project.Configs[c.Source]
 		if config.Content == "" {
-			r.note(s.Name, "configs", "%s has no content in this file", c.Source)
+			r.addNote(s.Name, "configs", "%s has no content in this file", c.Source)
 			continue
 		}
 		target := cmp.Or(c.Target, c.Source)
@@ -139,7 +145,7 @@ func (r *reader) readMountedFiles(s types.ServiceConfig) []pipeline.File {
 		name := secretName(c.Source)
 		if !slices.Contains(r.out.Secrets, name) {
 			r.out.Secrets = append(r.out.Secrets, name)
-			r.note(s.Name, "secrets", "set the project's secret %s to the value of %s", name, c.Source)
+			r.addNote(s.Name, "secrets", "set the project's secret %s to the value of %s", name, c.Source)
 		}
 		all = append(all, pipeline.File{Path: target, Content: "${{ secrets." + name + " }}"})
 	}
@@ -147,42 +153,49 @@ func (r *reader) readMountedFiles(s types.ServiceConfig) []pipeline.File {
 }
 
 func secretName(s string) string {
-	name := strings.ReplaceAll(strings.ToUpper(label(s)), "-", "_")
+	name := strings.ReplaceAll(strings.ToUpper(toLabel(s)), "-", "_")
 	if name == "" || name[0] < 'A' {
 		name = "S_" + name
 	}
 	return name
 }
 
-func (r *reader) limits(s types.ServiceConfig) pipeline.Resources {
+func (r *composeReader) readLimits(s types.ServiceConfig) pipeline.Resources {
 	cpu, memory := exactCPU(float32(s.CPUS)), int64(s.MemLimit)
 	if s.Deploy != nil && s.Deploy.Resources.Limits != nil {
 		l := s.Deploy.Resources.Limits
 		cpu, memory = max(cpu, exactCPU(float32(l.NanoCPUs))), max(memory, int64(l.MemoryBytes))
 	}
 	if s.Deploy != nil && s.Deploy.Replicas != nil && *s.Deploy.Replicas > 1 {
-		r.note(s.Name, "deploy", "one copy runs, not %d", *s.Deploy.Replicas)
+		r.addNote(s.Name, "deploy", "one copy runs, not %d", *s.Deploy.Replicas)
 	}
 	out := pipeline.Resources{CPU: cpu, MemoryMiB: int((memory + 1<<20 - 1) >> 20)}
 	if out.CPU == 0 || out.MemoryMiB == 0 {
 		if out.CPU == 0 {
-			out.CPU = usualCPU
+			out.CPU = defaultCPU
 		}
 		if out.MemoryMiB == 0 {
-			out.MemoryMiB = usualMemory
+			out.MemoryMiB = defaultMemory
 		}
-		r.note(s.Name, "deploy", "without limits it gets %g cores and %d MiB", out.CPU,
+		r.addNote(s.Name, "deploy", "without limits it gets %g cores and %d MiB", out.CPU,
 			out.MemoryMiB)
 	}
 	return out
 }
 
-// ready is the health check, or a look at the first port.
-func (r *reader) ready(s types.ServiceConfig, ports []pipeline.Port) *pipeline.Readiness {
+// readReadiness is the health check, or a look at the first port.
+func (r *composeReader) readReadiness(
+	s types.ServiceConfig,
+	ports []pipeline.Port,
+) *pipeline.Readiness {
 	h := s.HealthCheck
 	if h != nil && (h.Disable || len(h.Test) < 2) {
-		r.note(s.Name, "healthcheck", "it has no command of its own; the step is ready when its first "+
-			"port, if it has one, accepts connections")
+		r.addNote(
+			s.Name,
+			"healthcheck",
+			"it has no command of its own; the step is ready when its first "+
+				"port, if it has one, accepts connections",
+		)
 	}
 	if h == nil || h.Disable || len(h.Test) < 2 {
 		if len(ports) > 0 {
@@ -190,11 +203,11 @@ func (r *reader) ready(s types.ServiceConfig, ports []pipeline.Port) *pipeline.R
 		}
 		return nil
 	}
-	ready := &pipeline.Readiness{IntervalSeconds: seconds(h.Interval),
-		TimeoutSeconds: seconds(h.Timeout), StartPeriodSeconds: seconds(h.StartPeriod)}
+	ready := &pipeline.Readiness{IntervalSeconds: wholeSeconds(h.Interval),
+		TimeoutSeconds: wholeSeconds(h.Timeout), StartPeriodSeconds: wholeSeconds(h.StartPeriod)}
 	for _, d := range []*types.Duration{h.Interval, h.Timeout, h.StartPeriod} {
 		if d != nil && time.Duration(*d)%time.Second != 0 {
-			r.note(s.Name, "healthcheck", "%s is rounded up to %d seconds", *d, seconds(d))
+			r.addNote(s.Name, "healthcheck", "%s is rounded up to %d seconds", *d, wholeSeconds(d))
 		}
 	}
 	if h.Retries != nil {
@@ -206,13 +219,13 @@ func (r *reader) ready(s types.ServiceConfig, ports []pipeline.Port) *pipeline.R
 	case "CMD-SHELL":
 		ready.Command = []string{"/bin/sh", "-c", escapeReferences(h.Test[1])}
 	default:
-		r.note(s.Name, "healthcheck", "%s is not a kind of test", h.Test[0])
+		r.addNote(s.Name, "healthcheck", "%s is not a kind of test", h.Test[0])
 		return nil
 	}
 	return ready
 }
 
-func seconds(d *types.Duration) int {
+func wholeSeconds(d *types.Duration) int {
 	if d == nil {
 		return 0
 	}

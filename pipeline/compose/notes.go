@@ -46,7 +46,7 @@ func isUnspecified(host string) bool {
 // maxExposed is the most ports that one range of expose may have.
 const maxExposed = 100
 
-func (r *reader) exposedPorts(s types.ServiceConfig) []int {
+func (r *composeReader) exposedPorts(s types.ServiceConfig) []int {
 	var all []int
 	for _, text := range s.Expose {
 		numbers, protocol, _ := strings.Cut(text, "/")
@@ -58,7 +58,7 @@ func (r *reader) exposedPorts(s types.ServiceConfig) []int {
 		last, err2 := strconv.Atoi(to)
 		if protocol != "" && protocol != "tcp" || err1 != nil || err2 != nil || first < 1 ||
 			last > 65535 || last < first || last-first >= maxExposed {
-			r.note(s.Name, "expose", "%s is not carried over; name TCP ports, or a range of at most %d",
+			r.addNote(s.Name, "expose", "%s is not carried over; name TCP ports, or a range of at most %d",
 				text, maxExposed)
 			continue
 		}
@@ -69,24 +69,24 @@ func (r *reader) exposedPorts(s types.ServiceConfig) []int {
 	return all
 }
 
-// restart differs from Compose, where a service without the field stays down.
-func (r *reader) restart(s types.ServiceConfig) pipeline.Restart {
+// readRestart differs from Compose, where a service without the field stays down.
+func (r *composeReader) readRestart(s types.ServiceConfig) pipeline.Restart {
 	switch s.Restart {
 	case "no":
 		return pipeline.RestartNever
 	case "always", "unless-stopped":
 	case "":
-		r.note(s.Name, "restart", `it is restarted whenever it ends; write restart: "no" if it `+
+		r.addNote(s.Name, "restart", `it is restarted whenever it ends; write restart: "no" if it `+
 			"should stay down, as it would in Compose")
 	default:
-		r.note(s.Name, "restart", "%s is not supported; it is restarted whenever it ends", s.Restart)
+		r.addNote(s.Name, "restart", "%s is not supported; it is restarted whenever it ends", s.Restart)
 	}
 	return ""
 }
 
-func (r *reader) noteCondition(s types.ServiceConfig, on string) {
+func (r *composeReader) noteCondition(s types.ServiceConfig, on string) {
 	if s.DependsOn[on].Condition == types.ServiceConditionCompletedSuccessfully {
-		r.note(s.Name, "depends_on", "it waits until %s is ready, not until it has completed "+
+		r.addNote(s.Name, "depends_on", "it waits until %s is ready, not until it has completed "+
 			"successfully", on)
 	}
 }

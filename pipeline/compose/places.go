@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// places says on which line of a file what is.
-type places struct {
+// positions says on which line of a file what is.
+type positions struct {
 	file     string
 	top      map[string]int
 	services map[string]map[string]int
@@ -27,8 +27,8 @@ type usedVariable struct {
 
 var variable = regexp.MustCompile(`\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
 
-func find(file File) (places, error) {
-	p := places{file: file.Name, top: map[string]int{}, services: map[string]map[string]int{}}
+func findPositions(file File) (positions, error) {
+	p := positions{file: file.Name, top: map[string]int{}, services: map[string]map[string]int{}}
 	var root yaml.Node
 	if err := yaml.Unmarshal(file.Text, &root); err != nil {
 		return p, refuseSyntax(file.Name, err)
@@ -42,14 +42,14 @@ func find(file File) (places, error) {
 		return p, &Refusal{File: file.Name, Message: err.Error()}
 	}
 	p.root = resolved
-	each(p.root, func(key, value *yaml.Node) {
+	eachField(p.root, func(key, value *yaml.Node) {
 		p.top[key.Value] = key.Line
 		if key.Value != "services" {
 			return
 		}
-		each(value, func(name, service *yaml.Node) {
+		eachField(value, func(name, service *yaml.Node) {
 			fields := map[string]int{"": name.Line}
-			each(service, func(field, _ *yaml.Node) { fields[field.Value] = field.Line })
+			eachField(service, func(field, _ *yaml.Node) { fields[field.Value] = field.Line })
 			p.services[name.Value] = fields
 		})
 	})
@@ -57,7 +57,7 @@ func find(file File) (places, error) {
 	return p, nil
 }
 
-func (p *places) findVariables(text string) {
+func (p *positions) findVariables(text string) {
 	for i, line := range strings.Split(text, "\n") {
 		if strings.HasPrefix(strings.TrimSpace(line), "#") {
 			continue
@@ -68,7 +68,7 @@ func (p *places) findVariables(text string) {
 	}
 }
 
-func each(n *yaml.Node, fn func(key, value *yaml.Node)) {
+func eachField(n *yaml.Node, fn func(key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
 		return
 	}
@@ -78,7 +78,7 @@ func each(n *yaml.Node, fn func(key, value *yaml.Node)) {
 }
 
 // serviceAt is the service that a line belongs to, or "".
-func (p places) serviceAt(line int) string {
+func (p positions) serviceAt(line int) string {
 	service, begin := "", 0
 	for _, at := range p.top {
 		if at <= line && at > begin {
@@ -95,7 +95,7 @@ func (p places) serviceAt(line int) string {
 
 // place is where a field is written last, since that is what counts, or where
 // the service is.
-func (r *reader) place(service, field string) (file string, line int) {
+func (r *composeReader) place(service, field string) (file string, line int) {
 	for _, p := range slices.Backward(r.files) {
 		if line := p.services[service][field]; line > 0 {
 			return p.file, line
@@ -110,7 +110,7 @@ func (r *reader) place(service, field string) (file string, line int) {
 }
 
 // noteVariables lists those without a value, once for each line.
-func (r *reader) noteVariables() {
+func (r *composeReader) noteVariables() {
 	for _, p := range r.files {
 		noted := map[usedVariable]bool{}
 		for _, u := range p.used {

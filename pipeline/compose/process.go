@@ -15,7 +15,7 @@ import (
 )
 
 // readProcess fills in how the service's process is started and ended.
-func (r *reader) readProcess(s types.ServiceConfig, step *pipeline.ServiceStep) {
+func (r *composeReader) readProcess(s types.ServiceConfig, step *pipeline.ServiceStep) {
 	step.Entrypoint = readEntrypoint(s)
 	step.Init = s.Init != nil && *s.Init
 	step.ReadOnly = s.ReadOnly
@@ -24,17 +24,17 @@ func (r *reader) readProcess(s types.ServiceConfig, step *pipeline.ServiceStep) 
 	case pipeline.IsUser(s.User):
 		step.User = s.User
 	default:
-		r.note(s.Name, "user", "%q is no user; the image's user is taken", s.User)
+		r.addNote(s.Name, "user", "%q is no user; the image's user is taken", s.User)
 	}
 	switch {
 	case s.StopSignal == "":
 	case pipeline.IsSignal(s.StopSignal):
 		step.StopSignal = s.StopSignal
 	default:
-		r.note(s.Name, "stop_signal", "%q is no signal; the image's signal is taken", s.StopSignal)
+		r.addNote(s.Name, "stop_signal", "%q is no signal; the image's signal is taken", s.StopSignal)
 	}
 	step.StopGraceSeconds = r.stopGrace(s)
-	step.Tmpfs = r.tmpfs(s)
+	step.Tmpfs = r.readTmpfs(s)
 	step.ExtraHosts = r.extraHosts(s)
 }
 
@@ -47,21 +47,21 @@ func readEntrypoint(s types.ServiceConfig) []string {
 	return escapeAll(s.Entrypoint)
 }
 
-func (r *reader) stopGrace(s types.ServiceConfig) int {
+func (r *composeReader) stopGrace(s types.ServiceConfig) int {
 	if s.StopGracePeriod == nil {
 		return 0
 	}
 	written := time.Duration(*s.StopGracePeriod)
-	grace := min(max(seconds(s.StopGracePeriod), 1), pipeline.MaxStopGraceSeconds)
+	grace := min(max(wholeSeconds(s.StopGracePeriod), 1), pipeline.MaxStopGraceSeconds)
 	if written != time.Duration(grace)*time.Second {
-		r.note(s.Name, "stop_grace_period", "%s becomes %d seconds; whole seconds from 1 to %d are "+
+		r.addNote(s.Name, "stop_grace_period", "%s becomes %d seconds; whole seconds from 1 to %d are "+
 			"supported", written, grace, pipeline.MaxStopGraceSeconds)
 	}
 	return grace
 }
 
-// tmpfs are those of the field tmpfs, and the volumes of that type.
-func (r *reader) tmpfs(s types.ServiceConfig) []pipeline.Tmpfs {
+// readTmpfs are those of the field tmpfs, and the volumes of that type.
+func (r *composeReader) readTmpfs(s types.ServiceConfig) []pipeline.Tmpfs {
 	var all []pipeline.Tmpfs
 	for _, text := range s.Tmpfs {
 		target, options, _ := strings.Cut(text, ":")
@@ -75,7 +75,7 @@ func (r *reader) tmpfs(s types.ServiceConfig) []pipeline.Tmpfs {
 			case name == "size" && err == nil:
 				one.SizeMiB = r.wholeMiB(s.Name, "tmpfs", target, int64(size))
 			default:
-				r.note(s.Name, "tmpfs", "the option %s of %s is not carried over", option, target)
+				r.addNote(s.Name, "tmpfs", "the option %s of %s is not carried over", option, target)
 			}
 		}
 		all = append(all, one)
@@ -89,32 +89,32 @@ func (r *reader) tmpfs(s types.ServiceConfig) []pipeline.Tmpfs {
 			one.SizeMiB = r.wholeMiB(s.Name, "volumes", v.Target, int64(v.Tmpfs.Size))
 		}
 		if v.ReadOnly {
-			r.note(s.Name, "volumes", "the tmpfs at %s can be written to", v.Target)
+			r.addNote(s.Name, "volumes", "the tmpfs at %s can be written to", v.Target)
 		}
 		all = append(all, one)
 	}
 	return all
 }
 
-func (r *reader) wholeMiB(service, field, target string, bytes int64) int {
+func (r *composeReader) wholeMiB(service, field, target string, bytes int64) int {
 	size := (bytes + 1<<20 - 1) >> 20
 	if size<<20 != bytes {
-		r.note(service, field, "the size of %s is rounded up to %d MiB", target, size)
+		r.addNote(service, field, "the size of %s is rounded up to %d MiB", target, size)
 	}
 	return int(size)
 }
 
-func (r *reader) extraHosts(s types.ServiceConfig) []pipeline.ExtraHost {
+func (r *composeReader) extraHosts(s types.ServiceConfig) []pipeline.ExtraHost {
 	var all []pipeline.ExtraHost
 	for _, name := range slices.Sorted(maps.Keys(s.ExtraHosts)) {
 		for _, address := range s.ExtraHosts[name] {
 			_, err := netip.ParseAddr(address)
 			switch {
 			case address == "host-gateway":
-				r.note(s.Name, "extra_hosts", "%s is left out, since services do not reach their node; "+
+				r.addNote(s.Name, "extra_hosts", "%s is left out, since services do not reach their node; "+
 					"give an IP address", name)
 			case err != nil || !pipeline.IsHostName(name):
-				r.note(s.Name, "extra_hosts", "%s with the address %s is left out, since one of them is "+
+				r.addNote(s.Name, "extra_hosts", "%s with the address %s is left out, since one of them is "+
 					"malformed", name, address)
 			default:
 				all = append(all, pipeline.ExtraHost{Name: name, Address: address})
@@ -126,7 +126,7 @@ func (r *reader) extraHosts(s types.ServiceConfig) []pipeline.ExtraHost {
 
 // writeProcess is the reverse of readProcess.
 func writeProcess(x *pipeline.ServiceStep, out map[string]any) {
-	put(out, "entrypoint", x.Entrypoint)
+	putList(out, "entrypoint", x.Entrypoint)
 	if x.User != "" {
 		out["user"] = x.User
 	}
@@ -150,9 +150,9 @@ func writeProcess(x *pipeline.ServiceStep, out map[string]any) {
 		}
 		tmpfs = append(tmpfs, t.Path)
 	}
-	put(out, "tmpfs", tmpfs)
+	putList(out, "tmpfs", tmpfs)
 	for _, h := range x.ExtraHosts {
 		hosts = append(hosts, h.Name+":"+h.Address)
 	}
-	put(out, "extra_hosts", hosts)
+	putList(out, "extra_hosts", hosts)
 }

@@ -62,7 +62,7 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // refuse says where the cause of the library's error is. It names a path, a
 // service, or neither; then the cause is found by reading the parts alone.
-func (r *reader) refuse(ctx context.Context, err error) *Refusal {
+func (r *composeReader) refuse(ctx context.Context, err error) *Refusal {
 	text := err.Error()
 	out := &Refusal{Message: oneLine(libraryWords.ReplaceAllString(strings.TrimPrefix(
 		oneLine(text), "decoding failed due to the following error(s): "), ""))}
@@ -98,7 +98,7 @@ func (r *reader) refuse(ctx context.Context, err error) *Refusal {
 
 // refuseNode is for what YAML allows and the library does not, such as a key that
 // is there twice.
-func (r *reader) refuseNode(err error) *Refusal {
+func (r *composeReader) refuseNode(err error) *Refusal {
 	for _, p := range r.files {
 		if len(r.files) == 1 || strings.Contains(err.Error(), " "+p.file+": ") {
 			out := refuseSyntax(p.file, errors.New(oneLine(err.Error())))
@@ -112,7 +112,7 @@ func (r *reader) refuseNode(err error) *Refusal {
 }
 
 // splitPath knows that a service's name may hold dots.
-func (r *reader) splitPath(path string) (service, field string) {
+func (r *composeReader) splitPath(path string) (service, field string) {
 	path = strings.TrimRight(path, ".:,")
 	for _, p := range r.files {
 		for name := range p.services {
@@ -133,15 +133,15 @@ const maxTrials = 1000
 
 // findByTrial reads each field of each service alone until one fails in the same
 // way.
-func (r *reader) findByTrial(ctx context.Context, want string) (service, field string) {
+func (r *composeReader) findByTrial(ctx context.Context, want string) (service, field string) {
 	trials := 0
 	for _, p := range slices.Backward(r.files) {
 		services := childOf(p.root, "services")
 		if services == nil {
 			continue
 		}
-		each(services, func(name, body *yaml.Node) {
-			each(body, func(key, value *yaml.Node) {
+		eachField(services, func(name, body *yaml.Node) {
+			eachField(body, func(key, value *yaml.Node) {
 				if trials++; field != "" || trials > maxTrials {
 					return
 				}
@@ -150,7 +150,7 @@ func (r *reader) findByTrial(ctx context.Context, want string) (service, field s
 				if err != nil {
 					return
 				}
-				_, err = load(ctx, []File{{Name: p.file, Text: alone}}, r.variables)
+				_, err = loadProject(ctx, []File{{Name: p.file, Text: alone}}, r.variables)
 				if err != nil && err.Error() == want {
 					service, field = name.Value, key.Value
 				}
@@ -161,7 +161,7 @@ func (r *reader) findByTrial(ctx context.Context, want string) (service, field s
 }
 
 // refuseEmpty is for files none of whose services can be started.
-func (r *reader) refuseEmpty() error {
+func (r *composeReader) refuseEmpty() error {
 	for _, p := range r.files {
 		for name, fields := range p.services {
 			return &Refusal{File: p.file, Line: fields[""], Service: name,

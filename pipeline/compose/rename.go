@@ -14,7 +14,7 @@ import (
 const maxKey = 40
 
 // nameSteps gives each service the key of its step.
-func (r *reader) nameSteps() {
+func (r *composeReader) nameSteps() {
 	r.keys = uniqueLabels(r.project.ServiceNames())
 }
 
@@ -24,7 +24,7 @@ func uniqueLabels(names []string) map[string]string {
 	all := map[string]string{}
 	taken := map[string]bool{}
 	for _, name := range names {
-		if label(name) == name {
+		if toLabel(name) == name {
 			all[name], taken[name] = name, true
 		}
 	}
@@ -32,7 +32,7 @@ func uniqueLabels(names []string) map[string]string {
 		if all[name] != "" {
 			continue
 		}
-		all[name] = freeLabel(label(name), taken)
+		all[name] = freeLabel(toLabel(name), taken)
 	}
 	return all
 }
@@ -48,8 +48,8 @@ func freeLabel(wanted string, taken map[string]bool) string {
 	return key
 }
 
-// label spells a service's name as a DNS label that begins with a letter.
-func label(name string) string {
+// toLabel spells a service's name as a DNS label that begins with a letter.
+func toLabel(name string) string {
 	name = strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' {
 			return c
@@ -64,7 +64,7 @@ func label(name string) string {
 }
 
 // renamed are the services whose host name is another one here.
-func (r *reader) renamed() []string {
+func (r *composeReader) renamed() []string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(r.keys)) {
 		if r.keys[name] != name {
@@ -77,11 +77,11 @@ func (r *reader) renamed() []string {
 // renameHosts replaces the host names of renamed services in a variable's value
 // where they clearly are host names: in a URL, before a port, and alone where the
 // variable's name says that it holds a host.
-func (r *reader) renameHosts(service, variable, value string) string {
+func (r *composeReader) renameHosts(service, variable, value string) string {
 	for _, old := range r.renamed() {
 		changed := renameHost(variable, value, old, r.keys[old])
 		if changed != value {
-			r.note(service, "environment", "in %s, the host name %s becomes %s", variable, old,
+			r.addNote(service, "environment", "in %s, the host name %s becomes %s", variable, old,
 				r.keys[old])
 		}
 		value = changed
@@ -134,16 +134,16 @@ func renameHost(variable, value, old, now string) string {
 
 // noteRenamedHosts lists where a service still names another by a host name that
 // is spelled otherwise here. env is what its variables became.
-func (r *reader) noteRenamedHosts(s types.ServiceConfig, env map[string]string) {
+func (r *composeReader) noteRenamedHosts(s types.ServiceConfig, env map[string]string) {
 	if r.keys[s.Name] != s.Name {
-		r.note(s.Name, "name", "it is called %s here, since that is a host name", r.keys[s.Name])
+		r.addNote(s.Name, "name", "it is called %s here, since that is a host name", r.keys[s.Name])
 	}
 	for _, other := range r.renamed() {
 		word := regexp.MustCompile(`(^|[^A-Za-z0-9_.-])` + regexp.QuoteMeta(other) +
 			`($|[^A-Za-z0-9_-])`)
 		for _, name := range slices.Sorted(maps.Keys(env)) {
 			if word.MatchString(env[name]) {
-				r.note(s.Name, "environment", "%s names %s, which is called %s here; change it", name,
+				r.addNote(s.Name, "environment", "%s names %s, which is called %s here; change it", name,
 					other, r.keys[other])
 			}
 		}
@@ -151,7 +151,7 @@ func (r *reader) noteRenamedHosts(s types.ServiceConfig, env map[string]string) 
 	}
 }
 
-func (r *reader) noteRenamedText(s types.ServiceConfig, other string, word *regexp.Regexp) {
+func (r *composeReader) noteRenamedText(s types.ServiceConfig, other string, word *regexp.Regexp) {
 	texts := map[string]string{"command": strings.Join(s.Command, " "),
 		"entrypoint": strings.Join(s.Entrypoint, " ")}
 	if s.HealthCheck != nil {
@@ -159,13 +159,13 @@ func (r *reader) noteRenamedText(s types.ServiceConfig, other string, word *rege
 	}
 	for _, field := range slices.Sorted(maps.Keys(texts)) {
 		if word.MatchString(texts[field]) {
-			r.note(s.Name, field, "it names %s, which is called %s here; change it", other,
+			r.addNote(s.Name, field, "it names %s, which is called %s here; change it", other,
 				r.keys[other])
 		}
 	}
 	for _, c := range s.Configs {
 		if word.MatchString(r.project.Configs[c.Source].Content) {
-			r.note(s.Name, "configs", "%s names %s, which is called %s here; change it", c.Source,
+			r.addNote(s.Name, "configs", "%s names %s, which is called %s here; change it", c.Source,
 				other, r.keys[other])
 		}
 	}

@@ -49,7 +49,7 @@ func fillMapping(out, n *yaml.Node, depth int, size *int) error {
 	}
 	var merged []*yaml.Node
 	var failed error
-	each(n, func(key, value *yaml.Node) {
+	eachField(n, func(key, value *yaml.Node) {
 		resolved, err := resolveNode(value, depth+1, size)
 		switch {
 		case err != nil:
@@ -63,7 +63,7 @@ func fillMapping(out, n *yaml.Node, depth int, size *int) error {
 		}
 	})
 	for _, from := range merged {
-		each(from, put)
+		eachField(from, put)
 	}
 	return failed
 }

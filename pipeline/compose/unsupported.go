@@ -40,7 +40,7 @@ func splitPaths(paths ...string) [][]string {
 
 // listUnsupported lists what no converter reads in a service, or outside of
 // services if the name is empty.
-func (r *reader) listUnsupported(service string) {
+func (r *composeReader) listUnsupported(service string) {
 	for _, p := range r.files {
 		node, known := p.root, readTopFields
 		if service != "" {
@@ -54,7 +54,7 @@ func (r *reader) listUnsupported(service string) {
 
 // walkFields goes down as long as a converter reads something below. at is the
 // place of the node, as a note has it.
-func (r *reader) walkFields(at Note, n *yaml.Node, path []string, known [][]string) {
+func (r *composeReader) walkFields(at Note, n *yaml.Node, path []string, known [][]string) {
 	whole, below := matchPath(path, known)
 	empty := len(n.Content) == 0 && (n.Kind != yaml.ScalarNode || n.Tag == "!!null")
 	switch {
@@ -67,7 +67,7 @@ func (r *reader) walkFields(at Note, n *yaml.Node, path []string, known [][]stri
 			r.walkFields(at, item, extendPath(path, strconv.Itoa(i)), known)
 		}
 	case n.Kind == yaml.MappingNode:
-		each(n, func(key, value *yaml.Node) {
+		eachField(n, func(key, value *yaml.Node) {
 			if strings.HasPrefix(key.Value, "x-") {
 				return
 			}
@@ -112,7 +112,7 @@ func matchPattern(path, pattern []string) (whole, below bool) {
 func childOf(n *yaml.Node, name string) *yaml.Node {
 	var found *yaml.Node
 	if n != nil {
-		each(n, func(key, value *yaml.Node) {
+		eachField(n, func(key, value *yaml.Node) {
 			if key.Value == name {
 				found = value
 			}

@@ -48,7 +48,9 @@ func Write(name string, p pipeline.Pipeline) (string, error) {
 func serviceOf(s pipeline.Step, kept map[pipeline.StepKey]bool, shared map[string]string,
 	volumes, configs map[string]any) map[string]any {
 	x := s.Service
-	out := map[string]any{"deploy": map[string]any{"resources": map[string]any{"limits": limits(*x)}}}
+	out := map[string]any{
+		"deploy": map[string]any{"resources": map[string]any{"limits": composeLimits(*x)}},
+	}
 	if i := x.Image; i != nil {
 		out["image"] = i.Registry + "/" + i.Repository + ":" + tagOf(*i)
 	}
@@ -59,7 +61,7 @@ func serviceOf(s pipeline.Step, kept map[pipeline.StepKey]bool, shared map[strin
 		out["environment"] = x.Env
 	}
 	writeProcess(x, out)
-	mounts(s, out, shared, volumes, configs)
+	addMounts(s, out, shared, volumes, configs)
 	var open, inside []string
 	for _, p := range x.Ports {
 		if p.Expose {
@@ -68,15 +70,15 @@ func serviceOf(s pipeline.Step, kept map[pipeline.StepKey]bool, shared map[strin
 			inside = append(inside, fmt.Sprint(p.Port))
 		}
 	}
-	put(out, "ports", open)
-	put(out, "expose", inside)
+	putList(out, "ports", open)
+	putList(out, "expose", inside)
 	var needs []string
 	for _, n := range s.Needs {
 		if kept[n] {
 			needs = append(needs, string(n))
 		}
 	}
-	put(out, "depends_on", needs)
+	putList(out, "depends_on", needs)
 	if x.Ready != nil && len(x.Ready.Command) > 0 {
 		out["healthcheck"] = map[string]any{"test": append([]string{"CMD"}, x.Ready.Command...)}
 	}
@@ -93,7 +95,7 @@ func tagOf(i pipeline.Image) string {
 	return i.Tag
 }
 
-func limits(s pipeline.ServiceStep) map[string]any {
+func composeLimits(s pipeline.ServiceStep) map[string]any {
 	out := map[string]any{}
 	if s.Resources.CPU > 0 {
 		out["cpus"] = fmt.Sprint(s.Resources.CPU)
@@ -130,8 +132,8 @@ func volumesOf(s pipeline.Step) []pipeline.Volume {
 	return s.Service.Volumes
 }
 
-// mounts gives volumes of one service the step's name in front.
-func mounts(s pipeline.Step, out map[string]any, shared map[string]string,
+// addMounts gives volumes of one service the step's name in front.
+func addMounts(s pipeline.Step, out map[string]any, shared map[string]string,
 	volumes, configs map[string]any) {
 	var mounted []string
 	for _, v := range s.Service.Volumes {
@@ -146,7 +148,7 @@ func mounts(s pipeline.Step, out map[string]any, shared map[string]string,
 		}
 		mounted = append(mounted, name+":"+v.Path+mode)
 	}
-	put(out, "volumes", mounted)
+	putList(out, "volumes", mounted)
 	var files []map[string]any
 	for i, f := range s.Service.Files {
 		name := fmt.Sprintf("%s-%d", s.Key, i+1)
@@ -158,7 +160,7 @@ func mounts(s pipeline.Step, out map[string]any, shared map[string]string,
 	}
 }
 
-func put(out map[string]any, field string, all []string) {
+func putList(out map[string]any, field string, all []string) {
 	if len(all) > 0 {
 		out[field] = all
 	}

@@ -12,35 +12,35 @@ import (
 	"github.com/nullops/nullops/plugins/stdio"
 )
 
-func (c *course) later(ctx context.Context) error {
-	if err := c.clear(ctx); err != nil {
+func (c *course) checkLaterFields(ctx context.Context) error {
+	if err := c.undoBeforeCreate(ctx); err != nil {
 		return err
 	}
-	r := c.request(stdio.ActionCreate)
+	r := c.newRequest(stdio.ActionCreate)
 	r["a_field_of_a_later_version"] = map[string]any{"list": []any{1, "two"}}
 	r["deployment"] = map[string]any{"id": "0", "name": "conformance", "later": true}
 	r["services"] = map[string]any{"db": map[string]any{"host": "db", "port": 5432, "later": 1}}
-	return c.made(ctx, r)
+	return c.runCreate(ctx, r)
 }
 
-func (c *course) bare(ctx context.Context) error {
-	if err := c.clear(ctx); err != nil {
+func (c *course) checkBareCreate(ctx context.Context) error {
+	if err := c.undoBeforeCreate(ctx); err != nil {
 		return err
 	}
-	return c.made(ctx, c.request(stdio.ActionCreate, "parameters", "secrets"))
+	return c.runCreate(ctx, c.newRequest(stdio.ActionCreate, "parameters", "secrets"))
 }
 
-// clear undoes before a create that may not be repeated.
-func (c *course) clear(ctx context.Context) error {
+// undoBeforeCreate undoes before a create that may not be repeated.
+func (c *course) undoBeforeCreate(ctx context.Context) error {
 	if c.Component.Idempotent || c.outputs == nil || !c.Component.Offers(stdio.ActionDelete) {
 		return nil
 	}
-	return c.remove(ctx)
+	return c.checkDelete(ctx)
 }
 
-// optional leaves out every parameter that the schema does not require. The
+// checkOptionalParameters leaves out every parameter that the schema does not require. The
 // defaults may lead nowhere here, so any proper answer will do.
-func (c *course) optional(ctx context.Context) error {
+func (c *course) checkOptionalParameters(ctx context.Context) error {
 	var schema struct {
 		Required []string `json:"required"`
 	}
@@ -55,12 +55,12 @@ func (c *course) optional(ctx context.Context) error {
 	if len(kept) == len(given) {
 		return skipped("the recorded create has no optional parameters")
 	}
-	if err := c.clear(ctx); err != nil {
+	if err := c.undoBeforeCreate(ctx); err != nil {
 		return err
 	}
-	r := c.request(stdio.ActionCreate)
+	r := c.newRequest(stdio.ActionCreate)
 	r["parameters"] = kept
-	answer, err := c.ask(ctx, r)
+	answer, err := c.runRequest(ctx, r)
 	switch {
 	case err != nil:
 		return err
@@ -70,53 +70,53 @@ func (c *course) optional(ctx context.Context) error {
 		// What defaults made, defaults remove.
 		r = maps.Clone(r)
 		r["action"], r["outputs"] = string(stdio.ActionDelete), answer.Outputs
-		_, err = c.succeed(ctx, r)
+		_, err = c.runSuccessfully(ctx, r)
 	}
 	return err
 }
 
-func (c *course) again(ctx context.Context) error {
+func (c *course) checkRepeatedCreate(ctx context.Context) error {
 	if !c.Component.Idempotent {
 		return skipped("it is not declared idempotent")
 	}
-	if err := c.create(ctx); err != nil {
+	if err := c.checkCreate(ctx); err != nil {
 		return err
 	}
-	return c.create(ctx)
+	return c.checkCreate(ctx)
 }
 
-func (c *course) remove(ctx context.Context) error {
+func (c *course) checkDelete(ctx context.Context) error {
 	if !c.Component.Offers(stdio.ActionDelete) {
 		return skipped("it does not offer delete")
 	}
-	r := c.request(stdio.ActionDelete)
+	r := c.newRequest(stdio.ActionDelete)
 	if c.outputs != nil {
 		r["outputs"] = c.outputs
 	}
-	_, err := c.succeed(ctx, r)
+	_, err := c.runSuccessfully(ctx, r)
 	return err
 }
 
 // checkFindsCreated runs the check action twice: it must find what create made, and change
 // nothing.
-func (c *course) there(ctx context.Context) error {
-	if _, err := c.succeed(ctx, c.question()); err != nil {
+func (c *course) checkFindsCreated(ctx context.Context) error {
+	if _, err := c.runSuccessfully(ctx, c.checkRequest()); err != nil {
 		return err
 	}
-	_, err := c.succeed(ctx, c.question())
+	_, err := c.runSuccessfully(ctx, c.checkRequest())
 	return err
 }
 
-func (c *course) gone(ctx context.Context) error {
+func (c *course) checkMissesDeleted(ctx context.Context) error {
 	if !c.Component.Offers(stdio.ActionDelete) {
 		return skipped("it does not offer delete")
 	}
-	return c.refuses(c.question())(ctx)
+	return c.expectRefusal(c.checkRequest())(ctx)
 }
 
-// question is a check of what the last create made.
-func (c *course) question() map[string]any {
-	r := c.request(stdio.ActionCheck)
+// checkRequest is a check of what the last create made.
+func (c *course) checkRequest() map[string]any {
+	r := c.newRequest(stdio.ActionCheck)
 	if c.outputs != nil {
 		r["outputs"] = c.outputs
 	}
@@ -128,7 +128,7 @@ func (c *course) removeBlind(ctx context.Context) error {
 	if !c.Component.Offers(stdio.ActionDelete) {
 		return skipped("it does not offer delete")
 	}
-	_, err := c.succeed(ctx, c.request(stdio.ActionDelete))
+	_, err := c.runSuccessfully(ctx, c.newRequest(stdio.ActionDelete))
 	return err
 }
 
@@ -136,21 +136,21 @@ func (c *course) createAndRemove(ctx context.Context) error {
 	if !c.Component.Offers(stdio.ActionDelete) {
 		return skipped("it does not offer delete")
 	}
-	if err := c.create(ctx); err != nil {
+	if err := c.checkCreate(ctx); err != nil {
 		return err
 	}
-	return c.remove(ctx)
+	return c.checkDelete(ctx)
 }
 
 // checkStops sends SIGTERM shortly after the start. A plugin that has ended by then passes.
 // One that has to be killed fails, since it may have been interrupted at any point; what it
 // has created is removed.
-func (c *course) stops(ctx context.Context) error {
-	input, err := json.Marshal(c.request(stdio.ActionCreate))
+func (c *course) checkStops(ctx context.Context) error {
+	input, err := json.Marshal(c.newRequest(stdio.ActionCreate))
 	if err != nil {
 		return &runError{err}
 	}
-	ran, err := c.stopped(ctx, input)
+	ran, err := c.runAndStop(ctx, input)
 	if err != nil {
 		return &runError{err}
 	}
@@ -164,9 +164,9 @@ func (c *course) stops(ctx context.Context) error {
 	return c.removeBlind(ctx)
 }
 
-// stopped runs the plugin and asks it to stop. On a slow machine the time may be
+// runAndStop runs the plugin and asks it to stop. On a slow machine the time may be
 // over before the container has started, which is an error; then it gets more.
-func (c *course) stopped(ctx context.Context, input []byte) (Ran, error) {
+func (c *course) runAndStop(ctx context.Context, input []byte) (Ran, error) {
 	for after := stopAfter; ; after *= 3 {
 		soon, cancel := context.WithTimeout(ctx, after)
 		ran, err := c.Run(soon, input)
@@ -179,7 +179,7 @@ func (c *course) stopped(ctx context.Context, input []byte) (Ran, error) {
 }
 
 // recordLeaks searches for secrets in everything that people can read.
-func (c *course) watch(request map[string]any, answer stdio.Response, ran Ran) {
+func (c *course) recordLeaks(request map[string]any, answer stdio.Response, ran Ran) {
 	given, _ := request["secrets"].(map[string]any)
 	secrets := map[string]string{}
 	for name, value := range given {
@@ -187,7 +187,7 @@ func (c *course) watch(request map[string]any, answer stdio.Response, ran Ran) {
 			secrets["secret "+name] = text
 		}
 	}
-	hidden := c.hidden()
+	hidden := c.hiddenOutputs()
 	shown := maps.Clone(answer.Outputs)
 	for name, value := range answer.Outputs {
 		if !hidden[name] {
@@ -201,7 +201,7 @@ func (c *course) watch(request map[string]any, answer stdio.Response, ran Ran) {
 	open, _ := json.Marshal(shown) // it came from JSON
 	places := map[string]string{
 		"the log": strings.Join(ran.Log, "\n"), "output": answer.Output,
-		"outputs that are not writeOnly": string(open), "metadata": metadata(answer),
+		"outputs that are not writeOnly": string(open), "metadata": metadataText(answer),
 	}
 	for what, secret := range secrets {
 		for where, text := range places {
@@ -213,7 +213,7 @@ func (c *course) watch(request map[string]any, answer stdio.Response, ran Ran) {
 	}
 }
 
-func metadata(r stdio.Response) string {
+func metadataText(r stdio.Response) string {
 	var b strings.Builder
 	for _, m := range r.Metadata {
 		b.WriteString(m.Name + "\n" + m.Value + "\n")
@@ -221,8 +221,8 @@ func metadata(r stdio.Response) string {
 	return b.String()
 }
 
-// hidden are the outputs that the component marks as secret.
-func (c *course) hidden() map[string]bool {
+// hiddenOutputs are the outputs that the component marks as secret.
+func (c *course) hiddenOutputs() map[string]bool {
 	var schema struct {
 		Properties map[string]struct {
 			WriteOnly bool `json:"writeOnly"`
@@ -237,7 +237,7 @@ func (c *course) hidden() map[string]bool {
 	return hidden
 }
 
-func (c *course) silent(context.Context) error {
+func (c *course) checkNoLeaks(context.Context) error {
 	if len(c.leaks) == 0 {
 		return nil
 	}

@@ -87,14 +87,14 @@ const (
 // be made, not that the plugin did badly.
 func Check(ctx context.Context, s Subject) ([]Verdict, error) {
 	c := &course{Subject: s}
-	for _, one := range c.checks() {
+	for _, one := range c.allChecks() {
 		if err := context.Cause(ctx); err != nil {
 			return c.verdicts, err
 		}
 		if strings.HasPrefix(one.name, "check ") && !s.Component.Offers(stdio.ActionCheck) {
 			continue // few offer it, and nobody has to
 		}
-		v, err := c.try(ctx, one)
+		v, err := c.runCheck(ctx, one)
 		if err != nil {
 			return c.verdicts, err
 		}
@@ -111,29 +111,33 @@ type check struct {
 	needs bool
 }
 
-func (c *course) checks() []check {
+func (c *course) allChecks() []check {
 	return []check{
-		{"answers to an empty input", c.nonsense(""), false},
-		{"answers to an input that is not JSON", c.nonsense("not { json"), false},
-		{"refuses an action it does not know", c.refuses(map[string]any{"action": "no-such"}), false},
-		{"survives missing parameters", c.survives(map[string]any{"action": "create"}), false},
-		{"create answers with success", c.create, true},
-		{"create tolerates fields of later versions", c.later, true},
-		{"create needs only action, parameters and secrets", c.bare, true},
-		{"create survives missing optional parameters", c.optional, true},
-		{"create may be repeated, as declared", c.again, true},
-		{"check says yes to what create made", c.there, true},
-		{"delete succeeds with the outputs of create", c.remove, true},
-		{"check says no to what delete removed", c.gone, true},
-		{"delete succeeds when there is nothing left", c.remove, true},
+		{"answers to an empty input", c.expectFailure(""), false},
+		{"answers to an input that is not JSON", c.expectFailure("not { json"), false},
+		{
+			"refuses an action it does not know",
+			c.expectRefusal(map[string]any{"action": "no-such"}),
+			false,
+		},
+		{"survives missing parameters", c.expectAnswer(map[string]any{"action": "create"}), false},
+		{"create answers with success", c.checkCreate, true},
+		{"create tolerates fields of later versions", c.checkLaterFields, true},
+		{"create needs only action, parameters and secrets", c.checkBareCreate, true},
+		{"create survives missing optional parameters", c.checkOptionalParameters, true},
+		{"create may be repeated, as declared", c.checkRepeatedCreate, true},
+		{"check says yes to what create made", c.checkFindsCreated, true},
+		{"delete succeeds with the outputs of create", c.checkDelete, true},
+		{"check says no to what delete removed", c.checkMissesDeleted, true},
+		{"delete succeeds when there is nothing left", c.checkDelete, true},
 		{"delete succeeds without outputs", c.removeBlind, true},
 		{"create works after delete", c.createAndRemove, true},
-		{"stops when asked to", c.stops, true},
-		{"shows no secret", c.silent, true},
+		{"stops when asked to", c.checkStops, true},
+		{"shows no secret", c.checkNoLeaks, true},
 	}
 }
 
-func (c *course) try(ctx context.Context, one check) (Verdict, error) {
+func (c *course) runCheck(ctx context.Context, one check) (Verdict, error) {
 	v := Verdict{Check: one.name}
 	if one.needs && c.Create == nil {
 		v.Skipped = "no recorded create that works"
@@ -173,7 +177,7 @@ type course struct {
 
 // runRequest runs the plugin and parses its response; a response that the agent would
 // refuse is an error.
-func (c *course) ask(ctx context.Context, request map[string]any) (stdio.Response, error) {
+func (c *course) runRequest(ctx context.Context, request map[string]any) (stdio.Response, error) {
 	input, err := json.Marshal(request)
 	if err != nil {
 		return stdio.Response{}, &runError{fmt.Errorf("write a request: %w", err)}
@@ -183,12 +187,12 @@ func (c *course) ask(ctx context.Context, request map[string]any) (stdio.Respons
 		return stdio.Response{}, &runError{err}
 	}
 	answer, err := ran.Answer()
-	c.watch(request, answer, ran)
+	c.recordLeaks(request, answer, ran)
 	return answer, err
 }
 
 // expectFailure requires that the plugin fails, with or without a response.
-func (c *course) nonsense(input string) func(context.Context) error {
+func (c *course) expectFailure(input string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ran, err := c.Run(ctx, []byte(input))
 		if err != nil {
@@ -207,9 +211,9 @@ func (c *course) nonsense(input string) func(context.Context) error {
 	}
 }
 
-func (c *course) refuses(request map[string]any) func(context.Context) error {
+func (c *course) expectRefusal(request map[string]any) func(context.Context) error {
 	return func(ctx context.Context) error {
-		answer, err := c.ask(ctx, request)
+		answer, err := c.runRequest(ctx, request)
 		if err == nil && answer.Success {
 			return errors.New("it reports success")
 		}
@@ -218,9 +222,9 @@ func (c *course) refuses(request map[string]any) func(context.Context) error {
 }
 
 // expectAnswer requires any valid response; a failure must come with a sentence in output.
-func (c *course) survives(request map[string]any) func(context.Context) error {
+func (c *course) expectAnswer(request map[string]any) func(context.Context) error {
 	return func(ctx context.Context) error {
-		answer, err := c.ask(ctx, request)
+		answer, err := c.runRequest(ctx, request)
 		if err == nil && !answer.Success && strings.TrimSpace(answer.Output) == "" {
 			return errors.New("it fails without saying why in output")
 		}
@@ -228,7 +232,7 @@ func (c *course) survives(request map[string]any) func(context.Context) error {
 	}
 }
 
-func (c *course) request(action stdio.Action, fields ...string) map[string]any {
+func (c *course) newRequest(action stdio.Action, fields ...string) map[string]any {
 	r := maps.Clone(c.Create)
 	if len(fields) > 0 {
 		r = map[string]any{}
@@ -242,16 +246,19 @@ func (c *course) request(action stdio.Action, fields ...string) map[string]any {
 	return r
 }
 
-func (c *course) succeed(ctx context.Context, request map[string]any) (stdio.Response, error) {
-	answer, err := c.ask(ctx, request)
+func (c *course) runSuccessfully(
+	ctx context.Context,
+	request map[string]any,
+) (stdio.Response, error) {
+	answer, err := c.runRequest(ctx, request)
 	if err == nil && !answer.Success {
 		err = fmt.Errorf("it fails: %s", answer.Output)
 	}
 	return answer, err
 }
 
-func (c *course) made(ctx context.Context, request map[string]any) error {
-	answer, err := c.succeed(ctx, request)
+func (c *course) runCreate(ctx context.Context, request map[string]any) error {
+	answer, err := c.runSuccessfully(ctx, request)
 	if err != nil {
 		return err
 	}
@@ -265,6 +272,6 @@ func (c *course) made(ctx context.Context, request map[string]any) error {
 	return c.Fits(c.outputs)
 }
 
-func (c *course) create(ctx context.Context) error {
-	return c.made(ctx, c.request(stdio.ActionCreate))
+func (c *course) checkCreate(ctx context.Context) error {
+	return c.runCreate(ctx, c.newRequest(stdio.ActionCreate))
 }

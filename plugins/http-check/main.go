@@ -22,7 +22,7 @@ import (
 
 func main() {
 	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{
-		Create: create, Delete: stdio.NothingToUndo,
+		Create: waitForURL, Delete: stdio.NothingToUndo,
 	}))
 }
 
@@ -46,7 +46,7 @@ type check struct {
 	log    *slog.Logger
 }
 
-func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
+func waitForURL(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
 	// The defaults are those component.json shows.
 	p := parameters{Status: 200, Retries: 30, IntervalSeconds: 1, TimeoutSeconds: 5}
 	if err := req.Bind(&p); err != nil {
@@ -58,7 +58,7 @@ func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 	}
 	c := check{parameters: p, token: req.Secrets["bearerToken"], log: log}
 	c.client = &http.Client{
-		Timeout: seconds(p.TimeoutSeconds),
+		Timeout: durationOf(p.TimeoutSeconds),
 		// A redirect is an answer: following it could leave the deployment.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -68,16 +68,16 @@ func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 func (c check) untilGood(ctx context.Context) (stdio.Response, error) {
 	var last error
 	for try := 1; try <= c.Retries+1; try++ {
-		took, err := c.once(ctx)
+		took, err := c.requestOnce(ctx)
 		if err == nil {
 			c.log.Info("answered as expected", "url", c.URL, "status", c.Status,
 				"took", took.Round(time.Millisecond), "try", try)
-			return good(c.parameters, took, try), nil
+			return goodResponse(c.parameters, took, try), nil
 		}
 		c.log.Warn("not yet", "try", try, "of", c.Retries+1, "reason", err)
 		last = err
 		if try <= c.Retries {
-			if err := pause(ctx, seconds(c.IntervalSeconds)); err != nil {
+			if err := sleepContext(ctx, durationOf(c.IntervalSeconds)); err != nil {
 				return stdio.Response{}, fmt.Errorf("%w; last: %w", err, last)
 			}
 		}
@@ -85,8 +85,8 @@ func (c check) untilGood(ctx context.Context) (stdio.Response, error) {
 	return stdio.Response{}, fmt.Errorf("%s: %w (tried %d times)", c.URL, last, c.Retries+1)
 }
 
-// once asks the URL one time.
-func (c check) once(ctx context.Context) (time.Duration, error) {
+// requestOnce asks the URL one time.
+func (c check) requestOnce(ctx context.Context) (time.Duration, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL, nil)
 	if err != nil {
 		return 0, fmt.Errorf("parameter \"url\": %w", err)
@@ -117,7 +117,7 @@ func (c check) once(ctx context.Context) (time.Duration, error) {
 	return time.Since(started), nil
 }
 
-func good(p parameters, took time.Duration, tries int) stdio.Response {
+func goodResponse(p parameters, took time.Duration, tries int) stdio.Response {
 	return stdio.Response{
 		Success: true,
 		Output:  fmt.Sprintf("%s answered %d", p.URL, p.Status),
@@ -131,10 +131,10 @@ func good(p parameters, took time.Duration, tries int) stdio.Response {
 	}
 }
 
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+func durationOf(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// pause waits, or ends early when the agent stops the plugin.
-func pause(ctx context.Context, d time.Duration) error {
+// sleepContext waits, or ends early when the agent stops the plugin.
+func sleepContext(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -21,8 +21,8 @@ import (
 )
 
 func main() {
-	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: create, Delete: remove,
-		Check: check}))
+	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: createUser, Delete: removeUser,
+		Check: checkUser}))
 }
 
 type parameters struct {
@@ -37,7 +37,7 @@ type parameters struct {
 	ConnectSeconds float64 `json:"connect_seconds"`
 }
 
-func read(req stdio.Request) (parameters, error) {
+func readParameters(req stdio.Request) (parameters, error) {
 	// The defaults are those component.json shows.
 	p := parameters{AdminUser: "admin", AdminRealm: "master", ConnectSeconds: 60}
 	if err := req.Bind(&p); err != nil {
@@ -66,8 +66,8 @@ func signIn(
 	return users{k, p.Realm}, err
 }
 
-func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
-	p, err := read(req)
+func createUser(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
+	p, err := readParameters(req)
 	if err != nil {
 		return stdio.Response{}, err
 	}
@@ -75,7 +75,7 @@ func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 	if err != nil {
 		return stdio.Response{}, err
 	}
-	id, err := u.ensure(ctx, p, log)
+	id, err := u.ensureUser(ctx, p, log)
 	if err != nil {
 		return stdio.Response{}, err
 	}
@@ -99,8 +99,8 @@ func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 	}, nil
 }
 
-func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
-	p, err := read(req)
+func removeUser(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
+	p, err := readParameters(req)
 	if err != nil {
 		return stdio.Response{}, err
 	}
@@ -110,9 +110,9 @@ func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 	}
 	// Found by name and not by the earlier id: create may have made the user
 	// without its answer having arrived.
-	id, err := u.find(ctx, p.Username)
+	id, err := u.findUser(ctx, p.Username)
 	if err == nil && id != "" {
-		err = u.delete(ctx, id)
+		err = u.deleteUser(ctx, id)
 	}
 	if err != nil {
 		return stdio.Response{}, err
@@ -123,10 +123,10 @@ func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 	}, nil
 }
 
-// check wants the very user that create made: one of the same name that somebody
+// checkUser wants the very user that create made: one of the same name that somebody
 // made since has another password.
-func check(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
-	p, err := read(req)
+func checkUser(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
+	p, err := readParameters(req)
 	if err != nil {
 		return stdio.Response{}, err
 	}
@@ -144,7 +144,7 @@ func check(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Resp
 	if err != nil {
 		return stdio.Response{}, err
 	}
-	id, err := u.find(ctx, made.Username)
+	id, err := u.findUser(ctx, made.Username)
 	switch {
 	case err != nil:
 		return stdio.Response{}, err

@@ -17,13 +17,13 @@ type users struct {
 	realm string
 }
 
-// ensure creates the user, or brings an existing one up to date.
-func (u users) ensure(ctx context.Context, p parameters, log *slog.Logger) (string, error) {
+// ensureUser creates the user, or brings an existing one up to date.
+func (u users) ensureUser(ctx context.Context, p parameters, log *slog.Logger) (string, error) {
 	user := map[string]any{
 		"username": p.Username, "email": p.Email, "enabled": true, "emailVerified": true,
 		"firstName": p.FirstName, "lastName": p.LastName,
 	}
-	id, err := u.find(ctx, p.Username)
+	id, err := u.findUser(ctx, p.Username)
 	if err != nil {
 		return "", err
 	}
@@ -38,15 +38,15 @@ func (u users) ensure(ctx context.Context, p parameters, log *slog.Logger) (stri
 	}
 	// The answer names the user in a header only, which proxies rewrite; asking
 	// is the safe way.
-	id, err = u.find(ctx, p.Username)
+	id, err = u.findUser(ctx, p.Username)
 	if err == nil && id == "" {
 		err = fmt.Errorf("%s: Keycloak accepted it, but does not know the user", what)
 	}
 	return id, err
 }
 
-// find gives the id of the user of exactly this name, or "".
-func (u users) find(ctx context.Context, username string) (string, error) {
+// findUser gives the id of the user of exactly this name, or "".
+func (u users) findUser(ctx context.Context, username string) (string, error) {
 	query := url.Values{"username": {username}, "exact": {"true"}}
 	var found []struct {
 		ID       string `json:"id"`
@@ -72,8 +72,8 @@ func (u users) setPassword(ctx context.Context, id, password string) error {
 		body, "set the password", nil)
 }
 
-// delete treats a user that is gone as deleted.
-func (u users) delete(ctx context.Context, id string) error {
+// deleteUser treats a user that is gone as deleted.
+func (u users) deleteUser(ctx context.Context, id string) error {
 	err := u.Call(ctx, http.MethodDelete, u.realm, "/users/"+url.PathEscape(id), nil,
 		"delete the user", nil)
 	if keycloak.NotFound(err) {

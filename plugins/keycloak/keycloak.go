@@ -106,7 +106,7 @@ func (k *Client) fetchToken(ctx context.Context, a Admin) error {
 	var answer struct {
 		Token string `json:"access_token"`
 	}
-	if err := k.send(req, "sign in as "+a.User, &answer); err != nil {
+	if err := k.sendRequest(req, "sign in as "+a.User, &answer); err != nil {
 		return err
 	}
 	k.token = answer.Token
@@ -133,10 +133,10 @@ func (k *Client) Call(
 	}
 	req.Header.Set("Authorization", "Bearer "+k.token)
 	req.Header.Set("Content-Type", "application/json")
-	return k.send(req, what, into)
+	return k.sendRequest(req, what, into)
 }
 
-func (k *Client) send(req *http.Request, what string, into any) error {
+func (k *Client) sendRequest(req *http.Request, what string, into any) error {
 	resp, err := k.client.Do(req)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)

@@ -22,8 +22,10 @@ import (
 )
 
 func main() {
-	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: create, Delete: remove,
-		Check: check}))
+	os.Exit(
+		stdio.Serve(context.Background(), stdio.Handlers{Create: createDatabase, Delete: removeDatabase,
+			Check: checkDatabase}),
+	)
 }
 
 type parameters struct {
@@ -41,7 +43,7 @@ type parameters struct {
 // (MariaDB allows 80), and 64 is both servers' limit for a database.
 const maxUser, maxDatabase = 32, 64
 
-func read(req stdio.Request) (parameters, error) {
+func readParameters(req stdio.Request) (parameters, error) {
 	// The defaults are those component.json shows.
 	p := parameters{
 		Port: 3306, AdminUser: "root", TLS: "false", UserHost: "%", ConnectSeconds: 60,
@@ -79,23 +81,27 @@ func systemDatabase(name string) bool {
 	return false
 }
 
-func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
-	p, err := read(req)
+func createDatabase(
+	ctx context.Context,
+	req stdio.Request,
+	log *slog.Logger,
+) (stdio.Response, error) {
+	p, err := readParameters(req)
 	if err != nil {
 		return stdio.Response{}, err
 	}
-	admin, err := connect(ctx, p, req.Secrets["adminPassword"], log)
+	admin, err := connectAdmin(ctx, p, req.Secrets["adminPassword"], log)
 	if err != nil {
 		return stdio.Response{}, err
 	}
 	defer closeDB(admin)
 	// Letters and digits only: it goes into a URL and possibly into shells.
 	password := rand.Text()
-	if err := ensure(ctx, admin, p, password); err != nil {
+	if err := ensureDatabase(ctx, admin, p, password); err != nil {
 		return stdio.Response{}, err
 	}
 	// The answer is a promise that the credentials work, so try them.
-	own, err := open(p, p.User, password, p.Database)
+	own, err := openDB(p, p.User, password, p.Database)
 	if err != nil {
 		return stdio.Response{}, err
 	}
@@ -104,16 +110,16 @@ func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 		return stdio.Response{}, fmt.Errorf("sign in as the new account %q: %w", p.User, err)
 	}
 	log.Info("the new account can sign in", "user", p.User, "database", p.Database)
-	return created(p, password), nil
+	return createdResponse(p, password), nil
 }
 
-func created(p parameters, password string) stdio.Response {
+func createdResponse(p parameters, password string) stdio.Response {
 	return stdio.Response{
 		Success: true,
 		Output:  fmt.Sprintf("database %s on %s is ready for %s", p.Database, p.Host, p.User),
 		Outputs: map[string]any{
 			"host": p.Host, "port": p.Port, "database": p.Database, "user": p.User,
-			"password": password, "connectionString": address(p, password),
+			"password": password, "connectionString": connectionURL(p, password),
 		},
 		Metadata: []stdio.Metadatum{
 			{Name: "Database", Value: p.Database},
@@ -122,8 +128,12 @@ func created(p parameters, password string) stdio.Response {
 	}
 }
 
-func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
-	p, err := read(req)
+func removeDatabase(
+	ctx context.Context,
+	req stdio.Request,
+	log *slog.Logger,
+) (stdio.Response, error) {
+	p, err := readParameters(req)
 	if err != nil {
 		return stdio.Response{}, err
 	}
@@ -138,12 +148,12 @@ func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 	if made.Database != "" && made.User != "" {
 		p.Database, p.User = made.Database, made.User
 	}
-	admin, err := connect(ctx, p, req.Secrets["adminPassword"], log)
+	admin, err := connectAdmin(ctx, p, req.Secrets["adminPassword"], log)
 	if err != nil {
 		return stdio.Response{}, err
 	}
 	defer closeDB(admin)
-	if err := drop(ctx, admin, p); err != nil {
+	if err := dropDatabase(ctx, admin, p); err != nil {
 		return stdio.Response{}, err
 	}
 	log.Info("dropped", "database", p.Database, "user", p.User)
@@ -153,10 +163,14 @@ func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 	}, nil
 }
 
-// check signs in with what create gave out: whoever dropped the database or
+// checkDatabase signs in with what create gave out: whoever dropped the database or
 // changed the account since is found out here.
-func check(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
-	p, err := read(req)
+func checkDatabase(
+	ctx context.Context,
+	req stdio.Request,
+	log *slog.Logger,
+) (stdio.Response, error) {
+	p, err := readParameters(req)
 	if err != nil {
 		return stdio.Response{}, err
 	}
@@ -171,7 +185,7 @@ func check(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Resp
 	if made.Database == "" {
 		return stdio.Response{}, errors.New("create has not said which database it made")
 	}
-	own, err := open(p, made.User, made.Password, made.Database)
+	own, err := openDB(p, made.User, made.Password, made.Database)
 	if err != nil {
 		return stdio.Response{}, err
 	}

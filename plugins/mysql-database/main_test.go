@@ -25,11 +25,11 @@ type server struct {
 func newServer(t *testing.T) server {
 	t.Helper()
 	at := stdiotest.MariaDB(t, "127.0.0.1", adminPassword)
-	own := server{t: t, port: at.Port, admin: open(t, at.Port, "root", adminPassword, "")}
+	own := server{t: t, port: at.Port, admin: openDB(t, at.Port, "root", adminPassword, "")}
 	return own
 }
 
-func open(t *testing.T, port, user, password, database string) *sql.DB {
+func openDB(t *testing.T, port, user, password, database string) *sql.DB {
 	t.Helper()
 	c := mysql.NewConfig()
 	c.Net, c.Addr, c.User, c.Passwd = "tcp", "127.0.0.1:"+port, user, password
@@ -82,7 +82,7 @@ func TestPlugin_OnARealServer(t *testing.T) {
 // password, and delete ends open sessions and leaves nothing.
 func (s server) ownDatabase(t *testing.T, program string) {
 	first := s.call(t, program, stdio.ActionCreate, "shop")
-	own := open(t, s.port, "shop", first["password"].(string), "shop")
+	own := openDB(t, s.port, "shop", first["password"].(string), "shop")
 	if _, err := own.ExecContext(t.Context(), "CREATE TABLE kept AS SELECT 7 AS n"); err != nil {
 		t.Fatalf("the account may not make tables in its own database: %v", err)
 	}
@@ -109,7 +109,7 @@ func (s server) ownDatabase(t *testing.T, program string) {
 func (s server) oddNames(t *testing.T, program string) {
 	neighbour := s.call(t, program, stdio.ActionCreate, "pr1x")
 	odd := s.call(t, program, stdio.ActionCreate, "pr1_")
-	own := open(t, s.port, "pr1_", odd["password"].(string), "")
+	own := openDB(t, s.port, "pr1_", odd["password"].(string), "")
 	if _, err := own.ExecContext(t.Context(), "USE pr1x"); err == nil {
 		t.Error("the account pr1_ may use the database pr1x")
 	}

@@ -23,9 +23,9 @@ const (
 	codePluginNotLoaded = 1524
 )
 
-// open prepares sessions; none is begun yet. The driver gets a connector and
+// openDB prepares sessions; none is begun yet. The driver gets a connector and
 // no text, so that no password can end up in an error about a bad address.
-func open(p parameters, user, password, database string) (*sql.DB, error) {
+func openDB(p parameters, user, password, database string) (*sql.DB, error) {
 	c := mysql.NewConfig()
 	c.Net, c.Addr = "tcp", net.JoinHostPort(p.Host, strconv.Itoa(p.Port))
 	c.User, c.Passwd, c.DBName = user, password, database
@@ -42,12 +42,12 @@ func open(p parameters, user, password, database string) (*sql.DB, error) {
 	return db, nil
 }
 
-// connect tries until the server lets the admin in: a fresh server accepts
+// connectAdmin tries until the server lets the admin in: a fresh server accepts
 // connections shortly before it accepts sessions.
-func connect(ctx context.Context, p parameters, password string, log *slog.Logger) (
+func connectAdmin(ctx context.Context, p parameters, password string, log *slog.Logger) (
 	*sql.DB, error,
 ) {
-	db, err := open(p, p.AdminUser, password, "")
+	db, err := openDB(p, p.AdminUser, password, "")
 	if err != nil {
 		return nil, err
 	}
@@ -84,20 +84,20 @@ func worthRetrying(err error) bool {
 	return true
 }
 
-// ensure makes what is missing and sets the password. None of the statements
+// ensureDatabase makes what is missing and sets the password. None of the statements
 // takes parameters, so names and values are quoted here.
-func ensure(ctx context.Context, db *sql.DB, p parameters, password string) error {
-	who := account(p)
+func ensureDatabase(ctx context.Context, db *sql.DB, p parameters, password string) error {
+	who := quoteAccount(p)
 	steps := []struct{ what, statement string }{
-		{"create database " + p.Database, "CREATE DATABASE IF NOT EXISTS " + name(p.Database)},
+		{"create database " + p.Database, "CREATE DATABASE IF NOT EXISTS " + quoteName(p.Database)},
 		{"create account " + p.User, "CREATE USER IF NOT EXISTS " + who},
-		{"set the password of " + p.User, "ALTER USER " + who + " IDENTIFIED BY " + text(password)},
-		{"open the database to " + p.User, "GRANT ALL PRIVILEGES ON " + pattern(p.Database) +
+		{"set the password of " + p.User, "ALTER USER " + who + " IDENTIFIED BY " + quoteText(password)},
+		{"open the database to " + p.User, "GRANT ALL PRIVILEGES ON " + quotePattern(p.Database) +
 			".* TO " + who},
 	}
 	for _, s := range steps {
 		if _, err := db.ExecContext(ctx, s.statement); err != nil {
-			return fmt.Errorf("%s: %w", s.what, concealed(err, password))
+			return fmt.Errorf("%s: %w", s.what, hidePassword(err, password))
 		}
 	}
 	return nil
@@ -105,23 +105,23 @@ func ensure(ctx context.Context, db *sql.DB, p parameters, password string) erro
 
 // hidePassword removes a password from an error: both servers quote the part of a statement
 // that they could not parse.
-func concealed(err error, password string) error {
+func hidePassword(err error, password string) error {
 	if strings.Contains(err.Error(), password) {
 		return errors.New("the server does not understand the statement")
 	}
 	return err
 }
 
-// drop removes both, whether or not they exist. The account goes first and its
+// dropDatabase removes both, whether or not they exist. The account goes first and its
 // sessions are ended: a session that is open would hold locks on tables.
-func drop(ctx context.Context, db *sql.DB, p parameters) error {
-	if _, err := db.ExecContext(ctx, "DROP USER IF EXISTS "+account(p)); err != nil {
+func dropDatabase(ctx context.Context, db *sql.DB, p parameters) error {
+	if _, err := db.ExecContext(ctx, "DROP USER IF EXISTS "+quoteAccount(p)); err != nil {
 		return fmt.Errorf("drop account %s: %w", p.User, err)
 	}
 	if err := endSessions(ctx, db, p.User); err != nil {
 		return err
 	}
-	if _, err := db.ExecContext(ctx, "DROP DATABASE IF EXISTS "+name(p.Database)); err != nil {
+	if _, err := db.ExecContext(ctx, "DROP DATABASE IF EXISTS "+quoteName(p.Database)); err != nil {
 		return fmt.Errorf("drop database %s: %w", p.Database, err)
 	}
 	return nil
@@ -152,23 +152,23 @@ func endSessions(ctx context.Context, db *sql.DB, user string) error {
 	return nil
 }
 
-// name quotes an identifier.
-func name(s string) string { return "`" + strings.ReplaceAll(s, "`", "``") + "`" }
+// quoteName quotes an identifier.
+func quoteName(s string) string { return "`" + strings.ReplaceAll(s, "`", "``") + "`" }
 
-// pattern quotes a database in a grant, where _ and % would match other names.
-func pattern(s string) string {
-	return name(strings.NewReplacer(`\`, `\\`, `_`, `\_`, `%`, `\%`).Replace(s))
+// quotePattern quotes a database in a grant, where _ and % would match other names.
+func quotePattern(s string) string {
+	return quoteName(strings.NewReplacer(`\`, `\\`, `_`, `\_`, `%`, `\%`).Replace(s))
 }
 
-// text quotes a value.
-func text(s string) string {
+// quoteText quotes a value.
+func quoteText(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s) + "'"
 }
 
-func account(p parameters) string { return text(p.User) + "@" + text(p.UserHost) }
+func quoteAccount(p parameters) string { return quoteText(p.User) + "@" + quoteText(p.UserHost) }
 
-// address is a connection URL; it holds the password.
-func address(p parameters, password string) string {
+// connectionURL is a connection URL; it holds the password.
+func connectionURL(p parameters, password string) string {
 	u := url.URL{
 		Scheme: "mysql", User: url.UserPassword(p.User, password),
 		Host: net.JoinHostPort(p.Host, strconv.Itoa(p.Port)), Path: "/" + p.Database,

@@ -26,21 +26,21 @@ const maxTries = 10
 // edit changes a client's representation and says whether that was needed.
 type edit func(representation map[string]any) bool
 
-func with(redirect, origin string) edit {
+func addURIs(redirect, origin string) edit {
 	return func(c map[string]any) bool {
-		added := add(c, "redirectUris", redirect)
-		return add(c, "webOrigins", origin) || added
+		added := addToList(c, "redirectUris", redirect)
+		return addToList(c, "webOrigins", origin) || added
 	}
 }
 
-func without(redirect, origin string) edit {
+func removeURIs(redirect, origin string) edit {
 	return func(c map[string]any) bool {
-		removed := drop(c, "redirectUris", redirect)
-		return drop(c, "webOrigins", origin) || removed
+		removed := dropFromList(c, "redirectUris", redirect)
+		return dropFromList(c, "webOrigins", origin) || removed
 	}
 }
 
-func add(c map[string]any, field, value string) bool {
+func addToList(c map[string]any, field, value string) bool {
 	list, _ := c[field].([]any)
 	if value == "" || slices.Contains(list, any(value)) {
 		return false
@@ -49,7 +49,7 @@ func add(c map[string]any, field, value string) bool {
 	return true
 }
 
-func drop(c map[string]any, field, value string) bool {
+func dropFromList(c map[string]any, field, value string) bool {
 	list, _ := c[field].([]any)
 	if value == "" || !slices.Contains(list, any(value)) {
 		return false
@@ -60,28 +60,28 @@ func drop(c map[string]any, field, value string) bool {
 
 // changeLocked applies an edit while it holds the lock on the client against other runs of
 // this plugin.
-func (c client) change(ctx context.Context, e edit, log *slog.Logger) error {
-	now, err := c.read(ctx)
+func (c client) changeLocked(ctx context.Context, e edit, log *slog.Logger) error {
+	now, err := c.readClient(ctx)
 	if err != nil {
 		return err
 	}
 	id, _ := now["id"].(string)
-	unlock, err := c.lock(ctx, id, log)
+	unlock, err := c.acquireLock(ctx, id, log)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	ctx, cancel := context.WithTimeout(ctx, holdFor)
 	defer cancel()
-	return c.replace(ctx, id, e, log)
+	return c.replaceUntilStable(ctx, id, e, log)
 }
 
 // replaceUntilStable applies an edit to the client's current state until no edit is needed:
 // people who save the client in Keycloak's own pages do not use the lock. All other fields
 // are written back unchanged.
-func (c client) replace(ctx context.Context, id string, e edit, log *slog.Logger) error {
+func (c client) replaceUntilStable(ctx context.Context, id string, e edit, log *slog.Logger) error {
 	for try := range maxTries {
-		now, err := c.read(ctx)
+		now, err := c.readClient(ctx)
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (c client) replace(ctx context.Context, id string, e edit, log *slog.Logger
 	return fmt.Errorf("change client %s: others overwrote it %d times", c.name, maxTries)
 }
 
-func (c client) read(ctx context.Context) (map[string]any, error) {
+func (c client) readClient(ctx context.Context) (map[string]any, error) {
 	query := url.Values{"clientId": {c.name}}
 	var found []map[string]any
 	err := c.Call(ctx, http.MethodGet, c.realm, "/clients?"+query.Encode(), nil,

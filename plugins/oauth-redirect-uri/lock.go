@@ -22,8 +22,8 @@ const (
 	brokenAfter = 3 * holdFor
 )
 
-// lock waits until nobody else changes the client.
-func (c client) lock(ctx context.Context, id string, log *slog.Logger) (func(), error) {
+// acquireLock waits until nobody else changes the client.
+func (c client) acquireLock(ctx context.Context, id string, log *slog.Logger) (func(), error) {
 	roles := "/clients/" + url.PathEscape(id) + "/roles"
 	var other string
 	var since time.Time
@@ -37,17 +37,17 @@ func (c client) lock(ctx context.Context, id string, log *slog.Logger) (func(), 
 		case err != nil && !keycloak.Conflict(err):
 			return nil, err
 		}
-		holder, lookErr := c.holder(ctx, roles)
+		holder, lookErr := c.lockHolder(ctx, roles)
 		switch {
 		case lookErr != nil:
 			return nil, lookErr
 		case err == nil:
-			return func() { c.unlock(context.WithoutCancel(ctx), holder, log) }, nil
+			return func() { c.releaseLock(context.WithoutCancel(ctx), holder, log) }, nil
 		case holder != other:
 			other, since = holder, time.Now()
 		case holder != "" && time.Since(since) > brokenAfter:
 			log.Warn("whoever changed the client is gone", "client", c.name)
-			c.unlock(ctx, holder, log)
+			c.releaseLock(ctx, holder, log)
 		}
 		select {
 		case <-ctx.Done():
@@ -57,8 +57,8 @@ func (c client) lock(ctx context.Context, id string, log *slog.Logger) (func(), 
 	}
 }
 
-// holder is the id of the role that stands, or nothing.
-func (c client) holder(ctx context.Context, roles string) (string, error) {
+// lockHolder is the id of the role that stands, or nothing.
+func (c client) lockHolder(ctx context.Context, roles string) (string, error) {
 	var role struct {
 		ID string `json:"id"`
 	}
@@ -71,7 +71,7 @@ func (c client) holder(ctx context.Context, roles string) (string, error) {
 }
 
 // releaseLock removes the one role that was seen: a later lock has another ID.
-func (c client) unlock(ctx context.Context, role string, log *slog.Logger) {
+func (c client) releaseLock(ctx context.Context, role string, log *slog.Logger) {
 	err := c.Call(ctx, http.MethodDelete, c.realm, "/roles-by-id/"+url.PathEscape(role), nil,
 		"release client "+c.name, nil)
 	if err != nil && !keycloak.NotFound(err) {

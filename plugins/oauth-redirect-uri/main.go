@@ -22,8 +22,10 @@ import (
 )
 
 func main() {
-	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: create, Delete: remove,
-		Check: check}))
+	os.Exit(
+		stdio.Serve(context.Background(), stdio.Handlers{Create: createRedirect, Delete: removeRedirect,
+			Check: checkRedirect}),
+	)
 }
 
 type parameters struct {
@@ -37,7 +39,7 @@ type parameters struct {
 	ConnectSeconds float64 `json:"connect_seconds"`
 }
 
-func read(req stdio.Request) (parameters, error) {
+func readParameters(req stdio.Request) (parameters, error) {
 	// The defaults are those component.json shows.
 	p := parameters{AdminUser: "admin", AdminRealm: "master", ConnectSeconds: 60}
 	if err := req.Bind(&p); err != nil {
@@ -72,8 +74,12 @@ func signIn(
 	return client{k, p.Realm, p.ClientID}, err
 }
 
-func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
-	p, err := read(req)
+func createRedirect(
+	ctx context.Context,
+	req stdio.Request,
+	log *slog.Logger,
+) (stdio.Response, error) {
+	p, err := readParameters(req)
 	if err != nil {
 		return stdio.Response{}, err
 	}
@@ -81,7 +87,7 @@ func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 	if err != nil {
 		return stdio.Response{}, err
 	}
-	if err := c.change(ctx, with(p.RedirectURI, p.WebOrigin), log); err != nil {
+	if err := c.changeLocked(ctx, addURIs(p.RedirectURI, p.WebOrigin), log); err != nil {
 		return stdio.Response{}, err
 	}
 	return stdio.Response{
@@ -97,8 +103,12 @@ func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 	}, nil
 }
 
-func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
-	p, err := read(req)
+func removeRedirect(
+	ctx context.Context,
+	req stdio.Request,
+	log *slog.Logger,
+) (stdio.Response, error) {
+	p, err := readParameters(req)
 	if err != nil {
 		return stdio.Response{}, err
 	}
@@ -117,7 +127,7 @@ func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 	if err != nil {
 		return stdio.Response{}, err
 	}
-	err = c.change(ctx, without(p.RedirectURI, p.WebOrigin), log)
+	err = c.changeLocked(ctx, removeURIs(p.RedirectURI, p.WebOrigin), log)
 	// A client that is gone has no redirect URIs.
 	if err != nil && !errors.Is(err, errNoClient) {
 		return stdio.Response{}, err
@@ -128,10 +138,14 @@ func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 	}, nil
 }
 
-// check looks for what create added: whoever saves the client in Keycloak's own
+// checkRedirect looks for what create added: whoever saves the client in Keycloak's own
 // pages with an old copy takes it away again.
-func check(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
-	p, err := read(req)
+func checkRedirect(
+	ctx context.Context,
+	req stdio.Request,
+	log *slog.Logger,
+) (stdio.Response, error) {
+	p, err := readParameters(req)
 	if err != nil {
 		return stdio.Response{}, err
 	}
@@ -149,12 +163,12 @@ func check(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Resp
 	if err != nil {
 		return stdio.Response{}, err
 	}
-	now, err := c.read(ctx)
+	now, err := c.readClient(ctx)
 	if err != nil {
 		return stdio.Response{}, err
 	}
 	// What would have to be added is missing.
-	if with(made.RedirectURI, made.WebOrigin)(now) {
+	if addURIs(made.RedirectURI, made.WebOrigin)(now) {
 		return stdio.Response{}, fmt.Errorf("client %s does not send people to %s any more",
 			p.ClientID, made.RedirectURI)
 	}

@@ -106,7 +106,7 @@ func MakeLayer(cache string, files []File) (Layer, error) {
 	if err := os.MkdirAll(filepath.Dir(base), 0o755); err != nil {
 		return Layer{}, fmt.Errorf("make the cache: %w", err)
 	}
-	if err := l.write(files); err != nil {
+	if err := l.writeBlob(files); err != nil {
 		return Layer{}, fmt.Errorf("write a layer: %w", err)
 	}
 	data, err := json.Marshal(l)
@@ -117,8 +117,8 @@ func MakeLayer(cache string, files []File) (Layer, error) {
 	return l, ReplaceFile(base+".json", data)
 }
 
-// write makes the blob beside its place, so that a killed build leaves no half.
-func (l *Layer) write(files []File) error {
+// writeBlob makes the blob beside its place, so that a killed build leaves no half.
+func (l *Layer) writeBlob(files []File) error {
 	f, err := os.CreateTemp(filepath.Dir(l.blobPath), "unfinished-*")
 	if err != nil {
 		return err

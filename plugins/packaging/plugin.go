@@ -43,11 +43,11 @@ func (p Plugin) Build() (v1.Image, error) {
 	if _, err := stdio.ParseComponent(p.Component); err != nil {
 		return nil, err
 	}
-	files, entrypoint, err := p.files()
+	files, entrypoint, err := p.programFiles()
 	if err != nil {
 		return nil, err
 	}
-	layers, config, err := p.below()
+	layers, config, err := p.baseImage()
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (p Plugin) Build() (v1.Image, error) {
 
 // baseImage returns what the program's layer goes on top of: the layers and configuration
 // of an image, or the layer of files that every static program may need.
-func (p Plugin) below() (layers []Layer, config v1.Config, err error) {
+func (p Plugin) baseImage() (layers []Layer, config v1.Config, err error) {
 	if p.From == nil {
 		base, err := StaticBase()
 		if err != nil {
@@ -95,20 +95,20 @@ func Compact(data []byte) string {
 
 // programFiles returns the files of the program and the component, and the command that
 // starts it.
-func (p Plugin) files() ([]File, []string, error) {
+func (p Plugin) programFiles() ([]File, []string, error) {
 	component := File{Path: "component.json", Data: p.Component}
 	info, err := os.Stat(p.Program)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the plugin's program: %w", err)
 	}
 	if !info.IsDir() {
-		if err := static(p.Program); err != nil {
+		if err := checkStatic(p.Program); err != nil {
 			return nil, nil, err
 		}
 		at := "app/" + p.Name
 		return []File{component, {Path: at, From: p.Program, Mode: 0o755}}, []string{"/" + at}, nil
 	}
-	files, err := folder(p.Program)
+	files, err := listFolder(p.Program)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -119,15 +119,15 @@ func (p Plugin) files() ([]File, []string, error) {
 		return nil, nil, fmt.Errorf("folder %s has no executable file named run: "+
 			"it is what the image starts", p.Program)
 	}
-	if p.From == nil && static(filepath.Join(p.Program, "run")) != nil {
+	if p.From == nil && checkStatic(filepath.Join(p.Program, "run")) != nil {
 		return nil, nil, fmt.Errorf("%s/run is a script, or needs libraries: give --from with an "+
 			"image that has what it needs", p.Program)
 	}
 	return append(files, component), []string{"/app/run"}, nil
 }
 
-// folder lists a folder's files below /app, without what is for development.
-func folder(root string) ([]File, error) {
+// listFolder lists a folder's files below /app, without what is for development.
+func listFolder(root string) ([]File, error) {
 	var files []File
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || name == root {
@@ -137,7 +137,7 @@ func folder(root string) ([]File, error) {
 		if err != nil {
 			return err
 		}
-		if skipped(d.Name(), rel) {
+		if isSkipped(d.Name(), rel) {
 			if d.IsDir() {
 				return fs.SkipDir
 			}
@@ -171,7 +171,7 @@ func folder(root string) ([]File, error) {
 	return files, nil
 }
 
-func skipped(name, rel string) bool {
+func isSkipped(name, rel string) bool {
 	switch rel {
 	case "testdata", "component.json", "README.md":
 		return true
@@ -179,8 +179,8 @@ func skipped(name, rel string) bool {
 	return strings.HasPrefix(name, ".") || name == "__pycache__"
 }
 
-// static refuses a program that the empty image below it could not start.
-func static(program string) error {
+// checkStatic refuses a program that the empty image below it could not start.
+func checkStatic(program string) error {
 	f, err := elf.Open(program)
 	if err != nil {
 		return fmt.Errorf("%s is not a Linux program: build a static one (CGO_ENABLED=0 "+

@@ -29,13 +29,13 @@ func ParseReference(ref string) (name.Tag, error) {
 	if err != nil {
 		return tag, fmt.Errorf("image %q: give HOST/REPOSITORY:TAG: %w", ref, err)
 	}
-	if loopback(tag.RegistryStr()) {
+	if isLoopback(tag.RegistryStr()) {
 		return name.NewTag(ref, name.StrictValidation, name.Insecure)
 	}
 	return tag, nil
 }
 
-func loopback(host string) bool {
+func isLoopback(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}
@@ -50,8 +50,8 @@ func Push(ctx context.Context, ref string, image v1.Image, c Credentials) error 
 	if err != nil {
 		return err
 	}
-	if err := remote.Write(tag, image, c.options(ctx)...); err != nil {
-		return fmt.Errorf("push %s: %w", ref, refusal(err))
+	if err := remote.Write(tag, image, c.remoteOptions(ctx)...); err != nil {
+		return fmt.Errorf("push %s: %w", ref, explainRefusal(err))
 	}
 	return nil
 }
@@ -63,16 +63,16 @@ func Pull(ctx context.Context, ref string, c Credentials) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := append(c.options(ctx),
+	options := append(c.remoteOptions(ctx),
 		remote.WithPlatform(v1.Platform{OS: "linux", Architecture: runtime.GOARCH}))
 	image, err := remote.Image(tag, options...)
 	if err != nil {
-		return nil, fmt.Errorf("pull %s: %w", ref, refusal(err))
+		return nil, fmt.Errorf("pull %s: %w", ref, explainRefusal(err))
 	}
 	return image, nil
 }
 
-func (c Credentials) options(ctx context.Context) []remote.Option {
+func (c Credentials) remoteOptions(ctx context.Context) []remote.Option {
 	return []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(c)}
 }
 
@@ -106,8 +106,8 @@ func (c Credentials) For(ctx context.Context, ref string) (Credentials, error) {
 	return Credentials{User: is.Username, Password: is.Password}, nil
 }
 
-// refusal adds a remedy to the answers that need one.
-func refusal(err error) error {
+// explainRefusal adds a remedy to the answers that need one.
+func explainRefusal(err error) error {
 	var answer *transport.Error
 	if errors.As(err, &answer) && (answer.StatusCode == http.StatusUnauthorized ||
 		answer.StatusCode == http.StatusForbidden) {

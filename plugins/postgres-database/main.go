@@ -26,8 +26,10 @@ import (
 )
 
 func main() {
-	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: create, Delete: remove,
-		Check: check}))
+	os.Exit(
+		stdio.Serve(context.Background(), stdio.Handlers{Create: createDatabase, Delete: removeDatabase,
+			Check: checkDatabase}),
+	)
 }
 
 type parameters struct {
@@ -41,7 +43,7 @@ type parameters struct {
 	ConnectSeconds float64 `json:"connect_seconds"`
 }
 
-func read(req stdio.Request) (parameters, error) {
+func readParameters(req stdio.Request) (parameters, error) {
 	// The defaults are those component.json shows.
 	p := parameters{
 		Port: 5432, AdminUser: "postgres", AdminDatabase: "postgres",
@@ -75,12 +77,16 @@ func read(req stdio.Request) (parameters, error) {
 	return p, nil
 }
 
-func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
-	p, err := read(req)
+func createDatabase(
+	ctx context.Context,
+	req stdio.Request,
+	log *slog.Logger,
+) (stdio.Response, error) {
+	p, err := readParameters(req)
 	if err != nil {
 		return stdio.Response{}, err
 	}
-	admin, err := connect(ctx, p, p.AdminDatabase, req.Secrets["adminPassword"], log)
+	admin, err := connectAdmin(ctx, p, p.AdminDatabase, req.Secrets["adminPassword"], log)
 	if err != nil {
 		return stdio.Response{}, err
 	}
@@ -94,22 +100,22 @@ func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 		return stdio.Response{}, err
 	}
 	// The answer is a promise that the credentials work, so try them.
-	own, err := dial(ctx, p, p.User, p.Database, password)
+	own, err := dialServer(ctx, p, p.User, p.Database, password)
 	if err != nil {
 		return stdio.Response{}, fmt.Errorf("sign in as the new role %q: %w", p.User, err)
 	}
 	closeConn(ctx, own)
 	log.Info("the new role can sign in", "user", p.User, "database", p.Database)
-	return created(p, password), nil
+	return createdResponse(p, password), nil
 }
 
-func created(p parameters, password string) stdio.Response {
+func createdResponse(p parameters, password string) stdio.Response {
 	return stdio.Response{
 		Success: true,
 		Output:  fmt.Sprintf("database %s on %s is ready for %s", p.Database, p.Host, p.User),
 		Outputs: map[string]any{
 			"host": p.Host, "port": p.Port, "database": p.Database, "user": p.User,
-			"password": password, "connectionString": address(p, p.User, p.Database, password),
+			"password": password, "connectionString": connectionURL(p, p.User, p.Database, password),
 		},
 		Metadata: []stdio.Metadatum{
 			{Name: "Database", Value: p.Database},
@@ -118,8 +124,12 @@ func created(p parameters, password string) stdio.Response {
 	}
 }
 
-func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
-	p, err := read(req)
+func removeDatabase(
+	ctx context.Context,
+	req stdio.Request,
+	log *slog.Logger,
+) (stdio.Response, error) {
+	p, err := readParameters(req)
 	if err != nil {
 		return stdio.Response{}, err
 	}
@@ -134,12 +144,12 @@ func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 	if made.Database != "" {
 		p.Database, p.User = made.Database, made.User
 	}
-	admin, err := connect(ctx, p, p.AdminDatabase, req.Secrets["adminPassword"], log)
+	admin, err := connectAdmin(ctx, p, p.AdminDatabase, req.Secrets["adminPassword"], log)
 	if err != nil {
 		return stdio.Response{}, err
 	}
 	defer closeConn(ctx, admin)
-	if err := drop(ctx, admin, p); err != nil {
+	if err := dropDatabase(ctx, admin, p); err != nil {
 		return stdio.Response{}, err
 	}
 	log.Info("dropped", "database", p.Database, "user", p.User)
@@ -149,10 +159,14 @@ func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 	}, nil
 }
 
-// check signs in with what create gave out: whoever dropped the database or
+// checkDatabase signs in with what create gave out: whoever dropped the database or
 // changed the role's password since is found out here.
-func check(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
-	p, err := read(req)
+func checkDatabase(
+	ctx context.Context,
+	req stdio.Request,
+	log *slog.Logger,
+) (stdio.Response, error) {
+	p, err := readParameters(req)
 	if err != nil {
 		return stdio.Response{}, err
 	}
@@ -167,7 +181,7 @@ func check(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Resp
 	if made.Database == "" {
 		return stdio.Response{}, errors.New("create has not said which database it made")
 	}
-	own, err := dial(ctx, p, made.User, made.Database, made.Password)
+	own, err := dialServer(ctx, p, made.User, made.Database, made.Password)
 	if err != nil {
 		return stdio.Response{}, fmt.Errorf("sign in to database %s as %s: %w", made.Database,
 			made.User, err)
@@ -178,8 +192,8 @@ func check(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Resp
 		Output: fmt.Sprintf("%s can sign in to database %s", made.User, made.Database)}, nil
 }
 
-// address is a connection URL; it holds the password.
-func address(p parameters, user, database, password string) string {
+// connectionURL is a connection URL; it holds the password.
+func connectionURL(p parameters, user, database, password string) string {
 	u := url.URL{
 		Scheme: "postgres", User: url.UserPassword(user, password),
 		Host: net.JoinHostPort(p.Host, strconv.Itoa(p.Port)), Path: "/" + database,
@@ -188,22 +202,26 @@ func address(p parameters, user, database, password string) string {
 	return u.String()
 }
 
-func dial(ctx context.Context, p parameters, user, database, password string) (*pgx.Conn, error) {
+func dialServer(
+	ctx context.Context,
+	p parameters,
+	user, database, password string,
+) (*pgx.Conn, error) {
 	// Bounded, or a port that swallows packets would eat the whole timeout.
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	return pgx.Connect(ctx, address(p, user, database, password))
+	return pgx.Connect(ctx, connectionURL(p, user, database, password))
 }
 
-// connect tries until the server lets the admin in: a fresh server accepts
+// connectAdmin tries until the server lets the admin in: a fresh server accepts
 // connections shortly before it accepts sessions.
-func connect(ctx context.Context, p parameters, database, password string, log *slog.Logger) (
+func connectAdmin(ctx context.Context, p parameters, database, password string, log *slog.Logger) (
 	*pgx.Conn, error,
 ) {
 	const interval = 500 * time.Millisecond
 	tries := max(1, int(p.ConnectSeconds*float64(time.Second)/float64(interval)))
 	for try := 1; ; try++ {
-		conn, err := dial(ctx, p, p.AdminUser, database, password)
+		conn, err := dialServer(ctx, p, p.AdminUser, database, password)
 		if err == nil {
 			log.Info("connected", "host", p.Host, "port", p.Port, "user", p.AdminUser)
 			return conn, nil

@@ -33,7 +33,7 @@ func worthRetrying(err error) bool {
 func ensureRole(
 	ctx context.Context, c *pgx.Conn, user, password string, log *slog.Logger,
 ) error {
-	there, err := exists(ctx, c, "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)", user)
+	there, err := queryExists(ctx, c, "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)", user)
 	if err != nil {
 		return fmt.Errorf("look for the role %q: %w", user, err)
 	}
@@ -54,7 +54,7 @@ func ensureRole(
 }
 
 func ensureDatabase(ctx context.Context, c *pgx.Conn, p parameters, log *slog.Logger) error {
-	there, err := exists(ctx, c,
+	there, err := queryExists(ctx, c,
 		"SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", p.Database)
 	if err != nil {
 		return fmt.Errorf("look for the database %q: %w", p.Database, err)
@@ -78,8 +78,8 @@ func ensureDatabase(ctx context.Context, c *pgx.Conn, p parameters, log *slog.Lo
 	return nil
 }
 
-// drop removes both, whether or not they exist.
-func drop(ctx context.Context, c *pgx.Conn, p parameters) error {
+// dropDatabase removes both, whether or not they exist.
+func dropDatabase(ctx context.Context, c *pgx.Conn, p parameters) error {
 	database, user := pgx.Identifier{p.Database}.Sanitize(), pgx.Identifier{p.User}.Sanitize()
 	// FORCE ends the sessions of services that have not been stopped yet.
 	if _, err := c.Exec(ctx, "DROP DATABASE IF EXISTS "+database+" WITH (FORCE)"); err != nil {
@@ -91,7 +91,7 @@ func drop(ctx context.Context, c *pgx.Conn, p parameters) error {
 	return nil
 }
 
-func exists(ctx context.Context, c *pgx.Conn, query, name string) (bool, error) {
+func queryExists(ctx context.Context, c *pgx.Conn, query, name string) (bool, error) {
 	var there bool
 	err := c.QueryRow(ctx, query, name).Scan(&there)
 	return there, err

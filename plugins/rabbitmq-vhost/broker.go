@@ -52,12 +52,12 @@ func (e *statusError) Error() string {
 	}
 }
 
-// await waits for the server to come up, but not for a wrong password.
-func (b *broker) await(ctx context.Context, log *slog.Logger) error {
+// waitUntilUp waits for the server to come up, but not for a wrong password.
+func (b *broker) waitUntilUp(ctx context.Context, log *slog.Logger) error {
 	const interval = 500 * time.Millisecond
 	tries := max(1, int(b.ConnectSeconds*float64(time.Second)/float64(interval)))
 	for try := 1; ; try++ {
-		err := b.call(ctx, http.MethodGet, "connect to "+b.Host, nil, "overview")
+		err := b.callAPI(ctx, http.MethodGet, "connect to "+b.Host, nil, "overview")
 		if err == nil {
 			log.Info("connected", "host", b.Host, "port", b.ManagementPort, "user", b.AdminUser)
 			return nil
@@ -75,29 +75,31 @@ func (b *broker) await(ctx context.Context, log *slog.Logger) error {
 	}
 }
 
-// ensure makes virtual host and account; each request makes it so, whatever
+// ensureVhost makes virtual host and account; each request makes it so, whatever
 // was before. Rights come last: with them, everything else is there.
-func (b *broker) ensure(ctx context.Context, password string) error {
+func (b *broker) ensureVhost(ctx context.Context, password string) error {
 	all := map[string]string{"configure": ".*", "write": ".*", "read": ".*"}
 	return errors.Join(
-		b.call(ctx, http.MethodPut, "create virtual host "+b.Vhost,
+		b.callAPI(ctx, http.MethodPut, "create virtual host "+b.Vhost,
 			map[string]string{"description": "made by NullOps"}, "vhosts", b.Vhost),
-		b.call(ctx, http.MethodPut, "create account "+b.User,
+		b.callAPI(ctx, http.MethodPut, "create account "+b.User,
 			map[string]string{"password": password, "tags": ""}, "users", b.User),
-		b.call(ctx, http.MethodPut, "open the virtual host to "+b.User, all,
+		b.callAPI(ctx, http.MethodPut, "open the virtual host to "+b.User, all,
 			"permissions", b.Vhost, b.User),
 	)
 }
 
-// drop removes both, whether or not they exist.
-func (b *broker) drop(ctx context.Context) error {
+// dropVhost removes both, whether or not they exist.
+func (b *broker) dropVhost(ctx context.Context) error {
 	return errors.Join(
-		gone(b.call(ctx, http.MethodDelete, "remove account "+b.User, nil, "users", b.User)),
-		gone(b.call(ctx, http.MethodDelete, "remove virtual host "+b.Vhost, nil, "vhosts", b.Vhost)),
+		ignoreNotFound(b.callAPI(ctx, http.MethodDelete, "remove account "+b.User, nil, "users", b.User)),
+		ignoreNotFound(
+			b.callAPI(ctx, http.MethodDelete, "remove virtual host "+b.Vhost, nil, "vhosts", b.Vhost),
+		),
 	)
 }
 
-func gone(err error) error {
+func ignoreNotFound(err error) error {
 	var refused *statusError
 	if errors.As(err, &refused) && refused.status == http.StatusNotFound {
 		return nil
@@ -105,8 +107,8 @@ func gone(err error) error {
 	return err
 }
 
-// call never shows the body of an answer: an error may quote what was sent.
-func (b *broker) call(
+// callAPI never shows the body of an answer: an error may quote what was sent.
+func (b *broker) callAPI(
 	ctx context.Context, method, what string, body any, path ...string,
 ) error {
 	var address strings.Builder

@@ -24,8 +24,8 @@ import (
 )
 
 func main() {
-	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: create, Delete: remove,
-		Check: check}))
+	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: createVhost, Delete: removeVhost,
+		Check: checkVhost}))
 }
 
 type parameters struct {
@@ -39,7 +39,7 @@ type parameters struct {
 	ConnectSeconds float64 `json:"connect_seconds"`
 }
 
-func read(req stdio.Request) (parameters, error) {
+func readParameters(req stdio.Request) (parameters, error) {
 	// The defaults are those component.json shows.
 	p := parameters{Port: 5672, ManagementPort: 15672, AdminUser: "guest", ConnectSeconds: 60}
 	if err := req.Bind(&p); err != nil {
@@ -60,18 +60,18 @@ func read(req stdio.Request) (parameters, error) {
 	return p, nil
 }
 
-func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
-	p, err := read(req)
+func createVhost(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
+	p, err := readParameters(req)
 	if err != nil {
 		return stdio.Response{}, err
 	}
 	b := newBroker(p, req.Secrets["adminPassword"])
-	if err := b.await(ctx, log); err != nil {
+	if err := b.waitUntilUp(ctx, log); err != nil {
 		return stdio.Response{}, err
 	}
 	// Letters and digits only: it goes into a URL and possibly into shells.
 	password := rand.Text()
-	if err := b.ensure(ctx, password); err != nil {
+	if err := b.ensureVhost(ctx, password); err != nil {
 		return stdio.Response{}, err
 	}
 	log.Info("virtual host ready", "vhost", p.Vhost, "user", p.User)
@@ -80,7 +80,7 @@ func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 		Output:  fmt.Sprintf("virtual host %s on %s is ready for %s", p.Vhost, p.Host, p.User),
 		Outputs: map[string]any{
 			"host": p.Host, "port": p.Port, "vhost": p.Vhost, "user": p.User,
-			"password": password, "url": address(p, password),
+			"password": password, "url": connectionURL(p, password),
 		},
 		Metadata: []stdio.Metadatum{
 			{Name: "Virtual host", Value: p.Vhost}, {Name: "Account", Value: p.User},
@@ -88,8 +88,8 @@ func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 	}, nil
 }
 
-func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
-	p, err := read(req)
+func removeVhost(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
+	p, err := readParameters(req)
 	if err != nil {
 		return stdio.Response{}, err
 	}
@@ -105,10 +105,10 @@ func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 		p.Vhost, p.User = made.Vhost, made.User
 	}
 	b := newBroker(p, req.Secrets["adminPassword"])
-	if err := b.await(ctx, log); err != nil {
+	if err := b.waitUntilUp(ctx, log); err != nil {
 		return stdio.Response{}, err
 	}
-	if err := b.drop(ctx); err != nil {
+	if err := b.dropVhost(ctx); err != nil {
 		return stdio.Response{}, err
 	}
 	log.Info("removed", "vhost", p.Vhost, "user", p.User)
@@ -118,10 +118,10 @@ func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 	}, nil
 }
 
-// check asks for the account's rights in the virtual host, which are gone with
+// checkVhost asks for the account's rights in the virtual host, which are gone with
 // either of the two.
-func check(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
-	p, err := read(req)
+func checkVhost(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
+	p, err := readParameters(req)
 	if err != nil {
 		return stdio.Response{}, err
 	}
@@ -135,7 +135,7 @@ func check(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Resp
 	if made.Vhost == "" || made.User == "" {
 		return stdio.Response{}, errors.New("create has not said which virtual host it made")
 	}
-	err = newBroker(p, req.Secrets["adminPassword"]).call(ctx, http.MethodGet,
+	err = newBroker(p, req.Secrets["adminPassword"]).callAPI(ctx, http.MethodGet,
 		"look for the rights of "+made.User+" in virtual host "+made.Vhost, nil,
 		"permissions", made.Vhost, made.User)
 	if err != nil {
@@ -146,9 +146,9 @@ func check(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Resp
 		Output: fmt.Sprintf("%s may use virtual host %s", made.User, made.Vhost)}, nil
 }
 
-// address is a connection URL; it holds the password. A virtual host is one
+// connectionURL is a connection URL; it holds the password. A virtual host is one
 // path segment of it.
-func address(p parameters, password string) string {
+func connectionURL(p parameters, password string) string {
 	scheme := "amqp"
 	if p.TLS {
 		scheme = "amqps"

@@ -16,7 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-func client(p parameters, user, password string) *redis.Client {
+func newClient(p parameters, user, password string) *redis.Client {
 	o := &redis.Options{
 		Addr:     net.JoinHostPort(p.Host, strconv.Itoa(p.Port)),
 		Username: user, Password: password, DB: p.Database,
@@ -36,11 +36,11 @@ func client(p parameters, user, password string) *redis.Client {
 // hangUp ends the session; the work is done and a lost goodbye costs nothing.
 func hangUp(c *redis.Client) { _ = c.Close() }
 
-// connect waits for the server to come up, but not for a wrong password.
-func connect(ctx context.Context, p parameters, password string, log *slog.Logger) (
+// connectAdmin waits for the server to come up, but not for a wrong password.
+func connectAdmin(ctx context.Context, p parameters, password string, log *slog.Logger) (
 	*redis.Client, error,
 ) {
-	c := client(p, p.AdminUser, password)
+	c := newClient(p, p.AdminUser, password)
 	const interval = 500 * time.Millisecond
 	tries := max(1, int(p.ConnectSeconds*float64(time.Second)/float64(interval)))
 	for try := 1; ; try++ {
@@ -49,7 +49,7 @@ func connect(ctx context.Context, p parameters, password string, log *slog.Logge
 			log.Info("connected", "host", p.Host, "port", p.Port, "user", p.AdminUser)
 			return c, nil
 		}
-		if refused(err) || try >= tries || ctx.Err() != nil {
+		if isFinalRefusal(err) || try >= tries || ctx.Err() != nil {
 			hangUp(c)
 			return nil, fmt.Errorf("connect to %s as %s: %w", p.Host, p.AdminUser, err)
 		}
@@ -62,7 +62,7 @@ func connect(ctx context.Context, p parameters, password string, log *slog.Logge
 }
 
 // isFinalRefusal reports whether retrying cannot help.
-func refused(err error) bool {
+func isFinalRefusal(err error) bool {
 	var answer redis.Error
 	return errors.As(err, &answer) && !strings.HasPrefix(answer.Error(), "LOADING")
 }
@@ -73,23 +73,23 @@ func setUser(ctx context.Context, c *redis.Client, p parameters, password string
 	hash := sha256.Sum256([]byte(password))
 	rules := append([]string{
 		"reset", "on", "#" + hex.EncodeToString(hash[:]),
-		"~" + globbed(p.KeyPrefix) + "*", "&" + globbed(p.KeyPrefix) + "*",
+		"~" + escapeGlob(p.KeyPrefix) + "*", "&" + escapeGlob(p.KeyPrefix) + "*",
 	}, p.Rules...)
 	if err := c.ACLSetUser(ctx, p.User, rules...).Err(); err != nil {
 		return fmt.Errorf("make account %s: %w", p.User, err)
 	}
-	return save(ctx, c)
+	return saveACL(ctx, c)
 }
 
 func dropUser(ctx context.Context, c *redis.Client, p parameters) error {
 	if err := c.ACLDelUser(ctx, p.User).Err(); err != nil {
 		return fmt.Errorf("remove account %s: %w", p.User, err)
 	}
-	return save(ctx, c)
+	return saveACL(ctx, c)
 }
 
-// save writes the accounts to the server's ACL file, if it has one.
-func save(ctx context.Context, c *redis.Client) error {
+// saveACL writes the accounts to the server's ACL file, if it has one.
+func saveACL(ctx context.Context, c *redis.Client) error {
 	err := c.Do(ctx, "ACL", "SAVE").Err()
 	if err != nil && !strings.Contains(err.Error(), "not configured") {
 		return fmt.Errorf("save the server's ACL file: %w", err)
@@ -101,7 +101,7 @@ func save(ctx context.Context, c *redis.Client) error {
 func dropKeys(ctx context.Context, c *redis.Client, prefix string) (int, error) {
 	removed, cursor := 0, uint64(0)
 	for {
-		keys, next, err := c.Scan(ctx, cursor, globbed(prefix)+"*", 1000).Result()
+		keys, next, err := c.Scan(ctx, cursor, escapeGlob(prefix)+"*", 1000).Result()
 		if err == nil && len(keys) > 0 {
 			err = c.Unlink(ctx, keys...).Err()
 		}
@@ -115,14 +115,14 @@ func dropKeys(ctx context.Context, c *redis.Client, prefix string) (int, error) 
 	}
 }
 
-// globbed quotes what has a meaning in Redis's patterns.
-func globbed(s string) string {
+// escapeGlob quotes what has a meaning in Redis's patterns.
+func escapeGlob(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(s)
 }
 
 // trySignIn signs in as the account, because create promises that its credentials work.
-func try(ctx context.Context, p parameters, password string) error {
-	own := client(p, p.User, password)
+func trySignIn(ctx context.Context, p parameters, password string) error {
+	own := newClient(p, p.User, password)
 	defer hangUp(own)
 	// Rules may forbid every command but this one's refusal still needs a
 	// sign-in that worked.

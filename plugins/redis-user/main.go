@@ -23,8 +23,10 @@ import (
 )
 
 func main() {
-	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: create, Delete: remove,
-		Check: check}))
+	os.Exit(
+		stdio.Serve(context.Background(), stdio.Handlers{Create: createAccount, Delete: removeAccount,
+			Check: checkAccount}),
+	)
 }
 
 type parameters struct {
@@ -43,7 +45,7 @@ type parameters struct {
 // ACL, FLUSHALL, KEYS, DEBUG, MONITOR, SHUTDOWN and the like.
 func defaultRules() []string { return []string{"+@all", "-@admin", "-@dangerous", "+info"} }
 
-func read(req stdio.Request) (parameters, error) {
+func readParameters(req stdio.Request) (parameters, error) {
 	// The defaults are those component.json shows.
 	p := parameters{Port: 6379, AdminUser: "default", ConnectSeconds: 30, Rules: defaultRules()}
 	if err := req.Bind(&p); err != nil {
@@ -70,12 +72,16 @@ func read(req stdio.Request) (parameters, error) {
 	return p, nil
 }
 
-func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
-	p, err := read(req)
+func createAccount(
+	ctx context.Context,
+	req stdio.Request,
+	log *slog.Logger,
+) (stdio.Response, error) {
+	p, err := readParameters(req)
 	if err != nil {
 		return stdio.Response{}, err
 	}
-	admin, err := connect(ctx, p, req.Secrets["adminPassword"], log)
+	admin, err := connectAdmin(ctx, p, req.Secrets["adminPassword"], log)
 	if err != nil {
 		return stdio.Response{}, err
 	}
@@ -85,7 +91,7 @@ func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 	if err := setUser(ctx, admin, p, password); err != nil {
 		return stdio.Response{}, err
 	}
-	if err := try(ctx, p, password); err != nil {
+	if err := trySignIn(ctx, p, password); err != nil {
 		return stdio.Response{}, err
 	}
 	log.Info("the account can sign in", "user", p.User, "keys", p.KeyPrefix+"*")
@@ -94,7 +100,7 @@ func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 		Output:  fmt.Sprintf("account %s on %s may use keys %s*", p.User, p.Host, p.KeyPrefix),
 		Outputs: map[string]any{
 			"host": p.Host, "port": p.Port, "user": p.User, "password": password,
-			"keyPrefix": p.KeyPrefix, "url": address(p, password),
+			"keyPrefix": p.KeyPrefix, "url": connectionURL(p, password),
 		},
 		Metadata: []stdio.Metadatum{
 			{Name: "Account", Value: p.User}, {Name: "Keys", Value: p.KeyPrefix + "*"},
@@ -102,8 +108,12 @@ func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 	}, nil
 }
 
-func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
-	p, err := read(req)
+func removeAccount(
+	ctx context.Context,
+	req stdio.Request,
+	log *slog.Logger,
+) (stdio.Response, error) {
+	p, err := readParameters(req)
 	if err != nil {
 		return stdio.Response{}, err
 	}
@@ -118,7 +128,7 @@ func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 	if made.User != "" && made.KeyPrefix != "" {
 		p.User, p.KeyPrefix = made.User, made.KeyPrefix
 	}
-	admin, err := connect(ctx, p, req.Secrets["adminPassword"], log)
+	admin, err := connectAdmin(ctx, p, req.Secrets["adminPassword"], log)
 	if err != nil {
 		return stdio.Response{}, err
 	}
@@ -138,10 +148,14 @@ func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 	}, nil
 }
 
-// check signs in with what create gave out: an account that is gone, or that a
+// checkAccount signs in with what create gave out: an account that is gone, or that a
 // restart without an ACL file forgot, is found out here.
-func check(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
-	p, err := read(req)
+func checkAccount(
+	ctx context.Context,
+	req stdio.Request,
+	log *slog.Logger,
+) (stdio.Response, error) {
+	p, err := readParameters(req)
 	if err != nil {
 		return stdio.Response{}, err
 	}
@@ -156,7 +170,7 @@ func check(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Resp
 		return stdio.Response{}, errors.New("create has not said which account it made")
 	}
 	p.User = made.User
-	if err := try(ctx, p, made.Password); err != nil {
+	if err := trySignIn(ctx, p, made.Password); err != nil {
 		return stdio.Response{}, err
 	}
 	log.Info("the account can sign in", "user", p.User)
@@ -164,8 +178,8 @@ func check(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Resp
 		Output: fmt.Sprintf("account %s can sign in to %s", p.User, p.Host)}, nil
 }
 
-// address is a connection URL; it holds the password.
-func address(p parameters, password string) string {
+// connectionURL is a connection URL; it holds the password.
+func connectionURL(p parameters, password string) string {
 	u := url.URL{
 		Scheme: "redis", User: url.UserPassword(p.User, password),
 		Host: net.JoinHostPort(p.Host, strconv.Itoa(p.Port)), Path: "/" + strconv.Itoa(p.Database),

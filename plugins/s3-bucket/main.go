@@ -22,8 +22,10 @@ import (
 )
 
 func main() {
-	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: create, Delete: remove,
-		Check: check}))
+	os.Exit(
+		stdio.Serve(context.Background(), stdio.Handlers{Create: createBucket, Delete: removeBucket,
+			Check: checkBucket}),
+	)
 }
 
 type parameters struct {
@@ -33,7 +35,7 @@ type parameters struct {
 	ConnectSeconds float64 `json:"connect_seconds"`
 }
 
-func read(req stdio.Request) (parameters, error) {
+func readParameters(req stdio.Request) (parameters, error) {
 	// The defaults are those component.json shows.
 	p := parameters{Region: "us-east-1", ConnectSeconds: 30}
 	if err := req.Bind(&p); err != nil {
@@ -61,16 +63,20 @@ func bucketName() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
 }
 
-func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
-	p, err := read(req)
+func createBucket(
+	ctx context.Context,
+	req stdio.Request,
+	log *slog.Logger,
+) (stdio.Response, error) {
+	p, err := readParameters(req)
 	if err != nil {
 		return stdio.Response{}, err
 	}
-	s, err := connect(ctx, p, req, log)
+	s, err := connectStore(ctx, p, req, log)
 	if err != nil {
 		return stdio.Response{}, err
 	}
-	if err := s.ensure(ctx, p); err != nil {
+	if err := s.ensureBucket(ctx, p); err != nil {
 		return stdio.Response{}, err
 	}
 	log.Info("bucket ready", "bucket", p.Bucket, "endpoint", p.Endpoint)
@@ -85,8 +91,12 @@ func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 	}, nil
 }
 
-func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
-	p, err := read(req)
+func removeBucket(
+	ctx context.Context,
+	req stdio.Request,
+	log *slog.Logger,
+) (stdio.Response, error) {
+	p, err := readParameters(req)
 	if err != nil {
 		return stdio.Response{}, err
 	}
@@ -100,11 +110,11 @@ func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 	if made.Bucket != "" {
 		p.Bucket = made.Bucket
 	}
-	s, err := connect(ctx, p, req, log)
+	s, err := connectStore(ctx, p, req, log)
 	if err != nil {
 		return stdio.Response{}, err
 	}
-	removed, err := s.drop(ctx, p.Bucket)
+	removed, err := s.dropBucket(ctx, p.Bucket)
 	if err != nil {
 		return stdio.Response{}, err
 	}
@@ -115,9 +125,9 @@ func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 	}, nil
 }
 
-// check looks for the bucket, with the keys that services use.
-func check(ctx context.Context, req stdio.Request, _ *slog.Logger) (stdio.Response, error) {
-	p, err := read(req)
+// checkBucket looks for the bucket, with the keys that services use.
+func checkBucket(ctx context.Context, req stdio.Request, _ *slog.Logger) (stdio.Response, error) {
+	p, err := readParameters(req)
 	if err != nil {
 		return stdio.Response{}, err
 	}
@@ -130,11 +140,11 @@ func check(ctx context.Context, req stdio.Request, _ *slog.Logger) (stdio.Respon
 	if made.Bucket == "" {
 		return stdio.Response{}, errors.New("create has not said which bucket it made")
 	}
-	s, err := open(p, req)
+	s, err := openStore(p, req)
 	if err != nil {
 		return stdio.Response{}, err
 	}
-	there, err := s.exists(ctx, made.Bucket)
+	there, err := s.bucketExists(ctx, made.Bucket)
 	switch {
 	case err != nil:
 		return stdio.Response{}, fmt.Errorf("ask %s for bucket %s: %w", p.Endpoint, made.Bucket, err)

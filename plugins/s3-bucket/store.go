@@ -18,23 +18,23 @@ import (
 
 type store struct{ client *minio.Client }
 
-// connect waits for the server to come up, but not for wrong keys.
-func connect(ctx context.Context, p parameters, req stdio.Request, log *slog.Logger) (
+// connectStore waits for the server to come up, but not for wrong keys.
+func connectStore(ctx context.Context, p parameters, req stdio.Request, log *slog.Logger) (
 	store, error,
 ) {
-	s, err := open(p, req)
+	s, err := openStore(p, req)
 	if err != nil {
 		return s, err
 	}
 	const interval = 500 * time.Millisecond
 	tries := max(1, int(p.ConnectSeconds*float64(time.Second)/float64(interval)))
 	for try := 1; ; try++ {
-		_, err := s.exists(ctx, p.Bucket)
+		_, err := s.bucketExists(ctx, p.Bucket)
 		if err == nil {
 			log.Info("connected", "endpoint", p.Endpoint)
 			return s, nil
 		}
-		if refused(err) || try >= tries || ctx.Err() != nil {
+		if isFinalRefusal(err) || try >= tries || ctx.Err() != nil {
 			return s, fmt.Errorf("ask %s for bucket %s: %w", p.Endpoint, p.Bucket, err)
 		}
 		log.Warn("the server does not answer yet", "try", try, "of", tries)
@@ -45,7 +45,7 @@ func connect(ctx context.Context, p parameters, req stdio.Request, log *slog.Log
 	}
 }
 
-func open(p parameters, req stdio.Request) (store, error) {
+func openStore(p parameters, req stdio.Request) (store, error) {
 	u, err := url.Parse(p.Endpoint)
 	if err != nil {
 		return store{}, fmt.Errorf("parameter \"endpoint\": %w", err)
@@ -63,21 +63,21 @@ func open(p parameters, req stdio.Request) (store, error) {
 }
 
 // isFinalRefusal reports whether retrying cannot help.
-func refused(err error) bool {
+func isFinalRefusal(err error) bool {
 	status := minio.ToErrorResponse(err).StatusCode
 	return status >= 400 && status < 500 && status != http.StatusTooManyRequests
 }
 
-// exists bounds the question: a port that swallows packets would eat the whole
+// bucketExists bounds the question: a port that swallows packets would eat the whole
 // timeout.
-func (s store) exists(ctx context.Context, bucket string) (bool, error) {
+func (s store) bucketExists(ctx context.Context, bucket string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	return s.client.BucketExists(ctx, bucket)
 }
 
-func (s store) ensure(ctx context.Context, p parameters) error {
-	there, err := s.exists(ctx, p.Bucket)
+func (s store) ensureBucket(ctx context.Context, p parameters) error {
+	there, err := s.bucketExists(ctx, p.Bucket)
 	if err == nil && !there {
 		err = s.client.MakeBucket(ctx, p.Bucket, minio.MakeBucketOptions{Region: p.Region})
 	}
@@ -97,11 +97,11 @@ func (s store) ensure(ctx context.Context, p parameters) error {
 	return nil
 }
 
-// drop empties and removes the bucket, if there is one, and gives the number of
+// dropBucket empties and removes the bucket, if there is one, and gives the number of
 // objects that were in it. Old versions and unfinished uploads count: with them,
 // a server refuses to remove it.
-func (s store) drop(ctx context.Context, bucket string) (int, error) {
-	there, err := s.exists(ctx, bucket)
+func (s store) dropBucket(ctx context.Context, bucket string) (int, error) {
+	there, err := s.bucketExists(ctx, bucket)
 	if err != nil || !there {
 		return 0, err
 	}
@@ -113,7 +113,7 @@ func (s store) drop(ctx context.Context, bucket string) (int, error) {
 			return 0, fmt.Errorf("stop an upload to bucket %s: %w", bucket, err)
 		}
 	}
-	removed, err := s.empty(ctx, bucket)
+	removed, err := s.emptyBucket(ctx, bucket)
 	if err != nil {
 		return removed, fmt.Errorf("empty bucket %s: %w", bucket, err)
 	}
@@ -129,14 +129,14 @@ const maxPasses = 10_000
 
 // emptyBucket repeats listings until one is empty: on several servers a listing skips
 // objects while others are being removed, and some list no versions.
-func (s store) empty(ctx context.Context, bucket string) (int, error) {
+func (s store) emptyBucket(ctx context.Context, bucket string) (int, error) {
 	removed := 0
 	for range maxPasses {
-		old, err := s.pass(ctx, bucket, true)
+		old, err := s.removeListed(ctx, bucket, true)
 		if err != nil {
 			return removed + old, err
 		}
-		rest, err := s.pass(ctx, bucket, false)
+		rest, err := s.removeListed(ctx, bucket, false)
 		removed += old + rest
 		if err != nil || old+rest == 0 {
 			return removed, err
@@ -145,9 +145,9 @@ func (s store) empty(ctx context.Context, bucket string) (int, error) {
 	return removed, errors.New("it fills up faster than it can be emptied")
 }
 
-// pass removes what one listing shows, one object at a time. Deleting many with
+// removeListed removes what one listing shows, one object at a time. Deleting many with
 // one request is faster, but servers differ in how they report what stayed.
-func (s store) pass(ctx context.Context, bucket string, versions bool) (int, error) {
+func (s store) removeListed(ctx context.Context, bucket string, versions bool) (int, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the listing too
 	removed := 0

@@ -31,7 +31,9 @@ import (
 )
 
 func main() {
-	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: create, Delete: remove}))
+	os.Exit(
+		stdio.Serve(context.Background(), stdio.Handlers{Create: runCommand, Delete: runDeleteCommand}),
+	)
 }
 
 type parameters struct {
@@ -48,12 +50,12 @@ const maxOutput = 128 << 10
 // whole plugin ten seconds.
 const grace = 5 * time.Second
 
-func create(ctx context.Context, req stdio.Request, _ *slog.Logger) (stdio.Response, error) {
-	p, err := read(req)
+func runCommand(ctx context.Context, req stdio.Request, _ *slog.Logger) (stdio.Response, error) {
+	p, err := readParameters(req)
 	if err != nil {
 		return stdio.Response{}, err
 	}
-	out, err := run(ctx, p, p.Command, req)
+	out, err := runProgram(ctx, p, p.Command, req)
 	if err != nil {
 		return stdio.Response{}, err
 	}
@@ -66,21 +68,25 @@ func create(ctx context.Context, req stdio.Request, _ *slog.Logger) (stdio.Respo
 	}, nil
 }
 
-func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
-	p, err := read(req)
+func runDeleteCommand(
+	ctx context.Context,
+	req stdio.Request,
+	log *slog.Logger,
+) (stdio.Response, error) {
+	p, err := readParameters(req)
 	if err != nil {
 		return stdio.Response{}, err
 	}
 	if len(p.DeleteCommand) == 0 {
 		return stdio.NothingToUndo(ctx, req, log)
 	}
-	if _, err := run(ctx, p, p.DeleteCommand, req); err != nil {
+	if _, err := runProgram(ctx, p, p.DeleteCommand, req); err != nil {
 		return stdio.Response{}, err
 	}
 	return stdio.Response{Success: true, Output: p.DeleteCommand[0] + " ended well"}, nil
 }
 
-func read(req stdio.Request) (parameters, error) {
+func readParameters(req stdio.Request) (parameters, error) {
 	p := parameters{Folder: "/tmp"}
 	if err := req.Bind(&p); err != nil {
 		return p, err
@@ -90,20 +96,25 @@ func read(req stdio.Request) (parameters, error) {
 			"[\"sh\", \"-c\", \"echo hello\"]")
 	}
 	for name := range p.Env {
-		if !variable().MatchString(name) {
+		if !variableName().MatchString(name) {
 			return p, fmt.Errorf("parameter \"env\": %q is not the name of a variable", name)
 		}
 	}
 	return p, nil
 }
 
-func variable() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) }
+func variableName() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) }
 
-// run gives the command's standard output. Secrets and earlier outputs reach it
+// runProgram gives the command's standard output. Secrets and earlier outputs reach it
 // as environment, which dies with the container; nobody can list it there.
-func run(ctx context.Context, p parameters, command []string, req stdio.Request) ([]byte, error) {
+func runProgram(
+	ctx context.Context,
+	p parameters,
+	command []string,
+	req stdio.Request,
+) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Env = environment(p, req)
+	cmd.Env = programEnv(p, req)
 	cmd.Dir = p.Folder
 	out := &limited{}
 	cmd.Stdout, cmd.Stderr = out, os.Stderr
@@ -125,9 +136,9 @@ func run(ctx context.Context, p parameters, command []string, req stdio.Request)
 	return out.kept.Bytes(), nil
 }
 
-// environment holds the image's own variables, what the pipeline gives, and the
+// programEnv holds the image's own variables, what the pipeline gives, and the
 // secrets under their names.
-func environment(p parameters, req stdio.Request) []string {
+func programEnv(p parameters, req stdio.Request) []string {
 	env := os.Environ()
 	for name, value := range p.Env {
 		env = append(env, name+"="+value)

@@ -22,7 +22,7 @@ import (
 
 func main() {
 	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{
-		Create: create, Delete: stdio.NothingToUndo,
+		Create: runScripts, Delete: stdio.NothingToUndo,
 	}))
 }
 
@@ -36,7 +36,7 @@ type script struct {
 	SQL  string `json:"sql"`
 }
 
-func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
+func runScripts(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
 	var p parameters
 	if err := req.Bind(&p); err != nil {
 		return stdio.Response{}, err
@@ -51,7 +51,7 @@ func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 	case len(p.Scripts) == 0:
 		return stdio.Response{}, errors.New("parameter \"scripts\" is empty; give at least one")
 	}
-	conn, err := connect(ctx, p.ConnectionString)
+	conn, err := connectDB(ctx, p.ConnectionString)
 	if err != nil {
 		return stdio.Response{}, err
 	}
@@ -60,7 +60,7 @@ func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 	return runAll(ctx, conn, p.Scripts, log)
 }
 
-func connect(ctx context.Context, address string) (*pgx.Conn, error) {
+func connectDB(ctx context.Context, address string) (*pgx.Conn, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
 		// The cause may quote the string, and with it the password.
@@ -88,7 +88,7 @@ func runAll(ctx context.Context, conn *pgx.Conn, scripts []script, log *slog.Log
 		n, err := runOne(ctx, tx.Conn(), s, log.With("script", s.Name,
 			"number", fmt.Sprintf("%d/%d", i+1, len(scripts))))
 		if err != nil {
-			rollback(ctx, tx, log)
+			rollBackTx(ctx, tx, log)
 			if errors.Is(err, errEnded) {
 				return stdio.Response{}, fmt.Errorf("script %q: %w", s.Name, err)
 			}
@@ -127,7 +127,7 @@ func runOne(ctx context.Context, conn *pgx.Conn, s script, log *slog.Logger) (in
 		ended = ended || endsTransaction(tag)
 	}
 	if err := results.Close(); err != nil {
-		return 0, explain(err, s.SQL)
+		return 0, addLineNumber(err, s.SQL)
 	}
 	if ended {
 		return 0, errEnded
@@ -152,9 +152,9 @@ func endsTransaction(tag pgconn.CommandTag) bool {
 	}
 }
 
-// explain adds the line of the script to an error, which is what its author
+// addLineNumber adds the line of the script to an error, which is what its author
 // needs and what a character offset does not give.
-func explain(err error, sql string) error {
+func addLineNumber(err error, sql string) error {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) || pg.Position <= 0 {
 		return err
@@ -171,7 +171,7 @@ func explain(err error, sql string) error {
 	return fmt.Errorf("line %d: %w", line, err)
 }
 
-func rollback(ctx context.Context, tx pgx.Tx, log *slog.Logger) {
+func rollBackTx(ctx context.Context, tx pgx.Tx, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if err := tx.Rollback(ctx); err != nil && !errors.Is(err, pgx.ErrTxClosed) {

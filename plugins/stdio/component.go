@@ -66,10 +66,10 @@ func ParseComponent(data []byte) (Component, error) {
 			len(data)-len(rest))
 	}
 	var twice *ResponseError
-	if errors.As(walk(data), &twice) && twice.Problem == ProblemDuplicateKey {
+	if errors.As(checkTokens(data), &twice) && twice.Problem == ProblemDuplicateKey {
 		return c, fmt.Errorf("component.json: %q is there twice", twice.Field)
 	}
-	return c, c.check()
+	return c, c.validate()
 }
 
 // Timeout is the time after which the agent stops the plugin.
@@ -83,12 +83,12 @@ func (c Component) Timeout() time.Duration {
 // Offers says whether the plugin lists the action.
 func (c Component) Offers(a Action) bool { return slices.Contains(c.Actions, a) }
 
-func (c Component) check() error {
+func (c Component) validate() error {
 	if !c.Offers(ActionCreate) {
 		return fmt.Errorf("component.json: actions must list %q", ActionCreate)
 	}
 	for i, a := range c.Actions {
-		if !a.known() {
+		if !a.isKnown() {
 			return fmt.Errorf("component.json: action %q is not known; use %q, %q and %q",
 				a, ActionCreate, ActionDelete, ActionCheck)
 		}

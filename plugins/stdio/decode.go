@@ -45,10 +45,10 @@ func ParseResponse(data []byte) (Response, error) {
 	if at := loneSurrogate(data); at >= 0 {
 		return Response{}, &ResponseError{Problem: ProblemEncoding, Offset: at}
 	}
-	if err := walk(data); err != nil {
+	if err := checkTokens(data); err != nil {
 		return Response{}, err
 	}
-	return fields(data)
+	return decodeFields(data)
 }
 
 // space is what JSON calls insignificant whitespace, and nothing else.
@@ -73,7 +73,7 @@ func oneObject(data []byte) error {
 		return &ResponseError{Problem: ProblemTrailing, Offset: at}
 	}
 	if first[0] != '{' {
-		return &ResponseError{Problem: ProblemNotObject, Offset: 0, Detail: kind(first)}
+		return &ResponseError{Problem: ProblemNotObject, Offset: 0, Detail: kindOf(first)}
 	}
 	return nil
 }
@@ -92,8 +92,8 @@ func syntaxError(err error, size int64) error {
 	}
 }
 
-// kind names a JSON value by its first byte.
-func kind(raw json.RawMessage) string {
+// kindOf names a JSON value by its first byte.
+func kindOf(raw json.RawMessage) string {
 	switch raw[0] {
 	case '{':
 		return "an object"
@@ -110,9 +110,9 @@ func kind(raw json.RawMessage) string {
 	}
 }
 
-// fields takes the four members by their exact names. encoding/json would
+// decodeFields takes the four members by their exact names. encoding/json would
 // also accept "Success", which a duplicate-key check on exact names misses.
-func fields(data []byte) (Response, error) {
+func decodeFields(data []byte) (Response, error) {
 	var (
 		members map[string]json.RawMessage
 		resp    Response

@@ -22,7 +22,7 @@ const (
 	ActionCheck  Action = "check"
 )
 
-func (a Action) known() bool {
+func (a Action) isKnown() bool {
 	return a == ActionCreate || a == ActionDelete || a == ActionCheck
 }
 
@@ -95,7 +95,7 @@ func ReadRequest(r io.Reader) (Request, error) {
 	if err := json.Unmarshal(data, &req); err != nil {
 		return req, fmt.Errorf("the request on stdin is not one JSON object: %w", err)
 	}
-	if !req.Action.known() {
+	if !req.Action.isKnown() {
 		return req, fmt.Errorf("action %q is not known; use %q, %q or %q",
 			req.Action, ActionCreate, ActionDelete, ActionCheck)
 	}
@@ -105,7 +105,7 @@ func ReadRequest(r io.Reader) (Request, error) {
 // Bind decodes the parameters into dst, a pointer to a struct, and refuses
 // those the struct does not know: a misspelt parameter must not be ignored.
 func (r Request) Bind(dst any) error {
-	return bind("parameter", r.Parameters, dst)
+	return decodeInto("parameter", r.Parameters, dst)
 }
 
 // BindOutputs decodes the earlier outputs into dst. Unknown ones are skipped:
@@ -121,7 +121,7 @@ func (r Request) BindOutputs(dst any) error {
 	return nil
 }
 
-func bind(what string, values map[string]any, dst any) error {
+func decodeInto(what string, values map[string]any, dst any) error {
 	if values == nil {
 		values = map[string]any{}
 	}

@@ -51,19 +51,19 @@ func ServeOn(ctx context.Context, h Handlers, in io.Reader, out, errOut io.Write
 	log := slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{ReplaceAttr: plainLines}))
 	req, err := ReadRequest(in)
 	if err != nil {
-		return answer(out, log, Response{Output: err.Error()}, ExitUsage)
+		return writeAnswer(out, log, Response{Output: err.Error()}, ExitUsage)
 	}
-	resp, err := call(ctx, h, req, log)
+	resp, err := callHandler(ctx, h, req, log)
 	if err != nil {
 		resp.Success, resp.Output = false, err.Error()
 	}
 	if !resp.Success {
-		return answer(out, log, resp, ExitFailed)
+		return writeAnswer(out, log, resp, ExitFailed)
 	}
-	return answer(out, log, resp, ExitSuccess)
+	return writeAnswer(out, log, resp, ExitSuccess)
 }
 
-func call(ctx context.Context, h Handlers, req Request, log *slog.Logger) (
+func callHandler(ctx context.Context, h Handlers, req Request, log *slog.Logger) (
 	resp Response, err error,
 ) {
 	// A panic would print a trace and no answer, and the trace could hold
@@ -86,7 +86,7 @@ func call(ctx context.Context, h Handlers, req Request, log *slog.Logger) (
 	return resp, err
 }
 
-func answer(out io.Writer, log *slog.Logger, resp Response, code int) int {
+func writeAnswer(out io.Writer, log *slog.Logger, resp Response, code int) int {
 	if err := WriteResponse(out, resp); err != nil {
 		log.Error("answer", "error", err)
 		return ExitFailed

@@ -42,9 +42,9 @@ func loneSurrogate(data []byte) int64 {
 			i++
 			continue
 		}
-		switch unit := escape(data[i:]); {
+		switch unit := parseEscape(data[i:]); {
 		case unit >= 0xD800 && unit < 0xDC00:
-			low := escape(data[i+6:])
+			low := parseEscape(data[i+6:])
 			if low < 0xDC00 || low > 0xDFFF {
 				return int64(i)
 			}
@@ -58,8 +58,8 @@ func loneSurrogate(data []byte) int64 {
 	return -1
 }
 
-// escape reads the code unit of a leading \uXXXX, or gives -1.
-func escape(data []byte) int64 {
+// parseEscape reads the code unit of a leading \uXXXX, or gives -1.
+func parseEscape(data []byte) int64 {
 	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
 		return -1
 	}
@@ -70,19 +70,19 @@ func escape(data []byte) int64 {
 	return unit
 }
 
-// walk looks at every token of a valid document: duplicate names, NUL
+// checkTokens looks at every token of a valid document: duplicate names, NUL
 // characters (PostgreSQL's jsonb and every environment refuse them) and numbers
 // that another reader would round.
-func walk(data []byte) error {
+func checkTokens(data []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	w := walker{dec: dec}
-	return w.value("")
+	return w.checkValue("")
 }
 
 type walker struct{ dec *json.Decoder }
 
-func (w walker) value(path string) error {
+func (w walker) checkValue(path string) error {
 	token, err := w.dec.Token()
 	if err != nil {
 		return syntaxError(err, w.dec.InputOffset())
@@ -90,9 +90,9 @@ func (w walker) value(path string) error {
 	switch t := token.(type) {
 	case json.Delim:
 		if t == '{' {
-			return w.object(path)
+			return w.checkObject(path)
 		}
-		return w.list(path)
+		return w.checkList(path)
 	case string:
 		if strings.ContainsRune(t, 0) {
 			return &ResponseError{Problem: ProblemNul, Offset: w.dec.InputOffset(), Field: path}
@@ -105,7 +105,7 @@ func (w walker) value(path string) error {
 	return nil
 }
 
-func (w walker) object(path string) error {
+func (w walker) checkObject(path string) error {
 	seen := map[string]bool{}
 	for w.dec.More() {
 		token, err := w.dec.Token()
@@ -113,7 +113,7 @@ func (w walker) object(path string) error {
 			return syntaxError(err, w.dec.InputOffset())
 		}
 		name, _ := token.(string) // the decoder gives nothing else here
-		at := &ResponseError{Offset: w.dec.InputOffset(), Field: join(path, name)}
+		at := &ResponseError{Offset: w.dec.InputOffset(), Field: joinPath(path, name)}
 		switch {
 		case strings.ContainsRune(name, 0):
 			at.Problem, at.Field = ProblemNul, path
@@ -123,30 +123,30 @@ func (w walker) object(path string) error {
 			return at
 		}
 		seen[name] = true
-		if err := w.value(join(path, name)); err != nil {
+		if err := w.checkValue(joinPath(path, name)); err != nil {
 			return err
 		}
 	}
-	return w.close()
+	return w.readClosing()
 }
 
-func (w walker) list(path string) error {
+func (w walker) checkList(path string) error {
 	for i := 0; w.dec.More(); i++ {
-		if err := w.value(path + "[" + strconv.Itoa(i) + "]"); err != nil {
+		if err := w.checkValue(path + "[" + strconv.Itoa(i) + "]"); err != nil {
 			return err
 		}
 	}
-	return w.close()
+	return w.readClosing()
 }
 
-func (w walker) close() error {
+func (w walker) readClosing() error {
 	if _, err := w.dec.Token(); err != nil {
 		return syntaxError(err, w.dec.InputOffset())
 	}
 	return nil
 }
 
-func join(path, name string) string {
+func joinPath(path, name string) string {
 	if path == "" {
 		return name
 	}

@@ -21,24 +21,24 @@ import (
 func main() {
 	input, err := io.ReadAll(io.LimitReader(os.Stdin, stdio.MaxRequest))
 	if err != nil {
-		fail("read stdin: %v", err)
+		exitWithError("read stdin: %v", err)
 	}
 	t := trial{input: input, out: os.Stdout, log: os.Stderr}
 	if t.req, err = stdio.ReadRequest(bytes.NewReader(input)); err != nil {
-		fail("%v", err)
+		exitWithError("%v", err)
 	}
 	// The defaults make a plain call succeed.
 	t.p = parameters{Mode: "succeed", DeleteMode: "succeed", Bytes: 1 << 30, Seconds: 1, Code: 3}
 	if err := t.req.Bind(&t.p); err != nil {
-		fail("%v", err)
+		exitWithError("%v", err)
 	}
 	mode := t.p.Mode
 	if t.req.Action == stdio.ActionDelete {
 		mode = t.p.DeleteMode
 	}
-	do, known := modes()[mode]
+	do, known := allModes()[mode]
 	if !known {
-		fail("mode %q is not known", mode)
+		exitWithError("mode %q is not known", mode)
 	}
 	os.Exit(do(t))
 }
@@ -65,20 +65,20 @@ type parameters struct {
 	Paths      []string       `json:"paths"`
 }
 
-// modes are all the ways to behave, by name.
-func modes() map[string]func(trial) int {
+// allModes are all the ways to behave, by name.
+func allModes() map[string]func(trial) int {
 	return map[string]func(trial) int{
 		"succeed":        trial.succeed,
 		"say-no":         trial.sayNo,
 		"exit":           trial.exit,
-		"bad-json":       printer(`{"success": true, "outputs": {`),
-		"text":           printer("all went well\n"),
-		"two-documents":  printer("{\"success\":true}\n{\"success\":true}\n"),
-		"nothing":        printer(""),
-		"list":           printer("[]"),
-		"no-success":     printer(`{"outputs":{}}`),
-		"duplicate-key":  printer(`{"success":true,"success":false}`),
-		"not-utf8":       printer("{\"success\":true,\"output\":\"\xff\"}"),
+		"bad-json":       printMode(`{"success": true, "outputs": {`),
+		"text":           printMode("all went well\n"),
+		"two-documents":  printMode("{\"success\":true}\n{\"success\":true}\n"),
+		"nothing":        printMode(""),
+		"list":           printMode("[]"),
+		"no-success":     printMode(`{"outputs":{}}`),
+		"duplicate-key":  printMode(`{"success":true,"success":false}`),
+		"not-utf8":       printMode("{\"success\":true,\"output\":\"\xff\"}"),
 		"deep":           trial.deep,
 		"say":            trial.say,
 		"flood-stdout":   trial.floodStdout,
@@ -106,7 +106,7 @@ func modes() map[string]func(trial) int {
 	}
 }
 
-func (t trial) answer(r stdio.Response) int {
+func (t trial) writeAnswer(r stdio.Response) int {
 	if err := stdio.WriteResponse(t.out, r); err != nil {
 		return 1
 	}
@@ -117,30 +117,30 @@ func (t trial) logf(format string, args ...any) {
 	_, _ = fmt.Fprintf(t.log, format+"\n", args...) // stderr gone: nobody to tell
 }
 
-func (t trial) duration() time.Duration {
+func (t trial) sleepDuration() time.Duration {
 	return time.Duration(t.p.Seconds * float64(time.Second))
 }
 
 // succeed returns the outputs it was given.
 func (t trial) succeed() int {
 	t.logf("mode succeed, action %s", t.req.Action)
-	return t.answer(stdio.Response{Success: true, Output: "done", Outputs: t.p.Outputs})
+	return t.writeAnswer(stdio.Response{Success: true, Output: "done", Outputs: t.p.Outputs})
 }
 
 // sayNo is a well-formed refusal with exit code 0.
 func (t trial) sayNo() int {
-	return t.answer(stdio.Response{Success: false, Output: "the test plugin says no"})
+	return t.writeAnswer(stdio.Response{Success: false, Output: "the test plugin says no"})
 }
 
 // exit answers success and then contradicts it with its exit code.
 func (t trial) exit() int {
 	t.logf("leaving with %d", t.p.Code)
-	t.answer(stdio.Response{Success: t.p.Code == 0, Output: "leaving"})
+	t.writeAnswer(stdio.Response{Success: t.p.Code == 0, Output: "leaving"})
 	return t.p.Code
 }
 
-// printer gives a mode that prints just this on stdout.
-func printer(text string) func(trial) int {
+// printMode gives a mode that prints just this on stdout.
+func printMode(text string) func(trial) int {
 	return func(t trial) int {
 		_, _ = io.WriteString(t.out, text)
 		return 0
@@ -148,12 +148,12 @@ func printer(text string) func(trial) int {
 }
 
 // say prints the parameter "text" as it is.
-func (t trial) say() int { return printer(t.p.Text)(t) }
+func (t trial) say() int { return printMode(t.p.Text)(t) }
 
 // deep nests far beyond what the contract allows.
 func (t trial) deep() int {
 	n := 5000
-	return printer(`{"success":true,"outputs":{"x":` + string(bytes.Repeat([]byte("["), n)) +
+	return printMode(`{"success":true,"outputs":{"x":` + string(bytes.Repeat([]byte("["), n)) +
 		string(bytes.Repeat([]byte("]"), n)) + "}}")(t)
 }
 
@@ -161,12 +161,12 @@ func (t trial) deep() int {
 func (t trial) echo() int {
 	var input map[string]any
 	if err := json.Unmarshal(t.input, &input); err != nil {
-		fail("%v", err)
+		exitWithError("%v", err)
 	}
-	return t.answer(stdio.Response{Success: true, Outputs: map[string]any{"input": input}})
+	return t.writeAnswer(stdio.Response{Success: true, Outputs: map[string]any{"input": input}})
 }
 
-func fail(format string, args ...any) {
+func exitWithError(format string, args ...any) {
 	_, _ = fmt.Fprintf(os.Stderr, format+"\n", args...)
 	os.Exit(1)
 }

@@ -21,25 +21,25 @@ func (t trial) probe() int {
 		"uid":      os.Getuid(),
 		"gid":      os.Getgid(),
 		"status":   procStatus(),
-		"mounts":   lines("/proc/self/mountinfo"),
-		"cgroup":   lines("/proc/self/cgroup"),
-		"devices":  names("/dev"),
-		"networks": interfaces(),
-		"limits":   lines("/proc/self/limits"),
-		"writable": writable("/", "/etc", "/tmp", "/run", "/dev/shm", "/proc/sys/kernel"),
-		"sockets":  sockets(),
-		"memory":   lines("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-		"pids":     lines("/sys/fs/cgroup/pids/pids.max"),
+		"mounts":   readLines("/proc/self/mountinfo"),
+		"cgroup":   readLines("/proc/self/cgroup"),
+		"devices":  listNames("/dev"),
+		"networks": listInterfaces(),
+		"limits":   readLines("/proc/self/limits"),
+		"writable": writableDirs("/", "/etc", "/tmp", "/run", "/dev/shm", "/proc/sys/kernel"),
+		"sockets":  findSockets(),
+		"memory":   readLines("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+		"pids":     readLines("/sys/fs/cgroup/pids/pids.max"),
 		"exec_tmp": execIn("/tmp"),
-		"others":   names("/proc"),
+		"others":   listNames("/proc"),
 	}
-	return t.answer(stdio.Response{Success: true, Output: "probed", Outputs: out})
+	return t.writeAnswer(stdio.Response{Success: true, Output: "probed", Outputs: out})
 }
 
 // procStatus gives the interesting lines of /proc/self/status by name.
 func procStatus() map[string]any {
 	status := map[string]any{}
-	for _, line := range lines("/proc/self/status") {
+	for _, line := range readLines("/proc/self/status") {
 		name, value, found := strings.Cut(line, ":")
 		wanted := []string{"CapEff", "CapPrm", "CapBnd", "CapAmb", "CapInh", "NoNewPrivs", "Seccomp"}
 		if found && slices.Contains(wanted, name) {
@@ -49,7 +49,7 @@ func procStatus() map[string]any {
 	return status
 }
 
-func lines(path string) []string {
+func readLines(path string) []string {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return []string{"error: " + err.Error()}
@@ -57,7 +57,7 @@ func lines(path string) []string {
 	return strings.Split(strings.TrimSpace(string(data)), "\n")
 }
 
-func names(dir string) []string {
+func listNames(dir string) []string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return []string{"error: " + err.Error()}
@@ -69,7 +69,7 @@ func names(dir string) []string {
 	return found
 }
 
-func interfaces() []string {
+func listInterfaces() []string {
 	all, err := net.Interfaces()
 	if err != nil {
 		return []string{"error: " + err.Error()}
@@ -81,8 +81,8 @@ func interfaces() []string {
 	return found
 }
 
-// writable tells which of the folders take a new file.
-func writable(dirs ...string) []string {
+// writableDirs tells which of the folders take a new file.
+func writableDirs(dirs ...string) []string {
 	found := []string{}
 	for _, dir := range dirs {
 		path := filepath.Join(dir, "testplugin-probe")
@@ -94,8 +94,8 @@ func writable(dirs ...string) []string {
 	return found
 }
 
-// sockets lists every unix socket file in sight, Docker's above all.
-func sockets() []string {
+// findSockets lists every unix socket file in sight, Docker's above all.
+func findSockets() []string {
 	found := []string{}
 	_ = filepath.WalkDir("/", func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -151,7 +151,7 @@ func (t trial) find() int {
 			return nil
 		})
 	}
-	return t.answer(stdio.Response{Success: true, Outputs: map[string]any{
+	return t.writeAnswer(stdio.Response{Success: true, Outputs: map[string]any{
 		"found": found, "looked": looked,
 	}})
 }
@@ -160,7 +160,7 @@ func (t trial) find() int {
 func (t trial) connect() int {
 	results := map[string]any{}
 	for _, address := range t.p.Addresses {
-		conn, err := net.DialTimeout("tcp", address, max(t.duration(), 100*time.Millisecond))
+		conn, err := net.DialTimeout("tcp", address, max(t.sleepDuration(), 100*time.Millisecond))
 		if err != nil {
 			results[address] = err.Error()
 			continue
@@ -168,5 +168,5 @@ func (t trial) connect() int {
 		_ = conn.Close()
 		results[address] = "connected"
 	}
-	return t.answer(stdio.Response{Success: true, Outputs: map[string]any{"results": results}})
+	return t.writeAnswer(stdio.Response{Success: true, Outputs: map[string]any{"results": results}})
 }

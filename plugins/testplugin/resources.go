@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// fill writes Bytes bytes as lines of 64, and stops when nobody reads.
-func (t trial) fill(w io.Writer) {
+// writeFill writes Bytes bytes as lines of 64, and stops when nobody reads.
+func (t trial) writeFill(w io.Writer) {
 	chunk := bytes.Repeat(append(bytes.Repeat([]byte("x"), 63), '\n'), 1024)
 	for left := t.p.Bytes; left > 0; left -= int64(len(chunk)) {
 		if _, err := w.Write(chunk[:min(left, int64(len(chunk)))]); err != nil {
@@ -23,20 +23,20 @@ func (t trial) fill(w io.Writer) {
 }
 
 func (t trial) floodStdout() int {
-	t.fill(t.out)
+	t.writeFill(t.out)
 	return 0
 }
 
 // floodStderr fills the log and answers properly after it.
 func (t trial) floodStderr() int {
-	t.fill(t.log)
+	t.writeFill(t.log)
 	return t.succeed()
 }
 
 func (t trial) floodBoth() int {
 	var both sync.WaitGroup
-	both.Go(func() { t.fill(t.out) })
-	both.Go(func() { t.fill(t.log) })
+	both.Go(func() { t.writeFill(t.out) })
+	both.Go(func() { t.writeFill(t.log) })
 	both.Wait()
 	return 0
 }
@@ -50,9 +50,9 @@ func (t trial) longLine() int {
 	return t.succeed()
 }
 
-// forever is a wait that ends with the container only. Not select{}, which
+// sleepForever is a wait that ends with the container only. Not select{}, which
 // the Go runtime would call a deadlock and end by itself.
-func forever() {
+func sleepForever() {
 	for {
 		time.Sleep(time.Hour)
 	}
@@ -71,7 +71,7 @@ func (t trial) hang() int {
 func (t trial) ignoreSigterm() int {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	t.logf("ignoring SIGTERM")
-	forever()
+	sleepForever()
 	return 0
 }
 
@@ -81,7 +81,7 @@ func (t trial) closeAndHang() int {
 	_ = os.Stdout.Close()
 	_ = os.Stderr.Close()
 	signal.Ignore(syscall.SIGTERM)
-	forever()
+	sleepForever()
 	return 0
 }
 
@@ -92,7 +92,7 @@ func (t trial) childHolds() int {
 	cmd.Stdin = bytes.NewReader([]byte(`{"action":"create","parameters":{"mode":"ignore-sigterm"}}`))
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Start(); err != nil {
-		fail("start a child: %v", err)
+		exitWithError("start a child: %v", err)
 	}
 	return t.succeed()
 }
@@ -100,9 +100,9 @@ func (t trial) childHolds() int {
 // sleep takes its time, logs as it goes, and succeeds.
 func (t trial) sleep() int {
 	const beat = 200 * time.Millisecond
-	for slept := time.Duration(0); slept < t.duration(); slept += beat {
+	for slept := time.Duration(0); slept < t.sleepDuration(); slept += beat {
 		t.logf("slept %s", slept)
-		time.Sleep(min(beat, t.duration()-slept))
+		time.Sleep(min(beat, t.sleepDuration()-slept))
 	}
 	return t.succeed()
 }
@@ -142,6 +142,6 @@ func (t trial) forkBomb() int {
 // child is what the fork bomb starts.
 func (t trial) child() int {
 	signal.Ignore(syscall.SIGTERM)
-	forever()
+	sleepForever()
 	return 0
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/nullops/nullops/plugins/stdio"
 )
 
-// forms are the ways in which a secret gets out by accident.
-func forms(secret string) map[string]string {
+// leakForms are the ways in which a secret gets out by accident.
+func leakForms(secret string) map[string]string {
 	quoted, _ := json.Marshal(secret) // a string always marshals
 	std := base64.StdEncoding.EncodeToString
 	return map[string]string{
@@ -55,7 +55,7 @@ func (t trial) leak() int {
 	t.logf("leaking %d secrets", len(t.req.Secrets))
 	for _, name := range slices.Sorted(maps.Keys(t.req.Secrets)) {
 		secret := t.req.Secrets[name]
-		all := forms(secret)
+		all := leakForms(secret)
 		for _, form := range slices.Sorted(maps.Keys(all)) {
 			t.logf("%s %s: %s", name, form, all[form])
 		}
@@ -79,7 +79,7 @@ func (t trial) leakOutput() int {
 		r.Output += " " + secret
 		r.Metadata = append(r.Metadata, stdio.Metadatum{Name: name, Value: secret})
 	}
-	return t.answer(r)
+	return t.writeAnswer(r)
 }
 
 // ansi logs colours, cursor tricks, HTML and bytes that are no text.
@@ -102,7 +102,7 @@ func (t trial) ansi() int {
 // to the parameter "ledger". What stands there afterwards says how often the
 // plugin really ran, whatever the agent believes.
 func (t trial) ledger() int {
-	if err := t.append(); err != nil {
+	if err := t.appendLedger(); err != nil {
 		t.logf("ledger: %v", err)
 		return t.sayNo()
 	}
@@ -111,7 +111,7 @@ func (t trial) ledger() int {
 
 // ledgerSleep leaves a wide gap between the effect and the answer.
 func (t trial) ledgerSleep() int {
-	if err := t.append(); err != nil {
+	if err := t.appendLedger(); err != nil {
 		t.logf("ledger: %v", err)
 		return t.sayNo()
 	}
@@ -120,11 +120,11 @@ func (t trial) ledgerSleep() int {
 
 // ledgerFail has its effect and fails nevertheless.
 func (t trial) ledgerFail() int {
-	_ = t.append() // the answer is no in any case
+	_ = t.appendLedger() // the answer is no in any case
 	return t.sayNo()
 }
 
-func (t trial) append() error {
+func (t trial) appendLedger() error {
 	line, err := json.Marshal(map[string]any{
 		"action": t.req.Action, "run": t.req.Run, "deployment": t.req.Deployment.Name,
 		"text": t.p.Text,

@@ -16,7 +16,7 @@ import (
 
 func main() {
 	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{
-		Create: create, Delete: stdio.NothingToUndo,
+		Create: waitForPort, Delete: stdio.NothingToUndo,
 	}))
 }
 
@@ -28,7 +28,7 @@ type parameters struct {
 	TimeoutSeconds  float64 `json:"timeout_seconds"`
 }
 
-func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
+func waitForPort(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
 	// The defaults are those component.json shows.
 	p := parameters{Retries: 60, IntervalSeconds: 0.5, TimeoutSeconds: 2}
 	if err := req.Bind(&p); err != nil {
@@ -39,7 +39,7 @@ func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 			"parameters \"host\" and \"port\" (1 to 65535) are required")
 	}
 	address := net.JoinHostPort(p.Host, strconv.Itoa(p.Port))
-	dialer := net.Dialer{Timeout: seconds(p.TimeoutSeconds)}
+	dialer := net.Dialer{Timeout: durationOf(p.TimeoutSeconds)}
 	var last error
 	for try := 1; try <= p.Retries+1; try++ {
 		conn, err := dialer.DialContext(ctx, "tcp", address)
@@ -54,7 +54,7 @@ func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 		}
 		last = err
 		log.Warn("not yet", "try", try, "of", p.Retries+1, "reason", err)
-		if err := pause(ctx, seconds(p.IntervalSeconds)); err != nil {
+		if err := sleepContext(ctx, durationOf(p.IntervalSeconds)); err != nil {
 			return stdio.Response{}, fmt.Errorf("%w; last: %w", err, last)
 		}
 	}
@@ -62,10 +62,10 @@ func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 		address, last, p.Retries+1)
 }
 
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+func durationOf(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// pause waits, or ends early when the agent stops the plugin.
-func pause(ctx context.Context, d time.Duration) error {
+// sleepContext waits, or ends early when the agent stops the plugin.
+func sleepContext(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -48,7 +48,7 @@ func Tenants(ctx context.Context, host, install string, port uint16) (map[string
 	for _, c := range found.Items {
 		id := c.Labels["nullops.deployment"]
 		t := all[id]
-		if err := t.note(ctx, api, c.ID, port); err != nil {
+		if err := t.recordContainer(ctx, api, c.ID, port); err != nil {
 			return nil, fmt.Errorf("deployment %s: %w", id, err)
 		}
 		all[id] = t
@@ -61,8 +61,13 @@ func Tenants(ctx context.Context, host, install string, port uint16) (map[string
 	return all, nil
 }
 
-// note takes from one container what a neighbour could know of it.
-func (t *Tenant) note(ctx context.Context, api *client.Client, id string, port uint16) error {
+// recordContainer takes from one container what a neighbour could know of it.
+func (t *Tenant) recordContainer(
+	ctx context.Context,
+	api *client.Client,
+	id string,
+	port uint16,
+) error {
 	c, err := api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
 	if err != nil {
 		return fmt.Errorf("inspect a container: %w", err)
@@ -161,18 +166,18 @@ func tryFrom(pid int, to []netip.AddrPort, own int) ([]bool, error) {
 		}
 		waits[i] = unix.PollFd{Fd: int32(socket), Events: unix.POLLOUT}
 	}
-	if err := settled(waits, own); err != nil {
+	if err := waitSettled(waits, own); err != nil {
 		return nil, err
 	}
 	reached := make([]bool, len(to))
 	for i, w := range waits {
-		reached[i] = w.Fd >= 0 && w.Revents != 0 && answered(int(w.Fd))
+		reached[i] = w.Fd >= 0 && w.Revents != 0 && hasAnswered(int(w.Fd))
 	}
 	return reached, nil
 }
 
-// settled waits until everybody had time to answer, and one's own two did.
-func settled(waits []unix.PollFd, own int) error {
+// waitSettled waits until everybody had time to answer, and one's own two did.
+func waitSettled(waits []unix.PollFd, own int) error {
 	for began := time.Now(); ; time.Sleep(apartWithin / 10) {
 		if _, err := unix.Poll(waits, 0); err != nil && !errors.Is(err, unix.EINTR) {
 			return fmt.Errorf("look at the connections: %w", err)
@@ -185,7 +190,7 @@ func settled(waits []unix.PollFd, own int) error {
 }
 
 // hasAnswered reports whether the peer responded at all, even with a refusal.
-func answered(socket int) bool {
+func hasAnswered(socket int) bool {
 	code, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_ERROR)
 	return err == nil && (code == 0 || unix.Errno(code) == unix.ECONNREFUSED)
 }

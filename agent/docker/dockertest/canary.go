@@ -49,15 +49,15 @@ func Forms(secret string) map[string][]byte {
 	quoted, _ := json.Marshal(secret)
 	forms["json"] = bytes.Trim(quoted, `"`)
 	for shift := range 3 {
-		forms[fmt.Sprintf("base64 at %d", shift)] = aligned(base64.StdEncoding, raw, shift)
-		forms[fmt.Sprintf("base64url at %d", shift)] = aligned(base64.URLEncoding, raw, shift)
+		forms[fmt.Sprintf("base64 at %d", shift)] = alignedBase64(base64.StdEncoding, raw, shift)
+		forms[fmt.Sprintf("base64url at %d", shift)] = alignedBase64(base64.URLEncoding, raw, shift)
 	}
 	return forms
 }
 
-// aligned returns the characters of a secret's base64 form that do not depend
+// alignedBase64 returns the characters of a secret's base64 form that do not depend
 // on its neighbours, when shift bytes come before it in its group of three.
-func aligned(e *base64.Encoding, raw []byte, shift int) []byte {
+func alignedBase64(e *base64.Encoding, raw []byte, shift int) []byte {
 	text := e.WithPadding(base64.NoPadding).EncodeToString(append(make([]byte, shift), raw...))
 	first := []int{0, 2, 3}[shift]
 	last := (shift + len(raw)) * 8 / 6
@@ -68,12 +68,12 @@ func aligned(e *base64.Encoding, raw []byte, shift int) []byte {
 func FindSecret(ctx context.Context, secret string, p Places) ([]string, error) {
 	s := &scan{forms: Forms(secret)}
 	for name, text := range p.Texts {
-		if err := s.read(name, bytes.NewReader(text)); err != nil {
+		if err := s.searchReader(name, bytes.NewReader(text)); err != nil {
 			return nil, err
 		}
 	}
 	for _, folder := range p.Folders {
-		if err := s.folder(ctx, folder); err != nil {
+		if err := s.searchFolder(ctx, folder); err != nil {
 			return nil, fmt.Errorf("search %s: %w", folder, err)
 		}
 	}
@@ -81,7 +81,7 @@ func FindSecret(ctx context.Context, secret string, p Places) ([]string, error) 
 		return nil, err
 	}
 	if p.Host != "" {
-		if err := s.engine(ctx, p.Host); err != nil {
+		if err := s.searchEngine(ctx, p.Host); err != nil {
 			return nil, fmt.Errorf("search engine %s: %w", p.Host, err)
 		}
 	}
@@ -94,8 +94,8 @@ type scan struct {
 	hits  []string
 }
 
-// read searches a stream in pieces that overlap by the longest form.
-func (s *scan) read(name string, r io.Reader) error {
+// searchReader searches a stream in pieces that overlap by the longest form.
+func (s *scan) searchReader(name string, r io.Reader) error {
 	longest := 0
 	for _, form := range s.forms {
 		longest = max(longest, len(form))
@@ -104,7 +104,7 @@ func (s *scan) read(name string, r io.Reader) error {
 	kept := 0
 	for {
 		n, err := io.ReadFull(r, buf[kept:])
-		s.search(name, buf[:kept+n])
+		s.searchBytes(name, buf[:kept+n])
 		if err != nil {
 			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 				return nil
@@ -115,7 +115,7 @@ func (s *scan) read(name string, r io.Reader) error {
 	}
 }
 
-func (s *scan) search(name string, data []byte) {
+func (s *scan) searchBytes(name string, data []byte) {
 	for form, pattern := range s.forms {
 		if bytes.Contains(data, pattern) {
 			s.hits = append(s.hits, name+" ("+form+")")
@@ -123,9 +123,9 @@ func (s *scan) search(name string, data []byte) {
 	}
 }
 
-// folder searches names and contents. Files vanish while we look; overlay's
+// searchFolder searches names and contents. Files vanish while we look; overlay's
 // merged folders show what their layers hold already.
-func (s *scan) folder(ctx context.Context, root string) error {
+func (s *scan) searchFolder(ctx context.Context, root string) error {
 	return filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -133,7 +133,7 @@ func (s *scan) folder(ctx context.Context, root string) error {
 		if err != nil || ctx.Err() != nil {
 			return errors.Join(err, ctx.Err())
 		}
-		s.search("the name of "+path, []byte(path))
+		s.searchBytes("the name of "+path, []byte(path))
 		if e.IsDir() && (e.Name() == "merged" || e.Name() == "rootfs") {
 			return fs.SkipDir
 		}
@@ -149,7 +149,7 @@ func (s *scan) folder(ctx context.Context, root string) error {
 		}
 		defer func() { _ = f.Close() }()
 		// A namespace that is bound to a file has nothing to read.
-		if err := s.read(path, f); !errors.Is(err, syscall.EINVAL) {
+		if err := s.searchReader(path, f); !errors.Is(err, syscall.EINVAL) {
 			return err
 		}
 		return nil
@@ -164,20 +164,20 @@ func (s *scan) commandLines() error {
 	}
 	for _, path := range all {
 		if data, err := os.ReadFile(path); err == nil {
-			s.search(path, data)
+			s.searchBytes(path, data)
 		}
 	}
 	return nil
 }
 
-// engine searches what the engine says about everything it has.
-func (s *scan) engine(ctx context.Context, host string) error {
+// searchEngine searches what the engine says about everything it has.
+func (s *scan) searchEngine(ctx context.Context, host string) error {
 	api, err := client.New(client.WithHost(host))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = api.Close() }()
-	if err := s.containers(ctx, api); err != nil {
+	if err := s.searchContainers(ctx, api); err != nil {
 		return fmt.Errorf("containers: %w", err)
 	}
 	images, err := api.ImageList(ctx, client.ImageListOptions{All: true})
@@ -187,35 +187,35 @@ func (s *scan) engine(ctx context.Context, host string) error {
 	for _, i := range images.Items {
 		r, err := api.ImageInspect(ctx, i.ID)
 		if err == nil {
-			s.value("inspect image "+i.ID, r)
+			s.searchValue("inspect image "+i.ID, r)
 		}
 	}
 	networks, err := api.NetworkList(ctx, client.NetworkListOptions{})
 	if err != nil {
 		return fmt.Errorf("networks: %w", err)
 	}
-	s.value("networks", networks)
+	s.searchValue("networks", networks)
 	volumes, err := api.VolumeList(ctx, client.VolumeListOptions{})
 	if err != nil {
 		return fmt.Errorf("volumes: %w", err)
 	}
-	s.value("volumes", volumes)
+	s.searchValue("volumes", volumes)
 	return nil
 }
 
-func (s *scan) containers(ctx context.Context, api *client.Client) error {
+func (s *scan) searchContainers(ctx context.Context, api *client.Client) error {
 	list, err := api.ContainerList(ctx, client.ContainerListOptions{All: true})
 	if err != nil {
 		return err
 	}
 	for _, c := range list.Items {
 		name := strings.Join(c.Names, " ")
-		s.value("list of containers: "+name, c)
+		s.searchValue("list of containers: "+name, c)
 		r, err := api.ContainerInspect(ctx, c.ID, client.ContainerInspectOptions{})
 		if err != nil {
 			continue // Gone in between.
 		}
-		s.search("inspect container "+name, r.Raw)
+		s.searchBytes("inspect container "+name, r.Raw)
 		logs, err := api.ContainerLogs(ctx, c.ID,
 			client.ContainerLogsOptions{ShowStdout: true, ShowStderr: true})
 		if err != nil {
@@ -224,13 +224,13 @@ func (s *scan) containers(ctx context.Context, api *client.Client) error {
 		var text bytes.Buffer
 		_, _ = stdcopy.StdCopy(&text, &text, logs)
 		_ = logs.Close()
-		s.search("log of container "+name, text.Bytes())
+		s.searchBytes("log of container "+name, text.Bytes())
 	}
 	return nil
 }
 
-func (s *scan) value(name string, v any) {
+func (s *scan) searchValue(name string, v any) {
 	if data, err := json.Marshal(v); err == nil {
-		s.search(name, data)
+		s.searchBytes(name, data)
 	}
 }

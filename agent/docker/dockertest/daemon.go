@@ -16,7 +16,7 @@ import (
 // tickTime is how often tests ask again while they wait for something.
 const tickTime = 20 * time.Millisecond
 
-func tick(ctx context.Context) bool {
+func waitTick(ctx context.Context) bool {
 	t := time.NewTimer(tickTime)
 	defer t.Stop()
 	select {
@@ -67,7 +67,7 @@ func startDaemon(t testing.TB, prepare func(data string)) *Daemon {
 	t.Helper()
 	Host(t) // Where no engine is, none can be started either.
 	if os.Geteuid() != 0 {
-		missing(t, "starting a Docker Engine needs root")
+		skipOrFail(t, "starting a Docker Engine needs root")
 	}
 	root, err := os.MkdirTemp("", "nullops-engine-")
 	if err != nil {
@@ -76,7 +76,7 @@ func startDaemon(t testing.TB, prepare func(data string)) *Daemon {
 	d := &Daemon{
 		Host: "unix://" + filepath.Join(root, "docker.sock"), Root: root, t: t,
 	}
-	t.Cleanup(d.stop) // it unmounts the disk too
+	t.Cleanup(d.stopAll) // it unmounts the disk too
 	prepare(filepath.Join(root, "data"))
 	d.makeNamespace()
 	d.startContainerd()
@@ -88,21 +88,21 @@ func (d *Daemon) startContainerd() {
 	d.t.Helper()
 	config := fmt.Sprintf("version = 2\nroot = %q\nstate = %q\n"+
 		"disabled_plugins = [\"io.containerd.grpc.v1.cri\"]\n[grpc]\naddress = %q\n",
-		filepath.Join(d.Root, "containerd"), filepath.Join(d.Root, "state"), d.socket())
+		filepath.Join(d.Root, "containerd"), filepath.Join(d.Root, "state"), d.containerdSocket())
 	path := filepath.Join(d.Root, "containerd.toml")
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 		d.t.Fatal(err)
 	}
-	d.containerd = d.spawn("containerd", "--config", path)
+	d.containerd = d.startProcess("containerd", "--config", path)
 	ctx, cancel := context.WithTimeout(d.t.Context(), 20*time.Second)
 	defer cancel()
 	Await(ctx, d.t, "containerd listens", func() bool {
-		_, err := os.Stat(d.socket())
+		_, err := os.Stat(d.containerdSocket())
 		return err == nil
 	})
 }
 
-func (d *Daemon) socket() string { return filepath.Join(d.Root, "containerd.sock") }
+func (d *Daemon) containerdSocket() string { return filepath.Join(d.Root, "containerd.sock") }
 
 // Enter makes a command that runs in the engine's network namespace, as what
 // shares the machine's network does.
@@ -130,8 +130,8 @@ func (d *Daemon) Start() {
 	d.t.Helper()
 	pid := filepath.Join(d.Root, "docker.pid")
 	_ = os.Remove(pid)
-	d.engine = d.spawn("nsenter", "--net=/var/run/netns/"+d.namespace,
-		"dockerd", "--containerd", d.socket(), "--pidfile", pid,
+	d.engine = d.startProcess("nsenter", "--net=/var/run/netns/"+d.namespace,
+		"dockerd", "--containerd", d.containerdSocket(), "--pidfile", pid,
 		"--data-root", filepath.Join(d.Root, "data"), "--exec-root", filepath.Join(d.Root, "exec"),
 		"--host", d.Host)
 	api := Client(d.t, d.Host)
@@ -143,7 +143,7 @@ func (d *Daemon) Start() {
 	})
 }
 
-func (d *Daemon) spawn(name string, args ...string) *exec.Cmd {
+func (d *Daemon) startProcess(name string, args ...string) *exec.Cmd {
 	d.t.Helper()
 	log, err := os.OpenFile(filepath.Join(d.Root, name+".log"),
 		os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -172,20 +172,20 @@ func (d *Daemon) Kill() {
 }
 
 // Freeze stops the engine without ending it, until Thaw.
-func (d *Daemon) Freeze() { d.signal(syscall.SIGSTOP) }
+func (d *Daemon) Freeze() { d.signalEngine(syscall.SIGSTOP) }
 
 // Thaw resumes a frozen engine.
-func (d *Daemon) Thaw() { d.signal(syscall.SIGCONT) }
+func (d *Daemon) Thaw() { d.signalEngine(syscall.SIGCONT) }
 
-func (d *Daemon) signal(s syscall.Signal) {
+func (d *Daemon) signalEngine(s syscall.Signal) {
 	d.t.Helper()
 	if err := d.engine.Process.Signal(s); err != nil {
 		d.t.Fatalf("signal engine: %v", err)
 	}
 }
 
-// stop ends everything: the engine first, since it ends its containers.
-func (d *Daemon) stop() {
+// stopAll ends everything: the engine first, since it ends its containers.
+func (d *Daemon) stopAll() {
 	for _, c := range []*exec.Cmd{d.engine, d.containerd} {
 		if c == nil {
 			continue

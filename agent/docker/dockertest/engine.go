@@ -30,12 +30,12 @@ func Host(t testing.TB) string {
 	if host != "" {
 		return host
 	}
-	missing(t, HostVariable+" is not set: run through make test")
+	skipOrFail(t, HostVariable+" is not set: run through make test")
 	return ""
 }
 
-// missing skips, or fails where nothing may be skipped.
-func missing(t testing.TB, why string) {
+// skipOrFail skips, or fails where nothing may be skipped.
+func skipOrFail(t testing.TB, why string) {
 	t.Helper()
 	if os.Getenv("NULLOPS_TEST_STRICT") == "1" {
 		t.Fatal(why)
@@ -90,7 +90,7 @@ func Import(t testing.TB, host, repository string, changes ...string) pipeline.I
 		return image
 	}
 	r, err := api.ImageImport(t.Context(),
-		client.ImageImportSource{Source: pack(t, BuildActor(t)), SourceName: "-"}, name,
+		client.ImageImportSource{Source: packImage(t, BuildActor(t)), SourceName: "-"}, name,
 		client.ImageImportOptions{Changes: changes})
 	if err != nil {
 		t.Fatalf("import %s: %v", name, err)
@@ -111,7 +111,7 @@ func Publish(t testing.TB, host, repository string, changes ...string) pipeline.
 	t.Helper()
 	registry := os.Getenv(RegistryVariable)
 	if registry == "" {
-		missing(t, RegistryVariable+" is not set: run through make test")
+		skipOrFail(t, RegistryVariable+" is not set: run through make test")
 	}
 	image := Import(t, host, registry+"/"+repository, changes...)
 	api := Client(t, host)
@@ -161,7 +161,7 @@ func BuildActor(t testing.TB) []byte {
 	return data
 }
 
-func pack(t testing.TB, binary []byte) io.Reader {
+func packImage(t testing.TB, binary []byte) io.Reader {
 	t.Helper()
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
@@ -192,7 +192,7 @@ func pack(t testing.TB, binary []byte) io.Reader {
 func Await(ctx context.Context, t testing.TB, what string, so func() bool) {
 	t.Helper()
 	for !so() {
-		if !tick(ctx) {
+		if !waitTick(ctx) {
 			t.Fatalf("did not come true: %s", what)
 		}
 	}

@@ -37,26 +37,26 @@ func Look(ctx context.Context, host, install string, folders ...string) (World, 
 		return nil, fmt.Errorf("list containers: %w", err)
 	}
 	for _, c := range containers.Items {
-		w.add("container", strings.Join(c.Names, " "), c.ID)
+		w.addObject("container", strings.Join(c.Names, " "), c.ID)
 	}
 	networks, err := api.NetworkList(ctx, client.NetworkListOptions{Filters: filter})
 	if err != nil {
 		return nil, fmt.Errorf("list networks: %w", err)
 	}
 	for _, n := range networks.Items {
-		w.add("network", n.Name, builtin(n))
+		w.addObject("network", n.Name, networkID(n))
 	}
 	volumes, err := api.VolumeList(ctx, client.VolumeListOptions{Filters: filter})
 	if err != nil {
 		return nil, fmt.Errorf("list volumes: %w", err)
 	}
 	for _, v := range volumes.Items {
-		w.add("volume", v.Name, "")
+		w.addObject("volume", v.Name, "")
 	}
 	return w, w.addFolders(folders)
 }
 
-func (w World) add(kind, name, id string) {
+func (w World) addObject(kind, name, id string) {
 	w[strings.TrimSpace(kind+" "+name+" "+id)] = struct{}{}
 }
 
@@ -67,7 +67,7 @@ func (w World) addFolders(folders []string) error {
 			if err != nil || path == root {
 				return err
 			}
-			w.add("file", path, "")
+			w.addObject("file", path, "")
 			return nil
 		})
 		if err != nil && !os.IsNotExist(err) {
@@ -89,7 +89,7 @@ func (w World) Since(before World) []string {
 }
 
 // networkID is empty for the engine's own networks, which get a new ID at every start.
-func builtin(n network.Summary) string {
+func networkID(n network.Summary) string {
 	switch n.Name {
 	case "bridge", "host", "none":
 		return ""

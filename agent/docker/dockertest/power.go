@@ -18,7 +18,7 @@ import (
 // containers end with it.
 func (d *Daemon) Terminate() {
 	d.t.Helper()
-	d.signal(syscall.SIGTERM)
+	d.signalEngine(syscall.SIGTERM)
 	timer := time.AfterFunc(time.Minute, func() { _ = d.engine.Process.Kill() })
 	defer timer.Stop()
 	_ = d.engine.Wait() // how it ended is its own business
@@ -30,17 +30,17 @@ func (d *Daemon) Terminate() {
 // bridges, and the state below the execution roots.
 func (d *Daemon) PowerOff() {
 	d.t.Helper()
-	containers := d.processes()
+	containers := d.containerPIDs()
 	d.Kill()
 	_ = d.containerd.Process.Kill()
 	_ = d.containerd.Wait()
 	d.containerd = nil
 	// The shims first: they would tell of their containers' ends.
-	for _, pid := range append(d.shims(), containers...) {
+	for _, pid := range append(d.shimPIDs(), containers...) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	for range 8 {
-		if d.unmount() == 0 {
+		if d.unmountAll() == 0 {
 			break
 		}
 	}
@@ -59,8 +59,8 @@ func (d *Daemon) PowerOn() {
 	d.Start()
 }
 
-// processes are the first ones of each container that runs.
-func (d *Daemon) processes() (pids []int) {
+// containerPIDs are the first ones of each container that runs.
+func (d *Daemon) containerPIDs() (pids []int) {
 	d.t.Helper()
 	api := Client(d.t, d.Host)
 	list, err := api.ContainerList(d.t.Context(), client.ContainerListOptions{})
@@ -76,9 +76,9 @@ func (d *Daemon) processes() (pids []int) {
 	return pids
 }
 
-// shims are the processes between containerd and containers. They name the
+// shimPIDs are the processes between containerd and containers. They name the
 // socket of their containerd, which is in a folder that is ours alone.
-func (d *Daemon) shims() (pids []int) {
+func (d *Daemon) shimPIDs() (pids []int) {
 	commands, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, path := range commands {
 		line, err := os.ReadFile(path)
@@ -97,7 +97,7 @@ func (d *Daemon) shims() (pids []int) {
 // started again, with their shims: they would hold what they inherited from the
 // test, such as locks, for as long as the machine runs.
 func (d *Daemon) endRest() {
-	shims := d.shims()
+	shims := d.shimPIDs()
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range stats {
 		stat, err := os.ReadFile(path)
@@ -120,8 +120,8 @@ func (d *Daemon) endRest() {
 	}
 }
 
-// unmount takes down what is mounted below the root, and says how much it was.
-func (d *Daemon) unmount() (n int) {
+// unmountAll takes down what is mounted below the root, and says how much it was.
+func (d *Daemon) unmountAll() (n int) {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
 		d.t.Fatal(err)

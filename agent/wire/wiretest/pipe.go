@@ -25,7 +25,7 @@ func NewPipes() *Pipes {
 
 // Dial connects; network and address are ignored.
 func (p *Pipes) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	ours, theirs := buffered()
+	ours, theirs := newBufferedPipe()
 	select {
 	case p.arriving <- theirs:
 		return ours, nil
@@ -41,20 +41,20 @@ func (p *Pipes) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 // maxChunks is how many writes a buffer holds before the writer waits.
 const maxChunks = 256
 
-// buffered is a connection in memory. Its four goroutines end when either end
+// newBufferedPipe is a connection in memory. Its four goroutines end when either end
 // is closed.
-func buffered() (ours, theirs net.Conn) {
+func newBufferedPipe() (ours, theirs net.Conn) {
 	ours, left := net.Pipe()
 	right, theirs := net.Pipe()
 	for _, way := range [][2]net.Conn{{left, right}, {right, left}} {
 		chunks := make(chan []byte, maxChunks)
-		go fill(chunks, way[0])
-		go drain(way[1], chunks)
+		go readChunks(chunks, way[0])
+		go writeChunks(way[1], chunks)
 	}
 	return ours, theirs
 }
 
-func fill(chunks chan<- []byte, from net.Conn) {
+func readChunks(chunks chan<- []byte, from net.Conn) {
 	defer close(chunks)
 	for {
 		chunk := make([]byte, 16<<10)
@@ -66,7 +66,7 @@ func fill(chunks chan<- []byte, from net.Conn) {
 	}
 }
 
-func drain(to net.Conn, chunks <-chan []byte) {
+func writeChunks(to net.Conn, chunks <-chan []byte) {
 	for chunk := range chunks {
 		_, _ = to.Write(chunk) // fails fast, and for good, once the reader is gone
 	}

@@ -101,11 +101,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Header.Get("Authorization") != bearer:
 		w.WriteHeader(http.StatusUnauthorized)
 	case inRealm && kind == "users":
-		s.users(w, r, rest)
+		s.serveUsers(w, r, rest)
 	case inRealm && kind == "clients" && strings.Contains(rest, "/roles"):
-		s.roles(w, r, rest)
+		s.serveRoles(w, r, rest)
 	case inRealm && kind == "clients":
-		s.clients(w, r, rest)
+		s.serveClients(w, r, rest)
 	case inRealm && kind == "roles-by-id":
 		s.dropRole(w, rest)
 	default:
@@ -113,7 +113,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Server) users(w http.ResponseWriter, r *http.Request, rest string) {
+func (s *Server) serveUsers(w http.ResponseWriter, r *http.Request, rest string) {
 	id, action, _ := strings.Cut(rest, "/")
 	var body map[string]any
 	_ = json.NewDecoder(r.Body).Decode(&body) // none for GET and DELETE
@@ -149,7 +149,7 @@ func (s *Server) users(w http.ResponseWriter, r *http.Request, rest string) {
 	}
 }
 
-func (s *Server) clients(w http.ResponseWriter, r *http.Request, id string) {
+func (s *Server) serveClients(w http.ResponseWriter, r *http.Request, id string) {
 	switch {
 	case r.Method == http.MethodGet && id == "":
 		found := []map[string]any{}
@@ -174,8 +174,8 @@ func (s *Server) clients(w http.ResponseWriter, r *http.Request, id string) {
 	}
 }
 
-// roles answers below clients/ID/roles.
-func (s *Server) roles(w http.ResponseWriter, r *http.Request, rest string) {
+// serveRoles answers below clients/ID/roles.
+func (s *Server) serveRoles(w http.ResponseWriter, r *http.Request, rest string) {
 	client, rest, _ := strings.Cut(rest, "/roles")
 	var body map[string]any
 	_ = json.NewDecoder(r.Body).Decode(&body) // none for GET

@@ -65,14 +65,14 @@ func Samples(t *testing.T, program, prefix string, values map[string]string) {
 	for _, in := range found {
 		name := strings.TrimSuffix(filepath.Base(in), ".in.json")
 		t.Run(name, func(t *testing.T) {
-			want := fill(t, strings.TrimSuffix(in, ".in.json")+".out.json", values)
-			got := Run(t.Context(), t, program, fill(t, in, values))
-			compare(t, got, want)
+			want := fillTemplate(t, strings.TrimSuffix(in, ".in.json")+".out.json", values)
+			got := Run(t.Context(), t, program, fillTemplate(t, in, values))
+			compareResult(t, got, want)
 		})
 	}
 }
 
-func fill(t *testing.T, name string, values map[string]string) []byte {
+func fillTemplate(t *testing.T, name string, values map[string]string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -85,7 +85,7 @@ func fill(t *testing.T, name string, values map[string]string) []byte {
 	return []byte(text)
 }
 
-func compare(t *testing.T, got Result, want []byte) {
+func compareResult(t *testing.T, got Result, want []byte) {
 	t.Helper()
 	resp, err := stdio.ParseResponse(got.Stdout)
 	if err != nil {
@@ -98,13 +98,13 @@ func compare(t *testing.T, got Result, want []byte) {
 	if err := errors.Join(json.Unmarshal(got.Stdout, &is), json.Unmarshal(want, &should)); err != nil {
 		t.Fatal(err)
 	}
-	if where := differ("", is, should); where != "" {
+	if where := findDifference("", is, should); where != "" {
 		t.Errorf("%s\n got %s\nwant %s\nlog:\n%s", where, got.Stdout, want, got.Stderr)
 	}
 }
 
-// differ names the first place where the two differ, or gives "".
-func differ(at string, is, should any) string {
+// findDifference names the first place where the two differ, or gives "".
+func findDifference(at string, is, should any) string {
 	if should == "<any>" && is != nil {
 		return ""
 	}
@@ -120,7 +120,7 @@ func differ(at string, is, should any) string {
 		return fmt.Sprintf("%s is %v instead of %v", at, is, should)
 	}
 	for name := range b {
-		if where := differ(at+"."+name, a[name], b[name]); where != "" {
+		if where := findDifference(at+"."+name, a[name], b[name]); where != "" {
 			return where
 		}
 	}
@@ -138,7 +138,7 @@ func differLists(at string, is, should any) (string, bool) {
 		return "", false
 	}
 	for i := range a {
-		if where := differ(fmt.Sprintf("%s[%d]", at, i), a[i], b[i]); where != "" {
+		if where := findDifference(fmt.Sprintf("%s[%d]", at, i), a[i], b[i]); where != "" {
 			return where, true
 		}
 	}

@@ -33,7 +33,7 @@ const maxLife = "900"
 // is skipped, or fails where skips count.
 func NewServer(t testing.TB, program string) *Server {
 	t.Helper()
-	if found(program) == "" {
+	if findProgram(program) == "" {
 		const what = "%s is not installed; run tools/setup/install.sh"
 		if os.Getenv("NULLOPS_TEST_STRICT") == "1" {
 			t.Fatalf(what, program)
@@ -54,8 +54,8 @@ func NewServer(t testing.TB, program string) *Server {
 	return &Server{Dir: dir, t: t}
 }
 
-// found looks where servers are, too: not everybody's PATH has that folder.
-func found(program string) string {
+// findProgram looks where servers are, too: not everybody's PATH has that folder.
+func findProgram(program string) string {
 	for _, name := range []string{program, "/usr/sbin/" + program} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
@@ -67,7 +67,7 @@ func found(program string) string {
 // Do runs a program to its end, as the server's user.
 func (s *Server) Do(program string, args ...string) {
 	s.t.Helper()
-	cmd := s.command(program, args...)
+	cmd := s.newCommand(program, args...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		s.t.Fatalf("%s: %v\n%s", program, err, out)
 	}
@@ -77,7 +77,7 @@ func (s *Server) Do(program string, args ...string) {
 // for three minutes at most: RabbitMQ needs more than one on a busy machine.
 func (s *Server) Start(ready func(context.Context) error, program string, args ...string) {
 	s.t.Helper()
-	cmd := s.command(program, args...)
+	cmd := s.newCommand(program, args...)
 	log, err := os.CreateTemp(s.Dir, "server-*.log")
 	if err != nil {
 		s.t.Fatal(err)
@@ -97,13 +97,17 @@ func (s *Server) Start(ready func(context.Context) error, program string, args .
 		<-ended
 		_ = log.Close()
 	})
-	if err := until(s.t.Context(), ended, ready); err != nil {
+	if err := waitUntil(s.t.Context(), ended, ready); err != nil {
 		said, _ := os.ReadFile(log.Name())
 		s.t.Fatalf("%s is not ready: %v\n%s", program, err, said[:min(len(said), 4096)])
 	}
 }
 
-func until(ctx context.Context, ended <-chan struct{}, ready func(context.Context) error) error {
+func waitUntil(
+	ctx context.Context,
+	ended <-chan struct{},
+	ready func(context.Context) error,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
@@ -123,9 +127,9 @@ func until(ctx context.Context, ended <-chan struct{}, ready func(context.Contex
 	}
 }
 
-func (s *Server) command(program string, args ...string) *exec.Cmd {
+func (s *Server) newCommand(program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(s.t.Context(), "timeout",
-		append([]string{"--signal=KILL", maxLife, found(program)}, args...)...)
+		append([]string{"--signal=KILL", maxLife, findProgram(program)}, args...)...)
 	cmd.Cancel = func() error { return nil } // the clean-up kills the whole group
 	cmd.Dir = s.Dir
 	cmd.Env = append(os.Environ(), "HOME="+s.Dir, "TMPDIR="+s.Dir)

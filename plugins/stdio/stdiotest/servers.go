@@ -37,8 +37,8 @@ func FreePortOn(t testing.TB, host string) string {
 	return port
 }
 
-// dials is the simplest sign of readiness: the port accepts a connection.
-func (a At) dials(ctx context.Context) error {
+// checkPort is the simplest sign of readiness: the port accepts a connection.
+func (a At) checkPort(ctx context.Context) error {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", a.Address())
 	if err != nil {
@@ -47,8 +47,8 @@ func (a At) dials(ctx context.Context) error {
 	return conn.Close()
 }
 
-// write puts a file into the server's folder, where its user may read it.
-func (s *Server) write(name, text string) string {
+// writeFile puts a file into the server's folder, where its user may read it.
+func (s *Server) writeFile(name, text string) string {
 	s.t.Helper()
 	name = filepath.Join(s.Dir, name)
 	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
@@ -66,11 +66,11 @@ func MariaDB(t testing.TB, host, password string) At {
 	s.Do("mariadb-install-db", "--no-defaults", "--datadir="+data, "--skip-test-db",
 		"--auth-root-authentication-method=normal", "--skip-name-resolve", "--skip-log-bin")
 	// One statement a line is how the server reads it.
-	start := s.write("start.sql", "CREATE USER 'root'@'%' IDENTIFIED BY '"+password+"';\n"+
+	start := s.writeFile("start.sql", "CREATE USER 'root'@'%' IDENTIFIED BY '"+password+"';\n"+
 		"GRANT ALL ON *.* TO 'root'@'%' WITH GRANT OPTION;\n"+
 		"DROP USER IF EXISTS 'root'@'127.0.0.1';\n")
 	// It runs the file before it accepts anybody.
-	s.Start(at.dials, "mariadbd", "--no-defaults", "--datadir="+data, "--bind-address="+host,
+	s.Start(at.checkPort, "mariadbd", "--no-defaults", "--datadir="+data, "--bind-address="+host,
 		"--port="+at.Port, "--socket="+filepath.Join(s.Dir, "socket"),
 		"--pid-file="+filepath.Join(s.Dir, "pid"), "--init-file="+start,
 		"--skip-name-resolve", "--innodb-buffer-pool-size=16M", "--skip-log-bin")
@@ -82,7 +82,7 @@ func Redis(t testing.TB, host, password string) At {
 	t.Helper()
 	s := NewServer(t, "redis-server")
 	at := At{Host: host, Port: FreePortOn(t, host), Password: password}
-	s.Start(at.dials, "redis-server", "--port", at.Port, "--bind", host, "--dir", s.Dir,
+	s.Start(at.checkPort, "redis-server", "--port", at.Port, "--bind", host, "--dir", s.Dir,
 		"--save", "", "--requirepass", password)
 	return at
 }
@@ -98,14 +98,14 @@ func Postgres(t testing.TB, host, password string) At {
 	bin := programs[len(programs)-1]
 	s := NewServer(t, filepath.Join(bin, "postgres"))
 	at := At{Host: host, Port: FreePortOn(t, host), Password: password}
-	data, secret := filepath.Join(s.Dir, "data"), s.write("password", password)
+	data, secret := filepath.Join(s.Dir, "data"), s.writeFile("password", password)
 	s.Do(filepath.Join(bin, "initdb"), "--pgdata="+data, "--username=postgres", "--no-sync",
 		"--auth=scram-sha-256", "--pwfile="+secret, "--encoding=UTF8", "--locale=C")
 	access := filepath.Join(data, "pg_hba.conf")
 	if err := os.WriteFile(access, []byte("host all all all scram-sha-256\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.Start(at.dials, filepath.Join(bin, "postgres"), "-D", data, "-h", host, "-p", at.Port,
+	s.Start(at.checkPort, filepath.Join(bin, "postgres"), "-D", data, "-h", host, "-p", at.Port,
 		"-c", "unix_socket_directories="+s.Dir, "-c", "fsync=off", "-c", "shared_buffers=16MB")
 	return at
 }
@@ -123,20 +123,20 @@ func RabbitMQ(t testing.TB, host, password string) At {
 		"ERL_EPMD_PORT=" + names, "ERL_EPMD_ADDRESS=127.0.0.1",
 		"RABBITMQ_NODENAME=test" + dist + "@localhost", "RABBITMQ_DIST_PORT=" + dist,
 		"RABBITMQ_MNESIA_BASE=" + s.Dir, "RABBITMQ_LOG_BASE=" + s.Dir, "RABBITMQ_LOGS=-",
-		"RABBITMQ_CONF_ENV_FILE=" + s.write("env.conf", ""),
-		"RABBITMQ_ENABLED_PLUGINS_FILE=" + s.write("plugins", "[rabbitmq_management].\n"),
-		"RABBITMQ_CONFIG_FILE=" + s.write("rabbit.conf", "listeners.tcp.1 = 127.0.0.1:"+amqp+
+		"RABBITMQ_CONF_ENV_FILE=" + s.writeFile("env.conf", ""),
+		"RABBITMQ_ENABLED_PLUGINS_FILE=" + s.writeFile("plugins", "[rabbitmq_management].\n"),
+		"RABBITMQ_CONFIG_FILE=" + s.writeFile("rabbit.conf", "listeners.tcp.1 = 127.0.0.1:"+amqp+
 			"\nmanagement.tcp.ip = "+host+"\nmanagement.tcp.port = "+at.Port+
 			"\ndefault_user = admin\ndefault_pass = "+password+"\n"),
 		"RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=+S 2:2 -kernel inet_dist_use_interface {127,0,0,1}",
 	}
 	s.Start(Dials(names), "epmd", "-port", names, "-address", "127.0.0.1")
-	s.Start(at.manages, program)
+	s.Start(at.checkManagement, program)
 	return at
 }
 
-// manages is true once the management plugin answers: the port opens earlier.
-func (a At) manages(ctx context.Context) error {
+// checkManagement is true once the management plugin answers: the port opens earlier.
+func (a At) checkManagement(ctx context.Context) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL("/api/overview"), nil)
 	if err != nil {
 		return err
