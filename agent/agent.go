@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/nullops/nullops/agent/engine"
-	"github.com/nullops/nullops/agent/failpoint"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/failpoint"
 	"github.com/nullops/nullops/pipeline"
 )
 

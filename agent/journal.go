@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nullops/nullops/agent/failpoint"
+	"github.com/nullops/nullops/internal/failpoint"
 )
 
 // ErrNewerJournal means that a newer release wrote the journal.

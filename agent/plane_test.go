@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/agent"
-	"github.com/nullops/nullops/agent/failpoint"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/agent/wire/wiretest"
+	"github.com/nullops/nullops/internal/failpoint"
 	"github.com/nullops/nullops/pipeline"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/nullops/nullops/agent/mask"
 	"github.com/nullops/nullops/agent/wire"
-	"github.com/nullops/nullops/lull"
+	"github.com/nullops/nullops/internal/idleconn"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -89,7 +89,7 @@ func (a *Agent) serveTunnel(w http.ResponseWriter, r *http.Request) {
 	}
 	setKeepAlive(service)
 	done := make(chan struct{})
-	lull.Join(client, lull.Over(service), func() { close(done) })
+	idleconn.Join(client, idleconn.Over(service), func() { close(done) })
 	<-done
 }
 

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nullops/nullops/agent/engine"
-	"github.com/nullops/nullops/agent/failpoint"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/failpoint"
 )
 
 // ErrInUse means that another agent works in the same data folder.

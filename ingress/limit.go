@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nullops/nullops/lull"
+	"github.com/nullops/nullops/internal/idleconn"
 )
 
 // warnInterval is the shortest time between two warnings about rejected connections.
@@ -61,7 +61,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 }
 
 func (l *limitedListener) wrapCounted(tcp *net.TCPConn, from netip.Prefix) (net.Conn, error) {
-	c, err := lull.Wrap(tcp)
+	c, err := idleconn.Wrap(tcp)
 	if err != nil {
 		l.limits.release(from)
 		return nil, errors.Join(err, tcp.Close())
@@ -72,7 +72,7 @@ func (l *limitedListener) wrapCounted(tcp *net.TCPConn, from netip.Prefix) (net.
 // countedConn embeds the concrete type, so that bodies are still spliced, and idle
 // connections need no read buffer.
 type countedConn struct {
-	*lull.Conn
+	*idleconn.Conn
 	leave func()
 }
 

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/nullops/nullops/lull"
+	"github.com/nullops/nullops/internal/idleconn"
 )
 
 // conn is a connection to a service. One request at a time uses it.
@@ -48,7 +48,7 @@ func (c *conn) read(p []byte) (int, error) {
 	if len(p) < copySize {
 		return c.raw.Read(p)
 	}
-	return lull.Read(c.raw, p)
+	return idleconn.Read(c.raw, p)
 }
 
 // close may be called several times, and while a request uses c. An error of the close is

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/nullops/nullops/lull"
+	"github.com/nullops/nullops/internal/idleconn"
 )
 
 // WebSockets are idle most of the time, and there may be many thousands. So they keep no
@@ -64,7 +64,7 @@ func joinUpgraded(w http.ResponseWriter, c *conn, res *http.Response, leave func
 		return errors.Join(err, client.Close())
 	}
 	c.in, c.out = nil, nil // the buffers; c itself stays to be closed
-	lull.Join(client, c.raw, leave)
+	idleconn.Join(client, c.raw, leave)
 	return nil
 }
 

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/nullops/nullops/lull"
+	"github.com/nullops/nullops/internal/idleconn"
 )
 
 // proofTimeout bounds TCP, TLS and proof together, on both ends, so that unproven
@@ -104,7 +104,7 @@ func (c DialConfig) withPinnedConn(
 			_ = raw.Close()
 		}
 	}()
-	conn := tls.Client(lull.Over(raw), clientTLS(c.Identity, pin))
+	conn := tls.Client(idleconn.Over(raw), clientTLS(c.Identity, pin))
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return nil, c.handshakeError(ctx, err)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/nullops/nullops/lull"
+	"github.com/nullops/nullops/internal/idleconn"
 )
 
 // socket carries whole messages. *websocket.Conn is one.
@@ -42,8 +42,8 @@ const (
 // the library keeps two buffers of 4 KiB for each, in addition to those of TLS.
 type idleWebSocket struct {
 	conn net.Conn
-	// lull waits for data without a pending read; nil if the connection does not support that.
-	lull *lull.Conn
+	// idle waits for data without a pending read; nil if the connection does not support that.
+	idle *idleconn.Conn
 	// reading is a lock for the one reader, which also owns head; over is set once the peer has
 	// sent a close frame.
 	reading chan struct{}
@@ -68,8 +68,8 @@ var (
 	_ socket = (*websocket.Conn)(nil)
 )
 
-func newIdleWebSocket(conn net.Conn, under *lull.Conn) *idleWebSocket {
-	return &idleWebSocket{conn: conn, lull: under, reading: make(chan struct{}, 1),
+func newIdleWebSocket(conn net.Conn, under *idleconn.Conn) *idleWebSocket {
+	return &idleWebSocket{conn: conn, idle: under, reading: make(chan struct{}, 1),
 		writing: make(chan struct{}, 1), hangUp: sync.OnceFunc(func() { _ = conn.Close() })}
 }
 
@@ -84,10 +84,10 @@ func (s *idleWebSocket) Read(ctx context.Context) (websocket.MessageType, []byte
 	defer func() { <-s.reading }()
 	for {
 		m := s.readOnOwnStack()
-		if !errors.Is(m.err, lull.ErrNotYet) {
+		if !errors.Is(m.err, idleconn.ErrNotYet) {
 			return m.kind, m.data, m.err
 		}
-		if err := s.lull.Wait(); err != nil {
+		if err := s.idle.Wait(); err != nil {
 			return 0, nil, err
 		}
 	}
@@ -106,7 +106,7 @@ func (s *idleWebSocket) readOnOwnStack() readResult {
 	return <-done
 }
 
-// readMessage joins frames to a message. It returns lull.ErrNotYet only between messages.
+// readMessage joins frames to a message. It returns idleconn.ErrNotYet only between messages.
 func (s *idleWebSocket) readMessage() (m readResult) {
 	for {
 		f, err := s.readHeader(m.kind == 0)

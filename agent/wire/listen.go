@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nullops/nullops/lull"
+	"github.com/nullops/nullops/internal/idleconn"
 )
 
 // ListenConfig is what an agent's listener needs.
@@ -144,7 +144,7 @@ func (l *Listener) handshakeAndProve(c net.Conn) (*ProvenConn, error) {
 	if err := c.SetDeadline(time.Now().Add(proofTimeout)); err != nil {
 		return nil, fmt.Errorf("limit the handshake: %w", err)
 	}
-	conn := tls.Server(lull.Over(c), l.tls)
+	conn := tls.Server(idleconn.Over(c), l.tls)
 	if err := conn.HandshakeContext(l.ctx); err != nil {
 		return nil, fmt.Errorf("TLS handshake: %w", err)
 	}

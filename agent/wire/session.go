@@ -11,7 +11,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/nullops/nullops/lull"
+	"github.com/nullops/nullops/internal/idleconn"
 )
 
 // ErrNoSession is wrapped when an agent answers a session's request with
@@ -75,7 +75,7 @@ func upgradeToWebSocket(ctx context.Context, conn net.Conn, path string) (*idleW
 		return nil, err
 	}
 	_ = ws.CloseNow()
-	return newIdleWebSocket(&prefixedConn{Conn: conn, early: asked.early}, lull.Under(conn)), nil
+	return newIdleWebSocket(&prefixedConn{Conn: conn, early: asked.early}, idleconn.Under(conn)), nil
 }
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

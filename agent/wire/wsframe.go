@@ -43,7 +43,7 @@ func (f frame) validate(first, second byte) error {
 }
 
 // readHeader reads the header of the next frame. Between messages it may return
-// lull.ErrNotYet instead of blocking.
+// idleconn.ErrNotYet instead of blocking.
 func (s *idleWebSocket) readHeader(between bool) (f frame, err error) {
 	head := s.head[:2]
 	if err = s.readHeadStart(head, between); err != nil {
@@ -71,8 +71,8 @@ func (s *idleWebSocket) readHeader(between bool) (f frame, err error) {
 // readHeadStart reads the first two bytes of a frame.
 func (s *idleWebSocket) readHeadStart(head []byte, between bool) (err error) {
 	n := 0
-	if between && s.lull != nil {
-		n, err = s.lull.Brief(s.conn.Read, head)
+	if between && s.idle != nil {
+		n, err = s.idle.Brief(s.conn.Read, head)
 		if n == 0 && err != nil {
 			return err
 		}

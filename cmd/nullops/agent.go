@@ -20,8 +20,8 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker"
-	"github.com/nullops/nullops/agent/failpoint"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/failpoint"
 )
 
 func agentCommand() *cobra.Command {

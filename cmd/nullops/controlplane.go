@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/nullops/nullops/agent/failpoint"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
@@ -37,6 +36,7 @@ import (
 	"github.com/nullops/nullops/controlplane/review"
 	"github.com/nullops/nullops/controlplane/seal"
 	"github.com/nullops/nullops/controlplane/usage"
+	"github.com/nullops/nullops/internal/failpoint"
 	"github.com/nullops/nullops/migrations"
 	"github.com/nullops/nullops/ui"
 )

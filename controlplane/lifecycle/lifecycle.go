@@ -16,10 +16,10 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/nullops/nullops/agent/failpoint"
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/internal/failpoint"
 	"github.com/nullops/nullops/pipeline"
 )
 

@@ -1,4 +1,4 @@
-package lull
+package idleconn
 
 import (
 	"net"

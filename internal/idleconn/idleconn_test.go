@@ -1,4 +1,4 @@
-package lull_test
+package idleconn_test
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/nullops/nullops/lull"
+	"github.com/nullops/nullops/internal/idleconn"
 )
 
 // ends gives the two ends of a connection over loopback.
@@ -42,8 +42,8 @@ func secured(t *testing.T) (client, server *tls.Conn) {
 	trusted.StartTLS()
 	t.Cleanup(trusted.Close)
 	one, other := ends(t)
-	client = tls.Client(lull.Over(one), &tls.Config{InsecureSkipVerify: true})
-	server = tls.Server(lull.Over(other), trusted.TLS)
+	client = tls.Client(idleconn.Over(one), &tls.Config{InsecureSkipVerify: true})
+	server = tls.Server(idleconn.Over(other), trusted.TLS)
 	done := make(chan error, 1)
 	go func() { done <- server.Handshake() }()
 	if err := errors.Join(client.Handshake(), <-done); err != nil {
@@ -54,12 +54,12 @@ func secured(t *testing.T) (client, server *tls.Conn) {
 
 func TestConn_BriefReadsWhatIsThere(t *testing.T) {
 	near, far := ends(t)
-	c, err := lull.Wrap(near)
+	c, err := idleconn.Wrap(near)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var p [8]byte
-	if n, err := c.Brief(c.Read, p[:]); n != 0 || !errors.Is(err, lull.ErrNotYet) {
+	if n, err := c.Brief(c.Read, p[:]); n != 0 || !errors.Is(err, idleconn.ErrNotYet) {
 		t.Fatalf("of silence: %d %v", n, err)
 	}
 	for _, said := range []string{"one", "two"} {
@@ -72,7 +72,7 @@ func TestConn_BriefReadsWhatIsThere(t *testing.T) {
 		if n, err := c.Brief(c.Read, p[:]); err != nil || string(p[:n]) != said {
 			t.Fatalf("%q %v", p[:n], err)
 		}
-		if _, err := c.Brief(c.Read, p[:]); !errors.Is(err, lull.ErrNotYet) {
+		if _, err := c.Brief(c.Read, p[:]); !errors.Is(err, idleconn.ErrNotYet) {
 			t.Fatalf("behind it: %v", err)
 		}
 	}
@@ -87,7 +87,7 @@ func TestConn_BriefReadsWhatIsThere(t *testing.T) {
 
 func TestConn_CloseEndsWait(t *testing.T) {
 	near, _ := ends(t)
-	c, err := lull.Wrap(near)
+	c, err := idleconn.Wrap(near)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,9 +110,9 @@ func TestCopy_CarriesAllAndTheEnd(t *testing.T) {
 	b, c := secured(t)
 	d, leave := ends(t)
 	var all sync.WaitGroup
-	for _, way := range []struct{ to, from net.Conn }{{b, lull.Over(a)}, {lull.Over(d), c}} {
+	for _, way := range []struct{ to, from net.Conn }{{b, idleconn.Over(a)}, {idleconn.Over(d), c}} {
 		all.Go(func() {
-			if err := lull.Copy(way.to, way.from); err != nil {
+			if err := idleconn.Copy(way.to, way.from); err != nil {
 				t.Error(err)
 			}
 			if err := way.to.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
@@ -148,7 +148,7 @@ func TestCopy_SilenceHoldsNoBuffer(t *testing.T) {
 		from, speaker := ends(t)
 		to, listener := ends(t)
 		speakers = append(speakers, speaker)
-		all.Go(func() { _ = lull.Copy(to, lull.Over(from)) })
+		all.Go(func() { _ = idleconn.Copy(to, idleconn.Over(from)) })
 		if _, err := speaker.Write([]byte("a")); err != nil {
 			t.Fatal(err)
 		}

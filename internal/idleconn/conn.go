@@ -1,4 +1,4 @@
-// Package lull reads from connections that are idle most of the time, of which a process
+// Package idleconn reads from connections that are idle most of the time, of which a process
 // may hold many thousands: WebSockets, tunnels, sessions.
 //
 // A normal blocked read holds a buffer and, under TLS, a stack of 8 KiB. A read through
@@ -6,13 +6,13 @@
 //
 //	for {
 //		n, err := c.Brief(tls.Read, p)       // what has already arrived
-//		if errors.Is(err, lull.ErrNotYet) {
+//		if errors.Is(err, idleconn.ErrNotYet) {
 //			err = c.Wait()               // blocks without p
 //		}
 //	}
 //
 // Copy is this loop. The package imports nothing else of this module and knows no protocol.
-package lull
+package idleconn
 
 import (
 	"errors"
