@@ -352,8 +352,8 @@ func TestDocs_SayWhatIsTheOperators(t *testing.T) {
 	}
 	said := strings.Join(strings.Fields(string(text)), " ")
 	// promise: N-138
-	if !strings.Contains(said, "What the engine itself loses sight of in a crash") ||
-		!strings.Contains(said, "That is the operator's to clean up, on the machine, "+
+	if !strings.Contains(said, "In a crash, the engine itself can lose track of objects") ||
+		!strings.Contains(said, "Cleaning up is the operator's job. Run this on the machine, "+
 			"as root: nullops agent lost") {
 		t.Error("docs/recovery.md does not say who cleans up what the engine leaks in a crash")
 	}
