@@ -10,8 +10,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/nullops/nullops/agent/mask"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/mask"
 	"github.com/nullops/nullops/pipeline"
 )
 

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/agent/engine"
-	"github.com/nullops/nullops/agent/mask"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/mask"
 	"github.com/nullops/nullops/pipeline"
 )
 

@@ -5,8 +5,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/nullops/nullops/agent/mask"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/mask"
 	"github.com/nullops/nullops/pipeline"
 )
 

@@ -3,7 +3,7 @@ package agent
 import (
 	"strings"
 
-	"github.com/nullops/nullops/agent/mask"
+	"github.com/nullops/nullops/internal/mask"
 )
 
 const (

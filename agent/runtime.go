@@ -6,8 +6,8 @@ import (
 	"net"
 	"time"
 
-	"github.com/nullops/nullops/agent/mask"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/mask"
 	"github.com/nullops/nullops/pipeline"
 )
 

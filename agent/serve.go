@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/nullops/nullops/agent/mask"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/internal/idleconn"
+	"github.com/nullops/nullops/internal/mask"
 	"github.com/nullops/nullops/pipeline"
 )
 

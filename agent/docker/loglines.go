@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"time"
 
-	"github.com/nullops/nullops/agent/mask"
+	"github.com/nullops/nullops/internal/mask"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/nullops/nullops/agent"
-	"github.com/nullops/nullops/agent/mask"
+	"github.com/nullops/nullops/internal/mask"
 )
 
 // The engine cuts lines at 16 KiB and gives each piece a time. They come whole, with

@@ -33,7 +33,7 @@ func (s *server) PutTemplate(
 	x, err := s.Lifecycle.PutTemplate(ctx, actorOf(ctx), r.Name, controlplane.Template{
 		Name: r.Template, Description: valueOr(b.Description, ""),
 		Environment: valueOr(b.Environment, ""),
-		Versions: valueOr(b.Versions, nil), DeploymentName: valueOr(b.DeploymentName, ""),
+		Versions:    valueOr(b.Versions, nil), DeploymentName: valueOr(b.DeploymentName, ""),
 		Wait: valueOr(b.Wait, false), Priority: b.Priority})
 	if err != nil {
 		return nil, err

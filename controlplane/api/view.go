@@ -113,8 +113,8 @@ func toRun(v lifecycle.RunView) Run {
 		Status: DeploymentStatus(v.Status), StartedBy: v.StartedBy, CreatedAt: v.CreatedAt,
 		EndedAt: v.EndedAt, Failure: toFailure(v.Failure),
 		Versions: convertAll(v.Versions, toServiceVersion),
-		Steps: convertAll(v.Steps, func(row controlplane.StepRow) Step { return toStep(v, row) }),
-		Queue: runQueue(v), RequestId: ptrOrNil(v.RequestID),
+		Steps:    convertAll(v.Steps, func(row controlplane.StepRow) Step { return toStep(v, row) }),
+		Queue:    runQueue(v), RequestId: ptrOrNil(v.RequestID),
 	}
 }
 

@@ -101,7 +101,7 @@ func (t *Tx) deploymentIDs(ctx context.Context, f DeploymentFilter) ([]string, e
 	return t.q.ListDeploymentIDsSorted(ctx, dbsqlc.ListDeploymentIDsSortedParams{
 		Everything: f.Everything, Projects: toStrings(f.Projects),
 		Environments: toStrings(f.Environments),
-		Project: nullIfEmpty(f.Project), Environment: nullIfEmpty(f.Environment),
+		Project:      nullIfEmpty(f.Project), Environment: nullIfEmpty(f.Environment),
 		Name: nullIfEmpty(f.Name), Search: nullIfEmpty(f.Search), Statuses: toStrings(f.Statuses),
 		Removed: f.Removed, ByName: f.Order.ByName(),
 		Backwards: f.Order == controlplane.NameBackwards,

@@ -6,10 +6,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nullops/nullops/agent/mask"
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/internal/mask"
 )
 
 // job is one attempt at work.

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"github.com/nullops/nullops/agent/mask"
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/internal/mask"
 )
 
 // Limits of what a machine may say.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nullops/nullops/agent/mask"
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/internal/mask"
 )
 
 // Whatever a word is, the shell hands it on as it was.

@@ -55,7 +55,7 @@ func (e event) newReview(rule controlplane.ReviewRule) controlplane.Review {
 	return controlplane.Review{ID: controlplane.NewID[controlplane.ReviewID](), Rule: rule.ID,
 		Key: e.reviewKey(), Repository: clipText(e.repository, 500), RepositoryID: e.repositoryID,
 		Number: e.number,
-		Title: clipText(e.title, 300), Branch: clipText(e.branch, maxBranch),
+		Title:  clipText(e.title, 300), Branch: clipText(e.branch, maxBranch),
 		Commit: clipText(e.commit, 64), Link: clipText(e.link, 500), Tag: e.tagOf(rule), Want: want,
 		GiveUpAt: time.Now().Add(rule.Wait), EventAt: e.at}
 }

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/nullops/nullops/agent/mask"
+	"github.com/nullops/nullops/internal/mask"
 )
 
 // forms are the ways in which programs print a secret between other text.

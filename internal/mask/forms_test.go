@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/nullops/nullops/agent/mask"
+	"github.com/nullops/nullops/internal/mask"
 )
 
 // awkward is a secret that every encoder changes in another way.
