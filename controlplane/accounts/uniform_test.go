@@ -101,9 +101,9 @@ func TestTokens_AreComparedInConstantTime(t *testing.T) {
 		}
 	}
 	// promise: B-32
-	if !calls["bearer"]["findToken"] || !calls["findToken"]["sameHash"] ||
+	if !calls["findBearer"]["findToken"] || !calls["findToken"]["sameHash"] ||
 		!calls["findToken"]["tx.TokenByPrefix"] || !calls["sameHash"]["subtle.ConstantTimeCompare"] {
-		t.Errorf("a bearer token is checked by %v, that by %v, and that by %v", calls["bearer"],
+		t.Errorf("a bearer token is checked by %v, that by %v, and that by %v", calls["findBearer"],
 			calls["findToken"], calls["sameHash"])
 	}
 	for name, all := range calls {

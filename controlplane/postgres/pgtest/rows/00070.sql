@@ -1,0 +1,1 @@
+INSERT INTO definition_owners (kind, name, owner) VALUES ('project', 'shop', 'platform');
