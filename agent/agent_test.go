@@ -124,6 +124,7 @@ func checkSecretsStayHidden(t *testing.T, p *plane, dir string) {
 			return err
 		}
 		data, err := os.ReadFile(path)
+		// promise: B-04
 		// promise: N-116
 		if found(data) {
 			t.Errorf("%s holds the secret", path)
@@ -249,12 +250,14 @@ func TestAgent_TunnelReachesDeclaredPortsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := make([]byte, 4)
+	// promise: G-09
 	if _, err := io.ReadFull(tunnel, got); err != nil || string(got) != "ping" {
 		t.Errorf("got %q, %v", got, err)
 	}
 	_ = tunnel.Close()
 	for _, bad := range []wire.Target{{Deployment: "d1", Service: "web", Port: 81},
 		{Deployment: "d1", Service: "make", Port: 80}, {Deployment: "d2", Service: "web", Port: 80}} {
+		// promise: G-09
 		if _, err := open(bad); err == nil || !strings.Contains(err.Error(), "404") {
 			t.Errorf("%s: %v, want 404", bad, err)
 		}

@@ -239,6 +239,7 @@ func TestGate_WhoPasses(t *testing.T) {
 		"robot elsewhere": {401, 401}, "unknown": {401, 401}, "over": {401, 401},
 	} {
 		for i, host := range []string{r.Host, strict.Host} {
+			// promise: G-03
 			if res, _ := b.send("GET", host, "/", "Nullops-Pass", secret); res.StatusCode != want[i] {
 				t.Errorf("%s at %s: %d, want %d", secret, host, res.StatusCode, want[i])
 			}

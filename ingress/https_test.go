@@ -110,6 +110,7 @@ func TestHTTPS_InternalAuthority(t *testing.T) {
 		}
 		body, _ := io.ReadAll(res.Body)
 		_ = res.Body.Close()
+		// promise: G-03
 		if res.StatusCode != want || res.ProtoMajor != 2 || want == 200 && string(body) != "https" {
 			t.Errorf("%s: %d over HTTP/%d: %.100s", host, res.StatusCode, res.ProtoMajor, body)
 		}
@@ -188,6 +189,7 @@ func TestHTTPS_Redirect(t *testing.T) {
 		{Suffix: "env." + domain, RedirectHTTPS: true}}))
 	for _, host := range []string{r.Host, "ghost.cart.env." + domain} {
 		res, _ := b.send("POST", host, "/a%2fb?c=d")
+		// promise: G-03
 		if res.StatusCode != 308 || res.Header.Get("Location") != "https://"+host+":8443/a%2fb?c=d" {
 			t.Errorf("%d %s", res.StatusCode, res.Header.Get("Location"))
 		}

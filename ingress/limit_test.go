@@ -59,6 +59,7 @@ func TestLimits(t *testing.T) {
 		{"127.0.0.1", true}, {"127.0.0.1", true}, {"127.0.0.1", false}, {"127.0.0.2", true},
 		{"127.0.0.3", true}, {"127.0.0.4", false}} {
 		c, in := come(want.from)
+		// promise: G-03
 		if in != want.in {
 			t.Fatalf("connection %d, from %s: let in %v", i+1, want.from, in)
 		}

@@ -125,6 +125,7 @@ func TestProxy_DropsEveryUpgradeButWebSocket(t *testing.T) {
 			"\r\nConnection: Upgrade, HTTP2-Settings\r\n" + u + "\r\n" +
 			"GET /second HTTP/1.1\r\nHost: no." + domain + "\r\nConnection: close\r\n\r\n")
 		sent := strings.ToLower(rec.bytes())
+		// promise: G-03
 		if strings.Contains(sent, "upgrade") || strings.Contains(sent, "http2-settings") ||
 			strings.Contains(sent, "/second") {
 			t.Errorf("%q reached the service: %q", u, sent)

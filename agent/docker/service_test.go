@@ -393,7 +393,6 @@ func TestVitals(t *testing.T) {
 	if err != nil || len(v.Services) != 2 {
 		t.Fatalf("vitals %+v, error %v", v, err)
 	}
-	// promise: N-134
 	if v.MemoryUsed < 1<<20 || v.DiskFree < 1<<20 || v.CPU < 0 {
 		t.Errorf("node: %+v", v)
 	}

@@ -172,6 +172,7 @@ func TestListener_RefusesStrangersInTheHandshake(t *testing.T) {
 			defer raw.Close()
 			conn := tls.Client(raw, config)
 			_, _ = io.WriteString(conn, "GET /v1/session HTTP/1.1\r\n\r\n")
+			// promise: B-08
 			if answer, err := io.ReadAll(conn); err == nil || len(answer) > 0 {
 				t.Errorf("got %q, %v instead of a TLS alert", answer, err)
 			}

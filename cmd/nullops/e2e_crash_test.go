@@ -191,6 +191,7 @@ func controlPlaneDies(t *testing.T, w *world) {
 	live.awaitData(t, "step", `"status":"running"`)
 	seen := live.ids()
 	p.controlPlane.kill()
+	// promise: B-03
 	// promise: N-091, N-270
 	eventually(t, "the agent goes on alone", func() string {
 		if c, ok := n.containers(t, forwards.Id)["web"]; !ok || !c.State.Running {
@@ -207,6 +208,7 @@ func controlPlaneDies(t *testing.T, w *world) {
 	}
 	p.startControlPlane(t)
 	// Nobody signs in again: tokens, like all else, are in the database.
+	// promise: Y-03
 	// promise: N-270, N-271
 	p.admin.await(t, forwards.Id, apiclient.DeploymentStatusReady) // promise: N-300
 	d := p.admin.await(t, backwards.Id, apiclient.DeploymentStatusFailed)

@@ -297,7 +297,7 @@ func (m *computer) installsAll(t *testing.T, n *node, a apiclient.Provision) {
 	if m.try("sudo systemctl is-enabled docker nullops-agent") != "enabled\nenabled" {
 		t.Error("a unit was not enabled")
 	}
-	// promise: Y-09
+	// promise: Y-09, Y-17
 	settings := m.try("sudo stat -c '%a %U' /opt/nullops/agent.yaml; sudo cat /opt/nullops/agent.yaml")
 	for _, part := range []string{"600 root\n", `"token":"nopa1_`, `"listen":":` + port(n.address),
 		`"data":"` + n.data, `"docker":"unix:///run/docker.sock"`} {

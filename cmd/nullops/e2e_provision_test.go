@@ -449,6 +449,7 @@ func (s *sshServer) toTheEnd(t *testing.T, p *product) {
 	}
 	shown := n.await(t, apiclient.NodeStatusOnline)
 	identity, _, _ := run(t, n.binary, nil, "", "agent", "identity", "--agent.data="+n.data)
+	// promise: Y-17
 	if text(shown.Thumbprint) != strings.TrimSpace(identity) || len(text(shown.Thumbprint)) != 64 {
 		t.Errorf("thumbprint %s, the agent's own is %s", text(shown.Thumbprint), identity)
 	}

@@ -252,6 +252,7 @@ func everyReplicaServes(t *testing.T, first, second replica) {
 	t.Helper()
 	d := first.admin.deploy(t, "stays", "watched", nil)
 	live := second.admin.follow(t, "/deployments/"+d.Id+"/events", "")
+	// promise: B-01
 	live.awaitData(t, "deployment", `"status":"ready"`)
 	ticketsHoldEverywhere(t, first.admin, second.admin, d.Id)
 	list := first.admin.follow(t, "/events", "")

@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/csv"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -89,6 +90,24 @@ func TestAudit_FilterAndExport(t *testing.T) {
 		if a := w.call("GET", "/api/v1/audit"+bad, root, nil); a.status != 400 && a.status != 422 {
 			t.Errorf("%s: %d", bad, a.status)
 		}
+	}
+}
+
+// What was wrong is corrected by doing it again: that is a new entry, and those
+// before it stay as they were, to the letter.
+func TestAudit_CorrectionsAreNewEntries(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	root := w.token("root")
+	w.expect(http.StatusOK, "PUT", "/teams/wrong", root, object{"members": []string{}}, nil)
+	before := w.newest(root, "root").Items
+	w.expect(http.StatusOK, "PUT", "/teams/wrong", root, object{"members": []string{"full"}}, nil)
+	w.expect(http.StatusNoContent, "DELETE", "/teams/wrong", root, nil, nil)
+	after := w.newest(root, "root").Items
+	// promise: G-22
+	if len(after) != len(before)+2 || !reflect.DeepEqual(after[2:], before) {
+		t.Errorf("entries before two corrections: %+v\nand after: %+v", before, after)
 	}
 }
 

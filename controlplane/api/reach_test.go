@@ -198,6 +198,7 @@ func ends(t *testing.T, what string, ws *websocket.Conn) {
 	defer cancel()
 	_, data, err := ws.Read(ctx)
 	var closed websocket.CloseError
+	// promise: G-09
 	if !errors.As(err, &closed) || !strings.Contains(closed.Reason, "access was withdrawn") {
 		t.Errorf("%s goes on or ends for another reason: %q, %v", what, data, err)
 	}

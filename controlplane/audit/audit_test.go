@@ -105,7 +105,7 @@ func TestAudit_IsAppendOnly(t *testing.T) {
 	_, store, url := filled(t)
 	for _, sql := range []string{
 		"UPDATE audit SET actor = 'eve'", "DELETE FROM audit WHERE seq = 10",
-		"TRUNCATE audit", "DELETE FROM audit",
+		"TRUNCATE audit", "DELETE FROM audit", "UPDATE audit SET at = at WHERE seq = 10",
 	} {
 		// promise: G-22
 		pgtest.Exec(t, url, fmt.Sprintf(attempt, sql))
