@@ -17,9 +17,7 @@ import (
 
 func TestCreate_StoresWhatWasAskedForAndReservesIt(t *testing.T) {
 	r := newRig(t)
-	asks := request("d")
-	asks.Key = ""
-	d, err := r.Create(t.Context(), r.person("uma", controlplane.LevelFull), asks)
+	d, err := r.Create(t.Context(), r.person("uma", controlplane.LevelFull), request("d"))
 	r.must(nil, err)
 	if d.Status != controlplane.Queued || d.Goal != controlplane.GoalPresent ||
 		d.NodeID != r.node || d.CreatedBy != "uma" || d.Run != 1 || d.Version != 1 {
@@ -33,7 +31,8 @@ func TestCreate_StoresWhatWasAskedForAndReservesIt(t *testing.T) {
 		t.Errorf("its tag is not fixed to a digest: %+v", d.Versions)
 	}
 	steps := r.steps(d.ID)
-	if len(steps) != 2 || steps["api"] != pipeline.StepPending || steps["ask"] != pipeline.StepPending {
+	if len(steps) != 2 || steps["api"] != pipeline.StepPending ||
+		steps["ask"] != pipeline.StepPending {
 		t.Errorf("its steps are %v", steps)
 	}
 	orders, _, err := r.Orders(t.Context(), system, r.node)
@@ -91,7 +90,8 @@ var refusals = []refusal{
 		return r.person("stranger", controlplane.LevelNone)
 	}},
 	// The last: the node stays away.
-	{name: "no room", code: "no_room", change: func(r *rig, _ *lifecycle.Request) { r.nodeGoesOffline() }},
+	{name: "no room", code: "no_room",
+		change: func(r *rig, _ *lifecycle.Request) { r.nodeGoesOffline() }},
 }
 
 func TestCreate_RefusesAsAWholeAndPreflightSaysTheSame(t *testing.T) {

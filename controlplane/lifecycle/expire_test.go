@@ -36,7 +36,8 @@ func TestExpire_RemovesOnlyWhatNobodyUsedForItsTime(t *testing.T) {
 	if n := r.expire(); n != 1 {
 		t.Errorf("it removed %d", n)
 	}
-	if got := r.get(idle.ID); got.Status != controlplane.Removing || got.Goal != controlplane.GoalGone {
+	if got := r.get(idle.ID); got.Status != controlplane.Removing ||
+		got.Goal != controlplane.GoalGone {
 		t.Errorf("the idle one is %s", got.Status)
 	}
 	if got := r.get(used.ID); got.Status != controlplane.Ready {
@@ -124,7 +125,8 @@ func TestForgetRemoved_DeletesWhatWasGoneLongEnough(t *testing.T) {
 	if n, err := r.ForgetRemoved(t.Context(), system); err != nil || n != 1 {
 		t.Errorf("it forgot %d, %v", n, err)
 	}
-	if _, err := r.Get(t.Context(), system, old.ID); controlplane.KindOf(err) != controlplane.NotFound {
+	_, err := r.Get(t.Context(), system, old.ID)
+	if controlplane.KindOf(err) != controlplane.NotFound {
 		t.Errorf("it is still there: %v", err)
 	}
 	r.get(fresh.ID)
@@ -143,8 +145,11 @@ func TestHold_KeepsOthersFromRemovingAndEndsByItself(t *testing.T) {
 	_, err = r.Hold(t.Context(), uma, d.ID, "demo", nil)
 	r.must(nil, err)
 	for what, do := range map[string]func(access.Actor) error{
-		"remove":  func(a access.Actor) error { _, err := r.Remove(t.Context(), a, d.ID); return err },
-		"hold":    func(a access.Actor) error { _, err := r.Hold(t.Context(), a, d.ID, "", nil); return err },
+		"remove": func(a access.Actor) error { _, err := r.Remove(t.Context(), a, d.ID); return err },
+		"hold": func(a access.Actor) error {
+			_, err := r.Hold(t.Context(), a, d.ID, "", nil)
+			return err
+		},
 		"release": func(a access.Actor) error { _, err := r.Release(t.Context(), a, d.ID); return err },
 	} {
 		err := do(ben)

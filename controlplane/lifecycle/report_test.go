@@ -239,7 +239,8 @@ func TestApply_GoneFreesNameAndHosts(t *testing.T) {
 	for _, how := range []string{"removed", "canceled"} {
 		first := r.deploy("d")
 		stages[how](r, first.ID)
-		if n := r.count("SELECT count(*) FROM deployment_hosts WHERE deployment_id = $1", first.ID); n != 0 {
+		n := r.count("SELECT count(*) FROM deployment_hosts WHERE deployment_id = $1", first.ID)
+		if n != 0 {
 			t.Errorf("%s: it still has %d hosts", how, n)
 		}
 		second, err := r.Create(t.Context(), system, request("d"))
