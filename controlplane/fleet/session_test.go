@@ -1,0 +1,200 @@
+package fleet_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+)
+
+func TestSession_ANewAgentIsToldEverythingBeforeItIsOnline(t *testing.T) {
+	r := newRig(t)
+	r.start("a")
+	s := r.session()
+	if s.ack != 0 {
+		t.Errorf("it acknowledged %d of an agent that reported nothing", s.ack)
+	}
+	// An agent that is never sent a full set or a keep list removes nothing.
+	if g := next[wire.Goals](s); !g.Full || g.More || len(g.Goals) != 0 {
+		t.Errorf("the goals are %+v", g)
+	}
+	if p := next[wire.Plugins](s); len(p.Images) != 0 {
+		t.Errorf("the plugins are %+v", p)
+	}
+	if k := next[wire.Keep](s); k.More {
+		t.Errorf("the keep list goes on: %+v", k)
+	}
+	r.online()
+	if print := pgtest.Value[string](t, r.url, "SELECT thumbprint FROM nodes"); len(print) != 64 {
+		t.Errorf("its certificate was not stored: %q", print)
+	}
+}
+
+func TestSession_AReportIsAcknowledgedAfterItsCommit(t *testing.T) {
+	r := newRig(t)
+	r.start("a")
+	s := r.session()
+	r.online()
+	d := r.deploy("d")
+	if g := s.goalOf(d); g.Want != wire.WantPresent || g.Ready || g.Run != string(d.RunID) {
+		t.Errorf("its goal is %+v", g)
+	}
+	s.says(moved(d, 1, wire.PhaseApplying))
+	s.says(moved(d, 2, wire.PhaseReady))
+	for next[wire.Ack](s).Seq < 2 {
+		continue
+	}
+	if got := r.get(d.ID); got.Status != controlplane.Ready {
+		t.Errorf("acknowledged, it is %s", got.Status)
+	}
+}
+
+func TestSession_AfterAReconnectTheWholeStateIsSentAgain(t *testing.T) {
+	r := newRig(t)
+	r.start("a")
+	first := r.session()
+	r.online()
+	kept, gone := r.deploy("kept"), r.deploy("gone")
+	first.goalOf(gone)
+	first.says(moved(kept, 1, wire.PhaseApplying))
+	first.says(moved(kept, 2, wire.PhaseReady))
+	first.says(moved(gone, 3, wire.PhaseApplying))
+	for next[wire.Ack](first).Seq < 3 {
+		continue
+	}
+	r.remembers(1, 3)
+	first.cut()
+	_, err := r.lifecycle.Remove(t.Context(), system, gone.ID)
+	r.must(nil, err)
+	gone = r.get(gone.ID)
+	second := r.session()
+	if second.ack != 3 {
+		t.Errorf("it acknowledges %d, not 3", second.ack)
+	}
+	got := next[wire.Goals](second)
+	if !got.Full || len(got.Goals) != 2 {
+		t.Fatalf("it sends %+v", got)
+	}
+	for _, g := range got.Goals {
+		want, ready := wire.WantPresent, true
+		if g.Deployment == string(gone.ID) {
+			want, ready = wire.WantGone, false
+		}
+		if g.Want != want || g.Ready != ready {
+			t.Errorf("%s: want %s, ready %v", g.Context.Name, g.Want, g.Ready)
+		}
+	}
+	// What is sent again is acknowledged again, and changes nothing.
+	second.says(moved(kept, 2, wire.PhaseFailed))
+	second.says(moved(gone, 4, wire.PhaseRemoved))
+	for next[wire.Ack](second).Seq < 4 {
+		continue
+	}
+	if got := r.get(kept.ID); got.Status != controlplane.Ready {
+		t.Errorf("a doubled report made it %s", got.Status)
+	}
+	if got := r.get(gone.ID); got.Status != controlplane.Canceled {
+		t.Errorf("the removed one is %s", got.Status)
+	}
+}
+
+func TestSession_ReportsOfAnAgentThatLostItsStateCountAgain(t *testing.T) {
+	r := newRig(t)
+	r.start("a")
+	first := r.session()
+	r.online()
+	d := r.deploy("d")
+	for seq := int64(1); seq <= 5; seq++ {
+		first.says(moved(d, seq, wire.PhaseApplying))
+	}
+	for next[wire.Ack](first).Seq < 5 {
+		continue
+	}
+	r.remembers(1, 0)
+	first.cut()
+	second := r.session()
+	if second.ack != 0 {
+		t.Errorf("to an agent without reports it acknowledges %d", second.ack)
+	}
+	second.says(moved(d, 1, wire.PhaseUndoing))
+	next[wire.Ack](second)
+	if got := r.get(d.ID); got.Status != controlplane.Undoing {
+		t.Errorf("its first report was not stored: %s", got.Status)
+	}
+}
+
+func TestSession_AnAgentThatBreaksTheProtocolIsCutAndConnectedAgain(t *testing.T) {
+	r := newRig(t)
+	r.start("a")
+	first := r.session()
+	r.online()
+	first.says(wire.Welcome{Build: "dev"})
+	<-first.Done()
+	r.session()
+}
+
+// A node has one commander at a time. When it stops, the next begins at once, not when
+// the lease runs out, and with a higher epoch: the agent refuses the one before.
+func TestLease_TheNextControlPlaneTakesOverWithAHigherEpoch(t *testing.T) {
+	r := newRig(t)
+	stop := r.start("a")
+	first := r.session()
+	r.online()
+	_, before := r.agent.Memory.Bound()
+	r.start("b")
+	time.Sleep(200 * time.Millisecond)
+	select {
+	case <-r.sessions:
+		t.Fatal("another control plane connected to a node that has one")
+	case <-first.Done():
+		t.Fatal("another control plane ended the session")
+	default:
+	}
+	began := time.Now()
+	stop()
+	r.session()
+	if took := time.Since(began); took > 8*time.Second {
+		t.Errorf("it took %v, nearly the whole lease", took)
+	}
+	if _, after := r.agent.Memory.Bound(); after <= before {
+		t.Errorf("epoch %d follows epoch %d", after, before)
+	}
+}
+
+func TestLease_OnlyTheHolderMayChangeTheNode(t *testing.T) {
+	r := newRig(t)
+	ctx, a, b := t.Context(), r.table("a"), r.table("b")
+	ids := []controlplane.NodeID{r.node}
+	got, err := a.Begin(ctx, ids, "a")
+	r.must(nil, err)
+	if got[r.node].Epoch != 1 || got[r.node].Kid != r.agent.Token.Kid {
+		t.Fatalf("the first holder gets %+v", got)
+	}
+	if got, err := b.Begin(ctx, ids, "b"); err != nil || len(got) != 0 {
+		t.Errorf("while another has the lease: %+v, %v", got, err)
+	}
+	if ids, err := b.Enabled(ctx, "b"); err != nil || len(ids) != 0 {
+		t.Errorf("a node of another is listed: %v, %v", ids, err)
+	}
+	if err := b.Online(ctx, r.node); err == nil {
+		t.Error("without the lease the node was made online")
+	}
+	pgtest.Exec(t, r.url, "UPDATE node_leases SET expires_at = now() - interval '1 second'")
+	if got, err := b.Begin(ctx, ids, "b"); err != nil || got[r.node].Epoch != 2 {
+		t.Errorf("after the lease ended: %+v, %v", got, err)
+	}
+	lost, _, err := a.Renew(ctx, ids, "a")
+	if err != nil || len(lost) != 1 {
+		t.Errorf("the holder before renewed it: lost %v, %v", lost, err)
+	}
+	r.must(nil, a.Offline(ctx, r.node, "it was suspended"))
+	r.must(nil, a.Release(ctx, r.node, "a"))
+	if detail := pgtest.Value[string](t, r.url, "SELECT detail FROM nodes"); detail != "" {
+		t.Errorf("the holder before wrote %q", detail)
+	}
+	if lost, _, err := b.Renew(ctx, ids, "b"); err != nil || len(lost) != 0 {
+		t.Errorf("the holder before gave the lease away: lost %v, %v", lost, err)
+	}
+}

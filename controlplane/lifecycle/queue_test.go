@@ -1,0 +1,214 @@
+package lifecycle_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+)
+
+// oneRunAtATime is a rig whose only node takes one run at a time.
+func oneRunAtATime(t *testing.T) *rig {
+	t.Helper()
+	r := newRig(t)
+	pgtest.Exec(t, r.url, `UPDATE nodes SET settings = '{"run_limit": 1}' WHERE id = $1`, r.node)
+	return r
+}
+
+// waits makes a deployment that would rather wait than be refused.
+func (r *rig) waits(name string, priority int, patience time.Duration) controlplane.Deployment {
+	r.t.Helper()
+	q := request(name)
+	q.Wait, q.Priority, q.Patience = true, priority, patience
+	d, err := r.Create(r.t.Context(), system, q)
+	r.must(nil, err)
+	return d
+}
+
+func (r *rig) admit(deadlines bool) {
+	r.t.Helper()
+	r.must(nil, r.Admit(r.t.Context(), system, deadlines))
+}
+
+// queued lists the names of those that wait, in their order.
+func (r *rig) queued() string {
+	r.t.Helper()
+	all, err := r.Queue(r.t.Context(), system, lifecycle.QueueFilter{Most: 100})
+	r.must(nil, err)
+	var names []string
+	for _, e := range all {
+		names = append(names, e.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// pastDeadline makes the deadline of a deployment's run have passed.
+func (r *rig) pastDeadline(id controlplane.DeploymentID) {
+	r.t.Helper()
+	pgtest.Exec(r.t, r.url, `UPDATE queue SET deadline = deadline - interval '2 hours',
+		queued_at = queued_at - interval '2 hours', started_at = started_at - interval '2 hours'
+		WHERE deployment_id = $1`, id)
+}
+
+func TestQueue_ABusyNodeRefusesThoseWhoDoNotWait(t *testing.T) {
+	r := oneRunAtATime(t)
+	r.deploy("first")
+	_, err := r.Create(t.Context(), system, request("second"))
+	if controlplane.CodeOf(err) != "no_room" {
+		t.Errorf("it ended with %v", err)
+	}
+	if got := r.waits("third", controlplane.DefaultPriority, 0); got.Status != controlplane.Queued {
+		t.Errorf("who waits is %s", got.Status)
+	}
+	if got := r.queued(); got != "third" {
+		t.Errorf("in the queue: %q", got)
+	}
+}
+
+func TestQueue_NodesAreNotToldOfRunsThatWait(t *testing.T) {
+	r := oneRunAtATime(t)
+	first := r.deploy("first")
+	second := r.waits("second", controlplane.DefaultPriority, 0)
+	told := func() (ids []controlplane.DeploymentID) {
+		orders, _, err := r.Orders(t.Context(), system, r.node)
+		r.must(nil, err)
+		for _, o := range orders {
+			ids = append(ids, o.Deployment)
+		}
+		return ids
+	}
+	if got := told(); len(got) != 1 || got[0] != first.ID {
+		t.Errorf("the node has goals for %v", got)
+	}
+	r.reports(first.ID, controlplane.Applying, controlplane.Ready)
+	r.admit(true)
+	if got := told(); len(got) != 2 {
+		t.Errorf("after it was admitted, the node has goals for %v, without %s", got, second.ID)
+	}
+}
+
+func TestQueue_LowerPriorityStartsFirstAndOneAtATime(t *testing.T) {
+	r := oneRunAtATime(t)
+	running := r.deploy("first")
+	later := r.waits("later", 200, 0)
+	sooner := r.waits("sooner", 10, 0)
+	r.admit(true)
+	if got := r.queued(); got != "sooner later" {
+		t.Fatalf("they wait as %q", got)
+	}
+	r.reports(running.ID, controlplane.Applying, controlplane.Ready)
+	r.admit(true)
+	r.admit(true)
+	if got := r.queued(); got != "later" {
+		t.Fatalf("after one ended, %q waits", got)
+	}
+	r.reports(sooner.ID, controlplane.Applying, controlplane.Failed)
+	r.admit(true)
+	if got := r.queued(); got != "" {
+		t.Errorf("after all ended, %q waits", got)
+	}
+	r.reports(later.ID, controlplane.Applying)
+}
+
+func TestQueue_CanceledWhileItWaitsIsGoneAtOnce(t *testing.T) {
+	r := oneRunAtATime(t)
+	r.deploy("first")
+	d := r.waits("second", controlplane.DefaultPriority, 0)
+	if got := r.remove(d.ID); got.Status != controlplane.Canceled ||
+		got.Detail != "canceled while it waited" {
+		t.Errorf("it is %s: %s", got.Status, got.Detail)
+	}
+	if got := r.queued(); got != "" {
+		t.Errorf("%q still waits", got)
+	}
+	r.waits("second", controlplane.DefaultPriority, 0)
+}
+
+func TestQueue_ADeadlineThatPassesWhileWaitingFailsTheRun(t *testing.T) {
+	r := oneRunAtATime(t)
+	r.deploy("first")
+	d := r.waits("second", controlplane.DefaultPriority, time.Hour)
+	patient := r.waits("third", controlplane.DefaultPriority, 0)
+	r.admit(true)
+	if got := r.get(d.ID); got.Status != controlplane.Queued {
+		t.Fatalf("before its deadline it is %s", got.Status)
+	}
+	r.pastDeadline(d.ID)
+	r.admit(false)
+	if got := r.get(d.ID); got.Status != controlplane.Queued {
+		t.Fatalf("while deadlines do not count it is %s", got.Status)
+	}
+	r.admit(true)
+	got := r.get(d.ID)
+	if got.Status != controlplane.Failed || got.Failure == nil ||
+		got.Failure.Code != "queue_deadline" ||
+		!strings.Contains(got.Failure.Message, "takes 1 run at a time") {
+		t.Errorf("past its deadline it is %s: %+v", got.Status, got.Failure)
+	}
+	if got := r.get(patient.ID); got.Status != controlplane.Queued {
+		t.Errorf("one without a deadline is %s", got.Status)
+	}
+}
+
+func TestQueue_ADeadlineThatPassesUnderWayUndoesTheRun(t *testing.T) {
+	r := newRig(t)
+	late, done := r.waits("late", 1, time.Hour), r.waits("done", 1, time.Hour)
+	r.reports(late.ID, controlplane.Applying)
+	r.reports(done.ID, controlplane.Applying, controlplane.Ready)
+	r.pastDeadline(late.ID)
+	r.pastDeadline(done.ID)
+	r.admit(true)
+	got := r.get(late.ID)
+	if got.Status != controlplane.Undoing || got.Goal != controlplane.GoalGone || got.Canceled {
+		t.Fatalf("it is %s, wanted %s", got.Status, got.Goal)
+	}
+	if got := r.get(done.ID); got.Status != controlplane.Ready {
+		t.Errorf("what was ready in time is %s", got.Status)
+	}
+	got = r.reports(late.ID, controlplane.Removing, controlplane.Removed)
+	if got.Status != controlplane.Failed || got.Goal != controlplane.GoalPresent ||
+		got.Failure == nil || got.Failure.Code != "deadline" {
+		t.Errorf("undone, it is %s, wanted %s: %+v", got.Status, got.Goal, got.Failure)
+	}
+	if err := verbs["retry"](r, late.ID); err != nil {
+		t.Errorf("it cannot be retried: %v", err)
+	}
+}
+
+func TestQueue_WhoWaitsForRoomGetsANodeOnceThereIsOne(t *testing.T) {
+	r := newRig(t)
+	r.nodeGoesOffline()
+	d := r.waits("d", controlplane.DefaultPriority, 0)
+	if d.NodeID != "" || d.Status != controlplane.Queued {
+		t.Fatalf("it is %s on %q", d.Status, d.Node)
+	}
+	r.admit(true)
+	if got := r.get(d.ID); got.NodeID != "" {
+		t.Fatalf("without room it is on %q", got.Node)
+	}
+	node := r.addNode("node-2", controlplane.NodeSettings{})
+	r.admit(true)
+	if got := r.get(d.ID); got.NodeID != node {
+		t.Errorf("it is on %q", got.Node)
+	}
+	if got := r.queued(); got != "" {
+		t.Errorf("%q still waits", got)
+	}
+}
+
+func TestQueue_RemovingWhatNeverGotANodeNeedsNoNode(t *testing.T) {
+	r := newRig(t)
+	r.nodeGoesOffline()
+	d := r.waits("d", controlplane.DefaultPriority, time.Hour)
+	r.pastDeadline(d.ID)
+	r.admit(true)
+	if got := r.get(d.ID); got.Status != controlplane.Failed || got.NodeID != "" {
+		t.Fatalf("it is %s on %q", got.Status, got.Node)
+	}
+	if got := r.remove(d.ID); got.Status != controlplane.Removed {
+		t.Errorf("it is %s", got.Status)
+	}
+}
