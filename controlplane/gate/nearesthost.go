@@ -61,5 +61,5 @@ func editDistance(a, b string, most int) int {
 			return most + 1
 		}
 	}
-	return row[len(b)]
+	return min(row[len(b)], most+1)
 }

@@ -122,10 +122,15 @@ func templateNames() string {
 	return strings.Join(all, ", ")
 }
 
+// maxText bounds the sentence of a chat message in bytes. Escaped, each may take ten,
+// and a stored body has at most 100,000 characters: one that is longer would roll back
+// the transaction that hands out notices, again and again.
+const maxText = 8000
+
 // webhookBody is what a webhook of the kind is sent.
 func (m message) webhookBody(id controlplane.DeliveryID, w controlplane.Webhook) (string, error) {
 	var form any
-	text := m.fillTemplate(w.Template)
+	text := clip(m.fillTemplate(w.Template), maxText)
 	switch w.Kind {
 	case controlplane.WebhookJSON:
 		form = struct {

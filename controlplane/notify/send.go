@@ -176,9 +176,12 @@ func Sign(key controlplane.Plain, timestamp, body string) string {
 	return "v1=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-func clipLong(s string) string {
-	if len(s) > 500 {
-		return strings.ToValidUTF8(s[:500], "") + "…"
+func clipLong(s string) string { return clip(s, 500) }
+
+// clip bounds a text to so many bytes, and cuts between characters.
+func clip(s string, most int) string {
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "…"
 	}
 	return s
 }

@@ -244,12 +244,7 @@ func checkURL(address string) (host string, err error) {
 	return u.Scheme + "://" + u.Host, nil
 }
 
-func clipText(s string) string {
-	if len(s) > 80 {
-		return s[:80] + "…"
-	}
-	return s
-}
+func clipText(s string) string { return clip(s, 80) }
 
 func invalidError(field, code, message, remedy string) error {
 	return &controlplane.Error{Kind: controlplane.Invalid, Code: code, Field: field,

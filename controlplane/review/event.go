@@ -3,6 +3,7 @@ package review
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -23,6 +24,8 @@ type event struct {
 	// whose review has the key.
 	nameTaken bool
 	gone      bool
+	// open is set if the host showed the pull request as open in the event.
+	open bool
 	// step says what an event that is not gone may do to a closed pull request.
 	step step
 	// fork is set for what is of a fork, which never gets a deployment.
@@ -38,7 +41,8 @@ type event struct {
 type step int
 
 const (
-	// updates happen to open pull requests only.
+	// updates happen to open pull requests only. One that happened after a close shows
+	// that the pull request was opened again in between.
 	updates step = iota
 	// opens happens once, before everything else.
 	opens
@@ -103,6 +107,9 @@ func readEvents(source controlplane.ReviewSource, h http.Header, body []byte) ([
 	if err != nil || e == nil {
 		return nil, err
 	}
+	if e.number > math.MaxInt32 {
+		return nil, errForeign // its column would hold the number of another one
+	}
 	return []event{*e}, nil
 }
 
@@ -164,7 +171,7 @@ func readHub(kind string, body []byte) (*event, error) {
 	return &event{repository: e.Repository.FullName, repositoryID: readID(e.Repository.ID),
 		number: e.Number, branch: e.Pull.Head.Ref,
 		commit: e.Pull.Head.SHA, title: e.Pull.Title, link: e.Pull.Link, gone: gone, fork: fork,
-		step: stepOf(e.Action), at: readTime(e.Pull.Updated)}, nil
+		open: e.Pull.State == "open", step: stepOf(e.Action), at: readTime(e.Pull.Updated)}, nil
 }
 
 // readID is empty for what is no id.
@@ -226,7 +233,7 @@ func readLab(body []byte) (*event, error) {
 	}
 	return &event{repository: e.Project.Path, repositoryID: readID(e.Project.ID), number: o.IID,
 		branch: o.Branch, commit: o.Last.ID, title: o.Title, link: o.URL, gone: gone,
-		fork: o.Source != o.Target, step: stepOf(o.Action), at: readTime(o.Updated)}, nil
+		fork: o.Source != o.Target, open: o.State == "opened", step: stepOf(o.Action), at: readTime(o.Updated)}, nil
 }
 
 // readGeneric reads our own form, for everything else.

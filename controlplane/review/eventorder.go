@@ -38,7 +38,8 @@ func (e event) reasonUnchanged(old controlplane.Review, known bool) string {
 
 // reopensReview reports whether an event may follow the close of a pull
 // request. Numbers are given once, so its opening does not; but where all we
-// know is that close, and no time says which was first, it may.
+// know is that close, and no time says which was first, it may. An update of a pull
+// request that is open, at a later time, follows an opening that is still on its way.
 func (e event) reopensReview(old controlplane.Review) bool {
 	switch e.step {
 	case reopens:
@@ -47,7 +48,7 @@ func (e event) reopensReview(old controlplane.Review) bool {
 		onlyClosed := old.Generation == 1
 		return onlyClosed && (e.at.IsZero() || old.EventAt.IsZero() || e.at.After(old.EventAt))
 	default:
-		return false
+		return e.open && !old.EventAt.IsZero() && e.at.After(old.EventAt)
 	}
 }
 

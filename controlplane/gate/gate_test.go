@@ -1,0 +1,145 @@
+package gate_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+)
+
+var modes = []controlplane.GateMode{controlplane.GateOpen, controlplane.GateGuests,
+	controlplane.GateMembers}
+
+// Whatever is set in whichever order, the gate that is in force is at least as strict
+// as the environment's, and as the deployment's own.
+func TestSetDeployment_IsNeverMoreOpenThanTheEnvironment(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	setEnvironment := func(mode controlplane.GateMode) {
+		t.Helper()
+		err := w.SetEnvironment(t.Context(), system, "qa", controlplane.EnvironmentGate{Gate: mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for e, environment := range modes {
+		for o, own := range modes {
+			setEnvironment(controlplane.GateOpen)
+			if _, err := w.SetDeployment(t.Context(), system, first, controlplane.GateOpen); err != nil {
+				t.Fatal(err)
+			}
+			setEnvironment(environment)
+			got, err := w.SetDeployment(t.Context(), w.person("full"), first, own)
+			refused := o > 0 && o < e
+			if refused != (controlplane.CodeOf(err) == "gate_more_open") || !refused && err != nil {
+				t.Errorf("%s in %s: %v", own, environment, err)
+			}
+			if !refused && got.Effective != modes[max(e, o)] {
+				t.Errorf("%s in %s is %s", own, environment, got.Effective)
+			}
+			for l, later := range modes {
+				setEnvironment(later)
+				got, err := w.Deployment(t.Context(), w.person("reader"), first)
+				stored := slices.Index(modes, got.Own)
+				if err != nil || got.Environment != later || got.Effective != modes[max(l, stored)] {
+					t.Errorf("%s in %s, which became %s: %+v %v", own, environment, later, got, err)
+				}
+			}
+		}
+	}
+}
+
+func TestSetDeployment_TakesFullAtTheDeployment(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, c := range []struct {
+		who  string
+		id   controlplane.DeploymentID
+		want controlplane.Kind
+	}{
+		{"stranger", first, controlplane.NotFound}, {"reader", first, controlplane.Forbidden},
+		{"full", locked, controlplane.NotFound}, {"full", first, ""}, {"root", locked, ""},
+	} {
+		_, err := w.SetDeployment(t.Context(), w.person(c.who), c.id, controlplane.GateMembers)
+		if controlplane.KindOf(err) != c.want {
+			t.Errorf("%s sets the gate of %s: %v", c.who, c.id, err)
+		}
+	}
+	f, err := w.Front(t.Context(), system)
+	want := map[controlplane.DeploymentID]controlplane.GateMode{first: controlplane.GateMembers,
+		locked: controlplane.GateMembers}
+	if err != nil || len(f.Gates) != 2 || f.Gates[first] != want[first] ||
+		f.Gates[locked] != want[locked] {
+		t.Errorf("the ingress is given %v %v", f.Gates, err)
+	}
+	if _, err := w.Deployment(t.Context(), w.person("stranger"), first); err == nil {
+		t.Error("a stranger reads the gate")
+	}
+}
+
+// Before anything was set an environment is open, and the ingress gets each change.
+func TestSetEnvironment_IsForAdminsOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	members := controlplane.EnvironmentGate{Gate: controlplane.GateMembers, RedirectHTTPS: true}
+	for _, who := range []string{"full", "reader", "stranger"} {
+		err := w.SetEnvironment(t.Context(), w.person(who), "qa", members)
+		if controlplane.KindOf(err) != controlplane.Forbidden {
+			t.Errorf("%s sets the gate: %v", who, err)
+		}
+	}
+	for _, mode := range []controlplane.GateMode{"", "closed", "OPEN"} {
+		err := w.SetEnvironment(t.Context(), system, "qa", controlplane.EnvironmentGate{Gate: mode})
+		if controlplane.CodeOf(err) != "gate_unknown" {
+			t.Errorf("gate %q: %v", mode, err)
+		}
+	}
+	got, err := w.Environment(t.Context(), w.person("reader"), "qa")
+	if err != nil || got != (controlplane.EnvironmentGate{Gate: controlplane.GateOpen}) {
+		t.Errorf("at first %+v %v", got, err)
+	}
+	if err := w.SetEnvironment(t.Context(), w.person("root"), "qa", members); err != nil {
+		t.Fatal(err)
+	}
+	f, err := w.Front(t.Context(), system)
+	if err != nil || len(f.Zones) != 2 || f.Zones[0].EnvironmentGate != members ||
+		f.Zones[1].Gate != controlplane.GateOpen {
+		t.Errorf("the ingress is given %+v %v", f.Zones, err)
+	}
+}
+
+func TestEnvironment_HidesARestrictedOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for who, sees := range map[string]bool{"root": true, "full": false, "stranger": false} {
+		_, err := w.Environment(t.Context(), w.person(who), "vault")
+		if sees != (err == nil) || !sees && controlplane.KindOf(err) != controlplane.NotFound {
+			t.Errorf("%s: %v", who, err)
+		}
+	}
+	if _, err := w.Environment(t.Context(), access.Nobody(), "qa"); err == nil {
+		t.Error("nobody reads a gate")
+	}
+}
+
+// A mistyped host is answered with hosts that the person may open, and no others.
+func TestNear_OffersOnlyWhatThePersonSees(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.exec("UPDATE deployment_hosts SET host = 'api.forst.qa.localhost' WHERE deployment_id = '" +
+		string(locked) + "'")
+	for who, want := range map[string][]string{
+		"root":     {firstHost, "api.forst.qa.localhost", "web.first.qa.localhost", secondHost},
+		"full":     {firstHost, "web.first.qa.localhost", secondHost},
+		"stranger": {},
+	} {
+		got, err := w.Near(t.Context(), w.person(who), "API.firsst.qa.localhost")
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s is offered %q %v, want %q", who, got, err, want)
+		}
+	}
+	if _, err := w.Near(t.Context(), access.Nobody(), firstHost); err == nil {
+		t.Error("nobody is offered hosts")
+	}
+}

@@ -1,0 +1,199 @@
+package review
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+)
+
+func newHost(w *Reviews, source controlplane.ReviewSource, address string) codeHost {
+	return codeHost{reviews: w, base: address, token: controlplane.NewPlain(ruleToken),
+		rule: controlplane.ReviewRule{Name: "shop", Source: source}}
+}
+
+func newReviews() *Reviews {
+	return New(Config{Off: controlplane.OffLimits{Loopback: true}, URL: "http://nullops.test",
+		Ask: time.Minute})
+}
+
+func sampleReview() controlplane.Review {
+	return controlplane.Review{Key: "acme/shop#12", Repository: "acme/shop", Number: 12,
+		Deployment: "shop-12", Tag: "pr-12", Commit: "abc1234", State: controlplane.ReviewReady}
+}
+
+// One comment is made, and edited from then on; the commit's status says the same.
+func TestPost_SpeaksEachHostsLanguage(t *testing.T) {
+	t.Parallel()
+	r := newReviews()
+	for _, c := range []struct {
+		source                     controlplane.ReviewSource
+		key, made, edited, success string
+		failure                    string
+	}{
+		{controlplane.ReviewGitHub, "Bearer " + ruleToken,
+			`POST /repos/acme/shop/issues/12/comments {"body":"text"}`,
+			`PATCH /repos/acme/shop/issues/comments/4711 {"body":"text"}`,
+			`POST /repos/acme/shop/statuses/abc1234 {"context":"nullops/shop","description":"shop-12: ready ",` +
+				`"state":"success","target_url":"http://a"}`, `"state":"failure"`},
+		{controlplane.ReviewGitea, "token " + ruleToken,
+			`POST /repos/acme/shop/issues/12/comments {"body":"text"}`,
+			`PATCH /repos/acme/shop/issues/comments/4711 {"body":"text"}`,
+			`POST /repos/acme/shop/statuses/abc1234 {"context":"nullops/shop","description":"shop-12: ready ",` +
+				`"state":"success","target_url":"http://a"}`, `"state":"failure"`},
+		{controlplane.ReviewGitLab, ruleToken,
+			`POST /projects/acme%2Fshop/merge_requests/12/notes {"body":"text"}`,
+			`PUT /projects/acme%2Fshop/merge_requests/12/notes/4711 {"body":"text"}`,
+			`POST /projects/acme%2Fshop/statuses/abc1234 {"description":"shop-12: ready ",` +
+				`"name":"nullops/shop","state":"success","target_url":"http://a"}`, `"state":"failed"`},
+	} {
+		server := newFakeHost(t, http.StatusCreated, `{"id":4711}`)
+		h, x := newHost(r, c.source, server.URL), sampleReview()
+		for range 2 {
+			if err := h.postComment(t.Context(), &x, "text"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := h.postStatus(t.Context(), x, []string{"http://a", "http://b"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := server.asked(); !slices.Equal(got, []string{c.made, c.edited, c.success}) {
+			t.Errorf("%s is asked %q", c.source, got)
+		}
+		if slices.ContainsFunc(server.keys, func(k string) bool { return k != c.key }) {
+			t.Errorf("%s gets the keys %q", c.source, server.keys)
+		}
+		x.State = controlplane.ReviewFailed
+		if err := h.postStatus(t.Context(), x, nil); err != nil ||
+			!strings.Contains(server.asked()[3], c.failure) {
+			t.Errorf("%s: failure is %q %v", c.source, server.asked()[3], err)
+		}
+		x.State = controlplane.ReviewRemoved
+		if err := h.postStatus(t.Context(), x, nil); err != nil || len(server.asked()) != 4 {
+			t.Errorf("%s: a removal sets the status of a commit: %v", c.source, err)
+		}
+	}
+}
+
+// Other hosts get one message that holds everything.
+func TestPost_GenericHostGetsOneMessage(t *testing.T) {
+	t.Parallel()
+	server := newFakeHost(t, http.StatusNoContent, "")
+	h, x := newHost(newReviews(), controlplane.ReviewGeneric, server.URL), sampleReview()
+	if err := h.postComment(t.Context(), &x, "text"); err != nil || h.postStatus(t.Context(), x, nil) != nil {
+		t.Fatal(err)
+	}
+	want := `POST / {"commit":"abc1234","deployment":"shop-12","key":"acme/shop#12","number":12,` +
+		`"state":"ready","text":"text"}`
+	if got := server.asked(); !slices.Equal(got, []string{want}) {
+		t.Errorf("it is asked %q", got)
+	}
+}
+
+// A repository's name comes from outside: it stays one segment of the path.
+func TestPost_EscapesTheRepository(t *testing.T) {
+	t.Parallel()
+	for repository, want := range map[string]string{
+		"acme/shop": "/repos/acme/shop/", "acme/../../user": "/repos/acme/..%2F..%2Fuser/",
+		"acme/a?b#c": "/repos/acme/a%3Fb%23c/", "": "/repos/old/key/",
+	} {
+		server := newFakeHost(t, 200, "{}")
+		h, x := newHost(newReviews(), controlplane.ReviewGitHub, server.URL), sampleReview()
+		x.Repository, x.Key = repository, "old/key#12"
+		err := h.postComment(t.Context(), &x, "text")
+		if got := server.asked(); err != nil || len(got) != 1 || !strings.HasPrefix(got[0], "POST "+want) {
+			t.Errorf("%q: %q %v", repository, got, err)
+		}
+	}
+}
+
+// The token goes to the code host only, and errors hold neither it nor the address.
+func TestCallAPI_FailsWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	moved := newFakeHost(t, http.StatusFound, "")
+	for name, c := range map[string]struct{ address, says string }{
+		"moved":      {moved.URL, "answered 302"},
+		"forbidden":  {newFakeHost(t, http.StatusForbidden, ruleToken).URL, "answered 403"},
+		"closed":     {"http://127.0.0.1:1", "refused"},
+		"off limits": {"http://169.254.169.254", "off limits"},
+	} {
+		h, x := newHost(newReviews(), controlplane.ReviewGitHub, c.address+"/canary-path"), sampleReview()
+		err := h.postComment(t.Context(), &x, "text")
+		if err == nil || !strings.Contains(err.Error(), c.says) ||
+			strings.Contains(err.Error(), ruleToken) || strings.Contains(err.Error(), "canary-path") ||
+			x.CommentID != "" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if len(moved.asked()) != 1 {
+		t.Error("a redirect was followed with the token")
+	}
+}
+
+func TestCommentText_SaysWhatBecameOfIt(t *testing.T) {
+	t.Parallel()
+	x := sampleReview()
+	links := []string{"http://a", "http://nullops.test/deployments/d"}
+	for state, want := range map[controlplane.ReviewState]string{
+		controlplane.ReviewReady: "NullOps: `shop-12` is ready with the tag `pr-12`.\n- http://a\n" +
+			"- http://nullops.test/deployments/d\n",
+		controlplane.ReviewFailed: "NullOps: `shop-12` failed: no room\n- http://a\n" +
+			"- http://nullops.test/deployments/d\n",
+		controlplane.ReviewRemoved: "NullOps: `shop-12` was removed.\n",
+	} {
+		x.State, x.Detail = state, "no room"
+		if got := commentText(x, links); got != want {
+			t.Errorf("%s: %q", state, got)
+		}
+	}
+}
+
+func TestPresent_AsksWhetherItIsClosed(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 10, 0, 1, 0, time.UTC)
+	for _, c := range []struct {
+		source        controlplane.ReviewSource
+		answer, asked string
+		closed        bool
+	}{
+		{controlplane.ReviewGitHub, `{"state":"closed"`, "GET /repos/acme/shop/pulls/12", true},
+		{controlplane.ReviewGitea, `{"state":"open"`, "GET /repos/acme/shop/pulls/12", false},
+		{controlplane.ReviewGitLab, `{"state":"merged"`, "GET /projects/acme%2Fshop/merge_requests/12", true},
+		{controlplane.ReviewGitLab, `{"state":"opened"`, "GET /projects/acme%2Fshop/merge_requests/12", false},
+		{controlplane.ReviewGeneric, `{"state":"closed"`, "", false},
+	} {
+		server := newFakeHost(t, 200, c.answer+`,"updated_at":"2026-01-02T10:00:01Z"}`)
+		closed, when, err := newHost(newReviews(), c.source, server.URL).present(t.Context(), sampleReview())
+		if err != nil || closed != c.closed || c.asked != "" && !when.Equal(at) ||
+			strings.Join(server.asked(), " ") != c.asked {
+			t.Errorf("%s: closed %v at %s, %v: asked %q", c.source, closed, when, err, server.asked())
+		}
+	}
+	server := newFakeHost(t, 404, `{"state":"closed"}`)
+	if closed, _, err := newHost(newReviews(), controlplane.ReviewGitHub, server.URL).present(t.Context(),
+		sampleReview()); closed || err == nil {
+		t.Errorf("a host that does not know it closes it: %v", err)
+	}
+}
+
+// With a token GitHub and GitLab have an address of their own; without one, for a tag, or
+// without an address, nobody is told.
+func TestApiOf_KnowsThePublicHosts(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[controlplane.ReviewSource]string{
+		controlplane.ReviewGitHub: "https://api.github.com",
+		controlplane.ReviewGitLab: "https://gitlab.com/api/v4", controlplane.ReviewGitea: "",
+		controlplane.ReviewGeneric: "", controlplane.ReviewRegistry: "",
+	} {
+		if got := apiOf(controlplane.ReviewRule{Source: source}); got != want {
+			t.Errorf("%s: %q, want %q", source, got, want)
+		}
+		own := controlplane.ReviewRule{Source: source, APIURL: "https://code.example"}
+		if got := apiOf(own); got != "https://code.example" {
+			t.Errorf("%s: %q", source, got)
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package review
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+	"github.com/nullops/nullops/controlplane/registry"
+	"github.com/nullops/nullops/controlplane/seal"
+	"github.com/nullops/nullops/pipeline"
+)
+
+const ruleToken = "canary-rule-token-77e0"
+
+var system = access.System("test")
+
+// images is a registry in memory: the digests of repository:tag, or an error.
+type images map[string]any
+
+func (i images) Inspect(
+	_ context.Context, s registry.Source, reference string,
+) (facts controlplane.ImageFacts, err error) {
+	switch v := i[s.Repository+":"+reference].(type) {
+	case string:
+		return controlplane.ImageFacts{Digest: v}, nil
+	case error:
+		return facts, v
+	}
+	return facts, &controlplane.Error{Kind: controlplane.Invalid, Code: "tag_unknown",
+		Message: "there is no tag " + reference}
+}
+
+func (images) ListTags(context.Context, registry.Source) (t registry.TagList, err error) {
+	return t, nil
+}
+func (images) Resolve(context.Context, registry.Source, string) (string, error) { return "", nil }
+func (images) Ping(context.Context, registry.Source) error                      { return nil }
+func (images) Describe(
+	context.Context, registry.Source, []string, time.Duration,
+) map[string]registry.Image {
+	return nil
+}
+
+// world is Reviews on a database of its own, with the project shop and the
+// environment qa. Nothing runs but what the test calls.
+type world struct {
+	*Reviews
+	t      *testing.T
+	url    string
+	images images
+	n      int
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, url: pgtest.URL(t, os.DirFS("../../migrations")), images: images{}}
+	text, err := seal.NewKey("k1")
+	w.must(err)
+	keys, err := seal.ParseKeyring(text)
+	w.must(err)
+	store := pgtest.Open(t, w.url)
+	c := catalog.New(catalog.Config{Store: store, Keys: keys, Images: w.images, AllowLoopback: true,
+		Log: slog.New(slog.DiscardHandler)})
+	w.Reviews = New(Config{Store: store, Catalog: c, Off: controlplane.OffLimits{Loopback: true},
+		URL: "http://nullops.test", Log: slog.New(slog.DiscardHandler), Ask: time.Second})
+	t.Cleanup(w.client.CloseIdleConnections)
+	_, err = c.PutEnvironment(t.Context(), system, catalog.EnvironmentPut{Name: "qa", Domain: "localhost"})
+	w.must(err)
+	_, err = c.PutProject(t.Context(), system, catalog.ProjectPut{Name: "shop",
+		Resources: pipeline.Resources{CPU: 2, MemoryMiB: 1024}})
+	w.must(err)
+	return w
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// services gives the project three services: two with selectable tags, one without.
+func (w *world) services() {
+	w.t.Helper()
+	ctx := w.t.Context()
+	_, err := w.Catalog.PutRegistry(ctx, system, catalog.RegistryPut{Name: "local",
+		Host: "localhost:5000", Insecure: true})
+	w.must(err)
+	var p pipeline.Pipeline
+	p.Format = 1
+	for name, mode := range map[string]pipeline.TagMode{"api": pipeline.Selectable,
+		"web": pipeline.Selectable, "db": pipeline.Pinned} {
+		_, err := w.Catalog.PutService(ctx, system, catalog.ServicePut{Name: name, Registry: "local",
+			Image: "shop/" + name, TagMode: mode, Tag: "1.0"})
+		w.must(err)
+		p.Steps = append(p.Steps, pipeline.Step{Key: pipeline.StepKey(name),
+			Service: &pipeline.ServiceStep{Name: name, Resources: pipeline.Resources{CPU: 0.1,
+				MemoryMiB: 64}, Ports: []pipeline.Port{{Name: "http", Port: 8080}}}})
+	}
+	_, err = w.Catalog.SavePipeline(ctx, system, "shop", p, "first")
+	w.must(err)
+}
+
+// rule stores a rule whose secret is ruleSecret.
+func (w *world) rule(name string, source controlplane.ReviewSource,
+	change ...func(*RulePut)) controlplane.ReviewRule {
+	w.t.Helper()
+	key := controlplane.NewPlain(ruleSecret)
+	p := RulePut{Secret: &key, Rule: controlplane.ReviewRule{Name: name, Source: source,
+		Project: "shop", Environment: "qa", Tag: "pr-{number}", Wait: time.Hour, Active: true}}
+	for _, f := range change {
+		f(&p)
+	}
+	saved, err := w.PutRule(w.t.Context(), system, p)
+	w.must(err)
+	return saved.Rule
+}
+
+// receive delivers a signed event under an id of its own.
+func (w *world) receive(rule controlplane.ReviewRule, body string) string {
+	w.t.Helper()
+	w.n++
+	h := sign(rule.Source, ruleSecret, body, time.Now())
+	id := fmt.Sprintf("delivery-%d", w.n)
+	for _, name := range []string{"X-GitHub-Delivery", "X-Gitea-Delivery", "X-Gitlab-Event-UUID",
+		"X-Request-UUID"} {
+		h.Set(name, id)
+	}
+	said, err := w.Receive(w.t.Context(), system, rule.Name, h, []byte(body))
+	w.must(err)
+	return said
+}
+
+func (w *world) reviews(rule controlplane.ReviewRule) []controlplane.Review {
+	w.t.Helper()
+	_, all, err := w.GetRule(w.t.Context(), system, rule.Name)
+	w.must(err)
+	return all
+}
+
+func (w *world) claim() (all []controlplane.Review) {
+	w.t.Helper()
+	w.must(w.Store.InTx(w.t.Context(), func(tx *postgres.Tx) (err error) {
+		all, err = tx.ClaimReviews(w.t.Context(), holdFor, 100)
+		return err
+	}))
+	return all
+}
+
+// fakeHost keeps what it was asked, and answers as the test says.
+type fakeHost struct {
+	*httptest.Server
+	mu    sync.Mutex
+	calls []string
+	keys  []string
+}
+
+func newFakeHost(t *testing.T, status int, answer string) *fakeHost {
+	t.Helper()
+	h := &fakeHost{}
+	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.calls = append(h.calls, strings.TrimSpace(r.Method+" "+r.URL.EscapedPath()+" "+string(body)))
+		h.keys = append(h.keys, r.Header.Get("Authorization")+r.Header.Get("Private-Token"))
+		w.Header().Set("Location", "/elsewhere")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, answer)
+	}))
+	t.Cleanup(h.Close)
+	return h
+}
+
+func (h *fakeHost) asked() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.calls
+}
