@@ -224,7 +224,8 @@ func checkEvents(field string, events []string) error {
 	}
 	for _, e := range events {
 		if !slices.Contains(controlplane.NoticeEvents(), e) {
-			return invalidError(field, "event_unknown", fmt.Sprintf("there is no event %q", clipText(e)),
+			return invalidError(field, "event_unknown", fmt.Sprintf("there is no event %q",
+				controlplane.ClipText(e)),
 				"Choose among "+strings.Join(controlplane.NoticeEvents(), ", ")+".")
 		}
 	}
@@ -242,13 +243,6 @@ func checkURL(address string) (host string, err error) {
 			"Give an address that begins with https:// and holds no user name.")
 	}
 	return u.Scheme + "://" + u.Host, nil
-}
-
-func clipText(s string) string {
-	if len(s) > 80 {
-		return s[:80] + "…"
-	}
-	return s
 }
 
 func invalidError(field, code, message, remedy string) error {
