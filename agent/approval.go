@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"time"
-	"unicode/utf8"
 
 	"github.com/nullops/nullops/agent/engine"
+	"github.com/nullops/nullops/internal/text"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -22,7 +22,7 @@ func (o operation) evalPrompt() operationResult {
 	if step.Approval == nil {
 		return unresolvedResult(errors.New("the step is no approval"))
 	}
-	text, secret, err := pipeline.EvalText(step.Approval.Prompt, newScope(o.goal, o.bundle))
+	question, secret, err := pipeline.EvalText(step.Approval.Prompt, newScope(o.goal, o.bundle))
 	if err == nil && secret {
 		err = errors.New("it turned out to be secret, and many people read the question")
 	}
@@ -30,24 +30,13 @@ func (o operation) evalPrompt() operationResult {
 		return unresolvedResult(fmt.Errorf("prompt: %w", err))
 	}
 	return operationResult{
-		result: engine.Result{Outcome: engine.OK, Message: clipText(text, maxQuestion)},
+		result: engine.Result{Outcome: engine.OK, Message: text.Clip(question, maxQuestion)},
 	}
 }
 
 func unresolvedResult(err error) operationResult {
 	return operationResult{result: engine.Result{Outcome: engine.No, Code: CodeUnresolved,
 		Message: err.Error()}}
-}
-
-// clipText cuts a text to at most limit bytes, between two characters.
-func clipText(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:limit] + "…"
 }
 
 // completeApproval turns a person's reply into the outputs of the approval step.

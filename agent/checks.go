@@ -11,6 +11,7 @@ import (
 	"github.com/nullops/nullops/agent/engine"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/internal/mask"
+	"github.com/nullops/nullops/internal/text"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -124,7 +125,7 @@ func (a *Agent) checkStep(ctx context.Context, v view, key pipeline.StepKey) wir
 	}
 	message := v.bundle.masker.Mask(f.result.Message)
 	return wire.StepCheck{Step: key, OK: f.result.Outcome == engine.OK, Code: f.result.Code,
-		Message: clipText(message, checkMessage), Millis: time.Since(began).Milliseconds(),
+		Message: text.Clip(message, checkMessage), Millis: time.Since(began).Milliseconds(),
 		Log: said.finishLines()}
 }
 
@@ -160,7 +161,7 @@ func (t *logTail) TakePiece(text string) {
 }
 
 func (t *logTail) appendLine(shown string) {
-	shown = clipText(shown, checkBytes/2)
+	shown = text.Clip(shown, checkBytes/2)
 	t.lines = append(t.lines, shown)
 	t.bytes += len(shown)
 	for len(t.lines) > checkLines || t.bytes > checkBytes {

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"testing"
@@ -67,7 +68,7 @@ func TestSpare_TakesOnlyWhatNobodyNeeds(t *testing.T) {
 			t.Fatalf("%d of %d are free, and it leaves what nobody needs", free, floor)
 		}
 		oldestFirst := slices.IsSortedFunc(gone, func(a, b agent.StoredImage) int {
-			return -compareText(a.References[0], b.References[0])
+			return -cmp.Compare(a.References[0], b.References[0])
 		})
 		if !oldestFirst {
 			t.Fatalf("not the oldest first: %+v", gone)
@@ -82,16 +83,6 @@ func count(needed map[string]bool) (n int) {
 		}
 	}
 	return n
-}
-
-func compareText(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 func TestParseFloor(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nullops/nullops/agent/engine"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/wait"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -101,10 +102,8 @@ func (a *Agent) commitBatch(ctx context.Context) error {
 			a.log.Error("the journal cannot be written: nothing new begins until it can",
 				"error", err)
 		}
-		select {
-		case <-time.After(retryDisk):
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := wait.Sleep(ctx, retryDisk); err != nil {
+			return err
 		}
 	}
 	a.batch = nil

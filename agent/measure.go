@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/wait"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -40,10 +41,8 @@ func (a *Agent) listRegularly(ctx context.Context) error {
 			answered = !before
 			a.engineChanged(answered)
 		}
-		select {
-		case <-time.After(listGap):
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := wait.Sleep(ctx, listGap); err != nil {
+			return err
 		}
 		select {
 		case <-tick.C:

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/wait"
 )
 
 const (
@@ -99,14 +100,14 @@ func (a *Agent) watchIsolation(ctx context.Context) error {
 			Remedy: "Set agent.probe to how often it should be tried, such as 10m."})
 		return nil
 	}
-	if !sleepContext(ctx, min(isolationProbeDelay, a.config.ProbeEvery)) {
+	if wait.Sleep(ctx, min(isolationProbeDelay, a.config.ProbeEvery)) != nil {
 		return context.Cause(ctx)
 	}
 	for {
 		restarts, began := prober.Restarts(), time.Now()
 		a.updateIsolationCheck(prober.ProbeIsolation(ctx))
 		for time.Since(began) < a.config.ProbeEvery && prober.Restarts() == restarts {
-			if !sleepContext(ctx, min(probeLook, a.config.ProbeEvery)) {
+			if wait.Sleep(ctx, min(probeLook, a.config.ProbeEvery)) != nil {
 				return context.Cause(ctx)
 			}
 		}
@@ -129,16 +130,5 @@ func (a *Agent) updateIsolationCheck(found wire.Check) {
 	select {
 	case a.lookAgain <- struct{}{}:
 	default:
-	}
-}
-
-func sleepContext(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

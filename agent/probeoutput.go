@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/nullops/nullops/internal/mask"
+	"github.com/nullops/nullops/internal/text"
 )
 
 const (
@@ -20,8 +21,5 @@ const (
 func maskProbeOutput(m *mask.Masker, said string) string {
 	said = m.Mask(strings.ToValidUTF8(said, "\uFFFD"))
 	said = strings.Join(strings.Fields(said), " ")
-	if len(said) > maxProbeOutput {
-		said = strings.ToValidUTF8(said[:maxProbeOutput], "") + "…"
-	}
-	return said
+	return text.Clip(said, maxProbeOutput)
 }

@@ -106,7 +106,7 @@ func CodeOf(err error) string {
 func Missing(what, name string) *Error {
 	return &Error{
 		Kind: NotFound, Code: "not_found",
-		Message: what + " " + clipText(name) + " does not exist, or you may not see it",
+		Message: what + " " + ClipText(name) + " does not exist, or you may not see it",
 		Remedy:  "Check the spelling, or ask an admin for access.",
 	}
 }

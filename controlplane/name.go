@@ -14,7 +14,7 @@ func ValidName(field, name string) error {
 	}
 	return &Error{
 		Kind: Invalid, Code: "name_invalid", Field: field,
-		Message: fmt.Sprintf("%q is not a valid name", clipText(name)),
+		Message: fmt.Sprintf("%q is not a valid name", ClipText(name)),
 		Remedy: "Use 1 to 40 lowercase letters, digits and hyphens, " +
 			"with a letter or digit at both ends.",
 	}
@@ -43,15 +43,20 @@ func ValidSecretName(field, name string) error {
 	}
 	return &Error{
 		Kind: Invalid, Code: "secret_name_invalid", Field: field,
-		Message: fmt.Sprintf("%q is not a valid secret name", clipText(name)),
+		Message: fmt.Sprintf("%q is not a valid secret name", ClipText(name)),
 		Remedy:  "Use capital letters, digits and underscores, starting with a letter.",
 	}
 }
 
-// clipText keeps a caller's text from filling an answer or a log line.
-func clipText(s string) string {
-	if len(s) <= 80 {
+// ClipText keeps a caller's text from filling an answer or a log line. It cuts between
+// characters, since PostgreSQL stores no half of one.
+func ClipText(s string) string {
+	limit := 80
+	if len(s) <= limit {
 		return s
 	}
-	return s[:80] + "…"
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit] + "…"
 }

@@ -166,12 +166,12 @@ func checkLabel(field, key, value string) error {
 	switch name := strings.TrimPrefix(key, OwnLabels); {
 	case !isLabelWord(name) || len(key) > maxLabel:
 		return &Error{Kind: Invalid, Code: "label_invalid", Field: field,
-			Message: fmt.Sprintf("%q is not a label's key", clipText(key)),
+			Message: fmt.Sprintf("%q is not a label's key", ClipText(key)),
 			Remedy: "Use 1 to 63 letters, digits, '.', '_', '/' and '-', " +
 				"with a letter or digit at both ends."}
 	case value != "" && !isLabelWord(value):
 		return &Error{Kind: Invalid, Code: "label_invalid", Field: field,
-			Message: fmt.Sprintf("%q is not a label's value", clipText(value)),
+			Message: fmt.Sprintf("%q is not a label's value", ClipText(value)),
 			Remedy: "Use at most 63 letters, digits, '.', '_', '/' and '-', " +
 				"with a letter or digit at both ends."}
 	}
@@ -224,11 +224,11 @@ func (s NodeSettings) Checked() (NodeSettings, error) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Labels)) {
 		if strings.HasPrefix(key, OwnLabels) {
-			return s, &Error{Kind: Invalid, Code: "label_invalid", Field: "labels." + clipText(key),
+			return s, &Error{Kind: Invalid, Code: "label_invalid", Field: "labels." + ClipText(key),
 				Message: "labels under " + OwnLabels + " are what the node itself told",
 				Remedy:  "Choose a key without that prefix."}
 		}
-		if err := checkLabel("labels."+clipText(key), key, s.Labels[key]); err != nil {
+		if err := checkLabel("labels."+ClipText(key), key, s.Labels[key]); err != nil {
 			return s, err
 		}
 	}
@@ -261,7 +261,7 @@ func checkedTaints(all []Taint) ([]Taint, error) {
 		}
 		if t.Effect != NoSchedule && t.Effect != PreferNoSchedule {
 			return all, &Error{Kind: Invalid, Code: "taint_invalid", Field: at + ".effect",
-				Message: fmt.Sprintf("%q is not an effect", clipText(string(t.Effect))),
+				Message: fmt.Sprintf("%q is not an effect", ClipText(string(t.Effect))),
 				Remedy:  "Use no_schedule or prefer_no_schedule."}
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/nullops/nullops/internal/wait"
 )
 
 // savedTable is the file's form. Fields are only ever added.
@@ -49,7 +51,7 @@ func (w *Watcher) saveRegularly(ctx context.Context) {
 		case <-ctx.Done():
 		case <-w.dirty:
 			w.writeFile()
-			sleepContext(ctx, saveEvery)
+			_ = wait.Sleep(ctx, saveEvery) // The loop ends with ctx.
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/nullops/nullops/internal/wait"
 )
 
 // Source knows the routes.
@@ -73,7 +75,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 // followSource reconnects until ctx ends. The delay doubles up to maxWait and is reset once
 // a table has arrived.
 func (w *Watcher) followSource(ctx context.Context) {
-	wait := firstWait
+	pause := firstWait
 	for ctx.Err() == nil {
 		healthy := false
 		err := w.source.Watch(ctx, func(t *Table) {
@@ -87,22 +89,22 @@ func (w *Watcher) followSource(ctx context.Context) {
 			err = errSilent
 		}
 		if healthy {
-			wait = firstWait
+			pause = firstWait
 		}
-		w.logLoss(ctx, err, wait)
-		sleepContext(ctx, wait/2+rand.N(wait))
-		wait = min(2*wait, maxWait)
+		w.logLoss(ctx, err, pause)
+		_ = wait.Sleep(ctx, pause/2+rand.N(pause)) // The loop ends with ctx.
+		pause = min(2*pause, maxWait)
 	}
 }
 
 // logLoss logs a warning for the first failure, and debug messages while the loss lasts.
-func (w *Watcher) logLoss(ctx context.Context, err error, wait time.Duration) {
+func (w *Watcher) logLoss(ctx context.Context, err error, pause time.Duration) {
 	level := slog.LevelDebug
-	if wait == firstWait {
+	if pause == firstWait {
 		level = slog.LevelWarn
 	}
 	w.log.Log(ctx, level, "route table source lost, keeping the last table",
-		"error", err, "retry_in", wait)
+		"error", err, "retry_in", pause)
 }
 
 func (w *Watcher) acceptTable(t *Table) {
@@ -124,13 +126,4 @@ func (w *Watcher) warnRejected(rejected []Rejected) {
 		}
 	}
 	w.warned = warned
-}
-
-func sleepContext(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/moby/moby/client"
+
+	"github.com/nullops/nullops/internal/wait"
 )
 
 const (
@@ -25,7 +27,7 @@ func (d *Docker) Changes(ctx context.Context) <-chan struct{} {
 				backoff = changesFirst
 			}
 			jittered := backoff/2 + rand.N(backoff)
-			if sleepContext(ctx, jittered) != nil {
+			if wait.Sleep(ctx, jittered) != nil {
 				return
 			}
 			backoff = min(2*backoff, changesMax)

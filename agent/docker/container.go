@@ -10,6 +10,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/internal/wait"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -80,7 +81,7 @@ func (d *Docker) ensureContainer(
 	if err := d.renameOld(ctx, s); err != nil {
 		return "", false, err
 	}
-	for wait := 20 * time.Millisecond; ; wait *= 2 {
+	for pause := 20 * time.Millisecond; ; pause *= 2 {
 		id, err = d.createContainer(ctx, s)
 		if !errdefs.IsConflict(err) {
 			return id, false, err
@@ -89,10 +90,10 @@ func (d *Docker) ensureContainer(
 		if adopted || settled != nil {
 			return id, adopted, settled
 		}
-		if wait > nameReserved {
+		if pause > nameReserved {
 			return "", false, err
 		}
-		if err := sleepContext(ctx, wait); err != nil {
+		if err := wait.Sleep(ctx, pause); err != nil {
 			return "", false, err
 		}
 	}

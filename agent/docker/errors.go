@@ -75,15 +75,3 @@ func isEngineAnswer(err error) bool {
 
 // isNotFound reports whether an error of a removal means that there is nothing to remove.
 func isNotFound(err error) bool { return errdefs.IsNotFound(err) }
-
-// sleepContext waits for d, or returns the cause if the context ends first.
-func sleepContext(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/client"
+
+	"github.com/nullops/nullops/internal/wait"
 )
 
 const (
@@ -78,9 +80,7 @@ func (f *follower) shouldResume(ctx context.Context) bool {
 	if !f.options.Follow {
 		return false
 	}
-	select {
-	case <-time.After(resumeDelay):
-	case <-ctx.Done():
+	if wait.Sleep(ctx, resumeDelay) != nil {
 		return false
 	}
 	found, err := f.docker.inspectContainer(ctx, f.container)

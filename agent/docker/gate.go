@@ -21,6 +21,7 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/sidecar"
+	"github.com/nullops/nullops/internal/wait"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -180,7 +181,7 @@ func (d *Docker) awaitGate(ctx context.Context, deployment string) error {
 		if _, answered := errors.AsType[*sidecar.DialError](err); answered {
 			return nil
 		}
-		if err := sleepContext(ctx, gatePoll); err != nil {
+		if err := wait.Sleep(ctx, gatePoll); err != nil {
 			return fmt.Errorf("gate of deployment %s: %w", deployment, err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/sidecar"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/wait"
 )
 
 const (
@@ -115,7 +116,7 @@ func (d *Docker) confirmReachable(ctx context.Context, tries [][2]probeContainer
 		if tries = open; len(tries) == 0 {
 			return false, nil
 		}
-		if err := sleepContext(ctx, probePause); err != nil {
+		if err := wait.Sleep(ctx, probePause); err != nil {
 			return false, err
 		}
 	}
@@ -256,7 +257,7 @@ func (d *Docker) waitReachable(ctx context.Context, from, to probeContainer) (bo
 		if err != nil || there || time.Now().After(deadline) {
 			return there, err
 		}
-		if err := sleepContext(ctx, execPoll); err != nil {
+		if err := wait.Sleep(ctx, execPoll); err != nil {
 			return false, err
 		}
 	}
@@ -281,7 +282,7 @@ func (d *Docker) canReach(ctx context.Context, from, to probeContainer) (bool, e
 		default:
 			return false, fmt.Errorf("the try from %s ended with code %d", from.name, r.ExitCode)
 		}
-		if err := sleepContext(ctx, execPoll); err != nil {
+		if err := wait.Sleep(ctx, execPoll); err != nil {
 			return false, err
 		}
 	}

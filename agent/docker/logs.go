@@ -12,6 +12,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/internal/text"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -104,8 +105,5 @@ func (c *limitedWriter) Write(p []byte) (int, error) {
 // clipOutput makes one short line of a program's output.
 func clipOutput(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
-	if len(s) > probeOutput {
-		s = strings.ToValidUTF8(s[:probeOutput], "") + "…"
-	}
-	return s
+	return text.Clip(s, probeOutput)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/wait"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -107,7 +108,7 @@ func (d *Docker) AwaitLost(ctx context.Context) (Lost, error) {
 	if err != nil || !some {
 		return found, err
 	}
-	if err := sleepContext(ctx, d.config.LostAfter); err != nil {
+	if err := wait.Sleep(ctx, d.config.LostAfter); err != nil {
 		return found, err
 	}
 	return d.FindLost(ctx)
@@ -222,7 +223,7 @@ func endProcesses(ctx context.Context, id string, all []LostProcess) error {
 	}
 	for _, p := range all {
 		for m.is(p, id) {
-			if err := sleepContext(ctx, execPoll); err != nil {
+			if err := wait.Sleep(ctx, execPoll); err != nil {
 				return fmt.Errorf("process %d of container %s did not end within %s", p.PID, id[:12],
 					endWithin)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/internal/wait"
 )
 
 // subnetTries is how many subnets are tried if another program takes the chosen one at the
@@ -83,7 +84,7 @@ func (d *Docker) createNetwork(
 		if err == nil || try == firewallTries || !strings.Contains(err.Error(), "iptables failed") {
 			return err
 		}
-		if err := sleepContext(ctx, try*firewallPause); err != nil {
+		if err := wait.Sleep(ctx, try*firewallPause); err != nil {
 			return err
 		}
 	}

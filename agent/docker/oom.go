@@ -10,6 +10,8 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 	"golang.org/x/sys/unix"
+
+	"github.com/nullops/nullops/internal/wait"
 )
 
 const (
@@ -42,7 +44,7 @@ func (d *Docker) outOfMemory(ctx context.Context, id string, code int) bool {
 			return false
 		case isInKernelOOMLog(kernelLog, c.ID):
 			return true
-		case try == oomTries || !isRecentlyEnded(c.State) || sleepContext(ctx, oomPause) != nil:
+		case try == oomTries || !isRecentlyEnded(c.State) || wait.Sleep(ctx, oomPause) != nil:
 			return d.hasOOMEvent(ctx, c)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/sidecar"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/wait"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -247,7 +248,7 @@ func (d *Docker) runInService(
 		case !r.Running:
 			return output, r.ExitCode, nil
 		}
-		if err := sleepContext(ctx, execPoll); err != nil {
+		if err := wait.Sleep(ctx, execPoll); err != nil {
 			return "", 0, err
 		}
 	}

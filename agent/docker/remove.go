@@ -16,6 +16,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/internal/wait"
 )
 
 const (
@@ -152,7 +153,7 @@ func (d *Docker) RemoveDeployment(
 		} else {
 			failure = err
 		}
-		if failure != nil && sleepContext(ctx, removePause) != nil {
+		if failure != nil && wait.Sleep(ctx, removePause) != nil {
 			return left, fmt.Errorf("remove deployment %s: %w", deployment, failure)
 		}
 	}
@@ -212,7 +213,7 @@ func (d *Docker) removeContainer(ctx context.Context, id string) error {
 		case !errdefs.IsConflict(err):
 			return wrapMutationErr(err)
 		}
-		if sleepContext(ctx, removePause) != nil {
+		if wait.Sleep(ctx, removePause) != nil {
 			return wrapMutationErr(err)
 		}
 	}

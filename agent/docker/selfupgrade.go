@@ -16,6 +16,7 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/wait"
 )
 
 const (
@@ -198,7 +199,7 @@ func (u selfUpgrade) startNew(ctx context.Context) error {
 func (u selfUpgrade) checkStaysUp(ctx context.Context, id string) error {
 	until := time.Now().Add(aliveFor)
 	for time.Now().Before(until) {
-		if err := sleepContext(ctx, time.Second); err != nil {
+		if err := wait.Sleep(ctx, time.Second); err != nil {
 			return err
 		}
 		r, err := u.api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
@@ -235,7 +236,7 @@ func (u selfUpgrade) removeNew(ctx context.Context) error {
 		if err == nil || isNotFound(err) {
 			return nil
 		}
-		if sleepContext(ctx, time.Second) != nil {
+		if wait.Sleep(ctx, time.Second) != nil {
 			return fmt.Errorf("remove the new agent: %w", err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/internal/idleconn"
+	"github.com/nullops/nullops/internal/wait"
 )
 
 // ListenConfig is what an agent's listener needs.
@@ -115,10 +116,7 @@ func (l *Listener) acceptAll() {
 		// Out of file descriptors, most likely: others must give some back.
 		l.log.warn("accept failed", "error", err)
 		pause = min(max(2*pause, 5*time.Millisecond), time.Second)
-		select {
-		case <-time.After(pause):
-		case <-l.ctx.Done():
-		}
+		_ = wait.Sleep(l.ctx, pause) // The loop ends with l.ctx.
 	}
 }
 

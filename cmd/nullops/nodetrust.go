@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/wait"
 )
 
 func nodeReject() *cobra.Command {
@@ -160,10 +161,8 @@ func (c *client) awaitDrain(
 		if over {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(askEvery):
+		if err := wait.Sleep(ctx, askEvery); err != nil {
+			return err
 		}
 		r, err := c.GetNodeDrainWithResponse(ctx, d.Node)
 		if err := checkAnswer(r, err); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/text"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -163,14 +164,10 @@ func printFields(w io.Writer, indent string, fields []pipeline.FieldChange) {
 
 func valueText(v json.RawMessage) string {
 	const most = 200
-	text := sanitizeText(string(v))
-	switch {
-	case v == nil:
+	if v == nil {
 		return "(none)"
-	case len(text) > most:
-		return strings.ToValidUTF8(text[:most], "") + "…"
 	}
-	return text
+	return text.Clip(sanitizeText(string(v)), most)
 }
 
 func pipelineRestoreCommand() *cobra.Command {

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/nullops/nullops/internal/wait"
 )
 
 // sse is one server-sent event.
@@ -24,10 +26,9 @@ func (c *client) followEvents(ctx context.Context, path string, query url.Values
 		if done || err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(min(time.Duration(attempt+1)*200*time.Millisecond, 5*time.Second)):
+		err = wait.Sleep(ctx, min(time.Duration(attempt+1)*200*time.Millisecond, 5*time.Second))
+		if err != nil {
+			return err
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/wait"
 )
 
 const (
@@ -63,10 +64,8 @@ func repeatEvery(ctx context.Context, w io.Writer, every time.Duration,
 			return err
 		}
 		fmt.Fprint(w, clearScreen, page.String())
-		select {
-		case <-ctx.Done():
+		if wait.Sleep(ctx, max(every, time.Second)) != nil {
 			return nil
-		case <-time.After(max(every, time.Second)):
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package acme
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -86,10 +87,7 @@ func byDeployment(z controlplane.ACMEZone, hosts []controlplane.ACMEHost) []depl
 	}
 	for i := range all {
 		slices.SortFunc(all[i].hosts, func(a, b string) int {
-			if len(a) != len(b) {
-				return len(a) - len(b)
-			}
-			return strings.Compare(a, b)
+			return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 		})
 		all[i].hosts = all[i].hosts[:min(len(all[i].hosts), mostNames)]
 	}

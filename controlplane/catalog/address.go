@@ -57,6 +57,6 @@ func (c *Catalog) checkAllowed(ap netip.AddrPort) error {
 
 func badAddress(address, why string) error {
 	return invalidError("address", "address_invalid",
-		fmt.Sprintf("%q cannot be a node's address: %s", clipText(address), why),
+		fmt.Sprintf("%q cannot be a node's address: %s", controlplane.ClipText(address), why),
 		"Give host:port where the agent listens, such as 10.20.4.14:5000.")
 }

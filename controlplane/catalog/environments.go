@@ -90,7 +90,7 @@ func checkEnvironment(p EnvironmentPut) error {
 	}
 	if !validDomain(p.Domain) {
 		return invalidError("domain", "domain_invalid",
-			fmt.Sprintf("%q is not a domain", clipText(p.Domain)),
+			fmt.Sprintf("%q is not a domain", controlplane.ClipText(p.Domain)),
 			"Write it in lowercase without a leading dot, scheme or port, such as qa.example.org.")
 	}
 	if err := checkCleanup(p.CleanupAfterHours); err != nil {
@@ -120,13 +120,6 @@ func validDomain(domain string) bool {
 		}
 	}
 	return true
-}
-
-func clipText(s string) string {
-	if len(s) > 80 {
-		return s[:80] + "…"
-	}
-	return s
 }
 
 func putEnvironment(

@@ -98,7 +98,7 @@ func (c *Catalog) newNode(
 	e, err := tx.EnvironmentByName(ctx, p.Environment)
 	if controlplane.KindOf(err) == controlplane.NotFound {
 		return n, invalidError("environment", "unknown_environment",
-			"environment "+clipText(p.Environment)+" does not exist",
+			"environment "+controlplane.ClipText(p.Environment)+" does not exist",
 			"Create the environment first, or correct the name.")
 	}
 	n.EnvironmentID = e.ID

@@ -139,7 +139,8 @@ func (c *Catalog) checkSSH(p SSHPut) (out controlplane.NodeSSH, err error) {
 	switch {
 	case !userName.MatchString(p.User):
 		return out, invalidError("user", "user_invalid",
-			clipText(p.User)+" is no name of a user of a machine", "Use letters, digits, - _ and dots.")
+			controlplane.ClipText(p.User)+" is no name of a user of a machine",
+			"Use letters, digits, - _ and dots.")
 	case !fingerprint.MatchString(out.HostKey):
 		return out, invalidError("host_key", "host_key_invalid",
 			"the host key's fingerprint is missing or is not like SHA256:…",
@@ -220,7 +221,7 @@ func checkCredential(p SSHPut) error {
 	return invalidError(
 		field,
 		"private_key_invalid",
-		"the private key cannot be read: "+clipText(err.Error()),
+		"the private key cannot be read: "+controlplane.ClipText(err.Error()),
 		"Give an unencrypted private key in OpenSSH's or PEM form, or its passphrase too.",
 	)
 }
@@ -250,7 +251,7 @@ func checkPlan(p controlplane.ProvisionPlan) error {
 			return invalidError(
 				one.field,
 				"path_invalid",
-				clipText(one.value)+" cannot be used as a path here",
+				controlplane.ClipText(one.value)+" cannot be used as a path here",
 				"Give an absolute path of letters, digits, - _ and dots; docker as unix:///PATH.",
 			)
 		}
@@ -259,7 +260,8 @@ func checkPlan(p controlplane.ProvisionPlan) error {
 		return nil
 	}
 	if _, err := netip.ParsePrefix(p.Subnets); err != nil {
-		return invalidError("subnets", "subnets_invalid", clipText(p.Subnets)+" is no address range",
+		return invalidError("subnets", "subnets_invalid",
+			controlplane.ClipText(p.Subnets)+" is no address range",
 			"Write one like 10.213.0.0/16, or leave it out.")
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"github.com/nullops/nullops/internal/wait"
 )
 
 // backoff waits longer after each failure and never gives up. The jitter keeps a
@@ -20,14 +22,7 @@ const (
 func (b *backoff) wait(ctx context.Context) bool {
 	limit := min(firstWait<<min(b.failures, 10), longestWait)
 	b.failures++
-	timer := time.NewTimer(limit/2 + rand.N(limit/2))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	return wait.Sleep(ctx, limit/2+rand.N(limit/2)) == nil
 }
 
 // reset starts again from the shortest wait.

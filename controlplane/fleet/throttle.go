@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/nullops/nullops/internal/wait"
 )
 
 const (
@@ -55,15 +57,13 @@ func newPace() *adaptiveLimiter {
 
 // run feels how busy the machine is until the context ends.
 func (p *adaptiveLimiter) run(ctx context.Context) error {
-	wait := restEvery
+	rest := restEvery
 	for {
 		began := time.Now()
-		select {
-		case <-ctx.Done():
+		if wait.Sleep(ctx, rest) != nil {
 			return nil
-		case <-time.After(wait):
 		}
-		wait = p.adjust(time.Since(began) - wait)
+		rest = p.adjust(time.Since(began) - rest)
 	}
 }
 
@@ -140,12 +140,7 @@ func (p *adaptiveLimiter) waitSpacing(ctx context.Context) error {
 	rest := p.next.Sub(now)
 	p.next = p.next.Add(beginEvery)
 	p.mu.Unlock()
-	select {
-	case <-time.After(rest):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return wait.Sleep(ctx, rest)
 }
 
 // limiterTurn is one node's. The zero value has not begun.

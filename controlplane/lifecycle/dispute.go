@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -96,7 +97,7 @@ func (c comparison) findMissing(all []Seen) (gone []controlplane.Recorded) {
 			gone = append(gone, d)
 		}
 	}
-	slices.SortFunc(gone, func(a, b controlplane.Recorded) int { return compareIDs(a.ID, b.ID) })
+	slices.SortFunc(gone, func(a, b controlplane.Recorded) int { return cmp.Compare(a.ID, b.ID) })
 	return gone
 }
 

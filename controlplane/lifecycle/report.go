@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -253,9 +254,9 @@ func (l *Lifecycle) ObserveHealth(ctx context.Context, actor access.Actor,
 	}
 	slices.SortFunc(all, func(a, b controlplane.ServiceHealth) int {
 		if a.Deployment != b.Deployment {
-			return compareIDs(a.Deployment, b.Deployment)
+			return cmp.Compare(a.Deployment, b.Deployment)
 		}
-		return compareIDs(a.Step, b.Step)
+		return cmp.Compare(a.Step, b.Step)
 	})
 	for len(all) > 0 {
 		n := 1
@@ -324,14 +325,4 @@ func (l *Lifecycle) ObserveProgress(
 		return err
 	}
 	return l.store.InTx(ctx, func(tx *postgres.Tx) error { return tx.PutProgress(ctx, p) })
-}
-
-func compareIDs[T ~string](a, b T) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }

@@ -54,7 +54,8 @@ func checkChoice(at string, c controlplane.NotificationChoice) error {
 	parsed, err := mail.ParseAddress(c.Email)
 	if err != nil || parsed.Address != c.Email || len(c.Email) > 254 {
 		return invalidError(at+".email", "email_invalid",
-			fmt.Sprintf("%q is not a mail address", clipText(c.Email)), "Give one such as ada@example.org.")
+			fmt.Sprintf("%q is not a mail address", controlplane.ClipText(c.Email)),
+			"Give one such as ada@example.org.")
 	}
 	return checkEvents(at+".events", c.Events)
 }

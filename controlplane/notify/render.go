@@ -107,7 +107,8 @@ func checkTemplate(template string) error {
 		name, tail, closed := strings.Cut(after, "}")
 		if _, known := (message{}).fields()[name]; !closed || !known {
 			return invalidError("template", "template_invalid",
-				fmt.Sprintf("{%s is not the name of anything", clipText(name)), "Use "+templateNames()+".")
+				fmt.Sprintf("{%s is not the name of anything", controlplane.ClipText(name)),
+				"Use "+templateNames()+".")
 		}
 		rest = tail
 	}

@@ -141,7 +141,7 @@ func TestClip_CutsBetweenCharacters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := strings.Repeat(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"é", "a€", "🙂"})).
 			Draw(t, "text"), rapid.IntRange(0, 300).Draw(t, "times"))
-		for most, clip := range map[int]func(string) string{80: clipText, 500: clipLong} {
+		for most, clip := range map[int]func(string) string{80: controlplane.ClipText, 500: clipLong} {
 			got := clip(s)
 			if !utf8.ValidString(got) || len(got) > most+len("…") || len(s) <= most && got != s {
 				t.Fatalf("%q becomes %q", s, got)

@@ -224,7 +224,8 @@ func checkEvents(field string, events []string) error {
 	}
 	for _, e := range events {
 		if !slices.Contains(controlplane.NoticeEvents(), e) {
-			return invalidError(field, "event_unknown", fmt.Sprintf("there is no event %q", clipText(e)),
+			return invalidError(field, "event_unknown", fmt.Sprintf("there is no event %q",
+				controlplane.ClipText(e)),
 				"Choose among "+strings.Join(controlplane.NoticeEvents(), ", ")+".")
 		}
 	}
@@ -243,8 +244,6 @@ func checkURL(address string) (host string, err error) {
 	}
 	return u.Scheme + "://" + u.Host, nil
 }
-
-func clipText(s string) string { return clip(s, 80) }
 
 func invalidError(field, code, message, remedy string) error {
 	return &controlplane.Error{Kind: controlplane.Invalid, Code: code, Field: field,

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/internal/wait"
 )
 
 // unit is the agent's name where systemd runs. A machine has one agent there.
@@ -181,7 +182,7 @@ func (j *job) awaitStable(ctx context.Context) error {
 		if look == looks {
 			return nil
 		}
-		if err := sleepContext(ctx, time.Second); err != nil {
+		if err := wait.Sleep(ctx, time.Second); err != nil {
 			return err
 		}
 	}

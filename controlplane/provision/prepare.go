@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/nullops/nullops/internal/wait"
 )
 
 // signInToMachine signs in to the machine.
@@ -111,7 +113,7 @@ func (j *job) ensureDocker(ctx context.Context) error {
 		if err = j.askDocker(ctx); err == nil || exitCode(err) == 0 {
 			return err
 		}
-		if err := sleepContext(ctx, 2*time.Second); err != nil {
+		if err := wait.Sleep(ctx, 2*time.Second); err != nil {
 			return err
 		}
 	}
@@ -162,16 +164,4 @@ func (j *job) installDocker(ctx context.Context) error {
 		_, err = j.machine.runAsRoot(ctx, "systemctl", "enable", "--now", "docker")
 	}
 	return err
-}
-
-// sleepContext waits, or ends with the context.
-func sleepContext(ctx context.Context, d time.Duration) error {
-	wait := time.NewTimer(d)
-	defer wait.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-wait.C:
-		return nil
-	}
 }

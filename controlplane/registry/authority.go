@@ -41,7 +41,7 @@ func CheckCA(bundle string, now time.Time) error {
 	}
 	if expired != nil {
 		return invalidError("ca", "ca_expired", fmt.Sprintf("the authority %q in ca has expired on %s",
-			shortenText(expired.Subject.String()), formatDay(expired.NotAfter)),
+			controlplane.ClipText(expired.Subject.String()), formatDay(expired.NotAfter)),
 			"Give the certificate by which the authority signs now.")
 	}
 	return invalidError("ca", "ca_invalid", "ca holds no certificate of an authority",
@@ -65,13 +65,15 @@ func parseCA(bundle string) (all []*x509.Certificate, err error) {
 		}
 		if block.Type != "CERTIFICATE" {
 			return nil, invalidError("ca", "ca_invalid",
-				fmt.Sprintf("ca holds a PEM block %q, which is no certificate", shortenText(block.Type)),
+				fmt.Sprintf("ca holds a PEM block %q, which is no certificate",
+					controlplane.ClipText(block.Type)),
 				"Give blocks of BEGIN CERTIFICATE only.")
 		}
 		c, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
 			return nil, invalidError("ca", "ca_invalid",
-				fmt.Sprintf("certificate %d in ca cannot be read: %s", len(all)+1, shortenText(err.Error())),
+				fmt.Sprintf("certificate %d in ca cannot be read: %s", len(all)+1,
+					controlplane.ClipText(err.Error())),
 				"Copy the whole file again, without changes.")
 		}
 		all = append(all, c)

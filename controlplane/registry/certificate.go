@@ -62,14 +62,14 @@ func issuerOf(c *x509.Certificate) string {
 	if c == nil || c.Issuer.String() == "" {
 		return ""
 	}
-	return ": " + clipLabel(shortenText(c.Issuer.String()))
+	return ": " + clipLabel(controlplane.ClipText(c.Issuer.String()))
 }
 
 func namesOf(c *x509.Certificate) string {
 	if c == nil || len(c.DNSNames) == 0 {
 		return ""
 	}
-	return ", but for " + clipLabel(shortenText(strings.Join(c.DNSNames, ", ")))
+	return ", but for " + clipLabel(controlplane.ClipText(strings.Join(c.DNSNames, ", ")))
 }
 
 func formatDay(at time.Time) string { return at.UTC().Format("2 January 2006") }

@@ -16,7 +16,7 @@ import (
 func CheckHost(host string, insecure bool) error {
 	if !validHost(host) {
 		return invalidError("host", "registry_host_invalid",
-			fmt.Sprintf("%q is not a registry's host", shortenText(host)),
+			fmt.Sprintf("%q is not a registry's host", controlplane.ClipText(host)),
 			"Write host or host:port, as in an image reference, without https://.")
 	}
 	if insecure && !isLoopback(host) {
@@ -105,7 +105,8 @@ func CheckTag(field, tag string) error {
 	if ok {
 		return nil
 	}
-	return invalidError(field, "tag_invalid", fmt.Sprintf("%q is not a tag", shortenText(tag)),
+	return invalidError(field, "tag_invalid", fmt.Sprintf("%q is not a tag",
+		controlplane.ClipText(tag)),
 		"Use 1 to 128 letters, digits, underscores, dots and hyphens, "+
 			"not starting with a dot or a hyphen.")
 }
@@ -114,13 +115,6 @@ func CheckTag(field, tag string) error {
 // image.
 func isDeployable(tag string) bool {
 	return CheckTag("tag", tag) == nil && !pipeline.IsArtifactTag(tag)
-}
-
-func shortenText(s string) string {
-	if len(s) > 80 {
-		return s[:80] + "…"
-	}
-	return s
 }
 
 func invalidError(field, code, message, remedy string) error {
@@ -141,6 +135,6 @@ func CheckRepository(field, repository string) error {
 		return nil
 	}
 	return invalidError(field, "image_invalid",
-		fmt.Sprintf("%q is not a repository of a registry", shortenText(repository)),
+		fmt.Sprintf("%q is not a repository of a registry", controlplane.ClipText(repository)),
 		"Write it as in an image reference, without host and tag, such as shop/api.")
 }

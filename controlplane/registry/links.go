@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/nullops/nullops/controlplane"
 )
 
 // errLinks is a Link header that RFC 8288 does not allow. It is an error, because half
@@ -56,7 +58,7 @@ func hostAndPort(u *url.URL) string {
 // offSite is a list that continues at another host or over another scheme.
 type offSite struct{ to string }
 
-func (e *offSite) Error() string { return "its list continues on " + shortenText(e.to) }
+func (e *offSite) Error() string { return "its list continues on " + controlplane.ClipText(e.to) }
 
 // link is one link of a Link header.
 type link struct {

@@ -3,6 +3,8 @@ package registry
 import (
 	"errors"
 	"fmt"
+
+	"github.com/nullops/nullops/controlplane"
 )
 
 // Reasons for which the guard or a list ends a question.
@@ -24,7 +26,7 @@ func (e *badAddress) Unwrap() error { return e.err }
 type foreignToken struct{ host string }
 
 func (e *foreignToken) Error() string {
-	return "it wants its credentials sent to " + shortenText(e.host)
+	return "it wants its credentials sent to " + controlplane.ClipText(e.host)
 }
 
 // slowList is a list that was not read to its end in time.
@@ -65,7 +67,7 @@ func refusalError(host string, why error) error {
 	switch {
 	case errors.As(why, &list):
 		message = fmt.Sprintf("registry %s continues its list of tags on %s, where NullOps does "+
-			"not follow", host, shortenText(list.to))
+			"not follow", host, controlplane.ClipText(list.to))
 		remedy = "Its operator must have it, or the proxy before it, give addresses with the " +
 			"scheme and host that it is asked by. " + pinInstead
 	case errors.Is(why, errLoop):

@@ -12,18 +12,16 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/nullops/nullops/internal/wait"
 	"github.com/nullops/nullops/plugins/stdio"
 )
 
 func main() {
-	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{
-		Create: waitForURL, Delete: stdio.NothingToUndo,
-	}))
+	stdio.Main(stdio.Handlers{Create: waitForURL, Delete: stdio.NothingToUndo})
 }
 
 // maxBody is how much of an answer is searched for the expected words.
@@ -58,7 +56,7 @@ func waitForURL(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio
 	}
 	c := check{parameters: p, token: req.Secrets["bearerToken"], log: log}
 	c.client = &http.Client{
-		Timeout: durationOf(p.TimeoutSeconds),
+		Timeout: wait.Seconds(p.TimeoutSeconds),
 		// A redirect is an answer: following it could leave the deployment.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -77,8 +75,8 @@ func (c check) untilGood(ctx context.Context) (stdio.Response, error) {
 		c.log.Warn("not yet", "try", try, "of", c.Retries+1, "reason", err)
 		last = err
 		if try <= c.Retries {
-			if err := sleepContext(ctx, durationOf(c.IntervalSeconds)); err != nil {
-				return stdio.Response{}, fmt.Errorf("%w; last: %w", err, last)
+			if wait.Sleep(ctx, wait.Seconds(c.IntervalSeconds)) != nil {
+				return stdio.Response{}, fmt.Errorf("%w; last: %w", ctx.Err(), last)
 			}
 		}
 	}
@@ -128,19 +126,5 @@ func goodResponse(p parameters, took time.Duration, tries int) stdio.Response {
 			{Name: "Answer time", Value: took.Round(time.Millisecond).String()},
 			{Name: "Tries", Value: strconv.Itoa(tries)},
 		},
-	}
-}
-
-func durationOf(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-// sleepContext waits, or ends early when the agent stops the plugin.
-func sleepContext(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }

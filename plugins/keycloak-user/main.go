@@ -12,17 +12,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"strings"
-	"time"
 
+	"github.com/nullops/nullops/internal/wait"
 	"github.com/nullops/nullops/plugins/keycloak"
 	"github.com/nullops/nullops/plugins/stdio"
 )
 
 func main() {
-	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: createUser, Delete: removeUser,
-		Check: checkUser}))
+	stdio.Main(stdio.Handlers{Create: createUser, Delete: removeUser, Check: checkUser})
 }
 
 type parameters struct {
@@ -61,7 +59,7 @@ func signIn(
 ) (users, error) {
 	k, err := keycloak.SignIn(ctx, keycloak.Admin{
 		URL: p.URL, Realm: p.AdminRealm, User: p.AdminUser, Password: password,
-		Patience: time.Duration(p.ConnectSeconds * float64(time.Second)),
+		Patience: wait.Seconds(p.ConnectSeconds),
 	}, log)
 	return users{k, p.Realm}, err
 }

@@ -15,6 +15,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/nullops/nullops/internal/wait"
 )
 
 // Admin is who signs in, and where.
@@ -70,25 +72,21 @@ func Conflict(err error) bool {
 // SignIn waits for the server to come up, but not for a wrong password.
 func SignIn(ctx context.Context, a Admin, log *slog.Logger) (*Client, error) {
 	k := &Client{client: &http.Client{Timeout: 10 * time.Second}, base: a.URL}
-	const interval = time.Second
-	tries := max(1, int(a.Patience/interval))
-	for try := 1; ; try++ {
-		err := k.fetchToken(ctx, a)
-		if err == nil {
-			log.Info("signed in", "url", a.URL, "user", a.User)
-			return k, nil
-		}
-		var refused *StatusError
-		final := errors.As(err, &refused) && refused.Status < http.StatusInternalServerError
-		if final || try >= tries || ctx.Err() != nil {
-			return nil, err
-		}
-		log.Warn("Keycloak does not answer yet", "try", try, "of", tries)
-		select {
-		case <-ctx.Done():
-		case <-time.After(interval):
-		}
+	err := wait.Retry{
+		Every: time.Second, For: a.Patience,
+		IsFinal: func(err error) bool {
+			var refused *StatusError
+			return errors.As(err, &refused) && refused.Status < http.StatusInternalServerError
+		},
+		Failed: func(attempt, limit int) {
+			log.Warn("Keycloak does not answer yet", "try", attempt, "of", limit)
+		},
+	}.Do(ctx, func() error { return k.fetchToken(ctx, a) })
+	if err != nil {
+		return nil, err
 	}
+	log.Info("signed in", "url", a.URL, "user", a.User)
+	return k, nil
 }
 
 func (k *Client) fetchToken(ctx context.Context, a Admin) error {

@@ -15,17 +15,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"strconv"
 
 	"github.com/nullops/nullops/plugins/stdio"
 )
 
 func main() {
-	os.Exit(
-		stdio.Serve(context.Background(), stdio.Handlers{Create: createDatabase, Delete: removeDatabase,
-			Check: checkDatabase}),
-	)
+	stdio.Main(stdio.Handlers{Create: createDatabase, Delete: removeDatabase, Check: checkDatabase})
 }
 
 type parameters struct {

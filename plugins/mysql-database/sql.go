@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/nullops/nullops/internal/wait"
 )
 
 // Codes of the servers' errors, the same in MySQL and MariaDB.
@@ -51,24 +53,19 @@ func connectAdmin(ctx context.Context, p parameters, password string, log *slog.
 	if err != nil {
 		return nil, err
 	}
-	const interval = 500 * time.Millisecond
-	tries := max(1, int(p.ConnectSeconds*float64(time.Second)/float64(interval)))
-	for try := 1; ; try++ {
-		err := db.PingContext(ctx)
-		if err == nil {
-			log.Info("connected", "host", p.Host, "port", p.Port, "user", p.AdminUser)
-			return db, nil
-		}
-		if !worthRetrying(err) || try >= tries || ctx.Err() != nil {
-			closeDB(db)
-			return nil, fmt.Errorf("connect to %s as %s: %w", p.Host, p.AdminUser, err)
-		}
-		log.Warn("the server does not answer yet", "try", try, "of", tries)
-		select {
-		case <-ctx.Done():
-		case <-time.After(interval):
-		}
+	err = wait.Retry{
+		Every: 500 * time.Millisecond, For: wait.Seconds(p.ConnectSeconds),
+		IsFinal: func(err error) bool { return !worthRetrying(err) },
+		Failed: func(attempt, limit int) {
+			log.Warn("the server does not answer yet", "try", attempt, "of", limit)
+		},
+	}.Do(ctx, func() error { return db.PingContext(ctx) })
+	if err != nil {
+		closeDB(db)
+		return nil, fmt.Errorf("connect to %s as %s: %w", p.Host, p.AdminUser, err)
 	}
+	log.Info("connected", "host", p.Host, "port", p.Port, "user", p.AdminUser)
+	return db, nil
 }
 
 // worthRetrying is false for what more time cannot mend.

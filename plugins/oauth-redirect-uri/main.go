@@ -13,19 +13,15 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"os"
 	"strings"
-	"time"
 
+	"github.com/nullops/nullops/internal/wait"
 	"github.com/nullops/nullops/plugins/keycloak"
 	"github.com/nullops/nullops/plugins/stdio"
 )
 
 func main() {
-	os.Exit(
-		stdio.Serve(context.Background(), stdio.Handlers{Create: createRedirect, Delete: removeRedirect,
-			Check: checkRedirect}),
-	)
+	stdio.Main(stdio.Handlers{Create: createRedirect, Delete: removeRedirect, Check: checkRedirect})
 }
 
 type parameters struct {
@@ -69,7 +65,7 @@ func signIn(
 ) (client, error) {
 	k, err := keycloak.SignIn(ctx, keycloak.Admin{
 		URL: p.URL, Realm: p.AdminRealm, User: p.AdminUser, Password: password,
-		Patience: time.Duration(p.ConnectSeconds * float64(time.Second)),
+		Patience: wait.Seconds(p.ConnectSeconds),
 	}, log)
 	return client{k, p.Realm, p.ClientID}, err
 }

@@ -16,20 +16,17 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
-	"os"
 	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/nullops/nullops/internal/wait"
 	"github.com/nullops/nullops/plugins/stdio"
 )
 
 func main() {
-	os.Exit(
-		stdio.Serve(context.Background(), stdio.Handlers{Create: createDatabase, Delete: removeDatabase,
-			Check: checkDatabase}),
-	)
+	stdio.Main(stdio.Handlers{Create: createDatabase, Delete: removeDatabase, Check: checkDatabase})
 }
 
 type parameters struct {
@@ -218,23 +215,22 @@ func dialServer(
 func connectAdmin(ctx context.Context, p parameters, database, password string, log *slog.Logger) (
 	*pgx.Conn, error,
 ) {
-	const interval = 500 * time.Millisecond
-	tries := max(1, int(p.ConnectSeconds*float64(time.Second)/float64(interval)))
-	for try := 1; ; try++ {
-		conn, err := dialServer(ctx, p, p.AdminUser, database, password)
-		if err == nil {
-			log.Info("connected", "host", p.Host, "port", p.Port, "user", p.AdminUser)
-			return conn, nil
-		}
-		if !worthRetrying(err) || try >= tries || ctx.Err() != nil {
-			return nil, fmt.Errorf("connect to %s as %s: %w", p.Host, p.AdminUser, err)
-		}
-		log.Warn("the server does not answer yet", "try", try, "of", tries)
-		select {
-		case <-ctx.Done():
-		case <-time.After(interval):
-		}
+	var conn *pgx.Conn
+	err := wait.Retry{
+		Every: 500 * time.Millisecond, For: wait.Seconds(p.ConnectSeconds),
+		IsFinal: func(err error) bool { return !worthRetrying(err) },
+		Failed: func(attempt, limit int) {
+			log.Warn("the server does not answer yet", "try", attempt, "of", limit)
+		},
+	}.Do(ctx, func() (err error) {
+		conn, err = dialServer(ctx, p, p.AdminUser, database, password)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s as %s: %w", p.Host, p.AdminUser, err)
 	}
+	log.Info("connected", "host", p.Host, "port", p.Port, "user", p.AdminUser)
+	return conn, nil
 }
 
 func closeConn(ctx context.Context, c *pgx.Conn) {

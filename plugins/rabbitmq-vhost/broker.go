@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nullops/nullops/internal/wait"
 )
 
 // broker speaks the few paths of RabbitMQ's management API that are needed.
@@ -54,25 +56,22 @@ func (e *statusError) Error() string {
 
 // waitUntilUp waits for the server to come up, but not for a wrong password.
 func (b *broker) waitUntilUp(ctx context.Context, log *slog.Logger) error {
-	const interval = 500 * time.Millisecond
-	tries := max(1, int(b.ConnectSeconds*float64(time.Second)/float64(interval)))
-	for try := 1; ; try++ {
-		err := b.callAPI(ctx, http.MethodGet, "connect to "+b.Host, nil, "overview")
-		if err == nil {
-			log.Info("connected", "host", b.Host, "port", b.ManagementPort, "user", b.AdminUser)
-			return nil
-		}
-		var refused *statusError
-		final := errors.As(err, &refused) && refused.status < http.StatusInternalServerError
-		if final || try >= tries || ctx.Err() != nil {
-			return err
-		}
-		log.Warn("the server does not answer yet", "try", try, "of", tries)
-		select {
-		case <-ctx.Done():
-		case <-time.After(interval):
-		}
+	err := wait.Retry{
+		Every: 500 * time.Millisecond, For: wait.Seconds(b.ConnectSeconds),
+		IsFinal: func(err error) bool {
+			var refused *statusError
+			return errors.As(err, &refused) && refused.status < http.StatusInternalServerError
+		},
+		Failed: func(attempt, limit int) {
+			log.Warn("the server does not answer yet", "try", attempt, "of", limit)
+		},
+	}.Do(ctx, func() error {
+		return b.callAPI(ctx, http.MethodGet, "connect to "+b.Host, nil, "overview")
+	})
+	if err == nil {
+		log.Info("connected", "host", b.Host, "port", b.ManagementPort, "user", b.AdminUser)
 	}
+	return err
 }
 
 // ensureVhost makes virtual host and account; each request makes it so, whatever

@@ -17,15 +17,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 
 	"github.com/nullops/nullops/plugins/stdio"
 )
 
 func main() {
-	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: createVhost, Delete: removeVhost,
-		Check: checkVhost}))
+	stdio.Main(stdio.Handlers{Create: createVhost, Delete: removeVhost, Check: checkVhost})
 }
 
 type parameters struct {

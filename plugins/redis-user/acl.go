@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/nullops/nullops/internal/wait"
 )
 
 func newClient(p parameters, user, password string) *redis.Client {
@@ -41,24 +43,18 @@ func connectAdmin(ctx context.Context, p parameters, password string, log *slog.
 	*redis.Client, error,
 ) {
 	c := newClient(p, p.AdminUser, password)
-	const interval = 500 * time.Millisecond
-	tries := max(1, int(p.ConnectSeconds*float64(time.Second)/float64(interval)))
-	for try := 1; ; try++ {
-		err := c.Ping(ctx).Err()
-		if err == nil {
-			log.Info("connected", "host", p.Host, "port", p.Port, "user", p.AdminUser)
-			return c, nil
-		}
-		if isFinalRefusal(err) || try >= tries || ctx.Err() != nil {
-			hangUp(c)
-			return nil, fmt.Errorf("connect to %s as %s: %w", p.Host, p.AdminUser, err)
-		}
-		log.Warn("the server does not answer yet", "try", try, "of", tries)
-		select {
-		case <-ctx.Done():
-		case <-time.After(interval):
-		}
+	err := wait.Retry{
+		Every: 500 * time.Millisecond, For: wait.Seconds(p.ConnectSeconds), IsFinal: isFinalRefusal,
+		Failed: func(attempt, limit int) {
+			log.Warn("the server does not answer yet", "try", attempt, "of", limit)
+		},
+	}.Do(ctx, func() error { return c.Ping(ctx).Err() })
+	if err != nil {
+		hangUp(c)
+		return nil, fmt.Errorf("connect to %s as %s: %w", p.Host, p.AdminUser, err)
 	}
+	log.Info("connected", "host", p.Host, "port", p.Port, "user", p.AdminUser)
+	return c, nil
 }
 
 // isFinalRefusal reports whether retrying cannot help.

@@ -15,7 +15,6 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 
@@ -23,10 +22,7 @@ import (
 )
 
 func main() {
-	os.Exit(
-		stdio.Serve(context.Background(), stdio.Handlers{Create: createAccount, Delete: removeAccount,
-			Check: checkAccount}),
-	)
+	stdio.Main(stdio.Handlers{Create: createAccount, Delete: removeAccount, Check: checkAccount})
 }
 
 type parameters struct {

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -22,10 +21,7 @@ import (
 )
 
 func main() {
-	os.Exit(
-		stdio.Serve(context.Background(), stdio.Handlers{Create: createBucket, Delete: removeBucket,
-			Check: checkBucket}),
-	)
+	stdio.Main(stdio.Handlers{Create: createBucket, Delete: removeBucket, Check: checkBucket})
 }
 
 type parameters struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
+	"github.com/nullops/nullops/internal/wait"
 	"github.com/nullops/nullops/plugins/stdio"
 )
 
@@ -26,23 +27,20 @@ func connectStore(ctx context.Context, p parameters, req stdio.Request, log *slo
 	if err != nil {
 		return s, err
 	}
-	const interval = 500 * time.Millisecond
-	tries := max(1, int(p.ConnectSeconds*float64(time.Second)/float64(interval)))
-	for try := 1; ; try++ {
+	err = wait.Retry{
+		Every: 500 * time.Millisecond, For: wait.Seconds(p.ConnectSeconds), IsFinal: isFinalRefusal,
+		Failed: func(attempt, limit int) {
+			log.Warn("the server does not answer yet", "try", attempt, "of", limit)
+		},
+	}.Do(ctx, func() error {
 		_, err := s.bucketExists(ctx, p.Bucket)
-		if err == nil {
-			log.Info("connected", "endpoint", p.Endpoint)
-			return s, nil
-		}
-		if isFinalRefusal(err) || try >= tries || ctx.Err() != nil {
-			return s, fmt.Errorf("ask %s for bucket %s: %w", p.Endpoint, p.Bucket, err)
-		}
-		log.Warn("the server does not answer yet", "try", try, "of", tries)
-		select {
-		case <-ctx.Done():
-		case <-time.After(interval):
-		}
+		return err
+	})
+	if err != nil {
+		return s, fmt.Errorf("ask %s for bucket %s: %w", p.Endpoint, p.Bucket, err)
 	}
+	log.Info("connected", "endpoint", p.Endpoint)
+	return s, nil
 }
 
 func openStore(p parameters, req stdio.Request) (store, error) {

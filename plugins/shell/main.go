@@ -31,9 +31,7 @@ import (
 )
 
 func main() {
-	os.Exit(
-		stdio.Serve(context.Background(), stdio.Handlers{Create: runCommand, Delete: runDeleteCommand}),
-	)
+	stdio.Main(stdio.Handlers{Create: runCommand, Delete: runDeleteCommand})
 }
 
 type parameters struct {

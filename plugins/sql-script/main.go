@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"strconv"
 	"time"
 
@@ -21,9 +20,7 @@ import (
 )
 
 func main() {
-	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{
-		Create: runScripts, Delete: stdio.NothingToUndo,
-	}))
+	stdio.Main(stdio.Handlers{Create: runScripts, Delete: stdio.NothingToUndo})
 }
 
 type parameters struct {

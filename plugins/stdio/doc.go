@@ -2,7 +2,7 @@
 // one JSON object on stdout, the log on stderr, exit code 0 for success.
 //
 // Both ends live here, so that they cannot drift apart. A plugin written in Go
-// calls [Serve]; the agent calls [WriteRequest] and [DecodeResponse]. A plugin
+// calls [Main]; the agent calls [WriteRequest] and [DecodeResponse]. A plugin
 // in any other language reads and writes the same two objects and needs
 // nothing of ours.
 //

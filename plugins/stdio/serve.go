@@ -31,22 +31,24 @@ func NothingToUndo(context.Context, Request, *slog.Logger) (Response, error) {
 	return Response{Success: true, Output: "there is nothing to undo"}, nil
 }
 
-// Exit codes of a plugin that uses Serve.
+// Exit codes of a plugin that uses Main.
 const (
 	ExitSuccess = 0
 	ExitFailed  = 1 // the handler said no; stdout says why
 	ExitUsage   = 2 // stdin was not a request; stdout says why
 )
 
-// Serve is a plugin's main: it reads one request from stdin, calls the
-// handler, writes one answer to stdout and returns the exit code for os.Exit.
-func Serve(ctx context.Context, h Handlers) int {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
-	return ServeOn(ctx, h, os.Stdin, os.Stdout, os.Stderr)
+// Main is a plugin's main function: it reads one request from stdin, calls the handler,
+// writes one answer to stdout and ends the process. SIGTERM and SIGINT end the handler's
+// context.
+func Main(h Handlers) {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	code := ServeOn(ctx, h, os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
 }
 
-// ServeOn is Serve on the given streams, for tests.
+// ServeOn is Main on the given streams, for tests; it returns the exit code.
 func ServeOn(ctx context.Context, h Handlers, in io.Reader, out, errOut io.Writer) int {
 	log := slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{ReplaceAttr: plainLines}))
 	req, err := ReadRequest(in)

@@ -7,17 +7,14 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"strconv"
-	"time"
 
+	"github.com/nullops/nullops/internal/wait"
 	"github.com/nullops/nullops/plugins/stdio"
 )
 
 func main() {
-	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{
-		Create: waitForPort, Delete: stdio.NothingToUndo,
-	}))
+	stdio.Main(stdio.Handlers{Create: waitForPort, Delete: stdio.NothingToUndo})
 }
 
 type parameters struct {
@@ -39,7 +36,7 @@ func waitForPort(ctx context.Context, req stdio.Request, log *slog.Logger) (stdi
 			"parameters \"host\" and \"port\" (1 to 65535) are required")
 	}
 	address := net.JoinHostPort(p.Host, strconv.Itoa(p.Port))
-	dialer := net.Dialer{Timeout: durationOf(p.TimeoutSeconds)}
+	dialer := net.Dialer{Timeout: wait.Seconds(p.TimeoutSeconds)}
 	var last error
 	for try := 1; try <= p.Retries+1; try++ {
 		conn, err := dialer.DialContext(ctx, "tcp", address)
@@ -54,24 +51,10 @@ func waitForPort(ctx context.Context, req stdio.Request, log *slog.Logger) (stdi
 		}
 		last = err
 		log.Warn("not yet", "try", try, "of", p.Retries+1, "reason", err)
-		if err := sleepContext(ctx, durationOf(p.IntervalSeconds)); err != nil {
-			return stdio.Response{}, fmt.Errorf("%w; last: %w", err, last)
+		if wait.Sleep(ctx, wait.Seconds(p.IntervalSeconds)) != nil {
+			return stdio.Response{}, fmt.Errorf("%w; last: %w", ctx.Err(), last)
 		}
 	}
 	return stdio.Response{}, fmt.Errorf("%s does not accept connections: %w (tried %d times)",
 		address, last, p.Retries+1)
-}
-
-func durationOf(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-// sleepContext waits, or ends early when the agent stops the plugin.
-func sleepContext(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

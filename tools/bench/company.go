@@ -13,6 +13,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/nullops/nullops/internal/wait"
 )
 
 // company is what the database is filled with, before people use it.
@@ -105,11 +107,9 @@ func at(
 	began := time.Now()
 	for i := range n {
 		due := began.Add(time.Duration(i) * time.Second / time.Duration(perSecond))
-		select {
-		case <-ctx.Done():
+		if err := wait.Sleep(ctx, time.Until(due)); err != nil {
 			all.Wait()
-			return nil, context.Cause(ctx)
-		case <-time.After(time.Until(due)):
+			return nil, err
 		}
 		select {
 		case slots <- struct{}{}:

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/internal/wait"
 )
 
 const (
@@ -63,10 +64,8 @@ func prepareCrowd(
 		if err := l.eachOf(ctx, l.visitOne); err != nil {
 			return err
 		}
-		select {
-		case <-time.After(crowdRest):
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := wait.Sleep(ctx, crowdRest); err != nil {
+			return err
 		}
 		agent, err := residentMiB(l.agent.cmd.Process.Pid)
 		if err != nil {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/coder/websocket"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/nullops/nullops/internal/wait"
 )
 
 const (
@@ -126,10 +128,8 @@ func hold(ctx context.Context, c contestant, n int) (p99, kib float64, err error
 	if err != nil {
 		return 0, 0, err
 	}
-	select {
-	case <-time.After(restFor):
-	case <-ctx.Done():
-		return 0, 0, context.Cause(ctx)
+	if err := wait.Sleep(ctx, restFor); err != nil {
+		return 0, 0, err
 	}
 	after, err := residentMiB(c.server.cmd.Process.Pid)
 	if err != nil {

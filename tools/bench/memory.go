@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/nullops/nullops/internal/wait"
 )
 
 // idleFor is how long a process does nothing before it is looked at.
@@ -32,10 +34,8 @@ func prepareMemory(
 		if err := l.restart(ctx); err != nil {
 			return err
 		}
-		select {
-		case <-time.After(idleFor):
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := wait.Sleep(ctx, idleFor); err != nil {
+			return err
 		}
 		gate, err := l.gatePID(ctx, d.Id)
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/wait"
 )
 
 // measurement is one run of everything.
@@ -77,20 +78,11 @@ func (m *measurement) start(ctx context.Context) error {
 	if err := m.plane.start(ctx); err != nil {
 		return err
 	}
-	if err := wait(ctx, restFor); err != nil {
+	if err := wait.Sleep(ctx, restFor); err != nil {
 		return err
 	}
 	m.empty, err = useOf(m.plane.process.Process.Pid)
 	return err
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }
 
 // perEnvironment keeps environments of a size that people have.
@@ -258,14 +250,14 @@ func (m *measurement) askOne(path string) (time.Duration, error) {
 
 // rest watches the control plane while nothing happens.
 func (m *measurement) rest(ctx context.Context) error {
-	if err := wait(ctx, restFor); err != nil {
+	if err := wait.Sleep(ctx, restFor); err != nil {
 		return err
 	}
 	from, err := useOf(m.plane.process.Process.Pid)
 	if err != nil {
 		return err
 	}
-	if err := wait(ctx, m.idle); err != nil {
+	if err := wait.Sleep(ctx, m.idle); err != nil {
 		return err
 	}
 	to, err := useOf(m.plane.process.Process.Pid)
@@ -299,12 +291,12 @@ func (m *measurement) flood(ctx context.Context) error {
 			return errors.Join(fmt.Errorf("deploy: %s", r.Body), err)
 		}
 	}
-	if err := wait(ctx, 5*time.Second); err != nil {
+	if err := wait.Sleep(ctx, 5*time.Second); err != nil {
 		return err
 	}
 	m.counters.flood.Store(true)
 	defer m.counters.flood.Store(false)
-	if err := wait(ctx, 5*time.Second); err != nil {
+	if err := wait.Sleep(ctx, 5*time.Second); err != nil {
 		return err
 	}
 	from, err := useOf(m.plane.process.Process.Pid)
@@ -312,7 +304,7 @@ func (m *measurement) flood(ctx context.Context) error {
 		return err
 	}
 	acked := m.counters.acked.Load()
-	if err := wait(ctx, 20*time.Second); err != nil {
+	if err := wait.Sleep(ctx, 20*time.Second); err != nil {
 		return err
 	}
 	to, err := useOf(m.plane.process.Process.Pid)

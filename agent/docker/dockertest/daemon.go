@@ -11,21 +11,14 @@ import (
 	"time"
 
 	"github.com/moby/moby/client"
+
+	"github.com/nullops/nullops/internal/wait"
 )
 
 // tickTime is how often tests ask again while they wait for something.
 const tickTime = 20 * time.Millisecond
 
-func waitTick(ctx context.Context) bool {
-	t := time.NewTimer(tickTime)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
+func waitTick(ctx context.Context) bool { return wait.Sleep(ctx, tickTime) == nil }
 
 // Daemon is a private Docker Engine that a test may kill. Its containerd is
 // started apart from it: one that the engine manages itself is in the way of

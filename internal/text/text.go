@@ -1,0 +1,16 @@
+// Package text shortens text that somebody else wrote.
+package text
+
+import "unicode/utf8"
+
+// Clip returns the first limit bytes of s, or a few less so that it does not split a
+// character, and appends "…" if anything is missing.
+func Clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit] + "…"
+}
