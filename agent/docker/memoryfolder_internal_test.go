@@ -2,6 +2,7 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,28 +19,22 @@ import (
 // services with secrets say what is missing and others work. Where one can be made, services
 // with secrets work, and the secrets are gone with them.
 func TestRunFolderMissing(t *testing.T) {
-	host := dockertest.Host(t)
-	d, err := New(t.Context(), Config{Host: host, Install: uuid.NewString(), DataDir: t.TempDir(),
-		RunDir: dockertest.RunDir(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	disk := t.TempDir()
-	d.memory.parents = []string{disk}
-	missing := d.hostPaths()
-	missing.run, missing.hostRun, missing.runMissing = "", "", true
-	d.host.Store(&missing)
-	id := uuid.NewString()
+	host, disk, id := dockertest.Host(t), t.TempDir(), uuid.NewString()
+	c := Config{Host: host, Install: uuid.NewString(), DataDir: t.TempDir(),
+		RunDir: dockertest.RunDir(t)}
+	d := openWithoutRunFolder(t, c, disk)
 	t.Cleanup(func() {
-		left, err := d.RemoveDeployment(context.WithoutCancel(t.Context()), id)
+		// The agent was restarted.
+		again := openWithoutRunFolder(t, c, disk, "/dev/shm")
+		left, err := again.RemoveDeployment(context.WithoutCancel(t.Context()), id)
 		if err != nil || len(left) > 0 {
 			t.Errorf("left are %v, error %v", left, err)
 		}
-		if _, err := os.Stat(filepath.Join("/dev/shm", memoryFolder, d.names.short, id)); err == nil {
+		folder := filepath.Join("/dev/shm", memoryFolder, d.names.short)
+		if _, err := os.Stat(filepath.Join(folder, id)); err == nil {
 			t.Error("the removed deployment's secrets are still there")
 		}
-		_ = os.Remove(filepath.Join("/dev/shm", memoryFolder, d.names.short))
-		if err := d.Close(); err != nil {
+		if err := errors.Join(os.RemoveAll(folder), d.Close(), again.Close()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -55,7 +50,7 @@ func TestRunFolderMissing(t *testing.T) {
 	if err := d.StartService(t.Context(), open); err != nil {
 		t.Errorf("a service without secrets: %v", err)
 	}
-	err = d.StartService(t.Context(), secret)
+	err := d.StartService(t.Context(), secret)
 	if err == nil || !strings.Contains(err.Error(), "no folder in memory for secrets") ||
 		!strings.Contains(err.Error(), "it is on a disk") {
 		t.Errorf("a service with secrets, without a folder for them: %v", err)
@@ -80,4 +75,19 @@ func TestRunFolderMissing(t *testing.T) {
 	if c := secretsCheck(facts{memoryProblem: d.ensureRunFolder(t.Context())}); c.Severity != "ok" {
 		t.Errorf("the check says %+v", c)
 	}
+}
+
+// openWithoutRunFolder is an agent whose container has no folder in memory, on a machine
+// that may have one in one of the parents.
+func openWithoutRunFolder(t *testing.T, c Config, parents ...string) *Docker {
+	t.Helper()
+	d, err := New(context.WithoutCancel(t.Context()), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := d.hostPaths()
+	missing.run, missing.hostRun, missing.runMissing = "", "", true
+	d.memory.parents = parents
+	d.host.Store(&missing)
+	return d
 }
