@@ -1,6 +1,9 @@
 package controlplane
 
-import "fmt"
+import (
+	"fmt"
+	"unicode/utf8"
+)
 
 // MaxName is the length of the longest name. A DNS label may have 63
 // characters; 40 leaves room for the flat host form service--deployment--env.

@@ -43,6 +43,7 @@ const (
 	checkTools     = "tools"
 	checkGPU       = "gpu"
 	checkLost      = "lost"
+	checkSecrets   = "secrets"
 )
 
 // hostChecks judges what was found. It is pure; the order is the one people read.
@@ -59,7 +60,7 @@ func hostChecks(f facts) []wire.Check {
 		limitCheck(checkCPU, f.info.CPUCfsQuota, wire.SeverityWarning, "CPU",
 			"Use a kernel with CONFIG_CFS_BANDWIDTH and mount its controller."),
 		seccompCheck(f), logCheck(f), storageCheck(f), restoreCheck(f), clockCheck(f), toolsCheck(f),
-		lostCheck(f),
+		lostCheck(f), secretsCheck(f),
 	}
 	if !errors.Is(f.gpuProblem, errNoGPUTool) {
 		all = append(all, gpuCheck(f))
@@ -235,6 +236,14 @@ func toolsCheck(f facts) wire.Check {
 			"Run the agent on the machine itself, with iptables installed there.")
 	}
 	return okCheck(checkTools, "iptables is installed beside the agent.")
+}
+
+func secretsCheck(f facts) wire.Check {
+	if f.memoryProblem != nil {
+		return failedCheck(checkSecrets, wire.SeverityWarning,
+			"Services with secrets or files cannot start: "+f.memoryProblem.Error()+".", runFolderRemedy)
+	}
+	return okCheck(checkSecrets, "Secrets are kept in memory, in a folder that the engine sees.")
 }
 
 func gpuCheck(f facts) wire.Check {

@@ -69,6 +69,8 @@ func TestChecks(t *testing.T) {
 			func(f *facts) { f.info.LiveRestoreEnabled = false }},
 		{"free-running clock", checkClock, wire.SeverityWarning,
 			func(f *facts) { f.unsynchronised = true }},
+		{"no folder for secrets", checkSecrets, wire.SeverityWarning,
+			func(f *facts) { f.memoryProblem = errors.New("it is on a disk") }},
 		{"broken driver", checkGPU, wire.SeverityWarning,
 			func(f *facts) { f.gpuProblem = errors.New("no answer") }},
 		{"no runtime for GPUs", checkGPU, wire.SeverityWarning,

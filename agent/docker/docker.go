@@ -26,7 +26,8 @@ type Config struct {
 	Install string
 	// DataDir keeps the sidecar and the gates' sockets.
 	DataDir string
-	// RunDir must be on tmpfs: services' secrets and files are in it.
+	// RunDir must be on tmpfs: services' secrets and files are in it. Where the agent's own
+	// container lacks it, the agent uses a folder in the machine's memory instead.
 	RunDir string
 	// HostDataDir and HostRunDir are the same folders as the engine sees them.
 	// Empty means: the same, or, when the agent itself runs in a container,
@@ -77,8 +78,10 @@ type Docker struct {
 	// host is nil until the engine has answered for the first time, see learnHost.
 	host     atomic.Pointer[hostPaths]
 	learning chan struct{} // holds a value while somebody asks
-	log      *slog.Logger
-	opened   time.Time
+	// memory is the folder that takes RunDir's place if that is missing.
+	memory borrowedFolder
+	log    *slog.Logger
+	opened time.Time
 
 	// networks keeps two calls from picking the same subnet.
 	networks sync.Mutex
@@ -121,6 +124,7 @@ func New(ctx context.Context, c Config) (*Docker, error) {
 		sweeps:   pendingRemovals{pending: map[string]chan struct{}{}},
 		ahead:    precreatedPlugins{ids: map[agent.PluginSpec]string{}},
 		refusals: refusals{known: map[refusalKey]refusal{}},
+		memory:   borrowedFolder{parents: memoryParents()},
 	}
 	if err := d.makeClients(); err != nil {
 		return nil, err
@@ -141,7 +145,7 @@ func New(ctx context.Context, c Config) (*Docker, error) {
 // Close waits for removals in the background, then drops idle connections.
 func (d *Docker) Close() error {
 	d.sweeps.waitFor(context.Background())
-	return errors.Join(d.api.Close(), d.following.Close())
+	return errors.Join(d.api.Close(), d.following.Close(), d.memory.close())
 }
 
 func (c Config) withDefaults() Config {
@@ -196,7 +200,12 @@ func (d *Docker) prepareFolders() error {
 			return fmt.Errorf("make folder: %w", err)
 		}
 	}
-	if err := onTmpfs(d.config.RunDir); err != nil {
+	inside, err := ownContainer("/proc/self/mountinfo")
+	if err != nil {
+		return err
+	}
+	// In a container, the engine says first how the folder is mounted: see findHostPaths.
+	if err := onTmpfs(d.config.RunDir); err != nil && inside == "" {
 		return err
 	}
 	helper, err := d.sidecar.readBinary()
@@ -248,4 +257,10 @@ func (d *Docker) initPath() string {
 func (d *Docker) gatesDir() string { return filepath.Join(d.config.DataDir, "gates") }
 
 // runDir is below RunDir, since several installations may share that one.
-func (d *Docker) runDir() string { return filepath.Join(d.config.RunDir, d.names.short) }
+func (d *Docker) runDir() string {
+	root := d.hostPaths().run
+	if root == "" {
+		root = d.config.RunDir
+	}
+	return filepath.Join(root, d.names.short)
+}

@@ -3,6 +3,7 @@ package docker
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,6 +19,9 @@ import (
 type hostPaths struct {
 	data, hostData string
 	run, hostRun   string
+	// runMissing is set while we have no folder in memory that the engine sees too; run is
+	// empty then.
+	runMissing bool
 	// ownNetwork is set when our network is not the machine's.
 	ownNetwork bool
 	// ownProcesses is set when we do not see the machine's processes.
@@ -30,7 +34,7 @@ type hostPaths struct {
 
 func (h hostPaths) toHost(path string) string {
 	for _, m := range [][2]string{{h.run, h.hostRun}, {h.data, h.hostData}} {
-		if rest, ok := cutDir(path, m[0]); ok {
+		if rest, ok := cutDir(path, m[0]); ok && m[0] != "" {
 			return filepath.Join(m[1], rest)
 		}
 	}
@@ -51,7 +55,7 @@ func (d *Docker) findHostPaths(ctx context.Context, api *client.Client) (hostPat
 	c := d.config
 	h := hostPaths{data: c.DataDir, hostData: c.HostDataDir, run: c.RunDir, hostRun: c.HostRunDir}
 	if h.hostData != "" && h.hostRun != "" {
-		return h, nil
+		return h, onTmpfs(c.RunDir)
 	}
 	mounts, err := ownMounts(ctx, api)
 	if err != nil {
@@ -62,8 +66,14 @@ func (d *Docker) findHostPaths(ctx context.Context, api *client.Client) (hostPat
 			return h, err
 		}
 	}
-	if h.hostRun == "" {
-		h.hostRun, err = hostOf(c.RunDir, "run folder", mounts)
+	if h.hostRun != "" {
+		return h, onTmpfs(c.RunDir)
+	}
+	h.hostRun, err = hostOf(c.RunDir, "run folder", mounts)
+	err = errors.Join(err, onTmpfs(c.RunDir))
+	if h.runMissing = err != nil && mounts != nil; h.runMissing {
+		h.run, h.hostRun = "", ""
+		return h, nil
 	}
 	return h, err
 }

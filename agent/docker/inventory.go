@@ -103,6 +103,8 @@ type facts struct {
 	lostProblem error
 	// lostCommand ends it, typed on the machine itself.
 	lostCommand string
+	// memoryProblem is why there is no folder in memory for secrets.
+	memoryProblem error
 }
 
 func (d *Docker) gatherFacts(ctx context.Context, i system.Info) facts {
@@ -116,6 +118,7 @@ func (d *Docker) gatherFacts(ctx context.Context, i system.Info) facts {
 	f.guard = d.guardProblem(ctx, f.network)
 	f.lost, f.lostProblem = d.FindLost(ctx)
 	f.lostCommand = d.LostCommand()
+	f.memoryProblem = d.ensureRunFolder(ctx)
 	return f
 }
 

@@ -48,6 +48,10 @@ func (d *Docker) listObjects(ctx context.Context, deployment string) ([]agent.Ob
 		o.ID, o.Name = v.Name, v.Name
 		all = append(all, o)
 	}
+	// Without a folder in memory there is nothing in it.
+	if err := d.ensureRunFolder(ctx); errors.Is(err, agent.ErrUnavailable) {
+		return nil, err
+	}
 	folders, err := d.listFolders(deployment)
 	return append(all, folders...), err
 }
@@ -90,7 +94,7 @@ func (d *Docker) listFolders(deployment string) ([]agent.Object, error) {
 		if deployment != "" && name != deployment || checkNames(name) != nil {
 			continue
 		}
-		path := d.deploymentDir(name)
+		path := d.hostPaths().toHost(d.deploymentDir(name))
 		all = append(all, agent.Object{
 			Kind: agent.KindTmpfs, ID: path, Name: path, Deployment: name,
 		})

@@ -55,6 +55,9 @@ func (d *Docker) writeRunFiles(
 	if len(s.SecretEnv) == 0 && len(s.Files) == 0 {
 		return false, nil
 	}
+	if err := d.ensureRunFolder(ctx); err != nil {
+		return false, err
+	}
 	if err := os.MkdirAll(d.envDir(s.Deployment, s.Step), 0o711); err != nil {
 		return false, fmt.Errorf("make folder in tmpfs: %w", err)
 	}

@@ -22,6 +22,7 @@ const (
 	exitListen  = 123
 	exitOutput  = 119
 	exitSockets = 118
+	exitLend    = 117
 	// ExitApart is the exit code of the reach role when the target did not answer.
 	ExitApart = 124
 	// exitInside is that of the inside role, whose frames tell all the rest.
@@ -40,7 +41,7 @@ const gateGC = 10
 var errUsage = errors.New("usage: sidecar gate SOCKET | sidecar init ENVFILE -- COMMAND [ARG]… | " +
 	"sidecar check ENVFILE FOLDER -- COMMAND [ARG]… | sidecar check-output FOLDER | " +
 	"sidecar loopback PORT | sidecar listen PORT [SECONDS] | sidecar reach ADDRESS:PORT | " +
-	"sidecar inside ENVFILE")
+	"sidecar inside ENVFILE | sidecar lend SOCKET PARENT NAME")
 
 // Run performs the role named by args (without the program's name) and
 // returns the exit code. The init role does not return when it succeeds.
@@ -94,6 +95,14 @@ func runRole(args []string) error {
 		return nil
 	case "reach":
 		return reachRole(ctx, args[1])
+	case "lend":
+		if len(args) != 4 {
+			return errUsage
+		}
+		if err := lendFolder(ctx, args[1], args[2], args[3]); err != nil {
+			return &exitError{code: exitLend, err: err}
+		}
+		return nil
 	case "inside":
 		if err := serveInside(os.Stdin, os.Stdout, args[1]); err != nil {
 			return &exitError{code: exitInside, err: err}

@@ -80,6 +80,63 @@ func agentUpgrade(t *testing.T, w *world) {
 	n.keepsOldAgent(t, api)
 	p.admin.remove(t, d.Id)
 	n.unbox(t)
+	p.startFromSeed(t, engine)
+}
+
+// startFromSeed starts an agent with the install line of the product's description, which
+// mounts no folder in memory.
+func (p *product) startFromSeed(t *testing.T, engine *dockertest.Daemon) {
+	t.Helper()
+	n := p.addNode(t, "seeded", "qa")
+	n.docker = engine.Host
+	enterNode(t, engine, n.address)
+	n.command = "docker run -d -p " + port(n.address) + ":5000 -e AGENT_TOKEN=" + n.token +
+		" -v /var/run/docker.sock:/var/run/docker.sock -v /var/lib/nullops-agent:/data" +
+		" nullops/agent:latest"
+	id := n.box(t, engine, "nullops/agent:e2e")
+	n.await(t, apiclient.NodeStatusOnline)
+	const secret = "seeded-Secret-7261"
+	step := webStep("web")
+	step["service"].(object)["env"] = object{"API_URL": "http://nobody:1",
+		"TOKEN": "${{ secrets.TOKEN }}"}
+	p.define(t, "sealed", webStep("web"))
+	p.admin.put(t, "/projects/sealed/secrets/TOKEN", object{"value": secret}, nil)
+	p.savePipeline(t, "sealed", step)
+	open := p.admin.deployed(t, "stays", "open", nil)
+	sealed := p.admin.deployed(t, "sealed", "sealed", nil)
+	// promise: N-334
+	p.answers(t, serviceURL(t, open, "web"))
+	p.answers(t, serviceURL(t, sealed, "web"))
+	if got := n.inside(t, sealed.Id).env["TOKEN"]; got != secret {
+		t.Errorf("the service has the secret %q", got)
+	}
+	if hits := p.sightings(t, n, secret); len(hits) > 0 {
+		t.Errorf("the secret is in %v", hits)
+	}
+	folder := n.secretsFolder(t, sealed.Id)
+	if !strings.HasPrefix(folder, "/run/nullops/") && !strings.HasPrefix(folder, "/dev/shm/nullops/") {
+		t.Errorf("the secrets are in %s", folder)
+	}
+	p.admin.remove(t, open.Id)
+	p.admin.remove(t, sealed.Id)
+	if _, err := os.Stat(folder); err == nil {
+		t.Errorf("%s is still there", folder)
+	}
+	n.remove(t, id)
+	// INSTALLATION/DEPLOYMENT/STEP/env
+	_ = os.Remove(filepath.Join(folder, "../../.."))
+}
+
+// secretsFolder is where the service's secrets are on the machine.
+func (n *node) secretsFolder(t *testing.T, deployment string) string {
+	t.Helper()
+	for _, m := range n.containers(t, deployment)["web"].Mounts {
+		if m.Destination == "/.nullops/run" {
+			return m.Source
+		}
+	}
+	t.Fatal("the service has no folder with secrets")
+	return ""
 }
 
 // keepsOldAgent offers an image that does not stay up: the old agent goes on.
@@ -146,8 +203,9 @@ func importAgent(t *testing.T, api *client.Client, binary, name string) {
 }
 
 // box starts the agent with the very line that adding the node showed, but for
-// the image and for where this machine's engine keeps its socket and folders.
-func (n *node) box(t *testing.T, engine *dockertest.Daemon, image string) {
+// the image and for where this machine's engine keeps its socket and folders. It returns
+// the container's id.
+func (n *node) box(t *testing.T, engine *dockertest.Daemon, image string) string {
 	t.Helper()
 	args := strings.Fields(n.command)
 	if len(args) < 4 || args[0] != "docker" || args[1] != "run" {
@@ -158,7 +216,7 @@ func (n *node) box(t *testing.T, engine *dockertest.Daemon, image string) {
 		switch {
 		case strings.HasPrefix(a, "/var/run/docker.sock:"):
 			args[i] = strings.TrimPrefix(engine.Host, "unix://") + ":/var/run/docker.sock"
-		case strings.HasPrefix(a, "/var/lib/nullops:"):
+		case strings.HasSuffix(a, ":/data"):
 			args[i] = n.data + ":/data"
 		case strings.HasPrefix(a, "/run/nullops:"):
 			args[i] = n.run + ":/run/nullops"
@@ -167,21 +225,33 @@ func (n *node) box(t *testing.T, engine *dockertest.Daemon, image string) {
 	args = append(args[:len(args)-1], "-e", "NULLOPS_AGENT_GUARD=false", image)
 	c := exec.CommandContext(t.Context(), "docker", append([]string{"--host", engine.Host},
 		args[1:]...)...)
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %v: %s", c.Args, err, out)
+	c.Stderr = os.Stderr
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%v: %v", c.Args, err)
 	}
+	id := strings.TrimSpace(string(out))
 	t.Cleanup(func() {
-		if t.Failed() {
-			out, _ := exec.Command("docker", "--host", engine.Host, "logs", "--tail", "30",
-				"nullops-agent").CombinedOutput()
-			t.Logf("the agent in its container:\n%s", out)
+		for _, agent := range []string{"nullops-agent", id} {
+			if t.Failed() {
+				out, _ := exec.Command("docker", "--host", engine.Host, "logs", "--tail", "30",
+					agent).CombinedOutput()
+				t.Logf("the agent in its container:\n%s", out)
+			}
 		}
 	})
+	return id
 }
 
 func (n *node) unbox(t *testing.T) {
 	t.Helper()
-	_, err := dockertest.Client(t, n.docker).ContainerRemove(t.Context(), "nullops-agent",
+	n.remove(t, "nullops-agent")
+}
+
+// remove removes a container of the node's.
+func (n *node) remove(t *testing.T, container string) {
+	t.Helper()
+	_, err := dockertest.Client(t, n.docker).ContainerRemove(t.Context(), container,
 		client.ContainerRemoveOptions{Force: true})
 	if err != nil {
 		t.Fatal(err)
