@@ -38,12 +38,14 @@ func TestPost_SpeaksEachHostsLanguage(t *testing.T) {
 			`POST /repos/acme/shop/issues/12/comments {"body":"text"}`,
 			`PATCH /repos/acme/shop/issues/comments/4711 {"body":"text"}`,
 			`POST /repos/acme/shop/statuses/abc1234 {"context":"nullops/shop",` +
-				`"description":"shop-12: ready ","state":"success","target_url":"http://a"}`, `"state":"failure"`},
+				`"description":"shop-12: ready ","state":"success","target_url":"http://a"}`,
+			`"state":"failure"`},
 		{controlplane.ReviewGitea, "token " + ruleToken,
 			`POST /repos/acme/shop/issues/12/comments {"body":"text"}`,
 			`PATCH /repos/acme/shop/issues/comments/4711 {"body":"text"}`,
 			`POST /repos/acme/shop/statuses/abc1234 {"context":"nullops/shop",` +
-				`"description":"shop-12: ready ","state":"success","target_url":"http://a"}`, `"state":"failure"`},
+				`"description":"shop-12: ready ","state":"success","target_url":"http://a"}`,
+			`"state":"failure"`},
 		{controlplane.ReviewGitLab, ruleToken,
 			`POST /projects/acme%2Fshop/merge_requests/12/notes {"body":"text"}`,
 			`PUT /projects/acme%2Fshop/merge_requests/12/notes/4711 {"body":"text"}`,
