@@ -48,7 +48,8 @@ INSERT INTO grants (team_id, project_id, level) VALUES ('ID40', 'ID20', 'full'),
 	('ID41', 'ID20', 'read');
 INSERT INTO deployments (id, name, project_id, environment_id, node_name, created_by, status,
 	ready_at, cpu, memory_mib, last_event, last_line)
-SELECT ('ID' || n)::uuid, name, 'ID20', ('ID' || e)::uuid, 'node-1', 'full', 'failed', NULL, 1, 1, 0, 0
+SELECT ('ID' || n)::uuid, name, 'ID20', ('ID' || e)::uuid, 'node-1', 'full', 'failed', NULL, 1,
+	1, 0, 0
 FROM (VALUES ('30', 'first', '10'), ('31', 'second', '10'), ('32', 'locked', '11')) v (n, name, e);
 INSERT INTO pipeline_versions (project_id, version, pipeline, digest, created_by)
 VALUES ('ID20', 1, '{"steps": []}', 'sha256:1', 'root');

@@ -38,7 +38,8 @@ func TestFormatMail_NothingBecomesAHeader(t *testing.T) {
 			t.Fatalf("the headers are %v", m.Header)
 		}
 		subject, err := (&mime.WordDecoder{}).DecodeHeader(m.Header.Get("Subject"))
-		if want := strings.TrimSpace(oneLine(d.Subject)); err != nil || strings.TrimSpace(subject) != want {
+		if want := strings.TrimSpace(oneLine(d.Subject)); err != nil ||
+			strings.TrimSpace(subject) != want {
 			t.Fatalf("subject %q becomes %q %v", d.Subject, subject, err)
 		}
 		body, err := io.ReadAll(base64.NewDecoder(base64.StdEncoding, m.Body))

@@ -27,8 +27,10 @@ func TestSign_IsHMACOverTimeAndBody(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		digits := rapid.StringMatching(`[0-9]{1,5}`)
-		a := [3]string{rapid.String().Draw(t, "key"), digits.Draw(t, "time"), rapid.String().Draw(t, "body")}
-		b := [3]string{rapid.String().Draw(t, "key"), digits.Draw(t, "time"), rapid.String().Draw(t, "body")}
+		a := [3]string{rapid.String().Draw(t, "key"), digits.Draw(t, "time"),
+			rapid.String().Draw(t, "body")}
+		b := [3]string{rapid.String().Draw(t, "key"), digits.Draw(t, "time"),
+			rapid.String().Draw(t, "body")}
 		one := Sign(controlplane.NewPlain(a[0]), a[1], a[2])
 		if other := Sign(controlplane.NewPlain(b[0]), b[1], b[2]); (one == other) != (a == b) &&
 			strings.TrimRight(a[0], "\x00") != strings.TrimRight(b[0], "\x00") {

@@ -95,7 +95,8 @@ func TestPutWebhook_RefusesWhatCannotWork(t *testing.T) {
 			t.Errorf("%q: %v", code, p.check(true))
 		}
 	}
-	for _, address := range []string{"", "a.example/x", "ftp://a.example/" + secret, "https:///" + secret,
+	for _, address := range []string{"", "a.example/x", "ftp://a.example/" + secret,
+		"https:///" + secret,
 		"https://user:" + secret + "@a.example", "https://a.example/\x7f" + secret,
 		"https://a.example/" + strings.Repeat("x", 2000)} {
 		_, err := checkURL(address)

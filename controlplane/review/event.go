@@ -233,7 +233,8 @@ func readLab(body []byte) (*event, error) {
 	}
 	return &event{repository: e.Project.Path, repositoryID: readID(e.Project.ID), number: o.IID,
 		branch: o.Branch, commit: o.Last.ID, title: o.Title, link: o.URL, gone: gone,
-		fork: o.Source != o.Target, open: o.State == "opened", step: stepOf(o.Action), at: readTime(o.Updated)}, nil
+		fork: o.Source != o.Target, open: o.State == "opened", step: stepOf(o.Action),
+		at: readTime(o.Updated)}, nil
 }
 
 // readGeneric reads our own form, for everything else.

@@ -224,7 +224,8 @@ func TestReceive_PushesOfATagAreOneReview(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	rule := w.rule("push", controlplane.ReviewRegistry, func(p *RulePut) { p.Rule.Tag = "{tag}" })
-	push := `{"events":[{"id":%q,"action":"push","target":{"repository":%q,"tag":%q,"digest":"sha256:%s"}}]}`
+	push := `{"events":[{"id":%q,"action":"push","target":{"repository":%q,
+		"tag":%q,"digest":"sha256:%s"}}]}`
 	for _, c := range []struct{ id, repository, tag, digest, want string }{
 		{"1", "shop/api", "1.0", "a", taken}, {"2", "shop/web", "1.0", "b", taken},
 		{"2", "shop/web", "1.0", "b", "seen before"}, {"3", "shop/api", "1-0", "c", taken},

@@ -14,7 +14,8 @@ import (
 func drawEvent(t *rapid.T) event {
 	part := rapid.SampledFrom([]string{"a", "A", "@", "#", "/", "~", "-", "_", ".", "1", "é", "\x01",
 		strings.Repeat("l", 60)})
-	text := rapid.Map(rapid.SliceOfN(part, 1, 6), func(s []string) string { return strings.Join(s, "") })
+	text := rapid.Map(rapid.SliceOfN(part, 1, 6),
+		func(s []string) string { return strings.Join(s, "") })
 	return event{repository: text.Draw(t, "repository"), branch: text.Draw(t, "branch"),
 		number: rapid.IntRange(0, 2).Draw(t, "number")}
 }
@@ -69,9 +70,11 @@ func TestDeploymentName_IsAlwaysAName(t *testing.T) {
 		if rapid.Bool().Draw(t, "any branch") {
 			e.branch = rapid.String().Draw(t, "branch")
 		}
-		rule := controlplane.ReviewRule{Name: rapid.StringMatching(`[a-z]([a-z-]{0,22}[a-z])?`).Draw(t, "rule")}
+		rule := controlplane.ReviewRule{
+			Name: rapid.StringMatching(`[a-z]([a-z-]{0,22}[a-z])?`).Draw(t, "rule")}
 		name := e.deploymentName(rule)
-		if err := controlplane.ValidName("name", name); err != nil || !strings.HasPrefix(name, rule.Name) {
+		if err := controlplane.ValidName("name", name); err != nil || !strings.HasPrefix(name,
+			rule.Name) {
 			t.Fatalf("%+v is named %q: %v", e, name, err)
 		}
 	})

@@ -111,7 +111,8 @@ func TestIsSigned_GenericEventsAreFiveMinutesOldAtMost(t *testing.T) {
 		-oldest + time.Second: true, oldest: false, -oldest: false, 24 * time.Hour: false,
 		24 * 36500 * time.Hour: false} {
 		h := sign(controlplane.ReviewGeneric, ruleSecret, "{}", now.Add(-age))
-		got := isSigned(controlplane.ReviewGeneric, h, []byte("{}"), controlplane.NewPlain(ruleSecret), now)
+		got := isSigned(controlplane.ReviewGeneric, h, []byte("{}"),
+			controlplane.NewPlain(ruleSecret), now)
 		if got != want {
 			t.Errorf("an event that is %s old: %v", age, got)
 		}

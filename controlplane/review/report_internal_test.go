@@ -37,13 +37,15 @@ func TestPost_SpeaksEachHostsLanguage(t *testing.T) {
 		{controlplane.ReviewGitHub, "Bearer " + ruleToken,
 			`POST /repos/acme/shop/issues/12/comments {"body":"text"}`,
 			`PATCH /repos/acme/shop/issues/comments/4711 {"body":"text"}`,
-			`POST /repos/acme/shop/statuses/abc1234 {"context":"nullops/shop","description":"shop-12: ready ",` +
-				`"state":"success","target_url":"http://a"}`, `"state":"failure"`},
+			`POST /repos/acme/shop/statuses/abc1234 {"context":"nullops/shop",` +
+				`"description":"shop-12: ready ","state":"success","target_url":"http://a"}`,
+			`"state":"failure"`},
 		{controlplane.ReviewGitea, "token " + ruleToken,
 			`POST /repos/acme/shop/issues/12/comments {"body":"text"}`,
 			`PATCH /repos/acme/shop/issues/comments/4711 {"body":"text"}`,
-			`POST /repos/acme/shop/statuses/abc1234 {"context":"nullops/shop","description":"shop-12: ready ",` +
-				`"state":"success","target_url":"http://a"}`, `"state":"failure"`},
+			`POST /repos/acme/shop/statuses/abc1234 {"context":"nullops/shop",` +
+				`"description":"shop-12: ready ","state":"success","target_url":"http://a"}`,
+			`"state":"failure"`},
 		{controlplane.ReviewGitLab, ruleToken,
 			`POST /projects/acme%2Fshop/merge_requests/12/notes {"body":"text"}`,
 			`PUT /projects/acme%2Fshop/merge_requests/12/notes/4711 {"body":"text"}`,
@@ -83,7 +85,8 @@ func TestPost_GenericHostGetsOneMessage(t *testing.T) {
 	t.Parallel()
 	server := newFakeHost(t, http.StatusNoContent, "")
 	h, x := newHost(newReviews(), controlplane.ReviewGeneric, server.URL), sampleReview()
-	if err := h.postComment(t.Context(), &x, "text"); err != nil || h.postStatus(t.Context(), x, nil) != nil {
+	if err := h.postComment(t.Context(), &x, "text"); err != nil || h.postStatus(t.Context(),
+		x, nil) != nil {
 		t.Fatal(err)
 	}
 	want := `POST / {"commit":"abc1234","deployment":"shop-12","key":"acme/shop#12","number":12,` +
@@ -104,7 +107,8 @@ func TestPost_EscapesTheRepository(t *testing.T) {
 		h, x := newHost(newReviews(), controlplane.ReviewGitHub, server.URL), sampleReview()
 		x.Repository, x.Key = repository, "old/key#12"
 		err := h.postComment(t.Context(), &x, "text")
-		if got := server.asked(); err != nil || len(got) != 1 || !strings.HasPrefix(got[0], "POST "+want) {
+		if got := server.asked(); err != nil || len(got) != 1 || !strings.HasPrefix(got[0],
+			"POST "+want) {
 			t.Errorf("%q: %q %v", repository, got, err)
 		}
 	}
@@ -161,19 +165,23 @@ func TestPresent_AsksWhetherItIsClosed(t *testing.T) {
 	}{
 		{controlplane.ReviewGitHub, `{"state":"closed"`, "GET /repos/acme/shop/pulls/12", true},
 		{controlplane.ReviewGitea, `{"state":"open"`, "GET /repos/acme/shop/pulls/12", false},
-		{controlplane.ReviewGitLab, `{"state":"merged"`, "GET /projects/acme%2Fshop/merge_requests/12", true},
-		{controlplane.ReviewGitLab, `{"state":"opened"`, "GET /projects/acme%2Fshop/merge_requests/12", false},
+		{controlplane.ReviewGitLab, `{"state":"merged"`,
+			"GET /projects/acme%2Fshop/merge_requests/12", true},
+		{controlplane.ReviewGitLab, `{"state":"opened"`,
+			"GET /projects/acme%2Fshop/merge_requests/12", false},
 		{controlplane.ReviewGeneric, `{"state":"closed"`, "", false},
 	} {
 		server := newFakeHost(t, 200, c.answer+`,"updated_at":"2026-01-02T10:00:01Z"}`)
-		closed, when, err := newHost(newReviews(), c.source, server.URL).present(t.Context(), sampleReview())
+		closed, when, err := newHost(newReviews(), c.source, server.URL).present(t.Context(),
+			sampleReview())
 		if err != nil || closed != c.closed || c.asked != "" && !when.Equal(at) ||
 			strings.Join(server.asked(), " ") != c.asked {
 			t.Errorf("%s: closed %v at %s, %v: asked %q", c.source, closed, when, err, server.asked())
 		}
 	}
 	server := newFakeHost(t, 404, `{"state":"closed"}`)
-	if closed, _, err := newHost(newReviews(), controlplane.ReviewGitHub, server.URL).present(t.Context(),
+	if closed, _, err := newHost(newReviews(), controlplane.ReviewGitHub,
+		server.URL).present(t.Context(),
 		sampleReview()); closed || err == nil {
 		t.Errorf("a host that does not know it closes it: %v", err)
 	}

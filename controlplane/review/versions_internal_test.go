@@ -35,9 +35,10 @@ func TestChooseVersions_TakesTheServicesThatHaveTheTag(t *testing.T) {
 		news    bool
 		code    string
 	}{
-		"none":            {code: "tag_awaited"},
-		"one":             {images: map[string]any{"api": digest("a")}, want: "api", news: true},
-		"both":            {images: map[string]any{"api": digest("a"), "web": digest("b")}, want: "api web", news: true},
+		"none": {code: "tag_awaited"},
+		"one":  {images: map[string]any{"api": digest("a")}, want: "api", news: true},
+		"both": {images: map[string]any{"api": digest("a"), "web": digest("b")},
+			want: "api web", news: true},
 		"not the default": {images: map[string]any{"db": digest("a")}, code: "tag_awaited"},
 		"nothing new": {images: map[string]any{"api": digest("a")}, running: running("api", "a"),
 			want: "api"},

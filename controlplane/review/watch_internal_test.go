@@ -80,7 +80,8 @@ func TestRetryLater_FailsWhenTheTimeIsUp(t *testing.T) {
 	t.Parallel()
 	r := newReviews()
 	r.Log = slog.New(slog.DiscardHandler)
-	said := &controlplane.Error{Kind: controlplane.Unavailable, Message: "no service has the tag pr-12"}
+	said := &controlplane.Error{Kind: controlplane.Unavailable,
+		Message: "no service has the tag pr-12"}
 	for _, c := range []struct {
 		state  controlplane.ReviewState
 		done   int64

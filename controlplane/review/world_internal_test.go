@@ -77,7 +77,8 @@ func newWorld(t *testing.T) *world {
 	w.Reviews = New(Config{Store: store, Catalog: c, Off: controlplane.OffLimits{Loopback: true},
 		URL: "http://nullops.test", Log: slog.New(slog.DiscardHandler), Ask: time.Second})
 	t.Cleanup(w.client.CloseIdleConnections)
-	_, err = c.PutEnvironment(t.Context(), system, catalog.EnvironmentPut{Name: "qa", Domain: "localhost"})
+	_, err = c.PutEnvironment(t.Context(), system, catalog.EnvironmentPut{Name: "qa",
+		Domain: "localhost"})
 	w.must(err)
 	_, err = c.PutProject(t.Context(), system, catalog.ProjectPut{Name: "shop",
 		Resources: pipeline.Resources{CPU: 2, MemoryMiB: 1024}})
