@@ -243,7 +243,7 @@ func (a *Agent) Close() error { return a.store.close() }
 // Thumbprint is what the control plane pins.
 func (a *Agent) Thumbprint() wire.Thumbprint { return a.identity.Thumbprint() }
 
-// Plugins lists the catalogue's plugin images, as the control plane last told.
+// Plugins lists the catalogue's plugin images, as the control plane last sent it.
 func (a *Agent) Plugins() []wire.PluginImage { return a.state.pluginImages() }
 
 // Run serves until ctx ends or an error makes it stop. Services keep running on the engine;

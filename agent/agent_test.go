@@ -172,7 +172,7 @@ func TestAgent_SecretsAreFetchedOnlyWhenARunNeedsThem(t *testing.T) {
 	}
 }
 
-// A failure rolls back with the control plane away, and is told afterwards.
+// A failure rolls back while the control plane is unreachable, and is reported afterwards.
 func TestAgent_RollsBackWithoutControlPlane(t *testing.T) {
 	p := newPlane(t)
 	cut := make(chan struct{})
@@ -264,7 +264,7 @@ func TestAgent_TunnelReachesDeclaredPortsOnly(t *testing.T) {
 	}
 }
 
-// A service that listens on loopback only is told of in the refusal.
+// The refusal explains that a service listens on loopback only.
 func TestAgent_TunnelSaysThatAServiceListensOnLoopback(t *testing.T) {
 	p := newPlane(t)
 	r := dummy.New(dummy.Knobs{Plugin: maker, Fail: func(op, subject string) error {
@@ -351,7 +351,7 @@ func TestAgent_RemovesWhatHasNoGoal(t *testing.T) {
 	eventually(t, "an empty engine", func() bool { return len(objects(t, r)) == 0 })
 }
 
-// A listing that fails says nothing: nothing is stopped or removed on it.
+// A failed listing proves nothing: nothing is stopped or removed because of it.
 func TestAgent_ConcludesNothingFromAFailedListing(t *testing.T) {
 	p := newPlane(t)
 	k := dummy.Knobs{Plugin: maker}

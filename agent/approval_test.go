@@ -42,8 +42,8 @@ func (p *plane) untilStep(deployment string, key pipeline.StepKey,
 	return found
 }
 
-// The agent waits with nothing in its hands, also through a restart; what was
-// answered is there for the steps behind.
+// The agent waits with nothing in its hands, also through a restart; the answers are there for the
+// later steps.
 func TestAgent_WaitsForAnAnswerThroughARestart(t *testing.T) {
 	p := newPlane(t)
 	dir := t.TempDir()

@@ -61,9 +61,9 @@ func (o operation) archiveLines(r io.Reader) {
 	}
 }
 
-// readLines reads lines of "RFC3339Nano text" until the reader ends, and passes each with
-// its time to give. A line longer than lineCut is passed in pieces, with more set for all
-// but the last; if the reader ends in the middle of a line, no last piece follows.
+// readLines reads lines of "RFC3339Nano text" until the reader ends, and calls give with the time
+// and text of each. A line longer than lineCut is passed in pieces, with more set for all but the
+// last; if the reader ends in the middle of a line, there is no last piece.
 func readLines(r io.Reader, give func(at time.Time, text string, more bool)) {
 	in := bufio.NewReaderSize(r, lineCut)
 	at, begins := time.Now(), true

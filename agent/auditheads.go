@@ -36,8 +36,8 @@ func (a *Agent) storeHeads(ctx context.Context) error {
 	}
 }
 
-// rememberHead stores a head of the audit chain. It does not verify it: only the control
-// plane knows the entries that a head stands for.
+// rememberHead stores a head of the audit chain. It cannot verify it: only the control plane has
+// the entries that the head covers.
 func (s *state) rememberHead(h wire.AuditHead) error {
 	return s.updateFile(func(f *stateFile) bool {
 		if n := len(f.Audit); n > 0 && f.Audit[n-1].Seq == h.Seq &&

@@ -179,8 +179,8 @@ func TestAgent_ComesBackWithoutItsJournal(t *testing.T) {
 	}
 }
 
-// The journal is lost while a plugin runs that may not run twice. Whether the run goes on
-// to be wanted or not, it does not run again, and what it did is undone.
+// The journal is lost while a plugin runs that may not run twice. Whether the run continues to be
+// wanted or not, it does not run again, and what it did is undone.
 func TestAgent_UndoesWhatItForgot(t *testing.T) {
 	begun := shop("d1")
 	begun.Begun = true

@@ -25,7 +25,7 @@ const (
 // diskWatch measures writes to the data folder. Reading it never blocks on the disk.
 type diskWatch struct {
 	mu sync.Mutex
-	// began is when the write that is under way began, zero when none is.
+	// began is when the running write began; zero if none is running.
 	began time.Time
 	// slow is how long the last slow write took, slowAt when it ended.
 	slow   time.Duration

@@ -13,8 +13,8 @@ import (
 	"github.com/nullops/nullops/agent/wire/wiretest"
 )
 
-// A write to the disk that does not come back: the link stays alive meanwhile,
-// and in the end the agent gives up, so that somebody starts it anew.
+// A write to the disk that does not come back: the link stays alive meanwhile, and in the end the
+// agent exits, so that it is restarted.
 func TestAgent_EndsWhenItsDiskHangs(t *testing.T) {
 	t.Parallel()
 	p := newPlane(t)

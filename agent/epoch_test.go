@@ -17,9 +17,8 @@ func (n *node) dialAt(epoch uint64) (*wire.ProvenConn, error) {
 		Key: n.token.Key(), Epoch: epoch, Build: "dev", Connect: n.pipes.Dial})
 }
 
-// Once a newer control plane has shown itself, on whatever connection, what an
-// older one says on a session that still stands is refused, and it is told so.
-// The agent remembers across a restart.
+// Once a newer control plane has connected, on any connection, messages of an older one in an open
+// session are refused with a reason. The agent remembers that across a restart.
 func TestSession_StaleEpochCommandsNothing(t *testing.T) {
 	t.Parallel()
 	p, dir, runtime := newPlane(t), t.TempDir(), dummy.New(dummy.Knobs{Plugin: maker})

@@ -35,9 +35,8 @@ func (talkative) Logs(
 	return r, nil
 }
 
-// A plugin floods its log and services flood theirs, to listeners who do not keep
-// up: signs of life go on, another run comes to its end, and what had to be
-// dropped of the flood is told where it is missing.
+// A plugin floods its log and services flood theirs, with readers that do not keep up: signs of
+// life continue, another run ends, and gaps in the flood are marked.
 func TestAgent_FloodsDelayNothing(t *testing.T) {
 	p := newPlane(t)
 	ended := make(chan struct{})
@@ -72,7 +71,7 @@ func TestAgent_FloodsDelayNothing(t *testing.T) {
 	})
 	p.want(s, shop("d2"))
 	p.untilPhase("d2", wire.PhaseReady)
-	// Now somebody reads.
+	// Now a reader connects.
 	missing, bytes := markers(t, logs, "run-d1")
 	if missing == 0 || bytes == 0 {
 		t.Errorf("%d lines are told to be missing, %d bytes came", missing, bytes)
@@ -167,7 +166,7 @@ func markers(t *testing.T, logs *wire.Session, run string) (missing int64, bytes
 	return missing, bytes
 }
 
-// A plugin that fills its log is told to have done so, with how much is missing.
+// A plugin that fills its log is reported, with how much is missing.
 func TestAgent_FullLogSaysSo(t *testing.T) {
 	p := newPlane(t)
 	r := dummy.New(dummy.Knobs{Plugin: func(ctx context.Context, s agent.PluginSpec, stdin []byte,

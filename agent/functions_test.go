@@ -47,8 +47,8 @@ func functionsGoal() wire.Goal {
 	return g
 }
 
-// What a function makes of a secret is as secret: the process gets it behind
-// the engine's back, and it is hidden in every log.
+// What a function makes of a secret is as secret: the process gets it without the engine seeing it,
+// and it is masked in every log.
 func TestAgent_FunctionsOfSecretsStaySecret(t *testing.T) {
 	requests := make(chan stdio.Request, 4)
 	r := dummy.New(dummy.Knobs{Plugin: func(_ context.Context, _ agent.PluginSpec, in []byte,

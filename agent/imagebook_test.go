@@ -13,9 +13,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Whatever is on the disk and however full it is: what somebody uses, what is
-// kept, what was asked for lately and what is not ours is never chosen; and no
-// more is than the floor takes.
+// Whatever is on the disk and however full it is: what someone uses, what is kept, what was asked
+// for lately and what is not ours is never chosen; and no more is than the floor takes.
 func TestSpare_TakesOnlyWhatNobodyNeeds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

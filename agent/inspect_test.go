@@ -11,9 +11,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Whoever looks into an agent's folder, while it runs or when it is gone, finds
-// its deployments, what they are made from, and what happened to them; and no
-// secret.
+// A person who inspects an agent's folder, while it runs or afterwards, finds its deployments, what
+// they are made from, and what happened to them; and no secret.
 func TestReadKept_ShowsDeploymentsConfigurationAndHistory(t *testing.T) {
 	dir := t.TempDir()
 	liveHalf(t, dir)

@@ -27,8 +27,8 @@ var errCorrupt = errors.New("the journal is damaged")
 //
 //	length, CRC of the length, CRC of the payload (4 bytes each), payload
 //
-// The length has its own CRC: only so can a record that was cut short by a
-// crash be told from one whose length was damaged later.
+// The length has its own CRC: only so can a record that was cut short by a crash be distinguished
+// from one whose length was damaged later.
 const (
 	journalName   = "journal"
 	journalFormat = 1

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A connection to a container can be dead without an error, if the container or its gate
-// lost its network. The kernel acknowledges packets for a busy or even frozen service, so
-// these limits only end connections whose peer machine is silent.
+// A connection to a container can be dead without an error, if the container or its relay lost its
+// network. The kernel acknowledges packets for a busy or even frozen service, so these limits only
+// end connections whose peer machine is silent.
 const (
 	// keepAliveIdle is the silence after which the first probe is sent.
 	keepAliveIdle = 10 * time.Second

@@ -82,7 +82,7 @@ func (l *logbook) startNumbersAt(run string, step pipeline.StepKey, at int64) {
 	l.numbers[key] = max(l.numbers[key], at)
 }
 
-// skipNumbers leaves out numbers: of lines that are missing for good.
+// skipNumbers skips the numbers of lines that are lost.
 func (l *logbook) skipNumbers(run string, step pipeline.StepKey, n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

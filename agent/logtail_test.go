@@ -11,8 +11,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// A service that never becomes ready is gone when somebody looks: its step's log
-// holds what the last check said and the last lines that it wrote, masked.
+// A service that never becomes ready is gone when a person looks: its step's log holds what the
+// last check said and the last lines that it wrote, masked.
 func TestAgent_UnreadyServiceLeavesItsLastWords(t *testing.T) {
 	p := newPlane(t)
 	var r *dummy.Runtime

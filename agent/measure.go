@@ -128,7 +128,7 @@ func (a *Agent) measureOnce(ctx context.Context) {
 		v := a.views[s.Deployment]
 		s.Restarts = max(s.Restarts, v.restarts[string(s.Step)])
 		if v.bundle == nil {
-			// Nobody knows which secrets it may hold.
+			// It is unknown which secrets the detail holds, so it is not reported.
 			s.Detail = ""
 			continue
 		}

@@ -36,7 +36,7 @@ type inventory struct {
 	isolation *wire.Check
 }
 
-// inspectNode reads the node's inventory again. What the engine cannot provide now is left
+// inspectNode reads the node's inventory again. Facts that the engine cannot provide now are left
 // out and reported as a warning.
 func (a *Agent) inspectNode(ctx context.Context) (wire.Inventory, int64) {
 	seen, err := a.runtime.Inventory(ctx)

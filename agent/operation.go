@@ -204,7 +204,7 @@ func (o operation) probeService(ctx context.Context) operationResult {
 		return operationResult{result: r}
 	}
 	if !o.held {
-		// Whatever it said, it could be asked: a service that takes its time is not stuck.
+		// The service could be asked, whatever it answered: a slow service is not a stuck one.
 		o.agent.updateProgress(o.goal, o.do.Step, func(*wire.Progress) {})
 	}
 	r := engine.Result{Outcome: engine.OK, Health: p.Health, Message: p.Detail,

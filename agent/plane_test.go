@@ -31,8 +31,8 @@ type plane struct {
 	token    wire.Token
 	key      []byte
 
-	// telling keeps what is told in the order in which it became true: a full list
-	// read before a goal was set must not arrive after that goal.
+	// telling keeps messages in the order in which they became true: a full list read before a goal
+	// was set must not arrive after that goal.
 	telling sync.Mutex
 
 	mu      sync.Mutex
@@ -46,8 +46,8 @@ type plane struct {
 	silent  bool
 	welcome wire.Welcome
 	vitals  wire.Vitals
-	// inventory is the last that was told, samples what is stored by
-	// the agent's life; while deaf, nothing is stored and nothing answered.
+	// inventory is the last one reported, samples what is stored for each start of the agent; while
+	// deaf, nothing is stored and nothing answered.
 	inventory wire.Inventory
 	samples   map[string][]int64
 	deaf      bool

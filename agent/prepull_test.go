@@ -10,7 +10,7 @@ import (
 	"github.com/nullops/nullops/agent/wire"
 )
 
-// told is where a plugin stands, as last told. The lock is held.
+// told is the last reported state of a plugin. The lock is held.
 func (p *plane) told(name string) (held wire.HeldPlugin) {
 	for _, h := range p.inventory.Plugins {
 		if h.Name == name {
@@ -31,9 +31,9 @@ func tellPlugins(t *testing.T, s *wire.Session, names ...string) {
 	}
 }
 
-// A list of plugins that is told over the link is a registry on the node: their
-// images are pulled before any run needs them, with the control plane's sign-in,
-// and who asks sees what is there. A restart forgets none of it.
+// A list of plugins that is sent over the link makes the node pull their images before any run
+// needs them, with the control plane's credentials; the state of each is reported. The list
+// survives a restart.
 func TestAgent_PullsPluginsAheadAndTellsThem(t *testing.T) {
 	p := newPlane(t)
 	var broken atomic.Bool

@@ -10,8 +10,8 @@ import (
 	"github.com/nullops/nullops/agent/wire"
 )
 
-// What the last check said is told of a service that is well too: one line, not too
-// long, and without secrets, also where it is cut.
+// The last check's output is reported for healthy services too: one line, bounded, and without
+// secrets, even where it is cut.
 func TestAgent_TellsWhatTheLastCheckSaid(t *testing.T) {
 	p := newPlane(t)
 	const shown = 512
@@ -45,8 +45,8 @@ func TestAgent_TellsWhatTheLastCheckSaid(t *testing.T) {
 	}
 }
 
-// A service that takes its time until it is ready gives signs of life: each answer to
-// its check is one, whatever it says. Without them it looked stuck.
+// A slow start shows signs of life: each result of the readiness check is one, whatever it is.
+// Without them the service looked stuck.
 func TestAgent_ServiceThatWaitsForItsCheckGivesSigns(t *testing.T) {
 	p := newPlane(t)
 	var ready atomic.Bool

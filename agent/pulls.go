@@ -8,11 +8,10 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// pulls lets runs that need the same image with the same credentials share one
-// pull of it, and its progress. Runs whose credentials differ do not: what the
-// one may have says nothing about the other, and the container engine transfers
-// a layer that both want once. When a pull fails or is canceled, the next run
-// tries itself.
+// pulls lets runs that need the same image with the same credentials share one pull of it, and its
+// progress. Runs with other credentials do not share: access of one does not prove access of the
+// other, and the container engine transfers a layer that both want once. When a pull fails or is
+// canceled, the next run tries itself.
 type pulls struct {
 	mu      sync.Mutex
 	flights map[imageKey]*flight

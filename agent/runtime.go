@@ -11,8 +11,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Runtime is the interface to a container engine, in terms of deployments, services,
-// plugins, gates and logs; it exposes no engine-specific type.
+// Runtime is the interface to a container engine, in terms of deployments, services, plugins,
+// relays and logs; it exposes no engine-specific type.
 //
 // All methods are safe for concurrent use. Every method that creates something is
 // idempotent by the names in its argument: an existing object, for example from before a
@@ -25,7 +25,7 @@ type Runtime interface {
 	Inventory(ctx context.Context) (wire.Inventory, error)
 	// List returns every object of this installation, in every state.
 	List(ctx context.Context) ([]Object, error)
-	// Prepare makes the deployment's network and gate.
+	// Prepare makes the deployment's network and relay.
 	Prepare(ctx context.Context, deployment string) error
 	// Pull makes the image present, and fails unless the registry lets these
 	// credentials have it, also when the image is present already. Progress is
@@ -54,11 +54,11 @@ type Runtime interface {
 	// Remove deletes one object and what hangs on it; a service is stopped first,
 	// as by StopService. Gone already is success.
 	Remove(ctx context.Context, o Object) error
-	// RemoveDeployment stops the deployment's services, all at once and each within
-	// its grace period, and deletes everything of it: services, plugins,
-	// volumes, gate, network and tmpfs folder, and returns what is left.
+	// RemoveDeployment stops the deployment's services, all at once and each within its grace
+	// period, and deletes everything of it: services, plugins, volumes, relay, network and tmpfs
+	// folder, and returns what is left.
 	RemoveDeployment(ctx context.Context, deployment string) ([]Object, error)
-	// Dial connects to a service's port through the deployment's gate.
+	// Dial connects to a service's port through the deployment's relay.
 	Dial(ctx context.Context, deployment string, service pipeline.StepKey,
 		port int) (net.Conn, error)
 	// Logs streams a service's lines, oldest first, as "RFC3339Nano text". Lines
@@ -72,8 +72,8 @@ type Runtime interface {
 		service pipeline.StepKey) (io.ReadWriteCloser, error)
 	// Vitals measures the node and the given services.
 	Vitals(ctx context.Context, services []ServiceSpec) (wire.Vitals, error)
-	// Changes delivers a hint whenever something of ours may have changed.
-	// Hints may be lost or doubled; the channel closes when ctx ends.
+	// WatchChanges sends a hint whenever an object of this installation may have changed. Hints may
+	// be lost or doubled; the channel closes when ctx ends.
 	Changes(ctx context.Context) <-chan struct{}
 }
 

@@ -23,8 +23,8 @@ const (
 	samplesAgain = 30 * time.Second
 )
 
-// record keeps measurements until the control plane has stored them. The oldest
-// give way when it is full.
+// sampleRecord keeps measurements until the control plane has stored them. When it is full, the
+// oldest are dropped.
 type record struct {
 	// boot tells the numbers of this life of the agent from those of others.
 	boot string

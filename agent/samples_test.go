@@ -147,7 +147,7 @@ func (p *plane) bootFast(r agent.Runtime, probeEvery time.Duration) *node {
 	return n
 }
 
-// A change of the node is told over the live link.
+// A change of the node is reported in the running session.
 func TestInventory_IsToldWhenItChanges(t *testing.T) {
 	p := newPlane(t)
 	r := &changing{Runtime: dummy.New(dummy.Knobs{})}
@@ -161,8 +161,8 @@ func TestInventory_IsToldWhenItChanges(t *testing.T) {
 	p.until("the new card", func() bool { return len(p.inventory.GPUs) == 1 })
 }
 
-// A lost isolation is told, stays told while nobody can try again, and ends
-// with a good probe, which a restart of the engine brings about.
+// A lost isolation is reported, stays reported while it cannot be probed again, and ends with a
+// good probe, which a restart of the engine brings about.
 func TestIsolation_IsToldUntilItIsBack(t *testing.T) {
 	p := newPlane(t)
 	r := &changing{Runtime: dummy.New(dummy.Knobs{}),

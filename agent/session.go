@@ -57,7 +57,8 @@ func (a *Agent) runSession(ctx context.Context, s *wire.AgentSession, epoch uint
 	return group.Wait()
 }
 
-// buildWelcome says who this is. What the engine cannot tell now is left out.
+// buildWelcome describes this agent and node. Facts that the engine cannot provide now are left
+// out.
 func (a *Agent) buildWelcome(ctx context.Context) (w wire.Welcome, version int64) {
 	first, last, _ := a.store.seqNumbers()
 	w = wire.Welcome{Build: string(a.config.Build), FirstSeq: first, LastSeq: last,
@@ -190,8 +191,8 @@ func (a *Agent) refuseToken(ctx context.Context, s *wire.AgentSession, kid strin
 	return err
 }
 
-// closeRevoked closes a session because its token was revoked. The peer may be whoever
-// stole the token, so the close handshake gets half a second only.
+// closeRevoked closes a session because its token was revoked. The peer may be an attacker with the
+// stolen token, so the close handshake gets half a second only.
 func closeRevoked(s *wire.AgentSession, kid string) {
 	said := make(chan struct{})
 	go func() {

@@ -205,7 +205,7 @@ func (s *state) setPlugins(images []wire.PluginImage) error {
 	})
 }
 
-// pluginImages lists the catalogue's plugin images, as last told.
+// pluginImages returns the catalogue's plugin images, as the control plane last sent them.
 func (s *state) pluginImages() []wire.PluginImage {
 	s.mu.Lock()
 	defer s.mu.Unlock()

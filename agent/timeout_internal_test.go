@@ -7,8 +7,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// A step's own time is for what it makes. What it takes back has at least the
-// plugin's: a run that is told to fail soon must not leave things behind for it.
+// A step's own timeout is for creating. Its undo gets at least the plugin's timeout: a short limit
+// of the step must not leave effects behind.
 func TestPluginTimeout(t *testing.T) {
 	for _, c := range []struct {
 		step, component int

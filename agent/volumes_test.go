@@ -125,9 +125,9 @@ func (n *node) untilStill(want bool) {
 	n.t.Fatalf("it says %t that it is still", !want)
 }
 
-// Volumes are given away only while nothing runs and nothing is being done: not as
-// long as a stop goes on, and not when something was started meanwhile. What a dead
-// agent left of a copy is gone by then. Called off, the same containers go on.
+// Volumes are given away only while nothing runs and nothing is being done: not as long as a stop
+// continues, and not when something was started meanwhile. What a dead agent left of a copy is gone
+// by then. Called off, the same containers continue.
 func TestAgent_GivesVolumesAwayWhenAllIsStill(t *testing.T) {
 	p, stopping := newPlane(t), make(chan struct{})
 	c := &carrier{left: []agent.Object{{Kind: agent.KindCopy, ID: "old", Deployment: "d1"}},
@@ -191,8 +191,8 @@ func TestAgent_GivesVolumesAwayWhenAllIsStill(t *testing.T) {
 	}
 }
 
-// Who was paused while it copied, and is not wanted any more, writes nothing into what a
-// later attempt copies: neither with the request it made before, nor with another.
+// Who was paused while it copied, and is no longer wanted, writes nothing into what a later attempt
+// copies: neither with the request it made before, nor with another.
 func TestAgent_VolumesAreOneAttemptsToWrite(t *testing.T) {
 	p := newPlane(t)
 	c := &carrier{Runtime: dummy.New(dummy.Knobs{Plugin: maker})}

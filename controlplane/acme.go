@@ -13,7 +13,7 @@ const (
 	ChallengeDNS Challenge = "dns-01"
 )
 
-// NameServer is how a name server is told of a challenge.
+// NameServer is how records are added to a name server for a challenge.
 type NameServer string
 
 // The ways to tell it.
@@ -32,7 +32,7 @@ type ACME struct {
 	// Directory is the authority's address, Email what it may write to.
 	Directory string
 	Email     string
-	// Roots is PEM: whom to trust at a directory that systems do not trust.
+	// Roots are PEM certificates to trust at a directory that the system's roots do not cover.
 	Roots string
 	DNS   NameServer
 	// DNSServer is host:port, or the webhook's URL; DNSUser the TSIG key's name
@@ -84,8 +84,8 @@ type ACMECertificate struct {
 	CertificateFacts
 }
 
-// State sums it up in a word: waiting for the first one, valid, failing (there
-// may be one that still serves), expired.
+// State is the certificate's state: waiting for the first certificate, valid, failing (an earlier
+// certificate may still be served) or expired.
 func (c ACMECertificate) State(now time.Time) string {
 	switch {
 	case c.Chain != "" && now.After(c.NotAfter):

@@ -45,8 +45,7 @@ type AuditEntry struct {
 	Detail string
 }
 
-// AuditLink is what ties an entry to all entries before it. The zero link
-// stands before the first.
+// AuditLink is what ties an entry to all entries before it. The zero link precedes the first entry.
 type AuditLink [sha256.Size]byte
 
 // AuditHead is the end of the chain as it was at some time.
@@ -61,8 +60,8 @@ func (h AuditHead) Same(other AuditHead) bool {
 	return h.Seq == other.Seq && h.Link.Equal(other.Link)
 }
 
-// AuditKey makes links. Somebody with the database but without the key can neither
-// make a link nor repair a chain after tampering.
+// AuditKey computes links. An attacker with the database but without the key can neither compute a
+// link nor repair a chain after tampering.
 type AuditKey struct{ secret [sha256.Size]byte }
 
 // NewAuditKey makes a key of 32 random bytes; anything else is refused.
@@ -91,8 +90,8 @@ func (k AuditKey) Link(before AuditLink, e AuditEntry) AuditLink {
 	return k.computeLink("entry", parts...)
 }
 
-// AuditCheckpoint stands where retention cut the chain off: everything up to
-// and with Seq was deleted on purpose.
+// AuditCheckpoint marks where retention cut the chain off: everything up to and with Seq was
+// deleted on purpose.
 type AuditCheckpoint struct {
 	Seq  int64
 	Link AuditLink

@@ -16,9 +16,9 @@ import (
 //	failed ◀─ undoing ─▶ canceled   │
 //	  └─────────────────────────────┘
 //
-// Canceling and deleting are one thing: a canceled run is undone. A failed one
-// can be removed, a stuck one is what removing or undoing could not finish,
-// and what waits for a node that is gone for good may be forgotten too.
+// Canceling and deleting are the same: a canceled run is undone. A failed deployment can be
+// removed, a stuck one is what removing or undoing could not finish, and one whose node is gone for
+// good can be forgotten.
 type DeploymentStatus string
 
 // The statuses.
@@ -35,7 +35,7 @@ const (
 	Forgotten DeploymentStatus = "forgotten"
 )
 
-// DeploymentStatuses lists them all, for whoever checks every pair.
+// DeploymentStatuses lists them all, for checks of every pair.
 func DeploymentStatuses() []DeploymentStatus {
 	return []DeploymentStatus{
 		Queued, Applying, Ready, Undoing, Failed,
@@ -148,7 +148,7 @@ type Deployment struct {
 	Domain     string
 	Status     DeploymentStatus
 	Goal       Goal
-	// Canceled is set if the removal under way cancels a creation.
+	// Canceled is set if the current removal cancels a creation.
 	Canceled bool
 	// Generation numbers the goals sent to the node.
 	Generation int64

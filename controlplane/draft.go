@@ -12,7 +12,7 @@ type Draft struct {
 	User    UserID
 	// Base is the version it was drawn on, 0 for a project without one.
 	Base int
-	// Revision is never given twice; 0 stands for no draft.
+	// Revision is never reused; 0 means no draft.
 	Revision int64
 	Content  json.RawMessage
 	SavedAt  time.Time

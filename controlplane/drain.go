@@ -11,8 +11,8 @@ import (
 //	           └─▶ drained ◀─┘      nothing is left
 //	any of them ─▶ none             a person ended it
 //
-// It stands beside NodeStatus: a node that is drained keeps its link, and one
-// that is offline can be drained. While there is one, nothing new is placed.
+// It is independent of NodeStatus: a drained node stays connected, and an offline one can be
+// drained. While there is one, nothing new is placed.
 type DrainStatus string
 
 // The statuses.
@@ -23,7 +23,7 @@ const (
 	Drained   DrainStatus = "drained"
 )
 
-// DrainStatuses lists them all, for whoever checks every pair.
+// DrainStatuses lists them all, for checks of every pair.
 func DrainStatuses() []DrainStatus {
 	return []DrainStatus{DrainNone, Draining, Overdue, Drained}
 }
@@ -41,7 +41,7 @@ func (s DrainStatus) nextStatuses() []DrainStatus {
 	case Draining:
 		return []DrainStatus{Overdue, Drained, DrainNone}
 	case Overdue:
-		// A later deadline begins the waiting anew.
+		// A later deadline restarts the wait.
 		return []DrainStatus{Draining, Drained, DrainNone}
 	case Drained:
 		return []DrainStatus{DrainNone}
@@ -98,12 +98,12 @@ type ForgottenNode struct {
 	Left        []LeftBehind
 }
 
-// LeftBehind is one deployment nobody removed from a forgotten node's machine.
+// ForgottenDeployment is a deployment that was not removed from a forgotten node's machine.
 type LeftBehind struct {
 	ID      DeploymentID     `json:"id"`
 	Name    string           `json:"name"`
 	Project string           `json:"project"`
 	Status  DeploymentStatus `json:"status"`
-	// What names the things; "everything of it" when nobody looked.
+	// What names the objects; "everything of it" if the node was not asked.
 	What []string `json:"what"`
 }

@@ -21,5 +21,5 @@ type Environment struct {
 	NodesOnline int
 }
 
-// Suffix is what comes behind service.deployment in a host.
+// Suffix is the part of a host after service.deployment.
 func (e Environment) Suffix() string { return e.Name + "." + e.Domain }

@@ -82,7 +82,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap gives the cause to errors.Is and errors.As.
+// Unwrap returns the cause to errors.Is and errors.As.
 func (e *Error) Unwrap() error { return e.Cause }
 
 // KindOf returns the kind of the Error in err's chain, "" if there is none.

@@ -43,10 +43,10 @@ type Zone struct {
 	EnvironmentGate
 }
 
-// EnvironmentGate is what an admin says about who comes in, and how.
+// EnvironmentGate is an admin's setting of who may enter, and how.
 type EnvironmentGate struct {
 	Gate GateMode
-	// RedirectHTTPS sends whoever comes by plain HTTP to HTTPS.
+	// RedirectHTTPS redirects plain HTTP requests to HTTPS.
 	RedirectHTTPS bool
 }
 

@@ -81,8 +81,8 @@ func blockingChecks() []string {
 	return []string{"isolation", "memory-limit", "pids-limit", "log-driver", "journal"}
 }
 
-// Degraded says what is wrong with a node whose link stands, in one sentence, or
-// nothing: why it may take nothing new, or why what it does takes long.
+// DegradedReason returns what is wrong with a connected node, in one sentence, or "": why it takes
+// no new deployments, or why operations are slow.
 func (i *Inventory) Degraded() string {
 	if why := i.Blocked(); why != "" || i == nil {
 		return why
@@ -99,14 +99,13 @@ func (c Check) engineDown() bool {
 	return c.ID == "engine" && c.Severity == SeverityCritical
 }
 
-// EngineDown reports whether the node's agent is in reach and its container engine
-// does not answer. That passes: it is no reason to give a node up.
+// EngineDown reports whether the node's agent is connected but its container engine does not
+// answer. That is usually temporary, so the node is not given up.
 func (i *Inventory) EngineDown() bool {
 	return i != nil && slices.ContainsFunc(i.Checks, Check.engineDown)
 }
 
-// Blocked says why a node may take no new deployment although its link stands,
-// or nothing.
+// BlockedReason returns why a connected node may take no new deployment, or "".
 func (i *Inventory) Blocked() string {
 	if i == nil {
 		return ""
@@ -119,9 +118,9 @@ func (i *Inventory) Blocked() string {
 	return ""
 }
 
-// Carry keeps an alarm that was raised and is now only unknown: an agent that
-// has just started has not tried again yet. One that has not met its engine
-// cannot tell what the node is: that stays as it was told before.
+// CarryAlarms keeps an alarm that was raised and is now only unknown, since an agent that has just
+// started has not checked again yet. An agent that could not reach its engine reports no inventory:
+// the earlier one is kept.
 func (i *Inventory) Carry(before *Inventory) {
 	if before == nil {
 		return

@@ -11,8 +11,8 @@ func checked(id string, s controlplane.Severity) *controlplane.Inventory {
 		{ID: id, Severity: s, Detail: "because"}}}
 }
 
-// Only what endangers deployments keeps new ones away: a full disk is placement's
-// business, and a warning nobody's.
+// Only checks that endanger deployments block new ones: a full disk is placement's business, and a
+// warning blocks nothing.
 func TestInventory_Blocked(t *testing.T) {
 	for _, w := range []struct {
 		id       string
@@ -35,8 +35,7 @@ func TestInventory_Blocked(t *testing.T) {
 	}
 }
 
-// An alarm outlives an agent that starts anew and has not tried again, and ends
-// with the first answer.
+// An alarm outlives an agent that restarts and has not tried again, and ends with the first answer.
 func TestInventory_CarriesAnAlarm(t *testing.T) {
 	alarm := checked("isolation", controlplane.SeverityCritical)
 	for name, w := range map[string]struct {

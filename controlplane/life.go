@@ -7,9 +7,9 @@ type Life struct {
 	// ClonedFrom and ClonedName say what it was made from; empty for most.
 	ClonedFrom DeploymentID
 	ClonedName string
-	// Hold is nil when nobody keeps it.
+	// Hold is nil if the deployment is not held.
 	Hold *Hold
-	// RemovedBy had it removed, at RemovedAt; empty while nobody did.
+	// RemovedBy had it removed, at RemovedAt; empty if it was not.
 	RemovedBy string
 	RemovedAt *time.Time
 	// Moving is set while it goes to another node, MovedTo once it is there.
@@ -17,13 +17,13 @@ type Life struct {
 	MovedTo DeploymentID
 	// Hours without activity end it; zero is never.
 	Hours int
-	// Scratch is set when it runs what nobody published.
+	// Scratch is set if it runs an unpublished pipeline.
 	Scratch bool
 	// IgnoresVisits is set where visits to its URLs are no activity.
 	IgnoresVisits bool
 }
 
-// Hold keeps a deployment from clean-up, and from everybody but its owner.
+// Hold protects a deployment from clean-up, and from everyone but its owner.
 type Hold struct {
 	Owner  string
 	Reason string

@@ -14,14 +14,14 @@ const (
 	LinkReset      LinkKind = "reset"
 )
 
-// Link lets somebody in once: an invitation makes a new person, a reset sets
-// the password of one who is there.
+// Link is a secret link for one use: an invitation creates a person, a reset sets the password of
+// an existing one.
 type Link struct {
 	ID   LinkID
 	Kind LinkKind
 	// User is whose password it sets; "" for an invitation.
 	User UserID
-	// Address is whom the invitation is for, by e-mail.
+	// Address is the invited person's e-mail address.
 	Address string
 	Role    Role
 	// Teams are names; the invited person joins them.

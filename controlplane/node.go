@@ -46,7 +46,7 @@ const (
 	NodeDisabled     NodeStatus = "disabled"
 )
 
-// NodeStatuses lists them all, for whoever checks every pair.
+// NodeStatuses lists them all, for checks of every pair.
 func NodeStatuses() []NodeStatus {
 	return []NodeStatus{
 		NodeEnrolled, NodeOnline, NodeOffline,
@@ -77,7 +77,7 @@ func (s NodeStatus) nextStatuses() []NodeStatus {
 			NodeEnrolled, NodeOnline, NodeOffline, NodeUntrusted, NodeDisabled,
 		}
 	case NodeUntrusted:
-		// Never straight to online: a person approves, or gives a new token.
+		// Never straight to online: a person must approve, or issue a new token.
 		return []NodeStatus{NodeEnrolled, NodeOffline, NodeDisabled}
 	case NodeDisabled:
 		return []NodeStatus{NodeEnrolled, NodeOffline}
@@ -86,8 +86,8 @@ func (s NodeStatus) nextStatuses() []NodeStatus {
 	}
 }
 
-// NodesBefore gives the statuses that a node may have to move to the given
-// one, for guarded updates.
+// NodesBefore returns the statuses that a node may have to move to the given one, for guarded
+// updates.
 func NodesBefore(to NodeStatus) []NodeStatus {
 	var from []NodeStatus
 	for _, s := range NodeStatuses() {
@@ -142,7 +142,7 @@ func (n Node) Enabled() bool { return n.Status != NodeDisabled }
 // Blocked says why the node may take no new deployment although it is online.
 func (n Node) Blocked() string { return n.Inventory.Blocked() }
 
-// Labels are what people wrote and what the node told.
+// Labels merges the labels that people set with those that the node reported.
 func (n Node) Labels() Labels {
 	all := Labels{LabelNode: n.Name}
 	if n.Inventory != nil && n.Inventory.Arch != "" {

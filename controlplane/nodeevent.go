@@ -30,7 +30,7 @@ type NodeEvent struct {
 	At     time.Time
 	Kind   NodeEventKind
 	Detail string
-	// Mark is where a reader goes on behind this event.
+	// Mark is the position from which a reader continues after this event.
 	Mark NodeEventMark
 }
 

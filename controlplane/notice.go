@@ -8,7 +8,7 @@ type (
 	DeliveryID string
 )
 
-// WebhookKind says in which form a webhook is told.
+// WebhookKind is the message format of a webhook.
 type WebhookKind string
 
 // The kinds: our own signed form, and the message forms of chats.
@@ -27,7 +27,7 @@ type Webhook struct {
 	Kind WebhookKind
 	// Host is where it leads, without what may be secret.
 	Host string
-	// Project and Environment narrow what is told; empty means all.
+	// Project and Environment limit the events; empty means all.
 	Project, Environment string
 	Events               []string
 	// Template replaces the usual sentence of a chat message.
@@ -47,7 +47,7 @@ type NotificationChoice struct {
 	Mine bool
 }
 
-// Notice is an event that somebody may want to hear of.
+// Notice is an event that people can subscribe to.
 type Notice struct {
 	At         time.Time
 	Event      string
@@ -78,7 +78,7 @@ const (
 	DeliveryFailed  DeliveryStatus = "failed"
 )
 
-// Delivery is one message to one place, with what became of it.
+// Delivery is one message to one receiver, with its result.
 type Delivery struct {
 	ID      DeliveryID
 	Webhook WebhookID

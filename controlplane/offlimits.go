@@ -116,5 +116,5 @@ func (e *OffLimitsError) Error() string {
 	return fmt.Sprintf("it leads to %s, which is off limits: %s", e.IP, e.Why)
 }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *OffLimitsError) Unwrap() error { return e.Why }

@@ -2,8 +2,8 @@ package controlplane
 
 import "strings"
 
-// DeploymentOrder is an order that lists of deployments come in. Names and ages
-// never change, so that a page continues rightly whatever happens meanwhile.
+// DeploymentOrder is an order that lists of deployments come in. Names and creation times never
+// change, so the next page is right even if deployments come and go.
 type DeploymentOrder int
 
 // The orders; names that are the same follow each other by age.

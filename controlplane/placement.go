@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// Labels say what a node is: zone=fra, disk=nvme, or just a key. Keys under
-// "nullops/" are what the node itself told, such as nullops/arch; people write
-// all others.
+// Labels say what a node is: zone=fra, disk=nvme, or just a key. Keys under "nullops/" are reported
+// by the node, such as nullops/arch; people set all others.
 type Labels map[string]string
 
 // OwnLabels is the part of the name space that belongs to us.
 const OwnLabels = "nullops/"
 
-// The labels that every node has from what it told.
+// The labels that every node reports.
 const (
 	LabelNode = OwnLabels + "node"
 	LabelArch = OwnLabels + "arch"
@@ -57,11 +56,10 @@ func (t Taint) String() string {
 	return t.Key + "=" + t.Value
 }
 
-// Toleration names taints that do no harm: "key" for any value of it,
-// "key=value" for one, "*" for every taint there is.
+// Toleration names tolerated taints: "key" for any value, "key=value" for one, "*" for all.
 type Toleration string
 
-// Tolerates reports whether the taint does no harm.
+// Tolerates reports whether the toleration covers the taint.
 func (t Toleration) Tolerates(x Taint) bool {
 	key, value, exact := strings.Cut(string(t), "=")
 	return t == "*" || key == x.Key && (!exact || value == x.Value)
@@ -108,7 +106,7 @@ const (
 	maxGPUMiB = 4 << 20
 )
 
-// Checked gives the placement in its canonical order, or says what is wrong.
+// Normalize returns the placement in its canonical order, or an error that says what is wrong.
 func (p Placement) Checked(field string) (Placement, error) {
 	for _, list := range []struct {
 		name  string
@@ -200,7 +198,7 @@ func isAlphanumeric(c byte) bool {
 type NodeSettings struct {
 	Labels Labels  `json:"labels,omitempty"`
 	Taints []Taint `json:"taints,omitempty"`
-	// RunLimit is how many runs may be under way at once; 0 is no limit.
+	// RunLimit is how many runs may run at once; 0 is no limit.
 	RunLimit int `json:"run_limit,omitempty"`
 	// DiskFloorMiB is the free disk below which nothing new is placed; 0 is
 	// what we think good.
@@ -217,7 +215,7 @@ const (
 	maxPriority  = 255
 )
 
-// Checked gives the settings in their canonical order, or says what is wrong.
+// Normalize returns the settings in their canonical order, or an error that says what is wrong.
 func (s NodeSettings) Checked() (NodeSettings, error) {
 	if len(s.Labels) > maxTerms {
 		return s, outOfRange("labels", len(s.Labels), maxTerms)

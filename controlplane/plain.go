@@ -10,14 +10,14 @@ import (
 // hidden is what every way of showing a secret yields.
 const hidden = "[secret]"
 
-// Plain is an opened secret. Printing, logging or marshaling it gives "[secret]"; only
-// Reveal returns the value, which is easy to search for.
+// Plain is an opened secret. Printing, logging or marshaling it yields "[secret]". Only Reveal
+// returns the value, so all uses are easy to find.
 type Plain struct{ value string }
 
 // NewPlain hides a value.
 func NewPlain(value string) Plain { return Plain{value: value} }
 
-// Reveal gives the value, for the one place that must send it.
+// Reveal returns the value, for the code that must send it.
 func (p Plain) Reveal() string { return p.value }
 
 // Empty reports whether there is no value.
@@ -46,8 +46,8 @@ func (p Plain) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 // LogValue hides the value from slog.
 func (p Plain) LogValue() slog.Value { return slog.StringValue(hidden) }
 
-// Sealed is a secret as the database holds it. Without the master key and the
-// place it was sealed for it is worthless, yet nobody gains from seeing it.
+// Sealed is a secret as the database holds it. It is useless without the master key and its
+// location, but is still not printed.
 type Sealed []byte
 
 // String names it without showing it.

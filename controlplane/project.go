@@ -30,7 +30,7 @@ type Project struct {
 
 // Cleanup is after how many hours without activity a deployment is removed.
 type Cleanup struct {
-	// Given is false where somebody else decides.
+	// Given is false if another level decides.
 	Given bool
 	// Hours is zero for never.
 	Hours int

@@ -19,7 +19,7 @@ const (
 	ProvisionError        ProvisionState = "error"
 )
 
-// ProvisionStates lists them all, for whoever checks every pair.
+// ProvisionStates lists them all, for checks of every pair.
 func ProvisionStates() []ProvisionState {
 	return []ProvisionState{ProvisionPending, ProvisionProvisioning, ProvisionReady, ProvisionError}
 }
@@ -71,7 +71,7 @@ type ProvisionStep struct {
 	StartedAt, EndedAt *time.Time
 }
 
-// ProvisionPlan says where things go on the machine, and what may be done there.
+// ProvisionPlan says which paths are used on the machine, and what may be done there.
 type ProvisionPlan struct {
 	// Directory holds the program and its settings.
 	Directory string `json:"directory"`

@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// DefaultPriority is a run's when nobody said otherwise. Lower ones come first.
+// DefaultPriority is a run's priority unless a person chose another one. Lower ones come first.
 const DefaultPriority = 128
 
 // MaxPriority is the last that there is.
 const MaxPriority = 255
 
-// TurnStep is by how much a queue has to move on between two runs of a
-// priority. It doubles every 32 priorities: that makes eight bands, of which
-// each gets half of what the better one gets while both have somebody waiting,
-// and none gets nothing.
+// QueueStep is by how much a queue has to move on between two runs of a priority. It doubles every
+// 32 priorities: that makes eight bands. Each gets half of what the better one gets while both have
+// queued runs, and none gets nothing.
 func TurnStep(priority int) float64 { return math.Exp2(float64(priority) / 32) }
 
 // QueueEntry is a run's way through the queue: queued, started, ended.
@@ -32,7 +31,7 @@ type QueueEntry struct {
 	Ask []byte
 	// Turn orders a queue; lower ones come first.
 	Turn float64
-	// Position is 1 for who is next; 0 once it has left the queue.
+	// Position is 1 for the next run; 0 once it has left the queue.
 	Position int
 	// Reason is what it waits for.
 	Reason   string
@@ -57,10 +56,10 @@ type QueueEntry struct {
 // Waits reports whether it is still in the queue.
 func (e QueueEntry) Waits() bool { return e.LeftAt == nil }
 
-// WaitingRun is who waits, with what is asked of nodes.
+// WaitingRun is a queued run, with what it requires of nodes.
 type WaitingRun struct {
 	QueueEntry
-	// NodeID is empty for who waits for room on any node.
+	// NodeID is empty for a run that waits for room on any node.
 	NodeID NodeID
 	// Placement is what environment and project ask for together, now.
 	Placement Placement

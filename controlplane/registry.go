@@ -19,7 +19,7 @@ type Registry struct {
 	Builtin bool
 }
 
-// Credentials sign in to a registry. The zero value is nobody.
+// Credentials sign in to a registry. The zero value is anonymous.
 type Credentials struct {
 	Username string
 	Password Plain

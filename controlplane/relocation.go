@@ -25,7 +25,8 @@ const (
 	Clearing  RelocationPhase = "clearing"
 )
 
-// Relocation is what a deployment has to do with a node that is not its own.
+// Relocation is a deployment's state on a node that is not its own: the target of a copy, or a node
+// that is still to be cleared.
 type Relocation struct {
 	Deployment DeploymentID
 	NodeID     NodeID
@@ -35,19 +36,19 @@ type Relocation struct {
 	Since      time.Time
 	// Bytes is what its volumes take, once that is known.
 	Bytes int64
-	// Resume are services that are never restarted, and that were ended for the copy:
-	// they go on where it goes.
+	// Resume lists services with restart "never" that were stopped for the copy: they are started
+	// where the deployment ends up.
 	Resume []pipeline.StepKey
 }
 
-// Attempt is one relocation of a deployment. Whoever was busy with an earlier one for
-// too long must not decide about a later one: Since tells them apart.
+// RelocationAttempt is one relocation of a deployment. A worker that was stuck in an earlier one
+// must not decide about a later one: Since distinguishes them.
 type Attempt struct {
 	Deployment DeploymentID
 	Since      time.Time
 }
 
-// Journey is one relocation for whoever copies the volumes.
+// RelocationTask is one relocation, as the worker that copies the volumes needs it.
 type Journey struct {
 	Attempt
 	From, To NodeID
@@ -60,8 +61,8 @@ type Journey struct {
 
 // VolumesState is how a deployment's volumes are on one node.
 type VolumesState struct {
-	// Still says that nothing of it runs there, Stopped which services ran until then
-	// that are never restarted.
+	// Still says that nothing runs on the node; Stopped lists the services with restart "never"
+	// that ran there until then.
 	Still   bool
 	Stopped []pipeline.StepKey
 	// Bytes is what they take, if that was asked.

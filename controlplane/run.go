@@ -6,8 +6,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// StepCheck is what a plugin said when it was asked whether what it made is
-// there still.
+// StepCheck is a plugin's answer to whether what it made still exists.
 type StepCheck struct {
 	Step    pipeline.StepKey
 	OK      bool
@@ -141,11 +140,11 @@ type Order struct {
 	Name       string
 	Generation int64
 	Goal       Goal
-	// Elsewhere says that another node has it too, and looks after what its plugins
-	// made. Still says that nothing of it may run.
+	// Elsewhere says that another node has the deployment too, and is responsible for its plugins'
+	// results. Still says that nothing of it may run.
 	Elsewhere, Still bool
-	// Attempt is the relocation that may write its volumes, Resume what goes on running
-	// of them; see Relocation.
+	// Attempt is the relocation that may write its volumes, Resume lists services to start again;
+	// see Relocation.
 	Attempt time.Time
 	Resume  []pipeline.StepKey
 	// RequestID is the request that last said what should become of it.
@@ -162,7 +161,7 @@ type Order struct {
 	Answers map[pipeline.StepKey]Answer
 }
 
-// Route is one host and what stands behind it.
+// Route is one host and the service that it leads to.
 type Route struct {
 	Host        string
 	Deployment  DeploymentID

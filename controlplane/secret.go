@@ -12,7 +12,7 @@ const (
 	Base64URL    Alphabet = "base64url"
 )
 
-// SecretRule generates a secret anew for each deployment.
+// SecretRule generates a new secret for each deployment.
 type SecretRule struct {
 	// Length is in characters.
 	Length   int

@@ -13,7 +13,7 @@ const (
 // Covers reports whether having l includes what wants allows.
 func (l Level) Covers(wants Level) bool { return l.rank() >= wants.rank() }
 
-// Max gives the higher of two levels.
+// Max returns the higher of two levels.
 func (l Level) Max(other Level) Level {
 	if other.rank() > l.rank() {
 		return other

@@ -2,9 +2,9 @@ package controlplane
 
 import "time"
 
-// KeepUnknown is how long nothing that the database does not know is removed
-// from a node after one such deployment was found there: not even what nobody
-// can put a name to. Named ones stay until an admin decides, however long.
+// KeepUnknown is for how long nothing unknown to the database is removed from a node after an
+// unknown deployment was found there, including objects that belong to no deployment. Named
+// deployments stay until an admin decides, however long.
 const KeepUnknown = 24 * time.Hour
 
 // UnknownDeployment is one of which a node says something that the database
@@ -16,7 +16,7 @@ type UnknownDeployment struct {
 	Name        string
 	Project     string
 	Environment string
-	// Phase is where it stands, in the agent's words.
+	// Phase is the agent's phase of the deployment.
 	Phase   string
 	FoundAt time.Time
 	// PurgedAt is set once an admin decided that it goes.

@@ -30,8 +30,8 @@ type User struct {
 	Kind UserKind
 	// Address is their e-mail address, if known.
 	Address string
-	// HasPassword is false for service users, and for whom an OpenID provider
-	// vouches.
+	// HasPassword is false for service users, and for people who sign in with an OpenID provider
+	// only.
 	HasPassword bool
 	// Active is false for people who may no longer sign in.
 	Active bool

@@ -18,8 +18,8 @@ import (
 	"github.com/nullops/nullops/ingress"
 )
 
-// application is one as people test it: a WebSocket that echoes, a part behind
-// HTTP's own authentication, and a sign-in at somebody else's identity provider.
+// application is one as people test it: a WebSocket that echoes, a part with HTTP authentication,
+// and a sign-in at another identity provider.
 type application struct {
 	t        *testing.T
 	identity string // where the identity provider is
@@ -83,8 +83,8 @@ func (application) callback(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/me", http.StatusSeeOther)
 }
 
-// Applications that sign people in by themselves work behind the gate as without
-// it, for a browser that entered by the hand-over.
+// Applications with their own sign-in work with the gate as without it, for a browser that was
+// handed over.
 func TestGate_Applications(t *testing.T) {
 	t.Parallel()
 	identity := httptest.NewServer(http.HandlerFunc(
@@ -164,8 +164,7 @@ func (b *bed) enter(r ingress.Route, book *passbook) visitor {
 	return v
 }
 
-// ask gives status and body at the end of all redirects, and the challenge of a
-// 401.
+// ask returns status and body after all redirects, and the challenge of a 401.
 func (v visitor) ask(path string, header ...string) string {
 	v.b.t.Helper()
 	r, err := http.NewRequestWithContext(v.b.t.Context(), http.MethodGet, "http://"+v.host+path,

@@ -5,8 +5,8 @@ import "sync"
 // copySize is what bodies are copied in: four records of the TLS that they come by.
 const copySize = 64 << 10
 
-// buffers lends the memory that bodies are copied through. It keeps pointers
-// to arrays, since a slice put into a sync.Pool is an allocation by itself.
+// buffers pools the memory that bodies are copied through. It keeps pointers to arrays, since a
+// slice put into a sync.Pool is an allocation by itself.
 type buffers struct{ pool sync.Pool }
 
 // Get implements httputil.BufferPool.

@@ -72,8 +72,8 @@ func TestProxy_KeepsTheRequestTargetOverHTTP2(t *testing.T) {
 	}
 }
 
-// What a service says of its answer's type is passed on, and where it says
-// nothing, nothing is added: a guess would override its nosniff.
+// A service's Content-Type is passed on, and none is added if it is missing: a guess would override
+// its nosniff.
 func TestProxy_InventsNoContentType(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

@@ -12,13 +12,12 @@ import (
 // errNoCertificate ends a handshake; the client receives no further detail.
 var errNoCertificate = errors.New("there is no certificate for this name")
 
-// Certificates chooses what a client is shown: a given certificate that names
-// the host, exactly or with a wildcard, or else one that the internal authority
-// signs. It may be changed at any time; handshakes under way end as they began.
+// Certificates chooses what a client is shown: a given certificate that names the host, exactly or
+// with a wildcard, or else one that the internal authority signs. It may be changed at any time;
+// running handshakes use the old one.
 type Certificates struct {
-	// Issues says for which hosts the authority may sign: for any name below
-	// an environment, whether something is there or not, so that a handshake
-	// tells a stranger nothing.
+	// Issues says for which hosts the authority may sign: for any name below an environment,
+	// whether something is there or not, so that a handshake reveals nothing about deployments.
 	Issues func(host string) bool
 	// Now is the clock. The default is time.Now.
 	Now func() time.Time

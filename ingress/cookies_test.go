@@ -86,8 +86,8 @@ func TestProxy_CookieBombIsDefused(t *testing.T) {
 	}
 }
 
-// What is expired for a host does not say whether there is something behind it. A
-// flat host's parent is the domain of all environments, whose cookies stay.
+// The cookies that are expired for a host do not reveal whether it has a service. A flat host's
+// parent is the domain of all environments, whose cookies stay.
 func TestProxy_CookieBombOfSiblings(t *testing.T) {
 	b := newBed(t)
 	flat, gated := b.up("cart", "web", says("x")), b.up("shop", "web", says("x"))

@@ -76,8 +76,8 @@ func answerEarly(c net.Conn) {
 	_, _ = io.Copy(io.Discard, c)
 }
 
-// Over HTTP/1.1 too an early response is complete at once, whether a service or
-// the ingress gives it. The connection ends, since the body is in its way.
+// Over HTTP/1.1 too an early response is complete at once, whether a service or the ingress sends
+// it. The connection ends, since the body is in its way.
 func TestProxy_EarlyResponseOverHTTP1(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

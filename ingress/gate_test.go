@@ -122,8 +122,8 @@ func (b *bed) form(method, host, path string, form url.Values, header ...string)
 	return res, string(body)
 }
 
-// What a stranger gets from a host with a service behind it and from one that
-// nobody ever used differs in nothing but the host itself.
+// Without a pass, the response for a host with a service and for an unused host differs in nothing
+// but the host itself.
 func TestGate_UnknownLooksLikeGated(t *testing.T) {
 	b, r, _ := gated(t, ingress.GateMembers, says("secret"))
 	ghost := strings.Replace(r.Host, r.Deployment, "ghst", 1)
@@ -343,8 +343,7 @@ func (s socket) over(why string) {
 	}
 }
 
-// The page of a guest link takes the token from behind the # and posts it; no
-// script but that one runs.
+// The page of a guest link reads the token after the # and posts it; no other script runs.
 func TestGate_GuestPage(t *testing.T) {
 	b, r, _ := gated(t, ingress.GateGuests, says("in"))
 	res, body := b.send("GET", r.Host, "/.nullops/guest")
@@ -377,8 +376,8 @@ func TestGate_Open(t *testing.T) {
 	}
 }
 
-// A page says what whoever looks may do: somebody with full access recreates,
-// somebody who may only see looks, and a stranger gets the gate's page.
+// A page says what anyone who looks may do: someone with full access recreates, someone who may
+// only see looks, and a stranger gets the gate's page.
 func TestGate_PagesForViewers(t *testing.T) {
 	b, r, book := gated(t, ingress.GateMembers, says("x"))
 	book.give("full", ingress.Passage{Deployment: r.DeploymentID, Full: true})

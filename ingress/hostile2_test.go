@@ -24,7 +24,7 @@ type h2 struct {
 	encoder *hpack.Encoder
 }
 
-// h2Bed is an ingress over TLS with a recorder behind it.
+// h2Bed is an ingress over TLS with a recorder as its service.
 func h2Bed(t *testing.T) (*recorder, *bed, ingress.Route, string) {
 	t.Helper()
 	rec := newRecorder(t)
@@ -100,7 +100,7 @@ func (c *h2) ended(stream uint32) {
 	}
 }
 
-// One in is at most one out over HTTP/2 too, and what goes out is framed anew.
+// One in is at most one out over HTTP/2 too, and the ingress frames it itself.
 func TestProxy_HostileHTTP2(t *testing.T) {
 	rec, _, _, addr := h2Bed(t)
 	get := []string{":method=GET", ":scheme=https", ":authority=" + victim, ":path=/first"}

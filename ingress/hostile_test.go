@@ -157,7 +157,7 @@ func hostile() map[string]string {
 		"300 KiB header": get("GET /first HTTP/1.1", host+"X: "+strings.Repeat("a", 300<<10)+"\r\n"),
 		"many headers":   get("GET /first HTTP/1.1", host+strings.Repeat("X: y\r\n", 20_000)),
 		"long target":    get("GET /"+strings.Repeat("a", 70<<10)+" HTTP/1.1", host),
-		// Upgrades with something behind them.
+		// Upgrades with more bytes after the request.
 		"websocket refused": get("GET /first HTTP/1.1", host+
 			"Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 98\r\n") + smuggled,
 		"websocket chunked": get("GET /first HTTP/1.1", host+"Connection: Upgrade\r\n"+
@@ -193,8 +193,8 @@ func TestProxy_HostileRequests(t *testing.T) {
 	})
 }
 
-// attack sends bytes to an ingress of its own, and waits until the service
-// behind it has seen all it will ever see of them.
+// attack sends bytes to an ingress of its own, and waits until the service has received all it will
+// ever receive of them.
 func attack(t *testing.T, bytes string) (*recorder, string) {
 	t.Helper()
 	rec := newRecorder(t)

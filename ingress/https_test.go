@@ -84,9 +84,8 @@ func browser(t *testing.T, addr string, roots *x509.CertPool) *http.Client {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// Over TLS and HTTP/2 the service is told https, and any host below an
-// environment has a certificate, whether something is there or not; a host of
-// nobody has none.
+// Over TLS and HTTP/2 the service gets X-Forwarded-Proto https, and any host below an environment
+// has a certificate, whether something is there or not; a host of nobody has none.
 func TestHTTPS_InternalAuthority(t *testing.T) {
 	b := newBed(t)
 	r := b.up("cart", "web", func(w http.ResponseWriter, r *http.Request) {

@@ -14,8 +14,8 @@ import (
 	"github.com/nullops/nullops/ingress"
 )
 
-// A service that says nothing for too long is not a dead connection: its
-// request must not be sent a second time, on a connection that was kept either.
+// A service that is silent for too long is not a dead connection: its request must not be sent a
+// second time, not even on a reused connection.
 func TestProxy_SendsASilentRequestOnce(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, func(c *ingress.Config) { c.AnswerPatience = 300 * time.Millisecond })

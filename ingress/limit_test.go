@@ -15,8 +15,8 @@ import (
 	"github.com/nullops/nullops/ingress"
 )
 
-// One address gets three quarters of the connections, all together get all of
-// them, and whoever leaves makes room, a hijacked connection too.
+// One address gets three quarters of the connections, all together get all of them, and a closed
+// connection makes room, a hijacked one too.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	limits := ingress.NewLimits(8, quiet())

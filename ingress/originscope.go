@@ -62,8 +62,8 @@ func narrowTransport(h http.Header) {
 	}
 }
 
-// narrowReports takes include_subdomains from the JSON objects of a header. What
-// cannot be read is dropped: a browser may read it in another way.
+// narrowReports removes include_subdomains from the JSON objects of a header. A header that cannot
+// be parsed is dropped: a browser may read it in another way.
 func narrowReports(h http.Header, name string) {
 	lines := h[name]
 	if len(lines) == 0 {

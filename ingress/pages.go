@@ -89,7 +89,7 @@ func newPages(home string, now func() time.Time) (*pages, error) {
 			"or send a robot's token as Nullops-Pass.",
 		Home: s.home,
 	}
-	// Rendered once: strangers learn nothing from them, not even the time.
+	// Rendered once: these pages reveal nothing, not even the time.
 	if s.nothing.rendered, err = s.nothing.renderHTML(); err != nil {
 		return nil, err
 	}

@@ -32,8 +32,7 @@ func pageBed(t *testing.T) *bed {
 	})
 }
 
-// Each state of a deployment is a page with its own words and the status that
-// design.md, contradiction 20, gives it.
+// Each state of a deployment has a page with its own words and status.
 func TestPages_EveryState(t *testing.T) {
 	b := pageBed(t)
 	cases := []struct {
@@ -173,8 +172,8 @@ func TestPages_AnswerToAFormWaits(t *testing.T) {
 	}
 }
 
-// Who asks about a page that says something is wrong names its request: the log
-// knows it as it is set up by default. What pages ask by themselves is no news.
+// An error page names its request, which the default log contains. Requests that pages make by
+// themselves are not logged.
 func TestPages_RequestsAreInTheLog(t *testing.T) {
 	var log lines
 	b := newBed(t, func(c *ingress.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
@@ -370,8 +369,8 @@ func TestPages_ServiceThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// A service that listens on loopback only is told of, however the request goes to
-// it, and to programs too.
+// A service that listens on loopback only is explained, however the request reaches it, and to
+// programs too.
 func TestPages_ServiceThatListensOnLoopback(t *testing.T) {
 	b := newBed(t, func(c *ingress.Config) {
 		c.Dial = func(context.Context, ingress.Route) (net.Conn, error) {
@@ -393,7 +392,7 @@ func TestPages_ServiceThatListensOnLoopback(t *testing.T) {
 	}
 }
 
-// A state is told as the UI tells it, and who waits sees every step's.
+// A state has the same words as in the UI, and a waiting visitor sees every step.
 func TestPages_Words(t *testing.T) {
 	b := pageBed(t)
 	r := route("cart", "web")

@@ -52,7 +52,7 @@ const (
 
 var errPassWithdrawn = errors.New("the pass was withdrawn")
 
-// passes remembers those that hold, until Recheck finds that one does no more.
+// passCache caches valid passes until Recheck finds that one is no longer valid.
 type passes struct {
 	keeper Gatekeeper
 	now    func() time.Time

@@ -61,7 +61,7 @@ func (u *upstream) exchange(w http.ResponseWriter, r *http.Request) (*conn, *htt
 func (u *upstream) finishAnswer(w http.ResponseWriter, c *conn, res *http.Response) {
 	if err := u.copyAnswer(w, c, res); err != nil {
 		c.close()
-		// What has come is passed on; an answer cut short must not look whole.
+		// What has arrived is passed on; a truncated response must not look complete.
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
@@ -207,8 +207,8 @@ func writeHead(out *bufio.Writer, r *http.Request) {
 			_, _ = out.WriteString(p)
 		}
 	}
-	// As it was sent: URL.RequestURI decodes %2F when the path also holds a byte
-	// that should have been escaped. What could end the line is refused before.
+	// As it was sent: URL.RequestURI decodes %2F when the path also holds a byte that should have
+	// been escaped. Bytes that could end the line were refused before.
 	write(r.Method, " ", r.RequestURI, " HTTP/1.1\r\nHost: ", r.Host, "\r\n")
 	named := r.Header["Connection"]
 	for name, values := range r.Header {

@@ -34,8 +34,8 @@ func asked(t *testing.T, f func(c net.Conn, n int32) bool) (string, *atomic.Int3
 	}), n
 }
 
-// A service that ends idle connections without a word must not be seen: each
-// request that finds a dead connection is sent again, on another.
+// A service that closes idle connections must not cause errors: each request that finds a dead
+// connection is sent again, on another.
 func TestProxy_DeadIdleConnectionsAreNotSeen(t *testing.T) {
 	b := newBed(t)
 	addr, _ := asked(t, func(c net.Conn, n int32) bool {
@@ -192,8 +192,7 @@ func TestProxy_LargeDownloadTakesNoMemory(t *testing.T) {
 	}
 }
 
-// Over TLS a client may speak HTTP/2; the service gets HTTP/1.1 and is told
-// that the visitor came over https.
+// Over TLS a client may speak HTTP/2; the service gets HTTP/1.1 and a header that says https.
 func TestProxy_HTTP2(t *testing.T) {
 	b := newBed(t)
 	rec := newRecorder(t)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// piped gives a connection and a claim about whether it was closed.
+// piped returns a connection and a claim about whether it was closed.
 func piped() (*conn, func() bool) {
 	near, far := net.Pipe()
 	return newConn(near), func() bool {

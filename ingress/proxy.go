@@ -31,7 +31,7 @@ type Config struct {
 	// people sign in. Optional.
 	Home string
 
-	// Gate checks passes. Without it, nobody gets in where a pass is required.
+	// Gate checks passes. If nil, all requests that require a pass are refused.
 	Gate Gatekeeper
 
 	// Secure returns scheme, host and port of a host's HTTPS address. If nil, there is no HTTPS
@@ -66,7 +66,7 @@ type LoopbackError struct {
 
 func (e *LoopbackError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the whole refusal.
+// Unwrap returns the whole refusal.
 func (e *LoopbackError) Unwrap() error { return e.Err }
 
 func (c Config) withDefaults() Config {
@@ -155,8 +155,7 @@ func (p *Proxy) SetTable(t *Table) {
 	p.visits.forgetUnused(used, p.config.Now())
 }
 
-// Close drops every idle connection. Requests under way are the server's to
-// end.
+// Close drops every idle connection. Running requests are the server's to end.
 func (p *Proxy) Close() { p.SetTable(provisionalTable(0, nil)) }
 
 // ServeHTTP implements http.Handler.
@@ -190,7 +189,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (p *Proxy) forwardTo(u *upstream, w http.ResponseWriter, r *http.Request, at *requestTarget) {
 	if at.gate == GateOpen || at.pass != nil {
-		// A stranger's preflight is not a use of the deployment.
+		// A preflight without a pass does not count as a use of the deployment.
 		p.visits.recordVisit(u.route.DeploymentID, u.visit, p.config.Now())
 	}
 	prepareRequest(w, r)

@@ -19,8 +19,8 @@ import (
 
 const domain = "qa.lab.example"
 
-// bed is a listening ingress and the upstreams behind it. The dialer finds an
-// upstream by the route's target, as the agent's tunnel does.
+// bed is a listening ingress with its upstreams. The dialer finds an upstream by the route's
+// target, as the agent's tunnel does.
 type bed struct {
 	t     *testing.T
 	proxy *ingress.Proxy
@@ -85,7 +85,7 @@ func (b *bed) dialed(target string) int {
 	return b.dials[target]
 }
 
-// up starts an upstream for a deployment's service and gives its route.
+// up starts an upstream for a deployment's service and returns its route.
 func (b *bed) up(deployment, service string, h http.HandlerFunc) ingress.Route {
 	b.t.Helper()
 	s := httptest.NewServer(h)

@@ -59,10 +59,9 @@ func prepareRequest(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close") // as below
 	}
 	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
-		// net/http hides a Content-Length beside Transfer-Encoding, so any
-		// chunked request may be one that a proxy before us ended elsewhere.
-		// What follows it on this connection is therefore not read (RFC 9112,
-		// section 6.1).
+		// net/http hides a Content-Length beside Transfer-Encoding, so a proxy before us may have
+		// ended any chunked request elsewhere. The bytes after it on this connection are therefore
+		// not read (RFC 9112, section 6.1).
 		w.Header().Set("Connection", "close")
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/nullops/nullops/ingress"
 )
 
-// gatedSource says nothing until it is opened.
+// gatedSource sends no table until it is opened.
 type gatedSource struct {
 	open  chan struct{}
 	table *ingress.Table
@@ -28,9 +28,8 @@ func (s *gatedSource) Watch(ctx context.Context, apply func(*ingress.Table)) err
 	return errors.New("the source ended")
 }
 
-// Before the first table nobody is told that a living deployment does not exist.
-// A table of an earlier run serves what it knows, and says of nothing else that
-// it is gone or unknown.
+// Before the first table, no response says that an existing deployment does not exist. A table of
+// an earlier run serves what it knows, and says of nothing else that it is gone or unknown.
 func TestProxy_NoTableIsNoUnknownHost(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ingress.state")
 	for _, run := range []struct {

@@ -71,8 +71,8 @@ func (g *targets) Accept() (net.Conn, error) {
 func (g *targets) Close() error   { g.once.Do(func() { close(g.done) }); return nil }
 func (g *targets) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
 
-// generation is the table number n: some hosts whose deployment is made anew
-// with each table, some that come and go, and some that always stay.
+// generation is the table number n: some hosts whose deployment is made again with each table, some
+// that come and go, and some that always stay.
 func generation(n int64) []ingress.Route {
 	const hosts = 8
 	var all []ingress.Route

@@ -237,8 +237,7 @@ func (t *Table) Routes() []Route {
 	return out
 }
 
-// Match finds the route of a host as it stands in a request, in any spelling
-// that Canonical knows.
+// Match finds the route of a request's Host header, in any spelling that Canonical accepts.
 func (t *Table) Match(host string) (Route, bool) {
 	if r := t.match(host); r != nil {
 		return *r, true

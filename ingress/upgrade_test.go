@@ -166,8 +166,7 @@ func TestProxy_ServiceCannotSwitchProtocolsUnasked(t *testing.T) {
 	}
 }
 
-// answering listens and gives every connection the same bytes once a request
-// has come, and closes it.
+// answering listens, sends every connection the same bytes once a request has come, and closes it.
 func answering(t *testing.T, answer string) string {
 	t.Helper()
 	return listen(t, func(c net.Conn) {

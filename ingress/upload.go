@@ -11,8 +11,8 @@ import (
 const (
 	// bodyPatience is what nginx waits between two pieces of a body, too.
 	bodyPatience = time.Minute
-	// bodyRate, in bytes a second, is less than the slowest line carries. Who
-	// sends so much never runs out of patience.
+	// bodyRate, in bytes a second, is less than the slowest line carries. A client that sends this
+	// fast never times out.
 	bodyRate = 64
 	// lingerTime is how long the rest of a body is still read after its answer
 	// was sent: a close that meets unread bytes becomes a reset, which can destroy
@@ -43,7 +43,7 @@ type upload struct {
 	reading sync.Mutex // held during a Read
 
 	mu sync.Mutex
-	// until is when the Read under way has lasted too long; zero is none.
+	// until is when the running Read has lasted too long; zero if none runs.
 	until    time.Time
 	answered bool // or gone
 	stalled  bool
@@ -157,8 +157,8 @@ func (u *upload) limitDrain() {
 	}
 }
 
-// takeBody ends the Read under way and all later ones. net/http would end it too
-// when the handler returns, and take every deadline away with it.
+// takeBody ends the running Read and all later ones. net/http would end it too when the handler
+// returns, and take every deadline away with it.
 func (u *upload) takeBody() {
 	u.mu.Lock()
 	u.taken = true

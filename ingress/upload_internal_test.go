@@ -24,8 +24,8 @@ func (c cutter) SetReadDeadline(at time.Time) error {
 	return nil
 }
 
-// dripping sends pieces of a size, a pause before each, and gives how long that
-// went well. Answered is a service that began to answer at once.
+// dripping sends pieces of a size, a pause before each, and returns how long that went well.
+// Answered is a service that began to answer at once.
 func dripping(t *testing.T, size, pieces int, pause time.Duration, answered bool,
 ) (lasted time.Duration, failure error) {
 	synctest.Test(t, func(*testing.T) {

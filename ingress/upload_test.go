@@ -42,8 +42,8 @@ func (b *bed) post(text string) (net.Conn, *bufio.Reader) {
 	return c, bufio.NewReader(c)
 }
 
-// A client that stops in the middle of a body, or sends a byte now and then, is
-// told so and loses its connection; the service loses the request.
+// A client that stops in the middle of a body, or sends a byte now and then, gets an error and
+// loses its connection; the service loses the request.
 func TestProxy_StalledBodyIsCut(t *testing.T) {
 	t.Parallel()
 	const host = " / HTTP/1.1\r\nHost: " + victim + "\r\n"

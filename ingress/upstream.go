@@ -18,8 +18,8 @@ const (
 	// dialTimeout bounds how long a visitor looks at nothing before the page
 	// says that the service does not answer.
 	dialTimeout = 5 * time.Second
-	// answerTimeout is for applications that took a request and never say a
-	// word. Long polls usually end by themselves within two minutes.
+	// answerTimeout is for applications that took a request and never answer. Long polls usually
+	// end by themselves within two minutes.
 	answerTimeout = 5 * time.Minute
 	// idleConnTimeout is short of the 75 s of our own server: an application
 	// gets rid of its visitors' connections soon after they left.

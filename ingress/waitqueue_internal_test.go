@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// dialing gives a pool whose connections take a while to make, and their count.
+// dialing returns a pool whose connections take a while to make, and their count.
 func dialing(t *testing.T, takes time.Duration) (*pool, *atomic.Int32) {
 	var made atomic.Int32
 	p := &pool{dial: func(ctx context.Context) (net.Conn, error) {
@@ -94,8 +94,8 @@ func TestPool_FailureIsToldToWhoWaits(t *testing.T) {
 	}
 }
 
-// A connection that was made for somebody who has left waits for the next visitor,
-// and may be dead by then: that is no reason to tell him that the service is.
+// A connection that was made for a visitor who left is kept for the next one, and may be dead by
+// then: that must not be reported as a dead service.
 func TestProxy_ConnectionNobodyUsedMayBeDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dials int

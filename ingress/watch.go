@@ -30,7 +30,7 @@ const (
 	saveEvery = time.Second
 )
 
-// errSilent stands for a source that broke its word and gave no reason.
+// errSilent replaces the missing reason of a source that ended too early.
 var errSilent = errors.New("the source ended without a reason")
 
 // Watcher follows a source of tables until its context ends, and applies each one. If the

@@ -170,8 +170,7 @@ func TestWatcher_FolderThatIsNotThereHarmsNobody(t *testing.T) {
 	})
 }
 
-// A bad route is told when it comes, again when it comes back, and not with
-// every table in between.
+// A bad route is logged when it appears and when it comes back, not with every table in between.
 func TestWatcher_WarnsOnceOfABadRoute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bad := append(routes(2), poison(route("cart", "web"), 0))

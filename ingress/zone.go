@@ -12,8 +12,8 @@ const (
 	GateMembers Gate = "members"
 )
 
-// Zone is an environment's part of the name space. What holds for it holds for
-// every name below, whether there is something or not: strangers cannot tell.
+// Zone is the part of the name space that belongs to an environment. Its rules hold for every name
+// below, whether there is a deployment or not, so that visitors without access cannot tell.
 type Zone struct {
 	// Suffix is "environment.domain".
 	Suffix      string `json:"suffix"`

@@ -34,7 +34,7 @@ type ApprovalField struct {
 	Choices []string `json:"choices,omitempty"`
 	// Required has to be filled in to approve.
 	Required bool `json:"required,omitempty"`
-	// Default stands for what is not filled in.
+	// Default is the value of a field that is not filled in.
 	Default any `json:"default,omitempty"`
 }
 
@@ -57,8 +57,8 @@ const (
 	OutputAnsweredAt = "answered_at"
 )
 
-// Limits of an approval. One that nobody answers occupies room on a node until it times
-// out, so the timeout is at most a month.
+// Limits of an approval. An unanswered one occupies room on a node until it times out, so the
+// timeout is at most a month.
 const (
 	DefaultApprovalSeconds = 24 * 3600
 	MaxApprovalSeconds     = 30 * 24 * 3600

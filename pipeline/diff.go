@@ -29,9 +29,9 @@ type StepChange struct {
 // FieldChange is one field that differs. Old is absent where the field was
 // added, New where it was removed.
 type FieldChange struct {
-	// Path is written as in a Problem: service.env.PORT, needs[0]. A key that
-	// would be misread is quoted: plugin.parameters["a.b"]. What has a name in a
-	// list goes by it, as service.ports["http"].port; see compareNamed.
+	// Path is written as in a Problem: service.env.PORT, needs[0]. An ambiguous key is quoted:
+	// plugin.parameters["a.b"]. List items with a name are addressed by it, as
+	// service.ports["http"].port; see compareNamed.
 	Path string          `json:"path"`
 	Old  json.RawMessage `json:"old,omitempty"`
 	New  json.RawMessage `json:"new,omitempty"`

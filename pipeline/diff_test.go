@@ -83,7 +83,7 @@ func TestCompare_Laws(t *testing.T) {
 	})
 }
 
-// drawDetailed gives steps with keys that often meet, and fields that differ.
+// drawDetailed returns steps with keys that often meet, and fields that differ.
 func drawDetailed(t *rapid.T, label string) pipeline.Pipeline {
 	p := drawGraph(t)
 	for i := range p.Steps {
@@ -107,7 +107,7 @@ func drawDetailed(t *rapid.T, label string) pipeline.Pipeline {
 	return p
 }
 
-// drawLists gives ports and files, mostly with names of their own, in any order.
+// drawLists returns ports and files, mostly with names of their own, in any order.
 func drawLists(t *rapid.T, label string, s *pipeline.ServiceStep) {
 	for _, name := range rapid.SliceOfN(rapid.SampledFrom([]string{"http", "a.b", "x", "y"}), 0, 4).
 		Draw(t, label+" ports") {

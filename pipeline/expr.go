@@ -216,7 +216,7 @@ func (t Template) Single() (Ref, bool) {
 	return Ref{}, false
 }
 
-// Eval fills the references in. What they come to is never scanned again.
+// Eval replaces the references by their values. The values are not scanned for references again.
 func (t Template) Eval(scope Scope) (Value, error) {
 	if _, ok := t.Single(); ok {
 		return t.parts[0].evalRef(scope)
@@ -242,8 +242,7 @@ func (t Template) Eval(scope Scope) (Value, error) {
 	return Value{Data: b.String(), Secret: secret}, nil
 }
 
-// toText is how a value stands inside other text: strings as they are,
-// everything else as JSON.
+// toText formats a value inside other text: strings as they are, everything else as JSON.
 func toText(data any) (string, error) {
 	if s, ok := data.(string); ok {
 		return s, nil

@@ -125,8 +125,8 @@ func firstInvalidUTF8(data []byte) int64 {
 // jsonChecker walks a document token by token.
 type jsonChecker struct {
 	dec *json.Decoder
-	// bad is the place of the first byte that is not UTF-8: the decoder would
-	// replace it without a word.
+	// bad is the position of the first byte that is not UTF-8: the decoder would replace it
+	// silently.
 	bad int64
 }
 

@@ -24,8 +24,7 @@ const knownFunctions = "the functions are base64, json, lower and urlencode"
 // maxCalls is how many functions may stand in one another.
 const maxCalls = 3
 
-// parseExpression reads what stands between the braces: a reference, or one
-// with functions around it.
+// parseExpression parses the text between the braces: a reference, or one with functions around it.
 func parseExpression(body string, at int) (exprPart, error) {
 	inner := strings.TrimLeft(body, " \t")
 	at += len(body) - len(inner)

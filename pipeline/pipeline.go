@@ -70,8 +70,8 @@ type ServiceStep struct {
 	// Restart is what happens when the process ends; empty means RestartAlways.
 	Restart Restart `json:"restart,omitempty"`
 	GPUs    *GPUs   `json:"gpus,omitempty"`
-	// User is whom the process runs as, in place of the image's user: a name or
-	// a number, and after a colon a group.
+	// User is the user the process runs as, in place of the image's user: a name or a number, and
+	// after a colon a group.
 	User string `json:"user,omitempty"`
 	// Init starts the container engine's init as the first process: it passes
 	// signals on and collects orphaned processes.

@@ -93,8 +93,8 @@ func (v *validator) checkSharedVolumes() {
 	v.at = ""
 }
 
-// mountPath checks where one volume, file or tmpfs lies and adds it to all, which maps
-// paths to the fields that name them.
+// mountPath checks the path of one volume, file or tmpfs and adds it to all, which maps paths to
+// the fields that name them.
 func (v *validator) mountPath(field, p string, all map[string]string) {
 	v.checkPath(field, p)
 	if all[p] != "" {

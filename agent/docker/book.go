@@ -14,8 +14,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// mostNoted bounds the book; when it is full, the older half is forgotten. What
-// still exists is noted again with the next list.
+// mostNoted bounds the book; when it is full, the older half is forgotten. Containers that still
+// exist are added again with the next list.
 const mostNoted = 8192
 
 // containerBook remembers the ids of the containers that we made, beyond the
@@ -122,8 +122,8 @@ func (b *containerBook) forgetOld() error {
 	return nil
 }
 
-// noteContainer remembers what was made or listed. Without it a lost process
-// cannot be told from a stranger's later, which is no reason to fail now.
+// noteContainer remembers what was made or listed. Without it a lost process cannot be
+// distinguished from a stranger's later, which is no reason to fail now.
 func (d *Docker) noteContainer(o agent.Object) {
 	err := d.book.note(noted{Object: o, engine: d.hostPaths().engineID})
 	if err != nil {

@@ -34,8 +34,8 @@ func (g cgroupReader) read(id string, pid int) (counters, int64, error) {
 	return g.readV1(id, c)
 }
 
-// isFirst proves that a process is the container's first, since in a container of
-// ours the number might be somebody else's.
+// isFirst proves that a process is the container's first, since in a container of ours the number
+// might be someone else's.
 func (g cgroupReader) isFirst(id string, pid int) bool {
 	group, err := os.ReadFile(filepath.Join(g.proc, strconv.Itoa(pid), "cgroup"))
 	return err == nil && pid > 0 && strings.Contains(string(group), id)

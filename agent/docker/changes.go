@@ -15,8 +15,8 @@ const (
 	changesMax   = 5 * time.Second
 )
 
-// Changes delivers a hint on every event of ours, and on every connection:
-// after a restart the engine repeats none of what happened before.
+// WatchChanges sends a hint on every event of this installation and after every reconnect, since
+// the engine does not repeat the events of a gap.
 func (d *Docker) Changes(ctx context.Context) <-chan struct{} {
 	hints := make(chan struct{}, 1)
 	go func() {

@@ -21,8 +21,8 @@ const (
 	idleEngine = 30 * time.Second
 )
 
-// newFollowing makes a client for following logs, which delays reads by up to coalesceFor
-// (25 ms): nobody notices that a line appears so much later.
+// newFollowing makes a client for following logs. It delays reads by up to coalesceFor (25 ms),
+// which no reader of a log notices.
 func newFollowing(host string, dial dialer) (*client.Client, error) {
 	gather := func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)

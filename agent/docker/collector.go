@@ -12,8 +12,8 @@ import (
 const (
 	// maxLine is the longest line passed on; a longer one is cut into several.
 	maxLine = 16 << 10
-	// maxStderr is what one plugin may write to its log. What comes after is
-	// read, counted and dropped, so that the plugin does not block.
+	// maxStderr limits one plugin's log, in bytes. The rest is read, counted and dropped, so that
+	// the plugin does not block.
 	maxStderr = 10 << 20
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/nullops/nullops/agent"
 )
 
-// meetTime is how long a new agent waits for an engine that may be down: until
-// then nobody reaches the services that run.
+// meetTime is how long a starting agent waits for an engine that may be down. Until then, running
+// services cannot be reached.
 const meetTime = 3 * time.Second
 
 type dialer = func(ctx context.Context, network, address string) (net.Conn, error)

@@ -18,7 +18,7 @@ import (
 // container that cannot be seen yet; all waits come to about twice that.
 const nameReserved = 3 * time.Second
 
-// containerSpec is everything that a container of ours is made from.
+// containerSpec describes a container that the agent creates.
 type containerSpec struct {
 	name string
 	// oldName is what earlier releases called it; empty if that was the same.

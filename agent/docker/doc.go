@@ -6,17 +6,15 @@
 // the same specification, replaced if not. Nothing is kept in memory that
 // could not be asked again.
 //
-// Networks. Each deployment has one, with an explicit subnet cut from the
-// installation's own range, because the engine's default pools are used up at
-// about 30 networks. Nothing is published on the host, ever: Docker's isolation
-// between networks does not cover published ports. The agent reaches services
-// through the deployment's gate (package sidecar).
+// Networks. Each deployment has one, with an explicit subnet cut from the installation's own range,
+// because the engine's default pools are used up at about 30 networks. Nothing is published on the
+// host, ever: Docker's isolation between networks does not cover published ports. The agent reaches
+// services through the deployment's relay (package sidecar).
 //
-// Services run with the capabilities that ordinary images need to drop their
-// own privileges (see serviceCapabilities), never with new ones; their logs go
-// to the "local" driver with a size cap. There is no restart policy: after a
-// kill of the engine, policies bring back what the agent may want gone, and
-// the agent reconciles anyway. Gates alone restart, since they hold no state.
+// Services run with the capabilities that ordinary images need to drop their own privileges (see
+// serviceCapabilities), never with new ones; their logs go to the "local" driver with a size cap.
+// There is no restart policy: after a kill of the engine, policies bring back what the agent may
+// want gone, and the agent reconciles anyway. Relays alone restart, since they hold no state.
 //
 // Plugins run with nothing: no capability, no network unless asked, read-only
 // root, no log on disk. Their containers are made ahead, and removed after the

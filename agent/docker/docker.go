@@ -22,9 +22,9 @@ import (
 type Config struct {
 	// Host is the engine's address, such as unix:///var/run/docker.sock.
 	Host string
-	// Install tells this installation's objects from everybody else's.
+	// Install distinguishes this installation's objects from those of others.
 	Install string
-	// DataDir keeps the sidecar and the gates' sockets.
+	// DataDir keeps the sidecar and the relays' sockets.
 	DataDir string
 	// RunDir must be on tmpfs: services' secrets and files are in it. Where the agent's own
 	// container lacks it, the agent uses a folder in the machine's memory instead.

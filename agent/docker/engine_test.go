@@ -66,8 +66,8 @@ func TestEngine_KilledAndBack(t *testing.T) {
 	}
 }
 
-// reopenWithoutEngine restarts the agent while the engine is down: what runs is in
-// reach, and this life of the agent goes on with the engine that comes back.
+// reopenWithoutEngine restarts the agent while the engine is down: what runs is in reach, and this
+// life of the agent continues with the engine that comes back.
 func (r *rig) reopenWithoutEngine(s agent.ServiceSpec) {
 	r.t.Helper()
 	if err := r.Close(); err != nil {
@@ -114,8 +114,8 @@ func (r *rig) expectNoSecretOn(engine *dockertest.Daemon) {
 	}
 }
 
-// A caller that gives up leaves an engine that does not answer behind, and what
-// was under way is found and adopted afterwards.
+// A caller stops waiting for an engine that does not answer; the running operation is found and
+// adopted afterwards.
 func TestEngine_FrozenThenAdopted(t *testing.T) {
 	engine := dockertest.StartDaemon(t)
 	r := newRigOn(t, engine.Host)

@@ -50,8 +50,8 @@ func wrapQueryErr(err error) error {
 	return wrapUnavailable(err)
 }
 
-// wrapMutationErr classifies the error of a change. If the engine answered, its reason
-// stands; if not, the outcome is unknown.
+// wrapMutationErr classifies the error of a change. If the engine answered, its reason is kept; if
+// not, the outcome is unknown.
 func wrapMutationErr(err error) error {
 	if err == nil || isEngineAnswer(err) {
 		return err

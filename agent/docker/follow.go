@@ -133,7 +133,7 @@ func (f *follower) pumpMessages(ctx context.Context, incoming handover, ended <-
 				return err
 			}
 		case err := <-ended:
-			// What was handed over before the end is still there.
+			// Messages queued before the end are still written.
 			return errors.Join(f.writeMessages(logFrame{}, incoming), err)
 		case <-quiet.C:
 			if f.options.Follow && f.hasMissedMessage(ctx) {
@@ -225,7 +225,7 @@ type seenMessages struct {
 	newest, forgotten int64
 	// last is the one that came last, whole.
 	last []byte
-	// twice counts, by time, what is expected to come once more.
+	// twice counts, by time, the messages that are expected a second time.
 	twice map[int64]int
 }
 

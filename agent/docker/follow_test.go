@@ -53,7 +53,7 @@ func engineProxy(host string) *httputil.ReverseProxy {
 		}}
 }
 
-// standBefore serves for the test, and gives the address of the engine that it is.
+// standBefore serves for the test, and returns the address of the engine that it is.
 func standBefore(t *testing.T, engine http.Handler) string {
 	t.Helper()
 	socket := filepath.Join(dockertest.RunDir(t), "engine.sock")

@@ -26,21 +26,20 @@ import (
 )
 
 const (
-	// gateUser is a user ID that no image uses; the gate's folder belongs to it.
+	// relayUser is a user ID that no image uses; the relay's folder belongs to it.
 	gateUser = 65532
-	// gateMemory is a hard limit: an idle gate needs less than 5 MiB. It is higher because
-	// cgroup v2 charges the buffers of the sockets that a gate opened to the gate for as long
-	// as they are open.
+	// relayMemory is a hard limit in bytes: an idle relay needs less than 5 MiB. It is higher
+	// because cgroup v2 charges the buffers of the sockets that a relay opened to the relay for as
+	// long as they are open.
 	gateMemory = 64 << 20
-	// gateHeap makes Go collect long before the wall.
+	// relayHeap makes Go collect garbage long before gateMemory is reached.
 	gateHeap  = "GOMEMLIMIT=12MiB"
 	gatePids  = 64
 	gateReady = 10 * time.Second
 	gatePoll  = 5 * time.Millisecond
 )
 
-// Prepare makes the deployment's network and gate, and waits until the gate
-// listens.
+// Prepare makes the deployment's network and relay, and waits until the relay listens.
 func (d *Docker) Prepare(ctx context.Context, deployment string) error {
 	if err := checkNames(deployment); err != nil {
 		return err
@@ -71,8 +70,8 @@ func (d *Docker) gateSocket(deployment string) string {
 	return filepath.Join(d.gateDir(deployment), "gate.sock")
 }
 
-// makeGateDir creates the gate's folder. An agent that is not root cannot change its owner;
-// then the folder above it, which only the agent can enter, must protect it.
+// makeRelayDir creates the relay's folder. An agent that is not root cannot change its owner; then
+// the folder above it, which only the agent can enter, must protect it.
 func (d *Docker) makeGateDir(deployment string) error {
 	dir := d.gateDir(deployment)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -88,8 +87,8 @@ func (d *Docker) makeGateDir(deployment string) error {
 	return nil
 }
 
-// gateContainer describes the gate. Its DNS server is a port without a listener, so that
-// names outside the deployment's network fail at once.
+// relayContainer describes the relay. Its DNS server is a port without a listener, so that names
+// outside the deployment's network fail at once.
 func (d *Docker) gateContainer(deployment string) containerSpec {
 	one := int64(gatePids)
 	config := &container.Config{
@@ -171,7 +170,7 @@ func (d *Docker) gateArchive() (io.Reader, error) {
 	return &b, w.Close()
 }
 
-// awaitGate waits until the gate answers, by asking for a target that it must refuse.
+// awaitRelay waits until the relay answers, by asking for a target that it must refuse.
 func (d *Docker) awaitGate(ctx context.Context, deployment string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, gateReady,
 		fmt.Errorf("not listening within %s", gateReady))
@@ -187,8 +186,8 @@ func (d *Docker) awaitGate(ctx context.Context, deployment string) error {
 	}
 }
 
-// Dial connects to a service's port through the deployment's gate. The caller
-// checks that the service declares the port.
+// Dial connects to a service's port through the deployment's relay. The caller checks that the
+// service declares the port.
 func (d *Docker) Dial(
 	ctx context.Context, deployment string, service pipeline.StepKey, port int,
 ) (net.Conn, error) {

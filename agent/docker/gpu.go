@@ -56,8 +56,8 @@ func listGPUs(ctx context.Context) ([]wire.GPU, error) {
 	return all, nil
 }
 
-// parseGPUs reads lines such as "0, GPU-8f1e…, NVIDIA L4, 23034, 550.54.15". A
-// card whose memory cannot be told, "[N/A]", is one with none to promise.
+// parseGPUs reads lines such as "0, GPU-8f1e…, NVIDIA L4, 23034, 550.54.15". A card whose memory is
+// unknown, "[N/A]", counts as one with zero memory.
 func parseGPUs(r io.Reader) (all []wire.GPU, bad int) {
 	lines := csv.NewReader(r)
 	lines.FieldsPerRecord, lines.TrimLeadingSpace, lines.LazyQuotes = -1, true, true

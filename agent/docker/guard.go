@@ -22,7 +22,7 @@ const linkLocal = "169.254.0.0/16"
 
 var (
 	errGuardOff = errors.New("the setting agent.guard is off")
-	// errGuardBlind: what we could set are the rules of our own container.
+	// errGuardBlind: the agent could only set the rules of its own container's network.
 	errGuardBlind = errors.New("the agent does not share the host's network")
 	errNoIPTables = errors.New("iptables is not installed beside the agent")
 	errNoChain    = errors.New("the engine keeps no chain " + userChain + " here")
@@ -55,7 +55,7 @@ func (g guardRules) chainName() string {
 func (g guardRules) dropRules() []string {
 	all := []string{"-A " + g.chainName() + " -d " + linkLocal + " -j DROP"}
 	if g.port > 0 {
-		// Local only: the same port of another machine is none of ours.
+		// Local addresses only: the same port of another machine is not ours to block.
 		all = append(all, "-A "+g.chainName()+" -p tcp -m tcp --dport "+strconv.Itoa(g.port)+
 			" -m addrtype --dst-type LOCAL -j DROP")
 	}

@@ -19,8 +19,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// rig is one installation on a real engine. Whatever it leaves behind is a
-// failure of the test.
+// rig is one installation on a real engine. The test fails if it leaves anything.
 type rig struct {
 	*docker.Docker
 	t       testing.TB
@@ -160,7 +159,7 @@ func (r *rig) act(p agent.PluginSpec, what string, n int) (agent.PluginResult, [
 	return result, lines
 }
 
-// get asks a service through its gate.
+// get asks a service through its relay.
 func (r *rig) get(deployment string, step pipeline.StepKey, path string) string {
 	r.t.Helper()
 	body, err := r.tryGet(deployment, step, path)

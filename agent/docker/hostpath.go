@@ -15,7 +15,7 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// hostPaths turns a path of ours into the same one as the engine sees it.
+// hostPaths translates a path in the agent's container to the host's path, which the engine needs.
 type hostPaths struct {
 	data, hostData string
 	run, hostRun   string

@@ -14,7 +14,7 @@ import (
 	"github.com/nullops/nullops/agent/sidecar"
 )
 
-// do starts something in a service and, unless it is to go on, reads to its end.
+// do starts something in a service and, unless it is to continue, reads to its end.
 func do(t testing.TB, c io.ReadWriter, s sidecar.Start, input string) (string, sidecar.Exit) {
 	t.Helper()
 	to := sidecar.NewFrameWriter(c)

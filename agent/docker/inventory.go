@@ -98,7 +98,7 @@ type facts struct {
 	unsynchronised bool
 	gpuProblem     error
 	guard          error
-	// lost is what a killed engine left behind, or why that cannot be seen.
+	// lost is what a killed engine left running, or why that is unknown.
 	lost        Lost
 	lostProblem error
 	// lostCommand ends it, typed on the machine itself.

@@ -28,18 +28,18 @@ const (
 	// probeReady is how long a listener may take to start. It is long because a probe that
 	// times out on a busy machine has no result.
 	probeReady = 30 * time.Second
-	// probeGates is how many deployments a probe looks at, others each time, and
-	// listenSeconds how long their gates listen for it.
+	// probedRelays is how many deployments a probe looks at, others each time, and listenSeconds
+	// how long their relays listen for it.
 	probeGates    = 4
 	listenSeconds = "60"
 	// isolationTime bounds a whole probe on a slow machine.
 	isolationTime = 3 * time.Minute
 )
 
-// ProbeIsolation tests whether networks can reach each other: two temporary ones with a
-// container in each, and those of some deployments, from gate to gate. Only a test shows
-// that the engine's rules are in force: a reloaded firewall removes them without notice.
-// Without a result the check is unknown, not OK.
+// ProbeIsolation tests whether networks can reach each other: two temporary ones with a container
+// in each, and those of some deployments, from relay to relay. Only a test shows that the engine's
+// rules are in force: a reloaded firewall removes them without notice. Without a result the check
+// is unknown, not OK.
 func (d *Docker) ProbeIsolation(ctx context.Context) wire.Check {
 	ctx, cancel := context.WithTimeout(ctx, isolationTime)
 	defer cancel()
@@ -105,8 +105,8 @@ func (d *Docker) tryIsolation(ctx context.Context) (reached bool, err error) {
 	return d.confirmReachable(ctx, tries)
 }
 
-// confirmReachable retries what was reachable: only what is reachable every time counts as
-// open. A gate that is removed with its deployment is not.
+// confirmReachable retries what was reachable: only what is reachable every time counts as open. A
+// relay that is removed with its deployment is not.
 func (d *Docker) confirmReachable(ctx context.Context, tries [][2]probeContainer) (bool, error) {
 	for range probeTries {
 		open, err := d.reachAll(ctx, tries)
@@ -148,9 +148,9 @@ func (d *Docker) reachAll(
 	return open, err
 }
 
-// gateProbeEnds makes the gates of some deployments listen for a moment and returns them.
-// The engine creates its rules together with each network: those of the temporary networks
-// are new, while those of the deployments may have been removed long ago.
+// relayProbeEnds makes the relays of some deployments listen for a moment and returns them. The
+// engine creates its rules together with each network: those of the temporary networks are new,
+// while those of the deployments may have been removed long ago.
 func (d *Docker) gateProbeEnds(ctx context.Context) (ends []probeContainer, err error) {
 	r, err := d.api.ContainerList(ctx, client.ContainerListOptions{Filters: d.names.ownFilter("").
 		Add("label", labelKind+"="+string(agent.KindGate)).Add("ancestor", d.gateImage())})
@@ -236,7 +236,7 @@ func (d *Docker) probeEnd(ctx context.Context, name string) (probeContainer, err
 	return end, nil
 }
 
-// probeHost restricts a probe's container as much as a gate's.
+// probeHost restricts a probe's container as much as a relay's.
 func (d *Docker) probeHost(network string) *container.HostConfig {
 	pids := int64(gatePids)
 	return &container.HostConfig{

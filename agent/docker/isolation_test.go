@@ -19,14 +19,13 @@ import (
 	"github.com/nullops/nullops/agent/wire"
 )
 
-// The probe says that networks are apart, sees at once when the engine's rules
-// are gone, and leaves nothing behind.
+// The probe says that networks are apart, sees at once when the engine's rules are gone, and leaves
+// no objects.
 func TestProbeIsolation(t *testing.T) {
 	t.Parallel()
 	daemon := dockertest.StartDaemon(t)
 	r := newRigOn(t, daemon.Host)
-	// The engine makes anew what it knows of new networks: only those that are
-	// there already lose their rules.
+	// The engine restores its rules for new networks: only existing networks lose their rules.
 	r.deployment()
 	r.deployment()
 	if c := r.probe(wire.SeverityOK); c.ID != "isolation" || c.Remedy != "" {

@@ -12,8 +12,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// A service whose exit code is 137 was killed by the kernel for its memory, or by
-// somebody whom we do not know: never by us, who do not ask it then.
+// A service whose exit code is 137 was killed by the kernel for its memory, or by someone whom we
+// do not know: never by us, who do not ask it then.
 func TestProbe_KilledByWhom(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -102,8 +102,8 @@ func (d *Docker) listFolders(deployment string) ([]agent.Object, error) {
 	return all, nil
 }
 
-// isOnNetwork reports whether a service or gate is on its deployment's network. A container
-// that was disconnected still runs, but cannot be reached.
+// isOnNetwork reports whether a service or relay is on its deployment's network. A container that
+// was disconnected still runs, but cannot be reached.
 func (d *Docker) isOnNetwork(c container.Summary, o agent.Object) bool {
 	if o.Kind != agent.KindService && o.Kind != agent.KindGate || c.NetworkSettings == nil {
 		return true

@@ -38,10 +38,9 @@ const (
 // line: the log driver "local" of engine 20.10 omits the line end of a last piece, and a
 // process may exit without writing one.
 //
-// If a process exits right after a piece of exactly enginePiece, the next message on the
-// stream is taken for the rest of the line. Two lines shown as one do less harm than a
-// secret shown in two halves. Timestamps cannot tell, since engines may give each piece its
-// own.
+// If a process exits right after a piece of exactly enginePiece, the next message on the stream is
+// taken for the rest of the line. Two lines shown as one do less harm than a secret shown in two
+// halves. Timestamps do not help: engines may give each piece its own.
 type lineJoiner struct {
 	mask  *mask.Masker
 	first time.Time

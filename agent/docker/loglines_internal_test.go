@@ -25,8 +25,8 @@ func joinFrames(m *mask.Masker, frames ...logFrame) string {
 func outFrame(text string) logFrame { return logFrame{stream: streamOut, text: []byte(text)} }
 func errFrame(text string) logFrame { return logFrame{stream: streamErr, text: []byte(text)} }
 
-// Pieces become the line they were, whatever comes between them on the other
-// stream, and whether or not the driver gives the last piece its line end.
+// Pieces become the line they were, whatever comes between them on the other stream, and whether or
+// not the driver ends the last piece with a newline.
 func TestLineJoiner_MakesWholeLines(t *testing.T) {
 	full := strings.Repeat("x", enginePiece)
 	for name, c := range map[string]struct {
@@ -91,8 +91,8 @@ func TestLineJoiner_HidesSecretsAcrossCuts(t *testing.T) {
 	}
 }
 
-// A cut between the bytes of a character is a cut all the same: the piece says that
-// its line goes on.
+// A cut between the bytes of a character is a cut all the same: the piece says that its line
+// continues.
 func TestCollector_TellsPiecesFromLines(t *testing.T) {
 	for short := range 4 {
 		var pieces, lines []string

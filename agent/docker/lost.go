@@ -31,14 +31,14 @@ const (
 // ErrHidden means that the machine's processes cannot be seen from here.
 var ErrHidden = errors.New("the machine's processes cannot be seen from the agent's container")
 
-// Lost is what a killed engine left behind and does not know any more.
+// LostObjects is what a killed engine left running and no longer knows.
 type Lost struct {
 	Containers []LostContainer `json:"containers"`
 	Links      []LostLink      `json:"links"`
 }
 
-// LostContainer is a container of ours that the engine does not know, or takes for
-// ended, and the processes of it that run.
+// LostContainer is a container of this installation that the engine does not know, or believes has
+// ended, and its running processes.
 type LostContainer struct {
 	ID         string           `json:"id"`
 	Kind       agent.ObjectKind `json:"kind"`
@@ -47,14 +47,14 @@ type LostContainer struct {
 	Processes  []LostProcess    `json:"processes"`
 }
 
-// LostProcess is one process of a lost container. Shim marks containerd's, which
-// stands between it and the container.
+// LostProcess is one process of a lost container. Shim marks containerd's shim, the parent of the
+// container's processes.
 type LostProcess struct {
 	PID  int    `json:"pid"`
 	Name string `json:"name"`
 	Shim bool   `json:"shim,omitempty"`
-	// ticks is when it was started, in the kernel's ticks since boot: with it, a
-	// number that was given to another process is told apart.
+	// ticks is when it was started, in the kernel's ticks since boot: with it, a number that was
+	// given to another process is distinguished.
 	ticks int64
 }
 
@@ -172,7 +172,7 @@ func (d *Docker) withoutContainer(
 		return nil, err
 	}
 	return slices.DeleteFunc(all, func(p LostProcess) bool {
-		// The kernel gives the boot in whole seconds.
+		// The kernel reports the boot time in whole seconds.
 		return boot.Add(time.Duration(p.ticks) * tick).After(ended.Add(-2 * time.Second))
 	}), nil
 }
@@ -206,8 +206,8 @@ func endProcesses(ctx context.Context, id string, all []LostProcess) error {
 	defer cancel()
 	m := machine{proc: "/proc"}
 	for _, p := range all {
-		// The handle is the process's own: nobody else gets the signal, even if its
-		// number is given away after this.
+		// The handle belongs to this process: the signal cannot reach another one, even if the
+		// process ID is reused after this.
 		handle, err := os.FindProcess(p.PID)
 		if err != nil {
 			continue

@@ -70,7 +70,8 @@ func bridgeOf(n network.Summary) string {
 	return "br-" + n.ID[:min(len(n.ID), 12)]
 }
 
-// peersOf are the interfaces of all containers on a network, whoever they belong to.
+// peersOf returns the network interfaces of all containers on a network, including those of other
+// installations.
 func (d *Docker) peersOf(ctx context.Context, id string) (map[int32]bool, error) {
 	r, err := d.api.ContainerList(ctx, client.ContainerListOptions{
 		Filters: make(client.Filters).Add("network", id)})

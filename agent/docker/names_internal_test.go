@@ -54,7 +54,7 @@ func TestNames_LongestPartsStayWithinTheLimits(t *testing.T) {
 	}
 }
 
-// A network and a gate keep the names that they have on every node.
+// A network and a relay keep the names that they have on every node.
 func TestNames_NetworkAndGateAreWhatTheyWere(t *testing.T) {
 	t.Parallel()
 	n := newNames("installation")

@@ -223,8 +223,8 @@ func TestRemoveDeployment_WithStrangersEndpoint(t *testing.T) {
 	}
 }
 
-// Removal gives every object a chance although the caller is in a hurry, and
-// two at once do not trip over each other.
+// Removal returns every object a chance although the caller is in a hurry, and two at once do not
+// trip over each other.
 func TestRemoveDeployment_TwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

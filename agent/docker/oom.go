@@ -25,10 +25,10 @@ const (
 	maxRecord = 8192
 )
 
-// outOfMemory reports whether the kernel killed a container's process for lack of memory.
-// The engine learns that separately from the exit: later on a busy machine, and never if
-// the cgroup is already gone. So the kernel's own log is read first, if we may, and a kill
-// by somebody else is assumed only after a moment.
+// outOfMemory reports whether the kernel killed a container's process for lack of memory. The
+// engine learns that separately from the exit: later on a busy machine, and never if the cgroup is
+// already gone. So the kernel's own log is read first, if we may, and a kill by someone else is
+// assumed only after a moment.
 func (d *Docker) outOfMemory(ctx context.Context, id string, code int) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryTimeout)
 	defer cancel()

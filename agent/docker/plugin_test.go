@@ -17,9 +17,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Every field of HostConfig that the engine reports for a plugin is on this
-// list, with its only allowed value. A field that a newer client or engine
-// adds fails the test until somebody has looked at it.
+// Every field of HostConfig that the engine reports for a plugin is on this list, with its only
+// allowed value. A field that a newer client or engine adds fails the test until someone has looked
+// at it.
 func TestPlugin_HostConfigIsExactlyTheHardeningList(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -201,7 +201,7 @@ func (r *rig) reach(p agent.PluginSpec) string {
 	return string(result.Stdout)
 }
 
-// 137 has three reasons, and they are told apart.
+// 137 has three reasons, and the runtime distinguishes them.
 func TestPlugin_EveryEndHasItsName(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -355,7 +355,7 @@ func TestPlugin_ForkBombHitsTheLimit(t *testing.T) {
 	}
 }
 
-// What a plugin answers is on no disk, and neither is what it was told.
+// A plugin's request and response are never written to disk.
 func TestPlugin_LeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -74,8 +74,7 @@ type pluginRun struct {
 }
 
 func (r *pluginRun) run(ctx context.Context, stdin []byte) (agent.PluginResult, error) {
-	// What watches the container outlives a cancelled caller: the container
-	// must be ended first.
+	// The watch outlives a cancelled caller: the container must be ended first.
 	watch, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	fed := make(chan struct{})

@@ -31,9 +31,8 @@ const (
 	execPoll    = 20 * time.Millisecond
 )
 
-// Probe asks once whether a started service is ready. The agent itself speaks
-// HTTP and TCP, over a socket from the gate. A container that is not there is
-// agent.ErrNotFound.
+// Probe asks once whether a started service is ready. The agent itself speaks HTTP and TCP, over a
+// socket from the relay. A container that is not there is agent.ErrNotFound.
 func (d *Docker) Probe(ctx context.Context, s agent.ServiceSpec) (agent.Probed, error) {
 	c, err := d.findService(ctx, s.Deployment, s.Step)
 	if err != nil {
@@ -65,8 +64,8 @@ func (d *Docker) Probe(ctx context.Context, s agent.ServiceSpec) (agent.Probed, 
 	return p, nil
 }
 
-// learnAddress has the gate know where a service is that no probe connects to. A
-// gate that cannot tell is no reason for anything.
+// learnAddress makes the relay look up the address of a service that no probe connects to, so that
+// it knows it when the engine is down. A failure is only logged.
 func (d *Docker) learnAddress(ctx context.Context, s agent.ServiceSpec) {
 	if len(s.Ports) == 0 || s.Ready != nil && (s.Ready.HTTP != nil || s.Ready.TCP != nil) {
 		return
@@ -221,8 +220,8 @@ func (d *Docker) probeCommand(
 	return output, err
 }
 
-// runInService runs a command in the container. The engine cannot end one that hangs,
-// so it is left behind when the context ends; the pids limit bounds them.
+// runInService runs a command in the container. The engine cannot end a command that hangs, so the
+// command is abandoned when the context ends; the pids limit bounds how many there can be.
 func (d *Docker) runInService(
 	ctx context.Context, id string, command []string,
 ) (output string, code int, err error) {

@@ -91,7 +91,7 @@ func (r *rig) expectProcess(s agent.ServiceSpec) {
 	}
 }
 
-// A service's own grace period counts wherever it is told to end, not the node's.
+// A service's own grace period counts wherever it gets its stop signal, not the node's.
 func TestStop_ServiceHasItsOwnGrace(t *testing.T) {
 	r := newRig(t)
 	r.Docker = r.openWith(func(c *docker.Config) { c.StopGrace = 5 * time.Minute })

@@ -88,8 +88,8 @@ func lastGroup(groups string) string {
 	return ""
 }
 
-// process reads what tells a process from all others. One that has ended, and that
-// nobody has asked about, is none.
+// readProcess reads what distinguishes a process from all others. A process that has ended, and
+// whose parent has not collected its status, counts as none.
 func (m machine) process(pid int) (p LostProcess, ok bool) {
 	stat, err := os.ReadFile(filepath.Join(m.proc, strconv.Itoa(pid), "stat"))
 	if err != nil {

@@ -46,9 +46,8 @@ func wrapRegistryErr(err error) error {
 	return wrapMutationErr(err)
 }
 
-// pullWatched pulls the image, and gives up if the registry sends nothing for PullPatience.
-// If a connection breaks in the middle of a layer, the engine resumes the layer by itself,
-// a few times.
+// pullWatched pulls the image, and fails if the registry sends nothing for PullPatience. If a
+// connection breaks in the middle of a layer, the engine resumes the layer by itself, a few times.
 func (d *Docker) pullWatched(
 	ctx context.Context, ref, header string, progress func(agent.PullProgress),
 ) error {

@@ -75,7 +75,7 @@ func newFakeRegistry(t *testing.T, size int) *fakeRegistry {
 	return f
 }
 
-// admit replaces everybody who may pull.
+// admit replaces the list of who may pull.
 func (f *fakeRegistry) admit(users map[string]string) { f.users.Store(&users) }
 
 func (f *fakeRegistry) misbehave(how spoiler) { f.spoil.Store(&how) }
@@ -135,7 +135,7 @@ func tarOf(t *testing.T, size int) []byte {
 	return b.Bytes()
 }
 
-// dropImage removes the image at the end: it is nobody's then.
+// dropImage removes the image at the end, when nothing uses it.
 func (r *rig) dropImage(i pipeline.Image) {
 	r.t.Cleanup(func() {
 		_, _ = r.api.ImageRemove(context.WithoutCancel(r.t.Context()),
@@ -302,7 +302,7 @@ func TestPull_CutIsResumed(t *testing.T) {
 	}
 }
 
-// A registry that says nothing any more is given up on, with that as the reason.
+// A pull from a registry that stops sending fails, with that as the reason.
 func TestPull_SilenceEnds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -123,10 +123,9 @@ func (d *Docker) removeByKind(ctx context.Context, o agent.Object) error {
 	return fmt.Errorf("unknown kind %q", o.Kind)
 }
 
-// RemoveDeployment stops the services of a deployment, all at once, and deletes
-// everything of it, in the order in which things hold each other, again and again
-// until nothing is left or a minute is over. What is left comes back with the
-// last error.
+// RemoveDeployment stops the services of a deployment, all at once, and deletes its objects in
+// dependency order. It repeats this until nothing is left or a minute has passed, and returns what
+// is left with the last error.
 func (d *Docker) RemoveDeployment(
 	ctx context.Context, deployment string,
 ) ([]agent.Object, error) {
@@ -134,7 +133,7 @@ func (d *Docker) RemoveDeployment(
 		return nil, err
 	}
 	d.ahead.forgetDeployment(deployment)
-	// What cannot be listed now is listed again below, and killed.
+	// Objects that cannot be listed now are listed again below, and killed.
 	if all, err := d.listObjects(ctx, deployment); err == nil {
 		d.stopServices(ctx, all...)
 	}

@@ -147,7 +147,7 @@ func ReplaceAgent(ctx context.Context, host, id, image string) error {
 	return u.run(ctx)
 }
 
-// selfUpgrade is one replacement under way.
+// selfUpgrade is one replacement in progress.
 type selfUpgrade struct {
 	api         *client.Client
 	old         container.InspectResponse

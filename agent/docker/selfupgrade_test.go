@@ -15,8 +15,8 @@ import (
 	"github.com/nullops/nullops/agent/docker/dockertest"
 )
 
-// An engine that is just starting a container again refuses to remove it. The old
-// agent goes on all the same, in its own place: without it nobody reaches the machine.
+// An engine that is just starting a container again refuses to remove it. The old agent continues
+// anyway, under its own name: without it the machine cannot be reached.
 func TestReplaceAgent_OldOneGoesOnThoughTheEngineRefusesOnce(t *testing.T) {
 	t.Parallel()
 	host := dockertest.Host(t)

@@ -67,8 +67,8 @@ func (r *rig) expectOthersShutOut(deployment string) {
 	}
 }
 
-// The image's user, entrypoint, command and PATH are what they were without
-// the init, whoever the user is.
+// The image's user, entrypoint, command and PATH are the same as without the init, whichever user
+// it is.
 func TestService_InitKeepsTheImagesOwnCommand(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -152,7 +152,7 @@ func TestService_AdoptedByARestartedAgent(t *testing.T) {
 	}
 }
 
-// A container of somebody else under our name is left alone.
+// A foreign container under our name is left alone.
 func TestService_StrangersContainerIsNotTouched(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -242,8 +242,8 @@ func TestService_VolumeLivesWithTheDeployment(t *testing.T) {
 	r.expectKinds(agent.KindGate, agent.KindNetwork, agent.KindVolume)
 }
 
-// A service that is stopped is told so, and what it writes then is there when it
-// goes on; one that does not listen is ended.
+// A stopped service gets its stop signal, and what it writes then is there after the start; one
+// that ignores the signal is killed.
 func TestService_StopsGracefully(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -409,7 +409,7 @@ func TestVitals(t *testing.T) {
 	}
 }
 
-// An upgraded connection passes bytes both ways through the gate.
+// An upgraded connection passes bytes both ways through the relay.
 func TestDial_Upgrade(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -431,7 +431,7 @@ func TestDial_Upgrade(t *testing.T) {
 	}
 }
 
-// A gate rests below 5 MiB.
+// A relay rests below 5 MiB.
 func TestGate_Memory(t *testing.T) {
 	r := newRig(t)
 	id := r.deployment()
@@ -461,7 +461,7 @@ func TestGate_Memory(t *testing.T) {
 	t.Logf("the gate holds %d KiB", rss>>10)
 }
 
-// The gate dials services by name, and nothing else.
+// The relay dials services by name, and nothing else.
 func TestGate_RefusesAddresses(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -18,8 +18,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// A service that is removed by an undo, or replaced by a changed one, is told to
-// end by the signal that its image names, and what it writes then is in its volume.
+// A service that is removed by an undo, or replaced by a changed one, is stopped with the signal
+// that its image names, and what it writes then is in its volume.
 func TestRemove_ServiceIsToldToEnd(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -93,8 +93,8 @@ func (r *rig) services(step pipeline.StepKey) (found []agent.Object) {
 	return found
 }
 
-// All services of a deployment have one grace period together: each is told to end
-// before the first is killed. A plugin and a gate have nothing to write.
+// All services of a deployment have one grace period together: each gets its stop signal before the
+// first is killed. A plugin and a relay have nothing to write.
 func TestRemoveDeployment_ServicesShareTheGrace(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -7,8 +7,8 @@ import (
 	"github.com/nullops/nullops/agent"
 )
 
-// The runtime's main job: a network and a gate, a service behind it, a plugin
-// with an answer, and nothing left afterwards.
+// The runtime's main job: a network and a relay, a service that is reached through it, a plugin
+// with a response, and nothing left afterwards.
 func TestDeployment_RunsAndGoes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -43,8 +43,8 @@ func (u *lastReadings) swapReading(name string, started time.Time, now counters)
 	return before
 }
 
-// Vitals measures the node and the given services. What their readiness checks
-// say is Probe's business: here a service is stopped, or of unknown health.
+// Vitals measures the node and the given services. Probe evaluates the readiness checks; here a
+// service is either stopped or of unknown health.
 func (d *Docker) Vitals(
 	ctx context.Context, services []agent.ServiceSpec,
 ) (wire.Vitals, error) {
@@ -99,7 +99,7 @@ func (d *Docker) diskFree() (int64, error) {
 	return min(free, other), err
 }
 
-// serviceVitals never fails: what could not be asked is unknown.
+// serviceVitals never fails: a service that could not be inspected has unknown health.
 func (d *Docker) serviceVitals(ctx context.Context, s agent.ServiceSpec) wire.ServiceVitals {
 	v := wire.ServiceVitals{
 		Deployment: s.Deployment, Step: s.Step, Health: wire.HealthUnknown,

@@ -21,8 +21,8 @@ const (
 // initCommand comes before a command that needs the service's secret variables.
 func initCommand() []string { return []string{initTarget, "init", secretsPath, "--"} }
 
-// readsSecrets reports whether a service's container was made with secret
-// variables. Whoever probes a service does not always have their values.
+// readsSecrets reports whether a service's container was made with secret variables. A probe does
+// not always have their values.
 func readsSecrets(c *container.Config) bool {
 	return c != nil && slices.Equal(c.Entrypoint, initCommand())
 }

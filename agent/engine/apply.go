@@ -169,7 +169,7 @@ func (m *Machine) runPlugin(key pipeline.StepKey) {
 		return
 	}
 	if s.Started && m.killed != key {
-		// What was left running must not run beside the new one.
+		// A container left from an earlier run must not run beside the new one.
 		m.current = m.startOperation(Do{Kind: Remove, Step: key, Action: "create"})
 		return
 	}

@@ -24,8 +24,8 @@ func forgotten(t *testing.T, want wire.Want) *asker {
 	return a
 }
 
-// Without a memory, and without the control plane's, nobody knows whether a plugin's
-// work is there: that is told, and never taken for nothing.
+// Without a memory, and without the control plane's, nobody knows whether a plugin's work is there:
+// that is reported, and never treated as "nothing was made".
 func TestMachine_BlindAndRefusedIsNotClean(t *testing.T) {
 	a := forgetful(t)
 	a.feed(engine.SecretsRefused{Run: "r", Generation: 2, Reason: "a secret has no value"})

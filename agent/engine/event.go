@@ -41,7 +41,7 @@ type Ended struct {
 
 // Listed is a complete list of the deployment's objects.
 type Listed struct {
-	// Began is when the engine was asked: what changed since is not in it.
+	// Began is when the engine was asked. Later changes are not in the list.
 	Began   time.Time
 	Network bool
 	Gate    bool

@@ -40,7 +40,7 @@ type volatile struct {
 	created  map[pipeline.StepKey]bool
 	services map[pipeline.StepKey]*service
 	prepared bool
-	// lacks says that a listing missed the network or the gate.
+	// lacks says that a listing missed the network or the relay.
 	lacks bool
 	// fresh is when the network was last created or the run became ready: older listings are
 	// out of date.

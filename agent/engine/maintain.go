@@ -20,7 +20,7 @@ type service struct {
 	seen, runs bool
 	// finished: it was a job, and ended with code 0.
 	finished bool
-	// changed is when it was last started: older listings say nothing of it.
+	// changed is when it was last started. Listings taken before that are ignored.
 	changed  time.Time
 	next     time.Time
 	tries    int
@@ -130,7 +130,7 @@ func (m *Machine) maintainServices() {
 		return
 	}
 	if m.lacks && !m.prepared {
-		// Without the gate no request reaches the services, although they run.
+		// Without the relay no request reaches the services, although they run.
 		m.current = m.startOperation(Do{Kind: Prepare})
 		return
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// A gate that is gone is made again although every service runs: without it
-// nobody reaches them. So is a network, and what was on it starts anew.
+// A missing relay is recreated although every service runs: without it they cannot be reached. So
+// is a network, and its services restart.
 func TestReady_GateIsMissed(t *testing.T) {
 	t.Parallel()
 	p := pipeline.Pipeline{Format: 1, Order: []pipeline.StepKey{"web"}, Steps: []pipeline.Step{

@@ -12,7 +12,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// carried is a machine that is told what it does, and does it at once.
+// carried is a machine whose operations end at once.
 type carried struct {
 	*engine.Machine
 	now   time.Time
@@ -184,8 +184,8 @@ func TestElsewhere_ArrivesOnItsNode(t *testing.T) {
 		"remove dbcreate", "remove_all ")
 }
 
-// Of services that are never restarted, those go on where the deployment goes that were
-// ended where it comes from, also when the agent dies as it is told. Others do not.
+// Of services that are never restarted, those continue where the deployment goes that were ended
+// where it comes from, also when the agent dies as it is told. Others do not.
 func TestElsewhere_JobsGoOnThere(t *testing.T) {
 	t.Parallel()
 	g, m := movable()
@@ -225,9 +225,9 @@ func TestElsewhere_ForgotTheCopy(t *testing.T) {
 	}
 }
 
-// However often a deployment is stopped for its volumes and goes on again, and
-// whatever fails or dies on the way: what says that it is still has nothing running,
-// and in the end that runs which ran, and no job ran twice.
+// However often a deployment is stopped for its volumes and continues again, and whatever fails or
+// dies on the way: what says that it is still has nothing running, and in the end that runs which
+// ran, and no job ran twice.
 func TestElsewhere_ComesBackWhateverHappens(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

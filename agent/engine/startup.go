@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// observeFor is how long a service without a readiness check has to stay up
-	// before its step is done: that its process was started says nothing.
+	// observeFor is how long a service without a readiness check must stay up before its step is
+	// done: a started process alone proves nothing.
 	observeFor = 5 * time.Second
 	// restartWithin is how long such a service may be started again and again.
 	// A service with a readiness check has as long as its checks may take.

@@ -54,7 +54,7 @@ func (s *starts) runs(key pipeline.StepKey) bool {
 	return life == 0 || s.now.Before(s.at[key].Add(life))
 }
 
-// play goes on until the run is ready or failed, and returns how long it took.
+// play continues until the run is ready or failed, and returns how long it took.
 func (s *starts) play() (time.Duration, wire.Phase) {
 	s.t.Helper()
 	events := []engine.Event{engine.GoalSet{Goal: present(s.p)}}
@@ -117,8 +117,8 @@ func (s *starts) do(d engine.Do) engine.Result {
 	return r
 }
 
-// That a process was started says nothing: without a readiness check it has to
-// stay up for a while, and an exit before fails the run.
+// A started process proves nothing: without a readiness check it has to stay up for a while, and an
+// earlier exit fails the run.
 func TestStartup_StartedIsNotDone(t *testing.T) {
 	for _, c := range []struct {
 		name  string

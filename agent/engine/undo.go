@@ -39,9 +39,9 @@ func (m *Machine) advanceUndo() {
 	m.current = m.startOperation(Do{Kind: RemoveAll})
 }
 
-// assumeAllPluginsRan treats every plugin as if it had run: there is no record, and the
-// control plane refuses the secrets that would tell. What cannot be undone is then listed
-// for people.
+// assumeAllPluginsRan treats every plugin as if it had run: there is no record, and the control
+// plane refuses the secrets that would tell. Effects that cannot be undone are then listed for
+// people.
 func (m *Machine) assumeAllPluginsRan() {
 	for _, key := range m.order {
 		if m.hasDelete(key) && !m.steps[key].Started {
@@ -71,8 +71,7 @@ func (m *Machine) hasDelete(key pipeline.StepKey) bool {
 		s.Plugin.Component.CanUndo()
 }
 
-// undoStep removes the container first: what may still run must not run beside
-// its own undoing.
+// undoStep removes the container first: a step that may still run must not run beside its own undo.
 func (m *Machine) undoStep(key pipeline.StepKey) {
 	if m.steps[key].Status != pipeline.StepUndoing {
 		m.changeStep(key, wire.Event{}, func(s *StepState) { s.Status = pipeline.StepUndoing })
@@ -151,7 +150,7 @@ func (m *Machine) onContainerRemoved(key pipeline.StepKey, r Result) {
 		// It may still run, so its undoing must not.
 		m.recordGiveUp(key, Result{Message: "its container could not be removed: " + r.Message})
 	default:
-		// RemoveAll tries once more, and what it leaves is listed there.
+		// RemoveAll tries again and lists what it leaves.
 		m.resetRetries()
 		m.killed = key
 	}

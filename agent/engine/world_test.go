@@ -199,10 +199,9 @@ func (w *world) finish(op int64, outcome engine.Outcome, happened bool) {
 	w.feed(engine.Ended{Op: op, Result: r})
 }
 
-// answer is a person's, to the approval that waits. It reports whether anything
-// waited for it: a step that still waits behind its answer waits for something
-// else, so that whoever heals must let time pass. A machine that died on the way
-// finds the answer in the goal that comes again.
+// answer is a person's, to the approval that waits. It reports whether anything waited for it: a
+// step that still waits behind its answer waits for something else, so that anyone who heals must
+// let time pass. A machine that died on the way finds the answer in the goal that comes again.
 func (w *world) answer(approved bool) bool {
 	if len(w.goals) == 0 {
 		return false
@@ -288,7 +287,7 @@ func (w *world) proceed() bool {
 	return w.answer(true)
 }
 
-// heal lets everything go well until nothing happens any more.
+// heal lets everything succeed until no event is left.
 func (w *world) heal() {
 	w.healed = true
 	for range 2000 {

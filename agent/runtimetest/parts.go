@@ -9,7 +9,7 @@ import (
 	"github.com/nullops/nullops/agent"
 )
 
-// A service is reached by name through the gate, and is gone without a trace.
+// A service is reached by name through the relay, and is gone without a trace.
 func serviceLivesAndGoes(b *bench) {
 	b.mustSucceed(b.Runtime.Prepare(b.ctx, b.deployment))
 	b.startReady(b.newService("web"))

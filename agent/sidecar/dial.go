@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Code is a stable word for why a gate could not connect.
+// Code is a stable word for why a relay could not connect.
 type Code string
 
 // The codes.
@@ -28,7 +28,7 @@ const (
 	codeResolved  Code = "resolved"
 )
 
-// DialError is the gate's own answer: it was asked, and could not connect.
+// DialError is the relay's own answer: it was asked, and could not connect.
 type DialError struct {
 	Service string
 	Port    int
@@ -51,9 +51,9 @@ func (e *DialError) Error() string {
 	return "dial " + target + ": " + e.Message
 }
 
-// Dial asks the gate at a socket for a connection to a service's port. An error is a
-// *DialError if the gate answered; otherwise the gate itself could not be reached. The
-// context bounds the dial, not the connection.
+// Dial asks the relay at a socket for a connection to a service's port. An error is a *DialError if
+// the relay answered; otherwise the relay itself could not be reached. The context bounds the dial,
+// not the connection.
 func Dial(ctx context.Context, socket, service string, port int) (net.Conn, error) {
 	conn, err := connectSocket(ctx, socket)
 	if err != nil {
@@ -69,8 +69,8 @@ func Dial(ctx context.Context, socket, service string, port int) (net.Conn, erro
 	return target, err
 }
 
-// Lookup has the gate look up a service's address, so that it knows it when the
-// engine, which has the resolver, is down.
+// LookupService has the relay look up a service's address, so that it knows it when the engine,
+// which has the resolver, is down.
 func Lookup(ctx context.Context, socket, service string) error {
 	_, err := Dial(ctx, socket, service, lookupPort)
 	var answer *DialError

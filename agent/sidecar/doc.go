@@ -1,12 +1,12 @@
 // Package sidecar is the static helper that runs inside a deployment, and the agent's side
 // of talking to it. One small binary has these roles.
 //
-// The gate is an unprivileged container on a deployment's network. It listens on a unix
-// socket in a folder that only it and the agent share. For each request it dials
-// service:port by Docker's DNS and passes the connected socket back (SCM_RIGHTS), so that
-// the agent is on no tenant's network and the bytes take no extra hop. The caller decides
-// what may be dialled: the gate dials single-label names only, and resolves nothing outside
-// its network.
+// The relay is an unprivileged container on a deployment's network. It listens on a unix socket in
+// a folder that only it and the agent share. For each request it dials service:port by Docker's DNS
+// and passes the connected socket back (SCM_RIGHTS), so that the agent is on no tenant's network
+// and the bytes take no extra hop. The caller decides what may be dialled: the relay dials
+// single-label names only, and resolves nothing outside its network. Its role on the command line,
+// its label and its container's name are still "gate": running deployments depend on them.
 //
 // The init is the first process of a service that has secrets. It reads them from a file in
 // tmpfs, puts them into the environment and executes the image's own entrypoint. So the
@@ -16,6 +16,6 @@
 // exchanges frames on stdin and stdout, so that everything it started ends with the
 // connection, whichever side was killed.
 //
-// The package uses the standard library only, to keep the binary small and a gate below 5
-// MiB of memory.
+// The package uses the standard library only, to keep the binary small and a relay below 5 MiB of
+// memory.
 package sidecar

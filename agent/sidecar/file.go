@@ -134,7 +134,7 @@ func receiveContent(part *os.File, in io.Reader, most int64) error {
 	}
 }
 
-// copyOwnership gives the new file the owner and permissions of the file that it replaces.
+// copyOwnership sets the new file's owner and permissions to those of the file that it replaces.
 func copyOwnership(part *os.File, target string, mode os.FileMode) error {
 	if mode == 0 {
 		mode = 0o644

@@ -19,7 +19,7 @@ type Frame struct {
 // FrameKind says what a frame is.
 type FrameKind byte
 
-// What people send.
+// Frames that the person's end sends.
 const (
 	// FrameStart is the first frame, a Start as JSON.
 	FrameStart FrameKind = 's'
@@ -33,7 +33,7 @@ const (
 	FramePing FrameKind = 'p'
 )
 
-// What the inside role sends.
+// Frames that the inside role sends.
 const (
 	// FrameHello is its first frame.
 	FrameHello FrameKind = 'h'

@@ -22,8 +22,8 @@ const (
 	requestTime = 5 * time.Second
 	// defaultDial applies when the caller's context has no deadline.
 	defaultDial = 10 * time.Second
-	// maxPending bounds the dials of one gate at a time; more wait in the
-	// socket's backlog. 256 goroutines stay within the gate's memory.
+	// maxPending bounds the dials of one relay at a time; more wait in the socket's backlog. 256
+	// goroutines stay within the relay's memory.
 	maxPending = 256
 	// returnEvery is after how many requests unused memory is returned to the system. That
 	// takes a millisecond; left alone, Go would do it only minutes later.
@@ -46,7 +46,7 @@ type dialReply struct {
 	Message string `json:"message,omitempty"`
 }
 
-// Serve runs the gate on a unix socket until the context ends.
+// ServeRelay runs the relay on a unix socket until the context ends.
 func Serve(ctx context.Context, socket string) error {
 	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove old socket: %w", err)

@@ -134,8 +134,8 @@ func TestInside_Terminal(t *testing.T) {
 	}
 }
 
-// Whatever a command started ends with the connection, also what went into a
-// session of its own and ignores being told.
+// Everything that a command started ends with the connection, even a process in its own session
+// that ignores SIGTERM.
 func TestInside_EndsWithItsConnection(t *testing.T) {
 	stubborn := `trap '' HUP TERM; sh -c 'trap "" HUP TERM; echo pid $$.; sleep 600' & wait`
 	for _, tty := range []bool{false, true} {

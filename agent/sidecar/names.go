@@ -17,9 +17,9 @@ const (
 	resolverTime = time.Second
 )
 
-// names finds services' addresses. The resolver of a container is a part of the
-// engine's own process: while the engine is down, the last address that it gave is
-// still right, since only the engine could give the name to another container.
+// serviceResolver finds services' addresses. A container's resolver is a part of the engine's
+// process. While the engine is down, the last known address is still right, since only the engine
+// could give the name to another container.
 type names struct {
 	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
 
@@ -33,8 +33,7 @@ func newNames(
 	return &names{lookup: lookup, known: map[string]netip.Addr{}}
 }
 
-// address asks the resolver each time: a service that was made anew has another
-// address.
+// lookupAddress asks the resolver each time: a service that was made again has another address.
 func (n *names) address(ctx context.Context, service string) (netip.Addr, error) {
 	n.mu.Lock()
 	before, known := n.known[service]

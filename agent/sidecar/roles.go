@@ -32,9 +32,8 @@ const (
 	exitNotExecutable = 126
 )
 
-// gateGC makes Go collect after 400 KiB instead of 4 MiB: there is a gate for each
-// deployment, all of them together take what one of them leaves lying about, and
-// what a gate keeps is next to nothing, so that collecting costs as little.
+// relayGC makes Go collect after 400 KiB instead of 4 MiB. Each deployment has a relay, so their
+// garbage adds up; a relay keeps almost nothing, so that collecting is cheap.
 const gateGC = 10
 
 // errUsage is shown when the binary is started with wrong arguments.

@@ -17,8 +17,8 @@ import (
 	"github.com/nullops/nullops/agent/sidecar"
 )
 
-// serve runs a gate for the length of a test, below a path that is too long
-// for the address of a unix socket.
+// serve runs a relay for the length of a test, below a path that is too long for the address of a
+// unix socket.
 func serve(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), strings.Repeat("deep", 20))
@@ -49,7 +49,7 @@ func serve(t *testing.T) string {
 	}
 }
 
-// The gate says why it could not connect.
+// The relay says why it could not connect.
 func TestDial_Reasons(t *testing.T) {
 	socket := serve(t)
 	for target, want := range map[string]sidecar.Code{
@@ -68,7 +68,7 @@ func TestDial_Reasons(t *testing.T) {
 	}
 }
 
-// A gate that never answers does not hold a caller beyond its deadline.
+// A relay that never answers does not hold a caller beyond its deadline.
 func TestDial_SilentGate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", path)
@@ -84,7 +84,7 @@ func TestDial_SilentGate(t *testing.T) {
 	}
 }
 
-// Garbage on the socket is answered by hanging up, and the gate lives on.
+// Garbage on the socket is answered by hanging up, and the relay lives on.
 func TestServe_Garbage(t *testing.T) {
 	socket := serve(t)
 	for _, garbage := range []string{"\x00\x01", "{", strings.Repeat("a", 4096), "[1,2]\n"} {

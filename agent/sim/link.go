@@ -109,8 +109,7 @@ func (w *world) toAgent(n int, message any) {
 		if lost {
 			return
 		}
-		// What was sent on a connection that is over may still come out of it,
-		// after a newer one has taken over.
+		// A message sent on an old connection may arrive after a newer connection has taken over.
 		w.receiveCommand(life, n, message)
 	})
 	if g, ok := message.(wire.Goals); ok && !g.Full && w.injectFault(60, "duplicate") {

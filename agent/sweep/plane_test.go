@@ -37,7 +37,7 @@ func newPlane(t testing.TB, address string) *plane {
 		changed: make(chan struct{})}
 }
 
-// run keeps a session open, as long as somebody answers.
+// run keeps a session open, as long as the agent answers.
 func (p *plane) run(ctx context.Context) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -143,7 +143,7 @@ func (p *plane) bundle(w wire.SecretsWanted) wire.Secrets {
 	return s
 }
 
-// want changes the goal, and tells whoever listens.
+// want changes the goal, and notifies the listeners.
 func (p *plane) want(g wire.Goal) {
 	p.mu.Lock()
 	p.goal = g

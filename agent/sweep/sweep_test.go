@@ -65,7 +65,7 @@ const (
 // end is the number of a decision that a life did not come to.
 type end struct{ atomic.Int64 }
 
-// beyond reports whether a place is behind the end of every life.
+// beyond reports whether a place comes after the end of every life.
 func (e *end) beyond(place string) bool {
 	k, ok := decisionOf(place)
 	return ok && e.Load() > 0 && k > e.Load()

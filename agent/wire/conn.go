@@ -74,7 +74,7 @@ type Conn[S, R any] struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	tasks   sync.WaitGroup
-	// arrival is called when there is News, see OnArrival.
+	// arrival is called when News reports true, see OnArrival.
 	arrival atomic.Pointer[func()]
 	// mu guards over. Once over is set, startTask starts no more goroutines.
 	mu   sync.Mutex
@@ -108,8 +108,8 @@ func newConn[S, R any](
 	return c
 }
 
-// startTask runs a function on a goroutine that Close waits for. It reports false, and does
-// not run it, once the session is over.
+// startTask runs a function on a goroutine that Close waits for. It returns false, and does not run
+// it, once the session has ended.
 func (c *Conn[S, R]) startTask(do func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -306,8 +306,8 @@ func (c *Conn[S, R]) deliverMessage(message R) bool {
 	}
 }
 
-// closeInBackground is closeWithReason for callers that run on a goroutine of the session
-// itself: they cannot wait for the close handshake, which needs them to go on.
+// closeInBackground is closeWithReason for callers that run on a goroutine of the session itself:
+// they cannot wait for the close handshake, which needs them to run.
 func (c *Conn[S, R]) closeInBackground(why *CloseError) {
 	c.startTask(func() { c.closeWithReason(why) })
 }

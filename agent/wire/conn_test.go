@@ -173,8 +173,8 @@ func TestSession_EndsOnHostilePeers(t *testing.T) {
 	}
 }
 
-// mute is a connection whose far end can vanish without a FIN: what is written
-// disappears, and nothing arrives any more, no end either.
+// mute is a connection whose far end can vanish without a FIN: what is written disappears, and
+// nothing arrives, not even an end.
 type mute struct {
 	net.Conn
 	vanished atomic.Bool
@@ -202,7 +202,7 @@ func (m *mute) Read(p []byte) (int, error) {
 	}
 }
 
-// Close does not reach the far end any more, either.
+// Close does not reach the far end, either.
 func (m *mute) Close() error {
 	m.closing.Do(func() { close(m.closed) })
 	if m.vanished.Load() {

@@ -178,9 +178,9 @@ func isIncompatible(err error) bool {
 	return errors.As(err, &refused) && refused.Code == CodeIncompatible
 }
 
-// checkUntrustedAgent checks whether an agent with a certificate that is not pinned holds
-// the token. We do not send our own proof, so this connection cannot carry commands. An
-// agent that holds the token is told why nothing follows.
+// checkUntrustedAgent checks whether an agent with a certificate that is not pinned holds the
+// token. We do not send our own proof, so this connection cannot carry commands. An agent that
+// holds the token gets the reason why nothing follows.
 func (c DialConfig) checkUntrustedAgent(conn *tls.Conn) (*ProvenConn, error) {
 	defer conn.Close()
 	b, err := c.bindingTo(conn)

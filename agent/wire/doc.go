@@ -12,10 +12,9 @@
 //	      │ ◀─ verdict: admitted, or why not ──────── │
 //	      │ ══ HTTP/1.1: session, CONNECT, logs ═════ │
 //
-// X binds the whole exchange to this one TLS session (RFC 9266), to both
-// certificates, both nonces, the node, the epoch and both builds. So the token
-// never crosses the wire, and whoever terminates TLS in between has two
-// sessions, two exporters and no proof.
+// X binds the whole exchange to this one TLS session (RFC 9266), to both certificates, both nonces,
+// the node, the epoch and both builds. So the token never crosses the wire, and an attacker who
+// terminates TLS in between has two sessions, two exporters and no proof.
 //
 // What it promises: Dial returns, and a Listener yields, only connections that
 // passed all of that. Before its pin check neither end sends a byte of its own.

@@ -28,7 +28,8 @@ func writeFrame(w io.Writer, v any) error {
 	return err
 }
 
-// readFrame takes exactly one frame off r: what follows is not ours to buffer.
+// readFrame reads exactly one frame from r: the bytes after it belong to another reader, so r must
+// not be buffered.
 func readFrame(r io.Reader, v any) error {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

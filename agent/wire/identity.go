@@ -72,8 +72,8 @@ func newIdentity(der []byte, key crypto.Signer) (*Identity, error) {
 	return &Identity{leaf: leaf, key: key}, nil
 }
 
-// ParseIdentity reads PEM blocks with one certificate and one PKCS #8 key, as
-// PEM gives them.
+// ParseIdentity reads PEM blocks with one certificate and one PKCS #8 key, as Identity.PEM returns
+// them.
 func ParseIdentity(text []byte) (*Identity, error) {
 	var der, key []byte
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {

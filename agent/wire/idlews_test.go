@@ -17,7 +17,7 @@ import (
 	"github.com/nullops/nullops/agent/wire/wiretest"
 )
 
-// rawAgent gives the control plane's session, and what is below the agent's end.
+// rawAgent returns the control plane's session, and what is below the agent's end.
 func rawAgent(t *testing.T, c wiretest.AgentConfig) (*wire.Session, *bufio.ReadWriter) {
 	t.Helper()
 	taken := make(chan *bufio.ReadWriter, 1)
@@ -192,7 +192,7 @@ func TestSession_CarriesEverySizeOverTCP(t *testing.T) {
 		}
 	}
 	tasks.Wait()
-	// Who waits without a read under way hears the end too, and what came before.
+	// A waiter without a pending read is notified of the end too, after earlier messages.
 	last, _ := refusal(3)
 	if err := far.Send(t.Context(), last); err != nil {
 		t.Fatal(err)

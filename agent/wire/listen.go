@@ -113,7 +113,7 @@ func (l *Listener) acceptAll() {
 			l.cancel()
 			return
 		}
-		// Out of file descriptors, most likely: others must give some back.
+		// Most likely there are no file descriptors left: wait until some are closed.
 		l.log.warn("accept failed", "error", err)
 		pause = min(max(2*pause, 5*time.Millisecond), time.Second)
 		_ = wait.Sleep(l.ctx, pause) // The loop ends with l.ctx.
@@ -159,7 +159,7 @@ func (l *Listener) handshakeAndProve(c net.Conn) (*ProvenConn, error) {
 		return l.proof.verifier.Admit(l.ctx, p)
 	})
 	if isMaintenancePeer(err, proven.peer) {
-		// It was told, and hangs up unless it came to upgrade this agent.
+		// The peer got the reason, and disconnects unless it came to upgrade this agent.
 		l.log.warn("control plane of another release", "error", err)
 		proven.limited = true
 		err = nil

@@ -52,8 +52,8 @@ type Goal struct {
 	Version  int               `json:"version"`
 	Context  pipeline.Context  `json:"context"`
 	Pipeline pipeline.Pipeline `json:"pipeline"`
-	// Answers are what people said to the run's approval steps so far. They are
-	// told again with every goal, so that none gets lost; the first one counts.
+	// Answers are what people said to the run's approval steps so far. They are sent again with
+	// every goal, so that none gets lost; the first one counts.
 	Answers map[pipeline.StepKey]Answer `json:"answers,omitempty"`
 }
 
@@ -89,8 +89,8 @@ type Ack struct {
 // Secrets answers SecretsWanted. It is kept in memory only.
 type Secrets struct {
 	Run string `json:"run"`
-	// Generation is the question's. A deployment keeps its run when it is
-	// removed, so an answer from before says nothing about the goal after it.
+	// Generation is the question's. A deployment keeps its run when it is removed, so an answer to
+	// an earlier goal must not count for the later one.
 	Generation int64 `json:"generation,omitempty"`
 	// Refused is set, and the rest empty, when this node may not have them.
 	Refused string `json:"refused,omitempty"`

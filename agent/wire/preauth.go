@@ -13,8 +13,8 @@ const (
 	maxWaiting          = 64
 	maxWaitingPerSource = 32
 	// A source that failed maxFailures times within failureWindow gets only maxWaitingSuspected
-	// slots; one success resets the count. It is never locked out completely: through Docker's
-	// userland proxy strangers and the control plane share one address.
+	// slots; one success resets the count. It is never locked out completely: behind Docker's
+	// userland proxy, unauthenticated clients and the control plane share one address.
 	maxFailures         = 16
 	maxWaitingSuspected = 4
 	failureWindow       = time.Minute
@@ -46,8 +46,8 @@ func newPreAuthLimiter() *preAuthLimiter {
 	return &preAuthLimiter{waiting: map[net.Conn]preAuthConn{}, failures: map[string]failureCount{}}
 }
 
-// addConn gives c a slot. A source over its own limit loses its oldest connection; if the
-// limiter is full, the source with the most connections does. So a flood displaces itself.
+// addConn gives c a slot. A source over its own limit loses its oldest connection; if the limiter
+// is full, the source with the most connections loses its oldest. So a flood displaces itself.
 func (l *preAuthLimiter) addConn(c net.Conn, now time.Time) {
 	l.mu.Lock()
 	source := sourceOf(c)

@@ -36,8 +36,8 @@ type Verifier interface {
 	// inside the TLS handshake and must answer from memory.
 	Trusts(SPKI) bool
 
-	// Key returns the key of a token, or ErrUnknownKid if the token does not exist or was
-	// revoked. It must answer from memory: strangers can measure how long it takes.
+	// Key returns the key of a token, or ErrUnknownKid if the token does not exist or was revoked.
+	// It must answer from memory: unauthenticated clients can measure how long it takes.
 	Key(kid string) (Key, error)
 
 	// Admit is called once per connection, after the peer has proven the token. Before it

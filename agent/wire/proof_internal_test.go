@@ -359,7 +359,7 @@ func FuzzReadFrame(f *testing.F) {
 	})
 }
 
-// meter is a reader that counts, to see that nothing behind a frame is eaten.
+// meter is a reader that counts, to check that nothing after a frame is consumed.
 type meter struct {
 	data []byte
 	read int

@@ -9,7 +9,7 @@ import (
 // linesPerMinute is enough to see what happens and too little to fill a disk.
 const linesPerMinute = 20
 
-// quietLog lets strangers make only so many log lines.
+// rateLimitedLog limits how many log lines unauthenticated clients can cause.
 type quietLog struct {
 	log *slog.Logger
 

@@ -143,7 +143,7 @@ func newAgent(t *testing.T) *wiretest.Agent {
 	return wiretest.NewAgent(t, wiretest.AgentConfig{Listener: listen(t)})
 }
 
-// spellings gives a secret in the forms in which it could hide in a capture.
+// spellings returns a secret in the forms in which it could hide in a capture.
 func spellings(secret []byte) map[string][]byte {
 	forms := map[string][]byte{
 		"raw": secret,

@@ -200,7 +200,7 @@ func TestLimitHandshakes(t *testing.T) {
 	})
 }
 
-// Whoever leaves does not cut a handshake off: it keeps its place, ends, and is closed.
+// A caller that leaves does not interrupt a handshake: it keeps its slot, ends, and is closed.
 func TestLimitHandshakes_EndsWhatBegan(t *testing.T) {
 	begun, release, closed := make(chan context.Context), make(chan struct{}), make(chan struct{})
 	dial := wire.LimitHandshakes(func(ctx context.Context) (net.Conn, error) {

@@ -14,8 +14,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Packages on one level do not know each other. What one needs of the other is
-// bridged here, in words of both.
+// Packages on one level do not import each other. These adapters connect them.
 
 // secrets lets fleet have what the catalogue opens, for the time of one run.
 type secrets struct{ catalog *catalog.Catalog }

@@ -2,8 +2,7 @@ package main
 
 import "testing"
 
-// Only a name that begins with a registry has one: nobody's credentials go
-// anywhere else.
+// Credentials go only to the registry that begins the name.
 func TestRegistryHost(t *testing.T) {
 	for image, want := range map[string]string{
 		"nullops/agent:1.4.0":              "",

@@ -113,8 +113,8 @@ func formatThumbprint(a *agent.Agent) string {
 	return hex.EncodeToString(t[:])
 }
 
-// openDocker does not wait for an engine that is down or still starting: what
-// runs without it is to be in reach.
+// openDocker does not wait for an engine that is down or still starting: running services must be
+// reachable without it.
 func openDocker(ctx context.Context, s Settings, install string,
 	log *slog.Logger) (*docker.Docker, error) {
 	subnets, err := netip.ParsePrefix(s.Agent.Subnets)

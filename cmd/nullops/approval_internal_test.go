@@ -11,8 +11,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// An approval comes out of a document as it went in, and the second writing
-// gives the same bytes.
+// An approval survives a round trip through a document, and writing it again yields the same bytes.
 func TestDocument_KeepsApprovals(t *testing.T) {
 	text, err := os.ReadFile("../../pipeline/testdata/approval.json")
 	if err != nil {

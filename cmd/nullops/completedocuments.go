@@ -13,9 +13,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// completeDocuments fills in what stands outside of the documents: values from the
-// environment of whoever applies, and the components of plugins. It finds all that is
-// wrong with them.
+// completeDocuments fills in what documents leave out: values from the environment of the caller,
+// and the components of plugins. It collects all problems of both.
 func completeDocuments(docs []document) error {
 	var found []documentProblem
 	for _, d := range docs {

@@ -104,8 +104,8 @@ func (c *connectionLimit) removeLocked(conn *limitedConn) {
 	}
 }
 
-// networkOf is what the connections of one party are counted under. counted is
-// false for trusted proxies, through which everybody comes.
+// networkOf is the network under which a connection is counted. counted is false for trusted
+// proxies, whose connections carry all visitors.
 func (c *connectionLimit) networkOf(address net.Addr) (network netip.Prefix, counted bool) {
 	tcp, ok := address.(*net.TCPAddr)
 	if !ok {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// limitedServer answers every request, behind a limit of so many connections.
+// limitedServer answers every request, with a limit of so many connections.
 func limitedServer(t *testing.T, most int, proxies ...netip.Prefix) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -88,7 +88,7 @@ func TestConnections_OfOneNetworkAreLimited(t *testing.T) {
 	}
 }
 
-// A closed connection gives its place back.
+// A closed connection frees its slot.
 func TestConnections_AreGivenBack(t *testing.T) {
 	t.Parallel()
 	address := limitedServer(t, 16)

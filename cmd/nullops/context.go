@@ -67,7 +67,7 @@ func (c contexts) save() error {
 	return os.Rename(part, path)
 }
 
-// switchTo puts another one in front; it is false if there is none of that name.
+// switchTo makes another control plane the current one; it returns false if none has that name.
 func (c *contexts) switchTo(name string) bool {
 	if name == c.Name && c.URL != "" {
 		return true

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Whoever watches a deployment sees how far its pulls are: bytes and layers, not
-// each of the reports, and always the last.
+// A person who watches a deployment sees the progress of its pulls: bytes and layers, not each of
+// the reports, and always the last.
 func TestWatcher_ShowsPulls(t *testing.T) {
 	var out strings.Builder
 	w := &watcher{out: &out, run: 2}

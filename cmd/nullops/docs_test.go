@@ -158,7 +158,7 @@ func TestFiles_StaySmall(t *testing.T) {
 				file.name, len(file.lines), maxLines)
 		}
 		for i, line := range file.lines {
-			// gofmt's tabs count as one column, as golangci-lint's lll is told too.
+			// A tab counts as one column, as in the configuration of golangci-lint's lll.
 			if utf8.RuneCountInString(line) > maxColumns {
 				t.Errorf("%s:%d is longer than %d columns", file.name, i+1, maxColumns)
 			}

@@ -88,8 +88,8 @@ func examineNode(ctx context.Context, s Settings) (diagnosis, error) {
 	runtime, err := docker.New(ctx, config)
 	if err == nil {
 		defer runtime.Close()
-		// What is lost shows at the second look only. What keeps us from looking is
-		// among the inventory's checks.
+		// A lost container shows at the second look only. Reasons why it cannot be seen are among
+		// the inventory's checks.
 		_, _ = runtime.AwaitLost(ctx)
 		d.Inventory, err = runtime.Inventory(ctx)
 	}

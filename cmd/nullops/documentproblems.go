@@ -68,7 +68,7 @@ func (e *documentsError) Error() string {
 	return strings.Join(lines, "\n  ")
 }
 
-// problemsOrNil gives an error if there are problems.
+// problemsOrNil returns an error if there are problems.
 func problemsOrNil(all []documentProblem) error {
 	if len(all) == 0 {
 		return nil
@@ -103,8 +103,7 @@ func (d document) stepOf(field string) (step, rest string) {
 	return "", field
 }
 
-// lineOf gives the line of a field, or of the nearest thing around it that stands in
-// the file.
+// lineOf returns the line of a field, or of the nearest thing around it that stands in the file.
 func (d document) lineOf(step, field string) int {
 	if d.node == nil {
 		return 0

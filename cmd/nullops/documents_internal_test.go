@@ -62,8 +62,8 @@ func TestParseYAML_ReadsWhatPeopleMean(t *testing.T) {
 	}
 }
 
-// A problem is printed with the line that it is about, whichever way its place is
-// spelled, and whoever found it.
+// A problem is printed with the line that it is about, however its place is spelled, and wherever
+// it was found.
 func TestDocumentProblem_NamesTheLine(t *testing.T) {
 	docs, problems := parseDocuments("x.yaml", []byte(`kind: project
 name: p
@@ -200,8 +200,8 @@ component_file: not/there.json
 	}
 }
 
-// Whatever JSON says comes back from YAML, and the second writing gives the
-// same bytes: that is what makes an export stable.
+// Any JSON survives a round trip through YAML, and writing it again yields the same bytes: that
+// makes an export stable.
 func FuzzJSONToYAML(f *testing.F) {
 	for _, s := range []string{`{}`, `{"a":["b",1,1.5,true,null,{}]}`, `{"a":"yes"}`,
 		`{"a":"line\nline\n"}`, `{"a":"  x\n y"}`, `{"a":"\u0000\u001b"}`, `{"y":"2026-01-01"}`,

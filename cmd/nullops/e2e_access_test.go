@@ -19,8 +19,7 @@ func (p *product) member(t *testing.T, name string, grants ...object) *person {
 	return p.signIn(t, name, userPassword)
 }
 
-// accessLevels asks the same as somebody without a team, a reader and somebody
-// with full access.
+// accessLevels asks the same as someone without a team, a reader and someone with full access.
 func accessLevels(t *testing.T, w *world) {
 	p := w.product()
 	p.define(t, "mine", webStep("web"))

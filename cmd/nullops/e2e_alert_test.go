@@ -14,8 +14,7 @@ import (
 	"github.com/nullops/nullops/controlplane/notify"
 )
 
-// alarm is somebody's receiver of webhooks. It is not on loopback, where none
-// may lead.
+// alarm receives webhooks. It is not on loopback, where webhooks may not lead.
 type alarm struct {
 	url    string
 	secret controlplane.Plain

@@ -109,7 +109,7 @@ func deleteDefinitions(t *testing.T, p *product) {
 	p.command(t, 2, "delete", "environment")
 }
 
-// refused runs a command that must be refused, and gives what it says about it.
+// refused runs a command that must be refused, and returns what it says about it.
 func (p *product) refused(t *testing.T, args ...string) string {
 	t.Helper()
 	out, errs, code := run(t, p.w.binary, []string{"NULLOPS_CLI_URL=" + p.url,

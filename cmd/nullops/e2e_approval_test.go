@@ -21,7 +21,7 @@ func asking(key string, needs []string, more object) object {
 	return object{"key": key, "needs": append([]string{}, needs...), "approval": approval}
 }
 
-// question waits until a deployment waits for somebody.
+// question waits until a deployment has an open question.
 func (who *person) question(t *testing.T, d apiclient.Deployment) (q apiclient.Question) {
 	t.Helper()
 	eventually(t, d.Name+" asks", func() string {
@@ -39,7 +39,7 @@ func answerPath(d apiclient.Deployment, step string) string {
 	return "/deployments/" + d.Id + "/runs/1/steps/" + step + "/answer"
 }
 
-// approvals answers questions in every way there is, as everybody there is.
+// approvals answers questions in every way, as every kind of actor.
 func approvals(t *testing.T, w *world) {
 	p, book := w.product(), newLedger(t)
 	n := p.node("alpha")
@@ -110,7 +110,7 @@ func refusedAnswers(t *testing.T, d apiclient.Deployment, full, reader *person) 
 	}
 }
 
-// approved answers with the command line; the step behind uses the answer.
+// approved answers with the command line; the next step uses the answer.
 func approved(t *testing.T, book *ledger, d apiclient.Deployment, full, reader *person) {
 	t.Helper()
 	out, _, _ := full.cli(t, "show", d.Name)
@@ -186,7 +186,7 @@ func rejected(t *testing.T, n *node, book *ledger, d apiclient.Deployment, full 
 	n.nothingLeft(t, d.Id)
 }
 
-// canceledQuestion: nobody can answer what nobody waits for any more.
+// canceledQuestion: a question of a canceled run cannot be answered.
 func canceledQuestion(t *testing.T, n *node, d apiclient.Deployment, full *person) {
 	t.Helper()
 	full.question(t, d)
@@ -203,7 +203,7 @@ func canceledQuestion(t *testing.T, n *node, d apiclient.Deployment, full *perso
 	n.nothingLeft(t, d.Id)
 }
 
-// raced: of a yes and a no at once, one counts, and the other is told which.
+// raced: of a yes and a no at once, one counts, and the other is informed which.
 func raced(t *testing.T, d apiclient.Deployment, one, other *person) {
 	t.Helper()
 	one.question(t, d)
@@ -295,7 +295,7 @@ func unansweredAlone(t *testing.T, p *product, n *node, book *ledger) {
 		asking("ask", []string{"first"}, object{"timeout_seconds": 5}))
 	n.await(t, apiclient.NodeStatusOnline)
 	d := p.admin.deploy(t, "ask-alone", "ask-alone", nil)
-	// With its first step it has all it needs, and asks nobody any more.
+	// With its first step it has all it needs, and makes no more requests.
 	book.await(t, d.Name, "create first")
 	p.controlPlane.kill()
 	// promise: B-37

@@ -50,8 +50,8 @@ func comesBack(t *testing.T, p *product, n *node, engine *dockertest.Daemon,
 				"prune", "--all", "--force", "--volumes")
 			return prune.Run()
 		}},
-		// From here on somebody else has a container too. Before, it would have
-		// kept the image that the prune takes away.
+		// From here on someone else has a container too. Before, it would have kept the image that
+		// the prune takes away.
 		{"nothing at all", func() error { bystander = n.bystander(t, web()); return nil }},
 		{"dockerd SIGTERM and start", func() error {
 			engine.Terminate()
@@ -97,8 +97,7 @@ func (p *product) whole(t *testing.T, n *node, before apiclient.Deployment, afte
 	}
 }
 
-// bystander is a container of somebody else, in the state in which clean-ups
-// like to take things along.
+// bystander is a foreign container, in the state in which clean-ups like to take things along.
 func (n *node) bystander(t *testing.T, like string) string {
 	t.Helper()
 	api := dockertest.Client(t, n.docker)
@@ -121,7 +120,7 @@ func (n *node) bystander(t *testing.T, like string) string {
 	return made.ID
 }
 
-// removeNetwork does what the command line does: everybody is thrown out first.
+// removeNetwork does what the command line does: it disconnects all containers first.
 func removeNetwork(t *testing.T, api *client.Client, deployment string) error {
 	t.Helper()
 	list, err := api.NetworkList(t.Context(), client.NetworkListOptions{
@@ -149,8 +148,7 @@ func removeNetwork(t *testing.T, api *client.Client, deployment string) error {
 	return nil
 }
 
-// reboot takes the machine's power away, and gives it back: what was on its disk
-// is there again, and nothing else.
+// reboot takes the machine's power away, and restores it: only what was on its disk is there again.
 func (n *node) reboot(t *testing.T, engine *dockertest.Daemon) {
 	t.Helper()
 	n.agent.kill()

@@ -181,8 +181,8 @@ func (s *shipped) compose(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// logged waits until the control plane has said something, and gives the last
-// part of it that the pattern names.
+// logged waits until the control plane has said something, and returns the last part of it that the
+// pattern names.
 func (s *shipped) logged(t *testing.T, pattern string) (found string) {
 	t.Helper()
 	eventually(t, "the log has "+pattern, func() string {

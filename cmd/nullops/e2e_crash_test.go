@@ -169,8 +169,8 @@ func corrupted(t *testing.T, p *product, n *node, stays apiclient.Deployment, ur
 	n.nothingLeft(t, stays.Id)
 }
 
-// controlPlaneDies kills the control plane while runs are under way: the agent
-// goes on by itself, forwards and backwards, and tells when it is back.
+// controlPlaneDies kills the control plane while runs are under way: the agent continues by itself,
+// forwards and backwards, and reports when it is back.
 func controlPlaneDies(t *testing.T, w *world) {
 	p, book := startProduct(t, w), newLedger(t)
 	p.applyShop(t)

@@ -80,8 +80,7 @@ func smallStep(key string) object {
 	return step
 }
 
-// each does something for every number, a few at once, and goes on only when all
-// went well.
+// each does something for every number, a few at once, and continues only when all went well.
 func each(t *testing.T, what string, size int, do func(t *testing.T, i int)) {
 	t.Helper()
 	well := t.Run(what, func(t *testing.T) {

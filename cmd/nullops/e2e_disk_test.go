@@ -16,8 +16,8 @@ import (
 	"github.com/nullops/nullops/controlplane/apiclient"
 )
 
-// diskTrouble lets the disk under an agent's data be slow, and then full. Both are
-// told to people, the link stays, and all goes on when it is over.
+// diskTrouble lets the disk under an agent's data be slow, and then full. Both are shown to people,
+// the link stays, and all continues when it is over.
 func diskTrouble(t *testing.T, w *world) {
 	p := w.product()
 	p.admin.put(t, "/environments/disk", object{"domain": "localhost"}, nil)

@@ -14,8 +14,7 @@ import (
 	"github.com/nullops/nullops/agent/docker/dockertest"
 )
 
-// containers gives all about a deployment's containers, by step; the gate's is
-// under "gate".
+// containers returns all about a deployment's containers, by step; the relay's is under "gate".
 func (n *node) containers(t *testing.T, deployment string) map[string]container.InspectResponse {
 	t.Helper()
 	api := dockertest.Client(t, n.docker)

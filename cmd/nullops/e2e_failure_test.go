@@ -149,7 +149,7 @@ func failingService(t *testing.T, w *world) {
 	p.admin.remove(t, d.Id)
 }
 
-// badEnd is a way of a plugin to fail, and what people are told.
+// badEnd is a way of a plugin to fail, and what people see.
 type badEnd struct {
 	mode string
 	more object
@@ -224,8 +224,8 @@ func failingPlugins(t *testing.T, w *world) {
 	undoFails(t, p, n, book)
 }
 
-// undoFails rolls back a plugin whose delete refuses: people see what was left,
-// can try again, and an admin can give up; what is in Docker goes all the same.
+// undoFails rolls back a plugin whose delete refuses: people see what was left, can try again, and
+// an admin can give up; the Docker objects are removed anyway.
 func undoFails(t *testing.T, p *product, n *node, book *ledger) {
 	t.Helper()
 	p.define(t, "sticky", book.marked("first", "ledger", nil, nil),

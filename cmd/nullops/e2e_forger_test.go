@@ -147,7 +147,7 @@ func leaves(v any) int {
 	return n
 }
 
-// claim is a value that somebody else owns.
+// claim is a value that belongs to another person.
 func (f *forger) claim(key string, v any) any {
 	phases := []string{"applying", "ready", "undoing", "failed", "removing", "removed", "stuck"}
 	statuses := []string{"pending", "pulling", "running", "done", "failed", "undoing", "undone"}
@@ -302,7 +302,7 @@ func (s *socket) header(final bool, op byte, n uint64) error {
 	return err
 }
 
-// read gives one frame.
+// read returns one frame.
 func (s *socket) read() (op byte, data []byte, err error) {
 	head := make([]byte, 2)
 	if _, err := io.ReadFull(s.in, head); err != nil {

@@ -173,8 +173,8 @@ func memoryOf(t *testing.T, p *process, what string) int64 {
 	return n << 10
 }
 
-// hostileAgent adds a node whose agent is ours, and attacks whoever connects.
-// The channel is closed when it is over.
+// hostileAgent adds a node whose agent is ours, and attacks the control plane that connects. The
+// channel is closed when it is over.
 func (p *product) hostileAgent(t *testing.T, name string, f *forger) <-chan struct{} {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

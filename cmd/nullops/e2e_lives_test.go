@@ -30,8 +30,7 @@ type biography struct {
 	first, second string
 }
 
-// lives clones, deletes, recreates and moves deployments, and looks at the engine
-// what became of it.
+// lives clones, deletes, recreates and moves deployments, and checks the result on the engine.
 func lives(t *testing.T, w *world) {
 	p := startProduct(t, w)
 	p.applyShop(t)
@@ -60,8 +59,8 @@ func lives(t *testing.T, w *world) {
 	b.drained(t)
 }
 
-// retag gives an image of the shop's page a tag in a repository of its own, and
-// says the id that the engine will know it by.
+// retag tags an image of the shop's page in a repository of its own, and returns the id that the
+// engine will know it by.
 func (w *world) retag(t *testing.T, from, to, arch string) (id string) {
 	t.Helper()
 	must := func(err error) {

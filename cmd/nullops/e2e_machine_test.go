@@ -239,8 +239,7 @@ func (m *computer) awaitDoor(t *testing.T) {
 	})
 }
 
-// try runs a shell line as the deployer, and gives what it said or why it did not
-// run.
+// try runs a shell line as the deployer, and returns what it said or why it did not run.
 func (m *computer) try(line string) string {
 	signer, err := ssh.ParsePrivateKey([]byte(m.key))
 	if err != nil {
@@ -263,7 +262,7 @@ func (m *computer) try(line string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// unit gives a property of the agent's unit.
+// unit returns a property of the agent's unit.
 func (m *computer) unit(property string) string {
 	return m.try("sudo systemctl show --value -p " + property + " nullops-agent.service")
 }
@@ -346,8 +345,8 @@ func (m *computer) comesBack(t *testing.T, n *node, before apiclient.Node) {
 	})
 }
 
-// triedAgain begins attempts on a machine that has all already: one whose agent
-// cannot stay up, and one that needs to be told nothing.
+// triedAgain begins attempts on a machine that is set up already: one whose agent cannot stay up,
+// and one that needs no input.
 func (m *computer) triedAgain(t *testing.T, n *node, as object, before apiclient.Node) {
 	t.Helper()
 	m.try("sudo systemctl stop nullops-agent")

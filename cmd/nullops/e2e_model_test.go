@@ -149,7 +149,7 @@ func (i interior) write(t *testing.T, path, text string) {
 	}
 }
 
-// mount gives the options of what is mounted at a path.
+// mount returns the options of what is mounted at a path.
 func (i interior) mount(t *testing.T, at string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(i.pid), "mountinfo"))

@@ -92,7 +92,7 @@ func moved(t *testing.T, w *world) {
 	to.nothingLeft(t, d.Id)
 }
 
-// keeping is a service with a volume, which writes to it when it is told to end.
+// keeping is a service with a volume, which writes to it when it gets its stop signal.
 func keeping(stays bool) object {
 	step := webStep("web")
 	service := step["service"].(object)
@@ -111,8 +111,8 @@ func neverRestarted() object {
 	return step
 }
 
-// move waits while a node is still being cleared: its engine has nothing any more
-// a moment before the control plane hears of it.
+// move waits while a node is still being cleared: its engine is empty a moment before the control
+// plane learns that.
 func (who *person) move(t *testing.T, name string) {
 	t.Helper()
 	eventually(t, name+" may be moved", func() string {
@@ -165,7 +165,7 @@ func (n *node) container(t *testing.T, id string) string {
 	return list.Items[0].ID
 }
 
-// said holds the volume to what the service wrote each time it was told to end.
+// said checks the volume for what the service wrote each time it got its stop signal.
 func (n *node) said(t *testing.T, id string, times int) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(n.volume(t, id), "said"))
@@ -197,8 +197,7 @@ func (n *node) fill(t *testing.T, id string) {
 	}
 }
 
-// stored is what can be told of the volume's files, line by line, other than what
-// the service writes.
+// stored describes the volume's files, line by line, except what the service writes.
 func (n *node) stored(t *testing.T, id string) string {
 	t.Helper()
 	dir := n.volume(t, id)

@@ -80,7 +80,7 @@ func (n *node) show(t *testing.T) (shown apiclient.Node) {
 	return shown
 }
 
-// await waits for a status and, when online, until the node told its size.
+// await waits for a status and, when online, until the node reported its size.
 func (n *node) await(t *testing.T, status apiclient.NodeStatus) (shown apiclient.Node) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("node %s is %s", n.name, status), func() string {

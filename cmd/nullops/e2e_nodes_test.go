@@ -305,8 +305,8 @@ func (n *node) remembered(t *testing.T) (k agent.Kept) {
 	return k
 }
 
-// toldVersions: one and two were made from two versions of a pipeline, and each
-// agent was told exactly the one of its deployment, number and content.
+// toldVersions: one and two were made from two versions of a pipeline, and each agent got exactly
+// the one of its deployment, number and content.
 func toldVersions(t *testing.T, one, two apiclient.Deployment, nodes ...*node) {
 	t.Helper()
 	if one.PipelineVersion == two.PipelineVersion {

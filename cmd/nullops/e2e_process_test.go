@@ -111,7 +111,7 @@ func uneventful(line string) bool {
 	return strings.Contains(line, `"msg":"request"`) && !strings.Contains(line, `"status":5`)
 }
 
-// run runs a command to its end, and gives what it said and its exit code.
+// run runs a command to its end, and returns what it said and its exit code.
 func run(t *testing.T, binary string, env []string, stdin string,
 	args ...string) (out, errs string, code int) {
 	t.Helper()

@@ -314,9 +314,9 @@ func (s *sshServer) refused(t *testing.T, p *product) {
 	}
 }
 
-// described tells all that is known of a machine before there is an agent: its
-// name, address and graphics processor, and how to sign in. It is kept: the next
-// attempt is told nothing, and is turned away as the first was.
+// described enters all that is known of a machine before there is an agent: its name, address and
+// graphics processor, and how to sign in. It is stored: the next attempt needs no input, and is
+// refused like the first.
 func (s *sshServer) described(t *testing.T, p *product) {
 	n, good := s.machine(t, p, "ssh-described")
 	p.admin.want(t, http.StatusOK, http.MethodPut, "/nodes/"+n.name, object{
@@ -382,8 +382,7 @@ func (s *sshServer) lineBreaks(t *testing.T, p *product) {
 		"no_credential")
 }
 
-// cutter passes connections on, and cuts each one after so many bytes have come
-// from whoever connected.
+// cutter passes connections on, and cuts each one after so many bytes have come from the client.
 type cutter struct{ address string }
 
 func newCutter(t *testing.T, to string, after int64) *cutter {
@@ -416,8 +415,8 @@ func cutAfter(conn net.Conn, to string, after int64) {
 	_, _ = io.CopyN(other, conn, after)
 }
 
-// toTheEnd uses the command line, as a person would: it shows every step, and the
-// node is online with the very certificate that the agent told of over SSH.
+// toTheEnd uses the command line, as a person would: it shows every step, and the node is online
+// with the very certificate that the agent reported over SSH.
 func (s *sshServer) toTheEnd(t *testing.T, p *product) {
 	n := &node{p: p, name: "ssh-ready", binary: p.w.binary, address: freeAddress(t),
 		docker: p.w.docker, data: filepath.Join(shortDir(t), "data"), run: dockertest.RunDir(t)}

@@ -8,9 +8,8 @@ import (
 	"sync"
 )
 
-// relay is this binary as a process of its own, in another network namespace:
-// whoever connects to the address there is passed on to a unix socket, which is
-// the same file in every namespace.
+// relay is this binary as a process of its own, in another network namespace: connections to the
+// address there are passed on to a unix socket, which is the same file in every namespace.
 func relay(address, socket string) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -26,8 +25,8 @@ func relay(address, socket string) {
 	}
 }
 
-// enter is relay the other way round: whoever connects to the unix socket is
-// passed on to the address in this network namespace.
+// enter is relay the other way round: connections to the unix socket are passed on to the address
+// in this network namespace.
 func enter(socket, address string) {
 	l, err := net.Listen("unix", socket)
 	if err != nil {

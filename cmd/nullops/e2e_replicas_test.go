@@ -279,7 +279,7 @@ func ticketsHoldEverywhere(t *testing.T, asks, holds *person, deployment string)
 	}
 }
 
-// greet opens a connection into a service, and gives what is said first.
+// greet opens a connection into a service, and returns what is said first.
 func (who *person) greet(t *testing.T, ticket string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -18,8 +18,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 )
 
-// restoredBackup puts yesterday's database back. What was made since is unknown
-// to it, and running: nothing of it may be deleted before somebody looked.
+// restoredBackup puts yesterday's database back. What was made since is unknown to it, and running:
+// nothing of it may be deleted before an admin decides.
 func restoredBackup(t *testing.T, w *world) {
 	p := startProduct(t, w)
 	p.applyShop(t)
@@ -93,8 +93,8 @@ func restoredBackup(t *testing.T, w *world) {
 	n.nothingLeft(t, known.Id)
 }
 
-// namelessStays plants what nobody has a memory of. Right after a restore it may
-// be somebody's whose agent lost its journal too.
+// namelessStays plants what nobody has a memory of. Right after a restore it may be someone's whose
+// agent lost its journal too.
 func (n *node) namelessStays(t *testing.T, known apiclient.Deployment) {
 	t.Helper()
 	api := dockertest.Client(t, n.docker)
@@ -125,7 +125,7 @@ func (n *node) namelessStays(t *testing.T, known apiclient.Deployment) {
 	}
 }
 
-// does runs a command that has to work, and gives what it said.
+// does runs a command that has to work, and returns what it said.
 func (p *product) does(t *testing.T, args ...string) string {
 	t.Helper()
 	out, errs, code := p.admin.cli(t, args...)

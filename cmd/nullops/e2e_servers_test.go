@@ -48,9 +48,9 @@ func startServers(t *testing.T) *servers {
 	return s
 }
 
-// pluginsLeaveNothing runs every shipped plugin in one pipeline whose last step
-// fails, and looks into each server before, in between and after: the rollback
-// has to give back exactly what was there.
+// pluginsLeaveNothing runs every shipped plugin in one pipeline whose last step fails, and looks
+// into each server before, in between and after: the rollback has to restore exactly what was
+// there.
 func pluginsLeaveNothing(t *testing.T, w *world) {
 	p, s := w.product(), startServers(t)
 	n := p.node("alpha")

@@ -21,7 +21,7 @@ import (
 	"github.com/nullops/nullops/controlplane/apiclient"
 )
 
-// tale is the story as it goes on.
+// tale is the story so far.
 type tale struct {
 	p *product
 	n *node

@@ -100,7 +100,7 @@ func (s *stream) add(e event) {
 	s.mu.Unlock()
 }
 
-// all gives what was seen so far, of one kind or, for "", of all.
+// all returns what was seen so far, of one kind or, for "", of all.
 func (s *stream) all(kind string) []event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +131,7 @@ func (s *stream) awaitData(t *testing.T, kind, part string) {
 	})
 }
 
-// stepMoves lists "key status" in the order in which the stream told it.
+// stepMoves lists "key status" in the order in which the stream sent it.
 func (s *stream) stepMoves(t *testing.T) (moves []string) {
 	t.Helper()
 	for _, e := range s.all("step") {
@@ -144,7 +144,7 @@ func (s *stream) stepMoves(t *testing.T) (moves []string) {
 	return moves
 }
 
-// since is what was seen behind an id.
+// since is what was seen after an id.
 func (s *stream) since(id string) *stream {
 	all := s.all("")
 	at := slices.IndexFunc(all, func(e event) bool { return e.id == id })

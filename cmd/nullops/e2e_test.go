@@ -38,13 +38,12 @@ func TestMain(m *testing.M) {
 //
 //	tools/run services -- go test ./cmd/nullops -run TestEndToEnd/Story -v
 //
-// How it is built: e2e_product_test.go starts control plane and ingress on free
-// ports with a database of their own; e2e_node_test.go starts agents, each with
-// its own data folder, tmpfs folder, address range and installation id;
-// e2e_person_test.go speaks to the API as somebody; e2e_docker_test.go looks at
-// the engine. Scenarios that only read a product, or use projects of their own on
-// it, share the one of world.product; whatever kills a process has its own. Every
-// wait has an end, every process is stopped, and logs are shown on failure only.
+// How it is built: e2e_product_test.go starts control plane and ingress on free ports with a
+// database of their own; e2e_node_test.go starts agents, each with its own data folder, tmpfs
+// folder, address range and installation id; e2e_person_test.go speaks to the API as someone;
+// e2e_docker_test.go looks at the engine. Scenarios that only read a product, or use projects of
+// their own on it, share the one of world.product; whatever kills a process has its own. Every wait
+// has an end, every process is stopped, and logs are shown on failure only.
 func TestEndToEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -93,8 +93,8 @@ func twoHosts(t *testing.T, w *world) {
 	expected(t, p)
 }
 
-// copied adds a node whose data folder is that of another one: neither could be
-// told from the other.
+// copied adds a node whose data folder is that of another one: neither could be distinguished from
+// the other.
 func copied(t *testing.T, n *node) {
 	t.Helper()
 	second := n.p.addNode(t, "copied", "qa")
@@ -262,7 +262,7 @@ func revocations(t *testing.T, w *world) {
 	})
 }
 
-// rotate gives the node a new token.
+// rotate issues a new token for the node.
 func (n *node) rotate(t *testing.T) string {
 	t.Helper()
 	var made apiclient.NodeEnrolment

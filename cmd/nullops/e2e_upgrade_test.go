@@ -139,7 +139,7 @@ func (n *node) secretsFolder(t *testing.T, deployment string) string {
 	return ""
 }
 
-// keepsOldAgent offers an image that does not stay up: the old agent goes on.
+// keepsOldAgent offers an image that does not stay up: the old agent keeps running.
 func (n *node) keepsOldAgent(t *testing.T, api *client.Client) {
 	t.Helper()
 	broken := filepath.Join(t.TempDir(), "broken")

@@ -10,8 +10,8 @@ import (
 	"github.com/nullops/nullops/controlplane/apiclient"
 )
 
-// What the API takes, an export gives back: a field that is added to one and
-// forgotten in the other would be lost by whoever keeps definitions in files.
+// What the API takes, an export returns: a field that is added to one and forgotten in the other
+// would be lost for people who keep definitions in files.
 func TestExport_LeavesOutNoField(t *testing.T) {
 	for kind, c := range map[string]struct {
 		takes any

@@ -80,8 +80,8 @@ func importFrom(t *testing.T, files map[string]string, args ...string) (
 	return o.String(), e.String(), err
 }
 
-// Several files are merged as Compose does, and variables have the values that
-// the flags give them, of which --set counts most.
+// Several files are merged as Compose does, and variables have the values of the flags; --set takes
+// precedence.
 func TestImport_MergesFilesAndFillsVariables(t *testing.T) {
 	t.Setenv("SHELL_ONLY", "canary-variable")
 	out, errs, err := importFrom(t, map[string]string{

@@ -208,8 +208,8 @@ func secretVariable(project, secret string) string {
 	return strings.ToUpper(strings.ReplaceAll(project, "-", "_")) + "_" + secret
 }
 
-// secretDocument is a secret in YAML: generated, or taken from the environment
-// of whoever applies, so that no value stands in a file.
+// secretDocument is a secret in YAML: generated, or taken from the environment of the caller, so
+// that no value stands in a file.
 type secretDocument struct {
 	Generate *apiclient.SecretGenerate `json:"generate,omitempty"`
 	FromEnv  string                    `json:"from_env,omitempty"`

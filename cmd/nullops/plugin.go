@@ -62,7 +62,7 @@ type sample struct {
 	missing []string
 }
 
-// requestObject is the input as an object; nil if it is none, which is a fine sample.
+// requestObject returns the input as an object; nil if it is not one, which is a valid sample.
 func (s sample) requestObject() map[string]any {
 	var r map[string]any
 	if json.Unmarshal(s.in, &r) != nil {

@@ -70,8 +70,8 @@ func expect(t *testing.T, says string, args ...string) string {
 	return out
 }
 
-// The recorded inputs run with the limits that an agent gives the plugin, and
-// each one that is passed is told as what it is.
+// The recorded inputs run with the limits that an agent gives the plugin, and each passed one is
+// reported as what it is.
 func TestPluginTest_HoldsThePluginToItsLimits(t *testing.T) {
 	engine, image := dockertest.Host(t), testRegistry(t)+"/test/hostile:1.0.0"
 	inputs, component := t.TempDir(), filepath.Join(t.TempDir(), "component.json")

@@ -18,7 +18,7 @@ import (
 	"github.com/nullops/nullops/agent/docker/dockertest"
 )
 
-// plugin runs 'nullops plugin …' and gives what it printed.
+// plugin runs 'nullops plugin …' and returns what it printed.
 func plugin(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	c := pluginCommand()
@@ -32,10 +32,10 @@ func plugin(t *testing.T, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// scaffold makes a plugin and gives its folder.
+// scaffold makes a plugin and returns its folder.
 func scaffold(t *testing.T, language string) string {
 	t.Helper()
-	// Layers are cached apart, but Go need not compile its library anew.
+	// Layers are cached apart, but Go need not compile its library again.
 	compiled, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// Two builds, from two places and with two caches, give the same bytes.
+// Two builds, from two places and with two caches, produce the same bytes.
 func TestPluginBuild_IsReproducible(t *testing.T) {
 	var images [2][]byte
 	for i := range images {
@@ -129,9 +129,8 @@ func ownRegistry(t *testing.T, knows func(user, password string) bool) (host str
 	return strings.TrimPrefix(server.URL, "http://")
 }
 
-// A registry that wants credentials gets them from the environment, standard
-// input, or what 'docker login' keeps, and its refusal is told. A script goes on
-// an image that is there.
+// A registry that requires credentials gets them from the environment, standard input, or Docker's
+// stored logins, and its refusal is shown. A script is built on an existing image.
 func TestPluginPush_SignsIn(t *testing.T) {
 	host := ownRegistry(t, func(user, password string) bool {
 		return user == "me" && strings.HasPrefix(password, "from-")

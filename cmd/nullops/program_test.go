@@ -10,8 +10,8 @@ import (
 var domains = []string{"accounts", "catalog", "gate", "lifecycle", "logbook", "notify",
 	"reach", "review", "usage"}
 
-// One program is the API and whatever serves people, and everything it knows is
-// in packages behind the API. The helper beside it travels inside it.
+// One program has the API and everything that serves people; its logic is in packages below the
+// API. The helper beside it travels inside it.
 func TestProgram_IsOneWithDomainsBehindIt(t *testing.T) {
 	var programs []string
 	serves := map[string]bool{}

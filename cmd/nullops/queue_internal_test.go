@@ -9,7 +9,7 @@ import (
 	"github.com/nullops/nullops/controlplane/apiclient"
 )
 
-// What 'node set' is not told stays as it was.
+// What 'node set' has no flag for stays as it was.
 func TestNodeSet_ChangesOnlyWhatIsNamed(t *testing.T) {
 	before := apiclient.NodePut{Environment: "qa", Address: "10.0.0.1:5000",
 		Settings: &apiclient.NodeSettings{RunLimit: nilIfZero(4), Priority: nilIfZero(10),

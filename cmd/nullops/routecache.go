@@ -11,8 +11,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// mostChanged is how many deployments are read one by one: beyond that, reading all is
-// no more.
+// mostChanged is how many deployments are read one by one: for more, reading all costs no more.
 const mostChanged = 1000
 
 // routeCache is what was last read of the routes. A wake-up costs what it is about, and not

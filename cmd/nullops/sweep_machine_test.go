@@ -19,7 +19,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// machine is a node, and what became of it.
+// machine is a node and its state.
 type machine interface {
 	// ledger lists what plugins did, in order.
 	ledger() []string

@@ -27,7 +27,7 @@ type plot struct {
 // plotOf is the story in which a verb occurs; most occur in a plain life.
 func plotOf(verb string) *plot {
 	life := []string{"create first", "delete first"}
-	// Who tells a tale again may find that it went on.
+	// When a story is told again, it may have continued.
 	present := []apiclient.DeploymentStatus{apiclient.DeploymentStatusReady,
 		apiclient.DeploymentStatusRemoving, apiclient.DeploymentStatusRemoved,
 		apiclient.DeploymentStatusStuck, apiclient.DeploymentStatusForgotten}
@@ -62,7 +62,7 @@ type teller struct {
 	name    string
 	machine machine
 	watcher *watcher
-	// victim is who will die; nil when nobody will any more.
+	// victim is the process that will be killed; nil when there are no more kills.
 	victim *process
 	id     string
 }
@@ -225,8 +225,8 @@ func (c *teller) check(s *plot) {
 	}
 	got := c.machine.ledger()
 	if s.end == apiclient.DeploymentStatusForgotten {
-		// An agent that hears that nobody wants it any more tries to undo it once more,
-		// and may have done so by now.
+		// An agent that learns that it is no longer wanted tries to undo it once more, and may have
+		// done so by now.
 		got = slices.Compact(slices.Clone(got))
 	}
 	if !slices.Equal(got, s.ledger) {
@@ -244,8 +244,8 @@ func (c *teller) check(s *plot) {
 	c.watcher.check(c, s.end)
 }
 
-// nothingStored looks behind the API's back: exactly one deployment was ever made,
-// and nothing is held for it.
+// nothingStored looks without going through the API: exactly one deployment was ever made, and
+// nothing is held for it.
 func (c *teller) nothingStored(s *plot) {
 	t := c.t
 	t.Helper()
@@ -292,7 +292,7 @@ func (w *watcher) begin(c *teller) {
 	t.Cleanup(func() { <-done })
 }
 
-// follow reads on behind what was seen last, until the stream breaks.
+// follow reads on after what was seen last, until the stream breaks.
 func (w *watcher) follow(c *teller) {
 	last := "0-0"
 	if ids := w.stream.ids(); len(ids) > 0 {
@@ -316,8 +316,8 @@ func (w *watcher) follow(c *teller) {
 	}
 }
 
-// check compares with somebody who asks for everything now: nothing is missing,
-// nothing came twice, nothing came in another order.
+// check compares with a fresh read of everything: nothing is missing, nothing came twice, nothing
+// came in another order.
 func (w *watcher) check(c *teller, end apiclient.DeploymentStatus) {
 	t := c.t
 	t.Helper()

@@ -62,9 +62,9 @@ type sweep struct {
 	took []time.Duration
 }
 
-// kill -9 of the real control plane at every place: what is started on what it
-// left settles, the caller who asks again gets the same deployment, and nothing
-// is left, done twice, told twice or never told.
+// kill -9 of the real control plane at every place: what is started on what it left settles, the
+// caller who asks again gets the same deployment, and nothing is left, done twice, reported twice
+// or never reported.
 func TestControlPlane_SurvivesKillAtEveryFailpoint(t *testing.T) {
 	s := newSweep(t)
 	var all sync.WaitGroup
@@ -110,8 +110,8 @@ func (s *sweep) fresh(t *testing.T) *product {
 	return p
 }
 
-// die tells a story until somebody dies of it, starts them again, and tells it
-// once more from the beginning, as a caller does who got no answer.
+// die runs a story until a process dies of it, restarts the process, and runs the story again from
+// the beginning, as a caller does who got no answer.
 func (s *sweep) die(t *testing.T, d death) {
 	p := s.fresh(t)
 	fail := "NULLOPS_FAILPOINT=" + d.place + "=kill@" + d.visit
@@ -156,7 +156,7 @@ func (s *sweep) die(t *testing.T, d death) {
 	s.mu.Unlock()
 }
 
-// settle gives the teller a node, and somebody who watches.
+// settle gives the caller a node and a watcher.
 func (c *teller) settle(s *sweep, d death) {
 	if d.real {
 		c.machine = realMachine{node: c.p.enrol(c.t, "alpha", "qa"), book: s.book, name: c.name}

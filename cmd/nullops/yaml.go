@@ -195,8 +195,8 @@ func yamlError(n *yaml.Node, path, format string, args ...any) error {
 	return &lineError{n.Line, path, fmt.Sprintf(format, args...)}
 }
 
-// jsonToYAML turns one JSON document into a YAML node with the keys in the same order,
-// so that equal input gives equal output.
+// jsonToYAML turns one JSON document into a YAML node with the keys in the same order, so that
+// equal input produces equal output.
 func jsonToYAML(text []byte) (*yaml.Node, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()

@@ -1,6 +1,5 @@
-// Command sidecar is the static helper inside deployments: a gate, the
-// first process of a service with secrets, or what runs commands in a service.
-// The agent carries it embedded.
+// Command sidecar is the static helper inside deployments: a relay, the first process of a service
+// with secrets, or the runner of commands in a service. The agent embeds it.
 package main
 
 import (

@@ -18,15 +18,15 @@ const (
 	ReadDeployment Action = "deployment.read"
 	// WriteDeployment creates, retries and removes deployments.
 	WriteDeployment Action = "deployment.write"
-	// AnswerDeployment answers an approval. CheckAnswer decides who may; everyone needs to
-	// see the deployment.
+	// AnswerDeployment answers an approval. CheckAnswer decides who may; every answerer must be
+	// allowed to see the deployment.
 	AnswerDeployment Action = "deployment.answer"
 	// RevealSecret sees a value that was generated for a deployment. It takes Full,
 	// which lets people read the services' variables anyway.
 	RevealSecret Action = "deployment.reveal"
 )
 
-// Actions lists them all, for whoever checks that the contract uses no other.
+// Actions lists all actions, for a test that checks that the contract uses no other.
 func Actions() []Action {
 	return []Action{Public, Self, Admin, ReadProject, ReadDeployment, WriteDeployment,
 		AnswerDeployment, RevealSecret}

@@ -1,6 +1,6 @@
-// Package access decides who may do what. It is the only policy: everybody
-// else asks Check before acting, and filters lists by Readable. Decisions are
-// functions of the actor, the action and the object, nothing else.
+// Package access decides who may do what. It is the only policy: all other packages call Check
+// before acting, and filter lists by Readable. Decisions are functions of the actor, the action and
+// the object, nothing else.
 //
 // The rules. An admin, and a named task of the system, may do everything. A
 // user's level on a deployment is the highest of all grants that any of their
@@ -25,7 +25,7 @@ const (
 	system
 )
 
-// Actor is who makes a request. The zero value is nobody.
+// Actor is who makes a request. The zero value is not signed in.
 type Actor struct {
 	kind    actorKind
 	user    controlplane.User
@@ -45,7 +45,7 @@ type Actor struct {
 	viewerID controlplane.UserID
 }
 
-// Nobody is an actor who is not signed in.
+// Nobody returns an actor who is not signed in.
 func Nobody() Actor { return Actor{} }
 
 // User is a signed-in person with the grants of all their teams.
@@ -166,7 +166,7 @@ func (a Actor) Entry(action, object string) *controlplane.AuditEntry {
 		From: a.from, RequestID: a.request, Credential: a.credential,
 	}
 	if a.viewer != "" {
-		// Whoever looks is who did it.
+		// The admin who views as the person is recorded as the one who acted.
 		e.Actor, e.ActorID = a.viewer, a.viewerID
 	}
 	return e

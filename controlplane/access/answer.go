@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// CheckAnswer allows answering an approval of the deployment. The teams and
-// users it names may, as far as they see the deployment at all, be it with
-// read access only; if it names nobody, it takes full access.
+// CheckAnswer allows answering an approval of the deployment. The teams and users it names may
+// answer if they can see the deployment, even with read access only. If it names none, full access
+// is required.
 func CheckAnswer(a Actor, o Object, teams, users []string) error {
 	if err := Check(a, ReadDeployment, o); err != nil || a.Admin() {
 		return err
@@ -22,7 +22,7 @@ func CheckAnswer(a Actor, o Object, teams, users []string) error {
 	return forbiddenError("you may not answer this", "Ask "+Answerers(teams, users)+".")
 }
 
-// Answerers says in words who may answer, besides admins.
+// DescribeAnswerers formats who may answer, besides admins.
 func Answerers(teams, users []string) string {
 	var who []string
 	for _, t := range teams {

@@ -2,17 +2,17 @@ package access
 
 import "github.com/nullops/nullops/controlplane"
 
-// Explanation says why somebody has a level, and what is missing for more.
+// Explanation says why a person has a level, and what is missing for more.
 type Explanation struct {
 	Level controlplane.Level
-	// Because is what gives the level, a sentence each.
+	// Because lists what grants the level, a sentence each.
 	Because []string
 	// Missing is empty with full access.
 	Missing string
 }
 
-// Explain gives reasons for what Level decides. The names are of the object's
-// project and environment; an empty one is of no matter.
+// Explain returns the reasons for what Level decides. The names are of the object's project and
+// environment; an empty name does not matter.
 func Explain(
 	a Actor, o Object, project, environment string, grants []controlplane.GrantOfTeam,
 ) Explanation {

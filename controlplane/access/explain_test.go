@@ -7,8 +7,7 @@ import (
 	"github.com/nullops/nullops/controlplane/access"
 )
 
-// An admin who looks through somebody's eyes is told what that person may,
-// though nothing can be done through them.
+// An admin who views as a person sees what that person may do, but cannot do it.
 func TestExplain_ThroughAnothersEyes(t *testing.T) {
 	grant := onProject(shop, controlplane.LevelFull)
 	named := []controlplane.GrantOfTeam{{Team: "storefront", Grant: grant, ProjectName: "shop"}}

@@ -6,9 +6,9 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// Object is what an action is done to. What does not matter stays empty.
+// Object is what an action is done to. Fields that do not matter for the decision stay empty.
 type Object struct {
-	// What and Name are for the answer: "deployment", "cart".
+	// What and Name are for error messages: "deployment", "cart".
 	What, Name  string
 	Project     controlplane.ProjectID
 	Environment controlplane.EnvironmentID

@@ -341,8 +341,8 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// Guessing is stopped per person and address; the right password costs
-// nothing, so whoever knows it is not locked out by using it.
+// Guessing is stopped per person and address; the right password costs nothing, so its owner is not
+// locked out by using it.
 func TestSignIn_SlowsGuessing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -458,8 +458,7 @@ func TestLastAdmin_CannotGo(t *testing.T) {
 	}
 }
 
-// Everything an admin does is refused to everybody else, and the attempt is
-// written down.
+// Admin operations are refused to everyone else, and the attempt is audited.
 func TestAdminOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -14,10 +14,9 @@ import (
 // DeviceLife is how long a browser stays known after its last sign-in.
 const DeviceLife = 180 * 24 * time.Hour
 
-// allowPassword uses up one try at a person's password. When the ordinary limits
-// are used up, by whomever, a browser or a network that the person signed in from
-// goes on under a limit of its own: guesses of others must not keep the owner of
-// the password out.
+// allowPassword uses up one try at a person's password. When others have used up the ordinary
+// limits, a browser or a network that the person signed in from before has a limit of its own:
+// guesses of others must not lock out the owner of the password.
 func (a *Accounts) allowPassword(
 	ctx context.Context, actor access.Actor, name string,
 ) (refund func(), err error) {
@@ -42,8 +41,8 @@ func (a *Accounts) allowPassword(
 	return nil, refusal
 }
 
-// allowAnybody uses up one try of a caller who has not said who they are. A
-// browser that somebody signed in with goes on under a limit of its own.
+// allowAnybody uses up one try of a caller who has not said who they are. A browser that was signed
+// in before has a limit of its own.
 func (a *Accounts) allowAnybody(
 	ctx context.Context, actor access.Actor,
 ) (refund func(), err error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// Explained is an explanation, and who can give what is missing.
+// ExplanationView is an explanation, and who can grant what is missing.
 type Explained struct {
 	access.Explanation
 	Ask []string

@@ -13,8 +13,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// createOnce makes a create with a key happen once a day. What was made is a secret
-// that was shown once, so that asking again is refused instead of answered.
+// createOnce makes a create with a key happen once a day. The created secret was shown once, so
+// repeating the request is refused instead of answered.
 func createOnce(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	operation, key string, request any, made string) error {
 	if key == "" || actor.UserID() == "" {

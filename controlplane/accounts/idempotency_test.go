@@ -10,8 +10,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 )
 
-// A request that nobody held on to for a minute was cut off: whoever sends it
-// again gets it done. What comes late of the first changes nothing.
+// A request that nobody held on to for a minute was cut off: sending it again does it. What comes
+// late of the first changes nothing.
 func TestOnce_FreesTheKeyOfWhatWasCutOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

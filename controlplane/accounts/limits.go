@@ -16,8 +16,8 @@ type bucket struct {
 	every time.Duration
 }
 
-// The limits of failed attempts. Somebody who mistypes never meets them; somebody
-// who guesses gets about ten thousand tries a day at one person.
+// The limits of failed attempts. A person who mistypes never reaches them; an attacker gets about
+// ten thousand guesses a day per person.
 var (
 	pairBucket    = bucket{burst: 10, every: 10 * time.Second}
 	networkBucket = bucket{burst: 60, every: 2 * time.Second}
@@ -42,8 +42,8 @@ type limits struct {
 
 func newLimits() *limits { return &limits{keys: map[string]*rate.Limiter{}} }
 
-// takePassword uses up one try at the password of the person of this name, or
-// refuses with the time to wait. refund gives the try back.
+// takePassword uses up one try at the password of the person of this name, or refuses with the time
+// to wait. refund returns the try.
 func (l *limits) takePassword(name, network string, now time.Time) (refund func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,8 +69,8 @@ func (l *limits) takeNetwork(network string, now time.Time) (refund func(), err 
 	return r.finishOrRefund()
 }
 
-// takeKnown uses up one try of somebody who proved a password before. key says
-// by what they are known.
+// takeKnown uses up one try of a caller who proved a password before. key identifies the browser or
+// network.
 func (l *limits) takeKnown(key string, now time.Time) (refund func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -35,7 +35,7 @@ func (w *world) signInAs(
 	return w.SignIn(t.Context(), actor, name, controlplane.NewPlain(password))
 }
 
-// rememberDevice gives the browser of a signed-in person its key.
+// rememberDevice stores a key for the browser of a signed-in person.
 func (w *world) rememberDevice(t *testing.T, actor access.Actor) controlplane.Plain {
 	t.Helper()
 	key, err := w.RememberDevice(t.Context(), actor)
@@ -45,7 +45,7 @@ func (w *world) rememberDevice(t *testing.T, actor access.Actor) controlplane.Pl
 	return key
 }
 
-// Everybody in a /64 is one party; another /64 is another.
+// All addresses in a /64 count as one party; another /64 is another.
 func TestSignIn_CountsNetworksOfIPv6(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -68,8 +68,8 @@ func TestSignIn_CountsNetworksOfIPv6(t *testing.T) {
 	}
 }
 
-// Whoever signed in with a browser goes on with it, though others use up every
-// limit from the same address: a proxy nobody configured, or an office.
+// Anyone who signed in with a browser continues with it, though others use up every limit from the
+// same address: a proxy nobody configured, or an office.
 func TestSignIn_KnownDeviceIsNotLockedOut(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -19,7 +19,7 @@ const (
 	ResetLife = 24 * time.Hour
 )
 
-// Invitation is whom an admin asks in.
+// Invitation is what an admin says about the invited person.
 type Invitation struct {
 	// Address is the one e-mail address it is good for.
 	Address string
@@ -149,7 +149,7 @@ func (a *Accounts) Join(
 		ID: controlplane.NewID[controlplane.UserID](), Name: j.Name, DisplayName: j.DisplayName,
 		Active: true, Kind: controlplane.KindPerson,
 	}
-	// Nobody is written down as who they only say they are.
+	// The audit does not record unproven names as the actor.
 	e := actor.Entry("join", "user "+j.Name)
 	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) (err error) {
 		l, ok, err := tx.TakeLink(ctx, controlplane.LinkInvitation,

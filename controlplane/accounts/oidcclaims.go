@@ -79,7 +79,7 @@ func (p *Provider) readUserinfo(
 	if found.UserInfoEndpoint() == "" {
 		return nil, errors.New("the provider has no userinfo endpoint")
 	}
-	// p.found holds the context of whoever discovered it; the client is in ctx.
+	// p.found holds the context in which it was discovered; the client is in ctx.
 	info, err := found.UserInfo(ctx, oauth2.StaticTokenSource(access))
 	if err != nil {
 		return nil, fmt.Errorf("read userinfo: %w", err)
@@ -193,8 +193,8 @@ func splitText(text, separator string) []string {
 	return groups
 }
 
-// unreadableGroups refuses the sign-in: to read such a claim as "no groups"
-// would take teams and roles away without a word.
+// unreadableGroups refuses the sign-in. Reading such a claim as "no groups" would silently take
+// teams and roles away.
 func unreadableGroups(path string) error {
 	return &controlplane.Error{
 		Kind: controlplane.Unauthenticated, Code: "groups_unreadable",

@@ -115,8 +115,8 @@ func freeName(ctx context.Context, tx *postgres.Tx, c claims) (string, error) {
 		"Ask an admin to make your account.")
 }
 
-// followAddress takes a verified address over that changed at the provider. One
-// that somebody else has here stays theirs.
+// followAddress updates a person's address after a verified change at the provider. An address that
+// another person already has is not taken over.
 func (a *Accounts) followAddress(
 	ctx context.Context, tx *postgres.Tx, e controlplane.AuditEntry, u controlplane.User,
 	c claims,
@@ -141,10 +141,10 @@ func (a *Accounts) followAddress(
 	return u, tx.InsertAudit(ctx, e)
 }
 
-// followGroups gives the person the teams and the role of their groups, and
-// returns the person as stored then. If the provider did not say the groups,
-// teams and role stay, and the audit says so: a provider that leaves the claim
-// out, for example above 200 groups, must not take everything away silently.
+// followGroups sets the person's teams and role to those of their groups, and returns the person as
+// stored then. If the provider did not send groups, teams and role stay, and the audit says so: a
+// provider that omits the claim, for example above 200 groups, must not take everything away
+// silently.
 func (a *Accounts) followGroups(
 	ctx context.Context, tx *postgres.Tx, e controlplane.AuditEntry, p *Provider,
 	u controlplane.User, c claims,
@@ -169,8 +169,8 @@ func (a *Accounts) followGroups(
 	return now.User, auditGroupChanges(ctx, tx, e, u, now.User)
 }
 
-// auditGroupChanges writes one entry for each team and role that a sign-in
-// changed: nobody called the operations that have entries of their own.
+// auditGroupChanges writes one entry for each team and role that a sign-in changed: these changes
+// go through no operation that would write its own entry.
 func auditGroupChanges(
 	ctx context.Context, tx *postgres.Tx, e controlplane.AuditEntry,
 	old, now controlplane.User,

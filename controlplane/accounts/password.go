@@ -20,15 +20,15 @@ const (
 	maxPassword = 1024
 )
 
-// mostAtOnce times 64 MiB is what hashing may take; waiting is how many requests
-// may wait for that. Everybody else is told to come back.
+// mostAtOnce × 64 MiB is the memory that hashing may use; waiting is how many requests may queue
+// for it. Others get an error that asks to try again.
 const (
 	mostAtOnce = 4
 	waiting    = 16
 )
 
-// atOnce leaves a processor to everybody else, where there is more than one: each
-// hash keeps as many of them busy as it has lanes.
+// atOnce leaves one processor to other requests, if there is more than one: each hash uses as many
+// processors as it has lanes.
 func atOnce(p *argon2id.Params) int {
 	return min(mostAtOnce, max(1, (runtime.NumCPU()-1)/max(1, int(p.Parallelism))))
 }
@@ -53,8 +53,8 @@ func newHasher(p *argon2id.Params) (*hasher, error) {
 	return h, nil
 }
 
-// dummyHash has the form of a hash and is none of anything: to make a real one
-// would take the memory of a sign-in, at every start.
+// dummyHash has the form of a hash but matches no password. Computing a real one would take the
+// memory of a sign-in, at every start.
 func dummyHash(p *argon2id.Params) string {
 	random := func(n uint32) string {
 		b := make([]byte, n)

@@ -138,8 +138,8 @@ func (a *Accounts) refuseSignIn(ctx context.Context, actor access.Actor, name st
 	return refusal
 }
 
-// Authenticate returns the actor of a request's credential. Without a credential it is
-// nobody; an invalid one is an error.
+// Authenticate returns the actor of a request's credential. Without a credential it is Nobody(); an
+// invalid one is an error.
 func (a *Accounts) Authenticate(
 	ctx context.Context, actor access.Actor, c Credential,
 ) (access.Actor, error) {
@@ -241,7 +241,7 @@ func cleanDeviceName(name string) string {
 	return string(runes[:min(len(runes), 200)])
 }
 
-// ListSessions gives the actor's own sessions, the last used first.
+// ListSessions returns the actor's own sessions, the last used first.
 func (a *Accounts) ListSessions(
 	ctx context.Context, actor access.Actor,
 ) (all []controlplane.Session, err error) {
@@ -365,14 +365,14 @@ func wrongCurrent() error {
 // sameHash compares in constant time.
 func sameHash(a, b []byte) bool { return subtle.ConstantTimeCompare(a, b) == 1 }
 
-// randomBits gives 256 random bits in 43 characters that fit into a cookie.
+// randomBits returns 256 random bits in 43 characters that fit into a cookie.
 func randomBits() string {
 	b := make([]byte, 32)
 	_, _ = rand.Read(b) // never fails: the process dies instead
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// randomText gives letters and digits that cannot be mistaken for each other.
+// randomText returns letters and digits without those that look alike.
 func randomText(n int) string {
 	const letters = "abcdefghjkmnpqrstuvwxyz23456789"
 	var out strings.Builder

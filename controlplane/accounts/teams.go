@@ -19,8 +19,8 @@ type TeamPut struct {
 	Grants      []controlplane.TeamGrant
 }
 
-// ListTeams gives one page of teams and the next page's cursor: all of them to
-// an admin, one's own to anybody else.
+// ListTeams returns one page of teams and the next page's cursor: all of them to an admin, only
+// their own teams to others.
 func (a *Accounts) ListTeams(
 	ctx context.Context, actor access.Actor, p controlplane.Page,
 ) (all []controlplane.Team, next string, err error) {

@@ -100,8 +100,8 @@ func (a *Accounts) CreateTokenOf(
 	return a.makeToken(ctx, actor, e, u.ID, r)
 }
 
-// serviceUser is somebody admins may make tokens for. A person's token is
-// theirs alone: whoever has it is them.
+// serviceUser returns a service user, for which admins may create tokens. A person's token can only
+// be created by the person: a token acts as its user.
 func (a *Accounts) serviceUser(
 	ctx context.Context, actor access.Actor, name string,
 ) (u controlplane.User, err error) {
@@ -148,7 +148,7 @@ func (a *Accounts) makeToken(
 	return t, controlplane.NewPlain(value + "_" + tokenChecksum(value)), nil
 }
 
-// ListTokensOf gives a user's tokens: names and use, never what opens anything.
+// ListTokensOf returns a user's tokens: names and last use, never the secrets.
 func (a *Accounts) ListTokensOf(
 	ctx context.Context, actor access.Actor, name string,
 ) (all []controlplane.APIToken, err error) {
@@ -235,7 +235,7 @@ func findToken(
 	return t, nil
 }
 
-// ListTokens gives the actor's own tokens, oldest first.
+// ListTokens returns the actor's own tokens, oldest first.
 func (a *Accounts) ListTokens(
 	ctx context.Context, actor access.Actor,
 ) (all []controlplane.APIToken, err error) {

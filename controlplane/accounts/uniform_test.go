@@ -19,10 +19,9 @@ import (
 // from none and from two, whatever else a sign-in allocates.
 const hashMemory = 32 << 20
 
-// Whatever is wrong with a sign-in, it costs the one hash that a right one costs
-// too: time says no more than the words do. A hash is told by the memory that
-// only it takes, so that the speed of the machine does not count. Not parallel:
-// the count is the whole process's.
+// Every failed sign-in costs the one hash that a right one costs too: neither the time nor the
+// message tells why it failed. A hash is detected by the memory that only it takes, so that the
+// speed of the machine does not count. Not parallel: the count is the whole process's.
 func TestSignIn_CostsOneHashWhateverIsWrong(t *testing.T) {
 	w := newWorld(t)
 	a, err := accounts.New(accounts.Config{Store: w.store, Log: slog.New(slog.DiscardHandler),

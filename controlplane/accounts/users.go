@@ -24,7 +24,7 @@ type UserPut struct {
 	Password controlplane.Plain
 }
 
-// ListUsers gives one page of people and the next page's cursor.
+// ListUsers returns one page of people and the next page's cursor.
 func (a *Accounts) ListUsers(
 	ctx context.Context, actor access.Actor, p controlplane.Page,
 ) (all []controlplane.User, next string, err error) {
@@ -113,7 +113,7 @@ func checkKind(p UserPut) error {
 	}
 }
 
-// newHash gives the hash to store, "" if the password stays as it is.
+// newHash returns the hash to store, "" if the password stays as it is.
 func (a *Accounts) newHash(ctx context.Context, p UserPut) (string, error) {
 	if p.Password.Empty() {
 		return "", nil
@@ -217,7 +217,7 @@ func (a *Accounts) afterChange(
 	return nil
 }
 
-// keepsAdmin refuses to take away the last one who could give it back.
+// keepsAdmin refuses to remove the last active admin.
 func keepsAdmin(admins []controlplane.UserID, u controlplane.User) error {
 	if u.Active && u.Role == controlplane.RoleAdmin || !slices.Contains(admins, u.ID) ||
 		len(admins) > 1 {

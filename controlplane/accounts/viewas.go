@@ -10,7 +10,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// viewNoted is how long one entry in the journal stands for looking on.
+// viewNoted is for how long one audit entry covers an admin's viewing.
 const viewNoted = 5 * time.Minute
 
 // viewAsLog remembers which views as another user are in the audit already.

@@ -1,8 +1,7 @@
-// Package acme orders certificates from an authority (ACME, RFC 8555) for
-// environments that ask for it, and orders them again before they end. It uses
-// certmagic's name server checks and the ACME engine below it; accounts, keys,
-// certificates and challenges are in PostgreSQL, so that any replica goes on
-// where another one stopped.
+// Package acme orders certificates from an authority (ACME, RFC 8555) for environments that ask for
+// it, and orders them again before they end. It uses certmagic's name server checks and the ACME
+// engine below it; accounts, keys, certificates and challenges are in PostgreSQL, so that any
+// replica continues where another one stopped.
 //
 // With dns-01 an environment gets wildcards: one for its flat hosts, one for
 // its deployments' short hosts, and one for each deployment's services. With

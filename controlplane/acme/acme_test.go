@@ -260,8 +260,8 @@ func (w *world) slow(t *testing.T, put catalog.ACMEPut) {
 	must(t, w.PutACME(t.Context(), w.admin, "a", put))
 }
 
-// comesBack takes the deployment's hosts away and gives them back: what was
-// ordered for them is valid and serves again, and no second one is ordered.
+// comesBack removes the deployment's hosts and adds them again: their certificates are still valid
+// and served, and no second one is ordered.
 func (w *world) comesBack(
 	t *testing.T, put catalog.ACMEPut, first controlplane.ACMECertificate,
 ) {
@@ -366,8 +366,8 @@ func TestOrders_Webhook(t *testing.T) {
 	})
 }
 
-// moves gives the environment another authority, as whoever tried with one that
-// nobody trusts does: all is ordered anew at once, and the old serves until then.
+// moves switches the environment to another authority, as after a try with a staging authority:
+// everything is ordered again at once, and the old certificates serve until then.
 func (w *world) moves(t *testing.T, put catalog.ACMEPut) {
 	t.Helper()
 	old := map[string]bool{}
@@ -394,8 +394,8 @@ func (w *world) moves(t *testing.T, put catalog.ACMEPut) {
 	w.shown(t, "shop.qa.acme.test")
 }
 
-// babbles gives the environment an authority that says more than a table takes,
-// with a NUL in it and its end within a letter: it is kept, as far as it goes.
+// babbles uses an authority whose messages are longer than a column takes, with a NUL and cut
+// inside a character: the message is stored, as far as it fits.
 func (w *world) babbles(t *testing.T, put catalog.ACMEPut) {
 	t.Helper()
 	s := httptest.NewTLSServer(http.HandlerFunc(func(r http.ResponseWriter, _ *http.Request) {
@@ -509,9 +509,9 @@ func (w *world) port(t *testing.T) int {
 	return number
 }
 
-// An authority that takes connections and never says a word holds up those who
-// order from it, and nobody else: neither by the turns that its orders have, nor
-// by what the library does one at a time. In the end it is said so.
+// An authority that accepts connections and never answers delays only its own orders: neither the
+// limit of concurrent orders nor the library's locks block others. In the end the order fails with
+// that reason.
 func TestOrders_SilentAuthority(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -559,7 +559,7 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-// silence takes connections and says nothing, until it is closed.
+// silence accepts connections and never answers, until it is closed.
 type silence struct {
 	net.Listener
 	heard atomic.Int32

@@ -16,8 +16,8 @@ import (
 	"github.com/nullops/nullops/controlplane/catalog"
 )
 
-// errEnded is for what is still in the table of an environment that orders no
-// more: the next pass takes it out.
+// errEnded is for a host that is still in the table of an environment that no longer orders
+// certificates: the next pass removes it.
 var errEnded = errors.New("the environment orders no certificates any more")
 
 // orderCertificate orders one certificate and stores it.

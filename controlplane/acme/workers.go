@@ -8,8 +8,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// atOnce bounds the orders that are under way at one authority: few enough that
-// those of two replicas do not pass a domain's limit together, see mostPerWeek.
+// atOnce bounds the concurrent orders at one authority: few enough that those of two replicas do
+// not exceed a domain's limit together, see mostPerWeek.
 const atOnce = 4
 
 // workers run orders of one environment one after the other, and those of several
@@ -22,7 +22,7 @@ type workers struct {
 	mu sync.Mutex
 	// busy has the running workers; true means to check once more afterwards.
 	busy map[orderer]bool
-	// turns have room for the orders that may be under way, by directory.
+	// turns has a slot for each order that may run, by directory.
 	turns map[string]chan struct{}
 }
 
@@ -37,7 +37,7 @@ func newWorkers(o *Orders) *workers {
 	return &workers{Orders: o, busy: map[orderer]bool{}, turns: map[string]chan struct{}{}}
 }
 
-// startWorker sees to it that what is due in an environment is ordered.
+// startWorker starts ordering what is due in an environment, unless that runs already.
 func (w *workers) startWorker(ctx context.Context, z controlplane.ACMEZone) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -75,8 +75,8 @@ func (w *workers) hasMoreWork(who orderer) bool {
 	return false
 }
 
-// orderAll orders until nothing is due. Each order waits for its turn anew, so
-// that an environment with many does not keep one.
+// orderAll orders until nothing is due. Each order waits for a new turn, so that an environment
+// with many does not block others.
 func (w *workers) orderAll(
 	ctx context.Context, z controlplane.ACMEZone, turn chan struct{},
 ) error {

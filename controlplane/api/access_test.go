@@ -25,8 +25,8 @@ import (
 type visit struct {
 	path string
 	body any
-	// stranger and reader are the statuses for somebody without teams, and for
-	// a read-only member of the project. 0 means what x-access says.
+	// stranger and reader are the statuses for someone without teams, and for a read-only member of
+	// the project. 0 means what x-access says.
 	stranger, reader int
 	// nobody is the status without signing in, if the operation is public and
 	// it is another one than 201.
@@ -369,7 +369,7 @@ func at(path string, d controlplane.Deployment) string {
 		"01890a5d-ac96-774b-bcce-b302099a8057").Replace(path)
 }
 
-// Every operation of the contract says who may call it, in a word that exists.
+// Every operation of the contract has an x-access with a known action.
 func TestContract_EachOperationHasAccess(t *testing.T) {
 	t.Parallel()
 	known := map[access.Action]bool{}
@@ -411,8 +411,8 @@ func TestAccess_Nobody(t *testing.T) {
 	}
 }
 
-// Somebody without any team changes nothing, and sees of others' work nothing,
-// not even that it exists.
+// Someone without any team changes nothing, and sees of others' work nothing, not even that it
+// exists.
 func TestAccess_Stranger(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -477,8 +477,7 @@ func TestAccess_Reader(t *testing.T) {
 	w.unchanged(d)
 }
 
-// tokenAfter is the token to go on with: a new password ends the person's old
-// ones.
+// tokenAfter is the token to continue with: a new password ends the person's old ones.
 func (w *world) tokenAfter(operation, user, token string) string {
 	w.t.Helper()
 	if operation == "changePassword" {
@@ -669,9 +668,8 @@ func unusedRegistry() catalog.RegistryPut {
 	return catalog.RegistryPut{Name: "unused", Host: "localhost:5009", Insecure: true}
 }
 
-// Whoever has full access to a project, a person or a program with a token, can
-// use every operation about its deployments, streams and the way into services
-// too, and none of an admin's.
+// Anyone who has full access to a project, a person or a program with a token, can use every
+// operation about its deployments, streams and the way into services too, and none of an admin's.
 func TestAccess_Full(t *testing.T) {
 	t.Parallel()
 	for _, who := range []string{"full", "robot"} {

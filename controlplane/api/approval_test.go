@@ -40,8 +40,8 @@ func answerAt(d controlplane.Deployment) string {
 	return "/api/v1/deployments/" + string(d.ID) + "/runs/1/steps/ask/answer"
 }
 
-// What a node asks is shown to people, and what they answer is told to the node
-// with each goal. Of many who answer at once, one does.
+// A node's question is shown to people, and the answer is sent to the node with each goal. Of many
+// concurrent answers, one counts.
 func TestApproval_AskedAndAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -113,7 +113,7 @@ func TestApproval_NotAfterACancel(t *testing.T) {
 	}
 }
 
-// answersTo holds what the node is told to the fields that were given.
+// answersTo compares the answer that the node gets with the fields that were given.
 func (w *world) answersTo(d controlplane.Deployment, want map[string]any) {
 	w.t.Helper()
 	orders, _, err := w.lifecycle.Orders(w.t.Context(), system, w.node)

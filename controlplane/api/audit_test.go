@@ -12,7 +12,7 @@ import (
 	"github.com/nullops/nullops/controlplane/api"
 )
 
-// newest gives the newest entries of one person, which an admin asks for.
+// newest returns the newest entries of one person, as an admin sees them.
 func (w *world) newest(root, actor string) api.AuditList {
 	w.t.Helper()
 	return parsed[api.AuditList](w.t, w.call("GET", "/api/v1/audit?actor="+actor, root, nil))

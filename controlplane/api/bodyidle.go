@@ -15,9 +15,9 @@ import (
 // that wants to hold connections open.
 const DefaultBodyIdle = 30 * time.Second
 
-// limitIdleBodies ends requests whose body stalls. Without a deadline each of
-// them holds a connection and a goroutine for ever, also after it was refused:
-// net/http reads what is left of a body before it closes the connection.
+// limitIdleBodies ends requests whose body stalls. Without a deadline each of them holds a
+// connection and a goroutine forever, even after it was refused: net/http reads the rest of a body
+// before it closes the connection.
 func (s *server) limitIdleBodies(next http.Handler) http.Handler {
 	idle := s.BodyIdle
 	if idle == 0 {

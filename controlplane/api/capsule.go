@@ -11,8 +11,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// A capsule asks a node for so many last lines of each service, shows so much of
-// each, in bytes, and waits so long.
+// A capsule requests so many last lines of each service, shows up to so many bytes of each line,
+// and waits up to so long.
 const (
 	capsuleLines  = 50
 	capsuleLine   = 64 << 10
@@ -116,7 +116,7 @@ func (s *server) lastLines(
 		return nil
 	}
 	defer func() { _ = from.Close() }()
-	// What was read before the node went away is worth showing.
+	// Lines that were read before the node disconnected are still worth showing.
 	_ = readPieces(from, capsuleLine, func(p logPiece) bool {
 		if p.rest {
 			// Only the beginning of a long line is shown.

@@ -62,9 +62,8 @@ func TestAdmin_MakesReadsChangesDeletes(t *testing.T) {
 	}
 }
 
-// Who asks, whether they see the project, whether they may, whether the key was
-// used for something else, and whether the catalogue has the version: each is
-// refused in its own words.
+// Not signed in, project not visible, not allowed, key used for another request, version missing
+// from the catalogue: each has its own refusal.
 func TestCreateDeployment_EachRefusalIsItsOwn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -173,7 +173,7 @@ func (t logText) VisitDownloadLogsResponse(w http.ResponseWriter) error {
 				return out.w.Flush()
 			}
 			if out.writeLine(l) != nil {
-				// The client disconnected; there is nobody to answer.
+				// The client disconnected; there is nothing to answer.
 				return nil
 			}
 		case x := <-trouble:

@@ -9,8 +9,8 @@ import (
 	"github.com/nullops/nullops/controlplane/accounts"
 )
 
-// deviceCookieName names the cookie that identifies a browser after its session ended.
-// It grants no access: it only gives its owner a separate limit for wrong passwords.
+// deviceCookieName names the cookie that identifies a browser after its session ended. It grants no
+// access: it only selects a separate limit for wrong passwords.
 func (s *server) deviceCookieName() string {
 	if s.secure {
 		return "__Host-nullops_device"

@@ -31,8 +31,8 @@ func comparable(a answer) string {
 	return id.ReplaceAllString(string(a.body), "ID")
 }
 
-// Creating, and asking whether one could, tells apart no project and no
-// environment that somebody may not see from one that does not exist.
+// Creating, and asking whether one could, tells apart no project and no environment that someone
+// may not see from one that does not exist.
 func TestCreate_HidesWhatIsNotSeen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -66,8 +66,8 @@ func TestCreate_HidesWhatIsNotSeen(t *testing.T) {
 	}
 }
 
-// Whoever knows a deployment's id, but may not see it, learns nothing of it from
-// any operation: the answer is the one for an id that does not exist.
+// Anyone who knows a deployment's id, but may not see it, learns nothing of it from any operation:
+// the answer is the one for an id that does not exist.
 func TestDeployment_ByItsIDHidesItsName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -62,7 +62,7 @@ func (r *restoredWorld) pipelineOf(d controlplane.Deployment) pipeline.Pipeline 
 	return run.Pipeline
 }
 
-// connects is the node's agent coming back; it gives what is sent to it.
+// connects reconnects the node's agent and returns what is sent to it.
 func (r *restoredWorld) connects(m lifecycle.Memory) []controlplane.Order {
 	r.t.Helper()
 	_, err := r.lifecycle.Recognize(r.t.Context(), system, r.world.node, m)
@@ -110,8 +110,8 @@ func (r *restoredWorld) decides(what, id string, want int) answer {
 	return a
 }
 
-// A deployment failed when the backup was made, and was retried until it was
-// ready: its data stays until somebody decides.
+// A deployment failed when the backup was made, and was retried until it was ready: its data stays
+// until someone decides.
 func TestDispute_RetriedAfterTheBackup(t *testing.T) {
 	t.Parallel()
 	r := newRestoredWorld(t)

@@ -201,7 +201,8 @@ func (r *documentRun) putGate(ctx context.Context, name string, given documentFi
 	return err
 }
 
-// recordResult says what became of a definition, by comparing it with what it was.
+// recordResult reports whether a definition was created, changed or kept, by comparing it with what
+// it was.
 func (r *documentRun) recordResult(
 	ctx context.Context, i int, d Document, before map[string]any, saved savedState,
 ) error {

@@ -149,8 +149,8 @@ var putProjectBeforePipeline = putBody(
 		return savedState{Changed: saved.Changed}, err
 	})
 
-// putBody reads the body as the type that the operation takes. The schema was
-// checked before, so what cannot be read is a fault of ours.
+// putBody decodes the body as the type that the operation takes. The schema was checked before, so
+// an error here is a bug.
 func putBody[B any](
 	send func(s *server, ctx context.Context, name string, body *B) (any, error),
 ) func(*server, context.Context, string, []byte) (any, error) {
@@ -195,8 +195,8 @@ func jsonFields(view any) (fields map[string]any, err error) {
 	return fields, nil
 }
 
-// definitionFields gives the fields of what is defined now that a document can set;
-// nil if it is not defined.
+// definitionFields returns the fields of what is defined now that a document can set; nil if it is
+// not defined.
 func (s *server) definitionFields(
 	ctx context.Context, kind DocumentKind, name string,
 ) (map[string]any, error) {

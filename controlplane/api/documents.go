@@ -44,8 +44,8 @@ func (s *server) runDocuments(
 	return DocumentResults{Results: orEmpty(run.results), Unlisted: orEmpty(run.unlisted)}, nil
 }
 
-// documentRun is one run over a set of documents, inside one transaction. It goes on
-// after a refusal, to find all problems at once.
+// documentRun is one run over a set of documents, inside one transaction. It continues after a
+// refusal, to find all problems at once.
 type documentRun struct {
 	server   *server
 	body     Documents
@@ -113,8 +113,8 @@ func definitionOf(d Document) controlplane.Definition {
 	return controlplane.Definition{Kind: string(d.Kind), Name: d.Name}
 }
 
-// sortedDocuments gives the documents with the action, in the order in which kinds refer to
-// each other.
+// sortedDocuments returns the documents with the action, in the order in which kinds refer to each
+// other.
 func (r *documentRun) sortedDocuments(action DocumentAction) []int {
 	var all []int
 	for i, d := range r.body.Documents {
@@ -196,8 +196,8 @@ func (r *documentRun) releaseUnlisted(ctx context.Context, owner string) error {
 	return nil
 }
 
-// recordProblems keeps a refusal as problems of the document, and gives back every other
-// error. at is the place in the document that the error's fields are below.
+// recordProblems keeps a refusal as problems of the document, and returns every other error. at is
+// the place in the document that the error's fields are relative to.
 func (r *documentRun) recordProblems(i *int, at string, err error) error {
 	if err == nil {
 		return nil

@@ -155,8 +155,7 @@ func TestDocuments_PreviewSaysWhatApplyingDoes(t *testing.T) {
 	}
 }
 
-// One bad document at the end leaves nothing behind of those before it, and every
-// problem is named, once.
+// One bad document at the end undoes all those before it, and every problem is named, once.
 func TestDocuments_AllOrNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -342,7 +341,7 @@ func TestDocuments_PruneByOwner(t *testing.T) {
 	if u := left.documents().Unlisted; len(u) != 1 || u[0].Name != "c" {
 		t.Errorf("unlisted: %s", left.body)
 	}
-	// What was deleted and made again by somebody else is not the owner's any more.
+	// A definition that another person deleted and created again no longer belongs to the set.
 	w.call("DELETE", "/api/v1/environments/b", root, nil)
 	apply(object{"documents": environment("b")})
 	prune := object{"documents": environment("a"), "owner": "one", "prune": true}

@@ -9,8 +9,8 @@ import (
 	"github.com/nullops/nullops/controlplane/lifecycle"
 )
 
-// Another domain gives other URLs to what is deployed from then on; what runs
-// keeps its addresses until it is made anew, under the same name.
+// With another domain, later deployments have other URLs; running ones keep their addresses until
+// they are recreated, under the same name.
 func TestEnvironment_DomainChangesURLs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -314,7 +314,7 @@ func TestProblem_Placement(t *testing.T) {
 	}
 }
 
-// A second sign-in attempt after many wrong ones is told when to come back.
+// A second sign-in attempt after many wrong ones gets the time after which to try again.
 func TestSignIn_Guessing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

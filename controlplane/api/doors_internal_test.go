@@ -10,8 +10,8 @@ import (
 	"github.com/nullops/nullops/controlplane/access"
 )
 
-// An operation without x-access, or with a word that does not exist, is denied
-// to everybody: admins, the system, and people who are not signed in.
+// An operation without x-access, or with an unknown action, is denied to everyone: admins, the
+// system, and people who are not signed in.
 func TestAccess_MissingIsDenied(t *testing.T) {
 	t.Parallel()
 	admin := access.User(controlplane.User{Name: "root", Role: controlplane.RoleAdmin}, nil)
@@ -24,7 +24,7 @@ func TestAccess_MissingIsDenied(t *testing.T) {
 	}
 }
 
-// The same through the door: the handler behind it is never reached.
+// The same through the router: the handler is never reached.
 func TestDoor_WithoutAccessStaysShut(t *testing.T) {
 	t.Parallel()
 	s := &server{Config: Config{Log: slog.New(slog.DiscardHandler)}}

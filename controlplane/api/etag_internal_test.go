@@ -2,8 +2,8 @@ package api
 
 import "testing"
 
-// How orders for certificates go is news every few seconds, and no change that
-// somebody made: a tag is of what people write.
+// The progress of certificate orders changes every few seconds, but no person changed it: an ETag
+// covers only what people write.
 func TestTag_OfWhatPeopleWrite(t *testing.T) {
 	t.Parallel()
 	opened := computeETag([]byte(`{"challenge":"dns-01","certificates":[]}`))

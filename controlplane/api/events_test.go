@@ -57,7 +57,7 @@ func (w *world) open(path, token, lastID string) *listener {
 	return &listener{t: w.t, status: got.StatusCode, read: bufio.NewReader(got.Body), close: stop}
 }
 
-// next gives the next event; ok is false when the stream has ended.
+// next returns the next event; ok is false when the stream has ended.
 func (l *listener) next() (e event, ok bool) {
 	l.t.Helper()
 	for {
@@ -178,8 +178,8 @@ func TestStreamDeployment_ResumesWithoutGapOrDouble(t *testing.T) {
 	}
 }
 
-// The present state comes first: each step as the pipeline has it, then the
-// deployment, whose id is where to go on.
+// The present state comes first: each step as the pipeline has it, then the deployment, whose id is
+// where to continue.
 func TestStreamDeployment_BeginsWithTheState(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -255,8 +255,8 @@ func TestStream_EndsWithTheSession(t *testing.T) {
 	ends(t, "the terminal", terminal)
 }
 
-// The list's stream says when to read anew, tells of each change to those who
-// may see it, and goes on where it was cut.
+// The list's stream says when to read again, reports each change to those who may see it, and
+// resumes where it was cut.
 func TestStreamEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -301,8 +301,8 @@ func TestStreamEvents(t *testing.T) {
 	}
 }
 
-// Everybody who follows the list shares what is read of it, and gets only what
-// they may see, at their own level.
+// All followers of the list share the queries, and each gets only what they may see, at their own
+// level.
 func TestStreamEvents_EachGetsOnlyTheirs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -357,8 +357,8 @@ func (n *nodeLogs) Follow(_ context.Context, _ controlplane.NodeID, _ controlpla
 	return io.NopCloser(strings.NewReader(n.text)), nil
 }
 
-// A service's log comes line by line from its node, to whoever may see the
-// deployment; what a line holds cannot break the stream's form.
+// A service's log comes line by line from its node, to anyone who may see the deployment; what a
+// line holds cannot break the stream's form.
 func TestStreamServiceLogs(t *testing.T) {
 	t.Parallel()
 	logs := &nodeLogs{text: "2026-01-02T03:04:05.123456789Z hello\r\n" +

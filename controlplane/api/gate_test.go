@@ -50,7 +50,7 @@ func pair(host string, life time.Duration) object {
 
 const gateHost = "api.first.qa.localhost"
 
-// browse is a page load by somebody signed in.
+// browse is a page load by a signed-in person.
 func (w *world) browse(path string, cookie *http.Cookie) answer {
 	w.t.Helper()
 	header := http.Header{"Accept": {"text/html"}}
@@ -60,7 +60,7 @@ func (w *world) browse(path string, cookie *http.Cookie) answer {
 	return w.send("GET", path, header, nil)
 }
 
-// signIn gives the cookie of a new session.
+// signIn returns the cookie of a new session.
 func (w *world) cookieOf(user string) *http.Cookie {
 	w.t.Helper()
 	a := w.call("POST", "/api/v1/sessions", "", object{"user": user, "password": password})
@@ -72,8 +72,8 @@ func (w *world) cookieOf(user string) *http.Cookie {
 
 var hiddenPass = regexp.MustCompile(`name="pass" value="([^"]+)"`)
 
-// Somebody who may see the deployment is handed over; the pass holds for as long
-// as their session and their right to see it do. Everybody else learns nothing.
+// A person who may see the deployment is handed over; the pass holds for as long as their session
+// and their right to see it do. Everybody else learns nothing.
 func TestGate_HandOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -305,7 +305,7 @@ func TestTrustPage(t *testing.T) {
 	}
 }
 
-// No environment shares a domain with the UI, unless somebody says so.
+// No environment shares a domain with the UI, unless someone says so.
 func TestEnvironment_NotOfTheUIsDomain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

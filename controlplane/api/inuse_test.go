@@ -11,8 +11,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// free are operations that delete what nothing refers to, or what is a part of
-// its owner: nobody can be left behind by them.
+// free are operations that delete what nothing refers to, or a part of its owner: no reference can
+// break.
 var free = map[string]bool{"deleteSession": true, "deleteCurrentSession": true,
 	"deleteInvitation": true, "deleteToken": true, "deleteUserToken": true, "deleteDraft": true,
 	"deleteTemplate": true, "deleteRule": true, "deleteWebhook": true, "deleteRobot": true,
@@ -38,9 +38,8 @@ func users() map[string][]string {
 	}
 }
 
-// Deleting what is in use is refused, names everybody who uses it, and leaves it
-// as it was. Every operation that deletes is either here or deletes what nothing
-// can refer to.
+// Deleting an object in use is refused, names all users of it, and changes nothing. Every operation
+// that deletes is either here or deletes what nothing can refer to.
 func TestDelete_InUse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

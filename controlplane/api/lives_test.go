@@ -136,8 +136,8 @@ func (w *world) cloned(first controlplane.Deployment, root string) {
 	}
 }
 
-// The countdown begins anew with everything that counts, each is listed, one
-// who holds keeps others out, and notices come once each.
+// The countdown begins again with everything that counts, each is listed, one who holds keeps
+// others out, and notices come once each.
 func TestLife_ExtendHoldNotice(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -251,7 +251,7 @@ func TestCapsule_OfARemovedDeployment(t *testing.T) {
 	}
 }
 
-// A template fills a form in; whoever only reads cannot change it.
+// A template fills a form in; anyone who only reads cannot change it.
 func TestTemplates(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -287,8 +287,8 @@ func TestBranchTags(t *testing.T) {
 	}
 }
 
-// A visit begins the countdown anew, one after the other is one entry of the
-// list, and an environment can say that visits are none.
+// A visit restarts the countdown, one after the other is one entry of the list, and an environment
+// can say that visits are none.
 func TestLife_VisitsCount(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -347,7 +347,7 @@ func (w *world) now() (at time.Time) {
 	return at
 }
 
-// A deployment may be extended for ever: the hundredth time gives as much as the
+// A deployment may be extended any number of times: the hundredth extension is as long as the
 // first.
 func TestLife_ExtendsWithoutLimit(t *testing.T) {
 	t.Parallel()

@@ -185,7 +185,7 @@ func (s *logSource) pollInterval() time.Duration {
 	return 10 * tellAgain
 }
 
-// logSource is where the reading of one source stands.
+// logSource is the reading position of one source.
 type logSource struct {
 	*logReader
 	key pipeline.StepKey

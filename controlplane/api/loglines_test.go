@@ -61,8 +61,8 @@ func logTexts(t *testing.T, l *listener) (lines []string, ids []string) {
 	}
 }
 
-// Several sources are one log in the order of time; each can be left out, and
-// what is searched for, or before and behind a time, is picked out of all of them.
+// Several sources are merged into one log in the order of time; each can be left out, and search,
+// since and until apply to all of them.
 func TestLogs_MergedByTime(t *testing.T) {
 	t.Parallel()
 	logs := &nodeLogs{text: "2000-01-01T00:00:01Z one\n2000-01-01T00:00:02Z \x1b[31mTwo\x1b[0m\n" +
@@ -110,8 +110,8 @@ func TestLogs_MergedByTime(t *testing.T) {
 	}
 }
 
-// Following brings lines as they come, goes on when the service starts anew, and
-// ends with the deployment, whose last lines stay readable.
+// Following returns lines as they come, continues when the service restarts, and ends with the
+// deployment, whose last lines stay readable.
 func TestLogs_FollowedToTheEndAndKept(t *testing.T) {
 	t.Parallel()
 	node := &piped{began: make(chan api.LogOptions, 10)}

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// maxLine is the longest line of a service we pass on whole. An agent cuts
-	// lines a little below that, and the time stands before them.
+	// maxLine is the longest line of a service that is passed on whole. An agent cuts lines a
+	// little below that; the time before the text counts too.
 	maxLine = 1<<20 + 128<<10
 	// readBuffer is what is read of a log at once.
 	readBuffer = 64 << 10
@@ -46,8 +46,8 @@ func newLineQueue() *lineQueue {
 		room: semaphore.NewWeighted(queueBytes)}
 }
 
-// StreamServiceLogs asks the service's node for its log. Nothing of it is kept
-// here, so that a node which cannot be asked means no lines.
+// StreamServiceLogs requests the log from the service's node. The control plane stores none of it,
+// so there are no lines while the node cannot be reached.
 func (s *server) StreamServiceLogs(
 	ctx context.Context, r StreamServiceLogsRequestObject,
 ) (StreamServiceLogsResponseObject, error) {

@@ -39,7 +39,7 @@ func TestLogs_LongLinesAreOneLine(t *testing.T) {
 	}
 }
 
-// A line too long for a capsule is shown in part, and those behind it are there.
+// A line too long for a capsule is shown in part, and those after it are there.
 func TestCapsule_ShowsWhatFollowsALongLine(t *testing.T) {
 	t.Parallel()
 	logs := &nodeLogs{text: "2000-01-01T00:00:01Z " + strings.Repeat("x", 2<<20) + "\n" +

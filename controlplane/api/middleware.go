@@ -79,8 +79,8 @@ func (s *server) withAccessLog(next http.Handler) http.Handler {
 	})
 }
 
-// withRecovery answers a panic like any other fault of ours. ErrAbortHandler is
-// how a handler cuts a connection on purpose.
+// withRecovery answers a panic like any other internal error. ErrAbortHandler is how a handler cuts
+// a connection on purpose.
 func (s *server) withRecovery(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {

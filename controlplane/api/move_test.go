@@ -10,8 +10,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// What moves goes on elsewhere with the same name, URLs and digests. Without
-// anywhere to go, or with data that would be lost, it stays as it is.
+// What moves continues elsewhere with the same name, URLs and digests. Without anywhere to go, or
+// with data that would be lost, it stays as it is.
 func TestMove_ToAnotherNode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -69,7 +69,7 @@ func (w *world) settled(name string) controlplane.Deployment {
 	return all[0].Deployment
 }
 
-// keepsData is refused as long as nobody gives the data up.
+// keepsData is refused unless the person accepts losing the data.
 func (w *world) keepsData(root string) {
 	w.t.Helper()
 	data := toService("db", "api")

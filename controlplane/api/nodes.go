@@ -108,9 +108,9 @@ func (s *server) toEnrolment(e catalog.Enrolment) NodeEnrolment {
 	}
 }
 
-// installCommand is the command to run on the machine. Only here a token is shown:
-// whoever runs the command is root on that machine, and the token is valid for it
-// only. deploy/README.md explains each part.
+// installCommand is the command to run on the machine. The token is shown only here: the person who
+// runs the command is root on that machine, and the token is valid for it only. deploy/README.md
+// explains each part.
 func (s *server) installCommand(n controlplane.Node, token controlplane.Plain) string {
 	_, port, err := net.SplitHostPort(n.Address)
 	if err != nil {

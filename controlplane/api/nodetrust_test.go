@@ -10,8 +10,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Why something stays on a node that is drained is known as long as it stays: to
-// whoever asks later, and whether or not it was tried to move it.
+// Why something stays on a node that is drained is known as long as it stays: to anyone who asks
+// later, and whether or not it was tried to move it.
 func TestDrain_SaysWhyItStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -41,7 +41,7 @@ func TestDrain_SaysWhyItStays(t *testing.T) {
 	why(map[string]string{"light": "", "keeps": bound})
 	var d api.NodeDrain
 	w.expect(http.StatusOK, "POST", "/nodes/node-1/drain", root, object{"move": true}, &d)
-	// What has left says nothing; what stays goes on saying why.
+	// A deployment that left has no reason; one that stays keeps its reason.
 	why(map[string]string{"light": "", "keeps": bound})
 	refusals := w.expect(http.StatusOK, "GET", "/audit?action=move%20deployment&result=refused",
 		root, nil, nil)

@@ -90,7 +90,7 @@ func receive(t *testing.T, refuses int) *receiver {
 	return r
 }
 
-// wait gives what came, once there is so much of it.
+// wait returns what came, once there is so much of it.
 func (r *receiver) wait(t *testing.T, n int) ([]http.Header, []string) {
 	t.Helper()
 	for range 600 {
@@ -144,7 +144,7 @@ func TestWebhook_Story(t *testing.T) {
 	}
 }
 
-// An agent that goes is told to the webhook that asked for that, and only for that.
+// An agent that disconnects is reported to the webhook that subscribed to that event.
 func TestWebhook_NodeGoesOffline(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
@@ -195,8 +195,8 @@ func (w *world) redelivers(t *testing.T, r *receiver) {
 	}
 }
 
-// A webhook leads neither to this machine nor where it is redirected to, and
-// whoever tests it is told.
+// A webhook leads neither to this machine nor where it is redirected to, and testing it reports
+// that.
 func TestWebhook_OffLimits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -362,7 +362,7 @@ func TestMail_OptInAndAccess(t *testing.T) {
 	}
 }
 
-// That a deployment ends soon is told to whoever chose that, and to nobody else.
+// Only people who chose it are notified that a deployment ends soon.
 func TestMail_NoWarningsUnlessChosen(t *testing.T) {
 	t.Parallel()
 	server := mailServer(t)

@@ -115,8 +115,8 @@ func (s *server) flowName() string {
 	return "nullops_oidc"
 }
 
-// fromProvider signs in the person whom the provider identifies; only in the browser
-// that began it, and once.
+// fromProvider signs in the person that the provider identifies: only once, and only in the browser
+// that began the sign-in.
 func (s *server) fromProvider(w http.ResponseWriter, r *http.Request) error {
 	flow := s.readFlow(r)
 	s.setFlow(w, "", -1)
@@ -140,8 +140,8 @@ func (s *server) fromProvider(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// readFlow reads what the browser kept. A broken one is none: its state fits
-// nothing.
+// readFlow reads the sign-in state from the browser's cookie. A damaged one counts as none: its
+// state matches nothing.
 func (s *server) readFlow(r *http.Request) (f oidcFlow) {
 	cookies := r.CookiesNamed(s.flowName())
 	if len(cookies) != 1 {

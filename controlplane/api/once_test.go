@@ -28,8 +28,8 @@ func (w *world) withKey(method, path, token, key string, body any) answer {
 	return w.send(method, path, header, strings.NewReader(text))
 }
 
-// keyless are the operations that answer 201 and take no key: whoever signs in
-// twice is in twice, and a ticket is good for one connection, for half a minute.
+// keyless are the operations that answer 201 and take no key: anyone who signs in twice is in
+// twice, and a ticket is good for one connection, for half a minute.
 var keyless = map[string]bool{"createSession": true, "createToken": true,
 	"createReachTicket": true, "acceptInvitation": true}
 
@@ -92,8 +92,8 @@ func TestOnce_EveryCreate(t *testing.T) {
 	w.once(d, root)
 }
 
-// kept looks at the answers that are kept, which are not sealed: they hold no
-// secret that somebody put in, and those that show one are not kept at all.
+// kept looks at the answers that are kept, which are not sealed: they hold no secret that someone
+// put in, and those that show one are not kept at all.
 func (w *world) kept() {
 	w.t.Helper()
 	all := pgtest.Value[[]string](w.t, w.database, `SELECT array_agg(operation || chr(10) ||

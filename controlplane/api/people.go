@@ -149,7 +149,7 @@ func (s *server) ExplainAccess(
 ) (ExplainAccessResponseObject, error) {
 	actor := actorOf(ctx)
 	place, err := s.findObject(ctx, actor, r.Params.Object)
-	// What may not be seen is explained like what does not exist.
+	// An object that the actor may not see is explained like one that does not exist.
 	if err != nil && (controlplane.KindOf(err) != controlplane.NotFound || actor.Admin()) {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// behind is what opens a link: it stands behind the #, which no server sees.
+// behind is the secret part of a link: it comes after the #, which no server sees.
 func behind(t *testing.T, a answer) string {
 	t.Helper()
 	_, secret, ok := strings.Cut(a.field("url"), "#")
@@ -241,9 +241,9 @@ func TestExplainAccess(t *testing.T) {
 	}
 }
 
-// Whoever is made inactive hears nothing more of any stream there is, and is in no
-// service any more. A stream that the contract gets later is in this test by
-// itself, and a WebSocket has to be put into it.
+// A deactivated person gets nothing more from any stream, and their connections into services end.
+// A stream that is added to the contract is tested here automatically; a WebSocket has to be added
+// by hand.
 func TestStreams_EndWithTheAccount(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *api.Config) { c.Logs = hanging{} })
@@ -293,7 +293,7 @@ func TestStreams_EndWithTheAccount(t *testing.T) {
 	}
 }
 
-// hanging is a service that says nothing and does not end.
+// hanging is a service that neither answers nor ends.
 type hanging struct{}
 
 func (hanging) Follow(context.Context, controlplane.NodeID, controlplane.DeploymentID,
@@ -302,9 +302,8 @@ func (hanging) Follow(context.Context, controlplane.NodeID, controlplane.Deploym
 	return r, nil
 }
 
-// Of two who read and then change the same object, the second is told. What
-// can be read and replaced at one path has a tag; a path that gets both later
-// is in this test by itself.
+// Of two who read and then change the same object, the second is informed. What can be read and
+// replaced at one path has a tag; a path that gets both later is in this test by itself.
 func TestIfMatch_NobodyIsOverwritten(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -346,7 +345,7 @@ func TestIfMatch_NobodyIsOverwritten(t *testing.T) {
 	}
 }
 
-// A machine that joins while somebody writes is no reason to refuse their save.
+// A machine that joins while someone writes is no reason to refuse their save.
 func TestIfMatch_NodesComeAndGo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

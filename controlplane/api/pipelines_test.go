@@ -144,8 +144,7 @@ func TestPipelineVersions_RestoreMustFitToday(t *testing.T) {
 	}
 }
 
-// What an admin sets about cleaning up comes back as it was set: a project
-// that says never differs from one that says nothing.
+// A project's clean-up setting is returned as it was set: "never" differs from "not set".
 func TestCleanup_RoundTrips(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

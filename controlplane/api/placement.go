@@ -73,7 +73,7 @@ func fromStrings[T ~string](from *[]string) []T {
 	return convertAll(*from, func(s string) T { return T(s) })
 }
 
-// placementOut leaves out what asks for nothing.
+// placementOut omits empty fields.
 func placementOut(p controlplane.Placement) *Placement {
 	out := Placement{Required: toStrings(p.Required), Forbidden: toStrings(p.Forbidden),
 		Preferred: toStrings(p.Preferred), Tolerations: toStrings(p.Tolerations),

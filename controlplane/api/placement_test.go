@@ -116,7 +116,7 @@ func TestPlacement_RacersNeverOverbook(t *testing.T) {
 	}
 }
 
-// eachGPUOnce holds what the agents are told to what was reserved.
+// eachGPUOnce checks the agents' goals against what was reserved.
 func (w *world) eachGPUOnce(node string, want int) {
 	w.t.Helper()
 	given := map[string]bool{}
@@ -137,8 +137,8 @@ func (w *world) eachGPUOnce(node string, want int) {
 	}
 }
 
-// Whoever may deploy may do so as often as there is room: nobody counts a user's or
-// a team's deployments, nor how many are begun at once.
+// Anyone who may deploy may do so as often as there is room: nobody counts a user's or a team's
+// deployments, nor how many are begun at once.
 func TestPlacement_NoQuotas(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

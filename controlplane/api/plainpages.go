@@ -14,8 +14,8 @@ import (
 	"github.com/nullops/nullops/controlplane/access"
 )
 
-// Pages that work without the interface: people come to them from elsewhere,
-// and some of them are strangers.
+// Pages that work without the UI: people reach them through links from elsewhere, sometimes without
+// being signed in.
 
 //go:embed plain.css
 var plainStyle string

@@ -101,8 +101,8 @@ func faults() map[string]fault {
 	}
 }
 
-// Each fault gives one message that says what to do, creating is refused for
-// the same reason, and nothing is written by either.
+// Each fault yields one message with a remedy, creating is refused for the same reason, and neither
+// writes anything.
 func TestPreflight_SeededFaults(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

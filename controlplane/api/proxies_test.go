@@ -18,8 +18,8 @@ func (w *world) signInVia(user string, forwarded ...string) int {
 	return a.status
 }
 
-// Behind a trusted proxy each visitor has limits of their own, and the audit names
-// them. What a visitor writes into the header is worth nothing.
+// Behind a trusted proxy, each visitor has separate limits, and the audit names them. What a
+// visitor writes into the header is ignored.
 func TestProxies_TellVisitorsApart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *api.Config) {

@@ -10,8 +10,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 )
 
-// A parameter that an operation does not have is refused by its name: ignored, a
-// filter that is misspelt would give everything.
+// An unknown parameter is refused by its name: if it were ignored, a misspelt filter would return
+// everything.
 func TestQuery_UnknownParameterIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -53,7 +53,7 @@ func (w *world) shown(root, id string) (d api.Deployment) {
 	return d
 }
 
-// ordered is who the agent is told about.
+// ordered lists the deployments in the agent's goals.
 func (w *world) ordered() string {
 	w.t.Helper()
 	orders, _, err := w.lifecycle.Orders(w.t.Context(), system, w.node)
@@ -168,8 +168,8 @@ func (w *world) queueHistory(root, high string) {
 	}
 }
 
-// Nobody has room: who waits has no node yet, gets the first that comes, and
-// keeps others from taking it. Who waited too long fails, and says for what.
+// No node has room: a waiting run has no node yet, gets the first with room, and keeps later runs
+// from taking it. A run that waited too long fails, with the reason.
 func TestQueue_WaitsForRoom(t *testing.T) {
 	t.Parallel()
 	w, root := queueWorld(t)

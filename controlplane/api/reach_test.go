@@ -191,7 +191,7 @@ func (w *world) lines(d controlplane.Deployment, token string) map[string]*webso
 	return all
 }
 
-// ends waits until the other side has closed the connection, and gives its reason.
+// ends waits until the other side has closed the connection, and returns the reason.
 func ends(t *testing.T, what string, ws *websocket.Conn) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

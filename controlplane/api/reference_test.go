@@ -114,7 +114,7 @@ func TestStreamEvents_Filters(t *testing.T) {
 	if got := decode[api.Deployment](t, here.until(is("deployment"))); got.Id != string(d.ID) {
 		t.Errorf("heard of %s", got.Name)
 	}
-	// Whoever ends the other stream proves that nothing came before its end.
+	// Anyone who ends the other stream proves that nothing came before its end.
 	boss.Active = false
 	w.saved(w.accounts.PutUser(t.Context(), system, boss))
 	for {

@@ -85,7 +85,7 @@ func (r *relocation) begin() controlplane.Journey {
 	return j
 }
 
-// ordered is what a node is told about it: "none", or the goal and its marks.
+// ordered is the deployment's goal on a node: "none", or the goal and its marks.
 func (r *relocation) ordered(node controlplane.NodeID) string {
 	r.t.Helper()
 	o := r.order(node)
@@ -102,7 +102,7 @@ func (r *relocation) ordered(node controlplane.NodeID) string {
 	return strings.Join(words, " ")
 }
 
-// order is empty when the node is told nothing of it.
+// order is empty when the node has no goal for it.
 func (r *relocation) order(node controlplane.NodeID) (o controlplane.Order) {
 	r.t.Helper()
 	orders, _, err := r.lifecycle.Orders(r.t.Context(), system, node)
@@ -177,7 +177,7 @@ func TestMove_WithVolumes(t *testing.T) {
 	r.told("none", "present")
 }
 
-// Whatever ends a move, it goes on where it was, and the other node is cleared.
+// Whatever ends a move, it continues where it was, and the other node is cleared.
 func TestMove_CalledOff(t *testing.T) {
 	t.Parallel()
 	r := newRelocation(t)
@@ -213,7 +213,7 @@ func TestMove_CalledOff(t *testing.T) {
 	r.told("gone", "gone elsewhere")
 }
 
-// Who was away for too long says nothing about a later attempt.
+// A worker that was away for too long cannot change a later attempt.
 func TestMove_OfEarlierAttempt(t *testing.T) {
 	t.Parallel()
 	r := newRelocation(t)

@@ -37,7 +37,7 @@ func (w *world) applied(all ...lifecycle.Report) error {
 	return w.lifecycle.Apply(context.WithoutCancel(w.t.Context()), system, all...)
 }
 
-// told is all that people see of what was reported.
+// told is all that people see of the reports.
 func (w *world) told(id controlplane.DeploymentID) (text string) {
 	w.t.Helper()
 	w.saved(nil, w.store.Read(w.t.Context(), func(tx *postgres.Tx) error {

@@ -85,7 +85,7 @@ func (w *world) typedSince(d controlplane.Deployment, root, secret string) {
 	}
 }
 
-// Whoever hangs up in the middle has perhaps seen the value: it is written down.
+// Anyone who hangs up in the middle has perhaps seen the value: it is written down.
 func TestRevealSecret_HangingUpIsAudited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -84,7 +84,7 @@ func newCodeHost(t *testing.T) *codeHost {
 	return h
 }
 
-// wait gives the first call that begins so and holds the text.
+// wait returns the first call that begins so and holds the text.
 func (h *codeHost) wait(t *testing.T, begin, holds string) string {
 	t.Helper()
 	for range 600 {
@@ -153,8 +153,8 @@ func queued(d controlplane.Deployment) bool { return d.Status == controlplane.Qu
 
 func leaving(d controlplane.Deployment) bool { return d.Goal == controlplane.GoalGone }
 
-// A pull request is opened, gets its deployment and is told the address; a new
-// commit makes it anew, and a merge removes it.
+// A pull request is opened, gets its deployment and the address; a new commit recreates it, and a
+// merge removes it.
 func TestReview_GitHubStory(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
@@ -311,7 +311,7 @@ func (w *world) taken(source string, a answer) {
 	}
 }
 
-// A new commit makes the deployment anew, once the registry has its image.
+// A new commit recreates the deployment, once the registry has its image.
 func TestReview_UpdateWaitsAndRecreates(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
@@ -353,7 +353,7 @@ func (w *world) is(d controlplane.Deployment) controlplane.Deployment {
 	return now
 }
 
-// reader gives one token for many calls.
+// reader returns one token for many calls.
 func (w *world) reader(user string) string {
 	w.t.Helper()
 	if w.rootToken == "" {

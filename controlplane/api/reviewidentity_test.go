@@ -40,7 +40,7 @@ func (w *world) sendHubEvent(rule, delivery, body string) string {
 	return a.field("result")
 }
 
-// listReviews gives what became of a rule's pull requests.
+// listReviews returns what became of a rule's pull requests.
 func (w *world) listReviews(rule string) []api.Review {
 	w.t.Helper()
 	var view api.RuleView

@@ -10,7 +10,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// addWebService gives the project a second service with selectable tags.
+// addWebService adds a second service with selectable tags to the project.
 func (w *world) addWebService() {
 	w.t.Helper()
 	w.saved(w.catalog.PutService(w.t.Context(), system, catalog.ServicePut{Name: "web",
@@ -34,8 +34,8 @@ func tagsOf(d controlplane.Deployment) map[pipeline.StepKey]string {
 	return tags
 }
 
-// The image of the second service comes when the first one's is deployed. It is
-// deployed, too, and the code host is told again.
+// The image of the second service comes when the first one's is deployed. It is deployed, too, and
+// the code host is notified again.
 func TestReview_TheSecondImageIsDeployed(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, onThisMachine)

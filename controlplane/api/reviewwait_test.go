@@ -25,8 +25,8 @@ func (w *world) endTime(rule string) {
 		WHERE rule_id = (SELECT id FROM review_rules WHERE name = $1)`, rule)
 }
 
-// Without room, or without a turn on the node, a review ends at its limit, and
-// the code host is told why. A deployment that is late is told of when ready.
+// Without room, or without a turn on the node, a review ends at its limit, and the code host gets
+// the reason. A late deployment is reported when it is ready.
 func TestReview_WithoutRoomEndsAndIsTold(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, onThisMachine)

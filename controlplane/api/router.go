@@ -150,7 +150,7 @@ func (d *router) allowedMethods(r *http.Request) []string {
 	return allowed
 }
 
-// route stands before one operation.
+// route enforces the policy of one operation before its handler runs.
 type route struct {
 	server *server
 	name   string
@@ -190,9 +190,8 @@ func (d *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.serveConditional(w, r)
 }
 
-// authorize checks the caller, their access, and whether the request matches the
-// contract, in this order, so that strangers learn nothing about the contract and cost
-// little.
+// authorize checks the caller, their access, and whether the request matches the contract, in this
+// order, so that unauthenticated requests reveal nothing about the contract and cost little.
 func (d *route) authorize(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
 	who, err := d.server.authenticate(r, d.action)
 	if err != nil {
@@ -217,9 +216,8 @@ func (d *route) allowsReadOnly(actor access.Actor, r *http.Request) bool {
 	return d.reads && (actor.Viewer() == "" || r.Method == http.MethodGet)
 }
 
-// turnedAway records in the audit that a signed-in actor was refused before the use
-// case began. Requests of strangers are only logged: otherwise they could fill the
-// audit.
+// turnedAway records in the audit that a signed-in actor was refused before the use case began.
+// Unauthenticated requests are only logged: otherwise they could fill the audit.
 func (d *route) turnedAway(r *http.Request, actor access.Actor, why error) error {
 	if why == nil || d.reads || !actor.SignedIn() {
 		return why

@@ -91,8 +91,8 @@ type Config struct {
 	// Proxies are the networks whose X-Forwarded-For is believed; from all others it
 	// is ignored.
 	Proxies []netip.Prefix
-	// URL is where people reach the control plane. With https the cookie is bound to the
-	// host and browsers are told to stay with https (HSTS).
+	// URL is where people reach the control plane. With https the cookie is bound to the host, and
+	// responses carry HSTS, so that browsers stay with https.
 	URL *url.URL
 	// IngressURL has the scheme and port of deployments' URLs.
 	IngressURL *url.URL

@@ -72,7 +72,7 @@ func (w *world) inPages(token, path, tells string, size int) []string {
 	return w.behind(token, path, tells, size, "")
 }
 
-// behind reads what comes behind a cursor.
+// behind reads what comes after a cursor.
 func (w *world) behind(token, path, tells string, size int, cursor string) (all []string) {
 	w.t.Helper()
 	for pages := 0; ; pages++ {
@@ -108,7 +108,7 @@ func TestLists_SortedWhileTheyChange(t *testing.T) {
 	}
 	full := w.token("full")
 	first := w.call("GET", "/api/v1/deployments?sort=name&limit=2", full, nil)
-	// The page's last row goes, and rows come before and behind it.
+	// The page's last row goes, and rows come before and after it.
 	w.saved(w.lifecycle.Remove(t.Context(), system, beta.ID))
 	w.reaches(beta, controlplane.Canceled)
 	w.deploy("aaa")

@@ -85,7 +85,7 @@ func (s *stage) nodeIs(to ...controlplane.NodeStatus) {
 	}))
 }
 
-// unplaced waits for room, with no node that has any, until somebody enables it.
+// unplaced waits for room, with no node that has any, until someone enables it.
 func (s *stage) unplaced(more object) string {
 	s.t.Helper()
 	s.expect(http.StatusOK, "POST", "/nodes/"+s.node+"/disable", s.root, nil, nil)
@@ -296,7 +296,7 @@ func unanswered(a answer) string {
 	return ""
 }
 
-// end gives up what was removed, if nobody is there to do so.
+// end forgets a deployment that is being removed if its node cannot finish.
 func (s *stage) end(name, id string) {
 	s.t.Helper()
 	d := s.shown(s.root, id)

@@ -51,7 +51,7 @@ func (s *server) OpenReach(
 	return reachSocket{server: s, ctx: ctx, asked: r}, nil
 }
 
-// ownOrigin holds for the very scheme, host and port that serve our pages.
+// ownOrigin reports whether the origin has exactly the scheme, host and port that serve the UI.
 func (s *server) ownOrigin(origin, host string) bool {
 	u, err := url.Parse(origin)
 	return err == nil && (origin == s.origin || u.Scheme == s.URL.Scheme && host != "" &&
@@ -135,7 +135,7 @@ func (c reachSocket) sendRefusal(ctx context.Context, ws *websocket.Conn, err er
 	}
 }
 
-// visitConn is a connection under way.
+// visitConn is an open connection into a service.
 type visitConn struct {
 	reachSocket
 	ws    *websocket.Conn
@@ -195,9 +195,9 @@ func (l *visitConn) write(ctx context.Context, kind websocket.MessageType, data 
 	return l.ws.Write(ctx, kind, data)
 }
 
-// fromPerson passes on what the person sends. A terminal's messages are frames:
-// one byte of kind, and content. To a port an empty message is the end of what the
-// person sends; what the service answers still comes back.
+// fromPerson passes on what the person sends. A terminal's messages are frames: one byte of kind,
+// then the content. To a port, an empty message ends the person's side; the service's answer still
+// comes back.
 func (l *visitConn) fromPerson(ctx context.Context) string {
 	for {
 		_, data, err := l.ws.Read(ctx)

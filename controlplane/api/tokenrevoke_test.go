@@ -9,8 +9,8 @@ import (
 	"github.com/nullops/nullops/controlplane/api"
 )
 
-// Whoever made a token with a stolen password must lose it when the password
-// changes, whichever way it changes. Tokens of service users stay.
+// An attacker who created a token with a stolen password must lose it when the password changes,
+// whichever way it changes. Tokens of service users stay.
 func TestTokens_EndWithThePassword(t *testing.T) {
 	t.Parallel()
 	const next = "a brand new password"

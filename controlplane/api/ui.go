@@ -71,7 +71,7 @@ func takesGzip(h http.Header) bool {
 	return false
 }
 
-// cacheControl is for ever for what has its content's hash in its name.
+// cacheControl caches files forever that have their content's hash in their name.
 func cacheControl(name string) string {
 	if strings.HasPrefix(name, "assets/") {
 		return "public, max-age=31536000, immutable"

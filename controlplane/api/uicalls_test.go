@@ -20,7 +20,7 @@ var (
 	filled = regexp.MustCompile(`\$?\{[^}]*\}`)
 )
 
-// uiSources gives what the browser runs, without tests and what is generated.
+// uiSources returns what the browser runs, without tests and what is generated.
 func uiSources(t *testing.T) map[string]string {
 	t.Helper()
 	all, root := map[string]string{}, os.DirFS("../../ui/src")

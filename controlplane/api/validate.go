@@ -243,7 +243,7 @@ func (s *server) writeMalformed(w http.ResponseWriter, r *http.Request, err erro
 	s.writeError(w, r, refused)
 }
 
-// validationError turns what the validator found into one error of ours.
+// validationError converts what the validator found into one controlplane.Error.
 func validationError(err error) error {
 	found := collectProblems(nil, "", err)
 	if len(found) > maxProblems {

@@ -40,7 +40,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Values that must never come back, whoever asks.
+// Values that no response may contain.
 const (
 	password       = "correct horse battery staple"
 	registrySecret = "canary-registry-7c1f0a55"
@@ -113,7 +113,7 @@ func (images) Describe(
 	return nil
 }
 
-// world is a control plane behind its real door, with a real database.
+// world is a control plane with its real HTTP API and a real database.
 type world struct {
 	t         *testing.T
 	store     *postgres.Store

@@ -40,9 +40,9 @@ type Filter struct {
 	Forwards bool
 }
 
-// List gives what the actor may see, newest first unless asked otherwise: an admin everything,
-// others what they did themselves and what was done to their projects,
-// environments and the deployments in them.
+// List returns what the actor may see, newest first unless asked otherwise: an admin sees
+// everything, others see what they did themselves and what was done to their projects, environments
+// and the deployments in them.
 func (l *Log) List(
 	ctx context.Context, actor access.Actor, f Filter,
 ) (all []controlplane.AuditEntry, err error) {

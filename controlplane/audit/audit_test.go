@@ -14,7 +14,7 @@ import (
 	"github.com/nullops/nullops/migrations"
 )
 
-// filled gives a journal of ten entries and the way to its database.
+// filled returns a journal of ten entries and the way to its database.
 func filled(t *testing.T) (*audit.Log, *postgres.Store, string) {
 	t.Helper()
 	url := pgtest.URL(t, migrations.FS)
@@ -29,7 +29,7 @@ func filled(t *testing.T) (*audit.Log, *postgres.Store, string) {
 	return audit.New(store, pgtest.AuditKey()), store, url
 }
 
-// tamper does what somebody with the database and without the key can do.
+// tamper does what someone with the database and without the key can do.
 func tamper(t *testing.T, url, sql string) {
 	t.Helper()
 	pgtest.Exec(t, url, "ALTER TABLE audit DISABLE TRIGGER USER")
@@ -83,7 +83,7 @@ func TestVerify_LocatesTampering(t *testing.T) {
 	}
 }
 
-// Somebody who knows how links are made, but not the key, cannot mend them.
+// Someone who knows how links are made, but not the key, cannot mend them.
 func TestVerify_NeedsTheKey(t *testing.T) {
 	t.Parallel()
 	_, store, _ := filled(t)

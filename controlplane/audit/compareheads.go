@@ -13,13 +13,13 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// headMemory holds chain heads that others remember: those that nodes reported, and
-// those that this process sent to nodes. Somebody with the database and the key can
-// write another valid chain, but cannot make nodes forget the old one's heads.
+// headMemory holds chain heads that others remember: those that nodes reported, and those that this
+// process sent to nodes. An attacker with the database and the key can write another valid chain,
+// but cannot make nodes forget the old one's heads.
 type headMemory struct {
 	mu    sync.Mutex
 	nodes map[controlplane.NodeID]observedHeads
-	// told are the heads that this process sent to nodes, oldest first.
+	// told has the heads that this process sent to nodes, oldest first.
 	told []controlplane.AuditHead
 	// agreed are heads that nodes remember and that were verified. All nodes get the same
 	// ones, so that a thousand reconnecting nodes cost one comparison.
@@ -229,7 +229,7 @@ func (h *headComparison) contradictions(
 	slices.SortFunc(h.denied, func(a, b observedHead) int { return cmp.Compare(b.Seq, a.Seq) })
 	var last int64
 	for _, t := range h.denied {
-		// Who remembers more of what was cut off says what others say, too.
+		// Several heads beyond the end prove the same cut: one finding is enough.
 		if !t.At.After(restored) || t.Seq == last || t.Seq > end && last > end {
 			continue
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 )
 
-// relink is what somebody with the database and the keys can do: a chain that
-// holds, with an end that fits.
+// relink is what someone with the database and the keys can do: a chain that holds, with an end
+// that fits.
 func relink(t *testing.T, store *postgres.Store, url string) {
 	t.Helper()
 	var all []controlplane.AuditEntry
@@ -45,7 +45,7 @@ func add(t *testing.T, store *postgres.Store, actor, action string, many int) {
 	}
 }
 
-// told gives the end that nodes are told now.
+// told returns the head that nodes are sent now.
 func told(t *testing.T, l *audit.Log) controlplane.AuditHead {
 	t.Helper()
 	head, ok, err := l.Tell(t.Context(), access.System("test"))
@@ -57,9 +57,9 @@ func told(t *testing.T, l *audit.Log) controlplane.AuditHead {
 
 const witness = controlplane.NodeID("01a1fc00-0000-7000-8000-000000000000")
 
-// A chain that was cut off or written anew with the right key holds in itself.
-// What a node remembers finds it, and where, also in another process than the
-// one that told the node; and the node is told nothing more.
+// A chain that was cut off or rewritten with the right key holds in itself. What a node remembers
+// finds it, and where, also in another process than the one that sent it; and the node gets no more
+// heads.
 func TestVerify_WitnessesFindARewrittenChain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -104,8 +104,8 @@ func TestVerify_WitnessesFindARewrittenChain(t *testing.T) {
 	}
 }
 
-// What nodes remember goes with retention's cut and with a restored backup: both
-// leave an entry. What is done behind a restore's back is found all the same.
+// What nodes remember goes with retention's cut and with a restored backup: both leave an entry. A
+// change that a restore does not explain is found anyway.
 func TestVerify_WitnessesKnowCutsAndRestores(t *testing.T) {
 	t.Parallel()
 	l, store, url := filled(t)

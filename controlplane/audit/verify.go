@@ -37,9 +37,9 @@ const (
 	batch = 1000
 )
 
-// Verify walks the chain from the last sealed checkpoint to its end. It finds entries
-// that were changed, moved, deleted or cut off; and, from the heads that nodes
-// remember, a chain that was rewritten by somebody with the key.
+// Verify walks the chain from the last sealed checkpoint to its end. It finds entries that were
+// changed, moved, deleted or cut off; and, from the heads that nodes remember, a chain that was
+// rewritten with the key.
 func (l *Log) Verify(ctx context.Context, actor access.Actor) (v Verification, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return v, err

@@ -1,7 +1,6 @@
-// Package backup writes the whole database into one encrypted file and reads
-// it back into an empty one. Who has the file without the master key has
-// nothing; who has another key is told so. A file that was cut off, changed, or
-// whose pieces were moved is refused before anything stays in the database.
+// Package backup writes the whole database into one encrypted file and reads it back into an empty
+// one. The file is useless without the master key; a wrong key is reported as such. A file that was
+// cut off, changed, or whose pieces were moved is refused before anything stays in the database.
 //
 // The file is a line that says what it is, sixteen random bytes that name it,
 // and pieces: four bytes of length, one that says whether it is the last, and

@@ -32,8 +32,8 @@ func ring(t *testing.T, kid string) *seal.Keyring {
 	return keys
 }
 
-// filled gives a database with rows in tables that refer to each other, with
-// counters, triggers and more bytes than fit in one piece.
+// filled returns a database with rows in tables that refer to each other, with counters, triggers
+// and more bytes than fit in one piece.
 func filled(t *testing.T) (*postgres.Store, string) {
 	t.Helper()
 	url := pgtest.URL(t, migrations.FS)
@@ -73,8 +73,7 @@ func restore(t *testing.T, url string, keys *seal.Keyring, file []byte) error {
 		bytes.NewReader(file))
 }
 
-// rows gives every row of every table as one text, but for leases, whose
-// epochs move on.
+// rowReader returns every row of every table as one text, except leases, whose epochs change.
 const rows = `SELECT string_agg(table_name || ': ' || coalesce((xpath('/table/row/d/text()',
 	query_to_xml(format('SELECT md5(string_agg(x::text, E''\n'' ORDER BY x::text)) AS d FROM %I x',
 	table_name), true, false, '')))[1]::text, ''), E'\n' ORDER BY table_name)
@@ -117,7 +116,7 @@ func TestBackup_RoundTrip(t *testing.T) {
 	if n := pgtest.Value[int64](t, other, "SELECT min(epoch) FROM node_leases"); n <= 1<<20 {
 		t.Errorf("epoch %d: an agent may have heard a newer one", n)
 	}
-	// The counters go on behind the rows, and the triggers are on again.
+	// The counters continue behind the rows, and the triggers are on again.
 	pgtest.Exec(t, other, `INSERT INTO audit (actor, action, object, result)
 		VALUES ('ada', 'put', 'x', 'ok')`)
 	if n := pgtest.Value[int64](t, other, "SELECT max(id) FROM audit"); n != 5004 {
@@ -172,7 +171,7 @@ func TestRestore_RefusesWhatIsNotWhole(t *testing.T) {
 	}
 }
 
-// People do not make backups, and none is restored by somebody else.
+// People do not make backups, and none is restored by someone else.
 func TestBackup_NeedsAnAdmin(t *testing.T) {
 	t.Parallel()
 	store, _ := filled(t)

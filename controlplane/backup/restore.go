@@ -17,7 +17,7 @@ import (
 	"github.com/nullops/nullops/controlplane/seal"
 )
 
-// ErrNoBackup means that the file is none of ours.
+// ErrNoBackup means that the file is not a NullOps backup.
 var ErrNoBackup = errors.New("this is not a backup that 'nullops backup' wrote")
 
 // errDamaged is for a file that is cut off or was changed.

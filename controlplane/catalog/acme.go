@@ -195,7 +195,7 @@ func (p *ACMEPut) checkNameServer() error {
 	return nil
 }
 
-// DeleteACME ends ordering for an environment; what there is serves on.
+// DeleteACME ends ordering for an environment; existing certificates are still served.
 func (c *Catalog) DeleteACME(ctx context.Context, actor access.Actor, environment string) error {
 	return c.changeAsAdmin(ctx, actor, "end certificate orders", "environment "+environment,
 		func(tx *postgres.Tx) error {

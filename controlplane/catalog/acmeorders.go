@@ -35,8 +35,8 @@ type ACMEAccount struct {
 	Key      crypto.Signer
 }
 
-// OpenACME opens what one order needs, and writes that down; ok is false when
-// the environment orders no more.
+// OpenACME opens the secrets of one order and audits that; ok is false if the environment no longer
+// orders certificates.
 func (c *Catalog) OpenACME(
 	ctx context.Context, actor access.Actor, id controlplane.EnvironmentID,
 ) (o ACMEOrder, ok bool, err error) {

@@ -6,8 +6,8 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// SealRunKey seals the key that a node still has of a run whose row was lost.
-// Without one it makes another: what the old one sealed stays closed.
+// SealRunKey seals the key that a node still has of a run whose row was lost. Without one it
+// creates another; values sealed with the old one cannot be opened again.
 func (c *Catalog) SealRunKey(
 	run controlplane.RunID, key []byte,
 ) (controlplane.Sealed, error) {

@@ -128,8 +128,8 @@ func (c *Catalog) DeleteAuthority(ctx context.Context, actor access.Actor) error
 		})
 }
 
-// OpenAuthority opens the authority's key for the ingress, and writes that
-// down; ok is false when there is none.
+// OpenAuthority opens the authority's key for the ingress and audits that; ok is false if there is
+// none.
 func (c *Catalog) OpenAuthority(
 	ctx context.Context, actor access.Actor,
 ) (out controlplane.ServedCertificate, ok bool, err error) {

@@ -16,7 +16,7 @@ import (
 
 // Bundle is all that a node needs to know for one run.
 type Bundle struct {
-	// Key encrypts what the agent must not store in the clear.
+	// Key encrypts what the agent must not store in plain text.
 	Key []byte
 	// Values holds the secrets that the run's pipeline refers to, by name.
 	Values map[string]controlplane.Plain
@@ -59,9 +59,9 @@ func (c *Catalog) OpenRun(
 	return b, nil
 }
 
-// currentValue opens what the project's secret holds now, or what was generated
-// for the deployment. What was generated counts as long as the secret has a
-// rule, and for runs that began before values were sealed with runs.
+// currentValue opens the project secret's current value, or the value generated for the deployment.
+// A generated value is used as long as the secret has a rule, and for runs that began before values
+// were sealed with runs.
 func (c *Catalog) currentValue(ctx context.Context, tx *postgres.Tx, run controlplane.Run,
 	name string, made map[string]controlplane.Sealed) (controlplane.Plain, error) {
 	s, ok, err := tx.SecretByName(ctx, run.Project, name)

@@ -64,8 +64,8 @@ type Config struct {
 	Shared bool
 	// AllowLoopback lets nodes be on this machine, for development.
 	AllowLoopback bool
-	// Deny forbids further node addresses, such as the control plane's own
-	// and the database's; nil forbids no more.
+	// Deny forbids further node addresses, such as the control plane's own and the database's; nil
+	// forbids no others.
 	Deny func(netip.AddrPort) bool
 	Log  *slog.Logger
 	// Now is the clock; nil means time.Now.

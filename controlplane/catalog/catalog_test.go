@@ -85,7 +85,7 @@ func newWorldWith(t *testing.T, keys *seal.Keyring) *world {
 	return w
 }
 
-// push stores a small image and gives its digest.
+// push stores a small image and returns its digest.
 func (w *world) push(t *testing.T, image string) string {
 	t.Helper()
 	img, err := random.Image(64, 1)
@@ -377,8 +377,7 @@ func TestTags_PatternPinnedAndAll(t *testing.T) {
 	}
 }
 
-// What somebody may choose is checked again where it counts, and a tag means
-// what it means now.
+// What someone may choose is checked again where it counts, and a tag means what it means now.
 func TestResolveTag(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -47,8 +47,8 @@ func (c *Catalog) SaveDraft(
 	return saved, err
 }
 
-// DeleteDraft forgets the actor's draft of that revision, or whatever it is
-// when revision is 0. That there is none is no error.
+// DeleteDraft deletes the actor's draft of that revision, or of any revision if revision is 0. A
+// missing draft is not an error.
 func (c *Catalog) DeleteDraft(
 	ctx context.Context, actor access.Actor, project string, revision int64,
 ) error {
@@ -83,7 +83,7 @@ func (c *Catalog) withDraftProject(
 	})
 }
 
-// sameDraft compares what is meant: the database writes JSON in its own way.
+// sameDraft compares the meaning and not the bytes, since the database formats JSON in its own way.
 func sameDraft(a, b controlplane.Draft) bool {
 	x, errX := plainJSON(a.Content)
 	y, errY := plainJSON(b.Content)

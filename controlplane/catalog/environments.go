@@ -25,8 +25,7 @@ type EnvironmentPut struct {
 	Placement controlplane.Placement
 }
 
-// ListEnvironments gives one page of what the actor may see, and the next
-// page's cursor.
+// ListEnvironments returns one page of what the actor may see, and the next page's cursor.
 func (c *Catalog) ListEnvironments(
 	ctx context.Context, actor access.Actor, p controlplane.Page,
 ) (all []controlplane.Environment, next string, err error) {

@@ -208,7 +208,7 @@ func TestRotateToken(t *testing.T) {
 	}
 }
 
-// A node that lost its trust for good enrols anew with a new token.
+// A node that lost its trust for good enrols again with a new token.
 func TestRotateToken_UntrustedEnrolsAnew(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

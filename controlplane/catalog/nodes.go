@@ -27,7 +27,7 @@ type Enrolment struct {
 	Token controlplane.Plain
 }
 
-// ListNodes gives one page of nodes and the next page's cursor.
+// ListNodes returns one page of nodes and the next page's cursor.
 func (c *Catalog) ListNodes(
 	ctx context.Context, actor access.Actor, p controlplane.Page,
 ) (all []controlplane.Node, next string, err error) {
@@ -177,8 +177,8 @@ func (c *Catalog) DisableNode(
 		})
 }
 
-// EnableNode lets a node take part again. It counts as offline until the link
-// stands, or as enrolled if it never did.
+// EnableNode enables a node. It counts as offline until it is connected, or as enrolled if it never
+// was.
 func (c *Catalog) EnableNode(
 	ctx context.Context, actor access.Actor, name string,
 ) (controlplane.Node, error) {
@@ -191,7 +191,7 @@ func (c *Catalog) EnableNode(
 		})
 }
 
-// undialedStatus is the status of a node that nobody has dialed yet.
+// undialedStatus is the status of a node to which no connection was tried yet.
 func undialedStatus(n controlplane.Node) controlplane.NodeStatus {
 	if n.Thumbprint == "" {
 		return controlplane.NodeEnrolled
@@ -317,8 +317,8 @@ func (c *Catalog) RevokeToken(
 		})
 }
 
-// revokeTokens ends the active token. An agent that was never met cannot know it,
-// so nothing is pending there.
+// revokeTokens ends the active token. An agent that never connected cannot know it, so there is no
+// revocation to confirm.
 func revokeTokens(ctx context.Context, tx *postgres.Tx, n controlplane.Node) error {
 	_, err := tx.RevokeNodeTokens(ctx, n.ID, n.Thumbprint != "")
 	return err

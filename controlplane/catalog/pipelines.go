@@ -333,8 +333,7 @@ func (c *Catalog) PipelineVersion(
 	return v, err
 }
 
-// ListPipelineVersions gives one page of versions, newest first, and the next
-// page's cursor.
+// ListPipelineVersions returns one page of versions, newest first, and the next page's cursor.
 func (c *Catalog) ListPipelineVersions(
 	ctx context.Context, actor access.Actor, project string, p controlplane.Page,
 ) (all []controlplane.PipelineVersion, next string, err error) {

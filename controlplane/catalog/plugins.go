@@ -23,7 +23,7 @@ type PluginPut struct {
 	Component pipeline.Component
 }
 
-// ListPlugins gives one page of plugins and the next page's cursor.
+// ListPlugins returns one page of plugins and the next page's cursor.
 func (c *Catalog) ListPlugins(
 	ctx context.Context, actor access.Actor, p controlplane.Page,
 ) (all []controlplane.Plugin, next string, err error) {

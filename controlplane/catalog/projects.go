@@ -46,8 +46,7 @@ type ProjectService struct {
 	Pattern string
 }
 
-// ListProjects gives one page of what the actor may see, and the next page's
-// cursor.
+// ListProjects returns one page of what the actor may see, and the next page's cursor.
 func (c *Catalog) ListProjects(
 	ctx context.Context, actor access.Actor, p controlplane.Page,
 ) (views []ProjectView, next string, err error) {

@@ -267,7 +267,7 @@ func checkPlan(p controlplane.ProvisionPlan) error {
 	return nil
 }
 
-// Provisions gives one page of a node's attempts, newest first.
+// ListProvisions returns one page of a node's attempts, newest first.
 func (c *Catalog) Provisions(
 	ctx context.Context, actor access.Actor, name string, before, most int,
 ) (all []controlplane.ProvisionAttempt, err error) {
@@ -284,7 +284,7 @@ func (c *Catalog) Provisions(
 	return all, err
 }
 
-// Provision gives one attempt.
+// GetProvision returns one attempt.
 func (c *Catalog) Provision(
 	ctx context.Context, actor access.Actor, name string, number int,
 ) (out controlplane.ProvisionAttempt, err error) {

@@ -64,8 +64,8 @@ func TestProvisionNode_KeepsTheCredentialSealed(t *testing.T) {
 	}
 }
 
-// A new token is issued for exactly the certificate that was told over SSH, and
-// only by the control plane itself.
+// A new token is issued for exactly the certificate that was reported over SSH, and only by the
+// control plane itself.
 func TestEnrolProvisioned_ExpectsTheCertificate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -26,7 +26,7 @@ type RegistryPut struct {
 	Password *controlplane.Plain
 }
 
-// ListRegistries gives one page of registries and the next page's cursor.
+// ListRegistries returns one page of registries and the next page's cursor.
 func (c *Catalog) ListRegistries(
 	ctx context.Context, actor access.Actor, p controlplane.Page,
 ) (all []controlplane.Registry, next string, err error) {

@@ -37,10 +37,9 @@ func (c *Catalog) ListGenerated(
 	return names, err
 }
 
-// RevealSecret opens a value that was generated for a deployment, for a person
-// who needs it to sign in there. A value that somebody typed is never shown. The
-// journal notes who and which name before anybody sees the value, also when the
-// caller has hung up by then: what was opened for them is written down.
+// RevealSecret opens a value that was generated for a deployment, for a person who needs it to sign
+// in there. A value that a person typed is never shown. The audit entry with the person and the
+// name is written before the value is returned, even if the caller has disconnected by then.
 func (c *Catalog) RevealSecret(
 	ctx context.Context, actor access.Actor, id controlplane.DeploymentID, name string,
 ) (value controlplane.Plain, err error) {

@@ -31,7 +31,7 @@ var notSealed = []string{
 	"run_steps.sealed", "reach_tickets.digest", "idempotency_keys.answer",
 }
 
-// rings gives a ring of one new key, and one that has another in front of it.
+// rings returns a ring of one new key, and one that has another in front of it.
 func rings(t *testing.T) (first, both, second *seal.Keyring) {
 	t.Helper()
 	parse := func(settings ...string) *seal.Keyring {
@@ -100,7 +100,7 @@ func TestRotateKeys(t *testing.T) {
 	}
 }
 
-// A column that somebody adds has to be either rotated or named above.
+// A column that someone adds has to be either rotated or named above.
 func TestRotateKeys_KnowsEveryColumn(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t, migrations.FS)
@@ -126,7 +126,7 @@ func checkRing(t *testing.T, w *world, ring *seal.Keyring, code string) {
 	}
 }
 
-// everythingSealed puts a value into each place, and gives a run to open.
+// everythingSealed stores a value in each place, and returns a run to open.
 func (w *world) everythingSealed(
 	t *testing.T,
 ) (controlplane.DeploymentID, func(*world) controlplane.Run) {

@@ -18,7 +18,7 @@ import (
 // maxSchema is the largest schema in bytes: forms are made from it.
 const maxSchema = 64 << 10
 
-// nothing refuses every other document: a schema stands alone.
+// refusingLoader refuses to load any other document: a schema must not refer to others.
 type nothing struct{}
 
 func (nothing) Load(string) (any, error) {

@@ -37,7 +37,7 @@ func (c *Catalog) ListSecrets(
 		return err
 	})
 	for i := range all {
-		// What leaves this package holds nothing to open.
+		// Results of this package contain nothing that can be opened.
 		all[i].Value = nil
 	}
 	return all, err

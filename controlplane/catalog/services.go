@@ -22,7 +22,7 @@ type ServicePut struct {
 	Description string
 }
 
-// ListServices gives one page of services and the next page's cursor.
+// ListServices returns one page of services and the next page's cursor.
 func (c *Catalog) ListServices(
 	ctx context.Context, actor access.Actor, p controlplane.Page,
 ) (all []controlplane.Service, next string, err error) {

@@ -7,8 +7,8 @@ import (
 	"github.com/nullops/nullops/controlplane/access"
 )
 
-// requireSystem refuses everybody but the control plane's own tasks: opened secrets
-// are not for people, not even admins.
+// requireSystem refuses all actors but the control plane's own tasks: opened secrets are not for
+// people, not even admins.
 func requireSystem(actor access.Actor) error {
 	if actor.IsSystem() {
 		return nil

@@ -11,10 +11,9 @@ import (
 	"github.com/nullops/nullops/controlplane/registry"
 )
 
-// ChangeTogether runs fn in one transaction: whatever use cases it calls with its
-// context change everything or, when it returns an error, nothing. A dry run does the
-// same work and always rolls back. fn may run more than once, and must begin anew
-// each time.
+// ChangeTogether runs fn in one transaction: whatever use cases it calls with its context change
+// everything or, when it returns an error, nothing. A dry run does the same work and always rolls
+// back. fn may run more than once, and must not keep state from an earlier run.
 //
 // No container registry is asked while the transaction is open, since it locks what
 // it has changed, and the audit journal. The first run finds out what has to be asked
@@ -53,8 +52,8 @@ func (c *Catalog) ChangeTogether(
 
 type digestAnswersKey struct{}
 
-// digestQuestion is a tag in a repository. Registries with one host may differ in
-// their credentials, so they are told apart by name.
+// digestQuestion is a tag in a repository. Registries with one host may differ in their
+// credentials, so they are distinguished by name.
 type digestQuestion struct{ registry, host, repository, tag string }
 
 type digestAnswer struct {
@@ -69,8 +68,7 @@ type digestAnswers struct {
 	wanted map[digestQuestion]registry.Source
 }
 
-// placeholderDigest stands for an answer that is not known yet. It is always rolled
-// back.
+// placeholderDigest replaces an answer that is not known yet. It is always rolled back.
 const placeholderDigest = "sha256:" +
 	"0000000000000000000000000000000000000000000000000000000000000000"
 
@@ -110,8 +108,8 @@ func (c *Catalog) askDigests(ctx context.Context, answers *digestAnswers) {
 	group.Wait()
 }
 
-// HoldDefinition records that the named set of documents holds a definition. What
-// another set holds is refused unless it is taken over, which the audit says.
+// SetDefinitionOwner records that the named set of documents owns a definition. A definition of
+// another set is refused unless it is taken over, which is audited.
 func (c *Catalog) HoldDefinition(
 	ctx context.Context, actor access.Actor, d controlplane.Definition, owner string, takeOver bool,
 ) error {
@@ -145,7 +143,7 @@ func (c *Catalog) HoldDefinition(
 	})
 }
 
-// ListHeld gives what the named set of documents holds.
+// ListOwnedDefinitions returns the definitions that the named set of documents owns.
 func (c *Catalog) ListHeld(
 	ctx context.Context, actor access.Actor, owner string,
 ) (all []controlplane.Definition, err error) {

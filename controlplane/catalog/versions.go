@@ -87,10 +87,9 @@ func readVersion(
 	return tx.Version(ctx, id, number)
 }
 
-// RestoreVersion saves an old version as the next one, with the images and
-// limits that it carries: what worked then is what runs again, whatever became
-// of the catalogue. It must agree with the project as that is today. Restoring
-// what is current changes nothing.
+// RestoreVersion saves an old version as the next one, with the images and limits that it carries,
+// independent of the current catalogue. It must be valid for the project as it is today. Restoring
+// the current version changes nothing.
 func (c *Catalog) RestoreVersion(
 	ctx context.Context, actor access.Actor, project string, number int,
 ) (out PipelineSaved, err error) {

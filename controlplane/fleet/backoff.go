@@ -8,8 +8,8 @@ import (
 	"github.com/nullops/nullops/internal/wait"
 )
 
-// backoff waits longer after each failure and never gives up. The jitter keeps a
-// thousand nodes from reconnecting at the same moment.
+// backoff waits longer after each failure, without an end. The jitter keeps a thousand nodes from
+// reconnecting at the same moment.
 type backoff struct{ failures int }
 
 const (

@@ -18,10 +18,10 @@ const (
 	postsAtOnce = 8
 	// togetherWithin is how long a commit for several may take.
 	togetherWithin = 2 * time.Second
-	// clerks is how many commits are under way at once; what arrives meanwhile
-	// waits for the next. With loners it leaves connections to the database for others.
+	// clerks is how many group commits may run at once; reports that arrive meanwhile wait for the
+	// next one. Together with loners it leaves database connections for others.
 	clerks = 3
-	// loners is how many commits for one are under way at once, beside the clerks.
+	// loners is how many commits of a single report may run at once, besides the group commits.
 	loners = 3
 	// aloneFor is how long reports are stored one by one after a shared commit took too
 	// long. While the database is slow, trying to share only adds delay.

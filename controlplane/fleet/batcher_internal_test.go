@@ -16,7 +16,7 @@ import (
 
 var errBad = errors.New("cannot be stored")
 
-// desk is a database that is told what to do with each commit.
+// desk is a database whose commits the test controls.
 type desk struct {
 	mu sync.Mutex
 	// commits are the deployments of each, in order.

@@ -97,8 +97,7 @@ func (f *Fleet) connectInTurn(ctx context.Context, id controlplane.NodeID) (*ses
 	return f.connectNode(ctx, id)
 }
 
-// connectNode takes the lease, dials and opens a session. Without one, why there is none
-// is noted.
+// connectNode takes the lease, dials and opens a session. If that fails, it stores the reason.
 func (f *Fleet) connectNode(ctx context.Context, id controlplane.NodeID) (*session, error) {
 	b, err := f.claimNode(ctx, id)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// Who forwards a port of a service on loopback addresses is told what to do.
+// Forwarding a port of a service on loopback addresses fails with a remedy.
 func TestRefusedTunnel_NamesLoopback(t *testing.T) {
 	err := refusedTunnel(&wire.TunnelError{Status: 502, Reason: "it refuses",
 		Listens: wire.Listens{netip.MustParseAddrPort("127.0.0.1:80")}})

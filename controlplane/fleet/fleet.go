@@ -33,8 +33,8 @@ const (
 	// lookEvery is how often free leases are looked for. With a lease of ten seconds, a
 	// node whose control plane died is connected again within twelve.
 	lookEvery = time.Second
-	// lookRest bounds how often a busy fleet makes us look, and lookShare how much
-	// of the time: ten thousand nodes take a while to list.
+	// lookRest is the shortest pause between two listings of the nodes. A pause is also at least
+	// lookShare times as long as the listing took: ten thousand nodes take a while to list.
 	lookRest  = 100 * time.Millisecond
 	lookShare = 20
 )
@@ -103,7 +103,7 @@ type Nodes interface {
 	Refused(ctx context.Context, id controlplane.NodeID, kid string) error
 	// FinishDrains moves the drains of nodes that are empty, or late.
 	FinishDrains(ctx context.Context) error
-	// Changed notes what the node is now, over a session that stands.
+	// RecordInventory stores the node's inventory after it changed during a session.
 	Changed(ctx context.Context, id controlplane.NodeID, i controlplane.Inventory) error
 	// PluginImages is the catalogue's list, for the agents' registries.
 	PluginImages(ctx context.Context) (map[string]pipeline.Image, error)
@@ -122,7 +122,7 @@ type Secrets interface {
 
 // Journal is the audit, the ends of whose chain agents remember.
 type Journal interface {
-	// Tell gives the end to remember; false when none may be told.
+	// CurrentHead returns the chain's head for the agent to remember; false if it must not be sent.
 	Tell(ctx context.Context, actor access.Actor) (controlplane.AuditHead, bool, error)
 	// Testify hears what a node remembers; false when the audit is another one.
 	Testify(ctx context.Context, actor access.Actor, node controlplane.NodeID, name string,
@@ -161,7 +161,7 @@ type Fleet struct {
 	actor  access.Actor
 	roster *sessionSet
 	kept   keepListCache
-	// dials bounds how many handshakes are under way at once.
+	// dials bounds how many handshakes run at once.
 	dials chan struct{}
 	// pace bounds how many of them are past the TCP connection.
 	pace         *adaptiveLimiter

@@ -25,7 +25,7 @@ const eventsAtOnce = 16
 // closing of the connection is the last report.
 func (s *session) receiveReports(ctx context.Context) error {
 	for ctx.Err() == nil {
-		// In this order: what arrived before the end counts.
+		// In this order: messages that arrived before the end count.
 		end := s.conn.Err()
 		r, ok := s.conn.Waiting()
 		if !ok {

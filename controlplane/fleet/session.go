@@ -132,8 +132,8 @@ func (s *session) allowUpdates() {
 	}
 }
 
-// initialize brings both ends to the same knowledge. What cannot have changed since
-// it was read with the other nodes' is not asked or written again.
+// initialize brings both ends to the same state. Data that cannot have changed since it was read
+// together with other nodes' is not read or written again.
 func (s *session) initialize(
 	ctx context.Context, b *beginning, peer wire.Peer, w wire.Welcome,
 ) error {
@@ -189,8 +189,8 @@ func sameInventory(a, b controlplane.Inventory) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// startTask runs a task beside the others unless it runs already, and once more
-// while there is more; its error ends the session.
+// startTask runs a task on its own goroutine. If it runs already, it runs once more afterwards. Its
+// error ends the session.
 func (s *session) startTask(running *bool, do func(context.Context) error, more func() bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,8 +221,7 @@ func (s *session) stopTasks(why error) {
 	s.tasks.Wait()
 }
 
-// scheduleUpdate sends the agent what changed: now, or once more after the update that
-// is running.
+// scheduleUpdate sends the agent what changed: now, or after the update that is running.
 func (s *session) scheduleUpdate() {
 	s.mu.Lock()
 	s.again = s.looking

@@ -40,7 +40,7 @@ type adaptiveLimiter struct {
 	free chan struct{}
 
 	mu sync.Mutex
-	// limit is how many may be under way; debt is by how much there are too many.
+	// limit is how many handshakes may run; debt is by how many the current ones exceed it.
 	limit, debt int
 	underWay    int
 	// next is when one may begin.

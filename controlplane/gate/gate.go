@@ -40,7 +40,7 @@ func New(store *postgres.Store, now func() time.Time) *Gate {
 	return &Gate{store: store, now: now}
 }
 
-// Front gives what the ingress shows and asks for.
+// IngressConfig returns what the ingress shows and asks for.
 func (g *Gate) Front(
 	ctx context.Context, actor access.Actor,
 ) (f controlplane.Front, err error) {
@@ -54,7 +54,7 @@ func (g *Gate) Front(
 	return f, err
 }
 
-// Environment gives an environment's gate.
+// Environment returns an environment's gate.
 func (g *Gate) Environment(
 	ctx context.Context, actor access.Actor, name string,
 ) (out controlplane.EnvironmentGate, err error) {
@@ -107,7 +107,7 @@ type DeploymentGate struct {
 	Own, Environment, Effective controlplane.GateMode
 }
 
-// Deployment gives a deployment's gate.
+// Deployment returns a deployment's gate.
 func (g *Gate) Deployment(
 	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 ) (out DeploymentGate, err error) {
@@ -206,8 +206,8 @@ const (
 	robotPrefix = "nogr_"
 )
 
-// hasSecretForm reports whether a text could be a secret of ours at all: what cannot
-// costs no question to the database.
+// hasSecretForm reports whether a text has the form of a secret. Others are refused without a
+// database query.
 func hasSecretForm(text string) bool {
 	prefix, rest, ok := strings.Cut(text, "_")
 	return ok && len(prefix) == 4 && strings.HasPrefix(prefix, "nog") && len(rest) == 26

@@ -9,7 +9,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// Ask is what somebody says about a pass for others.
+// GuestLinkRequest is what a person chooses for a guest link.
 type Ask struct {
 	Label string
 	Life  time.Duration

@@ -12,8 +12,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// HandOver creates the code that signs a person in at a host. A host that does not
-// exist and one they may not see give the same error.
+// CreateSignInCode creates the code that signs a person in at a host. A host that does not exist
+// and one that the person may not see return the same error.
 func (g *Gate) HandOver(
 	ctx context.Context, actor access.Actor, host string,
 ) (code controlplane.Plain, err error) {
@@ -60,7 +60,7 @@ func objectOf(p controlplane.Place) access.Object {
 		Environment: p.Environment, Restricted: p.Restricted}
 }
 
-// Near gives hosts that are spelled nearly alike, of those the actor may see.
+// SimilarHosts returns hosts that are spelled nearly alike, of those the actor may see.
 func (g *Gate) Near(
 	ctx context.Context, actor access.Actor, host string,
 ) (near []string, err error) {

@@ -15,8 +15,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 )
 
-// Somebody edited the journal behind the program's back: the next look says
-// where. Retention later cuts it, and the rest still holds.
+// The journal was edited outside the program: the next verification says where. Retention later
+// cuts it, and the rest still holds.
 func TestAuditJobs_SayWhatWasTamperedAndCut(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t, os.DirFS("../../migrations"))

@@ -46,8 +46,8 @@ func Expire(deployments *lifecycle.Lifecycle, store *postgres.Store, log *slog.L
 	}}
 }
 
-// Clock compares the database's clock with one that nobody can set. The zero
-// value has not looked yet. It is not safe for concurrent use.
+// JumpDetector compares the database's clock with the process's monotonic clock, which cannot be
+// set. The zero value has not looked yet. It is not safe for concurrent use.
 type Clock struct {
 	wall, here time.Time
 	jump       time.Duration

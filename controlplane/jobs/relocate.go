@@ -34,8 +34,8 @@ type Volumes interface {
 		moved func(bytes int) error) error
 }
 
-// Relocate copies the volumes of deployments that go to other nodes. Each is claimed
-// by one control plane; what that one cannot finish is called off by any.
+// Relocator copies the volumes of deployments that move to other nodes. Each relocation is claimed
+// by one control plane; any control plane cancels those whose owner is gone.
 type Relocate struct {
 	Deployments *lifecycle.Lifecycle
 	Volumes     Volumes
@@ -103,7 +103,7 @@ func (r *Relocate) moveVolumes(ctx context.Context, j controlplane.Journey) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callOffWithin)
 	defer cancel()
 	if err := r.Deployments.CallOff(ctx, moveActor(), j.Attempt, err.Error()); err != nil {
-		// Whoever looks next finds that nobody is at it.
+		// The next look finds that no worker is active.
 		r.Log.WarnContext(ctx, "a move could not be called off", "deployment", j.Deployment,
 			"error", err)
 	}

@@ -42,7 +42,7 @@ func journey() controlplane.Journey {
 	return controlplane.Journey{Volumes: []controlplane.VolumeName{{Step: "db", Name: "data"}}}
 }
 
-// None of the questions to a node that never answers goes on for ever.
+// None of the questions to a node that never answers continues for ever.
 func TestRelocate_NodeNeverAnswers(t *testing.T) {
 	for name, ask := range map[string]func(context.Context) error{
 		"measure": func(ctx context.Context) error {

@@ -77,8 +77,8 @@ func measureVolumes(ctx context.Context, of Volumes, j controlplane.Journey) (in
 	return s.Bytes, nil
 }
 
-// awaitStill polls: a node that has not received its goal yet answers that it does not
-// know the deployment. It returns the services that were stopped for good.
+// awaitStill polls: a node that has not received its goal yet answers that it does not know the
+// deployment. It returns the services with restart "never" that ran until then.
 func awaitStill(ctx context.Context, of Volumes, node controlplane.NodeID,
 	deployment controlplane.DeploymentID) ([]pipeline.StepKey, error) {
 	for {

@@ -71,7 +71,7 @@ type admission struct {
 
 func (q *admission) admitOne(now time.Time, w Waiting) {
 	if !now.IsZero() && !w.Deadline.IsZero() && w.Deadline.Before(now) {
-		// It starts no more; only why it did not is still of interest.
+		// It will not start; only the reason is still needed.
 		other := admission{nodes: slices.Clone(q.nodes)}
 		s := other.tryStart(w)
 		s.Reason = cmp.Or(s.Reason, "Its turn came too late.")

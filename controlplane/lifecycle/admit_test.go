@@ -15,8 +15,8 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// bench is a queue that hands out turns as the database does: behind what was
-// started last, and behind the last of the same priority.
+// bench is a queue that hands out turns as the database does: after what was started last, and
+// after the last of the same priority.
 type bench struct {
 	clock   float64
 	next    int
@@ -116,8 +116,8 @@ func (b *bench) turn(run string) float64 {
 	return b.waiting[i].Turn
 }
 
-// While two priorities always have somebody waiting, each gets its share: half
-// as much for every 32 steps, and never nothing.
+// While two priorities always have someone waiting, each gets its share: half as much for every 32
+// steps, and never nothing.
 func TestAdmit_SharesByPriority(t *testing.T) {
 	var b bench
 	served := map[int]int{}

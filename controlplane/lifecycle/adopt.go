@@ -17,8 +17,8 @@ type Found struct {
 	Run        controlplane.RunID
 	Version    int
 	Pipeline   pipeline.Pipeline
-	// Phase is the agent's phase of the deployment; empty if the node has nothing of it.
-	// Gone is set if the node was told to remove it.
+	// Phase is the agent's phase of the deployment; empty if the node has nothing of it. Gone is
+	// set if the node's goal was to remove it.
 	Phase string
 	Gone  bool
 	// On is where it was found.
@@ -120,8 +120,8 @@ func (l *Lifecycle) writeDown(ctx context.Context, tx *postgres.Tx, actor access
 	return d, tx.ForgetUnknown(ctx, n.ID, f.ID)
 }
 
-// adoptRun writes the run down as the node knows it. Its pipeline is its own;
-// the version it came from may have been lost too, then the latest stands for it.
+// adoptRun stores the run as the node knows it. Its pipeline is stored with it; if the version it
+// came from was lost, the latest version is referenced instead.
 func (l *Lifecycle) adoptRun(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	d controlplane.Deployment, f Found, target postgres.Target) error {
 	version := target.Version

@@ -183,8 +183,7 @@ func askPeople(ctx context.Context, tx *postgres.Tx, run controlplane.Run,
 		Prompt: step.Message, AskedAt: r.At, Deadline: r.Deadline, Approval: *s.Approval})
 }
 
-// openQuestions returns the open questions of the deployments, whoever may answer
-// them.
+// openQuestions returns the open questions of the deployments, for whichever person may answer.
 func openQuestions(ctx context.Context, tx *postgres.Tx, found []cachedDeployment,
 ) (map[controlplane.DeploymentID]controlplane.Question, error) {
 	ids := idsOf(found, func(d controlplane.Deployment) bool {

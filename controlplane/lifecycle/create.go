@@ -37,8 +37,8 @@ type Request struct {
 	// the node; otherwise it is refused then. Lower priorities come first.
 	Wait     bool
 	Priority int
-	// Patience is how long it may take until it is ready, waiting included; zero
-	// is for ever.
+	// Patience is how long it may take until the deployment is ready, waiting in the queue
+	// included; zero means no limit.
 	Patience time.Duration
 	// Draft is a pipeline to run in place of a published one, with everything it
 	// uses in it; see Scratch.

@@ -100,7 +100,7 @@ func (l *Lifecycle) Notice(ctx context.Context, actor access.Actor) (told int, e
 	return told, err
 }
 
-// forgetAtOnce bounds one transaction; what goes takes its logs with it.
+// forgetAtOnce bounds one transaction, since deleting a deployment deletes its logs, too.
 const forgetAtOnce = 20
 
 // ForgetRemoved deletes what has been gone for as long as tombstones are kept.

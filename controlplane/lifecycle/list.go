@@ -19,7 +19,7 @@ type View struct {
 	UsualSeconds float64
 	// Question is the open question of the run; nil if there is none.
 	Question *QuestionView
-	// Queue is where it stands while it waits; nil when it does not.
+	// Queue is the position in the queue; nil if it is not queued.
 	Queue *controlplane.QueueEntry
 	// ExpiresAt is when it is removed for lack of interest; zero is never.
 	ExpiresAt time.Time

@@ -77,7 +77,7 @@ type Candidate struct {
 	// Labels include those that the node reported itself.
 	Labels   controlplane.Labels
 	Settings controlplane.NodeSettings
-	// Runs are under way; Queued wait here for their turn.
+	// Runs are running; Queued wait here for their turn.
 	Runs, Queued int
 	// Waiting counts deployments that came earlier, found no room anywhere, and
 	// get the next room here.

@@ -265,8 +265,8 @@ func TestPlace_SaysWhy(t *testing.T) {
 	}
 }
 
-// What a node can do is a label with a value, such as render=2.1.0. Who asks for
-// one is never given a node that has another version, more of one, or none.
+// A node's capability is a label with a value, such as render=2.1.0. A deployment that requires one
+// is never placed on a node with another version, several versions, or none.
 func TestPlace_ExactCapability(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		versions := []string{"", "2.1.0", "2.1.1", "2.1", "2.1.0-rc1", "12.1.0"}
@@ -298,8 +298,8 @@ func TestPlace_ExactCapability(t *testing.T) {
 	})
 }
 
-// Among equals the least loaded is first, and with each deployment that it takes
-// the turn goes on to the next. A label that is preferred is worth more than both.
+// Among equal nodes the least loaded is first, so deployments alternate. A preferred label counts
+// more than both.
 func TestPlace_TakesTurns(t *testing.T) {
 	all := []lifecycle.Candidate{roomy("a"), roomy("b"), roomy("c")}
 	all[0].UsedCPU, all[1].UsedCPU, all[2].UsedCPU = 1, 2, 0.5

@@ -163,8 +163,8 @@ const (
 	engineWait     = 15 * time.Second
 )
 
-// passingState answers where a node may well have room once a passing state is over:
-// "no room" would be a final answer to a question that is still open.
+// passingState returns an error if a node may have room once a temporary state is over: "no room"
+// would be a final answer too early.
 func passingState(refused []Refusal) error {
 	for _, r := range refused {
 		e := &controlplane.Error{Kind: controlplane.Unavailable, Code: "node_not_ready"}

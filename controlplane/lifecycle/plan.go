@@ -22,8 +22,8 @@ type plan struct {
 	ask      Ask
 }
 
-// makePlan checks access, the name, the versions and the secrets, and asks the
-// registries what each tag stands for now. It ends at the first refusal.
+// makePlan checks access, the name, the versions and the secrets, and resolves each tag at its
+// registry. It ends at the first refusal.
 func (l *Lifecycle) makePlan(ctx context.Context, actor access.Actor, r Request) (plan, error) {
 	return l.collectPlan(ctx, actor, r, &checks{stop: true})
 }

@@ -21,7 +21,7 @@ type Preflight struct {
 	Versions []controlplane.ServiceVersion
 }
 
-// OK reports whether nothing stands against creating it.
+// OK reports whether the deployment can be created.
 func (p Preflight) OK() bool {
 	return !slices.ContainsFunc(p.Checks, func(c Check) bool { return c.State == CheckFailed })
 }

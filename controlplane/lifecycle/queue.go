@@ -169,8 +169,8 @@ func updatePositions(
 	return nil
 }
 
-// cancelQueued ends a deployment whose run never began: nothing of it is anywhere.
-// It reports whether it was one.
+// cancelQueued ends a deployment whose run never began, so there is nothing to undo. It reports
+// whether the deployment was such a one.
 func cancelQueued(
 	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment, why string,
 ) (bool, error) {

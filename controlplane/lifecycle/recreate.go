@@ -9,7 +9,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Again is how a deployment is created once more.
+// RecreateOptions has the options of creating a deployment once more.
 type Again struct {
 	// Name is another one, for a copy beside the original; empty is the same.
 	Name string
@@ -18,8 +18,8 @@ type Again struct {
 	Pinned bool
 }
 
-// Recreate makes what is gone once more: the same name in the same environment,
-// and so the same URLs.
+// Recreate creates a removed deployment again: the same name in the same environment, and so the
+// same URLs.
 func (l *Lifecycle) Recreate(ctx context.Context, actor access.Actor,
 	id controlplane.DeploymentID, how Again) (controlplane.Deployment, error) {
 	d, err := l.Get(ctx, actor, id)

@@ -301,8 +301,8 @@ func (l *Lifecycle) applyElsewhere(
 	return nil
 }
 
-// goesTo reports whether a deployment has to do with a node for as long as it is
-// moved. Generations change under way, and the secrets do not.
+// goesTo reports whether a deployment uses a node while it is moved. Generations change during the
+// move, and the secrets do not.
 func goesTo(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	node controlplane.NodeID) (bool, error) {
 	r, err := tx.Relocation(ctx, d.ID)

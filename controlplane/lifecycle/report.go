@@ -211,7 +211,7 @@ func applyStatus(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment
 		}
 	}
 	if to == controlplane.Failed && d.Goal == controlplane.GoalGone {
-		// Nothing of it is left, and people want it as much as any that failed.
+		// Nothing of it is left, and it can be retried like any failed one.
 		return tx.SetGoal(ctx, d.ID, controlplane.GoalPresent, false)
 	}
 	if to.Gone() {

@@ -8,8 +8,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// reportTx is a transaction that stores reports, with what it has read already:
-// they come in bunches about one deployment, which it holds.
+// reportTx caches the rows read in one transaction while it stores a batch of reports, which are
+// often about one deployment.
 type reportTx struct {
 	*postgres.Tx
 	// newest is the highest new report number of each node, told the one that is stored in

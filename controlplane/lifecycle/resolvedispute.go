@@ -197,9 +197,8 @@ func (l *Lifecycle) purgeDisputed(ctx context.Context, tx *postgres.Tx, actor ac
 	return removeDeployment(ctx, tx, d)
 }
 
-// RecreateDisputed makes a deployment again that its node does not have any
-// more: under the same name and addresses, with all steps of a new run, and with
-// empty volumes.
+// RecreateDisputed creates a deployment again that its node no longer has: under the same name and
+// addresses, with all steps of a new run, and with empty volumes.
 func (l *Lifecycle) RecreateDisputed(ctx context.Context, actor access.Actor, node string,
 	id controlplane.DeploymentID, describe Describe) (d controlplane.Deployment, err error) {
 	_, u, f, err := l.findOnNode(ctx, actor, node, id, describe)

@@ -16,7 +16,7 @@ const readWithin = 30 * time.Second
 // A caller never joins a query that started before it called; it waits for the next
 // one.
 type changeReader struct {
-	// turn is held by the one reading that is under way.
+	// turn is held by the one query that is running.
 	turn chan struct{}
 
 	mu sync.Mutex
@@ -60,7 +60,8 @@ func (f *changeReader) readSince(ctx context.Context, mark int64, asOf time.Time
 	read func(context.Context, int64) (changeSet, error)) (changeSet, error) {
 	r, leads, behind := f.joinRead(mark, asOf)
 	if behind {
-		// A caller that is far behind reads alone; otherwise everyone would read that much.
+		// A caller whose mark is much older reads alone; otherwise all callers would read that
+		// much.
 		return read(ctx, mark)
 	}
 	if leads {

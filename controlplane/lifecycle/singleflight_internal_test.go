@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Who asks while a reading is under way gets one that began later, and all who
-// wait share it: from the lowest of their marks, though each asked for less.
+// A caller that arrives during a query gets the result of a later one, which all waiting callers
+// share: from the lowest of their marks, though each asked for less.
 func TestFeed_SharesWhatWasReadAfterTheQuestion(t *testing.T) {
 	t.Parallel()
 	f := newFeed()
@@ -54,7 +54,7 @@ func TestFeed_SharesWhatWasReadAfterTheQuestion(t *testing.T) {
 	}
 }
 
-// A reading that breaks is everybody's who waits for it, and nobody's later.
+// A failed query fails for all that wait for it, and for no later caller.
 func TestFeed_WhatBreaksIsReadAgain(t *testing.T) {
 	t.Parallel()
 	f, broken := newFeed(), errors.New("broken")

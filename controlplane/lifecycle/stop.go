@@ -96,8 +96,8 @@ func removeUnplaced(ctx context.Context, tx *postgres.Tx, d controlplane.Deploym
 	return tx.ForgetHosts(ctx, d.ID)
 }
 
-// Forget gives up on a deployment whose node will not finish: what was left behind is
-// recorded, and its name and hosts become free.
+// Forget gives up on a deployment whose node will not finish: what is left on the node is recorded,
+// and its name and hosts become free.
 func (l *Lifecycle) Forget(
 	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 ) (controlplane.Deployment, error) {

@@ -112,7 +112,7 @@ func queueOf(ctx context.Context, tx *postgres.Tx, found []cachedDeployment,
 	return of, nil
 }
 
-// usualTotals is how long what is under way usually takes, project by project.
+// usualTotals returns how long runs in progress usually take, by project.
 func usualTotals(
 	ctx context.Context, tx *postgres.Tx, found []cachedDeployment,
 ) (map[controlplane.ProjectID]float64, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Line is one line of a service or a step, whoever kept it.
+// Line is one line of a service or a step, whether a node or the database kept it.
 type Line struct {
 	At     time.Time
 	Source pipeline.StepKey
@@ -37,8 +37,8 @@ func (c Choice) Takes(l Line) bool {
 	return strings.Contains(strings.ToLower(l.Text), strings.ToLower(c.Search))
 }
 
-// Past reports whether the line, and so whatever its source says later, is
-// behind what is wanted.
+// IsPastEnd reports whether the line is later than what is wanted. All later lines of its source
+// are, too.
 func (c Choice) Past(l Line) bool { return !c.Until.IsZero() && l.At.After(c.Until) }
 
 const (
@@ -52,10 +52,9 @@ const (
 // Merge passes the lines of several sources on, in the order of their times,
 // until all sources are closed or ctx ends. Each source is in order by itself.
 //
-// A source that is live may be silent for hours: the others wait for it a moment
-// only, and then no more until it speaks again, so that what comes late comes
-// out of order instead of holding everything up. When not live, order is kept
-// whatever it takes.
+// A live source may be silent for hours: the others wait for it only for a moment, and then not
+// until it sends again. So late lines come out of order instead of holding everything up. When not
+// live, the order is kept however long that takes.
 func Merge(ctx context.Context, sources []<-chan Line, live bool, out chan<- Line) {
 	m := merger{ctx: ctx, live: live, out: out}
 	for _, s := range sources {

@@ -1,5 +1,5 @@
-// Package logbook stores the output of plugins: appended as nodes send it, each line
-// once, readable by everyone who may see the deployment.
+// Package logbook stores the output of plugins. Nodes send each line once; everyone who may see the
+// deployment can read it.
 //
 // Services' logs are not stored here: they stay on the node and are read from there.
 package logbook

@@ -5,9 +5,9 @@ import (
 	"unicode"
 )
 
-// Coloured leaves of a program's output what a terminal may get from a stranger:
-// text and its colours. Every other control character, and with it the beginning
-// of every other escape sequence, becomes visible.
+// SanitizeKeepingColors makes a program's output safe for a terminal: it keeps text and colours.
+// Every other control character, and with it the beginning of every other escape sequence, becomes
+// visible.
 func Coloured(s string) string { return cleanText(s, true) }
 
 // Plain is Coloured without the colours.

@@ -26,7 +26,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// Whatever comes in, a terminal gets no escape sequence but colours.
+// Whatever the input, the output has no escape sequences but colours.
 func FuzzPlain(f *testing.F) {
 	f.Add("\x1b[31m\x1b[\x1b[m")
 	f.Fuzz(func(t *testing.T, s string) {

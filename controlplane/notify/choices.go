@@ -27,8 +27,8 @@ func (n *Notify) Choices(
 	return all, n.Mail.Server != "", err
 }
 
-// SetChoices replaces what the actor wants to hear of. What they may not see
-// they will not hear of, whatever they choose.
+// SetChoices replaces the actor's subscriptions. Events of objects that they may not see are never
+// sent, whatever they choose.
 func (n *Notify) SetChoices(
 	ctx context.Context, actor access.Actor, all []controlplane.NotificationChoice,
 ) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// Deliveries gives one page of a webhook's deliveries, newest first.
+// ListDeliveries returns one page of a webhook's deliveries, newest first.
 func (n *Notify) Deliveries(
 	ctx context.Context, actor access.Actor, name string, p controlplane.Page,
 ) (all []controlplane.Delivery, next string, err error) {
@@ -46,8 +46,7 @@ func (n *Notify) Test(
 	})
 }
 
-// Redeliver sends what was sent before once more, with a new signature and as
-// a delivery of its own.
+// Redeliver sends a message again, with a new signature and as a delivery of its own.
 func (n *Notify) Redeliver(ctx context.Context, actor access.Actor, name string,
 	id controlplane.DeliveryID) (controlplane.Delivery, error) {
 	return n.sendNow(ctx, actor, "redeliver webhook", name, func(tx *postgres.Tx,

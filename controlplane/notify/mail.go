@@ -78,7 +78,7 @@ func (m Mail) signIn(c *smtp.Client, host, port string) error {
 	if m.Username == "" {
 		return nil
 	}
-	// It refuses by itself to send a password in the clear, but to localhost.
+	// net/smtp refuses to send a password over an unencrypted connection, except to localhost.
 	err := c.Auth(smtp.PlainAuth("", m.Username, m.Password.Reveal(), host))
 	if err != nil {
 		return fmt.Errorf("sign in to the mail server: %w", err)

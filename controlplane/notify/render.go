@@ -69,8 +69,8 @@ func (m message) fields() map[string]string {
 	return f
 }
 
-// fillTemplate fills a template's {names}. There is no more to the language: a
-// template can neither loop nor reach anything else.
+// fillTemplate fills in a template's {names}. There is nothing else in the language: a template can
+// neither loop nor reach other data.
 func (m message) fillTemplate(template string) string {
 	if template == "" {
 		template = m.defaultTemplate()

@@ -40,7 +40,7 @@ type WebhookSaved struct {
 	Made    controlplane.Plain
 }
 
-// ListWebhooks gives one page of webhooks.
+// ListWebhooks returns one page of webhooks.
 func (n *Notify) ListWebhooks(
 	ctx context.Context, actor access.Actor, p controlplane.Page,
 ) (all []controlplane.Webhook, next string, err error) {

@@ -47,7 +47,7 @@ func (t *Tx) UserByID(ctx context.Context, id controlplane.UserID) (UserWithHash
 	return UserWithHash{toUser(r.User, r.Teams), emptyIfNull[string](r.User.PasswordHash)}, nil
 }
 
-// ListUsers gives a page of people and one more, by name.
+// ListUsers returns a page of people and one more, by name.
 func (t *Tx) ListUsers(ctx context.Context, p controlplane.Page) ([]controlplane.User, error) {
 	rows, err := t.q.ListUsers(ctx, p.After, p.Backwards, int32(p.Fetch()))
 	if err != nil {
@@ -113,8 +113,8 @@ func (t *Tx) DeleteUser(ctx context.Context, id controlplane.UserID) error {
 	return nil
 }
 
-// NobodyYet reports whether there is no user at all. It locks, so that nobody can add
-// one until the transaction ends.
+// HasNoUsers reports whether there is no user at all. It locks the table, so that none can be added
+// until the transaction ends.
 func (t *Tx) NobodyYet(ctx context.Context) (bool, error) {
 	if err := t.q.LockUsers(ctx); err != nil {
 		return false, fmt.Errorf("lock users: %w", err)
@@ -126,7 +126,7 @@ func (t *Tx) NobodyYet(ctx context.Context) (bool, error) {
 	return n == 0, nil
 }
 
-// ActiveAdmins gives the ids of all active admins, locked.
+// ActiveAdmins returns the ids of all active admins, locked.
 func (t *Tx) ActiveAdmins(ctx context.Context) ([]controlplane.UserID, error) {
 	rows, err := t.q.LockAdmins(ctx)
 	if err != nil {
@@ -176,8 +176,8 @@ func toSession(r dbsqlc.Session) controlplane.Session {
 	}
 }
 
-// ListSessions gives a person's sessions that were used since idleSince and
-// are not expired now, the last used first.
+// ListSessions returns a person's sessions that were used since idleSince and are not expired now,
+// the last used first.
 func (t *Tx) ListSessions(
 	ctx context.Context, user controlplane.UserID, idleSince, now time.Time,
 ) ([]controlplane.Session, error) {
@@ -279,7 +279,7 @@ func (t *Tx) TokenByPrefix(
 	return toToken(r), r.Hash, true, nil
 }
 
-// ListTokens gives a person's tokens, oldest first.
+// ListTokens returns a person's tokens, oldest first.
 func (t *Tx) ListTokens(
 	ctx context.Context, id controlplane.UserID,
 ) ([]controlplane.APIToken, error) {

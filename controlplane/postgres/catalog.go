@@ -45,7 +45,7 @@ func (t *Tx) RegistryByHost(
 	return toRegistry(row), true, nil
 }
 
-// ListRegistries gives at most so many registries behind the name.
+// ListRegistries returns up to most registries after the name.
 func (t *Tx) ListRegistries(
 	ctx context.Context, after string, most int,
 ) ([]controlplane.Registry, error) {
@@ -126,7 +126,7 @@ func (t *Tx) ServiceByName(ctx context.Context, name string) (controlplane.Servi
 	return toService(r.Service, r.Registry), nil
 }
 
-// ListServices gives at most so many services behind the name.
+// ListServices returns up to most services after the name.
 func (t *Tx) ListServices(
 	ctx context.Context, after string, most int,
 ) ([]controlplane.Service, error) {
@@ -188,7 +188,7 @@ func (t *Tx) PluginByName(ctx context.Context, name string) (controlplane.Plugin
 	return toPlugin(r.Plugin, r.Registry)
 }
 
-// ListPlugins gives at most so many plugins behind the name.
+// ListPlugins returns up to most plugins after the name.
 func (t *Tx) ListPlugins(
 	ctx context.Context, after string, most int,
 ) ([]controlplane.Plugin, error) {

@@ -257,7 +257,7 @@ func (t *Tx) ForgetHosts(ctx context.Context, id controlplane.DeploymentID) erro
 	return nil
 }
 
-// Hosts gives the hosts of the deployments, a service's main one first.
+// HostsOf returns the hosts of the deployments, a service's main one first.
 func (t *Tx) Hosts(
 	ctx context.Context, ids ...controlplane.DeploymentID,
 ) (map[controlplane.DeploymentID][]controlplane.Host, error) {

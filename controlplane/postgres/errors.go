@@ -19,7 +19,7 @@ const (
 	codeDeadlock      = "40P01"
 )
 
-// isRetryable reports whether PostgreSQL asks to try the same once more.
+// isRetryable reports whether PostgreSQL asks to retry the transaction.
 func isRetryable(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && (pg.Code == codeSerialization || pg.Code == codeDeadlock)

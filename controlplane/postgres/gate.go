@@ -12,7 +12,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// EnvironmentGate loads an environment's gate; without a word it is open.
+// EnvironmentGate loads an environment's gate; the default is open.
 func (t *Tx) EnvironmentGate(
 	ctx context.Context, id controlplane.EnvironmentID,
 ) (controlplane.EnvironmentGate, error) {

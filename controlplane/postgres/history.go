@@ -42,7 +42,7 @@ func (t *Tx) AddHistory(
 	return seq, nil
 }
 
-// History gives at most so many changes behind the number, oldest first.
+// History returns up to most changes after the number, oldest first.
 func (t *Tx) History(ctx context.Context, id controlplane.DeploymentID, after int64,
 	most int) ([]controlplane.History, error) {
 	rows, err := t.q.ListHistory(ctx, string(id), after, int32(most))
@@ -129,7 +129,7 @@ func (t *Tx) AppendLines(
 	return nil
 }
 
-// Lines gives at most so many lines of a deployment behind the id.
+// LinesAfter returns up to most lines of a deployment after the id.
 func (t *Tx) Lines(ctx context.Context, id controlplane.DeploymentID, after int64,
 	most int) ([]controlplane.LogLine, error) {
 	rows, err := t.q.ListLines(ctx, string(id), after, int32(most))
@@ -145,7 +145,7 @@ func (t *Tx) Lines(ctx context.Context, id controlplane.DeploymentID, after int6
 	return all, nil
 }
 
-// StepLines gives at most so many lines of one step behind the number.
+// StepLines returns up to most lines of one step after the number.
 func (t *Tx) StepLines(ctx context.Context, run controlplane.RunID, key pipeline.StepKey,
 	after int64, most int) ([]controlplane.LogLine, error) {
 	rows, err := t.q.ListStepLines(ctx, dbsqlc.ListStepLinesParams{
@@ -219,7 +219,7 @@ func (t *Tx) RefreshDegraded(ctx context.Context, id controlplane.DeploymentID) 
 	return n > 0, nil
 }
 
-// Health gives the health of each service of the deployments.
+// Health returns the health of each service of the deployments.
 func (t *Tx) Health(
 	ctx context.Context, ids ...controlplane.DeploymentID,
 ) (map[controlplane.DeploymentID][]controlplane.ServiceHealth, error) {
@@ -280,7 +280,7 @@ func (t *Tx) Routes(ctx context.Context) ([]controlplane.Route, error) {
 	return toRoutes(rows), nil
 }
 
-// RoutesOf gives the hosts of some deployments.
+// RoutesOf returns the hosts of some deployments.
 func (t *Tx) RoutesOf(
 	ctx context.Context, ids ...controlplane.DeploymentID,
 ) ([]controlplane.Route, error) {

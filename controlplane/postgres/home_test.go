@@ -15,8 +15,8 @@ import (
 var statement = regexp.MustCompile(`(?is)^["` + "`" + `]\s*(SELECT\s.*\sFROM\s|INSERT\s+INTO\s|` +
 	`UPDATE\s+\w+\s+SET\s|DELETE\s+FROM\s|TRUNCATE\s|(ALTER|CREATE|DROP)\s+TABLE\s|WITH\s+\w+\s+AS\s)`)
 
-// One package owns the tables: nobody else has a word of SQL, so that nobody can
-// read or write past it. Plugins have databases of their own and are not ours.
+// One package owns the tables: no other package contains SQL, so that none can bypass it. Plugins
+// have databases of their own and are not ours.
 func TestSQL_LivesInOnePackage(t *testing.T) {
 	t.Parallel()
 	here, elsewhere := 0, 0
@@ -57,7 +57,7 @@ func statements(path string) (n int, err error) {
 	}
 	ast.Inspect(file, func(node ast.Node) bool {
 		text, ok := node.(*ast.BasicLit)
-		// The server's own tables, such as pg_database, are nobody's.
+		// The server's own tables, such as pg_database, belong to no package.
 		if ok && text.Kind == token.STRING && !strings.Contains(text.Value, " pg_") &&
 			statement.MatchString(uncommented(text.Value)) {
 			n++

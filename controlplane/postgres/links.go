@@ -47,8 +47,7 @@ func (t *Tx) PutLink(ctx context.Context, l controlplane.Link, hash [32]byte) er
 	return nil
 }
 
-// TakeLink uses a link up. ok is false when there is none that opens, for this
-// address.
+// TakeLink uses a link up. ok is false if no valid link exists for this address.
 func (t *Tx) TakeLink(
 	ctx context.Context, kind controlplane.LinkKind, hash [32]byte, address string, now time.Time,
 ) (l controlplane.Link, ok bool, err error) {
@@ -64,7 +63,7 @@ func (t *Tx) TakeLink(
 	return toLink(r), true, nil
 }
 
-// ListInvitations gives those that can still be used, the newest first.
+// ListInvitations returns those that can still be used, the newest first.
 func (t *Tx) ListInvitations(
 	ctx context.Context, now time.Time,
 ) ([]controlplane.Link, error) {
@@ -194,7 +193,7 @@ func (t *Tx) TeamGrantsOf(
 	return all, nil
 }
 
-// AdminNames returns some of the admins, for messages that say whom to ask.
+// AdminNames returns some of the admins, for messages that say which people to ask.
 func (t *Tx) AdminNames(ctx context.Context) ([]string, error) {
 	names, err := t.q.ListAdminNames(ctx)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// channel is the one PostgreSQL channel of ours; topics are in the payload.
+// channel is the one PostgreSQL channel that we use; topics are in the payload.
 const channel = "nullops"
 
 func formatPayload(topic controlplane.Topic, key string) string {
@@ -44,7 +44,7 @@ type Listener struct {
 // at the subscribers' next tick.
 func (l *Listener) Hears() bool { return l.hears.Load() }
 
-// everything stands for the keys of wake-ups that were lost.
+// everything marks that keys of notifications were lost.
 const everything = ""
 
 // NewListener makes a listener; nothing is heard before Run.
@@ -140,8 +140,8 @@ func (l *Listener) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// listen uses a connection of its own: one that waits for ever must not be taken from
-// the pool.
+// listen uses a connection of its own: a connection that waits forever must not be taken from the
+// pool.
 func (l *Listener) listen(ctx context.Context) error {
 	conn, err := pgx.ConnectConfig(ctx, l.store.pool.Config().ConnConfig)
 	if err != nil {

@@ -80,8 +80,8 @@ func (s *Store) MigrateTo(ctx context.Context, files fs.FS, version int64) error
 	})
 }
 
-// notNewer gives a clear error early. It is checked before the lock, so another
-// process may still migrate in between.
+// notNewer returns an error early if the schema is newer than the files. It is checked before the
+// lock, so another process may still migrate in between.
 func notNewer(ctx context.Context, p *goose.Provider) error {
 	has, err := p.GetDBVersion(ctx)
 	if err != nil {

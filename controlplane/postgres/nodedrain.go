@@ -22,8 +22,8 @@ func toDrain(n dbsqlc.Node) *controlplane.Drain {
 		By: n.DrainBy, Deadline: n.DrainDeadline}
 }
 
-// StartDrain excludes a node from placement. A drain that is under way gets the new
-// deadline; one that is done stays done.
+// StartDrain excludes a node from placement. A running drain gets the new deadline; a finished one
+// stays finished.
 func (t *Tx) StartDrain(ctx context.Context, id controlplane.NodeID, by string,
 	deadline *time.Time) error {
 	if _, err := t.q.StartDrain(ctx, deadline, by, string(id)); err != nil {
@@ -100,7 +100,7 @@ func (t *Tx) InsertForgottenNode(
 	return n, nil
 }
 
-// ForgottenNodes gives at most so many below the number, newest first.
+// ForgottenNodes returns up to most below the number, newest first.
 func (t *Tx) ForgottenNodes(
 	ctx context.Context, before int64, most int,
 ) ([]controlplane.ForgottenNode, error) {

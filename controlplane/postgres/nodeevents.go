@@ -20,8 +20,7 @@ func (t *Tx) AddNodeEvent(ctx context.Context, id controlplane.NodeID,
 	return nil
 }
 
-// NodeEvents gives at most so many events of a node below the number, newest
-// first.
+// NodeEvents returns up to most events of a node below the number, newest first.
 func (t *Tx) NodeEvents(
 	ctx context.Context, name string, before int64, most int,
 ) ([]controlplane.NodeEvent, error) {

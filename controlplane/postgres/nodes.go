@@ -57,7 +57,7 @@ func (t *Tx) NodeByID(ctx context.Context, id controlplane.NodeID) (controlplane
 	return toNode(dbsqlc.ListNodesRow(r))
 }
 
-// ListNodes gives a page of nodes and one more, by name.
+// ListNodes returns a page of nodes and one more, by name.
 func (t *Tx) ListNodes(ctx context.Context, p controlplane.Page) ([]controlplane.Node, error) {
 	rows, err := t.q.ListNodes(ctx, p.After, p.Backwards, int32(p.Fetch()))
 	if err != nil {
@@ -194,7 +194,7 @@ func (t *Tx) SetInventory(
 	return nil
 }
 
-// SetVitals stores measurements. It notifies nobody: it happens every few seconds and
+// SetVitals stores measurements. It sends no notification: this happens every few seconds and
 // nothing waits for it.
 func (t *Tx) SetVitals(
 	ctx context.Context, id controlplane.NodeID, v controlplane.NodeVitals,
@@ -221,8 +221,8 @@ func (t *Tx) InsertNodeToken(
 	return nil
 }
 
-// RevokeNodeTokens makes the active token count no more. Pending stays set
-// until the agent confirms that it refuses the token too.
+// RevokeNodeTokens revokes the active token. Pending stays set until the agent confirms that it
+// refuses the token too.
 func (t *Tx) RevokeNodeTokens(
 	ctx context.Context, id controlplane.NodeID, pending bool,
 ) (revoked bool, err error) {
@@ -256,8 +256,7 @@ func (t *Tx) ActiveToken(
 	return nodeToken(r), true, nil
 }
 
-// PendingRevocations gives the revoked tokens that the agent does not yet
-// refuse by itself.
+// PendingRevocations returns the revoked tokens that the agent does not yet refuse by itself.
 func (t *Tx) PendingRevocations(
 	ctx context.Context, id controlplane.NodeID,
 ) ([]controlplane.NodeToken, error) {

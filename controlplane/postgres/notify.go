@@ -73,7 +73,7 @@ func (t *Tx) WebhookByID(
 	return toWebhook(r), nil
 }
 
-// ListWebhooks gives at most so many webhooks behind the name.
+// ListWebhooks returns up to most webhooks after the name.
 func (t *Tx) ListWebhooks(
 	ctx context.Context, after string, most int,
 ) ([]controlplane.Webhook, error) {
@@ -250,7 +250,7 @@ func (t *Tx) Delivery(ctx context.Context, id controlplane.DeliveryID,
 	return toDelivery(r), nil
 }
 
-// ListDeliveries gives a webhook's deliveries, newest first.
+// ListDeliveries returns a webhook's deliveries, newest first.
 func (t *Tx) ListDeliveries(ctx context.Context, hook controlplane.WebhookID,
 	before controlplane.DeliveryID, most int) ([]controlplane.Delivery, error) {
 	rows, err := t.q.ListDeliveries(ctx, nullIfEmpty(hook), nullIfEmpty(before), int32(most))

@@ -10,7 +10,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// ListDefinitionsOfOwner gives what a named set of documents holds.
+// ListDefinitionsOfOwner returns the definitions that a named set of documents owns.
 func (t *Tx) ListDefinitionsOfOwner(
 	ctx context.Context, owner string,
 ) ([]controlplane.Definition, error) {
@@ -25,7 +25,7 @@ func (t *Tx) ListDefinitionsOfOwner(
 	return all, nil
 }
 
-// DefinitionOwner gives the set that holds a definition, "" if none does.
+// DefinitionOwner returns the set that owns a definition, "" if none does.
 func (t *Tx) DefinitionOwner(ctx context.Context, d controlplane.Definition) (string, error) {
 	owner, err := t.q.GetDefinitionOwner(ctx, d.Kind, d.Name)
 	if errors.Is(err, pgx.ErrNoRows) {

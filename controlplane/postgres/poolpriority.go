@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// kept is how many connections patient work leaves to everybody else. A page needs
-// one at a time, and few people load one in the same moment.
+// kept is how many connections low-priority work leaves to interactive requests. A page needs one
+// at a time, and few people load one at the same moment.
 const kept = 3
 
 type lowPriorityKey struct{}

@@ -69,7 +69,7 @@ func TestPatient_LeavesConnections(t *testing.T) {
 	}
 }
 
-// Who waits for its turn and is not wanted any more goes away.
+// A waiter whose context ends leaves the queue.
 func TestPatient_GivesUp(t *testing.T) {
 	t.Parallel()
 	s := pgtest.New(t, migrations.FS)

@@ -48,7 +48,7 @@ type Visible struct {
 	Deployable []string
 }
 
-// ListEnvironments gives at most so many visible environments behind the name.
+// ListEnvironments returns up to most visible environments after the name.
 func (t *Tx) ListEnvironments(
 	ctx context.Context, v Visible, after string, most int,
 ) ([]controlplane.Environment, error) {
@@ -157,7 +157,7 @@ func (t *Tx) LockProject(ctx context.Context, name string) (controlplane.Project
 	return t.ProjectByName(ctx, name)
 }
 
-// ListProjects gives at most so many visible projects behind the name.
+// ListProjects returns up to most visible projects after the name.
 func (t *Tx) ListProjects(
 	ctx context.Context, v Visible, after string, most int,
 ) ([]controlplane.Project, error) {
@@ -241,7 +241,7 @@ func toPipelineVersion(r dbsqlc.PipelineVersion) (controlplane.PipelineVersion, 
 	}, nil
 }
 
-// InsertVersion saves a pipeline for ever.
+// InsertVersion saves a pipeline version, which never changes.
 func (t *Tx) InsertVersion(ctx context.Context, v controlplane.PipelineVersion) error {
 	encoded, err := pipeline.Encode(v.Pipeline)
 	if err != nil {
@@ -301,7 +301,7 @@ func (t *Tx) LatestStates(
 	return all, nil
 }
 
-// ListVersions gives at most so many versions below the number, newest first.
+// ListVersions returns up to most versions below the number, newest first.
 func (t *Tx) ListVersions(
 	ctx context.Context, id controlplane.ProjectID, before, most int,
 ) ([]controlplane.PipelineVersion, error) {

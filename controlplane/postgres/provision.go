@@ -173,8 +173,8 @@ func (t *Tx) SetProvisionStep(
 	return nil
 }
 
-// Provisions gives at most so many attempts of a node below the number, newest
-// first, each with its steps.
+// ListProvisions returns up to most attempts of a node below the number, newest first, each with
+// its steps.
 func (t *Tx) Provisions(
 	ctx context.Context, node string, before, most int,
 ) ([]controlplane.ProvisionAttempt, error) {

@@ -43,7 +43,7 @@ func (t *Tx) ReviewRuleByID(
 	return reviewRule(r), nil
 }
 
-// ListReviewRules gives at most so many rules behind the name.
+// ListReviewRules returns up to most rules after the name.
 func (t *Tx) ListReviewRules(
 	ctx context.Context, after string, most int,
 ) ([]controlplane.ReviewRule, error) {

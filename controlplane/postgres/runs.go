@@ -61,7 +61,7 @@ func (t *Tx) RunByID(ctx context.Context, id controlplane.RunID) (controlplane.R
 	return toRun(row)
 }
 
-// Runs gives every attempt, newest first.
+// Runs returns every attempt, newest first.
 func (t *Tx) Runs(
 	ctx context.Context, id controlplane.DeploymentID,
 ) ([]controlplane.Run, error) {
@@ -102,7 +102,7 @@ func (t *Tx) MoveRun(ctx context.Context, id controlplane.RunID,
 	return nil
 }
 
-// Steps gives the steps of an attempt, in order.
+// StepsOf returns the steps of an attempt, in order.
 func (t *Tx) Steps(ctx context.Context, id controlplane.RunID) ([]controlplane.StepRow, error) {
 	rows, err := t.q.ListRunSteps(ctx, string(id))
 	if err != nil {
@@ -182,7 +182,7 @@ func (t *Tx) UsualTotals(
 	return all, nil
 }
 
-// UsualSeconds gives, by step, the median of the last twelve good runs.
+// UsualSeconds returns, by step, the median of the last twelve good runs.
 func (t *Tx) UsualSeconds(
 	ctx context.Context, project controlplane.ProjectID,
 ) (map[pipeline.StepKey]float64, error) {

@@ -51,8 +51,8 @@ func (t *Tx) deleteRunSecrets(ctx context.Context, id controlplane.DeploymentID)
 	return nil
 }
 
-// LiveRunsWithText returns the latest run of each deployment of a project that
-// is not gone, if the text stands somewhere in its pipeline.
+// LiveRunsWithText returns the latest run of each existing deployment of a project whose pipeline
+// contains the text.
 func (t *Tx) LiveRunsWithText(
 	ctx context.Context, id controlplane.ProjectID, text string,
 ) ([]LiveRun, error) {

@@ -53,7 +53,7 @@ INSERT INTO nodes (id, name, environment_id, address) VALUES
 	('01900000-0000-7000-8000-00000000eee1', 'n1', '01900000-0000-7000-8000-00000000ccc1', 'a:1');
 `
 
-// What must never be true cannot be written, whoever writes it.
+// The schema refuses invalid rows, whoever writes them.
 func TestSchema_RefusesIllegalStates(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t, migrations.FS)
@@ -322,8 +322,8 @@ func TestAudited_KeepsRefusals(t *testing.T) {
 	}
 }
 
-// The same key with the same request gives the same object; with another it
-// is a conflict.
+// The same key with the same request returns the same object; with another request it is a
+// conflict.
 func TestIdempotent(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t, migrations.FS)

@@ -44,7 +44,7 @@ func (t *Tx) SecretByName(
 	return toSecret(r), true, nil
 }
 
-// ListSecrets gives a project's secrets by name, still sealed.
+// ListSecrets returns a project's secrets by name, still sealed.
 func (t *Tx) ListSecrets(
 	ctx context.Context, id controlplane.ProjectID,
 ) ([]controlplane.Secret, error) {
@@ -97,7 +97,7 @@ func (t *Tx) TouchSecrets(
 	return nil
 }
 
-// DeploymentSecrets gives the values generated for a deployment, sealed.
+// DeploymentSecrets returns the values generated for a deployment, sealed.
 func (t *Tx) DeploymentSecrets(
 	ctx context.Context, id controlplane.DeploymentID,
 ) (map[string]controlplane.Sealed, error) {
@@ -146,8 +146,8 @@ func (t *Tx) InsertKeyCheck(ctx context.Context, kid string, sealed controlplane
 	return nil
 }
 
-// Identity gives the control plane's certificate and its sealed key. ok is
-// false before the first start.
+// Identity returns the control plane's certificate and its sealed key. ok is false before the first
+// start.
 func (t *Tx) Identity(
 	ctx context.Context,
 ) (certificate []byte, key controlplane.Sealed, ok bool, err error) {

@@ -23,7 +23,7 @@ type sharedTx struct {
 	refused []controlplane.AuditEntry
 }
 
-// sharedOf gives the transaction that takes part in the context, nil if none does.
+// sharedOf returns the transaction that takes part in the context, nil if none does.
 func (s *Store) sharedOf(ctx context.Context) *sharedTx {
 	if shared, ok := ctx.Value(sharedTxKey{}).(*sharedTx); ok && shared.store == s {
 		return shared
@@ -34,15 +34,14 @@ func (s *Store) sharedOf(ctx context.Context) *sharedTx {
 // ErrRollback ends a shared transaction that must not be committed.
 var ErrRollback = errors.New("rolled back on purpose")
 
-// InSharedTx runs fn in one transaction: whatever fn asks of this store with its
-// context, through however many use cases, is committed together or not at all.
-// Inside, InTx becomes a savepoint, so that one refused use case undoes only itself
-// and fn may go on to find further problems. Inside, the context must not be used
-// from two goroutines at once. Like InTx it tries again when PostgreSQL asks for that.
+// InSharedTx runs fn in one transaction: everything that fn does in this store with its context,
+// through any number of use cases, is committed together or not at all. Inside, InTx becomes a
+// savepoint, so that one refused use case undoes only itself and fn may continue to find further
+// problems. Inside, the context must not be used from two goroutines at once. Like InTx it tries
+// again when PostgreSQL asks for that.
 //
-// Audit entries of refused attempts are written after a rollback, unless fn ends
-// with ErrRollback: that rolls back, is given back as it is, and leaves nothing
-// behind.
+// Audit entries of refused attempts are written after a rollback, unless fn ends with ErrRollback:
+// that rolls back, is returned as it is, and writes no entries.
 func (s *Store) InSharedTx(ctx context.Context, fn func(context.Context) error) error {
 	const tries = 5
 	for try := 1; ; try++ {
@@ -72,7 +71,7 @@ func (s *Store) runShared(
 	return refused, err
 }
 
-// runInSavepoint runs fn inside the shared transaction, behind a savepoint.
+// runInSavepoint runs fn inside the shared transaction, in a savepoint.
 func (t *sharedTx) runInSavepoint(ctx context.Context, fn func(*Tx) error) (err error) {
 	inner, err := t.tx.tx.Begin(ctx)
 	if err != nil {

@@ -50,7 +50,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	conf.MaxConnIdleTime = 5 * time.Minute
 	conf.ConnConfig.ConnectTimeout = 5 * time.Second
 	conf.ConnConfig.RuntimeParams["application_name"] = "nullops"
-	// A lost client must not hold locks for ever.
+	// A client that is gone must not hold locks forever.
 	conf.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "60000"
 	// A large read takes one core, and leaves the others to people.
 	conf.ConnConfig.RuntimeParams["max_parallel_workers_per_gather"] = "0"

@@ -121,8 +121,8 @@ func TestStore_PoolsAndKeeps(t *testing.T) {
 	}
 }
 
-// Who looks after many keys hears which ones were told, each once; it begins
-// with not knowing what it missed.
+// A subscription for many keys returns the notified ones, each once; it begins with "some may have
+// been missed".
 func TestListener_CollectsKeys(t *testing.T) {
 	t.Parallel()
 	s := pgtest.New(t, migrations.FS)
@@ -153,7 +153,7 @@ func TestListener_CollectsKeys(t *testing.T) {
 	if !hear() {
 		t.Error("it believes that nothing was missed before it began")
 	}
-	// What was told before the listener had connected is lost: it says so then.
+	// Notifications before the listener had connected are lost: it reports that.
 	tell(controlplane.TopicNode, "n0")
 	for !heard["n0"] {
 		if hear() {
@@ -161,7 +161,7 @@ func TestListener_CollectsKeys(t *testing.T) {
 		}
 	}
 	tell(controlplane.TopicDeployment, "d1")
-	// A deployment without a node is nobody's news.
+	// A deployment without a node notifies no node's session.
 	tell(controlplane.TopicNode, "n1", "n1", "n2", "")
 	for !heard["n1"] || !heard["n2"] {
 		if hear() {

@@ -38,8 +38,8 @@ func (t *Tx) readTeam(ctx context.Context, r dbsqlc.Team) (controlplane.Team, er
 	}, nil
 }
 
-// ListTeams gives at most so many teams behind the name: those of one person,
-// or all when the id is empty.
+// ListTeams returns up to most teams after the name: those of one person, or all when the id is
+// empty.
 func (t *Tx) ListTeams(
 	ctx context.Context, of controlplane.UserID, after string, most int,
 ) ([]controlplane.Team, error) {
@@ -135,7 +135,7 @@ func (t *Tx) DeleteTeam(ctx context.Context, id controlplane.TeamID) error {
 	return nil
 }
 
-// GrantsOf gives all grants of all teams of a person.
+// GrantsOf returns all grants of all teams of a person.
 func (t *Tx) GrantsOf(
 	ctx context.Context, id controlplane.UserID,
 ) ([]controlplane.Grant, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// Templates gives a project's templates, by name.
+// Templates returns a project's templates, by name.
 func (t *Tx) Templates(
 	ctx context.Context, project controlplane.ProjectID,
 ) ([]controlplane.Template, error) {

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// escapeUnstorable spells NUL and bytes that are not UTF-8 as \x00 and the
-// like. PostgreSQL's type text refuses both, and an audit entry that quotes
-// what a stranger sent must not be lost because of what they sent.
+// escapeUnstorable spells NUL and bytes that are not UTF-8 as \x00 and the like. PostgreSQL's type
+// text refuses both, and an audit entry that quotes a request must not be lost because of its
+// bytes.
 func escapeUnstorable(s string) string {
 	if utf8.ValidString(s) && !strings.Contains(s, "\x00") {
 		return s

@@ -78,7 +78,7 @@ func useRows(all []controlplane.Use) (p dbsqlc.AddUseParams) {
 	return p
 }
 
-// ListUse gives one stretch of time of a node or of a deployment's services, by
+// ListUsage returns the measurements of one period, of a node or of a deployment's services, by
 // step and time.
 func (t *Tx) ListUse(ctx context.Context, subject string, width time.Duration,
 	since, until time.Time, most int) ([]controlplane.Use, error) {

@@ -58,7 +58,7 @@ func timedOut(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout()
 }
 
-// innermostError is the innermost reason: what surrounds it repeats itself.
+// innermostError returns the innermost error: the outer ones repeat it.
 func innermostError(err error) string {
 	for {
 		inner := errors.Unwrap(err)

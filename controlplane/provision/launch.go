@@ -218,8 +218,8 @@ func (j *job) lastWords(ctx context.Context) {
 	_, _ = j.runDocker(ctx, "logs", "--tail", "40", j.containerName())
 }
 
-// linkWithin is how long the agent has to be met. The fleet dials with pauses of
-// up to half a minute.
+// linkWithin is how long to wait until the control plane is connected to the agent. The fleet dials
+// with pauses of up to half a minute.
 const linkWithin = 2 * time.Minute
 
 // awaitLink waits until the control plane has a session with the node, with the

@@ -131,7 +131,8 @@ func (c *collector) Write(p []byte) (int, error) {
 	}
 }
 
-// passPiece passes on a piece of a long line, as far as no secret goes on behind it.
+// passPiece passes on a piece of a long line, up to where a secret could continue in the next
+// piece.
 func (c *collector) passPiece(piece string) {
 	if c.long == nil {
 		c.long = c.masker.Stream()

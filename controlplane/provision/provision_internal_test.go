@@ -12,7 +12,7 @@ import (
 	"github.com/nullops/nullops/internal/mask"
 )
 
-// Whatever a word is, the shell hands it on as it was.
+// The shell passes every quoted word on unchanged.
 func TestLine_IsNothingButWords(t *testing.T) {
 	words := []string{"printf", "%s\n", "a b", "it's", `$(touch /tmp/x) "and" \`, "`id`", "", "ä\tö",
 		"; reboot", "*", "-n"}

@@ -121,8 +121,8 @@ func (w *world) await(number int, state controlplane.ProvisionState) controlplan
 	}
 }
 
-// An attempt whose control plane died is ended by the next one that looks, and
-// one that is stopped ends its own. Both can be begun anew.
+// An attempt whose control plane died is ended by the next one that looks, and one that is stopped
+// ends its own. Both can be begun again.
 func TestRun_EndsWhatNobodyWorksOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -166,8 +166,8 @@ func TestRun_EndsWhatNobodyWorksOn(t *testing.T) {
 	}
 }
 
-// Addresses that may not be are refused where they are dialed, whatever the name
-// resolved to before; the refusal is told as it is.
+// Addresses that may not be are refused where they are dialed, whatever the name resolved to
+// before; the refusal is returned unchanged.
 func TestRun_TellsWhyAnAddressIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

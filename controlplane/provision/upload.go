@@ -24,8 +24,8 @@ func (j *job) settingsPath() string { return path.Join(j.where.Plan.Directory, "
 
 var folderName = regexp.MustCompile(`^(/[A-Za-z0-9._-]+)+$`)
 
-// uploadProgram brings this program to the machine, unless it is there already. It comes
-// under another name first: what runs is never half a program.
+// uploadProgram copies this program to the machine, unless it is there already. It is written under
+// a temporary name first, so that an incomplete file is never executed.
 func (j *job) uploadProgram(ctx context.Context) error {
 	out, err := j.machine.runAsUser(ctx, "mktemp", "-d")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/nullops/nullops/controlplane/reach"
 )
 
-// Whatever takes a context is a use case, and says who asks right behind it.
+// Whatever takes a context is a use case, and takes the actor right after it.
 func TestUseCases_TakeAnActor(t *testing.T) {
 	door := reflect.TypeFor[*reach.Reach]()
 	asks, actor := reflect.TypeFor[context.Context](), reflect.TypeFor[access.Actor]()

@@ -1,14 +1,13 @@
 // Package reach lets people into services: commands and terminals, connections
 // to ports, files in and out. All of it takes full access.
 //
-// The API gives out a ticket, bound to the person, their session or token and one
-// service;
-// whoever holds the connection takes the ticket in its first frame, once and soon,
-// and asks again who the person is. So no token of a person is ever in a URL, and
-// what holds a connection need not know how people sign in.
+// The API issues a ticket, bound to the person, their session or token and one service. The process
+// that serves the connection takes the ticket in the first frame, once and within half a minute,
+// and authenticates the person again. So no token of a person is ever in a URL, and what holds a
+// connection need not know how people sign in.
 //
-// The audit tells who was where, from when to when, and what program they began
-// with. What they typed or copied it does not know.
+// The audit records who was connected, from when to when, and which program they started, but not
+// what they typed or copied.
 package reach
 
 import (

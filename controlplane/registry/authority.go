@@ -87,8 +87,8 @@ func parseCA(bundle string) (all []*x509.Certificate, err error) {
 	return all, nil
 }
 
-// tlsConfig is what a registry's certificate is checked with: the system's
-// authorities, and those of the registry. Nil stands for the system's alone.
+// tlsConfig is what a registry's certificate is checked with: the system's authorities, and those
+// of the registry. Nil means the system's authorities only.
 func tlsConfig(r controlplane.Registry) *tls.Config {
 	if r.CA == "" {
 		return nil

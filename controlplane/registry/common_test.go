@@ -116,8 +116,8 @@ func TestListTags_EndlessLists(t *testing.T) {
 	}
 }
 
-// A list that comes, but slowly, is not called a registry that does not answer.
-// Who asks is not kept waiting, and the list is there later.
+// A slow list is not reported as a registry that does not answer. The caller is not kept waiting,
+// and the list is there later.
 func TestListTags_SlowList(t *testing.T) {
 	t.Parallel()
 	after := make(chan struct{})
@@ -148,7 +148,8 @@ func TestListTags_SlowList(t *testing.T) {
 	}
 }
 
-// Somebody who waits for a long list hears of it; it is read on behind.
+// A caller that waits for a long list gets an error that says so; the list is read on in the
+// background.
 func TestListTags_ReadsOnBehind(t *testing.T) {
 	t.Parallel()
 	inner := paged(500, func(next int) []string {

@@ -46,7 +46,7 @@ func validHost(host string) bool {
 			return false
 		}
 	}
-	// A bare word is a namespace to everybody else, not a host.
+	// Docker treats a bare word as a namespace, not as a host.
 	return strings.ContainsAny(host, ".:") || bare == "localhost"
 }
 

@@ -105,7 +105,7 @@ func readArches(d *remote.Descriptor) (arches []string, err error) {
 		return nil, err
 	}
 	for _, m := range manifest.Manifests {
-		// What builders attest to lies beside the images, as of an unknown platform.
+		// Attestations of builders are stored beside the images, with an unknown platform.
 		if p := m.Platform; p != nil && p.OS == "linux" && p.Architecture != "unknown" {
 			arches = append(arches, p.Architecture)
 		}

@@ -24,7 +24,7 @@ func credentialsKey(c controlplane.Credentials) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// checkPaused fails while a registry has told us to wait (429).
+// checkPaused fails while a registry rejects requests until a later time (429).
 func (c *Client) checkPaused(host string, of controlplane.Credentials) error {
 	key := pauseKey{host: strings.ToLower(host), credentials: credentialsKey(of)}
 	c.mu.Lock()
@@ -35,7 +35,7 @@ func (c *Client) checkPaused(host string, of controlplane.Credentials) error {
 	return nil
 }
 
-// recordPause records that a registry told us to wait.
+// recordPause records until when a registry rejects requests (429).
 func (c *Client) recordPause(host string, of controlplane.Credentials, wait time.Duration) {
 	key := pauseKey{host: strings.ToLower(host), credentials: credentialsKey(of)}
 	c.mu.Lock()

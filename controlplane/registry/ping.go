@@ -28,8 +28,8 @@ func (c *Client) Ping(ctx context.Context, s Source) error {
 }
 
 func pingRegistry(ctx context.Context, r name.Registry, s Source, g http.RoundTripper) error {
-	// This fetches a token when the registry wants one, which proves the
-	// credentials; a registry with plain passwords is asked once more below.
+	// This fetches a token when the registry wants one, which proves the credentials; a registry
+	// with basic authentication gets another request below.
 	signed, err := transport.NewWithContext(ctx, r, newAuthenticator(s.Credentials), g, nil)
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ func (c *Client) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			// What fails is written on the list itself.
+			// Errors are stored with the list itself.
 			_ = c.Refresh(ctx)
 		}
 	}

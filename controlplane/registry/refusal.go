@@ -22,7 +22,7 @@ type badAddress struct{ err error }
 func (e *badAddress) Error() string { return e.err.Error() }
 func (e *badAddress) Unwrap() error { return e.err }
 
-// foreignToken is a registry that wants its credentials sent to a stranger.
+// foreignToken is the error for a registry that wants its credentials sent to another host.
 type foreignToken struct{ host string }
 
 func (e *foreignToken) Error() string {

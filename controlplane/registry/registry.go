@@ -183,7 +183,7 @@ func (s Source) baseURL(r name.Registry) *url.URL {
 	return u
 }
 
-// startConversation prepares a conversation; call cancel when it is over.
+// startConversation prepares a conversation; call cancel at its end.
 func (c *Client) startConversation(ctx context.Context, s Source) (*conversation, error) {
 	if err := CheckHost(s.Registry.Host, s.Registry.Insecure); err != nil {
 		return nil, err

@@ -285,7 +285,7 @@ func TestCheckHost(t *testing.T) {
 	}
 }
 
-// Told to wait, we do not ask again before the time is over.
+// After a 429 there is no request before the time is over.
 func TestListTags_HonoursRetryAfter(t *testing.T) {
 	t.Parallel()
 	f := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -344,7 +344,7 @@ func TestListTags_CacheAndStale(t *testing.T) {
 		t.Error("a fresh list was asked for again")
 	}
 	now.Add(6)
-	// The list from before comes at once; behind it the new one is read.
+	// The earlier list is returned at once; the new one is read in the background.
 	ask()
 	// promise: N-029
 	becomes(t, "the pushed tag is listed", func() bool {
@@ -358,7 +358,7 @@ func TestListTags_CacheAndStale(t *testing.T) {
 	}
 }
 
-// becomes waits for what happens behind an answer.
+// becomes waits for what happens after a response.
 func becomes(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !is(); {
@@ -369,9 +369,8 @@ func becomes(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// A list that somebody looked at is read anew without anybody asking; one that
-// cannot be read says since when it is old, and what nobody looks at any more is
-// left alone.
+// A recently requested list is refreshed in the background; one that cannot be read says since when
+// it is outdated, and one that is no longer requested is left alone.
 func TestRefresh_ReadsWhatPeopleLookAt(t *testing.T) {
 	t.Parallel()
 	var down, pushed atomic.Bool
@@ -516,7 +515,7 @@ func TestSortVersions(t *testing.T) {
 	}
 }
 
-// A caller that gives up gets its answer at once.
+// A caller whose context ends returns at once.
 func TestListTags_EndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	f := serve(t, func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() })

@@ -18,7 +18,7 @@ var (
 	_ tagLister = (*harbor)(nil)
 )
 
-// appendImage makes an image of a stranger's words, if its tag is one.
+// appendImage adds an image from a vendor's response, if its tag is valid.
 func appendImage(all []Image, tag, digest string, size int64, at time.Time) []Image {
 	if CheckTag("tag", tag) != nil {
 		return all

@@ -102,8 +102,8 @@ func (r *Reviews) findDeployment(ctx context.Context, rule controlplane.ReviewRu
 	return &d, nil
 }
 
-// checkOwner refuses a deployment that a person or another review made. One of
-// ours without an owner was made right before we could store its id.
+// checkOwner refuses a deployment that a person or another review made. A deployment without an
+// owner was created right before its id could be stored.
 func (r *Reviews) checkOwner(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review, d lifecycle.View) error {
 	other := d.CreatedBy != worker.Name() || d.Project != rule.Project
@@ -146,7 +146,7 @@ func (r *Reviews) removeDeployment(ctx context.Context, rule controlplane.Review
 	return r.takeDown(ctx, *d)
 }
 
-// takeDown asks for the removal of a deployment unless that is under way.
+// takeDown requests the removal of a deployment unless it is being removed already.
 func (r *Reviews) takeDown(ctx context.Context, d lifecycle.View) error {
 	if d.Goal == controlplane.GoalGone {
 		return nil
@@ -169,8 +169,8 @@ func (r *Reviews) ensureDeployed(ctx context.Context, rule controlplane.ReviewRu
 		x.DueAt = time.Now().Add(r.Ask)
 		return nil // somebody removed it: only a new event makes it again
 	}
-	// An event says nothing of what happened since; neither does a long wait for an
-	// image, so the code host is asked once more behind that.
+	// An event does not say what happened since, and neither does a long wait for an image. So the
+	// code host is asked again after that.
 	first := x.State == controlplane.ReviewWaiting && x.Detail == ""
 	if first {
 		if closed, at := r.isClosed(ctx, rule, x); closed {

@@ -85,8 +85,8 @@ func clipText(s string, most int) string {
 	return s
 }
 
-// readEvents understands the events of a source. What is none of a pull request or a
-// pushed tag, or comes from a fork, is left out: nothing to do.
+// readEvents parses the events of a source. Events that are not about a pull request or a pushed
+// tag, or that come from a fork, are left out.
 func readEvents(source controlplane.ReviewSource, h http.Header, body []byte) ([]event, error) {
 	var e *event
 	var err error
@@ -113,8 +113,8 @@ func readEvents(source controlplane.ReviewSource, h http.Header, body []byte) ([
 	return []event{*e}, nil
 }
 
-// readTime reads the spellings of code hosts. A time that is none, or ahead of
-// ours, orders nothing: it would make all later events look old.
+// readTime parses the time formats of code hosts. An invalid time, or one in the future, orders
+// nothing: it would make all later events look old.
 func readTime(s string) time.Time {
 	layouts := []string{time.RFC3339, "2006-01-02 15:04:05 MST", "2006-01-02 15:04:05 -0700"}
 	for _, layout := range layouts {
@@ -162,7 +162,7 @@ func readHub(kind string, body []byte) (*event, error) {
 	}
 	// An event that was delayed may show a pull request that is closed by now.
 	gone := e.Action == "closed" || e.Pull.State == "closed"
-	// A fork that was deleted has no repository any more.
+	// A deleted fork has no repository.
 	head := e.Pull.Head.Repo
 	fork := head != nil && head.FullName != e.Repository.FullName
 	if !gone && (head == nil || fork) {

@@ -52,8 +52,8 @@ func (e event) reopensReview(old controlplane.Review) bool {
 	}
 }
 
-// rememberClosed stores that a pull request is closed of which nothing else is
-// known yet: what happened before may still arrive.
+// rememberClosed stores that an unknown pull request is closed: its earlier events may still
+// arrive.
 func rememberClosed(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRule,
 	e event) (err error) {
 	x := e.newReview(rule)

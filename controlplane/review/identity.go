@@ -110,10 +110,9 @@ func findByName(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRu
 	return old, true, nil
 }
 
-// chooseName gives a new review a deployment name that no other review has.
-// Names are shortened spellings, and rules share environments: where the plain
-// name is taken, a hash of the review's identity is added. The caller's lock
-// keeps others from choosing the same.
+// chooseName chooses a deployment name for a new review that no other review has. Names are
+// shortened spellings, and rules share environments: where the plain name is taken, a hash of the
+// review's identity is added. The caller's lock keeps others from choosing the same.
 func chooseName(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRule,
 	e event) (string, error) {
 	plain, hash := e.deploymentName(rule), e.identityHash(rule.ID)

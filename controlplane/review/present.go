@@ -35,7 +35,7 @@ func (r *Reviews) isClosed(ctx context.Context, rule controlplane.ReviewRule,
 	return closed, at
 }
 
-// present gives the state of a pull request on its code host.
+// pullRequestState returns the state of a pull request on its code host.
 func (h codeHost) present(ctx context.Context, x controlplane.Review) (
 	closed bool, at time.Time, err error) {
 	path := ""
@@ -66,8 +66,8 @@ func (r *Reviews) closeReview(
 	return r.Store.InTx(ctx, func(tx *postgres.Tx) error { return tx.CloseReview(ctx, *x, at) })
 }
 
-// host is the API of the code host of a rule; ok is false when nobody asked to
-// use it for this review.
+// codeHostOf returns the API of the code host of a rule; ok is false if the rule does not use it
+// for this review.
 func (r *Reviews) host(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review) (h codeHost, ok bool, err error) {
 	token, err := r.openSecret(ctx, tokenOf(rule.ID))

@@ -100,7 +100,7 @@ func (r *Reviews) Receive(ctx context.Context, actor access.Actor, name string, 
 	return said, nil
 }
 
-// taken is what a sender is told of an event that changed what is wanted.
+// taken is the response to a sender whose event changed what is wanted.
 const taken = "taken"
 
 // readRule hides whether a rule exists, since the sender is not authenticated yet.

@@ -35,7 +35,7 @@ type RuleSaved struct {
 	Made    controlplane.Plain
 }
 
-// ListRules gives one page of rules.
+// ListRules returns one page of rules.
 func (r *Reviews) ListRules(
 	ctx context.Context, actor access.Actor, p controlplane.Page,
 ) (all []controlplane.ReviewRule, next string, err error) {

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// queueGrace is how long a deployment may wait for its turn although the time
-	// of its review is up: its image may have come in the last second.
+	// queueGrace is how long a deployment may wait for its turn after the time of its review is
+	// over: its image may have come in the last second.
 	queueGrace = 30 * time.Second
 	// applyGrace is the additional time for a deployment that has begun.
 	applyGrace = time.Hour
@@ -33,8 +33,8 @@ func (r *Reviews) watchDeployment(ctx context.Context, rule controlplane.ReviewR
 		return nil
 	}
 	x.DueAt = time.Now().Add(r.Ask)
-	// Look once more after a deployment has ended that was created in time: images may
-	// have appeared meanwhile.
+	// Check again after a deployment has ended that was created in time: images may have appeared
+	// meanwhile.
 	timeUp := time.Now().After(x.GiveUpAt)
 	if timeUp && (looked || d.CreatedAt.After(x.GiveUpAt)) {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/nullops/nullops/controlplane/usage"
 )
 
-// Whatever takes a context is a use case, and says who asks right behind it. Run
-// and Flush only write what others were let in with.
+// Whatever takes a context is a use case, and takes the actor right after it. Run and Flush only
+// write what others were let in with.
 func TestUseCases_TakeAnActor(t *testing.T) {
 	door := reflect.TypeFor[*usage.Usage]()
 	asks, actor := reflect.TypeFor[context.Context](), reflect.TypeFor[access.Actor]()

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// defaultSpan is shown to who asks for no stretch of time.
+	// defaultSpan applies if the query has no time range.
 	defaultSpan = time.Hour
 	// longestSpan is what is kept at all.
 	longestSpan = 92 * 24 * time.Hour
@@ -19,8 +19,8 @@ const (
 	mostPoints = 20_000
 )
 
-// Query asks for a stretch of time. Zero times mean the last hour; a nil width
-// means the finest that makes a readable curve.
+// Query selects a time range. Zero times mean the last hour; a nil width means the finest that
+// makes a readable curve.
 type Query struct {
 	From, To time.Time
 	Width    *time.Duration
@@ -33,7 +33,7 @@ type Series struct {
 	Rows     []controlplane.Use
 }
 
-// OfNode gives a node's use over time.
+// NodeUsage returns a node's use over time.
 func (u *Usage) OfNode(
 	ctx context.Context, actor access.Actor, name string, q Query,
 ) (s Series, err error) {
@@ -54,8 +54,8 @@ func (u *Usage) OfNode(
 	return s, err
 }
 
-// OfDeployment gives the use of each service of a deployment over time. Who may
-// read the deployment may read it.
+// DeploymentUsage returns the use of each service of a deployment over time. Who may read the
+// deployment may read it.
 func (u *Usage) OfDeployment(ctx context.Context, actor access.Actor,
 	id controlplane.DeploymentID, q Query) (s Series, err error) {
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {

@@ -201,8 +201,8 @@ func TestTrim(t *testing.T) {
 	}
 }
 
-// The last measurement of a node is written without waiting for whoever holds
-// the node, and is written then.
+// The last measurement of a node is written without waiting for anyone who holds the node, and is
+// written then.
 func TestObserve_WaitsForNobody(t *testing.T) {
 	r := newRig(t)
 	if err := r.Observe(t.Context(), fleet, r.node, controlplane.NodeVitals{At: time.Now(),

@@ -15,7 +15,7 @@ import (
 	"github.com/nullops/nullops/internal/idleconn"
 )
 
-// ends gives the two ends of a connection over loopback.
+// ends returns the two ends of a connection over loopback.
 func ends(t *testing.T) (near, far *net.TCPConn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -35,7 +35,7 @@ func ends(t *testing.T) (near, far *net.TCPConn) {
 	return one.(*net.TCPConn), other.(*net.TCPConn)
 }
 
-// secured gives both ends of a TLS connection over Conns.
+// secured returns both ends of a TLS connection over Conns.
 func secured(t *testing.T) (client, server *tls.Conn) {
 	t.Helper()
 	trusted := httptest.NewUnstartedServer(nil)
@@ -138,7 +138,7 @@ func TestCopy_CarriesAllAndTheEnd(t *testing.T) {
 	}
 }
 
-// A connection that was copied from and fell silent holds no buffer any more.
+// A copied connection without traffic holds no buffer.
 func TestCopy_SilenceHoldsNoBuffer(t *testing.T) {
 	const many = 64
 	var all sync.WaitGroup

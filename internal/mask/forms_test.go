@@ -72,8 +72,8 @@ func TestMasker_HidesWhatOtherLanguagesEncode(t *testing.T) {
 	}
 }
 
-// A long text goes out while it comes in, and a secret in it is hidden behind every
-// encoder and at every place.
+// A long text goes out while it comes in, and a secret in it is masked in every encoding and at
+// every position.
 func TestStream_HidesEncodedSecretsInLongTexts(t *testing.T) {
 	const plain = `pa/ss word+"x"&<y>'z%!(*)~\end`
 	m := mask.New([]string{plain})

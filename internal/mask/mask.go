@@ -21,7 +21,7 @@ const (
 	// minPart is the shortest part of a secret that MaskPart hides: fewer bytes
 	// tell nothing, and begin or end many words.
 	minPart = 4
-	// escapeRest is how much of an escape may lie on one side of a cut.
+	// escapeRest is how many bytes of an escape may be on one side of a cut.
 	escapeRest = 12
 	// growth is how much longer a secret can become by nested escapes, and maxGrown limits that
 	// for long secrets, in bytes.
@@ -29,16 +29,16 @@ const (
 	maxGrown = 512 << 10
 )
 
-// Hidden stands for what may not be read.
+// Placeholder replaces secret values.
 const Hidden = "[secret]"
 
 // Masker replaces known secrets in text: verbatim, in base64 at each of its three offsets,
 // in hexadecimal, and each of these escaped as in URLs, HTML and string literals, also
 // nested. It is immutable; a nil Masker hides nothing.
 type Masker struct {
-	// patterns are searched in the original text, cores also in text with escapes undone. What
-	// Go's own encoders make of a secret is a pattern too, so that it is found even after text
-	// that looks like the beginning of an escape.
+	// patterns are searched in the original text, cores also in text with escapes undone. A secret
+	// as Go's own encoders escape it is a pattern too, so that it is found even after text that
+	// looks like the beginning of an escape.
 	patterns [][]byte
 	cores    [][]byte
 	// inText searches for patterns, inViews for cores.
@@ -114,8 +114,8 @@ func (m *Masker) addCores(secret string, cores []string) {
 func base64Core(encoding *base64.Encoding, secret string, offset int) string {
 	padded := append(make([]byte, offset), secret...)
 	encoded := encoding.EncodeToString(padded)
-	// The first bits of a character may belong to what stands before, the last
-	// ones to what follows.
+	// The first bits of a character may belong to the preceding byte, the last ones to the
+	// following one.
 	first := (offset*8 + 5) / 6
 	return encoded[first : len(padded)*8/6]
 }

@@ -28,8 +28,8 @@ func forms(secret, before string) []string {
 	return all
 }
 
-// Whatever the secret, its surroundings, its form and the pieces it comes in:
-// it is never in what is shown, and what is not secret is.
+// For any secret, context, encoding and split: the output never contains the secret, and everything
+// else is unchanged.
 func TestStream_HidesSecretsAcrossBorders(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringN(8, 40, 60).Filter(func(s string) bool {

@@ -7,8 +7,8 @@ const maxHeld = 2 << 20
 // begin there.
 const contextSize = 64
 
-// Stream hides secrets in text that comes in pieces, also those that are cut
-// in two by a border. It holds back as much as a secret could begin with.
+// Stream hides secrets in text that comes in pieces, also those that are cut in two by a border. It
+// holds back a tail that could be the beginning of a secret.
 type Stream struct {
 	masker *Masker
 	// context is the end of what was returned, as it was before.
@@ -59,7 +59,7 @@ func contextStart(text string, border int) int {
 	return start
 }
 
-// clipSpans leaves out what lies before begin.
+// clipSpans drops the parts of spans before begin.
 func clipSpans(all []span, begin int) []span {
 	var clipped []span
 	for _, s := range all {

@@ -10,13 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// A program that prints a secret as a part of something may have escaped it: there
-// are many encoders, and each leaves other characters alone. So we do not list what
-// they make of a secret, but undo their escapes in the text, and look for the
-// secret in what comes out.
+// A program that prints a secret inside other output may have escaped it. There are many encoders,
+// and each leaves other characters alone. So instead of listing escaped forms, we undo escapes in
+// the text and search for the secret in the result.
 
 const (
-	// viewDepth is how many encodings may lie in each other: JSON in JSON in a URL.
+	// viewDepth is how many encodings may be nested: JSON in JSON in a URL.
 	viewDepth = 3
 	// maxViews bounds the work for a text made to have many readings.
 	maxViews = 48
@@ -158,7 +157,7 @@ func (v decodedText) sourceStart(i int) int32 {
 	return v.starts[i]
 }
 
-// readForm reads what encoders of HTML forms make: a plus stands for a space.
+// readForm decodes HTML form encoding: a plus is a space.
 func readForm(text []byte) ([]byte, int) {
 	if text[0] == '+' {
 		return []byte(" "), 1

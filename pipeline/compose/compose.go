@@ -25,7 +25,7 @@ import (
 // MaxBytes is the most that a compose file may have.
 const MaxBytes = 1 << 20
 
-// What a service without limits gets, since every service of ours has some.
+// Defaults for a service without limits, since every service must have some.
 const (
 	defaultCPU    = 0.5
 	defaultMemory = 256

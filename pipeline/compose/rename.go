@@ -37,7 +37,7 @@ func uniqueLabels(names []string) map[string]string {
 	return all
 }
 
-// freeLabel is the label itself, or with a number behind it when it is taken.
+// freeLabel returns the label itself, or with a number after it if it is taken.
 func freeLabel(wanted string, taken map[string]bool) string {
 	key := wanted
 	for n := 2; taken[key]; n++ {

@@ -40,7 +40,7 @@ func Write(name string, p pipeline.Pipeline) (string, error) {
 	if strings.Contains(string(body), "${{") {
 		notes = append(notes, "References such as {{ secrets.NAME }} have to be replaced by values.")
 	}
-	// Compose would read a reference of ours as a variable of its own.
+	// Compose would read one of our references as one of its own variables.
 	text := strings.ReplaceAll(string(body), "$", "$$")
 	return "# " + strings.Join(notes, "\n# ") + "\n" + text, nil
 }
@@ -106,8 +106,8 @@ func composeLimits(s pipeline.ServiceStep) map[string]any {
 	return out
 }
 
-// nameSharedVolumes gives those the names they have, unless another volume of the
-// file is called so.
+// nameSharedVolumes keeps the names of shared volumes, unless another volume of the file has the
+// same name.
 func nameSharedVolumes(p pipeline.Pipeline) map[string]string {
 	taken, shared := map[string]bool{}, map[string]string{}
 	for _, s := range p.Steps {
@@ -132,7 +132,7 @@ func volumesOf(s pipeline.Step) []pipeline.Volume {
 	return s.Service.Volumes
 }
 
-// addMounts gives volumes of one service the step's name in front.
+// addMounts prefixes the names of one service's volumes with the step's name.
 func addMounts(s pipeline.Step, out map[string]any, shared map[string]string,
 	volumes, configs map[string]any) {
 	var mounted []string

@@ -121,8 +121,8 @@ func removeUser(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio
 	}, nil
 }
 
-// checkUser wants the very user that create made: one of the same name that somebody
-// made since has another password.
+// checkUser checks for the very user that create made: a user of the same name that was created
+// later has another password.
 func checkUser(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
 	p, err := readParameters(req)
 	if err != nil {

@@ -45,7 +45,7 @@ func (u users) ensureUser(ctx context.Context, p parameters, log *slog.Logger) (
 	return id, err
 }
 
-// findUser gives the id of the user of exactly this name, or "".
+// findUser returns the id of the user of exactly this name, or "".
 func (u users) findUser(ctx context.Context, username string) (string, error) {
 	query := url.Values{"username": {username}, "exact": {"true"}}
 	var found []struct {

@@ -159,8 +159,8 @@ func removeDatabase(
 	}, nil
 }
 
-// checkDatabase signs in with what create gave out: whoever dropped the database or
-// changed the account since is found out here.
+// checkDatabase signs in with what create returned. It fails if the database was dropped or the
+// account was changed since.
 func checkDatabase(
 	ctx context.Context,
 	req stdio.Request,

@@ -124,7 +124,7 @@ func (s server) oddNames(t *testing.T, program string) {
 	}
 }
 
-// call runs an action and gives its outputs; no password may be in the log.
+// call runs an action and returns its outputs; no password may be in the log.
 func (s server) call(
 	t *testing.T, program string, action stdio.Action, name string,
 ) map[string]any {

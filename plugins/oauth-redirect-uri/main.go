@@ -134,8 +134,8 @@ func removeRedirect(
 	}, nil
 }
 
-// checkRedirect looks for what create added: whoever saves the client in Keycloak's own
-// pages with an old copy takes it away again.
+// checkRedirect looks for what create added: saving an old copy of the client in Keycloak's own
+// pages removes it again.
 func checkRedirect(
 	ctx context.Context,
 	req stdio.Request,

@@ -35,8 +35,8 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// Keycloak replaces a client as a whole: a change that somebody else overwrote
-// is made again, and theirs is kept.
+// Keycloak replaces a client as a whole: a change that someone else overwrote is made again, and
+// theirs is kept.
 func TestCreate_SurvivesAnotherAdmin(t *testing.T) {
 	k := newServer(t)
 	overwritten := 0

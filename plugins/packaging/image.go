@@ -26,13 +26,13 @@ type Plan struct {
 	Layers []Layer
 	// Config is what the image tells an engine.
 	Config v1.Config
-	// Created is a part of the digest: give a fixed time.
+	// Created is a part of the digest: set a fixed time.
 	Created time.Time
 	// By is shown in the image's history.
 	By string
 }
 
-// Assemble gives the image. Nothing of it depends on this machine or the clock.
+// Assemble builds the image. It does not depend on this machine or the clock.
 func Assemble(p Plan) (v1.Image, error) {
 	image := p.From
 	if image == nil {

@@ -82,14 +82,14 @@ func openGzip(name string) (io.ReadCloser, error) {
 	}{z, f}, nil
 }
 
-// Epoch is the date of whatever has no date of its own. Any fixed one will do;
-// the clock would give each build another digest.
+// Epoch is the date of whatever has no date of its own. Any fixed one will do; with the clock, each
+// build would have another digest.
 func Epoch() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 
 // layerFormat is part of every key; raise it when writeTar changes its output.
 const layerFormat = "1"
 
-// MakeLayer gives the layer of these files, from the cache if it is there.
+// MakeLayer returns the layer of these files, from the cache if it is there.
 func MakeLayer(cache string, files []File) (Layer, error) {
 	files = withFolders(files)
 	key, err := contentKey(files)

@@ -38,7 +38,7 @@ type Plugin struct {
 	Cache string
 }
 
-// Build gives the plugin's image. Equal input gives an equal digest.
+// Build builds the plugin's image. Equal input results in an equal digest.
 func (p Plugin) Build() (v1.Image, error) {
 	if _, err := stdio.ParseComponent(p.Component); err != nil {
 		return nil, err

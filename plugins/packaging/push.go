@@ -43,8 +43,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// Push uploads what the registry does not have yet. The registry's refusal is
-// told in its own words.
+// Push uploads what the registry does not have yet. The registry's error message is kept.
 func Push(ctx context.Context, ref string, image v1.Image, c Credentials) error {
 	tag, err := ParseReference(ref)
 	if err != nil {
@@ -88,8 +87,8 @@ func (c Credentials) Resolve(registry authn.Resource) (authn.Authenticator, erro
 	return kept, nil
 }
 
-// For gives the credentials for an image's registry as user and password. Those
-// that are a token are for this package only, and left out.
+// ForImage returns the credentials for an image's registry as user and password. Those that are a
+// token are for this package only, and left out.
 func (c Credentials) For(ctx context.Context, ref string) (Credentials, error) {
 	tag, err := ParseReference(ref)
 	if err != nil {

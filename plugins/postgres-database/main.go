@@ -156,8 +156,8 @@ func removeDatabase(
 	}, nil
 }
 
-// checkDatabase signs in with what create gave out: whoever dropped the database or
-// changed the role's password since is found out here.
+// checkDatabase signs in with what create returned. It fails if the database was dropped or the
+// role's password was changed since.
 func checkDatabase(
 	ctx context.Context,
 	req stdio.Request,

@@ -68,7 +68,7 @@ func TestCreate_ClosesTheDatabaseToOtherRoles(t *testing.T) {
 	}
 }
 
-// Check is yes to what create made, and no once somebody else changed it.
+// Check is yes to what create made, and no once someone else changed it.
 func TestCheck_FindsADatabaseThatIsGone(t *testing.T) {
 	s, program := newServer(t), stdiotest.Build(t)
 	made := s.call(t, program, stdio.ActionCreate)
@@ -170,7 +170,7 @@ func (s server) request(t *testing.T, action stdio.Action) []byte {
 	return data
 }
 
-// call runs the plugin, which must succeed, and gives its outputs.
+// call runs the plugin, which must succeed, and returns its outputs.
 func (s server) call(t *testing.T, program string, action stdio.Action) map[string]any {
 	t.Helper()
 	got := stdiotest.Run(t.Context(), t, program, s.request(t, action))

@@ -122,8 +122,8 @@ func (s server) request(ctx context.Context, method, path, body, user, password 
 	return http.DefaultClient.Do(req)
 }
 
-// accepts asks as the account. It may not see the API, but a right password is
-// told from a wrong one by the reason.
+// accepts asks as the account. It may not see the API, but a right password is distinguished from a
+// wrong one by the reason.
 func (s server) accepts(t *testing.T, user, password string) bool {
 	t.Helper()
 	resp, err := s.request(t.Context(), http.MethodGet, "whoami", "", user, password)

@@ -63,8 +63,8 @@ func isFinalRefusal(err error) bool {
 	return errors.As(err, &answer) && !strings.HasPrefix(answer.Error(), "LOADING")
 }
 
-// setUser makes the account anew: reset takes away whatever it had before. The
-// password travels as its hash, so that no command log of the server holds it.
+// setUser creates the account from scratch: reset removes all earlier rules. The password travels
+// as its hash, so that no command log of the server holds it.
 func setUser(ctx context.Context, c *redis.Client, p parameters, password string) error {
 	hash := sha256.Sum256([]byte(password))
 	rules := append([]string{
@@ -93,7 +93,7 @@ func saveACL(ctx context.Context, c *redis.Client) error {
 	return nil
 }
 
-// dropKeys removes every key with the prefix and gives their number.
+// dropKeys removes every key with the prefix and returns their number.
 func dropKeys(ctx context.Context, c *redis.Client, prefix string) (int, error) {
 	removed, cursor := 0, uint64(0)
 	for {

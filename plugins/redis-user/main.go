@@ -129,7 +129,7 @@ func removeAccount(
 		return stdio.Response{}, err
 	}
 	defer hangUp(admin)
-	// The account first: afterwards nobody writes such keys any more.
+	// The account goes first, so that no new keys are written.
 	if err := dropUser(ctx, admin, p); err != nil {
 		return stdio.Response{}, err
 	}

@@ -95,9 +95,9 @@ func (s store) ensureBucket(ctx context.Context, p parameters) error {
 	return nil
 }
 
-// dropBucket empties and removes the bucket, if there is one, and gives the number of
-// objects that were in it. Old versions and unfinished uploads count: with them,
-// a server refuses to remove it.
+// dropBucket empties and removes the bucket, if there is one, and returns the number of objects
+// that were in it. Old versions and unfinished uploads count: with them, a server refuses to remove
+// it.
 func (s store) dropBucket(ctx context.Context, bucket string) (int, error) {
 	there, err := s.bucketExists(ctx, bucket)
 	if err != nil || !there {
@@ -122,7 +122,7 @@ func (s store) dropBucket(ctx context.Context, bucket string) (int, error) {
 	return removed, nil
 }
 
-// maxPasses bounds how often a bucket is listed anew.
+// maxPasses bounds how often a bucket is listed again.
 const maxPasses = 10_000
 
 // emptyBucket repeats listings until one is empty: on several servers a listing skips

@@ -103,8 +103,8 @@ func readParameters(req stdio.Request) (parameters, error) {
 
 func variableName() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) }
 
-// runProgram gives the command's standard output. Secrets and earlier outputs reach it
-// as environment, which dies with the container; nobody can list it there.
+// runProgram returns the command's standard output. Secrets and earlier outputs reach it as
+// environment variables, which end with the container; no other container can list them.
 func runProgram(
 	ctx context.Context,
 	p parameters,

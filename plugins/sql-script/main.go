@@ -149,8 +149,8 @@ func endsTransaction(tag pgconn.CommandTag) bool {
 	}
 }
 
-// addLineNumber adds the line of the script to an error, which is what its author
-// needs and what a character offset does not give.
+// addLineNumber adds the line of the script to an error, which its author needs; a character offset
+// does not say it.
 func addLineNumber(err error, sql string) error {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) || pg.Position <= 0 {

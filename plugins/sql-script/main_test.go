@@ -33,7 +33,7 @@ func TestSamples_OnARealServer(t *testing.T) {
 	}
 }
 
-// newDatabase makes an empty database and gives its address.
+// newDatabase makes an empty database and returns its address.
 func newDatabase(t *testing.T) string {
 	t.Helper()
 	address := stdiotest.PostgresURL(t)

@@ -9,11 +9,10 @@ import (
 	"time"
 )
 
-// Component describes a plugin to people and to the control plane; it is the
-// plugin's component.json, with the names the control plane's API uses, so that
-// the file can be registered as it is. The plugin's own name is not in it: it is
-// given when the plugin is registered. The schemas are JSON Schema 2020-12 and
-// are kept as written; whoever uses them compiles them.
+// Component describes a plugin to people and to the control plane; it is the plugin's
+// component.json, with the names the control plane's API uses, so that the file can be registered
+// as it is. The plugin's own name is not in it: it is given when the plugin is registered. The
+// schemas are JSON Schema 2020-12 and are kept as written; anyone who uses them compiles them.
 type Component struct {
 	Description string `json:"description"`
 	// Actions are those the plugin offers; create is always among them.

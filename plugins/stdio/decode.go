@@ -150,7 +150,7 @@ type target struct {
 	starts string
 }
 
-// invalidUTF8 gives the place of the first bad byte, or -1.
+// invalidUTF8 returns the place of the first bad byte, or -1.
 func invalidUTF8(data []byte) int64 {
 	if utf8.Valid(data) {
 		return -1

@@ -42,7 +42,7 @@ type ResponseError struct {
 	Cause error
 }
 
-// Unwrap gives the read error, if that was the fault.
+// Unwrap returns the read error, if that was the fault.
 func (e *ResponseError) Unwrap() error { return e.Cause }
 
 // Error is one sentence for the author of the plugin.

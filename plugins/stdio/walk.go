@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// tooDeep gives the place where nesting passes MaxDepth, or -1. It only tells
-// strings from the rest, so it is right for valid JSON and harmless for other.
+// tooDeep returns the place where nesting passes MaxDepth, or -1. It only tells strings from the
+// rest, so it is right for valid JSON and harmless for other.
 func tooDeep(data []byte) int64 {
 	depth, inString := 0, false
 	for i := 0; i < len(data); i++ {
@@ -30,9 +30,8 @@ func tooDeep(data []byte) int64 {
 	return -1
 }
 
-// loneSurrogate gives the place of a \uD800-style escape without its other
-// half, or -1. Go would silently replace it, so two different names could
-// become one. The data must be valid JSON.
+// loneSurrogate returns the place of a \uD800-style escape without its other half, or -1. Go would
+// silently replace it, so two different names could become one. The data must be valid JSON.
 func loneSurrogate(data []byte) int64 {
 	for i := 0; i < len(data); i++ {
 		if data[i] != '\\' {
@@ -58,7 +57,7 @@ func loneSurrogate(data []byte) int64 {
 	return -1
 }
 
-// parseEscape reads the code unit of a leading \uXXXX, or gives -1.
+// parseEscape reads the code unit of a leading \uXXXX, or returns -1.
 func parseEscape(data []byte) int64 {
 	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
 		return -1

@@ -139,7 +139,7 @@ func (t trial) exit() int {
 	return t.p.Code
 }
 
-// printMode gives a mode that prints just this on stdout.
+// printMode returns a mode that prints just this on stdout.
 func printMode(text string) func(trial) int {
 	return func(t trial) int {
 		_, _ = io.WriteString(t.out, text)

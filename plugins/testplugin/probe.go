@@ -36,7 +36,7 @@ func (t trial) probe() int {
 	return t.writeAnswer(stdio.Response{Success: true, Output: "probed", Outputs: out})
 }
 
-// procStatus gives the interesting lines of /proc/self/status by name.
+// procStatus returns the interesting lines of /proc/self/status by name.
 func procStatus() map[string]any {
 	status := map[string]any{}
 	for _, line := range readLines("/proc/self/status") {

@@ -21,7 +21,7 @@ import (
 // manyTags is how many tags the largest repository has.
 const manyTags = 20_000
 
-// choicesGroup is what somebody waits for who chooses versions.
+// choicesGroup is what someone waits for who chooses versions.
 func choicesGroup() group {
 	return group{
 		figures: []figure{

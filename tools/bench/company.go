@@ -94,9 +94,9 @@ func (a *asker) get(ctx context.Context, token, path string) ([]byte, error) {
 // mostWaiting is how many requests may be open before a rate is given up.
 const mostWaiting = 2000
 
-// at does something so many times a second, whether or not it keeps up, and
-// gives how long each took from when it was due: who waits for a slow answer
-// before asking again would measure the slow ones least.
+// at does something so many times a second, whether or not it keeps up, and returns how long each
+// took from when it was due: who waits for a slow answer before asking again would measure the slow
+// ones least.
 func at(
 	ctx context.Context, perSecond int, lasts time.Duration, do func(ctx context.Context, i int) error,
 ) ([]time.Duration, error) {

@@ -125,7 +125,7 @@ func (l *lab) tell(ctx context.Context, d apiclient.Deployment) error {
 	return nil
 }
 
-// steps gives the steps of a deployment's latest run, in order.
+// steps returns the steps of a deployment's latest run, in order.
 func (l *lab) steps(ctx context.Context, d apiclient.Deployment) ([]apiclient.Step, error) {
 	r, err := l.api.GetRunWithResponse(ctx, d.Id, d.Run)
 	if err != nil {

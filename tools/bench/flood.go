@@ -84,8 +84,8 @@ func (l *lab) flood(
 	return percentile(c.all, 0.99), most - before, err
 }
 
-// fresh starts the control plane anew and uses it a little: what one flood left
-// in its memory would hide the next.
+// fresh starts the control plane again and uses it a little: what one flood left in its memory
+// would hide the next.
 func (l *lab) fresh(ctx context.Context, a *asker, who []reader) error {
 	if err := l.controlPlane.stop(); err != nil {
 		return err
@@ -111,8 +111,8 @@ func largest(ctx context.Context, pid int) (mib float64) {
 	}
 }
 
-// strangers try passwords, each from the next of many addresses. That somebody
-// is refused, or told to come back, is what they expect.
+// strangers try passwords, each from the next of many addresses. That someone is refused, or told
+// to come back, is what they expect.
 func (l *lab) strangers(ctx context.Context, rate int, lasts time.Duration) error {
 	users := l.company().users
 	web := make([]*http.Client, floodFrom)

@@ -74,8 +74,8 @@ func prepareHeld(ctx context.Context, l *lab) (round, func(context.Context) erro
 	return do, undo, nil
 }
 
-// freshIngress starts the ingress anew: memory that an earlier round grew to is not
-// to be had for nothing.
+// freshIngress starts the ingress again: memory that an earlier round grew to is not to be had for
+// nothing.
 func (l *lab) freshIngress(ctx context.Context) (contestant, error) {
 	if err := l.ingress.stop(); err != nil {
 		return contestant{}, err
@@ -155,8 +155,8 @@ func dialAll(ctx context.Context, c contestant, n int) ([]*websocket.Conn, error
 	return conns, group.Wait()
 }
 
-// echoes gives the 99th percentile of a message's way there and back, while each
-// of a few speakers goes from one connection to the next.
+// echoes returns the 99th percentile of a message's way there and back, while each of a few
+// speakers goes from one connection to the next.
 func echoes(ctx context.Context, conns []*websocket.Conn) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, echoFor+time.Minute)
 	defer cancel()
@@ -218,7 +218,7 @@ func (l *lab) downloadBoth(ctx context.Context, s *samples, peer contestant) err
 	return nil
 }
 
-// download gives MiB a second for one body.
+// download returns MiB a second for one body.
 func download(ctx context.Context, c contestant, size int) (float64, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet,
 		fmt.Sprintf("http://%s/bytes/%d", c.address, size), nil)

@@ -95,8 +95,8 @@ func (l *lab) start(ctx context.Context) error {
 	return nil
 }
 
-// close stops what was started, the latest first, and removes what it left. The
-// logs of a failure are shown by whoever waited.
+// close stops what was started, the latest first, and removes what it left. The caller that waited
+// shows the logs of a failure.
 func (l *lab) close() error {
 	errs := []error{l.ingress.stop(), l.agent.stop(), l.controlPlane.stop()}
 	if l.settings != nil {

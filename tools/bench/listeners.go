@@ -87,8 +87,8 @@ func (l *lab) common(ctx context.Context) (string, error) {
 	return page.Items[0].ID, nil
 }
 
-// cry opens the streams, and gives how long each listener waited for each
-// event, from when the change was asked for.
+// cry opens the streams, and returns how long each listener waited for each event, from when the
+// change was asked for.
 func (l *lab) cry(ctx context.Context, deployment string, many int) ([]time.Duration, error) {
 	ctx, hush := context.WithCancel(ctx)
 	c := &crier{l: l, deployment: deployment, heard: make(chan time.Time, many*shots)}
@@ -154,7 +154,7 @@ func (c *crier) listen(lines *bufio.Scanner) {
 	}
 }
 
-// shoot makes one change: somebody extends the deployment.
+// shoot makes one change: someone extends the deployment.
 func (c *crier) shoot(ctx context.Context, many int) ([]time.Duration, error) {
 	began := time.Now()
 	r, err := c.l.api.ExtendDeploymentWithResponse(ctx, c.deployment)

@@ -69,7 +69,7 @@ func readText(path string) string {
 	return string(text)
 }
 
-// firstMatch gives the pattern's last group, or all it matched.
+// firstMatch returns the pattern's last group, or all it matched.
 func firstMatch(text, pattern string) string {
 	found := regexp.MustCompile("(?m)" + pattern).FindStringSubmatch(text)
 	if found == nil {

@@ -136,8 +136,8 @@ func run(ctx context.Context, o options) (err error) {
 	return errors.Join(failed, publish(l.root, results, machine, o.runs))
 }
 
-// measureAll goes on with the next group when one fails: its rows stay as they
-// were, and the others are not measured in vain.
+// measureAll continues with the next group when one fails: its rows stay as they were, and the
+// others are not measured in vain.
 func measureAll(ctx context.Context, l *lab, chosen []group, runs int) ([]result, error) {
 	var results []result
 	var failed error

@@ -41,9 +41,9 @@ func prepareVisible(
 	return do, func(context.Context) error { return nil }, nil
 }
 
-// visible makes a deployment while somebody asks for its address all the time,
-// and gives how long after the database's "ready" it answered first. An answer
-// before that counts as none at all: the commit comes after its time.
+// visible makes a deployment while someone asks for its address all the time, and returns how long
+// after the database's "ready" it answered first. An answer before that counts as none at all: the
+// commit comes after its time.
 func (l *lab) visible(ctx context.Context, name string) (time.Duration, error) {
 	asking, stop := context.WithCancel(ctx)
 	defer stop()

@@ -56,7 +56,7 @@ func writeEngine(dir string, e engine) error {
 	return os.WriteFile(engineFile(dir), text, 0o600)
 }
 
-// readEngine gives the default engine for a demo that wrote nothing down.
+// readEngine returns the default engine for a demo that wrote nothing down.
 func readEngine(dir string) (engine, error) {
 	text, err := os.ReadFile(engineFile(dir))
 	if errors.Is(err, os.ErrNotExist) {
@@ -76,8 +76,8 @@ func readEngine(dir string) (engine, error) {
 	return e, nil
 }
 
-// readInstall gives the id that the agent of a demo writes on everything it
-// makes. Empty means that no agent ever started, so that nothing was made.
+// readInstall returns the id that the agent of a demo writes on everything it makes. Empty means
+// that no agent ever started, so that nothing was made.
 func readInstall(dir string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "agent", "install"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -158,7 +158,7 @@ func (e engine) run(ctx context.Context, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// tellLeft says at the end of a demo what of it goes on running, and what to do.
+// tellLeft says at the end of a demo what of it keeps running, and what to do.
 func tellLeft(ctx context.Context, dir string) error {
 	e, err := readEngine(dir)
 	if err != nil {
@@ -242,8 +242,8 @@ func cleanDemo(ctx context.Context, dir string) error {
 	return removeTmpfs(e.Tmpfs)
 }
 
-// lockAgent waits until the demo's agent has ended, and keeps another one from
-// starting: an agent that runs would make anew what is removed here.
+// lockAgent waits until the demo's agent has ended, and keeps another one from starting: a running
+// agent would recreate what is removed here.
 func lockAgent(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

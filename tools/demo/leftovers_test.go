@@ -50,7 +50,7 @@ func TestCleanUp_RemovesTheDemosObjectsOnly(t *testing.T) {
 	}
 }
 
-// An agent that runs makes anew what is removed, so that nothing is removed.
+// A running agent recreates what is removed, so that nothing is removed.
 func TestCleanUp_RefusesWhileTheAgentRuns(t *testing.T) {
 	e, root := realEngine(t), t.TempDir()
 	install := t.Name()

@@ -1,7 +1,6 @@
-// Command demo starts the whole product and performs its main job on real
-// input, in front of whoever runs it: a node is enrolled, a project with a
-// pipeline is defined, a deployment is created with chosen tags, every step is
-// shown as it happens, and its URLs answer.
+// Command demo starts the whole product and performs its main job on real input, for the person who
+// runs it: a node is enrolled, a project with a pipeline is defined, a deployment is created with
+// chosen tags, every step is shown as it happens, and its URLs answer.
 //
 //	make demo           keeps everything running until Ctrl-C
 //	make demo CHECK=1   verifies each part, stops everything, ends with "demo: OK"

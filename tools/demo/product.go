@@ -254,9 +254,9 @@ func (p *product) close() error {
 	return errors.Join(errs...)
 }
 
-// leave removes what a check made on an engine that goes on running: with the
-// check's folder goes the id by which it could be found. Of a demo that stays,
-// it says what is left. The context of the demo is over by now.
+// leave removes what a check made on an engine that keeps running: with the check's folder goes the
+// id by which it could be found. Of a demo that stays, it says what is left. The context of the
+// demo is over by now.
 func (p *product) leave() error {
 	if !p.check {
 		return tellLeft(context.Background(), p.dir)

@@ -38,7 +38,7 @@ func (p *product) nodeOnline(ctx context.Context) error {
 	return fmt.Errorf("it is not online: %s", out)
 }
 
-// deploy creates the deployment anew, so that every step can be seen.
+// deploy creates the deployment again, so that every step can be seen.
 func (p *product) deploy(ctx context.Context) error {
 	if out, err := p.nullops(ctx, nil, "show", name, "--env", "qa"); err == nil && out != "" {
 		if err := p.clear(ctx); err != nil {

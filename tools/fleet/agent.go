@@ -29,8 +29,8 @@ type counters struct {
 	flood atomic.Bool
 }
 
-// agent is everything of an agent that the control plane sees: the listener
-// with its certificate, proof and session. What is behind it is made up.
+// agent is everything of an agent that the control plane sees: the listener with its certificate,
+// proof and session. The rest is simulated.
 type agent struct {
 	name     string
 	address  string

@@ -3,10 +3,9 @@
 //	make bench-fleet                  10,000 agents, written to docs/fleet.*
 //	make bench-fleet AGENTS=500       fewer; nothing is written
 //
-// The control plane is the real program with a real PostgreSQL. The agents are
-// all in this one process: each has its own loopback address, certificate and
-// token, listens, proves itself and speaks the real protocol over real TLS; only
-// what an agent has behind it, a container engine, is made up.
+// The control plane is the real program with a real PostgreSQL. The agents are all in this one
+// process: each has its own loopback address, certificate and token, listens, proves itself and
+// speaks the real protocol over real TLS; only the container engine of each agent is simulated.
 //
 // It runs under `tools/run services --only postgres,registry`. Numbers are
 // published as they are, also where a goal is missed.

@@ -105,7 +105,7 @@ func (m *measurement) enrol(ctx context.Context) error {
 	if m.door, err = newDoor(); err != nil {
 		return err
 	}
-	// Until an agent listens, whoever dials it is turned away at once.
+	// Until an agent listens, dials are refused at once.
 	serving := ctx
 	go func() {
 		if err := m.door.serve(serving); err != nil {
@@ -175,8 +175,7 @@ func (m *measurement) allSynced(ctx context.Context, most time.Duration) error {
 	})
 }
 
-// restart kills the control plane and measures until everybody is back, while
-// somebody uses the API.
+// restart kills the control plane and measures until everybody is back, while someone uses the API.
 func (m *measurement) restart(ctx context.Context) error {
 	m.plane.stop(syscall.SIGTERM)
 	m.counters.synced.Store(0)

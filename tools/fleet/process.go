@@ -29,7 +29,7 @@ func useOf(pid int) (use, error) {
 	if err != nil {
 		return use{}, err
 	}
-	// What is behind the name in parentheses, which may hold spaces.
+	// The fields after the name in parentheses, which may hold spaces.
 	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 	var ticks int
 	for _, i := range []int{11, 12} {

@@ -205,7 +205,7 @@ func (b builder) layers(ctx context.Context, r recipe) ([]packaging.Layer, error
 	return layers, nil
 }
 
-// base gives a base layer, made once per run.
+// base returns a base layer, made once per run.
 func (b builder) base(ctx context.Context, name string) (packaging.Layer, error) {
 	if l, made := b.bases[name]; made {
 		return l, nil

@@ -113,7 +113,7 @@ func postgres() []recipe {
 	return recipes
 }
 
-// pluginTags are given to every plugin, so that versions can be told apart.
+// pluginTags are given to every plugin, so that versions can be distinguished.
 func pluginTags() []string { return []string{"1.0.0", "1.1.0"} }
 
 // plugins finds every plugin by its component.json.

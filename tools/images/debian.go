@@ -124,9 +124,8 @@ func (b builder) postgresBase(ctx context.Context) ([]packaging.File, error) {
 	), nil
 }
 
-// packagesOf gives the .deb files, downloaded once. The list is kept, so that
-// later builds give the same image until the cache is removed. No name is
-// PostgreSQL's.
+// packagesOf returns the .deb files, downloaded once. The list is kept, so that later builds give
+// the same image until the cache is removed. No name is PostgreSQL's.
 func (b builder) packagesOf(ctx context.Context, name string, roots []string) ([]string, error) {
 	dir, list := filepath.Join(b.cache, "debs"), filepath.Join(b.cache, "debs.json")
 	if name != "" {

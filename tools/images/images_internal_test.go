@@ -26,7 +26,7 @@ func buildInto(t *testing.T, cache, only string) []built {
 	return images
 }
 
-// Two builds that share nothing give the same digests.
+// Two builds that share nothing produce the same digests.
 func TestBuild_IsReproducible(t *testing.T) {
 	first := buildInto(t, t.TempDir(), "plugins/wait")
 	second := buildInto(t, t.TempDir(), "plugins/wait")

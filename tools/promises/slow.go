@@ -20,7 +20,7 @@ var (
 	bound    = regexp.MustCompile(`\w+$`)
 )
 
-// slow gives the files of which every story is a slow one.
+// slow returns the files of which every story is a slow one.
 func slow(root fs.FS) ([]string, error) {
 	text, err := fs.ReadFile(root, runner)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -137,8 +137,8 @@ func (g *group) close() error {
 // stops a whole product in it.
 const farewell = 30 * time.Second
 
-// runCommand runs the user's command in its own process group and gives its exit
-// code. When ctx ends, the command gets SIGTERM, and SIGKILL after farewell.
+// runCommand runs the user's command in its own process group and returns its exit code. When ctx
+// ends, the command gets SIGTERM, and SIGKILL after farewell.
 func (g *group) runCommand(ctx context.Context, argv, env []string) (int, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = env

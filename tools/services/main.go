@@ -5,11 +5,10 @@
 //	tools/run services --only docker,postgres -- bash
 //	tools/run services            keeps them running until it is interrupted
 //
-// It promises to leave nothing behind: no process, mount, folder, bridge or
-// firewall rule, also when the command fails, hangs after SIGTERM, or services
-// itself is killed (the next start sweeps what a killed one left). It never
-// touches a server it did not start: where a Docker daemon answers already, that
-// one is used and left running.
+// It leaves nothing running or stored: no process, mount, folder, bridge or firewall rule, also
+// when the command fails, hangs after SIGTERM, or services itself is killed (the next start sweeps
+// what a killed one left). It never touches a server it did not start: where a Docker daemon
+// answers already, that one is used and left running.
 package main
 
 import (

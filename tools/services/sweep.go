@@ -51,8 +51,8 @@ func tryLock(dir string) (unlock func() error, err error) {
 	return func() error { return syscall.Close(fd) }, nil
 }
 
-// sweepStale removes what runs left that were killed before they could clean up.
-// It reports problems and goes on: they must not stop a new run.
+// sweepStale removes what runs left that were killed before they could clean up. It reports
+// problems and continues: they must not stop a new run.
 func sweepStale() {
 	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), dirPrefix+"*"))
 	for _, dir := range dirs {

@@ -31,8 +31,8 @@ type Tenant struct {
 	gate    netip.AddrPort // where nobody listens: a refusal is an answer too
 }
 
-// Tenants are the deployments of an installation on this machine's engine, by
-// id. Each must have one service, which listens on the port, and a gate.
+// Tenants are the deployments of an installation on this machine's engine, by id. Each must have
+// one service, which listens on the port, and a relay.
 func Tenants(ctx context.Context, host, install string, port uint16) (map[string]Tenant, error) {
 	api, err := client.New(client.WithHost(host))
 	if err != nil {
@@ -87,9 +87,9 @@ func (t *Tenant) recordContainer(
 	return nil
 }
 
-// Apart tries from inside every deployment to reach the service and the gate of
-// every other one, and counts the pairs that are kept apart. Its own have to
-// answer: where nothing can be reached at all, nothing is shown.
+// Apart tries from inside every deployment to reach the service and the relay of every other one,
+// and counts the pairs that are kept apart. Its own have to answer: where nothing can be reached at
+// all, nothing is shown.
 func Apart(ctx context.Context, all map[string]Tenant) (pairs int, err error) {
 	var to []netip.AddrPort
 	own := map[string]int{}

@@ -104,7 +104,7 @@ func (d *Daemon) endRest() {
 		if err != nil {
 			continue
 		}
-		// The parent is the second field behind the name, which is in parentheses.
+		// The parent is the second field after the name, which is in parentheses.
 		_, rest, _ := strings.Cut(string(stat), ") ")
 		fields := strings.Fields(rest)
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))

@@ -132,8 +132,8 @@ func (n *NameServer) answer(m *dns.Msg, q dns.Question) {
 	}
 }
 
-// Left counts the records nobody cleaned up, the updates there were, and those
-// that had a wrong key.
+// CountLeftovers counts the records that were not cleaned up, the updates, and those with a wrong
+// key.
 func (n *NameServer) Left() (texts, updates, refused int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -156,7 +156,7 @@ type Authority struct {
 // Customer is whom an authority for customers only makes accounts for.
 const Customer = "customer-1"
 
-// CustomerKey is what proves that somebody is the customer.
+// CustomerKey is the secret that proves the customer.
 const CustomerKey = "Y3VzdG9tZXIta2V5LWN1c3RvbWVyLWtleS0_Pz8-Pj4"
 
 // NewAuthority starts one for the length of a test. It asks hosts at httpPort.

@@ -1,7 +1,6 @@
-// Package pgtest gives each test a PostgreSQL database of its own. The
-// migrations run once per content, into a template named by their hash; a
-// test gets a clone of it, which takes some tens of milliseconds and goes
-// away when the test ends. Any number of tests and processes may share one
+// Package pgtest creates a PostgreSQL database for each test. The migrations run once per content,
+// into a template named by their hash; a test gets a clone of it, which takes some tens of
+// milliseconds and goes away when the test ends. Any number of tests and processes may share one
 // server.
 package pgtest
 
@@ -29,7 +28,7 @@ import (
 // templateLock serialises the making of templates on one server.
 const templateLock = 4812002
 
-// New gives a store on a fresh database that holds the schema of the files.
+// New returns a store on a fresh database that holds the schema of the files.
 func New(t testing.TB, files fs.FS) *postgres.Store {
 	t.Helper()
 	return Open(t, URL(t, files))
@@ -55,8 +54,8 @@ func AuditKey() controlplane.AuditKey {
 	return key
 }
 
-// URL makes a database with the schema of the files and gives its URL, for
-// what opens the database itself.
+// URL makes a database with the schema of the files and returns its URL, for what opens the
+// database itself.
 func URL(t testing.TB, files fs.FS) string {
 	t.Helper()
 	admin := server(t)
@@ -73,8 +72,8 @@ func Empty(t testing.TB) string {
 	return clone(t, server(t), "template0")
 }
 
-// Copy makes a database that begins as another one, to which nobody may be
-// connected, for tests that all begin at the same place.
+// Copy makes a database that begins as a copy of another one, which must have no connections. It is
+// for tests that all begin with the same data.
 func Copy(t testing.TB, dsn string) string {
 	t.Helper()
 	u, err := url.Parse(dsn)
@@ -114,8 +113,8 @@ func clone(t testing.TB, admin, template string) string {
 	return named(t, admin, name)
 }
 
-// ensureTemplate builds under a temporary name and renames at the end, so
-// that a killed build leaves no half template behind.
+// ensureTemplate builds under a temporary name and renames at the end, so that a killed build
+// leaves no incomplete template.
 func ensureTemplate(ctx context.Context, admin string, files fs.FS) (string, error) {
 	hash, err := hashOf(files)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Exec runs a statement on a test's database behind the store's back, for
-// tests that look at, or damage, what is stored.
+// Exec runs a statement on a test's database without going through the store, for tests that look
+// at, or damage, what is stored.
 func Exec(t testing.TB, dsn, sql string, args ...any) {
 	t.Helper()
 	with(t, dsn, func(conn *pgx.Conn) error {
@@ -17,7 +17,7 @@ func Exec(t testing.TB, dsn, sql string, args ...any) {
 	})
 }
 
-// Value reads one value from a test's database behind the store's back.
+// QueryValue reads one value from a test's database without going through the store.
 func Value[T any](t testing.TB, dsn, sql string, args ...any) (v T) {
 	t.Helper()
 	with(t, dsn, func(conn *pgx.Conn) error {

@@ -22,7 +22,7 @@ import (
 	"github.com/nullops/nullops/plugins/stdio"
 )
 
-// Build compiles the plugin in the current folder and gives its path.
+// Build compiles the plugin in the current folder and returns its path.
 func Build(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "plugin")
@@ -103,7 +103,7 @@ func compareResult(t *testing.T, got Result, want []byte) {
 	}
 }
 
-// findDifference names the first place where the two differ, or gives "".
+// findDifference names the first place where the two differ, or returns "".
 func findDifference(at string, is, should any) string {
 	if should == "<any>" && is != nil {
 		return ""

@@ -29,8 +29,8 @@ const nobody = 65534
 // maxLife ends a server whose test was killed before it could.
 const maxLife = "900"
 
-// NewServer gives a folder for a server. A test whose server is not installed
-// is skipped, or fails where skips count.
+// NewServer creates a folder for a server. A test whose server is not installed is skipped, or
+// fails where skips count.
 func NewServer(t testing.TB, program string) *Server {
 	t.Helper()
 	if findProgram(program) == "" {
@@ -141,7 +141,7 @@ func (s *Server) newCommand(program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// FreePort gives a port of the loopback address that nobody listened on.
+// FreePort returns a port of the loopback address that nobody listened on.
 func FreePort(t testing.TB) string {
 	t.Helper()
 	return FreePortOn(t, "127.0.0.1")

@@ -22,7 +22,7 @@ func (a At) Address() string { return net.JoinHostPort(a.Host, a.Port) }
 // URL is an HTTP address below the server.
 func (a At) URL(path string) string { return "http://" + a.Address() + path }
 
-// FreePortOn gives a port of an address of this machine that nobody listened on.
+// FreePortOn returns a port of an address of this machine that nobody listened on.
 func FreePortOn(t testing.TB, host string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// PostgresURL gives the address of the PostgreSQL server that `make test`
-// starts. Without one the test is skipped, or fails where skips count.
+// PostgresURL returns the address of the PostgreSQL server that `make test` starts. Without one the
+// test is skipped, or fails where skips count.
 func PostgresURL(t *testing.T) string {
 	t.Helper()
 	address := os.Getenv("NULLOPS_TEST_POSTGRES")

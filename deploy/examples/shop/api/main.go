@@ -1,5 +1,5 @@
-// Command api is the shop's back end: it reads products from PostgreSQL and
-// sells them to whoever has the token.
+// Command api is the shop's back end: it reads products from PostgreSQL and sells them to clients
+// with the token.
 //
 // It takes DATABASE_URL and API_TOKEN from its environment and refuses to
 // start without them. It shows the names of its environment variables at

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// ensureCluster gives the folder of a complete cluster. A cluster is made
-// beside its place and renamed into it, so that a kill in the middle leaves
-// nothing that looks complete; the next start clears it and begins again.
+// ensureCluster returns the folder of a complete cluster. A cluster is made beside its final path
+// and renamed, so that a kill in the middle leaves nothing that looks complete; the next start
+// clears it and begins again.
 func ensureCluster(s settings) (string, error) {
 	cluster, unfinished := filepath.Join(s.data, "cluster"), filepath.Join(s.data, "unfinished")
 	_, err := os.Stat(filepath.Join(cluster, "PG_VERSION"))

@@ -309,7 +309,7 @@ func names(dir string) []string {
 	return list
 }
 
-// lastWords adds a line to a file when it is told to end, and lets the file be.
+// lastWords adds a line to a file when it gets its stop signal, and lets the file be.
 func lastWords(file string) {
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT)
