@@ -42,7 +42,7 @@ type Config struct {
 	ProbeEvery     time.Duration
 	// DiskFloor is what stays free where images are; the zero value never
 	// removes any. CollectEvery defaults to a minute.
-	DiskFloor    Floor
+	DiskFloor    DiskFloor
 	CollectEvery time.Duration
 }
 
@@ -79,7 +79,7 @@ type Agent struct {
 	report broadcast
 	relist chan struct{}
 	// record keeps measurements; lookAgain wakes watchNode.
-	record    *record
+	record    *sampleRecord
 	lookAgain chan struct{}
 	disk      diskWatch
 	// pluginList holds the newest list that is not stored yet.
@@ -100,7 +100,7 @@ type Agent struct {
 	wanted    map[string]secretsRequest
 	wishes    int64
 	progress  map[progressKey]*progressEntry
-	health    map[progressKey]Probed
+	health    map[progressKey]ProbeResult
 	vitals    *wire.Vitals
 	session   *wire.AgentSession
 	// writing has a channel for each deployment whose volumes are written; it is closed
@@ -178,7 +178,7 @@ func New(c Config, r Runtime) (*Agent, error) {
 		checks:    checks{ended: map[string]time.Time{}},
 		views:     map[string]view{}, wanted: map[string]secretsRequest{},
 		writing:  map[string]chan struct{}{},
-		progress: map[progressKey]*progressEntry{}, health: map[progressKey]Probed{},
+		progress: map[progressKey]*progressEntry{}, health: map[progressKey]ProbeResult{},
 		pulls: newPulls(), hangs: make(chan struct{}), swept: make(chan struct{})}
 	if err := a.openStores(); err != nil {
 		return nil, err
@@ -297,7 +297,7 @@ func (a *Agent) serveHTTP(ctx context.Context) error {
 		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)}
 	stop := context.AfterFunc(ctx, func() {
 		_ = a.listener.Close()
-		a.listener.Cut(func(wire.Peer) bool { return true })
+		a.listener.CloseMatching(func(wire.Peer) bool { return true })
 		_ = server.Close()
 	})
 	defer stop()
@@ -326,7 +326,7 @@ type inbox struct {
 
 func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }
 
-func (i *inbox) post(task func(now time.Time)) {
+func (i *inbox) addTask(task func(now time.Time)) {
 	i.mu.Lock()
 	i.tasks = append(i.tasks, task)
 	i.mu.Unlock()

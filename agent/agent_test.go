@@ -74,7 +74,7 @@ func objects(t *testing.T, r *dummy.Runtime) []string {
 
 func TestAgent_RunsRemovesAndLeavesNothing(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Knobs{Plugin: maker})
+	r := dummy.New(dummy.Hooks{Plugin: maker})
 	dir := t.TempDir()
 	n := p.boot(dir, r, nil)
 	s := n.connect()
@@ -95,7 +95,7 @@ func TestAgent_RunsRemovesAndLeavesNothing(t *testing.T) {
 	p.want(s, goneGoal("d1"))
 	p.untilPhase("d1", wire.PhaseRemoved)
 	want := []string{"start db", "create make", "start web", "delete make"}
-	if got := r.Ledger(); !slices.Equal(got, want) {
+	if got := r.OperationLog(); !slices.Equal(got, want) {
 		t.Errorf("ran %v, want %v", got, want)
 	}
 	// promise: N-152
@@ -161,13 +161,13 @@ func checkSecretsStayHidden(t *testing.T, p *plane, dir string) {
 
 func TestAgent_SecretsAreFetchedOnlyWhenARunNeedsThem(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Knobs{Plugin: maker})
+	r := dummy.New(dummy.Hooks{Plugin: maker})
 	s := p.boot(t.TempDir(), r, nil).connect()
 	p.silent = true
 	p.want(s, shop("d1"))
 	p.until("the question", func() bool { return p.asked > 0 })
 	// promise: N-115
-	if got := r.Ledger(); len(got) > 0 {
+	if got := r.OperationLog(); len(got) > 0 {
 		t.Errorf("ran without secrets: %v", got)
 	}
 }
@@ -177,8 +177,8 @@ func TestAgent_RollsBackWithoutControlPlane(t *testing.T) {
 	p := newPlane(t)
 	cut := make(chan struct{})
 	gone := make(chan struct{})
-	k := dummy.Knobs{Plugin: maker}
-	k.Health = func(s agent.ServiceSpec) agent.Probed {
+	k := dummy.Hooks{Plugin: maker}
+	k.Health = func(s agent.ServiceSpec) agent.ProbeResult {
 		if s.Step == "web" {
 			select {
 			case <-cut:
@@ -186,9 +186,9 @@ func TestAgent_RollsBackWithoutControlPlane(t *testing.T) {
 				close(cut)
 			}
 			<-gone
-			return agent.Probed{Health: wire.HealthStopped, Ended: true, ExitCode: 3}
+			return agent.ProbeResult{Health: wire.HealthStopped, Ended: true, ExitCode: 3}
 		}
-		return agent.Probed{Health: wire.HealthHealthy}
+		return agent.ProbeResult{Health: wire.HealthHealthy}
 	}
 	r := dummy.New(k)
 	n := p.boot(t.TempDir(), r, nil)
@@ -208,7 +208,7 @@ func TestAgent_RollsBackWithoutControlPlane(t *testing.T) {
 	n.connect()
 	p.untilPhase("d1", wire.PhaseFailed)
 	want := []string{"start db", "create make", "start web", "delete make"}
-	if got := r.Ledger(); !slices.Equal(got, want) {
+	if got := r.OperationLog(); !slices.Equal(got, want) {
 		t.Errorf("ran %v, want %v", got, want)
 	}
 	checkContiguous(t, p)
@@ -231,7 +231,7 @@ func checkContiguous(t *testing.T, p *plane) {
 
 func TestAgent_TunnelReachesDeclaredPortsOnly(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Knobs{Plugin: maker})
+	r := dummy.New(dummy.Hooks{Plugin: maker})
 	n := p.boot(t.TempDir(), r, nil)
 	p.want(n.connect(), shop("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
@@ -267,12 +267,12 @@ func TestAgent_TunnelReachesDeclaredPortsOnly(t *testing.T) {
 // The refusal explains that a service listens on loopback only.
 func TestAgent_TunnelSaysThatAServiceListensOnLoopback(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Knobs{Plugin: maker, Fail: func(op, subject string) error {
+	r := dummy.New(dummy.Hooks{Plugin: maker, Fail: func(op, subject string) error {
 		if op != "dial" {
 			return nil
 		}
 		return fmt.Errorf("service %s: %w", subject, &agent.LoopbackError{Service: "web", Port: 80,
-			Addresses: wire.Listens{netip.MustParseAddrPort("127.0.0.1:80")}})
+			Addresses: wire.ListenAddrs{netip.MustParseAddrPort("127.0.0.1:80")}})
 	}})
 	n := p.boot(t.TempDir(), r, nil)
 	p.want(n.connect(), shop("d1"))
@@ -293,11 +293,11 @@ func TestAgent_TunnelSaysThatAServiceListensOnLoopback(t *testing.T) {
 
 func TestAgent_StreamsServiceLogsMasked(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Knobs{Plugin: maker})
+	r := dummy.New(dummy.Hooks{Plugin: maker})
 	n := p.boot(t.TempDir(), r, nil)
 	p.want(n.connect(), shop("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
-	r.Print("d1", "web", "using "+password)
+	r.AppendLog("d1", "web", "using "+password)
 	client := &http.Client{Transport: wire.NewTransport(
 		func(ctx context.Context) (net.Conn, error) { return n.dial(ctx) })}
 	answer, err := client.Get("http://agent/v1/deployments/d1/services/web/logs?tail=1")
@@ -313,10 +313,10 @@ func TestAgent_StreamsServiceLogsMasked(t *testing.T) {
 
 func TestAgent_RestartsAServiceThatEnds(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Knobs{Plugin: maker})
+	r := dummy.New(dummy.Hooks{Plugin: maker})
 	p.want(p.boot(t.TempDir(), r, nil).connect(), shop("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
-	r.Break("d1", "web", 1)
+	r.CrashService("d1", "web", 1)
 	p.until("the restart", func() bool {
 		for _, s := range p.vitals.Services {
 			if s.Step == "web" && s.Restarts == 1 {
@@ -325,20 +325,20 @@ func TestAgent_RestartsAServiceThatEnds(t *testing.T) {
 		}
 		return false
 	})
-	r.Steal("d1")
+	r.RemoveAllObjects("d1")
 	p.until("everything again", func() bool {
 		_, db := r.Service("d1", "db")
 		_, web := r.Service("d1", "web")
 		return db && web
 	})
-	if n := strings.Count(strings.Join(r.Ledger(), ","), "create make"); n != 1 {
+	if n := strings.Count(strings.Join(r.OperationLog(), ","), "create make"); n != 1 {
 		t.Errorf("the plugin ran %d times", n)
 	}
 }
 
 func TestAgent_RemovesWhatHasNoGoal(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Knobs{Plugin: maker})
+	r := dummy.New(dummy.Hooks{Plugin: maker})
 	if err := r.Prepare(t.Context(), "zombie"); err != nil {
 		t.Fatal(err)
 	}
@@ -354,11 +354,11 @@ func TestAgent_RemovesWhatHasNoGoal(t *testing.T) {
 // A failed listing proves nothing: nothing is stopped or removed because of it.
 func TestAgent_ConcludesNothingFromAFailedListing(t *testing.T) {
 	p := newPlane(t)
-	k := dummy.Knobs{Plugin: maker}
+	k := dummy.Hooks{Plugin: maker}
 	r := dummy.New(k)
 	p.want(p.boot(t.TempDir(), r, nil).connect(), shop("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
-	before := r.Ledger()
+	before := r.OperationLog()
 	failed := make(chan struct{}, 100)
 	k.Fail = func(op, _ string) error {
 		if op == "list" {
@@ -370,12 +370,12 @@ func TestAgent_ConcludesNothingFromAFailedListing(t *testing.T) {
 		}
 		return nil
 	}
-	r.Set(k)
+	r.SetHooks(k)
 	for range 2 {
 		<-failed
 	}
-	r.Set(dummy.Knobs{Plugin: maker})
-	if after := r.Ledger(); !slices.Equal(before, after) {
+	r.SetHooks(dummy.Hooks{Plugin: maker})
+	if after := r.OperationLog(); !slices.Equal(before, after) {
 		t.Errorf("did %v", after[len(before):])
 	}
 	if len(objects(t, r)) == 0 {

@@ -30,12 +30,12 @@ func (o operation) evalPrompt() operationResult {
 		return unresolvedResult(fmt.Errorf("prompt: %w", err))
 	}
 	return operationResult{
-		result: engine.Result{Outcome: engine.OK, Message: text.Clip(question, maxQuestion)},
+		result: engine.Result{Outcome: engine.OutcomeOK, Message: text.Clip(question, maxQuestion)},
 	}
 }
 
 func unresolvedResult(err error) operationResult {
-	return operationResult{result: engine.Result{Outcome: engine.No, Code: CodeUnresolved,
+	return operationResult{result: engine.Result{Outcome: engine.OutcomeNo, Code: CodeUnresolved,
 		Message: err.Error()}}
 }
 
@@ -50,6 +50,10 @@ func (o operation) completeApproval() operationResult {
 	outputs[pipeline.OutputAnswer] = "approved"
 	outputs[pipeline.OutputAnsweredBy] = reply.By
 	outputs[pipeline.OutputAnsweredAt] = reply.At.UTC().Format(time.RFC3339)
-	return operationResult{ran: true, outputs: outputs, result: engine.Result{Outcome: engine.OK,
-		Message: reply.By + " approved it"}}
+	return operationResult{
+		ran:     true,
+		outputs: outputs,
+		result: engine.Result{Outcome: engine.OutcomeOK,
+			Message: reply.By + " approved it"},
+	}
 }

@@ -47,7 +47,7 @@ func (p *plane) untilStep(deployment string, key pipeline.StepKey,
 func TestAgent_WaitsForAnAnswerThroughARestart(t *testing.T) {
 	p := newPlane(t)
 	dir := t.TempDir()
-	n := p.boot(dir, dummy.New(dummy.Knobs{Plugin: maker}), nil)
+	n := p.boot(dir, dummy.New(dummy.Hooks{Plugin: maker}), nil)
 	g := asking("d1", "Made ${{ steps.make.outputs.count }} rows on ${{ services.db.host }}; go on?")
 	p.want(n.connect(), g)
 	asked := p.untilStep("d1", "ask", pipeline.StepWaiting)
@@ -56,7 +56,7 @@ func TestAgent_WaitsForAnAnswerThroughARestart(t *testing.T) {
 		t.Errorf("asked %q until %s", asked.Message, asked.Deadline)
 	}
 	n.stop()
-	r := dummy.New(dummy.Knobs{Plugin: maker})
+	r := dummy.New(dummy.Hooks{Plugin: maker})
 	n = p.boot(dir, r, nil)
 	s := n.connect()
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -81,7 +81,7 @@ func TestAgent_WaitsForAnAnswerThroughARestart(t *testing.T) {
 // in a question.
 func TestAgent_PutsNoSecretIntoAQuestion(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Knobs{Plugin: maker})
+	r := dummy.New(dummy.Hooks{Plugin: maker})
 	n := p.boot(t.TempDir(), r, nil)
 	p.want(n.connect(), asking("d1", "Use ${{ steps.make.outputs.url }}?"))
 	p.untilPhase("d1", wire.PhaseFailed)
@@ -89,15 +89,15 @@ func TestAgent_PutsNoSecretIntoAQuestion(t *testing.T) {
 	if failed.Code != agent.CodeUnresolved || strings.Contains(failed.Message, password) {
 		t.Errorf("failed with %s: %s", failed.Code, failed.Message)
 	}
-	if !slices.Contains(r.Ledger(), "delete make") {
-		t.Errorf("ran %v", r.Ledger())
+	if !slices.Contains(r.OperationLog(), "delete make") {
+		t.Errorf("ran %v", r.OperationLog())
 	}
 }
 
 // Metadata is shown beside the step, and nothing secret in it.
 func TestAgent_ReportsMetadata(t *testing.T) {
 	p := newPlane(t)
-	n := p.boot(t.TempDir(), dummy.New(dummy.Knobs{Plugin: func(context.Context, agent.PluginSpec,
+	n := p.boot(t.TempDir(), dummy.New(dummy.Hooks{Plugin: func(context.Context, agent.PluginSpec,
 		[]byte, func(string)) agent.PluginResult {
 		return agent.PluginResult{Stdout: []byte(`{"success":true,"outputs":{"url":"x"},` +
 			`"metadata":[{"name":"rows","value":3},{"name":"key","value":"` + password + `"}]}`)}

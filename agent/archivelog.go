@@ -56,7 +56,7 @@ func (o operation) archiveLines(r io.Reader) {
 			put(at, shown)
 		}
 	})
-	if rest := lines.stream.Cut(); rest != "" {
+	if rest := lines.stream.FlushTruncated(); rest != "" {
 		put(last, rest)
 	}
 }

@@ -16,7 +16,7 @@ import (
 // some that are old, and says them first thing.
 func TestWitness_RemembersTheAudit(t *testing.T) {
 	t.Parallel()
-	p, dir, runtime := newPlane(t), t.TempDir(), dummy.New(dummy.Knobs{})
+	p, dir, runtime := newPlane(t), t.TempDir(), dummy.New(dummy.Hooks{})
 	n := p.boot(dir, runtime, nil)
 	s := n.connect()
 	link := bytes.Repeat([]byte{7}, 32)

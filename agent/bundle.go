@@ -120,7 +120,7 @@ func (b *bundle) withOutputs(
 ) (*bundle, stepOutputs) {
 	out := stepOutputs{Values: outputs, Secret: map[string]bool{}}
 	for name, value := range outputs {
-		_, tainted := b.masker.Tree(value)
+		_, tainted := b.masker.MaskTree(value)
 		if tainted || c != nil && c.SecretOutput(name) {
 			out.Secret[name] = true
 		}
@@ -136,9 +136,9 @@ func (b *bundle) withOutputs(
 func (b *bundle) maskOutputs(out stepOutputs) map[string]any {
 	shown := make(map[string]any, len(out.Values))
 	for name, value := range out.Values {
-		hidden, _ := b.masker.Tree(value)
+		hidden, _ := b.masker.MaskTree(value)
 		if out.Secret[name] {
-			hidden = mask.Hidden
+			hidden = mask.Placeholder
 		}
 		shown[b.masker.Mask(name)] = hidden
 	}

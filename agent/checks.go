@@ -116,15 +116,15 @@ func hasCheckAction(s pipeline.Step) bool {
 
 func (a *Agent) checkStep(ctx context.Context, v view, key pipeline.StepKey) wire.StepCheck {
 	o := operation{agent: a, goal: v.goal, bundle: v.bundle, held: true,
-		do: engine.Do{Kind: engine.Run, Step: key, Action: actionCheck, Attempt: 1}}
+		do: engine.StartOperation{Kind: engine.Run, Step: key, Action: actionCheck, Attempt: 1}}
 	began := time.Now()
-	said := &logTail{stream: v.bundle.masker.Stream()}
+	said := &logTail{stream: v.bundle.masker.NewStream()}
 	f := o.pullImage(ctx)
-	if f.result.Outcome == engine.OK {
+	if f.result.Outcome == engine.OutcomeOK {
 		f = o.checkPlugin(ctx, said)
 	}
 	message := v.bundle.masker.Mask(f.result.Message)
-	return wire.StepCheck{Step: key, OK: f.result.Outcome == engine.OK, Code: f.result.Code,
+	return wire.StepCheck{Step: key, OK: f.result.Outcome == engine.OutcomeOK, Code: f.result.Code,
 		Message: text.Clip(message, checkMessage), Millis: time.Since(began).Milliseconds(),
 		Log: said.finishLines()}
 }
@@ -171,7 +171,7 @@ func (t *logTail) appendLine(shown string) {
 }
 
 func (t *logTail) finishLines() []string {
-	if rest := t.stream.Cut(); rest != "" {
+	if rest := t.stream.FlushTruncated(); rest != "" {
 		t.appendLine(rest)
 	}
 	return t.lines

@@ -47,7 +47,7 @@ func TestAgent_ChecksWhatPluginsMade(t *testing.T) {
 	p := newPlane(t)
 	broken := make(chan bool, 1)
 	broken <- false
-	r := dummy.New(dummy.Knobs{Plugin: func(ctx context.Context, spec agent.PluginSpec,
+	r := dummy.New(dummy.Hooks{Plugin: func(ctx context.Context, spec agent.PluginSpec,
 		stdin []byte, line func(string)) agent.PluginResult {
 		if spec.Action != "check" {
 			return maker(ctx, spec, stdin, line)
@@ -86,7 +86,7 @@ func TestAgent_ChecksWhatPluginsMade(t *testing.T) {
 		!strings.Contains(said, "looking with") {
 		t.Errorf("the answer says %q", said)
 	}
-	if left := strings.Join(r.Ledger(), " "); strings.Contains(left, "delete") {
+	if left := strings.Join(r.OperationLog(), " "); strings.Contains(left, "delete") {
 		t.Errorf("a check changed something: %s", left)
 	}
 	answer, err := n.post(t.Context(), "/v1/deployments/d2/checks")

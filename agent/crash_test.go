@@ -66,7 +66,7 @@ func TestAgent_SurvivesDeathAtEveryPlace(t *testing.T) {
 // dieAt reports whether the agent lived longer than k visits.
 func dieAt(t *testing.T, k int64) bool {
 	p := newPlane(t)
-	r := dummy.New(dummy.Knobs{Plugin: maker})
+	r := dummy.New(dummy.Hooks{Plugin: maker})
 	dir := t.TempDir()
 	g := &guillotine{at: k, fell: make(chan struct{})}
 	n := p.boot(dir, r, g.hit)
@@ -125,7 +125,7 @@ func waitFor(p *plane, fell <-chan struct{}, deployment string, phase wire.Phase
 // undone if it ran.
 func checkOnce(t *testing.T, r *dummy.Runtime) {
 	t.Helper()
-	ledger := strings.Join(r.Ledger(), ", ")
+	ledger := strings.Join(r.OperationLog(), ", ")
 	created := strings.Count(ledger, "create make")
 	if created > 1 {
 		t.Errorf("the plugin ran %d times: %s", created, ledger)
@@ -144,14 +144,14 @@ func TestAgent_ComesBackWithoutItsJournal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlane(t)
-			r := dummy.New(dummy.Knobs{Plugin: maker})
+			r := dummy.New(dummy.Hooks{Plugin: maker})
 			dir := t.TempDir()
 			n := p.boot(dir, r, nil)
 			p.want(n.connect(), shop("d1"))
 			p.untilPhase("d1", wire.PhaseReady)
 			n.stop()
 			damage(t, dir)
-			r.Steal("d1")
+			r.RemoveAllObjects("d1")
 			if name == "no state" {
 				// As fleet does when an agent counts lower than the database.
 				p.update(func() { p.last = 0 })
@@ -167,13 +167,13 @@ func TestAgent_ComesBackWithoutItsJournal(t *testing.T) {
 				web, up := r.Service("d1", "web")
 				return db && up && web.SecretEnv["URL"] == "pg://"+password
 			})
-			if c := strings.Count(strings.Join(r.Ledger(), ","), "create make"); c != 1 {
+			if c := strings.Count(strings.Join(r.OperationLog(), ","), "create make"); c != 1 {
 				t.Errorf("the plugin ran %d times", c)
 			}
 			p.want(s, goneGoal("d1"))
 			p.untilPhase("d1", wire.PhaseRemoved)
-			if !slices.Contains(r.Ledger(), "delete make") || len(objects(t, r)) > 0 {
-				t.Errorf("ran %v, left %v", r.Ledger(), objects(t, r))
+			if !slices.Contains(r.OperationLog(), "delete make") || len(objects(t, r)) > 0 {
+				t.Errorf("ran %v, left %v", r.OperationLog(), objects(t, r))
 			}
 		})
 	}
@@ -191,7 +191,7 @@ func TestAgent_UndoesWhatItForgot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPlane(t)
 			dir := t.TempDir()
-			r := dummy.New(dummy.Knobs{Plugin: func(ctx context.Context, s agent.PluginSpec,
+			r := dummy.New(dummy.Hooks{Plugin: func(ctx context.Context, s agent.PluginSpec,
 				stdin []byte, line func(string)) agent.PluginResult {
 				if s.Action == "create" {
 					line("half done")
@@ -214,8 +214,8 @@ func TestAgent_UndoesWhatItForgot(t *testing.T) {
 			p.untilPhase("d1", c.end)
 			// promise: N-160
 			checkOnce(t, r)
-			if !slices.Contains(r.Ledger(), "delete make") || len(objects(t, r)) > 0 {
-				t.Errorf("ran %v, left %v", r.Ledger(), objects(t, r))
+			if !slices.Contains(r.OperationLog(), "delete make") || len(objects(t, r)) > 0 {
+				t.Errorf("ran %v, left %v", r.OperationLog(), objects(t, r))
 			}
 			if c.end == wire.PhaseFailed && !strings.Contains(p.story(), engine.CodeMemoryLost) {
 				t.Errorf("the run's end has no reason: %s", p.story())
@@ -229,7 +229,7 @@ func TestAgent_UndoesWhatItForgot(t *testing.T) {
 // An agent that was away resends what the control plane has lost.
 func TestAgent_ResendsToARestoredControlPlane(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Knobs{Plugin: maker})
+	r := dummy.New(dummy.Hooks{Plugin: maker})
 	n := p.boot(t.TempDir(), r, nil)
 	s := n.connect()
 	p.want(s, shop("d1"))
@@ -249,9 +249,9 @@ func TestAgent_ResendsToARestoredControlPlane(t *testing.T) {
 func TestNew_RefusesASecondAgentOnTheFolder(t *testing.T) {
 	p := newPlane(t)
 	dir := t.TempDir()
-	p.boot(dir, dummy.New(dummy.Knobs{}), nil)
+	p.boot(dir, dummy.New(dummy.Hooks{}), nil)
 	_, err := agent.New(agent.Config{Data: dir, Token: &p.token, Build: "dev"},
-		dummy.New(dummy.Knobs{}))
+		dummy.New(dummy.Hooks{}))
 	if !errors.Is(err, agent.ErrInUse) {
 		t.Errorf("got %v", err)
 	}
@@ -260,7 +260,7 @@ func TestNew_RefusesASecondAgentOnTheFolder(t *testing.T) {
 func TestAgent_RefusesARevokedTokenForEver(t *testing.T) {
 	p := newPlane(t)
 	dir := t.TempDir()
-	n := p.boot(dir, dummy.New(dummy.Knobs{}), nil)
+	n := p.boot(dir, dummy.New(dummy.Hooks{}), nil)
 	s := n.connect()
 	if err := s.Send(t.Context(), wire.RefuseToken{Kid: p.token.Kid}); err != nil {
 		t.Fatal(err)
@@ -270,7 +270,7 @@ func TestAgent_RefusesARevokedTokenForEver(t *testing.T) {
 		t.Errorf("a revoked token got %v", err)
 	}
 	n.stop()
-	n = p.boot(dir, dummy.New(dummy.Knobs{}), nil)
+	n = p.boot(dir, dummy.New(dummy.Hooks{}), nil)
 	if _, err := n.dial(t.Context()); !errors.Is(err, wire.ErrRefused) {
 		t.Errorf("after a restart a revoked token got %v", err)
 	}

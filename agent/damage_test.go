@@ -52,14 +52,14 @@ func TestNew_RefusesAJournalFromANewerRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = agent.New(agent.Config{Data: dir, Token: &p.token, Build: "dev"},
-		dummy.New(dummy.Knobs{}))
+		dummy.New(dummy.Hooks{}))
 	if !errors.Is(err, agent.ErrNewerJournal) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestNew_RefusesToStartWithoutAToken(t *testing.T) {
-	_, err := agent.New(agent.Config{Data: t.TempDir(), Build: "dev"}, dummy.New(dummy.Knobs{}))
+	_, err := agent.New(agent.Config{Data: t.TempDir(), Build: "dev"}, dummy.New(dummy.Hooks{}))
 	if err == nil {
 		t.Error("an agent that nobody can talk to was started")
 	}

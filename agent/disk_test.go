@@ -22,7 +22,7 @@ func TestAgent_EndsWhenItsDiskHangs(t *testing.T) {
 	t.Cleanup(func() { close(free) })
 	var hung atomic.Bool
 	var armed atomic.Bool
-	pipes := wiretest.NewPipes()
+	pipes := wiretest.NewPipeListener()
 	a, err := agent.New(agent.Config{Data: t.TempDir(), Token: &p.token, Build: "dev",
 		Listener: pipes, Log: slog.New(slog.DiscardHandler), VitalsEvery: 50 * time.Millisecond,
 		DiskPatience: 5 * time.Second, Failpoint: func(name string) error {
@@ -31,7 +31,7 @@ func TestAgent_EndsWhenItsDiskHangs(t *testing.T) {
 				<-free
 			}
 			return nil
-		}}, dummy.New(dummy.Knobs{Plugin: maker}))
+		}}, dummy.New(dummy.Hooks{Plugin: maker}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 )
 
-// Enrolled reports whether an agent with this data folder has been started with a token
+// IsEnrolled reports whether an agent with this data folder has been started with a token
 // before, so that it needs none now.
-func Enrolled(dir string) bool {
+func IsEnrolled(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, stateName))
 	return err == nil
 }

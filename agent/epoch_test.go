@@ -21,7 +21,7 @@ func (n *node) dialAt(epoch uint64) (*wire.ProvenConn, error) {
 // session are refused with a reason. The agent remembers that across a restart.
 func TestSession_StaleEpochCommandsNothing(t *testing.T) {
 	t.Parallel()
-	p, dir, runtime := newPlane(t), t.TempDir(), dummy.New(dummy.Knobs{Plugin: maker})
+	p, dir, runtime := newPlane(t), t.TempDir(), dummy.New(dummy.Hooks{Plugin: maker})
 	n := p.boot(dir, runtime, nil)
 	s := n.connect()
 	p.want(s, shop("a"))

@@ -25,7 +25,7 @@ var ErrNotFound = errors.New("not found")
 type LoopbackError struct {
 	Service   pipeline.StepKey
 	Port      int
-	Addresses wire.Listens
+	Addresses wire.ListenAddrs
 }
 
 func (e *LoopbackError) Error() string {

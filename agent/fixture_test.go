@@ -24,7 +24,7 @@ var journalFolder = flag.String("update-journal", "",
 func liveHalf(t *testing.T, dir string) *plane {
 	p := newPlane(t)
 	hanging := make(chan struct{})
-	r := dummy.New(dummy.Knobs{Plugin: func(ctx context.Context, s agent.PluginSpec, stdin []byte,
+	r := dummy.New(dummy.Hooks{Plugin: func(ctx context.Context, s agent.PluginSpec, stdin []byte,
 		line func(string)) agent.PluginResult {
 		switch {
 		case s.Deployment == "d2" && s.Action == "create":
@@ -67,7 +67,7 @@ func TestNew_OpensJournalsOfEveryFormat(t *testing.T) {
 			for _, id := range []string{"d1", "d2", "d3"} {
 				p.want(nil, shop(id))
 			}
-			r := dummy.New(dummy.Knobs{Plugin: maker})
+			r := dummy.New(dummy.Hooks{Plugin: maker})
 			n := p.boot(dir, r, nil)
 			s := n.connect()
 			p.until("the welcome", func() bool { return len(p.welcome.Deployments) > 0 })
@@ -83,7 +83,7 @@ func TestNew_OpensJournalsOfEveryFormat(t *testing.T) {
 			p.untilPhase("d1", wire.PhaseRemoved)
 			// d2's is undone already: the journal says so.
 			// A slow machine has time to start d1's services again; that is no harm.
-			ledger := slices.DeleteFunc(r.Ledger(), func(what string) bool {
+			ledger := slices.DeleteFunc(r.OperationLog(), func(what string) bool {
 				return strings.HasPrefix(what, "start ")
 			})
 			if slices.Contains(ledger, "create make") || len(ledger) != 2 {

@@ -42,7 +42,7 @@ func TestAgent_FloodsDelayNothing(t *testing.T) {
 	ended := make(chan struct{})
 	flooding := make(chan struct{})
 	var lines atomic.Int64
-	r := talkative{dummy.New(dummy.Knobs{Plugin: func(ctx context.Context, s agent.PluginSpec,
+	r := talkative{dummy.New(dummy.Hooks{Plugin: func(ctx context.Context, s agent.PluginSpec,
 		stdin []byte, line func(string)) agent.PluginResult {
 		if s.Deployment == "d1" && s.Action == "create" {
 			close(flooding)
@@ -169,7 +169,7 @@ func markers(t *testing.T, logs *wire.Session, run string) (missing int64, bytes
 // A plugin that fills its log is reported, with how much is missing.
 func TestAgent_FullLogSaysSo(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Knobs{Plugin: func(ctx context.Context, s agent.PluginSpec, stdin []byte,
+	r := dummy.New(dummy.Hooks{Plugin: func(ctx context.Context, s agent.PluginSpec, stdin []byte,
 		line func(string)) agent.PluginResult {
 		result := maker(ctx, s, stdin, line)
 		result.Dropped = 5000

@@ -51,7 +51,7 @@ func functionsGoal() wire.Goal {
 // and it is masked in every log.
 func TestAgent_FunctionsOfSecretsStaySecret(t *testing.T) {
 	requests := make(chan stdio.Request, 4)
-	r := dummy.New(dummy.Knobs{Plugin: func(_ context.Context, _ agent.PluginSpec, in []byte,
+	r := dummy.New(dummy.Hooks{Plugin: func(_ context.Context, _ agent.PluginSpec, in []byte,
 		line func(string)) agent.PluginResult {
 		var request stdio.Request
 		if err := json.Unmarshal(in, &request); err != nil {
@@ -74,7 +74,7 @@ func TestAgent_FunctionsOfSecretsStaySecret(t *testing.T) {
 			t.Errorf("the plugin's line is %q", got)
 		}
 	})
-	r.Print("d1", "web", "using "+strings.ToLower(token)+" and Token-Of%20The%2FPlugin")
+	r.AppendLog("d1", "web", "using "+strings.ToLower(token)+" and Token-Of%20The%2FPlugin")
 	if got := n.readLog(t, "web"); !strings.HasSuffix(got, "using [secret] and [secret]\n") {
 		t.Errorf("the service's log is %q", got)
 	}

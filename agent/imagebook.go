@@ -48,14 +48,14 @@ type StoredImage struct {
 	InUse bool
 }
 
-// Floor is how much of a disk stays free: bytes, or a part of its size.
-type Floor struct {
+// DiskFloor is how much of a disk stays free: bytes, or a part of its size.
+type DiskFloor struct {
 	Bytes int64
 	Part  float64
 }
 
-// ParseFloor reads "10GiB", "500MiB" or "10%". "0" never collects.
-func ParseFloor(s string) (Floor, error) {
+// ParseDiskFloor reads "10GiB", "500MiB" or "10%". "0" never collects.
+func ParseDiskFloor(s string) (DiskFloor, error) {
 	wrong := fmt.Errorf("%q is no amount of room; write one like 10GiB or 10%%", s)
 	unit, text := int64(1), s
 	for suffix, n := range map[string]int64{"GiB": 1 << 30, "MiB": 1 << 20} {
@@ -68,15 +68,15 @@ func ParseFloor(s string) (Floor, error) {
 	switch {
 	case err != nil, math.IsNaN(n), n < 0, n > 1<<20, relative && (n > 90 || unit > 1),
 		!relative && unit == 1 && n != 0:
-		return Floor{}, wrong
+		return DiskFloor{}, wrong
 	case relative:
-		return Floor{Part: n / 100}, nil
+		return DiskFloor{Part: n / 100}, nil
 	}
-	return Floor{Bytes: int64(n * float64(unit))}, nil
+	return DiskFloor{Bytes: int64(n * float64(unit))}, nil
 }
 
-// Of is the floor of a disk of this size.
-func (f Floor) Of(total int64) int64 { return max(f.Bytes, int64(f.Part*float64(total))) }
+// BytesOf is the floor of a disk of this size.
+func (f DiskFloor) BytesOf(total int64) int64 { return max(f.Bytes, int64(f.Part*float64(total))) }
 
 // UsedImage is an image that we pulled: its tag then, and when a run last asked
 // for it.
@@ -91,12 +91,18 @@ type UsedImage struct {
 // and the container nothing else shows that it is needed.
 const minImageAge = 15 * time.Minute
 
-// Spare chooses the images to remove until the free space reaches the floor, least recently
+// SelectImagesToRemove chooses the images to remove until the free space reaches the floor, least
+// recently
 // used first: images that we pulled, that no container and no entry of the keep list refers
 // to, and that no run has used lately. It is pure. Layers shared between images make it
 // choose too few rather than too many; the next round continues.
-func Spare(s ImageStore, floor int64, pulled map[string]UsedImage, kept []pipeline.Image,
-	now time.Time) []StoredImage {
+func SelectImagesToRemove(
+	s ImageStore,
+	floor int64,
+	pulled map[string]UsedImage,
+	kept []pipeline.Image,
+	now time.Time,
+) []StoredImage {
 	var can []StoredImage
 	for _, i := range s.Images {
 		if !i.InUse && !i.Tagged && len(i.References) > 0 && isRemovable(i, pulled, kept, now) {

@@ -52,7 +52,7 @@ func TestSpare_TakesOnlyWhatNobodyNeeds(t *testing.T) {
 			needed[digest] = i.Tagged || i.InUse || !ours || young || how == 1 || how == 2
 		}
 		free := store.Free
-		gone := agent.Spare(store, floor, pulled, kept, now)
+		gone := agent.SelectImagesToRemove(store, floor, pulled, kept, now)
 		for _, i := range gone {
 			digest := i.References[0][len("r/app@"):]
 			if needed[digest] {
@@ -88,14 +88,14 @@ func TestParseFloor(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{"0": 0, "10%": 100, "2GiB": 2 << 30,
 		"1.5MiB": 3 << 19, "0%": 0} {
-		f, err := agent.ParseFloor(text)
-		if err != nil || f.Of(1000) != want {
-			t.Errorf("%q: %d, %v; wanted %d", text, f.Of(1000), err, want)
+		f, err := agent.ParseDiskFloor(text)
+		if err != nil || f.BytesOf(1000) != want {
+			t.Errorf("%q: %d, %v; wanted %d", text, f.BytesOf(1000), err, want)
 		}
 	}
 	for _, text := range []string{"", "10", "-1GiB", "91%", "ten", "5%GiB", "1e30GiB", "NaN%",
 		"10GB"} {
-		if f, err := agent.ParseFloor(text); err == nil {
+		if f, err := agent.ParseDiskFloor(text); err == nil {
 			t.Errorf("%q is taken for %+v", text, f)
 		}
 	}

@@ -36,7 +36,7 @@ func (a *Agent) collectOnce(ctx context.Context, keeper ImageKeeper) error {
 		return err
 	}
 	a.images.restoreLostNames(store.Images)
-	floor := a.config.DiskFloor.Of(store.Total)
+	floor := a.config.DiskFloor.BytesOf(store.Total)
 	care := a.collectionStatus(store, floor)
 	pulled, kept, told := a.images.snapshot()
 	if store.Free < floor && told {
@@ -44,7 +44,7 @@ func (a *Agent) collectOnce(ctx context.Context, keeper ImageKeeper) error {
 		for _, p := range a.state.pluginImages() {
 			kept = append(kept, p.Image)
 		}
-		for _, i := range Spare(store, floor, pulled, kept, time.Now()) {
+		for _, i := range SelectImagesToRemove(store, floor, pulled, kept, time.Now()) {
 			if err := a.removeImage(within, keeper, i); err != nil {
 				a.log.Info("an image stays", "image", i.References[0], "reason", err)
 				continue

@@ -74,8 +74,8 @@ func (s *shelf) gone() []string {
 // has said what has to stay, even if that is nothing.
 func TestAgent_CollectsImagesBelowTheFloor(t *testing.T) {
 	p := newPlane(t)
-	r := &shelf{Runtime: dummy.New(dummy.Knobs{}), names: []string{"kept", "younger", "oldest"}}
-	n := p.bootWith(agent.Config{Data: shelved(t), DiskFloor: agent.Floor{Part: 0.2},
+	r := &shelf{Runtime: dummy.New(dummy.Hooks{}), names: []string{"kept", "younger", "oldest"}}
+	n := p.bootWith(agent.Config{Data: shelved(t), DiskFloor: agent.DiskFloor{Part: 0.2},
 		CollectEvery: 20 * time.Millisecond}, r)
 	s := n.connect()
 	p.until("a round without a word on what stays", func() bool {
@@ -121,9 +121,9 @@ func shelved(t *testing.T) (dir string) {
 func TestAgent_CollectsAnImageThatLostItsName(t *testing.T) {
 	t.Parallel()
 	p := newPlane(t)
-	r := &shelf{Runtime: dummy.New(dummy.Knobs{}), names: []string{"kept", "younger", "oldest"},
+	r := &shelf{Runtime: dummy.New(dummy.Hooks{}), names: []string{"kept", "younger", "oldest"},
 		lazy: true}
-	n := p.bootWith(agent.Config{Data: shelved(t), DiskFloor: agent.Floor{Part: 0.2},
+	n := p.bootWith(agent.Config{Data: shelved(t), DiskFloor: agent.DiskFloor{Part: 0.2},
 		CollectEvery: 20 * time.Millisecond}, r)
 	if err := n.connect().Send(t.Context(), wire.Keep{Images: []pipeline.Image{{Registry: "r",
 		Repository: "kept", Digest: named("kept")}}}); err != nil {

@@ -33,7 +33,7 @@ func (a *Agent) serveInside(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), insideTimeout)
-	service, err := a.runtime.Inside(ctx, target.Deployment, step.Key)
+	service, err := a.runtime.ExecInService(ctx, target.Deployment, step.Key)
 	cancel()
 	switch {
 	case errors.Is(err, ErrNotFound):

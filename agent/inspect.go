@@ -15,12 +15,12 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Kept is a readable dump of an agent's data folder. It contains neither keys nor secrets:
+// StateDump is a readable dump of an agent's data folder. It contains neither keys nor secrets:
 // secrets of deployments are not stored on disk, and outputs are masked there.
-type Kept struct {
+type StateDump struct {
 	Node        string             `json:"node"`
 	Plugins     []wire.PluginImage `json:"plugins"`
-	Deployments []KeptDeployment   `json:"deployments"`
+	Deployments []DeploymentDump   `json:"deployments"`
 	// History is what happened, oldest first, of deployments that are gone too:
 	// a day of it, or more where the control plane does not know all yet.
 	History []wire.Event `json:"history"`
@@ -28,17 +28,17 @@ type Kept struct {
 	Damaged []string `json:"damaged,omitempty"`
 }
 
-// KeptDeployment is one that the agent answers for.
-type KeptDeployment struct {
+// DeploymentDump is one that the agent answers for.
+type DeploymentDump struct {
 	ID    string     `json:"id"`
 	Phase wire.Phase `json:"phase"`
 	// Goal is the configuration that it works for, with its pipeline version.
 	Goal  *wire.Goal `json:"goal"`
-	Steps []KeptStep `json:"steps"`
+	Steps []StepDump `json:"steps"`
 }
 
-// KeptStep is what is known of a step, whatever happens to the agent.
-type KeptStep struct {
+// StepDump is what is known of a step, whatever happens to the agent.
+type StepDump struct {
 	Key    pipeline.StepKey    `json:"key"`
 	Status pipeline.StepStatus `json:"status"`
 	// Runs and Deletes count the attempts of the plugin's create and delete actions.
@@ -50,10 +50,10 @@ type KeptStep struct {
 	Deadline time.Time      `json:"deadline,omitzero"`
 }
 
-// ReadKept reads a data folder and changes nothing, so that it may belong to an
+// ReadStateDump reads a data folder and changes nothing, so that it may belong to an
 // agent that runs.
-func ReadKept(dir string) (Kept, error) {
-	var k Kept
+func ReadStateDump(dir string) (StateDump, error) {
+	var k StateDump
 	f, err := readStateFile(dir)
 	if err != nil {
 		return k, err
@@ -99,14 +99,14 @@ func readStateFile(dir string) (f stateFile, err error) {
 	return f, nil
 }
 
-func dumpDeployment(m *engine.Machine) KeptDeployment {
+func dumpDeployment(m *engine.Machine) DeploymentDump {
 	s := m.State()
-	d := KeptDeployment{ID: s.Deployment, Phase: s.Phase, Goal: m.Work()}
+	d := DeploymentDump{ID: s.Deployment, Phase: s.Phase, Goal: m.CurrentGoal()}
 	for _, r := range m.Snapshot() {
 		if r.Step == nil {
 			continue
 		}
-		d.Steps = append(d.Steps, KeptStep{Key: r.Step.Key, Status: r.Step.Status,
+		d.Steps = append(d.Steps, StepDump{Key: r.Step.Key, Status: r.Step.Status,
 			Runs: r.Step.Attempt, Deletes: r.Step.Deletes, GaveUp: r.Step.GaveUp,
 			Outputs: r.Step.Outputs, Deadline: r.Step.Deadline})
 	}

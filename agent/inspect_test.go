@@ -16,7 +16,7 @@ import (
 func TestReadKept_ShowsDeploymentsConfigurationAndHistory(t *testing.T) {
 	dir := t.TempDir()
 	liveHalf(t, dir)
-	k, err := agent.ReadKept(dir)
+	k, err := agent.ReadStateDump(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestReadKept_ShowsDeploymentsConfigurationAndHistory(t *testing.T) {
 	if !ok || db.Service.Env["MODE"] != "test" || db.Service.Image.Digest != digest {
 		t.Errorf("d1 is configured as %+v", db.Service)
 	}
-	steps := map[pipeline.StepKey]agent.KeptStep{}
+	steps := map[pipeline.StepKey]agent.StepDump{}
 	for _, s := range k.Deployments[0].Steps {
 		steps[s.Key] = s
 	}
@@ -53,13 +53,13 @@ func TestReadKept_ShowsDeploymentsConfigurationAndHistory(t *testing.T) {
 	if err != nil || strings.Contains(string(text), password) {
 		t.Errorf("a password is in %s, %v", text, err)
 	}
-	if _, err := agent.ReadKept(t.TempDir()); err == nil {
+	if _, err := agent.ReadStateDump(t.TempDir()); err == nil {
 		t.Error("an empty folder has a state")
 	}
 }
 
 // happened is the history of one deployment, in order: steps and phases.
-func happened(k agent.Kept, deployment string) (all []string) {
+func happened(k agent.StateDump, deployment string) (all []string) {
 	for _, e := range k.History {
 		switch {
 		case e.Deployment != deployment || e.Status == pipeline.StepPulling: // as fast as it may be

@@ -24,11 +24,11 @@ func job(deployment string) wire.Goal {
 // a deployment is not degraded because its migration is over.
 func TestAgent_JobThatEndsWellIsDone(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Knobs{Plugin: maker, Health: func(s agent.ServiceSpec) agent.Probed {
+	r := dummy.New(dummy.Hooks{Plugin: maker, Health: func(s agent.ServiceSpec) agent.ProbeResult {
 		if s.Step == "db" {
-			return agent.Probed{Health: wire.HealthStopped, Ended: true}
+			return agent.ProbeResult{Health: wire.HealthStopped, Ended: true}
 		}
-		return agent.Probed{Health: wire.HealthHealthy}
+		return agent.ProbeResult{Health: wire.HealthHealthy}
 	}})
 	p.want(p.boot(t.TempDir(), r, nil).connect(), job("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
@@ -45,9 +45,9 @@ func TestAgent_JobThatEndsWellIsDone(t *testing.T) {
 func TestAgent_JobThatEndsBadlyFails(t *testing.T) {
 	p := newPlane(t)
 	var r *dummy.Runtime
-	r = dummy.New(dummy.Knobs{Plugin: maker, Health: func(s agent.ServiceSpec) agent.Probed {
-		r.Print(s.Deployment, s.Step, "the schema is too old")
-		return agent.Probed{Health: wire.HealthStopped, Ended: true, ExitCode: 4}
+	r = dummy.New(dummy.Hooks{Plugin: maker, Health: func(s agent.ServiceSpec) agent.ProbeResult {
+		r.AppendLog(s.Deployment, s.Step, "the schema is too old")
+		return agent.ProbeResult{Health: wire.HealthStopped, Ended: true, ExitCode: 4}
 	}})
 	n := p.boot(t.TempDir(), r, nil)
 	p.want(n.connect(), job("d1"))
@@ -66,15 +66,15 @@ func TestAgent_JobThatEndsBadlyFails(t *testing.T) {
 func TestAgent_ServiceMayExitDuringItsStart(t *testing.T) {
 	p := newPlane(t)
 	var exits atomic.Int32
-	r := dummy.New(dummy.Knobs{Plugin: maker, Health: func(s agent.ServiceSpec) agent.Probed {
+	r := dummy.New(dummy.Hooks{Plugin: maker, Health: func(s agent.ServiceSpec) agent.ProbeResult {
 		if s.Step == "db" && exits.Add(1) <= 2 {
-			return agent.Probed{Health: wire.HealthStopped, Ended: true, ExitCode: 1}
+			return agent.ProbeResult{Health: wire.HealthStopped, Ended: true, ExitCode: 1}
 		}
-		return agent.Probed{Health: wire.HealthHealthy}
+		return agent.ProbeResult{Health: wire.HealthHealthy}
 	}})
 	p.want(p.boot(t.TempDir(), r, nil).connect(), shop("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
-	if n := strings.Count(strings.Join(r.Ledger(), ","), "start db"); n != 3 {
+	if n := strings.Count(strings.Join(r.OperationLog(), ","), "start db"); n != 3 {
 		t.Errorf("the database was started %d times", n)
 	}
 }
@@ -82,11 +82,11 @@ func TestAgent_ServiceMayExitDuringItsStart(t *testing.T) {
 // Once it ended it stays ended, while others beside it are started again.
 func TestAgent_JobStaysEnded(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Knobs{Plugin: maker})
+	r := dummy.New(dummy.Hooks{Plugin: maker})
 	p.want(p.boot(t.TempDir(), r, nil).connect(), job("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
-	r.Break("d1", "db", 1)
-	r.Break("d1", "web", 1)
+	r.CrashService("d1", "db", 1)
+	r.CrashService("d1", "web", 1)
 	p.until("the restart of the other", func() bool {
 		for _, s := range p.vitals.Services {
 			if s.Step == "web" && s.Restarts == 1 {
@@ -95,7 +95,7 @@ func TestAgent_JobStaysEnded(t *testing.T) {
 		}
 		return false
 	})
-	if n := strings.Count(strings.Join(r.Ledger(), ","), "start db"); n != 1 {
+	if n := strings.Count(strings.Join(r.OperationLog(), ","), "start db"); n != 1 {
 		t.Errorf("the job was started %d times", n)
 	}
 }
@@ -114,7 +114,7 @@ func recorder(specs chan<- agent.PluginSpec) func(context.Context, agent.PluginS
 func TestAgent_PluginStepReplacesLimits(t *testing.T) {
 	p := newPlane(t)
 	specs := make(chan agent.PluginSpec, 4)
-	r := dummy.New(dummy.Knobs{Plugin: recorder(specs)})
+	r := dummy.New(dummy.Hooks{Plugin: recorder(specs)})
 	g := shop("d1")
 	plugin := g.Pipeline.Steps[1].Plugin
 	off := false

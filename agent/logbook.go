@@ -207,7 +207,7 @@ func (a *Agent) newLineWriter(o operation) *lineWriter {
 		attempt += 8
 	}
 	a.logs.startNumbersAt(o.goal.Run, o.do.Step, (attempt-1)*block)
-	return &lineWriter{agent: a, o: o, stream: o.bundle.masker.Stream()}
+	return &lineWriter{agent: a, o: o, stream: o.bundle.masker.NewStream()}
 }
 
 // writeText takes a line, or the end of one.
@@ -235,7 +235,7 @@ func (l *lineWriter) countOutput(bytes int) {
 
 // flushPartial logs the rest of a line that has no line end.
 func (l *lineWriter) flushPartial() {
-	if rest := l.stream.Cut(); rest != "" {
+	if rest := l.stream.FlushTruncated(); rest != "" {
 		l.appendLines(rest)
 	}
 }

@@ -16,11 +16,11 @@ import (
 func TestAgent_UnreadyServiceLeavesItsLastWords(t *testing.T) {
 	p := newPlane(t)
 	var r *dummy.Runtime
-	r = dummy.New(dummy.Knobs{Plugin: maker, Health: func(s agent.ServiceSpec) agent.Probed {
+	r = dummy.New(dummy.Hooks{Plugin: maker, Health: func(s agent.ServiceSpec) agent.ProbeResult {
 		if s.Step == "db" {
-			r.Print(s.Deployment, s.Step, "waiting for a disk, not for "+password)
+			r.AppendLog(s.Deployment, s.Step, "waiting for a disk, not for "+password)
 		}
-		return agent.Probed{Health: wire.HealthUnhealthy, Detail: "GET / answered 503"}
+		return agent.ProbeResult{Health: wire.HealthUnhealthy, Detail: "GET / answered 503"}
 	}})
 	n := p.boot(t.TempDir(), r, nil)
 	s := n.connect()

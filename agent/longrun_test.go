@@ -19,7 +19,7 @@ func TestAgent_NoRunIsTooLong(t *testing.T) {
 	const pull, work = 35 * time.Minute, 50 * time.Minute
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlane(t)
-		r := dummy.New(dummy.Knobs{
+		r := dummy.New(dummy.Hooks{
 			Fail: func(op, _ string) error {
 				if op == "pull" {
 					time.Sleep(pull)
@@ -56,7 +56,7 @@ func TestAgent_NoRunIsTooLong(t *testing.T) {
 		if took := time.Since(began); phase != wire.PhaseReady || took < pull+work {
 			t.Errorf("after %s the run is %s:%s", took, phase, p.story())
 		}
-		if got := r.Ledger(); !slices.Equal(got, []string{"start db", "create make", "start web"}) {
+		if got := r.OperationLog(); !slices.Equal(got, []string{"start db", "create make", "start web"}) {
 			t.Errorf("it ran %q", got)
 		}
 	})

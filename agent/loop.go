@@ -25,7 +25,7 @@ const retryDisk = time.Second
 // journals their records with one sync, and only then performs the effects.
 func (a *Agent) runLoop(ctx context.Context) error {
 	for _, id := range sortedKeys(a.machines) {
-		a.stepMachine(time.Now(), a.machines[id], engine.Restarted{})
+		a.stepMachine(time.Now(), a.machines[id], engine.AgentRestarted{})
 	}
 	for {
 		if err := a.commitBatch(ctx); err != nil {
@@ -57,7 +57,7 @@ func (a *Agent) stepMachine(now time.Time, d *deployment, ev engine.Event) {
 			e.Records = append(e.Records, effect)
 		case engine.Report:
 			e.Events = append(e.Events, effect.Event)
-			if failsStartup(d.m.Work(), effect.Event) {
+			if failsStartup(d.m.CurrentGoal(), effect.Event) {
 				d.unready = startupFailure{effect.Event.Step, effect.Event.Message}
 			}
 		case engine.Forget:
@@ -110,7 +110,7 @@ func (a *Agent) commitBatch(ctx context.Context) error {
 	todo := a.todo
 	a.todo = nil
 	for i, p := range todo {
-		if do, ok := p.effect.(engine.Do); ok {
+		if do, ok := p.effect.(engine.StartOperation); ok {
 			a.startOperation(ctx, p.d, do, isCanceled(todo[i+1:], p.d, do.Op))
 			continue
 		}
@@ -124,7 +124,7 @@ func (a *Agent) commitBatch(ctx context.Context) error {
 // it must not start: the journal may already say that no step begins.
 func isCanceled(todo []pendingEffect, d *deployment, op int64) bool {
 	return slices.ContainsFunc(todo, func(p pendingEffect) bool {
-		c, ok := p.effect.(engine.Cancel)
+		c, ok := p.effect.(engine.CancelOperation)
 		return ok && p.d == d && c.Op == op
 	})
 }
@@ -171,7 +171,7 @@ func (a *Agent) writeBatch() error {
 // performEffect does what a machine asked for, other than operations.
 func (a *Agent) performEffect(ctx context.Context, d *deployment, effect engine.Effect) {
 	switch e := effect.(type) {
-	case engine.Cancel:
+	case engine.CancelOperation:
 		if cancel := d.cancel[e.Op]; cancel != nil {
 			cancel()
 		}
@@ -223,13 +223,13 @@ func (a *Agent) publishViews() {
 	}
 	for id, d := range a.machines {
 		v := a.views[id]
-		v.goal, v.state = d.m.Work(), d.m.State()
-		v.steps, v.sealed, v.still = stepsOf(d), d.m.Sealed(), d.m.Still()
-		v.stopped = d.m.Stopped()
+		v.goal, v.state = d.m.CurrentGoal(), d.m.State()
+		v.steps, v.sealed, v.still = stepsOf(d), d.m.SealedOutputs(), d.m.QuiescedAt()
+		v.stopped = d.m.StoppedForCopy()
 		v.restarts = map[string]int{}
 		if v.goal != nil {
 			for _, s := range v.goal.Pipeline.Steps {
-				v.restarts[string(s.Key)] = d.m.Restarts(s.Key)
+				v.restarts[string(s.Key)] = d.m.RestartCount(s.Key)
 			}
 		}
 		a.views[id] = v
@@ -308,7 +308,7 @@ func (a *Agent) takeSecrets(now time.Time, s wire.Secrets) {
 			Reason: s.Refused})
 		return
 	}
-	b := newBundle(id, d.m.Work(), s, d.m.Sealed())
+	b := newBundle(id, d.m.CurrentGoal(), s, d.m.SealedOutputs())
 	a.setBundle(id, b)
 	a.stepMachine(now, d, engine.SecretsArrived{Run: s.Run, Outputs: sortedKeys(b.outputs),
 		Begun: s.Begun})
@@ -342,10 +342,10 @@ func (a *Agent) resolveWish(s wire.Secrets) string {
 
 // takeListing feeds a complete list of objects that was begun at a time.
 func (a *Agent) takeListing(now, began time.Time, objects []Object) {
-	lists := map[string]*engine.Listed{}
+	lists := map[string]*engine.ObjectsListed{}
 	there := map[string][]pipeline.StepKey{}
 	for _, id := range sortedKeys(a.machines) {
-		lists[id] = &engine.Listed{Began: began}
+		lists[id] = &engine.ObjectsListed{Began: began}
 	}
 	for _, o := range objects {
 		if lists[o.Deployment] == nil && a.asked && a.held.isOrphan(o.Deployment) {
@@ -355,7 +355,7 @@ func (a *Agent) takeListing(now, began time.Time, objects []Object) {
 				"reason", "the control plane's full list of goals does not name it, and the "+
 					"agent has no memory of it")
 			a.stepMachine(now, a.ensureDeployment(o.Deployment), engine.GoalMissing{})
-			lists[o.Deployment] = &engine.Listed{Began: began}
+			lists[o.Deployment] = &engine.ObjectsListed{Began: began}
 		}
 		checking := o.Kind == KindPlugin && a.checks.mayOverlap(o.Deployment, began)
 		if l := lists[o.Deployment]; l != nil && !checking {
@@ -367,7 +367,7 @@ func (a *Agent) takeListing(now, began time.Time, objects []Object) {
 	}
 	for _, id := range sortedKeys(lists) {
 		if d := a.machines[id]; d != nil {
-			lists[id].Missing = missingServices(d.m.Work(), there[id])
+			lists[id].Missing = missingServices(d.m.CurrentGoal(), there[id])
 			a.stepMachine(now, d, *lists[id])
 		}
 	}
@@ -386,14 +386,14 @@ func missingServices(goal *wire.Goal, there []pipeline.StepKey) (all []pipeline.
 	return all
 }
 
-func addToListing(l *engine.Listed, o Object) {
+func addToListing(l *engine.ObjectsListed, o Object) {
 	l.Objects++
 	switch o.Kind {
 	case KindPlugin:
 		l.Plugins = append(l.Plugins, o.Step)
 	case KindNetwork:
 		l.Network = true
-	case KindGate:
+	case KindRelay:
 		l.Gate = l.Gate || o.Running
 	case KindService:
 		if o.Running {

@@ -21,10 +21,10 @@ var ErrNotReplaceable = errors.New("this agent does not run in a container: inst
 type Replacer interface {
 	// Replaceable says whether, and why not: ErrNotReplaceable, or that the
 	// engine could not be asked.
-	Replaceable(ctx context.Context) error
+	CheckReplaceable(ctx context.Context) error
 	// Replace prepares everything, and returns once it is about to happen: the
 	// process ends soon. An agent that does not come up is replaced by this one.
-	Replace(ctx context.Context, image string, auth *wire.RegistryAuth) error
+	ReplaceAgent(ctx context.Context, image string, auth *wire.RegistryAuth) error
 }
 
 // upgradeTimeout bounds the pull of an agent's image, and all else.
@@ -40,7 +40,7 @@ func (a *Agent) maintenanceHandler() http.Handler {
 
 func (a *Agent) checkReplaceable(ctx context.Context) error {
 	if r, ok := a.runtime.(Replacer); ok {
-		return r.Replaceable(ctx)
+		return r.CheckReplaceable(ctx)
 	}
 	return ErrNotReplaceable
 }
@@ -49,7 +49,7 @@ func (a *Agent) serveInventory(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
 	said, _ := a.buildWelcome(ctx)
-	i := wire.Introduction{Build: said.Build, Inventory: said.Inventory, Replaceable: true}
+	i := wire.InventoryResponse{Build: said.Build, Inventory: said.Inventory, Replaceable: true}
 	if err := a.checkReplaceable(ctx); err != nil {
 		i.Replaceable, i.Remedy = false, err.Error()
 	}
@@ -75,7 +75,7 @@ func (a *Agent) serveUpgrade(w http.ResponseWriter, r *http.Request) {
 	peer, _ := wire.PeerFrom(r.Context())
 	a.log.Info("the control plane replaces this agent", "image", u.Image, "plane", peer.Build)
 	replacer, _ := a.runtime.(Replacer) // replaceable has found one
-	if err := replacer.Replace(ctx, u.Image, u.Auth); err != nil {
+	if err := replacer.ReplaceAgent(ctx, u.Image, u.Auth); err != nil {
 		a.log.Error("this agent could not be replaced", "error", err)
 		http.Error(w, err.Error(), http.StatusBadGateway)
 		return

@@ -32,7 +32,7 @@ func (a *Agent) requestListing() {
 // listRegularly lists the engine's objects regularly, when a session begins, and
 // when the engine hints at a change.
 func (a *Agent) listRegularly(ctx context.Context) error {
-	changes := a.runtime.Changes(ctx)
+	changes := a.runtime.WatchChanges(ctx)
 	tick := time.NewTicker(a.config.ListEvery)
 	defer tick.Stop()
 	answered := true
@@ -88,7 +88,7 @@ func (a *Agent) listObjects(ctx context.Context) (answered bool) {
 	default:
 		a.sweepCopies(within, objects)
 	}
-	a.inbox.post(func(now time.Time) { a.takeListing(now, began, objects) })
+	a.inbox.addTask(func(now time.Time) { a.takeListing(now, began, objects) })
 	return true
 }
 
@@ -164,7 +164,7 @@ func (a *Agent) probeAll(ctx context.Context, services []ServiceSpec,
 	mayEnd map[progressKey]bool) {
 	var group errgroup.Group
 	group.SetLimit(probesAtOnce)
-	found := make([]Probed, len(services))
+	found := make([]ProbeResult, len(services))
 	for i, s := range services {
 		group.Go(func() error {
 			p, err := a.runtime.Probe(ctx, s)
@@ -194,12 +194,12 @@ func (a *Agent) probeAll(ctx context.Context, services []ServiceSpec,
 const settleTime = 5 * time.Second
 
 // assessHealth derives a service's health from the result of its probe.
-func assessHealth(s ServiceSpec, p Probed, err error, now time.Time) Probed {
+func assessHealth(s ServiceSpec, p ProbeResult, err error, now time.Time) ProbeResult {
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return Probed{Health: wire.HealthStopped, Detail: "its container is gone", Ended: true}
+		return ProbeResult{Health: wire.HealthStopped, Detail: "its container is gone", Ended: true}
 	case err != nil:
-		return Probed{Health: wire.HealthUnknown, Detail: err.Error()}
+		return ProbeResult{Health: wire.HealthUnknown, Detail: err.Error()}
 	case p.Ended:
 		p.Health = wire.HealthStopped
 	case s.Ready == nil && p.Health == wire.HealthHealthy && !p.StartedAt.After(now) &&
@@ -212,12 +212,12 @@ func assessHealth(s ServiceSpec, p Probed, err error, now time.Time) Probed {
 // assessJob does the same for a service that may end. One that ended with code 0
 // has done its work; one without a container may have done it on the node that
 // the deployment comes from.
-func assessJob(s ServiceSpec, p Probed, err error, now time.Time) Probed {
+func assessJob(s ServiceSpec, p ProbeResult, err error, now time.Time) ProbeResult {
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return Probed{Health: wire.HealthUnknown, Detail: err.Error()}
+		return ProbeResult{Health: wire.HealthUnknown, Detail: err.Error()}
 	case err == nil && p.Ended && p.ExitCode == 0 && !p.OOM:
-		return Probed{Health: wire.HealthHealthy, Detail: "it ended with exit code 0", Ended: true}
+		return ProbeResult{Health: wire.HealthHealthy, Detail: "it ended with exit code 0", Ended: true}
 	}
 	return assessHealth(s, p, err, now)
 }

@@ -25,7 +25,7 @@ type Prober interface {
 	// takes seconds and removes everything it created.
 	ProbeIsolation(ctx context.Context) wire.Check
 	// Restarts is a counter that increases when the engine may have been restarted.
-	Restarts() int64
+	CountRestarts() int64
 }
 
 // inventory is what the node is, as last seen. It is replaced, never changed.
@@ -104,9 +104,9 @@ func (a *Agent) watchIsolation(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	for {
-		restarts, began := prober.Restarts(), time.Now()
+		restarts, began := prober.CountRestarts(), time.Now()
 		a.updateIsolationCheck(prober.ProbeIsolation(ctx))
-		for time.Since(began) < a.config.ProbeEvery && prober.Restarts() == restarts {
+		for time.Since(began) < a.config.ProbeEvery && prober.CountRestarts() == restarts {
 			if wait.Sleep(ctx, min(probeLook, a.config.ProbeEvery)) != nil {
 				return context.Cause(ctx)
 			}

@@ -16,13 +16,13 @@ import (
 // wrong, lets goals wait, and catches up when the engine answers.
 func TestAgent_StartsWithoutItsEngine(t *testing.T) {
 	p := newPlane(t)
-	r, dir := dummy.New(dummy.Knobs{Plugin: maker}), t.TempDir()
+	r, dir := dummy.New(dummy.Hooks{Plugin: maker}), t.TempDir()
 	n := p.boot(dir, r, nil)
 	p.want(n.connect(), shop("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
 	n.stop()
-	before := r.Ledger()
-	r.Set(dummy.Knobs{Plugin: maker, Fail: func(op, _ string) error {
+	before := r.OperationLog()
+	r.SetHooks(dummy.Hooks{Plugin: maker, Fail: func(op, _ string) error {
 		if op == "dial" { // the gate lives without the engine
 			return nil
 		}
@@ -45,10 +45,10 @@ func TestAgent_StartsWithoutItsEngine(t *testing.T) {
 			t.Errorf("without its engine, the agent says %+v", p.welcome.Deployments)
 		}
 	})
-	if after := r.Ledger(); !slices.Equal(before, after) {
+	if after := r.OperationLog(); !slices.Equal(before, after) {
 		t.Errorf("did %v", after[len(before):])
 	}
-	r.Set(dummy.Knobs{Plugin: maker})
+	r.SetHooks(dummy.Hooks{Plugin: maker})
 	p.untilPhase("d2", wire.PhaseReady)
 	p.untilPhase("d1", wire.PhaseRemoved)
 	p.until("the node has its engine back", func() bool {

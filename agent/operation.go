@@ -13,7 +13,7 @@ import (
 // operation is one Do on its way: what it needs is fixed when it starts.
 type operation struct {
 	agent  *Agent
-	do     engine.Do
+	do     engine.StartOperation
 	goal   *wire.Goal
 	bundle *bundle
 	// held is set when the operation maintains or removes a deployment whose images are already
@@ -34,14 +34,19 @@ type operationResult struct {
 
 // startOperation runs an operation on its own goroutine. It always posts exactly one Ended,
 // unless the agent ends first. An operation that is already cancelled does nothing else.
-func (a *Agent) startOperation(ctx context.Context, d *deployment, do engine.Do, canceled bool) {
+func (a *Agent) startOperation(
+	ctx context.Context,
+	d *deployment,
+	do engine.StartOperation,
+	canceled bool,
+) {
 	ctx, cancel := context.WithCancel(ctx)
 	if canceled {
 		cancel()
 	}
 	d.cancel[do.Op] = cancel
 	v, _ := a.viewOf(d.id)
-	o := operation{agent: a, do: do, goal: d.m.Work(), bundle: v.bundle,
+	o := operation{agent: a, do: do, goal: d.m.CurrentGoal(), bundle: v.bundle,
 		held: d.m.State().Phase != wire.PhaseApplying}
 	if do.Kind == engine.Remove && d.unready.step == do.Step {
 		o.why, d.unready = d.unready.message, startupFailure{}
@@ -52,9 +57,9 @@ func (a *Agent) startOperation(ctx context.Context, d *deployment, do engine.Do,
 	a.ops.Go(func() {
 		defer cancel()
 		f := o.runWithFailpoints(ctx)
-		a.inbox.post(func(now time.Time) {
+		a.inbox.addTask(func(now time.Time) {
 			delete(d.cancel, do.Op)
-			a.stepMachine(now, d, engine.Ended{Op: do.Op, Result: a.maskAndSeal(d, o, f)})
+			a.stepMachine(now, d, engine.OperationEnded{Op: do.Op, Result: a.maskAndSeal(d, o, f)})
 		})
 	})
 }
@@ -76,7 +81,7 @@ func (o operation) runWithFailpoints(ctx context.Context) operationResult {
 
 // failpointName is the base name of an operation's failpoints.
 func failpointName(k engine.Kind) string {
-	if k == engine.Ask || k == engine.Answer {
+	if k == engine.EvaluatePrompt || k == engine.EvaluateAnswer {
 		return "approval." + string(k)
 	}
 	return "runtime." + string(k)
@@ -93,7 +98,7 @@ func (o operation) callRuntime(ctx context.Context) operationResult {
 		return o.startService(ctx)
 	case engine.Probe:
 		return o.probeService(ctx)
-	case engine.CreateAhead:
+	case engine.Precreate:
 		spec := pluginSpec(o.goal, o.do.Step, o.do.Action)
 		return o.resultOf(ctx, r.CreatePlugin(ctx, spec), "create")
 	case engine.Run:
@@ -104,12 +109,12 @@ func (o operation) callRuntime(ctx context.Context) operationResult {
 		return o.removeContainers(ctx)
 	case engine.RemoveAll:
 		return o.removeAll(ctx)
-	case engine.Ask:
+	case engine.EvaluatePrompt:
 		return o.evalPrompt()
-	case engine.Answer:
+	case engine.EvaluateAnswer:
 		return o.completeApproval()
 	}
-	return operationResult{result: engine.Result{Outcome: engine.No, Code: "internal",
+	return operationResult{result: engine.Result{Outcome: engine.OutcomeNo, Code: "internal",
 		Message: "unknown operation " + string(o.do.Kind)}}
 }
 
@@ -122,13 +127,17 @@ func (o operation) resultOf(ctx context.Context, err error, code string) operati
 func (o operation) classifyErr(ctx context.Context, err error, code string) engine.Result {
 	switch {
 	case err == nil:
-		return engine.Result{Outcome: engine.OK}
+		return engine.Result{Outcome: engine.OutcomeOK}
 	case ctx.Err() != nil:
-		return engine.Result{Outcome: engine.Unknown, Code: engine.CodeCanceled, Message: "canceled"}
+		return engine.Result{
+			Outcome: engine.OutcomeUnknown,
+			Code:    engine.CodeCanceled,
+			Message: "canceled",
+		}
 	case errors.Is(err, ErrUnavailable):
-		return engine.Result{Outcome: engine.Unknown, Code: "unavailable", Message: err.Error()}
+		return engine.Result{Outcome: engine.OutcomeUnknown, Code: "unavailable", Message: err.Error()}
 	}
-	return engine.Result{Outcome: engine.No, Code: code, Message: err.Error()}
+	return engine.Result{Outcome: engine.OutcomeNo, Code: code, Message: err.Error()}
 }
 
 func (o operation) pullImage(ctx context.Context) operationResult {
@@ -171,7 +180,7 @@ func (o operation) mayUseLocal(
 	if image.Digest == "" || !o.held && !proven {
 		return false, nil
 	}
-	return o.agent.runtime.Present(ctx, image)
+	return o.agent.runtime.HasImage(ctx, image)
 }
 
 func imageOf(s pipeline.Step) *pipeline.Image {
@@ -197,9 +206,9 @@ func (o operation) probeService(ctx context.Context) operationResult {
 	p, err := o.agent.runtime.Probe(ctx, spec)
 	if err != nil {
 		r := o.classifyErr(ctx, err, "probe")
-		if r.Outcome == engine.No {
+		if r.Outcome == engine.OutcomeNo {
 			// The probe itself failed; that is a check that was not passed.
-			r = engine.Result{Outcome: engine.OK, Health: wire.HealthUnhealthy, Message: err.Error()}
+			r = engine.Result{Outcome: engine.OutcomeOK, Health: wire.HealthUnhealthy, Message: err.Error()}
 		}
 		return operationResult{result: r}
 	}
@@ -207,7 +216,7 @@ func (o operation) probeService(ctx context.Context) operationResult {
 		// The service could be asked, whatever it answered: a slow service is not a stuck one.
 		o.agent.updateProgress(o.goal, o.do.Step, func(*wire.Progress) {})
 	}
-	r := engine.Result{Outcome: engine.OK, Health: p.Health, Message: p.Detail,
+	r := engine.Result{Outcome: engine.OutcomeOK, Health: p.Health, Message: p.Detail,
 		StartedAt: p.StartedAt}
 	if p.Ended {
 		r.Exited, r.ExitCode, r.Code = true, &p.ExitCode, engine.CodeServiceExited
@@ -243,7 +252,7 @@ func (o operation) runPlugin(ctx context.Context) operationResult {
 	if err != nil {
 		// Whatever the reason, it may have run.
 		r := o.classifyErr(ctx, err, engine.CodeUnknownOutcome)
-		r.Outcome = engine.Unknown
+		r.Outcome = engine.OutcomeUnknown
 		return operationResult{result: r}
 	}
 	step, _ := o.goal.Pipeline.Step(o.do.Step)
@@ -268,7 +277,7 @@ func (o operation) removeContainers(ctx context.Context) operationResult {
 	if err != nil {
 		// Not knowing what is there is no reason to think that nothing is.
 		r := o.classifyErr(ctx, err, "list")
-		r.Outcome = engine.Unknown
+		r.Outcome = engine.OutcomeUnknown
 		return operationResult{result: r}
 	}
 	var failed error
@@ -299,7 +308,7 @@ func (a *Agent) maskAndSeal(d *deployment, o operation, f operationResult) engin
 		b = o.bundle
 	}
 	r := f.result
-	if f.ran && (o.do.Action == "create" || o.do.Kind == engine.Answer) {
+	if f.ran && (o.do.Action == "create" || o.do.Kind == engine.EvaluateAnswer) {
 		step, _ := o.goal.Pipeline.Step(o.do.Step)
 		var declared *pipeline.Component
 		if step.Plugin != nil {

@@ -28,12 +28,12 @@ func validateOutputs(f operationResult, action string, c *pipeline.Component) op
 	schema, err := compileOutputs(c.Outputs)
 	if err != nil {
 		// The control plane refuses such a component; an old one may have it.
-		f.result.Outcome, f.result.Code = engine.No, CodeOutputSchema
+		f.result.Outcome, f.result.Code = engine.OutcomeNo, CodeOutputSchema
 		f.result.Message = "the component's output schema cannot be used: " + err.Error()
 		return f
 	}
 	if wrong, ok := errors.AsType[*jsonschema.ValidationError](schema.Validate(f.outputs)); ok {
-		f.result.Outcome, f.result.Code = engine.No, CodeOutputSchema
+		f.result.Outcome, f.result.Code = engine.OutcomeNo, CodeOutputSchema
 		f.result.Message = "the plugin's outputs are not what its component declares: " +
 			describeViolations(wrong)
 	}

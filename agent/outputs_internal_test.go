@@ -32,7 +32,11 @@ func TestAsDeclared_HoldsOutputsToTheSchema(t *testing.T) {
 		"a secret, short": {map[string]any{"url": "http://a", "token": "hunter22"}, `token breaks`},
 		"no outputs":      {map[string]any{}, "outputs lacks url"},
 	} {
-		good := operationResult{ran: true, outputs: c.outputs, result: engine.Result{Outcome: engine.OK}}
+		good := operationResult{
+			ran:     true,
+			outputs: c.outputs,
+			result:  engine.Result{Outcome: engine.OutcomeOK},
+		}
 		got := validateOutputs(good, "create", component)
 		wantCode := CodeOutputSchema
 		if c.says == "" {
@@ -42,10 +46,10 @@ func TestAsDeclared_HoldsOutputsToTheSchema(t *testing.T) {
 			strings.Contains(got.result.Message, "hunter22") || !got.ran || got.outputs == nil {
 			t.Errorf("%s: %+v", name, got)
 		}
-		if (got.result.Outcome == engine.OK) != (c.says == "") {
+		if (got.result.Outcome == engine.OutcomeOK) != (c.says == "") {
 			t.Errorf("%s: outcome %v", name, got.result.Outcome)
 		}
-		if again := validateOutputs(good, "delete", component); again.result.Outcome != engine.OK {
+		if again := validateOutputs(good, "delete", component); again.result.Outcome != engine.OutcomeOK {
 			t.Errorf("%s: delete is held to the outputs of create: %+v", name, again)
 		}
 	}

@@ -66,7 +66,7 @@ func newPlane(t *testing.T) *plane {
 type node struct {
 	*plane
 	agent  *agent.Agent
-	pipes  *wiretest.Pipes
+	pipes  *wiretest.PipeListener
 	cancel context.CancelFunc
 	done   chan error
 }
@@ -79,7 +79,7 @@ func (p *plane) boot(dir string, r agent.Runtime, fail failpoint.Hook) *node {
 
 func (p *plane) bootWith(c agent.Config, r agent.Runtime) *node {
 	p.t.Helper()
-	pipes := wiretest.NewPipes()
+	pipes := wiretest.NewPipeListener()
 	c.Token, c.Build, c.Listener = &p.token, "dev", pipes
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	c.ListEvery = cmp.Or(c.ListEvery, 50*time.Millisecond)

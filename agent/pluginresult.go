@@ -33,7 +33,7 @@ const exitSIGKILL = 137
 // case.
 func evaluateResult(spec PluginSpec, r PluginResult) operationResult {
 	fail := func(code, format string, args ...any) operationResult {
-		f := operationResult{result: engine.Result{Outcome: engine.No, Code: code,
+		f := operationResult{result: engine.Result{Outcome: engine.OutcomeNo, Code: code,
 			Message: fmt.Sprintf(format, args...)}}
 		if code == CodeExitCode || code == CodeOOM || code == CodeKilledByStranger {
 			f.result.ExitCode = &r.ExitCode
@@ -83,7 +83,7 @@ func acceptResponse(
 		answer.Outputs = map[string]any{}
 	}
 	return operationResult{ran: true, outputs: answer.Outputs, result: engine.Result{
-		Outcome: engine.OK, Message: answer.Output, ExitCode: &zero,
+		Outcome: engine.OutcomeOK, Message: answer.Output, ExitCode: &zero,
 		Metadata: wireMetadata(answer)}}
 }
 

@@ -38,7 +38,7 @@ func TestJudge_TellsEveryEndApart(t *testing.T) {
 			CodeOutputsTooLarge, "are the most"},
 	} {
 		f := evaluateResult(spec, c.r)
-		if f.ran || f.result.Outcome != engine.No || f.outputs != nil ||
+		if f.ran || f.result.Outcome != engine.OutcomeNo || f.outputs != nil ||
 			f.result.Code != c.code || !strings.Contains(f.result.Message, c.words) {
 			t.Errorf("%s: got %+v", c.code, f)
 		}
@@ -48,7 +48,7 @@ func TestJudge_TellsEveryEndApart(t *testing.T) {
 		seen[f.result.Message] = true
 	}
 	good := evaluateResult(spec, out(`{"success":true,"outputs":{"a":1}}`))
-	if !good.ran || good.result.Outcome != engine.OK || good.outputs["a"] != 1.0 {
+	if !good.ran || good.result.Outcome != engine.OutcomeOK || good.outputs["a"] != 1.0 {
 		t.Errorf("a good answer: %+v", good)
 	}
 }

@@ -130,7 +130,7 @@ func (a *Agent) findMissingPlugins(
 		return now
 	})
 	for _, p := range all {
-		here, err := a.runtime.Present(ctx, p.Image)
+		here, err := a.runtime.HasImage(ctx, p.Image)
 		switch {
 		case err != nil:
 			a.setPluginState(p, wire.PluginWaiting, "the container engine does not answer")
@@ -160,7 +160,7 @@ func (a *Agent) whyNotPrefetch(ctx context.Context) string {
 	if err != nil {
 		return "the container engine does not answer"
 	}
-	if store.Free < a.config.DiskFloor.Of(store.Total) {
+	if store.Free < a.config.DiskFloor.BytesOf(store.Total) {
 		return "the disk has less room than agent.floor"
 	}
 	return ""

@@ -38,7 +38,7 @@ func TestAgent_PullsPluginsAheadAndTellsThem(t *testing.T) {
 	p := newPlane(t)
 	var broken atomic.Bool
 	broken.Store(true)
-	r := dummy.New(dummy.Knobs{Fail: func(op, subject string) error {
+	r := dummy.New(dummy.Hooks{Fail: func(op, subject string) error {
 		if op == "pull" && subject == "mailer" && broken.Load() {
 			return errors.New("manifest unknown")
 		}
@@ -53,7 +53,7 @@ func TestAgent_PullsPluginsAheadAndTellsThem(t *testing.T) {
 		return p.told("database").State == wire.PluginHere &&
 			p.told("mailer").State == wire.PluginFailed
 	})
-	if here, err := r.Present(t.Context(), *image("database")); err != nil || !here {
+	if here, err := r.HasImage(t.Context(), *image("database")); err != nil || !here {
 		t.Errorf("the database plugin's image is on the node: %t, %v", here, err)
 	}
 	p.mu.Lock()

@@ -16,13 +16,13 @@ func TestAgent_TellsWhatTheLastCheckSaid(t *testing.T) {
 	p := newPlane(t)
 	const shown = 512
 	cut := strings.Repeat("x", shown-3) + password
-	n := p.boot(t.TempDir(), dummy.New(dummy.Knobs{Plugin: maker,
-		Health: func(s agent.ServiceSpec) agent.Probed {
+	n := p.boot(t.TempDir(), dummy.New(dummy.Hooks{Plugin: maker,
+		Health: func(s agent.ServiceSpec) agent.ProbeResult {
 			said := " 2 of 2 \n\tanswered with " + password + "\n"
 			if s.Step == "web" {
 				said = cut
 			}
-			return agent.Probed{Health: wire.HealthHealthy, Detail: said}
+			return agent.ProbeResult{Health: wire.HealthHealthy, Detail: said}
 		}}), nil)
 	p.want(n.connect(), shop("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
@@ -50,12 +50,12 @@ func TestAgent_TellsWhatTheLastCheckSaid(t *testing.T) {
 func TestAgent_ServiceThatWaitsForItsCheckGivesSigns(t *testing.T) {
 	p := newPlane(t)
 	var ready atomic.Bool
-	n := p.boot(t.TempDir(), dummy.New(dummy.Knobs{Plugin: maker,
-		Health: func(agent.ServiceSpec) agent.Probed {
+	n := p.boot(t.TempDir(), dummy.New(dummy.Hooks{Plugin: maker,
+		Health: func(agent.ServiceSpec) agent.ProbeResult {
 			if ready.Load() {
-				return agent.Probed{Health: wire.HealthHealthy}
+				return agent.ProbeResult{Health: wire.HealthHealthy}
 			}
-			return agent.Probed{Health: wire.HealthStarting}
+			return agent.ProbeResult{Health: wire.HealthStarting}
 		}}), nil)
 	p.want(n.connect(), shop("d1"))
 	p.until("two signs of life", func() bool { return p.signs["db"] >= 2 })

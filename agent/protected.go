@@ -40,7 +40,7 @@ func (a *Agent) serveDeployment(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no such deployment on this node", http.StatusNotFound)
 		return
 	}
-	d := wire.Described{State: v.state, Goal: *v.goal, Steps: v.steps, Sealed: v.sealed}
+	d := wire.DescribeResponse{State: v.state, Goal: *v.goal, Steps: v.steps, Sealed: v.sealed}
 	if v.bundle != nil {
 		d.Key, d.Values = v.bundle.key, maps.Clone(v.bundle.values)
 	}
@@ -53,7 +53,7 @@ func (a *Agent) serveDeployment(w http.ResponseWriter, r *http.Request) {
 // stepsOf is where each step of a deployment stands.
 func stepsOf(d *deployment) map[pipeline.StepKey]pipeline.StepStatus {
 	steps := map[pipeline.StepKey]pipeline.StepStatus{}
-	if goal := d.m.Work(); goal != nil {
+	if goal := d.m.CurrentGoal(); goal != nil {
 		for _, s := range goal.Pipeline.Steps {
 			steps[s.Key] = d.m.Status(s.Key)
 		}

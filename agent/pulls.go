@@ -14,9 +14,9 @@ import (
 // canceled, the next run tries itself.
 type pulls struct {
 	mu      sync.Mutex
-	flights map[imageKey]*flight
+	flights map[imageKey]*pullInFlight
 	// proofs lists, by deployment, the images that registries have granted its run access to.
-	proofs map[string]proof
+	proofs map[string]pullProof
 }
 
 // imageKey is an image and the credentials it is pulled with.
@@ -25,15 +25,15 @@ type imageKey struct {
 	auth                              wire.RegistryAuth
 }
 
-// proof lists the images that a registry has let one run pull; a later run has to prove
+// pullProof lists the images that a registry has let one run pull; a later run has to prove
 // access again.
-type proof struct {
+type pullProof struct {
 	run    string
 	images map[imageKey]bool
 }
 
 func newPulls() pulls {
-	return pulls{flights: map[imageKey]*flight{}, proofs: map[string]proof{}}
+	return pulls{flights: map[imageKey]*pullInFlight{}, proofs: map[string]pullProof{}}
 }
 
 func keyOf(i pipeline.Image, auth *wire.RegistryAuth) imageKey {
@@ -57,7 +57,7 @@ func (p *pulls) recordAccess(deployment, run string, key imageKey) {
 	defer p.mu.Unlock()
 	known := p.proofs[deployment]
 	if known.run != run {
-		known = proof{run: run, images: map[imageKey]bool{}}
+		known = pullProof{run: run, images: map[imageKey]bool{}}
 		p.proofs[deployment] = known
 	}
 	known.images[key] = true
@@ -70,8 +70,8 @@ func (p *pulls) forgetDeployment(deployment string) {
 	delete(p.proofs, deployment)
 }
 
-// flight is one pull on its way.
-type flight struct {
+// pullInFlight is one pull on its way.
+type pullInFlight struct {
 	done chan struct{}
 	err  error
 
@@ -79,13 +79,13 @@ type flight struct {
 	watchers []func(PullProgress)
 }
 
-func (f *flight) addWatcher(progress func(PullProgress)) {
+func (f *pullInFlight) addWatcher(progress func(PullProgress)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.watchers = append(f.watchers, progress)
 }
 
-func (f *flight) reportProgress(p PullProgress) {
+func (f *pullInFlight) reportProgress(p PullProgress) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, tell := range f.watchers {
@@ -117,19 +117,22 @@ func (p *pulls) pullShared(ctx context.Context, r Runtime, image pipeline.Image,
 
 // joinOrStart returns the pull of this image that is in progress, or starts one (mine is
 // true).
-func (p *pulls) joinOrStart(key imageKey, progress func(PullProgress)) (f *flight, mine bool) {
+func (p *pulls) joinOrStart(
+	key imageKey,
+	progress func(PullProgress),
+) (f *pullInFlight, mine bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f = p.flights[key]
 	if f == nil {
-		f, mine = &flight{done: make(chan struct{})}, true
+		f, mine = &pullInFlight{done: make(chan struct{})}, true
 		p.flights[key] = f
 	}
 	f.addWatcher(progress)
 	return f, mine
 }
 
-func (p *pulls) finishFlight(key imageKey, f *flight) {
+func (p *pulls) finishFlight(key imageKey, f *pullInFlight) {
 	p.mu.Lock()
 	delete(p.flights, key)
 	p.mu.Unlock()

@@ -19,7 +19,7 @@ func TestAgent_SharesPulls(t *testing.T) {
 	begun, let := make(chan struct{}), make(chan error)
 	var mu sync.Mutex
 	pulls, busy, most := 0, 0, 0
-	r := dummy.New(dummy.Knobs{Plugin: maker, Fail: func(op, subject string) error {
+	r := dummy.New(dummy.Hooks{Plugin: maker, Fail: func(op, subject string) error {
 		if op != "pull" || subject != "db" {
 			return nil
 		}
@@ -72,7 +72,7 @@ func TestAgent_AsksForImagesOncePerRun(t *testing.T) {
 	p := newPlane(t)
 	var away atomic.Bool
 	var asked atomic.Int64
-	r := dummy.New(dummy.Knobs{Plugin: maker, Fail: func(op, _ string) error {
+	r := dummy.New(dummy.Hooks{Plugin: maker, Fail: func(op, _ string) error {
 		if op != "pull" {
 			return nil
 		}
@@ -91,7 +91,7 @@ func TestAgent_AsksForImagesOncePerRun(t *testing.T) {
 	away.Store(true)
 	before := asked.Load()
 	for _, service := range []pipeline.StepKey{"db", "web"} {
-		r.Break("d1", service, 1)
+		r.CrashService("d1", service, 1)
 		p.until("the restart of "+string(service), func() bool {
 			for _, s := range p.vitals.Services {
 				if s.Step == service && s.Restarts == 1 {

@@ -20,7 +20,7 @@ func TestAgent_OldRefusalsDoNotStopARemoval(t *testing.T) {
 	p := newPlane(t)
 	dir := t.TempDir()
 	running := make(chan struct{}, 1)
-	r := dummy.New(dummy.Knobs{Plugin: func(ctx context.Context, s agent.PluginSpec, stdin []byte,
+	r := dummy.New(dummy.Hooks{Plugin: func(ctx context.Context, s agent.PluginSpec, stdin []byte,
 		line func(string)) agent.PluginResult {
 		if s.Action == "create" {
 			running <- struct{}{}
@@ -51,7 +51,7 @@ func TestAgent_OldRefusalsDoNotStopARemoval(t *testing.T) {
 	p.until("an end", func() bool {
 		return p.phase("d1") == wire.PhaseRemoved || p.phase("d1") == wire.PhaseStuck
 	})
-	if p.phase("d1") != wire.PhaseRemoved || !slices.Contains(r.Ledger(), "delete make") {
-		t.Errorf("ran %v, and ended:%s", r.Ledger(), p.story())
+	if p.phase("d1") != wire.PhaseRemoved || !slices.Contains(r.OperationLog(), "delete make") {
+		t.Errorf("ran %v, and ended:%s", r.OperationLog(), p.story())
 	}
 }

@@ -33,7 +33,7 @@ type Runtime interface {
 	Pull(ctx context.Context, image pipeline.Image, auth *wire.RegistryAuth,
 		progress func(PullProgress)) error
 	// Present reports whether the image is on the node, whichever deployment pulled it.
-	Present(ctx context.Context, image pipeline.Image) (bool, error)
+	HasImage(ctx context.Context, image pipeline.Image) (bool, error)
 	// StartService creates and starts the container; it does not wait for it
 	// to be ready.
 	StartService(ctx context.Context, s ServiceSpec) error
@@ -42,7 +42,7 @@ type Runtime interface {
 	// whether it ran before; the container stays for StartService.
 	StopService(ctx context.Context, deployment string, service pipeline.StepKey) (bool, error)
 	// Probe asks once whether a started service is ready.
-	Probe(ctx context.Context, s ServiceSpec) (Probed, error)
+	Probe(ctx context.Context, s ServiceSpec) (ProbeResult, error)
 	// CreatePlugin creates the container of a plugin in advance. RunPlugin also works without
 	// it.
 	CreatePlugin(ctx context.Context, p PluginSpec) error
@@ -68,13 +68,13 @@ type Runtime interface {
 	// Inside starts the sidecar's inside role in a service, and connects to it.
 	// Closing the connection ends whatever was started. A service without a
 	// container is ErrNotFound.
-	Inside(ctx context.Context, deployment string,
+	ExecInService(ctx context.Context, deployment string,
 		service pipeline.StepKey) (io.ReadWriteCloser, error)
 	// Vitals measures the node and the given services.
 	Vitals(ctx context.Context, services []ServiceSpec) (wire.Vitals, error)
 	// WatchChanges sends a hint whenever an object of this installation may have changed. Hints may
 	// be lost or doubled; the channel closes when ctx ends.
-	Changes(ctx context.Context) <-chan struct{}
+	WatchChanges(ctx context.Context) <-chan struct{}
 }
 
 // Object is one thing in the engine that carries our labels.
@@ -100,7 +100,7 @@ const (
 	KindNetwork ObjectKind = "network"
 	KindService ObjectKind = "service"
 	KindPlugin  ObjectKind = "plugin"
-	KindGate    ObjectKind = "gate"
+	KindRelay   ObjectKind = "gate"
 	KindVolume  ObjectKind = "volume"
 	KindTmpfs   ObjectKind = "tmpfs"
 	// KindCopy is a container that never runs: through it, a volume is read or
@@ -146,8 +146,8 @@ type ServiceSpec struct {
 	ReadOnly   bool
 }
 
-// Probed is one answer of a probe. Ended means the container stopped.
-type Probed struct {
+// ProbeResult is one answer of a probe. Ended means the container stopped.
+type ProbeResult struct {
 	Health   wire.Health
 	Detail   string
 	Ended    bool

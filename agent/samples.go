@@ -25,7 +25,7 @@ const (
 
 // sampleRecord keeps measurements until the control plane has stored them. When it is full, the
 // oldest are dropped.
-type record struct {
+type sampleRecord struct {
 	// boot tells the numbers of this life of the agent from those of others.
 	boot string
 
@@ -42,10 +42,10 @@ type measurement struct {
 	sample wire.Sample
 }
 
-func newRecord() *record { return &record{boot: rand.Text()} }
+func newRecord() *sampleRecord { return &sampleRecord{boot: rand.Text()} }
 
 // addSample numbers a measurement and keeps it.
-func (r *record) addSample(at time.Time, v wire.Vitals) {
+func (r *sampleRecord) addSample(at time.Time, v wire.Vitals) {
 	s := wire.Sample{CPU: v.CPU, Memory: v.MemoryUsed, DiskFree: v.DiskFree, Flow: v.Flow}
 	for _, u := range v.Services {
 		s.Services = append(s.Services, wire.ServiceUse{Deployment: u.Deployment, Step: u.Step,
@@ -64,7 +64,7 @@ func (r *record) addSample(at time.Time, v wire.Vitals) {
 
 func countPoints(s wire.Sample) int { return 1 + len(s.Services) }
 
-func (r *record) dropLocked(n int) {
+func (r *sampleRecord) dropLocked(n int) {
 	for _, m := range r.kept[:n] {
 		r.points -= countPoints(m.sample)
 	}
@@ -73,7 +73,7 @@ func (r *record) dropLocked(n int) {
 }
 
 // dropStored drops samples that are in the database.
-func (r *record) dropStored(a wire.Stored) {
+func (r *sampleRecord) dropStored(a wire.Stored) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if a.Boot != r.boot {
@@ -88,7 +88,7 @@ func (r *record) dropStored(a wire.Stored) {
 }
 
 // isStored reports whether a number is in the database.
-func (r *record) isStored(number int64) bool {
+func (r *sampleRecord) isStored(number int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return number <= r.stored
@@ -96,7 +96,7 @@ func (r *record) isStored(number int64) bool {
 
 // nextBatch returns the oldest samples that are not stored, as one message; empty if there
 // are too few to send.
-func (r *record) nextBatch(now time.Time) wire.Samples {
+func (r *sampleRecord) nextBatch(now time.Time) wire.Samples {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := wire.Samples{Boot: r.boot}

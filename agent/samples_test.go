@@ -48,7 +48,7 @@ func (p *plane) stored() []int64 {
 // comes after it: no number is missing.
 func TestRecord_LeavesNoGapWhenTheLinkIsCut(t *testing.T) {
 	p := newPlane(t)
-	r := &changing{Runtime: dummy.New(dummy.Knobs{})}
+	r := &changing{Runtime: dummy.New(dummy.Hooks{})}
 	n := p.bootFast(r, -1)
 	s := n.connect()
 	p.until("samples", func() bool { return len(p.stored()) >= 3 })
@@ -119,7 +119,7 @@ func (c *changing) ProbeIsolation(context.Context) wire.Check {
 	return c.found
 }
 
-func (c *changing) Restarts() int64 {
+func (c *changing) CountRestarts() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.restarts
@@ -133,7 +133,7 @@ func (c *changing) set(change func()) {
 
 // bootFast starts an agent that looks at its node all the time.
 func (p *plane) bootFast(r agent.Runtime, probeEvery time.Duration) *node {
-	pipes := wiretest.NewPipes()
+	pipes := wiretest.NewPipeListener()
 	a, err := agent.New(agent.Config{Data: p.t.TempDir(), Token: &p.token, Build: "dev",
 		Listener: pipes, Log: slog.New(slog.DiscardHandler), InventoryEvery: 20 * time.Millisecond,
 		VitalsEvery: 50 * time.Millisecond, ProbeEvery: probeEvery}, r)
@@ -150,7 +150,7 @@ func (p *plane) bootFast(r agent.Runtime, probeEvery time.Duration) *node {
 // A change of the node is reported in the running session.
 func TestInventory_IsToldWhenItChanges(t *testing.T) {
 	p := newPlane(t)
-	r := &changing{Runtime: dummy.New(dummy.Knobs{})}
+	r := &changing{Runtime: dummy.New(dummy.Hooks{})}
 	n := p.bootFast(r, -1)
 	n.connect()
 	p.until("the welcome", func() bool { return p.welcome.Inventory.Hostname != "" })
@@ -165,7 +165,7 @@ func TestInventory_IsToldWhenItChanges(t *testing.T) {
 // good probe, which a restart of the engine brings about.
 func TestIsolation_IsToldUntilItIsBack(t *testing.T) {
 	p := newPlane(t)
-	r := &changing{Runtime: dummy.New(dummy.Knobs{}),
+	r := &changing{Runtime: dummy.New(dummy.Hooks{}),
 		found: wire.Check{ID: "isolation", Severity: wire.SeverityCritical, Detail: "open"}}
 	n := p.bootFast(r, 50*time.Millisecond)
 	n.connect()

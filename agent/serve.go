@@ -89,7 +89,7 @@ func (a *Agent) serveTunnel(w http.ResponseWriter, r *http.Request) {
 	}
 	setKeepAlive(service)
 	done := make(chan struct{})
-	idleconn.Join(client, idleconn.Over(service), func() { close(done) })
+	idleconn.CopyBothWays(client, idleconn.WrapConn(service), func() { close(done) })
 	<-done
 }
 
@@ -145,7 +145,7 @@ func logOptions(r *http.Request) LogOptions {
 func copyLines(w http.ResponseWriter, lines io.Reader, m *mask.Masker) {
 	in := bufio.NewReaderSize(lines, lineCut)
 	out := http.NewResponseController(w)
-	stream := m.Stream()
+	stream := m.NewStream()
 	_ = out.Flush()
 	for {
 		piece, err := in.ReadSlice('\n')
@@ -154,7 +154,7 @@ func copyLines(w http.ResponseWriter, lines io.Reader, m *mask.Masker) {
 		case err == nil:
 			shown += stream.Flush()
 		case !errors.Is(err, bufio.ErrBufferFull):
-			shown += stream.Cut()
+			shown += stream.FlushTruncated()
 		}
 		if _, failed := io.WriteString(w, shown); failed != nil {
 			return

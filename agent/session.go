@@ -101,14 +101,14 @@ func (a *Agent) handleCommand(
 ) error {
 	switch c := c.(type) {
 	case wire.Goals:
-		a.postIfCurrent(s, func() { a.inbox.post(func(now time.Time) { a.takeGoals(now, c) }) })
+		a.postIfCurrent(s, func() { a.inbox.addTask(func(now time.Time) { a.takeGoals(now, c) }) })
 		out.offerResumePoint(-1)
 		return a.config.Failpoint.Hit("goals.received")
 	case wire.Secrets:
-		a.postIfCurrent(s, func() { a.inbox.post(func(now time.Time) { a.takeSecrets(now, c) }) })
+		a.postIfCurrent(s, func() { a.inbox.addTask(func(now time.Time) { a.takeSecrets(now, c) }) })
 		return a.config.Failpoint.Hit("secrets.received")
 	case wire.Ack:
-		a.postIfCurrent(s, func() { a.inbox.post(func(time.Time) { a.takeAck(c.Seq) }) })
+		a.postIfCurrent(s, func() { a.inbox.addTask(func(time.Time) { a.takeAck(c.Seq) }) })
 		out.offerResumePoint(c.Seq)
 		return a.config.Failpoint.Hit("report.acked")
 	case wire.Stored:
@@ -186,7 +186,7 @@ func (a *Agent) refuseToken(ctx context.Context, s *wire.AgentSession, kid strin
 	if own, _ := a.state.tokenStatus(); own == kid {
 		closeRevoked(s, kid)
 	}
-	n := a.listener.Cut(func(p wire.Peer) bool { return p.Kid == kid })
+	n := a.listener.CloseMatching(func(p wire.Peer) bool { return p.Kid == kid })
 	a.log.Info("token refused from now on", "kid", kid, "connections", n)
 	return err
 }

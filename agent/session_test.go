@@ -71,7 +71,7 @@ func (c *conversation) moves() (all []string) {
 // executed as its kind says.
 func TestAgent_CommandsAndReportsShareASession(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Knobs{Plugin: maker})
+	r := dummy.New(dummy.Hooks{Plugin: maker})
 	n := p.boot(t.TempDir(), r, nil)
 	conn, err := n.dialInTime()
 	if err != nil {
@@ -115,7 +115,7 @@ func TestAgent_CommandsAndReportsShareASession(t *testing.T) {
 		}
 	}
 	// promise: G-08
-	if got := r.Ledger(); !slices.Equal(got, []string{"start db", "create make", "start web"}) {
+	if got := r.OperationLog(); !slices.Equal(got, []string{"start db", "create make", "start web"}) {
 		t.Errorf("steps of the kinds service, plugin and service became %q", got)
 	}
 

@@ -15,10 +15,10 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Carrier is a Runtime that can read and write whole volumes, as tar streams that keep
+// VolumeCopier is a Runtime that can read and write whole volumes, as tar streams that keep
 // owners, modes, links and times. Writing a volume replaces it: its former contents are
 // lost.
-type Carrier interface {
+type VolumeCopier interface {
 	// VolumeBytes is what a deployment's volumes take together.
 	VolumeBytes(ctx context.Context, deployment string) (int64, error)
 	// ReadVolume streams one; an error of the stream means that it is not whole.
@@ -45,7 +45,7 @@ func NameVolume(deployment string, service pipeline.StepKey, v pipeline.Volume) 
 
 // copyableVolumes is what a request for a deployment's volumes works with.
 type copyableVolumes struct {
-	carrier Carrier
+	carrier VolumeCopier
 	goal    *wire.Goal
 	still   int64
 }
@@ -53,7 +53,7 @@ type copyableVolumes struct {
 // findCopyable finds the goal for a request; if its volumes cannot be copied, it writes the
 // error response and returns false.
 func (a *Agent) findCopyable(w http.ResponseWriter, r *http.Request) (c copyableVolumes, ok bool) {
-	c.carrier, ok = a.runtime.(Carrier)
+	c.carrier, ok = a.runtime.(VolumeCopier)
 	if !ok {
 		http.Error(w, "this node's engine cannot copy volumes", http.StatusNotImplemented)
 		return c, false

@@ -131,7 +131,7 @@ func (n *node) untilStill(want bool) {
 func TestAgent_GivesVolumesAwayWhenAllIsStill(t *testing.T) {
 	p, stopping := newPlane(t), make(chan struct{})
 	c := &carrier{left: []agent.Object{{Kind: agent.KindCopy, ID: "old", Deployment: "d1"}},
-		Runtime: dummy.New(dummy.Knobs{Plugin: maker, Lose: func(op, subject string) error {
+		Runtime: dummy.New(dummy.Hooks{Plugin: maker, Lose: func(op, subject string) error {
 			if op == "stop" && subject == "db" {
 				<-stopping
 			}
@@ -195,7 +195,7 @@ func TestAgent_GivesVolumesAwayWhenAllIsStill(t *testing.T) {
 // copies: neither with the request it made before, nor with another.
 func TestAgent_VolumesAreOneAttemptsToWrite(t *testing.T) {
 	p := newPlane(t)
-	c := &carrier{Runtime: dummy.New(dummy.Knobs{Plugin: maker})}
+	c := &carrier{Runtime: dummy.New(dummy.Hooks{Plugin: maker})}
 	g := shop("d1")
 	g.Pipeline.Steps[0].Service.Volumes = []pipeline.Volume{{Name: "data", Path: "/data"}}
 	g.Elsewhere, g.Still, g.Attempt = true, true, "first"
@@ -267,7 +267,7 @@ func (c *carrier) services(t *testing.T) (ids []string) {
 func (c *carrier) untilRan(line string, times int) {
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		n := 0
-		for _, ran := range c.Ledger() {
+		for _, ran := range c.OperationLog() {
 			if ran == line {
 				n++
 			}

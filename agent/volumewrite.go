@@ -49,7 +49,12 @@ func (a *Agent) serveWriteVolume(w http.ResponseWriter, r *http.Request) {
 }
 
 // writeAndHash writes the volume and returns the SHA-256 of the whole stream.
-func writeAndHash(ctx context.Context, to Carrier, v VolumeName, from io.Reader) (string, error) {
+func writeAndHash(
+	ctx context.Context,
+	to VolumeCopier,
+	v VolumeName,
+	from io.Reader,
+) (string, error) {
 	sum := sha256.New()
 	content := io.TeeReader(from, sum)
 	err := to.WriteVolume(ctx, v, content)

@@ -55,8 +55,8 @@ type AuditHead struct {
 	At   time.Time
 }
 
-// Same holds for the same place and link, whenever they were read.
-func (h AuditHead) Same(other AuditHead) bool {
+// IsSameLink holds for the same place and link, whenever they were read.
+func (h AuditHead) IsSameLink(other AuditHead) bool {
 	return h.Seq == other.Seq && h.Link.Equal(other.Link)
 }
 
@@ -75,10 +75,10 @@ func (k AuditKey) String() string { return "[audit key]" }
 // GoString hides the key.
 func (k AuditKey) GoString() string { return "[audit key]" }
 
-// Link is the digest of an entry that follows the entry with the link before.
+// LinkEntry is the digest of an entry that follows the entry with the link before.
 // Each field is preceded by its length, so that no two entries are written the
 // same. Times count to the microsecond, which is what the database keeps.
-func (k AuditKey) Link(before AuditLink, e AuditEntry) AuditLink {
+func (k AuditKey) LinkEntry(before AuditLink, e AuditEntry) AuditLink {
 	parts := [][]byte{before[:], encodeInt64(e.Seq), encodeInt64(e.At.UnixMicro()),
 		[]byte(e.Actor), []byte(e.ActorID), []byte(e.Action), []byte(e.Object),
 		[]byte(e.Project), []byte(e.Environment), []byte(e.From), []byte(e.RequestID),
@@ -100,8 +100,8 @@ type AuditCheckpoint struct {
 	Seal AuditLink
 }
 
-// Checkpoint seals a checkpoint.
-func (k AuditKey) Checkpoint(c AuditCheckpoint) AuditLink {
+// SealCheckpoint seals a checkpoint.
+func (k AuditKey) SealCheckpoint(c AuditCheckpoint) AuditLink {
 	return k.computeLink("checkpoint", c.Link[:], encodeInt64(c.Seq), encodeInt64(c.At.UnixMicro()))
 }
 

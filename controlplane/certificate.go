@@ -72,8 +72,8 @@ func ReadCertificates(text string) ([]*x509.Certificate, error) {
 
 func clipValue(s string) string { return s[:min(len(s), 40)] }
 
-// FactsOf reads what a certificate says.
-func FactsOf(c *x509.Certificate) CertificateFacts {
+// ReadCertificateFacts reads what a certificate says.
+func ReadCertificateFacts(c *x509.Certificate) CertificateFacts {
 	sum := sha256.Sum256(c.Raw)
 	return CertificateFacts{
 		Hosts: c.DNSNames, Subject: c.Subject.String(), Issuer: c.Issuer.String(),

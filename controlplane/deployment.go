@@ -112,9 +112,9 @@ func DeploymentsBefore(to DeploymentStatus) []DeploymentStatus {
 	return from
 }
 
-// Gone reports whether nothing of the deployment is left, or it was given up: its name
+// IsGone reports whether nothing of the deployment is left, or it was given up: its name
 // is free again.
-func (s DeploymentStatus) Gone() bool {
+func (s DeploymentStatus) IsGone() bool {
 	return s == Canceled || s == Removed || s == Forgotten
 }
 

@@ -59,8 +59,8 @@ type Drain struct {
 	Deadline *time.Time
 }
 
-// Staying is a deployment that keeps a node from being empty.
-type Staying struct {
+// RemainingDeployment is a deployment that keeps a node from being empty.
+type RemainingDeployment struct {
 	ID        DeploymentID
 	Name      string
 	Project   string
@@ -73,7 +73,7 @@ type Staying struct {
 
 // DrainEnds estimates when a node will be empty: when the last of those that
 // stay ends. It is nil while one of them has no end of its own.
-func DrainEnds(all []Staying) *time.Time {
+func DrainEnds(all []RemainingDeployment) *time.Time {
 	var last *time.Time
 	for _, s := range all {
 		if s.EndsAt == nil {
@@ -95,11 +95,11 @@ type ForgottenNode struct {
 	Thumbprint  Thumbprint
 	By          string
 	At          time.Time
-	Left        []LeftBehind
+	Left        []ForgottenDeployment
 }
 
 // ForgottenDeployment is a deployment that was not removed from a forgotten node's machine.
-type LeftBehind struct {
+type ForgottenDeployment struct {
 	ID      DeploymentID     `json:"id"`
 	Name    string           `json:"name"`
 	Project string           `json:"project"`

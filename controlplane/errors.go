@@ -101,9 +101,9 @@ func CodeOf(err error) string {
 	return ""
 }
 
-// Missing is the error for what does not exist and for what the actor may not see:
+// NewNotFoundError is the error for what does not exist and for what the actor may not see:
 // they must look the same.
-func Missing(what, name string) *Error {
+func NewNotFoundError(what, name string) *Error {
 	return &Error{
 		Kind: NotFound, Code: "not_found",
 		Message: what + " " + ClipText(name) + " does not exist, or you may not see it",

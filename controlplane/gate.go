@@ -21,8 +21,8 @@ func (m GateMode) Stricter(other GateMode) GateMode {
 	return m
 }
 
-// Valid reports whether the mode is one of the three.
-func (m GateMode) Valid() bool { return m == GateOpen || m.rank() > 0 }
+// IsValid reports whether the mode is one of the three.
+func (m GateMode) IsValid() bool { return m == GateOpen || m.rank() > 0 }
 
 func (m GateMode) rank() int {
 	switch m {
@@ -82,8 +82,8 @@ type Pass struct {
 	LastUsed  *time.Time
 }
 
-// Place is the deployment and service of a host, as far as access checks need it.
-type Place struct {
+// HostService is the deployment and service of a host, as far as access checks need it.
+type HostService struct {
 	Host        string
 	Service     string
 	Deployment  DeploymentID
@@ -94,8 +94,8 @@ type Place struct {
 	Restricted  bool
 }
 
-// Front is what the ingress shows and asks for besides its routes.
-type Front struct {
+// IngressConfig is what the ingress shows and asks for besides its routes.
+type IngressConfig struct {
 	Zones []Zone
 	// Gates has the deployments whose own gate is not open.
 	Gates map[DeploymentID]GateMode

@@ -83,8 +83,8 @@ func blockingChecks() []string {
 
 // DegradedReason returns what is wrong with a connected node, in one sentence, or "": why it takes
 // no new deployments, or why operations are slow.
-func (i *Inventory) Degraded() string {
-	if why := i.Blocked(); why != "" || i == nil {
+func (i *Inventory) DegradedReason() string {
+	if why := i.BlockedReason(); why != "" || i == nil {
 		return why
 	}
 	for _, c := range i.Checks {
@@ -106,7 +106,7 @@ func (i *Inventory) EngineDown() bool {
 }
 
 // BlockedReason returns why a connected node may take no new deployment, or "".
-func (i *Inventory) Blocked() string {
+func (i *Inventory) BlockedReason() string {
 	if i == nil {
 		return ""
 	}
@@ -121,7 +121,7 @@ func (i *Inventory) Blocked() string {
 // CarryAlarms keeps an alarm that was raised and is now only unknown, since an agent that has just
 // started has not checked again yet. An agent that could not reach its engine reports no inventory:
 // the earlier one is kept.
-func (i *Inventory) Carry(before *Inventory) {
+func (i *Inventory) CarryAlarms(before *Inventory) {
 	if before == nil {
 		return
 	}

@@ -25,12 +25,12 @@ func TestInventory_Blocked(t *testing.T) {
 		{"isolation", controlplane.SeverityUnknown, false},
 		{"disk", controlplane.SeverityCritical, false},
 	} {
-		if got := checked(w.id, w.severity).Blocked(); (got != "") != w.blocked {
+		if got := checked(w.id, w.severity).BlockedReason(); (got != "") != w.blocked {
 			t.Errorf("%s %s: %q", w.id, w.severity, got)
 		}
 	}
 	var unknown *controlplane.Inventory
-	if unknown.Blocked() != "" {
+	if unknown.BlockedReason() != "" {
 		t.Error("a node that told nothing is refused for another reason")
 	}
 }
@@ -48,14 +48,14 @@ func TestInventory_CarriesAnAlarm(t *testing.T) {
 		"is switched off":      {checked("isolation", controlplane.SeverityWarning), false},
 		"another check's turn": {checked("disk", controlplane.SeverityOK), true},
 	} {
-		w.now.Carry(alarm)
-		if got := w.now.Blocked() != ""; got != w.blocked {
+		w.now.CarryAlarms(alarm)
+		if got := w.now.BlockedReason() != ""; got != w.blocked {
 			t.Errorf("%s: blocked %v", name, got)
 		}
 	}
 	calm := &controlplane.Inventory{}
-	calm.Carry(checked("isolation", controlplane.SeverityOK))
-	calm.Carry(nil)
+	calm.CarryAlarms(checked("isolation", controlplane.SeverityOK))
+	calm.CarryAlarms(nil)
 	if len(calm.Checks) != 0 {
 		t.Errorf("carried %+v", calm.Checks)
 	}
@@ -67,16 +67,16 @@ func TestInventory_OfANodeWithoutItsEngine(t *testing.T) {
 	before := &controlplane.Inventory{Hostname: "n", CPU: 8, Memory: 16 << 30,
 		Warnings: []string{"old"}}
 	down := checked("engine", controlplane.SeverityCritical)
-	down.Carry(before)
+	down.CarryAlarms(before)
 	if down.CPU != 8 || down.Hostname != "n" || len(down.Warnings) != 0 || !down.EngineDown() {
 		t.Errorf("carried %+v", down)
 	}
-	if down.Blocked() != "" || down.Degraded() != "because" {
-		t.Errorf("blocked %q, degraded %q", down.Blocked(), down.Degraded())
+	if down.BlockedReason() != "" || down.DegradedReason() != "because" {
+		t.Errorf("blocked %q, degraded %q", down.BlockedReason(), down.DegradedReason())
 	}
 	up := checked("engine", controlplane.SeverityOK)
-	up.Carry(down)
-	if up.EngineDown() || up.CPU != 0 || up.Degraded() != "" {
+	up.CarryAlarms(down)
+	if up.EngineDown() || up.CPU != 0 || up.DegradedReason() != "" {
 		t.Errorf("with its engine back it is %+v", up)
 	}
 }

@@ -136,11 +136,11 @@ type Node struct {
 	Drain *Drain
 }
 
-// Enabled reports whether people let the node take part.
-func (n Node) Enabled() bool { return n.Status != NodeDisabled }
+// IsEnabled reports whether people let the node take part.
+func (n Node) IsEnabled() bool { return n.Status != NodeDisabled }
 
-// Blocked says why the node may take no new deployment although it is online.
-func (n Node) Blocked() string { return n.Inventory.Blocked() }
+// BlockedReason says why the node may take no new deployment although it is online.
+func (n Node) BlockedReason() string { return n.Inventory.BlockedReason() }
 
 // Labels merges the labels that people set with those that the node reported.
 func (n Node) Labels() Labels {

@@ -78,7 +78,7 @@ func TestParseThumbprint(t *testing.T) {
 func TestDeployment_CannotLeaveItsEnd(t *testing.T) {
 	for _, from := range controlplane.DeploymentStatuses() {
 		for _, to := range controlplane.DeploymentStatuses() {
-			if from.Gone() && from != to && from.CanMove(to) {
+			if from.IsGone() && from != to && from.CanMove(to) {
 				t.Errorf("%s can become %s", from, to)
 			}
 		}
@@ -96,11 +96,11 @@ func TestNode_UntrustedNeverGoesOnlineByItself(t *testing.T) {
 func TestCut(t *testing.T) {
 	items := []int{1, 2, 3}
 	cursor := func(i int) string { return fmt.Sprint(i) }
-	if got, next := controlplane.Cut(controlplane.Page{Limit: 2}, items, cursor); len(got) != 2 ||
+	if got, next := controlplane.CutPage(controlplane.Page{Limit: 2}, items, cursor); len(got) != 2 ||
 		next != "2" {
 		t.Errorf("%v %q", got, next)
 	}
-	if got, next := controlplane.Cut(controlplane.Page{Limit: 3}, items, cursor); len(got) != 3 ||
+	if got, next := controlplane.CutPage(controlplane.Page{Limit: 3}, items, cursor); len(got) != 3 ||
 		next != "" {
 		t.Errorf("%v %q", got, next)
 	}

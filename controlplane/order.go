@@ -40,8 +40,8 @@ func (p DeploymentPlace) Cursor() string {
 	return p.Name + "/" + string(p.ID)
 }
 
-// Place reads a cursor of this order back; the empty one is the beginning.
-func (o DeploymentOrder) Place(cursor string) (p DeploymentPlace, err error) {
+// ParseCursor reads a cursor of this order back; the empty one is the beginning.
+func (o DeploymentOrder) ParseCursor(cursor string) (p DeploymentPlace, err error) {
 	if cursor == "" {
 		return p, nil
 	}

@@ -11,9 +11,9 @@ type Page struct {
 // MaxPage is the most items of one page, as the API's contract says.
 const MaxPage = 500
 
-// Fetch is how many rows to ask the database for: one more than the page
+// FetchLimit is how many rows to ask the database for: one more than the page
 // holds, to know whether there is another page.
-func (p Page) Fetch() int { return p.size() + 1 }
+func (p Page) FetchLimit() int { return p.size() + 1 }
 
 func (p Page) size() int {
 	switch {
@@ -26,8 +26,8 @@ func (p Page) size() int {
 	}
 }
 
-// Cut returns the page's items and the cursor of the next page, "" at the end.
-func Cut[T any](p Page, items []T, cursor func(T) string) ([]T, string) {
+// CutPage returns the page's items and the cursor of the next page, "" at the end.
+func CutPage[T any](p Page, items []T, cursor func(T) string) ([]T, string) {
 	n := p.size()
 	if len(items) <= n {
 		return items, ""
@@ -35,8 +35,8 @@ func Cut[T any](p Page, items []T, cursor func(T) string) ([]T, string) {
 	return items[:n], cursor(items[n-1])
 }
 
-// Saved says what a put did to the object that it returns.
-type Saved[T any] struct {
+// SaveResult says what a put did to the object that it returns.
+type SaveResult[T any] struct {
 	// Changed is false when everything was so already.
 	Changed bool
 	Created bool

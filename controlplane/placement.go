@@ -77,8 +77,8 @@ type Placement struct {
 	GPUMemoryMiB int `json:"gpu_memory_mib,omitempty"`
 }
 
-// With adds what another one asks: a deployment has to satisfy both.
-func (p Placement) With(q Placement) Placement {
+// Combine adds what another one asks: a deployment has to satisfy both.
+func (p Placement) Combine(q Placement) Placement {
 	return Placement{
 		Required:     sortedUnion(p.Required, q.Required),
 		Forbidden:    sortedUnion(p.Forbidden, q.Forbidden),
@@ -107,7 +107,7 @@ const (
 )
 
 // Normalize returns the placement in its canonical order, or an error that says what is wrong.
-func (p Placement) Checked(field string) (Placement, error) {
+func (p Placement) Normalize(field string) (Placement, error) {
 	for _, list := range []struct {
 		name  string
 		terms []Selector
@@ -130,7 +130,7 @@ func (p Placement) Checked(field string) (Placement, error) {
 	if p.GPUMemoryMiB < 0 || p.GPUMemoryMiB > maxGPUMiB {
 		return p, outOfRange(field+".gpu_memory_mib", p.GPUMemoryMiB, maxGPUMiB)
 	}
-	return p.With(Placement{}), nil
+	return p.Combine(Placement{}), nil
 }
 
 func outOfRange(field string, got, most int) error {
@@ -216,7 +216,7 @@ const (
 )
 
 // Normalize returns the settings in their canonical order, or an error that says what is wrong.
-func (s NodeSettings) Checked() (NodeSettings, error) {
+func (s NodeSettings) Normalize() (NodeSettings, error) {
 	if len(s.Labels) > maxTerms {
 		return s, outOfRange("labels", len(s.Labels), maxTerms)
 	}

@@ -25,14 +25,14 @@ func TestPlacement_RefusesBadGrammar(t *testing.T) {
 			"placement.tolerations[0]": {Tolerations: []controlplane.Toleration{
 				controlplane.Toleration(text)}},
 		} {
-			_, err := p.Checked("placement")
+			_, err := p.Normalize("placement")
 			if err == nil || !strings.HasPrefix(err.Error(), field+": ") {
 				t.Errorf("%s in %s: %v", why, field, err)
 			}
 		}
 	}
 	_, err := controlplane.Placement{Required: []controlplane.Selector{"a", "b=1"},
-		Forbidden: []controlplane.Selector{"b=1"}}.Checked("placement")
+		Forbidden: []controlplane.Selector{"b=1"}}.Normalize("placement")
 	if err == nil || !strings.Contains(err.Error(), "b=1 is both required and forbidden") {
 		t.Errorf("contradiction: %v", err)
 	}
@@ -49,7 +49,7 @@ func TestNodeSettings_RefusesWhatIsNone(t *testing.T) {
 		"disk_floor_mib":   {DiskFloorMiB: 1 << 40},
 		"priority":         {Priority: 256},
 	} {
-		if _, err := s.Checked(); err == nil || !strings.HasPrefix(err.Error(), says+": ") {
+		if _, err := s.Normalize(); err == nil || !strings.HasPrefix(err.Error(), says+": ") {
 			t.Errorf("%s: %v", says, err)
 		}
 	}
@@ -61,16 +61,16 @@ func TestPlacement_HasOneSpelling(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.SampledFrom([]controlplane.Selector{"a", "b=1", "c", "d/e=f.g"})
 		all := rapid.SliceOfN(word, 0, 6).Draw(t, "selectors")
-		one, err := controlplane.Placement{Preferred: all}.Checked("placement")
+		one, err := controlplane.Placement{Preferred: all}.Normalize("placement")
 		if err != nil {
 			t.Fatal(err)
 		}
 		shuffled := append(rapid.Permutation(all).Draw(t, "order"), all...)
-		two, err := controlplane.Placement{Preferred: shuffled}.Checked("placement")
+		two, err := controlplane.Placement{Preferred: shuffled}.Normalize("placement")
 		if err != nil || !reflect.DeepEqual(one, two) {
 			t.Fatalf("%+v and %+v: %v", one, two, err)
 		}
-		if again := one.With(two); !reflect.DeepEqual(one, again) {
+		if again := one.Combine(two); !reflect.DeepEqual(one, again) {
 			t.Fatalf("%+v and %+v", one, again)
 		}
 	})

@@ -20,8 +20,8 @@ func NewPlain(value string) Plain { return Plain{value: value} }
 // Reveal returns the value, for the code that must send it.
 func (p Plain) Reveal() string { return p.value }
 
-// Empty reports whether there is no value.
-func (p Plain) Empty() bool { return p.value == "" }
+// IsEmpty reports whether there is no value.
+func (p Plain) IsEmpty() bool { return p.value == "" }
 
 // Equal compares two values in constant time.
 func (p Plain) Equal(other Plain) bool {

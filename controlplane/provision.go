@@ -34,8 +34,8 @@ func (s ProvisionState) CanMove(to ProvisionState) bool {
 	return s == to || slices.Contains(next[s], to)
 }
 
-// Ended reports whether nothing more happens in the attempt.
-func (s ProvisionState) Ended() bool { return s == ProvisionReady || s == ProvisionError }
+// IsTerminal reports whether nothing more happens in the attempt.
+func (s ProvisionState) IsTerminal() bool { return s == ProvisionReady || s == ProvisionError }
 
 // ProvisionAttempt is one try to make a machine a node.
 type ProvisionAttempt struct {

@@ -14,7 +14,7 @@ const MaxPriority = 255
 // QueueStep is by how much a queue has to move on between two runs of a priority. It doubles every
 // 32 priorities: that makes eight bands. Each gets half of what the better one gets while both have
 // queued runs, and none gets nothing.
-func TurnStep(priority int) float64 { return math.Exp2(float64(priority) / 32) }
+func QueueStep(priority int) float64 { return math.Exp2(float64(priority) / 32) }
 
 // QueueEntry is a run's way through the queue: queued, started, ended.
 type QueueEntry struct {
@@ -53,8 +53,8 @@ type QueueEntry struct {
 	Name, Project, Environment, Node string
 }
 
-// Waits reports whether it is still in the queue.
-func (e QueueEntry) Waits() bool { return e.LeftAt == nil }
+// IsQueued reports whether it is still in the queue.
+func (e QueueEntry) IsQueued() bool { return e.LeftAt == nil }
 
 // WaitingRun is a queued run, with what it requires of nodes.
 type WaitingRun struct {

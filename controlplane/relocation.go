@@ -43,14 +43,14 @@ type Relocation struct {
 
 // RelocationAttempt is one relocation of a deployment. A worker that was stuck in an earlier one
 // must not decide about a later one: Since distinguishes them.
-type Attempt struct {
+type RelocationAttempt struct {
 	Deployment DeploymentID
 	Since      time.Time
 }
 
 // RelocationTask is one relocation, as the worker that copies the volumes needs it.
-type Journey struct {
-	Attempt
+type RelocationTask struct {
+	RelocationAttempt
 	From, To NodeID
 	Volumes  []VolumeName
 	// Bytes is what all of them take, once they are measured; Resume is what was ended

@@ -117,7 +117,7 @@ type History struct {
 	Step *StepRow
 	Run  int
 	// Expiring is set for HistoryExpiring: how much time was left then.
-	Expiring Expiring
+	Expiring ExpiryNotice
 }
 
 // LogLine is one line a plugin wrote. ID orders the deployment's lines, Number
@@ -134,8 +134,8 @@ type LogLine struct {
 	Dropped int64
 }
 
-// Order is what one deployment on a node should come to: the agent's goal.
-type Order struct {
+// NodeGoal is what one deployment on a node should come to: the agent's goal.
+type NodeGoal struct {
 	Deployment DeploymentID
 	Name       string
 	Generation int64

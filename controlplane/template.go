@@ -18,14 +18,14 @@ type Template struct {
 	UpdatedAt      time.Time `json:"-"`
 }
 
-// Keepsake is what a deployment's services looked like and last said.
-type Keepsake struct {
+// DeploymentSnapshot is what a deployment's services looked like and last said.
+type DeploymentSnapshot struct {
 	TakenAt  time.Time
-	Services map[string]KeptService
+	Services map[string]ServiceSnapshot
 }
 
-// KeptService is one service in a keepsake.
-type KeptService struct {
+// ServiceSnapshot is one service in a keepsake.
+type ServiceSnapshot struct {
 	Health   string   `json:"health"`
 	Detail   string   `json:"detail,omitempty"`
 	Restarts int      `json:"restarts,omitempty"`

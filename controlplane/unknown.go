@@ -33,9 +33,9 @@ type UnknownDeployment struct {
 	RowGeneration int64
 }
 
-// Recorded is what is written about a deployment that a node remembers, or has
+// RecordedDeployment is what is written about a deployment that a node remembers, or has
 // to have.
-type Recorded struct {
+type RecordedDeployment struct {
 	ID          DeploymentID
 	Name        string
 	Project     string

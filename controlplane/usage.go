@@ -14,9 +14,9 @@ type Flow struct {
 	DiskWritten float64 `json:"disk_written,omitempty"`
 }
 
-// Use sums up Count measurements of a node or of a service: CPU is in cores,
+// UsageSum sums up Count measurements of a node or of a service: CPU is in cores,
 // memory and disk in bytes. Divided by Count, the sums are means.
-type Use struct {
+type UsageSum struct {
 	// Node measured. Subject is its id, or that of a deployment with a step.
 	Node    NodeID
 	Subject string
@@ -34,21 +34,21 @@ type Use struct {
 	Flow     Flow
 }
 
-// UseBatch is what one node measured, oldest first, with the numbers its agent
+// UsageBatch is what one node measured, oldest first, with the numbers its agent
 // gave in the life called Boot.
-type UseBatch struct {
+type UsageBatch struct {
 	Boot  string
-	Items []UseItem
+	Items []UsageItem
 }
 
-// UseItem is one measurement of a node and of its services.
-type UseItem struct {
+// UsageItem is one measurement of a node and of its services.
+type UsageItem struct {
 	Number int64
-	All    []Use
+	All    []UsageSum
 }
 
-// UseMark says how far a node's measurements are stored.
-type UseMark struct {
+// UsageMark says how far a node's measurements are stored.
+type UsageMark struct {
 	Node   NodeID
 	Boot   string
 	Number int64

@@ -151,7 +151,7 @@ func (b *bed) enter(r ingress.Route, book *passbook) visitor {
 	v := visitor{b: b, host: r.Host, book: book,
 		http: &http.Client{Jar: jar, Transport: transport, Timeout: time.Minute}}
 	book.codes[r.Host+" nogc_visitor"] = "nogv_visitor"
-	book.give("nogv_visitor", ingress.Passage{ID: "v", Deployment: r.DeploymentID})
+	book.give("nogv_visitor", ingress.PassScope{ID: "v", Deployment: r.DeploymentID})
 	res, err := v.http.PostForm("http://"+r.Host+"/.nullops/pass",
 		url.Values{"pass": {"nogc_visitor"}, "to": {"/me"}})
 	if err != nil {

@@ -30,8 +30,8 @@ type certificates struct {
 	issuer *Issuer
 }
 
-// Pair makes a certificate of PEM texts.
-func Pair(chain, key string) (tls.Certificate, error) {
+// ParseKeyPair makes a certificate of PEM texts.
+func ParseKeyPair(chain, key string) (tls.Certificate, error) {
 	c, err := tls.X509KeyPair([]byte(chain), []byte(key))
 	if err != nil {
 		return c, errors.New("the key does not belong to the certificate") // nothing of the key

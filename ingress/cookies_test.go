@@ -51,7 +51,7 @@ func TestProxy_NarrowsCookieDomains(t *testing.T) {
 }
 
 func inEnvironment(gate ingress.Gate, routes ...ingress.Route) *ingress.Table {
-	return ingress.NewTable(1, routes).Within([]ingress.Zone{
+	return ingress.NewTable(1, routes).WithZones([]ingress.Zone{
 		{Suffix: "env." + domain, Environment: "env", Gate: gate}})
 }
 

@@ -29,7 +29,7 @@ func TestProxy_TenThousandRoutes(t *testing.T) {
 	poisoned := route("poisoned", "web")
 	poisoned.Target = "\r\nHost: evil"
 	all = append(all, poisoned)
-	b.proxy.SetTable(ingress.NewTable(1, all).Within([]ingress.Zone{{Suffix: "env." + domain}}))
+	b.proxy.SetTable(ingress.NewTable(1, all).WithZones([]ingress.Zone{{Suffix: "env." + domain}}))
 	var over atomic.Bool
 	var asked atomic.Int64
 	var group sync.WaitGroup
@@ -51,9 +51,9 @@ func TestProxy_TenThousandRoutes(t *testing.T) {
 			next[i].DeploymentID, next[i].Target = fmt.Sprint("id-new", i), fmt.Sprint("new", i)
 		}
 		all = next
-		table := ingress.NewTable(uint64(n+2), next).Within([]ingress.Zone{{Suffix: "env." + domain}})
-		if len(table.Rejected()) != 1 || table.Len() != hosts {
-			t.Errorf("%d rejected, %d routes", len(table.Rejected()), table.Len())
+		table := ingress.NewTable(uint64(n+2), next).WithZones([]ingress.Zone{{Suffix: "env." + domain}})
+		if len(table.RejectedRoutes()) != 1 || table.Len() != hosts {
+			t.Errorf("%d rejected, %d routes", len(table.RejectedRoutes()), table.Len())
 		}
 		b.proxy.SetTable(table)
 		// From the moment a table is set, nothing before it answers.

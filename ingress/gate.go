@@ -12,10 +12,10 @@ import (
 // environment. Applications never receive such requests.
 const ownPath = "/.nullops/"
 
-// Recheck checks every pass in use with the gatekeeper and ends requests whose pass is no
+// RecheckPasses checks every pass in use with the gatekeeper and ends requests whose pass is no
 // longer valid. Call it whenever passes, people or their rights may have changed, and
 // periodically.
-func (p *Proxy) Recheck(ctx context.Context) error {
+func (p *Proxy) RecheckPasses(ctx context.Context) error {
 	err := p.passes.recheckAll(ctx)
 	p.endUnauthorized()
 	return err
@@ -199,7 +199,7 @@ func (p *Proxy) exchangePass(w http.ResponseWriter, r *http.Request, host string
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), checkTimeout)
 	defer cancel()
-	secret, until, ok, err := p.config.Gate.Enter(ctx, host, brought)
+	secret, until, ok, err := p.config.Gate.RedeemCode(ctx, host, brought)
 	if err != nil {
 		p.config.Log.Warn("nobody is let in", "error", err)
 		p.answerPage(w, r, p.pages.gateClosedPage())

@@ -19,17 +19,17 @@ import (
 // passbook is a gatekeeper made of knobs.
 type passbook struct {
 	mu    sync.Mutex
-	holds map[[sha256.Size]byte]ingress.Passage
+	holds map[[sha256.Size]byte]ingress.PassScope
 	codes map[string]string // host and code → secret
 	fail  error
 	asked int
 }
 
 func newPassbook() *passbook {
-	return &passbook{holds: map[[sha256.Size]byte]ingress.Passage{}, codes: map[string]string{}}
+	return &passbook{holds: map[[sha256.Size]byte]ingress.PassScope{}, codes: map[string]string{}}
 }
 
-func (p *passbook) give(secret string, passage ingress.Passage) {
+func (p *passbook) give(secret string, passage ingress.PassScope) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if passage.Until.IsZero() {
@@ -44,12 +44,12 @@ func (p *passbook) withdraw(secret string) {
 	delete(p.holds, sha256.Sum256([]byte(secret)))
 }
 
-func (p *passbook) Holding(_ context.Context, hashes [][sha256.Size]byte) (
-	map[[sha256.Size]byte]ingress.Passage, error) {
+func (p *passbook) PassScopes(_ context.Context, hashes [][sha256.Size]byte) (
+	map[[sha256.Size]byte]ingress.PassScope, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked++
-	out := map[[sha256.Size]byte]ingress.Passage{}
+	out := map[[sha256.Size]byte]ingress.PassScope{}
 	for _, h := range hashes {
 		if passage, ok := p.holds[h]; ok {
 			out[h] = passage
@@ -58,7 +58,10 @@ func (p *passbook) Holding(_ context.Context, hashes [][sha256.Size]byte) (
 	return out, p.fail
 }
 
-func (p *passbook) Enter(_ context.Context, host, brought string) (string, time.Time, bool, error) {
+func (p *passbook) RedeemCode(
+	_ context.Context,
+	host, brought string,
+) (string, time.Time, bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	secret, ok := p.codes[host+" "+brought]
@@ -66,7 +69,7 @@ func (p *passbook) Enter(_ context.Context, host, brought string) (string, time.
 	return secret, time.Now().Add(time.Hour), ok, p.fail
 }
 
-func (p *passbook) Used(string) {}
+func (p *passbook) RecordUse(string) {}
 
 const zoneID = "zone-1"
 
@@ -83,7 +86,7 @@ func gated(t *testing.T, gate ingress.Gate, h http.HandlerFunc) (*bed, ingress.R
 func (b *bed) zone(gate ingress.Gate, routes ...ingress.Route) {
 	b.t.Helper()
 	_, suffix, _ := strings.Cut(strings.TrimPrefix(routes[0].Host, routes[0].Service+"."), ".")
-	t := ingress.NewTable(b.proxy.Table().Version()+1, routes).Within([]ingress.Zone{
+	t := ingress.NewTable(b.proxy.Table().Version()+1, routes).WithZones([]ingress.Zone{
 		{Suffix: suffix, Environment: "env", EnvironmentID: zoneID, Gate: gate}})
 	b.proxy.SetTable(t)
 }
@@ -180,7 +183,7 @@ func TestGate_HandOver(t *testing.T) {
 		t.Fatalf("%d to %v", res.StatusCode, to)
 	}
 	book.codes[r.Host+" nogc_once"] = "nogv_cookie"
-	book.give("nogv_cookie", ingress.Passage{ID: "p", Deployment: r.DeploymentID})
+	book.give("nogv_cookie", ingress.PassScope{ID: "p", Deployment: r.DeploymentID})
 	code := url.Values{"pass": {"nogc_once"}, "to": {"/page?a=1"}}
 	res, _ = b.form("POST", r.Host, "/.nullops/pass", code)
 	cookies := res.Cookies()
@@ -228,12 +231,15 @@ func TestGate_WhoPasses(t *testing.T) {
 	strict := b.up("strict", "web", says("in"))
 	strict.Gate = ingress.GateMembers
 	b.zone(ingress.GateGuests, r, strict)
-	book.give("member", ingress.Passage{Deployment: r.DeploymentID})
-	book.give("guest", ingress.Passage{Deployment: r.DeploymentID, Guest: true})
-	book.give("strict guest", ingress.Passage{Deployment: strict.DeploymentID, Guest: true})
-	book.give("robot", ingress.Passage{Environment: zoneID})
-	book.give("robot elsewhere", ingress.Passage{Environment: "zone-2"})
-	book.give("over", ingress.Passage{Deployment: r.DeploymentID, Until: time.Now().Add(-time.Second)})
+	book.give("member", ingress.PassScope{Deployment: r.DeploymentID})
+	book.give("guest", ingress.PassScope{Deployment: r.DeploymentID, Guest: true})
+	book.give("strict guest", ingress.PassScope{Deployment: strict.DeploymentID, Guest: true})
+	book.give("robot", ingress.PassScope{Environment: zoneID})
+	book.give("robot elsewhere", ingress.PassScope{Environment: "zone-2"})
+	book.give(
+		"over",
+		ingress.PassScope{Deployment: r.DeploymentID, Until: time.Now().Add(-time.Second)},
+	)
 	for secret, want := range map[string][2]int{
 		"member": {200, 401}, "guest": {200, 401}, "strict guest": {401, 401}, "robot": {200, 200},
 		"robot elsewhere": {401, 401}, "unknown": {401, 401}, "over": {401, 401},
@@ -277,12 +283,12 @@ func TestGate_WebSocketEndsWithItsPass(t *testing.T) {
 		}
 	}
 	b, r, book := gated(t, ingress.GateGuests, echo)
-	book.give("stays", ingress.Passage{Deployment: r.DeploymentID})
-	book.give("goes", ingress.Passage{Deployment: r.DeploymentID})
-	book.give("guest", ingress.Passage{Deployment: r.DeploymentID, Guest: true})
+	book.give("stays", ingress.PassScope{Deployment: r.DeploymentID})
+	book.give("goes", ingress.PassScope{Deployment: r.DeploymentID})
+	book.give("guest", ingress.PassScope{Deployment: r.DeploymentID, Guest: true})
 	stays, goes, guest := b.socket(r, "stays"), b.socket(r, "goes"), b.socket(r, "guest")
 	book.withdraw("goes")
-	if err := b.proxy.Recheck(t.Context()); err != nil {
+	if err := b.proxy.RecheckPasses(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	goes.over("withdrawn")
@@ -380,8 +386,8 @@ func TestGate_Open(t *testing.T) {
 // only see looks, and a stranger gets the gate's page.
 func TestGate_PagesForViewers(t *testing.T) {
 	b, r, book := gated(t, ingress.GateMembers, says("x"))
-	book.give("full", ingress.Passage{Deployment: r.DeploymentID, Full: true})
-	book.give("reader", ingress.Passage{Deployment: r.DeploymentID})
+	book.give("full", ingress.PassScope{Deployment: r.DeploymentID, Full: true})
+	book.give("reader", ingress.PassScope{Deployment: r.DeploymentID})
 	r.Permalink = "http://ui.example/d/1"
 	for state, want := range map[ingress.State][3]string{
 		ingress.StateRemoved:  {"Recreate it", "Look at its run", "removed by ada"},

@@ -126,7 +126,7 @@ func TestHTTPS_ChoosesCertificates(t *testing.T) {
 	var given []tls.Certificate
 	serials := map[string]string{}
 	add := func(name string, life time.Duration, hosts ...string) {
-		pair, err := ingress.Pair(certificate(t, life, hosts))
+		pair, err := ingress.ParseKeyPair(certificate(t, life, hosts))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +172,8 @@ func TestHTTPS_ChoosesCertificates(t *testing.T) {
 func TestHTTPS_PairKeepsTheKeySecret(t *testing.T) {
 	chain, _ := certificate(t, time.Hour, []string{"a.example"})
 	_, key := certificate(t, time.Hour, []string{"a.example"})
-	if _, err := ingress.Pair(chain, key); err == nil || strings.Contains(err.Error(), key[40:60]) {
+	if _, err := ingress.ParseKeyPair(chain, key); err == nil ||
+		strings.Contains(err.Error(), key[40:60]) {
 		t.Errorf("%v", err)
 	}
 }
@@ -184,7 +185,7 @@ func TestHTTPS_Redirect(t *testing.T) {
 		c.Secure = func(host string) string { return "https://" + host + ":8443" }
 	})
 	r := b.up("cart", "web", says("plain"))
-	b.proxy.SetTable(ingress.NewTable(1, []ingress.Route{r}).Within([]ingress.Zone{
+	b.proxy.SetTable(ingress.NewTable(1, []ingress.Route{r}).WithZones([]ingress.Zone{
 		{Suffix: "env." + domain, RedirectHTTPS: true}}))
 	for _, host := range []string{r.Host, "ghost.cart.env." + domain} {
 		res, _ := b.send("POST", host, "/a%2fb?c=d")
@@ -218,7 +219,7 @@ func TestHTTPS_GateAndWebSocket(t *testing.T) {
 	shown.Set(nil, issuer)
 	client := browser(t, b.secured(shown), roots)
 	book.codes[r.Host+" nogc_1"] = "nogv_1"
-	book.give("nogv_1", ingress.Passage{Deployment: r.DeploymentID})
+	book.give("nogv_1", ingress.PassScope{Deployment: r.DeploymentID})
 	res, err := client.PostForm("https://"+r.Host+"/.nullops/pass",
 		map[string][]string{"pass": {"nogc_1"}, "to": {"/"}})
 	if err != nil {

@@ -33,7 +33,7 @@ type Issuer struct {
 
 // NewIssuer makes an issuer of the authority's certificate and key, in PEM.
 func NewIssuer(chain, key string) (*Issuer, error) {
-	authority, err := Pair(chain, key)
+	authority, err := ParseKeyPair(chain, key)
 	if err != nil {
 		return nil, err
 	}

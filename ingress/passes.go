@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Passage is what a pass opens.
-type Passage struct {
+// PassScope is what a pass opens.
+type PassScope struct {
 	ID string
 	// Deployment is the one that is opened; empty is every one of Environment.
 	Deployment  string
@@ -29,14 +29,14 @@ type Passage struct {
 type Gatekeeper interface {
 	// Holding returns what each of the hashed secrets grants access to; invalid ones are left
 	// out.
-	Holding(ctx context.Context, hashes [][sha256.Size]byte) (
-		map[[sha256.Size]byte]Passage, error)
+	PassScopes(ctx context.Context, hashes [][sha256.Size]byte) (
+		map[[sha256.Size]byte]PassScope, error)
 	// Enter exchanges a sign-in code or a guest token for the secret of a pass for this host.
 	// ok is false for anything else.
-	Enter(ctx context.Context, host, brought string) (secret string, until time.Time, ok bool,
+	RedeemCode(ctx context.Context, host, brought string) (secret string, until time.Time, ok bool,
 		err error)
 	// Used is called at most once a minute for each pass. It must not block.
-	Used(id string)
+	RecordUse(id string)
 }
 
 const (
@@ -53,7 +53,7 @@ const (
 var errPassWithdrawn = errors.New("the pass was withdrawn")
 
 // passCache caches valid passes until Recheck finds that one is no longer valid.
-type passes struct {
+type passCache struct {
 	keeper Gatekeeper
 	now    func() time.Time
 	slots  chan struct{}
@@ -63,7 +63,7 @@ type passes struct {
 
 // heldPass is one valid pass that a request has shown.
 type heldPass struct {
-	Passage
+	PassScope
 	hash [sha256.Size]byte
 	gone atomic.Bool
 	used atomic.Int64
@@ -76,12 +76,12 @@ type trackedRequest struct {
 	end  context.CancelCauseFunc
 }
 
-func newPasses(keeper Gatekeeper, now func() time.Time) *passes {
-	return &passes{keeper: keeper, now: now, slots: make(chan struct{}, checksAtOnce)}
+func newPasses(keeper Gatekeeper, now func() time.Time) *passCache {
+	return &passCache{keeper: keeper, now: now, slots: make(chan struct{}, checksAtOnce)}
 }
 
 // findPass returns the first pass of a request that grants access here.
-func (p *passes) findPass(
+func (p *passCache) findPass(
 	r *http.Request,
 	gate Gate,
 	deployment, environment string,
@@ -110,7 +110,7 @@ func (h *heldPass) grantsAccess(gate Gate, deployment, environment string) bool 
 }
 
 // checkSecret asks the gatekeeper only about secrets that are not cached as valid.
-func (p *passes) checkSecret(ctx context.Context, secret string) (*heldPass, error) {
+func (p *passCache) checkSecret(ctx context.Context, secret string) (*heldPass, error) {
 	if p.keeper == nil {
 		return nil, nil
 	}
@@ -129,7 +129,7 @@ func (p *passes) checkSecret(ctx context.Context, secret string) (*heldPass, err
 	case <-ctx.Done():
 		return nil, fmt.Errorf("check pass: %w", ctx.Err())
 	}
-	found, err := p.keeper.Holding(ctx, [][sha256.Size]byte{hash})
+	found, err := p.keeper.PassScopes(ctx, [][sha256.Size]byte{hash})
 	if err != nil {
 		return nil, fmt.Errorf("check pass: %w", err)
 	}
@@ -137,19 +137,19 @@ func (p *passes) checkSecret(ctx context.Context, secret string) (*heldPass, err
 	if !ok || !p.now().Before(passage.Until) {
 		return nil, nil
 	}
-	known, _ := p.known.LoadOrStore(hash, &heldPass{Passage: passage, hash: hash})
+	known, _ := p.known.LoadOrStore(hash, &heldPass{PassScope: passage, hash: hash})
 	return known.(*heldPass), nil
 }
 
-func (p *passes) recordUse(h *heldPass) {
+func (p *passCache) recordUse(h *heldPass) {
 	now, last := p.now().UnixNano(), h.used.Load()
 	if now-last >= int64(time.Minute) && h.used.CompareAndSwap(last, now) {
-		p.keeper.Used(h.ID)
+		p.keeper.RecordUse(h.ID)
 	}
 }
 
 // recheckAll checks every cached pass again, and drops those that are no longer valid.
-func (p *passes) recheckAll(ctx context.Context) error {
+func (p *passCache) recheckAll(ctx context.Context) error {
 	var hashes [][sha256.Size]byte
 	p.known.Range(func(hash, _ any) bool {
 		hashes = append(hashes, hash.([sha256.Size]byte))
@@ -158,7 +158,7 @@ func (p *passes) recheckAll(ctx context.Context) error {
 	if len(hashes) == 0 || p.keeper == nil {
 		return nil
 	}
-	found, err := p.keeper.Holding(ctx, hashes)
+	found, err := p.keeper.PassScopes(ctx, hashes)
 	if err != nil {
 		return fmt.Errorf("check passes again: %w", err)
 	}

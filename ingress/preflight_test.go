@@ -71,7 +71,7 @@ func TestGate_PreflightPasses(t *testing.T) {
 		if out := b.raw(body); !strings.HasPrefix(out, "HTTP/1.1 401 ") {
 			t.Errorf("%s, with a body: %q", gate, out)
 		}
-		book.give("member", ingress.Passage{Deployment: r.DeploymentID})
+		book.give("member", ingress.PassScope{Deployment: r.DeploymentID})
 		res, _ := b.send("PUT", r.Host, "/api", "Nullops-Pass", "member", origin, "http://a")
 		if res.StatusCode != 200 {
 			t.Errorf("%s: the request that follows: %d", gate, res.StatusCode)

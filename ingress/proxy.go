@@ -96,9 +96,9 @@ type Proxy struct {
 	config  Config
 	table   atomic.Pointer[Table]
 	buffers buffers
-	visits  visits
+	visits  visitReports
 	pages   *pages
-	passes  *passes
+	passes  *passCache
 
 	// mu guards the making and the retiring of upstreams, so that none is
 	// made for a route that the newest table no longer has.

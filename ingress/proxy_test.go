@@ -104,7 +104,7 @@ func (b *bed) at(deployment, service, addr string) ingress.Route {
 func (b *bed) set(routes ...ingress.Route) {
 	b.t.Helper()
 	t := ingress.NewTable(b.proxy.Table().Version()+1, routes)
-	if rejected := t.Rejected(); len(rejected) > 0 {
+	if rejected := t.RejectedRoutes(); len(rejected) > 0 {
 		b.t.Fatalf("rejected: %v", rejected)
 	}
 	b.proxy.SetTable(t)

@@ -8,17 +8,17 @@ import (
 	"net/http/httptrace"
 )
 
-// resender retries a request that was never sent, because the service closed its idle
+// retryTransport retries a request that was never sent, because the service closed its idle
 // connection just before it was used. net/http retries only idempotent requests without a
 // body. Here nothing was written, so the request cannot have been executed.
-type resender struct{ transport *http.Transport }
+type retryTransport struct{ transport *http.Transport }
 
 // maxReplay is what may have been read of a body before the first write. The
 // transport's buffer is smaller.
 const maxReplay = 16 << 10
 
 // RoundTrip implements http.RoundTripper.
-func (s resender) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s retryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	var before []byte // what earlier tries have read of the body
 	for {
 		var used *targetConn

@@ -41,7 +41,7 @@ func readTable(file string) (*Table, error) {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return nil, fmt.Errorf("decode route table %s: %w", file, err)
 	}
-	return provisionalTable(s.Version, s.Routes).Within(s.Zones), nil
+	return provisionalTable(s.Version, s.Routes).WithZones(s.Zones), nil
 }
 
 // saveRegularly writes the newest table whenever there is one.

@@ -88,8 +88,8 @@ type Step struct {
 	Status string `json:"status"`
 }
 
-// Rejected is a route that could not enter a table, and why.
-type Rejected struct {
+// RejectedRoute is a route that could not enter a table, and why.
+type RejectedRoute struct {
 	Host   string
 	Reason error
 }
@@ -100,7 +100,7 @@ type Table struct {
 	version  uint64
 	gated    bool // some host asks for a pass
 	routes   map[string]*Route
-	rejected []Rejected
+	rejected []RejectedRoute
 	zones    map[string]*Zone
 	// provisional tables may lack what exists: the one before the first, and one
 	// of an earlier run that was saved.
@@ -119,7 +119,7 @@ func NewTable(version uint64, routes []Route) *Table {
 	for i := range routes {
 		r := routes[i]
 		if err := t.insert(&r); err != nil {
-			t.rejected = append(t.rejected, Rejected{Host: r.Host, Reason: err})
+			t.rejected = append(t.rejected, RejectedRoute{Host: r.Host, Reason: err})
 		}
 	}
 	return t
@@ -207,9 +207,9 @@ func webURLOrEmpty(s string) string {
 	return s
 }
 
-// Provisional reports whether the table may lack what exists, because the source
+// IsProvisional reports whether the table may lack what exists, because the source
 // has not been read yet.
-func (t *Table) Provisional() bool { return t.provisional }
+func (t *Table) IsProvisional() bool { return t.provisional }
 
 // provisionalTable builds a table of an earlier run.
 func provisionalTable(version uint64, routes []Route) *Table {
@@ -224,8 +224,8 @@ func (t *Table) Version() uint64 { return t.version }
 // Len is how many hosts the table knows.
 func (t *Table) Len() int { return len(t.routes) }
 
-// Rejected lists the routes that were left out.
-func (t *Table) Rejected() []Rejected { return slices.Clone(t.rejected) }
+// RejectedRoutes lists the routes that were left out.
+func (t *Table) RejectedRoutes() []RejectedRoute { return slices.Clone(t.rejected) }
 
 // Routes lists the routes in the order of their hosts, as NewTable takes them.
 func (t *Table) Routes() []Route {

@@ -111,8 +111,8 @@ func TestTable_EverySpellingIsTheSameRouteOrUnknown(t *testing.T) {
 	for _, n := range []int{1, 100, 101, 10_000} {
 		all := routes(n)
 		table := ingress.NewTable(7, all)
-		if table.Len() != n || len(table.Rejected()) != 0 {
-			t.Fatalf("%d routes: %d in the table, rejected %v", n, table.Len(), table.Rejected())
+		if table.Len() != n || len(table.RejectedRoutes()) != 0 {
+			t.Fatalf("%d routes: %d in the table, rejected %v", n, table.Len(), table.RejectedRoutes())
 		}
 		t.Run(fmt.Sprint(n), rapid.MakeCheck(func(t *rapid.T) {
 			want := rapid.SampledFrom(all).Draw(t, "route")
@@ -175,8 +175,8 @@ func TestNewTable_BadRoutesHarmThemselvesAlone(t *testing.T) {
 			}
 		}
 		table := ingress.NewTable(1, all)
-		if len(table.Rejected()) != len(bad) || table.Len() != len(all)-len(bad) {
-			t.Fatalf("rejected %d and kept %d, want %d and %d", len(table.Rejected()), table.Len(),
+		if len(table.RejectedRoutes()) != len(bad) || table.Len() != len(all)-len(bad) {
+			t.Fatalf("rejected %d and kept %d, want %d and %d", len(table.RejectedRoutes()), table.Len(),
 				len(bad), len(all)-len(bad))
 		}
 		for i, r := range all {
@@ -184,7 +184,7 @@ func TestNewTable_BadRoutesHarmThemselvesAlone(t *testing.T) {
 				t.Fatalf("%s is lost with the bad ones", r.Host)
 			}
 		}
-		for _, r := range table.Rejected() {
+		for _, r := range table.RejectedRoutes() {
 			if r.Reason == nil || len(r.Reason.Error()) > 300 {
 				t.Fatalf("reason = %v", r.Reason)
 			}
@@ -223,8 +223,8 @@ func TestNewTable_SameHostTwice(t *testing.T) {
 	} {
 		table := ingress.NewTable(1, c.routes)
 		got, _ := table.Match(c.routes[0].Host)
-		if got.DeploymentID != c.want || len(table.Rejected()) != c.rejected {
-			t.Errorf("%s: %s, rejected %v", name, got.DeploymentID, table.Rejected())
+		if got.DeploymentID != c.want || len(table.RejectedRoutes()) != c.rejected {
+			t.Errorf("%s: %s, rejected %v", name, got.DeploymentID, table.RejectedRoutes())
 		}
 	}
 }

@@ -64,7 +64,7 @@ func joinUpgraded(w http.ResponseWriter, c *conn, res *http.Response, leave func
 		return errors.Join(err, client.Close())
 	}
 	c.in, c.out = nil, nil // the buffers; c itself stays to be closed
-	idleconn.Join(client, c.raw, leave)
+	idleconn.CopyBothWays(client, c.raw, leave)
 	return nil
 }
 

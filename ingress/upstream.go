@@ -49,7 +49,7 @@ func keyOf(r *Route) upstreamKey {
 // upstream is one target's pool of connections and the proxy that uses it.
 type upstream struct {
 	route     Route
-	visit     *stamp
+	visit     *atomicTime
 	owner     *Proxy
 	idle      pool            // of requests that take the short way
 	transport *http.Transport // of all others
@@ -61,7 +61,7 @@ type upstream struct {
 	logged         atomic.Int64 // Unix nanoseconds of the last line about a failure
 }
 
-func (p *Proxy) newUpstream(route Route, visit *stamp) *upstream {
+func (p *Proxy) newUpstream(route Route, visit *atomicTime) *upstream {
 	u := &upstream{route: route, visit: visit, owner: p}
 	u.idle.dial = u.openTunnel
 	// An upstream speaks HTTP/1.1, whatever the client spoke: one framing,
@@ -70,7 +70,7 @@ func (p *Proxy) newUpstream(route Route, visit *stamp) *upstream {
 	one.SetHTTP1(true)
 	two.SetUnencryptedHTTP2(true)
 	u.transport, u.callsTransport = u.newTransport(&one), u.newTransport(&two)
-	u.proxy, u.calls = u.newProxy(resender{u.transport}), u.newProxy(u.callsTransport)
+	u.proxy, u.calls = u.newProxy(retryTransport{u.transport}), u.newProxy(u.callsTransport)
 	return u
 }
 

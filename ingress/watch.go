@@ -118,7 +118,7 @@ func (w *Watcher) acceptTable(t *Table) {
 }
 
 // warnRejected logs each rejected route once, not with each of a hundred tables a second.
-func (w *Watcher) warnRejected(rejected []Rejected) {
+func (w *Watcher) warnRejected(rejected []RejectedRoute) {
 	warned := make(map[string]bool, len(rejected))
 	for _, r := range rejected {
 		if warned[r.Host] = true; !w.warned[r.Host] {

@@ -25,9 +25,9 @@ type Zone struct {
 	RedirectHTTPS bool `json:"redirect_https,omitempty"`
 }
 
-// Within adds zones to a table that is not in use yet, and returns it. A zone with an
+// WithZones adds zones to a table that is not in use yet, and returns it. A zone with an
 // invalid suffix is left out. No route is more open than its zone.
-func (t *Table) Within(zones []Zone) *Table {
+func (t *Table) WithZones(zones []Zone) *Table {
 	t.zones = make(map[string]*Zone, len(zones))
 	for i := range zones {
 		z := zones[i]

@@ -17,7 +17,7 @@ var placeholder embed.FS
 // Files returns the built interface: index.html at its root and hashed files,
 // which never change under the same name, in assets/. It never returns nil.
 func Files() fs.FS {
-	if built, err := fs.Sub(dist, "dist"); err == nil && exists(built, "index.html") {
+	if built, err := fs.Sub(dist, "dist"); err == nil && fileExists(built, "index.html") {
 		return built
 	}
 	page, err := fs.Sub(placeholder, "placeholder")
@@ -27,7 +27,7 @@ func Files() fs.FS {
 	return page
 }
 
-func exists(files fs.FS, name string) bool {
+func fileExists(files fs.FS, name string) bool {
 	_, err := fs.Stat(files, name)
 	return err == nil
 }

@@ -26,12 +26,12 @@ type containerBook struct {
 	path string
 
 	mu    sync.Mutex
-	known map[string]noted
+	known map[string]notedContainer
 	order []string
 }
 
-// noted is a container as we made it.
-type noted struct {
+// notedContainer is a container as we made it.
+type notedContainer struct {
 	agent.Object
 	// engine is the id of the engine that it was made on.
 	engine string
@@ -39,7 +39,7 @@ type noted struct {
 
 // openBook reads the book of a data folder; a line that is damaged is left out.
 func openBook(dataDir string) (*containerBook, error) {
-	b := &containerBook{path: filepath.Join(dataDir, "containers"), known: map[string]noted{}}
+	b := &containerBook{path: filepath.Join(dataDir, "containers"), known: map[string]notedContainer{}}
 	f, err := os.Open(b.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return b, nil
@@ -54,31 +54,31 @@ func openBook(dataDir string) (*containerBook, error) {
 		if len(fields) != 5 || !containerID.MatchString(fields[0]) {
 			continue
 		}
-		b.add(noted{engine: fields[1], Object: agent.Object{ID: fields[0],
+		b.add(notedContainer{engine: fields[1], Object: agent.Object{ID: fields[0],
 			Kind: agent.ObjectKind(fields[2]), Deployment: fields[3],
 			Step: pipeline.StepKey(fields[4])}})
 	}
 	return b, lines.Err()
 }
 
-func (b *containerBook) add(n noted) {
+func (b *containerBook) add(n notedContainer) {
 	if _, there := b.known[n.ID]; !there {
 		b.order = append(b.order, n.ID)
 	}
 	b.known[n.ID] = n
 }
 
-// of returns what is noted of a container.
-func (b *containerBook) of(id string) (noted, bool) {
+// findContainer returns what is noted of a container.
+func (b *containerBook) findContainer(id string) (notedContainer, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n, ok := b.known[id]
 	return n, ok
 }
 
-// note remembers a container, on disk too. No sync: after a power cut no process
+// rememberContainer remembers a container, on disk too. No sync: after a power cut no process
 // is left that could be lost.
-func (b *containerBook) note(n noted) error {
+func (b *containerBook) rememberContainer(n notedContainer) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if _, there := b.known[n.ID]; there || !containerID.MatchString(n.ID) {
@@ -93,7 +93,7 @@ func (b *containerBook) note(n noted) error {
 	if err != nil {
 		return fmt.Errorf("note a container: %w", err)
 	}
-	_, err = f.WriteString(n.line())
+	_, err = f.WriteString(n.formatLine())
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("note a container: %w", err)
 	}
@@ -101,7 +101,7 @@ func (b *containerBook) note(n noted) error {
 	return nil
 }
 
-func (n noted) line() string {
+func (n notedContainer) formatLine() string {
 	return strings.Join([]string{n.ID, n.engine, string(n.Kind), n.Deployment, string(n.Step)},
 		" ") + "\n"
 }
@@ -110,7 +110,7 @@ func (b *containerBook) forgetOld() error {
 	var text strings.Builder
 	old := len(b.order) / 2
 	for _, id := range b.order[old:] {
-		text.WriteString(b.known[id].line())
+		text.WriteString(b.known[id].formatLine())
 	}
 	if err := writeFile(b.path, []byte(text.String()), 0o600); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (b *containerBook) forgetOld() error {
 // noteContainer remembers what was made or listed. Without it a lost process cannot be
 // distinguished from a stranger's later, which is no reason to fail now.
 func (d *Docker) noteContainer(o agent.Object) {
-	err := d.book.note(noted{Object: o, engine: d.hostPaths().engineID})
+	err := d.book.rememberContainer(notedContainer{Object: o, engine: d.hostPaths().engineID})
 	if err != nil {
 		d.log.Warn("a container was not noted", "container", o.ID, "error", err)
 	}

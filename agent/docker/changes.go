@@ -17,7 +17,7 @@ const (
 
 // WatchChanges sends a hint on every event of this installation and after every reconnect, since
 // the engine does not repeat the events of a gap.
-func (d *Docker) Changes(ctx context.Context) <-chan struct{} {
+func (d *Docker) WatchChanges(ctx context.Context) <-chan struct{} {
 	hints := make(chan struct{}, 1)
 	go func() {
 		defer close(hints)
@@ -59,9 +59,9 @@ func (d *Docker) watchEvents(ctx context.Context, hints chan<- struct{}) bool {
 	}
 }
 
-// Restarts counts connections to the engine's events: an event stream that ends indicates a
+// CountRestarts counts connections to the engine's events: an event stream that ends indicates a
 // restart.
-func (d *Docker) Restarts() int64 { return d.lives.Load() }
+func (d *Docker) CountRestarts() int64 { return d.lives.Load() }
 
 func sendHint(hints chan<- struct{}) {
 	select {

@@ -47,7 +47,7 @@ const (
 )
 
 // hostChecks judges what was found. It is pure; the order is the one people read.
-func hostChecks(f facts) []wire.Check {
+func hostChecks(f hostFacts) []wire.Check {
 	all := []wire.Check{
 		okCheck(checkEngine, "Docker Engine "+f.info.ServerVersion+" answers."),
 		forwardCheck(f), guardCheck(f), rangeCheck(f), diskCheck(f),
@@ -84,7 +84,7 @@ func limitCheck(id string, works bool, severity wire.Severity, what, remedy stri
 		" of containers: one deployment can starve all others.", remedy)
 }
 
-func forwardCheck(f facts) wire.Check {
+func forwardCheck(f hostFacts) wire.Check {
 	switch {
 	case majorVersion(f.info.ServerVersion) >= isolatedEngine:
 		return okCheck(checkForward, "This engine keeps other machines away from containers by itself.")
@@ -105,7 +105,7 @@ func forwardCheck(f facts) wire.Check {
 	return okCheck(checkForward, "The FORWARD policy of iptables is "+f.network.forward+".")
 }
 
-func guardCheck(f facts) wire.Check {
+func guardCheck(f hostFacts) wire.Check {
 	switch {
 	case f.guard == nil:
 		return okCheck(checkGuard, "Containers reach neither link-local addresses nor the agent's port.")
@@ -124,7 +124,7 @@ func guardCheck(f facts) wire.Check {
 			"network with the capability NET_ADMIN.")
 }
 
-func rangeCheck(f facts) wire.Check {
+func rangeCheck(f hostFacts) wire.Check {
 	switch {
 	case f.freeRange < 0:
 		return failedCheck(checkRange, wire.SeverityUnknown, "The networks in use cannot be listed.",
@@ -145,7 +145,7 @@ func rangeCheck(f facts) wire.Check {
 	return okCheck(checkRange, "The agent's range has room, and nobody else uses it.")
 }
 
-func diskCheck(f facts) wire.Check {
+func diskCheck(f hostFacts) wire.Check {
 	const remedy = "Free some disk: 'docker system df' shows what takes it."
 	detail := fmt.Sprintf("%.1f GiB of disk are free", float64(f.diskFree)/(1<<30))
 	switch {
@@ -167,7 +167,7 @@ func diskCheck(f facts) wire.Check {
 	return okCheck(checkDisk, "Enough disk is free.")
 }
 
-func seccompCheck(f facts) wire.Check {
+func seccompCheck(f hostFacts) wire.Check {
 	on := slices.ContainsFunc(f.info.SecurityOptions, func(o string) bool {
 		return strings.HasPrefix(o, "name=seccomp") && !strings.Contains(o, "unconfined")
 	})
@@ -184,7 +184,7 @@ func seccompCheck(f facts) wire.Check {
 
 // logCheck looks for the driver that services are given: the engine's default
 // one is never used.
-func logCheck(f facts) wire.Check {
+func logCheck(f hostFacts) wire.Check {
 	if !slices.Contains(f.info.Plugins.Log, "local") {
 		return failedCheck(checkLogs, wire.SeverityCritical,
 			"The engine has no log driver called local, which services are given.",
@@ -193,7 +193,7 @@ func logCheck(f facts) wire.Check {
 	return okCheck(checkLogs, "Logs are kept by the driver local, with a size limit.")
 }
 
-func storageCheck(f facts) wire.Check {
+func storageCheck(f hostFacts) wire.Check {
 	if f.info.Driver == "vfs" {
 		return failedCheck(checkStorage, wire.SeverityWarning,
 			"The storage driver vfs copies every image for every container.",
@@ -202,7 +202,7 @@ func storageCheck(f facts) wire.Check {
 	return okCheck(checkStorage, "The storage driver is "+f.info.Driver+".")
 }
 
-func restoreCheck(f facts) wire.Check {
+func restoreCheck(f hostFacts) wire.Check {
 	if f.info.LiveRestoreEnabled {
 		return okCheck(checkRestore, "Services survive a restart of the engine.")
 	}
@@ -212,7 +212,7 @@ func restoreCheck(f facts) wire.Check {
 }
 
 // clockCheck is the node's own half; the control plane compares the clocks.
-func clockCheck(f facts) wire.Check {
+func clockCheck(f hostFacts) wire.Check {
 	if f.unsynchronised {
 		return failedCheck(checkClock, wire.SeverityWarning, "Nobody keeps the machine's clock right.",
 			"Run a time service, such as systemd-timesyncd or chrony.")
@@ -229,7 +229,7 @@ func isClockUnsynchronised() bool {
 	return err == nil && t.Status&staUnsync != 0
 }
 
-func toolsCheck(f facts) wire.Check {
+func toolsCheck(f hostFacts) wire.Check {
 	if f.network.missing {
 		return failedCheck(checkTools, wire.SeverityWarning,
 			"iptables is not installed beside the agent: it can neither see nor set the host's rules.",
@@ -238,7 +238,7 @@ func toolsCheck(f facts) wire.Check {
 	return okCheck(checkTools, "iptables is installed beside the agent.")
 }
 
-func secretsCheck(f facts) wire.Check {
+func secretsCheck(f hostFacts) wire.Check {
 	if f.memoryProblem != nil {
 		return failedCheck(checkSecrets, wire.SeverityWarning,
 			"Services with secrets or files cannot start: "+f.memoryProblem.Error()+".", runFolderRemedy)
@@ -246,7 +246,7 @@ func secretsCheck(f facts) wire.Check {
 	return okCheck(checkSecrets, "Secrets are kept in memory, in a folder that the engine sees.")
 }
 
-func gpuCheck(f facts) wire.Check {
+func gpuCheck(f hostFacts) wire.Check {
 	if f.gpuProblem != nil {
 		return failedCheck(checkGPU, wire.SeverityWarning, "The GPUs cannot be listed: "+
 			f.gpuProblem.Error()+".", "Run nvidia-smi on the machine and mend what it complains of.")

@@ -41,8 +41,8 @@ func newCollector(limit int64, line func(string)) *collector {
 	return &collector{limit: limit, overflow: make(chan error, 1), line: line, piece: line}
 }
 
-// result is complete after the streams have ended.
-func (c *collector) result() agent.PluginResult {
+// pluginResult is complete after the streams have ended.
+func (c *collector) pluginResult() agent.PluginResult {
 	return agent.PluginResult{
 		Stdout: c.out.Bytes(), Lines: c.lines, Bytes: c.bytes, Dropped: c.dropped,
 	}
@@ -89,7 +89,7 @@ func (c *collector) splitLines(p []byte) {
 		p = p[len(chunk):]
 		if end >= 0 {
 			p = p[1:]
-			c.emit(bytes.TrimSuffix(c.pending, []byte("\r")), c.line)
+			c.passLine(bytes.TrimSuffix(c.pending, []byte("\r")), c.line)
 			c.pending = c.pending[:0]
 		}
 	}
@@ -106,7 +106,7 @@ func (c *collector) emitPiece() {
 		border = len(c.pending)
 	}
 	rest := bytes.Clone(c.pending[border:])
-	c.emit(c.pending[:border], c.piece)
+	c.passLine(c.pending[:border], c.piece)
 	c.pending = append(c.pending[:0], rest...)
 }
 
@@ -114,14 +114,14 @@ func (c *collector) emitPiece() {
 // plugin was killed.
 func (c *collector) flush() {
 	if len(c.pending) > 0 {
-		c.emit(bytes.TrimSuffix(c.pending, []byte("\r")), c.piece)
+		c.passLine(bytes.TrimSuffix(c.pending, []byte("\r")), c.piece)
 		c.pending = nil
 	}
 }
 
-// emit passes on a line, or a piece of one, as valid text. NUL is valid text too,
+// passLine passes on a line, or a piece of one, as valid text. NUL is valid text too,
 // but no database takes it.
-func (c *collector) emit(raw []byte, pass func(string)) {
+func (c *collector) passLine(raw []byte, pass func(string)) {
 	c.lines++
 	if c.bytes > maxStderr {
 		c.dropped++

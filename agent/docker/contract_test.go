@@ -17,10 +17,10 @@ func TestDocker_KeepsTheContract(t *testing.T) {
 	images := map[runtimetest.Behaviour]pipeline.Image{}
 	for _, b := range []runtimetest.Behaviour{runtimetest.Echo, runtimetest.Fail,
 		runtimetest.Hang, runtimetest.Flood} {
-		images[b] = dockertest.Publish(t, r.host, "nullops-test/"+string(b),
+		images[b] = dockertest.PublishActorImage(t, r.host, "nullops-test/"+string(b),
 			fmt.Sprintf(`ENTRYPOINT ["/actor", "behave", %q]`, b))
 	}
-	echo := dockertest.Publish(t, r.host, "nullops-test/actor", `ENTRYPOINT ["/actor"]`)
+	echo := dockertest.PublishActorImage(t, r.host, "nullops-test/actor", `ENTRYPOINT ["/actor"]`)
 	runtimetest.Run(t, func(*testing.T) runtimetest.Subject {
 		return runtimetest.Subject{Runtime: r, Port: 7,
 			Service: func(s *agent.ServiceSpec) {

@@ -90,11 +90,11 @@ type Docker struct {
 	ahead  precreatedPlugins
 	usage  lastReadings
 	// refusals keeps visitors of a service that refuses them off the engine.
-	refusals refusals
+	refusals loopbackRefusals
 	// book has the ids of our containers; suspects may be processes of lost ones.
 	book     *containerBook
 	lost     sync.Mutex
-	suspects suspects
+	suspects lostSuspects
 	// lives counts connections to the engine's events.
 	lives atomic.Int64
 	// turns counts isolation probes, which look at other deployments each time.
@@ -123,7 +123,7 @@ func New(ctx context.Context, c Config) (*Docker, error) {
 		sidecar: binary, log: c.Log, opened: time.Now(),
 		sweeps:   pendingRemovals{pending: map[string]chan struct{}{}},
 		ahead:    precreatedPlugins{ids: map[agent.PluginSpec]string{}},
-		refusals: refusals{known: map[refusalKey]refusal{}},
+		refusals: loopbackRefusals{known: map[refusalKey]refusal{}},
 		memory:   borrowedFolder{parents: memoryParents()},
 	}
 	if err := d.makeClients(); err != nil {
@@ -195,7 +195,7 @@ func (c Config) validate() error {
 // prepareFolders makes the folders, checks the tmpfs, and puts the sidecar where
 // the engine can mount it from.
 func (d *Docker) prepareFolders() error {
-	for _, dir := range []string{d.gatesDir(), filepath.Dir(d.initPath()), d.runDir()} {
+	for _, dir := range []string{d.relaysDir(), filepath.Dir(d.initPath()), d.runDir()} {
 		if err := os.MkdirAll(dir, 0o711); err != nil {
 			return fmt.Errorf("make folder: %w", err)
 		}
@@ -254,7 +254,7 @@ func (d *Docker) initPath() string {
 	return filepath.Join(d.config.DataDir, "bin", "sidecar-"+d.sidecar.hash)
 }
 
-func (d *Docker) gatesDir() string { return filepath.Join(d.config.DataDir, "gates") }
+func (d *Docker) relaysDir() string { return filepath.Join(d.config.DataDir, "gates") }
 
 // runDir is below RunDir, since several installations may share that one.
 func (d *Docker) runDir() string {

@@ -20,7 +20,7 @@ import (
 func TestEngine_KilledAndBack(t *testing.T) {
 	engine := dockertest.StartDaemon(t)
 	r := newRigOn(t, engine.Host)
-	before, err := dockertest.Look(t.Context(), engine.Host, "")
+	before, err := dockertest.ScanForLeaks(t.Context(), engine.Host, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,11 +57,11 @@ func TestEngine_KilledAndBack(t *testing.T) {
 		t.Errorf("left %v, error %v", left, err)
 	}
 	// On an engine of our own, everything is looked at, labelled or not.
-	world, err := dockertest.Look(t.Context(), engine.Host, "")
+	world, err := dockertest.ScanForLeaks(t.Context(), engine.Host, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if leaks := world.Since(before); len(leaks) > 0 {
+	if leaks := world.AddedSince(before); len(leaks) > 0 {
 		t.Errorf("left on the engine: %q", leaks)
 	}
 }
@@ -103,7 +103,7 @@ func (r *rig) expectUnavailable(s agent.ServiceSpec) {
 // expectNoSecretOn searches everything of a private engine, images included.
 func (r *rig) expectNoSecretOn(engine *dockertest.Daemon) {
 	r.t.Helper()
-	hits, err := dockertest.FindSecret(r.t.Context(), canary, dockertest.Places{
+	hits, err := dockertest.FindSecret(r.t.Context(), canary, dockertest.SecretPlaces{
 		Host: engine.Host, Folders: []string{engine.Root, r.dataDir},
 	})
 	if err != nil {
@@ -129,7 +129,7 @@ func TestEngine_FrozenThenAdopted(t *testing.T) {
 	}
 	engine.Thaw()
 	r.start(s)
-	r.expectKinds(agent.KindGate, agent.KindNetwork, agent.KindService)
+	r.expectKinds(agent.KindRelay, agent.KindNetwork, agent.KindService)
 }
 
 // Settings that cannot work are refused with their remedy.
@@ -174,7 +174,7 @@ func TestList_SeesEveryState(t *testing.T) {
 	if err := r.StartService(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	r.expectKinds(agent.KindGate, agent.KindNetwork, agent.KindPlugin, agent.KindService)
+	r.expectKinds(agent.KindRelay, agent.KindNetwork, agent.KindPlugin, agent.KindService)
 	w := r.api.ContainerWait(t.Context(), r.find(agent.KindService).ID, client.ContainerWaitOptions{})
 	select {
 	case <-w.Result:

@@ -105,12 +105,12 @@ func (f *follower) overlapStart() time.Time { return f.seen.overlapStart(f.lines
 // incomplete. Only its own goroutine reads the body.
 func (f *follower) copyStream(ctx context.Context, body io.ReadCloser) error {
 	ctx, stop := context.WithCancel(ctx)
-	incoming := make(handover, queueSize)
+	incoming := make(messageQueue, queueSize)
 	ended := make(chan error, 1)
 	var reading sync.WaitGroup
 	reading.Go(func() {
-		stdout := handoverWriter{ctx: ctx, handover: incoming, stream: streamOut}
-		stderr := handoverWriter{ctx: ctx, handover: incoming, stream: streamErr}
+		stdout := handoverWriter{ctx: ctx, messageQueue: incoming, stream: streamOut}
+		stderr := handoverWriter{ctx: ctx, messageQueue: incoming, stream: streamErr}
 		_, err := stdcopy.StdCopy(stdout, stderr, body)
 		ended <- err
 	})
@@ -122,7 +122,11 @@ func (f *follower) copyStream(ctx context.Context, body io.ReadCloser) error {
 }
 
 // pumpMessages passes messages on until there are no more.
-func (f *follower) pumpMessages(ctx context.Context, incoming handover, ended <-chan error) error {
+func (f *follower) pumpMessages(
+	ctx context.Context,
+	incoming messageQueue,
+	ended <-chan error,
+) error {
 	quiet := time.NewTimer(quietTimeout)
 	defer quiet.Stop()
 	f.seen.expectRepeats(f.overlapStart())
@@ -149,7 +153,7 @@ func (f *follower) pumpMessages(ctx context.Context, incoming handover, ended <-
 // writeMessages writes the lines of a message and of all messages that are queued, in one
 // write: one write per message would cost most of the CPU time for a service that logs a
 // lot.
-func (f *follower) writeMessages(message logFrame, waiting handover) error {
+func (f *follower) writeMessages(message logFrame, waiting messageQueue) error {
 	f.batch = f.batch[:0]
 	for taken, more := 0, true; more; {
 		if message.text != nil && f.seen.isNew(message.text) {
@@ -190,18 +194,18 @@ func (f *follower) hasMissedMessage(ctx context.Context) bool {
 }
 
 // messageQueue passes messages from one goroutine to another.
-type handover chan logFrame
+type messageQueue chan logFrame
 
 // handoverWriter is where the engine's messages arrive: each in one Write.
 type handoverWriter struct {
-	handover
+	messageQueue
 	ctx    context.Context
 	stream int
 }
 
 func (h handoverWriter) Write(p []byte) (int, error) {
 	select {
-	case h.handover <- logFrame{stream: h.stream, text: bytes.Clone(p)}:
+	case h.messageQueue <- logFrame{stream: h.stream, text: bytes.Clone(p)}:
 		return len(p), nil
 	case <-h.ctx.Done():
 		return 0, h.ctx.Err()

@@ -40,7 +40,7 @@ func newRigOn(t testing.TB, host string) *rig {
 	t.Helper()
 	r := &rig{
 		t: t, host: host, install: uuid.NewString(), dataDir: t.TempDir(),
-		runDir: dockertest.RunDir(t), image: dockertest.Actor(t, host),
+		runDir: dockertest.RunDir(t), image: dockertest.ImportActor(t, host),
 		api: dockertest.Client(t, host),
 	}
 	r.Docker = r.open()
@@ -86,7 +86,7 @@ func (r *rig) cleanUp(ctx context.Context) {
 	if err := r.Close(); err != nil {
 		r.t.Errorf("close: %v", err)
 	}
-	world, err := dockertest.Look(ctx, r.host, r.install, r.dataDir+"/gates", r.runDir)
+	world, err := dockertest.ScanForLeaks(ctx, r.host, r.install, r.dataDir+"/gates", r.runDir)
 	if err != nil {
 		r.t.Errorf("look for leaks: %v", err)
 	}
@@ -133,7 +133,7 @@ func (r *rig) awaitReady(s agent.ServiceSpec) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), 30*time.Second)
 	defer cancel()
-	dockertest.Await(ctx, r.t, fmt.Sprintf("service %s is ready", s.Step), func() bool {
+	dockertest.WaitUntil(ctx, r.t, fmt.Sprintf("service %s is ready", s.Step), func() bool {
 		p, err := r.Probe(ctx, s)
 		return err == nil && p.Health == "healthy"
 	})

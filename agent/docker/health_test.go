@@ -21,13 +21,13 @@ func TestProbe_ImageHealth(t *testing.T) {
 	for check, health := range map[string]string{
 		`["/actor", "exit", "0"]`: "healthy", `["/actor", "exit", "1"]`: "unhealthy"} {
 		s := r.service(id, pipeline.StepKey("is-"+health))
-		s.Image = dockertest.Import(t, r.host, "nullops-test/health", `ENTRYPOINT ["/actor"]`,
+		s.Image = dockertest.ImportActorImage(t, r.host, "nullops-test/health", `ENTRYPOINT ["/actor"]`,
 			"HEALTHCHECK --interval=1h --timeout=60s --retries=1 CMD "+check)
 		s.Ready = &pipeline.Readiness{Image: true, IntervalSeconds: 1}
 		if err := r.StartService(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
-		dockertest.Await(ctx, t, "the image's check says "+health, func() bool {
+		dockertest.WaitUntil(ctx, t, "the image's check says "+health, func() bool {
 			p, err := r.Probe(ctx, s)
 			if err != nil || p.Ended {
 				t.Fatalf("probed %+v, error %v", p, err)

@@ -49,7 +49,7 @@ func (d *Docker) Pull(
 	if err != nil {
 		return fmt.Errorf("pull %s: %w", ref, err)
 	}
-	present, err := d.Present(ctx, image)
+	present, err := d.HasImage(ctx, image)
 	if err != nil {
 		return fmt.Errorf("pull %s: %w", ref, err)
 	}
@@ -78,8 +78,8 @@ func explainCertificate(registry string, err error) error {
 		err, registry)
 }
 
-// Present reports whether the engine has the image.
-func (d *Docker) Present(ctx context.Context, image pipeline.Image) (bool, error) {
+// HasImage reports whether the engine has the image.
+func (d *Docker) HasImage(ctx context.Context, image pipeline.Image) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	_, err := d.api.ImageInspect(ctx, imageReference(image))

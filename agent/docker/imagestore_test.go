@@ -24,7 +24,7 @@ func TestImages_CollectsOnlyWhatNobodyNeeds(t *testing.T) {
 	pulled := map[string]agent.UsedImage{}
 	// Everybody's registry and engine: the name makes these images this test's.
 	pull := func(name string, keepTag bool) pipeline.Image {
-		image := dockertest.Publish(t, r.host, "nullops-test/collect-"+name,
+		image := dockertest.PublishActorImage(t, r.host, "nullops-test/collect-"+name,
 			`ENTRYPOINT ["/actor"]`, "ENV WHO="+name, "ENV RUN="+r.install)
 		if !keepTag {
 			_, err := r.api.ImageRemove(t.Context(),
@@ -54,7 +54,13 @@ func TestImages_CollectsOnlyWhatNobodyNeeds(t *testing.T) {
 		t.Fatalf("images: %+v, %v", store, err)
 	}
 	// promise: I-15
-	gone := agent.Spare(store, store.Total+1, pulled, []pipeline.Image{kept}, time.Now())
+	gone := agent.SelectImagesToRemove(
+		store,
+		store.Total+1,
+		pulled,
+		[]pipeline.Image{kept},
+		time.Now(),
+	)
 	if len(gone) != 1 || !slices.ContainsFunc(gone[0].References, func(s string) bool {
 		return len(s) > 71 && s[len(s)-71:] == spare.Digest
 	}) {
@@ -67,7 +73,7 @@ func TestImages_CollectsOnlyWhatNobodyNeeds(t *testing.T) {
 	}
 	for image, want := range map[*pipeline.Image]bool{&spare: false, &kept: true, &used: true,
 		&tagged: true} {
-		if there, err := r.Present(t.Context(), *image); err != nil || there != want {
+		if there, err := r.HasImage(t.Context(), *image); err != nil || there != want {
 			t.Errorf("%s is there: %v, %v; wanted %v", image.Repository, there, err, want)
 		}
 	}

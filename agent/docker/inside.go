@@ -20,10 +20,10 @@ import (
 // helloWithin is how long the engine may take to start a process in a container.
 const helloWithin = 15 * time.Second
 
-// Inside starts the sidecar's inside role in a service's container, as the container's
+// ExecInService starts the sidecar's inside role in a service's container, as the container's
 // user. The request is sent in frames and not as arguments, so that the engine does not
 // show it.
-func (d *Docker) Inside(
+func (d *Docker) ExecInService(
 	ctx context.Context, deployment string, service pipeline.StepKey,
 ) (io.ReadWriteCloser, error) {
 	if err := checkNames(deployment, string(service)); err != nil {

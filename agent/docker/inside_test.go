@@ -54,7 +54,7 @@ func TestInside(t *testing.T) {
 	r.start(web)
 	enter := func() io.ReadWriteCloser {
 		t.Helper()
-		c, err := r.Inside(ctx, deployment, "web")
+		c, err := r.ExecInService(ctx, deployment, "web")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestInside(t *testing.T) {
 		t.Errorf("read %q, %+v", out, end)
 	}
 	_ = get.Close()
-	if _, err := r.Inside(ctx, deployment, "other"); err == nil {
+	if _, err := r.ExecInService(ctx, deployment, "other"); err == nil {
 		t.Error("a service that is not there can be entered")
 	}
 
@@ -82,9 +82,9 @@ func TestInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	listens := func() bool { return strings.Contains(r.processes(ctx, "web"), "listen 9 600") }
-	dockertest.Await(ctx, t, "the command runs", listens)
+	dockertest.WaitUntil(ctx, t, "the command runs", listens)
 	_ = running.Close()
-	dockertest.Await(ctx, t, "the command is gone", func() bool { return !listens() })
+	dockertest.WaitUntil(ctx, t, "the command is gone", func() bool { return !listens() })
 	if p := r.processes(ctx, "web"); strings.Contains(p, "inside") {
 		t.Errorf("the helper is still there: %s", p)
 	}

@@ -86,8 +86,8 @@ func (d *Docker) listDisks() ([]wire.Disk, error) {
 	return append(all, wire.Disk{Holds: holdsImages, Path: root, Size: size}), nil
 }
 
-// facts are what the checks look at; gathering may fail in parts, judging not.
-type facts struct {
+// hostFacts are what the checks look at; gathering may fail in parts, judging not.
+type hostFacts struct {
 	info    system.Info
 	network hostNetwork
 	// collisions are routes and networks of others inside our address range.
@@ -99,7 +99,7 @@ type facts struct {
 	gpuProblem     error
 	guard          error
 	// lost is what a killed engine left running, or why that is unknown.
-	lost        Lost
+	lost        LostObjects
 	lostProblem error
 	// lostCommand ends it, typed on the machine itself.
 	lostCommand string
@@ -107,8 +107,8 @@ type facts struct {
 	memoryProblem error
 }
 
-func (d *Docker) gatherFacts(ctx context.Context, i system.Info) facts {
-	f := facts{info: i, network: d.readNetwork(ctx), unsynchronised: isClockUnsynchronised()}
+func (d *Docker) gatherFacts(ctx context.Context, i system.Info) hostFacts {
+	f := hostFacts{info: i, network: d.readNetwork(ctx), unsynchronised: isClockUnsynchronised()}
 	// Left at zero it would look full; a disk that cannot be asked is not.
 	f.diskFree = -1
 	if free, err := d.diskFree(); err == nil {

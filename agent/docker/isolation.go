@@ -30,7 +30,7 @@ const (
 	probeReady = 30 * time.Second
 	// probedRelays is how many deployments a probe looks at, others each time, and listenSeconds
 	// how long their relays listen for it.
-	probeGates    = 4
+	probedRelays  = 4
 	listenSeconds = "60"
 	// isolationTime bounds a whole probe on a slow machine.
 	isolationTime = 3 * time.Minute
@@ -74,7 +74,7 @@ func (d *Docker) tryIsolation(ctx context.Context) (reached bool, err error) {
 		defer cancel()
 		err = errors.Join(err, d.removeProbeObjects(end))
 	}()
-	if err := d.ensureGateImage(ctx); err != nil {
+	if err := d.ensureRelayImage(ctx); err != nil {
 		return false, err
 	}
 	a, err := d.probeEnd(ctx, "a")
@@ -93,7 +93,7 @@ func (d *Docker) tryIsolation(ctx context.Context) (reached bool, err error) {
 		}
 	}
 	tries := [][2]probeContainer{{a, b}, {b, a}}
-	gates, err := d.gateProbeEnds(ctx)
+	gates, err := d.relayProbeEnds(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -151,14 +151,14 @@ func (d *Docker) reachAll(
 // relayProbeEnds makes the relays of some deployments listen for a moment and returns them. The
 // engine creates its rules together with each network: those of the temporary networks are new,
 // while those of the deployments may have been removed long ago.
-func (d *Docker) gateProbeEnds(ctx context.Context) (ends []probeContainer, err error) {
+func (d *Docker) relayProbeEnds(ctx context.Context) (ends []probeContainer, err error) {
 	r, err := d.api.ContainerList(ctx, client.ContainerListOptions{Filters: d.names.ownFilter("").
-		Add("label", labelKind+"="+string(agent.KindGate)).Add("ancestor", d.gateImage())})
+		Add("label", labelKind+"="+string(agent.KindRelay)).Add("ancestor", d.relayImage())})
 	if err != nil {
 		return nil, fmt.Errorf("list gates: %w", wrapUnavailable(err))
 	}
-	from := int(d.turns.Add(1)-1) * probeGates
-	for i := range min(len(r.Items), probeGates) {
+	from := int(d.turns.Add(1)-1) * probedRelays
+	for i := range min(len(r.Items), probedRelays) {
 		c := r.Items[(from+i)%len(r.Items)]
 		end := probeContainer{
 			name:    "a deployment's gate",
@@ -212,7 +212,7 @@ func (d *Docker) probeEnd(ctx context.Context, name string) (probeContainer, err
 		return end, err
 	}
 	r, err := d.api.ContainerCreate(ctx, client.ContainerCreateOptions{
-		Name: end.name, Config: &container.Config{Image: d.gateImage(), Labels: labels,
+		Name: end.name, Config: &container.Config{Image: d.relayImage(), Labels: labels,
 			Cmd: []string{"listen", probePort}},
 		HostConfig: d.probeHost(end.name), NetworkingConfig: endpointConfig(end.name, ""),
 	})
@@ -238,12 +238,12 @@ func (d *Docker) probeEnd(ctx context.Context, name string) (probeContainer, err
 
 // probeHost restricts a probe's container as much as a relay's.
 func (d *Docker) probeHost(network string) *container.HostConfig {
-	pids := int64(gatePids)
+	pids := int64(relayPids)
 	return &container.HostConfig{
 		NetworkMode: container.NetworkMode(network), LogConfig: serviceLogs(),
 		ReadonlyRootfs: true, CapDrop: []string{"ALL"},
 		SecurityOpt: []string{"no-new-privileges"},
-		Resources: container.Resources{Memory: gateMemory, MemorySwap: gateMemory,
+		Resources: container.Resources{Memory: relayMemory, MemorySwap: relayMemory,
 			PidsLimit: &pids, NanoCPUs: 1e9, Ulimits: noCoreDumps()},
 	}
 }
@@ -277,7 +277,7 @@ func (d *Docker) canReach(ctx context.Context, from, to probeContainer) (bool, e
 		case r.Running:
 		case r.ExitCode == 0:
 			return true, nil
-		case r.ExitCode == sidecar.ExitApart:
+		case r.ExitCode == sidecar.ExitUnreachable:
 			return false, nil
 		default:
 			return false, fmt.Errorf("the try from %s ended with code %d", from.name, r.ExitCode)

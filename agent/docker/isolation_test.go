@@ -31,14 +31,15 @@ func TestProbeIsolation(t *testing.T) {
 	if c := r.probe(wire.SeverityOK); c.ID != "isolation" || c.Remedy != "" {
 		t.Errorf("with the engine's rules: %+v", c)
 	}
-	out, err := daemon.Enter("iptables", "-w", "-F", "DOCKER-ISOLATION-STAGE-1").CombinedOutput()
+	out, err := daemon.NetnsCommand("iptables", "-w", "-F", "DOCKER-ISOLATION-STAGE-1").
+		CombinedOutput()
 	if err != nil {
 		t.Fatalf("flush: %v: %s", err, out)
 	}
 	if c := r.probe(wire.SeverityCritical); c.Remedy == "" {
 		t.Errorf("without the engine's rules: %+v", c)
 	}
-	world, err := dockertest.Look(t.Context(), daemon.Host, "")
+	world, err := dockertest.ScanForLeaks(t.Context(), daemon.Host, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,8 +120,9 @@ func TestGuard(t *testing.T) {
 	}
 	t.Parallel()
 	daemon := dockertest.StartDaemon(t)
-	dockertest.Actor(t, daemon.Host)
-	out, err := daemon.Enter("ip", "addr", "add", "169.254.169.254/32", "dev", "lo").CombinedOutput()
+	dockertest.ImportActor(t, daemon.Host)
+	out, err := daemon.NetnsCommand("ip", "addr", "add", "169.254.169.254/32", "dev", "lo").
+		CombinedOutput()
 	if err != nil {
 		t.Fatalf("ip: %v: %s", err, out)
 	}
@@ -128,7 +130,7 @@ func TestGuard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := daemon.Enter(self, "-test.run=^TestGuard$", "-test.v")
+	c := daemon.NetnsCommand(self, "-test.run=^TestGuard$", "-test.v")
 	c.Env = append(os.Environ(), guardVariable+"="+daemon.Host)
 	out, err = c.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: TestGuard") {

@@ -45,11 +45,11 @@ func TestProbe_KilledByWhom(t *testing.T) {
 	}
 }
 
-func (r *rig) awaitEnd(s agent.ServiceSpec) (p agent.Probed) {
+func (r *rig) awaitEnd(s agent.ServiceSpec) (p agent.ProbeResult) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), 90*time.Second)
 	defer cancel()
-	dockertest.Await(ctx, r.t, "service "+string(s.Step)+" has ended", func() bool {
+	dockertest.WaitUntil(ctx, r.t, "service "+string(s.Step)+" has ended", func() bool {
 		var err error
 		p, err = r.Probe(ctx, s)
 		return err == nil && p.Ended

@@ -105,7 +105,7 @@ func (d *Docker) listFolders(deployment string) ([]agent.Object, error) {
 // isOnNetwork reports whether a service or relay is on its deployment's network. A container that
 // was disconnected still runs, but cannot be reached.
 func (d *Docker) isOnNetwork(c container.Summary, o agent.Object) bool {
-	if o.Kind != agent.KindService && o.Kind != agent.KindGate || c.NetworkSettings == nil {
+	if o.Kind != agent.KindService && o.Kind != agent.KindRelay || c.NetworkSettings == nil {
 		return true
 	}
 	_, on := c.NetworkSettings.Networks[d.names.networkName(o.Deployment)]

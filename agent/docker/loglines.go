@@ -107,7 +107,7 @@ func (j *lineJoiner) endLine(out []byte, l *openLine, unfinished bool) []byte {
 	if l.cut != nil {
 		text = l.cut.Write(text)
 		if unfinished {
-			text += l.cut.Cut()
+			text += l.cut.FlushTruncated()
 		} else {
 			text += l.cut.Flush()
 		}
@@ -127,7 +127,7 @@ func (j *lineJoiner) endLine(out []byte, l *openLine, unfinished bool) []byte {
 // of them.
 func (j *lineJoiner) flushPart(out []byte, l *openLine) []byte {
 	if l.cut == nil {
-		l.cut = j.mask.Stream()
+		l.cut = j.mask.NewStream()
 	}
 	text := string(l.text)
 	if l.headCut {

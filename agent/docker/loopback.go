@@ -25,8 +25,8 @@ const (
 	refusalWithin = 2 * time.Second
 )
 
-// refusals remembers which services were seen to listen on loopback only.
-type refusals struct {
+// loopbackRefusals remembers which services were seen to listen on loopback only.
+type loopbackRefusals struct {
 	mu    sync.Mutex
 	known map[refusalKey]refusal
 }
@@ -43,7 +43,7 @@ type refusal struct {
 }
 
 // find looks once for all who ask within refusalFor.
-func (r *refusals) find(key refusalKey, look func() []netip.AddrPort) []netip.AddrPort {
+func (r *loopbackRefusals) find(key refusalKey, look func() []netip.AddrPort) []netip.AddrPort {
 	now := time.Now()
 	r.mu.Lock()
 	known, ok := r.known[key]

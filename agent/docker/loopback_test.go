@@ -30,7 +30,7 @@ func TestProbe_ListensOnLoopback(t *testing.T) {
 	for _, ready := range []*pipeline.Readiness{
 		{TCP: &pipeline.TCPProbe{Port: 80}}, httpProbe("/", 0)} {
 		s.Ready = ready
-		dockertest.Await(ctx, t, "a probe says "+want, func() bool {
+		dockertest.WaitUntil(ctx, t, "a probe says "+want, func() bool {
 			p, err := r.Probe(ctx, s)
 			return err == nil && string(p.Health) == "unhealthy" && p.Detail == want
 		})
@@ -45,7 +45,7 @@ func TestProbe_ListensOnLoopback(t *testing.T) {
 		t.Errorf("dialled, it says %v", err)
 	}
 	// An agent in a container asks the helper in the service instead.
-	c, err := r.Inside(ctx, id, "web")
+	c, err := r.ExecInService(ctx, id, "web")
 	if err != nil {
 		t.Fatal(err)
 	}

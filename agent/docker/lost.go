@@ -28,11 +28,13 @@ const (
 	endedFor = 30 * time.Second
 )
 
-// ErrHidden means that the machine's processes cannot be seen from here.
-var ErrHidden = errors.New("the machine's processes cannot be seen from the agent's container")
+// ErrProcessesHidden means that the machine's processes cannot be seen from here.
+var ErrProcessesHidden = errors.New(
+	"the machine's processes cannot be seen from the agent's container",
+)
 
 // LostObjects is what a killed engine left running and no longer knows.
-type Lost struct {
+type LostObjects struct {
 	Containers []LostContainer `json:"containers"`
 	Links      []LostLink      `json:"links"`
 }
@@ -67,20 +69,20 @@ type LostLink struct {
 	index      int32
 }
 
-// Empty reports whether nothing is lost.
-func (l Lost) Empty() bool { return len(l.Containers) == 0 && len(l.Links) == 0 }
+// IsEmpty reports whether nothing is lost.
+func (l LostObjects) IsEmpty() bool { return len(l.Containers) == 0 && len(l.Links) == 0 }
 
-// suspects are when something was first seen without its container.
-type suspects map[string]time.Time
+// lostSuspects are when something was first seen without its container.
+type lostSuspects map[string]time.Time
 
 // FindLost looks below the engine's API. It returns what has been lost for a while,
-// as far as this process has seen, and ErrHidden where it cannot look.
-func (d *Docker) FindLost(ctx context.Context) (Lost, error) {
+// as far as this process has seen, and ErrProcessesHidden where it cannot look.
+func (d *Docker) FindLost(ctx context.Context) (LostObjects, error) {
 	seen, err := d.lookForLost(ctx)
 	if err != nil {
-		return Lost{}, err
+		return LostObjects{}, err
 	}
-	now, next := time.Now(), suspects{}
+	now, next := time.Now(), lostSuspects{}
 	d.lost.Lock()
 	defer d.lost.Unlock()
 	since := func(key string) time.Time {
@@ -99,8 +101,8 @@ func (d *Docker) FindLost(ctx context.Context) (Lost, error) {
 	return seen, nil
 }
 
-// AwaitLost is FindLost for a process that has just begun: it looks twice.
-func (d *Docker) AwaitLost(ctx context.Context) (Lost, error) {
+// FindLostTwice is FindLost for a process that has just begun: it looks twice.
+func (d *Docker) FindLostTwice(ctx context.Context) (LostObjects, error) {
 	found, err := d.FindLost(ctx)
 	d.lost.Lock()
 	some := len(d.suspects) > 0
@@ -115,16 +117,16 @@ func (d *Docker) AwaitLost(ctx context.Context) (Lost, error) {
 }
 
 // lookForLost looks once.
-func (d *Docker) lookForLost(ctx context.Context) (l Lost, err error) {
-	l = Lost{Containers: []LostContainer{}, Links: []LostLink{}}
+func (d *Docker) lookForLost(ctx context.Context) (l LostObjects, err error) {
+	l = LostObjects{Containers: []LostContainer{}, Links: []LostLink{}}
 	if _, err := d.api.Ping(ctx, client.PingOptions{}); err != nil {
 		return l, fmt.Errorf("look for what is lost: %w", wrapUnavailable(err))
 	}
 	if d.hostPaths().ownProcesses {
-		return l, ErrHidden
+		return l, ErrProcessesHidden
 	}
-	running, err := machine{proc: "/proc"}.processes(func(id string) bool {
-		n, ours := d.book.of(id)
+	running, err := procReader{proc: "/proc"}.findProcesses(func(id string) bool {
+		n, ours := d.book.findContainer(id)
 		return ours && n.engine == d.hostPaths().engineID
 	})
 	if err != nil {
@@ -135,7 +137,7 @@ func (d *Docker) lookForLost(ctx context.Context) (l Lost, err error) {
 		if err != nil {
 			return l, err
 		}
-		if n, _ := d.book.of(id); len(lost) > 0 {
+		if n, _ := d.book.findContainer(id); len(lost) > 0 {
 			l.Containers = append(l.Containers, LostContainer{ID: id, Kind: n.Kind,
 				Deployment: n.Deployment, Step: n.Step, Processes: lost})
 		}
@@ -167,7 +169,7 @@ func (d *Docker) withoutContainer(
 	if err != nil || time.Since(ended) < endedFor {
 		return nil, nil //nolint:nilerr // an engine that does not say leaves it open
 	}
-	boot, err := machine{proc: "/proc"}.boot()
+	boot, err := procReader{proc: "/proc"}.bootTime()
 	if err != nil {
 		return nil, err
 	}
@@ -177,9 +179,9 @@ func (d *Docker) withoutContainer(
 	}), nil
 }
 
-// EndLost ends exactly what AwaitLost finds, and returns it.
-func (d *Docker) EndLost(ctx context.Context) (Lost, error) {
-	found, err := d.AwaitLost(ctx)
+// EndLost ends exactly what FindLostTwice finds, and returns it.
+func (d *Docker) EndLost(ctx context.Context) (LostObjects, error) {
+	found, err := d.FindLostTwice(ctx)
 	if err != nil {
 		return found, err
 	}
@@ -204,7 +206,7 @@ const endWithin = 10 * time.Second
 func endProcesses(ctx context.Context, id string, all []LostProcess) error {
 	ctx, cancel := context.WithTimeout(ctx, endWithin)
 	defer cancel()
-	m := machine{proc: "/proc"}
+	m := procReader{proc: "/proc"}
 	for _, p := range all {
 		// The handle belongs to this process: the signal cannot reach another one, even if the
 		// process ID is reused after this.
@@ -212,7 +214,7 @@ func endProcesses(ctx context.Context, id string, all []LostProcess) error {
 		if err != nil {
 			continue
 		}
-		if m.is(p, id) {
+		if m.isSameProcess(p, id) {
 			err = handle.Kill()
 		}
 		_ = handle.Release()
@@ -222,7 +224,7 @@ func endProcesses(ctx context.Context, id string, all []LostProcess) error {
 		}
 	}
 	for _, p := range all {
-		for m.is(p, id) {
+		for m.isSameProcess(p, id) {
 			if err := wait.Sleep(ctx, execPoll); err != nil {
 				return fmt.Errorf("process %d of container %s did not end within %s", p.PID, id[:12],
 					endWithin)
@@ -239,9 +241,9 @@ func (d *Docker) LostCommand() string {
 }
 
 // lostCheck is unknown where the agent cannot look, which is not the same as well.
-func lostCheck(f facts) wire.Check {
+func lostCheck(f hostFacts) wire.Check {
 	switch {
-	case errors.Is(f.lostProblem, ErrHidden):
+	case errors.Is(f.lostProblem, ErrProcessesHidden):
 		return failedCheck(
 			checkLost,
 			wire.SeverityUnknown,
@@ -253,7 +255,7 @@ func lostCheck(f facts) wire.Check {
 	case f.lostProblem != nil:
 		return failedCheck(checkLost, wire.SeverityUnknown,
 			"What a killed engine left behind cannot be listed.", "See the agent's log.")
-	case f.lost.Empty():
+	case f.lost.IsEmpty():
 		return okCheck(checkLost, "The engine knows all our containers that run.")
 	}
 	return failedCheck(checkLost, wire.SeverityWarning, "The engine has lost "+f.lost.String()+
@@ -262,6 +264,6 @@ func lostCheck(f facts) wire.Check {
 }
 
 // String counts what is lost.
-func (l Lost) String() string {
+func (l LostObjects) String() string {
 	return fmt.Sprintf("%d containers and %d network interfaces", len(l.Containers), len(l.Links))
 }

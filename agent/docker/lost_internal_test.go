@@ -39,13 +39,13 @@ func TestProcesses_OfContainers(t *testing.T) {
 			t.Errorf("%q is of %q", line, got)
 		}
 	}
-	p, ok := machine{proc: "/proc"}.process(os.Getpid())
+	p, ok := procReader{proc: "/proc"}.readProcess(os.Getpid())
 	if !ok || p.ticks == 0 || p.Name == "" {
 		t.Errorf("this process is %+v", p)
 	}
-	now := machine{proc: "/proc"}
+	now := procReader{proc: "/proc"}
 	p.ticks++
-	if now.is(p, "") {
+	if now.isSameProcess(p, "") {
 		t.Error("another process with our number is taken for the one that was seen")
 	}
 }
@@ -66,8 +66,10 @@ func TestBook_OutlivesTheAgent(t *testing.T) {
 		return string(digits)
 	}
 	for n := range mostNoted + 1 {
-		err := b.note(noted{engine: "E", Object: agent.Object{ID: id(n), Kind: agent.KindPlugin,
-			Deployment: "d", Step: "seed"}})
+		err := b.rememberContainer(
+			notedContainer{engine: "E", Object: agent.Object{ID: id(n), Kind: agent.KindPlugin,
+				Deployment: "d", Step: "seed"}},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,14 +78,14 @@ func TestBook_OutlivesTheAgent(t *testing.T) {
 	if err != nil || len(again.order) != mostNoted/2+1 {
 		t.Fatalf("%d are noted, %v", len(again.order), err)
 	}
-	if n, ok := again.of(id(mostNoted)); !ok || n.engine != "E" || n.Step != "seed" ||
+	if n, ok := again.findContainer(id(mostNoted)); !ok || n.engine != "E" || n.Step != "seed" ||
 		n.Kind != agent.KindPlugin || n.Deployment != "d" {
 		t.Errorf("the newest is %+v", n)
 	}
-	if _, ok := again.of(id(0)); ok {
+	if _, ok := again.findContainer(id(0)); ok {
 		t.Error("the oldest is still noted")
 	}
-	if err := b.note(noted{Object: agent.Object{ID: "not an id"}}); err != nil {
+	if err := b.rememberContainer(notedContainer{Object: agent.Object{ID: "not an id"}}); err != nil {
 		t.Error(err)
 	}
 }
@@ -91,7 +93,8 @@ func TestBook_OutlivesTheAgent(t *testing.T) {
 // An agent that cannot look says that, and not that all is well.
 func TestLostCheck_SaysWhatCannotBeSeen(t *testing.T) {
 	f := healthy()
-	f.lostProblem, f.lostCommand = ErrHidden, "nullops agent lost --end --agent.data=/srv/agent"
+	f.lostProblem = ErrProcessesHidden
+	f.lostCommand = "nullops agent lost --end --agent.data=/srv/agent"
 	if c := lostCheck(f); c.Severity != "unknown" || !strings.Contains(c.Remedy, f.lostCommand) ||
 		!strings.Contains(c.Remedy, "on the machine itself") {
 		t.Errorf("hidden: %+v", c)
@@ -100,7 +103,7 @@ func TestLostCheck_SaysWhatCannotBeSeen(t *testing.T) {
 	if c := lostCheck(f); c.Severity != "unknown" || c.Remedy == "" {
 		t.Errorf("failed: %+v", c)
 	}
-	f.lostProblem, f.lost = nil, Lost{Links: []LostLink{{Name: "veth1"}}}
+	f.lostProblem, f.lost = nil, LostObjects{Links: []LostLink{{Name: "veth1"}}}
 	if c := lostCheck(f); c.Severity != "warning" || !strings.Contains(c.Remedy, f.lostCommand) {
 		t.Errorf("lost: %+v", c)
 	}

@@ -71,14 +71,14 @@ func TestLost_OnlyOursIsEnded(t *testing.T) {
 	}
 	for _, command := range []string{"link add lost0 type veth peer name lost1",
 		"link set lost0 master " + ours.bridge(), "link add else0 type veth peer name else1"} {
-		if out, err := k.Enter("ip", strings.Fields(command)...).CombinedOutput(); err != nil {
+		if out, err := k.NetnsCommand("ip", strings.Fields(command)...).CombinedOutput(); err != nil {
 			t.Fatalf("ip %s: %v: %s", command, err, out)
 		}
 	}
 	before := interfaces(t, k.Daemon)
-	var found docker.Lost
+	var found docker.LostObjects
 	within(t, k.Daemon, func(ctx context.Context) (err error) {
-		found, err = ours.AwaitLost(ctx)
+		found, err = ours.FindLostTwice(ctx)
 		return err
 	})
 	k.expectFound(t, found)
@@ -113,7 +113,7 @@ func TestLost_OnlyOursIsEnded(t *testing.T) {
 
 // expectFound wants our container with its process and its shim, no other one, and
 // the interface that was put on our bridge.
-func (k killedEngine) expectFound(t *testing.T, found docker.Lost) {
+func (k killedEngine) expectFound(t *testing.T, found docker.LostObjects) {
 	t.Helper()
 	if !slices.ContainsFunc(found.Links,
 		func(l docker.LostLink) bool { return l.Name == "lost0" }) {
@@ -136,7 +136,7 @@ func (k killedEngine) expectFound(t *testing.T, found docker.Lost) {
 // nothingLost ends nothing, since the engine knows everything.
 func (r *rig) nothingLost(ctx context.Context) error {
 	found, err := r.EndLost(ctx)
-	if !found.Empty() {
+	if !found.IsEmpty() {
 		r.t.Errorf("found %+v where nothing is lost", found)
 	}
 	return err
@@ -207,7 +207,7 @@ func within(t *testing.T, engine *dockertest.Daemon, do func(ctx context.Context
 
 func interfaces(t *testing.T, engine *dockertest.Daemon) (names []string) {
 	t.Helper()
-	out, err := engine.Enter("ip", "-o", "link").Output()
+	out, err := engine.NetnsCommand("ip", "-o", "link").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,8 @@ import (
 // bridgeOption is where the engine keeps the name of a bridge that it did not choose.
 const bridgeOption = "com.docker.network.bridge.name"
 
-// link is one network interface of the machine.
-type link struct {
+// networkInterface is one network interface of the machine.
+type networkInterface struct {
 	index, master, peer int32
 	name, kind          string
 }
@@ -40,14 +40,14 @@ func (d *Docker) lostLinks(ctx context.Context) (lost []LostLink, err error) {
 	}
 	for _, n := range all {
 		bridge := bridgeOf(n)
-		on := slices.IndexFunc(links, func(l link) bool {
+		on := slices.IndexFunc(links, func(l networkInterface) bool {
 			return l.name == bridge && l.kind == "bridge"
 		})
 		if on < 0 {
 			continue
 		}
 		peers, err := d.peersOf(ctx, n.ID)
-		if errors.Is(err, ErrHidden) {
+		if errors.Is(err, ErrProcessesHidden) {
 			continue // a container that ended meanwhile: nothing is known of this one
 		}
 		if err != nil {
@@ -82,12 +82,12 @@ func (d *Docker) peersOf(ctx context.Context, id string) (map[int32]bool, error)
 	for _, c := range r.Items {
 		i, err := d.api.ContainerInspect(ctx, c.ID, client.ContainerInspectOptions{})
 		if isNotFound(err) || err == nil && (i.Container.State == nil || i.Container.State.Pid == 0) {
-			return nil, ErrHidden
+			return nil, ErrProcessesHidden
 		}
 		if err != nil {
 			return nil, fmt.Errorf("inspect container: %w", wrapUnavailable(err))
 		}
-		some, err := machine{proc: "/proc"}.interfaces(i.Container.State.Pid)
+		some, err := procReader{proc: "/proc"}.interfaceIndexes(i.Container.State.Pid)
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +99,7 @@ func (d *Docker) peersOf(ctx context.Context, id string) (map[int32]bool, error)
 }
 
 // machineLinks lists the interfaces of our network namespace.
-func machineLinks() ([]link, error) {
+func machineLinks() ([]networkInterface, error) {
 	data, err := syscall.NetlinkRIB(syscall.RTM_GETLINK, syscall.AF_UNSPEC)
 	if err != nil {
 		return nil, fmt.Errorf("list network interfaces: %w", err)
@@ -108,26 +108,26 @@ func machineLinks() ([]link, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list network interfaces: %w", err)
 	}
-	var all []link
+	var all []networkInterface
 	for _, m := range messages {
 		if m.Header.Type != syscall.RTM_NEWLINK || len(m.Data) < syscall.SizeofIfInfomsg {
 			continue
 		}
-		l := link{index: int32(binary.NativeEndian.Uint32(m.Data[4:8]))}
+		l := networkInterface{index: int32(binary.NativeEndian.Uint32(m.Data[4:8]))}
 		attributes, err := syscall.ParseNetlinkRouteAttr(&m)
 		if err != nil {
 			return nil, fmt.Errorf("list network interfaces: %w", err)
 		}
 		for _, a := range attributes {
-			l.take(a)
+			l.readAttribute(a)
 		}
 		all = append(all, l)
 	}
 	return all, nil
 }
 
-// take reads one attribute of an interface.
-func (l *link) take(a syscall.NetlinkRouteAttr) {
+// readAttribute reads one attribute of an interface.
+func (l *networkInterface) readAttribute(a syscall.NetlinkRouteAttr) {
 	number := func() int32 {
 		if len(a.Value) < 4 {
 			return 0
@@ -169,7 +169,7 @@ func deleteLink(l LostLink) error {
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(links, func(now link) bool {
+	if !slices.ContainsFunc(links, func(now networkInterface) bool {
 		return now.index == l.index && now.name == l.Name && now.kind == "veth"
 	}) {
 		return nil
@@ -186,7 +186,7 @@ func deleteLink(l LostLink) error {
 	binary.NativeEndian.PutUint32(message[unix.NLMSG_HDRLEN+4:], uint32(l.index))
 	err = unix.Sendto(socket, message, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
 	if err == nil {
-		err = acknowledged(socket)
+		err = readAcknowledgement(socket)
 	}
 	if err != nil && !errors.Is(err, unix.ENODEV) { // it went with its container
 		return fmt.Errorf("remove interface %s: %w; run this as root", l.Name, err)
@@ -194,8 +194,8 @@ func deleteLink(l LostLink) error {
 	return nil
 }
 
-// acknowledged reads the kernel's answer to one request.
-func acknowledged(socket int) error {
+// readAcknowledgement reads the kernel's answer to one request.
+func readAcknowledgement(socket int) error {
 	answer := make([]byte, unix.Getpagesize())
 	n, _, err := unix.Recvfrom(socket, answer, 0)
 	if err != nil {

@@ -112,7 +112,7 @@ func (d *Docker) borrowRunFolder(ctx context.Context) (hostPaths, error) {
 func (d *Docker) borrowFrom(ctx context.Context, parent string) (_ *os.File, err error) {
 	ctx, cancel := detachedContext(ctx)
 	defer cancel()
-	if err := d.ensureGateImage(ctx); err != nil {
+	if err := d.ensureRelayImage(ctx); err != nil {
 		return nil, err
 	}
 	// Earlier agents that were killed may have left theirs.
@@ -168,14 +168,14 @@ func listenIn(dir string) (*net.UnixListener, error) {
 // runLender runs the helper to its end. It is the same user as the agent, which owns the
 // folder then.
 func (d *Docker) runLender(ctx context.Context, name, dir, parent string) error {
-	pids := int64(gatePids)
+	pids := int64(relayPids)
 	made, err := d.api.ContainerCreate(ctx, client.ContainerCreateOptions{Name: name,
-		Config: &container.Config{Image: d.gateImage(),
+		Config: &container.Config{Image: d.relayImage(),
 			User: fmt.Sprintf("%d:%d", os.Geteuid(), os.Getegid()),
 			Cmd:  []string{"lend", "/lend/" + lenderSocket, "/parent", memoryFolder}},
 		HostConfig: &container.HostConfig{NetworkMode: "none", LogConfig: serviceLogs(),
 			ReadonlyRootfs: true, CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges"},
-			Resources: container.Resources{Memory: gateMemory, MemorySwap: gateMemory, PidsLimit: &pids},
+			Resources: container.Resources{Memory: relayMemory, MemorySwap: relayMemory, PidsLimit: &pids},
 			Mounts: []mount.Mount{
 				{Type: mount.TypeBind, Source: d.hostPaths().toHost(dir), Target: "/lend"},
 				{Type: mount.TypeBind, Source: parent, Target: "/parent"}}}})

@@ -42,7 +42,7 @@ func TestRunFolderMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	open := agent.ServiceSpec{Deployment: id, Run: "run-1", Step: "open",
-		Image: dockertest.Actor(t, host), Command: []string{"sleep"}}
+		Image: dockertest.ImportActor(t, host), Command: []string{"sleep"}}
 	secret := open
 	secret.Step, secret.SecretEnv = "secret", map[string]string{"TOKEN": "folder-canary"}
 	secret.Ready = &pipeline.Readiness{Command: []string{"/actor", "printenv", "TOKEN"}}
@@ -55,7 +55,7 @@ func TestRunFolderMissing(t *testing.T) {
 		!strings.Contains(err.Error(), "it is on a disk") {
 		t.Errorf("a service with secrets, without a folder for them: %v", err)
 	}
-	if c := secretsCheck(facts{memoryProblem: d.ensureRunFolder(t.Context())}); c.Severity !=
+	if c := secretsCheck(hostFacts{memoryProblem: d.ensureRunFolder(t.Context())}); c.Severity !=
 		"warning" || !strings.Contains(c.Remedy, "-v /run/nullops:/run/nullops") {
 		t.Errorf("the check says %+v", c)
 	}
@@ -68,12 +68,13 @@ func TestRunFolderMissing(t *testing.T) {
 	if err := d.StartService(t.Context(), secret); err != nil {
 		t.Fatalf("a service with secrets: %v", err)
 	}
-	dockertest.Await(t.Context(), t, "the service sees its secret", func() bool {
+	dockertest.WaitUntil(t.Context(), t, "the service sees its secret", func() bool {
 		p, err := d.Probe(t.Context(), secret)
 		return err == nil && p.Health == "healthy" && p.Detail == "folder-canary"
 	})
-	if c := secretsCheck(facts{memoryProblem: d.ensureRunFolder(t.Context())}); c.Severity != "ok" {
-		t.Errorf("the check says %+v", c)
+	check := secretsCheck(hostFacts{memoryProblem: d.ensureRunFolder(t.Context())})
+	if check.Severity != "ok" {
+		t.Errorf("the check says %+v", check)
 	}
 }
 

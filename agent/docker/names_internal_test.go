@@ -37,13 +37,13 @@ func TestNames_LongestPartsStayWithinTheLimits(t *testing.T) {
 			{"service of any label", n.serviceName(id, pipeline.StepKey(volume)), maxName},
 			{"plugin", n.pluginName(agent.PluginSpec{Deployment: id, Step: key, Action: action}), maxName},
 			{"copy", n.copyName(v), maxName},
-			{"gate", n.gateName(id), maxName},
+			{"gate", n.relayName(id), maxName},
 			{"network", n.networkName(id), maxName},
 			{"probe", n.fitName("probedoctor", "b"), maxName},
 			{"alias", string(key), maxName},
 			{"volume", n.oldVolumeName(id, key, volume), volumeName},
 			{"volume with a dot", n.separableVolumeName(v), volumeName},
-			{"socket of a gate", d.gateSocket(id), socketPath},
+			{"socket of a gate", d.relaySocket(id), socketPath},
 			{"host name of a plugin", "plugin", hostName},
 			{"interface of the engine", "br-0123456789ab", interfaceName},
 		} {
@@ -62,7 +62,7 @@ func TestNames_NetworkAndGateAreWhatTheyWere(t *testing.T) {
 	if got := n.networkName(id); got != "nullops-"+n.short+"-"+id+"-net" {
 		t.Errorf("network %s", got)
 	}
-	if got := n.gateName(id); got != "nullops-"+n.short+"-"+id+"-gate" {
+	if got := n.relayName(id); got != "nullops-"+n.short+"-"+id+"-gate" {
 		t.Errorf("gate %s", got)
 	}
 }

@@ -82,7 +82,7 @@ func TestNames_ServiceOfAnEarlierRelease(t *testing.T) {
 	if err != nil || v.Services[0].Health == "stopped" {
 		t.Errorf("its vitals: %+v, %v", v.Services, err)
 	}
-	inside, err := r.Inside(t.Context(), id, s.Step)
+	inside, err := r.ExecInService(t.Context(), id, s.Step)
 	if err != nil {
 		t.Errorf("inside: %v", err)
 	} else if err := inside.Close(); err != nil {
@@ -107,7 +107,7 @@ func TestNames_ServiceOfAnEarlierRelease(t *testing.T) {
 	if got.ID != old.ID || len(got.Name) > 63 {
 		t.Errorf("started again, %+v became %+v", old, got)
 	}
-	r.expectKinds(agent.KindGate, agent.KindNetwork, agent.KindService)
+	r.expectKinds(agent.KindRelay, agent.KindNetwork, agent.KindService)
 }
 
 // A change replaces a service of an earlier release, and a name that both have
@@ -126,7 +126,7 @@ func TestNames_ServiceOfAnEarlierReleaseIsReplaced(t *testing.T) {
 		"another" {
 		t.Errorf("%+v stayed: %+v", old, got)
 	}
-	r.expectKinds(agent.KindGate, agent.KindNetwork, agent.KindService)
+	r.expectKinds(agent.KindRelay, agent.KindNetwork, agent.KindService)
 }
 
 // A running service gets its new name without being started again, and reverse
@@ -181,7 +181,7 @@ func TestNames_PluginOfAnEarlierRelease(t *testing.T) {
 	if got := r.find(agent.KindPlugin); got.ID != old.ID || len(got.Name) > 63 {
 		t.Errorf("%+v became %+v", old, got)
 	}
-	r.expectKinds(agent.KindGate, agent.KindNetwork, agent.KindPlugin)
+	r.expectKinds(agent.KindRelay, agent.KindNetwork, agent.KindPlugin)
 }
 
 // Two services whose keys and volumes read the same when they are joined have a

@@ -186,7 +186,7 @@ func TestNetwork_RangeUsedUp(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no free subnet is left in 10.214.7.0/28") {
 		t.Errorf("error is %v", err)
 	}
-	r.expectKinds(agent.KindGate, agent.KindGate, agent.KindNetwork, agent.KindNetwork)
+	r.expectKinds(agent.KindRelay, agent.KindRelay, agent.KindNetwork, agent.KindNetwork)
 }
 
 // A stranger on our network, and an endpoint that the engine will not let go
@@ -249,7 +249,7 @@ func TestChanges_HintsAtAnEnd(t *testing.T) {
 	r := newRig(t)
 	id := r.deployment()
 	r.start(r.service(id, "web"))
-	hints := r.Changes(t.Context())
+	hints := r.WatchChanges(t.Context())
 	<-hints // The first one says that watching began.
 	_, err := r.api.ContainerKill(t.Context(), r.find(agent.KindService).ID,
 		client.ContainerKillOptions{Signal: "SIGKILL"})

@@ -390,7 +390,7 @@ func (r *rig) expectNoSecret(secret string) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	hits, err := dockertest.FindSecret(r.t.Context(), secret, dockertest.Places{
+	hits, err := dockertest.FindSecret(r.t.Context(), secret, dockertest.SecretPlaces{
 		Host:    r.host,
 		Folders: []string{r.dataDir, info.Info.DockerRootDir + "/containers"},
 	})

@@ -256,7 +256,7 @@ func (r *pluginRun) drainStreams() {
 }
 
 func (r *pluginRun) buildResult(ctx context.Context, code int, reason error) agent.PluginResult {
-	result := r.out.result()
+	result := r.out.pluginResult()
 	result.ExitCode = code
 	switch {
 	case errors.Is(reason, errOverflow):

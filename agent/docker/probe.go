@@ -33,10 +33,10 @@ const (
 
 // Probe asks once whether a started service is ready. The agent itself speaks HTTP and TCP, over a
 // socket from the relay. A container that is not there is agent.ErrNotFound.
-func (d *Docker) Probe(ctx context.Context, s agent.ServiceSpec) (agent.Probed, error) {
+func (d *Docker) Probe(ctx context.Context, s agent.ServiceSpec) (agent.ProbeResult, error) {
 	c, err := d.findService(ctx, s.Deployment, s.Step)
 	if err != nil {
-		return agent.Probed{}, fmt.Errorf("probe service %s: %w", s.Step, err)
+		return agent.ProbeResult{}, fmt.Errorf("probe service %s: %w", s.Step, err)
 	}
 	state := c.State
 	if state == nil || !state.Running {
@@ -48,7 +48,7 @@ func (d *Docker) Probe(ctx context.Context, s agent.ServiceSpec) (agent.Probed, 
 	started := startedAt(state)
 	d.learnAddress(ctx, s)
 	if s.Ready == nil {
-		return agent.Probed{Health: wire.HealthHealthy, StartedAt: started}, nil
+		return agent.ProbeResult{Health: wire.HealthHealthy, StartedAt: started}, nil
 	}
 	timeout := time.Duration(s.Ready.TimeoutSeconds) * time.Second
 	if timeout <= 0 {
@@ -72,7 +72,7 @@ func (d *Docker) learnAddress(ctx context.Context, s agent.ServiceSpec) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	err := sidecar.Lookup(ctx, d.gateSocket(s.Deployment), string(s.Step))
+	err := sidecar.LookupService(ctx, d.relaySocket(s.Deployment), string(s.Step))
 	if err != nil {
 		d.log.DebugContext(ctx, "a service's address is not known to its gate",
 			"deployment", s.Deployment, "service", string(s.Step), "error", err)
@@ -88,8 +88,8 @@ func startedAt(s *container.State) time.Time {
 	return at
 }
 
-func stoppedProbe(s *container.State) agent.Probed {
-	p := agent.Probed{Health: wire.HealthStopped, Ended: true}
+func stoppedProbe(s *container.State) agent.ProbeResult {
+	p := agent.ProbeResult{Health: wire.HealthStopped, Ended: true}
 	if s == nil {
 		return p
 	}
@@ -109,7 +109,7 @@ func stoppedProbe(s *container.State) agent.Probed {
 
 func (d *Docker) runProbe(
 	ctx context.Context, s agent.ServiceSpec, c container.InspectResponse,
-) (agent.Probed, error) {
+) (agent.ProbeResult, error) {
 	switch {
 	case s.Ready.HTTP != nil:
 		detail, err := d.probeHTTP(ctx, s, *s.Ready.HTTP)
@@ -130,17 +130,17 @@ func (d *Docker) runProbe(
 		}
 		return p, nil
 	}
-	return agent.Probed{Health: wire.HealthHealthy}, nil
+	return agent.ProbeResult{Health: wire.HealthHealthy}, nil
 }
 
 // probeResult distinguishes a service that is not ready from an engine that could not be
 // asked. detail is the output of a successful check.
-func probeResult(detail string, err error) (agent.Probed, error) {
+func probeResult(detail string, err error) (agent.ProbeResult, error) {
 	if errors.Is(err, agent.ErrUnavailable) {
-		return agent.Probed{Health: wire.HealthUnknown}, err
+		return agent.ProbeResult{Health: wire.HealthUnknown}, err
 	}
 	if err == nil {
-		return agent.Probed{Health: wire.HealthHealthy, Detail: detail}, nil
+		return agent.ProbeResult{Health: wire.HealthHealthy, Detail: detail}, nil
 	}
 	detail = err.Error()
 	var dial *sidecar.DialError
@@ -153,7 +153,7 @@ func probeResult(detail string, err error) (agent.Probed, error) {
 	case errors.Is(err, context.DeadlineExceeded):
 		detail = "no answer in time"
 	}
-	return agent.Probed{Health: wire.HealthUnhealthy, Detail: detail}, nil
+	return agent.ProbeResult{Health: wire.HealthUnhealthy, Detail: detail}, nil
 }
 
 // probeHTTP follows no redirect: a login page elsewhere proves nothing, while
@@ -262,12 +262,12 @@ func execError(err error) error {
 	return wrapMutationErr(err)
 }
 
-func imageHealth(s *container.State) agent.Probed {
+func imageHealth(s *container.State) agent.ProbeResult {
 	if s.Health == nil {
-		return agent.Probed{Health: wire.HealthUnhealthy,
+		return agent.ProbeResult{Health: wire.HealthUnhealthy,
 			Detail: "the image declares no health check: choose another readiness check"}
 	}
-	p := agent.Probed{}
+	p := agent.ProbeResult{}
 	switch s.Health.Status {
 	case container.Healthy:
 		p.Health = wire.HealthHealthy

@@ -20,12 +20,12 @@ var (
 	groupID     = regexp.MustCompile(`[0-9a-f]{64}`)
 )
 
-// machine reads the processes of this machine from its /proc.
-type machine struct{ proc string }
+// procReader reads the processes of this machine from its /proc.
+type procReader struct{ proc string }
 
-// processes finds what runs of the wanted containers, by their ids: processes in a
+// findProcesses finds what runs of the wanted containers, by their ids: processes in a
 // container's control group, and the shims that were started for it.
-func (m machine) processes(wanted func(id string) bool) (map[string][]LostProcess, error) {
+func (m procReader) findProcesses(wanted func(id string) bool) (map[string][]LostProcess, error) {
 	entries, err := os.ReadDir(m.proc)
 	if err != nil {
 		return nil, fmt.Errorf("list processes: %w", err)
@@ -40,7 +40,7 @@ func (m machine) processes(wanted func(id string) bool) (map[string][]LostProces
 		if id == "" || !wanted(id) {
 			continue
 		}
-		if p, ok := m.process(pid); ok {
+		if p, ok := m.readProcess(pid); ok {
 			p.Shim = shim
 			all[id] = append(all[id], p)
 		}
@@ -50,7 +50,7 @@ func (m machine) processes(wanted func(id string) bool) (map[string][]LostProces
 
 // containerOf returns the container that a process belongs to. What is read of a
 // process that ends meanwhile is empty.
-func (m machine) containerOf(pid int) (id string, shim bool) {
+func (m procReader) containerOf(pid int) (id string, shim bool) {
 	dir := filepath.Join(m.proc, strconv.Itoa(pid))
 	line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
 	if id := shimOf(string(line)); id != "" {
@@ -90,7 +90,7 @@ func lastGroup(groups string) string {
 
 // readProcess reads what distinguishes a process from all others. A process that has ended, and
 // whose parent has not collected its status, counts as none.
-func (m machine) process(pid int) (p LostProcess, ok bool) {
+func (m procReader) readProcess(pid int) (p LostProcess, ok bool) {
 	stat, err := os.ReadFile(filepath.Join(m.proc, strconv.Itoa(pid), "stat"))
 	if err != nil {
 		return p, false
@@ -111,15 +111,15 @@ func (m machine) process(pid int) (p LostProcess, ok bool) {
 	return LostProcess{PID: pid, Name: string(stat[first+1 : last]), ticks: ticks}, true
 }
 
-// is reports whether a process is still the one that was seen.
-func (m machine) is(seen LostProcess, id string) bool {
-	now, ok := m.process(seen.PID)
+// isSameProcess reports whether a process is still the one that was seen.
+func (m procReader) isSameProcess(seen LostProcess, id string) bool {
+	now, ok := m.readProcess(seen.PID)
 	of, _ := m.containerOf(seen.PID)
 	return ok && now.ticks == seen.ticks && of == id
 }
 
-// boot is when the machine was started.
-func (m machine) boot() (time.Time, error) {
+// bootTime is when the machine was started.
+func (m procReader) bootTime() (time.Time, error) {
 	stat, err := os.ReadFile(filepath.Join(m.proc, "stat"))
 	if err != nil {
 		return time.Time{}, err
@@ -131,11 +131,11 @@ func (m machine) boot() (time.Time, error) {
 	return time.Unix(seconds, 0), nil
 }
 
-// interfaces are the numbers of the network interfaces that a process has.
-func (m machine) interfaces(pid int) (map[int32]bool, error) {
+// interfaceIndexes are the numbers of the network interfaces that a process has.
+func (m procReader) interfaceIndexes(pid int) (map[int32]bool, error) {
 	text, err := os.ReadFile(filepath.Join(m.proc, strconv.Itoa(pid), "net", "igmp"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrHidden
+		return nil, ErrProcessesHidden
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list the interfaces of process %d: %w", pid, err)

@@ -199,7 +199,7 @@ func TestPull_ImageOnTheNodeIsStillPrivate(t *testing.T) {
 	if err := r.Pull(t.Context(), f.image, theirs, nil); err != nil {
 		t.Errorf("credentials of their own: %v", err)
 	}
-	if here, err := r.Present(t.Context(), f.image); err != nil || !here {
+	if here, err := r.HasImage(t.Context(), f.image); err != nil || !here {
 		t.Errorf("the image is here: %t, %v", here, err)
 	}
 }

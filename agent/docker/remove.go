@@ -100,14 +100,14 @@ func (d *Docker) removeByKind(ctx context.Context, o agent.Object) error {
 			return nil
 		}
 		return os.RemoveAll(d.stepDir(o.Deployment, o.Step))
-	case agent.KindGate:
+	case agent.KindRelay:
 		if err := d.removeContainer(ctx, o.ID); err != nil {
 			return err
 		}
 		if checkNames(o.Deployment) != nil {
 			return nil
 		}
-		return os.RemoveAll(d.gateDir(o.Deployment))
+		return os.RemoveAll(d.relayDir(o.Deployment))
 	case agent.KindPlugin, agent.KindCopy:
 		return d.removeContainer(ctx, o.ID)
 	case agent.KindNetwork:
@@ -160,7 +160,7 @@ func (d *Docker) RemoveDeployment(
 
 func (d *Docker) removeFolders(deployment string) error {
 	return errors.Join(
-		os.RemoveAll(d.deploymentDir(deployment)), os.RemoveAll(d.gateDir(deployment)))
+		os.RemoveAll(d.deploymentDir(deployment)), os.RemoveAll(d.relayDir(deployment)))
 }
 
 // removeAll tries every object once: containers first, since they hold the
@@ -169,7 +169,7 @@ func (d *Docker) removeAll(ctx context.Context, all []agent.Object) error {
 	var containers, others []agent.Object
 	for _, o := range all {
 		switch o.Kind {
-		case agent.KindService, agent.KindPlugin, agent.KindGate, agent.KindCopy:
+		case agent.KindService, agent.KindPlugin, agent.KindRelay, agent.KindCopy:
 			containers = append(containers, o)
 		case agent.KindNetwork, agent.KindVolume, agent.KindTmpfs:
 			others = append(others, o)

@@ -33,8 +33,8 @@ const (
 
 var _ agent.Replacer = (*Docker)(nil)
 
-// Replaceable implements agent.Replacer.
-func (d *Docker) Replaceable(ctx context.Context) error {
+// CheckReplaceable implements agent.Replacer.
+func (d *Docker) CheckReplaceable(ctx context.Context) error {
 	_, err := d.inspectSelf(ctx)
 	return err
 }
@@ -59,10 +59,10 @@ func (d *Docker) inspectSelf(ctx context.Context) (container.InspectResponse, er
 	return r, err
 }
 
-// Replace implements agent.Replacer. A container cannot replace itself: it ends
+// ReplaceAgent implements agent.Replacer. A container cannot replace itself: it ends
 // when it is stopped. So a helper does it, made from the new image, which proves
 // on the way that this image runs here.
-func (d *Docker) Replace(ctx context.Context, image string, auth *wire.RegistryAuth) error {
+func (d *Docker) ReplaceAgent(ctx context.Context, image string, auth *wire.RegistryAuth) error {
 	self, err := d.inspectSelf(ctx)
 	if err != nil {
 		return err

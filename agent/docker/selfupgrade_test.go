@@ -22,7 +22,7 @@ func TestReplaceAgent_OldOneGoesOnThoughTheEngineRefusesOnce(t *testing.T) {
 	host := dockertest.Host(t)
 	api := dockertest.Client(t, host)
 	image := func(name, command string) string {
-		i := dockertest.Import(t, host, "nullops-test/"+name, `ENTRYPOINT ["actor"]`,
+		i := dockertest.ImportActorImage(t, host, "nullops-test/"+name, `ENTRYPOINT ["actor"]`,
 			"CMD "+command, "ENV PATH=/")
 		return i.Repository + ":" + i.Tag
 	}

@@ -47,7 +47,7 @@ func TestService_SecretsReachTheProcessOnly(t *testing.T) {
 	r.expectNoSecret(canary)
 	// The scan can find it: it is in tmpfs, where it belongs.
 	hits, err := dockertest.FindSecret(t.Context(), canary,
-		dockertest.Places{Folders: []string{r.runDir}})
+		dockertest.SecretPlaces{Folders: []string{r.runDir}})
 	if err != nil || len(hits) < 2 {
 		t.Errorf("the scan finds %v in tmpfs, error %v", hits, err)
 	}
@@ -74,7 +74,7 @@ func TestService_InitKeepsTheImagesOwnCommand(t *testing.T) {
 	r := newRig(t)
 	id := r.deployment()
 	for step, user := range map[string]string{"named": "somebody", "numbered": "1234:1234"} {
-		image := dockertest.Import(t, r.host, "nullops-test/"+step, `ENTRYPOINT ["actor"]`,
+		image := dockertest.ImportActorImage(t, r.host, "nullops-test/"+step, `ENTRYPOINT ["actor"]`,
 			`CMD ["serve","80"]`, "ENV PATH=/nowhere:/", "USER "+user)
 		s := r.service(id, pipeline.StepKey(step))
 		s.Image, s.Command = image, nil
@@ -235,11 +235,11 @@ func TestService_VolumeLivesWithTheDeployment(t *testing.T) {
 	s := r.service(id, "db")
 	s.Volumes = []pipeline.Volume{{Name: "data", Path: "/data"}}
 	r.start(s)
-	r.expectKinds(agent.KindGate, agent.KindNetwork, agent.KindService, agent.KindVolume)
+	r.expectKinds(agent.KindRelay, agent.KindNetwork, agent.KindService, agent.KindVolume)
 	if err := r.Remove(t.Context(), r.find(agent.KindService)); err != nil {
 		t.Fatal(err)
 	}
-	r.expectKinds(agent.KindGate, agent.KindNetwork, agent.KindVolume)
+	r.expectKinds(agent.KindRelay, agent.KindNetwork, agent.KindVolume)
 }
 
 // A stopped service gets its stop signal, and what it writes then is there after the start; one
@@ -331,7 +331,7 @@ func TestProbe_Ended(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	dockertest.Await(ctx, t, "the service has ended", func() bool {
+	dockertest.WaitUntil(ctx, t, "the service has ended", func() bool {
 		p, err := r.Probe(ctx, s)
 		return err == nil && p.Ended && p.ExitCode == 9 && p.Detail == "exited with code 9"
 	})
@@ -445,15 +445,15 @@ func TestGate_Memory(t *testing.T) {
 		}
 		_ = conn.Close()
 	}
-	c, err := r.api.ContainerInspect(t.Context(), r.find(agent.KindGate).ID,
+	c, err := r.api.ContainerInspect(t.Context(), r.find(agent.KindRelay).ID,
 		client.ContainerInspectOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rss := dockertest.Memory(t, c.Container.State.Pid)
+	rss := dockertest.ProcessMemory(t, c.Container.State.Pid)
 	for tries := 0; rss > 5<<20 && tries < 60; tries++ {
 		time.Sleep(time.Second) // it comes to rest a moment after the last one asked
-		rss = dockertest.Memory(t, c.Container.State.Pid)
+		rss = dockertest.ProcessMemory(t, c.Container.State.Pid)
 	}
 	if rss > 5<<20 {
 		t.Errorf("the gate holds %d KiB", rss>>10)

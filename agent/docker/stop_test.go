@@ -137,7 +137,7 @@ func (r *rig) awaitLog(s agent.ServiceSpec, line string) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), 30*time.Second)
 	defer cancel()
-	dockertest.Await(ctx, r.t, string(s.Step)+" says "+line, func() bool {
+	dockertest.WaitUntil(ctx, r.t, string(s.Step)+" says "+line, func() bool {
 		log, err := r.Logs(ctx, s.Deployment, s.Step, agent.LogOptions{})
 		if err != nil {
 			return false

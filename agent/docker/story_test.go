@@ -35,7 +35,7 @@ func TestDeployment_RunsAndGoes(t *testing.T) {
 	if strings.Join(lines, "|") != "echoing 19 bytes" || result.Lines != 1 || result.Bytes != 17 {
 		t.Errorf("plugin logged %q (%d lines, %d bytes)", lines, result.Lines, result.Bytes)
 	}
-	r.expectKinds(agent.KindGate, agent.KindNetwork, agent.KindService)
+	r.expectKinds(agent.KindRelay, agent.KindNetwork, agent.KindService)
 	for range 2 { // Removing twice is removing once.
 		left, err := r.RemoveDeployment(t.Context(), id)
 		if err != nil || len(left) > 0 {

@@ -19,7 +19,7 @@ import (
 // folder's own owner and mode are in the archive under this name.
 const volumeTarget = "/volume"
 
-var _ agent.Carrier = (*Docker)(nil)
+var _ agent.VolumeCopier = (*Docker)(nil)
 
 // VolumeBytes asks the engine, which looks at every volume it has.
 func (d *Docker) VolumeBytes(ctx context.Context, deployment string) (bytes int64, err error) {
@@ -119,7 +119,7 @@ func (d *Docker) createCopyContainer(
 	if err := checkVolumeName(v); err != nil {
 		return "", err
 	}
-	if err := d.ensureGateImage(ctx); err != nil {
+	if err := d.ensureRelayImage(ctx); err != nil {
 		return "", err
 	}
 	source, err := d.volumeName(ctx, v)
@@ -128,7 +128,7 @@ func (d *Docker) createCopyContainer(
 	}
 	id, _, err = d.ensureContainer(ctx, containerSpec{
 		name: d.names.copyName(v), kind: agent.KindCopy, deployment: v.Deployment,
-		config: &container.Config{Image: d.gateImage(), NetworkDisabled: true},
+		config: &container.Config{Image: d.relayImage(), NetworkDisabled: true},
 		host: &container.HostConfig{
 			NetworkMode: "none", LogConfig: serviceLogs(), CapDrop: []string{"ALL"},
 			SecurityOpt: []string{"no-new-privileges"},

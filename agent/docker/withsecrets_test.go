@@ -29,7 +29,7 @@ func TestSecrets_SeenByCommands(t *testing.T) {
 	for step, user := range map[pipeline.StepKey]string{
 		"named": "somebody", "numbered": "1234:1234"} {
 		s := r.service(id, step)
-		s.Image = dockertest.Import(t, r.host, "nullops-test/reader", "USER "+user)
+		s.Image = dockertest.ImportActorImage(t, r.host, "nullops-test/reader", "USER "+user)
 		s.SecretEnv = map[string]string{"TOKEN": canary}
 		s.Command, s.Ready = []string{"/actor", "sleep"}, &pipeline.Readiness{Command: printToken()}
 		r.start(s)
@@ -44,7 +44,7 @@ func TestSecrets_SeenByCommands(t *testing.T) {
 	if _, err := again.StopService(t.Context(), id, "named"); err != nil {
 		t.Fatal(err)
 	}
-	s.Image = dockertest.Import(t, r.host, "nullops-test/reader", "USER somebody")
+	s.Image = dockertest.ImportActorImage(t, r.host, "nullops-test/reader", "USER somebody")
 	s.SecretEnv, s.Command = map[string]string{"TOKEN": canary}, []string{"/actor", "sleep"}
 	r.start(s)
 	r.expectSeen(again, s)
@@ -61,7 +61,7 @@ func (r *rig) expectSeen(d *docker.Docker, s agent.ServiceSpec) {
 		r.t.Errorf("%s: the readiness command says %+v, error %v", s.Step, p, err)
 	}
 	for _, tty := range []bool{false, true} {
-		c, err := d.Inside(r.t.Context(), s.Deployment, s.Step)
+		c, err := d.ExecInService(r.t.Context(), s.Deployment, s.Step)
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func (r *rig) expectSeen(d *docker.Docker, s agent.ServiceSpec) {
 // expectExecHidden looks at a command while it runs.
 func (r *rig) expectExecHidden(s agent.ServiceSpec) {
 	r.t.Helper()
-	c, err := r.Inside(r.t.Context(), s.Deployment, s.Step)
+	c, err := r.ExecInService(r.t.Context(), s.Deployment, s.Step)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestSecrets_SeenByTheImagesHealthCheck(t *testing.T) {
 			"the image's health check exited with code 4: " + canary},
 	} {
 		s := r.service(id, step)
-		s.Image = dockertest.Import(t, r.host, "nullops-test/checked", "USER "+c.user,
+		s.Image = dockertest.ImportActorImage(t, r.host, "nullops-test/checked", "USER "+c.user,
 			"HEALTHCHECK --interval=1h --timeout=50s --retries=1 "+c.check)
 		s.SecretEnv = map[string]string{"TOKEN": canary}
 		s.Command = []string{"/actor", "sleep"}
@@ -144,8 +144,8 @@ func TestSecrets_SeenByTheImagesHealthCheck(t *testing.T) {
 		if err := r.StartService(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
-		var p agent.Probed
-		dockertest.Await(ctx, t, "the image's check says "+c.health, func() (so bool) {
+		var p agent.ProbeResult
+		dockertest.WaitUntil(ctx, t, "the image's check says "+c.health, func() (so bool) {
 			var err error
 			if p, err = r.Probe(ctx, s); err != nil {
 				t.Fatal(err)

@@ -23,7 +23,7 @@ type Runtime struct {
 	objects map[string]*object
 	images  map[string]bool
 	ledger  []string
-	knobs   Knobs
+	knobs   Hooks
 	watch   []chan struct{}
 	nextID  int
 }
@@ -38,9 +38,9 @@ type object struct {
 	exit    int
 }
 
-// Knobs bend the engine. Every nil one is the honest behaviour. They are
+// Hooks bend the engine. Every nil one is the honest behaviour. They are
 // called without any lock, perhaps concurrently.
-type Knobs struct {
+type Hooks struct {
 	// Fail may make a call fail before it does anything. Op is the method's
 	// name; subject the deployment, step or image.
 	Fail func(op, subject string) error
@@ -51,7 +51,7 @@ type Knobs struct {
 		line func(string)) agent.PluginResult
 	// Health is the result of probes; by default a running service is healthy. Without
 	// StartedAt it has been up for years, so that no start-up observation is needed.
-	Health func(s agent.ServiceSpec) agent.Probed
+	Health func(s agent.ServiceSpec) agent.ProbeResult
 	// Serve answers a connection to a service; by default it echoes.
 	Serve func(deployment string, service pipeline.StepKey, port int, conn net.Conn)
 	// Left are objects that RemoveDeployment cannot remove.
@@ -59,18 +59,18 @@ type Knobs struct {
 }
 
 // New makes an empty engine.
-func New(k Knobs) *Runtime {
+func New(k Hooks) *Runtime {
 	return &Runtime{objects: map[string]*object{}, images: map[string]bool{}, knobs: k}
 }
 
-// Set replaces the knobs.
-func (r *Runtime) Set(k Knobs) {
+// SetHooks replaces the knobs.
+func (r *Runtime) SetHooks(k Hooks) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.knobs = k
 }
 
-func (r *Runtime) currentKnobs() Knobs {
+func (r *Runtime) currentKnobs() Hooks {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.knobs
@@ -98,15 +98,15 @@ func (r *Runtime) callWithKnobs(ctx context.Context, op, subject string, do func
 	return nil
 }
 
-// Ledger lists what ran, in order: "start web", "create db", "delete db".
-func (r *Runtime) Ledger() []string {
+// OperationLog lists what ran, in order: "start web", "create db", "delete db".
+func (r *Runtime) OperationLog() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.ledger)
 }
 
-// Break stops a service's container, as a crash of its process does.
-func (r *Runtime) Break(deployment string, service pipeline.StepKey, exit int) {
+// CrashService stops a service's container, as a crash of its process does.
+func (r *Runtime) CrashService(deployment string, service pipeline.StepKey, exit int) {
 	r.mu.Lock()
 	if o := r.objects[serviceName(deployment, service)]; o != nil {
 		o.Running, o.exit = false, exit
@@ -115,8 +115,8 @@ func (r *Runtime) Break(deployment string, service pipeline.StepKey, exit int) {
 	r.notifyWatchers()
 }
 
-// Steal removes every object of a deployment, as a stranger with a shell does.
-func (r *Runtime) Steal(deployment string) {
+// RemoveAllObjects removes every object of a deployment, as a stranger with a shell does.
+func (r *Runtime) RemoveAllObjects(deployment string) {
 	r.mu.Lock()
 	for name, o := range r.objects {
 		if o.Deployment == deployment {
@@ -127,8 +127,8 @@ func (r *Runtime) Steal(deployment string) {
 	r.notifyWatchers()
 }
 
-// Print adds a line to a service's log.
-func (r *Runtime) Print(deployment string, service pipeline.StepKey, line string) {
+// AppendLog adds a line to a service's log.
+func (r *Runtime) AppendLog(deployment string, service pipeline.StepKey, line string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if o := r.objects[serviceName(deployment, service)]; o != nil {
@@ -188,7 +188,7 @@ func (r *Runtime) List(ctx context.Context) (all []agent.Object, err error) {
 func (r *Runtime) Prepare(ctx context.Context, deployment string) error {
 	return r.callWithKnobs(ctx, "prepare", deployment, func() error {
 		r.putObject(agent.Object{Kind: agent.KindNetwork, Deployment: deployment})
-		r.putObject(agent.Object{Kind: agent.KindGate, Deployment: deployment, Running: true})
+		r.putObject(agent.Object{Kind: agent.KindRelay, Deployment: deployment, Running: true})
 		return nil
 	})
 }
@@ -240,8 +240,8 @@ func (r *Runtime) Pull(ctx context.Context, image pipeline.Image, _ *wire.Regist
 	})
 }
 
-// Present implements agent.Runtime.
-func (r *Runtime) Present(ctx context.Context, image pipeline.Image) (bool, error) {
+// HasImage implements agent.Runtime.
+func (r *Runtime) HasImage(ctx context.Context, image pipeline.Image) (bool, error) {
 	here := false
 	err := r.callWithKnobs(ctx, "present", image.Repository, func() error {
 		r.mu.Lock()
@@ -298,7 +298,7 @@ func (r *Runtime) StopService(
 }
 
 // Probe implements agent.Runtime.
-func (r *Runtime) Probe(ctx context.Context, s agent.ServiceSpec) (p agent.Probed, err error) {
+func (r *Runtime) Probe(ctx context.Context, s agent.ServiceSpec) (p agent.ProbeResult, err error) {
 	err = r.callWithKnobs(ctx, "probe", string(s.Step), func() error {
 		r.mu.Lock()
 		o := r.objects[serviceName(s.Deployment, s.Step)]
@@ -310,11 +310,11 @@ func (r *Runtime) Probe(ctx context.Context, s agent.ServiceSpec) (p agent.Probe
 		r.mu.Unlock()
 		switch k := r.currentKnobs(); {
 		case ended:
-			p = agent.Probed{Health: wire.HealthStopped, Ended: true, ExitCode: code}
+			p = agent.ProbeResult{Health: wire.HealthStopped, Ended: true, ExitCode: code}
 		case k.Health != nil:
 			p = k.Health(s)
 		default:
-			p = agent.Probed{Health: wire.HealthHealthy}
+			p = agent.ProbeResult{Health: wire.HealthHealthy}
 		}
 		if !p.Ended && p.StartedAt.IsZero() {
 			p.StartedAt = time.Unix(0, 0)
@@ -383,8 +383,8 @@ func (r *Runtime) Logs(ctx context.Context, deployment string, service pipeline.
 	return io.NopCloser(strings.NewReader(text)), nil
 }
 
-// Inside implements agent.Runtime: there is nothing to be inside of.
-func (r *Runtime) Inside(ctx context.Context, _ string, service pipeline.StepKey,
+// ExecInService implements agent.Runtime: there is nothing to be inside of.
+func (r *Runtime) ExecInService(ctx context.Context, _ string, service pipeline.StepKey,
 ) (io.ReadWriteCloser, error) {
 	err := r.callWithKnobs(ctx, "inside", string(service), func() error { return nil })
 	return nil, errors.Join(err, errors.New("this node has no containers"))
@@ -405,8 +405,8 @@ func (r *Runtime) Vitals(
 	return v, err
 }
 
-// Changes implements agent.Runtime.
-func (r *Runtime) Changes(ctx context.Context) <-chan struct{} {
+// WatchChanges implements agent.Runtime.
+func (r *Runtime) WatchChanges(ctx context.Context) <-chan struct{} {
 	hints := make(chan struct{}, 1)
 	out := make(chan struct{}, 1)
 	r.mu.Lock()

@@ -14,7 +14,7 @@ import (
 
 func TestRuntime_KeepsTheContract(t *testing.T) {
 	runtimetest.Run(t, func(*testing.T) runtimetest.Subject {
-		r := dummy.New(dummy.Knobs{Plugin: behave})
+		r := dummy.New(dummy.Hooks{Plugin: behave})
 		return runtimetest.Subject{Runtime: r, Port: 7,
 			Service: func(s *agent.ServiceSpec) { s.Image = pipeline.Image{Repository: "echo"} },
 			Plugin: func(p *agent.PluginSpec, b runtimetest.Behaviour) {

@@ -58,7 +58,7 @@ func (m *Machine) prepareRun() bool {
 		return true
 	}
 	if m.current == nil && !m.isBackingOff() {
-		m.current = m.startOperation(Do{Kind: Prepare})
+		m.current = m.startOperation(StartOperation{Kind: Prepare})
 	}
 	return false
 }
@@ -105,7 +105,7 @@ func (m *Machine) pullImage(key pipeline.StepKey) bool {
 		m.wakeAt(p.wait)
 		return false
 	}
-	p.op = m.startOperation(Do{Kind: Pull, Step: key}).do.Op
+	p.op = m.startOperation(StartOperation{Kind: Pull, Step: key}).do.Op
 	return true
 }
 
@@ -123,7 +123,9 @@ func (m *Machine) precreateNext(current pipeline.StepKey) {
 			continue
 		}
 		m.created[next] = true
-		m.ahead = m.startOperation(Do{Kind: CreateAhead, Step: next, Action: "create", Attempt: 1})
+		m.ahead = m.startOperation(
+			StartOperation{Kind: Precreate, Step: next, Action: "create", Attempt: 1},
+		)
 	}
 }
 
@@ -156,7 +158,7 @@ func (m *Machine) startService(key pipeline.StepKey) {
 			s.Started, s.Attempt, s.Status = true, 1, pipeline.StepRunning
 		})
 	}
-	m.current = m.startOperation(Do{Kind: Start, Step: key, Attempt: m.steps[key].Attempt})
+	m.current = m.startOperation(StartOperation{Kind: Start, Step: key, Attempt: m.steps[key].Attempt})
 }
 
 // runPlugin runs it once, and again only if that is harmless.
@@ -170,7 +172,7 @@ func (m *Machine) runPlugin(key pipeline.StepKey) {
 	}
 	if s.Started && m.killed != key {
 		// A container left from an earlier run must not run beside the new one.
-		m.current = m.startOperation(Do{Kind: Remove, Step: key, Action: "create"})
+		m.current = m.startOperation(StartOperation{Kind: Remove, Step: key, Action: "create"})
 		return
 	}
 	m.killed = ""
@@ -179,7 +181,7 @@ func (m *Machine) runPlugin(key pipeline.StepKey) {
 		s.Attempt++
 	})
 	m.current = m.startOperation(
-		Do{Kind: Run, Step: key, Action: "create", Attempt: m.steps[key].Attempt},
+		StartOperation{Kind: Run, Step: key, Action: "create", Attempt: m.steps[key].Attempt},
 	)
 	m.precreateNext(key)
 }

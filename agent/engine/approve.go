@@ -53,11 +53,11 @@ func (m *Machine) advanceApproval(key pipeline.StepKey) {
 	reply, here := m.work.Answers[key]
 	switch {
 	case s.Status != pipeline.StepWaiting:
-		m.current = m.startOperation(Do{Kind: Ask, Step: key})
+		m.current = m.startOperation(StartOperation{Kind: EvaluatePrompt, Step: key})
 	case !here:
 		m.wakeAt(s.Deadline)
 	default:
-		m.current = m.startOperation(Do{Kind: Answer, Step: key, Reply: &reply})
+		m.current = m.startOperation(StartOperation{Kind: EvaluateAnswer, Step: key, Reply: &reply})
 	}
 }
 
@@ -94,13 +94,13 @@ func (m *Machine) approvalTimeout(key pipeline.StepKey) time.Duration {
 // status.
 func (m *Machine) onPromptEvaluated(key pipeline.StepKey, r Result) {
 	switch r.Outcome {
-	case OK:
+	case OutcomeOK:
 		m.resetRetries()
 		deadline := m.now.Add(m.approvalTimeout(key))
 		m.changeStep(key, wire.Event{Message: r.Message, Deadline: deadline}, func(s *StepState) {
 			s.Status, s.Deadline = pipeline.StepWaiting, deadline
 		})
-	case No:
+	case OutcomeNo:
 		r.Harmless = true
 		m.failStep(key, r)
 	default:
@@ -120,9 +120,9 @@ func unansweredEvent(s *StepState) wire.Event {
 // made.
 func (m *Machine) onApprovalCompleted(key pipeline.StepKey, r Result) {
 	switch r.Outcome {
-	case OK:
+	case OutcomeOK:
 		m.completeStep(key, r)
-	case No:
+	case OutcomeNo:
 		r.Harmless = true
 		m.failStep(key, r)
 	default:

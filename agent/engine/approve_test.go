@@ -16,7 +16,7 @@ type asker struct {
 	now     time.Time
 	journal []engine.Record
 	out     []engine.Effect
-	last    engine.Do
+	last    engine.StartOperation
 }
 
 func asks(run string, answers map[pipeline.StepKey]wire.Answer) wire.Goal {
@@ -36,20 +36,25 @@ func (a *asker) feed(ev engine.Event) {
 		if r, ok := e.(engine.Record); ok {
 			a.journal = append(a.journal, r)
 		}
-		if do, ok := e.(engine.Do); ok {
+		if do, ok := e.(engine.StartOperation); ok {
 			a.last = do
 		}
 	}
 }
 
 // done ends the operation that was begun last, which has to be of the kind.
-func (a *asker) done(kind engine.Kind) engine.Do {
+func (a *asker) done(kind engine.Kind) engine.StartOperation {
 	a.t.Helper()
 	d := a.last
 	if d.Kind != kind {
 		a.t.Fatalf("began %q, want %q", d.Kind, kind)
 	}
-	a.feed(engine.Ended{Op: d.Op, Result: engine.Result{Outcome: engine.OK, Message: "go on?"}})
+	a.feed(
+		engine.OperationEnded{
+			Op:     d.Op,
+			Result: engine.Result{Outcome: engine.OutcomeOK, Message: "go on?"},
+		},
+	)
 	return d
 }
 
@@ -60,7 +65,7 @@ func waiting(t *testing.T) *asker {
 	a.feed(engine.GoalSet{Goal: asks("r", nil)})
 	a.feed(engine.SecretsArrived{Run: "r"})
 	a.done(engine.Prepare)
-	a.done(engine.Ask)
+	a.done(engine.EvaluatePrompt)
 	a.status(pipeline.StepWaiting)
 	return a
 }
@@ -75,7 +80,7 @@ func (a *asker) status(want pipeline.StepStatus) {
 // restart is kill -9, and the start on what was journaled.
 func (a *asker) restart() {
 	a.m = engine.Replay("d", a.journal)
-	a.feed(engine.Restarted{})
+	a.feed(engine.AgentRestarted{})
 }
 
 func (a *asker) event(t *testing.T) wire.Event {
@@ -113,7 +118,7 @@ func TestApproval_FirstAnswerCounts(t *testing.T) {
 	a.feed(engine.GoalSet{Goal: asks("r", reply(false, "bob"))})
 	a.feed(engine.SecretsArrived{Run: "r"})
 	a.done(engine.Prepare)
-	if d := a.done(engine.Answer); d.Reply == nil || d.Reply.By != "ada" {
+	if d := a.done(engine.EvaluateAnswer); d.Reply == nil || d.Reply.By != "ada" {
 		t.Errorf("took %+v", d.Reply)
 	}
 	a.status(pipeline.StepDone)
@@ -129,7 +134,7 @@ func TestApproval_AnswerOutlivesAFailedPrepare(t *testing.T) {
 	a.restart()
 	a.feed(engine.GoalSet{Goal: asks("r", reply(true, "ada"))})
 	a.feed(engine.SecretsArrived{Run: "r"})
-	a.feed(engine.Ended{Op: a.last.Op, Result: engine.Result{Outcome: engine.Unknown}})
+	a.feed(engine.OperationEnded{Op: a.last.Op, Result: engine.Result{Outcome: engine.OutcomeUnknown}})
 	for _, e := range a.out {
 		if w, ok := e.(engine.Wake); ok {
 			a.now = w.At
@@ -137,7 +142,7 @@ func TestApproval_AnswerOutlivesAFailedPrepare(t *testing.T) {
 	}
 	a.feed(engine.Tick{})
 	a.done(engine.Prepare)
-	a.done(engine.Answer)
+	a.done(engine.EvaluateAnswer)
 	a.status(pipeline.StepDone)
 }
 
@@ -148,8 +153,8 @@ func TestApproval_AnswerFromBefore(t *testing.T) {
 	a.feed(engine.GoalSet{Goal: asks("r", reply(true, "ada"))})
 	a.feed(engine.SecretsArrived{Run: "r"})
 	a.done(engine.Prepare)
-	a.done(engine.Ask)
-	a.done(engine.Answer)
+	a.done(engine.EvaluatePrompt)
+	a.done(engine.EvaluateAnswer)
 	a.status(pipeline.StepDone)
 }
 

@@ -54,7 +54,7 @@ func TestMachine_BlindUndoesWhatBegan(t *testing.T) {
 			a.feed(engine.SecretsArrived{Run: "r", Begun: []pipeline.StepKey{"db"}})
 		},
 		"seen": func(a *asker) {
-			a.feed(engine.Listed{Began: a.now, Plugins: []pipeline.StepKey{"db"}, Objects: 1})
+			a.feed(engine.ObjectsListed{Began: a.now, Plugins: []pipeline.StepKey{"db"}, Objects: 1})
 			a.feed(engine.SecretsArrived{Run: "r"})
 		},
 	} {

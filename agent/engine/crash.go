@@ -13,7 +13,7 @@ import (
 // the run, unless it is a job that exited with code 0.
 
 // findCrashed records which services of completed steps are no longer running.
-func (m *Machine) findCrashed(l Listed) {
+func (m *Machine) findCrashed(l ObjectsListed) {
 	if m.work.Still {
 		return
 	}
@@ -50,14 +50,16 @@ func (m *Machine) handleCrashed() bool {
 		}
 		if m.pipelineStep(key).Service.Restart == pipeline.RestartNever {
 			// The exit code is in the container, and the list may be old.
-			m.current = m.startOperation(Do{Kind: Probe, Step: key})
+			m.current = m.startOperation(StartOperation{Kind: Probe, Step: key})
 			return true
 		}
 		if m.now.Before(s.next) {
 			m.wakeAt(s.next)
 			continue
 		}
-		m.current = m.startOperation(Do{Kind: Start, Step: key, Attempt: m.steps[key].Attempt})
+		m.current = m.startOperation(
+			StartOperation{Kind: Start, Step: key, Attempt: m.steps[key].Attempt},
+		)
 		return true
 	}
 	return false
@@ -67,13 +69,13 @@ func (m *Machine) handleCrashed() bool {
 func (m *Machine) onCrashHandled(o operation, r Result) {
 	s := m.serviceState(o.do.Step)
 	switch {
-	case o.do.Kind == Start && r.Outcome == OK:
+	case o.do.Kind == Start && r.Outcome == OutcomeOK:
 		s.down, s.changed = false, m.now
 		s.restarts++
 	case o.do.Kind == Start:
-		s.next = m.now.Add(backoff(s.tries))
+		s.next = m.now.Add(retryDelay(s.tries))
 		s.tries++
-	case r.Outcome == Unknown:
+	case r.Outcome == OutcomeUnknown:
 		m.retryLater()
 	case r.Exited && m.mayEnd(o.do.Step, r):
 		m.resetRetries()

@@ -13,8 +13,8 @@ type Effect interface{ effect() }
 // Report tells the control plane; it is durable like a Record. Seq is zero.
 type Report struct{ Event wire.Event }
 
-// Do starts an operation.
-type Do struct {
+// StartOperation starts an operation.
+type StartOperation struct {
 	Op   int64
 	Kind Kind
 	// Step is empty for Prepare and RemoveAll.
@@ -32,26 +32,27 @@ type Kind string
 
 // The kinds of operations. All but Run are safe to repeat.
 const (
-	Prepare     Kind = "prepare"
-	Pull        Kind = "pull"
-	Start       Kind = "start"
-	Probe       Kind = "probe"
-	CreateAhead Kind = "create_ahead"
-	Run         Kind = "run"
+	Prepare   Kind = "prepare"
+	Pull      Kind = "pull"
+	Start     Kind = "start"
+	Probe     Kind = "probe"
+	Precreate Kind = "create_ahead"
+	Run       Kind = "run"
 	// Stop stops a service and keeps its container.
 	Stop Kind = "stop"
 	// Remove removes the containers of one step, running or not.
 	Remove Kind = "remove"
 	// RemoveAll removes all objects with the deployment's label.
 	RemoveAll Kind = "remove_all"
-	// Ask evaluates an approval's prompt, which becomes the result's message. Answer turns a
+	// EvaluatePrompt evaluates an approval's prompt, which becomes the result's message. Answer
+	// turns a
 	// person's reply into the step's outputs. Neither uses the container engine.
-	Ask    Kind = "ask"
-	Answer Kind = "answer"
+	EvaluatePrompt Kind = "ask"
+	EvaluateAnswer Kind = "answer"
 )
 
-// Cancel asks an operation to end soon.
-type Cancel struct{ Op int64 }
+// CancelOperation asks an operation to end soon.
+type CancelOperation struct{ Op int64 }
 
 // WantSecrets asks for a run's bundle, until it arrives or is refused.
 type WantSecrets struct {
@@ -117,11 +118,11 @@ type StepState struct {
 	Deadline time.Time `json:"deadline,omitzero"`
 }
 
-func (Report) effect()      {}
-func (Do) effect()          {}
-func (Cancel) effect()      {}
-func (WantSecrets) effect() {}
-func (DropSecrets) effect() {}
-func (Wake) effect()        {}
-func (Forget) effect()      {}
-func (Record) effect()      {}
+func (Report) effect()          {}
+func (StartOperation) effect()  {}
+func (CancelOperation) effect() {}
+func (WantSecrets) effect()     {}
+func (DropSecrets) effect()     {}
+func (Wake) effect()            {}
+func (Forget) effect()          {}
+func (Record) effect()          {}

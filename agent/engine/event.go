@@ -33,14 +33,14 @@ type SecretsRefused struct {
 	Reason     string
 }
 
-// Ended is the end of an operation.
-type Ended struct {
+// OperationEnded is the end of an operation.
+type OperationEnded struct {
 	Op     int64
 	Result Result
 }
 
-// Listed is a complete list of the deployment's objects.
-type Listed struct {
+// ObjectsListed is a complete list of the deployment's objects.
+type ObjectsListed struct {
 	// Began is when the engine was asked. Later changes are not in the list.
 	Began   time.Time
 	Network bool
@@ -59,17 +59,17 @@ type Listed struct {
 // Tick says that the time of a Wake has come.
 type Tick struct{}
 
-// Restarted says that the machine was rebuilt, and knows of no operation.
-type Restarted struct{}
+// AgentRestarted says that the machine was rebuilt, and knows of no operation.
+type AgentRestarted struct{}
 
 func (GoalSet) event()        {}
 func (GoalMissing) event()    {}
 func (SecretsArrived) event() {}
 func (SecretsRefused) event() {}
-func (Ended) event()          {}
-func (Listed) event()         {}
+func (OperationEnded) event() {}
+func (ObjectsListed) event()  {}
 func (Tick) event()           {}
-func (Restarted) event()      {}
+func (AgentRestarted) event() {}
 
 // Outcome says what is known of an operation.
 type Outcome string
@@ -77,11 +77,11 @@ type Outcome string
 // The outcomes.
 const (
 	// OK: it happened.
-	OK Outcome = "ok"
+	OutcomeOK Outcome = "ok"
 	// No: it ran, or was tried, and the answer is no.
-	No Outcome = "no"
+	OutcomeNo Outcome = "no"
 	// Unknown: the engine could not be asked, or the answer was lost.
-	Unknown Outcome = "unknown"
+	OutcomeUnknown Outcome = "unknown"
 )
 
 // Result is how an operation ended.

@@ -269,7 +269,7 @@ func (m *Machine) windDown(phase wire.Phase) {
 	}
 	for _, key := range m.order {
 		if p := m.pulls[key]; p != nil && p.op != 0 {
-			m.out = append(m.out, Cancel{Op: p.op})
+			m.out = append(m.out, CancelOperation{Op: p.op})
 			delete(m.pulls, key)
 		}
 	}

@@ -20,7 +20,7 @@ type Machine struct {
 	steps  map[pipeline.StepKey]*StepState
 	order  []pipeline.StepKey
 	// The rest is lost in a crash.
-	volatile
+	volatileState
 	planted
 	// now, out and wake live during one Step.
 	now  time.Time
@@ -28,8 +28,8 @@ type Machine struct {
 	wake time.Time
 }
 
-// volatile is what a restarted agent does not know.
-type volatile struct {
+// volatileState is what a restarted agent does not know.
+type volatileState struct {
 	lastOp int64
 	// current is the one operation that advances the run; ahead creates the next plugin's
 	// container at the same time.
@@ -49,7 +49,7 @@ type volatile struct {
 	refusal string
 	// killed is the step whose container was removed in preparation of its delete.
 	killed pipeline.StepKey
-	probe  *probing
+	probe  *serviceStartup
 	// tries and wait pace what is repeated; the next good answer resets them.
 	tries int
 	wait  time.Time
@@ -62,7 +62,7 @@ type volatile struct {
 }
 
 type operation struct {
-	do       Do
+	do       StartOperation
 	canceled bool
 }
 
@@ -101,7 +101,7 @@ func Replay(deployment string, records []Record) *Machine {
 }
 
 func (m *Machine) resetVolatile() {
-	m.volatile = volatile{
+	m.volatileState = volatileState{
 		pulls:    map[pipeline.StepKey]*pull{},
 		created:  map[pipeline.StepKey]bool{},
 		services: map[pipeline.StepKey]*service{},
@@ -123,11 +123,11 @@ func (m *Machine) Step(now time.Time, ev Event) []Effect {
 			m.secrets != secretsHere {
 			m.onSecretsRefused(e.Reason)
 		}
-	case Ended:
+	case OperationEnded:
 		m.onOperationEnded(e)
-	case Listed:
+	case ObjectsListed:
 		m.applyListing(e)
-	case Tick, Restarted:
+	case Tick, AgentRestarted:
 	default:
 		panic("unknown event")
 	}
@@ -238,11 +238,11 @@ func (m *Machine) State() wire.DeploymentState {
 	return s
 }
 
-// Work is the goal being worked on, nil before the first.
-func (m *Machine) Work() *wire.Goal { return m.work }
+// CurrentGoal is the goal being worked on, nil before the first.
+func (m *Machine) CurrentGoal() *wire.Goal { return m.work }
 
-// Sealed returns the sealed outputs of every step that has some.
-func (m *Machine) Sealed() map[pipeline.StepKey][]byte {
+// SealedOutputs returns the sealed outputs of every step that has some.
+func (m *Machine) SealedOutputs() map[pipeline.StepKey][]byte {
 	all := map[pipeline.StepKey][]byte{}
 	for key, s := range m.steps {
 		if len(s.Sealed) > 0 {
@@ -308,7 +308,7 @@ func (m *Machine) changeStep(key pipeline.StepKey, e wire.Event, edit func(*Step
 }
 
 // startOperation starts an operation.
-func (m *Machine) startOperation(d Do) *operation {
+func (m *Machine) startOperation(d StartOperation) *operation {
 	m.lastOp++
 	d.Op = m.lastOp
 	m.out = append(m.out, d)
@@ -318,7 +318,7 @@ func (m *Machine) startOperation(d Do) *operation {
 func (m *Machine) cancelOperation(o *operation) {
 	if o != nil && !o.canceled {
 		o.canceled = true
-		m.out = append(m.out, Cancel{Op: o.do.Op})
+		m.out = append(m.out, CancelOperation{Op: o.do.Op})
 	}
 }
 
@@ -331,7 +331,7 @@ func (m *Machine) wakeAt(until time.Time) {
 
 // retryLater spaces repeats of the current work: 1, 2, 4 … 60 seconds.
 func (m *Machine) retryLater() {
-	m.wait = m.now.Add(backoff(m.tries))
+	m.wait = m.now.Add(retryDelay(m.tries))
 	m.tries++
 }
 
@@ -346,8 +346,8 @@ func (m *Machine) isBackingOff() bool {
 	return false
 }
 
-// backoff doubles from 1 second to 60 seconds.
-func backoff(tries int) time.Duration {
+// retryDelay doubles from 1 second to 60 seconds.
+func retryDelay(tries int) time.Duration {
 	if tries > 6 {
 		tries = 6
 	}

@@ -36,8 +36,8 @@ func (m *Machine) serviceState(key pipeline.StepKey) *service {
 	return s
 }
 
-// Restarts counts how often a service was started again since the agent began.
-func (m *Machine) Restarts(key pipeline.StepKey) int {
+// RestartCount counts how often a service was started again since the agent began.
+func (m *Machine) RestartCount(key pipeline.StepKey) int {
 	if s := m.services[key]; s != nil {
 		return s.restarts
 	}
@@ -46,7 +46,7 @@ func (m *Machine) Restarts(key pipeline.StepKey) int {
 
 // applyListing finds out which services are down. It ignores what a listing says about a
 // service that was started after the listing began.
-func (m *Machine) applyListing(l Listed) {
+func (m *Machine) applyListing(l ObjectsListed) {
 	if l.Began.Before(m.fresh) {
 		return
 	}
@@ -106,10 +106,10 @@ func (m *Machine) observeService(s *service, running, taken bool) {
 	}
 	s.down = true
 	if taken {
-		s.next = m.now.Add(backoff(0))
+		s.next = m.now.Add(retryDelay(0))
 		return
 	}
-	s.next = m.now.Add(backoff(s.tries))
+	s.next = m.now.Add(retryDelay(s.tries))
 	s.tries++
 }
 
@@ -131,7 +131,7 @@ func (m *Machine) maintainServices() {
 	}
 	if m.lacks && !m.prepared {
 		// Without the relay no request reaches the services, although they run.
-		m.current = m.startOperation(Do{Kind: Prepare})
+		m.current = m.startOperation(StartOperation{Kind: Prepare})
 		return
 	}
 	for _, key := range m.order {
@@ -155,16 +155,16 @@ func (m *Machine) restartService(key pipeline.StepKey) {
 		return
 	}
 	if !m.prepared {
-		m.current = m.startOperation(Do{Kind: Prepare})
+		m.current = m.startOperation(StartOperation{Kind: Prepare})
 		return
 	}
 	if p := m.pulls[key]; p == nil || !p.done {
-		m.current = m.startOperation(Do{Kind: Pull, Step: key})
+		m.current = m.startOperation(StartOperation{Kind: Pull, Step: key})
 		return
 	}
 	s := m.serviceState(key)
 	s.changed = m.now
-	m.current = m.startOperation(Do{Kind: Start, Step: key, Attempt: 1})
+	m.current = m.startOperation(StartOperation{Kind: Start, Step: key, Attempt: 1})
 }
 
 // onMaintenanceEnded continues after an operation that keeps a ready deployment running.
@@ -172,9 +172,9 @@ func (m *Machine) onMaintenanceEnded(o operation, r Result) {
 	key := o.do.Step
 	s := m.serviceState(key)
 	switch {
-	case o.do.Kind == Pull && r.Outcome == OK:
+	case o.do.Kind == Pull && r.Outcome == OutcomeOK:
 		m.pulls[key] = &pull{done: true}
-	case o.do.Kind == Start && r.Outcome == OK:
+	case o.do.Kind == Start && r.Outcome == OutcomeOK:
 		m.onServiceRestarted(key)
 		// Services later in the order may need this one to be ready.
 		if m.hasDownService() {
@@ -189,7 +189,7 @@ func (m *Machine) onMaintenanceEnded(o operation, r Result) {
 	default:
 		// The image may have been removed by a user: pull it before the next attempt.
 		delete(m.pulls, key)
-		s.next = m.now.Add(backoff(s.tries))
+		s.next = m.now.Add(retryDelay(s.tries))
 		s.tries++
 	}
 }
@@ -219,12 +219,12 @@ func (m *Machine) hasDownService() bool {
 func (m *Machine) onReprobed(key pipeline.StepKey, r Result) {
 	t := timingOf(m.pipelineStep(key))
 	switch {
-	case r.Outcome == OK && r.Exited:
+	case r.Outcome == OutcomeOK && r.Exited:
 		m.probe = nil
 		if m.pipelineStep(key).Service.Restart != pipeline.RestartNever {
 			m.observeService(m.serviceState(key), false, false)
 		}
-	case r.Outcome == OK && r.Health == wire.HealthHealthy, !m.allowAnotherTry(t):
+	case r.Outcome == OutcomeOK && r.Health == wire.HealthHealthy, !m.allowAnotherTry(t):
 		m.probe = nil
 	default:
 		m.probe.next = m.now.Add(m.probePause(t))

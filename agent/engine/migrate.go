@@ -38,11 +38,11 @@ func (m *Machine) beginMigrated(g wire.Goal) {
 	}
 }
 
-// Still returns the number of the last operation while no service runs or is about to
+// QuiescedAt returns the number of the last operation while no service runs or is about to
 // start, so that the volumes can be read, or written at the destination; otherwise it
 // returns 0. A changed number means that an operation ran in between (at the destination
 // possibly only an image pull), so a volume copy made meanwhile is invalid.
-func (m *Machine) Still() int64 {
+func (m *Machine) QuiescedAt() int64 {
 	if m.work == nil || !m.work.Still || m.next != nil || m.current != nil || m.ahead != nil {
 		return 0
 	}
@@ -79,7 +79,7 @@ func (m *Machine) stopForQuiesce(key pipeline.StepKey) {
 	if never && !again && !s.seen {
 		return
 	}
-	d := Do{Kind: Stop, Step: key, Attempt: 2}
+	d := StartOperation{Kind: Stop, Step: key, Attempt: 2}
 	if !again && (s.runs || !never) {
 		m.changeStep(key, wire.Event{}, func(s *StepState) { s.Hushed = true })
 		d.Attempt = 1
@@ -89,7 +89,7 @@ func (m *Machine) stopForQuiesce(key pipeline.StepKey) {
 
 func (m *Machine) onServiceStopped(o operation, r Result) {
 	key := o.do.Step
-	if r.Outcome != OK {
+	if r.Outcome != OutcomeOK {
 		m.retryLater()
 		return
 	}
@@ -102,9 +102,9 @@ func (m *Machine) onServiceStopped(o operation, r Result) {
 	s.hushed, s.changed = true, m.now
 }
 
-// Stopped lists services with restart "never" that were stopped for the copy: they are
+// StoppedForCopy lists services with restart "never" that were stopped for the copy: they are
 // started again on the node that the deployment ends up on.
-func (m *Machine) Stopped() (keys []pipeline.StepKey) {
+func (m *Machine) StoppedForCopy() (keys []pipeline.StepKey) {
 	for _, key := range m.order {
 		if m.steps[key].Hushed && m.pipelineStep(key).Service.Restart == pipeline.RestartNever {
 			keys = append(keys, key)

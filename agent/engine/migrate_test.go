@@ -36,10 +36,10 @@ func (c *carried) step(ev engine.Event) {
 				if e.Event.Phase != "" {
 					c.phase = e.Event.Phase
 				}
-			case engine.Do:
+			case engine.StartOperation:
 				c.did = append(c.did, string(e.Kind)+" "+string(e.Step)+e.Action)
-				events = append(events, engine.Ended{Op: e.Op,
-					Result: engine.Result{Outcome: engine.OK, Health: wire.HealthHealthy,
+				events = append(events, engine.OperationEnded{Op: e.Op,
+					Result: engine.Result{Outcome: engine.OutcomeOK, Health: wire.HealthHealthy,
 						StartedAt: c.now.Add(-time.Minute),
 						Exited:    slices.Contains(c.ended, e.Step)}})
 			}
@@ -69,7 +69,7 @@ func movable() (wire.Goal, *carried) {
 
 // seen is a listing of now.
 func (c *carried) seen(running ...pipeline.StepKey) {
-	c.step(engine.Listed{Network: true, Gate: true, Running: running,
+	c.step(engine.ObjectsListed{Network: true, Gate: true, Running: running,
 		Began: c.now.Add(time.Second)})
 }
 
@@ -95,7 +95,7 @@ func TestElsewhere_LeavesItsNode(t *testing.T) {
 	m.step(engine.GoalSet{Goal: g})
 	m.has(t, "prepare ", "pull db", "start db", "probe db", "pull web", "start web")
 	m.still(t, false)
-	if n := m.Restarts("db") + m.Restarts("web"); n != 0 {
+	if n := m.RestartCount("db") + m.RestartCount("web"); n != 0 {
 		t.Errorf("our own stops count as %d restarts", n)
 	}
 	g.Generation, g.Still = 4, true
@@ -111,7 +111,7 @@ func TestElsewhere_LeavesItsNode(t *testing.T) {
 
 func (c *carried) still(t *testing.T, want bool) {
 	t.Helper()
-	if (c.Still() != 0) != want {
+	if (c.QuiescedAt() != 0) != want {
 		t.Errorf("it says %t that it is still", !want)
 	}
 }
@@ -141,13 +141,13 @@ func TestElsewhere_CalledOffBringsJobsBack(t *testing.T) {
 
 	m.Machine = engine.Replay("d", m.Snapshot())
 	m.ended = []pipeline.StepKey{"done", "late", "job", "web", "db"}
-	m.step(engine.Restarted{})
+	m.step(engine.AgentRestarted{})
 	m.has(t, "stop web", "stop db", "stop job")
 	m.still(t, false)
 	m.seen()
 	m.has(t, "stop late", "stop done")
 	m.still(t, true)
-	if jobs := m.Stopped(); !slices.Equal(jobs, []pipeline.StepKey{"job"}) {
+	if jobs := m.StoppedForCopy(); !slices.Equal(jobs, []pipeline.StepKey{"job"}) {
 		t.Errorf("of the jobs the stop ended %q", jobs)
 	}
 	g.Generation, g.Still = 3, false
@@ -203,7 +203,7 @@ func TestElsewhere_JobsGoOnThere(t *testing.T) {
 	m.has(t, "pull job", "start job", "probe job", "start db", "probe db", "start web",
 		"probe web")
 	m.Machine = engine.Replay("d", m.Snapshot())
-	m.step(engine.Restarted{})
+	m.step(engine.AgentRestarted{})
 	g.Generation, g.Elsewhere, g.Ready = 3, false, true
 	m.step(engine.GoalSet{Goal: g})
 	m.seen("db", "web")
@@ -257,11 +257,11 @@ func TestElsewhere_ComesBackWhateverHappens(t *testing.T) {
 			}
 			w.chaos()
 			for _, key := range p.Order {
-				if w.m.Still() != 0 && w.runs(key) {
+				if w.m.QuiescedAt() != 0 && w.runs(key) {
 					t.Fatalf("it is still, and %s runs", key)
 				}
 			}
-			if w.m.Still() != 0 && len(w.running) > 0 {
+			if w.m.QuiescedAt() != 0 && len(w.running) > 0 {
 				t.Fatalf("it is still, and does %v", w.running)
 			}
 		}

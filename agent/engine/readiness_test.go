@@ -42,8 +42,8 @@ func unready(
 				if e.Event.Code == engine.CodeNotReady {
 					return now.Sub(began), asked, e.Event.Message
 				}
-			case engine.Do:
-				result := engine.Result{Outcome: engine.OK}
+			case engine.StartOperation:
+				result := engine.Result{Outcome: engine.OutcomeOK}
 				switch e.Kind {
 				case engine.Start:
 					began = now
@@ -51,7 +51,7 @@ func unready(
 					asked++
 					result.Health, result.Message = wire.HealthUnhealthy, "not yet"
 				}
-				events = append(events, engine.Ended{Op: e.Op, Result: result})
+				events = append(events, engine.OperationEnded{Op: e.Op, Result: result})
 			}
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 // onOperationEnded handles the end of an operation. Operations that are no longer current
 // are ignored.
-func (m *Machine) onOperationEnded(e Ended) {
+func (m *Machine) onOperationEnded(e OperationEnded) {
 	for _, p := range m.pulls {
 		if p.op == e.Op && e.Op != 0 {
 			m.onPullEnded(p, e.Result)
@@ -30,12 +30,12 @@ func (m *Machine) onOperationEnded(e Ended) {
 func (m *Machine) onPullEnded(p *pull, r Result) {
 	p.op = 0
 	switch r.Outcome {
-	case OK:
+	case OutcomeOK:
 		p.done, p.tries = true, 0
-	case No:
+	case OutcomeNo:
 		p.failed = &r
 	default:
-		p.wait = m.now.Add(backoff(p.tries))
+		p.wait = m.now.Add(retryDelay(p.tries))
 		p.tries++
 	}
 }
@@ -65,13 +65,13 @@ func (m *Machine) onCurrentEnded(o operation, r Result) {
 
 func (m *Machine) onPrepared(o operation, r Result) {
 	switch {
-	case r.Outcome == OK:
+	case r.Outcome == OutcomeOK:
 		m.prepared, m.fresh = true, m.now
 		m.resetRetries()
 	case o.canceled:
-	case m.phase == wire.PhaseApplying && r.Outcome == No:
+	case m.phase == wire.PhaseApplying && r.Outcome == OutcomeNo:
 		m.giveUp(cmp.Or(r.Code, "prepare"), r.Message)
-	case o.do.Step != "" && r.Outcome == No && m.tries >= maxAttempts:
+	case o.do.Step != "" && r.Outcome == OutcomeNo && m.tries >= maxAttempts:
 		// A delete that needs the network cannot have it.
 		m.recordGiveUp(o.do.Step, r)
 	default:
@@ -93,7 +93,7 @@ func (m *Machine) onApplyStepEnded(o operation, r Result) {
 		m.onStartupProbed(key, r)
 	case Remove:
 		// The old container of a plugin that is going to be repeated.
-		if r.Outcome == OK {
+		if r.Outcome == OutcomeOK {
 			m.killed = key
 			m.resetRetries()
 			return
@@ -101,9 +101,9 @@ func (m *Machine) onApplyStepEnded(o operation, r Result) {
 		m.retryLater()
 	case Run:
 		m.onPluginEnded(key, r)
-	case Ask:
+	case EvaluatePrompt:
 		m.onPromptEvaluated(key, r)
-	case Answer:
+	case EvaluateAnswer:
 		m.onApprovalCompleted(key, r)
 	default:
 	}
@@ -111,9 +111,9 @@ func (m *Machine) onApplyStepEnded(o operation, r Result) {
 
 func (m *Machine) onPluginEnded(key pipeline.StepKey, r Result) {
 	switch r.Outcome {
-	case OK:
+	case OutcomeOK:
 		m.completeStep(key, r)
-	case No:
+	case OutcomeNo:
 		m.failStep(key, r)
 	default:
 		// runPlugin decides whether it may be repeated.
@@ -135,7 +135,7 @@ func (m *Machine) recordLateResult(o operation, r Result) {
 	e.Outputs, e.Sealed = r.Outputs, r.Sealed
 	m.changeStep(o.do.Step, e, func(s *StepState) {
 		s.Outputs, s.Sealed = r.Outputs, r.Sealed
-		s.Done, s.Status = r.Outcome == OK, pipeline.StepFailed
+		s.Done, s.Status = r.Outcome == OutcomeOK, pipeline.StepFailed
 		if s.Done {
 			s.Status = pipeline.StepDone
 		}

@@ -12,7 +12,7 @@ func TestMachine_FetchesSecretsWhenTheRunBegins(t *testing.T) {
 	a := waiting(t)
 	next := asks("r2", nil)
 	next.Generation = 2
-	a.last = engine.Do{}
+	a.last = engine.StartOperation{}
 	a.feed(engine.GoalSet{Goal: next})
 	for undone := false; ; {
 		for _, e := range a.out {
@@ -28,7 +28,7 @@ func TestMachine_FetchesSecretsWhenTheRunBegins(t *testing.T) {
 			t.Fatal("the new run did not begin")
 		}
 		undone = do.Kind == engine.RemoveAll
-		a.last = engine.Do{}
-		a.feed(engine.Ended{Op: do.Op, Result: engine.Result{Outcome: engine.OK}})
+		a.last = engine.StartOperation{}
+		a.feed(engine.OperationEnded{Op: do.Op, Result: engine.Result{Outcome: engine.OutcomeOK}})
 	}
 }

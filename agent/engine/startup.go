@@ -23,8 +23,8 @@ const (
 	earliestProbe = 50 * time.Millisecond
 )
 
-// probing is the start-up of one service.
-type probing struct {
+// serviceStartup is the start-up of one service.
+type serviceStartup struct {
 	step pipeline.StepKey
 	// since is when the service was first started, started when it last was.
 	since   time.Time
@@ -39,7 +39,7 @@ type probing struct {
 }
 
 func (m *Machine) startProbing(key pipeline.StepKey) {
-	m.probe = &probing{step: key, since: m.now, started: m.now, next: m.now}
+	m.probe = &serviceStartup{step: key, since: m.now, started: m.now, next: m.now}
 }
 
 // continueProbing asks a started service when it is time to, or starts one again
@@ -51,16 +51,18 @@ func (m *Machine) continueProbing() {
 	}
 	if m.probe.down {
 		key := m.probe.step
-		m.current = m.startOperation(Do{Kind: Start, Step: key, Attempt: m.steps[key].Attempt})
+		m.current = m.startOperation(
+			StartOperation{Kind: Start, Step: key, Attempt: m.steps[key].Attempt},
+		)
 		return
 	}
-	m.current = m.startOperation(Do{Kind: Probe, Step: m.probe.step})
+	m.current = m.startOperation(StartOperation{Kind: Probe, Step: m.probe.step})
 }
 
 func (m *Machine) onServiceStarted(key pipeline.StepKey, r Result) {
 	m.serviceState(key).changed = m.now
 	switch r.Outcome {
-	case OK:
+	case OutcomeOK:
 		m.resetRetries()
 		if m.hasDefect("ready before probe") {
 			m.completeStep(key, Result{})
@@ -71,7 +73,7 @@ func (m *Machine) onServiceStarted(key pipeline.StepKey, r Result) {
 			return
 		}
 		m.probe.down, m.probe.started, m.probe.next = false, m.now, m.now
-	case No:
+	case OutcomeNo:
 		m.failStep(key, r)
 	default:
 		m.retryLater()
@@ -81,7 +83,7 @@ func (m *Machine) onServiceStarted(key pipeline.StepKey, r Result) {
 func (m *Machine) onStartupProbed(key pipeline.StepKey, r Result) {
 	t := timingOf(m.pipelineStep(key))
 	switch {
-	case r.Outcome == Unknown:
+	case r.Outcome == OutcomeUnknown:
 		// The engine could not be asked, so this does not count as a try.
 		m.probe.next = m.now.Add(t.interval)
 	case r.Exited:
@@ -100,7 +102,7 @@ func (m *Machine) onStartupProbed(key pipeline.StepKey, r Result) {
 
 // onServiceHealthy completes the step. A service without a readiness check is
 // only known to run, so it has to stay up for a while first.
-func (m *Machine) onServiceHealthy(key pipeline.StepKey, r Result, t timing) {
+func (m *Machine) onServiceHealthy(key pipeline.StepKey, r Result, t readinessTiming) {
 	missing := time.Duration(0)
 	if m.pipelineStep(key).Service.Ready == nil {
 		missing = observeFor - m.now.Sub(m.processStart(r))
@@ -123,7 +125,7 @@ func (m *Machine) processStart(r Result) time.Time {
 
 // onServiceExited decides about a service that ended during its start-up. Unless
 // it may end, the run fails, or the service is restarted while there is time.
-func (m *Machine) onServiceExited(key pipeline.StepKey, r Result, t timing) {
+func (m *Machine) onServiceExited(key pipeline.StepKey, r Result, t readinessTiming) {
 	r.Code = cmp.Or(r.Code, CodeServiceExited)
 	if m.pipelineStep(key).Service.Restart == pipeline.RestartNever {
 		if m.mayEnd(key, r) {
@@ -134,7 +136,7 @@ func (m *Machine) onServiceExited(key pipeline.StepKey, r Result, t timing) {
 		m.failStep(key, r)
 		return
 	}
-	next := m.now.Add(min(backoff(m.probe.restarts), longestStartPause))
+	next := m.now.Add(min(retryDelay(m.probe.restarts), longestStartPause))
 	if next.Sub(m.probe.since) <= t.restart {
 		m.probe.down, m.probe.next = true, next
 		m.probe.restarts++
@@ -163,7 +165,7 @@ func countTimes(n int) string {
 
 // allowAnotherTry counts a failed check and reports whether the service may be checked
 // again.
-func (m *Machine) allowAnotherTry(t timing) bool {
+func (m *Machine) allowAnotherTry(t readinessTiming) bool {
 	if m.now.Sub(m.probe.since) < t.start {
 		return true
 	}
@@ -178,12 +180,12 @@ func (m *Machine) allowAnotherTry(t timing) bool {
 // probePause is an eighth of the time since the start, up to the interval, so that a
 // service that starts in half a second is not waited for much longer. These early checks do
 // not count as tries.
-func (m *Machine) probePause(t timing) time.Duration {
+func (m *Machine) probePause(t readinessTiming) time.Duration {
 	return min(max(m.now.Sub(m.probe.started)/8, earliestProbe), t.interval)
 }
 
-// timing is a service's readiness with the defaults filled in.
-type timing struct {
+// readinessTiming is a service's readiness with the defaults filled in.
+type readinessTiming struct {
 	interval time.Duration
 	start    time.Duration
 	tries    int
@@ -191,8 +193,8 @@ type timing struct {
 	restart time.Duration
 }
 
-func timingOf(s pipeline.Step) timing {
-	t := timing{interval: time.Second, tries: 60, restart: restartWithin}
+func timingOf(s pipeline.Step) readinessTiming {
+	t := readinessTiming{interval: time.Second, tries: 60, restart: restartWithin}
 	if s.Service == nil || s.Service.Ready == nil {
 		return t
 	}

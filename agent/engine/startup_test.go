@@ -76,8 +76,8 @@ func (s *starts) play() (time.Duration, wire.Phase) {
 				if e.Event.Status == pipeline.StepFailed {
 					s.failed = e.Event
 				}
-			case engine.Do:
-				events = append(events, engine.Ended{Op: e.Op, Result: s.do(e)})
+			case engine.StartOperation:
+				events = append(events, engine.OperationEnded{Op: e.Op, Result: s.do(e)})
 			}
 		}
 		switch phase := s.State().Phase; phase {
@@ -89,8 +89,8 @@ func (s *starts) play() (time.Duration, wire.Phase) {
 	return 0, ""
 }
 
-func (s *starts) list() engine.Listed {
-	l := engine.Listed{Began: s.now, Network: true, Gate: true}
+func (s *starts) list() engine.ObjectsListed {
+	l := engine.ObjectsListed{Began: s.now, Network: true, Gate: true}
 	for _, key := range s.p.Order {
 		if s.runs(key) {
 			l.Running = append(l.Running, key)
@@ -99,8 +99,8 @@ func (s *starts) list() engine.Listed {
 	return l
 }
 
-func (s *starts) do(d engine.Do) engine.Result {
-	r := engine.Result{Outcome: engine.OK}
+func (s *starts) do(d engine.StartOperation) engine.Result {
+	r := engine.Result{Outcome: engine.OutcomeOK}
 	switch {
 	case d.Kind == engine.Start && !s.runs(d.Step):
 		s.started[d.Step]++

@@ -10,7 +10,7 @@ import (
 // ended, they are removed again.
 
 // recordStrays records containers that should not exist in this phase.
-func (m *Machine) recordStrays(l Listed) {
+func (m *Machine) recordStrays(l ObjectsListed) {
 	switch m.phase {
 	case wire.PhaseReady:
 		m.leftover = l.Plugins
@@ -23,14 +23,14 @@ func (m *Machine) recordStrays(l Listed) {
 // removeStrays removes objects that appeared after the deployment had ended.
 func (m *Machine) removeStrays() {
 	if m.stray && m.current == nil && !m.isBackingOff() {
-		m.current = m.startOperation(Do{Kind: RemoveAll})
+		m.current = m.startOperation(StartOperation{Kind: RemoveAll})
 	}
 }
 
 // onStraysRemoved clears the flag, or retries; the next listing shows whether everything is
 // gone.
 func (m *Machine) onStraysRemoved(r Result) {
-	if r.Outcome == OK {
+	if r.Outcome == OutcomeOK {
 		m.resetRetries()
 		m.stray = false
 		return
@@ -44,7 +44,7 @@ func (m *Machine) removeLeftover() bool {
 	if len(m.leftover) == 0 {
 		return false
 	}
-	m.current = m.startOperation(Do{Kind: Remove, Step: m.leftover[0], Action: "create"})
+	m.current = m.startOperation(StartOperation{Kind: Remove, Step: m.leftover[0], Action: "create"})
 	return true
 }
 

@@ -36,7 +36,7 @@ func (m *Machine) advanceUndo() {
 			return
 		}
 	}
-	m.current = m.startOperation(Do{Kind: RemoveAll})
+	m.current = m.startOperation(StartOperation{Kind: RemoveAll})
 }
 
 // assumeAllPluginsRan treats every plugin as if it had run: there is no record, and the control
@@ -78,7 +78,7 @@ func (m *Machine) undoStep(key pipeline.StepKey) {
 	}
 	switch {
 	case m.killed != key && !m.hasDefect("delete beside the plugin"):
-		m.current = m.startOperation(Do{Kind: Remove, Step: key, Action: "create"})
+		m.current = m.startOperation(StartOperation{Kind: Remove, Step: key, Action: "create"})
 	case !m.hasDelete(key):
 		m.recordStepUndone(key, Result{})
 	default:
@@ -100,11 +100,11 @@ func (m *Machine) deletePlugin(key pipeline.StepKey) {
 		return
 	}
 	if m.pipelineStep(key).Plugin.Networked() && !m.prepared {
-		m.current = m.startOperation(Do{Kind: Prepare, Step: key})
+		m.current = m.startOperation(StartOperation{Kind: Prepare, Step: key})
 		return
 	}
 	if p := m.pulls[key]; p == nil || !p.done {
-		m.current = m.startOperation(Do{Kind: Pull, Step: key})
+		m.current = m.startOperation(StartOperation{Kind: Pull, Step: key})
 		return
 	}
 	if m.steps[key].Deletes >= maxAttempts {
@@ -114,14 +114,14 @@ func (m *Machine) deletePlugin(key pipeline.StepKey) {
 	}
 	m.changeStep(key, wire.Event{}, func(s *StepState) { s.Deletes++ })
 	m.current = m.startOperation(
-		Do{Kind: Run, Step: key, Action: "delete", Attempt: m.steps[key].Deletes},
+		StartOperation{Kind: Run, Step: key, Action: "delete", Attempt: m.steps[key].Deletes},
 	)
 }
 
 // onUndoEnded handles the end of an operation while undoing.
 func (m *Machine) onUndoEnded(o operation, r Result) {
 	key := o.do.Step
-	if r.Outcome == OK {
+	if r.Outcome == OutcomeOK {
 		m.resetRetries()
 	}
 	switch o.do.Kind {
@@ -139,9 +139,9 @@ func (m *Machine) onUndoEnded(o operation, r Result) {
 
 func (m *Machine) onContainerRemoved(key pipeline.StepKey, r Result) {
 	switch {
-	case r.Outcome == OK:
+	case r.Outcome == OutcomeOK:
 		m.killed = key
-	case r.Outcome == Unknown:
+	case r.Outcome == OutcomeUnknown:
 		m.retryLater()
 	case m.refusals < maxRemovals:
 		m.refusals++
@@ -158,9 +158,9 @@ func (m *Machine) onContainerRemoved(key pipeline.StepKey, r Result) {
 
 func (m *Machine) onDeletePulled(key pipeline.StepKey, r Result) {
 	switch {
-	case r.Outcome == OK:
+	case r.Outcome == OutcomeOK:
 		m.pulls[key] = &pull{done: true}
-	case r.Outcome == Unknown || m.tries < maxAttempts:
+	case r.Outcome == OutcomeUnknown || m.tries < maxAttempts:
 		m.retryLater()
 	default:
 		m.recordGiveUp(key, r)
@@ -169,9 +169,9 @@ func (m *Machine) onDeletePulled(key pipeline.StepKey, r Result) {
 
 func (m *Machine) onDeleteEnded(key pipeline.StepKey, r Result) {
 	switch r.Outcome {
-	case OK:
+	case OutcomeOK:
 		m.recordStepUndone(key, r)
-	case No:
+	case OutcomeNo:
 		m.recordGiveUp(key, r)
 	default:
 		m.killed = ""
@@ -200,18 +200,18 @@ func (m *Machine) recordGiveUp(key pipeline.StepKey, r Result) {
 
 func (m *Machine) onAllRemoved(r Result) {
 	m.left = r.Left
-	if r.Outcome != OK && len(r.Left) == 0 {
+	if r.Outcome != OutcomeOK && len(r.Left) == 0 {
 		m.left = []string{cmp.Or(r.Message, "the container engine could not be asked")}
 	}
 	if m.hasMoreToUndo() {
 		// A newer goal arrived in the meantime, and marked failed steps to be tried again.
 		return
 	}
-	if r.Outcome == OK && len(r.Left) == 0 {
+	if r.Outcome == OutcomeOK && len(r.Left) == 0 {
 		m.finishUndo()
 		return
 	}
-	if r.Outcome == Unknown || m.tries < maxRemovals || m.orphan {
+	if r.Outcome == OutcomeUnknown || m.tries < maxRemovals || m.orphan {
 		m.retryLater()
 		return
 	}

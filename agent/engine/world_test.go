@@ -21,7 +21,7 @@ type world struct {
 	now     time.Time
 	journal []engine.Record
 	reports []wire.Event
-	running map[int64]engine.Do
+	running map[int64]engine.StartOperation
 	wanted  string
 	// What exists: containers by step and action, and the network.
 	containers map[string]bool
@@ -44,9 +44,17 @@ type world struct {
 }
 
 func newWorld(t *rapid.T) *world {
-	return &world{t: t, m: engine.New("d"), now: time.Unix(1e9, 0), running: map[int64]engine.Do{},
-		containers: map[string]bool{}, stopped: map[string]bool{}, outside: map[pipeline.StepKey]bool{},
-		stubborn: map[pipeline.StepKey]bool{}, alive: map[pipeline.StepKey]bool{}}
+	return &world{
+		t:          t,
+		m:          engine.New("d"),
+		now:        time.Unix(1e9, 0),
+		running:    map[int64]engine.StartOperation{},
+		containers: map[string]bool{},
+		stopped:    map[string]bool{},
+		outside:    map[pipeline.StepKey]bool{},
+		stubborn:   map[pipeline.StepKey]bool{},
+		alive:      map[pipeline.StepKey]bool{},
+	}
 }
 
 func (w *world) goal(g wire.Goal) {
@@ -92,9 +100,9 @@ func (w *world) crash() {
 	for _, op := range sortedOps(w.running) {
 		w.effect(w.running[op], rapid.Bool().Draw(w.t, "effect"))
 	}
-	w.running, w.wanted = map[int64]engine.Do{}, ""
+	w.running, w.wanted = map[int64]engine.StartOperation{}, ""
 	w.m = engine.Replay("d", w.journal)
-	w.replayed(engine.Restarted{})
+	w.replayed(engine.AgentRestarted{})
 	if n := len(w.goals); n > 0 {
 		w.replayed(engine.GoalSet{Goal: w.goals[n-1]})
 	}
@@ -112,7 +120,7 @@ func (w *world) replayed(ev engine.Event) {
 
 func (w *world) do(e engine.Effect) {
 	switch e := e.(type) {
-	case engine.Do:
+	case engine.StartOperation:
 		w.running[e.Op] = e
 		w.checkTurn(e)
 		if e.Kind == engine.Run && w.alive[e.Step] {
@@ -132,12 +140,12 @@ func (w *world) do(e engine.Effect) {
 }
 
 // checkTurn: during a run, a step starts when all before it are done.
-func (w *world) checkTurn(d engine.Do) {
+func (w *world) checkTurn(d engine.StartOperation) {
 	starts := d.Kind == engine.Start || d.Kind == engine.Run && d.Action == "create"
 	if !starts || w.m.State().Phase != wire.PhaseApplying {
 		return
 	}
-	for _, key := range w.m.Work().Pipeline.Order {
+	for _, key := range w.m.CurrentGoal().Pipeline.Order {
 		if key == d.Step {
 			return
 		}
@@ -150,7 +158,7 @@ func (w *world) checkTurn(d engine.Do) {
 }
 
 // effect changes the world as an operation does.
-func (w *world) effect(d engine.Do, happened bool) {
+func (w *world) effect(d engine.StartOperation, happened bool) {
 	if d.Kind == engine.Remove && happened {
 		w.alive[d.Step] = false
 	}
@@ -164,7 +172,7 @@ func (w *world) effect(d engine.Do, happened bool) {
 	case engine.Start:
 		w.containers[string(d.Step)+"/"] = true
 		delete(w.stopped, string(d.Step)+"/")
-	case engine.CreateAhead:
+	case engine.Precreate:
 		w.containers[name] = true
 	case engine.Run:
 		w.outside[d.Step] = d.Action == "create"
@@ -183,20 +191,20 @@ func (w *world) finish(op int64, outcome engine.Outcome, happened bool) {
 	d := w.running[op]
 	delete(w.running, op)
 	if d.Kind == engine.Run && d.Action == "delete" && w.stubborn[d.Step] {
-		outcome, happened = engine.No, false
+		outcome, happened = engine.OutcomeNo, false
 	}
 	ran := w.runs(d.Step)
 	w.effect(d, happened)
-	if d.Kind == engine.Run && outcome != engine.Unknown {
+	if d.Kind == engine.Run && outcome != engine.OutcomeUnknown {
 		w.alive[d.Step] = false
 	}
 	r := engine.Result{Outcome: outcome, Message: "m",
-		Exited: outcome == engine.OK && d.Kind == engine.Stop && !ran}
-	if outcome == engine.OK && d.Kind == engine.Probe {
+		Exited: outcome == engine.OutcomeOK && d.Kind == engine.Stop && !ran}
+	if outcome == engine.OutcomeOK && d.Kind == engine.Probe {
 		// It has run for long enough: how long, no test here is about.
 		r.Health, r.StartedAt = wire.HealthHealthy, w.now.Add(-time.Minute)
 	}
-	w.feed(engine.Ended{Op: op, Result: r})
+	w.feed(engine.OperationEnded{Op: op, Result: r})
 }
 
 // answer is a person's, to the approval that waits. It reports whether anything waited for it: a
@@ -239,7 +247,7 @@ func (w *world) runs(key pipeline.StepKey) bool {
 
 // list tells what truly runs.
 func (w *world) list() {
-	l := engine.Listed{Began: w.now, Network: w.network, Gate: w.network}
+	l := engine.ObjectsListed{Began: w.now, Network: w.network, Gate: w.network}
 	for _, key := range []pipeline.StepKey{"a", "b", "c", "d", "e"} {
 		if w.runs(key) {
 			l.Running = append(l.Running, key)
@@ -266,9 +274,11 @@ func (w *world) chaos() {
 			return
 		}
 		op := rapid.SampledFrom(sortedOps(w.running)).Draw(w.t, "op")
-		outcome := rapid.SampledFrom([]engine.Outcome{engine.OK, engine.OK, engine.OK, engine.OK,
-			engine.OK, engine.OK, engine.No, engine.Unknown}).Draw(w.t, "outcome")
-		happened := outcome == engine.OK || rapid.Bool().Draw(w.t, "effect")
+		outcome := rapid.SampledFrom([]engine.Outcome{engine.OutcomeOK, engine.OutcomeOK,
+			engine.OutcomeOK, engine.OutcomeOK,
+			engine.OutcomeOK, engine.OutcomeOK, engine.OutcomeNo, engine.OutcomeUnknown}).
+			Draw(w.t, "outcome")
+		happened := outcome == engine.OutcomeOK || rapid.Bool().Draw(w.t, "effect")
 		w.finish(op, outcome, happened)
 	}
 }
@@ -277,7 +287,7 @@ func (w *world) chaos() {
 // any.
 func (w *world) proceed() bool {
 	if ops := sortedOps(w.running); len(ops) > 0 {
-		w.finish(ops[0], engine.OK, true)
+		w.finish(ops[0], engine.OutcomeOK, true)
 		return true
 	}
 	if w.wanted != "" {
@@ -312,7 +322,7 @@ func (w *world) heal() {
 	w.t.Fatalf("no end: phase %s, running %v, wanted %q", w.m.State().Phase, w.running, w.wanted)
 }
 
-func sortedOps(m map[int64]engine.Do) []int64 {
+func sortedOps(m map[int64]engine.StartOperation) []int64 {
 	var ops []int64
 	for op := range m {
 		ops = append(ops, op)

@@ -10,7 +10,7 @@ import (
 )
 
 // A service is reached by name through the relay, and is gone without a trace.
-func serviceLivesAndGoes(b *bench) {
+func serviceLivesAndGoes(b *testDeployment) {
 	b.mustSucceed(b.Runtime.Prepare(b.ctx, b.deployment))
 	b.startReady(b.newService("web"))
 	b.checkEcho("web")
@@ -26,7 +26,7 @@ func serviceLivesAndGoes(b *bench) {
 }
 
 // A stopped service keeps its container, and is started again in it.
-func serviceStopsAndGoesOn(b *bench) {
+func serviceStopsAndGoesOn(b *testDeployment) {
 	b.mustSucceed(b.Runtime.Prepare(b.ctx, b.deployment))
 	web := b.newService("web")
 	b.startReady(web)
@@ -49,7 +49,7 @@ func serviceStopsAndGoesOn(b *bench) {
 }
 
 // What is there from before a lost answer is adopted, not doubled.
-func repeatsAreHarmless(b *bench) {
+func repeatsAreHarmless(b *testDeployment) {
 	web := b.newService("web")
 	for range 2 {
 		b.mustSucceed(b.Runtime.Prepare(b.ctx, b.deployment))
@@ -70,7 +70,7 @@ func repeatsAreHarmless(b *bench) {
 }
 
 // A container that was created and never started is in the list too.
-func listShowsEveryState(b *bench) {
+func listShowsEveryState(b *testDeployment) {
 	b.mustSucceed(b.Runtime.Prepare(b.ctx, b.deployment))
 	p := b.newPlugin("make", Echo)
 	b.mustSucceed(b.Runtime.Pull(b.ctx, p.Image, nil, nil))
@@ -89,7 +89,7 @@ func listShowsEveryState(b *bench) {
 }
 
 // Gone already is success, for one object and for all.
-func removingTwiceIsFine(b *bench) {
+func removingTwiceIsFine(b *testDeployment) {
 	b.mustSucceed(b.Runtime.Prepare(b.ctx, b.deployment))
 	b.startReady(b.newService("web"))
 	all, err := b.Runtime.List(b.ctx)
@@ -112,7 +112,7 @@ func removingTwiceIsFine(b *bench) {
 	}
 }
 
-func pluginGetsInput(b *bench) {
+func pluginGetsInput(b *testDeployment) {
 	b.mustSucceed(b.Runtime.Prepare(b.ctx, b.deployment))
 	r, lines := b.runPlugin(b.newPlugin("make", Echo), `{"action":"create"}`)
 	var answer struct {
@@ -130,7 +130,7 @@ func pluginGetsInput(b *bench) {
 	}
 }
 
-func pluginLeavesNoContainer(b *bench) {
+func pluginLeavesNoContainer(b *testDeployment) {
 	b.mustSucceed(b.Runtime.Prepare(b.ctx, b.deployment))
 	for _, what := range []Behaviour{Echo, Fail} {
 		b.runPlugin(b.newPlugin("make", what), "{}")
@@ -140,7 +140,7 @@ func pluginLeavesNoContainer(b *bench) {
 	}
 }
 
-func pluginEnds(b *bench) {
+func pluginEnds(b *testDeployment) {
 	b.mustSucceed(b.Runtime.Prepare(b.ctx, b.deployment))
 	if r, _ := b.runPlugin(b.newPlugin("fail", Fail), "{}"); r.ExitCode != 3 || r.TimedOut ||
 		r.Overflow {
@@ -160,7 +160,7 @@ func pluginEnds(b *bench) {
 }
 
 // A cancelled run is a result, and ends though the plugin does not want to.
-func cancelEndsPlugin(b *bench) {
+func cancelEndsPlugin(b *testDeployment) {
 	b.mustSucceed(b.Runtime.Prepare(b.ctx, b.deployment))
 	p := b.newPlugin("hang", Hang)
 	b.mustSucceed(b.Runtime.Pull(b.ctx, p.Image, nil, nil))
@@ -174,7 +174,7 @@ func cancelEndsPlugin(b *bench) {
 }
 
 // Removing one deployment touches nothing of another.
-func deploymentsAreApart(b *bench) {
+func deploymentsAreApart(b *testDeployment) {
 	other := *b
 	other.deployment = strings.Replace(b.deployment, b.deployment[:8], "00000000", 1)
 	b.mustSucceed(b.Runtime.Prepare(b.ctx, b.deployment))

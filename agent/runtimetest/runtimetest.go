@@ -50,7 +50,7 @@ const patience = 90 * time.Second
 // Run holds a runtime to the contract. open is called once for each part; the
 // runtime may be the same each time.
 func Run(t *testing.T, open func(t *testing.T) Subject) {
-	for name, part := range map[string]func(*bench){
+	for name, part := range map[string]func(*testDeployment){
 		"ServiceLivesAndGoes":        serviceLivesAndGoes,
 		"ServiceStopsAndGoesOn":      serviceStopsAndGoesOn,
 		"RepeatsAreHarmless":         repeatsAreHarmless,
@@ -69,17 +69,17 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 	}
 }
 
-// bench is one part's deployment. Whatever it leaves is removed, and reported.
-type bench struct {
+// testDeployment is one part's deployment. Whatever it leaves is removed, and reported.
+type testDeployment struct {
 	*testing.T
 	Subject
 	ctx        context.Context
 	deployment string
 }
 
-func newBench(t *testing.T, s Subject) *bench {
+func newBench(t *testing.T, s Subject) *testDeployment {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	b := &bench{T: t, Subject: s, ctx: ctx, deployment: newID()}
+	b := &testDeployment{T: t, Subject: s, ctx: ctx, deployment: newID()}
 	t.Cleanup(func() {
 		cancel()
 		clean, done := context.WithTimeout(context.WithoutCancel(ctx), patience)
@@ -103,14 +103,14 @@ func newID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", raw[:4], raw[4:6], raw[6:8], raw[8:10], raw[10:])
 }
 
-func (b *bench) mustSucceed(err error) {
+func (b *testDeployment) mustSucceed(err error) {
 	b.Helper()
 	if err != nil {
 		b.Fatal(err)
 	}
 }
 
-func (b *bench) newService(key pipeline.StepKey) agent.ServiceSpec {
+func (b *testDeployment) newService(key pipeline.StepKey) agent.ServiceSpec {
 	s := agent.ServiceSpec{Deployment: b.deployment, Run: "run", Step: key,
 		Env: map[string]string{}, SecretEnv: map[string]string{},
 		Ports: []pipeline.Port{{Name: "echo", Port: b.Port}},
@@ -119,7 +119,7 @@ func (b *bench) newService(key pipeline.StepKey) agent.ServiceSpec {
 	return s
 }
 
-func (b *bench) newPlugin(key pipeline.StepKey, what Behaviour) agent.PluginSpec {
+func (b *testDeployment) newPlugin(key pipeline.StepKey, what Behaviour) agent.PluginSpec {
 	p := agent.PluginSpec{Deployment: b.deployment, Run: "run", Step: key, Action: "create",
 		Timeout: patience, StdoutLimit: 1 << 20}
 	b.Plugin(&p, what)
@@ -127,7 +127,7 @@ func (b *bench) newPlugin(key pipeline.StepKey, what Behaviour) agent.PluginSpec
 }
 
 // startReady brings a service up and waits until it is ready.
-func (b *bench) startReady(s agent.ServiceSpec) {
+func (b *testDeployment) startReady(s agent.ServiceSpec) {
 	b.Helper()
 	b.mustSucceed(b.Runtime.Pull(b.ctx, s.Image, nil, nil))
 	b.mustSucceed(b.Runtime.StartService(b.ctx, s))
@@ -150,7 +150,10 @@ func (b *bench) startReady(s agent.ServiceSpec) {
 	}
 }
 
-func (b *bench) runPlugin(p agent.PluginSpec, stdin string) (agent.PluginResult, []string) {
+func (b *testDeployment) runPlugin(
+	p agent.PluginSpec,
+	stdin string,
+) (agent.PluginResult, []string) {
 	b.Helper()
 	b.mustSucceed(b.Runtime.Pull(b.ctx, p.Image, nil, nil))
 	var lines []string
@@ -160,7 +163,7 @@ func (b *bench) runPlugin(p agent.PluginSpec, stdin string) (agent.PluginResult,
 }
 
 // listOwn returns this deployment's objects, as "kind step".
-func (b *bench) listOwn() []string {
+func (b *testDeployment) listOwn() []string {
 	b.Helper()
 	all, err := b.Runtime.List(b.ctx)
 	b.mustSucceed(err)
@@ -175,7 +178,7 @@ func (b *bench) listOwn() []string {
 }
 
 // onlyObject is the only one of its kind.
-func (b *bench) onlyObject(kind agent.ObjectKind) agent.Object {
+func (b *testDeployment) onlyObject(kind agent.ObjectKind) agent.Object {
 	b.Helper()
 	all, err := b.Runtime.List(b.ctx)
 	b.mustSucceed(err)
@@ -188,7 +191,7 @@ func (b *bench) onlyObject(kind agent.ObjectKind) agent.Object {
 	return agent.Object{}
 }
 
-func (b *bench) countObjects(what string) int {
+func (b *testDeployment) countObjects(what string) int {
 	n := 0
 	for _, o := range b.listOwn() {
 		if o == what {
@@ -198,7 +201,7 @@ func (b *bench) countObjects(what string) int {
 	return n
 }
 
-func (b *bench) checkEcho(key pipeline.StepKey) {
+func (b *testDeployment) checkEcho(key pipeline.StepKey) {
 	b.Helper()
 	conn, err := b.Runtime.Dial(b.ctx, b.deployment, key, b.Port)
 	b.mustSucceed(err)

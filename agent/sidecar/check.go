@@ -36,7 +36,7 @@ func checkHealth(envFile, outputDir string, command []string) error {
 	// kills the command, because the thread that started it ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	output := &beginning{left: maxCheckOutput}
+	output := &prefixBuffer{left: maxCheckOutput}
 	c := &exec.Cmd{Path: path, Args: command, Env: env, Stdout: output, Stderr: output,
 		WaitDelay: endGrace, SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}}
 	if err := c.Start(); err != nil {
@@ -93,13 +93,13 @@ func printCheckOutput(dir string, to io.Writer) error {
 	return err
 }
 
-// beginning keeps the first bytes that are written to it.
-type beginning struct {
+// prefixBuffer keeps the first bytes that are written to it.
+type prefixBuffer struct {
 	kept []byte
 	left int
 }
 
-func (b *beginning) Write(p []byte) (int, error) {
+func (b *prefixBuffer) Write(p []byte) (int, error) {
 	n := min(len(p), b.left)
 	b.kept = append(b.kept, p[:n]...)
 	b.left -= n

@@ -71,7 +71,7 @@ func Dial(ctx context.Context, socket, service string, port int) (net.Conn, erro
 
 // LookupService has the relay look up a service's address, so that it knows it when the engine,
 // which has the resolver, is down.
-func Lookup(ctx context.Context, socket, service string) error {
+func LookupService(ctx context.Context, socket, service string) error {
 	_, err := Dial(ctx, socket, service, lookupPort)
 	var answer *DialError
 	if errors.As(err, &answer) && answer.Code == codeResolved {

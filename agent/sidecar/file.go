@@ -23,8 +23,8 @@ func CleanPath(p string) error {
 	return nil
 }
 
-// TooLarge is the one message about a file's size.
-func TooLarge(most int64) error {
+// TooLargeMessage is the one message about a file's size.
+func TooLargeMessage(most int64) error {
 	return fmt.Errorf("the file is larger than %d MiB, the most that can be copied", most>>20)
 }
 
@@ -49,7 +49,7 @@ func sendFile(s Start, to *FrameWriter) error {
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is not a regular file", s.Read)
 	case info.Size() > s.Most:
-		return TooLarge(s.Most)
+		return TooLargeMessage(s.Most)
 	}
 	if err := to.JSON(FrameFile, File{Name: path.Base(s.Read), Size: info.Size(),
 		Mode: uint32(info.Mode().Perm())}); err != nil {
@@ -58,7 +58,7 @@ func sendFile(s Start, to *FrameWriter) error {
 	// It may grow while we read it.
 	n, err := io.Copy(frameStream{to, FrameOutput}, io.LimitReader(f, s.Most+1))
 	if err == nil && n > s.Most {
-		err = TooLarge(s.Most)
+		err = TooLargeMessage(s.Most)
 	}
 	return err
 }
@@ -125,7 +125,7 @@ func receiveContent(part *os.File, in io.Reader, most int64) error {
 			return nil
 		case FrameInput:
 			if total += int64(len(f.Data)); total > most {
-				return TooLarge(most)
+				return TooLargeMessage(most)
 			}
 			if _, err := part.Write(f.Data); err != nil {
 				return err

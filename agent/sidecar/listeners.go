@@ -28,7 +28,7 @@ const (
 func LoopbackOnly(net string, port int) ([]netip.AddrPort, error) {
 	var all []netip.AddrPort
 	for _, table := range []string{"tcp", "tcp6"} {
-		found, err := listeners(filepath.Join(net, table), port)
+		found, err := parseListeners(filepath.Join(net, table), port)
 		// A kernel without IPv6 has no tcp6.
 		if err != nil && !(table == "tcp6" && errors.Is(err, os.ErrNotExist)) {
 			return nil, err
@@ -44,8 +44,8 @@ func LoopbackOnly(net string, port int) ([]netip.AddrPort, error) {
 	return slices.Compact(all), nil
 }
 
-// listeners returns the addresses that a table says something listens on at a port.
-func listeners(table string, port int) (all []netip.AddrPort, err error) {
+// parseListeners returns the addresses that a table says something listens on at a port.
+func parseListeners(table string, port int) (all []netip.AddrPort, err error) {
 	f, err := os.Open(table)
 	if err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func reachRole(ctx context.Context, address string) error {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp4", address)
 	if err != nil {
-		return &exitError{code: ExitApart, err: errors.New("not reached")}
+		return &exitError{code: ExitUnreachable, err: errors.New("not reached")}
 	}
 	return conn.Close()
 }

@@ -17,14 +17,14 @@ import (
 // of an image's own process.
 const (
 	exitUsage   = 120
-	exitGate    = 121
+	exitRelay   = 121
 	exitSecrets = 122
 	exitListen  = 123
 	exitOutput  = 119
 	exitSockets = 118
 	exitLend    = 117
-	// ExitApart is the exit code of the reach role when the target did not answer.
-	ExitApart = 124
+	// ExitUnreachable is the exit code of the reach role when the target did not answer.
+	ExitUnreachable = 124
 	// exitInside is that of the inside role, whose frames tell all the rest.
 	exitInside = 125
 	// exitNotFound and exitNotExecutable are what shells use.
@@ -34,7 +34,7 @@ const (
 
 // relayGC makes Go collect after 400 KiB instead of 4 MiB. Each deployment has a relay, so their
 // garbage adds up; a relay keeps almost nothing, so that collecting is cheap.
-const gateGC = 10
+const relayGC = 10
 
 // errUsage is shown when the binary is started with wrong arguments.
 var errUsage = errors.New("usage: sidecar gate SOCKET | sidecar init ENVFILE -- COMMAND [ARG]… | " +
@@ -81,10 +81,10 @@ func runRole(args []string) error {
 	defer stop()
 	switch args[0] {
 	case "gate":
-		debug.SetGCPercent(gateGC)
+		debug.SetGCPercent(relayGC)
 		runtime.GOMAXPROCS(1)
-		if err := Serve(ctx, args[1]); err != nil {
-			return &exitError{code: exitGate, err: err}
+		if err := ServeRelay(ctx, args[1]); err != nil {
+			return &exitError{code: exitRelay, err: err}
 		}
 		return nil
 	case "listen":

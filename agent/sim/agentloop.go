@@ -23,8 +23,8 @@ type entry struct {
 	forget     bool
 }
 
-// shell models package agent: the loop, the journal, the outbox.
-type shell struct {
+// agentModel models package agent: the loop, the journal, the outbox.
+type agentModel struct {
 	alive bool
 	// life tells one process from the next.
 	life       int
@@ -66,14 +66,14 @@ func (w *world) engineTime() time.Time { return time.Unix(1_000_000_000, 0).Add(
 // bootAgent starts the agent on what is on its disk.
 func (w *world) bootAgent() {
 	life := w.agent.life + 1
-	w.agent = shell{alive: true, life: life}
+	w.agent = agentModel{alive: true, life: life}
 	a := &w.agent
 	a.outbox = append(a.outbox, w.disk.events...)
 	a.last = int64(len(a.outbox))
 	if w.hasDefect("forget events on restart") {
 		a.outbox = nil
 	}
-	w.appendTrace("boot", itoa(life))
+	w.appendTrace("boot", formatInt(life))
 	for _, d := range w.deployments {
 		var records []engine.Record
 		known := false
@@ -94,11 +94,11 @@ func (w *world) bootAgent() {
 	}
 	a.inbox = append(a.inbox, func() {
 		for _, m := range a.machines {
-			w.stepMachine(m, engine.Restarted{})
+			w.stepMachine(m, engine.AgentRestarted{})
 		}
 	})
 	w.runTasks()
-	w.schedule(w.randomBetween(0, time.Second), "list", func() { w.listRegularly(life) })
+	w.scheduleEvent(w.randomBetween(0, time.Second), "list", func() { w.listRegularly(life) })
 }
 
 // crashAgent ends the process: kill -9.
@@ -115,7 +115,7 @@ func (w *world) crashAgent() {
 	a.alive = false
 	w.appendTrace("agent dies")
 	w.dropLink("the agent died")
-	w.schedule(w.randomBetween(200*time.Millisecond, 5*time.Second), "start", w.bootAgent)
+	w.scheduleEvent(w.randomBetween(200*time.Millisecond, 5*time.Second), "start", w.bootAgent)
 }
 
 // isAlive reports whether that process still is.
@@ -192,12 +192,12 @@ func (w *world) syncDisk(life int) {
 	if w.injectFault(10, "slow disk") {
 		took = w.randomBetween(time.Second, 20*time.Second)
 	}
-	w.schedule(took, "fsync", func() {
+	w.scheduleEvent(took, "fsync", func() {
 		if !w.isAlive(life) {
 			return
 		}
 		if w.injectFault(5, "disk refuses") {
-			w.schedule(time.Second, "retry the disk", func() {
+			w.scheduleEvent(time.Second, "retry the disk", func() {
 				if w.isAlive(life) {
 					w.syncDisk(life)
 				}
@@ -250,9 +250,9 @@ func (w *world) performEffects() {
 	for i, p := range todo {
 		m := p.m
 		switch e := p.effect.(type) {
-		case engine.Do:
+		case engine.StartOperation:
 			w.beginOperation(m, e, canceledIn(todo[i+1:], m, e.Op))
-		case engine.Cancel:
+		case engine.CancelOperation:
 			for _, o := range m.ops {
 				if o.do.Op == e.Op {
 					w.cancelOperation(o)
@@ -275,7 +275,7 @@ func (w *world) performEffects() {
 // written.
 func canceledIn(todo []pending, m *machine, op int64) bool {
 	for _, p := range todo {
-		if c, ok := p.effect.(engine.Cancel); ok && p.m == m && c.Op == op {
+		if c, ok := p.effect.(engine.CancelOperation); ok && p.m == m && c.Op == op {
 			return true
 		}
 	}
@@ -285,7 +285,7 @@ func canceledIn(todo []pending, m *machine, op int64) bool {
 func (w *world) scheduleWake(m *machine, at time.Time) {
 	m.wakes++
 	life, number := w.agent.life, m.wakes
-	w.schedule(max(0, at.Sub(w.engineTime())), "wake", func() {
+	w.scheduleEvent(max(0, at.Sub(w.engineTime())), "wake", func() {
 		if number != m.wakes {
 			return
 		}
@@ -376,7 +376,7 @@ func (w *world) listRegularly(life int) {
 	if !w.isAlive(life) {
 		return
 	}
-	w.schedule(10*time.Second, "list", func() { w.listRegularly(life) })
+	w.scheduleEvent(10*time.Second, "list", func() { w.listRegularly(life) })
 	if w.agent.listing {
 		return
 	}
@@ -386,9 +386,9 @@ func (w *world) listRegularly(life int) {
 	if w.injectFault(60, "slow list") {
 		took = w.randomBetween(time.Second, 25*time.Second)
 	}
-	w.schedule(w.randomBetween(0, 2*time.Millisecond), "look", func() {
+	w.scheduleEvent(w.randomBetween(0, 2*time.Millisecond), "look", func() {
 		objects, ok := w.listEngine()
-		w.schedule(took, "listed", func() {
+		w.scheduleEvent(took, "listed", func() {
 			if w.isAlive(life) {
 				w.agent.listing = false
 			}
@@ -402,7 +402,7 @@ func (w *world) listRegularly(life int) {
 // takeListing feeds a complete list.
 func (w *world) takeListing(began time.Time, objects []object) {
 	for _, d := range w.deployments {
-		l := engine.Listed{Began: began}
+		l := engine.ObjectsListed{Began: began}
 		found := false
 		for _, o := range objects {
 			if o.of != d {

@@ -14,7 +14,7 @@ import (
 func (w *world) scheduleAnswers(o *order, key pipeline.StepKey) {
 	run := o.run
 	say := func(who string, approved bool) {
-		w.schedule(w.randomBetween(0, 40*time.Second), "person", func() {
+		w.scheduleEvent(w.randomBetween(0, 40*time.Second), "person", func() {
 			w.submitAnswer(o, run, key, wire.Answer{Approved: approved, By: who})
 		})
 	}
@@ -52,8 +52,8 @@ func (w *world) submitAnswer(o *order, run string, key pipeline.StepKey, a wire.
 
 // completeApproval ends an approval's operations, which need no engine.
 func (w *world) completeApproval(o *op) {
-	r := engine.Result{Outcome: engine.OK, Message: "go on?"}
-	if o.do.Kind == engine.Answer {
+	r := engine.Result{Outcome: engine.OutcomeOK, Message: "go on?"}
+	if o.do.Kind == engine.EvaluateAnswer {
 		w.checkAnswer(o)
 		r.Sealed, r.Outputs = []byte{1}, map[string]any{}
 	}

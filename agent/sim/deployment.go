@@ -7,8 +7,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// habit is how the things of one step behave.
-type habit struct {
+// stepBehaviour is how the things of one step behave.
+type stepBehaviour struct {
 	// A plugin: fails answers no, with or without an effect; hangs runs until
 	// its timeout; stubborn answers no to delete.
 	fails, effect, hangs, stubborn, hangsDelete bool
@@ -21,7 +21,7 @@ type habit struct {
 type deployment struct {
 	id     string
 	graph  pipeline.Pipeline
-	habits map[pipeline.StepKey]*habit
+	habits map[pipeline.StepKey]*stepBehaviour
 	// outside are effects of plugins beyond the container engine.
 	outside map[pipeline.StepKey]bool
 	// of the present run
@@ -70,7 +70,7 @@ func (d *deployment) newGoal(generation int64, want wire.Want, run string, ready
 
 // newDeployment draws a pipeline of up to five steps.
 func (w *world) newDeployment(id string) *deployment {
-	d := &deployment{id: id, habits: map[pipeline.StepKey]*habit{},
+	d := &deployment{id: id, habits: map[pipeline.StepKey]*stepBehaviour{},
 		outside: map[pipeline.StepKey]bool{}, runs: map[string]int{}}
 	keys := []pipeline.StepKey{"a", "b", "c", "d", "e"}
 	for i := range 1 + w.random.IntN(5) {
@@ -83,9 +83,9 @@ func (w *world) newDeployment(id string) *deployment {
 			s.Service = &pipeline.ServiceStep{Name: string(keys[i]),
 				Ready: &pipeline.Readiness{IntervalSeconds: 1, Retries: 15}}
 		default:
-			c := &pipeline.Component{Idempotent: w.chance(40), Network: w.chance(50),
+			c := &pipeline.Component{Idempotent: w.oneIn(40), Network: w.oneIn(50),
 				Actions: []string{"create"}}
-			if w.chance(85) {
+			if w.oneIn(85) {
 				c.Actions = append(c.Actions, "delete")
 			}
 			s.Plugin = &pipeline.PluginStep{Name: string(keys[i]), Component: c}
@@ -97,11 +97,11 @@ func (w *world) newDeployment(id string) *deployment {
 	return d
 }
 
-func (w *world) newHabit() *habit {
-	h := &habit{effect: true, ready: w.randomBetween(50*time.Millisecond, 8*time.Second)}
+func (w *world) newHabit() *stepBehaviour {
+	h := &stepBehaviour{effect: true, ready: w.randomBetween(50*time.Millisecond, 8*time.Second)}
 	switch n := w.random.IntN(100); {
 	case n < 6:
-		h.fails, h.effect = true, w.chance(60)
+		h.fails, h.effect = true, w.oneIn(60)
 	case n < 10:
 		h.hangs = true
 	case n < 13:

@@ -12,7 +12,7 @@ type kind int8
 
 const (
 	network kind = iota
-	gate
+	relay
 	service
 	plugin
 )
@@ -89,7 +89,7 @@ func (w *world) listEngine() (objects []object, ok bool) {
 		return nil, w.hasDefect("delete on a failed list")
 	}
 	for _, o := range w.docker.objects {
-		if w.hasDefect("list without stopped containers") && o.kind >= gate && o.state != running {
+		if w.hasDefect("list without stopped containers") && o.kind >= relay && o.state != running {
 			continue
 		}
 		objects = append(objects, *o)
@@ -102,11 +102,11 @@ func (w *world) failDocker() {
 	if w.docker.down || w.docker.frozen {
 		return
 	}
-	if w.chance(40) {
+	if w.oneIn(40) {
 		w.docker.frozen = true
 		w.met["docker frozen"]++
 		w.appendTrace("docker freezes")
-		w.schedule(w.randomBetween(time.Second, 40*time.Second), "thaw", w.thawEngine)
+		w.scheduleEvent(w.randomBetween(time.Second, 40*time.Second), "thaw", w.thawEngine)
 		return
 	}
 	w.docker.down = true
@@ -117,17 +117,21 @@ func (w *world) failDocker() {
 			// The stream is cut; the plugin keeps running without a reader.
 			waits := o.op
 			o.op = nil
-			w.deliverResult(waits, engine.Result{Outcome: engine.Unknown})
+			w.deliverResult(waits, engine.Result{Outcome: engine.OutcomeUnknown})
 		}
 	}
-	w.schedule(w.randomBetween(300*time.Millisecond, 20*time.Second), "docker starts", w.startDocker)
+	w.scheduleEvent(
+		w.randomBetween(300*time.Millisecond, 20*time.Second),
+		"docker starts",
+		w.startDocker,
+	)
 }
 
 // startDocker starts the engine. Without live-restore, containers that outlived a kill -9
 // of the engine are stopped when it starts again.
 func (w *world) startDocker() {
 	w.docker.down = false
-	if w.chance(30) {
+	if w.oneIn(30) {
 		return
 	}
 	for _, o := range w.docker.objects {
@@ -140,24 +144,24 @@ func (w *world) thawEngine() {
 	waiting := w.docker.waiting
 	w.docker.waiting = nil
 	for _, serve := range waiting {
-		w.schedule(w.randomBetween(0, 50*time.Millisecond), "thawed call", serve)
+		w.scheduleEvent(w.randomBetween(0, 50*time.Millisecond), "thawed call", serve)
 	}
 }
 
-// interfere removes or stops an object from outside.
-func (w *world) interfere() {
+// disturbObject removes or stops an object from outside.
+func (w *world) disturbObject() {
 	if len(w.docker.objects) == 0 || w.docker.down || w.docker.frozen {
 		return
 	}
 	o := w.docker.objects[w.random.IntN(len(w.docker.objects))]
 	w.met["stranger"]++
-	w.appendTrace("stranger", itoa(o.kind), o.of.id, string(o.step))
+	w.appendTrace("stranger", formatInt(o.kind), o.of.id, string(o.step))
 	if o.kind == network && w.hasRunningContainer(o.of) {
 		return
 	}
-	w.endPlugin(o, engine.Result{Outcome: engine.No, Code: "killed_by_stranger"})
+	w.endPlugin(o, engine.Result{Outcome: engine.OutcomeNo, Code: "killed_by_stranger"})
 	o.stopProcess()
-	if o.kind == network || w.chance(60) {
+	if o.kind == network || w.oneIn(60) {
 		w.docker.dropObject(o)
 	}
 }

@@ -19,7 +19,7 @@ type op struct {
 	m         *machine
 	of        *deployment
 	run       string
-	do        engine.Do
+	do        engine.StartOperation
 	canceled  bool
 	done      bool
 	container *object
@@ -30,21 +30,21 @@ func (w *world) isAbandoned(o *op) bool { return o.done || !w.isAlive(o.life) }
 
 // beginOperation starts an operation: the agent sends a request to the engine, unless
 // it is canceled already.
-func (w *world) beginOperation(m *machine, do engine.Do, canceled bool) {
+func (w *world) beginOperation(m *machine, do engine.StartOperation, canceled bool) {
 	o := &op{life: w.agent.life, m: m, of: m.of, do: do}
-	if work := m.m.Work(); work != nil {
+	if work := m.m.CurrentGoal(); work != nil {
 		o.run = work.Run
 	}
 	m.ops = append(m.ops, o)
-	w.appendTrace("begin", m.of.id, string(do.Kind), string(do.Step), do.Action, itoa(do.Attempt))
+	w.appendTrace("begin", m.of.id, string(do.Kind), string(do.Step), do.Action, formatInt(do.Attempt))
 	if canceled {
 		w.met["canceled before it began"]++
 		o.canceled = true
-		w.deliverResult(o, engine.Result{Outcome: engine.Unknown, Code: engine.CodeCanceled})
+		w.deliverResult(o, engine.Result{Outcome: engine.OutcomeUnknown, Code: engine.CodeCanceled})
 		return
 	}
 	w.checkOperation(o)
-	if do.Kind == engine.Ask || do.Kind == engine.Answer {
+	if do.Kind == engine.EvaluatePrompt || do.Kind == engine.EvaluateAnswer {
 		w.completeApproval(o)
 		return
 	}
@@ -52,24 +52,24 @@ func (w *world) beginOperation(m *machine, do engine.Do, canceled bool) {
 	if w.injectFault(25, "slow call") {
 		delay = w.randomBetween(time.Second, 25*time.Second)
 	}
-	w.schedule(delay, "call", func() { w.arriveAtEngine(o) })
+	w.scheduleEvent(delay, "call", func() { w.arriveAtEngine(o) })
 }
 
 // arriveAtEngine is the request's arrival at the engine.
 func (w *world) arriveAtEngine(o *op) {
 	d := &w.docker
 	switch {
-	case w.isAbandoned(o) && w.chance(50):
+	case w.isAbandoned(o) && w.oneIn(50):
 		// It never got there.
 	case d.down:
-		w.deliverResult(o, engine.Result{Outcome: engine.Unknown, Message: "connection refused"})
+		w.deliverResult(o, engine.Result{Outcome: engine.OutcomeUnknown, Message: "connection refused"})
 	case d.frozen:
 		d.waiting = append(d.waiting, func() { w.arriveAtEngine(o) })
-		w.schedule(callTimeout, "deadline", func() {
-			w.deliverResult(o, engine.Result{Outcome: engine.Unknown, Message: "no answer"})
+		w.scheduleEvent(callTimeout, "deadline", func() {
+			w.deliverResult(o, engine.Result{Outcome: engine.OutcomeUnknown, Message: "no answer"})
 		})
 	case w.injectFault(30, "error before effect"):
-		w.deliverResult(o, engine.Result{Outcome: engine.Unknown, Message: "EOF"})
+		w.deliverResult(o, engine.Result{Outcome: engine.OutcomeUnknown, Message: "EOF"})
 	case o.do.Kind != engine.Probe && w.injectFault(8, "refusal"):
 		w.refuseCall(o)
 	default:
@@ -80,9 +80,9 @@ func (w *world) arriveAtEngine(o *op) {
 // refuseCall answers with a refusal before any effect. For a plugin's run that cannot be
 // known, so the outcome is unknown.
 func (w *world) refuseCall(o *op) {
-	r := engine.Result{Outcome: engine.No, Code: "conflict", Message: "409"}
+	r := engine.Result{Outcome: engine.OutcomeNo, Code: "conflict", Message: "409"}
 	if o.do.Kind == engine.Run {
-		r.Outcome = engine.Unknown
+		r.Outcome = engine.OutcomeUnknown
 	}
 	w.deliverResult(o, r)
 }
@@ -98,7 +98,7 @@ func (w *world) applyCall(o *op) {
 		w.createAndStart(o)
 	case engine.Probe:
 		w.probeService(o)
-	case engine.CreateAhead:
+	case engine.Precreate:
 		w.createAhead(o)
 	case engine.Run:
 		w.runPlugin(o)
@@ -111,10 +111,10 @@ func (w *world) applyCall(o *op) {
 
 // deliverResult brings the outcome home, unless it is lost on the way.
 func (w *world) deliverResult(o *op, r engine.Result) {
-	if r.Outcome == engine.OK && o.do.Kind != engine.Probe && w.injectFault(25, "lost answer") {
-		r = engine.Result{Outcome: engine.Unknown, Message: "lost answer"}
+	if r.Outcome == engine.OutcomeOK && o.do.Kind != engine.Probe && w.injectFault(25, "lost answer") {
+		r = engine.Result{Outcome: engine.OutcomeUnknown, Message: "lost answer"}
 	}
-	w.schedule(w.randomBetween(0, 5*time.Millisecond), "answer", func() {
+	w.scheduleEvent(w.randomBetween(0, 5*time.Millisecond), "answer", func() {
 		if w.isAbandoned(o) {
 			return
 		}
@@ -126,7 +126,7 @@ func (w *world) deliverResult(o *op, r engine.Result) {
 			}
 		}
 		w.appendTrace("end", o.of.id, string(o.do.Kind), string(o.do.Step), string(r.Outcome), r.Code)
-		w.postTask(o.life, func() { w.stepMachine(o.m, engine.Ended{Op: o.do.Op, Result: r}) })
+		w.postTask(o.life, func() { w.stepMachine(o.m, engine.OperationEnded{Op: o.do.Op, Result: r}) })
 	})
 }
 
@@ -137,17 +137,17 @@ func (w *world) cancelOperation(o *op) {
 	}
 	o.canceled = true
 	c := o.container
-	w.schedule(w.randomBetween(0, 400*time.Millisecond), "canceled", func() {
+	w.scheduleEvent(w.randomBetween(0, 400*time.Millisecond), "canceled", func() {
 		switch {
 		case w.isAbandoned(o):
 		case c != nil && c.op == o && !w.docker.down && !w.docker.frozen:
 			c.stopProcess()
-			w.endPlugin(c, engine.Result{Outcome: engine.No, Code: engine.CodeCanceled})
+			w.endPlugin(c, engine.Result{Outcome: engine.OutcomeNo, Code: engine.CodeCanceled})
 		default:
 			if c != nil && c.op == o {
 				c.op = nil
 			}
-			w.deliverResult(o, engine.Result{Outcome: engine.Unknown, Code: engine.CodeCanceled})
+			w.deliverResult(o, engine.Result{Outcome: engine.OutcomeUnknown, Code: engine.CodeCanceled})
 		}
 	})
 }
@@ -156,19 +156,19 @@ func (w *world) prepareNetwork(o *op) {
 	if w.docker.findObject(o.of, network, "", "") == nil {
 		w.docker.addObject(&object{of: o.of, kind: network})
 	}
-	w.schedule(w.randomBetween(10*time.Millisecond, 300*time.Millisecond), "gate", func() {
+	w.scheduleEvent(w.randomBetween(10*time.Millisecond, 300*time.Millisecond), "gate", func() {
 		if w.docker.findObject(o.of, network, "", "") == nil {
-			w.deliverResult(o, engine.Result{Outcome: engine.Unknown, Message: "the network is gone"})
+			w.deliverResult(o, engine.Result{Outcome: engine.OutcomeUnknown, Message: "the network is gone"})
 			return
 		}
-		g := w.docker.findObject(o.of, gate, "", "")
+		g := w.docker.findObject(o.of, relay, "", "")
 		if g == nil {
-			g = w.docker.addObject(&object{of: o.of, kind: gate})
+			g = w.docker.addObject(&object{of: o.of, kind: relay})
 		}
 		if !w.isAbandoned(o) {
 			g.state = running
 		}
-		w.deliverResult(o, engine.Result{Outcome: engine.OK})
+		w.deliverResult(o, engine.Result{Outcome: engine.OutcomeOK})
 	})
 }
 
@@ -177,13 +177,17 @@ func (w *world) pullImage(o *op) {
 	if w.injectFault(40, "slow pull") {
 		took = w.randomBetween(5*time.Second, 60*time.Second)
 	}
-	w.schedule(took, "pulled", func() { w.deliverResult(o, engine.Result{Outcome: engine.OK}) })
+	w.scheduleEvent(
+		took,
+		"pulled",
+		func() { w.deliverResult(o, engine.Result{Outcome: engine.OutcomeOK}) },
+	)
 }
 
 // createAndStart makes the service's container, then starts it: two calls.
 func (w *world) createAndStart(o *op) {
 	if w.docker.findObject(o.of, network, "", "") == nil {
-		w.deliverResult(o, engine.Result{Outcome: engine.No, Code: "start", Message: "no network"})
+		w.deliverResult(o, engine.Result{Outcome: engine.OutcomeNo, Code: "start", Message: "no network"})
 		return
 	}
 	c := w.docker.findObject(o.of, service, o.do.Step, "")
@@ -192,19 +196,19 @@ func (w *world) createAndStart(o *op) {
 	}
 	if w.isAbandoned(o) || o.canceled {
 		// The agent that would send the second request is gone.
-		w.deliverResult(o, engine.Result{Outcome: engine.Unknown})
+		w.deliverResult(o, engine.Result{Outcome: engine.OutcomeUnknown})
 		return
 	}
-	w.schedule(w.randomBetween(5*time.Millisecond, 60*time.Millisecond), "start", func() {
+	w.scheduleEvent(w.randomBetween(5*time.Millisecond, 60*time.Millisecond), "start", func() {
 		switch {
 		case c.gone || w.docker.down:
-			w.deliverResult(o, engine.Result{Outcome: engine.Unknown, Message: "no such container"})
+			w.deliverResult(o, engine.Result{Outcome: engine.OutcomeUnknown, Message: "no such container"})
 			return
-		case (w.isAbandoned(o) || o.canceled) && w.chance(70):
+		case (w.isAbandoned(o) || o.canceled) && w.oneIn(70):
 		case c.state != running:
 			w.startService(o, c)
 		}
-		w.deliverResult(o, engine.Result{Outcome: engine.OK})
+		w.deliverResult(o, engine.Result{Outcome: engine.OutcomeOK})
 	})
 }
 
@@ -215,7 +219,7 @@ func (w *world) startService(o *op, c *object) {
 	w.checkStart(o)
 	if h.ends > 0 {
 		life := c.life
-		w.schedule(h.ends, "service ends", func() {
+		w.scheduleEvent(h.ends, "service ends", func() {
 			if c.life == life {
 				c.stopProcess()
 			}
@@ -225,7 +229,7 @@ func (w *world) startService(o *op, c *object) {
 
 func (w *world) probeService(o *op) {
 	c := w.docker.findObject(o.of, service, o.do.Step, "")
-	r := engine.Result{Outcome: engine.OK, Health: wire.HealthStarting}
+	r := engine.Result{Outcome: engine.OutcomeOK, Health: wire.HealthStarting}
 	switch {
 	case c == nil || c.state != running:
 		r.Exited, r.Health = true, wire.HealthStopped
@@ -240,19 +244,19 @@ func (w *world) createAhead(o *op) {
 	if w.docker.findObject(o.of, plugin, o.do.Step, o.do.Action) == nil {
 		w.docker.addObject(&object{of: o.of, kind: plugin, step: o.do.Step, action: o.do.Action})
 	}
-	w.deliverResult(o, engine.Result{Outcome: engine.OK})
+	w.deliverResult(o, engine.Result{Outcome: engine.OutcomeOK})
 }
 
 // removeContainers lists first, then removes what it saw.
 func (w *world) removeContainers(o *op) {
 	objects, ok := w.listEngine()
 	if !ok {
-		w.deliverResult(o, engine.Result{Outcome: engine.Unknown, Message: "list"})
+		w.deliverResult(o, engine.Result{Outcome: engine.OutcomeUnknown, Message: "list"})
 		return
 	}
-	w.schedule(w.randomBetween(5*time.Millisecond, 200*time.Millisecond), "remove", func() {
+	w.scheduleEvent(w.randomBetween(5*time.Millisecond, 200*time.Millisecond), "remove", func() {
 		if w.docker.down || w.docker.frozen {
-			w.deliverResult(o, engine.Result{Outcome: engine.Unknown, Message: "connection refused"})
+			w.deliverResult(o, engine.Result{Outcome: engine.OutcomeUnknown, Message: "connection refused"})
 			return
 		}
 		conflict := false
@@ -266,22 +270,26 @@ func (w *world) removeContainers(o *op) {
 			}
 			if w.injectFault(40, "removal in progress") {
 				conflict = true
-				w.schedule(w.randomBetween(0, 2*time.Second), "removed late", func() { w.removeContainer(c) })
+				w.scheduleEvent(
+					w.randomBetween(0, 2*time.Second),
+					"removed late",
+					func() { w.removeContainer(c) },
+				)
 				continue
 			}
 			w.removeContainer(c)
 		}
 		if conflict {
-			w.deliverResult(o, engine.Result{Outcome: engine.No, Code: "remove", Message: "409"})
+			w.deliverResult(o, engine.Result{Outcome: engine.OutcomeNo, Code: "remove", Message: "409"})
 			return
 		}
-		w.deliverResult(o, engine.Result{Outcome: engine.OK})
+		w.deliverResult(o, engine.Result{Outcome: engine.OutcomeOK})
 	})
 }
 
 func (w *world) removeContainer(c *object) {
 	c.stopProcess()
-	w.endPlugin(c, engine.Result{Outcome: engine.No, Code: "killed_by_stranger"})
+	w.endPlugin(c, engine.Result{Outcome: engine.OutcomeNo, Code: "killed_by_stranger"})
 	w.docker.dropObject(c)
 }
 
@@ -289,7 +297,7 @@ func (w *world) removeContainer(c *object) {
 func (w *world) removeAll(o *op) {
 	objects, ok := w.listEngine()
 	if !ok {
-		w.deliverResult(o, engine.Result{Outcome: engine.Unknown, Message: "list"})
+		w.deliverResult(o, engine.Result{Outcome: engine.OutcomeUnknown, Message: "list"})
 		return
 	}
 	for _, seen := range objects {
@@ -298,9 +306,9 @@ func (w *world) removeAll(o *op) {
 			w.removeContainer(c)
 		}
 	}
-	w.schedule(w.randomBetween(50*time.Millisecond, 300*time.Millisecond), "network", func() {
+	w.scheduleEvent(w.randomBetween(50*time.Millisecond, 300*time.Millisecond), "network", func() {
 		if w.docker.down || w.docker.frozen {
-			w.deliverResult(o, engine.Result{Outcome: engine.Unknown, Message: "connection refused"})
+			w.deliverResult(o, engine.Result{Outcome: engine.OutcomeUnknown, Message: "connection refused"})
 			return
 		}
 		n := w.docker.findObject(o.of, network, "", "")
@@ -314,17 +322,17 @@ func (w *world) removeAll(o *op) {
 func (w *world) reportLeft(o *op) {
 	objects, ok := w.listEngine()
 	if !ok {
-		w.deliverResult(o, engine.Result{Outcome: engine.Unknown, Message: "list"})
+		w.deliverResult(o, engine.Result{Outcome: engine.OutcomeUnknown, Message: "list"})
 		return
 	}
-	r := engine.Result{Outcome: engine.OK}
+	r := engine.Result{Outcome: engine.OutcomeOK}
 	for _, seen := range objects {
 		if seen.of == o.of && !(seen.kind == network && w.hasDefect("leave the network")) {
-			r.Left = append(r.Left, itoa(seen.kind)+string(seen.step))
+			r.Left = append(r.Left, formatInt(seen.kind)+string(seen.step))
 		}
 	}
 	if len(r.Left) > 0 {
-		r.Outcome = engine.No
+		r.Outcome = engine.OutcomeNo
 	}
 	w.deliverResult(o, r)
 }

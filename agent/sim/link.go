@@ -20,7 +20,7 @@ type link struct {
 // connectLink is the control plane dialing the agent until it succeeds.
 func (w *world) connectLink() {
 	retry := func() {
-		w.schedule(w.randomBetween(500*time.Millisecond, 3*time.Second), "dial", w.connectLink)
+		w.scheduleEvent(w.randomBetween(500*time.Millisecond, 3*time.Second), "dial", w.connectLink)
 	}
 	if w.link.up {
 		return
@@ -33,7 +33,7 @@ func (w *world) connectLink() {
 	n := w.link.number
 	w.agent.session, w.agent.sending = n, false
 	w.plane.session, w.plane.greeted = n, false
-	w.appendTrace("connected", itoa(n))
+	w.appendTrace("connected", formatInt(n))
 	w.toPlane(n, welcome{last: w.agent.last})
 }
 
@@ -45,12 +45,12 @@ func (w *world) dropLink(why string) {
 	w.link.up = false
 	w.appendTrace("cut", why)
 	n := w.link.number
-	w.schedule(w.randomBetween(0, time.Second), "agent notices", func() {
+	w.scheduleEvent(w.randomBetween(0, time.Second), "agent notices", func() {
 		if w.agent.session == n {
 			w.agent.session = 0
 		}
 	})
-	w.schedule(w.randomBetween(0, 2*time.Second), "dial", w.connectLink)
+	w.scheduleEvent(w.randomBetween(0, 2*time.Second), "dial", w.connectLink)
 }
 
 // halfOpen loses one direction, until pings find out.
@@ -60,9 +60,9 @@ func (w *world) halfOpen() {
 	}
 	w.met["half-open"]++
 	n := w.link.number
-	w.link.swallowsUp = w.chance(50)
+	w.link.swallowsUp = w.oneIn(50)
 	w.link.swallowsDown = !w.link.swallowsUp
-	w.schedule(w.randomBetween(10*time.Second, 15*time.Second), "no pong", func() {
+	w.scheduleEvent(w.randomBetween(10*time.Second, 15*time.Second), "no pong", func() {
 		if w.link.number == n {
 			w.dropLink("half-open")
 		}
@@ -87,9 +87,9 @@ func (w *world) toPlane(n int, message any) {
 			w.plane.receiveReport(w, n, message)
 		}
 	}
-	w.schedule(at-w.now, "up", hear)
+	w.scheduleEvent(at-w.now, "up", hear)
 	if _, event := message.(wire.Event); event && w.injectFault(20, "duplicate") {
-		w.schedule(at-w.now+w.randomBetween(0, 5*time.Second), "up again", hear)
+		w.scheduleEvent(at-w.now+w.randomBetween(0, 5*time.Second), "up again", hear)
 	}
 }
 
@@ -105,7 +105,7 @@ func (w *world) toAgent(n int, message any) {
 	}
 	l.lastDown = at
 	lost, life := l.swallowsDown, w.agent.life
-	w.schedule(at-w.now, "down", func() {
+	w.scheduleEvent(at-w.now, "down", func() {
 		if lost {
 			return
 		}
@@ -113,7 +113,7 @@ func (w *world) toAgent(n int, message any) {
 		w.receiveCommand(life, n, message)
 	})
 	if g, ok := message.(wire.Goals); ok && !g.Full && w.injectFault(60, "duplicate") {
-		w.schedule(at-w.now+w.randomBetween(0, 20*time.Second), "down again", func() {
+		w.scheduleEvent(at-w.now+w.randomBetween(0, 20*time.Second), "down again", func() {
 			w.receiveCommand(life, n, message)
 		})
 	}
@@ -171,5 +171,5 @@ func (w *world) sendReports() {
 // flushEverySecond is the sender's once-a-second look.
 func (w *world) flushEverySecond() {
 	w.sendReports()
-	w.schedule(time.Second, "tick", w.flushEverySecond)
+	w.scheduleEvent(time.Second, "tick", w.flushEverySecond)
 }

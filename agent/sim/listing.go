@@ -3,12 +3,12 @@ package sim
 import "github.com/nullops/nullops/agent/engine"
 
 // noteObject sorts one object into a listing, as package agent does.
-func noteObject(l *engine.Listed, o object) {
+func noteObject(l *engine.ObjectsListed, o object) {
 	l.Objects++
 	switch o.kind {
 	case network:
 		l.Network = true
-	case gate:
+	case relay:
 		l.Gate = l.Gate || o.state == running
 	case service:
 		if o.state == running {

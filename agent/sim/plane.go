@@ -8,9 +8,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// plane models the control plane: a database that is always right, and a
+// controlPlane models the control plane: a database that is always right, and a
 // process that comes and goes.
-type plane struct {
+type controlPlane struct {
 	down    bool
 	session int
 	greeted bool
@@ -79,7 +79,7 @@ func (o *order) isFinal() bool {
 	return slices.Contains([]string{failed, canceled, removed, forgotten}, o.status)
 }
 
-func (p *plane) orderOf(d *deployment) *order {
+func (p *controlPlane) orderOf(d *deployment) *order {
 	for _, o := range p.orders {
 		if o.of == d {
 			return o
@@ -99,7 +99,7 @@ func (w *world) newRun(o *order) {
 	o.runs++
 	o.generation++
 	o.want, o.canceled, o.status = wire.WantPresent, false, queued
-	o.run, o.outputs = o.of.id+"-run"+itoa(o.runs), map[pipeline.StepKey][]byte{}
+	o.run, o.outputs = o.of.id+"-run"+formatInt(o.runs), map[pipeline.StepKey][]byte{}
 	o.waiting, o.answers = "", nil
 	w.appendTrace("person wants", o.of.id, o.run)
 	w.sendGoals()
@@ -131,12 +131,12 @@ func (w *world) requestRemoval(o *order) {
 	o.canceled = o.canceled || to == undoing
 	o.want, o.status = wire.WantGone, to
 	o.generation++
-	w.appendTrace("person takes", o.of.id, itoa(o.generation))
+	w.appendTrace("person takes", o.of.id, formatInt(o.generation))
 	w.sendGoals()
 }
 
 // receiveReport handles a report of the agent.
-func (p *plane) receiveReport(w *world, n int, message any) {
+func (p *controlPlane) receiveReport(w *world, n int, message any) {
 	switch r := message.(type) {
 	case welcome:
 		if r.last < p.last {
@@ -187,7 +187,7 @@ func (w *world) sendGoals() {
 }
 
 // commitReport takes a report once.
-func (p *plane) commitReport(w *world, e wire.Event) {
+func (p *controlPlane) commitReport(w *world, e wire.Event) {
 	if e.Seq <= p.last {
 		return
 	}
@@ -228,7 +228,7 @@ func (p *plane) commitReport(w *world, e wire.Event) {
 }
 
 // answerSecrets answers, refuses, or says nothing while the database is away.
-func (p *plane) answerSecrets(w *world, n int, r wire.SecretsWanted) {
+func (p *controlPlane) answerSecrets(w *world, n int, r wire.SecretsWanted) {
 	if w.injectFault(60, "no answer for secrets") {
 		return
 	}
@@ -253,7 +253,7 @@ func (w *world) failPlane() {
 	w.met["control plane killed"]++
 	w.plane.down, w.plane.greeted = true, false
 	w.dropLink("the control plane died")
-	w.schedule(w.randomBetween(time.Second, 10*time.Second), "control plane starts", func() {
+	w.scheduleEvent(w.randomBetween(time.Second, 10*time.Second), "control plane starts", func() {
 		w.plane.down = false
 	})
 }

@@ -10,7 +10,7 @@ import (
 func (w *world) runPlugin(o *op) {
 	step, _ := o.of.graph.Step(o.do.Step)
 	if step.Plugin.Component.Network && w.docker.findObject(o.of, network, "", "") == nil {
-		w.deliverResult(o, engine.Result{Outcome: engine.Unknown, Message: "no network"})
+		w.deliverResult(o, engine.Result{Outcome: engine.OutcomeUnknown, Message: "no network"})
 		return
 	}
 	c := w.docker.findObject(o.of, plugin, o.do.Step, o.do.Action)
@@ -21,10 +21,10 @@ func (w *world) runPlugin(o *op) {
 	if c == nil {
 		c = w.docker.addObject(&object{of: o.of, kind: plugin, step: o.do.Step, action: o.do.Action})
 	}
-	w.schedule(w.randomBetween(5*time.Millisecond, 60*time.Millisecond), "start", func() {
+	w.scheduleEvent(w.randomBetween(5*time.Millisecond, 60*time.Millisecond), "start", func() {
 		if c.gone || w.docker.down || w.isAbandoned(o) || o.canceled {
 			// Nothing is started for a caller that is gone.
-			w.deliverResult(o, engine.Result{Outcome: engine.Unknown, Message: "no such container"})
+			w.deliverResult(o, engine.Result{Outcome: engine.OutcomeUnknown, Message: "no such container"})
 			return
 		}
 		if c.state == running {
@@ -55,13 +55,13 @@ func (w *world) runPluginProcess(o *op, c *object) {
 		ends, fails = pluginTimeout, true
 		effect = effect && creates
 	}
-	w.schedule(works, "effect", func() {
+	w.scheduleEvent(works, "effect", func() {
 		if c.life == life && effect {
 			o.of.outside[o.do.Step] = creates
 			w.appendTrace("outside", o.of.id, string(o.do.Step), o.do.Action)
 		}
 	})
-	w.schedule(ends, "plugin ends", func() {
+	w.scheduleEvent(ends, "plugin ends", func() {
 		if c.life == life {
 			w.onPluginEnds(o, c, fails)
 		}
@@ -71,15 +71,15 @@ func (w *world) runPluginProcess(o *op, c *object) {
 func (w *world) onPluginEnds(o *op, c *object, fails bool) {
 	c.stopProcess()
 	waits := c.op != nil
-	r := engine.Result{Outcome: engine.OK, Sealed: []byte{1}, Outputs: map[string]any{}}
+	r := engine.Result{Outcome: engine.OutcomeOK, Sealed: []byte{1}, Outputs: map[string]any{}}
 	if fails {
-		r = engine.Result{Outcome: engine.No, Code: "plugin_failed"}
+		r = engine.Result{Outcome: engine.OutcomeNo, Code: "plugin_failed"}
 	} else if o.do.Action == "create" && o.run == o.of.run {
 		o.of.ok[o.do.Step] = true
 	}
 	w.endPlugin(c, r)
 	if waits && !w.isAbandoned(o) && !w.injectFault(30, "container stays") {
-		w.schedule(w.randomBetween(0, 300*time.Millisecond), "sweep", func() {
+		w.scheduleEvent(w.randomBetween(0, 300*time.Millisecond), "sweep", func() {
 			if !c.gone && c.state == exited {
 				w.docker.dropObject(c)
 			}

@@ -9,19 +9,19 @@ import (
 // setUp fills the world with things that are going to happen.
 func (w *world) setUp() {
 	for i := range 1 + w.random.IntN(2) {
-		w.deployments = append(w.deployments, w.newDeployment("d"+itoa(i+1)))
+		w.deployments = append(w.deployments, w.newDeployment("d"+formatInt(i+1)))
 	}
 	w.bootAgent()
 	w.connectLink()
 	w.flushEverySecond()
 	length := w.randomBetween(20*time.Second, 150*time.Second)
 	for _, d := range w.deployments {
-		w.schedule(w.randomBetween(0, 10*time.Second), "person", func() { w.createOrder(d) })
+		w.scheduleEvent(w.randomBetween(0, 10*time.Second), "person", func() { w.createOrder(d) })
 		w.schedulePeople(d, length)
 	}
 	w.scheduleTroubles(length)
-	w.schedule(length, "everything heals", w.endTroubles)
-	w.schedule(length, "judge", w.checkAtRest)
+	w.scheduleEvent(length, "everything heals", w.endTroubles)
+	w.scheduleEvent(length, "judge", w.checkAtRest)
 }
 
 // schedulePeople change their minds.
@@ -33,14 +33,14 @@ func (w *world) schedulePeople(d *deployment, length time.Duration) {
 			}
 		}
 	}
-	if w.chance(50) {
-		w.schedule(w.randomBetween(0, length), "person", with(w.requestRemoval))
+	if w.oneIn(50) {
+		w.scheduleEvent(w.randomBetween(0, length), "person", with(w.requestRemoval))
 	}
 	for range w.random.IntN(3) {
-		w.schedule(w.randomBetween(0, length), "person", with(w.retryOrder))
+		w.scheduleEvent(w.randomBetween(0, length), "person", with(w.retryOrder))
 	}
-	if w.chance(30) {
-		w.schedule(w.randomBetween(length/2, length), "person", with(w.requestRemoval))
+	if w.oneIn(30) {
+		w.scheduleEvent(w.randomBetween(length/2, length), "person", with(w.requestRemoval))
 	}
 }
 
@@ -48,7 +48,7 @@ func (w *world) schedulePeople(d *deployment, length time.Duration) {
 func (w *world) scheduleTroubles(length time.Duration) {
 	many := func(n int, what string, do func()) {
 		for range w.random.IntN(n + 1) {
-			w.schedule(w.randomBetween(0, length), what, do)
+			w.scheduleEvent(w.randomBetween(0, length), what, do)
 		}
 	}
 	many(5, "kill the agent", func() {
@@ -56,7 +56,7 @@ func (w *world) scheduleTroubles(length time.Duration) {
 		w.crashAgent()
 	})
 	many(3, "docker fails", w.failDocker)
-	many(3, "stranger", w.interfere)
+	many(3, "stranger", w.disturbObject)
 	many(3, "cut", func() { w.dropLink("cut") })
 	many(2, "half-open", w.halfOpen)
 	many(1, "control plane dies", w.failPlane)
@@ -69,7 +69,7 @@ func (w *world) endTroubles() {
 
 // checkAtRest checks every second whether the world has come to rest.
 func (w *world) checkAtRest() {
-	w.schedule(judgeEvery, "judge", w.checkAtRest)
+	w.scheduleEvent(judgeEvery, "judge", w.checkAtRest)
 	if w.now-w.healed > settleWithin {
 		w.failWorld("not settled %s after the last fault: %s", settleWithin, w.whyUnsettled())
 		return

@@ -72,10 +72,10 @@ type world struct {
 
 	deployments []*deployment
 	disk        disk
-	agent       shell
+	agent       agentModel
 	docker      docker
 	link        link
-	plane       plane
+	plane       controlPlane
 }
 
 func newWorld(seed uint64, o Options) *world {
@@ -121,8 +121,8 @@ func (q *queue) Pop() any {
 	return last
 }
 
-// schedule lets something happen later.
-func (w *world) schedule(d time.Duration, what string, do func()) {
+// scheduleEvent lets something happen later.
+func (w *world) scheduleEvent(d time.Duration, what string, do func()) {
 	w.count++
 	heap.Push(&w.queue, event{w.now + d, w.random.Uint64(), w.count, what, do})
 }
@@ -175,10 +175,10 @@ func (w *world) injectFault(n int, what string) bool {
 	return true
 }
 
-func (w *world) chance(n int) bool { return w.random.IntN(100) < n }
+func (w *world) oneIn(n int) bool { return w.random.IntN(100) < n }
 
 func (w *world) randomBetween(low, high time.Duration) time.Duration {
 	return low + time.Duration(w.random.Int64N(int64(high-low)))
 }
 
-func itoa[T ~int | ~int8 | ~int64](n T) string { return strconv.FormatInt(int64(n), 10) }
+func formatInt[T ~int | ~int8 | ~int64](n T) string { return strconv.FormatInt(int64(n), 10) }

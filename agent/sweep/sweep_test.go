@@ -131,8 +131,13 @@ func TestAgent_SurvivesKillAtEveryFailpoint(t *testing.T) {
 func newSite(t testing.TB) *site {
 	t.Helper()
 	s := &site{docker: dockertest.Host(t)}
-	s.service = dockertest.Publish(t, s.docker, "nullops-test/actor", `ENTRYPOINT ["/actor"]`)
-	s.plugin = dockertest.Publish(t, s.docker, "nullops-test/record",
+	s.service = dockertest.PublishActorImage(
+		t,
+		s.docker,
+		"nullops-test/actor",
+		`ENTRYPOINT ["/actor"]`,
+	)
+	s.plugin = dockertest.PublishActorImage(t, s.docker, "nullops-test/record",
 		`ENTRYPOINT ["/actor", "record"]`)
 	s.binary = build(t)
 	return s
@@ -281,7 +286,7 @@ func (n *node) check() {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	left, err := dockertest.Look(n.t.Context(), n.docker, strings.TrimSpace(string(install)))
+	left, err := dockertest.ScanForLeaks(n.t.Context(), n.docker, strings.TrimSpace(string(install)))
 	if err != nil {
 		n.t.Fatal(err)
 	}

@@ -180,8 +180,8 @@ func (c *Conn[S, R]) Receive(ctx context.Context) (R, error) {
 	}
 }
 
-// Waiting returns the next message if one has already arrived. It never blocks.
-func (c *Conn[S, R]) Waiting() (m R, ok bool) {
+// TryReceive returns the next message if one has already arrived. It never blocks.
+func (c *Conn[S, R]) TryReceive() (m R, ok bool) {
 	select {
 	case m = <-c.inbox:
 		return m, true
@@ -198,8 +198,8 @@ func (c *Conn[S, R]) OnArrival(news func()) {
 	news()
 }
 
-// News reports whether Waiting has a message to return or Err a reason.
-func (c *Conn[S, R]) News() bool { return len(c.inbox) > 0 || c.ctx.Err() != nil }
+// HasPending reports whether Waiting has a message to return or Err a reason.
+func (c *Conn[S, R]) HasPending() bool { return len(c.inbox) > 0 || c.ctx.Err() != nil }
 
 func (c *Conn[S, R]) notifyArrival() {
 	if news := c.arrival.Load(); news != nil {

@@ -67,7 +67,7 @@ func TestSession_CarriesBothWaysInOrder(t *testing.T) {
 
 func TestSession_ClosesWithCodeAndReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		control, agent := wiretest.Pair(t)
+		control, agent := wiretest.NewSessionPair(t)
 		if err := agent.Send(t.Context(), wire.TokenRefused{Kid: "last words"}); err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestSession_ClosesWithCodeAndReason(t *testing.T) {
 
 func TestSession_RefusesToSendWhatIsTooBig(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		control, agent := wiretest.Pair(t)
+		control, agent := wiretest.NewSessionPair(t)
 		big := wire.RefuseToken{Kid: strings.Repeat("x", wire.MaxMessage)}
 		if err := control.Send(t.Context(), big); err == nil ||
 			!strings.Contains(err.Error(), "split it") {
@@ -254,7 +254,7 @@ func TestSession_NoticesAHalfOpenConnection(t *testing.T) {
 
 func TestSession_LivesForeverWhenIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		control, agent := wiretest.Pair(t)
+		control, agent := wiretest.NewSessionPair(t)
 		time.Sleep(time.Hour)
 		if err := control.Send(t.Context(), wire.Ack{Seq: 1}); err != nil {
 			t.Fatal(err)
@@ -300,7 +300,7 @@ func agentDrain(s *wire.AgentSession) (n int, last wire.Command, err error) {
 // then ends the session; one that pauses loses nothing.
 func TestSession_BoundsWhatIsNotTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		control, agent := wiretest.Pair(t)
+		control, agent := wiretest.NewSessionPair(t)
 		sent := make(chan int, 1)
 		go func() {
 			n := 0
@@ -329,7 +329,7 @@ func TestSession_BoundsWhatIsNotTaken(t *testing.T) {
 
 func TestSession_SendGivesUpWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		control, agent := wiretest.Pair(t)
+		control, agent := wiretest.NewSessionPair(t)
 		stop := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(stop)

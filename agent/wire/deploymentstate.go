@@ -13,9 +13,9 @@ import (
 // runs.
 const PathDeployment = "/v1/deployments/{id}"
 
-// Described is the answer. Key and Values are the run's bundle, as a control
+// DescribeResponse is the answer. Key and Values are the run's bundle, as a control
 // plane once gave it, and empty when the agent was restarted since.
-type Described struct {
+type DescribeResponse struct {
 	State  DeploymentState                          `json:"state"`
 	Goal   Goal                                     `json:"goal"`
 	Steps  map[pipeline.StepKey]pipeline.StepStatus `json:"steps"`
@@ -24,8 +24,8 @@ type Described struct {
 	Values map[string]string                        `json:"values,omitempty"`
 }
 
-// DecodeDescribed reads one answer, up to the size of a message.
-func DecodeDescribed(r io.Reader) (d Described, err error) {
+// DecodeDescribeResponse reads one answer, up to the size of a message.
+func DecodeDescribeResponse(r io.Reader) (d DescribeResponse, err error) {
 	if err := json.NewDecoder(io.LimitReader(r, MaxMessage)).Decode(&d); err != nil {
 		return d, fmt.Errorf("read what the agent knows of a deployment: %w", err)
 	}

@@ -104,7 +104,7 @@ func (c DialConfig) withPinnedConn(
 			_ = raw.Close()
 		}
 	}()
-	conn := tls.Client(idleconn.Over(raw), clientTLS(c.Identity, pin))
+	conn := tls.Client(idleconn.WrapConn(raw), clientTLS(c.Identity, pin))
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return nil, c.handshakeError(ctx, err)
 	}

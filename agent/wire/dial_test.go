@@ -34,7 +34,7 @@ func TestDial_ProvesBothEnds(t *testing.T) {
 	if state.Version != tls.VersionTLS13 || state.DidResume {
 		t.Errorf("TLS version %x, resumed %v", state.Version, state.DidResume)
 	}
-	if node, epoch := agent.Memory.Bound(); node != wiretest.NodeID || epoch != 1 {
+	if node, epoch := agent.Memory.BoundNode(); node != wiretest.NodeID || epoch != 1 {
 		t.Errorf("the agent remembers node %q, epoch %d", node, epoch)
 	}
 }
@@ -55,7 +55,7 @@ func TestDial_Refusals(t *testing.T) {
 			c.Key = wire.NewToken(c.Identity.SPKI()).Key()
 		}, wire.ErrIntercepted, "another token"},
 		"revoked token": {func(a *wiretest.Agent, c *wire.DialConfig) {
-			a.Memory.Refuse(c.Kid)
+			a.Memory.RevokeToken(c.Kid)
 		}, wire.ErrRefused, "compare the token"},
 		"another control plane": {func(_ *wiretest.Agent, c *wire.DialConfig) {
 			c.Identity = stranger
@@ -89,7 +89,7 @@ func TestDial_Refusals(t *testing.T) {
 			if !errors.Is(err, tc.want) || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("got %v, want %v that says %q", err, tc.want, tc.says)
 			}
-			if _, epoch := agent.Memory.Bound(); epoch != 5 {
+			if _, epoch := agent.Memory.BoundNode(); epoch != 5 {
 				t.Errorf("the agent's epoch moved to %d", epoch)
 			}
 			// promise: V-18
@@ -116,7 +116,7 @@ func TestDial_IncompatibleAgentIsProven(t *testing.T) {
 		incompatible.Peer.Thumbprint != agent.Identity.Thumbprint() {
 		t.Errorf("%+v", incompatible)
 	}
-	if _, epoch := agent.Memory.Bound(); epoch != 9 {
+	if _, epoch := agent.Memory.BoundNode(); epoch != 9 {
 		t.Errorf("the agent's epoch is %d", epoch)
 	}
 	if len(agent.Sessions) != 0 {

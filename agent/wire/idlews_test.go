@@ -230,7 +230,7 @@ func TestSession_TellsOfNews(t *testing.T) {
 		news := make(chan struct{}, 100)
 		control.OnArrival(func() { news <- struct{}{} })
 		<-news
-		if control.News() {
+		if control.HasPending() {
 			t.Error("there is news of nothing")
 		}
 		m, _ := refusal(5)
@@ -238,12 +238,12 @@ func TestSession_TellsOfNews(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-news
-		if got, ok := control.Waiting(); !ok || got != m || control.News() {
+		if got, ok := control.TryReceive(); !ok || got != m || control.HasPending() {
 			t.Errorf("got %v, %v", got, ok)
 		}
 		_ = far.Close(wire.CodeGone, "bye")
 		<-news
-		if !control.News() || control.Err() == nil {
+		if !control.HasPending() || control.Err() == nil {
 			t.Error("the end is no news")
 		}
 	})

@@ -34,7 +34,7 @@ type Listener struct {
 	proof  prover
 	own    Thumbprint
 	lobby  *preAuthLimiter
-	log    *quietLog
+	log    *rateLimitedLog
 	proven chan *ProvenConn
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -53,7 +53,7 @@ func NewListener(inner net.Listener, c ListenConfig) *Listener {
 	l := &Listener{
 		inner: inner, tls: serverTLS(c.Identity, c.Verifier.Trusts),
 		proof: prover{build: c.Build, verifier: c.Verifier}, own: c.Identity.Thumbprint(),
-		lobby: newPreAuthLimiter(), log: newQuietLog(c.Log), proven: make(chan *ProvenConn),
+		lobby: newPreAuthLimiter(), log: newRateLimitedLog(c.Log), proven: make(chan *ProvenConn),
 		ctx: ctx, cancel: cancel, live: map[*ProvenConn]struct{}{},
 	}
 	l.tasks.Go(l.acceptAll)
@@ -82,9 +82,9 @@ func (l *Listener) Close() error {
 	return err
 }
 
-// Cut closes at once every live connection that doomed names, and says how
+// CloseMatching closes at once every live connection that doomed names, and says how
 // many. Store the reason first: see Verifier.Admit.
-func (l *Listener) Cut(doomed func(Peer) bool) int {
+func (l *Listener) CloseMatching(doomed func(Peer) bool) int {
 	var cut []*ProvenConn
 	l.mu.Lock()
 	for c := range l.live {
@@ -142,7 +142,7 @@ func (l *Listener) handshakeAndProve(c net.Conn) (*ProvenConn, error) {
 	if err := c.SetDeadline(time.Now().Add(proofTimeout)); err != nil {
 		return nil, fmt.Errorf("limit the handshake: %w", err)
 	}
-	conn := tls.Server(idleconn.Over(c), l.tls)
+	conn := tls.Server(idleconn.WrapConn(c), l.tls)
 	if err := conn.HandshakeContext(l.ctx); err != nil {
 		return nil, fmt.Errorf("TLS handshake: %w", err)
 	}

@@ -123,7 +123,7 @@ func (b *lockedBuilder) String() string {
 func TestListener_CutsOneTokensConnections(t *testing.T) {
 	agent := newAgent(t)
 	other := wire.NewToken(agent.ControlPlane.SPKI())
-	agent.Memory.Add(other)
+	agent.Memory.AddToken(other)
 	old := agent.Open(t)
 	config := agent.DialConfig()
 	config.Kid, config.Key = other.Kid, other.Key()
@@ -132,8 +132,8 @@ func TestListener_CutsOneTokensConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer kept.Close()
-	agent.Memory.Refuse(agent.Token.Kid)
-	n := agent.Listener.Cut(func(p wire.Peer) bool { return p.Kid == agent.Token.Kid })
+	agent.Memory.RevokeToken(agent.Token.Kid)
+	n := agent.Listener.CloseMatching(func(p wire.Peer) bool { return p.Kid == agent.Token.Kid })
 	if n != 1 {
 		t.Errorf("%d connections were cut", n)
 	}
@@ -148,22 +148,22 @@ func TestListener_CutsOneTokensConnections(t *testing.T) {
 
 // cutsInAdmit is a revocation that happens at the worst moment.
 type cutsInAdmit struct {
-	*wiretest.Memory
+	*wiretest.MemoryVerifier
 	listener func() *wire.Listener
 	cut      chan int
 }
 
 func (c cutsInAdmit) Admit(ctx context.Context, p wire.Peer) error {
-	c.cut <- c.listener().Cut(func(wire.Peer) bool { return true })
-	return c.Memory.Admit(ctx, p)
+	c.cut <- c.listener().CloseMatching(func(wire.Peer) bool { return true })
+	return c.MemoryVerifier.Admit(ctx, p)
 }
 
 func TestListener_CutCatchesAConnectionBeingAdmitted(t *testing.T) {
 	var agent *wiretest.Agent
 	ready, cut := make(chan struct{}), make(chan int, 1)
 	agent = wiretest.NewAgent(t, wiretest.AgentConfig{Listener: listen(t),
-		Verifier: func(m *wiretest.Memory) wire.Verifier {
-			return cutsInAdmit{Memory: m, cut: cut, listener: func() *wire.Listener {
+		Verifier: func(m *wiretest.MemoryVerifier) wire.Verifier {
+			return cutsInAdmit{MemoryVerifier: m, cut: cut, listener: func() *wire.Listener {
 				<-ready
 				return agent.Listener
 			}}
@@ -238,9 +238,9 @@ func TestServeSession_RefusesUnprovenConnections(t *testing.T) {
 func TestListener_CloseEndsEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		id := wiretest.NewIdentity(t)
-		pipes := wiretest.NewPipes()
+		pipes := wiretest.NewPipeListener()
 		l := wire.NewListener(pipes, wire.ListenConfig{Identity: id,
-			Verifier: wiretest.NewMemory(), Build: "dev"})
+			Verifier: wiretest.NewMemoryVerifier(), Build: "dev"})
 		c, err := pipes.Dial(t.Context(), "", "")
 		if err != nil {
 			t.Fatal(err)

@@ -8,11 +8,11 @@ import (
 // maxListens bounds what is taken from the header.
 const maxListens = 8
 
-// Listens are loopback addresses on which alone a service listens.
-type Listens []netip.AddrPort
+// ListenAddrs are loopback addresses on which alone a service listens.
+type ListenAddrs []netip.AddrPort
 
 // String is how people read them, and the header's form.
-func (l Listens) String() string {
+func (l ListenAddrs) String() string {
 	all := make([]string, len(l))
 	for i, at := range l {
 		all[i] = at.String()
@@ -22,7 +22,7 @@ func (l Listens) String() string {
 
 // parseListens reads String's form, and takes nothing but loopback addresses: the
 // page that shows them is public.
-func parseListens(text string) (all Listens) {
+func parseListens(text string) (all ListenAddrs) {
 	if text == "" {
 		return nil
 	}

@@ -14,8 +14,8 @@ const (
 	PathUpgrade   = "/v1/upgrade"
 )
 
-// Introduction answers PathInventory.
-type Introduction struct {
+// InventoryResponse answers PathInventory.
+type InventoryResponse struct {
 	Build     string    `json:"build"`
 	Inventory Inventory `json:"inventory"`
 	// Replaceable says that the agent can put another release in its place. How
@@ -30,8 +30,8 @@ type Upgrade struct {
 	Auth  *RegistryAuth `json:"auth,omitempty"`
 }
 
-// DecodeIntroduction reads one answer.
-func DecodeIntroduction(r io.Reader) (i Introduction, err error) {
+// DecodeInventoryResponse reads one answer.
+func DecodeInventoryResponse(r io.Reader) (i InventoryResponse, err error) {
 	if err := json.NewDecoder(io.LimitReader(r, MaxMessage)).Decode(&i); err != nil {
 		return i, fmt.Errorf("read what the agent is: %w", err)
 	}

@@ -10,7 +10,7 @@ import (
 const linesPerMinute = 20
 
 // rateLimitedLog limits how many log lines unauthenticated clients can cause.
-type quietLog struct {
+type rateLimitedLog struct {
 	log *slog.Logger
 
 	mu         sync.Mutex
@@ -19,14 +19,14 @@ type quietLog struct {
 	suppressed int
 }
 
-func newQuietLog(log *slog.Logger) *quietLog {
+func newRateLimitedLog(log *slog.Logger) *rateLimitedLog {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &quietLog{log: log}
+	return &rateLimitedLog{log: log}
 }
 
-func (q *quietLog) warn(message string, args ...any) {
+func (q *rateLimitedLog) warn(message string, args ...any) {
 	suppressed, ok := q.allowLine(time.Now())
 	if !ok {
 		return
@@ -39,7 +39,7 @@ func (q *quietLog) warn(message string, args ...any) {
 
 // allowLine reports whether one more line may be logged now, and how many were suppressed
 // before it.
-func (q *quietLog) allowLine(now time.Time) (suppressed int, ok bool) {
+func (q *rateLimitedLog) allowLine(now time.Time) (suppressed int, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if now.Sub(q.since) > time.Minute {

@@ -212,7 +212,7 @@ func TestDial_RelayOnFirstContactIsRefused(t *testing.T) {
 				t.Errorf("%v does not say that something terminates TLS", err)
 			}
 			r.close()
-			if node, _ := agent.Memory.Bound(); node != "" {
+			if node, _ := agent.Memory.BoundNode(); node != "" {
 				t.Error("the agent admitted a control plane")
 			}
 			if len(agent.Sessions) > 0 {
@@ -341,7 +341,7 @@ func TestDial_SwappedCertificateWithTheTokenIsShownAsValid(t *testing.T) {
 	if untrusted.Got != agent.Identity.Thumbprint() || strings.Contains(err.Error(), "INVALID") {
 		t.Errorf("%v", err)
 	}
-	if node, _ := agent.Memory.Bound(); node != "" {
+	if node, _ := agent.Memory.BoundNode(); node != "" {
 		t.Error("the examination gave the agent our proof")
 	}
 }

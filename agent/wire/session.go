@@ -75,7 +75,10 @@ func upgradeToWebSocket(ctx context.Context, conn net.Conn, path string) (*idleW
 		return nil, err
 	}
 	_ = ws.CloseNow()
-	return newIdleWebSocket(&prefixedConn{Conn: conn, early: asked.early}, idleconn.Under(conn)), nil
+	return newIdleWebSocket(
+		&prefixedConn{Conn: conn, early: asked.early},
+		idleconn.FindConn(conn),
+	), nil
 }
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

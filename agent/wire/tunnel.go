@@ -74,7 +74,7 @@ type TunnelError struct {
 	Status int
 	Reason string
 	// Listens are the loopback addresses on which alone the service listens.
-	Listens Listens
+	Listens ListenAddrs
 }
 
 func (e *TunnelError) Error() string {

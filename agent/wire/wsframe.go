@@ -72,7 +72,7 @@ func (s *idleWebSocket) readHeader(between bool) (f frame, err error) {
 func (s *idleWebSocket) readHeadStart(head []byte, between bool) (err error) {
 	n := 0
 	if between && s.idle != nil {
-		n, err = s.idle.Brief(s.conn.Read, head)
+		n, err = s.idle.ReadWithoutBlocking(s.conn.Read, head)
 		if n == 0 && err != nil {
 			return err
 		}

@@ -67,7 +67,11 @@ func (s serviceLogs) Follow(ctx context.Context, node controlplane.NodeID,
 
 // upgradeAgent has a node's agent replaced. An image of a registry that we can sign
 // in to is pulled with that sign-in.
-func (b *base) upgradeAgent(ctx context.Context, node controlplane.NodeID, image string) error {
+func (b *serverBase) upgradeAgent(
+	ctx context.Context,
+	node controlplane.NodeID,
+	image string,
+) error {
 	var auth *wire.RegistryAuth
 	if host := registryHost(image); host != "" {
 		known, err := secrets{b.catalog}.PullCredentials(ctx, []string{host})

@@ -47,7 +47,7 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	if err := os.MkdirAll(s.Agent.Data, 0o700); err != nil {
 		return fmt.Errorf("setting agent.data: %w", err)
 	}
-	floor, err := agent.ParseFloor(s.Agent.Floor)
+	floor, err := agent.ParseDiskFloor(s.Agent.Floor)
 	if err != nil {
 		return fmt.Errorf("setting agent.floor: %w", err)
 	}

@@ -63,16 +63,16 @@ func runLost(ctx context.Context, s Settings, out io.Writer, end, asJSON bool) e
 		return err
 	}
 	defer func() { _ = runtime.Close() }()
-	look := runtime.AwaitLost
+	look := runtime.FindLostTwice
 	if end {
 		look = runtime.EndLost
 	}
 	found, err := look(ctx)
-	if errors.Is(err, docker.ErrHidden) {
+	if errors.Is(err, docker.ErrProcessesHidden) {
 		return fmt.Errorf("%w: run '%s' on the machine itself, as root", err,
 			strings.Replace(runtime.LostCommand(), " --end", "", 1))
 	}
-	if err != nil && found.Empty() {
+	if err != nil && found.IsEmpty() {
 		return err
 	}
 	if asJSON {
@@ -81,8 +81,8 @@ func runLost(ctx context.Context, s Settings, out io.Writer, end, asJSON bool) e
 	return errors.Join(err, printLost(out, found, end && err == nil))
 }
 
-func printLost(out io.Writer, found docker.Lost, ended bool) error {
-	if found.Empty() {
+func printLost(out io.Writer, found docker.LostObjects, ended bool) error {
+	if found.IsEmpty() {
 		_, err := fmt.Fprintln(out, "Nothing is lost: the engine knows all containers of this agent.")
 		return err
 	}

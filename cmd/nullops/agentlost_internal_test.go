@@ -10,7 +10,7 @@ import (
 
 // A person sees whose a lost container is and what runs of it, and what to do next.
 func TestPrintLost(t *testing.T) {
-	found := docker.Lost{
+	found := docker.LostObjects{
 		Containers: []docker.LostContainer{{ID: strings.Repeat("ab", 32), Kind: "plugin",
 			Deployment: "d1", Step: "seed", Processes: []docker.LostProcess{
 				{PID: 41, Name: "containerd-shim"}, {PID: 42, Name: "seed\x1b[2J"}}}},

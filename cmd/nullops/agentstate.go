@@ -28,7 +28,7 @@ func agentState() *cobra.Command {
 		if !filepath.IsAbs(data) {
 			return usageError{errors.New("--agent.data: give an absolute path")}
 		}
-		k, err := agent.ReadKept(data)
+		k, err := agent.ReadStateDump(data)
 		if err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func agentState() *cobra.Command {
 	return c
 }
 
-func printKept(w io.Writer, k agent.Kept) error {
+func printKept(w io.Writer, k agent.StateDump) error {
 	rows := [][]string{{"DEPLOYMENT", "ID", "PROJECT", "VERSION", "PHASE", "STEP", "STATUS"}}
 	for _, d := range k.Deployments {
 		row := []string{"", d.ID, "", "", string(d.Phase), "", ""}

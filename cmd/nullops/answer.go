@@ -137,17 +137,17 @@ func printQuestion(w io.Writer, d apiclient.Deployment) {
 	}
 	if q.AnsweredBy != nil {
 		verb := "rejected"
-		if deref(q.Approved) {
+		if valueOrZero(q.Approved) {
 			verb = "approved"
 		}
 		fmt.Fprintf(w, "  %s by %s %s ago; the node has yet to hear of it\n", verb,
-			sanitizeText(*q.AnsweredBy), formatAge(deref(q.AnsweredAt)))
+			sanitizeText(*q.AnsweredBy), formatAge(valueOrZero(q.AnsweredAt)))
 		return
 	}
 	fmt.Fprintf(w, "  the run fails without an answer in %s\n",
 		formatSpan(max(time.Until(q.Deadline), 0)))
 	if !q.MayAnswer {
-		fmt.Fprintf(w, "  %s\n", sanitizeText(deref(q.Refusal)))
+		fmt.Fprintf(w, "  %s\n", sanitizeText(valueOrZero(q.Refusal)))
 		return
 	}
 	fmt.Fprintf(w, "  nullops answer %s --approve|--reject\n", d.Name)

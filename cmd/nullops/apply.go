@@ -145,8 +145,8 @@ func documentsAnswered(docs []document, r answer, err error) error {
 
 // locateProblem finds the line that a problem of the control plane is about.
 func locateProblem(docs []document, p apiclient.FieldProblem) documentProblem {
-	out := documentProblem{step: deref(p.Step), field: p.Field, message: p.Message,
-		remedy: deref(p.Remedy), users: deref(p.Users)}
+	out := documentProblem{step: valueOrZero(p.Step), field: p.Field, message: p.Message,
+		remedy: valueOrZero(p.Remedy), users: valueOrZero(p.Users)}
 	if p.Document == nil || *p.Document >= len(docs) {
 		return out
 	}

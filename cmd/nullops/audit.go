@@ -70,7 +70,7 @@ func printAudit(w io.Writer, items []apiclient.AuditEntry) error {
 	rows := [][]string{{"TIME", "ACTOR", "ACTION", "OBJECT", "RESULT", "DETAIL", "FROM"}}
 	for _, e := range items {
 		rows = append(rows, []string{e.At.Local().Format(time.DateTime), e.Actor, e.Action, e.Object,
-			string(e.Result), deref(e.Detail), deref(e.From)})
+			string(e.Result), valueOrZero(e.Detail), valueOrZero(e.From)})
 	}
 	return printTable(w, rows)
 }
@@ -153,6 +153,6 @@ func printVerification(w io.Writer, v apiclient.AuditVerification) error {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "audit: OK, %d entries, as %d nodes remember them; the end is %d %s\n",
-		v.Entries, deref(v.Witnesses), v.Head, v.HeadLink)
+		v.Entries, valueOrZero(v.Witnesses), v.Head, v.HeadLink)
 	return err
 }

@@ -112,6 +112,6 @@ func chainAudit(ctx context.Context, actor access.Actor, store *postgres.Store,
 // auditAction writes the deed, or that it failed, into the audit.
 func auditAction(ctx context.Context, store *postgres.Store, actor access.Actor, action string,
 	failed error) error {
-	return store.Audited(ctx, actor.Entry(action, "installation"),
+	return store.InAuditedTx(ctx, actor.NewAuditEntry(action, "installation"),
 		func(*postgres.Tx) error { return failed })
 }

@@ -46,12 +46,12 @@ func printStepChecks(w io.Writer, name string, all apiclient.DeploymentChecks) e
 	for _, s := range all.Steps {
 		result := "ok"
 		if !s.Ok {
-			result = deref(s.Code)
+			result = valueOrZero(s.Code)
 		}
 		took := time.Duration(s.Seconds * float64(time.Second)).Round(time.Millisecond)
-		rows = append(rows, []string{s.Step, result, took.String(), deref(s.Message)})
+		rows = append(rows, []string{s.Step, result, took.String(), valueOrZero(s.Message)})
 		if !s.Ok {
-			for _, line := range deref(s.Log) {
+			for _, line := range valueOrZero(s.Log) {
 				rows = append(rows, []string{"", "", "", "| " + line})
 			}
 		}

@@ -157,8 +157,8 @@ func problemOf(code int, status string, body []byte) error {
 	return p
 }
 
-// deref reads an optional field; absent is the zero value.
-func deref[T any](p *T) T {
+// valueOrZero reads an optional field; absent is the zero value.
+func valueOrZero[T any](p *T) T {
 	var zero T
 	if p == nil {
 		return zero

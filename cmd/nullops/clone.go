@@ -93,7 +93,7 @@ func printSheet(out io.Writer, s apiclient.CloneSheet) error {
 		case one.SourceMoved:
 			note = "the tag means another image now"
 		}
-		rows = append(rows, []string{one.Step, deref(one.SourceTag), deref(one.NewestTag),
+		rows = append(rows, []string{one.Step, valueOrZero(one.SourceTag), valueOrZero(one.NewestTag),
 			one.Choice, note})
 	}
 	if err := printTable(out, rows); err != nil {

@@ -286,7 +286,7 @@ func (s Settings) checkAgent() error {
 // checkToken requires the token on the first start only: the agent stores a key made
 // from it.
 func (s Settings) checkToken() error {
-	if agent.Enrolled(s.Agent.Data) {
+	if agent.IsEnrolled(s.Agent.Data) {
 		return nil
 	}
 	return checkRequired("agent.token", s.Agent.Token, "the token that 'add node' showed")

@@ -11,7 +11,7 @@ import (
 
 // connectNode reaches a node by TCP. The address is vetted after its name is
 // resolved and before a packet goes there.
-func (b *base) connectNode(ctx context.Context, network, address string) (net.Conn, error) {
+func (b *serverBase) connectNode(ctx context.Context, network, address string) (net.Conn, error) {
 	d := net.Dialer{Timeout: 5 * time.Second,
 		Control: func(_, resolved string, _ syscall.RawConn) error {
 			ap, err := netip.ParseAddrPort(resolved)

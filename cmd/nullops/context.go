@@ -102,7 +102,7 @@ func (c *contexts) put(name string, l login) {
 	c.login, c.Name = l, name
 }
 
-func (c contexts) names() []string {
+func (c contexts) contextNames() []string {
 	names := slices.Collect(maps.Keys(c.Others))
 	if c.URL != "" {
 		names = append(names, c.Name)
@@ -145,7 +145,7 @@ func contextList() *cobra.Command {
 			Used bool   `json:"used"`
 		}
 		all, rows := []entry{}, [][]string{{"", "NAME", "URL"}}
-		for _, name := range known.names() {
+		for _, name := range known.contextNames() {
 			l, mark := known.Others[name], ""
 			if name == known.Name {
 				l, mark = known.login, "*"
@@ -166,7 +166,7 @@ func completeContext(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 	if err != nil {
 		return nil, noFiles
 	}
-	return known.names(), noFiles
+	return known.contextNames(), noFiles
 }
 
 func contextUse() *cobra.Command {

@@ -58,7 +58,7 @@ func TestContexts(t *testing.T) {
 	if got := used(); got != "https://one.test" {
 		t.Errorf("after use: %s", got)
 	}
-	if got := known.names(); !slices.Equal(got, []string{"one.test", "two"}) {
+	if got := known.contextNames(); !slices.Equal(got, []string{"one.test", "two"}) {
 		t.Errorf("known are %v", got)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {

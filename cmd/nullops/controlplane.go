@@ -69,8 +69,8 @@ func ingressCommand() *cobra.Command {
 		})
 }
 
-// base is what control plane and ingress are both built on, bottom-up.
-type base struct {
+// serverBase is what control plane and ingress are both built on, bottom-up.
+type serverBase struct {
 	settings  Settings
 	log       *slog.Logger
 	store     *postgres.Store
@@ -82,11 +82,11 @@ type base struct {
 	audit     *audit.Log
 	images    *registry.Client
 	ingress   *url.URL
-	nodes     fleet.Table
+	nodes     fleet.NodeTable
 	identity  *wire.Identity
-	dialing   fleet.Dialing
+	dialing   fleet.DialSettings
 	dialer    *fleet.Dialer
-	notify    *notify.Notify
+	notify    *notify.Notifier
 	reviews   *review.Reviews
 	metrics   *metrics
 	// fail is for tests only.
@@ -97,7 +97,7 @@ type base struct {
 
 // openBase opens the database, brings its schema up to date, and proves that
 // the sealing key is the one its secrets were sealed with.
-func openBase(ctx context.Context, s Settings, log *slog.Logger) (*base, error) {
+func openBase(ctx context.Context, s Settings, log *slog.Logger) (*serverBase, error) {
 	keyring, err := seal.ParseKeyring(s.Master.Keys)
 	if err != nil {
 		return nil, fmt.Errorf("setting master.keys: %w", err)
@@ -110,7 +110,7 @@ func openBase(ctx context.Context, s Settings, log *slog.Logger) (*base, error) 
 	if err != nil {
 		return nil, fmt.Errorf("setting database.url: %w", err)
 	}
-	b := &base{settings: s, log: log, store: store, listener: postgres.NewListener(store, log),
+	b := &serverBase{settings: s, log: log, store: store, listener: postgres.NewListener(store, log),
 		ingress: ingress, metrics: newMetrics(),
 		fail: failpoint.FromEnv(os.Getenv("NULLOPS_FAILPOINT"))}
 	if err := b.buildServices(ctx, keyring, ingress); err != nil {
@@ -120,14 +120,18 @@ func openBase(ctx context.Context, s Settings, log *slog.Logger) (*base, error) 
 	return b, nil
 }
 
-func (b *base) close() {
+func (b *serverBase) close() {
 	if b.images != nil {
 		b.images.Close()
 	}
 	b.store.Close()
 }
 
-func (b *base) buildServices(ctx context.Context, keys *seal.Keyring, ingress *url.URL) error {
+func (b *serverBase) buildServices(
+	ctx context.Context,
+	keys *seal.Keyring,
+	ingress *url.URL,
+) error {
 	if err := b.store.Migrate(ctx, migrations.FS); err != nil {
 		return err
 	}
@@ -156,8 +160,12 @@ func (b *base) buildServices(ctx context.Context, keys *seal.Keyring, ingress *u
 		IngressURL: ingress, Log: b.log, Failpoint: b.fail, StepEnded: b.metrics.stepEnded,
 		KeepRemoved: time.Duration(b.settings.Removed.Keep) * 24 * time.Hour})
 	b.notify, b.reviews = b.newNotifier(own), b.newReviewer(own)
-	b.nodes = fleet.Table{Store: b.store, OpenKey: b.catalog.OpenNodeKey, Holder: leaseHolder()}
-	b.dialing = fleet.Dialing{Identity: b.identity, Build: wire.Build(build), Connect: b.connectNode}
+	b.nodes = fleet.NodeTable{Store: b.store, OpenKey: b.catalog.OpenNodeKey, Holder: leaseHolder()}
+	b.dialing = fleet.DialSettings{
+		Identity: b.identity,
+		Build:    wire.Build(build),
+		Connect:  b.connectNode,
+	}
 	b.dialer = fleet.NewDialer(b.nodes, b.dialing)
 	b.metrics.watchPool(b.store)
 	return nil
@@ -165,12 +173,17 @@ func (b *base) buildServices(ctx context.Context, keys *seal.Keyring, ingress *u
 
 // run starts what every process has, then the given part; the first to fail
 // stops the others.
-func (b *base) run(ctx context.Context, parts ...func(context.Context) error) error {
+func (b *serverBase) run(ctx context.Context, parts ...func(context.Context) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return ignoreCanceled(b.listener.Run(ctx)) })
 	group.Go(func() error { return b.images.Run(ctx) })
 	group.Go(func() error {
-		return b.metrics.serve(ctx, b.settings.Metrics.Listen, api.Probes(b.readinessProblems), b.log)
+		return b.metrics.serve(
+			ctx,
+			b.settings.Metrics.Listen,
+			api.NewProbeHandler(b.readinessProblems),
+			b.log,
+		)
 	})
 	for _, part := range parts {
 		group.Go(func() error { return ignoreCanceled(part(ctx)) })
@@ -187,7 +200,7 @@ func ignoreCanceled(err error) error {
 }
 
 // controlPlane serves API and UI, and keeps the sessions with the nodes.
-func (b *base) controlPlane(ctx context.Context) error {
+func (b *serverBase) controlPlane(ctx context.Context) error {
 	b.metrics.watchState(b.store)
 	if err := b.catalog.CheckDomains(ctx, access.System("setup")); err != nil {
 		return err
@@ -245,7 +258,7 @@ func (b *base) controlPlane(ctx context.Context) error {
 	group.Go(func() error { return b.orderCertificates(ctx) })
 	group.Go(func() error { return setup.Run(ctx) })
 	group.Go(func() error { return b.usage.Run(ctx) })
-	moves := jobs.Relocate{Deployments: b.lifecycle, Volumes: b.dialer, Holder: b.nodes.Holder,
+	moves := jobs.Relocator{Deployments: b.lifecycle, Volumes: b.dialer, Holder: b.nodes.Holder,
 		Log: b.log}
 	group.Go(func() error { return moves.Run(ctx) })
 	group.Go(func() error { return jobs.Queue(ctx, b.lifecycle, b.store, b.listener, b.log) })
@@ -260,11 +273,11 @@ func (b *base) controlPlane(ctx context.Context) error {
 }
 
 // backgroundJobs is what the control plane does by itself.
-func (b *base) backgroundJobs(people *accounts.Accounts) []jobs.Job {
+func (b *serverBase) backgroundJobs(people *accounts.Accounts) []jobs.Job {
 	all := []jobs.Job{
 		jobs.ForgetSessions(people), jobs.ForgetKeys(b.store),
 		jobs.Expire(b.lifecycle, b.store, b.log), jobs.NoticeExpiry(b.lifecycle),
-		jobs.ForgetRemoved(b.lifecycle, b.log), jobs.Arrive(b.lifecycle, b.log),
+		jobs.ForgetRemoved(b.lifecycle, b.log), jobs.FinishMoves(b.lifecycle, b.log),
 		jobs.VerifyAudit(b.audit, b.log),
 		jobs.TrimUsage(b.usage, b.log), jobs.ForgetPasses(b.gate),
 	}
@@ -274,7 +287,7 @@ func (b *base) backgroundJobs(people *accounts.Accounts) []jobs.Job {
 	return all
 }
 
-func (b *base) newHandler(
+func (b *serverBase) newHandler(
 	people *accounts.Accounts, lines *logbook.Logbook, proxies []netip.Prefix,
 ) (http.Handler, error) {
 	public, err := url.Parse(b.settings.HTTP.URL)
@@ -295,7 +308,7 @@ func (b *base) newHandler(
 }
 
 // subscribe connects the API to database notifications without a dependency.
-func (b *base) subscribe(
+func (b *serverBase) subscribe(
 	key string, topics ...controlplane.Topic,
 ) (wake <-chan struct{}, stop func()) {
 	heard := b.listener.Subscribe(key, topics...)
@@ -303,24 +316,24 @@ func (b *base) subscribe(
 }
 
 // readinessProblems returns what the control plane needs and does not have yet.
-func (b *base) readinessProblems(ctx context.Context) []api.Waiting {
+func (b *serverBase) readinessProblems(ctx context.Context) []api.PendingDependency {
 	if err := b.store.Ping(ctx); err != nil {
-		return []api.Waiting{{For: "database", Reason: err.Error()}}
+		return []api.PendingDependency{{For: "database", Reason: err.Error()}}
 	}
-	var all []api.Waiting
-	if !b.listener.Hears() {
-		all = append(all, api.Waiting{For: "events",
+	var all []api.PendingDependency
+	if !b.listener.IsListening() {
+		all = append(all, api.PendingDependency{For: "events",
 			Reason: "the database's notifications are not heard yet: changes would show late"})
 	}
 	if b.routed != nil && !b.routed.Load() {
-		all = append(all, api.Waiting{For: "routes",
+		all = append(all, api.PendingDependency{For: "routes",
 			Reason: "the routing table has not been read yet"})
 	}
 	return all
 }
 
 // firstAdmin prints the first admin's password, once and not into the log.
-func (b *base) firstAdmin(ctx context.Context, people *accounts.Accounts) error {
+func (b *serverBase) firstAdmin(ctx context.Context, people *accounts.Accounts) error {
 	password, created, err := people.EnsureFirstAdmin(ctx, access.System("setup"), "admin")
 	if err != nil || !created {
 		return err

@@ -126,13 +126,13 @@ func (c *client) watchDeployment(ctx context.Context, out io.Writer,
 		fmt.Fprintf(out, "%s: %s\n", d.Name, sanitizeText(line))
 	} else {
 		fmt.Fprintf(out, "%s: %s, pipeline v%d on node %s\n", d.Name, d.Status, d.PipelineVersion,
-			deref(d.Node))
+			valueOrZero(d.Node))
 	}
 	w := &watcher{out: out, run: d.Run, settled: d, since: d.ChangedAt,
 		undo: d.Status == apiclient.DeploymentStatusRemoving ||
 			d.Status == apiclient.DeploymentStatusUndoing}
 	if d.Queue != nil {
-		w.place = deref(d.Queue.Position)
+		w.place = valueOrZero(d.Queue.Position)
 	}
 	err := c.followEvents(ctx, "/api/v1/deployments/"+d.Id+"/events", nil, w.printEvent)
 	if errors.Is(err, context.Canceled) {
@@ -180,7 +180,7 @@ func (w *watcher) printEvent(e sse) (done bool, err error) {
 			return false, fmt.Errorf("read line event: %w", err)
 		}
 		if l.Run == w.run && (!w.undo || l.At.After(w.since)) {
-			if n := deref(l.Dropped); n > 0 {
+			if n := valueOrZero(l.Dropped); n > 0 {
 				fmt.Fprintf(w.out, "  %s | … %d lines left out\n", l.Step, n)
 			}
 			fmt.Fprintf(w.out, "  %s | %s\n", l.Step, sanitizeText(l.Text))
@@ -208,7 +208,7 @@ func (w *watcher) printQueuePosition() {
 	if line != "" {
 		place = *w.settled.Queue.Position
 	} else {
-		line = "starts on node " + deref(w.settled.Node)
+		line = "starts on node " + valueOrZero(w.settled.Node)
 	}
 	if place != w.place && !isSettled(w.settled.Status) {
 		fmt.Fprintf(w.out, "  %s\n", sanitizeText(line))
@@ -228,7 +228,7 @@ func (w *watcher) printStep(s apiclient.Step) {
 	w.seen[s.Key] = s.Status
 	text := s.Title
 	if s.Status != apiclient.StepStatusUndoing {
-		text += "  " + deref(s.Message)
+		text += "  " + valueOrZero(s.Message)
 	}
 	fmt.Fprintf(w.out, "%2d %-16s %-8s %s\n", s.Position, s.Key, s.Status,
 		sanitizeText(strings.TrimSpace(text)))
@@ -242,7 +242,7 @@ func (w *watcher) printStep(s apiclient.Step) {
 func (w *watcher) printPull(p apiclient.Progress) {
 	text := pullProgress(p)
 	last := w.told[p.Step]
-	complete := deref(p.PulledLayers) == deref(p.TotalLayers)
+	complete := valueOrZero(p.PulledLayers) == valueOrZero(p.TotalLayers)
 	if p.Run != w.run || text == "" || text == last.text ||
 		!complete && time.Since(last.at) < pullEvery {
 		return
@@ -256,11 +256,11 @@ func (w *watcher) printPull(p apiclient.Progress) {
 
 // pullProgress formats how much of an image is pulled, "" if there is nothing to pull.
 func pullProgress(p apiclient.Progress) string {
-	if deref(p.TotalBytes) == 0 {
+	if valueOrZero(p.TotalBytes) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s of %s, %d of %d layers", formatSize(deref(p.PulledBytes)),
-		formatSize(deref(p.TotalBytes)), deref(p.PulledLayers), deref(p.TotalLayers))
+	return fmt.Sprintf("%s of %s, %d of %d layers", formatSize(valueOrZero(p.PulledBytes)),
+		formatSize(valueOrZero(p.TotalBytes)), valueOrZero(p.PulledLayers), valueOrZero(p.TotalLayers))
 }
 
 func isSettled(s apiclient.DeploymentStatus) bool {
@@ -278,18 +278,18 @@ func printOutcome(out io.Writer, d apiclient.Deployment) {
 	if d.Failure != nil {
 		fmt.Fprintf(out, "  %s\n", failureText(*d.Failure))
 	}
-	for _, left := range deref(d.Left) {
+	for _, left := range valueOrZero(d.Left) {
 		fmt.Fprintf(out, "  left behind: %s\n", sanitizeText(left))
 	}
 	if d.Status != apiclient.DeploymentStatusReady {
 		return
 	}
 	for _, s := range d.Services {
-		if url := deref(s.Url); url != "" {
+		if url := valueOrZero(s.Url); url != "" {
 			fmt.Fprintf(out, "  %s  %s\n", s.Step, url)
 		}
 		for _, p := range furtherPorts(s) {
-			fmt.Fprintf(out, "  %s  %s\n", servicePortName(s, p), deref(p.Url))
+			fmt.Fprintf(out, "  %s  %s\n", servicePortName(s, p), valueOrZero(p.Url))
 		}
 	}
 }

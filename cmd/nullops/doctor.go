@@ -90,7 +90,7 @@ func examineNode(ctx context.Context, s Settings) (diagnosis, error) {
 		defer runtime.Close()
 		// A lost container shows at the second look only. Reasons why it cannot be seen are among
 		// the inventory's checks.
-		_, _ = runtime.AwaitLost(ctx)
+		_, _ = runtime.FindLostTwice(ctx)
 		d.Inventory, err = runtime.Inventory(ctx)
 	}
 	if err != nil {

@@ -47,7 +47,7 @@ func printResults(
 		return nil
 	}
 	fmt.Fprintf(out, "\n%s also holds what these documents do not define any more:\n",
-		deref(body.Owner))
+		valueOrZero(body.Owner))
 	for _, d := range all.Unlisted {
 		fmt.Fprintf(out, "  %s %s\n", d.Kind, d.Name)
 	}
@@ -57,7 +57,7 @@ func printResults(
 
 // resultName is "project shop", and for a part "secret shop TOKEN".
 func resultName(r apiclient.DocumentResult) string {
-	part, rest, _ := strings.Cut(deref(r.Part), " ")
+	part, rest, _ := strings.Cut(valueOrZero(r.Part), " ")
 	switch {
 	case part == "":
 		return string(r.Kind) + " " + r.Name

@@ -29,8 +29,8 @@ type document struct {
 
 func (d document) String() string { return d.Kind + " " + d.Name }
 
-// position is the file and line where the document begins.
-func (d document) position() string { return fmt.Sprintf("%s:%d", d.File, d.node.Line) }
+// fileLine is the file and line where the document begins.
+func (d document) fileLine() string { return fmt.Sprintf("%s:%d", d.File, d.node.Line) }
 
 // readDocuments reads files, every .yaml and .yml file of folders, and standard
 // input for "-". It finds all that is wrong with them.
@@ -68,7 +68,7 @@ func findDuplicates(docs []document) (found []documentProblem) {
 			continue
 		}
 		found = append(found, documentProblem{file: d.File, line: d.node.Line, what: d.String(),
-			message: "it is already defined at " + was.position(), remedy: "Remove one of the two."})
+			message: "it is already defined at " + was.fileLine(), remedy: "Remove one of the two."})
 	}
 	return found
 }

@@ -28,7 +28,7 @@ func certificateOrders(t *testing.T, w *world) {
 	p.startIngress(t, "NULLOPS_INGRESS_SECURE="+secure)
 	p.applyShop(t)
 	p.admin.put(t, "/environments/acme", object{"domain": "acme.test"}, nil)
-	(&dummyMachine{knobs: dummy.Knobs{Serve: oneAnswer}}).enrol(t, p, "acmey", "acme",
+	(&dummyMachine{knobs: dummy.Hooks{Serve: oneAnswer}}).enrol(t, p, "acmey", "acme",
 		agent.Config{Data: t.TempDir(), Build: "e2e"})
 	p.define(t, "certs", webStep("web"))
 	var d apiclient.Deployment

@@ -24,7 +24,7 @@ func diskTrouble(t *testing.T, w *world) {
 	p.define(t, "disk", webStep("web"))
 	data := smallDisk(t)
 	var held atomic.Pointer[chan struct{}]
-	m := &dummyMachine{knobs: dummy.Knobs{Serve: oneAnswer}}
+	m := &dummyMachine{knobs: dummy.Hooks{Serve: oneAnswer}}
 	m.enrol(t, p, "disky", "disk", agent.Config{Data: data, Build: "e2e",
 		DiskPatience: time.Hour, Failpoint: func(place string) error {
 			if free := held.Load(); free != nil && place == "journal.sync" {
@@ -74,7 +74,7 @@ func slowDisk(t *testing.T, p *product, m *dummyMachine, held *atomic.Pointer[ch
 	if out, _, _ := p.admin.cli(t, "node", "list"); !strings.Contains(out, "has been taking") {
 		t.Errorf("node list says nothing of the disk:\n%s", out)
 	}
-	if ran := m.engine.Ledger(); len(ran) > 0 {
+	if ran := m.engine.OperationLog(); len(ran) > 0 {
 		t.Errorf("without the journal it did %q", ran)
 	}
 	release()

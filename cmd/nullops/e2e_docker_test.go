@@ -84,7 +84,7 @@ func (p *product) dump(t *testing.T) []byte {
 func (p *product) sightings(t *testing.T, n *node, value string) []string {
 	t.Helper()
 	root := n.dataRoot(t)
-	hits, err := dockertest.FindSecret(t.Context(), value, dockertest.Places{
+	hits, err := dockertest.FindSecret(t.Context(), value, dockertest.SecretPlaces{
 		Host: n.docker,
 		Folders: []string{n.data, p.dir, filepath.Join(root, "containers"),
 			filepath.Join(root, "volumes"), filepath.Join(root, "overlay2"),

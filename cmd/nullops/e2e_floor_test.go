@@ -119,7 +119,7 @@ func (n *node) within(t *testing.T) (stop func()) {
 	}
 	a, err := agent.New(agent.Config{Data: n.data, Token: &token, Build: "e2e", Listener: l,
 		Log: slog.New(slog.DiscardHandler), CollectEvery: 200 * time.Millisecond, ProbeEvery: -1,
-		DiskFloor: agent.Floor{Part: 0.05}}, runtime)
+		DiskFloor: agent.DiskFloor{Part: 0.05}}, runtime)
 	if err != nil {
 		t.Fatal(err)
 	}

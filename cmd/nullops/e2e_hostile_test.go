@@ -190,7 +190,9 @@ func (p *product) hostileAgent(t *testing.T, name string, f *forger) <-chan stru
 	}
 	until := time.Now().Add(assault)
 	wiretest.NewAgent(t, wiretest.AgentConfig{Build: "e2e", Listener: l,
-		Verifier: func(*wiretest.Memory) wire.Verifier { return wiretest.NewMemory(token) },
+		Verifier: func(*wiretest.MemoryVerifier) wire.Verifier {
+			return wiretest.NewMemoryVerifier(token)
+		},
 		Hostile: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			f.answer(w, r, until)
 		})})

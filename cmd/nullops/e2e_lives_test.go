@@ -159,7 +159,7 @@ func (b *biography) faulty(t *testing.T) {
 		t.Errorf("a dry run of what is well: %d %s%s", code, out, errs)
 	}
 	// promise: I-03, N-324
-	if made := b.n.look(t).Since(before); len(made) > 0 {
+	if made := b.n.look(t).AddedSince(before); len(made) > 0 {
 		t.Errorf("checking made %q", made)
 	}
 	var list apiclient.DeploymentList

@@ -36,7 +36,7 @@ func masking(t *testing.T, w *world) {
 	seen["secrets"] = p.admin.ask(t, http.MethodGet, "/projects/leaky/secrets", nil).body
 	seen["dump"] = string(p.dump(t))
 	for place, text := range seen {
-		for form, spelling := range dockertest.Forms(secret) {
+		for form, spelling := range dockertest.SecretForms(secret) {
 			if bytes.Contains([]byte(text), spelling) {
 				// promise: I-12
 				t.Errorf("the secret is in %s as %s", place, form)

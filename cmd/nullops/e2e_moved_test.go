@@ -21,7 +21,7 @@ import (
 func moved(t *testing.T, w *world) {
 	p := startProduct(t, w)
 	p.applyShop(t)
-	image := dockertest.Publish(t, w.docker, "nullops-test/keeping", `ENTRYPOINT ["/actor"]`)
+	image := dockertest.PublishActorImage(t, w.docker, "nullops-test/keeping", `ENTRYPOINT ["/actor"]`)
 	p.admin.put(t, "/services/keeping", object{"registry": "local", "image": image.Repository,
 		"tag_mode": "pinned", "tag": image.Tag}, nil)
 	p.define(t, "keeps", keeping(false), neverRestarted())

@@ -107,9 +107,9 @@ func (n *node) install(t *testing.T) string {
 }
 
 // look lists what is on the engine and in the tmpfs of this agent.
-func (n *node) look(t *testing.T) dockertest.World {
+func (n *node) look(t *testing.T) dockertest.LeakScan {
 	t.Helper()
-	world, err := dockertest.Look(t.Context(), n.docker, n.install(t), n.run,
+	world, err := dockertest.ScanForLeaks(t.Context(), n.docker, n.install(t), n.run,
 		filepath.Join(n.data, "gates"))
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +121,7 @@ func (n *node) look(t *testing.T) dockertest.World {
 func (n *node) leftOf(t *testing.T, id string) []string {
 	t.Helper()
 	var left []string
-	for _, thing := range n.look(t).Since(dockertest.World{}) {
+	for _, thing := range n.look(t).AddedSince(dockertest.LeakScan{}) {
 		if strings.Contains(thing, id) {
 			left = append(left, thing)
 		}

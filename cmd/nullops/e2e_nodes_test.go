@@ -296,7 +296,7 @@ func twoNodes(t *testing.T, w *world) {
 }
 
 // remembered is what the node's agent, which runs, has on its disk.
-func (n *node) remembered(t *testing.T) (k agent.Kept) {
+func (n *node) remembered(t *testing.T) (k agent.StateDump) {
 	t.Helper()
 	out, errs, code := run(t, n.binary, nil, "", "agent", "state", "--agent.data="+n.data, "--json")
 	if err := json.Unmarshal([]byte(out), &k); err != nil || code != 0 {

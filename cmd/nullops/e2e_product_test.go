@@ -33,7 +33,7 @@ type product struct {
 // startProduct starts an installation for the length of a test.
 func startProduct(t *testing.T, w *world) *product {
 	t.Helper()
-	p := &product{w: w, dir: shortDir(t), database: pgtest.Empty(t), http: freeAddress(t),
+	p := &product{w: w, dir: shortDir(t), database: pgtest.NewEmptyDatabase(t), http: freeAddress(t),
 		gate: freeAddress(t), nodes: &sync.Map{}}
 	p.url, p.gateURL = "http://localhost:"+port(p.http), "http://localhost:"+port(p.gate)
 	key, errs, code := run(t, w.binary, nil, "", "keys", "new")

@@ -119,7 +119,7 @@ func (n *node) namelessStays(t *testing.T, known apiclient.Deployment) {
 		t.Fatal(err)
 	}
 	n.p.answers(t, serviceURL(t, known, "web"))
-	left := n.look(t).Since(dockertest.World{})
+	left := n.look(t).AddedSince(dockertest.LeakScan{})
 	if !strings.Contains(strings.Join(left, "\n"), made.ID) {
 		t.Errorf("it was removed: %q", left)
 	}
@@ -157,7 +157,7 @@ func (p *product) restore(t *testing.T, dump []byte) {
 	t.Helper()
 	p.controlPlane.stop(t)
 	p.ingress.stop(t)
-	p.database = pgtest.Empty(t)
+	p.database = pgtest.NewEmptyDatabase(t)
 	tools, err := filepath.Glob("/usr/lib/postgresql/*/bin/psql")
 	if err != nil || len(tools) == 0 {
 		t.Fatalf("find psql: %v", err)

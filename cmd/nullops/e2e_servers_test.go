@@ -27,7 +27,7 @@ const serversPassword = "the-admins-own-password"
 // servers are the real ones that the shipped plugins are for, where plugins in
 // containers reach them.
 type servers struct {
-	postgres, mariadb, redis, rabbit stdiotest.At
+	postgres, mariadb, redis, rabbit stdiotest.ServerAddress
 
 	s3       *s3test.Server
 	keycloak *keycloaktest.Server

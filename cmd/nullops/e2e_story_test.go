@@ -27,7 +27,7 @@ type tale struct {
 	n *node
 	d apiclient.Deployment
 	// before is what was on the node before the deployment.
-	before  dockertest.World
+	before  dockertest.LeakScan
 	live    *stream
 	list    *stream
 	secrets []string
@@ -443,7 +443,7 @@ func (s *tale) keepsSecrets(t *testing.T) {
 
 // remove takes everything away, and looks for leftovers.
 func (s *tale) remove(t *testing.T) {
-	now := s.n.look(t).Since(s.before)
+	now := s.n.look(t).AddedSince(s.before)
 	for _, kind := range []string{"container ", "network ", "volume ", "file "} {
 		if !slices.ContainsFunc(now, func(n string) bool { return strings.HasPrefix(n, kind) }) {
 			t.Errorf("positive control: the scan sees no %sof the deployment: %q", kind, now)
@@ -454,7 +454,7 @@ func (s *tale) remove(t *testing.T) {
 		t.Errorf("it is %s", d.Status)
 	}
 	// promise: N-152
-	if left := s.n.look(t).Since(s.before); len(left) > 0 {
+	if left := s.n.look(t).AddedSince(s.before); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
 	}
 	// promise: N-184

@@ -141,7 +141,8 @@ func doctorAgrees(t *testing.T, n *node) {
 func losesIsolation(t *testing.T, n *node, engine *dockertest.Daemon, d apiclient.Deployment) {
 	t.Helper()
 	admin := n.p.admin
-	out, err := engine.Enter("iptables", "-w", "-F", "DOCKER-ISOLATION-STAGE-1").CombinedOutput()
+	out, err := engine.NetnsCommand("iptables", "-w", "-F", "DOCKER-ISOLATION-STAGE-1").
+		CombinedOutput()
 	if err != nil {
 		t.Fatalf("flush: %v: %s", err, out)
 	}

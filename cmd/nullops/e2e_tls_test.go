@@ -15,7 +15,7 @@ import (
 // encrypted starts a control plane that is not on localhost only: it has TLS by
 // itself, and the command line signs in to the pinned certificate and to no other.
 func encrypted(t *testing.T, w *world) {
-	p := &product{w: w, dir: shortDir(t), database: pgtest.Empty(t), http: freeAddress(t),
+	p := &product{w: w, dir: shortDir(t), database: pgtest.NewEmptyDatabase(t), http: freeAddress(t),
 		gate: freeAddress(t)}
 	p.url, p.gateURL = "https://localhost:"+port(p.http), "http://localhost:"+port(p.gate)
 	key, errs, code := run(t, w.binary, nil, "", "keys", "new")

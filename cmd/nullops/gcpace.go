@@ -21,20 +21,20 @@ const (
 // fixed amount, until the context ends. It follows every collection: a sign-in's
 // hash takes more than all else that lives, and for a moment only.
 func paceCollector(ctx context.Context) {
-	var pace func(*collection)
-	pace = func(c *collection) {
+	var pace func(*gcSentinel)
+	pace = func(c *gcSentinel) {
 		if ctx.Err() != nil {
 			return
 		}
 		debug.SetGCPercent(garbagePercent(liveHeap()))
 		runtime.SetFinalizer(c, pace)
 	}
-	pace(&collection{})
+	pace(&gcSentinel{})
 }
 
-// collection is found dead by the next one. It holds a pointer, since small things
+// gcSentinel is found dead by the next one. It holds a pointer, since small things
 // without any share a place with others.
-type collection struct{ _ *collection }
+type gcSentinel struct{ _ *gcSentinel }
 
 // garbagePercent is what GOGC is for so many bytes that live. Before the first
 // collection nothing is known to live, and the runtime counts from 4 MiB.

@@ -168,10 +168,16 @@ func (c *client) examineNodes(ctx context.Context) (all []wire.Check) {
 				online++
 				continue
 			}
-			all = append(all, newCheck("node "+n.Name, wire.SeverityWarning,
-				strings.TrimSpace(string(n.Status)+" "+deref(n.StatusDetail)), "nullops node show "+n.Name))
+			all = append(all, newCheck(
+				"node "+n.Name,
+				wire.SeverityWarning,
+				strings.TrimSpace(
+					string(n.Status)+" "+valueOrZero(n.StatusDetail),
+				),
+				"nullops node show "+n.Name,
+			))
 		}
-		if params.Cursor = r.JSON200.NextCursor; deref(params.Cursor) == "" {
+		if params.Cursor = r.JSON200.NextCursor; valueOrZero(params.Cursor) == "" {
 			break
 		}
 	}

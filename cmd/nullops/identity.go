@@ -13,8 +13,8 @@ import (
 
 // openIdentity reads the control plane's client certificate, which the first
 // start makes: agents know it by a fingerprint in their token.
-func (b *base) openIdentity(ctx context.Context, keys *seal.Keyring) (*wire.Identity, error) {
-	_, key, err := catalog.Identity(ctx, access.System("setup"), b.store, keys,
+func (b *serverBase) openIdentity(ctx context.Context, keys *seal.Keyring) (*wire.Identity, error) {
+	_, key, err := catalog.LoadOrCreateIdentity(ctx, access.System("setup"), b.store, keys,
 		func() (certificate, key []byte, err error) {
 			i, err := wire.NewIdentity("nullops control plane")
 			if err != nil {
@@ -33,7 +33,7 @@ func (b *base) openIdentity(ctx context.Context, keys *seal.Keyring) (*wire.Iden
 }
 
 // issueToken makes a node's token, bound to the control plane's identity.
-func (b *base) issueToken() (catalog.IssuedToken, error) {
+func (b *serverBase) issueToken() (catalog.IssuedToken, error) {
 	token := wire.NewToken(b.identity.SPKI())
 	return catalog.IssuedToken{Token: controlplane.NewPlain(token.Reveal()), Kid: token.Kid,
 		Key: token.Key().Bytes()}, nil

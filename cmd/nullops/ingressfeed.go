@@ -41,37 +41,37 @@ type gatekeeperClient struct {
 
 var _ ingress.Gatekeeper = (*gatekeeperClient)(nil)
 
-// Holding implements ingress.Gatekeeper.
-func (k *gatekeeperClient) Holding(
+// PassScopes implements ingress.Gatekeeper.
+func (k *gatekeeperClient) PassScopes(
 	ctx context.Context, hashes [][sha256.Size]byte,
-) (map[[sha256.Size]byte]ingress.Passage, error) {
+) (map[[sha256.Size]byte]ingress.PassScope, error) {
 	all := make([][]byte, len(hashes))
 	for i := range hashes {
 		all[i] = hashes[i][:]
 	}
-	held, err := k.gate.Holding(ctx, ingressTask, all)
+	held, err := k.gate.CheckHashes(ctx, ingressTask, all)
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[[sha256.Size]byte]ingress.Passage, len(held))
+	out := make(map[[sha256.Size]byte]ingress.PassScope, len(held))
 	for _, h := range held {
-		out[h.Hash] = ingress.Passage{ID: string(h.ID), Deployment: string(h.Deployment),
+		out[h.Hash] = ingress.PassScope{ID: string(h.ID), Deployment: string(h.Deployment),
 			Environment: string(h.Environment), Guest: h.Kind == controlplane.PassGuest,
 			Full: h.Full, Until: h.ExpiresAt}
 	}
 	return out, nil
 }
 
-// Enter implements ingress.Gatekeeper.
-func (k *gatekeeperClient) Enter(
+// RedeemCode implements ingress.Gatekeeper.
+func (k *gatekeeperClient) RedeemCode(
 	ctx context.Context, host, brought string,
 ) (secret string, until time.Time, ok bool, err error) {
 	pass, until, ok, err := k.gate.Redeem(ctx, ingressTask, host, controlplane.NewPlain(brought))
 	return pass.Reveal(), until, ok, err
 }
 
-// Used implements ingress.Gatekeeper.
-func (k *gatekeeperClient) Used(id string) {
+// RecordUse implements ingress.Gatekeeper.
+func (k *gatekeeperClient) RecordUse(id string) {
 	select {
 	case k.used <- id:
 	default:
@@ -79,7 +79,7 @@ func (k *gatekeeperClient) Used(id string) {
 }
 
 // answerChallenge returns a host's answer to an ACME challenge.
-func (b *base) answerChallenge(
+func (b *serverBase) answerChallenge(
 	ctx context.Context, host, token string,
 ) (answer string, ok bool, err error) {
 	return b.catalog.ACMEAnswer(ctx, ingressTask, host, token)
@@ -101,11 +101,11 @@ func (k *gatekeeperClient) storeUses(ctx context.Context, log *slog.Logger) {
 		case <-ctx.Done():
 			return
 		case id := <-k.used:
-			if err := k.gate.Used(ctx, ingressTask, controlplane.PassID(id)); err != nil {
+			if err := k.gate.TouchPass(ctx, ingressTask, controlplane.PassID(id)); err != nil {
 				log.DebugContext(ctx, "use of a pass not noted", "error", err)
 			}
 		case id := <-k.visited:
-			err := k.lives.Visited(ctx, ingressTask, controlplane.DeploymentID(id))
+			err := k.lives.RecordVisit(ctx, ingressTask, controlplane.DeploymentID(id))
 			if err != nil {
 				log.WarnContext(ctx, "visit not noted", "deployment", id, "error", err)
 			}
@@ -129,7 +129,7 @@ func (f *ingressFeed) recheckPasses(ctx context.Context, proxy *ingress.Proxy) {
 	wake := f.listener.Subscribe("", controlplane.TopicAccess)
 	defer wake.Close()
 	f.repeatOnWake(ctx, wake.Wake, func() {
-		if err := proxy.Recheck(ctx); err != nil && ctx.Err() == nil {
+		if err := proxy.RecheckPasses(ctx); err != nil && ctx.Err() == nil {
 			f.log.WarnContext(ctx, "passes not checked again", "error", err)
 		}
 	})
@@ -216,7 +216,7 @@ func (f *ingressFeed) openCertificates(
 	}
 	given := make([]tls.Certificate, 0, len(all))
 	for _, c := range all {
-		pair, err := ingress.Pair(c.Chain, c.Key.Reveal())
+		pair, err := ingress.ParseKeyPair(c.Chain, c.Key.Reveal())
 		if err != nil {
 			f.log.WarnContext(ctx, "certificate left out", "name", c.Name, "error", err)
 			continue

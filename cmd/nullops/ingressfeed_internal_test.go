@@ -12,7 +12,7 @@ import (
 // must hold for them as for those that come after.
 func TestFormer_TheGateHoldsForOldHosts(t *testing.T) {
 	t.Parallel()
-	front := controlplane.Front{Zones: []controlplane.Zone{{Environment: "e1", Name: "qa",
+	front := controlplane.IngressConfig{Zones: []controlplane.Zone{{Environment: "e1", Name: "qa",
 		Domain: "new.example", EnvironmentGate: controlplane.EnvironmentGate{
 			Gate: controlplane.GateMembers, RedirectHTTPS: true}}}}
 	var routes []controlplane.Route
@@ -24,7 +24,7 @@ func TestFormer_TheGateHoldsForOldHosts(t *testing.T) {
 	}
 	source := &routeSource{home: "http://ui.example"}
 	all := addFormerZones(toZones(front.Zones), routes)
-	table := ingress.NewTable(1, source.toRoutes(routes, front)).Within(all)
+	table := ingress.NewTable(1, source.toRoutes(routes, front)).WithZones(all)
 	for _, r := range table.Routes() {
 		if r.Gate != ingress.GateMembers {
 			t.Errorf("%s has the gate %q", r.Host, r.Gate)

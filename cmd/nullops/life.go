@@ -193,7 +193,7 @@ func moveCommand() *cobra.Command {
 				return printJSON(out, r.JSON202)
 			}
 			fmt.Fprintf(out, "%s goes from node %s to another one\n",
-				r.JSON202.Name, deref(r.JSON202.Node))
+				r.JSON202.Name, valueOrZero(r.JSON202.Node))
 			return nil
 		})
 }

@@ -73,7 +73,7 @@ func (c *client) listAll(ctx context.Context,
 			return nil, err
 		}
 		items = append(items, r.JSON200.Items...)
-		if deref(r.JSON200.NextCursor) == "" {
+		if valueOrZero(r.JSON200.NextCursor) == "" {
 			return items, nil
 		}
 		params.Cursor = r.JSON200.NextCursor

@@ -176,14 +176,14 @@ func (s lineShower) formatLine(l apiclient.DeploymentLogLine) string {
 		prefix += fmt.Sprintf("%-*s  ", s.widest, sanitizeText(l.Source))
 	}
 	var b strings.Builder
-	if n := deref(l.Dropped); n > 0 {
+	if n := valueOrZero(l.Dropped); n > 0 {
 		fmt.Fprintf(&b, "%s… %d lines left out\n", prefix, n)
 	}
 	if s.colours {
 		// A colour that the line leaves on must not reach the next one.
-		b.WriteString(prefix + logbook.Coloured(l.Text) + resetColours(l.Text) + "\n")
+		b.WriteString(prefix + logbook.SanitizeKeepingColors(l.Text) + resetColours(l.Text) + "\n")
 	} else {
-		b.WriteString(prefix + logbook.Plain(l.Text) + "\n")
+		b.WriteString(prefix + logbook.SanitizeText(l.Text) + "\n")
 	}
 	return b.String()
 }

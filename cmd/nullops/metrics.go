@@ -83,7 +83,7 @@ func (m *metrics) watchPool(store *postgres.Store) {
 func (m *metrics) watchLinks(machines *fleet.Fleet) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "nullops_node_links", Help: "Nodes that this control plane speaks with.",
-	}, func() float64 { return float64(machines.Links()) }))
+	}, func() float64 { return float64(machines.CountSessions()) }))
 }
 
 // serve answers /metrics, /healthz and /readyz; an empty address is off.

@@ -125,8 +125,8 @@ func nodeList() *cobra.Command {
 			"BUILD", "THUMBPRINT"}}
 		for _, n := range all {
 			rows = append(rows, []string{n.Name, n.Environment, n.Address, nodeState(n),
-				deref(n.StatusDetail), fmt.Sprint(n.Deployments), deref(n.Build),
-				deref(n.Thumbprint)})
+				valueOrZero(n.StatusDetail), fmt.Sprint(n.Deployments), valueOrZero(n.Build),
+				valueOrZero(n.Thumbprint)})
 		}
 		return printTable(c.OutOrStdout(), rows)
 	}
@@ -141,7 +141,7 @@ func (c *client) allNodes(ctx context.Context) (all []apiclient.Node, err error)
 			return nil, err
 		}
 		all = append(all, r.JSON200.Items...)
-		if deref(r.JSON200.NextCursor) == "" {
+		if valueOrZero(r.JSON200.NextCursor) == "" {
 			return all, nil
 		}
 		p.Cursor = r.JSON200.NextCursor

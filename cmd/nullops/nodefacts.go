@@ -22,15 +22,15 @@ func printFacts(w io.Writer, n apiclient.Node) error {
 	rows := [][]string{
 		{"machine", fmt.Sprintf("%s, %s, kernel %s, %s", i.Hostname, i.Os, i.Kernel, i.Arch)},
 		{"engine", fmt.Sprintf("Docker %s, API %s, runc %s, storage %s, cgroup %s (%s)",
-			i.EngineVersion, i.ApiVersion, deref(i.RuncVersion), deref(i.StorageDriver),
-			deref(i.CgroupVersion), deref(i.CgroupDriver))},
+			i.EngineVersion, i.ApiVersion, valueOrZero(i.RuncVersion), valueOrZero(i.StorageDriver),
+			valueOrZero(i.CgroupVersion), valueOrZero(i.CgroupDriver))},
 		{"size", fmt.Sprintf("%g CPU, %s of memory", i.Cpu, bytesText(float64(i.Memory)))},
 	}
-	for _, d := range deref(i.Disks) {
+	for _, d := range valueOrZero(i.Disks) {
 		rows = append(rows, []string{"disk",
 			fmt.Sprintf("%s for %s, %s", bytesText(float64(d.Size)), d.Holds, d.Path)})
 	}
-	for _, g := range deref(i.Gpus) {
+	for _, g := range valueOrZero(i.Gpus) {
 		rows = append(rows, []string{"GPU " + g.Id,
 			g.Model + ", " + bytesText(float64(g.Memory))})
 	}
@@ -42,14 +42,14 @@ func printFacts(w io.Writer, n apiclient.Node) error {
 	if err := printTable(w, rows); err != nil {
 		return err
 	}
-	for _, warning := range deref(i.Warnings) {
+	for _, warning := range valueOrZero(i.Warnings) {
 		fmt.Fprintln(w, sanitizeText(warning))
 	}
 	fmt.Fprintln(w)
-	if err := printNodePlugins(w, deref(i.Plugins)); err != nil {
+	if err := printNodePlugins(w, valueOrZero(i.Plugins)); err != nil {
 		return err
 	}
-	return printNodeChecks(w, deref(i.Checks))
+	return printNodeChecks(w, valueOrZero(i.Checks))
 }
 
 // printNodePlugins shows which plugins' images wait on the node for a run.

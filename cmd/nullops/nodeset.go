@@ -71,7 +71,7 @@ func (e nodeEdit) apply(body *apiclient.NodePut, changed func(flag string) bool)
 	if changed("address") {
 		body.Address = e.address
 	}
-	s := deref(body.Settings)
+	s := valueOrZero(body.Settings)
 	for flag, field := range map[string]struct {
 		at    **int
 		value int
@@ -81,7 +81,7 @@ func (e nodeEdit) apply(body *apiclient.NodePut, changed func(flag string) bool)
 			*field.at = &field.value
 		}
 	}
-	labels := maps.Clone(deref(s.Labels))
+	labels := maps.Clone(valueOrZero(s.Labels))
 	if labels == nil {
 		labels = map[string]string{}
 	}
@@ -93,7 +93,7 @@ func (e nodeEdit) apply(body *apiclient.NodePut, changed func(flag string) bool)
 		labels[key] = value
 	}
 	s.Labels = &labels
-	taints := slices.Clone(deref(s.Taints))
+	taints := slices.Clone(valueOrZero(s.Taints))
 	drop := func(key string) {
 		taints = slices.DeleteFunc(taints, func(t apiclient.Taint) bool { return t.Key == key })
 	}
@@ -128,12 +128,14 @@ func tidySettings(s *apiclient.NodeSettings) *apiclient.NodeSettings {
 	if s == nil {
 		return nil
 	}
-	out := apiclient.NodeSettings{RunLimit: nilIfZero(deref(s.RunLimit)),
-		DiskFloorMib: nilIfZero(deref(s.DiskFloorMib)), Priority: nilIfZero(deref(s.Priority))}
-	if len(deref(s.Labels)) > 0 {
+	out := apiclient.NodeSettings{RunLimit: nilIfZero(valueOrZero(s.RunLimit)),
+		DiskFloorMib: nilIfZero(
+			valueOrZero(s.DiskFloorMib),
+		), Priority: nilIfZero(valueOrZero(s.Priority))}
+	if len(valueOrZero(s.Labels)) > 0 {
 		out.Labels = s.Labels
 	}
-	if taints := slices.Clone(deref(s.Taints)); len(taints) > 0 {
+	if taints := slices.Clone(valueOrZero(s.Taints)); len(taints) > 0 {
 		slices.SortFunc(taints, func(a, b apiclient.Taint) int {
 			return strings.Compare(taintText(a), taintText(b))
 		})
@@ -144,7 +146,7 @@ func tidySettings(s *apiclient.NodeSettings) *apiclient.NodeSettings {
 
 func taintText(t apiclient.Taint) string {
 	text := t.Key
-	if value := deref(t.Value); value != "" {
+	if value := valueOrZero(t.Value); value != "" {
 		text += "=" + value
 	}
 	return text + ":" + string(t.Effect)

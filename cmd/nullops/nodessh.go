@@ -203,7 +203,7 @@ func reportEnd(out io.Writer, p apiclient.Provision) (bool, error) {
 		return true, err
 	case apiclient.ProvisionStateError:
 		return true, fmt.Errorf("attempt %d: %s\n%s\nTo try again: nullops node provision %s",
-			p.Number, sanitizeText(deref(p.Message)), sanitizeText(deref(p.Remedy)), p.Node)
+			p.Number, sanitizeText(valueOrZero(p.Message)), sanitizeText(valueOrZero(p.Remedy)), p.Node)
 	default:
 		return false, nil
 	}
@@ -260,7 +260,7 @@ func nodeAttempts() *cobra.Command {
 				step = p.Steps[len(p.Steps)-1].Key
 			}
 			rows = append(rows, []string{strconv.Itoa(p.Number), string(p.State), p.StartedBy, step,
-				deref(p.Message)})
+				valueOrZero(p.Message)})
 		}
 		return printTable(c.OutOrStdout(), rows)
 	}

@@ -58,9 +58,9 @@ func nodeShow() *cobra.Command {
 }
 
 func printNode(w io.Writer, n apiclient.Node, events []apiclient.NodeEvent) error {
-	fmt.Fprintf(w, "%s  %s  %s\n", n.Name, nodeState(n), sanitizeText(deref(n.StatusDetail)))
+	fmt.Fprintf(w, "%s  %s  %s\n", n.Name, nodeState(n), sanitizeText(valueOrZero(n.StatusDetail)))
 	fmt.Fprintf(w, "environment %s, address %s, build %s, %d deployments, in this state for %s\n",
-		n.Environment, n.Address, sanitizeText(deref(n.Build)), n.Deployments, formatAge(n.Since))
+		n.Environment, n.Address, sanitizeText(valueOrZero(n.Build)), n.Deployments, formatAge(n.Since))
 	if n.RevocationPending {
 		fmt.Fprintln(w, "revocation pending: the agent refuses the old token as soon as it is back")
 	}
@@ -73,7 +73,7 @@ func printNode(w io.Writer, n apiclient.Node, events []apiclient.NodeEvent) erro
 	fmt.Fprintln(w)
 	rows := [][]string{{"AT", "WHAT", "DETAIL"}}
 	for _, e := range events {
-		rows = append(rows, []string{e.At.Local().Format(time.DateTime), e.Kind, deref(e.Detail)})
+		rows = append(rows, []string{e.At.Local().Format(time.DateTime), e.Kind, valueOrZero(e.Detail)})
 	}
 	return printTable(w, rows)
 }
@@ -93,7 +93,7 @@ func printTrust(w io.Writer, n apiclient.Node) {
 	}
 	switch {
 	case n.PendingThumbprint == nil:
-	case deref(n.PendingProofValid):
+	case valueOrZero(n.PendingProofValid):
 		fmt.Fprintf(w, "It proved the token. Compare it with what the agent prints, then:\n"+
 			"  nullops node approve %s %s\n  nullops node reject %s %s\n",
 			n.Name, *n.PendingThumbprint, n.Name, *n.PendingThumbprint)

@@ -116,7 +116,7 @@ func nilIfZero[T comparable](v T) *T {
 // registryObject leaves out the built-in public registries, except those with
 // credentials.
 func registryObject(r apiclient.Registry) object {
-	if r.Builtin && deref(r.Username) == "" && !r.HasPassword && deref(r.Ca) == "" {
+	if r.Builtin && valueOrZero(r.Username) == "" && !r.HasPassword && valueOrZero(r.Ca) == "" {
 		return object{}
 	}
 	return object{Kind: "registry", Name: r.Name, Body: apiclient.RegistryPut{
@@ -165,7 +165,7 @@ func teamObject(t apiclient.Team) object {
 }
 
 func grantKey(g apiclient.Grant) string {
-	return deref(g.Project) + "/" + deref(g.Environment) + "/" + string(g.Level)
+	return valueOrZero(g.Project) + "/" + valueOrZero(g.Environment) + "/" + string(g.Level)
 }
 
 func projectObject(p apiclient.Project) object {

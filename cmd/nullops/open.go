@@ -49,12 +49,12 @@ func openBrowser(ctx context.Context, url string) error {
 func serviceURL(d apiclient.Deployment, name []string) (string, error) {
 	found := ""
 	for _, s := range d.Services {
-		if url := deref(s.Url); url != "" && (len(name) == 0 || s.Step == name[0]) {
+		if url := valueOrZero(s.Url); url != "" && (len(name) == 0 || s.Step == name[0]) {
 			found = url
 		}
 		for _, p := range furtherPorts(s) {
 			if len(name) > 0 && servicePortName(s, p) == name[0] {
-				found = deref(p.Url)
+				found = valueOrZero(p.Url)
 			}
 		}
 	}
@@ -68,7 +68,7 @@ func serviceURL(d apiclient.Deployment, name []string) (string, error) {
 // furtherPorts are the exposed ports of a service except the one of its own URL.
 func furtherPorts(s apiclient.ServiceHealth) (ports []apiclient.ServicePort) {
 	for _, p := range s.Ports {
-		if url := deref(p.Url); url != "" && url != deref(s.Url) {
+		if url := valueOrZero(p.Url); url != "" && url != valueOrZero(s.Url) {
 			ports = append(ports, p)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // orderCertificates orders certificates for environments that ask for it.
-func (b *base) orderCertificates(ctx context.Context) error {
+func (b *serverBase) orderCertificates(ctx context.Context) error {
 	return acme.New(acme.Config{Store: b.store, Catalog: b.catalog, Subscribe: b.subscribe,
 		Off: controlplane.OffLimits{Own: newOwnAddresses(b.settings).contains,
 			Loopback: b.settings.HTTP.isLoopback()},

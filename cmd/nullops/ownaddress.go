@@ -19,7 +19,7 @@ import (
 type ownAddresses struct {
 	// places are host and port as settings have them; a host may be a name, and
 	// is empty for every address of this machine.
-	places []place
+	places []hostPort
 	lookup func(ctx context.Context, name string) ([]netip.Addr, error)
 	// machine lists the addresses of this machine.
 	machine func() []netip.Addr
@@ -28,7 +28,7 @@ type ownAddresses struct {
 	names map[string]resolved
 }
 
-type place struct {
+type hostPort struct {
 	host string
 	port uint16
 }
@@ -52,7 +52,7 @@ func newOwnAddresses(s Settings) *ownAddresses {
 		host, port, err := net.SplitHostPort(listen)
 		number, wrong := strconv.ParseUint(port, 10, 16)
 		if err == nil && wrong == nil {
-			o.places = append(o.places, place{host: host, port: uint16(number)})
+			o.places = append(o.places, hostPort{host: host, port: uint16(number)})
 		}
 	}
 	db, err := pgx.ParseConfig(s.Database.URL)
@@ -68,11 +68,11 @@ func newOwnAddresses(s Settings) *ownAddresses {
 
 // databasePlace treats a unix socket as this machine: its server most likely listens
 // on the same port by TCP too.
-func databasePlace(host string, port uint16) place {
+func databasePlace(host string, port uint16) hostPort {
 	if filepath.IsAbs(host) || strings.HasPrefix(host, "@") {
 		host = ""
 	}
-	return place{host: host, port: port}
+	return hostPort{host: host, port: port}
 }
 
 // contains reports whether an address is one of ours.

@@ -43,7 +43,7 @@ func pipelineVersionsCommand() *cobra.Command {
 				return err
 			}
 			items = append(items, r.JSON200.Items...)
-			if params.Cursor = r.JSON200.NextCursor; deref(params.Cursor) == "" {
+			if params.Cursor = r.JSON200.NextCursor; valueOrZero(params.Cursor) == "" {
 				break
 			}
 		}
@@ -59,7 +59,7 @@ func printVersions(w io.Writer, items []apiclient.PipelineVersion) error {
 	rows := [][]string{{"VERSION", "STEPS", "SAVED BY", "AGE", "DEPLOYMENTS", "NOTE"}}
 	for _, v := range items {
 		var names []string
-		for _, u := range deref(v.UsedBy) {
+		for _, u := range valueOrZero(v.UsedBy) {
 			names = append(names, u.Name+"."+u.Environment)
 		}
 		users := strconv.Itoa(len(names))
@@ -68,7 +68,7 @@ func printVersions(w io.Writer, items []apiclient.PipelineVersion) error {
 		}
 		rows = append(rows, []string{fmt.Sprintf("v%d", v.Version),
 			strconv.Itoa(len(v.Pipeline.Steps)), v.CreatedBy, formatAge(v.CreatedAt), users,
-			deref(v.Note)})
+			valueOrZero(v.Note)})
 	}
 	return printTable(w, rows)
 }

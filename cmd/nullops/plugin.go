@@ -54,8 +54,8 @@ func openPlugin(dir string) (pluginFolder, error) {
 	return p, err
 }
 
-// sample is one recorded input with what should come out, if that is recorded.
-type sample struct {
+// recordedSample is one recorded input with what should come out, if that is recorded.
+type recordedSample struct {
 	name    string
 	in, out []byte
 	// missing are the values that --set did not set.
@@ -63,7 +63,7 @@ type sample struct {
 }
 
 // requestObject returns the input as an object; nil if it is not one, which is a valid sample.
-func (s sample) requestObject() map[string]any {
+func (s recordedSample) requestObject() map[string]any {
 	var r map[string]any
 	if json.Unmarshal(s.in, &r) != nil {
 		return nil
@@ -71,14 +71,14 @@ func (s sample) requestObject() map[string]any {
 	return r
 }
 
-// succeeds reports whether the recorded answer is a success.
-func (s sample) succeeds() bool {
+// isSuccess reports whether the recorded answer is a success.
+func (s recordedSample) isSuccess() bool {
 	var answer struct{ Success bool }
 	return json.Unmarshal(s.out, &answer) == nil && answer.Success
 }
 
 // readSamples reads the recorded inputs in the order of their names.
-func (p pluginFolder) readSamples(values map[string]string) ([]sample, error) {
+func (p pluginFolder) readSamples(values map[string]string) ([]recordedSample, error) {
 	if p.inputs == "" {
 		return nil, nil
 	}
@@ -87,7 +87,7 @@ func (p pluginFolder) readSamples(values map[string]string) ([]sample, error) {
 		return nil, fmt.Errorf("find recorded inputs: %w", err)
 	}
 	slices.Sort(found)
-	var all []sample
+	var all []recordedSample
 	for _, path := range found {
 		s, err := readSample(path, values)
 		if err != nil {
@@ -98,7 +98,7 @@ func (p pluginFolder) readSamples(values map[string]string) ([]sample, error) {
 	return all, nil
 }
 
-func readSample(path string, values map[string]string) (s sample, err error) {
+func readSample(path string, values map[string]string) (s recordedSample, err error) {
 	s.name = strings.TrimSuffix(filepath.Base(path), ".in.json")
 	if s.in, err = os.ReadFile(path); err != nil {
 		return s, fmt.Errorf("recorded input: %w", err)

@@ -57,7 +57,7 @@ func TestPlugin_InPythonRunsUnchanged(t *testing.T) {
 		t.Errorf("the role cannot use its database: %v", err)
 	}
 	_ = own.Close(t.Context())
-	verdicts, err := conformance.Check(t.Context(), conformance.Subject{
+	verdicts, err := conformance.Check(t.Context(), conformance.TestedPlugin{
 		Component: r.plugin.component, Create: create, Run: r.run})
 	if err != nil {
 		t.Fatal(err)
@@ -128,8 +128,8 @@ func (r *pythonRig) close() {
 	}
 }
 
-func (r *pythonRig) run(ctx context.Context, stdin []byte) (conformance.Ran, error) {
-	t := trial{plugin: r.plugin, runtime: r.runtime, spec: r.spec, serial: r.serial}
+func (r *pythonRig) run(ctx context.Context, stdin []byte) (conformance.RunResult, error) {
+	t := pluginTrial{plugin: r.plugin, runtime: r.runtime, spec: r.spec, serial: r.serial}
 	r.serial++
 	return t.run(ctx, stdin)
 }

@@ -73,7 +73,7 @@ func openImage(ctx context.Context, ref, component string, c packaging.Credentia
 func pullAuth(
 	ctx context.Context, ref string, c packaging.Credentials,
 ) (*wire.RegistryAuth, error) {
-	known, err := c.For(ctx, ref)
+	known, err := c.ForImage(ctx, ref)
 	if err != nil || known == (packaging.Credentials{}) {
 		return nil, err
 	}

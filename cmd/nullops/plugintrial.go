@@ -22,8 +22,8 @@ import (
 	"github.com/nullops/nullops/plugins/stdio"
 )
 
-// trial runs one plugin on one engine.
-type trial struct {
+// pluginTrial runs one plugin on one engine.
+type pluginTrial struct {
 	plugin  pluginFolder
 	runtime *docker.Docker
 	spec    agent.PluginSpec
@@ -38,9 +38,9 @@ func (f *tryFlags) openTrial(
 	credentials packaging.Credentials,
 	p pluginFolder,
 ) (
-	*trial, error,
+	*pluginTrial, error,
 ) {
-	t := &trial{plugin: p}
+	t := &pluginTrial{plugin: p}
 	err := t.connectEngine(ctx, f.engine)
 	if err == nil {
 		err = f.prepareSpec(ctx, credentials, t)
@@ -52,7 +52,7 @@ func (f *tryFlags) openTrial(
 	return t, nil
 }
 
-func (t *trial) connectEngine(ctx context.Context, engine string) error {
+func (t *pluginTrial) connectEngine(ctx context.Context, engine string) error {
 	data, err := t.makeFolder("")
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (t *trial) connectEngine(ctx context.Context, engine string) error {
 }
 
 // makeFolder makes a temporary folder that close removes.
-func (t *trial) makeFolder(in string) (string, error) {
+func (t *pluginTrial) makeFolder(in string) (string, error) {
 	dir, err := os.MkdirTemp(in, "nullops-try-")
 	if err != nil {
 		return "", fmt.Errorf("make a folder: %w", err)
@@ -82,7 +82,7 @@ func (t *trial) makeFolder(in string) (string, error) {
 func (f *tryFlags) prepareSpec(
 	ctx context.Context,
 	credentials packaging.Credentials,
-	t *trial,
+	t *pluginTrial,
 ) error {
 	image, err := f.provideImage(ctx, credentials, t)
 	if err != nil {
@@ -100,7 +100,11 @@ func (f *tryFlags) prepareSpec(
 
 // provideImage gets the image into the engine: the named one, or one that is built
 // now.
-func (f *tryFlags) provideImage(ctx context.Context, credentials packaging.Credentials, t *trial) (
+func (f *tryFlags) provideImage(
+	ctx context.Context,
+	credentials packaging.Credentials,
+	t *pluginTrial,
+) (
 	pipeline.Image, error,
 ) {
 	if f.image != "" {
@@ -113,7 +117,11 @@ func (f *tryFlags) provideImage(ctx context.Context, credentials packaging.Crede
 	return loadIntoEngine(ctx, t.runtime, t.plugin.name, built)
 }
 
-func (t *trial) pullImage(ctx context.Context, named string, credentials packaging.Credentials) (
+func (t *pluginTrial) pullImage(
+	ctx context.Context,
+	named string,
+	credentials packaging.Credentials,
+) (
 	pipeline.Image, error,
 ) {
 	ref, err := packaging.ParseReference(named)
@@ -160,7 +168,7 @@ func loadIntoEngine(ctx context.Context, runtime *docker.Docker, name string, bu
 }
 
 // close removes everything of the trial from the engine and the disk.
-func (t *trial) close(ctx context.Context) {
+func (t *pluginTrial) close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	if t.spec.Deployment != "" {
@@ -178,16 +186,16 @@ func (t *trial) close(ctx context.Context) {
 }
 
 // run runs the plugin once; each run has a container of its own.
-func (t *trial) run(ctx context.Context, stdin []byte) (conformance.Ran, error) {
+func (t *pluginTrial) run(ctx context.Context, stdin []byte) (conformance.RunResult, error) {
 	spec := t.spec
 	t.serial++
 	spec.Step, spec.Action = pipeline.StepKey(fmt.Sprintf("try-%d", t.serial)), "create"
 	var log []string
 	// Making the container must not be cut short with the plugin.
 	if err := t.runtime.CreatePlugin(context.WithoutCancel(ctx), spec); err != nil {
-		return conformance.Ran{}, err
+		return conformance.RunResult{}, err
 	}
 	r, err := t.runtime.RunPlugin(ctx, spec, stdin, func(line string) { log = append(log, line) })
-	return conformance.Ran{Stdout: r.Stdout, Log: log, ExitCode: r.ExitCode,
+	return conformance.RunResult{Stdout: r.Stdout, Log: log, ExitCode: r.ExitCode,
 		TimedOut: r.TimedOut, OutOfMemory: r.OOM, Overflow: r.Overflow}, err
 }

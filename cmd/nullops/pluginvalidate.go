@@ -216,14 +216,14 @@ func checkSamples(p pluginFolder) (int, []string, error) {
 	return len(samples), problems, nil
 }
 
-func checkSample(s sample, parameters *jsonschema.Schema) string {
+func checkSample(s recordedSample, parameters *jsonschema.Schema) string {
 	if len(s.missing) > 0 {
 		return "" // a value that is not there yet may stand for a number: "port": ${PORT}
 	}
 	if len(s.out) > 0 && !json.Valid(s.out) {
 		return "the recorded answer is not JSON"
 	}
-	if len(s.out) > 0 && !s.succeeds() {
+	if len(s.out) > 0 && !s.isSuccess() {
 		return ""
 	}
 	request := s.requestObject()

@@ -15,7 +15,7 @@ import (
 )
 
 // runSamples runs the recorded inputs in their order and counts those that failed.
-func (t *trial) runSamples(ctx context.Context, out io.Writer, samples []sample) int {
+func (t *pluginTrial) runSamples(ctx context.Context, out io.Writer, samples []recordedSample) int {
 	failed := 0
 	for _, s := range samples {
 		if len(s.missing) > 0 {
@@ -30,7 +30,7 @@ func (t *trial) runSamples(ctx context.Context, out io.Writer, samples []sample)
 }
 
 // runSample runs one recorded input and shows all about it.
-func (t *trial) runSample(ctx context.Context, out io.Writer, s sample) error {
+func (t *pluginTrial) runSample(ctx context.Context, out io.Writer, s recordedSample) error {
 	begun := time.Now()
 	ran, err := t.run(ctx, s.in)
 	took := time.Since(begun)
@@ -64,8 +64,8 @@ func printIndented(out io.Writer, what, text string) {
 
 // compareAnswer holds an answer to the contract, to the component's own schema, and to
 // the recorded answer.
-func (t *trial) compareAnswer(ran conformance.Ran, s sample) error {
-	answer, err := ran.Answer()
+func (t *pluginTrial) compareAnswer(ran conformance.RunResult, s recordedSample) error {
+	answer, err := ran.ParseAnswer()
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (t *trial) compareAnswer(ran conformance.Ran, s sample) error {
 
 // checkOutputs compares outputs with the schema that component.json declares, as the
 // control plane does. What is wrong with the schema itself is validate's to say.
-func (t *trial) checkOutputs(outputs map[string]any) error {
+func (t *pluginTrial) checkOutputs(outputs map[string]any) error {
 	schema, err := schemaOf("outputs", t.plugin.component.Outputs)
 	if err != nil {
 		return nil //nolint:nilerr // see above
@@ -134,8 +134,12 @@ func firstDifference(at string, is, should any) error {
 }
 
 // runConformance runs the conformance suite and counts what failed.
-func (t *trial) runConformance(ctx context.Context, out io.Writer, samples []sample) (int, error) {
-	verdicts, err := conformance.Check(ctx, conformance.Subject{Component: t.plugin.component,
+func (t *pluginTrial) runConformance(
+	ctx context.Context,
+	out io.Writer,
+	samples []recordedSample,
+) (int, error) {
+	verdicts, err := conformance.Check(ctx, conformance.TestedPlugin{Component: t.plugin.component,
 		Create: workingCreate(samples), Fits: t.checkOutputs, Run: t.run})
 	failed := 0
 	for _, v := range verdicts {
@@ -153,10 +157,10 @@ func (t *trial) runConformance(ctx context.Context, out io.Writer, samples []sam
 }
 
 // workingCreate is the first recorded create that works; nil if there is none.
-func workingCreate(samples []sample) map[string]any {
+func workingCreate(samples []recordedSample) map[string]any {
 	for _, s := range samples {
 		r := s.requestObject()
-		if r["action"] == string(stdio.ActionCreate) && s.succeeds() && len(s.missing) == 0 {
+		if r["action"] == string(stdio.ActionCreate) && s.isSuccess() && len(s.missing) == 0 {
 			return r
 		}
 	}

@@ -30,10 +30,10 @@ func printPreflight(out io.Writer, p apiclient.Preflight) error {
 	rows := [][]string{{"CHECK", "OF", "STATE", "RESULT"}}
 	for _, c := range p.Checks {
 		text := c.Message
-		if remedy := deref(c.Remedy); remedy != "" {
+		if remedy := valueOrZero(c.Remedy); remedy != "" {
 			text += " " + remedy
 		}
-		rows = append(rows, []string{c.Id, deref(c.Subject), string(c.State), text})
+		rows = append(rows, []string{c.Id, valueOrZero(c.Subject), string(c.State), text})
 	}
 	if err := printTable(out, rows); err != nil {
 		return err
@@ -50,7 +50,7 @@ func printPreflight(out io.Writer, p apiclient.Preflight) error {
 			if !n.Fits {
 				fits = "no"
 			}
-			rows = append(rows, []string{n.Node, fits, cpu, memory, deref(n.Reason)})
+			rows = append(rows, []string{n.Node, fits, cpu, memory, valueOrZero(n.Reason)})
 		}
 		if err := printTable(out, rows); err != nil {
 			return err

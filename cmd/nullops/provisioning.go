@@ -11,7 +11,7 @@ import (
 
 // newProvisioner sets machines up with this very program: control plane and agent
 // are one release by definition.
-func (b *base) newProvisioner() (*provision.Provisioner, error) {
+func (b *serverBase) newProvisioner() (*provision.Provisioner, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
@@ -22,7 +22,7 @@ func (b *base) newProvisioner() (*provision.Provisioner, error) {
 }
 
 // hostKey asks a machine for its SSH host key.
-func (b *base) hostKey(
+func (b *serverBase) hostKey(
 	ctx context.Context, actor access.Actor, host string, port int,
 ) (kind, fingerprint string, err error) {
 	p, err := b.newProvisioner()

@@ -103,9 +103,9 @@ func queueRow(q apiclient.QueueItem) []string {
 		ran = formatSpan(q.EndedAt.Sub(*q.StartedAt))
 	}
 	return []string{place, q.Deployment, fmt.Sprint(q.Run), q.Project, q.Environment,
-		deref(q.Node), fmt.Sprint(q.Priority), formatAge(q.QueuedAt) + " ago",
+		valueOrZero(q.Node), fmt.Sprint(q.Priority), formatAge(q.QueuedAt) + " ago",
 		formatSpan(left.Sub(q.QueuedAt)), ran, fmt.Sprint(q.Attempts), string(q.Status),
-		deref(q.Reason)}
+		valueOrZero(q.Reason)}
 }
 
 // queueLine is where a deployment stands, in one line; empty for most.
@@ -114,7 +114,7 @@ func queueLine(d apiclient.Deployment) string {
 		return ""
 	}
 	line := fmt.Sprintf("waits %s, number %d in the queue: %s", formatAge(d.Queue.QueuedAt),
-		*d.Queue.Position, deref(d.Queue.Reason))
+		*d.Queue.Position, valueOrZero(d.Queue.Reason))
 	if d.Queue.Deadline != nil {
 		line += fmt.Sprintf(" Fails %s.", d.Queue.Deadline.Local().Format(time.DateTime))
 	}

@@ -27,8 +27,8 @@ type routeCache struct {
 // refresh reads what may have changed, or everything, and reports whether anything did
 // change. A change without a notification shows when everything is read.
 func (b *routeCache) refresh(ctx context.Context, everything bool) (changed bool, err error) {
-	ids, allDeployments := b.deployments.Heard()
-	nodes, allNodes := b.nodes.Heard()
+	ids, allDeployments := b.deployments.TakeKeys()
+	nodes, allNodes := b.nodes.TakeKeys()
 	everything = everything || allDeployments || allNodes || !b.known
 	// Until it has been read, it is not known.
 	b.known = false

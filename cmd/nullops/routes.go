@@ -63,8 +63,8 @@ func (s *routeSource) Watch(ctx context.Context, apply func(*ingress.Table)) err
 	ticker := time.NewTicker(routeTick)
 	defer ticker.Stop()
 	book := &routeCache{lifecycle: s.lifecycle,
-		deployments: s.listener.Collect(controlplane.TopicDeployment),
-		nodes:       s.listener.Collect(controlplane.TopicNode)}
+		deployments: s.listener.SubscribeKeys(controlplane.TopicDeployment),
+		nodes:       s.listener.SubscribeKeys(controlplane.TopicNode)}
 	defer book.deployments.Close()
 	defer book.nodes.Close()
 	var (
@@ -73,7 +73,7 @@ func (s *routeSource) Watch(ctx context.Context, apply func(*ingress.Table)) err
 	)
 	for version := uint64(1); ; version++ {
 		began := time.Now()
-		everything := !s.listener.Hears() || !began.Before(again)
+		everything := !s.listener.IsListening() || !began.Before(again)
 		if err := s.update(ctx, version, book, everything, &last, apply); err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (s *routeSource) update(ctx context.Context, version uint64, book *routeCac
 	if err != nil {
 		return fmt.Errorf("read routes: %w", err)
 	}
-	front, err := s.gate.Front(ctx, access.System("ingress"))
+	front, err := s.gate.IngressConfig(ctx, access.System("ingress"))
 	if err != nil {
 		return fmt.Errorf("read gates: %w", err)
 	}
@@ -122,7 +122,7 @@ func (s *routeSource) waitForChange(
 		case <-wake:
 			return nil
 		case <-tick:
-			if !s.listener.Hears() || !time.Now().Before(again) {
+			if !s.listener.IsListening() || !time.Now().Before(again) {
 				return nil
 			}
 		}
@@ -133,7 +133,7 @@ func (s *routeSource) waitForChange(
 type publishedTable struct {
 	routes []ingress.Route
 	zones  []ingress.Zone
-	front  controlplane.Front
+	front  controlplane.IngressConfig
 }
 
 // publishTable publishes a table. Failpoints are hit only if the table differs.
@@ -146,7 +146,7 @@ func (s *routeSource) publishTable(version uint64, next publishedTable, last *pu
 			return err
 		}
 	}
-	apply(ingress.NewTable(version, next.routes).Within(next.zones))
+	apply(ingress.NewTable(version, next.routes).WithZones(next.zones))
 	*last = next
 	if changed {
 		return s.fail.Hit("routes.published")
@@ -155,7 +155,7 @@ func (s *routeSource) publishTable(version uint64, next publishedTable, last *pu
 }
 
 func (s *routeSource) toRoutes(
-	all []controlplane.Route, front controlplane.Front,
+	all []controlplane.Route, front controlplane.IngressConfig,
 ) []ingress.Route {
 	out := make([]ingress.Route, len(all))
 	for i, r := range all {
@@ -197,7 +197,7 @@ func newTunnelOpener(d *fleet.Dialer) func(context.Context, ingress.Route) (net.
 		if err != nil {
 			return nil, err
 		}
-		conn, err := d.Tunnel(ctx, controlplane.NodeID(r.NodeID), target)
+		conn, err := d.OpenTunnel(ctx, controlplane.NodeID(r.NodeID), target)
 		return conn, explainedTunnel(err)
 	}
 }
@@ -212,7 +212,7 @@ func explainedTunnel(err error) error {
 }
 
 // serveIngress answers for deployments until ctx ends.
-func (b *base) serveIngress(ctx context.Context) error {
+func (b *serverBase) serveIngress(ctx context.Context) error {
 	s := b.settings
 	plain, secure, err := s.Ingress.openListeners()
 	if err != nil {
@@ -254,8 +254,12 @@ func (b *base) serveIngress(ctx context.Context) error {
 }
 
 // serveBoth answers on the plain port and on that of HTTPS.
-func (b *base) serveBoth(ctx context.Context, proxy *ingress.Proxy, shown *ingress.Certificates,
-	plain, secure net.Listener) error {
+func (b *serverBase) serveBoth(
+	ctx context.Context,
+	proxy *ingress.Proxy,
+	shown *ingress.Certificates,
+	plain, secure net.Listener,
+) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return serveHTTP(ctx, ingress.NewServer(proxy, b.log), plain) })
 	group.Go(func() error {
@@ -283,13 +287,13 @@ func awaitStart(ctx context.Context, parts ...<-chan struct{}) {
 
 // followRoutes hands the proxy each new table, and closes read at the first of the
 // database.
-func (b *base) followRoutes(ctx context.Context, proxy *ingress.Proxy, read chan<- struct{}) {
+func (b *serverBase) followRoutes(ctx context.Context, proxy *ingress.Proxy, read chan<- struct{}) {
 	source := &routeSource{lifecycle: b.lifecycle, gate: b.gate, listener: b.listener,
 		home: b.settings.HTTP.URL, log: b.log, fail: b.fail, read: b.routed}
 	first := sync.OnceFunc(func() { close(read) })
 	apply := func(t *ingress.Table) {
 		proxy.SetTable(t)
-		if !t.Provisional() {
+		if !t.IsProvisional() {
 			first()
 		}
 	}

@@ -34,7 +34,7 @@ func TestRoutes_OfQueuedDeployments(t *testing.T) {
 		table := ingress.NewTable(1, source.toRoutes([]controlplane.Route{{Host: host,
 			Deployment: "0190f6a0-0000-7000-8000-000000000001", Name: "cart", Environment: "qa",
 			Project: "shop", Step: "web", Port: 80, Status: controlplane.Queued,
-			Node: c.node, NodeStatus: c.status}}, controlplane.Front{}))
+			Node: c.node, NodeStatus: c.status}}, controlplane.IngressConfig{}))
 		p, err := ingress.New(ingress.Config{Dial: newTunnelOpener(nil)})
 		if err != nil {
 			t.Fatal(err)
@@ -56,7 +56,7 @@ func TestTunnels_ExplainLoopback(t *testing.T) {
 	t.Parallel()
 	plain := &wire.TunnelError{Status: http.StatusBadGateway, Reason: "it refuses"}
 	told := *plain
-	told.Listens = wire.Listens{netip.MustParseAddrPort("[::1]:80")}
+	told.Listens = wire.ListenAddrs{netip.MustParseAddrPort("[::1]:80")}
 	if err := explainedTunnel(plain); !errors.Is(err, plain) || explainedTunnel(nil) != nil {
 		t.Errorf("a plain refusal became %v", err)
 	}

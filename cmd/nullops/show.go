@@ -60,11 +60,11 @@ type shownDeployment struct {
 func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) error {
 	fmt.Fprintf(w, "%s  %s  %s\n", sanitizeText(d.Name), stateOf(d), sanitizeText(detailOf(d)))
 	fmt.Fprintf(w, "project %s, pipeline v%d, environment %s, node %s, made by %s %s ago\n",
-		d.Project, d.PipelineVersion, d.Environment, deref(d.Node), sanitizeText(d.CreatedBy),
+		d.Project, d.PipelineVersion, d.Environment, valueOrZero(d.Node), sanitizeText(d.CreatedBy),
 		formatAge(d.CreatedAt))
 	if d.NodeOfflineSince != nil {
 		fmt.Fprintf(w, "node %s is offline for %s: this is the last that was heard\n",
-			deref(d.Node), formatAge(*d.NodeOfflineSince))
+			valueOrZero(d.Node), formatAge(*d.NodeOfflineSince))
 	}
 	if d.ExpiresAt != nil {
 		fmt.Fprintf(w, "removed for lack of activity %s\n", formatExpiry(d))
@@ -75,7 +75,7 @@ func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) err
 	if d.Failure != nil {
 		fmt.Fprintf(w, "failed: %s\n", failureText(*d.Failure))
 	}
-	for _, left := range deref(d.Left) {
+	for _, left := range valueOrZero(d.Left) {
 		fmt.Fprintf(w, "left behind: %s\n", sanitizeText(left))
 	}
 	printQuestion(w, d)
@@ -90,7 +90,7 @@ func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) err
 	rows := [][]string{{"", "STEP", "STATE", "WHAT", "MESSAGE"}}
 	for _, s := range run.Steps {
 		rows = append(rows, []string{fmt.Sprint(s.Position), s.Key, string(s.Status), s.Title,
-			deref(s.Message)})
+			valueOrZero(s.Message)})
 	}
 	return printTable(w, rows)
 }
@@ -110,9 +110,9 @@ func printServices(w io.Writer, d apiclient.Deployment) error {
 		tags[v.Step] = v.Tag
 	}
 	for _, s := range d.Services {
-		rows = append(rows, []string{s.Step, tags[s.Step], string(s.Health), deref(s.Url)})
+		rows = append(rows, []string{s.Step, tags[s.Step], string(s.Health), valueOrZero(s.Url)})
 		for _, p := range furtherPorts(s) {
-			rows = append(rows, []string{servicePortName(s, p), "", "", deref(p.Url)})
+			rows = append(rows, []string{servicePortName(s, p), "", "", valueOrZero(p.Url)})
 		}
 	}
 	return printTable(w, rows)
@@ -131,15 +131,15 @@ func stateOf(d apiclient.Deployment) string {
 }
 
 func isDegraded(d apiclient.Deployment) bool {
-	return deref(d.Condition) == apiclient.DeploymentConditionDegraded
+	return valueOrZero(d.Condition) == apiclient.DeploymentConditionDegraded
 }
 
 // detailOf is the one line beside the state.
 func detailOf(d apiclient.Deployment) string {
 	if isDegraded(d) {
-		return deref(d.ConditionReason)
+		return valueOrZero(d.ConditionReason)
 	}
-	return deref(d.Detail)
+	return valueOrZero(d.Detail)
 }
 
 // formatExpiry is how long a deployment has until it is removed by itself.

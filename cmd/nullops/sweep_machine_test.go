@@ -39,13 +39,13 @@ func (m realMachine) ledger() []string { return m.book.of(m.name) }
 // test's own process: nothing of what dies here is on the node.
 type dummyMachine struct {
 	engine  *dummy.Runtime
-	knobs   dummy.Knobs
+	knobs   dummy.Hooks
 	creates atomic.Int32
 }
 
 func newDummyMachine(c *teller, s *plot) *dummyMachine {
 	c.t.Helper()
-	m := &dummyMachine{knobs: dummy.Knobs{Serve: oneAnswer}}
+	m := &dummyMachine{knobs: dummy.Hooks{Serve: oneAnswer}}
 	if s.bend != nil {
 		s.bend(m)
 	}
@@ -86,7 +86,7 @@ func (m *dummyMachine) enrol(t *testing.T, p *product, name, environment string,
 }
 
 func (m *dummyMachine) ledger() []string {
-	return slices.DeleteFunc(m.engine.Ledger(), func(line string) bool {
+	return slices.DeleteFunc(m.engine.OperationLog(), func(line string) bool {
 		return strings.HasPrefix(line, "start ")
 	})
 }

@@ -258,7 +258,7 @@ func (c *teller) nothingStored(s *plot) {
 		"SELECT count(*) - max(seq) FROM deployment_events":        0,
 		"SELECT count(*) FROM deployment_events WHERE seq < 1":     0,
 	} {
-		if got := pgtest.Value[int](t, c.p.database, query); got != want {
+		if got := pgtest.QueryValue[int](t, c.p.database, query); got != want {
 			t.Errorf("%s: %d, wanted %d", query, got, want)
 		}
 	}
@@ -323,7 +323,7 @@ func (w *watcher) check(c *teller, end apiclient.DeploymentStatus) {
 	t.Helper()
 	late := c.p.admin.follow(t, "/deployments/"+c.id+"/events", "0-0")
 	// A deployment's event shows what it is by now, perhaps ahead of its steps'.
-	told := pgtest.Value[int](t, c.p.database,
+	told := pgtest.QueryValue[int](t, c.p.database,
 		"SELECT count(*) FROM deployment_events WHERE kind = 'step'")
 	for _, s := range []*stream{late, &w.stream} {
 		s.awaitData(t, "deployment", `"status":"`+string(end)+`"`)

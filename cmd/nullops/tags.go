@@ -60,9 +60,9 @@ func printTags(out io.Writer, list apiclient.TagList) error {
 		if tag.Size != nil {
 			bytes = formatSize(*tag.Size)
 		}
-		rows = append(rows, []string{tag.Tag, age, bytes, deref(tag.Branch),
-			fmt.Sprintf("%.12s", deref(tag.Commit)), deref(tag.Builder),
-			fmt.Sprintf("%.12s", strings.TrimPrefix(deref(tag.Digest), "sha256:"))})
+		rows = append(rows, []string{tag.Tag, age, bytes, valueOrZero(tag.Branch),
+			fmt.Sprintf("%.12s", valueOrZero(tag.Commit)), valueOrZero(tag.Builder),
+			fmt.Sprintf("%.12s", strings.TrimPrefix(valueOrZero(tag.Digest), "sha256:"))})
 	}
 	if err := printTable(out, rows); err != nil {
 		return err
@@ -70,7 +70,7 @@ func printTags(out io.Writer, list apiclient.TagList) error {
 	fmt.Fprintf(out, "\n%d shown of %d that match, among %d; read %s ago\n", len(list.Items),
 		list.Matching, list.Total, formatAge(list.ReadAt))
 	if list.Stale {
-		fmt.Fprintf(out, "this is an older list: %s\n", sanitizeText(deref(list.StaleReason)))
+		fmt.Fprintf(out, "this is an older list: %s\n", sanitizeText(valueOrZero(list.StaleReason)))
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func listTemplates() *cobra.Command {
 		}
 		rows := [][]string{{"NAME", "ENVIRONMENT", "VERSIONS", "BY", "DESCRIPTION"}}
 		for _, t := range r.JSON200.Items {
-			rows = append(rows, []string{t.Name, deref(t.Environment), fmt.Sprint(len(t.Versions)),
+			rows = append(rows, []string{t.Name, valueOrZero(t.Environment), fmt.Sprint(len(t.Versions)),
 				t.UpdatedBy, t.Description})
 		}
 		return printTable(c.OutOrStdout(), rows)
@@ -96,8 +96,8 @@ func (c *client) prefillOptions(ctx context.Context, out io.Writer, o *deployOpt
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		o.env, o.name = firstOf(o.env, deref(r.JSON200.Environment)),
-			firstOf(o.name, deref(r.JSON200.DeploymentName))
+		o.env, o.name = firstOf(o.env, valueOrZero(r.JSON200.Environment)),
+			firstOf(o.name, valueOrZero(r.JSON200.DeploymentName))
 		addMissing(versions, r.JSON200.Versions)
 	}
 	if o.branch == "" {
@@ -111,7 +111,7 @@ func (c *client) prefillOptions(ctx context.Context, out io.Writer, o *deployOpt
 	for _, s := range r.JSON200.Services {
 		if !s.Matched {
 			fmt.Fprintf(out, "%s: not of branch %s, default %s: %s\n", s.Step, sanitizeText(o.branch),
-				firstOf(deref(s.Tag), "none"), sanitizeText(deref(s.Reason)))
+				firstOf(valueOrZero(s.Tag), "none"), sanitizeText(valueOrZero(s.Reason)))
 			continue
 		}
 		addMissing(versions, map[string]string{s.Step: *s.Tag})

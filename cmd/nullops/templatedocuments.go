@@ -26,13 +26,13 @@ func (c *client) templateBodies(
 
 // tidyTemplate leaves out empty fields.
 func tidyTemplate(t apiclient.TemplatePut) apiclient.TemplatePut {
-	t.Description, t.Wait = nilIfZero(deref(t.Description)), nilIfZero(deref(t.Wait))
+	t.Description, t.Wait = nilIfZero(valueOrZero(t.Description)), nilIfZero(valueOrZero(t.Wait))
 	t.Environment, t.DeploymentName = nilIfZero(
-		deref(t.Environment),
+		valueOrZero(t.Environment),
 	), nilIfZero(
-		deref(t.DeploymentName),
+		valueOrZero(t.DeploymentName),
 	)
-	if len(deref(t.Versions)) == 0 {
+	if len(valueOrZero(t.Versions)) == 0 {
 		t.Versions = nil
 	}
 	return t

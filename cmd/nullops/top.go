@@ -93,7 +93,7 @@ func topNodes(ctx context.Context, api *client, w io.Writer, asJSON bool) error 
 			return err
 		}
 		all = append(all, r.JSON200.Items...)
-		if deref(r.JSON200.NextCursor) == "" {
+		if valueOrZero(r.JSON200.NextCursor) == "" {
 			break
 		}
 		params.Cursor = r.JSON200.NextCursor
@@ -118,9 +118,9 @@ func topNode(n apiclient.Node) []string {
 	}
 	row[2] = fmt.Sprintf("%.2f of %g", v.Cpu, i.Cpu)
 	row[3] = bytesText(float64(v.MemoryUsed)) + " of " + bytesText(float64(i.Memory))
-	row[4] = bytesText(float64(deref(v.MemoryOurs)))
+	row[4] = bytesText(float64(valueOrZero(v.MemoryOurs)))
 	row[6] = bytesText(float64(v.DiskFree))
-	row[7], row[8] = bytesText(deref(v.NetIn)), bytesText(deref(v.NetOut))
+	row[7], row[8] = bytesText(valueOrZero(v.NetIn)), bytesText(valueOrZero(v.NetOut))
 	if row[9] = formatAge(v.At) + " ago"; time.Since(v.At) > stale {
 		row[9] += ", old"
 	}
@@ -141,7 +141,7 @@ func topServices(ctx context.Context, api *client, w io.Writer, d apiclient.Depl
 		"CPU, LAST HALF HOUR"}}
 	for _, s := range r.JSON200.Series {
 		if len(s.Points) > 0 {
-			rows = append(rows, topService(deref(s.Step), s.Points))
+			rows = append(rows, topService(valueOrZero(s.Step), s.Points))
 		}
 	}
 	if len(rows) == 1 {

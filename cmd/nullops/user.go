@@ -59,7 +59,7 @@ func everyPage[T any](page func(cursor *string) (*string, []T, error)) ([]T, err
 			return nil, err
 		}
 		all = append(all, items...)
-		if cursor = next; deref(cursor) == "" {
+		if cursor = next; valueOrZero(cursor) == "" {
 			return all, nil
 		}
 	}
@@ -74,7 +74,7 @@ func userRow(u apiclient.User) []string {
 		last = formatAge(*u.LastSignInAt) + " ago"
 	}
 	return []string{u.Name, string(u.Kind), string(u.Role), state, strings.Join(u.Teams, ", "),
-		deref(u.Address), last}
+		valueOrZero(u.Address), last}
 }
 
 func userInviteCommand() *cobra.Command {

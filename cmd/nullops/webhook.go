@@ -56,8 +56,8 @@ func webhookList() *cobra.Command {
 		}
 		rows := [][]string{{"NAME", "KIND", "LEADS TO", "PROJECT", "ENVIRONMENT", "EVENTS", "ACTIVE"}}
 		for _, w := range r.JSON200.Items {
-			rows = append(rows, []string{w.Name, string(w.Kind), w.Host, deref(w.Project),
-				deref(w.Environment), joinWords(w.Events), fmt.Sprint(w.Active)})
+			rows = append(rows, []string{w.Name, string(w.Kind), w.Host, valueOrZero(w.Project),
+				valueOrZero(w.Environment), joinWords(w.Events), fmt.Sprint(w.Active)})
 		}
 		return printTable(c.OutOrStdout(), rows)
 	}
@@ -147,9 +147,9 @@ func webhookTest() *cobra.Command {
 
 func reportDelivery(out io.Writer, d apiclient.Delivery) error {
 	if d.Status != "sent" {
-		return errors.New("it was not taken: " + sanitizeText(deref(d.Error)))
+		return errors.New("it was not taken: " + sanitizeText(valueOrZero(d.Error)))
 	}
-	_, err := fmt.Fprintf(out, "sent, answered %d\n", deref(d.Answer))
+	_, err := fmt.Fprintf(out, "sent, answered %d\n", valueOrZero(d.Answer))
 	return err
 }
 
@@ -172,7 +172,7 @@ func webhookDeliveries() *cobra.Command {
 		rows := [][]string{{"ID", "EVENT", "STATUS", "TRIES", "ANSWER", "AGE", "ERROR"}}
 		for _, d := range r.JSON200.Items {
 			rows = append(rows, []string{d.Id, d.Event, string(d.Status), fmt.Sprint(d.Attempts),
-				fmt.Sprint(deref(d.Answer)), formatAge(d.CreatedAt), deref(d.Error)})
+				fmt.Sprint(valueOrZero(d.Answer)), formatAge(d.CreatedAt), valueOrZero(d.Error)})
 		}
 		return printTable(c.OutOrStdout(), rows)
 	}
@@ -237,8 +237,8 @@ func ruleList() *cobra.Command {
 		rows := [][]string{{"NAME", "SOURCE", "REPOSITORY", "BRANCH", "TAG", "PROJECT",
 			"ENVIRONMENT", "ACTIVE"}}
 		for _, x := range r.JSON200.Items {
-			rows = append(rows, []string{x.Name, string(x.Source), deref(x.Repository),
-				deref(x.Branch), x.Tag, x.Project, x.Environment, fmt.Sprint(x.Active)})
+			rows = append(rows, []string{x.Name, string(x.Source), valueOrZero(x.Repository),
+				valueOrZero(x.Branch), x.Tag, x.Project, x.Environment, fmt.Sprint(x.Active)})
 		}
 		return printTable(c.OutOrStdout(), rows)
 	}
@@ -317,7 +317,7 @@ func ruleShow() *cobra.Command {
 		rows := [][]string{{"REVIEW", "BRANCH", "TAG", "DEPLOYMENT", "STATE", "CHANGED", "DETAIL"}}
 		for _, x := range r.JSON200.Reviews {
 			rows = append(rows, []string{x.Key, x.Branch, x.Tag, x.Deployment, string(x.State),
-				formatAge(x.ChangedAt) + " ago", deref(x.Detail)})
+				formatAge(x.ChangedAt) + " ago", valueOrZero(x.Detail)})
 		}
 		return printTable(c.OutOrStdout(), rows)
 	}

@@ -87,7 +87,7 @@ func checkCell(t *testing.T, p, e controlplane.Level, restricted bool) {
 	if reveal := controlplane.KindOf(access.Check(a, access.RevealSecret, o)); reveal != wantWrite {
 		t.Errorf("reveal %q, want %q", reveal, wantWrite)
 	}
-	if access.Check(a.Reader(), access.RevealSecret, o) == nil ||
+	if access.Check(a.AsReadOnly(), access.RevealSecret, o) == nil ||
 		access.Check(a.ViewedBy(admin()), access.RevealSecret, o) == nil {
 		t.Error("a token that only reads, or another's eyes, reveal secrets")
 	}
@@ -167,7 +167,7 @@ func TestReadable_AgreesWithLevel(t *testing.T) {
 		user(onEnvironment(qa, controlplane.LevelRead)),
 		user(onProject(blog, controlplane.LevelFull), onEnvironment(stage, controlplane.LevelFull)),
 	} {
-		s := access.Readable(a)
+		s := access.ReadableScope(a)
 		for _, p := range projects {
 			for _, e := range environments {
 				for _, restricted := range []bool{false, true} {

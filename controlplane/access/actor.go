@@ -79,20 +79,20 @@ func (a Actor) Credential() string { return a.credential }
 // Session is the session the person came with; "" for a token or a system.
 func (a Actor) Session() controlplane.SessionID { return a.session }
 
-// Via says where the request came from and how it is called, for the audit.
-func (a Actor) Via(address, request string) Actor {
+// WithOrigin says where the request came from and how it is called, for the audit.
+func (a Actor) WithOrigin(address, request string) Actor {
 	a.from, a.request = address, request
 	return a
 }
 
-// From is the address the request came from; "" for a system.
-func (a Actor) From() string { return a.from }
+// RemoteAddress is the address the request came from; "" for a system.
+func (a Actor) RemoteAddress() string { return a.from }
 
 // Request is how the request is called in logs and answers; "" for a system.
 func (a Actor) Request() string { return a.request }
 
-// On says what the browser or program calls itself.
-func (a Actor) On(device string) Actor {
+// WithDevice says what the browser or program calls itself.
+func (a Actor) WithDevice(device string) Actor {
 	a.device = device
 	return a
 }
@@ -110,15 +110,15 @@ func (a Actor) WithDeviceKey(key controlplane.Plain) Actor {
 // for a new browser.
 func (a Actor) DeviceKey() controlplane.Plain { return a.deviceKey }
 
-// Reader is the same person without the right to change anything.
-func (a Actor) Reader() Actor {
+// AsReadOnly is the same person without the right to change anything.
+func (a Actor) AsReadOnly() Actor {
 	a.readOnly = true
 	return a
 }
 
-// ReadOnly reports whether the actor came to look only, whatever grants they
+// IsReadOnly reports whether the actor came to look only, whatever grants they
 // have.
-func (a Actor) ReadOnly() bool { return a.readOnly }
+func (a Actor) IsReadOnly() bool { return a.readOnly }
 
 // ViewedBy is the same person, viewed by an admin, read-only.
 func (a Actor) ViewedBy(admin Actor) Actor {
@@ -133,8 +133,8 @@ func (a Actor) Viewer() string { return a.viewer }
 // SignedIn reports whether there is a person or a task of the system.
 func (a Actor) SignedIn() bool { return a.kind != nobody }
 
-// Admin reports whether the actor may do everything.
-func (a Actor) Admin() bool {
+// IsAdmin reports whether the actor may do everything.
+func (a Actor) IsAdmin() bool {
 	return a.kind == system || a.kind == person && a.user.Role == controlplane.RoleAdmin
 }
 
@@ -159,8 +159,8 @@ func (a Actor) Name() string {
 	}
 }
 
-// Entry begins the audit entry of what the actor does.
-func (a Actor) Entry(action, object string) *controlplane.AuditEntry {
+// NewAuditEntry begins the audit entry of what the actor does.
+func (a Actor) NewAuditEntry(action, object string) *controlplane.AuditEntry {
 	e := &controlplane.AuditEntry{
 		Actor: a.Name(), ActorID: a.user.ID, Action: action, Object: object,
 		From: a.from, RequestID: a.request, Credential: a.credential,

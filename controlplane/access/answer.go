@@ -9,7 +9,7 @@ import (
 // answer if they can see the deployment, even with read access only. If it names none, full access
 // is required.
 func CheckAnswer(a Actor, o Object, teams, users []string) error {
-	if err := Check(a, ReadDeployment, o); err != nil || a.Admin() {
+	if err := Check(a, ReadDeployment, o); err != nil || a.IsAdmin() {
 		return err
 	}
 	if len(teams)+len(users) == 0 {
@@ -19,11 +19,11 @@ func CheckAnswer(a Actor, o Object, teams, users []string) error {
 	if slices.Contains(users, a.user.Name) || slices.ContainsFunc(teams, member) {
 		return nil
 	}
-	return forbiddenError("you may not answer this", "Ask "+Answerers(teams, users)+".")
+	return forbiddenError("you may not answer this", "Ask "+DescribeAnswerers(teams, users)+".")
 }
 
 // DescribeAnswerers formats who may answer, besides admins.
-func Answerers(teams, users []string) string {
+func DescribeAnswerers(teams, users []string) string {
 	var who []string
 	for _, t := range teams {
 		who = append(who, "a member of team "+t)

@@ -21,7 +21,7 @@ func Explain(
 		a.readOnly = false
 	}
 	x := Explanation{Level: Level(a, o)}
-	if a.Admin() {
+	if a.IsAdmin() {
 		x.Because = []string{a.Name() + " is an admin"}
 		if a.readOnly {
 			x.Missing = "this token only reads: use one with the scope full"

@@ -20,7 +20,7 @@ func TestExplain_ThroughAnothersEyes(t *testing.T) {
 	if access.Level(viewed, o) != controlplane.LevelRead {
 		t.Error("more than reading through another's eyes")
 	}
-	if x := access.Explain(user(grant).Reader(), o, "shop", "", named); x.Missing == "" {
+	if x := access.Explain(user(grant).AsReadOnly(), o, "shop", "", named); x.Missing == "" {
 		t.Errorf("a token that only reads: %+v", x)
 	}
 }

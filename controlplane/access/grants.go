@@ -35,9 +35,9 @@ func Check(a Actor, action Action, o Object) error {
 	}
 	if a.readOnly && (action == WriteDeployment || action == AnswerDeployment ||
 		action == RevealSecret) {
-		return a.ReadsOnly()
+		return a.ReadOnlyError()
 	}
-	if a.Admin() {
+	if a.IsAdmin() {
 		return checkKnown(action)
 	}
 	switch action {
@@ -57,8 +57,8 @@ func Check(a Actor, action Action, o Object) error {
 	}
 }
 
-// ReadsOnly is the error for a read-only actor.
-func (a Actor) ReadsOnly() error {
+// ReadOnlyError is the error for a read-only actor.
+func (a Actor) ReadOnlyError() error {
 	if a.viewer == "" {
 		return ReadOnlyToken()
 	}
@@ -103,7 +103,7 @@ func unseenError(o Object) error {
 	if what == "" {
 		what = "this"
 	}
-	return controlplane.Missing(what, name)
+	return controlplane.NewNotFoundError(what, name)
 }
 
 func forbiddenError(message, remedy string) error {
@@ -123,7 +123,7 @@ func Level(a Actor, o Object) controlplane.Level {
 }
 
 func levelOf(a Actor, o Object) controlplane.Level {
-	if a.Admin() {
+	if a.IsAdmin() {
 		return controlplane.LevelFull
 	}
 	project, environment := controlplane.LevelNone, controlplane.LevelNone
@@ -156,10 +156,10 @@ func (o Object) mayBeIn(id controlplane.EnvironmentID) bool {
 	return len(o.Limited) == 0 || slices.Contains(o.Limited, id)
 }
 
-// SeesEnvironment reports whether the environment may be shown: with a grant
+// CanSeeEnvironment reports whether the environment may be shown: with a grant
 // on it, or, unless it is restricted, with a grant on any project.
-func SeesEnvironment(a Actor, id controlplane.EnvironmentID, restricted bool) bool {
-	return a.Admin() || slices.ContainsFunc(a.grants, func(g controlplane.Grant) bool {
+func CanSeeEnvironment(a Actor, id controlplane.EnvironmentID, restricted bool) bool {
+	return a.IsAdmin() || slices.ContainsFunc(a.grants, func(g controlplane.Grant) bool {
 		return g.Environment != "" && g.Environment == id || g.Project != "" && !restricted
 	})
 }
@@ -167,7 +167,7 @@ func SeesEnvironment(a Actor, id controlplane.EnvironmentID, restricted bool) bo
 // CanCreateIn reports whether some project can be deployed into the
 // environment by the actor.
 func CanCreateIn(a Actor, id controlplane.EnvironmentID, restricted bool) bool {
-	if a.Admin() || a.readOnly {
+	if a.IsAdmin() || a.readOnly {
 		return !a.readOnly
 	}
 	own, full := !restricted, false
@@ -182,22 +182,23 @@ func CanCreateIn(a Actor, id controlplane.EnvironmentID, restricted bool) bool {
 // CanCreateOf reports whether the project can be deployed somewhere by the
 // actor.
 func CanCreateOf(a Actor, o Object) bool {
-	return !a.readOnly && (a.Admin() || slices.ContainsFunc(a.grants, func(g controlplane.Grant) bool {
-		full := g.Level == controlplane.LevelFull
-		return full && (g.Environment != "" && o.mayBeIn(g.Environment) ||
-			g.Project != "" && g.Project == o.Project)
-	}))
+	return !a.readOnly &&
+		(a.IsAdmin() || slices.ContainsFunc(a.grants, func(g controlplane.Grant) bool {
+			full := g.Level == controlplane.LevelFull
+			return full && (g.Environment != "" && o.mayBeIn(g.Environment) ||
+				g.Project != "" && g.Project == o.Project)
+		}))
 }
 
 // CanCreate reports whether the actor can deploy anything anywhere.
 func CanCreate(a Actor) bool {
-	return !a.readOnly && (a.Admin() || slices.ContainsFunc(a.grants,
+	return !a.readOnly && (a.IsAdmin() || slices.ContainsFunc(a.grants,
 		func(g controlplane.Grant) bool { return g.Level == controlplane.LevelFull }))
 }
 
-// SeesCatalog reports whether services, plugins and registries may be shown: to
+// CanSeeCatalog reports whether services, plugins and registries may be shown: to
 // everyone with a grant.
-func SeesCatalog(a Actor) bool { return a.Admin() || len(a.grants) > 0 }
+func CanSeeCatalog(a Actor) bool { return a.IsAdmin() || len(a.grants) > 0 }
 
 // Scope limits a list query to what the actor may read. A deployment is in it
 // when All is set, or its project is in Projects or its environment in
@@ -211,10 +212,10 @@ type Scope struct {
 	Deployable []controlplane.EnvironmentID
 }
 
-// Readable returns the actor's scope. Its lists are never nil.
-func Readable(a Actor) Scope {
+// ReadableScope returns the actor's scope. Its lists are never nil.
+func ReadableScope(a Actor) Scope {
 	s := Scope{
-		All:          a.Admin(),
+		All:          a.IsAdmin(),
 		Projects:     []controlplane.ProjectID{},
 		Environments: []controlplane.EnvironmentID{},
 		Deployable:   []controlplane.EnvironmentID{},

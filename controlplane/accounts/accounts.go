@@ -90,7 +90,7 @@ func (a *Accounts) EnsureFirstAdmin(
 	}
 	err = a.store.InTx(ctx, func(tx *postgres.Tx) error {
 		created = false
-		nobody, err := tx.NobodyYet(ctx)
+		nobody, err := tx.HasNoUsers(ctx)
 		if err != nil || !nobody {
 			return err
 		}
@@ -107,7 +107,7 @@ func (a *Accounts) EnsureFirstAdmin(
 			return err
 		}
 		created = true
-		e := actor.Entry("create user", "user "+name)
+		e := actor.NewAuditEntry("create user", "user "+name)
 		e.Result, e.Detail = controlplane.AuditOK, "first admin"
 		return tx.InsertAudit(ctx, *e)
 	})
@@ -120,9 +120,9 @@ func (a *Accounts) EnsureFirstAdmin(
 // forgetAtOnce bounds one transaction's deletes, so that it holds locks only briefly.
 const forgetAtOnce = 500
 
-// Forget deletes sessions that are expired or idle, and browsers that were not used
+// DeleteExpired deletes sessions that are expired or idle, and browsers that were not used
 // for DeviceLife.
-func (a *Accounts) Forget(ctx context.Context, actor access.Actor) error {
+func (a *Accounts) DeleteExpired(ctx context.Context, actor access.Actor) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err
 	}

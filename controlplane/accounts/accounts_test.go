@@ -63,7 +63,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func from(address string) access.Actor { return access.Nobody().Via(address, "req-1") }
+func from(address string) access.Actor { return access.Nobody().WithOrigin(address, "req-1") }
 
 func (w *world) user(t *testing.T, name string, role controlplane.Role) {
 	t.Helper()
@@ -86,14 +86,14 @@ func (w *world) signIn(t *testing.T, name string) accounts.SignedIn {
 
 func (w *world) count(t *testing.T, sql string) int {
 	t.Helper()
-	return pgtest.Value[int](t, w.url, sql)
+	return pgtest.QueryValue[int](t, w.url, sql)
 }
 
 func TestEnsureFirstAdmin_OnceOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p, created, err := w.EnsureFirstAdmin(t.Context(), access.System("setup"), "admin")
-	if err != nil || created || !p.Empty() {
+	if err != nil || created || !p.IsEmpty() {
 		t.Errorf("second start: %v %v %v", p, created, err)
 	}
 }
@@ -104,20 +104,20 @@ func TestSignIn(t *testing.T) {
 	w.user(t, "ada", controlplane.RoleUser)
 	in := w.signIn(t, "ada")
 	// promise: N-005
-	if in.Actor.Name() != "ada" || in.Actor.Admin() {
-		t.Errorf("signed in as %s, admin %v", in.Actor.Name(), in.Actor.Admin())
+	if in.Actor.Name() != "ada" || in.Actor.IsAdmin() {
+		t.Errorf("signed in as %s, admin %v", in.Actor.Name(), in.Actor.IsAdmin())
 	}
 	wrong, errWrong := w.SignIn(t.Context(), from("10.0.0.3"), "ada",
 		controlplane.NewPlain("not the password"))
 	_, errNobody := w.SignIn(t.Context(), from("10.0.0.3"), "nobody-here",
 		controlplane.NewPlain("not the password"))
-	if errWrong == nil || !wrong.Cookie.Empty() {
+	if errWrong == nil || !wrong.Cookie.IsEmpty() {
 		t.Fatal("a wrong password signs in")
 	}
 	if errWrong.Error() != errNobody.Error() || controlplane.CodeOf(errWrong) != "sign_in_refused" {
 		t.Errorf("a wrong name can be told from a wrong password:\n%v\n%v", errWrong, errNobody)
 	}
-	hash := pgtest.Value[string](t, w.url, `SELECT password_hash FROM users WHERE name = 'ada'`)
+	hash := pgtest.QueryValue[string](t, w.url, `SELECT password_hash FROM users WHERE name = 'ada'`)
 	clear := w.count(t, `SELECT count(*) FROM users WHERE users::text LIKE '%correct horse%'`)
 	if !strings.HasPrefix(hash, "$argon2id$") || clear != 0 {
 		t.Errorf("stored as %s", hash)
@@ -138,7 +138,7 @@ func TestAuthenticate_SurvivesRestart(t *testing.T) {
 	who, err := w.again(t).Authenticate(t.Context(), from("10.0.0.2"),
 		accounts.Credential{Session: in.Cookie})
 	// promise: N-004
-	if err != nil || who.Name() != "ada" || who.From() != "10.0.0.2" {
+	if err != nil || who.Name() != "ada" || who.RemoteAddress() != "10.0.0.2" {
 		t.Errorf("after a restart: %s, %v", who.Name(), err)
 	}
 	if n := w.count(t, `SELECT count(*) FROM sessions WHERE sessions::text LIKE '%`+
@@ -237,8 +237,8 @@ func TestToken_ExpiresAndOnlyReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	who, err := w.Authenticate(t.Context(), from(""), accounts.Credential{Bearer: value})
-	if err != nil || !who.ReadOnly() {
-		t.Errorf("a read token: %v, read-only %v", err, who.ReadOnly())
+	if err != nil || !who.IsReadOnly() {
+		t.Errorf("a read token: %v, read-only %v", err, who.IsReadOnly())
 	}
 	w.clock.Add(int64(25 * time.Hour / time.Second))
 	_, err = w.Authenticate(t.Context(), from(""), accounts.Credential{Bearer: value})
@@ -262,7 +262,7 @@ func TestSessions_ListedAndEnded(t *testing.T) {
 	w.user(t, "ada", controlplane.RoleUser)
 	in := func(device string) accounts.SignedIn {
 		t.Helper()
-		s, err := w.SignIn(t.Context(), from("10.0.0.2").On(device), "ada",
+		s, err := w.SignIn(t.Context(), from("10.0.0.2").WithDevice(device), "ada",
 			controlplane.NewPlain(password))
 		if err != nil {
 			t.Fatal(err)
@@ -581,12 +581,12 @@ func TestLinks_AreSecretsWithAnEnd(t *testing.T) {
 		t.Error("what opens the link is in the database")
 	}
 	w.pass(accounts.InvitationLife + time.Minute)
-	_, err := w.Join(t.Context(), from("10.0.0.4"), accounts.Joining{Link: link,
+	_, err := w.AcceptInvitation(t.Context(), from("10.0.0.4"), accounts.JoinRequest{Link: link,
 		Address: "ada@example.org", Name: "ada", Password: controlplane.NewPlain(password)})
 	if controlplane.CodeOf(err) != "link_invalid" {
 		t.Errorf("an invitation after its time: %v", err)
 	}
-	if err := w.Forget(t.Context(), access.System("test")); err != nil {
+	if err := w.DeleteExpired(t.Context(), access.System("test")); err != nil {
 		t.Fatal(err)
 	}
 	if n := w.count(t, `SELECT count(*) FROM links`); n != 0 {

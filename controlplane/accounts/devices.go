@@ -20,7 +20,7 @@ const DeviceLife = 180 * 24 * time.Hour
 func (a *Accounts) allowPassword(
 	ctx context.Context, actor access.Actor, name string,
 ) (refund func(), err error) {
-	network := networkOf(actor.From())
+	network := networkOf(actor.RemoteAddress())
 	refund, refusal := a.limits.takePassword(name, network, a.now())
 	if refusal == nil {
 		return refund, nil
@@ -46,7 +46,7 @@ func (a *Accounts) allowPassword(
 func (a *Accounts) allowAnybody(
 	ctx context.Context, actor access.Actor,
 ) (refund func(), err error) {
-	refund, refusal := a.limits.takeNetwork(networkOf(actor.From()), a.now())
+	refund, refusal := a.limits.takeNetwork(networkOf(actor.RemoteAddress()), a.now())
 	if refusal == nil {
 		return refund, nil
 	}
@@ -65,7 +65,7 @@ func (a *Accounts) allowAnybody(
 func (a *Accounts) knowsDevice(
 	ctx context.Context, actor access.Actor, name string,
 ) (known bool, err error) {
-	if actor.DeviceKey().Empty() {
+	if actor.DeviceKey().IsEmpty() {
 		return false, nil
 	}
 	err = a.store.Read(ctx, func(tx *postgres.Tx) (err error) {
@@ -106,7 +106,7 @@ func (a *Accounts) knowsNetwork(
 func (a *Accounts) touchDevice(
 	ctx context.Context, tx *postgres.Tx, actor access.Actor, user controlplane.UserID,
 ) error {
-	if actor.DeviceKey().Empty() {
+	if actor.DeviceKey().IsEmpty() {
 		return nil
 	}
 	now, hash := a.now(), hashDeviceKey(actor)

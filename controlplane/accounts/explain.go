@@ -9,7 +9,7 @@ import (
 )
 
 // ExplanationView is an explanation, and who can grant what is missing.
-type Explained struct {
+type ExplanationView struct {
 	access.Explanation
 	Ask []string
 }
@@ -19,7 +19,7 @@ type Explained struct {
 // and environment.
 func (a *Accounts) Explain(
 	ctx context.Context, actor access.Actor, o access.Object, project, environment string,
-) (x Explained, err error) {
+) (x ExplanationView, err error) {
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
 		return x, err
 	}

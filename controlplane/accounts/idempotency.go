@@ -21,12 +21,12 @@ func createOnce(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 		return nil
 	}
 	digest := sha256.Sum256(fmt.Appendf(nil, "%+v", request))
-	before, err := tx.Idempotent(ctx, actor.UserID(), operation, key, digest)
+	before, err := tx.ObjectCreatedWith(ctx, actor.UserID(), operation, key, digest)
 	if err != nil {
 		return err
 	}
 	if before == "" {
-		return tx.RememberKey(ctx, actor.UserID(), operation, key, digest, made)
+		return tx.RecordKeyResult(ctx, actor.UserID(), operation, key, digest, made)
 	}
 	return &controlplane.Error{
 		Kind: controlplane.Conflict, Code: "already_created", Field: "Idempotency-Key",
@@ -43,25 +43,25 @@ type KeyUse struct {
 	Request [32]byte
 }
 
-// Answer is how a request was answered. The body is empty where it showed what
+// StoredResponse is how a request was answered. The body is empty where it showed what
 // is shown once.
-type Answer struct {
+type StoredResponse struct {
 	Status int
 	Body   []byte
 }
 
-// Once does what a request asks for, unless the same person sent the same one
+// RunOnce does what a request asks for, unless the same person sent the same one
 // with the same key within a day: then before is how that one was answered. The
 // key of a request whose process died in the middle is free again a minute later.
-func (a *Accounts) Once(
-	ctx context.Context, actor access.Actor, u KeyUse, do func() Answer,
-) (before *Answer, err error) {
+func (a *Accounts) RunOnce(
+	ctx context.Context, actor access.Actor, u KeyUse, do func() StoredResponse,
+) (before *StoredResponse, err error) {
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
 		return nil, err
 	}
 	use := postgres.KeyUse{User: actor.UserID(), Operation: u.Operation, Key: u.Key,
 		Request: u.Request, Claim: controlplane.NewID[postgres.ClaimID]()}
-	var was postgres.KeptAnswer
+	var was postgres.StoredResponse
 	var claimed bool
 	err = a.store.InTx(ctx, func(tx *postgres.Tx) (err error) {
 		was, claimed, err = tx.ClaimKey(ctx, use)
@@ -76,7 +76,7 @@ func (a *Accounts) Once(
 	case was.Status == 0:
 		return nil, underWay()
 	}
-	return &Answer{Status: was.Status, Body: was.Body}, nil
+	return &StoredResponse{Status: was.Status, Body: was.Body}, nil
 }
 
 // holdEvery renews a key's minute often enough that two renewals may fail.
@@ -87,8 +87,8 @@ const holdEvery = 15 * time.Second
 func (a *Accounts) runHoldingKey(
 	ctx context.Context,
 	use postgres.KeyUse,
-	do func() Answer,
-) Answer {
+	do func() StoredResponse,
+) StoredResponse {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var held sync.WaitGroup
 	held.Go(func() { a.renewKey(ctx, use) })
@@ -117,7 +117,7 @@ func (a *Accounts) renewKey(ctx context.Context, use postgres.KeyUse) {
 func (a *Accounts) stillHeld(ctx context.Context, use postgres.KeyUse) bool {
 	held := true
 	err := a.store.InTx(ctx, func(tx *postgres.Tx) (err error) {
-		held, err = tx.HoldKey(ctx, use)
+		held, err = tx.ExtendKeyClaim(ctx, use)
 		return err
 	})
 	switch {
@@ -138,14 +138,14 @@ const keepWithin = 5 * time.Second
 
 // storeAnswer only logs a failure: the request was done, and an error would make the
 // client repeat it.
-func (a *Accounts) storeAnswer(ctx context.Context, use postgres.KeyUse, made Answer) {
+func (a *Accounts) storeAnswer(ctx context.Context, use postgres.KeyUse, made StoredResponse) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepWithin)
 	defer cancel()
 	err := a.store.InTx(ctx, func(tx *postgres.Tx) error {
 		if made.Status >= http.StatusMultipleChoices {
-			return tx.FreeKey(ctx, use)
+			return tx.ReleaseKey(ctx, use)
 		}
-		return tx.KeepAnswer(ctx, use, postgres.KeptAnswer{Status: made.Status, Body: made.Body})
+		return tx.StoreResponse(ctx, use, postgres.StoredResponse{Status: made.Status, Body: made.Body})
 	})
 	if err != nil {
 		a.log.ErrorContext(ctx, "how a request with a key was answered could not be kept",

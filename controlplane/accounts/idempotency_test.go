@@ -16,11 +16,11 @@ func TestOnce_FreesTheKeyOfWhatWasCutOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	done := 0
-	send := func(do func()) (*accounts.Answer, error) {
-		return w.Once(t.Context(), w.admin, useOf(1), func() accounts.Answer {
+	send := func(do func()) (*accounts.StoredResponse, error) {
+		return w.RunOnce(t.Context(), w.admin, useOf(1), func() accounts.StoredResponse {
 			done++
 			do()
-			return accounts.Answer{Status: http.StatusCreated, Body: []byte{byte('0' + done)}}
+			return accounts.StoredResponse{Status: http.StatusCreated, Body: []byte{byte('0' + done)}}
 		})
 	}
 	before, err := send(func() {
@@ -51,15 +51,15 @@ func TestOnce_LeavesTheKeyToWhoTookIt(t *testing.T) {
 	for _, status := range []int{http.StatusCreated, http.StatusConflict} {
 		w := newWorld(t)
 		woken, ended := make(chan struct{}), make(chan struct{})
-		w.sends(t, 1, func() accounts.Answer {
+		w.sends(t, 1, func() accounts.StoredResponse {
 			w.aged(t, "61 seconds")
 			taken := make(chan struct{})
 			go func() {
 				defer close(ended)
-				w.sends(t, 2, func() accounts.Answer {
+				w.sends(t, 2, func() accounts.StoredResponse {
 					close(taken)
 					<-woken
-					return accounts.Answer{Status: http.StatusCreated, Body: []byte("second")}
+					return accounts.StoredResponse{Status: http.StatusCreated, Body: []byte("second")}
 				})
 			}()
 			select {
@@ -67,15 +67,15 @@ func TestOnce_LeavesTheKeyToWhoTookIt(t *testing.T) {
 			case <-ended:
 			}
 			w.holdsItsOwn(t)
-			return accounts.Answer{Status: status, Body: []byte("first")}
+			return accounts.StoredResponse{Status: status, Body: []byte("first")}
 		})
-		before, err := w.Once(t.Context(), w.admin, useOf(2), never(t))
+		before, err := w.RunOnce(t.Context(), w.admin, useOf(2), never(t))
 		if before != nil || controlplane.CodeOf(err) != "idempotency_key_under_way" {
 			t.Errorf("the first woke with %d, the second is under way: %v %v", status, before, err)
 		}
 		close(woken)
 		<-ended
-		before, err = w.Once(t.Context(), w.admin, useOf(2), never(t))
+		before, err = w.RunOnce(t.Context(), w.admin, useOf(2), never(t))
 		if err != nil || before == nil || string(before.Body) != "second" {
 			t.Errorf("the first woke with %d, the second is answered: %v %v", status, before, err)
 		}
@@ -87,9 +87,9 @@ func TestOnce_LeavesTheKeyToWhoTookIt(t *testing.T) {
 func TestOnce_AnswersWhatCouldNotBeKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.sends(t, 1, func() accounts.Answer {
+	w.sends(t, 1, func() accounts.StoredResponse {
 		pgtest.Exec(t, w.url, `ALTER TABLE idempotency_keys RENAME TO elsewhere`)
-		return accounts.Answer{Status: http.StatusCreated}
+		return accounts.StoredResponse{Status: http.StatusCreated}
 	})
 }
 
@@ -98,19 +98,19 @@ func useOf(request byte) accounts.KeyUse {
 }
 
 // never is what is not to be done again.
-func never(t *testing.T) func() accounts.Answer {
+func never(t *testing.T) func() accounts.StoredResponse {
 	t.Helper()
-	return func() accounts.Answer {
+	return func() accounts.StoredResponse {
 		t.Error("it was done again")
-		return accounts.Answer{Status: http.StatusCreated}
+		return accounts.StoredResponse{Status: http.StatusCreated}
 	}
 }
 
 // sends a request that is done, and answered by what it did.
-func (w *world) sends(t *testing.T, request byte, do func() accounts.Answer) {
+func (w *world) sends(t *testing.T, request byte, do func() accounts.StoredResponse) {
 	t.Helper()
 	done := false
-	before, err := w.Once(t.Context(), w.admin, useOf(request), func() accounts.Answer {
+	before, err := w.RunOnce(t.Context(), w.admin, useOf(request), func() accounts.StoredResponse {
 		done = true
 		return do()
 	})
@@ -129,12 +129,12 @@ func (w *world) aged(t *testing.T, age string) {
 func (w *world) holdsItsOwn(t *testing.T) {
 	t.Helper()
 	use := postgres.KeyUse{User: w.admin.UserID(), Operation: "createThing", Key: "k"}
-	has := pgtest.Value[string](t, w.url, `SELECT claim::text FROM idempotency_keys`)
+	has := pgtest.QueryValue[string](t, w.url, `SELECT claim::text FROM idempotency_keys`)
 	for claim, want := range map[postgres.ClaimID]bool{
 		controlplane.NewID[postgres.ClaimID](): false, postgres.ClaimID(has): true} {
 		use.Claim = claim
 		err := w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
-			held, err := tx.HoldKey(t.Context(), use)
+			held, err := tx.ExtendKeyClaim(t.Context(), use)
 			if held != want {
 				t.Errorf("the key's own claim: %v, held: %v", want, held)
 			}

@@ -39,7 +39,7 @@ func (w *world) signInAs(
 func (w *world) rememberDevice(t *testing.T, actor access.Actor) controlplane.Plain {
 	t.Helper()
 	key, err := w.RememberDevice(t.Context(), actor)
-	if err != nil || key.Empty() {
+	if err != nil || key.IsEmpty() {
 		t.Fatalf("device key: %v", err)
 	}
 	return key
@@ -97,7 +97,7 @@ func TestSignIn_KnownDeviceIsNotLockedOut(t *testing.T) {
 		t.Fatalf("the known browser: %v", err)
 	}
 	again.Actor = again.Actor.WithDeviceKey(key)
-	if second, err := w.RememberDevice(t.Context(), again.Actor); err != nil || !second.Empty() {
+	if second, err := w.RememberDevice(t.Context(), again.Actor); err != nil || !second.IsEmpty() {
 		t.Errorf("a known browser got another key: %v", err)
 	}
 	if _, err := w.signInAs(t, known, "bob"); controlplane.CodeOf(err) != "too_many_attempts" {
@@ -163,7 +163,7 @@ func TestSignIn_DevicesAreForgotten(t *testing.T) {
 		t.Errorf("%d known devices after a new password of Ada, wanted the admin's", n)
 	}
 	w.pass(accounts.DeviceLife + time.Hour)
-	if err := w.Forget(t.Context(), access.System("jobs")); err != nil {
+	if err := w.DeleteExpired(t.Context(), access.System("jobs")); err != nil {
 		t.Fatal(err)
 	}
 	if n := w.count(t, "SELECT count(*)::int FROM known_devices"); n != 0 {

@@ -29,8 +29,8 @@ type Invitation struct {
 	Key string
 }
 
-// Joining is what the invited person says about themselves.
-type Joining struct {
+// JoinRequest is what the invited person says about themselves.
+type JoinRequest struct {
 	// Link is the secret from the fragment (#) of the link.
 	Link        controlplane.Plain
 	Address     string
@@ -45,8 +45,8 @@ func (a *Accounts) Invite(
 	ctx context.Context, actor access.Actor, i Invitation,
 ) (l controlplane.Link, value controlplane.Plain, err error) {
 	value = controlplane.NewPlain(randomBits())
-	e := actor.Entry("create invitation", "address "+clipAddress(i.Address))
-	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+	e := actor.NewAuditEntry("create invitation", "address "+clipAddress(i.Address))
+	err = a.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
 		if err := checkInvitation(ctx, tx, actor, &i); err != nil {
 			return err
 		}
@@ -119,10 +119,10 @@ func (a *Accounts) DeleteInvitation(
 	ctx context.Context, actor access.Actor, id controlplane.LinkID,
 ) error {
 	if !controlplane.ValidID(string(id)) {
-		return controlplane.Missing("invitation", string(id))
+		return controlplane.NewNotFoundError("invitation", string(id))
 	}
-	e := actor.Entry("delete invitation", "invitation "+string(id))
-	return a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+	e := actor.NewAuditEntry("delete invitation", "invitation "+string(id))
+	return a.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
 		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 			return err
 		}
@@ -130,9 +130,9 @@ func (a *Accounts) DeleteInvitation(
 	})
 }
 
-// Join uses an invitation up: it makes the person and signs them in.
-func (a *Accounts) Join(
-	ctx context.Context, actor access.Actor, j Joining,
+// AcceptInvitation uses an invitation up: it makes the person and signs them in.
+func (a *Accounts) AcceptInvitation(
+	ctx context.Context, actor access.Actor, j JoinRequest,
 ) (out SignedIn, err error) {
 	if err := checkJoining(j); err != nil {
 		return out, err
@@ -150,8 +150,8 @@ func (a *Accounts) Join(
 		Active: true, Kind: controlplane.KindPerson,
 	}
 	// The audit does not record unproven names as the actor.
-	e := actor.Entry("join", "user "+j.Name)
-	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) (err error) {
+	e := actor.NewAuditEntry("join", "user "+j.Name)
+	err = a.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) (err error) {
 		l, ok, err := tx.TakeLink(ctx, controlplane.LinkInvitation,
 			sha256.Sum256([]byte(j.Link.Reveal())), j.Address, a.now())
 		if err == nil && !ok {
@@ -190,7 +190,7 @@ func (a *Accounts) createMember(ctx context.Context, tx *postgres.Tx, actor acce
 	return a.beginSession(ctx, tx, actor, saved.User)
 }
 
-func checkJoining(j Joining) error {
+func checkJoining(j JoinRequest) error {
 	if err := controlplane.ValidName("name", j.Name); err != nil {
 		return err
 	}
@@ -216,8 +216,8 @@ func (a *Accounts) ResetLink(
 	ctx context.Context, actor access.Actor, name string,
 ) (l controlplane.Link, value controlplane.Plain, err error) {
 	value = controlplane.NewPlain(randomBits())
-	e := actor.Entry("create reset link", "user "+name)
-	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+	e := actor.NewAuditEntry("create reset link", "user "+name)
+	err = a.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
 		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 			return err
 		}
@@ -262,8 +262,8 @@ func (a *Accounts) ResetPassword(
 	if err != nil {
 		return err
 	}
-	e := actor.Entry("reset password", "user")
-	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+	e := actor.NewAuditEntry("reset password", "user")
+	err = a.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
 		l, ok, err := tx.TakeLink(ctx, controlplane.LinkReset,
 			sha256.Sum256([]byte(link.Reveal())), "", a.now())
 		if err == nil && !ok {

@@ -54,18 +54,18 @@ func NewProvider(c OIDCConfig) *Provider {
 	return &Provider{OIDCConfig: c, client: &http.Client{Timeout: 15 * time.Second}}
 }
 
-// Flow is what the browser that began must bring back, in a cookie.
-type Flow struct {
+// SignInFlow is what the browser that began must bring back, in a cookie.
+type SignInFlow struct {
 	State, Nonce, Verifier string
 }
 
-// Begin returns the address to send the browser to, and what it must bring back.
-func (p *Provider) Begin(ctx context.Context) (to string, f Flow, err error) {
+// BeginSignIn returns the address to send the browser to, and what it must bring back.
+func (p *Provider) BeginSignIn(ctx context.Context) (to string, f SignInFlow, err error) {
 	conf, _, err := p.readDiscovery(ctx)
 	if err != nil {
 		return "", f, err
 	}
-	f = Flow{State: randomBits(), Nonce: randomBits(), Verifier: oauth2.GenerateVerifier()}
+	f = SignInFlow{State: randomBits(), Nonce: randomBits(), Verifier: oauth2.GenerateVerifier()}
 	return conf.AuthCodeURL(f.State, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)),
 		f, nil
 }
@@ -99,7 +99,11 @@ func unreachableError(err error) error {
 }
 
 // exchangeCode trades the code for an ID token and believes it after every check.
-func (p *Provider) exchangeCode(ctx context.Context, f Flow, code string) (c claims, err error) {
+func (p *Provider) exchangeCode(
+	ctx context.Context,
+	f SignInFlow,
+	code string,
+) (c claims, err error) {
 	conf, verifier, err := p.readDiscovery(ctx)
 	if err != nil {
 		return c, err
@@ -139,13 +143,13 @@ func refusedAnswerError(cause error) error {
 // SignInWith finishes a flow in the browser that began it. An unknown person gets an
 // account with no access except that of their groups.
 func (a *Accounts) SignInWith(
-	ctx context.Context, actor access.Actor, p *Provider, f Flow, state, code string,
+	ctx context.Context, actor access.Actor, p *Provider, f SignInFlow, state, code string,
 ) (out SignedIn, err error) {
 	refund, err := a.allowAnybody(ctx, actor)
 	if err != nil {
 		return out, err
 	}
-	e := actor.Entry("sign in", "user")
+	e := actor.NewAuditEntry("sign in", "user")
 	if f.State == "" || !sameHash([]byte(f.State), []byte(state)) {
 		return out, a.auditRefusal(ctx, e, refusedAnswerError(errors.New("the state is another one")))
 	}

@@ -17,8 +17,8 @@ import (
 func (a *Accounts) signInClaims(
 	ctx context.Context, actor access.Actor, p *Provider, c claims,
 ) (out SignedIn, err error) {
-	e := actor.Entry("sign in", "user")
-	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+	e := actor.NewAuditEntry("sign in", "user")
+	err = a.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
 		u, err := a.findOrCreateUser(ctx, tx, c)
 		if err != nil {
 			return err
@@ -219,7 +219,7 @@ func (a *Accounts) applyGroups(ctx context.Context, tx *postgres.Tx, e controlpl
 		}
 	}
 	if len(on)+len(off) > 0 {
-		tx.Wake(controlplane.TopicAccess, "")
+		tx.NotifyOnCommit(controlplane.TopicAccess, "")
 	}
 	if p.Admins == "" {
 		return nil
@@ -247,7 +247,7 @@ func (a *Accounts) setRole(
 	if err := keepsAdmin(admins, u); err != nil {
 		return err
 	}
-	tx.Wake(controlplane.TopicAccess, "")
+	tx.NotifyOnCommit(controlplane.TopicAccess, "")
 	if err := tx.UpdateUser(ctx, u); err != nil {
 		return err
 	}

@@ -41,9 +41,9 @@ func (a *Accounts) SignIn(
 		return SignedIn{}, err
 	}
 	var out SignedIn
-	e := access.User(u.User, nil).Via(actor.From(), actor.Request()).
-		Entry("sign in", "user "+u.Name)
-	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) (err error) {
+	e := access.User(u.User, nil).WithOrigin(actor.RemoteAddress(), actor.Request()).
+		NewAuditEntry("sign in", "user "+u.Name)
+	err = a.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) (err error) {
 		out, err = a.beginSession(ctx, tx, actor, u.User)
 		return err
 	})
@@ -58,7 +58,7 @@ func (a *Accounts) beginSession(
 	now, value := a.now(), randomBits()
 	s := controlplane.Session{
 		ID: controlplane.NewID[controlplane.SessionID](), User: u.ID, CreatedAt: now,
-		From: actor.From(), Device: cleanDeviceName(actor.Device()),
+		From: actor.RemoteAddress(), Device: cleanDeviceName(actor.Device()),
 	}
 	out := SignedIn{Cookie: controlplane.NewPlain(value), Expires: now.Add(SessionLife)}
 	if err := tx.InsertSession(ctx, s, sha256.Sum256([]byte(value)), out.Expires); err != nil {
@@ -71,8 +71,10 @@ func (a *Accounts) beginSession(
 	if err := a.touchDevice(ctx, tx, actor, u.ID); err != nil {
 		return SignedIn{}, err
 	}
-	out.Actor = access.User(u, grants).InSession(s.ID).Via(actor.From(), actor.Request())
-	return out, tx.NoteSignIn(ctx, u.ID, now)
+	out.Actor = access.User(u, grants).
+		InSession(s.ID).
+		WithOrigin(actor.RemoteAddress(), actor.Request())
+	return out, tx.RecordSignIn(ctx, u.ID, now)
 }
 
 // checkPassword checks name and password. Whatever is wrong, the answer is the same,
@@ -132,7 +134,8 @@ func (a *Accounts) refuseSignIn(ctx context.Context, actor access.Actor, name st
 	if controlplane.ValidName("user", name) == nil {
 		object = "user " + name
 	}
-	if err := a.store.Refused(ctx, *actor.Entry("sign in", object), refusal); err != nil {
+	if err := a.store.RecordRefusal(ctx, *actor.NewAuditEntry("sign in", object),
+		refusal); err != nil {
 		return err
 	}
 	return refusal
@@ -143,7 +146,7 @@ func (a *Accounts) refuseSignIn(ctx context.Context, actor access.Actor, name st
 func (a *Accounts) Authenticate(
 	ctx context.Context, actor access.Actor, c Credential,
 ) (access.Actor, error) {
-	if c.Bearer.Empty() && c.Session.Empty() {
+	if c.Bearer.IsEmpty() && c.Session.IsEmpty() {
 		return actor, nil
 	}
 	var out access.Actor
@@ -163,13 +166,13 @@ func (a *Accounts) Authenticate(
 		}
 		grants, err := tx.GrantsOf(ctx, who.user)
 		out = access.User(u.User, grants).InSession(who.session).
-			Via(actor.From(), actor.Request()).On(actor.Device()).
+			WithOrigin(actor.RemoteAddress(), actor.Request()).WithDevice(actor.Device()).
 			WithDeviceKey(actor.DeviceKey())
 		if who.token != "" {
 			out = out.WithToken(who.token)
 		}
 		if who.readOnly {
-			out = out.Reader()
+			out = out.AsReadOnly()
 		}
 		return err
 	})
@@ -195,7 +198,7 @@ type identity struct {
 func (a *Accounts) findIdentity(
 	ctx context.Context, tx *postgres.Tx, c Credential,
 ) (identity, error) {
-	if !c.Bearer.Empty() {
+	if !c.Bearer.IsEmpty() {
 		return a.findBearer(ctx, tx, c.Bearer)
 	}
 	now := a.now()
@@ -265,11 +268,11 @@ func (a *Accounts) EndSession(
 		return err
 	}
 	if !controlplane.ValidID(string(id)) {
-		return controlplane.Missing("session", string(id))
+		return controlplane.NewNotFoundError("session", string(id))
 	}
-	e := actor.Entry("end session", "session "+string(id))
-	return a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
-		tx.Wake(controlplane.TopicAccess, "")
+	e := actor.NewAuditEntry("end session", "session "+string(id))
+	return a.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
+		tx.NotifyOnCommit(controlplane.TopicAccess, "")
 		return tx.DeleteOwnSession(ctx, actor.UserID(), id)
 	})
 }
@@ -287,12 +290,12 @@ func (a *Accounts) SignOut(ctx context.Context, actor access.Actor) error {
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
 		return err
 	}
-	e := actor.Entry("sign out", "user "+actor.Name())
-	return a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+	e := actor.NewAuditEntry("sign out", "user "+actor.Name())
+	return a.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
 		if actor.Session() == "" {
 			return nil
 		}
-		tx.Wake(controlplane.TopicAccess, "")
+		tx.NotifyOnCommit(controlplane.TopicAccess, "")
 		return tx.DeleteSession(ctx, actor.Session())
 	})
 }
@@ -318,8 +321,8 @@ func (a *Accounts) ChangePassword(
 	if err != nil {
 		return out, err
 	}
-	e := actor.Entry("change password", "user "+actor.Name())
-	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) (err error) {
+	e := actor.NewAuditEntry("change password", "user "+actor.Name())
+	err = a.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) (err error) {
 		if err := a.replacePassword(ctx, tx, *e, actor.Person(), hash); err != nil {
 			return err
 		}
@@ -350,7 +353,7 @@ func (a *Accounts) replacePassword(
 	if err := revokeTokens(ctx, tx, e, u, "password changed"); err != nil {
 		return err
 	}
-	tx.Wake(controlplane.TopicAccess, "")
+	tx.NotifyOnCommit(controlplane.TopicAccess, "")
 	return tx.DeleteSessionsOf(ctx, u.ID, "")
 }
 

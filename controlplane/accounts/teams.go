@@ -28,14 +28,14 @@ func (a *Accounts) ListTeams(
 		return nil, "", err
 	}
 	of := actor.UserID()
-	if actor.Admin() {
+	if actor.IsAdmin() {
 		of = ""
 	}
 	err = a.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListTeams(ctx, of, p.After, p.Fetch())
+		all, err = tx.ListTeams(ctx, of, p.After, p.FetchLimit())
 		return err
 	})
-	all, next = controlplane.Cut(p, all, func(t controlplane.Team) string { return t.Name })
+	all, next = controlplane.CutPage(p, all, func(t controlplane.Team) string { return t.Name })
 	return all, next, err
 }
 
@@ -50,8 +50,8 @@ func (a *Accounts) GetTeam(
 		t, err = tx.TeamByName(ctx, name)
 		return err
 	})
-	if err == nil && !actor.Admin() && !slices.Contains(t.Members, actor.Name()) {
-		return controlplane.Team{}, controlplane.Missing("team", name)
+	if err == nil && !actor.IsAdmin() && !slices.Contains(t.Members, actor.Name()) {
+		return controlplane.Team{}, controlplane.NewNotFoundError("team", name)
 	}
 	return t, err
 }
@@ -59,9 +59,9 @@ func (a *Accounts) GetTeam(
 // PutTeam makes a team or replaces its description, members and grants.
 func (a *Accounts) PutTeam(
 	ctx context.Context, actor access.Actor, p TeamPut,
-) (out controlplane.Saved[controlplane.Team], err error) {
-	e := actor.Entry("put team", "team "+p.Name)
-	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+) (out controlplane.SaveResult[controlplane.Team], err error) {
+	e := actor.NewAuditEntry("put team", "team "+p.Name)
+	err = a.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
 		if err := checkTeam(actor, &p); err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func (a *Accounts) PutTeam(
 
 func putTeam(
 	ctx context.Context, tx *postgres.Tx, p TeamPut,
-) (out controlplane.Saved[controlplane.Team], err error) {
+) (out controlplane.SaveResult[controlplane.Team], err error) {
 	t, err := tx.TeamByName(ctx, p.Name)
 	if controlplane.KindOf(err) == controlplane.NotFound {
 		out.Created, err = true, nil
@@ -89,7 +89,7 @@ func putTeam(
 	if !out.Changed {
 		return out, nil
 	}
-	tx.Wake(controlplane.TopicAccess, "")
+	tx.NotifyOnCommit(controlplane.TopicAccess, "")
 	return out, tx.PutTeam(ctx, t, out.Created)
 }
 
@@ -143,8 +143,8 @@ func sameGrants(a, b []controlplane.TeamGrant) bool {
 // DeleteTeam removes a team with its memberships and grants, unless a question
 // of a current pipeline names it.
 func (a *Accounts) DeleteTeam(ctx context.Context, actor access.Actor, name string) error {
-	e := actor.Entry("delete team", "team "+name)
-	return a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+	e := actor.NewAuditEntry("delete team", "team "+name)
+	return a.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
 		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (a *Accounts) DeleteTeam(ctx context.Context, actor access.Actor, name stri
 		if err != nil {
 			return err
 		}
-		tx.Wake(controlplane.TopicAccess, "")
+		tx.NotifyOnCommit(controlplane.TopicAccess, "")
 		return tx.DeleteTeam(ctx, t.ID)
 	})
 }

@@ -59,7 +59,9 @@ func (a *Accounts) CreateToken(
 	if err != nil {
 		return controlplane.APIToken{}, controlplane.Plain{}, err
 	}
-	e := access.User(u.User, nil).Via(actor.From(), actor.Request()).Entry("create token", "")
+	e := access.User(u.User, nil).
+		WithOrigin(actor.RemoteAddress(), actor.Request()).
+		NewAuditEntry("create token", "")
 	return a.makeToken(ctx, actor, e, u.ID, r)
 }
 
@@ -74,7 +76,7 @@ func (a *Accounts) CreateOwnToken(
 	if err := r.check(); err != nil {
 		return t, value, err
 	}
-	e := actor.Entry("create token", "")
+	e := actor.NewAuditEntry("create token", "")
 	if actor.Session() == "" {
 		return t, value, a.auditRefusal(ctx, e, &controlplane.Error{
 			Kind: controlplane.Forbidden, Code: "session_needed",
@@ -89,7 +91,7 @@ func (a *Accounts) CreateOwnToken(
 func (a *Accounts) CreateTokenOf(
 	ctx context.Context, actor access.Actor, name string, r TokenRequest,
 ) (t controlplane.APIToken, value controlplane.Plain, err error) {
-	e := actor.Entry("create token", "user "+name)
+	e := actor.NewAuditEntry("create token", "user "+name)
 	u, err := a.serviceUser(ctx, actor, name)
 	if err == nil {
 		err = r.check()
@@ -134,7 +136,7 @@ func (a *Accounts) makeToken(
 	}
 	secret := randomBits()
 	e.Object = strings.TrimSpace("token " + t.Prefix + " " + e.Object)
-	err := a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+	err := a.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
 		err := createOnce(ctx, tx, actor, "token of "+string(user), r.Key, r, string(t.ID))
 		if err != nil {
 			return err
@@ -172,11 +174,11 @@ func (a *Accounts) DeleteTokenOf(
 		return err
 	}
 	if !controlplane.ValidID(string(id)) {
-		return controlplane.Missing("token", string(id))
+		return controlplane.NewNotFoundError("token", string(id))
 	}
-	e := actor.Entry("delete token", fmt.Sprintf("token %s user %s", id, name))
-	return a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
-		tx.Wake(controlplane.TopicAccess, "")
+	e := actor.NewAuditEntry("delete token", fmt.Sprintf("token %s user %s", id, name))
+	return a.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
+		tx.NotifyOnCommit(controlplane.TopicAccess, "")
 		return tx.DeleteToken(ctx, u.ID, id)
 	})
 }
@@ -257,11 +259,11 @@ func (a *Accounts) DeleteToken(
 		return err
 	}
 	if !controlplane.ValidID(string(id)) {
-		return controlplane.Missing("token", string(id))
+		return controlplane.NewNotFoundError("token", string(id))
 	}
-	e := actor.Entry("delete token", fmt.Sprintf("token %s", id))
-	return a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
-		tx.Wake(controlplane.TopicAccess, "")
+	e := actor.NewAuditEntry("delete token", fmt.Sprintf("token %s", id))
+	return a.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
+		tx.NotifyOnCommit(controlplane.TopicAccess, "")
 		return tx.DeleteToken(ctx, actor.UserID(), id)
 	})
 }

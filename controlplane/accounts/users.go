@@ -35,7 +35,7 @@ func (a *Accounts) ListUsers(
 		all, err = tx.ListUsers(ctx, p)
 		return err
 	})
-	all, next = controlplane.Cut(p, all, func(u controlplane.User) string { return u.Name })
+	all, next = controlplane.CutPage(p, all, func(u controlplane.User) string { return u.Name })
 	return all, next, err
 }
 
@@ -59,8 +59,8 @@ func (a *Accounts) GetUser(
 // tokens.
 func (a *Accounts) PutUser(
 	ctx context.Context, actor access.Actor, p UserPut,
-) (out controlplane.Saved[controlplane.User], err error) {
-	e := actor.Entry("put user", "user "+p.Name)
+) (out controlplane.SaveResult[controlplane.User], err error) {
+	e := actor.NewAuditEntry("put user", "user "+p.Name)
 	if err := a.checkUser(actor, p); err != nil {
 		return out, a.auditRefusal(ctx, e, err)
 	}
@@ -69,7 +69,7 @@ func (a *Accounts) PutUser(
 	if err != nil {
 		return out, a.auditRefusal(ctx, e, err)
 	}
-	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+	err = a.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
 		out, err = a.putUser(ctx, tx, *e, p, hash)
 		return err
 	})
@@ -103,7 +103,7 @@ func checkKind(p UserPut) error {
 	case p.Kind != "" && p.Kind != controlplane.KindPerson && p.Kind != controlplane.KindService:
 		return invalidError("kind", "kind_invalid", "a kind is person or service",
 			"Choose one of the two.")
-	case p.Password.Empty():
+	case p.Password.IsEmpty():
 		return nil
 	case p.Kind == controlplane.KindService:
 		return invalidError("password", "service_user", "a service user has no password",
@@ -115,7 +115,7 @@ func checkKind(p UserPut) error {
 
 // newHash returns the hash to store, "" if the password stays as it is.
 func (a *Accounts) newHash(ctx context.Context, p UserPut) (string, error) {
-	if p.Password.Empty() {
+	if p.Password.IsEmpty() {
 		return "", nil
 	}
 	var u postgres.UserWithHash
@@ -137,7 +137,7 @@ func (a *Accounts) newHash(ctx context.Context, p UserPut) (string, error) {
 
 func (a *Accounts) putUser(
 	ctx context.Context, tx *postgres.Tx, e controlplane.AuditEntry, p UserPut, hash string,
-) (out controlplane.Saved[controlplane.User], err error) {
+) (out controlplane.SaveResult[controlplane.User], err error) {
 	// First, because what follows looks at who is an admin.
 	admins, err := tx.ActiveAdmins(ctx)
 	if err != nil {
@@ -169,7 +169,7 @@ func (a *Accounts) putUser(
 	if !out.Changed {
 		return out, nil
 	}
-	tx.Wake(controlplane.TopicAccess, "")
+	tx.NotifyOnCommit(controlplane.TopicAccess, "")
 	if err := tx.UpdateUser(ctx, u); err != nil {
 		return out, err
 	}
@@ -178,7 +178,7 @@ func (a *Accounts) putUser(
 
 func (a *Accounts) insertUser(
 	ctx context.Context, tx *postgres.Tx, p UserPut, hash string,
-) (out controlplane.Saved[controlplane.User], err error) {
+) (out controlplane.SaveResult[controlplane.User], err error) {
 	kind := cmp.Or(p.Kind, controlplane.KindPerson)
 	if hash == "" && kind == controlplane.KindPerson {
 		return out, invalidError("password", "required", "a new user needs a password",
@@ -192,7 +192,7 @@ func (a *Accounts) insertUser(
 		return out, err
 	}
 	saved, err := tx.UserByID(ctx, u.ID)
-	return controlplane.Saved[controlplane.User]{
+	return controlplane.SaveResult[controlplane.User]{
 		Changed: true, Created: true, Object: saved.User,
 	}, err
 }
@@ -233,8 +233,8 @@ func keepsAdmin(admins []controlplane.UserID, u controlplane.User) error {
 // DeleteUser removes a person with their sessions, tokens and memberships,
 // unless a question of a current pipeline names them.
 func (a *Accounts) DeleteUser(ctx context.Context, actor access.Actor, name string) error {
-	e := actor.Entry("delete user", "user "+name)
-	return a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+	e := actor.NewAuditEntry("delete user", "user "+name)
+	return a.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
 		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 			return err
 		}
@@ -251,7 +251,7 @@ func (a *Accounts) DeleteUser(ctx context.Context, actor access.Actor, name stri
 		if err := keepsAdmin(admins, gone); err != nil {
 			return err
 		}
-		tx.Wake(controlplane.TopicAccess, "")
+		tx.NotifyOnCommit(controlplane.TopicAccess, "")
 		return tx.DeleteUser(ctx, u.ID)
 	})
 }
@@ -260,7 +260,7 @@ func (a *Accounts) DeleteUser(ctx context.Context, actor access.Actor, name stri
 func (a *Accounts) auditRefusal(
 	ctx context.Context, e *controlplane.AuditEntry, why error,
 ) error {
-	if err := a.store.Refused(ctx, *e, why); err != nil {
+	if err := a.store.RecordRefusal(ctx, *e, why); err != nil {
 		return err
 	}
 	return why

@@ -59,14 +59,17 @@ func (a *Accounts) ViewAs(
 	}
 	err := a.store.Read(ctx, look)
 	if err != nil || a.views.shouldRecord(actor.Name(), name, a.now()) {
-		e := actor.Entry("view as", "user "+clipAddress(name))
+		e := actor.NewAuditEntry("view as", "user "+clipAddress(name))
 		if err != nil {
 			return access.Nobody(), a.auditRefusal(ctx, e, err)
 		}
-		if err := a.store.Audited(ctx, e, look); err != nil {
+		if err := a.store.InAuditedTx(ctx, e, look); err != nil {
 			return access.Nobody(), err
 		}
 	}
-	return access.User(u.User, grants).Via(actor.From(), actor.Request()).On(actor.Device()).
-		ViewedBy(actor), nil
+	return access.User(u.User, grants).
+			WithOrigin(actor.RemoteAddress(), actor.Request()).
+			WithDevice(actor.Device()).
+			ViewedBy(actor),
+		nil
 }

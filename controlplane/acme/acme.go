@@ -48,25 +48,25 @@ type Config struct {
 	Patience time.Duration
 }
 
-// Orders is the door: Run orders.
-type Orders struct {
+// Orderer is the door: Run orders.
+type Orderer struct {
 	Config
 	actor access.Actor
 }
 
 // New makes one.
-func New(c Config) *Orders {
+func New(c Config) *Orderer {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
 	if c.Patience == 0 {
 		c.Patience = 20 * time.Second
 	}
-	return &Orders{Config: c, actor: access.System("certificates")}
+	return &Orderer{Config: c, actor: access.System("certificates")}
 }
 
 // Run orders what is due, until ctx ends.
-func (o *Orders) Run(ctx context.Context) error {
+func (o *Orderer) Run(ctx context.Context) error {
 	wake, stop := o.Subscribe("", controlplane.TopicCatalog, controlplane.TopicDeployment)
 	defer stop()
 	ticker := time.NewTicker(tick)
@@ -92,7 +92,7 @@ func (o *Orders) Run(ctx context.Context) error {
 
 // updateWanted updates the table of wanted certificates, and returns the environments
 // in which some are due. Expired and unwanted ones are deleted.
-func (o *Orders) updateWanted(ctx context.Context) (due []controlplane.ACMEZone, err error) {
+func (o *Orderer) updateWanted(ctx context.Context) (due []controlplane.ACMEZone, err error) {
 	return due, o.Store.InTx(ctx, func(tx *postgres.Tx) error {
 		zones, err := tx.ACMEZones(ctx)
 		if err != nil {
@@ -102,7 +102,7 @@ func (o *Orders) updateWanted(ctx context.Context) (due []controlplane.ACMEZone,
 		if err != nil {
 			return err
 		}
-		if err := tx.WantACME(ctx, wantedCertificates(zones, hosts), o.Now()); err != nil {
+		if err := tx.SetWantedCertificates(ctx, wantedCertificates(zones, hosts), o.Now()); err != nil {
 			return err
 		}
 		all, err := tx.ACMECertificates(ctx, "")
@@ -114,7 +114,7 @@ func (o *Orders) updateWanted(ctx context.Context) (due []controlplane.ACMEZone,
 	})
 }
 
-func (o *Orders) deleteExpired(
+func (o *Orderer) deleteExpired(
 	ctx context.Context, tx *postgres.Tx, all []controlplane.ACMECertificate,
 ) error {
 	for _, c := range all {
@@ -128,7 +128,7 @@ func (o *Orders) deleteExpired(
 }
 
 // attemptOrder orders one and stores how that went.
-func (o *Orders) attemptOrder(
+func (o *Orderer) attemptOrder(
 	ctx context.Context, z controlplane.ACMEZone, c controlplane.ACMECertificate,
 ) error {
 	wait, err := o.weeklyLimitUntil(ctx, z, c)
@@ -153,20 +153,20 @@ func (o *Orders) attemptOrder(
 	return o.storeNextTry(ctx, c)
 }
 
-func (o *Orders) storeNextTry(ctx context.Context, c controlplane.ACMECertificate) error {
-	return o.Store.InTx(ctx, func(tx *postgres.Tx) error { return tx.HoldACME(ctx, c) })
+func (o *Orderer) storeNextTry(ctx context.Context, c controlplane.ACMECertificate) error {
+	return o.Store.InTx(ctx, func(tx *postgres.Tx) error { return tx.RecordFailedOrder(ctx, c) })
 }
 
 // weeklyLimitUntil returns until when a first certificate has to wait for the weekly
 // limit, zero if it need not.
-func (o *Orders) weeklyLimitUntil(
+func (o *Orderer) weeklyLimitUntil(
 	ctx context.Context, z controlplane.ACMEZone, c controlplane.ACMECertificate,
 ) (until time.Time, err error) {
 	if c.FirstAt != nil {
 		return until, nil // authorities do not count renewals
 	}
 	err = o.Store.Read(ctx, func(tx *postgres.Tx) error {
-		counts, err := tx.NewACME(ctx, o.Now().Add(-week))
+		counts, err := tx.CountFirstCertificates(ctx, o.Now().Add(-week))
 		if err == nil && countUnder(registeredDomain(z.Domain), counts) >= mostPerWeek {
 			until = o.Now().Add(6 * time.Hour)
 		}

@@ -72,7 +72,7 @@ func (w *world) serve(t *testing.T) {
 		}})
 	must(t, err)
 	t.Cleanup(proxy.Close)
-	proxy.SetTable(ingress.NewTable(1, nil).Within([]ingress.Zone{{Suffix: "qa.acme.test",
+	proxy.SetTable(ingress.NewTable(1, nil).WithZones([]ingress.Zone{{Suffix: "qa.acme.test",
 		Environment: "qa", Gate: ingress.GateMembers, RedirectHTTPS: true},
 		{Suffix: "a6.acme.test", Environment: "a6"}}))
 	s := httptest.NewServer(proxy)
@@ -177,7 +177,7 @@ func (w *world) shown(t *testing.T, host string) {
 	must(t, err)
 	var given []tls.Certificate
 	for _, c := range served {
-		pair, err := ingress.Pair(c.Chain, c.Key.Reveal())
+		pair, err := ingress.ParseKeyPair(c.Chain, c.Key.Reveal())
 		must(t, err)
 		given = append(given, pair)
 	}
@@ -221,7 +221,7 @@ func TestOrders_HTTP(t *testing.T) {
 	for _, table := range []string{"acme_challenges", "acme_certificates WHERE position(" +
 		"'PRIVATE' in encode(key, 'escape')) > 0", "acme_accounts WHERE position(" +
 		"'PRIVATE' in encode(key, 'escape')) > 0"} {
-		if n := pgtest.Value[int](t, w.url, "SELECT count(*)::int FROM "+table); n != 0 {
+		if n := pgtest.QueryValue[int](t, w.url, "SELECT count(*)::int FROM "+table); n != 0 {
 			t.Errorf("%d rows of %s", n, table)
 		}
 	}
@@ -237,7 +237,7 @@ func TestOrders_HTTP(t *testing.T) {
 		return len(all) == 1 && all[0].Fingerprint != first.Fingerprint
 	})
 	w.shown(t, hosts[0])
-	if n := pgtest.Value[int](t, w.url, "SELECT count(*)::int FROM acme_accounts"); n != 1 {
+	if n := pgtest.QueryValue[int](t, w.url, "SELECT count(*)::int FROM acme_accounts"); n != 1 {
 		t.Errorf("%d accounts after two orders", n)
 	}
 }
@@ -266,7 +266,7 @@ func (w *world) comesBack(
 	t *testing.T, put catalog.ACMEPut, first controlplane.ACMECertificate,
 ) {
 	t.Helper()
-	deployment := pgtest.Value[string](t, w.url, `SELECT min(deployment_id::text)
+	deployment := pgtest.QueryValue[string](t, w.url, `SELECT min(deployment_id::text)
 		FROM deployment_hosts WHERE host = $1`, first.Subject)
 	for _, back := range []bool{false, true} {
 		if back {
@@ -330,7 +330,7 @@ func TestOrders_NameServer(t *testing.T) {
 		"web.shop.qa.acme.test"} {
 		w.shown(t, h)
 	}
-	if texts, updates, refused := w.names.Left(); texts != 0 || updates < 6 || refused < 3 {
+	if texts, updates, refused := w.names.CountLeftovers(); texts != 0 || updates < 6 || refused < 3 {
 		t.Errorf("%d records left, %d updates, %d refused", texts, updates, refused)
 	}
 }
@@ -351,7 +351,7 @@ func TestOrders_Webhook(t *testing.T) {
 	w.run(t, nil)
 	w.until(t, "qa", states("valid", 2))
 	w.shown(t, "shop.qa.acme.test")
-	if texts, _, _ := w.names.Left(); texts != 0 {
+	if texts, _, _ := w.names.CountLeftovers(); texts != 0 {
 		t.Errorf("%d records left", texts)
 	}
 	w.moves(t, put)
@@ -389,7 +389,7 @@ func (w *world) moves(t *testing.T, put catalog.ACMEPut) {
 	w.shown(t, "shop.qa.acme.test")
 	key, err := catalog.NewACMEKey()
 	must(t, err)
-	must(t, w.KeepACME(t.Context(), access.System("certificates"), catalog.ACMEOrder{
+	must(t, w.StoreOrderedCertificate(t.Context(), access.System("certificates"), catalog.ACMEOrder{
 		ACME: controlplane.ACME{Directory: late.Directory, Roots: late.TLS}}, all[0], key))
 	w.shown(t, "shop.qa.acme.test")
 }
@@ -484,7 +484,7 @@ func TestOrders_CustomersOnly(t *testing.T) {
 		"position('customer-key' in encode(eab_key, 'escape')) > 0 OR " +
 		"position('Y3VzdG9t' in encode(eab_key, 'escape')) > 0",
 		"acme_accounts WHERE eab_key_id <> '" + acmetest.Customer + "'"} {
-		if n := pgtest.Value[int](t, w.url, "SELECT count(*)::int FROM "+table); n != 0 {
+		if n := pgtest.QueryValue[int](t, w.url, "SELECT count(*)::int FROM "+table); n != 0 {
 			t.Errorf("%d rows of %s", n, table)
 		}
 	}

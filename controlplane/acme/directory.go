@@ -15,7 +15,7 @@ const maxDirectory = 64 << 10
 // fetchDirectory reads an authority's directory before the library does, which would
 // hold a global lock meanwhile: one authority that never answers would block the
 // orders at all others.
-func (o *Orders) fetchDirectory(
+func (o *Orderer) fetchDirectory(
 	ctx context.Context, address string, through http.RoundTripper,
 ) (cachedDirectory, error) {
 	k := cachedDirectory{RoundTripper: through}

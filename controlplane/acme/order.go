@@ -21,7 +21,7 @@ import (
 var errEnded = errors.New("the environment orders no certificates any more")
 
 // orderCertificate orders one certificate and stores it.
-func (o *Orders) orderCertificate(ctx context.Context, c *controlplane.ACMECertificate) error {
+func (o *Orderer) orderCertificate(ctx context.Context, c *controlplane.ACMECertificate) error {
 	how, ok, err := o.Catalog.OpenACME(ctx, o.actor, c.Environment)
 	if err != nil {
 		return err
@@ -51,14 +51,14 @@ func (o *Orders) orderCertificate(ctx context.Context, c *controlplane.ACMECerti
 	if err != nil {
 		return fmt.Errorf("%s sent a chain that cannot be used: %w", how.Directory, err)
 	}
-	c.NextTry = renewalTime(controlplane.FactsOf(read[0]))
-	return o.Catalog.KeepACME(ctx, o.actor, how, *c, key)
+	c.NextTry = renewalTime(controlplane.ReadCertificateFacts(read[0]))
+	return o.Catalog.StoreOrderedCertificate(ctx, o.actor, how, *c, key)
 }
 
 // explainRefusal turns the authority's error into one sentence with the name it is
 // about. An account that the authority does not know is deleted, and created again at
 // the next try.
-func (o *Orders) explainRefusal(ctx context.Context, how catalog.ACMEOrder, err error) error {
+func (o *Orderer) explainRefusal(ctx context.Context, how catalog.ACMEOrder, err error) error {
 	var p acme.Problem
 	if !errors.As(err, &p) {
 		return err
@@ -75,7 +75,7 @@ func (o *Orders) explainRefusal(ctx context.Context, how catalog.ACMEOrder, err 
 	return fmt.Errorf("the authority refused: %s%w", name, err)
 }
 
-func (o *Orders) ensureAccount(
+func (o *Orderer) ensureAccount(
 	ctx context.Context, client *acmez.Client, how *catalog.ACMEOrder,
 ) (acme.Account, error) {
 	if a := how.Account; a != nil {
@@ -101,11 +101,11 @@ func (o *Orders) ensureAccount(
 		return account, err
 	}
 	how.Account = &catalog.ACMEAccount{Location: account.Location, Key: key}
-	return account, o.Catalog.KeepACMEAccount(ctx, o.actor, *how)
+	return account, o.Catalog.StoreACMEAccount(ctx, o.actor, *how)
 }
 
 // newClient speaks to the directory and answers the environment's challenge.
-func (o *Orders) newClient(
+func (o *Orderer) newClient(
 	ctx context.Context, how catalog.ACMEOrder,
 ) (*acmez.Client, func(), error) {
 	transport := &http.Transport{

@@ -24,7 +24,7 @@ import (
 // challengeLife is how long a challenge's answer may stay after a crash.
 const challengeLife = time.Hour
 
-func (o *Orders) newSolvers(
+func (o *Orderer) newSolvers(
 	ctx context.Context, how catalog.ACMEOrder,
 ) (map[string]acmez.Solver, error) {
 	if how.Challenge == controlplane.ChallengeHTTP {
@@ -54,7 +54,7 @@ func (o *Orders) newSolvers(
 }
 
 // byIngress lets the ingress answer on the host itself, any replica of it.
-type byIngress struct{ *Orders }
+type byIngress struct{ *Orderer }
 
 var _ acmez.Solver = byIngress{}
 

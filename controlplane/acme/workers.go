@@ -16,7 +16,7 @@ const atOnce = 4
 // environments in parallel, so that a slow name server or authority delays no other
 // environment.
 type workers struct {
-	*Orders
+	*Orderer
 	running sync.WaitGroup
 
 	mu sync.Mutex
@@ -33,8 +33,8 @@ type orderer struct {
 	directory   string
 }
 
-func newWorkers(o *Orders) *workers {
-	return &workers{Orders: o, busy: map[orderer]bool{}, turns: map[string]chan struct{}{}}
+func newWorkers(o *Orderer) *workers {
+	return &workers{Orderer: o, busy: map[orderer]bool{}, turns: map[string]chan struct{}{}}
 }
 
 // startWorker starts ordering what is due in an environment, unless that runs already.

@@ -116,7 +116,7 @@ func TestApproval_NotAfterACancel(t *testing.T) {
 // answersTo compares the answer that the node gets with the fields that were given.
 func (w *world) answersTo(d controlplane.Deployment, want map[string]any) {
 	w.t.Helper()
-	orders, _, err := w.lifecycle.Orders(w.t.Context(), system, w.node)
+	orders, _, err := w.lifecycle.NodeGoals(w.t.Context(), system, w.node)
 	w.saved(orders, err)
 	for _, o := range orders {
 		if o.Deployment != d.ID {

@@ -34,7 +34,7 @@ func (s *server) ListAudit(
 	if err != nil {
 		return nil, err
 	}
-	all, next := controlplane.Cut(controlplane.Page{Limit: size}, all,
+	all, next := controlplane.CutPage(controlplane.Page{Limit: size}, all,
 		func(e controlplane.AuditEntry) string { return strconv.FormatInt(e.ID, 10) })
 	return ListAudit200JSONResponse{
 		Items:      convertAll(all, auditEntry),

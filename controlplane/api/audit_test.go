@@ -117,7 +117,7 @@ func TestAudit_ExportIsHarmless(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
 	e := controlplane.AuditEntry{Actor: "=1+1", Action: "try", Object: "@x"}
-	_ = w.store.Refused(t.Context(), e, controlplane.Missing("x", "y"))
+	_ = w.store.RecordRefusal(t.Context(), e, controlplane.NewNotFoundError("x", "y"))
 	a := w.call("GET", "/api/v1/audit/export?action=try", w.token("root"), nil)
 	if !strings.Contains(string(a.body), ",'=1+1,try,'@x,") {
 		t.Errorf("exported: %s", a.body)

@@ -45,7 +45,7 @@ func (s *server) GetMe(ctx context.Context, _ GetMeRequestObject) (GetMeResponse
 		// sign-in.
 		s.Log.WarnContext(ctx, "a browser was not remembered", "request", requestID(ctx),
 			"error", err)
-	case !key.Empty():
+	case !key.IsEmpty():
 		s.keepDeviceKey(ctx, key)
 	}
 	return GetMe200JSONResponse(toMe(actorOf(ctx))), nil
@@ -69,7 +69,7 @@ func (s *server) ChangePassword(
 		return nil, err
 	}
 	var headers ChangePassword204ResponseHeaders
-	if !in.Cookie.Empty() {
+	if !in.Cookie.IsEmpty() {
 		cookie := s.sessionCookie(in.Cookie.Reveal(), in.Expires)
 		headers.SetCookie = &cookie
 	}

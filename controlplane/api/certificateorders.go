@@ -67,7 +67,7 @@ func (s *server) certificateOrders(
 ) (out CertificateOrders, err error) {
 	a, all, ok, err := s.Catalog.ACME(ctx, actorOf(ctx), environment)
 	if err == nil && !ok && len(all) == 0 {
-		err = controlplane.Missing("certificate orders of environment", environment)
+		err = controlplane.NewNotFoundError("certificate orders of environment", environment)
 	}
 	return CertificateOrders{Challenge: string(a.Challenge), Directory: a.Directory,
 		Email: a.Email, Roots: a.Roots, Dns: string(a.DNS), DnsServer: a.DNSServer,

@@ -14,7 +14,7 @@ func (s *server) CheckDeployment(
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.Lifecycle.Checkable(ctx, actorOf(ctx), id)
+	d, err := s.Lifecycle.AuthorizeCheck(ctx, actorOf(ctx), id)
 	if err != nil {
 		return nil, err
 	}

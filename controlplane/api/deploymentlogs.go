@@ -23,7 +23,7 @@ func (s *server) StreamLogs(
 	}
 	wish := logWish{sources: valueOr(r.Params.Source, nil), run: valueOr(r.Params.Run, 0),
 		follow: valueOr(r.Params.Follow, false), tail: valueOr(r.Params.Tail, defaultTail),
-		Choice: logbook.Choice{Since: valueOr(r.Params.Since, time.Time{}),
+		LineFilter: logbook.LineFilter{Since: valueOr(r.Params.Since, time.Time{}),
 			Until: valueOr(r.Params.Until, time.Time{}), Search: valueOr(r.Params.Search, "")}}
 	if p, ok := parseLogPosition(valueOr(r.Params.LastEventID, "")); ok {
 		wish.resumed = p
@@ -133,7 +133,7 @@ func (s *server) DownloadLogs(
 	}
 	wish := logWish{sources: valueOr(r.Params.Source, nil), run: valueOr(r.Params.Run, 0),
 		tail: valueOr(r.Params.Tail, 0),
-		Choice: logbook.Choice{Since: valueOr(r.Params.Since, time.Time{}),
+		LineFilter: logbook.LineFilter{Since: valueOr(r.Params.Since, time.Time{}),
 			Until: valueOr(r.Params.Until, time.Time{}), Search: valueOr(r.Params.Search, "")}}
 	reader, d, err := s.logReader(ctx, id, wish)
 	if err != nil {
@@ -204,7 +204,7 @@ func (o textLines) writeLine(l logbook.Line) error {
 	if l.Dropped > 0 {
 		fmt.Fprintf(o.w, "%s… %d lines left out\n", prefix.String(), l.Dropped)
 	}
-	_, err := fmt.Fprintf(o.w, "%s%s\n", prefix.String(), logbook.Plain(l.Text))
+	_, err := fmt.Fprintf(o.w, "%s%s\n", prefix.String(), logbook.SanitizeText(l.Text))
 	return err
 }
 

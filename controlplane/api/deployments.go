@@ -13,7 +13,7 @@ import (
 // deploymentID answers a malformed id like one that does not exist.
 func deploymentID(id string) (controlplane.DeploymentID, error) {
 	if !controlplane.ValidID(id) {
-		return "", controlplane.Missing("deployment", id)
+		return "", controlplane.NewNotFoundError("deployment", id)
 	}
 	return controlplane.DeploymentID(id), nil
 }
@@ -23,7 +23,7 @@ func (s *server) ListDeployments(
 ) (ListDeploymentsResponseObject, error) {
 	p := r.Params
 	order := deploymentOrder(valueOr(p.Sort, ""))
-	after, err := order.Place(valueOr(p.Cursor, ""))
+	after, err := order.ParseCursor(valueOr(p.Cursor, ""))
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (s *server) ListDeployments(
 	if err != nil {
 		return nil, err
 	}
-	all, next := controlplane.Cut(controlplane.Page{Limit: size}, all,
+	all, next := controlplane.CutPage(controlplane.Page{Limit: size}, all,
 		func(v lifecycle.View) string { return order.PlaceOf(v.Deployment).Cursor() })
 	return ListDeployments200JSONResponse{
 		Items: convertAll(all, toDeployment), NextCursor: ptrOrNil(next),
@@ -163,8 +163,8 @@ func (s *server) RetryDeployment(
 	return RetryDeployment202JSONResponse(d), nil
 }
 
-func toRetrying(body Retry) lifecycle.Retrying {
-	how := lifecycle.Retrying{SameVersion: valueOr(body.SameVersion, false)}
+func toRetrying(body Retry) lifecycle.RetryOptions {
+	how := lifecycle.RetryOptions{SameVersion: valueOr(body.SameVersion, false)}
 	if s := body.DeadlineSeconds; s != nil {
 		patience := time.Duration(*s) * time.Second
 		how.Patience = &patience
@@ -177,7 +177,7 @@ func (s *server) AnswerStep(
 ) (AnswerStepResponseObject, error) {
 	d, err := s.changeDeployment(ctx, r.Id, func(ctx context.Context, actor access.Actor,
 		id controlplane.DeploymentID) (controlplane.Deployment, error) {
-		return s.Lifecycle.Answer(ctx, actor, id, lifecycle.Reply{Run: r.Run,
+		return s.Lifecycle.AnswerQuestion(ctx, actor, id, lifecycle.ApprovalReply{Run: r.Run,
 			Step: pipeline.StepKey(r.Step), Approved: r.Body.Approved,
 			Fields: valueOr(r.Body.Fields, nil)})
 	})

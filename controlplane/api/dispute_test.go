@@ -17,7 +17,7 @@ import (
 type restoredWorld struct {
 	*stage
 	// found is what the node says when it is asked; nil is nothing.
-	found *lifecycle.Found
+	found *lifecycle.DescribedDeployment
 }
 
 func newRestoredWorld(t *testing.T) *restoredWorld {
@@ -25,9 +25,12 @@ func newRestoredWorld(t *testing.T) *restoredWorld {
 	r := &restoredWorld{}
 	w := newWorld(t, func(c *api.Config) {
 		c.Describe = func(context.Context, controlplane.NodeID,
-			controlplane.DeploymentID) (lifecycle.Found, error) {
+			controlplane.DeploymentID) (lifecycle.DescribedDeployment, error) {
 			if r.found == nil {
-				return lifecycle.Found{}, controlplane.Missing("deployment", "on the node")
+				return lifecycle.DescribedDeployment{}, controlplane.NewNotFoundError(
+					"deployment",
+					"on the node",
+				)
 			}
 			return *r.found, nil
 		}
@@ -38,21 +41,32 @@ func newRestoredWorld(t *testing.T) *restoredWorld {
 }
 
 // retriedAfterBackup has a failed row, and a node on which its retry is ready.
-func (r *restoredWorld) retriedAfterBackup() (id string, m lifecycle.Memory) {
+func (r *restoredWorld) retriedAfterBackup() (id string, m lifecycle.AgentMemory) {
 	r.t.Helper()
 	id = r.reported(nil, applying, undoing, controlplane.Failed)
 	d, err := r.lifecycle.Get(r.t.Context(), system, controlplane.DeploymentID(id))
 	r.saved(d, err)
 	p := r.pipelineOf(d)
-	r.found = &lifecycle.Found{ID: d.ID, Generation: d.Generation + 1, Version: 1, Pipeline: p,
-		Run: controlplane.NewID[controlplane.RunID](), Phase: "ready", Key: make([]byte, 32),
-		Steps: map[pipeline.StepKey]pipeline.StepStatus{}}
+	r.found = &lifecycle.DescribedDeployment{
+		ID:         d.ID,
+		Generation: d.Generation + 1,
+		Version:    1,
+		Pipeline:   p,
+		Run:        controlplane.NewID[controlplane.RunID](),
+		Phase:      "ready",
+		Key:        make([]byte, 32),
+		Steps:      map[pipeline.StepKey]pipeline.StepStatus{},
+	}
 	for _, s := range p.Steps {
 		r.found.Steps[s.Key] = pipeline.StepDone
 	}
-	return id, lifecycle.Memory{FirstReport: 1, Acknowledged: r.seq, Deployments: []lifecycle.Seen{{
-		ID: d.ID, Generation: r.found.Generation, Run: r.found.Run, Name: d.Name,
-		Project: "shop", Environment: "qa", Phase: "ready"}}}
+	return id, lifecycle.AgentMemory{
+		FirstReport:  1,
+		Acknowledged: r.seq,
+		Deployments: []lifecycle.RememberedDeployment{{
+			ID: d.ID, Generation: r.found.Generation, Run: r.found.Run, Name: d.Name,
+			Project: "shop", Environment: "qa", Phase: "ready"}},
+	}
 }
 
 func (r *restoredWorld) pipelineOf(d controlplane.Deployment) pipeline.Pipeline {
@@ -63,11 +77,11 @@ func (r *restoredWorld) pipelineOf(d controlplane.Deployment) pipeline.Pipeline 
 }
 
 // connects reconnects the node's agent and returns what is sent to it.
-func (r *restoredWorld) connects(m lifecycle.Memory) []controlplane.Order {
+func (r *restoredWorld) connects(m lifecycle.AgentMemory) []controlplane.NodeGoal {
 	r.t.Helper()
-	_, err := r.lifecycle.Recognize(r.t.Context(), system, r.world.node, m)
+	_, err := r.lifecycle.CompareAgentMemory(r.t.Context(), system, r.world.node, m)
 	r.saved(nil, err)
-	orders, _, err := r.lifecycle.Orders(r.t.Context(), system, r.world.node)
+	orders, _, err := r.lifecycle.NodeGoals(r.t.Context(), system, r.world.node)
 	r.saved(orders, err)
 	return orders
 }
@@ -81,9 +95,9 @@ func (r *restoredWorld) listed() []api.UnknownDeployment {
 
 // mustWait checks that nobody touches the deployment before an admin decided.
 func (r *restoredWorld) mustWait(id, phase string, status api.DeploymentStatus,
-	orders []controlplane.Order) {
+	orders []controlplane.NodeGoal) {
 	r.t.Helper()
-	if slices.ContainsFunc(orders, func(o controlplane.Order) bool {
+	if slices.ContainsFunc(orders, func(o controlplane.NodeGoal) bool {
 		return string(o.Deployment) == id
 	}) {
 		r.t.Errorf("a goal is sent about it: %v", orders)
@@ -154,11 +168,13 @@ func TestDispute_RemovedAfterTheBackup(t *testing.T) {
 			id := r.reported(nil, applying, ready)
 			d, err := r.lifecycle.Get(t.Context(), system, controlplane.DeploymentID(id))
 			r.saved(d, err)
-			m, phase := lifecycle.Memory{FirstReport: 1, Acknowledged: r.seq + 9}, ""
+			m, phase := lifecycle.AgentMemory{FirstReport: 1, Acknowledged: r.seq + 9}, ""
 			if remembers {
 				phase = "removed"
-				m.Deployments = []lifecycle.Seen{{ID: d.ID, Generation: d.Generation + 1, Run: d.RunID,
-					Name: d.Name, Project: "shop", Environment: "qa", Phase: phase}}
+				m.Deployments = []lifecycle.RememberedDeployment{
+					{ID: d.ID, Generation: d.Generation + 1, Run: d.RunID,
+						Name: d.Name, Project: "shop", Environment: "qa", Phase: phase},
+				}
 			}
 			r.mustWait(id, phase, "ready", r.connects(m))
 			// The reports came once more, and the link was cut.
@@ -182,7 +198,7 @@ func TestDispute_NoneWithoutARestore(t *testing.T) {
 	t.Parallel()
 	r := newRestoredWorld(t)
 	id := r.reported(nil, applying, ready)
-	orders := r.connects(lifecycle.Memory{FirstReport: 1})
+	orders := r.connects(lifecycle.AgentMemory{FirstReport: 1})
 	if len(orders) != 1 || string(orders[0].Deployment) != id || len(r.listed()) > 0 {
 		t.Errorf("the node is told %+v, and listed is %+v", orders, r.listed())
 	}

@@ -181,7 +181,7 @@ func (r *documentRun) putTemplate(
 	if had && reflect.DeepEqual(before, after) {
 		return DocumentResult{Action: DocumentResultActionUnchanged}, nil
 	}
-	if r.dryRun && actorOf(ctx).ReadOnly() {
+	if r.dryRun && actorOf(ctx).IsReadOnly() {
 		// Saving takes more than reading, and only the name is left to check.
 		err = controlplane.ValidName("template", name)
 	} else {

@@ -33,7 +33,7 @@ func (s *server) runDocuments(
 	ctx context.Context, body Documents, dryRun bool,
 ) (DocumentResults, error) {
 	var run *documentRun
-	err := s.Catalog.ChangeTogether(ctx, actorOf(ctx), dryRun, func(ctx context.Context) error {
+	err := s.Catalog.ChangeInOneTx(ctx, actorOf(ctx), dryRun, func(ctx context.Context) error {
 		run = &documentRun{server: s, body: body, dryRun: dryRun,
 			refused: map[controlplane.Definition]bool{}}
 		return run.applyAll(ctx)
@@ -140,7 +140,7 @@ func (r *documentRun) putDocument(ctx context.Context, i int) error {
 		return err
 	}
 	if owner := valueOr(r.body.Owner, ""); owner != "" && len(r.problems) == before {
-		err := r.server.Catalog.HoldDefinition(ctx, actorOf(ctx), definition, owner,
+		err := r.server.Catalog.SetDefinitionOwner(ctx, actorOf(ctx), definition, owner,
 			valueOr(r.body.TakeOver, false))
 		if err := r.recordProblems(&i, "", err); err != nil {
 			return err
@@ -172,7 +172,7 @@ func (r *documentRun) removeDefinition(
 // releaseUnlisted finds what the owner holds and the documents do not name, and
 // prunes it if asked to.
 func (r *documentRun) releaseUnlisted(ctx context.Context, owner string) error {
-	held, err := r.server.Catalog.ListHeld(ctx, actorOf(ctx), owner)
+	held, err := r.server.Catalog.ListOwnedDefinitions(ctx, actorOf(ctx), owner)
 	if err != nil {
 		return err
 	}

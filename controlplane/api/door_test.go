@@ -420,8 +420,8 @@ func TestPages_AreCompressed(t *testing.T) {
 // A probe hears that the process lives, and what it waits for.
 func TestProbes(t *testing.T) {
 	t.Parallel()
-	var waiting []api.Waiting
-	h := api.Probes(func(context.Context) []api.Waiting { return waiting })
+	var waiting []api.PendingDependency
+	h := api.NewProbeHandler(func(context.Context) []api.PendingDependency { return waiting })
 	ask := func(path string) (int, string) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
@@ -430,7 +430,7 @@ func TestProbes(t *testing.T) {
 	if code, _ := ask("/readyz"); code != http.StatusOK {
 		t.Errorf("ready: %d", code)
 	}
-	waiting = []api.Waiting{{For: "database", Reason: "it does not answer"}}
+	waiting = []api.PendingDependency{{For: "database", Reason: "it does not answer"}}
 	if code, body := ask("/readyz"); code != http.StatusServiceUnavailable ||
 		!strings.Contains(body, "database") {
 		t.Errorf("waiting: %d %s", code, body)

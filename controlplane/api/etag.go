@@ -81,13 +81,18 @@ func (d *route) serveConditional(w http.ResponseWriter, r *http.Request) {
 		d.next(w, r)
 		return
 	}
-	err := d.server.Accounts.Serialized(r.Context(), actorOf(r.Context()), r.URL.Path, func() error {
-		if err := d.checkCondition(r, match, none); err != nil {
-			return d.turnedAway(r, actorOf(r.Context()), err)
-		}
-		d.next(w, r)
-		return nil
-	})
+	err := d.server.Accounts.RunSerialized(
+		r.Context(),
+		actorOf(r.Context()),
+		r.URL.Path,
+		func() error {
+			if err := d.checkCondition(r, match, none); err != nil {
+				return d.turnedAway(r, actorOf(r.Context()), err)
+			}
+			d.next(w, r)
+			return nil
+		},
+	)
 	if err != nil {
 		d.server.writeError(w, r, err)
 	}

@@ -23,11 +23,11 @@ func (s *server) StreamDeployment(
 	if err != nil {
 		return nil, err
 	}
-	present, err := s.Lifecycle.Present(ctx, actorOf(ctx), id)
+	present, err := s.Lifecycle.CurrentPosition(ctx, actorOf(ctx), id)
 	if err != nil {
 		return nil, err
 	}
-	f := &follower{server: s, id: id, runs: map[int]lifecycle.RunView{},
+	f := &deploymentFollower{server: s, id: id, runs: map[int]lifecycle.RunView{},
 		signs: map[string]time.Time{}}
 	// A position from the future belongs to another database, for example before a
 	// restore. Start from the current state, as for a malformed position.
@@ -48,8 +48,8 @@ func (s *server) StreamDeployment(
 	}}, nil
 }
 
-// follower is one listener of one deployment.
-type follower struct {
+// deploymentFollower is one listener of one deployment.
+type deploymentFollower struct {
 	server *server
 	id     controlplane.DeploymentID
 	at     lifecycle.Position
@@ -64,7 +64,7 @@ type follower struct {
 }
 
 // poll sends what comes after the position, if the listener may see it.
-func (f *follower) poll(ctx context.Context, actor access.Actor, out *sse) (bool, error) {
+func (f *deploymentFollower) poll(ctx context.Context, actor access.Actor, out *sse) (bool, error) {
 	if !f.began {
 		if err := f.sendState(ctx, actor, out); err != nil {
 			return false, err
@@ -80,7 +80,7 @@ func (f *follower) poll(ctx context.Context, actor access.Actor, out *sse) (bool
 
 // sendState sends the deployment and every step of its latest run. Only the last of
 // these events has an id: resuming from an earlier one would miss the rest.
-func (f *follower) sendState(ctx context.Context, actor access.Actor, out *sse) error {
+func (f *deploymentFollower) sendState(ctx context.Context, actor access.Actor, out *sse) error {
 	v, err := f.server.Lifecycle.View(ctx, actor, f.id)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (f *follower) sendState(ctx context.Context, actor access.Actor, out *sse) 
 
 // sendHistory sends the changes of one poll: first the history, then log lines, so
 // that each id covers everything sent before it.
-func (f *follower) sendHistory(
+func (f *deploymentFollower) sendHistory(
 	ctx context.Context, actor access.Actor, out *sse, c lifecycle.Changes,
 ) error {
 	if err := f.sendNodeState(out, c); err != nil {
@@ -135,7 +135,7 @@ func lastOf(all []controlplane.History) map[controlplane.HistoryKind]int {
 	return last
 }
 
-func (f *follower) sendChange(ctx context.Context, actor access.Actor, out *sse,
+func (f *deploymentFollower) sendChange(ctx context.Context, actor access.Actor, out *sse,
 	v lifecycle.View, h controlplane.History) error {
 	switch h.Kind {
 	case controlplane.HistoryDeployment:
@@ -156,7 +156,7 @@ func (f *follower) sendChange(ctx context.Context, actor access.Actor, out *sse,
 }
 
 // readRun returns a run with its pipeline, which is read once.
-func (f *follower) readRun(
+func (f *deploymentFollower) readRun(
 	ctx context.Context, actor access.Actor, number int,
 ) (lifecycle.RunView, error) {
 	if r, ok := f.runs[number]; ok {
@@ -171,7 +171,7 @@ func (f *follower) readRun(
 
 // sendNodeState sends the deployment again when its node came online or went offline.
 // That is no event of the deployment, but is shown with it.
-func (f *follower) sendNodeState(out *sse, c lifecycle.Changes) error {
+func (f *deploymentFollower) sendNodeState(out *sse, c lifecycle.Changes) error {
 	now := nodeState(c.View)
 	if now == f.node {
 		return nil
@@ -185,7 +185,7 @@ func nodeState(v lifecycle.View) string {
 }
 
 // sendProgress sends signs of life that are news. They have no id: they may be lost.
-func (f *follower) sendProgress(out *sse, all []controlplane.Progress) error {
+func (f *deploymentFollower) sendProgress(out *sse, all []controlplane.Progress) error {
 	for _, p := range all {
 		key := string(p.Run) + "/" + string(p.Step)
 		if !p.At.After(f.signs[key]) {
@@ -217,11 +217,11 @@ func parsePosition(id string) (lifecycle.Position, bool) {
 func (s *server) StreamEvents(
 	ctx context.Context, r StreamEventsRequestObject,
 ) (StreamEventsResponseObject, error) {
-	now, err := s.Lifecycle.Mark(ctx, actorOf(ctx))
+	now, err := s.Lifecycle.ListMark(ctx, actorOf(ctx))
 	if err != nil {
 		return nil, err
 	}
-	l := &lister{server: s, told: map[controlplane.DeploymentID]int64{},
+	l := &listFollower{server: s, told: map[controlplane.DeploymentID]int64{},
 		project: valueOr(r.Params.Project, ""), environment: valueOr(r.Params.Environment, "")}
 	from, err := strconv.ParseUint(valueOr(r.Params.LastEventID, ""), 10, 62)
 	// A mark may belong to another database, or be so old that sending the whole list is
@@ -241,8 +241,8 @@ func (s *server) StreamEvents(
 // oldest is how many transactions old a mark may be to be resumed.
 const oldest = 100_000
 
-// lister is one listener of the list.
-type lister struct {
+// listFollower is one listener of the list.
+type listFollower struct {
 	server *server
 	// mark is zero before the list was read, and when it must be read again.
 	mark int64
@@ -254,21 +254,21 @@ type lister struct {
 	project, environment string
 }
 
-func (l *lister) matches(v lifecycle.View) bool {
+func (l *listFollower) matches(v lifecycle.View) bool {
 	return (l.project == "" || l.project == v.Project) &&
 		(l.environment == "" || l.environment == v.Environment)
 }
 
-func (l *lister) poll(ctx context.Context, who caller, out *sse) error {
+func (l *listFollower) poll(ctx context.Context, who caller, out *sse) error {
 	actor := who.actor
 	// Gaining or losing access has no event of its own: start over if the scope changed.
-	scope := access.Readable(actor)
+	scope := access.ReadableScope(actor)
 	if l.scope != nil && !reflect.DeepEqual(*l.scope, scope) {
 		l.mark = 0
 	}
 	l.scope = &scope
 	if l.mark == 0 {
-		now, err := l.server.Lifecycle.Mark(ctx, actor)
+		now, err := l.server.Lifecycle.ListMark(ctx, actor)
 		if err != nil {
 			return err
 		}

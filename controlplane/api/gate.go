@@ -62,7 +62,7 @@ func deploymentGate(g gate.DeploymentGate) DeploymentGate {
 func (s *server) ListGuests(
 	ctx context.Context, r ListGuestsRequestObject,
 ) (ListGuestsResponseObject, error) {
-	all, err := s.Gate.Guests(ctx, actorOf(ctx), controlplane.DeploymentID(r.Id))
+	all, err := s.Gate.ListGuestLinks(ctx, actorOf(ctx), controlplane.DeploymentID(r.Id))
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +74,8 @@ func (s *server) ListGuests(
 func (s *server) CreateGuest(
 	ctx context.Context, r CreateGuestRequestObject,
 ) (CreateGuestResponseObject, error) {
-	p, host, token, err := s.Gate.Invite(ctx, actorOf(ctx), controlplane.DeploymentID(r.Id),
-		gate.Ask{Label: r.Body.Label, Life: hoursToDuration(r.Body.Hours),
+	p, host, token, err := s.Gate.CreateGuestLink(ctx, actorOf(ctx), controlplane.DeploymentID(r.Id),
+		gate.GuestLinkRequest{Label: r.Body.Label, Life: hoursToDuration(r.Body.Hours),
 			Service: valueOr(r.Body.Service, "")})
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (s *server) CreateGuest(
 func (s *server) DeleteGuest(
 	ctx context.Context, r DeleteGuestRequestObject,
 ) (DeleteGuestResponseObject, error) {
-	err := s.Gate.Disinvite(ctx, actorOf(ctx), controlplane.DeploymentID(r.Id),
+	err := s.Gate.DeleteGuestLink(ctx, actorOf(ctx), controlplane.DeploymentID(r.Id),
 		controlplane.PassID(r.Pass))
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (s *server) DeleteGuest(
 func (s *server) ListRobots(
 	ctx context.Context, r ListRobotsRequestObject,
 ) (ListRobotsResponseObject, error) {
-	all, err := s.Gate.Robots(ctx, actorOf(ctx), r.Name)
+	all, err := s.Gate.ListRobots(ctx, actorOf(ctx), r.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (s *server) CreateRobot(
 	ctx context.Context, r CreateRobotRequestObject,
 ) (CreateRobotResponseObject, error) {
 	p, token, err := s.Gate.AddRobot(ctx, actorOf(ctx), r.Name,
-		gate.Ask{Label: r.Body.Label, Life: hoursToDuration(r.Body.Hours)})
+		gate.GuestLinkRequest{Label: r.Body.Label, Life: hoursToDuration(r.Body.Hours)})
 	if err != nil {
 		return nil, err
 	}

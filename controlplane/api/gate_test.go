@@ -128,7 +128,7 @@ func TestGate_HandOver(t *testing.T) {
 	}
 }
 
-func (w *world) held(g *gate.Gate, pass controlplane.Plain) []gate.Held {
+func (w *world) held(g *gate.Gate, pass controlplane.Plain) []gate.ValidPass {
 	w.t.Helper()
 	held, err := g.Check(w.t.Context(), system, []controlplane.Plain{pass})
 	if err != nil {
@@ -354,13 +354,13 @@ func TestGate_FormerHosts(t *testing.T) {
 	now, err := w.lifecycle.Get(t.Context(), system, d.ID)
 	w.saved(now, err)
 	w.report(now, lifecycle.Report{Status: controlplane.Removed})
-	front, err := gate.New(w.store, nil).Front(t.Context(), system)
-	if r := w.routeOf(gateHost); err != nil || r.Deployment != d.ID || !r.Status.Gone() ||
+	front, err := gate.New(w.store, nil).IngressConfig(t.Context(), system)
+	if r := w.routeOf(gateHost); err != nil || r.Deployment != d.ID || !r.Status.IsGone() ||
 		front.Removers[d.ID] != "full" {
 		t.Errorf("%+v, removed by %q: %v", r, front.Removers[d.ID], err)
 	}
 	again := w.deploy("first")
-	if r := w.routeOf(gateHost); r.Deployment != again.ID || r.Status.Gone() {
+	if r := w.routeOf(gateHost); r.Deployment != again.ID || r.Status.IsGone() {
 		t.Errorf("the host of the next one: %+v", r)
 	}
 }

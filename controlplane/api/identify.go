@@ -49,7 +49,7 @@ func (s *server) authenticate(r *http.Request, action access.Action) (caller, er
 // and must not be refused for that.
 func (s *server) nobodyOf(r *http.Request) access.Actor {
 	device := strings.ToValidUTF8(r.UserAgent(), "\uFFFD")
-	return access.Nobody().Via(clientAddress(r), requestID(r.Context())).On(device).
+	return access.Nobody().WithOrigin(clientAddress(r), requestID(r.Context())).WithDevice(device).
 		WithDeviceKey(s.deviceKey(r))
 }
 

@@ -9,7 +9,7 @@ import (
 func (s *server) ListKeys(
 	ctx context.Context, _ ListKeysRequestObject,
 ) (ListKeysResponseObject, error) {
-	all, err := s.Catalog.Keys(ctx, actorOf(ctx))
+	all, err := s.Catalog.ListKeys(ctx, actorOf(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -65,9 +65,12 @@ func (s *server) RecreateDeployment(
 	if err != nil {
 		return nil, err
 	}
-	var how lifecycle.Again
+	var how lifecycle.RecreateOptions
 	if r.Body != nil {
-		how = lifecycle.Again{Name: valueOr(r.Body.Name, ""), Pinned: valueOr(r.Body.PinDigests, false)}
+		how = lifecycle.RecreateOptions{
+			Name:   valueOr(r.Body.Name, ""),
+			Pinned: valueOr(r.Body.PinDigests, false),
+		}
 	}
 	made, err := s.Lifecycle.Recreate(ctx, actorOf(ctx), id, how)
 	if err != nil {

@@ -153,7 +153,7 @@ func TestLife_ExtendHoldNotice(t *testing.T) {
 	}
 	notices := func(want int) {
 		t.Helper()
-		if got, err := w.lifecycle.Notice(t.Context(), system); err != nil || got != want {
+		if got, err := w.lifecycle.NotifyExpiries(t.Context(), system); err != nil || got != want {
 			t.Errorf("%d notices, %v; wanted %d", got, err, want)
 		}
 	}
@@ -307,7 +307,7 @@ func TestLife_VisitsCount(t *testing.T) {
 			WHERE id = $1`, string(d.ID))
 		var before, after api.Deployment
 		w.expect(200, "GET", path, root, nil, &before)
-		w.saved(nil, w.lifecycle.Visited(t.Context(), system, d.ID))
+		w.saved(nil, w.lifecycle.RecordVisit(t.Context(), system, d.ID))
 		w.expect(200, "GET", path, root, nil, &after)
 		w.expect(200, "GET", path+"/activity", root, nil, &list)
 		return after.ExpiresAt.Sub(*before.ExpiresAt), list
@@ -341,7 +341,7 @@ func jsonOf(v any) string {
 func (w *world) now() (at time.Time) {
 	w.t.Helper()
 	w.saved(nil, w.store.Read(w.t.Context(), func(tx *postgres.Tx) (err error) {
-		at, err = tx.Time(w.t.Context())
+		at, err = tx.DatabaseTime(w.t.Context())
 		return err
 	}))
 	return at

@@ -32,7 +32,7 @@ type logWish struct {
 	follow  bool
 	// tail is for each source; 0 means all of them.
 	tail int
-	logbook.Choice
+	logbook.LineFilter
 	// resumed is where the listener was before it lost its connection.
 	resumed logPosition
 }
@@ -122,7 +122,7 @@ func (r *logReader) chooseSources(ctx context.Context) error {
 	for _, name := range r.wish.sources {
 		key := pipeline.StepKey(name)
 		if !slices.Contains(known, key) {
-			return controlplane.Missing("service or step", name)
+			return controlplane.NewNotFoundError("service or step", name)
 		}
 		if !slices.Contains(r.sources, key) {
 			r.sources = append(r.sources, key)
@@ -143,7 +143,7 @@ func (r *logReader) mergeSources(ctx context.Context) <-chan logbook.Line {
 	merged := make(chan logbook.Line, 64)
 	go func() {
 		defer close(merged)
-		logbook.Merge(ctx, all, r.wish.follow, merged)
+		logbook.MergeLines(ctx, all, r.wish.follow, merged)
 	}()
 	return merged
 }
@@ -206,7 +206,7 @@ func (s *logSource) readAvailable(ctx context.Context) bool {
 	if err != nil {
 		return ctx.Err() != nil || controlplane.KindOf(err) == controlplane.NotFound
 	}
-	over := d.Status.Gone() || d.Status == controlplane.Failed || s.run != d.Run
+	over := d.Status.IsGone() || d.Status == controlplane.Failed || s.run != d.Run
 	if s.services[s.key] && !over && s.fromNode(ctx, d) {
 		s.live = true
 		return ctx.Err() != nil
@@ -254,7 +254,7 @@ func (s *logSource) forwardLines(ctx context.Context, log io.ReadCloser) error {
 	for l := range queue.lines {
 		queue.room.Release(l.size)
 		line := logbook.Line{At: l.At, Source: s.key, Text: l.Text}
-		if s.wish.Past(line) {
+		if s.wish.IsPastEnd(line) {
 			break
 		}
 		// If the log is requested again, start after this line. A long line may end after
@@ -263,11 +263,11 @@ func (s *logSource) forwardLines(ctx context.Context, log io.ReadCloser) error {
 			s.since = next
 		}
 		s.tail = 0
-		if s.wish.Takes(line) && !last.add(line) && !s.sendLine(ctx, line) {
+		if s.wish.Matches(line) && !last.add(line) && !s.sendLine(ctx, line) {
 			break
 		}
 	}
-	last.each(func(l logbook.Line) bool { return s.sendLine(ctx, l) })
+	last.forEach(func(l logbook.Line) bool { return s.sendLine(ctx, l) })
 	cancel()
 	_ = log.Close()
 	// The reader must not wait for us.
@@ -325,7 +325,7 @@ func (s *logSource) sendStored(ctx context.Context) {
 		for _, l := range page {
 			s.number = l.Number
 			line := logbook.Line{At: l.At, Source: s.key, Text: l.Text, Dropped: l.Dropped}
-			if s.wish.Takes(line) && !last.add(line) && !s.sendLine(ctx, line) {
+			if s.wish.Matches(line) && !last.add(line) && !s.sendLine(ctx, line) {
 				return
 			}
 		}
@@ -333,7 +333,7 @@ func (s *logSource) sendStored(ctx context.Context) {
 			break
 		}
 	}
-	last.each(func(l logbook.Line) bool { return s.sendLine(ctx, l) })
+	last.forEach(func(l logbook.Line) bool { return s.sendLine(ctx, l) })
 }
 
 // tailBuffer keeps the last lines only, where the node cannot select them.
@@ -358,7 +358,7 @@ func (n *tailBuffer) add(l logbook.Line) bool {
 	return true
 }
 
-func (n *tailBuffer) each(send func(logbook.Line) bool) {
+func (n *tailBuffer) forEach(send func(logbook.Line) bool) {
 	for _, l := range n.lines {
 		if !send(l) {
 			return

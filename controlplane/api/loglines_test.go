@@ -103,7 +103,7 @@ func TestLogs_MergedByTime(t *testing.T) {
 	if a := w.call("GET", path+"?source=nobody", token, nil); a.status != http.StatusNotFound {
 		t.Errorf("an unknown source: %d", a.status)
 	}
-	logs.err = controlplane.Missing("node", "x")
+	logs.err = controlplane.NewNotFoundError("node", "x")
 	if lines, _ := logTexts(t, w.open(path, token, "")); lines[0] != "trouble" ||
 		lines[1] != "seed:seeded" {
 		t.Errorf("without the node: %q", lines)

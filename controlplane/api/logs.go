@@ -61,7 +61,7 @@ func (s *server) StreamServiceLogs(
 	}
 	step := pipeline.StepKey(r.Step)
 	if !isService(d, step) {
-		return nil, controlplane.Missing("service", r.Step)
+		return nil, controlplane.NewNotFoundError("service", r.Step)
 	}
 	o := LogOptions{
 		Follow: valueOr(r.Params.Follow, false), Tail: valueOr(r.Params.Tail, 500),

@@ -12,7 +12,7 @@ func (s *server) GetNodeMetrics(
 	ctx context.Context, r GetNodeMetricsRequestObject,
 ) (GetNodeMetricsResponseObject, error) {
 	p := r.Params
-	all, err := s.Usage.OfNode(ctx, actorOf(ctx), r.Name, usageQuery(p.From, p.To, p.Resolution))
+	all, err := s.Usage.NodeUsage(ctx, actorOf(ctx), r.Name, usageQuery(p.From, p.To, p.Resolution))
 	if err != nil {
 		return nil, err
 	}
@@ -23,7 +23,7 @@ func (s *server) GetDeploymentMetrics(
 	ctx context.Context, r GetDeploymentMetricsRequestObject,
 ) (GetDeploymentMetricsResponseObject, error) {
 	p := r.Params
-	all, err := s.Usage.OfDeployment(ctx, actorOf(ctx), controlplane.DeploymentID(r.Id),
+	all, err := s.Usage.DeploymentUsage(ctx, actorOf(ctx), controlplane.DeploymentID(r.Id),
 		usageQuery(p.From, p.To, p.Resolution))
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func toMetrics(all usage.Series) Metrics {
 }
 
 // metricPoint divides sums by their count: means, beside the peaks.
-func metricPoint(u controlplane.Use) MetricPoint {
+func metricPoint(u controlplane.UsageSum) MetricPoint {
 	n := float64(max(1, u.Count))
 	p := MetricPoint{At: u.At, Cpu: u.CPU / n, CpuMax: u.CPUMax, Memory: int64(u.Memory / n),
 		MemoryMax: u.MemoryMax, NetIn: u.Flow.NetIn / n, NetOut: u.Flow.NetOut / n,

@@ -20,8 +20,8 @@ type contextKey int
 
 const noteKey contextKey = iota
 
-// note carries facts about one request between the layers.
-type note struct {
+// requestNote carries facts about one request between the layers.
+type requestNote struct {
 	request string
 	// operation and user are filled in once they are known, for the log.
 	operation string
@@ -33,10 +33,10 @@ type note struct {
 	asked *http.Request
 }
 
-func noteOf(ctx context.Context) *note {
-	n, ok := ctx.Value(noteKey).(*note)
+func noteOf(ctx context.Context) *requestNote {
+	n, ok := ctx.Value(noteKey).(*requestNote)
 	if !ok {
-		return &note{}
+		return &requestNote{}
 	}
 	return n
 }
@@ -47,7 +47,7 @@ func requestID(ctx context.Context) string { return noteOf(ctx).request }
 // be unique and safe to log.
 func (s *server) withRequestID(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		n := &note{request: uuid.Must(uuid.NewV7()).String()}
+		n := &requestNote{request: uuid.Must(uuid.NewV7()).String()}
 		w.Header().Set("X-Request-Id", n.request)
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), noteKey, n)))
 	})
@@ -172,7 +172,7 @@ func clientAddress(r *http.Request) string {
 // recorder remembers what was answered, for the log.
 type recorder struct {
 	http.ResponseWriter
-	note   *note
+	note   *requestNote
 	status int
 	bytes  int64
 }

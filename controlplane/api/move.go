@@ -13,9 +13,9 @@ import (
 func (s *server) MoveDeployment(
 	ctx context.Context, r MoveDeploymentRequestObject,
 ) (MoveDeploymentResponseObject, error) {
-	var to lifecycle.Elsewhere
+	var to lifecycle.MoveRequest
 	if r.Body != nil {
-		to = lifecycle.Elsewhere{Node: valueOr(r.Body.Node, ""),
+		to = lifecycle.MoveRequest{Node: valueOr(r.Body.Node, ""),
 			DropVolumes: valueOr(r.Body.DropVolumes, false)}
 	}
 	d, err := s.changeDeployment(ctx, r.Id, func(ctx context.Context, actor access.Actor,
@@ -35,7 +35,7 @@ func (s *server) moveDrained(
 ) (stays map[controlplane.DeploymentID]string, err error) {
 	stays = map[controlplane.DeploymentID]string{}
 	for _, one := range d.Staying {
-		_, err := s.Lifecycle.Move(ctx, actorOf(ctx), one.ID, lifecycle.Elsewhere{})
+		_, err := s.Lifecycle.Move(ctx, actorOf(ctx), one.ID, lifecycle.MoveRequest{})
 		refused, ok := errors.AsType[*controlplane.Error](err)
 		switch {
 		case ok:

@@ -39,7 +39,7 @@ func TestMove_ToAnotherNode(t *testing.T) {
 	}
 	arrives := func(want int) {
 		t.Helper()
-		if n, err := w.lifecycle.Arrive(t.Context(), system); n != want || err != nil {
+		if n, err := w.lifecycle.FinishMoves(t.Context(), system); n != want || err != nil {
 			t.Errorf("%d arrived, %v; wanted %d", n, err, want)
 		}
 	}

@@ -133,7 +133,7 @@ func toNode(n controlplane.Node) Node {
 	out := Node{
 		Name: n.Name, Environment: n.Environment, Address: n.Address,
 		Status: NodeStatus(n.Status), StatusDetail: ptrOrNil(statusDetail(n)), Since: n.Since,
-		Enabled: n.Enabled(), Thumbprint: ptrOrNil(string(n.Thumbprint)),
+		Enabled: n.IsEnabled(), Thumbprint: ptrOrNil(string(n.Thumbprint)),
 		RevocationPending: n.RevocationPending, TokenKid: ptrOrNil(n.TokenKid), Build: ptrOrNil(n.Build),
 		Allocated: n.Allocated, Deployments: n.Deployments, Settings: settingsOut(n.Settings),
 	}
@@ -141,7 +141,7 @@ func toNode(n controlplane.Node) Node {
 		out.PendingThumbprint = ptrOrNil(string(n.Pending))
 		out.PendingProofValid = &n.PendingProofValid
 	}
-	out.Blocked = ptrOrNil(n.Blocked())
+	out.Blocked = ptrOrNil(n.BlockedReason())
 	out.ExpectedThumbprint = ptrOrNil(string(n.Expected))
 	out.RejectedThumbprint, out.Drain = ptrOrNil(string(n.Rejected)), toDrain(n.Drain)
 	if i := n.Inventory; i != nil {
@@ -164,7 +164,7 @@ func toNode(n controlplane.Node) Node {
 // statusDetail is the reason for a node's status, or what is wrong with a node that is
 // online.
 func statusDetail(n controlplane.Node) string {
-	why := n.Inventory.Degraded()
+	why := n.Inventory.DegradedReason()
 	if n.Detail != "" || n.Status != controlplane.NodeOnline || why == "" {
 		return n.Detail
 	}

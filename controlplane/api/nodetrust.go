@@ -66,7 +66,7 @@ func (s *server) toNodeDrain(ctx context.Context, d catalog.NodeDrain,
 	for i, one := range d.Staying {
 		ids[i] = one.ID
 	}
-	stays, err := s.Lifecycle.Stays(ctx, actorOf(ctx), ids)
+	stays, err := s.Lifecycle.MoveRefusals(ctx, actorOf(ctx), ids)
 	if err != nil {
 		return NodeDrain{}, err
 	}
@@ -213,7 +213,7 @@ func nodeEvent(e controlplane.NodeEvent) NodeEvent {
 
 func nodeDrain(d catalog.NodeDrain) NodeDrain {
 	out := NodeDrain{Node: d.Node.Name, Drain: toDrain(d.Node.Drain), EndsAt: d.EndsAt,
-		Staying: convertAll(d.Staying, func(s controlplane.Staying) NodeStaying {
+		Staying: convertAll(d.Staying, func(s controlplane.RemainingDeployment) NodeStaying {
 			return NodeStaying{Id: string(s.ID), Name: s.Name, Project: s.Project,
 				CreatedBy: s.CreatedBy, Status: DeploymentStatus(s.Status), EndsAt: s.EndsAt}
 		})}
@@ -230,7 +230,7 @@ func toDrain(d *controlplane.Drain) *Drain {
 func forgottenNode(n controlplane.ForgottenNode) ForgottenNode {
 	return ForgottenNode{Name: n.Name, Environment: n.Environment, Address: n.Address,
 		Thumbprint: ptrOrNil(string(n.Thumbprint)), By: n.By, At: n.At,
-		Left: convertAll(n.Left, func(l controlplane.LeftBehind) LeftBehind {
+		Left: convertAll(n.Left, func(l controlplane.ForgottenDeployment) LeftBehind {
 			return LeftBehind{Id: string(l.ID), Name: l.Name, Project: l.Project,
 				Status: DeploymentStatus(l.Status), What: orEmpty(l.What)}
 		})}

@@ -43,7 +43,7 @@ func (s *server) PutWebhook(
 	}
 	out := PutWebhook200JSONResponse{Created: saved.Created, Changed: &saved.Changed,
 		Webhook: toWebhook(saved.Webhook)}
-	if !saved.Made.Empty() {
+	if !saved.Made.IsEmpty() {
 		out.Secret = ptrOrNil(saved.Made.Reveal())
 	}
 	return out, nil
@@ -63,7 +63,7 @@ func (s *server) DeleteWebhook(
 func (s *server) TestWebhook(
 	ctx context.Context, r TestWebhookRequestObject,
 ) (TestWebhookResponseObject, error) {
-	d, err := s.Notify.Test(ctx, actorOf(ctx), r.Name)
+	d, err := s.Notify.SendTestMessage(ctx, actorOf(ctx), r.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (s *server) TestWebhook(
 func (s *server) ListDeliveries(
 	ctx context.Context, r ListDeliveriesRequestObject,
 ) (ListDeliveriesResponseObject, error) {
-	all, next, err := s.Notify.Deliveries(ctx, actorOf(ctx), r.Name,
+	all, next, err := s.Notify.ListDeliveries(ctx, actorOf(ctx), r.Name,
 		toPage(r.Params.Cursor, r.Params.Limit))
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (s *server) PutNotifications(
 }
 
 func (s *server) listNotifications(ctx context.Context) (Notifications, error) {
-	all, available, err := s.Notify.Choices(ctx, actorOf(ctx))
+	all, available, err := s.Notify.ListChoices(ctx, actorOf(ctx))
 	return Notifications{Available: available, Choices: convertAll(all, toNotificationChoice)}, err
 }
 

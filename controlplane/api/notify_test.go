@@ -31,7 +31,7 @@ const hookSecret = "canary-hook-51ce9b"
 
 // telling is what tells the outside, running until the test ends. Receivers of
 // tests are on this machine.
-func (w *world) telling(log *slog.Logger, ingress *url.URL) *notify.Notify {
+func (w *world) telling(log *slog.Logger, ingress *url.URL) *notify.Notifier {
 	n := notify.New(notify.Config{Store: w.store, Vault: w.catalog, URL: "http://nullops.test",
 		Off: w.off, Mail: w.mail, Log: log,
 		HostURL: func(host string) string { return ingress.Scheme + "://" + host },
@@ -327,7 +327,7 @@ func TestMail_OptInAndAccess(t *testing.T) {
 	t.Parallel()
 	server := mailServer(t)
 	w := newWorldWith(t, func(w *world) {
-		w.mail = notify.Mail{Server: server.Addr().String(), From: "NullOps <nullops@example.org>"}
+		w.mail = notify.MailConfig{Server: server.Addr().String(), From: "NullOps <nullops@example.org>"}
 	})
 	w.shop()
 	for _, name := range []string{"reader", "stranger"} {
@@ -367,7 +367,7 @@ func TestMail_NoWarningsUnlessChosen(t *testing.T) {
 	t.Parallel()
 	server := mailServer(t)
 	w := newWorldWith(t, func(w *world) {
-		w.mail = notify.Mail{Server: server.Addr().String(), From: "NullOps <nullops@example.org>"}
+		w.mail = notify.MailConfig{Server: server.Addr().String(), From: "NullOps <nullops@example.org>"}
 	})
 	w.shop()
 	w.saved(w.catalog.PutEnvironment(t.Context(), system, catalog.EnvironmentPut{Name: "qa",
@@ -383,7 +383,7 @@ func TestMail_NoWarningsUnlessChosen(t *testing.T) {
 		d := w.deploy(name)
 		pgtest.Exec(t, w.database, `UPDATE deployments SET active_at = now() - interval '30 hours'
 			WHERE id = $1`, string(d.ID))
-		if told, err := w.lifecycle.Notice(t.Context(), system); told != 1 || err != nil {
+		if told, err := w.lifecycle.NotifyExpiries(t.Context(), system); told != 1 || err != nil {
 			t.Fatalf("%d notices, %v", told, err)
 		}
 	}

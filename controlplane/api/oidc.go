@@ -39,7 +39,7 @@ func (s *server) serveOIDC(w http.ResponseWriter, r *http.Request) {
 	var err error
 	switch {
 	case s.OIDC == nil:
-		err = controlplane.Missing("sign-in with an OpenID provider", "")
+		err = controlplane.NewNotFoundError("sign-in with an OpenID provider", "")
 	case r.Method != http.MethodGet:
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
@@ -48,7 +48,7 @@ func (s *server) serveOIDC(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == oidcCallback:
 		err = s.fromProvider(w, r)
 	default:
-		err = controlplane.Missing("page", r.URL.Path)
+		err = controlplane.NewNotFoundError("page", r.URL.Path)
 	}
 	if err != nil {
 		s.writeErrorPage(w, r, err)
@@ -58,7 +58,7 @@ func (s *server) serveOIDC(w http.ResponseWriter, r *http.Request) {
 // oidcFlow is stored in the browser while the person is at the provider: the values
 // that must come back, and the path they wanted before.
 type oidcFlow struct {
-	accounts.Flow
+	accounts.SignInFlow
 	Next string
 }
 
@@ -89,11 +89,13 @@ func keepablePath(next string) string {
 // toProvider stores the values that must come back in a cookie, and redirects to the
 // provider.
 func (s *server) toProvider(w http.ResponseWriter, r *http.Request) error {
-	to, flow, err := s.OIDC.Begin(r.Context())
+	to, flow, err := s.OIDC.BeginSignIn(r.Context())
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(oidcFlow{Flow: flow, Next: keepablePath(r.URL.Query().Get("next"))})
+	text, err := json.Marshal(
+		oidcFlow{SignInFlow: flow, Next: keepablePath(r.URL.Query().Get("next"))},
+	)
 	if err != nil {
 		return err
 	}
@@ -130,7 +132,7 @@ func (s *server) fromProvider(w http.ResponseWriter, r *http.Request) error {
 			Remedy:  "Begin again, or ask who runs the provider whether you may use NullOps.",
 		}
 	}
-	in, err := s.Accounts.SignInWith(r.Context(), nobody, s.OIDC, flow.Flow,
+	in, err := s.Accounts.SignInWith(r.Context(), nobody, s.OIDC, flow.SignInFlow,
 		query.Get("state"), query.Get("code"))
 	if err != nil {
 		return err

@@ -31,13 +31,13 @@ func (d *route) onlyOnce(w http.ResponseWriter, r *http.Request, key string) {
 		return
 	}
 	k := &bufferedResponse{header: w.Header()}
-	before, err := d.server.Accounts.Once(r.Context(), actorOf(r.Context()), use,
-		func() accounts.Answer {
+	before, err := d.server.Accounts.RunOnce(r.Context(), actorOf(r.Context()), use,
+		func() accounts.StoredResponse {
 			d.next(k, r)
 			if d.once == onceShown {
-				return accounts.Answer{Status: k.status}
+				return accounts.StoredResponse{Status: k.status}
 			}
-			return accounts.Answer{Status: k.status, Body: bytes.Clone(k.body.Bytes())}
+			return accounts.StoredResponse{Status: k.status, Body: bytes.Clone(k.body.Bytes())}
 		})
 	switch {
 	case err != nil:

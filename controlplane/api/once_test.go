@@ -96,7 +96,7 @@ func TestOnce_EveryCreate(t *testing.T) {
 // put in, and those that show one are not kept at all.
 func (w *world) kept() {
 	w.t.Helper()
-	all := pgtest.Value[[]string](w.t, w.database, `SELECT array_agg(operation || chr(10) ||
+	all := pgtest.QueryValue[[]string](w.t, w.database, `SELECT array_agg(operation || chr(10) ||
 		coalesce(convert_from(answer, 'UTF8'), '') ORDER BY operation) FROM idempotency_keys`)
 	operations := operations(w.t)
 	for _, one := range all {

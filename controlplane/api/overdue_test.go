@@ -51,7 +51,7 @@ func TestOverdue_EndsWhatIsNotReady(t *testing.T) {
 	for _, id := range []string{late, done, calm} {
 		w.overdue(id)
 	}
-	w.saved(nil, w.lifecycle.Admit(context.WithoutCancel(t.Context()), system, false))
+	w.saved(nil, w.lifecycle.AdmitQueuedRuns(context.WithoutCancel(t.Context()), system, false))
 	if got := w.shown(root, late); got.Status != "applying" {
 		t.Fatalf("after the clock was set it is %s", got.Status)
 	}

@@ -61,7 +61,7 @@ func (s *server) DeleteInvitation(
 func (s *server) AcceptInvitation(
 	ctx context.Context, r AcceptInvitationRequestObject,
 ) (AcceptInvitationResponseObject, error) {
-	in, err := s.Accounts.Join(ctx, actorOf(ctx), accounts.Joining{
+	in, err := s.Accounts.AcceptInvitation(ctx, actorOf(ctx), accounts.JoinRequest{
 		Link: controlplane.NewPlain(r.Body.Link), Address: r.Body.Address, Name: r.Body.Name,
 		DisplayName: valueOr(r.Body.DisplayName, ""), Password: controlplane.NewPlain(r.Body.Password),
 	})
@@ -150,7 +150,7 @@ func (s *server) ExplainAccess(
 	actor := actorOf(ctx)
 	place, err := s.findObject(ctx, actor, r.Params.Object)
 	// An object that the actor may not see is explained like one that does not exist.
-	if err != nil && (controlplane.KindOf(err) != controlplane.NotFound || actor.Admin()) {
+	if err != nil && (controlplane.KindOf(err) != controlplane.NotFound || actor.IsAdmin()) {
 		return nil, err
 	}
 	hidden := err != nil
@@ -166,8 +166,8 @@ func (s *server) ExplainAccess(
 		Because: orEmpty(x.Because), Missing: ptrOrNil(x.Missing), Ask: orEmpty(x.Ask)}, nil
 }
 
-// place is what a level is about, and how people call it.
-type place struct {
+// accessScope is what a level is about, and how people call it.
+type accessScope struct {
 	object               access.Object
 	project, environment string
 }
@@ -175,7 +175,7 @@ type place struct {
 // findObject finds what "kind/name" names, as far as the actor may see it.
 func (s *server) findObject(
 	ctx context.Context, actor access.Actor, text string,
-) (found place, err error) {
+) (found accessScope, err error) {
 	kind, name, _ := strings.Cut(text, "/")
 	switch kind {
 	case "project":
@@ -183,14 +183,14 @@ func (s *server) findObject(
 		if err != nil {
 			return found, err
 		}
-		return place{object: access.Object{Project: p.ID, Limited: p.Environments},
+		return accessScope{object: access.Object{Project: p.ID, Limited: p.Environments},
 			project: name}, nil
 	case "environment":
 		e, err := s.Catalog.GetEnvironment(ctx, actor, name)
 		if err != nil {
 			return found, err
 		}
-		return place{object: access.Object{Environment: e.ID, Restricted: e.Restricted},
+		return accessScope{object: access.Object{Environment: e.ID, Restricted: e.Restricted},
 			environment: name}, nil
 	}
 	id, err := deploymentID(name)
@@ -202,6 +202,6 @@ func (s *server) findObject(
 		return found, err
 	}
 	e, err := s.Catalog.GetEnvironment(ctx, access.System("explain"), v.Environment)
-	return place{object: access.Object{Project: v.ProjectID, Environment: v.EnvironmentID,
+	return accessScope{object: access.Object{Project: v.ProjectID, Environment: v.EnvironmentID,
 		Restricted: e.Restricted}, project: v.Project, environment: v.Environment}, err
 }

@@ -122,7 +122,7 @@ func (w *world) eachGPUOnce(node string, want int) {
 	given := map[string]bool{}
 	n, err := w.catalog.GetNode(w.t.Context(), system, node)
 	w.saved(n, err)
-	orders, _, err := w.lifecycle.Orders(w.t.Context(), system, n.ID)
+	orders, _, err := w.lifecycle.NodeGoals(w.t.Context(), system, n.ID)
 	w.saved(orders, err)
 	for _, o := range orders {
 		s, _ := o.Pipeline.Step("api")

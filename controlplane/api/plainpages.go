@@ -78,7 +78,7 @@ func (s *server) handOver(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	host := strings.ToLower(r.URL.Query().Get("host"))
-	code, err := s.Gate.HandOver(r.Context(), who.actor, host)
+	code, err := s.Gate.CreateSignInCode(r.Context(), who.actor, host)
 	switch {
 	case controlplane.KindOf(err) == controlplane.NotFound:
 		s.nothingThere(w, r, who.actor, host)
@@ -99,7 +99,7 @@ func (s *server) handOver(w http.ResponseWriter, r *http.Request) {
 func (s *server) nothingThere(
 	w http.ResponseWriter, r *http.Request, actor access.Actor, host string,
 ) {
-	near, err := s.Gate.Near(r.Context(), actor, host)
+	near, err := s.Gate.SimilarHosts(r.Context(), actor, host)
 	if err != nil {
 		s.writeError(w, r, err)
 		return

@@ -40,7 +40,7 @@ func preflightCheck(c lifecycle.Check) PreflightCheck {
 		Remedy: ptrOrNil(c.Remedy), Field: ptrOrNil(c.Field)}
 }
 
-func preflightNode(r lifecycle.Refusal) PreflightNode {
+func preflightNode(r lifecycle.NodeRefusal) PreflightNode {
 	return PreflightNode{Node: r.Node, Fits: r.Reason == "", Reason: ptrOrNil(r.Reason),
 		CpuFree: ptrOrNil(r.CPUFree), MemoryFree: ptrOrNil(r.MemoryFree)}
 }

@@ -163,7 +163,7 @@ func limitedTo(a access.Actor, p controlplane.Project) *[]string {
 	}
 	names := []string{}
 	for i, name := range p.EnvironmentNames {
-		if access.SeesEnvironment(a, p.Environments[i], true) {
+		if access.CanSeeEnvironment(a, p.Environments[i], true) {
 			names = append(names, name)
 		}
 	}

@@ -59,12 +59,12 @@ func (s *server) ListProvisions(
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.Catalog.Provisions(ctx, actorOf(ctx), r.Name,
-		int(min(before, math.MaxInt32)), p.Fetch())
+	all, err := s.Catalog.ListProvisions(ctx, actorOf(ctx), r.Name,
+		int(min(before, math.MaxInt32)), p.FetchLimit())
 	if err != nil {
 		return nil, err
 	}
-	all, next := controlplane.Cut(p, all, func(a controlplane.ProvisionAttempt) string {
+	all, next := controlplane.CutPage(p, all, func(a controlplane.ProvisionAttempt) string {
 		return strconv.Itoa(a.Number)
 	})
 	return ListProvisions200JSONResponse{
@@ -76,7 +76,7 @@ func (s *server) ListProvisions(
 func (s *server) GetProvision(
 	ctx context.Context, r GetProvisionRequestObject,
 ) (GetProvisionResponseObject, error) {
-	a, err := s.Catalog.Provision(ctx, actorOf(ctx), r.Name, r.Number)
+	a, err := s.Catalog.GetProvision(ctx, actorOf(ctx), r.Name, r.Number)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (s *server) ForgetNodeSSH(
 func (s *server) StreamProvision(
 	ctx context.Context, r StreamProvisionRequestObject,
 ) (StreamProvisionResponseObject, error) {
-	first, err := s.Catalog.Provision(ctx, actorOf(ctx), r.Name, r.Number)
+	first, err := s.Catalog.GetProvision(ctx, actorOf(ctx), r.Name, r.Number)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (s *server) StreamProvision(
 	state := controlplane.ProvisionState("")
 	return stream{log: s.Log, ctx: ctx, run: func(ctx context.Context, out *sse) error {
 		look := func(ctx context.Context, who caller) (bool, error) {
-			a, err := s.Catalog.Provision(ctx, who.actor, r.Name, r.Number)
+			a, err := s.Catalog.GetProvision(ctx, who.actor, r.Name, r.Number)
 			if err != nil {
 				return false, err
 			}

@@ -46,7 +46,7 @@ func TestHealth_ShowsWhatTheLastCheckSaid(t *testing.T) {
 		"project": "shop", "environment": "qa", "versions": object{"api": "moving"}}, nil)
 	d := w.settled("first")
 	lastEvent := func() int {
-		return pgtest.Value[int](t, w.database, "SELECT last_event::int FROM deployments")
+		return pgtest.QueryValue[int](t, w.database, "SELECT last_event::int FROM deployments")
 	}
 	for i, c := range []struct {
 		health, said string

@@ -24,7 +24,7 @@ func (s *server) ListQueue(
 	if err != nil {
 		return nil, err
 	}
-	all, next := controlplane.Cut(controlplane.Page{Limit: size}, all,
+	all, next := controlplane.CutPage(controlplane.Page{Limit: size}, all,
 		func(e controlplane.QueueEntry) string { return string(e.Run) })
 	if !valueOr(p.History, false) {
 		// Queues are short, and their order changes between pages, so there is no next page.

@@ -32,7 +32,7 @@ func queueWorld(t *testing.T) (w *world, root string) {
 // admit is one turn of the queue's loop.
 func (w *world) admit() {
 	w.t.Helper()
-	w.saved(nil, w.lifecycle.Admit(context.WithoutCancel(w.t.Context()), system, true))
+	w.saved(nil, w.lifecycle.AdmitQueuedRuns(context.WithoutCancel(w.t.Context()), system, true))
 }
 
 // waits makes a deployment that queues.
@@ -56,7 +56,7 @@ func (w *world) shown(root, id string) (d api.Deployment) {
 // ordered lists the deployments in the agent's goals.
 func (w *world) ordered() string {
 	w.t.Helper()
-	orders, _, err := w.lifecycle.Orders(w.t.Context(), system, w.node)
+	orders, _, err := w.lifecycle.NodeGoals(w.t.Context(), system, w.node)
 	w.saved(orders, err)
 	var names []string
 	for _, o := range orders {

@@ -23,7 +23,7 @@ func (s *server) CreateReachTicket(
 	if err != nil {
 		return nil, err
 	}
-	w := reach.Wish{Deployment: id, Step: pipeline.StepKey(r.Step),
+	w := reach.ConnectionRequest{Deployment: id, Step: pipeline.StepKey(r.Step),
 		Kind: controlplane.ReachKind(r.Body.Kind), Port: valueOr(r.Body.Port, 0)}
 	if (w.Kind == controlplane.ReachForward) != (w.Port != 0) {
 		return nil, &controlplane.Error{Kind: controlplane.Invalid, Code: "port_wrong", Field: "port",
@@ -33,7 +33,7 @@ func (s *server) CreateReachTicket(
 	if err := s.checkReachable(ctx, id); err != nil {
 		return nil, err
 	}
-	ticket, expires, err := s.Reach.Ticket(ctx, actorOf(ctx), w)
+	ticket, expires, err := s.Reach.IssueTicket(ctx, actorOf(ctx), w)
 	if err != nil {
 		return nil, err
 	}
@@ -53,12 +53,12 @@ func (s *server) checkReachable(ctx context.Context, id controlplane.DeploymentI
 		Message: "no node can be reached from here"}
 }
 
-func (s *server) filePlace(ctx context.Context, id, step, path string) (reach.Place, error) {
+func (s *server) filePlace(ctx context.Context, id, step, path string) (reach.ServiceFile, error) {
 	deployment, err := deploymentID(id)
 	if err == nil {
 		err = s.checkReachable(ctx, deployment)
 	}
-	return reach.Place{Deployment: deployment, Step: pipeline.StepKey(step), Path: path}, err
+	return reach.ServiceFile{Deployment: deployment, Step: pipeline.StepKey(step), Path: path}, err
 }
 
 // ReadServiceFile copies a file out of a service.

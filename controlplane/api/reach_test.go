@@ -39,15 +39,20 @@ type fakeNode struct {
 	late bool
 }
 
-func (n *fakeNode) Inside(_ context.Context, _ controlplane.NodeID, _ controlplane.DeploymentID,
+func (n *fakeNode) OpenInside(_ context.Context, _ controlplane.NodeID, _ controlplane.DeploymentID,
 	_ pipeline.StepKey) (net.Conn, error) {
 	near, far := net.Pipe()
 	go n.serve(far)
 	return near, nil
 }
 
-func (n *fakeNode) Forward(_ context.Context, _ controlplane.NodeID, _ controlplane.DeploymentID,
-	_ pipeline.StepKey, _ int) (net.Conn, error) {
+func (n *fakeNode) OpenForward(
+	_ context.Context,
+	_ controlplane.NodeID,
+	_ controlplane.DeploymentID,
+	_ pipeline.StepKey,
+	_ int,
+) (net.Conn, error) {
 	if n.late {
 		return n.answerAfterEnd()
 	}

@@ -19,7 +19,7 @@ func TestRecorder_KeepsTheFinalStatus(t *testing.T) {
 		{[]int{http.StatusEarlyHints, http.StatusCreated}, http.StatusCreated},
 		{[]int{http.StatusSwitchingProtocols}, http.StatusSwitchingProtocols},
 	} {
-		r := &recorder{ResponseWriter: httptest.NewRecorder(), note: &note{}}
+		r := &recorder{ResponseWriter: httptest.NewRecorder(), note: &requestNote{}}
 		for _, status := range one.written {
 			r.WriteHeader(status)
 		}

@@ -70,7 +70,7 @@ func TestRecords_OfRunsAndDeployments(t *testing.T) {
 	}
 	d, err := w.lifecycle.Get(t.Context(), system, controlplane.DeploymentID(first.Id))
 	w.saved(d, err)
-	w.saved(nil, w.lifecycle.Delivered(t.Context(), system, []controlplane.RunID{d.RunID}))
+	w.saved(nil, w.lifecycle.MarkDelivered(t.Context(), system, []controlplane.RunID{d.RunID}))
 	w.becomes(root, first.Id, controlplane.Applying)
 	w.observed(d, "unhealthy", "it answers 500", 3)
 	shown := w.shown(root, first.Id)
@@ -147,7 +147,7 @@ func TestRecords_OfDecisions(t *testing.T) {
 	w.machine("node-2", controlplane.Inventory{CPU: 8, Memory: 8 << 30, Disk: 1 << 40})
 	w.expect(http.StatusAccepted, "POST", path+"/move", root, object{}, nil)
 	w.reaches(d, controlplane.Removed)
-	if n, err := w.lifecycle.Arrive(t.Context(), system); n != 1 || err != nil {
+	if n, err := w.lifecycle.FinishMoves(t.Context(), system); n != 1 || err != nil {
 		t.Fatalf("%d arrived, %v", n, err)
 	}
 	// promise: V-01

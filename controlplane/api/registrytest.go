@@ -11,7 +11,7 @@ func (s *server) TestRegistry(
 	ctx context.Context, r TestRegistryRequestObject,
 ) (TestRegistryResponseObject, error) {
 	b := r.Body
-	tried, err := s.Catalog.TryRegistry(ctx, actorOf(ctx), catalog.RegistryTry{
+	tried, err := s.Catalog.TestRegistry(ctx, actorOf(ctx), catalog.RegistryTry{
 		Name: r.Name, Image: valueOr(b.Image, ""), Pattern: valueOr(b.Pattern, ""),
 		TagQuery: catalog.TagQuery{
 			Search: valueOr(
@@ -27,7 +27,7 @@ func (s *server) TestRegistry(
 	return TestRegistry200JSONResponse(registryTested(tried, b.Image != nil)), nil
 }
 
-func registryTested(tried catalog.RegistryTried, listed bool) RegistryTested {
+func registryTested(tried catalog.RegistryTestResult, listed bool) RegistryTested {
 	out := RegistryTested{Ok: tried.Refused == nil, TookMs: tried.Took.Milliseconds()}
 	if tried.Refused != nil {
 		out.Detail, out.Remedy = ptrOrNil(tried.Refused.Message), ptrOrNil(tried.Refused.Remedy)

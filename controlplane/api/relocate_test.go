@@ -53,11 +53,11 @@ func (r *relocation) another(name string) controlplane.Deployment {
 }
 
 // take moves one, and claims its volumes.
-func (r *relocation) take(d controlplane.Deployment) controlplane.Journey {
+func (r *relocation) take(d controlplane.Deployment) controlplane.RelocationTask {
 	r.t.Helper()
 	r.expect(http.StatusAccepted, "POST", "/deployments/"+string(d.ID)+"/move", r.root,
 		object{"node": "node-2"}, nil)
-	j, err := r.lifecycle.TakeRelocation(r.t.Context(), system, "me")
+	j, err := r.lifecycle.ClaimRelocation(r.t.Context(), system, "me")
 	r.saved(nil, err)
 	if j.Deployment != d.ID {
 		r.t.Errorf("the journey is %+v", j)
@@ -66,7 +66,7 @@ func (r *relocation) take(d controlplane.Deployment) controlplane.Journey {
 }
 
 // begin moves it, and claims its volumes.
-func (r *relocation) begin() controlplane.Journey {
+func (r *relocation) begin() controlplane.RelocationTask {
 	r.t.Helper()
 	r.expect(http.StatusAccepted, "POST", r.path+"/move", r.root, object{}, &r.beginning)
 	if r.beginning.Moving == nil || r.beginning.Status != "ready" {
@@ -76,7 +76,7 @@ func (r *relocation) begin() controlplane.Journey {
 	if again.field("code") != "moving" {
 		r.t.Errorf("moved while it moves: %s", again.body)
 	}
-	j, err := r.lifecycle.TakeRelocation(r.t.Context(), system, "me")
+	j, err := r.lifecycle.ClaimRelocation(r.t.Context(), system, "me")
 	r.saved(nil, err)
 	if j.Deployment != r.d.ID || j.From != r.from || j.To != r.to || len(j.Volumes) != 1 ||
 		j.Volumes[0] != (controlplane.VolumeName{Step: "db", Name: "data"}) {
@@ -103,9 +103,9 @@ func (r *relocation) ordered(node controlplane.NodeID) string {
 }
 
 // order is empty when the node has no goal for it.
-func (r *relocation) order(node controlplane.NodeID) (o controlplane.Order) {
+func (r *relocation) order(node controlplane.NodeID) (o controlplane.NodeGoal) {
 	r.t.Helper()
-	orders, _, err := r.lifecycle.Orders(r.t.Context(), system, node)
+	orders, _, err := r.lifecycle.NodeGoals(r.t.Context(), system, node)
 	r.saved(nil, err)
 	for _, other := range orders {
 		if other.Deployment == r.d.ID {
@@ -153,12 +153,12 @@ func TestMove_WithVolumes(t *testing.T) {
 	j.Bytes = 100 << 20
 	r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
 	r.told("present still", "present elsewhere still")
-	wanted, err := r.lifecycle.SeeRelocation(ctx, system, j.Attempt, "me", 40<<20)
+	wanted, err := r.lifecycle.TouchRelocation(ctx, system, j.RelocationAttempt, "me", 40<<20)
 	if d := r.now(); !wanted || err != nil || !strings.Contains(*d.Detail, "40 MB of about 100 MB") {
 		t.Errorf("wanted %v, %v: %v", wanted, err, *d.Detail)
 	}
 	j.Resume = []pipeline.StepKey{"job"}
-	r.saved(nil, r.lifecycle.RelocationCopied(ctx, system, j))
+	r.saved(nil, r.lifecycle.FinishCopy(ctx, system, j))
 	r.told("present still", "present elsewhere")
 	if o := r.order(r.to); !slices.Equal(o.Resume, j.Resume) || !o.Attempt.Equal(j.Since) {
 		t.Errorf("where it goes, %v resume, of the attempt of %s", o.Resume, o.Attempt)
@@ -183,12 +183,15 @@ func TestMove_CalledOff(t *testing.T) {
 	r := newRelocation(t)
 	ctx := t.Context()
 	j := r.begin()
-	r.saved(nil, r.lifecycle.CallOff(ctx, system, j.Attempt, "nobody measured"))
+	r.saved(nil, r.lifecycle.CancelRelocation(ctx, system, j.RelocationAttempt, "nobody measured"))
 	r.told("present", "none")
 	for _, how := range []func(){
-		func() { r.saved(nil, r.lifecycle.CallOff(ctx, system, j.Attempt, "because")) },
 		func() {
-			r.saved(nil, r.lifecycle.RelocationCopied(ctx, system, j))
+			r.saved(nil, r.lifecycle.CancelRelocation(ctx, system, j.RelocationAttempt,
+				"because"))
+		},
+		func() {
+			r.saved(nil, r.lifecycle.FinishCopy(ctx, system, j))
 			r.says(r.to, controlplane.Failed, "because")
 		},
 	} {
@@ -200,7 +203,7 @@ func TestMove_CalledOff(t *testing.T) {
 			!strings.Contains(*d.Detail, "was not moved to node node-2: because") {
 			t.Errorf("it goes on as %+v: %s", d, *d.Detail)
 		}
-		wanted, err := r.lifecycle.SeeRelocation(ctx, system, j.Attempt, "me", 0)
+		wanted, err := r.lifecycle.TouchRelocation(ctx, system, j.RelocationAttempt, "me", 0)
 		if wanted || err != nil {
 			t.Errorf("the copy goes on: %v", err)
 		}
@@ -219,26 +222,27 @@ func TestMove_OfEarlierAttempt(t *testing.T) {
 	r := newRelocation(t)
 	ctx := t.Context()
 	old := r.begin()
-	r.saved(nil, r.lifecycle.CallOff(ctx, system, old.Attempt, "nobody was at it"))
+	r.saved(nil, r.lifecycle.CancelRelocation(ctx, system, old.RelocationAttempt, "nobody was at it"))
 	j := r.begin()
 	if err := r.lifecycle.RelocationMeasured(ctx, system, old); err == nil {
 		t.Error("the earlier attempt's size counts")
 	}
 	r.told("present", "none")
 	r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
-	if err := r.lifecycle.RelocationCopied(ctx, system, old); err == nil {
+	if err := r.lifecycle.FinishCopy(ctx, system, old); err == nil {
 		t.Error("the earlier attempt's copy counts")
 	}
-	if _, err := r.lifecycle.RelocationGrew(ctx, system, old.Attempt, 1); err == nil {
+	if _, err := r.lifecycle.ReserveMoreRoom(ctx, system, old.RelocationAttempt, 1); err == nil {
 		t.Error("the earlier attempt gets room")
 	}
-	if wanted, err := r.lifecycle.SeeRelocation(ctx, system, old.Attempt, "me", 1); wanted ||
+	if wanted, err := r.lifecycle.TouchRelocation(ctx, system, old.RelocationAttempt, "me",
+		1); wanted ||
 		err != nil {
 		t.Errorf("the earlier attempt is wanted: %v, %v", wanted, err)
 	}
-	r.saved(nil, r.lifecycle.CallOff(ctx, system, old.Attempt, "too late"))
+	r.saved(nil, r.lifecycle.CancelRelocation(ctx, system, old.RelocationAttempt, "too late"))
 	r.told("present still", "present elsewhere still")
-	r.saved(nil, r.lifecycle.RelocationCopied(ctx, system, j))
+	r.saved(nil, r.lifecycle.FinishCopy(ctx, system, j))
 	r.told("present still", "present elsewhere")
 }
 
@@ -263,16 +267,16 @@ func TestMove_RoomIsPromisedOnce(t *testing.T) {
 	}
 	j.Bytes = 100 << 20
 	r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
-	bytes, err := r.lifecycle.RelocationGrew(ctx, system, j.Attempt, 200<<20)
+	bytes, err := r.lifecycle.ReserveMoreRoom(ctx, system, j.RelocationAttempt, 200<<20)
 	if bytes != 400<<20 || err != nil {
 		t.Errorf("a copy of 200 MB may take %d bytes: %v", bytes, err)
 	}
-	if _, err := r.lifecycle.RelocationGrew(ctx, system, j.Attempt, much/2); err == nil ||
+	if _, err := r.lifecycle.ReserveMoreRoom(ctx, system, j.RelocationAttempt, much/2); err == nil ||
 		!strings.Contains(err.Error(), "more than the 400 MB that were measured") {
 		t.Errorf("it grows into the room of the other: %v", err)
 	}
-	r.saved(nil, r.lifecycle.CallOff(ctx, system, first.Attempt, "because"))
-	if _, err := r.lifecycle.RelocationGrew(ctx, system, j.Attempt, much/2); err != nil {
+	r.saved(nil, r.lifecycle.CancelRelocation(ctx, system, first.RelocationAttempt, "because"))
+	if _, err := r.lifecycle.ReserveMoreRoom(ctx, system, j.RelocationAttempt, much/2); err != nil {
 		t.Errorf("the other's room is not free again: %v", err)
 	}
 }
@@ -283,11 +287,11 @@ func TestMove_SourceGoesAway(t *testing.T) {
 	r := newRelocation(t)
 	j := r.begin()
 	r.saved(nil, r.lifecycle.RelocationMeasured(t.Context(), system, j))
-	r.saved(nil, r.lifecycle.CallOffLost(t.Context(), system))
+	r.saved(nil, r.lifecycle.CancelLostRelocations(t.Context(), system))
 	r.told("present still", "present elsewhere still")
 	pgtest.Exec(t, r.database, `UPDATE nodes SET status = 'offline',
 		since = now() - interval '10 minutes' WHERE id = $1`, string(r.from))
-	r.saved(nil, r.lifecycle.CallOffLost(t.Context(), system))
+	r.saved(nil, r.lifecycle.CancelLostRelocations(t.Context(), system))
 	r.told("present", "gone elsewhere")
 	if d := r.now(); !strings.Contains(*d.Detail, "node node-1 went away") {
 		t.Errorf("it says %s", *d.Detail)
@@ -307,15 +311,15 @@ func TestMove_Unreadable(t *testing.T) {
 	}
 	pgtest.Exec(t, r.database, `UPDATE runs SET pipeline = '[]' WHERE deployment_id = $1`,
 		string(r.d.ID))
-	if j, err := r.lifecycle.TakeRelocation(ctx, system, "me"); err == nil ||
+	if j, err := r.lifecycle.ClaimRelocation(ctx, system, "me"); err == nil ||
 		j.Deployment != "" {
 		t.Errorf("what cannot be read is taken: %+v, %v", j, err)
 	}
-	j, err := r.lifecycle.TakeRelocation(ctx, system, "me")
+	j, err := r.lifecycle.ClaimRelocation(ctx, system, "me")
 	if err != nil || j.Deployment != second.ID {
 		t.Errorf("the next one waits: %+v, %v", j, err)
 	}
-	if n := pgtest.Value[int](t, r.database, "SELECT count(*) FROM relocations"); n != 1 {
+	if n := pgtest.QueryValue[int](t, r.database, "SELECT count(*) FROM relocations"); n != 1 {
 		t.Errorf("%d are on their way", n)
 	}
 }
@@ -328,7 +332,7 @@ func TestMove_ClearedBeforeForgotten(t *testing.T) {
 	ctx := t.Context()
 	j := r.begin()
 	r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
-	r.saved(nil, r.lifecycle.RelocationCopied(ctx, system, j))
+	r.saved(nil, r.lifecycle.FinishCopy(ctx, system, j))
 	r.says(r.to, controlplane.Ready, "")
 	r.expect(http.StatusAccepted, "DELETE", r.path, r.root, nil, nil)
 	r.says(r.to, controlplane.Removed, "")
@@ -338,12 +342,12 @@ func TestMove_ClearedBeforeForgotten(t *testing.T) {
 		WHERE drain = 'draining'`)
 	forgets := func(want int, drained string) {
 		t.Helper()
-		gone, err := r.lifecycle.ForgetRemoved(ctx, system)
+		gone, err := r.lifecycle.DeleteRemovedDeployments(ctx, system)
 		if err != nil || gone != want {
 			t.Errorf("%d are forgotten, wanted %d: %v", gone, want, err)
 		}
 		r.saved(nil, r.store.InTx(ctx, func(tx *postgres.Tx) error { return tx.FinishDrains(ctx) }))
-		if now := pgtest.Value[string](t, r.database,
+		if now := pgtest.QueryValue[string](t, r.database,
 			"SELECT drain FROM nodes WHERE name = 'node-1'"); now != drained {
 			t.Errorf("the drain is %s, wanted %s", now, drained)
 		}
@@ -369,8 +373,12 @@ func (steady) Volumes(context.Context, controlplane.NodeID, controlplane.Deploym
 	return controlplane.VolumesState{Still: true, Bytes: 10}, nil
 }
 
-func (s steady) CopyVolume(_ context.Context, j controlplane.Journey, _ controlplane.VolumeName,
-	moved func(int) error) error {
+func (s steady) CopyVolume(
+	_ context.Context,
+	j controlplane.RelocationTask,
+	_ controlplane.VolumeName,
+	moved func(int) error,
+) error {
 	s.copied <- j.Deployment
 	return moved(10)
 }
@@ -391,7 +399,7 @@ func TestMove_OneCannotBeCalledOff(t *testing.T) {
 	r.expect(http.StatusAccepted, "POST", "/deployments/"+string(second.ID)+"/move", r.root,
 		object{}, nil)
 	nodes := steady{copied: make(chan controlplane.DeploymentID, 1)}
-	moves := jobs.Relocate{Deployments: r.lifecycle, Volumes: nodes, Holder: "me",
+	moves := jobs.Relocator{Deployments: r.lifecycle, Volumes: nodes, Holder: "me",
 		Log: slog.New(slog.DiscardHandler)}
 	ctx, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup

@@ -116,7 +116,7 @@ func TestReview_NamesThatAreSpelledAlike(t *testing.T) {
 		}
 		w.sendGenericEvent(rules[1], strings.Replace(c.bodies[1], "opened", "closed", 1))
 		w.made(made[1].Name, func(d controlplane.Deployment) bool {
-			return leaving(d) || d.Status.Gone()
+			return leaving(d) || d.Status.IsGone()
 		})
 		if leaving(w.is(made[0])) {
 			t.Errorf("%s: closing %s removes %s", name, made[1].Name, made[0].Name)

@@ -84,7 +84,7 @@ func TestReview_AsksForThePresentState(t *testing.T) {
 		state.Store(c.closed)
 		send(map[bool]string{true: "update", false: "synchronize"}[c.source == "gitlab"], "a4")
 		w.made(c.source+"-12", func(d controlplane.Deployment) bool {
-			return d.ID == made.ID && (leaving(d) || d.Status.Gone())
+			return d.ID == made.ID && (leaving(d) || d.Status.IsGone())
 		})
 	}
 }

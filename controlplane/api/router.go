@@ -200,8 +200,8 @@ func (d *route) authorize(w http.ResponseWriter, r *http.Request) (*http.Request
 	n := noteOf(r.Context())
 	n.who, n.user, n.asked = who, who.actor.Name(), r
 	err = access.Check(who.actor, actionWithoutObject(d.action), access.Object{})
-	if err == nil && who.actor.ReadOnly() && !d.allowsReadOnly(who.actor, r) {
-		err = who.actor.ReadsOnly()
+	if err == nil && who.actor.IsReadOnly() && !d.allowsReadOnly(who.actor, r) {
+		err = who.actor.ReadOnlyError()
 	}
 	if err != nil {
 		return r, d.turnedAway(r, who.actor, err)
@@ -223,7 +223,7 @@ func (d *route) turnedAway(r *http.Request, actor access.Actor, why error) error
 		return why
 	}
 	object := strings.TrimPrefix(r.URL.Path, "/api/v1/")
-	err := d.server.Audit.Refused(r.Context(), actor, spellOperation(d.name), object, why)
+	err := d.server.Audit.RecordRefusal(r.Context(), actor, spellOperation(d.name), object, why)
 	if err != nil {
 		d.server.Log.ErrorContext(r.Context(), "audit a refusal", "error", err)
 	}

@@ -44,7 +44,7 @@ func (s *server) PutRule(
 	}
 	out := PutRule200JSONResponse{Created: saved.Created, Changed: &saved.Changed,
 		Rule: toRule(saved.Rule)}
-	if !saved.Made.Empty() {
+	if !saved.Made.IsEmpty() {
 		out.Secret = ptrOrNil(saved.Made.Reveal())
 	}
 	return out, nil

@@ -27,7 +27,7 @@ func (w *world) fetched(d controlplane.Deployment) string {
 
 func (w *world) sealedValues() int {
 	w.t.Helper()
-	return pgtest.Value[int](w.t, w.database, "SELECT count(*)::int FROM run_secrets")
+	return pgtest.QueryValue[int](w.t, w.database, "SELECT count(*)::int FROM run_secrets")
 }
 
 // A run keeps the values it was made with until it is gone. Its secret cannot
@@ -108,16 +108,22 @@ func TestRunSecrets_AdoptedRunKeepsItsValues(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.shop()
-	found := lifecycle.Found{ID: controlplane.NewID[controlplane.DeploymentID](), Generation: 3,
-		Run: controlplane.NewID[controlplane.RunID](), Version: 1, Pipeline: shopPipeline(),
-		Phase: "ready", Values: map[string]string{"API_TOKEN": "what-the-node-had"}}
+	found := lifecycle.DescribedDeployment{
+		ID:         controlplane.NewID[controlplane.DeploymentID](),
+		Generation: 3,
+		Run:        controlplane.NewID[controlplane.RunID](),
+		Version:    1,
+		Pipeline:   shopPipeline(),
+		Phase:      "ready",
+		Values:     map[string]string{"API_TOKEN": "what-the-node-had"},
+	}
 	w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
 		return tx.PutUnknown(t.Context(), controlplane.UnknownDeployment{ID: found.ID,
 			Node: w.node, Name: "lost", Project: "shop", Environment: "qa", Phase: "ready"})
 	}))
 	d, err := w.lifecycle.Adopt(t.Context(), system, "node-1", found.ID,
 		func(context.Context, controlplane.NodeID, controlplane.DeploymentID) (
-			lifecycle.Found, error) {
+			lifecycle.DescribedDeployment, error) {
 			return found, nil
 		})
 	w.saved(nil, err)

@@ -22,7 +22,7 @@ func (s *server) CreateScratch(
 	ctx context.Context, r CreateScratchRequestObject,
 ) (CreateScratchResponseObject, error) {
 	asked, drawn := scratchRequest(r.Name, *r.Body)
-	d, err := s.Lifecycle.Scratch(ctx, actorOf(ctx), asked, drawn)
+	d, err := s.Lifecycle.CreatePreview(ctx, actorOf(ctx), asked, drawn)
 	if err != nil {
 		return nil, err
 	}
@@ -35,10 +35,10 @@ func (s *server) CreateScratch(
 	}, nil
 }
 
-func scratchRequest(project string, body Scratch) (lifecycle.Request, lifecycle.Drawn) {
+func scratchRequest(project string, body Scratch) (lifecycle.Request, lifecycle.PreviewPipeline) {
 	asked := deploymentRequest(DeploymentCreate{Name: body.Name, Project: project,
 		Environment: body.Environment, Versions: body.Versions})
-	return asked, lifecycle.Drawn{Pipeline: body.Pipeline,
+	return asked, lifecycle.PreviewPipeline{Pipeline: body.Pipeline,
 		Steps: convertAll(valueOr(body.Steps, nil), func(key string) pipeline.StepKey {
 			return pipeline.StepKey(key)
 		})}

@@ -57,7 +57,7 @@ type Config struct {
 	Logbook   *logbook.Logbook
 	Audit     *audit.Log
 	Usage     *usage.Usage
-	Notify    *notify.Notify
+	Notify    *notify.Notifier
 	Reviews   *review.Reviews
 	Gate      *gate.Gate
 	// Logs reads services' logs from nodes; nil if not available.
@@ -73,7 +73,7 @@ type Config struct {
 	Upgrade func(ctx context.Context, node controlplane.NodeID, image string) error
 	// Describe asks a node for all it knows of a deployment; nil if not available.
 	Describe func(ctx context.Context, node controlplane.NodeID,
-		deployment controlplane.DeploymentID) (lifecycle.Found, error)
+		deployment controlplane.DeploymentID) (lifecycle.DescribedDeployment, error)
 	// Check has a node check what a deployment's plugins created; nil if not available.
 	Check func(ctx context.Context, node controlplane.NodeID,
 		deployment controlplane.DeploymentID) ([]controlplane.StepCheck, error)
@@ -106,7 +106,7 @@ type Config struct {
 	// operationId of the contract, or "" for pages and unknown paths.
 	Metrics func(operation string, status int, took time.Duration)
 	// Ready returns what is not ready, for /readyz; nil means always ready.
-	Ready func(context.Context) []Waiting
+	Ready func(context.Context) []PendingDependency
 }
 
 // server implements the contract. Each method translates between the contract
@@ -143,8 +143,8 @@ func New(c Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := parts{api: s.sameOrigin(described.wrap(doors)), hooks: c.Reviews,
-		probes: Probes(
+	all := topLevelHandler{api: s.sameOrigin(described.wrap(doors)), hooks: c.Reviews,
+		probes: NewProbeHandler(
 			c.Ready,
 		), pages: s.withPlainPages(newPages(c.UI)), oidc: http.HandlerFunc(s.serveOIDC)}
 	return s.believeProxies(
@@ -152,11 +152,11 @@ func New(c Config) (http.Handler, error) {
 	), nil
 }
 
-// parts routes to the API, the probes and the pages. http.ServeMux is not used because
+// topLevelHandler routes to the API, the probes and the pages. http.ServeMux is not used because
 // it redirects unclean paths instead of refusing them.
-type parts struct{ api, hooks, probes, pages, oidc http.Handler }
+type topLevelHandler struct{ api, hooks, probes, pages, oidc http.Handler }
 
-func (p parts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p topLevelHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path := r.URL.Path; {
 	case path == "/api" || strings.HasPrefix(path, "/api/"):
 		p.api.ServeHTTP(w, r)

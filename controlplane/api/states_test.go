@@ -300,7 +300,7 @@ func unanswered(a answer) string {
 func (s *stage) end(name, id string) {
 	s.t.Helper()
 	d := s.shown(s.root, id)
-	gone := func() bool { return controlplane.DeploymentStatus(d.Status).Gone() }
+	gone := func() bool { return controlplane.DeploymentStatus(d.Status).IsGone() }
 	if !gone() {
 		s.expect(http.StatusOK, "POST", "/deployments/"+id+"/forget", s.root, nil, nil)
 		d = s.shown(s.root, id)
@@ -310,7 +310,7 @@ func (s *stage) end(name, id string) {
 	}
 	s.another()
 	s.admit()
-	s.saved(s.lifecycle.Arrive(s.t.Context(), system))
+	s.saved(s.lifecycle.FinishMoves(s.t.Context(), system))
 	if a := s.create(s.root, d.Name, nil); a.status != http.StatusCreated {
 		s.t.Errorf("%s: the next of that name: %d %s", name, a.status, a.body)
 	}

@@ -43,7 +43,7 @@ func (s *server) OpenReach(
 	}
 	// Browsers send Origin, and only browsers send a cookie.
 	origin := r.Header.Get("Origin")
-	if origin == "" && !callerOf(ctx).credential.Session.Empty() ||
+	if origin == "" && !callerOf(ctx).credential.Session.IsEmpty() ||
 		origin != "" && !s.ownOrigin(origin, r.Host) {
 		return nil, &controlplane.Error{Kind: controlplane.Forbidden, Code: "cross_origin",
 			Message: "the connection comes from another site's page"}
@@ -90,7 +90,7 @@ func (c reachSocket) VisitOpenReachResponse(w http.ResponseWriter) error {
 		return nil
 	}
 	why := c.serve(ctx, ws, visit, first)
-	if err := visit.End(why); err != nil {
+	if err := visit.CloseWithReason(why); err != nil {
 		c.server.Log.DebugContext(ctx, "a connection into a service ended", "err", err.Error())
 	}
 	return nil
@@ -99,7 +99,7 @@ func (c reachSocket) VisitOpenReachResponse(w http.ResponseWriter) error {
 // openVisit reads the first frame, takes its ticket and opens what it is for.
 func (c reachSocket) openVisit(
 	ctx context.Context, ws *websocket.Conn,
-) (*reach.Visit, greeting, error) {
+) (*reach.OpenConnection, greeting, error) {
 	var g greeting
 	first, cancel := context.WithTimeout(ctx, greetWithin)
 	defer cancel()
@@ -139,24 +139,24 @@ func (c reachSocket) sendRefusal(ctx context.Context, ws *websocket.Conn, err er
 type visitConn struct {
 	reachSocket
 	ws    *websocket.Conn
-	visit *reach.Visit
+	visit *reach.OpenConnection
 	to    *sidecar.FrameWriter
 	// used is when a byte went either way, in nanoseconds.
 	used atomic.Int64
 }
 
-func (l *visitConn) touch() { l.used.Store(time.Now().UnixNano()) }
+func (l *visitConn) recordActivity() { l.used.Store(time.Now().UnixNano()) }
 
 func (l *visitConn) isTerminal() bool { return l.visit.Kind == controlplane.ReachTerminal }
 
 // serve copies bytes until one end closes, and returns why it ended.
 func (c reachSocket) serve(
-	ctx context.Context, ws *websocket.Conn, visit *reach.Visit, g greeting,
+	ctx context.Context, ws *websocket.Conn, visit *reach.OpenConnection, g greeting,
 ) string {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	l := &visitConn{reachSocket: c, ws: ws, visit: visit, to: sidecar.NewFrameWriter(visit)}
-	l.touch()
+	l.recordActivity()
 	if err := l.sendStart(ctx, g); err != nil {
 		return "connection lost"
 	}
@@ -204,7 +204,7 @@ func (l *visitConn) fromPerson(ctx context.Context) string {
 		if err != nil {
 			return "closed by the person"
 		}
-		l.touch()
+		l.recordActivity()
 		switch {
 		case l.isTerminal():
 			err = l.forwardFrame(data)
@@ -241,7 +241,7 @@ func (l *visitConn) fromService(ctx context.Context) string {
 		if err != nil {
 			return "connection lost"
 		}
-		l.touch()
+		l.recordActivity()
 		if l.write(ctx, websocket.MessageBinary, append([]byte{byte(f.Kind)}, f.Data...)) != nil {
 			return "closed by the person"
 		}
@@ -255,7 +255,7 @@ func (l *visitConn) bytesFromService(ctx context.Context) string {
 	buffer := make([]byte, sidecar.MaxFrame)
 	for {
 		n, err := l.visit.Read(buffer)
-		l.touch()
+		l.recordActivity()
 		if n > 0 && l.write(ctx, websocket.MessageBinary, buffer[:n]) != nil {
 			return "closed by the person"
 		}
@@ -291,7 +291,7 @@ func (l *visitConn) watchIdle(ctx context.Context) string {
 		}
 		who, err := l.server.reauthenticate(ctx, callerOf(l.ctx))
 		if err == nil {
-			err = l.server.Reach.StillMay(ctx, who.actor, l.visit.Wish)
+			err = l.server.Reach.IsStillAllowed(ctx, who.actor, l.visit.ConnectionRequest)
 		}
 		if k := controlplane.KindOf(err); err != nil && k != "" {
 			return "access was withdrawn, or the deployment is gone"

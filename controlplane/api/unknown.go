@@ -10,7 +10,7 @@ import (
 func (s *server) ListUnknownDeployments(
 	ctx context.Context, r ListUnknownDeploymentsRequestObject,
 ) (ListUnknownDeploymentsResponseObject, error) {
-	all, err := s.Lifecycle.Unknown(ctx, actorOf(ctx), r.Name)
+	all, err := s.Lifecycle.ListUnknown(ctx, actorOf(ctx), r.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -73,9 +73,9 @@ func (s *server) RecreateDisputed(
 
 // describeDeployment asks a node what it knows of a deployment.
 func (s *server) describeDeployment(ctx context.Context, node controlplane.NodeID,
-	id controlplane.DeploymentID) (lifecycle.Found, error) {
+	id controlplane.DeploymentID) (lifecycle.DescribedDeployment, error) {
 	if s.Describe == nil {
-		return lifecycle.Found{}, noNodes()
+		return lifecycle.DescribedDeployment{}, noNodes()
 	}
 	return s.Describe(ctx, node, id)
 }

@@ -137,7 +137,7 @@ func (d *route) fileBody(w http.ResponseWriter, r *http.Request) (bool, error) {
 	}
 	if r.ContentLength > reach.MaxFile {
 		return true, &controlplane.Error{Kind: kindTooLarge, Code: "body_too_large",
-			Message: sidecar.TooLarge(reach.MaxFile).Error()}
+			Message: sidecar.TooLargeMessage(reach.MaxFile).Error()}
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, reach.MaxFile+1)
 	return true, nil

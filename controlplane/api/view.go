@@ -57,7 +57,7 @@ func toDeployment(v lifecycle.View) Deployment {
 		d.Detail = ptrOrNil(valueOr(d.Detail, q.Reason))
 	}
 	// It is shown with the status, and means nothing after the deployment is gone.
-	if v.NodeID != "" && v.NodeStatus != controlplane.NodeOnline && !v.Status.Gone() {
+	if v.NodeID != "" && v.NodeStatus != controlplane.NodeOnline && !v.Status.IsGone() {
 		d.NodeOfflineSince = ptrOrNil(v.NodeSince)
 	}
 	if v.Question != nil {

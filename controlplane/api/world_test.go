@@ -107,7 +107,7 @@ func (i images) Inspect(
 
 func (images) Ping(context.Context, registry.Source) error { return nil }
 
-func (images) Describe(
+func (images) DescribeTags(
 	context.Context, registry.Source, []string, time.Duration,
 ) map[string]registry.Image {
 	return nil
@@ -127,7 +127,7 @@ type world struct {
 	database  string
 	node      controlplane.NodeID
 	off       controlplane.OffLimits
-	mail      notify.Mail
+	mail      notify.MailConfig
 	rootToken string
 	seq       int64
 

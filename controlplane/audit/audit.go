@@ -49,7 +49,7 @@ func (l *Log) List(
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
 		return nil, err
 	}
-	scope := access.Readable(actor)
+	scope := access.ReadableScope(actor)
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
 		all, err = tx.ListAudit(ctx, postgres.AuditFilter{
 			Everything: scope.All, Own: actor.UserID(),
@@ -63,23 +63,23 @@ func (l *Log) List(
 	return all, err
 }
 
-// Refused writes down an attempt that was refused before it reached a use case.
-func (l *Log) Refused(
+// RecordRefusal writes down an attempt that was refused before it reached a use case.
+func (l *Log) RecordRefusal(
 	ctx context.Context, actor access.Actor, action, object string, why error,
 ) error {
-	return l.store.Refused(ctx, *actor.Entry(action, object), why)
+	return l.store.RecordRefusal(ctx, *actor.NewAuditEntry(action, object), why)
 }
 
-// Cut deletes entries older than the time and leaves a sealed checkpoint, so that
+// DeleteBefore deletes entries older than the time and leaves a sealed checkpoint, so that
 // Verify still proves that nothing else is missing. It returns how many entries it
 // deleted.
-func (l *Log) Cut(
+func (l *Log) DeleteBefore(
 	ctx context.Context, actor access.Actor, before time.Time,
 ) (gone int64, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return 0, err
 	}
-	entry := actor.Entry("cut", "audit")
+	entry := actor.NewAuditEntry("cut", "audit")
 	entry.Detail = "before " + before.UTC().Format(time.RFC3339)
 	err = l.store.InTx(ctx, func(tx *postgres.Tx) error {
 		last, ok, err := tx.AuditBefore(ctx, before)
@@ -87,7 +87,7 @@ func (l *Log) Cut(
 			return err
 		}
 		c := controlplane.AuditCheckpoint{Seq: last.Seq, Link: last.Link, At: last.At}
-		c.Seal = l.key.Checkpoint(c)
+		c.Seal = l.key.SealCheckpoint(c)
 		if gone, err = tx.CutAudit(ctx, c); err != nil {
 			return err
 		}

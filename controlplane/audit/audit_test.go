@@ -22,7 +22,8 @@ func filled(t *testing.T) (*audit.Log, *postgres.Store, string) {
 	for i := range 10 {
 		e := controlplane.AuditEntry{Actor: "ada", Action: "put service",
 			Object: fmt.Sprintf("service s%d", i)}
-		if err := store.Audited(t.Context(), &e, func(*postgres.Tx) error { return nil }); err != nil {
+		if err := store.InAuditedTx(t.Context(), &e,
+			func(*postgres.Tx) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -119,12 +120,13 @@ func TestAudit_IsAppendOnly(t *testing.T) {
 func TestCut_LeavesAChainThatHolds(t *testing.T) {
 	t.Parallel()
 	l, store, url := filled(t)
-	gone, err := l.Cut(t.Context(), access.System("test"), time.Now().Add(time.Hour))
+	gone, err := l.DeleteBefore(t.Context(), access.System("test"), time.Now().Add(time.Hour))
 	if err != nil || gone != 10 {
 		t.Fatalf("%d entries went: %v", gone, err)
 	}
 	again := controlplane.AuditEntry{Actor: "ada", Action: "put service", Object: "service after"}
-	if err := store.Audited(t.Context(), &again, func(*postgres.Tx) error { return nil }); err != nil {
+	if err := store.InAuditedTx(t.Context(), &again,
+		func(*postgres.Tx) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	v := verify(t, l)
@@ -145,7 +147,7 @@ func TestInsertAudit_ByManyAtOnce(t *testing.T) {
 	for i := range 20 {
 		go func() {
 			e := controlplane.AuditEntry{Actor: "bob", Action: "try", Object: fmt.Sprint(i)}
-			errs <- store.Audited(t.Context(), &e, func(*postgres.Tx) error { return nil })
+			errs <- store.InAuditedTx(t.Context(), &e, func(*postgres.Tx) error { return nil })
 		}()
 	}
 	for range 20 {
@@ -175,7 +177,8 @@ func TestList_ShowsWhatOneMaySee(t *testing.T) {
 		{Object: "project", Project: project},
 	} {
 		e.Actor, e.Action = "bob", "do"
-		if err := store.Audited(t.Context(), &e, func(*postgres.Tx) error { return nil }); err != nil {
+		if err := store.InAuditedTx(t.Context(), &e,
+			func(*postgres.Tx) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -216,7 +219,7 @@ func TestList_FindsObjectsInAnyCase(t *testing.T) {
 	store := pgtest.Open(t, pgtest.URL(t, migrations.FS))
 	l := audit.New(store, pgtest.AuditKey())
 	e := controlplane.AuditEntry{Actor: "ada", Action: "put secret", Object: "secret SMTP of shop"}
-	if err := store.Audited(t.Context(), &e, func(*postgres.Tx) error { return nil }); err != nil {
+	if err := store.InAuditedTx(t.Context(), &e, func(*postgres.Tx) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	for _, forwards := range []bool{false, true} {

@@ -39,10 +39,10 @@ const (
 	mostTold = 300
 )
 
-// Testify compares a node's remembered heads with the stored chain, and keeps them for
+// CompareHeads compares a node's remembered heads with the stored chain, and keeps them for
 // later verifications. False means that the chain was rewritten, and that the node
 // must not get this chain's head.
-func (l *Log) Testify(ctx context.Context, actor access.Actor, node controlplane.NodeID,
+func (l *Log) CompareHeads(ctx context.Context, actor access.Actor, node controlplane.NodeID,
 	name string, heads []controlplane.AuditHead) (holds bool, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return false, err
@@ -55,7 +55,7 @@ func (l *Log) Testify(ctx context.Context, actor access.Actor, node controlplane
 	known := slices.Concat(l.witnesses.told, l.witnesses.agreed)
 	l.witnesses.mu.Unlock()
 	rest := slices.DeleteFunc(slices.Clone(heads), func(h controlplane.AuditHead) bool {
-		return slices.ContainsFunc(known, h.Same)
+		return slices.ContainsFunc(known, h.IsSameLink)
 	})
 	if len(rest) == 0 {
 		return true, nil
@@ -71,9 +71,9 @@ func (l *Log) Testify(ctx context.Context, actor access.Actor, node controlplane
 	return true, nil
 }
 
-// Tell returns the chain's head for nodes to remember. It is false if the chain
+// CurrentHead returns the chain's head for nodes to remember. It is false if the chain
 // contradicts a head that this process sent before: then nodes must keep the old ones.
-func (l *Log) Tell(
+func (l *Log) CurrentHead(
 	ctx context.Context, actor access.Actor,
 ) (head controlplane.AuditHead, holds bool, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -86,7 +86,7 @@ func (l *Log) Tell(
 		}
 	}
 	err = l.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		if head.At, err = tx.Time(ctx); err != nil {
+		if head.At, err = tx.DatabaseTime(ctx); err != nil {
 			return err
 		}
 		head.Seq, head.Link, err = tx.AuditHead(ctx)
@@ -110,7 +110,7 @@ func (w *headMemory) lastHead() (head controlplane.AuditHead, ok bool) {
 func (w *headMemory) rememberHead(h controlplane.AuditHead) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if n := len(w.told); n > 0 && w.told[n-1].Same(h) {
+	if n := len(w.told); n > 0 && w.told[n-1].IsSameLink(h) {
 		return
 	}
 	w.told = append(w.told, h)
@@ -155,7 +155,7 @@ func (l *Log) compareStatement(ctx context.Context, s observedHeads) (found []Fi
 		if err != nil {
 			return err
 		}
-		found, err = h.contradictions(ctx, tx, end)
+		found, err = h.findContradictions(ctx, tx, end)
 		return err
 	})
 	return found, err
@@ -210,10 +210,10 @@ func (h *headComparison) compareLink(seq int64, link controlplane.AuditLink) {
 	delete(h.open, seq)
 }
 
-// contradictions returns the contradicted entries, each once, and from where on. Heads
+// findContradictions returns the contradicted entries, each once, and from where on. Heads
 // from before a restore are about entries that the restore lost, and the chain has an
 // entry about that, so they are ignored.
-func (h *headComparison) contradictions(
+func (h *headComparison) findContradictions(
 	ctx context.Context, tx *postgres.Tx, end int64,
 ) (found []Finding, err error) {
 	for _, all := range h.open {

@@ -28,7 +28,7 @@ func relink(t *testing.T, store *postgres.Store, url string) {
 	var link controlplane.AuditLink
 	var sql strings.Builder
 	for _, e := range all {
-		link = pgtest.AuditKey().Link(link, e)
+		link = pgtest.AuditKey().LinkEntry(link, e)
 		fmt.Fprintf(&sql, `UPDATE audit SET mac = '\x%x' WHERE seq = %d;`, link, e.Seq)
 	}
 	fmt.Fprintf(&sql, `UPDATE audit_head SET seq = %d, mac = '\x%x'`, len(all), link)
@@ -39,7 +39,8 @@ func add(t *testing.T, store *postgres.Store, actor, action string, many int) {
 	t.Helper()
 	for range many {
 		e := controlplane.AuditEntry{Actor: actor, Action: action, Object: "installation"}
-		if err := store.Audited(t.Context(), &e, func(*postgres.Tx) error { return nil }); err != nil {
+		if err := store.InAuditedTx(t.Context(), &e,
+			func(*postgres.Tx) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -48,7 +49,7 @@ func add(t *testing.T, store *postgres.Store, actor, action string, many int) {
 // told returns the head that nodes are sent now.
 func told(t *testing.T, l *audit.Log) controlplane.AuditHead {
 	t.Helper()
-	head, ok, err := l.Tell(t.Context(), access.System("test"))
+	head, ok, err := l.CurrentHead(t.Context(), access.System("test"))
 	if err != nil || !ok {
 		t.Fatalf("nothing to tell: %v, %v", ok, err)
 	}
@@ -84,14 +85,14 @@ func TestVerify_WitnessesFindARewrittenChain(t *testing.T) {
 			}
 			tamper(t, url, c.sql)
 			relink(t, store, url)
-			if _, ok, err := l.Tell(t.Context(), access.System("test")); ok || err != nil {
+			if _, ok, err := l.CurrentHead(t.Context(), access.System("test")); ok || err != nil {
 				t.Errorf("nodes are told of the new chain: %v", err)
 			}
 			fresh := audit.New(store, pgtest.AuditKey())
 			if v := verify(t, fresh); len(v.Findings) > 0 {
 				t.Fatalf("the chain does not hold in itself: %+v", v.Findings)
 			}
-			ok, err := fresh.Testify(t.Context(), access.System("test"), witness, "node-1", heads)
+			ok, err := fresh.CompareHeads(t.Context(), access.System("test"), witness, "node-1", heads)
 			if ok || err != nil {
 				t.Errorf("the node is believed to agree: %v", err)
 			}
@@ -110,7 +111,8 @@ func TestVerify_WitnessesKnowCutsAndRestores(t *testing.T) {
 	t.Parallel()
 	l, store, url := filled(t)
 	heads := []controlplane.AuditHead{told(t, l)}
-	if _, err := l.Cut(t.Context(), access.System("test"), time.Now().Add(time.Hour)); err != nil {
+	if _, err := l.DeleteBefore(t.Context(), access.System("test"),
+		time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	add(t, store, "ada", "put", 5)
@@ -118,7 +120,7 @@ func TestVerify_WitnessesKnowCutsAndRestores(t *testing.T) {
 	agrees := func(what string, want bool) {
 		t.Helper()
 		fresh := audit.New(store, pgtest.AuditKey())
-		ok, err := fresh.Testify(t.Context(), access.System("test"), witness, "node-1", heads)
+		ok, err := fresh.CompareHeads(t.Context(), access.System("test"), witness, "node-1", heads)
 		if err != nil || ok != want || len(verify(t, fresh).Findings) == 0 != want {
 			t.Errorf("%s: the node agrees: %v, %v, %+v", what, ok, err, verify(t, fresh).Findings)
 		}

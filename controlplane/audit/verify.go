@@ -45,7 +45,7 @@ func (l *Log) Verify(ctx context.Context, actor access.Actor) (v Verification, e
 		return v, err
 	}
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		w := walker{key: l.key, hearing: l.witnesses.snapshot()}
+		w := chainWalker{key: l.key, hearing: l.witnesses.snapshot()}
 		points, err := tx.AuditCheckpoints(ctx)
 		if err != nil {
 			return err
@@ -76,9 +76,9 @@ func (l *Log) Verify(ctx context.Context, actor access.Actor) (v Verification, e
 	return v, err
 }
 
-// walker goes along the chain. After a broken link it continues with the stored link,
+// chainWalker goes along the chain. After a broken link it continues with the stored link,
 // so that one change is one finding.
-type walker struct {
+type chainWalker struct {
 	key     controlplane.AuditKey
 	seq     int64
 	link    controlplane.AuditLink
@@ -87,7 +87,7 @@ type walker struct {
 	hearing headComparison
 }
 
-func (w *walker) addFinding(seq int64, format string, args ...any) {
+func (w *chainWalker) addFinding(seq int64, format string, args ...any) {
 	if len(w.found) < mostFindings {
 		w.found = append(w.found, Finding{Seq: seq, Problem: fmt.Sprintf(format, args...)})
 	}
@@ -95,9 +95,9 @@ func (w *walker) addFinding(seq int64, format string, args ...any) {
 
 // startAtCheckpoint begins after the newest checkpoint; each must have been made with
 // the key.
-func (w *walker) startAtCheckpoint(points []controlplane.AuditCheckpoint) {
+func (w *chainWalker) startAtCheckpoint(points []controlplane.AuditCheckpoint) {
 	for _, c := range points {
-		if !w.key.Checkpoint(c).Equal(c.Seal) {
+		if !w.key.SealCheckpoint(c).Equal(c.Seal) {
 			w.addFinding(c.Seq, "the checkpoint at entry %d was not made by this installation: "+
 				"entries up to it may have been deleted", c.Seq)
 		}
@@ -106,13 +106,13 @@ func (w *walker) startAtCheckpoint(points []controlplane.AuditCheckpoint) {
 	w.hearing.startAt(w.seq, w.link)
 }
 
-func (w *walker) checkEntry(e controlplane.AuditEntry) {
+func (w *chainWalker) checkEntry(e controlplane.AuditEntry) {
 	switch {
 	case e.Seq == w.seq+2:
 		w.addFinding(w.seq+1, "entry %d is missing", w.seq+1)
 	case e.Seq > w.seq+2:
 		w.addFinding(w.seq+1, "entries %d to %d are missing", w.seq+1, e.Seq-1)
-	case !w.key.Link(w.link, e).Equal(e.Link):
+	case !w.key.LinkEntry(w.link, e).Equal(e.Link):
 		w.addFinding(e.Seq, "entry %d was changed or moved: it says %s %q of %q",
 			e.Seq, e.Actor, e.Action, e.Object)
 	}
@@ -122,13 +122,13 @@ func (w *walker) checkEntry(e controlplane.AuditEntry) {
 }
 
 // addContradictions adds what witnesses contradict.
-func (w *walker) addContradictions(ctx context.Context, tx *postgres.Tx) error {
-	found, err := w.hearing.contradictions(ctx, tx, w.seq)
+func (w *chainWalker) addContradictions(ctx context.Context, tx *postgres.Tx) error {
+	found, err := w.hearing.findContradictions(ctx, tx, w.seq)
 	w.found = append(w.found, found[:min(len(found), mostFindings-len(w.found))]...)
 	return err
 }
 
-func (w *walker) checkEnd(head int64, link controlplane.AuditLink) {
+func (w *chainWalker) checkEnd(head int64, link controlplane.AuditLink) {
 	switch {
 	case w.seq < head:
 		w.addFinding(w.seq+1, "entries %d to %d are missing: the end was cut off", w.seq+1, head)

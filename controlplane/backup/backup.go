@@ -64,7 +64,7 @@ func Write(ctx context.Context, actor access.Actor, store *postgres.Store, files
 	if err != nil {
 		return err
 	}
-	d := &dump{out: bufio.NewWriterSize(file, pieceSize)}
+	d := &dumpWriter{out: bufio.NewWriterSize(file, pieceSize)}
 	if err := d.writeLine(h); err != nil {
 		return err
 	}
@@ -81,13 +81,13 @@ func Write(ctx context.Context, actor access.Actor, store *postgres.Store, files
 	return file.close()
 }
 
-// dump writes tables into the sealed stream.
-type dump struct {
+// dumpWriter writes tables into the sealed stream.
+type dumpWriter struct {
 	out  *bufio.Writer
 	open bool
 }
 
-func (d *dump) writeLine(v any) error {
+func (d *dumpWriter) writeLine(v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -97,15 +97,15 @@ func (d *dump) writeLine(v any) error {
 }
 
 // Table ends the table before and begins one.
-func (d *dump) Table(t postgres.DumpTable) (io.Writer, error) {
+func (d *dumpWriter) Table(t postgres.DumpTable) (io.Writer, error) {
 	if err := d.endTable(); err != nil {
 		return nil, err
 	}
 	d.open = true
-	return blocks{d.out}, d.writeLine(t)
+	return blockWriter{d.out}, d.writeLine(t)
 }
 
-func (d *dump) endTable() error {
+func (d *dumpWriter) endTable() error {
 	if !d.open {
 		return nil
 	}
@@ -115,14 +115,14 @@ func (d *dump) endTable() error {
 }
 
 // writeEnd writes a table without a name, which marks the end.
-func (d *dump) writeEnd() error {
+func (d *dumpWriter) writeEnd() error {
 	return errors.Join(d.endTable(), d.writeLine(postgres.DumpTable{}), d.out.Flush())
 }
 
-// blocks puts a length in front of each write; an empty block ends a table.
-type blocks struct{ out io.Writer }
+// blockWriter puts a length in front of each write; an empty block ends a table.
+type blockWriter struct{ out io.Writer }
 
-func (b blocks) Write(p []byte) (int, error) {
+func (b blockWriter) Write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
@@ -189,10 +189,10 @@ func lastFlag(last bool) byte {
 	return 0
 }
 
-func sealPlace(id string, n int, last bool) seal.Place {
+func sealPlace(id string, n int, last bool) seal.Location {
 	column := "piece"
 	if last {
 		column = "last"
 	}
-	return seal.Place{Table: "backup", Row: id, Column: column, Version: n}
+	return seal.Location{Table: "backup", Row: id, Column: column, Version: n}
 }

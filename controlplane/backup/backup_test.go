@@ -40,7 +40,7 @@ func filled(t *testing.T) (*postgres.Store, string) {
 	store := pgtest.Open(t, url)
 	for i := range 3 {
 		e := controlplane.AuditEntry{Actor: "ada", Action: "put", Object: fmt.Sprint(i)}
-		err := store.Audited(t.Context(), &e, func(tx *postgres.Tx) error {
+		err := store.InAuditedTx(t.Context(), &e, func(tx *postgres.Tx) error {
 			return tx.PutEnvironment(t.Context(), controlplane.Environment{
 				ID:   controlplane.NewID[controlplane.EnvironmentID](),
 				Name: fmt.Sprintf("qa%d", i), Domain: canary})
@@ -74,7 +74,7 @@ func restore(t *testing.T, url string, keys *seal.Keyring, file []byte) error {
 }
 
 // rowReader returns every row of every table as one text, except leases, whose epochs change.
-const rows = `SELECT string_agg(table_name || ': ' || coalesce((xpath('/table/row/d/text()',
+const rowReader = `SELECT string_agg(table_name || ': ' || coalesce((xpath('/table/row/d/text()',
 	query_to_xml(format('SELECT md5(string_agg(x::text, E''\n'' ORDER BY x::text)) AS d FROM %I x',
 	table_name), true, false, '')))[1]::text, ''), E'\n' ORDER BY table_name)
 	FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'
@@ -83,13 +83,23 @@ const rows = `SELECT string_agg(table_name || ': ' || coalesce((xpath('/table/ro
 // A backup holds every row of every table, those with secrets too.
 func TestBackup_HoldsEveryTable(t *testing.T) {
 	t.Parallel()
-	url, other, keys := pgtest.Filled(t, migrations.FS), pgtest.Empty(t), ring(t, "k1")
+	url, other, keys := pgtest.NewFilledDatabase(
+		t,
+		migrations.FS,
+	), pgtest.NewEmptyDatabase(
+		t,
+	), ring(
+		t,
+		"k1",
+	)
 	if err := restore(t, other, keys, write(t, pgtest.Open(t, url), keys)); err != nil {
 		t.Fatal(err)
 	}
 	// promise: N-329
-	if want, got := pgtest.Value[string](t, url, rows), pgtest.Value[string](t, other, rows); want !=
-		got || !strings.Contains(got, "secrets: ") {
+	if want, got := pgtest.QueryValue[string](t, url, rowReader), pgtest.QueryValue[string](t,
+		other, rowReader); want !=
+		got ||
+		!strings.Contains(got, "secrets: ") {
 		t.Errorf("restored\n%s\nwant\n%s", got, want)
 	}
 }
@@ -105,21 +115,29 @@ func TestBackup_RoundTrip(t *testing.T) {
 	if bytes.Contains(file, []byte(canary)) {
 		t.Error("a row is readable in the file")
 	}
-	other := pgtest.Empty(t)
+	other := pgtest.NewEmptyDatabase(t)
 	if err := restore(t, other, keys, file); err != nil {
 		t.Fatal(err)
 	}
-	want, got := pgtest.Value[string](t, url, rows), pgtest.Value[string](t, other, rows)
+	want, got := pgtest.QueryValue[string](
+		t,
+		url,
+		rowReader,
+	), pgtest.QueryValue[string](
+		t,
+		other,
+		rowReader,
+	)
 	if want != got || !strings.Contains(got, "environments: ") {
 		t.Errorf("restored\n%s\nwant\n%s", got, want)
 	}
-	if n := pgtest.Value[int64](t, other, "SELECT min(epoch) FROM node_leases"); n <= 1<<20 {
+	if n := pgtest.QueryValue[int64](t, other, "SELECT min(epoch) FROM node_leases"); n <= 1<<20 {
 		t.Errorf("epoch %d: an agent may have heard a newer one", n)
 	}
 	// The counters continue behind the rows, and the triggers are on again.
 	pgtest.Exec(t, other, `INSERT INTO audit (actor, action, object, result)
 		VALUES ('ada', 'put', 'x', 'ok')`)
-	if n := pgtest.Value[int64](t, other, "SELECT max(id) FROM audit"); n != 5004 {
+	if n := pgtest.QueryValue[int64](t, other, "SELECT max(id) FROM audit"); n != 5004 {
 		t.Errorf("the next audit entry is %d", n)
 	}
 	pgtest.Exec(t, other, `DO $$ BEGIN DELETE FROM audit; RAISE EXCEPTION 'it was done';
@@ -137,7 +155,7 @@ func TestRestore_RefusesWhatIsNotWhole(t *testing.T) {
 	store, _ := filled(t)
 	keys := ring(t, "k1")
 	file := write(t, store, keys)
-	url := pgtest.Empty(t)
+	url := pgtest.NewEmptyDatabase(t)
 	changed := bytes.Clone(file)
 	changed[len(changed)/2] ^= 1
 	for name, c := range map[string]struct {
@@ -161,7 +179,7 @@ func TestRestore_RefusesWhatIsNotWhole(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if n := pgtest.Value[int](t, url, `SELECT count(*)::int FROM pg_tables
+		if n := pgtest.QueryValue[int](t, url, `SELECT count(*)::int FROM pg_tables
 			WHERE schemaname = 'public'`); n != 0 {
 			t.Fatalf("%s: it left %d tables", name, n)
 		}

@@ -33,7 +33,7 @@ func Read(ctx context.Context, actor access.Actor, store *postgres.Store, files 
 	if err != nil {
 		return err
 	}
-	l := &load{in: bufio.NewReaderSize(file, 1<<16)}
+	l := &dumpReader{in: bufio.NewReaderSize(file, 1<<16)}
 	var h header
 	if err := l.readLine(&h); err != nil {
 		return err
@@ -64,13 +64,13 @@ func checkNotNewer(files fs.FS, h header) error {
 	return nil
 }
 
-// load reads tables out of the sealed stream.
-type load struct {
+// dumpReader reads tables out of the sealed stream.
+type dumpReader struct {
 	in   *bufio.Reader
-	rows *rows
+	rows *rowReader
 }
 
-func (l *load) readLine(into any) error {
+func (l *dumpReader) readLine(into any) error {
 	line, err := l.in.ReadSlice('\n')
 	if err != nil {
 		return asDamaged(err)
@@ -82,7 +82,7 @@ func (l *load) readLine(into any) error {
 }
 
 // Table returns the next table. It skips what was not read of the one before.
-func (l *load) Table() (postgres.DumpTable, io.Reader, error) {
+func (l *dumpReader) Table() (postgres.DumpTable, io.Reader, error) {
 	var t postgres.DumpTable
 	if l.rows != nil {
 		if _, err := io.Copy(io.Discard, l.rows); err != nil {
@@ -95,12 +95,12 @@ func (l *load) Table() (postgres.DumpTable, io.Reader, error) {
 	if t.Name == "" {
 		return t, nil, l.nothingElse()
 	}
-	l.rows = &rows{in: l.in}
+	l.rows = &rowReader{in: l.in}
 	return t, l.rows, nil
 }
 
 // nothingElse proves that the stream ends here, with its last piece.
-func (l *load) nothingElse() error {
+func (l *dumpReader) nothingElse() error {
 	_, err := l.in.ReadByte()
 	if errors.Is(err, io.EOF) {
 		return io.EOF
@@ -108,14 +108,14 @@ func (l *load) nothingElse() error {
 	return asDamaged(err)
 }
 
-// rows reads blocks up to the empty one.
-type rows struct {
+// rowReader reads blocks up to the empty one.
+type rowReader struct {
 	in   io.Reader
 	left uint32
 	done bool
 }
 
-func (r *rows) Read(p []byte) (int, error) {
+func (r *rowReader) Read(p []byte) (int, error) {
 	if r.done {
 		return 0, io.EOF
 	}
@@ -203,7 +203,7 @@ func (r *reader) unopenedError(sealed []byte) error {
 	if err != nil {
 		return errDamaged
 	}
-	if slices.Contains(r.keys.Kids(), kid) {
+	if slices.Contains(r.keys.KeyIDs(), kid) {
 		return fmt.Errorf("%w; or the key %s is not the one it was made with", errDamaged, kid)
 	}
 	return fmt.Errorf("the backup is sealed under the key %s, which is not in "+

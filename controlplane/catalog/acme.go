@@ -205,7 +205,7 @@ func (c *Catalog) DeleteACME(ctx context.Context, actor access.Actor, environmen
 			}
 			gone, err := tx.DeleteACME(ctx, e.ID)
 			if err == nil && !gone {
-				err = controlplane.Missing("certificate orders of environment", environment)
+				err = controlplane.NewNotFoundError("certificate orders of environment", environment)
 			}
 			return err
 		})
@@ -223,18 +223,18 @@ func (c *Catalog) RetryACME(ctx context.Context, actor access.Actor, environment
 		})
 }
 
-func acmeSecretPlace(id controlplane.EnvironmentID) seal.Place {
-	return seal.Place{Table: "acme_settings", Row: string(id), Column: "dns_secret"}
+func acmeSecretPlace(id controlplane.EnvironmentID) seal.Location {
+	return seal.Location{Table: "acme_settings", Row: string(id), Column: "dns_secret"}
 }
 
-func acmeBindingPlace(id controlplane.EnvironmentID) seal.Place {
-	return seal.Place{Table: "acme_settings", Row: string(id), Column: "eab_key"}
+func acmeBindingPlace(id controlplane.EnvironmentID) seal.Location {
+	return seal.Location{Table: "acme_settings", Row: string(id), Column: "eab_key"}
 }
 
-func acmeAccountPlace(id string) seal.Place {
-	return seal.Place{Table: "acme_accounts", Row: id, Column: "key"}
+func acmeAccountPlace(id string) seal.Location {
+	return seal.Location{Table: "acme_accounts", Row: id, Column: "key"}
 }
 
-func acmeKeyPlace(id controlplane.CertificateID) seal.Place {
-	return seal.Place{Table: "acme_certificates", Row: string(id), Column: "key"}
+func acmeKeyPlace(id controlplane.CertificateID) seal.Location {
+	return seal.Location{Table: "acme_certificates", Row: string(id), Column: "key"}
 }

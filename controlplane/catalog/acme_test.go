@@ -39,9 +39,9 @@ func TestRotateKeys_Orders(t *testing.T) {
 		Account: &catalog.ACMEAccount{Location: "https://acme.invalid/1", Key: key}}
 	for _, err := range []error{
 		w.store.InTx(ctx, func(tx *postgres.Tx) error {
-			return tx.WantACME(ctx, []controlplane.ACMECertificate{cert}, time.Now())
+			return tx.SetWantedCertificates(ctx, []controlplane.ACMECertificate{cert}, time.Now())
 		}),
-		w.KeepACME(ctx, task, order, cert, key), w.KeepACMEAccount(ctx, task, order),
+		w.StoreOrderedCertificate(ctx, task, order, cert, key), w.StoreACMEAccount(ctx, task, order),
 	} {
 		if err != nil {
 			t.Fatal(err)

@@ -73,8 +73,8 @@ func (c *Catalog) OpenACME(
 	return o, ok, err
 }
 
-// KeepACMEAccount stores the account that was made for an order.
-func (c *Catalog) KeepACMEAccount(
+// StoreACMEAccount stores the account that was made for an order.
+func (c *Catalog) StoreACMEAccount(
 	ctx context.Context, actor access.Actor, o ACMEOrder,
 ) error {
 	return c.changeAsAdmin(ctx, actor, "make ACME account", o.Directory, func(tx *postgres.Tx) error {
@@ -95,9 +95,9 @@ func (c *Catalog) DropACMEAccount(ctx context.Context, actor access.Actor, id st
 	})
 }
 
-// KeepACME stores a certificate and its key. One from an authority that the
+// StoreOrderedCertificate stores a certificate and its key. One from an authority that the
 // environment does not use now is dropped: the new one's is due.
-func (c *Catalog) KeepACME(
+func (c *Catalog) StoreOrderedCertificate(
 	ctx context.Context, actor access.Actor, from ACMEOrder, got controlplane.ACMECertificate,
 	key crypto.Signer,
 ) error {
@@ -112,7 +112,7 @@ func (c *Catalog) KeepACME(
 				return err
 			}
 			got.Key = sealed
-			return tx.StoreACME(ctx, got, c.now())
+			return tx.RecordOrder(ctx, got, c.now())
 		})
 }
 
@@ -166,7 +166,7 @@ func (c *Catalog) ACMEAnswer(
 }
 
 func sealSigner(
-	keys *seal.Keyring, at seal.Place, key crypto.Signer,
+	keys *seal.Keyring, at seal.Location, key crypto.Signer,
 ) (controlplane.Sealed, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -176,7 +176,7 @@ func sealSigner(
 }
 
 func openSigner(
-	keys *seal.Keyring, at seal.Place, sealed controlplane.Sealed,
+	keys *seal.Keyring, at seal.Location, sealed controlplane.Sealed,
 ) (crypto.Signer, error) {
 	text, err := keys.Open(at, sealed)
 	if err != nil {

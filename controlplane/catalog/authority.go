@@ -32,7 +32,7 @@ func (c *Catalog) Authority(
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
 		found, ok, err := tx.Authority(ctx)
 		if err == nil && !ok {
-			err = controlplane.Missing("certificate authority", "internal")
+			err = controlplane.NewNotFoundError("certificate authority", "internal")
 		}
 		found.Key = nil
 		a = found
@@ -89,7 +89,7 @@ func (c *Catalog) newAuthority(by string) (a controlplane.Authority, err error) 
 		return a, err
 	}
 	a.Certificate = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw}))
-	a.CertificateFacts = controlplane.FactsOf(leaf)
+	a.CertificateFacts = controlplane.ReadCertificateFacts(leaf)
 	a.Key, err = c.keys.Seal(authorityPlace(a.ID),
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 	return a, err
@@ -122,7 +122,7 @@ func (c *Catalog) DeleteAuthority(ctx context.Context, actor access.Actor) error
 		func(tx *postgres.Tx) error {
 			gone, err := tx.DeleteAuthority(ctx)
 			if err == nil && !gone {
-				err = controlplane.Missing("certificate authority", "internal")
+				err = controlplane.NewNotFoundError("certificate authority", "internal")
 			}
 			return err
 		})
@@ -149,6 +149,6 @@ func (c *Catalog) OpenAuthority(
 	return out, ok, err
 }
 
-func authorityPlace(id controlplane.CertificateID) seal.Place {
-	return seal.Place{Table: "certificate_authority", Row: string(id), Column: "key"}
+func authorityPlace(id controlplane.CertificateID) seal.Location {
+	return seal.Location{Table: "certificate_authority", Row: string(id), Column: "key"}
 }

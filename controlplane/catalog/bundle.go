@@ -14,8 +14,8 @@ import (
 	"github.com/nullops/nullops/controlplane/seal"
 )
 
-// Bundle is all that a node needs to know for one run.
-type Bundle struct {
+// RunBundle is all that a node needs to know for one run.
+type RunBundle struct {
 	// Key encrypts what the agent must not store in plain text.
 	Key []byte
 	// Values holds the secrets that the run's pipeline refers to, by name.
@@ -31,16 +31,16 @@ type Bundle struct {
 func (c *Catalog) OpenRun(
 	ctx context.Context, actor access.Actor, deployment controlplane.DeploymentID,
 	run controlplane.Run,
-) (Bundle, error) {
-	b := Bundle{Values: map[string]controlplane.Plain{}}
+) (RunBundle, error) {
+	b := RunBundle{Values: map[string]controlplane.Plain{}}
 	refs, err := secretRefs(run.Pipeline)
 	if err != nil {
 		return b, err
 	}
 	names := slices.Sorted(maps.Keys(refs))
-	e := actor.Entry("open secrets", "run "+string(run.ID))
+	e := actor.NewAuditEntry("open secrets", "run "+string(run.ID))
 	e.Project, e.Detail = run.Project, strings.Join(names, " ")
-	err = c.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+	err = c.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
 		if err := requireSystem(actor); err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (c *Catalog) OpenRun(
 		return tx.TouchSecrets(ctx, run.Project, names, c.now())
 	})
 	if err != nil {
-		return Bundle{}, err
+		return RunBundle{}, err
 	}
 	return b, nil
 }
@@ -101,15 +101,15 @@ func hasBegun(run controlplane.Run) bool {
 	}
 }
 
-func generatedPlace(deployment controlplane.DeploymentID, name string) seal.Place {
-	return seal.Place{
+func generatedPlace(deployment controlplane.DeploymentID, name string) seal.Location {
+	return seal.Location{
 		Table: "deployment_secrets", Row: string(deployment) + "/" + name, Column: "sealed",
 	}
 }
 
 func (c *Catalog) generateSecret(
 	ctx context.Context, tx *postgres.Tx, deployment controlplane.DeploymentID,
-	s controlplane.Secret, place seal.Place,
+	s controlplane.Secret, place seal.Location,
 ) (controlplane.Plain, error) {
 	value, err := generateValue(*s.Rule)
 	if err != nil {
@@ -202,8 +202,8 @@ func (c *Catalog) PullCredentials(
 	ctx context.Context, actor access.Actor, hosts []string,
 ) (map[string]controlplane.Credentials, error) {
 	all := map[string]controlplane.Credentials{}
-	e := actor.Entry("open pull credentials", "registries "+strings.Join(hosts, " "))
-	err := c.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+	e := actor.NewAuditEntry("open pull credentials", "registries "+strings.Join(hosts, " "))
+	err := c.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
 		if err := requireSystem(actor); err != nil {
 			return err
 		}

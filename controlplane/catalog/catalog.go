@@ -37,7 +37,7 @@ type Images interface {
 	Inspect(ctx context.Context, s registry.Source,
 		reference string) (controlplane.ImageFacts, error)
 	// Describe returns what it finds out about tags within the time.
-	Describe(ctx context.Context, s registry.Source, tags []string,
+	DescribeTags(ctx context.Context, s registry.Source, tags []string,
 		within time.Duration) map[string]registry.Image
 }
 
@@ -87,7 +87,7 @@ type Catalog struct {
 	now           func() time.Time
 	// choices spare lists from reading again what has not changed. They are never older
 	// than the transaction that asks, which knows of which row they are.
-	choices *lru.Cache[controlplane.ProjectID, choices]
+	choices *lru.Cache[controlplane.ProjectID, versionChoices]
 }
 
 // New makes the catalogue.
@@ -99,7 +99,7 @@ func New(c Config) *Catalog {
 		c.Deny = func(netip.AddrPort) bool { return false }
 	}
 	// Only a size below one is an error.
-	remembered, _ := lru.New[controlplane.ProjectID, choices](mostChoices)
+	remembered, _ := lru.New[controlplane.ProjectID, versionChoices](mostChoices)
 	return &Catalog{
 		choices: remembered,
 		store:   c.Store, keys: c.Keys, images: c.Images, issueToken: c.IssueToken,
@@ -113,7 +113,7 @@ func New(c Config) *Catalog {
 func (c *Catalog) changeAsAdmin(
 	ctx context.Context, actor access.Actor, action, object string, fn func(*postgres.Tx) error,
 ) error {
-	return c.store.Audited(ctx, actor.Entry(action, object), func(tx *postgres.Tx) error {
+	return c.store.InAuditedTx(ctx, actor.NewAuditEntry(action, object), func(tx *postgres.Tx) error {
 		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func (c *Catalog) auditRefusal(
 	if err == nil {
 		return nil
 	}
-	if failed := c.store.Refused(ctx, *actor.Entry(action, object), err); failed != nil {
+	if failed := c.store.RecordRefusal(ctx, *actor.NewAuditEntry(action, object), err); failed != nil {
 		return failed
 	}
 	return err
@@ -148,8 +148,8 @@ func checkSeesCatalog(actor access.Actor, what, name string) error {
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
 		return err
 	}
-	if !access.SeesCatalog(actor) {
-		return controlplane.Missing(what, name)
+	if !access.CanSeeCatalog(actor) {
+		return controlplane.NewNotFoundError(what, name)
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func newWorldWith(t *testing.T, keys *seal.Keyring) *world {
 	w.store = pgtest.Open(t, w.url)
 	w.admin = access.User(controlplane.User{
 		ID: controlplane.NewID[controlplane.UserID](), Name: "ada", Role: controlplane.RoleAdmin,
-	}, nil).Via("10.0.0.1", "req-1")
+	}, nil).WithOrigin("10.0.0.1", "req-1")
 	server := httptest.NewServer(ggcr.New(ggcr.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(server.Close)
 	w.registry = strings.TrimPrefix(server.URL, "http://")
@@ -119,7 +119,7 @@ func must[T any](v T, err error) func(*testing.T) T {
 
 func (w *world) query(t *testing.T, sql string, args ...any) int {
 	t.Helper()
-	return pgtest.Value[int](t, w.url, sql, args...)
+	return pgtest.QueryValue[int](t, w.url, sql, args...)
 }
 
 func (w *world) exec(t *testing.T, sql string, args ...any) {

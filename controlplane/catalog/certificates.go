@@ -54,7 +54,8 @@ func (c *Catalog) PutCertificate(
 			return err
 		}
 		out = controlplane.Certificate{ID: old.ID, Name: p.Name, Chain: p.Chain,
-			CreatedBy: actor.Name(), CreatedAt: c.now(), CertificateFacts: controlplane.FactsOf(leaf)}
+			CreatedBy: actor.Name(), CreatedAt: c.now(),
+			CertificateFacts: controlplane.ReadCertificateFacts(leaf)}
 		if !exists {
 			out.ID = controlplane.NewID[controlplane.CertificateID]()
 		}
@@ -162,6 +163,6 @@ func (c *Catalog) OpenCertificates(
 	return out, err
 }
 
-func certificatePlace(id controlplane.CertificateID) seal.Place {
-	return seal.Place{Table: "certificates", Row: string(id), Column: "key"}
+func certificatePlace(id controlplane.CertificateID) seal.Location {
+	return seal.Location{Table: "certificates", Row: string(id), Column: "key"}
 }

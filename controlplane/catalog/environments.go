@@ -32,16 +32,20 @@ func (c *Catalog) ListEnvironments(
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
 		return nil, "", err
 	}
-	scope := access.Readable(actor)
-	v := postgres.Visible{All: scope.All, Unrestricted: len(scope.Projects) > 0, Granted: []string{}}
+	scope := access.ReadableScope(actor)
+	v := postgres.VisibleScope{
+		All:          scope.All,
+		Unrestricted: len(scope.Projects) > 0,
+		Granted:      []string{},
+	}
 	for _, id := range scope.Environments {
 		v.Granted = append(v.Granted, string(id))
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListEnvironments(ctx, v, p.After, p.Fetch())
+		all, err = tx.ListEnvironments(ctx, v, p.After, p.FetchLimit())
 		return err
 	})
-	all, next = controlplane.Cut(p, all, func(e controlplane.Environment) string { return e.Name })
+	all, next = controlplane.CutPage(p, all, func(e controlplane.Environment) string { return e.Name })
 	return all, next, err
 }
 
@@ -56,8 +60,8 @@ func (c *Catalog) GetEnvironment(
 		e, err = tx.EnvironmentByName(ctx, name)
 		return err
 	})
-	if err == nil && !access.SeesEnvironment(actor, e.ID, e.Restricted) {
-		return controlplane.Environment{}, controlplane.Missing("environment", name)
+	if err == nil && !access.CanSeeEnvironment(actor, e.ID, e.Restricted) {
+		return controlplane.Environment{}, controlplane.NewNotFoundError("environment", name)
 	}
 	return e, err
 }
@@ -65,7 +69,7 @@ func (c *Catalog) GetEnvironment(
 // PutEnvironment makes or changes an environment.
 func (c *Catalog) PutEnvironment(
 	ctx context.Context, actor access.Actor, p EnvironmentPut,
-) (out controlplane.Saved[controlplane.Environment], err error) {
+) (out controlplane.SaveResult[controlplane.Environment], err error) {
 	object := "environment " + p.Name
 	err = c.changeAsAdmin(ctx, actor, "put environment", object, func(tx *postgres.Tx) error {
 		if err := checkEnvironment(p); err != nil {
@@ -74,7 +78,7 @@ func (c *Catalog) PutEnvironment(
 		if err := c.checkSibling(p.Name, p.Domain); err != nil {
 			return err
 		}
-		if p.Placement, err = p.Placement.Checked("placement"); err != nil {
+		if p.Placement, err = p.Placement.Normalize("placement"); err != nil {
 			return err
 		}
 		out, err = putEnvironment(ctx, tx, p)
@@ -123,7 +127,7 @@ func validDomain(domain string) bool {
 
 func putEnvironment(
 	ctx context.Context, tx *postgres.Tx, p EnvironmentPut,
-) (out controlplane.Saved[controlplane.Environment], err error) {
+) (out controlplane.SaveResult[controlplane.Environment], err error) {
 	old, err := tx.EnvironmentByName(ctx, p.Name)
 	exists, err := isFound(err)
 	if err != nil {
@@ -140,8 +144,8 @@ func putEnvironment(
 	if !out.Changed {
 		return out, nil
 	}
-	tx.Wake(controlplane.TopicCatalog, "")
-	tx.Wake(controlplane.TopicAccess, "")
+	tx.NotifyOnCommit(controlplane.TopicCatalog, "")
+	tx.NotifyOnCommit(controlplane.TopicAccess, "")
 	return out, tx.PutEnvironment(ctx, e)
 }
 
@@ -153,8 +157,8 @@ func (c *Catalog) DeleteEnvironment(ctx context.Context, actor access.Actor, nam
 		if err != nil {
 			return err
 		}
-		tx.Wake(controlplane.TopicCatalog, "")
-		tx.Wake(controlplane.TopicAccess, "")
+		tx.NotifyOnCommit(controlplane.TopicCatalog, "")
+		tx.NotifyOnCommit(controlplane.TopicAccess, "")
 		return tx.DeleteEnvironment(ctx, e.ID)
 	})
 }

@@ -16,8 +16,8 @@ import (
 // known is what a key check holds. Its content does not matter.
 const known = "nullops key check"
 
-func checkPlace(kid string) seal.Place {
-	return seal.Place{Table: "key_check", Row: kid, Column: "sealed"}
+func checkPlace(kid string) seal.Location {
+	return seal.Location{Table: "key_check", Row: kid, Column: "sealed"}
 }
 
 // CheckKeys checks that the key ring opens what this database holds, so that the start
@@ -53,14 +53,14 @@ func CheckKeys(
 }
 
 func hasKey(keys *seal.Keyring, kid string) bool {
-	return slices.Contains(keys.Kids(), kid)
+	return slices.Contains(keys.KeyIDs(), kid)
 }
 
 func insertKeyCheck(
 	ctx context.Context, tx *postgres.Tx, keys *seal.Keyring,
 	checks map[string]controlplane.Sealed,
 ) error {
-	kid := keys.Primary()
+	kid := keys.PrimaryKeyID()
 	if _, ok := checks[kid]; ok {
 		return nil
 	}
@@ -104,7 +104,7 @@ func AuditKey(
 }
 
 func makeAuditKey(
-	ctx context.Context, tx *postgres.Tx, keys *seal.Keyring, place seal.Place,
+	ctx context.Context, tx *postgres.Tx, keys *seal.Keyring, place seal.Location,
 ) ([]byte, error) {
 	plain := make([]byte, 32)
 	if _, err := rand.Read(plain); err != nil {
@@ -125,9 +125,9 @@ func wrongKey(message string) error {
 	}
 }
 
-// Identity returns the control plane's own certificate and private key. The first
+// LoadOrCreateIdentity returns the control plane's own certificate and private key. The first
 // start creates them with the given function; the key is stored sealed.
-func Identity(
+func LoadOrCreateIdentity(
 	ctx context.Context, actor access.Actor, store *postgres.Store, keys *seal.Keyring,
 	make func() (certificate, key []byte, err error),
 ) (certificate, key []byte, err error) {
@@ -168,16 +168,16 @@ func Identity(
 	return certificate, key, nil
 }
 
-func auditKeyPlace() seal.Place {
-	return seal.Place{Table: "audit_head", Row: "one", Column: "sealed_key"}
+func auditKeyPlace() seal.Location {
+	return seal.Location{Table: "audit_head", Row: "one", Column: "sealed_key"}
 }
 
-func identityPlace() seal.Place {
-	return seal.Place{Table: "identity", Row: "one", Column: "key"}
+func identityPlace() seal.Location {
+	return seal.Location{Table: "identity", Row: "one", Column: "key"}
 }
 
-func runKeyPlace(run controlplane.RunID) seal.Place {
-	return seal.Place{Table: "runs", Row: string(run), Column: "key_sealed"}
+func runKeyPlace(run controlplane.RunID) seal.Location {
+	return seal.Location{Table: "runs", Row: string(run), Column: "key_sealed"}
 }
 
 // NewRunKey creates the 32-byte key that encrypts a run's secret outputs on its node,

@@ -49,7 +49,7 @@ func TestAddNode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	e := w.addNode(t)
-	if e.Token.Empty() || e.Node.Status != controlplane.NodeEnrolled || e.Node.TokenKid == "" {
+	if e.Token.IsEmpty() || e.Node.Status != controlplane.NodeEnrolled || e.Node.TokenKid == "" {
 		t.Fatalf("enrolment %+v", e.Node)
 	}
 	// promise: N-213, V-16
@@ -235,7 +235,7 @@ func TestEnableDisableRemove(t *testing.T) {
 	w.online(t, e.Node.ID)
 	for range 2 {
 		n, err := w.DisableNode(ctx, w.admin, "n1")
-		if err != nil || n.Status != controlplane.NodeDisabled || n.Enabled() {
+		if err != nil || n.Status != controlplane.NodeDisabled || n.IsEnabled() {
 			t.Errorf("disable: %+v %v", n, err)
 		}
 	}

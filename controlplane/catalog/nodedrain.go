@@ -15,7 +15,7 @@ const longestDrain = 366 * 24 * time.Hour
 // NodeDrain is a node, and the deployments that are still on it.
 type NodeDrain struct {
 	Node    controlplane.Node
-	Staying []controlplane.Staying
+	Staying []controlplane.RemainingDeployment
 	// EndsAt is an estimate from the clean-up rules; nil while one of those
 	// that stay has no end of its own.
 	EndsAt *time.Time
@@ -88,7 +88,7 @@ func nodeDrain(ctx context.Context, tx *postgres.Tx, name string) (out NodeDrain
 	if out.Node, err = tx.NodeByName(ctx, name); err != nil {
 		return out, err
 	}
-	out.Staying, err = tx.Staying(ctx, out.Node.ID)
+	out.Staying, err = tx.RemainingDeployments(ctx, out.Node.ID)
 	out.EndsAt = controlplane.DrainEnds(out.Staying)
 	return out, err
 }

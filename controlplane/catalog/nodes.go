@@ -38,7 +38,7 @@ func (c *Catalog) ListNodes(
 		all, err = tx.ListNodes(ctx, p)
 		return err
 	})
-	all, next = controlplane.Cut(p, all, func(n controlplane.Node) string { return n.Name })
+	all, next = controlplane.CutPage(p, all, func(n controlplane.Node) string { return n.Name })
 	return all, next, err
 }
 
@@ -87,7 +87,7 @@ func (c *Catalog) newNode(
 	n = controlplane.Node{
 		ID: controlplane.NewID[controlplane.NodeID](), Name: p.Name, Address: address,
 	}
-	if n.Settings, err = p.Settings.Checked(); err != nil {
+	if n.Settings, err = p.Settings.Normalize(); err != nil {
 		return n, err
 	}
 	if p.Thumbprint != "" {
@@ -127,8 +127,8 @@ func (c *Catalog) issueNodeToken(
 }
 
 // verifierPlace binds a token's key to the token and to its node.
-func verifierPlace(t controlplane.NodeToken) seal.Place {
-	return seal.Place{
+func verifierPlace(t controlplane.NodeToken) seal.Location {
+	return seal.Location{
 		Table: "node_tokens", Row: t.Kid + "/" + string(t.Node), Column: "verifier",
 	}
 }
@@ -170,7 +170,7 @@ func (c *Catalog) DisableNode(
 ) (controlplane.Node, error) {
 	return c.onNode(ctx, actor, "disable node", name,
 		func(tx *postgres.Tx, n controlplane.Node) error {
-			if !n.Enabled() {
+			if !n.IsEnabled() {
 				return nil
 			}
 			return moveNode(ctx, tx, n, controlplane.NodeDisabled, "disabled by "+actor.Name())
@@ -184,7 +184,7 @@ func (c *Catalog) EnableNode(
 ) (controlplane.Node, error) {
 	return c.onNode(ctx, actor, "enable node", name,
 		func(tx *postgres.Tx, n controlplane.Node) error {
-			if n.Enabled() {
+			if n.IsEnabled() {
 				return nil
 			}
 			return moveNode(ctx, tx, n, undialedStatus(n), "enabled by "+actor.Name())
@@ -284,7 +284,7 @@ func (c *Catalog) RotateToken(
 				return err
 			}
 			if n.Status == controlplane.NodeUntrusted {
-				if err := tx.ForgetTrust(ctx, n.ID); err != nil {
+				if err := tx.ClearTrust(ctx, n.ID); err != nil {
 					return err
 				}
 				err := moveNode(ctx, tx, n, controlplane.NodeEnrolled, "new token by "+actor.Name())
@@ -292,7 +292,7 @@ func (c *Catalog) RotateToken(
 					return err
 				}
 			}
-			if err := tx.ForgetRejection(ctx, n.ID); err != nil {
+			if err := tx.ClearRejection(ctx, n.ID); err != nil {
 				return err
 			}
 			if out, err = c.issueNodeToken(ctx, tx, n.ID); err != nil {

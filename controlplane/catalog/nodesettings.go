@@ -14,7 +14,7 @@ import (
 // RotateToken, which shows it once.
 func (c *Catalog) PutNode(
 	ctx context.Context, actor access.Actor, p NodePut,
-) (out controlplane.Saved[controlplane.Node], err error) {
+) (out controlplane.SaveResult[controlplane.Node], err error) {
 	err = c.changeAsAdmin(ctx, actor, "put node", "node "+p.Name, func(tx *postgres.Tx) error {
 		out, err = c.putNode(ctx, tx, p)
 		return err
@@ -24,7 +24,7 @@ func (c *Catalog) PutNode(
 
 func (c *Catalog) putNode(
 	ctx context.Context, tx *postgres.Tx, p NodePut,
-) (out controlplane.Saved[controlplane.Node], err error) {
+) (out controlplane.SaveResult[controlplane.Node], err error) {
 	n, err := c.newNode(ctx, tx, p)
 	if err != nil {
 		return out, err

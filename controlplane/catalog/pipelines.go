@@ -135,8 +135,8 @@ func refusedPipeline(problems []controlplane.Problem) error {
 	}
 }
 
-// candidate is a pipeline on its way to being a version.
-type candidate struct {
+// pipelineCandidate is a pipeline on its way to being a version.
+type pipelineCandidate struct {
 	pipeline pipeline.Pipeline
 	digest   string
 	// number is the current version's if nothing changed, else the next one.
@@ -146,7 +146,7 @@ type candidate struct {
 
 func nextVersion(
 	ctx context.Context, tx *postgres.Tx, x controlplane.Project, p pipeline.Pipeline,
-) (v candidate, err error) {
+) (v pipelineCandidate, err error) {
 	if p.Order, err = pipeline.Order(p); err != nil {
 		return v, fmt.Errorf("order pipeline: %w", err)
 	}
@@ -182,7 +182,7 @@ func saveVersion(
 		return out, err
 	}
 	services, plugins := usedComponents(v.pipeline)
-	tx.Wake(controlplane.TopicCatalog, "")
+	tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return out, tx.SetProjectUses(ctx, x.ID, services, plugins)
 }
 
@@ -308,7 +308,7 @@ func (c *Catalog) CurrentPipeline(
 		}
 		var ok bool
 		if v, ok, err = tx.LatestVersion(ctx, p.ID); err == nil && !ok {
-			err = controlplane.Missing("pipeline of", project)
+			err = controlplane.NewNotFoundError("pipeline of", project)
 		}
 		return err
 	})
@@ -320,7 +320,7 @@ func (c *Catalog) PipelineVersion(
 	ctx context.Context, actor access.Actor, project string, number int,
 ) (v controlplane.PipelineVersion, err error) {
 	if number < 1 || number > math.MaxInt32 {
-		return v, controlplane.Missing("pipeline version", strconv.Itoa(number))
+		return v, controlplane.NewNotFoundError("pipeline version", strconv.Itoa(number))
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
 		p, err := readProject(ctx, tx, actor, project)
@@ -348,10 +348,10 @@ func (c *Catalog) ListPipelineVersions(
 		if err != nil {
 			return err
 		}
-		all, err = tx.ListVersions(ctx, x.ID, min(before, math.MaxInt32), p.Fetch())
+		all, err = tx.ListVersions(ctx, x.ID, min(before, math.MaxInt32), p.FetchLimit())
 		return err
 	})
-	all, next = controlplane.Cut(p, all, func(v controlplane.PipelineVersion) string {
+	all, next = controlplane.CutPage(p, all, func(v controlplane.PipelineVersion) string {
 		return strconv.Itoa(v.Version)
 	})
 	return all, next, err

@@ -30,14 +30,14 @@ func (c *Catalog) ListPlugins(
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
 		return nil, "", err
 	}
-	if !access.SeesCatalog(actor) {
+	if !access.CanSeeCatalog(actor) {
 		return nil, "", nil
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListPlugins(ctx, p.After, p.Fetch())
+		all, err = tx.ListPlugins(ctx, p.After, p.FetchLimit())
 		return err
 	})
-	all, next = controlplane.Cut(p, all, func(x controlplane.Plugin) string { return x.Name })
+	all, next = controlplane.CutPage(p, all, func(x controlplane.Plugin) string { return x.Name })
 	return all, next, err
 }
 
@@ -59,7 +59,7 @@ func (c *Catalog) GetPlugin(
 // stored: a moved tag changes nothing until the plugin is saved again.
 func (c *Catalog) PutPlugin(
 	ctx context.Context, actor access.Actor, p PluginPut,
-) (out controlplane.Saved[controlplane.Plugin], err error) {
+) (out controlplane.SaveResult[controlplane.Plugin], err error) {
 	const action = "put plugin"
 	object := "plugin " + p.Name
 	if err := c.requireAdmin(ctx, actor, action, object); err != nil {
@@ -110,7 +110,7 @@ func (c *Catalog) preparePlugin(ctx context.Context, p *PluginPut) (digest strin
 
 func putPlugin(
 	ctx context.Context, tx *postgres.Tx, p PluginPut, digest string,
-) (out controlplane.Saved[controlplane.Plugin], err error) {
+) (out controlplane.SaveResult[controlplane.Plugin], err error) {
 	old, err := tx.PluginByName(ctx, p.Name)
 	exists, err := isFound(err)
 	if err != nil {
@@ -128,7 +128,7 @@ func putPlugin(
 	if !exists {
 		x.ID = controlplane.NewID[controlplane.PluginID]()
 	}
-	tx.Wake(controlplane.TopicCatalog, "")
+	tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 	if err := tx.PutPlugin(ctx, x); err != nil {
 		return out, err
 	}
@@ -177,7 +177,7 @@ func (c *Catalog) DeletePlugin(ctx context.Context, actor access.Actor, name str
 		if err != nil {
 			return err
 		}
-		tx.Wake(controlplane.TopicCatalog, "")
+		tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 		return tx.DeletePlugin(ctx, p.ID)
 	})
 }

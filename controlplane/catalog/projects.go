@@ -53,8 +53,8 @@ func (c *Catalog) ListProjects(
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
 		return nil, "", err
 	}
-	scope := access.Readable(actor)
-	v := postgres.Visible{All: scope.All, Granted: []string{}, Deployable: []string{}}
+	scope := access.ReadableScope(actor)
+	v := postgres.VisibleScope{All: scope.All, Granted: []string{}, Deployable: []string{}}
 	for _, id := range scope.Projects {
 		v.Granted = append(v.Granted, string(id))
 	}
@@ -62,11 +62,11 @@ func (c *Catalog) ListProjects(
 		v.Deployable = append(v.Deployable, string(id))
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		all, err := tx.ListProjects(ctx, v, p.After, p.Fetch())
+		all, err := tx.ListProjects(ctx, v, p.After, p.FetchLimit())
 		if err != nil {
 			return err
 		}
-		all, next = controlplane.Cut(p, all, func(x controlplane.Project) string { return x.Name })
+		all, next = controlplane.CutPage(p, all, func(x controlplane.Project) string { return x.Name })
 		if err := countVisible(ctx, tx, scope, all); err != nil {
 			return err
 		}
@@ -79,8 +79,8 @@ func (c *Catalog) ListProjects(
 // mostChoices times about a kilobyte is what memory takes.
 const mostChoices = 1024
 
-// choices are what the version of a pipeline in one row lets people choose.
-type choices struct {
+// versionChoices are what the version of a pipeline in one row lets people choose.
+type versionChoices struct {
 	state    string
 	services []ProjectService
 }
@@ -106,7 +106,7 @@ func (c *Catalog) readViews(
 		if views[i], err = readView(ctx, tx, p); err != nil {
 			return nil, err
 		}
-		c.choices.Add(p.ID, choices{states[p.ID], views[i].Services})
+		c.choices.Add(p.ID, versionChoices{states[p.ID], views[i].Services})
 	}
 	return views, nil
 }
@@ -142,7 +142,7 @@ func (c *Catalog) GetProject(
 			return err
 		}
 		one := []controlplane.Project{p}
-		if err := countVisible(ctx, tx, access.Readable(actor), one); err != nil {
+		if err := countVisible(ctx, tx, access.ReadableScope(actor), one); err != nil {
 			return err
 		}
 		out, err = readView(ctx, tx, one[0])
@@ -189,12 +189,12 @@ func readProject(
 // current pipeline asks for.
 func (c *Catalog) PutProject(
 	ctx context.Context, actor access.Actor, p ProjectPut,
-) (out controlplane.Saved[ProjectView], err error) {
+) (out controlplane.SaveResult[ProjectView], err error) {
 	err = c.changeAsAdmin(ctx, actor, "put project", "project "+p.Name, func(tx *postgres.Tx) error {
 		if err := checkProject(p); err != nil {
 			return err
 		}
-		if p.Placement, err = p.Placement.Checked("placement"); err != nil {
+		if p.Placement, err = p.Placement.Normalize("placement"); err != nil {
 			return err
 		}
 		out, err = putProject(ctx, tx, p)
@@ -223,7 +223,7 @@ func checkProject(p ProjectPut) error {
 
 func putProject(
 	ctx context.Context, tx *postgres.Tx, p ProjectPut,
-) (out controlplane.Saved[ProjectView], err error) {
+) (out controlplane.SaveResult[ProjectView], err error) {
 	old, err := tx.ProjectByName(ctx, p.Name)
 	exists, err := isFound(err)
 	if err != nil {
@@ -247,7 +247,7 @@ func putProject(
 			return out, err
 		}
 	}
-	tx.Wake(controlplane.TopicCatalog, "")
+	tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return out, tx.PutProject(ctx, x)
 }
 
@@ -304,8 +304,8 @@ func (c *Catalog) DeleteProject(ctx context.Context, actor access.Actor, name st
 		if err != nil {
 			return err
 		}
-		tx.Wake(controlplane.TopicCatalog, "")
-		tx.Wake(controlplane.TopicAccess, "")
+		tx.NotifyOnCommit(controlplane.TopicCatalog, "")
+		tx.NotifyOnCommit(controlplane.TopicAccess, "")
 		return tx.DeleteProject(ctx, p.ID)
 	})
 }

@@ -45,8 +45,8 @@ type sealedCredential struct {
 }
 
 // credentialPlace binds a credential to its node.
-func credentialPlace(id controlplane.NodeID) seal.Place {
-	return seal.Place{Table: "node_ssh", Row: string(id), Column: "credential"}
+func credentialPlace(id controlplane.NodeID) seal.Location {
+	return seal.Location{Table: "node_ssh", Row: string(id), Column: "credential"}
 }
 
 // ProvisionNode begins an attempt to make a node's machine ready over SSH. Without
@@ -65,7 +65,7 @@ func (c *Catalog) ProvisionNode(
 			if _, err := tx.InsertProvision(ctx, n.ID, actor.Name()); err != nil {
 				return err
 			}
-			all, err := tx.Provisions(ctx, n.Name, 0, 1)
+			all, err := tx.ListProvisions(ctx, n.Name, 0, 1)
 			if err == nil {
 				out = all[0]
 			}
@@ -82,8 +82,8 @@ func checkProvisionable(ctx context.Context, tx *postgres.Tx, n controlplane.Nod
 	case controlplane.NodeDisabled:
 		return conflictError("node_disabled", "the node is disabled", "Enable the node first.")
 	}
-	latest, err := tx.Provisions(ctx, n.Name, 0, 1)
-	if err == nil && len(latest) > 0 && !latest[0].State.Ended() {
+	latest, err := tx.ListProvisions(ctx, n.Name, 0, 1)
+	if err == nil && len(latest) > 0 && !latest[0].State.IsTerminal() {
 		return conflictError("provision_running",
 			fmt.Sprintf("attempt %d is at work on the node", latest[0].Number),
 			"Wait until it has ended.")
@@ -192,11 +192,11 @@ func copyError(err error) *controlplane.Error {
 }
 
 func checkCredential(p SSHPut) error {
-	if p.Password.Empty() == p.PrivateKey.Empty() {
+	if p.Password.IsEmpty() == p.PrivateKey.IsEmpty() {
 		return invalidError("password", "credential_missing",
 			"exactly one of password and private_key is needed", "Give one of them.")
 	}
-	if p.PrivateKey.Empty() {
+	if p.PrivateKey.IsEmpty() {
 		if len(p.Password.Reveal()) > 1024 || strings.ContainsAny(p.Password.Reveal(), "\r\n\x00") {
 			return invalidError("password", "password_invalid",
 				"a password has up to 1024 bytes and is one line", "Correct the password.")
@@ -268,7 +268,7 @@ func checkPlan(p controlplane.ProvisionPlan) error {
 }
 
 // ListProvisions returns one page of a node's attempts, newest first.
-func (c *Catalog) Provisions(
+func (c *Catalog) ListProvisions(
 	ctx context.Context, actor access.Actor, name string, before, most int,
 ) (all []controlplane.ProvisionAttempt, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -278,22 +278,22 @@ func (c *Catalog) Provisions(
 		if _, err := tx.NodeByName(ctx, name); err != nil {
 			return err
 		}
-		all, err = tx.Provisions(ctx, name, before, most)
+		all, err = tx.ListProvisions(ctx, name, before, most)
 		return err
 	})
 	return all, err
 }
 
 // GetProvision returns one attempt.
-func (c *Catalog) Provision(
+func (c *Catalog) GetProvision(
 	ctx context.Context, actor access.Actor, name string, number int,
 ) (out controlplane.ProvisionAttempt, err error) {
-	all, err := c.Provisions(ctx, actor, name, number+1, 1)
+	all, err := c.ListProvisions(ctx, actor, name, number+1, 1)
 	if err != nil {
 		return out, err
 	}
 	if len(all) == 0 || all[0].Number != number {
-		return out, controlplane.Missing("attempt", fmt.Sprint(number))
+		return out, controlplane.NewNotFoundError("attempt", fmt.Sprint(number))
 	}
 	return all[0], nil
 }

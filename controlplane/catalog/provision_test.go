@@ -36,7 +36,7 @@ func TestProvisionNode_KeepsTheCredentialSealed(t *testing.T) {
 	if controlplane.CodeOf(err) != "provision_running" {
 		t.Errorf("two attempts at once: %v", err)
 	}
-	stored := pgtest.Value[[]byte](t, w.url, "SELECT credential FROM node_ssh")
+	stored := pgtest.QueryValue[[]byte](t, w.url, "SELECT credential FROM node_ssh")
 	if len(stored) == 0 || strings.Contains(string(stored), canary) {
 		t.Error("the credential is not sealed")
 	}
@@ -77,7 +77,7 @@ func TestEnrolProvisioned_ExpectsTheCertificate(t *testing.T) {
 	}
 	e := must(w.EnrolProvisioned(ctx, access.System("provision"), before.Node.ID, print("a")))(t)
 	if e.Node.Expected != print("a") || e.Node.TokenKid == before.Node.TokenKid ||
-		e.Token.Empty() || e.Node.Status != controlplane.NodeEnrolled {
+		e.Token.IsEmpty() || e.Node.Status != controlplane.NodeEnrolled {
 		t.Errorf("enrolled as %+v", e.Node)
 	}
 }

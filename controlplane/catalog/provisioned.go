@@ -18,8 +18,8 @@ func (c *Catalog) OpenSSH(
 	if err := requireSystem(actor); err != nil {
 		return out, credential, err
 	}
-	entry := actor.Entry("open credential", "node "+string(id))
-	err = c.store.Audited(ctx, entry, func(tx *postgres.Tx) error {
+	entry := actor.NewAuditEntry("open credential", "node "+string(id))
+	err = c.store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
 		var known bool
 		out, known, err = tx.NodeSSH(ctx, id)
 		if err == nil && (!known || out.Credential == nil) {
@@ -55,23 +55,23 @@ func (c *Catalog) EnrolProvisioned(
 	if err := requireSystem(actor); err != nil {
 		return out, err
 	}
-	entry := actor.Entry("enrol node", "node "+string(id))
-	err = c.store.Audited(ctx, entry, func(tx *postgres.Tx) error {
+	entry := actor.NewAuditEntry("enrol node", "node "+string(id))
+	err = c.store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
 		n, err := tx.NodeByID(ctx, id)
 		if err != nil {
 			return err
 		}
-		if n.Status == controlplane.NodeOnline || !n.Enabled() {
+		if n.Status == controlplane.NodeOnline || !n.IsEnabled() {
 			return conflictError("not_allowed_now", "the node is "+string(n.Status)+" meanwhile",
 				"Look at the node; somebody may have been faster.")
 		}
 		if err := revokeTokens(ctx, tx, n); err != nil {
 			return err
 		}
-		if err := tx.ForgetTrust(ctx, id); err != nil {
+		if err := tx.ClearTrust(ctx, id); err != nil {
 			return err
 		}
-		if err := tx.ForgetRejection(ctx, id); err != nil {
+		if err := tx.ClearRejection(ctx, id); err != nil {
 			return err
 		}
 		if err := tx.ExpectThumbprint(ctx, id, print); err != nil {

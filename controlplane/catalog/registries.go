@@ -33,14 +33,14 @@ func (c *Catalog) ListRegistries(
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
 		return nil, "", err
 	}
-	if !access.SeesCatalog(actor) {
+	if !access.CanSeeCatalog(actor) {
 		return nil, "", nil
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListRegistries(ctx, p.After, p.Fetch())
+		all, err = tx.ListRegistries(ctx, p.After, p.FetchLimit())
 		return err
 	})
-	all, next = controlplane.Cut(p, all, func(r controlplane.Registry) string { return r.Name })
+	all, next = controlplane.CutPage(p, all, func(r controlplane.Registry) string { return r.Name })
 	return all, next, err
 }
 
@@ -62,7 +62,7 @@ func (c *Catalog) GetRegistry(
 // password, so that nobody can have it sent to another host.
 func (c *Catalog) PutRegistry(
 	ctx context.Context, actor access.Actor, p RegistryPut,
-) (out controlplane.Saved[controlplane.Registry], err error) {
+) (out controlplane.SaveResult[controlplane.Registry], err error) {
 	err = c.changeAsAdmin(ctx, actor, "put registry", "registry "+p.Name, func(tx *postgres.Tx) error {
 		if err := checkRegistry(p, c.now()); err != nil {
 			return err
@@ -87,7 +87,7 @@ func checkRegistry(p RegistryPut, now time.Time) error {
 		return invalidError("username", "too_long",
 			"a user name has at most 200 bytes, a password 4096", "Shorten them.")
 	}
-	if p.Username == "" && p.Password != nil && !p.Password.Empty() {
+	if p.Username == "" && p.Password != nil && !p.Password.IsEmpty() {
 		return invalidError("username", "required", "a password needs a user name",
 			"Give both, or neither.")
 	}
@@ -104,7 +104,7 @@ func checkCA(p RegistryPut, now time.Time) error {
 
 func (c *Catalog) putRegistry(
 	ctx context.Context, tx *postgres.Tx, p RegistryPut,
-) (out controlplane.Saved[controlplane.Registry], err error) {
+) (out controlplane.SaveResult[controlplane.Registry], err error) {
 	old, err := tx.RegistryByName(ctx, p.Name)
 	exists, err := isFound(err)
 	if err != nil {
@@ -130,7 +130,7 @@ func (c *Catalog) putRegistry(
 	if !out.Changed {
 		return out, nil
 	}
-	tx.Wake(controlplane.TopicCatalog, "")
+	tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return out, tx.PutRegistry(ctx, r, !exists)
 }
 
@@ -144,7 +144,7 @@ func (c *Catalog) setPassword(
 	if p.Password == nil {
 		return false, nil
 	}
-	if p.Password.Empty() {
+	if p.Password.IsEmpty() {
 		replaced, r.Password = len(old.Password) > 0, nil
 		return replaced, nil
 	}
@@ -161,8 +161,8 @@ func (c *Catalog) setPassword(
 	return true, err
 }
 
-func passwordPlace(id controlplane.RegistryID) seal.Place {
-	return seal.Place{Table: "registries", Row: string(id), Column: "password"}
+func passwordPlace(id controlplane.RegistryID) seal.Location {
+	return seal.Location{Table: "registries", Row: string(id), Column: "password"}
 }
 
 func (c *Catalog) openPassword(r controlplane.Registry) (controlplane.Plain, error) {
@@ -188,7 +188,7 @@ func (c *Catalog) DeleteRegistry(ctx context.Context, actor access.Actor, name s
 			if err != nil {
 				return err
 			}
-			tx.Wake(controlplane.TopicCatalog, "")
+			tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 			return tx.DeleteRegistry(ctx, r.ID)
 		},
 	)

@@ -27,7 +27,7 @@ func (c *Catalog) ListGenerated(
 		if err := access.Check(actor, access.ReadDeployment, deploymentObject(d)); err != nil {
 			return err
 		}
-		if d.Status.Gone() {
+		if d.Status.IsGone() {
 			return nil
 		}
 		made, err := tx.DeploymentSecrets(ctx, id)
@@ -45,8 +45,8 @@ func (c *Catalog) RevealSecret(
 ) (value controlplane.Plain, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), revealTime)
 	defer cancel()
-	e := actor.Entry("reveal secret", "secret "+name+" of deployment "+string(id))
-	err = c.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+	e := actor.NewAuditEntry("reveal secret", "secret "+name+" of deployment "+string(id))
+	err = c.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
 		d, err := tx.Deployment(ctx, id)
 		if err != nil {
 			return err
@@ -75,7 +75,7 @@ func (c *Catalog) openGenerated(
 		return controlplane.Plain{}, err
 	}
 	sealed, ok := made[name]
-	if !ok || d.Status.Gone() {
+	if !ok || d.Status.IsGone() {
 		return controlplane.Plain{}, notGenerated(name)
 	}
 	b, err := c.keys.Open(generatedPlace(d.ID, name), sealed)

@@ -17,16 +17,16 @@ const (
 	resealPerCall = 2000
 )
 
-// Keys lists the master keys: those of this control plane, newest first, and
+// ListKeys lists the master keys: those of this control plane, newest first, and
 // any other that values are still sealed under.
-func (c *Catalog) Keys(
+func (c *Catalog) ListKeys(
 	ctx context.Context, actor access.Actor,
 ) (all []controlplane.KeyState, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return nil, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		uses, err := tx.SealedUse(ctx)
+		uses, err := tx.CountSealedByKey(ctx)
 		all = keyStates(c.keys, uses)
 		return err
 	})
@@ -41,8 +41,8 @@ func keyStates(keys *seal.Keyring, uses []controlplane.KeyUse) []controlplane.Ke
 		all = append(all, k)
 		return at[k.Key]
 	}
-	for _, kid := range keys.Kids() {
-		add(controlplane.KeyState{Key: kid, Present: true, Primary: kid == keys.Primary()})
+	for _, kid := range keys.KeyIDs() {
+		add(controlplane.KeyState{Key: kid, Present: true, Primary: kid == keys.PrimaryKeyID()})
 	}
 	for _, use := range uses {
 		i, ok := at[use.Key]
@@ -61,7 +61,7 @@ func keyStates(keys *seal.Keyring, uses []controlplane.KeyUse) []controlplane.Ke
 func (c *Catalog) RotateKeys(
 	ctx context.Context, actor access.Actor,
 ) (done, left int64, err error) {
-	object := "keys to " + c.keys.Primary()
+	object := "keys to " + c.keys.PrimaryKeyID()
 	if err := c.requireAdmin(ctx, actor, "rotate", object); err != nil {
 		return 0, 0, err
 	}
@@ -76,9 +76,9 @@ func (c *Catalog) RotateKeys(
 		}
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		uses, err := tx.SealedUse(ctx)
+		uses, err := tx.CountSealedByKey(ctx)
 		for _, use := range uses {
-			if use.Key != c.keys.Primary() {
+			if use.Key != c.keys.PrimaryKeyID() {
 				left += use.Values
 			}
 		}
@@ -88,7 +88,7 @@ func (c *Catalog) RotateKeys(
 }
 
 func (c *Catalog) resealBatch(ctx context.Context, tx *postgres.Tx) (int, error) {
-	values, err := tx.SealedElsewhere(ctx, c.keys.Primary(), resealAtOnce)
+	values, err := tx.SealedUnderOtherKeys(ctx, c.keys.PrimaryKeyID(), resealAtOnce)
 	if err != nil {
 		return 0, err
 	}
@@ -101,7 +101,7 @@ func (c *Catalog) resealBatch(ctx context.Context, tx *postgres.Tx) (int, error)
 		if err != nil {
 			return 0, fmt.Errorf("%s %s: %w", v.Place, v.ID, err)
 		}
-		if err := tx.Reseal(ctx, v, sealed); err != nil {
+		if err := tx.ResealValue(ctx, v, sealed); err != nil {
 			return 0, err
 		}
 	}
@@ -109,7 +109,7 @@ func (c *Catalog) resealBatch(ctx context.Context, tx *postgres.Tx) (int, error)
 }
 
 // placeOf is where a value belongs: a part of its encryption.
-func placeOf(v postgres.SealedValue) (seal.Place, error) {
+func placeOf(v postgres.SealedValue) (seal.Location, error) {
 	switch v.Place {
 	case "secrets":
 		return secretPlace(controlplane.Secret{
@@ -147,13 +147,13 @@ func placeOf(v postgres.SealedValue) (seal.Place, error) {
 	case "acme_certificates":
 		return acmeKeyPlace(controlplane.CertificateID(v.ID)), nil
 	default:
-		return seal.Place{}, fmt.Errorf("sealed values of %s cannot be rotated", v.Place)
+		return seal.Location{}, fmt.Errorf("sealed values of %s cannot be rotated", v.Place)
 	}
 }
 
 // usedKeys refuses to start without a key that values are still sealed under.
 func usedKeys(ctx context.Context, tx *postgres.Tx, keys *seal.Keyring) error {
-	uses, err := tx.SealedUse(ctx)
+	uses, err := tx.CountSealedByKey(ctx)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func TestRotateKeys(t *testing.T) {
 	w.use(both)
 	checkRing(t, w, both, "")
 	checkRing(t, w, second, "master_key_missing")
-	if states := must(w.Keys(ctx, w.admin))(t); len(states) != 2 || !states[0].Primary ||
+	if states := must(w.ListKeys(ctx, w.admin))(t); len(states) != 2 || !states[0].Primary ||
 		states[0].Values != 0 || states[1].Key != "k1" || len(states[1].Uses) != 11 {
 		t.Errorf("before: %+v", states)
 	}
@@ -70,7 +70,8 @@ func TestRotateKeys(t *testing.T) {
 	if err != nil || done < 10 || left != 0 {
 		t.Fatalf("rotated %d, %d left: %v", done, left, err)
 	}
-	if states := must(w.Keys(ctx, w.admin))(t); states[1].Values != 0 || len(states[0].Uses) != 11 {
+	if states := must(w.ListKeys(ctx, w.admin))(t); states[1].Values != 0 ||
+		len(states[0].Uses) != 11 {
 		t.Errorf("after: %+v", states)
 	}
 	checkRing(t, w, second, "")
@@ -104,7 +105,7 @@ func TestRotateKeys(t *testing.T) {
 func TestRotateKeys_KnowsEveryColumn(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t, migrations.FS)
-	all := pgtest.Value[[]string](t, url, `SELECT array_agg(table_name || '.' || column_name)
+	all := pgtest.QueryValue[[]string](t, url, `SELECT array_agg(table_name || '.' || column_name)
 		FROM information_schema.columns WHERE table_schema = 'public' AND data_type = 'bytea'`)
 	rotated := []string{"secrets.value", "registries.password", "node_tokens.verifier",
 		"identity.key", "runs.key_sealed", "deployment_secrets.sealed", "audit_head.sealed_key",
@@ -122,7 +123,7 @@ func checkRing(t *testing.T, w *world, ring *seal.Keyring, code string) {
 	t.Helper()
 	err := catalog.CheckKeys(t.Context(), access.System("setup"), w.store, ring)
 	if controlplane.CodeOf(err) != code {
-		t.Errorf("start with %v: %v, want %q", ring.Kids(), err, code)
+		t.Errorf("start with %v: %v, want %q", ring.KeyIDs(), err, code)
 	}
 }
 
@@ -139,7 +140,7 @@ func (w *world) everythingSealed(
 		Host: "registry.example.org", Username: "robot", Password: &password}))(t)
 	must(w.SavePipeline(ctx, w.admin, "shop", graph(), ""))(t)
 	w.provisioned(t, w.addNode(t).Node)
-	_, _, err := catalog.Identity(ctx, access.System("setup"), w.store, w.keys,
+	_, _, err := catalog.LoadOrCreateIdentity(ctx, access.System("setup"), w.store, w.keys,
 		func() ([]byte, []byte, error) { return []byte("c"), []byte(canary), nil })
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +155,7 @@ func (w *world) everythingSealed(
 		key_sealed, started_by) SELECT $1, id, 1, project_id, 1, '{}', $2, 'ada' FROM deployments`,
 		string(run.ID), []byte(run.Key))
 	return id, func(w *world) controlplane.Run {
-		run.Key = pgtest.Value[[]byte](t, w.url, "SELECT key_sealed FROM runs")
+		run.Key = pgtest.QueryValue[[]byte](t, w.url, "SELECT key_sealed FROM runs")
 		return run
 	}
 }

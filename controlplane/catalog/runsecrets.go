@@ -10,8 +10,8 @@ import (
 	"github.com/nullops/nullops/controlplane/seal"
 )
 
-func runSecretPlace(run controlplane.RunID, name string) seal.Place {
-	return seal.Place{Table: "run_secrets", Row: string(run) + "/" + name, Column: "sealed"}
+func runSecretPlace(run controlplane.RunID, name string) seal.Location {
+	return seal.Location{Table: "run_secrets", Row: string(run) + "/" + name, Column: "sealed"}
 }
 
 // SealRunSecret seals a value with the run that uses it.

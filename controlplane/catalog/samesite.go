@@ -50,7 +50,7 @@ func (c *Catalog) CheckDomains(ctx context.Context, actor access.Actor) error {
 	}
 	var all []controlplane.Zone
 	err := c.store.Read(ctx, func(tx *postgres.Tx) error {
-		front, err := tx.Front(ctx)
+		front, err := tx.IngressConfig(ctx)
 		all = front.Zones
 		return err
 	})

@@ -19,9 +19,9 @@ import (
 const maxSchema = 64 << 10
 
 // refusingLoader refuses to load any other document: a schema must not refer to others.
-type nothing struct{}
+type refusingLoader struct{}
 
-func (nothing) Load(string) (any, error) {
+func (refusingLoader) Load(string) (any, error) {
 	return nil, errors.New("a schema may not refer to other documents")
 }
 
@@ -41,7 +41,7 @@ func compileSchema(schema map[string]any) (*jsonschema.Schema, error) {
 	const name = "nullops:///schema.json"
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
-	c.UseLoader(nothing{})
+	c.UseLoader(refusingLoader{})
 	if err := c.AddResource(name, doc); err != nil {
 		return nil, err
 	}

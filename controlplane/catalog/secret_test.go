@@ -207,11 +207,16 @@ func TestIdentity_MadeOnceAndSealed(t *testing.T) {
 	made := 0
 	load := func() (string, string) {
 		t.Helper()
-		certificate, key, err := catalog.Identity(t.Context(), access.System("setup"), w.store,
-			w.keys, func() ([]byte, []byte, error) {
+		certificate, key, err := catalog.LoadOrCreateIdentity(
+			t.Context(),
+			access.System("setup"),
+			w.store,
+			w.keys,
+			func() ([]byte, []byte, error) {
 				made++
 				return []byte("certificate"), []byte(canary), nil
-			})
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,7 +46,7 @@ func (c *Catalog) ListSecrets(
 // PutSecret sets a secret's value or rule. It cannot be read back.
 func (c *Catalog) PutSecret(
 	ctx context.Context, actor access.Actor, p SecretPut,
-) (out controlplane.Saved[controlplane.Secret], err error) {
+) (out controlplane.SaveResult[controlplane.Secret], err error) {
 	object := "secret " + p.Name + " of " + p.Project
 	err = c.changeAsAdmin(ctx, actor, "put secret", object, func(tx *postgres.Tx) error {
 		if err := checkSecret(&p); err != nil {
@@ -134,7 +134,7 @@ func checkSecretPattern(rule controlplane.SecretRule) error {
 
 func (c *Catalog) putSecret(
 	ctx context.Context, tx *postgres.Tx, x controlplane.Project, p SecretPut,
-) (out controlplane.Saved[controlplane.Secret], err error) {
+) (out controlplane.SaveResult[controlplane.Secret], err error) {
 	s, exists, err := tx.SecretByName(ctx, x.ID, p.Name)
 	if err != nil {
 		return out, err
@@ -156,8 +156,8 @@ func (c *Catalog) putSecret(
 			return out, fmt.Errorf("seal secret: %w", err)
 		}
 	}
-	out = controlplane.Saved[controlplane.Secret]{Changed: true, Created: !exists, Object: s}
-	tx.Wake(controlplane.TopicCatalog, "")
+	out = controlplane.SaveResult[controlplane.Secret]{Changed: true, Created: !exists, Object: s}
+	tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return out, tx.PutSecret(ctx, s)
 }
 
@@ -172,8 +172,8 @@ func (c *Catalog) sameSecret(s controlplane.Secret, p SecretPut) (bool, error) {
 	return err == nil && have.Equal(*p.Value), err
 }
 
-func secretPlace(s controlplane.Secret) seal.Place {
-	return seal.Place{Table: "secrets", Row: string(s.ID), Column: "value", Version: s.Version}
+func secretPlace(s controlplane.Secret) seal.Location {
+	return seal.Location{Table: "secrets", Row: string(s.ID), Column: "value", Version: s.Version}
 }
 
 func (c *Catalog) openSecret(s controlplane.Secret) (controlplane.Plain, error) {
@@ -200,7 +200,7 @@ func (c *Catalog) DeleteSecret(
 			return err
 		}
 		if !ok {
-			return controlplane.Missing("secret", name)
+			return controlplane.NewNotFoundError("secret", name)
 		}
 		if err := notReferred(ctx, tx, x.ID, name); err != nil {
 			return err
@@ -208,7 +208,7 @@ func (c *Catalog) DeleteSecret(
 		if err := notUsedByRuns(ctx, tx, x.ID, name); err != nil {
 			return err
 		}
-		tx.Wake(controlplane.TopicCatalog, "")
+		tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 		return tx.DeleteSecret(ctx, s.ID)
 	})
 }

@@ -29,14 +29,14 @@ func (c *Catalog) ListServices(
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
 		return nil, "", err
 	}
-	if !access.SeesCatalog(actor) {
+	if !access.CanSeeCatalog(actor) {
 		return nil, "", nil
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListServices(ctx, p.After, p.Fetch())
+		all, err = tx.ListServices(ctx, p.After, p.FetchLimit())
 		return err
 	})
-	all, next = controlplane.Cut(p, all, func(s controlplane.Service) string { return s.Name })
+	all, next = controlplane.CutPage(p, all, func(s controlplane.Service) string { return s.Name })
 	return all, next, err
 }
 
@@ -57,7 +57,7 @@ func (c *Catalog) GetService(
 // PutService creates or changes a service. Saved pipelines keep their copy.
 func (c *Catalog) PutService(
 	ctx context.Context, actor access.Actor, p ServicePut,
-) (out controlplane.Saved[controlplane.Service], err error) {
+) (out controlplane.SaveResult[controlplane.Service], err error) {
 	err = c.changeAsAdmin(ctx, actor, "put service", "service "+p.Name, func(tx *postgres.Tx) error {
 		if err := checkService(p); err != nil {
 			return err
@@ -124,7 +124,7 @@ func checkPattern(pattern, tag string) error {
 
 func putService(
 	ctx context.Context, tx *postgres.Tx, p ServicePut,
-) (out controlplane.Saved[controlplane.Service], err error) {
+) (out controlplane.SaveResult[controlplane.Service], err error) {
 	old, err := tx.ServiceByName(ctx, p.Name)
 	exists, err := isFound(err)
 	if err != nil {
@@ -142,7 +142,7 @@ func putService(
 	if !exists {
 		s.ID = controlplane.NewID[controlplane.ServiceID]()
 	}
-	tx.Wake(controlplane.TopicCatalog, "")
+	tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 	if err := tx.PutService(ctx, s); err != nil {
 		return out, err
 	}
@@ -157,7 +157,7 @@ func (c *Catalog) DeleteService(ctx context.Context, actor access.Actor, name st
 		if err != nil {
 			return err
 		}
-		tx.Wake(controlplane.TopicCatalog, "")
+		tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 		return tx.DeleteService(ctx, s.ID)
 	})
 }

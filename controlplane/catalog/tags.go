@@ -99,8 +99,8 @@ func (c *Catalog) listTags(
 		return page, err
 	}
 	all = all[min(start, len(all)):]
-	page.Items, page.Next = controlplane.Cut(q.Page, all, func(registry.Image) string {
-		return strconv.Itoa(start + q.Fetch() - 1)
+	page.Items, page.Next = controlplane.CutPage(q.Page, all, func(registry.Image) string {
+		return strconv.Itoa(start + q.FetchLimit() - 1)
 	})
 	c.describeTags(ctx, s, page.Items)
 	return page, nil
@@ -122,7 +122,7 @@ func (c *Catalog) describeTags(ctx context.Context, s registry.Source, items []r
 	for _, image := range items[:min(len(items), describeMost)] {
 		tags = append(tags, image.Tag)
 	}
-	facts := c.images.Describe(ctx, s, tags, describeWithin)
+	facts := c.images.DescribeTags(ctx, s, tags, describeWithin)
 	for i := range items {
 		if found, ok := facts[items[i].Tag]; ok {
 			items[i] = found
@@ -162,7 +162,7 @@ func filterTags(tags []string, pattern, search string) ([]string, error) {
 func (c *Catalog) sortTags(ctx context.Context, s registry.Source,
 	known map[string]registry.Image, tags []string, order TagOrder) []registry.Image {
 	if order != ByVersion && len(known) == 0 {
-		known = c.images.Describe(ctx, s, tags[:min(len(tags), describeMost)], describeWithin)
+		known = c.images.DescribeTags(ctx, s, tags[:min(len(tags), describeMost)], describeWithin)
 	}
 	all := make([]registry.Image, len(tags))
 	for i, tag := range tags {

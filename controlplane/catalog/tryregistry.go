@@ -21,18 +21,18 @@ type RegistryTry struct {
 	TagQuery
 }
 
-// RegistryTried is the result of a test. A refusal by the registry is a result, not an
+// RegistryTestResult is the result of a test. A refusal by the registry is a result, not an
 // error: Refused has its sentence.
-type RegistryTried struct {
+type RegistryTestResult struct {
 	Refused *controlplane.Error
 	Took    time.Duration
 	Page    TagPage
 }
 
-// TryRegistry asks a stored registry, for the forms of registries and services.
-func (c *Catalog) TryRegistry(
+// TestRegistry asks a stored registry, for the forms of registries and services.
+func (c *Catalog) TestRegistry(
 	ctx context.Context, actor access.Actor, t RegistryTry,
-) (tried RegistryTried, err error) {
+) (tried RegistryTestResult, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return tried, err
 	}

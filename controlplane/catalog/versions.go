@@ -82,7 +82,7 @@ func readVersion(
 ) (controlplane.PipelineVersion, error) {
 	if number < 1 || number > math.MaxInt32 {
 		return controlplane.PipelineVersion{},
-			controlplane.Missing("pipeline version", strconv.Itoa(number))
+			controlplane.NewNotFoundError("pipeline version", strconv.Itoa(number))
 	}
 	return tx.Version(ctx, id, number)
 }

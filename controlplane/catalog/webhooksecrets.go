@@ -6,9 +6,9 @@ import (
 	"github.com/nullops/nullops/controlplane/seal"
 )
 
-// SealOutward seals an address or a key that webhooks and rules need, for the
+// SealWebhookSecret seals an address or a key that webhooks and rules need, for the
 // id it is stored under.
-func (c *Catalog) SealOutward(
+func (c *Catalog) SealWebhookSecret(
 	actor access.Actor, id string, plain controlplane.Plain,
 ) (controlplane.Sealed, error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -17,8 +17,8 @@ func (c *Catalog) SealOutward(
 	return c.keys.Seal(outwardPlace(id), []byte(plain.Reveal()))
 }
 
-// OpenOutward opens it, to send or to check one message.
-func (c *Catalog) OpenOutward(
+// OpenWebhookSecret opens it, to send or to check one message.
+func (c *Catalog) OpenWebhookSecret(
 	actor access.Actor, id string, sealed controlplane.Sealed,
 ) (controlplane.Plain, error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -32,6 +32,6 @@ func (c *Catalog) OpenOutward(
 	return controlplane.NewPlain(string(b)), nil
 }
 
-func outwardPlace(id string) seal.Place {
-	return seal.Place{Table: "outward_secrets", Row: id, Column: "value"}
+func outwardPlace(id string) seal.Location {
+	return seal.Location{Table: "outward_secrets", Row: id, Column: "value"}
 }

@@ -34,7 +34,7 @@ func (r *sessionSet) broadcastAuditHead(ctx context.Context) error {
 
 // readAuditHead reads the head that is sent from now on.
 func (r *sessionSet) readAuditHead(ctx context.Context) bool {
-	head, ok, err := r.Journal.Tell(ctx, r.actor)
+	head, ok, err := r.Journal.CurrentHead(ctx, r.actor)
 	if err != nil {
 		r.Log.WarnContext(ctx, "the end of the audit could not be read", "error", err)
 		return false
@@ -58,7 +58,7 @@ func (s *session) compareAuditHeads(ctx context.Context, w wire.Welcome) error {
 		return nil
 	}
 	node := s.link.Node
-	holds, err := s.Journal.Testify(ctx, s.actor, node.ID, node.Name, validAuditHeads(w.Audit))
+	holds, err := s.Journal.CompareHeads(ctx, s.actor, node.ID, node.Name, validAuditHeads(w.Audit))
 	if err != nil {
 		return s.mayFail(ctx, "what the agent remembers of the audit", err)
 	}

@@ -19,9 +19,9 @@ const (
 	settledAtOnce = 4
 )
 
-// beginning is what a session begins with.
-type beginning struct {
-	Beginning
+// sessionBeginning is what a session begins with.
+type sessionBeginning struct {
+	SessionStart
 	// leased is when the lease was taken.
 	leased time.Time
 }
@@ -44,24 +44,24 @@ type leaseClaim struct {
 }
 
 type leaseClaimResult struct {
-	beginning
+	sessionBeginning
 	err error
 }
 
 // claimNode acquires the lease of a node and reads what is needed to connect to it.
 // Concurrent calls share one database query.
-func (f *Fleet) claimNode(ctx context.Context, id controlplane.NodeID) (beginning, error) {
+func (f *Fleet) claimNode(ctx context.Context, id controlplane.NodeID) (sessionBeginning, error) {
 	answer := make(chan leaseClaimResult, 1)
 	select {
 	case f.applications <- leaseClaim{id, answer}:
 	case <-ctx.Done():
-		return beginning{}, context.Cause(ctx)
+		return sessionBeginning{}, context.Cause(ctx)
 	}
 	select {
 	case a := <-answer:
-		return a.beginning, a.err
+		return a.sessionBeginning, a.err
 	case <-ctx.Done():
-		return beginning{}, context.Cause(ctx)
+		return sessionBeginning{}, context.Cause(ctx)
 	}
 }
 
@@ -97,7 +97,7 @@ func (f *Fleet) answerClaims(ctx context.Context, all map[controlplane.NodeID]le
 		ids = append(ids, id)
 	}
 	began := time.Now()
-	found, err := f.Nodes.Begin(ctx, ids, f.Holder)
+	found, err := f.Nodes.BeginSessions(ctx, ids, f.Holder)
 	for id, a := range all {
 		b, ok := found[id]
 		why := err
@@ -107,6 +107,6 @@ func (f *Fleet) answerClaims(ctx context.Context, all map[controlplane.NodeID]le
 		if ctx.Err() != nil {
 			why = errors.Join(context.Cause(ctx), why)
 		}
-		a.answer <- leaseClaimResult{beginning{Beginning: b, leased: began}, why}
+		a.answer <- leaseClaimResult{sessionBeginning{SessionStart: b, leased: began}, why}
 	}
 }

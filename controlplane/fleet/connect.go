@@ -81,7 +81,7 @@ const notOurs = "a node is not ours to command any more"
 func (f *Fleet) releaseLease(ctx context.Context, id controlplane.NodeID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if err := f.Nodes.Release(ctx, id, f.Holder); err != nil {
+	if err := f.Nodes.ReleaseLease(ctx, id, f.Holder); err != nil {
 		f.Log.DebugContext(ctx, "lease was not given back", "node", id, "error", err)
 	}
 }
@@ -108,16 +108,16 @@ func (f *Fleet) connectNode(ctx context.Context, id controlplane.NodeID) (*sessi
 		return nil, errWaitsForPerson
 	}
 	if b.Kid == "" {
-		f.tryDeliver(ctx, b.Link, b.Epoch)
+		f.tryDeliver(ctx, b.NodeLink, b.Epoch)
 		return nil, f.recordNoSession(ctx, id, errNoToken)
 	}
 	conn, err := f.dialNode(ctx, &b)
 	if errors.Is(err, wire.ErrRefused) {
 		// It may still hold a token that was revoked while it was away.
-		f.tryDeliver(ctx, b.Link, b.Epoch)
+		f.tryDeliver(ctx, b.NodeLink, b.Epoch)
 	}
 	if other, ok := errors.AsType[*wire.IncompatibleError](err); ok {
-		return nil, f.noteIncompatible(ctx, b.Link, b.Epoch, other)
+		return nil, f.noteIncompatible(ctx, b.NodeLink, b.Epoch, other)
 	}
 	if err != nil {
 		return nil, f.recordNoSession(ctx, id, err)
@@ -132,8 +132,8 @@ func (f *Fleet) connectNode(ctx context.Context, id controlplane.NodeID) (*sessi
 // dialNode opens the TCP connection at once, and waits for the handshake limiter
 // before TLS. So an unreachable node delays no other node, and one that accepts and
 // hangs delays them for handshakeTurn at most.
-func (f *Fleet) dialNode(ctx context.Context, b *beginning) (*wire.ProvenConn, error) {
-	c, err := f.Dial.dialConfig(b.Link, b.Epoch)
+func (f *Fleet) dialNode(ctx context.Context, b *sessionBeginning) (*wire.ProvenConn, error) {
+	c, err := f.Dial.dialConfig(b.NodeLink, b.Epoch)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (f *Fleet) dialNode(ctx context.Context, b *beginning) (*wire.ProvenConn, e
 
 // dialConfig pins what is known: the trusted certificate, or before first
 // contact the one an admin expects, if any.
-func (d Dialing) dialConfig(link Link, epoch int64) (wire.DialConfig, error) {
+func (d DialSettings) dialConfig(link NodeLink, epoch int64) (wire.DialConfig, error) {
 	c := wire.DialConfig{Address: link.Node.Address, Identity: d.Identity, Build: d.Build,
 		NodeID: string(link.Node.ID), Kid: link.Kid, Key: link.Key, Epoch: uint64(epoch),
 		Connect: d.Connect}
@@ -185,15 +185,15 @@ func (f *Fleet) recordNoSession(ctx context.Context, id controlplane.NodeID, why
 	var err error
 	switch {
 	case errors.As(why, &untrusted) && !wasExamined(untrusted):
-		err = f.Nodes.Offline(ctx, id, "another certificate answers, and hung up before it could "+
+		err = f.Nodes.MarkOffline(ctx, id, "another certificate answers, and hung up before it could "+
 			"prove the token; trying again")
 	case errors.As(why, &untrusted):
-		err = f.Nodes.Untrusted(ctx, id, formatThumbprint(untrusted.Got), untrusted.ProofValid)
+		err = f.Nodes.MarkUntrusted(ctx, id, formatThumbprint(untrusted.Got), untrusted.ProofValid)
 	case stopped || errors.Is(why, errElsewhere):
 		// We are stopping, or another control plane has the node now. Leave its status: the
 		// ingress still serves it, and the next holder of the lease stores what it finds.
 	default:
-		err = f.Nodes.Offline(ctx, id, offlineReason(why))
+		err = f.Nodes.MarkOffline(ctx, id, offlineReason(why))
 	}
 	return errors.Join(why, err)
 }

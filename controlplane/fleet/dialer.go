@@ -26,7 +26,7 @@ const linkFor = 2 * time.Second
 // services' logs. Each has the session's pin and proof of its own.
 type Dialer struct {
 	nodes Nodes
-	how   Dialing
+	how   DialSettings
 
 	mu    sync.Mutex
 	links map[controlplane.NodeID]*cachedLink
@@ -40,7 +40,7 @@ type cachedLink struct {
 }
 
 // NewDialer makes a dialer for the nodes.
-func NewDialer(nodes Nodes, how Dialing) *Dialer {
+func NewDialer(nodes Nodes, how DialSettings) *Dialer {
 	return &Dialer{nodes: nodes, how: how, links: map[controlplane.NodeID]*cachedLink{}}
 }
 
@@ -75,8 +75,8 @@ func (d *Dialer) expireLink(id controlplane.NodeID) {
 	}
 }
 
-// Tunnel opens a stream to a service's port on a node.
-func (d *Dialer) Tunnel(
+// OpenTunnel opens a stream to a service's port on a node.
+func (d *Dialer) OpenTunnel(
 	ctx context.Context, id controlplane.NodeID, target wire.Target,
 ) (net.Conn, error) {
 	conn, err := d.Dial(ctx, id)
@@ -86,8 +86,8 @@ func (d *Dialer) Tunnel(
 	return wire.OpenTunnel(ctx, conn, target)
 }
 
-// Inside opens a connection into a service: frames, see agent/sidecar.
-func (d *Dialer) Inside(ctx context.Context, id controlplane.NodeID,
+// OpenInside opens a connection into a service: frames, see agent/sidecar.
+func (d *Dialer) OpenInside(ctx context.Context, id controlplane.NodeID,
 	deployment controlplane.DeploymentID, step pipeline.StepKey) (net.Conn, error) {
 	conn, err := d.Dial(ctx, id)
 	if err != nil {
@@ -97,10 +97,10 @@ func (d *Dialer) Inside(ctx context.Context, id controlplane.NodeID,
 	return opened, refusedTunnel(err)
 }
 
-// Forward opens a connection to a service's port for a person.
-func (d *Dialer) Forward(ctx context.Context, id controlplane.NodeID,
+// OpenForward opens a connection to a service's port for a person.
+func (d *Dialer) OpenForward(ctx context.Context, id controlplane.NodeID,
 	deployment controlplane.DeploymentID, step pipeline.StepKey, port int) (net.Conn, error) {
-	conn, err := d.Tunnel(ctx, id,
+	conn, err := d.OpenTunnel(ctx, id,
 		wire.Target{Deployment: string(deployment), Service: string(step), Port: port})
 	return conn, refusedTunnel(err)
 }
@@ -160,7 +160,7 @@ func (d *Dialer) dialNow(ctx context.Context, id controlplane.NodeID) (net.Conn,
 func (d *Dialer) readDialConfig(
 	ctx context.Context, id controlplane.NodeID,
 ) (wire.DialConfig, error) {
-	link, err := d.nodes.Link(ctx, id)
+	link, err := d.nodes.GetLink(ctx, id)
 	if err != nil {
 		return wire.DialConfig{}, err
 	}

@@ -39,8 +39,8 @@ const (
 	lookShare = 20
 )
 
-// Link is a node with what it takes to reach it.
-type Link struct {
+// NodeLink is a node with what it takes to reach it.
+type NodeLink struct {
 	Node controlplane.Node
 	// Kid names the active token; it is empty when the token was revoked.
 	Kid string
@@ -49,9 +49,9 @@ type Link struct {
 	Refuse []string
 }
 
-// Beginning is what it takes to begin a session with a node.
-type Beginning struct {
-	Link
+// SessionStart is what it takes to begin a session with a node.
+type SessionStart struct {
+	NodeLink
 	Epoch int64
 	// LastReport is the last that is committed; Busy says that something is, or
 	// may be, on the node.
@@ -65,46 +65,46 @@ type Beginning struct {
 type Nodes interface {
 	// Enabled lists the nodes to keep a session with: those that need no person's decision
 	// first, and whose lease is free or belongs to this holder.
-	Enabled(ctx context.Context, holder string) ([]controlplane.NodeID, error)
+	ListEnabled(ctx context.Context, holder string) ([]controlplane.NodeID, error)
 	// Link reads one node from the database.
-	Link(ctx context.Context, id controlplane.NodeID) (Link, error)
+	GetLink(ctx context.Context, id controlplane.NodeID) (NodeLink, error)
 	// Epoch is the lease's present epoch, for connections beside the session.
 	Epoch(ctx context.Context, id controlplane.NodeID) (int64, error)
 	// Begin acquires the leases of some nodes and reads what is needed to begin sessions
 	// with them. Nodes whose lease another holder has are left out.
-	Begin(ctx context.Context, ids []controlplane.NodeID, holder string) (
-		map[controlplane.NodeID]Beginning, error)
+	BeginSessions(ctx context.Context, ids []controlplane.NodeID, holder string) (
+		map[controlplane.NodeID]SessionStart, error)
 	// Renew renews leases. It returns those that were not renewed: lost ones have another
 	// holder, busy ones are retried next time.
-	Renew(ctx context.Context, ids []controlplane.NodeID, holder string) (
+	RenewLeases(ctx context.Context, ids []controlplane.NodeID, holder string) (
 		lost, busy []controlplane.NodeID, err error)
 	// Digests returns one digest for each node that the holder commands; it changes with
 	// everything that a session has to act on.
 	Digests(ctx context.Context, holder string) (map[controlplane.NodeID]string, error)
 	// Release returns a lease before it ends, so that another control plane need not wait.
-	Release(ctx context.Context, id controlplane.NodeID, holder string) error
+	ReleaseLease(ctx context.Context, id controlplane.NodeID, holder string) error
 	// Met stores the certificate and build of an agent that proved the token, and its
 	// inventory.
-	Met(ctx context.Context, id controlplane.NodeID, thumbprint, build string,
+	RecordContact(ctx context.Context, id controlplane.NodeID, thumbprint, build string,
 		inventory controlplane.Inventory) error
 	// Online notes that the agent has goals and plugins: it can be used.
-	Online(ctx context.Context, id controlplane.NodeID) error
+	MarkOnline(ctx context.Context, id controlplane.NodeID) error
 	// Offline, Untrusted and Incompatible note why there is none.
-	Offline(ctx context.Context, id controlplane.NodeID, detail string) error
-	Untrusted(ctx context.Context, id controlplane.NodeID, got string, proofValid bool) error
-	Incompatible(ctx context.Context, id controlplane.NodeID, build, detail string) error
+	MarkOffline(ctx context.Context, id controlplane.NodeID, detail string) error
+	MarkUntrusted(ctx context.Context, id controlplane.NodeID, got string, proofValid bool) error
+	MarkIncompatible(ctx context.Context, id controlplane.NodeID, build, detail string) error
 	// Introduced stores what an agent of another release reports about itself.
-	Introduced(ctx context.Context, id controlplane.NodeID, build string,
+	RecordIntroduction(ctx context.Context, id controlplane.NodeID, build string,
 		inventory controlplane.Inventory) error
 	// Revoked returns the tokens that Link.Refuse names, to connect to an agent that still
 	// uses one of them.
-	Revoked(ctx context.Context, id controlplane.NodeID) ([]Credential, error)
+	ListRevokedTokens(ctx context.Context, id controlplane.NodeID) ([]Credential, error)
 	// Refused notes that the agent itself refuses a token from now on.
-	Refused(ctx context.Context, id controlplane.NodeID, kid string) error
+	ConfirmRevocation(ctx context.Context, id controlplane.NodeID, kid string) error
 	// FinishDrains moves the drains of nodes that are empty, or late.
 	FinishDrains(ctx context.Context) error
 	// RecordInventory stores the node's inventory after it changed during a session.
-	Changed(ctx context.Context, id controlplane.NodeID, i controlplane.Inventory) error
+	RecordInventory(ctx context.Context, id controlplane.NodeID, i controlplane.Inventory) error
 	// PluginImages is the catalogue's list, for the agents' registries.
 	PluginImages(ctx context.Context) (map[string]pipeline.Image, error)
 	// KeptImages is what no agent may remove, however little room it has.
@@ -123,14 +123,14 @@ type Secrets interface {
 // Journal is the audit, the ends of whose chain agents remember.
 type Journal interface {
 	// CurrentHead returns the chain's head for the agent to remember; false if it must not be sent.
-	Tell(ctx context.Context, actor access.Actor) (controlplane.AuditHead, bool, error)
+	CurrentHead(ctx context.Context, actor access.Actor) (controlplane.AuditHead, bool, error)
 	// Testify hears what a node remembers; false when the audit is another one.
-	Testify(ctx context.Context, actor access.Actor, node controlplane.NodeID, name string,
+	CompareHeads(ctx context.Context, actor access.Actor, node controlplane.NodeID, name string,
 		heads []controlplane.AuditHead) (bool, error)
 }
 
-// Dialing is how agents are reached, for sessions and beside them.
-type Dialing struct {
+// DialSettings is how agents are reached, for sessions and beside them.
+type DialSettings struct {
 	Identity *wire.Identity
 	Build    wire.Build
 	// Connect makes the TCP connection. It vets the address once a name is
@@ -147,7 +147,7 @@ type Config struct {
 	Usage     Usage
 	Journal   Journal
 	Listener  *postgres.Listener
-	Dial      Dialing
+	Dial      DialSettings
 	// Holder names this process in leases.
 	Holder string
 	Log    *slog.Logger
@@ -203,16 +203,16 @@ func (f *Fleet) Run(ctx context.Context) error {
 	helpers.Go(func() { _ = f.answerAll(background) })
 	// Storing reports has low priority: lease renewals and people must get database
 	// connections first.
-	helpers.Go(func() { _ = f.posts.run(postgres.Patient(background)) })
+	helpers.Go(func() { _ = f.posts.run(postgres.WithLowPriority(background)) })
 	helpers.Go(func() { _ = f.pace.run(background) })
 	helpers.Go(func() { _ = f.collectGarbage(background) })
 	running := map[controlplane.NodeID]*sessionKeeper{}
 	for {
 		began := time.Now()
-		if wanted, err := f.Nodes.Enabled(ctx, f.Holder); err != nil {
+		if wanted, err := f.Nodes.ListEnabled(ctx, f.Holder); err != nil {
 			f.Log.WarnContext(ctx, "nodes could not be read", "error", err)
 		} else {
-			f.adjustSessions(postgres.Patient(ctx), wanted, running, &sessions)
+			f.adjustSessions(postgres.WithLowPriority(ctx), wanted, running, &sessions)
 		}
 		if err := f.Nodes.FinishDrains(ctx); err != nil {
 			f.Log.WarnContext(ctx, "drains could not be looked after", "error", err)

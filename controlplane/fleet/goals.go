@@ -15,7 +15,7 @@ const maxGoals = 16
 // changedGoals returns the goals that differ from what the agent was sent. It is pure.
 // A deployment that is no longer wanted needs no message: the agent itself reported
 // its end.
-func changedGoals(orders []controlplane.Order, sent map[string]goalMark) (changed []wire.Goal) {
+func changedGoals(orders []controlplane.NodeGoal, sent map[string]goalMark) (changed []wire.Goal) {
 	for _, o := range orders {
 		if sent[string(o.Deployment)] != markOf(o) {
 			changed = append(changed, newGoal(o))
@@ -32,22 +32,22 @@ type goalMark struct {
 	answers int
 }
 
-func markOf(o controlplane.Order) goalMark {
+func markOf(o controlplane.NodeGoal) goalMark {
 	return goalMark{generation: o.Generation, ready: isReady(o), answers: len(o.Answers)}
 }
 
-func isReady(o controlplane.Order) bool {
+func isReady(o controlplane.NodeGoal) bool {
 	return o.Goal == controlplane.GoalPresent && o.Status == controlplane.Ready && !o.Elsewhere
 }
 
 // isBegun is about a run that is not ready: an agent has reported that it took it up.
-func isBegun(o controlplane.Order) bool {
+func isBegun(o controlplane.NodeGoal) bool {
 	return o.Goal == controlplane.GoalPresent && !o.Elsewhere && slices.Contains(
 		[]controlplane.DeploymentStatus{controlplane.Applying, controlplane.Undoing,
 			controlplane.Stuck}, o.Status)
 }
 
-func goalMarks(orders []controlplane.Order) map[string]goalMark {
+func goalMarks(orders []controlplane.NodeGoal) map[string]goalMark {
 	all := make(map[string]goalMark, len(orders))
 	for _, o := range orders {
 		all[string(o.Deployment)] = markOf(o)
@@ -55,7 +55,7 @@ func goalMarks(orders []controlplane.Order) map[string]goalMark {
 	return all
 }
 
-func newGoal(o controlplane.Order) wire.Goal {
+func newGoal(o controlplane.NodeGoal) wire.Goal {
 	g := wire.Goal{
 		Deployment: string(o.Deployment), Generation: o.Generation, Want: wire.Want(o.Goal),
 		Run: string(o.Run), Ready: isReady(o), Begun: isBegun(o),

@@ -13,9 +13,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-func drawOrders(t *rapid.T) (all []controlplane.Order) {
+func drawOrders(t *rapid.T) (all []controlplane.NodeGoal) {
 	for i := range rapid.IntRange(0, 40).Draw(t, "orders") {
-		all = append(all, controlplane.Order{
+		all = append(all, controlplane.NodeGoal{
 			Deployment: controlplane.DeploymentID(fmt.Sprintf("d-%d", i)),
 			Generation: rapid.Int64Range(1, 3).Draw(t, "generation"),
 			Goal: rapid.SampledFrom([]controlplane.Goal{controlplane.GoalPresent,
@@ -103,7 +103,7 @@ func TestNewGoal_SaysWhatAnAgentWithoutMemoryHasToDo(t *testing.T) {
 	begun := map[controlplane.DeploymentStatus]bool{controlplane.Applying: true,
 		controlplane.Undoing: true, controlplane.Stuck: true}
 	for _, s := range controlplane.DeploymentStatuses() {
-		o := controlplane.Order{Deployment: "d", Goal: controlplane.GoalPresent, Status: s}
+		o := controlplane.NodeGoal{Deployment: "d", Goal: controlplane.GoalPresent, Status: s}
 		if g := newGoal(o); g.Ready != (s == controlplane.Ready) || g.Begun != begun[s] {
 			t.Errorf("%s: ready %v, begun %v", s, g.Ready, g.Begun)
 		}

@@ -66,7 +66,7 @@ func (s *session) sendKeepList(ctx context.Context) error {
 }
 
 // KeptImages implements Nodes.
-func (t Table) KeptImages(ctx context.Context) (images []pipeline.Image, err error) {
+func (t NodeTable) KeptImages(ctx context.Context) (images []pipeline.Image, err error) {
 	err = t.Store.Read(ctx, func(tx *postgres.Tx) error {
 		images, err = tx.KeptImages(ctx, keepRecent)
 		return err

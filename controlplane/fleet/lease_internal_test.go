@@ -18,7 +18,7 @@ import (
 // be called.
 type fakeNodes struct {
 	Nodes
-	begin func([]controlplane.NodeID) (map[controlplane.NodeID]Beginning, error)
+	begin func([]controlplane.NodeID) (map[controlplane.NodeID]SessionStart, error)
 	renew func(context.Context) (lost, busy []controlplane.NodeID, err error)
 
 	mu     sync.Mutex
@@ -28,7 +28,7 @@ type fakeNodes struct {
 }
 
 func (n *fakeNodes) Begin(_ context.Context, ids []controlplane.NodeID, _ string) (
-	map[controlplane.NodeID]Beginning, error) {
+	map[controlplane.NodeID]SessionStart, error) {
 	return n.begin(ids)
 }
 
@@ -54,7 +54,7 @@ func newFakeFleet(n *fakeNodes) *Fleet {
 // openFake adds a session without a connection, whose lease was renewed just now.
 func openFake(f *Fleet, id controlplane.NodeID) *session {
 	ctx, stop := context.WithCancelCause(context.Background())
-	s := &session{Fleet: f, link: Link{Node: controlplane.Node{ID: id}}, ctx: ctx, stop: stop,
+	s := &session{Fleet: f, link: NodeLink{Node: controlplane.Node{ID: id}}, ctx: ctx, stop: stop,
 		good: time.Now()}
 	f.roster.add(s, "")
 	return s
@@ -111,11 +111,11 @@ func TestClaim_ManyNodesShareAQuestionAndEachGetsItsOwnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked [][]controlplane.NodeID
 		n := &fakeNodes{}
-		n.begin = func(ids []controlplane.NodeID) (map[controlplane.NodeID]Beginning, error) {
+		n.begin = func(ids []controlplane.NodeID) (map[controlplane.NodeID]SessionStart, error) {
 			asked = append(asked, ids)
 			// The first question takes a while, so that the others wait together.
 			time.Sleep(time.Second)
-			return map[controlplane.NodeID]Beginning{"a": {Epoch: 1}, "b": {Epoch: 2}}, nil
+			return map[controlplane.NodeID]SessionStart{"a": {Epoch: 1}, "b": {Epoch: 2}}, nil
 		}
 		f := newFakeFleet(n)
 		ctx, stop := context.WithCancel(t.Context())

@@ -17,8 +17,8 @@ import (
 // 6). The database's clock counts.
 const leaseFor = 10 * time.Second
 
-// Table is Nodes on the database.
-type Table struct {
+// NodeTable is Nodes on the database.
+type NodeTable struct {
 	Store *postgres.Store
 	// OpenKey opens the key of a node's token, which the catalogue sealed.
 	OpenKey func(controlplane.NodeToken) ([]byte, error)
@@ -28,15 +28,15 @@ type Table struct {
 	Holder string
 }
 
-var _ Nodes = Table{}
+var _ Nodes = NodeTable{}
 
-// Enabled implements Nodes. A disabled node and one whose certificate changed
+// ListEnabled implements Nodes. A disabled node and one whose certificate changed
 // wait for a person.
-func (t Table) Enabled(
+func (t NodeTable) ListEnabled(
 	ctx context.Context, holder string,
 ) (ids []controlplane.NodeID, err error) {
 	err = t.Store.Read(ctx, func(tx *postgres.Tx) error {
-		nodes, err := tx.Leasable(ctx, holder)
+		nodes, err := tx.LeasableNodes(ctx, holder)
 		for id, status := range nodes {
 			if !waitsForPerson(status) {
 				ids = append(ids, id)
@@ -51,8 +51,8 @@ func waitsForPerson(s controlplane.NodeStatus) bool {
 	return s == controlplane.NodeDisabled || s == controlplane.NodeUntrusted
 }
 
-// Link implements Nodes.
-func (t Table) Link(ctx context.Context, id controlplane.NodeID) (l Link, err error) {
+// GetLink implements Nodes.
+func (t NodeTable) GetLink(ctx context.Context, id controlplane.NodeID) (l NodeLink, err error) {
 	err = t.Store.Read(ctx, func(tx *postgres.Tx) error {
 		if l.Node, err = tx.NodeByID(ctx, id); err != nil {
 			return err
@@ -79,7 +79,7 @@ func (t Table) Link(ctx context.Context, id controlplane.NodeID) (l Link, err er
 }
 
 // Epoch implements Nodes.
-func (t Table) Epoch(ctx context.Context, id controlplane.NodeID) (epoch int64, err error) {
+func (t NodeTable) Epoch(ctx context.Context, id controlplane.NodeID) (epoch int64, err error) {
 	err = t.Store.Read(ctx, func(tx *postgres.Tx) error {
 		epoch, err = tx.Epoch(ctx, id)
 		return err
@@ -87,15 +87,15 @@ func (t Table) Epoch(ctx context.Context, id controlplane.NodeID) (epoch int64, 
 	return epoch, err
 }
 
-// Begin implements Nodes.
-func (t Table) Begin(ctx context.Context, ids []controlplane.NodeID, holder string) (
-	all map[controlplane.NodeID]Beginning, err error) {
+// BeginSessions implements Nodes.
+func (t NodeTable) BeginSessions(ctx context.Context, ids []controlplane.NodeID, holder string) (
+	all map[controlplane.NodeID]SessionStart, err error) {
 	err = t.Store.InTx(ctx, func(tx *postgres.Tx) error {
 		epochs, err := tx.AcquireLeases(ctx, ids, holder, leaseFor)
 		if err != nil {
 			return err
 		}
-		found, err := tx.Beginnings(ctx, ids)
+		found, err := tx.SessionStarts(ctx, ids)
 		if err != nil {
 			return err
 		}
@@ -103,12 +103,12 @@ func (t Table) Begin(ctx context.Context, ids []controlplane.NodeID, holder stri
 		if err != nil {
 			return err
 		}
-		all = make(map[controlplane.NodeID]Beginning, len(found))
+		all = make(map[controlplane.NodeID]SessionStart, len(found))
 		for id, f := range found {
 			if epochs[id] == 0 {
 				continue
 			}
-			b := Beginning{Link: Link{Node: f.Node, Refuse: f.Refuse}, Epoch: epochs[id],
+			b := SessionStart{NodeLink: NodeLink{Node: f.Node, Refuse: f.Refuse}, Epoch: epochs[id],
 				LastReport: f.LastReport, Busy: f.Busy, Digest: digests[id]}
 			if f.Token.Kid != "" {
 				c, err := t.openCredential(f.Token)
@@ -124,8 +124,8 @@ func (t Table) Begin(ctx context.Context, ids []controlplane.NodeID, holder stri
 	return all, err
 }
 
-// Renew implements Nodes.
-func (t Table) Renew(ctx context.Context, ids []controlplane.NodeID, holder string) (
+// RenewLeases implements Nodes.
+func (t NodeTable) RenewLeases(ctx context.Context, ids []controlplane.NodeID, holder string) (
 	lost, busy []controlplane.NodeID, err error) {
 	if len(ids) == 0 {
 		return nil, nil, nil
@@ -138,7 +138,7 @@ func (t Table) Renew(ctx context.Context, ids []controlplane.NodeID, holder stri
 }
 
 // Digests implements Nodes.
-func (t Table) Digests(
+func (t NodeTable) Digests(
 	ctx context.Context, holder string,
 ) (all map[controlplane.NodeID]string, err error) {
 	err = t.Store.Read(ctx, func(tx *postgres.Tx) error {
@@ -148,17 +148,21 @@ func (t Table) Digests(
 	return all, err
 }
 
-// Release implements Nodes.
-func (t Table) Release(ctx context.Context, id controlplane.NodeID, holder string) error {
+// ReleaseLease implements Nodes.
+func (t NodeTable) ReleaseLease(ctx context.Context, id controlplane.NodeID, holder string) error {
 	return t.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		tx.Wake(controlplane.TopicNode, string(id))
+		tx.NotifyOnCommit(controlplane.TopicNode, string(id))
 		return tx.ReleaseLease(ctx, id, holder)
 	})
 }
 
-// Met implements Nodes. First contact stores the thumbprint it proved.
-func (t Table) Met(ctx context.Context, id controlplane.NodeID, thumbprint, build string,
-	inventory controlplane.Inventory) error {
+// RecordContact implements Nodes. First contact stores the thumbprint it proved.
+func (t NodeTable) RecordContact(
+	ctx context.Context,
+	id controlplane.NodeID,
+	thumbprint, build string,
+	inventory controlplane.Inventory,
+) error {
 	print := controlplane.Thumbprint(thumbprint)
 	return t.updateLeased(ctx, id, func(tx *postgres.Tx, n controlplane.Node) error {
 		if n.Thumbprint == "" {
@@ -168,7 +172,7 @@ func (t Table) Met(ctx context.Context, id controlplane.NodeID, thumbprint, buil
 		} else if n.Thumbprint != print {
 			return fmt.Errorf("node %s has another thumbprint by now", n.Name)
 		}
-		inventory.Carry(n.Inventory)
+		inventory.CarryAlarms(n.Inventory)
 		return tx.SetInventory(ctx, id, build, inventory)
 	})
 }
@@ -201,8 +205,8 @@ func thumbprintOf(print controlplane.Thumbprint) string {
 	return "its certificate is stored: " + string(print)
 }
 
-// Online implements Nodes.
-func (t Table) Online(ctx context.Context, id controlplane.NodeID) error {
+// MarkOnline implements Nodes.
+func (t NodeTable) MarkOnline(ctx context.Context, id controlplane.NodeID) error {
 	return t.updateLeased(ctx, id, func(tx *postgres.Tx, n controlplane.Node) error {
 		if n.Status != controlplane.NodeOnline {
 			err := tx.AddNodeEvent(ctx, id, controlplane.NodeSynced, "goals and plugins are sent")
@@ -219,10 +223,10 @@ func (t Table) Online(ctx context.Context, id controlplane.NodeID) error {
 }
 
 // updateLeased changes a node while we hold its lease, and fails once we do not.
-func (t Table) updateLeased(ctx context.Context, id controlplane.NodeID,
+func (t NodeTable) updateLeased(ctx context.Context, id controlplane.NodeID,
 	do func(*postgres.Tx, controlplane.Node) error) error {
 	return t.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		if holds, err := tx.HoldLease(ctx, id, t.Holder); err != nil || !holds {
+		if holds, err := tx.LockLease(ctx, id, t.Holder); err != nil || !holds {
 			return errors.Join(err, errElsewhere)
 		}
 		n, err := tx.NodeByID(ctx, id)
@@ -236,7 +240,7 @@ func (t Table) updateLeased(ctx context.Context, id controlplane.NodeID,
 // tellDeployments makes every deployment on the node a change: whether its node
 // is there is part of what people see of it.
 func tellDeployments(ctx context.Context, tx *postgres.Tx, id controlplane.NodeID) error {
-	orders, err := tx.Orders(ctx, id)
+	orders, err := tx.NodeGoals(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -250,14 +254,14 @@ func tellDeployments(ctx context.Context, tx *postgres.Tx, id controlplane.NodeI
 	return nil
 }
 
-// Offline implements Nodes. A node that never connected keeps its status enrolled.
-func (t Table) Offline(ctx context.Context, id controlplane.NodeID, detail string) error {
+// MarkOffline implements Nodes. A node that never connected keeps its status enrolled.
+func (t NodeTable) MarkOffline(ctx context.Context, id controlplane.NodeID, detail string) error {
 	return t.setStatus(ctx, id, controlplane.NodeOffline, detail, nil)
 }
 
-// Untrusted implements Nodes. The node's connections end here until a person
+// MarkUntrusted implements Nodes. The node's connections end here until a person
 // has looked at the certificate.
-func (t Table) Untrusted(
+func (t NodeTable) MarkUntrusted(
 	ctx context.Context, id controlplane.NodeID, got string, proofValid bool,
 ) error {
 	print := controlplane.Thumbprint(got)
@@ -266,7 +270,7 @@ func (t Table) Untrusted(
 		return err
 	}
 	if n.Rejected == print {
-		return t.Offline(ctx, id, "the certificate that was rejected still answers at its address: "+
+		return t.MarkOffline(ctx, id, "the certificate that was rejected still answers at its address: "+
 			"start the agent with its old data folder, or rotate the token to enrol it anew")
 	}
 	detail := "another certificate answers, and it proved the token: a new data folder, or the " +
@@ -281,13 +285,13 @@ func (t Table) Untrusted(
 		if err := tx.SetPending(ctx, id, print, proofValid); err != nil {
 			return err
 		}
-		entry := access.System("fleet").Entry("distrust certificate", "node "+n.Name)
+		entry := access.System("fleet").NewAuditEntry("distrust certificate", "node "+n.Name)
 		entry.Result, entry.Detail = controlplane.AuditRefused, proof+" for "+got
 		return tx.InsertAudit(ctx, *entry)
 	})
 }
 
-func (t Table) readNode(
+func (t NodeTable) readNode(
 	ctx context.Context, id controlplane.NodeID,
 ) (n controlplane.Node, err error) {
 	err = t.Store.Read(ctx, func(tx *postgres.Tx) error {
@@ -297,8 +301,8 @@ func (t Table) readNode(
 	return n, err
 }
 
-// Incompatible implements Nodes.
-func (t Table) Incompatible(
+// MarkIncompatible implements Nodes.
+func (t NodeTable) MarkIncompatible(
 	ctx context.Context, id controlplane.NodeID, build, detail string,
 ) error {
 	return t.setStatus(ctx, id, controlplane.NodeIncompatible, detail, func(tx *postgres.Tx) error {
@@ -308,10 +312,15 @@ func (t Table) Incompatible(
 
 // setStatus changes the status of a node unless it waits for a person's decision or is
 // gone.
-func (t Table) setStatus(ctx context.Context, id controlplane.NodeID, to controlplane.NodeStatus,
-	detail string, also func(*postgres.Tx) error) error {
+func (t NodeTable) setStatus(
+	ctx context.Context,
+	id controlplane.NodeID,
+	to controlplane.NodeStatus,
+	detail string,
+	also func(*postgres.Tx) error,
+) error {
 	return t.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		if holds, err := tx.HoldLease(ctx, id, t.Holder); err != nil || !holds {
+		if holds, err := tx.LockLease(ctx, id, t.Holder); err != nil || !holds {
 			return err
 		}
 		n, err := tx.NodeByID(ctx, id)
@@ -336,8 +345,8 @@ func (t Table) setStatus(ctx context.Context, id controlplane.NodeID, to control
 	})
 }
 
-// Revoked implements Nodes.
-func (t Table) Revoked(
+// ListRevokedTokens implements Nodes.
+func (t NodeTable) ListRevokedTokens(
 	ctx context.Context, id controlplane.NodeID,
 ) (all []Credential, err error) {
 	err = t.Store.Read(ctx, func(tx *postgres.Tx) error {
@@ -357,7 +366,7 @@ func (t Table) Revoked(
 	return all, err
 }
 
-func (t Table) openCredential(token controlplane.NodeToken) (Credential, error) {
+func (t NodeTable) openCredential(token controlplane.NodeToken) (Credential, error) {
 	raw, err := t.OpenKey(token)
 	if err != nil {
 		return Credential{}, err
@@ -367,8 +376,12 @@ func (t Table) openCredential(token controlplane.NodeToken) (Credential, error) 
 	return Credential{Kid: token.Kid, Key: key}, err
 }
 
-// Refused implements Nodes.
-func (t Table) Refused(ctx context.Context, id controlplane.NodeID, kid string) error {
+// ConfirmRevocation implements Nodes.
+func (t NodeTable) ConfirmRevocation(
+	ctx context.Context,
+	id controlplane.NodeID,
+	kid string,
+) error {
 	return t.Store.InTx(ctx, func(tx *postgres.Tx) error {
 		if err := tx.ConfirmRevocation(ctx, id, kid); err != nil {
 			return err
@@ -379,22 +392,22 @@ func (t Table) Refused(ctx context.Context, id controlplane.NodeID, kid string) 
 }
 
 // FinishDrains implements Nodes.
-func (t Table) FinishDrains(ctx context.Context) error {
+func (t NodeTable) FinishDrains(ctx context.Context) error {
 	return t.Store.InTx(ctx, func(tx *postgres.Tx) error { return tx.FinishDrains(ctx) })
 }
 
-// Changed implements Nodes.
-func (t Table) Changed(
+// RecordInventory implements Nodes.
+func (t NodeTable) RecordInventory(
 	ctx context.Context, id controlplane.NodeID, inventory controlplane.Inventory,
 ) error {
 	return t.updateLeased(ctx, id, func(tx *postgres.Tx, n controlplane.Node) error {
-		inventory.Carry(n.Inventory)
+		inventory.CarryAlarms(n.Inventory)
 		return tx.SetInventory(ctx, id, n.Build, inventory)
 	})
 }
 
 // PluginImages implements Nodes.
-func (t Table) PluginImages(
+func (t NodeTable) PluginImages(
 	ctx context.Context,
 ) (images map[string]pipeline.Image, err error) {
 	images = map[string]pipeline.Image{}

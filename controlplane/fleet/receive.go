@@ -27,7 +27,7 @@ func (s *session) receiveReports(ctx context.Context) error {
 	for ctx.Err() == nil {
 		// In this order: messages that arrived before the end count.
 		end := s.conn.Err()
-		r, ok := s.conn.Waiting()
+		r, ok := s.conn.TryReceive()
 		if !ok {
 			return end
 		}
@@ -56,7 +56,7 @@ func (s *session) takeReport(ctx context.Context, r wire.Report) (next wire.Repo
 func (s *session) gatherEvents(first wire.Event) (batch []wire.Event, next wire.Report) {
 	batch = []wire.Event{first}
 	for len(batch) < eventsAtOnce {
-		r, ok := s.conn.Waiting()
+		r, ok := s.conn.TryReceive()
 		if !ok {
 			return batch, nil
 		}
@@ -101,7 +101,7 @@ func (s *session) storeEvents(ctx context.Context, batch []wire.Event) error {
 	reports := make([]lifecycle.Report, len(batch))
 	for i, e := range batch {
 		reports[i] = newReport(s.link.Node.ID, e)
-		if err := s.Failpoint.Hit(reports[i].Failpoint() + ".received"); err != nil {
+		if err := s.Failpoint.Hit(reports[i].FailpointPrefix() + ".received"); err != nil {
 			return err
 		}
 	}
@@ -110,13 +110,13 @@ func (s *session) storeEvents(ctx context.Context, batch []wire.Event) error {
 		return fmt.Errorf("store events %d to %d: %w", batch[0].Seq, last, err)
 	}
 	for _, r := range reports {
-		s.Failpoint.Pass(r.Failpoint() + ".committed")
+		s.Failpoint.Pass(r.FailpointPrefix() + ".committed")
 	}
 	if err := s.conn.Send(ctx, wire.Ack{Seq: last}); err != nil {
 		return err
 	}
 	for _, r := range reports {
-		s.Failpoint.Pass(r.Failpoint() + ".acked")
+		s.Failpoint.Pass(r.FailpointPrefix() + ".acked")
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 // absentNode is the node table with one node, whose agent cannot be reached.
 type absentNode struct {
 	Nodes
-	link     Link
+	link     NodeLink
 	mu       sync.Mutex
 	dials    []time.Time
 	offline  int
@@ -26,8 +26,8 @@ type absentNode struct {
 }
 
 func (n *absentNode) Begin(context.Context, []controlplane.NodeID, string) (
-	map[controlplane.NodeID]Beginning, error) {
-	return map[controlplane.NodeID]Beginning{n.link.Node.ID: {Link: n.link, Epoch: 1}}, nil
+	map[controlplane.NodeID]SessionStart, error) {
+	return map[controlplane.NodeID]SessionStart{n.link.Node.ID: {NodeLink: n.link, Epoch: 1}}, nil
 }
 
 func (n *absentNode) Offline(context.Context, controlplane.NodeID, string) error {
@@ -65,10 +65,10 @@ func TestAdjustSessions_DialsUntilTheNodeIsDisabled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		identity := wiretest.NewIdentity(t)
 		token := wire.NewToken(identity.SPKI())
-		n := &absentNode{link: Link{Node: controlplane.Node{ID: wiretest.NodeID,
+		n := &absentNode{link: NodeLink{Node: controlplane.Node{ID: wiretest.NodeID,
 			Address: "node.example:5000"}, Kid: token.Kid, Key: token.Key()}}
 		f := New(Config{Nodes: n, Holder: "test", Log: slog.New(slog.DiscardHandler),
-			Dial: Dialing{Identity: identity, Build: "dev", Connect: n.refuse}})
+			Dial: DialSettings{Identity: identity, Build: "dev", Connect: n.refuse}})
 		ctx, cancel := context.WithCancel(t.Context())
 		var answering, sessions sync.WaitGroup
 		answering.Go(func() { _ = f.answerAll(ctx) })

@@ -81,7 +81,7 @@ func (r *sessionSet) run(ctx context.Context) error {
 
 // forwardWakeUps hands wake-ups to the sessions that they are about.
 func (r *sessionSet) forwardWakeUps(ctx context.Context) error {
-	wake := r.Listener.Collect(controlplane.TopicNode)
+	wake := r.Listener.SubscribeKeys(controlplane.TopicNode)
 	defer wake.Close()
 	for {
 		select {
@@ -89,7 +89,7 @@ func (r *sessionSet) forwardWakeUps(ctx context.Context) error {
 			return nil
 		case <-wake.Wake:
 		}
-		keys, all := wake.Heard()
+		keys, all := wake.TakeKeys()
 		if all {
 			for _, s := range r.list() {
 				s.scheduleUpdate()
@@ -223,7 +223,7 @@ func (r *sessionSet) renewOnce(ctx context.Context) {
 	// A database that does not answer must not make us believe in leases that
 	// are over.
 	asked, cancel := context.WithTimeout(ctx, renewEvery)
-	lost, busy, err := r.Nodes.Renew(asked, ids, r.Holder)
+	lost, busy, err := r.Nodes.RenewLeases(asked, ids, r.Holder)
 	cancel()
 	if ctx.Err() != nil {
 		return

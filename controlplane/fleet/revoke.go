@@ -20,7 +20,7 @@ type Credential struct {
 const tellWithin = 10 * time.Second
 
 // tryDeliver is deliverRevocations for a caller that has another error to report.
-func (f *Fleet) tryDeliver(ctx context.Context, link Link, epoch int64) {
+func (f *Fleet) tryDeliver(ctx context.Context, link NodeLink, epoch int64) {
 	if len(link.Refuse) == 0 {
 		return
 	}
@@ -34,8 +34,8 @@ func (f *Fleet) tryDeliver(ctx context.Context, link Link, epoch int64) {
 // offline. It may know no other token yet, so we connect once with each revoked one
 // and send only this message: no goal and no secret. After a crash the token is still
 // pending, and the next try sends the message again.
-func (f *Fleet) deliverRevocations(ctx context.Context, link Link, epoch int64) error {
-	revoked, err := f.Nodes.Revoked(ctx, link.Node.ID)
+func (f *Fleet) deliverRevocations(ctx context.Context, link NodeLink, epoch int64) error {
+	revoked, err := f.Nodes.ListRevokedTokens(ctx, link.Node.ID)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (f *Fleet) deliverRevocations(ctx context.Context, link Link, epoch int64) 
 	return nil
 }
 
-func (f *Fleet) deliverOne(ctx context.Context, link Link, epoch int64, c Credential) error {
+func (f *Fleet) deliverOne(ctx context.Context, link NodeLink, epoch int64, c Credential) error {
 	link.Kid, link.Key = c.Kid, c.Key
 	config, err := f.Dial.dialConfig(link, epoch)
 	if err != nil {
@@ -94,5 +94,5 @@ func (f *Fleet) sendRevocation(
 
 func (f *Fleet) recordTokenRefusal(ctx context.Context, id controlplane.NodeID, kid string) error {
 	f.Log.InfoContext(ctx, "the agent refuses a revoked token from now on", "node", id, "kid", kid)
-	return f.Nodes.Refused(ctx, id, kid)
+	return f.Nodes.ConfirmRevocation(ctx, id, kid)
 }

@@ -44,7 +44,7 @@ type rig struct {
 	catalog   *catalog.Catalog
 	lifecycle *lifecycle.Lifecycle
 	agent     *wiretest.Agent
-	pipes     *wiretest.Pipes
+	pipes     *wiretest.PipeListener
 	node      controlplane.NodeID
 	// sessions yields each session once the control plane has acknowledged.
 	sessions chan *agentSession
@@ -63,8 +63,12 @@ type agentSession struct {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	t.Parallel()
-	r := &rig{t: t, url: pgtest.URL(t, os.DirFS("../../migrations")), pipes: wiretest.NewPipes(),
-		sessions: make(chan *agentSession, 16)}
+	r := &rig{
+		t:        t,
+		url:      pgtest.URL(t, os.DirFS("../../migrations")),
+		pipes:    wiretest.NewPipeListener(),
+		sessions: make(chan *agentSession, 16),
+	}
 	r.store = pgtest.Open(t, r.url)
 	r.agent = wiretest.NewAgent(t, wiretest.AgentConfig{Listener: r.pipes, Session: r.serve})
 	r.welcome = wire.Welcome{Build: "dev", FirstSeq: 1, Inventory: wire.Inventory{Hostname: "n",
@@ -151,7 +155,7 @@ func (r *rig) start(holder string) (stop func()) {
 	f := fleet.New(fleet.Config{
 		Nodes:     r.table(holder),
 		Lifecycle: r.lifecycle, Listener: listener, Holder: holder, Log: log,
-		Dial: fleet.Dialing{Identity: r.agent.ControlPlane, Build: "dev", Connect: r.pipes.Dial}})
+		Dial: fleet.DialSettings{Identity: r.agent.ControlPlane, Build: "dev", Connect: r.pipes.Dial}})
 	var running sync.WaitGroup
 	listening, hush := context.WithCancel(context.Background())
 	running.Go(func() { _ = listener.Run(listening) })
@@ -167,8 +171,8 @@ func (r *rig) start(holder string) (stop func()) {
 	return stop
 }
 
-func (r *rig) table(holder string) fleet.Table {
-	return fleet.Table{Store: r.store, OpenKey: r.catalog.OpenNodeKey, Holder: holder}
+func (r *rig) table(holder string) fleet.NodeTable {
+	return fleet.NodeTable{Store: r.store, OpenKey: r.catalog.OpenNodeKey, Holder: holder}
 }
 
 // session waits for the agent's next session.
@@ -225,7 +229,7 @@ func (s *agentSession) cut() { _ = s.Close(wire.CodeGone, "the test cuts it") }
 func (r *rig) online() {
 	r.t.Helper()
 	for range 300 {
-		if pgtest.Value[string](r.t, r.url, "SELECT status FROM nodes") == "online" {
+		if pgtest.QueryValue[string](r.t, r.url, "SELECT status FROM nodes") == "online" {
 			return
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -24,15 +24,15 @@ const renewEvery = 3 * time.Second
 // thousands of sessions.
 type session struct {
 	*Fleet
-	link  Link
+	link  NodeLink
 	epoch int64
 	conn  *wire.Session
 	// held is what the agent leaves alone although it has no goal.
-	held lifecycle.Held
+	held lifecycle.ProtectedDeployments
 	// refused yields the tokens the agent confirms to refuse.
 	refused chan string
 	// samples wait to be stored; health is what was stored.
-	samples chan batch
+	samples chan sampleBatch
 	health  storedHealth
 	// sent, plugins and keep are what the agent was sent last.
 	sent    map[string]goalMark
@@ -64,7 +64,7 @@ type session struct {
 // openSession greets and brings both ends to the same knowledge. It owns the connection
 // from now on, also on error. Being online is from here to close.
 func (f *Fleet) openSession(
-	ctx context.Context, b *beginning, proven *wire.ProvenConn,
+	ctx context.Context, b *sessionBeginning, proven *wire.ProvenConn,
 ) (*session, error) {
 	peer := proven.Peer()
 	conn, err := wire.OpenSession(ctx, proven)
@@ -72,8 +72,8 @@ func (f *Fleet) openSession(
 		return nil, err
 	}
 	working, stop := context.WithCancelCause(ctx)
-	s := &session{Fleet: f, link: b.Link, epoch: b.Epoch, conn: conn, outer: ctx, ctx: working,
-		stop: stop, refused: make(chan string, 4), samples: make(chan batch, samplesWaiting),
+	s := &session{Fleet: f, link: b.NodeLink, epoch: b.Epoch, conn: conn, outer: ctx, ctx: working,
+		stop: stop, refused: make(chan string, 4), samples: make(chan sampleBatch, samplesWaiting),
 		good: b.leased,
 		// No update before the initial state was exchanged.
 		looking: true}
@@ -102,7 +102,7 @@ func (s *session) serve(ended func(why error)) {
 		s.close(why)
 		ended(why)
 	})
-	s.conn.OnArrival(func() { s.startTask(&s.receiving, s.receiveReports, s.conn.News) })
+	s.conn.OnArrival(func() { s.startTask(&s.receiving, s.receiveReports, s.conn.HasPending) })
 }
 
 // close stops all tasks and tells the agent why.
@@ -135,14 +135,14 @@ func (s *session) allowUpdates() {
 // initialize brings both ends to the same state. Data that cannot have changed since it was read
 // together with other nodes' is not read or written again.
 func (s *session) initialize(
-	ctx context.Context, b *beginning, peer wire.Peer, w wire.Welcome,
+	ctx context.Context, b *sessionBeginning, peer wire.Peer, w wire.Welcome,
 ) error {
 	id := s.link.Node.ID
 	i := newInventory(w.Inventory, w.At, time.Now())
 	known := isSameNode(s.link.Node, peer, i)
 	if !known {
 		err := s.withDBSlot(ctx, func() error {
-			return s.Nodes.Met(ctx, id, formatThumbprint(peer.Thumbprint), string(peer.Build), i)
+			return s.Nodes.RecordContact(ctx, id, formatThumbprint(peer.Thumbprint), string(peer.Build), i)
 		})
 		if err != nil {
 			return err
@@ -166,7 +166,7 @@ func (s *session) initialize(
 	if known && s.link.Node.Status == controlplane.NodeOnline && len(s.sent) == 0 {
 		return nil
 	}
-	return s.withDBSlot(ctx, func() error { return s.Nodes.Online(ctx, id) })
+	return s.withDBSlot(ctx, func() error { return s.Nodes.MarkOnline(ctx, id) })
 }
 
 // isSameNode reports whether the database has these facts of the node already.
@@ -275,7 +275,7 @@ func (s *session) hasHeld() bool {
 }
 
 // setHeld notes what the agent leaves alone.
-func (s *session) setHeld(now lifecycle.Held) {
+func (s *session) setHeld(now lifecycle.ProtectedDeployments) {
 	s.held = now
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -300,15 +300,15 @@ func (s *session) receiveWelcome(ctx context.Context) (wire.Welcome, error) {
 
 // sendFullState acknowledges the agent's reports and sends all goals. An agent whose
 // report numbers are lower than those we stored has lost its state.
-func (s *session) sendFullState(ctx context.Context, b *beginning, w wire.Welcome) error {
-	var orders []controlplane.Order
+func (s *session) sendFullState(ctx context.Context, b *sessionBeginning, w wire.Welcome) error {
+	var orders []controlplane.NodeGoal
 	last := b.LastReport
 	if b.Busy || len(w.Deployments) > 0 {
 		err := s.withDBSlot(ctx, func() (err error) {
 			if err = s.recognizeDeployments(ctx, w); err != nil {
 				return err
 			}
-			orders, last, err = s.Lifecycle.Orders(ctx, s.actor, s.link.Node.ID)
+			orders, last, err = s.Lifecycle.NodeGoals(ctx, s.actor, s.link.Node.ID)
 			return err
 		})
 		if err != nil {
@@ -317,7 +317,7 @@ func (s *session) sendFullState(ctx context.Context, b *beginning, w wire.Welcom
 	}
 	if w.LastSeq < last {
 		last = max(0, w.FirstSeq-1)
-		if err := s.Lifecycle.ForgetReports(ctx, s.actor, s.link.Node.ID, last); err != nil {
+		if err := s.Lifecycle.ResetReports(ctx, s.actor, s.link.Node.ID, last); err != nil {
 			return err
 		}
 	}
@@ -340,7 +340,7 @@ func (s *session) sendGoals(ctx context.Context, all []wire.Goals) error {
 		if err := s.Failpoint.Hit(place + ".sent"); err != nil {
 			return err
 		}
-		err := s.Lifecycle.Delivered(ctx, s.actor, requestedRuns(m.Goals))
+		err := s.Lifecycle.MarkDelivered(ctx, s.actor, requestedRuns(m.Goals))
 		if err := s.mayFail(ctx, "delivery", err); err != nil {
 			return err
 		}
@@ -371,7 +371,7 @@ func failpointOf(goals []wire.Goal) string {
 
 // sendChangedGoals sends the goals that changed.
 func (s *session) sendChangedGoals(ctx context.Context) error {
-	orders, _, err := s.Lifecycle.Orders(ctx, s.actor, s.link.Node.ID)
+	orders, _, err := s.Lifecycle.NodeGoals(ctx, s.actor, s.link.Node.ID)
 	if err != nil {
 		// The database is away; the link is not, so it stays.
 		return s.mayFail(ctx, "goals", err)

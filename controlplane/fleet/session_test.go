@@ -26,7 +26,7 @@ func TestSession_ANewAgentIsToldEverythingBeforeItIsOnline(t *testing.T) {
 		t.Errorf("the keep list goes on: %+v", k)
 	}
 	r.online()
-	if print := pgtest.Value[string](t, r.url, "SELECT thumbprint FROM nodes"); len(print) != 64 {
+	if print := pgtest.QueryValue[string](t, r.url, "SELECT thumbprint FROM nodes"); len(print) != 64 {
 		t.Errorf("its certificate was not stored: %q", print)
 	}
 }
@@ -141,7 +141,7 @@ func TestLease_TheNextControlPlaneTakesOverWithAHigherEpoch(t *testing.T) {
 	stop := r.start("a")
 	first := r.session()
 	r.online()
-	_, before := r.agent.Memory.Bound()
+	_, before := r.agent.Memory.BoundNode()
 	r.start("b")
 	// The session goes on while the other one looks for nodes.
 	first.goalOf(r.deploy("d"))
@@ -149,12 +149,12 @@ func TestLease_TheNextControlPlaneTakesOverWithAHigherEpoch(t *testing.T) {
 		t.Fatal("another control plane connected to a node that has one")
 	}
 	stop()
-	if n := pgtest.Value[int64](t, r.url, `SELECT count(*) FROM node_leases
+	if n := pgtest.QueryValue[int64](t, r.url, `SELECT count(*) FROM node_leases
 		WHERE holder = 'a' AND expires_at > now()`); n != 0 {
 		t.Error("it kept its lease to the end")
 	}
 	r.session()
-	if _, after := r.agent.Memory.Bound(); after <= before {
+	if _, after := r.agent.Memory.BoundNode(); after <= before {
 		t.Errorf("epoch %d follows epoch %d", after, before)
 	}
 }
@@ -163,34 +163,34 @@ func TestLease_OnlyTheHolderMayChangeTheNode(t *testing.T) {
 	r := newRig(t)
 	ctx, a, b := t.Context(), r.table("a"), r.table("b")
 	ids := []controlplane.NodeID{r.node}
-	got, err := a.Begin(ctx, ids, "a")
+	got, err := a.BeginSessions(ctx, ids, "a")
 	r.must(nil, err)
 	if got[r.node].Epoch != 1 || got[r.node].Kid != r.agent.Token.Kid {
 		t.Fatalf("the first holder gets %+v", got)
 	}
-	if got, err := b.Begin(ctx, ids, "b"); err != nil || len(got) != 0 {
+	if got, err := b.BeginSessions(ctx, ids, "b"); err != nil || len(got) != 0 {
 		t.Errorf("while another has the lease: %+v, %v", got, err)
 	}
-	if ids, err := b.Enabled(ctx, "b"); err != nil || len(ids) != 0 {
+	if ids, err := b.ListEnabled(ctx, "b"); err != nil || len(ids) != 0 {
 		t.Errorf("a node of another is listed: %v, %v", ids, err)
 	}
-	if err := b.Online(ctx, r.node); err == nil {
+	if err := b.MarkOnline(ctx, r.node); err == nil {
 		t.Error("without the lease the node was made online")
 	}
 	pgtest.Exec(t, r.url, "UPDATE node_leases SET expires_at = now() - interval '1 second'")
-	if got, err := b.Begin(ctx, ids, "b"); err != nil || got[r.node].Epoch != 2 {
+	if got, err := b.BeginSessions(ctx, ids, "b"); err != nil || got[r.node].Epoch != 2 {
 		t.Errorf("after the lease ended: %+v, %v", got, err)
 	}
-	lost, _, err := a.Renew(ctx, ids, "a")
+	lost, _, err := a.RenewLeases(ctx, ids, "a")
 	if err != nil || len(lost) != 1 {
 		t.Errorf("the holder before renewed it: lost %v, %v", lost, err)
 	}
-	r.must(nil, a.Offline(ctx, r.node, "it was suspended"))
-	r.must(nil, a.Release(ctx, r.node, "a"))
-	if detail := pgtest.Value[string](t, r.url, "SELECT detail FROM nodes"); detail != "" {
+	r.must(nil, a.MarkOffline(ctx, r.node, "it was suspended"))
+	r.must(nil, a.ReleaseLease(ctx, r.node, "a"))
+	if detail := pgtest.QueryValue[string](t, r.url, "SELECT detail FROM nodes"); detail != "" {
 		t.Errorf("the holder before wrote %q", detail)
 	}
-	if lost, _, err := b.Renew(ctx, ids, "b"); err != nil || len(lost) != 0 {
+	if lost, _, err := b.RenewLeases(ctx, ids, "b"); err != nil || len(lost) != 0 {
 		t.Errorf("the holder before gave the lease away: lost %v, %v", lost, err)
 	}
 }

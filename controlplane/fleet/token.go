@@ -20,7 +20,7 @@ var errSwitched = errors.New("an admin switched the node off and on")
 // checkToken has the agent refuse revoked tokens, on its own disk, before the
 // session that used one is cut.
 func (s *session) checkToken(ctx context.Context) error {
-	link, err := s.Nodes.Link(ctx, s.link.Node.ID)
+	link, err := s.Nodes.GetLink(ctx, s.link.Node.ID)
 	if err != nil {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (s *session) requestTokenRefusal(ctx context.Context, kid string) error {
 			if confirmed != kid {
 				continue
 			}
-			return s.Nodes.Refused(ctx, s.link.Node.ID, kid)
+			return s.Nodes.ConfirmRevocation(ctx, s.link.Node.ID, kid)
 		case <-timeout.C:
 			return nil
 		case <-ctx.Done():

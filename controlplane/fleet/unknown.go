@@ -19,16 +19,16 @@ import (
 // before the first word to the agent: an acknowledgement would make it count
 // what was lost as known.
 func (s *session) recognizeDeployments(ctx context.Context, w wire.Welcome) (err error) {
-	m := lifecycle.Memory{Deployments: make([]lifecycle.Seen, len(w.Deployments)),
+	m := lifecycle.AgentMemory{Deployments: make([]lifecycle.RememberedDeployment, len(w.Deployments)),
 		FirstReport: w.FirstSeq, Acknowledged: w.Acked}
 	for i, d := range w.Deployments {
-		m.Deployments[i] = lifecycle.Seen{Run: controlplane.RunID(d.Run),
+		m.Deployments[i] = lifecycle.RememberedDeployment{Run: controlplane.RunID(d.Run),
 			ID:         controlplane.DeploymentID(d.Deployment),
 			Generation: d.Generation, Name: d.Name, Project: d.Project,
 			Environment: d.Environment, Phase: string(d.Phase),
 			Abandoned: d.Abandoned}
 	}
-	held, err := s.Lifecycle.Recognize(ctx, s.actor, s.link.Node.ID, m)
+	held, err := s.Lifecycle.CompareAgentMemory(ctx, s.actor, s.link.Node.ID, m)
 	s.setHeld(held)
 	if n := len(s.held.Named); n > 0 {
 		s.Log.WarnContext(ctx, "the node has deployments that the database does not know, or "+
@@ -40,7 +40,7 @@ func (s *session) recognizeDeployments(ctx context.Context, w wire.Welcome) (err
 }
 
 // fullGoals is the full set of goals, and what is left alone without one.
-func (s *session) fullGoals(orders []controlplane.Order) []wire.Goals {
+func (s *session) fullGoals(orders []controlplane.NodeGoal) []wire.Goals {
 	all := splitGoals(changedGoals(orders, nil), true)
 	last := &all[len(all)-1]
 	last.Keep = s.held.Everything
@@ -57,7 +57,7 @@ func (s *session) heldChanged(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	s.forgetPurged(ctx)
-	now, err := s.Lifecycle.Held(ctx, s.actor, s.link.Node.ID)
+	now, err := s.Lifecycle.ProtectedOn(ctx, s.actor, s.link.Node.ID)
 	if err != nil {
 		return false, err
 	}
@@ -76,7 +76,7 @@ func (s *session) forgetPurged(ctx context.Context) {
 		if controlplane.KindOf(err) != controlplane.NotFound {
 			continue
 		}
-		if err := s.Lifecycle.ForgetPurged(ctx, s.actor, s.link.Node.ID, id); err != nil {
+		if err := s.Lifecycle.DeletePurgedUnknown(ctx, s.actor, s.link.Node.ID, id); err != nil {
 			s.Log.WarnContext(ctx, "a purged deployment stays listed", "deployment", id, "error", err)
 		}
 	}
@@ -84,7 +84,7 @@ func (s *session) forgetPurged(ctx context.Context) {
 
 // Describe asks a node for all it knows of a deployment.
 func (d *Dialer) Describe(ctx context.Context, id controlplane.NodeID,
-	deployment controlplane.DeploymentID) (found lifecycle.Found, err error) {
+	deployment controlplane.DeploymentID) (found lifecycle.DescribedDeployment, err error) {
 	return fetchDescription(ctx, func(ctx context.Context) (net.Conn, error) {
 		return d.Dial(ctx, id)
 	}, deployment)
@@ -100,7 +100,7 @@ func (s *session) dialAgent(ctx context.Context) (net.Conn, error) {
 }
 
 func fetchDescription(ctx context.Context, dial func(context.Context) (net.Conn, error),
-	deployment controlplane.DeploymentID) (found lifecycle.Found, err error) {
+	deployment controlplane.DeploymentID) (found lifecycle.DescribedDeployment, err error) {
 	where := "http://agent/v1/deployments/" + url.PathEscape(string(deployment))
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, where, nil)
 	if err != nil {
@@ -125,11 +125,11 @@ func fetchDescription(ctx context.Context, dial func(context.Context) (net.Conn,
 		return found, &controlplane.Error{Kind: controlplane.NotFound, Code: "not_on_node",
 			Message: "the node does not know this deployment: " + string(why)}
 	}
-	said, err := wire.DecodeDescribed(response.Body)
+	said, err := wire.DecodeDescribeResponse(response.Body)
 	if err != nil {
 		return found, err
 	}
-	return lifecycle.Found{ID: deployment, Generation: said.State.Generation,
+	return lifecycle.DescribedDeployment{ID: deployment, Generation: said.State.Generation,
 		Run: controlplane.RunID(said.State.Run), Version: said.Goal.Version,
 		Pipeline: said.Goal.Pipeline, Phase: string(said.State.Phase),
 		Gone:  said.Goal.Want == wire.WantGone,

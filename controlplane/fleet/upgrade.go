@@ -19,7 +19,7 @@ import (
 
 // noteIncompatible stores that an agent is of another release, what it reports about
 // itself, and how to upgrade it.
-func (f *Fleet) noteIncompatible(ctx context.Context, link Link, epoch int64,
+func (f *Fleet) noteIncompatible(ctx context.Context, link NodeLink, epoch int64,
 	why *wire.IncompatibleError) error {
 	detail := fmt.Sprintf("it runs %s, the control plane %s: run the same release on both",
 		why.Theirs, why.Ours)
@@ -34,11 +34,11 @@ func (f *Fleet) noteIncompatible(ctx context.Context, link Link, epoch int64,
 		detail += ", with 'nullops node upgrade " + link.Node.Name + "'"
 	}
 	if err == nil {
-		err = f.Nodes.Introduced(ctx, link.Node.ID, said.Build, newInventory(said.Inventory,
+		err = f.Nodes.RecordIntroduction(ctx, link.Node.ID, said.Build, newInventory(said.Inventory,
 			time.Time{}, time.Now()))
 	}
 	return errors.Join(why, f.mayFail(ctx, "inventory of another release", err),
-		f.Nodes.Incompatible(ctx, link.Node.ID, string(why.Theirs), detail))
+		f.Nodes.MarkIncompatible(ctx, link.Node.ID, string(why.Theirs), detail))
 }
 
 func (f *Fleet) mayFail(ctx context.Context, what string, err error) error {
@@ -48,11 +48,11 @@ func (f *Fleet) mayFail(ctx context.Context, what string, err error) error {
 	return nil
 }
 
-// Introduced implements Nodes.
-func (t Table) Introduced(ctx context.Context, id controlplane.NodeID, build string,
+// RecordIntroduction implements Nodes.
+func (t NodeTable) RecordIntroduction(ctx context.Context, id controlplane.NodeID, build string,
 	i controlplane.Inventory) error {
 	return t.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		if holds, err := tx.HoldLease(ctx, id, t.Holder); err != nil || !holds {
+		if holds, err := tx.LockLease(ctx, id, t.Holder); err != nil || !holds {
 			return errors.Join(err, errElsewhere)
 		}
 		return tx.SetInventory(ctx, id, build, i)
@@ -60,9 +60,9 @@ func (t Table) Introduced(ctx context.Context, id controlplane.NodeID, build str
 }
 
 // fetchIntroduction asks an agent, of whatever release, what it is.
-func (d Dialing) fetchIntroduction(
-	ctx context.Context, link Link, epoch int64,
-) (i wire.Introduction, err error) {
+func (d DialSettings) fetchIntroduction(
+	ctx context.Context, link NodeLink, epoch int64,
+) (i wire.InventoryResponse, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	r, err := d.requestMaintenance(ctx, link, epoch, http.MethodGet, wire.PathInventory, nil)
@@ -70,14 +70,14 @@ func (d Dialing) fetchIntroduction(
 		return i, err
 	}
 	defer func() { _ = r.Body.Close() }()
-	return wire.DecodeIntroduction(r.Body)
+	return wire.DecodeInventoryResponse(r.Body)
 }
 
 // requestMaintenance makes one request on a connection that an agent of another release
 // accepts too.
-func (d Dialing) requestMaintenance(
+func (d DialSettings) requestMaintenance(
 	ctx context.Context,
-	link Link,
+	link NodeLink,
 	epoch int64,
 	method, path string,
 	body io.Reader,
@@ -114,7 +114,7 @@ func (d Dialing) requestMaintenance(
 // The credentials are for this one pull; nil asks the registry anonymously.
 func (d *Dialer) Upgrade(ctx context.Context, id controlplane.NodeID, image string,
 	auth *wire.RegistryAuth) error {
-	link, err := d.nodes.Link(ctx, id)
+	link, err := d.nodes.GetLink(ctx, id)
 	if err != nil {
 		return err
 	}

@@ -35,11 +35,11 @@ type Usage interface {
 		v controlplane.NodeVitals) error
 	// Store commits measurements and returns the numbers of those that it stored.
 	Store(ctx context.Context, actor access.Actor, node controlplane.NodeID,
-		b controlplane.UseBatch) error
+		b controlplane.UsageBatch) error
 }
 
-// batch is what an agent sent at once, and when that was.
-type batch struct {
+// sampleBatch is what an agent sent at once, and when that was.
+type sampleBatch struct {
 	samples wire.Samples
 	at      time.Time
 }
@@ -49,7 +49,7 @@ type batch struct {
 func (s *session) takeSamples(r wire.Samples) {
 	r.Items = r.Items[:min(len(r.Items), mostItems)]
 	select {
-	case s.samples <- batch{r, time.Now()}:
+	case s.samples <- sampleBatch{r, time.Now()}:
 		s.startTask(&s.storing, s.storeSamples, func() bool { return len(s.samples) > 0 })
 	default:
 	}
@@ -70,7 +70,7 @@ func (s *session) storeSamples(ctx context.Context) error {
 	}
 }
 
-func (s *session) storeBatch(ctx context.Context, b batch) error {
+func (s *session) storeBatch(ctx context.Context, b sampleBatch) error {
 	n := len(b.samples.Items)
 	if n == 0 {
 		return nil
@@ -84,17 +84,17 @@ func (s *session) storeBatch(ctx context.Context, b batch) error {
 }
 
 // useBatch dates what was measured by its age and our own clock.
-func useBatch(node controlplane.NodeID, b batch) controlplane.UseBatch {
-	out := controlplane.UseBatch{Boot: b.samples.Boot}
+func useBatch(node controlplane.NodeID, b sampleBatch) controlplane.UsageBatch {
+	out := controlplane.UsageBatch{Boot: b.samples.Boot}
 	for _, i := range b.samples.Items {
 		age := min(max(0, i.Age), oldest.Milliseconds())
 		at := b.at.Add(-time.Duration(age) * time.Millisecond)
-		item := controlplane.UseItem{Number: i.Number, All: []controlplane.Use{{Node: node,
+		item := controlplane.UsageItem{Number: i.Number, All: []controlplane.UsageSum{{Node: node,
 			Subject: string(node), At: at, Count: 1, CPU: i.CPU, CPUMax: i.CPU,
 			Memory: float64(i.Memory), MemoryMax: i.Memory, DiskFree: i.DiskFree,
 			Flow: controlplane.Flow(i.Flow)}}}
 		for _, u := range i.Services[:min(len(i.Services), mostServices)] {
-			item.All = append(item.All, controlplane.Use{Node: node, Subject: u.Deployment,
+			item.All = append(item.All, controlplane.UsageSum{Node: node, Subject: u.Deployment,
 				Step: u.Step, At: at, Count: 1, CPU: u.CPU, CPUMax: u.CPU,
 				Memory: float64(u.Memory), MemoryMax: u.Memory, Flow: controlplane.Flow(u.Flow)})
 		}
@@ -112,7 +112,7 @@ func (s *session) storeVitals(ctx context.Context, v wire.Vitals) error {
 	if err := s.mayFail(ctx, "vitals", err); err != nil {
 		return err
 	}
-	health := s.health.changes(v.Services, time.Now())
+	health := s.health.changedServices(v.Services, time.Now())
 	if len(health) == 0 {
 		return nil
 	}
@@ -136,9 +136,9 @@ type healthState struct {
 	restarts int
 }
 
-// changes returns what differs from what was stored, or everything once healthAgain
+// changedServices returns what differs from what was stored, or everything once healthAgain
 // has passed.
-func (t *storedHealth) changes(
+func (t *storedHealth) changedServices(
 	all []wire.ServiceVitals,
 	now time.Time,
 ) []controlplane.ServiceHealth {
@@ -173,7 +173,7 @@ func (t *storedHealth) changes(
 
 // storeInventory stores what a node is now.
 func (s *session) storeInventory(ctx context.Context, r wire.InventoryChanged) error {
-	return s.mayFail(ctx, "inventory", s.Nodes.Changed(ctx, s.link.Node.ID,
+	return s.mayFail(ctx, "inventory", s.Nodes.RecordInventory(ctx, s.link.Node.ID,
 		newInventory(r.Inventory, r.At, time.Now())))
 }
 

@@ -13,7 +13,7 @@ import (
 // What was measured is dated by its age and our clock, whatever the agent's says.
 func TestUseBatch_IsDatedByAge(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	got := useBatch("n", batch{at: now, samples: wire.Samples{Boot: "b", Items: []wire.Sample{
+	got := useBatch("n", sampleBatch{at: now, samples: wire.Samples{Boot: "b", Items: []wire.Sample{
 		{Number: 7, Age: 90_000, CPU: 1.5, Memory: 10, DiskFree: 5, Flow: wire.Flow{NetIn: 3},
 			Services: []wire.ServiceUse{{Deployment: "d", Step: "web", CPU: .5, Memory: 4}}},
 		{Number: 8, Age: -5}, {Number: 9, Age: math.MaxInt64},
@@ -60,18 +60,19 @@ func TestTold_LeavesOutWhatDidNotChange(t *testing.T) {
 	now := time.Now()
 	services := []wire.ServiceVitals{{Deployment: "d", Step: "web", Health: wire.HealthHealthy},
 		{Deployment: "d", Step: "db", Health: wire.HealthHealthy}}
-	if got := s.changes(services, now); len(got) != 2 {
+	if got := s.changedServices(services, now); len(got) != 2 {
 		t.Errorf("at first: %+v", got)
 	}
 	services[0].CPU, services[0].Detail = 3, "up for one second"
-	if got := s.changes(services, now.Add(time.Second)); len(got) != 0 {
+	if got := s.changedServices(services, now.Add(time.Second)); len(got) != 0 {
 		t.Errorf("another measurement: %+v", got)
 	}
 	services[1].Health = wire.HealthStopped
-	if got := s.changes(services, now.Add(2*time.Second)); len(got) != 1 || got[0].Step != "db" {
+	if got := s.changedServices(services, now.Add(2*time.Second)); len(got) != 1 ||
+		got[0].Step != "db" {
 		t.Errorf("a change: %+v", got)
 	}
-	if got := s.changes(services, now.Add(healthAgain)); len(got) != 2 {
+	if got := s.changedServices(services, now.Add(healthAgain)); len(got) != 2 {
 		t.Errorf("after a while: %+v", got)
 	}
 }

@@ -44,7 +44,7 @@ func (d *Dialer) Volumes(ctx context.Context, node controlplane.NodeID,
 // CopyVolume takes one volume from a node to another, as fast as the slower one
 // goes. Both ends' sums of the whole stream must be ours. moved hears of each piece
 // before it is written, and ends the copy with an error.
-func (d *Dialer) CopyVolume(ctx context.Context, j controlplane.Journey,
+func (d *Dialer) CopyVolume(ctx context.Context, j controlplane.RelocationTask,
 	v controlplane.VolumeName, moved func(bytes int) error) error {
 	path := strings.NewReplacer("{id}", url.PathEscape(string(j.Deployment)), "{key}",
 		url.PathEscape(string(v.Step)), "{name}", url.PathEscape(v.Name)).Replace(wire.PathVolume)

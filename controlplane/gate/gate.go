@@ -41,14 +41,14 @@ func New(store *postgres.Store, now func() time.Time) *Gate {
 }
 
 // IngressConfig returns what the ingress shows and asks for.
-func (g *Gate) Front(
+func (g *Gate) IngressConfig(
 	ctx context.Context, actor access.Actor,
-) (f controlplane.Front, err error) {
+) (f controlplane.IngressConfig, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return f, err
 	}
 	err = g.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		f, err = tx.Front(ctx)
+		f, err = tx.IngressConfig(ctx)
 		return err
 	})
 	return f, err
@@ -63,8 +63,8 @@ func (g *Gate) Environment(
 	}
 	err = g.store.Read(ctx, func(tx *postgres.Tx) error {
 		e, err := tx.EnvironmentByName(ctx, name)
-		if err == nil && !access.SeesEnvironment(actor, e.ID, e.Restricted) {
-			err = controlplane.Missing("environment", name)
+		if err == nil && !access.CanSeeEnvironment(actor, e.ID, e.Restricted) {
+			err = controlplane.NewNotFoundError("environment", name)
 		}
 		if err != nil {
 			return err
@@ -79,8 +79,8 @@ func (g *Gate) Environment(
 func (g *Gate) SetEnvironment(
 	ctx context.Context, actor access.Actor, name string, p controlplane.EnvironmentGate,
 ) error {
-	e := actor.Entry("set gate", "environment "+name)
-	return g.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+	e := actor.NewAuditEntry("set gate", "environment "+name)
+	return g.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
 		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (g *Gate) SetEnvironment(
 		if err != nil {
 			return err
 		}
-		if !p.Gate.Valid() {
+		if !p.Gate.IsValid() {
 			return unknownMode()
 		}
 		e.Detail = string(p.Gate)
@@ -140,8 +140,8 @@ func (g *Gate) SetDeployment(
 	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 	mode controlplane.GateMode,
 ) (out DeploymentGate, err error) {
-	e := actor.Entry("set gate", "deployment "+string(id))
-	err = g.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+	e := actor.NewAuditEntry("set gate", "deployment "+string(id))
+	err = g.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
 		d, err := readDeployment(ctx, tx, actor, access.WriteDeployment, id)
 		if err != nil {
 			return err
@@ -165,7 +165,7 @@ func (g *Gate) SetDeployment(
 
 // checkMode lets a deployment be as its environment, which is "open", or stricter.
 func checkMode(mode, environment controlplane.GateMode) error {
-	if !mode.Valid() {
+	if !mode.IsValid() {
 		return unknownMode()
 	}
 	if mode != controlplane.GateOpen && mode.Stricter(environment) != mode {
@@ -213,8 +213,8 @@ func hasSecretForm(text string) bool {
 	return ok && len(prefix) == 4 && strings.HasPrefix(prefix, "nog") && len(rest) == 26
 }
 
-// Forget removes passes that are over.
-func (g *Gate) Forget(ctx context.Context, actor access.Actor) error {
+// DeleteExpiredPasses removes passes that are over.
+func (g *Gate) DeleteExpiredPasses(ctx context.Context, actor access.Actor) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func TestSetDeployment_TakesFullAtTheDeployment(t *testing.T) {
 			t.Errorf("%s sets the gate of %s: %v", c.who, c.id, err)
 		}
 	}
-	f, err := w.Front(t.Context(), system)
+	f, err := w.IngressConfig(t.Context(), system)
 	want := map[controlplane.DeploymentID]controlplane.GateMode{first: controlplane.GateMembers,
 		locked: controlplane.GateMembers}
 	if err != nil || len(f.Gates) != 2 || f.Gates[first] != want[first] ||
@@ -102,7 +102,7 @@ func TestSetEnvironment_IsForAdminsOnly(t *testing.T) {
 	if err := w.SetEnvironment(t.Context(), w.person("root"), "qa", members); err != nil {
 		t.Fatal(err)
 	}
-	f, err := w.Front(t.Context(), system)
+	f, err := w.IngressConfig(t.Context(), system)
 	if err != nil || len(f.Zones) != 2 || f.Zones[0].EnvironmentGate != members ||
 		f.Zones[1].Gate != controlplane.GateOpen {
 		t.Errorf("the ingress is given %+v %v", f.Zones, err)
@@ -134,12 +134,12 @@ func TestNear_OffersOnlyWhatThePersonSees(t *testing.T) {
 		"full":     {firstHost, "web.first.qa.localhost", secondHost},
 		"stranger": {},
 	} {
-		got, err := w.Near(t.Context(), w.person(who), "API.firsst.qa.localhost")
+		got, err := w.SimilarHosts(t.Context(), w.person(who), "API.firsst.qa.localhost")
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s is offered %q %v, want %q", who, got, err, want)
 		}
 	}
-	if _, err := w.Near(t.Context(), access.Nobody(), firstHost); err == nil {
+	if _, err := w.SimilarHosts(t.Context(), access.Nobody(), firstHost); err == nil {
 		t.Error("nobody is offered hosts")
 	}
 }

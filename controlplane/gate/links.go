@@ -10,7 +10,7 @@ import (
 )
 
 // GuestLinkRequest is what a person chooses for a guest link.
-type Ask struct {
+type GuestLinkRequest struct {
 	Label string
 	Life  time.Duration
 	// Service is where a guest arrives; empty is the deployment's first.
@@ -22,7 +22,7 @@ const (
 	maxRobot = 365 * 24 * time.Hour
 )
 
-func (a Ask) check(most time.Duration) error {
+func (a GuestLinkRequest) check(most time.Duration) error {
 	if a.Label == "" || len(a.Label) > 200 {
 		return &controlplane.Error{Kind: controlplane.Invalid, Code: "label", Field: "label",
 			Message: "a label has 1 to 200 bytes", Remedy: "Say for whom it is."}
@@ -35,12 +35,16 @@ func (a Ask) check(most time.Duration) error {
 	return nil
 }
 
-// Invite creates a guest link: its owner may open the deployment until it expires,
+// CreateGuestLink creates a guest link: its owner may open the deployment until it expires,
 // while the gate admits guests. The secret is returned only here.
-func (g *Gate) Invite(ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
-	a Ask) (p controlplane.Pass, host string, token controlplane.Plain, err error) {
-	e := actor.Entry("make guest link", "deployment "+string(id))
-	err = g.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+func (g *Gate) CreateGuestLink(
+	ctx context.Context,
+	actor access.Actor,
+	id controlplane.DeploymentID,
+	a GuestLinkRequest,
+) (p controlplane.Pass, host string, token controlplane.Plain, err error) {
+	e := actor.NewAuditEntry("make guest link", "deployment "+string(id))
+	err = g.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
 		d, err := readDeployment(ctx, tx, actor, access.WriteDeployment, id)
 		if err != nil {
 			return err
@@ -70,31 +74,39 @@ func noHost(err error) error {
 		Remedy:  "Name a service with a URL, or none."}
 }
 
-func (g *Gate) newPass(kind controlplane.PassKind, by access.Actor, a Ask) controlplane.Pass {
+func (g *Gate) newPass(
+	kind controlplane.PassKind,
+	by access.Actor,
+	a GuestLinkRequest,
+) controlplane.Pass {
 	now := g.now()
 	return controlplane.Pass{ID: controlplane.NewID[controlplane.PassID](), Kind: kind,
 		Label: a.Label, CreatedBy: by.Name(), CreatedAt: now, ExpiresAt: now.Add(a.Life)}
 }
 
-// Guests lists a deployment's guest links.
-func (g *Gate) Guests(
+// ListGuestLinks lists a deployment's guest links.
+func (g *Gate) ListGuestLinks(
 	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 ) (all []controlplane.Pass, err error) {
 	err = g.store.Read(ctx, func(tx *postgres.Tx) error {
 		if _, err := readDeployment(ctx, tx, actor, access.ReadDeployment, id); err != nil {
 			return err
 		}
-		all, err = tx.Guests(ctx, id)
+		all, err = tx.ListGuestLinks(ctx, id)
 		return err
 	})
 	return all, err
 }
 
-// Disinvite withdraws a guest link; open connections through it end.
-func (g *Gate) Disinvite(ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
-	pass controlplane.PassID) error {
-	e := actor.Entry("withdraw guest link", "deployment "+string(id))
-	return g.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+// DeleteGuestLink withdraws a guest link; open connections through it end.
+func (g *Gate) DeleteGuestLink(
+	ctx context.Context,
+	actor access.Actor,
+	id controlplane.DeploymentID,
+	pass controlplane.PassID,
+) error {
+	e := actor.NewAuditEntry("withdraw guest link", "deployment "+string(id))
+	return g.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
 		d, err := readDeployment(ctx, tx, actor, access.WriteDeployment, id)
 		if err != nil {
 			return err
@@ -106,18 +118,23 @@ func (g *Gate) Disinvite(ctx context.Context, actor access.Actor, id controlplan
 
 func removePass(pass controlplane.PassID, remove func() (bool, error)) error {
 	if !controlplane.ValidID(string(pass)) {
-		return controlplane.Missing("pass", string(pass))
+		return controlplane.NewNotFoundError("pass", string(pass))
 	}
 	ok, err := remove()
 	if err == nil && !ok {
-		err = controlplane.Missing("pass", string(pass))
+		err = controlplane.NewNotFoundError("pass", string(pass))
 	}
 	return err
 }
 
 // AddRobot makes a token that opens every deployment of an environment. The
 // secret is given once.
-func (g *Gate) AddRobot(ctx context.Context, actor access.Actor, environment string, a Ask) (
+func (g *Gate) AddRobot(
+	ctx context.Context,
+	actor access.Actor,
+	environment string,
+	a GuestLinkRequest,
+) (
 	p controlplane.Pass, token controlplane.Plain, err error) {
 	err = g.onEnvironment(ctx, actor, "make robot token", environment,
 		func(tx *postgres.Tx, e controlplane.Environment) error {
@@ -132,8 +149,8 @@ func (g *Gate) AddRobot(ctx context.Context, actor access.Actor, environment str
 	return p, token, err
 }
 
-// Robots lists an environment's robots.
-func (g *Gate) Robots(
+// ListRobots lists an environment's robots.
+func (g *Gate) ListRobots(
 	ctx context.Context, actor access.Actor, environment string,
 ) (all []controlplane.Pass, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -144,7 +161,7 @@ func (g *Gate) Robots(
 		if err != nil {
 			return err
 		}
-		all, err = tx.Robots(ctx, e.ID)
+		all, err = tx.ListRobots(ctx, e.ID)
 		return err
 	})
 	return all, err
@@ -161,8 +178,8 @@ func (g *Gate) RemoveRobot(ctx context.Context, actor access.Actor, environment 
 
 func (g *Gate) onEnvironment(ctx context.Context, actor access.Actor, action, name string,
 	fn func(*postgres.Tx, controlplane.Environment) error) error {
-	entry := actor.Entry(action, "environment "+name)
-	return g.store.Audited(ctx, entry, func(tx *postgres.Tx) error {
+	entry := actor.NewAuditEntry(action, "environment "+name)
+	return g.store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
 		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 			return err
 		}

@@ -31,21 +31,27 @@ func TestInvite_TakesFullAtTheDeployment(t *testing.T) {
 		{"root", locked, hidden.ID, ""},
 	} {
 		actor := w.person(c.who)
-		_, host, token, err := w.Invite(t.Context(), actor, c.id, gate.Ask{Label: "x", Life: day})
-		if controlplane.KindOf(err) != c.want || (err == nil) == token.Empty() ||
+		_, host, token, err := w.CreateGuestLink(
+			t.Context(),
+			actor,
+			c.id,
+			gate.GuestLinkRequest{Label: "x", Life: day},
+		)
+		if controlplane.KindOf(err) != c.want || (err == nil) == token.IsEmpty() ||
 			err == nil && !strings.HasPrefix(host, "api.") {
 			t.Errorf("%s invites to %s: %q %v", c.who, c.id, host, err)
 		}
-		err = w.Disinvite(t.Context(), actor, c.id, c.pass)
+		err = w.DeleteGuestLink(t.Context(), actor, c.id, c.pass)
 		if controlplane.KindOf(err) != c.want {
 			t.Errorf("%s withdraws: %v", c.who, err)
 		}
 	}
-	if all, err := w.Guests(t.Context(), w.person("reader"), first); err != nil || len(all) != 1 ||
+	if all, err := w.ListGuestLinks(t.Context(), w.person("reader"), first); err != nil ||
+		len(all) != 1 ||
 		all[0].CreatedBy != "full" {
 		t.Errorf("a reader lists %+v %v", all, err)
 	}
-	if _, err := w.Guests(t.Context(), w.person("stranger"), first); err == nil {
+	if _, err := w.ListGuestLinks(t.Context(), w.person("stranger"), first); err == nil {
 		t.Error("a stranger lists the guests")
 	}
 }
@@ -57,9 +63,9 @@ func TestDisinvite_EndsOnlyTheLinkOfThatDeployment(t *testing.T) {
 	_, other := w.invite(first, time.Hour)
 	robot, robotToken := w.robot("qa")
 	for name, err := range map[string]error{
-		"another deployment's": w.Disinvite(t.Context(), system, second, guest.ID),
-		"a robot's":            w.Disinvite(t.Context(), system, first, robot.ID),
-		"none":                 w.Disinvite(t.Context(), system, first, "x"),
+		"another deployment's": w.DeleteGuestLink(t.Context(), system, second, guest.ID),
+		"a robot's":            w.DeleteGuestLink(t.Context(), system, first, robot.ID),
+		"none":                 w.DeleteGuestLink(t.Context(), system, first, "x"),
 		"a guest's":            w.RemoveRobot(t.Context(), system, "qa", guest.ID),
 		"another environment's robot": w.RemoveRobot(t.Context(), system, "vault",
 			robot.ID),
@@ -71,7 +77,7 @@ func TestDisinvite_EndsOnlyTheLinkOfThatDeployment(t *testing.T) {
 	if n := len(w.valid(token, other, robotToken)); n != 3 {
 		t.Fatalf("%d of 3 passes hold", n)
 	}
-	if err := w.Disinvite(t.Context(), system, first, guest.ID); err != nil {
+	if err := w.DeleteGuestLink(t.Context(), system, first, guest.ID); err != nil {
 		t.Fatal(err)
 	}
 	if len(w.valid(token)) != 0 || len(w.valid(other)) != 1 {
@@ -93,8 +99,13 @@ func TestAddRobot_IsForAdminsOnly(t *testing.T) {
 	w := newWorld(t)
 	robot, token := w.robot("qa")
 	for _, who := range []string{"full", "reader", "stranger"} {
-		_, made, err := w.AddRobot(t.Context(), w.person(who), "qa", gate.Ask{Label: "x", Life: day})
-		if controlplane.KindOf(err) != controlplane.Forbidden || !made.Empty() {
+		_, made, err := w.AddRobot(
+			t.Context(),
+			w.person(who),
+			"qa",
+			gate.GuestLinkRequest{Label: "x", Life: day},
+		)
+		if controlplane.KindOf(err) != controlplane.Forbidden || !made.IsEmpty() {
 			t.Errorf("%s adds a robot: %v", who, err)
 		}
 		err = w.RemoveRobot(t.Context(), w.person(who), "qa", robot.ID)
@@ -102,11 +113,11 @@ func TestAddRobot_IsForAdminsOnly(t *testing.T) {
 			t.Errorf("%s removes a robot: %v", who, err)
 		}
 	}
-	all, err := w.Robots(t.Context(), w.person("root"), "qa")
+	all, err := w.ListRobots(t.Context(), w.person("root"), "qa")
 	if err != nil || len(all) != 1 || all[0].ID != robot.ID || len(w.valid(token)) != 1 {
 		t.Errorf("%+v %v", all, err)
 	}
-	if all, _ := w.Robots(t.Context(), system, "vault"); len(all) != 0 {
+	if all, _ := w.ListRobots(t.Context(), system, "vault"); len(all) != 0 {
 		t.Errorf("another environment has %+v", all)
 	}
 }
@@ -117,19 +128,19 @@ func TestInvite_ChecksLifeAndLabel(t *testing.T) {
 	w := newWorld(t)
 	long := strings.Repeat("x", 200)
 	for _, c := range []struct {
-		ask                gate.Ask
+		ask                gate.GuestLinkRequest
 		code, robot, field string
 	}{
-		{gate.Ask{Label: "", Life: day}, "label", "label", "label"},
-		{gate.Ask{Label: long + "x", Life: day}, "label", "label", "label"},
-		{gate.Ask{Label: "x", Life: time.Hour - 1}, "range", "range", "hours"},
-		{gate.Ask{Label: "x", Life: -time.Hour}, "range", "range", "hours"},
-		{gate.Ask{Label: "x", Life: 90*day + 1}, "range", "", "hours"},
-		{gate.Ask{Label: "x", Life: 365*day + 1}, "range", "range", "hours"},
-		{gate.Ask{Label: "x", Life: day, Service: "db"}, "no_address", "", "service"},
-		{gate.Ask{Label: long, Life: 90 * day, Service: "web"}, "", "", ""},
+		{gate.GuestLinkRequest{Label: "", Life: day}, "label", "label", "label"},
+		{gate.GuestLinkRequest{Label: long + "x", Life: day}, "label", "label", "label"},
+		{gate.GuestLinkRequest{Label: "x", Life: time.Hour - 1}, "range", "range", "hours"},
+		{gate.GuestLinkRequest{Label: "x", Life: -time.Hour}, "range", "range", "hours"},
+		{gate.GuestLinkRequest{Label: "x", Life: 90*day + 1}, "range", "", "hours"},
+		{gate.GuestLinkRequest{Label: "x", Life: 365*day + 1}, "range", "range", "hours"},
+		{gate.GuestLinkRequest{Label: "x", Life: day, Service: "db"}, "no_address", "", "service"},
+		{gate.GuestLinkRequest{Label: long, Life: 90 * day, Service: "web"}, "", "", ""},
 	} {
-		_, host, _, err := w.Invite(t.Context(), system, first, c.ask)
+		_, host, _, err := w.CreateGuestLink(t.Context(), system, first, c.ask)
 		if controlplane.CodeOf(err) != c.code {
 			t.Errorf("invite %+v: %v, want %q", c.ask, err, c.code)
 		}
@@ -148,12 +159,20 @@ func TestPasses_OnlyHashesAreStored(t *testing.T) {
 	w := newWorld(t)
 	_, guest := w.invite(first, time.Hour)
 	_, robot := w.robot("qa")
-	code, err := w.HandOver(t.Context(), w.person("full"), firstHost)
+	code, err := w.CreateSignInCode(t.Context(), w.person("full"), firstHost)
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored := pgtest.Value[string](t, w.url, `SELECT string_agg(p::text, E'\n') FROM gate_passes p`) +
-		pgtest.Value[string](t, w.url, `SELECT string_agg(a::text, E'\n') FROM audit a`)
+	stored := pgtest.QueryValue[string](
+		t,
+		w.url,
+		`SELECT string_agg(p::text, E'\n') FROM gate_passes p`,
+	) +
+		pgtest.QueryValue[string](
+			t,
+			w.url,
+			`SELECT string_agg(a::text, E'\n') FROM audit a`,
+		)
 	for _, secret := range []controlplane.Plain{guest, robot, w.visit("full", firstHost), code} {
 		if strings.Contains(stored, secret.Reveal()) || strings.Contains(stored, secret.Reveal()[5:]) {
 			t.Errorf("%s… is stored", secret.Reveal()[:5])
@@ -174,10 +193,10 @@ func TestForget_KeepsPassesForADayAfterTheirEnd(t *testing.T) {
 		left    int64
 	}{{time.Hour, 2}, {23 * time.Hour, 2}, {2 * time.Hour, 1}, {48 * time.Hour, 0}} {
 		w.advance(c.advance)
-		if err := w.Forget(t.Context(), system); err != nil {
+		if err := w.DeleteExpiredPasses(t.Context(), system); err != nil {
 			t.Fatal(err)
 		}
-		if n := pgtest.Value[int64](t, w.url, "SELECT count(*) FROM gate_passes"); n != c.left {
+		if n := pgtest.QueryValue[int64](t, w.url, "SELECT count(*) FROM gate_passes"); n != c.left {
 			t.Errorf("%s later %d passes are stored, want %d", c.advance, n, c.left)
 		}
 	}
@@ -191,10 +210,10 @@ func TestUsed_RecordsTheLastUse(t *testing.T) {
 	w := newWorld(t)
 	guest, _ := w.invite(first, time.Hour)
 	w.advance(time.Minute)
-	if err := w.Used(t.Context(), system, guest.ID); err != nil {
+	if err := w.TouchPass(t.Context(), system, guest.ID); err != nil {
 		t.Fatal(err)
 	}
-	all, err := w.Guests(t.Context(), system, first)
+	all, err := w.ListGuestLinks(t.Context(), system, first)
 	if err != nil || len(all) != 1 || all[0].LastUsed == nil || !all[0].LastUsed.Equal(w.now()) {
 		t.Errorf("%+v %v", all, err)
 	}

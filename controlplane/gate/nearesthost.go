@@ -13,7 +13,7 @@ const (
 )
 
 // nearestHosts returns the hosts with the smallest edit distance to the wanted one.
-func nearestHosts(host string, all []controlplane.Place) []string {
+func nearestHosts(host string, all []controlplane.HostService) []string {
 	type match struct {
 		host string
 		far  int

@@ -41,10 +41,10 @@ func TestNearestHosts_OffersTheNearestFirstAndFew(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		hosts := rapid.SliceOf(rapid.StringMatching(`[ab]{1,9}`)).Draw(t, "hosts")
 		wanted := rapid.StringMatching(`[ab]{1,9}`).Draw(t, "wanted")
-		var all []controlplane.Place
+		var all []controlplane.HostService
 		var near []int
 		for _, h := range hosts {
-			all = append(all, controlplane.Place{Host: h})
+			all = append(all, controlplane.HostService{Host: h})
 			if far := editDistance(wanted, h, 9); far <= maxDistance {
 				near = append(near, far)
 			}

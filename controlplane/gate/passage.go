@@ -14,7 +14,7 @@ import (
 
 // CreateSignInCode creates the code that signs a person in at a host. A host that does not exist
 // and one that the person may not see return the same error.
-func (g *Gate) HandOver(
+func (g *Gate) CreateSignInCode(
 	ctx context.Context, actor access.Actor, host string,
 ) (code controlplane.Plain, err error) {
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
@@ -44,35 +44,35 @@ func (g *Gate) HandOver(
 
 func findVisiblePlace(
 	ctx context.Context, tx *postgres.Tx, actor access.Actor, host string,
-) (p controlplane.Place, err error) {
-	p, ok, err := tx.PlaceOf(ctx, strings.ToLower(host))
+) (p controlplane.HostService, err error) {
+	p, ok, err := tx.HostServiceOf(ctx, strings.ToLower(host))
 	if err != nil {
 		return p, err
 	}
 	if !ok || access.Check(actor, access.ReadDeployment, objectOf(p)) != nil {
-		return p, controlplane.Missing("address", host)
+		return p, controlplane.NewNotFoundError("address", host)
 	}
 	return p, nil
 }
 
-func objectOf(p controlplane.Place) access.Object {
+func objectOf(p controlplane.HostService) access.Object {
 	return access.Object{What: "deployment", Name: p.Name, Project: p.Project,
 		Environment: p.Environment, Restricted: p.Restricted}
 }
 
 // SimilarHosts returns hosts that are spelled nearly alike, of those the actor may see.
-func (g *Gate) Near(
+func (g *Gate) SimilarHosts(
 	ctx context.Context, actor access.Actor, host string,
 ) (near []string, err error) {
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
 		return nil, err
 	}
-	var all []controlplane.Place
+	var all []controlplane.HostService
 	err = g.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.Places(ctx)
+		all, err = tx.ListHostServices(ctx)
 		return err
 	})
-	all = slices.DeleteFunc(all, func(p controlplane.Place) bool {
+	all = slices.DeleteFunc(all, func(p controlplane.HostService) bool {
 		return access.Check(actor, access.ReadDeployment, objectOf(p)) != nil
 	})
 	return nearestHosts(strings.ToLower(host), all), err
@@ -117,9 +117,9 @@ func (g *Gate) insertVisitPass(
 	return pass, p.ExpiresAt, tx.InsertPass(ctx, p)
 }
 
-// Held is a pass that holds. Full is set when its person may change the
+// ValidPass is a pass that holds. Full is set when its person may change the
 // deployment.
-type Held struct {
+type ValidPass struct {
 	controlplane.Pass
 	Full bool
 }
@@ -129,7 +129,7 @@ type Held struct {
 // deployment.
 func (g *Gate) Check(
 	ctx context.Context, actor access.Actor, carried []controlplane.Plain,
-) (valid []Held, err error) {
+) (valid []ValidPass, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return nil, err
 	}
@@ -143,13 +143,13 @@ func (g *Gate) Check(
 	if len(hashes) == 0 {
 		return nil, nil
 	}
-	return g.Holding(ctx, actor, hashes)
+	return g.CheckHashes(ctx, actor, hashes)
 }
 
-// Holding is Check for passes whose hashes are known already.
-func (g *Gate) Holding(
+// CheckHashes is Check for passes whose hashes are known already.
+func (g *Gate) CheckHashes(
 	ctx context.Context, actor access.Actor, hashes [][]byte,
-) (valid []Held, err error) {
+) (valid []ValidPass, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (g *Gate) Holding(
 				return err
 			}
 			if level != controlplane.LevelNone {
-				valid = append(valid, Held{p.Pass, level == controlplane.LevelFull})
+				valid = append(valid, ValidPass{p.Pass, level == controlplane.LevelFull})
 			}
 		}
 		return nil
@@ -181,7 +181,7 @@ type personCache struct {
 }
 
 func (p personCache) accessLevel(
-	ctx context.Context, pass postgres.CarriedPass,
+	ctx context.Context, pass postgres.PassWithPlace,
 ) (controlplane.Level, error) {
 	if pass.Kind != controlplane.PassVisit {
 		return controlplane.LevelRead, nil
@@ -205,8 +205,8 @@ func (p personCache) accessLevel(
 		Environment: pass.Environment, Restricted: pass.Restricted}), nil
 }
 
-// Used notes that a pass was used.
-func (g *Gate) Used(ctx context.Context, actor access.Actor, id controlplane.PassID) error {
+// TouchPass notes that a pass was used.
+func (g *Gate) TouchPass(ctx context.Context, actor access.Actor, id controlplane.PassID) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err
 	}

@@ -30,10 +30,10 @@ func TestHandOver_AdmitsOnlyWhoSeesTheDeployment(t *testing.T) {
 		{"stranger", firstHost, false, false}, {"stranger", lockedHost, false, false},
 		{"root", "api.nothing.qa.localhost", false, false},
 	} {
-		code, err := w.HandOver(t.Context(), w.person(c.who), c.host)
+		code, err := w.CreateSignInCode(t.Context(), w.person(c.who), c.host)
 		if !c.admitted {
-			want := controlplane.Missing("address", c.host).Error()
-			if err == nil || err.Error() != want || !code.Empty() {
+			want := controlplane.NewNotFoundError("address", c.host).Error()
+			if err == nil || err.Error() != want || !code.IsEmpty() {
 				t.Errorf("%s at %s: %v, want %s", c.who, c.host, err, want)
 			}
 			continue
@@ -59,9 +59,9 @@ func TestHandOver_RequiresASession(t *testing.T) {
 	w := newWorld(t)
 	for name, actor := range map[string]access.Actor{"nobody": access.Nobody(),
 		"a token": w.withoutSession("root"), "the system": system} {
-		code, err := w.HandOver(t.Context(), actor, firstHost)
+		code, err := w.CreateSignInCode(t.Context(), actor, firstHost)
 		kind := controlplane.KindOf(err)
-		if err == nil || !code.Empty() ||
+		if err == nil || !code.IsEmpty() ||
 			kind != controlplane.Forbidden && kind != controlplane.Unauthenticated {
 			t.Errorf("%s: %q %v", name, kind, err)
 		}
@@ -74,14 +74,14 @@ func TestRedeem_CodeWorksOnceOnItsHostWithinAMinute(t *testing.T) {
 	redeem := func(host string, code controlplane.Plain) bool {
 		t.Helper()
 		pass, _, ok, err := w.Redeem(t.Context(), system, host, code)
-		if err != nil || ok == pass.Empty() {
+		if err != nil || ok == pass.IsEmpty() {
 			t.Fatal(ok, err)
 		}
 		return ok
 	}
 	newCode := func() controlplane.Plain {
 		t.Helper()
-		code, err := w.HandOver(t.Context(), w.person("reader"), firstHost)
+		code, err := w.CreateSignInCode(t.Context(), w.person("reader"), firstHost)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +114,7 @@ func TestRedeem_CodeWorksOnceOnItsHostWithinAMinute(t *testing.T) {
 func TestRedeem_OneOfManyAtOnceGetsTheVisit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	code, err := w.HandOver(t.Context(), w.person("full"), firstHost)
+	code, err := w.CreateSignInCode(t.Context(), w.person("full"), firstHost)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestCheck_ReturnsTheValidOnesOfMany(t *testing.T) {
 	w := newWorld(t)
 	withdrawn, lost := w.invite(first, time.Hour)
 	_, guest := w.invite(first, time.Hour)
-	if err := w.Disinvite(t.Context(), w.person("full"), first, withdrawn.ID); err != nil {
+	if err := w.DeleteGuestLink(t.Context(), w.person("full"), first, withdrawn.ID); err != nil {
 		t.Fatal(err)
 	}
 	visit, other := w.visit("full", firstHost), w.visit("full", secondHost)
@@ -254,7 +254,7 @@ func TestCheck_ReturnsTheValidOnesOfMany(t *testing.T) {
 	if all := w.valid(lost, guest, garbage, visit, other); len(all) != 3 {
 		t.Errorf("%d of three valid passes hold", len(all))
 	}
-	all, err := w.Holding(t.Context(), system, [][]byte{hashOf(lost), hashOf(guest)})
+	all, err := w.CheckHashes(t.Context(), system, [][]byte{hashOf(lost), hashOf(guest)})
 	if err != nil || len(all) != 1 || all[0].Kind != controlplane.PassGuest {
 		t.Errorf("by hash: %+v %v", all, err)
 	}
@@ -289,11 +289,11 @@ func TestCheck_IsForAdminsOnly(t *testing.T) {
 		[]controlplane.Grant{{Environment: qa, Level: controlplane.LevelFull}})
 	for name, actor := range map[string]access.Actor{"nobody": access.Nobody(), "a member": member} {
 		_, err1 := g.Check(t.Context(), actor, nil)
-		_, err2 := g.Holding(t.Context(), actor, nil)
+		_, err2 := g.CheckHashes(t.Context(), actor, nil)
 		_, _, _, err3 := g.Redeem(t.Context(), actor, firstHost, controlplane.Plain{})
-		_, err4 := g.Front(t.Context(), actor)
-		_, err5 := g.Robots(t.Context(), actor, "qa")
-		err6, err7 := g.Used(t.Context(), actor, ""), g.Forget(t.Context(), actor)
+		_, err4 := g.IngressConfig(t.Context(), actor)
+		_, err5 := g.ListRobots(t.Context(), actor, "qa")
+		err6, err7 := g.TouchPass(t.Context(), actor, ""), g.DeleteExpiredPasses(t.Context(), actor)
 		for i, err := range []error{err1, err2, err3, err4, err5, err6, err7} {
 			if err == nil {
 				t.Errorf("%s may do number %d", name, i+1)

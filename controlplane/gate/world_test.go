@@ -133,7 +133,7 @@ func (w *world) withoutSession(name string) (a access.Actor) {
 // visit signs a person in at a host, and returns their pass.
 func (w *world) visit(name, host string) controlplane.Plain {
 	w.t.Helper()
-	code, err := w.HandOver(w.t.Context(), w.person(name), host)
+	code, err := w.CreateSignInCode(w.t.Context(), w.person(name), host)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -147,7 +147,12 @@ func (w *world) visit(name, host string) controlplane.Plain {
 func (w *world) invite(id controlplane.DeploymentID, life time.Duration) (
 	controlplane.Pass, controlplane.Plain) {
 	w.t.Helper()
-	p, _, token, err := w.Invite(w.t.Context(), system, id, gate.Ask{Label: "ACME", Life: life})
+	p, _, token, err := w.CreateGuestLink(
+		w.t.Context(),
+		system,
+		id,
+		gate.GuestLinkRequest{Label: "ACME", Life: life},
+	)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -157,7 +162,7 @@ func (w *world) invite(id controlplane.DeploymentID, life time.Duration) (
 func (w *world) robot(environment string) (controlplane.Pass, controlplane.Plain) {
 	w.t.Helper()
 	p, token, err := w.AddRobot(w.t.Context(), system, environment,
-		gate.Ask{Label: "CI", Life: 24 * time.Hour})
+		gate.GuestLinkRequest{Label: "CI", Life: 24 * time.Hour})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -165,7 +170,7 @@ func (w *world) robot(environment string) (controlplane.Pass, controlplane.Plain
 }
 
 // valid returns the passes that are valid now.
-func (w *world) valid(carried ...controlplane.Plain) []gate.Held {
+func (w *world) valid(carried ...controlplane.Plain) []gate.ValidPass {
 	w.t.Helper()
 	all, err := w.Check(w.t.Context(), system, carried)
 	if err != nil {

@@ -36,7 +36,7 @@ func VerifyAudit(journal *audit.Log, log *slog.Logger) Job {
 // CutAudit deletes entries older than keep, and leaves a checkpoint.
 func CutAudit(journal *audit.Log, keep time.Duration, log *slog.Logger) Job {
 	return Job{Name: "cut_audit", Every: cutEvery, Do: func(ctx context.Context) error {
-		gone, err := journal.Cut(ctx, access.System("cut-audit"), time.Now().Add(-keep))
+		gone, err := journal.DeleteBefore(ctx, access.System("cut-audit"), time.Now().Add(-keep))
 		if gone > 0 {
 			log.InfoContext(ctx, "audit cut", "entries", gone, "older_than", keep)
 		}

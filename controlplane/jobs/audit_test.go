@@ -23,7 +23,8 @@ func TestAuditJobs_SayWhatWasTamperedAndCut(t *testing.T) {
 	store := pgtest.Open(t, url)
 	for range 3 {
 		e := controlplane.AuditEntry{Actor: "ada", Action: "put", Object: "x"}
-		if err := store.Audited(t.Context(), &e, func(*postgres.Tx) error { return nil }); err != nil {
+		if err := store.InAuditedTx(t.Context(), &e,
+			func(*postgres.Tx) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -23,17 +23,17 @@ const (
 // Expire removes deployments whose lifetime has ended. If the database clock jumps, it
 // pauses for a day, so that setting a clock removes nothing.
 func Expire(deployments *lifecycle.Lifecycle, store *postgres.Store, log *slog.Logger) Job {
-	var c Clock
+	var c JumpDetector
 	return Job{Name: "expire", Every: expireEvery, Do: func(ctx context.Context) error {
 		var wall time.Time
 		err := store.Read(ctx, func(tx *postgres.Tx) (err error) {
-			wall, err = tx.Time(ctx)
+			wall, err = tx.DatabaseTime(ctx)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		if jump, rests := c.Look(wall, time.Now()); rests {
+		if jump, rests := c.Compare(wall, time.Now()); rests {
 			log.ErrorContext(ctx, "the database's clock was set: nothing expires until people "+
 				"had a day to notice; restart the control plane to go on at once", "by", jump)
 			return nil
@@ -48,15 +48,15 @@ func Expire(deployments *lifecycle.Lifecycle, store *postgres.Store, log *slog.L
 
 // JumpDetector compares the database's clock with the process's monotonic clock, which cannot be
 // set. The zero value has not looked yet. It is not safe for concurrent use.
-type Clock struct {
+type JumpDetector struct {
 	wall, here time.Time
 	jump       time.Duration
 	until      time.Time
 }
 
-// Look takes what both clocks say now; here carries Go's monotonic reading. It
+// Compare takes what both clocks say now; here carries Go's monotonic reading. It
 // reports by how much the database's was set, while that is no day ago.
-func (c *Clock) Look(wall, here time.Time) (jump time.Duration, rests bool) {
+func (c *JumpDetector) Compare(wall, here time.Time) (jump time.Duration, rests bool) {
 	if !c.here.IsZero() {
 		by := wall.Sub(c.wall) - here.Sub(c.here)
 		if by > drift {

@@ -22,7 +22,7 @@ const (
 func ForgetSessions(people *accounts.Accounts) Job {
 	return Job{Name: "forget_sessions", Every: forgetEvery,
 		Do: func(ctx context.Context) error {
-			return people.Forget(ctx, access.System("forget-sessions"))
+			return people.DeleteExpired(ctx, access.System("forget-sessions"))
 		}}
 }
 
@@ -31,7 +31,7 @@ func ForgetKeys(store *postgres.Store) Job {
 	return Job{Name: "forget_keys", Every: forgetEvery, Do: func(ctx context.Context) error {
 		for deleted := forgetAtOnce; deleted == forgetAtOnce; {
 			err := store.InTx(ctx, func(tx *postgres.Tx) error {
-				now, err := tx.Time(ctx)
+				now, err := tx.DatabaseTime(ctx)
 				if err != nil {
 					return err
 				}

@@ -107,8 +107,8 @@ func TestForget_TakesWhatIsOver(t *testing.T) {
 			t.Fatalf("%s: %v", job.Name, err)
 		}
 	}
-	keys := pgtest.Value[int](t, url, "SELECT count(*) FROM idempotency_keys")
-	sessions := pgtest.Value[int](t, url, "SELECT count(*) FROM sessions")
+	keys := pgtest.QueryValue[int](t, url, "SELECT count(*) FROM idempotency_keys")
+	sessions := pgtest.QueryValue[int](t, url, "SELECT count(*) FROM sessions")
 	if keys != 1 || sessions != 1 {
 		t.Errorf("%d keys and %d sessions are left; wanted the one of each that counts",
 			keys, sessions)
@@ -119,11 +119,11 @@ func TestForget_TakesWhatIsOver(t *testing.T) {
 // a day to see it.
 func TestClock_RestsAfterAJump(t *testing.T) {
 	t.Parallel()
-	var c jobs.Clock
+	var c jobs.JumpDetector
 	wall, here := time.Now(), time.Now()
 	step := func(database, real time.Duration) bool {
 		wall, here = wall.Add(database), here.Add(real)
-		_, rests := c.Look(wall, here)
+		_, rests := c.Compare(wall, here)
 		return rests
 	}
 	if step(0, 0) || step(time.Hour, time.Hour) || step(9*time.Minute, 0) {

@@ -11,6 +11,6 @@ import (
 // ForgetPasses removes passes of the gate that are over.
 func ForgetPasses(g *gate.Gate) Job {
 	return Job{Name: "forget_passes", Every: time.Hour, Do: func(ctx context.Context) error {
-		return g.Forget(ctx, access.System("forget passes"))
+		return g.DeleteExpiredPasses(ctx, access.System("forget passes"))
 	}}
 }

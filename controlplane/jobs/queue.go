@@ -29,7 +29,7 @@ func Queue(ctx context.Context, deployments *lifecycle.Lifecycle, store *postgre
 	defer wake.Close()
 	ticker := time.NewTicker(admitEvery)
 	defer ticker.Stop()
-	var clock Clock
+	var clock JumpDetector
 	for {
 		if err := admitQueued(ctx, deployments, store, &clock, log); err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "the queue could not be looked at", "error", err)
@@ -51,18 +51,18 @@ func Queue(ctx context.Context, deployments *lifecycle.Lifecycle, store *postgre
 }
 
 func admitQueued(ctx context.Context, deployments *lifecycle.Lifecycle, store *postgres.Store,
-	clock *Clock, log *slog.Logger) error {
+	clock *JumpDetector, log *slog.Logger) error {
 	var wall time.Time
 	err := store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		wall, err = tx.Time(ctx)
+		wall, err = tx.DatabaseTime(ctx)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	jump, rests := clock.Look(wall, time.Now())
+	jump, rests := clock.Compare(wall, time.Now())
 	if rests {
 		log.DebugContext(ctx, "the database's clock was set: no deadline counts", "by", jump)
 	}
-	return deployments.Admit(ctx, access.System("queue"), !rests)
+	return deployments.AdmitQueuedRuns(ctx, access.System("queue"), !rests)
 }

@@ -30,13 +30,13 @@ type Volumes interface {
 		measure bool) (controlplane.VolumesState, error)
 	// CopyVolume copies one, whole or with an error. moved hears of each piece before it
 	// is written, and ends the copy with an error.
-	CopyVolume(ctx context.Context, j controlplane.Journey, v controlplane.VolumeName,
+	CopyVolume(ctx context.Context, j controlplane.RelocationTask, v controlplane.VolumeName,
 		moved func(bytes int) error) error
 }
 
 // Relocator copies the volumes of deployments that move to other nodes. Each relocation is claimed
 // by one control plane; any control plane cancels those whose owner is gone.
-type Relocate struct {
+type Relocator struct {
 	Deployments *lifecycle.Lifecycle
 	Volumes     Volumes
 	// Holder identifies this control plane.
@@ -45,7 +45,7 @@ type Relocate struct {
 }
 
 // Run works until ctx ends, and then calls off the current relocation.
-func (r *Relocate) Run(ctx context.Context) error {
+func (r *Relocator) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	defer all.Wait()
 	slots := make(chan struct{}, relocateAtOnce)
@@ -63,8 +63,8 @@ func (r *Relocate) Run(ctx context.Context) error {
 	}
 }
 
-func (r *Relocate) startMove(ctx context.Context, all *sync.WaitGroup, slots chan struct{}) error {
-	if err := r.Deployments.CallOffLost(ctx, moveActor()); err != nil && ctx.Err() == nil {
+func (r *Relocator) startMove(ctx context.Context, all *sync.WaitGroup, slots chan struct{}) error {
+	if err := r.Deployments.CancelLostRelocations(ctx, moveActor()); err != nil && ctx.Err() == nil {
 		// The others move all the same.
 		r.Log.WarnContext(ctx, "moves could not be called off", "error", err)
 	}
@@ -73,7 +73,7 @@ func (r *Relocate) startMove(ctx context.Context, all *sync.WaitGroup, slots cha
 	default:
 		return nil
 	}
-	j, err := r.Deployments.TakeRelocation(ctx, moveActor(), r.Holder)
+	j, err := r.Deployments.ClaimRelocation(ctx, moveActor(), r.Holder)
 	if err != nil || j.Deployment == "" {
 		<-slots
 		return err
@@ -88,10 +88,10 @@ func (r *Relocate) startMove(ctx context.Context, all *sync.WaitGroup, slots cha
 func moveActor() access.Actor { return access.System("move") }
 
 // moveVolumes copies a deployment's volumes, or calls the move off.
-func (r *Relocate) moveVolumes(ctx context.Context, j controlplane.Journey) {
+func (r *Relocator) moveVolumes(ctx context.Context, j controlplane.RelocationTask) {
 	err := r.copyVolumes(ctx, &j)
 	if err == nil {
-		err = r.Deployments.RelocationCopied(ctx, moveActor(), j)
+		err = r.Deployments.FinishCopy(ctx, moveActor(), j)
 	}
 	if err == nil {
 		return
@@ -102,7 +102,8 @@ func (r *Relocate) moveVolumes(ctx context.Context, j controlplane.Journey) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callOffWithin)
 	defer cancel()
-	if err := r.Deployments.CallOff(ctx, moveActor(), j.Attempt, err.Error()); err != nil {
+	if err := r.Deployments.CancelRelocation(ctx, moveActor(), j.RelocationAttempt,
+		err.Error()); err != nil {
 		// The next look finds that no worker is active.
 		r.Log.WarnContext(ctx, "a move could not be called off", "deployment", j.Deployment,
 			"error", err)

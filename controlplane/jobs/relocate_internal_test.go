@@ -21,8 +21,12 @@ func (deaf) Volumes(ctx context.Context, _ controlplane.NodeID, _ controlplane.D
 	return s, ctx.Err()
 }
 
-func (d deaf) CopyVolume(ctx context.Context, _ controlplane.Journey, _ controlplane.VolumeName,
-	moved func(int) error) error {
+func (d deaf) CopyVolume(
+	ctx context.Context,
+	_ controlplane.RelocationTask,
+	_ controlplane.VolumeName,
+	moved func(int) error,
+) error {
 	for range d.pieces {
 		// Each almost too late.
 		select {
@@ -38,8 +42,8 @@ func (d deaf) CopyVolume(ctx context.Context, _ controlplane.Journey, _ controlp
 	return ctx.Err()
 }
 
-func journey() controlplane.Journey {
-	return controlplane.Journey{Volumes: []controlplane.VolumeName{{Step: "db", Name: "data"}}}
+func journey() controlplane.RelocationTask {
+	return controlplane.RelocationTask{Volumes: []controlplane.VolumeName{{Step: "db", Name: "data"}}}
 }
 
 // None of the questions to a node that never answers continues for ever.

@@ -31,17 +31,17 @@ const (
 )
 
 // copyVolumes is watched until all is copied.
-func (r *Relocate) copyVolumes(ctx context.Context, j *controlplane.Journey) error {
+func (r *Relocator) copyVolumes(ctx context.Context, j *controlplane.RelocationTask) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var done atomic.Int64
 	var watch sync.WaitGroup
-	watch.Go(func() { r.reportProgress(ctx, cancel, j.Attempt, &done) })
+	watch.Go(func() { r.reportProgress(ctx, cancel, j.RelocationAttempt, &done) })
 	defer watch.Wait()
 	defer cancel(nil)
 	err := r.prepareNodes(ctx, j)
 	if err == nil {
 		err = copyAll(ctx, r.Volumes, *j, &done, func(bytes int64) (int64, error) {
-			return r.Deployments.RelocationGrew(ctx, moveActor(), j.Attempt, bytes)
+			return r.Deployments.ReserveMoreRoom(ctx, moveActor(), j.RelocationAttempt, bytes)
 		})
 	}
 	return orCause(ctx, err)
@@ -49,7 +49,7 @@ func (r *Relocate) copyVolumes(ctx context.Context, j *controlplane.Journey) err
 
 // prepareNodes measures, has the services stopped, and waits until both nodes are ready
 // for the copy.
-func (r *Relocate) prepareNodes(ctx context.Context, j *controlplane.Journey) (err error) {
+func (r *Relocator) prepareNodes(ctx context.Context, j *controlplane.RelocationTask) (err error) {
 	if j.Bytes, err = measureVolumes(ctx, r.Volumes, *j); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (r *Relocate) prepareNodes(ctx context.Context, j *controlplane.Journey) (e
 	return err
 }
 
-func measureVolumes(ctx context.Context, of Volumes, j controlplane.Journey) (int64, error) {
+func measureVolumes(ctx context.Context, of Volumes, j controlplane.RelocationTask) (int64, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, measuredWithin,
 		errors.New("the node did not say in time what its volumes hold"))
 	defer cancel()
@@ -101,7 +101,7 @@ func awaitStill(ctx context.Context, of Volumes, node controlplane.NodeID,
 
 // copyAll ends when nothing moves for too long, or more does than there is room for.
 // grew is asked for more once the copy has come to bytes.
-func copyAll(ctx context.Context, from Volumes, j controlplane.Journey, done *atomic.Int64,
+func copyAll(ctx context.Context, from Volumes, j controlplane.RelocationTask, done *atomic.Int64,
 	grew func(bytes int64) (int64, error)) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -142,8 +142,8 @@ func withMargin(bytes int64) int64 { return bytes + bytes/8 + marginBytes }
 
 // reportProgress stores that the copy is active, and ends it when it is no longer
 // wanted.
-func (r *Relocate) reportProgress(ctx context.Context, end context.CancelCauseFunc,
-	a controlplane.Attempt, done *atomic.Int64) {
+func (r *Relocator) reportProgress(ctx context.Context, end context.CancelCauseFunc,
+	a controlplane.RelocationAttempt, done *atomic.Int64) {
 	ticker := time.NewTicker(relocateEvery)
 	defer ticker.Stop()
 	for last := int64(0); ; {
@@ -158,7 +158,7 @@ func (r *Relocate) reportProgress(ctx context.Context, end context.CancelCauseFu
 		} else {
 			last = news
 		}
-		wanted, err := r.Deployments.SeeRelocation(ctx, moveActor(), a, r.Holder, news)
+		wanted, err := r.Deployments.TouchRelocation(ctx, moveActor(), a, r.Holder, news)
 		if err == nil && !wanted {
 			end(errors.New("it was called off"))
 			return

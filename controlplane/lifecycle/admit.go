@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Waiting is a run in the queue, as admission knows it.
-type Waiting struct {
+// QueuedRun is a run in the queue, as admission knows it.
+type QueuedRun struct {
 	Run string
 	// Node is empty for a run that waits for room on any node.
 	Node   string
@@ -15,41 +15,41 @@ type Waiting struct {
 	Queued time.Time
 	// Deadline is zero for a run without one.
 	Deadline time.Time
-	Ask      Ask
+	Ask      ResourceRequest
 }
 
-// Start is a run that may start now, on a node with enough room.
-type Start struct {
-	Waiting
+// StartableRun is a run that may start now, on a node with enough room.
+type StartableRun struct {
+	QueuedRun
 	On Candidate
 }
 
-// Standing is a run that stays queued: its position, from 1, and the reason.
-type Standing struct {
-	Waiting
+// QueuePosition is a run that stays queued: its position, from 1, and the reason.
+type QueuePosition struct {
+	QueuedRun
 	Position int
 	Reason   string
 	// Refused has each node's reason, for a run without a node.
-	Refused []Refusal
+	Refused []NodeRefusal
 }
 
-// Admission is what to do about a queue.
-type Admission struct {
-	Start []Start
+// AdmissionResult is what to do about a queue.
+type AdmissionResult struct {
+	Start []StartableRun
 	// Late are those whose deadline has passed.
-	Late  []Standing
-	Stand []Standing
+	Late  []QueuePosition
+	Stand []QueuePosition
 }
 
-// Admit goes through an environment's queue in order. It is a pure function. If now is
+// AdmitRuns goes through an environment's queue in order. It is a pure function. If now is
 // zero, deadlines are ignored.
 //
 // A run with a node starts as soon as the node is below its run limit. A run without
 // one starts on the first node with room; if there is none, it reserves every node
 // that could ever take it, so that later, smaller runs cannot overtake it for ever.
-func Admit(now time.Time, nodes []Candidate, waiting []Waiting) Admission {
+func AdmitRuns(now time.Time, nodes []Candidate, waiting []QueuedRun) AdmissionResult {
 	q := admission{nodes: slices.Clone(nodes), position: map[string]int{}}
-	waiting = slices.SortedStableFunc(slices.Values(waiting), func(a, b Waiting) int {
+	waiting = slices.SortedStableFunc(slices.Values(waiting), func(a, b QueuedRun) int {
 		return cmp.Or(cmp.Compare(a.Turn, b.Turn), a.Queued.Compare(b.Queued),
 			cmp.Compare(a.Run, b.Run))
 	})
@@ -66,10 +66,10 @@ func Admit(now time.Time, nodes []Candidate, waiting []Waiting) Admission {
 type admission struct {
 	nodes    []Candidate
 	position map[string]int
-	out      Admission
+	out      AdmissionResult
 }
 
-func (q *admission) admitOne(now time.Time, w Waiting) {
+func (q *admission) admitOne(now time.Time, w QueuedRun) {
 	if !now.IsZero() && !w.Deadline.IsZero() && w.Deadline.Before(now) {
 		// It will not start; only the reason is still needed.
 		other := admission{nodes: slices.Clone(q.nodes)}
@@ -89,16 +89,16 @@ func (q *admission) admitOne(now time.Time, w Waiting) {
 }
 
 // tryStart starts a run, or returns the reason why it stays queued.
-func (q *admission) tryStart(w Waiting) Standing {
+func (q *admission) tryStart(w QueuedRun) QueuePosition {
 	if w.Node != "" {
-		return Standing{Waiting: w, Reason: q.turnOn(w)}
+		return QueuePosition{QueuedRun: w, Reason: q.turnOn(w)}
 	}
 	refused := q.placeRun(w)
-	return Standing{Waiting: w, Reason: waitsForRoom(refused), Refused: refused}
+	return QueuePosition{QueuedRun: w, Reason: waitsForRoom(refused), Refused: refused}
 }
 
 // turnOn starts a run on its own node, or returns the reason why it cannot.
-func (q *admission) turnOn(w Waiting) (reason string) {
+func (q *admission) turnOn(w QueuedRun) (reason string) {
 	i := slices.IndexFunc(q.nodes, func(n Candidate) bool { return n.ID == w.Node })
 	if i < 0 {
 		return "Its node is gone."
@@ -110,29 +110,29 @@ func (q *admission) turnOn(w Waiting) (reason string) {
 	case limit > 0 && n.Runs >= limit:
 		return "Node " + n.Name + " takes " + formatCount(limit, "run", "runs") + " at a time."
 	}
-	q.out.Start = append(q.out.Start, Start{Waiting: w, On: *n})
+	q.out.Start = append(q.out.Start, StartableRun{QueuedRun: w, On: *n})
 	n.Runs, n.Queued = n.Runs+1, max(0, n.Queued-1)
 	return ""
 }
 
 // placeRun starts a run on a node with room, or returns each node's reason.
-func (q *admission) placeRun(w Waiting) []Refusal {
+func (q *admission) placeRun(w QueuedRun) []NodeRefusal {
 	w.Ask.MayWait = false
-	best, refused := Place(q.nodes, w.Ask)
+	best, refused := ChooseNode(q.nodes, w.Ask)
 	if best.ID == "" {
 		if refused == nil {
-			refused = []Refusal{}
+			refused = []NodeRefusal{}
 		}
 		return refused
 	}
-	q.out.Start = append(q.out.Start, Start{Waiting: w, On: best})
+	q.out.Start = append(q.out.Start, StartableRun{QueuedRun: w, On: best})
 	i := slices.IndexFunc(q.nodes, func(n Candidate) bool { return n.ID == best.ID })
 	q.nodes[i] = withReservation(best, w.Ask)
 	return nil
 }
 
 // withReservation is a node after a deployment was placed on it.
-func withReservation(n Candidate, ask Ask) Candidate {
+func withReservation(n Candidate, ask ResourceRequest) Candidate {
 	gpus, _ := gpusOf(n, ask, n.Taken)
 	n.Taken = slices.Concat(n.Taken, gpus)
 	n.AllocatedCPU += ask.CPU
@@ -143,13 +143,13 @@ func withReservation(n Candidate, ask Ask) Candidate {
 
 // reserveFor reserves every node that could run w, so that later runs cannot overtake
 // it. A run that has a node reserves nothing.
-func (q *admission) reserveFor(w Waiting) {
+func (q *admission) reserveFor(w QueuedRun) {
 	if w.Node == "" {
 		reserveFitting(q.nodes, w.Ask)
 	}
 }
 
-func reserveFitting(nodes []Candidate, ask Ask) {
+func reserveFitting(nodes []Candidate, ask ResourceRequest) {
 	for i, n := range nodes {
 		if permanentReason(n, ask) == "" {
 			nodes[i].Waiting++
@@ -159,7 +159,7 @@ func reserveFitting(nodes []Candidate, ask Ask) {
 
 // waitsForRoom is one line for people; the table has it all. No table means
 // that there is room.
-func waitsForRoom(refused []Refusal) string {
+func waitsForRoom(refused []NodeRefusal) string {
 	switch len(refused) {
 	case 0:
 		if refused == nil {

@@ -20,11 +20,11 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 type bench struct {
 	clock   float64
 	next    int
-	waiting []lifecycle.Waiting
+	waiting []lifecycle.QueuedRun
 	prio    map[string]int
 }
 
-func (b *bench) arrive(priority int, w lifecycle.Waiting) string {
+func (b *bench) arrive(priority int, w lifecycle.QueuedRun) string {
 	if b.prio == nil {
 		b.prio = map[string]int{}
 	}
@@ -36,19 +36,19 @@ func (b *bench) arrive(priority int, w lifecycle.Waiting) string {
 			last = max(last, other.Turn)
 		}
 	}
-	w.Turn = last + controlplane.TurnStep(priority)
+	w.Turn = last + controlplane.QueueStep(priority)
 	b.prio[w.Run] = priority
 	b.waiting = append(b.waiting, w)
 	return w.Run
 }
 
 // admit goes through the queue once and takes out who started.
-func (b *bench) admit(nodes []lifecycle.Candidate) []lifecycle.Start {
-	done := lifecycle.Admit(noon, nodes, b.waiting)
+func (b *bench) admit(nodes []lifecycle.Candidate) []lifecycle.StartableRun {
+	done := lifecycle.AdmitRuns(noon, nodes, b.waiting)
 	for _, s := range done.Start {
 		b.clock = max(b.clock, s.Turn)
 		b.waiting = slices.DeleteFunc(b.waiting,
-			func(w lifecycle.Waiting) bool { return w.Run == s.Run })
+			func(w lifecycle.QueuedRun) bool { return w.Run == s.Run })
 	}
 	return done.Start
 }
@@ -67,7 +67,7 @@ func TestAdmit_LowerFirst(t *testing.T) {
 		priorities := rapid.SliceOfNDistinct(rapid.IntRange(0, controlplane.MaxPriority), 1, 12,
 			rapid.ID).Draw(t, "priorities")
 		for _, p := range priorities {
-			b.arrive(p, lifecycle.Waiting{Node: "n", Ask: small()})
+			b.arrive(p, lifecycle.QueuedRun{Node: "n", Ask: small()})
 		}
 		var got []int
 		for len(b.waiting) > 0 {
@@ -91,14 +91,14 @@ func TestAdmit_NobodyStarves(t *testing.T) {
 		var b bench
 		for range rapid.IntRange(0, 5).Draw(t, "already there") {
 			b.arrive(rapid.IntRange(0, 255).Draw(t, "earlier"),
-				lifecycle.Waiting{Node: "n", Ask: small()})
+				lifecycle.QueuedRun{Node: "n", Ask: small()})
 		}
-		last := b.arrive(controlplane.MaxPriority, lifecycle.Waiting{Node: "n", Ask: small()})
+		last := b.arrive(controlplane.MaxPriority, lifecycle.QueuedRun{Node: "n", Ask: small()})
 		storm := rapid.IntRange(32, 255).Draw(t, "storm")
-		most := int(b.turn(last)/controlplane.TurnStep(storm)) + len(b.waiting) + 1
+		most := int(b.turn(last)/controlplane.QueueStep(storm)) + len(b.waiting) + 1
 		for range most {
 			for b.count(storm) < 3 {
-				b.arrive(storm, lifecycle.Waiting{Node: "n", Ask: small()})
+				b.arrive(storm, lifecycle.QueuedRun{Node: "n", Ask: small()})
 			}
 			for _, s := range b.admit(oneAtATime(0)) {
 				if s.Run == last {
@@ -112,7 +112,7 @@ func TestAdmit_NobodyStarves(t *testing.T) {
 }
 
 func (b *bench) turn(run string) float64 {
-	i := slices.IndexFunc(b.waiting, func(w lifecycle.Waiting) bool { return w.Run == run })
+	i := slices.IndexFunc(b.waiting, func(w lifecycle.QueuedRun) bool { return w.Run == run })
 	return b.waiting[i].Turn
 }
 
@@ -124,7 +124,7 @@ func TestAdmit_SharesByPriority(t *testing.T) {
 	for range 900 {
 		for _, p := range []int{64, 96, 128} {
 			for b.count(p) < 3 {
-				b.arrive(p, lifecycle.Waiting{Node: "n", Ask: small()})
+				b.arrive(p, lifecycle.QueuedRun{Node: "n", Ask: small()})
 			}
 		}
 		for _, s := range b.admit(oneAtATime(0)) {
@@ -158,7 +158,7 @@ func TestAdmit_NeverOverbooks(t *testing.T) {
 		}
 		var b bench
 		for range rapid.IntRange(0, 8).Draw(t, "waiting") {
-			w := lifecycle.Waiting{Ask: anAsk(t)}
+			w := lifecycle.QueuedRun{Ask: anAsk(t)}
 			if len(nodes) > 0 && rapid.Bool().Draw(t, "has a node") {
 				w.Node = rapid.SampledFrom(nodes).Draw(t, "node").ID
 			}
@@ -167,7 +167,7 @@ func TestAdmit_NeverOverbooks(t *testing.T) {
 			}
 			b.arrive(rapid.IntRange(0, 255).Draw(t, "priority"), w)
 		}
-		got := lifecycle.Admit(noon, nodes, b.waiting)
+		got := lifecycle.AdmitRuns(noon, nodes, b.waiting)
 		if len(got.Start)+len(got.Late)+len(got.Stand) != len(b.waiting) {
 			t.Fatalf("%d wait, %+v", len(b.waiting), got)
 		}
@@ -191,7 +191,7 @@ func TestAdmit_NeverOverbooks(t *testing.T) {
 				t.Fatalf("stands %+v", s)
 			}
 		}
-		calm := lifecycle.Admit(time.Time{}, nodes, b.waiting)
+		calm := lifecycle.AdmitRuns(time.Time{}, nodes, b.waiting)
 		if len(calm.Late) > 0 {
 			t.Fatalf("late without a clock: %+v", calm.Late)
 		}
@@ -199,7 +199,7 @@ func TestAdmit_NeverOverbooks(t *testing.T) {
 }
 
 // checkFit adds up what was started on a node.
-func checkFit(t *rapid.T, n lifecycle.Candidate, started []lifecycle.Start) {
+func checkFit(t *rapid.T, n lifecycle.Candidate, started []lifecycle.StartableRun) {
 	memory := n.Memory - n.AllocatedMemory - n.ForeignMemory
 	cpu := n.CPU*lifecycle.CPUOvercommit - n.AllocatedCPU
 	runs, gpus := n.Runs, len(n.Taken)
@@ -235,21 +235,21 @@ func TestAdmit_KeepsRoomForWhoCameFirst(t *testing.T) {
 	large, little := small(), small()
 	large.MemoryMiB, little.MemoryMiB = 4<<10, 256
 	var b bench
-	first := b.arrive(128, lifecycle.Waiting{Ask: large})
-	b.arrive(128, lifecycle.Waiting{Ask: little})
-	got := lifecycle.Admit(noon, []lifecycle.Candidate{n}, b.waiting)
+	first := b.arrive(128, lifecycle.QueuedRun{Ask: large})
+	b.arrive(128, lifecycle.QueuedRun{Ask: little})
+	got := lifecycle.AdmitRuns(noon, []lifecycle.Candidate{n}, b.waiting)
 	if len(got.Start) != 0 || len(got.Stand) != 2 || got.Stand[0].Run != first ||
 		!strings.Contains(got.Stand[1].Reason, "1 deployment waits earlier") {
 		t.Fatalf("%+v", got)
 	}
 	// One that could never use the node does not keep it.
 	b.waiting[0].Ask.Placement.Required = []controlplane.Selector{"zone=moon"}
-	if got := lifecycle.Admit(noon, []lifecycle.Candidate{n}, b.waiting); len(got.Start) != 1 {
+	if got := lifecycle.AdmitRuns(noon, []lifecycle.Candidate{n}, b.waiting); len(got.Start) != 1 {
 		t.Fatalf("%+v", got)
 	}
 	b.waiting[0].Ask.Placement.Required = nil
 	n.AllocatedMemory = 0
-	if got := lifecycle.Admit(noon, []lifecycle.Candidate{n}, b.waiting); len(got.Start) != 2 ||
+	if got := lifecycle.AdmitRuns(noon, []lifecycle.Candidate{n}, b.waiting); len(got.Start) != 2 ||
 		got.Start[0].Run != first {
 		t.Fatalf("%+v", got)
 	}

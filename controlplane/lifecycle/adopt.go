@@ -9,9 +9,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Found is a deployment as its node describes it: everything that is needed to
+// DescribedDeployment is a deployment as its node describes it: everything that is needed to
 // write down again what the database has lost.
-type Found struct {
+type DescribedDeployment struct {
 	ID         controlplane.DeploymentID
 	Generation int64
 	Run        controlplane.RunID
@@ -38,13 +38,13 @@ type Found struct {
 // ready deployment is adopted; one that is under way has to end first. If a row
 // contradicts the node, the row is changed to what the node has.
 func (l *Lifecycle) Adopt(ctx context.Context, actor access.Actor, node string,
-	id controlplane.DeploymentID, describe Describe) (made controlplane.Deployment, err error) {
+	id controlplane.DeploymentID, describe DescribeFunc) (made controlplane.Deployment, err error) {
 	_, _, f, err := l.findOnNode(ctx, actor, node, id, describe)
 	if err != nil {
 		return made, err
 	}
-	entry := actor.Entry("adopt deployment", "deployment "+string(f.ID)+" on node "+node)
-	err = l.store.Audited(ctx, entry, func(tx *postgres.Tx) error {
+	entry := actor.NewAuditEntry("adopt deployment", "deployment "+string(f.ID)+" on node "+node)
+	err = l.store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
 		n, u, err := unknownOn(ctx, tx, actor, node, f.ID)
 		if err != nil {
 			return err
@@ -76,8 +76,8 @@ func (l *Lifecycle) Adopt(ctx context.Context, actor access.Actor, node string,
 
 // findAdoptionTarget finds the project and the environment again.
 func findAdoptionTarget(ctx context.Context, tx *postgres.Tx, u controlplane.UnknownDeployment,
-	n controlplane.Node) (postgres.Target, controlplane.Environment, error) {
-	target, err := tx.Target(ctx, u.Project)
+	n controlplane.Node) (postgres.RunTarget, controlplane.Environment, error) {
+	target, err := tx.LoadRunTarget(ctx, u.Project)
 	if err == nil && target.Version == 0 {
 		err = &controlplane.Error{Kind: controlplane.Conflict, Code: "no_pipeline",
 			Message: "project " + u.Project + " has no pipeline",
@@ -90,9 +90,16 @@ func findAdoptionTarget(ctx context.Context, tx *postgres.Tx, u controlplane.Unk
 	return target, env, err
 }
 
-func (l *Lifecycle) writeDown(ctx context.Context, tx *postgres.Tx, actor access.Actor,
-	n controlplane.Node, u controlplane.UnknownDeployment, f Found, target postgres.Target,
-	env controlplane.Environment) (controlplane.Deployment, error) {
+func (l *Lifecycle) writeDown(
+	ctx context.Context,
+	tx *postgres.Tx,
+	actor access.Actor,
+	n controlplane.Node,
+	u controlplane.UnknownDeployment,
+	f DescribedDeployment,
+	target postgres.RunTarget,
+	env controlplane.Environment,
+) (controlplane.Deployment, error) {
 	d := controlplane.Deployment{ID: f.ID, Name: u.Name, ProjectID: target.ProjectID,
 		Project: target.Project, EnvironmentID: env.ID, Environment: env.Name,
 		Domain: env.Domain, NodeID: n.ID, Node: n.Name, RunID: f.Run, Versions: listVersions(f.Pipeline),
@@ -123,7 +130,7 @@ func (l *Lifecycle) writeDown(ctx context.Context, tx *postgres.Tx, actor access
 // adoptRun stores the run as the node knows it. Its pipeline is stored with it; if the version it
 // came from was lost, the latest version is referenced instead.
 func (l *Lifecycle) adoptRun(ctx context.Context, tx *postgres.Tx, actor access.Actor,
-	d controlplane.Deployment, f Found, target postgres.Target) error {
+	d controlplane.Deployment, f DescribedDeployment, target postgres.RunTarget) error {
 	version := target.Version
 	if _, err := tx.Version(ctx, d.ProjectID, f.Version); err == nil {
 		version = f.Version
@@ -137,7 +144,7 @@ func (l *Lifecycle) adoptRun(ctx context.Context, tx *postgres.Tx, actor access.
 	if err := tx.InsertRun(ctx, run, stepRows(f.Pipeline)); err != nil {
 		return err
 	}
-	now, err := tx.Time(ctx)
+	now, err := tx.DatabaseTime(ctx)
 	if err != nil {
 		return err
 	}
@@ -156,7 +163,7 @@ func (l *Lifecycle) adoptRun(ctx context.Context, tx *postgres.Tx, actor access.
 // adoptRunSecrets stores the values that the node got for this run: the project's
 // secrets may have other values by now, or in the restored database.
 func (l *Lifecycle) adoptRunSecrets(ctx context.Context, tx *postgres.Tx,
-	run controlplane.Run, f Found) error {
+	run controlplane.Run, f DescribedDeployment) error {
 	for name, value := range f.Values {
 		sealed, err := l.catalog.SealRunSecret(run.ID, name, controlplane.NewPlain(value))
 		if err != nil {
@@ -172,7 +179,7 @@ func (l *Lifecycle) adoptRunSecrets(ctx context.Context, tx *postgres.Tx,
 // adoptSecrets stores the values that were generated for this deployment, since its
 // volumes and users were created with them.
 func (l *Lifecycle) adoptSecrets(ctx context.Context, tx *postgres.Tx,
-	d controlplane.Deployment, f Found) error {
+	d controlplane.Deployment, f DescribedDeployment) error {
 	for name, value := range f.Values {
 		s, ok, err := tx.SecretByName(ctx, d.ProjectID, name)
 		if err != nil {

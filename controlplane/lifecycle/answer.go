@@ -11,8 +11,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Reply is what a person answers to a question.
-type Reply struct {
+// ApprovalReply is what a person answers to a question.
+type ApprovalReply struct {
 	Run      int
 	Step     pipeline.StepKey
 	Approved bool
@@ -26,12 +26,12 @@ type QuestionView struct {
 	Refused error
 }
 
-// Answer answers a run's question, once: a second answer fails and names the first
+// AnswerQuestion answers a run's question, once: a second answer fails and names the first
 // one's author. The row notifies the node's session, which informs the agent.
-func (l *Lifecycle) Answer(ctx context.Context, actor access.Actor,
-	id controlplane.DeploymentID, r Reply) (controlplane.Deployment, error) {
-	entry := actor.Entry("answer approval", "deployment "+string(id))
-	err := l.store.Audited(ctx, entry, func(tx *postgres.Tx) error {
+func (l *Lifecycle) AnswerQuestion(ctx context.Context, actor access.Actor,
+	id controlplane.DeploymentID, r ApprovalReply) (controlplane.Deployment, error) {
+	entry := actor.NewAuditEntry("answer approval", "deployment "+string(id))
+	err := l.store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
 		d, err := tx.LockDeployment(ctx, id)
 		if err != nil {
 			return err
@@ -54,7 +54,7 @@ func (l *Lifecycle) Answer(ctx context.Context, actor access.Actor,
 }
 
 func recordAnswer(ctx context.Context, tx *postgres.Tx, actor access.Actor,
-	d controlplane.Deployment, r Reply) error {
+	d controlplane.Deployment, r ApprovalReply) error {
 	q, err := tx.Question(ctx, d.ID, r.Run, r.Step)
 	if controlplane.KindOf(err) == controlplane.NotFound {
 		return notAskedError(ctx, tx, actor, d, r)
@@ -96,12 +96,12 @@ func recordAnswer(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	if err := tx.SetDetail(ctx, d.ID, answeredDetail(q, r, actor)); err != nil {
 		return err
 	}
-	tx.Wake(controlplane.TopicNode, string(d.NodeID))
+	tx.NotifyOnCommit(controlplane.TopicNode, string(d.NodeID))
 	_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
 	return err
 }
 
-func answeredDetail(q controlplane.Question, r Reply, actor access.Actor) string {
+func answeredDetail(q controlplane.Question, r ApprovalReply, actor access.Actor) string {
 	verb := "rejected"
 	if r.Approved {
 		verb = "approved"
@@ -112,14 +112,14 @@ func answeredDetail(q controlplane.Question, r Reply, actor access.Actor) string
 // notAskedError tells apart a step that has not asked yet or never did, a step that is
 // no question, and one that does not exist.
 func notAskedError(ctx context.Context, tx *postgres.Tx, actor access.Actor,
-	d controlplane.Deployment, r Reply) error {
+	d controlplane.Deployment, r ApprovalReply) error {
 	run, err := tx.Run(ctx, d.ID, r.Run)
 	if err != nil {
 		return err
 	}
 	s, ok := run.Pipeline.Step(r.Step)
 	if !ok {
-		return controlplane.Missing("step", string(r.Step))
+		return controlplane.NewNotFoundError("step", string(r.Step))
 	}
 	var who pipeline.ApprovalStep
 	if s.Approval != nil {

@@ -17,11 +17,14 @@ func TestPlace_PassesOverABlockedNode(t *testing.T) {
 		Blocked: "Deployments are not isolated."}
 	small := roomy
 	small.ID, small.Name, small.CPU, small.Memory, small.Blocked = "2", "small", 2, 4<<30, ""
-	ask := lifecycle.Ask{Resources: pipeline.Resources{CPU: 1, MemoryMiB: 64}, LargestCPU: 1}
-	if got, _ := lifecycle.Place([]lifecycle.Candidate{roomy, small}, ask); got.Name != "small" {
+	ask := lifecycle.ResourceRequest{
+		Resources:  pipeline.Resources{CPU: 1, MemoryMiB: 64},
+		LargestCPU: 1,
+	}
+	if got, _ := lifecycle.ChooseNode([]lifecycle.Candidate{roomy, small}, ask); got.Name != "small" {
 		t.Errorf("placed on %q", got.Name)
 	}
-	_, refused := lifecycle.Place([]lifecycle.Candidate{roomy}, ask)
+	_, refused := lifecycle.ChooseNode([]lifecycle.Candidate{roomy}, ask)
 	if len(refused) != 1 || !strings.Contains(refused[0].Reason, "not isolated") {
 		t.Errorf("refused %+v", refused)
 	}

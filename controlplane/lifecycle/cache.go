@@ -19,7 +19,7 @@ type cachedDeployment struct {
 	deployment controlplane.Deployment
 	hosts      []controlplane.Host
 	expires    time.Time
-	life       controlplane.Life
+	life       controlplane.LifetimeInfo
 	// state is of which version of its rows it was made.
 	state string
 }
@@ -73,7 +73,7 @@ func (m deploymentCache) readMissing(
 	states map[controlplane.DeploymentID]string,
 	into map[controlplane.DeploymentID]cachedDeployment,
 ) error {
-	rows, err := tx.Deployments(ctx, ids)
+	rows, err := tx.ExistingDeployments(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -98,15 +98,15 @@ func readKnown(
 	for i, d := range rows {
 		ids[i] = d.ID
 	}
-	hosts, err := tx.Hosts(ctx, ids...)
+	hosts, err := tx.HostsOf(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}
-	expiries, err := tx.Expiries(ctx, ids...)
+	expiries, err := tx.ExpiryTimes(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}
-	lives, err := tx.Lives(ctx, ids...)
+	lives, err := tx.LifetimesOf(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}

@@ -8,14 +8,14 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// Checkable finds a deployment whose plugins the actor may have checked, and
+// AuthorizeCheck finds a deployment whose plugins the actor may have checked, and
 // writes down that they did. Checking runs plugins with the deployment's
 // secrets, so it takes what changing it takes.
-func (l *Lifecycle) Checkable(
+func (l *Lifecycle) AuthorizeCheck(
 	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 ) (d controlplane.Deployment, err error) {
-	entry := actor.Entry("check deployment", "deployment "+string(id))
-	err = l.store.Audited(ctx, entry, func(tx *postgres.Tx) error {
+	entry := actor.NewAuditEntry("check deployment", "deployment "+string(id))
+	err = l.store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
 		if d, err = tx.LockDeployment(ctx, id); err != nil {
 			return err
 		}

@@ -57,7 +57,7 @@ func (l *Lifecycle) CloneSheet(ctx context.Context, actor access.Actor,
 		if err != nil {
 			return err
 		}
-		t, err := tx.Target(ctx, s.Source.Project)
+		t, err := tx.LoadRunTarget(ctx, s.Source.Project)
 		if err != nil {
 			return err
 		}

@@ -60,9 +60,9 @@ func (l *Lifecycle) Create(
 	if err := l.fail.Hit("create.planned"); err != nil {
 		return made, err
 	}
-	entry := actor.Entry("create deployment", "deployment "+r.Name)
+	entry := actor.NewAuditEntry("create deployment", "deployment "+r.Name)
 	entry.Project, entry.Environment = plan.target.ProjectID, plan.env.ID
-	err = l.store.Audited(ctx, entry, func(tx *postgres.Tx) error {
+	err = l.store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
 		earlier, err := findRepeated(ctx, tx, actor, r)
 		if err != nil || earlier != "" {
 			made.ID = earlier
@@ -87,8 +87,8 @@ func (l *Lifecycle) recordRefusal(
 	if !actor.SignedIn() {
 		return why
 	}
-	entry := actor.Entry(verb+" deployment", "deployment "+name)
-	if err := l.store.Refused(ctx, *entry, why); err != nil {
+	entry := actor.NewAuditEntry(verb+" deployment", "deployment "+name)
+	if err := l.store.RecordRefusal(ctx, *entry, why); err != nil {
 		l.log.ErrorContext(ctx, "audit of a refusal was not written", "error", err)
 	}
 	return why
@@ -139,7 +139,7 @@ func (l *Lifecycle) insertDeployment(
 		return d, err
 	}
 	if r.Key != "" {
-		return d, tx.RememberKey(ctx, actor.UserID(), "createDeployment", r.Key, digestRequest(r),
+		return d, tx.RecordKeyResult(ctx, actor.UserID(), "createDeployment", r.Key, digestRequest(r),
 			string(d.ID))
 	}
 	return d, nil
@@ -163,7 +163,7 @@ func (l *Lifecycle) insertRun(ctx context.Context, tx *postgres.Tx, actor access
 	if err := enqueueRun(ctx, tx, d, p.ask, at, e); err != nil {
 		return err
 	}
-	tx.Wake(controlplane.TopicNode, string(d.NodeID))
+	tx.NotifyOnCommit(controlplane.TopicNode, string(d.NodeID))
 	_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
 	return err
 }
@@ -173,7 +173,7 @@ func enqueueRun(
 	ctx context.Context,
 	tx *postgres.Tx,
 	d controlplane.Deployment,
-	a Ask,
+	a ResourceRequest,
 	at placementResult,
 	e controlplane.QueueEntry,
 ) error {
@@ -214,7 +214,7 @@ func findRepeated(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	if r.Key == "" || actor.UserID() == "" {
 		return "", nil
 	}
-	id, err := tx.Idempotent(ctx, actor.UserID(), "createDeployment", r.Key, digestRequest(r))
+	id, err := tx.ObjectCreatedWith(ctx, actor.UserID(), "createDeployment", r.Key, digestRequest(r))
 	return controlplane.DeploymentID(id), err
 }
 
@@ -241,7 +241,7 @@ func nameIsFree(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment)
 // such as a--b of c and b--c of a; the primary key holds it against races.
 func hostsAreFree(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	p pipeline.Pipeline) error {
-	taken, err := tx.TakenHosts(ctx, deploymentHosts(d, p))
+	taken, err := tx.HostsInUse(ctx, deploymentHosts(d, p))
 	if err != nil || len(taken) == 0 {
 		return err
 	}

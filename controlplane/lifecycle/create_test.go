@@ -35,7 +35,7 @@ func TestCreate_StoresWhatWasAskedForAndReservesIt(t *testing.T) {
 		steps["ask"] != pipeline.StepPending {
 		t.Errorf("its steps are %v", steps)
 	}
-	orders, _, err := r.Orders(t.Context(), system, r.node)
+	orders, _, err := r.NodeGoals(t.Context(), system, r.node)
 	r.must(nil, err)
 	if len(orders) != 1 || orders[0].Deployment != d.ID ||
 		orders[0].URLs["api"] != "http://api.d.qa.localhost:8000" {
@@ -203,11 +203,11 @@ var states = map[string]map[string]string{
 
 var verbs = map[string]func(*rig, controlplane.DeploymentID) error{
 	"retry": func(r *rig, id controlplane.DeploymentID) error {
-		_, err := r.Retry(r.t.Context(), system, id, lifecycle.Retrying{})
+		_, err := r.Retry(r.t.Context(), system, id, lifecycle.RetryOptions{})
 		return err
 	},
 	"recreate": func(r *rig, id controlplane.DeploymentID) error {
-		_, err := r.Recreate(r.t.Context(), system, id, lifecycle.Again{})
+		_, err := r.Recreate(r.t.Context(), system, id, lifecycle.RecreateOptions{})
 		return err
 	},
 	"extend": func(r *rig, id controlplane.DeploymentID) error {

@@ -11,19 +11,19 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// Memory is what a node's agent remembers when it connects.
-type Memory struct {
-	Deployments []Seen
+// AgentMemory is what a node's agent remembers when it connects.
+type AgentMemory struct {
+	Deployments []RememberedDeployment
 	// FirstReport is the oldest report that the agent still has, Acknowledged the last one
 	// that a control plane acknowledged.
 	FirstReport  int64
 	Acknowledged int64
 }
 
-// comparison holds what a node and the database say about the same things.
-type comparison struct {
+// agentComparison holds what a node and the database say about the same things.
+type agentComparison struct {
 	node controlplane.NodeID
-	rows map[controlplane.DeploymentID]controlplane.Recorded
+	rows map[controlplane.DeploymentID]controlplane.RecordedDeployment
 	runs map[controlplane.RunID]bool
 	// restored is set if reports are acknowledged that this database does not have. Then
 	// the agent knows what happened since the backup, and a deployment it does not have
@@ -34,7 +34,7 @@ type comparison struct {
 }
 
 func compareMemory(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID,
-	m Memory) (c comparison, err error) {
+	m AgentMemory) (c agentComparison, err error) {
 	ids := make([]controlplane.DeploymentID, len(m.Deployments))
 	var runs []controlplane.RunID
 	for i, s := range m.Deployments {
@@ -44,7 +44,7 @@ func compareMemory(ctx context.Context, tx *postgres.Tx, node controlplane.NodeI
 		}
 	}
 	c.node = node
-	if c.rows, err = tx.Recorded(ctx, node, ids); err != nil {
+	if c.rows, err = tx.RecordedDeployments(ctx, node, ids); err != nil {
 		return c, err
 	}
 	if c.runs, err = tx.RecordedRuns(ctx, runs); err != nil {
@@ -59,8 +59,11 @@ func compareMemory(ctx context.Context, tx *postgres.Tx, node controlplane.NodeI
 // findContradiction returns why a row cannot be right given its node's state, or "". A
 // database that was never restored is always ahead of its nodes, so a newer generation
 // or an unknown run on the node means that the row is old.
-func (c comparison) findContradiction(d controlplane.Recorded, s Seen) string {
-	settled := d.Status.Gone() || d.Status == controlplane.Failed || d.Status == ""
+func (c agentComparison) findContradiction(
+	d controlplane.RecordedDeployment,
+	s RememberedDeployment,
+) string {
+	settled := d.Status.IsGone() || d.Status == controlplane.Failed || d.Status == ""
 	if isIdle(s.Phase) && settled {
 		return ""
 	}
@@ -87,17 +90,22 @@ func isIdle(phase string) bool {
 
 // findMissing lists what a node has to have and does not, although its memory is
 // newer than the database: it was removed after the backup was made.
-func (c comparison) findMissing(all []Seen) (gone []controlplane.Recorded) {
+func (c agentComparison) findMissing(
+	all []RememberedDeployment,
+) (gone []controlplane.RecordedDeployment) {
 	if !c.restored {
 		return nil
 	}
 	for _, d := range c.rows {
-		known := slices.ContainsFunc(all, func(s Seen) bool { return s.ID == d.ID })
+		known := slices.ContainsFunc(all, func(s RememberedDeployment) bool { return s.ID == d.ID })
 		if !known && d.Node == c.node && !d.Relocating {
 			gone = append(gone, d)
 		}
 	}
-	slices.SortFunc(gone, func(a, b controlplane.Recorded) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(
+		gone,
+		func(a, b controlplane.RecordedDeployment) int { return cmp.Compare(a.ID, b.ID) },
+	)
 	return gone
 }
 
@@ -129,7 +137,7 @@ func recordDispute(ctx context.Context, tx *postgres.Tx, u controlplane.UnknownD
 // doubtHealth takes back that services are healthy which their node does not
 // have.
 func doubtHealth(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
-	steps, err := tx.Steps(ctx, d.RunID)
+	steps, err := tx.StepsOf(ctx, d.RunID)
 	if err != nil {
 		return err
 	}
@@ -149,7 +157,7 @@ func doubtHealth(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment
 // notDisputed refuses to change a deployment while its node contradicts its
 // row: what is done would be built on what may be wrong.
 func notDisputed(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
-	_, nodes, err := tx.Disputes(ctx, d.ID)
+	_, nodes, err := tx.DisputingNodes(ctx, d.ID)
 	if err != nil || len(nodes) == 0 {
 		return err
 	}
@@ -161,6 +169,6 @@ func notDisputed(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment
 
 // isDisputed is notDisputed for what is done without anybody asking.
 func isDisputed(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) (bool, error) {
-	_, nodes, err := tx.Disputes(ctx, d.ID)
+	_, nodes, err := tx.DisputingNodes(ctx, d.ID)
 	return len(nodes) > 0, err
 }

@@ -22,7 +22,7 @@ func (l *Lifecycle) Expire(ctx context.Context, actor access.Actor) (removed int
 	}
 	var ids []controlplane.DeploymentID
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		ids, err = tx.Expired(ctx, expireAtOnce)
+		ids, err = tx.ExpiredDeployments(ctx, expireAtOnce)
 		return err
 	})
 	if err != nil {
@@ -50,11 +50,11 @@ func (l *Lifecycle) Expire(ctx context.Context, actor access.Actor) (removed int
 // expireDeployment removes d, unless it was used after it was listed and before it was
 // locked.
 func expireDeployment(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
-	expiries, err := tx.Expiries(ctx, d.ID)
+	expiries, err := tx.ExpiryTimes(ctx, d.ID)
 	if err != nil {
 		return err
 	}
-	now, err := tx.Time(ctx)
+	now, err := tx.DatabaseTime(ctx)
 	if err != nil {
 		return err
 	}
@@ -70,15 +70,15 @@ func expireDeployment(ctx context.Context, tx *postgres.Tx, d controlplane.Deplo
 	return removeDeployment(ctx, tx, d)
 }
 
-// Notice notifies once of each deployment that ends within a day, and once within an
+// NotifyExpiries notifies once of each deployment that ends within a day, and once within an
 // hour. It returns how many notifications it stored.
-func (l *Lifecycle) Notice(ctx context.Context, actor access.Actor) (told int, err error) {
+func (l *Lifecycle) NotifyExpiries(ctx context.Context, actor access.Actor) (told int, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return 0, err
 	}
-	var soon []controlplane.Expiring
+	var soon []controlplane.ExpiryNotice
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		soon, err = tx.Expiring(ctx, expireAtOnce)
+		soon, err = tx.ExpiringDeployments(ctx, expireAtOnce)
 		return err
 	})
 	for _, e := range soon {
@@ -87,7 +87,7 @@ func (l *Lifecycle) Notice(ctx context.Context, actor access.Actor) (told int, e
 			if err != nil {
 				return err
 			}
-			news, err := tx.Notice(ctx, e)
+			news, err := tx.RecordExpiryNotice(ctx, e)
 			if err != nil || !news {
 				return err
 			}
@@ -103,18 +103,21 @@ func (l *Lifecycle) Notice(ctx context.Context, actor access.Actor) (told int, e
 // forgetAtOnce bounds one transaction, since deleting a deployment deletes its logs, too.
 const forgetAtOnce = 20
 
-// ForgetRemoved deletes what has been gone for as long as tombstones are kept.
-func (l *Lifecycle) ForgetRemoved(ctx context.Context, actor access.Actor) (gone int, err error) {
+// DeleteRemovedDeployments deletes what has been gone for as long as tombstones are kept.
+func (l *Lifecycle) DeleteRemovedDeployments(
+	ctx context.Context,
+	actor access.Actor,
+) (gone int, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil || l.keep <= 0 {
 		return 0, err
 	}
 	for deleted := forgetAtOnce; err == nil && deleted == forgetAtOnce; gone += deleted {
 		err = l.store.InTx(ctx, func(tx *postgres.Tx) error {
-			now, err := tx.Time(ctx)
+			now, err := tx.DatabaseTime(ctx)
 			if err != nil {
 				return err
 			}
-			deleted, err = tx.ForgetRemoved(ctx, now.Add(-l.keep), forgetAtOnce)
+			deleted, err = tx.DeleteRemovedDeployments(ctx, now.Add(-l.keep), forgetAtOnce)
 			return err
 		})
 	}

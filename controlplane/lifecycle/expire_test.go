@@ -43,9 +43,9 @@ func TestExpire_RemovesOnlyWhatNobodyUsedForItsTime(t *testing.T) {
 	if got := r.get(used.ID); got.Status != controlplane.Ready {
 		t.Errorf("the used one is %s", got.Status)
 	}
-	var lives map[controlplane.DeploymentID]controlplane.Life
+	var lives map[controlplane.DeploymentID]controlplane.LifetimeInfo
 	r.must(nil, r.store.Read(t.Context(), func(tx *postgres.Tx) (err error) {
-		lives, err = tx.Lives(t.Context(), idle.ID)
+		lives, err = tx.LifetimesOf(t.Context(), idle.ID)
 		return err
 	}))
 	if got := lives[idle.ID].RemovedBy; got != "cleanup" {
@@ -63,7 +63,10 @@ func TestExpire_ExtendingOrVisitingStartsTheTimeAgain(t *testing.T) {
 			_, err := r.Extend(t.Context(), system, id)
 			return err
 		},
-		"visited": func(id controlplane.DeploymentID) error { return r.Visited(t.Context(), system, id) },
+		"visited": func(id controlplane.DeploymentID) error {
+			return r.RecordVisit(t.Context(), system,
+				id)
+		},
 	} {
 		d := r.deploy(name)
 		r.reports(d.ID, controlplane.Applying, controlplane.Ready)
@@ -106,7 +109,7 @@ func TestExpire_NoticesOncePerThreshold(t *testing.T) {
 		if c.want == 1 || c.ago == 20*time.Hour {
 			r.idle(d.ID, c.ago)
 		}
-		if n, err := r.Notice(t.Context(), system); err != nil || n != c.want {
+		if n, err := r.NotifyExpiries(t.Context(), system); err != nil || n != c.want {
 			t.Errorf("idle for %v: %d notices, %v; wanted %d", c.ago, n, err, c.want)
 		}
 	}
@@ -122,7 +125,7 @@ func TestForgetRemoved_DeletesWhatWasGoneLongEnough(t *testing.T) {
 		pgtest.Exec(t, r.url, `UPDATE deployments SET changed_at = now() - interval '25 hours'
 			WHERE id = $1`, id)
 	}
-	if n, err := r.ForgetRemoved(t.Context(), system); err != nil || n != 1 {
+	if n, err := r.DeleteRemovedDeployments(t.Context(), system); err != nil || n != 1 {
 		t.Errorf("it forgot %d, %v", n, err)
 	}
 	_, err := r.Get(t.Context(), system, old.ID)

@@ -14,8 +14,8 @@ import (
 func (l *Lifecycle) ForgetNode(
 	ctx context.Context, actor access.Actor, name string,
 ) (out controlplane.ForgottenNode, err error) {
-	entry := actor.Entry("forget node", "node "+name)
-	err = l.store.Audited(ctx, entry, func(tx *postgres.Tx) error {
+	entry := actor.NewAuditEntry("forget node", "node "+name)
+	err = l.store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
 		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 			return err
 		}
@@ -43,12 +43,12 @@ func (l *Lifecycle) ForgetNode(
 // canceled: nothing of them exists, and they would wait for ever.
 func giveUpAll(
 	ctx context.Context, tx *postgres.Tx, n controlplane.Node, by string,
-) ([]controlplane.LeftBehind, error) {
-	staying, err := tx.Staying(ctx, n.ID)
+) ([]controlplane.ForgottenDeployment, error) {
+	staying, err := tx.RemainingDeployments(ctx, n.ID)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]controlplane.LeftBehind, 0, len(staying))
+	all := make([]controlplane.ForgottenDeployment, 0, len(staying))
 	for _, s := range staying {
 		d, err := tx.LockDeployment(ctx, s.ID)
 		if err != nil {
@@ -66,7 +66,7 @@ func giveUpAll(
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, controlplane.LeftBehind{ID: d.ID, Name: d.Name, Project: s.Project,
+		all = append(all, controlplane.ForgottenDeployment{ID: d.ID, Name: d.Name, Project: s.Project,
 			Status: d.Status, What: what})
 	}
 	return all, nil

@@ -23,7 +23,7 @@ type View struct {
 	Queue *controlplane.QueueEntry
 	// ExpiresAt is when it is removed for lack of interest; zero is never.
 	ExpiresAt time.Time
-	Life      controlplane.Life
+	Life      controlplane.LifetimeInfo
 	// KeptUntil is when what is gone is forgotten; zero is never, or not gone.
 	KeptUntil time.Time
 }
@@ -98,7 +98,7 @@ func (l *Lifecycle) List(
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
 		return nil, err
 	}
-	scope := access.Readable(actor)
+	scope := access.ReadableScope(actor)
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
 		ids, err := tx.FindDeployments(ctx, postgres.DeploymentFilter{
 			Everything: scope.All, Projects: scope.Projects, Environments: scope.Environments,

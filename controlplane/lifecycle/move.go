@@ -13,8 +13,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Elsewhere is where a deployment moves to, and what may be lost on the way.
-type Elsewhere struct {
+// MoveRequest is where a deployment moves to, and what may be lost on the way.
+type MoveRequest struct {
 	// Node is empty for the best of the others; admins only name one.
 	Node string
 	// DropVolumes begins with empty ones, and a new id: what is in them is not copied.
@@ -33,7 +33,7 @@ const (
 // version. One with volumes keeps its id and its data, see relocate. It fails while no
 // other node can take it.
 func (l *Lifecycle) Move(ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
-	to Elsewhere) (controlplane.Deployment, error) {
+	to MoveRequest) (controlplane.Deployment, error) {
 	d, err := l.Get(ctx, actor, id)
 	if err != nil {
 		return d, err
@@ -41,7 +41,7 @@ func (l *Lifecycle) Move(ctx context.Context, actor access.Actor, id controlplan
 	if err := l.checkPublished(ctx, d, "moved"); err != nil {
 		return d, err
 	}
-	r := likeBefore(d, Again{Pinned: true})
+	r := likeBefore(d, RecreateOptions{Pinned: true})
 	r.Avoid, r.Owner, r.Wait = string(d.NodeID), d.CreatedBy, true
 	if r.Only, err = l.findNodeID(ctx, actor, to.Node); err != nil {
 		return d, err
@@ -76,7 +76,7 @@ func (l *Lifecycle) findNodeID(
 
 // startMove begins a move, if the deployment can go and has somewhere to go to.
 func startMove(ctx context.Context, tx *postgres.Tx, actor access.Actor, d controlplane.Deployment,
-	p plan, r Request, to Elsewhere) error {
+	p plan, r Request, to MoveRequest) error {
 	if d.Status != controlplane.Ready || string(d.NodeID) != r.Avoid {
 		return notReady(d)
 	}
@@ -128,15 +128,15 @@ func onItsWay(d controlplane.Deployment, r *controlplane.Relocation) error {
 		Remedy: "Wait until that is done."}
 }
 
-// Arrive creates the deployments that have left their node on another one. It returns
+// FinishMoves creates the deployments that have left their node on another one. It returns
 // how many it created.
-func (l *Lifecycle) Arrive(ctx context.Context, actor access.Actor) (made int, err error) {
+func (l *Lifecycle) FinishMoves(ctx context.Context, actor access.Actor) (made int, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return 0, err
 	}
-	var moves []postgres.Move
+	var moves []postgres.PendingMove
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		moves, err = tx.Moves(ctx, movesAtOnce)
+		moves, err = tx.PendingMoves(ctx, movesAtOnce)
 		return err
 	})
 	for _, m := range moves {
@@ -149,7 +149,11 @@ func (l *Lifecycle) Arrive(ctx context.Context, actor access.Actor) (made int, e
 	return made, err
 }
 
-func (l *Lifecycle) createMoved(ctx context.Context, actor access.Actor, m postgres.Move) error {
+func (l *Lifecycle) createMoved(
+	ctx context.Context,
+	actor access.Actor,
+	m postgres.PendingMove,
+) error {
 	var r Request
 	if err := json.Unmarshal(m.Request, &r); err != nil {
 		return fmt.Errorf("read what is made elsewhere: %w", err)
@@ -157,7 +161,7 @@ func (l *Lifecycle) createMoved(ctx context.Context, actor access.Actor, m postg
 	p, err := l.makePlan(ctx, actor, r)
 	if err == nil {
 		err = l.store.InTx(ctx, func(tx *postgres.Tx) error {
-			if err := tx.NoteRequest(ctx, m.RequestID); err != nil {
+			if err := tx.SetRequestID(ctx, m.RequestID); err != nil {
 				return err
 			}
 			d, err := l.insertDeployment(ctx, tx, actor, r, p)
@@ -176,7 +180,7 @@ func (l *Lifecycle) createMoved(ctx context.Context, actor access.Actor, m postg
 	}
 	why := fmt.Errorf("make %s on another node: %w", r.Name, err)
 	return errors.Join(why, l.store.InTx(ctx, func(tx *postgres.Tx) error {
-		now, err := tx.Time(ctx)
+		now, err := tx.DatabaseTime(ctx)
 		if err != nil {
 			return err
 		}
@@ -193,7 +197,7 @@ var errSomebodyWasFaster = errors.New("somebody else made it")
 // inheritLife copies hold and activity from the old deployment to the new one.
 func inheritLife(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	from, to controlplane.DeploymentID) error {
-	lives, err := tx.Lives(ctx, from)
+	lives, err := tx.LifetimesOf(ctx, from)
 	if err != nil {
 		return err
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Stays returns, for each deployment that cannot move now, why Move would refuse.
+// MoveRefusals returns, for each deployment that cannot move now, why Move would refuse.
 // Clients that watch a drain call it every few seconds, so it asks no registry and
 // writes nothing.
-func (l *Lifecycle) Stays(
+func (l *Lifecycle) MoveRefusals(
 	ctx context.Context, actor access.Actor, ids []controlplane.DeploymentID,
 ) (map[controlplane.DeploymentID]string, error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -69,7 +69,7 @@ func roomElsewhere(ctx context.Context, tx *postgres.Tx, d controlplane.Deployme
 	if err != nil {
 		return err
 	}
-	project, err := tx.Target(ctx, d.Project)
+	project, err := tx.LoadRunTarget(ctx, d.Project)
 	if err != nil {
 		return err
 	}
@@ -81,9 +81,9 @@ func roomElsewhere(ctx context.Context, tx *postgres.Tx, d controlplane.Deployme
 	if err != nil {
 		return err
 	}
-	a := resourceRequest(p, env.Placement.With(project.Placement))
+	a := resourceRequest(p, env.Placement.Combine(project.Placement))
 	a.Avoid = string(d.NodeID)
-	if node, refused := Place(all, a); node.ID == "" {
+	if node, refused := ChooseNode(all, a); node.ID == "" {
 		return noRoom(a, refused)
 	}
 	return nil

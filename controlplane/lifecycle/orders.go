@@ -8,15 +8,15 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// Orders returns all goals of a node, and the number of its last committed report.
-func (l *Lifecycle) Orders(
+// NodeGoals returns all goals of a node, and the number of its last committed report.
+func (l *Lifecycle) NodeGoals(
 	ctx context.Context, actor access.Actor, node controlplane.NodeID,
-) (orders []controlplane.Order, last int64, err error) {
+) (orders []controlplane.NodeGoal, last int64, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return nil, 0, err
 	}
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		if orders, err = tx.Orders(ctx, node); err != nil {
+		if orders, err = tx.NodeGoals(ctx, node); err != nil {
 			return err
 		}
 		if last, err = tx.LastReport(ctx, node); err != nil {
@@ -28,13 +28,13 @@ func (l *Lifecycle) Orders(
 }
 
 func (l *Lifecycle) withURLs(
-	ctx context.Context, tx *postgres.Tx, orders []controlplane.Order,
+	ctx context.Context, tx *postgres.Tx, orders []controlplane.NodeGoal,
 ) error {
 	ids := make([]controlplane.DeploymentID, len(orders))
 	for i, o := range orders {
 		ids[i] = o.Deployment
 	}
-	all, err := tx.Hosts(ctx, ids...)
+	all, err := tx.HostsOf(ctx, ids...)
 	if err != nil {
 		return err
 	}
@@ -44,9 +44,9 @@ func (l *Lifecycle) withURLs(
 	return nil
 }
 
-// ForgetReports restarts a node's report count after seq, because its agent lost its
+// ResetReports restarts a node's report count after seq, because its agent lost its
 // state.
-func (l *Lifecycle) ForgetReports(
+func (l *Lifecycle) ResetReports(
 	ctx context.Context, actor access.Actor, node controlplane.NodeID, seq int64,
 ) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -77,14 +77,14 @@ func (l *Lifecycle) SealedRun(ctx context.Context, actor access.Actor, node cont
 		if err != nil {
 			return err
 		}
-		if !mine || d.Status.Gone() {
+		if !mine || d.Status.IsGone() {
 			return &controlplane.Error{Kind: controlplane.Forbidden, Code: "not_your_run",
 				Message: "this node has no such run at present"}
 		}
 		if run, err = tx.RunByID(ctx, d.RunID); err != nil {
 			return err
 		}
-		steps, err = tx.Steps(ctx, d.RunID)
+		steps, err = tx.StepsOf(ctx, d.RunID)
 		return err
 	})
 	return run, steps, err
@@ -112,7 +112,7 @@ func (l *Lifecycle) RoutesOf(ctx context.Context, actor access.Actor, deployment
 		return nil, nil, err
 	}
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		of, err = tx.LivingOn(ctx, validIDs[controlplane.NodeID](nodes)...)
+		of, err = tx.DeploymentsAffectedBy(ctx, validIDs[controlplane.NodeID](nodes)...)
 		if err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ const overdueAtOnce = 50
 func (l *Lifecycle) endOverdue(ctx context.Context) error {
 	var all []controlplane.QueueEntry
 	err := l.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.Overdue(ctx, overdueAtOnce)
+		all, err = tx.OverdueRuns(ctx, overdueAtOnce)
 		return err
 	})
 	for _, e := range all {

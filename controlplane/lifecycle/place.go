@@ -20,10 +20,10 @@ const CPUOvercommit = 4
 // likeTheOthers is the default priority of a node.
 const likeTheOthers = 128
 
-// Ask is what a deployment needs: the sum over its services, the most CPU that
+// ResourceRequest is what a deployment needs: the sum over its services, the most CPU that
 // one of them alone may use, which no overcommitment can stretch, and which
 // nodes will do.
-type Ask struct {
+type ResourceRequest struct {
 	pipeline.Resources
 	LargestCPU float64
 	// GPUs are asked for by number, GPUIDs by name; each has GPUMemory bytes.
@@ -84,8 +84,8 @@ type Candidate struct {
 	Waiting int
 }
 
-// Refusal is why one node cannot take a deployment.
-type Refusal struct {
+// NodeRefusal is why one node cannot take a deployment.
+type NodeRefusal struct {
 	Node   string
 	Reason string
 	// Free is what was left for us; zero when the node was not considered.
@@ -93,32 +93,32 @@ type Refusal struct {
 	MemoryFree int64
 }
 
-// Place chooses a node for a deployment. Of those that can take it, the best
+// ChooseNode chooses a node for a deployment. Of those that can take it, the best
 // has the most preferred labels and the fewest taints that ask to be avoided,
 // then the lowest priority number, then a run to spare, then the most free
 // memory after placement; ties go to the least loaded, then by name. It is a
 // pure function: no node means that each candidate is in the refusals, with
 // its reason.
-func Place(nodes []Candidate, ask Ask) (Candidate, []Refusal) {
+func ChooseNode(nodes []Candidate, ask ResourceRequest) (Candidate, []NodeRefusal) {
 	var fit []Candidate
-	var refused []Refusal
+	var refused []NodeRefusal
 	for _, n := range nodes {
 		if reason := refusalReason(n, ask); reason != "" {
-			refused = append(refused, Refusal{Node: n.Name, Reason: reason,
+			refused = append(refused, NodeRefusal{Node: n.Name, Reason: reason,
 				CPUFree: max(0, cpuFree(n)), MemoryFree: max(0, memoryFree(n))})
 			continue
 		}
 		fit = append(fit, n)
 	}
 	if len(fit) == 0 {
-		slices.SortFunc(refused, func(a, b Refusal) int { return cmp.Compare(a.Node, b.Node) })
+		slices.SortFunc(refused, func(a, b NodeRefusal) int { return cmp.Compare(a.Node, b.Node) })
 		return Candidate{}, refused
 	}
 	return slices.MinFunc(fit, func(a, b Candidate) int { return compareFor(ask, a, b) }), nil
 }
 
 // compareFor orders the better node first.
-func compareFor(ask Ask, a, b Candidate) int {
+func compareFor(ask ResourceRequest, a, b Candidate) int {
 	return cmp.Or(
 		cmp.Compare(preferenceScore(b, ask), preferenceScore(a, ask)),
 		cmp.Compare(nodePriority(a), nodePriority(b)),
@@ -130,7 +130,7 @@ func compareFor(ask Ask, a, b Candidate) int {
 }
 
 // preferenceScore counts what speaks for a node, less what speaks softly against it.
-func preferenceScore(n Candidate, ask Ask) (points int) {
+func preferenceScore(n Candidate, ask ResourceRequest) (points int) {
 	for _, s := range ask.Placement.Preferred {
 		if s.Matches(n.Labels) {
 			points++
@@ -157,7 +157,7 @@ func runsOver(n Candidate) int {
 // cpuLoad is how busy the processors are: promised, or really in use.
 func cpuLoad(n Candidate) float64 { return max(n.AllocatedCPU, n.UsedCPU) }
 
-func isTolerated(t controlplane.Taint, ask Ask) bool {
+func isTolerated(t controlplane.Taint, ask ResourceRequest) bool {
 	return slices.ContainsFunc(ask.Placement.Tolerations,
 		func(o controlplane.Toleration) bool { return o.Tolerates(t) })
 }

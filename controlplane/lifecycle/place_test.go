@@ -70,8 +70,8 @@ func newCandidate(t *rapid.T, i int) lifecycle.Candidate {
 	return n
 }
 
-func anAsk(t *rapid.T) lifecycle.Ask {
-	ask := lifecycle.Ask{
+func anAsk(t *rapid.T) lifecycle.ResourceRequest {
+	ask := lifecycle.ResourceRequest{
 		Resources: pipeline.Resources{CPU: float64(rapid.IntRange(0, 12).Draw(t, "ask cpu")),
 			MemoryMiB: rapid.IntRange(0, 4).Draw(t, "ask memory") << 10},
 		GPUs:      max(0, rapid.IntRange(-2, 2).Draw(t, "ask gpus")),
@@ -97,7 +97,7 @@ func someNodes(t *rapid.T) []lifecycle.Candidate {
 }
 
 // may says in its own words whether a node can take a deployment.
-func may(n lifecycle.Candidate, ask lifecycle.Ask) bool {
+func may(n lifecycle.Candidate, ask lifecycle.ResourceRequest) bool {
 	floor := int64(cmp.Or(n.Settings.DiskFloorMiB, lifecycle.DiskFloor>>20)) << 20
 	gpus := 0
 	for _, g := range n.GPUs {
@@ -134,7 +134,7 @@ func may(n lifecycle.Candidate, ask lifecycle.Ask) bool {
 func TestPlace_NeverOverbooks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes, ask := someNodes(t), anAsk(t)
-		chosen, refused := lifecycle.Place(nodes, ask)
+		chosen, refused := lifecycle.ChooseNode(nodes, ask)
 		if chosen.ID == "" {
 			for _, n := range nodes {
 				if may(n, ask) {
@@ -168,8 +168,8 @@ func TestPlace_IsStableAndSpreads(t *testing.T) {
 			nodes[i].Settings.Taints = nil
 		}
 		ask.Placement.Preferred = nil
-		chosen, _ := lifecycle.Place(nodes, ask)
-		again, _ := lifecycle.Place(rapid.Permutation(nodes).Draw(t, "other order"), ask)
+		chosen, _ := lifecycle.ChooseNode(nodes, ask)
+		again, _ := lifecycle.ChooseNode(rapid.Permutation(nodes).Draw(t, "other order"), ask)
 		if chosen.ID != again.ID {
 			t.Fatalf("%s, then %s", chosen.Name, again.Name)
 		}
@@ -194,69 +194,74 @@ func roomy(name string) lifecycle.Candidate {
 		CPU: 4, Memory: 8 << 30, DiskFree: 9 << 30, Labels: controlplane.Labels{}}
 }
 
-func small() lifecycle.Ask {
-	return lifecycle.Ask{Resources: pipeline.Resources{CPU: 1, MemoryMiB: 512}, LargestCPU: 1}
+func small() lifecycle.ResourceRequest {
+	return lifecycle.ResourceRequest{
+		Resources:  pipeline.Resources{CPU: 1, MemoryMiB: 512},
+		LargestCPU: 1,
+	}
 }
 
 // Each reason against a node is a sentence that names what to change.
 func TestPlace_SaysWhy(t *testing.T) {
 	for why, c := range map[string]struct {
-		change func(*lifecycle.Candidate, *lifecycle.Ask)
+		change func(*lifecycle.Candidate, *lifecycle.ResourceRequest)
 		says   string
 	}{
-		"not ours": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) {
+		"not ours": {func(n *lifecycle.Candidate, _ *lifecycle.ResourceRequest) {
 			n.ForeignMemory = n.Memory - 200<<20
 		}, "not ours"},
-		"disabled": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) { n.Enabled = false }, "disabled"},
-		"offline":  {func(n *lifecycle.Candidate, _ *lifecycle.Ask) { n.Online = false }, "offline"},
-		"untrusted": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) { n.Trusted = false },
+		"disabled": {func(n *lifecycle.Candidate, _ *lifecycle.ResourceRequest) { n.Enabled = false },
+			"disabled"},
+		"offline": {func(n *lifecycle.Candidate, _ *lifecycle.ResourceRequest) { n.Online = false },
+			"offline"},
+		"untrusted": {func(n *lifecycle.Candidate, _ *lifecycle.ResourceRequest) { n.Trusted = false },
 			"certificate"},
-		"unknown": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) { n.CPU = 0 },
+		"unknown": {func(n *lifecycle.Candidate, _ *lifecycle.ResourceRequest) { n.CPU = 0 },
 			"not reported its size"},
-		"no engine": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) { n.EngineDown = true },
+		"no engine": {func(n *lifecycle.Candidate, _ *lifecycle.ResourceRequest) { n.EngineDown = true },
 			"engine does not answer"},
-		"no engine, and too small": {func(n *lifecycle.Candidate, a *lifecycle.Ask) {
+		"no engine, and too small": {func(n *lifecycle.Candidate, a *lifecycle.ResourceRequest) {
 			n.EngineDown, a.LargestCPU = true, 99
 		}, "One service asks for 99.00 CPU"},
-		"disk": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) {
+		"disk": {func(n *lifecycle.Candidate, _ *lifecycle.ResourceRequest) {
 			n.Settings.DiskFloorMiB = 10 << 10
 		}, "10.0 GB"},
-		"label": {func(_ *lifecycle.Candidate, a *lifecycle.Ask) {
+		"label": {func(_ *lifecycle.Candidate, a *lifecycle.ResourceRequest) {
 			a.Placement.Required = []controlplane.Selector{"zone=fra"}
 		}, "no label zone=fra"},
-		"forbidden": {func(n *lifecycle.Candidate, a *lifecycle.Ask) {
+		"forbidden": {func(n *lifecycle.Candidate, a *lifecycle.ResourceRequest) {
 			n.Labels["spot"] = ""
 			a.Placement.Forbidden = []controlplane.Selector{"spot"}
 		}, "label spot, which is forbidden"},
-		"taint": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) {
+		"taint": {func(n *lifecycle.Candidate, _ *lifecycle.ResourceRequest) {
 			n.Settings.Taints = []controlplane.Taint{{Key: "old", Value: "yes",
 				Effect: controlplane.NoSchedule}}
 		}, "taint old=yes, which neither the project nor the environment tolerates"},
-		"runs": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) {
+		"runs": {func(n *lifecycle.Candidate, _ *lifecycle.ResourceRequest) {
 			n.Settings.RunLimit, n.Runs = 2, 2
 		}, "takes 2 runs at a time and has 2"},
-		"no GPU": {func(_ *lifecycle.Candidate, a *lifecycle.Ask) { a.GPUs = 1 }, "0 GPUs"},
-		"small GPU": {func(n *lifecycle.Candidate, a *lifecycle.Ask) {
+		"no GPU": {func(_ *lifecycle.Candidate, a *lifecycle.ResourceRequest) { a.GPUs = 1 }, "0 GPUs"},
+		"small GPU": {func(n *lifecycle.Candidate, a *lifecycle.ResourceRequest) {
 			n.GPUs = []controlplane.GPU{{ID: "0", Memory: 8 << 30}}
 			a.GPUs, a.GPUMemory = 1, 24<<30
 		}, "0 GPUs of 24.0 GB or more"},
-		"taken GPU": {func(n *lifecycle.Candidate, a *lifecycle.Ask) {
+		"taken GPU": {func(n *lifecycle.Candidate, a *lifecycle.ResourceRequest) {
 			n.GPUs, n.Taken = []controlplane.GPU{{ID: "0", Memory: 8 << 30}}, []string{"0"}
 			a.GPUIDs = []string{"0"}
 		}, "GPU 0 is not free"},
-		"one large service": {func(_ *lifecycle.Candidate, a *lifecycle.Ask) {
+		"one large service": {func(_ *lifecycle.Candidate, a *lifecycle.ResourceRequest) {
 			a.LargestCPU = 8
 		}, "One service asks for 8.00 CPU"},
-		"others wait": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) { n.Waiting = 2 },
+		"others wait": {func(n *lifecycle.Candidate, _ *lifecycle.ResourceRequest) { n.Waiting = 2 },
 			"2 deployments wait earlier"},
 	} {
 		t.Run(strings.ReplaceAll(why, " ", "-"), func(t *testing.T) {
 			n, ask := roomy("fra-01"), small()
-			if fit, refused := lifecycle.Place([]lifecycle.Candidate{n}, ask); fit.ID == "" {
+			if fit, refused := lifecycle.ChooseNode([]lifecycle.Candidate{n}, ask); fit.ID == "" {
 				t.Fatalf("refused before: %+v", refused)
 			}
 			c.change(&n, &ask)
-			_, refused := lifecycle.Place([]lifecycle.Candidate{n}, ask)
+			_, refused := lifecycle.ChooseNode([]lifecycle.Candidate{n}, ask)
 			// promise: N-131
 			if len(refused) != 1 || !strings.Contains(refused[0].Reason, c.says) {
 				t.Fatalf("%+v does not say %q", refused, c.says)
@@ -285,7 +290,7 @@ func TestPlace_ExactCapability(t *testing.T) {
 		exact := slices.ContainsFunc(all, func(n lifecycle.Candidate) bool {
 			return n.Labels["render"] == "2.1.0"
 		})
-		got, refused := lifecycle.Place(all, ask)
+		got, refused := lifecycle.ChooseNode(all, ask)
 		// promise: B-20
 		if exact != (got.ID != "") || exact && got.Labels["render"] != "2.1.0" {
 			t.Fatalf("of %+v, %q was chosen", all, got.Name)
@@ -304,13 +309,13 @@ func TestPlace_TakesTurns(t *testing.T) {
 	all := []lifecycle.Candidate{roomy("a"), roomy("b"), roomy("c")}
 	all[0].UsedCPU, all[1].UsedCPU, all[2].UsedCPU = 1, 2, 0.5
 	// promise: B-25
-	if got, _ := lifecycle.Place(all, small()); got.Name != "c" {
+	if got, _ := lifecycle.ChooseNode(all, small()); got.Name != "c" {
 		t.Errorf("the least loaded is c, not %s", got.Name)
 	}
 	all[0].UsedCPU, all[1].UsedCPU, all[2].UsedCPU = 0, 0, 0
 	order := ""
 	for range 6 {
-		got, _ := lifecycle.Place(all, small())
+		got, _ := lifecycle.ChooseNode(all, small())
 		order += got.Name
 		i := slices.IndexFunc(all, func(n lifecycle.Candidate) bool { return n.Name == got.Name })
 		all[i].AllocatedCPU += small().CPU
@@ -325,7 +330,7 @@ func TestPlace_TakesTurns(t *testing.T) {
 	ask := small()
 	ask.Placement.Preferred = []controlplane.Selector{"model=warm"}
 	// promise: B-25
-	if got, _ := lifecycle.Place(all, ask); got.Name != "a" {
+	if got, _ := lifecycle.ChooseNode(all, ask); got.Name != "a" {
 		t.Errorf("with the preferred label elsewhere, it went to %s", got.Name)
 	}
 }
@@ -341,24 +346,24 @@ func TestPlace_Prefers(t *testing.T) {
 	ask := small()
 	ask.Placement.Preferred = []controlplane.Selector{"zone=fra"}
 	// promise: B-22
-	if got, _ := lifecycle.Place(all, ask); got.Name != "near" {
+	if got, _ := lifecycle.ChooseNode(all, ask); got.Name != "near" {
 		t.Errorf("preferred label: %s", got.Name)
 	}
 	// promise: B-23
-	if got, _ := lifecycle.Place(all, small()); got.Name != "far" {
+	if got, _ := lifecycle.ChooseNode(all, small()); got.Name != "far" {
 		t.Errorf("soft taint: %s", got.Name)
 	}
-	if got, _ := lifecycle.Place(all[2:], small()); got.Name != "avoided" {
+	if got, _ := lifecycle.ChooseNode(all[2:], small()); got.Name != "avoided" {
 		t.Errorf("only a softly tainted node: %q", got.Name)
 	}
 	ask.Placement = controlplane.Placement{Tolerations: []controlplane.Toleration{"*"}}
 	// promise: B-23
-	if got, _ := lifecycle.Place(all, ask); got.Name != "avoided" {
+	if got, _ := lifecycle.ChooseNode(all, ask); got.Name != "avoided" {
 		t.Errorf("tolerated: %s", got.Name)
 	}
 	far.Settings.Priority = 200
 	near.Settings.Priority = 10
-	if got, _ := lifecycle.Place([]lifecycle.Candidate{far, near}, small()); got.Name != "near" {
+	if got, _ := lifecycle.ChooseNode([]lifecycle.Candidate{far, near}, small()); got.Name != "near" {
 		t.Errorf("priority of nodes: %s", got.Name)
 	}
 }

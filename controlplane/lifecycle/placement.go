@@ -12,8 +12,8 @@ import (
 )
 
 // resourceRequest is what the services may use together: that is what is reserved.
-func resourceRequest(p pipeline.Pipeline, on controlplane.Placement) Ask {
-	all := Ask{Placement: on, GPUMemory: int64(on.GPUMemoryMiB) << 20}
+func resourceRequest(p pipeline.Pipeline, on controlplane.Placement) ResourceRequest {
+	all := ResourceRequest{Placement: on, GPUMemory: int64(on.GPUMemoryMiB) << 20}
 	for _, s := range p.Steps {
 		if s.Service == nil {
 			continue
@@ -62,13 +62,13 @@ type placementResult struct {
 	node   Candidate
 	starts bool
 	// refused is the table of reasons of a spot without a node.
-	refused []Refusal
+	refused []NodeRefusal
 }
 
 // choosePlacement finds a node, and locks all nodes of the environment until commit.
 // Earlier runs in the queue keep what becomes free.
 func choosePlacement(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentID,
-	ask Ask, wait bool) (placementResult, error) {
+	ask ResourceRequest, wait bool) (placementResult, error) {
 	nodes, err := tx.LockNodes(ctx, env)
 	if err != nil {
 		return placementResult{}, err
@@ -77,7 +77,7 @@ func choosePlacement(ctx context.Context, tx *postgres.Tx, env controlplane.Envi
 	if err != nil {
 		return placementResult{}, err
 	}
-	node, refused := Place(all, ask)
+	node, refused := ChooseNode(all, ask)
 	if node.ID != "" {
 		return placementResult{node: node, starts: true}, nil
 	}
@@ -85,14 +85,14 @@ func choosePlacement(ctx context.Context, tx *postgres.Tx, env controlplane.Envi
 		return placementResult{}, noRoom(ask, refused)
 	}
 	ask.MayWait = true
-	node, refused = Place(all, ask)
+	node, refused = ChooseNode(all, ask)
 	return placementResult{node: node, refused: refused}, nil
 }
 
 // withQueue returns the placement candidates, with the runs that are queued for them.
 func withQueue(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentID,
 	nodes []postgres.PlacementNode) ([]Candidate, error) {
-	rows, err := tx.Waiting(ctx, env)
+	rows, err := tx.QueuedRuns(ctx, env)
 	if err != nil {
 		return nil, err
 	}
@@ -118,12 +118,12 @@ func newCandidates(nodes []postgres.PlacementNode) []Candidate {
 }
 
 func newCandidate(n postgres.PlacementNode) Candidate {
-	c := Candidate{ID: string(n.Node.ID), Name: n.Node.Name, Enabled: n.Node.Enabled(),
+	c := Candidate{ID: string(n.Node.ID), Name: n.Node.Name, Enabled: n.Node.IsEnabled(),
 		Online:  n.Node.Status == controlplane.NodeOnline,
 		Trusted: n.Node.Status != controlplane.NodeUntrusted, AllocatedCPU: n.Reserved.CPU,
 		AllocatedMemory: int64(n.Reserved.MemoryMiB) << 20, Labels: n.Node.Labels(),
 		Settings: n.Node.Settings, Taken: n.GPUs, Runs: n.Runs, Queued: n.Queued,
-		Draining: n.Node.Drain != nil, Blocked: n.Node.Blocked(),
+		Draining: n.Node.Drain != nil, Blocked: n.Node.BlockedReason(),
 		EngineDown: n.Node.Inventory.EngineDown(), Deployments: n.Deployments}
 	if i := n.Node.Inventory; i != nil {
 		c.Arch, c.Subnets = controlplane.ArchOf(i.Arch), i.Subnets
@@ -165,7 +165,7 @@ const (
 
 // passingState returns an error if a node may have room once a temporary state is over: "no room"
 // would be a final answer too early.
-func passingState(refused []Refusal) error {
+func passingState(refused []NodeRefusal) error {
 	for _, r := range refused {
 		e := &controlplane.Error{Kind: controlplane.Unavailable, Code: "node_not_ready"}
 		switch r.Reason {
@@ -184,7 +184,7 @@ func passingState(refused []Refusal) error {
 	return nil
 }
 
-func noRoom(ask Ask, refused []Refusal) error {
+func noRoom(ask ResourceRequest, refused []NodeRefusal) error {
 	if err := passingState(refused); err != nil {
 		return err
 	}

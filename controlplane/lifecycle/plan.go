@@ -15,11 +15,11 @@ import (
 
 // plan is everything about a new run that can be known before a node is chosen.
 type plan struct {
-	target   postgres.Target
+	target   postgres.RunTarget
 	env      controlplane.Environment
 	pipeline pipeline.Pipeline
 	versions []controlplane.ServiceVersion
-	ask      Ask
+	ask      ResourceRequest
 }
 
 // makePlan checks access, the name, the versions and the secrets, and resolves each tag at its
@@ -56,7 +56,7 @@ func (l *Lifecycle) collectPlan(
 		return p, c.record("version", "", "", versionProblems(problems))
 	}
 	p.pipeline, p.versions = filled, listVersions(filled)
-	p.ask = resourceRequest(filled, p.env.Placement.With(p.target.Placement))
+	p.ask = resourceRequest(filled, p.env.Placement.Combine(p.target.Placement))
 	p.ask.Arches, p.ask.Only, p.ask.Avoid = found.commonArches(), r.Only, r.Avoid
 	return p, l.checkPlatforms(ctx, p, *found, c)
 }
@@ -105,13 +105,13 @@ func (l *Lifecycle) findTarget(ctx context.Context, tx *postgres.Tx, actor acces
 	both := noProject == nil && noEnvironment == nil &&
 		access.Level(actor, p.accessObject()) != controlplane.LevelNone
 	if noEnvironment == nil && !both &&
-		!access.SeesEnvironment(actor, p.env.ID, p.env.Restricted) {
-		noEnvironment, p.env = controlplane.Missing("environment", r.Environment),
+		!access.CanSeeEnvironment(actor, p.env.ID, p.env.Restricted) {
+		noEnvironment, p.env = controlplane.NewNotFoundError("environment", r.Environment),
 			controlplane.Environment{}
 	}
 	if p.target.ProjectID != "" && !both && access.Check(actor, access.ReadProject,
 		access.Object{Project: p.target.ProjectID, Limited: p.target.Environments}) != nil {
-		noProject, p.target = controlplane.Missing("project", r.Project), postgres.Target{}
+		noProject, p.target = controlplane.NewNotFoundError("project", r.Project), postgres.RunTarget{}
 	}
 	return inField("project", noProject), inField("environment", noEnvironment), nil
 }
@@ -134,8 +134,8 @@ func (p *plan) withinLimit() error {
 }
 
 // readTarget reads what a run is made from: the latest version, or one asked for.
-func readTarget(ctx context.Context, tx *postgres.Tx, r Request) (postgres.Target, error) {
-	t, err := tx.Target(ctx, r.Project)
+func readTarget(ctx context.Context, tx *postgres.Tx, r Request) (postgres.RunTarget, error) {
+	t, err := tx.LoadRunTarget(ctx, r.Project)
 	if err == nil && r.Draft != nil {
 		t.Pipeline = *r.Draft
 		return t, nil
@@ -149,7 +149,7 @@ func readTarget(ctx context.Context, tx *postgres.Tx, r Request) (postgres.Targe
 }
 
 // validatePipeline checks the saved pipeline against the project as that is now.
-func (l *Lifecycle) validatePipeline(t postgres.Target, r Request, c *checks) error {
+func (l *Lifecycle) validatePipeline(t postgres.RunTarget, r Request, c *checks) error {
 	var none error
 	if t.Version == 0 && r.Draft == nil {
 		none = &controlplane.Error{Kind: controlplane.Conflict, Code: "no_pipeline",
@@ -178,7 +178,7 @@ func (l *Lifecycle) validatePipeline(t postgres.Target, r Request, c *checks) er
 }
 
 // pipelineLabel names the pipeline that would run.
-func pipelineLabel(t postgres.Target, r Request) string {
+func pipelineLabel(t postgres.RunTarget, r Request) string {
 	if r.Draft != nil {
 		return "the draft"
 	}
@@ -187,7 +187,7 @@ func pipelineLabel(t postgres.Target, r Request) string {
 
 // checkSecrets fails for references to secrets that have no value, before anything
 // starts.
-func checkSecrets(t postgres.Target, c *checks) error {
+func checkSecrets(t postgres.RunTarget, c *checks) error {
 	names := pipeline.SecretNames(t.Pipeline)
 	for _, name := range names {
 		if slices.Contains(t.Secrets, name) {

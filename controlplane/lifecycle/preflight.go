@@ -16,7 +16,7 @@ import (
 type Preflight struct {
 	Checks []Check
 	// Nodes has the result for each node of the environment.
-	Nodes []Refusal
+	Nodes []NodeRefusal
 	// Versions are what the tags mean, as far as that was found out.
 	Versions []controlplane.ServiceVersion
 }
@@ -49,7 +49,7 @@ func checkFit(
 	r Request,
 	p plan,
 	c *checks,
-) ([]Refusal, error) {
+) ([]NodeRefusal, error) {
 	d := controlplane.Deployment{Name: r.Name, Environment: p.env.Name, Domain: p.env.Domain}
 	err := c.record("name", "", "The name is free.", nameIsFree(ctx, tx, d))
 	if err != nil || p.pipeline.Steps == nil {
@@ -81,10 +81,10 @@ func checkFit(
 
 // placementTable is each node's result; the reason is empty for a node that could take
 // it.
-func placementTable(all []Candidate, a Ask) []Refusal {
-	rows := make([]Refusal, len(all))
+func placementTable(all []Candidate, a ResourceRequest) []NodeRefusal {
+	rows := make([]NodeRefusal, len(all))
 	for i, n := range all {
-		rows[i] = Refusal{Node: n.Name, Reason: refusalReason(n, a), CPUFree: max(0, cpuFree(n)),
+		rows[i] = NodeRefusal{Node: n.Name, Reason: refusalReason(n, a), CPUFree: max(0, cpuFree(n)),
 			MemoryFree: max(0, memoryFree(n))}
 	}
 	return rows
@@ -92,8 +92,8 @@ func placementTable(all []Candidate, a Ask) []Refusal {
 
 // checkRoom reports shortage of disk, of address ranges, and of everything else as
 // separate checks. A node is short of disk if more disk alone would be enough.
-func checkRoom(all []Candidate, a Ask, wait bool, c *checks) error {
-	node, refused := Place(all, a)
+func checkRoom(all []Candidate, a ResourceRequest, wait bool, c *checks) error {
+	node, refused := ChooseNode(all, a)
 	short := shortOf(all, a)
 	if node.ID != "" {
 		short = ""
@@ -121,7 +121,7 @@ func checkRoom(all []Candidate, a Ask, wait bool, c *checks) error {
 	return nil
 }
 
-func mayComeFree(all []Candidate, a Ask) bool {
+func mayComeFree(all []Candidate, a ResourceRequest) bool {
 	return slices.ContainsFunc(all, func(n Candidate) bool {
 		why := permanentReason(n, a)
 		return why == "" || isTransientReason(why)
@@ -129,15 +129,15 @@ func mayComeFree(all []Candidate, a Ask) bool {
 }
 
 // shortOf returns "disk" or "address" if that alone keeps every node from taking it.
-func shortOf(all []Candidate, a Ask) string {
+func shortOf(all []Candidate, a ResourceRequest) string {
 	disk, address := slices.Clone(all), slices.Clone(all)
 	for i := range all {
 		disk[i].DiskFree, address[i].Subnets = math.MaxInt64, 0
 	}
-	if n, _ := Place(disk, a); n.ID != "" {
+	if n, _ := ChooseNode(disk, a); n.ID != "" {
 		return "disk"
 	}
-	if n, _ := Place(address, a); n.ID != "" {
+	if n, _ := ChooseNode(address, a); n.ID != "" {
 		return "address"
 	}
 	return ""

@@ -10,16 +10,16 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Drawn is an unpublished pipeline and the part of it to run: these steps and what
+// PreviewPipeline is an unpublished pipeline and the part of it to run: these steps and what
 // they need, or all of it.
-type Drawn struct {
+type PreviewPipeline struct {
 	Pipeline pipeline.Pipeline
 	Steps    []pipeline.StepKey
 }
 
 // PreflightDraft is Preflight for a drawing.
 func (l *Lifecycle) PreflightDraft(
-	ctx context.Context, actor access.Actor, r Request, drawn Drawn,
+	ctx context.Context, actor access.Actor, r Request, drawn PreviewPipeline,
 ) (Preflight, error) {
 	r, problems, err := l.preparePreview(ctx, actor, r, drawn)
 	if err != nil {
@@ -37,10 +37,10 @@ func (l *Lifecycle) PreflightDraft(
 	return Preflight{Checks: c.all}, err
 }
 
-// Scratch creates a deployment from an unpublished pipeline, or a branch of it. It
+// CreatePreview creates a deployment from an unpublished pipeline, or a branch of it. It
 // cannot be retried, cloned or moved, because the pipeline is not stored.
-func (l *Lifecycle) Scratch(
-	ctx context.Context, actor access.Actor, r Request, drawn Drawn,
+func (l *Lifecycle) CreatePreview(
+	ctx context.Context, actor access.Actor, r Request, drawn PreviewPipeline,
 ) (controlplane.Deployment, error) {
 	r, problems, err := l.preparePreview(ctx, actor, r, drawn)
 	if err == nil {
@@ -55,7 +55,7 @@ func (l *Lifecycle) Scratch(
 // preparePreview fills the drawing in from the catalogue, cuts the branch out of it, and
 // leaves out the versions of what does not run.
 func (l *Lifecycle) preparePreview(
-	ctx context.Context, actor access.Actor, r Request, drawn Drawn,
+	ctx context.Context, actor access.Actor, r Request, drawn PreviewPipeline,
 ) (Request, []controlplane.Problem, error) {
 	p := drawn.Pipeline
 	for _, key := range drawn.Steps {
@@ -95,7 +95,7 @@ func (l *Lifecycle) checkPublished(
 func requirePublished(
 	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment, want string,
 ) error {
-	lives, err := tx.Lives(ctx, d.ID)
+	lives, err := tx.LifetimesOf(ctx, d.ID)
 	if err != nil || !lives[d.ID].Scratch {
 		return err
 	}

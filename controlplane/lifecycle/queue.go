@@ -12,10 +12,10 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// Admit starts the queued runs that may start, in every environment with a queue. If
+// AdmitQueuedRuns starts the queued runs that may start, in every environment with a queue. If
 // deadlines count, it also ends runs whose deadline has passed, queued or under way.
 // It is idempotent, also when two control planes call it at once.
-func (l *Lifecycle) Admit(ctx context.Context, actor access.Actor, deadlines bool) error {
+func (l *Lifecycle) AdmitQueuedRuns(ctx context.Context, actor access.Actor, deadlines bool) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err
 	}
@@ -41,13 +41,13 @@ func admitIn(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentI
 	if err != nil {
 		return err
 	}
-	rows, err := tx.Waiting(ctx, env)
+	rows, err := tx.QueuedRuns(ctx, env)
 	if err != nil {
 		return err
 	}
 	var now time.Time
 	if deadlines {
-		if now, err = tx.Time(ctx); err != nil {
+		if now, err = tx.DatabaseTime(ctx); err != nil {
 			return err
 		}
 	}
@@ -59,7 +59,7 @@ func admitIn(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentI
 	for _, r := range rows {
 		entries[string(r.Run)] = r.QueueEntry
 	}
-	todo := Admit(now, newCandidates(nodes), waiting)
+	todo := AdmitRuns(now, newCandidates(nodes), waiting)
 	for _, s := range todo.Start {
 		if err := startRun(ctx, tx, entries[s.Run], s); err != nil {
 			return err
@@ -73,10 +73,10 @@ func admitIn(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentI
 	return updatePositions(ctx, tx, entries, todo.Stand)
 }
 
-func waitingOf(rows []controlplane.WaitingRun) ([]Waiting, error) {
-	all := make([]Waiting, len(rows))
+func waitingOf(rows []controlplane.WaitingRun) ([]QueuedRun, error) {
+	all := make([]QueuedRun, len(rows))
 	for i, r := range rows {
-		all[i] = Waiting{Run: string(r.Run), Node: string(r.NodeID), Turn: r.Turn,
+		all[i] = QueuedRun{Run: string(r.Run), Node: string(r.NodeID), Turn: r.Turn,
 			Queued: r.QueuedAt}
 		if err := json.Unmarshal(r.Ask, &all[i].Ask); err != nil {
 			return nil, fmt.Errorf("read what run %s asks for: %w", r.Run, err)
@@ -90,7 +90,12 @@ func waitingOf(rows []controlplane.WaitingRun) ([]Waiting, error) {
 }
 
 // startRun lets one run start, unless it was canceled before we had its row.
-func startRun(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry, s Start) error {
+func startRun(
+	ctx context.Context,
+	tx *postgres.Tx,
+	e controlplane.QueueEntry,
+	s StartableRun,
+) error {
 	d, err := tx.LockDeployment(ctx, e.Deployment)
 	if err != nil {
 		return err
@@ -104,17 +109,17 @@ func startRun(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry, s
 			return err
 		}
 	}
-	tx.Wake(controlplane.TopicNode, string(d.NodeID))
+	tx.NotifyOnCommit(controlplane.TopicNode, string(d.NodeID))
 	_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
 	return err
 }
 
 // assignWaitingRun stores the node of a run that waited for any node.
 func assignWaitingRun(ctx context.Context, tx *postgres.Tx, d *controlplane.Deployment,
-	run controlplane.RunID, s Start) error {
+	run controlplane.RunID, s StartableRun) error {
 	d.NodeID, d.Node = controlplane.NodeID(s.On.ID), s.On.Name
 	d.GPUs, _ = gpusOf(s.On, s.Ask, s.On.Taken)
-	if err := tx.Replace(ctx, *d); err != nil || len(d.GPUs) == 0 {
+	if err := tx.ReplaceRunTarget(ctx, *d); err != nil || len(d.GPUs) == 0 {
 		return err
 	}
 	r, err := tx.RunByID(ctx, run)
@@ -126,7 +131,7 @@ func assignWaitingRun(ctx context.Context, tx *postgres.Tx, d *controlplane.Depl
 
 // tooLate fails a run that waited as long as its maker wanted.
 func tooLate(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry,
-	s Standing) error {
+	s QueuePosition) error {
 	d, err := tx.LockDeployment(ctx, e.Deployment)
 	if err != nil {
 		return err
@@ -149,7 +154,7 @@ func updatePositions(
 	ctx context.Context,
 	tx *postgres.Tx,
 	entries map[string]controlplane.QueueEntry,
-	all []Standing,
+	all []QueuePosition,
 ) error {
 	for _, s := range all {
 		e := entries[s.Run]
@@ -190,8 +195,8 @@ func cancelQueued(
 	return true, tx.ForgetHosts(ctx, d.ID)
 }
 
-// Delivered stores that these runs were sent to their node.
-func (l *Lifecycle) Delivered(
+// MarkDelivered stores that these runs were sent to their node.
+func (l *Lifecycle) MarkDelivered(
 	ctx context.Context, actor access.Actor, runs []controlplane.RunID,
 ) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -218,7 +223,7 @@ func (l *Lifecycle) Queue(ctx context.Context, actor access.Actor,
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
 		return nil, err
 	}
-	scope := access.Readable(actor)
+	scope := access.ReadableScope(actor)
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
 		all, err = tx.Queue(ctx, postgres.QueueFilter{Everything: scope.All,
 			Projects: scope.Projects, Environments: scope.Environments, Node: f.Node,

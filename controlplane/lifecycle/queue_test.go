@@ -30,7 +30,7 @@ func (r *rig) waits(name string, priority int, patience time.Duration) controlpl
 
 func (r *rig) admit(deadlines bool) {
 	r.t.Helper()
-	r.must(nil, r.Admit(r.t.Context(), system, deadlines))
+	r.must(nil, r.AdmitQueuedRuns(r.t.Context(), system, deadlines))
 }
 
 // queued lists the names of those that wait, in their order.
@@ -73,7 +73,7 @@ func TestQueue_NodesAreNotToldOfRunsThatWait(t *testing.T) {
 	first := r.deploy("first")
 	second := r.waits("second", controlplane.DefaultPriority, 0)
 	told := func() (ids []controlplane.DeploymentID) {
-		orders, _, err := r.Orders(t.Context(), system, r.node)
+		orders, _, err := r.NodeGoals(t.Context(), system, r.node)
 		r.must(nil, err)
 		for _, o := range orders {
 			ids = append(ids, o.Deployment)

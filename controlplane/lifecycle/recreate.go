@@ -10,7 +10,7 @@ import (
 )
 
 // RecreateOptions has the options of creating a deployment once more.
-type Again struct {
+type RecreateOptions struct {
 	// Name is another one, for a copy beside the original; empty is the same.
 	Name string
 	// Pinned runs the same images by their digests, and the same pipeline
@@ -21,7 +21,7 @@ type Again struct {
 // Recreate creates a removed deployment again: the same name in the same environment, and so the
 // same URLs.
 func (l *Lifecycle) Recreate(ctx context.Context, actor access.Actor,
-	id controlplane.DeploymentID, how Again) (controlplane.Deployment, error) {
+	id controlplane.DeploymentID, how RecreateOptions) (controlplane.Deployment, error) {
 	d, err := l.Get(ctx, actor, id)
 	if err != nil {
 		return d, err
@@ -29,7 +29,7 @@ func (l *Lifecycle) Recreate(ctx context.Context, actor access.Actor,
 	if err := l.checkPublished(ctx, d, "recreated"); err != nil {
 		return d, err
 	}
-	if !d.Status.Gone() && (how.Name == "" || how.Name == d.Name) {
+	if !d.Status.IsGone() && (how.Name == "" || how.Name == d.Name) {
 		return d, wrongState(d, "recreated under the same name",
 			"Remove it first, or give another name.")
 	}
@@ -37,7 +37,7 @@ func (l *Lifecycle) Recreate(ctx context.Context, actor access.Actor,
 }
 
 // likeBefore asks for what a deployment was.
-func likeBefore(d controlplane.Deployment, how Again) Request {
+func likeBefore(d controlplane.Deployment, how RecreateOptions) Request {
 	r := Request{Name: cmp.Or(how.Name, d.Name), Project: d.Project, Environment: d.Environment,
 		Versions: selectedTags(d.Versions), From: d.ID, Priority: controlplane.DefaultPriority}
 	if how.Pinned {

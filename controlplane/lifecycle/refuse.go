@@ -10,7 +10,7 @@ import (
 
 // refusalReason returns the first reason against a node, or nothing: what the node
 // is, what is asked of it by name, then what is left of it.
-func refusalReason(n Candidate, ask Ask) string {
+func refusalReason(n Candidate, ask ResourceRequest) string {
 	if reason := permanentReason(n, ask); reason != "" {
 		return reason
 	}
@@ -32,7 +32,7 @@ func isTransientReason(
 }
 
 // permanentReason is what no waiting for others' room changes.
-func permanentReason(n Candidate, ask Ask) string {
+func permanentReason(n Candidate, ask ResourceRequest) string {
 	switch {
 	case n.ID == ask.Avoid && n.ID != "":
 		return "It is the node that it leaves."
@@ -68,7 +68,7 @@ func permanentReason(n Candidate, ask Ask) string {
 }
 
 // tooSmall is the reason why the node could not take it even if it were empty.
-func tooSmall(n Candidate, ask Ask) string {
+func tooSmall(n Candidate, ask ResourceRequest) string {
 	if !runsOn(n, ask.Arches) {
 		return fmt.Sprintf("Its processor is %s, and the images are built for %s.", n.Arch,
 			listArches(ask.Arches))
@@ -103,7 +103,7 @@ func listArches(arches []string) string {
 }
 
 // labelReason is what labels and taints say against a node.
-func labelReason(n Candidate, ask Ask) string {
+func labelReason(n Candidate, ask ResourceRequest) string {
 	for _, s := range ask.Placement.Required {
 		if !s.Matches(n.Labels) {
 			return fmt.Sprintf("It has no label %s, which is required.", s)
@@ -124,7 +124,7 @@ func labelReason(n Candidate, ask Ask) string {
 }
 
 // capacityReason is what may be different later.
-func capacityReason(n Candidate, ask Ask) string {
+func capacityReason(n Candidate, ask ResourceRequest) string {
 	wanted := int64(ask.MemoryMiB) << 20
 	switch {
 	case n.DiskFree < diskFloor(n):
@@ -169,7 +169,7 @@ func shortOfMemory(n Candidate, wanted int64) string {
 
 // gpusOf chooses the GPUs for a deployment: those asked for by name, then the smallest
 // that are enough, to keep the large ones free.
-func gpusOf(n Candidate, ask Ask, taken []string) (ids []string, reason string) {
+func gpusOf(n Candidate, ask ResourceRequest, taken []string) (ids []string, reason string) {
 	free := slices.DeleteFunc(slices.Clone(n.GPUs), func(g controlplane.GPU) bool {
 		return slices.Contains(taken, g.ID) || g.Memory < ask.GPUMemory
 	})
@@ -193,7 +193,7 @@ func gpusOf(n Candidate, ask Ask, taken []string) (ids []string, reason string) 
 	return ids, ""
 }
 
-func fewGPUs(ask Ask, has int, now bool) string {
+func fewGPUs(ask ResourceRequest, has int, now bool) string {
 	text := fmt.Sprintf("It has %s", formatCount(has, "GPU", "GPUs"))
 	if ask.GPUMemory > 0 {
 		text += fmt.Sprintf(" of %s or more", formatSize(ask.GPUMemory))

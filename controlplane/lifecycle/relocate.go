@@ -20,7 +20,7 @@ import (
 
 // patience bounds LostRelocations. Starting may pull gigabytes of images and wait for
 // databases that check their data.
-var patience = postgres.Patience{Away: 30 * time.Second, Silent: 30 * time.Second,
+var patience = postgres.RelocationTimeouts{Away: 30 * time.Second, Silent: 30 * time.Second,
 	Start: 30 * time.Minute}
 
 // errCalledOff ends the work on a relocation that was canceled.
@@ -92,7 +92,7 @@ func notifyMove(
 // withRelocation runs do with a deployment and its relocation, which is nil when that
 // attempt has ended.
 func (l *Lifecycle) withRelocation(ctx context.Context, actor access.Actor,
-	a controlplane.Attempt,
+	a controlplane.RelocationAttempt,
 	do func(*postgres.Tx, controlplane.Deployment, *controlplane.Relocation) error) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err
@@ -113,19 +113,19 @@ func (l *Lifecycle) withRelocation(ctx context.Context, actor access.Actor,
 	})
 }
 
-// TakeRelocation claims a relocation whose volumes have to be copied. The worker must
-// call SeeRelocation regularly. An empty deployment means that there is none. A
+// ClaimRelocation claims a relocation whose volumes have to be copied. The worker must
+// call TouchRelocation regularly. An empty deployment means that there is none. A
 // relocation that cannot be read is called off, since no other worker could read it
 // either.
-func (l *Lifecycle) TakeRelocation(
+func (l *Lifecycle) ClaimRelocation(
 	ctx context.Context, actor access.Actor, holder string,
-) (j controlplane.Journey, err error) {
+) (j controlplane.RelocationTask, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return j, err
 	}
-	var a controlplane.Attempt
+	var a controlplane.RelocationAttempt
 	err = l.store.InTx(ctx, func(tx *postgres.Tx) error {
-		a, err = tx.TakeRelocation(ctx, holder)
+		a, err = tx.ClaimRelocation(ctx, holder)
 		return err
 	})
 	if err != nil || a.Deployment == "" {
@@ -137,15 +137,15 @@ func (l *Lifecycle) TakeRelocation(
 	})
 	if err != nil {
 		err = fmt.Errorf("read the move of deployment %s: %w", a.Deployment, err)
-		return controlplane.Journey{}, errors.Join(err,
-			l.CallOff(ctx, actor, a, "what it runs could not be read"))
+		return controlplane.RelocationTask{}, errors.Join(err,
+			l.CancelRelocation(ctx, actor, a, "what it runs could not be read"))
 	}
 	return j, nil
 }
 
 // readJourney is empty when the attempt has ended.
-func readJourney(ctx context.Context, tx *postgres.Tx, a controlplane.Attempt) (
-	j controlplane.Journey, err error) {
+func readJourney(ctx context.Context, tx *postgres.Tx, a controlplane.RelocationAttempt) (
+	j controlplane.RelocationTask, err error) {
 	d, err := tx.Deployment(ctx, a.Deployment)
 	if err != nil {
 		return j, err
@@ -158,7 +158,7 @@ func readJourney(ctx context.Context, tx *postgres.Tx, a controlplane.Attempt) (
 	if err != nil {
 		return j, err
 	}
-	j = controlplane.Journey{Attempt: a, From: d.NodeID, To: r.NodeID}
+	j = controlplane.RelocationTask{RelocationAttempt: a, From: d.NodeID, To: r.NodeID}
 	j.Volumes = volumesToCopy(run.Pipeline)
 	return j, nil
 }
@@ -182,13 +182,13 @@ func volumesToCopy(p pipeline.Pipeline) (all []controlplane.VolumeName) {
 	return all
 }
 
-// SeeRelocation records that a worker is active, and how many bytes are copied. It
+// TouchRelocation records that a worker is active, and how many bytes are copied. It
 // reports whether the relocation is still wanted.
-func (l *Lifecycle) SeeRelocation(ctx context.Context, actor access.Actor,
-	a controlplane.Attempt, holder string, done int64) (wanted bool, err error) {
+func (l *Lifecycle) TouchRelocation(ctx context.Context, actor access.Actor,
+	a controlplane.RelocationAttempt, holder string, done int64) (wanted bool, err error) {
 	err = l.withRelocation(ctx, actor, a,
 		func(tx *postgres.Tx, d controlplane.Deployment, r *controlplane.Relocation) error {
-			wanted, err = tx.SeeRelocation(ctx, a, holder)
+			wanted, err = tx.TouchRelocation(ctx, a, holder)
 			if err != nil || !wanted || done == 0 {
 				return err
 			}
@@ -198,11 +198,11 @@ func (l *Lifecycle) SeeRelocation(ctx context.Context, actor access.Actor,
 	return wanted, err
 }
 
-// RelocationCopied starts the services where they go.
-func (l *Lifecycle) RelocationCopied(
-	ctx context.Context, actor access.Actor, j controlplane.Journey,
+// FinishCopy starts the services where they go.
+func (l *Lifecycle) FinishCopy(
+	ctx context.Context, actor access.Actor, j controlplane.RelocationTask,
 ) error {
-	return l.withRelocation(ctx, actor, j.Attempt,
+	return l.withRelocation(ctx, actor, j.RelocationAttempt,
 		func(tx *postgres.Tx, d controlplane.Deployment, r *controlplane.Relocation) error {
 			if r == nil || r.Phase != controlplane.Copying {
 				return errCalledOff
@@ -213,9 +213,9 @@ func (l *Lifecycle) RelocationCopied(
 		})
 }
 
-// CallOff leaves a deployment where it is, whatever was done so far.
-func (l *Lifecycle) CallOff(
-	ctx context.Context, actor access.Actor, a controlplane.Attempt, why string,
+// CancelRelocation leaves a deployment where it is, whatever was done so far.
+func (l *Lifecycle) CancelRelocation(
+	ctx context.Context, actor access.Actor, a controlplane.RelocationAttempt, why string,
 ) error {
 	return l.withRelocation(ctx, actor, a,
 		func(tx *postgres.Tx, d controlplane.Deployment, r *controlplane.Relocation) error {
@@ -223,18 +223,18 @@ func (l *Lifecycle) CallOff(
 		})
 }
 
-// CallOffLost calls off what will come to nothing by itself.
-func (l *Lifecycle) CallOffLost(ctx context.Context, actor access.Actor) error {
+// CancelLostRelocations calls off what will come to nothing by itself.
+func (l *Lifecycle) CancelLostRelocations(ctx context.Context, actor access.Actor) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err
 	}
-	var lost map[controlplane.Attempt]string
+	var lost map[controlplane.RelocationAttempt]string
 	err := l.store.Read(ctx, func(tx *postgres.Tx) (err error) {
 		lost, err = tx.LostRelocations(ctx, patience)
 		return err
 	})
 	for a, why := range lost {
-		err = errors.Join(err, l.CallOff(ctx, actor, a, why))
+		err = errors.Join(err, l.CancelRelocation(ctx, actor, a, why))
 	}
 	return err
 }
@@ -320,7 +320,7 @@ func switchNode(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	}
 	left, leftName := d.NodeID, d.Node
 	d.NodeID, d.Node = r.NodeID, r.Node
-	if err := tx.Replace(ctx, d); err != nil {
+	if err := tx.ReplaceRunTarget(ctx, d); err != nil {
 		return err
 	}
 	r.Phase, r.NodeID = controlplane.Clearing, left

@@ -12,9 +12,9 @@ import (
 // RelocationMeasured stops the services where they are, if there is room for what is
 // in their volumes where they go.
 func (l *Lifecycle) RelocationMeasured(
-	ctx context.Context, actor access.Actor, j controlplane.Journey,
+	ctx context.Context, actor access.Actor, j controlplane.RelocationTask,
 ) error {
-	return l.withRelocation(ctx, actor, j.Attempt,
+	return l.withRelocation(ctx, actor, j.RelocationAttempt,
 		func(tx *postgres.Tx, d controlplane.Deployment, r *controlplane.Relocation) error {
 			if r == nil || r.Phase != controlplane.Measuring {
 				return errCalledOff
@@ -32,11 +32,11 @@ func (l *Lifecycle) RelocationMeasured(
 		})
 }
 
-// RelocationGrew returns how many bytes a copy may take that has exceeded the measured
+// ReserveMoreRoom returns how many bytes a copy may take that has exceeded the measured
 // size: an archive of many small files is larger than the files. It fails if the node
 // has no room for that.
-func (l *Lifecycle) RelocationGrew(
-	ctx context.Context, actor access.Actor, a controlplane.Attempt, done int64,
+func (l *Lifecycle) ReserveMoreRoom(
+	ctx context.Context, actor access.Actor, a controlplane.RelocationAttempt, done int64,
 ) (bytes int64, err error) {
 	err = l.withRelocation(ctx, actor, a,
 		func(tx *postgres.Tx, _ controlplane.Deployment, r *controlplane.Relocation) error {
@@ -55,7 +55,7 @@ func (l *Lifecycle) RelocationGrew(
 					formatSize(measured)), room)
 			}
 			bytes = r.Bytes
-			wanted, err := tx.PromiseRoom(ctx, *r)
+			wanted, err := tx.ReserveRoom(ctx, *r)
 			if err == nil && !wanted {
 				err = errCalledOff
 			}
@@ -70,7 +70,7 @@ func (l *Lifecycle) RelocationGrew(
 func roomFor(
 	ctx context.Context, tx *postgres.Tx, r controlplane.Relocation,
 ) (int64, error) {
-	promised, err := tx.HoldRoom(ctx, r)
+	promised, err := tx.LockReservedRoom(ctx, r)
 	if err != nil {
 		return 0, err
 	}

@@ -52,7 +52,7 @@ func (l *Lifecycle) Apply(ctx context.Context, actor access.Actor, all ...Report
 			if moved.EndedAt != nil {
 				ended = append(ended, moved)
 			}
-			if err := l.fail.Hit(r.Failpoint() + ".commit"); err != nil {
+			if err := l.fail.Hit(r.FailpointPrefix() + ".commit"); err != nil {
 				return err
 			}
 		}
@@ -66,9 +66,9 @@ func (l *Lifecycle) Apply(ctx context.Context, actor access.Actor, all ...Report
 	return err
 }
 
-// Failpoint begins the names of the places that a report passes.
-func (r Report) Failpoint() string {
-	if r.Status.Gone() {
+// FailpointPrefix begins the names of the places that a report passes.
+func (r Report) FailpointPrefix() string {
+	if r.Status.IsGone() {
 		return "gone"
 	}
 	return "report"
@@ -214,7 +214,7 @@ func applyStatus(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment
 		// Nothing of it is left, and it can be retried like any failed one.
 		return tx.SetGoal(ctx, d.ID, controlplane.GoalPresent, false)
 	}
-	if to.Gone() {
+	if to.IsGone() {
 		return tx.ForgetHosts(ctx, d.ID)
 	}
 	return nil
@@ -285,7 +285,7 @@ func storeHealth(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID,
 	if err != nil {
 		return err
 	}
-	if d.NodeID != node || d.Status.Gone() || d.Status == controlplane.Failed {
+	if d.NodeID != node || d.Status.IsGone() || d.Status == controlplane.Failed {
 		return nil
 	}
 	changed := false

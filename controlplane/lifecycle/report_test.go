@@ -200,7 +200,7 @@ func TestApply_StoresABatchWholeOrNotAtAll(t *testing.T) {
 	if !slices.Equal(r.ended, []pipeline.StepKey{"api"}) {
 		t.Errorf("steps that ended: %v", r.ended)
 	}
-	_, last, err := r.Orders(t.Context(), system, r.node)
+	_, last, err := r.NodeGoals(t.Context(), system, r.node)
 	if err != nil || last != batch[2].Seq {
 		t.Errorf("the last report is %d, %v; not %d", last, err, batch[2].Seq)
 	}
@@ -284,9 +284,9 @@ func TestObserveHealth_DegradesOnlyWhatIsReadyAndOnThatNode(t *testing.T) {
 func TestAnswer_CountsOnceAndOnlyWhileAsked(t *testing.T) {
 	r := newRig(t)
 	d := r.deploy("d")
-	reply := lifecycle.Reply{Run: d.Run, Step: "ask", Approved: true}
+	reply := lifecycle.ApprovalReply{Run: d.Run, Step: "ask", Approved: true}
 	answer := func(level controlplane.Level) string {
-		_, err := r.Answer(t.Context(), r.person("uma", level), d.ID, reply)
+		_, err := r.AnswerQuestion(t.Context(), r.person("uma", level), d.ID, reply)
 		return controlplane.CodeOf(err)
 	}
 	r.reports(d.ID, controlplane.Applying)

@@ -28,15 +28,15 @@ type imageQuestion struct {
 	err    error
 }
 
-// resolved is what the registries answered.
-type resolved struct {
+// resolvedImages is what the registries answered.
+type resolvedImages struct {
 	versions map[pipeline.StepKey]pipeline.Version
 	asked    []*imageQuestion
 }
 
 // commonArches are the architectures that every image runs on; nil when no image
 // declares any.
-func (r resolved) commonArches() (all []string) {
+func (r resolvedImages) commonArches() (all []string) {
 	for _, q := range r.asked {
 		switch {
 		case len(q.facts.Arches) == 0:
@@ -54,8 +54,8 @@ func (r resolved) commonArches() (all []string) {
 // plugins' images exist, asking all registries at once. The service's tag rule is
 // checked first. A nil result means that a check failed.
 func (l *Lifecycle) resolveVersions(ctx context.Context, actor access.Actor, p pipeline.Pipeline,
-	r Request, c *checks) (*resolved, error) {
-	out := &resolved{versions: wantedVersions(p, r)}
+	r Request, c *checks) (*resolvedImages, error) {
+	out := &resolvedImages{versions: wantedVersions(p, r)}
 	if _, problems := pipeline.WithVersions(p, out.versions); len(problems) > 0 {
 		for _, one := range problems {
 			err := c.record("version", string(one.Step), "", versionProblems([]pipeline.Problem{one}))
@@ -134,7 +134,7 @@ func (l *Lifecycle) askAll(ctx context.Context, actor access.Actor, all []*image
 }
 
 // recordAnswers records the registries' answers as checks, and fills in the digests.
-func recordAnswers(r *resolved, c *checks) error {
+func recordAnswers(r *resolvedImages, c *checks) error {
 	silent := map[string]bool{}
 	for _, q := range r.asked {
 		id, field := "tag", "versions."+string(q.step)
@@ -164,7 +164,7 @@ func recordAnswers(r *resolved, c *checks) error {
 }
 
 // checkPlatforms checks that a node of the environment can run each image.
-func (l *Lifecycle) checkPlatforms(ctx context.Context, p plan, r resolved, c *checks) error {
+func (l *Lifecycle) checkPlatforms(ctx context.Context, p plan, r resolvedImages, c *checks) error {
 	if p.ask.Arches == nil {
 		for _, q := range r.asked {
 			c.recordUnknown("platform", string(q.step), "The image does not say what it is built for.")

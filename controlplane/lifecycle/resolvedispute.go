@@ -12,7 +12,7 @@ import (
 
 // adoptDisputed changes a row to what its node has.
 func (l *Lifecycle) adoptDisputed(ctx context.Context, tx *postgres.Tx, actor access.Actor,
-	n controlplane.Node, u controlplane.UnknownDeployment, f Found) (
+	n controlplane.Node, u controlplane.UnknownDeployment, f DescribedDeployment) (
 	d controlplane.Deployment, err error) {
 	if d, err = tx.LockDeployment(ctx, u.ID); err != nil {
 		return d, err
@@ -32,7 +32,7 @@ func (l *Lifecycle) adoptDisputed(ctx context.Context, tx *postgres.Tx, actor ac
 	if to != controlplane.Ready && f.Gone {
 		goal = controlplane.GoalGone
 	}
-	if err := tx.Align(ctx, d.ID, max(f.Generation, d.Generation), goal); err != nil {
+	if err := tx.AlignGoal(ctx, d.ID, max(f.Generation, d.Generation), goal); err != nil {
 		return d, err
 	}
 	// End the disputes before moving the status, because each move notifies the
@@ -43,7 +43,7 @@ func (l *Lifecycle) adoptDisputed(ctx context.Context, tx *postgres.Tx, actor ac
 	if err := moveAlong(ctx, tx, d, way); err != nil {
 		return d, err
 	}
-	if to.Gone() {
+	if to.IsGone() {
 		if err := tx.ForgetHosts(ctx, d.ID); err != nil {
 			return d, err
 		}
@@ -67,15 +67,15 @@ func moveAlong(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 
 // mayBelieve refuses to believe a node about a deployment that another one has.
 func mayBelieve(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
-	n controlplane.Node, f Found) error {
+	n controlplane.Node, f DescribedDeployment) error {
 	if d.NodeID == n.ID {
 		return nil
 	}
-	if d.Status.Gone() {
+	if d.Status.IsGone() {
 		// Another deployment may have its name and hosts by now.
 		return wrongState(d, "adopted", "Purge it.")
 	}
-	nodes, _, err := tx.Disputes(ctx, d.ID)
+	nodes, _, err := tx.DisputingNodes(ctx, d.ID)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func mayBelieve(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 
 // takeRun writes down the run that the node has, and where it is.
 func (l *Lifecycle) takeRun(ctx context.Context, tx *postgres.Tx, actor access.Actor,
-	d *controlplane.Deployment, n controlplane.Node, f Found) error {
+	d *controlplane.Deployment, n controlplane.Node, f DescribedDeployment) error {
 	if f.Run == "" || f.Run == d.RunID {
 		return l.alignSteps(ctx, tx, f)
 	}
@@ -103,7 +103,7 @@ func (l *Lifecycle) takeRun(ctx context.Context, tx *postgres.Tx, actor access.A
 			Message: "deployment " + d.Name + " has a newer run in the database than on node " + n.Name,
 			Remedy:  "Purge what the node has."}
 	}
-	target, err := tx.Target(ctx, d.Project)
+	target, err := tx.LoadRunTarget(ctx, d.Project)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (l *Lifecycle) takeRun(ctx context.Context, tx *postgres.Tx, actor access.A
 		f.Pipeline,
 		controlplane.Placement{},
 	).Resources
-	if err := tx.Replace(ctx, *d); err != nil {
+	if err := tx.ReplaceRunTarget(ctx, *d); err != nil {
 		return err
 	}
 	if err := tx.ReplaceHosts(ctx, d.ID, deploymentHosts(*d, f.Pipeline)); err != nil {
@@ -124,8 +124,8 @@ func (l *Lifecycle) takeRun(ctx context.Context, tx *postgres.Tx, actor access.A
 }
 
 // alignSteps sets the steps of a stored run to what the node reports.
-func (l *Lifecycle) alignSteps(ctx context.Context, tx *postgres.Tx, f Found) error {
-	now, err := tx.Time(ctx)
+func (l *Lifecycle) alignSteps(ctx context.Context, tx *postgres.Tx, f DescribedDeployment) error {
+	now, err := tx.DatabaseTime(ctx)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (l *Lifecycle) alignSteps(ctx context.Context, tx *postgres.Tx, f Found) er
 }
 
 // statusOf returns the status that corresponds to the node's phase.
-func statusOf(f Found) controlplane.DeploymentStatus {
+func statusOf(f DescribedDeployment) controlplane.DeploymentStatus {
 	if f.Phase == "" {
 		return controlplane.Removed
 	}
@@ -162,16 +162,17 @@ func wayTo(from, to controlplane.DeploymentStatus) []controlplane.DeploymentStat
 	return ways[to]
 }
 
-// Describe asks a node for all it knows of a deployment. The error is NotFound if the
+// DescribeFunc asks a node for all it knows of a deployment. The error is NotFound if the
 // node does not have it.
-type Describe func(context.Context, controlplane.NodeID, controlplane.DeploymentID) (Found, error)
+type DescribeFunc func(context.Context, controlplane.NodeID,
+	controlplane.DeploymentID) (DescribedDeployment, error)
 
 // describeDisputed finds out what a node has of a disputed deployment now.
-func (d Describe) describeDisputed(ctx context.Context, n controlplane.NodeID,
-	id controlplane.DeploymentID) (Found, error) {
+func (d DescribeFunc) describeDisputed(ctx context.Context, n controlplane.NodeID,
+	id controlplane.DeploymentID) (DescribedDeployment, error) {
 	f, err := d(ctx, n, id)
 	if controlplane.KindOf(err) == controlplane.NotFound {
-		return Found{ID: id}, nil
+		return DescribedDeployment{ID: id}, nil
 	}
 	return f, err
 }
@@ -179,7 +180,7 @@ func (d Describe) describeDisputed(ctx context.Context, n controlplane.NodeID,
 // purgeDisputed removes what a node has. What it has is written down first, so
 // that plugins get back what they need to undo their work.
 func (l *Lifecycle) purgeDisputed(ctx context.Context, tx *postgres.Tx, actor access.Actor,
-	n controlplane.Node, u controlplane.UnknownDeployment, f Found) error {
+	n controlplane.Node, u controlplane.UnknownDeployment, f DescribedDeployment) error {
 	d, err := tx.LockDeployment(ctx, u.ID)
 	if err != nil {
 		return err
@@ -188,7 +189,7 @@ func (l *Lifecycle) purgeDisputed(ctx context.Context, tx *postgres.Tx, actor ac
 		_, err = tx.PurgeUnknown(ctx, n.ID, u.ID)
 		return err
 	}
-	if d, err = l.adoptDisputed(ctx, tx, actor, n, u, f); err != nil || d.Status.Gone() {
+	if d, err = l.adoptDisputed(ctx, tx, actor, n, u, f); err != nil || d.Status.IsGone() {
 		return err
 	}
 	if err := recordRemover(ctx, tx, d, actor.Name()); err != nil {
@@ -200,7 +201,7 @@ func (l *Lifecycle) purgeDisputed(ctx context.Context, tx *postgres.Tx, actor ac
 // RecreateDisputed creates a deployment again that its node no longer has: under the same name and
 // addresses, with all steps of a new run, and with empty volumes.
 func (l *Lifecycle) RecreateDisputed(ctx context.Context, actor access.Actor, node string,
-	id controlplane.DeploymentID, describe Describe) (d controlplane.Deployment, err error) {
+	id controlplane.DeploymentID, describe DescribeFunc) (d controlplane.Deployment, err error) {
 	_, u, f, err := l.findOnNode(ctx, actor, node, id, describe)
 	if err != nil {
 		return d, err
@@ -215,16 +216,16 @@ func (l *Lifecycle) RecreateDisputed(ctx context.Context, actor access.Actor, no
 		return d, err
 	}
 	if d.Status == controlplane.Failed {
-		return l.Retry(ctx, actor, id, Retrying{SameVersion: true})
+		return l.Retry(ctx, actor, id, RetryOptions{SameVersion: true})
 	}
-	return l.Recreate(ctx, actor, id, Again{Pinned: true})
+	return l.Recreate(ctx, actor, id, RecreateOptions{Pinned: true})
 }
 
 // findOnNode reads what is listed of a deployment, and then asks its node for the
 // rest. No transaction is open while it waits for the node.
 func (l *Lifecycle) findOnNode(ctx context.Context, actor access.Actor, node string,
-	id controlplane.DeploymentID, describe Describe) (n controlplane.Node,
-	u controlplane.UnknownDeployment, f Found, err error) {
+	id controlplane.DeploymentID, describe DescribeFunc) (n controlplane.Node,
+	u controlplane.UnknownDeployment, f DescribedDeployment, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
 		n, u, err = unknownOn(ctx, tx, actor, node, id)
 		return err

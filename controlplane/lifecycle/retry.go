@@ -10,8 +10,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Retrying is what people may choose when they try again.
-type Retrying struct {
+// RetryOptions is what people may choose when they try again.
+type RetryOptions struct {
 	// SameVersion runs the pipeline version of the last run, not the latest.
 	SameVersion bool
 	// Patience is how long it may take until it is ready, zero for ever; nil is
@@ -22,7 +22,7 @@ type Retrying struct {
 // Retry makes a new run of a failed deployment, with the tags chosen before and
 // the latest pipeline version, or the same one. Name and URLs stay.
 func (l *Lifecycle) Retry(ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
-	how Retrying) (controlplane.Deployment, error) {
+	how RetryOptions) (controlplane.Deployment, error) {
 	d, err := l.Get(ctx, actor, id)
 	if err != nil {
 		return d, err
@@ -65,13 +65,13 @@ func (l *Lifecycle) retryRun(ctx context.Context, tx *postgres.Tx, actor access.
 		return err
 	}
 	assignNode(&d, &p, spot.node)
-	if err := tx.Replace(ctx, d); err != nil {
+	if err := tx.ReplaceRunTarget(ctx, d); err != nil {
 		return err
 	}
 	if err := tx.SetGoal(ctx, d.ID, controlplane.GoalPresent, false); err != nil {
 		return err
 	}
-	if _, err := tx.Move(ctx, d.ID, controlplane.Queued, "", nil); err != nil {
+	if _, err := tx.MoveDeployment(ctx, d.ID, controlplane.Queued, "", nil); err != nil {
 		return err
 	}
 	err = tx.AddActivity(ctx, d.ID, controlplane.ActivityRetried, actor.Name())

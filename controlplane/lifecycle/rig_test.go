@@ -243,7 +243,7 @@ func (r *rig) steps(id controlplane.DeploymentID) map[pipeline.StepKey]pipeline.
 		if err != nil {
 			return err
 		}
-		all, err := tx.Steps(r.t.Context(), d.RunID)
+		all, err := tx.StepsOf(r.t.Context(), d.RunID)
 		for _, s := range all {
 			of[s.Key] = s.Status
 		}
@@ -255,7 +255,7 @@ func (r *rig) steps(id controlplane.DeploymentID) map[pipeline.StepKey]pipeline.
 // person may do what a grant on the project lets them do.
 func (r *rig) person(name string, level controlplane.Level) access.Actor {
 	r.t.Helper()
-	id := pgtest.Value[string](r.t, r.url, "SELECT id::text FROM projects WHERE name = 'shop'")
+	id := pgtest.QueryValue[string](r.t, r.url, "SELECT id::text FROM projects WHERE name = 'shop'")
 	var grants []controlplane.Grant
 	if level != controlplane.LevelNone {
 		grants = []controlplane.Grant{{Project: controlplane.ProjectID(id), Level: level}}
@@ -266,5 +266,5 @@ func (r *rig) person(name string, level controlplane.Level) access.Actor {
 
 func (r *rig) count(sql string, args ...any) int64 {
 	r.t.Helper()
-	return pgtest.Value[int64](r.t, r.url, sql, args...)
+	return pgtest.QueryValue[int64](r.t, r.url, sql, args...)
 }

@@ -64,7 +64,7 @@ func (l *Lifecycle) Run(ctx context.Context, actor access.Actor,
 
 func runView(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	r controlplane.Run) (RunView, error) {
-	steps, err := tx.Steps(ctx, r.ID)
+	steps, err := tx.StepsOf(ctx, r.ID)
 	if err != nil {
 		return RunView{}, err
 	}

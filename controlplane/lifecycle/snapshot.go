@@ -21,7 +21,7 @@ type Capsule struct {
 	// View.
 	PipelineDigest string
 	// Kept is how the services were when they were removed; nil before.
-	Kept *controlplane.Keepsake
+	Kept *controlplane.DeploymentSnapshot
 	// Logs hold the last lines of each step, and of each removed service.
 	Logs map[pipeline.StepKey][]string
 }
@@ -56,7 +56,7 @@ func (l *Lifecycle) Capsule(
 				return err
 			}
 		}
-		c.Kept, err = tx.Kept(ctx, id)
+		c.Kept, err = tx.GetSnapshot(ctx, id)
 		return err
 	})
 	return c, err
@@ -66,7 +66,7 @@ func (l *Lifecycle) Capsule(
 // from. A preview runs an unpublished pipeline, so that pipeline's own digest is
 // what names it.
 func digestOfVersion(ctx context.Context, tx *postgres.Tx, run controlplane.Run) (string, error) {
-	lives, err := tx.Lives(ctx, run.Deployment)
+	lives, err := tx.LifetimesOf(ctx, run.Deployment)
 	if err != nil {
 		return "", err
 	}
@@ -84,12 +84,12 @@ func keepHealth(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment)
 	if err != nil || len(health[d.ID]) == 0 {
 		return err
 	}
-	services := map[string]controlplane.KeptService{}
+	services := map[string]controlplane.ServiceSnapshot{}
 	for _, h := range health[d.ID] {
-		services[string(h.Step)] = controlplane.KeptService{Health: h.Health, Detail: h.Detail,
+		services[string(h.Step)] = controlplane.ServiceSnapshot{Health: h.Health, Detail: h.Detail,
 			Restarts: h.Restarts}
 	}
-	return tx.Keep(ctx, d.ID, services)
+	return tx.PutSnapshot(ctx, d.ID, services)
 }
 
 // lastLines is how much of each log a capsule holds.

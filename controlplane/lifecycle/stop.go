@@ -26,7 +26,7 @@ func (l *Lifecycle) Remove(
 			if err := cancelMove(ctx, tx, d); err != nil {
 				return err
 			}
-			if !d.Status.Gone() {
+			if !d.Status.IsGone() {
 				if err := recordRemover(ctx, tx, d, actor.Name()); err != nil {
 					return err
 				}
@@ -127,9 +127,9 @@ func (l *Lifecycle) changeDeployment(ctx context.Context, actor access.Actor, ve
 	action access.Action, id controlplane.DeploymentID,
 	do func(context.Context, *postgres.Tx, controlplane.Deployment) error,
 ) (controlplane.Deployment, error) {
-	entry := actor.Entry(verb, "deployment "+string(id))
+	entry := actor.NewAuditEntry(verb, "deployment "+string(id))
 	place := ""
-	err := l.store.Audited(ctx, entry, func(tx *postgres.Tx) error {
+	err := l.store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
 		d, err := tx.LockDeployment(ctx, id)
 		if err != nil {
 			return err
@@ -176,7 +176,7 @@ func accessObject(d controlplane.Deployment) access.Object {
 // moveStatus changes the status of a locked deployment and its run, as one change.
 func moveStatus(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	to controlplane.DeploymentStatus, detail string, left []string) error {
-	moved, err := tx.Move(ctx, d.ID, to, detail, left)
+	moved, err := tx.MoveDeployment(ctx, d.ID, to, detail, left)
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func moveStatus(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 			return err
 		}
 	}
-	tx.Wake(controlplane.TopicNode, string(d.NodeID))
+	tx.NotifyOnCommit(controlplane.TopicNode, string(d.NodeID))
 	_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
 	return err
 }

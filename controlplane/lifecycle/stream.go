@@ -30,9 +30,9 @@ type Changes struct {
 // batch limits one read, in events and in lines each.
 const batch = 500
 
-// Present is the position of now, for a watcher that begins with the state.
+// CurrentPosition is the position of now, for a watcher that begins with the state.
 // Its lines begin at the latest run's first.
-func (l *Lifecycle) Present(ctx context.Context, actor access.Actor,
+func (l *Lifecycle) CurrentPosition(ctx context.Context, actor access.Actor,
 	id controlplane.DeploymentID) (p Position, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
 		d, err := readDeployment(ctx, tx, actor, id)
@@ -60,10 +60,10 @@ func (l *Lifecycle) ChangesSince(ctx context.Context, actor access.Actor,
 		if c.History, err = tx.History(ctx, id, from.Event, batch); err != nil {
 			return err
 		}
-		if c.Lines, err = tx.Lines(ctx, id, from.Line, batch); err != nil {
+		if c.Lines, err = tx.LinesAfter(ctx, id, from.Line, batch); err != nil {
 			return err
 		}
-		c.Progress, err = tx.Progress(ctx, id)
+		c.Progress, err = tx.ProgressOf(ctx, id)
 		return err
 	})
 	if n := len(c.History); n > 0 {
@@ -76,13 +76,13 @@ func (l *Lifecycle) ChangesSince(ctx context.Context, actor access.Actor,
 	return c, err
 }
 
-// Mark is the position from which to follow the list from now on.
-func (l *Lifecycle) Mark(ctx context.Context, actor access.Actor) (mark int64, err error) {
+// ListMark is the position from which to follow the list from now on.
+func (l *Lifecycle) ListMark(ctx context.Context, actor access.Actor) (mark int64, err error) {
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
 		return 0, err
 	}
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		mark, err = tx.Mark(ctx)
+		mark, err = tx.CommittedMark(ctx)
 		return err
 	})
 	return mark, err

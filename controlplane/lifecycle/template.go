@@ -81,8 +81,8 @@ func (l *Lifecycle) DeleteTemplate(
 
 func (l *Lifecycle) onTemplates(ctx context.Context, actor access.Actor, verb, project, name string,
 	do func(*postgres.Tx, controlplane.ProjectID) error) error {
-	entry := actor.Entry(verb, "template "+name+" of "+project)
-	return l.store.Audited(ctx, entry, func(tx *postgres.Tx) error {
+	entry := actor.NewAuditEntry(verb, "template "+name+" of "+project)
+	return l.store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
 		id, err := readableProject(ctx, tx, actor, project)
 		if err != nil {
 			return err

@@ -9,8 +9,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// Seen is a deployment that a node's agent remembers a goal of.
-type Seen struct {
+// RememberedDeployment is a deployment that a node's agent remembers a goal of.
+type RememberedDeployment struct {
 	ID         controlplane.DeploymentID
 	Generation int64
 	Run        controlplane.RunID
@@ -23,8 +23,8 @@ type Seen struct {
 	Abandoned bool
 }
 
-// Held is what a node must leave alone although it has no goal.
-type Held struct {
+// ProtectedDeployments is what a node must leave alone although it has no goal.
+type ProtectedDeployments struct {
 	// Named are deployments that people have not decided about.
 	Named []controlplane.DeploymentID
 	// Purging are those that people want to be gone, and that may still be there.
@@ -33,17 +33,17 @@ type Held struct {
 	Everything bool
 }
 
-// Recognize compares the agent's state with the database. A deployment that once was a
+// CompareAgentMemory compares the agent's state with the database. A deployment that once was a
 // goal and has no row can only mean that the database was restored from a backup: it
 // is listed, and nothing unknown is removed from that node until people have decided.
 // One whose row contradicts the node is listed too, and gets no goals. If both agree
 // but the agent knows a later generation, the next goal gets a still later one.
-func (l *Lifecycle) Recognize(ctx context.Context, actor access.Actor,
-	node controlplane.NodeID, m Memory) (h Held, err error) {
+func (l *Lifecycle) CompareAgentMemory(ctx context.Context, actor access.Actor,
+	node controlplane.NodeID, m AgentMemory) (h ProtectedDeployments, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return h, err
 	}
-	m.Deployments = slices.DeleteFunc(slices.Clone(m.Deployments), func(s Seen) bool {
+	m.Deployments = slices.DeleteFunc(slices.Clone(m.Deployments), func(s RememberedDeployment) bool {
 		return !controlplane.ValidID(string(s.ID))
 	})
 	err = l.store.InTx(ctx, func(tx *postgres.Tx) error {
@@ -57,12 +57,12 @@ func (l *Lifecycle) Recognize(ctx context.Context, actor access.Actor,
 }
 
 func recognizeAll(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID,
-	m Memory) error {
+	m AgentMemory) error {
 	c, err := compareMemory(ctx, tx, node, m)
 	if err != nil {
 		return err
 	}
-	before, err := tx.Unknown(ctx, node)
+	before, err := tx.UnknownDeployments(ctx, node)
 	if err != nil {
 		return err
 	}
@@ -81,11 +81,11 @@ func recognizeAll(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID
 			return err
 		}
 	}
-	return tx.ForgetPurged(ctx, node, ids)
+	return tx.DeletePurgedUnknown(ctx, node, ids)
 }
 
 // recognizeOne compares what an agent remembers of one deployment.
-func recognizeOne(ctx context.Context, tx *postgres.Tx, c comparison, s Seen,
+func recognizeOne(ctx context.Context, tx *postgres.Tx, c agentComparison, s RememberedDeployment,
 	before []controlplane.UnknownDeployment) error {
 	u := controlplane.UnknownDeployment{Node: c.node, ID: s.ID, Name: s.Name, Project: s.Project,
 		Environment: s.Environment, Phase: s.Phase, Run: s.Run, Generation: s.Generation}
@@ -112,10 +112,10 @@ func recognizeOne(ctx context.Context, tx *postgres.Tx, c comparison, s Seen,
 	return recordDispute(ctx, tx, u)
 }
 
-// Held returns what a node has to leave alone now.
-func (l *Lifecycle) Held(
+// ProtectedOn returns what a node has to leave alone now.
+func (l *Lifecycle) ProtectedOn(
 	ctx context.Context, actor access.Actor, node controlplane.NodeID,
-) (h Held, err error) {
+) (h ProtectedDeployments, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return h, err
 	}
@@ -126,12 +126,16 @@ func (l *Lifecycle) Held(
 	return h, err
 }
 
-func heldOn(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID) (h Held, err error) {
-	all, err := tx.Unknown(ctx, node)
+func heldOn(
+	ctx context.Context,
+	tx *postgres.Tx,
+	node controlplane.NodeID,
+) (h ProtectedDeployments, err error) {
+	all, err := tx.UnknownDeployments(ctx, node)
 	if err != nil || len(all) == 0 {
 		return h, err
 	}
-	now, err := tx.Time(ctx)
+	now, err := tx.DatabaseTime(ctx)
 	for _, u := range all {
 		if u.PurgedAt == nil {
 			h.Named = append(h.Named, u.ID)
@@ -143,8 +147,8 @@ func heldOn(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID) (h H
 	return h, err
 }
 
-// Unknown lists what a node runs and the database does not know.
-func (l *Lifecycle) Unknown(
+// ListUnknown lists what a node runs and the database does not know.
+func (l *Lifecycle) ListUnknown(
 	ctx context.Context, actor access.Actor, node string,
 ) (all []controlplane.UnknownDeployment, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -155,7 +159,7 @@ func (l *Lifecycle) Unknown(
 		if err != nil {
 			return err
 		}
-		all, err = tx.Unknown(ctx, n.ID)
+		all, err = tx.UnknownDeployments(ctx, n.ID)
 		return err
 	})
 	return all, err
@@ -164,13 +168,13 @@ func (l *Lifecycle) Unknown(
 // Purge has a node remove a deployment that the database does not know, or
 // knows otherwise. The node has to be online for the latter.
 func (l *Lifecycle) Purge(ctx context.Context, actor access.Actor, node string,
-	id controlplane.DeploymentID, describe Describe) error {
+	id controlplane.DeploymentID, describe DescribeFunc) error {
 	f, err := l.foundDisputed(ctx, actor, node, id, describe)
 	if err != nil {
 		return err
 	}
-	entry := actor.Entry("purge deployment", "deployment "+string(id)+" on node "+node)
-	return l.store.Audited(ctx, entry, func(tx *postgres.Tx) error {
+	entry := actor.NewAuditEntry("purge deployment", "deployment "+string(id)+" on node "+node)
+	return l.store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
 		n, u, err := unknownOn(ctx, tx, actor, node, id)
 		if err != nil {
 			return err
@@ -187,7 +191,7 @@ func (l *Lifecycle) Purge(ctx context.Context, actor access.Actor, node string,
 // foundDisputed asks a node only about a disputed deployment. Access is checked by the
 // caller's change, so that refusals are in the audit.
 func (l *Lifecycle) foundDisputed(ctx context.Context, actor access.Actor, node string,
-	id controlplane.DeploymentID, describe Describe) (f Found, err error) {
+	id controlplane.DeploymentID, describe DescribeFunc) (f DescribedDeployment, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
 		n, u, err := unknownOn(ctx, tx, actor, node, id)
 		if err != nil || !u.Disputed {
@@ -202,8 +206,8 @@ func (l *Lifecycle) foundDisputed(ctx context.Context, actor access.Actor, node 
 	return describe.describeDisputed(ctx, f.On, id)
 }
 
-// ForgetPurged takes a deployment off the list that its node does not have now.
-func (l *Lifecycle) ForgetPurged(ctx context.Context, actor access.Actor,
+// DeletePurgedUnknown takes a deployment off the list that its node does not have now.
+func (l *Lifecycle) DeletePurgedUnknown(ctx context.Context, actor access.Actor,
 	node controlplane.NodeID, id controlplane.DeploymentID) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err
@@ -223,7 +227,7 @@ func unknownOn(ctx context.Context, tx *postgres.Tx, actor access.Actor, node st
 	if n, err = tx.NodeByName(ctx, node); err != nil {
 		return n, u, err
 	}
-	all, err := tx.Unknown(ctx, n.ID)
+	all, err := tx.UnknownDeployments(ctx, n.ID)
 	if err != nil {
 		return n, u, err
 	}
@@ -232,15 +236,15 @@ func unknownOn(ctx context.Context, tx *postgres.Tx, actor access.Actor, node st
 			return n, u, nil
 		}
 	}
-	return n, u, controlplane.Missing("unknown deployment", string(id))
+	return n, u, controlplane.NewNotFoundError("unknown deployment", string(id))
 }
 
 // Recover lets the control plane command a node again whose agent has seen a newer
 // epoch than this database has. A person has to confirm that the database was
 // restored, and that it is not a copy of one in use.
 func (l *Lifecycle) Recover(ctx context.Context, actor access.Actor, node string) error {
-	entry := actor.Entry("recover node", "node "+node)
-	return l.store.Audited(ctx, entry, func(tx *postgres.Tx) error {
+	entry := actor.NewAuditEntry("recover node", "node "+node)
+	return l.store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
 		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 			return err
 		}

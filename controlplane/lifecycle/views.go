@@ -82,7 +82,7 @@ func (l *Lifecycle) addLiveState(
 		all[i].view = View{Deployment: d, Queue: waiting[d.ID],
 			Services:     l.serviceViews(d, k.hosts, health[d.ID]),
 			UsualSeconds: usual[d.ProjectID], ExpiresAt: k.expires, Life: k.life}
-		if d.Status.Gone() && l.keep > 0 {
+		if d.Status.IsGone() && l.keep > 0 {
 			all[i].view.KeptUntil = d.ChangedAt.Add(l.keep)
 		}
 		if q, ok := open[d.ID]; ok {
@@ -152,11 +152,11 @@ func (l *Lifecycle) serviceViews(d controlplane.Deployment, hosts []controlplane
 		s := ServiceView{Step: v.Step, URL: urls[v.Step], PortURLs: l.portURLs(d, v.Step, hosts),
 			Health: controlplane.ServiceHealth{Step: v.Step, Health: unprobedHealth(d.Status)}}
 		for _, h := range health {
-			if h.Step == v.Step && !d.Status.Gone() && d.Status != controlplane.Failed {
+			if h.Step == v.Step && !d.Status.IsGone() && d.Status != controlplane.Failed {
 				s.Health = h
 			}
 		}
-		if d.NodeStatus != controlplane.NodeOnline && !d.Status.Gone() {
+		if d.NodeStatus != controlplane.NodeOnline && !d.Status.IsGone() {
 			s.Health.Health = "unknown"
 		}
 		s.Ports = append([]pipeline.Port{}, v.Ports...)

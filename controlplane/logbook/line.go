@@ -18,18 +18,18 @@ type Line struct {
 	Dropped int64
 }
 
-// Choice says which lines are wanted. Its zero value takes all of them.
-type Choice struct {
+// LineFilter says which lines are wanted. Its zero value takes all of them.
+type LineFilter struct {
 	// Since and Until are inclusive; the zero time is no limit.
 	Since, Until time.Time
 	// Search is looked for without regard to case.
 	Search string
 }
 
-// Takes reports whether a line is wanted.
-func (c Choice) Takes(l Line) bool {
+// Matches reports whether a line is wanted.
+func (c LineFilter) Matches(l Line) bool {
 	switch {
-	case !c.Since.IsZero() && l.At.Before(c.Since), c.Past(l):
+	case !c.Since.IsZero() && l.At.Before(c.Since), c.IsPastEnd(l):
 		return false
 	case c.Search == "":
 		return true
@@ -39,7 +39,7 @@ func (c Choice) Takes(l Line) bool {
 
 // IsPastEnd reports whether the line is later than what is wanted. All later lines of its source
 // are, too.
-func (c Choice) Past(l Line) bool { return !c.Until.IsZero() && l.At.After(c.Until) }
+func (c LineFilter) IsPastEnd(l Line) bool { return !c.Until.IsZero() && l.At.After(c.Until) }
 
 const (
 	// opening is how long to wait for a source's first line before merging without it: its
@@ -49,13 +49,13 @@ const (
 	lag = 200 * time.Millisecond
 )
 
-// Merge passes the lines of several sources on, in the order of their times,
+// MergeLines passes the lines of several sources on, in the order of their times,
 // until all sources are closed or ctx ends. Each source is in order by itself.
 //
 // A live source may be silent for hours: the others wait for it only for a moment, and then not
 // until it sends again. So late lines come out of order instead of holding everything up. When not
 // live, the order is kept however long that takes.
-func Merge(ctx context.Context, sources []<-chan Line, live bool, out chan<- Line) {
+func MergeLines(ctx context.Context, sources []<-chan Line, live bool, out chan<- Line) {
 	m := merger{ctx: ctx, live: live, out: out}
 	for _, s := range sources {
 		m.inputs = append(m.inputs, &input{lines: s, patience: opening})

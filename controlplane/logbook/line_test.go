@@ -47,7 +47,7 @@ func TestMerge_OrdersByTime(t *testing.T) {
 		out := make(chan logbook.Line)
 		go func() {
 			defer close(out)
-			logbook.Merge(t.Context(), []<-chan logbook.Line{
+			logbook.MergeLines(t.Context(), []<-chan logbook.Line{
 				spoken(line("a", 1), line("c", 3)), late, spoken(),
 			}, false, out)
 		}()
@@ -69,7 +69,7 @@ func TestMerge_LiveDoesNotWaitForTheSilent(t *testing.T) {
 		out := make(chan logbook.Line)
 		go func() {
 			defer close(out)
-			logbook.Merge(t.Context(), []<-chan logbook.Line{loud, silent}, true, out)
+			logbook.MergeLines(t.Context(), []<-chan logbook.Line{loud, silent}, true, out)
 		}()
 		began := time.Now()
 		for range 1000 {
@@ -94,18 +94,18 @@ func TestChoice_Takes(t *testing.T) {
 	l := logbook.Line{At: noon, Text: "GET /Orders 200"}
 	for _, c := range []struct {
 		name string
-		logbook.Choice
+		logbook.LineFilter
 		want bool
 	}{
-		{"everything", logbook.Choice{}, true},
-		{"since then", logbook.Choice{Since: noon}, true},
-		{"since later", logbook.Choice{Since: noon.Add(1)}, false},
-		{"until then", logbook.Choice{Until: noon}, true},
-		{"until earlier", logbook.Choice{Until: noon.Add(-1)}, false},
-		{"found in another case", logbook.Choice{Search: "orders"}, true},
-		{"not found", logbook.Choice{Search: "POST"}, false},
+		{"everything", logbook.LineFilter{}, true},
+		{"since then", logbook.LineFilter{Since: noon}, true},
+		{"since later", logbook.LineFilter{Since: noon.Add(1)}, false},
+		{"until then", logbook.LineFilter{Until: noon}, true},
+		{"until earlier", logbook.LineFilter{Until: noon.Add(-1)}, false},
+		{"found in another case", logbook.LineFilter{Search: "orders"}, true},
+		{"not found", logbook.LineFilter{Search: "POST"}, false},
 	} {
-		if got := c.Takes(l); got != c.want {
+		if got := c.Matches(l); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}

@@ -8,10 +8,10 @@ import (
 // SanitizeKeepingColors makes a program's output safe for a terminal: it keeps text and colours.
 // Every other control character, and with it the beginning of every other escape sequence, becomes
 // visible.
-func Coloured(s string) string { return cleanText(s, true) }
+func SanitizeKeepingColors(s string) string { return cleanText(s, true) }
 
-// Plain is Coloured without the colours.
-func Plain(s string) string { return cleanText(s, false) }
+// SanitizeText is Coloured without the colours.
+func SanitizeText(s string) string { return cleanText(s, false) }
 
 func cleanText(s string, colours bool) string {
 	if !strings.ContainsFunc(s, isUnprintable) {

@@ -17,10 +17,10 @@ func TestText(t *testing.T) {
 		{"text direction", "a\u202eb", "a\uFFFDb", "a\uFFFDb"},
 		{"carriage return", "a\rb", "a\uFFFDb", "a\uFFFDb"},
 	} {
-		if got := logbook.Coloured(c.in); got != c.coloured {
+		if got := logbook.SanitizeKeepingColors(c.in); got != c.coloured {
 			t.Errorf("%s: coloured %q, want %q", c.name, got, c.coloured)
 		}
-		if got := logbook.Plain(c.in); got != c.plain {
+		if got := logbook.SanitizeText(c.in); got != c.plain {
 			t.Errorf("%s: plain %q, want %q", c.name, got, c.plain)
 		}
 	}
@@ -30,7 +30,7 @@ func TestText(t *testing.T) {
 func FuzzPlain(f *testing.F) {
 	f.Add("\x1b[31m\x1b[\x1b[m")
 	f.Fuzz(func(t *testing.T, s string) {
-		if strings.Contains(logbook.Plain(s), "\x1b") {
+		if strings.Contains(logbook.SanitizeText(s), "\x1b") {
 			t.Errorf("%q keeps an escape", s)
 		}
 	})

@@ -13,8 +13,8 @@ import (
 // mostChoices bounds one person's subscriptions.
 const mostChoices = 20
 
-// Choices returns the actor's mail subscriptions, and whether mail can be sent at all.
-func (n *Notify) Choices(
+// ListChoices returns the actor's mail subscriptions, and whether mail can be sent at all.
+func (n *Notifier) ListChoices(
 	ctx context.Context, actor access.Actor,
 ) (all []controlplane.NotificationChoice, mails bool, err error) {
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
@@ -29,11 +29,11 @@ func (n *Notify) Choices(
 
 // SetChoices replaces the actor's subscriptions. Events of objects that they may not see are never
 // sent, whatever they choose.
-func (n *Notify) SetChoices(
+func (n *Notifier) SetChoices(
 	ctx context.Context, actor access.Actor, all []controlplane.NotificationChoice,
 ) error {
-	entry := actor.Entry("put notifications", "notifications of "+actor.Name())
-	return n.Store.Audited(ctx, entry, func(tx *postgres.Tx) error {
+	entry := actor.NewAuditEntry("put notifications", "notifications of "+actor.Name())
+	return n.Store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
 		if err := access.Check(actor, access.Self, access.Object{}); err != nil {
 			return err
 		}

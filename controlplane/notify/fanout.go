@@ -13,7 +13,7 @@ import (
 )
 
 // handOut turns notices into deliveries, both in one transaction.
-func (n *Notify) handOut(ctx context.Context) (taken int, err error) {
+func (n *Notifier) handOut(ctx context.Context) (taken int, err error) {
 	err = n.Store.InTx(ctx, func(tx *postgres.Tx) error {
 		notices, err := tx.TakeNotices(ctx, 100)
 		taken = len(notices)
@@ -41,7 +41,7 @@ func (n *Notify) handOut(ctx context.Context) (taken int, err error) {
 	return taken, err
 }
 
-func (n *Notify) queueNotice(ctx context.Context, tx *postgres.Tx, notice controlplane.Notice,
+func (n *Notifier) queueNotice(ctx context.Context, tx *postgres.Tx, notice controlplane.Notice,
 	hooks []controlplane.Webhook, choices []controlplane.NotificationChoice) error {
 	m, err := n.readNotice(ctx, tx, notice)
 	if controlplane.KindOf(err) == controlplane.NotFound {
@@ -64,7 +64,7 @@ func (n *Notify) queueNotice(ctx context.Context, tx *postgres.Tx, notice contro
 }
 
 // mailAll queues at most one mail to each person for one event.
-func (n *Notify) mailAll(ctx context.Context, tx *postgres.Tx, m message,
+func (n *Notifier) mailAll(ctx context.Context, tx *postgres.Tx, m message,
 	choices []controlplane.NotificationChoice) error {
 	told := map[controlplane.UserID]bool{}
 	for _, c := range choices {
@@ -112,7 +112,7 @@ func (m message) matchesFilter(events []string, project, environment string) boo
 	if !slices.Contains(events, m.Event) {
 		return false
 	}
-	f := m.fields()
+	f := m.templateFields()
 	return (project == "" || project == f["project"]) &&
 		(environment == "" || environment == f["environment"])
 }
@@ -129,7 +129,7 @@ func queueWebhook(ctx context.Context, tx *postgres.Tx, w controlplane.Webhook, 
 }
 
 // readNotice loads the current state of a notice's subject.
-func (n *Notify) readNotice(
+func (n *Notifier) readNotice(
 	ctx context.Context, tx *postgres.Tx, notice controlplane.Notice,
 ) (message, error) {
 	m := message{Event: notice.Event, At: notice.At, RequestID: notice.RequestID}
@@ -149,7 +149,7 @@ func (n *Notify) readNotice(
 	if err != nil {
 		return m, err
 	}
-	hosts, err := tx.Hosts(ctx, d.ID)
+	hosts, err := tx.HostsOf(ctx, d.ID)
 	if err != nil {
 		return m, err
 	}
@@ -162,7 +162,7 @@ func (n *Notify) readNotice(
 	return m, nil
 }
 
-func (n *Notify) newDeployment(d controlplane.Deployment, hosts []controlplane.Host) *deployment {
+func (n *Notifier) newDeployment(d controlplane.Deployment, hosts []controlplane.Host) *deployment {
 	out := &deployment{ID: string(d.ID), Name: d.Name, Project: d.Project,
 		Environment: d.Environment, Status: string(d.Status), CreatedBy: d.CreatedBy,
 		Link: n.URL + "/deployments/" + string(d.ID), URLs: []string{}, Versions: []version{}}

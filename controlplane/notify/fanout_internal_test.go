@@ -86,7 +86,7 @@ func TestHandOut_MailsOnlyWhoSeesTheDeployment(t *testing.T) {
 		if _, err := w.handOut(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		return pgtest.Value[string](t, w.url,
+		return pgtest.QueryValue[string](t, w.url,
 			"SELECT coalesce(string_agg(email, ' ' ORDER BY user_id), '') FROM deliveries")
 	}
 	for _, c := range []struct {
@@ -130,7 +130,7 @@ func TestHandOut_DropsWhatNoWebhookWants(t *testing.T) {
 
 func TestSetChoices_RefusesWhatCannotBeMailed(t *testing.T) {
 	t.Parallel()
-	n := &Notify{}
+	n := &Notifier{}
 	for _, email := range []string{"", "ada", "Ada <ada@example.org>", "ada@example.org\r\nBcc: x@y.z",
 		"ada@example.org, eve@example.org", strings.Repeat("a", 250) + "@x.org", `"a b"@x.org`,
 		"ada@example.org>"} {
@@ -147,7 +147,7 @@ func TestSetChoices_RefusesWhatCannotBeMailed(t *testing.T) {
 			t.Errorf("events %q: %v", events, err)
 		}
 	}
-	if _, _, err := n.Choices(t.Context(), access.Nobody()); err == nil {
+	if _, _, err := n.ListChoices(t.Context(), access.Nobody()); err == nil {
 		t.Error("nobody has choices")
 	}
 }

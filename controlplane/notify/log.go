@@ -10,7 +10,7 @@ import (
 )
 
 // ListDeliveries returns one page of a webhook's deliveries, newest first.
-func (n *Notify) Deliveries(
+func (n *Notifier) ListDeliveries(
 	ctx context.Context, actor access.Actor, name string, p controlplane.Page,
 ) (all []controlplane.Delivery, next string, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -25,15 +25,19 @@ func (n *Notify) Deliveries(
 		if err != nil {
 			return err
 		}
-		all, err = tx.ListDeliveries(ctx, w.ID, controlplane.DeliveryID(p.After), p.Fetch())
+		all, err = tx.ListDeliveries(ctx, w.ID, controlplane.DeliveryID(p.After), p.FetchLimit())
 		return err
 	})
-	all, next = controlplane.Cut(p, all, func(d controlplane.Delivery) string { return string(d.ID) })
+	all, next = controlplane.CutPage(
+		p,
+		all,
+		func(d controlplane.Delivery) string { return string(d.ID) },
+	)
 	return all, next, err
 }
 
-// Test sends a test message at once and returns the result.
-func (n *Notify) Test(
+// SendTestMessage sends a test message at once and returns the result.
+func (n *Notifier) SendTestMessage(
 	ctx context.Context, actor access.Actor, name string,
 ) (d controlplane.Delivery, err error) {
 	return n.sendNow(ctx, actor, "test webhook", name, func(tx *postgres.Tx,
@@ -47,7 +51,7 @@ func (n *Notify) Test(
 }
 
 // Redeliver sends a message again, with a new signature and as a delivery of its own.
-func (n *Notify) Redeliver(ctx context.Context, actor access.Actor, name string,
+func (n *Notifier) Redeliver(ctx context.Context, actor access.Actor, name string,
 	id controlplane.DeliveryID) (controlplane.Delivery, error) {
 	return n.sendNow(ctx, actor, "redeliver webhook", name, func(tx *postgres.Tx,
 		w controlplane.Webhook) (controlplane.Delivery, error) {
@@ -58,7 +62,7 @@ func (n *Notify) Redeliver(ctx context.Context, actor access.Actor, name string,
 }
 
 // sendNow stores a delivery as claimed, and sends it.
-func (n *Notify) sendNow(ctx context.Context, actor access.Actor, action, name string,
+func (n *Notifier) sendNow(ctx context.Context, actor access.Actor, action, name string,
 	form func(*postgres.Tx, controlplane.Webhook) (controlplane.Delivery, error),
 ) (d controlplane.Delivery, err error) {
 	err = n.changeWebhook(ctx, actor, action, name, func(tx *postgres.Tx) error {

@@ -18,9 +18,9 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// Mail is the mail server's settings. The operator sets them, so that any address is
+// MailConfig is the mail server's settings. The operator sets them, so that any address is
 // allowed, this machine included.
-type Mail struct {
+type MailConfig struct {
 	// Server is host:port; empty sends no mail. Port 465 speaks TLS from the
 	// first byte; others are asked for STARTTLS.
 	Server   string
@@ -30,7 +30,7 @@ type Mail struct {
 }
 
 // sendMail hands one mail to the server.
-func (m Mail) sendMail(ctx context.Context, d controlplane.Delivery) error {
+func (m MailConfig) sendMail(ctx context.Context, d controlplane.Delivery) error {
 	if m.Server == "" {
 		return fmt.Errorf("no mail server is set: %w", errFinal)
 	}
@@ -49,7 +49,7 @@ func (m Mail) sendMail(ctx context.Context, d controlplane.Delivery) error {
 	return m.transmit(c, d)
 }
 
-func (m Mail) connectSMTP(ctx context.Context, host, port string) (*smtp.Client, error) {
+func (m MailConfig) connectSMTP(ctx context.Context, host, port string) (*smtp.Client, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(host, port))
 	if err != nil {
 		return nil, fmt.Errorf("reach the mail server: %w", err)
@@ -68,7 +68,7 @@ func (m Mail) connectSMTP(ctx context.Context, host, port string) (*smtp.Client,
 	return c, nil
 }
 
-func (m Mail) signIn(c *smtp.Client, host, port string) error {
+func (m MailConfig) signIn(c *smtp.Client, host, port string) error {
 	if ok, _ := c.Extension("STARTTLS"); ok && port != "465" {
 		err := c.StartTLS(&tls.Config{ServerName: host, MinVersion: tls.VersionTLS12})
 		if err != nil {
@@ -86,7 +86,7 @@ func (m Mail) signIn(c *smtp.Client, host, port string) error {
 	return nil
 }
 
-func (m Mail) transmit(c *smtp.Client, d controlplane.Delivery) error {
+func (m MailConfig) transmit(c *smtp.Client, d controlplane.Delivery) error {
 	from, err := mail.ParseAddress(m.From)
 	if err != nil {
 		return fmt.Errorf("setting mail.from: %w", err)
@@ -109,7 +109,7 @@ func (m Mail) transmit(c *smtp.Client, d controlplane.Delivery) error {
 
 // formatMail is the message: base64 carries any text, and none of it can become
 // a header or end the mail early.
-func (m Mail) formatMail(from *mail.Address, d controlplane.Delivery) []byte {
+func (m MailConfig) formatMail(from *mail.Address, d controlplane.Delivery) []byte {
 	var id [12]byte
 	_, _ = rand.Read(id[:]) // it never fails, it ends the process
 	_, domain, _ := strings.Cut(from.Address, "@")

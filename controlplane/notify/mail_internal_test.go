@@ -29,7 +29,7 @@ func TestFormatMail_NothingBecomesAHeader(t *testing.T) {
 			"\r\n.\r\nQUIT", "ä\nSubject: x"}))
 		d := controlplane.Delivery{Email: "ada@example.org", Subject: text.Draw(t, "subject"),
 			Body: strings.Repeat(text.Draw(t, "body"), rapid.IntRange(0, 99).Draw(t, "times"))}
-		raw := Mail{}.formatMail(from, d)
+		raw := MailConfig{}.formatMail(from, d)
 		m, err := mail.ReadMessage(strings.NewReader(string(raw)))
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +113,10 @@ func TestSendDue_MailEndsWhateverTheServerSays(t *testing.T) {
 		}
 		return "250 ok"
 	})
-	w := newWorld(t, func(c *Config) { c.Mail = Mail{Server: server, From: "nullops@example.org"} })
+	w := newWorld(
+		t,
+		func(c *Config) { c.Mail = MailConfig{Server: server, From: "nullops@example.org"} },
+	)
 	for id, name := range map[controlplane.UserID]string{idPrefix + "01": "root",
 		idPrefix + "02": "full", idPrefix + "03": "reader"} {
 		actor := access.User(controlplane.User{ID: id, Name: name, Role: controlplane.RoleUser}, nil)
@@ -125,13 +128,21 @@ func TestSendDue_MailEndsWhateverTheServerSays(t *testing.T) {
 	}
 	w.notice("deployment.failed", first)
 	w.run()
-	got := pgtest.Value[string](t, w.url, `SELECT string_agg(email || ' ' || status || ' ' || attempts,
-		', ' ORDER BY email) FROM deliveries`)
+	got := pgtest.QueryValue[string](
+		t,
+		w.url,
+		`SELECT string_agg(email || ' ' || status || ' ' || attempts,
+		', ' ORDER BY email) FROM deliveries`,
+	)
 	want := "full@example.org failed 12, reader@example.org sent 1, root@example.org sent 1"
 	if got != want {
 		t.Errorf("deliveries are %q, want %q", got, want)
 	}
-	reason := pgtest.Value[string](t, w.url, "SELECT error FROM deliveries WHERE status = 'failed'")
+	reason := pgtest.QueryValue[string](
+		t,
+		w.url,
+		"SELECT error FROM deliveries WHERE status = 'failed'",
+	)
 	if !strings.Contains(reason, "Empf") || len(reason) > 510 {
 		t.Errorf("the reason is %q", reason)
 	}

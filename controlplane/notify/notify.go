@@ -37,8 +37,8 @@ const (
 
 // Vault seals and opens the addresses and keys of webhooks.
 type Vault interface {
-	SealOutward(access.Actor, string, controlplane.Plain) (controlplane.Sealed, error)
-	OpenOutward(access.Actor, string, controlplane.Sealed) (controlplane.Plain, error)
+	SealWebhookSecret(access.Actor, string, controlplane.Plain) (controlplane.Sealed, error)
+	OpenWebhookSecret(access.Actor, string, controlplane.Sealed) (controlplane.Plain, error)
 }
 
 // Config is what New needs.
@@ -48,7 +48,7 @@ type Config struct {
 	// Off is where webhooks may not lead.
 	Off controlplane.OffLimits
 	// Mail sends mail; a zero one sends none.
-	Mail Mail
+	Mail MailConfig
 	// URL is the control plane's, for links.
 	URL string
 	// HostURL is how people open a host of a deployment.
@@ -58,18 +58,18 @@ type Config struct {
 	Pause func(attempts int) time.Duration
 }
 
-// Notify has the use cases of webhooks and subscriptions, and the sending loop.
-type Notify struct {
+// Notifier has the use cases of webhooks and subscriptions, and the sending loop.
+type Notifier struct {
 	Config
 	client *http.Client
 }
 
 // New makes it; nothing is sent before Run.
-func New(c Config) *Notify {
+func New(c Config) *Notifier {
 	if c.Pause == nil {
 		c.Pause = retryDelay
 	}
-	return &Notify{Config: c, client: &http.Client{
+	return &Notifier{Config: c, client: &http.Client{
 		Timeout: sendWithin,
 		Transport: &http.Transport{
 			DialContext: c.Off.Dialer(5 * time.Second).DialContext, TLSHandshakeTimeout: 5 * time.Second,
@@ -83,7 +83,7 @@ func New(c Config) *Notify {
 
 // Run sends notifications until ctx ends. wake receives after a change; if nil, only
 // the ticker is used.
-func (n *Notify) Run(ctx context.Context, wake <-chan struct{}) error {
+func (n *Notifier) Run(ctx context.Context, wake <-chan struct{}) error {
 	defer n.client.CloseIdleConnections()
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -102,7 +102,7 @@ func (n *Notify) Run(ctx context.Context, wake <-chan struct{}) error {
 }
 
 // runOnce hands out notices, then sends until nothing is due.
-func (n *Notify) runOnce(ctx context.Context, forget *time.Time) error {
+func (n *Notifier) runOnce(ctx context.Context, forget *time.Time) error {
 	for more := true; more; {
 		taken, err := n.handOut(ctx)
 		if err != nil {

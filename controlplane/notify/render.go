@@ -51,8 +51,8 @@ type node struct {
 // usual is the sentence of a chat message and of a mail's subject.
 const usual = "{deployment} in {environment}: {event}"
 
-// fields are what a template may name.
-func (m message) fields() map[string]string {
+// templateFields are what a template may name.
+func (m message) templateFields() map[string]string {
 	f := map[string]string{"event": m.Event, "time": m.At.UTC().Format(time.RFC3339),
 		"deployment": "", "project": "", "environment": "", "status": "", "by": "", "link": "",
 		"url": "", "reason": "", "node": ""}
@@ -76,7 +76,7 @@ func (m message) fillTemplate(template string) string {
 		template = m.defaultTemplate()
 	}
 	var pairs []string
-	for name, value := range m.fields() {
+	for name, value := range m.templateFields() {
 		pairs = append(pairs, "{"+name+"}", value)
 	}
 	return strings.NewReplacer(pairs...).Replace(template)
@@ -105,7 +105,7 @@ func checkTemplate(template string) error {
 			return nil
 		}
 		name, tail, closed := strings.Cut(after, "}")
-		if _, known := (message{}).fields()[name]; !closed || !known {
+		if _, known := (message{}).templateFields()[name]; !closed || !known {
 			return invalidError("template", "template_invalid",
 				fmt.Sprintf("{%s is not the name of anything", controlplane.ClipText(name)),
 				"Use "+templateNames()+".")
@@ -116,7 +116,7 @@ func checkTemplate(template string) error {
 
 func templateNames() string {
 	var all []string
-	for name := range (message{}).fields() {
+	for name := range (message{}).templateFields() {
 		all = append(all, "{"+name+"}")
 	}
 	slices.Sort(all)

@@ -66,7 +66,7 @@ func TestFillTemplate_FillsOnce(t *testing.T) {
 // holds an unknown one.
 func TestCheckTemplate_AcceptsExactlyTheKnownNames(t *testing.T) {
 	t.Parallel()
-	known := slices.Sorted(maps.Keys(message{}.fields()))
+	known := slices.Sorted(maps.Keys(message{}.templateFields()))
 	for _, name := range known {
 		if err := checkTemplate("a {" + name + "} b"); err != nil {
 			t.Errorf("{%s}: %v", name, err)

@@ -32,7 +32,7 @@ func retryDelay(attempts int) time.Duration {
 var sender = access.System("notify")
 
 // sendDue claims what is due and sends it, a few at a time.
-func (n *Notify) sendDue(ctx context.Context) (sent int, err error) {
+func (n *Notifier) sendDue(ctx context.Context) (sent int, err error) {
 	var due []controlplane.Delivery
 	err = n.Store.InTx(ctx, func(tx *postgres.Tx) (err error) {
 		due, err = tx.ClaimDeliveries(ctx, holdFor, atOnce)
@@ -53,7 +53,7 @@ func (n *Notify) sendDue(ctx context.Context) (sent int, err error) {
 
 // attemptDelivery sends one delivery and writes down how it went. What is refused is no
 // error: it is in the log, for the admin.
-func (n *Notify) attemptDelivery(
+func (n *Notifier) attemptDelivery(
 	ctx context.Context, d controlplane.Delivery,
 ) (controlplane.Delivery, error) {
 	answer, err := n.sendDelivery(ctx, d)
@@ -74,7 +74,7 @@ func (n *Notify) attemptDelivery(
 // errFinal marks what no further try would change.
 var errFinal = errors.New("this will not be tried again")
 
-func (n *Notify) sendDelivery(
+func (n *Notifier) sendDelivery(
 	ctx context.Context,
 	d controlplane.Delivery,
 ) (answer int, err error) {
@@ -90,7 +90,7 @@ func (n *Notify) sendDelivery(
 	return n.postWebhook(ctx, d, address, key)
 }
 
-func (n *Notify) openSecrets(
+func (n *Notifier) openSecrets(
 	ctx context.Context, id controlplane.WebhookID,
 ) (address, key controlplane.Plain, err error) {
 	var sealed [2]controlplane.Sealed
@@ -104,16 +104,16 @@ func (n *Notify) openSecrets(
 	if err != nil {
 		return address, key, err
 	}
-	if address, err = n.Vault.OpenOutward(sender, addressOf(id), sealed[0]); err != nil {
+	if address, err = n.Vault.OpenWebhookSecret(sender, addressOf(id), sealed[0]); err != nil {
 		return address, key, fmt.Errorf("its address cannot be opened: %w", err)
 	}
 	if sealed[1] != nil {
-		key, err = n.Vault.OpenOutward(sender, keyOf(id), sealed[1])
+		key, err = n.Vault.OpenWebhookSecret(sender, keyOf(id), sealed[1])
 	}
 	return address, key, err
 }
 
-func (n *Notify) postWebhook(
+func (n *Notifier) postWebhook(
 	ctx context.Context, d controlplane.Delivery, address, key controlplane.Plain,
 ) (int, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address.Reveal(),
@@ -125,7 +125,7 @@ func (n *Notify) postWebhook(
 	r.Header.Set("User-Agent", "NullOps")
 	r.Header.Set("X-Nullops-Event", d.Event)
 	r.Header.Set("X-Nullops-Delivery", string(d.ID))
-	if !key.Empty() {
+	if !key.IsEmpty() {
 		at := strconv.FormatInt(time.Now().Unix(), 10)
 		r.Header.Set("X-Nullops-Timestamp", at)
 		r.Header.Set("X-Nullops-Signature", Sign(key, at, d.Body))

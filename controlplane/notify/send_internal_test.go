@@ -81,7 +81,7 @@ func TestSendDue_RetriesTheSameMessageUntilItIsTaken(t *testing.T) {
 	for i, h := range headers {
 		at := h.Get("X-Nullops-Timestamp")
 		seconds, err := strconv.ParseInt(at, 10, 64)
-		if err != nil || time.Since(time.Unix(seconds, 0)) > time.Minute || key.Empty() ||
+		if err != nil || time.Since(time.Unix(seconds, 0)) > time.Minute || key.IsEmpty() ||
 			h.Get("X-Nullops-Signature") != Sign(key, at, bodies[i]) {
 			t.Errorf("try %d is signed %q at %q", i, h.Get("X-Nullops-Signature"), at)
 		}
@@ -149,7 +149,7 @@ func TestRunOnce_ReplicasSendEachMessageOnce(t *testing.T) {
 	const count = 40
 	w.exec(fmt.Sprintf(`INSERT INTO notices (event, deployment_id)
 		SELECT 'deployment.failed', 'ID30' FROM generate_series(1, %d)`, count))
-	replicas := []*Notify{w.Notify, w.replica(), w.replica()}
+	replicas := []*Notifier{w.Notifier, w.replica(), w.replica()}
 	var running sync.WaitGroup
 	for _, n := range replicas {
 		running.Go(func() {
@@ -231,7 +231,7 @@ func TestTestAndRedeliver_TryOnce(t *testing.T) {
 	})
 	w.hook("ci", r.URL)
 	w.hook("other", r.URL)
-	d, err := w.Test(t.Context(), root, "ci")
+	d, err := w.SendTestMessage(t.Context(), root, "ci")
 	if err != nil || d.Status != controlplane.DeliveryFailed || d.Attempts != 1 || d.Answer != 502 {
 		t.Errorf("test: %+v %v", d, err)
 	}

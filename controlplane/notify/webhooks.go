@@ -41,22 +41,22 @@ type WebhookSaved struct {
 }
 
 // ListWebhooks returns one page of webhooks.
-func (n *Notify) ListWebhooks(
+func (n *Notifier) ListWebhooks(
 	ctx context.Context, actor access.Actor, p controlplane.Page,
 ) (all []controlplane.Webhook, next string, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return nil, "", err
 	}
 	err = n.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListWebhooks(ctx, p.After, p.Fetch())
+		all, err = tx.ListWebhooks(ctx, p.After, p.FetchLimit())
 		return err
 	})
-	all, next = controlplane.Cut(p, all, func(w controlplane.Webhook) string { return w.Name })
+	all, next = controlplane.CutPage(p, all, func(w controlplane.Webhook) string { return w.Name })
 	return all, next, err
 }
 
 // GetWebhook loads one webhook.
-func (n *Notify) GetWebhook(
+func (n *Notifier) GetWebhook(
 	ctx context.Context, actor access.Actor, name string,
 ) (w controlplane.Webhook, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -71,7 +71,7 @@ func (n *Notify) GetWebhook(
 
 // PutWebhook creates or changes a webhook. Changing the address deletes the signing
 // key, because it is not meant for the new receiver.
-func (n *Notify) PutWebhook(
+func (n *Notifier) PutWebhook(
 	ctx context.Context, actor access.Actor, p WebhookPut,
 ) (out WebhookSaved, err error) {
 	err = n.changeWebhook(ctx, actor, "put webhook", p.Name, func(tx *postgres.Tx) error {
@@ -106,7 +106,7 @@ func (n *Notify) PutWebhook(
 
 // withoutStored leaves out hidden values that are stored already: the same address
 // sent again is no reason for a new signing key.
-func (n *Notify) withoutStored(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+func (n *Notifier) withoutStored(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	id controlplane.WebhookID, p WebhookPut) (WebhookPut, error) {
 	for key, value := range map[string]**controlplane.Plain{
 		addressOf(id): &p.URL, keyOf(id): &p.Secret} {
@@ -120,7 +120,7 @@ func (n *Notify) withoutStored(ctx context.Context, tx *postgres.Tx, actor acces
 		if sealed == nil {
 			continue
 		}
-		have, err := n.Vault.OpenOutward(actor, key, sealed)
+		have, err := n.Vault.OpenWebhookSecret(actor, key, sealed)
 		if err == nil && have.Equal(**value) {
 			*value = nil
 		}
@@ -129,7 +129,7 @@ func (n *Notify) withoutStored(ctx context.Context, tx *postgres.Tx, actor acces
 }
 
 // applyPut changes the webhook and stores what is sealed.
-func (n *Notify) applyPut(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+func (n *Notifier) applyPut(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	w controlplane.Webhook, p WebhookPut, out *WebhookSaved) (controlplane.Webhook, error) {
 	w.Kind, w.Project, w.Environment = p.Kind, p.Project, p.Environment
 	w.Events, w.Template, w.Active = p.Events, p.Template, p.Active
@@ -154,9 +154,9 @@ func (n *Notify) applyPut(ctx context.Context, tx *postgres.Tx, actor access.Act
 	return w, n.sealSecret(ctx, tx, actor, keyOf(w.ID), *secret)
 }
 
-func (n *Notify) sealSecret(ctx context.Context, tx *postgres.Tx, actor access.Actor, id string,
+func (n *Notifier) sealSecret(ctx context.Context, tx *postgres.Tx, actor access.Actor, id string,
 	plain controlplane.Plain) error {
-	sealed, err := n.Vault.SealOutward(actor, id, plain)
+	sealed, err := n.Vault.SealWebhookSecret(actor, id, plain)
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func newSecret() controlplane.Plain {
 }
 
 // DeleteWebhook removes it with its delivery log.
-func (n *Notify) DeleteWebhook(ctx context.Context, actor access.Actor, name string) error {
+func (n *Notifier) DeleteWebhook(ctx context.Context, actor access.Actor, name string) error {
 	return n.changeWebhook(ctx, actor, "delete webhook", name, func(tx *postgres.Tx) error {
 		w, err := tx.WebhookByName(ctx, name)
 		if err != nil {
@@ -188,9 +188,9 @@ func (n *Notify) DeleteWebhook(ctx context.Context, actor access.Actor, name str
 }
 
 // changeWebhook runs an admin's change with its audit entry, a refused one too.
-func (n *Notify) changeWebhook(ctx context.Context, actor access.Actor, action, name string,
+func (n *Notifier) changeWebhook(ctx context.Context, actor access.Actor, action, name string,
 	fn func(*postgres.Tx) error) error {
-	return n.Store.Audited(ctx, actor.Entry(action, "webhook "+name),
+	return n.Store.InAuditedTx(ctx, actor.NewAuditEntry(action, "webhook "+name),
 		func(tx *postgres.Tx) error {
 			if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 				return err

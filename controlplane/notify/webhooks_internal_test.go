@@ -53,7 +53,7 @@ func TestPutWebhook_KeyBelongsToTheAddress(t *testing.T) {
 			Kind: controlplane.WebhookJSON, Secret: c.secret, Active: true,
 			Events: []string{"deployment.failed"}})
 		if err != nil || saved.Created != (i == 0) || saved.Changed != c.changed ||
-			saved.Made.Empty() == c.made {
+			saved.Made.IsEmpty() == c.made {
 			t.Errorf("put %d: %+v %v", i, saved, err)
 		}
 		key := keyNow()
@@ -120,8 +120,8 @@ func TestWebhooks_AreForAdminsOnly(t *testing.T) {
 	_, err1 := w.PutWebhook(t.Context(), member, put)
 	_, err2 := w.GetWebhook(t.Context(), member, "ci")
 	_, _, err3 := w.ListWebhooks(t.Context(), member, controlplane.Page{})
-	_, _, err4 := w.Deliveries(t.Context(), member, "ci", controlplane.Page{})
-	_, err5 := w.Test(t.Context(), member, "ci")
+	_, _, err4 := w.ListDeliveries(t.Context(), member, "ci", controlplane.Page{})
+	_, err5 := w.SendTestMessage(t.Context(), member, "ci")
 	_, err6 := w.Redeliver(t.Context(), member, "ci", idPrefix+"99")
 	err7 := w.DeleteWebhook(t.Context(), member, "ci")
 	for i, err := range []error{err1, err2, err3, err4, err5, err6, err7} {

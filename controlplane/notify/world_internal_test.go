@@ -67,13 +67,13 @@ var (
 // plainVault seals by a prefix: what is tested here is who opens what, not how.
 type plainVault struct{}
 
-func (plainVault) SealOutward(
+func (plainVault) SealWebhookSecret(
 	_ access.Actor, id string, p controlplane.Plain,
 ) (controlplane.Sealed, error) {
 	return controlplane.Sealed(id + "|" + p.Reveal()), nil
 }
 
-func (plainVault) OpenOutward(
+func (plainVault) OpenWebhookSecret(
 	_ access.Actor, id string, s controlplane.Sealed,
 ) (controlplane.Plain, error) {
 	value, ok := strings.CutPrefix(string(s), id+"|")
@@ -85,7 +85,7 @@ func (plainVault) OpenOutward(
 
 // world is a Notify that nothing runs but the test.
 type world struct {
-	*Notify
+	*Notifier
 	t   *testing.T
 	url string
 }
@@ -101,12 +101,12 @@ func newWorld(t *testing.T, change ...func(*Config)) *world {
 	t.Helper()
 	w := &world{t: t, url: pgtest.URL(t, os.DirFS("../../migrations"))}
 	w.exec(rows)
-	w.Notify = w.replica(change...)
+	w.Notifier = w.replica(change...)
 	return w
 }
 
 // replica is another control plane on the same database.
-func (w *world) replica(change ...func(*Config)) *Notify {
+func (w *world) replica(change ...func(*Config)) *Notifier {
 	w.t.Helper()
 	c := newConfig()
 	for _, f := range change {
@@ -156,7 +156,7 @@ func (w *world) run() {
 
 func (w *world) log(name string) []controlplane.Delivery {
 	w.t.Helper()
-	all, _, err := w.Deliveries(w.t.Context(), root, name, controlplane.Page{})
+	all, _, err := w.ListDeliveries(w.t.Context(), root, name, controlplane.Page{})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func (t *Tx) UserByID(ctx context.Context, id controlplane.UserID) (UserWithHash
 
 // ListUsers returns a page of people and one more, by name.
 func (t *Tx) ListUsers(ctx context.Context, p controlplane.Page) ([]controlplane.User, error) {
-	rows, err := t.q.ListUsers(ctx, p.After, p.Backwards, int32(p.Fetch()))
+	rows, err := t.q.ListUsers(ctx, p.After, p.Backwards, int32(p.FetchLimit()))
 	if err != nil {
 		return nil, fmt.Errorf("list users: %w", err)
 	}
@@ -93,8 +93,8 @@ func (t *Tx) SetPassword(ctx context.Context, id controlplane.UserID, hash strin
 	return nil
 }
 
-// NoteSignIn remembers when a person last signed in.
-func (t *Tx) NoteSignIn(ctx context.Context, id controlplane.UserID, at time.Time) error {
+// RecordSignIn remembers when a person last signed in.
+func (t *Tx) RecordSignIn(ctx context.Context, id controlplane.UserID, at time.Time) error {
 	if err := t.q.NoteSignIn(ctx, &at, string(id)); err != nil {
 		return fmt.Errorf("note sign-in: %w", err)
 	}
@@ -115,7 +115,7 @@ func (t *Tx) DeleteUser(ctx context.Context, id controlplane.UserID) error {
 
 // HasNoUsers reports whether there is no user at all. It locks the table, so that none can be added
 // until the transaction ends.
-func (t *Tx) NobodyYet(ctx context.Context) (bool, error) {
+func (t *Tx) HasNoUsers(ctx context.Context) (bool, error) {
 	if err := t.q.LockUsers(ctx); err != nil {
 		return false, fmt.Errorf("lock users: %w", err)
 	}
@@ -201,7 +201,7 @@ func (t *Tx) DeleteOwnSession(
 		return fmt.Errorf("delete session: %w", err)
 	}
 	if n == 0 {
-		return controlplane.Missing("session", string(id))
+		return controlplane.NewNotFoundError("session", string(id))
 	}
 	return nil
 }
@@ -311,7 +311,7 @@ func (t *Tx) DeleteToken(
 		return fmt.Errorf("delete token: %w", err)
 	}
 	if n == 0 {
-		return controlplane.Missing("token", string(id))
+		return controlplane.NewNotFoundError("token", string(id))
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func (t *Tx) PutACME(
 	if err != nil {
 		return fmt.Errorf("store ACME settings: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicCatalog, "")
+	t.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return nil
 }
 
@@ -68,7 +68,7 @@ func (t *Tx) DeleteACME(
 	if err != nil {
 		return false, fmt.Errorf("delete ACME settings: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicCatalog, "")
+	t.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return n == 1, nil
 }
 
@@ -136,12 +136,12 @@ func acmeCertificate(r dbsqlc.AcmeCertificate) (controlplane.ACMECertificate, er
 	if err != nil {
 		return c, fmt.Errorf("ordered certificate %s: %w", c.Subject, err)
 	}
-	c.CertificateFacts = controlplane.FactsOf(all[0])
+	c.CertificateFacts = controlplane.ReadCertificateFacts(all[0])
 	return c, nil
 }
 
-// WantACME stores which certificates are wanted; the others are not renewed.
-func (t *Tx) WantACME(
+// SetWantedCertificates stores which certificates are wanted; the others are not renewed.
+func (t *Tx) SetWantedCertificates(
 	ctx context.Context, wanted []controlplane.ACMECertificate, now time.Time,
 ) error {
 	keys := make([]string, len(wanted))
@@ -175,8 +175,8 @@ func (t *Tx) ClaimACME(
 	return c, err == nil, err
 }
 
-// NewACME counts the first certificates since then by environments' domains.
-func (t *Tx) NewACME(ctx context.Context, since time.Time) (map[string]int, error) {
+// CountFirstCertificates counts the first certificates since then by environments' domains.
+func (t *Tx) CountFirstCertificates(ctx context.Context, since time.Time) (map[string]int, error) {
 	rows, err := t.q.CountNewACMECertificates(ctx, &since)
 	if err != nil {
 		return nil, fmt.Errorf("count new certificates: %w", err)
@@ -188,8 +188,8 @@ func (t *Tx) NewACME(ctx context.Context, since time.Time) (map[string]int, erro
 	return all, nil
 }
 
-// HoldACME stores a try that failed or has to wait: its Failures, Error, NextTry.
-func (t *Tx) HoldACME(ctx context.Context, c controlplane.ACMECertificate) error {
+// RecordFailedOrder stores a try that failed or has to wait: its Failures, Error, NextTry.
+func (t *Tx) RecordFailedOrder(ctx context.Context, c controlplane.ACMECertificate) error {
 	if err := t.q.HoldACMECertificate(ctx, dbsqlc.HoldACMECertificateParams{ID: string(c.ID),
 		Failures: int32(c.Failures), Error: c.Error, NextTry: c.NextTry}); err != nil {
 		return fmt.Errorf("store try of %s: %w", c.Subject, err)
@@ -197,15 +197,15 @@ func (t *Tx) HoldACME(ctx context.Context, c controlplane.ACMECertificate) error
 	return nil
 }
 
-// StoreACME stores a try that went well: its Chain, Key and NextTry.
-func (t *Tx) StoreACME(
+// RecordOrder stores a try that went well: its Chain, Key and NextTry.
+func (t *Tx) RecordOrder(
 	ctx context.Context, c controlplane.ACMECertificate, now time.Time,
 ) error {
 	if err := t.q.StoreACMECertificate(ctx, dbsqlc.StoreACMECertificateParams{ID: string(c.ID),
 		Chain: c.Chain, Key: c.Key, NextTry: c.NextTry, Now: &now}); err != nil {
 		return fmt.Errorf("store certificate of %s: %w", c.Subject, translateError(err))
 	}
-	t.Wake(controlplane.TopicCatalog, "")
+	t.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return nil
 }
 
@@ -216,7 +216,7 @@ func (t *Tx) RetryACME(
 	if err := t.q.RetryACMECertificates(ctx, now, string(id)); err != nil {
 		return fmt.Errorf("retry certificates: %w", err)
 	}
-	t.Wake(controlplane.TopicCatalog, "")
+	t.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return nil
 }
 
@@ -227,7 +227,7 @@ func (t *Tx) RenewACME(
 	if err := t.q.RenewACMECertificates(ctx, now, string(id)); err != nil {
 		return fmt.Errorf("order certificates anew: %w", err)
 	}
-	t.Wake(controlplane.TopicCatalog, "")
+	t.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return nil
 }
 

@@ -33,7 +33,7 @@ func (t *Tx) InsertAudit(ctx context.Context, e controlplane.AuditEntry) error {
 		&e.Credential} {
 		*text = escapeUnstorable(*text)
 	}
-	e.Link = t.auditKey.Link(controlplane.AuditLink(head.Mac), e)
+	e.Link = t.auditKey.LinkEntry(controlplane.AuditLink(head.Mac), e)
 	err = t.q.InsertAudit(ctx, dbsqlc.InsertAuditParams{
 		Seq: &e.Seq, At: e.At, Mac: e.Link[:],
 		Actor: e.Actor, ActorID: nullIfEmpty(e.ActorID), Action: e.Action, Object: e.Object,
@@ -50,9 +50,9 @@ func (t *Tx) InsertAudit(ctx context.Context, e controlplane.AuditEntry) error {
 	return nil
 }
 
-// NoteRequest sets the request ID that is stored with what this transaction creates:
+// SetRequestID sets the request ID that is stored with what this transaction creates:
 // goals, runs, events, and notifications.
-func (t *Tx) NoteRequest(ctx context.Context, id string) error {
+func (t *Tx) SetRequestID(ctx context.Context, id string) error {
 	if id == "" {
 		return nil
 	}

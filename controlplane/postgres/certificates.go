@@ -32,7 +32,7 @@ func (t *Tx) CertificateByName(
 ) (c controlplane.Certificate, err error) {
 	r, err := t.q.GetCertificate(ctx, name)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return c, controlplane.Missing("certificate", name)
+		return c, controlplane.NewNotFoundError("certificate", name)
 	}
 	if err != nil {
 		return c, fmt.Errorf("load certificate %s: %w", name, err)
@@ -47,7 +47,7 @@ func toCertificate(r dbsqlc.Certificate) (controlplane.Certificate, error) {
 	if err != nil {
 		return c, fmt.Errorf("certificate %s: %w", r.Name, err)
 	}
-	c.CertificateFacts = controlplane.FactsOf(all[0])
+	c.CertificateFacts = controlplane.ReadCertificateFacts(all[0])
 	return c, nil
 }
 
@@ -58,7 +58,7 @@ func (t *Tx) PutCertificate(ctx context.Context, c controlplane.Certificate) err
 	if err != nil {
 		return fmt.Errorf("store certificate %s: %w", c.Name, translateError(err))
 	}
-	t.Wake(controlplane.TopicCatalog, "")
+	t.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return nil
 }
 
@@ -69,9 +69,9 @@ func (t *Tx) DeleteCertificate(ctx context.Context, name string) error {
 		return fmt.Errorf("delete certificate %s: %w", name, translateError(err))
 	}
 	if n == 0 {
-		return controlplane.Missing("certificate", name)
+		return controlplane.NewNotFoundError("certificate", name)
 	}
-	t.Wake(controlplane.TopicCatalog, "")
+	t.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return nil
 }
 
@@ -90,7 +90,7 @@ func (t *Tx) Authority(ctx context.Context) (a controlplane.Authority, ok bool, 
 	if err != nil {
 		return a, false, fmt.Errorf("certificate authority: %w", err)
 	}
-	a.CertificateFacts = controlplane.FactsOf(all[0])
+	a.CertificateFacts = controlplane.ReadCertificateFacts(all[0])
 	return a, true, nil
 }
 
@@ -104,7 +104,7 @@ func (t *Tx) InsertAuthority(
 	if err != nil {
 		return false, fmt.Errorf("store certificate authority: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicCatalog, "")
+	t.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return n == 1, nil
 }
 
@@ -114,6 +114,6 @@ func (t *Tx) DeleteAuthority(ctx context.Context) (gone bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("delete certificate authority: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicCatalog, "")
+	t.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return n == 1, nil
 }

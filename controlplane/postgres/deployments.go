@@ -50,7 +50,7 @@ func (t *Tx) Deployment(
 	ctx context.Context, id controlplane.DeploymentID,
 ) (controlplane.Deployment, error) {
 	if !controlplane.ValidID(string(id)) {
-		return controlplane.Deployment{}, controlplane.Missing("deployment", string(id))
+		return controlplane.Deployment{}, controlplane.NewNotFoundError("deployment", string(id))
 	}
 	row, err := t.q.GetDeploymentRow(ctx, string(id))
 	if err != nil {
@@ -125,8 +125,8 @@ func (t *Tx) DeploymentStates(
 	return all, nil
 }
 
-// Deployments are those that are still there, newest first.
-func (t *Tx) Deployments(
+// ExistingDeployments are those that are still there, newest first.
+func (t *Tx) ExistingDeployments(
 	ctx context.Context, ids []controlplane.DeploymentID,
 ) ([]controlplane.Deployment, error) {
 	if len(ids) == 0 {
@@ -178,7 +178,7 @@ func (t *Tx) LockDeployment(
 	ctx context.Context, id controlplane.DeploymentID,
 ) (controlplane.Deployment, error) {
 	if !controlplane.ValidID(string(id)) {
-		return controlplane.Deployment{}, controlplane.Missing("deployment", string(id))
+		return controlplane.Deployment{}, controlplane.NewNotFoundError("deployment", string(id))
 	}
 	if _, err := t.q.LockDeployment(ctx, string(id)); err != nil {
 		return controlplane.Deployment{}, translateMissing(err, "deployment", string(id))
@@ -186,9 +186,9 @@ func (t *Tx) LockDeployment(
 	return t.Deployment(ctx, id)
 }
 
-// Move is the only way to change a status. It reports false if another transaction
+// MoveDeployment is the only way to change a status. It reports false if another transaction
 // changed it first.
-func (t *Tx) Move(ctx context.Context, id controlplane.DeploymentID,
+func (t *Tx) MoveDeployment(ctx context.Context, id controlplane.DeploymentID,
 	to controlplane.DeploymentStatus, detail string, left []string) (bool, error) {
 	if left == nil {
 		left = []string{}
@@ -200,7 +200,7 @@ func (t *Tx) Move(ctx context.Context, id controlplane.DeploymentID,
 	if err != nil {
 		return false, fmt.Errorf("move deployment %s to %s: %w", id, to, translateError(err))
 	}
-	if n > 0 && to.Gone() {
+	if n > 0 && to.IsGone() {
 		// Nothing is left that could use the values its runs were made with.
 		err = t.deleteRunSecrets(ctx, id)
 	}
@@ -226,8 +226,8 @@ func (t *Tx) SetDetail(
 	return nil
 }
 
-// Replace writes where a retry goes and which versions it runs.
-func (t *Tx) Replace(ctx context.Context, d controlplane.Deployment) error {
+// ReplaceRunTarget writes where a retry goes and which versions it runs.
+func (t *Tx) ReplaceRunTarget(ctx context.Context, d controlplane.Deployment) error {
 	versions, err := encodeJSON(d.Versions)
 	if err != nil {
 		return err
@@ -258,7 +258,7 @@ func (t *Tx) ForgetHosts(ctx context.Context, id controlplane.DeploymentID) erro
 }
 
 // HostsOf returns the hosts of the deployments, a service's main one first.
-func (t *Tx) Hosts(
+func (t *Tx) HostsOf(
 	ctx context.Context, ids ...controlplane.DeploymentID,
 ) (map[controlplane.DeploymentID][]controlplane.Host, error) {
 	rows, err := t.q.ListHostsOf(ctx, toStrings(ids))

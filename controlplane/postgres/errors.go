@@ -59,7 +59,7 @@ func translateError(err error) error {
 // translateMissing turns "no row" into the answer for what does not exist.
 func translateMissing(err error, what, name string) error {
 	if errors.Is(err, pgx.ErrNoRows) {
-		return controlplane.Missing(what, name)
+		return controlplane.NewNotFoundError(what, name)
 	}
 	return translateError(err)
 }

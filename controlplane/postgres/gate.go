@@ -34,7 +34,7 @@ func (t *Tx) PutEnvironmentGate(
 	if err := t.q.PutEnvironmentGate(ctx, string(id), string(g.Gate), g.RedirectHTTPS); err != nil {
 		return fmt.Errorf("store gate: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicCatalog, "")
+	t.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return nil
 }
 
@@ -59,12 +59,12 @@ func (t *Tx) PutDeploymentGate(
 	if err := t.q.PutDeploymentGate(ctx, string(id), string(mode)); err != nil {
 		return fmt.Errorf("store gate: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicCatalog, "")
+	t.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return nil
 }
 
-// Front loads what the ingress needs besides its routes.
-func (t *Tx) Front(ctx context.Context) (f controlplane.Front, err error) {
+// IngressConfig loads what the ingress needs besides its routes.
+func (t *Tx) IngressConfig(ctx context.Context) (f controlplane.IngressConfig, err error) {
 	zones, err := t.q.ListZones(ctx)
 	if err != nil {
 		return f, fmt.Errorf("list zones: %w", err)
@@ -103,10 +103,10 @@ func (t *Tx) Front(ctx context.Context) (f controlplane.Front, err error) {
 	return f, nil
 }
 
-// PlaceOf loads the deployment and service of a host; ok is false if there is none.
-func (t *Tx) PlaceOf(
+// HostServiceOf loads the deployment and service of a host; ok is false if there is none.
+func (t *Tx) HostServiceOf(
 	ctx context.Context, host string,
-) (p controlplane.Place, ok bool, err error) {
+) (p controlplane.HostService, ok bool, err error) {
 	r, err := t.q.GetHostPlace(ctx, host)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return p, false, nil
@@ -117,21 +117,21 @@ func (t *Tx) PlaceOf(
 	return toPlace(dbsqlc.ListHostPlacesRow(r)), true, nil
 }
 
-// Places lists the main hosts of what is alive.
-func (t *Tx) Places(ctx context.Context) ([]controlplane.Place, error) {
+// ListHostServices lists the main hosts of what is alive.
+func (t *Tx) ListHostServices(ctx context.Context) ([]controlplane.HostService, error) {
 	rows, err := t.q.ListHostPlaces(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list hosts: %w", err)
 	}
-	all := make([]controlplane.Place, len(rows))
+	all := make([]controlplane.HostService, len(rows))
 	for i, r := range rows {
 		all[i] = toPlace(r)
 	}
 	return all, nil
 }
 
-func toPlace(r dbsqlc.ListHostPlacesRow) controlplane.Place {
-	return controlplane.Place{Host: r.Host, Service: r.Step,
+func toPlace(r dbsqlc.ListHostPlacesRow) controlplane.HostService {
+	return controlplane.HostService{Host: r.Host, Service: r.Step,
 		Deployment: controlplane.DeploymentID(r.DeploymentID), Name: r.Name,
 		Status: controlplane.DeploymentStatus(r.Status), Project: controlplane.ProjectID(r.ProjectID),
 		Environment: controlplane.EnvironmentID(r.EnvironmentID), Restricted: r.Restricted}
@@ -187,8 +187,8 @@ func toPass(r dbsqlc.GatePass) controlplane.Pass {
 		CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, LastUsed: r.LastUsedAt}
 }
 
-// CarriedPass is a pass with what access asks about the place it opens.
-type CarriedPass struct {
+// PassWithPlace is a pass with what access asks about the place it opens.
+type PassWithPlace struct {
 	controlplane.Pass
 	Project    controlplane.ProjectID
 	Restricted bool
@@ -198,14 +198,14 @@ type CarriedPass struct {
 // session neither.
 func (t *Tx) PassesByHash(
 	ctx context.Context, hashes [][]byte, now time.Time,
-) ([]CarriedPass, error) {
+) ([]PassWithPlace, error) {
 	rows, err := t.q.ListPassesByHash(ctx, hashes, now)
 	if err != nil {
 		return nil, fmt.Errorf("load passes: %w", err)
 	}
-	all := make([]CarriedPass, len(rows))
+	all := make([]PassWithPlace, len(rows))
 	for i, r := range rows {
-		all[i] = CarriedPass{Restricted: r.Restricted,
+		all[i] = PassWithPlace{Restricted: r.Restricted,
 			Project: emptyIfNull[controlplane.ProjectID](r.ProjectID),
 			Pass: controlplane.Pass{ID: controlplane.PassID(r.ID),
 				Kind: controlplane.PassKind(r.Kind), Hash: [32]byte(r.Hash),
@@ -217,15 +217,15 @@ func (t *Tx) PassesByHash(
 	return all, nil
 }
 
-// Guests lists a deployment's guest links.
-func (t *Tx) Guests(
+// ListGuestLinks lists a deployment's guest links.
+func (t *Tx) ListGuestLinks(
 	ctx context.Context, id controlplane.DeploymentID,
 ) ([]controlplane.Pass, error) {
 	return toPasses(t.q.ListPassesOfDeployment(ctx, nullIfEmpty(id)))
 }
 
-// Robots lists an environment's robots.
-func (t *Tx) Robots(
+// ListRobots lists an environment's robots.
+func (t *Tx) ListRobots(
 	ctx context.Context, id controlplane.EnvironmentID,
 ) ([]controlplane.Pass, error) {
 	return toPasses(t.q.ListRobotsOfEnvironment(ctx, string(id)))
@@ -262,7 +262,7 @@ func (t *Tx) finishWithdrawal(n int64, err error) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("withdraw pass: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicAccess, "")
+	t.NotifyOnCommit(controlplane.TopicAccess, "")
 	return n == 1, nil
 }
 

@@ -16,7 +16,7 @@ import (
 type historyData struct {
 	Run  int                   `json:"run,omitempty"`
 	Step *controlplane.StepRow `json:"step,omitempty"`
-	controlplane.Expiring
+	controlplane.ExpiryNotice
 }
 
 // AddHistory numbers a change of a deployment and notifies its watchers. The caller
@@ -30,7 +30,7 @@ func (t *Tx) AddHistory(
 		shown.Sealed = nil
 		h.Step = &shown
 	}
-	data, err := encodeJSON(historyData{Run: h.Run, Step: h.Step, Expiring: h.Expiring})
+	data, err := encodeJSON(historyData{Run: h.Run, Step: h.Step, ExpiryNotice: h.Expiring})
 	if err != nil {
 		return 0, err
 	}
@@ -38,7 +38,7 @@ func (t *Tx) AddHistory(
 	if err != nil {
 		return 0, fmt.Errorf("add history of %s: %w", d.ID, translateError(err))
 	}
-	t.Wake(controlplane.TopicDeployment, string(d.ID))
+	t.NotifyOnCommit(controlplane.TopicDeployment, string(d.ID))
 	return seq, nil
 }
 
@@ -57,19 +57,19 @@ func (t *Tx) History(ctx context.Context, id controlplane.DeploymentID, after in
 		}
 		all[i] = controlplane.History{Seq: r.Seq, At: r.At,
 			Kind: controlplane.HistoryKind(r.Kind), Step: data.Step, Run: data.Run,
-			Expiring: data.Expiring}
+			Expiring: data.ExpiryNotice}
 	}
 	return all, nil
 }
 
-// Changed is a deployment and the transaction that changed it last.
-type Changed struct {
+// ChangedDeployment is a deployment and the transaction that changed it last.
+type ChangedDeployment struct {
 	controlplane.Deployment
 	Mark int64
 }
 
-// Mark is up to where everything is committed, or will never be.
-func (t *Tx) Mark(ctx context.Context) (int64, error) {
+// CommittedMark is up to where everything is committed, or will never be.
+func (t *Tx) CommittedMark(ctx context.Context) (int64, error) {
 	now, err := t.q.OpenTransaction(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("read the mark: %w", err)
@@ -78,8 +78,11 @@ func (t *Tx) Mark(ctx context.Context) (int64, error) {
 }
 
 // ChangedSince returns the deployments that changed after the mark, and the new mark.
-func (t *Tx) ChangedSince(ctx context.Context, mark int64) (all []Changed, now int64, err error) {
-	if now, err = t.Mark(ctx); err != nil {
+func (t *Tx) ChangedSince(
+	ctx context.Context,
+	mark int64,
+) (all []ChangedDeployment, now int64, err error) {
+	if now, err = t.CommittedMark(ctx); err != nil {
 		return nil, 0, err
 	}
 	rows, err := t.q.ListChangedSince(ctx, mark)
@@ -90,9 +93,9 @@ func (t *Tx) ChangedSince(ctx context.Context, mark int64) (all []Changed, now i
 	for i, r := range rows {
 		ids[i], marks[r.DeploymentID] = controlplane.DeploymentID(r.DeploymentID), r.Xact
 	}
-	found, err := t.Deployments(ctx, ids)
+	found, err := t.ExistingDeployments(ctx, ids)
 	for _, d := range found {
-		all = append(all, Changed{Deployment: d, Mark: marks[string(d.ID)]})
+		all = append(all, ChangedDeployment{Deployment: d, Mark: marks[string(d.ID)]})
 	}
 	return all, now, err
 }
@@ -125,12 +128,12 @@ func (t *Tx) AppendLines(
 			return fmt.Errorf("return line numbers: %w", err)
 		}
 	}
-	t.Wake(controlplane.TopicLog, string(id))
+	t.NotifyOnCommit(controlplane.TopicLog, string(id))
 	return nil
 }
 
 // LinesAfter returns up to most lines of a deployment after the id.
-func (t *Tx) Lines(ctx context.Context, id controlplane.DeploymentID, after int64,
+func (t *Tx) LinesAfter(ctx context.Context, id controlplane.DeploymentID, after int64,
 	most int) ([]controlplane.LogLine, error) {
 	rows, err := t.q.ListLines(ctx, string(id), after, int32(most))
 	if err != nil {
@@ -170,12 +173,12 @@ func (t *Tx) PutProgress(ctx context.Context, p controlplane.Progress) error {
 	if err := t.q.PutProgress(ctx, data, string(p.Run), string(p.Step)); err != nil {
 		return fmt.Errorf("put progress: %w", err)
 	}
-	t.Wake(controlplane.TopicProgress, string(p.Deployment))
+	t.NotifyOnCommit(controlplane.TopicProgress, string(p.Deployment))
 	return nil
 }
 
-// Progress returns the progress of a deployment's running steps.
-func (t *Tx) Progress(
+// ProgressOf returns the progress of a deployment's running steps.
+func (t *Tx) ProgressOf(
 	ctx context.Context, id controlplane.DeploymentID,
 ) ([]controlplane.Progress, error) {
 	rows, err := t.q.ListProgress(ctx, string(id))
@@ -237,15 +240,18 @@ func (t *Tx) Health(
 	return all, nil
 }
 
-// Orders returns the goals of a node.
-func (t *Tx) Orders(ctx context.Context, node controlplane.NodeID) ([]controlplane.Order, error) {
+// NodeGoals returns the goals of a node.
+func (t *Tx) NodeGoals(
+	ctx context.Context,
+	node controlplane.NodeID,
+) ([]controlplane.NodeGoal, error) {
 	rows, err := t.q.ListNodeGoals(ctx, nullIfEmpty(node))
 	if err != nil {
 		return nil, fmt.Errorf("list goals of node %s: %w", node, err)
 	}
-	all := make([]controlplane.Order, len(rows))
+	all := make([]controlplane.NodeGoal, len(rows))
 	for i, r := range rows {
-		all[i] = controlplane.Order{Deployment: controlplane.DeploymentID(r.ID), Name: r.Name,
+		all[i] = controlplane.NodeGoal{Deployment: controlplane.DeploymentID(r.ID), Name: r.Name,
 			Generation: r.Generation, Goal: controlplane.Goal(r.Want),
 			Elsewhere: r.Elsewhere, Still: r.Still, Attempt: zeroIfNull(r.Attempt),
 			Resume: fromStrings[pipeline.StepKey](r.Resume), RequestID: r.RequestID,
@@ -259,7 +265,7 @@ func (t *Tx) Orders(ctx context.Context, node controlplane.NodeID) ([]controlpla
 	return all, t.addAnswers(ctx, all)
 }
 
-func (t *Tx) addAnswers(ctx context.Context, all []controlplane.Order) error {
+func (t *Tx) addAnswers(ctx context.Context, all []controlplane.NodeGoal) error {
 	runs := make([]controlplane.RunID, len(all))
 	for i, o := range all {
 		runs[i] = o.Run
@@ -291,8 +297,8 @@ func (t *Tx) RoutesOf(
 	return toRoutes(rows), nil
 }
 
-// LivingOn returns the deployments whose state as shown depends on these nodes.
-func (t *Tx) LivingOn(
+// DeploymentsAffectedBy returns the deployments whose state as shown depends on these nodes.
+func (t *Tx) DeploymentsAffectedBy(
 	ctx context.Context, nodes ...controlplane.NodeID,
 ) ([]controlplane.DeploymentID, error) {
 	ids, err := t.q.ListLivingOn(ctx, toStrings(nodes))

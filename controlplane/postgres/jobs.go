@@ -25,8 +25,11 @@ func (t *Tx) ClaimJobs(ctx context.Context, names []string) ([]string, error) {
 	return due, nil
 }
 
-// Expired returns up to most deployments whose lifetime has ended, oldest first.
-func (t *Tx) Expired(ctx context.Context, most int) ([]controlplane.DeploymentID, error) {
+// ExpiredDeployments returns up to most deployments whose lifetime has ended, oldest first.
+func (t *Tx) ExpiredDeployments(
+	ctx context.Context,
+	most int,
+) ([]controlplane.DeploymentID, error) {
 	rows, err := t.q.ListExpired(ctx, int32(most))
 	if err != nil {
 		return nil, fmt.Errorf("list expired deployments: %w", err)
@@ -34,9 +37,9 @@ func (t *Tx) Expired(ctx context.Context, most int) ([]controlplane.DeploymentID
 	return fromStrings[controlplane.DeploymentID](rows), nil
 }
 
-// Expiries returns when deployments will be removed because they are not used. Those
+// ExpiryTimes returns when deployments will be removed because they are not used. Those
 // that never expire are left out.
-func (t *Tx) Expiries(
+func (t *Tx) ExpiryTimes(
 	ctx context.Context, ids ...controlplane.DeploymentID,
 ) (map[controlplane.DeploymentID]time.Time, error) {
 	rows, err := t.q.ListExpiries(ctx, toStrings(ids))
@@ -50,16 +53,16 @@ func (t *Tx) Expiries(
 	return all, nil
 }
 
-// Touch records that a deployment is in use, which restarts its lifetime.
-func (t *Tx) Touch(ctx context.Context, id controlplane.DeploymentID) error {
+// TouchDeployment records that a deployment is in use, which restarts its lifetime.
+func (t *Tx) TouchDeployment(ctx context.Context, id controlplane.DeploymentID) error {
 	if err := t.q.TouchDeployment(ctx, string(id)); err != nil {
 		return fmt.Errorf("note interest in %s: %w", id, err)
 	}
 	return nil
 }
 
-// Time is the time of the database's clock.
-func (t *Tx) Time(ctx context.Context) (time.Time, error) {
+// DatabaseTime is the time of the database's clock.
+func (t *Tx) DatabaseTime(ctx context.Context) (time.Time, error) {
 	now, err := t.q.DatabaseTime(ctx)
 	if err != nil {
 		return now, fmt.Errorf("read the database's clock: %w", err)

@@ -23,9 +23,9 @@ func (t *Tx) ForgetKeys(ctx context.Context, before time.Time, most int) (int, e
 	return int(n), nil
 }
 
-// Idempotent returns the object that was created with the same key within the last
+// ObjectCreatedWith returns the object that was created with the same key within the last
 // day, or "". The same key with a different request is a conflict.
-func (t *Tx) Idempotent(
+func (t *Tx) ObjectCreatedWith(
 	ctx context.Context, user controlplane.UserID, operation, key string, request [32]byte,
 ) (string, error) {
 	row, err := t.q.GetIdempotencyKey(ctx, string(user), operation, key)
@@ -63,16 +63,16 @@ type KeyUse struct {
 // ClaimID is one use's hold on a key.
 type ClaimID string
 
-// KeptAnswer is how a request was answered. Status is 0 while it was not; the
+// StoredResponse is how a request was answered. Status is 0 while it was not; the
 // body is empty where it showed what is shown once.
-type KeptAnswer struct {
+type StoredResponse struct {
 	Status int
 	Body   []byte
 }
 
 // ClaimKey claims an idempotency key for a request. If claimed is false, an earlier
 // request has it, and a is that request's answer.
-func (t *Tx) ClaimKey(ctx context.Context, u KeyUse) (a KeptAnswer, claimed bool, err error) {
+func (t *Tx) ClaimKey(ctx context.Context, u KeyUse) (a StoredResponse, claimed bool, err error) {
 	n, err := t.q.ClaimIdempotencyKey(ctx, dbsqlc.ClaimIdempotencyKeyParams{
 		UserID: string(u.User), Operation: u.Operation, Key: u.Key, Request: u.Request[:],
 		Claim: string(u.Claim)})
@@ -87,15 +87,15 @@ func (t *Tx) ClaimKey(ctx context.Context, u KeyUse) (a KeptAnswer, claimed bool
 		return a, false, keyReusedError()
 	}
 	if row.Status != nil {
-		a = KeptAnswer{Status: int(*row.Status), Body: row.Answer}
+		a = StoredResponse{Status: int(*row.Status), Body: row.Answer}
 	}
 	return a, false, nil
 }
 
-// HoldKey extends the claim of a request that is still running. A claim that is not
+// ExtendKeyClaim extends the claim of a request that is still running. A claim that is not
 // extended for a minute was interrupted, and its key is free again. held is false if
 // another request has claimed the key since.
-func (t *Tx) HoldKey(ctx context.Context, u KeyUse) (held bool, err error) {
+func (t *Tx) ExtendKeyClaim(ctx context.Context, u KeyUse) (held bool, err error) {
 	n, err := t.q.HoldIdempotencyKey(ctx, dbsqlc.HoldIdempotencyKeyParams{
 		UserID: string(u.User), Operation: u.Operation, Key: u.Key, Claim: string(u.Claim)})
 	if err != nil {
@@ -104,9 +104,9 @@ func (t *Tx) HoldKey(ctx context.Context, u KeyUse) (held bool, err error) {
 	return n == 1, nil
 }
 
-// KeepAnswer stores the answer of a request with a key, unless another request has
+// StoreResponse stores the answer of a request with a key, unless another request has
 // claimed the key since.
-func (t *Tx) KeepAnswer(ctx context.Context, u KeyUse, a KeptAnswer) error {
+func (t *Tx) StoreResponse(ctx context.Context, u KeyUse, a StoredResponse) error {
 	status := int32(a.Status)
 	err := t.q.KeepIdempotentAnswer(ctx, dbsqlc.KeepIdempotentAnswerParams{Status: &status,
 		Answer: a.Body, UserID: string(u.User), Operation: u.Operation, Key: u.Key,
@@ -117,9 +117,9 @@ func (t *Tx) KeepAnswer(ctx context.Context, u KeyUse, a KeptAnswer) error {
 	return nil
 }
 
-// FreeKey frees the key of a request that was refused, unless another request has
+// ReleaseKey frees the key of a request that was refused, unless another request has
 // claimed it since.
-func (t *Tx) FreeKey(ctx context.Context, u KeyUse) error {
+func (t *Tx) ReleaseKey(ctx context.Context, u KeyUse) error {
 	err := t.q.DropIdempotencyKey(ctx, dbsqlc.DropIdempotencyKeyParams{
 		UserID: string(u.User), Operation: u.Operation, Key: u.Key, Claim: string(u.Claim)})
 	if err != nil {
@@ -128,8 +128,8 @@ func (t *Tx) FreeKey(ctx context.Context, u KeyUse) error {
 	return nil
 }
 
-// RememberKey notes what a create made.
-func (t *Tx) RememberKey(
+// RecordKeyResult notes what a create made.
+func (t *Tx) RecordKeyResult(
 	ctx context.Context, user controlplane.UserID, operation, key string,
 	request [32]byte, object string,
 ) error {

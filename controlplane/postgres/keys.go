@@ -17,8 +17,8 @@ type SealedValue struct {
 	Value           controlplane.Sealed
 }
 
-// SealedUse returns how many values of each place are sealed under each master key.
-func (t *Tx) SealedUse(ctx context.Context) ([]controlplane.KeyUse, error) {
+// CountSealedByKey returns how many values of each place are sealed under each master key.
+func (t *Tx) CountSealedByKey(ctx context.Context) ([]controlplane.KeyUse, error) {
 	rows, err := t.q.ListSealedUse(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("count sealed values: %w", err)
@@ -30,8 +30,12 @@ func (t *Tx) SealedUse(ctx context.Context) ([]controlplane.KeyUse, error) {
 	return all, nil
 }
 
-// SealedElsewhere returns up to most values that are not sealed under the key.
-func (t *Tx) SealedElsewhere(ctx context.Context, kid string, most int) ([]SealedValue, error) {
+// SealedUnderOtherKeys returns up to most values that are not sealed under the key.
+func (t *Tx) SealedUnderOtherKeys(
+	ctx context.Context,
+	kid string,
+	most int,
+) ([]SealedValue, error) {
 	rows, err := t.q.ListSealedElsewhere(ctx, kid, int32(most))
 	if err != nil {
 		return nil, fmt.Errorf("list sealed values: %w", err)
@@ -44,9 +48,9 @@ func (t *Tx) SealedElsewhere(ctx context.Context, kid string, most int) ([]Seale
 	return all, nil
 }
 
-// Reseal replaces a value by the same one sealed under another key. A value that
+// ResealValue replaces a value by the same one sealed under another key. A value that
 // changed meanwhile is left alone: it is under the new key already.
-func (t *Tx) Reseal(ctx context.Context, v SealedValue, sealed controlplane.Sealed) error {
+func (t *Tx) ResealValue(ctx context.Context, v SealedValue, sealed controlplane.Sealed) error {
 	var err error
 	switch v.Place {
 	case "secrets":

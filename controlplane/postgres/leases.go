@@ -10,9 +10,9 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// Leasable returns every node that the holder commands or could command: no other
+// LeasableNodes returns every node that the holder commands or could command: no other
 // holder has a valid lease on it.
-func (t *Tx) Leasable(
+func (t *Tx) LeasableNodes(
 	ctx context.Context, holder string,
 ) (map[controlplane.NodeID]controlplane.NodeStatus, error) {
 	rows, err := t.q.ListLeasable(ctx, holder)
@@ -26,9 +26,9 @@ func (t *Tx) Leasable(
 	return all, nil
 }
 
-// HoldLease reports whether the holder has the node's lease, and locks the lease until
+// LockLease reports whether the holder has the node's lease, and locks the lease until
 // the transaction ends.
-func (t *Tx) HoldLease(
+func (t *Tx) LockLease(
 	ctx context.Context, node controlplane.NodeID, holder string,
 ) (bool, error) {
 	holds, err := t.q.HoldLease(ctx, holder, string(node))

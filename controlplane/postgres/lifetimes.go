@@ -9,17 +9,17 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// Lives returns hold, clone source, removal and move of these deployments.
-func (t *Tx) Lives(
+// LifetimesOf returns hold, clone source, removal and move of these deployments.
+func (t *Tx) LifetimesOf(
 	ctx context.Context, ids ...controlplane.DeploymentID,
-) (map[controlplane.DeploymentID]controlplane.Life, error) {
+) (map[controlplane.DeploymentID]controlplane.LifetimeInfo, error) {
 	rows, err := t.q.ListLives(ctx, toStrings(ids))
 	if err != nil {
 		return nil, fmt.Errorf("list lives: %w", err)
 	}
-	all := map[controlplane.DeploymentID]controlplane.Life{}
+	all := map[controlplane.DeploymentID]controlplane.LifetimeInfo{}
 	for _, r := range rows {
-		l := controlplane.Life{ClonedFrom: emptyIfNull[controlplane.DeploymentID](r.ClonedFrom),
+		l := controlplane.LifetimeInfo{ClonedFrom: emptyIfNull[controlplane.DeploymentID](r.ClonedFrom),
 			ClonedName: r.ClonedName, RemovedBy: r.RemovedBy, RemovedAt: r.RemovedAt,
 			Moving: r.MovingSince != nil, MovedTo: emptyIfNull[controlplane.DeploymentID](r.MovedTo),
 			Scratch: r.Scratch}
@@ -95,12 +95,12 @@ func (t *Tx) AddActivity(ctx context.Context, id controlplane.DeploymentID,
 	if err := t.q.InsertActivity(ctx, string(id), string(kind), by); err != nil {
 		return fmt.Errorf("note activity of %s: %w", id, translateError(err))
 	}
-	return t.Touch(ctx, id)
+	return t.TouchDeployment(ctx, id)
 }
 
-// NoteVisit records that a deployment was used, which restarts its lifetime where
+// RecordVisit records that a deployment was used, which restarts its lifetime where
 // visits count. Consecutive visits are recorded as one entry.
-func (t *Tx) NoteVisit(ctx context.Context, id controlplane.DeploymentID, by string) error {
+func (t *Tx) RecordVisit(ctx context.Context, id controlplane.DeploymentID, by string) error {
 	n, err := t.q.TouchVisited(ctx, string(id))
 	if err == nil && n > 0 {
 		if n, err = t.q.ProlongVisit(ctx, string(id)); err == nil && n == 0 {
@@ -113,8 +113,8 @@ func (t *Tx) NoteVisit(ctx context.Context, id controlplane.DeploymentID, by str
 	return nil
 }
 
-// Activity returns what restarted a deployment's lifetime, newest first.
-func (t *Tx) Activity(
+// ListActivity returns what restarted a deployment's lifetime, newest first.
+func (t *Tx) ListActivity(
 	ctx context.Context, id controlplane.DeploymentID, most int,
 ) ([]controlplane.Activity, error) {
 	rows, err := t.q.ListActivity(ctx, string(id), int32(most))
@@ -129,23 +129,26 @@ func (t *Tx) Activity(
 	return all, nil
 }
 
-// Expiring returns up to most deployments that end soon and were not notified of yet.
-func (t *Tx) Expiring(ctx context.Context, most int) ([]controlplane.Expiring, error) {
+// ExpiringDeployments returns up to most deployments that end soon and were not notified of yet.
+func (t *Tx) ExpiringDeployments(
+	ctx context.Context,
+	most int,
+) ([]controlplane.ExpiryNotice, error) {
 	rows, err := t.q.ListExpiring(ctx, int32(most))
 	if err != nil {
 		return nil, fmt.Errorf("list what expires soon: %w", err)
 	}
-	all := make([]controlplane.Expiring, len(rows))
+	all := make([]controlplane.ExpiryNotice, len(rows))
 	for i, r := range rows {
-		all[i] = controlplane.Expiring{Deployment: controlplane.DeploymentID(r.ID),
+		all[i] = controlplane.ExpiryNotice{Deployment: controlplane.DeploymentID(r.ID),
 			Hours: int(r.Notice), ExpiresAt: r.ExpiresAt}
 	}
 	return all, nil
 }
 
-// Notice records that people are notified of a deployment's end. It reports whether
+// RecordExpiryNotice records that people are notified of a deployment's end. It reports whether
 // this is the first time.
-func (t *Tx) Notice(ctx context.Context, e controlplane.Expiring) (bool, error) {
+func (t *Tx) RecordExpiryNotice(ctx context.Context, e controlplane.ExpiryNotice) (bool, error) {
 	n, err := t.q.PutNotice(ctx, string(e.Deployment), int32(e.Hours), &e.ExpiresAt)
 	if err != nil {
 		return false, fmt.Errorf("note notice of %s: %w", e.Deployment, translateError(err))
@@ -153,8 +156,12 @@ func (t *Tx) Notice(ctx context.Context, e controlplane.Expiring) (bool, error) 
 	return n > 0, nil
 }
 
-// ForgetRemoved deletes at most so many deployments that were gone before.
-func (t *Tx) ForgetRemoved(ctx context.Context, before time.Time, most int) (int, error) {
+// DeleteRemovedDeployments deletes at most so many deployments that were gone before.
+func (t *Tx) DeleteRemovedDeployments(
+	ctx context.Context,
+	before time.Time,
+	most int,
+) (int, error) {
 	n, err := t.q.DeleteTombstones(ctx, before, int32(most))
 	if err != nil {
 		return 0, fmt.Errorf("forget removed deployments: %w", translateError(err))

@@ -85,7 +85,7 @@ func (t *Tx) DeleteInvitation(ctx context.Context, id controlplane.LinkID) error
 		return fmt.Errorf("delete invitation: %w", err)
 	}
 	if n == 0 {
-		return controlplane.Missing("invitation", string(id))
+		return controlplane.NewNotFoundError("invitation", string(id))
 	}
 	return nil
 }

@@ -40,9 +40,9 @@ type Listener struct {
 	subs map[*Subscription]struct{}
 }
 
-// Hears reports whether notifications are received at once now; otherwise changes show
+// IsListening reports whether notifications are received at once now; otherwise changes show
 // at the subscribers' next tick.
-func (l *Listener) Hears() bool { return l.hears.Load() }
+func (l *Listener) IsListening() bool { return l.hears.Load() }
 
 // everything marks that keys of notifications were lost.
 const everything = ""
@@ -77,9 +77,9 @@ func (l *Listener) Subscribe(key string, topics ...controlplane.Topic) *Subscrip
 	return s
 }
 
-// Collect is Subscribe for many keys: Heard returns those that were notified since the
+// SubscribeKeys is Subscribe for many keys: Heard returns those that were notified since the
 // last call.
-func (l *Listener) Collect(topics ...controlplane.Topic) *Subscription {
+func (l *Listener) SubscribeKeys(topics ...controlplane.Topic) *Subscription {
 	s := l.Subscribe("", topics...)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,8 +87,8 @@ func (l *Listener) Collect(topics ...controlplane.Topic) *Subscription {
 	return s
 }
 
-// Heard returns the keys that were notified, or all=true if some may have been missed.
-func (s *Subscription) Heard() (keys []string, all bool) {
+// TakeKeys returns the keys that were notified, or all=true if some may have been missed.
+func (s *Subscription) TakeKeys() (keys []string, all bool) {
 	s.owner.mu.Lock()
 	defer s.owner.mu.Unlock()
 	_, all = s.heard[everything]

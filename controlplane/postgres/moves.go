@@ -8,8 +8,8 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// Move is a deployment that goes to another node, and what is made there.
-type Move struct {
+// PendingMove is a deployment that goes to another node, and what is made there.
+type PendingMove struct {
 	Deployment controlplane.DeploymentID
 	Request    []byte
 	Since      time.Time
@@ -27,16 +27,16 @@ func (t *Tx) StartMove(
 	return nil
 }
 
-// Moves returns moves whose deployment is gone from its old node and not yet created
+// PendingMoves returns moves whose deployment is gone from its old node and not yet created
 // on another one.
-func (t *Tx) Moves(ctx context.Context, most int) ([]Move, error) {
+func (t *Tx) PendingMoves(ctx context.Context, most int) ([]PendingMove, error) {
 	rows, err := t.q.ListMoves(ctx, int32(most))
 	if err != nil {
 		return nil, fmt.Errorf("list moves: %w", err)
 	}
-	all := make([]Move, len(rows))
+	all := make([]PendingMove, len(rows))
 	for i, r := range rows {
-		all[i] = Move{Deployment: controlplane.DeploymentID(r.DeploymentID), Request: r.Move,
+		all[i] = PendingMove{Deployment: controlplane.DeploymentID(r.DeploymentID), Request: r.Move,
 			Since: r.MovingSince, RequestID: r.RequestID}
 	}
 	return all, nil

@@ -29,7 +29,7 @@ func (t *Tx) StartDrain(ctx context.Context, id controlplane.NodeID, by string,
 	if _, err := t.q.StartDrain(ctx, deadline, by, string(id)); err != nil {
 		return fmt.Errorf("drain node: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, string(id))
+	t.NotifyOnCommit(controlplane.TopicNode, string(id))
 	return nil
 }
 
@@ -39,7 +39,7 @@ func (t *Tx) EndDrain(ctx context.Context, id controlplane.NodeID) (ended bool, 
 	if err != nil {
 		return false, fmt.Errorf("end drain of node: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, string(id))
+	t.NotifyOnCommit(controlplane.TopicNode, string(id))
 	return n > 0, nil
 }
 
@@ -50,27 +50,27 @@ func (t *Tx) FinishDrains(ctx context.Context) error {
 		return fmt.Errorf("finish drains: %w", translateError(err))
 	}
 	for _, id := range ids {
-		t.Wake(controlplane.TopicNode, id)
+		t.NotifyOnCommit(controlplane.TopicNode, id)
 	}
 	return nil
 }
 
-// Staying lists what is on a node, by name.
-func (t *Tx) Staying(
+// RemainingDeployments lists what is on a node, by name.
+func (t *Tx) RemainingDeployments(
 	ctx context.Context, id controlplane.NodeID,
-) ([]controlplane.Staying, error) {
+) ([]controlplane.RemainingDeployment, error) {
 	rows, err := t.q.ListStaying(ctx, nullIfEmpty(id))
 	if err != nil {
 		return nil, fmt.Errorf("list deployments of node: %w", err)
 	}
-	all := make([]controlplane.Staying, len(rows))
+	all := make([]controlplane.RemainingDeployment, len(rows))
 	ids := make([]controlplane.DeploymentID, len(rows))
 	for i, r := range rows {
 		ids[i] = controlplane.DeploymentID(r.ID)
-		all[i] = controlplane.Staying{ID: ids[i], Name: r.Name, Project: r.Project,
+		all[i] = controlplane.RemainingDeployment{ID: ids[i], Name: r.Name, Project: r.Project,
 			CreatedBy: r.CreatedBy, Status: controlplane.DeploymentStatus(r.Status)}
 	}
-	ends, err := t.Expiries(ctx, ids...)
+	ends, err := t.ExpiryTimes(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -131,12 +131,12 @@ func (t *Tx) RejectPending(
 	if err != nil {
 		return false, fmt.Errorf("reject certificate: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, string(id))
+	t.NotifyOnCommit(controlplane.TopicNode, string(id))
 	return n == 1, nil
 }
 
-// ForgetRejection lets a person decide again about the next certificate.
-func (t *Tx) ForgetRejection(ctx context.Context, id controlplane.NodeID) error {
+// ClearRejection lets a person decide again about the next certificate.
+func (t *Tx) ClearRejection(ctx context.Context, id controlplane.NodeID) error {
 	if err := t.q.ForgetRejection(ctx, string(id)); err != nil {
 		return fmt.Errorf("forget rejection: %w", translateError(err))
 	}

@@ -16,7 +16,7 @@ func (t *Tx) AddNodeEvent(ctx context.Context, id controlplane.NodeID,
 	if err := t.q.AddNodeEvent(ctx, string(id), string(kind), detail); err != nil {
 		return fmt.Errorf("note event of node %s: %w", id, translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, string(id))
+	t.NotifyOnCommit(controlplane.TopicNode, string(id))
 	return nil
 }
 

@@ -59,7 +59,7 @@ func (t *Tx) NodeByID(ctx context.Context, id controlplane.NodeID) (controlplane
 
 // ListNodes returns a page of nodes and one more, by name.
 func (t *Tx) ListNodes(ctx context.Context, p controlplane.Page) ([]controlplane.Node, error) {
-	rows, err := t.q.ListNodes(ctx, p.After, p.Backwards, int32(p.Fetch()))
+	rows, err := t.q.ListNodes(ctx, p.After, p.Backwards, int32(p.FetchLimit()))
 	if err != nil {
 		return nil, fmt.Errorf("list nodes: %w", err)
 	}
@@ -85,7 +85,7 @@ func (t *Tx) InsertNode(ctx context.Context, n controlplane.Node) error {
 	if err != nil {
 		return fmt.Errorf("insert node: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, string(n.ID))
+	t.NotifyOnCommit(controlplane.TopicNode, string(n.ID))
 	return nil
 }
 
@@ -99,7 +99,7 @@ func (t *Tx) SetNodeSettings(ctx context.Context, n controlplane.Node) error {
 	if err := t.q.SetNodeSettings(ctx, settings, n.Address, string(n.ID)); err != nil {
 		return fmt.Errorf("set node settings: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, string(n.ID))
+	t.NotifyOnCommit(controlplane.TopicNode, string(n.ID))
 	return nil
 }
 
@@ -112,7 +112,7 @@ func (t *Tx) DeleteNode(ctx context.Context, id controlplane.NodeID) error {
 	if _, err := t.q.DeleteNode(ctx, string(id)); err != nil {
 		return fmt.Errorf("delete node: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, string(id))
+	t.NotifyOnCommit(controlplane.TopicNode, string(id))
 	return nil
 }
 
@@ -128,7 +128,7 @@ func (t *Tx) MoveNode(
 	if err != nil {
 		return false, fmt.Errorf("move node to %s: %w", to, translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, string(id))
+	t.NotifyOnCommit(controlplane.TopicNode, string(id))
 	return n == 1, nil
 }
 
@@ -141,7 +141,7 @@ func (t *Tx) TrustNode(
 	if err != nil {
 		return false, fmt.Errorf("trust node: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, string(id))
+	t.NotifyOnCommit(controlplane.TopicNode, string(id))
 	return n == 1, nil
 }
 
@@ -153,7 +153,7 @@ func (t *Tx) SetPending(
 	if err := t.q.SetPending(ctx, string(print), proven, string(id)); err != nil {
 		return fmt.Errorf("note changed certificate: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, string(id))
+	t.NotifyOnCommit(controlplane.TopicNode, string(id))
 	return nil
 }
 
@@ -166,16 +166,16 @@ func (t *Tx) ApproveNode(
 	if err != nil {
 		return false, fmt.Errorf("approve node: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, string(id))
+	t.NotifyOnCommit(controlplane.TopicNode, string(id))
 	return n == 1, nil
 }
 
-// ForgetTrust makes the next proven contact the first one.
-func (t *Tx) ForgetTrust(ctx context.Context, id controlplane.NodeID) error {
+// ClearTrust makes the next proven contact the first one.
+func (t *Tx) ClearTrust(ctx context.Context, id controlplane.NodeID) error {
 	if err := t.q.ForgetTrust(ctx, string(id)); err != nil {
 		return fmt.Errorf("forget trust: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, string(id))
+	t.NotifyOnCommit(controlplane.TopicNode, string(id))
 	return nil
 }
 
@@ -190,7 +190,7 @@ func (t *Tx) SetInventory(
 	if err := t.q.SetInventory(ctx, build, b, string(id)); err != nil {
 		return fmt.Errorf("store inventory: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, string(id))
+	t.NotifyOnCommit(controlplane.TopicNode, string(id))
 	return nil
 }
 
@@ -217,7 +217,7 @@ func (t *Tx) InsertNodeToken(
 	if err := t.q.InsertNodeToken(ctx, kid, string(id), verifier); err != nil {
 		return fmt.Errorf("store node token: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, string(id))
+	t.NotifyOnCommit(controlplane.TopicNode, string(id))
 	return nil
 }
 
@@ -230,7 +230,7 @@ func (t *Tx) RevokeNodeTokens(
 	if err != nil {
 		return false, fmt.Errorf("revoke node token: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, string(id))
+	t.NotifyOnCommit(controlplane.TopicNode, string(id))
 	return n > 0, nil
 }
 
@@ -276,7 +276,7 @@ func (t *Tx) ConfirmRevocation(ctx context.Context, id controlplane.NodeID, kid 
 	if err := t.q.ConfirmRevocation(ctx, kid, string(id)); err != nil {
 		return fmt.Errorf("confirm revocation: %w", err)
 	}
-	t.Wake(controlplane.TopicNode, string(id))
+	t.NotifyOnCommit(controlplane.TopicNode, string(id))
 	return nil
 }
 

@@ -241,7 +241,7 @@ func (t *Tx) EndDelivery(ctx context.Context, d controlplane.Delivery) error {
 func (t *Tx) Delivery(ctx context.Context, id controlplane.DeliveryID,
 	hook controlplane.WebhookID) (controlplane.Delivery, error) {
 	if !controlplane.ValidID(string(id)) {
-		return controlplane.Delivery{}, controlplane.Missing("delivery", string(id))
+		return controlplane.Delivery{}, controlplane.NewNotFoundError("delivery", string(id))
 	}
 	r, err := t.q.GetDelivery(ctx, string(id), nullIfEmpty(hook))
 	if err != nil {

@@ -11,10 +11,10 @@ const kept = 3
 
 type lowPriorityKey struct{}
 
-// Patient marks work with low priority: it never uses the last connections of the
+// WithLowPriority marks work with low priority: it never uses the last connections of the
 // pool, which are for interactive requests. Without this, a thousand reconnecting
 // nodes would queue for connections before the next page view.
-func Patient(ctx context.Context) context.Context {
+func WithLowPriority(ctx context.Context) context.Context {
 	return context.WithValue(ctx, lowPriorityKey{}, true)
 }
 

@@ -26,7 +26,7 @@ func TestPatient_LeavesConnections(t *testing.T) {
 	var machines sync.WaitGroup
 	for range 10 * many {
 		machines.Go(func() {
-			err := s.InTx(postgres.Patient(ctx), func(*postgres.Tx) error {
+			err := s.InTx(postgres.WithLowPriority(ctx), func(*postgres.Tx) error {
 				mu.Lock()
 				now++
 				most = max(most, now)
@@ -78,7 +78,7 @@ func TestPatient_GivesUp(t *testing.T) {
 	inside := make(chan struct{})
 	for range s.Stats().Max - 3 {
 		machines.Go(func() {
-			_ = s.Read(postgres.Patient(t.Context()), func(*postgres.Tx) error {
+			_ = s.Read(postgres.WithLowPriority(t.Context()), func(*postgres.Tx) error {
 				inside <- struct{}{}
 				<-over
 				return nil
@@ -86,7 +86,7 @@ func TestPatient_GivesUp(t *testing.T) {
 		})
 		<-inside
 	}
-	ctx, cancel := context.WithCancel(postgres.Patient(t.Context()))
+	ctx, cancel := context.WithCancel(postgres.WithLowPriority(t.Context()))
 	ended := make(chan error)
 	go func() { ended <- s.Read(ctx, func(*postgres.Tx) error { return nil }) }()
 	cancel()

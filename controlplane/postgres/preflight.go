@@ -23,8 +23,8 @@ func (t *Tx) PlacementNodes(
 	return t.placementNodes(ctx, env, all)
 }
 
-// TakenHosts returns those of the hosts that another deployment has.
-func (t *Tx) TakenHosts(ctx context.Context, hosts []controlplane.Host) ([]string, error) {
+// HostsInUse returns those of the hosts that another deployment has.
+func (t *Tx) HostsInUse(ctx context.Context, hosts []controlplane.Host) ([]string, error) {
 	names := make([]string, len(hosts))
 	for i, h := range hosts {
 		names[i] = h.Host

@@ -36,8 +36,8 @@ func (t *Tx) EnvironmentByName(
 	return toEnvironment(r.Environment, r.Nodes, r.NodesOnline)
 }
 
-// Visible limits a list of environments or projects to what may be seen.
-type Visible struct {
+// VisibleScope limits a list of environments or projects to what may be seen.
+type VisibleScope struct {
 	// All shows everything.
 	All bool
 	// Granted are ids that may be seen.
@@ -50,7 +50,7 @@ type Visible struct {
 
 // ListEnvironments returns up to most visible environments after the name.
 func (t *Tx) ListEnvironments(
-	ctx context.Context, v Visible, after string, most int,
+	ctx context.Context, v VisibleScope, after string, most int,
 ) ([]controlplane.Environment, error) {
 	rows, err := t.q.ListEnvironments(ctx, dbsqlc.ListEnvironmentsParams{
 		After: after, Everything: v.All, Granted: v.Granted,
@@ -159,7 +159,7 @@ func (t *Tx) LockProject(ctx context.Context, name string) (controlplane.Project
 
 // ListProjects returns up to most visible projects after the name.
 func (t *Tx) ListProjects(
-	ctx context.Context, v Visible, after string, most int,
+	ctx context.Context, v VisibleScope, after string, most int,
 ) ([]controlplane.Project, error) {
 	rows, err := t.q.ListProjects(ctx, dbsqlc.ListProjectsParams{
 		After: after, Everything: v.All, Granted: v.Granted, Deployable: v.Deployable,

@@ -62,7 +62,7 @@ func (t *Tx) ExpectThumbprint(
 	if err := t.q.ExpectThumbprint(ctx, string(print), string(id)); err != nil {
 		return fmt.Errorf("expect thumbprint of node %s: %w", id, translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, string(id))
+	t.NotifyOnCommit(controlplane.TopicNode, string(id))
 	return nil
 }
 
@@ -75,7 +75,7 @@ func (t *Tx) InsertProvision(
 	if err != nil {
 		return 0, fmt.Errorf("begin provisioning: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, string(id))
+	t.NotifyOnCommit(controlplane.TopicNode, string(id))
 	return int(n), nil
 }
 
@@ -91,7 +91,7 @@ func (t *Tx) ClaimProvision(
 	if err != nil {
 		return a, false, fmt.Errorf("claim provisioning: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, r.NodeID)
+	t.NotifyOnCommit(controlplane.TopicNode, r.NodeID)
 	return controlplane.ProvisionAttempt{NodeID: controlplane.NodeID(r.NodeID),
 		Number: int(r.Number), StartedBy: r.StartedBy,
 		State: controlplane.ProvisionProvisioning}, true, nil
@@ -123,7 +123,7 @@ func (t *Tx) EndProvision(
 	if err != nil {
 		return false, fmt.Errorf("end provisioning: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, string(a.NodeID))
+	t.NotifyOnCommit(controlplane.TopicNode, string(a.NodeID))
 	return n == 1, nil
 }
 
@@ -156,7 +156,7 @@ func (t *Tx) InsertProvisionStep(
 	if err != nil {
 		return fmt.Errorf("begin step %s: %w", s.Key, translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, string(a.NodeID))
+	t.NotifyOnCommit(controlplane.TopicNode, string(a.NodeID))
 	return nil
 }
 
@@ -169,13 +169,13 @@ func (t *Tx) SetProvisionStep(
 	if err != nil {
 		return fmt.Errorf("store step %s: %w", s.Key, translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, string(a.NodeID))
+	t.NotifyOnCommit(controlplane.TopicNode, string(a.NodeID))
 	return nil
 }
 
 // ListProvisions returns up to most attempts of a node below the number, newest first, each with
 // its steps.
-func (t *Tx) Provisions(
+func (t *Tx) ListProvisions(
 	ctx context.Context, node string, before, most int,
 ) ([]controlplane.ProvisionAttempt, error) {
 	if before <= 0 {

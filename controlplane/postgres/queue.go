@@ -24,7 +24,7 @@ func (t *Tx) Enqueue(ctx context.Context, e controlplane.QueueEntry, starts bool
 		if err != nil {
 			return fmt.Errorf("read turn: %w", err)
 		}
-		p.Turn = turn + controlplane.TurnStep(e.Priority)
+		p.Turn = turn + controlplane.QueueStep(e.Priority)
 	}
 	if err := t.q.InsertQueued(ctx, p); err != nil {
 		return fmt.Errorf("queue run %s: %w", e.Run, translateError(err))
@@ -41,8 +41,8 @@ func (t *Tx) WaitingEnvironments(ctx context.Context) ([]controlplane.Environmen
 	return fromStrings[controlplane.EnvironmentID](ids), nil
 }
 
-// Waiting returns an environment's queued runs, in order.
-func (t *Tx) Waiting(
+// QueuedRuns returns an environment's queued runs, in order.
+func (t *Tx) QueuedRuns(
 	ctx context.Context, env controlplane.EnvironmentID,
 ) ([]controlplane.WaitingRun, error) {
 	rows, err := t.q.ListWaiting(ctx, string(env))
@@ -60,7 +60,7 @@ func (t *Tx) Waiting(
 		}
 		all[i] = controlplane.WaitingRun{QueueEntry: queueEntry(r.Queue),
 			NodeID:    emptyIfNull[controlplane.NodeID](r.NodeID),
-			Placement: ofEnvironment.With(ofProject)}
+			Placement: ofEnvironment.Combine(ofProject)}
 	}
 	return all, nil
 }
@@ -96,8 +96,8 @@ func (t *Tx) LeaveQueue(ctx context.Context, run controlplane.RunID) (bool, erro
 	return n > 0, nil
 }
 
-// Overdue returns running runs that are past their deadline, the longest first.
-func (t *Tx) Overdue(ctx context.Context, most int) ([]controlplane.QueueEntry, error) {
+// OverdueRuns returns running runs that are past their deadline, the longest first.
+func (t *Tx) OverdueRuns(ctx context.Context, most int) ([]controlplane.QueueEntry, error) {
 	rows, err := t.q.ListOverdue(ctx, int32(most))
 	if err != nil {
 		return nil, fmt.Errorf("list overdue runs: %w", err)

@@ -52,11 +52,11 @@ func (t *Tx) RelocationsTo(
 	return fromStrings[controlplane.DeploymentID](ids), nil
 }
 
-// TakeRelocation claims a relocation without a worker; the result is empty if there is
+// ClaimRelocation claims a relocation without a worker; the result is empty if there is
 // none.
-func (t *Tx) TakeRelocation(
+func (t *Tx) ClaimRelocation(
 	ctx context.Context, holder string,
-) (a controlplane.Attempt, err error) {
+) (a controlplane.RelocationAttempt, err error) {
 	r, err := t.q.TakeRelocation(ctx, holder)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return a, nil
@@ -64,13 +64,13 @@ func (t *Tx) TakeRelocation(
 	if err != nil {
 		return a, fmt.Errorf("take relocation: %w", translateError(err))
 	}
-	return controlplane.Attempt{Deployment: controlplane.DeploymentID(r.DeploymentID),
+	return controlplane.RelocationAttempt{Deployment: controlplane.DeploymentID(r.DeploymentID),
 		Since: r.Since}, nil
 }
 
-// SeeRelocation notes a sign of life, and reports whether it is wanted still.
-func (t *Tx) SeeRelocation(
-	ctx context.Context, a controlplane.Attempt, holder string,
+// TouchRelocation notes a sign of life, and reports whether it is wanted still.
+func (t *Tx) TouchRelocation(
+	ctx context.Context, a controlplane.RelocationAttempt, holder string,
 ) (bool, error) {
 	n, err := t.q.SeeRelocation(ctx, string(a.Deployment), a.Since, holder)
 	if err != nil {
@@ -79,9 +79,9 @@ func (t *Tx) SeeRelocation(
 	return n > 0, nil
 }
 
-// HoldRoom locks the reservations of the node's disk until the transaction ends. It
+// LockReservedRoom locks the reservations of the node's disk until the transaction ends. It
 // returns how many bytes are reserved for other deployments.
-func (t *Tx) HoldRoom(ctx context.Context, r controlplane.Relocation) (int64, error) {
+func (t *Tx) LockReservedRoom(ctx context.Context, r controlplane.Relocation) (int64, error) {
 	if err := t.q.HoldRoom(ctx, string(r.NodeID)); err != nil {
 		return 0, fmt.Errorf("hold the room of node %s: %w", r.Node, translateError(err))
 	}
@@ -92,9 +92,9 @@ func (t *Tx) HoldRoom(ctx context.Context, r controlplane.Relocation) (int64, er
 	return promised, nil
 }
 
-// PromiseRoom notes that a copy may take so many bytes. It reports whether the copy is
+// ReserveRoom notes that a copy may take so many bytes. It reports whether the copy is
 // wanted still.
-func (t *Tx) PromiseRoom(ctx context.Context, r controlplane.Relocation) (bool, error) {
+func (t *Tx) ReserveRoom(ctx context.Context, r controlplane.Relocation) (bool, error) {
 	n, err := t.q.PromiseRoom(ctx, r.Bytes, string(r.Deployment), r.Since)
 	if err != nil {
 		return false, fmt.Errorf("promise room to %s: %w", r.Deployment, translateError(err))
@@ -115,8 +115,8 @@ func (t *Tx) MoveRelocation(ctx context.Context, d controlplane.Deployment,
 	if err != nil {
 		return false, fmt.Errorf("relocate %s: %w", d.ID, translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, string(d.NodeID))
-	t.Wake(controlplane.TopicNode, string(r.NodeID))
+	t.NotifyOnCommit(controlplane.TopicNode, string(d.NodeID))
+	t.NotifyOnCommit(controlplane.TopicNode, string(r.NodeID))
 	return n > 0, nil
 }
 
@@ -128,8 +128,8 @@ func (t *Tx) EndRelocation(ctx context.Context, id controlplane.DeploymentID) er
 	return nil
 }
 
-// Patience bounds how long a relocation may make no progress.
-type Patience struct {
+// RelocationTimeouts bounds how long a relocation may make no progress.
+type RelocationTimeouts struct {
 	// Away bounds how long one of its nodes may be offline, Silent how long the worker may
 	// be silent, Start how long its services may take to start.
 	Away, Silent, Start time.Duration
@@ -137,16 +137,16 @@ type Patience struct {
 
 // LostRelocations returns relocations that have exceeded a limit, and why.
 func (t *Tx) LostRelocations(
-	ctx context.Context, p Patience,
-) (map[controlplane.Attempt]string, error) {
+	ctx context.Context, p RelocationTimeouts,
+) (map[controlplane.RelocationAttempt]string, error) {
 	rows, err := t.q.ListLostRelocations(ctx, p.Away.Seconds(), p.Silent.Seconds(),
 		p.Start.Seconds())
 	if err != nil {
 		return nil, fmt.Errorf("list lost relocations: %w", err)
 	}
-	all := map[controlplane.Attempt]string{}
+	all := map[controlplane.RelocationAttempt]string{}
 	for _, r := range rows {
-		all[controlplane.Attempt{Deployment: controlplane.DeploymentID(r.DeploymentID),
+		all[controlplane.RelocationAttempt{Deployment: controlplane.DeploymentID(r.DeploymentID),
 			Since: r.Since}] = r.Why
 	}
 	return all, nil

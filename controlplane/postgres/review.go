@@ -79,9 +79,9 @@ func (t *Tx) DeleteReviewRule(ctx context.Context, id controlplane.ReviewRuleID)
 	return nil
 }
 
-// NoteReviewEvent remembers what came in. Fresh is false when it came before,
+// RecordReviewEvent remembers what came in. Fresh is false when it came before,
 // not longer ago than this.
-func (t *Tx) NoteReviewEvent(
+func (t *Tx) RecordReviewEvent(
 	ctx context.Context, rule controlplane.ReviewRuleID, id string, within time.Duration,
 ) (fresh bool, err error) {
 	n, err := t.q.InsertReviewEvent(ctx, string(rule), id, within.Seconds())
@@ -125,8 +125,8 @@ func (t *Tx) PutReview(ctx context.Context, r controlplane.Review) error {
 	return nil
 }
 
-// RememberClosed stores a pull request of which nothing but its close is known.
-func (t *Tx) RememberClosed(ctx context.Context, r controlplane.Review) error {
+// StoreClosedReview stores a pull request of which nothing but its close is known.
+func (t *Tx) StoreClosedReview(ctx context.Context, r controlplane.Review) error {
 	err := t.q.InsertClosedReview(ctx, dbsqlc.InsertClosedReviewParams{ID: string(r.ID),
 		RuleID: string(r.Rule), Key: r.Key, Repository: r.Repository,
 		RepositoryID: r.RepositoryID, Number: int32(r.Number),

@@ -52,7 +52,7 @@ func (t *Tx) Run(
 // RunByID reads one attempt by the id that reports carry.
 func (t *Tx) RunByID(ctx context.Context, id controlplane.RunID) (controlplane.Run, error) {
 	if !controlplane.ValidID(string(id)) {
-		return controlplane.Run{}, controlplane.Missing("run", string(id))
+		return controlplane.Run{}, controlplane.NewNotFoundError("run", string(id))
 	}
 	row, err := t.q.GetRunByID(ctx, string(id))
 	if err != nil {
@@ -103,7 +103,7 @@ func (t *Tx) MoveRun(ctx context.Context, id controlplane.RunID,
 }
 
 // StepsOf returns the steps of an attempt, in order.
-func (t *Tx) Steps(ctx context.Context, id controlplane.RunID) ([]controlplane.StepRow, error) {
+func (t *Tx) StepsOf(ctx context.Context, id controlplane.RunID) ([]controlplane.StepRow, error) {
 	rows, err := t.q.ListRunSteps(ctx, string(id))
 	if err != nil {
 		return nil, fmt.Errorf("list steps: %w", err)

@@ -185,7 +185,7 @@ func TestDeployments_TransitionsAgreeWithTheTable(t *testing.T) {
 // Every migration goes down and up again, on rows.
 func TestMigrate_UpDownUp(t *testing.T) {
 	t.Parallel()
-	url := pgtest.Empty(t)
+	url := pgtest.NewEmptyDatabase(t)
 	s := pgtest.Open(t, url)
 	if err := s.Migrate(t.Context(), migrations.FS); err != nil {
 		t.Fatal(err)
@@ -210,7 +210,7 @@ func TestMigrate_UpDownUp(t *testing.T) {
 func TestMigrate_KeepsTheRowsOfEachOlderVersion(t *testing.T) {
 	t.Parallel()
 	// promise: N-301
-	pgtest.Filled(t, migrations.FS)
+	pgtest.NewFilledDatabase(t, migrations.FS)
 }
 
 // A schema from the future stops an old binary before it can misread it.
@@ -290,7 +290,7 @@ func TestAudited_KeepsRefusals(t *testing.T) {
 	no := &controlplane.Error{Kind: controlplane.Forbidden, Code: "forbidden", Message: "no"}
 	for _, want := range []error{nil, no, fmt.Errorf("broken")} {
 		e := controlplane.AuditEntry{Actor: "ada", Action: "try", Object: "x"}
-		_ = s.Audited(t.Context(), &e, func(tx *postgres.Tx) error {
+		_ = s.InAuditedTx(t.Context(), &e, func(tx *postgres.Tx) error {
 			if err := tx.PutEnvironment(t.Context(), controlplane.Environment{
 				ID:   controlplane.NewID[controlplane.EnvironmentID](),
 				Name: fmt.Sprintf("e%v", want != nil), Domain: "x",
@@ -332,20 +332,20 @@ func TestIdempotent(t *testing.T) {
 	const user = controlplane.UserID("01900000-0000-7000-8000-00000000aaa1")
 	object := string(controlplane.NewID[controlplane.DeploymentID]())
 	err := s.InTx(t.Context(), func(tx *postgres.Tx) error {
-		if got, err := tx.Idempotent(t.Context(), user, "create", "k", [32]byte{1}); got != "" {
+		if got, err := tx.ObjectCreatedWith(t.Context(), user, "create", "k", [32]byte{1}); got != "" {
 			t.Errorf("found %q, %v", got, err)
 		}
-		return tx.RememberKey(t.Context(), user, "create", "k", [32]byte{1}, object)
+		return tx.RecordKeyResult(t.Context(), user, "create", "k", [32]byte{1}, object)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = s.Read(t.Context(), func(tx *postgres.Tx) error {
-		got, err := tx.Idempotent(t.Context(), user, "create", "k", [32]byte{1})
+		got, err := tx.ObjectCreatedWith(t.Context(), user, "create", "k", [32]byte{1})
 		if got != object || err != nil {
 			t.Errorf("same request: %q, %v", got, err)
 		}
-		_, err = tx.Idempotent(t.Context(), user, "create", "k", [32]byte{2})
+		_, err = tx.ObjectCreatedWith(t.Context(), user, "create", "k", [32]byte{2})
 		if controlplane.KindOf(err) != controlplane.Conflict {
 			t.Errorf("other request: %v", err)
 		}

@@ -42,8 +42,8 @@ func (t *Tx) RenewLeases(ctx context.Context, ids []controlplane.NodeID, holder 
 	return lost, busy, nil
 }
 
-// Beginning is what it takes to begin a session with a node.
-type Beginning struct {
+// SessionStart is what it takes to begin a session with a node.
+type SessionStart struct {
 	Node controlplane.Node
 	// Token is the active one; its Kid is empty when there is none.
 	Token controlplane.NodeToken
@@ -55,21 +55,21 @@ type Beginning struct {
 	Busy bool
 }
 
-// Beginnings reads many nodes at once.
-func (t *Tx) Beginnings(
+// SessionStarts reads many nodes at once.
+func (t *Tx) SessionStarts(
 	ctx context.Context, ids []controlplane.NodeID,
-) (map[controlplane.NodeID]Beginning, error) {
+) (map[controlplane.NodeID]SessionStart, error) {
 	rows, err := t.q.ListBeginnings(ctx, toStrings(ids))
 	if err != nil {
 		return nil, fmt.Errorf("read nodes: %w", err)
 	}
-	all := make(map[controlplane.NodeID]Beginning, len(rows))
+	all := make(map[controlplane.NodeID]SessionStart, len(rows))
 	for _, r := range rows {
 		n, err := toNode(dbsqlc.ListNodesRow{Node: r.Node, Environment: r.Environment, Kid: r.Kid})
 		if err != nil {
 			return nil, err
 		}
-		all[n.ID] = Beginning{Node: n, Refuse: r.Pending, LastReport: r.LastSeq, Busy: r.Busy,
+		all[n.ID] = SessionStart{Node: n, Refuse: r.Pending, LastReport: r.LastSeq, Busy: r.Busy,
 			Token: controlplane.NodeToken{Kid: r.Kid, Node: n.ID, Verifier: r.Verifier}}
 	}
 	return all, nil

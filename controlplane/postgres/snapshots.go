@@ -12,9 +12,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Keep stores a snapshot of a deployment's services.
-func (t *Tx) Keep(ctx context.Context, id controlplane.DeploymentID,
-	services map[string]controlplane.KeptService) error {
+// PutSnapshot stores a snapshot of a deployment's services.
+func (t *Tx) PutSnapshot(ctx context.Context, id controlplane.DeploymentID,
+	services map[string]controlplane.ServiceSnapshot) error {
 	data, err := encodeJSON(services)
 	if err != nil {
 		return err
@@ -25,10 +25,10 @@ func (t *Tx) Keep(ctx context.Context, id controlplane.DeploymentID,
 	return nil
 }
 
-// Kept returns the snapshot of a deployment's services; nil if there is none.
-func (t *Tx) Kept(
+// GetSnapshot returns the snapshot of a deployment's services; nil if there is none.
+func (t *Tx) GetSnapshot(
 	ctx context.Context, id controlplane.DeploymentID,
-) (*controlplane.Keepsake, error) {
+) (*controlplane.DeploymentSnapshot, error) {
 	r, err := t.q.GetKeepsake(ctx, string(id))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
@@ -36,7 +36,7 @@ func (t *Tx) Kept(
 	if err != nil {
 		return nil, fmt.Errorf("read what was kept of %s: %w", id, err)
 	}
-	k := &controlplane.Keepsake{TakenAt: r.TakenAt}
+	k := &controlplane.DeploymentSnapshot{TakenAt: r.TakenAt}
 	return k, decodeJSON(r.Services, &k.Services)
 }
 

@@ -152,14 +152,14 @@ func (s *Store) tryTx(ctx context.Context, o pgx.TxOptions, fn func(*Tx) error) 
 	return nil
 }
 
-// Audited runs fn in a transaction together with its audit entry, whose request ID is
+// InAuditedTx runs fn in a transaction together with its audit entry, whose request ID is
 // stored with what fn creates. If fn fails, the entry is written in a transaction of
 // its own, because attempts are audited too. fn may complete the entry.
-func (s *Store) Audited(
+func (s *Store) InAuditedTx(
 	ctx context.Context, e *controlplane.AuditEntry, fn func(*Tx) error,
 ) error {
 	err := s.InTx(ctx, func(tx *Tx) error {
-		if err := tx.NoteRequest(ctx, e.RequestID); err != nil {
+		if err := tx.SetRequestID(ctx, e.RequestID); err != nil {
 			return err
 		}
 		if err := fn(tx); err != nil {
@@ -171,11 +171,11 @@ func (s *Store) Audited(
 	if err == nil {
 		return nil
 	}
-	return errors.Join(err, s.Refused(ctx, *e, err))
+	return errors.Join(err, s.RecordRefusal(ctx, *e, err))
 }
 
-// Refused writes the entry of an attempt that came to nothing.
-func (s *Store) Refused(ctx context.Context, e controlplane.AuditEntry, why error) error {
+// RecordRefusal writes the entry of an attempt that came to nothing.
+func (s *Store) RecordRefusal(ctx context.Context, e controlplane.AuditEntry, why error) error {
 	e.Result, e.Detail = controlplane.AuditFailed, "internal"
 	if said, ok := errors.AsType[*controlplane.Error](why); ok {
 		e.Result, e.Detail = controlplane.AuditRefused, said.Code

@@ -40,7 +40,7 @@ func TestListener_WakesAtCommit(t *testing.T) {
 	drain := func() { <-mine.Wake; <-all.Wake; <-other.Wake }
 	drain()
 	err := s.InTx(t.Context(), func(tx *postgres.Tx) error {
-		tx.Wake(controlplane.TopicDeployment, "d2")
+		tx.NotifyOnCommit(controlplane.TopicDeployment, "d2")
 		return nil
 	})
 	if err != nil {
@@ -50,14 +50,14 @@ func TestListener_WakesAtCommit(t *testing.T) {
 	<-all.Wake
 	refused := errors.New("no")
 	err = s.InTx(t.Context(), func(tx *postgres.Tx) error {
-		tx.Wake(controlplane.TopicDeployment, "d2")
+		tx.NotifyOnCommit(controlplane.TopicDeployment, "d2")
 		return refused
 	})
 	if !errors.Is(err, refused) {
 		t.Fatal(err)
 	}
 	err = s.InTx(t.Context(), func(tx *postgres.Tx) error {
-		tx.Wake(controlplane.TopicDeployment, "d1")
+		tx.NotifyOnCommit(controlplane.TopicDeployment, "d1")
 		return nil
 	})
 	if err != nil {
@@ -70,7 +70,7 @@ func TestListener_WakesAtCommit(t *testing.T) {
 // Two processes that start at once both end up with the schema.
 func TestMigrate_TwoAtOnce(t *testing.T) {
 	t.Parallel()
-	url := pgtest.Empty(t)
+	url := pgtest.NewEmptyDatabase(t)
 	done := make(chan error, 2)
 	for range 2 {
 		s := pgtest.Open(t, url)
@@ -109,7 +109,7 @@ func TestStore_PoolsAndKeeps(t *testing.T) {
 	}
 	first.Close()
 	err := pgtest.Open(t, url).Read(t.Context(), func(tx *postgres.Tx) error {
-		all, err := tx.ListEnvironments(t.Context(), postgres.Visible{All: true}, "", 100)
+		all, err := tx.ListEnvironments(t.Context(), postgres.VisibleScope{All: true}, "", 100)
 		// promise: N-300
 		if len(all) != 40 {
 			t.Errorf("%d environments after a restart, want 40", len(all))
@@ -127,13 +127,13 @@ func TestListener_CollectsKeys(t *testing.T) {
 	t.Parallel()
 	s := pgtest.New(t, migrations.FS)
 	l := listening(t, s)
-	many := l.Collect(controlplane.TopicNode)
+	many := l.SubscribeKeys(controlplane.TopicNode)
 	defer many.Close()
 	tell := func(topic controlplane.Topic, keys ...string) {
 		t.Helper()
 		err := s.InTx(t.Context(), func(tx *postgres.Tx) error {
 			for _, key := range keys {
-				tx.Wake(topic, key)
+				tx.NotifyOnCommit(topic, key)
 			}
 			return nil
 		})
@@ -144,7 +144,7 @@ func TestListener_CollectsKeys(t *testing.T) {
 	heard := map[string]bool{}
 	hear := func() (all bool) {
 		<-many.Wake
-		keys, all := many.Heard()
+		keys, all := many.TakeKeys()
 		for _, key := range keys {
 			heard[key] = heard[key] || key != "" || !all
 		}

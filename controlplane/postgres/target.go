@@ -11,8 +11,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Target is what a new run is made from.
-type Target struct {
+// RunTarget is what a new run is made from.
+type RunTarget struct {
 	ProjectID controlplane.ProjectID
 	Project   string
 	// Resources is the project's limit for a whole deployment.
@@ -28,21 +28,21 @@ type Target struct {
 	Secrets []string
 }
 
-// Target reads a project with its current pipeline.
-func (t *Tx) Target(ctx context.Context, project string) (Target, error) {
+// LoadRunTarget reads a project with its current pipeline.
+func (t *Tx) LoadRunTarget(ctx context.Context, project string) (RunTarget, error) {
 	row, err := t.q.GetTarget(ctx, project)
 	if errors.Is(err, pgx.ErrNoRows) {
 		bare, err := t.q.GetProjectIdentity(ctx, project)
 		if err != nil {
-			return Target{}, translateMissing(err, "project", project)
+			return RunTarget{}, translateMissing(err, "project", project)
 		}
-		return Target{ProjectID: controlplane.ProjectID(bare.ID), Project: bare.Name,
+		return RunTarget{ProjectID: controlplane.ProjectID(bare.ID), Project: bare.Name,
 			Environments: environmentIDs(bare.Environments)}, nil
 	}
 	if err != nil {
-		return Target{}, fmt.Errorf("read project %s: %w", project, err)
+		return RunTarget{}, fmt.Errorf("read project %s: %w", project, err)
 	}
-	out := Target{ProjectID: controlplane.ProjectID(row.ID), Project: row.Name,
+	out := RunTarget{ProjectID: controlplane.ProjectID(row.ID), Project: row.Name,
 		Resources:    pipeline.Resources{CPU: row.Cpu, MemoryMiB: int(row.MemoryMib)},
 		Environments: environmentIDs(row.Environments), Version: int(row.Version)}
 	if err := decodeJSON(row.Pipeline, &out.Pipeline); err != nil {

@@ -117,7 +117,7 @@ func (t *Tx) setGrants(ctx context.Context, team controlplane.Team) error {
 
 // unknownNameError is for a name inside a request that names nothing.
 func unknownNameError(field, what, name string) error {
-	e := controlplane.Missing(what, name)
+	e := controlplane.NewNotFoundError(what, name)
 	e.Kind, e.Code, e.Field = controlplane.Invalid, "unknown_"+what, field
 	e.Remedy = "Create the " + what + " first, or correct the name."
 	return e

@@ -68,7 +68,7 @@ func (t *Tx) DeleteTemplate(
 		return fmt.Errorf("delete template %s: %w", name, translateError(err))
 	}
 	if n == 0 {
-		return controlplane.Missing("template", name)
+		return controlplane.NewNotFoundError("template", name)
 	}
 	return nil
 }

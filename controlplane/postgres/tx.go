@@ -25,10 +25,10 @@ func (t *Tx) withTx(tx pgx.Tx) *Tx {
 	return &Tx{tx: tx, q: dbsqlc.New(tx), wakes: map[string]bool{}, auditKey: t.auditKey}
 }
 
-// Wake wakes the topic's subscribers if and when the transaction commits. The
+// NotifyOnCommit wakes the topic's subscribers if and when the transaction commits. The
 // key is "" or the id of the deployment or node it is about. The same twice is
 // one wake-up.
-func (t *Tx) Wake(topic controlplane.Topic, key string) {
+func (t *Tx) NotifyOnCommit(topic controlplane.Topic, key string) {
 	if topic == controlplane.TopicNode && key == "" {
 		// It is about a deployment that has no node yet.
 		return

@@ -8,18 +8,18 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// Recorded returns the rows of the deployments that a node remembers, and of those
+// RecordedDeployments returns the rows of the deployments that a node remembers, and of those
 // that it should have, by id.
-func (t *Tx) Recorded(ctx context.Context, node controlplane.NodeID,
+func (t *Tx) RecordedDeployments(ctx context.Context, node controlplane.NodeID,
 	ids []controlplane.DeploymentID,
-) (map[controlplane.DeploymentID]controlplane.Recorded, error) {
+) (map[controlplane.DeploymentID]controlplane.RecordedDeployment, error) {
 	rows, err := t.q.ListRecorded(ctx, toStrings(ids), nullIfEmpty(node))
 	if err != nil {
 		return nil, fmt.Errorf("look for deployments: %w", translateError(err))
 	}
-	all := map[controlplane.DeploymentID]controlplane.Recorded{}
+	all := map[controlplane.DeploymentID]controlplane.RecordedDeployment{}
 	for _, r := range rows {
-		all[controlplane.DeploymentID(r.ID)] = controlplane.Recorded{
+		all[controlplane.DeploymentID(r.ID)] = controlplane.RecordedDeployment{
 			ID: controlplane.DeploymentID(r.ID), Name: r.Name, Project: r.Project,
 			Environment: r.Environment, Generation: r.Generation,
 			Status: controlplane.DeploymentStatus(r.Status),
@@ -53,12 +53,12 @@ func (t *Tx) PutUnknown(ctx context.Context, u controlplane.UnknownDeployment) e
 	if err != nil {
 		return fmt.Errorf("note unknown deployment: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, string(u.Node))
+	t.NotifyOnCommit(controlplane.TopicNode, string(u.Node))
 	return nil
 }
 
-// Unknown lists the deployments about which a node and the database disagree.
-func (t *Tx) Unknown(
+// UnknownDeployments lists the deployments about which a node and the database disagree.
+func (t *Tx) UnknownDeployments(
 	ctx context.Context, node controlplane.NodeID,
 ) ([]controlplane.UnknownDeployment, error) {
 	rows, err := t.q.ListUnknown(ctx, string(node))
@@ -78,8 +78,8 @@ func (t *Tx) Unknown(
 	return all, nil
 }
 
-// Disputes names the nodes that contradict what is written of a deployment.
-func (t *Tx) Disputes(
+// DisputingNodes names the nodes that contradict what is written of a deployment.
+func (t *Tx) DisputingNodes(
 	ctx context.Context, id controlplane.DeploymentID,
 ) (ids []controlplane.NodeID, names []string, err error) {
 	rows, err := t.q.ListDisputes(ctx, string(id))
@@ -95,7 +95,7 @@ func (t *Tx) Disputes(
 
 // EndDisputes records that a person decided about a deployment.
 func (t *Tx) EndDisputes(ctx context.Context, id controlplane.DeploymentID) error {
-	nodes, _, err := t.Disputes(ctx, id)
+	nodes, _, err := t.DisputingNodes(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -103,13 +103,13 @@ func (t *Tx) EndDisputes(ctx context.Context, id controlplane.DeploymentID) erro
 		return fmt.Errorf("end disputes about %s: %w", id, translateError(err))
 	}
 	for _, n := range nodes {
-		t.Wake(controlplane.TopicNode, string(n))
+		t.NotifyOnCommit(controlplane.TopicNode, string(n))
 	}
 	return nil
 }
 
-// Align sets a row's goal to the one that its node works on.
-func (t *Tx) Align(ctx context.Context, id controlplane.DeploymentID, generation int64,
+// AlignGoal sets a row's goal to the one that its node works on.
+func (t *Tx) AlignGoal(ctx context.Context, id controlplane.DeploymentID, generation int64,
 	goal controlplane.Goal) error {
 	if err := t.q.AlignDeployment(ctx, generation, string(goal), string(id)); err != nil {
 		return fmt.Errorf("align deployment %s: %w", id, translateError(err))
@@ -125,7 +125,7 @@ func (t *Tx) PurgeUnknown(
 	if err != nil {
 		return false, fmt.Errorf("purge unknown deployment: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, string(node))
+	t.NotifyOnCommit(controlplane.TopicNode, string(node))
 	return n > 0, nil
 }
 
@@ -136,12 +136,12 @@ func (t *Tx) ForgetUnknown(
 	if _, err := t.q.DeleteUnknown(ctx, string(node), string(id)); err != nil {
 		return fmt.Errorf("forget unknown deployment: %w", translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, string(node))
+	t.NotifyOnCommit(controlplane.TopicNode, string(node))
 	return nil
 }
 
-// ForgetPurged takes those off the list that were purged and are gone.
-func (t *Tx) ForgetPurged(
+// DeletePurgedUnknown takes those off the list that were purged and are gone.
+func (t *Tx) DeletePurgedUnknown(
 	ctx context.Context, node controlplane.NodeID, still []controlplane.DeploymentID,
 ) error {
 	if err := t.q.DeletePurged(ctx, string(node), toStrings(still)); err != nil {
@@ -176,6 +176,6 @@ func (t *Tx) RaiseEpoch(ctx context.Context, node controlplane.NodeID) (bool, er
 	if err != nil {
 		return false, fmt.Errorf("raise epoch of node %s: %w", node, translateError(err))
 	}
-	t.Wake(controlplane.TopicNode, string(node))
+	t.NotifyOnCommit(controlplane.TopicNode, string(node))
 	return n > 0, nil
 }

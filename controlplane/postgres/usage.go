@@ -10,25 +10,25 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// LockUseMarks returns how far the nodes' measurements are stored, and locks the marks
+// LockUsageMarks returns how far the nodes' measurements are stored, and locks the marks
 // until the transaction ends.
-func (t *Tx) LockUseMarks(
+func (t *Tx) LockUsageMarks(
 	ctx context.Context, nodes []controlplane.NodeID,
-) (map[controlplane.NodeID]controlplane.UseMark, error) {
+) (map[controlplane.NodeID]controlplane.UsageMark, error) {
 	rows, err := t.q.LockUseMarks(ctx, toStrings(nodes))
 	if err != nil {
 		return nil, fmt.Errorf("lock marks of use: %w", translateError(err))
 	}
-	all := make(map[controlplane.NodeID]controlplane.UseMark, len(rows))
+	all := make(map[controlplane.NodeID]controlplane.UsageMark, len(rows))
 	for _, r := range rows {
 		id := controlplane.NodeID(r.NodeID)
-		all[id] = controlplane.UseMark{Node: id, Boot: r.Boot, Number: r.Number}
+		all[id] = controlplane.UsageMark{Node: id, Boot: r.Boot, Number: r.Number}
 	}
 	return all, nil
 }
 
-// PutUseMarks notes how far the nodes are now.
-func (t *Tx) PutUseMarks(ctx context.Context, marks []controlplane.UseMark) error {
+// PutUsageMarks notes how far the nodes are now.
+func (t *Tx) PutUsageMarks(ctx context.Context, marks []controlplane.UsageMark) error {
 	var nodes, boots []string
 	var numbers []int64
 	for _, m := range marks {
@@ -44,9 +44,9 @@ func (t *Tx) PutUseMarks(ctx context.Context, marks []controlplane.UseMark) erro
 // useAtOnce bounds one statement.
 const useAtOnce = 5_000
 
-// AddUse adds to the rows of the same subject, step, width and time. None may
+// AddUsage adds to the rows of the same subject, step, width and time. None may
 // come twice in one call.
-func (t *Tx) AddUse(ctx context.Context, all []controlplane.Use) error {
+func (t *Tx) AddUsage(ctx context.Context, all []controlplane.UsageSum) error {
 	for len(all) > 0 {
 		n := min(len(all), useAtOnce)
 		if err := t.q.AddUse(ctx, useRows(all[:n])); err != nil {
@@ -57,7 +57,7 @@ func (t *Tx) AddUse(ctx context.Context, all []controlplane.Use) error {
 	return nil
 }
 
-func useRows(all []controlplane.Use) (p dbsqlc.AddUseParams) {
+func useRows(all []controlplane.UsageSum) (p dbsqlc.AddUseParams) {
 	for _, u := range all {
 		p.Subjects = append(p.Subjects, u.Subject)
 		p.Nodes = append(p.Nodes, string(u.Node))
@@ -80,16 +80,16 @@ func useRows(all []controlplane.Use) (p dbsqlc.AddUseParams) {
 
 // ListUsage returns the measurements of one period, of a node or of a deployment's services, by
 // step and time.
-func (t *Tx) ListUse(ctx context.Context, subject string, width time.Duration,
-	since, until time.Time, most int) ([]controlplane.Use, error) {
+func (t *Tx) ListUsage(ctx context.Context, subject string, width time.Duration,
+	since, until time.Time, most int) ([]controlplane.UsageSum, error) {
 	rows, err := t.q.ListUse(ctx, dbsqlc.ListUseParams{Subject: subject,
 		Width: int32(width.Seconds()), Since: since, Until: until, Most: int32(most)})
 	if err != nil {
 		return nil, fmt.Errorf("list use: %w", translateError(err))
 	}
-	all := make([]controlplane.Use, len(rows))
+	all := make([]controlplane.UsageSum, len(rows))
 	for i, r := range rows {
-		all[i] = controlplane.Use{Subject: r.Subject, Step: pipeline.StepKey(r.Step), Width: width,
+		all[i] = controlplane.UsageSum{Subject: r.Subject, Step: pipeline.StepKey(r.Step), Width: width,
 			At: r.At, Count: int(r.Count), CPU: r.Cpu, CPUMax: r.CpuMax, Memory: r.Memory,
 			MemoryMax: r.MemoryMax, DiskFree: r.DiskFree, Flow: controlplane.Flow{NetIn: r.NetIn,
 				NetOut: r.NetOut, DiskRead: r.DiskRead, DiskWritten: r.DiskWritten}}
@@ -97,8 +97,8 @@ func (t *Tx) ListUse(ctx context.Context, subject string, width time.Duration,
 	return all, nil
 }
 
-// DropUse deletes up to most of the oldest rows of a width, and returns how many.
-func (t *Tx) DropUse(
+// DeleteOldestUsage deletes up to most of the oldest rows of a width, and returns how many.
+func (t *Tx) DeleteOldestUsage(
 	ctx context.Context, width time.Duration, before time.Time, most int,
 ) (int64, error) {
 	n, err := t.q.DropUse(ctx, int32(width.Seconds()), before, int32(most))
@@ -108,8 +108,8 @@ func (t *Tx) DropUse(
 	return n, nil
 }
 
-// DropUseMarks forgets the marks of nodes that are gone.
-func (t *Tx) DropUseMarks(ctx context.Context) error {
+// DeleteUsageMarks forgets the marks of nodes that are gone.
+func (t *Tx) DeleteUsageMarks(ctx context.Context) error {
 	if err := t.q.DropUseMarks(ctx); err != nil {
 		return fmt.Errorf("drop marks of use: %w", translateError(err))
 	}

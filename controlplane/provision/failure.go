@@ -20,17 +20,17 @@ func newFault(code, message, remedy string, cause error) *controlplane.Error {
 		Remedy: remedy, Cause: cause}
 }
 
-// mismatch is another host key than the confirmed one. Nothing was sent.
-type mismatch struct{ want, got string }
+// hostKeyMismatch is another host key than the confirmed one. Nothing was sent.
+type hostKeyMismatch struct{ want, got string }
 
-func (m *mismatch) Error() string {
+func (m *hostKeyMismatch) Error() string {
 	return fmt.Sprintf("the host shows the key %s, not %s", m.got, m.want)
 }
 
 // dialFault explains why there is no connection. An address that is off limits was
 // explained by the check that refused it.
 func dialFault(address string, err error) error {
-	var wrong *mismatch
+	var wrong *hostKeyMismatch
 	var said *controlplane.Error
 	switch {
 	case errors.As(err, &said):
@@ -69,14 +69,14 @@ func innermostError(err error) string {
 	}
 }
 
-// failure is a program on the machine that ended badly.
-type failure struct {
+// programFailure is a program on the machine that ended badly.
+type programFailure struct {
 	program string
 	code    int
 	output  string
 }
 
-func (f *failure) Error() string {
+func (f *programFailure) Error() string {
 	text := fmt.Sprintf("%s ended with exit code %d", f.program, f.code)
 	if line := lastLine(f.output); line != "" {
 		text += ": " + line
@@ -91,7 +91,7 @@ func lastLine(text string) string {
 
 // exitCode returns the exit code of a program that failed, 0 for any other error.
 func exitCode(err error) int {
-	if f, is := errors.AsType[*failure](err); is {
+	if f, is := errors.AsType[*programFailure](err); is {
 		return f.code
 	}
 	return 0

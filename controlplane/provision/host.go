@@ -80,12 +80,12 @@ func signIn(
 		return nil, err
 	}
 	address := joinHostPort(catalog.SSHHost{Host: where.Host, Port: where.Port})
-	var other *mismatch
+	var other *hostKeyMismatch
 	for _, family := range hostKeyFamilies() {
 		client, err := dialSSH(ctx, connect, address, &ssh.ClientConfig{User: where.User,
 			Auth: methods, Timeout: handshakeWithin, HostKeyAlgorithms: family,
 			HostKeyCallback: pinHostKey(where.HostKey)})
-		var wrong *mismatch
+		var wrong *hostKeyMismatch
 		switch {
 		case err == nil:
 			return client, nil
@@ -108,7 +108,7 @@ func signIn(
 func pinHostKey(want string) ssh.HostKeyCallback {
 	return func(_ string, _ net.Addr, shown ssh.PublicKey) error {
 		if got := ssh.FingerprintSHA256(shown); got != want {
-			return &mismatch{want: want, got: got}
+			return &hostKeyMismatch{want: want, got: got}
 		}
 		return nil
 	}
@@ -139,7 +139,7 @@ func dialSSH(
 }
 
 func authMethods(c catalog.SSHCredential) ([]ssh.AuthMethod, error) {
-	if password := c.Password; !password.Empty() {
+	if password := c.Password; !password.IsEmpty() {
 		// Where PAM asks, the password is the answer to its one hidden question.
 		return []ssh.AuthMethod{ssh.Password(password.Reveal()), ssh.KeyboardInteractive(
 			func(_, _ string, questions []string, echo []bool) ([]string, error) {

@@ -12,8 +12,8 @@ import (
 	"github.com/nullops/nullops/internal/mask"
 )
 
-// job is one attempt at work.
-type job struct {
+// provisionJob is one attempt at work.
+type provisionJob struct {
 	*Provisioner
 	attempt controlplane.ProvisionAttempt
 	// give ends the attempt with a reason.
@@ -22,7 +22,7 @@ type job struct {
 	node       controlplane.Node
 	where      controlplane.NodeSSH
 	credential catalog.SSHCredential
-	machine    *machine
+	machine    *sshMachine
 	// stage is a folder on the machine that goes in the end.
 	stage string
 	// systemd reports whether the agent becomes a unit; otherwise a container.
@@ -37,7 +37,7 @@ type job struct {
 }
 
 // runSteps runs the steps in order and returns why it stopped; nil means success.
-func (j *job) runSteps(ctx context.Context) *controlplane.Error {
+func (j *provisionJob) runSteps(ctx context.Context) *controlplane.Error {
 	var err error
 	if j.node, err = j.Catalog.NodeByID(ctx, systemActor(), j.attempt.NodeID); err == nil {
 		j.where, j.credential, err = j.Catalog.OpenSSH(ctx, systemActor(), j.attempt.NodeID)
@@ -76,7 +76,7 @@ func (j *job) runSteps(ctx context.Context) *controlplane.Error {
 }
 
 // cleanUp takes away what was only needed meanwhile.
-func (j *job) cleanUp(ctx context.Context) {
+func (j *provisionJob) cleanUp(ctx context.Context) {
 	if j.machine == nil {
 		return
 	}
@@ -90,7 +90,7 @@ func (j *job) cleanUp(ctx context.Context) {
 }
 
 // beginStep starts a step.
-func (j *job) beginStep(ctx context.Context, key string) error {
+func (j *provisionJob) beginStep(ctx context.Context, key string) error {
 	j.mu.Lock()
 	j.step = controlplane.ProvisionStep{Seq: j.step.Seq + 1, Key: key,
 		Status: controlplane.ProvisionStepRunning}
@@ -103,7 +103,7 @@ func (j *job) beginStep(ctx context.Context, key string) error {
 }
 
 // maskSecrets hides values in everything that is said from now on.
-func (j *job) maskSecrets(secrets ...controlplane.Plain) {
+func (j *provisionJob) maskSecrets(secrets ...controlplane.Plain) {
 	values := make([]string, len(secrets))
 	for i, s := range secrets {
 		values[i] = s.Reveal()
@@ -114,7 +114,7 @@ func (j *job) maskSecrets(secrets ...controlplane.Plain) {
 }
 
 // currentMasker is for what a program is going to say.
-func (j *job) currentMasker() *mask.Masker {
+func (j *provisionJob) currentMasker() *mask.Masker {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.masker
@@ -122,7 +122,11 @@ func (j *job) currentMasker() *mask.Masker {
 
 // explainMasked tells people why a step failed. The last words of a program are part of
 // it, and may hold what was given to the program.
-func (j *job) explainMasked(ctx context.Context, step string, err error) *controlplane.Error {
+func (j *provisionJob) explainMasked(
+	ctx context.Context,
+	step string,
+	err error,
+) *controlplane.Error {
 	why := *explainStep(ctx, step, err)
 	why.Message = j.currentMasker().Mask(why.Message)
 	return &why
@@ -130,7 +134,7 @@ func (j *job) explainMasked(ctx context.Context, step string, err error) *contro
 
 // printLine adds a line to the step's output, and stores it if the last time was a
 // while ago.
-func (j *job) printLine(line string) {
+func (j *provisionJob) printLine(line string) {
 	j.mu.Lock()
 	line = strings.ToValidUTF8(strings.ReplaceAll(line, "\x00", ""), "\uFFFD")
 	line = strings.TrimRight(j.masker.Mask(line), "\r")
@@ -145,7 +149,7 @@ func (j *job) printLine(line string) {
 }
 
 // storeOutput stores the step's output so far. With a status, it ends the step.
-func (j *job) storeOutput(status *controlplane.ProvisionStepStatus) {
+func (j *provisionJob) storeOutput(status *controlplane.ProvisionStepStatus) {
 	j.mu.Lock()
 	if status != nil {
 		j.step.Status = *status

@@ -62,14 +62,14 @@ WantedBy=multi-user.target
 }
 
 // startAgent starts the agent, or restarts it with the new token.
-func (j *job) startAgent(ctx context.Context) error {
+func (j *provisionJob) startAgent(ctx context.Context) error {
 	if j.systemd {
 		return j.startUnit(ctx)
 	}
 	return j.startContainer(ctx)
 }
 
-func (j *job) startUnit(ctx context.Context) error {
+func (j *provisionJob) startUnit(ctx context.Context) error {
 	text := unitFile(j.programPath(), j.settingsPath())
 	if err := j.uploadFile(ctx, unit, strings.NewReader(text)); err != nil {
 		return err
@@ -90,21 +90,21 @@ func (j *job) startUnit(ctx context.Context) error {
 }
 
 // containerName is the agent's name where systemd does not run.
-func (j *job) containerName() string { return "nullops-agent-" + j.node.Name }
+func (j *provisionJob) containerName() string { return "nullops-agent-" + j.node.Name }
 
 // ours marks containers that may be replaced.
 const ours = "nullops.provisioned"
 
 var notInTag = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
 
-func (j *job) runDocker(ctx context.Context, words ...string) (string, error) {
+func (j *provisionJob) runDocker(ctx context.Context, words ...string) (string, error) {
 	return j.machine.runAsRoot(ctx, append([]string{"docker", "-H", j.where.Plan.Docker}, words...)...)
 }
 
 // startContainer makes an image of nothing but the program, and a container that
 // the engine restarts whatever happens. It shares the machine's network, since the
 // agent listens there, and sees its folders under the same names.
-func (j *job) startContainer(ctx context.Context) error {
+func (j *provisionJob) startContainer(ctx context.Context) error {
 	if err := checkStatic(j.Program); err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func checkStatic(program string) error {
 
 // removeOldContainer removes the container of an earlier attempt. It fails for a
 // container of that name that is not ours.
-func (j *job) removeOldContainer(ctx context.Context) error {
+func (j *provisionJob) removeOldContainer(ctx context.Context) error {
 	out, err := j.runDocker(ctx, "ps", "-a", "--filter", "name=^"+j.containerName()+"$", "--format",
 		`{{.Label "`+ours+`"}}`+"|")
 	if err != nil {
@@ -169,7 +169,7 @@ func (j *job) removeOldContainer(ctx context.Context) error {
 
 // awaitStable checks several times that the agent is running, because one that crashes
 // is restarted again and again.
-func (j *job) awaitStable(ctx context.Context) error {
+func (j *provisionJob) awaitStable(ctx context.Context) error {
 	const looks = 3
 	for look := 1; ; look++ {
 		up, err := j.isUp(ctx)
@@ -189,13 +189,13 @@ func (j *job) awaitStable(ctx context.Context) error {
 }
 
 // agentFailedError shows the agent's last output and returns the error.
-func (j *job) agentFailedError(ctx context.Context) error {
+func (j *provisionJob) agentFailedError(ctx context.Context) error {
 	j.lastWords(ctx)
 	return newFault("agent_failed", "the agent does not stay up",
 		"Look at its last lines, and begin a new attempt.", nil)
 }
 
-func (j *job) isUp(ctx context.Context) (bool, error) {
+func (j *provisionJob) isUp(ctx context.Context) (bool, error) {
 	if j.systemd {
 		out, err := j.machine.runAsRoot(ctx, "systemctl", "is-active", unit)
 		if exitCode(err) != 0 {
@@ -209,7 +209,7 @@ func (j *job) isUp(ctx context.Context) (bool, error) {
 }
 
 // lastWords shows the agent's last lines of output.
-func (j *job) lastWords(ctx context.Context) {
+func (j *provisionJob) lastWords(ctx context.Context) {
 	// It is only to help; that it cannot be read is no error of its own.
 	if j.systemd {
 		_, _ = j.machine.runAsRoot(ctx, "journalctl", "-u", unit, "-n", "40", "--no-pager")
@@ -224,7 +224,7 @@ const linkWithin = 2 * time.Minute
 
 // awaitLink waits until the control plane has a session with the node, with the
 // certificate that the agent printed.
-func (j *job) awaitLink(ctx context.Context) error {
+func (j *provisionJob) awaitLink(ctx context.Context) error {
 	wake := j.Listener.Subscribe(string(j.node.ID), controlplane.TopicNode)
 	defer wake.Close()
 	late := time.NewTimer(linkWithin)

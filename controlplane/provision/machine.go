@@ -22,8 +22,8 @@ const (
 	maxLine   = 4 << 10
 )
 
-// machine is a signed-in connection.
-type machine struct {
+// sshMachine is a signed-in connection.
+type sshMachine struct {
 	client *ssh.Client
 	// sudo is put before what root must do; nil where the user is root.
 	sudo []string
@@ -48,14 +48,14 @@ func commandLine(words []string) string {
 }
 
 // runAsUser runs a program to its end as the user who signed in.
-func (m *machine) runAsUser(ctx context.Context, words ...string) (string, error) {
+func (m *sshMachine) runAsUser(ctx context.Context, words ...string) (string, error) {
 	return m.runCommand(ctx, nil, words, words[0])
 }
 
 // runAsRoot runs a program as root.
-func (m *machine) runAsRoot(ctx context.Context, words ...string) (string, error) {
+func (m *sshMachine) runAsRoot(ctx context.Context, words ...string) (string, error) {
 	var in io.Reader
-	if len(m.sudo) > 0 && !m.password.Empty() {
+	if len(m.sudo) > 0 && !m.password.IsEmpty() {
 		in = strings.NewReader(m.password.Reveal() + "\n")
 	}
 	return m.runCommand(ctx, in, append(append([]string{}, m.sudo...), words...), words[0])
@@ -63,7 +63,7 @@ func (m *machine) runAsRoot(ctx context.Context, words ...string) (string, error
 
 // runCommand runs a command line. What it prints is shown line by line; its standard
 // output is given back, up to a limit. Login scripts may add to both.
-func (m *machine) runCommand(
+func (m *sshMachine) runCommand(
 	ctx context.Context, in io.Reader, words []string, program string,
 ) (string, error) {
 	session, err := m.client.NewSession()
@@ -84,7 +84,7 @@ func (m *machine) runCommand(
 		return text, context.Cause(ctx)
 	}
 	if ended, bad := errors.AsType[*ssh.ExitError](err); bad {
-		return text, &failure{program: program, code: ended.ExitStatus(),
+		return text, &programFailure{program: program, code: ended.ExitStatus(),
 			output: text + "\n" + errs.text()}
 	}
 	if err != nil {
@@ -135,7 +135,7 @@ func (c *collector) Write(p []byte) (int, error) {
 // piece.
 func (c *collector) passPiece(piece string) {
 	if c.long == nil {
-		c.long = c.masker.Stream()
+		c.long = c.masker.NewStream()
 	}
 	if shown := c.long.Write(piece); shown != "" {
 		c.say(shown)
@@ -172,7 +172,7 @@ var errSilent = errors.New("the machine does not answer any more")
 
 // watchConnection pings the far end. Without it, a connection that a firewall dropped
 // would hang for ever.
-func (m *machine) watchConnection(ctx context.Context, give func(error)) {
+func (m *sshMachine) watchConnection(ctx context.Context, give func(error)) {
 	const every, within = 10 * time.Second, 20 * time.Second
 	tick := time.NewTicker(every)
 	defer tick.Stop()

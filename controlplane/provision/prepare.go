@@ -12,12 +12,12 @@ import (
 )
 
 // signInToMachine signs in to the machine.
-func (j *job) signInToMachine(ctx context.Context) error {
+func (j *provisionJob) signInToMachine(ctx context.Context) error {
 	client, err := signIn(ctx, j.Connect, j.where, j.credential)
 	if err != nil {
 		return err
 	}
-	j.machine = &machine{client: client, say: j.printLine, masker: j.currentMasker}
+	j.machine = &sshMachine{client: client, say: j.printLine, masker: j.currentMasker}
 	go j.machine.watchConnection(ctx, j.give)
 	j.printLine("the host shows the confirmed key " + j.where.HostKey)
 	j.printLine("signed in as " + j.where.User + " to " + string(client.ServerVersion()))
@@ -37,7 +37,7 @@ func goArch(kernel string) string {
 }
 
 // inspectMachine finds out what the machine is and what the user may do there.
-func (j *job) inspectMachine(ctx context.Context) error {
+func (j *provisionJob) inspectMachine(ctx context.Context) error {
 	out, err := j.machine.runAsUser(ctx, "uname", "-sm")
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (j *job) inspectMachine(ctx context.Context) error {
 
 // becomeRoot finds the way to be root: being it, or sudo with or without the
 // password.
-func (j *job) becomeRoot(ctx context.Context) error {
+func (j *provisionJob) becomeRoot(ctx context.Context) error {
 	out, err := j.machine.runAsUser(ctx, "id", "-u")
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (j *job) becomeRoot(ctx context.Context) error {
 	if exitCode(err) == 0 {
 		return err
 	}
-	if password := j.credential.Password; !password.Empty() {
+	if password := j.credential.Password; !password.IsEmpty() {
 		j.machine.sudo = []string{"sudo", "-S", "-p", "", "--"}
 		j.machine.password = password
 		if _, err = j.machine.runAsRoot(ctx, "true"); err == nil {
@@ -95,7 +95,7 @@ func (j *job) becomeRoot(ctx context.Context) error {
 }
 
 // ensureDocker makes sure that a container engine answers.
-func (j *job) ensureDocker(ctx context.Context) error {
+func (j *provisionJob) ensureDocker(ctx context.Context) error {
 	err := j.askDocker(ctx)
 	if exitCode(err) != notFound {
 		return j.dockerDown(err)
@@ -120,7 +120,7 @@ func (j *job) ensureDocker(ctx context.Context) error {
 	return j.dockerDown(err)
 }
 
-func (j *job) dockerDown(err error) error {
+func (j *provisionJob) dockerDown(err error) error {
 	if exitCode(err) == 0 {
 		return err
 	}
@@ -128,7 +128,7 @@ func (j *job) dockerDown(err error) error {
 		"Start it, or correct its socket, and begin a new attempt.", err)
 }
 
-func (j *job) askDocker(ctx context.Context) error {
+func (j *provisionJob) askDocker(ctx context.Context) error {
 	out, err := j.machine.runAsRoot(ctx, "docker", "-H", j.where.Plan.Docker, "version",
 		"--format", "{{.Server.Version}}")
 	if err == nil {
@@ -136,14 +136,14 @@ func (j *job) askDocker(ctx context.Context) error {
 		return nil
 	}
 	// sudo has a code of its own for what it cannot find.
-	if f, bad := errors.AsType[*failure](err); bad && f.code == 1 && len(j.machine.sudo) > 0 &&
+	if f, bad := errors.AsType[*programFailure](err); bad && f.code == 1 && len(j.machine.sudo) > 0 &&
 		strings.Contains(f.output, "command not found") {
 		f.code = notFound
 	}
 	return err
 }
 
-func (j *job) installDocker(ctx context.Context) error {
+func (j *provisionJob) installDocker(ctx context.Context) error {
 	_, err := j.machine.runAsRoot(ctx, "apt-get", "--version")
 	if exitCode(err) == notFound || exitCode(err) == 1 {
 		return newFault("docker_missing", "Docker is not installed, and the machine has no apt-get",

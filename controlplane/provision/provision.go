@@ -184,7 +184,7 @@ func (p *Provisioner) runAttempt(stop context.Context, a controlplane.ProvisionA
 	defer limit.Stop()
 	var alive sync.WaitGroup
 	alive.Go(func() { p.renewLease(ctx, a, give) })
-	j := &job{Provisioner: p, attempt: a, give: give}
+	j := &provisionJob{Provisioner: p, attempt: a, give: give}
 	why := j.runSteps(ctx)
 	give(nil)
 	alive.Wait()

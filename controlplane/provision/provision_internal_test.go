@@ -65,7 +65,7 @@ func TestCollector_KeepsAPart(t *testing.T) {
 }
 
 func TestMask_HidesSecretsInEveryLine(t *testing.T) {
-	j := &job{Provisioner: New(Config{})}
+	j := &provisionJob{Provisioner: New(Config{})}
 	j.maskSecrets(
 		controlplane.NewPlain("hunter2"),
 		controlplane.NewPlain(""),
@@ -82,7 +82,7 @@ func TestMask_HidesSecretsInEveryLine(t *testing.T) {
 	if got := j.output.String(); got != "[secret] [secret] [secret] [secret]\n" {
 		t.Errorf("of other encodings it said %q", got)
 	}
-	why := j.explainMasked(t.Context(), "docker", &failure{program: "sudo", code: 1,
+	why := j.explainMasked(t.Context(), "docker", &programFailure{program: "sudo", code: 1,
 		output: "wrong password: pa%2fss word+1"})
 	if !strings.HasSuffix(why.Message, "wrong password: [secret]") {
 		t.Errorf("the reason is %q", why.Message)
@@ -108,7 +108,7 @@ func TestCollector_HidesSecretsAcrossPieces(t *testing.T) {
 			}
 		}
 		c.flushRest()
-		want := strings.Repeat("x", at) + mask.Hidden + strings.Repeat("y", maxLine) + "end"
+		want := strings.Repeat("x", at) + mask.Placeholder + strings.Repeat("y", maxLine) + "end"
 		if said.String() != want {
 			t.Fatalf("with the secret at %d it said %q", at, said.String()[at-10:at+40])
 		}

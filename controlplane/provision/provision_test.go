@@ -107,7 +107,7 @@ func (w *world) await(number int, state controlplane.ProvisionState) controlplan
 	w.t.Helper()
 	deadline := time.Now().Add(patience)
 	for {
-		a, err := w.catalog.Provision(w.t.Context(), access.System("test"), "n1", number)
+		a, err := w.catalog.GetProvision(w.t.Context(), access.System("test"), "n1", number)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -200,7 +200,7 @@ func TestProvisionState_SQLAgrees(t *testing.T) {
 		END $$`)
 	for _, from := range controlplane.ProvisionStates() {
 		for _, to := range controlplane.ProvisionStates() {
-			got := pgtest.Value[bool](t, w.url, "SELECT try_move($1, $2)", string(from), string(to))
+			got := pgtest.QueryValue[bool](t, w.url, "SELECT try_move($1, $2)", string(from), string(to))
 			// promise: Y-11
 			if want := from.CanMove(to); got != want {
 				t.Errorf("%s to %s: SQL allows %v, Go %v", from, to, got, want)

@@ -18,15 +18,18 @@ import (
 )
 
 // programPath is where the agent's binary is on the machine.
-func (j *job) programPath() string { return path.Join(j.where.Plan.Directory, "nullops") }
+func (j *provisionJob) programPath() string { return path.Join(j.where.Plan.Directory, "nullops") }
 
-func (j *job) settingsPath() string { return path.Join(j.where.Plan.Directory, "agent.yaml") }
+func (j *provisionJob) settingsPath() string {
+	return path.Join(j.where.Plan.Directory,
+		"agent.yaml")
+}
 
 var folderName = regexp.MustCompile(`^(/[A-Za-z0-9._-]+)+$`)
 
 // uploadProgram copies this program to the machine, unless it is there already. It is written under
 // a temporary name first, so that an incomplete file is never executed.
-func (j *job) uploadProgram(ctx context.Context) error {
+func (j *provisionJob) uploadProgram(ctx context.Context) error {
 	out, err := j.machine.runAsUser(ctx, "mktemp", "-d")
 	if err != nil {
 		return err
@@ -79,7 +82,7 @@ func (j *job) uploadProgram(ctx context.Context) error {
 }
 
 // installFile copies a staged file to where it belongs, and takes a half copy away.
-func (j *job) installFile(ctx context.Context, name, to, mode string) error {
+func (j *provisionJob) installFile(ctx context.Context, name, to, mode string) error {
 	_, err := j.machine.runAsRoot(ctx, "install", "-m", mode, "--", path.Join(j.stage, name), to)
 	if err == nil {
 		return nil
@@ -89,7 +92,7 @@ func (j *job) installFile(ctx context.Context, name, to, mode string) error {
 }
 
 // explainDiskError adds a remedy if a program failed because of the disk.
-func (j *job) explainDiskError(err error) error {
+func (j *provisionJob) explainDiskError(err error) error {
 	text := strings.ToLower(err.Error())
 	for _, sign := range []string{"no space left", "read-only file system", "permission denied",
 		"disk quota", "not a directory"} {
@@ -102,7 +105,7 @@ func (j *job) explainDiskError(err error) error {
 }
 
 // sumOf returns a file's SHA-256 on the machine, "" if there is no such file.
-func (j *job) sumOf(ctx context.Context, file string) (string, error) {
+func (j *provisionJob) sumOf(ctx context.Context, file string) (string, error) {
 	if _, err := j.machine.runAsRoot(ctx, "test", "-f", file); err != nil {
 		if exitCode(err) == 1 {
 			return "", nil
@@ -128,7 +131,7 @@ func fileChecksum(file string) (string, error) {
 }
 
 // uploadFile writes a staged file that only the user can read.
-func (j *job) uploadFile(ctx context.Context, name string, content io.Reader) error {
+func (j *provisionJob) uploadFile(ctx context.Context, name string, content io.Reader) error {
 	// Without waiting for each part's answer. What that could leave in a file when
 	// the line breaks is found by its checksum.
 	files, err := sftp.NewClient(j.machine.client, sftp.UseConcurrentWrites(true))
@@ -166,7 +169,7 @@ var thumbprintLine = regexp.MustCompile(`(?m)^[0-9a-f]{64}$`)
 
 // readIdentity has the agent create its certificate, or read the existing one, and
 // print the thumbprint: only that certificate is accepted later.
-func (j *job) readIdentity(ctx context.Context) error {
+func (j *provisionJob) readIdentity(ctx context.Context) error {
 	out, err := j.machine.runAsRoot(ctx, j.programPath(), "agent", "identity",
 		"--agent.data="+j.where.Plan.Data)
 	if err != nil {
@@ -182,7 +185,7 @@ func (j *job) readIdentity(ctx context.Context) error {
 }
 
 // enrolNode makes a token and writes the agent's settings.
-func (j *job) enrolNode(ctx context.Context) error {
+func (j *provisionJob) enrolNode(ctx context.Context) error {
 	e, err := j.Catalog.EnrolProvisioned(ctx, systemActor(), j.node.ID, j.print)
 	if err != nil {
 		return err

@@ -23,8 +23,8 @@ type File struct {
 	Content io.ReadCloser
 }
 
-// Place is a file in a service.
-type Place struct {
+// ServiceFile is a file in a service.
+type ServiceFile struct {
 	Deployment controlplane.DeploymentID
 	Step       pipeline.StepKey
 	// Path is absolute and clean.
@@ -32,7 +32,7 @@ type Place struct {
 }
 
 // ReadFile opens one file of a service.
-func (r *Reach) ReadFile(ctx context.Context, actor access.Actor, p Place) (File, error) {
+func (r *Reach) ReadFile(ctx context.Context, actor access.Actor, p ServiceFile) (File, error) {
 	if err := checkPath(p.Path); err != nil {
 		return File{}, err
 	}
@@ -47,7 +47,7 @@ func (r *Reach) ReadFile(ctx context.Context, actor access.Actor, p Place) (File
 		err = readAbout(v, &about)
 	}
 	if err != nil {
-		return File{}, errors.Join(err, v.End("refused"))
+		return File{}, errors.Join(err, v.CloseWithReason("refused"))
 	}
 	return File{Name: about.Name, Size: about.Size, Mode: fs.FileMode(about.Mode).Perm(),
 		Content: &content{visit: v}}, nil
@@ -55,7 +55,7 @@ func (r *Reach) ReadFile(ctx context.Context, actor access.Actor, p Place) (File
 
 // WriteFile writes one file, whole or not at all. name is what it is called when
 // the path is a folder.
-func (r *Reach) WriteFile(ctx context.Context, actor access.Actor, p Place, name string,
+func (r *Reach) WriteFile(ctx context.Context, actor access.Actor, p ServiceFile, name string,
 	mode fs.FileMode, from io.Reader) error {
 	if err := checkPath(p.Path); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (r *Reach) WriteFile(ctx context.Context, actor access.Actor, p Place, name
 	if err != nil {
 		why = "failed"
 	}
-	if noted := v.End(why); err == nil {
+	if noted := v.CloseWithReason(why); err == nil {
 		return noted
 	}
 	return err
@@ -90,9 +90,9 @@ func copyRefusedError(field, message string) error {
 
 // copyOf opens a connection for one file.
 func (r *Reach) copyOf(
-	ctx context.Context, actor access.Actor, p Place, what string,
-) (*Visit, error) {
-	v, err := r.openVisit(ctx, actor, Wish{Deployment: p.Deployment, Step: p.Step,
+	ctx context.Context, actor access.Actor, p ServiceFile, what string,
+) (*OpenConnection, error) {
+	v, err := r.openVisit(ctx, actor, ConnectionRequest{Deployment: p.Deployment, Step: p.Step,
 		Kind: controlplane.ReachTerminal}, what+" "+path.Base(p.Path))
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (r *Reach) copyOf(
 }
 
 // readAbout reads what the file is, or why it cannot be had.
-func readAbout(v *Visit, about *sidecar.File) error {
+func readAbout(v *OpenConnection, about *sidecar.File) error {
 	f, err := sidecar.ReadFrame(v)
 	switch {
 	case err != nil:
@@ -132,7 +132,7 @@ func exitError(f sidecar.Frame) error {
 	return copyRefusedError("path", end.Message)
 }
 
-func sendStream(v *Visit, s sidecar.Start, from io.Reader) error {
+func sendStream(v *OpenConnection, s sidecar.Start, from io.Reader) error {
 	to := sidecar.NewFrameWriter(v)
 	if err := to.JSON(sidecar.FrameStart, s); err != nil {
 		return connectionLostError(err)
@@ -143,7 +143,7 @@ func sendStream(v *Visit, s sidecar.Start, from io.Reader) error {
 	for total := int64(0); ; {
 		n, err := from.Read(buffer)
 		if total += int64(n); total > s.Most {
-			return copyRefusedError("", sidecar.TooLarge(s.Most).Error())
+			return copyRefusedError("", sidecar.TooLargeMessage(s.Most).Error())
 		}
 		if n > 0 && to.Write(sidecar.FrameInput, buffer[:n]) != nil {
 			// It was refused: the answer says why.
@@ -167,7 +167,7 @@ func sendStream(v *Visit, s sidecar.Start, from io.Reader) error {
 	return <-answer
 }
 
-func awaitExit(v *Visit) error {
+func awaitExit(v *OpenConnection) error {
 	for {
 		f, err := sidecar.ReadFrame(v)
 		if err != nil {
@@ -181,7 +181,7 @@ func awaitExit(v *Visit) error {
 
 // content reads a file's frames.
 type content struct {
-	visit *Visit
+	visit *OpenConnection
 	rest  []byte
 	end   error
 }
@@ -213,5 +213,5 @@ func (c *content) Close() error {
 	if !errors.Is(c.end, io.EOF) {
 		why = "broken off"
 	}
-	return c.visit.End(why)
+	return c.visit.CloseWithReason(why)
 }

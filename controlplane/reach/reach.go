@@ -42,10 +42,10 @@ var errNoHalfClose = errors.New("the connection to the service cannot be closed 
 // Nodes opens connections to services through their nodes' agents.
 type Nodes interface {
 	// Inside connects to the sidecar's inside role in a service.
-	Inside(ctx context.Context, node controlplane.NodeID, deployment controlplane.DeploymentID,
+	OpenInside(ctx context.Context, node controlplane.NodeID, deployment controlplane.DeploymentID,
 		step pipeline.StepKey) (net.Conn, error)
 	// Forward connects to a port that the service declares.
-	Forward(ctx context.Context, node controlplane.NodeID, deployment controlplane.DeploymentID,
+	OpenForward(ctx context.Context, node controlplane.NodeID, deployment controlplane.DeploymentID,
 		step pipeline.StepKey, port int) (net.Conn, error)
 }
 
@@ -58,17 +58,17 @@ type Reach struct {
 // New makes it.
 func New(store *postgres.Store, nodes Nodes) *Reach { return &Reach{store: store, nodes: nodes} }
 
-// Wish is which connection a person wants.
-type Wish struct {
+// ConnectionRequest is which connection a person wants.
+type ConnectionRequest struct {
 	Deployment controlplane.DeploymentID
 	Step       pipeline.StepKey
 	Kind       controlplane.ReachKind
 	Port       int
 }
 
-// Ticket issues a ticket, if the person may access the service now.
-func (r *Reach) Ticket(
-	ctx context.Context, actor access.Actor, w Wish,
+// IssueTicket issues a ticket, if the person may access the service now.
+func (r *Reach) IssueTicket(
+	ctx context.Context, actor access.Actor, w ConnectionRequest,
 ) (secret controlplane.Plain, expires time.Time, err error) {
 	var random [32]byte
 	_, _ = rand.Read(random[:]) // never fails: the process dies instead
@@ -77,7 +77,7 @@ func (r *Reach) Ticket(
 		if _, err := checkAccess(ctx, tx, actor, w); err != nil {
 			return err
 		}
-		now, err := tx.Time(ctx)
+		now, err := tx.DatabaseTime(ctx)
 		if err != nil {
 			return err
 		}
@@ -94,11 +94,11 @@ func (r *Reach) Ticket(
 
 // recordDenied records a refused attempt in the audit.
 func (r *Reach) recordDenied(
-	ctx context.Context, actor access.Actor, w Wish, why error,
+	ctx context.Context, actor access.Actor, w ConnectionRequest, why error,
 ) error {
-	e := actor.Entry("open "+string(w.Kind),
+	e := actor.NewAuditEntry("open "+string(w.Kind),
 		"service "+string(w.Step)+" of deployment "+string(w.Deployment))
-	return errors.Join(why, r.store.Refused(ctx, *e, why))
+	return errors.Join(why, r.store.RecordRefusal(ctx, *e, why))
 }
 
 func hashTicket(ticket string) []byte {
@@ -107,7 +107,7 @@ func hashTicket(ticket string) []byte {
 }
 
 // checkAccess checks everything that can be known without asking the node.
-func checkAccess(ctx context.Context, tx *postgres.Tx, actor access.Actor, w Wish,
+func checkAccess(ctx context.Context, tx *postgres.Tx, actor access.Actor, w ConnectionRequest,
 ) (controlplane.Deployment, error) {
 	d, err := tx.Deployment(ctx, w.Deployment)
 	if err != nil {
@@ -126,12 +126,12 @@ func checkAccess(ctx context.Context, tx *postgres.Tx, actor access.Actor, w Wis
 	service, ok := serviceOf(d, w.Step)
 	switch {
 	case !ok:
-		return d, controlplane.Missing("service", string(w.Step))
+		return d, controlplane.NewNotFoundError("service", string(w.Step))
 	case w.Kind == controlplane.ReachForward && !declaresPort(service, w.Port):
 		return d, &controlplane.Error{Kind: controlplane.NotFound, Code: "no_port", Field: "port",
 			Message: "the service declares no port " + strconv.Itoa(w.Port),
 			Remedy:  "Use a port that the pipeline's service lists."}
-	case d.Status.Gone() || d.NodeID == "":
+	case d.Status.IsGone() || d.NodeID == "":
 		return d, &controlplane.Error{Kind: controlplane.Unavailable, Code: "not_running",
 			Message: "the deployment is " + string(d.Status) + ": nothing of it runs"}
 	}
@@ -158,10 +158,10 @@ func declaresPort(v controlplane.ServiceVersion, port int) bool {
 	return false
 }
 
-// Visit is one open connection into a service.
-type Visit struct {
+// OpenConnection is one open connection into a service.
+type OpenConnection struct {
 	net.Conn
-	Wish
+	ConnectionRequest
 	reach *Reach
 	actor access.Actor
 	entry controlplane.AuditEntry
@@ -172,7 +172,7 @@ type Visit struct {
 // session or token, must redeem it, and must still have access.
 func (r *Reach) Redeem(
 	ctx context.Context, actor access.Actor, ticket controlplane.Plain, program string,
-) (*Visit, error) {
+) (*OpenConnection, error) {
 	var t controlplane.ReachTicket
 	err := r.store.InTx(ctx, func(tx *postgres.Tx) (err error) {
 		t, err = tx.TakeReachTicket(ctx, hashTicket(ticket.Reveal()))
@@ -186,14 +186,19 @@ func (r *Reach) Redeem(
 	if err != nil {
 		return nil, err
 	}
-	return r.openVisit(ctx, actor, Wish{Deployment: t.Deployment, Step: t.Step, Kind: t.Kind,
-		Port: t.Port}, program)
+	return r.openVisit(
+		ctx,
+		actor,
+		ConnectionRequest{Deployment: t.Deployment, Step: t.Step, Kind: t.Kind,
+			Port: t.Port},
+		program,
+	)
 }
 
 // openVisit connects and writes down that it did.
 func (r *Reach) openVisit(
-	ctx context.Context, actor access.Actor, w Wish, program string,
-) (*Visit, error) {
+	ctx context.Context, actor access.Actor, w ConnectionRequest, program string,
+) (*OpenConnection, error) {
 	var d controlplane.Deployment
 	err := r.store.Read(ctx, func(tx *postgres.Tx) (err error) {
 		d, err = checkAccess(ctx, tx, actor, w)
@@ -202,18 +207,19 @@ func (r *Reach) openVisit(
 	if err != nil {
 		return nil, r.recordDenied(ctx, actor, w, err)
 	}
-	v := &Visit{Wish: w, reach: r, actor: actor, began: time.Now()}
+	v := &OpenConnection{ConnectionRequest: w, reach: r, actor: actor, began: time.Now()}
 	if w.Kind == controlplane.ReachForward {
-		v.Conn, err = r.nodes.Forward(ctx, d.NodeID, d.ID, w.Step, w.Port)
+		v.Conn, err = r.nodes.OpenForward(ctx, d.NodeID, d.ID, w.Step, w.Port)
 	} else {
-		v.Conn, err = r.nodes.Inside(ctx, d.NodeID, d.ID, w.Step)
+		v.Conn, err = r.nodes.OpenInside(ctx, d.NodeID, d.ID, w.Step)
 	}
 	if err != nil {
 		return nil, err
 	}
 	what := map[controlplane.ReachKind]string{controlplane.ReachTerminal: "terminal",
 		controlplane.ReachForward: "forward to port " + strconv.Itoa(w.Port)}[w.Kind]
-	v.entry = *actor.Entry("open "+string(w.Kind), "service "+string(w.Step)+" of deployment "+d.Name)
+	v.entry = *actor.NewAuditEntry("open "+string(w.Kind),
+		"service "+string(w.Step)+" of deployment "+d.Name)
 	v.entry.Project, v.entry.Environment = d.ProjectID, d.EnvironmentID
 	v.entry.Result, v.entry.Detail = controlplane.AuditOK, what
 	if program != "" {
@@ -232,7 +238,7 @@ func (r *Reach) insertAudit(ctx context.Context, e controlplane.AuditEntry) erro
 }
 
 // CloseWrite ends what is sent to the service. Many protocols answer only then.
-func (v *Visit) CloseWrite() error {
+func (v *OpenConnection) CloseWrite() error {
 	half, ok := v.Conn.(interface{ CloseWrite() error })
 	if !ok {
 		return errNoHalfClose
@@ -240,8 +246,8 @@ func (v *Visit) CloseWrite() error {
 	return half.CloseWrite()
 }
 
-// End closes the connection and writes down that it ended, and why.
-func (v *Visit) End(why string) error {
+// CloseWithReason closes the connection and writes down that it ended, and why.
+func (v *OpenConnection) CloseWithReason(why string) error {
 	closed := v.Conn.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), auditWithin)
 	defer cancel()
@@ -254,8 +260,8 @@ func (v *Visit) End(why string) error {
 	return closed
 }
 
-// StillMay is nil as long as the person may be in the service.
-func (r *Reach) StillMay(ctx context.Context, actor access.Actor, w Wish) error {
+// IsStillAllowed is nil as long as the person may be in the service.
+func (r *Reach) IsStillAllowed(ctx context.Context, actor access.Actor, w ConnectionRequest) error {
 	return r.store.Read(ctx, func(tx *postgres.Tx) error {
 		_, err := checkAccess(ctx, tx, actor, w)
 		return err

@@ -31,7 +31,7 @@ const (
 type common struct {
 	source Source
 	repo   name.Repository
-	guard  *guard
+	guard  *registryGuard
 	// pageTime is for each page; the first shares it with signing in.
 	pageTime time.Duration
 }

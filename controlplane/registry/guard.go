@@ -15,9 +15,9 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// guard is the way to one registry for one question. Every request and every
+// registryGuard is the way to one registry for one question. Every request and every
 // redirect passes it, and every connection passes its address check.
-type guard struct {
+type registryGuard struct {
 	host     string
 	insecure bool
 	local    bool
@@ -30,8 +30,8 @@ type guard struct {
 	refused error
 }
 
-func newGuard(r controlplane.Registry, host string, own func(netip.AddrPort) bool) *guard {
-	g := &guard{host: host, insecure: r.Insecure, local: isLoopback(r.Host)}
+func newGuard(r controlplane.Registry, host string, own func(netip.AddrPort) bool) *registryGuard {
+	g := &registryGuard{host: host, insecure: r.Insecure, local: isLoopback(r.Host)}
 	dialer := &net.Dialer{
 		Timeout: 5 * time.Second,
 		// After the name was resolved, before a byte is sent: a name that
@@ -48,9 +48,9 @@ func newGuard(r controlplane.Registry, host string, own func(netip.AddrPort) boo
 	return g
 }
 
-func (g *guard) close() { g.inner.CloseIdleConnections() }
+func (g *registryGuard) close() { g.inner.CloseIdleConnections() }
 
-func (g *guard) checkAddress(address string, off controlplane.OffLimits) error {
+func (g *registryGuard) checkAddress(address string, off controlplane.OffLimits) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return g.recordRefusal(&badAddress{err: fmt.Errorf("address %q: %w", address, err)})
@@ -67,7 +67,7 @@ func (g *guard) checkAddress(address string, off controlplane.OffLimits) error {
 	return nil
 }
 
-func (g *guard) recordRefusal(why error) error {
+func (g *registryGuard) recordRefusal(why error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.refused = why
@@ -75,7 +75,7 @@ func (g *guard) recordRefusal(why error) error {
 }
 
 // RoundTrip checks a request, sends it, and bounds what comes back.
-func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
+func (g *registryGuard) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = g.upgradeToTLS(r)
 	if err := g.checkRequest(r); err != nil {
 		return nil, g.recordRefusal(err)
@@ -89,13 +89,13 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = resp.Body.Close()
 		return nil, g.recordRefusal(errTooLarge)
 	}
-	resp.Body = &limited{ReadCloser: resp.Body, left: maxBody, guard: g}
+	resp.Body = &limitedBody{ReadCloser: resp.Body, left: maxBody, guard: g}
 	return resp, nil
 }
 
 // upgradeToTLS asks over TLS where the library takes plain HTTP for granted, as it
 // does for loopback and private addresses.
-func (g *guard) upgradeToTLS(r *http.Request) *http.Request {
+func (g *registryGuard) upgradeToTLS(r *http.Request) *http.Request {
 	if g.insecure || r.URL.Scheme != "http" || r.Response != nil ||
 		!strings.EqualFold(r.URL.Host, g.host) {
 		return r
@@ -105,7 +105,7 @@ func (g *guard) upgradeToTLS(r *http.Request) *http.Request {
 	return r
 }
 
-func (g *guard) checkRequest(r *http.Request) error {
+func (g *registryGuard) checkRequest(r *http.Request) error {
 	if r.URL.Scheme == "http" && !(g.insecure && isLoopback(r.URL.Host)) {
 		return errPlain
 	}
@@ -123,7 +123,7 @@ func (g *guard) checkRequest(r *http.Request) error {
 	return nil
 }
 
-func (g *guard) recordStatus(resp *http.Response) {
+func (g *registryGuard) recordStatus(resp *http.Response) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.status = resp.StatusCode
@@ -132,15 +132,15 @@ func (g *guard) recordStatus(resp *http.Response) {
 	}
 }
 
-// limited fails on a body that is too large instead of truncating it: half a list must
+// limitedBody fails on a body that is too large instead of truncating it: half a list must
 // not look like a whole one.
-type limited struct {
+type limitedBody struct {
 	io.ReadCloser
 	left  int64
-	guard *guard
+	guard *registryGuard
 }
 
-func (l *limited) Read(p []byte) (int, error) {
+func (l *limitedBody) Read(p []byte) (int, error) {
 	if l.left <= 0 {
 		return 0, l.guard.recordRefusal(errTooLarge)
 	}

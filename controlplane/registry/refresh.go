@@ -13,8 +13,8 @@ const (
 	wantedFor = 10 * time.Minute
 )
 
-// wanted is a recently requested list.
-type wanted struct {
+// requestedList is a recently requested list.
+type requestedList struct {
 	source Source
 	at     time.Time
 }
@@ -24,7 +24,7 @@ func (c *Client) recordUse(s Source) {
 	defer c.mu.Unlock()
 	evictSome(c.wanted)
 	// Without the credentials: those from before are never used again.
-	c.wanted[s.Registry.Host+"\x00"+s.Repository] = wanted{source: s, at: c.now()}
+	c.wanted[s.Registry.Host+"\x00"+s.Repository] = requestedList{source: s, at: c.now()}
 }
 
 // Run refreshes the recently requested lists until ctx ends.

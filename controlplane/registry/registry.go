@@ -77,7 +77,7 @@ type Client struct {
 	tags   map[string]TagList
 	images map[string]Image
 	// wanted holds what people looked at lately, and when.
-	wanted map[string]wanted
+	wanted map[string]requestedList
 	// kinds has, by host, which vendor a registry is.
 	kinds map[string]vendorKind
 	// meanings holds what tags meant lately.
@@ -99,7 +99,7 @@ func New(c Config) *Client {
 	ctx, stop := context.WithCancel(context.Background())
 	return &Client{
 		own: c.Own, now: c.Now, answerTime: c.AnswerTime, ctx: ctx, stop: stop,
-		ways: publicWays(), wanted: map[string]wanted{}, kinds: map[string]vendorKind{},
+		ways: publicWays(), wanted: map[string]requestedList{}, kinds: map[string]vendorKind{},
 		tags: map[string]TagList{}, images: map[string]Image{}, pauses: map[pauseKey]time.Time{},
 		meanings: map[string]tagMeaning{}, arches: map[string][]string{},
 	}
@@ -169,7 +169,7 @@ type Image struct {
 type conversation struct {
 	repo    name.Repository
 	options []remote.Option
-	guard   *guard
+	guard   *registryGuard
 	cancel  context.CancelFunc
 }
 
@@ -216,7 +216,7 @@ func (c *Client) startConversation(ctx context.Context, s Source) (*conversation
 }
 
 func newAuthenticator(c controlplane.Credentials) authn.Authenticator {
-	if c.Username == "" && c.Password.Empty() {
+	if c.Username == "" && c.Password.IsEmpty() {
 		return authn.Anonymous
 	}
 	return authn.FromConfig(authn.AuthConfig{

@@ -461,7 +461,7 @@ func TestResolveAndDescribe(t *testing.T) {
 	if err != nil || got != digest {
 		t.Errorf("resolve: %s, %v; want %s", got, err, digest)
 	}
-	facts := c.Describe(t.Context(), source(f.host()), []string{"v1", "nope"}, 5*time.Second)
+	facts := c.DescribeTags(t.Context(), source(f.host()), []string{"v1", "nope"}, 5*time.Second)
 	v := facts["v1"]
 	if len(facts) != 1 || v.Digest != digest || v.Commit != "abc123" ||
 		v.Branch != "feat/cart" || v.Builder != "paketo/builder" ||
@@ -469,7 +469,7 @@ func TestResolveAndDescribe(t *testing.T) {
 		t.Errorf("facts %+v", facts)
 	}
 	asked := f.calls.Load()
-	c.Describe(t.Context(), source(f.host()), []string{"v1"}, 5*time.Second)
+	c.DescribeTags(t.Context(), source(f.host()), []string{"v1"}, 5*time.Second)
 	if f.calls.Load() != asked {
 		t.Error("what a tag meant a moment ago was asked again")
 	}

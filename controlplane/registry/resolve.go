@@ -61,10 +61,10 @@ func isManifest(body []byte) error {
 	return nil
 }
 
-// Describe returns the images of tags, as far as they can be read within the time.
+// DescribeTags returns the images of tags, as far as they can be read within the time.
 // Tags without a result are left out. A tag's digest is cached for minutes, and read
 // again in the background after some seconds; facts of a digest are cached for ever.
-func (c *Client) Describe(
+func (c *Client) DescribeTags(
 	ctx context.Context, s Source, tags []string, within time.Duration,
 ) map[string]Image {
 	all, unknown, old := c.cachedMeanings(s, tags)

@@ -210,7 +210,7 @@ func (c *Client) kindOf(ctx context.Context, s Source, q *conversation) vendorKi
 type vendorClient struct {
 	base   string
 	host   string
-	guard  *guard
+	guard  *registryGuard
 	source Source
 }
 

@@ -70,7 +70,7 @@ type gitHub struct{ *vendorClient }
 
 func (g *gitHub) list(ctx context.Context) (out listing, err error) {
 	owner, image, ok := strings.Cut(g.source.Repository, "/")
-	if !ok || g.source.Credentials.Password.Empty() {
+	if !ok || g.source.Credentials.Password.IsEmpty() {
 		return out, errNotOurs
 	}
 	for _, of := range []string{"orgs", "users"} {

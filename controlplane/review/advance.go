@@ -82,7 +82,7 @@ func (r *Reviews) findDeployment(ctx context.Context, rule controlplane.ReviewRu
 	x *controlplane.Review) (*lifecycle.View, error) {
 	if x.DeploymentID != "" {
 		d, err := r.Lifecycle.View(ctx, worker, x.DeploymentID)
-		if err == nil && !d.Status.Gone() {
+		if err == nil && !d.Status.IsGone() {
 			return &d, nil
 		}
 		if err != nil && controlplane.KindOf(err) != controlplane.NotFound {

@@ -20,13 +20,13 @@ const presentTime = 5 * time.Second
 // order of the events.
 func (r *Reviews) isClosed(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review) (closed bool, at time.Time) {
-	h, ok, err := r.host(ctx, rule, x)
+	h, ok, err := r.codeHostOf(ctx, rule, x)
 	if err != nil || !ok {
 		return false, at
 	}
 	ctx, cancel := context.WithTimeout(ctx, presentTime)
 	defer cancel()
-	closed, at, err = h.present(ctx, *x)
+	closed, at, err = h.pullRequestState(ctx, *x)
 	if err != nil {
 		r.Log.InfoContext(ctx, "the state of a pull request is not known", "rule", rule.Name,
 			"review", x.Key, "error", err)
@@ -36,7 +36,7 @@ func (r *Reviews) isClosed(ctx context.Context, rule controlplane.ReviewRule,
 }
 
 // pullRequestState returns the state of a pull request on its code host.
-func (h codeHost) present(ctx context.Context, x controlplane.Review) (
+func (h codeHost) pullRequestState(ctx context.Context, x controlplane.Review) (
 	closed bool, at time.Time, err error) {
 	path := ""
 	switch h.rule.Source {
@@ -68,14 +68,14 @@ func (r *Reviews) closeReview(
 
 // codeHostOf returns the API of the code host of a rule; ok is false if the rule does not use it
 // for this review.
-func (r *Reviews) host(ctx context.Context, rule controlplane.ReviewRule,
+func (r *Reviews) codeHostOf(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review) (h codeHost, ok bool, err error) {
 	token, err := r.openSecret(ctx, tokenOf(rule.ID))
 	if err != nil {
 		return h, false, err
 	}
 	base := apiOf(rule)
-	if token.Empty() || base == "" || x.Number == 0 {
+	if token.IsEmpty() || base == "" || x.Number == 0 {
 		return h, false, nil
 	}
 	return codeHost{

@@ -124,7 +124,7 @@ func (r *Reviews) readRule(
 // there is one, with the secret itself elsewhere.
 func isSigned(source controlplane.ReviewSource, h http.Header, body []byte,
 	key controlplane.Plain, now time.Time) bool {
-	if key.Empty() {
+	if key.IsEmpty() {
 		return false
 	}
 	switch source {

@@ -32,7 +32,7 @@ func (r *Reviews) reportResult(ctx context.Context, rule controlplane.ReviewRule
 
 func (r *Reviews) postResult(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review) error {
-	h, ok, err := r.host(ctx, rule, x)
+	h, ok, err := r.codeHostOf(ctx, rule, x)
 	if err != nil || !ok {
 		return err
 	}

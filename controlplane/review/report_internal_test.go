@@ -172,7 +172,7 @@ func TestPresent_AsksWhetherItIsClosed(t *testing.T) {
 		{controlplane.ReviewGeneric, `{"state":"closed"`, "", false},
 	} {
 		server := newFakeHost(t, 200, c.answer+`,"updated_at":"2026-01-02T10:00:01Z"}`)
-		closed, when, err := newHost(newReviews(), c.source, server.URL).present(t.Context(),
+		closed, when, err := newHost(newReviews(), c.source, server.URL).pullRequestState(t.Context(),
 			sampleReview())
 		if err != nil || closed != c.closed || c.asked != "" && !when.Equal(at) ||
 			strings.Join(server.asked(), " ") != c.asked {
@@ -181,7 +181,7 @@ func TestPresent_AsksWhetherItIsClosed(t *testing.T) {
 	}
 	server := newFakeHost(t, 404, `{"state":"closed"}`)
 	if closed, _, err := newHost(newReviews(), controlplane.ReviewGitHub,
-		server.URL).present(t.Context(),
+		server.URL).pullRequestState(t.Context(),
 		sampleReview()); closed || err == nil {
 		t.Errorf("a host that does not know it closes it: %v", err)
 	}

@@ -43,10 +43,10 @@ func (r *Reviews) ListRules(
 		return nil, "", err
 	}
 	err = r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListReviewRules(ctx, p.After, p.Fetch())
+		all, err = tx.ListReviewRules(ctx, p.After, p.FetchLimit())
 		return err
 	})
-	all, next = controlplane.Cut(p, all, func(x controlplane.ReviewRule) string { return x.Name })
+	all, next = controlplane.CutPage(p, all, func(x controlplane.ReviewRule) string { return x.Name })
 	return all, next, err
 }
 
@@ -131,13 +131,13 @@ func (r *Reviews) sealSecret(ctx context.Context, tx *postgres.Tx, actor access.
 		return err
 	}
 	if stored != nil {
-		have, err := r.Catalog.OpenOutward(actor, id, stored)
+		have, err := r.Catalog.OpenWebhookSecret(actor, id, stored)
 		if err == nil && have.Equal(plain) {
 			return nil
 		}
 	}
-	out.Changed = out.Changed || stored != nil || !plain.Empty()
-	sealed, err := r.Catalog.SealOutward(actor, id, plain)
+	out.Changed = out.Changed || stored != nil || !plain.IsEmpty()
+	sealed, err := r.Catalog.SealWebhookSecret(actor, id, plain)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (r *Reviews) openSecret(ctx context.Context, id string) (controlplane.Plain
 	if err != nil || sealed == nil {
 		return controlplane.Plain{}, err
 	}
-	return r.Catalog.OpenOutward(worker, id, sealed)
+	return r.Catalog.OpenWebhookSecret(worker, id, sealed)
 }
 
 func secretObject(id controlplane.ReviewRuleID) string { return "rule/" + string(id) }
@@ -183,12 +183,16 @@ func (r *Reviews) DeleteRule(ctx context.Context, actor access.Actor, name strin
 
 func (r *Reviews) changeRule(ctx context.Context, actor access.Actor, action, name string,
 	fn func(*postgres.Tx) error) error {
-	return r.Store.Audited(ctx, actor.Entry(action, "rule "+name), func(tx *postgres.Tx) error {
-		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
-			return err
-		}
-		return fn(tx)
-	})
+	return r.Store.InAuditedTx(
+		ctx,
+		actor.NewAuditEntry(action, "rule "+name),
+		func(tx *postgres.Tx) error {
+			if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+				return err
+			}
+			return fn(tx)
+		},
+	)
 }
 
 func checkRule(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRule) error {
@@ -199,7 +203,7 @@ func checkRule(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRul
 		return invalidError("name", "name_long", "a rule's name begins the names of its deployments",
 			"Choose one of at most 24 characters.")
 	}
-	if _, err := tx.Target(ctx, rule.Project); err != nil {
+	if _, err := tx.LoadRunTarget(ctx, rule.Project); err != nil {
 		return invalidField("project", err)
 	}
 	if _, err := tx.TargetEnvironment(ctx, rule.Environment); err != nil {

@@ -15,9 +15,9 @@ import (
 func (r *Reviews) chooseVersions(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review, d *lifecycle.View,
 ) (versions map[pipeline.StepKey]string, news bool, err error) {
-	var target postgres.Target
+	var target postgres.RunTarget
 	err = r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		target, err = tx.Target(ctx, rule.Project)
+		target, err = tx.LoadRunTarget(ctx, rule.Project)
 		return err
 	})
 	if err != nil {

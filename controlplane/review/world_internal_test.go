@@ -48,7 +48,7 @@ func (images) ListTags(context.Context, registry.Source) (t registry.TagList, er
 }
 func (images) Resolve(context.Context, registry.Source, string) (string, error) { return "", nil }
 func (images) Ping(context.Context, registry.Source) error                      { return nil }
-func (images) Describe(
+func (images) DescribeTags(
 	context.Context, registry.Source, []string, time.Duration,
 ) map[string]registry.Image {
 	return nil

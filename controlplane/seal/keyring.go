@@ -27,11 +27,11 @@ func (r *Keyring) String() string { return "[keyring]" }
 // GoString hides the keys from %#v.
 func (r *Keyring) GoString() string { return "[keyring]" }
 
-// Primary names the key that new values are sealed under.
-func (r *Keyring) Primary() string { return r.keys[0].kid }
+// PrimaryKeyID names the key that new values are sealed under.
+func (r *Keyring) PrimaryKeyID() string { return r.keys[0].kid }
 
-// Kids names all keys, newest first.
-func (r *Keyring) Kids() []string {
+// KeyIDs names all keys, newest first.
+func (r *Keyring) KeyIDs() []string {
 	kids := make([]string, len(r.keys))
 	for i, k := range r.keys {
 		kids[i] = k.kid

@@ -36,15 +36,15 @@ const (
 var ErrUnopened = errors.New("sealed value does not open: " +
 	"the key is wrong, or the value was changed or moved")
 
-// Place is where a sealed value belongs. It is part of the encryption.
-type Place struct {
+// Location is where a sealed value belongs. It is part of the encryption.
+type Location struct {
 	Table, Row, Column string
 	// Version tells values of the same cell apart.
 	Version int
 }
 
 // encode is unambiguous: each part is preceded by its length.
-func (p Place) encode(layer string) []byte {
+func (p Location) encode(layer string) []byte {
 	var b []byte
 	for _, part := range []string{layer, p.Table, p.Row, p.Column, strconv.Itoa(p.Version)} {
 		b = binary.BigEndian.AppendUint32(b, uint32(len(part)))
@@ -54,7 +54,7 @@ func (p Place) encode(layer string) []byte {
 }
 
 // Seal encrypts under the first key of the ring, for one place.
-func (r *Keyring) Seal(p Place, plain []byte) ([]byte, error) {
+func (r *Keyring) Seal(p Location, plain []byte) ([]byte, error) {
 	dek := make([]byte, keySize)
 	if _, err := rand.Read(dek); err != nil {
 		return nil, fmt.Errorf("make data key: %w", err)
@@ -71,7 +71,7 @@ func (r *Keyring) Seal(p Place, plain []byte) ([]byte, error) {
 }
 
 // Open decrypts what was sealed for this place under any key of the ring.
-func (r *Keyring) Open(p Place, sealed []byte) ([]byte, error) {
+func (r *Keyring) Open(p Location, sealed []byte) ([]byte, error) {
 	kid, rest, err := splitSealed(sealed)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (r *Keyring) Open(p Place, sealed []byte) ([]byte, error) {
 
 // Rewrap seals a value under the first key of the ring. Changed is false, and the
 // value the same, if it is under that key already.
-func (r *Keyring) Rewrap(p Place, sealed []byte) (out []byte, changed bool, err error) {
+func (r *Keyring) Rewrap(p Location, sealed []byte) (out []byte, changed bool, err error) {
 	kid, _, err := splitSealed(sealed)
 	if err != nil {
 		return nil, false, err

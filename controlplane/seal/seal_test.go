@@ -29,8 +29,8 @@ func ring(t *testing.T, kids ...string) (*seal.Keyring, string) {
 	return r, setting
 }
 
-func place() seal.Place {
-	return seal.Place{Table: "secrets", Row: "r1", Column: "value", Version: 1}
+func place() seal.Location {
+	return seal.Location{Table: "secrets", Row: "r1", Column: "value", Version: 1}
 }
 
 func TestSeal_OpensAtItsPlaceOnly(t *testing.T) {
@@ -46,7 +46,7 @@ func TestSeal_OpensAtItsPlaceOnly(t *testing.T) {
 	if err != nil || string(plain) != "hunter2-canary" {
 		t.Fatalf("open: %q, %v", plain, err)
 	}
-	for name, p := range map[string]seal.Place{
+	for name, p := range map[string]seal.Location{
 		"other table":   {Table: "registries", Row: "r1", Column: "value", Version: 1},
 		"other row":     {Table: "secrets", Row: "r2", Column: "value", Version: 1},
 		"other column":  {Table: "secrets", Row: "r1", Column: "name", Version: 1},

@@ -27,8 +27,8 @@ type key struct {
 // Downsample sums up measurements by subject, step and stretch of time. It loses
 // nothing that can be summed up twice: minutes that become hours are the same as
 // single measurements that become hours. The result is in a fixed order.
-func Downsample(all []controlplane.Use, width time.Duration) []controlplane.Use {
-	sums := map[key]*controlplane.Use{}
+func Downsample(all []controlplane.UsageSum, width time.Duration) []controlplane.UsageSum {
+	sums := map[key]*controlplane.UsageSum{}
 	for _, u := range all {
 		k := key{u.Node, u.Subject, u.Step, u.At.UTC().Truncate(max(width, time.Millisecond))}
 		if have, ok := sums[k]; ok {
@@ -38,18 +38,18 @@ func Downsample(all []controlplane.Use, width time.Duration) []controlplane.Use 
 		u.At, u.Width = k.at, width
 		sums[k] = &u
 	}
-	out := make([]controlplane.Use, 0, len(sums))
+	out := make([]controlplane.UsageSum, 0, len(sums))
 	for _, u := range sums {
 		out = append(out, *u)
 	}
-	slices.SortFunc(out, func(a, b controlplane.Use) int {
+	slices.SortFunc(out, func(a, b controlplane.UsageSum) int {
 		return cmp.Or(cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Step, b.Step),
 			a.At.Compare(b.At), cmp.Compare(a.Node, b.Node))
 	})
 	return out
 }
 
-func mergeUse(into *controlplane.Use, u controlplane.Use) {
+func mergeUse(into *controlplane.UsageSum, u controlplane.UsageSum) {
 	into.Count += u.Count
 	into.CPU += u.CPU
 	into.CPUMax = max(into.CPUMax, u.CPUMax)

@@ -13,8 +13,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-func genUse(t *rapid.T, start time.Time) controlplane.Use {
-	return controlplane.Use{
+func genUse(t *rapid.T, start time.Time) controlplane.UsageSum {
+	return controlplane.UsageSum{
 		Subject: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "subject"),
 		Step:    rapid.SampledFrom([]pipeline.StepKey{"", "web"}).Draw(t, "step"),
 		At:      start.Add(time.Duration(rapid.IntRange(0, 4*3600).Draw(t, "second")) * time.Second),
@@ -32,7 +32,7 @@ func TestDownsample_KeepsSumsAndPeaks(t *testing.T) {
 	start := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	near := cmpopts.EquateApprox(1e-9, 1e-6)
 	rapid.Check(t, func(t *rapid.T) {
-		var all []controlplane.Use
+		var all []controlplane.UsageSum
 		for range rapid.IntRange(0, 60).Draw(t, "n") {
 			all = append(all, genUse(t, start))
 		}

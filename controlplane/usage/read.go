@@ -30,11 +30,11 @@ type Query struct {
 type Series struct {
 	From, To time.Time
 	Width    time.Duration
-	Rows     []controlplane.Use
+	Rows     []controlplane.UsageSum
 }
 
 // NodeUsage returns a node's use over time.
-func (u *Usage) OfNode(
+func (u *Usage) NodeUsage(
 	ctx context.Context, actor access.Actor, name string, q Query,
 ) (s Series, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -48,7 +48,7 @@ func (u *Usage) OfNode(
 		if err != nil {
 			return err
 		}
-		s.Rows, err = tx.ListUse(ctx, string(n.ID), s.Width, s.From, s.To, mostPoints)
+		s.Rows, err = tx.ListUsage(ctx, string(n.ID), s.Width, s.From, s.To, mostPoints)
 		return err
 	})
 	return s, err
@@ -56,7 +56,7 @@ func (u *Usage) OfNode(
 
 // DeploymentUsage returns the use of each service of a deployment over time. Who may read the
 // deployment may read it.
-func (u *Usage) OfDeployment(ctx context.Context, actor access.Actor,
+func (u *Usage) DeploymentUsage(ctx context.Context, actor access.Actor,
 	id controlplane.DeploymentID, q Query) (s Series, err error) {
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
 		return s, err
@@ -76,7 +76,7 @@ func (u *Usage) OfDeployment(ctx context.Context, actor access.Actor,
 		if s, err = planSeries(q, time.Now()); err != nil {
 			return err
 		}
-		s.Rows, err = tx.ListUse(ctx, string(d.ID), s.Width, s.From, s.To, mostPoints)
+		s.Rows, err = tx.ListUsage(ctx, string(d.ID), s.Width, s.From, s.To, mostPoints)
 		return err
 	})
 	return s, err

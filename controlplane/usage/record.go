@@ -39,7 +39,7 @@ func (u *Usage) Observe(_ context.Context, actor access.Actor, node controlplane
 
 // Store takes measurements of a node, and returns when they are committed.
 func (u *Usage) Store(ctx context.Context, actor access.Actor, node controlplane.NodeID,
-	batch controlplane.UseBatch) error {
+	batch controlplane.UsageBatch) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err
 	}
@@ -110,33 +110,36 @@ func storeBatches(ctx context.Context, tx *postgres.Tx, batches []*pending) erro
 	for _, p := range batches {
 		nodes[p.node] = true
 	}
-	marks, err := tx.LockUseMarks(ctx, slices.Sorted(maps.Keys(nodes)))
+	marks, err := tx.LockUsageMarks(ctx, slices.Sorted(maps.Keys(nodes)))
 	if err != nil {
 		return err
 	}
-	var items []controlplane.UseItem
+	var items []controlplane.UsageItem
 	for _, p := range batches {
 		fresh, mark := newItems(marks[p.node], p)
 		marks[p.node] = mark
 		items = append(items, fresh...)
 	}
-	if err := tx.AddUse(ctx, aggregateRows(items)); err != nil {
+	if err := tx.AddUsage(ctx, aggregateRows(items)); err != nil {
 		return err
 	}
-	var all []controlplane.UseMark
+	var all []controlplane.UsageMark
 	for _, id := range slices.Sorted(maps.Keys(nodes)) {
 		all = append(all, marks[id])
 	}
-	return tx.PutUseMarks(ctx, all)
+	return tx.PutUsageMarks(ctx, all)
 }
 
 // newItems returns the items of a batch that are not stored yet, and the new mark.
 // After the agent restarted, numbers begin again.
-func newItems(m controlplane.UseMark, p *pending) ([]controlplane.UseItem, controlplane.UseMark) {
+func newItems(
+	m controlplane.UsageMark,
+	p *pending,
+) ([]controlplane.UsageItem, controlplane.UsageMark) {
 	if m.Boot != p.batch.Boot {
-		m = controlplane.UseMark{Node: p.node, Boot: p.batch.Boot}
+		m = controlplane.UsageMark{Node: p.node, Boot: p.batch.Boot}
 	}
-	var fresh []controlplane.UseItem
+	var fresh []controlplane.UsageItem
 	for _, item := range p.batch.Items {
 		if item.Number <= m.Number {
 			continue
@@ -150,7 +153,7 @@ func newItems(m controlplane.UseMark, p *pending) ([]controlplane.UseItem, contr
 
 // isImplausible reports values that no honest agent sends; they would spoil the
 // statement that stores all nodes' measurements together.
-func isImplausible(u controlplane.Use) bool {
+func isImplausible(u controlplane.UsageSum) bool {
 	bytes := []float64{u.Memory, float64(u.MemoryMax), float64(u.DiskFree), u.Flow.NetIn,
 		u.Flow.NetOut, u.Flow.DiskRead, u.Flow.DiskWritten}
 	return !controlplane.ValidID(u.Subject) || u.Count != 1 || len(u.Step) > stepLength ||
@@ -162,13 +165,13 @@ func isBetween(f, most float64) bool { return !math.IsNaN(f) && f >= 0 && f <= m
 
 // aggregateRows are what is written of new measurements: single ones, their minutes and
 // their hours.
-func aggregateRows(items []controlplane.UseItem) []controlplane.Use {
+func aggregateRows(items []controlplane.UsageItem) []controlplane.UsageSum {
 	points := 0
 	for _, item := range items {
 		points += len(item.All)
 	}
 	every := sampleStride(points, rawAtOnce)
-	var raw, all []controlplane.Use
+	var raw, all []controlplane.UsageSum
 	for _, item := range items {
 		all = append(all, item.All...)
 		if item.Number%every == 0 {

@@ -42,7 +42,7 @@ type Usage struct {
 // pending is a batch whose caller waits until it is stored.
 type pending struct {
 	node  controlplane.NodeID
-	batch controlplane.UseBatch
+	batch controlplane.UsageBatch
 	// done gets exactly one answer; it has room for it.
 	done chan error
 }

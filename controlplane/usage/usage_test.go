@@ -51,11 +51,11 @@ func newRig(t *testing.T) *rig {
 
 // batch is measurements from one number to another, two seconds apart; each has
 // half a core and the service a quarter.
-func (r *rig) batch(boot string, from, to int64, start time.Time) controlplane.UseBatch {
-	b := controlplane.UseBatch{Boot: boot}
+func (r *rig) batch(boot string, from, to int64, start time.Time) controlplane.UsageBatch {
+	b := controlplane.UsageBatch{Boot: boot}
 	for n := from; n <= to; n++ {
 		at := start.Add(time.Duration(n) * 2 * time.Second)
-		b.Items = append(b.Items, controlplane.UseItem{Number: n, All: []controlplane.Use{
+		b.Items = append(b.Items, controlplane.UsageItem{Number: n, All: []controlplane.UsageSum{
 			{Node: r.node, Subject: string(r.node), At: at, Count: 1, CPU: .5, CPUMax: .5,
 				Memory: 100, MemoryMax: 100, DiskFree: 1000 - n},
 			{Node: r.node, Subject: r.deployment, Step: "web", At: at, Count: 1, CPU: .25,
@@ -66,7 +66,7 @@ func (r *rig) batch(boot string, from, to int64, start time.Time) controlplane.U
 }
 
 // put stores a batch, whose writing it brings about.
-func (r *rig) put(b controlplane.UseBatch) error {
+func (r *rig) put(b controlplane.UsageBatch) error {
 	var wait sync.WaitGroup
 	var err error
 	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
@@ -84,10 +84,10 @@ func (r *rig) put(b controlplane.UseBatch) error {
 	}
 }
 
-func (r *rig) read(width time.Duration, subject string) (all []controlplane.Use) {
+func (r *rig) read(width time.Duration, subject string) (all []controlplane.UsageSum) {
 	r.t.Helper()
 	err := r.store.Read(r.t.Context(), func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListUse(r.t.Context(), subject, width, time.Now().Add(-96*time.Hour),
+		all, err = tx.ListUsage(r.t.Context(), subject, width, time.Now().Add(-96*time.Hour),
 			time.Now().Add(time.Hour), 100_000)
 		return err
 	})
@@ -97,7 +97,7 @@ func (r *rig) read(width time.Duration, subject string) (all []controlplane.Use)
 	return all
 }
 
-func count(all []controlplane.Use) (n int) {
+func count(all []controlplane.UsageSum) (n int) {
 	for _, u := range all {
 		n += u.Count
 	}
@@ -109,7 +109,7 @@ func count(all []controlplane.Use) (n int) {
 func TestStore_CountsEachMeasurementOnce(t *testing.T) {
 	r := newRig(t)
 	start := time.Now().Add(-90 * time.Minute).Truncate(time.Hour)
-	for _, b := range []controlplane.UseBatch{
+	for _, b := range []controlplane.UsageBatch{
 		r.batch("one", 1, 10, start), r.batch("one", 1, 10, start), // an answer was lost
 		r.batch("one", 8, 40, start),                   // some of them, and more
 		r.batch("two", 1, 5, start.Add(2*time.Minute)), // it started anew
@@ -147,14 +147,14 @@ func TestStore_RefusesWhatIsNotTheNodes(t *testing.T) {
 	r := newRig(t)
 	b := r.batch("one", 1, 1, time.Now())
 	foreign, other := uuid.NewString(), b.Items[0].All[1]
-	for _, change := range []func(*controlplane.Use){
-		func(u *controlplane.Use) { u.Subject = foreign },
-		func(u *controlplane.Use) { u.Subject = "no uuid" },
-		func(u *controlplane.Use) { u.Step, u.CPU = "neg", -1 },
-		func(u *controlplane.Use) { u.Step, u.Memory = "nan", math.NaN() },
-		func(u *controlplane.Use) { u.Step, u.MemoryMax = "huge", math.MaxInt64 },
-		func(u *controlplane.Use) { u.Step = "a\x00b" },
-		func(u *controlplane.Use) { u.Step, u.Count = "many", 1000 },
+	for _, change := range []func(*controlplane.UsageSum){
+		func(u *controlplane.UsageSum) { u.Subject = foreign },
+		func(u *controlplane.UsageSum) { u.Subject = "no uuid" },
+		func(u *controlplane.UsageSum) { u.Step, u.CPU = "neg", -1 },
+		func(u *controlplane.UsageSum) { u.Step, u.Memory = "nan", math.NaN() },
+		func(u *controlplane.UsageSum) { u.Step, u.MemoryMax = "huge", math.MaxInt64 },
+		func(u *controlplane.UsageSum) { u.Step = "a\x00b" },
+		func(u *controlplane.UsageSum) { u.Step, u.Count = "many", 1000 },
 	} {
 		bad := other
 		change(&bad)
@@ -169,7 +169,7 @@ func TestStore_RefusesWhatIsNotTheNodes(t *testing.T) {
 	if got := r.read(usage.Raw, r.deployment); len(got) != 1 || got[0].Step != "web" {
 		t.Errorf("of its own: %+v", got)
 	}
-	if err := r.put(controlplane.UseBatch{}); err == nil {
+	if err := r.put(controlplane.UsageBatch{}); err == nil {
 		t.Error("an empty batch was taken")
 	}
 }
@@ -189,9 +189,9 @@ func TestTrim(t *testing.T) {
 		t.Errorf("deleted %d rows, %v", gone, err)
 	}
 	for width, want := range map[time.Duration]int{usage.Raw: 1, usage.Minutely: 2, usage.Hourly: 3} {
-		var all []controlplane.Use
+		var all []controlplane.UsageSum
 		err := r.store.Read(t.Context(), func(tx *postgres.Tx) (err error) {
-			all, err = tx.ListUse(t.Context(), string(r.node), width, time.Time{}, now.Add(time.Hour),
+			all, err = tx.ListUsage(t.Context(), string(r.node), width, time.Time{}, now.Add(time.Hour),
 				100)
 			return err
 		})

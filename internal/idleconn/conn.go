@@ -57,8 +57,8 @@ func Wrap(tcp *net.TCPConn) (*Conn, error) {
 	return c, nil
 }
 
-// Over wraps a TCP connection, and returns any other connection unchanged.
-func Over(conn net.Conn) net.Conn {
+// WrapConn wraps a TCP connection, and returns any other connection unchanged.
+func WrapConn(conn net.Conn) net.Conn {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		if c, err := Wrap(tcp); err == nil {
 			return c
@@ -67,9 +67,9 @@ func Over(conn net.Conn) net.Conn {
 	return conn
 }
 
-// Under finds the Conn below TLS, or inside a struct that embeds it; nil if there
+// FindConn finds the Conn below TLS, or inside a struct that embeds it; nil if there
 // is none.
-func Under(conn net.Conn) *Conn {
+func FindConn(conn net.Conn) *Conn {
 	for {
 		switch c := conn.(type) {
 		case interface{ self() *Conn }:
@@ -94,9 +94,10 @@ func (notYetError) Error() string   { return "nothing has arrived yet" }
 func (notYetError) Timeout() bool   { return false }
 func (notYetError) Temporary() bool { return true }
 
-// Brief calls read, which must read through c, and makes it return ErrNotYet instead of
+// ReadWithoutBlocking calls read, which must read through c, and makes it return ErrNotYet
+// instead of
 // blocking. An incomplete TLS record is kept for the next read.
-func (c *Conn) Brief(read func([]byte) (int, error), p []byte) (int, error) {
+func (c *Conn) ReadWithoutBlocking(read func([]byte) (int, error), p []byte) (int, error) {
 	c.brief = true
 	defer func() { c.brief = false }()
 	return read(p)

@@ -27,7 +27,7 @@ var (
 // while bytes flow, if there is a Conn below from; bytes that arrived together are written
 // together, if there is one below to.
 func Copy(to, from net.Conn) error {
-	under := Under(from)
+	under := FindConn(from)
 	if under == nil {
 		_, err := io.Copy(to, from)
 		return err
@@ -70,7 +70,7 @@ func copyAvailable(to, from net.Conn, under *Conn) error {
 func fillBuffer(p []byte, from net.Conn, under *Conn) (n int, err error) {
 	for n < len(p) && err == nil {
 		var more int
-		more, err = under.Brief(from.Read, p[n:])
+		more, err = under.ReadWithoutBlocking(from.Read, p[n:])
 		n += more
 	}
 	return n, err
@@ -79,7 +79,7 @@ func fillBuffer(p []byte, from net.Conn, under *Conn) (n int, err error) {
 // Read waits for bytes and reads all that arrived together, which may be several
 // records of TLS.
 func Read(from net.Conn, p []byte) (int, error) {
-	under := Under(from)
+	under := FindConn(from)
 	if under == nil {
 		return from.Read(p)
 	}
@@ -99,7 +99,7 @@ func Read(from net.Conn, p []byte) (int, error) {
 
 // writeGathered makes TLS write its records in one piece.
 func writeGathered(to net.Conn, p []byte) error {
-	under := Under(to)
+	under := FindConn(to)
 	if under == nil || len(p) <= copySize/4 {
 		_, err := to.Write(p)
 		return err

@@ -42,8 +42,8 @@ func secured(t *testing.T) (client, server *tls.Conn) {
 	trusted.StartTLS()
 	t.Cleanup(trusted.Close)
 	one, other := ends(t)
-	client = tls.Client(idleconn.Over(one), &tls.Config{InsecureSkipVerify: true})
-	server = tls.Server(idleconn.Over(other), trusted.TLS)
+	client = tls.Client(idleconn.WrapConn(one), &tls.Config{InsecureSkipVerify: true})
+	server = tls.Server(idleconn.WrapConn(other), trusted.TLS)
 	done := make(chan error, 1)
 	go func() { done <- server.Handshake() }()
 	if err := errors.Join(client.Handshake(), <-done); err != nil {
@@ -59,7 +59,7 @@ func TestConn_BriefReadsWhatIsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	var p [8]byte
-	if n, err := c.Brief(c.Read, p[:]); n != 0 || !errors.Is(err, idleconn.ErrNotYet) {
+	if n, err := c.ReadWithoutBlocking(c.Read, p[:]); n != 0 || !errors.Is(err, idleconn.ErrNotYet) {
 		t.Fatalf("of silence: %d %v", n, err)
 	}
 	for _, said := range []string{"one", "two"} {
@@ -69,10 +69,10 @@ func TestConn_BriefReadsWhatIsThere(t *testing.T) {
 		if err := c.Wait(); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := c.Brief(c.Read, p[:]); err != nil || string(p[:n]) != said {
+		if n, err := c.ReadWithoutBlocking(c.Read, p[:]); err != nil || string(p[:n]) != said {
 			t.Fatalf("%q %v", p[:n], err)
 		}
-		if _, err := c.Brief(c.Read, p[:]); !errors.Is(err, idleconn.ErrNotYet) {
+		if _, err := c.ReadWithoutBlocking(c.Read, p[:]); !errors.Is(err, idleconn.ErrNotYet) {
 			t.Fatalf("behind it: %v", err)
 		}
 	}
@@ -80,7 +80,7 @@ func TestConn_BriefReadsWhatIsThere(t *testing.T) {
 	if err := c.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := c.Brief(c.Read, p[:]); n != 0 || err != io.EOF {
+	if n, err := c.ReadWithoutBlocking(c.Read, p[:]); n != 0 || err != io.EOF {
 		t.Errorf("at the end: %d %v", n, err)
 	}
 }
@@ -110,7 +110,8 @@ func TestCopy_CarriesAllAndTheEnd(t *testing.T) {
 	b, c := secured(t)
 	d, leave := ends(t)
 	var all sync.WaitGroup
-	for _, way := range []struct{ to, from net.Conn }{{b, idleconn.Over(a)}, {idleconn.Over(d), c}} {
+	for _, way := range []struct{ to, from net.Conn }{{b, idleconn.WrapConn(a)},
+		{idleconn.WrapConn(d), c}} {
 		all.Go(func() {
 			if err := idleconn.Copy(way.to, way.from); err != nil {
 				t.Error(err)
@@ -148,7 +149,7 @@ func TestCopy_SilenceHoldsNoBuffer(t *testing.T) {
 		from, speaker := ends(t)
 		to, listener := ends(t)
 		speakers = append(speakers, speaker)
-		all.Go(func() { _ = idleconn.Copy(to, idleconn.Over(from)) })
+		all.Go(func() { _ = idleconn.Copy(to, idleconn.WrapConn(from)) })
 		if _, err := speaker.Write([]byte("a")); err != nil {
 			t.Fatal(err)
 		}

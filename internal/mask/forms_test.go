@@ -64,7 +64,7 @@ func TestMasker_HidesWhatOtherLanguagesEncode(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 		for cut := range len(text) {
-			s := m.Stream()
+			s := m.NewStream()
 			if got := s.Write(text[:cut]) + s.Write(text[cut:]) + s.Flush(); got != want {
 				t.Fatalf("%s, cut at %d: %s", name, cut, got)
 			}
@@ -80,7 +80,7 @@ func TestStream_HidesEncodedSecretsInLongTexts(t *testing.T) {
 	form := `pa\\u002fss word\\u002B\\\"x\\\"\\u0026<y>'z%!(*)~\\\\end`
 	for _, noise := range []string{"x", `\\`, `\"`, "%2", "%25", "&amp;", "+", "é"} {
 		text := strings.Repeat(noise, 3000) + " " + form + " " + strings.Repeat(noise, 3000)
-		s, shown := m.Stream(), ""
+		s, shown := m.NewStream(), ""
 		for at := 0; at < len(text); at += 97 {
 			shown += s.Write(text[at:min(at+97, len(text))])
 		}
@@ -177,7 +177,7 @@ func BenchmarkMasker_Line(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(line)))
 			for b.Loop() {
-				s := m.Stream()
+				s := m.NewStream()
 				_ = s.Write(line) + s.Flush()
 			}
 		})

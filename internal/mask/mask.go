@@ -30,7 +30,7 @@ const (
 )
 
 // Placeholder replaces secret values.
-const Hidden = "[secret]"
+const Placeholder = "[secret]"
 
 // Masker replaces known secrets in text: verbatim, in base64 at each of its three offsets,
 // in hexadecimal, and each of these escaped as in URLs, HTML and string literals, also
@@ -237,16 +237,16 @@ func maskSpans(text string, hide []span) string {
 	at := 0
 	for _, s := range hide {
 		b.WriteString(text[at:s.from])
-		b.WriteString(Hidden)
+		b.WriteString(Placeholder)
 		at = s.to
 	}
 	b.WriteString(text[at:])
 	return b.String()
 }
 
-// Tree hides secrets in every string of a JSON tree, keys included, and
+// MaskTree hides secrets in every string of a JSON tree, keys included, and
 // reports whether there was one.
-func (m *Masker) Tree(tree any) (out any, found bool) {
+func (m *Masker) MaskTree(tree any) (out any, found bool) {
 	switch v := tree.(type) {
 	case string:
 		hidden := m.Mask(v)
@@ -254,14 +254,14 @@ func (m *Masker) Tree(tree any) (out any, found bool) {
 	case []any:
 		list := make([]any, len(v))
 		for i, item := range v {
-			hidden, f := m.Tree(item)
+			hidden, f := m.MaskTree(item)
 			list[i], found = hidden, found || f
 		}
 		return list, found
 	case map[string]any:
 		object := make(map[string]any, len(v))
 		for key, item := range v {
-			hidden, f := m.Tree(item)
+			hidden, f := m.MaskTree(item)
 			name := m.Mask(key)
 			object[name], found = hidden, found || f || name != key
 		}

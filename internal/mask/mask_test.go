@@ -39,7 +39,7 @@ func TestStream_HidesSecretsAcrossBorders(t *testing.T) {
 		form := rapid.SampledFrom(forms(secret, before)).Draw(t, "form")
 		head := rapid.StringMatching(`[ -;]{0,20}`).Draw(t, "head")
 		text := head + form + "~tail~"
-		stream := mask.New([]string{secret, "unrelated-secret"}).Stream()
+		stream := mask.New([]string{secret, "unrelated-secret"}).NewStream()
 		shown := ""
 		for text != "" {
 			n := rapid.IntRange(1, len(text)).Draw(t, "piece")
@@ -80,7 +80,7 @@ func TestMasker_KnowsItsLimits(t *testing.T) {
 		}
 	}
 	var none *mask.Masker
-	if none.Mask("text") != "text" || none.Stream().Write("text") != "text" {
+	if none.Mask("text") != "text" || none.NewStream().Write("text") != "text" {
 		t.Error("no masker must hide nothing")
 	}
 }
@@ -93,7 +93,7 @@ func FuzzStream(f *testing.F) {
 		}
 		cut = min(max(cut, 0), len(text))
 		m := mask.New([]string{secret})
-		s := m.Stream()
+		s := m.NewStream()
 		shown := s.Write(text[:cut]) + s.Write(text[cut:]) + s.Flush()
 		if shown != m.Mask(text) {
 			t.Fatalf("in pieces %q, whole %q", shown, m.Mask(text))

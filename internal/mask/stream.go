@@ -16,8 +16,8 @@ type Stream struct {
 	held    string
 }
 
-// Stream begins a text.
-func (m *Masker) Stream() *Stream { return &Stream{masker: m} }
+// NewStream begins a text.
+func (m *Masker) NewStream() *Stream { return &Stream{masker: m} }
 
 // Write takes a piece in and returns what can be shown by now. It waits for more
 // than it must, so that a long text is not searched again for every piece.
@@ -73,9 +73,9 @@ func clipSpans(all []span, begin int) []span {
 // Flush returns the rest, at the end of the text.
 func (s *Stream) Flush() string { return s.flushHeld(false) }
 
-// Cut returns the rest of a text whose end is missing: the first part of a secret
+// FlushTruncated returns the rest of a text whose end is missing: the first part of a secret
 // may be the last of it.
-func (s *Stream) Cut() string { return s.flushHeld(true) }
+func (s *Stream) FlushTruncated() string { return s.flushHeld(true) }
 
 func (s *Stream) flushHeld(cut bool) string {
 	if s.held == "" {

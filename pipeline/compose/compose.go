@@ -99,7 +99,7 @@ func ReadFiles(ctx context.Context, files []File, variables map[string]string) (
 	r.listUnsupported("")
 	project, err := loadProject(ctx, files, variables)
 	if err != nil {
-		return Result{}, r.refuse(ctx, err)
+		return Result{}, r.explainError(ctx, err)
 	}
 	r.project = project
 	r.readServices()
@@ -167,7 +167,7 @@ func (r *composeReader) noteIncludes() {
 }
 
 func (r *composeReader) addNote(service, field, format string, args ...any) {
-	file, line := r.place(service, field)
+	file, line := r.positionOf(service, field)
 	r.out.Notes = append(r.out.Notes, Note{File: file, Line: line, Service: service,
 		Message: field + ": " + fmt.Sprintf(format, args...)})
 }

@@ -93,9 +93,9 @@ func (p positions) serviceAt(line int) string {
 	return service
 }
 
-// place is where a field is written last, since that is what counts, or where
+// positionOf is where a field is written last, since that is what counts, or where
 // the service is.
-func (r *composeReader) place(service, field string) (file string, line int) {
+func (r *composeReader) positionOf(service, field string) (file string, line int) {
 	for _, p := range slices.Backward(r.files) {
 		if line := p.services[service][field]; line > 0 {
 			return p.file, line

@@ -60,9 +60,9 @@ func refuseSyntax(file string, err error) *Refusal {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// refuse says where the cause of the library's error is. It names a path, a
+// explainError says where the cause of the library's error is. It names a path, a
 // service, or neither; then the cause is found by reading the parts alone.
-func (r *composeReader) refuse(ctx context.Context, err error) *Refusal {
+func (r *composeReader) explainError(ctx context.Context, err error) *Refusal {
 	text := err.Error()
 	out := &Refusal{Message: oneLine(libraryWords.ReplaceAllString(strings.TrimPrefix(
 		oneLine(text), "decoding failed due to the following error(s): "), ""))}
@@ -87,7 +87,7 @@ func (r *composeReader) refuse(ctx context.Context, err error) *Refusal {
 	default:
 		out.Service, field = r.findByTrial(ctx, text)
 	}
-	out.File, out.Line = r.place(out.Service, field)
+	out.File, out.Line = r.positionOf(out.Service, field)
 	if out.Line == 0 {
 		// What is not in a service is most often in the last file.
 		out.File = r.files[len(r.files)-1].file

@@ -63,8 +63,8 @@ func toLabel(name string) string {
 	return strings.TrimRight(name[:min(len(name), maxKey)], "-")
 }
 
-// renamed are the services whose host name is another one here.
-func (r *composeReader) renamed() []string {
+// renamedServices are the services whose host name is another one here.
+func (r *composeReader) renamedServices() []string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(r.keys)) {
 		if r.keys[name] != name {
@@ -78,7 +78,7 @@ func (r *composeReader) renamed() []string {
 // where they clearly are host names: in a URL, before a port, and alone where the
 // variable's name says that it holds a host.
 func (r *composeReader) renameHosts(service, variable, value string) string {
-	for _, old := range r.renamed() {
+	for _, old := range r.renamedServices() {
 		changed := renameHost(variable, value, old, r.keys[old])
 		if changed != value {
 			r.addNote(service, "environment", "in %s, the host name %s becomes %s", variable, old,
@@ -138,7 +138,7 @@ func (r *composeReader) noteRenamedHosts(s types.ServiceConfig, env map[string]s
 	if r.keys[s.Name] != s.Name {
 		r.addNote(s.Name, "name", "it is called %s here, since that is a host name", r.keys[s.Name])
 	}
-	for _, other := range r.renamed() {
+	for _, other := range r.renamedServices() {
 		word := regexp.MustCompile(`(^|[^A-Za-z0-9_.-])` + regexp.QuoteMeta(other) +
 			`($|[^A-Za-z0-9_-])`)
 		for _, name := range slices.Sorted(maps.Keys(env)) {

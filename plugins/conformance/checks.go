@@ -12,7 +12,7 @@ import (
 	"github.com/nullops/nullops/plugins/stdio"
 )
 
-func (c *course) checkLaterFields(ctx context.Context) error {
+func (c *checkRun) checkLaterFields(ctx context.Context) error {
 	if err := c.undoBeforeCreate(ctx); err != nil {
 		return err
 	}
@@ -23,7 +23,7 @@ func (c *course) checkLaterFields(ctx context.Context) error {
 	return c.runCreate(ctx, r)
 }
 
-func (c *course) checkBareCreate(ctx context.Context) error {
+func (c *checkRun) checkBareCreate(ctx context.Context) error {
 	if err := c.undoBeforeCreate(ctx); err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (c *course) checkBareCreate(ctx context.Context) error {
 }
 
 // undoBeforeCreate undoes before a create that may not be repeated.
-func (c *course) undoBeforeCreate(ctx context.Context) error {
+func (c *checkRun) undoBeforeCreate(ctx context.Context) error {
 	if c.Component.Idempotent || c.outputs == nil || !c.Component.Offers(stdio.ActionDelete) {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (c *course) undoBeforeCreate(ctx context.Context) error {
 
 // checkOptionalParameters leaves out every parameter that the schema does not require. The
 // defaults may lead nowhere here, so any proper answer will do.
-func (c *course) checkOptionalParameters(ctx context.Context) error {
+func (c *checkRun) checkOptionalParameters(ctx context.Context) error {
 	var schema struct {
 		Required []string `json:"required"`
 	}
@@ -75,7 +75,7 @@ func (c *course) checkOptionalParameters(ctx context.Context) error {
 	return err
 }
 
-func (c *course) checkRepeatedCreate(ctx context.Context) error {
+func (c *checkRun) checkRepeatedCreate(ctx context.Context) error {
 	if !c.Component.Idempotent {
 		return skipped("it is not declared idempotent")
 	}
@@ -85,7 +85,7 @@ func (c *course) checkRepeatedCreate(ctx context.Context) error {
 	return c.checkCreate(ctx)
 }
 
-func (c *course) checkDelete(ctx context.Context) error {
+func (c *checkRun) checkDelete(ctx context.Context) error {
 	if !c.Component.Offers(stdio.ActionDelete) {
 		return skipped("it does not offer delete")
 	}
@@ -99,7 +99,7 @@ func (c *course) checkDelete(ctx context.Context) error {
 
 // checkFindsCreated runs the check action twice: it must find what create made, and change
 // nothing.
-func (c *course) checkFindsCreated(ctx context.Context) error {
+func (c *checkRun) checkFindsCreated(ctx context.Context) error {
 	if _, err := c.runSuccessfully(ctx, c.checkRequest()); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (c *course) checkFindsCreated(ctx context.Context) error {
 	return err
 }
 
-func (c *course) checkMissesDeleted(ctx context.Context) error {
+func (c *checkRun) checkMissesDeleted(ctx context.Context) error {
 	if !c.Component.Offers(stdio.ActionDelete) {
 		return skipped("it does not offer delete")
 	}
@@ -115,7 +115,7 @@ func (c *course) checkMissesDeleted(ctx context.Context) error {
 }
 
 // checkRequest is a check of what the last create made.
-func (c *course) checkRequest() map[string]any {
+func (c *checkRun) checkRequest() map[string]any {
 	r := c.newRequest(stdio.ActionCheck)
 	if c.outputs != nil {
 		r["outputs"] = c.outputs
@@ -124,7 +124,7 @@ func (c *course) checkRequest() map[string]any {
 }
 
 // removeBlind is the delete after a create whose answer never arrived.
-func (c *course) removeBlind(ctx context.Context) error {
+func (c *checkRun) removeBlind(ctx context.Context) error {
 	if !c.Component.Offers(stdio.ActionDelete) {
 		return skipped("it does not offer delete")
 	}
@@ -132,7 +132,7 @@ func (c *course) removeBlind(ctx context.Context) error {
 	return err
 }
 
-func (c *course) createAndRemove(ctx context.Context) error {
+func (c *checkRun) createAndRemove(ctx context.Context) error {
 	if !c.Component.Offers(stdio.ActionDelete) {
 		return skipped("it does not offer delete")
 	}
@@ -145,7 +145,7 @@ func (c *course) createAndRemove(ctx context.Context) error {
 // checkStops sends SIGTERM shortly after the start. A plugin that has ended by then passes.
 // One that has to be killed fails, since it may have been interrupted at any point; what it
 // has created is removed.
-func (c *course) checkStops(ctx context.Context) error {
+func (c *checkRun) checkStops(ctx context.Context) error {
 	input, err := json.Marshal(c.newRequest(stdio.ActionCreate))
 	if err != nil {
 		return &runError{err}
@@ -166,7 +166,7 @@ func (c *course) checkStops(ctx context.Context) error {
 
 // runAndStop runs the plugin and asks it to stop. On a slow machine the time may be
 // over before the container has started, which is an error; then it gets more.
-func (c *course) runAndStop(ctx context.Context, input []byte) (Ran, error) {
+func (c *checkRun) runAndStop(ctx context.Context, input []byte) (RunResult, error) {
 	for after := stopAfter; ; after *= 3 {
 		soon, cancel := context.WithTimeout(ctx, after)
 		ran, err := c.Run(soon, input)
@@ -179,7 +179,7 @@ func (c *course) runAndStop(ctx context.Context, input []byte) (Ran, error) {
 }
 
 // recordLeaks searches for secrets in everything that people can read.
-func (c *course) recordLeaks(request map[string]any, answer stdio.Response, ran Ran) {
+func (c *checkRun) recordLeaks(request map[string]any, answer stdio.Response, ran RunResult) {
 	given, _ := request["secrets"].(map[string]any)
 	secrets := map[string]string{}
 	for name, value := range given {
@@ -222,7 +222,7 @@ func metadataText(r stdio.Response) string {
 }
 
 // hiddenOutputs are the outputs that the component marks as secret.
-func (c *course) hiddenOutputs() map[string]bool {
+func (c *checkRun) hiddenOutputs() map[string]bool {
 	var schema struct {
 		Properties map[string]struct {
 			WriteOnly bool `json:"writeOnly"`
@@ -237,7 +237,7 @@ func (c *course) hiddenOutputs() map[string]bool {
 	return hidden
 }
 
-func (c *course) checkNoLeaks(context.Context) error {
+func (c *checkRun) checkNoLeaks(context.Context) error {
 	if len(c.leaks) == 0 {
 		return nil
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/nullops/nullops/plugins/stdio"
 )
 
-// Ran is how one run of a plugin ended.
-type Ran struct {
+// RunResult is how one run of a plugin ended.
+type RunResult struct {
 	Stdout []byte
 	// Log is standard error, line by line.
 	Log      []string
@@ -29,9 +29,9 @@ type Ran struct {
 	TimedOut, OutOfMemory, Overflow bool
 }
 
-// Answer reads what the plugin printed as an agent does; an error says why an
+// ParseAnswer reads what the plugin printed as an agent does; an error says why an
 // agent would not take it. An answer with success=false is an answer.
-func (r Ran) Answer() (stdio.Response, error) {
+func (r RunResult) ParseAnswer() (stdio.Response, error) {
 	switch {
 	case r.TimedOut:
 		return stdio.Response{}, errors.New("it did not end in time and was killed")
@@ -54,10 +54,10 @@ func (r Ran) Answer() (stdio.Response, error) {
 // Run runs the plugin once with this on standard input. It must use the limits
 // and the network that the component declares. A done context asks the plugin
 // to stop, as SIGTERM does, and kills it some seconds later.
-type Run func(ctx context.Context, stdin []byte) (Ran, error)
+type Run func(ctx context.Context, stdin []byte) (RunResult, error)
 
-// Verdict is what one check came to.
-type Verdict struct {
+// CheckResult is what one check came to.
+type CheckResult struct {
 	Check string
 	// Problem is empty when the check passed.
 	Problem string
@@ -66,8 +66,8 @@ type Verdict struct {
 	Took    time.Duration
 }
 
-// Subject is the plugin that is looked at.
-type Subject struct {
+// TestedPlugin is the plugin that is looked at.
+type TestedPlugin struct {
 	Component stdio.Component
 	// Create is a recorded request whose create works; nil if there is none.
 	Create map[string]any
@@ -85,8 +85,8 @@ const (
 
 // Check puts the plugin through everything. An error means that a run could not
 // be made, not that the plugin did badly.
-func Check(ctx context.Context, s Subject) ([]Verdict, error) {
-	c := &course{Subject: s}
+func Check(ctx context.Context, s TestedPlugin) ([]CheckResult, error) {
+	c := &checkRun{TestedPlugin: s}
 	for _, one := range c.allChecks() {
 		if err := context.Cause(ctx); err != nil {
 			return c.verdicts, err
@@ -111,7 +111,7 @@ type check struct {
 	needs bool
 }
 
-func (c *course) allChecks() []check {
+func (c *checkRun) allChecks() []check {
 	return []check{
 		{"answers to an empty input", c.expectFailure(""), false},
 		{"answers to an input that is not JSON", c.expectFailure("not { json"), false},
@@ -137,8 +137,8 @@ func (c *course) allChecks() []check {
 	}
 }
 
-func (c *course) runCheck(ctx context.Context, one check) (Verdict, error) {
-	v := Verdict{Check: one.name}
+func (c *checkRun) runCheck(ctx context.Context, one check) (CheckResult, error) {
+	v := CheckResult{Check: one.name}
 	if one.needs && c.Create == nil {
 		v.Skipped = "no recorded create that works"
 		return v, nil
@@ -165,10 +165,10 @@ type skipped string
 
 func (s skipped) Error() string { return string(s) }
 
-// course is one pass through the checks.
-type course struct {
-	Subject
-	verdicts []Verdict
+// checkRun is one pass through the checks.
+type checkRun struct {
+	TestedPlugin
+	verdicts []CheckResult
 	// outputs are those of the last create.
 	outputs map[string]any
 	// leaks are secrets that were seen, by where.
@@ -177,7 +177,7 @@ type course struct {
 
 // runRequest runs the plugin and parses its response; a response that the agent would
 // refuse is an error.
-func (c *course) runRequest(ctx context.Context, request map[string]any) (stdio.Response, error) {
+func (c *checkRun) runRequest(ctx context.Context, request map[string]any) (stdio.Response, error) {
 	input, err := json.Marshal(request)
 	if err != nil {
 		return stdio.Response{}, &runError{fmt.Errorf("write a request: %w", err)}
@@ -186,19 +186,19 @@ func (c *course) runRequest(ctx context.Context, request map[string]any) (stdio.
 	if err != nil {
 		return stdio.Response{}, &runError{err}
 	}
-	answer, err := ran.Answer()
+	answer, err := ran.ParseAnswer()
 	c.recordLeaks(request, answer, ran)
 	return answer, err
 }
 
 // expectFailure requires that the plugin fails, with or without a response.
-func (c *course) expectFailure(input string) func(context.Context) error {
+func (c *checkRun) expectFailure(input string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ran, err := c.Run(ctx, []byte(input))
 		if err != nil {
 			return &runError{err}
 		}
-		answer, err := ran.Answer()
+		answer, err := ran.ParseAnswer()
 		switch {
 		case err == nil && answer.Success:
 			return errors.New("it reports success")
@@ -211,7 +211,7 @@ func (c *course) expectFailure(input string) func(context.Context) error {
 	}
 }
 
-func (c *course) expectRefusal(request map[string]any) func(context.Context) error {
+func (c *checkRun) expectRefusal(request map[string]any) func(context.Context) error {
 	return func(ctx context.Context) error {
 		answer, err := c.runRequest(ctx, request)
 		if err == nil && answer.Success {
@@ -222,7 +222,7 @@ func (c *course) expectRefusal(request map[string]any) func(context.Context) err
 }
 
 // expectAnswer requires any valid response; a failure must come with a sentence in output.
-func (c *course) expectAnswer(request map[string]any) func(context.Context) error {
+func (c *checkRun) expectAnswer(request map[string]any) func(context.Context) error {
 	return func(ctx context.Context) error {
 		answer, err := c.runRequest(ctx, request)
 		if err == nil && !answer.Success && strings.TrimSpace(answer.Output) == "" {
@@ -232,7 +232,7 @@ func (c *course) expectAnswer(request map[string]any) func(context.Context) erro
 	}
 }
 
-func (c *course) newRequest(action stdio.Action, fields ...string) map[string]any {
+func (c *checkRun) newRequest(action stdio.Action, fields ...string) map[string]any {
 	r := maps.Clone(c.Create)
 	if len(fields) > 0 {
 		r = map[string]any{}
@@ -246,7 +246,7 @@ func (c *course) newRequest(action stdio.Action, fields ...string) map[string]an
 	return r
 }
 
-func (c *course) runSuccessfully(
+func (c *checkRun) runSuccessfully(
 	ctx context.Context,
 	request map[string]any,
 ) (stdio.Response, error) {
@@ -257,7 +257,7 @@ func (c *course) runSuccessfully(
 	return answer, err
 }
 
-func (c *course) runCreate(ctx context.Context, request map[string]any) error {
+func (c *checkRun) runCreate(ctx context.Context, request map[string]any) error {
 	answer, err := c.runSuccessfully(ctx, request)
 	if err != nil {
 		return err
@@ -272,6 +272,6 @@ func (c *course) runCreate(ctx context.Context, request map[string]any) error {
 	return c.Fits(c.outputs)
 }
 
-func (c *course) checkCreate(ctx context.Context) error {
+func (c *checkRun) checkCreate(ctx context.Context) error {
 	return c.runCreate(ctx, c.newRequest(stdio.ActionCreate))
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // plugin is one in memory: a Go handler, or anything that misbehaves.
-func subject(run conformance.Run) conformance.Subject {
-	return conformance.Subject{
+func subject(run conformance.Run) conformance.TestedPlugin {
+	return conformance.TestedPlugin{
 		Component: stdio.Component{
 			Actions: []stdio.Action{stdio.ActionCreate, stdio.ActionDelete}, Idempotent: true,
 			Parameters: []byte(`{"type":"object","required":["name"]}`),
@@ -30,10 +30,10 @@ func subject(run conformance.Run) conformance.Subject {
 }
 
 func serving(h stdio.Handlers) conformance.Run {
-	return func(ctx context.Context, stdin []byte) (conformance.Ran, error) {
+	return func(ctx context.Context, stdin []byte) (conformance.RunResult, error) {
 		var out, log bytes.Buffer
 		code := stdio.ServeOn(ctx, h, bytes.NewReader(stdin), &out, &log)
-		return conformance.Ran{Stdout: out.Bytes(), Log: strings.Split(log.String(), "\n"),
+		return conformance.RunResult{Stdout: out.Bytes(), Log: strings.Split(log.String(), "\n"),
 			ExitCode: code}, nil
 	}
 }
@@ -106,8 +106,8 @@ func TestCheck_AsksThePluginsOwnCheck(t *testing.T) {
 // Each way to break the contract is found by the check that is about it.
 func TestCheck_FindsEachFault(t *testing.T) {
 	fixed := func(stdout string, code int) conformance.Run {
-		return func(context.Context, []byte) (conformance.Ran, error) {
-			return conformance.Ran{Stdout: []byte(stdout), ExitCode: code}, nil
+		return func(context.Context, []byte) (conformance.RunResult, error) {
+			return conformance.RunResult{Stdout: []byte(stdout), ExitCode: code}, nil
 		}
 	}
 	removed := false
@@ -136,7 +136,7 @@ func TestCheck_FindsEachFault(t *testing.T) {
 			"shows no secret"},
 		"open output": {handlers(saying(stdio.Response{Success: true,
 			Outputs: map[string]any{"url": "x:the-token-itself"}}, ""), good), "shows no secret"},
-		"strict reader": {func(ctx context.Context, in []byte) (conformance.Ran, error) {
+		"strict reader": {func(ctx context.Context, in []byte) (conformance.RunResult, error) {
 			if bytes.Contains(in, []byte("a_field_of")) {
 				return fixed(`{"success":false,"output":"unknown field"}`, 1)(ctx, in)
 			}
@@ -175,11 +175,11 @@ func TestCheck_FindsEachFault(t *testing.T) {
 func TestCheck_WaitsForASlowEngine(t *testing.T) {
 	well := serving(stdio.Handlers{Create: good, Delete: good})
 	early := 0
-	s := subject(func(ctx context.Context, stdin []byte) (conformance.Ran, error) {
+	s := subject(func(ctx context.Context, stdin []byte) (conformance.RunResult, error) {
 		if _, bounded := ctx.Deadline(); bounded && early < 1 {
 			early++
 			<-ctx.Done()
-			return conformance.Ran{}, ctx.Err()
+			return conformance.RunResult{}, ctx.Err()
 		}
 		return well(ctx, stdin)
 	})

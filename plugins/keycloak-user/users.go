@@ -76,7 +76,7 @@ func (u users) setPassword(ctx context.Context, id, password string) error {
 func (u users) deleteUser(ctx context.Context, id string) error {
 	err := u.Call(ctx, http.MethodDelete, u.realm, "/users/"+url.PathEscape(id), nil,
 		"delete the user", nil)
-	if keycloak.NotFound(err) {
+	if keycloak.IsNotFound(err) {
 		return nil
 	}
 	return err

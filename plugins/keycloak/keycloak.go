@@ -57,14 +57,14 @@ func (e *StatusError) Error() string {
 	}
 }
 
-// NotFound reports whether an error is Keycloak's 404.
-func NotFound(err error) bool {
+// IsNotFound reports whether an error is Keycloak's 404.
+func IsNotFound(err error) bool {
 	var refused *StatusError
 	return errors.As(err, &refused) && refused.Status == http.StatusNotFound
 }
 
-// Conflict reports whether an error is Keycloak's 409: there is one already.
-func Conflict(err error) bool {
+// IsConflict reports whether an error is Keycloak's 409: there is one already.
+func IsConflict(err error) bool {
 	var refused *StatusError
 	return errors.As(err, &refused) && refused.Status == http.StatusConflict
 }

@@ -32,9 +32,9 @@ func (c client) acquireLock(ctx context.Context, id string, log *slog.Logger) (f
 			"description": "NullOps changes this client; it goes by itself"},
 			"hold client "+c.name, nil)
 		switch {
-		case keycloak.NotFound(err):
+		case keycloak.IsNotFound(err):
 			return nil, fmt.Errorf("hold client %s: %w", c.name, errNoClient)
-		case err != nil && !keycloak.Conflict(err):
+		case err != nil && !keycloak.IsConflict(err):
 			return nil, err
 		}
 		holder, lookErr := c.lockHolder(ctx, roles)
@@ -64,7 +64,7 @@ func (c client) lockHolder(ctx context.Context, roles string) (string, error) {
 	}
 	err := c.Call(ctx, http.MethodGet, c.realm, roles+"/"+lockRole, nil,
 		"see who holds client "+c.name, &role)
-	if keycloak.NotFound(err) {
+	if keycloak.IsNotFound(err) {
 		return "", nil
 	}
 	return role.ID, err
@@ -74,7 +74,7 @@ func (c client) lockHolder(ctx context.Context, roles string) (string, error) {
 func (c client) releaseLock(ctx context.Context, role string, log *slog.Logger) {
 	err := c.Call(ctx, http.MethodDelete, c.realm, "/roles-by-id/"+url.PathEscape(role), nil,
 		"release client "+c.name, nil)
-	if err != nil && !keycloak.NotFound(err) {
+	if err != nil && !keycloak.IsNotFound(err) {
 		log.Warn("the client stays held; others wait for a minute", "error", err)
 	}
 }

@@ -89,7 +89,7 @@ func (c Credentials) Resolve(registry authn.Resource) (authn.Authenticator, erro
 
 // ForImage returns the credentials for an image's registry as user and password. Those that are a
 // token are for this package only, and left out.
-func (c Credentials) For(ctx context.Context, ref string) (Credentials, error) {
+func (c Credentials) ForImage(ctx context.Context, ref string) (Credentials, error) {
 	tag, err := ParseReference(ref)
 	if err != nil {
 		return c, err

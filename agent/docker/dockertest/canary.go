@@ -21,8 +21,8 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// Places are where a secret must not be.
-type Places struct {
+// SecretPlaces are where a secret must not be.
+type SecretPlaces struct {
 	// Host is an engine: what it says of every container, image, network and
 	// volume is searched, with every container's log. Empty means none.
 	Host string
@@ -33,11 +33,11 @@ type Places struct {
 	Texts map[string][]byte
 }
 
-// Forms returns the spellings under which a secret may hide, by name: raw,
+// SecretForms returns the spellings under which a secret may hide, by name: raw,
 // base64 at each of the three alignments and in both alphabets, hex in both
 // cases, URL-escaped and JSON-escaped. A secret should be 12 bytes or longer,
 // or its forms turn up by chance.
-func Forms(secret string) map[string][]byte {
+func SecretForms(secret string) map[string][]byte {
 	raw := []byte(secret)
 	forms := map[string][]byte{
 		"raw":       raw,
@@ -65,8 +65,8 @@ func alignedBase64(e *base64.Encoding, raw []byte, shift int) []byte {
 }
 
 // FindSecret returns where a secret is found, each with the form.
-func FindSecret(ctx context.Context, secret string, p Places) ([]string, error) {
-	s := &scan{forms: Forms(secret)}
+func FindSecret(ctx context.Context, secret string, p SecretPlaces) ([]string, error) {
+	s := &scan{forms: SecretForms(secret)}
 	for name, text := range p.Texts {
 		if err := s.searchReader(name, bytes.NewReader(text)); err != nil {
 			return nil, err

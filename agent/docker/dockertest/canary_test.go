@@ -48,7 +48,7 @@ func TestFindSecret_FindsEveryForm(t *testing.T) {
 					t.Fatal(err)
 				}
 				hits, err := dockertest.FindSecret(t.Context(), secret,
-					dockertest.Places{Folders: []string{dir}})
+					dockertest.SecretPlaces{Folders: []string{dir}})
 				if err != nil || len(hits) == 0 {
 					t.Errorf("after %d bytes: found %v, error %v", before, hits, err)
 				}
@@ -64,7 +64,7 @@ func TestForms_Base64HoldsForAllNeighbours(t *testing.T) {
 		text := append(rapid.SliceOfN(rapid.Byte(), 0, 5).Draw(t, "before"), s...)
 		text = append(text, rapid.SliceOfN(rapid.Byte(), 0, 5).Draw(t, "after")...)
 		encoded := []byte(base64.StdEncoding.EncodeToString(text))
-		for name, form := range dockertest.Forms(string(s)) {
+		for name, form := range dockertest.SecretForms(string(s)) {
 			if strings.HasPrefix(name, "base64 at") && bytes.Contains(encoded, form) {
 				return
 			}
@@ -75,7 +75,7 @@ func TestForms_Base64HoldsForAllNeighbours(t *testing.T) {
 
 // A text that only looks alike is no hit.
 func TestFindSecret_FindsNothingElse(t *testing.T) {
-	hits, err := dockertest.FindSecret(t.Context(), secret, dockertest.Places{
+	hits, err := dockertest.FindSecret(t.Context(), secret, dockertest.SecretPlaces{
 		Texts: map[string][]byte{"dump": []byte(strings.ToUpper(secret))},
 	})
 	if err != nil || len(hits) != 0 {
@@ -89,10 +89,10 @@ func TestFindSecret_FindsNothingElse(t *testing.T) {
 func TestScans_SeeACarelessContainer(t *testing.T) {
 	host := dockertest.Host(t)
 	api := dockertest.Client(t, host)
-	image := dockertest.Actor(t, host)
+	image := dockertest.ImportActor(t, host)
 	install := "control-" + filepath.Base(t.TempDir())
 	run := dockertest.RunDir(t)
-	before, err := dockertest.Look(t.Context(), host, install, run)
+	before, err := dockertest.ScanForLeaks(t.Context(), host, install, run)
 	if err != nil || len(before) != 0 {
 		t.Fatalf("before: %v, error %v", before, err)
 	}
@@ -130,15 +130,15 @@ func TestScans_SeeACarelessContainer(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(run, "left"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	after, err := dockertest.Look(t.Context(), host, install, run)
-	if leaks := after.Since(before); err != nil || len(leaks) != 4 {
+	after, err := dockertest.ScanForLeaks(t.Context(), host, install, run)
+	if leaks := after.AddedSince(before); err != nil || len(leaks) != 4 {
 		t.Errorf("leaks: %q, error %v", leaks, err)
 	}
 	info, err := api.Info(t.Context(), client.InfoOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	hits, err := dockertest.FindSecret(t.Context(), secret, dockertest.Places{
+	hits, err := dockertest.FindSecret(t.Context(), secret, dockertest.SecretPlaces{
 		Host: host, Folders: []string{filepath.Join(info.Info.DockerRootDir, "containers")},
 	})
 	if err != nil {

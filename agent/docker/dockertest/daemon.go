@@ -89,7 +89,7 @@ func (d *Daemon) startContainerd() {
 	d.containerd = d.startProcess("containerd", "--config", path)
 	ctx, cancel := context.WithTimeout(d.t.Context(), 20*time.Second)
 	defer cancel()
-	Await(ctx, d.t, "containerd listens", func() bool {
+	WaitUntil(ctx, d.t, "containerd listens", func() bool {
 		_, err := os.Stat(d.containerdSocket())
 		return err == nil
 	})
@@ -97,9 +97,9 @@ func (d *Daemon) startContainerd() {
 
 func (d *Daemon) containerdSocket() string { return filepath.Join(d.Root, "containerd.sock") }
 
-// Enter makes a command that runs in the engine's network namespace, as what
+// NetnsCommand makes a command that runs in the engine's network namespace, as what
 // shares the machine's network does.
-func (d *Daemon) Enter(name string, args ...string) *exec.Cmd {
+func (d *Daemon) NetnsCommand(name string, args ...string) *exec.Cmd {
 	return exec.CommandContext(d.t.Context(), "nsenter",
 		append([]string{"--net=/var/run/netns/" + d.namespace, name}, args...)...)
 }
@@ -130,7 +130,7 @@ func (d *Daemon) Start() {
 	api := Client(d.t, d.Host)
 	ctx, cancel := context.WithTimeout(d.t.Context(), 2*time.Minute)
 	defer cancel()
-	Await(ctx, d.t, "the engine answers", func() bool {
+	WaitUntil(ctx, d.t, "the engine answers", func() bool {
 		_, err := api.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true})
 		return err == nil
 	})

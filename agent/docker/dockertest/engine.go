@@ -65,18 +65,18 @@ func RunDir(t testing.TB) string {
 	return dir
 }
 
-// Actor imports the actor as an image and names it. The image wants root, has
+// ImportActor imports the actor as an image and names it. The image wants root, has
 // a volume, a variable and an entrypoint: what careless images have. It stays
 // in the engine, so that only the first test has to build it.
-func Actor(t testing.TB, host string) pipeline.Image {
+func ImportActor(t testing.TB, host string) pipeline.Image {
 	t.Helper()
-	return Import(t, host, "nullops-test/actor", `ENTRYPOINT ["actor"]`,
+	return ImportActorImage(t, host, "nullops-test/actor", `ENTRYPOINT ["actor"]`,
 		"ENV FROM_IMAGE=yes", "ENV PATH=/nowhere:/", "VOLUME /data")
 }
 
-// Import makes an image of the actor with other settings. Its tag is a hash of
+// ImportActorImage makes an image of the actor with other settings. Its tag is a hash of
 // the actor's source and the settings.
-func Import(t testing.TB, host, repository string, changes ...string) pipeline.Image {
+func ImportActorImage(t testing.TB, host, repository string, changes ...string) pipeline.Image {
 	t.Helper()
 	source, err := os.ReadFile(filepath.Join(actorDir(), "main.go"))
 	if err != nil {
@@ -105,15 +105,15 @@ func Import(t testing.TB, host, repository string, changes ...string) pipeline.I
 // RegistryVariable names a registry on loopback that tests may write to.
 const RegistryVariable = "NULLOPS_TEST_REGISTRY"
 
-// Publish imports an image of the actor and puts it into the test registry,
+// PublishActorImage imports an image of the actor and puts it into the test registry,
 // from which agents can pull it by its digest.
-func Publish(t testing.TB, host, repository string, changes ...string) pipeline.Image {
+func PublishActorImage(t testing.TB, host, repository string, changes ...string) pipeline.Image {
 	t.Helper()
 	registry := os.Getenv(RegistryVariable)
 	if registry == "" {
 		skipOrFail(t, RegistryVariable+" is not set: run through make test")
 	}
-	image := Import(t, host, registry+"/"+repository, changes...)
+	image := ImportActorImage(t, host, registry+"/"+repository, changes...)
 	api := Client(t, host)
 	name := image.Repository + ":" + image.Tag
 	push, err := api.ImagePush(t.Context(), name, client.ImagePushOptions{RegistryAuth: "e30="})
@@ -188,8 +188,8 @@ func packImage(t testing.TB, binary []byte) io.Reader {
 	return &b
 }
 
-// Await asks until it is so, and fails the test when the deadline passes.
-func Await(ctx context.Context, t testing.TB, what string, so func() bool) {
+// WaitUntil asks until it is so, and fails the test when the deadline passes.
+func WaitUntil(ctx context.Context, t testing.TB, what string, so func() bool) {
 	t.Helper()
 	for !so() {
 		if !waitTick(ctx) {
@@ -204,8 +204,8 @@ func PeakMemory(t testing.TB) int64 {
 	return processMemory(t, "self", "VmHWM:")
 }
 
-// Memory is what a process holds now, in bytes.
-func Memory(t testing.TB, pid int) int64 {
+// ProcessMemory is what a process holds now, in bytes.
+func ProcessMemory(t testing.TB, pid int) int64 {
 	t.Helper()
 	return processMemory(t, strconv.Itoa(pid), "VmRSS:")
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// World is everything a scan for leaks saw, by a name that says what it is.
-type World map[string]struct{}
+// LeakScan is everything a scan for leaks saw, by a name that says what it is.
+type LeakScan map[string]struct{}
 
-// Look lists an engine's containers (in every state), networks and volumes, and the entries
+// ScanForLeaks lists an engine's containers (in every state), networks and volumes, and the entries
 // of folders. With an installation it lists only objects with its label. Without one it
 // lists everything, which also finds objects that lost their label, on an engine that no
 // other test uses.
-func Look(ctx context.Context, host, install string, folders ...string) (World, error) {
+func ScanForLeaks(ctx context.Context, host, install string, folders ...string) (LeakScan, error) {
 	api, err := client.New(client.WithHost(host))
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func Look(ctx context.Context, host, install string, folders ...string) (World, 
 	if install != "" {
 		filter = filter.Add("label", "nullops.install="+install)
 	}
-	w := World{}
+	w := LeakScan{}
 	containers, err := api.ContainerList(ctx,
 		client.ContainerListOptions{All: true, Filters: filter})
 	if err != nil {
@@ -56,12 +56,12 @@ func Look(ctx context.Context, host, install string, folders ...string) (World, 
 	return w, w.addFolders(folders)
 }
 
-func (w World) addObject(kind, name, id string) {
+func (w LeakScan) addObject(kind, name, id string) {
 	w[strings.TrimSpace(kind+" "+name+" "+id)] = struct{}{}
 }
 
 // addFolders adds the files and the empty folders below each folder.
-func (w World) addFolders(folders []string) error {
+func (w LeakScan) addFolders(folders []string) error {
 	for _, root := range folders {
 		err := filepath.WalkDir(root, func(path string, e os.DirEntry, err error) error {
 			if err != nil || path == root {
@@ -77,8 +77,8 @@ func (w World) addFolders(folders []string) error {
 	return nil
 }
 
-// Since returns what is there now and was not before, sorted.
-func (w World) Since(before World) []string {
+// AddedSince returns what is there now and was not before, sorted.
+func (w LeakScan) AddedSince(before LeakScan) []string {
 	var leaks []string
 	for _, name := range slices.Sorted(maps.Keys(w)) {
 		if _, known := before[name]; !known {

@@ -27,7 +27,7 @@ type AgentConfig struct {
 	ControlPlane *wire.Identity
 	// Identity is its own; made when nil.
 	Identity *wire.Identity
-	// Listener is where it listens; NewPipes when nil.
+	// Listener is where it listens; NewPipeListener when nil.
 	Listener net.Listener
 	// Session runs for each session; nil hands them to Agent.Sessions.
 	Session Script
@@ -36,7 +36,7 @@ type AgentConfig struct {
 	// Hostile, when set, serves every request, sessions included.
 	Hostile http.Handler
 	// Verifier stands in front of Agent.Memory when set.
-	Verifier func(*Memory) wire.Verifier
+	Verifier func(*MemoryVerifier) wire.Verifier
 	// Log gets what the listener logs.
 	Log *slog.Logger
 }
@@ -46,7 +46,7 @@ type Agent struct {
 	Token        wire.Token
 	ControlPlane *wire.Identity
 	Identity     *wire.Identity
-	Memory       *Memory
+	Memory       *MemoryVerifier
 	Listener     *wire.Listener
 	// Sessions gets each session when no script was given.
 	Sessions chan *wire.AgentSession
@@ -62,7 +62,7 @@ func NewAgent(t testing.TB, c AgentConfig) *Agent {
 	token := wire.NewToken(c.ControlPlane.SPKI())
 	a := &Agent{
 		Token: token, ControlPlane: c.ControlPlane, Identity: c.Identity,
-		Memory: NewMemory(token), Sessions: make(chan *wire.AgentSession, 16),
+		Memory: NewMemoryVerifier(token), Sessions: make(chan *wire.AgentSession, 16),
 		config: c, inner: c.Listener,
 	}
 	a.Listener = wire.NewListener(c.Listener, wire.ListenConfig{
@@ -77,7 +77,7 @@ func NewAgent(t testing.TB, c AgentConfig) *Agent {
 		}
 	})
 	t.Cleanup(func() {
-		a.Listener.Cut(func(wire.Peer) bool { return true })
+		a.Listener.CloseMatching(func(wire.Peer) bool { return true })
 		_ = server.Close()
 		serving.Wait()
 	})
@@ -96,13 +96,13 @@ func (c AgentConfig) withDefaults(t testing.TB) AgentConfig {
 		c.Identity = NewIdentity(t)
 	}
 	if c.Listener == nil {
-		c.Listener = NewPipes()
+		c.Listener = NewPipeListener()
 	}
 	if c.Handler == nil {
 		c.Handler = http.NotFoundHandler()
 	}
 	if c.Verifier == nil {
-		c.Verifier = func(m *Memory) wire.Verifier { return m }
+		c.Verifier = func(m *MemoryVerifier) wire.Verifier { return m }
 	}
 	return c
 }
@@ -147,7 +147,7 @@ func (a *Agent) DialConfig() wire.DialConfig {
 		Thumbprint: a.Identity.Thumbprint(), NodeID: NodeID, Kid: a.Token.Kid,
 		Key: a.Token.Key(), Epoch: 1, Build: a.config.Build,
 	}
-	if pipes, ok := a.inner.(*Pipes); ok {
+	if pipes, ok := a.inner.(*PipeListener); ok {
 		c.Connect = pipes.Dial
 	}
 	return c
@@ -168,8 +168,8 @@ func (a *Agent) Open(t testing.TB) *wire.Session {
 	return session
 }
 
-// Pair is two connected sessions, control plane's and agent's.
-func Pair(t testing.TB) (*wire.Session, *wire.AgentSession) {
+// NewSessionPair is two connected sessions, control plane's and agent's.
+func NewSessionPair(t testing.TB) (*wire.Session, *wire.AgentSession) {
 	t.Helper()
 	a := NewAgent(t, AgentConfig{})
 	session := a.Open(t)

@@ -8,9 +8,9 @@ import (
 	"github.com/nullops/nullops/agent/wire"
 )
 
-// Memory is a wire.Verifier that forgets everything with the process. It
+// MemoryVerifier is a wire.Verifier that forgets everything with the process. It
 // keeps the contract otherwise.
-type Memory struct {
+type MemoryVerifier struct {
 	mu      sync.Mutex
 	tokens  []wire.Token
 	refused map[string]bool
@@ -18,37 +18,37 @@ type Memory struct {
 	epoch   uint64
 }
 
-var _ wire.Verifier = (*Memory)(nil)
+var _ wire.Verifier = (*MemoryVerifier)(nil)
 
-// NewMemory knows the given tokens, and is bound to no node yet.
-func NewMemory(tokens ...wire.Token) *Memory {
-	return &Memory{tokens: tokens, refused: map[string]bool{}}
+// NewMemoryVerifier knows the given tokens, and is bound to no node yet.
+func NewMemoryVerifier(tokens ...wire.Token) *MemoryVerifier {
+	return &MemoryVerifier{tokens: tokens, refused: map[string]bool{}}
 }
 
-// Refuse revokes a token. Cut its connections afterwards.
-func (m *Memory) Refuse(kid string) {
+// RevokeToken revokes a token. Cut its connections afterwards.
+func (m *MemoryVerifier) RevokeToken(kid string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.refused[kid] = true
 }
 
-// Add makes one more token known, as a reconfigured agent would.
-func (m *Memory) Add(t wire.Token) {
+// AddToken makes one more token known, as a reconfigured agent would.
+func (m *MemoryVerifier) AddToken(t wire.Token) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.tokens = append(m.tokens, t)
 }
 
-// Bound is the node id of the first admitted control plane, and the highest
+// BoundNode is the node id of the first admitted control plane, and the highest
 // epoch seen.
-func (m *Memory) Bound() (node string, epoch uint64) {
+func (m *MemoryVerifier) BoundNode() (node string, epoch uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.node, m.epoch
 }
 
 // Trusts implements wire.Verifier.
-func (m *Memory) Trusts(key wire.SPKI) bool {
+func (m *MemoryVerifier) Trusts(key wire.SPKI) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, t := range m.tokens {
@@ -60,7 +60,7 @@ func (m *Memory) Trusts(key wire.SPKI) bool {
 }
 
 // Key implements wire.Verifier.
-func (m *Memory) Key(kid string) (wire.Key, error) {
+func (m *MemoryVerifier) Key(kid string) (wire.Key, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, t := range m.tokens {
@@ -72,7 +72,7 @@ func (m *Memory) Key(kid string) (wire.Key, error) {
 }
 
 // Admit implements wire.Verifier.
-func (m *Memory) Admit(_ context.Context, p wire.Peer) error {
+func (m *MemoryVerifier) Admit(_ context.Context, p wire.Peer) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {

@@ -7,24 +7,24 @@ import (
 	"sync"
 )
 
-// Pipes is a net.Listener in memory. Each Dial makes a connection of two
+// PipeListener is a net.Listener in memory. Each Dial makes a connection of two
 // net.Pipes with a buffer between them, as TCP has: without one, two ends that
 // answer each other's ping at the same instant would both wait to be read.
-type Pipes struct {
+type PipeListener struct {
 	arriving chan net.Conn
 	closed   chan struct{}
 	closing  sync.Once
 }
 
-var _ net.Listener = (*Pipes)(nil)
+var _ net.Listener = (*PipeListener)(nil)
 
-// NewPipes is open until Close.
-func NewPipes() *Pipes {
-	return &Pipes{arriving: make(chan net.Conn), closed: make(chan struct{})}
+// NewPipeListener is open until Close.
+func NewPipeListener() *PipeListener {
+	return &PipeListener{arriving: make(chan net.Conn), closed: make(chan struct{})}
 }
 
 // Dial connects; network and address are ignored.
-func (p *Pipes) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
+func (p *PipeListener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	ours, theirs := newBufferedPipe()
 	select {
 	case p.arriving <- theirs:
@@ -74,7 +74,7 @@ func writeChunks(to net.Conn, chunks <-chan []byte) {
 }
 
 // Accept implements net.Listener.
-func (p *Pipes) Accept() (net.Conn, error) {
+func (p *PipeListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.arriving:
 		return c, nil
@@ -84,14 +84,14 @@ func (p *Pipes) Accept() (net.Conn, error) {
 }
 
 // Close implements net.Listener.
-func (p *Pipes) Close() error {
+func (p *PipeListener) Close() error {
 	p.closing.Do(func() { close(p.closed) })
 	return nil
 }
 
 // Addr implements net.Listener. It looks like an address on purpose: dialing
 // code checks for host:port.
-func (p *Pipes) Addr() net.Addr { return pipeAddr{} }
+func (p *PipeListener) Addr() net.Addr { return pipeAddr{} }
 
 type pipeAddr struct{}
 

@@ -11,7 +11,7 @@ import (
 
 func TestPair_CarriesBothFamilies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		control, agent := wiretest.Pair(t)
+		control, agent := wiretest.NewSessionPair(t)
 		if err := control.Send(t.Context(), wire.Ack{Seq: 7}); err != nil {
 			t.Fatal(err)
 		}

@@ -134,7 +134,7 @@ func (n *NameServer) answer(m *dns.Msg, q dns.Question) {
 
 // CountLeftovers counts the records that were not cleaned up, the updates, and those with a wrong
 // key.
-func (n *NameServer) Left() (texts, updates, refused int) {
+func (n *NameServer) CountLeftovers() (texts, updates, refused int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, all := range n.texts {

@@ -16,13 +16,13 @@ import (
 //go:embed rows/*.sql
 var rowFiles embed.FS
 
-// Filled migrates an empty database one version at a time, inserts rows into each
+// NewFilledDatabase migrates an empty database one version at a time, inserts rows into each
 // table as soon as it exists, and returns the URL. Each migration therefore meets
 // rows that were written under an earlier schema. The test fails if a migration
 // fails or loses rows, or if a table stays empty: a new table needs a file in rows.
-func Filled(t testing.TB, files fs.FS) string {
+func NewFilledDatabase(t testing.TB, files fs.FS) string {
 	t.Helper()
-	url := Empty(t)
+	url := NewEmptyDatabase(t)
 	store := Open(t, url)
 	states, err := store.MigrationStates(t.Context(), files)
 	if err != nil {
@@ -57,7 +57,7 @@ func Filled(t testing.TB, files fs.FS) string {
 func countRows(t testing.TB, url string) map[string]int64 {
 	t.Helper()
 	counts := map[string]int64{}
-	with(t, url, func(conn *pgx.Conn) error {
+	withConnection(t, url, func(conn *pgx.Conn) error {
 		rows, err := conn.Query(t.Context(), `SELECT table_name FROM information_schema.tables
 			WHERE table_schema = 'public' AND table_type = 'BASE TABLE'
 			AND table_name <> 'goose_db_version'`)

@@ -58,18 +58,18 @@ func AuditKey() controlplane.AuditKey {
 // database itself.
 func URL(t testing.TB, files fs.FS) string {
 	t.Helper()
-	admin := server(t)
+	admin := serverURL(t)
 	template, err := ensureTemplate(t.Context(), admin, files)
 	if err != nil {
 		t.Fatalf("make template database: %v", err)
 	}
-	return clone(t, admin, template)
+	return cloneDatabase(t, admin, template)
 }
 
-// Empty makes a database without any schema.
-func Empty(t testing.TB) string {
+// NewEmptyDatabase makes a database without any schema.
+func NewEmptyDatabase(t testing.TB) string {
 	t.Helper()
-	return clone(t, server(t), "template0")
+	return cloneDatabase(t, serverURL(t), "template0")
 }
 
 // Copy makes a database that begins as a copy of another one, which must have no connections. It is
@@ -80,10 +80,10 @@ func Copy(t testing.TB, dsn string) string {
 	if err != nil {
 		t.Fatal("the database to copy has no postgres:// URL")
 	}
-	return clone(t, server(t), strings.TrimPrefix(u.Path, "/"))
+	return cloneDatabase(t, serverURL(t), strings.TrimPrefix(u.Path, "/"))
 }
 
-func server(t testing.TB) string {
+func serverURL(t testing.TB) string {
 	t.Helper()
 	dsn := os.Getenv("NULLOPS_TEST_POSTGRES")
 	if dsn != "" {
@@ -96,21 +96,21 @@ func server(t testing.TB) string {
 	return ""
 }
 
-func clone(t testing.TB, admin, template string) string {
+func cloneDatabase(t testing.TB, admin, template string) string {
 	t.Helper()
 	name := "nullops_t_" + randomHex(8)
-	err := exec(t.Context(), admin, "CREATE DATABASE "+name+" TEMPLATE "+template)
+	err := execStatement(t.Context(), admin, "CREATE DATABASE "+name+" TEMPLATE "+template)
 	if err != nil {
 		t.Fatalf("clone %s: %v", template, err)
 	}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
-		if err := exec(ctx, admin, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
+		if err := execStatement(ctx, admin, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
 			t.Errorf("drop test database: %v", err)
 		}
 	})
-	return named(t, admin, name)
+	return databaseURL(t, admin, name)
 }
 
 // ensureTemplate builds under a temporary name and renames at the end, so that a killed build
@@ -135,10 +135,10 @@ func ensureTemplate(ctx context.Context, admin string, files fs.FS) (string, err
 	if err != nil || there {
 		return name, err
 	}
-	return name, build(ctx, conn, admin, name, files)
+	return name, buildTemplate(ctx, conn, admin, name, files)
 }
 
-func build(ctx context.Context, conn *pgx.Conn, admin, name string, files fs.FS) error {
+func buildTemplate(ctx context.Context, conn *pgx.Conn, admin, name string, files fs.FS) error {
 	tmp := "nullops_t_" + randomHex(8)
 	if _, err := conn.Exec(ctx, "CREATE DATABASE "+tmp+" TEMPLATE template0"); err != nil {
 		return fmt.Errorf("create: %w", err)
@@ -154,7 +154,7 @@ func build(ctx context.Context, conn *pgx.Conn, admin, name string, files fs.FS)
 	err = s.Migrate(ctx, files)
 	s.Close()
 	if err != nil {
-		return errors.Join(err, exec(ctx, admin, "DROP DATABASE "+tmp+" WITH (FORCE)"))
+		return errors.Join(err, execStatement(ctx, admin, "DROP DATABASE "+tmp+" WITH (FORCE)"))
 	}
 	if _, err := conn.Exec(ctx, "ALTER DATABASE "+tmp+" RENAME TO "+name); err != nil {
 		return fmt.Errorf("rename: %w", err)
@@ -162,10 +162,10 @@ func build(ctx context.Context, conn *pgx.Conn, admin, name string, files fs.FS)
 	return nil
 }
 
-// exec uses a connection of its own: CREATE DATABASE runs in no transaction.
+// execStatement uses a connection of its own: CREATE DATABASE runs in no transaction.
 // Two clones of one template at the same instant may collide; PostgreSQL says
 // so and the next try works.
-func exec(ctx context.Context, admin, sql string) error {
+func execStatement(ctx context.Context, admin, sql string) error {
 	const objectInUse, tries = "55006", 50
 	conn, err := pgx.Connect(ctx, admin)
 	if err != nil {
@@ -200,7 +200,7 @@ func hashOf(files fs.FS) (string, error) {
 	return hex.EncodeToString(h.Sum(nil))[:16], nil
 }
 
-func named(t testing.TB, admin, database string) string {
+func databaseURL(t testing.TB, admin, database string) string {
 	t.Helper()
 	dsn, err := withDatabase(admin, database)
 	if err != nil {

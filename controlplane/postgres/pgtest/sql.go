@@ -11,23 +11,23 @@ import (
 // at, or damage, what is stored.
 func Exec(t testing.TB, dsn, sql string, args ...any) {
 	t.Helper()
-	with(t, dsn, func(conn *pgx.Conn) error {
+	withConnection(t, dsn, func(conn *pgx.Conn) error {
 		_, err := conn.Exec(t.Context(), sql, args...)
 		return err
 	})
 }
 
 // QueryValue reads one value from a test's database without going through the store.
-func Value[T any](t testing.TB, dsn, sql string, args ...any) (v T) {
+func QueryValue[T any](t testing.TB, dsn, sql string, args ...any) (v T) {
 	t.Helper()
-	with(t, dsn, func(conn *pgx.Conn) error {
+	withConnection(t, dsn, func(conn *pgx.Conn) error {
 		return conn.QueryRow(t.Context(), sql, args...).Scan(&v)
 	})
 	return v
 }
 
-// with closes its connection at once: many tests share one server.
-func with(t testing.TB, dsn string, fn func(*pgx.Conn) error) {
+// withConnection closes its connection at once: many tests share one server.
+func withConnection(t testing.TB, dsn string, fn func(*pgx.Conn) error) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
 	if err != nil {

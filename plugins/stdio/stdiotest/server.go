@@ -147,8 +147,8 @@ func FreePort(t testing.TB) string {
 	return FreePortOn(t, "127.0.0.1")
 }
 
-// Dials is the simplest sign of readiness: the port accepts a connection.
-func Dials(port string) func(context.Context) error {
+// AcceptsConnection is the simplest sign of readiness: the port accepts a connection.
+func AcceptsConnection(port string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var d net.Dialer
 		conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", port))

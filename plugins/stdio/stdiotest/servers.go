@@ -10,17 +10,17 @@ import (
 	"testing"
 )
 
-// At is where a server of a test answers, and its admin's password.
-type At struct {
+// ServerAddress is where a server of a test answers, and its admin's password.
+type ServerAddress struct {
 	// Host is the address it listens on; containers reach any but loopback.
 	Host, Port, Password string
 }
 
 // Address is host and port.
-func (a At) Address() string { return net.JoinHostPort(a.Host, a.Port) }
+func (a ServerAddress) Address() string { return net.JoinHostPort(a.Host, a.Port) }
 
 // URL is an HTTP address below the server.
-func (a At) URL(path string) string { return "http://" + a.Address() + path }
+func (a ServerAddress) URL(path string) string { return "http://" + a.Address() + path }
 
 // FreePortOn returns a port of an address of this machine that nobody listened on.
 func FreePortOn(t testing.TB, host string) string {
@@ -38,7 +38,7 @@ func FreePortOn(t testing.TB, host string) string {
 }
 
 // checkPort is the simplest sign of readiness: the port accepts a connection.
-func (a At) checkPort(ctx context.Context) error {
+func (a ServerAddress) checkPort(ctx context.Context) error {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", a.Address())
 	if err != nil {
@@ -58,10 +58,10 @@ func (s *Server) writeFile(name, text string) string {
 }
 
 // MariaDB starts a MariaDB whose admin is root.
-func MariaDB(t testing.TB, host, password string) At {
+func MariaDB(t testing.TB, host, password string) ServerAddress {
 	t.Helper()
 	s := NewServer(t, "mariadbd")
-	at := At{Host: host, Port: FreePortOn(t, host), Password: password}
+	at := ServerAddress{Host: host, Port: FreePortOn(t, host), Password: password}
 	data := filepath.Join(s.Dir, "data")
 	s.Do("mariadb-install-db", "--no-defaults", "--datadir="+data, "--skip-test-db",
 		"--auth-root-authentication-method=normal", "--skip-name-resolve", "--skip-log-bin")
@@ -78,10 +78,10 @@ func MariaDB(t testing.TB, host, password string) At {
 }
 
 // Redis starts a Redis whose admin is default.
-func Redis(t testing.TB, host, password string) At {
+func Redis(t testing.TB, host, password string) ServerAddress {
 	t.Helper()
 	s := NewServer(t, "redis-server")
-	at := At{Host: host, Port: FreePortOn(t, host), Password: password}
+	at := ServerAddress{Host: host, Port: FreePortOn(t, host), Password: password}
 	s.Start(at.checkPort, "redis-server", "--port", at.Port, "--bind", host, "--dir", s.Dir,
 		"--save", "", "--requirepass", password)
 	return at
@@ -89,7 +89,7 @@ func Redis(t testing.TB, host, password string) At {
 
 // Postgres starts a PostgreSQL of the test's own whose admin is postgres. Most
 // tests use the one of [PostgresURL], which containers cannot reach.
-func Postgres(t testing.TB, host, password string) At {
+func Postgres(t testing.TB, host, password string) ServerAddress {
 	t.Helper()
 	programs, err := filepath.Glob("/usr/lib/postgresql/*/bin")
 	if err != nil || len(programs) == 0 {
@@ -97,7 +97,7 @@ func Postgres(t testing.TB, host, password string) At {
 	}
 	bin := programs[len(programs)-1]
 	s := NewServer(t, filepath.Join(bin, "postgres"))
-	at := At{Host: host, Port: FreePortOn(t, host), Password: password}
+	at := ServerAddress{Host: host, Port: FreePortOn(t, host), Password: password}
 	data, secret := filepath.Join(s.Dir, "data"), s.writeFile("password", password)
 	s.Do(filepath.Join(bin, "initdb"), "--pgdata="+data, "--username=postgres", "--no-sync",
 		"--auth=scram-sha-256", "--pwfile="+secret, "--encoding=UTF8", "--locale=C")
@@ -113,12 +113,12 @@ func Postgres(t testing.TB, host, password string) At {
 // RabbitMQ starts a RabbitMQ with its management plugin on Port; its admin is
 // admin. Erlang's name server would outlive the test by itself, so the test runs
 // one of its own.
-func RabbitMQ(t testing.TB, host, password string) At {
+func RabbitMQ(t testing.TB, host, password string) ServerAddress {
 	t.Helper()
 	const program = "/usr/lib/rabbitmq/bin/rabbitmq-server"
 	s := NewServer(t, program)
 	names, dist, amqp := FreePort(t), FreePort(t), FreePort(t)
-	at := At{Host: host, Port: FreePortOn(t, host), Password: password}
+	at := ServerAddress{Host: host, Port: FreePortOn(t, host), Password: password}
 	s.Env = []string{
 		"ERL_EPMD_PORT=" + names, "ERL_EPMD_ADDRESS=127.0.0.1",
 		"RABBITMQ_NODENAME=test" + dist + "@localhost", "RABBITMQ_DIST_PORT=" + dist,
@@ -130,13 +130,13 @@ func RabbitMQ(t testing.TB, host, password string) At {
 			"\ndefault_user = admin\ndefault_pass = "+password+"\n"),
 		"RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=+S 2:2 -kernel inet_dist_use_interface {127,0,0,1}",
 	}
-	s.Start(Dials(names), "epmd", "-port", names, "-address", "127.0.0.1")
+	s.Start(AcceptsConnection(names), "epmd", "-port", names, "-address", "127.0.0.1")
 	s.Start(at.checkManagement, program)
 	return at
 }
 
 // checkManagement is true once the management plugin answers: the port opens earlier.
-func (a At) checkManagement(ctx context.Context) error {
+func (a ServerAddress) checkManagement(ctx context.Context) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL("/api/overview"), nil)
 	if err != nil {
 		return err

@@ -6,8 +6,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// echo sends back every message it gets, until the other side closes.
-func (s server) echo(w http.ResponseWriter, r *http.Request) {
+// serveEcho sends back every message it gets, until the other side closes.
+func (s server) serveEcho(w http.ResponseWriter, r *http.Request) {
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
 		// It echoes: a foreign page learns nothing it did not send.
 		InsecureSkipVerify: true,

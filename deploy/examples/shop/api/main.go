@@ -24,13 +24,13 @@ import (
 
 func main() {
 	log := slog.New(slog.NewJSONHandler(os.Stdout, nil))
-	if err := run(log); err != nil {
+	if err := runServer(log); err != nil {
 		log.Error("stopped", "error", err)
 		os.Exit(1)
 	}
 }
 
-func run(log *slog.Logger) error {
+func runServer(log *slog.Logger) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	address, token := os.Getenv("DATABASE_URL"), os.Getenv("API_TOKEN")
@@ -59,11 +59,11 @@ func run(log *slog.Logger) error {
 		port = "8080"
 	}
 	log.Info("listening", "port", port, "version", info.Version, "revision", info.Revision)
-	return serve(ctx, ":"+port, s.routes())
+	return serveUntilDone(ctx, ":"+port, s.routes())
 }
 
-// serve ends gracefully on SIGTERM: requests under way get five seconds.
-func serve(ctx context.Context, address string, handler http.Handler) error {
+// serveUntilDone ends gracefully on SIGTERM: requests under way get five seconds.
+func serveUntilDone(ctx context.Context, address string, handler http.Handler) error {
 	srv := &http.Server{Addr: address, Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	failed := make(chan error, 1)
 	go func() { failed <- srv.ListenAndServe() }()

@@ -26,22 +26,22 @@ type server struct {
 
 func (s server) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", s.whoami)
-	mux.HandleFunc("GET /healthz", s.healthz)
-	mux.HandleFunc("GET /products", s.products)
-	mux.HandleFunc("POST /products/{id}/sell", s.sell)
-	mux.HandleFunc("GET /whoami", s.whoami)
+	mux.HandleFunc("GET /{$}", s.serveWhoami)
+	mux.HandleFunc("GET /healthz", s.serveHealth)
+	mux.HandleFunc("GET /products", s.listProducts)
+	mux.HandleFunc("POST /products/{id}/sell", s.sellProduct)
+	mux.HandleFunc("GET /whoami", s.serveWhoami)
 	mux.HandleFunc("GET /env-names", s.envNames)
-	mux.HandleFunc("GET /headers", s.headers)
-	mux.HandleFunc("GET /bytes/{n}", s.bytes)
-	mux.HandleFunc("GET /ws", s.echo)
-	mux.HandleFunc("GET /events", s.events)
-	return s.logged(mux)
+	mux.HandleFunc("GET /headers", s.serveHeaders)
+	mux.HandleFunc("GET /bytes/{n}", s.serveBytes)
+	mux.HandleFunc("GET /ws", s.serveEcho)
+	mux.HandleFunc("GET /events", s.serveEvents)
+	return s.logRequests(mux)
 }
 
-// logged writes a line per request, without query or headers: they may hold
+// logRequests writes a line per request, without query or headers: they may hold
 // what belongs in no log.
-func (s server) logged(next http.Handler) http.Handler {
+func (s server) logRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/healthz" && !strings.HasPrefix(r.URL.Path, "/bytes/") {
 			s.log.Info("request", "method", r.Method, "path", r.URL.Path)
@@ -50,15 +50,15 @@ func (s server) logged(next http.Handler) http.Handler {
 	})
 }
 
-// healthz is good when the database answers with the table in place.
-func (s server) healthz(w http.ResponseWriter, r *http.Request) {
+// serveHealth is good when the database answers with the table in place.
+func (s server) serveHealth(w http.ResponseWriter, r *http.Request) {
 	var n int
 	if err := s.pool.QueryRow(r.Context(), "SELECT count(*) FROM products").Scan(&n); err != nil {
 		s.log.Warn("not healthy", "error", err)
 		http.Error(w, "the database does not answer", http.StatusServiceUnavailable)
 		return
 	}
-	reply(w, map[string]any{"status": "ok", "products": n, "version": s.info.Version})
+	writeJSON(w, map[string]any{"status": "ok", "products": n, "version": s.info.Version})
 }
 
 type product struct {
@@ -69,7 +69,7 @@ type product struct {
 	Stock      int    `json:"stock"`
 }
 
-func (s server) products(w http.ResponseWriter, r *http.Request) {
+func (s server) listProducts(w http.ResponseWriter, r *http.Request) {
 	rows, err := s.pool.Query(r.Context(),
 		"SELECT id, name, blurb, price_cents, stock FROM products ORDER BY id")
 	var list []product
@@ -81,12 +81,12 @@ func (s server) products(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the products cannot be read", http.StatusInternalServerError)
 		return
 	}
-	reply(w, map[string]any{"products": list, "version": s.info.Version})
+	writeJSON(w, map[string]any{"products": list, "version": s.info.Version})
 }
 
-// sell takes one piece from the stock. It needs the token.
-func (s server) sell(w http.ResponseWriter, r *http.Request) {
-	if !s.trusted(r) {
+// sellProduct takes one piece from the stock. It needs the token.
+func (s server) sellProduct(w http.ResponseWriter, r *http.Request) {
+	if !s.isTrusted(r) {
 		http.Error(w, "send the token: Authorization: Bearer …", http.StatusUnauthorized)
 		return
 	}
@@ -105,22 +105,22 @@ func (s server) sell(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "sold out, or there is no such product", http.StatusConflict)
 	default:
 		s.log.Info("sold", "product", id)
-		reply(w, map[string]any{"sold": id})
+		writeJSON(w, map[string]any{"sold": id})
 	}
 }
 
-func (s server) trusted(r *http.Request) bool {
+func (s server) isTrusted(r *http.Request) bool {
 	given := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	return subtle.ConstantTimeCompare([]byte(given), []byte(s.token)) == 1
 }
 
-// whoami says which build answers, from where, and what it saw of the caller.
-func (s server) whoami(w http.ResponseWriter, r *http.Request) {
+// serveWhoami says which build answers, from where, and what it saw of the caller.
+func (s server) serveWhoami(w http.ResponseWriter, r *http.Request) {
 	host, _ := os.Hostname() // empty is an answer too
-	reply(w, map[string]any{
+	writeJSON(w, map[string]any{
 		"service": "api", "version": s.info.Version, "revision": s.info.Revision,
 		"branch": s.info.Branch, "features": s.info.Features, "container": host,
-		"host": r.Host, "trusted": s.trusted(r), "database": s.pool.Config().ConnConfig.Database,
+		"host": r.Host, "trusted": s.isTrusted(r), "database": s.pool.Config().ConnConfig.Database,
 	})
 }
 
@@ -132,23 +132,23 @@ func (s server) envNames(w http.ResponseWriter, _ *http.Request) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	reply(w, map[string]any{"names": names})
+	writeJSON(w, map[string]any{"names": names})
 }
 
-// headers shows what of the request survived the way here; credentials only by
+// serveHeaders shows what of the request survived the way here; credentials only by
 // name.
-func (s server) headers(w http.ResponseWriter, r *http.Request) {
+func (s server) serveHeaders(w http.ResponseWriter, r *http.Request) {
 	seen := r.Header.Clone()
 	for _, name := range []string{"Authorization", "Cookie"} {
 		if seen.Get(name) != "" {
 			seen.Set(name, "[given]")
 		}
 	}
-	reply(w, map[string]any{"host": r.Host, "headers": seen, "remote": r.RemoteAddr})
+	writeJSON(w, map[string]any{"host": r.Host, "headers": seen, "remote": r.RemoteAddr})
 }
 
-// bytes sends that many bytes, for measurements.
-func (s server) bytes(w http.ResponseWriter, r *http.Request) {
+// serveBytes sends that many bytes, for measurements.
+func (s server) serveBytes(w http.ResponseWriter, r *http.Request) {
 	n, err := strconv.Atoi(r.PathValue("n"))
 	if err != nil || n < 0 || n > 1<<30 {
 		http.Error(w, "a number up to 1073741824", http.StatusBadRequest)
@@ -167,8 +167,8 @@ func (s server) bytes(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// events counts, once every 200 ms, until the reader goes; ?count=N ends it.
-func (s server) events(w http.ResponseWriter, r *http.Request) {
+// serveEvents counts, once every 200 ms, until the reader goes; ?count=N ends it.
+func (s server) serveEvents(w http.ResponseWriter, r *http.Request) {
 	count, err := strconv.Atoi(r.URL.Query().Get("count"))
 	if err != nil || count < 1 {
 		count = 3000 // ten minutes
@@ -191,7 +191,7 @@ func (s server) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func reply(w http.ResponseWriter, value any) {
+func writeJSON(w http.ResponseWriter, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(value) // the reader has gone
 }

@@ -29,7 +29,7 @@ func ensureCluster(s settings) (string, error) {
 	if err := os.RemoveAll(unfinished); err != nil {
 		return "", fmt.Errorf("clear an unfinished cluster: %w", err)
 	}
-	if err := initdb(s, unfinished); err != nil {
+	if err := initCluster(s, unfinished); err != nil {
 		return "", err
 	}
 	if err := allowNetwork(unfinished); err != nil {
@@ -44,8 +44,8 @@ func ensureCluster(s settings) (string, error) {
 	return cluster, nil
 }
 
-// initdb makes the cluster. The password goes through a pipe.
-func initdb(s settings, dir string) error {
+// initCluster makes the cluster. The password goes through a pipe.
+func initCluster(s settings, dir string) error {
 	read, write, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("make a pipe for the password: %w", err)

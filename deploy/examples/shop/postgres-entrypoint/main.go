@@ -15,16 +15,16 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	if err := runEntrypoint(os.Args[1:]); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "postgres-entrypoint:", err)
 		os.Exit(1)
 	}
 }
 
-func run(args []string) error {
+func runEntrypoint(args []string) error {
 	// Another program than the server, such as psql, runs as it is.
 	if len(args) > 0 && args[0] != "postgres" {
-		return execute(args)
+		return execProgram(args)
 	}
 	s, err := readSettings(os.Environ(), os.ReadFile)
 	if err != nil {
@@ -41,11 +41,11 @@ func run(args []string) error {
 	if len(args) > 1 {
 		server = append(server, args[1:]...)
 	}
-	return execute(server)
+	return execProgram(server)
 }
 
-// execute becomes the program, which thus is the one to get SIGTERM.
-func execute(argv []string) error {
+// execProgram becomes the program, which thus is the one to get SIGTERM.
+func execProgram(argv []string) error {
 	path, err := find(argv[0])
 	if err != nil {
 		return err

@@ -28,14 +28,17 @@ type server struct {
 func (s server) routes() http.Handler {
 	page := template.Must(template.New("page").Parse(pageHTML))
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", s.healthz)
-	mux.HandleFunc("POST /buy/{id}", s.buy)
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { s.show(w, r, page) })
+	mux.HandleFunc("GET /healthz", s.serveHealth)
+	mux.HandleFunc("POST /buy/{id}", s.buyProduct)
+	mux.HandleFunc(
+		"GET /{$}",
+		func(w http.ResponseWriter, r *http.Request) { s.showProducts(w, r, page) },
+	)
 	return mux
 }
 
-// healthz is good when the process runs; the page itself says if the api does.
-func (s server) healthz(w http.ResponseWriter, _ *http.Request) {
+// serveHealth is good when the process runs; the page itself says if the api does.
+func (s server) serveHealth(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]string{"status": "ok", "version": s.info.Version})
 }
@@ -65,7 +68,7 @@ type view struct {
 	Problem    string
 }
 
-func (s server) show(w http.ResponseWriter, r *http.Request, page *template.Template) {
+func (s server) showProducts(w http.ResponseWriter, r *http.Request, page *template.Template) {
 	v := view{
 		Place: s.place, Info: s.info, Cart: s.info.Has("cart-redesign"),
 		CanBuy: s.token != "", Notice: r.URL.Query().Get("notice"),
@@ -92,8 +95,8 @@ func (s server) show(w http.ResponseWriter, r *http.Request, page *template.Temp
 	_, _ = out.WriteTo(w) // the reader has gone
 }
 
-// buy sells one piece through the api and goes back to the page.
-func (s server) buy(w http.ResponseWriter, r *http.Request) {
+// buyProduct sells one piece through the api and goes back to the page.
+func (s server) buyProduct(w http.ResponseWriter, r *http.Request) {
 	notice := "Sold one. Thank you!"
 	path := "/products/" + url.PathEscape(r.PathValue("id")) + "/sell"
 	req, err := http.NewRequestWithContext(r.Context(), http.MethodPost, s.api+path, nil)

@@ -11,9 +11,9 @@ import (
 // always some left for what is done under it.
 const serials = 2
 
-// Serialized runs fn while no conditional request for the same object runs, on any
+// RunSerialized runs fn while no conditional request for the same object runs, on any
 // control plane.
-func (a *Accounts) Serialized(
+func (a *Accounts) RunSerialized(
 	ctx context.Context, actor access.Actor, object string, fn func() error,
 ) error {
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {

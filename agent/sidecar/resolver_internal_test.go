@@ -13,7 +13,7 @@ import (
 func TestNames_OutliveTheResolver(t *testing.T) {
 	var found []netip.Addr
 	var fails error
-	n := newNames(func(context.Context, string, string) ([]netip.Addr, error) {
+	n := newServiceResolver(func(context.Context, string, string) ([]netip.Addr, error) {
 		return found, fails
 	})
 	down := &net.DNSError{Err: "connection refused", IsTemporary: true}
@@ -35,7 +35,7 @@ func TestNames_OutliveTheResolver(t *testing.T) {
 		if step.says != "" {
 			found = []netip.Addr{netip.MustParseAddr(step.says)}
 		}
-		got, err := n.address(t.Context(), "web")
+		got, err := n.lookupAddress(t.Context(), "web")
 		if step.want == "" {
 			if !errors.Is(err, step.err) {
 				t.Errorf("step %d: %s, %v", i, got, err)

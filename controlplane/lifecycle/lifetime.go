@@ -16,7 +16,7 @@ func (l *Lifecycle) Extend(
 ) (controlplane.Deployment, error) {
 	return l.changeDeployment(ctx, actor, "extend deployment", access.WriteDeployment, id,
 		func(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
-			if d.Goal == controlplane.GoalGone || d.Status.Gone() {
+			if d.Goal == controlplane.GoalGone || d.Status.IsGone() {
 				return wrongState(d, "extended",
 					"Recreate it once it is gone, or retry it once it has failed.")
 			}
@@ -51,26 +51,26 @@ func (l *Lifecycle) Activity(ctx context.Context, actor access.Actor,
 		if err != nil {
 			return err
 		}
-		lives, err := tx.Lives(ctx, id)
+		lives, err := tx.LifetimesOf(ctx, id)
 		if err != nil {
 			return err
 		}
 		out.Rule = describeLife(d, lives[id])
-		out.Items, err = tx.Activity(ctx, id, mostActivity)
+		out.Items, err = tx.ListActivity(ctx, id, mostActivity)
 		return err
 	})
 	return out, err
 }
 
 // describeLife says in one sentence when a deployment is removed automatically.
-func describeLife(d controlplane.Deployment, life controlplane.Life) string {
+func describeLife(d controlplane.Deployment, life controlplane.LifetimeInfo) string {
 	if life.Hours == 0 {
 		return "It stays until somebody removes it."
 	}
 	text := fmt.Sprintf("It is removed %s after it was last created, retried, moved, %s",
 		formatCount(life.Hours, "hour", "hours"), lastCounted(life.IgnoresVisits))
 	switch h := life.Hold; {
-	case h == nil || d.Status.Gone():
+	case h == nil || d.Status.IsGone():
 		return text + "."
 	case h.Until == nil:
 		return text + ", and not while " + h.Owner + " holds it."
@@ -87,15 +87,15 @@ func lastCounted(ignoresVisits bool) string {
 	return "extended or visited"
 }
 
-// Visited records that a deployment was used through its URLs.
-func (l *Lifecycle) Visited(
+// RecordVisit records that a deployment was used through its URLs.
+func (l *Lifecycle) RecordVisit(
 	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 ) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err
 	}
 	return l.store.InTx(ctx, func(tx *postgres.Tx) error {
-		return tx.NoteVisit(ctx, id, "a visitor")
+		return tx.RecordVisit(ctx, id, "a visitor")
 	})
 }
 
@@ -104,14 +104,14 @@ func (l *Lifecycle) Hold(ctx context.Context, actor access.Actor, id controlplan
 	reason string, until *time.Time) (controlplane.Deployment, error) {
 	return l.changeDeployment(ctx, actor, "hold deployment", access.WriteDeployment, id,
 		func(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
-			if d.Goal == controlplane.GoalGone || d.Status.Gone() {
+			if d.Goal == controlplane.GoalGone || d.Status.IsGone() {
 				return wrongState(d, "held",
 					"Recreate it once it is gone, or retry it once it has failed.")
 			}
 			if err := requireNoOtherHold(ctx, tx, actor, d); err != nil {
 				return err
 			}
-			now, err := tx.Time(ctx)
+			now, err := tx.DatabaseTime(ctx)
 			if err != nil {
 				return err
 			}
@@ -150,16 +150,16 @@ func (l *Lifecycle) Release(
 // requireNoOtherHold fails if another person holds the deployment.
 func requireNoOtherHold(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	d controlplane.Deployment) error {
-	lives, err := tx.Lives(ctx, d.ID)
+	lives, err := tx.LifetimesOf(ctx, d.ID)
 	if err != nil {
 		return err
 	}
-	now, err := tx.Time(ctx)
+	now, err := tx.DatabaseTime(ctx)
 	if err != nil {
 		return err
 	}
 	h := lives[d.ID].Hold
-	if !h.Counts(now) || h.Owner == actor.Name() {
+	if !h.IsActive(now) || h.Owner == actor.Name() {
 		return nil
 	}
 	why := h.Owner + " holds deployment " + d.Name

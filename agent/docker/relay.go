@@ -27,16 +27,16 @@ import (
 
 const (
 	// relayUser is a user ID that no image uses; the relay's folder belongs to it.
-	gateUser = 65532
+	relayUser = 65532
 	// relayMemory is a hard limit in bytes: an idle relay needs less than 5 MiB. It is higher
 	// because cgroup v2 charges the buffers of the sockets that a relay opened to the relay for as
 	// long as they are open.
-	gateMemory = 64 << 20
-	// relayHeap makes Go collect garbage long before gateMemory is reached.
-	gateHeap  = "GOMEMLIMIT=12MiB"
-	gatePids  = 64
-	gateReady = 10 * time.Second
-	gatePoll  = 5 * time.Millisecond
+	relayMemory = 64 << 20
+	// relayHeap makes Go collect garbage long before relayMemory is reached.
+	relayHeap         = "GOMEMLIMIT=12MiB"
+	relayPids         = 64
+	relayReadyTimeout = 10 * time.Second
+	relayPollInterval = 5 * time.Millisecond
 )
 
 // Prepare makes the deployment's network and relay, and waits until the relay listens.
@@ -47,37 +47,37 @@ func (d *Docker) Prepare(ctx context.Context, deployment string) error {
 	if err := d.ensureNetwork(ctx, deployment); err != nil {
 		return err
 	}
-	if err := d.ensureGateImage(ctx); err != nil {
+	if err := d.ensureRelayImage(ctx); err != nil {
 		return err
 	}
-	if err := d.makeGateDir(deployment); err != nil {
+	if err := d.makeRelayDir(deployment); err != nil {
 		return err
 	}
-	spec := d.gateContainer(deployment)
+	spec := d.relayContainer(deployment)
 	if err := d.ensureRunning(ctx, spec, true); err != nil {
 		return fmt.Errorf("gate of deployment %s: %w", deployment, err)
 	}
-	return d.awaitGate(ctx, deployment)
+	return d.awaitRelay(ctx, deployment)
 }
 
-func (d *Docker) gateImage() string { return "nullops-sidecar:" + d.sidecar.hash }
+func (d *Docker) relayImage() string { return "nullops-sidecar:" + d.sidecar.hash }
 
-func (d *Docker) gateDir(deployment string) string {
-	return filepath.Join(d.gatesDir(), d.names.short+"-"+deployment)
+func (d *Docker) relayDir(deployment string) string {
+	return filepath.Join(d.relaysDir(), d.names.short+"-"+deployment)
 }
 
-func (d *Docker) gateSocket(deployment string) string {
-	return filepath.Join(d.gateDir(deployment), "gate.sock")
+func (d *Docker) relaySocket(deployment string) string {
+	return filepath.Join(d.relayDir(deployment), "gate.sock")
 }
 
 // makeRelayDir creates the relay's folder. An agent that is not root cannot change its owner; then
 // the folder above it, which only the agent can enter, must protect it.
-func (d *Docker) makeGateDir(deployment string) error {
-	dir := d.gateDir(deployment)
+func (d *Docker) makeRelayDir(deployment string) error {
+	dir := d.relayDir(deployment)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make gate folder: %w", err)
 	}
-	err := os.Chown(dir, gateUser, gateUser)
+	err := os.Chown(dir, relayUser, relayUser)
 	if errors.Is(err, os.ErrPermission) {
 		err = os.Chmod(dir, 0o777)
 	}
@@ -89,12 +89,12 @@ func (d *Docker) makeGateDir(deployment string) error {
 
 // relayContainer describes the relay. Its DNS server is a port without a listener, so that names
 // outside the deployment's network fail at once.
-func (d *Docker) gateContainer(deployment string) containerSpec {
-	one := int64(gatePids)
+func (d *Docker) relayContainer(deployment string) containerSpec {
+	one := int64(relayPids)
 	config := &container.Config{
-		Image:    d.gateImage(),
-		User:     fmt.Sprintf("%d:%d", gateUser, gateUser),
-		Env:      []string{gateHeap, "GOMAXPROCS=2"},
+		Image:    d.relayImage(),
+		User:     fmt.Sprintf("%d:%d", relayUser, relayUser),
+		Env:      []string{relayHeap, "GOMAXPROCS=2"},
 		Cmd:      []string{"gate", "/gate/gate.sock"},
 		Hostname: "gate",
 	}
@@ -108,36 +108,36 @@ func (d *Docker) gateContainer(deployment string) containerSpec {
 		DNS:            []netip.Addr{netip.MustParseAddr("127.0.0.1")},
 		DNSSearch:      []string{"."},
 		Resources: container.Resources{
-			Memory: gateMemory, MemorySwap: gateMemory, PidsLimit: &one,
+			Memory: relayMemory, MemorySwap: relayMemory, PidsLimit: &one,
 			NanoCPUs: 1e9, Ulimits: noCoreDumps(),
 		},
 		Mounts: []mount.Mount{{
-			Type: mount.TypeBind, Source: d.hostPaths().toHost(d.gateDir(deployment)), Target: "/gate",
+			Type: mount.TypeBind, Source: d.hostPaths().toHost(d.relayDir(deployment)), Target: "/gate",
 		}},
 	}
 	return containerSpec{
-		name: d.names.gateName(deployment), kind: agent.KindGate, deployment: deployment,
+		name: d.names.relayName(deployment), kind: agent.KindRelay, deployment: deployment,
 		config: config, host: host, network: d.names.networkName(deployment),
 	}
 }
 
-// ensureGateImage imports an image that holds the sidecar alone. Its tag is
+// ensureRelayImage imports an image that holds the sidecar alone. Its tag is
 // the binary's hash, so that it is never stale.
-func (d *Docker) ensureGateImage(ctx context.Context) error {
+func (d *Docker) ensureRelayImage(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, mutationTimeout)
 	defer cancel()
-	_, err := d.api.ImageInspect(ctx, d.gateImage())
+	_, err := d.api.ImageInspect(ctx, d.relayImage())
 	if err == nil || !errdefs.IsNotFound(err) {
 		return wrapUnavailable(err)
 	}
-	archive, err := d.gateArchive()
+	archive, err := d.relayArchive()
 	if err != nil {
 		return fmt.Errorf("pack gate image: %w", err)
 	}
 	r, err := d.api.ImageImport(ctx,
-		client.ImageImportSource{Source: archive, SourceName: "-"}, d.gateImage(),
+		client.ImageImportSource{Source: archive, SourceName: "-"}, d.relayImage(),
 		client.ImageImportOptions{Changes: []string{
-			`ENTRYPOINT ["/sidecar"]`, fmt.Sprintf("USER %d:%d", gateUser, gateUser),
+			`ENTRYPOINT ["/sidecar"]`, fmt.Sprintf("USER %d:%d", relayUser, relayUser),
 		}})
 	if err != nil {
 		return fmt.Errorf("import gate image: %w", wrapMutationErr(err))
@@ -149,7 +149,7 @@ func (d *Docker) ensureGateImage(ctx context.Context) error {
 	return nil
 }
 
-func (d *Docker) gateArchive() (io.Reader, error) {
+func (d *Docker) relayArchive() (io.Reader, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	helper, err := d.sidecar.readBinary()
@@ -171,16 +171,16 @@ func (d *Docker) gateArchive() (io.Reader, error) {
 }
 
 // awaitRelay waits until the relay answers, by asking for a target that it must refuse.
-func (d *Docker) awaitGate(ctx context.Context, deployment string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, gateReady,
-		fmt.Errorf("not listening within %s", gateReady))
+func (d *Docker) awaitRelay(ctx context.Context, deployment string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, relayReadyTimeout,
+		fmt.Errorf("not listening within %s", relayReadyTimeout))
 	defer cancel()
 	for {
-		_, err := sidecar.Dial(ctx, d.gateSocket(deployment), "localhost", 1)
+		_, err := sidecar.Dial(ctx, d.relaySocket(deployment), "localhost", 1)
 		if _, answered := errors.AsType[*sidecar.DialError](err); answered {
 			return nil
 		}
-		if err := wait.Sleep(ctx, gatePoll); err != nil {
+		if err := wait.Sleep(ctx, relayPollInterval); err != nil {
 			return fmt.Errorf("gate of deployment %s: %w", deployment, err)
 		}
 	}
@@ -194,7 +194,7 @@ func (d *Docker) Dial(
 	if err := checkNames(deployment, string(service)); err != nil {
 		return nil, err
 	}
-	conn, err := sidecar.Dial(ctx, d.gateSocket(deployment), string(service), port)
+	conn, err := sidecar.Dial(ctx, d.relaySocket(deployment), string(service), port)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("deployment %s has no gate: %w", deployment, agent.ErrNotFound)
 	}

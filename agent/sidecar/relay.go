@@ -47,7 +47,7 @@ type dialReply struct {
 }
 
 // ServeRelay runs the relay on a unix socket until the context ends.
-func Serve(ctx context.Context, socket string) error {
+func ServeRelay(ctx context.Context, socket string) error {
 	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove old socket: %w", err)
 	}
@@ -65,7 +65,7 @@ func acceptRequests(ctx context.Context, listener *net.UnixListener) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	slots := make(chan struct{}, maxPending)
-	names := newNames(net.DefaultResolver.LookupNetIP)
+	names := newServiceResolver(net.DefaultResolver.LookupNetIP)
 	// Return the memory of the last requests to the system once there were none for a while.
 	rest := time.AfterFunc(restAfter, debug.FreeOSMemory)
 	defer rest.Stop()
@@ -85,14 +85,14 @@ func acceptRequests(ctx context.Context, listener *net.UnixListener) error {
 		wg.Go(func() {
 			defer func() { <-slots }()
 			defer func() { _ = conn.Close() }()
-			names.answer(ctx, conn)
+			names.answerRequest(ctx, conn)
 		})
 	}
 }
 
 // answerRequest serves one request. A malformed request gets no response: only the agent
 // can reach the socket.
-func (n *names) answer(ctx context.Context, conn *net.UnixConn) {
+func (n *serviceResolver) answerRequest(ctx context.Context, conn *net.UnixConn) {
 	_ = conn.SetDeadline(time.Now().Add(requestTime))
 	var q dialRequest
 	if err := json.NewDecoder(io.LimitReader(conn, maxRequest)).Decode(&q); err != nil {
@@ -106,10 +106,10 @@ func (n *names) answer(ctx context.Context, conn *net.UnixConn) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if q.Port == lookupPort {
-		_ = sendReply(conn, n.resolve(ctx, q.Service), nil)
+		_ = sendReply(conn, n.answerLookup(ctx, q.Service), nil)
 		return
 	}
-	target, err := n.dial(ctx, q)
+	target, err := n.dialService(ctx, q)
 	if err != nil {
 		_ = sendReply(conn, dialReply{Code: codeOf(err), Message: err.Error()}, nil)
 		return
@@ -118,12 +118,12 @@ func (n *names) answer(ctx context.Context, conn *net.UnixConn) {
 	_ = sendSocket(conn, target)
 }
 
-// dial connects to a service by its one-label name.
-func (n *names) dial(ctx context.Context, q dialRequest) (*net.TCPConn, error) {
+// dialService connects to a service by its one-label name.
+func (n *serviceResolver) dialService(ctx context.Context, q dialRequest) (*net.TCPConn, error) {
 	if !isLabel(q.Service) || q.Port < 1 || q.Port > 65535 {
 		return nil, fmt.Errorf("%w: %q port %d", errBadTarget, q.Service, q.Port)
 	}
-	address, err := n.address(ctx, q.Service)
+	address, err := n.lookupAddress(ctx, q.Service)
 	if err != nil {
 		return nil, err
 	}

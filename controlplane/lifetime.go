@@ -2,8 +2,8 @@ package controlplane
 
 import "time"
 
-// Life is what people did to how long a deployment lives.
-type Life struct {
+// LifetimeInfo is what people did to how long a deployment lives.
+type LifetimeInfo struct {
 	// ClonedFrom and ClonedName say what it was made from; empty for most.
 	ClonedFrom DeploymentID
 	ClonedName string
@@ -32,8 +32,8 @@ type Hold struct {
 	Until *time.Time
 }
 
-// Counts reports whether the hold has not ended by itself.
-func (h *Hold) Counts(now time.Time) bool {
+// IsActive reports whether the hold has not ended by itself.
+func (h *Hold) IsActive(now time.Time) bool {
 	return h != nil && (h.Until == nil || h.Until.After(now))
 }
 
@@ -56,8 +56,8 @@ type Activity struct {
 	By   string
 }
 
-// Expiring is a notice: so many hours, or fewer, are left.
-type Expiring struct {
+// ExpiryNotice is a notice: so many hours, or fewer, are left.
+type ExpiryNotice struct {
 	Deployment DeploymentID `json:"-"`
 	Hours      int          `json:"hours,omitempty"`
 	ExpiresAt  time.Time    `json:"expires_at,omitzero"`

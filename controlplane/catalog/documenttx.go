@@ -11,14 +11,14 @@ import (
 	"github.com/nullops/nullops/controlplane/registry"
 )
 
-// ChangeTogether runs fn in one transaction: whatever use cases it calls with its context change
+// ChangeInOneTx runs fn in one transaction: whatever use cases it calls with its context change
 // everything or, when it returns an error, nothing. A dry run does the same work and always rolls
 // back. fn may run more than once, and must not keep state from an earlier run.
 //
 // No container registry is asked while the transaction is open, since it locks what
 // it has changed, and the audit journal. The first run finds out what has to be asked
 // and is rolled back; the next one has the answers.
-func (c *Catalog) ChangeTogether(
+func (c *Catalog) ChangeInOneTx(
 	ctx context.Context, actor access.Actor, dryRun bool, fn func(context.Context) error,
 ) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -110,7 +110,7 @@ func (c *Catalog) askDigests(ctx context.Context, answers *digestAnswers) {
 
 // SetDefinitionOwner records that the named set of documents owns a definition. A definition of
 // another set is refused unless it is taken over, which is audited.
-func (c *Catalog) HoldDefinition(
+func (c *Catalog) SetDefinitionOwner(
 	ctx context.Context, actor access.Actor, d controlplane.Definition, owner string, takeOver bool,
 ) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -127,12 +127,12 @@ func (c *Catalog) HoldDefinition(
 	if err != nil || before == owner {
 		return err
 	}
-	e := actor.Entry("hold definition", d.String())
+	e := actor.NewAuditEntry("hold definition", d.String())
 	e.Detail = "for " + owner
 	if before != "" {
 		e.Detail += ", before for " + before
 	}
-	return c.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+	return c.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
 		if before != "" && !takeOver {
 			return &controlplane.Error{Kind: controlplane.Conflict, Code: "other_owner",
 				Message: d.String() + " belongs to the owner " + before +
@@ -144,7 +144,7 @@ func (c *Catalog) HoldDefinition(
 }
 
 // ListOwnedDefinitions returns the definitions that the named set of documents owns.
-func (c *Catalog) ListHeld(
+func (c *Catalog) ListOwnedDefinitions(
 	ctx context.Context, actor access.Actor, owner string,
 ) (all []controlplane.Definition, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {

@@ -6,10 +6,10 @@ import (
 	"sync/atomic"
 )
 
-// Join copies both ways, and does not wait for it. When both ends are done it
+// CopyBothWays copies both ways, and does not wait for it. When both ends are done it
 // closes both and calls ended. A half-close is passed on, since some protocols
 // answer only after it.
-func Join(a, b net.Conn, ended func()) {
+func CopyBothWays(a, b net.Conn, ended func()) {
 	end := sync.OnceFunc(func() {
 		_ = a.Close()
 		_ = b.Close()

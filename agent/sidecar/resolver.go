@@ -20,21 +20,21 @@ const (
 // serviceResolver finds services' addresses. A container's resolver is a part of the engine's
 // process. While the engine is down, the last known address is still right, since only the engine
 // could give the name to another container.
-type names struct {
+type serviceResolver struct {
 	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
 
 	mu    sync.Mutex
 	known map[string]netip.Addr
 }
 
-func newNames(
+func newServiceResolver(
 	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error),
-) *names {
-	return &names{lookup: lookup, known: map[string]netip.Addr{}}
+) *serviceResolver {
+	return &serviceResolver{lookup: lookup, known: map[string]netip.Addr{}}
 }
 
 // lookupAddress asks the resolver each time: a service that was made again has another address.
-func (n *names) address(ctx context.Context, service string) (netip.Addr, error) {
+func (n *serviceResolver) lookupAddress(ctx context.Context, service string) (netip.Addr, error) {
 	n.mu.Lock()
 	before, known := n.known[service]
 	n.mu.Unlock()
@@ -65,11 +65,11 @@ func (n *names) address(ctx context.Context, service string) (netip.Addr, error)
 	return netip.Addr{}, err
 }
 
-// resolve answers a request that wants no connection.
-func (n *names) resolve(ctx context.Context, service string) dialReply {
+// answerLookup answers a request that wants no connection.
+func (n *serviceResolver) answerLookup(ctx context.Context, service string) dialReply {
 	err := errBadTarget
 	if isLabel(service) {
-		_, err = n.address(ctx, service)
+		_, err = n.lookupAddress(ctx, service)
 	}
 	if err != nil {
 		return dialReply{Code: codeOf(err), Message: err.Error()}
