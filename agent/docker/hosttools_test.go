@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -64,18 +65,14 @@ func checkBetween(t *testing.T, what string, got, tolerance float64, tools ...fl
 
 // burn keeps one processor busy, so that there is use to measure.
 func burn() (stop func()) {
-	done, ended := make(chan struct{}), make(chan struct{})
+	var done atomic.Bool
+	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for {
-			select {
-			case <-done:
-				return
-			default:
-			}
+		for !done.Load() {
 		}
 	}()
-	return func() { close(done); <-ended }
+	return func() { done.Store(true); <-ended }
 }
 
 type memory struct{ total, available int64 }
@@ -120,7 +117,7 @@ func readNumbers(t *testing.T, name string, args ...string) (all []int64) {
 	if err != nil {
 		t.Fatalf("%s %v: %v", name, args, err)
 	}
-	for _, field := range strings.Fields(string(out)) {
+	for field := range strings.FieldsSeq(string(out)) {
 		n, err := strconv.ParseInt(field, 10, 64)
 		if err != nil {
 			t.Fatalf("%s %v printed %q", name, args, out)

@@ -53,7 +53,7 @@ func (w *world) checkView(root string, placed int, when, runs, waits string,
 	if string(run.Status) != string(status) || run.Queue.StartedAt == nil {
 		w.t.Errorf("%s: the run is %s, in the queue as %+v", when, run.Status, run.Queue)
 	}
-	if len(queue.Items) != 1 || string(queue.Items[0].DeploymentId) != waits {
+	if len(queue.Items) != 1 || queue.Items[0].DeploymentId != waits {
 		w.t.Errorf("%s: the queue is %+v", when, queue.Items)
 	}
 }

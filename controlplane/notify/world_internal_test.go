@@ -58,11 +58,8 @@ INSERT INTO deployment_hosts VALUES ('api.first.qa.localhost', 'ID30', 'api', 'h
 DELETE FROM notices;
 `
 
-var (
-	system = access.System("test")
-	root   = access.User(controlplane.User{ID: idPrefix + "01", Name: "root",
-		Role: controlplane.RoleAdmin, Active: true}, nil)
-)
+var root = access.User(controlplane.User{ID: idPrefix + "01", Name: "root",
+	Role: controlplane.RoleAdmin, Active: true}, nil)
 
 // plainVault seals by a prefix: what is tested here is who opens what, not how.
 type plainVault struct{}

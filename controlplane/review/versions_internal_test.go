@@ -60,7 +60,7 @@ func TestChooseVersions_TakesTheServicesThatHaveTheTag(t *testing.T) {
 		versions, news, err := w.chooseVersions(t.Context(), rule, &controlplane.Review{Tag: "pr-12"},
 			c.running)
 		want := map[pipeline.StepKey]string{}
-		for _, s := range strings.Fields(c.want) {
+		for s := range strings.FieldsSeq(c.want) {
 			want[pipeline.StepKey(s)] = "pr-12"
 		}
 		if controlplane.CodeOf(err) != c.code || !maps.Equal(versions, want) || news != c.news {
