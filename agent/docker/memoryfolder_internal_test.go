@@ -57,7 +57,7 @@ func TestRunFolderMissing(t *testing.T) {
 	}
 	if c := secretsCheck(hostFacts{memoryProblem: d.ensureRunFolder(t.Context())}); c.Severity !=
 		"warning" || !strings.Contains(c.Remedy, "-v /run/nullops:/run/nullops") {
-		t.Errorf("the check says %+v", check)
+		t.Errorf("the check says %+v", c)
 	}
 	if found, err := os.ReadDir(disk); err != nil || len(found) > 0 {
 		t.Errorf("on the disk are %v, %v", found, err)
