@@ -27,12 +27,12 @@ type fakeNodes struct {
 	reads int
 }
 
-func (n *fakeNodes) Begin(_ context.Context, ids []controlplane.NodeID, _ string) (
+func (n *fakeNodes) BeginSessions(_ context.Context, ids []controlplane.NodeID, _ string) (
 	map[controlplane.NodeID]SessionStart, error) {
 	return n.begin(ids)
 }
 
-func (n *fakeNodes) Renew(ctx context.Context, _ []controlplane.NodeID, _ string) (
+func (n *fakeNodes) RenewLeases(ctx context.Context, _ []controlplane.NodeID, _ string) (
 	lost, busy []controlplane.NodeID, err error) {
 	return n.renew(ctx)
 }

@@ -25,19 +25,19 @@ type absentNode struct {
 	released int
 }
 
-func (n *absentNode) Begin(context.Context, []controlplane.NodeID, string) (
+func (n *absentNode) BeginSessions(context.Context, []controlplane.NodeID, string) (
 	map[controlplane.NodeID]SessionStart, error) {
 	return map[controlplane.NodeID]SessionStart{n.link.Node.ID: {NodeLink: n.link, Epoch: 1}}, nil
 }
 
-func (n *absentNode) Offline(context.Context, controlplane.NodeID, string) error {
+func (n *absentNode) MarkOffline(context.Context, controlplane.NodeID, string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.offline++
 	return nil
 }
 
-func (n *absentNode) Release(context.Context, controlplane.NodeID, string) error {
+func (n *absentNode) ReleaseLease(context.Context, controlplane.NodeID, string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.released++

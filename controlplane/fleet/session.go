@@ -72,7 +72,7 @@ func (f *Fleet) openSession(
 		return nil, err
 	}
 	working, stop := context.WithCancelCause(ctx)
-	s := &session{Fleet: f, link: b.NodeLink, epoch: b.Epoch, conn: conn, outer: ctx, ctx: working,
+	s := &session{Fleet: f, link: withoutInventory(b.NodeLink), epoch: b.Epoch, conn: conn, outer: ctx, ctx: working,
 		stop: stop, refused: make(chan string, 4), samples: make(chan sampleBatch, samplesWaiting),
 		good: b.leased,
 		// No update before the initial state was exchanged.
@@ -88,7 +88,6 @@ func (f *Fleet) openSession(
 		return nil, err
 	}
 	s.Log.DebugContext(ctx, "node online", "node", s.link.Node.Name, "build", peer.Build)
-	s.dropInventory()
 	f.begun.Add(1)
 	s.allowUpdates()
 	return s, nil
@@ -112,12 +111,14 @@ func (s *session) close(why error) {
 	_ = s.conn.Close(sessionCloseReason(s.outer, why))
 }
 
-// dropInventory lets go of what was good for the beginning only: there are thousands of
-// us, and a node's inventory is larger than all the rest.
-func (s *session) dropInventory() {
-	n := s.link.Node
-	s.link.Node = controlplane.Node{ID: n.ID, Name: n.Name, Address: n.Address,
+// withoutInventory drops what only the initial exchange needs: there are thousands of
+// sessions, and a node's inventory is larger than all the rest. The link of a session never
+// changes, because its tasks read it without a lock.
+func withoutInventory(link NodeLink) NodeLink {
+	n := link.Node
+	link.Node = controlplane.Node{ID: n.ID, Name: n.Name, Address: n.Address,
 		Thumbprint: n.Thumbprint, Expected: n.Expected}
+	return link
 }
 
 // allowUpdates ends the initial exchange, and runs an update if one was requested
@@ -139,7 +140,7 @@ func (s *session) initialize(
 ) error {
 	id := s.link.Node.ID
 	i := newInventory(w.Inventory, w.At, time.Now())
-	known := isSameNode(s.link.Node, peer, i)
+	known := isSameNode(b.Node, peer, i)
 	if !known {
 		err := s.withDBSlot(ctx, func() error {
 			return s.Nodes.RecordContact(ctx, id, formatThumbprint(peer.Thumbprint), string(peer.Build), i)
@@ -163,7 +164,7 @@ func (s *session) initialize(
 	if w.Lines || len(s.sent) > 0 {
 		s.startLogCollection()
 	}
-	if known && s.link.Node.Status == controlplane.NodeOnline && len(s.sent) == 0 {
+	if known && b.Node.Status == controlplane.NodeOnline && len(s.sent) == 0 {
 		return nil
 	}
 	return s.withDBSlot(ctx, func() error { return s.Nodes.MarkOnline(ctx, id) })
