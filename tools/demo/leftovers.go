@@ -86,14 +86,23 @@ func readInstall(dir string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// listObjects asks for what carries the installation's id, object by object and
-// never by a name. The second label is of the agent's isolation probes.
-func listObjects(ctx context.Context, e engine, kind objectKind, install string) ([]string, error) {
+// The labels that hold the installation's id: of deployments' objects, and of the agent's
+// isolation probes, which come and go by themselves while the agent runs.
+const (
+	deploymentLabel = "nullops.install"
+	probeLabel      = "nullops.probe"
+)
+
+// listObjects returns the ids of the objects that carry the installation's id in one of the
+// labels. It never selects by a name.
+func listObjects(
+	ctx context.Context, e engine, kind objectKind, install string, labels ...string,
+) ([]string, error) {
 	var all []string
 	if install == "" {
 		return nil, nil // An empty value would select the objects of everybody.
 	}
-	for _, label := range []string{"nullops.install", "nullops.probe"} {
+	for _, label := range labels {
 		args := append([]string{}, kind.list...)
 		out, err := e.run(ctx, append(args, "--quiet", "--filter", "label="+label+"="+install)...)
 		if err != nil {
@@ -108,7 +117,7 @@ func listObjects(ctx context.Context, e engine, kind objectKind, install string)
 func describeLeft(ctx context.Context, e engine, install string) (string, error) {
 	var parts []string
 	for _, kind := range objectKinds {
-		ids, err := listObjects(ctx, e, kind, install)
+		ids, err := listObjects(ctx, e, kind, install, deploymentLabel, probeLabel)
 		if err != nil {
 			return "", err
 		}
@@ -130,7 +139,7 @@ func describeLeft(ctx context.Context, e engine, install string) (string, error)
 // removeObjects removes what listObjects selects, and nothing else.
 func removeObjects(ctx context.Context, e engine, install string) error {
 	for _, kind := range objectKinds {
-		ids, err := listObjects(ctx, e, kind, install)
+		ids, err := listObjects(ctx, e, kind, install, deploymentLabel, probeLabel)
 		if err != nil {
 			return err
 		}

@@ -146,7 +146,7 @@ func (p *product) remove(ctx context.Context) error {
 		return err
 	}
 	for _, kind := range objectKinds {
-		left, err := listObjects(ctx, engine{Docker: p.docker}, kind, install)
+		left, err := listObjects(ctx, engine{Docker: p.docker}, kind, install, deploymentLabel)
 		if err != nil {
 			return err
 		}
