@@ -237,7 +237,12 @@ func endProcesses(ctx context.Context, id string, all []LostProcess) error {
 // LostCommand is what a person types on the machine itself to end what is lost.
 func (d *Docker) LostCommand() string {
 	h := d.hostPaths()
-	return fmt.Sprintf("nullops agent lost --end --agent.data=%s", h.toHost(d.config.DataDir))
+	command := "nullops agent lost --end --agent.data=" + h.toHost(d.config.DataDir)
+	if d.config.Host != client.DefaultDockerHost {
+		// Another engine would say that nothing is lost.
+		command += " --agent.docker=" + d.config.Host
+	}
+	return command
 }
 
 // lostCheck is unknown where the agent cannot look, which is not the same as well.
