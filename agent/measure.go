@@ -37,8 +37,8 @@ func (a *Agent) listRegularly(ctx context.Context) error {
 	defer tick.Stop()
 	answered := true
 	for {
-		if before := answered; a.listObjects(ctx) != before {
-			answered = !before
+		if now := a.listObjects(ctx); now != answered {
+			answered = now
 			a.engineChanged(answered)
 		}
 		if err := wait.Sleep(ctx, listGap); err != nil {
