@@ -22,8 +22,8 @@ type cgroupReader struct {
 	proc, sys string
 }
 
-// read returns the counters and the memory of a container.
-func (g cgroupReader) read(id string, pid int) (counters, int64, error) {
+// readUsage returns the counters and the memory of a container.
+func (g cgroupReader) readUsage(id string, pid int) (counters, int64, error) {
 	c := counters{at: time.Now()}
 	if err := g.readNetwork(id, pid, &c); err != nil {
 		return c, 0, err

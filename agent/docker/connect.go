@@ -101,7 +101,7 @@ func (d *Docker) learnHost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := host.lookAround(ctx, api); err != nil {
+	if err := host.detectHost(ctx, api); err != nil {
 		return err
 	}
 	d.host.Store(&host)

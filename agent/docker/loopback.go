@@ -42,8 +42,8 @@ type refusal struct {
 	look func() []netip.AddrPort
 }
 
-// find looks once for all who ask within refusalFor.
-func (r *loopbackRefusals) find(key refusalKey, look func() []netip.AddrPort) []netip.AddrPort {
+// findAddresses looks once for all callers within refusalFor.
+func (r *loopbackRefusals) findAddresses(key refusalKey, look func() []netip.AddrPort) []netip.AddrPort {
 	now := time.Now()
 	r.mu.Lock()
 	known, ok := r.known[key]
@@ -70,7 +70,7 @@ func (d *Docker) explainRefusal(
 		return err
 	}
 	key := refusalKey{deployment: deployment, service: service, port: dial.Port}
-	all := d.refusals.find(key, func() []netip.AddrPort {
+	all := d.refusals.findAddresses(key, func() []netip.AddrPort {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refusalWithin)
 		defer cancel()
 		return d.loopbackOnly(ctx, key)
