@@ -45,7 +45,9 @@ func (u *upstream) servePlain(w http.ResponseWriter, r *http.Request) {
 
 // fetchResponseHead sends the request and returns the head of the service's response, or writes an
 // error page.
-func (u *upstream) fetchResponseHead(w http.ResponseWriter, r *http.Request) (*conn, *http.Response) {
+func (u *upstream) fetchResponseHead(
+	w http.ResponseWriter, r *http.Request,
+) (*conn, *http.Response) {
 	c, res, err := u.sendRequest(w, r)
 	if err == nil {
 		if err = u.filterAnswer(res); err == nil {

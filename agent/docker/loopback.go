@@ -43,7 +43,9 @@ type refusal struct {
 }
 
 // findAddresses looks once for all callers within refusalFor.
-func (r *loopbackRefusals) findAddresses(key refusalKey, look func() []netip.AddrPort) []netip.AddrPort {
+func (r *loopbackRefusals) findAddresses(
+	key refusalKey, look func() []netip.AddrPort,
+) []netip.AddrPort {
 	now := time.Now()
 	r.mu.Lock()
 	known, ok := r.known[key]
