@@ -239,9 +239,9 @@ func (b *imageBook) addKeepList(k wire.Keep) {
 	b.kept, b.parts = append([]pipeline.Image{}, b.parts...), nil
 }
 
-// snapshot copies what a decision needs; ok is false until the control plane has sent a
+// copyUsage copies what a decision needs; ok is false until the control plane has sent a
 // complete keep list.
-func (b *imageBook) snapshot() (pulled map[string]UsedImage, kept []pipeline.Image, ok bool) {
+func (b *imageBook) copyUsage() (pulled map[string]UsedImage, kept []pipeline.Image, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return maps.Clone(b.pulled), slices.Clone(b.kept), b.kept != nil

@@ -38,7 +38,7 @@ func (a *Agent) collectOnce(ctx context.Context, keeper ImageKeeper) error {
 	a.images.restoreLostNames(store.Images)
 	floor := a.config.DiskFloor.BytesOf(store.Total)
 	care := a.collectionStatus(store, floor)
-	pulled, kept, told := a.images.snapshot()
+	pulled, kept, told := a.images.copyUsage()
 	if store.Free < floor && told {
 		kept = append(kept, a.imagesOfGoals()...)
 		for _, p := range a.state.pluginImages() {

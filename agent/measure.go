@@ -37,9 +37,9 @@ func (a *Agent) listRegularly(ctx context.Context) error {
 	defer tick.Stop()
 	answered := true
 	for {
-		if before := answered; a.listObjects(ctx) != before {
-			answered = !before
-			a.engineChanged(answered)
+		if now := a.listObjects(ctx); now != answered {
+			answered = now
+			a.onEngineChange(answered)
 		}
 		if err := wait.Sleep(ctx, listGap); err != nil {
 			return err
@@ -57,9 +57,9 @@ func (a *Agent) listRegularly(ctx context.Context) error {
 	}
 }
 
-// engineChanged tells what the node is when the engine stops or starts answering,
-// rather than a minute later.
-func (a *Agent) engineChanged(answers bool) {
+// onEngineChange makes the agent inspect the node as soon as the engine stops or starts
+// answering, instead of up to a minute later.
+func (a *Agent) onEngineChange(answers bool) {
 	if answers {
 		a.log.Info("the container engine answers again")
 		a.ahead.requestRound()
@@ -70,8 +70,8 @@ func (a *Agent) engineChanged(answers bool) {
 	}
 }
 
-// listObjects tells the machines what exists. A list that failed tells nothing, except
-// that the engine did not answer.
+// listObjects passes the list of what exists on to the machines, and reports whether the engine
+// answered. A list that failed changes nothing.
 func (a *Agent) listObjects(ctx context.Context) (answered bool) {
 	within, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()

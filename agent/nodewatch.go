@@ -36,8 +36,8 @@ type inventory struct {
 	isolation *wire.Check
 }
 
-// inspectNode reads the node's inventory again. Facts that the engine cannot provide now are left
-// out and reported as a warning.
+// inspectNode reads the node's inventory again. If that fails, the facts from before stay, with a
+// warning and a failed check.
 func (a *Agent) inspectNode(ctx context.Context) (wire.Inventory, int64) {
 	seen, err := a.runtime.Inventory(ctx)
 	a.mu.Lock()

@@ -67,8 +67,8 @@ func (a *Agent) findCopyable(w http.ResponseWriter, r *http.Request) (c copyable
 	return c, true
 }
 
-// find is the volume that a service knows by a name, unless it stays on its node.
-func (c copyableVolumes) find(service pipeline.StepKey, name string) (VolumeName, bool) {
+// findVolume returns the volume that a service knows by a name, unless it stays on its node.
+func (c copyableVolumes) findVolume(service pipeline.StepKey, name string) (VolumeName, bool) {
 	step, ok := c.goal.Pipeline.Step(service)
 	if !ok || step.Service == nil {
 		return VolumeName{}, false
@@ -140,7 +140,7 @@ func (a *Agent) findVolume(w http.ResponseWriter, r *http.Request, into bool) (
 	if c, ok = a.findCopyable(w, r); !ok {
 		return c, v, false
 	}
-	v, ok = c.find(pipeline.StepKey(r.PathValue("key")), r.PathValue("name"))
+	v, ok = c.findVolume(pipeline.StepKey(r.PathValue("key")), r.PathValue("name"))
 	if !ok {
 		http.Error(w, "the service has no such volume", http.StatusNotFound)
 		return c, v, false

@@ -38,14 +38,16 @@ func isPlain(r *http.Request) bool {
 
 // servePlain asks the service and passes its answer on.
 func (u *upstream) servePlain(w http.ResponseWriter, r *http.Request) {
-	if c, res := u.exchange(w, r); c != nil {
+	if c, res := u.fetchResponseHead(w, r); c != nil {
 		u.finishAnswer(w, c, res)
 	}
 }
 
-// exchange sends the request and returns the head of the service's response, or writes an
+// fetchResponseHead sends the request and returns the head of the service's response, or writes an
 // error page.
-func (u *upstream) exchange(w http.ResponseWriter, r *http.Request) (*conn, *http.Response) {
+func (u *upstream) fetchResponseHead(
+	w http.ResponseWriter, r *http.Request,
+) (*conn, *http.Response) {
 	c, res, err := u.sendRequest(w, r)
 	if err == nil {
 		if err = u.filterAnswer(res); err == nil {

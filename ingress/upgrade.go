@@ -32,7 +32,7 @@ func (p *Proxy) serveSocket(
 			leave()
 		}
 	}()
-	c, res := u.exchange(w, r)
+	c, res := u.fetchResponseHead(w, r)
 	switch {
 	case c == nil:
 	case res.StatusCode != http.StatusSwitchingProtocols:

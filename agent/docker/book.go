@@ -1,7 +1,6 @@
 package docker
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -37,31 +36,30 @@ type notedContainer struct {
 	engine string
 }
 
-// openBook reads the book of a data folder; a line that is damaged is left out.
+// openBook reads the book of a data folder. A damaged line is skipped, whatever its length: after
+// a power cut the file may end in zeros.
 func openBook(dataDir string) (*containerBook, error) {
 	b := &containerBook{path: filepath.Join(dataDir, "containers"), known: map[string]notedContainer{}}
-	f, err := os.Open(b.path)
+	text, err := os.ReadFile(b.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return b, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the list of containers: %w", err)
 	}
-	defer func() { _ = f.Close() }()
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		fields := strings.Split(lines.Text(), " ")
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Split(strings.TrimSuffix(line, "\n"), " ")
 		if len(fields) != 5 || !containerID.MatchString(fields[0]) {
 			continue
 		}
-		b.add(notedContainer{engine: fields[1], Object: agent.Object{ID: fields[0],
+		b.addContainer(notedContainer{engine: fields[1], Object: agent.Object{ID: fields[0],
 			Kind: agent.ObjectKind(fields[2]), Deployment: fields[3],
 			Step: pipeline.StepKey(fields[4])}})
 	}
-	return b, lines.Err()
+	return b, nil
 }
 
-func (b *containerBook) add(n notedContainer) {
+func (b *containerBook) addContainer(n notedContainer) {
 	if _, there := b.known[n.ID]; !there {
 		b.order = append(b.order, n.ID)
 	}
@@ -97,7 +95,7 @@ func (b *containerBook) rememberContainer(n notedContainer) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("note a container: %w", err)
 	}
-	b.add(n)
+	b.addContainer(n)
 	return nil
 }
 

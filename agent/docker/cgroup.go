@@ -22,8 +22,8 @@ type cgroupReader struct {
 	proc, sys string
 }
 
-// read returns the counters and the memory of a container.
-func (g cgroupReader) read(id string, pid int) (counters, int64, error) {
+// readUsage returns the counters and the memory of a container.
+func (g cgroupReader) readUsage(id string, pid int) (counters, int64, error) {
 	c := counters{at: time.Now()}
 	if err := g.readNetwork(id, pid, &c); err != nil {
 		return c, 0, err
@@ -34,16 +34,16 @@ func (g cgroupReader) read(id string, pid int) (counters, int64, error) {
 	return g.readV1(id, c)
 }
 
-// isFirst proves that a process is the container's first, since in a container of ours the number
-// might be someone else's.
-func (g cgroupReader) isFirst(id string, pid int) bool {
+// isInContainer proves that a process belongs to a container: if the agent runs in a container
+// itself, the engine's process IDs name other processes here.
+func (g cgroupReader) isInContainer(id string, pid int) bool {
 	group, err := os.ReadFile(filepath.Join(g.proc, strconv.Itoa(pid), "cgroup"))
 	return err == nil && pid > 0 && strings.Contains(string(group), id)
 }
 
 // readNetwork reads the container's own interfaces, through its first process.
 func (g cgroupReader) readNetwork(id string, pid int, c *counters) error {
-	if !g.isFirst(id, pid) {
+	if !g.isInContainer(id, pid) {
 		return errHidden
 	}
 	dev, err := os.ReadFile(filepath.Join(g.proc, strconv.Itoa(pid), "net", "dev"))

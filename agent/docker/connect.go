@@ -12,9 +12,9 @@ import (
 	"github.com/nullops/nullops/agent"
 )
 
-// meetTime is how long a starting agent waits for an engine that may be down. Until then, running
-// services cannot be reached.
-const meetTime = 3 * time.Second
+// contactTimeout is how long a starting agent waits for an engine that may be down. Until then,
+// running services cannot be reached.
+const contactTimeout = 3 * time.Second
 
 type dialer = func(ctx context.Context, network, address string) (net.Conn, error)
 
@@ -46,18 +46,18 @@ func (d *Docker) makeClients() error {
 	return nil
 }
 
-// meetEngine learns how the engine sees this machine, now or, where it may be
-// down, with the first request that it answers.
-func (d *Docker) meetEngine(ctx context.Context) error {
+// contactEngine learns how the engine sees this machine. If the engine may be down and does not
+// answer soon, that happens with the first request that it answers.
+func (d *Docker) contactEngine(ctx context.Context) error {
 	if !d.config.EngineMayBeDown {
 		return d.learnHost(ctx)
 	}
-	soon, cancel := context.WithTimeout(ctx, meetTime)
+	soon, cancel := context.WithTimeout(ctx, contactTimeout)
 	defer cancel()
 	err := d.learnHost(soon)
 	if ctx.Err() == nil && errors.Is(err, agent.ErrUnavailable) {
-		d.log.WarnContext(ctx, "the Docker Engine does not answer: what runs is served, and "+
-			"nothing is started or removed until it does", "error", err)
+		d.log.WarnContext(ctx, "the Docker Engine does not answer: running services stay reachable, "+
+			"and nothing is started or removed until it does", "error", err)
 		return nil
 	}
 	return err
@@ -101,7 +101,7 @@ func (d *Docker) learnHost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := host.lookAround(ctx, api); err != nil {
+	if err := host.detectHost(ctx, api); err != nil {
 		return err
 	}
 	d.host.Store(&host)

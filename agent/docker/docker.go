@@ -134,7 +134,7 @@ func New(ctx context.Context, c Config) (*Docker, error) {
 		d.book, err = openBook(c.DataDir)
 	}
 	if err == nil {
-		err = d.meetEngine(ctx)
+		err = d.contactEngine(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.api.Close(), d.following.Close())

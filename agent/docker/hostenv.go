@@ -10,7 +10,7 @@ import (
 
 // detectHost detects how much of the machine is visible from here, and whether the agent
 // itself runs in a container.
-func (h *hostPaths) lookAround(ctx context.Context, api *client.Client) error {
+func (h *hostPaths) detectHost(ctx context.Context, api *client.Client) error {
 	i, err := api.Info(ctx, client.InfoOptions{})
 	if err != nil {
 		return wrapUnavailable(err)

@@ -119,6 +119,8 @@ func hostOf(dir, what string, mounts []container.MountPoint) (string, error) {
 // show up among a container's mounts.
 var containerPath = regexp.MustCompile(`/containers/([0-9a-f]{64})/`)
 
+// ownContainer returns the id of the container that we run in, or "". Only the source of a mount
+// counts: on the machine itself, other containers' folders are mount points (mounts/shm).
 func ownContainer(mountinfo string) (string, error) {
 	f, err := os.Open(mountinfo)
 	if err != nil {
@@ -127,7 +129,11 @@ func ownContainer(mountinfo string) (string, error) {
 	defer func() { _ = f.Close() }()
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
-		if m := containerPath.FindStringSubmatch(lines.Text()); m != nil {
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 5 {
+			continue
+		}
+		if m := containerPath.FindStringSubmatch(fields[3]); m != nil {
 			return m[1], nil
 		}
 	}

@@ -77,11 +77,11 @@ func (d *Docker) tryIsolation(ctx context.Context) (reached bool, err error) {
 	if err := d.ensureRelayImage(ctx); err != nil {
 		return false, err
 	}
-	a, err := d.probeEnd(ctx, "a")
+	a, err := d.makeProbeContainer(ctx, "a")
 	if err != nil {
 		return false, err
 	}
-	b, err := d.probeEnd(ctx, "b")
+	b, err := d.makeProbeContainer(ctx, "b")
 	if err != nil {
 		return false, err
 	}
@@ -203,8 +203,8 @@ func (d *Docker) execRole(ctx context.Context, in probeContainer, role ...string
 	return e.ID, nil
 }
 
-// probeContainer makes a network like a deployment's, with a container that listens.
-func (d *Docker) probeEnd(ctx context.Context, name string) (probeContainer, error) {
+// makeProbeContainer makes a network like a deployment's, with a container that listens.
+func (d *Docker) makeProbeContainer(ctx context.Context, name string) (probeContainer, error) {
 	end := probeContainer{name: d.names.fitName("probe"+d.config.ProbeName, name)}
 	labels := map[string]string{labelProbe: d.probeLabel()}
 	nobody := func([]network.Summary) bool { return false }

@@ -42,8 +42,10 @@ type refusal struct {
 	look func() []netip.AddrPort
 }
 
-// find looks once for all who ask within refusalFor.
-func (r *loopbackRefusals) find(key refusalKey, look func() []netip.AddrPort) []netip.AddrPort {
+// findAddresses looks once for all callers within refusalFor.
+func (r *loopbackRefusals) findAddresses(
+	key refusalKey, look func() []netip.AddrPort,
+) []netip.AddrPort {
 	now := time.Now()
 	r.mu.Lock()
 	known, ok := r.known[key]
@@ -70,10 +72,10 @@ func (d *Docker) explainRefusal(
 		return err
 	}
 	key := refusalKey{deployment: deployment, service: service, port: dial.Port}
-	all := d.refusals.find(key, func() []netip.AddrPort {
+	all := d.refusals.findAddresses(key, func() []netip.AddrPort {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refusalWithin)
 		defer cancel()
-		return d.loopbackOnly(ctx, key)
+		return d.findLoopbackOnly(ctx, key)
 	})
 	if len(all) == 0 {
 		return err
@@ -81,17 +83,17 @@ func (d *Docker) explainRefusal(
 	return &agent.LoopbackError{Service: service, Port: dial.Port, Addresses: all}
 }
 
-// loopbackOnly returns nothing when the sockets cannot be seen: the plain refusal
+// findLoopbackOnly returns nothing when the sockets cannot be seen: the plain refusal
 // is true as well.
-func (d *Docker) loopbackOnly(ctx context.Context, key refusalKey) []netip.AddrPort {
+func (d *Docker) findLoopbackOnly(ctx context.Context, key refusalKey) []netip.AddrPort {
 	c, err := d.findService(ctx, key.deployment, key.service)
 	if err != nil || c.State == nil || !c.State.Running {
 		return nil
 	}
 	g := cgroupReader{proc: "/proc"}
-	if g.isFirst(c.ID, c.State.Pid) {
+	if g.isInContainer(c.ID, c.State.Pid) {
 		tables := filepath.Join(g.proc, strconv.Itoa(c.State.Pid), "net")
-		if all, err := sidecar.LoopbackOnly(tables, key.port); err == nil {
+		if all, err := sidecar.FindLoopbackOnly(tables, key.port); err == nil {
 			return all
 		}
 	}

@@ -133,7 +133,7 @@ func (d *Docker) lookForLost(ctx context.Context) (l LostObjects, err error) {
 		return l, err
 	}
 	for _, id := range slices.Sorted(maps.Keys(running)) {
-		lost, err := d.withoutContainer(ctx, id, running[id])
+		lost, err := d.selectLostProcesses(ctx, id, running[id])
 		if err != nil {
 			return l, err
 		}
@@ -142,16 +142,16 @@ func (d *Docker) lookForLost(ctx context.Context) (l LostObjects, err error) {
 				Deployment: n.Deployment, Step: n.Step, Processes: lost})
 		}
 	}
-	if l.Links, err = d.lostLinks(ctx); err != nil {
+	if l.Links, err = d.findLostLinks(ctx); err != nil {
 		return l, err
 	}
 	return l, nil
 }
 
-// withoutContainer returns those processes of a container that the engine knows
-// nothing of: all when it does not know the container, and when it says that the
-// container ended, those from before that.
-func (d *Docker) withoutContainer(
+// selectLostProcesses returns those processes of a container that the engine knows nothing of:
+// all if it does not know the container, and if it says that the container has ended, those that
+// were started before that.
+func (d *Docker) selectLostProcesses(
 	ctx context.Context, id string, all []LostProcess,
 ) ([]LostProcess, error) {
 	r, err := d.api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
@@ -237,7 +237,12 @@ func endProcesses(ctx context.Context, id string, all []LostProcess) error {
 // LostCommand is what a person types on the machine itself to end what is lost.
 func (d *Docker) LostCommand() string {
 	h := d.hostPaths()
-	return fmt.Sprintf("nullops agent lost --end --agent.data=%s", h.toHost(d.config.DataDir))
+	command := "nullops agent lost --end --agent.data=" + h.toHost(d.config.DataDir)
+	if d.config.Host != client.DefaultDockerHost {
+		// Another engine would say that nothing is lost.
+		command += " --agent.docker=" + d.config.Host
+	}
+	return command
 }
 
 // lostCheck is unknown where the agent cannot look, which is not the same as well.

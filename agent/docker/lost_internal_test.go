@@ -3,6 +3,7 @@ package docker
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -37,6 +38,24 @@ func TestProcesses_OfContainers(t *testing.T) {
 	} {
 		if got := shimOf(line); got != want {
 			t.Errorf("%q is of %q", line, got)
+		}
+	}
+	// A process in a container cannot pass for the shim of another one.
+	proc := t.TempDir()
+	if err := os.Mkdir(filepath.Join(proc, "7"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"cgroup": "0::/docker/" + outer + "\n",
+		"cmdline": "containerd-shim\x00-id\x00" + id + "\x00"} {
+		if err := os.WriteFile(filepath.Join(proc, "7", name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for wanted, shim := range map[string]bool{outer + id: false, id: true} {
+		got, isShim := procReader{proc: proc}.containerOf(7,
+			func(id string) bool { return strings.Contains(wanted, id) })
+		if isShim != shim || !strings.HasPrefix(wanted, got) {
+			t.Errorf("of %s it is in %q, a shim: %v", wanted, got, isShim)
 		}
 	}
 	p, ok := procReader{proc: "/proc"}.readProcess(os.Getpid())
@@ -74,6 +93,14 @@ func TestBook_OutlivesTheAgent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// A power cut leaves zeros.
+	f, err := os.OpenFile(b.path, os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.Write(make([]byte, 1<<20))
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
 	again, err := openBook(dir)
 	if err != nil || len(again.order) != mostNoted/2+1 {
 		t.Fatalf("%d are noted, %v", len(again.order), err)
@@ -87,6 +114,19 @@ func TestBook_OutlivesTheAgent(t *testing.T) {
 	}
 	if err := b.rememberContainer(notedContainer{Object: agent.Object{ID: "not an id"}}); err != nil {
 		t.Error(err)
+	}
+}
+
+// The command is for the agent's own engine: another one knows none of its containers.
+func TestLostCommand_NamesTheEngine(t *testing.T) {
+	d := &Docker{config: Config{DataDir: "/srv/agent", Host: "unix:///var/run/docker.sock"}}
+	const plain = "nullops agent lost --end --agent.data=/srv/agent"
+	if got := d.LostCommand(); got != plain {
+		t.Errorf("the default engine: %s", got)
+	}
+	d.config.Host = "unix:///srv/docker.sock"
+	if got := d.LostCommand(); got != plain+" --agent.docker=unix:///srv/docker.sock" {
+		t.Errorf("another engine: %s", got)
 	}
 }
 

@@ -23,9 +23,9 @@ type networkInterface struct {
 	name, kind          string
 }
 
-// lostLinks finds interfaces on the bridges of our networks whose other end is in no
+// findLostLinks finds interfaces on the bridges of our networks whose other end is in no
 // container that runs. An agent with a network of its own sees none.
-func (d *Docker) lostLinks(ctx context.Context) (lost []LostLink, err error) {
+func (d *Docker) findLostLinks(ctx context.Context) (lost []LostLink, err error) {
 	lost = []LostLink{}
 	if d.hostPaths().ownNetwork {
 		return lost, nil
@@ -34,7 +34,7 @@ func (d *Docker) lostLinks(ctx context.Context) (lost []LostLink, err error) {
 	if err != nil {
 		return nil, err
 	}
-	links, err := machineLinks()
+	links, err := listInterfaces()
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +98,8 @@ func (d *Docker) peersOf(ctx context.Context, id string) (map[int32]bool, error)
 	return all, nil
 }
 
-// machineLinks lists the interfaces of our network namespace.
-func machineLinks() ([]networkInterface, error) {
+// listInterfaces lists the interfaces of our network namespace.
+func listInterfaces() ([]networkInterface, error) {
 	data, err := syscall.NetlinkRIB(syscall.RTM_GETLINK, syscall.AF_UNSPEC)
 	if err != nil {
 		return nil, fmt.Errorf("list network interfaces: %w", err)
@@ -165,7 +165,7 @@ func kindOf(nested []byte) string {
 // deleteLink removes an interface, and with it the other end of the pair. It must
 // still be the one that was seen.
 func deleteLink(l LostLink) error {
-	links, err := machineLinks()
+	links, err := listInterfaces()
 	if err != nil {
 		return err
 	}

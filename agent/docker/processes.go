@@ -36,8 +36,8 @@ func (m procReader) findProcesses(wanted func(id string) bool) (map[string][]Los
 		if err != nil {
 			continue
 		}
-		id, shim := m.containerOf(pid)
-		if id == "" || !wanted(id) {
+		id, shim := m.containerOf(pid, wanted)
+		if id == "" {
 			continue
 		}
 		if p, ok := m.readProcess(pid); ok {
@@ -48,19 +48,20 @@ func (m procReader) findProcesses(wanted func(id string) bool) (map[string][]Los
 	return all, nil
 }
 
-// containerOf returns the container that a process belongs to. What is read of a
-// process that ends meanwhile is empty.
-func (m procReader) containerOf(pid int) (id string, shim bool) {
+// containerOf returns which of the wanted containers a process belongs to. The control group
+// decides first, because a process in a container can give itself the command line of a shim.
+// What is read of a process that ends meanwhile is empty.
+func (m procReader) containerOf(pid int, wanted func(id string) bool) (id string, shim bool) {
 	dir := filepath.Join(m.proc, strconv.Itoa(pid))
+	group, _ := os.ReadFile(filepath.Join(dir, "cgroup"))
+	if id := lastGroup(string(group)); id != "" && wanted(id) {
+		return id, false
+	}
 	line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
-	if id := shimOf(string(line)); id != "" {
+	if id := shimOf(string(line)); id != "" && wanted(id) {
 		return id, true
 	}
-	group, err := os.ReadFile(filepath.Join(dir, "cgroup"))
-	if err != nil {
-		return "", false
-	}
-	return lastGroup(string(group)), false
+	return "", false
 }
 
 // shimOf returns the container of a shim's command line.
@@ -114,7 +115,7 @@ func (m procReader) readProcess(pid int) (p LostProcess, ok bool) {
 // isSameProcess reports whether a process is still the one that was seen.
 func (m procReader) isSameProcess(seen LostProcess, id string) bool {
 	now, ok := m.readProcess(seen.PID)
-	of, _ := m.containerOf(seen.PID)
+	of, _ := m.containerOf(seen.PID, func(other string) bool { return other == id })
 	return ok && now.ticks == seen.ticks && of == id
 }
 

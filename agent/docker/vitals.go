@@ -133,7 +133,7 @@ func (d *Docker) serviceVitals(ctx context.Context, s agent.ServiceSpec) wire.Se
 func (d *Docker) containerUse(
 	ctx context.Context, c container.InspectResponse,
 ) (counters, int64, error) {
-	now, memory, err := cgroupReader{proc: "/proc", sys: "/sys/fs/cgroup"}.read(c.ID, c.State.Pid)
+	now, memory, err := cgroupReader{proc: "/proc", sys: "/sys/fs/cgroup"}.readUsage(c.ID, c.State.Pid)
 	if !errors.Is(err, errHidden) {
 		return now, memory, err
 	}

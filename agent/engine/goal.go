@@ -69,7 +69,7 @@ func (m *Machine) removeDisowned() {
 	m.windDown(wire.PhaseRemoving)
 }
 
-// idle: nothing exists, and nothing is being done.
+// isIdle reports that nothing exists, and nothing is being done.
 func (m *Machine) isIdle() bool {
 	switch m.phase {
 	case "", wire.PhaseFailed, wire.PhaseRemoved:

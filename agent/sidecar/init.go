@@ -38,8 +38,8 @@ func execCommand(file string, command []string) error {
 	return &exitError{code: exitNotExecutable, err: fmt.Errorf("start %s: %w", path, err)}
 }
 
-// awaitSecrets reads the file, waiting for it to appear. No error repeats what
-// the file holds.
+// awaitSecrets reads the file and waits for it to appear, unless wait is 0. No error repeats
+// what the file holds.
 func awaitSecrets(file string, wait time.Duration) (map[string]string, error) {
 	for deadline := time.Now().Add(wait); ; time.Sleep(secretsPoll) {
 		data, err := readLimited(file)
@@ -52,6 +52,9 @@ func awaitSecrets(file string, wait time.Duration) (map[string]string, error) {
 			return secrets, nil
 		case !errors.Is(err, os.ErrNotExist):
 			return nil, fmt.Errorf("read the service's secrets: %w", err)
+		case wait == 0:
+			return nil, errors.New("the service's secrets are not here yet; " +
+				"the agent brings them once it reaches the control plane")
 		case time.Now().After(deadline):
 			return nil, fmt.Errorf("the service's secrets did not arrive within %s; "+
 				"the agent brings them once it reaches the control plane", wait)

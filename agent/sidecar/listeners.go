@@ -22,10 +22,10 @@ const (
 	stateListen = "0A"
 )
 
-// LoopbackOnly returns the loopback addresses on which something listens at a
+// FindLoopbackOnly returns the loopback addresses on which something listens at a
 // port, and none when something listens there on another address as well. net is
 // the folder with a network namespace's tables tcp and tcp6, such as /proc/1/net.
-func LoopbackOnly(net string, port int) ([]netip.AddrPort, error) {
+func FindLoopbackOnly(net string, port int) ([]netip.AddrPort, error) {
 	var all []netip.AddrPort
 	for _, table := range []string{"tcp", "tcp6"} {
 		found, err := parseListeners(filepath.Join(net, table), port)
@@ -92,7 +92,7 @@ func printLoopbackOnly(port string, to io.Writer) error {
 	if err != nil {
 		return errUsage
 	}
-	all, err := LoopbackOnly("/proc/self/net", int(n))
+	all, err := FindLoopbackOnly("/proc/self/net", int(n))
 	for _, at := range all {
 		_, _ = io.WriteString(to, at.String()+"\n")
 	}

@@ -42,7 +42,7 @@ func TestLoopbackOnly(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got, err := sidecar.LoopbackOnly(dir, 8080)
+		got, err := sidecar.FindLoopbackOnly(dir, 8080)
 		if err != nil || fmt.Sprint(got) != c.want {
 			t.Errorf("%s: %v, %v instead of %s", name, got, err, c.want)
 		}
