@@ -259,6 +259,15 @@ func TestDocuments_KeepStoredValues(t *testing.T) {
 			t.Errorf("%s", again.body)
 		}
 	}
+	// A password is for one host: another one cannot keep it, and is told so.
+	moved := w.call("POST", documentsPath, root, object{"documents": []object{
+		document("registry", "local", object{"host": "localhost:5001", "insecure": true,
+			"username": "puller", "password_from_env": "P"})}})
+	if p := moved.documents().Problems; len(p) != 1 || p[0].Field != "password_from_env" ||
+		p[0].Message != "the stored value is for localhost:5000, and the environment variable P "+
+			"is empty" {
+		t.Errorf("another host: %d %s", moved.status, moved.body)
+	}
 }
 
 // What is in use is not deleted, who uses it is named, and nothing else of the same
