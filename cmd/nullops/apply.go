@@ -92,10 +92,12 @@ func (o applyOptions) sendDocuments(c *cobra.Command, api *client, docs []docume
 	if o.dryRun {
 		return api.previewDocuments(c.Context(), c.OutOrStdout(), docs, body)
 	}
-	if o.prune {
-		if err := api.confirmDeleted(c, docs, body, o.yes); err != nil {
+	if o.prune && !o.yes {
+		shown, err := api.confirmDeleted(c, docs, body)
+		if err != nil {
 			return err
 		}
+		body.PruneOnly = &shown
 	}
 	return api.applyDocuments(c.Context(), c.OutOrStdout(), docs, body)
 }

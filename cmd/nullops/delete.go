@@ -43,8 +43,10 @@ func deleteCommand() *cobra.Command {
 			if dryRun {
 				return api.previewDocuments(c.Context(), c.OutOrStdout(), docs, body)
 			}
-			if err := api.confirmDeleted(c, docs, body, yes); err != nil {
-				return err
+			if !yes {
+				if _, err := api.confirmDeleted(c, docs, body); err != nil {
+					return err
+				}
 			}
 			return api.applyDocuments(c.Context(), c.OutOrStdout(), docs, body)
 		},
@@ -91,24 +93,31 @@ func documentsToDelete(c *cobra.Command, paths, args []string) ([]document, erro
 	return docs, nil
 }
 
-// confirmDeleted shows what would be deleted, and asks. What is refused is refused
-// before anybody is asked.
+// confirmDeleted shows what would be deleted, asks, and returns what was shown. What is
+// refused is refused before anybody is asked.
 func (c *client) confirmDeleted(
-	command *cobra.Command, docs []document, body apiclient.Documents, yes bool,
-) error {
+	command *cobra.Command, docs []document, body apiclient.Documents,
+) ([]apiclient.Definition, error) {
 	r, err := c.PreviewDocumentsWithResponse(command.Context(), body)
 	if err := documentsAnswered(docs, r, err); err != nil {
-		return err
+		return nil, err
 	}
-	gone := slices.DeleteFunc(r.JSON200.Results, func(r apiclient.DocumentResult) bool {
-		return r.Action != apiclient.DocumentResultActionDeleted
-	})
-	if len(gone) == 0 || yes {
-		return nil
-	}
-	for _, r := range gone {
+	shown := []apiclient.Definition{}
+	for _, r := range r.JSON200.Results {
+		if r.Action != apiclient.DocumentResultActionDeleted {
+			continue
+		}
 		fmt.Fprintf(command.ErrOrStderr(), "%-40s would be deleted\n", resultName(r))
+		shown = append(shown, apiclient.Definition{Kind: r.Kind, Name: r.Name})
 	}
+	if len(shown) == 0 {
+		return shown, nil
+	}
+	return shown, askToDelete(command)
+}
+
+// askToDelete returns an error unless a person at a terminal says yes.
+func askToDelete(command *cobra.Command) error {
 	in := command.InOrStdin()
 	if in != os.Stdin || !onTerminal(os.Stdin) {
 		return codedError{errors.New("nothing was changed: add --yes to delete what is listed"),

@@ -100,7 +100,8 @@ func readFileOr(file string, stdin io.Reader) ([]byte, error) {
 	if file != "-" {
 		return os.ReadFile(file)
 	}
-	return io.ReadAll(io.LimitReader(stdin, 16<<20))
+	// Never a part of it: what is cut off would look deleted to --prune.
+	return io.ReadAll(stdin)
 }
 
 func parseDocuments(file string, text []byte) (docs []document, found []documentProblem) {

@@ -146,6 +146,11 @@ func TestReadDocuments_FindsEverything(t *testing.T) {
 	if _, err := readDocuments([]string{"-"}, strings.NewReader("kind: user\nname: u")); err != nil {
 		t.Error(err)
 	}
+	long := "kind: user\nname: u\n" + strings.Repeat("#"+strings.Repeat("x", 1<<20)+"\n", 16) +
+		"---\nkind: user\nname: v\n"
+	if docs, err := readDocuments([]string{"-"}, strings.NewReader(long)); len(docs) != 2 {
+		t.Errorf("of a long standard input %d documents are read: %v", len(docs), err)
+	}
 }
 
 // Values come from the environment, and never stand in a document.

@@ -151,7 +151,12 @@ func (r *documentRun) keepHidden(
 		if err != nil {
 			return err
 		}
-		exists = len(known.Password) > 0
+		var host string
+		_ = json.Unmarshal(fields["host"], &host) // the schema refuses what is no text
+		if exists = len(known.Password) > 0; exists && !strings.EqualFold(host, known.Host) {
+			// Saving another host deletes the password, which is not meant for it.
+			return valueMissing(field+"_from_env", source, "the stored value is for "+known.Host)
+		}
 	}
 	if exists {
 		return nil
@@ -161,10 +166,15 @@ func (r *documentRun) keepHidden(
 
 // noStoredValue refuses to keep a value that is not there.
 func noStoredValue(field string, variable json.RawMessage) error {
+	return valueMissing(field, variable, "no value is stored yet")
+}
+
+// valueMissing refuses a variable that is empty where the stored value cannot stand in.
+func valueMissing(field string, variable json.RawMessage, why string) error {
 	var name string
 	_ = json.Unmarshal(variable, &name)
 	return &controlplane.Error{Kind: controlplane.Invalid, Code: "value_missing", Field: field,
-		Message: "no value is stored yet, and the environment variable " + name + " is empty",
+		Message: why + ", and the environment variable " + name + " is empty",
 		Remedy:  "Set " + name + " and apply again."}
 }
 

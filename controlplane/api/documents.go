@@ -189,11 +189,30 @@ func (r *documentRun) releaseUnlisted(ctx context.Context, owner string) error {
 			r.unlisted = append(r.unlisted, Definition{Kind: DocumentKind(d.Kind), Name: d.Name})
 			continue
 		}
+		if r.wasNotPreviewed(d) {
+			if err := r.recordProblems(nil, d.String(), newlyHeld(d, owner)); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := r.removeDefinition(ctx, nil, d); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// wasNotPreviewed reports whether the caller listed what pruning may delete, and this
+// is not part of it.
+func (r *documentRun) wasNotPreviewed(d controlplane.Definition) bool {
+	return r.body.PruneOnly != nil && !slices.ContainsFunc(*r.body.PruneOnly,
+		func(x Definition) bool { return string(x.Kind) == d.Kind && x.Name == d.Name })
+}
+
+func newlyHeld(d controlplane.Definition, owner string) error {
+	return &controlplane.Error{Kind: controlplane.Conflict, Code: "changed_meanwhile",
+		Message: owner + " holds " + d.String() + " since the preview, and pruning would delete it",
+		Remedy:  "Apply again, and look at what would be deleted then."}
 }
 
 // recordProblems keeps a refusal as problems of the document, and returns every other error. at is

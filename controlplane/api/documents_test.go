@@ -259,6 +259,15 @@ func TestDocuments_KeepStoredValues(t *testing.T) {
 			t.Errorf("%s", again.body)
 		}
 	}
+	// A password is for one host: another one cannot keep it, and is told so.
+	moved := w.call("POST", documentsPath, root, object{"documents": []object{
+		document("registry", "local", object{"host": "localhost:5001", "insecure": true,
+			"username": "puller", "password_from_env": "P"})}})
+	if p := moved.documents().Problems; len(p) != 1 || p[0].Field != "password_from_env" ||
+		p[0].Message != "the stored value is for localhost:5000, and the environment variable P "+
+			"is empty" {
+		t.Errorf("another host: %d %s", moved.status, moved.body)
+	}
 }
 
 // What is in use is not deleted, who uses it is named, and nothing else of the same
@@ -346,6 +355,21 @@ func TestDocuments_PruneByOwner(t *testing.T) {
 	apply(object{"documents": environment("b")})
 	prune := object{"documents": environment("a"), "owner": "one", "prune": true}
 	ok(preview(prune), "environment a unchanged", "environment c deleted")
+	// What came to the owner after a preview is not deleted by what was previewed.
+	shown := object{"kind": "environment", "name": "c"}
+	apply(object{"documents": environment("late"), "owner": "one"})
+	previewed := object{"documents": environment("a"), "owner": "one", "prune": true,
+		"prune_only": []object{shown}}
+	before := w.everything(root)
+	refused(apply(previewed), "changed_meanwhile")
+	previewed["prune_only"] = []object{}
+	refused(apply(previewed), "changed_meanwhile")
+	if after := w.everything(root); after != before {
+		t.Errorf("it was\n%s\nand is\n%s", before, after)
+	}
+	w.call("DELETE", "/api/v1/environments/late", root, nil)
+	previewed["prune_only"] = []object{shown, {"kind": "environment", "name": "late"}}
+	ok(preview(previewed), "environment a unchanged", "environment c deleted")
 	ok(apply(prune), "environment a unchanged", "environment c deleted")
 	ok(apply(prune), "environment a unchanged")
 	names := w.call("GET", "/api/v1/environments", root, nil)
@@ -357,7 +381,7 @@ func TestDocuments_PruneByOwner(t *testing.T) {
 	// What is in use is not pruned, and then nothing is applied.
 	apply(object{"documents": []object{document("node", "n", object{"environment": "a",
 		"address": "127.0.0.1:9"})}})
-	before := w.everything(root)
+	before = w.everything(root)
 	used := object{"documents": environment("e"), "owner": "one", "prune": true}
 	refused(preview(used), "in_use")
 	refused(apply(used), "in_use")

@@ -154,7 +154,7 @@ func TestMove_WithVolumes(t *testing.T) {
 	r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
 	r.told("present still", "present elsewhere still")
 	wanted, err := r.lifecycle.TouchRelocation(ctx, system, j.RelocationAttempt, "me", 40<<20)
-	if d := r.now(); !wanted || err != nil || !strings.Contains(*d.Detail, "40 MB of about 100 MB") {
+	if d := r.now(); !wanted || err != nil || !strings.Contains(*d.Detail, "40 MiB of about 100 MiB") {
 		t.Errorf("wanted %v, %v: %v", wanted, err, *d.Detail)
 	}
 	j.Resume = []pipeline.StepKey{"job"}
@@ -269,10 +269,10 @@ func TestMove_RoomIsPromisedOnce(t *testing.T) {
 	r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
 	bytes, err := r.lifecycle.ReserveMoreRoom(ctx, system, j.RelocationAttempt, 200<<20)
 	if bytes != 400<<20 || err != nil {
-		t.Errorf("a copy of 200 MB may take %d bytes: %v", bytes, err)
+		t.Errorf("a copy of 200 MiB may take %d bytes: %v", bytes, err)
 	}
 	if _, err := r.lifecycle.ReserveMoreRoom(ctx, system, j.RelocationAttempt, much/2); err == nil ||
-		!strings.Contains(err.Error(), "more than the 400 MB that were measured") {
+		!strings.Contains(err.Error(), "more than the 400 MiB that were measured") {
 		t.Errorf("it grows into the room of the other: %v", err)
 	}
 	r.saved(nil, r.lifecycle.CancelRelocation(ctx, system, first.RelocationAttempt, "because"))

@@ -1747,6 +1747,9 @@ type Documents struct {
 	// Prune Deletes what the owner held before and these documents do not name any more. Needs an owner.
 	Prune *bool `json:"prune,omitempty"`
 
+	// PruneOnly What a preview said that prune would delete. If it would delete anything else by now, everything is refused. Absent deletes whatever the owner holds besides.
+	PruneOnly *[]Definition `json:"prune_only,omitempty"`
+
 	// TakeOver Also takes definitions that another owner holds. Without it they are refused.
 	TakeOver *bool `json:"take_over,omitempty"`
 }

@@ -72,8 +72,8 @@ func (f *Fleet) openSession(
 		return nil, err
 	}
 	working, stop := context.WithCancelCause(ctx)
-	s := &session{Fleet: f, link: withoutInventory(b.NodeLink), epoch: b.Epoch, conn: conn, outer: ctx, ctx: working,
-		stop: stop, refused: make(chan string, 4), samples: make(chan sampleBatch, samplesWaiting),
+	s := &session{Fleet: f, link: withoutInventory(b.NodeLink), epoch: b.Epoch, conn: conn,
+		outer: ctx, ctx: working, stop: stop, refused: make(chan string, 4), samples: make(chan sampleBatch, samplesWaiting),
 		good: b.leased,
 		// No update before the initial state was exchanged.
 		looking: true}

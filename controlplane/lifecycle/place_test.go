@@ -225,7 +225,7 @@ func TestPlace_SaysWhy(t *testing.T) {
 		}, "One service asks for 99.00 CPU"},
 		"disk": {func(n *lifecycle.Candidate, _ *lifecycle.ResourceRequest) {
 			n.Settings.DiskFloorMiB = 10 << 10
-		}, "10.0 GB"},
+		}, "10.0 GiB"},
 		"label": {func(_ *lifecycle.Candidate, a *lifecycle.ResourceRequest) {
 			a.Placement.Required = []controlplane.Selector{"zone=fra"}
 		}, "no label zone=fra"},
@@ -244,7 +244,7 @@ func TestPlace_SaysWhy(t *testing.T) {
 		"small GPU": {func(n *lifecycle.Candidate, a *lifecycle.ResourceRequest) {
 			n.GPUs = []controlplane.GPU{{ID: "0", Memory: 8 << 30}}
 			a.GPUs, a.GPUMemory = 1, 24<<30
-		}, "0 GPUs of 24.0 GB or more"},
+		}, "0 GPUs of 24.0 GiB or more"},
 		"taken GPU": {func(n *lifecycle.Candidate, a *lifecycle.ResourceRequest) {
 			n.GPUs, n.Taken = []controlplane.GPU{{ID: "0", Memory: 8 << 30}}, []string{"0"}
 			a.GPUIDs = []string{"0"}

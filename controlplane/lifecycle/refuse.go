@@ -204,10 +204,10 @@ func fewGPUs(ask ResourceRequest, has int, now bool) string {
 	return fmt.Sprintf("%s; %d asked for.", text, ask.GPUs)
 }
 
-// formatSize prints bytes for people.
+// formatSize prints bytes in the binary units in which people set limits (memory_mib).
 func formatSize(bytes int64) string {
 	if bytes < 1<<30 {
-		return fmt.Sprintf("%d MB", bytes>>20)
+		return fmt.Sprintf("%d MiB", bytes>>20)
 	}
-	return fmt.Sprintf("%.1f GB", float64(bytes)/(1<<30))
+	return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
 }

@@ -72,12 +72,17 @@ func (m message) templateFields() map[string]string {
 // fillTemplate fills in a template's {names}. There is nothing else in the language: a template can
 // neither loop nor reach other data.
 func (m message) fillTemplate(template string) string {
+	return m.fillEscaped(template, func(value string) string { return value })
+}
+
+// fillEscaped is fillTemplate with each value escaped for its receiver.
+func (m message) fillEscaped(template string, escape func(value string) string) string {
 	if template == "" {
 		template = m.defaultTemplate()
 	}
 	var pairs []string
 	for name, value := range m.templateFields() {
-		pairs = append(pairs, "{"+name+"}", value)
+		pairs = append(pairs, "{"+name+"}", escape(value))
 	}
 	return strings.NewReplacer(pairs...).Replace(template)
 }
@@ -141,6 +146,7 @@ func (m message) webhookBody(id controlplane.DeliveryID, w controlplane.Webhook)
 	case controlplane.WebhookSlack:
 		form = map[string]string{"text": escapeSlack(text)}
 	case controlplane.WebhookMattermost:
+		text = clip(m.fillEscaped(w.Template, breakMentions), maxText)
 		form = map[string]string{"text": text, "username": "NullOps"}
 	case controlplane.WebhookTeams:
 		form = map[string]any{"type": "message", "attachments": []any{map[string]any{
@@ -160,6 +166,11 @@ func (m message) webhookBody(id controlplane.DeliveryID, w controlplane.Webhook)
 func escapeSlack(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }
+
+// breakMentions puts a zero-width space after each @, so that Mattermost finds neither
+// @channel nor a person's name: reasons hold what images and registries said. What an
+// admin wrote into the template itself may call people.
+func breakMentions(s string) string { return strings.ReplaceAll(s, "@", "@\u200b") }
 
 // mailText is the text of a mail.
 func (m message) mailText() string {

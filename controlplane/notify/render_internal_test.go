@@ -119,6 +119,24 @@ func TestWebhookBody_AnyTextIsValidJSON(t *testing.T) {
 	}
 }
 
+// What a program said calls nobody in Mattermost; what the admin wrote into the
+// template does.
+func TestWebhookBody_CallsNobodyInMattermost(t *testing.T) {
+	t.Parallel()
+	m := sampleMessage()
+	m.Deployment.Reason = "@channel @all @here @ada"
+	body, err := m.webhookBody("delivery-1", controlplane.Webhook{
+		Kind: controlplane.WebhookMattermost, Template: "@qa {reason}"})
+	var form struct{ Text string }
+	if err != nil || json.Unmarshal([]byte(body), &form) != nil {
+		t.Fatalf("%s, %v", body, err)
+	}
+	const want = "@qa @\u200bchannel @\u200ball @\u200bhere @\u200bada"
+	if form.Text != want {
+		t.Errorf("Mattermost gets %q, want %q", form.Text, want)
+	}
+}
+
 // The outbox is one transaction: a text that the table does not take would hold up
 // every notification. A template may repeat a long reason many times.
 func TestWebhookBody_StaysSmallWhateverTheTemplate(t *testing.T) {

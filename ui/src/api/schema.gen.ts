@@ -3155,6 +3155,8 @@ export interface components {
             take_over?: boolean;
             /** @description Deletes what the owner held before and these documents do not name any more. Needs an owner. */
             prune?: boolean;
+            /** @description What a preview said that prune would delete. If it would delete anything else by now, everything is refused. Absent deletes whatever the owner holds besides. */
+            prune_only?: components["schemas"]["Definition"][];
         };
         Document: {
             kind: components["schemas"]["DocumentKind"];
