@@ -63,11 +63,16 @@ type Result struct {
 
 // composeReader collects what is found.
 type composeReader struct {
-	project   *types.Project
+	project *types.Project
+	// files are the documents of all files, in the order in which Compose merges them.
 	files     []positions
 	variables map[string]string
 	// keys are the steps' keys by the services' names.
 	keys map[string]string
+	// secretNames are the names of the project's secrets by those of the file.
+	secretNames map[string]string
+	// jobs are the services whose end others wait for.
+	jobs map[string]bool
 	// mounted are the mounts of each named volume.
 	mounted map[string][]mountedVolume
 	out     Result
@@ -92,14 +97,15 @@ func ReadFiles(ctx context.Context, files []File, variables map[string]string) (
 		if err != nil {
 			return Result{}, err
 		}
-		r.files = append(r.files, found)
+		r.files = append(r.files, found...)
 	}
 	r.noteIncludes()
 	r.noteVariables()
 	r.listUnsupported("")
 	project, err := loadProject(ctx, files, variables)
 	if err != nil {
-		return Result{}, r.explainError(ctx, err)
+		r.sortNotes()
+		return r.out, r.explainError(ctx, err)
 	}
 	r.project = project
 	r.readServices()
@@ -115,6 +121,8 @@ func (r *composeReader) readServices() {
 		r.addNote(name, "profiles", "it is not started without its profile, and left out")
 	}
 	r.nameSteps()
+	r.nameSecrets()
+	r.findJobs()
 	for _, name := range r.project.ServiceNames() {
 		r.readService(r.project.Services[name])
 	}
@@ -183,8 +191,8 @@ func (r *composeReader) readService(s types.ServiceConfig) {
 		r.addNote(s.Name, "image", "%v", err)
 		return
 	}
-	if s.Deploy != nil && s.Deploy.Replicas != nil && *s.Deploy.Replicas == 0 {
-		r.addNote(s.Name, "deploy", "replicas is 0, so that it is not started, and left out")
+	if field := replicasField(s); s.GetScale() == 0 {
+		r.addNote(s.Name, field, "replicas is 0, so that it is not started, and left out")
 		return
 	}
 	if s.Build != nil {

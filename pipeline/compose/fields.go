@@ -94,6 +94,13 @@ func (r *composeReader) readVolumes(s types.ServiceConfig) []pipeline.Volume {
 		if wanted == "" {
 			wanted = fmt.Sprintf("data-%d", i+1)
 		}
+		if v.Volume != nil && v.Volume.NoCopy {
+			r.addNote(s.Name, "volumes", "the option nocopy of %s is not carried over", v.Target)
+		}
+		if v.Bind != nil {
+			r.addNote(s.Name, "volumes", "the options of %s that are for folders of the machine are not "+
+				"carried over", v.Target)
+		}
 		if v.Source != "" {
 			r.mounted[v.Source] = append(r.mounted[v.Source],
 				mountedVolume{step: len(r.out.Pipeline.Steps), volume: len(all)})
@@ -142,7 +149,7 @@ func (r *composeReader) readMountedFiles(s types.ServiceConfig) []pipeline.File 
 		if !strings.HasPrefix(target, "/") {
 			target = "/run/secrets/" + target
 		}
-		name := secretName(c.Source)
+		name := r.secretNames[c.Source]
 		if !slices.Contains(r.out.Secrets, name) {
 			r.out.Secrets = append(r.out.Secrets, name)
 			r.addNote(s.Name, "secrets", "set the project's secret %s to the value of %s", name, c.Source)
@@ -152,22 +159,14 @@ func (r *composeReader) readMountedFiles(s types.ServiceConfig) []pipeline.File 
 	return all
 }
 
-func secretName(s string) string {
-	name := strings.ReplaceAll(strings.ToUpper(toLabel(s)), "-", "_")
-	if name == "" || name[0] < 'A' {
-		name = "S_" + name
-	}
-	return name
-}
-
 func (r *composeReader) readLimits(s types.ServiceConfig) pipeline.Resources {
 	cpu, memory := exactCPU(float32(s.CPUS)), int64(s.MemLimit)
 	if s.Deploy != nil && s.Deploy.Resources.Limits != nil {
 		l := s.Deploy.Resources.Limits
 		cpu, memory = max(cpu, exactCPU(float32(l.NanoCPUs))), max(memory, int64(l.MemoryBytes))
 	}
-	if s.Deploy != nil && s.Deploy.Replicas != nil && *s.Deploy.Replicas > 1 {
-		r.addNote(s.Name, "deploy", "one copy runs, not %d", *s.Deploy.Replicas)
+	if copies := s.GetScale(); copies > 1 {
+		r.addNote(s.Name, replicasField(s), "one copy runs, not %d", copies)
 	}
 	out := pipeline.Resources{CPU: cpu, MemoryMiB: int((memory + 1<<20 - 1) >> 20)}
 	if out.CPU == 0 || out.MemoryMiB == 0 {
@@ -181,6 +180,14 @@ func (r *composeReader) readLimits(s types.ServiceConfig) pipeline.Resources {
 			out.MemoryMiB)
 	}
 	return out
+}
+
+// replicasField is where the number of copies is written: scale is the older form.
+func replicasField(s types.ServiceConfig) string {
+	if s.Scale != nil && (s.Deploy == nil || s.Deploy.Replicas == nil) {
+		return "scale"
+	}
+	return "deploy"
 }
 
 // readReadiness is the health check, or a look at the first port.
@@ -198,7 +205,7 @@ func (r *composeReader) readReadiness(
 		)
 	}
 	if h == nil || h.Disable || len(h.Test) < 2 {
-		if len(ports) > 0 {
+		if len(ports) > 0 && !r.jobs[s.Name] {
 			return &pipeline.Readiness{TCP: &pipeline.TCPProbe{Port: ports[0].Port}}
 		}
 		return nil

@@ -56,6 +56,19 @@ func TestRead_NotesEachLoss(t *testing.T) {
 		"no host name": {"services:\n  my_db: {image: x}\n  a:\n    image: x\n    environment:\n" +
 			"      POSTGRES_DB: my_db\n",
 			"5 a environment: POSTGRES_DB names my_db, which is called my-db"},
+		"failing job": {"services:\n  b:\n    image: x\n    restart: on-failure\n  a:\n    image: x\n" +
+			"    depends_on:\n      b: {condition: service_completed_successfully}\n",
+			"4 b restart: on-failure is not supported; it is not restarted"},
+		"second document": {"services:\n  a: {image: x}\n---\nservices:\n  a:\n    pid: host\n",
+			"6 a pid: this is not carried over"},
+		"no scale": {"services:\n  b: {image: x}\n  a:\n    image: x\n    scale: 0\n",
+			"5 a scale: replicas is 0"},
+		"short nocopy": {"services:\n  a:\n    image: x\n    volumes: [\"data:/x:nocopy\"]\n" +
+			"volumes: {data: {}}\n",
+			"4 a volumes: the option nocopy of /x"},
+		"short label": {"services:\n  a:\n    image: x\n    volumes: [\"data:/x:ro,z\"]\n" +
+			"volumes: {data: {}}\n",
+			"4 a volumes: the options of /x"},
 		"udp": {"services:\n  a:\n    image: x\n    expose: [53/udp]\n", "4 a expose: 53/udp is not"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,6 +79,70 @@ func TestRead_NotesEachLoss(t *testing.T) {
 				t.Errorf("no note %q: %+v", c.note, got.Notes)
 			}
 		})
+	}
+}
+
+// What others wait for until it has completed is not restarted, since it would never be done; a
+// port of it says nothing about that.
+func TestRead_LetsJobsEnd(t *testing.T) {
+	got := readFile(t, `services:
+  migrate: {image: x, ports: ["80"]}
+  app: {image: x, depends_on: {migrate: {condition: service_completed_successfully}}}
+`)
+	app, migrate := got.Pipeline.Steps[0].Service, got.Pipeline.Steps[1].Service
+	if migrate.Restart != pipeline.RestartNever || migrate.Ready != nil {
+		t.Errorf("restart is %q, and ready is %+v", migrate.Restart, migrate.Ready)
+	}
+	if app.Restart == pipeline.RestartNever {
+		t.Error("the service that waits is not restarted")
+	}
+	for _, n := range got.Notes {
+		if n.Service == "migrate" && strings.HasPrefix(n.Message, "restart") {
+			t.Errorf("it stays down as in Compose, and there is a note: %+v", n)
+		}
+	}
+}
+
+// All documents of a file are read, and each refusal has the line in the file.
+func TestRead_KnowsTheLinesOfEachDocument(t *testing.T) {
+	_, err := compose.ReadFiles(t.Context(), []compose.File{{Name: "a.yaml", Text: []byte(
+		"services:\n  a: {image: x}\n---\nservices:\n  b:\n    image: x\n    mem_limit: lots\n")}}, nil)
+	if err == nil || !strings.HasPrefix(err.Error(), "a.yaml:7: service b: ") {
+		t.Error(err)
+	}
+	got := readFile(t, "services:\n  a: {image: x, user: \"${TAG}\"}\n---\nservices:\n"+
+		"  b: {image: y, user: \"${TAG}\"}\n")
+	var all []string
+	for _, n := range got.Notes {
+		if strings.Contains(n.Message, "TAG") {
+			all = append(all, fmt.Sprintf("%d %s", n.Line, n.Service))
+		}
+	}
+	if diff := cmp.Diff([]string{"2 a", "5 b"}, all); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A refusal comes with what was found before, such as a variable that has no value.
+func TestRead_NotesHoldWithAnError(t *testing.T) {
+	got, err := compose.Read(t.Context(), []byte("services:\n  a:\n    image: x:${TAG:?no}\n"))
+	if err == nil || !strings.Contains(fmt.Sprint(got.Notes), "the variable TAG has no value") {
+		t.Errorf("%v: %+v", err, got.Notes)
+	}
+}
+
+// Secrets with names that become the same are two secrets of the project.
+func TestRead_KeepsSecretsApart(t *testing.T) {
+	got := readFile(t, "services:\n  a:\n    image: x\n    secrets: [db_pw, db-pw]\n"+
+		"secrets: {db_pw: {file: a}, db-pw: {file: b}}\n")
+	files := got.Pipeline.Steps[0].Service.Files
+	want := []pipeline.File{{Path: "/run/secrets/db_pw", Content: "${{ secrets.DB_PW_2 }}"},
+		{Path: "/run/secrets/db-pw", Content: "${{ secrets.DB_PW }}"}}
+	if diff := cmp.Diff(want, files); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"DB_PW_2", "DB_PW"}, got.Secrets); diff != "" {
+		t.Error(diff)
 	}
 }
 

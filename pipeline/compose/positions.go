@@ -1,7 +1,10 @@
 package compose
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,12 +12,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// positions says on which line of a file what is.
+// positions says on which line of a document what is. A file has several documents where
+// "---" separates them; Compose merges later ones over earlier ones.
 type positions struct {
 	file     string
 	top      map[string]int
 	services map[string]map[string]int
-	used     []usedVariable
+	// used are the variables of the whole file; the first document has them.
+	used []usedVariable
 	// root is the document without aliases and merge keys.
 	root *yaml.Node
 }
@@ -27,22 +32,33 @@ type usedVariable struct {
 
 var variable = regexp.MustCompile(`\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
 
-func findPositions(file File) (positions, error) {
-	p := positions{file: file.Name, top: map[string]int{}, services: map[string]map[string]int{}}
-	var root yaml.Node
-	if err := yaml.Unmarshal(file.Text, &root); err != nil {
-		return p, refuseSyntax(file.Name, err)
+func findPositions(file File) ([]positions, error) {
+	var all []positions
+	decoder := yaml.NewDecoder(bytes.NewReader(file.Text))
+	for size := 0; ; {
+		var root yaml.Node
+		err := decoder.Decode(&root)
+		switch {
+		case errors.Is(err, io.EOF) && len(all) == 0:
+			return nil, &Refusal{File: file.Name, Message: "this is no compose file: it is empty"}
+		case errors.Is(err, io.EOF):
+			all[0].findVariables(string(file.Text))
+			return all, nil
+		case err != nil:
+			return nil, refuseSyntax(file.Name, err)
+		}
+		resolved, err := resolveNode(root.Content[0], 0, &size)
+		if err != nil {
+			return nil, &Refusal{File: file.Name, Message: err.Error()}
+		}
+		all = append(all, newPositions(file.Name, resolved))
 	}
-	if len(root.Content) == 0 {
-		return p, &Refusal{File: file.Name, Message: "this is no compose file: it is empty"}
-	}
-	size := 0
-	resolved, err := resolveNode(root.Content[0], 0, &size)
-	if err != nil {
-		return p, &Refusal{File: file.Name, Message: err.Error()}
-	}
-	p.root = resolved
-	eachField(p.root, func(key, value *yaml.Node) {
+}
+
+func newPositions(file string, root *yaml.Node) positions {
+	p := positions{file: file, top: map[string]int{}, services: map[string]map[string]int{},
+		root: root}
+	eachField(root, func(key, value *yaml.Node) {
 		p.top[key.Value] = key.Line
 		if key.Value != "services" {
 			return
@@ -53,8 +69,7 @@ func findPositions(file File) (positions, error) {
 			p.services[name.Value] = fields
 		})
 	})
-	p.findVariables(string(file.Text))
-	return p, nil
+	return p
 }
 
 func (p *positions) findVariables(text string) {
@@ -77,7 +92,17 @@ func eachField(n *yaml.Node, fn func(key, value *yaml.Node)) {
 	}
 }
 
-// serviceAt is the service that a line belongs to, or "".
+// serviceAt is the service that a line of a file belongs to, or "".
+func (r *composeReader) serviceAt(file string, line int) string {
+	for _, p := range slices.Backward(r.files) {
+		if service := p.serviceAt(line); p.file == file && service != "" {
+			return service
+		}
+	}
+	return ""
+}
+
+// serviceAt is the service that a line belongs to if it is in this document.
 func (p positions) serviceAt(line int) string {
 	service, begin := "", 0
 	for _, at := range p.top {
@@ -119,7 +144,7 @@ func (r *composeReader) noteVariables() {
 			}
 			noted[u] = true
 			r.out.Notes = append(r.out.Notes, Note{File: p.file, Line: u.line,
-				Service: p.serviceAt(u.line), Message: fmt.Sprintf("the variable %s has no value here: "+
+				Service: r.serviceAt(p.file, u.line), Message: fmt.Sprintf("the variable %s has no value here: "+
 					"its default is taken, or nothing", u.name)})
 		}
 	}

@@ -99,10 +99,11 @@ func (r *composeReader) explainError(ctx context.Context, err error) *Refusal {
 // refuseNode is for what YAML allows and the library does not, such as a key that
 // is there twice.
 func (r *composeReader) refuseNode(err error) *Refusal {
+	only := r.files[0].file == r.files[len(r.files)-1].file
 	for _, p := range r.files {
-		if len(r.files) == 1 || strings.Contains(err.Error(), " "+p.file+": ") {
+		if only || strings.Contains(err.Error(), " "+p.file+": ") {
 			out := refuseSyntax(p.file, errors.New(oneLine(err.Error())))
-			out.Service = p.serviceAt(out.Line)
+			out.Service = r.serviceAt(p.file, out.Line)
 			_, message, _ := strings.Cut(out.Message, "construct errors: ")
 			out.Message = message
 			return out

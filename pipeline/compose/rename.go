@@ -18,6 +18,19 @@ func (r *composeReader) nameSteps() {
 	r.keys = uniqueLabels(r.project.ServiceNames())
 }
 
+// nameSecrets gives each secret of the file a name of its own in the project: db-pw and db_pw
+// are two.
+func (r *composeReader) nameSecrets() {
+	r.secretNames = uniqueLabels(slices.Sorted(maps.Keys(r.project.Secrets)))
+	for secret, label := range r.secretNames {
+		name := strings.ReplaceAll(strings.ToUpper(label), "-", "_")
+		if name == "" || name[0] < 'A' {
+			name = "S_" + name
+		}
+		r.secretNames[secret] = name
+	}
+}
+
 // uniqueLabels maps names to labels. A name that is a label already stays; another
 // one is spelled as a label that no other has.
 func uniqueLabels(names []string) map[string]string {

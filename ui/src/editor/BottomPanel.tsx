@@ -1,22 +1,28 @@
 import { ChevronDown, ChevronUp } from "lucide-react";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
+import { loadChunk } from "@/components/loadChunk";
 import { StatusMark } from "@/components/Status";
 import { editorTexts } from "@/editor/editorTexts";
 import { Changes } from "./compare/Changes";
 import type { Comparing } from "./compare/useComparison";
-import { VersionUsers } from "./compare/VersionUsers";
 import type { Catalogue } from "./model/catalogue";
 import type { Doc } from "./model/document";
 import type { Problem } from "./model/problems";
 import { shortField } from "./model/stepFields";
 import { TABS, type Tab } from "./pipelineSearch";
-import { DryRun } from "./session/DryRun";
 import type { DryRunResult } from "./session/dryFindings";
 import { useDryRun } from "./session/useDryRun";
 
 const t = editorTexts.panel;
+
+const DryRun = lazy(() =>
+  loadChunk(() => import("./session/DryRun")).then((one) => ({ default: one.DryRun })),
+);
+const VersionUsers = lazy(() =>
+  loadChunk(() => import("./compare/VersionUsers")).then((one) => ({ default: one.VersionUsers })),
+);
 
 export type BottomPanelProps = {
   project: string;
@@ -88,8 +94,10 @@ export function BottomPanel(props: BottomPanelProps) {
         <div className="pbs" role="tabpanel" aria-label={t[tab]} tabIndex={0}>
           {tab === "problems" ? <Problems {...props} /> : null}
           {tab === "changes" ? <Changes {...props} /> : null}
-          {tab === "dryRun" ? <DryRun {...props} runs={runs} /> : null}
-          {tab === "users" ? <VersionUsers project={props.project} /> : null}
+          <Suspense>
+            {tab === "dryRun" ? <DryRun {...props} runs={runs} /> : null}
+            {tab === "users" ? <VersionUsers project={props.project} /> : null}
+          </Suspense>
         </div>
       ) : null}
     </section>
