@@ -30,7 +30,7 @@ func (c *conversation) hear(what string, fits func(wire.Report) bool) {
 		switch r := r.(type) {
 		case wire.Event:
 			c.update(func() { c.commit(r) })
-			c.say(wire.Ack{Seq: r.Seq})
+			c.sendCommand(wire.Ack{Seq: r.Seq})
 		case wire.SecretsWanted:
 			c.answer(c.ctx, c.session, r)
 		}
@@ -40,7 +40,7 @@ func (c *conversation) hear(what string, fits func(wire.Report) bool) {
 	}
 }
 
-func (c *conversation) say(m wire.Command) {
+func (c *conversation) sendCommand(m wire.Command) {
 	c.t.Helper()
 	if err := c.session.Send(c.ctx, m); err != nil {
 		c.t.Fatal(err)
@@ -55,8 +55,8 @@ func (c *conversation) hearPhase(phase wire.Phase) {
 	})
 }
 
-// moves are the statuses of steps that were told, in order.
-func (c *conversation) moves() (all []string) {
+// stepStatuses returns the step statuses that were reported, in order.
+func (c *conversation) stepStatuses() (all []string) {
 	for _, r := range c.heard {
 		if e, ok := r.(wire.Event); ok && e.Step != "" {
 			all = append(all, string(e.Step)+" "+string(e.Status))
@@ -93,8 +93,8 @@ func TestAgent_CommandsAndReportsShareASession(t *testing.T) {
 	}
 	p.want(nil, shop("d1"))
 	began := time.Now()
-	c.say(wire.Ack{})
-	c.say(p.full())
+	c.sendCommand(wire.Ack{})
+	c.sendCommand(p.full())
 	// promise: V-03, V-10
 	c.hearPhase(wire.PhaseReady)
 	// promise: B-06
@@ -105,8 +105,8 @@ func TestAgent_CommandsAndReportsShareASession(t *testing.T) {
 	// promise: B-06, Y-16
 	for _, want := range []string{"db running", "db done", "make running", "make done",
 		"web running", "web done"} {
-		if !slices.Contains(c.moves(), want) {
-			t.Errorf("the agent did not tell %q, but %q", want, c.moves())
+		if !slices.Contains(c.stepStatuses(), want) {
+			t.Errorf("the agent did not tell %q, but %q", want, c.stepStatuses())
 		}
 	}
 	for _, r := range c.heard {
@@ -120,7 +120,7 @@ func TestAgent_CommandsAndReportsShareASession(t *testing.T) {
 	}
 
 	p.want(nil, goneGoal("d1"))
-	c.say(wire.Goals{Goals: []wire.Goal{goneGoal("d1")}})
+	c.sendCommand(wire.Goals{Goals: []wire.Goal{goneGoal("d1")}})
 	// promise: V-03, V-10
 	c.hearPhase(wire.PhaseRemoved)
 	if left := objects(t, r); len(left) > 0 {

@@ -72,10 +72,10 @@ func (p *Proxy) resolveTarget(r *http.Request) requestTarget {
 	return at
 }
 
-// authorize answers requests that must not reach a service: ACME challenges, redirects to
+// authorizeRequest answers requests that must not reach a service: ACME challenges, redirects to
 // HTTPS, our own paths, and requests without a required pass. It reports whether the
 // request may be forwarded.
-func (p *Proxy) authorize(w http.ResponseWriter, r *http.Request, at *requestTarget) bool {
+func (p *Proxy) authorizeRequest(w http.ResponseWriter, r *http.Request, at *requestTarget) bool {
 	if p.answerChallenge(w, r, at) {
 		return false
 	}

@@ -52,13 +52,13 @@ const (
 
 var errPassWithdrawn = errors.New("the pass was withdrawn")
 
-// passCache caches valid passes until Recheck finds that one is no longer valid.
+// passCache caches valid passes until RecheckPasses finds that one is no longer valid.
 type passCache struct {
 	keeper Gatekeeper
 	now    func() time.Time
 	slots  chan struct{}
-	known  sync.Map // hash → *held
-	live   sync.Map // *stay → nothing
+	known  sync.Map // hash → *heldPass
+	live   sync.Map // *trackedRequest → nothing
 }
 
 // heldPass is one valid pass that a request has shown.

@@ -110,7 +110,7 @@ func (p *pool) storeLocked(c *conn, now time.Time) {
 	p.scheduleSweepLocked()
 }
 
-// scheduleSweepLocked sets a timer to close the oldest idle connection when it expires.
+// scheduleSweepLocked sets the timer of closeExpired, unless it is set or nothing is idle.
 func (p *pool) scheduleSweepLocked() {
 	if p.ticked || len(p.idle) == 0 {
 		return

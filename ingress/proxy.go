@@ -171,7 +171,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	at := p.resolveTarget(r)
-	if !p.authorize(w, r, &at) {
+	if !p.authorizeRequest(w, r, &at) {
 		return
 	}
 	switch u := p.resolveUpstream(&at); {

@@ -15,8 +15,8 @@ const (
 	changesMax   = 5 * time.Second
 )
 
-// WatchChanges sends a hint on every event of this installation and after every reconnect, since
-// the engine does not repeat the events of a gap.
+// WatchChanges sends a hint on every event of this installation and on every connection, the
+// first one too: the engine does not repeat events from before it.
 func (d *Docker) WatchChanges(ctx context.Context) <-chan struct{} {
 	hints := make(chan struct{}, 1)
 	go func() {

@@ -14,8 +14,10 @@ import (
 	"github.com/nullops/nullops/agent/sidecar"
 )
 
-// do starts something in a service and, unless it is to continue, reads to its end.
-func do(t testing.TB, c io.ReadWriter, s sidecar.Start, input string) (string, sidecar.Exit) {
+// runInService starts something in a service and, unless it is to continue, reads to its end.
+func runInService(
+	t testing.TB, c io.ReadWriter, s sidecar.Start, input string,
+) (string, sidecar.Exit) {
 	t.Helper()
 	to := sidecar.NewFrameWriter(c)
 	if err := to.JSON(sidecar.FrameStart, s); err != nil {
@@ -62,12 +64,14 @@ func TestInside(t *testing.T) {
 	}
 	const secret = "canary-5e1f"
 	put := enter()
-	if _, end := do(t, put, sidecar.Start{Write: "/note.txt", Most: 100}, secret); end.Code != 0 {
+	_, end := runInService(t, put, sidecar.Start{Write: "/note.txt", Most: 100}, secret)
+	if end.Code != 0 {
 		t.Fatalf("write: %+v", end)
 	}
 	_ = put.Close()
 	get := enter()
-	if out, end := do(t, get, sidecar.Start{Read: "/note.txt", Most: 100}, ""); out != secret {
+	out, end := runInService(t, get, sidecar.Start{Read: "/note.txt", Most: 100}, "")
+	if out != secret {
 		t.Errorf("read %q, %+v", out, end)
 	}
 	_ = get.Close()

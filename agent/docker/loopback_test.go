@@ -50,7 +50,8 @@ func TestProbe_ListensOnLoopback(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	out, end := do(t, c, sidecar.Start{Command: []string{"/.nullops/init", "loopback", "80"}}, "")
+	command := []string{"/.nullops/init", "loopback", "80"}
+	out, end := runInService(t, c, sidecar.Start{Command: command}, "")
 	if strings.TrimSpace(out) != "127.0.0.1:80" || end.Code != 0 {
 		t.Errorf("the helper says %q, %+v", out, end)
 	}

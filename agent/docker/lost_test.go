@@ -40,9 +40,9 @@ func loseContainers(t *testing.T) killedEngine {
 	k.theirs.start(k.theirs.service(other, "web"))
 	k.mine = k.ours.find(agent.KindService).ID
 	foreign := k.theirs.find(agent.KindService).ID
-	k.pid, k.foreignPid = k.ours.pid(k.mine), k.theirs.pid(foreign)
+	k.pid, k.foreignPid = k.ours.containerPID(k.mine), k.theirs.containerPID(foreign)
 	k.ours.reopenForLost()
-	within(t, engine, k.ours.nothingLost)
+	callInEngineNetwork(t, engine, k.ours.nothingLost)
 	engine.Kill()
 	if _, err := k.ours.EndLost(t.Context()); !errors.Is(err, agent.ErrUnavailable) ||
 		!alive(k.pid) {
@@ -75,14 +75,14 @@ func TestLost_OnlyOursIsEnded(t *testing.T) {
 			t.Fatalf("ip %s: %v: %s", command, err, out)
 		}
 	}
-	before := interfaces(t, k.Daemon)
+	before := listInterfaces(t, k.Daemon)
 	var found docker.LostObjects
-	within(t, k.Daemon, func(ctx context.Context) (err error) {
+	callInEngineNetwork(t, k.Daemon, func(ctx context.Context) (err error) {
 		found, err = ours.FindLostTwice(ctx)
 		return err
 	})
 	k.expectFound(t, found)
-	within(t, k.Daemon, func(ctx context.Context) error {
+	callInEngineNetwork(t, k.Daemon, func(ctx context.Context) error {
 		ours.expectLostCheck(ctx, wire.SeverityWarning)
 		_, err := ours.EndLost(ctx)
 		return err
@@ -90,7 +90,7 @@ func TestLost_OnlyOursIsEnded(t *testing.T) {
 	if alive(k.pid) || !alive(k.foreignPid) {
 		t.Errorf("ours lives: %v; the foreign one lives: %v", alive(k.pid), alive(k.foreignPid))
 	}
-	after := interfaces(t, k.Daemon)
+	after := listInterfaces(t, k.Daemon)
 	for _, name := range before {
 		ended := slices.ContainsFunc(found.Links,
 			func(l docker.LostLink) bool { return l.Name == name }) || name == "lost1"
@@ -98,11 +98,11 @@ func TestLost_OnlyOursIsEnded(t *testing.T) {
 			t.Errorf("interface %s is there afterwards: %v", name, there)
 		}
 	}
-	within(t, k.Daemon, func(ctx context.Context) error {
+	callInEngineNetwork(t, k.Daemon, func(ctx context.Context) error {
 		ours.expectLostCheck(ctx, wire.SeverityOK)
 		return ours.nothingLost(ctx)
 	})
-	within(t, k.Daemon, func(ctx context.Context) error {
+	callInEngineNetwork(t, k.Daemon, func(ctx context.Context) error {
 		_, err := k.theirs.EndLost(ctx)
 		return err
 	})
@@ -151,7 +151,7 @@ func (r *rig) reopenForLost() {
 	r.Docker = r.openWith(func(c *docker.Config) { c.LostAfter = time.Second })
 }
 
-func (r *rig) pid(container string) int {
+func (r *rig) containerPID(container string) int {
 	r.t.Helper()
 	c, err := r.api.ContainerInspect(r.t.Context(), container, client.ContainerInspectOptions{})
 	if err != nil || c.Container.State == nil || c.Container.State.Pid == 0 {
@@ -181,9 +181,11 @@ func alive(pid int) bool {
 	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
-// within calls from inside the engine's network, as an agent on its machine does.
+// callInEngineNetwork calls from inside the engine's network, as an agent on its machine does.
 // The thread that enters it is never used again.
-func within(t *testing.T, engine *dockertest.Daemon, do func(ctx context.Context) error) {
+func callInEngineNetwork(
+	t *testing.T, engine *dockertest.Daemon, do func(ctx context.Context) error,
+) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -205,7 +207,7 @@ func within(t *testing.T, engine *dockertest.Daemon, do func(ctx context.Context
 	}
 }
 
-func interfaces(t *testing.T, engine *dockertest.Daemon) (names []string) {
+func listInterfaces(t *testing.T, engine *dockertest.Daemon) (names []string) {
 	t.Helper()
 	out, err := engine.NetnsCommand("ip", "-o", "link").Output()
 	if err != nil {

@@ -50,8 +50,8 @@ func (a *precreatedPlugins) put(p agent.PluginSpec, id string) {
 	a.ids[p] = id
 }
 
-// take forgets what it returns: a container runs once.
-func (a *precreatedPlugins) take(p agent.PluginSpec) (string, bool) {
+// takeContainer forgets what it returns: a container runs once.
+func (a *precreatedPlugins) takeContainer(p agent.PluginSpec) (string, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	id, ok := a.ids[p]
@@ -181,7 +181,7 @@ func unprivilegedUser(user string) string {
 func (d *Docker) openPlugin(
 	ctx context.Context, p agent.PluginSpec,
 ) (string, client.HijackedResponse, error) {
-	if id, ok := d.ahead.take(p); ok {
+	if id, ok := d.ahead.takeContainer(p); ok {
 		if conn, err := d.attachStreams(ctx, id); err == nil {
 			return id, conn, nil
 		}

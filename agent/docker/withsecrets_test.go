@@ -65,7 +65,7 @@ func (r *rig) expectSeen(d *docker.Docker, s agent.ServiceSpec) {
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		out, end := do(r.t, c, sidecar.Start{Command: printToken(), TTY: tty}, "")
+		out, end := runInService(r.t, c, sidecar.Start{Command: printToken(), TTY: tty}, "")
 		if strings.TrimSpace(out) != canary || end.Code != 0 {
 			r.t.Errorf("%s: a person's command prints %q, %+v", s.Step, out, end)
 		}
@@ -89,7 +89,7 @@ func (r *rig) expectExecHidden(s agent.ServiceSpec) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	shown := r.inspect(s)
+	shown := r.inspectService(s)
 	if len(shown.ExecIDs) == 0 {
 		r.t.Fatal("no command runs")
 	}
@@ -102,7 +102,7 @@ func (r *rig) expectExecHidden(s agent.ServiceSpec) {
 	r.expectNoSecret(canary)
 }
 
-func (r *rig) inspect(s agent.ServiceSpec) container.InspectResponse {
+func (r *rig) inspectService(s agent.ServiceSpec) container.InspectResponse {
 	r.t.Helper()
 	all, err := r.List(r.t.Context())
 	if err != nil {
@@ -164,7 +164,7 @@ func TestSecrets_SeenByTheImagesHealthCheck(t *testing.T) {
 // whether the image's times still hold.
 func (r *rig) expectNothingKept(s agent.ServiceSpec) {
 	r.t.Helper()
-	c := r.inspect(s)
+	c := r.inspectService(s)
 	for _, entry := range c.State.Health.Log {
 		if entry.Output != "" {
 			r.t.Errorf("%s: the engine keeps %q", s.Step, entry.Output)

@@ -148,8 +148,8 @@ func (m *Machine) forgetRun() {
 	m.lastOp = last
 }
 
-// takeRemovalGoal starts the removal. The recorded steps take precedence over those in the
-// goal.
+// takeRemovalGoal starts the removal. The pipeline and context that are recorded take
+// precedence over those in the goal.
 func (m *Machine) takeRemovalGoal(g wire.Goal) {
 	if m.work == nil {
 		m.removeWithoutHistory(g)

@@ -77,7 +77,7 @@ func (s *starts) play() (time.Duration, wire.Phase) {
 					s.failed = e.Event
 				}
 			case engine.StartOperation:
-				events = append(events, engine.OperationEnded{Op: e.Op, Result: s.do(e)})
+				events = append(events, engine.OperationEnded{Op: e.Op, Result: s.performOperation(e)})
 			}
 		}
 		switch phase := s.State().Phase; phase {
@@ -99,7 +99,7 @@ func (s *starts) list() engine.ObjectsListed {
 	return l
 }
 
-func (s *starts) do(d engine.StartOperation) engine.Result {
+func (s *starts) performOperation(d engine.StartOperation) engine.Result {
 	r := engine.Result{Outcome: engine.OutcomeOK}
 	switch {
 	case d.Kind == engine.Start && !s.runs(d.Step):

@@ -299,7 +299,8 @@ func (b *serverBase) newHandler(
 		Audit: b.audit, Gate: b.gate, Logs: serviceLogs{b.dialer},
 		Reach:    reach.New(b.store, b.dialer),
 		Check:    b.dialer.Check,
-		Describe: b.dialer.Describe, Upgrade: b.upgradeAgent, Subscribe: b.subscribe, UI: ui.Files(),
+		Describe: b.dialer.Describe, Upgrade: b.upgradeAgent,
+		Subscribe: b.subscribeTopics, UI: ui.Files(),
 		HostKey: b.hostKey,
 		OIDC:    b.settings.OIDC.newProvider(b.settings.HTTP.URL),
 		Proxies: proxies,
@@ -307,8 +308,8 @@ func (b *serverBase) newHandler(
 		Metrics: b.metrics.apiRequest, Ready: b.readinessProblems})
 }
 
-// subscribe connects the API to database notifications without a dependency.
-func (b *serverBase) subscribe(
+// subscribeTopics connects the API to database notifications without a dependency.
+func (b *serverBase) subscribeTopics(
 	key string, topics ...controlplane.Topic,
 ) (wake <-chan struct{}, stop func()) {
 	heard := b.listener.Subscribe(key, topics...)

@@ -36,7 +36,7 @@ name: left-behind
 role: boss
 `)
 	file := bad + ":"
-	dry, real := p.refused(t, "apply", "--dry-run", "-f", bad), p.refused(t, "apply", "-f", bad)
+	dry, real := p.runRefused(t, "apply", "--dry-run", "-f", bad), p.runRefused(t, "apply", "-f", bad)
 	for _, want := range []string{
 		file + "21: project hostile-dry, step two, service.resources.cpu: this is text, and a number",
 		file + "25: user left-behind, role: this is not one of admin, user"} {
@@ -53,7 +53,7 @@ role: boss
 	}
 	typed := fileOf(t, strings.NewReplacer("cpu: lots", "cpu: 0.1", "boss", "user").
 		Replace(string(text)))
-	real = p.refused(t, "apply", "-f", typed)
+	real = p.runRefused(t, "apply", "-f", typed)
 	for _, want := range []string{typed + ":19: project hostile-dry, step two, service.env.A=B: ",
 		typed + ":20: project hostile-dry, step two, service.ports",
 		typed + ":23: user left-behind, password: "} {
@@ -71,7 +71,7 @@ func deleteDefinitions(t *testing.T, p *product) {
 		return fileOf(t, "kind: environment\nname: "+name+"\ndomain: "+name+".test\n")
 	}
 	one, two, three := environment("one"), environment("two"), environment("three")
-	twice := p.refused(t, "apply", "-f", one, "-f", two, "-f", environment("one"))
+	twice := p.runRefused(t, "apply", "-f", one, "-f", two, "-f", environment("one"))
 	if !strings.Contains(twice, "environment one: it is already defined at "+one+":1") {
 		t.Errorf("twice: %s", twice)
 	}
@@ -81,7 +81,7 @@ func deleteDefinitions(t *testing.T, p *product) {
 		out, "  environment two\nApply with --prune to delete it.") {
 		t.Errorf("what is held besides: %s", out)
 	}
-	if out := p.refused(t, "apply", "-f", two, "--owner", "other"); !strings.Contains(out,
+	if out := p.runRefused(t, "apply", "-f", two, "--owner", "other"); !strings.Contains(out,
 		two+":1: environment two: environment two belongs to the owner pair") {
 		t.Errorf("of another owner: %s", out)
 	}
@@ -90,17 +90,17 @@ func deleteDefinitions(t *testing.T, p *product) {
 		"environment two                          would be deleted") {
 		t.Errorf("preview: %s", out)
 	}
-	if out := p.refused(t, prune...); !strings.Contains(out, "add --yes") ||
+	if out := p.runRefused(t, prune...); !strings.Contains(out, "add --yes") ||
 		!strings.Contains(out, "environment three                        would be deleted") {
 		t.Errorf("without a yes: %s", out)
 	}
 	p.command(t, 0, append(prune, "--yes")...)
 	p.command(t, 3, "export", "environment/two")
-	if out := p.refused(t, "delete", "service", "shop-web", "--yes"); !strings.Contains(out,
+	if out := p.runRefused(t, "delete", "service", "shop-web", "--yes"); !strings.Contains(out,
 		"used by project ") {
 		t.Errorf("in use: %s", out)
 	}
-	p.refused(t, "delete", "environment", "one")
+	p.runRefused(t, "delete", "environment", "one")
 	if out := p.command(t, 0, "delete", "-f", one, "--yes"); !strings.HasSuffix(out, " deleted\n") {
 		t.Errorf("delete: %s", out)
 	}
@@ -109,8 +109,8 @@ func deleteDefinitions(t *testing.T, p *product) {
 	p.command(t, 2, "delete", "environment")
 }
 
-// refused runs a command that must be refused, and returns what it says about it.
-func (p *product) refused(t *testing.T, args ...string) string {
+// runRefused runs a command that must be refused, and returns what it says about it.
+func (p *product) runRefused(t *testing.T, args ...string) string {
 	t.Helper()
 	out, errs, code := run(t, p.w.binary, []string{"NULLOPS_CLI_URL=" + p.url,
 		"NULLOPS_CLI_TOKEN=" + p.admin.token, "EXTRA_TOKEN=" + extraToken,

@@ -238,7 +238,7 @@ func dryRunChangesNothing(t *testing.T, p *product, before string) {
 	// exit code says that applying would be refused.
 	bad := strings.Replace(before, "memory_mib: 131", "memory_mib: 63", 1)
 	bad = strings.Replace(bad, "${{ secrets.TOKEN }}", "${{ secrets.NOT_THERE }}", 1)
-	out = p.refused(t, "apply", "--dry-run", "-f", fileOf(t, bad))
+	out = p.runRefused(t, "apply", "--dry-run", "-f", fileOf(t, bad))
 	for _, want := range []string{"the project allows 63", `no secret "NOT_THERE"`,
 		"so nothing was changed"} {
 		if !strings.Contains(out, want) {
@@ -246,7 +246,7 @@ func dryRunChangesNothing(t *testing.T, p *product, before string) {
 		}
 	}
 	// A project that is not there yet is held to the same.
-	out = p.refused(t, "apply", "--dry-run", "-f", fileOf(t, `
+	out = p.runRefused(t, "apply", "--dry-run", "-f", fileOf(t, `
 kind: project
 name: fresh
 resources: {memory_mib: 10}

@@ -99,7 +99,7 @@ func each(t *testing.T, what string, size int, do func(t *testing.T, i int)) {
 // objects are those of some kinds that this agent has on its engine.
 func (n *node) objects(t *testing.T, kinds ...string) (found []string) {
 	t.Helper()
-	for _, thing := range n.look(t).AddedSince(dockertest.LeakScan{}) {
+	for _, thing := range n.scanForLeaks(t).AddedSince(dockertest.LeakScan{}) {
 		for _, kind := range kinds {
 			if strings.HasPrefix(thing, kind) {
 				found = append(found, thing)

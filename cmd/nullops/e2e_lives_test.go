@@ -128,7 +128,7 @@ type seededFault struct {
 func (b *biography) faulty(t *testing.T) {
 	t.Helper()
 	p := b.p
-	before := b.n.look(t)
+	before := b.n.scanForLeaks(t)
 	for what, f := range b.faults(t) {
 		body := object{"name": "second", "project": "lives", "environment": "qa"}
 		maps.Copy(body, f.body)
@@ -159,7 +159,7 @@ func (b *biography) faulty(t *testing.T) {
 		t.Errorf("a dry run of what is well: %d %s%s", code, out, errs)
 	}
 	// promise: I-03, N-324
-	if made := b.n.look(t).AddedSince(before); len(made) > 0 {
+	if made := b.n.scanForLeaks(t).AddedSince(before); len(made) > 0 {
 		t.Errorf("checking made %q", made)
 	}
 	var list apiclient.DeploymentList

@@ -106,8 +106,8 @@ func (n *node) install(t *testing.T) string {
 	return strings.TrimSpace(string(id))
 }
 
-// look lists what is on the engine and in the tmpfs of this agent.
-func (n *node) look(t *testing.T) dockertest.LeakScan {
+// scanForLeaks lists what is on the engine and in the tmpfs of this agent.
+func (n *node) scanForLeaks(t *testing.T) dockertest.LeakScan {
 	t.Helper()
 	world, err := dockertest.ScanForLeaks(t.Context(), n.docker, n.install(t), n.run,
 		filepath.Join(n.data, "gates"))
@@ -121,7 +121,7 @@ func (n *node) look(t *testing.T) dockertest.LeakScan {
 func (n *node) leftOf(t *testing.T, id string) []string {
 	t.Helper()
 	var left []string
-	for _, thing := range n.look(t).AddedSince(dockertest.LeakScan{}) {
+	for _, thing := range n.scanForLeaks(t).AddedSince(dockertest.LeakScan{}) {
 		if strings.Contains(thing, id) {
 			left = append(left, thing)
 		}

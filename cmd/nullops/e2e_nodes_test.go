@@ -295,8 +295,8 @@ func twoNodes(t *testing.T, w *world) {
 	right.nothingLeft(t, on["right"].Id)
 }
 
-// remembered is what the node's agent, which runs, has on its disk.
-func (n *node) remembered(t *testing.T) (k agent.StateDump) {
+// readState returns what the node's running agent has on its disk.
+func (n *node) readState(t *testing.T) (k agent.StateDump) {
 	t.Helper()
 	out, errs, code := run(t, n.binary, nil, "", "agent", "state", "--agent.data="+n.data, "--json")
 	if err := json.Unmarshal([]byte(out), &k); err != nil || code != 0 {
@@ -315,7 +315,7 @@ func toldVersions(t *testing.T, one, two apiclient.Deployment, nodes ...*node) {
 	env := map[string]string{one.Id: "http://nobody:1", two.Id: "http://nobody:2"}
 	versions := map[string]int{one.Id: one.PipelineVersion, two.Id: two.PipelineVersion}
 	for _, n := range nodes {
-		k := n.remembered(t)
+		k := n.readState(t)
 		if len(k.Deployments) != 1 || k.Deployments[0].Goal == nil {
 			t.Fatalf("the agent of %s remembers %+v", n.name, k.Deployments)
 		}
@@ -337,7 +337,7 @@ func toldPlugins(t *testing.T, p *product, nodes ...*node) {
 	var check apiclient.Plugin
 	p.admin.want(t, http.StatusOK, http.MethodGet, "/plugins/http-check", nil, &check)
 	listed := func(n *node) string {
-		k := n.remembered(t)
+		k := n.readState(t)
 		for _, i := range k.Plugins {
 			if i.Name == "late" {
 				return i.Image.Repository + "@" + i.Image.Digest

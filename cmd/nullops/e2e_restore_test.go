@@ -119,7 +119,7 @@ func (n *node) namelessStays(t *testing.T, known apiclient.Deployment) {
 		t.Fatal(err)
 	}
 	n.p.answers(t, serviceURL(t, known, "web"))
-	left := n.look(t).AddedSince(dockertest.LeakScan{})
+	left := n.scanForLeaks(t).AddedSince(dockertest.LeakScan{})
 	if !strings.Contains(strings.Join(left, "\n"), made.ID) {
 		t.Errorf("it was removed: %q", left)
 	}

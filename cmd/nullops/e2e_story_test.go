@@ -108,7 +108,7 @@ func (s *tale) enrol(t *testing.T) {
 	if !strings.Contains(plain(string(log)), plain(text(shown.Thumbprint))) {
 		t.Errorf("the agent does not print %s for comparison", text(shown.Thumbprint))
 	}
-	s.before = s.n.look(t)
+	s.before = s.n.scanForLeaks(t)
 }
 
 // thumbprints of every certificate in the files.
@@ -443,7 +443,7 @@ func (s *tale) keepsSecrets(t *testing.T) {
 
 // remove takes everything away, and looks for leftovers.
 func (s *tale) remove(t *testing.T) {
-	now := s.n.look(t).AddedSince(s.before)
+	now := s.n.scanForLeaks(t).AddedSince(s.before)
 	for _, kind := range []string{"container ", "network ", "volume ", "file "} {
 		if !slices.ContainsFunc(now, func(n string) bool { return strings.HasPrefix(n, kind) }) {
 			t.Errorf("positive control: the scan sees no %sof the deployment: %q", kind, now)
@@ -454,7 +454,7 @@ func (s *tale) remove(t *testing.T) {
 		t.Errorf("it is %s", d.Status)
 	}
 	// promise: N-152
-	if left := s.n.look(t).AddedSince(s.before); len(left) > 0 {
+	if left := s.n.scanForLeaks(t).AddedSince(s.before); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
 	}
 	// promise: N-184

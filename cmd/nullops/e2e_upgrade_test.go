@@ -122,7 +122,7 @@ func (p *product) startFromSeed(t *testing.T, engine *dockertest.Daemon) {
 	if _, err := os.Stat(folder); err == nil {
 		t.Errorf("%s is still there", folder)
 	}
-	n.remove(t, id)
+	n.removeContainer(t, id)
 	// INSTALLATION/DEPLOYMENT/STEP/env
 	_ = os.Remove(filepath.Join(folder, "../../.."))
 }
@@ -245,11 +245,11 @@ func (n *node) box(t *testing.T, engine *dockertest.Daemon, image string) string
 
 func (n *node) unbox(t *testing.T) {
 	t.Helper()
-	n.remove(t, "nullops-agent")
+	n.removeContainer(t, "nullops-agent")
 }
 
-// remove removes a container of the node's.
-func (n *node) remove(t *testing.T, container string) {
+// removeContainer removes a container from the node's engine.
+func (n *node) removeContainer(t *testing.T, container string) {
 	t.Helper()
 	_, err := dockertest.Client(t, n.docker).ContainerRemove(t.Context(), container,
 		client.ContainerRemoveOptions{Force: true})

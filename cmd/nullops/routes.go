@@ -74,7 +74,7 @@ func (s *routeSource) Watch(ctx context.Context, apply func(*ingress.Table)) err
 	for version := uint64(1); ; version++ {
 		began := time.Now()
 		everything := !s.listener.IsListening() || !began.Before(again)
-		if err := s.update(ctx, version, book, everything, &last, apply); err != nil {
+		if err := s.publishChanges(ctx, version, book, everything, &last, apply); err != nil {
 			return err
 		}
 		if s.read != nil {
@@ -89,9 +89,9 @@ func (s *routeSource) Watch(ctx context.Context, apply func(*ingress.Table)) err
 	}
 }
 
-// update reads what may have changed, and publishes a new table if something did.
-func (s *routeSource) update(ctx context.Context, version uint64, book *routeCache, everything bool,
-	last *publishedTable, apply func(*ingress.Table)) error {
+// publishChanges reads what may have changed, and publishes a new table if something did.
+func (s *routeSource) publishChanges(ctx context.Context, version uint64, book *routeCache,
+	everything bool, last *publishedTable, apply func(*ingress.Table)) error {
 	changed, err := book.refresh(ctx, everything)
 	if err != nil {
 		return fmt.Errorf("read routes: %w", err)

@@ -51,12 +51,12 @@ func TestOnce_LeavesTheKeyToWhoTookIt(t *testing.T) {
 	for _, status := range []int{http.StatusCreated, http.StatusConflict} {
 		w := newWorld(t)
 		woken, ended := make(chan struct{}), make(chan struct{})
-		w.sends(t, 1, func() accounts.StoredResponse {
+		w.sendOnce(t, 1, func() accounts.StoredResponse {
 			w.aged(t, "61 seconds")
 			taken := make(chan struct{})
 			go func() {
 				defer close(ended)
-				w.sends(t, 2, func() accounts.StoredResponse {
+				w.sendOnce(t, 2, func() accounts.StoredResponse {
 					close(taken)
 					<-woken
 					return accounts.StoredResponse{Status: http.StatusCreated, Body: []byte("second")}
@@ -69,13 +69,13 @@ func TestOnce_LeavesTheKeyToWhoTookIt(t *testing.T) {
 			w.holdsItsOwn(t)
 			return accounts.StoredResponse{Status: status, Body: []byte("first")}
 		})
-		before, err := w.RunOnce(t.Context(), w.admin, useOf(2), never(t))
+		before, err := w.RunOnce(t.Context(), w.admin, useOf(2), failIfRun(t))
 		if before != nil || controlplane.CodeOf(err) != "idempotency_key_under_way" {
 			t.Errorf("the first woke with %d, the second is under way: %v %v", status, before, err)
 		}
 		close(woken)
 		<-ended
-		before, err = w.RunOnce(t.Context(), w.admin, useOf(2), never(t))
+		before, err = w.RunOnce(t.Context(), w.admin, useOf(2), failIfRun(t))
 		if err != nil || before == nil || string(before.Body) != "second" {
 			t.Errorf("the first woke with %d, the second is answered: %v %v", status, before, err)
 		}
@@ -87,7 +87,7 @@ func TestOnce_LeavesTheKeyToWhoTookIt(t *testing.T) {
 func TestOnce_AnswersWhatCouldNotBeKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.sends(t, 1, func() accounts.StoredResponse {
+	w.sendOnce(t, 1, func() accounts.StoredResponse {
 		pgtest.Exec(t, w.url, `ALTER TABLE idempotency_keys RENAME TO elsewhere`)
 		return accounts.StoredResponse{Status: http.StatusCreated}
 	})
@@ -97,8 +97,8 @@ func useOf(request byte) accounts.KeyUse {
 	return accounts.KeyUse{Operation: "createThing", Key: "k", Request: [32]byte{request}}
 }
 
-// never is what is not to be done again.
-func never(t *testing.T) func() accounts.StoredResponse {
+// failIfRun returns a request that must not be executed again.
+func failIfRun(t *testing.T) func() accounts.StoredResponse {
 	t.Helper()
 	return func() accounts.StoredResponse {
 		t.Error("it was done again")
@@ -106,8 +106,8 @@ func never(t *testing.T) func() accounts.StoredResponse {
 	}
 }
 
-// sends a request that is done, and answered by what it did.
-func (w *world) sends(t *testing.T, request byte, do func() accounts.StoredResponse) {
+// sendOnce sends a request that must be executed, and whose response is stored.
+func (w *world) sendOnce(t *testing.T, request byte, do func() accounts.StoredResponse) {
 	t.Helper()
 	done := false
 	before, err := w.RunOnce(t.Context(), w.admin, useOf(request), func() accounts.StoredResponse {

@@ -48,14 +48,14 @@ func (l *limits) takePassword(name, network string, now time.Time) (refund func(
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.reservationsLocked(now)
-	r.reserve("pair "+name+" "+network, pairBucket)
-	r.reserve("network "+network, networkBucket)
+	r.reserveTry("pair "+name+" "+network, pairBucket)
+	r.reserveTry("network "+network, networkBucket)
 	if r.wait > 0 {
 		return r.refundAll()
 	}
-	if r.reserve("person "+name, personBucket); r.wait > 0 {
+	if r.reserveTry("person "+name, personBucket); r.wait > 0 {
 		r.wait = 0
-		r.reserve("attacked "+name+" "+network, attackedBucket)
+		r.reserveTry("attacked "+name+" "+network, attackedBucket)
 	}
 	return r.finishOrRefund()
 }
@@ -65,7 +65,7 @@ func (l *limits) takeNetwork(network string, now time.Time) (refund func(), err 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.reservationsLocked(now)
-	r.reserve("network "+network, networkBucket)
+	r.reserveTry("network "+network, networkBucket)
 	return r.finishOrRefund()
 }
 
@@ -75,7 +75,7 @@ func (l *limits) takeKnown(key string, now time.Time) (refund func(), err error)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.reservationsLocked(now)
-	r.reserve("known "+key, knownBucket)
+	r.reserveTry("known "+key, knownBucket)
 	return r.finishOrRefund()
 }
 
@@ -94,9 +94,9 @@ func (l *limits) reservationsLocked(now time.Time) *reservations {
 	return &reservations{limits: l, now: now}
 }
 
-// reserve uses up a try under one key. A bucket that is empty keeps its tries and
+// reserveTry uses up a try under one key. A bucket that is empty keeps its tries and
 // sets how long to wait.
-func (r *reservations) reserve(key string, b bucket) {
+func (r *reservations) reserveTry(key string, b bucket) {
 	one := r.limits.limiterLocked(key, b).ReserveN(r.now, 1)
 	if wait := one.DelayFrom(r.now); wait > 0 {
 		one.CancelAt(r.now)

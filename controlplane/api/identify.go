@@ -41,7 +41,7 @@ func (s *server) authenticate(r *http.Request, action access.Action) (caller, er
 		return c, err
 	}
 	c.viewAs = r.Header.Get(viewAsHeader)
-	return s.reauthenticate(r.Context(), c)
+	return s.reauthenticateCaller(r.Context(), c)
 }
 
 // nobodyOf is the caller before authentication. The User-Agent is stored with
@@ -53,9 +53,9 @@ func (s *server) nobodyOf(r *http.Request) access.Actor {
 		WithDeviceKey(s.deviceKey(r))
 }
 
-// reauthenticate checks again who the caller is: they may have signed out, been
+// reauthenticateCaller checks again who the caller is: they may have signed out, been
 // deactivated, or got other grants since the request began.
-func (s *server) reauthenticate(ctx context.Context, c caller) (caller, error) {
+func (s *server) reauthenticateCaller(ctx context.Context, c caller) (caller, error) {
 	actor, err := s.Accounts.Authenticate(ctx, c.nobody, c.credential)
 	if err == nil && c.viewAs != "" {
 		err = checkStorable(viewAsHeader, []string{c.viewAs})

@@ -170,7 +170,7 @@ func (s *server) streamLines(ctx context.Context, out *sse, id controlplane.Depl
 
 // mayStill makes sure that the caller may still see the deployment.
 func (s *server) mayStill(ctx context.Context, id controlplane.DeploymentID) error {
-	who, err := s.reauthenticate(ctx, callerOf(ctx))
+	who, err := s.reauthenticateCaller(ctx, callerOf(ctx))
 	if err != nil {
 		return err
 	}

@@ -29,9 +29,8 @@ import (
 // hookSecret is in the address of a chat's hook, and must never come back.
 const hookSecret = "canary-hook-51ce9b"
 
-// telling is what tells the outside, running until the test ends. Receivers of
-// tests are on this machine.
-func (w *world) telling(log *slog.Logger, ingress *url.URL) *notify.Notifier {
+// startNotifier runs a notifier until the test ends. Receivers of tests are on this machine.
+func (w *world) startNotifier(log *slog.Logger, ingress *url.URL) *notify.Notifier {
 	n := notify.New(notify.Config{Store: w.store, Vault: w.catalog, URL: "http://nullops.test",
 		Off: w.off, Mail: w.mail, Log: log,
 		HostURL: func(host string) string { return ingress.Scheme + "://" + host },

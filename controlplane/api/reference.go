@@ -66,9 +66,9 @@ func (r *reference) find(path string) (body []byte, media string) {
 	}
 }
 
-// wrap answers with the reference where it is asked for, and leaves the rest
-// to the next handler.
-func (r *reference) wrap(next http.Handler) http.Handler {
+// wrapHandler serves the reference under its own paths, and passes all other requests to
+// the next handler.
+func (r *reference) wrapHandler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, media := r.find(req.URL.Path)
 		if body == nil || req.Method != http.MethodGet && req.Method != http.MethodHead {

@@ -52,8 +52,8 @@ func (r *relocation) another(name string) controlplane.Deployment {
 	return r.settled(name)
 }
 
-// take moves one, and claims its volumes.
-func (r *relocation) take(d controlplane.Deployment) controlplane.RelocationTask {
+// claimMove moves a deployment, and claims the copy of its volumes.
+func (r *relocation) claimMove(d controlplane.Deployment) controlplane.RelocationTask {
 	r.t.Helper()
 	r.expect(http.StatusAccepted, "POST", "/deployments/"+string(d.ID)+"/move", r.root,
 		object{"node": "node-2"}, nil)
@@ -65,8 +65,8 @@ func (r *relocation) take(d controlplane.Deployment) controlplane.RelocationTask
 	return j
 }
 
-// begin moves it, and claims its volumes.
-func (r *relocation) begin() controlplane.RelocationTask {
+// beginMove moves the deployment, and claims the copy of its volumes.
+func (r *relocation) beginMove() controlplane.RelocationTask {
 	r.t.Helper()
 	r.expect(http.StatusAccepted, "POST", r.path+"/move", r.root, object{}, &r.beginning)
 	if r.beginning.Moving == nil || r.beginning.Status != "ready" {
@@ -88,7 +88,7 @@ func (r *relocation) begin() controlplane.RelocationTask {
 // ordered is the deployment's goal on a node: "none", or the goal and its marks.
 func (r *relocation) ordered(node controlplane.NodeID) string {
 	r.t.Helper()
-	o := r.order(node)
+	o := r.nodeGoal(node)
 	if o.Deployment == "" {
 		return "none"
 	}
@@ -102,8 +102,8 @@ func (r *relocation) ordered(node controlplane.NodeID) string {
 	return strings.Join(words, " ")
 }
 
-// order is empty when the node has no goal for it.
-func (r *relocation) order(node controlplane.NodeID) (o controlplane.NodeGoal) {
+// nodeGoal returns the goal of a node for the deployment; it is empty if there is none.
+func (r *relocation) nodeGoal(node controlplane.NodeID) (o controlplane.NodeGoal) {
 	r.t.Helper()
 	orders, _, err := r.lifecycle.NodeGoals(r.t.Context(), system, node)
 	r.saved(nil, err)
@@ -142,7 +142,7 @@ func (r *relocation) now() (d api.Deployment) {
 func TestMove_WithVolumes(t *testing.T) {
 	t.Parallel()
 	r := newRelocation(t)
-	j := r.begin()
+	j := r.beginMove()
 	r.told("present", "none")
 	ctx := t.Context()
 	j.Bytes = 1 << 40
@@ -160,7 +160,7 @@ func TestMove_WithVolumes(t *testing.T) {
 	j.Resume = []pipeline.StepKey{"job"}
 	r.saved(nil, r.lifecycle.FinishCopy(ctx, system, j))
 	r.told("present still", "present elsewhere")
-	if o := r.order(r.to); !slices.Equal(o.Resume, j.Resume) || !o.Attempt.Equal(j.Since) {
+	if o := r.nodeGoal(r.to); !slices.Equal(o.Resume, j.Resume) || !o.Attempt.Equal(j.Since) {
 		t.Errorf("where it goes, %v resume, of the attempt of %s", o.Resume, o.Attempt)
 	}
 	r.says(r.to, controlplane.Ready, "")
@@ -182,7 +182,7 @@ func TestMove_CalledOff(t *testing.T) {
 	t.Parallel()
 	r := newRelocation(t)
 	ctx := t.Context()
-	j := r.begin()
+	j := r.beginMove()
 	r.saved(nil, r.lifecycle.CancelRelocation(ctx, system, j.RelocationAttempt, "nobody measured"))
 	r.told("present", "none")
 	for _, how := range []func(){
@@ -195,7 +195,7 @@ func TestMove_CalledOff(t *testing.T) {
 			r.says(r.to, controlplane.Failed, "because")
 		},
 	} {
-		j = r.begin()
+		j = r.beginMove()
 		r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
 		how()
 		r.told("present", "gone elsewhere")
@@ -210,7 +210,7 @@ func TestMove_CalledOff(t *testing.T) {
 		r.says(r.to, controlplane.Removed, "")
 		r.told("present", "none")
 	}
-	j = r.begin()
+	j = r.beginMove()
 	r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
 	r.expect(http.StatusAccepted, "DELETE", r.path, r.root, nil, nil)
 	r.told("gone", "gone elsewhere")
@@ -221,9 +221,9 @@ func TestMove_OfEarlierAttempt(t *testing.T) {
 	t.Parallel()
 	r := newRelocation(t)
 	ctx := t.Context()
-	old := r.begin()
+	old := r.beginMove()
 	r.saved(nil, r.lifecycle.CancelRelocation(ctx, system, old.RelocationAttempt, "nobody was at it"))
-	j := r.begin()
+	j := r.beginMove()
 	if err := r.lifecycle.RelocationMeasured(ctx, system, old); err == nil {
 		t.Error("the earlier attempt's size counts")
 	}
@@ -256,10 +256,10 @@ func TestMove_RoomIsPromisedOnce(t *testing.T) {
 	const much = 300 << 30
 	r.node = r.from
 	second := r.another("more")
-	first := r.take(r.d)
+	first := r.claimMove(r.d)
 	first.Bytes = much
 	r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, first))
-	j := r.take(second)
+	j := r.claimMove(second)
 	j.Bytes = much
 	if err := r.lifecycle.RelocationMeasured(ctx, system, j); err == nil ||
 		!strings.Contains(err.Error(), "room for") {
@@ -285,7 +285,7 @@ func TestMove_RoomIsPromisedOnce(t *testing.T) {
 func TestMove_SourceGoesAway(t *testing.T) {
 	t.Parallel()
 	r := newRelocation(t)
-	j := r.begin()
+	j := r.beginMove()
 	r.saved(nil, r.lifecycle.RelocationMeasured(t.Context(), system, j))
 	r.saved(nil, r.lifecycle.CancelLostRelocations(t.Context(), system))
 	r.told("present still", "present elsewhere still")
@@ -330,7 +330,7 @@ func TestMove_ClearedBeforeForgotten(t *testing.T) {
 	t.Parallel()
 	r := newRelocation(t)
 	ctx := t.Context()
-	j := r.begin()
+	j := r.beginMove()
 	r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
 	r.saved(nil, r.lifecycle.FinishCopy(ctx, system, j))
 	r.says(r.to, controlplane.Ready, "")
@@ -389,7 +389,7 @@ func TestMove_OneCannotBeCalledOff(t *testing.T) {
 	r := newRelocation(t)
 	r.node = r.from
 	second := r.another("more")
-	j := r.begin()
+	j := r.beginMove()
 	r.saved(nil, r.lifecycle.RelocationMeasured(t.Context(), system, j))
 	pgtest.Exec(t, r.database, `UPDATE relocations SET seen_at = now() - interval '1 hour';
 		CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql

@@ -173,7 +173,7 @@ type route struct {
 
 func (d *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	noteOf(r.Context()).operation = d.name
-	r, err := d.authorize(w, r)
+	r, err := d.authorizeRequest(w, r)
 	if err != nil {
 		d.server.writeError(w, r, err)
 		return
@@ -190,9 +190,10 @@ func (d *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.serveConditional(w, r)
 }
 
-// authorize checks the caller, their access, and whether the request matches the contract, in this
-// order, so that unauthenticated requests reveal nothing about the contract and cost little.
-func (d *route) authorize(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
+// authorizeRequest checks the caller, their access, and whether the request matches the
+// contract, in this order, so that unauthenticated requests reveal nothing about the contract
+// and cost little.
+func (d *route) authorizeRequest(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
 	who, err := d.server.authenticate(r, d.action)
 	if err != nil {
 		return r, err

@@ -143,7 +143,7 @@ func New(c Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := topLevelHandler{api: s.sameOrigin(described.wrap(doors)), hooks: c.Reviews,
+	all := topLevelHandler{api: s.sameOrigin(described.wrapHandler(doors)), hooks: c.Reviews,
 		probes: NewProbeHandler(
 			c.Ready,
 		), pages: s.withPlainPages(newPages(c.UI)), oidc: http.HandlerFunc(s.serveOIDC)}

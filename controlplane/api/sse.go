@@ -163,7 +163,7 @@ func (s *server) streamChanges(
 		}
 		if now := time.Now(); now.Sub(checked) >= checkEvery {
 			var err error
-			if who, err = s.reauthenticate(ctx, who); err != nil {
+			if who, err = s.reauthenticateCaller(ctx, who); err != nil {
 				return err
 			}
 			checked = now

@@ -289,7 +289,7 @@ func (l *visitConn) watchIdle(ctx context.Context) string {
 		if time.Since(time.Unix(0, l.used.Load())) > idle {
 			return "idle for too long"
 		}
-		who, err := l.server.reauthenticate(ctx, callerOf(l.ctx))
+		who, err := l.server.reauthenticateCaller(ctx, callerOf(l.ctx))
 		if err == nil {
 			err = l.server.Reach.IsStillAllowed(ctx, who.actor, l.visit.ConnectionRequest)
 		}

@@ -57,8 +57,8 @@ func newPosts(apply func(context.Context, ...lifecycle.Report) error) *reportBat
 	}
 }
 
-// store returns once the reports are committed, or why they are not.
-func (p *reportBatcher) store(ctx context.Context, reports []lifecycle.Report) error {
+// storeReports returns once the reports are committed, or why they are not.
+func (p *reportBatcher) storeReports(ctx context.Context, reports []lifecycle.Report) error {
 	stored := make(chan error, 1)
 	select {
 	case p.waiting <- pendingReports{ctx, reports, stored}:

@@ -79,7 +79,7 @@ func posted(t *testing.T, d *desk, messages ...string) []chan error {
 		answer := make(chan error, 1)
 		answers = append(answers, answer)
 		go func() {
-			answer <- p.store(ctx, []lifecycle.Report{
+			answer <- p.storeReports(ctx, []lifecycle.Report{
 				{Deployment: controlplane.DeploymentID(name), Message: message}})
 		}()
 	}

@@ -37,13 +37,13 @@ func (f *Fleet) collectGarbage(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			t.observe(f.begun.Load(), time.Now())
+			t.observeTick(f.begun.Load(), time.Now())
 		}
 	}
 }
 
-// observe is called on each tick with the number of sessions that have begun so far.
-func (t *gcNudger) observe(begun int64, now time.Time) {
+// observeTick is called on each tick with the number of sessions that have begun so far.
+func (t *gcNudger) observeTick(begun int64, now time.Time) {
 	if begun != t.begun {
 		t.begun, t.since = begun, now
 		return

@@ -206,7 +206,7 @@ func TestPosts_KeepTheOrderOfANodesReports(t *testing.T) {
 		for _, node := range []string{"b", "a", "c"} {
 			tasks.Go(func() {
 				for _, name := range []string{"1", "2", "3", "4"} {
-					if err := p.store(ctx, twice(node+name)); err != nil {
+					if err := p.storeReports(ctx, duplicateReports(node+name)); err != nil {
 						t.Error(err)
 					}
 				}
@@ -232,7 +232,7 @@ func TestPosts_KeepTheOrderOfANodesReports(t *testing.T) {
 	})
 }
 
-func twice(deployment string) []lifecycle.Report {
+func duplicateReports(deployment string) []lifecycle.Report {
 	r := lifecycle.Report{Deployment: controlplane.DeploymentID(deployment)}
 	return []lifecycle.Report{r, r}
 }

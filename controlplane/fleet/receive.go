@@ -106,7 +106,7 @@ func (s *session) storeEvents(ctx context.Context, batch []wire.Event) error {
 		}
 	}
 	last := batch[len(batch)-1].Seq
-	if err := s.posts.store(ctx, reports); err != nil {
+	if err := s.posts.storeReports(ctx, reports); err != nil {
 		return fmt.Errorf("store events %d to %d: %w", batch[0].Seq, last, err)
 	}
 	for _, r := range reports {

@@ -44,8 +44,8 @@ func (n *absentNode) ReleaseLease(context.Context, controlplane.NodeID, string) 
 	return nil
 }
 
-// refuse is what the network says each time somebody dials.
-func (n *absentNode) refuse(context.Context, string, string) (net.Conn, error) {
+// refuseDial records a dial and fails, as a network without the node does.
+func (n *absentNode) refuseDial(context.Context, string, string) (net.Conn, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.dials = append(n.dials, time.Now())
@@ -68,7 +68,7 @@ func TestAdjustSessions_DialsUntilTheNodeIsDisabled(t *testing.T) {
 		n := &absentNode{link: NodeLink{Node: controlplane.Node{ID: wiretest.NodeID,
 			Address: "node.example:5000"}, Kid: token.Kid, Key: token.Key()}}
 		f := New(Config{Nodes: n, Holder: "test", Log: slog.New(slog.DiscardHandler),
-			Dial: DialSettings{Identity: identity, Build: "dev", Connect: n.refuse}})
+			Dial: DialSettings{Identity: identity, Build: "dev", Connect: n.refuseDial}})
 		ctx, cancel := context.WithCancel(t.Context())
 		var answering, sessions sync.WaitGroup
 		answering.Go(func() { _ = f.answerAll(ctx) })

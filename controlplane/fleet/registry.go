@@ -22,7 +22,8 @@ type sessionSet struct {
 
 	mu       sync.Mutex
 	sessions map[controlplane.NodeID]*session
-	// digests holds, for each session, the digest for which it last updated its agent.
+	// digests holds, for each session, the digest for which it was last told to update its
+	// agent.
 	digests map[controlplane.NodeID]string
 	plugins []wire.PluginImage
 	// end is the audit chain's head that agents remember; nil while there is none.
@@ -42,7 +43,7 @@ func (r *sessionSet) add(s *session, digest string) {
 	r.digests[s.link.Node.ID] = digest
 }
 
-func (r *sessionSet) remove(s *session) {
+func (r *sessionSet) removeSession(s *session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.sessions[s.link.Node.ID] == s {

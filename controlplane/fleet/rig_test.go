@@ -74,9 +74,9 @@ func newRig(t *testing.T) *rig {
 	r.welcome = wire.Welcome{Build: "dev", FirstSeq: 1, Inventory: wire.Inventory{Hostname: "n",
 		Arch: "amd64", CPU: 8, Memory: 16 << 30, Disk: 1 << 40}}
 	key, err := seal.NewKey("k1")
-	r.must(nil, err)
+	r.failOnError(nil, err)
 	keys, err := seal.ParseKeyring(key)
-	r.must(nil, err)
+	r.failOnError(nil, err)
 	log := slog.New(slog.DiscardHandler)
 	token := r.agent.Token
 	r.catalog = catalog.New(catalog.Config{Store: r.store, Keys: keys, AllowLoopback: true, Log: log,
@@ -94,26 +94,26 @@ func newRig(t *testing.T) *rig {
 func (r *rig) define() {
 	r.t.Helper()
 	ctx := r.t.Context()
-	r.must(r.catalog.PutRegistry(ctx, system, catalog.RegistryPut{Name: "local",
+	r.failOnError(r.catalog.PutRegistry(ctx, system, catalog.RegistryPut{Name: "local",
 		Host: "localhost:5000", Insecure: true}))
-	r.must(r.catalog.PutService(ctx, system, catalog.ServicePut{Name: "api", Registry: "local",
+	r.failOnError(r.catalog.PutService(ctx, system, catalog.ServicePut{Name: "api", Registry: "local",
 		Image: "shop/api", TagMode: pipeline.Selectable}))
-	r.must(r.catalog.PutEnvironment(ctx, system, catalog.EnvironmentPut{Name: "qa",
+	r.failOnError(r.catalog.PutEnvironment(ctx, system, catalog.EnvironmentPut{Name: "qa",
 		Domain: "localhost"}))
-	r.must(r.catalog.PutProject(ctx, system, catalog.ProjectPut{Name: "shop",
+	r.failOnError(r.catalog.PutProject(ctx, system, catalog.ProjectPut{Name: "shop",
 		Resources: pipeline.Resources{CPU: 4, MemoryMiB: 4096}}))
-	r.must(r.catalog.SavePipeline(ctx, system, "shop", pipeline.Pipeline{Format: 1,
+	r.failOnError(r.catalog.SavePipeline(ctx, system, "shop", pipeline.Pipeline{Format: 1,
 		Steps: []pipeline.Step{{Key: "api", Service: &pipeline.ServiceStep{Name: "api",
 			Ports:     []pipeline.Port{{Name: "http", Port: 8080, Expose: true}},
 			Resources: pipeline.Resources{CPU: 0.5, MemoryMiB: 256},
 			Ready:     &pipeline.Readiness{TCP: &pipeline.TCPProbe{Port: 8080}}}}}}, "first"))
 	e, err := r.catalog.AddNode(ctx, system, catalog.NodePut{Name: "n", Environment: "qa",
 		Address: "agent.example.org:5000"})
-	r.must(nil, err)
+	r.failOnError(nil, err)
 	r.node = e.Node.ID
 }
 
-func (r *rig) must(_ any, err error) {
+func (r *rig) failOnError(_ any, err error) {
 	r.t.Helper()
 	if err != nil {
 		r.t.Fatal(err)
@@ -139,8 +139,8 @@ func (r *rig) serve(ctx context.Context, s *wire.AgentSession) error {
 	return nil
 }
 
-// remembers is what the agent says of its reports in its next greeting.
-func (r *rig) remembers(first, last int64) {
+// setReportRange sets the report numbers that the agent names in its next welcome.
+func (r *rig) setReportRange(first, last int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.welcome.FirstSeq, r.welcome.LastSeq = first, last
@@ -153,7 +153,7 @@ func (r *rig) start(holder string) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	listener := postgres.NewListener(r.store, log)
 	f := fleet.New(fleet.Config{
-		Nodes:     r.table(holder),
+		Nodes:     r.newNodeTable(holder),
 		Lifecycle: r.lifecycle, Listener: listener, Holder: holder, Log: log,
 		Dial: fleet.DialSettings{Identity: r.agent.ControlPlane, Build: "dev", Connect: r.pipes.Dial}})
 	var running sync.WaitGroup
@@ -171,12 +171,12 @@ func (r *rig) start(holder string) (stop func()) {
 	return stop
 }
 
-func (r *rig) table(holder string) fleet.NodeTable {
+func (r *rig) newNodeTable(holder string) fleet.NodeTable {
 	return fleet.NodeTable{Store: r.store, OpenKey: r.catalog.OpenNodeKey, Holder: holder}
 }
 
-// session waits for the agent's next session.
-func (r *rig) session() *agentSession {
+// waitForSession waits for the agent's next session.
+func (r *rig) waitForSession() *agentSession {
 	r.t.Helper()
 	select {
 	case s := <-r.sessions:
@@ -215,7 +215,7 @@ func (s *agentSession) goalOf(d controlplane.Deployment) wire.Goal {
 	}
 }
 
-func (s *agentSession) says(report wire.Report) {
+func (s *agentSession) sendReport(report wire.Report) {
 	s.t.Helper()
 	if err := s.Send(s.t.Context(), report); err != nil {
 		s.t.Fatal(err)
@@ -225,8 +225,8 @@ func (s *agentSession) says(report wire.Report) {
 // cut ends a session as a broken link does, as far as the control plane can see.
 func (s *agentSession) cut() { _ = s.Close(wire.CodeGone, "the test cuts it") }
 
-// online waits until the node can be used.
-func (r *rig) online() {
+// waitUntilOnline waits until the database says that the node is online.
+func (r *rig) waitUntilOnline() {
 	r.t.Helper()
 	for range 300 {
 		if pgtest.QueryValue[string](r.t, r.url, "SELECT status FROM nodes") == "online" {
@@ -237,23 +237,23 @@ func (r *rig) online() {
 	r.t.Fatal("the node is not online within 15 seconds")
 }
 
-func (r *rig) deploy(name string) controlplane.Deployment {
+func (r *rig) createDeployment(name string) controlplane.Deployment {
 	r.t.Helper()
 	d, err := r.lifecycle.Create(r.t.Context(), system, lifecycle.Request{Name: name,
 		Project: "shop", Environment: "qa", Priority: controlplane.DefaultPriority,
 		Versions: map[pipeline.StepKey]string{"api": "1.0"}})
-	r.must(nil, err)
+	r.failOnError(nil, err)
 	return d
 }
 
 func (r *rig) get(id controlplane.DeploymentID) controlplane.Deployment {
 	r.t.Helper()
 	d, err := r.lifecycle.Get(r.t.Context(), system, id)
-	r.must(nil, err)
+	r.failOnError(nil, err)
 	return d
 }
 
-func moved(d controlplane.Deployment, seq int64, to wire.Phase) wire.Event {
+func newPhaseEvent(d controlplane.Deployment, seq int64, to wire.Phase) wire.Event {
 	return wire.Event{Seq: seq, Deployment: string(d.ID), Generation: d.Generation,
 		Run: string(d.RunID), At: time.Now(), Phase: to}
 }

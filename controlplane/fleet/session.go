@@ -106,7 +106,7 @@ func (s *session) serve(ended func(why error)) {
 
 // close stops all tasks and tells the agent why.
 func (s *session) close(why error) {
-	s.roster.remove(s)
+	s.roster.removeSession(s)
 	s.stopTasks(why)
 	_ = s.conn.Close(sessionCloseReason(s.outer, why))
 }

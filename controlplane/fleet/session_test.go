@@ -11,7 +11,7 @@ import (
 func TestSession_ANewAgentIsToldEverythingBeforeItIsOnline(t *testing.T) {
 	r := newRig(t)
 	r.start("a")
-	s := r.session()
+	s := r.waitForSession()
 	if s.ack != 0 {
 		t.Errorf("it acknowledged %d of an agent that reported nothing", s.ack)
 	}
@@ -25,7 +25,7 @@ func TestSession_ANewAgentIsToldEverythingBeforeItIsOnline(t *testing.T) {
 	if k := next[wire.Keep](s); k.More {
 		t.Errorf("the keep list goes on: %+v", k)
 	}
-	r.online()
+	r.waitUntilOnline()
 	if print := pgtest.QueryValue[string](t, r.url, "SELECT thumbprint FROM nodes"); len(print) != 64 {
 		t.Errorf("its certificate was not stored: %q", print)
 	}
@@ -34,14 +34,14 @@ func TestSession_ANewAgentIsToldEverythingBeforeItIsOnline(t *testing.T) {
 func TestSession_AReportIsAcknowledgedAfterItsCommit(t *testing.T) {
 	r := newRig(t)
 	r.start("a")
-	s := r.session()
-	r.online()
-	d := r.deploy("d")
+	s := r.waitForSession()
+	r.waitUntilOnline()
+	d := r.createDeployment("d")
 	if g := s.goalOf(d); g.Want != wire.WantPresent || g.Ready || g.Run != string(d.RunID) {
 		t.Errorf("its goal is %+v", g)
 	}
-	s.says(moved(d, 1, wire.PhaseApplying))
-	s.says(moved(d, 2, wire.PhaseReady))
+	s.sendReport(newPhaseEvent(d, 1, wire.PhaseApplying))
+	s.sendReport(newPhaseEvent(d, 2, wire.PhaseReady))
 	for next[wire.Ack](s).Seq < 2 {
 		continue
 	}
@@ -53,22 +53,22 @@ func TestSession_AReportIsAcknowledgedAfterItsCommit(t *testing.T) {
 func TestSession_AfterAReconnectTheWholeStateIsSentAgain(t *testing.T) {
 	r := newRig(t)
 	r.start("a")
-	first := r.session()
-	r.online()
-	kept, gone := r.deploy("kept"), r.deploy("gone")
+	first := r.waitForSession()
+	r.waitUntilOnline()
+	kept, gone := r.createDeployment("kept"), r.createDeployment("gone")
 	first.goalOf(gone)
-	first.says(moved(kept, 1, wire.PhaseApplying))
-	first.says(moved(kept, 2, wire.PhaseReady))
-	first.says(moved(gone, 3, wire.PhaseApplying))
+	first.sendReport(newPhaseEvent(kept, 1, wire.PhaseApplying))
+	first.sendReport(newPhaseEvent(kept, 2, wire.PhaseReady))
+	first.sendReport(newPhaseEvent(gone, 3, wire.PhaseApplying))
 	for next[wire.Ack](first).Seq < 3 {
 		continue
 	}
-	r.remembers(1, 3)
+	r.setReportRange(1, 3)
 	first.cut()
 	_, err := r.lifecycle.Remove(t.Context(), system, gone.ID)
-	r.must(nil, err)
+	r.failOnError(nil, err)
 	gone = r.get(gone.ID)
-	second := r.session()
+	second := r.waitForSession()
 	if second.ack != 3 {
 		t.Errorf("it acknowledges %d, not 3", second.ack)
 	}
@@ -86,8 +86,8 @@ func TestSession_AfterAReconnectTheWholeStateIsSentAgain(t *testing.T) {
 		}
 	}
 	// What is sent again is acknowledged again, and changes nothing.
-	second.says(moved(kept, 2, wire.PhaseFailed))
-	second.says(moved(gone, 4, wire.PhaseRemoved))
+	second.sendReport(newPhaseEvent(kept, 2, wire.PhaseFailed))
+	second.sendReport(newPhaseEvent(gone, 4, wire.PhaseRemoved))
 	for next[wire.Ack](second).Seq < 4 {
 		continue
 	}
@@ -102,22 +102,22 @@ func TestSession_AfterAReconnectTheWholeStateIsSentAgain(t *testing.T) {
 func TestSession_ReportsOfAnAgentThatLostItsStateCountAgain(t *testing.T) {
 	r := newRig(t)
 	r.start("a")
-	first := r.session()
-	r.online()
-	d := r.deploy("d")
+	first := r.waitForSession()
+	r.waitUntilOnline()
+	d := r.createDeployment("d")
 	for seq := int64(1); seq <= 5; seq++ {
-		first.says(moved(d, seq, wire.PhaseApplying))
+		first.sendReport(newPhaseEvent(d, seq, wire.PhaseApplying))
 	}
 	for next[wire.Ack](first).Seq < 5 {
 		continue
 	}
-	r.remembers(1, 0)
+	r.setReportRange(1, 0)
 	first.cut()
-	second := r.session()
+	second := r.waitForSession()
 	if second.ack != 0 {
 		t.Errorf("to an agent without reports it acknowledges %d", second.ack)
 	}
-	second.says(moved(d, 1, wire.PhaseUndoing))
+	second.sendReport(newPhaseEvent(d, 1, wire.PhaseUndoing))
 	next[wire.Ack](second)
 	if got := r.get(d.ID); got.Status != controlplane.Undoing {
 		t.Errorf("its first report was not stored: %s", got.Status)
@@ -127,11 +127,11 @@ func TestSession_ReportsOfAnAgentThatLostItsStateCountAgain(t *testing.T) {
 func TestSession_AnAgentThatBreaksTheProtocolIsCutAndConnectedAgain(t *testing.T) {
 	r := newRig(t)
 	r.start("a")
-	first := r.session()
-	r.online()
-	first.says(wire.Welcome{Build: "dev"})
+	first := r.waitForSession()
+	r.waitUntilOnline()
+	first.sendReport(wire.Welcome{Build: "dev"})
 	<-first.Done()
-	r.session()
+	r.waitForSession()
 }
 
 // A node has one commander at a time. When it stops, the next begins at once, not when
@@ -139,12 +139,12 @@ func TestSession_AnAgentThatBreaksTheProtocolIsCutAndConnectedAgain(t *testing.T
 func TestLease_TheNextControlPlaneTakesOverWithAHigherEpoch(t *testing.T) {
 	r := newRig(t)
 	stop := r.start("a")
-	first := r.session()
-	r.online()
+	first := r.waitForSession()
+	r.waitUntilOnline()
 	_, before := r.agent.Memory.BoundNode()
 	r.start("b")
 	// The session goes on while the other one looks for nodes.
-	first.goalOf(r.deploy("d"))
+	first.goalOf(r.createDeployment("d"))
 	if len(r.sessions) > 0 {
 		t.Fatal("another control plane connected to a node that has one")
 	}
@@ -153,7 +153,7 @@ func TestLease_TheNextControlPlaneTakesOverWithAHigherEpoch(t *testing.T) {
 		WHERE holder = 'a' AND expires_at > now()`); n != 0 {
 		t.Error("it kept its lease to the end")
 	}
-	r.session()
+	r.waitForSession()
 	if _, after := r.agent.Memory.BoundNode(); after <= before {
 		t.Errorf("epoch %d follows epoch %d", after, before)
 	}
@@ -161,10 +161,10 @@ func TestLease_TheNextControlPlaneTakesOverWithAHigherEpoch(t *testing.T) {
 
 func TestLease_OnlyTheHolderMayChangeTheNode(t *testing.T) {
 	r := newRig(t)
-	ctx, a, b := t.Context(), r.table("a"), r.table("b")
+	ctx, a, b := t.Context(), r.newNodeTable("a"), r.newNodeTable("b")
 	ids := []controlplane.NodeID{r.node}
 	got, err := a.BeginSessions(ctx, ids, "a")
-	r.must(nil, err)
+	r.failOnError(nil, err)
 	if got[r.node].Epoch != 1 || got[r.node].Kid != r.agent.Token.Kid {
 		t.Fatalf("the first holder gets %+v", got)
 	}
@@ -185,8 +185,8 @@ func TestLease_OnlyTheHolderMayChangeTheNode(t *testing.T) {
 	if err != nil || len(lost) != 1 {
 		t.Errorf("the holder before renewed it: lost %v, %v", lost, err)
 	}
-	r.must(nil, a.MarkOffline(ctx, r.node, "it was suspended"))
-	r.must(nil, a.ReleaseLease(ctx, r.node, "a"))
+	r.failOnError(nil, a.MarkOffline(ctx, r.node, "it was suspended"))
+	r.failOnError(nil, a.ReleaseLease(ctx, r.node, "a"))
 	if detail := pgtest.QueryValue[string](t, r.url, "SELECT detail FROM nodes"); detail != "" {
 		t.Errorf("the holder before wrote %q", detail)
 	}

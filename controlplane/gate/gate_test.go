@@ -30,7 +30,7 @@ func TestSetDeployment_IsNeverMoreOpenThanTheEnvironment(t *testing.T) {
 				t.Fatal(err)
 			}
 			setEnvironment(environment)
-			got, err := w.SetDeployment(t.Context(), w.person("full"), first, own)
+			got, err := w.SetDeployment(t.Context(), w.loadActor("full"), first, own)
 			refused := o > 0 && o < e
 			if refused != (controlplane.CodeOf(err) == "gate_more_open") || !refused && err != nil {
 				t.Errorf("%s in %s: %v", own, environment, err)
@@ -40,7 +40,7 @@ func TestSetDeployment_IsNeverMoreOpenThanTheEnvironment(t *testing.T) {
 			}
 			for l, later := range modes {
 				setEnvironment(later)
-				got, err := w.Deployment(t.Context(), w.person("reader"), first)
+				got, err := w.Deployment(t.Context(), w.loadActor("reader"), first)
 				stored := slices.Index(modes, got.Own)
 				if err != nil || got.Environment != later || got.Effective != modes[max(l, stored)] {
 					t.Errorf("%s in %s, which became %s: %+v %v", own, environment, later, got, err)
@@ -61,7 +61,7 @@ func TestSetDeployment_TakesFullAtTheDeployment(t *testing.T) {
 		{"stranger", first, controlplane.NotFound}, {"reader", first, controlplane.Forbidden},
 		{"full", locked, controlplane.NotFound}, {"full", first, ""}, {"root", locked, ""},
 	} {
-		_, err := w.SetDeployment(t.Context(), w.person(c.who), c.id, controlplane.GateMembers)
+		_, err := w.SetDeployment(t.Context(), w.loadActor(c.who), c.id, controlplane.GateMembers)
 		if controlplane.KindOf(err) != c.want {
 			t.Errorf("%s sets the gate of %s: %v", c.who, c.id, err)
 		}
@@ -73,7 +73,7 @@ func TestSetDeployment_TakesFullAtTheDeployment(t *testing.T) {
 		f.Gates[locked] != want[locked] {
 		t.Errorf("the ingress is given %v %v", f.Gates, err)
 	}
-	if _, err := w.Deployment(t.Context(), w.person("stranger"), first); err == nil {
+	if _, err := w.Deployment(t.Context(), w.loadActor("stranger"), first); err == nil {
 		t.Error("a stranger reads the gate")
 	}
 }
@@ -84,7 +84,7 @@ func TestSetEnvironment_IsForAdminsOnly(t *testing.T) {
 	w := newWorld(t)
 	members := controlplane.EnvironmentGate{Gate: controlplane.GateMembers, RedirectHTTPS: true}
 	for _, who := range []string{"full", "reader", "stranger"} {
-		err := w.SetEnvironment(t.Context(), w.person(who), "qa", members)
+		err := w.SetEnvironment(t.Context(), w.loadActor(who), "qa", members)
 		if controlplane.KindOf(err) != controlplane.Forbidden {
 			t.Errorf("%s sets the gate: %v", who, err)
 		}
@@ -95,11 +95,11 @@ func TestSetEnvironment_IsForAdminsOnly(t *testing.T) {
 			t.Errorf("gate %q: %v", mode, err)
 		}
 	}
-	got, err := w.Environment(t.Context(), w.person("reader"), "qa")
+	got, err := w.Environment(t.Context(), w.loadActor("reader"), "qa")
 	if err != nil || got != (controlplane.EnvironmentGate{Gate: controlplane.GateOpen}) {
 		t.Errorf("at first %+v %v", got, err)
 	}
-	if err := w.SetEnvironment(t.Context(), w.person("root"), "qa", members); err != nil {
+	if err := w.SetEnvironment(t.Context(), w.loadActor("root"), "qa", members); err != nil {
 		t.Fatal(err)
 	}
 	f, err := w.IngressConfig(t.Context(), system)
@@ -113,7 +113,7 @@ func TestEnvironment_HidesARestrictedOne(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for who, sees := range map[string]bool{"root": true, "full": false, "stranger": false} {
-		_, err := w.Environment(t.Context(), w.person(who), "vault")
+		_, err := w.Environment(t.Context(), w.loadActor(who), "vault")
 		if sees != (err == nil) || !sees && controlplane.KindOf(err) != controlplane.NotFound {
 			t.Errorf("%s: %v", who, err)
 		}
@@ -127,14 +127,14 @@ func TestEnvironment_HidesARestrictedOne(t *testing.T) {
 func TestNear_OffersOnlyWhatThePersonSees(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.exec("UPDATE deployment_hosts SET host = 'api.forst.qa.localhost' WHERE deployment_id = '" +
+	w.execSQL("UPDATE deployment_hosts SET host = 'api.forst.qa.localhost' WHERE deployment_id = '" +
 		string(locked) + "'")
 	for who, want := range map[string][]string{
 		"root":     {firstHost, "api.forst.qa.localhost", "web.first.qa.localhost", secondHost},
 		"full":     {firstHost, "web.first.qa.localhost", secondHost},
 		"stranger": {},
 	} {
-		got, err := w.SimilarHosts(t.Context(), w.person(who), "API.firsst.qa.localhost")
+		got, err := w.SimilarHosts(t.Context(), w.loadActor(who), "API.firsst.qa.localhost")
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s is offered %q %v, want %q", who, got, err, want)
 		}

@@ -16,8 +16,8 @@ const day = 24 * time.Hour
 func TestInvite_TakesFullAtTheDeployment(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	guest, _ := w.invite(first, time.Hour)
-	hidden, _ := w.invite(locked, time.Hour)
+	guest, _ := w.createGuestLink(first, time.Hour)
+	hidden, _ := w.createGuestLink(locked, time.Hour)
 	for _, c := range []struct {
 		who  string
 		id   controlplane.DeploymentID
@@ -30,7 +30,7 @@ func TestInvite_TakesFullAtTheDeployment(t *testing.T) {
 		{"full", first, guest.ID, ""},
 		{"root", locked, hidden.ID, ""},
 	} {
-		actor := w.person(c.who)
+		actor := w.loadActor(c.who)
 		_, host, token, err := w.CreateGuestLink(
 			t.Context(),
 			actor,
@@ -46,12 +46,12 @@ func TestInvite_TakesFullAtTheDeployment(t *testing.T) {
 			t.Errorf("%s withdraws: %v", c.who, err)
 		}
 	}
-	if all, err := w.ListGuestLinks(t.Context(), w.person("reader"), first); err != nil ||
+	if all, err := w.ListGuestLinks(t.Context(), w.loadActor("reader"), first); err != nil ||
 		len(all) != 1 ||
 		all[0].CreatedBy != "full" {
 		t.Errorf("a reader lists %+v %v", all, err)
 	}
-	if _, err := w.ListGuestLinks(t.Context(), w.person("stranger"), first); err == nil {
+	if _, err := w.ListGuestLinks(t.Context(), w.loadActor("stranger"), first); err == nil {
 		t.Error("a stranger lists the guests")
 	}
 }
@@ -59,9 +59,9 @@ func TestInvite_TakesFullAtTheDeployment(t *testing.T) {
 func TestDisinvite_EndsOnlyTheLinkOfThatDeployment(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	guest, token := w.invite(first, time.Hour)
-	_, other := w.invite(first, time.Hour)
-	robot, robotToken := w.robot("qa")
+	guest, token := w.createGuestLink(first, time.Hour)
+	_, other := w.createGuestLink(first, time.Hour)
+	robot, robotToken := w.addRobotPass("qa")
 	for name, err := range map[string]error{
 		"another deployment's": w.DeleteGuestLink(t.Context(), system, second, guest.ID),
 		"a robot's":            w.DeleteGuestLink(t.Context(), system, first, robot.ID),
@@ -74,13 +74,13 @@ func TestDisinvite_EndsOnlyTheLinkOfThatDeployment(t *testing.T) {
 			t.Errorf("withdraw %s: %v", name, err)
 		}
 	}
-	if n := len(w.valid(token, other, robotToken)); n != 3 {
+	if n := len(w.checkPasses(token, other, robotToken)); n != 3 {
 		t.Fatalf("%d of 3 passes hold", n)
 	}
 	if err := w.DeleteGuestLink(t.Context(), system, first, guest.ID); err != nil {
 		t.Fatal(err)
 	}
-	if len(w.valid(token)) != 0 || len(w.valid(other)) != 1 {
+	if len(w.checkPasses(token)) != 0 || len(w.checkPasses(other)) != 1 {
 		t.Error("the wrong link was withdrawn")
 	}
 	if _, _, ok, err := w.Redeem(t.Context(), system, firstHost, token); ok || err != nil {
@@ -89,7 +89,7 @@ func TestDisinvite_EndsOnlyTheLinkOfThatDeployment(t *testing.T) {
 	if err := w.RemoveRobot(t.Context(), system, "qa", robot.ID); err != nil {
 		t.Fatal(err)
 	}
-	if len(w.valid(robotToken)) != 0 {
+	if len(w.checkPasses(robotToken)) != 0 {
 		t.Error("a withdrawn robot holds")
 	}
 }
@@ -97,24 +97,24 @@ func TestDisinvite_EndsOnlyTheLinkOfThatDeployment(t *testing.T) {
 func TestAddRobot_IsForAdminsOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	robot, token := w.robot("qa")
+	robot, token := w.addRobotPass("qa")
 	for _, who := range []string{"full", "reader", "stranger"} {
 		_, made, err := w.AddRobot(
 			t.Context(),
-			w.person(who),
+			w.loadActor(who),
 			"qa",
 			gate.GuestLinkRequest{Label: "x", Life: day},
 		)
 		if controlplane.KindOf(err) != controlplane.Forbidden || !made.IsEmpty() {
 			t.Errorf("%s adds a robot: %v", who, err)
 		}
-		err = w.RemoveRobot(t.Context(), w.person(who), "qa", robot.ID)
+		err = w.RemoveRobot(t.Context(), w.loadActor(who), "qa", robot.ID)
 		if controlplane.KindOf(err) != controlplane.Forbidden {
 			t.Errorf("%s removes a robot: %v", who, err)
 		}
 	}
-	all, err := w.ListRobots(t.Context(), w.person("root"), "qa")
-	if err != nil || len(all) != 1 || all[0].ID != robot.ID || len(w.valid(token)) != 1 {
+	all, err := w.ListRobots(t.Context(), w.loadActor("root"), "qa")
+	if err != nil || len(all) != 1 || all[0].ID != robot.ID || len(w.checkPasses(token)) != 1 {
 		t.Errorf("%+v %v", all, err)
 	}
 	if all, _ := w.ListRobots(t.Context(), system, "vault"); len(all) != 0 {
@@ -157,9 +157,9 @@ func TestInvite_ChecksLifeAndLabel(t *testing.T) {
 func TestPasses_OnlyHashesAreStored(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, guest := w.invite(first, time.Hour)
-	_, robot := w.robot("qa")
-	code, err := w.CreateSignInCode(t.Context(), w.person("full"), firstHost)
+	_, guest := w.createGuestLink(first, time.Hour)
+	_, robot := w.addRobotPass("qa")
+	code, err := w.CreateSignInCode(t.Context(), w.loadActor("full"), firstHost)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,12 +173,13 @@ func TestPasses_OnlyHashesAreStored(t *testing.T) {
 			w.url,
 			`SELECT string_agg(a::text, E'\n') FROM audit a`,
 		)
-	for _, secret := range []controlplane.Plain{guest, robot, w.visit("full", firstHost), code} {
+	pass := w.signInAtHost("full", firstHost)
+	for _, secret := range []controlplane.Plain{guest, robot, pass, code} {
 		if strings.Contains(stored, secret.Reveal()) || strings.Contains(stored, secret.Reveal()[5:]) {
 			t.Errorf("%s… is stored", secret.Reveal()[:5])
 		}
 	}
-	if len(w.valid(controlplane.NewPlain(string(hashOf(guest))))) != 0 {
+	if len(w.checkPasses(controlplane.NewPlain(string(hashOf(guest))))) != 0 {
 		t.Error("a hash is a pass")
 	}
 }
@@ -186,13 +187,13 @@ func TestPasses_OnlyHashesAreStored(t *testing.T) {
 func TestForget_KeepsPassesForADayAfterTheirEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.invite(first, time.Hour)
-	_, robot := w.robot("qa")
+	w.createGuestLink(first, time.Hour)
+	_, robot := w.addRobotPass("qa")
 	for _, c := range []struct {
 		advance time.Duration
 		left    int64
 	}{{time.Hour, 2}, {23 * time.Hour, 2}, {2 * time.Hour, 1}, {48 * time.Hour, 0}} {
-		w.advance(c.advance)
+		w.advanceClock(c.advance)
 		if err := w.DeleteExpiredPasses(t.Context(), system); err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +201,7 @@ func TestForget_KeepsPassesForADayAfterTheirEnd(t *testing.T) {
 			t.Errorf("%s later %d passes are stored, want %d", c.advance, n, c.left)
 		}
 	}
-	if len(w.valid(robot)) != 0 {
+	if len(w.checkPasses(robot)) != 0 {
 		t.Error("an expired robot holds")
 	}
 }
@@ -208,13 +209,14 @@ func TestForget_KeepsPassesForADayAfterTheirEnd(t *testing.T) {
 func TestUsed_RecordsTheLastUse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	guest, _ := w.invite(first, time.Hour)
-	w.advance(time.Minute)
+	guest, _ := w.createGuestLink(first, time.Hour)
+	w.advanceClock(time.Minute)
 	if err := w.TouchPass(t.Context(), system, guest.ID); err != nil {
 		t.Fatal(err)
 	}
 	all, err := w.ListGuestLinks(t.Context(), system, first)
-	if err != nil || len(all) != 1 || all[0].LastUsed == nil || !all[0].LastUsed.Equal(w.now()) {
+	if err != nil || len(all) != 1 || all[0].LastUsed == nil ||
+		!all[0].LastUsed.Equal(w.currentTime()) {
 		t.Errorf("%+v %v", all, err)
 	}
 }

@@ -30,7 +30,7 @@ func TestHandOver_AdmitsOnlyWhoSeesTheDeployment(t *testing.T) {
 		{"stranger", firstHost, false, false}, {"stranger", lockedHost, false, false},
 		{"root", "api.nothing.qa.localhost", false, false},
 	} {
-		code, err := w.CreateSignInCode(t.Context(), w.person(c.who), c.host)
+		code, err := w.CreateSignInCode(t.Context(), w.loadActor(c.who), c.host)
 		if !c.admitted {
 			want := controlplane.NewNotFoundError("address", c.host).Error()
 			if err == nil || err.Error() != want || !code.IsEmpty() {
@@ -43,10 +43,10 @@ func TestHandOver_AdmitsOnlyWhoSeesTheDeployment(t *testing.T) {
 			continue
 		}
 		pass, until, ok, err := w.Redeem(t.Context(), system, strings.ToLower(c.host), code)
-		if err != nil || !ok || until != w.now().Add(12*time.Hour) {
+		if err != nil || !ok || until != w.currentTime().Add(12*time.Hour) {
 			t.Errorf("%s at %s: redeem %v until %s, %v", c.who, c.host, ok, until, err)
 		}
-		if all := w.valid(pass); len(all) != 1 || all[0].Full != c.full {
+		if all := w.checkPasses(pass); len(all) != 1 || all[0].Full != c.full {
 			t.Errorf("%s at %s: %+v", c.who, c.host, all)
 		}
 	}
@@ -81,14 +81,14 @@ func TestRedeem_CodeWorksOnceOnItsHostWithinAMinute(t *testing.T) {
 	}
 	newCode := func() controlplane.Plain {
 		t.Helper()
-		code, err := w.CreateSignInCode(t.Context(), w.person("reader"), firstHost)
+		code, err := w.CreateSignInCode(t.Context(), w.loadActor("reader"), firstHost)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return code
 	}
 	code := newCode()
-	if len(w.valid(code)) != 0 {
+	if len(w.checkPasses(code)) != 0 {
 		t.Error("a code is a pass before it is redeemed")
 	}
 	for _, host := range []string{secondHost, "web.first.qa.localhost", ""} {
@@ -96,17 +96,17 @@ func TestRedeem_CodeWorksOnceOnItsHostWithinAMinute(t *testing.T) {
 			t.Errorf("a code for %s works at %q", firstHost, host)
 		}
 	}
-	w.advance(time.Minute - time.Second)
+	w.advanceClock(time.Minute - time.Second)
 	if !redeem(firstHost, code) || redeem(firstHost, code) {
 		t.Error("a code does not work exactly once within its minute")
 	}
 	code = newCode()
-	w.advance(time.Minute)
+	w.advanceClock(time.Minute)
 	if redeem(firstHost, code) {
 		t.Error("a code works after a minute")
 	}
-	visit := w.visit("reader", firstHost)
-	if redeem(firstHost, visit) || len(w.valid(visit)) != 1 {
+	visit := w.signInAtHost("reader", firstHost)
+	if redeem(firstHost, visit) || len(w.checkPasses(visit)) != 1 {
 		t.Error("a visit is redeemed like a code")
 	}
 }
@@ -114,7 +114,7 @@ func TestRedeem_CodeWorksOnceOnItsHostWithinAMinute(t *testing.T) {
 func TestRedeem_OneOfManyAtOnceGetsTheVisit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	code, err := w.CreateSignInCode(t.Context(), w.person("full"), firstHost)
+	code, err := w.CreateSignInCode(t.Context(), w.loadActor("full"), firstHost)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,21 +155,21 @@ func TestCheck_VisitEndsWithWhatItRestsOn(t *testing.T) {
 		"the session ends": {"UPDATE sessions SET expires_at = '2030-01-01T00:30:00Z'",
 			"UPDATE sessions SET expires_at = '2030-01-02T00:00:00Z'"},
 	} {
-		pass := w.visit("reader", firstHost)
-		w.exec("INSERT INTO projects (id, name, cpu, memory_mib) VALUES ('" + idPrefix +
+		pass := w.signInAtHost("reader", firstHost)
+		w.execSQL("INSERT INTO projects (id, name, cpu, memory_mib) VALUES ('" + idPrefix +
 			"21', 'other', 1, 1) ON CONFLICT DO NOTHING")
-		w.exec(strings.ReplaceAll(c.end, "'ID", "'"+idPrefix))
-		if len(w.valid(pass)) != 0 {
+		w.execSQL(strings.ReplaceAll(c.end, "'ID", "'"+idPrefix))
+		if len(w.checkPasses(pass)) != 0 {
 			t.Errorf("a visit is valid although %s", name)
 		}
-		w.exec(strings.ReplaceAll(c.undo, "'ID", "'"+idPrefix))
-		if len(w.valid(pass)) != 1 {
+		w.execSQL(strings.ReplaceAll(c.undo, "'ID", "'"+idPrefix))
+		if len(w.checkPasses(pass)) != 1 {
 			t.Errorf("a visit is not valid again: %s", name)
 		}
 	}
-	pass := w.visit("reader", firstHost)
-	w.exec("DELETE FROM sessions WHERE user_id = '" + idPrefix + "03'")
-	if len(w.valid(pass)) != 0 {
+	pass := w.signInAtHost("reader", firstHost)
+	w.execSQL("DELETE FROM sessions WHERE user_id = '" + idPrefix + "03'")
+	if len(w.checkPasses(pass)) != 0 {
 		t.Error("a visit outlives signing out")
 	}
 }
@@ -178,14 +178,14 @@ func TestCheck_VisitEndsWithWhatItRestsOn(t *testing.T) {
 func TestCheck_FullFollowsTheGrantOfNow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	pass := w.visit("full", firstHost)
-	w.exec("UPDATE grants SET level = 'read'")
-	if all := w.valid(pass); len(all) != 1 || all[0].Full {
+	pass := w.signInAtHost("full", firstHost)
+	w.execSQL("UPDATE grants SET level = 'read'")
+	if all := w.checkPasses(pass); len(all) != 1 || all[0].Full {
 		t.Errorf("after the grant was lowered: %+v", all)
 	}
-	_, guest := w.invite(first, time.Hour)
-	_, robot := w.robot("qa")
-	for _, h := range w.valid(guest, robot) {
+	_, guest := w.createGuestLink(first, time.Hour)
+	_, robot := w.addRobotPass("qa")
+	for _, h := range w.checkPasses(guest, robot) {
 		if h.Full {
 			t.Errorf("a %s pass is full", h.Kind)
 		}
@@ -195,11 +195,11 @@ func TestCheck_FullFollowsTheGrantOfNow(t *testing.T) {
 func TestCheck_PassExpiresToTheSecond(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, guest := w.invite(first, time.Hour)
-	_, robot := w.robot("qa")
-	w.exec("UPDATE sessions SET expires_at = '2031-01-01T00:00:00Z'")
-	visit := w.visit("reader", firstHost)
-	begin := w.now()
+	_, guest := w.createGuestLink(first, time.Hour)
+	_, robot := w.addRobotPass("qa")
+	w.execSQL("UPDATE sessions SET expires_at = '2031-01-01T00:00:00Z'")
+	visit := w.signInAtHost("reader", firstHost)
+	begin := w.currentTime()
 	for _, c := range []struct {
 		after time.Duration
 		valid int
@@ -207,8 +207,8 @@ func TestCheck_PassExpiresToTheSecond(t *testing.T) {
 		{time.Hour - time.Second, 3}, {time.Hour, 2}, {12*time.Hour - time.Second, 2},
 		{12 * time.Hour, 1}, {24*time.Hour - time.Second, 1}, {24 * time.Hour, 0},
 	} {
-		w.advance(begin.Add(c.after).Sub(w.now()))
-		if got := w.valid(guest, robot, visit); len(got) != c.valid {
+		w.advanceClock(begin.Add(c.after).Sub(w.currentTime()))
+		if got := w.checkPasses(guest, robot, visit); len(got) != c.valid {
 			t.Errorf("after %s %d passes are valid, want %d", c.after, len(got), c.valid)
 		}
 	}
@@ -221,9 +221,9 @@ func TestCheck_PassExpiresToTheSecond(t *testing.T) {
 func TestCheck_PassNamesWhatItOpens(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, guest := w.invite(locked, time.Hour)
-	_, robot := w.robot("vault")
-	visit := w.visit("reader", secondHost)
+	_, guest := w.createGuestLink(locked, time.Hour)
+	_, robot := w.addRobotPass("vault")
+	visit := w.signInAtHost("reader", secondHost)
 	for kind, c := range map[controlplane.PassKind]struct {
 		pass        controlplane.Plain
 		environment controlplane.EnvironmentID
@@ -232,7 +232,7 @@ func TestCheck_PassNamesWhatItOpens(t *testing.T) {
 		controlplane.PassGuest: {guest, vault, locked}, controlplane.PassRobot: {robot, vault, ""},
 		controlplane.PassVisit: {visit, qa, second},
 	} {
-		all := w.valid(c.pass)
+		all := w.checkPasses(c.pass)
 		if len(all) != 1 || all[0].Kind != kind || all[0].Environment != c.environment ||
 			all[0].Deployment != c.deployment {
 			t.Errorf("a %s pass opens %+v, want %s in %s", kind, all, c.deployment, c.environment)
@@ -244,14 +244,14 @@ func TestCheck_PassNamesWhatItOpens(t *testing.T) {
 func TestCheck_ReturnsTheValidOnesOfMany(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	withdrawn, lost := w.invite(first, time.Hour)
-	_, guest := w.invite(first, time.Hour)
-	if err := w.DeleteGuestLink(t.Context(), w.person("full"), first, withdrawn.ID); err != nil {
+	withdrawn, lost := w.createGuestLink(first, time.Hour)
+	_, guest := w.createGuestLink(first, time.Hour)
+	if err := w.DeleteGuestLink(t.Context(), w.loadActor("full"), first, withdrawn.ID); err != nil {
 		t.Fatal(err)
 	}
-	visit, other := w.visit("full", firstHost), w.visit("full", secondHost)
+	visit, other := w.signInAtHost("full", firstHost), w.signInAtHost("full", secondHost)
 	garbage := controlplane.NewPlain("nogg_" + strings.Repeat("A", 26))
-	if all := w.valid(lost, guest, garbage, visit, other); len(all) != 3 {
+	if all := w.checkPasses(lost, guest, garbage, visit, other); len(all) != 3 {
 		t.Errorf("%d of three valid passes hold", len(all))
 	}
 	all, err := w.CheckHashes(t.Context(), system, [][]byte{hashOf(lost), hashOf(guest)})

@@ -75,22 +75,22 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, url: pgtest.URL(t, os.DirFS("../../migrations"))}
-	w.exec(strings.ReplaceAll(rows, "'ID", "'"+idPrefix))
+	w.execSQL(strings.ReplaceAll(rows, "'ID", "'"+idPrefix))
 	w.store = pgtest.Open(t, w.url)
 	start := time.Date(2030, 1, 1, 1, 0, 0, 0, time.UTC)
 	w.clock.Store(&start)
-	w.Gate = gate.New(w.store, w.now)
+	w.Gate = gate.New(w.store, w.currentTime)
 	return w
 }
 
-func (w *world) now() time.Time { return *w.clock.Load() }
+func (w *world) currentTime() time.Time { return *w.clock.Load() }
 
-func (w *world) advance(by time.Duration) {
-	at := w.now().Add(by)
+func (w *world) advanceClock(by time.Duration) {
+	at := w.currentTime().Add(by)
 	w.clock.Store(&at)
 }
 
-func (w *world) exec(sql string) {
+func (w *world) execSQL(sql string) {
 	w.t.Helper()
 	pgtest.Exec(w.t, w.url, sql)
 }
@@ -100,8 +100,8 @@ var (
 	names  = []string{"root", "full", "reader", "stranger"}
 )
 
-// person loads a user with their grants and their session, as the API does.
-func (w *world) person(name string) (a access.Actor) {
+// loadActor loads a user with their grants and their session, as the API does.
+func (w *world) loadActor(name string) (a access.Actor) {
 	w.t.Helper()
 	session := ""
 	for i, n := range names {
@@ -130,10 +130,10 @@ func (w *world) withoutSession(name string) (a access.Actor) {
 	return a
 }
 
-// visit signs a person in at a host, and returns their pass.
-func (w *world) visit(name, host string) controlplane.Plain {
+// signInAtHost signs a person in at a host, and returns their pass.
+func (w *world) signInAtHost(name, host string) controlplane.Plain {
 	w.t.Helper()
-	code, err := w.CreateSignInCode(w.t.Context(), w.person(name), host)
+	code, err := w.CreateSignInCode(w.t.Context(), w.loadActor(name), host)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func (w *world) visit(name, host string) controlplane.Plain {
 	return pass
 }
 
-func (w *world) invite(id controlplane.DeploymentID, life time.Duration) (
+func (w *world) createGuestLink(id controlplane.DeploymentID, life time.Duration) (
 	controlplane.Pass, controlplane.Plain) {
 	w.t.Helper()
 	p, _, token, err := w.CreateGuestLink(
@@ -159,7 +159,7 @@ func (w *world) invite(id controlplane.DeploymentID, life time.Duration) (
 	return p, token
 }
 
-func (w *world) robot(environment string) (controlplane.Pass, controlplane.Plain) {
+func (w *world) addRobotPass(environment string) (controlplane.Pass, controlplane.Plain) {
 	w.t.Helper()
 	p, token, err := w.AddRobot(w.t.Context(), system, environment,
 		gate.GuestLinkRequest{Label: "CI", Life: 24 * time.Hour})
@@ -169,8 +169,8 @@ func (w *world) robot(environment string) (controlplane.Pass, controlplane.Plain
 	return p, token
 }
 
-// valid returns the passes that are valid now.
-func (w *world) valid(carried ...controlplane.Plain) []gate.ValidPass {
+// checkPasses returns the passes that are valid now.
+func (w *world) checkPasses(carried ...controlplane.Plain) []gate.ValidPass {
 	w.t.Helper()
 	all, err := w.Check(w.t.Context(), system, carried)
 	if err != nil {

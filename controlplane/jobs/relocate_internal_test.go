@@ -42,7 +42,7 @@ func (d deaf) CopyVolume(
 	return ctx.Err()
 }
 
-func journey() controlplane.RelocationTask {
+func newRelocationTask() controlplane.RelocationTask {
 	return controlplane.RelocationTask{Volumes: []controlplane.VolumeName{{Step: "db", Name: "data"}}}
 }
 
@@ -50,7 +50,7 @@ func journey() controlplane.RelocationTask {
 func TestRelocate_NodeNeverAnswers(t *testing.T) {
 	for name, ask := range map[string]func(context.Context) error{
 		"measure": func(ctx context.Context) error {
-			_, err := measureVolumes(ctx, deaf{}, journey())
+			_, err := measureVolumes(ctx, deaf{}, newRelocationTask())
 			return err
 		},
 		"await": func(ctx context.Context) error {
@@ -60,10 +60,10 @@ func TestRelocate_NodeNeverAnswers(t *testing.T) {
 			return err
 		},
 		"first byte": func(ctx context.Context) error {
-			return copyAll(ctx, deaf{}, journey(), &atomic.Int64{}, nil)
+			return copyAll(ctx, deaf{}, newRelocationTask(), &atomic.Int64{}, nil)
 		},
 		"next byte": func(ctx context.Context) error {
-			return copyAll(ctx, deaf{pieces: 1}, journey(), &atomic.Int64{}, nil)
+			return copyAll(ctx, deaf{pieces: 1}, newRelocationTask(), &atomic.Int64{}, nil)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestRelocate_CopyIsBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var done atomic.Int64
-				err := copyAll(t.Context(), deaf{pieces: 10}, journey(), &done, c.grew)
+				err := copyAll(t.Context(), deaf{pieces: 10}, newRelocationTask(), &done, c.grew)
 				if err == nil || !strings.Contains(err.Error(), c.want) || done.Load() != c.bytes {
 					t.Errorf("after %d bytes: %v", done.Load(), err)
 				}

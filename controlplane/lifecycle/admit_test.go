@@ -42,8 +42,8 @@ func (b *bench) arrive(priority int, w lifecycle.QueuedRun) string {
 	return w.Run
 }
 
-// admit goes through the queue once and takes out who started.
-func (b *bench) admit(nodes []lifecycle.Candidate) []lifecycle.StartableRun {
+// admitRuns goes through the queue once, and removes the runs that started.
+func (b *bench) admitRuns(nodes []lifecycle.Candidate) []lifecycle.StartableRun {
 	done := lifecycle.AdmitRuns(noon, nodes, b.waiting)
 	for _, s := range done.Start {
 		b.clock = max(b.clock, s.Turn)
@@ -67,11 +67,11 @@ func TestAdmit_LowerFirst(t *testing.T) {
 		priorities := rapid.SliceOfNDistinct(rapid.IntRange(0, controlplane.MaxPriority), 1, 12,
 			rapid.ID).Draw(t, "priorities")
 		for _, p := range priorities {
-			b.arrive(p, lifecycle.QueuedRun{Node: "n", Ask: small()})
+			b.arrive(p, lifecycle.QueuedRun{Node: "n", Ask: newSmallRequest()})
 		}
 		var got []int
 		for len(b.waiting) > 0 {
-			started := b.admit(oneAtATime(0))
+			started := b.admitRuns(oneAtATime(0))
 			if len(started) != 1 {
 				t.Fatalf("%d started on a node that takes one", len(started))
 			}
@@ -91,16 +91,16 @@ func TestAdmit_NobodyStarves(t *testing.T) {
 		var b bench
 		for range rapid.IntRange(0, 5).Draw(t, "already there") {
 			b.arrive(rapid.IntRange(0, 255).Draw(t, "earlier"),
-				lifecycle.QueuedRun{Node: "n", Ask: small()})
+				lifecycle.QueuedRun{Node: "n", Ask: newSmallRequest()})
 		}
-		last := b.arrive(controlplane.MaxPriority, lifecycle.QueuedRun{Node: "n", Ask: small()})
+		last := b.arrive(controlplane.MaxPriority, lifecycle.QueuedRun{Node: "n", Ask: newSmallRequest()})
 		storm := rapid.IntRange(32, 255).Draw(t, "storm")
 		most := int(b.turn(last)/controlplane.QueueStep(storm)) + len(b.waiting) + 1
 		for range most {
 			for b.count(storm) < 3 {
-				b.arrive(storm, lifecycle.QueuedRun{Node: "n", Ask: small()})
+				b.arrive(storm, lifecycle.QueuedRun{Node: "n", Ask: newSmallRequest()})
 			}
-			for _, s := range b.admit(oneAtATime(0)) {
+			for _, s := range b.admitRuns(oneAtATime(0)) {
 				if s.Run == last {
 					return
 				}
@@ -124,10 +124,10 @@ func TestAdmit_SharesByPriority(t *testing.T) {
 	for range 900 {
 		for _, p := range []int{64, 96, 128} {
 			for b.count(p) < 3 {
-				b.arrive(p, lifecycle.QueuedRun{Node: "n", Ask: small()})
+				b.arrive(p, lifecycle.QueuedRun{Node: "n", Ask: newSmallRequest()})
 			}
 		}
-		for _, s := range b.admit(oneAtATime(0)) {
+		for _, s := range b.admitRuns(oneAtATime(0)) {
 			served[b.prio[s.Run]]++
 		}
 	}
@@ -232,7 +232,7 @@ func checkFit(t *rapid.T, n lifecycle.Candidate, started []lifecycle.StartableRu
 func TestAdmit_KeepsRoomForWhoCameFirst(t *testing.T) {
 	n := roomy("n")
 	n.AllocatedMemory = n.Memory - 1<<30
-	large, little := small(), small()
+	large, little := newSmallRequest(), newSmallRequest()
 	large.MemoryMiB, little.MemoryMiB = 4<<10, 256
 	var b bench
 	first := b.arrive(128, lifecycle.QueuedRun{Ask: large})

@@ -37,8 +37,8 @@ func newMemory() deploymentCache {
 	return deploymentCache{all: all}
 }
 
-// load are those of the ids that are still there, in that order.
-func (m deploymentCache) load(
+// loadDeployments returns those of the ids that still exist, in that order.
+func (m deploymentCache) loadDeployments(
 	ctx context.Context, tx *postgres.Tx, ids []controlplane.DeploymentID,
 ) ([]cachedDeployment, error) {
 	states, err := tx.DeploymentStates(ctx, ids)

@@ -39,7 +39,7 @@ type CloneService struct {
 	SourceTag, SourceDigest string
 	// Moved is set when that tag means another image now.
 	Moved bool
-	// Newest is the newest tag that may be chosen; empty if the registry did not answer.
+	// Newest is the newest tag that may be chosen; empty if it could not be determined.
 	Newest string
 	// Choice is the tag that the clone runs by default.
 	Choice string

@@ -17,8 +17,8 @@ import (
 
 func TestCreate_StoresWhatWasAskedForAndReservesIt(t *testing.T) {
 	r := newRig(t)
-	d, err := r.Create(t.Context(), r.person("uma", controlplane.LevelFull), request("d"))
-	r.must(nil, err)
+	d, err := r.Create(t.Context(), r.newProjectUser("uma", controlplane.LevelFull), newRequest("d"))
+	r.failOnError(nil, err)
 	if d.Status != controlplane.Queued || d.Goal != controlplane.GoalPresent ||
 		d.NodeID != r.node || d.CreatedBy != "uma" || d.Run != 1 || d.Version != 1 {
 		t.Errorf("it is %+v", d)
@@ -30,18 +30,18 @@ func TestCreate_StoresWhatWasAskedForAndReservesIt(t *testing.T) {
 		d.Versions[0].Digest != digestOf("shop/api", "1.0") {
 		t.Errorf("its tag is not fixed to a digest: %+v", d.Versions)
 	}
-	steps := r.steps(d.ID)
+	steps := r.stepStatuses(d.ID)
 	if len(steps) != 2 || steps["api"] != pipeline.StepPending ||
 		steps["ask"] != pipeline.StepPending {
 		t.Errorf("its steps are %v", steps)
 	}
 	orders, _, err := r.NodeGoals(t.Context(), system, r.node)
-	r.must(nil, err)
+	r.failOnError(nil, err)
 	if len(orders) != 1 || orders[0].Deployment != d.ID ||
 		orders[0].URLs["api"] != "http://api.d.qa.localhost:8000" {
 		t.Errorf("its node is told %+v", orders)
 	}
-	if n := r.count("SELECT count(*) FROM audit WHERE action = 'create deployment'"); n != 1 {
+	if n := r.queryCount("SELECT count(*) FROM audit WHERE action = 'create deployment'"); n != 1 {
 		t.Errorf("%d entries in the audit", n)
 	}
 }
@@ -62,14 +62,14 @@ var refusals = []refusal{
 	{name: "unknown environment", code: "not_found",
 		change: func(_ *rig, q *lifecycle.Request) { q.Environment = "attic" }},
 	{name: "name taken", code: "name_taken",
-		change: func(r *rig, q *lifecycle.Request) { r.deploy(q.Name) }},
+		change: func(r *rig, q *lifecycle.Request) { r.createDeployment(q.Name) }},
 	{name: "address taken", code: "host_taken", change: func(r *rig, q *lifecycle.Request) {
 		// The flat name of service api of deployment a--b is that of api--a's of b.
 		p := shopPipeline()
 		p.Steps[0].Key, p.Steps[1].Needs = "api--a", []pipeline.StepKey{"api--a"}
-		r.must(r.catalog.PutProject(r.t.Context(), system, catalogProject("other")))
-		r.must(r.catalog.SavePipeline(r.t.Context(), system, "other", p, "first"))
-		r.must(r.Create(r.t.Context(), system, lifecycle.Request{Name: "b", Project: "other",
+		r.failOnError(r.catalog.PutProject(r.t.Context(), system, catalogProject("other")))
+		r.failOnError(r.catalog.SavePipeline(r.t.Context(), system, "other", p, "first"))
+		r.failOnError(r.Create(r.t.Context(), system, lifecycle.Request{Name: "b", Project: "other",
 			Environment: "qa", Versions: map[pipeline.StepKey]string{"api--a": "1.0"}}))
 		q.Name = "a--b"
 	}},
@@ -80,14 +80,14 @@ var refusals = []refusal{
 	{name: "other processor", code: "platform_missing",
 		change: func(_ *rig, q *lifecycle.Request) { q.Versions["api"] = "arm" }},
 	{name: "no pipeline", code: "no_pipeline", change: func(r *rig, q *lifecycle.Request) {
-		r.must(r.catalog.PutProject(r.t.Context(), system, catalogProject("empty")))
+		r.failOnError(r.catalog.PutProject(r.t.Context(), system, catalogProject("empty")))
 		q.Project = "empty"
 	}},
 	{name: "reader", code: "forbidden", actor: func(r *rig) access.Actor {
-		return r.person("reader", controlplane.LevelRead)
+		return r.newProjectUser("reader", controlplane.LevelRead)
 	}},
 	{name: "stranger", code: "not_found", actor: func(r *rig) access.Actor {
-		return r.person("stranger", controlplane.LevelNone)
+		return r.newProjectUser("stranger", controlplane.LevelNone)
 	}},
 	// The last: the node stays away.
 	{name: "no room", code: "no_room",
@@ -98,16 +98,17 @@ func TestCreate_RefusesAsAWholeAndPreflightSaysTheSame(t *testing.T) {
 	r := newRig(t)
 	for i, c := range refusals {
 		t.Run(c.name, func(t *testing.T) {
-			q, actor := request(fmt.Sprintf("wanted-%d", i)), system
+			q, actor := newRequest(fmt.Sprintf("wanted-%d", i)), system
 			if c.actor != nil {
 				actor = c.actor(r)
 			}
 			if c.change != nil {
 				c.change(r, &q)
 			}
-			before := r.count("SELECT count(*) FROM deployments") + r.count("SELECT count(*) FROM runs")
+			before := r.queryCount("SELECT count(*) FROM deployments") +
+				r.queryCount("SELECT count(*) FROM runs")
 			p, err := r.Preflight(t.Context(), actor, q)
-			r.must(nil, err)
+			r.failOnError(nil, err)
 			_, err = r.Create(t.Context(), actor, q)
 			if got := controlplane.CodeOf(err); got != c.code {
 				t.Errorf("it was refused with %q: %v", got, err)
@@ -117,7 +118,8 @@ func TestCreate_RefusesAsAWholeAndPreflightSaysTheSame(t *testing.T) {
 			}) {
 				t.Errorf("pre-flight does not say %s: %+v", c.code, p.Checks)
 			}
-			after := r.count("SELECT count(*) FROM deployments") + r.count("SELECT count(*) FROM runs")
+			after := r.queryCount("SELECT count(*) FROM deployments") +
+				r.queryCount("SELECT count(*) FROM runs")
 			if after != before {
 				t.Errorf("%d rows were stored", after-before)
 			}
@@ -127,15 +129,15 @@ func TestCreate_RefusesAsAWholeAndPreflightSaysTheSame(t *testing.T) {
 
 func TestPreflight_WritesNothingAndCreateThenWorks(t *testing.T) {
 	r := newRig(t)
-	p, err := r.Preflight(t.Context(), system, request("d"))
-	r.must(nil, err)
+	p, err := r.Preflight(t.Context(), system, newRequest("d"))
+	r.failOnError(nil, err)
 	if !p.OK() || len(p.Nodes) != 1 || p.Nodes[0].Reason != "" {
 		t.Fatalf("it objects: %+v %+v", p.Checks, p.Nodes)
 	}
-	if n := r.count("SELECT count(*) FROM deployments"); n != 0 {
+	if n := r.queryCount("SELECT count(*) FROM deployments"); n != 0 {
 		t.Errorf("it stored %d deployments", n)
 	}
-	d := r.deploy("d")
+	d := r.createDeployment("d")
 	if len(p.Versions) != 1 || p.Versions[0].Digest != d.Versions[0].Digest {
 		t.Errorf("it promised %+v, and made %+v", p.Versions, d.Versions)
 	}
@@ -143,11 +145,11 @@ func TestPreflight_WritesNothingAndCreateThenWorks(t *testing.T) {
 
 func TestCreate_NobodyMayNotEvenAsk(t *testing.T) {
 	r := newRig(t)
-	_, err := r.Create(t.Context(), access.Nobody(), request("d"))
+	_, err := r.Create(t.Context(), access.Nobody(), newRequest("d"))
 	if controlplane.KindOf(err) != controlplane.Unauthenticated {
 		t.Errorf("it ended with %v", err)
 	}
-	if _, err := r.Preflight(t.Context(), access.Nobody(), request("d")); err == nil {
+	if _, err := r.Preflight(t.Context(), access.Nobody(), newRequest("d")); err == nil {
 		t.Error("pre-flight answers anybody")
 	}
 }
@@ -156,14 +158,14 @@ func TestCreate_WhatFailsBeforeTheCommitLeavesNothing(t *testing.T) {
 	r := newRig(t)
 	for _, place := range []string{"create.planned", "create.placed", "create.commit"} {
 		r.failAt = place
-		if _, err := r.Create(t.Context(), system, request("d")); err == nil {
+		if _, err := r.Create(t.Context(), system, newRequest("d")); err == nil {
 			t.Errorf("%s did not fail", place)
 		}
-		if n := r.count("SELECT count(*) FROM deployments"); n != 0 {
+		if n := r.queryCount("SELECT count(*) FROM deployments"); n != 0 {
 			t.Fatalf("%s left %d deployments", place, n)
 		}
 	}
-	r.deploy("d")
+	r.createDeployment("d")
 }
 
 func TestCreate_NoRoomNamesEachNodeAndItsReason(t *testing.T) {
@@ -171,7 +173,7 @@ func TestCreate_NoRoomNamesEachNodeAndItsReason(t *testing.T) {
 	r.addNode("node-2", controlplane.NodeSettings{Taints: []controlplane.Taint{{Key: "gpu",
 		Effect: controlplane.NoSchedule}}})
 	r.nodeGoesOffline()
-	_, err := r.Create(t.Context(), system, request("d"))
+	_, err := r.Create(t.Context(), system, newRequest("d"))
 	e, ok := errors.AsType[*controlplane.Error](err)
 	if !ok || e.Kind != controlplane.Exhausted || len(e.Placement) != 2 {
 		t.Fatalf("it ended with %v", err)
@@ -228,7 +230,7 @@ func TestVerbs_WorkOnlyInTheStatesTheyAreFor(t *testing.T) {
 	r := newRig(t)
 	for stage, refused := range states {
 		for verb, do := range verbs {
-			d := r.deploy(stage + "-" + verb)
+			d := r.createDeployment(stage + "-" + verb)
 			stages[stage](r, d.ID)
 			was := r.get(d.ID)
 			err := do(r, d.ID)
@@ -245,10 +247,10 @@ func TestVerbs_WorkOnlyInTheStatesTheyAreFor(t *testing.T) {
 func TestRemove_AgainChangesNothing(t *testing.T) {
 	r := newRig(t)
 	for _, stage := range []string{"applying", "ready", "removed", "canceled"} {
-		d := r.deploy(stage)
+		d := r.createDeployment(stage)
 		stages[stage](r, d.ID)
-		first := r.remove(d.ID)
-		again := r.remove(d.ID)
+		first := r.removeDeployment(d.ID)
+		again := r.removeDeployment(d.ID)
 		if again.Generation != first.Generation || again.Status != first.Status {
 			t.Errorf("%s, generation %d; then %s, generation %d", first.Status, first.Generation,
 				again.Status, again.Generation)
@@ -258,10 +260,10 @@ func TestRemove_AgainChangesNothing(t *testing.T) {
 
 func TestRemove_AStuckOneIsTriedAgain(t *testing.T) {
 	r := newRig(t)
-	d := r.deploy("d")
+	d := r.createDeployment("d")
 	stages["stuck"](r, d.ID)
 	stuck := r.get(d.ID)
-	if got := r.remove(d.ID); got.Status != controlplane.Removing ||
+	if got := r.removeDeployment(d.ID); got.Status != controlplane.Removing ||
 		got.Generation <= stuck.Generation {
 		t.Errorf("it is %s, generation %d after %d", got.Status, got.Generation, stuck.Generation)
 	}
@@ -269,22 +271,22 @@ func TestRemove_AStuckOneIsTriedAgain(t *testing.T) {
 
 func TestRemove_OnANodeThatIsAwaySaysWhatItWaitsFor(t *testing.T) {
 	r := newRig(t)
-	d := r.deploy("d")
+	d := r.createDeployment("d")
 	stages["ready"](r, d.ID)
 	r.nodeGoesOffline()
-	if got := r.remove(d.ID); got.Detail != "waiting for node node-1" {
+	if got := r.removeDeployment(d.ID); got.Detail != "waiting for node node-1" {
 		t.Errorf("its detail is %q", got.Detail)
 	}
 }
 
 func TestRetry_KeepsWhatWasChosenAndMakesANewRun(t *testing.T) {
 	r := newRig(t)
-	asks := request("d")
+	asks := newRequest("d")
 	asks.Priority, asks.Patience = 7, time.Hour
 	d, err := r.Create(t.Context(), system, asks)
-	r.must(nil, err)
+	r.failOnError(nil, err)
 	stages["failed"](r, d.ID)
-	r.must(nil, verbs["retry"](r, d.ID))
+	r.failOnError(nil, verbs["retry"](r, d.ID))
 	got := r.get(d.ID)
 	if got.Status != controlplane.Queued || got.Run != 2 || got.RunID == d.RunID ||
 		got.Generation <= d.Generation || got.Failure != nil {
@@ -295,7 +297,7 @@ func TestRetry_KeepsWhatWasChosenAndMakesANewRun(t *testing.T) {
 		t.Errorf("its versions are %+v", got.Versions)
 	}
 	var all []controlplane.QueueEntry
-	r.must(nil, r.store.Read(t.Context(), func(tx *postgres.Tx) error {
+	r.failOnError(nil, r.store.Read(t.Context(), func(tx *postgres.Tx) error {
 		all, err = tx.QueueOf(t.Context(), false, d.ID)
 		return err
 	}))

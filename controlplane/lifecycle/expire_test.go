@@ -11,8 +11,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 )
 
-// idle makes the last use of a deployment so long ago.
-func (r *rig) idle(id controlplane.DeploymentID, ago time.Duration) {
+// setLastUse sets the last use of a deployment to a time in the past.
+func (r *rig) setLastUse(id controlplane.DeploymentID, ago time.Duration) {
 	r.t.Helper()
 	pgtest.Exec(r.t, r.url, `UPDATE deployments SET active_at = now() - $1::interval WHERE id = $2`,
 		ago.String(), id)
@@ -21,18 +21,18 @@ func (r *rig) idle(id controlplane.DeploymentID, ago time.Duration) {
 func (r *rig) expire() int {
 	r.t.Helper()
 	n, err := r.Expire(r.t.Context(), system)
-	r.must(nil, err)
+	r.failOnError(nil, err)
 	return n
 }
 
 func TestExpire_RemovesOnlyWhatNobodyUsedForItsTime(t *testing.T) {
 	r := newRig(t)
-	used, idle := r.deploy("used"), r.deploy("idle")
+	used, idle := r.createDeployment("used"), r.createDeployment("idle")
 	for _, d := range []controlplane.Deployment{used, idle} {
-		r.reports(d.ID, controlplane.Applying, controlplane.Ready)
+		r.applyStatuses(d.ID, controlplane.Applying, controlplane.Ready)
 	}
-	r.idle(used.ID, 47*time.Hour)
-	r.idle(idle.ID, 49*time.Hour)
+	r.setLastUse(used.ID, 47*time.Hour)
+	r.setLastUse(idle.ID, 49*time.Hour)
 	if n := r.expire(); n != 1 {
 		t.Errorf("it removed %d", n)
 	}
@@ -44,7 +44,7 @@ func TestExpire_RemovesOnlyWhatNobodyUsedForItsTime(t *testing.T) {
 		t.Errorf("the used one is %s", got.Status)
 	}
 	var lives map[controlplane.DeploymentID]controlplane.LifetimeInfo
-	r.must(nil, r.store.Read(t.Context(), func(tx *postgres.Tx) (err error) {
+	r.failOnError(nil, r.store.Read(t.Context(), func(tx *postgres.Tx) (err error) {
 		lives, err = tx.LifetimesOf(t.Context(), idle.ID)
 		return err
 	}))
@@ -68,10 +68,10 @@ func TestExpire_ExtendingOrVisitingStartsTheTimeAgain(t *testing.T) {
 				id)
 		},
 	} {
-		d := r.deploy(name)
-		r.reports(d.ID, controlplane.Applying, controlplane.Ready)
-		r.idle(d.ID, 49*time.Hour)
-		r.must(nil, use(d.ID))
+		d := r.createDeployment(name)
+		r.applyStatuses(d.ID, controlplane.Applying, controlplane.Ready)
+		r.setLastUse(d.ID, 49*time.Hour)
+		r.failOnError(nil, use(d.ID))
 		if n := r.expire(); n != 0 {
 			t.Errorf("%s, it was removed all the same", name)
 		}
@@ -80,13 +80,13 @@ func TestExpire_ExtendingOrVisitingStartsTheTimeAgain(t *testing.T) {
 
 func TestExpire_LeavesWhatIsHeldUntilTheHoldEnds(t *testing.T) {
 	r := newRig(t)
-	d := r.deploy("d")
-	r.reports(d.ID, controlplane.Applying, controlplane.Ready)
+	d := r.createDeployment("d")
+	r.applyStatuses(d.ID, controlplane.Applying, controlplane.Ready)
 	until := time.Now().Add(time.Hour)
 	if _, err := r.Hold(t.Context(), system, d.ID, "demo", &until); err != nil {
 		t.Fatal(err)
 	}
-	r.idle(d.ID, 99*time.Hour)
+	r.setLastUse(d.ID, 99*time.Hour)
 	if n := r.expire(); n != 0 {
 		t.Error("it was removed while it was held")
 	}
@@ -100,14 +100,14 @@ func TestExpire_LeavesWhatIsHeldUntilTheHoldEnds(t *testing.T) {
 
 func TestExpire_NoticesOncePerThreshold(t *testing.T) {
 	r := newRig(t)
-	d := r.deploy("d")
-	r.reports(d.ID, controlplane.Applying, controlplane.Ready)
+	d := r.createDeployment("d")
+	r.applyStatuses(d.ID, controlplane.Applying, controlplane.Ready)
 	for _, c := range []struct {
 		ago  time.Duration
 		want int
 	}{{20 * time.Hour, 0}, {30 * time.Hour, 1}, {30 * time.Hour, 0}} {
 		if c.want == 1 || c.ago == 20*time.Hour {
-			r.idle(d.ID, c.ago)
+			r.setLastUse(d.ID, c.ago)
 		}
 		if n, err := r.NotifyExpiries(t.Context(), system); err != nil || n != c.want {
 			t.Errorf("idle for %v: %d notices, %v; wanted %d", c.ago, n, err, c.want)
@@ -117,7 +117,8 @@ func TestExpire_NoticesOncePerThreshold(t *testing.T) {
 
 func TestForgetRemoved_DeletesWhatWasGoneLongEnough(t *testing.T) {
 	r := newRig(t)
-	old, fresh, live := r.deploy("old"), r.deploy("fresh"), r.deploy("live")
+	old, fresh := r.createDeployment("old"), r.createDeployment("fresh")
+	live := r.createDeployment("live")
 	for _, d := range []controlplane.Deployment{old, fresh} {
 		stages["removed"](r, d.ID)
 	}
@@ -138,15 +139,16 @@ func TestForgetRemoved_DeletesWhatWasGoneLongEnough(t *testing.T) {
 
 func TestHold_KeepsOthersFromRemovingAndEndsByItself(t *testing.T) {
 	r := newRig(t)
-	d := r.deploy("d")
-	uma, ben := r.person("uma", controlplane.LevelFull), r.person("ben", controlplane.LevelFull)
+	d := r.createDeployment("d")
+	uma := r.newProjectUser("uma", controlplane.LevelFull)
+	ben := r.newProjectUser("ben", controlplane.LevelFull)
 	past := time.Now().Add(-time.Minute)
 	_, err := r.Hold(t.Context(), uma, d.ID, "demo", &past)
 	if controlplane.CodeOf(err) != "range" {
 		t.Errorf("a hold that is over already: %v", err)
 	}
 	_, err = r.Hold(t.Context(), uma, d.ID, "demo", nil)
-	r.must(nil, err)
+	r.failOnError(nil, err)
 	for what, do := range map[string]func(access.Actor) error{
 		"remove": func(a access.Actor) error { _, err := r.Remove(t.Context(), a, d.ID); return err },
 		"hold": func(a access.Actor) error {
@@ -163,7 +165,7 @@ func TestHold_KeepsOthersFromRemovingAndEndsByItself(t *testing.T) {
 	}
 	until := time.Now().Add(time.Hour)
 	_, err = r.Hold(t.Context(), uma, d.ID, "demo", &until)
-	r.must(nil, err)
+	r.failOnError(nil, err)
 	pgtest.Exec(t, r.url, `UPDATE deployment_lives SET hold_since = now() - interval '2 hours',
 		hold_until = now() - interval '1 hour' WHERE deployment_id = $1`, d.ID)
 	if _, err := r.Remove(t.Context(), ben, d.ID); err != nil {

@@ -108,7 +108,7 @@ func (l *Lifecycle) List(
 		if err != nil {
 			return err
 		}
-		found, err := l.memory.load(ctx, tx, ids)
+		found, err := l.memory.loadDeployments(ctx, tx, ids)
 		if err != nil {
 			return err
 		}

@@ -96,8 +96,8 @@ func someNodes(t *rapid.T) []lifecycle.Candidate {
 	return nodes
 }
 
-// may says in its own words whether a node can take a deployment.
-func may(n lifecycle.Candidate, ask lifecycle.ResourceRequest) bool {
+// canTake decides independently of the code under test whether a node can take a deployment.
+func canTake(n lifecycle.Candidate, ask lifecycle.ResourceRequest) bool {
 	floor := int64(cmp.Or(n.Settings.DiskFloorMiB, lifecycle.DiskFloor>>20)) << 20
 	gpus := 0
 	for _, g := range n.GPUs {
@@ -137,7 +137,7 @@ func TestPlace_NeverOverbooks(t *testing.T) {
 		chosen, refused := lifecycle.ChooseNode(nodes, ask)
 		if chosen.ID == "" {
 			for _, n := range nodes {
-				if may(n, ask) {
+				if canTake(n, ask) {
 					t.Fatalf("%+v could take %+v; refused as %+v", n, ask, refused)
 				}
 			}
@@ -152,7 +152,7 @@ func TestPlace_NeverOverbooks(t *testing.T) {
 			return
 		}
 		// promise: N-130, N-131, B-17, B-21, B-22, B-23, B-24
-		if !may(chosen, ask) {
+		if !canTake(chosen, ask) {
 			t.Fatalf("placed on %+v, asking %+v", chosen, ask)
 		}
 	})
@@ -178,7 +178,7 @@ func TestPlace_IsStableAndSpreads(t *testing.T) {
 		}
 		busy := func(n lifecycle.Candidate) float64 { return max(n.AllocatedCPU, n.UsedCPU) }
 		for _, n := range nodes {
-			if chosen.ID == "" || n.ID == chosen.ID || !may(n, ask) {
+			if chosen.ID == "" || n.ID == chosen.ID || !canTake(n, ask) {
 				continue
 			}
 			if free(n) > free(chosen) || free(n) == free(chosen) && busy(n) < busy(chosen) ||
@@ -194,7 +194,7 @@ func roomy(name string) lifecycle.Candidate {
 		CPU: 4, Memory: 8 << 30, DiskFree: 9 << 30, Labels: controlplane.Labels{}}
 }
 
-func small() lifecycle.ResourceRequest {
+func newSmallRequest() lifecycle.ResourceRequest {
 	return lifecycle.ResourceRequest{
 		Resources:  pipeline.Resources{CPU: 1, MemoryMiB: 512},
 		LargestCPU: 1,
@@ -256,7 +256,7 @@ func TestPlace_SaysWhy(t *testing.T) {
 			"2 deployments wait earlier"},
 	} {
 		t.Run(strings.ReplaceAll(why, " ", "-"), func(t *testing.T) {
-			n, ask := roomy("fra-01"), small()
+			n, ask := roomy("fra-01"), newSmallRequest()
 			if fit, refused := lifecycle.ChooseNode([]lifecycle.Candidate{n}, ask); fit.ID == "" {
 				t.Fatalf("refused before: %+v", refused)
 			}
@@ -285,7 +285,7 @@ func TestPlace_ExactCapability(t *testing.T) {
 			n.Memory += rapid.Int64Range(0, 8).Draw(t, "more memory") << 30
 			all = append(all, n)
 		}
-		ask := small()
+		ask := newSmallRequest()
 		ask.Placement.Required = []controlplane.Selector{"render=2.1.0"}
 		exact := slices.ContainsFunc(all, func(n lifecycle.Candidate) bool {
 			return n.Labels["render"] == "2.1.0"
@@ -309,17 +309,17 @@ func TestPlace_TakesTurns(t *testing.T) {
 	all := []lifecycle.Candidate{roomy("a"), roomy("b"), roomy("c")}
 	all[0].UsedCPU, all[1].UsedCPU, all[2].UsedCPU = 1, 2, 0.5
 	// promise: B-25
-	if got, _ := lifecycle.ChooseNode(all, small()); got.Name != "c" {
+	if got, _ := lifecycle.ChooseNode(all, newSmallRequest()); got.Name != "c" {
 		t.Errorf("the least loaded is c, not %s", got.Name)
 	}
 	all[0].UsedCPU, all[1].UsedCPU, all[2].UsedCPU = 0, 0, 0
 	order := ""
 	for range 6 {
-		got, _ := lifecycle.ChooseNode(all, small())
+		got, _ := lifecycle.ChooseNode(all, newSmallRequest())
 		order += got.Name
 		i := slices.IndexFunc(all, func(n lifecycle.Candidate) bool { return n.Name == got.Name })
-		all[i].AllocatedCPU += small().CPU
-		all[i].AllocatedMemory += int64(small().MemoryMiB) << 20
+		all[i].AllocatedCPU += newSmallRequest().CPU
+		all[i].AllocatedMemory += int64(newSmallRequest().MemoryMiB) << 20
 	}
 	// promise: B-25
 	if order != "abcabc" {
@@ -327,7 +327,7 @@ func TestPlace_TakesTurns(t *testing.T) {
 	}
 	all[0].Labels["model"] = "warm"
 	all[0].UsedCPU, all[0].AllocatedMemory = 3, all[0].AllocatedMemory+1<<30
-	ask := small()
+	ask := newSmallRequest()
 	ask.Placement.Preferred = []controlplane.Selector{"model=warm"}
 	// promise: B-25
 	if got, _ := lifecycle.ChooseNode(all, ask); got.Name != "a" {
@@ -343,17 +343,17 @@ func TestPlace_Prefers(t *testing.T) {
 	avoided.Settings.Taints = []controlplane.Taint{{Key: "slow",
 		Effect: controlplane.PreferNoSchedule}}
 	all := []lifecycle.Candidate{far, near, avoided}
-	ask := small()
+	ask := newSmallRequest()
 	ask.Placement.Preferred = []controlplane.Selector{"zone=fra"}
 	// promise: B-22
 	if got, _ := lifecycle.ChooseNode(all, ask); got.Name != "near" {
 		t.Errorf("preferred label: %s", got.Name)
 	}
 	// promise: B-23
-	if got, _ := lifecycle.ChooseNode(all, small()); got.Name != "far" {
+	if got, _ := lifecycle.ChooseNode(all, newSmallRequest()); got.Name != "far" {
 		t.Errorf("soft taint: %s", got.Name)
 	}
-	if got, _ := lifecycle.ChooseNode(all[2:], small()); got.Name != "avoided" {
+	if got, _ := lifecycle.ChooseNode(all[2:], newSmallRequest()); got.Name != "avoided" {
 		t.Errorf("only a softly tainted node: %q", got.Name)
 	}
 	ask.Placement = controlplane.Placement{Tolerations: []controlplane.Toleration{"*"}}
@@ -363,7 +363,8 @@ func TestPlace_Prefers(t *testing.T) {
 	}
 	far.Settings.Priority = 200
 	near.Settings.Priority = 10
-	if got, _ := lifecycle.ChooseNode([]lifecycle.Candidate{far, near}, small()); got.Name != "near" {
+	got, _ := lifecycle.ChooseNode([]lifecycle.Candidate{far, near}, newSmallRequest())
+	if got.Name != "near" {
 		t.Errorf("priority of nodes: %s", got.Name)
 	}
 }

@@ -18,26 +18,28 @@ func oneRunAtATime(t *testing.T) *rig {
 	return r
 }
 
-// waits makes a deployment that would rather wait than be refused.
-func (r *rig) waits(name string, priority int, patience time.Duration) controlplane.Deployment {
+// createQueued creates a deployment that waits in the queue if no node has room.
+func (r *rig) createQueued(
+	name string, priority int, patience time.Duration,
+) controlplane.Deployment {
 	r.t.Helper()
-	q := request(name)
+	q := newRequest(name)
 	q.Wait, q.Priority, q.Patience = true, priority, patience
 	d, err := r.Create(r.t.Context(), system, q)
-	r.must(nil, err)
+	r.failOnError(nil, err)
 	return d
 }
 
-func (r *rig) admit(deadlines bool) {
+func (r *rig) admitQueued(deadlines bool) {
 	r.t.Helper()
-	r.must(nil, r.AdmitQueuedRuns(r.t.Context(), system, deadlines))
+	r.failOnError(nil, r.AdmitQueuedRuns(r.t.Context(), system, deadlines))
 }
 
-// queued lists the names of those that wait, in their order.
-func (r *rig) queued() string {
+// queuedNames lists the names of the queued deployments, in their order.
+func (r *rig) queuedNames() string {
 	r.t.Helper()
 	all, err := r.Queue(r.t.Context(), system, lifecycle.QueueFilter{Most: 100})
-	r.must(nil, err)
+	r.failOnError(nil, err)
 	var names []string
 	for _, e := range all {
 		names = append(names, e.Name)
@@ -55,26 +57,27 @@ func (r *rig) pastDeadline(id controlplane.DeploymentID) {
 
 func TestQueue_ABusyNodeRefusesThoseWhoDoNotWait(t *testing.T) {
 	r := oneRunAtATime(t)
-	r.deploy("first")
-	_, err := r.Create(t.Context(), system, request("second"))
+	r.createDeployment("first")
+	_, err := r.Create(t.Context(), system, newRequest("second"))
 	if controlplane.CodeOf(err) != "no_room" {
 		t.Errorf("it ended with %v", err)
 	}
-	if got := r.waits("third", controlplane.DefaultPriority, 0); got.Status != controlplane.Queued {
+	got := r.createQueued("third", controlplane.DefaultPriority, 0)
+	if got.Status != controlplane.Queued {
 		t.Errorf("who waits is %s", got.Status)
 	}
-	if got := r.queued(); got != "third" {
+	if got := r.queuedNames(); got != "third" {
 		t.Errorf("in the queue: %q", got)
 	}
 }
 
 func TestQueue_NodesAreNotToldOfRunsThatWait(t *testing.T) {
 	r := oneRunAtATime(t)
-	first := r.deploy("first")
-	second := r.waits("second", controlplane.DefaultPriority, 0)
+	first := r.createDeployment("first")
+	second := r.createQueued("second", controlplane.DefaultPriority, 0)
 	told := func() (ids []controlplane.DeploymentID) {
 		orders, _, err := r.NodeGoals(t.Context(), system, r.node)
-		r.must(nil, err)
+		r.failOnError(nil, err)
 		for _, o := range orders {
 			ids = append(ids, o.Deployment)
 		}
@@ -83,8 +86,8 @@ func TestQueue_NodesAreNotToldOfRunsThatWait(t *testing.T) {
 	if got := told(); len(got) != 1 || got[0] != first.ID {
 		t.Errorf("the node has goals for %v", got)
 	}
-	r.reports(first.ID, controlplane.Applying, controlplane.Ready)
-	r.admit(true)
+	r.applyStatuses(first.ID, controlplane.Applying, controlplane.Ready)
+	r.admitQueued(true)
 	if got := told(); len(got) != 2 {
 		t.Errorf("after it was admitted, the node has goals for %v, without %s", got, second.ID)
 	}
@@ -92,56 +95,56 @@ func TestQueue_NodesAreNotToldOfRunsThatWait(t *testing.T) {
 
 func TestQueue_LowerPriorityStartsFirstAndOneAtATime(t *testing.T) {
 	r := oneRunAtATime(t)
-	running := r.deploy("first")
-	later := r.waits("later", 200, 0)
-	sooner := r.waits("sooner", 10, 0)
-	r.admit(true)
-	if got := r.queued(); got != "sooner later" {
+	running := r.createDeployment("first")
+	later := r.createQueued("later", 200, 0)
+	sooner := r.createQueued("sooner", 10, 0)
+	r.admitQueued(true)
+	if got := r.queuedNames(); got != "sooner later" {
 		t.Fatalf("they wait as %q", got)
 	}
-	r.reports(running.ID, controlplane.Applying, controlplane.Ready)
-	r.admit(true)
-	r.admit(true)
-	if got := r.queued(); got != "later" {
+	r.applyStatuses(running.ID, controlplane.Applying, controlplane.Ready)
+	r.admitQueued(true)
+	r.admitQueued(true)
+	if got := r.queuedNames(); got != "later" {
 		t.Fatalf("after one ended, %q waits", got)
 	}
-	r.reports(sooner.ID, controlplane.Applying, controlplane.Failed)
-	r.admit(true)
-	if got := r.queued(); got != "" {
+	r.applyStatuses(sooner.ID, controlplane.Applying, controlplane.Failed)
+	r.admitQueued(true)
+	if got := r.queuedNames(); got != "" {
 		t.Errorf("after all ended, %q waits", got)
 	}
-	r.reports(later.ID, controlplane.Applying)
+	r.applyStatuses(later.ID, controlplane.Applying)
 }
 
 func TestQueue_CanceledWhileItWaitsIsGoneAtOnce(t *testing.T) {
 	r := oneRunAtATime(t)
-	r.deploy("first")
-	d := r.waits("second", controlplane.DefaultPriority, 0)
-	if got := r.remove(d.ID); got.Status != controlplane.Canceled ||
+	r.createDeployment("first")
+	d := r.createQueued("second", controlplane.DefaultPriority, 0)
+	if got := r.removeDeployment(d.ID); got.Status != controlplane.Canceled ||
 		got.Detail != "canceled while it waited" {
 		t.Errorf("it is %s: %s", got.Status, got.Detail)
 	}
-	if got := r.queued(); got != "" {
+	if got := r.queuedNames(); got != "" {
 		t.Errorf("%q still waits", got)
 	}
-	r.waits("second", controlplane.DefaultPriority, 0)
+	r.createQueued("second", controlplane.DefaultPriority, 0)
 }
 
 func TestQueue_ADeadlineThatPassesWhileWaitingFailsTheRun(t *testing.T) {
 	r := oneRunAtATime(t)
-	r.deploy("first")
-	d := r.waits("second", controlplane.DefaultPriority, time.Hour)
-	patient := r.waits("third", controlplane.DefaultPriority, 0)
-	r.admit(true)
+	r.createDeployment("first")
+	d := r.createQueued("second", controlplane.DefaultPriority, time.Hour)
+	patient := r.createQueued("third", controlplane.DefaultPriority, 0)
+	r.admitQueued(true)
 	if got := r.get(d.ID); got.Status != controlplane.Queued {
 		t.Fatalf("before its deadline it is %s", got.Status)
 	}
 	r.pastDeadline(d.ID)
-	r.admit(false)
+	r.admitQueued(false)
 	if got := r.get(d.ID); got.Status != controlplane.Queued {
 		t.Fatalf("while deadlines do not count it is %s", got.Status)
 	}
-	r.admit(true)
+	r.admitQueued(true)
 	got := r.get(d.ID)
 	if got.Status != controlplane.Failed || got.Failure == nil ||
 		got.Failure.Code != "queue_deadline" ||
@@ -155,12 +158,12 @@ func TestQueue_ADeadlineThatPassesWhileWaitingFailsTheRun(t *testing.T) {
 
 func TestQueue_ADeadlineThatPassesUnderWayUndoesTheRun(t *testing.T) {
 	r := newRig(t)
-	late, done := r.waits("late", 1, time.Hour), r.waits("done", 1, time.Hour)
-	r.reports(late.ID, controlplane.Applying)
-	r.reports(done.ID, controlplane.Applying, controlplane.Ready)
+	late, done := r.createQueued("late", 1, time.Hour), r.createQueued("done", 1, time.Hour)
+	r.applyStatuses(late.ID, controlplane.Applying)
+	r.applyStatuses(done.ID, controlplane.Applying, controlplane.Ready)
 	r.pastDeadline(late.ID)
 	r.pastDeadline(done.ID)
-	r.admit(true)
+	r.admitQueued(true)
 	got := r.get(late.ID)
 	if got.Status != controlplane.Undoing || got.Goal != controlplane.GoalGone || got.Canceled {
 		t.Fatalf("it is %s, wanted %s", got.Status, got.Goal)
@@ -168,7 +171,7 @@ func TestQueue_ADeadlineThatPassesUnderWayUndoesTheRun(t *testing.T) {
 	if got := r.get(done.ID); got.Status != controlplane.Ready {
 		t.Errorf("what was ready in time is %s", got.Status)
 	}
-	got = r.reports(late.ID, controlplane.Removing, controlplane.Removed)
+	got = r.applyStatuses(late.ID, controlplane.Removing, controlplane.Removed)
 	if got.Status != controlplane.Failed || got.Goal != controlplane.GoalPresent ||
 		got.Failure == nil || got.Failure.Code != "deadline" {
 		t.Errorf("undone, it is %s, wanted %s: %+v", got.Status, got.Goal, got.Failure)
@@ -181,20 +184,20 @@ func TestQueue_ADeadlineThatPassesUnderWayUndoesTheRun(t *testing.T) {
 func TestQueue_WhoWaitsForRoomGetsANodeOnceThereIsOne(t *testing.T) {
 	r := newRig(t)
 	r.nodeGoesOffline()
-	d := r.waits("d", controlplane.DefaultPriority, 0)
+	d := r.createQueued("d", controlplane.DefaultPriority, 0)
 	if d.NodeID != "" || d.Status != controlplane.Queued {
 		t.Fatalf("it is %s on %q", d.Status, d.Node)
 	}
-	r.admit(true)
+	r.admitQueued(true)
 	if got := r.get(d.ID); got.NodeID != "" {
 		t.Fatalf("without room it is on %q", got.Node)
 	}
 	node := r.addNode("node-2", controlplane.NodeSettings{})
-	r.admit(true)
+	r.admitQueued(true)
 	if got := r.get(d.ID); got.NodeID != node {
 		t.Errorf("it is on %q", got.Node)
 	}
-	if got := r.queued(); got != "" {
+	if got := r.queuedNames(); got != "" {
 		t.Errorf("%q still waits", got)
 	}
 }
@@ -202,13 +205,13 @@ func TestQueue_WhoWaitsForRoomGetsANodeOnceThereIsOne(t *testing.T) {
 func TestQueue_RemovingWhatNeverGotANodeNeedsNoNode(t *testing.T) {
 	r := newRig(t)
 	r.nodeGoesOffline()
-	d := r.waits("d", controlplane.DefaultPriority, time.Hour)
+	d := r.createQueued("d", controlplane.DefaultPriority, time.Hour)
 	r.pastDeadline(d.ID)
-	r.admit(true)
+	r.admitQueued(true)
 	if got := r.get(d.ID); got.Status != controlplane.Failed || got.NodeID != "" {
 		t.Fatalf("it is %s on %q", got.Status, got.Node)
 	}
-	if got := r.remove(d.ID); got.Status != controlplane.Removed {
+	if got := r.removeDeployment(d.ID); got.Status != controlplane.Removed {
 		t.Errorf("it is %s", got.Status)
 	}
 }

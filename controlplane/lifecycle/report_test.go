@@ -14,39 +14,41 @@ import (
 
 // stages bring a deployment to where it is wanted, by the ways there are.
 var stages = map[string]func(*rig, controlplane.DeploymentID){
-	"queued":   func(*rig, controlplane.DeploymentID) {},
-	"applying": func(r *rig, id controlplane.DeploymentID) { r.reports(id, controlplane.Applying) },
+	"queued": func(*rig, controlplane.DeploymentID) {},
+	"applying": func(r *rig, id controlplane.DeploymentID) {
+		r.applyStatuses(id, controlplane.Applying)
+	},
 	"ready": func(r *rig, id controlplane.DeploymentID) {
-		r.reports(id, controlplane.Applying, controlplane.Ready)
+		r.applyStatuses(id, controlplane.Applying, controlplane.Ready)
 	},
 	"undoing after a failure": func(r *rig, id controlplane.DeploymentID) {
-		r.reports(id, controlplane.Applying, controlplane.Undoing)
+		r.applyStatuses(id, controlplane.Applying, controlplane.Undoing)
 	},
 	"failed": func(r *rig, id controlplane.DeploymentID) {
-		r.reports(id, controlplane.Applying, controlplane.Failed)
+		r.applyStatuses(id, controlplane.Applying, controlplane.Failed)
 	},
 	"removing": func(r *rig, id controlplane.DeploymentID) {
-		r.reports(id, controlplane.Applying, controlplane.Ready)
-		r.remove(id)
+		r.applyStatuses(id, controlplane.Applying, controlplane.Ready)
+		r.removeDeployment(id)
 	},
 	"undoing because canceled": func(r *rig, id controlplane.DeploymentID) {
-		r.reports(id, controlplane.Applying)
-		r.remove(id)
+		r.applyStatuses(id, controlplane.Applying)
+		r.removeDeployment(id)
 	},
 	"stuck": func(r *rig, id controlplane.DeploymentID) {
-		r.reports(id, controlplane.Applying, controlplane.Ready)
-		r.remove(id)
-		r.reports(id, controlplane.Stuck)
+		r.applyStatuses(id, controlplane.Applying, controlplane.Ready)
+		r.removeDeployment(id)
+		r.applyStatuses(id, controlplane.Stuck)
 	},
 	"removed": func(r *rig, id controlplane.DeploymentID) {
-		r.reports(id, controlplane.Applying, controlplane.Ready)
-		r.remove(id)
-		r.reports(id, controlplane.Removed)
+		r.applyStatuses(id, controlplane.Applying, controlplane.Ready)
+		r.removeDeployment(id)
+		r.applyStatuses(id, controlplane.Removed)
 	},
 	"canceled": func(r *rig, id controlplane.DeploymentID) {
-		r.reports(id, controlplane.Applying)
-		r.remove(id)
-		r.reports(id, controlplane.Removed)
+		r.applyStatuses(id, controlplane.Applying)
+		r.removeDeployment(id)
+		r.applyStatuses(id, controlplane.Removed)
 	},
 }
 
@@ -80,7 +82,7 @@ func TestApply_MovesTheStatusOnlyAsTheTransitionRulesAllow(t *testing.T) {
 		for _, says := range reported {
 			if d.ID == "" {
 				n++
-				d = r.deploy(fmt.Sprintf("d-%d", n))
+				d = r.createDeployment(fmt.Sprintf("d-%d", n))
 				reach(r, d.ID)
 				d = r.get(d.ID)
 			}
@@ -88,7 +90,7 @@ func TestApply_MovesTheStatusOnlyAsTheTransitionRulesAllow(t *testing.T) {
 			if !moves {
 				want = d.Status
 			}
-			got := r.reports(d.ID, says)
+			got := r.applyStatuses(d.ID, says)
 			if got.Status != want {
 				t.Errorf("%s, and the node says %s: it is %s, not %s", stage, says, got.Status, want)
 			}
@@ -104,11 +106,11 @@ func TestApply_MovesTheStatusOnlyAsTheTransitionRulesAllow(t *testing.T) {
 
 func TestApply_StaleGenerationUpdatesStepsButNeverTheStatus(t *testing.T) {
 	r := newRig(t)
-	d := r.deploy("d")
-	r.reports(d.ID, controlplane.Applying)
-	ready := r.report(d.ID, controlplane.Ready)
+	d := r.createDeployment("d")
+	r.applyStatuses(d.ID, controlplane.Applying)
+	ready := r.newReport(d.ID, controlplane.Ready)
 	done := r.stepReport(d.ID, "api", pipeline.StepDone)
-	removed := r.remove(d.ID)
+	removed := r.removeDeployment(d.ID)
 	if removed.Generation <= ready.Generation {
 		t.Fatalf("removing left generation %d at %d", ready.Generation, removed.Generation)
 	}
@@ -118,16 +120,16 @@ func TestApply_StaleGenerationUpdatesStepsButNeverTheStatus(t *testing.T) {
 		t.Errorf("a report about generation %d made it %s: %q", ready.Generation, got.Status,
 			got.Detail)
 	}
-	if s := r.steps(d.ID)["api"]; s != pipeline.StepDone {
+	if s := r.stepStatuses(d.ID)["api"]; s != pipeline.StepDone {
 		t.Errorf("what happened to the step was lost: %s", s)
 	}
 }
 
 func TestApply_DoubledOrOlderReportChangesNothing(t *testing.T) {
 	r := newRig(t)
-	d := r.deploy("d")
-	first := r.report(d.ID, controlplane.Applying)
-	second := r.report(d.ID, "")
+	d := r.createDeployment("d")
+	first := r.newReport(d.ID, controlplane.Applying)
+	second := r.newReport(d.ID, "")
 	r.apply(first)
 	was := r.get(d.ID)
 	for _, seq := range []int64{first.Seq, first.Seq - 1} {
@@ -151,31 +153,31 @@ func TestApply_DoubledOrOlderReportChangesNothing(t *testing.T) {
 
 func TestApply_IgnoresReportsFromANodeThatDoesNotHaveTheDeployment(t *testing.T) {
 	r := newRig(t)
-	d := r.deploy("d")
+	d := r.createDeployment("d")
 	other := r.addNode("node-2", controlplane.NodeSettings{})
 	if r.get(d.ID).NodeID == other {
 		t.Fatal("it is on the node that was added later")
 	}
-	status, step := r.report(d.ID, controlplane.Applying), r.stepReport(d.ID, "api",
+	status, step := r.newReport(d.ID, controlplane.Applying), r.stepReport(d.ID, "api",
 		pipeline.StepRunning)
 	status.Node, step.Node = other, other
 	r.apply(status, step)
 	if got := r.get(d.ID); got.Status != controlplane.Queued || got.Revision != d.Revision {
 		t.Errorf("another node made it %s", got.Status)
 	}
-	if s := r.steps(d.ID)["api"]; s != pipeline.StepPending {
+	if s := r.stepStatuses(d.ID)["api"]; s != pipeline.StepPending {
 		t.Errorf("another node made its step %s", s)
 	}
 }
 
 func TestApply_IgnoresStepsOfAnotherDeploymentsRun(t *testing.T) {
 	r := newRig(t)
-	a, b := r.deploy("a"), r.deploy("b")
+	a, b := r.createDeployment("a"), r.createDeployment("b")
 	mixed := r.stepReport(a.ID, "api", pipeline.StepDone)
 	mixed.Run = b.RunID
 	r.apply(mixed)
 	for _, id := range []controlplane.DeploymentID{a.ID, b.ID} {
-		if s := r.steps(id)["api"]; s != pipeline.StepPending {
+		if s := r.stepStatuses(id)["api"]; s != pipeline.StepPending {
 			t.Errorf("%s: step is %s", r.get(id).Name, s)
 		}
 	}
@@ -183,9 +185,9 @@ func TestApply_IgnoresStepsOfAnotherDeploymentsRun(t *testing.T) {
 
 func TestApply_StoresABatchWholeOrNotAtAll(t *testing.T) {
 	r := newRig(t)
-	d := r.deploy("d")
-	batch := []lifecycle.Report{r.report(d.ID, controlplane.Applying),
-		r.stepReport(d.ID, "api", pipeline.StepDone), r.report(d.ID, controlplane.Undoing)}
+	d := r.createDeployment("d")
+	batch := []lifecycle.Report{r.newReport(d.ID, controlplane.Applying),
+		r.stepReport(d.ID, "api", pipeline.StepDone), r.newReport(d.ID, controlplane.Undoing)}
 	r.failAt = "report.commit"
 	if err := r.Apply(t.Context(), system, batch...); !errors.Is(err, errInjected) {
 		t.Fatalf("it ended with %v", err)
@@ -208,9 +210,9 @@ func TestApply_StoresABatchWholeOrNotAtAll(t *testing.T) {
 
 func TestApply_NeedsTheSystem(t *testing.T) {
 	r := newRig(t)
-	d := r.deploy("d")
-	err := r.Apply(t.Context(), r.person("full", controlplane.LevelFull),
-		r.report(d.ID, controlplane.Ready))
+	d := r.createDeployment("d")
+	err := r.Apply(t.Context(), r.newProjectUser("full", controlplane.LevelFull),
+		r.newReport(d.ID, controlplane.Ready))
 	if controlplane.KindOf(err) != controlplane.Forbidden {
 		t.Errorf("a person reported: %v", err)
 	}
@@ -218,11 +220,11 @@ func TestApply_NeedsTheSystem(t *testing.T) {
 
 func TestApply_FailedSaysWhichStepFailedAndKeepsItsCode(t *testing.T) {
 	r := newRig(t)
-	d := r.deploy("d")
-	r.reports(d.ID, controlplane.Applying)
+	d := r.createDeployment("d")
+	r.applyStatuses(d.ID, controlplane.Applying)
 	failed := r.stepReport(d.ID, "api", pipeline.StepFailed)
 	failed.Code, failed.Message = "not_ready", "nothing listens on port 8080"
-	ended := r.report(d.ID, controlplane.Failed)
+	ended := r.newReport(d.ID, controlplane.Failed)
 	ended.Message = "all is undone"
 	r.apply(failed, ended)
 	got := r.get(d.ID)
@@ -237,13 +239,13 @@ func TestApply_FailedSaysWhichStepFailedAndKeepsItsCode(t *testing.T) {
 func TestApply_GoneFreesNameAndHosts(t *testing.T) {
 	r := newRig(t)
 	for _, how := range []string{"removed", "canceled"} {
-		first := r.deploy("d")
+		first := r.createDeployment("d")
 		stages[how](r, first.ID)
-		n := r.count("SELECT count(*) FROM deployment_hosts WHERE deployment_id = $1", first.ID)
+		n := r.queryCount("SELECT count(*) FROM deployment_hosts WHERE deployment_id = $1", first.ID)
 		if n != 0 {
 			t.Errorf("%s: it still has %d hosts", how, n)
 		}
-		second, err := r.Create(t.Context(), system, request("d"))
+		second, err := r.Create(t.Context(), system, newRequest("d"))
 		if err != nil {
 			t.Fatalf("%s: its name is not free: %v", how, err)
 		}
@@ -253,18 +255,18 @@ func TestApply_GoneFreesNameAndHosts(t *testing.T) {
 
 func TestObserveHealth_DegradesOnlyWhatIsReadyAndOnThatNode(t *testing.T) {
 	r := newRig(t)
-	d := r.deploy("d")
+	d := r.createDeployment("d")
 	bad := []controlplane.ServiceHealth{{Deployment: d.ID, Step: "api", Health: "unhealthy",
 		Detail: "connection refused"}}
 	observe := func(node controlplane.NodeID, health []controlplane.ServiceHealth) string {
-		r.must(nil, r.ObserveHealth(t.Context(), system, node, health))
+		r.failOnError(nil, r.ObserveHealth(t.Context(), system, node, health))
 		return r.get(d.ID).Degraded
 	}
-	r.reports(d.ID, controlplane.Applying)
+	r.applyStatuses(d.ID, controlplane.Applying)
 	if got := observe(r.node, bad); got != "" {
 		t.Errorf("while it is applied it is degraded: %s", got)
 	}
-	ready := r.report(d.ID, controlplane.Ready)
+	ready := r.newReport(d.ID, controlplane.Ready)
 	r.apply(r.stepReport(d.ID, "api", pipeline.StepDone))
 	ready.Seq = r.seq + 1
 	r.seq++
@@ -283,13 +285,13 @@ func TestObserveHealth_DegradesOnlyWhatIsReadyAndOnThatNode(t *testing.T) {
 
 func TestAnswer_CountsOnceAndOnlyWhileAsked(t *testing.T) {
 	r := newRig(t)
-	d := r.deploy("d")
+	d := r.createDeployment("d")
 	reply := lifecycle.ApprovalReply{Run: d.Run, Step: "ask", Approved: true}
 	answer := func(level controlplane.Level) string {
-		_, err := r.AnswerQuestion(t.Context(), r.person("uma", level), d.ID, reply)
+		_, err := r.AnswerQuestion(t.Context(), r.newProjectUser("uma", level), d.ID, reply)
 		return controlplane.CodeOf(err)
 	}
-	r.reports(d.ID, controlplane.Applying)
+	r.applyStatuses(d.ID, controlplane.Applying)
 	if got := answer(controlplane.LevelFull); got != "not_asked" {
 		t.Errorf("before it asked: %q", got)
 	}

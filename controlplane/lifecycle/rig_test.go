@@ -78,9 +78,9 @@ func newRig(t *testing.T) *rig {
 	r := &rig{t: t, url: pgtest.URL(t, os.DirFS("../../migrations"))}
 	r.store = pgtest.Open(t, r.url)
 	key, err := seal.NewKey("k1")
-	r.must(nil, err)
+	r.failOnError(nil, err)
 	keys, err := seal.ParseKeyring(key)
-	r.must(nil, err)
+	r.failOnError(nil, err)
 	log := slog.New(slog.DiscardHandler)
 	r.catalog = catalog.New(catalog.Config{Store: r.store, Keys: keys, AllowLoopback: true, Log: log,
 		IssueToken: func() (catalog.IssuedToken, error) {
@@ -97,14 +97,14 @@ func newRig(t *testing.T) *rig {
 			r.ended = append(r.ended, s.Key)
 		}})
 	ctx := t.Context()
-	r.must(r.catalog.PutRegistry(ctx, system, catalog.RegistryPut{Name: "local",
+	r.failOnError(r.catalog.PutRegistry(ctx, system, catalog.RegistryPut{Name: "local",
 		Host: "localhost:5000", Insecure: true}))
-	r.must(r.catalog.PutService(ctx, system, catalog.ServicePut{Name: "api", Registry: "local",
+	r.failOnError(r.catalog.PutService(ctx, system, catalog.ServicePut{Name: "api", Registry: "local",
 		Image: "shop/api", TagMode: pipeline.Selectable}))
-	r.must(r.catalog.PutEnvironment(ctx, system, catalog.EnvironmentPut{Name: "qa",
+	r.failOnError(r.catalog.PutEnvironment(ctx, system, catalog.EnvironmentPut{Name: "qa",
 		Domain: "localhost", CleanupAfterHours: 48}))
-	r.must(r.catalog.PutProject(ctx, system, catalogProject("shop")))
-	r.must(r.catalog.SavePipeline(ctx, system, "shop", shopPipeline(), "first"))
+	r.failOnError(r.catalog.PutProject(ctx, system, catalogProject("shop")))
+	r.failOnError(r.catalog.SavePipeline(ctx, system, "shop", shopPipeline(), "first"))
 	r.node = r.addNode("node-1", controlplane.NodeSettings{})
 	return r
 }
@@ -127,7 +127,7 @@ func shopPipeline() pipeline.Pipeline {
 	}}
 }
 
-func (r *rig) must(_ any, err error) {
+func (r *rig) failOnError(_ any, err error) {
 	r.t.Helper()
 	if err != nil {
 		r.t.Fatal(err)
@@ -150,8 +150,8 @@ func (r *rig) addNode(name string, settings controlplane.NodeSettings) controlpl
 	ctx := r.t.Context()
 	e, err := r.catalog.AddNode(ctx, system, catalog.NodePut{Name: name, Environment: "qa",
 		Address: name + ".example.org:5000", Settings: settings})
-	r.must(e, err)
-	r.must(nil, r.store.InTx(ctx, func(tx *postgres.Tx) error {
+	r.failOnError(e, err)
+	r.failOnError(nil, r.store.InTx(ctx, func(tx *postgres.Tx) error {
 		err := tx.SetInventory(ctx, e.Node.ID, "test", controlplane.Inventory{Hostname: name,
 			Arch: "amd64", CPU: 8, Memory: 16 << 30, Disk: 1 << 40})
 		if err != nil {
@@ -169,34 +169,34 @@ func (r *rig) addNode(name string, settings controlplane.NodeSettings) controlpl
 
 func (r *rig) nodeGoesOffline() {
 	r.t.Helper()
-	r.must(nil, r.store.InTx(r.t.Context(), func(tx *postgres.Tx) error {
+	r.failOnError(nil, r.store.InTx(r.t.Context(), func(tx *postgres.Tx) error {
 		_, err := tx.MoveNode(r.t.Context(), r.node, controlplane.NodeOffline, "gone")
 		return err
 	}))
 }
 
-func request(name string) lifecycle.Request {
+func newRequest(name string) lifecycle.Request {
 	return lifecycle.Request{Name: name, Project: "shop", Environment: "qa",
 		Priority: controlplane.DefaultPriority,
 		Versions: map[pipeline.StepKey]string{"api": "1.0"}}
 }
 
-func (r *rig) deploy(name string) controlplane.Deployment {
+func (r *rig) createDeployment(name string) controlplane.Deployment {
 	r.t.Helper()
-	d, err := r.Create(r.t.Context(), system, request(name))
-	r.must(nil, err)
+	d, err := r.Create(r.t.Context(), system, newRequest(name))
+	r.failOnError(nil, err)
 	return d
 }
 
 func (r *rig) get(id controlplane.DeploymentID) controlplane.Deployment {
 	r.t.Helper()
 	d, err := r.Get(r.t.Context(), system, id)
-	r.must(nil, err)
+	r.failOnError(nil, err)
 	return d
 }
 
-// report is the next report of the node about what the deployment is now.
-func (r *rig) report(id controlplane.DeploymentID, s controlplane.DeploymentStatus,
+// newReport returns the node's next report, for the deployment's current run and generation.
+func (r *rig) newReport(id controlplane.DeploymentID, s controlplane.DeploymentStatus,
 ) lifecycle.Report {
 	r.t.Helper()
 	d := r.get(id)
@@ -208,37 +208,37 @@ func (r *rig) report(id controlplane.DeploymentID, s controlplane.DeploymentStat
 func (r *rig) stepReport(id controlplane.DeploymentID, key pipeline.StepKey,
 	s pipeline.StepStatus) lifecycle.Report {
 	r.t.Helper()
-	one := r.report(id, "")
+	one := r.newReport(id, "")
 	one.Step = &controlplane.StepRow{Key: key, Status: s}
 	return one
 }
 
 func (r *rig) apply(all ...lifecycle.Report) {
 	r.t.Helper()
-	r.must(nil, r.Apply(r.t.Context(), system, all...))
+	r.failOnError(nil, r.Apply(r.t.Context(), system, all...))
 }
 
-// reports has the node report one status after the other.
-func (r *rig) reports(id controlplane.DeploymentID, all ...controlplane.DeploymentStatus,
+// applyStatuses has the node report one status after the other.
+func (r *rig) applyStatuses(id controlplane.DeploymentID, all ...controlplane.DeploymentStatus,
 ) controlplane.Deployment {
 	r.t.Helper()
 	for _, s := range all {
-		r.apply(r.report(id, s))
+		r.apply(r.newReport(id, s))
 	}
 	return r.get(id)
 }
 
-func (r *rig) remove(id controlplane.DeploymentID) controlplane.Deployment {
+func (r *rig) removeDeployment(id controlplane.DeploymentID) controlplane.Deployment {
 	r.t.Helper()
 	d, err := r.Remove(r.t.Context(), system, id)
-	r.must(nil, err)
+	r.failOnError(nil, err)
 	return d
 }
 
-func (r *rig) steps(id controlplane.DeploymentID) map[pipeline.StepKey]pipeline.StepStatus {
+func (r *rig) stepStatuses(id controlplane.DeploymentID) map[pipeline.StepKey]pipeline.StepStatus {
 	r.t.Helper()
 	of := map[pipeline.StepKey]pipeline.StepStatus{}
-	r.must(nil, r.store.Read(r.t.Context(), func(tx *postgres.Tx) error {
+	r.failOnError(nil, r.store.Read(r.t.Context(), func(tx *postgres.Tx) error {
 		d, err := tx.Deployment(r.t.Context(), id)
 		if err != nil {
 			return err
@@ -252,8 +252,8 @@ func (r *rig) steps(id controlplane.DeploymentID) map[pipeline.StepKey]pipeline.
 	return of
 }
 
-// person may do what a grant on the project lets them do.
-func (r *rig) person(name string, level controlplane.Level) access.Actor {
+// newProjectUser returns a user with a grant on the project; LevelNone means without one.
+func (r *rig) newProjectUser(name string, level controlplane.Level) access.Actor {
 	r.t.Helper()
 	id := pgtest.QueryValue[string](r.t, r.url, "SELECT id::text FROM projects WHERE name = 'shop'")
 	var grants []controlplane.Grant
@@ -264,7 +264,7 @@ func (r *rig) person(name string, level controlplane.Level) access.Actor {
 		Role: controlplane.RoleUser, Active: true}, grants)
 }
 
-func (r *rig) count(sql string, args ...any) int64 {
+func (r *rig) queryCount(sql string, args ...any) int64 {
 	r.t.Helper()
 	return pgtest.QueryValue[int64](r.t, r.url, sql, args...)
 }

@@ -34,10 +34,10 @@ func TestHandOut_SendsToTheWebhooksThatMatch(t *testing.T) {
 	for name, h := range hooks {
 		w.hook(name, "http://127.0.0.1:1/"+secret, h.put)
 	}
-	w.notice("deployment.failed", first)
-	w.notice("deployment.ready", first)
-	w.notice("deployment.failed", locked)
-	w.exec("INSERT INTO notices (event, node_id) VALUES ('node.offline', 'ID25')")
+	w.insertNotice("deployment.failed", first)
+	w.insertNotice("deployment.ready", first)
+	w.insertNotice("deployment.failed", locked)
+	w.execSQL("INSERT INTO notices (event, node_id) VALUES ('node.offline', 'ID25')")
 	if n, err := w.handOut(t.Context()); n != 4 || err != nil {
 		t.Fatalf("%d notices taken: %v", n, err)
 	}
@@ -46,7 +46,7 @@ func TestHandOut_SendsToTheWebhooksThatMatch(t *testing.T) {
 	}
 	for name, h := range hooks {
 		var got []string
-		for _, d := range w.log(name) {
+		for _, d := range w.listDeliveries(name) {
 			short := map[string]string{"deployment.failed": "f", "deployment.ready": "r",
 				"node.offline": "n"}[d.Event]
 			if strings.Contains(d.Body, `"name":"locked"`) {
@@ -81,8 +81,8 @@ func TestHandOut_MailsOnlyWhoSeesTheDeployment(t *testing.T) {
 	}
 	mailed := func(event string, id controlplane.DeploymentID) string {
 		t.Helper()
-		w.exec("DELETE FROM deliveries")
-		w.notice(event, id)
+		w.execSQL("DELETE FROM deliveries")
+		w.insertNotice(event, id)
 		if _, err := w.handOut(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func TestHandOut_MailsOnlyWhoSeesTheDeployment(t *testing.T) {
 			t.Errorf("%s of %s is mailed to %q, want %q", c.event, c.id, got, c.want)
 		}
 	}
-	w.exec("UPDATE users SET active = false WHERE name = 'reader'; DELETE FROM grants")
+	w.execSQL("UPDATE users SET active = false WHERE name = 'reader'; DELETE FROM grants")
 	if got := mailed("deployment.failed", first); got != "root@example.org" {
 		t.Errorf("after the grants were taken away: %q", got)
 	}
@@ -118,12 +118,12 @@ func TestHandOut_MailsOnlyWhoSeesTheDeployment(t *testing.T) {
 func TestHandOut_DropsWhatNoWebhookWants(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.notice("deployment.failed", first)
+	w.insertNotice("deployment.failed", first)
 	if n, err := w.handOut(t.Context()); n != 1 || err != nil {
 		t.Fatalf("%d, %v", n, err)
 	}
 	w.hook("ci", "http://127.0.0.1:1/")
-	if n, err := w.handOut(t.Context()); n != 0 || err != nil || len(w.log("ci")) != 0 {
+	if n, err := w.handOut(t.Context()); n != 0 || err != nil || len(w.listDeliveries("ci")) != 0 {
 		t.Errorf("a webhook is sent what happened before it was made: %d %v", n, err)
 	}
 }

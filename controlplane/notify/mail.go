@@ -46,7 +46,7 @@ func (m MailConfig) sendMail(ctx context.Context, d controlplane.Delivery) error
 	if err := m.signIn(c, host, port); err != nil {
 		return err
 	}
-	return m.transmit(c, d)
+	return m.transmitDelivery(c, d)
 }
 
 func (m MailConfig) connectSMTP(ctx context.Context, host, port string) (*smtp.Client, error) {
@@ -86,7 +86,7 @@ func (m MailConfig) signIn(c *smtp.Client, host, port string) error {
 	return nil
 }
 
-func (m MailConfig) transmit(c *smtp.Client, d controlplane.Delivery) error {
+func (m MailConfig) transmitDelivery(c *smtp.Client, d controlplane.Delivery) error {
 	from, err := mail.ParseAddress(m.From)
 	if err != nil {
 		return fmt.Errorf("setting mail.from: %w", err)

@@ -126,7 +126,7 @@ func TestSendDue_MailEndsWhateverTheServerSays(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.notice("deployment.failed", first)
+	w.insertNotice("deployment.failed", first)
 	w.run()
 	got := pgtest.QueryValue[string](
 		t,

@@ -70,9 +70,9 @@ func TestSendDue_RetriesTheSameMessageUntilItIsTaken(t *testing.T) {
 		}
 	})
 	key := w.hook("ci", r.URL+"/"+secret).Made
-	w.notice("deployment.failed", first)
+	w.insertNotice("deployment.failed", first)
 	w.run()
-	headers, bodies := r.received()
+	headers, bodies := r.receivedRequests()
 	if len(bodies) != 3 || bodies[0] != bodies[1] || bodies[1] != bodies[2] ||
 		!strings.Contains(bodies[0], `"reason":"port 8080 is taken"`) ||
 		!strings.Contains(bodies[0], `"urls":["http://api.first.qa.localhost"]`) {
@@ -90,7 +90,7 @@ func TestSendDue_RetriesTheSameMessageUntilItIsTaken(t *testing.T) {
 			t.Errorf("try %d: %v", i, h)
 		}
 	}
-	all := w.log("ci")
+	all := w.listDeliveries("ci")
 	if len(all) != 1 || all[0].Status != controlplane.DeliverySent || all[0].Attempts != 3 ||
 		all[0].Answer != 200 || all[0].Error != "" || all[0].EndedAt == nil {
 		t.Errorf("the log is %+v", all)
@@ -124,17 +124,17 @@ func TestSendDue_EndsWithTheReason(t *testing.T) {
 		"broken":     {broken.URL, maxAttempts, 0, "EOF"},
 	} {
 		w.hook(name, c.address+"/"+secret)
-		w.exec("DELETE FROM notices; UPDATE webhooks SET active = name = '" + name + "'")
-		w.notice("deployment.failed", first)
+		w.execSQL("DELETE FROM notices; UPDATE webhooks SET active = name = '" + name + "'")
+		w.insertNotice("deployment.failed", first)
 		w.run()
-		all := w.log(name)
+		all := w.listDeliveries(name)
 		if len(all) != 1 || all[0].Status != controlplane.DeliveryFailed ||
 			all[0].Attempts != c.attempts || all[0].Answer != c.answer || all[0].EndedAt == nil ||
 			!strings.Contains(all[0].Error, c.says) || strings.Contains(all[0].Error, secret) {
 			t.Errorf("%s: %+v", name, all)
 		}
 	}
-	if _, bodies := elsewhere.received(); len(bodies) != 0 {
+	if _, bodies := elsewhere.receivedRequests(); len(bodies) != 0 {
 		t.Error("a redirect was followed")
 	}
 }
@@ -147,9 +147,9 @@ func TestRunOnce_ReplicasSendEachMessageOnce(t *testing.T) {
 	w.hook("ci", r.URL)
 	w.hook("chat", r.URL)
 	const count = 40
-	w.exec(fmt.Sprintf(`INSERT INTO notices (event, deployment_id)
+	w.execSQL(fmt.Sprintf(`INSERT INTO notices (event, deployment_id)
 		SELECT 'deployment.failed', 'ID30' FROM generate_series(1, %d)`, count))
-	replicas := []*Notifier{w.Notifier, w.replica(), w.replica()}
+	replicas := []*Notifier{w.Notifier, w.newReplica(), w.newReplica()}
 	var running sync.WaitGroup
 	for _, n := range replicas {
 		running.Go(func() {
@@ -162,7 +162,7 @@ func TestRunOnce_ReplicasSendEachMessageOnce(t *testing.T) {
 	running.Wait()
 	w.run()
 	times := map[string]int{}
-	headers, _ := r.received()
+	headers, _ := r.receivedRequests()
 	for _, h := range headers {
 		times[h.Get("X-Nullops-Delivery")]++
 	}
@@ -179,24 +179,24 @@ func TestSendDue_RespectsAClaimUntilItEnds(t *testing.T) {
 	w := newWorld(t)
 	r := newReceiver(t, nil)
 	w.hook("ci", r.URL)
-	w.notice("deployment.failed", first)
+	w.insertNotice("deployment.failed", first)
 	if _, err := w.handOut(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	tx(t, w.Store, func(tx *postgres.Tx) error {
+	runInTx(t, w.Store, func(tx *postgres.Tx) error {
 		claimed, err := tx.ClaimDeliveries(t.Context(), holdFor, atOnce)
 		if len(claimed) != 1 {
 			t.Errorf("claimed %+v", claimed)
 		}
 		return err
 	})
-	if w.run(); w.log("ci")[0].Status != controlplane.DeliveryWaiting {
+	if w.run(); w.listDeliveries("ci")[0].Status != controlplane.DeliveryWaiting {
 		t.Error("another one's delivery was sent")
 	}
-	w.exec("UPDATE deliveries SET claimed_until = now() - interval '1 second'")
+	w.execSQL("UPDATE deliveries SET claimed_until = now() - interval '1 second'")
 	w.run()
-	if _, bodies := r.received(); len(bodies) != 1 || w.log("ci")[0].Attempts != 2 {
-		t.Errorf("after the claim ended: %q, %+v", bodies, w.log("ci"))
+	if _, bodies := r.receivedRequests(); len(bodies) != 1 || w.listDeliveries("ci")[0].Attempts != 2 {
+		t.Errorf("after the claim ended: %q, %+v", bodies, w.listDeliveries("ci"))
 	}
 }
 
@@ -206,17 +206,17 @@ func TestSendDue_WaitsBetweenTries(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.Pause = retryDelay })
 	r := newReceiver(t, func(w http.ResponseWriter, _ int) { w.WriteHeader(http.StatusBadGateway) })
 	w.hook("ci", r.URL)
-	w.notice("deployment.failed", first)
+	w.insertNotice("deployment.failed", first)
 	for want := 1; want <= 3; want++ {
 		w.run()
 		w.run()
-		d := w.log("ci")[0]
+		d := w.listDeliveries("ci")[0]
 		left := time.Until(d.DueAt)
-		if _, bodies := r.received(); len(bodies) != want || left > retryDelay(want) ||
+		if _, bodies := r.receivedRequests(); len(bodies) != want || left > retryDelay(want) ||
 			left < retryDelay(want)/2-5*time.Second {
 			t.Errorf("%d tries, the next in %s", len(bodies), left)
 		}
-		w.exec("UPDATE deliveries SET due_at = now()")
+		w.execSQL("UPDATE deliveries SET due_at = now()")
 	}
 }
 
@@ -245,7 +245,7 @@ func TestTestAndRedeliver_TryOnce(t *testing.T) {
 		controlplane.NotFound {
 		t.Errorf("another webhook's delivery: %v", err)
 	}
-	if _, bodies := r.received(); len(bodies) != 2 || len(w.log("ci")) != 2 {
-		t.Errorf("%d tries, %d in the log", len(bodies), len(w.log("ci")))
+	if _, bodies := r.receivedRequests(); len(bodies) != 2 || len(w.listDeliveries("ci")) != 2 {
+		t.Errorf("%d tries, %d in the log", len(bodies), len(w.listDeliveries("ci")))
 	}
 }

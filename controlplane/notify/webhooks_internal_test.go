@@ -9,7 +9,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-func plain(s string) *controlplane.Plain {
+func newPlain(s string) *controlplane.Plain {
 	p := controlplane.NewPlain(s)
 	return &p
 }
@@ -37,13 +37,13 @@ func TestPutWebhook_KeyBelongsToTheAddress(t *testing.T) {
 		made, changed  bool
 		sameKey, isKey bool
 	}{
-		{url: plain("https://a.example/" + secret), made: true, changed: true},
-		{url: plain("https://a.example/" + secret), sameKey: true},
+		{url: newPlain("https://a.example/" + secret), made: true, changed: true},
+		{url: newPlain("https://a.example/" + secret), sameKey: true},
 		{sameKey: true},
-		{secret: plain(given), changed: true, isKey: true},
-		{secret: plain(given), sameKey: true, isKey: true},
-		{url: plain("https://a.example/other"), made: true, changed: true},
-		{url: plain("https://b.example/"), secret: plain(given), changed: true, isKey: true},
+		{secret: newPlain(given), changed: true, isKey: true},
+		{secret: newPlain(given), sameKey: true, isKey: true},
+		{url: newPlain("https://a.example/other"), made: true, changed: true},
+		{url: newPlain("https://b.example/"), secret: newPlain(given), changed: true, isKey: true},
 	} {
 		before := ""
 		if i > 0 {
@@ -69,7 +69,7 @@ func TestPutWebhook_KeyBelongsToTheAddress(t *testing.T) {
 	if err := w.DeleteWebhook(t.Context(), root, "ci"); err != nil {
 		t.Fatal(err)
 	}
-	tx(t, w.Store, func(tx *postgres.Tx) error {
+	runInTx(t, w.Store, func(tx *postgres.Tx) error {
 		sealed, err := tx.OutwardSecret(t.Context(), addressOf(hook.ID))
 		if sealed != nil {
 			t.Error("the address outlives the webhook")
@@ -80,11 +80,11 @@ func TestPutWebhook_KeyBelongsToTheAddress(t *testing.T) {
 
 func TestPutWebhook_RefusesWhatCannotWork(t *testing.T) {
 	t.Parallel()
-	good := WebhookPut{Name: "ci", Kind: controlplane.WebhookJSON, URL: plain("https://a.example/"),
+	good := WebhookPut{Name: "ci", Kind: controlplane.WebhookJSON, URL: newPlain("https://a.example/"),
 		Events: []string{"deployment.failed"}}
 	for code, change := range map[string]func(*WebhookPut){
 		"url_missing":      func(p *WebhookPut) { p.URL = nil },
-		"secret_short":     func(p *WebhookPut) { p.Secret = plain("fifteen letters") },
+		"secret_short":     func(p *WebhookPut) { p.Secret = newPlain("fifteen letters") },
 		"events_missing":   func(p *WebhookPut) { p.Events = nil },
 		"event_unknown":    func(p *WebhookPut) { p.Events = []string{"deployment.failed", "x"} },
 		"template_invalid": func(p *WebhookPut) { p.Template = "{secret}" },
@@ -115,7 +115,8 @@ func TestWebhooks_AreForAdminsOnly(t *testing.T) {
 	w.hook("ci", "http://127.0.0.1:1/")
 	member := access.User(controlplane.User{ID: idPrefix + "02", Name: "full",
 		Role: controlplane.RoleUser, Active: true}, nil)
-	put := WebhookPut{Name: "ci", Kind: controlplane.WebhookJSON, URL: plain("https://evil.example/"),
+	put := WebhookPut{Name: "ci", Kind: controlplane.WebhookJSON,
+		URL:    newPlain("https://evil.example/"),
 		Events: []string{"deployment.failed"}, Active: true}
 	_, err1 := w.PutWebhook(t.Context(), member, put)
 	_, err2 := w.GetWebhook(t.Context(), member, "ci")
@@ -130,7 +131,7 @@ func TestWebhooks_AreForAdminsOnly(t *testing.T) {
 		}
 	}
 	hook, err := w.GetWebhook(t.Context(), root, "ci")
-	if err != nil || hook.Host != "http://127.0.0.1:1" || len(w.log("ci")) != 0 {
+	if err != nil || hook.Host != "http://127.0.0.1:1" || len(w.listDeliveries("ci")) != 0 {
 		t.Errorf("%+v %v", hook, err)
 	}
 }

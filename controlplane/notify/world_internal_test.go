@@ -97,13 +97,13 @@ func newConfig() Config {
 func newWorld(t *testing.T, change ...func(*Config)) *world {
 	t.Helper()
 	w := &world{t: t, url: pgtest.URL(t, os.DirFS("../../migrations"))}
-	w.exec(rows)
-	w.Notifier = w.replica(change...)
+	w.execSQL(rows)
+	w.Notifier = w.newReplica(change...)
 	return w
 }
 
-// replica is another control plane on the same database.
-func (w *world) replica(change ...func(*Config)) *Notifier {
+// newReplica returns the notifier of another control plane on the same database.
+func (w *world) newReplica(change ...func(*Config)) *Notifier {
 	w.t.Helper()
 	c := newConfig()
 	for _, f := range change {
@@ -115,7 +115,7 @@ func (w *world) replica(change ...func(*Config)) *Notifier {
 	return n
 }
 
-func (w *world) exec(sql string) {
+func (w *world) execSQL(sql string) {
 	w.t.Helper()
 	pgtest.Exec(w.t, w.url, strings.ReplaceAll(sql, "'ID", "'"+idPrefix))
 }
@@ -136,10 +136,10 @@ func (w *world) hook(name, address string, change ...func(*WebhookPut)) WebhookS
 	return saved
 }
 
-// notice stores that something happened to a deployment.
-func (w *world) notice(event string, id controlplane.DeploymentID) {
+// insertNotice stores an event of a deployment.
+func (w *world) insertNotice(event string, id controlplane.DeploymentID) {
 	w.t.Helper()
-	w.exec(fmt.Sprintf("INSERT INTO notices (event, deployment_id) VALUES ('%s', '%s')", event, id))
+	w.execSQL(fmt.Sprintf("INSERT INTO notices (event, deployment_id) VALUES ('%s', '%s')", event, id))
 }
 
 // run hands out and sends until nothing is due.
@@ -151,7 +151,7 @@ func (w *world) run() {
 	}
 }
 
-func (w *world) log(name string) []controlplane.Delivery {
+func (w *world) listDeliveries(name string) []controlplane.Delivery {
 	w.t.Helper()
 	all, _, err := w.ListDeliveries(w.t.Context(), root, name, controlplane.Page{})
 	if err != nil {
@@ -185,13 +185,13 @@ func newReceiver(t *testing.T, answer func(w http.ResponseWriter, number int)) *
 	return r
 }
 
-func (r *receiver) received() ([]http.Header, []string) {
+func (r *receiver) receivedRequests() ([]http.Header, []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.headers, r.bodies
 }
 
-func tx(t *testing.T, s *postgres.Store, fn func(*postgres.Tx) error) {
+func runInTx(t *testing.T, s *postgres.Store, fn func(*postgres.Tx) error) {
 	t.Helper()
 	if err := s.InTx(t.Context(), fn); err != nil {
 		t.Fatal(err)

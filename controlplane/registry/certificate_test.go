@@ -122,7 +122,7 @@ func TestCertificate_SaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func trusting(host, ca string) registry.Source {
+func newSourceWithCA(host, ca string) registry.Source {
 	s := secure(host)
 	s.Registry.CA = ca
 	return s
@@ -138,8 +138,8 @@ func TestCertificate_TrustsTheCAOfTheRegistry(t *testing.T) {
 	client := client(t, registry.Config{})
 	refused := func(ca, remedy string) {
 		t.Helper()
-		_, listed := client.ListTags(t.Context(), trusting(host, ca))
-		for _, err := range []error{listed, client.Ping(t.Context(), trusting(host, ca))} {
+		_, listed := client.ListTags(t.Context(), newSourceWithCA(host, ca))
+		for _, err := range []error{listed, client.Ping(t.Context(), newSourceWithCA(host, ca))} {
 			var said *controlplane.Error
 			if !errors.As(err, &said) || said.Code != "registry_certificate" ||
 				!strings.Contains(said.Remedy, remedy) ||
@@ -150,11 +150,11 @@ func TestCertificate_TrustsTheCAOfTheRegistry(t *testing.T) {
 	}
 	trusted := func(ca string) {
 		t.Helper()
-		l, err := client.ListTags(t.Context(), trusting(host, ca))
+		l, err := client.ListTags(t.Context(), newSourceWithCA(host, ca))
 		if err != nil || len(l.Tags) != 1 || l.Stale {
 			t.Errorf("tags %v, %v", l, err)
 		}
-		if err := client.Ping(t.Context(), trusting(host, ca)); err != nil {
+		if err := client.Ping(t.Context(), newSourceWithCA(host, ca)); err != nil {
 			t.Errorf("ping: %v", err)
 		}
 	}

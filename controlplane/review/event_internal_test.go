@@ -30,8 +30,8 @@ const (
 		"commit":"abc1234def","updated_at":"2026-01-02T10:00:01Z"}`
 )
 
-// outcome is what matters of an event, in short.
-func outcome(e event) string {
+// describeEvent returns the parts of an event that the tests compare.
+func describeEvent(e event) string {
 	what := map[step]string{updates: "updates", opens: "opens", reopens: "reopens"}[e.step]
 	if e.gone {
 		what = "gone"
@@ -97,10 +97,10 @@ func TestReadEvents_UnderstandsEachHost(t *testing.T) {
 		case gen:
 			id = ""
 		}
-		if outcome(e) != c.want || e.number != 12 || e.branch != "feature/cart" ||
+		if describeEvent(e) != c.want || e.number != 12 || e.branch != "feature/cart" ||
 			e.commit != "abc1234def" || e.repository != repository || e.repositoryID != id ||
 			!e.at.Equal(time.Date(2026, 1, 2, 10, 0, 1, 0, time.UTC)) {
-			t.Errorf("%s %s: %s %+v, want %s", c.source, c.body, outcome(e), e, c.want)
+			t.Errorf("%s %s: %s %+v, want %s", c.source, c.body, describeEvent(e), e, c.want)
 		}
 	}
 }

@@ -48,7 +48,7 @@ func drawLife(t *rapid.T, number int) (events []string, open bool, commit string
 func TestReceive_AnyOrderOfDeliveriesEndsTheSame(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	rule := w.rule("hub", controlplane.ReviewGitHub)
+	rule := w.putRule("hub", controlplane.ReviewGitHub)
 	number := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		number++
@@ -57,9 +57,9 @@ func TestReceive_AnyOrderOfDeliveriesEndsTheSame(t *testing.T) {
 			Draw(rt, "twice")...)
 		var said []string
 		for _, body := range rapid.Permutation(deliveries).Draw(rt, "order") {
-			said = append(said, w.receive(rule, body))
+			said = append(said, w.deliverEvent(rule, body))
 		}
-		for _, r := range w.reviews(rule) {
+		for _, r := range w.listReviews(rule) {
 			wantsOpen := r.Want == controlplane.GoalPresent
 			if r.Number == number && (wantsOpen != open || open && r.Commit != commit) {
 				rt.Fatalf("open is %v at %s, want %v at %s: %q", wantsOpen, r.Commit, open, commit, said)
@@ -74,7 +74,7 @@ func TestReceive_ReplaysChangeNothing(t *testing.T) {
 	w := newWorld(t)
 	for _, source := range []controlplane.ReviewSource{controlplane.ReviewGitHub,
 		controlplane.ReviewGitea, controlplane.ReviewGitLab, controlplane.ReviewGeneric} {
-		rule := w.rule(string(source), source)
+		rule := w.putRule(string(source), source)
 		body := fmt.Sprintf(hubForm, "opened", "open", own)
 		closed := fmt.Sprintf(hubForm, "closed", "closed", own)
 		switch source {
@@ -87,12 +87,12 @@ func TestReceive_ReplaysChangeNothing(t *testing.T) {
 		}
 		send := func(body, id string) string {
 			t.Helper()
-			h := sign(source, ruleSecret, body, time.Now().Truncate(time.Minute))
+			h := signHeaders(source, ruleSecret, body, time.Now().Truncate(time.Minute))
 			for _, name := range []string{"X-GitHub-Delivery", "X-Gitea-Delivery", "X-Gitlab-Event-UUID"} {
 				h.Set(name, id)
 			}
 			said, err := w.Receive(t.Context(), system, rule.Name, h, []byte(body))
-			w.must(err)
+			w.failOnError(err)
 			return said
 		}
 		for i, c := range []struct{ body, id, want string }{
@@ -111,11 +111,11 @@ func TestReceive_ReplaysChangeNothing(t *testing.T) {
 func TestServeHTTP_AnswersStrangersAlike(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	rule := w.rule("hub", controlplane.ReviewGitHub)
-	w.rule("resting", controlplane.ReviewGitHub, func(p *RulePut) { p.Rule.Active = false })
+	rule := w.putRule("hub", controlplane.ReviewGitHub)
+	w.putRule("resting", controlplane.ReviewGitHub, func(p *RulePut) { p.Rule.Active = false })
 	ask := func(method, path, key, body string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(method, path, strings.NewReader(body))
-		r.Header = sign(rule.Source, key, body, time.Now())
+		r.Header = signHeaders(rule.Source, key, body, time.Now())
 		out := httptest.NewRecorder()
 		w.ServeHTTP(out, r)
 		return out
@@ -141,7 +141,7 @@ func TestServeHTTP_AnswersStrangersAlike(t *testing.T) {
 			t.Errorf("%s of %d bytes: %d %s", c.method, len(c.body), got.Code, got.Body)
 		}
 	}
-	if all := w.reviews(rule); len(all) != 1 || all[0].Deployment != "hub-12" {
+	if all := w.listReviews(rule); len(all) != 1 || all[0].Deployment != "hub-12" {
 		t.Errorf("stored %+v", all)
 	}
 }
@@ -150,7 +150,7 @@ func TestServeHTTP_AnswersStrangersAlike(t *testing.T) {
 func TestReceive_FollowsTheRepositoryNotItsName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	rule := w.rule("hub", controlplane.ReviewGitHub, func(p *RulePut) {
+	rule := w.putRule("hub", controlplane.ReviewGitHub, func(p *RulePut) {
 		p.Rule.Repository, p.Rule.Branch = "Acme/Shop", "feature/*"
 	})
 	renamed := func(body string) string { return strings.ReplaceAll(body, "acme/shop", "acme/store") }
@@ -164,11 +164,11 @@ func TestReceive_FollowsTheRepositoryNotItsName(t *testing.T) {
 		{other(hubEvent("opened", 12, "b1", 3)), taken},
 		{renamed(hubEvent("closed", 12, "a2", 4)), taken},
 	} {
-		if got := w.receive(rule, c.body); got != c.want {
+		if got := w.deliverEvent(rule, c.body); got != c.want {
 			t.Errorf("event %d: %q, want %q", i, got, c.want)
 		}
 	}
-	all := w.reviews(rule)
+	all := w.listReviews(rule)
 	names := map[string]controlplane.Goal{}
 	for _, r := range all {
 		names[r.RepositoryID+" "+r.Commit] = r.Want
@@ -185,15 +185,15 @@ func TestReceive_FollowsTheRepositoryNotItsName(t *testing.T) {
 func TestReceive_NoTwoReviewsHaveOneDeployment(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	rule := w.rule("gen", controlplane.ReviewGeneric)
-	second := w.rule("gen-1", controlplane.ReviewGeneric)
+	rule := w.putRule("gen", controlplane.ReviewGeneric)
+	second := w.putRule("gen-1", controlplane.ReviewGeneric)
 	var running sync.WaitGroup
 	send := func(rule controlplane.ReviewRule, number int, branch string) {
 		body := fmt.Sprintf(`{"action":"opened","repository":"acme/shop","number":%d,"branch":%q}`,
 			number, branch)
 		running.Go(func() {
 			said, err := w.Receive(t.Context(), system, rule.Name,
-				sign(rule.Source, ruleSecret, body, time.Now()), []byte(body))
+				signHeaders(rule.Source, ruleSecret, body, time.Now()), []byte(body))
 			if said != taken || err != nil {
 				t.Errorf("%s: %q %v", body, said, err)
 			}
@@ -206,7 +206,7 @@ func TestReceive_NoTwoReviewsHaveOneDeployment(t *testing.T) {
 	send(rule, 2, "x")
 	send(second, 2, "x")
 	running.Wait()
-	all := append(w.reviews(rule), w.reviews(second)...)
+	all := append(w.listReviews(rule), w.listReviews(second)...)
 	names := map[string]bool{}
 	for _, r := range all {
 		names[r.Deployment] = true
@@ -223,19 +223,19 @@ func TestReceive_NoTwoReviewsHaveOneDeployment(t *testing.T) {
 func TestReceive_PushesOfATagAreOneReview(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	rule := w.rule("push", controlplane.ReviewRegistry, func(p *RulePut) { p.Rule.Tag = "{tag}" })
+	rule := w.putRule("push", controlplane.ReviewRegistry, func(p *RulePut) { p.Rule.Tag = "{tag}" })
 	push := `{"events":[{"id":%q,"action":"push","target":{"repository":%q,
 		"tag":%q,"digest":"sha256:%s"}}]}`
 	for _, c := range []struct{ id, repository, tag, digest, want string }{
 		{"1", "shop/api", "1.0", "a", taken}, {"2", "shop/web", "1.0", "b", taken},
 		{"2", "shop/web", "1.0", "b", "seen before"}, {"3", "shop/api", "1-0", "c", taken},
 	} {
-		got := w.receive(rule, fmt.Sprintf(push, c.id, c.repository, c.tag, c.digest))
+		got := w.deliverEvent(rule, fmt.Sprintf(push, c.id, c.repository, c.tag, c.digest))
 		if got != c.want {
 			t.Errorf("%+v: %q", c, got)
 		}
 	}
-	if all := w.reviews(rule); len(all) != 2 || all[0].Deployment == all[1].Deployment {
+	if all := w.listReviews(rule); len(all) != 2 || all[0].Deployment == all[1].Deployment {
 		t.Errorf("stored %+v", all)
 	}
 }
@@ -244,9 +244,9 @@ func TestReceive_PushesOfATagAreOneReview(t *testing.T) {
 func TestClaimReviews_GivesEachReviewToOne(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	rule := w.rule("hub", controlplane.ReviewGitHub)
+	rule := w.putRule("hub", controlplane.ReviewGitHub)
 	for number := 1; number <= 20; number++ {
-		w.receive(rule, hubEvent("opened", number, "a1", 1))
+		w.deliverEvent(rule, hubEvent("opened", number, "a1", 1))
 	}
 	var mu sync.Mutex
 	times := map[controlplane.ReviewID]int{}
@@ -279,7 +279,7 @@ func TestClaimReviews_GivesEachReviewToOne(t *testing.T) {
 	if n := len(w.claim()); n != 0 {
 		t.Errorf("%d reviews are claimed that are given up", n)
 	}
-	w.receive(rule, hubEvent("synchronize", 1, "a2", 2))
+	w.deliverEvent(rule, hubEvent("synchronize", 1, "a2", 2))
 	if all := w.claim(); len(all) != 1 || all[0].Number != 1 {
 		t.Errorf("after a new commit %+v are claimed", all)
 	}

@@ -23,8 +23,8 @@ func hmacOf(key, text string) string {
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// sign is what each host puts into its headers.
-func sign(source controlplane.ReviewSource, key, body string, at time.Time) http.Header {
+// signHeaders returns the headers that each code host sends with an event.
+func signHeaders(source controlplane.ReviewSource, key, body string, at time.Time) http.Header {
 	h := http.Header{}
 	switch source {
 	case controlplane.ReviewGitHub:
@@ -70,7 +70,8 @@ func TestIsSigned_HoldsForItsKeyAndBodyOnly(t *testing.T) {
 		body, changed := rapid.String().Draw(t, "body"), rapid.String().Draw(t, "changed body")
 		now := time.Unix(1_900_000_000, 0)
 		holds := func(with, text string, as controlplane.ReviewSource) bool {
-			return isSigned(as, sign(source, key, body, now), []byte(text), controlplane.NewPlain(with), now)
+			return isSigned(as, signHeaders(source, key, body, now), []byte(text),
+				controlplane.NewPlain(with), now)
 		}
 		if !holds(key, body, source) {
 			t.Fatal("the own signature does not hold")
@@ -95,7 +96,7 @@ func TestIsSigned_RefusesTheEmptyKeyAndNoHeaders(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	for _, source := range sources {
-		if isSigned(source, sign(source, "", "{}", now), []byte("{}"), controlplane.Plain{}, now) {
+		if isSigned(source, signHeaders(source, "", "{}", now), []byte("{}"), controlplane.Plain{}, now) {
 			t.Errorf("%s: the empty key signs", source)
 		}
 		if isSigned(source, http.Header{}, []byte("{}"), controlplane.NewPlain(ruleSecret), now) {
@@ -110,14 +111,14 @@ func TestIsSigned_GenericEventsAreFiveMinutesOldAtMost(t *testing.T) {
 	for age, want := range map[time.Duration]bool{0: true, oldest - time.Second: true,
 		-oldest + time.Second: true, oldest: false, -oldest: false, 24 * time.Hour: false,
 		24 * 36500 * time.Hour: false} {
-		h := sign(controlplane.ReviewGeneric, ruleSecret, "{}", now.Add(-age))
+		h := signHeaders(controlplane.ReviewGeneric, ruleSecret, "{}", now.Add(-age))
 		got := isSigned(controlplane.ReviewGeneric, h, []byte("{}"),
 			controlplane.NewPlain(ruleSecret), now)
 		if got != want {
 			t.Errorf("an event that is %s old: %v", age, got)
 		}
 	}
-	h := sign(controlplane.ReviewGeneric, ruleSecret, "{}", now)
+	h := signHeaders(controlplane.ReviewGeneric, ruleSecret, "{}", now)
 	h.Set("X-Nullops-Timestamp", strings.Repeat("9", 30))
 	if isSigned(controlplane.ReviewGeneric, h, []byte("{}"), controlplane.NewPlain(ruleSecret), now) {
 		t.Error("a time that is no number is accepted")

@@ -15,7 +15,7 @@ import (
 func TestChooseVersions_TakesTheServicesThatHaveTheTag(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.services()
+	w.putServices()
 	rule := controlplane.ReviewRule{Project: "shop", Environment: "qa"}
 	digest := func(c string) string { return "sha256:" + strings.Repeat(c, 64) }
 	down := &controlplane.Error{Kind: controlplane.Unavailable, Code: "registry_down",

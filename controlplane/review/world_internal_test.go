@@ -68,9 +68,9 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, url: pgtest.URL(t, os.DirFS("../../migrations")), images: images{}}
 	text, err := seal.NewKey("k1")
-	w.must(err)
+	w.failOnError(err)
 	keys, err := seal.ParseKeyring(text)
-	w.must(err)
+	w.failOnError(err)
 	store := pgtest.Open(t, w.url)
 	c := catalog.New(catalog.Config{Store: store, Keys: keys, Images: w.images, AllowLoopback: true,
 		Log: slog.New(slog.DiscardHandler)})
@@ -79,44 +79,44 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(w.client.CloseIdleConnections)
 	_, err = c.PutEnvironment(t.Context(), system, catalog.EnvironmentPut{Name: "qa",
 		Domain: "localhost"})
-	w.must(err)
+	w.failOnError(err)
 	_, err = c.PutProject(t.Context(), system, catalog.ProjectPut{Name: "shop",
 		Resources: pipeline.Resources{CPU: 2, MemoryMiB: 1024}})
-	w.must(err)
+	w.failOnError(err)
 	return w
 }
 
-func (w *world) must(err error) {
+func (w *world) failOnError(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-// services gives the project three services: two with selectable tags, one without.
-func (w *world) services() {
+// putServices gives the project three services: two with selectable tags, one without.
+func (w *world) putServices() {
 	w.t.Helper()
 	ctx := w.t.Context()
 	_, err := w.Catalog.PutRegistry(ctx, system, catalog.RegistryPut{Name: "local",
 		Host: "localhost:5000", Insecure: true})
-	w.must(err)
+	w.failOnError(err)
 	var p pipeline.Pipeline
 	p.Format = 1
 	for name, mode := range map[string]pipeline.TagMode{"api": pipeline.Selectable,
 		"web": pipeline.Selectable, "db": pipeline.Pinned} {
 		_, err := w.Catalog.PutService(ctx, system, catalog.ServicePut{Name: name, Registry: "local",
 			Image: "shop/" + name, TagMode: mode, Tag: "1.0"})
-		w.must(err)
+		w.failOnError(err)
 		p.Steps = append(p.Steps, pipeline.Step{Key: pipeline.StepKey(name),
 			Service: &pipeline.ServiceStep{Name: name, Resources: pipeline.Resources{CPU: 0.1,
 				MemoryMiB: 64}, Ports: []pipeline.Port{{Name: "http", Port: 8080}}}})
 	}
 	_, err = w.Catalog.SavePipeline(ctx, system, "shop", p, "first")
-	w.must(err)
+	w.failOnError(err)
 }
 
-// rule stores a rule whose secret is ruleSecret.
-func (w *world) rule(name string, source controlplane.ReviewSource,
+// putRule stores a rule whose secret is ruleSecret.
+func (w *world) putRule(name string, source controlplane.ReviewSource,
 	change ...func(*RulePut)) controlplane.ReviewRule {
 	w.t.Helper()
 	key := controlplane.NewPlain(ruleSecret)
@@ -126,35 +126,35 @@ func (w *world) rule(name string, source controlplane.ReviewSource,
 		f(&p)
 	}
 	saved, err := w.PutRule(w.t.Context(), system, p)
-	w.must(err)
+	w.failOnError(err)
 	return saved.Rule
 }
 
-// receive delivers a signed event under an id of its own.
-func (w *world) receive(rule controlplane.ReviewRule, body string) string {
+// deliverEvent delivers a signed event under an id of its own.
+func (w *world) deliverEvent(rule controlplane.ReviewRule, body string) string {
 	w.t.Helper()
 	w.n++
-	h := sign(rule.Source, ruleSecret, body, time.Now())
+	h := signHeaders(rule.Source, ruleSecret, body, time.Now())
 	id := fmt.Sprintf("delivery-%d", w.n)
 	for _, name := range []string{"X-GitHub-Delivery", "X-Gitea-Delivery", "X-Gitlab-Event-UUID",
 		"X-Request-UUID"} {
 		h.Set(name, id)
 	}
 	said, err := w.Receive(w.t.Context(), system, rule.Name, h, []byte(body))
-	w.must(err)
+	w.failOnError(err)
 	return said
 }
 
-func (w *world) reviews(rule controlplane.ReviewRule) []controlplane.Review {
+func (w *world) listReviews(rule controlplane.ReviewRule) []controlplane.Review {
 	w.t.Helper()
 	_, all, err := w.GetRule(w.t.Context(), system, rule.Name)
-	w.must(err)
+	w.failOnError(err)
 	return all
 }
 
 func (w *world) claim() (all []controlplane.Review) {
 	w.t.Helper()
-	w.must(w.Store.InTx(w.t.Context(), func(tx *postgres.Tx) (err error) {
+	w.failOnError(w.Store.InTx(w.t.Context(), func(tx *postgres.Tx) (err error) {
 		all, err = tx.ClaimReviews(w.t.Context(), holdFor, 100)
 		return err
 	}))

@@ -33,7 +33,7 @@ func TestOpen_ReadsAStoredValue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, err := ring.Open(place(), sealed)
+	plain, err := ring.Open(testLocation(), sealed)
 	// promise: N-114
 	if err != nil || string(plain) != "a value sealed with AES-256" {
 		t.Errorf("a stored value opens as %q, %v", plain, err)

@@ -29,20 +29,20 @@ func ring(t *testing.T, kids ...string) (*seal.Keyring, string) {
 	return r, setting
 }
 
-func place() seal.Location {
+func testLocation() seal.Location {
 	return seal.Location{Table: "secrets", Row: "r1", Column: "value", Version: 1}
 }
 
 func TestSeal_OpensAtItsPlaceOnly(t *testing.T) {
 	r, _ := ring(t, "k1")
-	sealed, err := r.Seal(place(), []byte("hunter2-canary"))
+	sealed, err := r.Seal(testLocation(), []byte("hunter2-canary"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if bytes.Contains(sealed, []byte("hunter2")) {
 		t.Fatal("the plain text is readable")
 	}
-	plain, err := r.Open(place(), sealed)
+	plain, err := r.Open(testLocation(), sealed)
 	if err != nil || string(plain) != "hunter2-canary" {
 		t.Fatalf("open: %q, %v", plain, err)
 	}
@@ -62,7 +62,7 @@ func TestSeal_OpensAtItsPlaceOnly(t *testing.T) {
 // Changing any single byte makes a value unreadable.
 func TestSeal_EveryByteCounts(t *testing.T) {
 	r, _ := ring(t, "k1")
-	sealed, err := r.Seal(place(), []byte("value"))
+	sealed, err := r.Seal(testLocation(), []byte("value"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,12 +70,12 @@ func TestSeal_EveryByteCounts(t *testing.T) {
 		bad := bytes.Clone(sealed)
 		bad[i] ^= 1
 		// promise: N-114
-		if _, err := r.Open(place(), bad); !errors.Is(err, seal.ErrUnopened) {
+		if _, err := r.Open(testLocation(), bad); !errors.Is(err, seal.ErrUnopened) {
 			t.Errorf("byte %d changed: %v", i, err)
 		}
 	}
 	for n := range sealed {
-		if _, err := r.Open(place(), sealed[:n]); !errors.Is(err, seal.ErrUnopened) {
+		if _, err := r.Open(testLocation(), sealed[:n]); !errors.Is(err, seal.ErrUnopened) {
 			t.Errorf("cut to %d bytes: %v", n, err)
 		}
 	}
@@ -83,8 +83,8 @@ func TestSeal_EveryByteCounts(t *testing.T) {
 
 func TestSeal_SameValueTwiceLooksDifferent(t *testing.T) {
 	r, _ := ring(t, "k1")
-	a, _ := r.Seal(place(), []byte("value"))
-	b, _ := r.Seal(place(), []byte("value"))
+	a, _ := r.Seal(testLocation(), []byte("value"))
+	b, _ := r.Seal(testLocation(), []byte("value"))
 	if bytes.Equal(a, b) {
 		t.Error("two seals of one value are equal")
 	}
@@ -92,7 +92,7 @@ func TestSeal_SameValueTwiceLooksDifferent(t *testing.T) {
 
 func TestRewrap(t *testing.T) {
 	old, setting := ring(t, "k1")
-	sealed, err := old.Seal(place(), []byte("value"))
+	sealed, err := old.Seal(testLocation(), []byte("value"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,21 +101,21 @@ func TestRewrap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, changed, err := both.Rewrap(place(), sealed)
+	again, changed, err := both.Rewrap(testLocation(), sealed)
 	if err != nil || !changed {
 		t.Fatalf("rewrap: %v %v", changed, err)
 	}
 	if kid, _ := seal.KidOf(again); kid != "k2" {
 		t.Errorf("sealed under %q", kid)
 	}
-	if plain, err := both.Open(place(), again); err != nil || string(plain) != "value" {
+	if plain, err := both.Open(testLocation(), again); err != nil || string(plain) != "value" {
 		t.Errorf("open: %q %v", plain, err)
 	}
-	if _, changed, err := both.Rewrap(place(), again); changed || err != nil {
+	if _, changed, err := both.Rewrap(testLocation(), again); changed || err != nil {
 		t.Errorf("second rewrap: %v %v", changed, err)
 	}
 	// promise: N-120
-	if _, err := old.Open(place(), again); !errors.Is(err, seal.ErrUnopened) {
+	if _, err := old.Open(testLocation(), again); !errors.Is(err, seal.ErrUnopened) {
 		t.Errorf("the old ring opened it: %v", err)
 	}
 }
@@ -174,11 +174,11 @@ func FuzzOpen(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	sealed, _ := r.Seal(place(), []byte("value"))
+	sealed, _ := r.Seal(testLocation(), []byte("value"))
 	f.Add(sealed)
 	f.Add([]byte{1, 255})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		plain, err := r.Open(place(), b)
+		plain, err := r.Open(testLocation(), b)
 		if err == nil && (!bytes.Equal(b, sealed) || string(plain) != "value") {
 			t.Errorf("opened %x", b)
 		}

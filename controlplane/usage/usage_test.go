@@ -97,7 +97,7 @@ func (r *rig) read(width time.Duration, subject string) (all []controlplane.Usag
 	return all
 }
 
-func count(all []controlplane.UsageSum) (n int) {
+func countMeasurements(all []controlplane.UsageSum) (n int) {
 	for _, u := range all {
 		n += u.Count
 	}
@@ -121,8 +121,8 @@ func TestStore_CountsEachMeasurementOnce(t *testing.T) {
 	for _, width := range []time.Duration{usage.Raw, usage.Minutely, usage.Hourly} {
 		for _, subject := range []string{string(r.node), r.deployment} {
 			all := r.read(width, subject)
-			if count(all) != 45 {
-				t.Errorf("width %s: %d measurements", width, count(all))
+			if countMeasurements(all) != 45 {
+				t.Errorf("width %s: %d measurements", width, countMeasurements(all))
 			}
 			cpu := 0.0
 			for _, u := range all {

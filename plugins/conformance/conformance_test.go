@@ -13,8 +13,8 @@ import (
 	"github.com/nullops/nullops/plugins/stdio"
 )
 
-// plugin is one in memory: a Go handler, or anything that misbehaves.
-func subject(run conformance.Run) conformance.TestedPlugin {
+// newTestedPlugin returns a plugin in memory: a Go handler, or anything that misbehaves.
+func newTestedPlugin(run conformance.Run) conformance.TestedPlugin {
 	return conformance.TestedPlugin{
 		Component: stdio.Component{
 			Actions: []stdio.Action{stdio.ActionCreate, stdio.ActionDelete}, Idempotent: true,
@@ -47,7 +47,7 @@ func good(_ context.Context, r stdio.Request, log *slog.Logger) (stdio.Response,
 }
 
 func TestCheck_AGoodPluginPasses(t *testing.T) {
-	verdicts, err := conformance.Check(t.Context(), subject(serving(stdio.Handlers{
+	verdicts, err := conformance.Check(t.Context(), newTestedPlugin(serving(stdio.Handlers{
 		Create: good, Delete: good})))
 	if err != nil || len(verdicts) < 15 {
 		t.Fatalf("%d verdicts, %v", len(verdicts), err)
@@ -82,7 +82,8 @@ func TestCheck_AsksThePluginsOwnCheck(t *testing.T) {
 			return stdio.Response{Output: "never"}, nil
 		},
 	} {
-		s := subject(serving(stdio.Handlers{Create: does(true), Delete: does(false), Check: check}))
+		s := newTestedPlugin(serving(
+			stdio.Handlers{Create: does(true), Delete: does(false), Check: check}))
 		s.Component.Actions = append(s.Component.Actions, stdio.ActionCheck)
 		verdicts, err := conformance.Check(t.Context(), s)
 		if err != nil {
@@ -155,7 +156,7 @@ func TestCheck_FindsEachFault(t *testing.T) {
 			return stdio.Response{Success: len(r.Outputs) > 0, Output: "which?"}, nil
 		}), "delete succeeds without outputs"},
 	} {
-		verdicts, err := conformance.Check(t.Context(), subject(c.run))
+		verdicts, err := conformance.Check(t.Context(), newTestedPlugin(c.run))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -175,7 +176,7 @@ func TestCheck_FindsEachFault(t *testing.T) {
 func TestCheck_WaitsForASlowEngine(t *testing.T) {
 	well := serving(stdio.Handlers{Create: good, Delete: good})
 	early := 0
-	s := subject(func(ctx context.Context, stdin []byte) (conformance.RunResult, error) {
+	s := newTestedPlugin(func(ctx context.Context, stdin []byte) (conformance.RunResult, error) {
 		if _, bounded := ctx.Deadline(); bounded && early < 1 {
 			early++
 			<-ctx.Done()
@@ -190,7 +191,7 @@ func TestCheck_WaitsForASlowEngine(t *testing.T) {
 
 // Without a create that works, what needs one is skipped and not passed.
 func TestCheck_SkipsWhatItCannotTell(t *testing.T) {
-	s := subject(serving(stdio.Handlers{Create: good}))
+	s := newTestedPlugin(serving(stdio.Handlers{Create: good}))
 	s.Create = nil
 	verdicts, err := conformance.Check(t.Context(), s)
 	if err != nil || verdicts[len(verdicts)-1].Skipped == "" {

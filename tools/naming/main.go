@@ -180,22 +180,22 @@ func printFigures(w io.Writer, functions []function) {
 		{"functions", fmt.Sprint(len(functions))},
 		{"unexported functions", fmt.Sprint(len(lengths))},
 		{"of these, named with one word", fmt.Sprintf("%d (%s), %d of them without a receiver",
-			oneWord, percent(oneWord, len(lengths)), free)},
+			oneWord, formatPercent(oneWord, len(lengths)), free)},
 		{"of these, participles", fmt.Sprint(participles)},
-		{"length of an unexported name, median", fmt.Sprint(quantile(lengths, 50))},
-		{"words of an unexported name, mean", fmt.Sprintf("%.2f", mean(words))},
+		{"length of an unexported name, median", fmt.Sprint(computeQuantile(lengths, 50))},
+		{"words of an unexported name, mean", fmt.Sprintf("%.2f", computeMean(words))},
 		{"lines of a function, median, p90 and longest", fmt.Sprintf("%d, %d, %d",
-			quantile(lines, 50), quantile(lines, 90), quantile(lines, 100))},
+			computeQuantile(lines, 50), computeQuantile(lines, 90), computeQuantile(lines, 100))},
 	} {
 		_, _ = fmt.Fprintf(w, "%-46s %s\n", row.what, row.value)
 	}
 }
 
-func percent(part, whole int) string {
+func formatPercent(part, whole int) string {
 	return fmt.Sprintf("%.0f %%", 100*float64(part)/float64(max(whole, 1)))
 }
 
-func mean(values []int) float64 {
+func computeMean(values []int) float64 {
 	sum := 0
 	for _, v := range values {
 		sum += v
@@ -203,8 +203,8 @@ func mean(values []int) float64 {
 	return float64(sum) / float64(max(len(values), 1))
 }
 
-// quantile returns the value that q percent of the values do not exceed.
-func quantile(values []int, q int) int {
+// computeQuantile returns the value that q percent of the values do not exceed.
+func computeQuantile(values []int, q int) int {
 	if len(values) == 0 {
 		return 0
 	}
