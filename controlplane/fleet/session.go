@@ -73,8 +73,8 @@ func (f *Fleet) openSession(
 	}
 	working, stop := context.WithCancelCause(ctx)
 	s := &session{Fleet: f, link: withoutInventory(b.NodeLink), epoch: b.Epoch, conn: conn,
-		outer: ctx, ctx: working, stop: stop, refused: make(chan string, 4), samples: make(chan sampleBatch, samplesWaiting),
-		good: b.leased,
+		outer: ctx, ctx: working, stop: stop, refused: make(chan string, 4),
+		samples: make(chan sampleBatch, samplesWaiting), good: b.leased,
 		// No update before the initial state was exchanged.
 		looking: true}
 	welcome, err := s.receiveWelcome(ctx)

@@ -144,7 +144,8 @@ func (r *composeReader) noteVariables() {
 			}
 			noted[u] = true
 			r.out.Notes = append(r.out.Notes, Note{File: p.file, Line: u.line,
-				Service: r.serviceAt(p.file, u.line), Message: fmt.Sprintf("the variable %s has no value here: "+
+				Service: r.serviceAt(p.file, u.line),
+				Message: fmt.Sprintf("the variable %s has no value here: "+
 					"its default is taken, or nothing", u.name)})
 		}
 	}
