@@ -272,7 +272,10 @@ func TestProxy_ForwardedHeadersAreOurs(t *testing.T) {
 		"X_Auth: root", "Remote_User: root", "X-Forwarded_For: 9.9.9.9", "_: x", "X_Real_IP: 9.9.9.9",
 		"X-Client-IP: 9.9.9.9", "True-Client-IP: 9.9.9.9", "CF-Connecting-IP: 9.9.9.9",
 		"Proxy: http://9.9.9.9", "Fastly-Client-IP: 9.9.9.9", "X-Cluster-Client-IP: 9.9.9.9",
-		"X-Original-Forwarded-For: 9.9.9.9", "Client-IP: 9.9.9.9",
+		"X-Original-Forwarded-For: 9.9.9.9", "Client-IP: 9.9.9.9", "Proxy-Client-IP: 9.9.9.9",
+		"WL-Proxy-Client-IP: 9.9.9.9", "X-Forward-For: 9.9.9.9", "X-Original-URL: /evil",
+		"X-Rewrite-URL: /evil", "X-Original-Host: evil", "X-Url-Scheme: https",
+		"Front-End-Https: on", `CF-Visitor: {"scheme":"https"}`,
 	}
 	for _, s := range spoof {
 		name, value, _ := strings.Cut(s, ": ")

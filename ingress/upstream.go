@@ -279,10 +279,23 @@ func (e *exactBody) Read(p []byte) (int, error) {
 func isClientAddressHeader(name string) bool {
 	switch name {
 	case "Cf-Connecting-Ip", "Cf-Connecting-Ipv6", "Cf-Pseudo-Ipv4", "Client-Ip",
-		"Fastly-Client-Ip", "Fly-Client-Ip", "Proxy", "True-Client-Ip", "X-Appengine-User-Ip",
+		"Do-Connecting-Ip", "Fastly-Client-Ip", "Fly-Client-Ip", "Incap-Client-Ip", "Proxy",
+		"Proxy-Client-Ip", "True-Client-Ip", "Wl-Proxy-Client-Ip", "X-Appengine-User-Ip",
 		"X-Azure-Clientip", "X-Azure-Socketip", "X-Client-Ip", "X-Cluster-Client-Ip",
-		"X-Envoy-External-Address", "X-Original-Forwarded-For", "X-Originating-Ip", "X-Real-Ip",
-		"X-Remote-Addr", "X-Remote-Ip":
+		"X-Envoy-External-Address", "X-Forward-For", "X-Nf-Client-Connection-Ip",
+		"X-Original-Forwarded-For", "X-Originating-Ip", "X-Proxyuser-Ip", "X-Real-Ip",
+		"X-Remote-Addr", "X-Remote-Ip", "X-Sucuri-Clientip", "X-Vercel-Forwarded-For":
+		return true
+	}
+	return false
+}
+
+// isRequestURLHeader finds the headers in which proxies name the scheme, host or path that the
+// client asked for. Frameworks take them instead of the request's own.
+func isRequestURLHeader(name string) bool {
+	switch name {
+	case "Cf-Visitor", "Front-End-Https", "X-Original-Host", "X-Original-Url", "X-Rewrite-Url",
+		"X-Scheme", "X-Url-Scheme":
 		return true
 	}
 	return false
@@ -292,7 +305,8 @@ func isClientAddressHeader(name string) bool {
 // underscore: CGI and its descendants read X_Auth and X-Auth as the same header.
 func isProxyOnlyHeader(name string) bool {
 	return strings.IndexByte(name, '_') >= 0 || strings.HasPrefix(name, "X-Forwarded-") ||
-		name == "X-Forwarded" || name == "Forwarded" || isClientAddressHeader(name)
+		name == "X-Forwarded" || name == "Forwarded" || isClientAddressHeader(name) ||
+		isRequestURLHeader(name)
 }
 
 func setForwarded(h http.Header, in *http.Request) {
