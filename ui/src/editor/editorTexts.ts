@@ -13,7 +13,7 @@ export const editorTexts = {
   saving: "saving…",
   unsaved: "not saved yet",
   offline: "Offline: kept in this browser",
-  unkept: "Not saved, and this browser keeps nothing: leave this page open",
+  unkept: "Not saved, and this browser cannot store it: keep this page open",
   refusedSave: (why: string) => `Not saved: ${why}`,
   unread: "The pipeline could not be read.",
   steps: "Steps to add",
@@ -66,7 +66,7 @@ export const editorTexts = {
   pasteWrong: (at: string) =>
     `Nothing was pasted: ${at} in the clipboard is of the wrong kind. Correct it there and copy it again.`,
   restoredUnread: (why: string) =>
-    `It is published, but could not be read; it is asked for again. ${why}`,
+    `It is published, but could not be loaded; it is loaded again. ${why}`,
   untidy: (why: string) => `Nothing was moved. ${why}`,
   exportJson: "Copy the whole pipeline as JSON",
   exported: "The pipeline is in the clipboard.",
@@ -97,13 +97,13 @@ export const editorTexts = {
     show: "Show",
     error: "Error",
     advice: "Advice",
-    none: "No problems. What is drawn can be published.",
+    none: "No problems. The draft can be published.",
     checking: "Checking…",
-    unchecked: "The server could not be asked; only what this page knows is listed.",
-    noChanges: "Nothing differs from the version it was drawn on.",
+    unchecked: "The server could not be reached; only the problems this page can find are listed.",
+    noChanges: "Nothing differs from the version the draft is based on.",
     same: "Nothing differs.",
     against: "Compared with",
-    drawnOn: (version: number) => `v${version}, which it was drawn on`,
+    drawnOn: (version: number) => `v${version}, which the draft is based on`,
     clash: "theirs differs",
     added: "added",
     removed: "removed",
@@ -125,14 +125,14 @@ export const editorTexts = {
     run: "Dry run",
     environment: "Environment",
     busy: "Checking…",
-    hint: "Checks what is drawn now, as creating would, and makes nothing. A branch is run for real, as a deployment to throw away.",
+    hint: "Checks the draft as creating a deployment would, without creating anything. A branch is really run, as a temporary deployment.",
     versions: (chosen: number) =>
       chosen === 0
         ? "Versions: each service's default, or its newest"
         : `Versions: ${chosen} chosen, of the others the default or the newest`,
     usual: "Take the usual one",
     emptyDraft: "Draw a step first.",
-    stale: "The drawing has changed since; run it again.",
+    stale: "The draft has changed since; run it again.",
     unread: "The dry run was not made.",
     waits: "The environments are still being read.",
     branch: "Run a branch",
@@ -153,11 +153,11 @@ export const editorTexts = {
     published: "published",
     draw: "Edit the pipeline",
     overview: "About this pipeline",
-    readOnly: "Read only here; admins draw it.",
-    wider: "It is drawn in a window of 720 px and more.",
+    readOnly: "Read-only here; admins edit it.",
+    wider: "Editing needs a window of at least 720 px.",
     emptyTitle: "No pipeline yet",
-    empty: "The steps, the order they run in and all they say will be here.",
-    emptyWho: "An admin draws and publishes it.",
+    empty: "The steps, their order and their settings will be shown here.",
+    emptyWho: "An admin edits and publishes it.",
     comments: "Comments",
     nothing: "nothing",
     emptyText: "empty",
@@ -210,7 +210,7 @@ export const editorTexts = {
     from: "From",
     to: "To",
     draft: "your draft",
-    noDraft: "A draft is seen only by who draws it. Choose a version in its place.",
+    noDraft: "A draft is visible only to the person who edits it. Choose a version instead.",
     onCanvas: "Show on the canvas",
     all: "All versions",
     restore: "Bring it back",
@@ -218,8 +218,8 @@ export const editorTexts = {
     open: "Draw on from it",
     current: "current",
     restored: (old: number, now: number) => `v${old} is published again as v${now}.`,
-    restoreHint: "Publishes it again, with the images and limits it carried.",
-    openHint: "Puts it on the canvas as your draft. Undo brings yours back.",
+    restoreHint: "Publishes it again, with its images and limits.",
+    openHint: "Puts it on the canvas as your draft. Undo restores the current one.",
     usedBy: (count: number) => `${plural(count, "deployment")} run it`,
     more: "Show older ones",
     moreBusy: "Reading…",
@@ -234,11 +234,11 @@ export const editorTexts = {
     outdated: (who: string, version: number, base: number) =>
       `${who} published v${version} while you drew on v${base}.`,
     windowTitle: "This draft was saved from another window",
-    window: "Another window of yours saved this draft meanwhile.",
+    window: "Another window of yours saved this draft in the meantime.",
     count: (mine: number, conflicts: number) =>
       conflicts === 0
-        ? `${plural(mine, "change")} of yours stand; none meets theirs.`
-        : `${plural(mine, "change")} of yours stand, ${conflicts} ${conflicts === 1 ? "meets" : "meet"} theirs.`,
+        ? `${plural(mine, "change")} of yours can be kept; none conflicts with theirs.`
+        : `${plural(mine, "change")} of yours can be kept, ${conflicts} ${conflicts === 1 ? "conflicts" : "conflict"} with theirs.`,
     field: "Field",
     base: "Before",
     mine: "Yours",
@@ -251,7 +251,7 @@ export const editorTexts = {
     onlyTheirs: "Changed by them alone",
     apply: "Put both together",
     later: "Not now",
-    waits: "Both are kept until you decide. Nothing is saved over either.",
+    waits: "Both are kept until you decide. Neither is overwritten.",
     decide: "Look at it",
     undecided: (count: number) =>
       `${count === 1 ? "One field still waits" : `${count} fields still wait`} for your choice: yours, or theirs.`,
@@ -259,9 +259,9 @@ export const editorTexts = {
   },
   discardTitle: "Discard your draft?",
   discardBody: (what: string, version: number) =>
-    `This throws away ${what}. Then the canvas shows ${version > 0 ? `v${version}` : "nothing"}; undo brings yours back while this page is open.`,
+    `This discards ${what}. The canvas then shows ${version > 0 ? `v${version}` : "nothing"}; undo restores your draft while this page is open.`,
   discardMet:
-    "Nothing was thrown away: another window saved this draft meanwhile, and its work is here now.",
+    "Nothing was discarded: another window saved this draft in the meantime, and its changes are shown here now.",
   stepChanges: (count: number) => plural(count, "changed step"),
   asides: (comments: number, places: number) =>
     [comments > 0 ? plural(comments, "comment") : "", places > 0 ? plural(places, "place") : ""]
@@ -273,7 +273,7 @@ export const editorTexts = {
   keep: "Keep",
   connectNo: {
     self: "A step cannot wait for itself.",
-    there: "It waits for that step already.",
+    there: "It already waits for that step.",
     circle: (from: string, to: string) =>
       `${from} runs after ${to} already; this would be a circle.`,
     type: (what: string, has: string, field: string, wants: string) =>
@@ -287,7 +287,7 @@ export const editorTexts = {
   },
   /** What a plugin's schema wants of a parameter, by its keyword. */
   schema: {
-    type: (wants: string) => `Of the wrong kind; it has to be ${wants}.`,
+    type: (wants: string) => `Wrong type: it must be ${wants}.`,
     enum: (all: string) => `One of ${all}.`,
     const: (value: string) => `It has to be ${value}.`,
     minimum: (least: string) => `At least ${least}.`,
@@ -305,11 +305,11 @@ export const editorTexts = {
     minProperties: (least: string) => `At least ${plural(Number(least), "entry", "entries")}.`,
     maxProperties: (most: string) => `At most ${plural(Number(most), "entry", "entries")}.`,
     required: () => "Required, and empty.",
-    dependentRequired: () => "Needed with what else is given.",
-    anyOf: () => "It has to be one of the forms that the plugin takes.",
-    oneOf: () => "It has to be one of the forms that the plugin takes, and of only one.",
-    not: () => "The plugin does not take this.",
-    false: () => "The plugin takes nothing of this name.",
+    dependentRequired: () => "Required together with the other values.",
+    anyOf: () => "It must be one of the forms that the plugin accepts.",
+    oneOf: () => "It must be exactly one of the forms that the plugin accepts.",
+    not: () => "The plugin does not accept this.",
+    false: () => "The plugin has no parameter with this name.",
   },
   problem: {
     empty: "There is no step yet; add a service or a plugin.",
@@ -324,21 +324,21 @@ export const editorTexts = {
     required: "Required, and empty.",
     noSecret: (name: string) => `The project has no secret ${name}.`,
     noStep: (key: string) => `There is no step ${key}.`,
-    noOutput: (key: string, name: string) => `${key} gives no ${name}.`,
+    noOutput: (key: string, name: string) => `${key} has no output ${name}.`,
     noUrl: (key: string) => `${key} opens no port to browsers, so it has no URL.`,
     noPort: (key: string) => `${key} has no port.`,
     unclosed: "“${{” is not closed by “}}”.",
-    refWords: "A reference is words and dots, nothing else.",
+    refWords: "A reference contains only words and dots.",
     noFunction: (name: string, all: string) => `There is no function “${name}”; there are ${all}.`,
     argument: (name: string) => `${name} takes exactly one reference, as in ${name}(secrets.NAME).`,
     manyCalls: (most: number) => `More than ${most} functions in one another.`,
     noRef: (inner: string) =>
-      `“${inner}” is no reference; steps.KEY.outputs.NAME, services.KEY.host, secrets.NAME and deployment.name are.`,
+      `“${inner}” is not a reference; steps.KEY.outputs.NAME, services.KEY.host, secrets.NAME and deployment.name are.`,
     notBefore: (ref: string, from: string, to: string) =>
-      `Reads ${ref}, but ${to} does not wait for ${from}. Draw an edge from ${from} to ${to}.`,
+      `Uses ${ref}, but ${to} does not wait for ${from}. Draw an edge from ${from} to ${to}.`,
     wrongType: (ref: string, has: string, wants: string) =>
       `${ref} is ${has}, and this wants ${wants}.`,
-    noLimit: "No memory limit; when a node is chosen, nothing is counted for it.",
+    noLimit: "No memory limit: placement reserves no memory for it.",
     types: {
       text: "text",
       number: "a number",

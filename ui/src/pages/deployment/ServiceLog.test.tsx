@@ -40,7 +40,7 @@ it("says why there is no log, stops, and tries again when somebody wants it", as
   await new Promise((resolve) => setTimeout(resolve, 1500));
   expect(fetch).toHaveBeenCalledOnce();
   await userEvent.click(screen.getByRole("button", { name: "Try again" }));
-  await screen.findByText("It has written nothing.");
+  await screen.findByText("The log is empty.");
   expect(fetch).toHaveBeenCalledTimes(2);
 });
 
