@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/nullops/nullops/agent/sidecar"
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 	"github.com/nullops/nullops/controlplane/apiclient"
@@ -45,10 +44,10 @@ func execCommand() *cobra.Command {
 
 // greeting is the first message of a connection into a service.
 type greeting struct {
-	Ticket  string         `json:"ticket"`
-	Command []string       `json:"command,omitempty"`
-	TTY     bool           `json:"tty,omitempty"`
-	Window  sidecar.Window `json:"window,omitzero"`
+	Ticket  string                 `json:"ticket"`
+	Command []string               `json:"command,omitempty"`
+	TTY     bool                   `json:"tty,omitempty"`
+	Window  apiclient.TerminalSize `json:"window,omitzero"`
 }
 
 // openReach asks for a ticket and opens the connection that it is for. Neither the
@@ -69,7 +68,7 @@ func (c *client) openReach(ctx context.Context, deployment, service string,
 		}
 		return nil, fmt.Errorf("open the connection: %w", err)
 	}
-	ws.SetReadLimit(sidecar.MaxFrame + 1)
+	ws.SetReadLimit(apiclient.MaxFrame + 1)
 	g.Ticket = r.JSON201.Ticket
 	if err := sendGreeting(ctx, ws, g); err != nil {
 		_ = ws.CloseNow()
@@ -139,21 +138,21 @@ type session struct {
 	writing  sync.Mutex
 }
 
-func (s *session) writeFrame(ctx context.Context, kind sidecar.FrameKind, data []byte) error {
+func (s *session) writeFrame(ctx context.Context, kind apiclient.FrameKind, data []byte) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	return s.ws.Write(ctx, websocket.MessageBinary, append([]byte{byte(kind)}, data...))
 }
 
 func (s *session) sendInput(ctx context.Context) {
-	buffer := make([]byte, sidecar.MaxFrame/2)
+	buffer := make([]byte, apiclient.MaxFrame/2)
 	for {
 		n, err := s.in.Read(buffer)
-		if n > 0 && s.writeFrame(ctx, sidecar.FrameInput, buffer[:n]) != nil {
+		if n > 0 && s.writeFrame(ctx, apiclient.FrameInput, buffer[:n]) != nil {
 			return
 		}
 		if err != nil {
-			_ = s.writeFrame(ctx, sidecar.FrameEnd, nil)
+			_ = s.writeFrame(ctx, apiclient.FrameEnd, nil)
 			return
 		}
 	}
@@ -172,12 +171,12 @@ func (s *session) receiveOutput(ctx context.Context) error {
 		if len(data) == 0 {
 			continue
 		}
-		switch sidecar.FrameKind(data[0]) {
-		case sidecar.FrameOutput:
+		switch apiclient.FrameKind(data[0]) {
+		case apiclient.FrameOutput:
 			_, err = s.out.Write(data[1:])
-		case sidecar.FrameErrors:
+		case apiclient.FrameErrors:
 			_, err = s.err.Write(data[1:])
-		case sidecar.FrameExit:
+		case apiclient.FrameExit:
 			return exitError(data[1:])
 		}
 		if err != nil {
@@ -188,7 +187,7 @@ func (s *session) receiveOutput(ctx context.Context) error {
 
 // exitError passes the command's exit code on.
 func exitError(data []byte) error {
-	var end sidecar.Exit
+	var end apiclient.CommandExit
 	if err := json.Unmarshal(data, &end); err != nil {
 		return fmt.Errorf("read how it ended: %w", err)
 	}
@@ -217,7 +216,7 @@ func (s *session) makeRaw(ctx context.Context) (restore func(), err error) {
 				return
 			case <-changed:
 				if size, err := json.Marshal(windowOf(os.Stdout)); err == nil {
-					_ = s.writeFrame(ctx, sidecar.FrameWindow, size)
+					_ = s.writeFrame(ctx, apiclient.FrameWindow, size)
 				}
 			}
 		}
@@ -229,10 +228,10 @@ func (s *session) makeRaw(ctx context.Context) (restore func(), err error) {
 	}, nil
 }
 
-func windowOf(f *os.File) sidecar.Window {
+func windowOf(f *os.File) apiclient.TerminalSize {
 	cols, rows, err := term.GetSize(int(f.Fd()))
 	if err != nil {
-		return sidecar.Window{}
+		return apiclient.TerminalSize{}
 	}
-	return sidecar.Window{Cols: uint16(cols), Rows: uint16(rows)}
+	return apiclient.TerminalSize{Cols: uint16(cols), Rows: uint16(rows)}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 	"github.com/nullops/nullops/controlplane/apiclient"
-	"github.com/nullops/nullops/controlplane/logbook"
+	"github.com/nullops/nullops/internal/text"
 )
 
 // logFlags is which lines are wanted, and how they are shown.
@@ -184,9 +184,9 @@ func (s lineShower) formatLine(l apiclient.DeploymentLogLine) string {
 	}
 	if s.colours {
 		// A colour that the line leaves on must not reach the next one.
-		b.WriteString(prefix + logbook.SanitizeKeepingColors(l.Text) + resetColours(l.Text) + "\n")
+		b.WriteString(prefix + text.SanitizeKeepingColors(l.Text) + resetColours(l.Text) + "\n")
 	} else {
-		b.WriteString(prefix + logbook.SanitizeText(l.Text) + "\n")
+		b.WriteString(prefix + text.SanitizeText(l.Text) + "\n")
 	}
 	return b.String()
 }

@@ -12,11 +12,12 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/nullops/nullops/internal/text"
 )
 
 // JSONFlag adds --json, for scripts.
@@ -99,19 +100,7 @@ func fitColumns(rows [][]string, columns int) {
 
 // SanitizeText makes escape sequences and text direction marks harmless to a
 // terminal: names and logs come from strangers.
-func SanitizeText(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case unicode.IsControl(r):
-			return '\uFFFD'
-		case r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069, r == 0x200E, r == 0x200F:
-			return '\uFFFD'
-		}
-		return r
-	}, s)
-}
+func SanitizeText(s string) string { return text.ReplaceControls(s) }
 
 // FormatSize is a number of bytes as people read it: 512 B, 1.5 MB, 38 MB.
 func FormatSize(n int64) string {

@@ -1,13 +1,13 @@
-package logbook_test
+package text_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/nullops/nullops/controlplane/logbook"
+	"github.com/nullops/nullops/internal/text"
 )
 
-func TestText(t *testing.T) {
+func TestSanitize(t *testing.T) {
 	for _, c := range []struct{ name, in, coloured, plain string }{
 		{"plain text", "ready\tnow", "ready\tnow", "ready\tnow"},
 		{"colour", "\x1b[1;31mbad\x1b[0m", "\x1b[1;31mbad\x1b[0m", "bad"},
@@ -17,20 +17,20 @@ func TestText(t *testing.T) {
 		{"text direction", "a\u202eb", "a\uFFFDb", "a\uFFFDb"},
 		{"carriage return", "a\rb", "a\uFFFDb", "a\uFFFDb"},
 	} {
-		if got := logbook.SanitizeKeepingColors(c.in); got != c.coloured {
+		if got := text.SanitizeKeepingColors(c.in); got != c.coloured {
 			t.Errorf("%s: coloured %q, want %q", c.name, got, c.coloured)
 		}
-		if got := logbook.SanitizeText(c.in); got != c.plain {
+		if got := text.SanitizeText(c.in); got != c.plain {
 			t.Errorf("%s: plain %q, want %q", c.name, got, c.plain)
 		}
 	}
 }
 
 // Whatever the input, the output has no escape sequences but colours.
-func FuzzPlain(f *testing.F) {
+func FuzzSanitizeText(f *testing.F) {
 	f.Add("\x1b[31m\x1b[\x1b[m")
 	f.Fuzz(func(t *testing.T, s string) {
-		if strings.Contains(logbook.SanitizeText(s), "\x1b") {
+		if strings.Contains(text.SanitizeText(s), "\x1b") {
 			t.Errorf("%q keeps an escape", s)
 		}
 	})

@@ -1,4 +1,4 @@
-package logbook
+package text
 
 import (
 	"strings"
@@ -10,7 +10,7 @@ import (
 // visible.
 func SanitizeKeepingColors(s string) string { return cleanText(s, true) }
 
-// SanitizeText is Coloured without the colours.
+// SanitizeText is SanitizeKeepingColors without the colours.
 func SanitizeText(s string) string { return cleanText(s, false) }
 
 func cleanText(s string, colours bool) string {
@@ -49,6 +49,10 @@ func parseColour(s string) (code string, after int) {
 	}
 	return s[:n], n + 1
 }
+
+// ReplaceControls replaces every control character, also those that begin a colour, and marks that
+// turn the direction of text.
+func ReplaceControls(s string) string { return strings.Map(replaceUnprintable, s) }
 
 func replaceUnprintable(r rune) rune {
 	if isUnprintable(r) {
