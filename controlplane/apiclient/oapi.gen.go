@@ -1056,6 +1056,24 @@ func (e ListDeploymentsParamsSort) Valid() bool {
 	}
 }
 
+// Defines values for RotateKeysParamsTo.
+const (
+	RotateKeysParamsToLocal RotateKeysParamsTo = "local"
+	RotateKeysParamsToVault RotateKeysParamsTo = "vault"
+)
+
+// Valid indicates whether the value is a known member of the RotateKeysParamsTo enum.
+func (e RotateKeysParamsTo) Valid() bool {
+	switch e {
+	case RotateKeysParamsToLocal:
+		return true
+	case RotateKeysParamsToVault:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListNodesParamsSort.
 const (
 	ListNodesParamsSortMinusName ListNodesParamsSort = "-name"
@@ -2098,7 +2116,10 @@ type MasterKey struct {
 
 	// Primary Whether new values are sealed under it.
 	Primary bool `json:"primary"`
-	Uses    []struct {
+
+	// Source Where the key is kept, such as `local` or `vault transit nullops`; only if it is present.
+	Source *string `json:"source,omitempty"`
+	Uses   []struct {
 		Place  string `json:"place"`
 		Values int64  `json:"values"`
 	} `json:"uses"`
@@ -4062,6 +4083,15 @@ type CreateInvitationParams struct {
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
+// RotateKeysParams defines parameters for RotateKeys.
+type RotateKeysParams struct {
+	// To Refuse unless the first key is kept there, so that a move ends where it was meant to.
+	To *RotateKeysParamsTo `form:"to,omitempty" json:"to,omitempty"`
+}
+
+// RotateKeysParamsTo defines parameters for RotateKeys.
+type RotateKeysParamsTo string
+
 // ExplainAccessParams defines parameters for ExplainAccess.
 type ExplainAccessParams struct {
 	// Object project/NAME, environment/NAME or deployment/ID.
@@ -5217,7 +5247,7 @@ type ClientInterface interface {
 	// A bounded number of them: call again until `left` is 0. May be stopped at any time; every value opens before, during and after.
 	//
 	// Corresponds with POST /api/v1/keys/rotate (the `RotateKeys` operationId).
-	RotateKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RotateKeys(ctx context.Context, params *RotateKeysParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetMe Who is signed in, and what they may do
 	//
@@ -7906,8 +7936,8 @@ func (c *Client) ListKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*
 // A bounded number of them: call again until `left` is 0. May be stopped at any time; every value opens before, during and after.
 //
 // Corresponds with POST /api/v1/keys/rotate (the `RotateKeys` operationId).
-func (c *Client) RotateKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRotateKeysRequest(c.Server)
+func (c *Client) RotateKeys(ctx context.Context, params *RotateKeysParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRotateKeysRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -13932,7 +13962,7 @@ func NewListKeysRequest(server string) (*http.Request, error) {
 }
 
 // NewRotateKeysRequest constructs an http.Request for the RotateKeys method
-func NewRotateKeysRequest(server string) (*http.Request, error) {
+func NewRotateKeysRequest(server string, params *RotateKeysParams) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -13948,6 +13978,33 @@ func NewRotateKeysRequest(server string) (*http.Request, error) {
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
@@ -19731,7 +19788,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/keys/rotate (the `RotateKeys` operationId).
-	RotateKeysWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*RotateKeysResponse, error)
+	RotateKeysWithResponse(ctx context.Context, params *RotateKeysParams, reqEditors ...RequestEditorFn) (*RotateKeysResponse, error)
 
 	// GetMeWithResponse Who is signed in, and what they may do
 	//
@@ -32015,8 +32072,8 @@ func (c *ClientWithResponses) ListKeysWithResponse(ctx context.Context, reqEdito
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/keys/rotate (the `RotateKeys` operationId).
-func (c *ClientWithResponses) RotateKeysWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*RotateKeysResponse, error) {
-	rsp, err := c.RotateKeys(ctx, reqEditors...)
+func (c *ClientWithResponses) RotateKeysWithResponse(ctx context.Context, params *RotateKeysParams, reqEditors ...RequestEditorFn) (*RotateKeysResponse, error) {
+	rsp, err := c.RotateKeys(ctx, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}

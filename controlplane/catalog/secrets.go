@@ -188,7 +188,8 @@ func (c *Catalog) sameSecret(s controlplane.Secret, p SecretPut) (bool, error) {
 }
 
 func secretPlace(s controlplane.Secret) seal.Location {
-	return seal.Location{Table: "secrets", Row: string(s.ID), Column: "value", Version: s.Version}
+	return seal.Location{Table: "secrets", Row: string(s.ID), Column: "value", Version: s.Version,
+		Label: "secret " + s.Name}
 }
 
 func (c *Catalog) openSecret(s controlplane.Secret) (controlplane.Plain, error) {

@@ -4720,6 +4720,8 @@ export interface components {
             present: boolean;
             /** @description Whether new values are sealed under it. */
             primary: boolean;
+            /** @description Where the key is kept, such as `local` or `vault transit nullops`; only if it is present. */
+            source?: string;
             /** Format: int64 */
             values: number;
             uses: {
@@ -7813,7 +7815,10 @@ export interface operations {
     };
     rotateKeys: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Refuse unless the first key is kept there, so that a move ends where it was meant to. */
+                to?: "local" | "vault";
+            };
             header?: never;
             path?: never;
             cookie?: never;

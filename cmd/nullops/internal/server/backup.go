@@ -35,7 +35,7 @@ func restoreCommand() *cobra.Command {
 func (s Settings) checkBackup() error {
 	return errors.Join(
 		checkRequired("database.url", s.Database.URL, "a PostgreSQL connection URL"),
-		checkRequired("master.keys", s.Master.Keys, "the control plane's sealing key"),
+		s.checkKeys(),
 	)
 }
 
@@ -44,7 +44,7 @@ func writeBackup(ctx context.Context, s Settings, log *slog.Logger) error {
 		return exit.AsUsageError(errors.New("standard output is a terminal: " +
 			"write to a file, nullops backup > FILE"))
 	}
-	return withDatabase(ctx, s, func(store *postgres.Store, keys *seal.Keyring) error {
+	return withDatabase(ctx, s, log, func(store *postgres.Store, keys *seal.Keyring) error {
 		actor := access.System("backup")
 		if err := chainAudit(ctx, actor, store, keys); err != nil {
 			return err
@@ -66,7 +66,7 @@ func restoreBackup(ctx context.Context, s Settings, log *slog.Logger) error {
 }
 
 func restoreFrom(ctx context.Context, s Settings, log *slog.Logger, from io.Reader) error {
-	return withDatabase(ctx, s, func(store *postgres.Store, keys *seal.Keyring) error {
+	return withDatabase(ctx, s, log, func(store *postgres.Store, keys *seal.Keyring) error {
 		actor := access.System("restore")
 		err := backup.Read(ctx, actor, store, migrations.FS, keys, bufio.NewReader(from))
 		if err != nil {
@@ -86,18 +86,18 @@ func restoreFrom(ctx context.Context, s Settings, log *slog.Logger, from io.Read
 	})
 }
 
-func withDatabase(ctx context.Context, s Settings,
+func withDatabase(ctx context.Context, s Settings, log *slog.Logger,
 	do func(*postgres.Store, *seal.Keyring) error) error {
-	keys, err := seal.ParseKeyring(s.Master.Keys)
+	keys, err := openSealingKeys(ctx, s, log)
 	if err != nil {
-		return fmt.Errorf("setting master.keys: %w", err)
+		return err
 	}
 	store, err := postgres.Open(ctx, postgres.Config{URL: s.Database.URL})
 	if err != nil {
 		return fmt.Errorf("setting database.url: %w", err)
 	}
 	defer store.Close()
-	return do(store, keys)
+	return do(store, keys.ring)
 }
 
 func chainAudit(ctx context.Context, actor access.Actor, store *postgres.Store,

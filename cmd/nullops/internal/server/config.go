@@ -27,6 +27,7 @@ const envPrefix = "NULLOPS_"
 type Settings struct {
 	Database DatabaseSettings `description:"PostgreSQL 15 or newer."`
 	Master   MasterSettings   `description:"Keys that seal secrets."`
+	Vault    VaultSettings    `description:"Vault or OpenBao, for keys and secrets; off without it."`
 	HTTP     HTTPSettings     `description:"API and UI."`
 	OIDC     OIDCSettings     `description:"Sign-in with an OpenID provider; off without an issuer."`
 	Ingress  IngressSettings  `description:"Where deployments answer."`
@@ -48,6 +49,8 @@ type DatabaseSettings struct {
 type MasterSettings struct {
 	Keys string `description:"Sealing keys, newest first: id:base64,id:base64 (32 bytes each)."`
 	File string `description:"File that holds the same, instead."`
+	// Primary is for moving from one to another: both are set then.
+	Primary string `description:"Key for new values: transit, kv, local; auto: the first one set."`
 }
 
 // HTTPSettings is where people and programs talk to the control plane.
@@ -139,6 +142,8 @@ type DevSettings struct {
 // defaultSettings returns the default of each setting.
 func defaultSettings() Settings {
 	return Settings{
+		Master: MasterSettings{Primary: "auto"},
+		Vault:  defaultVault(),
 		HTTP: HTTPSettings{Listen: "127.0.0.1:8080", TLS: "auto", Data: ".nullops",
 			Connections: 8192},
 		OIDC:    OIDCSettings{Name: "Single sign-on", Scopes: "profile email groups", Claim: "groups"},
@@ -249,8 +254,7 @@ func urlOf(listen string) string {
 func (s Settings) checkControlPlane() error {
 	return errors.Join(
 		checkRequired("database.url", s.Database.URL, "a PostgreSQL connection URL"),
-		checkRequired("master.keys", s.Master.Keys,
-			"a sealing key; make one with 'nullops keys new' and keep it safe"),
+		s.checkKeys(),
 		s.HTTP.check(), s.OIDC.check(),
 		absoluteURL("ingress.url", s.Ingress.URL),
 		checkDays("audit.keep", s.Audit.Keep), checkDays("removed.keep", s.Removed.Keep),
@@ -269,7 +273,7 @@ func checkDays(name string, n int) error {
 func (s Settings) checkIngress() error {
 	return errors.Join(
 		checkRequired("database.url", s.Database.URL, "a PostgreSQL connection URL"),
-		checkRequired("master.keys", s.Master.Keys, "the control plane's sealing key"),
+		s.checkKeys(),
 		checkAddress("ingress.listen", s.Ingress.Listen),
 		absoluteURL("ingress.url", s.Ingress.URL),
 		s.checkCommon(),

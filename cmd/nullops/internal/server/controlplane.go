@@ -36,6 +36,7 @@ import (
 	"github.com/nullops/nullops/controlplane/review"
 	"github.com/nullops/nullops/controlplane/seal"
 	"github.com/nullops/nullops/controlplane/usage"
+	"github.com/nullops/nullops/controlplane/vault"
 	"github.com/nullops/nullops/internal/failpoint"
 	"github.com/nullops/nullops/migrations"
 	"github.com/nullops/nullops/ui"
@@ -44,7 +45,7 @@ import (
 func controlplaneCommand() *cobra.Command {
 	return serverCommand("controlplane", "Run the control plane: API, UI, and links to the nodes",
 		Settings.checkControlPlane, func(ctx context.Context, s Settings, log *slog.Logger) error {
-			b, err := openBase(ctx, s, log)
+			b, err := openBase(ctx, s, log, true)
 			if err != nil {
 				return err
 			}
@@ -59,7 +60,7 @@ func controlplaneCommand() *cobra.Command {
 func ingressCommand() *cobra.Command {
 	return serverCommand("ingress", "Run the ingress: where deployments answer",
 		Settings.checkIngress, func(ctx context.Context, s Settings, log *slog.Logger) error {
-			b, err := openBase(ctx, s, log)
+			b, err := openBase(ctx, s, log, false)
 			if err != nil {
 				return err
 			}
@@ -89,6 +90,8 @@ type serverBase struct {
 	notify    *notify.Notifier
 	reviews   *review.Reviews
 	metrics   *metrics
+	// vault is nil without one.
+	vault *vault.Client
 	// fail is for tests only.
 	fail failpoint.Hook
 	// routed is set once the ingress has a route table; nil without an ingress.
@@ -96,11 +99,14 @@ type serverBase struct {
 }
 
 // openBase opens the database, brings its schema up to date, and proves that
-// the sealing key is the one its secrets were sealed with.
-func openBase(ctx context.Context, s Settings, log *slog.Logger) (*serverBase, error) {
-	keyring, err := seal.ParseKeyring(s.Master.Keys)
+// the sealing key is the one its secrets were sealed with. Before that it may wait for
+// Vault; serveAPI says whether the API's address answers meanwhile.
+func openBase(
+	ctx context.Context, s Settings, log *slog.Logger, serveAPI bool,
+) (*serverBase, error) {
+	keys, err := awaitSealingKeys(ctx, s, log, serveAPI)
 	if err != nil {
-		return nil, fmt.Errorf("setting master.keys: %w", err)
+		return nil, err
 	}
 	ingress, err := url.Parse(s.Ingress.URL)
 	if err != nil {
@@ -111,9 +117,9 @@ func openBase(ctx context.Context, s Settings, log *slog.Logger) (*serverBase, e
 		return nil, fmt.Errorf("setting database.url: %w", err)
 	}
 	b := &serverBase{settings: s, log: log, store: store, listener: postgres.NewListener(store, log),
-		ingress: ingress, metrics: newMetrics(),
+		ingress: ingress, metrics: newMetrics(), vault: keys.vault,
 		fail: failpoint.FromEnv(os.Getenv("NULLOPS_FAILPOINT"))}
-	if err := b.buildServices(ctx, keyring, ingress); err != nil {
+	if err := b.buildServices(ctx, keys.ring, ingress); err != nil {
 		b.close()
 		return nil, err
 	}
@@ -177,6 +183,9 @@ func (b *serverBase) run(ctx context.Context, parts ...func(context.Context) err
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return ignoreCanceled(b.listener.Run(ctx)) })
 	group.Go(func() error { return b.images.Run(ctx) })
+	if b.vault != nil {
+		group.Go(func() error { return ignoreCanceled(b.vault.Run(ctx)) })
+	}
 	group.Go(func() error {
 		return b.metrics.serve(
 			ctx,

@@ -25,7 +25,7 @@ func devCommand() *cobra.Command {
 
 // checkDev leaves out what dev brings along itself.
 func (s Settings) checkDev() error {
-	return errors.Join(s.HTTP.check(), s.OIDC.check(),
+	return errors.Join(s.HTTP.check(), s.OIDC.check(), s.Vault.check(),
 		checkAddress("ingress.listen", s.Ingress.Listen),
 		absoluteURL("ingress.url", s.Ingress.URL), s.checkCommon())
 }
@@ -40,7 +40,7 @@ func runDev(ctx context.Context, s Settings, log *slog.Logger) error {
 		s.HTTP.Data = s.Dev.Data
 	}
 	var err error
-	if s.Master.Keys == "" {
+	if s.Master.Keys == "" && !s.Vault.holdsKeys() {
 		if s.Master.Keys, err = devKey(s.Dev.Data); err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func devControlPlane(ctx context.Context, s Settings, log *slog.Logger) error {
 			return err
 		}
 	}
-	b, err := openBase(ctx, s, log)
+	b, err := openBase(ctx, s, log, true)
 	if err != nil {
 		return err
 	}

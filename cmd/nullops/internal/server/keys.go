@@ -12,7 +12,7 @@ import (
 // KeysCommand makes sealing keys. The program adds the commands that ask the control plane about
 // its keys.
 func KeysCommand() *cobra.Command {
-	c := &cobra.Command{Use: "keys", Short: "Make, list and rotate sealing keys"}
+	c := &cobra.Command{Use: "keys", Short: "Make, list, rotate and move sealing keys"}
 	var id string
 	make := &cobra.Command{
 		Use: "new", Short: "Print a new sealing key, for NULLOPS_MASTER_KEYS", Args: exit.ExactArgs(0),
