@@ -84,8 +84,8 @@ func serviceField(g *wire.Goal, r pipeline.Ref) (pipeline.Value, error) {
 	}
 }
 
-// serviceSpec resolves a service or a job step. Values that contain a secret reach the process through tmpfs
-// only.
+// serviceSpec resolves a service or a job step. Values that contain a secret reach the process
+// through tmpfs only.
 func serviceSpec(g *wire.Goal, b *bundle, key pipeline.StepKey) (ServiceSpec, error) {
 	s := minimalServiceSpec(g, key)
 	step, _ := g.Pipeline.Step(key)

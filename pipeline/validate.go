@@ -163,27 +163,22 @@ func (v *validator) checkNeeds(s Step) {
 	}
 }
 
-// checkTotals checks the sum over all services and jobs against the project's limits.
+// checkTotals checks what runs at the same time against the project's limits.
 func (v *validator) checkTotals() {
 	v.at = ""
-	var cpu float64
-	var memory int
-	for _, s := range v.p.Steps {
-		if c := s.Container(); c != nil {
-			cpu += c.Resources.CPU
-			memory += c.Resources.MemoryMiB
-		}
-	}
+	peak := PeakResources(v.p)
 	limits := v.settings.Limits
 	// Decimal fractions do not add up exactly in binary ones.
 	const slack = 1e-9
-	if limits.CPU > 0 && cpu > limits.CPU+slack {
+	if limits.CPU > 0 && peak.CPU > limits.CPU+slack {
 		v.addProblem("resources.cpu", "over_limit",
-			"the services and jobs ask for %g cores together, the project allows %g", cpu, limits.CPU)
+			"the services%s ask for %g cores together, the project allows %g", v.andJobs(), peak.CPU,
+			limits.CPU)
 	}
-	if limits.MemoryMiB > 0 && memory > limits.MemoryMiB {
+	if limits.MemoryMiB > 0 && peak.MemoryMiB > limits.MemoryMiB {
 		v.addProblem("resources.memory_mib", "over_limit",
-			"the services and jobs ask for %d MiB together, the project allows %d", memory, limits.MemoryMiB)
+			"the services%s ask for %d MiB together, the project allows %d", v.andJobs(),
+			peak.MemoryMiB, limits.MemoryMiB)
 	}
 	v.checkUnlimited(limits)
 }

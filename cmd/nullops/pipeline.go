@@ -138,6 +138,8 @@ func whatStep(s pipeline.Step) string {
 	switch {
 	case s.Service != nil:
 		return "service " + s.Service.Name
+	case s.Job != nil:
+		return "job " + s.Job.Name
 	case s.Plugin != nil:
 		return "plugin " + s.Plugin.Name
 	case s.Approval != nil:

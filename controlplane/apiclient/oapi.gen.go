@@ -840,6 +840,7 @@ func (e SecretGenerateAlphabet) Valid() bool {
 // Defines values for StepKind.
 const (
 	StepKindApproval StepKind = "approval"
+	StepKindJob      StepKind = "job"
 	StepKindPlugin   StepKind = "plugin"
 	StepKindService  StepKind = "service"
 )
@@ -848,6 +849,8 @@ const (
 func (e StepKind) Valid() bool {
 	switch e {
 	case StepKindApproval:
+		return true
+	case StepKindJob:
 		return true
 	case StepKindPlugin:
 		return true
@@ -2030,6 +2033,9 @@ type InvitationList struct {
 	Items []Invitation `json:"items"`
 }
 
+// JobStep A container that runs to its end. The steps that need it start only after it has ended with exit code 0. Its fields are those of a service that have a meaning for it.
+type JobStep = pipeline.JobStep
+
 // KeyList defines model for KeyList.
 type KeyList struct {
 	Items []MasterKey `json:"items"`
@@ -2531,7 +2537,7 @@ type PipelineSaved struct {
 	Version int    `json:"version"`
 }
 
-// PipelineStep Exactly one of service, plugin and approval.
+// PipelineStep Exactly one of service, job, plugin and approval.
 type PipelineStep = pipeline.Step
 
 // PipelineUser defines model for PipelineUser.
@@ -2758,7 +2764,10 @@ type ProjectSaved struct {
 
 // ProjectService What a user chooses when creating.
 type ProjectService struct {
-	Image   string  `json:"image"`
+	Image string `json:"image"`
+
+	// Job It is a job.
+	Job     *bool   `json:"job,omitempty"`
 	Pattern *string `json:"pattern,omitempty"`
 	Service string  `json:"service"`
 	Step    string  `json:"step"`
@@ -3362,8 +3371,11 @@ type ServiceStep = pipeline.ServiceStep
 
 // ServiceVersion defines model for ServiceVersion.
 type ServiceVersion struct {
-	Digest  string  `json:"digest"`
-	Image   string  `json:"image"`
+	Digest string `json:"digest"`
+	Image  string `json:"image"`
+
+	// Job It is the version of a job, which has no health: nothing of it runs once it is done.
+	Job     *bool   `json:"job,omitempty"`
 	Service string  `json:"service"`
 	Step    string  `json:"step"`
 	Tag     string  `json:"tag"`

@@ -198,6 +198,8 @@ func stepRows(p pipeline.Pipeline) []controlplane.StepRow {
 		switch {
 		case s.Service != nil:
 			row.Kind, row.Title = "service", s.Service.Name+":"+s.Service.Image.Tag
+		case s.Job != nil:
+			row.Kind, row.Title = "job", s.Job.Name+":"+s.Job.Image.Tag
 		case s.Approval != nil:
 			row.Kind, row.Title = "approval", "approval"
 		default:
