@@ -7,6 +7,7 @@ export const stepTexts = {
   keyHint: "Its name in the deployment's network and in references.",
   keyTaken: "Another step has this name.",
   service: (name: string) => `service ${name}`,
+  job: (name: string) => `job ${name}`,
   plugin: (name: string) => `plugin ${name}`,
   approval: "approval",
   tabs: {
@@ -14,6 +15,11 @@ export const stepTexts = {
     limits: "Limits",
     environment: "Environment",
     outputs: "Outputs",
+  },
+  kind: "It is",
+  kinds: {
+    service: "a service, which keeps running",
+    job: "a job, which is done when it has ended",
   },
   needs: "Runs after",
   needsNone: "It does not wait for another step.",

@@ -305,6 +305,7 @@ export const texts = {
     earlier: (run: number) => `This is run ${run}, not the latest.`,
     latest: "Show the latest",
     service: "service",
+    job: "job",
     plugin: "plugin",
     approval: "approval",
     metadata: "Reported",

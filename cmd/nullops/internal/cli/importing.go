@@ -129,7 +129,7 @@ func writeImport(out io.Writer, project string, found compose.Result,
 	for i, s := range found.Services {
 		// Two projects may both have a service called db.
 		name := project + "-" + s.Name
-		found.Pipeline.Steps[i].Service.Name = name
+		found.Pipeline.Steps[i].Container().Name = name
 		docs = append(docs, map[string]any{"kind": "service", "name": name,
 			"registry": names[s.Registry], "image": s.Repository, "tag_mode": "selectable",
 			"tag": s.Tag})
@@ -157,12 +157,12 @@ func writeImport(out io.Writer, project string, found compose.Result,
 	return encoder.Close()
 }
 
-// sumResources is the limit of a project in which all services fit.
+// sumResources is the limit of a project in which all services and jobs fit.
 func sumResources(p pipeline.Pipeline) map[string]any {
 	var all pipeline.Resources
 	for _, s := range p.Steps {
-		all.CPU += s.Service.Resources.CPU
-		all.MemoryMiB += s.Service.Resources.MemoryMiB
+		all.CPU += s.Container().Resources.CPU
+		all.MemoryMiB += s.Container().Resources.MemoryMiB
 	}
 	return map[string]any{"cpu": all.CPU, "memory_mib": all.MemoryMiB}
 }

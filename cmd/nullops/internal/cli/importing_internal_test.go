@@ -19,6 +19,7 @@ import (
 func TestWriteImport(t *testing.T) {
 	found, err := compose.Read(t.Context(), []byte(`services:
   db: {image: "postgres:15", expose: ["5432"]}
+  migrate: {image: "postgres:15", restart: "no", depends_on: [db]}
   web: {image: "registry.example.org:5000/shop/web:1", ports: ["80:8080"], depends_on: [db],
     secrets: [key]}
 secrets: {key: {file: ./key}}
@@ -40,12 +41,13 @@ secrets: {key: {file: ./key}}
 	for _, d := range docs {
 		all = append(all, d.String())
 	}
-	want := "registry registry-example-org-5000,service shop-db,service shop-web,project shop"
+	want := "registry registry-example-org-5000,service shop-db,service shop-migrate," +
+		"service shop-web,project shop"
 	if got := strings.Join(all, ","); got != want {
 		t.Errorf("documents are %s, want %s", got, want)
 	}
-	for _, part := range []string{"registry: docker-hub", "from_env: KEY", "cpu: 1\n",
-		"name: shop-web"} {
+	for _, part := range []string{"registry: docker-hub", "from_env: KEY", "cpu: 1.5\n",
+		"name: shop-web", "- job:\n        name: shop-migrate"} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("%q is missing:\n%s", part, out.String())
 		}
