@@ -114,6 +114,11 @@ func serviceSpec(g *wire.Goal, b *bundle, key pipeline.StepKey) (ServiceSpec, er
 			s.Env[name] = text
 		}
 	}
+	all := maps.Clone(s.Env)
+	maps.Copy(all, s.SecretEnv)
+	if err := pipeline.CheckExecSize(slices.Concat(s.Entrypoint, s.Command), all); err != nil {
+		return s, err
+	}
 	for _, f := range c.Files {
 		text, _, err := pipeline.EvalText(f.Content, values)
 		if err != nil {

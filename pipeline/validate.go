@@ -112,6 +112,10 @@ func (v *validator) checkStep(s Step) {
 		v.addProblem("key", "name", "the key %q must be 1 to %d of a-z, 0-9 and -, starting with a "+
 			"letter and not ending with -", s.Key, MaxKey)
 	}
+	if s.Service != nil && isReservedHost(string(s.Key)) {
+		v.addProblem("key", "name", "%q is the container itself in every container, so that no other "+
+			"service could reach this one; choose another key", s.Key)
+	}
 	v.checkNeeds(s)
 	switch kinds := s.kindNames(); {
 	case len(kinds) == 0:
@@ -252,6 +256,12 @@ func (v *validator) checkSeconds(field string, n int) {
 
 func isLabel(s string) bool {
 	return len(s) <= MaxKey && matchesExpression(`^[a-z]([a-z0-9-]*[a-z0-9])?$`, s)
+}
+
+// isReservedHost reports whether every container's hosts file has the name.
+func isReservedHost(name string) bool {
+	return oneOf(name, "localhost", "ip6-localhost", "ip6-loopback", "ip6-localnet",
+		"ip6-mcastprefix", "ip6-allnodes", "ip6-allrouters")
 }
 
 // isEnvName reports whether the container engine takes a variable of this name. A
