@@ -21,7 +21,7 @@ func accessCommand() *cobra.Command {
 		Use: "explain KIND/NAME", Args: exit.ExactArgs(1),
 		Short: "Why you may do something with a project/, environment/ or deployment/, or may not",
 	}
-	explain.Flags().StringVar(&as, "as", "", "through this user's eyes, for admins")
+	explain.Flags().StringVar(&as, "as", "", "answer as this user, for admins")
 	asJSON := output.JSONFlag(explain)
 	explain.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()

@@ -27,15 +27,15 @@ func applyCommand() *cobra.Command {
 	var o applyOptions
 	c := &cobra.Command{
 		Use: "apply -f PATH", Args: exit.ExactArgs(0),
-		Short: "Create or change what YAML documents define; the same twice changes nothing",
+		Short: "Create or change what YAML documents define; applying them again changes nothing",
 		Long: "Create or change what YAML documents define. All documents are read first, then the\n" +
 			"control plane checks and applies them in one transaction: with a problem in one of\n" +
 			"them nothing is changed, and every problem is printed with its file, line and field.\n" +
 			"What --dry-run accepts, apply does.\n\n" +
 			"A secret or password whose environment variable is empty keeps the stored value.\n\n" +
 			"--owner NAME records that these documents hold what they define. With it, --prune\n" +
-			"also deletes what they held when they were last applied under that name and do not\n" +
-			"define any more. It shows what that is and asks first; without a terminal it needs\n" +
+			"also deletes what they held when they were last applied under that name and no longer\n" +
+			"define. It shows what that is and asks first; without a terminal it needs\n" +
 			"--yes. What is in use is not deleted, and then nothing is applied.",
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c) },
 	}
@@ -48,7 +48,7 @@ func applyCommand() *cobra.Command {
 		"record that these documents, under this name, hold what they define")
 	f.BoolVar(&o.takeOver, "take-over", false, "also take definitions that another owner holds")
 	f.BoolVar(&o.prune, "prune", false,
-		"delete what the owner held before and the documents do not define any more")
+		"delete what the owner held before and the documents no longer define")
 	f.BoolVar(&o.yes, "yes", false, "do not ask before deleting")
 	_ = c.MarkFlagRequired("file")
 	return c

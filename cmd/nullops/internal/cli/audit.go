@@ -27,11 +27,11 @@ type auditFlags struct {
 }
 
 func (f *auditFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.actor, "actor", "", "only what this user (or system:TASK) did")
-	c.Flags().StringVar(&f.action, "action", "", "only actions that begin so, such as \"put\"")
+	c.Flags().StringVar(&f.actor, "actor", "", "only actions of this user (or system:TASK)")
+	c.Flags().StringVar(&f.action, "action", "", "only actions that begin with this, such as \"put\"")
 	c.Flags().StringVar(&f.object, "object", "", "only objects with this in their name")
 	c.Flags().StringVar(&f.result, "result", "", "only ok, refused or failed")
-	c.Flags().DurationVar(&f.since, "since", 0, "only the last so long, such as 24h")
+	c.Flags().DurationVar(&f.since, "since", 0, "only entries of the last period, such as 24h")
 }
 
 func (f *auditFlags) sinceTime() *time.Time {
@@ -45,10 +45,11 @@ func (f *auditFlags) sinceTime() *time.Time {
 func auditListCommand() *cobra.Command {
 	var f auditFlags
 	var most int
-	c := &cobra.Command{Use: "list", Short: "The newest entries you may see", Args: exit.ExactArgs(0)}
+	c := &cobra.Command{Use: "list",
+		Short: "List the newest entries that you may see", Args: exit.ExactArgs(0)}
 	asJSON := output.JSONFlag(c)
 	f.add(c)
-	c.Flags().IntVarP(&most, "limit", "n", 50, "at most so many, up to 500")
+	c.Flags().IntVarP(&most, "limit", "n", 50, "maximum number of entries, up to 500")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		api, err := newClient()
 		if err != nil {

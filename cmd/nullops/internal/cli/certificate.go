@@ -23,7 +23,7 @@ func certificateCommand() *cobra.Command {
 }
 
 func certificateListCommand() *cobra.Command {
-	c := &cobra.Command{Use: "list", Short: "Certificates and when they expire",
+	c := &cobra.Command{Use: "list", Short: "List certificates and when they expire",
 		Args: exit.ExactArgs(0)}
 	asJSON := output.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -109,7 +109,7 @@ func certificateDeleteCommand() *cobra.Command {
 
 func authorityCommand() *cobra.Command {
 	c := &cobra.Command{Use: "authority",
-		Short: "The internal certificate authority, for networks no public one reaches"}
+		Short: "The internal certificate authority, for networks that no public authority reaches"}
 	pem := false
 	show := &cobra.Command{Use: "show", Short: "Show the authority; --pem prints its certificate",
 		Args: exit.ExactArgs(0), RunE: func(c *cobra.Command, _ []string) error {
@@ -129,8 +129,8 @@ func authorityCommand() *cobra.Command {
 }
 
 func authorityMakeCommand() *cobra.Command {
-	return &cobra.Command{Use: "make", Short: "Make the authority", Args: exit.ExactArgs(0),
-		Long: "Make the authority. It signs for every host below an environment that no uploaded\n" +
+	return &cobra.Command{Use: "make", Short: "Create the authority", Args: exit.ExactArgs(0),
+		Long: "Create the authority. It signs for every host below an environment that no uploaded\n" +
 			"certificate names. The page /trust of the control plane tells people how to trust it.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			api, err := newClient()
@@ -146,7 +146,7 @@ func authorityMakeCommand() *cobra.Command {
 }
 
 func authorityDeleteCommand() *cobra.Command {
-	return &cobra.Command{Use: "delete", Short: "Forget the authority and its key",
+	return &cobra.Command{Use: "delete", Short: "Delete the authority and its key",
 		Args: exit.ExactArgs(0), RunE: func(c *cobra.Command, _ []string) error {
 			api, err := newClient()
 			if err != nil {

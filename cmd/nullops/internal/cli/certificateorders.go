@@ -29,7 +29,7 @@ func certificateOrdersCommand() *cobra.Command {
 	var f orderFlags
 	c := &cobra.Command{
 		Use: "orders ENVIRONMENT [--challenge http-01|dns-01 …]", Args: exit.ExactArgs(1),
-		Short: "Order certificates from an authority (ACME), and see how that goes",
+		Short: "Order certificates from an authority (ACME), and show the state of the orders",
 		Long: "Without a flag it shows what was ordered, when it is tried next and what the\n" +
 			"authority said. --challenge turns orders on, and agrees to the authority's terms.\n" +
 			"To try first: --directory https://acme-staging-v02.api.letsencrypt.org/directory",
@@ -60,7 +60,7 @@ func (f *orderFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.challenge, "challenge", "",
 		"http-01 for each deployment's hosts, dns-01 for wildcards")
 	c.Flags().StringVar(&f.directory, "directory", letsEncrypt, "the authority's address")
-	c.Flags().StringVar(&f.email, "email", "", "where the authority may write to")
+	c.Flags().StringVar(&f.email, "email", "", "address that the authority may write to")
 	c.Flags().StringVar(&f.roots, "roots", "",
 		"PEM file: the root of a directory that systems do not trust")
 	c.Flags().StringVar(&f.dns, "dns", "", "for dns-01: rfc2136 or webhook")
@@ -71,8 +71,9 @@ func (f *orderFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.keyID, "eab-key-id", "",
 		"for an authority that asks for external account binding: the id of the key it gave")
 	c.Flags().StringVar(&f.key, "eab-key", "", "file with that key (MAC, HMAC) in base64")
-	c.Flags().BoolVar(&f.retry, "retry", false, "try what failed again now")
-	c.Flags().BoolVar(&f.end, "end", false, "order no more; what there is serves until it ends")
+	c.Flags().BoolVar(&f.retry, "retry", false, "try failed orders again now")
+	c.Flags().BoolVar(&f.end, "end", false,
+		"order no more; existing certificates are used until they expire")
 	c.MarkFlagsMutuallyExclusive("challenge", "retry", "end")
 }
 

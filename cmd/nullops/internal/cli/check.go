@@ -15,7 +15,7 @@ import (
 func checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "check DEPLOYMENT", Args: exit.ExactArgs(1),
-		Short: "Have plugins say whether what they made is there still",
+		Short: "Have plugins check whether what they made is still there",
 		Long: "Calls the check action of each plugin of the deployment that declares it, and waits\n" +
 			"for the last. Nothing is changed. The exit code is 5 when something is not as it was made.",
 	}

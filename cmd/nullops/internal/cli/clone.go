@@ -144,7 +144,7 @@ func jsonText(v any) string {
 func diffCommand() *cobra.Command {
 	var env string
 	c := &cobra.Command{Use: "diff DEPLOYMENT OTHER", Args: exit.ExactArgs(2),
-		Short: "Show what two deployments do not have in common, field by field"}
+		Short: "Show the differences between two deployments, field by field"}
 	asJSON := output.JSONFlag(c)
 	c.Flags().StringVar(&env, "env", "", "environment, if a name exists in several")
 	c.RunE = func(c *cobra.Command, args []string) error {

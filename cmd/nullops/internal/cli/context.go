@@ -174,7 +174,7 @@ func completeContext(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 
 func contextUse() *cobra.Command {
 	return &cobra.Command{Use: "use NAME", Args: exit.ExactArgs(1), ValidArgsFunction: completeContext,
-		Short: "Use another control plane from now on",
+		Short: "Switch to another control plane",
 		RunE: func(c *cobra.Command, args []string) error {
 			known, err := loadContexts()
 			if err != nil {

@@ -26,7 +26,7 @@ func cpCommand() *cobra.Command {
 		Use:   "cp FROM TO",
 		Short: "Copy a file into a service or out of it",
 		Long: "Copies one file; the service's end is DEPLOYMENT/SERVICE:/PATH. It takes full\n" +
-			"access and the audit tells of it. Files of up to 256 MiB can be copied; links are not\n" +
+			"access, and the audit log records it. Files of up to 256 MiB can be copied; links are not\n" +
 			"followed when writing.",
 		Args:    exit.ExactArgs(2),
 		Example: "  nullops cp dump.sql daily/db:/tmp/\n  nullops cp daily/api:/var/log/app.log .",

@@ -28,7 +28,7 @@ func execCommand() *cobra.Command {
 		Use:   "exec DEPLOYMENT SERVICE [-- COMMAND [ARG]…]",
 		Short: "Run a command in a service, or open a terminal in it",
 		Long: "Runs a command in a service's container, without one the best shell its image has. It\n" +
-			"takes full access, the audit tells of it, and whatever it started ends with the connection.",
+			"takes full access, the audit log records it, and whatever it started ends with the connection.",
 		Args: cobra.MinimumNArgs(2), ValidArgsFunction: completeService,
 		Example: "  nullops exec daily db -- psql -U postgres\n" +
 			"  nullops exec daily db -- pg_dump app > app.sql",

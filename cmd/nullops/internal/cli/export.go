@@ -21,10 +21,10 @@ func exportCommand() *cobra.Command {
 	var to, asCompose string
 	c := &cobra.Command{
 		Use:   "export [KIND | KIND/NAME]...",
-		Short: "Write what is defined as YAML documents that 'apply' takes",
-		Long: "Write what is defined as YAML documents that 'apply' takes: registries, services,\n" +
+		Short: "Write all definitions as YAML documents for 'apply'",
+		Long: "Write all definitions as YAML documents for 'apply': registries, services,\n" +
 			"plugins, environments with their gates, nodes, users, projects with secrets, pipeline\n" +
-			"and templates, teams, webhooks, and rules for pull requests. The same definitions give\n" +
+			"and templates, teams, webhooks, and rules for pull requests. The same definitions produce\n" +
 			"the same bytes, and applying them changes nothing.\n\n" +
 			"Passwords and secret values cannot be read back. A secret with a value is written\n" +
 			"as the environment variable that must hold it when the document is applied. Passwords\n" +

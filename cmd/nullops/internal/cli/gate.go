@@ -97,9 +97,10 @@ func gateInviteCommand() *cobra.Command {
 		_, err = fmt.Fprintln(c.OutOrStdout(), r.JSON201.Url)
 		return err
 	})
-	c.Flags().StringVar(&label, "label", "", "for whom it is")
-	c.Flags().StringVar(&service, "service", "", "where they arrive; the first service unless given")
-	c.Flags().DurationVar(&life, "for", 7*24*time.Hour, "how long it opens, as in 48h")
+	c.Flags().StringVar(&label, "label", "", "who it is for")
+	c.Flags().StringVar(&service, "service", "",
+		"service that the link opens; the first one by default")
+	c.Flags().DurationVar(&life, "for", 7*24*time.Hour, "how long the link works, such as 48h")
 	return c
 }
 
@@ -148,8 +149,8 @@ func robotAddCommand() *cobra.Command {
 	var life time.Duration
 	c := &cobra.Command{Use: "add ENVIRONMENT --label TEXT", Args: exit.ExactArgs(1),
 		Short: "Make a token that opens every deployment of an environment; it is printed once"}
-	c.Flags().StringVar(&label, "label", "", "for which robot it is")
-	c.Flags().DurationVar(&life, "for", 90*24*time.Hour, "how long it opens, as in 720h")
+	c.Flags().StringVar(&label, "label", "", "which robot it is for")
+	c.Flags().DurationVar(&life, "for", 90*24*time.Hour, "how long the token works, such as 720h")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()
 		if err != nil {

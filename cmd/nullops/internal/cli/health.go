@@ -27,9 +27,9 @@ const (
 func healthCommand(build string) *cobra.Command {
 	c := &cobra.Command{
 		Use: "doctor", Args: exit.ExactArgs(0),
-		Short: "Check the control plane you are signed in to, and what it says of its nodes",
+		Short: "Check the control plane you are signed in to, and its nodes",
 		Long: "Asks the control plane whether it can do its job, and says what to do if it cannot.\n" +
-			"An admin also hears of nodes, and whether the audit still holds. What a machine needs to\n" +
+			"For admins, it also checks the nodes and the audit chain. What a machine needs to\n" +
 			"be a node, 'nullops agent doctor' says on that machine. The exit code is 1 when something\n" +
 			"critical is found.",
 	}
@@ -127,7 +127,7 @@ func readyOf(answer *http.Response) output.Check {
 		reasons = append(reasons, w.For+": "+w.Reason)
 	}
 	return newCheck("ready", output.SeverityCritical, "waits for "+strings.Join(reasons, "; "),
-		"Look at the control plane's log.")
+		"Check the control plane's log.")
 }
 
 func clockOf(answer *http.Response, now time.Time) output.Check {

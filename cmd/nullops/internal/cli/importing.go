@@ -31,7 +31,7 @@ func importCommand() *cobra.Command {
 			"does. Variables have the values that --env-file and --set give them, and no others.\n" +
 			"Nothing that the files name is opened.",
 	}
-	c.Flags().StringVar(&project, "project", "", "name of the project to make")
+	c.Flags().StringVar(&project, "project", "", "name of the project to create")
 	c.Flags().StringArrayVarP(&files, "file", "f", nil,
 		"compose file, or - for standard input; give it again for files that are merged over it")
 	c.Flags().StringArrayVar(&envFiles, "env-file", nil,

@@ -18,7 +18,7 @@ func KeyCommands() []*cobra.Command {
 }
 
 func keysListCommand() *cobra.Command {
-	c := &cobra.Command{Use: "list", Short: "Sealing keys, and how many values are under each",
+	c := &cobra.Command{Use: "list", Short: "List sealing keys, and how many values each has sealed",
 		Args: exit.ExactArgs(0)}
 	asJSON := output.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -62,7 +62,7 @@ func keyRow(k apiclient.MasterKey) []string {
 
 func keysRotateCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "rotate", Short: "Seal everything anew under the first key", Args: exit.ExactArgs(0),
+		Use: "rotate", Short: "Reseal everything with the first key", Args: exit.ExactArgs(0),
 		Long: "A local key: put a new key in front of NULLOPS_MASTER_KEYS (new,old), restart every\n" +
 			"control plane and ingress, then run this. A key in Vault: rotate the transit key\n" +
 			"there, or put a new key in front of the KV value, then run this without a restart.\n" +
@@ -76,7 +76,7 @@ func keysRotateCommand() *cobra.Command {
 
 func keysMoveCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "move local|vault", Short: "Seal everything anew under the key there",
+		Use: "move local|vault", Short: "Reseal everything with the key there",
 		Args:      exit.ExactArgs(1),
 		ValidArgs: []string{"local", "vault"},
 		Long: "Give every control plane and ingress the settings of both keys and the new\n" +

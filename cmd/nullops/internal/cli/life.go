@@ -61,8 +61,8 @@ func holdCommand() *cobra.Command {
 	return lifeCommand("hold DEPLOYMENT --reason TEXT [--for 48h]",
 		"Keep a deployment from clean-up and from removal by others",
 		func(c *cobra.Command) {
-			c.Flags().StringVar(&reason, "reason", "", "why, for the others")
-			c.Flags().DurationVar(&lasts, "for", 0, "how long; without it, until it is released")
+			c.Flags().StringVar(&reason, "reason", "", "the reason, shown to others")
+			c.Flags().DurationVar(&lasts, "for", 0, "how long; by default until it is released")
 			_ = c.MarkFlagRequired("reason")
 		},
 		func(ctx context.Context, api *client, out io.Writer, id string, asJSON bool) error {
@@ -115,8 +115,8 @@ func recreateCommand() *cobra.Command {
 	var name string
 	var pin, noWait bool
 	c := &cobra.Command{Use: "recreate ID [--pin] [--name NAME]", Args: exit.ExactArgs(1),
-		Short: "Make a removed deployment once more, with the same name and URLs",
-		Long: "Make a removed deployment once more, with the same name and URLs. Its id is in its\n" +
+		Short: "Recreate a removed deployment, with the same name and URLs",
+		Long: "Recreate a removed deployment, with the same name and URLs. Its id is in its\n" +
 			"link, and in 'nullops list --all --json'. With --pin the same images run by their\n" +
 			"digests, and the same pipeline version."}
 	asJSON := output.JSONFlag(c)
@@ -140,7 +140,7 @@ func recreateCommand() *cobra.Command {
 
 func capsuleCommand() *cobra.Command {
 	return lifeCommand("capsule DEPLOYMENT",
-		"Show what ran, how it was and what it said, also after removal (by id)", nil,
+		"Show versions, health and last log lines of a deployment, also after removal (by id)", nil,
 		func(ctx context.Context, api *client, out io.Writer, id string, asJSON bool) error {
 			r, err := api.GetCapsuleWithResponse(ctx, id)
 			if err := checkAnswer(r, err); err != nil {
@@ -181,10 +181,10 @@ func moveCommand() *cobra.Command {
 	var node string
 	var drop bool
 	return lifeCommand("move DEPLOYMENT [--node NODE] [--drop-volumes]",
-		"Take a deployment to another node, with the same digests and URLs",
+		"Move a deployment to another node, with the same digests and URLs",
 		func(c *cobra.Command) {
-			c.Flags().StringVar(&node, "node", "", "for admins: which; without it the best")
-			c.Flags().BoolVar(&drop, "drop-volumes", false, "begin with empty volumes there")
+			c.Flags().StringVar(&node, "node", "", "target node, for admins; by default the best one")
+			c.Flags().BoolVar(&drop, "drop-volumes", false, "start with empty volumes there")
 		},
 		func(ctx context.Context, api *client, out io.Writer, id string, asJSON bool) error {
 			body.Node, body.DropVolumes = nilIfZero(node), nilIfZero(drop)

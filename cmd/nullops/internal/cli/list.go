@@ -25,7 +25,7 @@ func listCommand() *cobra.Command {
 	c.Flags().StringVar(&project, "project", "", "only this project")
 	c.Flags().StringSliceVar(&statuses, "status", nil,
 		"only this status or condition, such as failed, degraded or offline; may be repeated")
-	c.Flags().BoolVar(&all, "all", false, "removed ones too")
+	c.Flags().BoolVar(&all, "all", false, "include removed deployments")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		api, err := newClient()
 		if err != nil {

@@ -59,7 +59,7 @@ func loginCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVarP(&user, "user", "u", "admin", "user name")
-	c.Flags().StringVar(&name, "context", "", "what to call it; its host by default")
+	c.Flags().StringVar(&name, "context", "", "name of the context; its host by default")
 	c.Flags().StringVar(&print, "fingerprint", "", "the only certificate to accept: sha256:…")
 	c.Flags().BoolVar(&fromStdin, "password-stdin", false,
 		"read the password, or the token, from standard input")
@@ -68,8 +68,8 @@ func loginCommand() *cobra.Command {
 	c.Flags().BoolVar(&byBrowser, "browser", false, "sign in there, as by single sign-on: it is "+
 		"opened where tokens are made, and the token is pasted here")
 	c.MarkFlagsMutuallyExclusive("token", "browser")
-	c.Flags().BoolVar(&readOnly, "read-only", false, "a token that changes nothing")
-	c.Flags().IntVar(&days, "days", 0, "a token that ends after so many days")
+	c.Flags().BoolVar(&readOnly, "read-only", false, "make a token that only reads")
+	c.Flags().IntVar(&days, "days", 0, "make a token that expires after this many days")
 	return c
 }
 

@@ -38,7 +38,7 @@ func logsCommand() *cobra.Command {
 		Use:   "logs DEPLOYMENT [SERVICE or STEP]…",
 		Short: "Print the logs of services and steps, merged by time",
 		Long: "Prints the logs of the services and steps that are named, or of all of the latest run,\n" +
-			"merged by time. Of a service that is gone, its last lines are kept.",
+			"merged by time. The last lines of a removed service are kept.",
 		Args: cobra.MinimumNArgs(1), ValidArgsFunction: completeLogs,
 	}
 	flags := c.Flags()

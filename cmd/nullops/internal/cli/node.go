@@ -12,7 +12,7 @@ import (
 )
 
 func nodeCommand() *cobra.Command {
-	c := &cobra.Command{Use: "node", Short: "Add and look after nodes"}
+	c := &cobra.Command{Use: "node", Short: "Add and manage nodes"}
 	c.AddCommand(nodeAdd(), nodeSet(), nodeList(), nodeShow(), nodeApprove(), nodeReject(),
 		nodeRotate(), nodeDrain(), nodeRemove(), nodeForgotten(),
 		nodeUnknown(), nodeAdopt(), nodePurge(), nodeRecreate(), nodeProvision(), nodeAttempts(),
@@ -81,7 +81,7 @@ func nodeAdd() *cobra.Command {
 func nodeRotate() *cobra.Command {
 	c := &cobra.Command{
 		Use: "rotate NAME", Args: exit.ExactArgs(1),
-		Short: "Make a new token; the old one is refused at once",
+		Short: "Create a new token; the old one is refused at once",
 	}
 	asJSON := output.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -219,7 +219,7 @@ func nodeProvision() *cobra.Command {
 		Use: "provision NAME [--ssh USER@HOST]", Args: exit.ExactArgs(1),
 		Short: "Have the control plane set a node's machine up over SSH",
 		Long: "Signs in to the machine, uploads the agent, checks Docker, starts the agent and\n" +
-			"waits until the link stands. Without --ssh it uses what was given the last time.",
+			"waits until the agent is connected. Without --ssh it uses the settings of the last time.",
 	}
 	f.register(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -241,7 +241,7 @@ func nodeProvision() *cobra.Command {
 // nodeAttempts lists what was tried.
 func nodeAttempts() *cobra.Command {
 	c := &cobra.Command{Use: "attempts NAME", Args: exit.ExactArgs(1),
-		Short: "Attempts to set a node's machine up, newest first"}
+		Short: "List attempts to set a node's machine up, newest first"}
 	asJSON := output.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()

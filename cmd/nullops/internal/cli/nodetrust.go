@@ -17,7 +17,7 @@ import (
 func nodeReject() *cobra.Command {
 	return &cobra.Command{
 		Use: "reject NAME THUMBPRINT", Args: exit.ExactArgs(2),
-		Short: "Turn down a node's new certificate; the trusted one stays",
+		Short: "Reject a node's new certificate; the trusted one stays",
 		RunE: func(c *cobra.Command, args []string) error {
 			api, err := newClient()
 			if err != nil {
@@ -119,12 +119,12 @@ func nodeDrain() *cobra.Command {
 	c := &cobra.Command{
 		Use: "drain NAME", Args: exit.ExactArgs(1),
 		Short: "Place nothing new on a node, and wait until it is empty",
-		Long: "Place nothing new on a node, and wait until it is empty. Deployments there go on " +
+		Long: "Place nothing new on a node, and wait until it is empty. Deployments there keep running " +
 			"until they end or somebody removes them. Ctrl-C ends the waiting, not the drain.",
 	}
 	asJSON := output.JSONFlag(c)
 	noWait := c.Flags().Bool("no-wait", false, "return as soon as it is under way")
-	move := c.Flags().Bool("move", false, "take what is ready to other nodes")
+	move := c.Flags().Bool("move", false, "move ready deployments to other nodes")
 	c.Flags().DurationVar(&within, "within", 0, "when it should be done, such as 2h; then it is "+
 		"shown as overdue")
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -13,7 +13,7 @@ import (
 func nodeUnknown() *cobra.Command {
 	c := &cobra.Command{
 		Use: "unknown NODE", Args: exit.ExactArgs(1),
-		Short: "List what a node and a database that was restored do not agree about",
+		Short: "List deployments about which a node and a restored database disagree",
 	}
 	asJSON := output.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -38,7 +38,7 @@ func nodeUnknown() *cobra.Command {
 		_, err = fmt.Fprintf(c.OutOrStdout(), "\nNothing is done about them until you decide: "+
 			"'nullops node adopt %[1]s NAME' believes the node,\n'nullops node purge %[1]s NAME' removes "+
 			"what the node has, and 'nullops node recreate %[1]s NAME' makes\nagain what the node does "+
-			"not have any more.\n", args[0])
+			"no longer have.\n", args[0])
 		return err
 	}
 	return c
@@ -74,7 +74,7 @@ func unknownRows(all []apiclient.UnknownDeployment) [][]string {
 
 func nodeAdopt() *cobra.Command {
 	return nodeDecide("adopt NODE DEPLOYMENT",
-		"Believe the node about a deployment; what runs goes on running",
+		"Take over a deployment as the node reports it; it keeps running",
 		func(c *cobra.Command, api *client, node string, u apiclient.UnknownDeployment) error {
 			r, err := api.AdoptDeploymentWithResponse(c.Context(), node, u.Id)
 			if err := checkAnswer(r, err); err != nil {
@@ -87,7 +87,7 @@ func nodeAdopt() *cobra.Command {
 
 func nodePurge() *cobra.Command {
 	return nodeDecide("purge NODE DEPLOYMENT",
-		"Remove what the node has of a deployment, with everything of it",
+		"Remove a deployment from the node, with its volumes",
 		func(c *cobra.Command, api *client, node string, u apiclient.UnknownDeployment) error {
 			r, err := api.PurgeDeploymentWithResponse(c.Context(), node, u.Id)
 			if err := checkAnswer(r, err); err != nil {
@@ -100,7 +100,7 @@ func nodePurge() *cobra.Command {
 
 func nodeRecreate() *cobra.Command {
 	return nodeDecide("recreate NODE DEPLOYMENT",
-		"Make a deployment again that the node does not have any more, with empty volumes",
+		"Recreate a deployment that the node no longer has, with empty volumes",
 		func(c *cobra.Command, api *client, node string, u apiclient.UnknownDeployment) error {
 			r, err := api.RecreateDisputedWithResponse(c.Context(), node, u.Id)
 			if err := checkAnswer(r, err); err != nil {

@@ -11,7 +11,7 @@ import (
 func nodeUpgrade() *cobra.Command {
 	return &cobra.Command{
 		Use: "upgrade NODE", Args: exit.ExactArgs(1),
-		Short: "Replace a node's agent by one of the control plane's release; services run on",
+		Short: "Replace a node's agent by one of the control plane's release; services keep running",
 		RunE: func(c *cobra.Command, args []string) error {
 			api, err := newClient()
 			if err != nil {

@@ -19,7 +19,7 @@ import (
 func pipelineCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "pipeline", Args: exit.ExactArgs(0),
-		Short: "See the versions of a project's pipeline, compare them, bring one back",
+		Short: "List, compare and restore versions of a project's pipeline",
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(pipelineVersionsCommand(), pipelineDiffCommand(), pipelineRestoreCommand())
@@ -177,7 +177,7 @@ func valueText(v json.RawMessage) string {
 func pipelineRestoreCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "restore PROJECT N", Args: exit.ExactArgs(2),
-		Short: "Save version N again, as the newest; deployments that run keep theirs",
+		Short: "Save version N again as the newest; running deployments keep theirs",
 		RunE: func(c *cobra.Command, args []string) error {
 			number, err := versionNumber(args[1])
 			if err != nil {

@@ -24,7 +24,7 @@ func portForwardCommand() *cobra.Command {
 		Use:   "port-forward DEPLOYMENT/SERVICE:PORT",
 		Short: "Reach a port of a service on this machine, for databases and debuggers",
 		Long: "Listens on this machine and passes connections on to a port that the service declares,\n" +
-			"exposed or not. It takes full access; the audit tells of each connection.",
+			"exposed or not. It takes full access; the audit log records each connection.",
 		Args: exit.ExactArgs(1),
 		Example: "  nullops port-forward daily/db:5432\n" +
 			"  nullops port-forward daily/db:5432 --listen 127.0.0.1:15432",

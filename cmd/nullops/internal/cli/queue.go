@@ -64,7 +64,7 @@ func queueCommand() *cobra.Command {
 	asJSON := output.JSONFlag(c)
 	c.Flags().StringVar(&env, "env", "", "only this environment")
 	c.Flags().StringVar(&node, "node", "", "only this node")
-	c.Flags().BoolVar(&history, "history", false, "list runs that are through as well")
+	c.Flags().BoolVar(&history, "history", false, "also list finished runs")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		api, err := newClient()
 		if err != nil {

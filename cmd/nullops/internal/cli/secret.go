@@ -10,7 +10,8 @@ import (
 )
 
 func secretCommand() *cobra.Command {
-	c := &cobra.Command{Use: "secret", Short: "Values that were generated for a deployment"}
+	c := &cobra.Command{Use: "secret",
+		Short: "List and reveal values that were generated for a deployment"}
 	c.AddCommand(secretListCommand(), secretRevealCommand())
 	return c
 }
@@ -18,7 +19,7 @@ func secretCommand() *cobra.Command {
 func secretListCommand() *cobra.Command {
 	return onDeployment(&cobra.Command{
 		Use: "list DEPLOYMENT", Args: exit.ExactArgs(1),
-		Short: "Names of the secrets that were generated for a deployment",
+		Short: "List the names of the secrets that were generated for a deployment",
 	}, func(c *cobra.Command, api *client, d apiclient.Deployment, _ []string) error {
 		r, err := api.ListDeploymentSecretsWithResponse(c.Context(), d.Id)
 		if err := checkAnswer(r, err); err != nil {
@@ -36,7 +37,7 @@ func secretListCommand() *cobra.Command {
 func secretRevealCommand() *cobra.Command {
 	return onDeployment(&cobra.Command{
 		Use: "reveal DEPLOYMENT SECRET", Args: exit.ExactArgs(2),
-		Short: "Print a value that was generated for a deployment; the audit notes it",
+		Short: "Print a value that was generated for a deployment; the audit log records it",
 		Long: "Print a value that was generated for a deployment, for signing in to a service of\n" +
 			"it. It takes full access to the deployment, and a token that does more than read.\n" +
 			"A value that a person set is never shown.",

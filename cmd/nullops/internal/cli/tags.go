@@ -23,9 +23,9 @@ func tagsCommand() *cobra.Command {
 		Long: "List the tags that may be chosen for a service, the newest first, as far as the\n" +
 			"registry says when they were made. The list says how old it is."}
 	asJSON := output.JSONFlag(c)
-	c.Flags().StringVar(&search, "search", "", "only tags that hold this")
+	c.Flags().StringVar(&search, "search", "", "only tags that contain this")
 	c.Flags().BoolVar(&byVersion, "by-version", false, "the highest version first")
-	c.Flags().IntVar(&most, "limit", 20, "at most so many, up to 200")
+	c.Flags().IntVar(&most, "limit", 20, "maximum number of tags, up to 200")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		params := &apiclient.ListServiceTagsParams{Search: nilIfZero(search), Limit: &most}
 		if byVersion {

@@ -13,7 +13,7 @@ import (
 )
 
 func teamCommand() *cobra.Command {
-	c := &cobra.Command{Use: "team", Short: "Teams: who is on them, and what they may"}
+	c := &cobra.Command{Use: "team", Short: "Manage teams, their members and their access"}
 	c.AddCommand(teamListCommand(), teamChangeCommand("add TEAM USER...", "Put users on a team",
 		func(t *apiclient.Team, users []string) {
 			t.Members = slices.Compact(slices.Sorted(slices.Values(append(t.Members, users...))))
@@ -26,7 +26,8 @@ func teamCommand() *cobra.Command {
 }
 
 func teamListCommand() *cobra.Command {
-	c := &cobra.Command{Use: "list", Short: "Teams with members and grants", Args: exit.ExactArgs(0)}
+	c := &cobra.Command{Use: "list",
+		Short: "List teams with members and grants", Args: exit.ExactArgs(0)}
 	asJSON := output.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		api, err := newClient()
@@ -100,7 +101,7 @@ func teamGrantCommand() *cobra.Command {
 	var project, environment string
 	c := &cobra.Command{
 		Use:   "grant TEAM read|full|none --project P | --env E",
-		Short: "What a team may do on a project or an environment", Args: exit.ExactArgs(2),
+		Short: "Set what a team may do on a project or an environment", Args: exit.ExactArgs(2),
 	}
 	c.Flags().StringVar(&project, "project", "", "the project")
 	c.Flags().StringVar(&environment, "env", "", "the environment")

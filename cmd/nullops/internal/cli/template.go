@@ -13,7 +13,7 @@ import (
 )
 
 func templateCommand() *cobra.Command {
-	c := &cobra.Command{Use: "template", Short: "Keep what deployments of a project begin with"}
+	c := &cobra.Command{Use: "template", Short: "Manage templates for new deployments of a project"}
 	c.AddCommand(listTemplates(), saveTemplate(), deleteTemplate())
 	return c
 }
@@ -49,7 +49,7 @@ func saveTemplate() *cobra.Command {
 	var description, env, name string
 	var versions []string
 	c := &cobra.Command{Use: "save PROJECT TEMPLATE [--set STEP=TAG]…", Args: exit.ExactArgs(2),
-		Short: "Make or change a template; it takes full access to the project"}
+		Short: "Create or change a template; this takes full access to the project"}
 	f := c.Flags()
 	f.StringVar(&description, "description", "", "what it is for")
 	f.StringVar(&env, "env", "", "environment")
@@ -78,7 +78,7 @@ func saveTemplate() *cobra.Command {
 
 func deleteTemplate() *cobra.Command {
 	return &cobra.Command{Use: "delete PROJECT TEMPLATE", Args: exit.ExactArgs(2),
-		Short: "Delete a template; deployments made with it stay",
+		Short: "Delete a template; its deployments stay",
 		RunE: func(c *cobra.Command, args []string) error {
 			api, err := newClient()
 			if err != nil {

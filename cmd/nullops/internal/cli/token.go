@@ -11,15 +11,16 @@ import (
 )
 
 func tokenCommand() *cobra.Command {
-	c := &cobra.Command{Use: "token", Short: "API tokens: yours, and those of service users"}
+	c := &cobra.Command{Use: "token", Short: "Manage your API tokens and those of service users"}
 	c.AddCommand(tokenListCommand(), tokenCreateCommand(), tokenRevokeCommand())
 	return c
 }
 
 func tokenListCommand() *cobra.Command {
 	var user string
-	c := &cobra.Command{Use: "list", Short: "Names, scopes and last use", Args: exit.ExactArgs(0)}
-	c.Flags().StringVar(&user, "user", "", "of this user, for admins; else your own")
+	c := &cobra.Command{Use: "list",
+		Short: "List tokens with scope and last use", Args: exit.ExactArgs(0)}
+	c.Flags().StringVar(&user, "user", "", "tokens of this user, for admins; by default your own")
 	asJSON := output.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		api, err := newClient()
@@ -74,13 +75,13 @@ func tokenCreateCommand() *cobra.Command {
 	var days int
 	c := &cobra.Command{
 		Use: "create NAME --user SERVICE-USER", Args: exit.ExactArgs(1),
-		Short: "Make a token for a service user, shown once",
+		Short: "Create a token for a service user; it is shown once",
 		Long: "People make their own tokens with nullops login, or on their account page: a token\n" +
 			"cannot make tokens for its own user.",
 	}
 	c.Flags().StringVar(&user, "user", "", "the service user")
-	c.Flags().BoolVar(&readOnly, "read-only", false, "a token that changes nothing")
-	c.Flags().IntVar(&days, "days", 0, "a token that ends after so many days")
+	c.Flags().BoolVar(&readOnly, "read-only", false, "make a token that only reads")
+	c.Flags().IntVar(&days, "days", 0, "make a token that expires after this many days")
 	_ = c.MarkFlagRequired("user") // fails for a flag that does not exist
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()
@@ -103,8 +104,8 @@ func tokenCreateCommand() *cobra.Command {
 
 func tokenRevokeCommand() *cobra.Command {
 	var user string
-	c := &cobra.Command{Use: "revoke ID", Short: "End a token at once", Args: exit.ExactArgs(1)}
-	c.Flags().StringVar(&user, "user", "", "of this user, for admins; else your own")
+	c := &cobra.Command{Use: "revoke ID", Short: "Revoke a token at once", Args: exit.ExactArgs(1)}
+	c.Flags().StringVar(&user, "user", "", "tokens of this user, for admins; by default your own")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()
 		if err != nil {

@@ -28,11 +28,11 @@ func topCommand() *cobra.Command {
 	var every time.Duration
 	c := &cobra.Command{
 		Use: "top [DEPLOYMENT]", Args: cobra.MaximumNArgs(1),
-		Short: "Show what nodes really use, or what a deployment's services do",
+		Short: "Show resource use of nodes, or of a deployment's services",
 	}
 	asJSON := output.JSONFlag(c)
 	c.Flags().StringVar(&env, "env", "", "environment, if the name exists in several")
-	c.Flags().DurationVar(&every, "watch", 0, "show it again that often, such as 5s")
+	c.Flags().DurationVar(&every, "watch", 0, "repeat at this interval, such as 5s")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -82,7 +82,7 @@ func (s *screen) Columns() int { return s.columns }
 
 // watchFlag adds --watch, which refreshes a table.
 func watchFlag(c *cobra.Command) *time.Duration {
-	return c.Flags().Duration("watch", 0, "show it again that often, such as 5s")
+	return c.Flags().Duration("watch", 0, "repeat at this interval, such as 5s")
 }
 
 func topNodes(ctx context.Context, api *client, w io.Writer, asJSON bool) error {

@@ -12,7 +12,7 @@ import (
 )
 
 func userCommand() *cobra.Command {
-	c := &cobra.Command{Use: "user", Short: "Users: list, invite, reset, switch off"}
+	c := &cobra.Command{Use: "user", Short: "Manage users: list, invite, reset, switch off"}
 	c.AddCommand(userListCommand(), userInviteCommand(), userInvitationsCommand(),
 		userUninviteCommand(), userServiceCommand(), userResetCommand(),
 		userActiveCommand("activate", "Let a user in again", true),
@@ -22,7 +22,7 @@ func userCommand() *cobra.Command {
 }
 
 func userListCommand() *cobra.Command {
-	c := &cobra.Command{Use: "list", Short: "Everybody with an account", Args: exit.ExactArgs(0)}
+	c := &cobra.Command{Use: "list", Short: "List all users", Args: exit.ExactArgs(0)}
 	asJSON := output.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		api, err := newClient()
@@ -118,7 +118,7 @@ func printLink(c *cobra.Command, l *apiclient.LinkCreated) error {
 }
 
 func userInvitationsCommand() *cobra.Command {
-	c := &cobra.Command{Use: "invitations", Short: "Invitations that nobody used yet",
+	c := &cobra.Command{Use: "invitations", Short: "List unused invitations",
 		Args: exit.ExactArgs(0)}
 	asJSON := output.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -145,7 +145,7 @@ func userInvitationsCommand() *cobra.Command {
 
 func userUninviteCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "uninvite ID", Short: "Take an invitation back", Args: exit.ExactArgs(1),
+		Use: "uninvite ID", Short: "Withdraw an invitation", Args: exit.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			api, err := newClient()
 			if err != nil {
@@ -159,7 +159,7 @@ func userUninviteCommand() *cobra.Command {
 
 func userServiceCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "service NAME", Short: "Make a service user: tokens, no password, no session",
+		Use: "service NAME", Short: "Create a service user, which has tokens but no password",
 		Args: exit.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			api, err := newClient()

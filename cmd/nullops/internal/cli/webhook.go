@@ -35,7 +35,8 @@ func readSecretValue(c *cobra.Command, path string) (*string, error) {
 }
 
 func webhookCommand() *cobra.Command {
-	c := &cobra.Command{Use: "webhook", Short: "Tell places outside what happens"}
+	c := &cobra.Command{Use: "webhook",
+		Short: "Manage webhooks, which notify other programs and chats"}
 	c.AddCommand(webhookList(), webhookSet(), webhookTest(), webhookDeliveries(),
 		webhookRedeliver(), webhookDelete())
 	return c
@@ -80,8 +81,8 @@ func webhookSet() *cobra.Command {
 	var off bool
 	c := &cobra.Command{
 		Use: "set NAME --event EVENT… --url-file FILE", Args: exit.ExactArgs(1),
-		Short: "Make or change a webhook",
-		Long: "Make or change a webhook. Its address may be a password in itself, so that it is read\n" +
+		Short: "Create or change a webhook",
+		Long: "Create or change a webhook. Its address may contain a password, so it is read\n" +
 			"from a file, or from standard input for '-'. A signing key is made and shown once.",
 	}
 	f := c.Flags()
@@ -183,7 +184,7 @@ func webhookDeliveries() *cobra.Command {
 
 func webhookRedeliver() *cobra.Command {
 	c := &cobra.Command{Use: "redeliver NAME DELIVERY", Args: exit.ExactArgs(2),
-		Short: "Send what was sent before once more"}
+		Short: "Send an earlier message again"}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if _, err := uuid.Parse(args[1]); err != nil {
 			return exit.AsUsageError(fmt.Errorf("%q is not a delivery's id", args[1]))
@@ -216,7 +217,7 @@ func webhookDelete() *cobra.Command {
 }
 
 func ruleCommand() *cobra.Command {
-	c := &cobra.Command{Use: "rule", Short: "Make pull requests into deployments"}
+	c := &cobra.Command{Use: "rule", Short: "Manage rules, which turn pull requests into deployments"}
 	c.AddCommand(ruleList(), ruleSet(), ruleShow(), ruleDelete())
 	return c
 }
@@ -255,8 +256,8 @@ func ruleSet() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "set NAME --source SOURCE --project PROJECT --env ENV --tag TAG",
 		Args:  exit.ExactArgs(1),
-		Short: "Make or change a rule",
-		Long: "Make or change a rule. The source posts its events to /hooks/NAME of the control\n" +
+		Short: "Create or change a rule",
+		Long: "Create or change a rule. The source posts its events to /hooks/NAME of the control\n" +
 			"plane, signed with the secret that is made and shown once.",
 	}
 	f := c.Flags()
@@ -302,7 +303,7 @@ func ruleSet() *cobra.Command {
 
 func ruleShow() *cobra.Command {
 	c := &cobra.Command{Use: "show NAME", Args: exit.ExactArgs(1),
-		Short: "Show what became of a rule's pull requests"}
+		Short: "Show the results of a rule's pull requests"}
 	asJSON := output.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()

@@ -11,7 +11,7 @@ import (
 func ReplaceCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "agent-replace CONTAINER IMAGE", Args: exit.ExactArgs(2), Hidden: true,
-		Short: "Put an agent made from IMAGE into the place of CONTAINER",
+		Short: "Replace the agent in CONTAINER by one made from IMAGE",
 		RunE: func(c *cobra.Command, args []string) error {
 			return docker.ReplaceAgent(c.Context(), dockerHost(""), args[0], args[1])
 		},

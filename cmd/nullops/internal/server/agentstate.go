@@ -19,9 +19,9 @@ func agentState() *cobra.Command {
 	data := defaultSettings().Agent.Data
 	c := &cobra.Command{
 		Use: "state --agent.data=FOLDER", Args: exit.ExactArgs(0),
-		Short: "Show what the agent remembers: deployments, their steps, what happened",
-		Long: "Show what the agent remembers: deployments, their steps, what happened. It reads the\n" +
-			"data folder only, beside an agent that runs or without one. --json has the whole\n" +
+		Short: "Show the agent's stored state: deployments, their steps and history",
+		Long: "Show the agent's stored state: deployments, their steps and history. It reads the\n" +
+			"data folder only, whether an agent is running or not. --json has the whole\n" +
 			"configuration too. No secret is in it, as none is on the node's disk.",
 	}
 	c.Flags().StringVar(&data, "agent.data", data, "the agent's data folder")

@@ -30,10 +30,10 @@ const doctorWithin = 5 * time.Minute
 func doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor [--json] [--SETTING=VALUE]…",
-		Short: "Check what this machine needs to be a node; asks no control plane",
+		Short: "Check what this machine needs to be a node, without a control plane",
 		Long: "Checks what this machine needs to be a node, as its agent does, and says what to do. " +
 			"It takes the agent's settings, starts two containers for a moment, and changes nothing. " +
-			"The exit code is 1 when something critical is found.",
+			"The exit code is 1 if a problem is critical.",
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
 			if slices.Contains(args, "-h") || slices.Contains(args, "--help") {

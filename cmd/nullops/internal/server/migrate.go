@@ -15,7 +15,7 @@ import (
 
 // migrateCommand is for operators who run migrations separately.
 func migrateCommand() *cobra.Command {
-	c := &cobra.Command{Use: "migrate", Short: "Bring the database's schema up to this release"}
+	c := &cobra.Command{Use: "migrate", Short: "Upgrade the database's schema to this release"}
 	check := func(s Settings) error {
 		return checkRequired("database.url", s.Database.URL, "a PostgreSQL connection URL")
 	}

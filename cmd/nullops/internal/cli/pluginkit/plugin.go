@@ -21,7 +21,7 @@ import (
 // Command returns the command "plugin".
 func Command() *cobra.Command {
 	c := &cobra.Command{
-		Use: "plugin", Short: "Write, check, try and publish plugins",
+		Use: "plugin", Short: "Create, check, test and publish plugins",
 		Long: "A plugin is a folder with component.json, a program, and recorded inputs in\n" +
 			"testdata: NAME.in.json goes in, NAME.out.json should come out. In both,\n" +
 			"${NAME} stands for a value given with --set NAME=VALUE, and in an .out.json\n" +

@@ -67,8 +67,8 @@ func pluginBuildCommand() *cobra.Command {
 	var push bool
 	c := &cobra.Command{
 		Use: "build DIR --tag HOST/REPOSITORY:TAG (--out FILE | --push)", Args: exit.ExactArgs(1),
-		Short: "Make a plugin's image, without Docker",
-		Long: "Makes an OCI image from a static binary or from a folder. The same files give the\n" +
+		Short: "Build a plugin's image, without Docker",
+		Long: "Builds an OCI image from a static binary or from a folder. The same files produce the\n" +
 			"same digest, whenever and in whatever folder. Without --from, this machine's\n" +
 			"certificate authorities are among them; Go source is compiled with this machine's Go.\n" +
 			"--out writes a file that 'docker load' takes.",

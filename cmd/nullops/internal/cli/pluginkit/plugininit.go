@@ -26,9 +26,9 @@ var scaffolds embed.FS
 func pluginInitCommand() *cobra.Command {
 	var language string
 	c := &cobra.Command{
-		Use: "init NAME", Short: "Make a folder with a plugin that works", Args: exit.ExactArgs(1),
-		Long: "Makes the folder NAME with source, component.json, recorded inputs and a README.\n" +
-			"The plugin needs nothing of NullOps to be built.",
+		Use: "init NAME", Short: "Create a folder with a working plugin", Args: exit.ExactArgs(1),
+		Long: "Creates the folder NAME with source, component.json, recorded inputs and a README.\n" +
+			"The plugin can be built without NullOps.",
 	}
 	c.Flags().StringVar(&language, "lang", "go", "go, python or shell")
 	c.RunE = func(c *cobra.Command, args []string) error {
