@@ -9,6 +9,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/logbook"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -114,23 +115,10 @@ func (s *server) liveLogs(ctx context.Context, c lifecycle.Capsule) {
 func (s *server) lastLines(
 	ctx context.Context, v lifecycle.View, step pipeline.StepKey,
 ) (lines []string) {
-	from, err := s.Logs.Follow(ctx, v.NodeID, v.ID, step, LogOptions{Tail: capsuleLines})
+	from, err := s.Logs.Follow(ctx, v.NodeID, v.ID, step, logbook.NodeLogOptions{Tail: capsuleLines})
 	if err != nil {
 		return nil
 	}
 	defer func() { _ = from.Close() }()
-	// Lines that were read before the node disconnected are still worth showing.
-	_ = readPieces(from, capsuleLine, func(p logPiece) bool {
-		if p.rest {
-			// Only the beginning of a long line is shown.
-			return true
-		}
-		text := parseLine(p, time.Time{}).Text
-		if p.size >= capsuleLine {
-			text += "…"
-		}
-		lines = append(lines, text)
-		return len(lines) < capsuleLines
-	})
-	return lines
+	return logbook.ReadFirstLines(from, capsuleLines, capsuleLine)
 }

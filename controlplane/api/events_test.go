@@ -17,6 +17,7 @@ import (
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/logbook"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -345,11 +346,11 @@ func TestStreamEvents_EachGetsOnlyTheirs(t *testing.T) {
 type nodeLogs struct {
 	text string
 	err  error
-	got  api.LogOptions
+	got  logbook.NodeLogOptions
 }
 
 func (n *nodeLogs) Follow(_ context.Context, _ controlplane.NodeID, _ controlplane.DeploymentID,
-	_ pipeline.StepKey, o api.LogOptions) (io.ReadCloser, error) {
+	_ pipeline.StepKey, o logbook.NodeLogOptions) (io.ReadCloser, error) {
 	n.got = o
 	if n.err != nil {
 		return nil, n.err

@@ -47,7 +47,7 @@ func secretRevealCommand() *cobra.Command {
 			return err
 		}
 		_, _ = fmt.Fprintf(c.ErrOrStderr(), "This is the secret %s of %s in clear text. The audit "+
-			"notes that you saw it; keep it out of logs and chats.\n", args[0], d.Name)
+			"log records that you saw it; keep it out of logs and chats.\n", args[0], d.Name)
 		_, err = fmt.Fprintln(c.OutOrStdout(), r.JSON200.Value)
 		return err
 	})

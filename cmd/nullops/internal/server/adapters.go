@@ -8,9 +8,9 @@ import (
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
-	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/fleet"
+	"github.com/nullops/nullops/controlplane/logbook"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -55,12 +55,12 @@ func (s secrets) PullCredentials(
 // serviceLogs lets the API ask nodes for services' logs.
 type serviceLogs struct{ dialer *fleet.Dialer }
 
-var _ api.ServiceLogs = serviceLogs{}
+var _ logbook.NodeLogs = serviceLogs{}
 
-// Follow implements api.ServiceLogs.
+// Follow implements logbook.NodeLogs.
 func (s serviceLogs) Follow(ctx context.Context, node controlplane.NodeID,
 	deployment controlplane.DeploymentID, step pipeline.StepKey,
-	o api.LogOptions) (io.ReadCloser, error) {
+	o logbook.NodeLogOptions) (io.ReadCloser, error) {
 	return s.dialer.Logs(ctx, node, deployment, step,
 		fleet.LogOptions{Follow: o.Follow, Tail: o.Tail, Since: o.Since})
 }
