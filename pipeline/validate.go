@@ -188,8 +188,8 @@ func (v *validator) checkTotals() {
 	v.checkUnlimited(limits)
 }
 
-// checkUnlimited rejects services and jobs without a limit of their own if the project has one: they
-// could exceed it.
+// checkUnlimited rejects services and jobs without a limit of their own if the project has
+// one: they could exceed it.
 func (v *validator) checkUnlimited(limits Resources) {
 	for _, s := range v.p.Steps {
 		c := s.Container()
