@@ -240,6 +240,9 @@ func (o operation) probeService(ctx context.Context) operationResult {
 			o.captureLogTail(ctx, r.Message)
 		}
 	}
+	if p.Ended && spec.Once {
+		return o.addTests(ctx, r)
+	}
 	return operationResult{result: r}
 }
 
@@ -270,6 +273,10 @@ func (o operation) stopService(ctx context.Context) operationResult {
 	ran, err := o.agent.runtime.StopService(ctx, o.goal.Deployment, o.do.Step)
 	f := o.resultOf(ctx, err, "stop")
 	f.result.Exited = !ran
+	if step, _ := o.goal.Pipeline.Step(o.do.Step); step.Job != nil && err == nil && !o.held {
+		// It took too long, whatever its tests said: without an answer they stay unknown.
+		f.result.Tests = o.addTests(ctx, f.result).result.Tests
+	}
 	return f
 }
 

@@ -58,6 +58,8 @@ type StepRow struct {
 	Sealed []byte
 	// Metadata is what a plugin wants shown beside the step.
 	Metadata []Metadatum
+	// Tests is what a job's test suite came to; nil if it left no results.
+	Tests *TestSummary
 	// Lines counts the log lines stored.
 	Lines int64
 }

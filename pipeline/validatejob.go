@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 	"path"
+	"strings"
 )
 
 // checkContainerStep checks a service or a job.
@@ -52,6 +53,10 @@ func (v *validator) checkTests(t *JobTests) {
 	if _, err := path.Match(t.JUnit, ""); err != nil {
 		v.addProblem("job.tests.junit", "pattern", "%q is not a pattern; use * for any text in a name, "+
 			"? for one character and [a-z] for one of several", t.JUnit)
+	}
+	if folder := path.Dir(t.JUnit); folder == "/" || strings.ContainsAny(folder, `*?[\`) {
+		v.addProblem("job.tests.junit", "folder", "the folder %q holds all results: name one below "+
+			"/ without * ? [ or \\, such as /results/*.xml", folder)
 	}
 	if !oneOf(string(t.Failed), "", string(FailedTestsFail), string(FailedTestsMark)) {
 		v.addProblem("job.tests.failed", "failed", "%q is unknown; use fail or mark", t.Failed)

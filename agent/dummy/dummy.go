@@ -54,6 +54,8 @@ type Hooks struct {
 	Health func(s agent.ServiceSpec) agent.ProbeResult
 	// Serve answers a connection to a service; by default it echoes.
 	Serve func(deployment string, service pipeline.StepKey, port int, conn net.Conn)
+	// Files are those of an ended container; by default there are none.
+	Files func(deployment string, step pipeline.StepKey, pattern string) []agent.ContainerFile
 	// Left are objects that RemoveDeployment cannot remove.
 	Left func(deployment string) []agent.Object
 }

@@ -214,7 +214,7 @@ func (m *Machine) failStep(key pipeline.StepKey, r Result) {
 
 func eventOf(r Result) wire.Event {
 	return wire.Event{Code: r.Code, Message: r.Message, ExitCode: r.ExitCode,
-		Metadata: r.Metadata}
+		Metadata: r.Metadata, Tests: r.Tests}
 }
 
 // completeStep marks a step complete.

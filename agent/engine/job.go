@@ -76,7 +76,7 @@ func (m *Machine) followJob(key pipeline.StepKey) {
 	}
 }
 
-// onJobProbed completes the step when the job has ended with exit code 0.
+// onJobProbed completes the step when the job has ended.
 func (m *Machine) onJobProbed(key pipeline.StepKey, r Result) {
 	switch {
 	case r.Outcome == OutcomeUnknown:
@@ -88,11 +88,9 @@ func (m *Machine) onJobProbed(key pipeline.StepKey, r Result) {
 		m.failStep(key, r)
 	case !r.Exited:
 		m.probe.next = m.now.Add(m.probePause(timingOf(m.pipelineStep(key))))
-	case r.ExitCode != nil && *r.ExitCode == 0:
-		m.completeStep(key, Result{ExitCode: r.ExitCode})
 	default:
 		r.Code = cmp.Or(r.Code, CodeExitCode)
-		m.failStep(key, r)
+		m.completeJob(key, r)
 	}
 }
 
@@ -111,6 +109,6 @@ func (m *Machine) onJobStopped(o operation, r Result) {
 		// Undoing the run removes a container that did not stop.
 		m.failStep(key, Result{Code: CodeTimeout, Message: fmt.Sprintf(
 			"job %q did not end within %s and was stopped; give it more time with timeout_seconds",
-			key, m.jobTimeout(key))})
+			key, m.jobTimeout(key)), Tests: r.Tests})
 	}
 }

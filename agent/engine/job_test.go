@@ -22,6 +22,7 @@ type jobRun struct {
 	events  []engine.Event
 	did     []string
 	failed  wire.Event
+	done    wire.Event
 	// ends is how long the job runs and code its exit code; gone says that a stranger removed
 	// its container.
 	ends    time.Duration
@@ -29,6 +30,9 @@ type jobRun struct {
 	gone    bool
 	started time.Time
 	stopped bool
+	// tests are its results, and why is the reason of an end that the engine knows.
+	tests *wire.TestReport
+	why   string
 	// loses is the operation whose answer is lost with the agent.
 	loses engine.Kind
 }
@@ -76,6 +80,9 @@ func (r *jobRun) perform(e engine.Effect) {
 		if e.Event.Status == pipeline.StepFailed {
 			r.failed = e.Event
 		}
+		if e.Event.Status == pipeline.StepDone && e.Event.Step == "migrate" {
+			r.done = e.Event
+		}
 	case engine.WantSecrets:
 		r.events = append(r.events, engine.SecretsArrived{Run: e.Run})
 	case engine.Wake:
@@ -106,7 +113,7 @@ func (r *jobRun) operate(d engine.StartOperation) engine.Result {
 	case d.Kind == engine.Start && r.started.IsZero():
 		r.started = r.now
 	case d.Kind == engine.Stop:
-		ok.Exited, r.stopped = ended, true
+		ok.Exited, r.stopped, ok.Tests = ended, true, r.tests
 		if !ended {
 			r.code = 143
 		}
@@ -114,6 +121,7 @@ func (r *jobRun) operate(d engine.StartOperation) engine.Result {
 		return engine.Result{Outcome: engine.OutcomeNo, Message: "its container is gone"}
 	case d.Kind == engine.Probe && ended:
 		ok.Exited, ok.ExitCode, ok.Message = true, &r.code, "it ended"
+		ok.Tests, ok.Code = r.tests, r.why
 	}
 	return ok
 }

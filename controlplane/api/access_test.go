@@ -265,6 +265,7 @@ func visits() map[string]visit {
 		"revealSecret":          {path: deployment + "/secrets/DB_PASSWORD/reveal"},
 		"getRun":                {path: deployment + "/runs/1"},
 		"listStepLog":           {path: deployment + "/runs/1/steps/seed/log"},
+		"getStepTests":          {path: deployment + "/runs/1/steps/seed/tests"},
 		"answerStep": {path: deployment + "/runs/1/steps/seed/answer",
 			body: object{"approved": true}},
 		"streamServiceLogs": {path: deployment + "/services/api/logs"},

@@ -82,6 +82,9 @@ func capsuleServices(c lifecycle.Capsule) []CapsuleService {
 func capsuleStep(c lifecycle.Capsule, row controlplane.StepRow) CapsuleStep {
 	out := CapsuleStep{Key: string(row.Key), Title: row.Title, Status: StepStatus(row.Status),
 		StartedAt: row.StartedAt, EndedAt: row.EndedAt, Message: ptrOrNil(row.Message), Log: []string{}}
+	if report, ok := c.Tests[row.Key]; ok {
+		out.Tests = new(toTestReport(report))
+	}
 	if row.Kind == "plugin" || row.Kind == "job" {
 		out.Log = orEmpty(c.Logs[row.Key])
 	}

@@ -43,6 +43,7 @@ func toDeployment(v lifecycle.View) Deployment {
 		), Services: convertAll(v.Services, toServiceHealth),
 		CreatedBy: v.CreatedBy, CreatedAt: v.CreatedAt, ChangedAt: v.ChangedAt, ReadyAt: v.ReadyAt,
 		ExpiresAt: ptrOrNil(v.ExpiresAt), Level: Level(v.Level), RequestId: ptrOrNil(v.RequestID),
+		Tests: toTestSummary(v.Tests),
 	}
 	addLifetime(&d, v)
 	if c, reason := v.Condition(); c != "" {
@@ -127,6 +128,7 @@ func toStep(v lifecycle.RunView, row controlplane.StepRow) Step {
 		Code: ptrOrNil(
 			row.Code,
 		), Message: ptrOrNil(row.Message), ExitCode: row.ExitCode, Lines: row.Lines,
+		Tests: toTestSummary(row.Tests),
 	}
 	if len(row.Outputs) > 0 {
 		s.Outputs = &row.Outputs

@@ -295,7 +295,24 @@ func newReport(node controlplane.NodeID, e wire.Event) lifecycle.Report {
 	for _, m := range e.Metadata {
 		r.Step.Metadata = append(r.Step.Metadata, controlplane.Metadatum(m))
 	}
+	if e.Tests != nil {
+		r.Tests = newTestReport(*e.Tests)
+	}
 	return r
+}
+
+// maxTestFailures is what an agent sends at most; see agent/junit.
+const maxTestFailures = 100
+
+func newTestReport(r wire.TestReport) *controlplane.TestReport {
+	s := controlplane.TestSummary{Tests: r.Tests, Failed: r.Failed, Skipped: r.Skipped,
+		Seconds: r.Seconds, Marked: r.Marked, Problem: r.Problem}
+	n := min(len(r.Failures), maxTestFailures)
+	failures := make([]controlplane.TestFailure, n)
+	for i, f := range r.Failures[:n] {
+		failures[i] = controlplane.TestFailure(f)
+	}
+	return controlplane.NewTestReport(s, failures, r.Truncated || n < len(r.Failures))
 }
 
 func newProgress(p wire.Progress) controlplane.Progress {

@@ -128,7 +128,8 @@ func TestWithGPUs_NoGPUIsAssignedTwice(t *testing.T) {
 func TestDeploymentHosts_FitIntoDNS(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("n", controlplane.MaxName-1)
-	for _, domain := range []string{"example.org", strings.Repeat("d", 50) + "." + strings.Repeat("d", 50)} {
+	label := strings.Repeat("d", 50)
+	for _, domain := range []string{"example.org", label + "." + label} {
 		d := controlplane.Deployment{ID: "d", Name: long + "d", Environment: long + "e", Domain: domain}
 		var p pipeline.Pipeline
 		for _, end := range []string{"a", "b"} {

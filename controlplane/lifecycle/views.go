@@ -76,10 +76,14 @@ func (l *Lifecycle) addLiveState(
 	if err != nil {
 		return nil, err
 	}
+	tests, err := testsOf(ctx, tx, found)
+	if err != nil {
+		return nil, err
+	}
 	all := make([]sharedView, len(found))
 	for i, k := range found {
 		d := k.deployment
-		all[i].view = View{Deployment: d, Queue: waiting[d.ID],
+		all[i].view = View{Deployment: d, Queue: waiting[d.ID], Tests: tests[d.RunID],
 			Services:     l.serviceViews(d, k.hosts, health[d.ID]),
 			UsualSeconds: usual[d.ProjectID], ExpiresAt: k.expires, Life: k.life}
 		if d.Status.IsGone() && l.keep > 0 {
@@ -110,6 +114,17 @@ func queueOf(ctx context.Context, tx *postgres.Tx, found []cachedDeployment,
 		of[e.Deployment] = &all[i]
 	}
 	return of, nil
+}
+
+// testsOf returns what the test suites of the deployments' runs came to, by run.
+func testsOf(
+	ctx context.Context, tx *postgres.Tx, found []cachedDeployment,
+) (map[controlplane.RunID]*controlplane.TestSummary, error) {
+	runs := make([]controlplane.RunID, len(found))
+	for i, k := range found {
+		runs[i] = k.deployment.RunID
+	}
+	return tx.TestsOf(ctx, runs...)
 }
 
 // usualTotals returns how long runs in progress usually take, by project.

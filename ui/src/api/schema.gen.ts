@@ -2105,6 +2105,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/deployments/{id}/runs/{run}/steps/{step}/tests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Test results of a step
+         * @description What a job's test runner left as JUnit XML: the numbers, and the first 100 tests that failed. Secrets are [secret]. A step without results answers 404.
+         */
+        get: operations["getStepTests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/deployments/{id}/runs/{run}/steps/{step}/answer": {
         parameters: {
             query?: never;
@@ -4455,6 +4475,7 @@ export interface components {
             /** Format: date-time */
             ended_at?: string;
             message?: string;
+            tests?: components["schemas"]["TestReport"];
             log: string[];
         };
         BranchTags: {
@@ -4644,6 +4665,7 @@ export interface components {
             /** @description The id of the deployment that it became on another node. */
             moved_to?: string;
             left?: string[];
+            tests?: components["schemas"]["TestSummary"];
             /** @description The request that last said what should become of it, as in `X-Request-Id` and the audit; missing if that was no request. */
             request_id?: string;
             queue?: components["schemas"]["QueueEntry"];
@@ -4853,8 +4875,40 @@ export interface components {
             };
             /** @description What the plugin wants shown, in its order. Secrets are [secret]. */
             metadata?: components["schemas"]["Metadatum"][];
+            tests?: components["schemas"]["TestSummary"];
             /** Format: int64 */
             lines: number;
+        };
+        /** @description What the test suite of a job came to; of a deployment, all of its latest run together. */
+        TestSummary: {
+            /** @description All tests */
+            tests: number;
+            failed: number;
+            skipped: number;
+            /**
+             * Format: double
+             * @description How long they took.
+             */
+            seconds: number;
+            /** @description Failed tests do not fail the run, they only mark it. */
+            marked: boolean;
+            /** @description The first failed tests, three at most. */
+            names?: string[];
+            /** @description Why results are missing or cannot be read, and what to do. */
+            problem?: string;
+        };
+        TestReport: {
+            summary: components["schemas"]["TestSummary"];
+            /** @description The first failed tests, 100 at most. */
+            failures: components["schemas"]["TestFailure"][];
+            /** @description There were more failed tests, or longer messages. */
+            truncated: boolean;
+        };
+        TestFailure: {
+            suite: string;
+            name: string;
+            /** @description What the test runner says, 2048 bytes at most. */
+            message: string;
         };
         Metadatum: {
             name: string;
@@ -8724,6 +8778,32 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LogLineList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getStepTests: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+                /** @description The run's number. */
+                run: components["parameters"]["InRun"];
+                step: components["parameters"]["InStep"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestReport"];
                 };
             };
             default: components["responses"]["Problem"];

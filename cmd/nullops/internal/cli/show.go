@@ -96,7 +96,49 @@ func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) err
 		rows = append(rows, []string{fmt.Sprint(s.Position), s.Key, string(s.Status), s.Title,
 			valueOrZero(s.Message)})
 	}
-	return output.PrintTable(w, rows)
+	if err := output.PrintTable(w, rows); err != nil {
+		return err
+	}
+	for _, s := range run.Steps {
+		if s.Tests != nil {
+			printTests(w, s.Key, *s.Tests)
+		}
+	}
+	return nil
+}
+
+// printTests prints what the test suite of a step came to, and the first tests that failed.
+func printTests(w io.Writer, step string, t apiclient.TestSummary) {
+	fmt.Fprintf(w, "\nTests of %s: %s\n", step, testsText(t))
+	names := valueOrZero(t.Names)
+	for _, name := range names {
+		fmt.Fprintf(w, "  failed: %s\n", output.SanitizeText(name))
+	}
+	if more := t.Failed - len(names); more > 0 && len(names) > 0 {
+		fmt.Fprintf(w, "  and %d more\n", more)
+	}
+	if problem := valueOrZero(t.Problem); problem != "" {
+		fmt.Fprintf(w, "  %s\n", output.SanitizeText(problem))
+	}
+}
+
+// testsText is a summary of test results on one line.
+func testsText(t apiclient.TestSummary) string {
+	if t.Tests == 0 && t.Problem != nil {
+		return "no results"
+	}
+	text := fmt.Sprintf("%d of %d failed", t.Failed, t.Tests)
+	if t.Skipped > 0 {
+		text += fmt.Sprintf(", %d skipped", t.Skipped)
+	}
+	took := time.Duration(t.Seconds * float64(time.Second))
+	return text + ", in " + took.Round(100*time.Millisecond).String()
+}
+
+// isMarked reports whether the test results of a deployment ask for a look although its run
+// did not fail.
+func isMarked(d apiclient.Deployment) bool {
+	return d.Tests != nil && d.Failure == nil && (d.Tests.Failed > 0 || d.Tests.Problem != nil)
 }
 
 // failureText is why a run failed, after the step that did; a deadline has none.
@@ -142,6 +184,9 @@ func isDegraded(d apiclient.Deployment) bool {
 func detailOf(d apiclient.Deployment) string {
 	if isDegraded(d) {
 		return valueOrZero(d.ConditionReason)
+	}
+	if isMarked(d) {
+		return "tests: " + testsText(*d.Tests)
 	}
 	return valueOrZero(d.Detail)
 }

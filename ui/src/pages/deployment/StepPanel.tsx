@@ -13,6 +13,7 @@ import { HeartBeat } from "./HeartBeat";
 import { ContainerLog } from "./ServiceLog";
 import { StepTabs } from "./StepTabs";
 import type { StepTab } from "./search";
+import { TestResults } from "./TestResults";
 import { useStepLog, type Watch } from "./useDeploymentStream";
 
 const t = texts.page;
@@ -54,6 +55,15 @@ export function StepPanel({ watch, id, run, step, signs, show, name }: Props) {
             </span>
           </div>
         </div>
+      ) : null}
+      {step.tests ? (
+        <TestResults
+          key={`${run}/${step.key}`}
+          id={id}
+          run={run}
+          step={step.key}
+          tests={step.tests}
+        />
       ) : null}
       {show ? <div className="sub">{tabs}</div> : null}
       {show === "input" ? <Values values={step.inputs} none={t.noInput} /> : null}
