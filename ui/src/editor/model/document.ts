@@ -1,10 +1,6 @@
 import type { Schemas } from "@/api/client";
 
-export type JobStep = Omit<Schemas["ServiceStep"], "ready" | "restart"> & {
-  timeout_seconds?: number;
-  tests?: { junit: string; failed?: "fail" | "mark" };
-};
-export type Step = Schemas["PipelineStep"] & { job?: JobStep };
+export type Step = Schemas["PipelineStep"];
 export type Comment = Schemas["Comment"];
 export type Kind = "service" | "job" | "plugin" | "approval";
 /** What a service and a job have in common: a job has no readiness check and no restart. */

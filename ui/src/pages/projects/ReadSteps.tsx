@@ -124,7 +124,7 @@ function asStep(step: PipelineStep, at: number): Step {
     run: 0,
     key: step.key,
     position: at + 1,
-    kind: kindOf(step) as Step["kind"],
+    kind: kindOf(step),
     title: [name, version].filter(Boolean).join(" "),
     needs: step.needs ?? [],
     status: "pending",

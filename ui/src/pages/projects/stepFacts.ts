@@ -1,13 +1,7 @@
 import type { Schemas } from "@/api/client";
 import { formatDuration } from "@/components/time";
 import { editorTexts } from "@/editor/editorTexts";
-import {
-  type Container,
-  containerOf,
-  JOB_SECONDS,
-  type JobStep,
-  type Step,
-} from "@/editor/model/document";
+import { type Container, containerOf, JOB_SECONDS, type Step } from "@/editor/model/document";
 
 type Image = Schemas["ImageRef"];
 
@@ -71,7 +65,7 @@ function serviceFacts(service: Container): Fact[] {
   ];
 }
 
-function jobFacts({ timeout_seconds, tests }: JobStep): Fact[] {
+function jobFacts({ timeout_seconds, tests }: Schemas["JobStep"]): Fact[] {
   return [
     text(r.timeout, formatDuration((timeout_seconds || JOB_SECONDS) * 1000)),
     code(r.tests, tests?.junit),
