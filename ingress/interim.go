@@ -65,6 +65,7 @@ func (a *answerWriter) WriteHeader(status int) {
 			h[name] = values
 		}
 	}
+	respellHeaders(h)
 	a.wrote = true
 	a.ResponseWriter.WriteHeader(status)
 }

@@ -109,7 +109,7 @@ func (u *upstream) sendRequest(
 func (u *upstream) copyAnswer(w http.ResponseWriter, c *conn, res *http.Response) error {
 	h := w.Header()
 	dropHops(res.Header)
-	respellSocketHeaders(res.Header)
+	respellHeaders(res.Header)
 	maps.Copy(h, res.Header)
 	w.WriteHeader(res.StatusCode)
 	if res.Body == http.NoBody {
@@ -216,7 +216,7 @@ func writeHead(out *bufio.Writer, r *http.Request) {
 		if isHop(name) || isProxyOnlyHeader(name) || name == "Content-Length" || listsToken(named, name) {
 			continue
 		}
-		name = socketSpelling(name)
+		name = specSpelling(name)
 		for _, v := range values {
 			write(name, ": ", v, "\r\n")
 		}

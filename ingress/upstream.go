@@ -247,6 +247,7 @@ func rewriteRequest(pr *httputil.ProxyRequest) {
 	}
 	setForwarded(out.Header, pr.In)
 	keepFromReplay(out.Header)
+	respellHeaders(out.Header)
 }
 
 // closingBody closes the client's body together with the body of the request to
