@@ -44,7 +44,7 @@ func TestArrows_UserCommandsSpeakToTheAPI(t *testing.T) {
 		t.Errorf("%s reaches %v", commands, reached)
 	}
 	for name := range reached {
-		part := strings.Split(name, "/")[0]
+		part, _, _ := strings.Cut(name, "/")
 		if name != "controlplane/apiclient" && part != "pipeline" && part != "internal" &&
 			!slices.Contains([]string{commands + "/output", "cmd/nullops/internal/exit"}, name) {
 			t.Errorf("user commands reach %s, not only the API", name)

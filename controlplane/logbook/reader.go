@@ -280,7 +280,8 @@ func (s *logSource) sendStored(ctx context.Context) {
 		last.most = 0
 	}
 	for {
-		page, more, err := s.reader.Logbook.Step(ctx, s.actor, s.id, s.run, s.key, s.number, logPage)
+		page, more, err := s.reader.Logbook.Step(ctx, s.actor, StepLines{Deployment: s.id, Run: s.run,
+			Step: s.key, After: s.number, Most: logPage})
 		if err != nil {
 			break
 		}
