@@ -171,6 +171,8 @@ func hostile() map[string]string {
 
 // One in is at most one out, or a 4xx; and what goes out is one request that
 // a strict reader reads whole (T31).
+//
+// threat: T31
 func TestProxy_HostileRequests(t *testing.T) {
 	all := hostile()
 	maps.Copy(all, listed(t))
@@ -260,6 +262,8 @@ func statuses(out string) []int {
 }
 
 // A service believes X-Forwarded-*, so only the ingress may say it (T33).
+//
+// threat: T33
 func TestProxy_ForwardedHeadersAreOurs(t *testing.T) {
 	rec := newRecorder(t)
 	b := newBed(t)

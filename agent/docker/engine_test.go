@@ -18,6 +18,8 @@ import (
 
 // An engine that is killed, frozen and started again: nothing is concluded
 // while it cannot be asked, and afterwards everything can be put right.
+//
+// fault: F37, F38
 func TestEngine_KilledAndBack(t *testing.T) {
 	engine := dockertest.StartDaemon(t)
 	r := newRigOn(t, engine.Host)
@@ -153,6 +155,8 @@ func (r *rig) expectNoSecretOn(engine *dockertest.Daemon) {
 
 // A caller stops waiting for an engine that does not answer; the running operation is found and
 // adopted afterwards.
+//
+// fault: F38, F39
 func TestEngine_FrozenThenAdopted(t *testing.T) {
 	engine := dockertest.StartDaemon(t)
 	r := newRigOn(t, engine.Host)

@@ -208,6 +208,8 @@ func TestStreamDeployment_BeginsWithTheState(t *testing.T) {
 }
 
 // Who loses access in the middle hears no more, and the stream ends.
+//
+// threat: T17
 func TestStream_EndsWithAccess(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -7,6 +7,7 @@ import (
 	"github.com/nullops/nullops/internal/text"
 )
 
+// threat: T42
 func TestSanitize(t *testing.T) {
 	for _, c := range []struct{ name, in, coloured, plain string }{
 		{"plain text", "ready\tnow", "ready\tnow", "ready\tnow"},
