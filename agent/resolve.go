@@ -84,8 +84,8 @@ func serviceField(g *wire.Goal, r pipeline.Ref) (pipeline.Value, error) {
 	}
 }
 
-// serviceSpec resolves a service or a job step. Values that contain a secret reach the process through tmpfs
-// only.
+// serviceSpec resolves a service or a job step. Values that contain a secret reach the process
+// through tmpfs only.
 func serviceSpec(g *wire.Goal, b *bundle, key pipeline.StepKey) (ServiceSpec, error) {
 	s := minimalServiceSpec(g, key)
 	step, _ := g.Pipeline.Step(key)
@@ -113,6 +113,11 @@ func serviceSpec(g *wire.Goal, b *bundle, key pipeline.StepKey) (ServiceSpec, er
 		} else {
 			s.Env[name] = text
 		}
+	}
+	all := maps.Clone(s.Env)
+	maps.Copy(all, s.SecretEnv)
+	if err := pipeline.CheckExecSize(slices.Concat(s.Entrypoint, s.Command), all); err != nil {
+		return s, err
 	}
 	for _, f := range c.Files {
 		text, _, err := pipeline.EvalText(f.Content, values)

@@ -102,12 +102,21 @@ func TestPages_ProgramsGetWhatTheyRead(t *testing.T) {
 		{[]string{"Accept", "text/event-stream"}, problem, ""},
 		{[]string{"Accept", "application/json, */*"}, problem, ""},
 		{[]string{"Accept", "text/plain"}, problem, ""},
+		{[]string{"Accept", "*/*", "Referer", "https://a.example/"}, problem, ""},
+		{[]string{"Accept", "*/*", "X-Requested-With", "XMLHttpRequest"}, problem, ""},
+		{[]string{"Accept", "*/*", "Content-Type", "application/json; charset=utf-8"}, problem, ""},
+		{[]string{"Content-Type", "application/proto"}, problem, ""},
+		{[]string{"Accept", "*/*", "Content-Type", "multipart/form-data; boundary=x"}, html, ""},
+		{[]string{"Accept", "application/json, text/html;q=0.5"}, problem, ""},
+		{[]string{"Accept", "text/html, application/json"}, html, ""},
+		{[]string{"Accept", "text/html;q=0.9, application/ld+json;q=0.8", "Referer", "x"}, html, ""},
+		{[]string{"Accept", "*/*", "Referer", "x", "Sec-Fetch-Mode", "navigate"}, html, ""},
 		{[]string{"Content-Type", "application/grpc"}, "application/grpc", "14"},
 		{[]string{"Content-Type", "application/grpc+proto"}, "application/grpc+proto", "14"},
 		{[]string{"Content-Type", "application/grpc-web-text"}, "application/grpc-web-text", "14"},
 	} {
 		method := "GET"
-		if c.status != "" {
+		if c.status != "" || c.header != nil && c.header[len(c.header)-2] == "Content-Type" {
 			method = "POST"
 		}
 		req, err := http.NewRequestWithContext(t.Context(), method, "https://"+waits.Host, nil)

@@ -80,3 +80,38 @@ func FormatOf(p Pipeline) int {
 	}
 	return 1
 }
+
+// PeakResources is the most that the services and jobs of the pipeline use together at any
+// time: steps run one after the other, a service stays, and a job has ended when the next step
+// starts. Steps that wait for each other in a circle count as if all of them ran at once.
+func PeakResources(p Pipeline) Resources {
+	var running, peak Resources
+	keys, err := Order(p)
+	for _, s := range stepsInOrder(p, keys, err) {
+		c := s.Container()
+		if c == nil {
+			continue
+		}
+		with := Resources{CPU: running.CPU + c.Resources.CPU,
+			MemoryMiB: running.MemoryMiB + c.Resources.MemoryMiB}
+		peak.CPU, peak.MemoryMiB = max(peak.CPU, with.CPU), max(peak.MemoryMiB, with.MemoryMiB)
+		if s.Job == nil || err != nil {
+			running = with
+		}
+	}
+	return peak
+}
+
+// stepsInOrder returns the steps in the order of the keys, or as they are listed if there is
+// no order.
+func stepsInOrder(p Pipeline, keys []StepKey, err error) []Step {
+	if err != nil {
+		return p.Steps
+	}
+	all := make([]Step, 0, len(keys))
+	for _, key := range keys {
+		s, _ := p.Step(key)
+		all = append(all, s)
+	}
+	return all
+}

@@ -163,3 +163,33 @@ func TestJob_IsTreatedLikeAService(t *testing.T) {
 		t.Errorf("%d seconds", j.Seconds())
 	}
 }
+
+// A job has ended when the next step starts, so its resources count beside what runs then.
+func TestPeakResources(t *testing.T) {
+	step := func(key, needs pipeline.StepKey, job bool, memory int) pipeline.Step {
+		s := pipeline.Step{Key: key}
+		if needs != "" {
+			s.Needs = []pipeline.StepKey{needs}
+		}
+		c := pipeline.ServiceStep{Resources: pipeline.Resources{CPU: 1, MemoryMiB: memory}}
+		if s.Service = &c; job {
+			s.Service, s.Job = nil, &pipeline.JobStep{ServiceStep: c}
+		}
+		return s
+	}
+	p := pipeline.Pipeline{Steps: []pipeline.Step{
+		step("web", "seed", false, 50), step("db", "", false, 100),
+		step("migrate", "db", true, 30), step("seed", "migrate", true, 40),
+	}}
+	if got := pipeline.PeakResources(p); got != (pipeline.Resources{CPU: 2, MemoryMiB: 150}) {
+		t.Errorf("small jobs: %+v", got)
+	}
+	p.Steps[2].Job.Resources.MemoryMiB = 400
+	if got := pipeline.PeakResources(p); got != (pipeline.Resources{CPU: 2, MemoryMiB: 500}) {
+		t.Errorf("a large job: %+v", got)
+	}
+	p.Steps[1].Needs = []pipeline.StepKey{"web"}
+	if got := pipeline.PeakResources(p); got.MemoryMiB != 590 {
+		t.Errorf("in a circle: %+v", got)
+	}
+}

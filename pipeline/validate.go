@@ -112,6 +112,10 @@ func (v *validator) checkStep(s Step) {
 		v.addProblem("key", "name", "the key %q must be 1 to %d of a-z, 0-9 and -, starting with a "+
 			"letter and not ending with -", s.Key, MaxKey)
 	}
+	if s.Service != nil && isReservedHost(string(s.Key)) {
+		v.addProblem("key", "name", "%q is the container itself in every container, so that no other "+
+			"service could reach this one; choose another key", s.Key)
+	}
 	v.checkNeeds(s)
 	switch kinds := s.kindNames(); {
 	case len(kinds) == 0:
@@ -163,27 +167,22 @@ func (v *validator) checkNeeds(s Step) {
 	}
 }
 
-// checkTotals checks the sum over all services and jobs against the project's limits.
+// checkTotals checks what runs at the same time against the project's limits.
 func (v *validator) checkTotals() {
 	v.at = ""
-	var cpu float64
-	var memory int
-	for _, s := range v.p.Steps {
-		if c := s.Container(); c != nil {
-			cpu += c.Resources.CPU
-			memory += c.Resources.MemoryMiB
-		}
-	}
+	peak := PeakResources(v.p)
 	limits := v.settings.Limits
 	// Decimal fractions do not add up exactly in binary ones.
 	const slack = 1e-9
-	if limits.CPU > 0 && cpu > limits.CPU+slack {
+	if limits.CPU > 0 && peak.CPU > limits.CPU+slack {
 		v.addProblem("resources.cpu", "over_limit",
-			"the services and jobs ask for %g cores together, the project allows %g", cpu, limits.CPU)
+			"the services%s ask for %g cores together, the project allows %g", v.andJobs(), peak.CPU,
+			limits.CPU)
 	}
-	if limits.MemoryMiB > 0 && memory > limits.MemoryMiB {
+	if limits.MemoryMiB > 0 && peak.MemoryMiB > limits.MemoryMiB {
 		v.addProblem("resources.memory_mib", "over_limit",
-			"the services and jobs ask for %d MiB together, the project allows %d", memory, limits.MemoryMiB)
+			"the services%s ask for %d MiB together, the project allows %d", v.andJobs(),
+			peak.MemoryMiB, limits.MemoryMiB)
 	}
 	v.checkUnlimited(limits)
 }
@@ -257,6 +256,12 @@ func (v *validator) checkSeconds(field string, n int) {
 
 func isLabel(s string) bool {
 	return len(s) <= MaxKey && matchesExpression(`^[a-z]([a-z0-9-]*[a-z0-9])?$`, s)
+}
+
+// isReservedHost reports whether every container's hosts file has the name.
+func isReservedHost(name string) bool {
+	return oneOf(name, "localhost", "ip6-localhost", "ip6-loopback", "ip6-localnet",
+		"ip6-mcastprefix", "ip6-allnodes", "ip6-allrouters")
 }
 
 // isEnvName reports whether the container engine takes a variable of this name. A

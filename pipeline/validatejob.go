@@ -62,3 +62,11 @@ func (v *validator) checkTests(t *JobTests) {
 		v.addProblem("job.tests.failed", "failed", "%q is unknown; use fail or mark", t.Failed)
 	}
 }
+
+// andJobs names jobs in a sentence about services, if the pipeline has some.
+func (v *validator) andJobs() string {
+	if FormatOf(v.p) > 1 {
+		return " and jobs"
+	}
+	return ""
+}

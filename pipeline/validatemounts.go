@@ -127,6 +127,9 @@ func (v *validator) checkPath(field, p string) {
 	case strings.Contains(p, "${{"):
 		v.addProblem(field, "path", "%q holds a reference, and references are not replaced in paths; "+
 			"write the path itself", p)
+	case strings.HasPrefix(reserved, "/etc/"):
+		v.addProblem(field, "path", "the container engine writes %s, so that services find each other; "+
+			"choose another path, and put names of other hosts into extra_hosts", reserved)
 	case reserved != "":
 		v.addProblem(field, "path", "%q is in %s, which every container gets from the system; "+
 			"choose another folder", p, reserved)
@@ -141,12 +144,14 @@ func tooLongPart(part string) bool { return len(part) > maxPathPart }
 // reservedFolder names the folder of the system that a path is in, or "". The
 // runtime refuses mounts in /proc; over /sys or /dev the container loses its
 // cgroups or devices, except that a larger /dev/shm is a usual wish. In
-// /.nullops the agent mounts the init and the secrets of a service.
+// /.nullops the agent mounts the init and the secrets of a service. The engine writes
+// the files in /etc: without them no service finds another one.
 func reservedFolder(p string) string {
 	if p == "/dev/shm" {
 		return ""
 	}
-	for _, folder := range []string{"/proc", "/sys", "/dev", "/.nullops"} {
+	for _, folder := range []string{"/proc", "/sys", "/dev", "/.nullops", "/etc/resolv.conf",
+		"/etc/hosts", "/etc/hostname"} {
 		if p == folder || strings.HasPrefix(p, folder+"/") {
 			return folder
 		}
@@ -165,15 +170,40 @@ func (v *validator) checkStringSize(field string, bytes int) {
 
 // checkExecSize does the same for all arguments and variables together.
 func (v *validator) checkExecSize(s *ServiceStep) {
-	total := 0
-	for _, arg := range slices.Concat(s.Entrypoint, s.Command) {
-		total += len(arg)
-	}
-	for name, value := range s.Env {
-		total += len(name) + len(value)
-	}
-	if total > maxExecTotal {
+	if total := execSize(slices.Concat(s.Entrypoint, s.Command), s.Env); total > maxExecTotal {
 		v.addProblem(v.kind+".env", "too_long", "the variables and the command have %d bytes together; "+
 			"%d are the most; put large texts into files of the %s", total, maxExecTotal, v.kind)
 	}
+}
+
+func execSize(args []string, env map[string]string) (total int) {
+	for _, arg := range args {
+		total += len(arg)
+	}
+	for name, value := range env {
+		total += len(name) + len(value)
+	}
+	return total
+}
+
+// CheckExecSize holds arguments and variables whose references are replaced to the limits that
+// saving holds their texts to: secrets and outputs may be longer than the references.
+func CheckExecSize(args []string, env map[string]string) error {
+	for i, arg := range args {
+		if len(arg) > maxExecString {
+			return fmt.Errorf("argument %d has %d bytes; Linux passes %d at most to a program in one "+
+				"piece; put the text into a file of the service", i+1, len(arg), maxExecString)
+		}
+	}
+	for _, name := range sortedKeys(env) {
+		if size := len(name) + len("=") + len(env[name]); size > maxExecString {
+			return fmt.Errorf("env.%s has %d bytes; Linux passes %d at most to a program in one piece; "+
+				"put the text into a file of the service", name, size, maxExecString)
+		}
+	}
+	if total := execSize(args, env); total > maxExecTotal {
+		return fmt.Errorf("the variables and the command have %d bytes together; %d are the most; "+
+			"put large texts into files of the service", total, maxExecTotal)
+	}
+	return nil
 }

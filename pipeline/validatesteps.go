@@ -119,7 +119,9 @@ func (v *validator) checkReadiness(r *Readiness) {
 		kinds++
 	}
 	for i, arg := range r.Command {
-		v.checkLiteral(fmt.Sprintf("%s.command[%d]", field, i), arg)
+		at := fmt.Sprintf("%s.command[%d]", field, i)
+		v.checkLiteral(at, arg)
+		v.checkStringSize(at, len(arg))
 	}
 	if r.Image {
 		kinds++

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -60,7 +61,9 @@ func capsuleServices(c lifecycle.Capsule) []CapsuleService {
 	for _, s := range c.View.Services {
 		health[s.Step] = s
 	}
-	return convertAll(c.Run.Versions, func(v controlplane.ServiceVersion) CapsuleService {
+	services := slices.DeleteFunc(slices.Clone(c.Run.Versions),
+		func(v controlplane.ServiceVersion) bool { return v.Job })
+	return convertAll(services, func(v controlplane.ServiceVersion) CapsuleService {
 		seen := health[v.Step]
 		out := CapsuleService{Step: string(v.Step), Service: v.Service, Image: v.Image, Tag: v.Tag,
 			Digest: v.Digest, Health: cmp.Or(seen.Health.Health, "unknown"),
@@ -81,13 +84,13 @@ func capsuleStep(c lifecycle.Capsule, row controlplane.StepRow) CapsuleStep {
 	if report, ok := c.Tests[row.Key]; ok {
 		out.Tests = new(toTestReport(report))
 	}
-	if row.Kind == "plugin" {
+	if row.Kind == "plugin" || row.Kind == "job" {
 		out.Log = orEmpty(c.Logs[row.Key])
 	}
 	return out
 }
 
-// liveLogs adds the services' last log lines from their node. If the node cannot be
+// liveLogs adds the services' and jobs' last log lines from their node. If the node cannot be
 // asked, the bundle has only the logbook's lines.
 func (s *server) liveLogs(ctx context.Context, c lifecycle.Capsule) {
 	v := c.View
@@ -98,7 +101,7 @@ func (s *server) liveLogs(ctx context.Context, c lifecycle.Capsule) {
 	defer cancel()
 	var mu sync.Mutex
 	var asking sync.WaitGroup
-	for _, service := range v.Services {
+	for _, service := range v.Versions {
 		asking.Go(func() {
 			lines := s.lastLines(ctx, v, service.Step)
 			mu.Lock()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/logbook"
+	"github.com/nullops/nullops/internal/text"
 )
 
 // StreamLogs follows the log of several services and steps of one deployment,
@@ -204,7 +205,7 @@ func (o textLines) writeLine(l logbook.Line) error {
 	if l.Dropped > 0 {
 		fmt.Fprintf(o.w, "%s… %d lines left out\n", prefix.String(), l.Dropped)
 	}
-	_, err := fmt.Fprintf(o.w, "%s%s\n", prefix.String(), logbook.SanitizeText(l.Text))
+	_, err := fmt.Fprintf(o.w, "%s%s\n", prefix.String(), text.SanitizeText(l.Text))
 	return err
 }
 

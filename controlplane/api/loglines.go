@@ -297,7 +297,7 @@ func (s *logSource) reportTrouble(ctx context.Context, err error) {
 		known = &controlplane.Error{Kind: controlplane.Unavailable, Code: "node_unreachable",
 			Message: "the node did not give the log to its end",
 			Remedy:  "Try again when the node is online."}
-	case known.Code == "no_logs", known.Code == "no_node":
+	case known.Code == "no_logs", known.Code == "no_logs_yet", known.Code == "no_node":
 		return
 	}
 	if s.told == known.Code || s.trouble == nil {

@@ -93,7 +93,7 @@ func toFailure(f *controlplane.Failure) *Failure {
 func toServiceVersion(v controlplane.ServiceVersion) ServiceVersion {
 	return ServiceVersion{
 		Step: string(v.Step), Service: v.Service, Image: v.Image,
-		TagMode: TagMode(v.TagMode), Tag: v.Tag, Digest: v.Digest,
+		TagMode: TagMode(v.TagMode), Tag: v.Tag, Digest: v.Digest, Job: ptrOrNil(v.Job),
 	}
 }
 
@@ -159,8 +159,8 @@ func stepInputs(s pipeline.Step) map[string]any {
 		for name, value := range s.Plugin.Secrets {
 			in[name] = value
 		}
-	case s.Service != nil:
-		for name, value := range s.Service.Env {
+	case s.Container() != nil:
+		for name, value := range s.Container().Env {
 			in[name] = value
 		}
 	case s.Approval != nil:

@@ -840,6 +840,7 @@ func (e SecretGenerateAlphabet) Valid() bool {
 // Defines values for StepKind.
 const (
 	StepKindApproval StepKind = "approval"
+	StepKindJob      StepKind = "job"
 	StepKindPlugin   StepKind = "plugin"
 	StepKindService  StepKind = "service"
 )
@@ -848,6 +849,8 @@ const (
 func (e StepKind) Valid() bool {
 	switch e {
 	case StepKindApproval:
+		return true
+	case StepKindJob:
 		return true
 	case StepKindPlugin:
 		return true
@@ -1050,6 +1053,24 @@ func (e ListDeploymentsParamsSort) Valid() bool {
 	case ListDeploymentsParamsSortMinusName:
 		return true
 	case ListDeploymentsParamsSortName:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RotateKeysParamsTo.
+const (
+	RotateKeysParamsToLocal RotateKeysParamsTo = "local"
+	RotateKeysParamsToVault RotateKeysParamsTo = "vault"
+)
+
+// Valid indicates whether the value is a known member of the RotateKeysParamsTo enum.
+func (e RotateKeysParamsTo) Valid() bool {
+	switch e {
+	case RotateKeysParamsToLocal:
+		return true
+	case RotateKeysParamsToVault:
 		return true
 	default:
 		return false
@@ -2034,6 +2055,9 @@ type InvitationList struct {
 	Items []Invitation `json:"items"`
 }
 
+// JobStep A container that runs to its end. The steps that need it start only after it has ended with exit code 0. Its fields are those of a service that have a meaning for it.
+type JobStep = pipeline.JobStep
+
 // KeyList defines model for KeyList.
 type KeyList struct {
 	Items []MasterKey `json:"items"`
@@ -2102,7 +2126,10 @@ type MasterKey struct {
 
 	// Primary Whether new values are sealed under it.
 	Primary bool `json:"primary"`
-	Uses    []struct {
+
+	// Source Where the key is kept, such as `local` or `vault transit nullops`; only if it is present.
+	Source *string `json:"source,omitempty"`
+	Uses   []struct {
 		Place  string `json:"place"`
 		Values int64  `json:"values"`
 	} `json:"uses"`
@@ -2535,7 +2562,7 @@ type PipelineSaved struct {
 	Version int    `json:"version"`
 }
 
-// PipelineStep Exactly one of service, plugin and approval.
+// PipelineStep Exactly one of service, job, plugin and approval.
 type PipelineStep = pipeline.Step
 
 // PipelineUser defines model for PipelineUser.
@@ -2762,7 +2789,10 @@ type ProjectSaved struct {
 
 // ProjectService What a user chooses when creating.
 type ProjectService struct {
-	Image   string  `json:"image"`
+	Image string `json:"image"`
+
+	// Job It is a job.
+	Job     *bool   `json:"job,omitempty"`
 	Pattern *string `json:"pattern,omitempty"`
 	Service string  `json:"service"`
 	Step    string  `json:"step"`
@@ -3366,8 +3396,11 @@ type ServiceStep = pipeline.ServiceStep
 
 // ServiceVersion defines model for ServiceVersion.
 type ServiceVersion struct {
-	Digest  string  `json:"digest"`
-	Image   string  `json:"image"`
+	Digest string `json:"digest"`
+	Image  string `json:"image"`
+
+	// Job It is the version of a job, which has no health: nothing of it runs once it is done.
+	Job     *bool   `json:"job,omitempty"`
 	Service string  `json:"service"`
 	Step    string  `json:"step"`
 	Tag     string  `json:"tag"`
@@ -4109,6 +4142,15 @@ type CreateInvitationParams struct {
 	// IdempotencyKey The same key makes nothing twice within a day.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
+
+// RotateKeysParams defines parameters for RotateKeys.
+type RotateKeysParams struct {
+	// To Refuse unless the first key is kept there, so that a move ends where it was meant to.
+	To *RotateKeysParamsTo `form:"to,omitempty" json:"to,omitempty"`
+}
+
+// RotateKeysParamsTo defines parameters for RotateKeys.
+type RotateKeysParamsTo string
 
 // ExplainAccessParams defines parameters for ExplainAccess.
 type ExplainAccessParams struct {
@@ -5272,7 +5314,7 @@ type ClientInterface interface {
 	// A bounded number of them: call again until `left` is 0. May be stopped at any time; every value opens before, during and after.
 	//
 	// Corresponds with POST /api/v1/keys/rotate (the `RotateKeys` operationId).
-	RotateKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RotateKeys(ctx context.Context, params *RotateKeysParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetMe Who is signed in, and what they may do
 	//
@@ -7978,8 +8020,8 @@ func (c *Client) ListKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*
 // A bounded number of them: call again until `left` is 0. May be stopped at any time; every value opens before, during and after.
 //
 // Corresponds with POST /api/v1/keys/rotate (the `RotateKeys` operationId).
-func (c *Client) RotateKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRotateKeysRequest(c.Server)
+func (c *Client) RotateKeys(ctx context.Context, params *RotateKeysParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRotateKeysRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -14052,7 +14094,7 @@ func NewListKeysRequest(server string) (*http.Request, error) {
 }
 
 // NewRotateKeysRequest constructs an http.Request for the RotateKeys method
-func NewRotateKeysRequest(server string) (*http.Request, error) {
+func NewRotateKeysRequest(server string, params *RotateKeysParams) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -14068,6 +14110,33 @@ func NewRotateKeysRequest(server string) (*http.Request, error) {
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
@@ -19860,7 +19929,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/keys/rotate (the `RotateKeys` operationId).
-	RotateKeysWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*RotateKeysResponse, error)
+	RotateKeysWithResponse(ctx context.Context, params *RotateKeysParams, reqEditors ...RequestEditorFn) (*RotateKeysResponse, error)
 
 	// GetMeWithResponse Who is signed in, and what they may do
 	//
@@ -32215,8 +32284,8 @@ func (c *ClientWithResponses) ListKeysWithResponse(ctx context.Context, reqEdito
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/keys/rotate (the `RotateKeys` operationId).
-func (c *ClientWithResponses) RotateKeysWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*RotateKeysResponse, error) {
-	rsp, err := c.RotateKeys(ctx, reqEditors...)
+func (c *ClientWithResponses) RotateKeysWithResponse(ctx context.Context, params *RotateKeysParams, reqEditors ...RequestEditorFn) (*RotateKeysResponse, error) {
+	rsp, err := c.RotateKeys(ctx, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}

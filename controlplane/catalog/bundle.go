@@ -104,6 +104,7 @@ func hasBegun(run controlplane.Run) bool {
 func generatedPlace(deployment controlplane.DeploymentID, name string) seal.Location {
 	return seal.Location{
 		Table: "deployment_secrets", Row: string(deployment) + "/" + name, Column: "sealed",
+		Label: "generated secret " + name,
 	}
 }
 

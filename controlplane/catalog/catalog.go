@@ -76,7 +76,7 @@ type Config struct {
 // use.
 type Catalog struct {
 	store         *postgres.Store
-	keys          *seal.Keyring
+	keys          valueKeys
 	images        Images
 	issueToken    func() (IssuedToken, error)
 	uiHost        string
@@ -102,7 +102,7 @@ func New(c Config) *Catalog {
 	remembered, _ := lru.New[controlplane.ProjectID, versionChoices](mostChoices)
 	return &Catalog{
 		choices: remembered,
-		store:   c.Store, keys: c.Keys, images: c.Images, issueToken: c.IssueToken,
+		store:   c.Store, keys: valueKeys{c.Keys}, images: c.Images, issueToken: c.IssueToken,
 		uiHost: c.UIHost, shared: c.Shared,
 		allowLoopback: c.AllowLoopback, deny: c.Deny, log: c.Log, now: c.Now,
 	}

@@ -219,8 +219,8 @@ func pullHosts(p pipeline.Pipeline) []string {
 	hosts := map[string]bool{}
 	for _, s := range p.Steps {
 		switch {
-		case s.Service != nil && s.Service.Image != nil:
-			hosts[s.Service.Image.Registry] = true
+		case s.Container() != nil && s.Container().Image != nil:
+			hosts[s.Container().Image.Registry] = true
 		case s.Plugin != nil && s.Plugin.Image != nil:
 			hosts[s.Plugin.Image.Registry] = true
 		}

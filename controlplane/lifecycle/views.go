@@ -156,7 +156,8 @@ func idsOf(
 	return ids
 }
 
-// serviceViews joins versions with hosts and health. A service without a probe result
+// serviceViews joins versions with hosts and health. A job has no health: its step says how
+// it ended. A service without a probe result
 // gets a health that follows from the deployment's status, or unknown while its node
 // is offline.
 func (l *Lifecycle) serviceViews(d controlplane.Deployment, hosts []controlplane.Host,
@@ -164,6 +165,9 @@ func (l *Lifecycle) serviceViews(d controlplane.Deployment, hosts []controlplane
 	urls := l.serviceURLs(hosts)
 	all := make([]ServiceView, 0, len(d.Versions))
 	for _, v := range d.Versions {
+		if v.Job {
+			continue
+		}
 		s := ServiceView{Step: v.Step, URL: urls[v.Step], PortURLs: l.portURLs(d, v.Step, hosts),
 			Health: controlplane.ServiceHealth{Step: v.Step, Health: unprobedHealth(d.Status)}}
 		for _, h := range health {

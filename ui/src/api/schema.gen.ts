@@ -3610,6 +3610,8 @@ export interface components {
             tag_mode: components["schemas"]["TagMode"];
             tag?: string;
             pattern?: string;
+            /** @description It is a job. */
+            job?: boolean;
         };
         PipelinePut: {
             pipeline: components["schemas"]["Pipeline"];
@@ -4715,6 +4717,8 @@ export interface components {
             tag_mode: components["schemas"]["TagMode"];
             tag: string;
             digest: string;
+            /** @description It is the version of a job, which has no health: nothing of it runs once it is done. */
+            job?: boolean;
         };
         ServiceHealth: {
             step: string;
@@ -4742,6 +4746,8 @@ export interface components {
             present: boolean;
             /** @description Whether new values are sealed under it. */
             primary: boolean;
+            /** @description Where the key is kept, such as `local` or `vault transit nullops`; only if it is present. */
+            source?: string;
             /** Format: int64 */
             values: number;
             uses: {
@@ -4845,7 +4851,7 @@ export interface components {
             /** @description Place in the order, from 1. */
             position: number;
             /** @enum {string} */
-            kind: "service" | "plugin" | "approval";
+            kind: "service" | "job" | "plugin" | "approval";
             /** @description The service or plugin, with its version. */
             title: string;
             needs: string[];
@@ -4985,10 +4991,10 @@ export interface components {
         };
         Pipeline: {
             /**
-             * @default 1
+             * @description Which kinds of steps it may hold: 2 has jobs. The control plane fills it in.
              * @enum {integer}
              */
-            format: 1;
+            format?: 1 | 2;
             steps: components["schemas"]["PipelineStep"][];
             order?: string[];
             /** @description For people; a run knows nothing of them. */
@@ -5001,13 +5007,14 @@ export interface components {
                 y: number;
             };
         };
-        /** @description Exactly one of service, plugin and approval. */
+        /** @description Exactly one of service, job, plugin and approval. */
         PipelineStep: {
             key: components["schemas"]["Name"];
             needs?: components["schemas"]["Name"][];
             service?: components["schemas"]["ServiceStep"];
             plugin?: components["schemas"]["PluginStep"];
             approval?: components["schemas"]["ApprovalStep"];
+            job?: components["schemas"]["JobStep"];
             position?: {
                 x: number;
                 y: number;
@@ -5073,6 +5080,73 @@ export interface components {
             }[];
             /** @description The root file system is read-only; volumes and tmpfs are not. */
             read_only?: boolean;
+        };
+        /** @description A container that runs to its end. The steps that need it start only after it has ended with exit code 0. Its fields are those of a service that have a meaning for it. */
+        JobStep: {
+            name: components["schemas"]["Name"];
+            image?: components["schemas"]["ImageRef"];
+            /** @description Replaces the image's, and then the image's command does not count either. One empty string is no entrypoint at all. */
+            entrypoint?: string[];
+            command?: string[];
+            env?: {
+                [key: string]: string;
+            };
+            ports?: {
+                name: components["schemas"]["Name"];
+                port: number;
+            }[];
+            volumes?: {
+                name: components["schemas"]["Name"];
+                path: string;
+                /** @description The service can read it only. */
+                read_only?: boolean;
+                /** @description All volumes with the same name here, of any service, are one volume of the deployment. */
+                shared?: components["schemas"]["Name"];
+                /** @description What is in it cannot be copied to another node. */
+                stays?: boolean;
+            }[];
+            files?: {
+                path: string;
+                content: string;
+            }[];
+            resources?: components["schemas"]["Resources"];
+            /** @description Exactly one of both. */
+            gpus?: {
+                count?: number;
+                device_ids?: string[];
+            };
+            /** @description Whom the process runs as, in place of the image's user: a name or a number, and after a colon a group. */
+            user?: string;
+            /** @description The container engine's init is the first process: it passes signals on and collects orphaned processes. */
+            init?: boolean;
+            /** @description Asks the process to end, in place of the image's signal: a name such as SIGINT, or a number. */
+            stop_signal?: string;
+            /** @description How long the process may take to end after the signal before it is killed; 10 by default. */
+            stop_grace_seconds?: number;
+            /** @description Folders in memory, empty at each start of the container. */
+            tmpfs?: {
+                path: string;
+                size_mib?: number;
+            }[];
+            /** @description Host names that the service finds at an address, whatever DNS says. */
+            extra_hosts?: {
+                name: string;
+                address: string;
+            }[];
+            /** @description The root file system is read-only; volumes and tmpfs are not. */
+            read_only?: boolean;
+            /** @description How long it may run before it is stopped and the run fails; 600 by default. */
+            timeout_seconds?: number;
+            /** @description Where a test suite leaves its results. */
+            tests?: {
+                /** @description The absolute path of a JUnit XML file in the container, or a glob such as /results/*.xml. */
+                junit: string;
+                /**
+                 * @description What failed tests mean: the run fails, which is the default, or is only marked.
+                 * @enum {string}
+                 */
+                failed?: "fail" | "mark";
+            };
         };
         PluginStep: {
             name: components["schemas"]["Name"];
@@ -7867,7 +7941,10 @@ export interface operations {
     };
     rotateKeys: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Refuse unless the first key is kept there, so that a move ends where it was meant to. */
+                to?: "local" | "vault";
+            };
             header?: never;
             path?: never;
             cookie?: never;
