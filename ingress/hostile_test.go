@@ -285,6 +285,7 @@ func TestProxy_ForwardedHeadersAreOurs(t *testing.T) {
 		"X-Original-URL: /evil", "X-Rewrite-URL: /evil", "X-Original-URI: /evil", "X-Host: evil",
 		"X-Original-Host: evil", "Client-Cert: :evil:", "X-SSL-Client-Cert: evil",
 		"SSL-Client-Verify: SUCCESS", "X-Scheme: evil", "Front-End-Https: evil",
+		"X-Url-Scheme: https", `CF-Visitor: {"scheme":"https"}`,
 	}
 	for _, s := range spoof {
 		name, value, _ := strings.Cut(s, ": ")
