@@ -87,6 +87,8 @@ type IngressSettings struct {
 	URL    string `description:"Scheme and port people see, such as http://localhost:8081."`
 	Shared bool   `description:"Let the UI share a domain with an environment; cookies may cross."`
 	State  string `description:"File that keeps the last good routing table."`
+	// Proxies are in front of the ingress, such as a load balancer with the certificate.
+	Proxies string `description:"Proxies whose X-Forwarded-For and -Proto are believed."`
 }
 
 // MetricsSettings is off while Listen is empty.
@@ -334,7 +336,8 @@ func (s Settings) checkCommon() error {
 	if s.Ingress.Secure != "" {
 		errs = append(errs, checkAddress("ingress.secure", s.Ingress.Secure))
 	}
-	errs = append(errs, oneOf("log.level", s.Log.Level, "debug", "info", "warn", "error"),
+	_, err := parseProxies("ingress.proxies", s.Ingress.Proxies)
+	errs = append(errs, err, oneOf("log.level", s.Log.Level, "debug", "info", "warn", "error"),
 		oneOf("log.format", s.Log.Format, "auto", "json", "text"))
 	return errors.Join(errs...)
 }

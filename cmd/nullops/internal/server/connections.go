@@ -160,8 +160,8 @@ func (c *limitedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// parseProxies reads http.proxies: addresses and networks with commas between.
-func parseProxies(text string) (all []netip.Prefix, err error) {
+// parseProxies reads a setting of addresses and networks with commas between.
+func parseProxies(setting, text string) (all []netip.Prefix, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		part = strings.TrimSpace(part)
 		if part == "" {
@@ -172,12 +172,12 @@ func parseProxies(text string) (all []netip.Prefix, err error) {
 			p, err = ip.Prefix(ip.BitLen())
 		}
 		if err != nil {
-			return nil, fmt.Errorf("setting http.proxies: %q is neither an address nor a network; "+
-				"write them like 127.0.0.1,10.20.0.0/24", part)
+			return nil, fmt.Errorf("setting %s: %q is neither an address nor a network; "+
+				"write them like 127.0.0.1,10.20.0.0/24", setting, part)
 		}
 		if p.Bits() == 0 {
-			return nil, fmt.Errorf("setting http.proxies: %s is everybody, so everybody could "+
-				"claim any address; name your proxies only", part)
+			return nil, fmt.Errorf("setting %s: %s is everybody, so everybody could "+
+				"claim any address; name your proxies only", setting, part)
 		}
 		all = append(all, p.Masked())
 	}

@@ -129,15 +129,15 @@ func TestConnections_IdleOnesMakeRoom(t *testing.T) {
 
 func TestParseProxies(t *testing.T) {
 	t.Parallel()
-	all, err := parseProxies(" 127.0.0.1, 10.1.2.3/8 ,::1")
+	all, err := parseProxies("http.proxies", " 127.0.0.1, 10.1.2.3/8 ,::1")
 	if err != nil || len(all) != 3 || all[1].String() != "10.0.0.0/8" {
 		t.Errorf("read as %v, %v", all, err)
 	}
-	if all, err := parseProxies(""); err != nil || len(all) != 0 {
+	if all, err := parseProxies("http.proxies", ""); err != nil || len(all) != 0 {
 		t.Errorf("nothing is read as %v, %v", all, err)
 	}
 	for _, bad := range []string{"proxy.example.org", "10.0.0.0/40", "0.0.0.0/0", "::/0"} {
-		if _, err := parseProxies(bad); err == nil ||
+		if _, err := parseProxies("http.proxies", bad); err == nil ||
 			!strings.Contains(err.Error(), "http.proxies") {
 			t.Errorf("%q: %v", bad, err)
 		}

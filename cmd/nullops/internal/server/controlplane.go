@@ -222,7 +222,7 @@ func (b *serverBase) controlPlane(ctx context.Context) error {
 		return err
 	}
 	lines := logbook.New(b.store)
-	proxies, err := parseProxies(b.settings.HTTP.Proxies)
+	proxies, err := parseProxies("http.proxies", b.settings.HTTP.Proxies)
 	if err != nil {
 		return err
 	}

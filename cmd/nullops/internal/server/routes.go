@@ -214,11 +214,16 @@ func explainedTunnel(err error) error {
 // serveIngress answers for deployments until ctx ends.
 func (b *serverBase) serveIngress(ctx context.Context) error {
 	s := b.settings
+	proxies, err := parseProxies("ingress.proxies", s.Ingress.Proxies)
+	if err != nil {
+		return err
+	}
 	plain, secure, err := s.Ingress.openListeners()
 	if err != nil {
 		return err
 	}
 	limits := ingress.NewLimits(mostConnections(), b.log)
+	limits.TrustProxies(proxies)
 	if plain = limits.Listen(plain); secure != nil {
 		secure = limits.Listen(secure)
 	}
@@ -227,7 +232,7 @@ func (b *serverBase) serveIngress(ctx context.Context) error {
 	proxy, err := ingress.New(
 		ingress.Config{Dial: newTunnelOpener(b.dialer), Home: s.HTTP.URL, Log: b.log,
 			Gate: pass, Secure: s.Ingress.secureAddress(), OnVisit: pass.recordVisit,
-			OnAnswer: b.metrics.ingressAnswer, Challenge: b.answerChallenge},
+			OnAnswer: b.metrics.ingressAnswer, Challenge: b.answerChallenge, Proxies: proxies},
 	)
 	if err != nil {
 		return errors.Join(err, plain.Close())

@@ -47,7 +47,7 @@ func (h HTTPSettings) check() error {
 		checkAddress("http.listen", h.Listen),
 		absoluteURL("http.url", h.URL),
 	}
-	_, err := parseProxies(h.Proxies)
+	_, err := parseProxies("http.proxies", h.Proxies)
 	errs = append(errs, err, checkConnections(h.Connections))
 	if (h.Certificate == "") != (h.Key == "") {
 		errs = append(errs, errors.New(
