@@ -1707,7 +1707,7 @@ type Diff = pipeline.Diff
 type Document struct {
 	Action *DocumentAction `json:"action,omitempty"`
 
-	// Definition What the PUT of this kind takes. An environment may have `gate` and `redirect_https` as well; a project `secrets` (by name, each with `value`, `generate` or `from_env`), `pipeline` and `templates` (by name); a webhook spells its kind `format`. Instead of the field of a password or another hidden value, or of a secret's value, `FIELD_from_env` or `from_env` alone keeps the stored value, and is refused if there is none.
+	// Definition What the PUT of this kind takes. An environment may have `gate` and `redirect_https` as well; a project `secrets` (by name, each with `value`, `generate`, `vault` or `from_env`), `pipeline` and `templates` (by name); a webhook spells its kind `format`. Instead of the field of a password or another hidden value, or of a secret's value, `FIELD_from_env` or `from_env` alone keeps the stored value, and is refused if there is none.
 	Definition *json.RawMessage `json:"definition,omitempty"`
 	Kind       DocumentKind     `json:"kind"`
 	Name       string           `json:"name"`
@@ -3266,7 +3266,10 @@ type Secret struct {
 	LastUsedAt *time.Time      `json:"last_used_at,omitempty"`
 	Name       string          `json:"name"`
 	UpdatedAt  time.Time       `json:"updated_at"`
-	Version    int             `json:"version"`
+
+	// Vault A field of a value in a KV engine of Vault. Each run reads it once, when it begins, and keeps its own sealed copy until its deployment is gone; nothing else stores it.
+	Vault   *SecretVault `json:"vault,omitempty"`
+	Version int          `json:"version"`
 }
 
 // SecretGenerate Exactly one of `length`, with which `alphabet` may be given (default `alphanumeric`), and `pattern`.
@@ -3294,12 +3297,23 @@ type SecretPut struct {
 	// Generate Exactly one of `length`, with which `alphabet` may be given (default `alphanumeric`), and `pattern`.
 	Generate *SecretGenerate `json:"generate,omitempty"`
 	Value    *string         `json:"value,omitempty"`
+
+	// Vault A field of a value in a KV engine of Vault. Each run reads it once, when it begins, and keeps its own sealed copy until its deployment is gone; nothing else stores it.
+	Vault *SecretVault `json:"vault,omitempty"`
 }
 
 // SecretSaved defines model for SecretSaved.
 type SecretSaved struct {
 	Changed bool   `json:"changed"`
 	Secret  Secret `json:"secret"`
+}
+
+// SecretVault A field of a value in a KV engine of Vault. Each run reads it once, when it begins, and keeps its own sealed copy until its deployment is gone; nothing else stores it.
+type SecretVault struct {
+	Field string `json:"field"`
+
+	// Path The path in the engine, below the one that the operator opened for projects.
+	Path string `json:"path"`
 }
 
 // Service defines model for Service.
@@ -5846,7 +5860,7 @@ type ClientInterface interface {
 
 	// PutSecretWithBody Set a secret
 	//
-	// Either a value, or a rule to generate one per deployment. It cannot be read back.
+	// A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -5855,7 +5869,7 @@ type ClientInterface interface {
 
 	// PutSecret Set a secret
 	//
-	// Either a value, or a rule to generate one per deployment. It cannot be read back.
+	// A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -9295,7 +9309,7 @@ func (c *Client) DeleteSecret(ctx context.Context, name InName, secret InSecretN
 
 // PutSecretWithBody Set a secret
 //
-// Either a value, or a rule to generate one per deployment. It cannot be read back.
+// A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9314,7 +9328,7 @@ func (c *Client) PutSecretWithBody(ctx context.Context, name InName, secret InSe
 
 // PutSecret Set a secret
 //
-// Either a value, or a rule to generate one per deployment. It cannot be read back.
+// A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -20469,7 +20483,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutSecretWithBodyWithResponse Set a secret
 	//
-	// Either a value, or a rule to generate one per deployment. It cannot be read back.
+	// A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -20478,7 +20492,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutSecretWithResponse Set a secret
 	//
-	// Either a value, or a rule to generate one per deployment. It cannot be read back.
+	// A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -33209,7 +33223,7 @@ func (c *ClientWithResponses) DeleteSecretWithResponse(ctx context.Context, name
 
 // PutSecretWithBodyWithResponse Set a secret
 //
-// Either a value, or a rule to generate one per deployment. It cannot be read back.
+// A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -33224,7 +33238,7 @@ func (c *ClientWithResponses) PutSecretWithBodyWithResponse(ctx context.Context,
 
 // PutSecretWithResponse Set a secret
 //
-// Either a value, or a rule to generate one per deployment. It cannot be read back.
+// A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
