@@ -197,6 +197,9 @@ func (s *server) PutSecret(
 		p.Rule = &controlplane.SecretRule{Length: valueOr(g.Length, 0), Pattern: valueOr(g.Pattern, ""),
 			Alphabet: controlplane.Alphabet(valueOr(g.Alphabet, ""))}
 	}
+	if v := r.Body.Vault; v != nil {
+		p.Vault = &controlplane.VaultPath{Path: v.Path, Field: v.Field}
+	}
 	saved, err := s.Catalog.PutSecret(ctx, actorOf(ctx), p)
 	if err != nil {
 		return nil, err
@@ -217,6 +220,9 @@ func toSecret(v controlplane.Secret) Secret {
 	out := Secret{
 		Name: v.Name, Generated: v.Rule != nil, Version: v.Version, UpdatedAt: v.UpdatedAt,
 		LastUsedAt: v.LastUsedAt,
+	}
+	if v.Vault != nil {
+		out.Vault = &SecretVault{Path: v.Vault.Path, Field: v.Vault.Field}
 	}
 	if v.Rule != nil {
 		out.Generate = &SecretGenerate{

@@ -1714,7 +1714,7 @@ type Diff = pipeline.Diff
 type Document struct {
 	Action *DocumentAction `json:"action,omitempty"`
 
-	// Definition What the PUT of this kind takes. An environment may have `gate` and `redirect_https` as well; a project `secrets` (by name, each with `value`, `generate` or `from_env`), `pipeline` and `templates` (by name); a webhook spells its kind `format`. Instead of the field of a password or another hidden value, or of a secret's value, `FIELD_from_env` or `from_env` alone keeps the stored value, and is refused if there is none.
+	// Definition What the PUT of this kind takes. An environment may have `gate` and `redirect_https` as well; a project `secrets` (by name, each with `value`, `generate`, `vault` or `from_env`), `pipeline` and `templates` (by name); a webhook spells its kind `format`. Instead of the field of a password or another hidden value, or of a secret's value, `FIELD_from_env` or `from_env` alone keeps the stored value, and is refused if there is none.
 	Definition *json.RawMessage `json:"definition,omitempty"`
 	Kind       DocumentKind     `json:"kind"`
 	Name       string           `json:"name"`
@@ -3279,7 +3279,10 @@ type Secret struct {
 	LastUsedAt *time.Time      `json:"last_used_at,omitempty"`
 	Name       string          `json:"name"`
 	UpdatedAt  time.Time       `json:"updated_at"`
-	Version    int             `json:"version"`
+
+	// Vault A field of a value in a KV engine of Vault. Each run reads it once, when it begins, and keeps its own sealed copy until its deployment is gone; nothing else stores it.
+	Vault   *SecretVault `json:"vault,omitempty"`
+	Version int          `json:"version"`
 }
 
 // SecretGenerate Exactly one of `length`, with which `alphabet` may be given (default `alphanumeric`), and `pattern`.
@@ -3307,12 +3310,23 @@ type SecretPut struct {
 	// Generate Exactly one of `length`, with which `alphabet` may be given (default `alphanumeric`), and `pattern`.
 	Generate *SecretGenerate `json:"generate,omitempty"`
 	Value    *string         `json:"value,omitempty"`
+
+	// Vault A field of a value in a KV engine of Vault. Each run reads it once, when it begins, and keeps its own sealed copy until its deployment is gone; nothing else stores it.
+	Vault *SecretVault `json:"vault,omitempty"`
 }
 
 // SecretSaved defines model for SecretSaved.
 type SecretSaved struct {
 	Changed bool   `json:"changed"`
 	Secret  Secret `json:"secret"`
+}
+
+// SecretVault A field of a value in a KV engine of Vault. Each run reads it once, when it begins, and keeps its own sealed copy until its deployment is gone; nothing else stores it.
+type SecretVault struct {
+	Field string `json:"field"`
+
+	// Path The path in the engine, below the one that the operator opened for projects.
+	Path string `json:"path"`
 }
 
 // Service defines model for Service.
@@ -5913,7 +5927,7 @@ type ClientInterface interface {
 
 	// PutSecretWithBody Set a secret
 	//
-	// Either a value, or a rule to generate one per deployment. It cannot be read back.
+	// A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -5922,7 +5936,7 @@ type ClientInterface interface {
 
 	// PutSecret Set a secret
 	//
-	// Either a value, or a rule to generate one per deployment. It cannot be read back.
+	// A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -9379,7 +9393,7 @@ func (c *Client) DeleteSecret(ctx context.Context, name InName, secret InSecretN
 
 // PutSecretWithBody Set a secret
 //
-// Either a value, or a rule to generate one per deployment. It cannot be read back.
+// A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9398,7 +9412,7 @@ func (c *Client) PutSecretWithBody(ctx context.Context, name InName, secret InSe
 
 // PutSecret Set a secret
 //
-// Either a value, or a rule to generate one per deployment. It cannot be read back.
+// A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -20610,7 +20624,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutSecretWithBodyWithResponse Set a secret
 	//
-	// Either a value, or a rule to generate one per deployment. It cannot be read back.
+	// A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -20619,7 +20633,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutSecretWithResponse Set a secret
 	//
-	// Either a value, or a rule to generate one per deployment. It cannot be read back.
+	// A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -33421,7 +33435,7 @@ func (c *ClientWithResponses) DeleteSecretWithResponse(ctx context.Context, name
 
 // PutSecretWithBodyWithResponse Set a secret
 //
-// Either a value, or a rule to generate one per deployment. It cannot be read back.
+// A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -33436,7 +33450,7 @@ func (c *ClientWithResponses) PutSecretWithBodyWithResponse(ctx context.Context,
 
 // PutSecretWithResponse Set a secret
 //
-// Either a value, or a rule to generate one per deployment. It cannot be read back.
+// A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

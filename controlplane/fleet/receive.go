@@ -138,8 +138,10 @@ func (s *session) answerSecrets(ctx context.Context, w wire.SecretsWanted) error
 			Refused: err.Error()})
 	}
 	if err != nil {
+		s.noteSecretsWait(ctx, w.Deployment, err)
 		return s.mayFail(ctx, "secret request", err)
 	}
+	s.clearSecretsWait(ctx, w.Deployment)
 	if err := s.Failpoint.Hit("secrets.opened"); err != nil {
 		return err
 	}
@@ -147,6 +149,33 @@ func (s *session) answerSecrets(ctx context.Context, w wire.SecretsWanted) error
 		return err
 	}
 	return s.Failpoint.Hit("secrets.sent")
+}
+
+// noteSecretsWait shows what the run waits for, if it is known. The agent asks again every
+// few seconds.
+func (s *session) noteSecretsWait(ctx context.Context, deployment string, cause error) {
+	why, ok := errors.AsType[*controlplane.Error](cause)
+	if !ok || s.waits[deployment] == why.Message {
+		return
+	}
+	err := s.Lifecycle.NoteSecretsWait(ctx, s.actor, s.link.Node.ID,
+		controlplane.DeploymentID(deployment), why.Message)
+	if _ = s.mayFail(ctx, "wait for secrets", err); err == nil {
+		if s.waits == nil {
+			s.waits = map[string]string{}
+		}
+		s.waits[deployment] = why.Message
+	}
+}
+
+func (s *session) clearSecretsWait(ctx context.Context, deployment string) {
+	why, ok := s.waits[deployment]
+	if !ok {
+		return
+	}
+	delete(s.waits, deployment)
+	_ = s.mayFail(ctx, "wait for secrets", s.Lifecycle.ClearSecretsWait(ctx, s.actor, s.link.Node.ID,
+		controlplane.DeploymentID(deployment), why))
 }
 
 // answerRegistries sends the credentials for prepulling plugin images: only those of

@@ -1,7 +1,8 @@
-// Package vaulttest is a Vault for tests. It answers what OpenBao 2.6.2 answers to the
+// Package vaulttest is a Vault for tests. It follows the documented wire format for the
 // requests that NullOps makes: the KV engine version 2, the transit engine, sign-in with
 // AppRole, a Kubernetes service account or a token, renewal, namespaces, policies, and a
-// sealed or unreachable server. The cryptography of the transit engine is real.
+// sealed or unreachable server. Statuses and texts of errors are those in the source of
+// OpenBao 2.6.2. The cryptography of the transit engine is real.
 package vaulttest
 
 import (
@@ -173,7 +174,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusServiceUnavailable, "Vault is sealed")
 	case r.Header.Get("X-Vault-Request") != "true":
 		fail(w, http.StatusPreconditionFailed, "required request header missing")
-	case !known || r.Header.Get("X-Vault-Namespace") != s.Namespace:
+	case r.Header.Get("X-Vault-Namespace") != s.Namespace:
+		fail(w, http.StatusNotFound, "namespace not found")
+	case !known:
 		fail(w, http.StatusNotFound)
 	case path == "auth/approle/login":
 		s.signIn(w, body["role_id"] == RoleID && body["secret_id"] == SecretID,

@@ -859,7 +859,7 @@ export interface paths {
         get?: never;
         /**
          * Set a secret
-         * @description Either a value, or a rule to generate one per deployment. It cannot be read back.
+         * @description A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
          */
         put: operations["putSecret"];
         post?: never;
@@ -3186,7 +3186,7 @@ export interface components {
              * @enum {string}
              */
             action: "put" | "delete";
-            /** @description What the PUT of this kind takes. An environment may have `gate` and `redirect_https` as well; a project `secrets` (by name, each with `value`, `generate` or `from_env`), `pipeline` and `templates` (by name); a webhook spells its kind `format`. Instead of the field of a password or another hidden value, or of a secret's value, `FIELD_from_env` or `from_env` alone keeps the stored value, and is refused if there is none. */
+            /** @description What the PUT of this kind takes. An environment may have `gate` and `redirect_https` as well; a project `secrets` (by name, each with `value`, `generate`, `vault` or `from_env`), `pipeline` and `templates` (by name); a webhook spells its kind `format`. Instead of the field of a password or another hidden value, or of a secret's value, `FIELD_from_env` or `from_env` alone keeps the stored value, and is refused if there is none. */
             definition?: {
                 [key: string]: unknown;
             };
@@ -3711,6 +3711,13 @@ export interface components {
         SecretPut: {
             value?: string;
             generate?: components["schemas"]["SecretGenerate"];
+            vault?: components["schemas"]["SecretVault"];
+        };
+        /** @description A field of a value in a KV engine of Vault. Each run reads it once, when it begins, and keeps its own sealed copy until its deployment is gone; nothing else stores it. */
+        SecretVault: {
+            /** @description The path in the engine, below the one that the operator opened for projects. */
+            path: string;
+            field: string;
         };
         /** @description Exactly one of `length`, with which `alphabet` may be given (default `alphanumeric`), and `pattern`. */
         SecretGenerate: {
@@ -3724,6 +3731,7 @@ export interface components {
             name: string;
             generated: boolean;
             generate?: components["schemas"]["SecretGenerate"];
+            vault?: components["schemas"]["SecretVault"];
             version: number;
             /** Format: date-time */
             updated_at: string;

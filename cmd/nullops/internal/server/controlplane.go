@@ -157,6 +157,7 @@ func (b *serverBase) buildServices(
 	own := newOwnAddresses(b.settings).contains
 	b.images = registry.New(registry.Config{Own: own})
 	b.catalog = catalog.New(catalog.Config{Store: b.store, Keys: keys, Images: b.images,
+		Vault:      b.newVaultSecrets(),
 		IssueToken: b.issueToken, UIHost: b.settings.HTTP.hostname(), Shared: b.settings.Ingress.Shared,
 		AllowLoopback: b.settings.HTTP.isLoopback(),
 		Deny:          own, Log: b.log})

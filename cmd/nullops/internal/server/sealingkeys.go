@@ -49,6 +49,16 @@ func newVaultClient(v VaultSettings, log *slog.Logger) (*vault.Client, error) {
 	return c, nil
 }
 
+// newVaultSecrets is nil unless projects may read from Vault.
+func (b *serverBase) newVaultSecrets() *vault.Secrets {
+	s := b.settings.Vault.Secrets
+	if b.vault == nil || s.Path == "" {
+		return nil
+	}
+	return &vault.Secrets{Client: b.vault, Mount: strings.Trim(s.Mount, "/"),
+		Root: strings.Trim(s.Path, "/")}
+}
+
 // open reads the keys. The first wrapper seals new values.
 func (k *sealingKeys) open(ctx context.Context, s Settings) error {
 	all := map[string]seal.Wrapper{}

@@ -15,14 +15,21 @@ import (
 // VaultSettings is off while Address is empty. Tokens, secret ids and keys are in files
 // only: settings can be read in process lists and by 'docker inspect'.
 type VaultSettings struct {
-	Address    string             `description:"Vault or OpenBao: https://vault.example.org:8200."`
-	Namespace  string             `description:"Namespace; empty is the root."`
-	CA         string             `description:"File of the authority that signed its certificate."`
-	Token      VaultTokenSettings `description:"Sign-in with a token."`
-	AppRole    VaultRoleSettings  `description:"Sign-in with an AppRole."`
-	Kubernetes VaultRoleSettings  `description:"Sign-in with a Kubernetes service account."`
-	KV         VaultKVSettings    `description:"Sealing keys that are a value in a KV engine."`
-	Transit    TransitSettings    `description:"A sealing key that never leaves Vault."`
+	Address    string               `description:"Vault or OpenBao: https://vault.example.org:8200."`
+	Namespace  string               `description:"Namespace; empty is the root."`
+	CA         string               `description:"File of the authority that signed its certificate."`
+	Token      VaultTokenSettings   `description:"Sign-in with a token."`
+	AppRole    VaultRoleSettings    `description:"Sign-in with an AppRole."`
+	Kubernetes VaultRoleSettings    `description:"Sign-in with a Kubernetes service account."`
+	KV         VaultKVSettings      `description:"Sealing keys that are a value in a KV engine."`
+	Transit    TransitSettings      `description:"A sealing key that never leaves Vault."`
+	Secrets    VaultSecretsSettings `description:"Secrets of projects that are kept in Vault."`
+}
+
+// VaultSecretsSettings is off while Path is empty: then no project reads from Vault.
+type VaultSecretsSettings struct {
+	Path  string `description:"Path below which projects' secrets may be read, such as apps."`
+	Mount string `description:"Path of the KV engine, which has version 2."`
 }
 
 // VaultTokenSettings signs in with a token.
@@ -58,6 +65,7 @@ func defaultVault() VaultSettings {
 			File: "/var/run/secrets/kubernetes.io/serviceaccount/token"},
 		KV:      VaultKVSettings{Field: "keys", Mount: "secret"},
 		Transit: TransitSettings{Mount: "transit", Cache: "1h"},
+		Secrets: VaultSecretsSettings{Mount: "secret"},
 	}
 }
 
@@ -92,7 +100,8 @@ func (t TransitSettings) keepFor() (time.Duration, error) {
 
 func (v VaultSettings) check() error {
 	if v.Address == "" {
-		if v.holdsKeys() || v.Token.File != "" || v.AppRole.Role != "" || v.Kubernetes.Role != "" {
+		if v.holdsKeys() || v.Secrets.Path != "" || v.Token.File != "" || v.AppRole.Role != "" ||
+			v.Kubernetes.Role != "" {
 			return checkRequired("vault.address", "",
 				"the URL of Vault, since other settings of vault are there")
 		}
@@ -100,7 +109,8 @@ func (v VaultSettings) check() error {
 	}
 	errs := []error{v.checkAddress(), v.checkAuth()}
 	_, err := v.Transit.keepFor()
-	errs = append(errs, err, checkVaultPath("vault.transit.mount", v.Transit.Mount),
+	errs = append(errs, err, v.Secrets.check(v.KV),
+		checkVaultPath("vault.transit.mount", v.Transit.Mount),
 		checkVaultPath("vault.kv.mount", v.KV.Mount))
 	if v.KV.Path != "" {
 		errs = append(errs, checkVaultPath("vault.kv.path", v.KV.Path))
@@ -109,6 +119,22 @@ func (v VaultSettings) check() error {
 		errs = append(errs, checkVaultPath("vault.transit.key", "/"+v.Transit.Key))
 	}
 	return errors.Join(errs...)
+}
+
+// check keeps the sealing keys out of the reach of projects' secrets.
+func (v VaultSecretsSettings) check(keys VaultKVSettings) error {
+	if v.Path == "" {
+		return nil
+	}
+	err := errors.Join(checkVaultPath("vault.secrets.path", v.Path),
+		checkVaultPath("vault.secrets.mount", v.Mount))
+	root, kept := strings.Trim(v.Path, "/")+"/", strings.Trim(keys.Path, "/")+"/"
+	if keys.Path != "" && strings.Trim(v.Mount, "/") == strings.Trim(keys.Mount, "/") &&
+		strings.HasPrefix(kept, root) {
+		err = errors.Join(err, fmt.Errorf("setting vault.secrets.path: projects would read the sealing "+
+			"keys at %s; keep the two apart", keys.Path))
+	}
+	return err
 }
 
 // checkAddress refuses what would send tokens through a network in the clear.

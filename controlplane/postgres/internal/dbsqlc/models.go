@@ -777,6 +777,8 @@ type Secret struct {
 	UpdatedAt  time.Time
 	LastUsedAt *time.Time
 	Pattern    *string
+	VaultPath  *string
+	VaultField *string
 }
 
 type Service struct {
