@@ -7,8 +7,15 @@ import { Skeletons } from "@/components/States";
 import { editorTexts } from "@/editor/editorTexts";
 import { PortShape } from "../canvas/canvasNodes";
 import { tabOfField } from "../canvas/connections";
-import { componentOf, nameOf, orderOf, outputsOf, type PortType } from "../model/catalogue";
-import { containerOf, kindOf, type Step } from "../model/document";
+import {
+  componentOf,
+  describeKind,
+  nameOf,
+  orderOf,
+  outputsOf,
+  type PortType,
+} from "../model/catalogue";
+import { containerOf, type Step } from "../model/document";
 import { isKey, refTo } from "../model/edit";
 import { formatExpression, refText } from "../model/expressions";
 import { isAt } from "../model/problems";
@@ -64,8 +71,6 @@ function Chosen(props: InspectorPartProps & { step: Step }) {
         ? ["settings", "limits", "environment"]
         : ["settings", "limits", "outputs"];
   const order = orderOf(doc);
-  const kind = kindOf(step);
-  const what = kind === "approval" ? t.approval : t[kind](nameOf(step));
   const errors = (tab: Tab) =>
     problems.filter((one) => !one.advice && tabOfField(one.field) === tab).length;
   return (
@@ -73,7 +78,7 @@ function Chosen(props: InspectorPartProps & { step: Step }) {
       <div className="ih">
         <h2>{step.key}</h2>
         <span className="s t3">
-          {what} · {editorTexts.order(order.indexOf(step.key) + 1, order.length)}
+          {describeKind(step)} · {editorTexts.order(order.indexOf(step.key) + 1, order.length)}
         </span>
       </div>
       <div className="tabs line" role="tablist" aria-label={step.key}>

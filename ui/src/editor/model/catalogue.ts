@@ -154,6 +154,13 @@ export function nameOf(step: Step): string {
   return containerOf(step)?.name ?? step.plugin?.name ?? kindOf(step);
 }
 
+/** A step's kind and what it is of, in words. */
+export function describeKind(step: Step): string {
+  const kind = kindOf(step);
+  const words = editorTexts.step;
+  return kind === "approval" ? words.approval : words[kind](nameOf(step));
+}
+
 /** The steps that are done before each step begins; what is in a circle waits for itself. */
 export const ancestorsOf = onceFor((doc) => {
   const needs = new Map(doc.steps.map((step) => [step.key, step.needs ?? []]));
