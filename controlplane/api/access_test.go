@@ -459,6 +459,7 @@ func TestAccess_Reader(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")
+	w.leaveTests(d, "seed")
 	token := w.token("reader")
 	all := operations(t)
 	for _, id := range named(all) {
@@ -682,6 +683,7 @@ func TestAccess_Full(t *testing.T) {
 			w := newWorld(t)
 			w.shop()
 			d := w.deploy("first")
+			w.leaveTests(d, "seed")
 			token := w.fullToken(who)
 			all := operations(t)
 			walk := func(id string) {

@@ -5,10 +5,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -17,9 +19,23 @@ func (w *world) read(path string, into any) answer {
 	w.t.Helper()
 	a := w.call("GET", "/api/v1"+path, w.token("root"), nil)
 	if a.status == http.StatusOK {
-		w.saved(nil, json.Unmarshal([]byte(a.body), into))
+		w.saved(nil, json.Unmarshal(a.body, into))
 	}
 	return a
+}
+
+// leaveTests stores test results of a step, without a change of the deployment.
+func (w *world) leaveTests(d controlplane.Deployment, step pipeline.StepKey) {
+	w.t.Helper()
+	ctx, tests := w.t.Context(), failedTests()
+	w.saved(nil, w.store.InTx(ctx, func(tx *postgres.Tx) error {
+		_, err := tx.MoveStep(ctx, controlplane.StepRow{Run: d.RunID, Key: step,
+			Status: pipeline.StepPending, Tests: &tests.TestSummary}, time.Now())
+		if err != nil {
+			return err
+		}
+		return tx.PutTestReport(ctx, d.RunID, step, *tests)
+	}))
 }
 
 func failedTests() *controlplane.TestReport {
@@ -104,4 +120,33 @@ func TestTestReports_AreThoseOfTheLastTime(t *testing.T) {
 		len(report.Failures) != 0 || report.Truncated {
 		t.Errorf("after: %+v", report)
 	}
+}
+
+// The comment on a pull request has the results, and names from outside stay names in it.
+func TestTestReports_AreInTheComment(t *testing.T) {
+	t.Parallel()
+	w := newWorldWith(t, onThisMachine)
+	w.shop()
+	h := newCodeHost(t)
+	w.ruled("shop", "github", h.URL, object{"repository": "acme/shop", "branch": "feature/*",
+		"tag": "{short}"})
+	w.github("shop", pullRequest("opened", "feature/cart", "abc1234def", "acme/shop"))
+	d := w.made("shop-12", queued)
+	done := stepped(pipeline.StepDone, "")
+	done.Tests = controlplane.NewTestReport(controlplane.TestSummary{Tests: 2, Failed: 1, Seconds: 3,
+		Marked: true}, []controlplane.TestFailure{{Name: "@ada `x` <img src=y>"}}, false)
+	for _, r := range []lifecycle.Report{{Status: controlplane.Applying}, done,
+		{Status: controlplane.Ready}} {
+		w.report(d, r)
+	}
+	call := h.wait(t, "POST /repos/acme/shop/issues/12/comments", "Tests: ")
+	_, text, _ := strings.Cut(call, "{")
+	var comment struct{ Body string }
+	w.saved(nil, json.Unmarshal([]byte("{"+text), &comment))
+	if want := "\nTests: 1 of 2 failed, in 3s.\n- ``@ada `x` <img src=y>``\n"; !strings.HasSuffix(
+		comment.Body, want) {
+		t.Errorf("the comment is %q", comment.Body)
+	}
+	h.wait(t, "POST /repos/acme/shop/statuses/abc1234def",
+		`"description":"shop-12: ready 1 of 2 failed`)
 }

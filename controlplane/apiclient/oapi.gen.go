@@ -3666,7 +3666,7 @@ type TestSummary struct {
 	Seconds float64 `json:"seconds"`
 	Skipped int     `json:"skipped"`
 
-	// Tests All tests
+	// Tests All tests, whatever became of them.
 	Tests int `json:"tests"`
 }
 

@@ -4889,7 +4889,7 @@ export interface components {
         };
         /** @description What the test suite of a job came to; of a deployment, all of its latest run together. */
         TestSummary: {
-            /** @description All tests */
+            /** @description All tests, whatever became of them. */
             tests: number;
             failed: number;
             skipped: number;
