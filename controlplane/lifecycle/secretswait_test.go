@@ -9,7 +9,6 @@ import (
 // A deployment shows which value it waits for, its own node says so, and what came meanwhile
 // is not taken back.
 func TestSecretsWait_IsShown(t *testing.T) {
-	t.Parallel()
 	r := newRig(t)
 	const why = "secret DB_PASSWORD waits for its value at apps/shop in Vault"
 	d := r.createDeployment("cart")
