@@ -311,6 +311,30 @@ func TestAgent_StreamsServiceLogsMasked(t *testing.T) {
 	}
 }
 
+// A service whose turn has not come has no log yet, which is not the same as none.
+func TestAgent_ServiceHasNoLogYet(t *testing.T) {
+	p := newPlane(t)
+	hold := make(chan struct{})
+	defer close(hold)
+	r := dummy.New(dummy.Hooks{Plugin: func(ctx context.Context, spec agent.PluginSpec, in []byte,
+		line func(string)) agent.PluginResult {
+		<-hold
+		return maker(ctx, spec, in, line)
+	}})
+	n := p.boot(t.TempDir(), r, nil)
+	p.want(n.connect(), shop("d1"))
+	client := &http.Client{Transport: wire.NewTransport(
+		func(ctx context.Context) (net.Conn, error) { return n.dial(ctx) })}
+	p.until("the answer", func() bool {
+		answer, err := client.Get("http://agent/v1/deployments/d1/services/web/logs")
+		if err != nil {
+			return false
+		}
+		defer func() { _ = answer.Body.Close() }()
+		return answer.StatusCode == http.StatusTooEarly
+	})
+}
+
 func TestAgent_RestartsAServiceThatEnds(t *testing.T) {
 	p := newPlane(t)
 	r := dummy.New(dummy.Hooks{Plugin: maker})
@@ -352,6 +376,8 @@ func TestAgent_RemovesWhatHasNoGoal(t *testing.T) {
 }
 
 // A failed listing proves nothing: nothing is stopped or removed because of it.
+//
+// fault: F38
 func TestAgent_ConcludesNothingFromAFailedListing(t *testing.T) {
 	p := newPlane(t)
 	k := dummy.Hooks{Plugin: maker}

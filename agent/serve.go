@@ -101,7 +101,7 @@ func (a *Agent) serveServiceLogs(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no such deployment on this node", http.StatusNotFound)
 		return
 	}
-	if step, ok := v.goal.Pipeline.Step(key); !ok || step.Service == nil {
+	if step, ok := v.goal.Pipeline.Step(key); !ok || step.Container() == nil {
 		http.Error(w, "the deployment has no such service", http.StatusNotFound)
 		return
 	}
@@ -115,8 +115,11 @@ func (a *Agent) serveServiceLogs(w http.ResponseWriter, r *http.Request) {
 	options.Mask = v.bundle.masker
 	lines, err := a.runtime.Logs(r.Context(), v.goal.Deployment, key, options)
 	switch {
+	case errors.Is(err, ErrNotFound) && v.goal.Want == wire.WantPresent:
+		http.Error(w, "the service has no container yet", http.StatusTooEarly)
+		return
 	case errors.Is(err, ErrNotFound):
-		http.Error(w, "the service has no container yet", http.StatusNotFound)
+		http.Error(w, "the service has no container any more", http.StatusNotFound)
 		return
 	case err != nil:
 		http.Error(w, "the container engine does not answer", http.StatusBadGateway)

@@ -106,6 +106,23 @@ func mountMistakes() []mistake {
 		{"file in /dev/shm", "db", fileAt("/dev/shm/x"), "service.files[0].path", "path", "/dev"},
 		{"file in our folder", "db", fileAt("/.nullops/run/x"), "service.files[0].path", "path",
 			"/.nullops"},
+		{"file over the resolver's", "db", fileAt("/etc/resolv.conf"), "service.files[0].path", "path",
+			"services find each other"},
+		{"volume over the hosts file", "db", volumeAt("/etc/hosts"), "service.volumes[0].path", "path",
+			"extra_hosts"},
+		{"tmpfs over the host name", "db", func(s *step) {
+			s.Service.Tmpfs = []pipeline.Tmpfs{{Path: "/etc/hostname"}}
+		}, "service.tmpfs[0].path", "path", "/etc/hostname"},
+		{"tmpfs over a volume", "db", func(s *step) {
+			s.Service.Tmpfs = []pipeline.Tmpfs{{Path: s.Service.Volumes[0].Path}}
+		}, "service.tmpfs[0].path", "duplicate", "have the path"},
+		{"mount over everything", "db", volumeAt("/"), "service.volumes[0].path", "path", "not / itself"},
+		{"slash at the end", "db", volumeAt("/data/"), "service.volumes[0].path", "path", "absolute"},
+		{"the container itself", "web", func(s *step) { s.Key = "localhost" }, "key", "name",
+			"no other service could reach"},
+		{"long check", "web", func(s *step) {
+			s.Service.Ready = &pipeline.Readiness{Command: []string{strings.Repeat("x", 128<<10)}}
+		}, "service.ready.command[0]", "too_long", "file of the service"},
 		{"reference in a path", "db", volumeAt("/srv/${{ deployment.name }}"),
 			"service.volumes[0].path", "path", "references are not replaced"},
 		{"long name in a path", "db", fileAt("/" + strings.Repeat("a", 256)),

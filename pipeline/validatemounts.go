@@ -25,7 +25,7 @@ func (v *validator) checkMounts(s *ServiceStep) {
 	names := map[string]bool{}
 	all := map[string]string{}
 	for i, m := range s.Volumes {
-		field := fmt.Sprintf("service.volumes[%d]", i)
+		field := fmt.Sprintf("%s.volumes[%d]", v.kind, i)
 		if !isLabel(m.Name) {
 			v.addProblem(field+".name", "name", "the volume's name %q must be a DNS label", m.Name)
 		}
@@ -44,7 +44,7 @@ func (v *validator) checkMounts(s *ServiceStep) {
 		v.mountPath(field+".path", m.Path, all)
 	}
 	for i, f := range s.Files {
-		field := fmt.Sprintf("service.files[%d]", i)
+		field := fmt.Sprintf("%s.files[%d]", v.kind, i)
 		v.mountPath(field+".path", f.Path, all)
 		if len(f.Content) > MaxFileContent {
 			v.addProblem(field+".content", "too_long", "%d bytes; %d are the most",
@@ -53,7 +53,7 @@ func (v *validator) checkMounts(s *ServiceStep) {
 		v.checkText(field+".content", f.Content)
 	}
 	for i, m := range s.Tmpfs {
-		field := fmt.Sprintf("service.tmpfs[%d]", i)
+		field := fmt.Sprintf("%s.tmpfs[%d]", v.kind, i)
 		v.mountPath(field+".path", m.Path, all)
 		if m.SizeMiB < 0 || m.SizeMiB > maxMemoryMiB {
 			v.addProblem(field+".size_mib", "range", "%d MiB; give 1 to %d, or 0 for no limit of its own",
@@ -69,21 +69,22 @@ func (v *validator) checkSharedVolumes() {
 	first := map[string]StepKey{}
 	stays := map[string]bool{}
 	for _, s := range v.p.Steps {
-		if s.Service == nil {
+		c := s.Container()
+		if c == nil {
 			continue
 		}
-		v.at = s.Key
-		for i, m := range s.Service.Volumes {
+		v.at, v.kind = s.Key, containerField(s)
+		for i, m := range c.Volumes {
 			switch {
 			case m.Shared == "":
 			case first[m.Shared] == "":
 				first[m.Shared], stays[m.Shared] = s.Key, m.Stays
 			case stays[m.Shared] != m.Stays:
 				v.addProblem(
-					fmt.Sprintf("service.volumes[%d].stays", i),
+					fmt.Sprintf("%s.volumes[%d].stays", v.kind, i),
 					"shared",
 					"step %q says otherwise of "+
-						"the shared volume %q; set stays for all of its services or for none",
+						"the shared volume %q; set stays for all steps with it or for none",
 					first[m.Shared],
 					m.Shared,
 				)
@@ -126,6 +127,9 @@ func (v *validator) checkPath(field, p string) {
 	case strings.Contains(p, "${{"):
 		v.addProblem(field, "path", "%q holds a reference, and references are not replaced in paths; "+
 			"write the path itself", p)
+	case strings.HasPrefix(reserved, "/etc/"):
+		v.addProblem(field, "path", "the container engine writes %s, so that services find each other; "+
+			"choose another path, and put names of other hosts into extra_hosts", reserved)
 	case reserved != "":
 		v.addProblem(field, "path", "%q is in %s, which every container gets from the system; "+
 			"choose another folder", p, reserved)
@@ -140,12 +144,14 @@ func tooLongPart(part string) bool { return len(part) > maxPathPart }
 // reservedFolder names the folder of the system that a path is in, or "". The
 // runtime refuses mounts in /proc; over /sys or /dev the container loses its
 // cgroups or devices, except that a larger /dev/shm is a usual wish. In
-// /.nullops the agent mounts the init and the secrets of a service.
+// /.nullops the agent mounts the init and the secrets of a service. The engine writes
+// the files in /etc: without them no service finds another one.
 func reservedFolder(p string) string {
 	if p == "/dev/shm" {
 		return ""
 	}
-	for _, folder := range []string{"/proc", "/sys", "/dev", "/.nullops"} {
+	for _, folder := range []string{"/proc", "/sys", "/dev", "/.nullops", "/etc/resolv.conf",
+		"/etc/hosts", "/etc/hostname"} {
 		if p == folder || strings.HasPrefix(p, folder+"/") {
 			return folder
 		}
@@ -158,21 +164,46 @@ func reservedFolder(p string) string {
 func (v *validator) checkStringSize(field string, bytes int) {
 	if bytes > maxExecString {
 		v.addProblem(field, "too_long", "%d bytes; Linux passes %d at most to a program in one piece; "+
-			"put the text into a file of the service", bytes, maxExecString)
+			"put the text into a file of the %s", bytes, maxExecString, v.kind)
 	}
 }
 
 // checkExecSize does the same for all arguments and variables together.
 func (v *validator) checkExecSize(s *ServiceStep) {
-	total := 0
-	for _, arg := range slices.Concat(s.Entrypoint, s.Command) {
+	if total := execSize(slices.Concat(s.Entrypoint, s.Command), s.Env); total > maxExecTotal {
+		v.addProblem(v.kind+".env", "too_long", "the variables and the command have %d bytes together; "+
+			"%d are the most; put large texts into files of the %s", total, maxExecTotal, v.kind)
+	}
+}
+
+func execSize(args []string, env map[string]string) (total int) {
+	for _, arg := range args {
 		total += len(arg)
 	}
-	for name, value := range s.Env {
+	for name, value := range env {
 		total += len(name) + len(value)
 	}
-	if total > maxExecTotal {
-		v.addProblem("service.env", "too_long", "the variables and the command have %d bytes together; "+
-			"%d are the most; put large texts into files of the service", total, maxExecTotal)
+	return total
+}
+
+// CheckExecSize holds arguments and variables whose references are replaced to the limits that
+// saving holds their texts to: secrets and outputs may be longer than the references.
+func CheckExecSize(args []string, env map[string]string) error {
+	for i, arg := range args {
+		if len(arg) > maxExecString {
+			return fmt.Errorf("argument %d has %d bytes; Linux passes %d at most to a program in one "+
+				"piece; put the text into a file of the service", i+1, len(arg), maxExecString)
+		}
 	}
+	for _, name := range sortedKeys(env) {
+		if size := len(name) + len("=") + len(env[name]); size > maxExecString {
+			return fmt.Errorf("env.%s has %d bytes; Linux passes %d at most to a program in one piece; "+
+				"put the text into a file of the service", name, size, maxExecString)
+		}
+	}
+	if total := execSize(args, env); total > maxExecTotal {
+		return fmt.Errorf("the variables and the command have %d bytes together; %d are the most; "+
+			"put large texts into files of the service", total, maxExecTotal)
+	}
+	return nil
 }

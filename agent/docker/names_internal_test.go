@@ -13,7 +13,6 @@ import (
 // The limits that a name meets, in octets.
 const (
 	interfaceName = 15
-	hostName      = 64
 	socketPath    = 107
 	volumeName    = 255
 )
@@ -44,7 +43,6 @@ func TestNames_LongestPartsStayWithinTheLimits(t *testing.T) {
 			{"volume", n.oldVolumeName(id, key, volume), volumeName},
 			{"volume with a dot", n.separableVolumeName(v), volumeName},
 			{"socket of a gate", d.relaySocket(id), socketPath},
-			{"host name of a plugin", "plugin", hostName},
 			{"interface of the engine", "br-0123456789ab", interfaceName},
 		} {
 			if len(c.name) > c.most || c.name == "" {

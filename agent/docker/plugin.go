@@ -112,9 +112,9 @@ func (d *Docker) pluginContainer(
 		name: d.names.pluginName(p), oldName: d.names.oldPluginName(p),
 		kind: agent.KindPlugin, deployment: p.Deployment, run: p.Run, step: p.Step, network: network,
 		config: &container.Config{
+			// Like the relay's, a host name would be one in the engine's DNS.
 			Image:       imageReference(p.Image),
 			User:        unprivilegedUser(image.User),
-			Hostname:    "plugin",
 			Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
 			OpenStdin:   true, StdinOnce: true,
 			AttachStdin: true, AttachStdout: true, AttachStderr: true,

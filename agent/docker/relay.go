@@ -92,11 +92,12 @@ func (d *Docker) makeRelayDir(deployment string) error {
 func (d *Docker) relayContainer(deployment string) containerSpec {
 	one := int64(relayPids)
 	config := &container.Config{
-		Image:    d.relayImage(),
-		User:     fmt.Sprintf("%d:%d", relayUser, relayUser),
-		Env:      []string{relayHeap, "GOMAXPROCS=2"},
-		Cmd:      []string{"gate", "/gate/gate.sock"},
-		Hostname: "gate",
+		// It has no host name of its own: the engine's DNS would answer to it on the
+		// deployment's network, where a service may be called the same.
+		Image: d.relayImage(),
+		User:  fmt.Sprintf("%d:%d", relayUser, relayUser),
+		Env:   []string{relayHeap, "GOMAXPROCS=2"},
+		Cmd:   []string{"gate", "/gate/gate.sock"},
 	}
 	host := &container.HostConfig{
 		NetworkMode:    container.NetworkMode(d.names.networkName(deployment)),

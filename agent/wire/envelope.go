@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 )
@@ -47,9 +48,11 @@ func DecodeCommand(data []byte) (Command, error) {
 	return nil, fmt.Errorf("unknown command type %q", e.Type)
 }
 
-// DecodeReport reads one framed report, like DecodeCommand.
+// DecodeReport reads one framed report, like DecodeCommand. NUL characters are replaced: a
+// container may print them, and no database takes them. A report that cannot be stored
+// would be sent again for ever, and everything behind it would wait.
 func DecodeReport(data []byte) (Report, error) {
-	e, err := decodeEnvelope(data)
+	e, err := decodeEnvelope(replaceNUL(data))
 	if err != nil {
 		return nil, err
 	}
@@ -100,4 +103,24 @@ func decodePayload[T any](e envelope) (T, error) {
 		return m, fmt.Errorf("decode %s: %w", e.Type, err)
 	}
 	return m, nil
+}
+
+// replaceNUL puts U+FFFD in place of each NUL in the strings of a JSON document. JSON can
+// hold NUL only as an escape; a backslash before the escape makes it ordinary text.
+func replaceNUL(data []byte) []byte {
+	escape := []byte(`\u0000`)
+	if !bytes.Contains(data, escape) {
+		return data
+	}
+	out := bytes.Clone(data)
+	for i := 0; i+len(escape) <= len(out); i++ {
+		if out[i] != '\\' {
+			continue
+		}
+		if bytes.HasPrefix(out[i:], escape) {
+			copy(out[i:], `\ufffd`)
+		}
+		i++ // what is escaped begins no escape
+	}
+	return out
 }

@@ -154,3 +154,24 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// A NUL that a container printed arrives as a character that can be stored, wherever it
+// stands; text that only looks like the escape arrives as it is.
+func TestDecodeReport_HasNoNUL(t *testing.T) {
+	const before, after = "a\x00b\x00 \\u0000 \\\x00", "a\ufffdb\ufffd \\u0000 \\\ufffd"
+	for _, c := range []struct{ sent, want wire.Report }{
+		{wire.LogBatch{Seq: 1, Lines: []wire.LogLine{{Text: before}}},
+			wire.LogBatch{Seq: 1, Lines: []wire.LogLine{{Text: after}}}},
+		{wire.Event{Message: before, Left: []string{before}, Outputs: map[string]any{before: before}},
+			wire.Event{Message: after, Left: []string{after}, Outputs: map[string]any{after: after}}},
+	} {
+		data, err := wire.EncodeReport(c.sent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := wire.DecodeReport(data)
+		if err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%+v arrived as %+v, %v", c.sent, got, err)
+		}
+	}
+}

@@ -226,6 +226,8 @@ func failingPlugins(t *testing.T, w *world) {
 
 // undoFails rolls back a plugin whose delete refuses: people see what was left, can try again, and
 // an admin can give up; the Docker objects are removed anyway.
+//
+// fault: F52
 func undoFails(t *testing.T, p *product, n *node, book *ledger) {
 	t.Helper()
 	p.define(t, "sticky", book.marked("first", "ledger", nil, nil),

@@ -14,6 +14,9 @@ import (
 )
 
 // nodeTrust swaps a node's certificate, its release, and takes it away.
+//
+// threat: T5
+// fault: F25, F27
 func nodeTrust(t *testing.T, w *world) {
 	p := startProduct(t, w)
 	p.applyShop(t)
@@ -144,6 +147,8 @@ func disabled(t *testing.T, n *node, creation object) {
 }
 
 // nodeTokens rotates and revokes tokens, and offers wrong ones.
+//
+// fault: F26
 func nodeTokens(t *testing.T, w *world) {
 	p := startProduct(t, w)
 	p.applyShop(t)

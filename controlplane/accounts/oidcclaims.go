@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
@@ -40,6 +41,9 @@ func (p *Provider) readClaims(
 		if info, infoErr = p.readUserinfo(ctx, token.Subject, access); infoErr == nil {
 			addClaims(all, info, p.Claim)
 		}
+	}
+	if !isStorable(token.Subject) || token.Subject == "" {
+		return c, refusedAnswerError(errors.New("the subject is empty or holds a NUL character"))
 	}
 	c = claims{Issuer: token.Issuer, Subject: token.Subject, Name: textClaim(all, "name"),
 		Username: textClaim(all, "preferred_username"), Email: textClaim(all, "email"),
@@ -127,14 +131,27 @@ func explainNoGroups(all map[string]any, groups string, infoErr error) string {
 	return why
 }
 
+// textClaim returns a claim's text. One that cannot be stored is as good as missing: to repair an
+// address would make another person's of it.
 func textClaim(all map[string]any, name string) string {
 	text, _ := all[name].(string)
+	if !isStorable(text) {
+		return ""
+	}
 	return text
 }
 
-// isTrue accepts "true" as well: several providers send the boolean claim
+// isStorable reports whether PostgreSQL takes a text.
+func isStorable(text string) bool {
+	return utf8.ValidString(text) && !strings.Contains(text, "\x00")
+}
+
+// isTrue accepts "true" as well, in any case: several providers send the boolean claim
 // email_verified as a string.
-func isTrue(value any) bool { return value == true || value == "true" }
+func isTrue(value any) bool {
+	text, _ := value.(string)
+	return value == true || strings.EqualFold(text, "true")
+}
 
 // findClaim looks a claim up by its path. A name that exists as a whole wins
 // at every level, because names such as "https://example.org/groups" contain

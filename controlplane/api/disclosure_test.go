@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -119,6 +120,78 @@ func TestProject_CountsWhatIsSeen(t *testing.T) {
 			if p.Name == "shop" && p.Deployments != want {
 				t.Errorf("%s reads that shop has %d deployments, want %d", who, p.Deployments, want)
 			}
+		}
+	}
+}
+
+// Anyone who knows a name, but may not see what has it, learns nothing of it from any operation:
+// the answer is the one for a name that nobody has. The same goes for what a request refers to.
+func TestNames_OfWhatIsNotSeenAreHidden(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	w.hidden()
+	d := w.deploy("covert-name")
+	pairs := map[string][2]string{
+		"/projects/shop": {"/projects/shop", "/projects/nope"},
+		"/environments/": {"/environments/board", "/environments/empty"},
+		"/services/api":  {"/services/api", "/services/xyz"},
+		"/registries/l":  {"/registries/local", "/registries/nobod"},
+		"/plugins/seed":  {"/plugins/seed", "/plugins/weed"},
+		"/teams/team-":   {"/teams/team-full", "/teams/team-none"},
+		"/users/full":    {"/users/full", "/users/none"},
+		"/nodes/node-1":  {"/nodes/node-1", "/nodes/node-9"},
+	}
+	token := w.token("stranger")
+	compare := func(id, method, have, want string, body any) {
+		t.Helper()
+		spell := func(a answer, path string) string {
+			for _, pair := range pairs {
+				for _, full := range pair {
+					_, name, _ := strings.Cut(strings.TrimPrefix(full, "/"), "/")
+					if strings.Contains(path, full) {
+						a.body = []byte(strings.ReplaceAll(string(a.body), name, "NAME"))
+					}
+				}
+			}
+			return fmt.Sprint(a.status, " ", comparable(a))
+		}
+		a, b := spell(w.call(method, have, token, body), have), spell(w.call(method, want, token, body),
+			want)
+		if a != b {
+			t.Errorf("%s answers a stranger\n%s\nand for a name of nobody\n%s", id, a, b)
+		}
+	}
+	all := operations(t)
+	for _, id := range named(all) {
+		o := all[id]
+		if o.access == access.Public || strings.Contains(o.visit.path, "{id}") {
+			continue
+		}
+		for part, pair := range pairs {
+			if part == "/environments/" && strings.Contains(o.visit.path, "/environments/qa") {
+				pair[0] = "/environments/qa"
+				compare(id, o.method, strings.Replace(o.visit.path, pair[0], "/environments/board", 1),
+					strings.Replace(o.visit.path, pair[0], pair[1], 1), o.visit.body)
+			} else if strings.Contains(o.visit.path, pair[0]) {
+				compare(id, o.method, o.visit.path, strings.Replace(o.visit.path, pair[0], pair[1], 1),
+					o.visit.body)
+			}
+		}
+	}
+	for _, kind := range []string{"project", "environment", "service", "registry", "plugin", "node",
+		"deployment", "team", "user", "secret"} {
+		for _, name := range []string{"shop", "board", "api", "local", "seed", "node-1", string(d.ID)} {
+			compare("explainAccess", "GET", "/api/v1/me/access?object="+kind+"/"+name,
+				"/api/v1/me/access?object="+kind+"/nobody", nil)
+		}
+	}
+	for _, query := range []string{"/deployments?project=%s", "/deployments?environment=%s",
+		"/deployments?name=%s", "/deployments?search=%s", "/queue?environment=%s", "/queue?node=%s",
+		"/audit?object=%s"} {
+		for _, name := range []string{"shop", "board", d.Name, "node-1", string(d.ID)} {
+			path := "/api/v1" + query
+			compare(query, "GET", fmt.Sprintf(path, name), fmt.Sprintf(path, "nobody"), nil)
 		}
 	}
 }

@@ -847,6 +847,7 @@ func (e SecretGenerateAlphabet) Valid() bool {
 // Defines values for StepKind.
 const (
 	StepKindApproval StepKind = "approval"
+	StepKindJob      StepKind = "job"
 	StepKindPlugin   StepKind = "plugin"
 	StepKindService  StepKind = "service"
 )
@@ -855,6 +856,8 @@ const (
 func (e StepKind) Valid() bool {
 	switch e {
 	case StepKindApproval:
+		return true
+	case StepKindJob:
 		return true
 	case StepKindPlugin:
 		return true
@@ -1309,13 +1312,14 @@ type CapsuleService struct {
 
 // CapsuleStep defines model for CapsuleStep.
 type CapsuleStep struct {
-	EndedAt   *time.Time `json:"ended_at,omitempty"`
-	Key       string     `json:"key"`
-	Log       []string   `json:"log"`
-	Message   *string    `json:"message,omitempty"`
-	StartedAt *time.Time `json:"started_at,omitempty"`
-	Status    StepStatus `json:"status"`
-	Title     string     `json:"title"`
+	EndedAt   *time.Time  `json:"ended_at,omitempty"`
+	Key       string      `json:"key"`
+	Log       []string    `json:"log"`
+	Message   *string     `json:"message,omitempty"`
+	StartedAt *time.Time  `json:"started_at,omitempty"`
+	Status    StepStatus  `json:"status"`
+	Tests     *TestReport `json:"tests,omitempty"`
+	Title     string      `json:"title"`
 }
 
 // Certificate defines model for Certificate.
@@ -1593,6 +1597,9 @@ type Deployment struct {
 	Status     DeploymentStatus `json:"status"`
 	StepsDone  int              `json:"steps_done"`
 	StepsTotal int              `json:"steps_total"`
+
+	// Tests What the test suite of a job came to; of a deployment, all of its latest run together.
+	Tests *TestSummary `json:"tests,omitempty"`
 
 	// TombstoneUntil When what is gone is forgotten; until then it can be looked at and recreated.
 	TombstoneUntil *time.Time `json:"tombstone_until,omitempty"`
@@ -2054,6 +2061,9 @@ type InvitationCreate struct {
 type InvitationList struct {
 	Items []Invitation `json:"items"`
 }
+
+// JobStep A container that runs to its end. The steps that need it start only after it has ended with exit code 0. Its fields are those of a service that have a meaning for it.
+type JobStep = pipeline.JobStep
 
 // KeyList defines model for KeyList.
 type KeyList struct {
@@ -2559,7 +2569,7 @@ type PipelineSaved struct {
 	Version int    `json:"version"`
 }
 
-// PipelineStep Exactly one of service, plugin and approval.
+// PipelineStep Exactly one of service, job, plugin and approval.
 type PipelineStep = pipeline.Step
 
 // PipelineUser defines model for PipelineUser.
@@ -2786,7 +2796,10 @@ type ProjectSaved struct {
 
 // ProjectService What a user chooses when creating.
 type ProjectService struct {
-	Image   string  `json:"image"`
+	Image string `json:"image"`
+
+	// Job It is a job.
+	Job     *bool   `json:"job,omitempty"`
 	Pattern *string `json:"pattern,omitempty"`
 	Service string  `json:"service"`
 	Step    string  `json:"step"`
@@ -3404,8 +3417,11 @@ type ServiceStep = pipeline.ServiceStep
 
 // ServiceVersion defines model for ServiceVersion.
 type ServiceVersion struct {
-	Digest  string  `json:"digest"`
-	Image   string  `json:"image"`
+	Digest string `json:"digest"`
+	Image  string `json:"image"`
+
+	// Job It is the version of a job, which has no health: nothing of it runs once it is done.
+	Job     *bool   `json:"job,omitempty"`
 	Service string  `json:"service"`
 	Step    string  `json:"step"`
 	Tag     string  `json:"tag"`
@@ -3479,6 +3495,9 @@ type Step struct {
 	Run       int        `json:"run"`
 	StartedAt *time.Time `json:"started_at,omitempty"`
 	Status    StepStatus `json:"status"`
+
+	// Tests What the test suite of a job came to; of a deployment, all of its latest run together.
+	Tests *TestSummary `json:"tests,omitempty"`
 
 	// Title The service or plugin, with its version.
 	Title        string   `json:"title"`
@@ -3615,6 +3634,47 @@ type TemplatePut struct {
 	Priority    *int               `json:"priority,omitempty"`
 	Versions    *map[string]string `json:"versions,omitempty"`
 	Wait        *bool              `json:"wait,omitempty"`
+}
+
+// TestFailure defines model for TestFailure.
+type TestFailure struct {
+	// Message What the test runner says, 2048 bytes at most.
+	Message string `json:"message"`
+	Name    string `json:"name"`
+	Suite   string `json:"suite"`
+}
+
+// TestReport defines model for TestReport.
+type TestReport struct {
+	// Failures The first failed tests, 100 at most.
+	Failures []TestFailure `json:"failures"`
+
+	// Summary What the test suite of a job came to; of a deployment, all of its latest run together.
+	Summary TestSummary `json:"summary"`
+
+	// Truncated There were more failed tests, or longer messages.
+	Truncated bool `json:"truncated"`
+}
+
+// TestSummary What the test suite of a job came to; of a deployment, all of its latest run together.
+type TestSummary struct {
+	Failed int `json:"failed"`
+
+	// Marked Failed tests do not fail the run, they only mark it.
+	Marked bool `json:"marked"`
+
+	// Names The first failed tests, three at most.
+	Names *[]string `json:"names,omitempty"`
+
+	// Problem Why results are missing or cannot be read, and what to do.
+	Problem *string `json:"problem,omitempty"`
+
+	// Seconds How long they took.
+	Seconds float64 `json:"seconds"`
+	Skipped int     `json:"skipped"`
+
+	// Tests All tests
+	Tests int `json:"tests"`
 }
 
 // Token defines model for Token.
@@ -4601,6 +4661,9 @@ type ServerInterface interface {
 	// ListStepLog Log lines of a step, oldest first
 	// (GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log)
 	ListStepLog(w http.ResponseWriter, r *http.Request, id InId, run InRun, step InStep, params ListStepLogParams)
+	// GetStepTests Test results of a step
+	// (GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/tests)
+	GetStepTests(w http.ResponseWriter, r *http.Request, id InId, run InRun, step InStep)
 	// ListDeploymentSecrets Names of the secrets that were generated for a deployment
 	// (GET /api/v1/deployments/{id}/secrets)
 	ListDeploymentSecrets(w http.ResponseWriter, r *http.Request, id InId)
@@ -6730,6 +6793,50 @@ func (siw *ServerInterfaceWrapper) ListStepLog(w http.ResponseWriter, r *http.Re
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListStepLog(w, r, id, run, step, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetStepTests operation middleware
+func (siw *ServerInterfaceWrapper) GetStepTests(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "run" -------------
+	var run InRun
+
+	err = runtime.BindStyledParameterWithOptions("simple", "run", r.PathValue("run"), &run, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "run", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "step" -------------
+	var step InStep
+
+	err = runtime.BindStyledParameterWithOptions("simple", "step", r.PathValue("step"), &step, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "step", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetStepTests(w, r, id, run, step)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -11505,6 +11612,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs", wrapper.ListRuns)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}", wrapper.GetRun)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}/steps/{step}/log", wrapper.ListStepLog)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}/steps/{step}/tests", wrapper.GetStepTests)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}/steps/{step}/answer", wrapper.AnswerStep)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/services/{step}/logs", wrapper.StreamServiceLogs)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/services/{step}/tickets", wrapper.CreateReachTicket)
@@ -13468,6 +13576,54 @@ type ListStepLogdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListStepLogdefaultApplicationProblemPlusJSONResponse) VisitListStepLogResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetStepTestsRequestObject struct {
+	Id   InId   `json:"id"`
+	Run  InRun  `json:"run"`
+	Step InStep `json:"step"`
+}
+
+type GetStepTestsResponseObject interface {
+	VisitGetStepTestsResponse(w http.ResponseWriter) error
+}
+
+type GetStepTests200JSONResponse TestReport
+
+func (response GetStepTests200JSONResponse) VisitGetStepTestsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetStepTestsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetStepTestsdefaultApplicationProblemPlusJSONResponse) VisitGetStepTestsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -20034,6 +20190,9 @@ type StrictServerInterface interface {
 	// ListStepLog Log lines of a step, oldest first
 	// (GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log)
 	ListStepLog(ctx context.Context, request ListStepLogRequestObject) (ListStepLogResponseObject, error)
+	// GetStepTests Test results of a step
+	// (GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/tests)
+	GetStepTests(ctx context.Context, request GetStepTestsRequestObject) (GetStepTestsResponseObject, error)
 	// ListDeploymentSecrets Names of the secrets that were generated for a deployment
 	// (GET /api/v1/deployments/{id}/secrets)
 	ListDeploymentSecrets(ctx context.Context, request ListDeploymentSecretsRequestObject) (ListDeploymentSecretsResponseObject, error)
@@ -21579,6 +21738,34 @@ func (sh *strictHandler) ListStepLog(w http.ResponseWriter, r *http.Request, id 
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ListStepLogResponseObject); ok {
 		if err := validResponse.VisitListStepLogResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetStepTests operation middleware
+func (sh *strictHandler) GetStepTests(w http.ResponseWriter, r *http.Request, id InId, run InRun, step InStep) {
+	var request GetStepTestsRequestObject
+
+	request.Id = id
+	request.Run = run
+	request.Step = step
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetStepTests(ctx, request.(GetStepTestsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetStepTests")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetStepTestsResponseObject); ok {
+		if err := validResponse.VisitGetStepTestsResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -25463,603 +25650,626 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L19k9s2ljf6VVDarcrMXrbcbr8k6a6nbvXYjuMb2/G6nWTvE3tbEAlJmKYADgC2rM111fNpng/2fJJb",
-	"OAcgQQqkSLU6k9nd+WPiligQrwfn5Xd+57dJKteFFEwYPTn/bVJQRdfMMAV/vRLPSqWlsv/OmE4VLwyX",
-	"YnI+mQn22Vyn8O2MyAUxK0YKumRkzhZSsekkmXD74N9KpraTZCLomk3OJ/iLSTLR6YqtqW14TT+/ZmJp",
-	"VpPzJ6enycRsC/ukNoqL5eTLl2TySrzK7JPQYEHNqm6PZ5NkotjfSq5YNjk3qmRh2/+s2GJyPvmnB/Uo",
-	"H+C3+sGrzDe+eENNutod5IcVIy8+0KUd32ZFDdlQTRSjWTW6FaMZU3V3Xi1OsK2wE+wzXRe5/frj5OuP",
-	"k0lix2CYsg38+8fJr6cn33767WHy8JsvHyf/PIlPwGuqzYtbJkwwE+2X22dO4KGTV8+7pvhh1xS/5mtu",
-	"qrZby5bDl2GTGVvQMjeuwTX9zNfl2q3gmgv862H1Ki4MWzLl3vUWWo0uKPzn0CWFdt0ryvWcqfia2tlf",
-	"F+YrTQQ8VS1nqyvYRF9nqnE/PIX/DRj7jyJl8W5pumbkhm3Jmt4wTYQ0Ky6WxGx4ysiG278IJRndnsNp",
-	"g8dt15g2hGtChd4wxTJCNeG4V/EsJkQqotii1CyDdsjj02/JZsUUg4bwh0Sv5EbjPuca/hJEihSOcr2F",
-	"01wKdiIXJ3oli5OHnQchY+tCGibS7ckPbNu1G8/clFW7M74331GtO/ZLYb+6swh4X4r4mqhS7NsmqhT9",
-	"e2TfjrhiqWKm50xoeODgUQbtuxcaVnS9yn515+P3Wi77ZpRsVlIzYt+lCVUMZOoF7MWcGtjOC5KzhSGy",
-	"NF03CU774Gl+LZdXjKqYmP9R5FuSc8E0ng6z4poY9tkkhAtSFgVT9gTl0p6SlOrOy03jC/r2+u7uth3j",
-	"UZnw1gkAmWdMEbOiArrW+XZoJXz5Qqo1NZPzSUYNOzEcJGu8B7JUsS5cMXXLU6bt+HG55lu7TlxZQXVB",
-	"aJ77y9+u64Bl0/imsJvcsLVuTdbj3bmCW+YVPvuk/poqRbd+HD8Jw/PumRRsM2QmS2jlgJl8w4ziqf5O",
-	"yfVuJy4FWclSOaFMZkbOSClypjVZ8lsmunqzsK0d3pkPMjYfm0GvNvIOL/6FZ6ZDqVrYw2bsQhh32VGQ",
-	"AXSeM5KW6pYN6p5iWuYltDtURLm+va9/+cV2WTFdSKEZbMN3Ss5zBiuYSmGYALWIFkXOU2p/86DAJ/6v",
-	"v2opGhqe/UUGM0eX17I0mmfs2mt7ySRjhtr9ab/2oi6TeNeTtVUcnR4NPyCK5Yxq9uBfJslkwVmeTc4n",
-	"t0xpLoWe0oKDoF6zbDs5nzxbSStTKTGor4KGgKf3K01yruFEOnXhmtumTh9++y19OD87sZrLydf2/76x",
-	"/3ca/M9OrKGm1PZI2kPHDagBf6EZeY+N1XuAzmVpzuc5FTf2uA5bET/bsA7NrfIedRbQXxaU58wq+6hp",
-	"wEK9Z0ZtTy4XJqbowcdkJTdkTcWWaJZKkeldzWlNt2Qj1c2UXDHj1KOzbwkVGXly+mja2FmRe+XfTtw0",
-	"nKBm3uzE93KD15pcQougbpUZNyS1ohPkJv48+qLqUMHkuBmz31+mKdP6xecip1wweHGhZMGU4biHqb7Z",
-	"7c0vK0lSKuBQEY4i2sveHWHbFK/JZM5SWmoWa5UaaNKqnQmRwm48e2xSRhhNV+Nek7Nblu/bMzj81/Co",
-	"vRe41ra5eNcWZZ4TCr8gG1nmGTH0Bu7wnc7I+V9ZamILEKpEv/rnfG/ryUlg4j9VTbsHvySTsMtWYgir",
-	"qvw6EVKguUPt3rZdDX5dd+wyNfyWm21koc1QyZxM5tvoEtxwkYV9ShWjhqFhbRSHf7HPhokM/nnLNcev",
-	"1/KWZZH+tmaL2pmCl0AX4rOD43vNtdkdY7V7qn/0bw43V5Hdpco8uoOZsCYTswJiviXcaJYvrPIXbubp",
-	"ZN9AoXW/2aPDLAolb2n+HQrz3yY0y7jtBM3fBSNe0FyzpDUJ6UpaTawxDXtPU2Wl7+i8eEPArfKVJvZ3",
-	"Uzh+dI4bdKdp4eyTnS/qGai+nEuZMyrqHtWby/0uqa1r/3Dihrh/QzkfATy0M83J5PPJUp64DwteMKva",
-	"T5tTHzx0wteFVLjrrCl0Pllysyrn01SuH4gyz2Whq//65qBLvklvTvUuZochRLnRBPRNQknBlJbC2eN6",
-	"SuxTsjRFadBMqlZMJ+6hpLL6r+dbuGGqvynI9+Yewh8PP0mNOYtsr0LJdRHZXW/olqxknhHFFkzZw6MT",
-	"Mi8NseKOGEkoQZs2KoUNo9i33dvLXtY4win5xV7VgnGzsjq9/Q0RUpFSMwUOEK6tnclurRZAdeMaMBLm",
-	"MmNFLrdrJswFodmaC01ovqFbbd8z7tqyIleW5tqpGQ0P2TdPHzd8ZGdPvj3b6ytKJjCQMce9dUrc4ow9",
-	"IFfoATjG+bCKzgthVOzaSnFVK91ZQ5dL45XW6DVIU4PO6N1vRlyDqWIZE4bTvMMPx7RVsa3WefnuFTHy",
-	"Bq+HDdUksxvYKomJuyhIUc5znhIrkwJPGQwHf3mTrR993nz7t4JGx+Rtgh39lVhTwnaCgvpulXr7En1B",
-	"BGxqSm5pXsYVmUXUAgXfZ5YpewRABV0zYp+MNsEj6uwrO96cpszejaDXOruiR5MKJ8StLbG2S2wuQvMk",
-	"etNod5n1Si277d7jo1ZrZn8bMJB0RblIYGVlaciSFuAdqDYUF+bp40nUsxSeOQhHgL6DWzXxGz2pT58b",
-	"RVQ/sF0/ig5UH72IsApiN/t13R5tJpjo3QCRczjP4NhY+5bmudywzO5o++ctzXmWkBkadjMyVxK1cq8p",
-	"yBuYLGjFLgUagFHt2HbkZ6b4whnou9PHhNVkddxCAwPR3pokXbH0hmWDlt7a5CLjYhlp9dKQtdSGULIq",
-	"RaawxWrlml0ranfDzsjc5h27De3Pkqrh2Nq1t4S1quMCQ7CNM08HzIht5jrn4qavLWIXYwteCXEDPtYV",
-	"+xyXIjdxpXLDjWBa966nkBnTRLE1s3om6vbOLwKHHb1PuOpyXVC3SHtmFjal30xu2sJhB5siNu1/UVSk",
-	"qw90ubsNwP3TpUUrRp2rKbJF8L6Mfuc0013FgUas5cu5NXXIxlpDoKhhl3TlufDiewUnmjgFZ79d5IIK",
-	"vqdJNdbeKYoclTl81zcNw0VkvRT7FCn31uAdsX4/o4V21mWz07WWua9Lronn9Q++oNwrFdv32+/cY1Yr",
-	"b8Tw41ZJ5+dfIkOLOFWsUN8obgwTCUQGrDpk/3sR6PxEG7oN/g52St24VxmvM75k2kQXt3rGeT9jvrgE",
-	"IkLRL0bvDbcQLvoRk5cQDBndnj0HMeOB3jBxTU2HZyI4ehoFVi7lDcsINedEyA34RzfuSXeRKQbOmYbY",
-	"7lWKS9WhDRdMramVbfvPebDTscHIyu0ueOJDeX6V/Ow2dnIwSz2n73njrLUcKOjWuh5pKsBvOjxnTNxy",
-	"JYV/X4cOvS8C3eNbERBNiJ0IJTtclehM3I4aptstB/2mY2p81KB/+PV6XeHzUYXa+Xv8mJvzXr2qsVpJ",
-	"uNw9G+aqvj3bUtubZbsWW7egWjGam/gFxdd0GV/LXC7jFkpOtcHA9DhnhGLaUGV0rzQ8SGHoEhsj73+c",
-	"C2y1ms9q9oIB4OT0rZ/rcFvbz0bu5hu27Vub4XO/Zlp3LTQMamTHhp0jOw3+BFVBun3LcgO4HHw4OEWd",
-	"M27nFyws9rsI1wUXS6YKxUXkYrz6/vLk7MnTXuthJbUZ6S/nWpdMjfN/C2muqY9BDhu5/QnCAEZsBKac",
-	"x2qQcxwHX42o+n1zXhtdCYcyUpjWW+OyNCupoqGqtLmBmgv67sWbad8m+SNtrANWXJcDQ4v+wfY6hZN3",
-	"lIU6hpspFAn7rKhuP1LQyo/Kx/Y7t87w3kFjLOvtZDJJVzTPmVhG9uSLdWG23h5GBBHXRGKzhIotWTuo",
-	"c0RHUCw1UsV3YCZ01+fXGBi51szEXQH4jLrtEFP261J3fMno/PqGbbv8q/7rznezdZdOpKQ0ev/uric7",
-	"nCLfsG8GJ6gx1GBgO9PUGFdzFElz5wzafe9KMzo027mFVsYUJ6cPyUIqsONALBO5AGREEIBKCNXWpJO3",
-	"TJFCKkO+Ob0gmdD+xxueZylVEPrDJ9GXZcU9wUkKnafuvThZ9h+f9m3S7lCBexP1kv2C2NZBJ23CG2OY",
-	"PbfV47CYoPP2ZBmZZwmMFjsdDshujkV69vDR00ky2bD5Ssqb+KCqzREf1YerVy8BZc0FmVPNnj4G+xlx",
-	"V1pvpKrm1r1mSt5CwAUg0a1RPz799mlnJ/whbW0Jqc05LLEdqRtUQij56f1rXGr32qHzW533iMPVTrAb",
-	"TTXwP63WND3RK3r25Omfq8G7t0L8tP3qJ0+STmkRf/Gby2fwLvduntXT3ZjOC3LDCudzxJitB5CC17Ha",
-	"ofAXz8CjNGwJmrKu2cPvpCJU1Du6gURMU1kKo2EpuNEkLbWRa6Y0kSLfkj+xz4YpQXP/JJmjx/fP536o",
-	"btA3rN3VJ9ElrKTqju/HA/SrfgJYTXHDiJE7i/Q46ZHLO9oW9tZ+b/tLg6mGydBbbe9YkkmI1hhVYhAg",
-	"eOPTJ08ePU0Okvh7BPFBIpiL6DiTSu5+pYncCBLcCGTBVdewerMSKoMx8jofQ6QgT4qVcojxMAnn6aNv",
-	"Hve/IpnAOv8o8i2C8CMTy8UEOxKdzhVLb67sSXPKeCOuVoobITf29xuqBL4wVdzwlMYRaM9yKdizFXW3",
-	"3J1wJdBWJ6ikDUejWebAaIg3A5VNLDtigR0ejLhHwoHSXPejs1h3dRfD4EwAAEc6Yw7c71EPUBudYZ/q",
-	"fGOnW8pBpOJIR4ht2Z8TVQrtIdRartlcZluSAkRYE2lWTG247tBcMapz3eXx6fZjYXTvem9sCVGvS66N",
-	"2pKMZxgdRlRPrEdVttzY6BekGvTFFdwTuK+i95ihS7JmVGhCBcwbgfETITdBXwMV2TXZNXvaOOu3wsOh",
-	"ud7e5CO2NrjRrtfOU9x37j7Q5Rv72Bj/HDbcmqoKqucH1L2RV4zFfPFUKc6ya+k0pOEeGu+GaYNlFoqx",
-	"CoQTtdgPf2cVsUDBozuOnxNLZM7Mhrl9bjaSeMj+BWG7BmXGm9iAvXLTyeC+bgZRst0djWkHCdmsuEs3",
-	"QJGB0GhVimk0sq8Y7gDdLQd7+/6++n0oLof+pB2R9Q4rfHVs942P+YVyNxbxq1Kk9reCj+4cM5/65OMZ",
-	"u7GxIAa2s+nCNUiaJyiywbtPZDWOts/8nmNZw4K43YGtAyJDO6+Mzopc+0GPUDgLqbmHGo342edgYA4B",
-	"/SWZbCOftob7eWIfi0J52Gezm2p4uk8xh58NBYf6OToKLvSZ3zoj5w6hdLpH+SnycskFkYsF4KcvAWON",
-	"LlFEsWQsZ4bpCwR6WXPTWnkFk0XOEOYiZa4Tost0Ragmrv++YeOQUJVAaaZMQIaXfQFckCyNOyh2MfrB",
-	"WKIHz6VSdzjlBDMbqTqQUg4+3j3TmN+7i8oYgCHp+Gnjphh8JaDLpimuR+yNfZN4UPZCLLIyBEwXAYNX",
-	"4G8PBu/PVh56KN05OsqxfM4WXPA4fNLbZL2xfJmWVkj8YJ/tnvJ2EBJNsM65fc5yfsuiEHKwGDog3BDM",
-	"9I4YiKPvGBjBpeMIIToC5tZ4iu6dQ2JTWcm6kT7oAYOcKyLYZzMcvjM+4s2U6sDSs9u76gB10NoLyA3l",
-	"Br0MGjdsJ5w3ds1jj4IYdbVgbnX2Br78NjpG1KvakvcHre7FMaGZMS4iajW/7NqnBQyD5LxnC/itFFmt",
-	"6uT5j4vJ+a9D23hW/fjLp10gIUOL2kBW6pyRUrPs3OWCb4PoiD0VGVsqmrHMGi72sq7QqHLhzk0pEECy",
-	"TYgDkAB7giJLKVjisqOce5N95tpoCOctFlYEuma50YAcJtzqD02nhbKf1rQskmi6JXOmeYZuWtyd08ac",
-	"XdfI3fbgrflVwfoowJBFypSA0KId5vYCPc6Bc7yaBKl8x3+vqHlXnsqPggFGiUhRkccsJcw8pNBsYAqV",
-	"FMtpXHD1mx3sc8EV0/tkpvObgDqX0/QGfNouEbRO1UEz4Sugswhe/JUmqb3xy4KoMmcXhOLC29VmLrA2",
-	"bA7Hg3VXMt8rVL+X6CkdKn5ztjDjPByDsq6rfOucL5idgeuVLFU0vFcqXfvB3TIQMNad36GxatEJ372H",
-	"EW9oZPzKr+MugdyAs84NmTNIdoLkSnTj2UMe3ZBreRvNJX9lyFIyyB3saCPUyUcDOu0X1+5IX2tPCDNs",
-	"193Vsk4mkHblftm3Bf7VP4e/KdmAH5SsSkT6eyBTd5NIVzSzeyKASO9JRIvk7jryCNhfoF5qyjOUf3oF",
-	"nrQ5S+Xa3U4JcHIJMgvZImZNRogL4mgMCF+43BRMswgIIiL9vOVxV99LBWxe3KwQaoBawwWhjsdICrjN",
-	"gFtoYHKPilE6Ic9arWkDp0mnF1GnKk6198pgzIKSTNEN3K92CoSEyAXkWOpVY7FCn/tYX59z832PeNMo",
-	"vP8w9LKDrl9nUrAO9C18b6RpYPmCB4xcz7WRgl2XcTIjuPXqmxbXcSHVUhrDxIXLJjfubnSaVZUxAJtO",
-	"MXfZj8gP0CXNm+nNbURHLsUSV9HzQaLEIfDbfAu8G5VOg9qW7TsIElBpaFHkW46aQt0tWc7zoE+128w7",
-	"1seu+89OTO6FrI0Bn1dHMerYdSkO9eZo7oRgLA0ncBe2LwmtAH999xsSEA+OeO9lJFfvhTVvMK2nkkQu",
-	"NRKYBiuCwTXtugHHJchcGVZAB/euCUSvsfE94w3NFm+GwgUEbjrUoyfJxN25UVdd0Bo6+EaCEoZbXai4",
-	"ZYxmqADsPWccmYvskXIn3qtUNNsmxNnbhIs0LzOWAZkECASrompnDYF/tBSZVcvoFm0ouzuRXMEqb/bu",
-	"sjq118rGkhi01Pv97IG17jTk2ULxCmzculAw/gayJanvPE3gVgbcxwVmOSIHRzVI8vDsG6+7tkb8JBjt",
-	"adKvYg3pfSi/utL0QtTI2Td7YSktVYUufV4euWFbXErNcpYaoFqrzE8rk6PZeXZydicXtDqQARjKRJN5",
-	"RTVRUq4TTPEW+AluMmstF1Sxi8ossDsrYB/lyAG3KDXFyysmVuJQ97ho7pcOz/licWccS7O5TkCLN8dG",
-	"eV0UX67G/0o37Y6uiYMe+XckHoPQA4OJjXRn9tw4AwhMyP1QEddt2Hxq6DJOAOFGPRgtU3fsO57HeeCc",
-	"X8ZlSYbstlxow2iGOnoINkWNZJJMvELiKLq2gJzKJH5SUdKlVKQsr/Eb/gceLKFNmd6gSoNK2iE30Mto",
-	"3g1bLJi1r/dKTPtzBH80jsn10jU79Lfjnm8t4xKDZDvvT4Jx9K/ycfy3YX71vXtwX8vlay7Y3ajbMiWL",
-	"IgZSeg28tRVo1pGLAoWtROfgAMtOd9C/fkAUa4tP0pPBdpA3fR4QvAettcJDxEPRjUm08m132e8GSejU",
-	"9vu7clWBy5u9GfaWwS847k53nT48SWfH1g206nsXl1HJ6G7wXV67jSTeAtNT8ko4lyPk7RBKMhenBPIi",
-	"DY5hpDbmyGrBF46vYJc/DVF6Q2f/netEV9q/h7GG7e3VR1p7jm36sJYhZ5wrXuB8Xl+SiXM8D/4tDH46",
-	"2b3egfkaJMOUidvpux/ff9hLFdB5oe+ggaOJudFM1h79pd0q7IXd0f9FGrdPdIK6Le4MuSBz+xVwXNc+",
-	"ZHhyd5e4RRnufXcrcSDPmwQ+Q/vST1E0RoVuPcKmbYvxAdDsfgwDnOLjwBfcsT4IVNTg65sUpQmUQfzL",
-	"AXviDG4hcKIPK9MBW3r30we8YrkmN1wgQa2ekksRRqnA3l/RW0ZmVmlC9/FMMcyquIacrBmhmmxYnl8Q",
-	"WrnfZg5bMyN/mm8BI5ugTxi8wzNgkZslZLZkginbcmI/LHMzszf9bKHk+pqJ29mfEzLzU+7ebti6AJ9v",
-	"3faf7at9MpEuWJ6jjIWBzVAZmVmxXOnetZiBRJQ6C0tVJ23Fs4wJJLxLMPhZcUh+pf3ns+9evXj9/Lrq",
-	"cLP7hALO9YbZE43xWqlY5n8MCUa6qpMBTvgq5NsIs1Y7upWh0dzif9VSTN/TzRtHCBBkNhyCohlbNGMU",
-	"xiZ8Z8NbhiD9BjYcoXA7flCBMHGXoVmb5IbRdZCx5yh4oxe660XNKNdJGblDVOzFjtU36n/jmY2D6Tuh",
-	"3GDcatxgHtFdn/Ap+T7Yihi3d3SMawlRC7YejOeGV3XjuTOn4fRuF/uMfTaQfq2cJAdUraKj7skEqB/J",
-	"aQhzUIwUqhTM4yTjQZwjgsEAaNiRqGm/cRIBd9N5pdYl7uiTt5dvXkACo5ND8ME0Tp8QTwm9BAOn8nKv",
-	"aWZbd8Vv8i2xkxJtsBdk7750Yoresqzq+wCSufC8BgySfsv2HWE8PBFNUdVfDDMdmqcxsj1LYRXomE1a",
-	"XWxyI4CD3x4oH+z0+69KLbTDPHf7DpMQcPe1Ger7DZ3qCt6ns/iJCAbQN6Gjgajh70bNdLvCyelpRFO0",
-	"ExoJwtI106g/aAaHpurGlPziMBBAIw03XGoVV6gTtbK3LpR04RpXaye5dq/LGVZut0/PUYSgyy3YDPBG",
-	"9FK4LaE7NkXNsEDeMgZbqO7jbsQJ+nEt4TqO7kgrSNgtZxsM1sOZ3912U/IKAGWNrUjFFlFfLNfMThjQ",
-	"rlm5v614IZzmUMnTLJgAuCHaJwKhY/rATb5vq1gdssp1asm8XEvUMYObTeOEVLZN3dEwGoQUc1izCYe7",
-	"301fH4noQVN0Ebnt51TvwbOEtVnG4dO7MBOYlw4lZ7Dq2gU59V4B28uh3jQ6DrHSTm4KRx50t3PyxmdL",
-	"tye3+wLztNeKwoVoJ2QBlNTeuPDhHKci19Gyh4+/fvzNo6ePv94XNBu4ju1r29+nDijCGOaRzhkyC0ei",
-	"Wf3z7LvRMc08gorvREpiFHcEO9A4vNdAdIrtdAetXoVa8EXDOupyhG0EindmP0a3nZUwWQmpLwpr0cS0",
-	"7RfNMHA7GVRcp1V8fVewO2wmEh51YQ6d0LWbswdCuC9NJJNrt9K72PelkIpdQ/WTyPt/hs+xtkENQPxK",
-	"k5/ev65uNeSLoLrCRB6AHuxIUoCv7O3Hu5BHwHc+JBD/rnrQcQkqnpouZmL4EeviBrzW5WLBP3clzEqr",
-	"tszZiovMBxemIepbICtK4uvyMaDG2U9E6jRnt5qNnlQ9bgzNT21rHpNwb8bOR7CvX47Hh4yNvTV9PRFT",
-	"L6dckO8/fHgHMU4AwEr4+yoJXLpcLIHXZwU4ngEXuIvRtV6/Zz6OEb8Ixcb9heqCtxxAPDJEOL0H/2gg",
-	"F7QDQ2uJZOWrKGL6gpwmDtEMrsmkAZCuU8q+ftoA4pwOkHx7SWlqSdhykVNQ1+2XF47NymqDu6d3GviH",
-	"pviDZiXZXKY0ty3s8BztNTl+R1l8DKkZ0b4FGjRkqagwCEAAA2yQOg0rs2cnX9HbWF24IOYUuWidPy3O",
-	"/TYcydU4tru0Nc47V3vv9sF2vquzKlqj6ULT97OwDmGISdGf6RuKditw3/3BInOHBN86IjThKI8SqIEG",
-	"gxqbA5f0cA+nv/tqJwNQpNvpnHbU9XD4plH7ypfiHEOrXNV4imhHpWYYp8D1GUMB3Vrvhat5NmRP+5j7",
-	"W7cOOwFwqzrcuQTTgXzqO4lN/elKC/MX0C37eGR2Z3JVrucVOewgPbMZCfFzBKN01YCg43vn+xgqU3MB",
-	"709pqvTSnc0rCyZIzoxG/xgkcFhlYVkyqy3ANxxqgDt8KHzhisFIBWFOzdhOhTYs5OJY+FyyiWmyXtpX",
-	"T5IJvgl2OvwkapK+PIhn7u7wt+hkWi1gZAnBF59pavItJPLIReWPoSILg8a76IQDENnjsgNHgaB3gKld",
-	"iQwv7ZpeYlXbEetVKeSBY+rpXtR6VQVzpF4asJGNHzq8M3E97pyCNzQmlwuq9yM77DNdlT6uXMQrZVh2",
-	"0sXXeGWe2wP3T541SkgyV3KjrQXDRKanA/A+IBHtu2ND+76qm1DXCcX87aosAILJ6n9rg4jImsswdsq/",
-	"lzGkchVGidXO6Cy0NM5J15G9dVlluoIfVWM2B9VBdGBDhdFDM7PaYCAYWTUO3+vonMs8Gy8A6wlqm5B7",
-	"zkY1HweMyr00Ngqsul21WZYA42xzaYaabd2lV2u6ZM+o6uJTBBo8jTk2EvNJhMzYBZmz3DEYL3KJaBTg",
-	"n8u4vrEWu9TeLe3IApy51yzME0MDd5T/gRRTTFbR42v7zLeONn1A8ALM4rgDEcY6sBk7HdnAZwOIWkso",
-	"2b2LSSJLe2hc/YwBEXQchR+573oIVMMORneUXXWHNx5xH3/H85whzTGqJ6kURsmcFDkVjFADOIDdde+h",
-	"p+RCs9QZvhHPRA8tZoXciX8J5GVd5PRd1JUhy+TucR1kS75yvJJHsCJfiVsm/BhaJ6ngkchhYKiojhpy",
-	"6VLJsrjOFO9i13dP9LWeVnmWg/R1q6Z3ZD4mk7QomxKzMxXWSp6Bx80+Oq5/z23jke4xsYyzDtSzsSzK",
-	"ce96+e6naH1KqU2nyXbDlOioWp7zW3atGED94scol8u+FV+ztdtkA6ZWxi1jhMzpDpgTflnVpqSG5nIJ",
-	"iEQdyD4Eq4+Cl9npfIdovWgpfJH2Lp2dM7pkfZPjuKPvUqW6WliYvWot3Snd2WNJ43TjCakWyR2DqFAX",
-	"t9x01Ibtc2rcR9G4BqPNsCaHZroome+nVbXPhGXWD1w5rHVcOTvg1b7Vvsz1YPz9K3WZpqwYjeeuF7NN",
-	"jh8oqI+i1TB0kdPtdRfiNiJbYnVuQXPUhoqsaTtVFBmulOJI03JUVrRDULfzh0/PWqTzZ/sUb1fTtl5l",
-	"n3Lr39C/ggdlzQcr2PJ4nKwpz0ndmZELfLfDMWTia0zWw11I1m7uRHhy+ifyGJ7BQAQengb2AzsKhd4b",
-	"qg1TP7Dt3bryXnbJdO8pHmJ+2EYGGittu9T9tMfBG3ihO/IXh3OV9jE4Hc5Ys1lRc9drYCcTvwIYQevx",
-	"iXFOxZCbwxpmZR6vQPGai5tndYSy5dW8x0t1r8MMRL4smABelIjs934z5zTTkIRCjAR9TrP8lg1wocFE",
-	"Y1XdPVfoP0DGsbNcBp7QzsLOnRURBmUh16Q8k6pHLmDTmZLs5vYYQtAvU6yKaIe5EhWO7vGO3n5QaDSO",
-	"iLR2MD3+stpiNdoqHxwSuCFgM2eeviyefVElmO+py+JTwl2o0nUlNrT6ChmaiW3lE9PRELKnIt3122yo",
-	"9n4nRKHFEVNARbOmatvdtmCbMGtIM5qzzLHvdDXalZhf14aCSmYaqmjVtOUzwNZg/htk8hGjqNDceELz",
-	"maPh4p471c3MNE79xfpykAEhE51uHO0hFyu2WbUwJKX38JdVlxdz3MR+KatG3RxEtyE7ANCq1aKjsnTT",
-	"BBmhGgQqf+fWxmzGIMPSSJfiFt9992pNJpNbzjYdNI1YfnDtwsS5lDeamJWS5XKFN03BlJbiK03YlunE",
-	"7mMqtsOBoeE875qu9fLtsXTeMEMzasr1CBkEW2owtACf7ni34uk7Ga1i+wZKFkmfdaKNYiZdgdzma4a4",
-	"mBk1MyIFZr4WjN7oKXn27ie7RbggqVR2YtGzgl5tYz/A4k3aVB/ZpSDIV9YV1BjoNhns7EyL8npNP49w",
-	"jV4vFOvgN8kZBSJPezo2VCNHFqCAB6oy0D4oryP6s1EcmC2G/WSUExIf3pmgHl2MmWs+tCv2YVmaQU/H",
-	"SF/QYedXMHDdBd2uulS/Lpzm1hR2H44rpnisYFFhD80IYzU4aVGuUFRCI1UIEA5wQWhNkCYFfM6ZDknm",
-	"9gTPsb/dA41RhzjSwaGUuVrm5RAGYPfC9/UPXG1yNnZC3erE6mfIA+PEMGj4fWNIVQd7ZvB9YwZ24pDL",
-	"nJE1o7pUzOG3FcPSpVDZdyMRwp2QNRellYr+44xudeLw3VgEWDFG1lKYlQ6hS4puJuDBKg1zKJCoFfxG",
-	"3o51qFlL7vpW5uU6lu/+F7a01ywQBUN5Mvekp4i0aivPLirqNA4R6bWjwiepLHgXL6+I4sOg+Kq923VI",
-	"BggXy9xeLM64gDREHUlH3Rd7/JJAPmws1fv52ysCOBtIzDZkLbUhj0+tEqRoatz7aoh6SpU5USxjmi/F",
-	"bk+qCOzk33+lJ/9xevLtpz+5f5x8+u00efTNF//5n//vf46duwNQlrnV7Z0PZHjBtVymN/FU7S1MPiSD",
-	"CgmrHWTg0Nyuz9LztWNazDkwI7D0hiClU7WK6ORoZDkoBrtE0wXDOzZqYcxL3gG4DRqLuwAyn5q3NxUO",
-	"I5Z0ng9EuMcCNyw1LLtuQkRbcn9bIAqgKnUJor+CaV9UmBBIJYZyL6U2yM0MtKRggNI0bovxMOy9x9vr",
-	"Huw1GxiULr4ulJSLa0ic7AAbuAd70bFW6P51/xRdNkrwVtQLpoTaF1kzC6LBdW53Ppfi2vWmIyONGeOD",
-	"kvvCo1f+2ftKwoSXBOTg9l/XtYNlHPrY3mw3TFzfdDiOb7mh+aAu/YxPjsQz72SN+uMUXZxQVjUPcuwa",
-	"tr26LAo1/nprTlkj3tUMqz19vLcmXt1UVx8Rq7EjsnuWNFZDAEhJ5zkj1rSs/TZcyxwmseMA+ASDGN2G",
-	"JJn0JX+dtL7pYEKpa0L3lrJsFJCOeqOrpno9dTBtR40E1iX063SYGibBROsaf3g6PTudPp4+fAxcCa3I",
-	"4dPTvZHDe2ax7hOWL9ylQ66+vzw5e/K0wokEItR9hDPAFwTgsO2S4/srQvae/q6Ffe6AR23YdZ515bWA",
-	"HlERi2Ptxa66z6sOJO5/sEMcfdgr17BrpnNc8ZT/sepG1lO5CFJHT8qCbHieI7Ob1cC51R8M+LRc+QvI",
-	"BPL6N2hRVcUcrKOg5ZqhUrHCmiFMjICHdtak0YZu3TU7GHB05X6zL2zo+ML8K3qX4co4kqhRBSFrEoZW",
-	"/MpHrowE7vc2ENurw8MncO0urTb5+g2rVg0rmhlJ6spB1sIyGEGMJ31GJ+SFUDLv4FGQ6zUVHRVr2Gea",
-	"GizUZSQQWTpE85qmq64yYmJAUfEqz8iqJr1x0v3eWdwT2FJSjadrb7y4jU7DqCDnvmt7gPvM06HFace9",
-	"cAYrAKHi3AChCheQ7gRWQULWzCREb0Vq/6CoCGUJ8Qp1QlD1c4iD6k92K2/CP4GTJ8Hmr6EoZEJsW0Ah",
-	"w8Uy+Ou6k8NZdKJ8dwP/uGTg2oOJ6F2sY0RN65W/v+Q2D0TtQGx0sJ2B3cYFUwRBiySlSH5ZK3in8ZJj",
-	"lXt3p4YFuNgdDZHLcxnoll7LLIqJja0iPlt1pGtKjrV897xyDvPao6NHfSApEH45DqGizHN7dqTyji78",
-	"hGxZh2G+7soL7jS+rYBgw0G8V/B4h9LGHbIe2+yfmSv/3u4YOIKSv9KYAuNUNi/GfGFtOyO1XiJko4SC",
-	"1VKsqlXmORqDdQXYztKvrpOl+S9kJxzqrTimzZBURsOFY/cSbONuLFcYZpwlMc6EODpVxXC1ZQA5BTTW",
-	"2fVg9UbkCiEdoXAh7oylPGOa0DmQv1RlJdt5QvrmGvKYrtd8HnGr+wQ0l53mMzV9AtoGYB45TVnm7pOH",
-	"5CX/S4NJ5unXD0+/+ebp431kMuBDH1q26OmjvXWKqivUld4NCxVJpc/J7D+kYOdkoehsSn5gW+1wMzOf",
-	"GzQDV/Om2Y7RLF8QI/PMjTLs46OzWNn7znpSl0DvC3o7uiwX9l4P6krZ91u7QfjiUjDHOb9h5OHZN2Mr",
-	"SalSXOd8HSu+9L3cIGkQlNpz4Ku6iJezKeLcQZJAo43ePDzdzx5k9ZoREdMPlLf5TIPprg3C+JnaoZtj",
-	"1uZBP2NFzOWL5kBiKXrQ7TUobG+o4RiPzrhGB2XXXXNVW7gt4bMnh6M27MdgTf/eUF9rbevrOUtpqVmn",
-	"IoR1Rw3pKo86CADcyP9wPe6Soj8VUAspolp6papLXLCN93ohdTMgWwZ0ed3FfxI4x+9kWI7L3KvgKX8M",
-	"uAnmPe+NMFXZ0zXoJE5/hvhogBqGwcFSD0ULu9atbTsa09KKdrcgSwlKaEzZhotzYO3R4+BgwoGFWyG+",
-	"NQ1Pa6dHxcVZM67VSkvwYV3ysvqoqsQT/rYuytP4sc+XDj709XnCFhuVzWoKuM8Fdxn4wadB6bPGq1J5",
-	"y1Slc00rUY9/VfIe/gyFPnzQkPxxce90Xy7Fs5V0NB0jrAy2dtbjyLSjllHQj2ZIJux2FHt4uCsaF+4Z",
-	"Xuo+HymCMY96R38U+bZxSo0Xtgi5JEHl4BgIurq29qI2GgYDzG01+K7t79cvJpxvKc+pA7pH7AVY8XHT",
-	"2tote4vhVD2oX7d3IAcQTh5lJM190juuvrH8qDJ7ZJ/VhmUkNUcpqXouceC2MGoLrOxR38oC+f901ENG",
-	"iUKhHeNxE0umOoxkZxsnhAuyYp/jTh2ty47UZ6vwjMQ7g4vLtHCceyIzBolFx8ESIsfaeV8SJMdOALkD",
-	"f2MqUXbh8FZgT6RyHY8H6HLeqZUaxUfmSW+oiJePaILCQq+FZuqW6brgsdXDfeUeq7IqJthmECm9H4pf",
-	"yao7fgqDbRcsXfQQbMQHecMOy3b1qVxcXGd0G9nir6k2ulXiGZz+0SLFj54+2ctuJaLoOEwpwTd4Yv8e",
-	"MEWU/iqVxV7HC0zVFTw5uDbiO0dvFbfR/kFy829a1ZWApQ6yD+bSRFWWioYs8o02oDUeXmYAzDZXacZz",
-	"jx2ctG8X6BjRAc9RdmBK8DuXrFGTso65WEulWARE1E6aT/qzb+6WcO87sSfxxA/0PdNsrALhaQtGEhAc",
-	"nVSgf4Ce62fkGsp1hRXdRR0j1uTClSS/EXKjKwcp+sOHk6s8wze1dalIIRZ/NoMKgw+rOMnDT1EeGV+e",
-	"crhyAYUqD67y2Cgms+f44ZuG0gdXC3kU1iffWrx8+5iCaT4/IuLrlLHPezIN4LV9m9iRHeuuGIfu1oEK",
-	"99Nzoumt3adYlmhNb5gL0zgunE57rHrz8JJ0npx5nyCuWu+vTVZNw0F1akbVp5kSQFb5Ikb2q6Kc51yv",
-	"WEYAtZpUShTWeYTEh8en31b1yVIIe5XG3qRZmKGQeJcj0449HrMTeh3nQho2iG+/CATekJO7uxj+i74l",
-	"OCTU1kNQ11OfqTOyVnM3uYZ7++tyqw7nxXU5WIkLaWNSC8BraB7JV3Tf7FuFS/ecl5+uSvEgYChj2Xhm",
-	"mba4LyqMQ39NAoz3YycLx5M+8hB+Dpa39n9uI5+21vzzxD4WW96BPLlX+Bj2P1LyeegddIUMD0e8f37S",
-	"eD/3UivfOQh0aKCnJ0DTjMz3xGX8SH+uj/i9W189ksbL0SPITUjmj6edvxLIs3feIh93XlCrNUL2ub99",
-	"oAogaI7I+IqQL1ZxmA/WJhv7KpYqP1jQBtR4of3WsOzcPCfD7gy3A45i3rU21f3hwN6FZVvGIjO4JlTf",
-	"MKhHjZng5LJCI9hvZzdsO0OQAhXboCy1/eJ/YEFta2YYmTMFnldipMQn/mUGvwNufAJx9elHcen5279C",
-	"IAGAQomRgBUNzuxXevpR7NxaC6nmUJU45j2as9yXdkRYxLrUQEwMiPPGDg3NurNvYkDFnnA+cH1e+yzu",
-	"GEIF5hYKj7989xN2A0DvrnPuUrBTD6myDb/W44ffPn50uheYUii2YErFvIo/LiAft43ggFRTwVAPXEvl",
-	"kVGYmzdnvsTAsSap3r5Dl+rYy1RvyhgjKQA9sBNQKImsqFof7/Vf+s7q+4pbvHXVFOVuhHwfW8KYmHpn",
-	"BkQnHXwcud7DU94FSq2k5ACHg3uw/6Y8AIi6hy0av7yGUl3DCaPjONWgpHyz4RrCapsL7qh6grqn9Sh3",
-	"UydT7tGuJPuCAwJ+B+2Qahs0otVP9rr5wr0wyDDBxW8Lhd637LD7V3uiuQeGLP3RwaNjLKtBAFLXYM8Q",
-	"hhi5R90Te2E979libBKjYGYj1U2s+CGgTrXzrrgGvtIdHiuq6JoZVxZrZGFnz3gwhhoBK530glm7nK8B",
-	"GRlfM1maawQVNQvOfPP08ememNygOFiXg7XeQ8cxcRVb5Hy5iiWYjaO2r1rq5Lev6tm2XDgUkMtZhVIP",
-	"NOALx1IC9ApCBuwKVmMfbnD5vnXlo8jITn4rG7wX8Q3sDLDh0+S8HJ02UbvCy82kKjJQl62t3hoVM82F",
-	"6GSC3HWzgjMUlEGQZ7UDmgq9YQq05jhkw5fQc9kVOrBN9XTD5tGAZzy9iqcrnPcgWwPac7cELWjKzTba",
-	"4sEF+6Ioip8wAwvoW7XPzgUyNT89jWpkN3WyS3+VogBXETGZNpCcCiF/as6tpWRYkRBK/MWZgPVkxdhA",
-	"tK5HOPRVAmyekLvq5AveIHAJzsvfT1uHPsWHvqc4ZQ+ZAya1K7lUdK2nI3NOq1MTJ3jY4WoMS0wE/o6B",
-	"+m7T6oo5mY8bPeo9cXZ9mDbXHT7S2hUaCdhxk7Oee/rvVncTvvT9C+hTUm8tVkPu2IVLn9Z2OBB9TO0n",
-	"QJXI0hSlGeXWBVLgge/ANMrrMd1yP8npNrpor+FzrypgwiI6UVSjbNf0WNzS0tB81ADwF3X/97HKh7TU",
-	"XYCbGmg7knt2WL3yQGVvuB9dWhMUIU88CQWPPBif7f10Xs0y5X1g6k5+EYOJV2tuwIeaRLRITbayRO9j",
-	"VYNb1KQavg57nS01AuXZmdLjtOzrHmf+HeqNH2T6gOY5RqOHXec01v0cH97n49/Z3AANpt2eTX4U7447",
-	"L/fo3sE3DPHvtPn019x4ckhGNiuZNwvfAoNvuUY6X/uoXzcIM0FuOtV1baiWPDjeeZ+S18yeGF7RpwRl",
-	"DNpFZ2vz9+un+/MLW8d+L1qiXwx8aB92bnyeJM4rMPQZOSXflXlOaJoyO38SgjmIHAl+7io7CMbr9HhX",
-	"bFdIvyDgQ5iSJnQZ+bbDpMtuMdJbOub3FAs7zjn/Tc+mP74TblgN4epUD3HDuWf7hlHDEmL52lYzVCRd",
-	"SYl8TEw0zL6O1MUYrVVn3cYAGDG8iPyQgo392brLaLlqp4H4PjW8s9hwx1wiv8xQ88llnQJZDeGCQL5I",
-	"st+OOgSAAC8Z9Ys+B0KnIVpXN4lWO+3xOqixI/K/mW8P5xiplsxRjIxGk9a/R6TREOavqt6Kd0YEI2mB",
-	"FzoQp+FmO5KO4HbuvWoJbqquvh+pJ3wvN0DdBRH0kLmLtEvB+/IOQOyv+C017NrVCRGMAQntXJpVWIbE",
-	"PgqXPNErxzHUwtZSQ3fP7nNqKFnIPGOqxSjy4JaqBzmfeycz0tkZsuS3TMTq30XQQAoAF9sYmDt8o5MS",
-	"CXkgC3OH98n0hkUS1a7s56Y2IpZcsISUgn8+f/AAhqlK8QB/PdUyvRn/6oVUS2aioPUlM80FtQspfV1k",
-	"x5eB9HJxf7QP2zbigI/2xgHtz64drDHmFxYLrtYsI0GOXUKuvr88e/L0/P/8r/89JZcOg+s2nsPbDuCS",
-	"gbrHhub5ddeKvMLvyXP4HqEbtDAndq42QRrTbkWiRqBJ62KlHMJ4J6Ph8PyH2G9dKKYmWnny5NGTfXla",
-	"wdFtvfTR2ddPv9kfyi1F59HhwpX2SAhs34NPjS7ngsWU8PdWBQOedaT/cZz4LkwI/prAGGy968lpvA5R",
-	"ZDO8l9IgkR7qZ+D6sdp+qa3ZlMlW008fj4tOO3QCvDw4Fv3C/QDCSq1Xw+/Zq+87oDTNmzzINqtZmUM6",
-	"QMSsAD8ApunGohPN6z2Ceh2rU0XFSiqFYKlJCBe6gH/g8U9IWeSSZgnhGROGm21CgBAmwbpcCaGp4bdA",
-	"ruhrq+68EZ2aPfEVTXnmqVWdNQfX47oKK0Z09b91eQ4PUuNapDeqFG6FMilYH21aW21nf5vgHAcuZzcB",
-	"jc7FtvC/lkzHi2AE+dqGaQTDbqj3XFBPDwBWtN4gaK7ltobPR05M9aMOBddTZXbUkIJfX1TlC8Ba39Ct",
-	"d1q0/MLB9QDrfj2OS7SLcdb2xE6XXUHwsYiEzLeIh8itwuBIQX1vhr0PgkXDtVufsgAxmmjNQbq9xvna",
-	"Ux+vgjh35hyti67yAItS0w4KxhZ82vEJdt1qo4pButJk7XdKeBGOGcqtL6hyVdcBvt1CgaN7p3YE2WbB",
-	"BQTRJLfHNisJavTKNld7l8b5kKvw1IGBp0YEwa1HsKWDvVpto7r8Gb68sR86JEXJXgijOlREe8rs7e9Q",
-	"8752GyN/sz88x/9kiS+umKADIFZCzLB1EdMwrEEkF4YJD5eFKhIyzxwZPjdT8goVQaxQSpGImIAvFLz7",
-	"4sZF17XpClh0Heq/OAwKN7DWRpI5c3o4ucQ4ghWMQElnH7AKqx0+FGDzzsHhp338LZuzhekmH8dCtTjz",
-	"dgo8/w+oUiuagWyH+IkEZuzhPQ3TjJovfuhmRKIl+tlUERf/eSYZEjnYt8dXJKTo2/0Wd9WoeapRA/Fg",
-	"UnXJjRVHoRbQQgy09oezvPEXw2fa9mxAlViUBtW8ud+Fc5XUp6zzqL8yiIigef7jYnL+a/9tE0iHL8ku",
-	"Ea8XqXtq/lwP5VYYlnm1v514xarL5iattR4l5dpqFVRs26rE/VL5xUA9zWkL/24Q8w3MAPvk1/0YnrV6",
-	"A92fZ+09o+nqA09vmDlOeXBTtbWnaAw+t5cjI+jgQUwxbf4Qw9SaC5qjuNhQFae59L6HSBE24n53btV3",
-	"qUzN9eVzcTKW5lQx3WSJ3e+8aCdrdjHDv2c048KBXEbyPLhSB8O1qpUxY3HWnSVIDvPodKOYdio+KuML",
-	"lcTmrR1dCtRv26S6pXkUi/zo6eleeiDFjKpZfGuO2NMBo1PmumCKy2wQEjpONZuOXqQD1iI2359GArv3",
-	"T+aXgRju+hgcBcL9nqWHCJgxaP+Ci2tM0Ym5/kpEXWm6doAs7exdroj7VcW3AA/57vvM2gT0ItCKDF3i",
-	"w9Uza0aFbU80eN96K6e8D7JaWhQTJc8NFx0x6kjII+C60+RP7168+TOYOaVZWfWK++RCoIN2lf0Q2gFO",
-	"cOwGmTPNM1fAXWCBFNaFFu0HRK2ovg5d090BgJibnaWl6pAjnTgmax92fBnH//j8Lv+6VqeTag0+9azc",
-	"MdSQahfcpxaCrzggzev33WvkrTTO03nh7A/qg4XkhrVJ/61Ifbp/e+4F7vjNuFunAexOX68BvDFUODQn",
-	"JPUya7nrgmFJlWbhhlymNIcfP3ny5EkrbDEg2BWehGbP3uWUC/L9hw/vLkguZTGn6U1VFCEeVIqX4Xc2",
-	"BGYOYE12qVhmF2Onxu23OzOdTDaKG/ajyLeY/tQ6h3vCNLGQRt/uPTqeZ2hWYX1CByB6qkb7hvLB5cmO",
-	"OIkdrOOXRDHwbUDUzGNEYevCXUaX7YDZkydRsHTF6u/YwICx0SsVT/brWRU7WNVCwPrgrQPkKQr4dj4l",
-	"vVCk1lh1kJC/ov7E7U391oyqdBU5RlRVEfTdiYq19WXPmsb2554CP44jdMPyPM72Ouoy+UCXcS+6SVeu",
-	"pEA7tX6pfXTSpCviJh82D85b3OGFmWixM9UHJMq74hD+Wsg4FjvyIRK4NDhIXQwR57zhFA3ebKS8uV6P",
-	"Qr93TAcWEw8O1nR/FUdIq/JdiB/9APU45gZGzv7WFSzb5m8V8W8bMTsMBI4Fo/7l06+//vrs4dN+E2i4",
-	"0VDDqo9iNDj5fECRxdA82vXRQ2FFB8E19Ia1yGxptoXrvgGodLhjz5QSImuTsFhjRSCtStGqsfLt2YDC",
-	"Jtb6CAH5cUOmbZ54UebfTLjQhtGs/tyw+OGJi7VbAGFdgTa2K9Y6NXEgmhmshuPT8QNzy9kmYhspKtK4",
-	"/8Pdx+PYn+R6zfe5fId5hMck1UXRBu8riYPQNzi6047kppvRIE/dhl/U1c/8Dg+gF1WOqC+3ELurO1G+",
-	"HdlvEb60xK9oRbIRuog9DjNY2uhmkXNpLrHo7whRUWUeNBID9qk6FQPyKLLaNt+sYzfGLnSO6U20BE3h",
-	"qKcHsRbfvQQqvM63FO9q3thYUELM45Ni++Z9mUeGhZiZuGJBC35dqvhh6hMJ90DHvSesc1D5pFrZiOtO",
-	"cKnuNVTKnF3hkz1n05766zUXpWFDvL5OULsedAdt8PA2Gk/8inaTeEd3U5kfJcADm+wevSplfkhZyGqP",
-	"tzRPVTJfKb8COvYegxhTvqeaRv0dHPtMk6W8IC+5+b6cw+cvuXlN5z7R0NlrLevnUdRRUh+0SH0W/JK5",
-	"pFeuvS3hyzfWxACGLvUgy62/Ss0+fGtn2Ze9bEPhWYyM1A8wNL2d2ofHpOkS2jututKxBrtnHCJCA7x+",
-	"TTO2Hxcbc9fcQa7sWnGGLj1RHO4FIKsreW4I1eicIL/hN18S8huqKvZfqIPZf+mVVOYL7NLfDF1+iY1q",
-	"z+p13Xd8KdC0kzWj8kpqUwFj4tOMxC6IhY8s6JNh89yWuR32iAlt4coyMdJTEsIcX5BHpzuSojbnHj8e",
-	"x+szSLB3yb/9PrlWhNeKRDSqgGsSae4B64pzTh1kLS79+t15TqcYciV0nbgPEGa23+FOtj2zpyvBDJSB",
-	"+lLgDSxz1j151eGrqm+AWTxJ7D9y6v7BqP0vE0zxNO5gbOpVP0fNJgXm1JiwBJhfMb6MwfO8A/nJMfMa",
-	"exKfliOR+o5HprnCOnvZRNxjY/A7PTbZsPx7AEUNwrN4dFOLuiTmcoPv7WmbsyUVIJ7hGuOCzP7t5D1+",
-	"f/Iqm1VRUVpm3Fz4DBbCF/Wv51tX2XZ6YD7gobVDx6QExjMB758dC7mufWrhzpIHiPjudMOqj32Zh+9L",
-	"cRzFWdyh3s3V1fffy9HxjXgM7i1dQw6FS9fxriyfZDg+qBYHHp2dxXKMDsVtdEay3Mz8wCIh/96ycJea",
-	"aL06uWHbJRPkJF/UCmYjvy2a1+IRWlVg0jbFsrMnTx5+u/cqc7WYwt5FR5YqatAyGFNmbHxl+nFwkPEs",
-	"7JVAiTNwG0lUKZwui+BpxONCAYWLhlJT+Ya7iIqjlTZ7i940RdWAMuf7aU+T3QiIFeZ2HsgN24ZFz4FO",
-	"zNN8XDh+ebmAZ0N2ZvQ+U8VIzhZAyxFsTL9n4l6GpubZywTf5ZgGTWlAfjn+/qV/+ktS/bJDvzykvFkf",
-	"YqXIRms1txhZHTKwn+HRUSz9bg3qaQjrogTd7V6Nl8HcH14dZZbDbp25Y7YBrsUZzYsVnTMz86wpIKrJ",
-	"n5z/wj0gyrXVk2d/TkBrmTkfxCySwuHaa/gtgyYmyWTFPk8SqPfz9HGp8ng5PHeywoiaO3T+r2jCQFeQ",
-	"+zWQu1t7yPbf8e+sNctvmSZ/mn38OCNztgBKeIG1/TWkaa0ZFVbs0A3d/jkhs18vT/7n6cm3n5DY380s",
-	"UMgnZPbbw7MvM6JYwajRiPYHXnlol5tzMnv96tmJbeLTb4+/nPxqG4Lf7Ny4T/d7vTv2yjEUFScD7qCr",
-	"QANv3Rmtr8jLd6+uP/z4w4u3k2CpJv8OM+Jm9vrTb6fJ07Mv/xw7qNjueO/g4cKrCrvt4qP6FijmrBgv",
-	"ZbpX+RDQTm2cD1n7TkyOa6Z72X/24xwhqi4JpKZhEhnMubWXKPnhZ0fCYL+BhqcEGIPtVagYzcCvIaHW",
-	"l8/QmrMlFzpxBAr2DrUHWW6E579IZbGt4tI6SPqzp3UpBbuoKgWyXDu/lXdStdVLR+I5UjnwWPNdA9J+",
-	"46ESnn8CatVX1Ssq4L7tCDVWDBVMsIqN1K7GTo69FZdj4mjQQU9SGl/rir2ojRPoB7EeULOgj0XpXuoZ",
-	"3J1PaVQJhG6CJTfL3/GcvXNb5oCMhh33t8xLE4cijt4jPb3+ntEcOzAUuhVWCUf2bciWhox9KN5t9z+A",
-	"M7wZ4PL3LwjNtaxEANfdyK9V1au+dXV9d6btaBfGO2sPR0lxwRWhR2Y1R0NTEDPBGJBH76H9JAj7XEjN",
-	"Mkj02e9XdbnDbmL8iIPO9qzxcdSNDorJo8UUfWfl8rUzXA8n2TXs84BEMXAuwaM9/Xnn0Vvt/DW7eCOR",
-	"+t4Ds7ureuKara0CvAl4l2xWPG/nxGNqs2d42b+vnAx0+U1+WH3zMVqxGwtJry6fwG2zksUDWvAInnf/",
-	"JR43NqxgnL4B4KfeCkM/X9gzmlO9Qjgo08g+iWrNA3JCrkkT5L5g1Dz4lyGx3ANruEQUDy7swhu6hCAo",
-	"Lj3agKCVBc6KXRx7vG93vUTjxWL23pZHR7SPK2E5CM/um+wbxkGlYsanSjJh1LaQUQ9pgywW1uArp1kb",
-	"e9UGnxL37jqtH8rmEiTQmJIfBXNBX+yJY0utX06oIRTv7DF9v71bMRf22SgKKlk0gKwNsVJM72bLLrjI",
-	"NPRZeJkYJLI9f3tFNN02qUDGwFmwxTFqclz4+oZi+2wPDe2C563bfNROFGYXXnL29Ozh48c99tAgo8S3",
-	"Hc3h3K1TqO/mNptLLHvSHl8pWomoj/cBHDNmd841z/bQvay58OsypKTe6EpPXHDTSfVnKBfAiWxNz680",
-	"sQ970vcFVxrKlKdM63OraBcUyN40Xwqaa6RHsAZ2bu8KTaQqVtTeKu43rAOAMCr8sKOPjwmNgBLSr1oN",
-	"7cQd05BD7WjITlaMZtcSHErRwLOUhtgjS/RWG7b2ePsT+5MLcivzcs1cJu66WCDjWZN3qZFvQrMBCVw+",
-	"k/lgVnpnYnTYgitaAB33xt81bhsRJjIw+TZ0C9nGHmznSZuQPN17tCn5q5wnzuHt0xCA7Mbbi7Y9NJ4A",
-	"v3QaVvbBt0ysLXLbAbvVRhbXS0XTIckR4ThCLBITmSMrgmsGTlTtO7b9vuF5zrIL8vA0HHMjqDogCcL2",
-	"FVuPBURvdKOD2C8wvUERaFTe+Mof/HNC4ZokukxXhGpy9erlq7cfHFNjD94edmIXb6UOiStRdfA1ZWHT",
-	"+L5UQuvQy7aT+EHz/2CHJ/YMcpXE2MCi9GXrxrqoUmhA/3UtjG2nWpZgGVB586RYqcytyCZLJcsiukJO",
-	"bhwqb0fJ1K5l2CP5vEaWUnQJo0e4K2tXr6iryDukT9rYs98Zt+YgPVIqrL47t1ux4FjLmTpG3C7SwY7L",
-	"YNg2uUsJwdC4OEouWQu0s+vtO6R87T8YN36rkG3cqNNHrK1fKsWE6eNuhHsOsWiplQFwu/GO6x410x6P",
-	"7FzJDRREoAiP6YSkHUK+tFBy3UHp6fBJFR6Oxnkih0IGD8EaxEBnDQhZo9HGDLihVfNbL1zPDjmIL+ou",
-	"hNX+yrlL2pVjTK660TO+43iM9TCEYLdHmC/FK/GGmZXMdDwTrJtlBViVszZtZ2+H4XXv3O/29jvgS6nf",
-	"1T2Mqt3h6aQ9TuHwvC8l0wkWVuMacf1D3b5NZEfQ5SixdNpVXmM84ph95ua61V6gAHNRlGZvweEdSgNX",
-	"qBiSlxU3homk5irRpBTWAMpvG/zR9aBdXmo3itAZG/Ud4ypJe9Jj2gGTGVGNr6+6yZoZGq/6UF0B2CGy",
-	"ocJohO0nqP9YMz9jakquAi7tXzEw92lwkd432IOygzaQZXqcVxNJsEeuM44ASHN2RrGzpt3cp1CXyQfx",
-	"YXISrBz7cHRdwruwi+/DbNd47yqvuFu7lsrtgMSrEtpnyEev5FKXTV66vYVjo0ymmMpcTXXikbO+zibu",
-	"jADqjSeiS/BcVpzXY5yxAe347mVQU3MP32c/07yseNKcjbZwIRcgYcwQD+OM+7C5s9N9mM+qu12TMKoy",
-	"9C8roOeGFAaIA2ECO6BT4zn0ctlVpQ3wPZu2QFESsQjDz3afJOtiUBmzEzttjLhhACQlvv2uSb/aIf0P",
-	"qjSUee5YAqpCADWJQLMkQDIpRSbxG/sv+E7f8KLYW3n6A9pHg3kf5iXPsw53hEtA5MZJttD3ADn4HXW8",
-	"umkhDrGDemxLzf9jaI3puN3YZn7tSNf7QJdxjbYibPrtH4Z9qB9tsQ+HRUffU/fJWwTNX3dWCT/AK3B8",
-	"diNcfd9usKIN14KfWT9lHbvwjRtLJV4gng+SyQfuO6SCi/yOCJH9ALDKoKQP4KMbuQpG5gCijcIm2WLh",
-	"UsgrCjN5bSc8w1zGAjTr6/DDT7sQ288n9tcntxSo8bRt5q28qlt5B60EH32qNfEQzrs/vSmKAn6UDKJh",
-	"cWONrhqj6/EASihhPFx6vLSPx29Re9uNVKtHBZ/9G6o+d03CMXwCMJn3ByGzzd8/Puk+13YQOmhvtNnO",
-	"w9EBNsYdhP3rOwBaA43Fl3Bd5M631lWk4LrTYzKiWvlY/pq+IheH5DP533TkBQ9JdtuPnBlYkMKJgnD2",
-	"Glm3rj5F0OW9SVF+HY8jNdyeONyV6Js4RDrsbLshh/QOBbQHx+KCPRnQ7D3ZF12+hzzKlv0bDnHQZtxd",
-	"L89kcgQ6hAOiHfcZq+iVMmzBP8dNpVQW+9VgO2tX8GQ8D99FMPE1vtG9pFTQ7EEhDz/3XFxn0SDta6qN",
-	"bvFP3soblvnkgQZ04tHTJ3sZ6vzkxrzm+Iausqd7kcSHh29Gr979RHySjjB0c40jWsNguo+unX0EJr5w",
-	"B3fT8cE4jnLpwCvucOPUq7kz7Jk1F2cEFSPtE9kCaCo3iA7xRf2qGpSMAiVBmcdDDT+hZ+l5g72zHerX",
-	"RWm66jNm1NA51chMjxwL4JCgW020XLMg4w6zfqCIW1W5kbx1OXlck0wKRugceQDcEQcc7poLkrGUZ11I",
-	"w31a2kKWYpzEdbml0UCAHTY6FRsssktJ8xpR3Chn1ygI1u2yuvOhKVauGHKHLIM8acQXVYW+v9LEHnV9",
-	"4dBYmypcCENY0Wq74QKOrpBVlGoZdWhdNtc2q/ghlrJrobsrvXl+cL9b46Xe5OZ63Mo2F7W52Qeuqn1p",
-	"tJDzh2Yp1p63DCsM7YuUNvfgiurp4RGlYYXLKjUhToqG2zI4hvWmiAnCHZl0DOm8K+gOl9Q/6VhUvpeQ",
-	"tQf5f5iLXBc53XbbtT4E3Tslmqkf7HNeL9V8KazmdRTVVMkBzGfSkY76+q4HVkv15mg4K64HVWyxYlf1",
-	"VVL36LDV7Oxexi56OgOnNSmUXCq6PiegY+iECFnV+4c/NOJawmsZSy1HM4aCu1kzdZStr2PglKP50Gzz",
-	"d6N2dSEVjKn2Hp5WTsfJmlodAb/fodt4PODg7K2OP/YgddePee9m02X3CrYBja2qoOpZDXYsjba5cDaE",
-	"l2L48WtH6GVHNMKO8ug+Qm+07N+/A3yELQbtuuudMFYIhu7f/PhYrOVf2Hwl5c242+DvwLPNbtkYF/Rb",
-	"aXjKXtyyuCM6zj9XqZk5o5muC+wYR4DhkzVcAgeicHpp2Pq66Gben7uDiMRN4DseFPtwd4kje3CTeiBz",
-	"dziAIGb2V3cx5DS9weihYWqNL8SrK3ZXuMaOcV34LX1/N4Z7w+/OB946JD1k1cGTO4QaybFPV52xeXba",
-	"myd40MEI9n/PgN1TQwbbRQeMpNEOxaP3MEUfhZA7PL4xjJswUHIOAE4pACewc55eu/bUf0nIb24K7D+D",
-	"5Yc/b90/0Gay/5pv7f+XKrf/ybm4sf9F6xToumXGPDM3X7MINXdsZqPw3eFl56pqOSMIrOIMlm4/95zd",
-	"PxKXdS8/NV8C09sN244iqU4mm/pmHyQtO2mtfUOfYhA/qFrIzfbKNodzqOucEm6HkUp5w5m3ss8nLl/n",
-	"2j9XS4mC/8C2Decp9BKmi1EFrl33LFRS/vIFkNMLGVGt60Wye+6nVxWvsWcEAMKeTIKzhpiVkuVyhbLk",
-	"8t2rKXkLCfZUMciaR/BYQniGn/3006vnt18nH4U9HfjR+++ekUePHn1LuCA/fXg2JS+Ukqr+7tvHT762",
-	"Ymqes7VL66REI3XFLJUZm6HnEXCXmNfMcsjawk05/Sg+CmAZQ4YtLgV6Kbkgs88nNE2Z1jMoD28VlJTm",
-	"OeHmAkRUTU8KLiYmXD4YbOW5zLbTj2JWlPOcp7NzIqT9CFlO7VN2DxIupmSmWb6Yndt3oNMWUy1ZRrhI",
-	"nOczIDCUimBeW0JWVK3hdlvQ1Gj7NvCczc7Rg6anZOYlOHiKz8l7KGalyHdlniPUn3khn4SfU9G47Mis",
-	"FoquqY8i1lb92FfV7WGf6WwMJM/svGqkZllc2/EETyIuDOcJMYiQ8WQXDCBBCeHwuy3RrM1mc4HtI9s2",
-	"kjzgcrTeoaBiV9CdgWNyewyWz+1BOGwoXKS9UoHAbvpR/ILVHdDUhz0loGArc8A3TR6fPp6SS9cAtAby",
-	"PZUFI87jX21FzztJycsXH/z1Oft8Am+bweaGF6ZUWOUaUiZtVxVyfWQEuueY6FZYm3X24gNdzmwX3v0E",
-	"bT5/8frFhxfYldmrxQmw3cwwyLYotQuykccPzz6Kma8ytWZUALHQDOW7lmsGBwCc/lbeLqg21tD1Rwna",
-	"fisFwxeck3+Z1dngKBwdOYFihOaQ2T39KCp/sT2jGrK7Z/928hbF4cnPnG1OLvU5eXv55sXMzrP2qGRq",
-	"MDZiP0t2gyh2mniF9QPe9ulHAajzlAl0qPOMCcMX3Fqrk8uCpit2cjY9raVy8JkV6+V6TdV2cj7518tw",
-	"+2jE1fpUS42MwQWTRc6wRDY6k/AaRPz+xI7wxwLkasAyez45nbq3yYIJWvDJ+eTR9CF0yq4yXCYPaMEf",
-	"3D58AKNC0kzTIe3dxCQo1XDFaQ69wk+srCYUXMx2VZFSlhvt6doSgiVLHaOE08dnWiozQ1EL2bMbrtmU",
-	"XILcwuOQ5xf4Ff7tseSAFP0oAolo+7LxtziEi1yBEk+QmDQnG5hrAjwjNGqPlGYMl7i6C15lk/OJNZ8u",
-	"YabsFPrsoMn5r7uVZO2G+kqDiAF5OkOChnMsAECJofoG8O/28b+VDPiO3F6hqZEKoulWhxhU/TdGPAC7",
-	"NQW5iOyYPe9z1PmHv9DXf924GE2wAl2vrVKWR7021pJiusybLfXpZLCE7/E3nW1qLiAlq25yWN5ovDWI",
-	"Vh7U2q7OCrlFF4SSNRelJqZUApRjJUuRdU22Rj62+v11aeETzGD1zBf2j5OGTyLsTmxe66Pw4JV4hub/",
-	"oGdfQ6XkL5+AEqSQQqOGe3Z62mITokWR8xQO4oO/ugjfiLUGtwdosy0T9wdEVi36SHqrrj14h9olKuaV",
-	"BP9lJQGybnc+YrgBlIwS9VMy8bqjnUiWL+DXDbH7gH32WfhR6fvs6mcQIfY0/T9XP771VyAFHbspVROi",
-	"jWJ0zbIpeQZVDVwRKV2AJrBizJCNLK3mS2+Y8zXbvVjmlCwZMlsVUhslixWksy2URC9HUxa+gE53SMPY",
-	"DnQbPr4HU30b7EH8yy503rEN/1vc/re4Pb64HSeIPp+IbFcYRTjb2WfzwG7p3ud2i0eAjQohyhWjPvH8",
-	"Gfbl5DnX3amol2jlOsJ7aGXamI2dl99dDII3xb7V2g6+4wcIw1um+AJrusSjCDR3dEWblcyZ1UrBOgYG",
-	"snVBkbTbVzugBlAO1kBBdDyCVJBM6hz9flzUrh+X5U2oYBsQJGlpz9kigToe3nKpbLEKiuG9Hzdsq7Gs",
-	"dWk/kXJKZnb1rnMubma+4PUNY4WHPQGeZle8/gzT4MXr/V6P8C73+9hO/MXPDozqCFfmOyVvHaW5Z4OE",
-	"9p3JmBAokmynP2M5cwD/nq3kS+Q6c7f2XfqtlTJlcIjshJZmVcGcsf3dXfbKaPAJOm54WLWllNlF5Zwx",
-	"qtSGZZ5xTBtZOOHbXMjn8IZndQcuq/fvrOvj3Y48l4IdYca/g5qLmLApDFOC5iSYFEKDTvmZTqmhuVxG",
-	"5xogcF0Mbs5exTqLEmfqwoX5low8gA8I+1zk1Np4K7nZnbaXzAybsyFnoaLY/W0SDNqqvvZ/f3nx8tVb",
-	"8uzF+w+vvnv17PLDC/j0//yv/92M0Z1Pzk7Pnp48fHhydvbh9Ovz09Pz09P/2Qzq2emhrRJP55Nv5w9T",
-	"bE5Icw00XNDaI2jt4beN1nSJ9/T55Nnb/+FN+2rNqnUijxZn9OFDxAIPOenR2bwvnfjD3fcZXg9Jxy3w",
-	"yoBrFMUpuh9WUhtXNKHptKwETVnkkmYsa/QInIC7+w+Ryx1bsKXt7rVzfrS6TUS7ePjfe/eoexcKvN99",
-	"974BcsZjiUr7kbQb4HyCjt1Jx82kOy3Ayzz3vnCrh6CVUykh4HcD1xVD+3/XafUsfMtdRaiLYf/627F3",
-	"mCNk/nXyL9O/0al741QqmFeudQl779nb//ECvyLPLmuV/290Z4+efX1yenZy+vADdMb1xz6CBJtBn1vP",
-	"aKY4zSfnk8eLMzr58umQjXqvPodwPWs8LxdLIE7TTN3COg+6yTs244Pf7MR+2ackwZqRBc1zMqfpTciC",
-	"GB4aFMGOVJutkWxeNg9ZdbAGKFEHCGHMcvv0Oypd2GtrZDQ6PlC/KsqOmLXTS11dozreBAHrKXmFu4C5",
-	"feCNIS6IYyvZnd53pTna3EIs7i8SiYRH3G3WDhtyq0Eqf/jYu/evfr788IL88OL/rR475MC+K915rcP0",
-	"Hit5N43zv4aQPGDG7008/gSKnpUxLrx52BkMJGMQJeq8pX8UaOCMiHMlZMFzwxTLLohizuoVTGOkGGKe",
-	"VN8gJjh+sz8POjbIDdtMvejxW8V/Xudw9P40Qq4P4r/LOenwkyPafBeQQaNCRImhS1/FBE4UTlrU3QiE",
-	"OF3O0Fhhk90e2OsPEV/gKJICcYpTjM1vZxAB1a60qwmC76XG9abZFlcbffRIzU5S6YlbZxlbKmuwzMCl",
-	"LReLnAs26xxTVfi6GtMguGG9hb6DzRhLp9gZu0jzMmONTdvVL/dM3PPvcJy7Kdy/S+SrQelasdLgXjxx",
-	"/208cxIF7f4jB8haaVT3JZKfN8PsAFrBdFSiWSiRQ0k7xiMAfExzBqcHGcJ0QpSUUBMBysoxj3gBvSir",
-	"KtoQJTeEfeZWkXXU+xDLAWNtSt47aAv4tdHnXOMUOvwGQRrZHqRA5Ta3Wp0XGO6joAjXQipy9pisZKnq",
-	"c4ZhgXqnv8rYupCGiXR78gPQEHWHevqzvkdrcmP3mkv+H6RvPbyH98f2+bMKkhnEW17LtCcZNECM3Xd8",
-	"BXtHaPDOQaemDbHrUmseFIotcr5cme7YS7VZ4TwBLS7IQy6WUAHqnOBrE4w/QejVV45LsIiDocuvtDug",
-	"HtFkfyJV4hnguH3Y8UQCu6BOPooKQ+TWMuThxXOeVMThCgFcgO7h+mZKnvlOemRd5TtBFQ3uX6RajMF+",
-	"3vmZaRzrP84BOd5lUI30dwkDASUpBumqbRTubwdUWDPmcJV4+Xpk3vBLoycyFJ6A33jW7+/w8tVMyS9Q",
-	"KpG7Wt+2504zQIxzSkXKctyDpbBn4wLrb2yowvLFqBXpAO7e5fbou0z2ahCvspj6cPY7idSfRMYU2WBy",
-	"yl13C0wpGnV26o4hCjuiWF6zZ4lnO9ZJKMlcVm4tR7giWEjVoUWNrmqA7IS17mE5T3+n5TyKJmjN5MMX",
-	"DghL+g7wA0gCc+Hd7hil1QKNS1gohcmA2byJpKouCVXmzNch9llDcWv80r/7j7eyvmv3jIWLTy3mWNVL",
-	"1Zzq4++BlBa6RPdbHNAMDonKTPB4a3/aE1IvTbvodFKddJeb4owI4HgB0LYdLOg6uVxa88HdWrCdXL1V",
-	"92aypjesKmZP1lLFRcYzN5w/3q7yPbvfDUVFQlZy44FuFcy7KhJOc37L6qshu4cdVdGnRzXjZxSxlk41",
-	"9kBAuxMgOO3UWeTKRbZ3JEMCTqOqABwYlq5al1dVfeIDbLAVBegSyxrMSA43MyWQs0mdaylQpJzjyZnB",
-	"EavVfvF3upgCV7m8qRxC2rDCBRmB4tiVxriuCNErOvhJQCuvWCGVVcLsY6Vi50TIGqSlV7K4fnyG5O3V",
-	"izxF/On0G08BP8nmY6J+gdYOdtG9nYbvAVFTDVe3xSrRFLzGEH6r0yTWNGN1wow2PM+PazriCcmlYCeA",
-	"MO6Uu99J5Wr5uQITEL+mS+/IxSKRCTp18YaoGc0DYQuZSkpCbfGklgfuHPhUnUqsA7g0Llltp6+gz39A",
-	"4Vp37l7lKyWwdju7Cc2vOcMZ9gIYPsz4YoH5oscVs7bdngALBEWsCIXX68Qlcc63+A+ouM4z523PKfgo",
-	"3DM5o7furi0jcPbnfLHojaUM2g1xrzUcx6arKOaotgrCpG3td/jwnj6+K3r5ULvATtT9bkezkY2sLMct",
-	"D3BCLiDB2KpozaU//lasSRuim/GKqVumTiD5Hh9t5LPOSEqV4lZmkeeB3juzN8yMUHJlWEH+hHEeVYrZ",
-	"nxMyg/AOoeS1XL6G1I4Z5PtB4jEl79y/k49ihjroDHJANMTBXEXG7+GLKQEEHpReCTtVv19k/nVck9nH",
-	"8vT0UQrDgH+yE/zEPoEfzC5cQh+gPLj4KGavqTYnwFJx8ur5zHEPKEbXmPMNeRArDuZwpURTsqQFlibF",
-	"OixYvdclTwdNYApFbYMV1qoQBs3ymJPuCn53Zx1mUFSGagPjHnYBAP4f5vYEB3dAIoD74d1P2GurKPsU",
-	"V7mAm/Q+rXH22TDkJIkrzpe2F4C41x43nPMbdtGyH912oIJtYqlI9h3/1f0qL3nLJwZuKAxYYWrukgIc",
-	"8diK3wKw5f1RAyU3Ljinq5ixFVTACuHdZR7HRHlGtKzjcwD5d+ixzUpWfKA8co8j0P2/98ItI2UBBA5E",
-	"mzK9aXAgVDnSOVs4juxUqmyg3dyLjsEtsXSsO53eVXuml+BgxWScCpPyla7X3YrE1GDOzlya1R536svD",
-	"sGtHsVyx3guQT02WJdOgQQbDusYZqb9zf8sCOaHH7pyX9wmf+sVxnNjOtYgvDrsgOsCMb+G4r6Vi/lWO",
-	"+rmxHy7wy4XMc7nR7e+jYMbj7YkD0YxudX1BlsEL/PIecYj/qbZoBdFvcLLYHldS4x5uupXMs74AIVh7",
-	"G1HTQ9sf2KPkXXpIULK7Z9+znFHN/qtfWy+c4Idpa3kjDo7wdeKoHQRJboSu3jolrwzkhhKK+pPVnACt",
-	"XhPQ4AKrmnte4erpqELyvcyPpJoeH25g+3ZUcfOH2Uk/MFY0lWEg1klzRsVJWcBxhE9AGaU5mW8dxcw9",
-	"iI1cLsf4Ec69Ze4IpAKEXuUXMAqs5+qZ13L5AT9yqGHnSiUpFUIaT/kEnlVBZkxks+lHcen9sF9pkssl",
-	"Qf0c5qXSyTce6ACkUMRuAMoFU06L9J5oKOiadETDqni5B7p+FEugeaSKkRtWGF8U17auZE6KnArWcGLg",
-	"jDRcEKTtgWi5HdAJyEWPu+C1XZn7chS8lssrWISBD78vRcSD+FLaIcEy43xSx1NkF6vLlYjK0h0Rt9/L",
-	"DVlTsXXv9ek9YIojMRW68mGMXT0xtEXEUPUDajpVlXgenp56esrOWjwD5xyYJIY9+xPwRAxsFyHj//k9",
-	"RHLpDu0tUzSvDy/UbTGs0LvR/DVTSwbOWM+scVwvkpWgDzK5EbmkWW8CBsR77L60QpKvfUiJ/H/ETjKQ",
-	"2blPPCI/EI9IoAdNwLehE3L2T7NI1MB16R9AjkDwREs80WFdmoBo7pDz/I95gqND42umDV0XOi6w4vUH",
-	"hh5vIDs44Fxjafsj8rNUtwjQBbHPBshaajr2VOayHK8H7T/Ea2Yts25N6FmpblFfePbuJytT1lJtEyKY",
-	"2Uh1U8F5ETOxaEWS9/iG3rh339cZde1/p+R6xOMf5IiHf+GZWd2viedn6X7De8C97e6UdsgZMi0k8Kvc",
-	"y0WylsgP38kqwWv/9KYu8ef0ZgBSACkuxnRRQa6IWe3pwlS0n96/1kmF8gKY+w7EDInJBNsQDsgd19Kt",
-	"zEurhftyH5rw7NzRaLpJ00YW6Dj1D1s9OpUF92gIgJP58oc02yL0A39jbWvoONdgD0HyIRoNwlE6LygH",
-	"NmZTqdTBXNQZMfAjIUk4GTW1nC/1VhnONRyDbiteOhwB0YZudeJzJf2wsBLEkgusPbZ7xt/IW/ZHNa5t",
-	"31zqx38C9PUHu6SNoxpk+gusWX9su7mgWvexYhiyltqQs9PTBmIogO86xmyuPHozDtt96V2ef5fYwZ35",
-	"NMKCtPXPmtQs3I719OG39NvFo/TkCX3y9cnX7OzhybfZ4/TkdP7N4tHicQasLL6KBDqCJ8kEyNkdeAvw",
-	"Wkwbpgg15PLZmxdjgHLvqNb3ij+GhbQazo32Ou4RYhedUU2fcMR1WC2AvDIQstCt9ztXCpQNpIaRnBlN",
-	"0NtOYk5hTAF66VbhvsAMATfRgcEOSEqcnD98+s3+vTI4EGK7cqlvjpchGHTYypU7MDP8nY+bqwMCJRr0",
-	"+YMHGzafplSZFh3Eg6krBPEAGv4nIZfL61HcGLAGSKl0v1RLFE8BnFvn0BSEieywKyXgW4JDOeSOefCb",
-	"/W9v8tcvjmDfRSqVQy5UwQIZhZhiBtd9n2ErV39faptfuFllim4aa3cPKoBy2RMDclKrlFNUvh0GGL4K",
-	"opwXRKrEbzKnvTj2iFQWVt0EAGkskuMzOX4XjNmBYnnYyfYjiaunv3e+9dGkiDfcgiu3yqu5syyJcLdF",
-	"dqtRPdS1byDbB20+VYqQwo0uNUlXUjPhKQjqSApUAG7bj95Uqva4FGDR1XQxPhkEMyYi2SC2t9waf+AR",
-	"hKMA6Er0gqZSLHKeRs+BUds/qtUFnfvPY3a9L0V0Ce8Ly6dK0W1wQXUk2LPc6IhHw36K3OBVFiz4VONG",
-	"13v7qj8ezOF9Ke7VRMFaKnD87zcH0i7lg99UKb7sqeuiDSvqZXV5z9Xi1SwpUL3OlU5yZAkxp+v7Utzj",
-	"vQjBjXte/3tNfYbyOPVks0Lf59I/gDc8+M3+58sDd4d1XlBW6Th3DtpUVkmIYYEn2A0yz8jG0Vp5Do0N",
-	"1VNySRT7K8PcR3Aiuvxp4Wu7cg10CCKiKl/Cu64MK+57+wx5EPpxX5eUbfzS6xN/IOgN9ukoKhk2hdVE",
-	"CgUQG+fxxfpQdvcv5GiQ3iAtrGP353K5l7uPyAVZow4FcTKXhwCUXS1neMVnjvm40TvOLvRrufzjbOid",
-	"sPBre4OLEkojGGmlvzIOQNNZv2SB6MpIiPQ0qQttcGGePp4E8eDTeDw49ooceM+ir3h42sCNPNkfc77P",
-	"28Ihsu5VY3gtlzWUisKdkRCZZ/eoOzhveedxQeQ2Jbc0L9mUvFgXZkug6EoNHAO8mLdGHOtvKza1jF4E",
-	"TVrLK9eVPzIgFvt4r5sA66X6NGmcE1e2xAqjJRN2Ct1k03tN6XJvf/Ab/sOavbeM5t1qxXcAn5VkXWrj",
-	"q51aYeNyjsPYJmL+XMKPNC7hR9ON0x/shiGXuO/8heIqaGoGeyrkQo6YrranuFz3KJTxBV2E00fUVWE4",
-	"LHMDuq+9d7WSG3/Y61I5x9xysH/2bDrcIP4yX/Ac5zMK77bXuX0CJKYPEz55St7wvySew1FBVrHdQXlu",
-	"9xR4nznU/XTJJuAbwXaM8/5W5VLr8DziwSHGz9SaQ9HliMn7izW+XZLud/xgMpc7XPWXcy3z0jAYlL0/",
-	"VEKMlFAuF5ynQCrenZ9e0OH56Y9Pv326j2QyibrYfcEqgCfQPPc4AyhMC54p7PtgJuGQ+fLJkyG11epl",
-	"BNan1NA8IU8fP7YTBRlzjkEg9vo1hsLr1xfUGKbsk//+6+nJ159+e/Tlnyd3YNyUqWFxmGilec25oNCn",
-	"CMBsn6kRCRn8gjWxjkHhJoutP1FcGGm1GTwR9+DKikqMB3C99RjAjCi2LHOquuUH1SGG6StdFw8m3OAF",
-	"hgSiZOaLD38H5Y9XFCVGICes3IBYxZxq9vQx+l08UXb77qLZ7yk/7hISBlFxPnlwS5U1ux7Qopha82tw",
-	"7DEY6Dvb1p3N5Dsem47SfMc9EhJqzf2uh2JkakorM8WtUpWWEiSXdCRc1L/Qv8cFeMTciN8jueGIhTH/",
-	"8ZIOGjYubpPEG5BhRtJ9GDTNQ2F4euOs326DhgIRDRi0ihgr0YVVE6Ry6nAhlalL83i+K8/9BiAhsIAl",
-	"6s+PTn15FmckQzKUYBWPnFmxjwIifWjvJPZimr188YHYOy1dzabkx4IJZDnOSJpLDf9WrFG5PsG0rRUt",
-	"AKFkbx5mNowJp/rGcqUwUPvevuUDTM0f+u5xcJqFBK5d21Uorvzk8aOzwddPMNa/D1N5ONkdZw93aVIh",
-	"z/ItEXJzDNetaxr2ZWsjHl1rk2lZVVWJH7YXHELTNU8ywur8D4Hzzm3nxFl1q5qQ3N1UBY7Us7j6XwdE",
-	"/0CkpB3XEDyMsqguvYbuK9/8iga8i8+r3tjzBste09BB1Qr7B7ow7P7UyF5OjMQkBsf7aI8mFhcFzCr+",
-	"cMUUc8mWXPuCqOiLzqk2FdLFWtFKu9dZgzYYJDUIuvatIBMgzREc7umA3NAioZmiyLfVGCd3OJzBekMp",
-	"hAUXdQ1jucYaUK26Rl8qiFyzdk1d08jKCzDDEfMFASRVClad04EOvapzv3dUxr0Yi2RH8y9e1NsfKFBx",
-	"i02OVVcgcZsAs2ywblm9OtqfG6Oo0FX98qHVD9f088mazyfnD59Gz/6DQrFbzjYDQF6QCdTMuPBEqVjb",
-	"Y1FqmkN6k52irRMX64QoCb4EyGJ1uf1MZFNyFfpSq9845nnAFbm6PB0uxXfY98NPxz/+3rxszlomgQP/",
-	"GI5H6vgeq3WpxT6+C3etqw6AO3i3OsCI/dlTKSAQPvtrgNVlOlkDNIMyzmlojIqyAHbxeBDkRfjG8SrX",
-	"H6zQUDCae42UXOZ5CPjcU26or/hwx+IPqIxZZUjZdX98+m2N5nNsjXYvlBr5na3pr+WaoXQvu4hEEEr8",
-	"onEF/sPUwHShnhZ5k75jtfFX1YlCx1l4pHzuGSiPPhXOcQPFgUv3M7X3coDuFaF0yDpVtbnKvtt7LrMt",
-	"MRtrCLd0TiQXsCqqlkDt4VTrWZTf62grdfx7Ouja34FZJ3j7Fb21+uF9FSDGmgZBhc07nvB+WRtWJj4B",
-	"A0f383A5bJpC9Q0L4SI+obtQ9k6R4R/xRfcqZl8geOgIJxeMRSGRTy9tFvy+i5CtONv/f/a+vbltHNvz",
-	"q7BUW5WZu5If6Z6599q1VetJZ26y3XlsnO5s1SQVQSQkYUUBHAC0optJ1X6a/WD7SbZwzgEJ2iStBynZ",
-	"k/6nO5YtEo+Dg/P8/YJnXhR5CjPE9Bx1wpQ/OS9TOy9Y8i82wGjHSJRnggesT+fGnkQ/nv1Y9gqH9P24",
-	"35EEqgSZgOctaytH/oPbPrfvbGe6fnwxkRIYKIWCxWvi8XVr9hl6CYih93x09vQOQ+89JL5QyTu4GNyw",
-	"VCQVdv47rxwOYK9aO+FWTNpCh30aDuK5s6kkUDAk0ozOzgfDQSI0j62CkfsGNRYv+ejm7OkJy8RJyq3h",
-	"MtbrzEKXWvmFoXvK4GKgp/HT8x/+jD9/xhqTz4YXABz4qb6BqUtzHk7k4k8/0PecceV+jwm4wXDA2eTz",
-	"gq8/Q2de8DM8meL+fMlECpCH5r9Xl0cr5az+wU48xySIvbFCqFXTmQlFsETxB1d3prbRDLX3+jUDn8yo",
-	"iM0058YzuhfH+4mByLg5iT6UDHu+waVQENDLEEm1wtwplCLgBj8xVOrk/hhwwgLt4jPxRa8Bfgcp1ww2",
-	"s6zv4zrvQkfsznhenB93VDo4QE3yu7vQ9kaK/rtu/F03HkA3olUUShsmE5kMjJA/XD179fyPvVmq97UF",
-	"UnkkBP6dbbOEgvI6a8lNPGVCOqU5qaUxgfa3A5uwL0tjrwtD9r1e05WwKi+NIeS2utmhVnDyawvssRoz",
-	"OTbXsNgrto5YKha8iCigcyFMELkh2EkWzZWxlIm6L9CwIz51RxbqLZhq9zjUOZ9BP22ZPrk9rYPAk4dE",
-	"MXfdz/3iFm/cC8rkp6+3hsAzoQamzjYB48W5P804ANWgxf673g0ueR8b3rGh8DhFFBMX3YnpZopNq4my",
-	"O+IlNfTo4hOPpqA8NNIDghh6rxbcqwLYWiR4DDEHdt7fYSsuXQkxhNFSoHjBcAnVm/pyU7cITXhCsKU7",
-	"7+hBEYX+9elZCYfzWszmNl1HE61WzruzANm1eUWPm/b3BSikaafvBxSyTqadR6BmejuMIFjWw2AEwSCp",
-	"uA4gMfz8Nk3zNoICNevSnnGB+j+LR0UGgjV8YnDndrnjtmXgu8V1V6beQxB9bOkVybAdTX4IUBZLbk6i",
-	"MTBaj6MlZwTqBmlcaGfzyNHATBZdQVEoDUivo/M/FVWdTuxMUBCKNHepuKnDx8Bi6ec39Zn/GmBnuHOE",
-	"uc2MU1dQXL2XGrp3NmiTqbw30+p/87i5dQh/veX7visivjtmRGvZQnO55d3SBZCiU6kSvt1Zct+4dYpe",
-	"q4TDgu9/iJiFam5Tc4wajsNrmMH22vIxS8mHsFjbKlyyIaiNQBpwb+9Tp1OlZ8paLkftsuBrmIYh/lSL",
-	"k/BX/9xdN+iBFSpV5tNvUzccgLKL2wOYTdbOzokJlP0WXZ8Ck3+59fYLeSMsrEfz1r9vRNFdeX8HLsBl",
-	"vSS8DF7R4waVr+l1d4LZeH0FBSxQ2bXmoenJYqAqNdu5dR4PDjqPfbE9YcpCg8hK6YUBCxL5GYxTS1HC",
-	"1uYSIDKZTgXHr/nUGyHSOusT02m+rTkAqG3wDMv53mdyFAU9C2CXXwR1PFjd46RGyIi5sZ6Ah0O+0gCk",
-	"kI9Ywkbn3lhA77W0Fl4mfJkpy2W8Hv3M143dvNRS1dJivI8TSkuJXtqdlAdMBhIpw4HlDKIUUHs++jsb",
-	"bB6uKNf8OH0mvwi5KHAYe/PgYJZY5OhO0MYHp157nbo/y+x9OItwHPDxGC8RMyhkJ4gJOije+gBzBoYJ",
-	"zVc1PRDw0soZ6UW0AEj1YvD3P/8P7TzxEnUHQgXOHV0p7QYUK615bKO50oZHE2gzXw92kDyc2aEl71Vt",
-	"yOBazCR0zgyGpBbgxdfcjp4ptRANpIuGG4QgfGFt5hyTk4rSuGOz7SzSPM61sOvBxd8+Vbt4l9BmN1k7",
-	"vSxCISkkPbfzW1Ke5ZNUxI1i/lUkrZGHl9agdsdr2WtgyG9KtYqUbIo7tGn6HWF1+gsoIPNAuKrgbeyi",
-	"RBZ83YZpFETDgY/Dg34Q9/wQkj6ZFm5gw6AUDZFRPF0FsF9I38yNzZ/W1vZVOfPlZzemHo2ln/m6Vyvp",
-	"FYNoolvaoMoPoERYypMoBzTUWxbrphEg99RTrWwrAvRVNFE5pMwJx4z69S7AfaZcMhZ/jp0FPXajOzuJ",
-	"XuF2GauyjEPujkkkMLskbxwRb/B4YdXSMEpy7euVocakJgcP46V9bbWjsE0ghPJFLEVnVvmKJ2JuMcrD",
-	"HTkXAaOLBSnLCqoGGJByNBJ3qYpK5DJfup1IVczSwXBwAzLwaZdG8r1kExbLrUaNfL7Vagb3ZAcJOc5S",
-	"f0yZ5KtSLMsl30E+l7zVlXL24ZCaOZ3JeKsM9teXmCCcTumE1FYLvOKDXimfes3TOz3gr/Tq7Ncw90S1",
-	"X5F3ollLfup/2bLwKb/hKTI1RQoquzCYMdNMWuOOTEl1Oiw0FoCyuBtUISu5H7ACxOyZuAFceKxldD6X",
-	"mwB0BnKoBOFffHEOVYowC03I8Df8i6iLnzzH71zhlO5RFxRFPX199er5MAz1wieR0kH48PTlT1XHy3+Z",
-	"+mPrVASu1KYQT+B+BehGf6A3/CMY2D/KAf3x9G9s9J9no38fffqv/2VwWD2Dy/vc70+PEr8uBCNRZWkQ",
-	"9KWTtGwv71JRNVdr6OY1mX/lZbJGRPlyGCfRmN0wkTJgDqaGcCxnYtGSidSX0MLtXV+79LoymB73rPqi",
-	"3hnpKNIuDKIbq6mz5ZeI71LG2cIhbVFI9A57ZAygCcRzJWJOERwAzoRsEuYL0xReehK9xlhTMJ6q4iS9",
-	"U1tpdHePdi5RhqGCKvL1n3c9Vp+mC7MSJ1i2NxiGn0Ge2532TxC38e35m0dLKhM7QnvVYWTy2Vy5Y4v7",
-	"rcCj2EMkq7qkjB80ICc+d2KI1i9RQqBrjQZvmkZXb19iQrcoZHJWDgZV1EoWf+8WXEhnb1HuiJgO7wYf",
-	"IQf21g+sn7Y8/3h82c5QeODS7hKZeGJo/oC2WBSPMv/7vuIVgVBBc7ylXcrK5d7yNsK9b/bGXnPuFJmv",
-	"04EWDpjiRVHD4SPGJEcoO+hrbRSofrOS76mk4PcwtS8eEvJzwtZmcPHvZyWMNsssWHsmVvBGT2m32aHx",
-	"63yc0HTw6qT36iJZ6jWfiQHh3+54bJpXJXAIb6uNjdKWDDJQuith7iBHIDVPGWCxCLBNQahMq6UwTTD0",
-	"DYnZu6cFGhYunTUoZG6g/B28Ja3yZjx4N/p6FDwPxuqDDfTjCP7/abeajweWLO49R3yVppj13yzh25Rr",
-	"vCKUnJJyysn6kJKLJTwFphJ1LinPHC1ZPBeyURe/RkS+bYPIvdKbuTEdR2dBfYzUKm0CaehIaV0lwB1d",
-	"RUNslorW6kf42i6YJohcEla2Mw302M3oJTtKy+FhS95BJcY2a9yGUeI5lRIurbDrYSSk85mUXlcDgikz",
-	"NkTbM0wkDV54wh8kRgkMrE9wkm32ox2MpBaH5CS6QvYKoHqH0sYV4AuW9mq05vYigqSEsySFhchgGL4H",
-	"koJrTPqYjxLj9pqXHcszhQVzWLQhdEQLQ3QzlUbuKQkhERvQeOtgOsHzT/hDQ0RxYzqKr57wRgwU+kVX",
-	"pemwPwupVhIifQREhj3pKAVbV2uFWvkUKZR4G245UD0GvaeYLYKvJeV976kf6YFJLdSj+81DFSQa3jGE",
-	"qb+OIp0b1P9u0ylSEGzlfrKTCMMmaYvsPP8iDGiy8CZfcJ45K1DW5q1/wmd+n7fQtVVZlKUsdmumpD/+",
-	"AJwpDN3ekbB7bpsGLNRmcwwCdYCE6/7yJGhw8FiWAcLrTEkOeBgNlEu/SnjK97mhv3AbMVxGDmje8E+3",
-	"u7Cx1un4ipV7i3t1e5vQ2SBJ3X45CyFIkwaF33bOlxGZiQlnSSoaAJDcUv2kcYQPcyNxdL1mdJCdh04m",
-	"FERNuNtQyLfgAmNByGrO5X6Otc+7CeMrSao40VjRTZGegJ35yiygjgSqU7wVGu7uJdaXOAPT3w3QZ3bD",
-	"dZL73DTwKNYWenVznvu5xWFw15bpo1iF/crfz+7mdDd4RWUAgARtWAFEV4LUzdkN8Ujud2tw2X7XO8Xj",
-	"1lGr1F1hJbY7abUiEFRoPlOZBxwlYPmok7nn8vu1CvAS2fvCaNzY9lbIoG/j6dkZXCULntnmaHBTa2GH",
-	"racPMFALs+41Whv0azm/S5FMNHJ97yAKU6VJBprAAsydoBw26eWZL0YDgC34zVRzjgIa2B2+18h/BBWI",
-	"AKAbK53wBDN2FBn2nHlW5fG8zqX8Kwz4waqFSrtXb4JRCShSy5eA0D7WokFAiPq9AqoLiKbuJy9LbrWI",
-	"m3XHK85MrrHrLHBCaQ/lLDJrYzmUySFGFUSBhW20Pl/RC/tTLvSGv2q13OLP36st/viDSOy8X8Hz69Sr",
-	"LiKBgz1TQC1CfFG7C1Sm1Y0wrcVoPtV5El3JiFnr7O6AMhNouUt1gxQoWLTdEPN2Svtt+d7v6N4qZt1v",
-	"lhH3CFxNZL0o1DtJEAjP9fWLXa6yJt/pL3wmgAPRy8iQOHI80/pk7eSFp9OT6AM1oo6NmY+HYWoSbybm",
-	"Lh/PzQiJFCfpBCnqJjDj1lAZEsRC66g8aKn3uquGx05/FtPYwsN62v3b62T1L3yWy+7i7g0ium1OFBlk",
-	"NlF4p1+xxeRbo+Z77nSZ02+3KjeQoMCJZDXlV0wBxtDATFCuaZ9C+RqmdiBt1muS0N84wRbwzHR16xVC",
-	"sD1AzUU0dkO5haoRHFieRUASi0b1Cg3wcfHucVm/Ec7R6cVimtA5PkHNii9I0wJ3BsoOmwA2HpqYPSgk",
-	"jkCudsTfqIiTc6UAprfNjWMzSAFP+BrSz9XIDbBgu42V5ZWnJPSDLTl0MKZrahGDPDa5aSyKVbbGvHL1",
-	"gUI6M7EOUxaG2n/tBkYxvlRKIJCsjmyOk04Id5G106dtMOwFkVaIvjLLJsxw8IE1N1bpfYNymiO0dFtQ",
-	"zurcUOs55GmolxJvBaDWwnMvDIJE4KjNwnhQCvgEqhe8fYO/rgfUeQdD+j3Je8Akb65llKiV7C3Ra8y8",
-	"nROF+5bcWHOoRAKiPM09p+QlYP1or+Xc8IC+YwXVsG1xHbS5etQMRYymg53AYSPRJ1XBR4SMmGlxwyzW",
-	"ixeFN0+MN9L22x8CWWzfIdBJoAA8tCc0B0FYHqLxGdOEOOzbvaxIoQjpXvfmHb9RCwjPN1TP/7PH6HEB",
-	"gmqYas5+P1/2ffHUag+DLyjzYAJqOoUq21t4gJrfKFwxQBzgMqmtvMDe8v33cEsn9ZGXy/oyLX82sMwO",
-	"mqp8+ABrWwmvs9ui2tNcQm1YW/bGE1WpJUcq53ssEmIxgKhxnkGUY13WGLLUzQtVA5MRjDdiicqsGUZZ",
-	"rgFyUEeaIxhtG6TXrzj2oLrkQeqNO8PsNVp2t9YGz7jOpSlSqMW+FT3gC/DolIZ/BK0e+90rJF1IZQ+b",
-	"3O5UUJt2iHykOXW1wwR88I3Kv4YBVgIUzv767hcD/NLCZLk3WiccO+p9cwoYqoWtc4EYZV7ZwWIVywLJ",
-	"bziEy4aaRDepcs17VXqbYUTuQadbTqM3U9NpO4iFsSqeqC8fqhXMDoUQNEy7v4OeLe64qSS8piXGQhwy",
-	"LXhsRGHAJCrp1clGwwBLXT+0nvGjCk8jZQrWJBVi3wETGCtTjNonHI8iAv5qaUHtSVPKA+lchhnoG5Xm",
-	"PjsN9VpOGkTKS80xZyHtCkjMsKB4hYu8NogBA/qJlNbvSmQjk6nQ8YEUYfChTZkzuQYAlT0FKptpZ/+1",
-	"EieBIqFb2AkStPO6RWZCcn0SvVYAaiFi7hmAmQZf19lFs+JQFOOHXHyeQdwJcLychVVTMItj6zgm9rRT",
-	"y5rG2BQZxdkHaggwKjrRQ4R3EapnfNtkHfLEVsKPT9zupJztYA55N34EENMtvekBuIGHKahgGFx5W3lZ",
-	"IEimQi7qtInhdmfIgqB7+w7aY3cAj354MNb9EA+6hku8hmK5IvpCaRAl+QgSZLAo2yInZmk+E3J3Zn6x",
-	"dL/0xnsxNbhX3G4t680LKEygVz965GucSO/tzLRVnRDz07OOysmPy/ZI6fizQnj3ZeKHE4R57kTMuA9b",
-	"hqfpCQQwaQGIxSjWvO5g/Qe3na9r1yflEDT8m+7PYRn4u9iaHipfYFRHaDbFFx+Rcn/LUxwqUAwHbX5x",
-	"nkQFvX6ovZ3xjBQeQadzYyEfvvLxX5g4k/5vTFqxXa5MT82D2D81O3/cu7NgBnqUl2cpyfvenr5THJY2",
-	"daJrSlyWEtjYLXSca+1M00xkHHJJN1x7ELG62rGOF7jz43OQa3TTnaoel4Pdp13sUi+lpG5Yx7hR8c3H",
-	"vFK3PNvNmvV0opmM5yN8zP0tXJbNqEOEmWiSi9QWjXcRPuqyKOwiIEGpJPE10ZKU2PMQ/PKF1cJES6YX",
-	"TUBhf4Gnv2ezvUrs60DCcNxbYQtvgJnXk/AFy9BbkqbQIPAujErBpgJOIkMUaghRGJ7y2LJJWuzmRkRw",
-	"m977p4lmU9tKcelu/ZfT0Stm4zmmpzHeyrFc1FmEQXkpCCP+P+JaK9109/8EL+41ED+FMR/YTBAmZjoJ",
-	"bLUnBkA3YaEL9UKX98aOXa3WgCXEXAmD0iBQFBAeM3OeeMuATAnYOidXnpua/rDsrmA4yGE09puLbAlY",
-	"h0yHCz5iE0Mkk3dMjv32tdfECYys/kxXYF2fv2ezBq7X4iCsGEUEewVufd+tFNWaM3DLonSIqa8oNfCh",
-	"sJERkmL5XiacPRMsA7TfJJdlQQPCw/lK9RgSRG7Un8kGKuWtqlUYAWjhFIXBMWAPDyhLEgKyuPwfNHPu",
-	"H1rD7JgFmDDDP9NRHVz8MAy/iq0LbtQL7uRhxSdO5OgiuPjqL1j8XHOjcg2Y3V+/ffv26dvG6QJYqiMY",
-	"el0cSesLxw98Nt256VbNt1zTxZPaLEjqrCT8fyCVxCOSMs/m6O8Ej1JSDyPzthz3A/QbaXC/0ZHp00hr",
-	"cra7cSR/Y6lImMXORebu5ZRfUIoywzEFFS+eTjy6klEuSZmWIytwtRvjAc7T7GRje3A1aVzH8DXp1f06",
-	"m4WyKPaL+YLtTUXqfk/TP/s003yaitn8nr6TeM7jBSD5Q3kMxC2CWo8hlsEXIw5pUAsjE0oa4e/Il6Ea",
-	"Lio2dEthsK4CbvdLTBRhoEsrtcSIsVKLUsI9vLWsRSt76+fWgaG5K+p6QKJ+Mfg7C9CwY+1uoBHex6HS",
-	"3vMmHxYPgL/4NBx449591310Mbg5Pzk/ORtsfutf42gPH93x0llz2j740MdU5TLphFCDxwusTK2Uw4HM",
-	"JpqtoMEKig2XnBPqCZaL+WjehkfTfeT0vaEl3OSkksC0lzlZvYZBUhMBEBEWTt6aw2nDi2LBK/Qd4Vme",
-	"5DaKmSwKKq0W7vT6Wj1og4FaxAt/xhGygVAGVwR3C2xzjIDV0Dj3NcWSyB/uOKBN8OFe/h5gs/33ftrP",
-	"D1Su6CkeKsb+L9QMcx92Yu8m/rtclkoCbrrqNTfEW7yqVQCUbyW3UBrNSASNeuOGTMcWxSGKejdiPXHq",
-	"w7CbUt9hvewQEQsma/y/U39TwVMkonf/uHt8veH6uznZ/GqyfXqzKP0ehBaahwOgXa6AR3V9c4Ua6T4Y",
-	"oMLrrMCYX1KEG6noVBFzGgIwp/vvuiRhhOYU0VRTUHUJvy+IoOrce69GKIPKDVBA+xUi3BWw06/0r28b",
-	"BD+KuGPgZmA+vaxZ98IYM60FN60RkN8K52y/hFjG7Lw0HEqXryUhJqRY5ssw/SWk5TO4If4Z4itvynDK",
-	"kHBPnHEJWuAg4nSaiOm0Gb8Fg2lJglYy9h+Bb4CRl+GtW3JYpmkLbceWiKwHTRPGIpQzojjU4apPpw9c",
-	"7Ia1tFEARUIRT7tSl27GPhENrbbQIThVmjeRSNH6DB6U/Lv96Beez8kf1yaacLviXLrFK9TrYU4AdRS3",
-	"8QOw2Kbr8nwO21SssIVSdS4pNJkaK4CHXXNefpXG+MT4b7ZWA7/DUT78w7FzV/2jDGcyCV30RUbBBzTV",
-	"BgmPXZwfko9mEmSOba9AJllvKF7TIx5iXgPH1qv99hqQf6slTsDR6Vdl3wg0Pen0K/5js7LSor/zTrZF",
-	"c9CPVrXUkOKy9Wrx4yuOVnLKaIM2rzOtzTZd4cEYRizSeQpMfzMu3YLiFZ3dChhCpQgU9UBwccEzwJ75",
-	"zc0IfDrgbA1DiixpaJh8m9tjbFP3gQV8xRHCCvjinpU6NOZtJ2stusDyZZYy28KJCkbQbbaEqnbCQnfr",
-	"i5sK9tR69f6+eOVDVPB+dP1j0GdcZSmHtQMsyJrMh19fZ5J1W1FY7PvpV//P1nvgpSV0q2nuDEV4H5He",
-	"+FFWCY4g/UCtmwCX1XQ1+AXv2FK05WM3qmf984+bFLDWXSMIzdblTRKMfdstb6EziudKxJxCLMJGU5Gm",
-	"JhL1PQmPale6P/29xlP22t5aq2GT01l33z/0Xe7eNvAzPoJ10LtsASBISW65lx4Jro6/5zxvLml7M6We",
-	"hlL1r1XuW9+wjDQaz4WxSq/HwxLqGJMM0OYfxqgvIK8QFMfB65NhRLAgEZPJRwlETJh3mKtVpKaWFzR/",
-	"K+ZkPwVulwRp2eq4WN0F/z9haneEvy76FSaYG8T4x7NavvS6pxFH7r6PoWWty7BOlEo5k4+Tsh32pWcL",
-	"TCE129CDVAGxPhi2ua5E9pqPzJ2CUOA4aE2AYPX0khvDZlAebfkXexGNv34cWBEvuP04uIj+3//5v9/G",
-	"Q2gDcIdYL4VkacRSo6JxjODI42E0tnY9xqr/lZCJWo2jP4xjlRr3O61WZvxHLP3AqE0kzEfp3gN8kx9J",
-	"342dwnCfUhlY8XrnPE6VXlGbhAQsEG6iiZBMr/0MAELO17IyDWlEP+Annm2cR5O15XhwSTwuonEyjoTM",
-	"cjuMxnwM+Xguk2E0Xo0jFuGEnpjIiP/kQ6Rihvq0sRpHKrf4PT3G7hWMTI6/jJGb+YuwUNF+8lFehUDV",
-	"XCYGtYt7W8a1UbJojPYwewUyUsGsJMm3FknKYU/mLJ1GTEZzles6zfIm4/IdSMKtI3KOFRu3UhgrYeN5",
-	"Jwake7GH7fGTJvBDFC43janSVBHxgU+ulft4V2GfCaeg+DaN6R7yBmUDM83QFaNgSVFU6/3Gd+X7Hn1X",
-	"Os1l3XsiuNykTrBcyscdtSXdL98j7UnXoSTv05X+Yc6hhJBqcQPAJoE20LAKog3nrdbf62FFuz8th+hC",
-	"32JvDovn0s0Ode9R+XEdwaPyrz5iC/r2R7lNm55ablraAZ5hK4AP4OBlaQLoeWgnR/TpgEGAnDAmCUFN",
-	"WNDAHpKRZ8oI50Y8MZGbgTd8RDz/KD3nm1Mt1nItqSox5UUAM54rZTw8cbAma5RtUeDku5NwWQg/sjFr",
-	"ntSZUO+5OYLAB/XEsFKIG5657YJBwAIMLgZTzuzpv2yO8+dn4mbV3RkJR2v5EpfGshkNcBQzbUd/Ok/O",
-	"+L9OYDGWzMZQKX/xw/nT4UAtfFDGKrX47B7wbz+6HyxLBxfnT89+3GmC9SfxQ0VmO7F2r8wiYqWwrcq7",
-	"kA7G/nWVOk+3sm4pc40nUi243MXMhXc+fgs3T/v14GGdUIUBHWKWg7kL592pHKvCoFQFsZTYXKCC514d",
-	"7V6zgbH70hpovuYrE82Uz3xcItZeEBxrS4W4KT0mkxZz1NstbYMle0WLB7gFlb2kiv4sh2YVy2YBC/KE",
-	"x87Ewm62WrO22xXt9nj8JviqV5MWKggK+FSgHzs/O/Niuu2+NWQenPWa65hHzmbxIO+RVdH4dK7UwpyO",
-	"C7/PjeeJIWxXI2bSO4cIg+N0p+fHgqETYQ7+JsDHKblbhlEuU26MZwkBFm33DN95e/X2ZcSSRLu/QVpu",
-	"E7DL1H251vbeW4x2hR1ATB680XPNT/9lMKzrdaLgPRksEHfyVp3bwnjJT+kXuFmDi8FM2Hk+QSGA8P+o",
-	"YM7c/N7P02NkUtxrD23z76LrgmuEusq6AD92P8HxmCoNBntTFR298dGbEjST3mNlfo86iZT5hx01TnZd",
-	"gFE9xjCZKSW4Q+Bj7zAEbi6cIirEce6s4fVFEd0vZ+eH5BAhso335bABsk52p49qRBjWUcoR4c1HjI5t",
-	"e4Kb9edpKzLjX0VqucY2nuC9gGUOQRtnEmZCOoPTc43MWUOLT3B57guzWB3lWwoAgP3JZk19NoYzDbnD",
-	"2uqA86f/VlsecLvKvqyocHszWYdt/nVvhfR35aWFYAywPgMsz3wJto//wPdjfKod02MzNN6zWa9GhhOn",
-	"iMFVDrcNRk6DnjRdhjy3NjdMe6Pv84o1mXCEHPWuEbQHOf8wN/yy6AfD3LFZmPtASa/923vVZqb31lno",
-	"lFtJ8k1HQkYTrVbO8hqWDN5gq93up61hQCluv9pY/rX3RD3NTazUQvCT6INWcgYuABoo8GORwXM+asnz",
-	"5ys7ZPmRFXV11wTlga8a9HXRwdPxVYcGsHhVa/lcY4wBgrwBdMU1t6NnsNxNJMwGG15fWJu9kem6LwyL",
-	"JvIdMQMARziuoC0KcchKRqPtyHe8gjil/p02hwRImELZLNig3Jphf23KmTbBp00uyDN8XSh69zkUtGsq",
-	"t5tv2/MvmdC8Mur+sQXdNuEo71UDdTvxVSQbhJQpoM00Lzhw/X0hI8IIFBBY1pwtoYoKBEfIyPBYyQSY",
-	"QIOddN4j2Nw8NbxIIv549mOzF2l2bOXcmG2xIx/yORDyowovBr3V3oiZHAl5D4aBs+MgVgN3IzSLY+t0",
-	"xOQallYYoGtscCPFTL6Ug32TfiUPGWbxMq1uROL3hsy6Z2qZMbmOWByrHEpXc50OLganSiTxKUxlgFhG",
-	"m+l4GPorbucq6Rw1pUEbvlCrItXM8G52ynHOK+yFG2pBMx/NlbEjQHxqyrO7WRoPsCUkVlFOhZxxnWkh",
-	"LfLvQoppDKvuJO21SvgYofGYLy6MlZwKvQTAlLqOaZZcX794oYz9ma/7upXxBQf3Pct59Rayg/wvEf9D",
-	"MNSpwevrF5Hb4WjB18PIKmC2YtAguTVroXUKdaeI7ZIvJ740Y6YB6Tb6MFcEuY4MhobjfSU0KCx4WVPH",
-	"nBvHo4/jumn0HsSFZWyP4JIuvLfAFR511PitW7FHGry1JLP3LPr9odvwKLmFxOPkLJ+Ccsn9KkiKmYaO",
-	"tk7XsttjcYiw7YY7ctig7f670kePGFsepT+MLY8Yq93uwIZqEgqdmgE/2JKbYWRilbn/Z5pPxRf3L+5c",
-	"tvWt0JMkeBDMzwvrpLHhUsTX9rkh7g0HiTddvX1J9WL7hJTeQw1ofbzgMqh6qFRQNMWKYPI92aTw7OPE",
-	"iYJX156zV0DH3bEHg0ztwTZj6h5pV5cIzSS3d2ZQYu4NI7zzIQTfjd8USoDmLRjeLlECLzAPPUbwjt8o",
-	"3I7KydsyUADm3L2uQYGE4SuNxkZpO8brseBi2asr6leDla63lr0GAU4nXF86j0nI3GCXo5MGrXKZNOai",
-	"lLZNSSH3F0FKCH8cwf//OdJBbml791fQL9jFX7l7E8OzjuqwuCV7pA5Lbqol4zs5LO6gaZUS0R/6otRG",
-	"CsXp/kVQ5hpbcVNP7dLxMnZ7JA7hq2y7GYdxVvbflu5tKTemIzgr7rVHdFa2k48GFemGwO9hX0mFXEQr",
-	"pReG2vEThi5LxYi+dLc0ZzoVXMMwOaRdCHg1yN4q7JjPpRUptZU7TdxkhL9zA/xFyMWh2Bd6srrdFHoz",
-	"um+Z2bhliKOP9eNuz6EUiHYBwCw3lJ0A/BK2u1mYtnGDK07vkAw+6GhQGTQNSaQDaDb5Cu/3Acazeneb",
-	"r/yW1vvN990VjYcdwRKr7nH01sO0LThF66mzy8750vD0pg6cHIW92KjuasiKO23B1wWbGFFHwAVHqV9Q",
-	"VG5cRcJwIOSNsHzEEjY69+Y+ZtdLe/9lwpeZslzG6xHmpPYi/92x64EGExDzwbEZXAymeZpu3p7wZiX/",
-	"aUMNt7VeGVdgRYljjvbKfpfkhlGGl153eXEsitqA9pFkIVLysq1SocWt2PsgPdhIxB1ttsueFdykLZUL",
-	"mqecGarrczKuVRplKZMYK2QzRG4EQPA50/W+yW8BBHdPN8hBSCPD6T9BEvdkyyDQik+gxW2LDuErLLgk",
-	"E8CImXRnZcHXO4R+PvjXP/rMMM2kV6PhrfMhTKRya0Tia1s1R6g4NaXGxZ0bvLwsbNgqnPBUAAdcqmbo",
-	"FhQdwysk14OmL+SRq6fxRtVIS/e42oZXxaD37xz+4OGvU84S44FvCpalFTaIQ2sPtZjWabXul7Hz09Fr",
-	"3GXHHamNu7wqsOHQWV8ImURuynDesLb6Ihr/r9HrPE1VZkbXYiahvRVo68c35/+t7Bme8y/Ri1dXz0bX",
-	"L65GT//0Z/fQ4KvvxZIby5bZeOhsXmWLL05UsvbdxL7MnRqK3UdQHrR5RzG48hDCWwBlm5tJgYHHKIA7",
-	"Zx4am1kM+1vyGpa18aROhG5XwkRUdxXIN8D+dEZ/8NGUiZQnbv/dxAcXA3hWTccx1hXOrc3MxelpLE7o",
-	"ZSdKz6gTXOKmbW7A0wIdIb5Fbz58l/FOB7H5Hjqli2YTlD6C8AFs1YJMwHkUP5w5b7KhOO2n8gXfEaEb",
-	"zXrdP0w80G1xCbxUhXg08rp1JSzg751qTp80B0mvSlOmpNVEYwYVrfHKPVI3lAEpgvKX2Gak13XFsf7V",
-	"h3f5uheTHukgPBZKISdUig6VyEuleWfS0Q5O9gZ3EgtNqDEJMitztQJaqloj9j03D9r2OswGssitbQEL",
-	"LNVqy02rFp98Hfjuh4u/fXLnAKMK7odPSHDsV5iaAWAN6X11xfCRwD4TbHbxfHDOQ74boQSlBeNyXs4U",
-	"43f0Fd/MePdbUMaAthvVofm3+ADI3e+8wtJvj2OXy1uATwHWtqkdqIoSgafHs5kCr65WSyTVCeeauBvl",
-	"zjPe5RIc+FhlAg1eX5RafjccVM0o6JANwXyEASyZSMPhh9v/7dO3/x8AAP//",
+	"7P39chs3ti8M3wqKe1d5Zt6WLMkfSaQ69ZbGdhzv2I6P5ST7ORMfEewGSURNoKeBFsWdx1Xnas6FnSt5",
+	"CmsB3egm0OymqExmnz1/TCyyicbnwvr4rd/6bZLKVSEFE1pNzn+bFLSkK6ZZCX+9ES+qUsnS/DtjKi15",
+	"obkUk/PJVLA7fZ3Ct1Mi50QvGSnogpEZm8uSHU+SCTcP/r1i5WaSTARdscn5BH8xSSYqXbIVNQ2v6N1b",
+	"JhZ6OTl/dnKSTPSmME8qXXKxmHz5kkzeiDeZeRIaLKheNu3xbJJMSvb3ipcsm5zrsmJ+2/9asvnkfPIv",
+	"j5tRPsZv1eM3mWt8/o7qdLk9yE9LRl59ogszvvWSarKmipSMZvXoloxmrGy682Z+hG35nWB3dFXk5utf",
+	"Jl/9MpkkZgyalaaB//nL5G8nR998/u00Of36yy+Tf52EJ+AtVfrVLRPam4nuy80zR/DQ0ZuXsSk+jU3x",
+	"W77ium67s2w5fOk3mbE5rXJtG1zRO76qVnYFV1zgX6f1q7jQbMFK+6730GpwQeE/+y4ptGtfUa1mrAyv",
+	"qZn9VaEfKSLgqXo5O13BJvo6U4/79AT+N2DsP4iUhbul6IqRG7YhK3rDFBFSL7lYEL3mKSNrbv4ilGR0",
+	"cw6nDR43XWNKE64IFWrNSpYRqgjHvYpnMSGyJCWbV4pl0A55evINWS9ZyaAh/CFRS7lWuM+5gr8EkSKF",
+	"o9xs4TSXgh3J+ZFayuLoNHoQMrYqpGYi3Rx9zzax3Xhmp6zeneG9+YEqFdkvhfnq3iLgYyXCa1JWYtc2",
+	"KSvRv0d27YgrlpZM95wJBQ/sPUqvfftCzYrYq8xX9z5+b+Wib0bJeikVI+ZditCSgUy9gL2YUw3beU5y",
+	"NtdEVjp2k+C0D57mt3JxxWgZEvM/iHxDci6YwtOhl1wRze50QrggVVGw0pygXJpTklIVvdwUvqBvr2/v",
+	"btMxHpQJ760AkHnGSqKXVEDXom+HVvyXz2W5onpyPsmoZkeag2QN90BWZagLV6y85SlTZvy4XLONWSde",
+	"GkF1QWieu8vfrOuAZVP4Jr+bXLOV6kzW0+25glvmDT77rPmaliXduHH8KDTP4zMp2HrITFbQyh4z+Y7p",
+	"kqfq21KutjtxKchSVqUVymSq5ZRUImdKkQW/ZSLWm7lpbf/OfJKh+VgPerWW93jxzzzTEaVqbg6bNguh",
+	"7WVHQQbQWc5IWpW3bFD3SqZkXkG7Q0WU7dvH5pdfTJdLpgopFINt+KGUs5zBCqZSaCZALaJFkfOUmt88",
+	"LvCJ/9+vSoqWhmd+kcHM0cW1rLTiGbt22l4yyZimZn+ar52oyyTe9WRlFEerR8MPSMlyRhV7/JdJMplz",
+	"lmeT88ktKxWXQh3TgoOgXrFsMzmfvFhKI1Mp0aivgoaAp/eRIjlXcCKtunDNTVMnp998Q09nZ0dGczn6",
+	"yvzf1+b/Trz/mYnVVFfKHElz6LgGNeCvNCMfsbFmD9CZrPT5LKfixhzXYSviZhvWob1VPqLOAvrLnPKc",
+	"GWUfNQ1YqI9Ml5ujy7kOKXrwMVnKNVlRsSGKpVJkaltzWtENWcvy5phcMW3Vo7NvCBUZeXby5Li1swL3",
+	"yr8f2Wk4Qs283Ynv5BqvNbmAFkHdqjKuSWpEJ8hN/HnwRfWhgsmxM2a+v0xTptSruyKnXDB4cVHKgpWa",
+	"4x6m6ma7Nz8vJUmpgENFOIpoJ3u3hG1bvCaTGUtppVioVaqhSaN2JkQKs/HMsUkZYTRdjntNzm5ZvmvP",
+	"4PDfwqPmXuBKmebCXZtXeU4o/IKsZZVnRNMbuMO3OiNnv7JUhxbAV4n+5p5zvW0mJ4GJ/1w3bR/8kkz8",
+	"LhuJIYyq8reJkALNHWr2tumq9+umY5ep5rdcbwILrYdK5mQy2wSX4IaLzO9TWjKqGRrWuuTwL3anmcjg",
+	"n7dccfx6JW9ZFuhvZ7aomSl4CXQhPDs4vrdc6e0x1run/kf/5rBzFdhdZZUHdzATxmRiRkDMNoRrxfK5",
+	"Uf78zXw82TVQaN1t9uAwi6KUtzT/FoX5bxOaZdx0guYfvBHPaa5Y0pmEdCmNJtaahp2nqbbSt3RevCHg",
+	"VnmkiPndMRw/OsMNutW0sPbJ1hfNDNRfzqTMGRVNj5rNZX+XNNa1ezixQ9y9oayPAB7amuZkcne0kEf2",
+	"w4IXzKj2x+2p9x464qtClrjrjCl0Pllwvaxmx6lcPRZVnstC1f91zUGXXJPOnOpdzIghRLlWBPRNQknB",
+	"SiWFtcfVMTFPyUoXlUYzqV4xldiHktrqv55t4Iap/6Yg39t7CH88/CS15iywvYpSrorA7npHN2Qp84yU",
+	"bM5Kc3hUQmaVJkbcES0JJWjTBqWwZhT7tn17mcsaR3hMfjZXtWBcL41Ob35DhCxJpVgJDhCujJ3Jbo0W",
+	"QFXrGtAS5jJjRS43Kyb0BaHZigtFaL6mG2XeM+7aMiJXVvraqhktD9nXz5+2fGRnz7452+krSiYwkDHH",
+	"vXNK7OKMPSBX6AE4xPkwis4rocvQtZXiqta6s4IuV9oprcFrkKYandHb34y4BtOSZUxoTvOIH44po2Ib",
+	"rfPywxui5Q1eD2uqSGY2sFESE3tRkKKa5TwlRiZ5njIYDv7yJls9uVt/8/eCBsfkbIIt/ZUYU8J0goL6",
+	"bpR68xJ1QQRsakpuaV6FFZl50AIF32eWleYIgAq6YsQ8GWyCB9TZN2a8OU2ZuRtBr7V2RY8m5U+IXVti",
+	"bJfQXPjmSfCmUfYy65VaZtt9xEeN1sz+PmAg6ZJykcDKykqTBS3AO1BvKC7086eToGfJP3MQjgB9B7dq",
+	"4jZ60pw+O4qgfmC6fhAdqDl6AWHlxW5267o92ow30dsBIutwnsKxMfYtzXO5ZpnZ0ebPW5rzLCFTNOym",
+	"ZFZK1MqdpiBvYLKgFbMUaAAGtWPTkZ9YyefWQN+ePiaMJqvCFhoYiObWJOmSpTcsG7T0xiYXGReLQKuX",
+	"mqyk0oSSZSWyElusV67dtaJxN2yNzG7esdvQ/CypGw6tXXdLGKs6LDAEW1vzdMCMmGaucy5u+toiZjE2",
+	"4JUQN+BjXbK7sBS5CSuVa64FU6p3PYXMmCIlWzGjZ6Jub/0icNjR+4SrLlcFtYu0Y2ZhU7rNZKfNH7a3",
+	"KULT/teSinT5iS62twG4f2JadMmodTUFtgjel8HvrGa6rTjQgLV8OTOmDlkbawgUNeySqj0XTnwv4UQT",
+	"q+DstotsUMH1NKnH2jtFgaMyg+/6pmG4iGyWYpciZd/qvSPU7xe0UNa6bHe60TJ3dck28bL5wReUe1XJ",
+	"dv32W/uY0cpbMfywVRL9/EtgaAGnihHq65JrzUQCkQGjDpn/Xng6P1Gabry/vZ3SNO5UxuuML5jSwcWt",
+	"n7Hez5AvLoGIUPCL0XvDLoSNfoTkJQRDRrdnzkHIeKA3TFxTHfFMeEdPocDKpbxhGaH6nAi5Bv/o2j5p",
+	"L7KSgXOmJbZ7leKqjGjDBStX1Mi23efc2+nYYGDlthc8caE8t0pudls72ZulntP3snXWOg4UdGtdjzQV",
+	"4DcRzxkTt7yUwr0vokPvikD3+FYERBNCJ6KUEVclOhM3o4Zpd8tev4lMjYsa9A+/Wa8rfD6oUFt/jxtz",
+	"e97rV7VWK/GXu2fDXDW3Z1dqO7Ns22KLC6olo7kOX1B8RRfhtczlImyh5FRpDEyPc0aUTGlaatUrDfdS",
+	"GGJiY+T9j3OBrdbzWc+eNwCcnL71sx3uavvZyN18wzZ9azN87ldMqdhCw6BGdmzYOTLT4E5QMtFM6Z0/",
+	"+cSU/sjAtfOljuvtWskbgPLgw97Biy6SWRIwytjvIo/nXCxYWZRcBO7Sq+8uj86ePe81OJbSztzwBedK",
+	"Vawc5zIXUl9TF7YcNnLzE0QOjNg7rLROrkH+dBx8PaL69+15bXXFH8pI+dtsjctKL2UZjG6l7Q3UXtAP",
+	"r94d922SP9LG2mPFVTUwGuke7K6TP3kHWahDeKZ8kbDL8Iq7nrxWfigdHCC6dYb3DhpjWW8nk0m6pHnO",
+	"xCKwJ1+tCr1xJjSCjrgiEpslVGzIyqKjA2pFyVIty/AOzISKfX6NsZRrxXTYe4DPlLcRMWW+rlTkS0Zn",
+	"1zdsE3PJuq+j72armBpVSqnV7t3dTLY/Ra5h1wxOUGuo3sC2pqk1rvYokvbOGbT7PlR6dDQ3uoWWWhdH",
+	"J6dkLksw/UAsEzkHMIUXs0oIVcYKlLesJOYeJ1+fXJBMKPfjNc+zlJYQLcQn0f1lxD3BSfL9rfa9OFnm",
+	"H593bdJ4dMG+iTrJfkFM66DGthGRIZif3ephJI3XeXOytMyzBEaLnfYHZDbHPD07ffJ8kkzWbLaU8iY8",
+	"qHpzhEf16erNawBmc0FmVLHnT8HkRqiWUmtZ1nNrX3NM3kOMBlDUnVE/PfnmebQT7pB2toRU+hyW2IzU",
+	"DiohlPz48S0utX3t0Pmtz3vAR2sm2I6mHvifliuaHqklPXv2/M/14O1bIeTaffWzZ0lUWoRf/O7yBbzL",
+	"vptnzXS3pvOC3LDCuikxzOswp+CorHco/MUzcEINW4K2rGv38FtZEiqaHd0CL6aprIRWsBRcK5JWSssV",
+	"KxWRIt+QP7E7zUpBc/ckmaGT+M/nbqh20Des29VnwSWspeqWu8hh+ut+Ar6t5JoRLbcW6WnSI5e3tC3s",
+	"rfne9Jd6Uw2ToTbK3LEkkxDg0WWFcQPvjc+fPXvyPNlL4u8QxHuJYC6C40xquftIEbkWxLsRyJyXsWH1",
+	"JjLUNmbgdS7sSEGeFMvSgsz9vJ3nT75+2v+KZALr/IPIN4jbD0wsFxPsSHA6lyy9uTInzSrjrVBcJW6E",
+	"XJvfr2kp8IVpyTVPaRi09iKXgr1YUnvL3QuKAm1FcShdBBvNMotfQ4gaqGxiEQkfRpweYSeGxbHZ7gdn",
+	"senqNuzBmgCAp7TGHHjsg06jLqDDPBV9Y9STZVFVYXAkhMPMz0lZCeVQ10qu2ExmG5ICqlgRqZesXHMV",
+	"0VwxEHQdcxLFXV8YELzeGY5CoOyCK11uSMYzDCgjECjUozrBbmzADLIT+kIR9gncV8F7TNMFWTEqFKEC",
+	"5o3A+ImQa6+vnopsm4zNntLW+q0hdGiudzf5iK0NnrfrlXUu93qJ6OKdeWyMSw8b7kxVje5zA4pv5CVj",
+	"Ifc9LUvOsmtpNaThHhrnhunia+YlYzVuJ2ix7//OOsiBgkdFjp8VS2TG9JrZfa7XkjiU/wVh2wZlxttw",
+	"gp1y08rgvm56gbXtHY2ZCglZL7nNUECRgWjqshLHQTBAyXAHqLgc7O37x/r3vrgc+pNuENc5rPDVod03",
+	"Pkzoy91QkLDOqtrdCj66dcxctpQLgWyH07yw2dam89cgaZ+gwAaPn8h6HF03+wOHv4bFfeOxsD2CSVuv",
+	"DM6KXLlBj1A4C6m4QyeN+NmdNzALmv6STDaBTzvDvZuYx4LoH3ant7MTT3Yp5vCzoXhSN0cHgZK+cFtn",
+	"5Nwh+k71KD9FXi24IHI+B8j1JcCy0SWKwJeM5UwzdYHYMGNuGiuvYLLIGSJjpMxVQlSVLglVxPbfNawt",
+	"eKoWKO0sC0gKMy+AC5KlYQfFNqzfG0vw4Nns64hTTjC9lmUEXGUR5/GZxpTgbSDHANhJ5Ketm2LwlYAu",
+	"m7a4HrE3dk3iXgkPocjKEPxdAD9e48Udfrw/wXnoobTn6CDH8iWbc8HDiEtnk/WG/2VaGSHxvXk2PuXd",
+	"ICSaYNG5fclyfsuCqHOwGCKobwhmOkcMhN63DAzv0rEcEpEYuzGegntnn9hUVrE4OAg9YJCmRQS708MR",
+	"P+OD5KwsI/B7dntfHaCJczsBuaZco5dB4YaNIoBD1zz2yItR1wtmV2dn4Mtto0NEveot+XBo7F7oE5oZ",
+	"4yKiRvPLrl0mwTAUz0c2h99KkTWqTp7/MJ+c/21oGy/qH3/5vI09ZGhRa0hknTFSKZad2/TxjRcdMaci",
+	"Y4uSZiwzhou5rGsAq5zbc1MJxJxsEmIxJ0C4UJKFFCyxCVXWvcnuuNIKwnnzuRGBtlmuFYCNCTf6Q9tp",
+	"UZpPGyYXSRTdkBlTPEM3Le7O49acXTdg3+7gjflVIwEpIJdFykoBoUUzzM0Fepw953g9CbJ0Hf+9ouax",
+	"1JYfBANYE5Gi5ptZSJh5yLpZwxSWUiyOw4Kr3+xgdwUvmdolM63fBNS5nKY34NO2uaNNdg+aCY+AAcN7",
+	"8SNFUnPjVwUpq5xdEIoLb1ab2cDasDkcj+9dynynUP1Ooqd0qPjN2VyP83AMStSuU7RzPmdmBq6XsiqD",
+	"4b2qVI0f3C4DAWPd+h1aqxac8O17GCGKWoav/Cbu4skNOOtckxmD/CjIx0Q3njnkwQ25krfB9PM3miwk",
+	"g3TDSBu+Tj4aA2q+uLZH+lo5Dplhu+6+lnUygUwt+8u+LfDf3XP4m4oN+EHF6tylfwSYdTvvdEkzsyc8",
+	"VPWO3LVAuq/lm4D9BeqlojxD+aeW4EmbsVSu7O2UAI2XIFOfYGLaJpG4IJb5gPC5TWfBzAyPUyLQz1se",
+	"dvW9LoEAjOslQg1Qa7gg1FIfSQG3GdARDcwHKkMsUEjN1mjaQIMS9SKqtAyz873RGLOgJCvpGu5XMwVC",
+	"QuQC0jLVsrVYvs99rK/Puvm+Q4hqMCNgP8CzRbtfZ1KwCGAXvtdSt7B83gOD8Z5X1WpFrRYqVzOlpWDX",
+	"VZgzCW7K5nbGtZ/LciG1ZuLCJq1re59abaxOTICNWjKrIIxIQ1AVzdtZ1F0USC7FAlfe0U6ilCLw23wD",
+	"9B61HoQamuk7CB9Qg2hR5BuO2kXTLVnNcq9PjavNOePH7pWfrGjdCXMbg3Gvj2/QGWwzKZoN1d493lha",
+	"juMYHjDxLQd35fcbHxBDDnj8ZSAl8JUxiTB7qJZeNgMTCA1rHsMVjd2a4/JwrjQroIM71wQi3tj4jvH6",
+	"po4zXeHSAtce6t6TZGLv6aB7z2sNnYIjgQzDLTVU9jJGM1Qadp4zjgRJ5kjZE+/UMJptEmJtdMJFmlcZ",
+	"y4CzAgSCUWuVtaDAp1qJzKhydIN2l9mdyOFgFD5z3xk93GlyY7kSOibBbpLCRt8a8mxR8hqg3LmEMGYH",
+	"siVp7klF4CYHrMgFJlMi1Uc9SHJ69rXTdzsjfuaN9iTpV8uG9N6XX7FsQB9pcvb1TihLR72hC5f+R27Y",
+	"BpdSsZylGhjdapPVyORgEqCZnO3JBU0QZACGP9HMXlJFSilXCWaSC/wEN5mxsAtasovalDA7yyM55Ug1",
+	"N68UxcsrJFbC8PiwaO6XDi/5fH5v7Eu7uSgIxplwozw1JV8sx/9KtW2V2MRBj9w7Eodb6IHOhEa6NXt2",
+	"nB5sxqeYqPnx1mx2rOkizDNhRz0YYdN07Fueh+nmrC/HJmP6JLpcKM1ohnq9D1BFjWSSTJxCYpnANoC2",
+	"yiR+UjPfpVSkLG8wH+4HDmChdJXeoEqDSto+N9DrYK4Om8+Zscl3SkzzcwSMtI7J9cI2O/S3457vLOMC",
+	"A2tb70+8cfSv8mF8vn4a94N7fd/KxVsu2P0Y4rJSFkUI2PQW6HFroK3lMAWmXIkOxQHWoIqwzH5C5GuH",
+	"ttJxzkY4ou4GBPxBa60xFOHwdWsSjXzbXvb7wRii2n5/V65qQHq7N8PeMvgFh93pttP7J/Zs2ceeVv3g",
+	"4jIoGe0Nvk2ft5bEWWDqmLwR1k0JuT6EkszGNoEjSYEzGRmUOZJn8LmlRdimaUNk39DZ/2A7EWMXcNBX",
+	"v72d+khnz7F1Hz7Tp6azNRKsn+xLMrHO6sG/hcEfT7avdyDYBslwzMTt8YcfPn7ayUgQvdC3EMTB/N9g",
+	"9muP/tJtFfbC9uj/KrXdJypB3RZ3hpyTmfkKqLQbvzM8ub1L7KIM99jbldiTTk4CbaJ56ecggqNGxB5g",
+	"03bF+AA4dz/uAU7xYSAP9ljvBURq0QJOikp7yiD+ZcFAYaI4H2zRh6+JQJ0+/PgJr1iuyA0XyIOrjsml",
+	"8CNbYO8v6S0jU6M0oct5WjLMxLiGPK4poYqsWZ5fEFq736YWjzMlf5ptAFeboB8ZPMpTIKubJmS6YIKV",
+	"puXEfFjlempu+um8lKtrJm6nf07I1E25fbtmqwL8xE3bfzavdglIqmB5jjIWBjZFZWRqxHKtezdiBpJX",
+	"msytsj5pS55lTCCvXoIB05qq8pFyn0+/ffPq7cvrusPt7hMK2NgbZk40xnhlyTL3Y0hKUnU5DnDc12Hi",
+	"Vmi23tGdrI72Fv9VSXH8ka7fWd4BLxtiH+TN2Noco3A5/jtb3jIE9rfw5Aif2/KDCoSW26zOxiTXjK68",
+	"LD/L9Bu80G0vGuK6KDPlFh+yEztG32j+jWc2DMCPwr/BuFW4wRwKvDnhx+Q7bytirN+yPq4kRDrYajAG",
+	"HF4Vx4BnVsPp3S7mGfOsJ/06eUwW3FpHVO2TCTBMkhMfGlEyUpSVYA5bGQ78HBBABuDESHKn+cZKBNxN",
+	"57Val9ijT95fvnsFSY9WDsEHx2HKhXAa6SUYOLWXe0Uz07qtsZNviJmUYIO9wHz7pRVT9JZldd8HcNn5",
+	"59UjqnRbtu8I4+EJaIpl88Uw06F9GgPbsxJGgQ7ZpPXFJtcCqP7NgXIBUrf/6nREM8xzu+8wcQF3X5cI",
+	"v9/Qqa/gXTqLmwhvAH0TOhq86v9u1Ex3C6mcnAQ0RTOhgcAtXTGF+oNicGjqbhyTny1uAtiq4YZLjeIK",
+	"5aiW5taFyjFc4WptJeTudDnDym336SWKEHS5eZsB3oheCrslVGRTNKwM5D1jsIWaPm5HnKAf1xKu4+CO",
+	"NIKE3XK2xgA/nPntbXdM3gAIrbUVqdggUozlipkJA3Y3I/c3NZeE1RxqeZp5EwA3RPdEINxM7bnJd20V",
+	"o0PW+VEdmZcriTqmd7MpnJDatmk66keDkMkOS0PhcHe76ZsjETxoJZ0HbvsZVTswMH4JmHGY9hjOAnPZ",
+	"obINFne7ICfOK2B6OdSbRsehXLoJUf7Ive5GJ298hnV3cuMXmGPXLilciGZC5sB87YwLF86xKnITLTt9",
+	"+tXTr588f/rVrqDZwHXsXtvuPrXgEsYw93TGkMA4EM3qn2fXjcg08wCSPoquxCjuCEahcRixgYgW0+kI",
+	"e1+NWnC1ySLlP/w2PMU7Mx+j285ImKyCdJkSS96EtO1X7TBwN4FUXKd1fH1bsFs8J5IkxXCKVuiazdkD",
+	"O9yVWpLJlV3pbbz8QsiSXUORlcD7f4LPsYRCA1p8pMiPH9/WtxpyTFBV4yj3QBxGEhvgK3P78RhaCWjV",
+	"hwTiP9QPWsrCkqc6RoAMP2IxCsJrVc3n/C6WZCuN2jJjSy4yF1w49pHiAplUElf+jwGdzm6+U6s529Vs",
+	"9aTucWtobmo785j4ezN0Prx9/Xo8PmRs7K3t6wmYejnlgnz36dMHiHECaFbC31eJ59LlYgFcQEvA8Qy4",
+	"wG2MrvP6HfNxiPiFLzYeLlTnvWUPspIhwukj+Ec9uaAsgFpJ5ERfBlHWF+QksShocE0mLVB1k4b21fMW",
+	"EOdkgOTbSWTTSMKOi5yCum6+vLAMWEYb3D69x55/6Bh/0C5Ym8uU5qaFLW6knSbH7yiLDyE1A9q3QIOG",
+	"LEoqNAIQwAAbpE7DyuzYyVf0NlR+zos5BS5a608L88UNR3K1ju021Y31zjXeu12wnW+bTIzOaGII/H6y",
+	"1yGsMin6M11DwW557rs/WGRun+BbJELjj/IggRpo0CvlOXBJ9/dwuruvcTIAE7uZzuNI+RCLbxq1r1zF",
+	"zzHszXUpqYB2VCmGcQpcnzFM0531ntvSakP2tIu5v7frsBUAN6rDvSs97UnbvpUM1Z/iNNd/Bd2yj3tm",
+	"eyaX1WpWE8oO0jPbkRA3RzBKW3QIOr5zvg+hMrUX8OGUplov3dq8smCC5Ewr9I9B0odRFhYVM9oCfMOh",
+	"1LjFh8IXtuaMLCHMqRjbKgSH9WIsc59NUNFtpkzz6kkywTfBToefBE3S13tx090f/hacTKMFjKxU+OqO",
+	"pjrfQPKPnNf+GCoyP2i8jU7YA5E9LqNwFAh6C5gaS2R4bdb0EovnjlivWiH3HFPPd6LW62KbI/VSj8Fs",
+	"/NDhnYntcXQK3tGQXC6o2o3sMM/ECopc2YhXyrC6pY2v8do8NwfuXxzTlJBkVsq1MhYME5k6HoD3AYlo",
+	"3h0a2nd1eYamHCnmfNfVBxBM1vxbaURENvyHoVP+nQwhleswSqhER7Se0zgnXSR767LOjgU/qsJsDqq8",
+	"6MCaCq2GZmZ1wUAwsnocrtfBOZd5Nl4ANhPUNSF3nI16PvYYlX1paBRY3Ltus6oAxtnl3/Q126ZLb1Z0",
+	"wV7QMsbBCNR5CnNsJOaTCJmxCzJjuWU9nucS0SjAWZdxdWMsdqmcW9oSDFhzr13/J4QGjlQZgrRUTFZR",
+	"40sIzTaWan1A8ALM4rADEcY6sBkzHdnAZz2IWkcomb2LSSILc2hsmY4BEXQchRu567oPVMMOBneUWXWL",
+	"Nx5xH3/L85whNTKqJ6kUupQ5KXIqGKEacADb695DacmFYqk1fAOeiR4qzRq5E/4SCM9ihPYxukufmXL7",
+	"uA6yJd9YLsoDWJFvxC0Tbgydk1TwQOTQM1TKSKm6dFHKqrjOSh5j5LdP9LWe1nmWg/R1o6ZHMh+TSVpU",
+	"bYkZTYU1kmfgcTOPjuvfS9N4oHtMLMJMBc1sLIpq3Ltef/gxWAZTKh012W5YKSLF0XN+y65LBlC/8DHK",
+	"5aJvxVdsZTfZgKmVYcsYIXMqAnPCL+sSmFTTXC4Akag82Ydg9VHwMjOdHxCtF6y4L9LepTNzRhesb3Is",
+	"3/R9imHXCwuzV6+lPaVbeyxpnW48IfUi2WMQFOrilutICdo+p8ZD1KZrseAMa3Jopksp891UrOYZv5r7",
+	"niuHJZVrZwe82rXal7nujb9/pS7TlBWj8dzNYnYJ9T0F9UmwgoYqcrq5jiFuA7IlVE4XNEelqcjatlNN",
+	"q2ErNo40LUdlRVsEdTd/+OSsQ1R/tkvxtqVzm1V2KbfuDf0ruFfWvLeCHY/H0YrynDSdGbnA9zscQya+",
+	"wWSdbkOytnMn/JPTP5GH8Ax6InD/NLB/kzNX2W+EbnwJyjDlAlBw1PLDaAlRLyYy63PQiMx3cB5uNX70",
+	"+GHAlGtwGgJFomXEueMaK/KfHJM3WmFcBI0ttMRsrgDmLkLzkEVBgQzeWGdYHWRbNU/lakVFNi6ZB2po",
+	"FzJYkOwjg3Ai3utgXT6yVAzaWXr2U2LfTTLJlBevZFwvWXlMfhDMMpBjTyxMrXk5UL3k+bj6lEzc9nER",
+	"xH7fbA92p0t6XRfr63JXKAR22kX2U0rn3MhLwB+6A540yMmX76+Iops2VHI/kTKUTTbs6XcNhY5G7+FP",
+	"JnOes70pcT2MnC/0np+dPn0arrIwNAzYD3zrDsKp8/v7qWdSL0MnrapHh37Z5093OWkzZnbONc92KDEr",
+	"Lty6BMTe1pDrmhi9stT5CMBK55EMhkbooRb7SBHzMPDCLi0JCSlKmTKlzgGiTZViiii+EDRXSHGXkVTm",
+	"OUu1IrIsllSwzP2mlaARwI8N0hVkuT9T89gXtVf42bMnz3ayJ4f4PkxLQ3ZryWgWAYR/cvWSzLG0BZIc",
+	"fc6R+ckFuZV5tXJF9lfF3Cb7SB2e9D2psrUsrhclTYdw/lhOLbP0DfmPNlI/s9cjiFTYPQ5jj9vtBpxT",
+	"F+T0hMw2Dk7UAhENgBBBX7H1gF9b3ahWB7FfUHsTLr26fJi94LChc0Jt5TjL0n715vWb958gEEgJ+jci",
+	"PANKjxVFWIWLAvU7URXXjOSM3jJMULSJIdvCySauhzV9/BKaVKBQ2FpclXBMS5YkU7WRXBIob0CzWdHy",
+	"Br2aLvgxxwqK5otgVOPXKipz6EzJvNKMGOmOqs+//WiEzr+/e4ubnYvaPQnCyc71IpezehUe28l4/Jfj",
+	"u1W+O7yDHQqeyW3+9H5GKzNzrb1rAz11AlE9tRfk+Ul0P3e52YM7Go51qKRcnrESotToWUisrkU1Js5a",
+	"tXTensh9tZPIbZ1MFP8Pdr3is5bYPH3+1VdfnZ0+7x/bvun24fKDPy/lqnW4kd9RxU+3aac+295ZtsRj",
+	"IKyoudnMHUfAqxrOskMh/LtcULFl2HGNOBU2pQKuD7NtO3xaPl56SW2FgiF9UppuYvggDhsUKR5t5kMq",
+	"C26E0W5a28jNOmybDKI0iYQAnAF5kCDA9+wgJPDvqNKs/J5t7mEYf882H2XMw+hwS0OCYaaRgaGzbpTU",
+	"/rQHbuRhoiJsOsOrbfRxEO/PuWpsvvs6Jbd44ep0F2g9PDEW4uIzRU6SybzKwzUU33Jx86LBy3YwNg/o",
+	"4t0J3wDhIAsmlPWgdD2RTiWxEA4FlAhGaOglWymW37IBgA6YaNOXnQ7dfwL+KxtHG3hCKxGnAw7v2EGc",
+	"WA1F7KTukYUPRgmy7NweQgi6ZQooBatI8CwoHO3jkd5+KjGEOQL3G6lV8PNyA7UK6sgZWlWgQ86YI+AO",
+	"cwHUdGc7Kos6gjILnLVdCQ2tuUKG8oIZ+cRUENDsimlsowjWVDkUBHo/uY4lQ3MglI62Ldja57BQjBoz",
+	"BrlgY43GaOKa6sZQi1tBHeim8NYUMj2QjQV4ZYguqVBcu5JcU0sKzV31Dzszx2EiatbHiAXaaHC6cbT7",
+	"XKzYZt3CED16/5fVlxez1XXcUtaN2jkIbkO2R3qlKufhk9cJiI1QDbwAVHRrI7eOx/ejpSVciThYHjK2",
+	"mUxuOVtHCg1gAf2VBS3nUoKro5TVYok3TcFKJcUjRdiGGaNoTqjYDE9T9Od5O5DaLN+OuNs7pmlGdbUa",
+	"IYNgSw12f+PTkXeXPP0QDnu8g6K70nEgKF0ynYJzwlz3mKUxpXpKpED7sGD0Rh2TFx9+tFZOKkszsWiN",
+	"I8ZKmw+w/LDS9UdmKQj6GmIQu4FB/MHQm7Sorlf0bgRQ53pesgjbZs4olKIwp2NtDGxIaJaWJmIguuca",
+	"lNcR/VmXHHgWh/1kFCQGH96aoB5djOlrPrQr5mFZ6UFPhyhIET7iVtADknjdrrvUvM6f5s4Uxg/HFSt5",
+	"qOQuhOtGGKveSQtWu0AlNOqnuCC0oeuWAj7nTPmU5zvCRtjf+EBDRJaWAn9o0RfwYQ6oYWNf+LH5AaLw",
+	"ORs7oXZ1QhUg5Z6oZRg0/L41pLqDPTP4sTUDW6jYRc7IilFVlcxmE5cMlC4QF3otMaE4ISsuKiMV3ccZ",
+	"3ajEZhvDZ8uSMbKSQi+V74Au6XoCDsYKrh3zg6AV/E7ejoV3GEvu2nPrddKL2cJcsxDYB5erfdIVLDBq",
+	"K88uaiJvdGavbDE36wCLRMWC2UrfyhLvduVT08PFMjMXizUuwJumAuRIu5CwXxJgZwoRj718f0Ug6wPc",
+	"9JqspNLk6YlRgkqaavu+JmE6paU+KlnGFF+I7Z7UeODJ//wbPfqPk6NvPv/J/uPo828nyZOvv7jP//z/",
+	"/9fQudsj5y83ur3e7dBslwzPZXoTjqhsYPKBmkhIWG2PD4LmZn0WruIYkjScA08fS29cKMatIjo5Wjn3",
+	"GL8jis4Z3rFBC2NW8Uj6p9dY2AWQOaKYncQsCLegs3xgvnUIRshSzbLrdsJiR+5vCsSku7qHKPrrpOGL",
+	"OkMBiK2gYGmlNFYKwvg0hDfSsC3GfRD2DuyRfbDXbGAi42JxXZRSzq+BxicCfbcP9uZqGqH76+4puiSp",
+	"2etzbvZxQwSoK6jemLVz8lvVuszO51Jc295E+FGY1g4iuwuse+WefShKIHiJV97K/Ou6cbCMy4U1N9sN",
+	"E9c3EcfxLdc0H9Sln/DJkdm1WxxG7jgFF8eXVe2DHLqGTa8ui6Icf721p6yFvmyDPJ8/3VnVvWkq1kfM",
+	"HNgS2T1LGqqCByUyZjkjxrRs/DZcyRwmMXIAXLp7iPxRkkySSuRMKSetbyK8nLfMVfDp2ycw0iv3cNAb",
+	"XTfV66mDaTsoLnUplT4vZOmTMzSgfSY61/jpyfHZyfHT49OnwNzXwbE+P9mJY33gmkp9wvKVvXTI1XeX",
+	"R2fPntcxcE+E2o9wBvicQHJmR3M6PTlJ7pNbH1vYlzYNppsEnGc9UVSguUNLu2CyyMNaQW+Ufh9HH/Yq",
+	"cTA8aCY6rjAB3Vh1I+upvQtERkdVQdY8zxEhazRwDkBc8GnZAo7AS+H0b9Ci6pqvWNVPyRVDpWJJLSp1",
+	"RLJitKqq0nRjr9nB6S9X9jc7Q9jo4Hev6F2GK20pi8cYPR4lYCd+5SJXWkIlsm5asFOHh0/gyl5a3VJg",
+	"N6xeNazJrSVpQALGwtIYQQzDBYIT8kqUMo+w+jXg6W1fBLujqcZS01oCosfm165ouowVwnY7Y9ei16pJ",
+	"b5x0t3cW9wS2lNTjie2NV7fBaRgV5Nx1bQ9wnzly7nARLCecwQrAxGWugd6TC8SBGasgISumE6I2IjV/",
+	"UFSEsoQ4hTohqPpZxEH9J7uVN/6fwBCbYPPXgNlPiGkLCE25WHh/XUcrColozul24B+XDFx7MBG9i3WI",
+	"qGmz8g9HteLSIiOIjQj3dhd8TFKKpRgaBe8kXDS7du9uVVQEF7slxbWsCwPd0iuZBTM0Q6uIz9YdiU3J",
+	"oZbvgVfOZmD26OhBH0gK9NMW11VUeW7ODoJGzYf4CdmwiGG+irFURY1vIyDY8JTSK3g8orRxm+eNbfbP",
+	"zJV7bzwGjimyjxSiC63K5sTYMbmEC8TMSKOXWJi282caLcWoWlWeozFo66M2Zak+R/xh4xky/pnthH29",
+	"FYe0GZLaaLiwXNOCre2NZWGV4yyJcSbEwYkTh6stA6gSobFo173VGwWLd3lXKy5IxlKeMUXoDKhIawRp",
+	"l7VC3VwDq4YDKHfc6o4OxXKlON4gR4eyBphHTlOW2fvklLzmf22nJHx1evL1161EoJMoW9PQIrrPn+ys",
+	"mltfobDnuPLL5spSnZPpf0jBzsm8pNNj8j3bKIubmTqQ6hRczet2O1qxfE60zDM7Sr+PT84CaxqvbnwJ",
+	"xWZAb0eX5dzc616VY8h+pDdMuFLHMMc5v2Hk9OzrsXWNy0pc53wVyjn4Tq6RwhYg4RZ81ZSUtjZFmMlW",
+	"Emi01ZvTkwGwfToqYvqJ8m51DW+6e1LBPHephwxlxuZBP2NNE+1KuALNEXrQzTUoTG+o5hiPzrhCB2Xs",
+	"rrlqLNyO8NnBKNAY9mOwpv9oqC+A269nLKWVYlFFaE1R46k5j4ZW8fQBwC02AtvjmBT9sYDKvAHV0ilV",
+	"MXHB1s7rhYWEANkyoMurGBun5xy/l2E5jkemhqf8MeAmyMI1KCMTuLwa0EmYjBvx0QA19IODlRqKFrat",
+	"G9t2NKalE+3uQJYSlNCYtg4XZ9vt88A4GH9g/lYIb03N08bpUVeGaPi/G6XF+9CVhfU+quvC+r9tSsS2",
+	"fuzYu7wPXbVYv8VWne2GkPyu4JYPzvvUK8TdelUqb1lZ61zHtajHv2p5D3/6Qh8+aEn+sLi3ui+X4sVS",
+	"WtLIEVYGW1nrcSQJRsco6EczJBN2O6qWlb8rWhfu2UlvIjZ8GZCtP4h80zqlNXEAQi6J3WQxEHR9be1E",
+	"bbQMhhXmX9rBx7a/W7+QcL6lPKcW6B6wF2DFx01rZ7fsLM1a96B53c6B7FH+4CAjae+T3nH1jeWHMjNH",
+	"9kVjWAZSc8pSlj2XODAt6nIDNcKCvpU5stGroIeMkhKFdohVXCxYGTGSrW0MCZVLdhd26ihVRYi4gFVj",
+	"HN4ZXFy6g+PcEZnRWOZiHCwhcKyt9yXBUk0JIHfgb0wlyi4s3grsiVSuwvEAVc2iWqku+UjWrjUV4WKG",
+	"bVCY77VQrLxlxvjTPDffM2HrHFonXckEWw8qkeaG4lay7o6bQm/beUsXPARr8UnesP24l1wqFxfXWTDz",
+	"9C1V2hsxxJLA6e/jR2tj7snzZzu5lkUQHYcpJfgGV2auB0wRJGNOZbHT8QJTdQVPDq7U/8GSLYdttH8S",
+	"pribTq1f4EyH7IOZ1EGVpSbFDnyjNGiN+xe9A7PN1j11TNh7U8iZBTpEdMAxZu+ZEvzBJms0JULGXKxV",
+	"WbIAiKhL4Zb0Z9/cj/7NdWJH4okb6Eem2FgFwpHojaTDOzjFXf8AXdL5WNamVY0V3UYdI9bkwqgMlQCH",
+	"t6odpOgPH071+QLf1NWlQjRU9mxuC1yeLqFIOwSJkYvNUnIsZZ6dkzOAc/wqZwrp2tqZiXOO0UViyzyh",
+	"WDlNzj4HiVKNpjZOX4EeDT+6dsWAa6BbLXXHicY3DSU0qPfGQRgNXGsvbe3vrtd9eEVwl3IRcJ/K0Oc9",
+	"yQvw2r5zYav5qFjYRMXVqsL+9Jwoemu2PtbdXdEbZiM/luw1auLVbx5ec91VH9ol2+vW+4tv19OwVyHW",
+	"UQVYjwmAtRy9h/mqqGY5V0uWEQDCJrVeBugLzKV4evJNzZ8DXImy0uZyzvykh8R5MZmydIOY8NDrixdS",
+	"s0EF5QpPhg45uduL4b7oW4J9onc9DOw9BYijwbqGnNg23Nvf8WSaHUI9m9aVGMmc2FA5JssAbIfmgTxI",
+	"+82upbi0zzkh+quc7fqJo3cBVu7NYHgqY9l4ttXuDVHUSIv+On2IOsBOFrZ22Mhze+ftiMYLuwl82tkm",
+	"dxPzWGhHDKwdc4WPYf87jZsZH3ptHY6Ex23lHy11VG+5oXuHovYNN/WEidr4gJ7okBvpT41UeHAbsEc4",
+	"OdF7AFELlALh5Pc3ArnnzzsFuVTN5Is58O7Cgsr4oL9iFRQEnrG6rtdgnba1r0IJ+4Nls0cX71uRLfvS",
+	"znMy7JqxO+AgRmZnUz0cGu2DX8p0LD6EK0LVDcvM0mI+OrmsMRHm2+kN20wRKkHFBrlFALFmvvhv8OfU",
+	"GDta5qwE/y/RUuITf5nC76BeHIHo/vEv4tLVNHuEcAaApjak0fWZfaSOfxHbpI2ynPEsC4GA3wJeBLev",
+	"zYVeVQqK9QDuvbVDfePy7OsQXLIHVACEudculzyEk4G5BU7B1x9+xG4A9N52znHLUXUDCbst79rT02+e",
+	"PjnZCY8pSjZnZRnybf4wh6zgLo4EEl4FQ9VxJUuHz8IMwRlzZfcONUnN9h26VIdepmZThqp0ANwEOwHF",
+	"g8mSlqvDvf5L31n9WNfb6lw1RbUdp9/F2TAmsh/Nw4iWSAvj53tqd8WgsbWUHOD2sA/235R7wGF3VFDC",
+	"L4HpfEQRpTBatn5Vt+EGSGua8+6oZoLi03qQuylaPeZgV5J5wR5hx712SL0NWjHzZzudjf5eGGSY4OJ3",
+	"hULvW7Yq3tV7or0Hhiz9wSGsYyyrQTBW22DPEIbYxQfdE0Pp3sekUgqm17K82VEIom7gUYTPvaAlXTFt",
+	"S0WHp0SXFQvM5p6s5FD9U92vFkSA+TnKzjyQ+32wT7bZQ4cxcUs2z/liGUpzG1furW4pWvMNlLEAip4C",
+	"fjqrsfKeBnxhuVKA5EFIj+NBWWLxcX2LZcXIwE5+L1vsG+ENbA2w4dNkvRxRm6hb9fRmUhfeczPovTUo",
+	"ZtoLEeWjDFV1yKx+DvKs8VlTodasBK05DBxxZeVtjofybFN1vGazYNg1nOTF0yXOu5czAu3ZW4IWNOV6",
+	"E2xx7yL2QSzHj5gHBiSyyuUIA6Wbm55Whe6bJuWmv3Kvh+4ImExrSJEF4AHV58ZS0qxICCXu4kzAejJi",
+	"bCBm2OEs+qrjt0/IfXXyOW/RyHjn5R+nrUOfwkPHkMnAg9KilMDU+lIuSrpSxyMzX+tTE6aZ2GKM9Msu",
+	"ev6Ogfpu2+oKOZkPG3DqPXFmfZjS1xEfaeMKDcT4uM5Zzz39W5BYNQqXhpx/cAvAhhhTVapLamK+dP3z",
+	"SFxSZy3WQ47swoVLrtsfDj+mHjJgW2Sli0qPcusCNfHAd2Ay5/WYbtmf5HQTXLS38HmrKIN1opStUtbH",
+	"h2K4lprmowaAv2j6v4vb3ifHjsF+GrjvSAZc84+qQHDj9TKcNtBS2VvuR5tcJdgt1LeoC7xvPRie7d2k",
+	"Yn4/fuuFdEdZTjSmf624Bh9qEtAiFdnIypXGW5RUaCJFQ+1hw8S0ydkagTWNJhZZLfu6x5nfEeSD5Pd9",
+	"TB/QPMdo9LDrrMY6rFiG37n2Bmjx/fZs8oN4d+x5eUD3Dr5hiH+ny+q/4tpRVDKyXsrcjz1dII9wtUJS",
+	"YfOoWzcIM0GGPFVNveSOPDjceT8mb5k5MbwmcfGKKfg/axcn+mpAua3Osd8JsOgXA5+6h91iu2ZuXoEn",
+	"UMtj8m2V54SmrogXFRtLE+P93NaXEFiO0pUGMmtNhHQLAj6EY9IGUCPrt5/62VO5r7+i4u8nFracc+6b",
+	"nk1/eCdcc70NOtVD3HD22b5hNLCEUNY4FHoi6VJKZIViomX2RRIotwuayUBs7A1GHcmvchbzi1nG05By",
+	"3PQ7oDjH1Jig1x4+v14NSOP/RBfvQpn8Vm9xfWr5dLHhyAogN85Qo8tmzGJxXC4I5Loku62vfWAL8JJR",
+	"v+hzO0TN16YyS0BN7fVVlGNH5H4z2+zPj1IvmaVHGQ1bbX6P+KQhrGV1rRjnwvBG0oE8RKCt/mY7kGZh",
+	"d+6D6hZ2qq6+G6ldfCfXQDsGcXefdYx0sHV1aQooSlDyW6rZta1xIhgDAt2Z1Eu/hIp5FFQDopaWH6kD",
+	"4qWabp/dl1RTMofCgx02lMe3tHyc85lzTSMVnyYLfstEqJJ8AENUAkxjEyt16N5opURCHstC3+N9Mr0J",
+	"lRG8Mp/rxvRYcMESUgl+d/74MQyzrMRj/PWxkunN+FfPZblgOgi4XzDdXlCzkFKkzOf6QGq88HXjgr2t",
+	"6OGTndFD87NrC4YM1gie83LFMuLlBybk6rvLs2fPz//P//rfx+TSgn3txrPA3gE8OMmEC6Vpnl/HVuQN",
+	"fk9ewvcI+KCFPjJztfZSsLarKbWuYaWKZWmhzFvZGPvnboR+u0cVYSBScUe389InZ189/3p3ALgS0aPj",
+	"FQmF7bv3qVHVTLCQ6v7RKG7AEY/URZbP3wYXwcvjmZCddz07CddQCmyGj1JqWwwWtDpwGBkboVLG2Mpk",
+	"p+nnT8fFtC2mAV7uHYt+4b4H2aZSy+H37NV3EQBO+yb3MuUaRmmfyhCRLsBtgCnGoZhG+3oPYGXH6lRB",
+	"sZJKIViqE8KFKuAfePwTUhW5pFlCeMaE5nqTECCzSbCmWEJoqvktEEPmXIT5mtEV2hOVUZRnjhbW2oBw",
+	"Pa7qYGRAV/97zN+4lxrXIewpK2FXKJOC9VG+ddV29vcJzrHnqLYT0OpcaAv/94qpcAEPL9ccKlGXlQDq",
+	"V2Xpziy1Adjeao1Qu46zGz4fOTH1jyIKrqP5jNS/gl9f1KUXwMZf041zdcQKzSYTWPfrcTyoMbbcT379",
+	"Z/NekZDZBlEUuVEYLKGp682w90GIabh269IiILITrJdIN9c4Xztq+9XA6Ghy06qIlTaYV4pG6CM7oOt2",
+	"yfqtW21UIUtbVm2rPDS8CMecEKrInAKLsV4yAH13sOPoFGrcR6ZZcBxBDMrusfVSghq9NM01Pqlxnuc6",
+	"qLVnuKoVd7Dr4W1pb6/W26gp3YYvb+2HiKSo2Cuhy4iKaE4ZFHJHrL2rO8fI380Pz/E/WeIKQyboAAiV",
+	"P9NsVehIDXY510w4kC1UwJB5Zon8uT4m6I1ZYXVViiTKdSFvc13YmLzSsTBH7FD/1SJXuIa11pLMmNXD",
+	"ySVGH4xgBDo984BRWM3woXiccykOP+3jb9mczXWcOB2L7OLMmylw3EWgSi1pBrIdoi4SWL2H99RPTmq/",
+	"+NTOiERL9E7XcRr3eSYZklCYt4dXxKcX3P4Wd9WoeWqwBuEQVH3JjRVHvhbQwRl09oe1vPEXw2fa9GxA",
+	"hVuUBvW82d/5c5U0pyx61N9oxFHQPP9hPjn/W/9t40mHL8k2ibATqTvqFV0P5YUYlq+1u51wta3L9iZt",
+	"tJ5SypXRKqjYdFWJh6UhDEGB2tPm/90iFRyYN/bZrfshPGvNBno4z9pHRtPlJ57eMH2Y0ua6bmtHwRt8",
+	"bie/h9fBvVhuutwnmpUrLmiO4mJNyzBFp/M9BArIEfu7c6O+y1I3PGUugydjaU5LptoMt7udF90Uzxir",
+	"/UdGMy4sNGYkR4Ut0zBcq1pqPRadHS2fsp9HJ4592qpWWWpXZCU0b92YlKd+mybLW5oHEcxPnp/spDYq",
+	"mS4bBuKG3/ZkwOhKfV2wkstsEH46TJObjl6kPdYiNN+fR8LBd0/ml4HI7+YYHAT4/ZGl+wiYMTkCBRfX",
+	"mNgTcv1ViNVSdGVhXMrau7wk9lc1sQM85Lrv8nET0ItAK9J0gQ/Xz6wYFaY90eKs66368tHLhelwWVQ8",
+	"11xEItuBkIfH06fInz68evdnMHMqvTTqFXcpiUBlbasSIiAEnODYDTJjime2+LzA4i4shjHth1Etqbr2",
+	"XdPxAEDIzc7SqozIkSj6ydiHkS/DqCGXFeZe1+l0Uq/B556VO4QaUu+Ch9RC8BV7JIf9vnuNvJfaejov",
+	"rP1BXbCQ3LBuwQIjUp/v3p474T5uM27XmAC709WaAG8MFRYDCqnAzFjuqmBI2NQuOpHLlObw42fPnj3r",
+	"hC0GBLv8k9Du2YecckG++/TpwwXJpSxmNL2pCzqEg0ruJAZtCMw3wHrysmSZWYyt+rzfbM10MlmXXLMf",
+	"RL7BpKnOOdwRpgmFNPp278FRQENzEZsTOgAHVDfaN5RPNrt2xEmMMKZfkpKBbwOiZg5ZClsX7jK66AbM",
+	"nj0LQqzrigRQVACDXbVS8Wy3nlXTkNUteFwRzjpAQiSP2OdzuDqggyJ1xqq8NP4ldSduZ8K4YrRMl4Fj",
+	"RMs6gr49UaG2vuxY09D+3FGcyPKbrlmeh5lqR10mn+gi7EXX6dKWQ+gm5C+Ui07qdEns5MPmwXkLO7ww",
+	"fy10pvqARHksDuGuhYxjoSYXIoFLg4PUxRBxzltOUe/NWsqb69UozHxkOrAQunewjndXoIRkLNeF8NH3",
+	"sJJjbmCsN9C5gmXX/K0j/l0jZou3wHJnNL98/tVXX52dPu83gYYbDQ0Y+yBGg5XPexSI9M2jbR89FIW0",
+	"wF1Nb1iHiJdmG7juWzBMi1Z2/Co+HjfxC03W5NdlJTr1Yb45G1CUxVgfPow/bMh0zRMnytybCRdKM5o1",
+	"n2sWPjxhsXYLIKwr0Ma2xVpUEwd6msFqOD4dPjC3nK0DtlFJRRr2f9j7eBxnlFyt+C6X7zCP8JhUvCDa",
+	"4GMtcRD6Bkf3OJISdTMa5Km68Iumcpvb4R70os4sdaUiQnd1FOUbyZkLsKwlbkVrag7fRexwmN7SBjeL",
+	"nEl9iQWLR4iKOl+hlU6wS9Wp2ZtHEe12uXItMzN2ITqmd8HyOYWlzR7EuHz/8q3wOtdSuKt5a2NB+TOH",
+	"Twrtm49VHhgWYmbCigUt+HVVhg9Tn0h4ACrxHWGdvUo/NcpGWHeCS3WnoVLl7Aqf7Dmb5tRfr7ioNBvi",
+	"9bWC2vYgHrTBw9tqPHErGicgD+6mKj9IgAc22QN6Vap8n5KW9R7vaJ5lxVyV/xro2HsMQiz/jiYb9Xdw",
+	"7DNFFvKCvOb6u2oGn7/m+i2dufREa691rJ8nQUdJc9ACtWXwS2ZTZblytoQrPdnQCWi6UIMst/4KO7vw",
+	"rdGSNTs5ivyzGBipG6Bvelu1D49J2yW0c1pVrWMNds9YRIQCeP2KZmw3LjbkrrmHXNm24jRdOHo53AtA",
+	"cVfxXBOq0DlBfsNvviTkN1RVzL9QBzP/UktZ6i+wS3/TdPElNKodqxe77/hCoGknG+rmpVS6BsaEpxnp",
+	"YBALH1jQZ8PmuStzI/aI9m3h2jLR0hEZwhxfkCcnW5KiMeeePh3HBjRIsMfk326fXCfCa0QiGlXAUIkU",
+	"/YB1xTmnFrIWln797jyrUwy5EmIn7hOEmc13uJNNz8zpSjADZaC+5HkDq5zFJ68+fHXlEDCLJ4n5R07t",
+	"Pxg1/2WClTwNOxjbetVPQbOpBHNqTFgCzK8Qy8bged6C/OSYr409CU/LgaiAxyPTbFGgnRwk9rEx+J0e",
+	"m2xY1j6AogbhWRy6qUN4EnK5wffmtM3YggoQz3CNcUGm/370Eb8/epNN66gorTKuL1wGC+Hz5tezja3K",
+	"e7xnPuC+dU/HpASGMwEfnlMLGbJdauHWknuI+Hi6Yd3HvszDj5U4jOIs7lGr5+rqu+/k6PhGOAb3nq4g",
+	"h8Km6zhXlksyHB9UCwOPzs5COUb74jaikSw7M9+zQMi/t6TdpSJKLY9u2GbBBDnK542C2cpvC+a1OIRW",
+	"HZg0TbHs7Nmz0292XmW2jpTfu+DI0pJqtAzGlEgbX1V/HBxkPHd7LVDCvN1akrISVpdF8DTicaHswkVL",
+	"qal9wzF642CV0N7qOm1RNaBE+26y1GQ7AmKEuZkHcsM2fsF2ICFz5CAXlpW+LnDUcDqj95mWjORsDmQe",
+	"3sZ0eybsZWhrnr388THHNGhKA/LL8fev3dNfkvqXEf1yn9JsfYiVIhut1dxiZHXIwH6CR0dx+9s1aKbB",
+	"L8DidTe+Gq+9ud+/DMs0h906tcdsDQyNU5oXSzpjeuq4VkBUkz9Z/4V9QFQroydP/5yA1jK1PohpIIXD",
+	"ttfyW3pNTJLJkt1NEigs9PxpVebhUn72ZPkRNXvo3F/BhIFYkPstUMIbe8j037L2rBTLb5kif5r+8suU",
+	"zNgciOQFA/tQQZrWilFhxA5d082fEzL92+XR/zg5+uYzlgOwMwvE8wmZ/nZ69mVKSlYwqhWi/YGNHtrl",
+	"+pxM3755cWSa+Pzb0y9HfzMNwW+2btznu73ekb1yCEXFyoB76CrQwHt7Rpsr8vLDm+tPP3z/6v3EW6rJ",
+	"/4QZsTN7/fm3k+T52Zd/DR1UbHe8d3B/4VWH3bbxUX0LFHJWjJcy8VXeB7TTGOdD1j6KybHNxJf9JzfO",
+	"EaLqkkBqGiaRwZwbe4mS73+yJAzmG2j4mADPsLkKS0Yz8GtIKCrmMrRmbMGFSiyBAhYJVESuheO/SGWx",
+	"qePSykv6M6d1IQW7qKscslxZv5VzUnXVS0v9OVI5cFjzbQPSfOOgEo5/Aurs1zUvauC+6QjVRgwVTLCa",
+	"w9SsxlaOvRGXY+Jo0EFHbRpe65q9qIsT6Aex7lHpoI9F6UGqINyfT2lU4YQ4wZKd5W95zj7YLbNHRsOW",
+	"+1vmlQ5DEUfvkZ5ef8dojh0YCt3yK5wjZzdkS0PGPhQeN/sfwBnODLD5+xeE5krWIoCrOPJrWfeqb11t",
+	"361pO9qF8cHYw0EqXXBFqJFZzcHQFMRMMAbk0HtoPwnC7gqpWAaJPrv9qjZ32E6MG7HX2Z41Poy6ESGm",
+	"PFhM0XVWLt5aw3V/al7N7gYkioFzCR7t6c8Hh97q5q+ZxRuJ1HcemO1d1RPX7GwV4E3Au2S95Hk3Jx5T",
+	"mx3Dy+59ZWWgzW9yw+qbj9GK3VhIen35eG6bpSwe04IH8Ly7L/GwsWEE4/E7AH6qjdD07sKc0ZyqJcJB",
+	"mULOSlRrHpMjck3aIPc5o/rxX4bEcves/BJQPLgwC6/pAoKguPRoA4JW5jkrtnHs4b7d9xINl5jZeVse",
+	"HNE+rvDlIDy7a7JvGHsVmBmfKsmELjeFDHpIWxSzsAaPrGatzVXrfUrsu5u0fqjPS5BA45j8IJgN+mJP",
+	"LMdq83JCNaF4Z4/p++39SsCwO11SUMmCAWSliZFiajtbdg51yE2fhZOJXiLby/dXRNFNmwpkDJwFWxyj",
+	"JoeFr2sotM92kNfOed65zUftRKG34SVnz89Onz7tsYcGGSWu7WAO53Z1Q3U/t9lMYrGU7vgq0UlEfboL",
+	"4Jgxs3OuebaD7mXFhVuXIYX4RteH4oLrKNWfplwAk7IxPR8pYh52VPFzXiqoh54ypc6Nol1QIHtTfCFo",
+	"rpAewRjYubkrFJFlsaTmVrG/YREAwqjww5Y+PiY0AkpIv2o1tBP3TEP2taMhO7lkNLuW4FAKBp6l1MQc",
+	"WaI2SrOVw9sfmZ9ckFuZVytmM3FXxRwZz9q8S618E5oNSOBymcx7c9lbEyNiCy5pASTea3fX2G1EmMjA",
+	"5FvTDWQbO7CdI21CynXn0aZYeBwd3i4NAchunL1o2kPjCfBLJ349IHzLxNgitxHYrdKyuF6UNB2SHOGP",
+	"w8ciMZFZsiK4ZuBENb5j0+8bnucsuyCnJ/6YW0HVAUkQpq/YeiggeqNaHcR+gekNikCrXscjd/DPCYVr",
+	"kqgqXRKqyNWb12/ef7JMjT14e9iJMd5K5RNXourgKtHCpnF9qYXWvpdtlPhB8f9g+yf2DHKVhNjAgvRl",
+	"q9a6lJVQgP6LLYxpp14WbxlQeXOkWKnMjcgmi1JWRXCFrNzYV96OkqmxZdgh+ZxGllJ0CaNHOJa1q5bU",
+	"1vEd0ielzdmPxq05SI+UCqPvzsxWLDhWgKaWETdGOhi5DIZtk/sUHvSNi4PkknVAO9vevn2K3vaw7Ztd",
+	"7qVmtYT7koJRgZ6s89qLj05EODPACYfiNLNmbK+998/AzN8pvhs2KVWEpn+fRI6qLJnQfcyRcMsiEi41",
+	"EgjuVh5RNlAv7vEHz0q5hiIOFME5UUDcPtRP81KuIoSiFh1Vo/FomKVyKGBxH6RDCPLWArC1Gm3NgB1a",
+	"Pb/NwvXskL3Yqu5Dl+0uvPskfVm+5robPeM7jL9aDcMnxv3RfCHeiHdML2WmwnlocY4X4HTOuqShvR2G",
+	"132wv9vZb4+tpXlXfBh1u8OTWXtc0v55X0imEiwGxxVmFQx1OrdxJV6Xg7TWaay4x3i8M7vj+rrTnqd+",
+	"c1FUemeR5C1CBVtcGVKnS641E0nDlKJIJYz5ld+22KubQdus2DiG0Zo6zR1j7t+6BrYjXqYRqM6IOoJ9",
+	"FVZWTNNw5Yn6IsAOkTUVWmHqQII6mCJAlHFMrjw+779hcPDz4PLC77AHVYS6kGVqnGcVibhHrjaOAIh7",
+	"tkaxtbJx/lWoKOWABDA5Cda8PR1dUfE+DOe7cOMN5lw7frFeJYkpfVWtVtQSO7l86LhVIEu7axKnhCin",
+	"PgYv80pVbT69nWVygwysmIJdL0/iEL+uqijuJg+ijqcoJrIua67uMU5kjy59+xppKMWH782faF7V/G7W",
+	"tpzbUBGQR2aI47FOCb+5s5NdWNW6u7FJGFUH++cl0IpD6gWYCZh4D6jacO6/XMRq0gEuad0VQqVEDMVw",
+	"edAn/WLML2N2YtQ6CZsUQK7i2o9N+tVWsQKvukSV55bdoC5g0JAftEsZJJNKZBK/Mf+C79QNL4qddbY/",
+	"oWU1mK9iVvE8i7hRbOIk11Ya+j4T4A6I1B+L01nsY0H12MSK/8fQitphi7PLWBtJM/xEF2FduCaa+u2f",
+	"hjWpHyWyCz9GR99tD8m3BM1fR2ui7+FPODwrE66+a9db0ZZTws2sm7LILnxnx1KLF8AhgGRygIOIVLAR",
+	"6xGhve8BDuqVIgJcdyvHQsscwL9BuCebz23qe029Jq/NhGeYg1mATn7tf/h5Gxp8d2R+fXRLgdJPmWbe",
+	"y6umlQ/QivfR50aH92HIu9OygujlJ8kg+hg71uCqMboaD/yEgs3Dpcdr83j4FjW33UhVfFTQ3L2h7nNs",
+	"Eg7hTYDJfDjom2n+4XFVD7m2g1BNO6PkZh4ODgzS9iDsXt8BkCBoLLyEqyK3XrlYcYXrqK9lRG32sbw7",
+	"fcU59snDcr+J5DMPSdLbjfgZWEjDigJ/9lrZwrauhtflnclcbh0PIzXsntjfCema2Ec6bG27IYf0HuXC",
+	"B8cQvT3p0QM+2xUVf4D8z4796w9x0GYMrJfS3zZsCu0l8UzLiO/MFXITrARoWkLOTp5+TWYbzQDHtgq7",
+	"V3sEgKq4HnCp4mNJc7liTz9HhviRFUFYtCWSiBSOR2iStfHBlZSQ05MTf2ADz1UzyYH7SVnf00g3VVmJ",
+	"1N0iW30vGVmb/4PCVe0RyBIwI6wkdtbUgFiy62PSTJnfhdi8XzVD69tBsJp14BWje1pe4CeNYEggjdvW",
+	"uvOqCGq5gBhhIJUK/QTBy2RFy5sw700zW06BN+2gSVOJBMu7SZFviGkjGoK0ivjQnaWXJWPBvbVTES1K",
+	"OcvZKuywKpmqcleN0tKByNIDGBibCiEc6I6SBGuehrivduOQAAR1065BFXctWV9NcIF0uDjEZZ7jlG3b",
+	"lMmkBsvOWNp4ElfHk3NR5fmWH8M2U7uTGt+RG2u9T4Jb3PFXHYAEZ48o80PGiHt1NDbnd2HpncpitxPB",
+	"zNoVPBlmX7G4FXyNa3QnFSE0u1eo2c09F9dZEJrzlhpZ0GYdvpU3LHMpYy3A3JPnz3bykrrJDUUr8Q2x",
+	"Ytc780f2D5uPXr2HibQnEfBRe40DNtdgkqfYzj4A/6q/g+MkrDCOg6js8Ip76OvNam4Ne2ouhilBs1I5",
+	"4JOXkGCuYSiZbUu51pWHGQUimioPB3d/RL/8yxZncxfgpYoqptyQjGo6owrrkSCzDrhz6UYRJVfMy7NG",
+	"mBaU7qzr9ZL3FsNlAVuEzpD9xR5xyL5YcUEylvIshi/fZePOZSXGSVzLKBAMvZph473Z4g5fSJo3eSSt",
+	"IqatKzju8L/3oSmWtgR+RJYBOwaiSoGYbMGEfqSIOerqwmJw1zVMA4aAkDsPZze6LmJRlYtgOOCyvbZZ",
+	"zQq0kLGFjtf3dFUh3G4NF/iU6+txK9te1PZmH7iq5qXB8v2f2gW4e94Sq1QaLk3d3oNLqo73j+EPK1dZ",
+	"qwlhKkzclt4xbDZFSBBuyaRDSOdtQbe/pP5RhdBQvTTcPfle+wUYVZHTTdwr6KA/vVOiWPm9ec7ppYov",
+	"hNG8DqKalnIA36W0VNOuqveeNbKdM8+fFduDGplRc2q72tg7dNh6drYvY4s9mULIjxSlXJR0dU5Ax1AJ",
+	"EZI4BQr+UIgn9K9lLLAfzBP17mbFyoNsfRUCBR4sAmGavx+htw1IIyKl9/B0MvmOVtToCPj9FsnS0wEH",
+	"Z0exrfEHKV417KOdTcvpINgaNLa6brbjstmyNLrmwtkQNqLhx6+Lb5KRWK4Z5cEjLM5o2b1/B0RYOnUT",
+	"mq5HkxcASrJ78+NjoZZ/ZrOllDfjboN/QHUFdsvGBPDeS81T9uqWhcN4YdbRWs3MGc1UU1ZNW9ojl8Vh",
+	"0/YQ99hLvtnXRTvz7tztVT5Ce5G3QZFje5dYih87qXvWa/AH4CEOfrUXQ07TG8ReaFau8IV4dYXuCtvY",
+	"Ia4Lt6Uf7sawb/jdq0B0DklPiQLvyS0apeTQp6vJ0z876c0O3+tgePu/Z8D2qSGDjZHAY6mAOpBBHr4M",
+	"g398QwhhoaHQKIQuUoCdYedcUYUmnPElIb/ZKTD/9JYf/ry1/0CbyfxrtjH/X5W5+U/OxY35L1qnUKRB",
+	"ZszVY+ArFijIEJrZYNrE8GKjdY20EbSFYd5iu597zu4fqYJBb1UCvgB+zxu2GVWaIJmsm5t9kLSMFjNw",
+	"DX0OAaShVi3XmyvTHM6hanL5uBlGKuUNrwOs5xObpXntnmukRMG/Z5uW8xR6CdPFaAmuXfss1M//8gUy",
+	"VuYyoFo3i2T23I9vajZ7xwMDNG2ZBGcN0ctSVoslypLLD2+OyXugVaElA64UhN4mhGf42Y8/vnl5+1Xy",
+	"izCnAz/6+O0L8uTJk28IF+THTy+OyauylGXz3TdPn31FbHTNJvNTopCwaJrKjE3R8wiodWSzYDnk6uKm",
+	"PP5F/CKAWxJ5FbkU6KXkgkzvjmiaMqWmZL2UoKCkNM8J1xcgohpSanAxMWGzgGErz2S2Of5FTItqlvN0",
+	"ek6ENB8ht7V5yuxBwsUxmSqWz6fn5h3otMUEe5YRLhLr+fRoa2VJMJs5IUtaruB2m9NUK/M28JxNz9GD",
+	"po7J1Elw8BSfk49QwrAk31Z5jilWzAn5xP+citZlR6aNULRN/SJCbTWPPapvD/NMtDGQPNPzupGGW3dl",
+	"xuM9iahanCdEcEOmqVkwiOMmhM8xvKlYl8PsAtvHGgtI7YPL0XlHCXUave4MHJPdY7B8dg/CYUPhAoFo",
+	"oC09/kX8jDV90NSHPSWgTDezsGFFnp48PSaXtgFoDeR7KgtGrMe/3oqObZiS168+uetzencEb5vC5oYX",
+	"plS4QDJ0tUSGp4xA9yz/6BIrck9ffaKLqenChx+hzZev3r769Aq7Mn0zPwKOsykG2eaVskE28vT07Bcx",
+	"dbUFV4wKoJObonxXcsXgAIDT38jbOVXaGLruKEHb76Vg+IJz8pdpwwGCwtFmgpeM0Bz4PI5/EbW/2JxR",
+	"BZwe038/eo/i8OgnztZHl+qcvL9892pq5lm5nA6qMTZiPku2gyhmmniNlIZqHce/CMjZSZlAhzrPmNB8",
+	"zo21OrksaLpkR2fHJ41U9j7zcSST/37pbx+FWQkuwV4hT3zBZJEz6Id1JuE1iNlPEzPCHwqQqx63+Pnk",
+	"5Ni+TRZM0IJPzidPjk+hU2aV4TJ5TAv++Pb0MYwKqZJ1RNrbiUlQquGK0xx6hZ8YWU0ouJjNqiKRONfK",
+	"kXQmBAtVW0iF1cenSpZ6iqIWOBPWXLFjcglyC49Dnl/gV/i3y8QBnP0vwpOINTDCvB/CRbYslaPFTdqT",
+	"DXxlHhocGjVHSjGGS1zfBW+yyfnEmE+XMFNmCl1W5uT8b9v1w82GeqRAxIA8nSItzzmWfaFEUwXIC7jC",
+	"/14xAOzYvUJTLUuIphsdYlDN9xDMA3ZrCnIROZF73mcLpuz/Qlf1e21jNN4KxF5bE1WMem2oJcTNtFrq",
+	"08lgCT/ib6JtKi4gFbZpcli+frg1iFbu1dq2zgrZnBeEkhUXlSK6KgUox6WsRBabbIUsnM37m4LyR8gc",
+	"4PiOzB9HLZ+E353QvDZH4fEb8QLN/0HPvoX6+F8+AxFUIYVCDffs5KTDIUeLIucpHMTHv9oI34i1BrcH",
+	"aLMdE/d7xKXO+6jZ6649/mCxW19aEvznpYSEH7PzMQMGUjpQon5OJk53NBPJ8jn8uiV2H7M7B3kMSt8X",
+	"Vz+BCDGn6d+ufnjvrkAKOnZbqiZE6ZLRFcuOyQuoZWNLB6oCNIElY5qsZWU0X3rDrK/Z7MUqp2TBkM+w",
+	"kEqXslhCAvG8lOjlaMvCV9DpiDQM7UC74cN7MFW33h7Ev8xC55Ft+F/i9r/E7eHF7ThBdHcksm1hFKjU",
+	"we70Y7Ole5/bLhkENiqEKJeMOsKPF9iXo5dcxZP/L9HKtWVOoJXj1mxsvfz+YhC8KeatxnZwHd9DGN6y",
+	"ks+xklc4ikBzS1K3XsqcGa0UrGPgnVwVFEs1uBo3VAPKwRgomFvkMMnGPDhHvx8XjevHsmsQKtgaBEla",
+	"mXM2T6B6k7NcalushmI478cN20CmJ0AZiJbymEzN6l3nXNxM8ZsSnHUO9gR4mm3x+hNMgxOvD3s9wrvs",
+	"70M78Wc3OzCqA1yZH0p5awtZOA5gaN+ajAmB0vhm+jOWM5se1bOVXGF0a+42vku3tVJWahwiO6KVXtZJ",
+	"Ith+iGtMgU/QVgSBVVtImV3UzhldVkqzzPFMKi0LK3zbC/kS3vCi6cBl/f6tdX263ZGXUrADzPi3UGkX",
+	"092FZqWgOfEmhVCvU26mU6ppLhfBuQYIXIy309qrWF1X4kxd2DDfgpHH8AFhd0VOjY23lOvtaXvN9LA5",
+	"G3IWamL13ybeoI3qa/7311ev37wnL159/PTm2zcvLj+9gk//z//63+0Y3fnk7OTs+dHp6dHZ2aeTr85P",
+	"Ts5PTv5HO6hnpod2CvudT76ZnabYnJD6GsgXobUn0NrpN63WVIX39Pnkxfv/5kz7es3qdSJP5mf09BSx",
+	"wENOenA2H0on/nT/fYbXQxK5Bd5ocI2iOEX3w1IqbUvltJ2WtaCpilzSjGWtHoETcHv/IXI5sgU72u5O",
+	"O+cHo9sEtIvT/9q7B92772h2CGH5Dih5DyUqzUfSbIDzCTp2J5GbSUUtwEvMpdJLtjJ6CFo5tRICfjdw",
+	"XTG0/7edVi/8t9xXhNoY9t9+O/QOszT8f5v85fjv9Ni+8ViWMK9cqQr23ov3/+0VfkVeXDYq/9/p1h49",
+	"++ro5Ozo5PQTdMb2xzyCtMpenzvPKFZymk/OJ0/nZ3Ty5fM+G/VBfQ7+ejZ4Xi4WQFipWHmLWX9DbvLI",
+	"Znz8m5nYL7uUJFgzMqd5TmY0vfG5b/1DgyLYllJgKywxItuHrD5YA5SoPYQw5gh//h2VLuy1MTJaHR+o",
+	"XxVVJGZt9VJbza6JN0HA+pi8wV3A7D5wxhAXxCbKbU/vh0ofbG4hFvdXifTxI+42Y4cNudWACMV/7MPH",
+	"Nz9dfnpFvn/1/9SP7XNgP1T2vDZheoeVvJ/G+X+HkNxjxh9MPP4Iip6RMTa8ud8Z9CSjFyWK3tI/CDRw",
+	"RsS5EjLnuWYlyy5IyazVK5jCSDHEPKm6QUxw+GZ/6XVskBu2nXrR47cK/7zJ4ej9aaCkCoj/mHPS4idH",
+	"tPnBKwGAChElmi5c7So4UThpQXcj0InFnKGhclbbPTDXHyK+wFEkBeIUjzE2v5lCBFTZgt7aC75XCteb",
+	"ZhtcbfTRY0EOkkpHmD3N2KI0BssUXNpyPs+5YNPomByXZDOmQXDDZgt9C5sxlE6xNXaR5lXGWps21i/7",
+	"TNjzb3Gc25wGv0vkq0WlXXN64V48sv9tPXMUBO3+MwfIOmlUDyWSX7bD7ABawXRUopgvkX1JO8YjAGx2",
+	"MwanB/kVVUJKKaESDhQTZQ7xAnpRVtcxI6VcE3bHjSJrC65ALAeMtWPy0UJbwK+NPucGpxDxG3hpZDuQ",
+	"ArXb3Gh1TmDYj7zSi3NZkrOnZCmrsjlnGBZodvqbjK0KqZlIN0ffA4lbPNTTn/U9WpMbu9ds8v8gfev0",
+	"Ad4f2ucvakimF295K9OeZFAPMfbQ8RXsXYtkZdCp6ULsYmrN46Jk85wvljoee6k3K5wnoCMHecjFAur+",
+	"nRN8bYLxJwi9unqhCZbu0XTxSNkD6hBN5ieyTBx/JjcPW5Zd4GZVyS+ixhDZtfT5z/GcJ3XBhhIBXIDu",
+	"4ermmLxwnXTIutp3gioa3L/ILBKC/XxwM9M61n+cA3K4y6Ae6e8SBgJCZwzS1dvI398WqLBizOIq8fJ1",
+	"yLzhl0ZPZMg/Ab/xrN/f4eSrPiY/Q4FcBPzOmOm51QwQ45xSkbIc92AlzNm4wKpLa1pi0XrUipQHd4+5",
+	"Pfouk50axJsspD6c/U4i9UeRsZKsMTnlvrsFphSNOjN1hxCFkSiW0+xZ4rjiVeJLMpuV28gRXtqiQxYt",
+	"qlVd+WkrrPUAy3nyOy3nQTRBYybvv3BAWNJ3gB9DEpgN78ZjlEYL1DZhoRI6g1oSbSRVfUmUVc5c9XmX",
+	"NRS2xi/du/94K+u69sBYuPDUbtPD+VN9+D2Q0kJV6H4LA5rBIVGbCQ5v7U57QpqlqZM7ag3EnXSbm2KN",
+	"COB4AdC2GSzoOrlcGPPB3lqwnWyVbftmsqI3CFeBumQrWYZFxgs7nD/ernI9e9gNRUVClnLtgG41zJtr",
+	"oig3llzOb1lzNWQPsKPq4hNBzfgFRaylVY0dENDsBAhOW3UWmcaxVgaSIQGnUV32EwxLW6PRqaou8QE2",
+	"2JICdIllLWYki5s5JpCzSa1ryVOkrOPJmsEBq9V88Q+6mDxXubypHUJKs8IGGYEg3hYjuq75/2rG04lX",
+	"lKME8lCWEUt9eU6EbEBaaimL66dnWPqifpFjSjw5/toV0JhkszFRP09rB7vowU7Dd4CoqYerumKVKApe",
+	"Ywi/NWkSK5qxJmFGaZ7nhzUd8YTkUrAjQBhH5e63srQVXG15Hohf04Vz5GJp4ASdunhDNPUgPGELmUql",
+	"LKRiPh+mPQcuVacW6wAuDUtW0+kr6PMfULg2nXtQ+UoJrN3WbkLza8Zwhp0Ahg8zPp9jvuhhxaxptyfA",
+	"AkERI0Lh9SqxSZyzDf7jglCieGa97TkFH4V9Jmf01t61VQDO/pLP572xlEG7Iey1huPYdhWFHNVGQZh0",
+	"rf2ID+/50/uil/e1C8xEPex21GvZysqyxL4AJ+QCEoyNitZe+sNvxYa0IbgZr1h5y8ojSL7HR1v5rFOS",
+	"0rLkRmaRl57eOzU3zJRQcqVZQf6EcZ6yEtM/J2QK4R1CyVu5eAupHVPI94PEY0o+2H8nv4gp6qBTyAFR",
+	"EAezdXi/gy+OCSDwoHCV36nm/SJzr+OKTH+pTk6epDAM+Cc7wk/ME/jB9MIm9AHKg4tfxPQtVfoIWCqO",
+	"3rycWu6BktEV5nxDHsSSgzlcK9GULGiBBamRahhrttvkaa8JTKFobLDCWBVCo1kectJdwe/urcMMispQ",
+	"pWHcwy4AwP/D3B7h4PZIBLA/vP8Je2sUZZfiKudwkz6kNc7uNENOkrDifGl6AYh75XDDOb9hFx370W4H",
+	"Ktg6lIpk3vF/u1/lNe/4xMANhQErTM1dUIAjHlrxmwO2vD9qUMq1Dc6pOmZsBBWwQjh3mcMxUZ4RJZv4",
+	"HED+LXpsvZQ1HygP3OMIdP+vvXDLSFUAgQNRukpvWhwIdY50zuaWIzuVZTbQbu5Fx+CWWFjWnah31Zzp",
+	"BThYMRmnxqQ8Us26G5GYaszZmUm93OFOfb0fdu0glitWywLyqcmislz13rCucUaa7+zfskBO6LE75/VD",
+	"wqd+thwnpnMd4ov9LogImPE9HHeoe2FfZamfW/vhAr+cyzyXa9X9PghmPNye2BPNaFfXlbMavMCvHxCH",
+	"+J9qi9YQ/RYni+lxLTUe4KZbyjzrCxCCtbcWDT20+YE5Ss6lhwQl23v2I8sZVez/9mvrlRX8MG0db8Te",
+	"Eb4ojtpCkORaqPqtx+SNhtxQQlF/MpoToNUbAhpc4LLhni9x9VRQIflO5gdSTQ8PNzB9O6i4+cPspO8Z",
+	"K9rKMBDrpDmj4qgq4DjCJ6CM0pzMNpZi5gHERi4XY/wI584ytwRSHkKv9gvoEqzn+pm3cvEJP7KoYetK",
+	"3aodpM23Uyay6fEv4tL5YR8pkssFQf0c5qXWydcO6ACkUMRsAMoFK60W6TzRUA47iUTD6ni5A7r+IhZA",
+	"80hLRm5YoV1JcdN6KXNS5FSwlhMDZ6TlgiBdD0TH7YBOQC563AVvzco8lKPgrVxcwSIMfPhjJQIexNfS",
+	"DAmWGeeTWp4is1gxVyIqS/dE3H4n12RFxca+16X3gCmOxFToyocxxnqiaYeIoe4HVMSrK/Gcnpw4espo",
+	"LZ6Bcw5MEsOe/RF4Iga2i5Dx//weIrmwh/aWlTRvDi/UbdGsUNvR/BUrFwycsY5Z47BeJCNBH2dyLXJJ",
+	"s94EDIj3mH1phCRfuZAS+X+JmWQgs7OfOES+Jx6RQA+agG99J+T0X6aBqIHt0j+BHIHgiZJ4ov26NB7R",
+	"3D7n+Z/zBAeHxldMaboqVFhghesPDD3eQHawx7mG5ZkckJ+lvkWALojdaSBraejYU5nLarwetPsQr5ix",
+	"zOKa0IuqvEV94cWHH41MWclykxDB9FqWNzWcFzET804keYdv6J1990OdUdv+t6VcjXj8kxzx8M8808uH",
+	"NfHcLD1seA+4t+2d0g05Q6aFBH6VB7lIVhL54aOsErzxT6+bEn9WbwYgBZDiYkwXFeSamNWcLkxF+/Hj",
+	"W5XUKC+AuW9BzJCYTLA14YDcsS3dyrwyWrgr96EIz84tjaadNKVlgY5T97DRo1NZcIeGADiZK39Isw1C",
+	"P/A3xraGjnMF9hAkH6LRICyl85xyYGPWtUrtzUWTEQM/EpL4k9FQy7lSb7Xh3MAx6KbmpcMREKWhJLHN",
+	"lXTDwkoQCy6w9tj2GX8nb9kf1bg2fbOpH/8J0NefzJK2jqqX6W+W/gHs5oIq1ceKgfV3ydnJSQsx5MF3",
+	"LWM2Lx16Mwzbfe1cnv+Q2MG9+TT8grTNz9rULNyM9eT0G/rN/El69Iw+++roK3Z2evRN9jQ9Opl9PX8y",
+	"f5oBK4urIoGO4EkyAXJ2C95ydaBZSagmly/evRoDlPtAlXpQ/DEspNFwbpTTcQ8Qu4hGNV3CEVd+tQDy",
+	"RkPIQnXeb10pUDaQakZyphVBbzsJOYUxBei1XYWHAjN43ER7BjsgKXFyfvr86917ZXAgxHTlUt0cLkPQ",
+	"67CRK/dgZvgHHzdbBwRKNKjzx4/XbHac0lJ36CAeH9tCEI+h4X8RcrG4HsWNAWuAlEoPS7VE8RTAubUO",
+	"TUGYyPa7Ujy+JTiUQ+6Yx7+Z//Ymf/1sCfZtpLK0yIU6WCCDEFPM4HroM2zk6u9LbfMz18uspOvW2j2A",
+	"ClDa7IkBOal1yikq3xYDDF95Uc4LIsvEbTKrvVj2iFQWRt0EAGkokuMyOX4XjNmeYnnYyXYjCaunv3e+",
+	"9cGkiDPcvCu3zqu5tywJcLcFdqsue6hr30G2D9p8ZSV8Cje6UCRdSsWEoyBoIilQAbhrPzpTqd7jUoBF",
+	"19DFuGQQzJgIZIOY3nJj/IFHEI4CoCvRC5pKMc95GjwHutz8Ua0u6Nx/HrPrYyWCS/hQWL6yEnGDC6oj",
+	"wZ7lWgU8GuZT5Aavs2DBpxo2uj6aV/3xYA4fK/GgJgrWUoHj/7A5kGYpH/9WVuLLjrouSrOiWVab91wv",
+	"XsOSAtXrbOkkS5YQcrp+rMQD3osQ3Hjg9X/Q1Gcoj9NMNivUQy79Y3jD49/Mf748tndY9IIySse5ddCm",
+	"sk5C9As8wW6QeUbWltbKcWisqToml6RkvzLMfQQnos2fFq62K1dAhyACqvIlvOtKs+Kht8+QB6EfD3VJ",
+	"mcYvnT7xB4LeYJ8OopJhU1hNpCgBYmM9vlgfyuz+uRwN0hukhUV2fy4XO7n7iJyTFepQECezeQhA2dVx",
+	"htd85piPG7zjzEK/lYs/zobeCgu/NTe4qKA0gpZG+pfaAmii9UvmiK4MhEhPkqbQBhf6+dOJFw8+CceD",
+	"Q6/Igfcs+IrTkxZu5NnumPND3hYWkfWgGsNbuWigVBTujITIPPtddIf2EdLgJ+8l1qDkVzl7pMBtZc66",
+	"YCWmGVBF/u1HwTX593dv8ZLBbecB/vEmOT35/9j79uXGbazPV2Gpvqqe+Zay7E4n841dW7WexJn0Jn3Z",
+	"tpPeqqS3BYmQhBUFcADQan09XbVPsw+2T7KFcw5I0CZlXUjJnuSfpC1bJC4HB+f6+53Ct00Flym6xgg+",
+	"5Lp+xXD+Byjn8OaLyi2Zn6ZCoVhnpLjTcLNH0L+ru6YjMXVTfQe98d1B/sN+0/IXgtq+aFIip1EIsamA",
+	"RbcszflJdLXI7CoCPqCyphFKGb2jTIDUd9Km01obpYq4ShL5qGu1cYyd6iek8vUd/HRKkVHH3ZNTLt0S",
+	"0mKzTrsN6e2Dz/iPLwPkcW22eL+Hym4VLXJjPRGvuwepHT5Mu2M5KvWiKUu9aIYtybR1AhNdotx5W4fI",
+	"XQ0HmQphumuiKm6kuF0dKiV8QRMWeotuFEyHJzShrmTveqaW/rCXLE5tihzIzwNChwLiL8mJSHE9azsP",
+	"nKXp/gJ0pM9gf/1N9Er8Lfbwohoa3p0EpamTKUiMCKCkpT4oCNvhcywlJgom37JyBFsVoPyE64UAPvCa",
+	"aMx7LSyn/vHvxc44Q3tYoZcjo9LccpiUM210HFmlgMkZ4vqAd98MnZCxzaETXpz+9ZuH8E/jWtPGc6lB",
+	"5QxLU18CA5zJEDTFsW8Mch2Csn799Sa0f+U2AiDZ2LI0jr558cItFFhZBG5R9/oFVmmUr8+YtVy7v/xf",
+	"v572//Lh81df/q23BxisGlteX8FcOAUjIRmMqab28SEvuCab9R7p2tpAF1TZyp8oIa1y9gueiA6irLUa",
+	"YwDX25rYDI80n+Yp0836g5mwvO6ZKXmtI2HxAkNs22joebG/B2ZuZxFBUDcQMCYTSKONmOHfvMCQoMdw",
+	"v3t3seSQ+mOfagVQFee9wS3Tg1RNByzLTlI13TwtHkz0rXvW3hGcPY9NA2tku0dCAQ3iQQ/Fll1Td5qm",
+	"aJeKjqmg76mhF6j8hjnEBdhi284h+m5a5Gx9ev0wlfALiknsHciwWa4Lh6Z6KKwYz8n7bXZoGGAkgUOr",
+	"I+s0unRmgtJkDmdK25I1ykOxeVhCqF8DD1ih/fzVqWcOIicZ+vQkLyAO7Yz/JiEJjf5O7C6m4d+vbiJ3",
+	"p41nw5PoTcYlAnAn0ThVBv6tua/SAK8qxo7CGcugeM7dPNwuOZdk+ta18WENwTv3lhtYmkd991Cl10QB",
+	"DLQbKvB+f/3iq+cbXz/BXI8Doh8udsPZQymNi6LIdBVJtWwjq0CPBrm8I4itW21qnBeEP/WH7UpA1UQJ",
+	"4Y0Vn/6LAMdI4hyTVzcrsfLppspwph5g2H874KAAjC9DMFjwx6iLSlZADF/5x89YAAn6XTEad95g20uE",
+	"RCBUcT9gCMPJp0Fg/cgq7K8hSFJ3NJH3Fsqp8Yszrjn1AQvjuXoxTZIyY4siLOdFa0Ovcw5tMElmsR/A",
+	"PwVBKlmKfQseqYqmVpM1zLJ0Vcyxt8fhDPYbWDomQpb02mqB9GR3KLe+FNWbVVqlkm7L6Qtww7EcEXKb",
+	"Ope8OKcbBvSKwR06YUgvRv722tagq1L8AZ0XRazXFuVFTEKADWBIqVfujvHnxmomTUGtvykx54J96i/E",
+	"qHd+9k3t2R9kmt8Kvtyg/hCa1KrNQD4LgbQzk9ywFDrv3BKtSF0s4kgriCVAgzXBTnAZZDwwmOi/Q6QI",
+	"UPJGlFENIcW3OPbdT8fTl83L6qolCugZ2gg8MoIiLfalVPv4LpRaIq5ACb5PXLGFfK4hsQiUz8P0dCWD",
+	"LK/Uc6GOIwuNM5lnAHxfnwS5Ct+4vcn1yDiwgtl0mim5TNOwFvkBJqx1vNgNm78BaWvRvOf2/cXpX8tC",
+	"UwISdbKQG4Qed66/UQuO2j1vwrjBKveryhX4ZOhZKdVzB1fM7EmE/7I4URg4C4+Ub4sE49F3aRJsVX1N",
+	"XTdL28kB6rR4bpd9Kmjj8nW390glq8gunSN8x+ZE3AtnohoFqDNkWg9roeda26n27+lgaEcAfQrefs1u",
+	"nX3YFTc20m0E5K97nvD1ujYkze6Dg2PWQ8RR2aRG8w05mrE+oZnD/R7/9Rt8Uadq9grr2lo4ueAsSoVQ",
+	"j+MqF/0+SragEwieeV7kKUyM6Tlq0ip/cl6mdl6w5J9sQB+AkSgiIUcYWufGnkQvTl+UbeyBDKBD6zSF",
+	"RKXuPG9ZWznyd2673L5tOanDPXAvJr4MA1V6sHhNFNNuzT5CmwuRR5/1T5/fI49+gF8aisx7571blgog",
+	"hs1HwCp8fv+VcQ/2am2T5pJJW+iwD3FvPHM2lQR2kESa/ulZL+4lQvOxVTBy3zvJxgvevz19fsIycZJy",
+	"a7gc61VmoYGy/ELsntI77+nJ+PnZV9/gzx+xxuSj4QU2DH6qb2Hq0pyFEzn/+iv6njOu3O8xAdeLe5yN",
+	"Ps756iM0jQY/w5Mp7s8XTKSAxmn+W3V5tFLO6u/tRMFNgtgZYYlaNp2ZUARLgglwdadqG81Qe69fM/DJ",
+	"jIrYVHNuIquqxxsqFPXCnETvyyJD33tVKAhos4mkWmLuFEoRcIOfGSp1cn8MEHaBdvGZ+KINBr+DbIAG",
+	"+6xWD9Hwt6EjdifjL86POyotHKAm+d1daDvj6/9DN/6hGw+gG9EqCqUNk4lMBkbIny6/fXX1584s1Yc6",
+	"Vqk8EgL/zrZZQK9DnbXkJp4yIZ3SHNUy7EBn5oFN2JelsdeGIXujV3QlLMtLI4bcVjs7tBY3/9oCsbHG",
+	"TI7NNSz2kq0iloo5LyIK6FwIE0RuCBGVRTNlLGWiHgo07Aid3pKFegdB3T0Odc5H0E9bpk/uTusgyPkh",
+	"h9F993O/uMUb94Iy+enrrSHwTICWqbNNwHhx7k8zREU1aLH/rrcDmd/FhrdsKDxNEcXERXtiupli02qk",
+	"7I5QXg3t4/jEoykoj9r1iNCvbtSce1UAW4vcoyEcxs77G6+FTCzRrzBaCuxDGC6helNfbuoWoQnqCrZ0",
+	"5x09KNjVX56flkhNr8V0ZtNVNNJq6bw77JLbvKLHTfv3hXWlaacfxrqyTqadR6Cmejv4KljWw8BXwSCp",
+	"uA77Hml+m6Z5G/GqmnVpx5BV3Z/Fo4JWwRo+M7hzu9xx25JD3qFhLFPvIb8DdpuLJF5PdBBDn+WCm5No",
+	"CGTrw2jBGeENQhoX2tk8qDmQ5kWXUBRKA9Kr6OzroqrTiZ0JCkKRgTEVt3XQLVgsfXVbn/mvwRyHO0eY",
+	"u6RNdQXF1XupoXtngzaZynszrf43Hze3DuGvt3zf74oj8p4ZsbZsobnc8n7pAkjRQKqEb3eW3DfunKLX",
+	"KuGw4PsfImahmtvUHKOG4/AaZrC9tnzKUvI+LNa2CpcsBrURSAPu7UPqdKL0VFnLZX+9LPgapjiERlvj",
+	"JHzvn7vrBj2yQqXKfLpt6oYDUHZxe2y90crZOWPiC7jDJKnA5F9svf1C3goL69G89TeNAM9L7+/ABbio",
+	"l4SXwSs63KDyNZ3uTjAbr6+ggAUqu1Y8ND3ZGFh0zXZunYcqhM5jX2xPcMfQILJUem7AgkTqEOPUUpSw",
+	"lbkA9FamU8Hxaz71RmDJzvrEdJpvaw6wkxs8w3K+D5kcRUHPnK+gSLas48HqHic1QkbMjfUEPBzylXog",
+	"hbzPEtY/88YCeq+ltfAy4YtMWS7Hq/6PfNXYzUstVWtajPdxQmkp0Uu7l/KAyUAiJe5ZziBKAbXn/X+w",
+	"3ubhinLNj9Nn8pOQ8wIitDMPDmaJRY7uBG18cOq118D9WWYfggCF44CPx3iJmEIhO0FM0EHx1geYMzBM",
+	"aL6q6YGAl1bOSCeiBRi/571/fPPftfPES0AoCBU4d3SptBvQWGnNxzaaKW14NII281VvB8nDmR1a8l7V",
+	"hgyuxVRC50wvJrUAL77mtv+tUnPRwAdquEF0zB+szZxjclJRGvdstp1Fmo9zLeyqd/7rh2oX7wLa7EYr",
+	"p5dFKCSFpOd2dkfKs3yUinGjmH8WydrIw0trULvjtew1MOQ3pVpGSjbFHdZp+h1hdboLKCApRriq4G3s",
+	"okTmfLUO0yiIhgNVjAf9yJzrIm0MSZ9MCzewOChFQ2QUz6QCxCzSN3Nj86e1tX1Vznz50Y2pQ2PpR77q",
+	"1Ep6xSCa6JY2qPIDKBGW8iTKAaj3jsW6aQTIPXWglV0LTn4ZjVQOKXOC2KN+vXNwnymXjMWfQ2dBD93o",
+	"Tk+iV7hdxqos45C7YxK59S7IG0fEGzxeWLUUR0mufb0y1JjU5OBhvLSva+0obBMIUaYRnM2ZVb7iiUiF",
+	"jPJwR85FwOhiwRe0hKoBBnwxjZxyqqISucwXbidSNWZpL+7dggx82KWRfC/ZhMVyq1Ejn2+1msI92UJC",
+	"jrPUH1Mm+bIUy3LJd5DPBV/rSjn7MKZmTmcy3imD/fklJggnEzohtdUCr3ivUzayTvP0Tg/4K706+xXM",
+	"PVHrr8h70awFH/hfrln4lN/yFEnEIgWVXRjMmGomrXFHpmThjQuNBaAs7gZVSJjvB6wAzH0qboGyAGsZ",
+	"nc/lJgCdgRwqQfgnX5xDlSLMQhMy/A3/JOriJ1f4nUuc0gPqgqKog9eXr67iMNQLn0RKB+HDwcvvqo6X",
+	"/zL1x9apCFypTSGewP0K0I3+RG/4ZzCwf5YD+vPgV9b/z9P+X/sf/su/9Q6rZ3B5r/z+dCjxq0IwElWW",
+	"BkFfOknL9vIuFVVzrQ3dvCbzr7xMVkh2UA7jJBqyWyZSBqTW1BCO5UwsWjCR+hJauL3ra5deVwbT4Z5V",
+	"X9Q5WSJF2oVB4G01cbb8AvFdyjhbOKQtConeYY+MATSB8UyJMacIDgBnQjYJ84VpCi89iV5jrCkYT1Vx",
+	"kt6prTS6v0c7lyjDUEEV+frP+x6rT9OFWYkTLNvrxeFnkOd2p/0DxG18e/7m0ZLKxI7QXnUYmfx2ptyx",
+	"xf1W4FHsIZJVXVLGDxqQE6+cGKL1S2wl6FqjwZum0eXbl5jQLQqZnJWDQRW1lMXfuwUX0tlblDsiEs77",
+	"wUfIgb31A+umLc8/Hl+2MxQeuLS7RCaeGZo/oC0WxaPM/76reEUgVNAcb2mXsnK5t7yNcO+bvbHXnDtF",
+	"5ut0oIUDpnhe1HD4iDHJEcoO+lobBarfLOUNlRT8Eab2xUNCfkzYyvTO/3paIryzzIK1Z8YK3ujZFjc7",
+	"NH6djxOaDl6ddF5dJEu95jMxIPzbHY9N86oEDuFttaFR2pJBBkp3Kcw95AhkjSoDLBYBtikIlWm1EKaJ",
+	"IaEhMXv/tEDDwoWzBoXMDZS/g7ekVd5MVeBGX4+C58FYfbCBfuzD/z/sVvPxyJLFneeIL9MUs/6bJXyb",
+	"co2XhJJTsqE5WY8puVjCU2AqUeeS8szRgo1nQjbq4teIyLdtELlT5j03puPoLKiPkVqlTSANLSmtywRo",
+	"zatoiM1Ssbb6Eb62C6YJIpeEle1MA3N7M3rJjtJyeNiSd1CJsc0ar8Mo8XRfCZdW2FUcCel8JqVX1YBg",
+	"yowN0fYME0mDF57wR4lRAgPrEpxkm/1YD0ZSi0NyEl0ie8WCJRxLG5eAL1jaq9GK2/MIkhLOkhQWIoNh",
+	"+B5ICq4x6WN+kxi317zsWJ4qLJjDog2hI1oYYkKqNHJPSAiJ2IDGWwfTCZ5/wh8bIoob01F89YQ3YqDQ",
+	"L9oqTYf9mUu1lBDpIyAy7ElHKdi6WivUygNk9+LrcMuBhTToPcVsEXwtKe97z0pKD0xqoR7dbx6rINHw",
+	"jiFM3XUU6dyg/nebTpGCYCv3k51EGDZK18jO1SdhQJOFN/mc8wyIpWrz1t/hM3+ft9C1VVmUpWzs1kxJ",
+	"f/wBOFMYur0jYffcNg1YqM3mGATqAAnX/eVJ0ODgsSwDhNepkhzwMBool36W8JTf54b+xG3EcBk5oHnD",
+	"P93uwsZap+MrVu4dWuDtbUJngyR1++UshCBNGhR+2xlfRGQmJpwlqWgAQHJL9Z3GET7OjcTRdZrRQXYe",
+	"OplQEDXibkMh34ILjAUhyxmX+znWPu8mjK8kqeJEY0U3RXoC4vBLM4c6EqhO8VZouLsXWF/iDEx/N0Cf",
+	"2S3XSe5z00DxWVvo1c557uYWh8FdW6aPYhV2K38/upvT3eAVlQEAErRhBRBdCVI3Y7dEcbrfrcHl+rve",
+	"KR63jlql7gorsd1JqxWBoELzmco84CgBy0edzF3J369VgJfI3hdG48aub4UM+jaen57CVTLnmW2OBje1",
+	"FrbYevoIA7Uw606jtUG/lvO7FMlEIw39DqIwUZpkoAkswNwLymGTXp75YjQA2ILfTDTnKKCB3eF7jfxH",
+	"UIEIALpjpROeYMaOIsOeM8+qfDyrcym/hwE/WrVQaffqTDAqAUVq+RIQ2sdaNAgIUb9XQHUB0dT95GXB",
+	"rRbjZt3xijOTa+w6C5xQ2kM5jczKWA5lcohRBVFgYRutz1f0wu6UC73he60WW/z5jdrij9+LxM66FTy/",
+	"Tp3qIhI42DMF1CLEF7W7QGVa3QqzthjNpzpPoksZMWud3R1QZgLddalukAIFi7YbYt5Oab8t3/s7ureK",
+	"WXebZcQ9AlcTWS8K9U4SBMJzff3DLldZk+/0Nz4VwIHoZSQmjhxgt1HQTyOs4enkJHpPjahDY2bDOExN",
+	"4s3E3OXjuRkhkeIknSBF3QSmwGsOpjnEQuuoPGip97qr4mOnP4tpbOFhPW//7XWy+jc+zWV7cfcGEd02",
+	"J4oMMpsovMFnbDH50qj5rpwuK9jyy8oNJChwIllN+RVTgDE0MBOUa9qlUL6GqR1Im3WaJPQ3TrAFPDNt",
+	"3XqFEGwPUHMeDd1Q7qBqBAeWZxGQxKJRvUQDfFi8e1jWb4RzdHqxmCZ0jo9Qs+IL0rTAnYGywyaAjccm",
+	"Zo8KiSOQqx3xNyri5FwpgOld58axKaSAR3wF6edq5AZYsN3GyvLKUxL6wRYcOhjTFbWIQR6b3DQWjVW2",
+	"wrxy9YFCOjOxDlMWhtp97QZGMT5VSiCQrI5sjpNWCHeRtdOnbTDsBZFWiL4yy0bMcPCBNTdW6X2Dcpoj",
+	"tPS6oJzVuaHWc8jTUC8l3gpArYXnXhgEicBRm7nxoBTwCVQvePsGf10PqPMOhvRHkveASd5cyyhRS9lZ",
+	"oteY2XpOFO5bcseaQyUSEOVp7jklLwDrR3st54YH9B1LqIZdF9dBm6tDzVDEaFrYCRw2En1SFXxEyIiZ",
+	"FrfMYr14UXjzzHgjbb/9IZDF9TsEOgkUgIf2hOYgCMtDND5jmhCHfbuXFSkUIT3o3rzjt2oO4fmG6vl/",
+	"9Rg9LkBQDVPN2e/ny94UT632MPiCMg8moCYTqLK9gweo+a3CFQPEAS6T2soL7C3ffw+3dFKfeLmsL9Py",
+	"ZwPL7KCpyocPsLaV8DrbLaod5BJqw9ZlbzxRlVpwpHJ+wCIhFgOIGucZRDlWZY0hS928UDUwGcF4I5ao",
+	"zJo4ynINkIM60hzBaNdBev2MYw+qSx6l3rg3zE6jZfdrbfCM61yaIoVa7FvRAz4Hj05p+EfQ6rHfvULS",
+	"hVT2sMnrnQpq0w6RjzSnrnaYgA++UflXHGAlQOHsz+9+MsAvLUyWe6N1xLGj3jengKFa2DrniFHmlR0s",
+	"VrEskPyGQ7hoqEl0kyrXvFOltxlG5B50uuU0OjM1nbaDWBir4on68qFawWxRCEHDrPd30LPFHTeVhNek",
+	"xFgYh0wLHhtRGDCJSnp1stEwwFLXD62n/KjC00iZgjVJhdi3wATGyhSj9gnHo4iAv1rWoPakKeWBdC7D",
+	"DPStSnOfnYZ6LScNIuWl5pixkHYFJCYuKF7hIq8NYsCAviOl9YcS2chkKnR8IEUYfFinzJlcAYDKngKV",
+	"TbWz/9YSJ4EioVvYCRK087pFZkJyfRK9VgBqIcbcMwAzDb6us4umxaEoxg+5+DyDuBPgeDkLq6ZgFsfW",
+	"ckzseauWNY2xKTKKsw/UEGBUtKKHCO8iVM/4ttEq5ImthB+fud1JOdvBHPJufB8gptf0pgfgBh6moIJh",
+	"cOlt5UWBIJkKOa/TJobbnSELgu7te2iP7QE8+uHBWPdDPGgbLvEaiuWK6AulQZTkfUiQwaJsi5yYpflU",
+	"yN2Z+cXC/dIb78XU4F5xu7WoNy+gMIFe/eSRr3Einbcz01a1QsxPzzoqJz8u2xOl488K4d2XiR9OEOa5",
+	"EzHlPmwZnqZnEMCkBSAWo7HmdQfr79y2vq5tn5RD0PBvuj+HZeBvY2s6qHyBUR2h2RRffETK/S1PcahA",
+	"MRy0+cV5EhX0+qH2dsYzUngEnc6NhXz4yqd/YeJMur8xacV2uTI9NQ9i/9Ts/HHvzoIZ6ElenqUk73t7",
+	"+k5xWNrUia4pcVlKYGO30ONca2eaZiLjkEu65dqDiNXVjrW8wK0fn4Nco5vuVPW4HOw+bWOXOikldcM6",
+	"xo2Kbz7mlbrl2W7WrIORZnI86+NjHm7hsmxKHSLMRKNcpLZovIvwURdFYRcBCUolia+JlqTEnofgly+s",
+	"FiZaMD1vAgr7Gzz9hk33KrGvAwnDcW+FLbwBZl5HwhcsQ2dJmkKDwLswKgWbCjiJDFGoIURheMrHlo3S",
+	"Yjc3IoLb9N4fJJpN7FqKS3frv5z0XzE7nmF6GuOtHMtFnUUYlJeCMOL/I6610k13/3fw4k4D8RMY84HN",
+	"BGHGTCeBrfbMAOgmLHShXujy3tixq9UasISYK2FQGgSKAsJjZsYTbxmQKQFb5+TKc1PTH5bdFQwHGUdD",
+	"v7nIloB1yHS44CM2MkQyec/k2G9fO02cwMjqz3QF1vXqhk0buF6Lg7BkFBHsFLj1pl0pqjVn4JZF6RAT",
+	"X1Fq4ENhIyMkxfK9TDh7JlgGaL9JLsqCBoSH85XqY0gQuVF/JBuolLeqVmEEoIVTFAbHgD08oCxJCMji",
+	"8n/QzLl/aA2zYxZgxAz/SEe1d/5VHH4VWxfcqOfcycOSj5zI0UVw/tlfsPi55kblGjC7P3/58uXDl43T",
+	"BbBURzD02jiS1heOH/hsunPTrppfc00XT1pnQVJnJeH/A6kkHpGUeTZHfyd4lJJ6GJm35bgfod9Ig/uF",
+	"jkyXRlqTs92OI/kLS0XCLHYuMncvp/ycUpQZjimoePF04tGljHJJyrQcWYGr3RgPcJ5mKxvbgatJ4zqG",
+	"r0mv7tbZLJRFsV/MF2xvKlIPe5r+2YNM80kqprMH+k7GMz6eA5I/lMdA3CKo9YixDL4YcUiDWhiZUNII",
+	"f0e+DNVwUbGhWwqDdRVwu19goggDXVqpBUaMlZqXEu7hrWUtWtlbP7cWDM1dUdcDEvXz3j9YgIY91u4G",
+	"6uN9HCrtPW/yuHgA/MWHuOeNe/dd99F57/bs5OzktLf5rX+Noz18dMdLZ81pe+9DHxOVy6QVQg0+nmNl",
+	"aqUcDmQ20WwJDVZQbLjgnFBPsFzMR/M2PJruI6fvDS3hJieVBGZ9mZPVKxgkNREAEWHh5K04nDa8KOa8",
+	"Qt8RnuVRbqMxk0VBpdXCnV5fqwdtMFCLeO7POEI2EMrgkuBugW2OEbAaGue+plgS+cM9B7QJPtzL3yNs",
+	"tv+9n/azA5UreoqHirH/EzXDPISd2LmJ/y6XpZKAm656zcV4i1e1CoDyLeUWSqMZiaBRb9yS6bhGcYii",
+	"3o1YT5z6MOy21HdYLxsjYsFohf936m8ieIpE9O4f94+vN1z/MCebX022T2cWpd+D0ELzcAC0yxXwqLZv",
+	"rlAjPQQDVHidFRjzC4pwIxWdKmJOMQBzuv+uShJGaE4RTTUFVZfw9wURVJ1759UIZVC5AQpov0KE+wI2",
+	"+Ez/+rJB8KOIOwZuBubTy5p1L4xjprXgZm0E5JfCOdsvIZYxOysNh9LlW5MQE1Is8kWY/hLS8incEP8K",
+	"8ZU3ZTglJtwTZ1yCFjiIOA0SMZk047dgMC1J0ErG/iPwDTDyEt+5JeMyTVtoO7ZAZD1omjAWoZwRxaEO",
+	"V30yeeRiF9fSRgEUCUU87VJduBn7RDS02kKH4ERp3kQiRevTe1Ty7/ajW3g+J39cm2jE7ZJz6RavUK+H",
+	"OQHUUbyOH4CNbboqz2e8TsUKWyhV55JCk6mxAnjYNeflV2mMz4z/5tpq4Hc4ysd/OHbuqn+S4UwmoYu+",
+	"yCj4gKbaIOGxi/ND8tFMgsyx7RXIJOsNxWt6xGPMa+DYOrXfXgPyb7XECTg6/arsG4GmJw0+4z82Kyst",
+	"+jvvZVs0B/1o1ZoaUly2Ti1+fMXRSk4ZbdDmdaa12aZLPBhxxCKdp8D0N+XSLShe0dmdgCFUikBRDwQX",
+	"5zwD7Jlf3IzApwPO1jCkyJKGhsm3uT3GNrUfWMBXHCGsgC/uWKlDY952srZGF1i+yFJm13CighF0ly2h",
+	"qp2w0N364qaCPbVevd8Ur3yMCt6PrnsM+oyrLOWwdoAFWZP58OvrTLJ2KwqLfR989v9cew+8tIRuNcmd",
+	"oQjvI9IbP8oqwRGkH6h1E+Cymq4Gv+AtW4q2fOxG9azfvNikgLXuGkFotjZvkmDs2275Gjqj8UyJMacQ",
+	"i7DRRKSpiUR9T8KT2pX2T3+n8ZS9trfWatjkdNbd9499l9u3DfyMj2AddC5bAAhSklvupUeCq+MfOc+b",
+	"S9reTKinoVT9K5X71jcsI42GM2Gs0qthXEIdY5IB2vzDGPU55BWC4jh4fRJHBAsSMZn8JoGICfMOM7WM",
+	"1MTyguZvyZzsp8DtkiAtWx0Xq7vg/wdM7Z7w10W/wgRzgxi/OK3lS697GnHk7vsYWta6DOtIqZQz+TQp",
+	"22FfOrbAFFKzxR6kCoj1wbDNdSWy13xk7hWEAsfB2gQIVk8vuDFsCuXRln+y59Hw8289K8Zzbn/rnUf/",
+	"7//83y/DGNoA3CHWCyFZGrHUqGg4RnDkYRwNrV0Nsep/KWSilsPoT8OxSo37nVZLM/wzln5g1CYS5jfp",
+	"3gN8k7+Rvhs6heE+pTKw4vXOeZwovaQ2CQlYINxEIyGZXvkZAIScr2VlGtKIfsDPPNs4j0Yry/Hgknic",
+	"R8NkGAmZ5TaOhnwI+XgukzgaLocRi3BCz0xkxH/yGKmYoT5tqIaRyi1+Tw+xewUjk8NPQ+Rm/iQsVLSf",
+	"/CYvQ6BqLhOD2sW9LePaKFk0RnuYvQIZqWBWkuRbiyTlsCczlk4iJqOZynWdZnmTcfkOJOHOETnDio07",
+	"KYylsONZKwake7GH7fGTJvBDFC43jYnSVBHxno+ulft4V2GfCqeg+DaN6R7yBmUDM83QFaNgSVFU6/3G",
+	"d+X7nnxXOs1l1XkiuNykVrBcyscdtSXdL98T7UnXoSTv05X+fsahhJBqcQPAJoE2UFwF0YbzVuvvdbCi",
+	"7Z+WQ3Shb7E3h8VzaWeH2veo/LiO4FH5Vx+xBX37o7xOmw4sN2vaAb7FVgAfwMHL0gTQ89BOjujTAYMA",
+	"OWFMEoKasKCBPSQjz5QRzo14ZiI3A2/4iPHsN+k535xqsZZrSVWJKS8CmOOZUsbDEwdrskLZFgVOvjsJ",
+	"F4XwIxuz5kmdCXXDzREEPqgnhpVC3PDMbRcMAhagd96bcGYH/745zp+fiZtVe2ckHK3lC1way6Y0wP6Y",
+	"adv/+iw55X8ZwWIsmB1Dpfz5V2fP456a+6CMVWr+0T3gP164HyxLe+dnz09f7DTB+pP4viKzrVi7l2Ye",
+	"sVLYluVdSAdj/7pKnadbWbeUucYTqeZc7mLmwjufvoWbp9168LBOqMKADjHLwdyF8+5UjlVhUKqCWEps",
+	"LlDB86COdq/ZwNh9aQ00X/OliabKZz4uEGsvCI6tS4W4KT0lkxZz1NstbYMle0mLB7gFlb2kiv4sh2YV",
+	"y6YBC/KIj52Jhd1stWZtuyva7vH4RfBlpyYtVBAU8KlAP3Z2eurFdNt9a8g8OOs112MeOZvFg7xHVkXD",
+	"wUypuRkMC7/PjeeZIWxXI6bSO4cIg+N0p+fHgqETYQ7+JsDHKblb4iiXKTfGs4QAi7Z7hu+8vXz7MmJJ",
+	"ot3fIC23Cdhl6r5ca3vvLUa7wg4gJg/e6Lnmg3/vxXW9ThS8J4MF4k7eqnNbOF7wAf0CN6t33psKO8tH",
+	"KAQQ/u8XzJmb3/t5eoxMinvtoW3+XXRdcI1QV1kb4MfuJzgeE6XBYG+qoqM3PnlTgmbSeazM71ErkTL/",
+	"sKPGya4LMKqnGCYzpQS3CHzsHYbAzYVTRIU4zp01vL4oov3lbP2QHCJEtvG+HDZA1srudFGNCMM6Sjki",
+	"vPmI0bFtT3Cz/hysRWb8XqSWa2zjCd4LWOYQtHEmYSakMzg918iMNbT4BJfnvjCL1VG+pQAA2J9s2tRn",
+	"YzjTkDusrQ44e/4fteUBd6vsy4oKtzejVdjmX/dWSH9XXloIRg/rM8DyzBdg+/gPfD/Gh9oxPTVD44ZN",
+	"OzUynDhFDK5yuG0wchr0pOky5Lm1uWHWN/peVazJhCPkqHeNoD3I+Ye54RdFPxjmjs3cPARKeu3f3qk2",
+	"M523zkKn3FKSb9oXMhpptXSWV1wyeIOtdreftoYBpbj9amP5194T9TQ3Y6Xmgp9E77WSU3AB0ECBH4sM",
+	"nvNRS54/X9khy4+sqKu7JigPfFWvq4sOno6vOjSAxatay+caYwwQ5A2gK6657X8Ly91Ewmyw4fUHa7M3",
+	"Ml11hWHRRL4jpgDgCMcVtEUhDlnJaLQd+Y5XEAPq31nnkAAJUyibBRuUWzPsr0050yb4tMkF+RZfF4re",
+	"Qw4F7ZrK7ebbdvUpE5pXRt09tqDbJhzlg2qgbic+i2SDkDIFtJnmBQeuvy9kRBiBAgLLmrMFVFGB4AgZ",
+	"GT5WMgEm0GAnnfcINjdPDS+SiC9OXzR7kWbHVs6N2RZb8iGvgJAfVXgx6K32RkxlX8gHMAycHQexGrgb",
+	"oVkcW6cjJlewtMIAXWODGymm8qXs7Zv0K3nIMIuXaXUrEr83ZNZ9qxYZk6uIjccqh9LVXKe9895AiWQ8",
+	"gKn0EMtoMx0PQ3/F7UwlraOmNGjDH9SySDUzvJudcpzxCnvhhlrQzPozZWwfEJ+a8uxulsYDbAmJVZQT",
+	"IadcZ1pIi/y7kGIawqo7SXutEj5EaDzmiwvHSk6EXgBgSl3HNEuur3/4QRn7I191dSvjCw7ue5bz6ixk",
+	"B/lfIv6HYKhTg9fXP0Ruh6M5X8WRVcBsxaBBcmvWQusU6k4R2wVfjHxpxlQD0m30fqYIch0ZDA3H+0po",
+	"UFjwsqaOOTeOJx/HddPoPIgLy7g+gku68MECV3jUUeO3bsWeaPDWksw+sOgPh27Do+QWEo+Ts3wKyiX3",
+	"qyApZho62lpdy3aPxSHCthvuyGGDtvvvShc9YmxxlP4wtjhirHa7AxuqSSh0agb8YAtu4siMVeb+n2k+",
+	"EZ/cv7hz2VZ3Qk+S4EEwPy+sk8aGSxFf2+WGuDccJN50+fYl1YvtE1K6gRrQ+njBRVD1UKmgaIoVweQ7",
+	"sknh2ceJEwWvrj1nr4COu2UPBpnag23G1D3Sri4Qmklu78ygxDwYRnjnQwi+G78plADNWzC8XaIEXmAe",
+	"e4zgHb9VuB2Vk7dloADMuQddgwIJw1caDY3SdojXY8HFsldX1M8GK13vLHsNApxOuL5wHpOQucEuRycN",
+	"WuUyacxFKW2bkkLuL4KUEP7Yh///a6SD3NJ27q+gX7CLv3L/JoZnHdVhcUv2RB2W3FRLxndyWNxB0yol",
+	"oj/0RamNFIrT/YugzHVsxW09tUvLy9jukTiEr7LtZhzGWdl/W9q3pdyYjuCsuNce0VnZTj4aVKQbAn+A",
+	"fSUVch4tlZ4basdPGLosFSP6wt3SnOlUcA3D5JB2IeDVIHursGM+l1ak1FbuNHGTEf7ODfAnIeeHYl/o",
+	"yOp2U+jM6L5jZuOWIY4+1o+7PYdSINoFALPcUHYC8EvY7mZh2sYNrji9MRl80NGgMmgakkgH0GzyFd7v",
+	"I4xnde42X/otrfebH7orGg87giVW3ePorYdpm3OK1lNnl53xheHpbR04OQp7sVHt1ZAVd9qcrwo2MaKO",
+	"gAuOUr+gqNy4ioRhT8hbYXmfJax/5s19zK6X9v7LhC8yZbkcr/qYk9qL/HfHrgcaTEDMB8emd96b5Gm6",
+	"eXvCm6X8lw013NV6ZVyBFSWOOdor+12SG0YZXnrd5cWxKGoD2keShUjJi3WVCmvcir0P0qONRNzTZrvs",
+	"WcFNuqZyQfOUM0N1fU7GtUqjLGUSY4VsisiNAAg+Y7reN/klgODu6AY5CGlkOP1nSOKebBkEWvIRtLht",
+	"0SF8iQWXZAIYMZXurMz5aofQz3v/+iefGaaZdGo0vHU+hIlUbo1IfG2r5ggVpybUuLhzg5eXhQ1bhROe",
+	"CuCAS9UU3YKiY3iJ5HrQ9IU8cvU03qgaaemeVtvwshj0/p3D7z38dcpZYjzwTcGytMQGcWjtoRbTOq3W",
+	"/jK2fjo6jbvsuCO1cZdXBTYcOutzIZPITRnOG9ZWn0fD/9l/naepykz/WkwltLcCbf3w9uy/lj3DM/4p",
+	"+uHV5bf96x8u+8+//sY9NPjqjVhwY9kiG8bO5lW2+OJIJSvfTezL3Kmh2H0E5UGbdxSDKw8hvDlQtrmZ",
+	"FBh4jAK4M+ahsZnFsL8lr2FRG09qReh2JUxEdVeBfAPsT2f0Bx9NmEh54vbfTbx33oNn1XQcY13hzNrM",
+	"nA8GY3FCLztRekqd4BI3bXMDnhboCPEtevPhu4x3OojN99CALppNUPoIwgewVQsyAedRfHXqvMmG4rTv",
+	"yhf8jgjdaNar7mHigW6LS+ClKsSjkdetLWEBf2+gOX3SHCS9LE2ZklYTjRlUtMYr90jdUgakCMpfYJuR",
+	"XtUVx/pXH97la19MOqSD8FgohZxQKTpUIi+U5q1Jx3pwsje4k1hoQo1JkFmZqSXQUtUasTfcPGrb6zAb",
+	"yCK3tgUssFTLLTetWnzyuee7H85//eDOAUYV3A8fkODYrzA1A8Aa0vvqiuEjgX0m2Ozi+eCch3w/QglK",
+	"C8blvJwJxu/oK76Z8f63oIwBbTeqQ/Nv8QGQ+995haXfHscul3cAnwKsbVM7UBUlAk+PZzMFXl2tFkiq",
+	"E841cTfKvWe8yyU48GOVCTR4fVFq+d1wUDWjoEMWg/kIA1gwkYbDD7f/y4cv/z8AAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

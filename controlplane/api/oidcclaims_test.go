@@ -106,6 +106,10 @@ func TestOIDC_ClaimsFromElsewhere(t *testing.T) {
 		"verified at userinfo": {map[string]any{"email": "known@example.org"}, map[string]any{
 			"sub": "sub-1", "email": "known@example.org", "email_verified": "true",
 			"groups": "ops"}, "mail admin"},
+		// PostgreSQL takes no NUL; without it, the address would be another one's.
+		"NUL in each claim": {map[string]any{"name": "A\x00da", "preferred_username": "a\x00da",
+			"email": "known@example.org\x00", "email_verified": true, "groups": []any{"o\x00ps"}},
+			nil, "user user"},
 		"of another subject": {nil, map[string]any{"sub": "sub-2", "email": "known@example.org",
 			"email_verified": true, "groups": []any{"ops"}}, "user user"},
 		"another address verified": {map[string]any{"email": "known@example.org"}, map[string]any{

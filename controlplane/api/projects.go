@@ -173,7 +173,7 @@ func limitedTo(a access.Actor, p controlplane.Project) *[]string {
 func projectService(v catalog.ProjectService) ProjectService {
 	return ProjectService{
 		Step: string(v.Step), Service: v.Service, Image: v.Image, TagMode: TagMode(v.TagMode),
-		Tag: ptrOrNil(v.Tag), Pattern: ptrOrNil(v.Pattern),
+		Tag: ptrOrNil(v.Tag), Pattern: ptrOrNil(v.Pattern), Job: ptrOrNil(v.Job),
 	}
 }
 

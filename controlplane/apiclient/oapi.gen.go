@@ -840,6 +840,7 @@ func (e SecretGenerateAlphabet) Valid() bool {
 // Defines values for StepKind.
 const (
 	StepKindApproval StepKind = "approval"
+	StepKindJob      StepKind = "job"
 	StepKindPlugin   StepKind = "plugin"
 	StepKindService  StepKind = "service"
 )
@@ -848,6 +849,8 @@ const (
 func (e StepKind) Valid() bool {
 	switch e {
 	case StepKindApproval:
+		return true
+	case StepKindJob:
 		return true
 	case StepKindPlugin:
 		return true
@@ -1302,13 +1305,14 @@ type CapsuleService struct {
 
 // CapsuleStep defines model for CapsuleStep.
 type CapsuleStep struct {
-	EndedAt   *time.Time `json:"ended_at,omitempty"`
-	Key       string     `json:"key"`
-	Log       []string   `json:"log"`
-	Message   *string    `json:"message,omitempty"`
-	StartedAt *time.Time `json:"started_at,omitempty"`
-	Status    StepStatus `json:"status"`
-	Title     string     `json:"title"`
+	EndedAt   *time.Time  `json:"ended_at,omitempty"`
+	Key       string      `json:"key"`
+	Log       []string    `json:"log"`
+	Message   *string     `json:"message,omitempty"`
+	StartedAt *time.Time  `json:"started_at,omitempty"`
+	Status    StepStatus  `json:"status"`
+	Tests     *TestReport `json:"tests,omitempty"`
+	Title     string      `json:"title"`
 }
 
 // Certificate defines model for Certificate.
@@ -1586,6 +1590,9 @@ type Deployment struct {
 	Status     DeploymentStatus `json:"status"`
 	StepsDone  int              `json:"steps_done"`
 	StepsTotal int              `json:"steps_total"`
+
+	// Tests What the test suite of a job came to; of a deployment, all of its latest run together.
+	Tests *TestSummary `json:"tests,omitempty"`
 
 	// TombstoneUntil When what is gone is forgotten; until then it can be looked at and recreated.
 	TombstoneUntil *time.Time `json:"tombstone_until,omitempty"`
@@ -2047,6 +2054,9 @@ type InvitationCreate struct {
 type InvitationList struct {
 	Items []Invitation `json:"items"`
 }
+
+// JobStep A container that runs to its end. The steps that need it start only after it has ended with exit code 0. Its fields are those of a service that have a meaning for it.
+type JobStep = pipeline.JobStep
 
 // KeyList defines model for KeyList.
 type KeyList struct {
@@ -2552,7 +2562,7 @@ type PipelineSaved struct {
 	Version int    `json:"version"`
 }
 
-// PipelineStep Exactly one of service, plugin and approval.
+// PipelineStep Exactly one of service, job, plugin and approval.
 type PipelineStep = pipeline.Step
 
 // PipelineUser defines model for PipelineUser.
@@ -2779,7 +2789,10 @@ type ProjectSaved struct {
 
 // ProjectService What a user chooses when creating.
 type ProjectService struct {
-	Image   string  `json:"image"`
+	Image string `json:"image"`
+
+	// Job It is a job.
+	Job     *bool   `json:"job,omitempty"`
 	Pattern *string `json:"pattern,omitempty"`
 	Service string  `json:"service"`
 	Step    string  `json:"step"`
@@ -3397,8 +3410,11 @@ type ServiceStep = pipeline.ServiceStep
 
 // ServiceVersion defines model for ServiceVersion.
 type ServiceVersion struct {
-	Digest  string  `json:"digest"`
-	Image   string  `json:"image"`
+	Digest string `json:"digest"`
+	Image  string `json:"image"`
+
+	// Job It is the version of a job, which has no health: nothing of it runs once it is done.
+	Job     *bool   `json:"job,omitempty"`
 	Service string  `json:"service"`
 	Step    string  `json:"step"`
 	Tag     string  `json:"tag"`
@@ -3472,6 +3488,9 @@ type Step struct {
 	Run       int        `json:"run"`
 	StartedAt *time.Time `json:"started_at,omitempty"`
 	Status    StepStatus `json:"status"`
+
+	// Tests What the test suite of a job came to; of a deployment, all of its latest run together.
+	Tests *TestSummary `json:"tests,omitempty"`
 
 	// Title The service or plugin, with its version.
 	Title        string   `json:"title"`
@@ -3608,6 +3627,47 @@ type TemplatePut struct {
 	Priority    *int               `json:"priority,omitempty"`
 	Versions    *map[string]string `json:"versions,omitempty"`
 	Wait        *bool              `json:"wait,omitempty"`
+}
+
+// TestFailure defines model for TestFailure.
+type TestFailure struct {
+	// Message What the test runner says, 2048 bytes at most.
+	Message string `json:"message"`
+	Name    string `json:"name"`
+	Suite   string `json:"suite"`
+}
+
+// TestReport defines model for TestReport.
+type TestReport struct {
+	// Failures The first failed tests, 100 at most.
+	Failures []TestFailure `json:"failures"`
+
+	// Summary What the test suite of a job came to; of a deployment, all of its latest run together.
+	Summary TestSummary `json:"summary"`
+
+	// Truncated There were more failed tests, or longer messages.
+	Truncated bool `json:"truncated"`
+}
+
+// TestSummary What the test suite of a job came to; of a deployment, all of its latest run together.
+type TestSummary struct {
+	Failed int `json:"failed"`
+
+	// Marked Failed tests do not fail the run, they only mark it.
+	Marked bool `json:"marked"`
+
+	// Names The first failed tests, three at most.
+	Names *[]string `json:"names,omitempty"`
+
+	// Problem Why results are missing or cannot be read, and what to do.
+	Problem *string `json:"problem,omitempty"`
+
+	// Seconds How long they took.
+	Seconds float64 `json:"seconds"`
+	Skipped int     `json:"skipped"`
+
+	// Tests All tests
+	Tests int `json:"tests"`
 }
 
 // Token defines model for Token.
@@ -4938,6 +4998,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log (the `ListStepLog` operationId).
 	ListStepLog(ctx context.Context, id InId, run InRun, step InStep, params *ListStepLogParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetStepTests Test results of a step
+	//
+	// What a job's test runner left as JUnit XML: the numbers, and the first 100 tests that failed. Secrets are [secret]. A step without results answers 404.
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/tests (the `GetStepTests` operationId).
+	GetStepTests(ctx context.Context, id InId, run InRun, step InStep, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListDeploymentSecrets Names of the secrets that were generated for a deployment
 	//
@@ -7228,6 +7295,23 @@ func (c *Client) AnswerStep(ctx context.Context, id InId, run InRun, step InStep
 // Corresponds with GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log (the `ListStepLog` operationId).
 func (c *Client) ListStepLog(ctx context.Context, id InId, run InRun, step InStep, params *ListStepLogParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListStepLogRequest(c.Server, id, run, step, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetStepTests Test results of a step
+//
+// What a job's test runner left as JUnit XML: the numbers, and the first 100 tests that failed. Secrets are [secret]. A step without results answers 404.
+//
+// Corresponds with GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/tests (the `GetStepTests` operationId).
+func (c *Client) GetStepTests(ctx context.Context, id InId, run InRun, step InStep, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetStepTestsRequest(c.Server, id, run, step)
 	if err != nil {
 		return nil, err
 	}
@@ -12600,6 +12684,54 @@ func NewListStepLogRequest(server string, id InId, run InRun, step InStep, param
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
 		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetStepTestsRequest constructs an http.Request for the GetStepTests method
+func NewGetStepTestsRequest(server string, id InId, run InRun, step InStep) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "run", run, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam2 string
+
+	pathParam2, err = runtime.StyleParamWithOptions("simple", false, "step", step, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/runs/%s/steps/%s/tests", pathParam0, pathParam1, pathParam2)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -19442,6 +19574,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log (the `ListStepLog` operationId).
 	ListStepLogWithResponse(ctx context.Context, id InId, run InRun, step InStep, params *ListStepLogParams, reqEditors ...RequestEditorFn) (*ListStepLogResponse, error)
 
+	// GetStepTestsWithResponse Test results of a step
+	//
+	// What a job's test runner left as JUnit XML: the numbers, and the first 100 tests that failed. Secrets are [secret]. A step without results answers 404.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/tests (the `GetStepTests` operationId).
+	GetStepTestsWithResponse(ctx context.Context, id InId, run InRun, step InStep, reqEditors ...RequestEditorFn) (*GetStepTestsResponse, error)
+
 	// ListDeploymentSecretsWithResponse Names of the secrets that were generated for a deployment
 	//
 	// Never a value. Empty until its node has asked for them, and once it is gone.
@@ -23198,6 +23339,62 @@ func (r ListStepLogResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListStepLogResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetStepTestsResponseDefaultHeaders the declared response headers of an HTTP default response for GetStepTests
+type GetStepTestsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetStepTestsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TestReport
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetStepTestsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetStepTestsResponse) GetJSON200() *TestReport {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetStepTestsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetStepTestsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetStepTestsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetStepTestsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetStepTestsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -31492,6 +31689,21 @@ func (c *ClientWithResponses) ListStepLogWithResponse(ctx context.Context, id In
 	return ParseListStepLogResponse(rsp)
 }
 
+// GetStepTestsWithResponse Test results of a step
+//
+// What a job's test runner left as JUnit XML: the numbers, and the first 100 tests that failed. Secrets are [secret]. A step without results answers 404.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/tests (the `GetStepTests` operationId).
+func (c *ClientWithResponses) GetStepTestsWithResponse(ctx context.Context, id InId, run InRun, step InStep, reqEditors ...RequestEditorFn) (*GetStepTestsResponse, error) {
+	rsp, err := c.GetStepTests(ctx, id, run, step, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetStepTestsResponse(rsp)
+}
+
 // ListDeploymentSecretsWithResponse Names of the secrets that were generated for a deployment
 //
 // Never a value. Empty until its node has asked for them, and once it is gone.
@@ -36199,6 +36411,59 @@ func ParseListStepLogResponse(rsp *http.Response) (*ListStepLogResponse, error) 
 	switch {
 	case true:
 		var headers ListStepLogResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetStepTestsResponse parses an HTTP response from a GetStepTestsWithResponse call
+func ParseGetStepTestsResponse(rsp *http.Response) (*GetStepTestsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetStepTestsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TestReport
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetStepTestsResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -73,9 +73,11 @@ func restore(t *testing.T, url string, keys *seal.Keyring, file []byte) error {
 		bytes.NewReader(file))
 }
 
-// rowReader returns every row of every table as one text, except leases, whose epochs change.
+// rowReader returns every row of every table as one text, except what a restore changes: the
+// epochs of leases, and the times from which lifetimes and deadlines count.
 const rowReader = `SELECT string_agg(table_name || ': ' || coalesce((xpath('/table/row/d/text()',
-	query_to_xml(format('SELECT md5(string_agg(x::text, E''\n'' ORDER BY x::text)) AS d FROM %I x',
+	query_to_xml(format('SELECT md5(string_agg((to_jsonb(x) - ''active_at'' - ''deadline'')::text,
+	E''\n'' ORDER BY x::text)) AS d FROM %I x',
 	table_name), true, false, '')))[1]::text, ''), E'\n' ORDER BY table_name)
 	FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'
 	AND table_name NOT IN ('node_leases', 'goose_db_version')`
@@ -101,6 +103,39 @@ func TestBackup_HoldsEveryTable(t *testing.T) {
 		got ||
 		!strings.Contains(got, "secrets: ") {
 		t.Errorf("restored\n%s\nwant\n%s", got, want)
+	}
+}
+
+// A restored database does not know who used what since the backup: by its times everything has
+// ended, and would be removed with its data. So each lifetime and each deadline begins again.
+func TestRestore_EndsNothingByOldTimes(t *testing.T) {
+	t.Parallel()
+	url, other, keys := pgtest.NewFilledDatabase(t, migrations.FS), pgtest.NewEmptyDatabase(t),
+		ring(t, "k1")
+	pgtest.Exec(t, url, `UPDATE environments SET cleanup_after_hours = 24;
+		UPDATE deployments SET active_at = now() - interval '3 days';
+		UPDATE queue SET queued_at = now() - interval '3 days',
+			deadline = now() - interval '3 days' + interval '1 hour'`)
+	const expired = `SELECT count(*)::int FROM deployment_expiries WHERE expires_at <= now()`
+	const overdue = `SELECT count(*)::int FROM queue q JOIN runs r ON r.id = q.run_id
+		WHERE r.ended_at IS NULL AND q.deadline < now()`
+	for _, question := range []string{expired, overdue} {
+		if pgtest.QueryValue[int](t, url, question) == 0 {
+			t.Fatalf("nothing has ended before: %s", question)
+		}
+	}
+	if err := restore(t, other, keys, write(t, pgtest.Open(t, url), keys)); err != nil {
+		t.Fatal(err)
+	}
+	for _, question := range []string{expired, overdue} {
+		if n := pgtest.QueryValue[int](t, other, question); n != 0 {
+			t.Errorf("%d would end at once: %s", n, question)
+		}
+	}
+	if n := pgtest.QueryValue[int](t, other, `SELECT count(*)::int FROM queue q
+		JOIN runs r ON r.id = q.run_id WHERE r.ended_at IS NULL
+			AND q.deadline BETWEEN now() + interval '59 min' AND now() + interval '1 hour'`); n == 0 {
+		t.Error("no run has its whole hour again")
 	}
 }
 

@@ -51,6 +51,8 @@ func rings(t *testing.T) (first, both, second *seal.Keyring) {
 
 // Every place that holds a sealed value has one; the ring changes, everything
 // still opens, rotation moves all of it, and only then the old key may go.
+//
+// fault: F61
 func TestRotateKeys(t *testing.T) {
 	t.Parallel()
 	first, both, second := rings(t)

@@ -13,6 +13,7 @@ import (
 	"github.com/nullops/nullops/controlplane/seal"
 )
 
+// threat: T7, T47
 func TestSecret_WriteOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -44,6 +45,11 @@ func TestSecret_WriteOnly(t *testing.T) {
 	_, err = w.PutSecret(ctx, w.admin, catalog.SecretPut{Project: "shop", Name: "X", Value: &short})
 	if err == nil || !strings.Contains(err.Error(), "at least 8 bytes, and this one has 7") {
 		t.Errorf("a value too short to be masked: %v", err)
+	}
+	lines := controlplane.NewPlain("user=me\n  pw=12 \r\nport=1")
+	_, err = w.PutSecret(ctx, w.admin, catalog.SecretPut{Project: "shop", Name: "X", Value: &lines})
+	if err == nil || !strings.Contains(err.Error(), "no line of the secret's value has 8 bytes") {
+		t.Errorf("a value whose lines are too short to be masked: %v", err)
 	}
 	for _, bad := range []catalog.SecretPut{
 		{Project: "shop", Name: "X", Value: &short},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
@@ -101,11 +102,25 @@ func checkSecretValue(value string) error {
 			fmt.Sprintf("a secret's value has at least %d bytes, and this one has %d: "+
 				"a shorter one cannot be hidden in logs", minSecretValue, n),
 			"Choose a longer value. What is no secret can be a variable of the step.")
+	case longestLine(value) < minSecretValue:
+		return invalidError("value", "value_length",
+			fmt.Sprintf("no line of the secret's value has %d bytes, and logs show one line at a "+
+				"time: shorter lines cannot be hidden in them", minSecretValue),
+			"Put the value on one line, or choose longer parts.")
 	case n > maxSecretValue:
 		return invalidError("value", "value_length",
 			fmt.Sprintf("a secret's value has at most %d bytes", maxSecretValue), "Shorten it.")
 	}
 	return nil
+}
+
+// longestLine is the length of a text's longest line, without the space around it.
+func longestLine(text string) (longest int) {
+	isBreak := func(r rune) bool { return r == '\n' || r == '\r' }
+	for line := range strings.FieldsFuncSeq(text, isBreak) {
+		longest = max(longest, len(strings.TrimSpace(line)))
+	}
+	return longest
 }
 
 // checkRule completes the rule and refuses secrets that could be guessed.

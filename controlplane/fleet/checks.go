@@ -33,9 +33,7 @@ func (d *Dialer) Check(ctx context.Context, id controlplane.NodeID,
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
 		why, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10))
-		return nil, &controlplane.Error{Kind: controlplane.Conflict, Code: "not_checked",
-			Message: "the node does not check this deployment now: " + strings.TrimSpace(string(why)),
-			Remedy:  "Try again when it is ready and nobody else checks it."}
+		return nil, refusedCheck(response.StatusCode, strings.TrimSpace(string(why)))
 	}
 	said, err := wire.DecodeStepChecks(response.Body)
 	if err != nil {
@@ -47,4 +45,17 @@ func (d *Dialer) Check(ctx context.Context, id controlplane.NodeID,
 			Took: time.Duration(s.Millis) * time.Millisecond, Log: s.Log}
 	}
 	return all, nil
+}
+
+// refusedCheck distinguishes what passes by itself, such as secrets that a restarted agent waits
+// for, from a deployment that cannot be checked as it is.
+func refusedCheck(status int, why string) error {
+	if status >= http.StatusInternalServerError {
+		return &controlplane.Error{Kind: controlplane.Unavailable, Code: "not_checked_now",
+			Message: "the node cannot check this deployment now: " + why,
+			Remedy:  "Try again in a moment.", RetryAfter: 2 * time.Second}
+	}
+	return &controlplane.Error{Kind: controlplane.Conflict, Code: "not_checked",
+		Message: "the node does not check this deployment now: " + why,
+		Remedy:  "Try again when it is ready and nobody else checks it."}
 }

@@ -209,7 +209,13 @@ func (d *Dialer) Logs(ctx context.Context, id controlplane.NodeID,
 		defer response.Body.Close()
 		why, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10))
 		said := strings.TrimSpace(string(why))
-		if response.StatusCode != http.StatusNotFound {
+		switch response.StatusCode {
+		case http.StatusNotFound:
+		case http.StatusTooEarly:
+			return nil, &controlplane.Error{Kind: controlplane.Unavailable, Code: "no_logs_yet",
+				Message: "there is no log yet: " + said, Remedy: "Try again when it has started.",
+				RetryAfter: 2 * time.Second}
+		default:
 			return nil, &controlplane.Error{Kind: controlplane.Unavailable, Code: "no_logs_now",
 				Message: "the node cannot give the log now: " + said, Remedy: "Try again in a moment."}
 		}

@@ -19,3 +19,15 @@ func TestRefusedTunnel_NamesLoopback(t *testing.T) {
 		t.Errorf("it became %v", err)
 	}
 }
+
+// What passes by itself can be tried again; what does not, cannot.
+func TestRefusedCheck_SaysWhetherItPasses(t *testing.T) {
+	later, final := refusedCheck(503, "it waits for secrets"), refusedCheck(409, "it is not ready")
+	if e, ok := errors.AsType[*controlplane.Error](later); !ok ||
+		e.Kind != controlplane.Unavailable || e.RetryAfter == 0 {
+		t.Errorf("503 became %v", later)
+	}
+	if e, ok := errors.AsType[*controlplane.Error](final); !ok || e.Kind != controlplane.Conflict {
+		t.Errorf("409 became %v", final)
+	}
+}

@@ -248,8 +248,8 @@ func pullHosts(p pipeline.Pipeline) []string {
 	hosts := map[string]bool{}
 	for _, s := range p.Steps {
 		switch {
-		case s.Service != nil && s.Service.Image != nil:
-			hosts[s.Service.Image.Registry] = true
+		case s.Container() != nil && s.Container().Image != nil:
+			hosts[s.Container().Image.Registry] = true
 		case s.Plugin != nil && s.Plugin.Image != nil:
 			hosts[s.Plugin.Image.Registry] = true
 		}
@@ -324,7 +324,24 @@ func newReport(node controlplane.NodeID, e wire.Event) lifecycle.Report {
 	for _, m := range e.Metadata {
 		r.Step.Metadata = append(r.Step.Metadata, controlplane.Metadatum(m))
 	}
+	if e.Tests != nil {
+		r.Tests = newTestReport(*e.Tests)
+	}
 	return r
+}
+
+// maxTestFailures is what an agent sends at most; see agent/junit.
+const maxTestFailures = 100
+
+func newTestReport(r wire.TestReport) *controlplane.TestReport {
+	s := controlplane.TestSummary{Tests: r.Tests, Failed: r.Failed, Skipped: r.Skipped,
+		Seconds: r.Seconds, Marked: r.Marked, Problem: r.Problem}
+	n := min(len(r.Failures), maxTestFailures)
+	failures := make([]controlplane.TestFailure, n)
+	for i, f := range r.Failures[:n] {
+		failures[i] = controlplane.TestFailure(f)
+	}
+	return controlplane.NewTestReport(s, failures, r.Truncated || n < len(r.Failures))
 }
 
 func newProgress(p wire.Progress) controlplane.Progress {

@@ -41,7 +41,9 @@ func TestSession_AReportIsAcknowledgedAfterItsCommit(t *testing.T) {
 		t.Errorf("its goal is %+v", g)
 	}
 	s.sendReport(newPhaseEvent(d, 1, wire.PhaseApplying))
-	s.sendReport(newPhaseEvent(d, 2, wire.PhaseReady))
+	ready := newPhaseEvent(d, 2, wire.PhaseReady)
+	ready.Code, ready.Message = "odd", "a message with a NUL, which PostgreSQL does not take: \x00"
+	s.sendReport(ready)
 	for next[wire.Ack](s).Seq < 2 {
 		continue
 	}
@@ -124,6 +126,7 @@ func TestSession_ReportsOfAnAgentThatLostItsStateCountAgain(t *testing.T) {
 	}
 }
 
+// fault: F34
 func TestSession_AnAgentThatBreaksTheProtocolIsCutAndConnectedAgain(t *testing.T) {
 	r := newRig(t)
 	r.start("a")

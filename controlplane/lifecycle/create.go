@@ -198,6 +198,8 @@ func stepRows(p pipeline.Pipeline) []controlplane.StepRow {
 		switch {
 		case s.Service != nil:
 			row.Kind, row.Title = "service", s.Service.Name+":"+s.Service.Image.Tag
+		case s.Job != nil:
+			row.Kind, row.Title = "job", s.Job.Name+":"+s.Job.Image.Tag
 		case s.Approval != nil:
 			row.Kind, row.Title = "approval", "approval"
 		default:
@@ -241,6 +243,9 @@ func nameIsFree(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment)
 // such as a--b of c and b--c of a; the primary key holds it against races.
 func hostsAreFree(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	p pipeline.Pipeline) error {
+	if err := addressesFit(d, p); err != nil {
+		return err
+	}
 	taken, err := tx.HostsInUse(ctx, deploymentHosts(d, p))
 	if err != nil || len(taken) == 0 {
 		return err

@@ -1,17 +1,27 @@
 package lifecycle
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/pipeline"
 )
 
+// Limits of DNS on a label of a name and on a whole name, in octets.
+const (
+	maxHostLabel = 63
+	maxHost      = 253
+)
+
 // deploymentHosts lists every name a deployment answers under: for each service with an
 // exposed port service.deployment.environment.domain, its flat twin for a
 // single wildcard certificate, port--service… for further exposed ports, and
-// deployment.environment.domain for its primary service.
+// deployment.environment.domain for its primary service. A name that DNS cannot hold is left
+// out: an authority would refuse a certificate for all names because of it.
 func deploymentHosts(d controlplane.Deployment, p pipeline.Pipeline) []controlplane.Host {
 	var all []controlplane.Host
 	for _, s := range p.Steps {
@@ -30,7 +40,25 @@ func deploymentHosts(d controlplane.Deployment, p pipeline.Pipeline) []controlpl
 			main = false
 		}
 	}
-	return append(all, primaryHost(d, all)...)
+	all = append(all, primaryHost(d, all)...)
+	return slices.DeleteFunc(all, func(h controlplane.Host) bool { return len(h.Host) > maxHost })
+}
+
+// addressesFit refuses a deployment whose services would have addresses that DNS cannot hold.
+func addressesFit(d controlplane.Deployment, p pipeline.Pipeline) error {
+	for _, s := range p.Steps {
+		if s.Service == nil || !slices.ContainsFunc(s.Service.Ports,
+			func(port pipeline.Port) bool { return port.Expose }) {
+			continue
+		}
+		if name := hostNames(d, s.Key, "", true)[0]; len(name) > maxHost {
+			return &controlplane.Error{Kind: controlplane.Invalid, Code: "address_too_long", Field: "name",
+				Message: fmt.Sprintf("the address of service %s would have %d characters, and DNS holds %d",
+					s.Key, len(name), maxHost),
+				Remedy: "Choose a shorter name, or an environment with a shorter domain."}
+		}
+	}
+	return nil
 }
 
 // primaryHost is the short name deployment.environment.domain. It leads to the last
@@ -51,11 +79,21 @@ func hostNames(d controlplane.Deployment, step pipeline.StepKey, port string, ma
 	if !main {
 		service = port + "--" + service
 	}
-	suffix := d.Environment + "." + d.Domain
 	return []string{
-		fmt.Sprintf("%s.%s.%s", service, d.Name, suffix),
-		fmt.Sprintf("%s--%s--%s", service, d.Name, suffix),
+		fmt.Sprintf("%s.%s.%s.%s", fitLabel(service), d.Name, d.Environment, d.Domain),
+		fitLabel(service+"--"+d.Name+"--"+d.Environment) + "." + d.Domain,
 	}
+}
+
+// fitLabel cuts a label that DNS cannot hold, and ends it with a hash of the whole.
+func fitLabel(label string) string {
+	const digits = 8
+	if len(label) <= maxHostLabel {
+		return label
+	}
+	sum := sha256.Sum256([]byte(label))
+	return strings.TrimRight(label[:maxHostLabel-1-digits], "-") + "-" +
+		hex.EncodeToString(sum[:])[:digits]
 }
 
 // serviceURLs returns the URL of each service.

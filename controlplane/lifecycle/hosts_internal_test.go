@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -120,4 +121,44 @@ func TestWithGPUs_NoGPUIsAssignedTwice(t *testing.T) {
 			t.Fatalf("of %v, %v were given", reserved, given)
 		}
 	})
+}
+
+// With the longest names that each part may have, no address is longer than DNS can hold, and
+// different ports have different ones. What does not fit is refused in a sentence.
+func TestDeploymentHosts_FitIntoDNS(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("n", controlplane.MaxName-1)
+	label := strings.Repeat("d", 50)
+	for _, domain := range []string{"example.org", label + "." + label} {
+		d := controlplane.Deployment{ID: "d", Name: long + "d", Environment: long + "e", Domain: domain}
+		var p pipeline.Pipeline
+		for _, end := range []string{"a", "b"} {
+			p.Steps = append(p.Steps, pipeline.Step{Key: pipeline.StepKey(long + end),
+				Service: &pipeline.ServiceStep{Ports: []pipeline.Port{{Name: "http", Port: 80, Expose: true},
+					{Name: long + "1", Port: 81, Expose: true}, {Name: long + "2", Port: 82, Expose: true}}}})
+		}
+		all := deploymentHosts(d, p)
+		seen := map[string]bool{}
+		for _, h := range all {
+			if len(h.Host) > 253 || seen[h.Host] {
+				t.Errorf("%d octets, or there twice: %s", len(h.Host), h.Host)
+			}
+			seen[h.Host] = true
+			for label := range strings.SplitSeq(h.Host, ".") {
+				if len(label) > 63 {
+					t.Errorf("a label of %d octets: %s", len(label), h.Host)
+				}
+			}
+		}
+		if len(all) != 2*6+1 {
+			t.Errorf("%d addresses", len(all))
+		}
+		if err := addressesFit(d, p); err != nil {
+			t.Errorf("they are refused: %v", err)
+		}
+		d.Domain = strings.Repeat(strings.Repeat("d", 49)+".", 3) + "org"
+		if err := addressesFit(d, p); controlplane.CodeOf(err) != "address_too_long" {
+			t.Errorf("what DNS cannot hold: %v", err)
+		}
+	}
 }

@@ -11,17 +11,19 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// resourceRequest is what the services may use together: that is what is reserved.
+// resourceRequest is what the services and jobs that run at the same time may use together:
+// that is what is reserved. GPUs are not shared, so those of all of them count.
 func resourceRequest(p pipeline.Pipeline, on controlplane.Placement) ResourceRequest {
 	all := ResourceRequest{Placement: on, GPUMemory: int64(on.GPUMemoryMiB) << 20}
+	peak := pipeline.PeakResources(p)
+	all.CPU, all.MemoryMiB = peak.CPU, peak.MemoryMiB
 	for _, s := range p.Steps {
-		if s.Service == nil {
+		c := s.Container()
+		if c == nil {
 			continue
 		}
-		all.CPU += s.Service.Resources.CPU
-		all.LargestCPU = max(all.LargestCPU, s.Service.Resources.CPU)
-		all.MemoryMiB += s.Service.Resources.MemoryMiB
-		if g := s.Service.GPUs; g != nil {
+		all.LargestCPU = max(all.LargestCPU, c.Resources.CPU)
+		if g := c.GPUs; g != nil {
 			all.GPUs += g.Count
 			all.GPUIDs = append(all.GPUIDs, g.DeviceIDs...)
 		}
@@ -31,27 +33,27 @@ func resourceRequest(p pipeline.Pipeline, on controlplane.Placement) ResourceReq
 	return all
 }
 
-// withGPUs assigns the reserved GPUs to the services that ask for a number of them. An
+// withGPUs assigns the reserved GPUs to the services and jobs that ask for a number of them. An
 // engine that chose by itself would choose the same for all.
 func withGPUs(p pipeline.Pipeline, reserved []string) pipeline.Pipeline {
 	free := slices.Clone(reserved)
 	for _, s := range p.Steps {
-		if s.Service != nil && s.Service.GPUs != nil {
-			named := s.Service.GPUs.DeviceIDs
+		if c := s.Container(); c != nil && c.GPUs != nil {
+			named := c.GPUs.DeviceIDs
 			free = slices.DeleteFunc(free,
 				func(id string) bool { return slices.Contains(named, id) })
 		}
 	}
 	p.Steps = slices.Clone(p.Steps)
 	for i, s := range p.Steps {
-		if s.Service == nil || s.Service.GPUs == nil || s.Service.GPUs.Count == 0 {
+		c := s.Container()
+		if c == nil || c.GPUs == nil || c.GPUs.Count == 0 {
 			continue
 		}
-		n := min(s.Service.GPUs.Count, len(free))
-		service := *s.Service
-		service.GPUs = &pipeline.GPUs{DeviceIDs: slices.Clone(free[:n])}
+		n := min(c.GPUs.Count, len(free))
+		given := &pipeline.GPUs{DeviceIDs: slices.Clone(free[:n])}
+		p.Steps[i] = s.WithContainer(func(c *pipeline.ServiceStep) { c.GPUs = given })
 		free = free[n:]
-		p.Steps[i].Service = &service
 	}
 	return p
 }

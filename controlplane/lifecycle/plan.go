@@ -259,13 +259,14 @@ func listVersions(p pipeline.Pipeline) []controlplane.ServiceVersion {
 	var all []controlplane.ServiceVersion
 	for _, key := range p.Order {
 		s, _ := p.Step(key)
-		if s.Service == nil {
+		c := s.Container()
+		if c == nil {
 			continue
 		}
-		i := s.Service.Image
-		all = append(all, controlplane.ServiceVersion{Step: key, Service: s.Service.Name,
+		i := c.Image
+		all = append(all, controlplane.ServiceVersion{Step: key, Service: c.Name,
 			Image: i.Registry + "/" + i.Repository, TagMode: i.TagMode, Tag: i.Tag,
-			Digest: i.Digest, Ports: s.Service.Ports})
+			Digest: i.Digest, Ports: c.Ports, Job: s.Job != nil})
 	}
 	return all
 }

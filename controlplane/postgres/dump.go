@@ -122,11 +122,33 @@ func (t *Tx) loadDump(ctx context.Context, from Loader) error {
 			return err
 		}
 	}
+	if err := t.restartTimes(ctx); err != nil {
+		return err
+	}
 	// Agents remember the newest epoch that commanded them, and may have seen
 	// newer ones than the dump.
 	_, err = t.tx.Exec(ctx, `UPDATE node_leases SET epoch = epoch + (1 << 20), expires_at = now()`)
 	if err != nil {
 		return fmt.Errorf("move the leases' epochs: %w", err)
+	}
+	return nil
+}
+
+// restartTimes gives every deployment its whole lifetime again, and every run under way its
+// whole time until its deadline. The dump does not know who used what since it was made: by
+// its times, everything in it may have ended, and would be removed with its data.
+func (t *Tx) restartTimes(ctx context.Context) error {
+	_, err := t.tx.Exec(ctx, `DO $$ BEGIN
+		IF EXISTS (SELECT FROM information_schema.columns WHERE table_schema = 'public'
+			AND table_name = 'deployments' AND column_name = 'active_at') THEN
+			UPDATE deployments SET active_at = now()
+			WHERE status NOT IN ('canceled', 'removed', 'forgotten');
+			UPDATE queue q SET deadline = now() + (q.deadline - q.queued_at) FROM runs r
+			WHERE r.id = q.run_id AND r.ended_at IS NULL AND q.deadline IS NOT NULL;
+		END IF;
+	END $$`)
+	if err != nil {
+		return fmt.Errorf("restart lifetimes and deadlines: %w", err)
 	}
 	return nil
 }

@@ -25,8 +25,7 @@ func (e event) reasonUnchanged(old controlplane.Review, known bool) string {
 	case e.gone && (!known || old.Want == controlplane.GoalGone &&
 		old.State == controlplane.ReviewRemoved):
 		return "nothing to remove"
-	case !e.gone && known && old.Want == controlplane.GoalGone && e.number > 0 &&
-		!e.reopensReview(old):
+	case !e.gone && known && old.Want == controlplane.GoalGone && !e.reopensReview(old):
 		return alreadyClosed
 	case !e.gone && known && old.Want == controlplane.GoalPresent && e.commit != "" &&
 		old.Commit == e.commit && old.Branch == clipText(e.branch, maxBranch):

@@ -107,6 +107,30 @@ func TestReceive_ReplaysChangeNothing(t *testing.T) {
 	}
 }
 
+// An update that comes late does not bring back what was closed, with and without a number: only
+// an opening does.
+func TestReceive_LateUpdateOpensNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	rule := w.putRule("generic", controlplane.ReviewGeneric)
+	for i, number := range []int{12, 0} {
+		branch := fmt.Sprintf("feature/%d", i)
+		send := func(action, commit string) string {
+			return w.deliverEvent(rule, fmt.Sprintf(`{"action":%q,"repository":"acme/shop","number":%d,`+
+				`"branch":%q,"commit":%q}`, action, number, branch, commit))
+		}
+		for _, c := range []struct{ action, commit, want string }{
+			{"closed", "a0", "nothing to remove"}, {"updated", "a1", alreadyClosed},
+			{"opened", "a2", taken}, {"updated", "a3", taken}, {"closed", "a3", taken},
+			{"updated", "a4", alreadyClosed}, {"reopened", "a5", taken},
+		} {
+			if got := send(c.action, c.commit); got != c.want {
+				t.Errorf("number %d, %s %s: %q, want %q", number, c.action, c.commit, got, c.want)
+			}
+		}
+	}
+}
+
 // A sender learns nothing of a rule before its signature holds.
 func TestServeHTTP_AnswersStrangersAlike(t *testing.T) {
 	t.Parallel()

@@ -187,7 +187,7 @@ func (r *Reviews) storeEvent(ctx context.Context, rule controlplane.ReviewRule, 
 			return putReview(ctx, tx, rule, e, old, known)
 		case known && said != alreadyClosed:
 			return tx.TouchReview(ctx, old.ID, e.at)
-		case !known && e.number > 0 && !e.fork:
+		case !known && !e.fork:
 			return rememberClosed(ctx, tx, rule, e)
 		default:
 			return nil

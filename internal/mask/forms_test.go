@@ -1,6 +1,8 @@
 package mask_test
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"testing"
@@ -51,7 +53,17 @@ var recorded = map[string]string{
 	"HTML in JSON": `pa/ss wörd+&quot;x&quot;&amp;&lt;y&gt;&#x27;z%!(*)~\\end`,
 	"HTML in HTML": `pa/ss wörd+&amp;quot;x&amp;quot;&amp;am` +
 		`p;&amp;lt;y&amp;gt;&amp;#x27;z%!(*)~\end`,
-	"shell": `pa/ss\ wörd+\"x\"\&\<y\>\'z%\!\(\*\)~\\end`,
+	"bash printf %q": `pa/ss w\303\266rd+"x"&<y>\'z%!(*)~\\end`,
+	"Rust":           `pa/ss w\u{f6}rd+\"x\"&<y>\'z%!(*)~\\end`,
+	"sh -x of bash":  `pa/ss wörd+"x"&<y>'\''z%!(*)~\end`,
+	"sh -x of dash":  `pa/ss wörd+"x"&<y>'"'"'z%!(*)~\end`,
+	"SQL":            `pa/ss wörd+"x"&<y>''z%!(*)~\end`,
+	"CSV":            `pa/ss wörd+""x""&<y>'z%!(*)~\end`,
+	"printf":         `pa/ss wörd+"x"&<y>'z%%!(*)~\end`,
+	"SQL in JSON":    `pa/ss w\u00f6rd+\"x\"&<y>''z%!(*)~\\end`,
+	"sh -x in JSON":  `pa/ss wörd+\"x\"&<y>'\\''z%!(*)~\\end`,
+	"CSV in a URL":   `pa/ss%20w%C3%B6rd%2B%22%22x%22%22%26%3Cy%3E'z%25!(*)~%5Cend`,
+	"shell":          `pa/ss\ wörd+\"x\"\&\<y\>\'z%\!\(\*\)~\\end`,
 }
 
 // What programs in other languages make of a secret is hidden, whole and wherever a
@@ -68,6 +80,86 @@ func TestMasker_HidesWhatOtherLanguagesEncode(t *testing.T) {
 			if got := s.Write(text[:cut]) + s.Write(text[cut:]) + s.Flush(); got != want {
 				t.Fatalf("%s, cut at %d: %s", name, cut, got)
 			}
+		}
+	}
+}
+
+// Programs break long encodings into lines, and logs are read line by line: each line that
+// holds enough of a secret to be of use hides it, whatever stands before the secret.
+func TestMasker_HidesWrappedEncodings(t *testing.T) {
+	secrets := []string{"a-generated-secret-of-some-32-by", strings.Repeat("0123456789abcdefXY", 9)}
+	m := mask.New(secrets)
+	for _, secret := range secrets {
+		for before := range 80 {
+			text := strings.Repeat("p", before) + secret + "\n"
+			for i, w := range []struct {
+				encoded string
+				width   int
+			}{{base64.StdEncoding.EncodeToString([]byte(text)), 76},
+				{base64.StdEncoding.EncodeToString([]byte(text)), 64},
+				{hex.EncodeToString([]byte(text)), 60}} {
+				if i > 0 && before > 0 {
+					continue // known for a secret alone
+				}
+				if shown := unmaskedRun(m, w.encoded, w.width, secret); len(shown) > 7 {
+					t.Fatalf("behind %d bytes, %d wide: %q", before, w.width, shown)
+				}
+			}
+		}
+	}
+}
+
+// unmaskedRun returns the longest part of a secret that lines of an encoding show.
+func unmaskedRun(m *mask.Masker, encoded string, width int, secret string) (longest string) {
+	for from := 0; from < len(encoded); from += width {
+		line := encoded[from:min(from+width, len(encoded))]
+		for shown := range strings.SplitSeq(m.Mask(line), mask.Placeholder) {
+			for _, c := range []func(string) ([]byte, error){
+				base64.RawStdEncoding.DecodeString, hex.DecodeString} {
+				for skip := range min(4, len(shown)) {
+					text, _ := c(strings.TrimRight(shown[skip:], "="))
+					longest = longer(longest, commonPart(string(text), secret))
+				}
+			}
+		}
+	}
+	return longest
+}
+
+func longer(a, b string) string {
+	if len(b) > len(a) {
+		return b
+	}
+	return a
+}
+
+// commonPart is the longest text that both hold.
+func commonPart(a, b string) (longest string) {
+	for from := range a {
+		for to := from + len(longest) + 1; to <= len(a) && strings.Contains(b, a[from:to]); to++ {
+			longest = a[from:to]
+		}
+	}
+	return longest
+}
+
+// What a program takes out of a secret and prints by itself is hidden too; what a document
+// says beside its secrets is not.
+func TestMasker_HidesPartsOfSecrets(t *testing.T) {
+	m := mask.New([]string{"postgres://shop:p%40ssw0rd-1@db:5432/shop?sslmode=disable",
+		`{"type": "service_account", "user": "postgres", "private_key": "-----BEGIN KEY-----` +
+			`\nMIIEvQIBADANBg\nZZZZ", "nested": {"tokens": ["t0k3n-of-a-list"]}, "pin": "12345678"}`},
+		"abcd\nefgh12\n")
+	for text, want := range map[string]string{
+		"password p@ssw0rd-1 of shop":      "password [secret] of shop",
+		"password p%40ssw0rd-1 of shop":    "password [secret] of shop",
+		"postgres in a service_account":    "postgres in a service_account",
+		"MIIEvQIBADANBg":                   "[secret]",
+		"uses t0k3n-of-a-list, 12345678":   "uses [secret], 12345678",
+		"first abcd, then efgh12, abc efg": "first [secret], then [secret], abc efg",
+	} {
+		if got := m.Mask(text); got != want {
+			t.Errorf("%q is shown as %q, want %q", text, got, want)
 		}
 	}
 }

@@ -55,16 +55,18 @@ type Masker struct {
 func New(secrets []string, values ...string) *Masker {
 	m := &Masker{}
 	for _, value := range values {
-		if len(value) >= minValue && len(value) < minSecret {
-			m.addCores(value, []string{value})
+		m.addShort(value)
+		if lines := splitLines(value); len(lines) > 1 && longestOf(lines) < minSecret {
+			// Printed line by line, nothing of it would be hidden.
+			for _, line := range lines {
+				m.addShort(line)
+			}
 		}
 	}
 	for _, secret := range append(slices.Clip(secrets), values...) {
-		m.addSecret(secret)
-		if strings.ContainsAny(secret, "\r\n") {
-			for _, line := range strings.FieldsFunc(secret, isLineBreak) {
-				m.addSecret(strings.TrimSpace(line))
-			}
+		m.addLines(secret)
+		for _, part := range secretParts(secret) {
+			m.addLines(part)
 		}
 	}
 	m.patterns, m.cores = sortUnique(m.patterns), sortUnique(m.cores)
@@ -82,6 +84,38 @@ func sortUnique(all [][]byte) [][]byte {
 
 func isLineBreak(r rune) bool { return r == '\n' || r == '\r' }
 
+// splitLines returns the lines of a text without the space around them.
+func splitLines(text string) (lines []string) {
+	for _, line := range strings.FieldsFunc(text, isLineBreak) {
+		lines = append(lines, strings.TrimSpace(line))
+	}
+	return lines
+}
+
+func longestOf(lines []string) (longest int) {
+	for _, line := range lines {
+		longest = max(longest, len(line))
+	}
+	return longest
+}
+
+// addShort hides a value that is too short for a secret.
+func (m *Masker) addShort(value string) {
+	if len(value) >= minValue && len(value) < minSecret {
+		m.addCores(value, []string{value})
+	}
+}
+
+// addLines hides a secret, and each of its lines.
+func (m *Masker) addLines(secret string) {
+	m.addSecret(secret)
+	if strings.ContainsAny(secret, "\r\n") {
+		for _, line := range splitLines(secret) {
+			m.addSecret(line)
+		}
+	}
+}
+
 func (m *Masker) addSecret(secret string) {
 	if len(secret) < minSecret {
 		return
@@ -93,7 +127,10 @@ func (m *Masker) addSecret(secret string) {
 			cores = append(cores, base64Core(encoding, secret, offset))
 		}
 	}
-	m.addCores(secret, cores)
+	m.addCores(secret, append(cores, quotedForms(secret)...))
+	for _, form := range wrappedForms(secret) {
+		m.patterns = append(m.patterns, []byte(form))
+	}
 	for _, form := range []string{url.QueryEscape(secret), url.PathEscape(secret),
 		jsonInner(secret, true), jsonInner(secret, false)} {
 		m.patterns = append(m.patterns, []byte(form))

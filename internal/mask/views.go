@@ -210,6 +210,8 @@ func readBackslash(text []byte) ([]byte, int) {
 		if n, ok := readHex(text[2:], 2); ok {
 			return []byte{byte(n)}, 4
 		}
+	case '0', '1', '2', '3':
+		return readOctal(text)
 	default:
 		if b, ok := letterEscapes[c]; ok {
 			return []byte{b}, 2
@@ -225,8 +227,31 @@ func isAlphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// readUnicode reads \u002f, or two of them that are one character together.
+// readOctal reads \303, as C, git and shells write bytes.
+func readOctal(text []byte) ([]byte, int) {
+	if len(text) < 4 {
+		return nil, 0
+	}
+	n, err := strconv.ParseUint(string(text[1:4]), 8, 8)
+	if err != nil {
+		return nil, 0
+	}
+	return []byte{byte(n)}, 4
+}
+
+// readUnicode reads \u002f, or two of them that are one character together, and \u{2f}.
 func readUnicode(text []byte) ([]byte, int) {
+	if len(text) > 2 && text[2] == '{' {
+		end := bytes.IndexByte(text[:min(len(text), len(`\u{10FFFF}`))], '}')
+		if end < 0 {
+			return nil, 0
+		}
+		n, err := strconv.ParseUint(string(text[3:end]), 16, 32)
+		if err != nil || n > utf8.MaxRune {
+			return nil, 0
+		}
+		return utf8.AppendRune(nil, rune(n)), end + 1
+	}
 	n, ok := readHex(text[2:], 4)
 	if !ok {
 		return nil, 0

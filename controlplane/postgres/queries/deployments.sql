@@ -208,7 +208,8 @@ UPDATE run_steps SET status = @status,
         ELSE coalesce(sqlc.narg(exit_code), exit_code) END,
     outputs = coalesce(sqlc.narg(outputs)::jsonb, outputs),
     sealed = coalesce(sqlc.narg(sealed)::bytea, sealed),
-    metadata = coalesce(sqlc.narg(metadata)::jsonb, metadata)
+    metadata = coalesce(sqlc.narg(metadata)::jsonb, metadata),
+    tests = coalesce(sqlc.narg(tests)::jsonb, tests)
 WHERE run_id = @run_id AND key = @key RETURNING *;
 
 -- name: ListUsualSeconds :many

@@ -2105,6 +2105,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/deployments/{id}/runs/{run}/steps/{step}/tests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Test results of a step
+         * @description What a job's test runner left as JUnit XML: the numbers, and the first 100 tests that failed. Secrets are [secret]. A step without results answers 404.
+         */
+        get: operations["getStepTests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/deployments/{id}/runs/{run}/steps/{step}/answer": {
         parameters: {
             query?: never;
@@ -3590,6 +3610,8 @@ export interface components {
             tag_mode: components["schemas"]["TagMode"];
             tag?: string;
             pattern?: string;
+            /** @description It is a job. */
+            job?: boolean;
         };
         PipelinePut: {
             pipeline: components["schemas"]["Pipeline"];
@@ -4461,6 +4483,7 @@ export interface components {
             /** Format: date-time */
             ended_at?: string;
             message?: string;
+            tests?: components["schemas"]["TestReport"];
             log: string[];
         };
         BranchTags: {
@@ -4650,6 +4673,7 @@ export interface components {
             /** @description The id of the deployment that it became on another node. */
             moved_to?: string;
             left?: string[];
+            tests?: components["schemas"]["TestSummary"];
             /** @description The request that last said what should become of it, as in `X-Request-Id` and the audit; missing if that was no request. */
             request_id?: string;
             queue?: components["schemas"]["QueueEntry"];
@@ -4701,6 +4725,8 @@ export interface components {
             tag_mode: components["schemas"]["TagMode"];
             tag: string;
             digest: string;
+            /** @description It is the version of a job, which has no health: nothing of it runs once it is done. */
+            job?: boolean;
         };
         ServiceHealth: {
             step: string;
@@ -4833,7 +4859,7 @@ export interface components {
             /** @description Place in the order, from 1. */
             position: number;
             /** @enum {string} */
-            kind: "service" | "plugin" | "approval";
+            kind: "service" | "job" | "plugin" | "approval";
             /** @description The service or plugin, with its version. */
             title: string;
             needs: string[];
@@ -4857,8 +4883,40 @@ export interface components {
             };
             /** @description What the plugin wants shown, in its order. Secrets are [secret]. */
             metadata?: components["schemas"]["Metadatum"][];
+            tests?: components["schemas"]["TestSummary"];
             /** Format: int64 */
             lines: number;
+        };
+        /** @description What the test suite of a job came to; of a deployment, all of its latest run together. */
+        TestSummary: {
+            /** @description All tests */
+            tests: number;
+            failed: number;
+            skipped: number;
+            /**
+             * Format: double
+             * @description How long they took.
+             */
+            seconds: number;
+            /** @description Failed tests do not fail the run, they only mark it. */
+            marked: boolean;
+            /** @description The first failed tests, three at most. */
+            names?: string[];
+            /** @description Why results are missing or cannot be read, and what to do. */
+            problem?: string;
+        };
+        TestReport: {
+            summary: components["schemas"]["TestSummary"];
+            /** @description The first failed tests, 100 at most. */
+            failures: components["schemas"]["TestFailure"][];
+            /** @description There were more failed tests, or longer messages. */
+            truncated: boolean;
+        };
+        TestFailure: {
+            suite: string;
+            name: string;
+            /** @description What the test runner says, 2048 bytes at most. */
+            message: string;
         };
         Metadatum: {
             name: string;
@@ -4941,10 +4999,10 @@ export interface components {
         };
         Pipeline: {
             /**
-             * @default 1
+             * @description Which kinds of steps it may hold: 2 has jobs. The control plane fills it in.
              * @enum {integer}
              */
-            format: 1;
+            format?: 1 | 2;
             steps: components["schemas"]["PipelineStep"][];
             order?: string[];
             /** @description For people; a run knows nothing of them. */
@@ -4957,13 +5015,14 @@ export interface components {
                 y: number;
             };
         };
-        /** @description Exactly one of service, plugin and approval. */
+        /** @description Exactly one of service, job, plugin and approval. */
         PipelineStep: {
             key: components["schemas"]["Name"];
             needs?: components["schemas"]["Name"][];
             service?: components["schemas"]["ServiceStep"];
             plugin?: components["schemas"]["PluginStep"];
             approval?: components["schemas"]["ApprovalStep"];
+            job?: components["schemas"]["JobStep"];
             position?: {
                 x: number;
                 y: number;
@@ -5029,6 +5088,73 @@ export interface components {
             }[];
             /** @description The root file system is read-only; volumes and tmpfs are not. */
             read_only?: boolean;
+        };
+        /** @description A container that runs to its end. The steps that need it start only after it has ended with exit code 0. Its fields are those of a service that have a meaning for it. */
+        JobStep: {
+            name: components["schemas"]["Name"];
+            image?: components["schemas"]["ImageRef"];
+            /** @description Replaces the image's, and then the image's command does not count either. One empty string is no entrypoint at all. */
+            entrypoint?: string[];
+            command?: string[];
+            env?: {
+                [key: string]: string;
+            };
+            ports?: {
+                name: components["schemas"]["Name"];
+                port: number;
+            }[];
+            volumes?: {
+                name: components["schemas"]["Name"];
+                path: string;
+                /** @description The service can read it only. */
+                read_only?: boolean;
+                /** @description All volumes with the same name here, of any service, are one volume of the deployment. */
+                shared?: components["schemas"]["Name"];
+                /** @description What is in it cannot be copied to another node. */
+                stays?: boolean;
+            }[];
+            files?: {
+                path: string;
+                content: string;
+            }[];
+            resources?: components["schemas"]["Resources"];
+            /** @description Exactly one of both. */
+            gpus?: {
+                count?: number;
+                device_ids?: string[];
+            };
+            /** @description Whom the process runs as, in place of the image's user: a name or a number, and after a colon a group. */
+            user?: string;
+            /** @description The container engine's init is the first process: it passes signals on and collects orphaned processes. */
+            init?: boolean;
+            /** @description Asks the process to end, in place of the image's signal: a name such as SIGINT, or a number. */
+            stop_signal?: string;
+            /** @description How long the process may take to end after the signal before it is killed; 10 by default. */
+            stop_grace_seconds?: number;
+            /** @description Folders in memory, empty at each start of the container. */
+            tmpfs?: {
+                path: string;
+                size_mib?: number;
+            }[];
+            /** @description Host names that the service finds at an address, whatever DNS says. */
+            extra_hosts?: {
+                name: string;
+                address: string;
+            }[];
+            /** @description The root file system is read-only; volumes and tmpfs are not. */
+            read_only?: boolean;
+            /** @description How long it may run before it is stopped and the run fails; 600 by default. */
+            timeout_seconds?: number;
+            /** @description Where a test suite leaves its results. */
+            tests?: {
+                /** @description The absolute path of a JUnit XML file in the container, or a glob such as /results/*.xml. */
+                junit: string;
+                /**
+                 * @description What failed tests mean: the run fails, which is the default, or is only marked.
+                 * @enum {string}
+                 */
+                failed?: "fail" | "mark";
+            };
         };
         PluginStep: {
             name: components["schemas"]["Name"];
@@ -8660,6 +8786,32 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LogLineList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getStepTests: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+                /** @description The run's number. */
+                run: components["parameters"]["InRun"];
+                step: components["parameters"]["InStep"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestReport"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -1157,7 +1157,7 @@ func (q *Queries) ListRoutesOf(ctx context.Context, ids []string) ([]RouteRow, e
 }
 
 const listRunSteps = `-- name: ListRunSteps :many
-SELECT run_id, key, position, kind, title, status, started_at, ended_at, code, message, exit_code, outputs, sealed, lines, progress, metadata FROM run_steps WHERE run_id = $1 ORDER BY position
+SELECT run_id, key, position, kind, title, status, started_at, ended_at, code, message, exit_code, outputs, sealed, lines, progress, metadata, tests FROM run_steps WHERE run_id = $1 ORDER BY position
 `
 
 // The steps of a run, in order.
@@ -1187,6 +1187,7 @@ func (q *Queries) ListRunSteps(ctx context.Context, runID string) ([]RunStep, er
 			&i.Lines,
 			&i.Progress,
 			&i.Metadata,
+			&i.Tests,
 		); err != nil {
 			return nil, err
 		}
@@ -1580,8 +1581,9 @@ UPDATE run_steps SET status = $1,
         ELSE coalesce($5, exit_code) END,
     outputs = coalesce($6::jsonb, outputs),
     sealed = coalesce($7::bytea, sealed),
-    metadata = coalesce($8::jsonb, metadata)
-WHERE run_id = $9 AND key = $10 RETURNING run_id, key, position, kind, title, status, started_at, ended_at, code, message, exit_code, outputs, sealed, lines, progress, metadata
+    metadata = coalesce($8::jsonb, metadata),
+    tests = coalesce($9::jsonb, tests)
+WHERE run_id = $10 AND key = $11 RETURNING run_id, key, position, kind, title, status, started_at, ended_at, code, message, exit_code, outputs, sealed, lines, progress, metadata, tests
 `
 
 type MoveRunStepParams struct {
@@ -1593,6 +1595,7 @@ type MoveRunStepParams struct {
 	Outputs  []byte
 	Sealed   []byte
 	Metadata []byte
+	Tests    []byte
 	RunID    string
 	Key      string
 }
@@ -1608,6 +1611,7 @@ func (q *Queries) MoveRunStep(ctx context.Context, arg MoveRunStepParams) (RunSt
 		arg.Outputs,
 		arg.Sealed,
 		arg.Metadata,
+		arg.Tests,
 		arg.RunID,
 		arg.Key,
 	)
@@ -1629,6 +1633,7 @@ func (q *Queries) MoveRunStep(ctx context.Context, arg MoveRunStepParams) (RunSt
 		&i.Lines,
 		&i.Progress,
 		&i.Metadata,
+		&i.Tests,
 	)
 	return i, err
 }

@@ -763,6 +763,7 @@ type RunStep struct {
 	Lines     int64
 	Progress  []byte
 	Metadata  []byte
+	Tests     []byte
 }
 
 type Secret struct {
@@ -825,6 +826,13 @@ type Template struct {
 	Data      []byte
 	UpdatedBy string
 	UpdatedAt time.Time
+}
+
+type TestReport struct {
+	RunID     string
+	Step      string
+	Failures  []byte
+	Truncated bool
 }
 
 type UnknownDeployment struct {

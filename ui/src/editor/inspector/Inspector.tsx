@@ -8,7 +8,7 @@ import { editorTexts } from "@/editor/editorTexts";
 import { PortShape } from "../canvas/canvasNodes";
 import { tabOfField } from "../canvas/connections";
 import { componentOf, nameOf, orderOf, outputsOf, type PortType } from "../model/catalogue";
-import type { Step } from "../model/document";
+import { containerOf, kindOf, type Step } from "../model/document";
 import { isKey, refTo } from "../model/edit";
 import { formatExpression, refText } from "../model/expressions";
 import { isAt } from "../model/problems";
@@ -60,13 +60,12 @@ function Chosen(props: InspectorPartProps & { step: Step }) {
     ? ["settings", "outputs"]
     : step.service
       ? ["settings", "limits", "environment", "outputs"]
-      : ["settings", "limits", "outputs"];
+      : step.job
+        ? ["settings", "limits", "environment"]
+        : ["settings", "limits", "outputs"];
   const order = orderOf(doc);
-  const what = step.approval
-    ? t.approval
-    : step.service
-      ? t.service(nameOf(step))
-      : t.plugin(nameOf(step));
+  const kind = kindOf(step);
+  const what = kind === "approval" ? t.approval : t[kind](nameOf(step));
   const errors = (tab: Tab) =>
     problems.filter((one) => !one.advice && tabOfField(one.field) === tab).length;
   return (
@@ -113,7 +112,7 @@ function Settings(props: InspectorPartProps & { step: Step }) {
   return (
     <>
       <Key {...props} />
-      {step.service ? <ServiceSettings {...props} /> : null}
+      {containerOf(step) ? <ServiceSettings {...props} /> : null}
       {step.plugin ? <PluginSettings {...props} /> : null}
       {step.approval ? <ApprovalSettings {...props} /> : null}
       <Needs {...props} />

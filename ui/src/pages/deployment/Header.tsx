@@ -9,6 +9,7 @@ import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { shownState } from "../deployments/filters";
 import { shareOf } from "../deployments/Row";
+import { describeTests, hasTestProblem } from "../testSummary";
 import { Acts } from "./Acts";
 import { Approval } from "./Approval";
 import { workingTime } from "./elapsedTime";
@@ -114,6 +115,7 @@ function Facts({ deployment }: { deployment: Deployment }) {
       <TimeLeft deployment={deployment} />
       <Tries deployment={deployment} />
       <Degraded deployment={deployment} />
+      <Marked deployment={deployment} />
       {deployment.detail && !["failed", "stuck"].includes(deployment.status) ? (
         <span className="row">
           <Timer className="i sm" aria-hidden="true" />
@@ -130,6 +132,17 @@ function Degraded({ deployment }: { deployment: Deployment }) {
   return (
     <StatusMark state="degraded" small>
       <BidiSafe text={deployment.condition_reason ?? ""} />
+    </StatusMark>
+  );
+}
+
+/** That tests failed without failing the run. */
+function Marked({ deployment }: { deployment: Deployment }) {
+  const { tests, failure } = deployment;
+  if (failure || !hasTestProblem(tests)) return null;
+  return (
+    <StatusMark state="warn" small>
+      {describeTests(tests)}
     </StatusMark>
   );
 }

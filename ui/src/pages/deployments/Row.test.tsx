@@ -68,3 +68,10 @@ it.each([
     expect(screen.getByRole("link", { name: "cart" }).getAttribute("href")).toBe(href);
   },
 );
+
+it("what is ready although tests failed says so", () => {
+  const tests = { tests: 120, failed: 3, skipped: 2, seconds: 41, marked: true };
+  show({ status: "ready", tests });
+  screen.getByText("Ready");
+  screen.getByText("3 of 120 tests failed, 2 skipped, 41 s");
+});

@@ -12,6 +12,7 @@ import { Time } from "@/components/Time";
 import { formatExact } from "@/components/time";
 import { texts } from "@/texts";
 import { usePermissionReasonOn } from "../shell/usePermissionReason";
+import { describeTests, hasTestProblem } from "../testSummary";
 import { mainUrl, shownState, waitsForMe } from "./filters";
 import { LifetimeLeft, leftOf } from "./LifetimeLeft";
 
@@ -128,6 +129,14 @@ function Detail({ deployment }: { deployment: Deployment }) {
       </span>
     );
   }
+  const { tests, status, condition } = deployment;
+  if (status === "ready" && condition !== "degraded" && hasTestProblem(tests))
+    return (
+      <span className="dt off tr" data-st="warn" title={tests.problem}>
+        <Glyph state="warn" size="sm" />
+        {describeTests(tests)}
+      </span>
+    );
   const said = describeState(deployment);
   return (
     <span className="dt tr" title={plainText(said)}>

@@ -55,6 +55,19 @@ describe("a step to read", () => {
     expect(all.EMPTY).toBe("empty");
   });
 
+  it("tells of a job how long it may take and what failed tests mean, and of no readiness", () => {
+    const tests = { junit: "/r/*.xml", failed: "mark" as const };
+    const all = facts({ key: "check", job: { name: "suite", command: ["run"], tests } });
+    expect(all).toMatchObject({
+      Command: "run",
+      Timeout: "10 min",
+      "Test results": "/r/*.xml",
+      "When tests fail": "the run goes on, and is marked",
+    });
+    expect(all).not.toHaveProperty("Ready when");
+    expect(all).not.toHaveProperty("When it ends");
+  });
+
   it("tells a plugin's own limits before its component's", () => {
     const all = facts({
       key: "db",

@@ -1,0 +1,45 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Secrets and outputs are longer than the references to them: what Linux would refuse to pass to
+// a program is refused before, in a sentence with the variable's name and without its value.
+func TestServiceSpec_RefusesWhatAProgramCannotGet(t *testing.T) {
+	t.Parallel()
+	const half = 64 << 10
+	secret := strings.Repeat("s", half)
+	b := newBundle("d", nil, wire.Secrets{Key: make([]byte, 32),
+		Values: map[string]string{"BIG": secret}}, nil)
+	b, _ = b.withOutputs("make", map[string]any{"text": strings.Repeat("o", half)}, nil)
+	many := map[string]string{}
+	for i := range 40 {
+		many[fmt.Sprintf("X%d", i)] = "${{ secrets.BIG }}"
+	}
+	for name, c := range map[string]struct {
+		service pipeline.ServiceStep
+		says    string
+	}{
+		"one": {pipeline.ServiceStep{Env: map[string]string{"A": "${{ secrets.BIG }}"}}, ""},
+		"two in one": {pipeline.ServiceStep{Env: map[string]string{
+			"A": "${{ secrets.BIG }}${{ secrets.BIG }}"}}, "env.A has 131074 bytes"},
+		"an argument": {pipeline.ServiceStep{Command: []string{"run",
+			"${{ steps.make.outputs.text }}${{ steps.make.outputs.text }}"}},
+			"argument 2 has 131072 bytes"},
+		"all together": {pipeline.ServiceStep{Env: many}, "bytes together"},
+	} {
+		g := &wire.Goal{Deployment: "d", Pipeline: pipeline.Pipeline{
+			Steps: []pipeline.Step{{Key: "web", Service: &c.service}}}}
+		_, err := serviceSpec(g, b, "web")
+		if c.says == "" && err != nil || c.says != "" && (err == nil ||
+			!strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "ssss")) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
