@@ -35,7 +35,7 @@ func documentedPolicy(t *testing.T, names ...string) (all string) {
 // through an outage, to a local key.
 func vaultKeys(t *testing.T, w *world) {
 	server := vaulttest.New(t)
-	server.SetPolicy(documentedPolicy(t, "transit"))
+	server.SetPolicy(documentedPolicy(t, "transit", "secrets"))
 	secretID := filepath.Join(t.TempDir(), "secret-id")
 	if err := os.WriteFile(secretID, []byte(vaulttest.SecretID), 0o600); err != nil {
 		t.Fatal(err)
@@ -43,12 +43,14 @@ func vaultKeys(t *testing.T, w *world) {
 	p := &product{w: w, dir: shortDir(t), database: pgtest.NewEmptyDatabase(t),
 		http: dockertest.FreeAddress(t), gate: dockertest.FreeAddress(t),
 		vault: []string{"NULLOPS_VAULT_ADDRESS=" + server.URL, "NULLOPS_VAULT_TRANSIT_KEY=nullops",
-			"NULLOPS_VAULT_APPROLE_ROLE=" + vaulttest.RoleID, "NULLOPS_VAULT_APPROLE_FILE=" + secretID}}
+			"NULLOPS_VAULT_APPROLE_ROLE=" + vaulttest.RoleID, "NULLOPS_VAULT_SECRETS_PATH=apps",
+			"NULLOPS_VAULT_APPROLE_FILE=" + secretID}}
 	p.url, p.gateURL = "http://localhost:"+port(p.http), "http://localhost:"+port(p.gate)
 
 	p.startsWithVault(t, server)
 	p.admin.put(t, "/projects/shop", object{"resources": object{"cpu": 1, "memory_mib": 64}}, nil)
 	p.admin.put(t, "/projects/shop/secrets/TOKEN", object{"value": "a-value-of-the-project"}, nil)
+	p.readsSecretsFromVault(t)
 	p.servesWithoutVault(t, server)
 	p.movesToLocal(t, server)
 
@@ -95,6 +97,23 @@ func (p *product) startsWithVault(t *testing.T, server *vaulttest.Server) {
 		server.Count("transit/encrypt/nullops") == 0 {
 		t.Errorf("the key is not in Vault:\n%s", keys)
 	}
+}
+
+// readsSecretsFromVault defines a secret by its path in a document, and finds it in an export.
+func (p *product) readsSecretsFromVault(t *testing.T) {
+	t.Helper()
+	file := settingsFile(t, "kind: project\nname: shop\n"+
+		"resources: {cpu: 1, memory_mib: 64}\nsecrets:\n"+
+		"  DB_PASSWORD: {vault: {path: apps/shop/database, field: password}}\n")
+	if out, errs, code := p.admin.cli(t, "apply", "-f", file); code != 0 {
+		t.Fatalf("apply: %d, %s%s", code, out, errs)
+	}
+	out, _, _ := p.admin.cli(t, "export")
+	if !regexp.MustCompile(`path: apps/shop/database`).MatchString(out) {
+		t.Errorf("the export:\n%s", out)
+	}
+	p.admin.refused(t, http.StatusBadRequest, http.MethodPut, "/projects/shop/secrets/KEYS",
+		object{"vault": object{"path": "nullops", "field": "keys"}}, "vault_path")
 }
 
 func (p *product) askProbe(t *testing.T, path string) answer {

@@ -72,13 +72,14 @@ func keyStates(keys valueKeys, uses []controlplane.KeyUse) []controlplane.KeySta
 func (c *Catalog) RotateKeys(
 	ctx context.Context, actor access.Actor, to string,
 ) (done, left int64, err error) {
-	if err := c.requireAdmin(ctx, actor, "rotate", "keys"); err != nil {
+	object := "keys to " + c.keys.PrimaryKeyID()
+	if err := c.requireAdmin(ctx, actor, "rotate", object); err != nil {
 		return 0, 0, err
 	}
 	if err := c.keys.Refresh(ctx); err != nil {
 		return 0, 0, explainRefresh(err)
 	}
-	object := "keys to " + c.keys.PrimaryKeyID()
+	object = "keys to " + c.keys.PrimaryKeyID()
 	if err := c.checkMove(to); err != nil {
 		return 0, 0, c.auditRefusal(ctx, actor, "rotate", object, err)
 	}
@@ -208,7 +209,8 @@ func usedKeys(ctx context.Context, tx *postgres.Tx, keys valueKeys) error {
 			return &controlplane.Error{
 				Kind: controlplane.Invalid, Code: "master_key_missing", Field: "NULLOPS_MASTER_KEYS",
 				Message: fmt.Sprintf("%d values are still sealed under the key %s", k.Values, k.Key),
-				Remedy:  "Add the key behind the others, then run 'nullops keys rotate'.",
+				Remedy: "Add the key behind the others, or the settings of the Vault that holds it, " +
+					"then run 'nullops keys rotate'.",
 			}
 		}
 	}

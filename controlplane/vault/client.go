@@ -100,6 +100,12 @@ func New(c Config) (*Client, error) {
 		renewed: make(chan struct{}, 1)}, nil
 }
 
+// String hides the token from every way of printing the client.
+func (c *Client) String() string { return "[vault client]" }
+
+// GoString hides the token from %#v.
+func (c *Client) GoString() string { return "[vault client]" }
+
 func trustAuthority(config *bao.Config, file string) error {
 	if file == "" {
 		return nil

@@ -117,8 +117,18 @@ func (d document) readFileField(field string) ([]byte, []documentProblem) {
 	return text, nil
 }
 
-// readSecrets fills in values from the environment. A secret in YAML is generated, or
-// taken from a variable, so that no value stands in a file.
+// countSources is how many ways to get a value a secret in YAML has.
+func countSources(secret map[string]any) (n int) {
+	for _, source := range []string{"generate", "vault", "from_env"} {
+		if secret[source] != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// readSecrets fills in values from the environment. A secret in YAML is generated, kept in
+// Vault, or taken from a variable, so that no value stands in a file.
 func (d document) readSecrets() (found []documentProblem) {
 	secrets, ok := d.Body["secrets"].(map[string]any)
 	if !ok {
@@ -129,7 +139,7 @@ func (d document) readSecrets() (found []documentProblem) {
 		at := "secrets." + name
 		secret, ok := secrets[name].(map[string]any)
 		if !ok {
-			found = append(found, d.newProblem(at, "give exactly one of generate and from_env"))
+			found = append(found, d.newProblem(at, "give exactly one of generate, vault and from_env"))
 			continue
 		}
 		variable, isText := secret["from_env"].(string)
@@ -137,8 +147,8 @@ func (d document) readSecrets() (found []documentProblem) {
 		case secret["value"] != nil:
 			found = append(found, d.newProblem(at+".value", "a value does not stand in a document; "+
 				"give from_env, with the name of an environment variable that holds it"))
-		case (secret["generate"] == nil) == (secret["from_env"] == nil):
-			found = append(found, d.newProblem(at, "give exactly one of generate and from_env"))
+		case countSources(secret) != 1:
+			found = append(found, d.newProblem(at, "give exactly one of generate, vault and from_env"))
 		case secret["from_env"] == nil:
 		case !isText || variable == "":
 			found = append(found, d.newProblem(at+".from_env",

@@ -159,7 +159,8 @@ func TestCompleteDocuments(t *testing.T) {
 	docs, problems := parseDocuments("x.yaml", []byte(`
 kind: project
 name: p
-secrets: {A: {from_env: SET}, B: {from_env: NOT_SET}, C: {generate: {length: 20}}}
+secrets: {A: {from_env: SET}, B: {from_env: NOT_SET}, C: {generate: {length: 20}},
+  V: {vault: {path: apps/shop, field: token}}}
 ---
 kind: registry
 name: r
@@ -186,7 +187,8 @@ component_file: not/there.json
 	}
 	want := map[string]any{"A": map[string]any{"value": "a long enough value"},
 		"B": map[string]any{"from_env": "NOT_SET"},
-		"C": map[string]any{"generate": map[string]any{"length": int64(20)}}}
+		"C": map[string]any{"generate": map[string]any{"length": int64(20)}},
+		"V": map[string]any{"vault": map[string]any{"path": "apps/shop", "field": "token"}}}
 	if !reflect.DeepEqual(docs[0].Body["secrets"], want) ||
 		docs[1].Body["password"] != "a long enough value" || len(docs[1].Body) != 1 {
 		t.Errorf("%v, %v", docs[0].Body, docs[1].Body)
@@ -197,8 +199,8 @@ component_file: not/there.json
 	}
 	for _, want := range []string{"7 problems", "secrets.A.value: a value does not stand in",
 		"secrets.B: give exactly one", "secrets.C: give exactly one", "secrets.D: give exactly one",
-		"secrets.E.from_env: give the name", "x.yaml:17: user u, password_from_env: give one of",
-		"x.yaml:21: plugin g, component_file: not/there.json cannot be read: no such"} {
+		"secrets.E.from_env: give the name", "x.yaml:18: user u, password_from_env: give one of",
+		"x.yaml:22: plugin g, component_file: not/there.json cannot be read: no such"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in %v", want, err)
 		}

@@ -29,6 +29,9 @@ func TestExport_LeavesOutNoField(t *testing.T) {
 		"user": {apiclient.UserPut{}, userObject(full[apiclient.User]()),
 			[]string{"active", "kind"}},
 		"project": {apiclient.ProjectPut{}, projectObject(full[apiclient.Project]()), nil},
+		// A value is said as from_env.
+		"secret": {apiclient.SecretPut{},
+			object{Body: toSecretDocument("shop", full[apiclient.Secret]())}, []string{"value"}},
 		"team":    {apiclient.TeamPut{}, teamObject(full[apiclient.Team]()), nil},
 		"webhook": {webhookDocument{}, webhookObject(full[apiclient.Webhook]()), []string{"active"}},
 		"rule":    {apiclient.RulePut{}, ruleObject(full[apiclient.Rule]()), []string{"active"}},

@@ -182,10 +182,7 @@ func (c *client) addProjectParts(ctx context.Context, o *object) error {
 	}
 	o.Secrets = map[string]secretDocument{}
 	for _, s := range secrets.JSON200.Items {
-		o.Secrets[s.Name] = secretDocument{Generate: s.Generate}
-		if s.Generate == nil {
-			o.Secrets[s.Name] = secretDocument{FromEnv: secretVariable(o.Name, s.Name)}
-		}
+		o.Secrets[s.Name] = toSecretDocument(o.Name, s)
 	}
 	if o.Templates, err = c.templateBodies(ctx, o.Name); err != nil {
 		return err
@@ -208,9 +205,18 @@ func secretVariable(project, secret string) string {
 	return strings.ToUpper(strings.ReplaceAll(project, "-", "_")) + "_" + secret
 }
 
-// secretDocument is a secret in YAML: generated, or taken from the environment of the caller, so
-// that no value stands in a file.
+// secretDocument is a secret in YAML: generated, kept in Vault, or taken from the environment
+// of the caller, so that no value stands in a file.
 type secretDocument struct {
 	Generate *apiclient.SecretGenerate `json:"generate,omitempty"`
+	Vault    *apiclient.SecretVault    `json:"vault,omitempty"`
 	FromEnv  string                    `json:"from_env,omitempty"`
+}
+
+func toSecretDocument(project string, s apiclient.Secret) secretDocument {
+	out := secretDocument{Generate: s.Generate, Vault: s.Vault}
+	if s.Generate == nil && s.Vault == nil {
+		out.FromEnv = secretVariable(project, s.Name)
+	}
+	return out
 }

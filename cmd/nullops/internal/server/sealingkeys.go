@@ -127,7 +127,7 @@ func awaitSealingKeys(
 	for pause := time.Second; errors.Is(err, seal.ErrUnavailable); pause = min(2*pause,
 		maxVaultPause) {
 		log.WarnContext(ctx, "waiting for Vault, which holds the sealing keys: check that it runs and "+
-			"is unsealed, and that this machine reaches it", "again_in", pause, "err", err.Error())
+			"is unsealed, and that this machine reaches it", "again_in", pause.String(), "err", err.Error())
 		if err := wait.Sleep(ctx, pause); err != nil {
 			return k, err
 		}
