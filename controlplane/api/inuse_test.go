@@ -25,7 +25,7 @@ var free = map[string]bool{"deleteSession": true, "deleteCurrentSession": true,
 // users are who keeps the objects of world.shop from being deleted.
 func users() map[string][]string {
 	return map[string][]string{
-		"/registries/local": {"plugin seed", "service api"},
+		"/registries/local": {"deployment first", "plugin seed", "service api"},
 		"/services/api":     {"project shop"},
 		"/plugins/seed":     {"project shop"},
 		"/environments/qa": {"deployment first", "node node-1", "rule rule",

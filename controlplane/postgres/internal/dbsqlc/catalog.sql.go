@@ -907,10 +907,19 @@ func (q *Queries) ListUsersOfProject(ctx context.Context, id string) ([]string, 
 
 const listUsersOfRegistry = `-- name: ListUsersOfRegistry :many
 SELECT ('service ' || s.name)::text FROM services s WHERE s.registry_id = $1
-UNION ALL SELECT ('plugin ' || p.name)::text FROM plugins p WHERE p.registry_id = $1 ORDER BY 1
+UNION ALL SELECT ('plugin ' || p.name)::text FROM plugins p WHERE p.registry_id = $1
+UNION ALL SELECT ('deployment ' || d.name)::text FROM deployments d
+CROSS JOIN LATERAL (SELECT x.pipeline FROM runs x WHERE x.deployment_id = d.id
+    ORDER BY x.number DESC LIMIT 1) r
+WHERE d.status NOT IN ('canceled', 'removed', 'forgotten') AND jsonb_path_exists(r.pipeline,
+    '$.steps[*].*.image.registry ? (@ == $host)',
+    jsonb_build_object('host', (SELECT g.host FROM registries g WHERE g.id = $1)))
+ORDER BY 1
 `
 
-// What stops a registry from being deleted.
+// What stops a registry from being deleted. A deployment of an older pipeline may need an
+// image again, to restart a service or to undo a plugin, though the catalogue no longer
+// names the registry.
 func (q *Queries) ListUsersOfRegistry(ctx context.Context, id string) ([]string, error) {
 	rows, err := q.db.Query(ctx, listUsersOfRegistry, id)
 	if err != nil {
