@@ -27,10 +27,11 @@ func agentLost() *cobra.Command {
 	return &cobra.Command{
 		Use:   "lost [--end] [--json] [--SETTING=VALUE]…",
 		Short: "List what a killed Docker Engine left running of this node's deployments, and end it",
-		Long: "Lists processes and network interfaces of this node's deployments that the Docker\n" +
-			"Engine does not know any more, as after it was killed. Only containers that this agent\n" +
-			"made, on this engine, are looked for. --end ends exactly these. Run it on the machine\n" +
-			"itself, as root, beside the agent or without one. It takes the agent's settings.",
+		Long: "Lists processes, network interfaces and mounts of this node's deployments that the\n" +
+			"Docker Engine does not know any more, as after it was killed. Only what belongs to\n" +
+			"containers and networks that this agent made, on this engine, is looked for. --end ends\n" +
+			"exactly these. Run it on the machine itself, as root, beside the agent or without one.\n" +
+			"It takes the agent's settings.",
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
 			if slices.Contains(args, "-h") || slices.Contains(args, "--help") {
@@ -88,7 +89,7 @@ func printLost(out io.Writer, found docker.LostObjects, ended bool) error {
 		_, err := fmt.Fprintln(out, "Nothing is lost: the engine knows all containers of this agent.")
 		return err
 	}
-	rows := [][]string{{"KIND", "DEPLOYMENT", "STEP", "CONTAINER OR INTERFACE", "PROCESSES"}}
+	rows := [][]string{{"KIND", "DEPLOYMENT", "STEP", "OBJECT", "PROCESSES"}}
 	for _, c := range found.Containers {
 		var processes []string
 		for _, p := range c.Processes {
@@ -98,7 +99,14 @@ func printLost(out io.Writer, found docker.LostObjects, ended bool) error {
 			strings.Join(processes, ", ")})
 	}
 	for _, l := range found.Links {
-		rows = append(rows, []string{"interface", l.Deployment, "", l.Name + " on " + l.Bridge, ""})
+		name := l.Name
+		if l.Name != l.Bridge {
+			name += " on " + l.Bridge
+		}
+		rows = append(rows, []string{"interface", l.Deployment, "", name, ""})
+	}
+	for _, m := range found.Mounts {
+		rows = append(rows, []string{"mount", m.Deployment, string(m.Step), sanitizeText(m.Path), ""})
 	}
 	if err := output.PrintTable(out, rows); err != nil {
 		return err
