@@ -50,7 +50,8 @@ func writeBackup(ctx context.Context, s Settings, log *slog.Logger) error {
 			return err
 		}
 		out := bufio.NewWriter(os.Stdout)
-		err := backup.Write(ctx, actor, store, migrations.FS, keys, release, out)
+		err := backup.Write(ctx, actor, backup.Source{Store: store, Migrations: migrations.FS,
+			Keys: keys, Build: release}, out)
 		if err == nil {
 			err = out.Flush()
 		}
