@@ -578,6 +578,8 @@ const (
 	NoticeEventDeploymentExpiring  NoticeEvent = "deployment.expiring"
 	NoticeEventDeploymentFailed    NoticeEvent = "deployment.failed"
 	NoticeEventDeploymentForgotten NoticeEvent = "deployment.forgotten"
+	NoticeEventDeploymentOffline   NoticeEvent = "deployment.offline"
+	NoticeEventDeploymentOnline    NoticeEvent = "deployment.online"
 	NoticeEventDeploymentReady     NoticeEvent = "deployment.ready"
 	NoticeEventDeploymentRecovered NoticeEvent = "deployment.recovered"
 	NoticeEventDeploymentRemoved   NoticeEvent = "deployment.removed"
@@ -602,6 +604,10 @@ func (e NoticeEvent) Valid() bool {
 	case NoticeEventDeploymentFailed:
 		return true
 	case NoticeEventDeploymentForgotten:
+		return true
+	case NoticeEventDeploymentOffline:
+		return true
+	case NoticeEventDeploymentOnline:
 		return true
 	case NoticeEventDeploymentReady:
 		return true

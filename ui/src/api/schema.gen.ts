@@ -2838,7 +2838,7 @@ export interface components {
             memory_free?: number;
         };
         /** @enum {string} */
-        NoticeEvent: "deployment.created" | "deployment.ready" | "deployment.failed" | "deployment.canceled" | "deployment.removed" | "deployment.stuck" | "deployment.forgotten" | "deployment.expiring" | "deployment.degraded" | "deployment.recovered" | "node.online" | "node.offline" | "node.untrusted" | "node.incompatible";
+        NoticeEvent: "deployment.created" | "deployment.ready" | "deployment.failed" | "deployment.canceled" | "deployment.removed" | "deployment.stuck" | "deployment.forgotten" | "deployment.expiring" | "deployment.degraded" | "deployment.recovered" | "deployment.offline" | "deployment.online" | "node.online" | "node.offline" | "node.untrusted" | "node.incompatible";
         /** @enum {string} */
         WebhookKind: "json" | "slack" | "mattermost" | "teams";
         WebhookPut: {
