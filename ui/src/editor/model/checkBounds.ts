@@ -18,6 +18,7 @@ export function checkBounds(step: Step, fail: Fail) {
   for (const { field, value } of namesOf(service)) if (!isKey(value)) fail(field, "name", t.key);
   whole(1, 65_535, ...portsOf(service));
   whole(1, 64, { field: "service.gpus.count", value: service?.gpus?.count });
+  whole(1, 4_194_304, { field: "service.gpus.vram_mib", value: service?.gpus?.vram_mib });
   if (service?.gpus?.device_ids?.length === 0)
     fail("service.gpus.device_ids", "required", t.required);
   whole(0, 600, {

@@ -47,7 +47,7 @@ const service: Shape = {
       },
     },
     restart: "text",
-    gpus: { of: { count: "number", device_ids: words } },
+    gpus: { of: { count: "number", device_ids: words, vram_mib: "number" } },
     user: "text",
     init: "bool",
     stop_signal: "text",

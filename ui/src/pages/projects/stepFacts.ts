@@ -110,7 +110,8 @@ function readinessTimes(ready: Service["ready"]): string[] {
 }
 
 function gpusOf(gpus: Service["gpus"]): string {
-  return gpus?.count ? String(gpus.count) : (gpus?.device_ids?.join(", ") ?? "");
+  const which = gpus?.count ? String(gpus.count) : (gpus?.device_ids?.join(", ") ?? "");
+  return gpus?.vram_mib ? `${which}, ${gpus.vram_mib} MiB` : which;
 }
 
 function limits(resources?: Schemas["Resources"]): Fact[] {
