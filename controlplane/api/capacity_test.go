@@ -131,7 +131,7 @@ func TestPlacement_OvercommitIsTheEnvironments(t *testing.T) {
 		t.Errorf("the environment shows %+v", e.Capacity)
 	}
 	for _, wrong := range []map[string]any{{"cpu_overcommit": 0.01}, {"busy_seconds": 5}} {
-		w.counts(http.StatusUnprocessableEntity, wrong)
+		w.counts(http.StatusBadRequest, wrong)
 	}
 }
 
@@ -179,7 +179,7 @@ func TestPlacement_RequiredLabelsOfARequest(t *testing.T) {
 	}
 	w.refusedWith("two", "It has no label zone=lon, which is required.", required("zone=lon"))
 	a := w.create(root, "three", required("zone=ams", "=lon"))
-	if a.status != http.StatusUnprocessableEntity ||
+	if a.status != http.StatusBadRequest ||
 		!strings.Contains(string(a.body), "required_labels[1]") {
 		t.Errorf("a malformed label: %d %s", a.status, a.body)
 	}
@@ -235,7 +235,7 @@ func TestPlacement_GPUMemoryIsABudget(t *testing.T) {
 	large := w.placed("large", nil)
 	// Each of two GPUs would have to hold 10 GiB.
 	uses(pipeline.GPUs{Count: 2, VRAMMiB: 20 << 10})
-	w.refusedWith("three", "GPUs of 10.0 GiB or more", nil)
+	w.refusedWith("three", "It has 1 GPU of 10.0 GiB or more; 2 asked for.", nil)
 	// The cards were exchanged for smaller ones: what is allocated stays so.
 	w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
 		return tx.SetInventory(t.Context(), w.node, "test", controlplane.Inventory{CPU: 8,

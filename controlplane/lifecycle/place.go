@@ -173,6 +173,9 @@ func isTolerated(t controlplane.Taint, ask ResourceRequest) bool {
 		func(o controlplane.Toleration) bool { return o.Tolerates(t) })
 }
 
+// cpuTolerance is more than sums of shares such as 0.1 are off.
+const cpuTolerance = 1e-6
+
 // cpuLimit is how much CPU may be reserved in all.
 func cpuLimit(n Candidate) float64 { return n.CPU * n.Rules.Overcommit() }
 

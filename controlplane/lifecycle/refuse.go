@@ -85,7 +85,7 @@ func tooSmall(n Candidate, ask ResourceRequest) string {
 	case n.CPU < ask.LargestCPU:
 		return fmt.Sprintf("One service asks for %.2f CPU and the node has %.0f.",
 			ask.LargestCPU, n.CPU)
-	case cpuLimit(n) < ask.CPU:
+	case cpuLimit(n) < ask.CPU-cpuTolerance:
 		return fmt.Sprintf("It asks for %.2f CPU and the node has %.4g to give.", ask.CPU,
 			cpuLimit(n))
 	case n.Memory < wanted:
@@ -147,7 +147,7 @@ func capacityReason(n Candidate, ask ResourceRequest) string {
 			formatCount(n.Subnets, "range", "ranges"))
 	case n.Busy:
 		return busyReason(n)
-	case cpuFree(n) < ask.CPU:
+	case cpuFree(n) < ask.CPU-cpuTolerance:
 		return fmt.Sprintf("%.2f CPU short.", ask.CPU-cpuFree(n))
 	case memoryFree(n) < wanted:
 		return shortOfMemory(n, wanted)
