@@ -118,13 +118,15 @@ const (
 	RestartNever  Restart = "never"
 )
 
-// GPUs are requested from the container engine as devices. Exactly one of the two fields is
+// GPUs are requested from the container engine as devices. Exactly one of Count and DeviceIDs is
 // set.
 type GPUs struct {
 	// Count is any so many of the node's.
 	Count int `json:"count,omitempty"`
 	// DeviceIDs are the ones with these ids, as the node's driver calls them.
 	DeviceIDs []string `json:"device_ids,omitempty"`
+	// VRAMMiB is how much memory the service uses on all its GPUs together. Zero is unknown.
+	VRAMMiB int `json:"vram_mib,omitempty"`
 }
 
 // TagMode says who chooses a service's version.

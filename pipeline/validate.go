@@ -40,8 +40,9 @@ const (
 	// minMemoryMiB is the container engine's own floor.
 	minMemoryMiB = 6
 	maxMemoryMiB = 16 << 20
-	// maxGPUs is more than any machine holds.
-	maxGPUs = 64
+	// maxGPUs and maxVRAMMiB are more than any machine holds.
+	maxGPUs    = 64
+	maxVRAMMiB = 4 << 20
 )
 
 // Validate returns every problem of the pipeline at once, or none. It needs no other data:

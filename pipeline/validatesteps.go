@@ -47,6 +47,9 @@ func (v *validator) checkGPUs(g *GPUs) {
 	if g.Count < 0 || g.Count > maxGPUs {
 		v.addProblem(v.kind+".gpus.count", "range", "%d GPUs; give 1 to %d", g.Count, maxGPUs)
 	}
+	if g.VRAMMiB < 0 || g.VRAMMiB > maxVRAMMiB {
+		v.addProblem("service.gpus.vram_mib", "range", "%d MiB; give 1 to %d", g.VRAMMiB, maxVRAMMiB)
+	}
 	seen := map[string]bool{}
 	for i, id := range g.DeviceIDs {
 		field := fmt.Sprintf("%s.gpus.device_ids[%d]", v.kind, i)

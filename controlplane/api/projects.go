@@ -42,6 +42,7 @@ func (s *server) PutEnvironment(
 		CleanupAfterHours: valueOr(r.Body.CleanupAfterHours, 0),
 		IgnoreVisits:      valueOr(r.Body.IgnoreVisits, false),
 		Placement:         placementIn(r.Body.Placement),
+		Capacity:          capacityIn(r.Body.Capacity),
 	})
 	if err != nil {
 		return nil, err
@@ -71,8 +72,8 @@ func (s *server) environmentConverter(a access.Actor) func(controlplane.Environm
 			Name: e.Name, Domain: e.Domain, UrlSuffix: suffix, Scheme: s.IngressURL.Scheme,
 			Description: ptrOrNil(e.Description), Restricted: e.Restricted,
 			CleanupAfterHours: ptrOrNil(e.CleanupAfterHours), IgnoreVisits: ptrOrNil(e.IgnoreVisits),
-			Placement: placementOut(e.Placement),
-			Nodes:     e.Nodes, NodesOnline: e.NodesOnline,
+			Placement: placementOut(e.Placement), Capacity: capacityOut(e.Capacity),
+			Nodes: e.Nodes, NodesOnline: e.NodesOnline,
 			CanCreate: access.CanCreateIn(a, e.ID, e.Restricted),
 		}
 	}

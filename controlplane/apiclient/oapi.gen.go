@@ -578,6 +578,8 @@ const (
 	NoticeEventDeploymentExpiring  NoticeEvent = "deployment.expiring"
 	NoticeEventDeploymentFailed    NoticeEvent = "deployment.failed"
 	NoticeEventDeploymentForgotten NoticeEvent = "deployment.forgotten"
+	NoticeEventDeploymentOffline   NoticeEvent = "deployment.offline"
+	NoticeEventDeploymentOnline    NoticeEvent = "deployment.online"
 	NoticeEventDeploymentReady     NoticeEvent = "deployment.ready"
 	NoticeEventDeploymentRecovered NoticeEvent = "deployment.recovered"
 	NoticeEventDeploymentRemoved   NoticeEvent = "deployment.removed"
@@ -602,6 +604,10 @@ func (e NoticeEvent) Valid() bool {
 	case NoticeEventDeploymentFailed:
 		return true
 	case NoticeEventDeploymentForgotten:
+		return true
+	case NoticeEventDeploymentOffline:
+		return true
+	case NoticeEventDeploymentOnline:
 		return true
 	case NoticeEventDeploymentReady:
 		return true
@@ -1252,6 +1258,18 @@ type BranchTags struct {
 	Services []BranchTag `json:"services"`
 }
 
+// CapacityRules How room on the nodes of an environment is counted.
+type CapacityRules struct {
+	// BusyCpuPercent A node of which at least this share of the CPU was in use, by whatever, during all of busy_seconds takes no new deployment. 0, the default, is 90; 100 switches it off.
+	BusyCpuPercent *int `json:"busy_cpu_percent,omitempty"`
+
+	// BusySeconds For how long, 30 to 3600; 0, the default, is 300.
+	BusySeconds *int `json:"busy_seconds,omitempty"`
+
+	// CpuOvercommit How many times the cores of a node may be reserved, 0.1 to 100; 0, the default, is 4.
+	CpuOvercommit *float64 `json:"cpu_overcommit,omitempty"`
+}
+
 // Capsule defines model for Capsule.
 type Capsule struct {
 	Deployment CapsuleDeployment `json:"deployment"`
@@ -1631,6 +1649,9 @@ type DeploymentCreate struct {
 	// Project A DNS label of at most 40 characters.
 	Project Name `json:"project"`
 
+	// RequiredLabels Labels that its node must have, each `key` or `key=value`, besides what the environment and the project require.
+	RequiredLabels *[]string `json:"required_labels,omitempty"`
+
 	// Versions Tag by step key, for selectable services only.
 	Versions *map[string]string `json:"versions,omitempty"`
 
@@ -1813,6 +1834,9 @@ type DrainStatus string
 type Environment struct {
 	CanCreate bool `json:"can_create"`
 
+	// Capacity How room on the nodes of an environment is counted.
+	Capacity *CapacityRules `json:"capacity,omitempty"`
+
 	// CleanupAfterHours Absent for never.
 	CleanupAfterHours *int    `json:"cleanup_after_hours,omitempty"`
 	Description       *string `json:"description,omitempty"`
@@ -1851,6 +1875,9 @@ type EnvironmentList struct {
 
 // EnvironmentPut defines model for EnvironmentPut.
 type EnvironmentPut struct {
+	// Capacity How room on the nodes of an environment is counted.
+	Capacity *CapacityRules `json:"capacity,omitempty"`
+
 	// CleanupAfterHours Remove deployments after so many hours without activity; 0, the default, is never.
 	CleanupAfterHours *int    `json:"cleanup_after_hours,omitempty"`
 	Description       *string `json:"description,omitempty"`
@@ -2213,12 +2240,15 @@ type Node struct {
 	Allocated Resources `json:"allocated"`
 
 	// Blocked Why it takes no new deployment although it is online: a check failed without which deployments are not safe there.
-	Blocked     *string `json:"blocked,omitempty"`
-	Build       *string `json:"build,omitempty"`
-	Deployments int     `json:"deployments"`
-	Drain       *Drain  `json:"drain,omitempty"`
-	Enabled     bool    `json:"enabled"`
-	Environment string  `json:"environment"`
+	Blocked *string `json:"blocked,omitempty"`
+	Build   *string `json:"build,omitempty"`
+
+	// CpuOvercommit How many times the environment lets the node's cores be allocated.
+	CpuOvercommit *float64 `json:"cpu_overcommit,omitempty"`
+	Deployments   int      `json:"deployments"`
+	Drain         *Drain   `json:"drain,omitempty"`
+	Enabled       bool     `json:"enabled"`
+	Environment   string   `json:"environment"`
 
 	// ExpectedThumbprint Typed in when the node was added; nothing else is trusted at first contact.
 	ExpectedThumbprint *string    `json:"expected_thumbprint,omitempty"`
@@ -2389,6 +2419,9 @@ type NodeSettings struct {
 
 	// Priority Among nodes that fit, lower ones are taken first; 0 is like 128.
 	Priority *int `json:"priority,omitempty"`
+
+	// RequireVramHint Refuse deployments with a service that asks for GPUs without `vram_mib`.
+	RequireVramHint *bool `json:"require_vram_hint,omitempty"`
 
 	// RunLimit How many runs may be under way at once; 0, the default, is no limit.
 	RunLimit *int     `json:"run_limit,omitempty"`

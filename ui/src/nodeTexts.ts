@@ -78,8 +78,10 @@ export const nodeTexts = {
   memoryUse: (used: string, all: string) => `${used} of ${all} used`,
   diskFree: (free: string, all: string) => `${free} of ${all} free`,
   allocated: "Allocated",
-  allocatedTo: (cpu: number, memory: string, count: number) =>
-    `${cpu} CPU and ${memory} to ${plural(count, "deployment")}`,
+  cpuOf: (cpu: number, limit: number, cores: number, times: number) =>
+    `${cpu} of ${limit} CPU (${cores} × ${times})`,
+  allocatedTo: (cpu: string, memory: string, count: number) =>
+    `${cpu} and ${memory} to ${plural(count, "deployment")}`,
   api: (version: string) => `API ${version}`,
   notKnown: "not known until the agent has answered",
   warnings: "Advice",

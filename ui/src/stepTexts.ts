@@ -66,6 +66,7 @@ export const stepTexts = {
   gpus: "GPUs",
   gpuKinds: { none: "none", count: "any of the node's", ids: "certain ones" },
   gpuCount: "How many GPUs",
+  gpuMemory: "GPU memory it uses, MiB",
   gpuIds: "Their ids, one a line",
   cpu: "CPU, cores",
   memory: "Memory, MiB",

@@ -2858,7 +2858,7 @@ export interface components {
             memory_free?: number;
         };
         /** @enum {string} */
-        NoticeEvent: "deployment.created" | "deployment.ready" | "deployment.failed" | "deployment.canceled" | "deployment.removed" | "deployment.stuck" | "deployment.forgotten" | "deployment.expiring" | "deployment.degraded" | "deployment.recovered" | "node.online" | "node.offline" | "node.untrusted" | "node.incompatible";
+        NoticeEvent: "deployment.created" | "deployment.ready" | "deployment.failed" | "deployment.canceled" | "deployment.removed" | "deployment.stuck" | "deployment.forgotten" | "deployment.expiring" | "deployment.degraded" | "deployment.recovered" | "deployment.offline" | "deployment.online" | "node.online" | "node.offline" | "node.untrusted" | "node.incompatible";
         /** @enum {string} */
         WebhookKind: "json" | "slack" | "mattermost" | "teams";
         WebhookPut: {
@@ -3390,6 +3390,19 @@ export interface components {
             /** @description Visits to a deployment's URLs do not count as activity. */
             ignore_visits?: boolean;
             placement?: components["schemas"]["Placement"];
+            capacity?: components["schemas"]["CapacityRules"];
+        };
+        /** @description How room on the nodes of an environment is counted. */
+        CapacityRules: {
+            /**
+             * Format: double
+             * @description How many times the cores of a node may be reserved, 0.1 to 100; 0, the default, is 4.
+             */
+            cpu_overcommit?: number;
+            /** @description A node of which at least this share of the CPU was in use, by whatever, during all of busy_seconds takes no new deployment. 0, the default, is 90; 100 switches it off. */
+            busy_cpu_percent?: number;
+            /** @description For how long, 30 to 3600; 0, the default, is 300. */
+            busy_seconds?: number;
         };
         Environment: {
             name: string;
@@ -3404,6 +3417,7 @@ export interface components {
             /** @description Visits to a deployment's URLs do not count as activity. */
             ignore_visits?: boolean;
             placement?: components["schemas"]["Placement"];
+            capacity?: components["schemas"]["CapacityRules"];
             nodes: number;
             nodes_online: number;
             can_create: boolean;
@@ -3926,6 +3940,8 @@ export interface components {
             disk_floor_mib?: number;
             /** @description Among nodes that fit, lower ones are taken first; 0 is like 128. */
             priority?: number;
+            /** @description Refuse deployments with a service that asks for GPUs without `vram_mib`. */
+            require_vram_hint?: boolean;
         };
         /** @description Keeps deployments away that do not tolerate it. */
         Taint: {
@@ -3988,6 +4004,11 @@ export interface components {
             vitals?: components["schemas"]["NodeVitals"];
             settings?: components["schemas"]["NodeSettings"];
             allocated: components["schemas"]["Resources"];
+            /**
+             * Format: double
+             * @description How many times the environment lets the node's cores be allocated.
+             */
+            cpu_overcommit?: number;
             deployments: number;
             /** @description Why it takes no new deployment although it is online: a check failed without which deployments are not safe there. */
             blocked?: string;
@@ -4308,6 +4329,8 @@ export interface components {
             priority?: number;
             /** @description How long it may take until it is ready, waiting included. Then it fails, and a run under way is undone. Without it, for ever. */
             deadline_seconds?: number;
+            /** @description Labels that its node must have, each `key` or `key=value`, besides what the environment and the project require. */
+            required_labels?: string[];
             cloned_from?: components["schemas"]["Id"];
         };
         DeploymentRef: {
@@ -5063,10 +5086,12 @@ export interface components {
              * @enum {string}
              */
             restart?: "always" | "never";
-            /** @description Exactly one of both. */
+            /** @description Exactly one of count and device_ids. */
             gpus?: {
                 count?: number;
                 device_ids?: string[];
+                /** @description How much memory the service uses on all its GPUs together, for the budget of the node. */
+                vram_mib?: number;
             };
             /** @description Whom the process runs as, in place of the image's user: a name or a number, and after a colon a group. */
             user?: string;

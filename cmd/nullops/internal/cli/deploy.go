@@ -22,6 +22,7 @@ type deployOptions struct {
 	versions           []string
 	noWait, json       bool
 	dryRun             bool
+	labels             []string
 	queue              queueOptions
 }
 
@@ -41,6 +42,8 @@ func deployCommand() *cobra.Command {
 	f.StringArrayVar(&o.versions, "set", nil, "version of a selectable service: STEP=TAG")
 	f.StringVar(&o.template, "template", "", "begin with a template of the project")
 	f.StringVar(&o.branch, "branch", "", "take each service's tag of this branch, where it has one")
+	f.StringArrayVar(&o.labels, "require-label", nil,
+		"label that its node must have: KEY or KEY=VALUE; may be repeated")
 	o.queue.registerFlags(c)
 	f.BoolVar(&o.noWait, "no-wait", false, "return as soon as it is created")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only check what creating it would meet")
@@ -71,6 +74,9 @@ func runDeploy(ctx context.Context, out io.Writer, o deployOptions) error {
 		Versions: &versions}
 	if err := o.queue.fillRequest(&body); err != nil {
 		return err
+	}
+	if len(o.labels) > 0 {
+		body.RequiredLabels = &o.labels
 	}
 	if o.dryRun {
 		return api.runPreflight(ctx, out, body, o.json)

@@ -17,6 +17,7 @@ type nodeEdit struct {
 	labels, unlabel, taints, untaint     []string
 	address                              string
 	runLimit, diskFloorMiB, nodePriority int
+	vramHint                             bool
 }
 
 func nodeSet() *cobra.Command {
@@ -36,6 +37,8 @@ func nodeSet() *cobra.Command {
 	f.IntVar(&e.runLimit, "run-limit", 0, "how many runs may be under way at once")
 	f.IntVar(&e.diskFloorMiB, "disk-floor", 0, "free disk in MiB below which nothing new is placed")
 	f.IntVar(&e.nodePriority, "priority", 0, "1 to 255; of nodes that fit, lower ones come first")
+	f.BoolVar(&e.vramHint, "require-vram-hint", false,
+		"refuse services that ask for GPUs without vram_mib; =false ends that")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -81,6 +84,9 @@ func (e nodeEdit) apply(body *apiclient.NodePut, changed func(flag string) bool)
 		if changed(flag) {
 			*field.at = &field.value
 		}
+	}
+	if changed("require-vram-hint") {
+		s.RequireVramHint = &e.vramHint
 	}
 	labels := maps.Clone(valueOrZero(s.Labels))
 	if labels == nil {
@@ -132,7 +138,8 @@ func tidySettings(s *apiclient.NodeSettings) *apiclient.NodeSettings {
 	out := apiclient.NodeSettings{RunLimit: nilIfZero(valueOrZero(s.RunLimit)),
 		DiskFloorMib: nilIfZero(
 			valueOrZero(s.DiskFloorMib),
-		), Priority: nilIfZero(valueOrZero(s.Priority))}
+		), Priority: nilIfZero(valueOrZero(s.Priority)),
+		RequireVramHint: nilIfZero(valueOrZero(s.RequireVramHint))}
 	if len(valueOrZero(s.Labels)) > 0 {
 		out.Labels = s.Labels
 	}

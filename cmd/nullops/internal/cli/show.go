@@ -164,31 +164,31 @@ func printServices(w io.Writer, d apiclient.Deployment) error {
 	return output.PrintTable(w, rows)
 }
 
-// stateOf is the status, and whether it is current: services on an offline node keep
-// running unseen, and a ready deployment may be degraded.
+// stateOf is what filters find it by: the condition, which may be offline or degraded,
+// or else the status.
 func stateOf(d apiclient.Deployment) string {
-	if d.NodeOfflineSince != nil {
-		return string(d.Status) + " (node offline)"
-	}
-	if isDegraded(d) {
-		return string(apiclient.DeploymentConditionDegraded)
+	if d.Condition != nil {
+		return string(*d.Condition)
 	}
 	return string(d.Status)
 }
 
-func isDegraded(d apiclient.Deployment) bool {
-	return valueOrZero(d.Condition) == apiclient.DeploymentConditionDegraded
-}
-
-// detailOf is the one line beside the state.
+// detailOf is the one line beside the state. Of an offline deployment, it says the last
+// known status too.
 func detailOf(d apiclient.Deployment) string {
-	if isDegraded(d) {
-		return valueOrZero(d.ConditionReason)
-	}
+	reason, detail := valueOrZero(d.ConditionReason), valueOrZero(d.Detail)
 	if isMarked(d) {
-		return "tests: " + testsText(*d.Tests)
+		detail = "tests: " + testsText(*d.Tests)
 	}
-	return valueOrZero(d.Detail)
+	switch {
+	case reason == "":
+		return detail
+	case stateOf(d) != string(apiclient.DeploymentConditionOffline):
+		return reason
+	case detail == "":
+		return string(d.Status) + "; " + reason
+	}
+	return string(d.Status) + ", " + detail + "; " + reason
 }
 
 // formatExpiry is how long a deployment has until it is removed by itself.

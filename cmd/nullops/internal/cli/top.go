@@ -112,7 +112,7 @@ func topNodes(ctx context.Context, api *client, w io.Writer, asJSON bool) error 
 
 func topNode(n apiclient.Node) []string {
 	row := []string{n.Name, string(n.Status), "-", "-", "-",
-		fmt.Sprintf("%g CPU, %d MiB", n.Allocated.CPU, n.Allocated.MemoryMiB), "-", "-", "-", "-"}
+		promisedText(n), "-", "-", "-", "-"}
 	v, i := n.Vitals, n.Inventory
 	if v == nil || i == nil {
 		return row
@@ -126,6 +126,16 @@ func topNode(n apiclient.Node) []string {
 		row[9] += ", old"
 	}
 	return row
+}
+
+// promisedText is what is allocated, of how much CPU: the cores, times the overcommit of the
+// environment.
+func promisedText(n apiclient.Node) string {
+	cpu := fmt.Sprintf("%g", n.Allocated.CPU)
+	if over := valueOrZero(n.CpuOvercommit); over > 0 && n.Inventory != nil {
+		cpu += fmt.Sprintf(" of %.4g (%gx%g)", n.Inventory.Cpu*over, n.Inventory.Cpu, over)
+	}
+	return fmt.Sprintf("%s CPU, %d MiB", cpu, n.Allocated.MemoryMiB)
 }
 
 func topServices(ctx context.Context, api *client, w io.Writer, d apiclient.Deployment,

@@ -331,9 +331,9 @@ func (q *Queries) GetTarget(ctx context.Context, name string) (GetTargetRow, err
 
 const insertDeployment = `-- name: InsertDeployment :exec
 INSERT INTO deployments (id, name, project_id, environment_id, node_id, node_name, created_by,
-    cpu, memory_mib, gpus, versions)
+    cpu, memory_mib, gpus, vram_mib, versions)
 VALUES ($1, $2, $3, $4, $5, $6, $7,
-    $8, $9, $10, $11)
+    $8, $9, $10, coalesce($11::bigint, 0), $12)
 `
 
 type InsertDeploymentParams struct {
@@ -347,6 +347,7 @@ type InsertDeploymentParams struct {
 	Cpu           float64
 	MemoryMib     int64
 	Gpus          []string
+	VramMib       *int64
 	Versions      []byte
 }
 
@@ -363,6 +364,7 @@ func (q *Queries) InsertDeployment(ctx context.Context, arg InsertDeploymentPara
 		arg.Cpu,
 		arg.MemoryMib,
 		arg.Gpus,
+		arg.VramMib,
 		arg.Versions,
 	)
 	return err
@@ -1022,7 +1024,7 @@ func (q *Queries) ListProgress(ctx context.Context, deploymentID string) ([]List
 }
 
 const listReservations = `-- name: ListReservations :many
-SELECT g.node_id, d.status, d.cpu, d.memory_mib, d.gpus,
+SELECT g.node_id, d.status, d.cpu, d.memory_mib, d.gpus, d.vram_mib,
     EXISTS (SELECT FROM queue q WHERE q.deployment_id = d.id AND q.left_at IS NULL) AS waiting,
     EXISTS (SELECT FROM runs r JOIN run_steps s ON s.run_id = r.id
         WHERE r.deployment_id = d.id AND s.status = 'waiting') AS asking,
@@ -1042,6 +1044,7 @@ type ListReservationsRow struct {
 	Cpu        float64
 	MemoryMib  int64
 	Gpus       []string
+	VramMib    int64
 	Waiting    bool
 	Asking     bool
 	MemoryUsed int64
@@ -1064,6 +1067,7 @@ func (q *Queries) ListReservations(ctx context.Context, environmentID string) ([
 			&i.Cpu,
 			&i.MemoryMib,
 			&i.Gpus,
+			&i.VramMib,
 			&i.Waiting,
 			&i.Asking,
 			&i.MemoryUsed,
@@ -1391,7 +1395,7 @@ func (q *Queries) ListUsualTotals(ctx context.Context, projects []string) ([]Lis
 }
 
 const lockDeployment = `-- name: LockDeployment :one
-SELECT d.id, d.name, d.project_id, d.environment_id, d.node_id, d.node_name, d.created_by, d.created_at, d.want, d.generation, d.canceled, d.status, d.detail, d.changed_at, d.ready_at, d.left_behind, d.cpu, d.memory_mib, d.versions, d.last_event, d.last_line, d.gpus, d.active_at, d.request_id, d.degraded, r.id AS run_id, r.number AS run FROM deployments d
+SELECT d.id, d.name, d.project_id, d.environment_id, d.node_id, d.node_name, d.created_by, d.created_at, d.want, d.generation, d.canceled, d.status, d.detail, d.changed_at, d.ready_at, d.left_behind, d.cpu, d.memory_mib, d.versions, d.last_event, d.last_line, d.gpus, d.active_at, d.request_id, d.degraded, d.vram_mib, r.id AS run_id, r.number AS run FROM deployments d
 JOIN LATERAL (SELECT r.id, r.number FROM runs r WHERE r.deployment_id = d.id
     ORDER BY r.number DESC LIMIT 1) r ON true
 WHERE d.id = $1 FOR UPDATE OF d
@@ -1423,6 +1427,7 @@ type LockDeploymentRow struct {
 	ActiveAt      time.Time
 	RequestID     string
 	Degraded      string
+	VramMib       int64
 	RunID         string
 	Run           int32
 }
@@ -1457,6 +1462,7 @@ func (q *Queries) LockDeployment(ctx context.Context, id string) (LockDeployment
 		&i.ActiveAt,
 		&i.RequestID,
 		&i.Degraded,
+		&i.VramMib,
 		&i.RunID,
 		&i.Run,
 	)
@@ -1809,8 +1815,9 @@ func (q *Queries) SetDeploymentGoal(ctx context.Context, want string, canceled b
 
 const setDeploymentNode = `-- name: SetDeploymentNode :exec
 UPDATE deployments SET node_id = $1, node_name = $2, versions = $3,
-    cpu = $4, memory_mib = $5, gpus = $6
-WHERE id = $7
+    cpu = $4, memory_mib = $5, gpus = $6,
+    vram_mib = coalesce($7, vram_mib)
+WHERE id = $8
 `
 
 type SetDeploymentNodeParams struct {
@@ -1820,6 +1827,7 @@ type SetDeploymentNodeParams struct {
 	Cpu       float64
 	MemoryMib int64
 	Gpus      []string
+	VramMib   *int64
 	ID        string
 }
 
@@ -1832,6 +1840,7 @@ func (q *Queries) SetDeploymentNode(ctx context.Context, arg SetDeploymentNodePa
 		arg.Cpu,
 		arg.MemoryMib,
 		arg.Gpus,
+		arg.VramMib,
 		arg.ID,
 	)
 	return err

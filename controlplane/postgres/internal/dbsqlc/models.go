@@ -181,6 +181,7 @@ type Deployment struct {
 	ActiveAt      time.Time
 	RequestID     string
 	Degraded      string
+	VramMib       int64
 }
 
 type DeploymentActivity struct {
@@ -311,6 +312,7 @@ type Environment struct {
 	CleanupAfterHours int32
 	Placement         []byte
 	IgnoreVisits      bool
+	Capacity          []byte
 }
 
 type EnvironmentGate struct {

@@ -137,7 +137,9 @@ function Gpus({ step, problems, onChange }: StepFormProps) {
             <SmallInput
               label={t.gpuCount}
               value={String(gpus?.count || "")}
-              onChange={(text) => onChange(path, { count: Number.parseInt(text, 10) || 0 })}
+              onChange={(text) =>
+                onChange(path, { ...gpus, count: Number.parseInt(text, 10) || 0 })
+              }
             />
           ) : null}
           {kind === "ids" ? (
@@ -148,9 +150,18 @@ function Gpus({ step, problems, onChange }: StepFormProps) {
               <LinesInput
                 id={`${id}-ids`}
                 value={gpus?.device_ids}
-                onChange={(next) => onChange(path, { device_ids: next ?? [] })}
+                onChange={(next) => onChange(path, { ...gpus, device_ids: next ?? [] })}
               />
             </div>
+          ) : null}
+          {gpus ? (
+            <SmallInput
+              label={t.gpuMemory}
+              value={String(gpus.vram_mib || "")}
+              onChange={(text) =>
+                onChange(path, { ...gpus, vram_mib: Number.parseInt(text, 10) || undefined })
+              }
+            />
           ) : null}
         </div>
       )}

@@ -21,6 +21,7 @@ export function checkBounds(step: Step, fail: Fail) {
     if (!isKey(value)) fail(field, "name", t.key);
   whole(1, 65_535, ...portsOf(container, at));
   whole(1, 64, { field: `${at}.gpus.count`, value: container?.gpus?.count });
+  whole(1, 4_194_304, { field: `${at}.gpus.vram_mib`, value: container?.gpus?.vram_mib });
   if (container?.gpus?.device_ids?.length === 0)
     fail(`${at}.gpus.device_ids`, "required", t.required);
   whole(0, 600, { field: `${at}.stop_grace_seconds`, value: container?.stop_grace_seconds });

@@ -32,7 +32,7 @@ const container: Record<string, Shape> = {
   },
   files: { list: { of: { path: "text", content: "text" }, needs: ["path", "content"] } },
   resources,
-  gpus: { of: { count: "number", device_ids: words } },
+  gpus: { of: { count: "number", device_ids: words, vram_mib: "number" } },
   user: "text",
   init: "bool",
   stop_signal: "text",

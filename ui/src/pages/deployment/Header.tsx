@@ -50,10 +50,10 @@ export function Header({ deployment, steps, run, before }: Props) {
 }
 
 function sayState(deployment: Deployment, steps: Step[]): string {
-  const word = stateWord(shownState(deployment));
-  if (deployment.status === "failed" && deployment.failure?.step)
-    return t.failedAt(deployment.failure.step);
-  if (deployment.status === "applying" && steps.length > 0) {
+  const state = shownState(deployment);
+  const word = stateWord(state);
+  if (state === "failed" && deployment.failure?.step) return t.failedAt(deployment.failure.step);
+  if (state === "applying" && steps.length > 0) {
     const done = steps.filter((step) => step.status === "done").length;
     return t.stepOf(word, Math.min(done + 1, steps.length), steps.length);
   }

@@ -52,6 +52,14 @@ it("what is degraded is not shown as ready, and says why", () => {
   expect(screen.queryByText("Ready")).toBeNull();
 });
 
+it("what is offline is marked so, with its node and what it was", () => {
+  const node_offline_since = "2026-11-21T12:00:00Z";
+  show({ status: "ready", condition: "offline", node: "fra-02", node_offline_since });
+  screen.getByText("Offline");
+  screen.getByText("Ready, fra-02 is offline");
+  expect(screen.queryByText("Ready")).toBeNull();
+});
+
 it("an act says on which deployment", () => {
   show({ status: "failed" });
   screen.getByRole("button", { name: "Retry cart" });

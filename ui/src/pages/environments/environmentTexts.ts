@@ -50,6 +50,14 @@ export const environmentTexts = {
   tolerations: "Taints that do no harm",
   gpu: "GPU memory, MiB",
   gpuHint: "The memory that each requested GPU must have at least.",
+  capacity: "How room is counted",
+  overcommit: "CPU overcommit",
+  overcommitHint: "How many times the cores of a node may be allocated, 0.1 to 100. Empty is 4.",
+  busyPercent: "Busy from, % of a node's CPU",
+  busyPercentHint:
+    "A node that uses this much all the time takes no new deployment. Empty is 90; 100 is never.",
+  busySeconds: "Busy after, seconds",
+  busySecondsHint: "For how long it has to use that much, 30 to 3600. Empty is 300.",
   delete: (nodes: number) =>
     nodes > 0
       ? `Its ${plural(nodes, "node")} would have nowhere to be. Nothing that runs is stopped: while nodes or deployments are in it, it stays.`

@@ -93,7 +93,8 @@ export const fleetTexts = {
   memory: "Memory",
   disk2: "Disk",
   used: (used: string, all: string) => `${used} of ${all} used`,
-  promised: (promised: string) => `${promised} allocated`,
+  promised: (promised: string, limit?: string | 0) =>
+    limit ? `${promised} of ${limit} allocated` : `${promised} allocated`,
   meter: (what: string, used: string, promised?: string) =>
     promised ? `${what}: ${used}, ${promised}` : `${what}: ${used}`,
   unknown: "not known",

@@ -41,6 +41,9 @@ export const machineTexts = {
     diskFloorHint: "With less free disk than this, nothing new is placed here. Empty is 1,024.",
     priority: "Priority",
     priorityHint: "1 to 255. Among nodes that fit, lower numbers are chosen first. Empty is 128.",
+    vramHint: "Needs to know GPU memory",
+    vramHintHint:
+      "Refuses deployments with a service that asks for GPUs and does not say how much of their memory it uses.",
     number: (most: number) => `Type a whole number up to ${most.toLocaleString("en")}.`,
   },
   settings: {
@@ -48,6 +51,7 @@ export const machineTexts = {
     runLimit: (count: number) => plural(count, "run"),
     noLimit: "no limit",
     diskFloor: "Disk floor",
+    vramHint: "yes: vram_mib is required",
   },
   print: {
     title: "Print it on the machine, in the same groups",

@@ -20,7 +20,7 @@ describe("a step to read", () => {
         resources: { memory_mib: 64 },
         ready: { http: { port: 80, path: "/up", status: 204 }, retries: 3 },
         restart: "never",
-        gpus: { count: 2 },
+        gpus: { count: 2, vram_mib: 40_960 },
         entrypoint: ["/init", "two words"],
         user: "1000:1000",
         init: true,
@@ -50,7 +50,7 @@ describe("a step to read", () => {
       "Memory, MiB": "64",
       "CPU, cores": "no limit",
       "Ready when": "it answers HTTP: port 80, path /up, code 204, at most 3 times",
-      GPUs: "2",
+      GPUs: "2, 40960 MiB",
     });
     expect(all.EMPTY).toBe("empty");
   });

@@ -125,7 +125,8 @@ function readinessTimes(ready: Container["ready"]): string[] {
 }
 
 function gpusOf(gpus: Container["gpus"]): string {
-  return gpus?.count ? String(gpus.count) : (gpus?.device_ids?.join(", ") ?? "");
+  const which = gpus?.count ? String(gpus.count) : (gpus?.device_ids?.join(", ") ?? "");
+  return gpus?.vram_mib ? `${which}, ${gpus.vram_mib} MiB` : which;
 }
 
 function limits(resources?: Schemas["Resources"]): Fact[] {

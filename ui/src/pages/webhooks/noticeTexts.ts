@@ -12,6 +12,8 @@ const events: Record<Schemas["NoticeEvent"], string> = {
   "deployment.expiring": "Deployment ends soon",
   "deployment.degraded": "Deployment degraded",
   "deployment.recovered": "Deployment recovered",
+  "deployment.offline": "Deployment offline",
+  "deployment.online": "Deployment online again",
   "node.online": "Node online",
   "node.offline": "Node offline",
   "node.untrusted": "Node not trusted",
