@@ -610,6 +610,8 @@ func (w *world) before(id string, d controlplane.Deployment) {
 		w.saved(nil, w.catalog.PutACME(w.t.Context(), system, "qa", catalog.ACMEPut{
 			ACME: controlplane.ACME{Challenge: controlplane.ChallengeHTTP,
 				Directory: "https://acme.invalid/directory"}}))
+	case "getStepTests":
+		w.leaveTests(d, "seed")
 	case "getRule":
 		w.ruled("rule", "github", "")
 	case "getWebhook":
@@ -683,7 +685,6 @@ func TestAccess_Full(t *testing.T) {
 			w := newWorld(t)
 			w.shop()
 			d := w.deploy("first")
-			w.leaveTests(d, "seed")
 			token := w.fullToken(who)
 			all := operations(t)
 			walk := func(id string) {
