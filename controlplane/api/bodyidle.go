@@ -15,9 +15,13 @@ import (
 // that wants to hold connections open.
 const DefaultBodyIdle = 30 * time.Second
 
-// bodyRate, in bytes a second, is less than the slowest line carries. A body that arrives more
-// slowly uses up its idle time, so that a byte now and then does not hold a connection.
-const bodyRate = 64
+const (
+	// bodyRate, in bytes a second, is less than the slowest line carries. A body that arrives more
+	// slowly uses up its patience, so that a byte now and then does not hold a connection.
+	bodyRate = 64
+	// bodyPatience is how many idle times a body may take beyond that rate.
+	bodyPatience = 8
+)
 
 // limitIdleBodies ends requests whose body stalls. Without a deadline each of them holds a
 // connection and a goroutine forever, even after it was refused: net/http reads the rest of a body
@@ -30,7 +34,7 @@ func (s *server) limitIdleBodies(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength != 0 && r.Body != nil {
 			body := &idleLimitedBody{ReadCloser: r.Body, idle: idle,
-				left: idle, control: http.NewResponseController(w)}
+				left: bodyPatience * idle, control: http.NewResponseController(w)}
 			body.setDeadline()
 			r.Body = body
 		}
@@ -67,24 +71,26 @@ type idleLimitedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
 	idle    time.Duration
-	left    time.Duration // of idle, which the body's bytes give back
+	left    time.Duration // of the patience, which the body's bytes give back
 }
 
 // setDeadline ignores servers without deadlines, which are those of tests.
 func (b *idleLimitedBody) setDeadline() {
-	_ = b.control.SetReadDeadline(time.Now().Add(b.left))
+	_ = b.control.SetReadDeadline(time.Now().Add(min(b.idle, b.left)))
 }
 
 func (b *idleLimitedBody) Read(p []byte) (int, error) {
 	b.setDeadline()
 	began := time.Now()
 	n, err := b.ReadCloser.Read(p)
-	b.left = min(b.idle, b.left-time.Since(began)+time.Duration(n)*time.Second/bodyRate)
+	b.left = min(bodyPatience*b.idle,
+		b.left-time.Since(began)+time.Duration(n)*time.Second/bodyRate)
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		err = &controlplane.Error{Kind: kindTimeout, Code: "body_stalled",
-			Message: "The request's body made no progress for " + b.idle.String() + ".",
-			Remedy:  "Check the network and send the request again."}
+			Message: "The request's body made no progress for " + b.idle.String() +
+				", or hardly any for longer.",
+			Remedy: "Check the network and send the request again."}
 	case err != nil:
 		// After the body net/http reads from the connection to notice when it closes. A
 		// deadline left set would cancel a request that takes long.

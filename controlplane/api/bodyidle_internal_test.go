@@ -30,7 +30,7 @@ func dialIdleLimited(t *testing.T, idle time.Duration, h http.HandlerFunc) net.C
 func TestBody_ThatDripsEnds(t *testing.T) {
 	t.Parallel()
 	failed := make(chan error, 1)
-	c := dialIdleLimited(t, 500*time.Millisecond, func(_ http.ResponseWriter, r *http.Request) {
+	c := dialIdleLimited(t, 200*time.Millisecond, func(_ http.ResponseWriter, r *http.Request) {
 		_, err := io.Copy(io.Discard, r.Body)
 		failed <- err
 	})
@@ -45,7 +45,7 @@ func TestBody_ThatDripsEnds(t *testing.T) {
 				t.Errorf("the body ends with %v", err)
 			}
 			return
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(50 * time.Millisecond):
 			_, err = io.WriteString(c, " ")
 		}
 	}
@@ -94,5 +94,26 @@ func TestResponse_ThatNobodyReadsEnds(t *testing.T) {
 		}
 	case <-time.After(20 * time.Second):
 		t.Error("the response is never given up")
+	}
+}
+
+// A body that comes slowly, but comes, is read to its end.
+func TestBody_ThatPausesIsRead(t *testing.T) {
+	t.Parallel()
+	got := make(chan string, 1)
+	c := dialIdleLimited(t, time.Second, func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- string(body)
+	})
+	_, _ = io.WriteString(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n")
+	for _, part := range []string{"a", "b", "c"} {
+		time.Sleep(600 * time.Millisecond)
+		_, _ = io.WriteString(c, part)
+	}
+	if body := <-got; body != "abc" {
+		t.Errorf("read %q", body)
 	}
 }
