@@ -376,6 +376,8 @@ func TestAgent_RemovesWhatHasNoGoal(t *testing.T) {
 }
 
 // A failed listing proves nothing: nothing is stopped or removed because of it.
+//
+// fault: F38
 func TestAgent_ConcludesNothingFromAFailedListing(t *testing.T) {
 	p := newPlane(t)
 	k := dummy.Hooks{Plugin: maker}

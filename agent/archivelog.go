@@ -18,14 +18,14 @@ const (
 	archivedBytes = 512 << 10
 )
 
-// archiveLog copies the end of a service's log, with its timestamps, into the log of the
+// archiveLog copies the end of a service's or job's log, with its timestamps, into the log of the
 // step, because removing the container deletes it. It does nothing if captureLogTail has
 // already copied the log. Without the run's secrets nothing is copied, since nothing could
 // be masked.
 func (o operation) archiveLog(ctx context.Context) {
 	step, ok := o.goal.Pipeline.Step(o.do.Step)
 	v, known := o.agent.viewOf(o.goal.Deployment)
-	if !ok || step.Service == nil || !known || v.bundle == nil ||
+	if !ok || step.Container() == nil || !known || v.bundle == nil ||
 		!o.agent.logs.claimLogTail(o.goal.Run, o.do.Step) {
 		return
 	}

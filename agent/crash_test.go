@@ -246,6 +246,7 @@ func TestAgent_ResendsToARestoredControlPlane(t *testing.T) {
 	checkContiguous(t, p)
 }
 
+// fault: F30
 func TestNew_RefusesASecondAgentOnTheFolder(t *testing.T) {
 	p := newPlane(t)
 	dir := t.TempDir()

@@ -15,6 +15,8 @@ import (
 
 // A write to the disk that does not come back: the link stays alive meanwhile, and in the end the
 // agent exits, so that it is restarted.
+//
+// fault: F24
 func TestAgent_EndsWhenItsDiskHangs(t *testing.T) {
 	t.Parallel()
 	p := newPlane(t)

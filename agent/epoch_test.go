@@ -19,6 +19,8 @@ func (n *node) dialAt(epoch uint64) (*wire.ProvenConn, error) {
 
 // Once a newer control plane has connected, on any connection, messages of an older one in an open
 // session are refused with a reason. The agent remembers that across a restart.
+//
+// threat: T50
 func TestSession_StaleEpochCommandsNothing(t *testing.T) {
 	t.Parallel()
 	p, dir, runtime := newPlane(t), t.TempDir(), dummy.New(dummy.Hooks{Plugin: maker})

@@ -49,6 +49,8 @@ func liveHalf(t *testing.T, dir string) *plane {
 
 // Journals of every format there ever was are opened, and what is in them is
 // worked on.
+//
+// fault: F28
 func TestNew_OpensJournalsOfEveryFormat(t *testing.T) {
 	if *journalFolder != "" {
 		dir := t.TempDir()

@@ -37,6 +37,8 @@ func (talkative) Logs(
 
 // A plugin floods its log and services flood theirs, with readers that do not keep up: signs of
 // life continue, another run ends, and gaps in the flood are marked.
+//
+// fault: F33, F50
 func TestAgent_FloodsDelayNothing(t *testing.T) {
 	p := newPlane(t)
 	ended := make(chan struct{})

@@ -28,7 +28,7 @@ func (a *Agent) serveInside(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	step, ok := v.goal.Pipeline.Step(pipeline.StepKey(target.Service))
-	if !ok || step.Service == nil {
+	if !ok || step.Container() == nil {
 		http.Error(w, "the deployment has no such service", http.StatusNotFound)
 		return
 	}

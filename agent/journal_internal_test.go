@@ -12,6 +12,8 @@ import (
 
 // Whatever is cut off at the end or changed in the middle: what is read back is
 // a beginning of what was written, or the file is put aside. It never lies.
+//
+// fault: F22
 func TestJournal_NeverLies(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {

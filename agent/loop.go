@@ -73,10 +73,11 @@ func (a *Agent) stepMachine(now time.Time, d *deployment, ev engine.Event) {
 }
 
 // failsStartup reports whether a service's step failed because the service did
-// not become ready or ended: its last lines say why.
+// not become ready or ended, or a job's because it failed: its last lines say why.
 func failsStartup(g *wire.Goal, e wire.Event) bool {
 	switch e.Code {
-	case engine.CodeNotReady, engine.CodeServiceExited, CodeOOM, CodeKilledByStranger:
+	case engine.CodeNotReady, engine.CodeServiceExited, CodeOOM, CodeKilledByStranger, CodeExitCode,
+		CodeTimeout:
 	default:
 		return false
 	}
@@ -84,7 +85,7 @@ func failsStartup(g *wire.Goal, e wire.Event) bool {
 		return false
 	}
 	step, ok := g.Pipeline.Step(e.Step)
-	return ok && step.Service != nil
+	return ok && step.Container() != nil
 }
 
 // commitBatch writes the batch to the journal, retrying while the disk refuses, and then

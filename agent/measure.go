@@ -222,12 +222,13 @@ func assessJob(s ServiceSpec, p ProbeResult, err error, now time.Time) ProbeResu
 	return assessHealth(s, p, err, now)
 }
 
-// declaresPort reports whether a service declares a port.
+// declaresPort reports whether a service or a job declares a port.
 func declaresPort(s pipeline.Step, port int) bool {
-	if s.Service == nil {
+	c := s.Container()
+	if c == nil {
 		return false
 	}
-	for _, p := range s.Service.Ports {
+	for _, p := range c.Ports {
 		if p.Port == port {
 			return true
 		}

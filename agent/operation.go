@@ -185,8 +185,8 @@ func (o operation) mayUseLocal(
 
 func imageOf(s pipeline.Step) *pipeline.Image {
 	switch {
-	case s.Service != nil:
-		return s.Service.Image
+	case s.Container() != nil:
+		return s.Container().Image
 	case s.Plugin != nil:
 		return s.Plugin.Image
 	}
@@ -206,7 +206,7 @@ func (o operation) probeService(ctx context.Context) operationResult {
 	p, err := o.agent.runtime.Probe(ctx, spec)
 	if err != nil {
 		r := o.classifyErr(ctx, err, "probe")
-		if r.Outcome == engine.OutcomeNo {
+		if r.Outcome == engine.OutcomeNo && !spec.Once {
 			// The probe itself failed; that is a check that was not passed.
 			r = engine.Result{Outcome: engine.OutcomeOK, Health: wire.HealthUnhealthy, Message: err.Error()}
 		}
@@ -221,17 +221,27 @@ func (o operation) probeService(ctx context.Context) operationResult {
 	if p.Ended {
 		r.Exited, r.ExitCode, r.Code = true, &p.ExitCode, engine.CodeServiceExited
 		r.Message = exitSentence("the service", p.ExitCode, p.OOM, spec.Resources)
+		if spec.Once {
+			r.Code = engine.CodeExitCode
+			r.Message = exitSentence("the job", p.ExitCode, p.OOM, spec.Resources)
+		}
 		switch {
 		case p.OOM:
 			r.Code = CodeOOM
 		case p.ExitCode == exitSIGKILL:
 			r.Code = CodeKilledByStranger
 		}
+		if spec.Once && p.ExitCode != 0 {
+			r.Message += o.quoteLastLines(ctx)
+		}
 		if o.held {
 			// During a start-up the service may be started again; if it is not, its log is captured
 			// when its container is removed.
 			o.captureLogTail(ctx, r.Message)
 		}
+	}
+	if p.Ended && spec.Once {
+		return o.addTests(ctx, r)
 	}
 	return operationResult{result: r}
 }
@@ -263,6 +273,10 @@ func (o operation) stopService(ctx context.Context) operationResult {
 	ran, err := o.agent.runtime.StopService(ctx, o.goal.Deployment, o.do.Step)
 	f := o.resultOf(ctx, err, "stop")
 	f.result.Exited = !ran
+	if step, _ := o.goal.Pipeline.Step(o.do.Step); step.Job != nil && err == nil && !o.held {
+		// It took too long, whatever its tests said: without an answer they stay unknown.
+		f.result.Tests = o.addTests(ctx, f.result).result.Tests
+	}
 	return f
 }
 

@@ -17,8 +17,8 @@ const (
 	CodeNoOutput         = "no_output"
 	CodeStdoutTooLarge   = "stdout_too_large"
 	CodeOutputsTooLarge  = "outputs_too_large"
-	CodeExitCode         = "exit_code"
-	CodeTimeout          = "timeout"
+	CodeExitCode         = engine.CodeExitCode
+	CodeTimeout          = engine.CodeTimeout
 	CodeOOM              = "oom"
 	CodeKilledByStranger = "killed_by_stranger"
 	CodePluginFailed     = "plugin_failed"

@@ -11,6 +11,9 @@ import (
 )
 
 // Each way to end badly has its own code and its own sentence.
+//
+// threat: T21
+// fault: F48
 func TestJudge_TellsEveryEndApart(t *testing.T) {
 	spec := PluginSpec{Timeout: time.Minute, StdoutLimit: 1 << 20,
 		Resources: pipeline.Resources{MemoryMiB: 64}}

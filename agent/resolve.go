@@ -62,7 +62,8 @@ func deploymentField(c pipeline.Context, name string) string {
 
 func serviceField(g *wire.Goal, r pipeline.Ref) (pipeline.Value, error) {
 	s, ok := g.Pipeline.Step(r.Key)
-	if !ok || s.Service == nil {
+	c := s.Container()
+	if !ok || c == nil {
 		return pipeline.Value{}, errors.New("there is no such service")
 	}
 	switch r.Name {
@@ -70,10 +71,10 @@ func serviceField(g *wire.Goal, r pipeline.Ref) (pipeline.Value, error) {
 		// The container engine's DNS knows a service by its step's key.
 		return pipeline.Value{Data: string(r.Key)}, nil
 	case "port":
-		if len(s.Service.Ports) == 0 {
+		if len(c.Ports) == 0 {
 			return pipeline.Value{}, errors.New("the service declares no port")
 		}
-		return pipeline.Value{Data: float64(s.Service.Ports[0].Port)}, nil
+		return pipeline.Value{Data: float64(c.Ports[0].Port)}, nil
 	default:
 		url, ok := g.Context.URLs[r.Key]
 		if !ok {
@@ -83,23 +84,27 @@ func serviceField(g *wire.Goal, r pipeline.Ref) (pipeline.Value, error) {
 	}
 }
 
-// serviceSpec resolves a service step. Values that contain a secret reach the process through tmpfs
-// only.
+// serviceSpec resolves a service or a job step. Values that contain a secret reach the process
+// through tmpfs only.
 func serviceSpec(g *wire.Goal, b *bundle, key pipeline.StepKey) (ServiceSpec, error) {
 	s := minimalServiceSpec(g, key)
 	step, _ := g.Pipeline.Step(key)
+	c := step.Container()
+	if c == nil {
+		return s, errors.New("the step has no container of its own")
+	}
 	values := newScope(g, b)
 	var err error
-	s.Entrypoint, err = resolveArguments("entrypoint", step.Service.Entrypoint, values)
+	s.Entrypoint, err = resolveArguments("entrypoint", c.Entrypoint, values)
 	if err != nil {
 		return s, err
 	}
-	s.Command, err = resolveArguments("command", step.Service.Command, values)
+	s.Command, err = resolveArguments("command", c.Command, values)
 	if err != nil {
 		return s, err
 	}
-	for _, name := range sortedKeys(step.Service.Env) {
-		text, secret, err := pipeline.EvalText(step.Service.Env[name], values)
+	for _, name := range sortedKeys(c.Env) {
+		text, secret, err := pipeline.EvalText(c.Env[name], values)
 		if err != nil {
 			return s, fmt.Errorf("env.%s: %w", name, err)
 		}
@@ -114,7 +119,7 @@ func serviceSpec(g *wire.Goal, b *bundle, key pipeline.StepKey) (ServiceSpec, er
 	if err := pipeline.CheckExecSize(slices.Concat(s.Entrypoint, s.Command), all); err != nil {
 		return s, err
 	}
-	for _, f := range step.Service.Files {
+	for _, f := range c.Files {
 		text, _, err := pipeline.EvalText(f.Content, values)
 		if err != nil {
 			return s, fmt.Errorf("file %s: %w", f.Path, err)
@@ -140,25 +145,26 @@ func resolveArguments(field string, args []string, values pipeline.Scope) ([]str
 	return all, nil
 }
 
-// minimalServiceSpec is all of a service that needs no secret: enough to probe and
+// minimalServiceSpec is all of a service or a job that needs no secret: enough to probe and
 // to measure it.
 func minimalServiceSpec(g *wire.Goal, key pipeline.StepKey) ServiceSpec {
 	step, _ := g.Pipeline.Step(key)
 	s := ServiceSpec{Deployment: g.Deployment, Run: g.Run, Step: key,
-		Env: map[string]string{}, SecretEnv: map[string]string{}}
-	if step.Service == nil {
+		Env: map[string]string{}, SecretEnv: map[string]string{}, Once: step.Job != nil}
+	c := step.Container()
+	if c == nil {
 		return s
 	}
-	if step.Service.Image != nil {
-		s.Image = *step.Service.Image
+	if c.Image != nil {
+		s.Image = *c.Image
 	}
-	s.Ports, s.Volumes = step.Service.Ports, step.Service.Volumes
-	s.Resources, s.Ready = step.Service.Resources, step.Service.Ready
-	s.GPUs, s.User, s.Init = step.Service.GPUs, step.Service.User, step.Service.Init
-	s.StopSignal = step.Service.StopSignal
-	s.StopGrace = time.Duration(step.Service.StopGraceSeconds) * time.Second
-	s.Tmpfs, s.ExtraHosts = step.Service.Tmpfs, step.Service.ExtraHosts
-	s.ReadOnly = step.Service.ReadOnly
+	s.Ports, s.Volumes = c.Ports, c.Volumes
+	s.Resources, s.Ready = c.Resources, c.Ready
+	s.GPUs, s.User, s.Init = c.GPUs, c.User, c.Init
+	s.StopSignal = c.StopSignal
+	s.StopGrace = time.Duration(c.StopGraceSeconds) * time.Second
+	s.Tmpfs, s.ExtraHosts = c.Tmpfs, c.ExtraHosts
+	s.ReadOnly = c.ReadOnly
 	return s
 }
 

@@ -35,13 +35,15 @@ type Runtime interface {
 	// Present reports whether the image is on the node, whichever deployment pulled it.
 	HasImage(ctx context.Context, image pipeline.Image) (bool, error)
 	// StartService creates and starts the container; it does not wait for it
-	// to be ready.
+	// to be ready. The container of a job (Once) is started once in a run: one that has been
+	// started before, whatever became of it, is left as it is.
 	StartService(ctx context.Context, s ServiceSpec) error
 	// StopService tells a service to end, and kills it when it takes longer than
 	// the grace period. It returns once the service has ended, and
 	// whether it ran before; the container stays for StartService.
 	StopService(ctx context.Context, deployment string, service pipeline.StepKey) (bool, error)
-	// Probe asks once whether a started service is ready.
+	// Probe asks once whether a started service is ready, or a job has ended. A container that
+	// does not exist, or a job's that was never started, is ErrNotFound.
 	Probe(ctx context.Context, s ServiceSpec) (ProbeResult, error)
 	// CreatePlugin creates the container of a plugin in advance. RunPlugin also works without
 	// it.
@@ -144,6 +146,8 @@ type ServiceSpec struct {
 	Tmpfs      []pipeline.Tmpfs
 	ExtraHosts []pipeline.ExtraHost
 	ReadOnly   bool
+	// Once: it is a job, whose container is started once in a run.
+	Once bool
 }
 
 // ProbeResult is one answer of a probe. Ended means the container stopped.

@@ -101,7 +101,7 @@ func (a *Agent) serveServiceLogs(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no such deployment on this node", http.StatusNotFound)
 		return
 	}
-	if step, ok := v.goal.Pipeline.Step(key); !ok || step.Service == nil {
+	if step, ok := v.goal.Pipeline.Step(key); !ok || step.Container() == nil {
 		http.Error(w, "the deployment has no such service", http.StatusNotFound)
 		return
 	}

@@ -70,10 +70,11 @@ func (a *Agent) findCopyable(w http.ResponseWriter, r *http.Request) (c copyable
 // findVolume returns the volume that a service knows by a name, unless it stays on its node.
 func (c copyableVolumes) findVolume(service pipeline.StepKey, name string) (VolumeName, bool) {
 	step, ok := c.goal.Pipeline.Step(service)
-	if !ok || step.Service == nil {
+	container := step.Container()
+	if !ok || container == nil {
 		return VolumeName{}, false
 	}
-	for _, v := range step.Service.Volumes {
+	for _, v := range container.Volumes {
 		if v.Name == name {
 			return NameVolume(c.goal.Deployment, service, v), !v.Stays
 		}

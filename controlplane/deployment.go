@@ -175,6 +175,8 @@ type Deployment struct {
 	Versions []ServiceVersion
 	// Resources are reserved on the node while the deployment exists.
 	Resources pipeline.Resources
+	// VRAMMiB is set when it is placed: what it reserves of its node's GPU memory.
+	VRAMMiB *int64
 	// GPUs are reserved too, by the ids that the node's engine knows.
 	GPUs      []string
 	CreatedBy string

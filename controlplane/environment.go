@@ -16,6 +16,8 @@ type Environment struct {
 	IgnoreVisits bool
 	// Placement is what every deployment in it asks of nodes.
 	Placement Placement
+	// Capacity is how room on its nodes is counted.
+	Capacity CapacityRules
 	// Nodes counts the environment's nodes, Online those with a live link.
 	Nodes       int
 	NodesOnline int

@@ -105,6 +105,14 @@ func (i *Inventory) EngineDown() bool {
 	return i != nil && slices.ContainsFunc(i.Checks, Check.engineDown)
 }
 
+// LacksSecrets reports whether the node has no folder in memory for secrets. An agent that does not
+// check it is not judged.
+func (i *Inventory) LacksSecrets() bool {
+	return i != nil && slices.ContainsFunc(i.Checks, func(c Check) bool {
+		return c.ID == "secrets" && (c.Severity == SeverityWarning || c.Severity == SeverityCritical)
+	})
+}
+
 // BlockedReason returns why a connected node may take no new deployment, or "".
 func (i *Inventory) BlockedReason() string {
 	if i == nil {

@@ -130,7 +130,9 @@ type Node struct {
 	Vitals    *NodeVitals
 	Settings  NodeSettings
 	// Allocated is the sum of the limits of the deployments placed here.
-	Allocated   pipeline.Resources
+	Allocated pipeline.Resources
+	// Capacity is the environment's: how room here is counted.
+	Capacity    CapacityRules
 	Deployments int
 	// Drain is set while the node is being emptied, and once it is empty.
 	Drain *Drain

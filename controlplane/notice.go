@@ -63,7 +63,7 @@ func NoticeEvents() []string {
 	return []string{
 		"deployment.created", "deployment.ready", "deployment.failed", "deployment.canceled",
 		"deployment.removed", "deployment.stuck", "deployment.forgotten", "deployment.expiring",
-		"deployment.degraded", "deployment.recovered",
+		"deployment.degraded", "deployment.recovered", "deployment.offline", "deployment.online",
 		"node.online", "node.offline", "node.untrusted", "node.incompatible",
 	}
 }

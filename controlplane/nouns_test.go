@@ -13,6 +13,8 @@ import (
 )
 
 // Whatever prints, logs or marshals an opened secret gets "[secret]".
+//
+// threat: T48
 func TestPlain_NeverShows(t *testing.T) {
 	const canary = "canary-plain-value"
 	p := controlplane.NewPlain(canary)

@@ -40,6 +40,8 @@ func TestOffLimits(t *testing.T) {
 }
 
 // The check is on what a name resolved to.
+//
+// threat: T36
 func TestOffLimits_Dialer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -153,6 +153,15 @@ func checkTerms[T ~string](field string, all []T) error {
 	return nil
 }
 
+// NormalizeSelectors returns selectors in their canonical order, or an error that says which one is
+// wrong.
+func NormalizeSelectors(field string, all []Selector) ([]Selector, error) {
+	if err := checkTerms(field, all); err != nil {
+		return nil, err
+	}
+	return sortedUnion(all, nil), nil
+}
+
 func checkTolerations(field string, all []Toleration) error {
 	return checkTerms(field, slices.DeleteFunc(slices.Clone(all),
 		func(t Toleration) bool { return t == "*" }))
@@ -206,6 +215,8 @@ type NodeSettings struct {
 	// Priority of the node among those that fit: lower is taken first, 0 is
 	// like the others.
 	Priority int `json:"priority,omitempty"`
+	// RequireVRAMHint refuses services that do not say how much GPU memory they use.
+	RequireVRAMHint bool `json:"require_vram_hint,omitempty"`
 }
 
 // The most that node settings may say.

@@ -43,7 +43,7 @@ type StepRow struct {
 	Key pipeline.StepKey
 	// Position is the step's place in the order, from 1.
 	Position int
-	// Kind is service, plugin or approval.
+	// Kind is service, job, plugin or approval.
 	Kind      string
 	Title     string
 	Status    pipeline.StepStatus
@@ -58,11 +58,13 @@ type StepRow struct {
 	Sealed []byte
 	// Metadata is what a plugin wants shown beside the step.
 	Metadata []Metadatum
+	// Tests is what a job's test suite came to; nil if it left no results.
+	Tests *TestSummary
 	// Lines counts the log lines stored.
 	Lines int64
 }
 
-// ServiceVersion is the version one service of a deployment runs.
+// ServiceVersion is the version one service or job of a deployment runs.
 type ServiceVersion struct {
 	Step    pipeline.StepKey `json:"step"`
 	Service string           `json:"service"`
@@ -73,6 +75,8 @@ type ServiceVersion struct {
 	Digest  string           `json:"digest"`
 	// Ports are all the service listens on, exposed or not.
 	Ports []pipeline.Port `json:"ports,omitempty"`
+	// Job: it is a job's version, of which nothing runs once it is done.
+	Job bool `json:"job,omitempty"`
 }
 
 // Host is one name the ingress answers for.

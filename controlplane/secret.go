@@ -21,16 +21,20 @@ type SecretRule struct {
 	Pattern string
 }
 
+// VaultPath says where the value of a secret is kept: a field of a value in Vault.
+type VaultPath struct{ Path, Field string }
+
 // Secret is a name a pipeline may refer to. Its value is never shown.
 type Secret struct {
 	ID      SecretID
 	Project ProjectID
 	Name    string
-	// Version grows with each new value or rule.
+	// Version grows with each new value, rule or path.
 	Version int
-	// Value is set, or Rule is.
+	// Exactly one of Value, Rule and Vault is set.
 	Value      Sealed
 	Rule       *SecretRule
+	Vault      *VaultPath
 	UpdatedAt  time.Time
 	LastUsedAt *time.Time
 }

@@ -111,6 +111,7 @@ func TestProxy_ClearsNoSiteDataOfOthers(t *testing.T) {
 	for clear, want := range map[string]string{
 		`"cookies"`: "", `"cache", "cookies", "storage"`: `"cache", "storage"`,
 		`"cookies";"cache"`: `"cache"`, `"Cookies" , "STORAGE"`: `"STORAGE"`, `"unknown"`: "",
+		`"prefetchCache", "prerenderCache","cookies"`: `"prefetchCache", "prerenderCache"`,
 		`"*"`: `"cache", "storage", "executionContexts", "clientHints"`,
 	} {
 		for _, method := range []string{"GET", "POST"} {
@@ -148,6 +149,10 @@ func TestProxy_NarrowsHeadersThatReachFurther(t *testing.T) {
 		{nel, `{"max_age":1`, ""},
 		{group, `{"group":"a","include_subdomains":true}!{"group":"b"}`, `{"group":"a"}, {"group":"b"}`},
 		{"Public-Key-Pins", `pin-sha256="x"; max-age=5; includeSubDomains`, ""},
+		{"Expect-Ct", `enforce, max-age=5`, ""},
+		{"Set-Cookie2", `a=b; Domain="lab.example"`, ""},
+		{"Nullops-Page", "gate", ""},
+		{"Nullops-State", "ready", ""},
 		{"Public-Key-Pins-Report-Only", `pin-sha256="x"`, ""},
 		{"Alt-Svc", `h3=":443"`, ""},
 	} {

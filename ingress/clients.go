@@ -12,7 +12,10 @@ import (
 func wantsJSON(r *http.Request) bool {
 	accept := strings.ToLower(strings.Join(r.Header["Accept"], ","))
 	if strings.Contains(accept, "text/html") {
-		return false
+		return qualityOf(accept, "json") > qualityOf(accept, "text/html")
+	}
+	if isScript(r) {
+		return true
 	}
 	if mode := r.Header.Get("Sec-Fetch-Mode"); mode != "" {
 		return mode != "navigate"
@@ -23,6 +26,45 @@ func wantsJSON(r *http.Request) bool {
 	return accept != "" && !strings.Contains(accept, "*/*") && !strings.Contains(accept, "text/*") ||
 		strings.Contains(accept, "application/json") || strings.Contains(accept, "+json") ||
 		strings.Contains(accept, "text/event-stream")
+}
+
+// isScript finds what no person's browser and no plain curl sends: a body that no form has, a
+// handshake, and what browsers add to a script's request where they send no Sec-Fetch-Mode,
+// as they do over plain HTTP. The caller has ruled out requests that ask for HTML.
+func isScript(r *http.Request) bool {
+	kind, _, _ := strings.Cut(strings.ToLower(r.Header.Get("Content-Type")), ";")
+	switch strings.TrimSpace(kind) {
+	case "", "application/x-www-form-urlencoded", "multipart/form-data", "text/plain":
+	default:
+		return true
+	}
+	for _, name := range []string{"Origin", "Referer", "X-Requested-With", "Upgrade"} {
+		if r.Header.Get(name) != "" {
+			return r.Header.Get("Sec-Fetch-Mode") != "navigate"
+		}
+	}
+	return false
+}
+
+// qualityOf is the preference that an Accept header gives to the types whose names contain a
+// word, or -1 if there is none.
+func qualityOf(accept, word string) float64 {
+	best := -1.0
+	for part := range strings.SplitSeq(accept, ",") {
+		kind, parameters, _ := strings.Cut(part, ";")
+		if !strings.Contains(kind, word) {
+			continue
+		}
+		quality := 1.0
+		for parameter := range strings.SplitSeq(parameters, ";") {
+			text, ok := strings.CutPrefix(strings.TrimSpace(parameter), "q=")
+			if q, err := strconv.ParseFloat(text, 64); ok && err == nil {
+				quality = q
+			}
+		}
+		best = max(best, quality)
+	}
+	return best
 }
 
 func isGRPCWeb(contentType string) bool {

@@ -14,9 +14,7 @@ import (
 func narrowCookies(h http.Header, route *Route) {
 	// Our own cookie is not the application's to set.
 	cookies := slices.DeleteFunc(h["Set-Cookie"], func(c string) bool {
-		name, _, _ := strings.Cut(c, "=")
-		name = strings.TrimSpace(name)
-		return name == passCookie || name == securePassCookie
+		return isPassCookie(c)
 	})
 	h["Set-Cookie"] = cookies
 	for i, c := range cookies {
@@ -24,6 +22,17 @@ func narrowCookies(h http.Header, route *Route) {
 			cookies[i] = narrowCookie(c, route)
 		}
 	}
+}
+
+// isPassCookie finds our own cookie. Browsers send a cookie without a name as its value alone,
+// which may look like ours.
+func isPassCookie(cookie string) bool {
+	name, value, _ := strings.Cut(cookie, "=")
+	if name = strings.TrimSpace(name); name == "" {
+		name, _, _ = strings.Cut(value, "=")
+		name = strings.TrimSpace(name)
+	}
+	return name == passCookie || name == securePassCookie
 }
 
 func narrowCookie(cookie string, route *Route) string {

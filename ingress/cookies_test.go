@@ -13,6 +13,8 @@ import (
 
 // A deployment may share cookies among its own services, and with nobody
 // else's (T28).
+//
+// threat: T28
 func TestProxy_NarrowsCookieDomains(t *testing.T) {
 	b := newBed(t)
 	const own = "cart.env." + domain
@@ -57,6 +59,8 @@ func inEnvironment(gate ingress.Gate, routes ...ingress.Route) *ingress.Table {
 
 // Too many cookies would lock a browser out of a host; the page lets it in
 // again (T29).
+//
+// threat: T29
 func TestProxy_CookieBombIsDefused(t *testing.T) {
 	b := newBed(t)
 	asked := false

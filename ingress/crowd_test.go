@@ -16,6 +16,8 @@ import (
 // of the tables, and a poisoned one among them, no request gets a wrong answer or
 // an error: what does not change answers as ever, what changes answers as before
 // or as after.
+//
+// fault: F57
 func TestProxy_TenThousandRoutes(t *testing.T) {
 	t.Parallel()
 	const hosts, tables, changes, clients = 10_000, 20, 100, 3

@@ -80,6 +80,34 @@ func TestProxy_SpellsSocketHeaders(t *testing.T) {
 	}
 }
 
+// So they do with other headers that net/http spells in its own way.
+func TestProxy_SpellsHeadersAsSpecified(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.set(b.at("cart", "web", listen(t, func(c net.Conn) {
+		var head strings.Builder
+		for in := bufio.NewReader(c); !strings.HasSuffix(head.String(), "\r\n\r\n"); {
+			line, err := in.ReadString('\n')
+			if err != nil {
+				return
+			}
+			head.WriteString(line)
+		}
+		_, _ = io.WriteString(c, "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic\r\nETag: \"a\"\r\n"+
+			"Content-Length: "+strconv.Itoa(head.Len())+"\r\n\r\n"+head.String())
+	})))
+	for _, method := range []string{"GET", "POST"} {
+		out := b.raw(method + " / HTTP/1.1\r\nHost: " + victim + "\r\nSOAPAction: \"x\"\r\nDNT: 1\r\n" +
+			"Content-Length: 0\r\nConnection: close\r\n\r\n")
+		for _, line := range []string{"WWW-Authenticate: Basic", "ETag: \"a\"", "SOAPAction: \"x\"",
+			"DNT: 1"} {
+			if !strings.Contains(out, "\r\n"+line+"\r\n") {
+				t.Errorf("%s: %q is not in %q", method, line, out)
+			}
+		}
+	}
+}
+
 // Programs get what they can read while a service starts; people get a page.
 func TestPages_ProgramsGetWhatTheyRead(t *testing.T) {
 	t.Parallel()
@@ -102,12 +130,21 @@ func TestPages_ProgramsGetWhatTheyRead(t *testing.T) {
 		{[]string{"Accept", "text/event-stream"}, problem, ""},
 		{[]string{"Accept", "application/json, */*"}, problem, ""},
 		{[]string{"Accept", "text/plain"}, problem, ""},
+		{[]string{"Accept", "*/*", "Referer", "https://a.example/"}, problem, ""},
+		{[]string{"Accept", "*/*", "X-Requested-With", "XMLHttpRequest"}, problem, ""},
+		{[]string{"Accept", "*/*", "Content-Type", "application/json; charset=utf-8"}, problem, ""},
+		{[]string{"Content-Type", "application/proto"}, problem, ""},
+		{[]string{"Accept", "*/*", "Content-Type", "multipart/form-data; boundary=x"}, html, ""},
+		{[]string{"Accept", "application/json, text/html;q=0.5"}, problem, ""},
+		{[]string{"Accept", "text/html, application/json"}, html, ""},
+		{[]string{"Accept", "text/html;q=0.9, application/ld+json;q=0.8", "Referer", "x"}, html, ""},
+		{[]string{"Accept", "*/*", "Referer", "x", "Sec-Fetch-Mode", "navigate"}, html, ""},
 		{[]string{"Content-Type", "application/grpc"}, "application/grpc", "14"},
 		{[]string{"Content-Type", "application/grpc+proto"}, "application/grpc+proto", "14"},
 		{[]string{"Content-Type", "application/grpc-web-text"}, "application/grpc-web-text", "14"},
 	} {
 		method := "GET"
-		if c.status != "" {
+		if c.status != "" || c.header != nil && c.header[len(c.header)-2] == "Content-Type" {
 			method = "POST"
 		}
 		req, err := http.NewRequestWithContext(t.Context(), method, "https://"+waits.Host, nil)

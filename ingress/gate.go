@@ -108,7 +108,7 @@ func isPreflight(r *http.Request) bool {
 }
 
 func (p *Proxy) redirectToHTTPS(w http.ResponseWriter, r *http.Request, host string) {
-	w.Header().Set("Location", p.config.Secure(host)+r.URL.RequestURI())
+	w.Header().Set("Location", p.config.Secure(host)+r.RequestURI)
 	w.Header().Set("Cache-Control", "no-store")
 	p.config.OnAnswer(http.StatusPermanentRedirect)
 	w.WriteHeader(http.StatusPermanentRedirect)
@@ -145,7 +145,7 @@ func (p *Proxy) requireSignIn(w http.ResponseWriter, r *http.Request, host strin
 		p.answerPage(w, r, p.pages.gate)
 		return
 	}
-	p.redirectToUI(w, host, r.URL.RequestURI())
+	p.redirectToUI(w, host, r.RequestURI)
 }
 
 func (p *Proxy) redirectToUI(w http.ResponseWriter, host, to string) {

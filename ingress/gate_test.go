@@ -173,9 +173,15 @@ func TestGate_HandOver(t *testing.T) {
 		seen = r.Header.Clone()
 		mu.Unlock()
 		w.Header().Add("Set-Cookie", "nullops_pass=stolen")
+		w.Header().Add("Set-Cookie", " =nullops_pass=sent without a name")
 		w.Header().Add("Set-Cookie", "own=1")
 		_, _ = io.WriteString(w, "inside")
 	})
+	out := b.raw("GET /a%2Fb|c HTTP/1.1\r\nHost: " + r.Host +
+		"\r\nAccept: text/html\r\nConnection: close\r\n\r\n")
+	if !strings.Contains(out, "&to=%2Fa%252Fb%7Cc\r\n") {
+		t.Errorf("the sign-in forgets the target: %q", out)
+	}
 	res, _ := b.send("GET", r.Host, "/page?a=1", "Accept", "text/html")
 	to, err := url.Parse(res.Header.Get("Location"))
 	if err != nil || res.StatusCode != 303 || to.Host != "ui.example" || to.Path != "/gate" ||

@@ -101,6 +101,8 @@ func (c *h2) ended(stream uint32) {
 }
 
 // One in is at most one out over HTTP/2 too, and the ingress frames it itself.
+//
+// threat: T31
 func TestProxy_HostileHTTP2(t *testing.T) {
 	rec, _, _, addr := h2Bed(t)
 	get := []string{":method=GET", ":scheme=https", ":authority=" + victim, ":path=/first"}
@@ -151,6 +153,8 @@ func TestProxy_HostileHTTP2(t *testing.T) {
 
 // Streams opened and reset at once, and headers that never end, cost the client
 // its connection or nothing; others are served.
+//
+// threat: T34
 func TestProxy_HTTP2Floods(t *testing.T) {
 	_, b, r, addr := h2Bed(t)
 	c := newH2(t, addr)

@@ -171,6 +171,8 @@ func hostile() map[string]string {
 
 // One in is at most one out, or a 4xx; and what goes out is one request that
 // a strict reader reads whole (T31).
+//
+// threat: T31
 func TestProxy_HostileRequests(t *testing.T) {
 	all := hostile()
 	maps.Copy(all, listed(t))
@@ -260,6 +262,8 @@ func statuses(out string) []int {
 }
 
 // A service believes X-Forwarded-*, so only the ingress may say it (T33).
+//
+// threat: T33
 func TestProxy_ForwardedHeadersAreOurs(t *testing.T) {
 	rec := newRecorder(t)
 	b := newBed(t)
@@ -272,10 +276,16 @@ func TestProxy_ForwardedHeadersAreOurs(t *testing.T) {
 		"X_Auth: root", "Remote_User: root", "X-Forwarded_For: 9.9.9.9", "_: x", "X_Real_IP: 9.9.9.9",
 		"X-Client-IP: 9.9.9.9", "True-Client-IP: 9.9.9.9", "CF-Connecting-IP: 9.9.9.9",
 		"Proxy: http://9.9.9.9", "Fastly-Client-IP: 9.9.9.9", "X-Cluster-Client-IP: 9.9.9.9",
-		"X-Original-Forwarded-For: 9.9.9.9", "Client-IP: 9.9.9.9", "Proxy-Client-IP: 9.9.9.9",
-		"WL-Proxy-Client-IP: 9.9.9.9", "X-Forward-For: 9.9.9.9", "X-Original-URL: /evil",
-		"X-Rewrite-URL: /evil", "X-Original-Host: evil", "X-Url-Scheme: https",
-		"Front-End-Https: on", `CF-Visitor: {"scheme":"https"}`,
+		"X-Original-Forwarded-For: 9.9.9.9", "Client-IP: 9.9.9.9", "WL-Proxy-Client-IP: 9.9.9.9",
+		"Proxy-Client-IP: 9.9.9.9", "X-ProxyUser-Ip: 9.9.9.9", "X-Forward-For: 9.9.9.9",
+		"X-Vercel-Forwarded-For: 9.9.9.9", "X-Nf-Client-Connection-Ip: 9.9.9.9",
+		"DO-Connecting-IP: 9.9.9.9", "CloudFront-Viewer-Address: 9.9.9.9:1", "Cdn-Src-Ip: 9.9.9.9",
+		"X-Sucuri-ClientIP: 9.9.9.9", "X-AppEngine-Remote-Addr: 9.9.9.9", "Http-Client-Ip: 9.9.9.9",
+		"X-Envoy-External-Address: 9.9.9.9", "X-Azure-SocketIP: 9.9.9.9", "Forwarded-For: 9.9.9.9",
+		"X-Original-URL: /evil", "X-Rewrite-URL: /evil", "X-Original-URI: /evil", "X-Host: evil",
+		"X-Original-Host: evil", "Client-Cert: :evil:", "X-SSL-Client-Cert: evil",
+		"SSL-Client-Verify: SUCCESS", "X-Scheme: evil", "Front-End-Https: evil",
+		"X-Url-Scheme: https", `CF-Visitor: {"scheme":"https"}`,
 	}
 	for _, s := range spoof {
 		name, value, _ := strings.Cut(s, ": ")

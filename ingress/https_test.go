@@ -194,6 +194,10 @@ func TestHTTPS_Redirect(t *testing.T) {
 			t.Errorf("%d %s", res.StatusCode, res.Header.Get("Location"))
 		}
 	}
+	out := b.raw("GET /a%2Fb|c HTTP/1.1\r\nHost: " + r.Host + "\r\nConnection: close\r\n\r\n")
+	if want := "\r\nLocation: https://" + r.Host + ":8443/a%2Fb|c\r\n"; !strings.Contains(out, want) {
+		t.Errorf("%q, want%q", out, want)
+	}
 	if res, _ := b.send("GET", "web.cart.other."+domain, "/"); res.StatusCode != 404 {
 		t.Errorf("outside: %d", res.StatusCode)
 	}

@@ -3,10 +3,12 @@ package ingress_test
 import (
 	"bufio"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/textproto"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -75,5 +77,107 @@ func TestProxy_PassesEarlyHints(t *testing.T) {
 	if res.StatusCode != 200 || body != "done" || res.Header.Get("Link") != "" || len(hints) < 5 ||
 		hints[0] != "</style.css>; rel=preload" {
 		t.Errorf("%s %q with %v, after the hints %q", res.Status, body, res.Header, hints)
+	}
+}
+
+// What a service says in a 1xx response has no effect on the response that follows, nor on the
+// connection, and what is narrowed there does not pass here.
+func TestProxy_InterimResponses(t *testing.T) {
+	t.Parallel()
+	const final = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>"
+	const expect = "Expect: 100-continue\r\n"
+	for _, c := range []struct{ said, header, passed string }{
+		{"103 Early Hints\r\nLink: </a>\r\nSet-Cookie: a=b\r\nAlt-Svc: h3", "",
+			"103 Early Hints\r\nLink: </a>\r\n\r\n"},
+		{"102 Processing\r\nClear-Site-Data: \"*\"\r\nSet-Cookie: a=b\r\nX-Left: 5", "",
+			"102 Processing\r\nX-Left: 5\r\n\r\n"},
+		{"100 Continue\r\nX-Left: 5", "", ""},
+		{"100 Continue\r\nX-Left: 5", expect, "100 Continue\r\n\r\n"},
+	} {
+		b := newBed(t)
+		b.set(b.at("cart", "web", listen(t, func(conn net.Conn) {
+			r, err := http.ReadRequest(bufio.NewReader(conn))
+			if err == nil {
+				_, _ = io.WriteString(conn, "HTTP/1.1 "+c.said+"\r\n\r\n")
+				_, _ = io.Copy(io.Discard, r.Body)
+				_, _ = io.WriteString(conn, final)
+			}
+		})))
+		for _, in := range []string{
+			"GET / HTTP/1.1\r\nConnection: close\r\n!\r\n",
+			"POST / HTTP/1.1\r\nConnection: close\r\nContent-Length: 1\r\n!\r\nx",
+			// With both lengths the connection ends, whatever the service says.
+			"POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n!\r\n1\r\nx\r\n0\r\n\r\n",
+			"GET / HTTP/1.0\r\n!\r\n", "POST / HTTP/1.0\r\nContent-Length: 1\r\n!\r\nx",
+		} {
+			old := strings.Contains(in, "HTTP/1.0")
+			if old && c.header != "" {
+				continue // there is no such question in HTTP/1.0
+			}
+			out := b.raw(strings.Replace(in, "!", "Host: "+victim+"\r\n"+c.header, 1))
+			want := "HTTP/1.1 " + c.passed + "HTTP/1.1 200 OK\r\n"
+			if c.passed == "" {
+				want = "HTTP/1.1 200 OK\r\n"
+			}
+			if old {
+				want = "HTTP/1.0 200 OK\r\n"
+			}
+			if !strings.HasPrefix(out, want) || strings.Contains(out, "Content-Type") ||
+				!strings.HasSuffix(out, "\r\n\r\n<html>") ||
+				!old && !strings.Contains(out, "\r\nConnection: close\r\n") {
+				t.Errorf("%q with %q: %q, want %q", in, c.said, out, want)
+			}
+		}
+	}
+}
+
+// A GET that a service took and left without an answer is not sent again, and one that ends the
+// connection at once only once, on a new connection.
+func TestProxy_SendsAGetThatKillsTwiceAtMost(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]int32{"/late": 1, "/now": 2} {
+		b := newBed(t)
+		var killed atomic.Int32
+		var open sync.WaitGroup
+		open.Add(4)
+		b.set(b.up("cart", "web", func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/" {
+				open.Done()
+				open.Wait() // so that there are four connections
+				return
+			}
+			killed.Add(1)
+			if r.URL.Path == "/late" {
+				time.Sleep(1100 * time.Millisecond)
+			}
+			panic(http.ErrAbortHandler)
+		}))
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() { b.get(victim) })
+		}
+		all.Wait()
+		res, _ := b.ask("GET", victim, path, nil)
+		if res.StatusCode != http.StatusBadGateway || killed.Load() != want {
+			t.Errorf("%s: %d after it was sent %d times, want %d", path, res.StatusCode, killed.Load(), want)
+		}
+	}
+}
+
+// A key that makes a request safe to repeat is the client's to use, not ours.
+func TestProxy_IdempotencyKeyRepeatsNothing(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	var asked atomic.Int32
+	b.set(b.up("cart", "web", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Idempotency-Key") == "k" {
+			asked.Add(1)
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	b.ask("POST", victim, "/", nil)
+	res, _ := b.ask("POST", victim, "/", http.Header{"Idempotency-Key": {"k"}})
+	if res.StatusCode != http.StatusBadGateway || asked.Load() != 1 {
+		t.Errorf("%d after %d times", res.StatusCode, asked.Load())
 	}
 }

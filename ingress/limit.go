@@ -21,6 +21,7 @@ const warnInterval = time.Minute
 type Limits struct {
 	most, each int
 	log        *slog.Logger
+	proxies    []netip.Prefix
 
 	mu   sync.Mutex
 	open int
@@ -32,6 +33,9 @@ type Limits struct {
 func NewLimits(most int, log *slog.Logger) *Limits {
 	return &Limits{most: most, each: max(1, most*3/4), log: log, by: map[netip.Prefix]int{}}
 }
+
+// TrustProxies lets proxies, whose connections carry all visitors, hold as many as there are.
+func (l *Limits) TrustProxies(proxies []netip.Prefix) { l.proxies = proxies }
 
 // Listen returns a listener that enforces the limits, which several listeners may share.
 func (l *Limits) Listen(under net.Listener) net.Listener { return &limitedListener{under, l} }
@@ -98,7 +102,7 @@ func clientOf(c *net.TCPConn) netip.Prefix {
 func (l *Limits) tryAcquire(from netip.Prefix) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open < l.most && l.by[from] < l.each {
+	if l.open < l.most && (l.by[from] < l.each || isWithin(l.proxies, from.Addr())) {
 		l.open++
 		l.by[from]++
 		return true

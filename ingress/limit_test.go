@@ -17,6 +17,9 @@ import (
 
 // One address gets three quarters of the connections, all together get all of them, and a closed
 // connection makes room, a hijacked one too.
+//
+// threat: T34
+// fault: F56
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	limits := ingress.NewLimits(8, quiet())

@@ -2,6 +2,7 @@ package ingress
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 )
@@ -9,14 +10,60 @@ import (
 // narrowHeaders takes from an answer what reaches beyond the service's own host.
 // Its hosts may be above or beside those of other deployments.
 func narrowHeaders(h http.Header) {
-	delete(h, "Alt-Svc") // would lead the client past the ingress
-	// Pins would keep visitors from whatever runs below this name later.
-	delete(h, "Public-Key-Pins")
-	delete(h, "Public-Key-Pins-Report-Only")
+	for name := range h {
+		if isRefusedHeader(name) {
+			delete(h, name)
+		}
+	}
 	narrowSiteData(h)
 	narrowTransport(h)
 	narrowReports(h, "Nel")
 	narrowReports(h, "Report-To")
+}
+
+// isRefusedHeader finds headers of an answer of which nothing may pass.
+func isRefusedHeader(name string) bool {
+	switch name {
+	case "Alt-Svc", // would lead the client past the ingress
+		"Set-Cookie2",                   // cookies, for programs that read the old form
+		"Nullops-Page", "Nullops-State", // tell our pages from a service's
+		// Pins would keep visitors from whatever runs below this name later.
+		"Public-Key-Pins", "Public-Key-Pins-Report-Only", "Expect-Ct":
+		return true
+	}
+	return false
+}
+
+// mayBeExtra reports whether a header may pass in a 1xx response or as a trailer. Some clients
+// merge those into the headers, where what is narrowed there would have its whole effect.
+func mayBeExtra(name string) bool {
+	switch name {
+	case "Set-Cookie", "Clear-Site-Data", "Strict-Transport-Security", "Nel", "Report-To",
+		"Content-Length":
+		return false
+	}
+	return !isHop(name) && !isRefusedHeader(name)
+}
+
+func narrowExtras(h http.Header) {
+	for name := range h {
+		if !mayBeExtra(name) {
+			delete(h, name)
+		}
+	}
+}
+
+// trailingBody narrows the trailers that are known at its end.
+type trailingBody struct {
+	io.ReadCloser
+	res *http.Response
+}
+
+// Close implements io.Closer.
+func (b *trailingBody) Close() error {
+	err := b.ReadCloser.Close()
+	narrowExtras(b.res.Trailer)
+	return err
 }
 
 // narrowSiteData keeps what Clear-Site-Data clears to the service's own origin.
@@ -31,7 +78,8 @@ func narrowSiteData(h http.Header) {
 	var kept []string
 	for part := range strings.SplitSeq(strings.Join(lines, ","), ",") {
 		switch part = strings.TrimSpace(part); strings.ToLower(part) {
-		case `"cache"`, `"storage"`, `"executioncontexts"`, `"clienthints"`:
+		case `"cache"`, `"storage"`, `"executioncontexts"`, `"clienthints"`,
+			`"prefetchcache"`, `"prerendercache"`:
 			kept = append(kept, part)
 		case `"*"`:
 			kept = append(kept, `"cache"`, `"storage"`, `"executionContexts"`, `"clientHints"`)

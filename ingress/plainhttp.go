@@ -24,6 +24,8 @@ import (
 // maxHead bounds the head of an answer; net/http has no bound of its own here.
 const maxHead = 256 << 10
 
+var errStatus = errors.New("the status of the answer is less than 100")
+
 var errHead = errors.New("the head of the answer is longer than 256 KiB")
 
 // isPlain reports whether a request can be served without net/http's Transport.
@@ -70,27 +72,35 @@ func (u *upstream) finishAnswer(w http.ResponseWriter, c *conn, res *http.Respon
 	u.reuseOrClose(c, res)
 }
 
+// staleWithin is how soon a kept connection that had died shows it. One that ends later had a
+// service at work on the request.
+const staleWithin = time.Second
+
 // sendRequest sends the request and reads the head of the response. If a kept connection
-// turns out to be dead, it tries the next one, and finally a new one. A timeout does not
-// count as dead: the service has the request, and sending it again would execute it twice.
+// turns out to be dead, it is sent once more, on a new one: had the request itself ended the
+// service, it would end it on each kept connection. A timeout or a late end does not count as
+// dead: the service has the request, and sending it again would execute it twice.
 func (u *upstream) sendRequest(
 	w http.ResponseWriter,
 	r *http.Request,
 ) (*conn, *http.Response, error) {
+	connect := u.idle.get
 	for {
-		c, err := u.idle.get(r.Context())
+		c, err := connect(r.Context())
 		if err != nil {
 			return nil, nil, err
 		}
+		began := time.Now()
 		res, err := c.roundTrip(w, r, u.owner.config.AnswerPatience)
 		if err == nil {
 			return c, res, nil
 		}
 		c.close()
 		if !c.kept || c.heard || r.Context().Err() != nil ||
-			errors.Is(err, os.ErrDeadlineExceeded) {
+			errors.Is(err, os.ErrDeadlineExceeded) || time.Since(began) > staleWithin {
 			return nil, nil, fmt.Errorf("ask %s: %w", u.route.Target, err)
 		}
+		connect = u.idle.openNew
 	}
 }
 
@@ -99,7 +109,7 @@ func (u *upstream) sendRequest(
 func (u *upstream) copyAnswer(w http.ResponseWriter, c *conn, res *http.Response) error {
 	h := w.Header()
 	dropHops(res.Header)
-	respellSocketHeaders(res.Header)
+	respellHeaders(res.Header)
 	maps.Copy(h, res.Header)
 	w.WriteHeader(res.StatusCode)
 	if res.Body == http.NoBody {
@@ -131,6 +141,7 @@ func (u *upstream) copyAnswer(w http.ResponseWriter, c *conn, res *http.Response
 }
 
 func passTrailers(w http.ResponseWriter, res *http.Response) error {
+	narrowExtras(res.Trailer)
 	if len(res.Trailer) == 0 {
 		return nil
 	}
@@ -182,23 +193,11 @@ func (c *conn) roundTrip(
 			// A body may take as long as it takes.
 			return res, c.raw.SetDeadline(time.Time{})
 		}
-		if res.StatusCode == http.StatusEarlyHints && r.ProtoAtLeast(1, 1) {
-			passHints(w, res.Header)
+		if res.StatusCode < http.StatusContinue {
+			return nil, errStatus
 		}
+		passInterim(w, r, res.StatusCode, res.Header)
 	}
-}
-
-// passHints passes a 103 on, so that the visitor's browser begins to load what
-// the page will need. Only Link says anything in it; the headers of the answer
-// itself stay as they are.
-func passHints(w http.ResponseWriter, hints http.Header) {
-	h := w.Header()
-	before := maps.Clone(h)
-	clear(h)
-	h["Link"] = hints["Link"]
-	w.WriteHeader(http.StatusEarlyHints)
-	clear(h)
-	maps.Copy(h, before)
 }
 
 // writeHead writes a request without a body. Errors stay in the writer until
@@ -217,7 +216,7 @@ func writeHead(out *bufio.Writer, r *http.Request) {
 		if isHop(name) || isProxyOnlyHeader(name) || name == "Content-Length" || listsToken(named, name) {
 			continue
 		}
-		name = socketSpelling(name)
+		name = specSpelling(name)
 		for _, v := range values {
 			write(name, ": ", v, "\r\n")
 		}

@@ -142,10 +142,12 @@ func TestProxy_BodyAfterHead(t *testing.T) {
 func TestProxy_TrailersAndHopHeadersOfAnswers(t *testing.T) {
 	b := newBed(t)
 	addr, _ := asked(t, func(c net.Conn, _ int32) bool {
-		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nTrailer: Sum\r\nTransfer-Encoding: chunked\r\n"+
+		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nTrailer: Sum, Clear-Site-Data\r\n"+
+			"Transfer-Encoding: chunked\r\n"+
 			"Connection: keep-alive, X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\nX-End: 2\r\n"+
 			"Alt-Svc: h3=\":443\"\r\nProxy-Authenticate: Basic\r\n\r\n"+
-			"5\r\nhello\r\n0\r\nSum: 42\r\n\r\n")
+			"5\r\nhello\r\n0\r\nSum: 42\r\nClear-Site-Data: \"*\"\r\n"+
+			"Set-Cookie: a=b; Domain="+domain+"\r\nAlt-Svc: h3\r\n\r\n")
 		return true
 	})
 	r := b.at("cart", "web", addr)
@@ -154,6 +156,9 @@ func TestProxy_TrailersAndHopHeadersOfAnswers(t *testing.T) {
 		res, body := b.ask(method, r.Host, "/", nil)
 		if body != "hello" || res.Trailer.Get("Sum") != "42" || res.Header.Get("X-End") != "2" {
 			t.Errorf("%s: %q %v %v", method, body, res.Trailer, res.Header)
+		}
+		if len(res.Trailer) != 1 {
+			t.Errorf("%s: trailers that reach further passed: %v", method, res.Trailer)
 		}
 		for _, hop := range []string{"X-Hop", "Keep-Alive", "Alt-Svc", "Proxy-Authenticate"} {
 			if res.Header.Get(hop) != "" {

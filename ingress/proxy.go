@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,6 +31,10 @@ type Config struct {
 	// Home is the address of the UI, shown at the foot of pages, and where
 	// people sign in. Optional.
 	Home string
+
+	// Proxies are networks of trusted proxies, whose X-Forwarded-For and X-Forwarded-Proto tell
+	// about visitors. Of everyone else these headers are removed.
+	Proxies []netip.Prefix
 
 	// Gate checks passes. If nil, all requests that require a pass are refused.
 	Gate Gatekeeper
@@ -160,6 +165,7 @@ func (p *Proxy) Close() { p.SetTable(provisionalTable(0, nil)) }
 
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r = p.believeProxy(r)
 	if r.ContentLength != 0 && !isGRPCCall(r) {
 		var u *upload
 		u, r = p.boundBody(w, r)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 )
 
 // retryTransport retries a request that was never sent, because the service closed its idle
@@ -46,6 +47,17 @@ func (s retryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
+// keepFromReplay hides from net/http the headers with which it sends a request again although
+// the service may have it. Names of headers have no case for services.
+func keepFromReplay(h http.Header) {
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		if values, ok := h[name]; ok {
+			delete(h, name)
+			h[strings.ToLower(name)] = values
+		}
+	}
+}
+
 // replayedBody remembers the first bytes read from a body. Close ends one attempt only;
 // ReverseProxy closes the body itself.
 type replayedBody struct {
@@ -70,34 +82,3 @@ func (b *replayedBody) Read(p []byte) (int, error) {
 
 // Close implements io.Closer.
 func (b *replayedBody) Close() error { return nil }
-
-// headWriter knows whether the head of an answer was written.
-type headWriter struct {
-	http.ResponseWriter
-	wrote bool
-}
-
-// Unwrap lets http.ResponseController flush.
-func (h *headWriter) Unwrap() http.ResponseWriter { return h.ResponseWriter }
-
-// WriteHeader implements http.ResponseWriter.
-func (h *headWriter) WriteHeader(status int) {
-	h.wrote = h.wrote || status >= http.StatusOK
-	h.ResponseWriter.WriteHeader(status)
-}
-
-// serveFlushingCut proxies a request. When the answer is cut short, the client gets what
-// came before: otherwise a short beginning would be lost in a buffer, and the
-// client would see an empty reply.
-func serveFlushingCut(proxy http.Handler, w http.ResponseWriter, r *http.Request) {
-	h := &headWriter{ResponseWriter: w}
-	defer func() {
-		if cut := recover(); cut != nil {
-			if h.wrote {
-				_ = http.NewResponseController(w).Flush()
-			}
-			panic(cut)
-		}
-	}()
-	proxy.ServeHTTP(h, r)
-}

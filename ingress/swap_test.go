@@ -92,6 +92,8 @@ func generation(n int64) []ingress.Route {
 // While tables change as fast as they can, no request is answered by another
 // host's service, by a deployment that was gone when it was asked, or with an
 // error (F57).
+//
+// fault: F57
 func TestProxy_SwapsWithoutAWrongAnswer(t *testing.T) {
 	up := newTargets(t)
 	b := newBed(t, func(c *ingress.Config) { c.Dial = up.dial })

@@ -107,6 +107,8 @@ func routes(n int) []ingress.Route {
 
 // All spellings of a host lead to its own route or to none, never to another,
 // however many routes there are (T32).
+//
+// threat: T32
 func TestTable_EverySpellingIsTheSameRouteOrUnknown(t *testing.T) {
 	for _, n := range []int{1, 100, 101, 10_000} {
 		all := routes(n)
@@ -163,6 +165,8 @@ func poison(r ingress.Route, how int) ingress.Route {
 const poisons = 11
 
 // One bad route is left out and named; the others work (F59).
+//
+// fault: F59
 func TestNewTable_BadRoutesHarmThemselvesAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := routes(20)

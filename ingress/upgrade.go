@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"strings"
 
 	"github.com/nullops/nullops/internal/idleconn"
 )
@@ -72,7 +71,7 @@ func joinUpgraded(w http.ResponseWriter, c *conn, res *http.Response, leave func
 // right after it.
 func switchingResponse(h http.Header, c *conn, res *http.Response) []byte {
 	dropHops(res.Header)
-	respellSocketHeaders(res.Header)
+	respellHeaders(res.Header)
 	maps.Copy(h, res.Header)
 	h.Set("Connection", "Upgrade")
 	h.Set("Upgrade", "websocket")
@@ -83,22 +82,4 @@ func switchingResponse(h http.Header, c *conn, res *http.Response) []byte {
 	said, _ := c.in.Peek(c.in.Buffered())
 	out.Write(said)
 	return out.Bytes()
-}
-
-// socketSpelling returns the spelling of a header in RFC 6455. net/http writes
-// Sec-Websocket, and some programs compare names byte by byte.
-func socketSpelling(name string) string {
-	if rest, ok := strings.CutPrefix(name, "Sec-Websocket-"); ok {
-		return "Sec-WebSocket-" + rest
-	}
-	return name
-}
-
-func respellSocketHeaders(h http.Header) {
-	for name, values := range h {
-		if spelled := socketSpelling(name); spelled != name {
-			delete(h, name)
-			h[spelled] = values
-		}
-	}
 }

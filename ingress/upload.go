@@ -190,8 +190,8 @@ func (u *upload) setReadDeadline(after time.Duration) {
 
 // uploadOf finds the upload that is answered, or nil.
 func uploadOf(w http.ResponseWriter) *upload {
-	if h, ok := w.(*headWriter); ok {
-		w = h.ResponseWriter
+	if a, ok := w.(*answerWriter); ok {
+		w = a.ResponseWriter
 	}
 	u, _ := w.(*upload)
 	return u

@@ -90,12 +90,15 @@ func (u *upstream) newTransport(p *http.Protocols) *http.Transport {
 
 func (u *upstream) newProxy(t http.RoundTripper) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
-		Rewrite:        rewriteRequest,
-		Transport:      t,
-		BufferPool:     &u.owner.buffers,
-		ModifyResponse: u.filterAnswer,
-		ErrorHandler:   u.answerFailure,
-		ErrorLog:       slog.NewLogLogger(u.owner.config.Log.Handler(), slog.LevelDebug),
+		Rewrite:    rewriteRequest,
+		Transport:  t,
+		BufferPool: &u.owner.buffers,
+		ModifyResponse: func(res *http.Response) error {
+			res.Body = &trailingBody{res.Body, res}
+			return u.filterAnswer(res)
+		},
+		ErrorHandler: u.answerFailure,
+		ErrorLog:     slog.NewLogLogger(u.owner.config.Log.Handler(), slog.LevelDebug),
 	}
 }
 
@@ -164,6 +167,9 @@ func (u *upstream) openTunnel(ctx context.Context) (net.Conn, error) {
 
 // filterAnswer validates and filters the response's headers before any of it is passed on.
 func (u *upstream) filterAnswer(res *http.Response) error {
+	if res.StatusCode < http.StatusContinue {
+		return errStatus // net/http's server panics on it
+	}
 	if res.StatusCode == http.StatusSwitchingProtocols &&
 		!(isWebSocket(res.Request.Header) && isWebSocket(res.Header)) {
 		// Without this check the connection would become a raw pipe although the client did not ask
@@ -174,6 +180,7 @@ func (u *upstream) filterAnswer(res *http.Response) error {
 		narrowCookies(res.Header, u.routeOf(res.Request))
 	}
 	narrowHeaders(res.Header)
+	narrowExtras(res.Trailer)
 	u.owner.config.OnAnswer(res.StatusCode)
 	return nil
 }
@@ -239,6 +246,8 @@ func rewriteRequest(pr *httputil.ProxyRequest) {
 		}
 	}
 	setForwarded(out.Header, pr.In)
+	keepFromReplay(out.Header)
+	respellHeaders(out.Header)
 }
 
 // closingBody closes the client's body together with the body of the request to
@@ -271,42 +280,6 @@ func (e *exactBody) Read(p []byte) (int, error) {
 	n, err := e.ReadCloser.Read(p[:min(int64(len(p)), e.left)])
 	e.left -= int64(n)
 	return n, err
-}
-
-// isClientAddressHeader finds the headers in which various proxies name the client's
-// address. Applications and frameworks trust them, and only we know the address. The header
-// Proxy becomes HTTP_PROXY in CGI programs, which would then send their own requests there.
-func isClientAddressHeader(name string) bool {
-	switch name {
-	case "Cf-Connecting-Ip", "Cf-Connecting-Ipv6", "Cf-Pseudo-Ipv4", "Client-Ip",
-		"Do-Connecting-Ip", "Fastly-Client-Ip", "Fly-Client-Ip", "Incap-Client-Ip", "Proxy",
-		"Proxy-Client-Ip", "True-Client-Ip", "Wl-Proxy-Client-Ip", "X-Appengine-User-Ip",
-		"X-Azure-Clientip", "X-Azure-Socketip", "X-Client-Ip", "X-Cluster-Client-Ip",
-		"X-Envoy-External-Address", "X-Forward-For", "X-Nf-Client-Connection-Ip",
-		"X-Original-Forwarded-For", "X-Originating-Ip", "X-Proxyuser-Ip", "X-Real-Ip",
-		"X-Remote-Addr", "X-Remote-Ip", "X-Sucuri-Clientip", "X-Vercel-Forwarded-For":
-		return true
-	}
-	return false
-}
-
-// isRequestURLHeader finds the headers in which proxies name the scheme, host or path that the
-// client asked for. Frameworks take them instead of the request's own.
-func isRequestURLHeader(name string) bool {
-	switch name {
-	case "Cf-Visitor", "Front-End-Https", "X-Original-Host", "X-Original-Url", "X-Rewrite-Url",
-		"X-Scheme", "X-Url-Scheme":
-		return true
-	}
-	return false
-}
-
-// isProxyOnlyHeader finds headers that only a proxy may set, and all headers with an
-// underscore: CGI and its descendants read X_Auth and X-Auth as the same header.
-func isProxyOnlyHeader(name string) bool {
-	return strings.IndexByte(name, '_') >= 0 || strings.HasPrefix(name, "X-Forwarded-") ||
-		name == "X-Forwarded" || name == "Forwarded" || isClientAddressHeader(name) ||
-		isRequestURLHeader(name)
 }
 
 func setForwarded(h http.Header, in *http.Request) {

@@ -3,6 +3,7 @@ package ingress
 import (
 	"context"
 	"fmt"
+	"net"
 	"slices"
 	"time"
 )
@@ -108,12 +109,25 @@ func (p *pool) dialOne() {
 	if err != nil {
 		p.grantLocked(poolGrant{err: err})
 	} else {
-		p.open.Add(1)
-		c := newConn(raw)
-		c.closed = func() { p.open.Add(-1) }
-		p.storeLocked(c, now)
+		p.storeLocked(p.countNew(raw), now)
 	}
 	p.dialLocked(now)
+}
+
+// openNew opens a connection past the queue, for a request whose kept connection was dead.
+func (p *pool) openNew(ctx context.Context) (*conn, error) {
+	raw, err := p.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return p.countNew(raw), nil
+}
+
+func (p *pool) countNew(raw net.Conn) *conn {
+	p.open.Add(1)
+	c := newConn(raw)
+	c.closed = func() { p.open.Add(-1) }
+	return c
 }
 
 // grantLocked passes a connection or an error to the first waiter, if there is one.

@@ -6,11 +6,7 @@ import "slices"
 func AsWritten(p Pipeline) Pipeline {
 	p.Order, p.Steps = nil, slices.Clone(p.Steps)
 	for i, s := range p.Steps {
-		if s.Service != nil {
-			step := *s.Service
-			step.Image = nil
-			p.Steps[i].Service = &step
-		}
+		p.Steps[i] = s.WithContainer(func(c *ServiceStep) { c.Image = nil })
 		if s.Plugin != nil {
 			step := *s.Plugin
 			step.Image, step.Component = nil, nil

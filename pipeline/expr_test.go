@@ -55,6 +55,7 @@ func TestEval(t *testing.T) {
 	}
 }
 
+// threat: T43
 func TestEval_NeverScansAValueAgain(t *testing.T) {
 	for _, in := range []string{"${{ steps.db.outputs.evil }}", "x ${{ steps.db.outputs.evil }}"} {
 		got, err := pipeline.Eval(in, scope)

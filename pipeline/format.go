@@ -25,7 +25,7 @@ const maxExact = 1 << 53
 // Encode returns the canonical form: fields in the order of the types, keys of
 // objects sorted, no spaces, no HTML escapes. Equal pipelines have equal bytes.
 func Encode(p Pipeline) ([]byte, error) {
-	p.Format = Format
+	p.Format = FormatOf(p)
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -47,7 +47,8 @@ func Digest(p Pipeline) (string, error) {
 
 // Decode reads a pipeline strictly: unknown fields, duplicate keys, invalid
 // UTF-8, text after the end, nesting beyond MaxDepth and numbers that JSON
-// readers would round are refused. An absent format counts as the current one.
+// readers would round are refused. An absent format counts as the current one; the
+// result says the one that the pipeline needs.
 func Decode(data []byte) (Pipeline, error) {
 	if err := CheckJSON(data); err != nil {
 		return Pipeline{}, fmt.Errorf("decode pipeline: %w", err)
@@ -58,13 +59,11 @@ func Decode(data []byte) (Pipeline, error) {
 	if err := dec.Decode(&p); err != nil {
 		return Pipeline{}, fmt.Errorf("decode pipeline: %w", explainDecodeErr(err))
 	}
-	if p.Format == 0 {
-		p.Format = Format
+	if p.Format < 0 || p.Format > Format {
+		return Pipeline{}, fmt.Errorf("decode pipeline: format %d is unknown; this build reads 1 "+
+			"to %d", p.Format, Format)
 	}
-	if p.Format != Format {
-		return Pipeline{}, fmt.Errorf("decode pipeline: format %d is unknown; this build reads %d",
-			p.Format, Format)
-	}
+	p.Format = FormatOf(p)
 	return p, nil
 }
 

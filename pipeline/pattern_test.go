@@ -35,6 +35,7 @@ func TestMatchTag(t *testing.T) {
 	}
 }
 
+// threat: T44
 func TestCheckPattern(t *testing.T) {
 	for _, bad := range []string{"[", `a\`, "[a/b]", "[]", strings.Repeat("a", 129), "a[", "*[z-a"} {
 		if err := pipeline.CheckPattern(bad); err == nil {

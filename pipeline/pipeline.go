@@ -2,9 +2,13 @@ package pipeline
 
 import "cmp"
 
-// Format is the number of the encoded form below. A reader refuses a form it
-// does not know, so it only grows when old readers would misunderstand.
-const Format = 1
+// Format is the number of the newest encoded form below. A reader refuses a form it
+// does not know, so it only grows when old readers would misunderstand, and a pipeline
+// is written in the oldest form that can hold it (see FormatOf):
+//
+//	1  services, plugins and approvals
+//	2  jobs
+const Format = 2
 
 // StepKey names a step inside one pipeline: a DNS label, unique in it.
 type StepKey string
@@ -27,8 +31,8 @@ type Comment struct {
 	Position *Position `json:"position,omitempty"`
 }
 
-// Step is one node of the graph. Exactly one of Service, Plugin and Approval is
-// set.
+// Step is one node of the graph. Exactly one of Service, Plugin, Approval and Job
+// is set.
 type Step struct {
 	Key StepKey `json:"key"`
 	// Needs are the edges into this step: all of them are done before it starts.
@@ -37,6 +41,8 @@ type Step struct {
 	Plugin  *PluginStep  `json:"plugin,omitempty"`
 	// Approval asks a person before the run continues.
 	Approval *ApprovalStep `json:"approval,omitempty"`
+	// Job runs a container to its end, such as a migration.
+	Job *JobStep `json:"job,omitempty"`
 	// Position is where the editor drew it; it has no meaning for a run.
 	Position *Position `json:"position,omitempty"`
 }
@@ -105,20 +111,22 @@ type ExtraHost struct {
 // Restart says what happens when a service's process ends.
 type Restart string
 
-// The two behaviours. A service that is never restarted may be a job: it is
+// The two behaviours. A service that is never restarted may end like a job: it is
 // ready too when it ends with code 0, and stays stopped however it ends later.
 const (
 	RestartAlways Restart = "always"
 	RestartNever  Restart = "never"
 )
 
-// GPUs are requested from the container engine as devices. Exactly one of the two fields is
+// GPUs are requested from the container engine as devices. Exactly one of Count and DeviceIDs is
 // set.
 type GPUs struct {
 	// Count is any so many of the node's.
 	Count int `json:"count,omitempty"`
 	// DeviceIDs are the ones with these ids, as the node's driver calls them.
 	DeviceIDs []string `json:"device_ids,omitempty"`
+	// VRAMMiB is how much memory the service uses on all its GPUs together. Zero is unknown.
+	VRAMMiB int `json:"vram_mib,omitempty"`
 }
 
 // TagMode says who chooses a service's version.

@@ -12,7 +12,7 @@ type Version struct {
 	Digest string `json:"digest"`
 }
 
-// WithVersions fills the versions of service steps in and returns a copy; p is
+// WithVersions fills the versions of services and jobs in and returns a copy; p is
 // not changed. A selectable service must have a version, whose tag fits the
 // pattern; a pinned one may only have its own tag. Every service must end with
 // a digest, or the same deployment could be two different things.
@@ -21,18 +21,17 @@ func WithVersions(p Pipeline, versions map[StepKey]Version) (Pipeline, []Problem
 	out.Steps, out.Comments = slices.Clone(p.Steps), nil
 	var problems []Problem
 	for i, s := range out.Steps {
-		if s.Service == nil || s.Service.Image == nil {
+		c := s.Container()
+		if c == nil || c.Image == nil {
 			continue
 		}
-		image := *s.Service.Image
+		image := *c.Image
 		v, chosen := versions[s.Key]
 		if problem := pickVersion(s.Key, &image, v, chosen); problem != nil {
 			problems = append(problems, *problem)
 			continue
 		}
-		service := *s.Service
-		service.Image = &image
-		out.Steps[i].Service = &service
+		out.Steps[i] = s.WithContainer(func(c *ServiceStep) { c.Image = &image })
 	}
 	return out, append(problems, unknownServices(p, versions)...)
 }
@@ -69,7 +68,7 @@ func pickVersion(key StepKey, image *Image, v Version, chosen bool) *Problem {
 func unknownServices(p Pipeline, versions map[StepKey]Version) []Problem {
 	var problems []Problem
 	for _, key := range slices.Sorted(maps.Keys(versions)) {
-		if s, ok := p.Step(key); !ok || s.Service == nil {
+		if s, ok := p.Step(key); !ok || s.Container() == nil {
 			problems = append(problems, Problem{Step: key, Field: "tag", Code: "unknown_service",
 				Message: fmt.Sprintf("the pipeline has no service %q", key)})
 		}

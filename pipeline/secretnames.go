@@ -28,13 +28,13 @@ func SecretNames(p Pipeline) []string {
 // stepTexts lists every string of a step that may hold references.
 func stepTexts(s Step) []string {
 	var all []string
-	if s.Service != nil {
-		all = append(all, s.Service.Entrypoint...)
-		all = append(all, s.Service.Command...)
-		for _, v := range s.Service.Env {
+	if c := s.Container(); c != nil {
+		all = append(all, c.Entrypoint...)
+		all = append(all, c.Command...)
+		for _, v := range c.Env {
 			all = append(all, v)
 		}
-		for _, f := range s.Service.Files {
+		for _, f := range c.Files {
 			all = append(all, f.Content)
 		}
 	}

@@ -8,7 +8,7 @@ package pipeline
 //	skipped     failed    failed ───────────────┘
 //
 // A service's step that is done fails when the service ends before the run is ready
-// and may not be restarted.
+// and may not be restarted. A job's step is running until its container has ended.
 //
 // An approval has no effect to undo: pending ─▶ waiting ─▶ done, failed or, when
 // the run ends before anybody answers, skipped.

@@ -40,8 +40,9 @@ const (
 	// minMemoryMiB is the container engine's own floor.
 	minMemoryMiB = 6
 	maxMemoryMiB = 16 << 20
-	// maxGPUs is more than any machine holds.
-	maxGPUs = 64
+	// maxGPUs and maxVRAMMiB are more than any machine holds.
+	maxGPUs    = 64
+	maxVRAMMiB = 4 << 20
 )
 
 // Validate returns every problem of the pipeline at once, or none. It needs no other data:
@@ -64,6 +65,8 @@ type validator struct {
 	before   map[StepKey]map[StepKey]bool
 	problems []Problem
 	at       StepKey
+	// kind is the field of the step at hand that describes its container: service or job.
+	kind string
 }
 
 func (v *validator) addProblem(field, code, format string, args ...any) {
@@ -73,7 +76,7 @@ func (v *validator) addProblem(field, code, format string, args ...any) {
 
 func (v *validator) checkGraph() {
 	if len(v.p.Steps) == 0 {
-		v.addProblem("steps", "empty", "the pipeline has no steps; add a service or a plugin")
+		v.addProblem("steps", "empty", "the pipeline has no steps; add a service, a job or a plugin")
 	}
 	if len(v.p.Steps) > MaxSteps {
 		v.addProblem("steps", "too_many", "%d steps; %d are the most", len(v.p.Steps), MaxSteps)
@@ -120,13 +123,13 @@ func (v *validator) checkStep(s Step) {
 		v.addProblem(
 			"kind",
 			"kind",
-			"the step is neither a service, a plugin nor an approval; choose one",
+			"the step is neither a service, a job, a plugin nor an approval; choose one",
 		)
 	case len(kinds) > 1:
 		v.addProblem("kind", "kind", "the step is %s at once; make several steps",
 			strings.Join(kinds, " and "))
-	case s.Service != nil:
-		v.checkService(s.Service)
+	case s.Container() != nil:
+		v.checkContainerStep(s)
 	case s.Plugin != nil:
 		v.checkPlugin(s.Plugin)
 	default:
@@ -138,6 +141,9 @@ func (s Step) kindNames() []string {
 	var kinds []string
 	if s.Service != nil {
 		kinds = append(kinds, "a service")
+	}
+	if s.Job != nil {
+		kinds = append(kinds, "a job")
 	}
 	if s.Plugin != nil {
 		kinds = append(kinds, "a plugin")
@@ -162,46 +168,45 @@ func (v *validator) checkNeeds(s Step) {
 	}
 }
 
-// checkTotals checks the sum over all services against the project's limits.
+// checkTotals checks what runs at the same time against the project's limits.
 func (v *validator) checkTotals() {
 	v.at = ""
-	var cpu float64
-	var memory int
-	for _, s := range v.p.Steps {
-		if s.Service != nil {
-			cpu += s.Service.Resources.CPU
-			memory += s.Service.Resources.MemoryMiB
-		}
-	}
+	peak := PeakResources(v.p)
 	limits := v.settings.Limits
 	// Decimal fractions do not add up exactly in binary ones.
 	const slack = 1e-9
-	if limits.CPU > 0 && cpu > limits.CPU+slack {
+	if limits.CPU > 0 && peak.CPU > limits.CPU+slack {
 		v.addProblem("resources.cpu", "over_limit",
-			"the services ask for %g cores together, the project allows %g", cpu, limits.CPU)
+			"the services%s ask for %g cores together, the project allows %g", v.andJobs(), peak.CPU,
+			limits.CPU)
 	}
-	if limits.MemoryMiB > 0 && memory > limits.MemoryMiB {
+	if limits.MemoryMiB > 0 && peak.MemoryMiB > limits.MemoryMiB {
 		v.addProblem("resources.memory_mib", "over_limit",
-			"the services ask for %d MiB together, the project allows %d", memory, limits.MemoryMiB)
+			"the services%s ask for %d MiB together, the project allows %d", v.andJobs(),
+			peak.MemoryMiB, limits.MemoryMiB)
 	}
 	v.checkUnlimited(limits)
 }
 
-// checkUnlimited rejects services without a limit of their own if the project has one: they
-// could exceed it.
+// checkUnlimited rejects services and jobs without a limit of their own if the project has
+// one: they could exceed it.
 func (v *validator) checkUnlimited(limits Resources) {
 	for _, s := range v.p.Steps {
-		if s.Service == nil {
+		c := s.Container()
+		if c == nil {
 			continue
 		}
 		v.at = s.Key
-		if limits.CPU > 0 && s.Service.Resources.CPU == 0 {
-			v.addProblem("service.resources.cpu", "required",
-				"the project limits CPU, so each service needs a limit; give cores, such as 0.5")
+		v.kind = containerField(s)
+		if limits.CPU > 0 && c.Resources.CPU == 0 {
+			v.addProblem(v.kind+".resources.cpu", "required",
+				"the project limits CPU, so each %s needs a limit; give cores, such as 0.5",
+				v.kind)
 		}
-		if limits.MemoryMiB > 0 && s.Service.Resources.MemoryMiB == 0 {
-			v.addProblem("service.resources.memory_mib", "required",
-				"the project limits memory, so each service needs a limit; give MiB, such as 256")
+		if limits.MemoryMiB > 0 && c.Resources.MemoryMiB == 0 {
+			v.addProblem(v.kind+".resources.memory_mib", "required",
+				"the project limits memory, so each %s needs a limit; give MiB, such as 256",
+				v.kind)
 		}
 	}
 	v.at = ""

@@ -217,6 +217,8 @@ func serviceMistakes() []mistake {
 			"service.gpus", "gpus", "exactly one"},
 		{"no GPU", "web", gpus(pipeline.GPUs{}), "service.gpus", "gpus", "exactly one"},
 		{"GPU count", "web", gpus(pipeline.GPUs{Count: -1}), "service.gpus.count", "range", "1 to"},
+		{"GPU memory", "web", gpus(pipeline.GPUs{Count: 1, VRAMMiB: -1}), "service.gpus.vram_mib",
+			"range", "1 to"},
 		{"GPU id", "web", gpus(pipeline.GPUs{DeviceIDs: []string{"a b"}}),
 			"service.gpus.device_ids[0]", "device", "not the id of a device"},
 		{"GPU twice", "web", gpus(pipeline.GPUs{DeviceIDs: []string{"0", "0"}}),

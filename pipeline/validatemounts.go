@@ -25,7 +25,7 @@ func (v *validator) checkMounts(s *ServiceStep) {
 	names := map[string]bool{}
 	all := map[string]string{}
 	for i, m := range s.Volumes {
-		field := fmt.Sprintf("service.volumes[%d]", i)
+		field := fmt.Sprintf("%s.volumes[%d]", v.kind, i)
 		if !isLabel(m.Name) {
 			v.addProblem(field+".name", "name", "the volume's name %q must be a DNS label", m.Name)
 		}
@@ -44,7 +44,7 @@ func (v *validator) checkMounts(s *ServiceStep) {
 		v.mountPath(field+".path", m.Path, all)
 	}
 	for i, f := range s.Files {
-		field := fmt.Sprintf("service.files[%d]", i)
+		field := fmt.Sprintf("%s.files[%d]", v.kind, i)
 		v.mountPath(field+".path", f.Path, all)
 		if len(f.Content) > MaxFileContent {
 			v.addProblem(field+".content", "too_long", "%d bytes; %d are the most",
@@ -53,7 +53,7 @@ func (v *validator) checkMounts(s *ServiceStep) {
 		v.checkText(field+".content", f.Content)
 	}
 	for i, m := range s.Tmpfs {
-		field := fmt.Sprintf("service.tmpfs[%d]", i)
+		field := fmt.Sprintf("%s.tmpfs[%d]", v.kind, i)
 		v.mountPath(field+".path", m.Path, all)
 		if m.SizeMiB < 0 || m.SizeMiB > maxMemoryMiB {
 			v.addProblem(field+".size_mib", "range", "%d MiB; give 1 to %d, or 0 for no limit of its own",
@@ -69,21 +69,22 @@ func (v *validator) checkSharedVolumes() {
 	first := map[string]StepKey{}
 	stays := map[string]bool{}
 	for _, s := range v.p.Steps {
-		if s.Service == nil {
+		c := s.Container()
+		if c == nil {
 			continue
 		}
-		v.at = s.Key
-		for i, m := range s.Service.Volumes {
+		v.at, v.kind = s.Key, containerField(s)
+		for i, m := range c.Volumes {
 			switch {
 			case m.Shared == "":
 			case first[m.Shared] == "":
 				first[m.Shared], stays[m.Shared] = s.Key, m.Stays
 			case stays[m.Shared] != m.Stays:
 				v.addProblem(
-					fmt.Sprintf("service.volumes[%d].stays", i),
+					fmt.Sprintf("%s.volumes[%d].stays", v.kind, i),
 					"shared",
 					"step %q says otherwise of "+
-						"the shared volume %q; set stays for all of its services or for none",
+						"the shared volume %q; set stays for all steps with it or for none",
 					first[m.Shared],
 					m.Shared,
 				)
@@ -163,15 +164,15 @@ func reservedFolder(p string) string {
 func (v *validator) checkStringSize(field string, bytes int) {
 	if bytes > maxExecString {
 		v.addProblem(field, "too_long", "%d bytes; Linux passes %d at most to a program in one piece; "+
-			"put the text into a file of the service", bytes, maxExecString)
+			"put the text into a file of the %s", bytes, maxExecString, v.kind)
 	}
 }
 
 // checkExecSize does the same for all arguments and variables together.
 func (v *validator) checkExecSize(s *ServiceStep) {
 	if total := execSize(slices.Concat(s.Entrypoint, s.Command), s.Env); total > maxExecTotal {
-		v.addProblem("service.env", "too_long", "the variables and the command have %d bytes together; "+
-			"%d are the most; put large texts into files of the service", total, maxExecTotal)
+		v.addProblem(v.kind+".env", "too_long", "the variables and the command have %d bytes together; "+
+			"%d are the most; put large texts into files of the %s", total, maxExecTotal, v.kind)
 	}
 }
 

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// checkProcess checks how the service's first process is started and ended.
+// checkProcess checks how the container's first process is started and ended.
 func (v *validator) checkProcess(s *ServiceStep) {
 	cleared := len(s.Entrypoint) == 1 && s.Entrypoint[0] == ""
 	if cleared && len(s.Command) == 0 {
-		v.addProblem("service.command", "required", "the service has neither an entrypoint nor a "+
-			"command; the image's command does not count once an entrypoint is given")
+		v.addProblem(v.kind+".command", "required", "the %s has neither an entrypoint nor a "+
+			"command; the image's command does not count once an entrypoint is given", v.kind)
 	}
 	for i, arg := range s.Entrypoint {
-		at := fmt.Sprintf("service.entrypoint[%d]", i)
+		at := fmt.Sprintf("%s.entrypoint[%d]", v.kind, i)
 		if i == 0 && arg == "" && !cleared {
 			v.addProblem(at, "required", "the program to start has no name")
 		}
@@ -25,15 +25,15 @@ func (v *validator) checkProcess(s *ServiceStep) {
 		v.checkStringSize(at, len(arg))
 	}
 	if s.User != "" && !IsUser(s.User) {
-		v.addProblem("service.user", "user", "%q is not a user; give a name or a number, and a group "+
+		v.addProblem(v.kind+".user", "user", "%q is not a user; give a name or a number, and a group "+
 			"after a colon if needed: 1000:1000", s.User)
 	}
 	if s.StopSignal != "" && !IsSignal(s.StopSignal) {
-		v.addProblem("service.stop_signal", "signal", "%q is not a signal of Linux; give a name, such "+
+		v.addProblem(v.kind+".stop_signal", "signal", "%q is not a signal of Linux; give a name, such "+
 			"as SIGTERM, or a number from 1 to %d", s.StopSignal, maxSignal)
 	}
 	if s.StopGraceSeconds < 0 || s.StopGraceSeconds > MaxStopGraceSeconds {
-		v.addProblem("service.stop_grace_seconds", "range", "%d seconds; give 1 to %d, or 0 for the "+
+		v.addProblem(v.kind+".stop_grace_seconds", "range", "%d seconds; give 1 to %d, or 0 for the "+
 			"usual 10", s.StopGraceSeconds, MaxStopGraceSeconds)
 	}
 }
@@ -76,12 +76,12 @@ const maxExtraHosts = 100
 
 func (v *validator) checkExtraHosts(hosts []ExtraHost) {
 	if len(hosts) > maxExtraHosts {
-		v.addProblem("service.extra_hosts", "too_many", "%d hosts; %d are the most", len(hosts),
+		v.addProblem(v.kind+".extra_hosts", "too_many", "%d hosts; %d are the most", len(hosts),
 			maxExtraHosts)
 	}
 	seen := map[ExtraHost]bool{}
 	for i, h := range hosts {
-		at := fmt.Sprintf("service.extra_hosts[%d]", i)
+		at := fmt.Sprintf("%s.extra_hosts[%d]", v.kind, i)
 		if !IsHostName(h.Name) {
 			v.addProblem(at+".name", "name", "%q is not a host name", h.Name)
 		}

@@ -61,6 +61,9 @@ func (v *validator) stepRef(field string, ref Ref) {
 	case s.Approval != nil:
 		v.checkAnswer(field, ref, s.Approval)
 		v.checkAncestor(field, ref)
+	case s.Job != nil:
+		v.addProblem(field, "unknown_output", "${{ %s }}: step %q is a job, which has no outputs; let "+
+			"it write to a shared volume, or use a plugin", ref, ref.Key)
 	case s.Plugin == nil:
 		v.addProblem(field, "unknown_output", "${{ %s }}: step %q is a service, which has no outputs; "+
 			"use services.%s.host, .port or .url", ref, ref.Key, ref.Key)
@@ -114,16 +117,22 @@ func (v *validator) checkAncestor(field string, ref Ref) {
 
 // serviceRef requires that host and port belong to an earlier step, since their user is
 // going to connect. A URL is only text: a plugin may register the address of a service that
-// starts later.
+// starts later. A job has ended before another step could connect to it.
 func (v *validator) serviceRef(field string, ref Ref) {
-	s, ok := v.p.Step(ref.Key)
-	if !ok || s.Service == nil {
+	s, _ := v.p.Step(ref.Key)
+	c := s.Container()
+	if c == nil {
 		v.addProblem(field, "unknown_service", "${{ %s }}: there is no service step %q", ref, ref.Key)
 		return
 	}
-	exposed := slices.ContainsFunc(s.Service.Ports, func(p Port) bool { return p.Expose })
+	if s.Job != nil && ref.Key != v.at {
+		v.addProblem(field, "job", "${{ %s }}: step %q is a job, which has ended when another step "+
+			"runs; refer to a service", ref, ref.Key)
+		return
+	}
+	exposed := slices.ContainsFunc(c.Ports, func(p Port) bool { return p.Expose })
 	switch {
-	case ref.Name == "port" && len(s.Service.Ports) == 0:
+	case ref.Name == "port" && len(c.Ports) == 0:
 		v.addProblem(field, "no_port", "${{ %s }}: service %q declares no port", ref, ref.Key)
 	case ref.Name == "url" && !exposed:
 		v.addProblem(field, "not_exposed", "${{ %s }}: service %q exposes no port", ref, ref.Key)

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-func (v *validator) checkService(s *ServiceStep) {
+func (v *validator) checkContainer(s *ServiceStep) {
 	if s.Name == "" {
-		v.addProblem("service.name", "required", "the step names no service")
+		v.addProblem(v.kind+".name", "required", "the step names no service of the catalogue")
 	}
-	v.checkImage("service.image", s.Image)
-	v.checkResources("service.resources", s.Resources)
+	v.checkImage(v.kind+".image", s.Image)
+	v.checkResources(v.kind+".resources", s.Resources)
 	for i, arg := range s.Command {
-		field := fmt.Sprintf("service.command[%d]", i)
+		field := fmt.Sprintf("%s.command[%d]", v.kind, i)
 		v.checkCommand(field, arg)
 		v.checkStringSize(field, len(arg))
 	}
 	for _, name := range sortedKeys(s.Env) {
-		at := "service.env." + name
+		at := v.kind + ".env." + name
 		if !isEnvName(name) {
 			v.addProblem(at, "name", "%q is not a name of an environment variable; it must not be empty "+
 				"or hold = or NUL", name)
@@ -30,7 +30,7 @@ func (v *validator) checkService(s *ServiceStep) {
 	v.checkMounts(s)
 	v.checkReadiness(s.Ready)
 	if !oneOf(string(s.Restart), "", string(RestartAlways), string(RestartNever)) {
-		v.addProblem("service.restart", "restart", "%q is unknown; use always or never", s.Restart)
+		v.addProblem(v.kind+".restart", "restart", "%q is unknown; use always or never", s.Restart)
 	}
 	v.checkGPUs(s.GPUs)
 	v.checkProcess(s)
@@ -42,14 +42,17 @@ func (v *validator) checkGPUs(g *GPUs) {
 		return
 	}
 	if (g.Count == 0) == (len(g.DeviceIDs) == 0) {
-		v.addProblem("service.gpus", "gpus", "give exactly one of count and device_ids")
+		v.addProblem(v.kind+".gpus", "gpus", "give exactly one of count and device_ids")
 	}
 	if g.Count < 0 || g.Count > maxGPUs {
-		v.addProblem("service.gpus.count", "range", "%d GPUs; give 1 to %d", g.Count, maxGPUs)
+		v.addProblem(v.kind+".gpus.count", "range", "%d GPUs; give 1 to %d", g.Count, maxGPUs)
+	}
+	if g.VRAMMiB < 0 || g.VRAMMiB > maxVRAMMiB {
+		v.addProblem("service.gpus.vram_mib", "range", "%d MiB; give 1 to %d", g.VRAMMiB, maxVRAMMiB)
 	}
 	seen := map[string]bool{}
 	for i, id := range g.DeviceIDs {
-		field := fmt.Sprintf("service.gpus.device_ids[%d]", i)
+		field := fmt.Sprintf("%s.gpus.device_ids[%d]", v.kind, i)
 		if !matchesExpression(`^[A-Za-z0-9][A-Za-z0-9:._/-]{0,127}$`, id) {
 			v.addProblem(field, "device", "%q is not the id of a device; use 0, 1 or the GPU's UUID", id)
 		}
@@ -74,7 +77,7 @@ func (v *validator) checkCommand(field, arg string) {
 func (v *validator) checkPorts(ports []Port) {
 	names, numbers := map[string]bool{}, map[int]bool{}
 	for i, p := range ports {
-		field := fmt.Sprintf("service.ports[%d]", i)
+		field := fmt.Sprintf("%s.ports[%d]", v.kind, i)
 		if !isLabel(p.Name) {
 			v.addProblem(field+".name", "name", "the port's name %q must be a DNS label", p.Name)
 		}
@@ -99,7 +102,7 @@ func (v *validator) checkReadiness(r *Readiness) {
 	if r == nil {
 		return
 	}
-	field := "service.ready"
+	field := v.kind + ".ready"
 	kinds := 0
 	if r.HTTP != nil {
 		kinds++

@@ -10,6 +10,7 @@
 #   controlplane/api/openapi.yaml    -> controlplane/api, controlplane/apiclient (oapi-codegen)
 #                                    -> ui/src/api/schema.gen.ts      (openapi-typescript)
 #   "// promise:" comments of tests  -> docs/promises.md              (tools/promises)
+#   "// threat:" and "// fault:"     -> docs/threats.md, docs/faults.md
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -58,6 +59,8 @@ generated=(
   controlplane/apiclient/oapi.gen.go
   ui/src/api/schema.gen.ts
   docs/promises.md
+  docs/threats.md
+  docs/faults.md
 )
 changes=$(git status --porcelain --untracked-files=all -- "${generated[@]}")
 if [[ -n $changes ]]; then

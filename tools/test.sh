@@ -44,6 +44,7 @@ part_go() {
     go test -run '^$' -fuzz "^$target\$" -fuzztime 5s "$package" || return 1
   done <<'TARGETS'
 ./agent FuzzReadFrames
+./agent/junit FuzzCollector
 ./agent/wire FuzzReadFrame
 ./pipeline FuzzParse
 ./plugins/stdio FuzzDecodeResponse

@@ -17,7 +17,7 @@ import (
 // exist are added again with the next list.
 const mostNoted = 8192
 
-// containerBook remembers the ids of the containers that we made, beyond the
+// containerBook remembers the ids of the containers and networks that we made, beyond the
 // engine's own memory: a process of a container that the engine has lost is ours
 // if, and only if, its container is in here. Ids are random, so no container of
 // anybody else is.
@@ -120,11 +120,24 @@ func (b *containerBook) forgetOld() error {
 	return nil
 }
 
-// noteContainer remembers what was made or listed. Without it a lost process cannot be
-// distinguished from a stranger's later, which is no reason to fail now.
-func (d *Docker) noteContainer(o agent.Object) {
+// noteObject remembers a container or network that was made or listed. Without it what is lost
+// cannot be distinguished from a stranger's later, which is no reason to fail now.
+func (d *Docker) noteObject(o agent.Object) {
 	err := d.book.rememberContainer(notedContainer{Object: o, engine: d.hostPaths().engineID})
 	if err != nil {
-		d.log.Warn("a container was not noted", "container", o.ID, "error", err)
+		d.log.Warn("an object was not noted", "kind", o.Kind, "id", o.ID, "error", err)
 	}
+}
+
+// findBridge returns the network that a bridge was made for, if it is ours. Networks are in the
+// book for this alone.
+func (b *containerBook) findBridge(bridge, engine string) (notedContainer, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for id, n := range b.known {
+		if n.Kind == agent.KindNetwork && n.engine == engine && bridgeName(id) == bridge {
+			return n, true
+		}
+	}
+	return notedContainer{}, false
 }

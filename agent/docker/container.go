@@ -134,7 +134,7 @@ func (d *Docker) createContainer(ctx context.Context, s containerSpec) (string, 
 	if err != nil {
 		return "", fmt.Errorf("create container: %w", wrapMutationErr(err))
 	}
-	d.noteContainer(agent.Object{ID: r.ID, Kind: s.kind, Deployment: s.deployment, Step: s.step})
+	d.noteObject(agent.Object{ID: r.ID, Kind: s.kind, Deployment: s.deployment, Step: s.step})
 	return r.ID, nil
 }
 

@@ -13,10 +13,13 @@ import (
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker"
 	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // An engine that is killed, frozen and started again: nothing is concluded
 // while it cannot be asked, and afterwards everything can be put right.
+//
+// fault: F37, F38
 func TestEngine_KilledAndBack(t *testing.T) {
 	engine := dockertest.StartDaemon(t)
 	r := newRigOn(t, engine.Host)
@@ -28,6 +31,7 @@ func TestEngine_KilledAndBack(t *testing.T) {
 	s := r.service(id, "web")
 	s.SecretEnv = map[string]string{"TOKEN": canary}
 	r.start(s)
+	jobs := r.startJobs(id)
 	running := r.plugin(id, "running")
 	lost := make(chan error, 1)
 	started := make(chan struct{})
@@ -51,6 +55,7 @@ func TestEngine_KilledAndBack(t *testing.T) {
 	if got := r.get(id, "web", "/env?name=TOKEN"); got != canary {
 		t.Errorf("the service sees %q", got)
 	}
+	r.expectJobsEnded(jobs)
 	r.expectNoSecretOn(engine)
 	left, err := r.RemoveDeployment(t.Context(), id)
 	if err != nil || len(left) > 0 {
@@ -63,6 +68,40 @@ func TestEngine_KilledAndBack(t *testing.T) {
 	}
 	if leaks := world.AddedSince(before); len(leaks) > 0 {
 		t.Errorf("left on the engine: %q", leaks)
+	}
+}
+
+// startJobs starts two jobs: one that ends with exit code 3, and one that runs.
+func (r *rig) startJobs(deployment string) map[string]agent.ServiceSpec {
+	r.t.Helper()
+	all := map[string]agent.ServiceSpec{}
+	for step, command := range map[string][]string{"ended": {"exit", "3"}, "endless": {"sleep"}} {
+		job := r.service(deployment, pipeline.StepKey(step))
+		job.Once, job.Ready, job.Ports, job.Command = true, nil, nil, command
+		job.SecretEnv = map[string]string{"TOKEN": canary}
+		if err := r.StartService(r.t.Context(), job); err != nil {
+			r.t.Fatal(err)
+		}
+		all[step] = job
+	}
+	if p := r.awaitEnd(all["ended"]); p.ExitCode != 3 {
+		r.t.Errorf("the job that ends: %+v", p)
+	}
+	return all
+}
+
+// expectJobsEnded starts the jobs again after a kill of the engine, which starts none: the one
+// that had ended has its exit code, and the one that the engine lost has not ended well.
+func (r *rig) expectJobsEnded(jobs map[string]agent.ServiceSpec) {
+	r.t.Helper()
+	for step, job := range jobs {
+		if err := r.StartService(r.t.Context(), job); err != nil {
+			r.t.Errorf("start job %s again: %v", step, err)
+		}
+		p, err := r.Probe(r.t.Context(), job)
+		if err != nil || !p.Ended || p.ExitCode == 0 || step == "ended" && p.ExitCode != 3 {
+			r.t.Errorf("job %s after the engine was killed: %+v, %v", step, p, err)
+		}
 	}
 }
 
@@ -116,6 +155,8 @@ func (r *rig) expectNoSecretOn(engine *dockertest.Daemon) {
 
 // A caller stops waiting for an engine that does not answer; the running operation is found and
 // adopted afterwards.
+//
+// fault: F38, F39
 func TestEngine_FrozenThenAdopted(t *testing.T) {
 	engine := dockertest.StartDaemon(t)
 	r := newRigOn(t, engine.Host)

@@ -21,6 +21,8 @@ import (
 
 // The probe says that networks are apart, sees at once when the engine's rules are gone, and leaves
 // no objects.
+//
+// threat: T26
 func TestProbeIsolation(t *testing.T) {
 	t.Parallel()
 	daemon := dockertest.StartDaemon(t)

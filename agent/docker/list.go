@@ -36,6 +36,7 @@ func (d *Docker) listObjects(ctx context.Context, deployment string) ([]agent.Ob
 	for _, n := range networks {
 		o := objectFromLabels(n.Labels)
 		o.ID, o.Name = n.ID, n.Name
+		d.noteObject(o)
 		all = append(all, o)
 	}
 	volumes, err := d.api.VolumeList(ctx,
@@ -69,7 +70,7 @@ func (d *Docker) listContainers(
 	for _, c := range r.Items {
 		o := objectFromLabels(c.Labels)
 		o.ID = c.ID
-		d.noteContainer(o)
+		d.noteObject(o)
 		if len(c.Names) > 0 {
 			o.Name = strings.TrimPrefix(c.Names[0], "/")
 		}

@@ -37,6 +37,7 @@ var ErrProcessesHidden = errors.New(
 type LostObjects struct {
 	Containers []LostContainer `json:"containers"`
 	Links      []LostLink      `json:"links"`
+	Mounts     []LostMount     `json:"mounts"`
 }
 
 // LostContainer is a container of this installation that the engine does not know, or believes has
@@ -61,16 +62,20 @@ type LostProcess struct {
 }
 
 // LostLink is the machine's end of a pair of network interfaces whose other end no
-// container has, on the bridge of one of our networks.
+// container has, on the bridge of one of our networks, or a bridge of ours whose network the
+// engine does not know.
 type LostLink struct {
 	Name       string `json:"name"`
+	Kind       string `json:"kind"`
 	Bridge     string `json:"bridge"`
 	Deployment string `json:"deployment"`
 	index      int32
 }
 
 // IsEmpty reports whether nothing is lost.
-func (l LostObjects) IsEmpty() bool { return len(l.Containers) == 0 && len(l.Links) == 0 }
+func (l LostObjects) IsEmpty() bool {
+	return len(l.Containers) == 0 && len(l.Links) == 0 && len(l.Mounts) == 0
+}
 
 // lostSuspects are when something was first seen without its container.
 type lostSuspects map[string]time.Time
@@ -97,6 +102,7 @@ func (d *Docker) FindLost(ctx context.Context) (LostObjects, error) {
 		func(c LostContainer) bool { return young(c.ID) })
 	seen.Links = slices.DeleteFunc(seen.Links,
 		func(l LostLink) bool { return young(fmt.Sprint(l.Name, " ", l.index)) })
+	seen.Mounts = slices.DeleteFunc(seen.Mounts, func(m LostMount) bool { return young(m.Path) })
 	d.suspects = next
 	return seen, nil
 }
@@ -118,7 +124,7 @@ func (d *Docker) FindLostTwice(ctx context.Context) (LostObjects, error) {
 
 // lookForLost looks once.
 func (d *Docker) lookForLost(ctx context.Context) (l LostObjects, err error) {
-	l = LostObjects{Containers: []LostContainer{}, Links: []LostLink{}}
+	l = LostObjects{Containers: []LostContainer{}, Links: []LostLink{}, Mounts: []LostMount{}}
 	if _, err := d.api.Ping(ctx, client.PingOptions{}); err != nil {
 		return l, fmt.Errorf("look for what is lost: %w", wrapUnavailable(err))
 	}
@@ -145,7 +151,8 @@ func (d *Docker) lookForLost(ctx context.Context) (l LostObjects, err error) {
 	if l.Links, err = d.findLostLinks(ctx); err != nil {
 		return l, err
 	}
-	return l, nil
+	l.Mounts, err = d.findLostMounts(ctx)
+	return l, err
 }
 
 // selectLostProcesses returns those processes of a container that the engine knows nothing of:
@@ -195,6 +202,9 @@ func (d *Docker) EndLost(ctx context.Context) (LostObjects, error) {
 	}
 	for _, l := range found.Links {
 		failed = errors.Join(failed, deleteLink(l))
+	}
+	for _, m := range found.Mounts {
+		failed = errors.Join(failed, m.unmount())
 	}
 	return found, failed
 }
@@ -270,5 +280,6 @@ func lostCheck(f hostFacts) wire.Check {
 
 // String counts what is lost.
 func (l LostObjects) String() string {
-	return fmt.Sprintf("%d containers and %d network interfaces", len(l.Containers), len(l.Links))
+	return fmt.Sprintf("%d containers, %d network interfaces and %d mounts", len(l.Containers),
+		len(l.Links), len(l.Mounts))
 }

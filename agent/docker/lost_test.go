@@ -27,6 +27,8 @@ type killedEngine struct {
 	ours, theirs    *rig
 	deployment      string
 	mine            string // the container of ours
+	foreign         string // the other agent's
+	bridge          string // of our network, which is lost too
 	pid, foreignPid int
 }
 
@@ -39,8 +41,8 @@ func loseContainers(t *testing.T) killedEngine {
 	k.ours.start(k.ours.service(k.deployment, "web"))
 	k.theirs.start(k.theirs.service(other, "web"))
 	k.mine = k.ours.find(agent.KindService).ID
-	foreign := k.theirs.find(agent.KindService).ID
-	k.pid, k.foreignPid = k.ours.containerPID(k.mine), k.theirs.containerPID(foreign)
+	k.foreign, k.bridge = k.theirs.find(agent.KindService).ID, k.ours.bridge()
+	k.pid, k.foreignPid = k.ours.containerPID(k.mine), k.theirs.containerPID(k.foreign)
 	k.ours.reopenForLost()
 	callInEngineNetwork(t, engine, k.ours.nothingLost)
 	engine.Kill()
@@ -48,10 +50,19 @@ func loseContainers(t *testing.T) killedEngine {
 		!alive(k.pid) {
 		t.Errorf("without the engine: %v; the service lives: %v", err, alive(k.pid))
 	}
-	for _, lost := range []string{k.mine, foreign} {
-		if err := os.RemoveAll(filepath.Join(engine.Root, "data", "containers", lost)); err != nil {
+	for _, lost := range []string{"containers/" + k.mine, "containers/" + k.foreign,
+		"network/files/local-kv.db"} {
+		if err := os.RemoveAll(filepath.Join(engine.Root, "data", lost)); err != nil {
 			t.Fatal(err)
 		}
+	}
+	for _, id := range []string{k.mine, k.foreign} {
+		path := k.mountOf(id)
+		err := errors.Join(os.MkdirAll(path, 0o700), unix.Mount("shm", path, "tmpfs", 0, "size=4k"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = unix.Unmount(path, unix.MNT_DETACH) })
 	}
 	engine.Start()
 	k.ours.reopenForLost()
@@ -59,10 +70,15 @@ func loseContainers(t *testing.T) killedEngine {
 	return k
 }
 
-// An engine is killed and loses two containers, ours and another agent's. Only ours
+// mountOf is where containers of a driver have their file systems.
+func (k killedEngine) mountOf(id string) string {
+	return filepath.Join(k.Root, "data", "rootfs", "overlayfs", id)
+}
+
+// An engine is killed and loses two containers and networks, ours and another agent's. Only ours
 // is found and ended, with its shim; what the engine knows and what others have
-// stays. So it is with network interfaces. Where the engine knows everything, or
-// cannot be asked, nothing is ended.
+// stays. So it is with network interfaces, bridges and mounts. Where the engine knows everything,
+// or cannot be asked, nothing is ended.
 func TestLost_OnlyOursIsEnded(t *testing.T) {
 	k := loseContainers(t)
 	ours := k.ours
@@ -98,6 +114,10 @@ func TestLost_OnlyOursIsEnded(t *testing.T) {
 			t.Errorf("interface %s is there afterwards: %v", name, there)
 		}
 	}
+	if slices.ContainsFunc(found.Mounts, func(m docker.LostMount) bool { return isMount(m.Path) }) ||
+		!isMount(k.mountOf(k.foreign)) {
+		t.Error("our mounts are there still, or the other agent's is gone")
+	}
 	callInEngineNetwork(t, k.Daemon, func(ctx context.Context) error {
 		ours.expectLostCheck(ctx, wire.SeverityOK)
 		return ours.nothingLost(ctx)
@@ -119,6 +139,18 @@ func (k killedEngine) expectFound(t *testing.T, found docker.LostObjects) {
 		func(l docker.LostLink) bool { return l.Name == "lost0" }) {
 		t.Errorf("found the interfaces %+v", found.Links)
 	}
+	bridges := slices.DeleteFunc(slices.Clone(found.Links),
+		func(l docker.LostLink) bool { return l.Kind != "bridge" })
+	if len(bridges) != 1 || bridges[0].Name != k.bridge || bridges[0].Deployment != k.deployment {
+		t.Errorf("found the bridges %+v, want %s", bridges, k.bridge)
+	}
+	// With some storage drivers there is one of the engine's own, too.
+	mount := docker.LostMount{Path: k.mountOf(k.mine), Container: k.mine, Deployment: k.deployment,
+		Step: "web"}
+	if !slices.Contains(found.Mounts, mount) || slices.ContainsFunc(found.Mounts,
+		func(m docker.LostMount) bool { return m.Container != k.mine }) {
+		t.Errorf("found the mounts %+v", found.Mounts)
+	}
 	if len(found.Containers) != 1 {
 		t.Fatalf("found %+v", found.Containers)
 	}
@@ -131,6 +163,11 @@ func (k killedEngine) expectFound(t *testing.T, found docker.LostObjects) {
 		!has(func(p docker.LostProcess) bool { return p.Shim }) {
 		t.Errorf("found %+v; wanted process %d of %s", c, k.pid, k.mine)
 	}
+}
+
+func isMount(path string) bool {
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	return err == nil && strings.Contains(string(mounts), " "+path+" ")
 }
 
 // nothingLost ends nothing, since the engine knows everything.

@@ -24,11 +24,11 @@ type networkInterface struct {
 }
 
 // findLostLinks finds interfaces on the bridges of our networks whose other end is in no
-// container that runs. An agent with a network of its own sees none.
+// container that runs, and bridges whose network the engine does not know. An agent with a
+// network of its own sees none.
 func (d *Docker) findLostLinks(ctx context.Context) (lost []LostLink, err error) {
-	lost = []LostLink{}
 	if d.hostPaths().ownNetwork {
-		return lost, nil
+		return []LostLink{}, nil
 	}
 	all, err := d.listNetworks(ctx, d.names.ownFilter(""))
 	if err != nil {
@@ -38,15 +38,18 @@ func (d *Docker) findLostLinks(ctx context.Context) (lost []LostLink, err error)
 	if err != nil {
 		return nil, err
 	}
+	if lost, err = d.findLostBridges(ctx, links); err != nil {
+		return nil, err
+	}
 	for _, n := range all {
 		bridge := bridgeOf(n)
 		on := slices.IndexFunc(links, func(l networkInterface) bool {
-			return l.name == bridge && l.kind == "bridge"
+			return l.name == bridge && l.kind == linkBridge
 		})
 		if on < 0 {
 			continue
 		}
-		peers, err := d.peersOf(ctx, n.ID)
+		peers, err := d.peersOf(ctx, make(client.Filters).Add("network", n.ID))
 		if errors.Is(err, ErrProcessesHidden) {
 			continue // a container that ended meanwhile: nothing is known of this one
 		}
@@ -54,27 +57,83 @@ func (d *Docker) findLostLinks(ctx context.Context) (lost []LostLink, err error)
 			return nil, err
 		}
 		for _, l := range links {
-			if l.master == links[on].index && l.kind == "veth" && !peers[l.peer] {
-				lost = append(lost, LostLink{Name: l.name, Bridge: bridge, index: l.index,
-					Deployment: n.Labels[labelDeployment]})
+			if l.master == links[on].index && l.kind == linkPair && !peers[l.peer] {
+				lost = append(lost, LostLink{Name: l.name, Kind: l.kind, Bridge: bridge,
+					Deployment: n.Labels[labelDeployment], index: l.index})
 			}
 		}
 	}
-	return lost, nil
+	return append([]LostLink{}, lost...), nil
 }
 
 func bridgeOf(n network.Summary) string {
 	if name := n.Options[bridgeOption]; name != "" {
 		return name
 	}
-	return "br-" + n.ID[:min(len(n.ID), 12)]
+	return bridgeName(n.ID)
 }
 
-// peersOf returns the network interfaces of all containers on a network, including those of other
-// installations.
-func (d *Docker) peersOf(ctx context.Context, id string) (map[int32]bool, error) {
-	r, err := d.api.ContainerList(ctx, client.ContainerListOptions{
-		Filters: make(client.Filters).Add("network", id)})
+// bridgeName is what the engine calls the bridge of a network.
+func bridgeName(network string) string { return "br-" + network[:min(len(network), 12)] }
+
+// findLostBridges finds bridges of networks of ours that the engine does not know, and the
+// interfaces on them.
+func (d *Docker) findLostBridges(
+	ctx context.Context, links []networkInterface,
+) (lost []LostLink, err error) {
+	for _, bridge := range links {
+		n, ours := d.book.findBridge(bridge.name, d.hostPaths().engineID)
+		if bridge.kind != linkBridge || !ours {
+			continue
+		}
+		_, err := d.api.NetworkInspect(ctx, n.ID, client.NetworkInspectOptions{})
+		if err == nil {
+			continue
+		}
+		if !isNotFound(err) {
+			return nil, fmt.Errorf("inspect network: %w", wrapUnavailable(err))
+		}
+		peers, err := d.peersOf(ctx, nil)
+		if errors.Is(err, ErrProcessesHidden) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		lost = append(lost, linksOf(bridge, links, peers, n.Deployment)...)
+	}
+	return lost, nil
+}
+
+// linksOf returns a lost bridge after the interfaces on it, and nothing if a container that the
+// engine knows still uses it.
+func linksOf(
+	bridge networkInterface, links []networkInterface, peers map[int32]bool, deployment string,
+) (all []LostLink) {
+	for _, l := range links {
+		if l.master != bridge.index || l.kind != linkPair {
+			continue
+		}
+		if peers[l.peer] {
+			return nil
+		}
+		all = append(all, LostLink{Name: l.name, Kind: l.kind, Bridge: bridge.name,
+			Deployment: deployment, index: l.index})
+	}
+	return append(all, LostLink{Name: bridge.name, Kind: bridge.kind, Bridge: bridge.name,
+		Deployment: deployment, index: bridge.index})
+}
+
+// The kinds of interfaces that an engine leaves behind, in the kernel's words.
+const (
+	linkPair   = "veth"
+	linkBridge = "bridge"
+)
+
+// peersOf returns the network interfaces of all running containers that pass a filter, including
+// those of other installations.
+func (d *Docker) peersOf(ctx context.Context, f client.Filters) (map[int32]bool, error) {
+	r, err := d.api.ContainerList(ctx, client.ContainerListOptions{Filters: f})
 	if err != nil {
 		return nil, fmt.Errorf("list a network's containers: %w", wrapUnavailable(err))
 	}
@@ -162,7 +221,7 @@ func kindOf(nested []byte) string {
 	return ""
 }
 
-// deleteLink removes an interface, and with it the other end of the pair. It must
+// deleteLink removes an interface, and with one of a pair its other end. It must
 // still be the one that was seen.
 func deleteLink(l LostLink) error {
 	links, err := listInterfaces()
@@ -170,7 +229,7 @@ func deleteLink(l LostLink) error {
 		return err
 	}
 	if !slices.ContainsFunc(links, func(now networkInterface) bool {
-		return now.index == l.index && now.name == l.Name && now.kind == "veth"
+		return now.index == l.index && now.name == l.Name && now.kind == l.Kind
 	}) {
 		return nil
 	}

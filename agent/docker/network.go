@@ -96,7 +96,7 @@ func (d *Docker) tryNetwork(
 	ctx, cancel := detachedContext(ctx)
 	defer cancel()
 	no := false
-	_, err := d.api.NetworkCreate(ctx, name, client.NetworkCreateOptions{
+	made, err := d.api.NetworkCreate(ctx, name, client.NetworkCreateOptions{
 		Driver:     "bridge",
 		EnableIPv6: &no,
 		IPAM: &network.IPAM{Config: []network.IPAMConfig{
@@ -106,6 +106,10 @@ func (d *Docker) tryNetwork(
 	})
 	if err != nil {
 		return fmt.Errorf("create network %s: %w", s, wrapMutationErr(err))
+	}
+	if o := objectFromLabels(labels); o.Kind == agent.KindNetwork {
+		o.ID = made.ID
+		d.noteObject(o)
 	}
 	return nil
 }

@@ -18,6 +18,8 @@ import (
 
 // Inside a deployment, services find each other by step key; a second
 // deployment finds nobody, by name or by address; both reach the outside.
+//
+// threat: T25
 func TestNetwork_IsolatesDeployments(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -167,6 +169,8 @@ func TestNetwork_FortyDeploymentsSideBySide(t *testing.T) {
 }
 
 // A range that is used up is a clear error, and changes nothing.
+//
+// fault: F43
 func TestNetwork_RangeUsedUp(t *testing.T) {
 	r := newRig(t)
 	d, err := docker.New(t.Context(), docker.Config{
@@ -191,6 +195,8 @@ func TestNetwork_RangeUsedUp(t *testing.T) {
 
 // A stranger on our network, and an endpoint that the engine will not let go
 // by itself, do not keep a deployment from being removed.
+//
+// fault: F42
 func TestRemoveDeployment_WithStrangersEndpoint(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

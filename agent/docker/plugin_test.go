@@ -20,6 +20,8 @@ import (
 // Every field of HostConfig that the engine reports for a plugin is on this list, with its only
 // allowed value. A field that a newer client or engine adds fails the test until someone has looked
 // at it.
+//
+// threat: T20
 func TestPlugin_HostConfigIsExactlyTheHardeningList(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -142,6 +144,8 @@ type view struct {
 }
 
 // What the engine promises is worth what a process inside can see of it.
+//
+// threat: T20, T23
 func TestPlugin_SeesNothingFromInside(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -202,6 +206,9 @@ func (r *rig) reach(p agent.PluginSpec) string {
 }
 
 // 137 has three reasons, and the runtime distinguishes them.
+//
+// threat: T22
+// fault: F46, F49
 func TestPlugin_EveryEndHasItsName(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -240,6 +247,8 @@ func TestPlugin_EveryEndHasItsName(t *testing.T) {
 }
 
 // A stranger's kill is none of ours, and not the kernel's.
+//
+// fault: F46
 func TestPlugin_KilledByAStranger(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -291,6 +300,9 @@ func TestPlugin_Canceled(t *testing.T) {
 
 // One GiB on stdout is cut off at the limit; the memory it takes here is the
 // limit's, not the flood's.
+//
+// threat: T21
+// fault: F47
 func TestPlugin_StdoutFloodIsCut(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -307,6 +319,9 @@ func TestPlugin_StdoutFloodIsCut(t *testing.T) {
 }
 
 // One GiB on stderr is read to its end, counted and mostly dropped.
+//
+// threat: T21
+// fault: F47
 func TestPlugin_StderrFloodIsBounded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -343,6 +358,8 @@ func TestPlugin_LinesAreText(t *testing.T) {
 }
 
 // The number of processes is limited.
+//
+// threat: T22
 func TestPlugin_ForkBombHitsTheLimit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -39,6 +39,10 @@ func (d *Docker) Probe(ctx context.Context, s agent.ServiceSpec) (agent.ProbeRes
 		return agent.ProbeResult{}, fmt.Errorf("probe service %s: %w", s.Step, err)
 	}
 	state := c.State
+	if s.Once && neverStarted(state) {
+		return agent.ProbeResult{}, fmt.Errorf("probe job %s: its container was never started: %w",
+			s.Step, agent.ErrNotFound)
+	}
 	if state == nil || !state.Running {
 		if state != nil && state.ExitCode == exitKilled && !state.OOMKilled {
 			state.OOMKilled = d.outOfMemory(ctx, c.ID, exitKilled)

@@ -174,6 +174,8 @@ func TestPull(t *testing.T) {
 
 // Two teams, one private image (threats.md, T41): that it is on the node does not
 // let those have it whom the registry would refuse.
+//
+// threat: T41
 func TestPull_ImageOnTheNodeIsStillPrivate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -266,6 +268,8 @@ func closedAddress(t *testing.T) string {
 
 // A connection that is cut in the middle of a layer is not the end: what has
 // come is kept, and the rest is asked for.
+//
+// fault: F53
 func TestPull_CutIsResumed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -303,6 +307,8 @@ func TestPull_CutIsResumed(t *testing.T) {
 }
 
 // A pull from a registry that stops sending fails, with that as the reason.
+//
+// fault: F53
 func TestPull_SilenceEnds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

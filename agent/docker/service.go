@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/containerd/errdefs"
 	dockerspec "github.com/moby/docker-image-spec/specs-go/v1"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
@@ -59,6 +60,9 @@ func (d *Docker) startService(ctx context.Context, s agent.ServiceSpec) error {
 	if err := checkService(s); err != nil {
 		return err
 	}
+	if ran, err := d.hasRun(ctx, s); ran || err != nil {
+		return err
+	}
 	image, err := d.imageConfig(ctx, s.Image)
 	if err != nil {
 		return err
@@ -79,6 +83,33 @@ func (d *Docker) startService(ctx context.Context, s agent.ServiceSpec) error {
 		return err
 	}
 	return d.confirmRunFiles(s)
+}
+
+// hasRun reports whether the container of a job has been started in this run. It looks at
+// nothing else: the job's files in tmpfs, for example, may be gone after a reboot. A
+// container of an earlier run is removed.
+func (d *Docker) hasRun(ctx context.Context, s agent.ServiceSpec) (bool, error) {
+	if !s.Once {
+		return false, nil
+	}
+	c, err := d.inspectContainer(ctx, d.names.serviceName(s.Deployment, s.Step))
+	switch {
+	case errdefs.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, err
+	case c.Config.Labels[labelInstall] != d.names.install:
+		// Creating ours says so.
+		return false, nil
+	case c.Config.Labels[labelRun] != s.Run:
+		return false, d.discardContainer(ctx, c)
+	}
+	return !neverStarted(c.State), nil
+}
+
+// neverStarted reports whether a container was created and its process never started.
+func neverStarted(s *container.State) bool {
+	return s == nil || s.Status == container.StateCreated
 }
 
 func checkService(s agent.ServiceSpec) error {

@@ -153,6 +153,8 @@ func TestService_AdoptedByARestartedAgent(t *testing.T) {
 }
 
 // A foreign container under our name is left alone.
+//
+// fault: F41
 func TestService_StrangersContainerIsNotTouched(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -54,6 +54,8 @@ type Hooks struct {
 	Health func(s agent.ServiceSpec) agent.ProbeResult
 	// Serve answers a connection to a service; by default it echoes.
 	Serve func(deployment string, service pipeline.StepKey, port int, conn net.Conn)
+	// Files are those of an ended container; by default there are none.
+	Files func(deployment string, step pipeline.StepKey, pattern string) []agent.ContainerFile
 	// Left are objects that RemoveDeployment cannot remove.
 	Left func(deployment string) []agent.Object
 }
@@ -263,6 +265,9 @@ func (r *Runtime) StartService(ctx context.Context, s agent.ServiceSpec) error {
 			r.putObject(agent.Object{Kind: agent.KindVolume, Deployment: s.Deployment, Step: name.Service,
 				Spec: name.Name})
 		}
+		if there, ok := r.Service(s.Deployment, s.Step); ok && s.Once && there.Run == s.Run {
+			return nil
+		}
 		o := r.putObject(agent.Object{Kind: agent.KindService, Deployment: s.Deployment, Run: s.Run,
 			Step: s.Step, Running: true})
 		r.mu.Lock()
@@ -308,6 +313,9 @@ func (r *Runtime) Probe(ctx context.Context, s agent.ServiceSpec) (p agent.Probe
 			code = o.exit
 		}
 		r.mu.Unlock()
+		if o == nil && s.Once {
+			return agent.ErrNotFound
+		}
 		switch k := r.currentKnobs(); {
 		case ended:
 			p = agent.ProbeResult{Health: wire.HealthStopped, Ended: true, ExitCode: code}

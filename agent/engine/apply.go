@@ -81,7 +81,8 @@ func (m *Machine) startPulls() {
 		}
 	}
 	for _, key := range m.order {
-		if m.steps[key].Done || busy >= maxPulls || m.pipelineStep(key).Approval != nil {
+		if m.steps[key].Done || busy >= maxPulls || m.pipelineStep(key).Approval != nil ||
+			m.isLaunched(key) {
 			continue
 		}
 		if m.pullImage(key) {
@@ -136,13 +137,17 @@ func (m *Machine) advanceStep(key pipeline.StepKey) {
 	switch {
 	case m.pipelineStep(key).Approval != nil:
 		m.advanceApproval(key)
+	case m.isLaunched(key):
+		// A restarted agent needs no image to wait for the job's end.
+		m.startProbing(key)
+		m.continueProbing()
 	case p != nil && p.failed != nil:
 		m.failStep(key, *p.failed)
 	case p == nil || !p.done:
 		if s.Status == pipeline.StepPending {
 			m.changeStep(key, wire.Event{}, func(s *StepState) { s.Status = pipeline.StepPulling })
 		}
-	case m.pipelineStep(key).Service != nil:
+	case m.pipelineStep(key).Container() != nil:
 		m.startService(key)
 	case m.ahead != nil && m.ahead.do.Step == key:
 		// Its container is just being made; running it now would race.
@@ -151,7 +156,8 @@ func (m *Machine) advanceStep(key pipeline.StepKey) {
 	}
 }
 
-// startService may be repeated: the runtime adopts what is there.
+// startService starts a service or a job. It may be repeated: the runtime adopts what is
+// there.
 func (m *Machine) startService(key pipeline.StepKey) {
 	if !m.steps[key].Started {
 		m.changeStep(key, wire.Event{}, func(s *StepState) {
@@ -208,7 +214,7 @@ func (m *Machine) failStep(key pipeline.StepKey, r Result) {
 
 func eventOf(r Result) wire.Event {
 	return wire.Event{Code: r.Code, Message: r.Message, ExitCode: r.ExitCode,
-		Metadata: r.Metadata}
+		Metadata: r.Metadata, Tests: r.Tests}
 }
 
 // completeStep marks a step complete.

@@ -22,11 +22,13 @@ func drawPipeline(t *rapid.T) pipeline.Pipeline {
 		if i > 0 {
 			s.Needs = []pipeline.StepKey{keys[i-1]}
 		}
-		switch rapid.IntRange(0, 4).Draw(t, "kind") {
+		switch rapid.IntRange(0, 5).Draw(t, "kind") {
 		case 0, 1:
 			s.Service = &pipeline.ServiceStep{Name: "s"}
 		case 2:
 			s.Approval = &pipeline.ApprovalStep{Prompt: "go on?", TimeoutSeconds: 30}
+		case 3:
+			s.Job = &pipeline.JobStep{ServiceStep: pipeline.ServiceStep{Name: "j"}}
 		default:
 			c := &pipeline.Component{Actions: []string{"create"}}
 			c.Idempotent = rapid.Bool().Draw(t, "idempotent")
@@ -122,8 +124,8 @@ func checkEnd(t *rapid.T, w *world, p pipeline.Pipeline, canceled bool) {
 			t.Fatal("ready after a cancel")
 		}
 		for _, s := range p.Steps {
-			if s.Service != nil && !w.containers[string(s.Key)+"/"] {
-				t.Fatalf("ready, and service %s does not run", s.Key)
+			if s.Container() != nil && !w.containers[string(s.Key)+"/"] {
+				t.Fatalf("ready, and the container of %s is gone", s.Key)
 			}
 			if s.Plugin != nil && !w.outside[s.Key] {
 				t.Fatalf("ready, and plugin %s has no effect", s.Key)
@@ -159,6 +161,11 @@ func checkStuck(t *rapid.T, w *world) {
 
 // checkLedger holds the executions to the order they must have.
 func checkLedger(t *rapid.T, w *world, p pipeline.Pipeline) {
+	for key, n := range w.jobRuns {
+		if n > 1 {
+			t.Fatalf("job %s ran %d times: %v", key, n, w.ledger)
+		}
+	}
 	var started, deleted []string
 	for _, line := range w.ledger {
 		what, key, _ := strings.Cut(line, " ")

@@ -26,6 +26,9 @@
 //   - After a failure or a cancel no further step starts, and everything that was started
 //     is undone in reverse order, even if parts of that fail. What could not be undone is
 //     listed, and tried again with the next goal.
+//   - A job is done when its container has ended with exit code 0; steps after it start only
+//     then. It is started once in a run, also if the agent or the engine restarts, and it is
+//     stopped at its deadline.
 //   - An approval that waits for a person holds no resources. Its prompt and deadline are
 //     recorded first. The first answer in a goal counts, also if it comes twice or after a
 //     restart. A missed deadline or a rejection is a failure like any other.

@@ -30,7 +30,7 @@ type StartOperation struct {
 // Kind is a kind of operation.
 type Kind string
 
-// The kinds of operations. All but Run are safe to repeat.
+// The kinds of operations. All but Run are safe to repeat: Start starts a job once.
 const (
 	Prepare   Kind = "prepare"
 	Pull      Kind = "pull"
@@ -38,7 +38,7 @@ const (
 	Probe     Kind = "probe"
 	Precreate Kind = "create_ahead"
 	Run       Kind = "run"
-	// Stop stops a service and keeps its container.
+	// Stop stops a service or a job and keeps its container.
 	Stop Kind = "stop"
 	// Remove removes the containers of one step, running or not.
 	Remove Kind = "remove"
@@ -114,8 +114,11 @@ type StepState struct {
 	GaveUp  string         `json:"gave_up,omitempty"`
 	Outputs map[string]any `json:"outputs,omitempty"`
 	Sealed  []byte         `json:"sealed,omitempty"`
-	// Deadline is until when an approval waits, by this agent's own clock.
+	// Deadline is until when an approval waits or a job may run, by this agent's own clock. A
+	// job has one as soon as it is known to be started.
 	Deadline time.Time `json:"deadline,omitzero"`
+	// Overdue: the job ran beyond its deadline and is being stopped.
+	Overdue bool `json:"overdue,omitempty"`
 }
 
 func (Report) effect()          {}

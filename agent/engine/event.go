@@ -97,6 +97,8 @@ type Result struct {
 	Outputs  map[string]any
 	Sealed   []byte
 	Metadata []wire.Metadatum
+	// Tests is what the test runner of a job wrote, masked.
+	Tests *wire.TestReport
 	// Health, Exited and Message are a probe's: Outcome OK means it was asked. Exited
 	// is a stop's too: the service did not run.
 	Health wire.Health

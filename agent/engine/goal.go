@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/nullops/nullops/agent/wire"
@@ -18,6 +19,7 @@ const (
 	CodeUndoFailed     = "undo_failed"
 	CodeLeftOver       = "left_over"
 	CodeMemoryLost     = "memory_lost"
+	CodeUnknownFormat  = "unknown_format"
 )
 
 // acceptGoal stores a newer goal as the next one. It becomes current at once, unless the
@@ -130,6 +132,7 @@ func (m *Machine) beginGoal(g wire.Goal) {
 	if !g.Ready {
 		m.recordChange(Record{Work: &g, Fresh: true, Blind: &no, Orphan: &no})
 		m.moveTo(wire.PhaseApplying, wire.Event{})
+		m.refuseUnknownFormat()
 		return
 	}
 	yes := true
@@ -137,6 +140,15 @@ func (m *Machine) beginGoal(g wire.Goal) {
 	for _, key := range m.order {
 		m.recordChange(Record{Step: &StepState{Key: key, Status: pipeline.StepDone,
 			Started: m.pipelineStep(key).Approval == nil, Done: true}})
+	}
+}
+
+// refuseUnknownFormat ends a run whose pipeline was written by a newer release: this one
+// would leave out what it does not know.
+func (m *Machine) refuseUnknownFormat() {
+	if m.work.Pipeline.Format > pipeline.Format {
+		m.giveUp(CodeUnknownFormat, fmt.Sprintf("the pipeline has format %d, and this agent reads "+
+			"formats up to %d; upgrade the agent", m.work.Pipeline.Format, pipeline.Format))
 	}
 }
 
@@ -189,7 +201,7 @@ func (m *Machine) undoWithoutHistory(g wire.Goal, phase wire.Phase, cause *Cause
 	yes := true
 	m.recordChange(Record{Work: &g, Fresh: true, Blind: &yes, Cause: cause})
 	for _, key := range m.order {
-		if m.pipelineStep(key).Service != nil {
+		if m.pipelineStep(key).Container() != nil {
 			m.recordChange(Record{Step: &StepState{Key: key, Status: pipeline.StepDone,
 				Started: true, Done: true}})
 		}

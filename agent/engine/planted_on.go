@@ -16,5 +16,6 @@ func Defects() []string {
 	return []string{"skip the unknown step", "undo in forward order", "repeat every plugin",
 		"ready before probe", "accept a stale generation", "delete beside the plugin",
 		"effect before intent", "leave strays",
-		"wait for an answer for ever"}
+		"wait for an answer for ever", "take a started job for done",
+		"forget that a job was started", "let a job run for ever"}
 }

@@ -88,9 +88,11 @@ func (m *Machine) onApplyStepEnded(o operation, r Result) {
 	}
 	switch o.do.Kind {
 	case Start:
-		m.onServiceStarted(key, r)
+		m.onContainerStarted(key, r)
 	case Probe:
-		m.onStartupProbed(key, r)
+		m.onContainerProbed(key, r)
+	case Stop:
+		m.onJobStopped(o, r)
 	case Remove:
 		// The old container of a plugin that is going to be repeated.
 		if r.Outcome == OutcomeOK {
@@ -107,6 +109,22 @@ func (m *Machine) onApplyStepEnded(o operation, r Result) {
 		m.onApprovalCompleted(key, r)
 	default:
 	}
+}
+
+func (m *Machine) onContainerStarted(key pipeline.StepKey, r Result) {
+	if m.isJob(key) {
+		m.onJobStarted(key, r)
+		return
+	}
+	m.onServiceStarted(key, r)
+}
+
+func (m *Machine) onContainerProbed(key pipeline.StepKey, r Result) {
+	if m.isJob(key) {
+		m.onJobProbed(key, r)
+		return
+	}
+	m.onStartupProbed(key, r)
 }
 
 func (m *Machine) onPluginEnded(key pipeline.StepKey, r Result) {

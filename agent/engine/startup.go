@@ -23,7 +23,7 @@ const (
 	earliestProbe = 50 * time.Millisecond
 )
 
-// serviceStartup is the start-up of one service.
+// serviceStartup is the start-up of one service, or a job until its end.
 type serviceStartup struct {
 	step pipeline.StepKey
 	// since is when the service was first started, started when it last was.
@@ -33,7 +33,8 @@ type serviceStartup struct {
 	next    time.Time
 	// counted is when the last check was made that counts as a try.
 	counted time.Time
-	// down says that the service ended and is started again at next.
+	// down says that the service ended and is started again at next; of a job, that it ended
+	// and is asked for its exit code.
 	down     bool
 	restarts int
 }
@@ -45,6 +46,10 @@ func (m *Machine) startProbing(key pipeline.StepKey) {
 // continueProbing asks a started service when it is time to, or starts one again
 // that ended during its start-up.
 func (m *Machine) continueProbing() {
+	if m.isJob(m.probe.step) {
+		m.followJob(m.probe.step)
+		return
+	}
 	if m.now.Before(m.probe.next) {
 		m.wakeAt(m.probe.next)
 		return

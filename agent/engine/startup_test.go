@@ -155,6 +155,8 @@ func TestStartup_StartedIsNotDone(t *testing.T) {
 
 // A service that may be restarted can exit until what it needs is there. One
 // that never stays up fails the run when its time is over.
+//
+// fault: F51
 func TestStartup_RestartsWithinTheBudget(t *testing.T) {
 	check := &pipeline.Readiness{TCP: &pipeline.TCPProbe{Port: 80}}
 	short := &pipeline.Readiness{TCP: check.TCP, IntervalSeconds: 2, Retries: 4,

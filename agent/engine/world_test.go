@@ -32,6 +32,8 @@ type world struct {
 	outside map[pipeline.StepKey]bool
 	// ledger lists every execution: "create a", "delete a", "start s".
 	ledger []string
+	// jobRuns counts how often the container of a job was started.
+	jobRuns map[pipeline.StepKey]int
 	// stubborn plugins say no to delete.
 	stubborn map[pipeline.StepKey]bool
 	// alive are plugins that may still run: nobody has seen them end.
@@ -51,6 +53,7 @@ func newWorld(t *rapid.T) *world {
 		running:    map[int64]engine.StartOperation{},
 		containers: map[string]bool{},
 		stopped:    map[string]bool{},
+		jobRuns:    map[pipeline.StepKey]int{},
 		outside:    map[pipeline.StepKey]bool{},
 		stubborn:   map[pipeline.StepKey]bool{},
 		alive:      map[pipeline.StepKey]bool{},
@@ -170,6 +173,9 @@ func (w *world) effect(d engine.StartOperation, happened bool) {
 	case engine.Prepare:
 		w.network = true
 	case engine.Start:
+		if w.isJob(d.Step) && !w.containers[string(d.Step)+"/"] {
+			w.jobRuns[d.Step]++
+		}
 		w.containers[string(d.Step)+"/"] = true
 		delete(w.stopped, string(d.Step)+"/")
 	case engine.Precreate:
@@ -203,6 +209,9 @@ func (w *world) finish(op int64, outcome engine.Outcome, happened bool) {
 	if outcome == engine.OutcomeOK && d.Kind == engine.Probe {
 		// It has run for long enough: how long, no test here is about.
 		r.Health, r.StartedAt = wire.HealthHealthy, w.now.Add(-time.Minute)
+		if w.isJob(d.Step) {
+			r.Health, r.Exited, r.ExitCode = wire.HealthStopped, true, new(int)
+		}
 	}
 	w.feed(engine.OperationEnded{Op: op, Result: r})
 }
@@ -243,6 +252,11 @@ func (w *world) answerSecrets() {
 
 func (w *world) runs(key pipeline.StepKey) bool {
 	return w.containers[string(key)+"/"] && !w.stopped[string(key)+"/"]
+}
+
+func (w *world) isJob(key pipeline.StepKey) bool {
+	s, _ := w.m.CurrentGoal().Pipeline.Step(key)
+	return s.Job != nil
 }
 
 // list tells what truly runs.

@@ -3,6 +3,7 @@ package runtimetest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -46,6 +47,33 @@ func serviceStopsAndGoesOn(b *testDeployment) {
 	if ran, err := b.Runtime.StopService(b.ctx, b.deployment, "nobody"); ran || err != nil {
 		b.Errorf("a service that is not there ran %t: %v", ran, err)
 	}
+}
+
+// The container of a job is started once in a run, even if the start is repeated after it has
+// ended, and again in the next run. A job without a container is not found, so that nobody
+// takes it for one that has ended.
+func jobStartsOnceInARun(b *testDeployment) {
+	b.mustSucceed(b.Runtime.Prepare(b.ctx, b.deployment))
+	job := b.newService("job")
+	job.Once, job.Ready = true, nil
+	job.SecretEnv["PASSWORD"] = "hunter2"
+	if p, err := b.Runtime.Probe(b.ctx, job); !errors.Is(err, agent.ErrNotFound) {
+		b.Errorf("a job that does not exist: %+v, %v", p, err)
+	}
+	b.startReady(job)
+	b.mustSucceed(b.Runtime.StartService(b.ctx, job))
+	if p, err := b.Runtime.Probe(b.ctx, job); err != nil || p.Ended {
+		b.Errorf("a running job, started again: %+v, %v", p, err)
+	}
+	_, err := b.Runtime.StopService(b.ctx, b.deployment, "job")
+	b.mustSucceed(err)
+	job.SecretEnv["PASSWORD"] = "other"
+	b.mustSucceed(b.Runtime.StartService(b.ctx, job))
+	if p, err := b.Runtime.Probe(b.ctx, job); err != nil || !p.Ended {
+		b.Errorf("an ended job, started again in its run: %+v, %v", p, err)
+	}
+	job.Run = "run-2"
+	b.startReady(job)
 }
 
 // What is there from before a lost answer is adopted, not doubled.

@@ -53,6 +53,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 	for name, part := range map[string]func(*testDeployment){
 		"ServiceLivesAndGoes":        serviceLivesAndGoes,
 		"ServiceStopsAndGoesOn":      serviceStopsAndGoesOn,
+		"JobStartsOnceInARun":        jobStartsOnceInARun,
 		"RepeatsAreHarmless":         repeatsAreHarmless,
 		"ListShowsEveryState":        listShowsEveryState,
 		"RemovingTwiceIsFine":        removingTwiceIsFine,

@@ -15,6 +15,8 @@ type stepBehaviour struct {
 	// A service is ready after a while, or never, and may end by itself.
 	ready time.Duration
 	ends  time.Duration
+	// A job works for a while, or for ever, and then ends.
+	works time.Duration
 }
 
 // deployment is what is true of one, whatever anybody knows of it.
@@ -25,10 +27,14 @@ type deployment struct {
 	// outside are effects of plugins beyond the container engine.
 	outside map[pipeline.StepKey]bool
 	// of the present run
-	run      string
-	ok       map[pipeline.StepKey]bool
-	started  map[pipeline.StepKey]bool
-	runs     map[string]int
+	run     string
+	ok      map[pipeline.StepKey]bool
+	started map[pipeline.StepKey]bool
+	runs    map[string]int
+	// launched are jobs that the agent has on disk as started, by run and step; taken are
+	// those whose container a stranger removed before.
+	launched map[string]bool
+	taken    map[string]bool
 	undoing  int
 	wasReady bool
 	// gone: the agent has on disk that it is to go.
@@ -71,7 +77,8 @@ func (d *deployment) newGoal(generation int64, want wire.Want, run string, ready
 // newDeployment draws a pipeline of up to five steps.
 func (w *world) newDeployment(id string) *deployment {
 	d := &deployment{id: id, habits: map[pipeline.StepKey]*stepBehaviour{},
-		outside: map[pipeline.StepKey]bool{}, runs: map[string]int{}}
+		outside: map[pipeline.StepKey]bool{}, runs: map[string]int{},
+		launched: map[string]bool{}, taken: map[string]bool{}}
 	keys := []pipeline.StepKey{"a", "b", "c", "d", "e"}
 	for i := range 1 + w.random.IntN(5) {
 		s := pipeline.Step{Key: keys[i]}
@@ -79,7 +86,9 @@ func (w *world) newDeployment(id string) *deployment {
 		case n < 12:
 			s.Approval = &pipeline.ApprovalStep{Prompt: "go on?",
 				TimeoutSeconds: 20 + w.random.IntN(60)}
-		case n < 52:
+		case n < 30:
+			s.Job = &pipeline.JobStep{TimeoutSeconds: 30 + w.random.IntN(60)}
+		case n < 60:
 			s.Service = &pipeline.ServiceStep{Name: string(keys[i]),
 				Ready: &pipeline.Readiness{IntervalSeconds: 1, Retries: 15}}
 		default:
@@ -98,7 +107,11 @@ func (w *world) newDeployment(id string) *deployment {
 }
 
 func (w *world) newHabit() *stepBehaviour {
-	h := &stepBehaviour{effect: true, ready: w.randomBetween(50*time.Millisecond, 8*time.Second)}
+	h := &stepBehaviour{effect: true, ready: w.randomBetween(50*time.Millisecond, 8*time.Second),
+		works: w.randomBetween(10*time.Millisecond, 2*time.Second)}
+	if w.oneIn(30) {
+		h.works = w.randomBetween(2*time.Second, 28*time.Second)
+	}
 	switch n := w.random.IntN(100); {
 	case n < 6:
 		h.fails, h.effect = true, w.oneIn(60)
@@ -109,7 +122,7 @@ func (w *world) newHabit() *stepBehaviour {
 	case n < 15:
 		h.hangsDelete = true
 	case n < 18:
-		h.ready = time.Hour
+		h.ready, h.works = time.Hour, time.Hour
 	case n < 21:
 		h.ends = w.randomBetween(time.Second, 40*time.Second)
 	}

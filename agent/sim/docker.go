@@ -32,7 +32,11 @@ type object struct {
 	kind   kind
 	step   pipeline.StepKey
 	action string
-	state  state
+	// run is that of a service's or a job's container.
+	run   string
+	state state
+	// code is the exit code of a process that ended.
+	code int
 	// ready is when a running service answers its probes.
 	ready time.Duration
 	// life tells one run of a container's process from the next.
@@ -41,6 +45,9 @@ type object struct {
 	// op waits for a plugin's end.
 	op *op
 }
+
+// exitKilled is the exit code of a process that was killed.
+const exitKilled = 137
 
 // docker models a container engine.
 type docker struct {
@@ -78,7 +85,7 @@ func (d *docker) dropObject(o *object) {
 // stopProcess ends a container's process, if one runs.
 func (o *object) stopProcess() {
 	if o.state == running {
-		o.state = exited
+		o.state, o.code = exited, exitKilled
 		o.life++
 	}
 }
@@ -162,6 +169,9 @@ func (w *world) disturbObject() {
 	w.endPlugin(o, engine.Result{Outcome: engine.OutcomeNo, Code: "killed_by_stranger"})
 	o.stopProcess()
 	if o.kind == network || w.oneIn(60) {
+		if name := o.run + "/" + string(o.step); !o.of.launched[name] {
+			o.of.taken[name] = true
+		}
 		w.docker.dropObject(o)
 	}
 }

@@ -98,6 +98,8 @@ func (w *world) applyCall(o *op) {
 		w.createAndStart(o)
 	case engine.Probe:
 		w.probeService(o)
+	case engine.Stop:
+		w.stopJob(o)
 	case engine.Precreate:
 		w.createAhead(o)
 	case engine.Run:
@@ -191,8 +193,12 @@ func (w *world) createAndStart(o *op) {
 		return
 	}
 	c := w.docker.findObject(o.of, service, o.do.Step, "")
+	if c != nil && o.isJob() && c.run != o.run {
+		w.removeContainer(c)
+		c = nil
+	}
 	if c == nil {
-		c = w.docker.addObject(&object{of: o.of, kind: service, step: o.do.Step})
+		c = w.docker.addObject(&object{of: o.of, kind: service, step: o.do.Step, run: o.run})
 	}
 	if w.isAbandoned(o) || o.canceled {
 		// The agent that would send the second request is gone.
@@ -205,6 +211,7 @@ func (w *world) createAndStart(o *op) {
 			w.deliverResult(o, engine.Result{Outcome: engine.OutcomeUnknown, Message: "no such container"})
 			return
 		case (w.isAbandoned(o) || o.canceled) && w.oneIn(70):
+		case o.isJob() && c.state != created && !w.hasDefect("start an ended job again"):
 		case c.state != running:
 			w.startService(o, c)
 		}
@@ -217,6 +224,10 @@ func (w *world) startService(o *op, c *object) {
 	c.state, c.ready = running, w.now+h.ready
 	c.life++
 	w.checkStart(o)
+	if o.isJob() {
+		w.runJob(o, c)
+		return
+	}
 	if h.ends > 0 {
 		life := c.life
 		w.scheduleEvent(h.ends, "service ends", func() {
@@ -230,6 +241,10 @@ func (w *world) startService(o *op, c *object) {
 func (w *world) probeService(o *op) {
 	c := w.docker.findObject(o.of, service, o.do.Step, "")
 	r := engine.Result{Outcome: engine.OutcomeOK, Health: wire.HealthStarting}
+	if o.isJob() {
+		w.probeJob(o, c)
+		return
+	}
 	switch {
 	case c == nil || c.state != running:
 		r.Exited, r.Health = true, wire.HealthStopped

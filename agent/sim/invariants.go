@@ -20,6 +20,11 @@ func (w *world) checkRecord(d *deployment, r engine.Record) {
 		}
 		d.newest = r.Next.Generation
 	}
+	if r.Step != nil && !r.Step.Deadline.IsZero() {
+		if s, _ := d.graph.Step(r.Step.Key); s.Job != nil {
+			d.launched[d.run+"/"+string(s.Key)] = true
+		}
+	}
 	if r.Work != nil {
 		d.gone = r.Work.Want == wire.WantGone
 		d.beginRun(r.Work.Run)
@@ -69,12 +74,16 @@ func (w *world) checkStart(o *op) {
 		}
 	}
 	step, _ := d.graph.Step(key)
-	if step.Plugin == nil {
+	if step.Service != nil {
 		return
 	}
 	name := o.run + "/" + string(key)
 	d.runs[name]++
 	switch n := d.runs[name]; {
+	case step.Job != nil:
+		if n > 1 && !d.taken[name] {
+			w.failWorld("%s: job %s ran %d times", d.id, name, n)
+		}
 	case n > 1 && !step.Plugin.Component.Idempotent:
 		w.failWorld("%s: plugin %s ran %d times, and may run once", d.id, name, n)
 	case n > maxRuns:

@@ -24,6 +24,6 @@ func Defects() []string {
 	return slices.Concat(engine.Defects(), []string{
 		"acknowledge before fsync", "list without stopped containers",
 		"delete on a failed list", "leave the network", "forget events on restart",
-		"hear a replaced session", "ask for secrets once",
+		"hear a replaced session", "ask for secrets once", "start an ended job again",
 	})
 }

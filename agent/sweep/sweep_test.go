@@ -98,6 +98,8 @@ type site struct {
 
 // kill -9 at every place: the agent that starts on what is left settles, and
 // nothing is left, nothing ran twice, and nothing was reported twice or never.
+//
+// fault: F20
 func TestAgent_SurvivesKillAtEveryFailpoint(t *testing.T) {
 	s := newSite(t)
 	var mu sync.Mutex

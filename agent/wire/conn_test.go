@@ -123,6 +123,9 @@ func rawSession(t *testing.T, agent *wiretest.Agent) (*websocket.Conn, net.Conn)
 }
 
 // T35: a peer that breaks the protocol loses the session, and costs little.
+//
+// threat: T35
+// fault: F34
 func TestSession_EndsOnHostilePeers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		send func(context.Context, *websocket.Conn, net.Conn) error
@@ -213,6 +216,8 @@ func (m *mute) Close() error {
 
 // F32: half-open TCP is noticed at both ends within 15 seconds, at whichever
 // moment between two pings it happens.
+//
+// fault: F32
 func TestSession_NoticesAHalfOpenConnection(t *testing.T) {
 	for _, after := range []time.Duration{0, 1, 3_000, 4_999, 5_000, 5_001, 9_000, 61_234} {
 		t.Run(fmt.Sprintf("after %d ms", after), func(t *testing.T) {
@@ -353,6 +358,8 @@ func TestSession_SendGivesUpWithItsContext(t *testing.T) {
 }
 
 // T36: no answer but the upgrade is believed, and no redirect is followed.
+//
+// threat: T36
 func TestOpenSession_BelievesNothingButTheUpgrade(t *testing.T) {
 	elsewhere := listen(t)
 	defer elsewhere.Close()

@@ -204,6 +204,8 @@ func TestListener_RefusesPlainWebSocket(t *testing.T) {
 }
 
 // T4: a client that wants tickets gets none.
+//
+// threat: T4
 func TestListener_GivesNoTickets(t *testing.T) {
 	agent := newAgent(t)
 	cache := &ticketCounter{}

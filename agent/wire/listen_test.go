@@ -19,6 +19,8 @@ import (
 
 // T24: strangers from ten addresses hold everything they can, and the control
 // plane still gets through.
+//
+// threat: T24
 func TestListener_SurvivesAConnectFlood(t *testing.T) {
 	agent := newAgent(t)
 	address := agent.DialConfig().Address

@@ -238,6 +238,8 @@ type Event struct {
 	Sealed []byte `json:"sealed,omitempty"`
 	// Metadata is what a plugin wants shown beside its step.
 	Metadata []Metadatum `json:"metadata,omitempty"`
+	// Tests is what a job's test runner reported.
+	Tests *TestReport `json:"tests,omitempty"`
 	// Deadline is until when an approval that is waiting does so; its question
 	// is the Message.
 	Deadline time.Time `json:"deadline,omitzero"`

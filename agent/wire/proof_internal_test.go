@@ -106,6 +106,8 @@ func TestProof_AcceptsAnUntouchedExchange(t *testing.T) {
 
 // T2: whatever is changed in whichever frame, the agent never admits and the
 // control plane never believes.
+//
+// threat: T2
 func TestProof_RefusesAThousandMutations(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 1000 {
@@ -234,6 +236,8 @@ func TestProof_AgentRefusesAnotherRelease(t *testing.T) {
 }
 
 // T3: an agent's own proof, sent back to it, is not the control plane's.
+//
+// threat: T3
 func TestProof_RefusesReflection(t *testing.T) {
 	e := newExchange()
 	var theirs []byte
@@ -258,6 +262,8 @@ func TestProof_RefusesReflection(t *testing.T) {
 
 // T2: frames recorded from a good exchange are worth nothing in the next one,
 // even on a session with the same exporter.
+//
+// threat: T2
 func TestProof_RefusesReplay(t *testing.T) {
 	first := newExchange()
 	recorded := map[int][]byte{}

@@ -191,6 +191,8 @@ func leaks(captured []byte, secrets map[string][]byte) (found []string) {
 
 // T1: on first contact the control plane knows no thumbprint, and a relay may
 // even hold the stolen client key. Without the token it gets nowhere.
+//
+// threat: T1
 func TestDial_RelayOnFirstContactIsRefused(t *testing.T) {
 	agent := newAgent(t)
 	for name, back := range map[string]*wire.Identity{
@@ -254,6 +256,8 @@ func TestRelay_SeesWhatPasses(t *testing.T) {
 
 // N-206: the pin is checked before our certificate or a byte of ours leaves;
 // then one more connection asks for the proof and gives none.
+//
+// threat: T5
 func TestDial_SwappedCertificateIsRefusedBeforeAnyByte(t *testing.T) {
 	agent := newAgent(t)
 	first := &countingServer{listener: listen(t)}
@@ -329,6 +333,8 @@ func (s *countingServer) serve(t *testing.T, id *wire.Identity) <-chan struct{} 
 
 // Design, the link: a new certificate that holds the token is shown as such,
 // and still commands nothing.
+//
+// threat: T5
 func TestDial_SwappedCertificateWithTheTokenIsShownAsValid(t *testing.T) {
 	agent := newAgent(t)
 	config := agent.DialConfig()

@@ -14,6 +14,8 @@ import (
 
 // cancelAnywhere deletes deployments while they are being created: in every kind
 // of step, at once, while they are being undone, and twice.
+//
+// fault: F55
 func cancelAnywhere(t *testing.T, w *world) {
 	p, book := w.product(), newLedger(t)
 	n := p.node("alpha")

@@ -239,6 +239,8 @@ func controlPlaneDies(t *testing.T, w *world) {
 }
 
 // engineDies kills a Docker Engine under a ready deployment and one in mid-run.
+//
+// fault: F37
 func engineDies(t *testing.T, w *world) {
 	engine := dockertest.StartDaemon(t)
 	bridgeRegistry(t, engine, w.registry)

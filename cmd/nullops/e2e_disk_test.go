@@ -18,6 +18,8 @@ import (
 
 // diskTrouble lets the disk under an agent's data be slow, and then full. Both are shown to people,
 // the link stays, and all continues when it is over.
+//
+// fault: F23, F24
 func diskTrouble(t *testing.T, w *world) {
 	p := w.product()
 	p.admin.put(t, "/environments/disk", object{"domain": "localhost"}, nil)

@@ -98,7 +98,7 @@ func (l *ledger) marked(key, mode string, needs []string, more object) object {
 	return hostile(key, needs, parameters)
 }
 
-// failingService deploys a version that crashes on start.
+// failingService deploys a version that crashes on start, and a migration that fails.
 func failingService(t *testing.T, w *world) {
 	p, book := w.product(), newLedger(t)
 	n := p.node("alpha")
@@ -147,6 +147,7 @@ func failingService(t *testing.T, w *world) {
 		t.Errorf("a user sees %+v, an admin %+v", theirs.Failure, d.Failure)
 	}
 	p.admin.remove(t, d.Id)
+	jobs(t, p, n, book)
 }
 
 // badEnd is a way of a plugin to fail, and what people see.
@@ -226,6 +227,8 @@ func failingPlugins(t *testing.T, w *world) {
 
 // undoFails rolls back a plugin whose delete refuses: people see what was left, can try again, and
 // an admin can give up; the Docker objects are removed anyway.
+//
+// fault: F52
 func undoFails(t *testing.T, p *product, n *node, book *ledger) {
 	t.Helper()
 	p.define(t, "sticky", book.marked("first", "ledger", nil, nil),

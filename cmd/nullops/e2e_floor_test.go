@@ -26,6 +26,8 @@ import (
 // fullEngine fills the disk that a real engine keeps its images on, to the last
 // byte. The image that nothing needs any more goes, the one of the deployment that
 // runs stays, and so does the deployment.
+//
+// fault: F44
 func fullEngine(t *testing.T, w *world) {
 	engine := dockertest.StartSmallDaemon(t, "256m")
 	bridgeRegistry(t, engine, w.registry)

@@ -40,6 +40,8 @@ const (
 // hostilePeers speaks the real protocol as agents that forge and break what
 // they can, against the real control plane, and as strangers and a control
 // plane gone mad against the real agent.
+//
+// threat: T35, T37
 func hostilePeers(t *testing.T, w *world) {
 	p := startProduct(t, w)
 	p.applyShop(t)

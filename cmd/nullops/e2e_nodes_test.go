@@ -14,6 +14,9 @@ import (
 )
 
 // nodeTrust swaps a node's certificate, its release, and takes it away.
+//
+// threat: T5
+// fault: F25, F27
 func nodeTrust(t *testing.T, w *world) {
 	p := startProduct(t, w)
 	p.applyShop(t)
@@ -144,6 +147,8 @@ func disabled(t *testing.T, n *node, creation object) {
 }
 
 // nodeTokens rotates and revokes tokens, and offers wrong ones.
+//
+// fault: F26
 func nodeTokens(t *testing.T, w *world) {
 	p := startProduct(t, w)
 	p.applyShop(t)
@@ -275,9 +280,9 @@ func twoNodes(t *testing.T, w *world) {
 	p.answers(t, there)
 	// promise: N-238
 	if now := p.admin.deployment(t, on["left"].Id); now.NodeOfflineSince == nil ||
-		now.Status != apiclient.DeploymentStatusReady {
-		t.Errorf("what is on an offline node is %s, offline since %v", now.Status,
-			now.NodeOfflineSince)
+		now.Status != apiclient.DeploymentStatusReady ||
+		now.Condition == nil || *now.Condition != apiclient.DeploymentConditionOffline {
+		t.Errorf("what is on an offline node is %s, %+v", now.Status, now)
 	}
 	// Deleting what cannot be reached waits for its node.
 	p.admin.want(t, http.StatusAccepted, http.MethodDelete, "/deployments/"+on["left"].Id, nil, nil)

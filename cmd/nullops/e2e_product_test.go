@@ -17,10 +17,12 @@ import (
 
 // product is one installation: control plane, ingress and a database.
 type product struct {
-	w            *world
-	dir          string
-	database     string
-	key          string
+	w        *world
+	dir      string
+	database string
+	key      string
+	// vault is further environment of control plane and ingress.
+	vault        []string
 	http, gate   string // addresses
 	url, gateURL string
 	controlPlane *process
@@ -74,8 +76,11 @@ func port(address string) string { return address[strings.LastIndexByte(address,
 
 // settings are those that control plane and ingress have in common.
 func (p *product) settings() (env, args []string) {
-	return []string{"NULLOPS_MASTER_KEYS=" + p.key, "DATABASE_URL=" + p.database},
-		[]string{"--http.url=" + p.url, "--ingress.url=" + p.gateURL, "--log.format=json"}
+	env = append([]string{"DATABASE_URL=" + p.database}, p.vault...)
+	if p.key != "" {
+		env = append(env, "NULLOPS_MASTER_KEYS="+p.key)
+	}
+	return env, []string{"--http.url=" + p.url, "--ingress.url=" + p.gateURL, "--log.format=json"}
 }
 
 func (p *product) startControlPlane(t *testing.T, more ...string) {

@@ -210,6 +210,18 @@ func refusedStarts(t *testing.T, w *world) {
 			[]string{"agent", "--agent.grace=11m"}, []string{"agent.grace", "10m0s", "10s"}},
 		{"a relative folder", []string{"AGENT_TOKEN=x"},
 			[]string{"agent", "--agent.data=data"}, []string{"agent.data", "absolute"}},
+		{"a Vault without TLS", []string{database, "NULLOPS_VAULT_ADDRESS=http://vault.example.org:8200",
+			"NULLOPS_VAULT_TRANSIT_KEY=nullops", "NULLOPS_VAULT_TOKEN_FILE=/dev/null"},
+			[]string{"controlplane"}, []string{"vault.address", "https://", "vault.ca"}},
+		{"a secret in Vault's address", []string{database, "NULLOPS_VAULT_TOKEN_FILE=/dev/null",
+			"NULLOPS_VAULT_TRANSIT_KEY=nullops", "NULLOPS_VAULT_ADDRESS=https://me:MDEyMzQ1@vault.example"},
+			[]string{"ingress"}, []string{"vault.address", "vault.approle"}},
+		{"two ways into Vault", []string{database, "NULLOPS_VAULT_ADDRESS=https://vault.example.org",
+			"NULLOPS_VAULT_KV_PATH=nullops", "NULLOPS_VAULT_TOKEN_FILE=/dev/null",
+			"NULLOPS_VAULT_KUBERNETES_ROLE=nullops"}, []string{"controlplane"},
+			[]string{"exactly one", "vault.approle.role", "vault.kubernetes.role"}},
+		{"a primary key that is not set", []string{key, database, "NULLOPS_MASTER_PRIMARY=transit"},
+			[]string{"controlplane"}, []string{"master.primary", "vault.transit.key"}},
 		{"no token", nil, []string{"agent", "--agent.run=" + onDisk}, []string{"agent.token"}},
 	} {
 		t.Run(strings.ReplaceAll(c.why, " ", "-"), func(t *testing.T) {

@@ -110,6 +110,8 @@ func (p *product) probe(t *testing.T, url string) *prober {
 
 // replicas runs two control planes on one database, kills the one that commands
 // the node, and freezes the other.
+//
+// fault: F9
 func replicas(t *testing.T, w *world) {
 	p := startProduct(t, w)
 	p.applyShop(t)

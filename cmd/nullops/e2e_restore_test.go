@@ -20,6 +20,9 @@ import (
 
 // restoredBackup puts yesterday's database back. What was made since is unknown to it, and running:
 // nothing of it may be deleted before an admin decides.
+//
+// threat: T50
+// fault: F60
 func restoredBackup(t *testing.T, w *world) {
 	p := startProduct(t, w)
 	p.applyShop(t)

@@ -92,6 +92,7 @@ func TestEndToEnd(t *testing.T) {
 		{"Access", accessLevels},
 		{"Approvals", approvals},
 		{"CommandLine", commandLine},
+		{"VaultKeys", vaultKeys},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()

@@ -16,6 +16,9 @@ import (
 
 // twoHosts uses one token on two machines, and a certificate that nobody
 // expected; a person decides each time.
+//
+// threat: T51
+// fault: F30
 func twoHosts(t *testing.T, w *world) {
 	p := startProduct(t, w)
 	p.admin.put(t, "/environments/qa", object{"domain": "localhost"}, nil)

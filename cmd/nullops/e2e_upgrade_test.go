@@ -21,6 +21,8 @@ import (
 // agentUpgrade runs an agent of an older release as a container, as the line of
 // the add-node form does, and has the control plane replace it. What runs on the
 // node must not notice.
+//
+// fault: F28
 func agentUpgrade(t *testing.T, w *world) {
 	engine := dockertest.StartDaemon(t)
 	bridgeRegistry(t, engine, w.registry)

@@ -11,10 +11,15 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/nullops/nullops/cmd/nullops/internal/cli"
+	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
+	"github.com/nullops/nullops/cmd/nullops/internal/cli/pluginkit"
+	"github.com/nullops/nullops/cmd/nullops/internal/exit"
+	"github.com/nullops/nullops/cmd/nullops/internal/server"
 )
 
 // build is set by the linker: -X main.build=v1.2.3. Control plane and agents
@@ -28,11 +33,11 @@ func main() {
 	if err == nil {
 		return
 	}
-	if !errors.Is(err, errSilent) {
-		fmt.Fprintln(os.Stderr, "nullops:", sanitizeText(err.Error()))
+	if !errors.Is(err, exit.ErrSilent) {
+		fmt.Fprintln(os.Stderr, "nullops:", output.SanitizeText(err.Error()))
 	}
 	stop()
-	os.Exit(exitCode(err))
+	os.Exit(exit.CodeOf(err))
 }
 
 func rootCommand() *cobra.Command {
@@ -42,28 +47,17 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true,
 		Version: build,
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.AsUsageError(err) })
 	root.AddGroup(&cobra.Group{ID: "use", Title: "Use deployments"},
 		&cobra.Group{ID: "run", Title: "Run NullOps"},
 		&cobra.Group{ID: "make", Title: "Make plugins"})
-	root.AddCommand(inGroup("use", loginCommand(), contextCommand(), healthCommand(), applyCommand(),
-		deleteCommand(), exportCommand(), importCommand(),
-		pipelineCommand(), tagsCommand(), deployCommand(), cloneCommand(), diffCommand(),
-		templateCommand(), extendCommand(), holdCommand(), releaseCommand(), activityCommand(),
-		recreateCommand(), capsuleCommand(), moveCommand(), listCommand(), queueCommand(),
-		showCommand(), topCommand(), logsCommand(), execCommand(), portForwardCommand(), cpCommand(),
-		answerCommand(), checkCommand(),
-		removeCommand(), retryCommand(),
-		forgetCommand(), openCommand(),
-		nodeCommand(), gateCommand(), certificateCommand(), auditCommand(), userCommand(),
-		teamCommand(), tokenCommand(), secretCommand(), webhookCommand(), ruleCommand(),
-		accessCommand())...)
-	root.AddCommand(inGroup("run", devCommand(), controlplaneCommand(), agentCommand(),
-		ingressCommand(), migrateCommand(), backupCommand(),
-		restoreCommand(), keysCommand())...)
-	root.AddCommand(inGroup("make", pluginCommand())...)
-	root.AddCommand(settingsHelp(), replaceCommand())
-	suggestDeployments(root)
+	root.AddCommand(inGroup("use", cli.Commands(build)...)...)
+	keys := server.KeysCommand()
+	keys.AddCommand(cli.KeyCommands()...)
+	root.AddCommand(inGroup("run", append(server.Commands(build), keys)...)...)
+	root.AddCommand(inGroup("make", pluginkit.Command())...)
+	root.AddCommand(server.SettingsCommand(), server.ReplaceCommand())
+	cli.SuggestDeployments(root)
 	return root
 }
 
@@ -72,50 +66,4 @@ func inGroup(id string, commands ...*cobra.Command) []*cobra.Command {
 		c.GroupID = id
 	}
 	return commands
-}
-
-// Exit codes, for scripts. They are listed in the README.
-const (
-	exitFailed    = 1 // something broke
-	exitUsage     = 2 // the command line itself is wrong
-	exitRefused   = 3 // the control plane refused: invalid, in use, no room
-	exitForbidden = 4 // sign in, or ask for access
-	exitNotReady  = 5 // the deployment failed or was removed
-)
-
-type usageError struct{ error }
-
-// errSilent only sets the exit code; everything was printed already.
-var errSilent = errors.New("")
-
-type codedError struct {
-	error
-	code int
-}
-
-func (e codedError) Unwrap() error { return e.error }
-
-// isUsageError recognises what cobra refuses by itself, for which it has no type.
-func isUsageError(err error) bool {
-	return strings.HasPrefix(err.Error(), "unknown command ") ||
-		strings.HasPrefix(err.Error(), "required flag(s) ") ||
-		strings.HasPrefix(err.Error(), "if any flags in the group [") ||
-		strings.HasPrefix(err.Error(), "accepts between ")
-}
-
-func exitCode(err error) int {
-	var coded codedError
-	var problem *problemError
-	var usage usageError
-	switch {
-	case errors.As(err, &coded):
-		return coded.code
-	case errors.As(err, &usage), isUsageError(err):
-		return exitUsage
-	case errors.As(err, &problem) && (problem.Status == 401 || problem.Status == 403):
-		return exitForbidden
-	case errors.As(err, &problem) && problem.Status < 500:
-		return exitRefused
-	}
-	return exitFailed
 }

@@ -17,7 +17,7 @@ func TestProgram_IsOneWithDomainsBehindIt(t *testing.T) {
 	serves := map[string]bool{}
 	for _, file := range goFiles(t) {
 		for _, spec := range file.syntax.Imports {
-			if file.dir == "cmd/nullops" && !file.test {
+			if file.dir == "cmd/nullops/internal/server" && !file.test {
 				serves[strings.Trim(spec.Path.Value, `"`)] = true
 			}
 		}

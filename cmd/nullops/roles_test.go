@@ -30,6 +30,28 @@ func TestArrows_ServerExecutesNothing(t *testing.T) {
 	}
 }
 
+// User commands speak to the API, and to nothing else of NullOps: what they can do, another program
+// can do too. Neither they nor a package that they import knows an agent or a use case of the
+// control plane. Only the kit for authors of plugins runs plugins itself, without a control plane.
+func TestArrows_UserCommandsSpeakToTheAPI(t *testing.T) {
+	const commands = "cmd/nullops/internal/cli"
+	arrows := readArrows(t)
+	if kit := arrows.reach(commands + "/pluginkit"); !kit["agent/docker"] {
+		t.Error("the search finds nothing")
+	}
+	reached := arrows.reach(commands)
+	if !reached["controlplane/apiclient"] || reached["*"] {
+		t.Errorf("%s reaches %v", commands, reached)
+	}
+	for name := range reached {
+		part, _, _ := strings.Cut(name, "/")
+		if name != "controlplane/apiclient" && part != "pipeline" && part != "internal" &&
+			!slices.Contains([]string{commands + "/output", "cmd/nullops/internal/exit"}, name) {
+			t.Errorf("user commands reach %s, not only the API", name)
+		}
+	}
+}
+
 // collectImports maps each import of a folder's packages, and of those of ours that
 // they import, to one package that has it. Tests do not count, and neither does
 // what the helper in a container does: the server shares the helper's frames only.

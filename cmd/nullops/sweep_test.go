@@ -65,6 +65,8 @@ type sweep struct {
 // kill -9 of the real control plane at every place: what is started on what it left settles, the
 // caller who asks again gets the same deployment, and nothing is left, done twice, reported twice
 // or never reported.
+//
+// fault: F1, F2, F3, F4, F5, F6, F7, F8
 func TestControlPlane_SurvivesKillAtEveryFailpoint(t *testing.T) {
 	s := newSweep(t)
 	var all sync.WaitGroup

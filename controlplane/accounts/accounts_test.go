@@ -343,6 +343,8 @@ func TestToken(t *testing.T) {
 
 // Guessing is stopped per person and address; the right password costs nothing, so its owner is not
 // locked out by using it.
+//
+// threat: T10
 func TestSignIn_SlowsGuessing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -372,6 +374,8 @@ func TestSignIn_SlowsGuessing(t *testing.T) {
 }
 
 // A flood of sign-ins is turned away before it costs memory.
+//
+// threat: T11
 func TestSignIn_Flood(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -13,20 +13,27 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
+// creation is a request that creates something with a key.
+type creation struct {
+	operation, key string
+	// request is all that was asked for, made what it created.
+	request any
+	made    string
+}
+
 // createOnce makes a create with a key happen once a day. The created secret was shown once, so
 // repeating the request is refused instead of answered.
-func createOnce(ctx context.Context, tx *postgres.Tx, actor access.Actor,
-	operation, key string, request any, made string) error {
-	if key == "" || actor.UserID() == "" {
+func createOnce(ctx context.Context, tx *postgres.Tx, actor access.Actor, c creation) error {
+	if c.key == "" || actor.UserID() == "" {
 		return nil
 	}
-	digest := sha256.Sum256(fmt.Appendf(nil, "%+v", request))
-	before, err := tx.ObjectCreatedWith(ctx, actor.UserID(), operation, key, digest)
+	digest := sha256.Sum256(fmt.Appendf(nil, "%+v", c.request))
+	before, err := tx.ObjectCreatedWith(ctx, actor.UserID(), c.operation, c.key, digest)
 	if err != nil {
 		return err
 	}
 	if before == "" {
-		return tx.RecordKeyResult(ctx, actor.UserID(), operation, key, digest, made)
+		return tx.RecordKeyResult(ctx, actor.UserID(), c.operation, c.key, digest, c.made)
 	}
 	return &controlplane.Error{
 		Kind: controlplane.Conflict, Code: "already_created", Field: "Idempotency-Key",

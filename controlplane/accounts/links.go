@@ -56,7 +56,9 @@ func (a *Accounts) Invite(
 			Address: i.Address, Role: i.Role, Teams: i.Teams, CreatedBy: actor.Name(),
 			CreatedAt: now, ExpiresAt: now.Add(InvitationLife),
 		}
-		if err := createOnce(ctx, tx, actor, "invite", i.Key, i, string(l.ID)); err != nil {
+		err := createOnce(ctx, tx, actor,
+			creation{operation: "invite", key: i.Key, request: i, made: string(l.ID)})
+		if err != nil {
 			return err
 		}
 		return tx.PutLink(ctx, l, sha256.Sum256([]byte(value.Reveal())))

@@ -137,7 +137,8 @@ func (a *Accounts) makeToken(
 	secret := randomBits()
 	e.Object = strings.TrimSpace("token " + t.Prefix + " " + e.Object)
 	err := a.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
-		err := createOnce(ctx, tx, actor, "token of "+string(user), r.Key, r, string(t.ID))
+		err := createOnce(ctx, tx, actor, creation{operation: "token of " + string(user), key: r.Key,
+			request: r, made: string(t.ID)})
 		if err != nil {
 			return err
 		}

@@ -74,6 +74,8 @@ func allocated() uint64 {
 
 // A token is found by its public part, and what is secret of it is compared by
 // its digest and in constant time. What makes a digest compares nothing otherwise.
+//
+// threat: T49
 func TestTokens_AreComparedInConstantTime(t *testing.T) {
 	t.Parallel()
 	calls := map[string]map[string]bool{}

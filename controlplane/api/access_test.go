@@ -265,6 +265,7 @@ func visits() map[string]visit {
 		"revealSecret":          {path: deployment + "/secrets/DB_PASSWORD/reveal"},
 		"getRun":                {path: deployment + "/runs/1"},
 		"listStepLog":           {path: deployment + "/runs/1/steps/seed/log"},
+		"getStepTests":          {path: deployment + "/runs/1/steps/seed/tests"},
 		"answerStep": {path: deployment + "/runs/1/steps/seed/answer",
 			body: object{"approved": true}},
 		"streamServiceLogs": {path: deployment + "/services/api/logs"},
@@ -413,6 +414,8 @@ func TestAccess_Nobody(t *testing.T) {
 
 // Someone without any team changes nothing, and sees of others' work nothing, not even that it
 // exists.
+//
+// threat: T15
 func TestAccess_Stranger(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -449,11 +452,14 @@ func TestAccess_Stranger(t *testing.T) {
 }
 
 // A read-only member sees everything of the project and can change nothing.
+//
+// threat: T16
 func TestAccess_Reader(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")
+	w.leaveTests(d, "seed")
 	token := w.token("reader")
 	all := operations(t)
 	for _, id := range named(all) {
@@ -604,6 +610,8 @@ func (w *world) before(id string, d controlplane.Deployment) {
 		w.saved(nil, w.catalog.PutACME(w.t.Context(), system, "qa", catalog.ACMEPut{
 			ACME: controlplane.ACME{Challenge: controlplane.ChallengeHTTP,
 				Directory: "https://acme.invalid/directory"}}))
+	case "getStepTests":
+		w.leaveTests(d, "seed")
 	case "getRule":
 		w.ruled("rule", "github", "")
 	case "getWebhook":

@@ -3,11 +3,13 @@ package api
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/logbook"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -60,7 +62,9 @@ func capsuleServices(c lifecycle.Capsule) []CapsuleService {
 	for _, s := range c.View.Services {
 		health[s.Step] = s
 	}
-	return convertAll(c.Run.Versions, func(v controlplane.ServiceVersion) CapsuleService {
+	services := slices.DeleteFunc(slices.Clone(c.Run.Versions),
+		func(v controlplane.ServiceVersion) bool { return v.Job })
+	return convertAll(services, func(v controlplane.ServiceVersion) CapsuleService {
 		seen := health[v.Step]
 		out := CapsuleService{Step: string(v.Step), Service: v.Service, Image: v.Image, Tag: v.Tag,
 			Digest: v.Digest, Health: cmp.Or(seen.Health.Health, "unknown"),
@@ -78,13 +82,16 @@ func capsuleServices(c lifecycle.Capsule) []CapsuleService {
 func capsuleStep(c lifecycle.Capsule, row controlplane.StepRow) CapsuleStep {
 	out := CapsuleStep{Key: string(row.Key), Title: row.Title, Status: StepStatus(row.Status),
 		StartedAt: row.StartedAt, EndedAt: row.EndedAt, Message: ptrOrNil(row.Message), Log: []string{}}
-	if row.Kind == "plugin" {
+	if report, ok := c.Tests[row.Key]; ok {
+		out.Tests = new(toTestReport(report))
+	}
+	if row.Kind == "plugin" || row.Kind == "job" {
 		out.Log = orEmpty(c.Logs[row.Key])
 	}
 	return out
 }
 
-// liveLogs adds the services' last log lines from their node. If the node cannot be
+// liveLogs adds the services' and jobs' last log lines from their node. If the node cannot be
 // asked, the bundle has only the logbook's lines.
 func (s *server) liveLogs(ctx context.Context, c lifecycle.Capsule) {
 	v := c.View
@@ -95,7 +102,7 @@ func (s *server) liveLogs(ctx context.Context, c lifecycle.Capsule) {
 	defer cancel()
 	var mu sync.Mutex
 	var asking sync.WaitGroup
-	for _, service := range v.Services {
+	for _, service := range v.Versions {
 		asking.Go(func() {
 			lines := s.lastLines(ctx, v, service.Step)
 			mu.Lock()
@@ -111,23 +118,10 @@ func (s *server) liveLogs(ctx context.Context, c lifecycle.Capsule) {
 func (s *server) lastLines(
 	ctx context.Context, v lifecycle.View, step pipeline.StepKey,
 ) (lines []string) {
-	from, err := s.Logs.Follow(ctx, v.NodeID, v.ID, step, LogOptions{Tail: capsuleLines})
+	from, err := s.Logs.Follow(ctx, v.NodeID, v.ID, step, logbook.NodeLogOptions{Tail: capsuleLines})
 	if err != nil {
 		return nil
 	}
 	defer func() { _ = from.Close() }()
-	// Lines that were read before the node disconnected are still worth showing.
-	_ = readPieces(from, capsuleLine, func(p logPiece) bool {
-		if p.rest {
-			// Only the beginning of a long line is shown.
-			return true
-		}
-		text := parseLine(p, time.Time{}).Text
-		if p.size >= capsuleLine {
-			text += "…"
-		}
-		lines = append(lines, text)
-		return len(lines) < capsuleLines
-	})
-	return lines
+	return logbook.ReadFirstLines(from, capsuleLines, capsuleLine)
 }

@@ -54,7 +54,7 @@ func TestDegraded_FollowsTheServices(t *testing.T) {
 	w.shop()
 	r := receive(t, 0)
 	w.hooked("ci", r.URL, object{"events": []string{"deployment.degraded",
-		"deployment.recovered"}})
+		"deployment.recovered", "deployment.offline", "deployment.online"}})
 	d := w.deploy("first")
 	w.report(d, lifecycle.Report{Status: controlplane.Applying})
 	w.observed(d, "starting", "", 0)
@@ -83,17 +83,25 @@ func TestDegraded_FollowsTheServices(t *testing.T) {
 	}
 	pgtest.Exec(t, w.database, "UPDATE nodes SET status = 'offline'")
 	expect("ready offline (node node-1 is offline) under offline offline")
+	// From offline to untrusted, nothing changes for the deployment.
+	pgtest.Exec(t, w.database, "UPDATE nodes SET status = 'untrusted'")
+	expect("ready offline (node node-1 is untrusted) under offline offline")
+	pgtest.Exec(t, w.database, "UPDATE nodes SET status = 'offline'")
 	pgtest.Exec(t, w.database, "UPDATE nodes SET status = 'online'")
+	expect("ready degraded (service api is unhealthy: GET / answered 503) under degraded degraded")
 	w.observed(d, "unknown", "", 0)
 	expect("ready ready under ready ready")
 	w.observed(d, "stopped", "", 0)
 	w.observed(d, "healthy", "", 0)
 	expect("ready ready under ready ready")
-	_, bodies := r.wait(t, 4)
+	_, bodies := r.wait(t, 6)
 	all := strings.Join(bodies, "\n")
 	for said, times := range map[string]int{`"event":"deployment.degraded"`: 2,
 		`"event":"deployment.recovered"`: 2, `"status":"degraded"`: 2,
-		`"reason":"service api is not running: exited with code 3`: 2} {
+		`"reason":"service api is not running: exited with code 3`: 2,
+		`"event":"deployment.offline"`:                             1,
+		`"event":"deployment.online"`:                              1, `"status":"offline"`: 1,
+		`"reason":"node node-1 is offline"`: 2} {
 		if n := strings.Count(all, said); n != times {
 			t.Errorf("%s was said %d times, want %d:\n%s", said, n, times, all)
 		}

@@ -5,12 +5,43 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/logbook"
+	"github.com/nullops/nullops/internal/text"
 )
+
+// defaultTail is how many lines back a log begins, for each source.
+const defaultTail = 500
+
+// logPosition is a line's place in a merged log: its time, and how many lines
+// with that very time came up to it.
+type logPosition struct {
+	at    time.Time
+	count int
+}
+
+func (p logPosition) advance(at time.Time) logPosition {
+	if p.at.Equal(at) {
+		return logPosition{at, p.count + 1}
+	}
+	return logPosition{at, 1}
+}
+
+func (p logPosition) String() string {
+	return p.at.UTC().Format(time.RFC3339Nano) + "/" + strconv.Itoa(p.count)
+}
+
+func parseLogPosition(id string) (p logPosition, ok bool) {
+	at, count, ok := strings.Cut(id, "/")
+	var errAt, errCount error
+	p.at, errAt = time.Parse(time.RFC3339Nano, at)
+	p.count, errCount = strconv.Atoi(count)
+	return p, ok && errAt == nil && errCount == nil && p.count > 0
+}
 
 // StreamLogs follows the log of several services and steps of one deployment,
 // merged by time.
@@ -21,30 +52,30 @@ func (s *server) StreamLogs(
 	if err != nil {
 		return nil, err
 	}
-	wish := logWish{sources: valueOr(r.Params.Source, nil), run: valueOr(r.Params.Run, 0),
-		follow: valueOr(r.Params.Follow, false), tail: valueOr(r.Params.Tail, defaultTail),
+	q := logbook.Query{Sources: valueOr(r.Params.Source, nil), Run: valueOr(r.Params.Run, 0),
+		Follow: valueOr(r.Params.Follow, false), Tail: valueOr(r.Params.Tail, defaultTail),
 		LineFilter: logbook.LineFilter{Since: valueOr(r.Params.Since, time.Time{}),
 			Until: valueOr(r.Params.Until, time.Time{}), Search: valueOr(r.Params.Search, "")}}
+	var resumed logPosition
 	if p, ok := parseLogPosition(valueOr(r.Params.LastEventID, "")); ok {
-		wish.resumed = p
+		// When resuming, read everything after the last line that was seen.
+		resumed, q.Since, q.Tail = p, p.at, 0
 	}
-	reader, d, err := s.logReader(ctx, id, wish)
+	reading, d, err := s.logs.Open(ctx, actorOf(ctx), id, q)
 	if err != nil {
 		return nil, err
 	}
 	return stream{log: s.Log, ctx: ctx, run: func(ctx context.Context, out *sse) error {
-		return s.passMerged(ctx, out, d.ID, reader)
+		return s.passMerged(ctx, out, d.ID, reading, resumed)
 	}}, nil
 }
 
 // passMerged sends lines until they end, or the caller may see them no longer.
 func (s *server) passMerged(ctx context.Context, out *sse, id controlplane.DeploymentID,
-	reader *logReader) error {
+	reading *logbook.Reading, resumed logPosition) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	trouble := make(chan sourceTrouble)
-	reader.trouble = trouble
-	lines := reader.mergeSources(ctx)
+	lines := reading.MergeSources(ctx)
 	touched, stop := s.Subscribe("", controlplane.TopicAccess)
 	defer stop()
 	check := time.NewTicker(checkEvery)
@@ -65,16 +96,16 @@ func (s *server) passMerged(ctx context.Context, out *sse, id controlplane.Deplo
 			if err := out.sendHeartbeat(now); err != nil {
 				return err
 			}
-		case t := <-trouble:
-			if err := out.addEvent("trouble", "", LogTrouble{Source: string(t.source),
-				Code: t.err.Code, Detail: t.err.Message}); err != nil {
+		case t := <-reading.Trouble():
+			if err := out.addEvent("trouble", "", LogTrouble{Source: string(t.Source),
+				Code: t.Err.Code, Detail: t.Err.Message}); err != nil {
 				return err
 			}
 		case l, more := <-lines:
 			if !more {
 				return sendEnd(out)
 			}
-			if err := sendMerged(out, l, lines, &at, reader.wish.resumed); err != nil {
+			if err := sendMerged(out, l, lines, &at, resumed); err != nil {
 				return err
 			}
 		}
@@ -131,25 +162,24 @@ func (s *server) DownloadLogs(
 	if err != nil {
 		return nil, err
 	}
-	wish := logWish{sources: valueOr(r.Params.Source, nil), run: valueOr(r.Params.Run, 0),
-		tail: valueOr(r.Params.Tail, 0),
+	q := logbook.Query{Sources: valueOr(r.Params.Source, nil), Run: valueOr(r.Params.Run, 0),
+		Tail: valueOr(r.Params.Tail, 0),
 		LineFilter: logbook.LineFilter{Since: valueOr(r.Params.Since, time.Time{}),
 			Until: valueOr(r.Params.Until, time.Time{}), Search: valueOr(r.Params.Search, "")}}
-	reader, d, err := s.logReader(ctx, id, wish)
+	reading, d, err := s.logs.Open(ctx, actorOf(ctx), id, q)
 	if err != nil {
 		return nil, err
 	}
-	return logText{server: s, ctx: ctx, reader: reader, name: d.Name,
+	return logText{ctx: ctx, reading: reading, name: d.Name,
 		stamps: valueOr(r.Params.Timestamps, true)}, nil
 }
 
 // logText is the body of a download.
 type logText struct {
-	server *server
-	ctx    context.Context
-	reader *logReader
-	name   string
-	stamps bool
+	ctx     context.Context
+	reading *logbook.Reading
+	name    string
+	stamps  bool
 }
 
 // VisitDownloadLogsResponse implements DownloadLogsResponseObject.
@@ -161,11 +191,9 @@ func (t logText) VisitDownloadLogsResponse(w http.ResponseWriter) error {
 	w.WriteHeader(http.StatusOK)
 	ctx, cancel := context.WithCancel(t.ctx)
 	defer cancel()
-	trouble := make(chan sourceTrouble)
-	t.reader.trouble = trouble
 	out := textLines{control: http.NewResponseController(w), w: bufio.NewWriterSize(w, 32<<10),
-		stamps: t.stamps, named: len(t.reader.sources) > 1}
-	lines := t.reader.mergeSources(ctx)
+		stamps: t.stamps, named: len(t.reading.Sources) > 1}
+	lines := t.reading.MergeSources(ctx)
 	for {
 		select {
 		case l, more := <-lines:
@@ -176,7 +204,7 @@ func (t logText) VisitDownloadLogsResponse(w http.ResponseWriter) error {
 				// The client disconnected; there is nothing to answer.
 				return nil
 			}
-		case x := <-trouble:
+		case x := <-t.reading.Trouble():
 			out.writeTrouble(x)
 		}
 	}
@@ -204,10 +232,10 @@ func (o textLines) writeLine(l logbook.Line) error {
 	if l.Dropped > 0 {
 		fmt.Fprintf(o.w, "%s… %d lines left out\n", prefix.String(), l.Dropped)
 	}
-	_, err := fmt.Fprintf(o.w, "%s%s\n", prefix.String(), logbook.SanitizeText(l.Text))
+	_, err := fmt.Fprintf(o.w, "%s%s\n", prefix.String(), text.SanitizeText(l.Text))
 	return err
 }
 
-func (o textLines) writeTrouble(t sourceTrouble) {
-	_, _ = fmt.Fprintf(o.w, "# %s: %s\n", t.source, t.err.Message)
+func (o textLines) writeTrouble(t logbook.Trouble) {
+	_, _ = fmt.Fprintf(o.w, "# %s: %s\n", t.Source, t.Err.Message)
 }

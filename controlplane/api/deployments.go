@@ -7,6 +7,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/logbook"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -102,6 +103,7 @@ func deploymentRequest(body DeploymentCreate) lifecycle.Request {
 	return lifecycle.Request{Name: body.Name, Project: body.Project,
 		Environment: body.Environment, Versions: versions,
 		From: controlplane.DeploymentID(valueOr(body.ClonedFrom, "")), Wait: valueOr(body.Wait, false),
+		Required: fromStrings[controlplane.Selector](body.RequiredLabels),
 		Priority: valueOr(body.Priority, controlplane.DefaultPriority),
 		Patience: time.Duration(valueOr(body.DeadlineSeconds, 0)) * time.Second}
 }
@@ -230,8 +232,9 @@ func (s *server) ListStepLog(
 	if err != nil {
 		return nil, err
 	}
-	lines, more, err := s.Logbook.Step(ctx, actorOf(ctx), id, r.Run, pipeline.StepKey(r.Step),
-		valueOr(r.Params.After, 0), valueOr(r.Params.Limit, 1000))
+	lines, more, err := s.Logbook.Step(ctx, actorOf(ctx), logbook.StepLines{Deployment: id,
+		Run: r.Run, Step: pipeline.StepKey(r.Step), After: valueOr(r.Params.After, 0),
+		Most: valueOr(r.Params.Limit, 1000)})
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func (r *documentRun) putSecret(
 	}
 	source := fields.takeField("from_env")
 	if source != nil && len(fields) == 0 {
-		if old.Name != "" && old.Rule == nil {
+		if old.Name != "" && old.Rule == nil && old.Vault == nil {
 			return DocumentResultActionUnchanged, nil
 		}
 		return "", noStoredValue("from_env", source)

@@ -88,6 +88,8 @@ func TestSignIn_Cookie(t *testing.T) {
 
 // An id planted before signing in is not the session afterwards, and signing
 // out ends the session on our side too.
+//
+// threat: T12
 func TestSession_Fixation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -127,6 +129,8 @@ func TestSession_Fixation(t *testing.T) {
 
 // What another site's page makes a browser send is refused, on every operation
 // that changes something; what our own page sends is not.
+//
+// threat: T13
 func TestCrossSite(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -196,6 +200,8 @@ func TestBody_MediaType(t *testing.T) {
 
 // Every body of the contract refuses fields it does not know, by name, at
 // every depth, and changes nothing.
+//
+// threat: T18
 func TestBody_UnknownFields(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

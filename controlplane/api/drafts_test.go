@@ -142,6 +142,8 @@ func TestDrafts_RevisionsAreNeverReused(t *testing.T) {
 
 // What was drawn on an older version is not published over a newer one, and
 // comments stay with the version without reaching a run.
+//
+// fault: F55
 func TestPipelines_AreNotPublishedOverOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

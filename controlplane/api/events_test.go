@@ -17,6 +17,7 @@ import (
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/logbook"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -207,6 +208,8 @@ func TestStreamDeployment_BeginsWithTheState(t *testing.T) {
 }
 
 // Who loses access in the middle hears no more, and the stream ends.
+//
+// threat: T17
 func TestStream_EndsWithAccess(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -345,11 +348,11 @@ func TestStreamEvents_EachGetsOnlyTheirs(t *testing.T) {
 type nodeLogs struct {
 	text string
 	err  error
-	got  api.LogOptions
+	got  logbook.NodeLogOptions
 }
 
 func (n *nodeLogs) Follow(_ context.Context, _ controlplane.NodeID, _ controlplane.DeploymentID,
-	_ pipeline.StepKey, o api.LogOptions) (io.ReadCloser, error) {
+	_ pipeline.StepKey, o logbook.NodeLogOptions) (io.ReadCloser, error) {
 	n.got = o
 	if n.err != nil {
 		return nil, n.err

@@ -306,6 +306,8 @@ func TestTrustPage(t *testing.T) {
 }
 
 // No environment shares a domain with the UI, unless someone says so.
+//
+// threat: T30
 func TestEnvironment_NotOfTheUIsDomain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -17,7 +17,8 @@ func (s *server) ListKeys(
 }
 
 func masterKey(k controlplane.KeyState) MasterKey {
-	out := MasterKey{Name: k.Key, Present: k.Present, Primary: k.Primary, Values: k.Values}
+	out := MasterKey{Name: k.Key, Present: k.Present, Primary: k.Primary, Values: k.Values,
+		Source: ptrOrNil(k.Source)}
 	out.Uses = make([]struct {
 		Place  string `json:"place"`
 		Values int64  `json:"values"`
@@ -29,9 +30,9 @@ func masterKey(k controlplane.KeyState) MasterKey {
 }
 
 func (s *server) RotateKeys(
-	ctx context.Context, _ RotateKeysRequestObject,
+	ctx context.Context, r RotateKeysRequestObject,
 ) (RotateKeysResponseObject, error) {
-	done, left, err := s.Catalog.RotateKeys(ctx, actorOf(ctx))
+	done, left, err := s.Catalog.RotateKeys(ctx, actorOf(ctx), string(valueOr(r.Params.To, "")))
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/logbook"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -18,12 +19,12 @@ import (
 type piped struct {
 	mu      sync.Mutex
 	writers []*io.PipeWriter
-	began   chan api.LogOptions
+	began   chan logbook.NodeLogOptions
 	err     error
 }
 
 func (p *piped) Follow(ctx context.Context, _ controlplane.NodeID, _ controlplane.DeploymentID,
-	_ pipeline.StepKey, o api.LogOptions) (io.ReadCloser, error) {
+	_ pipeline.StepKey, o logbook.NodeLogOptions) (io.ReadCloser, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.err != nil {
@@ -114,7 +115,7 @@ func TestLogs_MergedByTime(t *testing.T) {
 // deployment, whose last lines stay readable.
 func TestLogs_FollowedToTheEndAndKept(t *testing.T) {
 	t.Parallel()
-	node := &piped{began: make(chan api.LogOptions, 10)}
+	node := &piped{began: make(chan logbook.NodeLogOptions, 10)}
 	w := newWorld(t, func(c *api.Config) { c.Logs = node })
 	w.shop()
 	d := w.deploy("first")

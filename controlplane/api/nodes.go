@@ -136,6 +136,7 @@ func toNode(n controlplane.Node) Node {
 		Enabled: n.IsEnabled(), Thumbprint: ptrOrNil(string(n.Thumbprint)),
 		RevocationPending: n.RevocationPending, TokenKid: ptrOrNil(n.TokenKid), Build: ptrOrNil(n.Build),
 		Allocated: n.Allocated, Deployments: n.Deployments, Settings: settingsOut(n.Settings),
+		CpuOvercommit: new(n.Capacity.Overcommit()),
 	}
 	if n.Pending != "" {
 		out.PendingThumbprint = ptrOrNil(string(n.Pending))

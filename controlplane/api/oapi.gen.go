@@ -585,6 +585,8 @@ const (
 	NoticeEventDeploymentExpiring  NoticeEvent = "deployment.expiring"
 	NoticeEventDeploymentFailed    NoticeEvent = "deployment.failed"
 	NoticeEventDeploymentForgotten NoticeEvent = "deployment.forgotten"
+	NoticeEventDeploymentOffline   NoticeEvent = "deployment.offline"
+	NoticeEventDeploymentOnline    NoticeEvent = "deployment.online"
 	NoticeEventDeploymentReady     NoticeEvent = "deployment.ready"
 	NoticeEventDeploymentRecovered NoticeEvent = "deployment.recovered"
 	NoticeEventDeploymentRemoved   NoticeEvent = "deployment.removed"
@@ -609,6 +611,10 @@ func (e NoticeEvent) Valid() bool {
 	case NoticeEventDeploymentFailed:
 		return true
 	case NoticeEventDeploymentForgotten:
+		return true
+	case NoticeEventDeploymentOffline:
+		return true
+	case NoticeEventDeploymentOnline:
 		return true
 	case NoticeEventDeploymentReady:
 		return true
@@ -847,6 +853,7 @@ func (e SecretGenerateAlphabet) Valid() bool {
 // Defines values for StepKind.
 const (
 	StepKindApproval StepKind = "approval"
+	StepKindJob      StepKind = "job"
 	StepKindPlugin   StepKind = "plugin"
 	StepKindService  StepKind = "service"
 )
@@ -855,6 +862,8 @@ const (
 func (e StepKind) Valid() bool {
 	switch e {
 	case StepKindApproval:
+		return true
+	case StepKindJob:
 		return true
 	case StepKindPlugin:
 		return true
@@ -1063,6 +1072,24 @@ func (e ListDeploymentsParamsSort) Valid() bool {
 	}
 }
 
+// Defines values for RotateKeysParamsTo.
+const (
+	RotateKeysParamsToLocal RotateKeysParamsTo = "local"
+	RotateKeysParamsToVault RotateKeysParamsTo = "vault"
+)
+
+// Valid indicates whether the value is a known member of the RotateKeysParamsTo enum.
+func (e RotateKeysParamsTo) Valid() bool {
+	switch e {
+	case RotateKeysParamsToLocal:
+		return true
+	case RotateKeysParamsToVault:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListNodesParamsSort.
 const (
 	ListNodesParamsSortMinusName ListNodesParamsSort = "-name"
@@ -1238,6 +1265,18 @@ type BranchTags struct {
 	Services []BranchTag `json:"services"`
 }
 
+// CapacityRules How room on the nodes of an environment is counted.
+type CapacityRules struct {
+	// BusyCpuPercent A node of which at least this share of the CPU was in use, by whatever, during all of busy_seconds takes no new deployment. 0, the default, is 90; 100 switches it off.
+	BusyCpuPercent *int `json:"busy_cpu_percent,omitempty"`
+
+	// BusySeconds For how long, 30 to 3600; 0, the default, is 300.
+	BusySeconds *int `json:"busy_seconds,omitempty"`
+
+	// CpuOvercommit How many times the cores of a node may be reserved, 0.1 to 100; 0, the default, is 4.
+	CpuOvercommit *float64 `json:"cpu_overcommit,omitempty"`
+}
+
 // Capsule defines model for Capsule.
 type Capsule struct {
 	Deployment CapsuleDeployment `json:"deployment"`
@@ -1291,13 +1330,14 @@ type CapsuleService struct {
 
 // CapsuleStep defines model for CapsuleStep.
 type CapsuleStep struct {
-	EndedAt   *time.Time `json:"ended_at,omitempty"`
-	Key       string     `json:"key"`
-	Log       []string   `json:"log"`
-	Message   *string    `json:"message,omitempty"`
-	StartedAt *time.Time `json:"started_at,omitempty"`
-	Status    StepStatus `json:"status"`
-	Title     string     `json:"title"`
+	EndedAt   *time.Time  `json:"ended_at,omitempty"`
+	Key       string      `json:"key"`
+	Log       []string    `json:"log"`
+	Message   *string     `json:"message,omitempty"`
+	StartedAt *time.Time  `json:"started_at,omitempty"`
+	Status    StepStatus  `json:"status"`
+	Tests     *TestReport `json:"tests,omitempty"`
+	Title     string      `json:"title"`
 }
 
 // Certificate defines model for Certificate.
@@ -1576,6 +1616,9 @@ type Deployment struct {
 	StepsDone  int              `json:"steps_done"`
 	StepsTotal int              `json:"steps_total"`
 
+	// Tests What the test suite of a job came to; of a deployment, all of its latest run together.
+	Tests *TestSummary `json:"tests,omitempty"`
+
 	// TombstoneUntil When what is gone is forgotten; until then it can be looked at and recreated.
 	TombstoneUntil *time.Time `json:"tombstone_until,omitempty"`
 
@@ -1612,6 +1655,9 @@ type DeploymentCreate struct {
 
 	// Project A DNS label of at most 40 characters.
 	Project Name `json:"project"`
+
+	// RequiredLabels Labels that its node must have, each `key` or `key=value`, besides what the environment and the project require.
+	RequiredLabels *[]string `json:"required_labels,omitempty"`
 
 	// Versions Tag by step key, for selectable services only.
 	Versions *map[string]string `json:"versions,omitempty"`
@@ -1696,7 +1742,7 @@ type Diff = pipeline.Diff
 type Document struct {
 	Action *DocumentAction `json:"action,omitempty"`
 
-	// Definition What the PUT of this kind takes. An environment may have `gate` and `redirect_https` as well; a project `secrets` (by name, each with `value`, `generate` or `from_env`), `pipeline` and `templates` (by name); a webhook spells its kind `format`. Instead of the field of a password or another hidden value, or of a secret's value, `FIELD_from_env` or `from_env` alone keeps the stored value, and is refused if there is none.
+	// Definition What the PUT of this kind takes. An environment may have `gate` and `redirect_https` as well; a project `secrets` (by name, each with `value`, `generate`, `vault` or `from_env`), `pipeline` and `templates` (by name); a webhook spells its kind `format`. Instead of the field of a password or another hidden value, or of a secret's value, `FIELD_from_env` or `from_env` alone keeps the stored value, and is refused if there is none.
 	Definition *json.RawMessage `json:"definition,omitempty"`
 	Kind       DocumentKind     `json:"kind"`
 	Name       string           `json:"name"`
@@ -1795,6 +1841,9 @@ type DrainStatus string
 type Environment struct {
 	CanCreate bool `json:"can_create"`
 
+	// Capacity How room on the nodes of an environment is counted.
+	Capacity *CapacityRules `json:"capacity,omitempty"`
+
 	// CleanupAfterHours Absent for never.
 	CleanupAfterHours *int    `json:"cleanup_after_hours,omitempty"`
 	Description       *string `json:"description,omitempty"`
@@ -1833,6 +1882,9 @@ type EnvironmentList struct {
 
 // EnvironmentPut defines model for EnvironmentPut.
 type EnvironmentPut struct {
+	// Capacity How room on the nodes of an environment is counted.
+	Capacity *CapacityRules `json:"capacity,omitempty"`
+
 	// CleanupAfterHours Remove deployments after so many hours without activity; 0, the default, is never.
 	CleanupAfterHours *int    `json:"cleanup_after_hours,omitempty"`
 	Description       *string `json:"description,omitempty"`
@@ -2037,6 +2089,9 @@ type InvitationList struct {
 	Items []Invitation `json:"items"`
 }
 
+// JobStep A container that runs to its end. The steps that need it start only after it has ended with exit code 0. Its fields are those of a service that have a meaning for it.
+type JobStep = pipeline.JobStep
+
 // KeyList defines model for KeyList.
 type KeyList struct {
 	Items []MasterKey `json:"items"`
@@ -2105,7 +2160,10 @@ type MasterKey struct {
 
 	// Primary Whether new values are sealed under it.
 	Primary bool `json:"primary"`
-	Uses    []struct {
+
+	// Source Where the key is kept, such as `local` or `vault transit nullops`; only if it is present.
+	Source *string `json:"source,omitempty"`
+	Uses   []struct {
 		Place  string `json:"place"`
 		Values int64  `json:"values"`
 	} `json:"uses"`
@@ -2189,12 +2247,15 @@ type Node struct {
 	Allocated Resources `json:"allocated"`
 
 	// Blocked Why it takes no new deployment although it is online: a check failed without which deployments are not safe there.
-	Blocked     *string `json:"blocked,omitempty"`
-	Build       *string `json:"build,omitempty"`
-	Deployments int     `json:"deployments"`
-	Drain       *Drain  `json:"drain,omitempty"`
-	Enabled     bool    `json:"enabled"`
-	Environment string  `json:"environment"`
+	Blocked *string `json:"blocked,omitempty"`
+	Build   *string `json:"build,omitempty"`
+
+	// CpuOvercommit How many times the environment lets the node's cores be allocated.
+	CpuOvercommit *float64 `json:"cpu_overcommit,omitempty"`
+	Deployments   int      `json:"deployments"`
+	Drain         *Drain   `json:"drain,omitempty"`
+	Enabled       bool     `json:"enabled"`
+	Environment   string   `json:"environment"`
 
 	// ExpectedThumbprint Typed in when the node was added; nothing else is trusted at first contact.
 	ExpectedThumbprint *string    `json:"expected_thumbprint,omitempty"`
@@ -2365,6 +2426,9 @@ type NodeSettings struct {
 
 	// Priority Among nodes that fit, lower ones are taken first; 0 is like 128.
 	Priority *int `json:"priority,omitempty"`
+
+	// RequireVramHint Refuse deployments with a service that asks for GPUs without `vram_mib`.
+	RequireVramHint *bool `json:"require_vram_hint,omitempty"`
 
 	// RunLimit How many runs may be under way at once; 0, the default, is no limit.
 	RunLimit *int     `json:"run_limit,omitempty"`
@@ -2538,7 +2602,7 @@ type PipelineSaved struct {
 	Version int    `json:"version"`
 }
 
-// PipelineStep Exactly one of service, plugin and approval.
+// PipelineStep Exactly one of service, job, plugin and approval.
 type PipelineStep = pipeline.Step
 
 // PipelineUser defines model for PipelineUser.
@@ -2765,7 +2829,10 @@ type ProjectSaved struct {
 
 // ProjectService What a user chooses when creating.
 type ProjectService struct {
-	Image   string  `json:"image"`
+	Image string `json:"image"`
+
+	// Job It is a job.
+	Job     *bool   `json:"job,omitempty"`
 	Pattern *string `json:"pattern,omitempty"`
 	Service string  `json:"service"`
 	Step    string  `json:"step"`
@@ -3252,7 +3319,10 @@ type Secret struct {
 	LastUsedAt *time.Time      `json:"last_used_at,omitempty"`
 	Name       string          `json:"name"`
 	UpdatedAt  time.Time       `json:"updated_at"`
-	Version    int             `json:"version"`
+
+	// Vault A field of a value in a KV engine of Vault. Each run reads it once, when it begins, and keeps its own sealed copy until its deployment is gone; nothing else stores it.
+	Vault   *SecretVault `json:"vault,omitempty"`
+	Version int          `json:"version"`
 }
 
 // SecretGenerate Exactly one of `length`, with which `alphabet` may be given (default `alphanumeric`), and `pattern`.
@@ -3280,12 +3350,23 @@ type SecretPut struct {
 	// Generate Exactly one of `length`, with which `alphabet` may be given (default `alphanumeric`), and `pattern`.
 	Generate *SecretGenerate `json:"generate,omitempty"`
 	Value    *string         `json:"value,omitempty"`
+
+	// Vault A field of a value in a KV engine of Vault. Each run reads it once, when it begins, and keeps its own sealed copy until its deployment is gone; nothing else stores it.
+	Vault *SecretVault `json:"vault,omitempty"`
 }
 
 // SecretSaved defines model for SecretSaved.
 type SecretSaved struct {
 	Changed bool   `json:"changed"`
 	Secret  Secret `json:"secret"`
+}
+
+// SecretVault A field of a value in a KV engine of Vault. Each run reads it once, when it begins, and keeps its own sealed copy until its deployment is gone; nothing else stores it.
+type SecretVault struct {
+	Field string `json:"field"`
+
+	// Path The path in the engine, below the one that the operator opened for projects.
+	Path string `json:"path"`
 }
 
 // Service defines model for Service.
@@ -3369,8 +3450,11 @@ type ServiceStep = pipeline.ServiceStep
 
 // ServiceVersion defines model for ServiceVersion.
 type ServiceVersion struct {
-	Digest  string  `json:"digest"`
-	Image   string  `json:"image"`
+	Digest string `json:"digest"`
+	Image  string `json:"image"`
+
+	// Job It is the version of a job, which has no health: nothing of it runs once it is done.
+	Job     *bool   `json:"job,omitempty"`
 	Service string  `json:"service"`
 	Step    string  `json:"step"`
 	Tag     string  `json:"tag"`
@@ -3444,6 +3528,9 @@ type Step struct {
 	Run       int        `json:"run"`
 	StartedAt *time.Time `json:"started_at,omitempty"`
 	Status    StepStatus `json:"status"`
+
+	// Tests What the test suite of a job came to; of a deployment, all of its latest run together.
+	Tests *TestSummary `json:"tests,omitempty"`
 
 	// Title The service or plugin, with its version.
 	Title        string   `json:"title"`
@@ -3580,6 +3667,47 @@ type TemplatePut struct {
 	Priority    *int               `json:"priority,omitempty"`
 	Versions    *map[string]string `json:"versions,omitempty"`
 	Wait        *bool              `json:"wait,omitempty"`
+}
+
+// TestFailure defines model for TestFailure.
+type TestFailure struct {
+	// Message What the test runner says, 2048 bytes at most.
+	Message string `json:"message"`
+	Name    string `json:"name"`
+	Suite   string `json:"suite"`
+}
+
+// TestReport defines model for TestReport.
+type TestReport struct {
+	// Failures The first failed tests, 100 at most.
+	Failures []TestFailure `json:"failures"`
+
+	// Summary What the test suite of a job came to; of a deployment, all of its latest run together.
+	Summary TestSummary `json:"summary"`
+
+	// Truncated There were more failed tests, or longer messages.
+	Truncated bool `json:"truncated"`
+}
+
+// TestSummary What the test suite of a job came to; of a deployment, all of its latest run together.
+type TestSummary struct {
+	Failed int `json:"failed"`
+
+	// Marked Failed tests do not fail the run, they only mark it.
+	Marked bool `json:"marked"`
+
+	// Names The first failed tests, three at most.
+	Names *[]string `json:"names,omitempty"`
+
+	// Problem Why results are missing or cannot be read, and what to do.
+	Problem *string `json:"problem,omitempty"`
+
+	// Seconds How long they took.
+	Seconds float64 `json:"seconds"`
+	Skipped int     `json:"skipped"`
+
+	// Tests All tests, whatever became of them.
+	Tests int `json:"tests"`
 }
 
 // Token defines model for Token.
@@ -4069,6 +4197,15 @@ type CreateInvitationParams struct {
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
+// RotateKeysParams defines parameters for RotateKeys.
+type RotateKeysParams struct {
+	// To Refuse unless the first key is kept there, so that a move ends where it was meant to.
+	To *RotateKeysParamsTo `form:"to,omitempty" json:"to,omitempty"`
+}
+
+// RotateKeysParamsTo defines parameters for RotateKeys.
+type RotateKeysParamsTo string
+
 // ExplainAccessParams defines parameters for ExplainAccess.
 type ExplainAccessParams struct {
 	// Object project/NAME, environment/NAME or deployment/ID.
@@ -4557,6 +4694,9 @@ type ServerInterface interface {
 	// ListStepLog Log lines of a step, oldest first
 	// (GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log)
 	ListStepLog(w http.ResponseWriter, r *http.Request, id InId, run InRun, step InStep, params ListStepLogParams)
+	// GetStepTests Test results of a step
+	// (GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/tests)
+	GetStepTests(w http.ResponseWriter, r *http.Request, id InId, run InRun, step InStep)
 	// ListDeploymentSecrets Names of the secrets that were generated for a deployment
 	// (GET /api/v1/deployments/{id}/secrets)
 	ListDeploymentSecrets(w http.ResponseWriter, r *http.Request, id InId)
@@ -4646,7 +4786,7 @@ type ServerInterface interface {
 	ListKeys(w http.ResponseWriter, r *http.Request)
 	// RotateKeys Seal values anew under the first key
 	// (POST /api/v1/keys/rotate)
-	RotateKeys(w http.ResponseWriter, r *http.Request)
+	RotateKeys(w http.ResponseWriter, r *http.Request, params RotateKeysParams)
 	// GetMe Who is signed in, and what they may do
 	// (GET /api/v1/me)
 	GetMe(w http.ResponseWriter, r *http.Request)
@@ -6695,6 +6835,50 @@ func (siw *ServerInterfaceWrapper) ListStepLog(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
+// GetStepTests operation middleware
+func (siw *ServerInterfaceWrapper) GetStepTests(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "run" -------------
+	var run InRun
+
+	err = runtime.BindStyledParameterWithOptions("simple", "run", r.PathValue("run"), &run, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "run", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "step" -------------
+	var step InStep
+
+	err = runtime.BindStyledParameterWithOptions("simple", "step", r.PathValue("step"), &step, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "step", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetStepTests(w, r, id, run, step)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListDeploymentSecrets operation middleware
 func (siw *ServerInterfaceWrapper) ListDeploymentSecrets(w http.ResponseWriter, r *http.Request) {
 
@@ -7665,8 +7849,27 @@ func (siw *ServerInterfaceWrapper) ListKeys(w http.ResponseWriter, r *http.Reque
 // RotateKeys operation middleware
 func (siw *ServerInterfaceWrapper) RotateKeys(w http.ResponseWriter, r *http.Request) {
 
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RotateKeysParams
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", r.URL.Query(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "to"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "to", Err: err})
+		}
+		return
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.RotateKeys(w, r)
+		siw.Handler.RotateKeys(w, r, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -11442,6 +11645,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs", wrapper.ListRuns)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}", wrapper.GetRun)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}/steps/{step}/log", wrapper.ListStepLog)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}/steps/{step}/tests", wrapper.GetStepTests)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}/steps/{step}/answer", wrapper.AnswerStep)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/services/{step}/logs", wrapper.StreamServiceLogs)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/services/{step}/tickets", wrapper.CreateReachTicket)
@@ -13422,6 +13626,54 @@ func (response ListStepLogdefaultApplicationProblemPlusJSONResponse) VisitListSt
 	return err
 }
 
+type GetStepTestsRequestObject struct {
+	Id   InId   `json:"id"`
+	Run  InRun  `json:"run"`
+	Step InStep `json:"step"`
+}
+
+type GetStepTestsResponseObject interface {
+	VisitGetStepTestsResponse(w http.ResponseWriter) error
+}
+
+type GetStepTests200JSONResponse TestReport
+
+func (response GetStepTests200JSONResponse) VisitGetStepTestsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetStepTestsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetStepTestsdefaultApplicationProblemPlusJSONResponse) VisitGetStepTestsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListDeploymentSecretsRequestObject struct {
 	Id InId `json:"id"`
 }
@@ -14839,6 +15091,7 @@ func (response ListKeysdefaultApplicationProblemPlusJSONResponse) VisitListKeysR
 }
 
 type RotateKeysRequestObject struct {
+	Params RotateKeysParams
 }
 
 type RotateKeysResponseObject interface {
@@ -19970,6 +20223,9 @@ type StrictServerInterface interface {
 	// ListStepLog Log lines of a step, oldest first
 	// (GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log)
 	ListStepLog(ctx context.Context, request ListStepLogRequestObject) (ListStepLogResponseObject, error)
+	// GetStepTests Test results of a step
+	// (GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/tests)
+	GetStepTests(ctx context.Context, request GetStepTestsRequestObject) (GetStepTestsResponseObject, error)
 	// ListDeploymentSecrets Names of the secrets that were generated for a deployment
 	// (GET /api/v1/deployments/{id}/secrets)
 	ListDeploymentSecrets(ctx context.Context, request ListDeploymentSecretsRequestObject) (ListDeploymentSecretsResponseObject, error)
@@ -21522,6 +21778,34 @@ func (sh *strictHandler) ListStepLog(w http.ResponseWriter, r *http.Request, id 
 	}
 }
 
+// GetStepTests operation middleware
+func (sh *strictHandler) GetStepTests(w http.ResponseWriter, r *http.Request, id InId, run InRun, step InStep) {
+	var request GetStepTestsRequestObject
+
+	request.Id = id
+	request.Run = run
+	request.Step = step
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetStepTests(ctx, request.(GetStepTestsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetStepTests")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetStepTestsResponseObject); ok {
+		if err := validResponse.VisitGetStepTestsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListDeploymentSecrets operation middleware
 func (sh *strictHandler) ListDeploymentSecrets(w http.ResponseWriter, r *http.Request, id InId) {
 	var request ListDeploymentSecretsRequestObject
@@ -22348,8 +22632,10 @@ func (sh *strictHandler) ListKeys(w http.ResponseWriter, r *http.Request) {
 }
 
 // RotateKeys operation middleware
-func (sh *strictHandler) RotateKeys(w http.ResponseWriter, r *http.Request) {
+func (sh *strictHandler) RotateKeys(w http.ResponseWriter, r *http.Request, params RotateKeysParams) {
 	var request RotateKeysRequestObject
+
+	request.Params = params
 
 	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
 		return sh.ssi.RotateKeys(ctx, request.(RotateKeysRequestObject))
@@ -25397,599 +25683,633 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L19c9s4ljf6VVDareqZvbRjO066Y9dTtzxJOp3bSTobp6f3PpOsBZGQhDEFcADQirZvqp5P83yw55Pc",
-	"wjkACVIgRcpyT8/uzh/TsUSBeD04L7/zO79OUrkqpGDC6MnFr5OCKrpihin467V4Xiotlf13xnSqeGG4",
-	"FJOLyVSwL+YmhW+nRM6JWTJS0AUjMzaXih1Pkgm3D/6tZGozSSaCrtjkYoK/mCQTnS7ZitqGV/TLGyYW",
-	"Zjm5eHJykkzMprBPaqO4WEy+fk0mr8XrzD4JDRbULOv2eDZJJor9reSKZZMLo0oWtv3Pis0nF5N/elSP",
-	"8hF+qx+9znzj87fUpMvtQX5cMvLyI13Y8a2X1JA11UQxmlWjWzKaMVV35/X8CNsKO8G+0FWR268/Tb79",
-	"NJkkdgyGKdvAv3+a/OXk6NnnX0+T0+++fpr88yQ+AW+oNi/vmDDBTLRfbp85goeOXr/omuLTril+w1fc",
-	"VG23li2HL8MmMzanZW5cgyv6ha/KlVvBFRf412n1Ki4MWzDl3vUOWo0uKPxn3yWFdt0rytWMqfia2tlf",
-	"FeYbTQQ8VS1nqyvYRF9nqnGfnsD/Boz9J5GyeLc0XTFyyzZkRW+ZJkKaJRcLYtY8ZWTN7V+EkoxuLuC0",
-	"weO2a0wbwjWhQq+ZYhmhmnDcq3gWEyIVUWxeapZBO+T85BlZL5li0BD+kOilXGvc51zDX4JIkcJRrrdw",
-	"mkvBjuT8SC9lcXTaeRAytiqkYSLdHP3INl278cxNWbU743vzPdW6Y78U9qt7i4APpYiviSrFrm2iStG/",
-	"R3btiGuWKmZ6zoSGB/YeZdC+e6FhRder7Ff3Pn5v5KJvRsl6KTUj9l2aUMVApl7CXsypge08JzmbGyJL",
-	"03WT4LQPnuY3cnHNqIqJ+Z9EviE5F0zj6TBLrolhX0xCuCBlUTBlT1Au7SlJqe683DS+oG+vb+9u2zEe",
-	"lQnvnACQecYUMUsqoGudb4dWwpfPpVpRM7mYZNSwI8NBssZ7IEsV68I1U3c8ZdqOH5drtrHrxJUVVJeE",
-	"5rm//O26Dlg2jW8Ku8kNW+nWZJ1vzxXcMq/x2Sf111QpuvHj+FkYnnfPpGDrITNZQit7zORbZhRP9fdK",
-	"rrY7cSXIUpbKCWUyNXJKSpEzrcmC3zHR1Zu5bW3/znyUsflYD3q1kfd48S88Mx1K1dweNmMXwrjLjoIM",
-	"oLOckbRUd2xQ9xTTMi+h3aEiyvXtQ/3Lr7bLiulCCs1gG75XcpYzWMFUCsMEqEW0KHKeUvubRwU+8X/9",
-	"VUvR0PDsLzKYObq4kaXRPGM3XttLJhkz1O5P+7UXdZnEu56srOLo9Gj4AVEsZ1SzR/8ySSZzzvJscjG5",
-	"Y0pzKfQxLTgI6hXLNpOLyfOltDKVEoP6KmgIeHq/0STnGk6kUxduuG3q5PTZM3o6OzuymsvRt/b/vrP/",
-	"dxL8z06soabU9kjaQ8cNqAF/ohn5gI3Ve4DOZGkuZjkVt/a4DlsRP9uwDs2t8gF1FtBf5pTnzCr7qGnA",
-	"Qn1gRm2OruYmpujBx2Qp12RFxYZolkqR6W3NaUU3ZC3V7TG5ZsapR2fPCBUZeXLy+LixsyL3yr8duWk4",
-	"Qs282Ykf5BqvNbmAFkHdKjNuSGpFJ8hN/Hn0RdWhgslxM2a/v0pTpvXLL0VOuWDw4kLJginDcQ9Tfbvd",
-	"m1+WkqRUwKEiHEW0l71bwrYpXpPJjKW01CzWKjXQpFU7EyKF3Xj22KSMMJoux70mZ3cs37VncPhv4FF7",
-	"L3CtbXPxrs3LPCcUfkHWsswzYugt3OFbnZGzv7LUxBYgVIn+4p/zva0nJ4GJ/1w17R78mkzCLluJIayq",
-	"8peJkALNHWr3tu1q8Ou6Y1ep4XfcbCILbYZK5mQy20SX4JaLLOxTqhg1DA1rozj8i30xTGTwzzuuOX69",
-	"kncsi/S3NVvUzhS8BLoQnx0c3xuuzfYYq91T/aN/c7i5iuwuVebRHcyENZmYFRCzDeFGs3xulb9wMx9P",
-	"dg0UWvebPTrMolDyjubfozD/dUKzjNtO0Px9MOI5zTVLWpOQLqXVxBrTsPM0VVb6ls6LNwTcKt9oYn93",
-	"DMePznCDbjUtnH2y9UU9A9WXMylzRkXdo3pzud8ltXXtH07cEHdvKOcjgIe2pjmZfDlayCP3YcELZlX7",
-	"4+bUBw8d8VUhFe46awpdTBbcLMvZcSpXj0SZ57LQ1X99c9Al36Q3p3oXs8MQotxoAvomoaRgSkvh7HF9",
-	"TOxTsjRFadBMqlZMJ+6hpLL6b2YbuGGqvynI9+Yewh8PP0mNOYtsr0LJVRHZXW/phixlnhHF5kzZw6MT",
-	"MisNseKOGEkoQZs2KoUNo9i37dvLXtY4wmPyi72qBeNmaXV6+xsipCKlZgocIFxbO5PdWS2A6sY1YCTM",
-	"ZcaKXG5WTJhLQrMVF5rQfE032r5n3LVlRa4szY1TMxoesu+enjd8ZGdPnp3t9BUlExjImOPeOiVuccYe",
-	"kGv0ABzifFhF56UwKnZtpbiqle6socul8Upr9BqkqUFn9PY3I67BVLGMCcNp3uGHY9qq2FbrvHr/mhh5",
-	"i9fDmmqS2Q1slcTEXRSkKGc5T4mVSYGnDIaDv7zNVo+/rJ/9raDRMXmbYEt/JdaUsJ2goL5bpd6+RF8S",
-	"AZuakjual3FFZh61QMH3mWXKHgFQQVeM2CejTfCIOvvajjenKbN3I+i1zq7o0aTCCXFrS6ztEpuL0DyJ",
-	"3jTaXWa9Ustuuw/4qNWa2d8GDCRdUi4SWFlZGrKgBXgHqg3FhXl6Pol6lsIzB+EI0HdwqyZ+oyf16XOj",
-	"iOoHtusH0YHqoxcRVkHsZreu26PNBBO9HSByDucpHBtr39I8l2uW2R1t/7yjOc8SMkXDbkpmSqJW7jUF",
-	"eQuTBa3YpUADMKod2478mSk+dwb69vQxYTVZHbfQwEC0tyZJlyy9Zdmgpbc2uci4WERavTJkJbUhlCxL",
-	"kSlssVq5ZteK2t2wNTK3ecduQ/uzpGo4tnbtLWGt6rjAEGztzNMBM2Kbucm5uO1ri9jF2IBXQtyCj3XJ",
-	"vsSlyG1cqVxzI5jWvespZMY0UWzFrJ6Jur3zi8BhR+8TrrpcFdQt0o6ZhU3pN5ObtnDYwaaITfufFBXp",
-	"8iNdbG8DcP90adGKUedqimwRvC+j3znNdFtxoBFr+WpmTR2yttYQKGrYJV15Lrz4XsKJJk7B2W0XuaCC",
-	"72lSjbV3iiJHZQbf9U3DcBFZL8UuRcq9NXhHrN/PaaGdddnsdK1l7uqSa+JF/YOvKPdKxXb99nv3mNXK",
-	"GzH8uFXS+fnXyNAiThUr1NeKG8NEApEBqw7Z/14GOj/Rhm6Cv4OdUjfuVcabjC+YNtHFrZ5x3s+YLy6B",
-	"iFD0i9F7wy2Ei37E5CUEQ0a3Z89BzHigt0zcUNPhmQiOnkaBlUt5yzJCzQURcg3+0bV70l1kioFzpiG2",
-	"e5XiUnVowwVTK2pl2+5zHux0bDCyctsLnvhQnl8lP7uNnRzMUs/pe9E4ay0HCrq1bkaaCvCbDs8ZE3dc",
-	"SeHf16FD74pA9/hWBEQTYidCyQ5XJToTN6OG6XbLXr/pmBofNegffr1e1/h8VKF2/h4/5ua8V69qrFYS",
-	"LnfPhrmub8+21PZm2bbF1i2olozmJn5B8RVdxNcyl4u4hZJTbTAwPc4ZoZg2VBndKw33Uhi6xMbI+x/n",
-	"Alut5rOavWAAODl96+c63Nb2s5G7+ZZt+tZm+NyvmNZdCw2DGtmxYefIToM/QVWQbtey3AIuBx8OTlHn",
-	"jNv5BQuL/SbCdc7FgqlCcRG5GK9/uDo6e/K013pYSm1G+su51iVT4/zfQpob6mOQw0Zuf4IwgBEbgSnn",
-	"sRrkHMfBVyOqft+c10ZXwqGMFKb11rgqzVKqaKgqbW6g5oK+f/n2uG+T/J421h4rrsuBoUX/YHudwsk7",
-	"yEIdws0UioRdVlS3Hylo5SflY/udW2d476AxlvV2MpmkS5rnTCwie/LlqjAbbw8jgohrIrFZQsWGrBzU",
-	"OaIjKJYaqeI7MBO66/MbDIzcaGbirgB8Rt11iCn7dak7vmR0dnPLNl3+Vf9157vZqksnUlIavXt315Md",
-	"TpFv2DeDE9QYajCwrWlqjKs5iqS5cwbtvvelGR2a7dxCS2OKo5NTMpcK7DgQy0TOARkRBKASQrU16eQd",
-	"U6SQypDvTi5JJrT/8ZrnWUoVhP7wSfRlWXFPcJJC56l7L06W/cfnXZu0O1Tg3kS9ZL8ktnXQSZvwxhhm",
-	"z231OCwm6Lw9WUbmWQKjxU6HA7KbY56enT5+OkkmazZbSnkbH1S1OeKj+nj9+hWgrLkgM6rZ03OwnxF3",
-	"pfVaqmpu3WuOyTsIuAAkujXq85NnTzs74Q9pa0tIbS5gie1I3aASQsnPH97gUrvXDp3f6rxHHK52gt1o",
-	"qoH/Ybmi6ZFe0rMnT/9YDd69FeKn7Vc/eZJ0Sov4i99ePYd3uXfzrJ7uxnRekltWOJ8jxmw9gBS8jtUO",
-	"hb94Bh6lYUvQlHXNHn4vFaGi3tENJGKaylIYDUvBjSZpqY1cMaWJFPmG/IF9MUwJmvsnyQw9vn+88EN1",
-	"g75l7a4+iS5hJVW3fD8eoF/1E8BqihtGjNxapPOkRy5vaVvYW/u97S8NphomQ2+0vWNJJiFaY1SJQYDg",
-	"jU+fPHn8NNlL4u8QxHuJYC6i40wqufuNJnItSHAjkDlXXcPqzUqoDMbI63wMkYI8KZbKIcbDJJynj787",
-	"739FMoF1/knkGwThRyaWiwl2JDqdS5beXtuT5pTxRlytFLdCru3v11QJfGGquOEpjSPQnudSsOdL6m65",
-	"e+FKoK1OUEkbjkazzIHREG8GKptYdMQCOzwYcY+EA6W57kdnse7qNobBmQAAjnTGHLjfox6gNjrDPtX5",
-	"xk63lINIxZGOENuyPyeqFNpDqLVcsZnMNiQFiLAm0iyZWnPdobliVOemy+PT7cfC6N7NztgSol4XXBu1",
-	"IRnPMDqMqJ5Yj6psubHRL0g16IsruCdwX0XvMUMXZMWo0IQKmDcC4ydCroO+Biqya7Jr9rRx1m+Fh0Nz",
-	"vb3JR2xtcKPdrJynuO/cfaSLt/axMf45bLg1VRVUzw+oeyMvGYv54qlSnGU30mlIwz003g3TBsvMFWMV",
-	"CCdqse//zipigYJHdxw/J5bIjJk1c/vcrCXxkP1LwrYNyow3sQE75aaTwX3dDKJk2zsa0w4Ssl5yl26A",
-	"IgOh0aoUx9HIvmK4A3S3HOzt+4fq96G4HPqTdkTWO6zw1bHdNz7mF8rdWMSvSpHa3Qo+unXMfOqTj2ds",
-	"x8aCGNjWpgvXIGmeoMgG7z6R1TjaPvMHjmUNC+J2B7b2iAxtvTI6K3LlBz1C4Syk5h5qNOJnX4KBOQT0",
-	"12SyiXzaGu6XiX0sCuVhX8x2quHJLsUcfjYUHOrn6CC40Od+64ycO4TS6R7lp8jLBRdEzueAn74CjDW6",
-	"RBHFkrGcGaYvEehlzU1r5RVMFjlDmIuUuU6ILtMloZq4/vuGjUNCVQKlmTIBGV72BXBBsjTuoNjG6Adj",
-	"iR48l0rd4ZQTzKyl6kBKOfh490xjfu82KmMAhqTjp42bYvCVgC6bprgesTd2TeJe2QuxyMoQMF0EDF6B",
-	"vz0YvD9beeihdOfoIMfyBZtzwePwSW+T9cbyZVpaIfGjfbZ7yttBSDTBOuf2Bcv5HYtCyMFi6IBwQzDT",
-	"O2Igjr5lYASXjiOE6AiYW+Mpunf2iU1lJetG+qAHDHKuiGBfzHD4zviIN1OqA0vP7u6rA9RBay8g15Qb",
-	"9DJo3LCdcN7YNY89CmLU1YK51dkZ+PLb6BBRr2pLPhy0uhfHhGbGuIio1fyyG58WMAyS84HN4bdSZLWq",
-	"k+c/zScXfxnaxvPqx18/bwMJGVrUBrJSZ4yUmmUXLhd8E0RH7KnI2ELRjGXWcLGXdYVGlXN3bkqBAJJN",
-	"QhyABNgTFFlIwRKXHeXcm+wL10ZDOG8+tyLQNcuNBuQw4VZ/aDotlP20pmWRRNMNmTHNM3TT4u48bszZ",
-	"TY3cbQ/eml8VrI8CDFmkTAkILdphbi7R4xw4x6tJkMp3/LeKmnflqfwkGGCUiBQVecxCwsxDCs0aplBJ",
-	"sTiOC65+s4N9KbhiepfMdH4TUOdymt6CT9slgtapOmgmfAN0FsGLv9EktTd+WRBV5uySUFx4u9rMBdaG",
-	"zeF4sO5S5juF6g8SPaVDxW/O5mach2NQ1nWVb53zObMzcLOUpYqG90qlaz+4WwYCxrrzOzRWLTrh2/cw",
-	"4g2NjF/5ddwlkBtw1rkhMwbJTpBciW48e8ijG3Il76K55K8NWUgGuYMdbYQ6+WhAp/3ixh3pG+0JYYbt",
-	"uvta1skE0q7cL/u2wL/65/A3JRvwg5JViUh/D2TqdhLpkmZ2TwQQ6R2JaJHcXUceAfsL1EtNeYbyTy/B",
-	"kzZjqVy52ykBTi5BpiFbxLTJCHFJHI0B4XOXm4JpFgFBRKSfdzzu6nulgM2LmyVCDVBruCTU8RhJAbcZ",
-	"cAsNTO5RMUon5FmrNW3gNOn0IupUxan2XhuMWVCSKbqG+9VOgZAQuYAcS71sLFbocx/r63Nuvh8QbxqF",
-	"9++HXnbQ9ZtMCtaBvoXvjTQNLF/wgJGrmTZSsJsyTmYEt1590+I6zqVaSGOYuHTZ5MbdjU6zqjIGYNMp",
-	"5i77EfkBuqR5M725jejIpVjgKno+SJQ4BH6bb4B3o9JpUNuyfQdBAioNLYp8w1FTqLsly1ke9Kl2m3nH",
-	"+th1/7MTkzsha2PA59VRjDp2XYpDvTmaOyEYS8MJ3IXtS0IrwF/f/YYExIMj3nsZydV7ac0bTOupJJFL",
-	"jQSmwYpgcEW7bsBxCTLXhhXQwZ1rAtFrbHzHeEOzxZuhcAGBmw716EkycXdu1FUXtIYOvpGghOFWFypu",
-	"GaMZKgA7zxlH5iJ7pNyJ9yoVzTYJcfY24SLNy4xlQCYBAsGqqNpZQ+AfLUVm1TK6QRvK7k4kV7DKm727",
-	"rE7ttbKxJAYt9X43e2CtOw15tlC8Ahu3LhSMv4FsSeo7TxO4lQH3cYlZjsjBUQ2SnJ5953XX1oifBKM9",
-	"SfpVrCG9D+VXV5peiBo5+24nLKWlqtCFz8sjt2yDS6lZzlIDVGuV+WllcjQ7z07O9uSCVgcyAEOZaDIv",
-	"qSZKylWCKd4CP8FNZq3lgip2WZkFdmcF7KMcOeDmpaZ4ecXEShzqHhfN/dLhBZ/P741jaTbXCWjx5tgo",
-	"r4vii+X4X+mm3dE1cdAj/47EYxB6YDCxkW7NnhtnAIEJuR8q4ro1mx0buogTQLhRD0bL1B37nudxHjjn",
-	"l3FZkiG7LRfaMJqhjh6CTVEjmSQTr5A4iq4NIKcyiZ9UlHQpFSnLa/yG/4EHS2hTpreo0qCSts8N9Cqa",
-	"d8Pmc2bt650S0/4cwR+NY3KzcM0O/e2451vLuMAg2db7k2Ac/at8GP9tmF/94B7cN3Lxhgt2P+q2TMmi",
-	"iIGU3gBvbQWadeSiQGEr0Tk4wLLTHfSvHxHF2uKT9GSwHeRNXwYE70FrrfAQ8VB0YxKtfNte9vtBEjq1",
-	"/f6uXFfg8mZvhr1l8AsOu9Ndp/dP0tmydQOt+sHFZVQyuht8m9duLYm3wPQxeS2cyxHydgglmYtTAnmR",
-	"BscwUhtzZLXgc8dXsM2fhii9obP/3nWiK+3fw1jD9nbqI609x9Z9WMuQM84VL3A+r6/JxDmeB/8WBn88",
-	"2b7egfkaJMMxE3fH73/68HEnVUDnhb6FBo4m5kYzWXv0l3arsBe2R/8nadw+0Qnqtrgz5JzM7FfAcV37",
-	"kOHJ7V3iFmW4992txJ48bxL4DO1LP0fRGBW69QCbti3GB0Cz+zEMcIoPA19wx3ovUFGDr29SlCZQBvEv",
-	"B+yJM7iFwIk+rEwHbOn9zx/xiuWa3HKBBLX6mFyJMEoF9v6S3jEytUoTuo+nimFWxQ3kZE0J1WTN8vyS",
-	"0Mr9NnXYmin5w2wDGNkEfcLgHZ4Ci9w0IdMFE0xBy1KR6VzJ1Q0Td9M/JmTqZ9q91LBVAa7eusk/2jf6",
-	"HCJdsDxH0QrjmaIOMrXSuFK5a+kC+Sd18pWqDtiSZxkTyHOXYMyzoo78RvvPp9+/fvnmxU3V4Wb3CQV4",
-	"6y2zBxnDtFKxzP8Y8op0VR4DfO9VpLcRXa02cisxo7mz/6qlOP5A128dD0CQ0LAPeGZsrYxR0JrwnQ0n",
-	"GWLzG5BwRMBtuT8FosNdYmZtiRtGV0GinmPejd7jrhc1kVwnU+QWP7GXNlbNqP+NRzWOoe9EcINNq3GD",
-	"eSB3fbCPyQ/BVsRwvWNhXEkIVrDVYBg3vKobxp05xaZ3u9hn7LOB0GulIjl8ahUUdU8mwPhITkJ0g2Kk",
-	"UKVgHh4Zj90cEAMG+MKO/Ez7jZMIuJsuKm0ucUefvLt6+xLyFp0cgg+O46wJ8UzQK7BrKuf2ima2dVfz",
-	"Jt8QOynRBnux9e5LJ6boHcuqvg/glgvPa0Ac6bds3xHGwxNREFX9xTCLoXkaI9uzFFZvjpmi1X0m1wKo",
-	"9+2B8jFOv/+qjEI7zAu37zD3AHdfm5i+376pbt5dqoqfiGAAfRM6Gn8a/m7UTLcLm5ycRBREO6GR2Ctd",
-	"MY1qg2ZwaKpuHJNfHPQB2KPhhkutvgrloZb21oVKLlzjam3l1O70NMPKbffpBYoQ9LQFmwHeiM4JtyV0",
-	"x6aoiRXIO8ZgC9V93A40QT9uJFzH0R1pBQm742yNMXo489vb7pi8BhxZYytSsUGwF8s1sxMGbGtW7m8q",
-	"OginOVTyNAsmAG6I9olAxJjec5Pv2ipWdaxSnFoyL9cSVcvgZtM4IZVJU3c0DAIhsxyWasLh7vbO10ci",
-	"etAUnUdu+xnVO2AsYUmWcbD0LqgEpqNDpRkstnZJTrwzwPZyqBONjgOqtHOawpEH3e2cvPFJ0u3J7b7A",
-	"PNu1onAh2gmZAxO1tyl8FMepyHWQ7PT82/PvHj89/3ZXrGzgOravbX+fOnwIY5g+OmNIKBwJYvXPs+9G",
-	"xzTzCBi+EyCJwdsRpEDjYF4DQSm20x1sehVYwdcK6yjHEbYRKN6Z/Ri9dVbCZCVkvCgsQRPTtl82o7/t",
-	"HFBxk1Zh9W3B7iCZyHPUBTV0Qtduzh7k4K7skEyu3EpvQ94XQip2A0VPIu//M3yOJQ1q3OE3mvz84U11",
-	"qyFNBNUVFHIP0GBHbgJ8ZW8/3gU4AprzIfH399WDjkJQ8dR0ERLDj1gXJeCNLudz/qUrT1ZatWXGllxk",
-	"PqZwHIK9BZKhJL4cHwNGnN38o05zdqvZ6EnV48bQ/NS25jEJ92bsfAT7+tV4WMjYkFvTxRMx9XLKBfnh",
-	"48f3ENoE3KuEv6+TwJPLxQLofJYA3xlwgbvQXOv1O+bjEGGLUGw8XIQueMsefCNDhNMHcIsGckE7DLSW",
-	"yFG+jAKlL8lJ4oDM4JFMGrjoOpPs26cN/M3JAMm3k4umloQtzzgFdd1+eelIrKw2uH16jwP/0DH+oFlA",
-	"NpcpzW0LW/RGO02O31AWH0JqRrRvgQYNWSgqDOIOwAAbpE7DyuzYydf0LlYOLgg1RS5a50+LU74NB3A1",
-	"ju02W43zztXeu11one/rZIrWaLpA9P3kq0OIYVL0Z/qGot0K3He/s4DcPjG3jsBMOMqDxGegwaC05sAl",
-	"3d/D6e++2skAzOh2Oo87ynk4WNOofeUrcI5hU65KO0W0o1IzjFPg+oxhfm6t99yVOhuyp32o/Z1bh624",
-	"t1Ud7l15aU8a9a18pv4spbn5E+iWffQx2zO5LFezihN2kJ7ZjIT4OYJRuiJA0PGd830Ilam5gA+nNFV6",
-	"6dbmlQUTJGdGo38M8jassrAomdUW4BsOpb8dLBS+cDVgpILopmZsqzAb1m9x5Hsux8Q0yS7tqyfJBN8E",
-	"Ox1+EjVJX+1FL3d/1Ft0Mq0WMLJy4MsvNDX5BvJ35Lzyx1CRhbHibVDCHkDscUmBo7DPW3jUrvyFV3ZN",
-	"r7CY7Yj1qhTywDH1dCdYvSp+OVIvDUjIxg8d3pm4HndOwVsak8sF1bsBHfaZrgIf1y7ilTKsNunia7wy",
-	"z+2B+ydPFiUkmSm51taCYSLTxwNgPiAR7btjQ/uhKpdQlwfFtO2qGgBiyOp/a4NAyJrCMHbKf5AxgHIV",
-	"RomVzOisrzTOSdeRtHVVJbiCH1VjEgfVQXRgTYXRQxOy2hggGFk1Dt/r6JzLPBsvAOsJapuQO85GNR97",
-	"jMq9NDYKLLZdtVmWgN5sU2iGmm3dpdcrumDPqeqiUQT2O42pNRLTSITM2CWZsdwRF89ziWgUoJ3LuL61",
-	"FrvU3i3tOAKcudesxxMDAXdU/YHMUsxR0eNL+sw2ji19QPACzOK4AxHGOrAZOx3ZwGcDZFpLKNm9i7kh",
-	"C3toXNmMARF0HIUfue96iE/DDkZ3lF11BzMecR9/z/OcIbsxqiepFEbJnBQ5FYxQAziA7XXvYaXkQrPU",
-	"Gb4Rz0QPG2aF3Il/CZxlXZz0XYyVIbnk9nEdZEu+dnSSB7AiX4s7JvwYWiep4JHIYWCoqI7ScelCybK4",
-	"yRTvItV3T/S1nlbplYP0daumdyQ8JpO0KJsSszMD1kqegcfNPjqufy9s45HuMbGIkw3Us7EoynHvevX+",
-	"52hZSqlNp8l2y5ToKFae8zt2oxhA/eLHKJeLvhVfsZXbZAOmVsYtY4TM6Q6YE35ZlaSkhuZyAYhEHcg+",
-	"xKiPgpfZ6XyPaL1oBXyR9i6dnTO6YH2T4yij71OculpYmL1qLd0p3dpjSeN04wmpFskdg6hQF3fcdJSE",
-	"7XNqPEStuAaRzbAmhya4KJnvZlO1z4TV1fdcOSxxXDk74NW+1b6E9WD8/St1laasGA3jrhezzYkfKKiP",
-	"o0UwdJHTzU0X4jYiW2LlbUFz1IaKrGk7VcwYroLiSNNyVDK0Q1C304ZPzlpc82e7FG9XyrZeZZ9p69/Q",
-	"v4J7JcsHK9jyeBytKM9J3ZmRC3y/wzFk4mtM1uk2JGs7ZSI8Of0TeQjPYCAC98/++pEdhDnvLdWGqR/Z",
-	"5n5d+SC7ZLr3FA8xP2wjA42Vtl3qftrj4A280B1pi8MpSvuIm/YnqlkvqbnvNbCVgF8BjKD1+MQ4p2JI",
-	"yWENszKPF554w8Xt8zpC2fJqPuClutNhBiJfFkwAHUpE9nu/mXOaaUhCIUaCPqdZfscGuNBgorGY7o4r",
-	"9B8g0dhZLgNPaGc9585CCIOSj2sunknVIxew6cxEdnN7CCHolylWPLTDXIkKR/d4R28/KjQaR0RaOwge",
-	"f1lusAhtlQYOedsQsJkxz1oWz76o8sp3lGPxmeAuVOm6EhtafYUMTcC28onpaAjZM5Bu+23WVHu/E6LQ",
-	"4ogpYKBZUbXpbluwdZg1pBnNWeZId7oaLTXry/oFcEp0pPiife40bLNqYUgS7f4vq+4N5tiA/SxWjbo5",
-	"iO4AtgeWVKt5Ry3npvY/4lYOtO3OXYWJhEFyo5Euuyy+8A9qyCWTO87WHcSIWPBv5SK0uZS3mpilkuVi",
-	"iUK+YEpL8Y0mbMN0QvicULEZjskM53nbaqyXb4eR8ZYZmlFTrkYcf9hSg6P6+HTHuxVP38to3di3UCRI",
-	"+oQPbRQz6RJEJl8xhKRMqZkSKTDptGD0Vh+T5+9/tluEC5JKZScWnRroUDb2AyyXpE31kV0KggxhXfGE",
-	"gR6LwX7GtChvVvTLCK/kzVyxDkaRnFGgzrSnY001slIBAHegFgHtg944oj9rxYFLYthPRvn/8OGtCepR",
-	"g5i54UO7Yh+WpRn0dIxmBX1lfgUDr1nQ7apL9evCaW5NYffhuGaKx0oEFfbQjLATg5MWZedE/S/C+4+R",
-	"+EtCa0oyKeBzznRI67Yjbo397R5ojKzD0fwNJanVMi+HcO66F36of+CqgbOxE+pWJ1axQu4ZooVBw+8b",
-	"Q6o62DODHxozsBUCXOSMrBjVpWIOOq0YFguFWrpriejphKy4KK1U9B9ndKMTB63GsruKMbKSwix1iBpS",
-	"dD0B51FpmANgRA3Qt/JurC/LGlE3dzIvV7FU8z+xhb1mgZoXCoK5Jz0po9UYeXZZkZVxCAavHPk8SWXB",
-	"u5hwRRSaBeVO7d2uQ/o9uFhm9mJxej1kAOpIJuiusN/XBFJRY1nWL95dE4C4QE60ISupDTk/sUqQoqlx",
-	"76vR4SlV5kixjGm+ENs9qYKfk3//Cz36j5OjZ5//4P5x9PnXk+Txd1/953/8v/85du72ADjmuUy9+2F4",
-	"ibNcprfxLOkNTD7kYQoJqx0kv9Dcrs/CM6RjRsoFkBKw9JYgiVK1iuhfaCQYKAa7RNM5wzs2apnNSt6B",
-	"dQ0ai1vfmc+K25mFhsFCOssHgstjMROWGpbdNNGZLbm/KTAAXxWXBNFfIaQvKzgGZPFCgZVSG2RDBiJQ",
-	"sP1oGqfY5mHEeYej1T3YazYwKBZ8Uygp5zeQs9gR53cP9gJTrdD96+4pumoUva1YD0wJ1SayZgJCg13c",
-	"7nwuxY3rTUcyGDPGxwN3RSav/bMPlf8ILwnouO2/bmrfxjjgr73Zbpm4ue3w2d5xQ/NBXfozPjkSSryV",
-	"sOmPU3RxQlnVPMixa9j26qoo1PjrrTlljVBTM6L19HxnFbq6qa4+IkxiS2T3LGmMtR9oQGc5I9a0rAu8",
-	"cS1zmMSOA+Cx/TGmC0ky6YvsOml920FCUldh7i0e2SjZHHUEV031Oslg2g4ahKuL1teZKDVCgYnWNX56",
-	"cnx2cnx+fHoONAWtoN3Tk51Buwfmje4Tli/dpUOuf7g6OnvytIJoBCLUfYQzwOcEkKjtIt+7azD2nv6u",
-	"hX3hMD9txHOedaWUgB5RUXljtcOuSsvLDhDsf7B9HH3YK9ewa6ZzXPFs+7HqRtZTKwiyNo/Kgqx5niOX",
-	"mtXAudUfDPi0XMEJSMLx+jdoUVWNGqxcoOWKoVKxxCodTIxAZnZWgdGGbtw1Oxjrc+1+syti56i6/Ct6",
-	"l+HaOH6mUSUYa/6DVujIB42MBLb1Ngbaq8PDJ3DlLq023fktq1YNa4gZSepaPdbCMhi8i+dbRifkpVAy",
-	"76AwkKsVFR01YtgXmhosjWUkUEc6MPGKpsuuwl1iQBnvKsXHqia9Icrd3lncE9hSUo2na2+8vItOw6j4",
-	"4q5re4D7zDORxYm+vXAGKwBR2twAlwkXkGkEVkFCVswkRG9Eav+gqAhlCfEKdUJQ9XPB/upPdidvwz+B",
-	"DifB5m+gDGNCbFvA3sLFIvjrppM1WXQCbLdj7rhk4NqDiehdrEMELOuVf7i8Mo8B7QBLdBCNgd3GBVME",
-	"8YIkpcg7WSt4J/EiX5V7d6tqBLjYHQOQSzEZ6JZeySwKR42tIj5bdaRrSg61fA+8cg5u2qOjR30gKXBt",
-	"Ofqeosxze3ak8o4u/IRsWIdhvupKye00vq2AYMPxs9fweIfSxh2oHdvsn5lr/97u8DPigb/RmH3iVDYv",
-	"xnwpazsjtV4iZKNogdVSrKpV5jkag3XN1c5iq66TpfkvZCfs6604pM2QVEbDpSPWEmztbixXimWcJTHO",
-	"hDg4S8RwtWUALwQ01tn1YPVGpOkgE6BwIe6MpTxjmtAZ8K5UhRzbKTr69gZSiG5WfBZxq/vcL5cY5pMk",
-	"fe7X2h5SwFVk7j45Ja/4nxokLk+/PT357run57t4XMCHPrRQ0NPHOysDVVeoK3YblgaSSl+Q6X9IwS7I",
-	"XNHpMfmRbbSDrEx9Ws4UXM3rZjtGs3xOjMwzN8qwj4/PYoXmOys4XQGzLujt6LKc23s9qORk32/tBuHL",
-	"OcEc5/yWkdOz78bWblKluMn5Klbu6Ae5Rr4eKG7ncE912SxnU8RpeySBRhu9OT3ZTdxj9ZoREdOPlLep",
-	"RIPprg3C+JnaYnpj1uZBP2PFieXL1EBOJ3rQ7TUobG+o4RiPzrhGB2XXXXNdW7gt4bMjfaI27MfAPP/e",
-	"KFtrbeubGUtpqVmnIoSVPg3pKkg6CHvbSL1wPe6Soj8XUH0oolp6papLXLC193ohazIgWwZ0edVFPRI4",
-	"x+9lWI5LmqvgKb8PuAmmHO+MMFWJyzXoJM48htBkILQNg4OlHgrUda1b23Y0pqUV7W5BlhKU0JgtDRfn",
-	"wGqfh8HBhAMLt0J8axqe1k6PigazJjurlZbgw7rIZPVRVfsm/G1dBqfxY5+qHHzoK+KELTZqidXsa18K",
-	"7pLfg0+DYmONV6XyjqlK5zquRD3+Vcl7+DMU+vBBQ/LHxb3TfbkUz5fSMWSMsDLYylmPIzN+WkZBP5oh",
-	"mbC7UcTd4a5oXLhneKn7VKAIvDvqHf1J5JvGKTVe2CLkkgS1emP44+ra2onaaBgMMLfV4Lu2v1+/mHC+",
-	"ozynDmMesRdgxcdNa2u37Cw/U/Wgft3OgezB9XiQkTT3Se+4+sbyk8rskX1eG5aRrBilpOq5xIFWwqgN",
-	"EKJHfStzpN7TUQ8ZJQqFdoxCTSyY6jCSnW2cEC7Ikn2JO3W0Ljuyjq3CMxLvDC4u08Jx7ojMGOT0HAdL",
-	"iBxr531JkJc6AeQO/I1ZPNmlw1uBPZHKVTweoMtZp1ZqFB+ZorymIl65oQkKC70Wmqk7pusSw1YP90Vz",
-	"rMqqmGDrQXzwfih+Javu+CkMtl2wdNFDsBYf5S3bL9HUZ1FxcZPRTWSLv6Ha6FZRZXD6R8sCP376ZCex",
-	"lIii437B/AB4g+fU7wFTRJmnUlnsdLzAVF3Dk4OrEb53zFJxG+0fJC3+tlXYCAjiIPtgJk1UZakYwCLf",
-	"aANa4/4M/2C2uSIvnvZr73x5u0CHiA54erA9s3Hfu2SNmg91zMVaKsUiIKJ2vnrSn31zv1x334kdiSd+",
-	"oB+YZmMVCM8YMDL3/+D5/P0D9DQ7I9dQriqs6DbqGLEml64I+K2Qa105SNEfPpzX5Dm+qa1LRWqg+LMZ",
-	"1PQ7reIkp5+jFC6+IORw5QJKQ+5dV7FRx2XH8cM3DWXurRbyIIRLvrV4wfQxtcp8fkTE1yljn/dkGsBr",
-	"+zax4xnWXTEO3a0DFe6nF0TTO7tPsSLQit4yF6ZxNDSd9lj15uHV4Dwv8i5BXLXeXxasmoa9SsSMKg1z",
-	"TABZ5esH2a+KcpZzvWQZAdRqUilRWGIREh/OT55VpcFSCHuVxt6kWZihkHiXI9OOuB2zE3od50IaNojq",
-	"vggE3pCTu70Y/ou+Jdgn1NbDDddTGqkzslbTJrmGe/vrcqv2p6R1OViJC2ljUgvAa2geyVd03+xahSv3",
-	"nJefri7wIGAoY9l4Upe2uC8qjEN/OQCM92MnC0dRPvIQfgmWt/Z/biKfttb8y8Q+FlvegRS11/gY9j9S",
-	"ZHnoHXSN5AoHvH9+1ng/97Ia3zsItG+gpydA04zM98Rl/Ej/XB/xB7e+eiSNl6MHkJuQzB9PO38tkOLu",
-	"osX77bygVmuE7HN/+0ABPtAckWwVIV+sog8frE029lUsVX6woA1Y6UL7rWHZuXlOht0ZbgccxLxrbaqH",
-	"w4G9DyumjEVmcE2ovmVQChozwclVhUaw305v2WaKIAUqNkFFaPvF/8AS1tbMMDJnCjyvxEiJT/zLFH4H",
-	"tPQE4urHn8SVp07/BoEEAAolRgJWNDiz3+jjT2Lr1ppLNYOCwDHv0YzlvqoiwiJWpQZOYECcN3ZoaNad",
-	"fRcDKvaE84Fm88ZncccQKjC3UOr71fufsRsAenedc5eCnXpIlW34tc5Pn50/PtkJTCkUmzOlYl7Fn+aQ",
-	"j9tGcECqqWCoB66k8sgozM2bMc/uf6hJqrfv0KU69DLVmzJGBgpAD+wE1CgiS6pWh3v9176z+qGi9W5d",
-	"NUW5HSHfxZYwJqbemQHRycQeR673UIR3gVIrKTnA4eAe7L8p9wCi7iBqxi9voErWcK7mOE41qObebLiG",
-	"sNrmgjuqnqDuaT3I3dRJUnuwK8m+YI+A3147pNoGjWj1k51uvnAvDDJMcPHbQqH3LVvE+tWeaO6BIUt/",
-	"cPDoGMtqEIDUNdgzhCFG7kH3xE5Yzwc2H5vEKJhZS3UbqzsIqFPtvCuugW90h8eKKrpixlWkGllT2TMe",
-	"jKFGwCIjvWDWLudrQEbGV0yW5gZBRc1aL989PT/ZEZMbFAfrcrDWe+gwJq5i85wvlrEEs3Gs8lVLndTy",
-	"VSnZlguHAnI5q1DqgQZ86VhKgF5ByIBdwWrsww0u37eufBQZ2cnvZIP3Ir6BnQE2fJqcl6PTJmoXV7md",
-	"VPz+dcXY6q1RMdNciE4Sxm03KzhDQRkEeVY7oKnQa6ZAa45DNnz1OpddoQPbVB+v2Swa8IynV/F0ifMe",
-	"ZGtAe+6WoAVNudlEW9y7Vl4URfEzZmABc6r22blApuanp1EI7LZOdukvEBTgKiIm0xqSUyHkT82FtZQM",
-	"KxJCib84E7CerBgbiNb1CIe+InzNE3JfnXzOGwQuwXn5+2nr0Kf40HfUhewhc8CkdiUXiq708cic0+rU",
-	"xAketrgaw+oOgb9joL7btLpiTubDRo96T5xdH6bNTYePtHaFRgJ23OSs557+u5W8hC99/wL6lNRbi9WQ",
-	"O3bhwqe17Q9EH1N2CVAlsjRFaUa5dYGPd+A7MI3yZky33E9yuoku2hv43KsKmLCIThTVqJh1fChaZ2lo",
-	"PmoA+Iu6/7sI3UNG6C7ATQ20Hck9O6xUeKCyN9yPLq0J6n8nnoSCRx6Mz/ZuOq9mhfA+MHUnv4jBxKsV",
-	"N+BDTSJapCYbWaL3sSp/LWpSDV8Cvc6WGoHy7EzpcVr2TY8z/x6lvvcyfUDzHKPRw65zGutujg/v8/Hv",
-	"bG6ABtNuzyY/iHfHnZcHdO/gG4b4d9pU9ituPDkkI+ulzJs1Z4HBt1whna991K8bhJkgN53quixTSx4c",
-	"7rwfkzfMnhhe0acEFQTa9V5r8/fbp7vzC1vHfidaol8MfGwfdm58niTOKzD0GXlMvi/znNA0ZRor9YuN",
-	"I2gJfu6KKgjG6/R4V+dWSL8g4EM4Jk3oMvJth0mX3WKkt2rLbykWtpxz/pueTX94J9yw8r3VqR7ihnPP",
-	"9g2jhiXE8rWtZqhIupQS+ZiYaJh9HamLMVqrzpKJATBieP32IbUS+7N1F9FK0U4D8X1qeGex4Y65RH6Z",
-	"oeaTyzoFshrCBYF8kWS3HbUPAAFeMuoXfQ6ETkO0LiwSLTTa43VQY0fkfzPb7M8xUi2ZoxgZjSatf49I",
-	"oyHMX1WpE++MCEbSAi90IE7DzXYgHcHt3AfVEtxUXf8wUk/4Qa6Bugsi6CFzF2lXYfflHYDYX/E7atjN",
-	"LdvgRc6AhHYmzTKsAGIfhUue6KXjGGpha6mh22f3BTWUzGWeMdViFHl0R9WjnM+8kxnp7AxZ8DsmYqXn",
-	"ImggBYCLTQzMHb7RSYmEPJKFucf7ZHrLIolq1/ZzUxsRCy5YQkrBv1w8egTDVKV4hL8+1jK9Hf/quVQL",
-	"ZqKg9QUzzQW1Cyl9SWLHl4H0cnF/tA/bNuKAj3fGAe3PbhysMeYXFnOuViwjQY5dQq5/uDp78vTi//yv",
-	"/31MrhwG1208h7cdwCUDJYcNzfObrhV5jd+TF/A9QjdoYY7sXK2DNKbtYkCNQJPWxVI5hPFWRsP++Q+x",
-	"37pQTE208uTJ4ye78rSCo9t66eOzb59+tzuUW4rOo8OFK+2RENi+e58aXc4EiynhH6wKBjzrSP/jOPFd",
-	"mBD8NYEx2HrXk9irSh3bDB+kNEikh/oZuH6stl9qazZlstX00/Nx0WmHToCXB8eiX7jvQVip9XL4PXv9",
-	"QweUpnmTB9lmNStzSAeImBXgB8A03Vh0onm9R1CvY3WqqFhJpRAsNQnhQhfwDzz+CSmLXNIsITxjwnCz",
-	"SQgQwiRYEishNDX8DsgVfVnTrTeiU7MnvqIpzzy1qrPm4HpcVWHFiK7+ty7P4V5qXIv0RpXCrVAmBeuj",
-	"TWur7exvE5zjwOXsJqDRudgW/teS6XgRjCBf2zCNYNg19Z4L6ukBwIrWawTNtdzW8PnIial+1KHgeqrM",
-	"jhpS8OvLqnwBWOtruvFOi5ZfOLgeYN1vxnGJdjHO2p7Y6bIrCD4WkVT1+XOrMDhSUN+bYe+DYNFw7dan",
-	"LECMJlruj25ucL52lKarIM6dOUeroqs8wLzUtIOCsQWfdnyCXbfaqDqMrjRZ+50SXoRjhkrnc6pcwXOA",
-	"b7dQ4OjeqR1BtllwAUE0ye2x9VKCGr20zdXepXE+5Co8tWfgqRFBcOsRbOlgr1bbqC5/hi9v7IcOSVGy",
-	"l8KoDhXRnjJ7+zvUvK/dxsjf7A8v8D9Z4usaJugAiJUQM2xVxDQMaxDJuWHCw2WhioTMM0eGz80xeY2K",
-	"IBYHpUhETMAXCt59ceui69p0BSy6DvWfHAaFG1hrI8mMOT2cXGEcwQpGoKSzD1iF1Q4fCrB55+Dw0z7+",
-	"ls3Z3HSTj2ONWJx5OwWe/wdUqSXNQLZD/EQCM/bwnoZpRs0Xn7oZkWiJfjFVxMV/nkmGRA727fEVCSn6",
-	"tr/FXTVqnmrUQDyYVF1yY8VRqAW0EAOt/eEsb/zF8Jm2PRtQoBWlQTVv7nfhXCX1Kes86q8NIiJonv80",
-	"n1z8pf+2CaTD12SbiNeL1B01f26GcisMy7za3U68YtVVc5PWWo+ScmW1Cio2bVXiYan8YqCe5rSFfzeI",
-	"+QZmgH32634Iz1q9gR7Os/aB0XT5kae3zBymMrep2tpRNAaf28mREXRwL6aYNn+IYWrFBc1RXKypitNc",
-	"et9DpAgbcb+7sOq7VKbm+vK5OBlLc6qYbrLE7nZetJM1u5jhPzCaceFALiN5Hlypg+Fa1dKYsTjrzhIk",
-	"+3l0ulFMWxUflfGFSmLz1o4uBeq3bVLd0TyKRX789GQnPZBiRtUsvjVH7MmA0SlzUzDFZTYICR2nmk1H",
-	"L9IeaxGb788jgd27J/PrQAx3fQwOAuH+wNJ9BMwYtH/BxQ2m6MRcfyWirjRdOUCWdvYuV8T9quJbgId8",
-	"931mbQJ6EWhFhi7w4eqZFaPCticavG+9lVM+BFktLYqJkueGi44YdSTkEXDdafKH9y/f/hHMnNIsrXrF",
-	"fXIh0EG7yn4I7QAnOHaDzJjmGdqXiCiWgnWhRfsBUUuqb0LXdHcAIOZmZ2mpOuRIJ47J2ocdX8bxPz6/",
-	"y7+u1emkWoPPPSt3CDWk2gUPqYXgK/ZI8/pt9xp5J43zdF46+4P6YCG5ZW3SfytSn+7enjuBO34zbtdp",
-	"ALvT12sAbwwVDs0JSb3MWu66YFhSpVm4IZcpzeHHT548edIKWwwIdoUnodmz9znlgvzw8eP7S5JLWcxo",
-	"elsVRYgHleJl+J0NgZkDWJNdKpbZxdiqcftsa6aTyVpxw34S+QbTn1rncEeYJhbS6Nu9B8fzDM0qrE/o",
-	"AERP1WjfUD66PNkRJ7GDdfyKKAa+DYiaeYwobF24y+iiHTB78iQKlq5Y/R0bGDA2eqXiyW49q2IHq1oI",
-	"WB+8dYA8RQHfzuekF4rUGqsOEvKX1J+4nanfmlGVLiPHiKoqgr49UbG2vu5Y09j+3FHgx3GErlmex9le",
-	"R10mH+ki7kU36dKVFGin1i+0j06adEnc5MPmwXmLO7wwEy12pvqARHlXHMJfCxnHYkc+RAKXBgepiyHi",
-	"nDecosGbjZS3N6tR6PeO6cBi4sHBOt5dxRHSqnwX4kc/QD2OuYGRs791Bcu2+VtF/NtGzBYDgWPBqH/5",
-	"9Ntvvz07fdpvAg03GmpY9UGMBief9yiyGJpH2z56KKzoILiG3rIWmS3NNnDdNwCVDnfsmVJCZG0SFmus",
-	"CKRVKVo1Vp6dDShsYq2PEJAfN2Ta5okXZf7NhAttGM3qzw2LH564WLsDENY1aGPbYq1TEweimcFqOD4d",
-	"PzB3nK0jtpGiIo37P9x9PI79Sa5WfJfLd5hHeExSXRRt8KGSOAh9g6N73JHcdDsa5Knb8Iu6+pnf4QH0",
-	"osoR9eUWYnd1J8q3I/stwpeW+BWtSDZCF7HHYQZLG90scibNFRb9HSEqqsyDRmLALlWnYkAeRVbb5pt1",
-	"7MbYhc4xvY2WoCkc9fQg1uL7l0CF1/mW4l3NGxsLSoh5fFJs33wo88iwEDMTVyxowW9KFT9MfSLhAei4",
-	"d4R19iqfVCsbcd0JLtWdhkqZs2t8suds2lN/s+KiNGyI19cJateD7qANHt5G44lf0W4S7+huKvODBHhg",
-	"kz2gV6XM9ykLWe3xluapSuYr5VdAx95jEGPK91TTqL+DY59pspCX5BU3P5Qz+PwVN2/ozCcaOnutZf08",
-	"jjpK6oMWqc+CXzKX9Mq1tyV8+caaGMDQhR5kufVXqdmFb+0s+7KTbSg8i5GR+gGGprdT+/CYNF1CO6dV",
-	"VzrWYPeMQ0RogNevaMZ242Jj7pp7yJVtK87QhSeKw70AZHUlzw2hGp0T5Ff85mtCfkVVxf4LdTD7L72U",
-	"ynyFXfqroYuvsVHtWL2u+44vBJp2smZUXkptKmBMfJqR2AWx8JEFfTJsntsyt8MeMaEtXFkmRnpKQpjj",
-	"S/L4ZEtS1Obc+fk4Xp9Bgr1L/u32ybUivFYkolEFXJNIcw9YV5xz6iBrcenX785zOsWQK6HrxH2EMLP9",
-	"Dney7Zk9XQlmoAzUlwJvYJmz7smrDl9VfQPM4kli/5FT9w9G7X+ZYIqncQdjU6/6c9RsUmBOjQlLgPkV",
-	"48sYPM9bkJ8cM6+xJ/FpORCp73hkmiuss5NNxD02Br/TY5MNy78HUNQgPItHN7WoS2IuN/jenrYZW1AB",
-	"4hmuMS7I9N+OPuD3R6+zaRUVpWXGzaXPYCF8Xv96tnGVbY/3zAfct3bomJTAeCbgw7NjIde1Ty3cWvIA",
-	"Ed+dblj1sS/z8EMpDqM4i3vUu7m+/uEHOTq+EY/BvaMryKFw6TreleWTDMcH1eLAo7OzWI7RvriNzkiW",
-	"m5kfWSTk31sW7koTrZdHt2yzYIIc5fNawWzkt0XzWjxCqwpM2qZYdvbkyemznVeZq8UU9i46slRRg5bB",
-	"mDJj4yvTj4ODjGdhrwRKnIHbSKJK4XRZBE8jHhcKKFw2lJrKN9xFVByttNlb9KYpqgaUOd9Ne5psR0Cs",
-	"MLfzQG7ZJix6DnRinubj0vHLyzk8G7Izo/eZKkZyNgdajmBj+j0T9zI0Nc9eJvguxzRoSgPyy/H3r/zT",
-	"X5Pqlx365T7lzfoQK0U2WqsZzrjv5rMeUljjJHh198y+CuZx/0on0xx23tQdGaz/P6V5saQzZqaeAQXE",
-	"LvmD80W4B0S5sjrv9I8JaCBT50+YRtIxXHsNH2TQxCSZLNmXSQK1e56elyqPl7ZzpySMjrkD5P+Kgv+7",
-	"AtZvgKjd2ja2/45LZ6VZfsc0+cP006cpmbE50LsLrNOvIeVqxaiwIoSu6eaPCZn+5erof54cPfuMJP1u",
-	"ZoEOPiHTX0/Pvk6JYgWjRiNyHzjioV1uLsj0zevnR7aJz7+efz36i20IfrN1ez7d7cHu2CuHUDrceb6H",
-	"3gENvHPnrb7urt6/vvn4048v302CpZr8O8yIm9mbz7+eJE/Pvv5z7NBhu+M9ffsLoiqEto116lugbcdD",
-	"94rtA6apjeYh69iJlXHNxJewYpppx3T7AYd78Mv3Md48CPf8/blvRtHVd5PhuFn+nufsvYOS74E+33JV",
-	"yrw0cdjYmLhYJ7rc9foHRnPswFCYTVjRGZmSseq/pjyDQstWoEIg3atsLtf6ktBcyyqhjutulM6y6lXf",
-	"urq+OzNktLn53touUQJTMBv1yAzUaBgB/Nvor/dIK9R1BWFfCqlZBkkZu31gLs/TTYwfcdDZnjU+zHXS",
-	"QQd4sPiP76xcvHFGxv6EqIZ9GZDUA44AeLSnP+890qada2QXbySq2lvL27uqJwbV2iqQ414wwTKr/eXt",
-	"/GVMQ/VsHLv3lZOBLhfFD6tvPkZf3GPhw9XlE5jYS1k8ogWPYC93VrTtUCatYDx+CyA9vRGGfrm0ZzSn",
-	"eonQPaaRKRC1w0fkiNyQJiB5zqh59C9D4m571tvY9jIWXNiFN3QBAStcetTxIQ07MCy3Mcfxvt33Eo0X",
-	"9th5Wx4cfTyu3OAg7LFvsm8Ye5X1GJ/WxoRRm0JGvVkNYk9Yg2904p3MIvyUuHfXKdhQ4pQg2cEx+Ukw",
-	"F6DDnjhmy/rlhBpC8c4e0/e7+xXeYF+MoqCSRYN92hAo77+d2TjnItPQZ+FlYpB09OLdNdF006RtGAM9",
-	"wBbHqMlx4esbiu2zHZShc563bvNRO1GYbSjA2dOz0/M4OVY0TzKmcCZV29F8u+2acvp+bpGZxBIV7fGV",
-	"opU0eL4LjJYxu3NueLaDmmPFhV+XIeXPRlfl4YKbTlo2Q7kA/toFF/ZY24c9QfecKw0lpVOm9YVVtAsK",
-	"xFyaLwTNNaayZySVub0rNJGqWFJ7q7jfsI5g8ShX8ZY+PsaNDUpIv2o1tBP3TBkNtaMhO1kxmt1IcBhE",
-	"g4RSGmKPLNEbbdjKY6OP7E8uyZ3MyxVzWZOrYo7sVE2OnEZuAM0GJNv4rNO9GcSdidFhCy5pAdTJa3/X",
-	"uG1EmMjA5FvTDWSGemCUJ9hBomvvsaTkr3KWOIemh4wDMYm3F217aDwB1uQkrMKCb5lYW+SuAyKpjSxu",
-	"FoqmQ4Ds4ThC3AgTmSOWgWsGTlTtG7T9vuV5zrJLcnoSjrkRABsAWLd9xdZjwatb3egg9gtMb1AEGlUS",
-	"vvEH/4JQuCaJLtMloZpcv371+t1Hx6rXg42GndjFMahDkkFUHXz9T9g0vi+V0Nr3su1M0tf8P9j+SRiD",
-	"XCUx5qYo1dSqsS6qFBqQWl0LY9upliVYBlTePIFRKnMrsslCybKIrpCTG/vK21EytWsZdkg+r5GlVMDR",
-	"Bn75zgxLvaSueuqQPmljz35njJGD9EipsPruzG7FgmPdXerYS7sI4joug2Hb5D7l3kLj4iB5Py2Axba3",
-	"b59So/9gPOatoqNxo04fsA56qRQTpo9nD+45xA2lVgbA7cY7rnvUTHs8sjMl10BeTxHK0Akf2ocoZ67k",
-	"qoN+0WFJKuwSjXP6DYV37RMXjgGEGnCfRqONGXBDq+a3XrieHbIXt899yIX9lXOfFBnHblt1o2d8h/EY",
-	"62Form6PMF+I1+ItM0uZ6XjWTjcjBjDgZm2Kxd4Ow+veu9/t7HfAbVG/q3sYVbvDU/96nMLheV9IphMs",
-	"gsU1YrCHun2bkfugy1ES4LSrFMJ4dCj7ws1Nq71AAeaiKM3O4rBb6eeuqCwkmipuDBNJzSuhSSmsAZTf",
-	"Nbh+60G7HMJuxJczNuo7xlX99QS1tAMGMaJyWl8lihUzNM7QX10B2CGypsJohFgnqP9YMz9j6phcB7zH",
-	"f8HA3OfBBVXfYg/KDoo3lulxXk0kLB65zjgCIDjZGsXWmnbzVEINHZ+bDpOTYJXP09E15O7DBL0LX1tj",
-	"c6sc0G7tWiq3AxKvSmifzRy9kktdNjnEdhb5jLJOYtppNdWJRzn6moi4MwJYLp6ILsFzVfETj3HGBhTR",
-	"25dBTaM8fJ/9meZlxWnlbLS5C7kAYV5GoFln3IfNnZ3swudV3e2ahFFVfH9ZApUywM0hDoTJxoAkjOc7",
-	"y0VXRS3Ib1+3BYqSiEUYfrb7JFkX28WYndhpY8QNAyCU8O13Tfr1FkF7wKhf5rnL6K5I2+uE7yZ9ezIp",
-	"RSbxG/sv+E7f8qLYWSX4I9pHg3P0ZyXPsw53hEsW48ZJttD3APnSHTWXulP497GDemxLzf9jaD3guN3Y",
-	"ZunsSK36SBdxjbYi1/n1H4Ypph9tsQuHRUffUw/JMQPN33RWdN7DK3B4Jhpcfd9usKIN14KfWT9lHbvw",
-	"rRtLJV4gng+SyQfuO6SCi/yOCJH9CPmXQfkVwL82cOVG5gCSdD6HVhhmPnfpvhXdlLyxE55h3lkBmvVN",
-	"+OHnbQjllyP766M7CjRmUNH9nbyuW3kPrQQffa418RCuuTsVJYryfJwMosxwY42uGqOr8QBKKDc7XHq8",
-	"so/Hb1F7241Uq0cFn/0bqj53TcIhfAIwmQ8HIbPNPzw+6SHXdhA6aGe02c7DwQE2xh2E3es7AFoDjcWX",
-	"cFXkzrfWRSh/0+kxGVFZeizXSF9Bgn1yT/xvOnI4hyQm7UbODCwe4ERBOHuNDElXSyDo8s6kF7+Oh5Ea",
-	"bk/s70r0TewjHba23ZBDeo9ix4NjccGeDCjRnuyKLj9AzlvL/g2HOGgzbq+XZ504QOr6HtGOh4xV9EoZ",
-	"Nudf4qZSKovdarCdtWt4Mp4z7SKY+Brf6E4CIWh2r5CHn3subrJokPYN1Ua3uALv5C3LfPJAAzrx+OmT",
-	"nWxifnJjXnN8Q1eJyp1I4v3DN6NX72EiPklHGLq5xhGtYTA1Q9fOPgBrWriDu6nTYBwHuXTgFfe4cerV",
-	"3Br21JqLU4KKEQBxrUUZQFO5QXSIL8BW1QtkFNLHyzweavgZPUsvGkyL7VC/LkrTVUsvo4bOqEYWccyH",
-	"B4cE3Wii5YphLjbLMVMZKuBTUVfZI+9wKPaYZVIwQmeuUj4eccDhrrggGUt51oU03KWlzWUpxklclzsY",
-	"DQTYYaNTscH4uZA0rxHFjdJjjeJN3S6rex+aYukK13bIMsiDRXxRVZT5G03sUdeXDo21rsKFMIQlrbYb",
-	"LuDoakZFqRZRh9ZVc22zKpd/IbsWursql+dy9rs1XpZLrm/GrWxzUZubfeCq2pdGi+5+bJbN7HnLsCK+",
-	"vqBkcw8uqT7eP6I0rMhUpSbECaxwWwbHsN4UMUG4JZMOIZ23Bd3+kvpnHYvK95Jn9iD/93OR6yKnm267",
-	"1oege6dEM/Wjfc7rpZovhNW8DqKaKjmApUo6gkhfi3PPypbeHA1nxfWgii1WTJi+ouUOHbaane3L2EVP",
-	"p+C09oXmLwjoGDohQla12eEPjbiW8FrGsrjRjKHgbtZMHWTr6xg45WA+NNv8/Wg4XUgFY6q9h6eV03G0",
-	"olZHwO+36BTOBxycnZXMxx6k7lofH9xsuuxewdagsVXVLpH+cLukwpa5cDaE8HD48WtH6GVHNMKO8uA+",
-	"Qm+07N6/A3yELbbjuuudMFYIhu7e/PhYrOVf2Gwp5e242+DvwInM7tgYF/Q7aXjKXt6xuCM6zhVWqZk5",
-	"o5mui6EALICapU/WcAkciMLppczq66KbeX/u9iJ9NoHveFDsw90ljuzBTeqeLMvhAIKY2V/dxZDT9Baj",
-	"h4apFb4Qr67YXeEaO8R14bf0w90Y7g2/OXdz65D0EAsHT24RaiSHPl11xubZSW+e4F4HI9j/PQN2Tw0Z",
-	"bBd1KxL8OhSP3sHqexDy5PD4xjBuwkB5MAA4pQCcwM55KuTaU/81Ib+6KbD/DJYf/rxz/0Cbyf5rtrH/",
-	"X6rc/ifn4tb+F61ToFaWGfMsynzFIjTKsZmNwneHlwirKpuMIyiKsA26/dxzdn9PvMO9XMJ8AUxet2wz",
-	"ilA4mazrm32QtOykIPYNfY5B/KDCHDeba9sczqGuc0q4HUYq5S1n3sq+mLh8nRv/XC0lCv4j2zScp9BL",
-	"mC5GFbh23bNQ9fbrV0BOz2VEta4Xye65n19XHLSeEQAIezIJzpqgkj/X5Or962PyDhLsqWKQNY/gsYTw",
-	"DD/7+efXL+6+TT4Jezrwow/fPyePHz9+RrggP398fkxeKiVV/d2z8yffWjE1y9nKpXVSopG6YprKjE3R",
-	"8wi4S8xrZlj0Hzfl8SfxSbyk6ZLYDQsOIPRSckGmX45omjKtp1DK2yooKc1zws0liKiaShJcTEy4fDDY",
-	"yjOZbY4/iWlRznKeTi+IkPYjZKS0T9k9SLg4JlPN8vn0wr4DnbaYaskywkXiPJ8BQZ1UBPPaErKkagW3",
-	"25ymRtu3gedseoEeNH1Mpl6Cg6f4gnyAwkOKfF/mOUL9mRfySfg5FY3Ljkxroeia+iRibdWPfVPdHvaZ",
-	"zsZA8kwvqkZqFr2VHU/wJOLCcJ4QgwgZT3bBABKUEA6/2xDN2mw2l9g+MiMjyQMuR+sdCqorBd0ZOCa3",
-	"x2D53B6Ew4bCRdor1c6aXaJfkIkfTX3YUwKKazIHfNPk/OT8mFy5BqA1kO+pLBhxHv9qK3peQUpevfzo",
-	"r8/plyN42xQ2N7wwpcIq15AyabuqkOsjI9A9VMSR8keQ6cuPdDG1XXj/M7T54uWblx9fYlemr+dHwHYz",
-	"xSDbvNQuyEbOT88+iamvCLRiVACx0BTlu5YrBgcAnP5W3s6pNtbQ9UcJ2n4nBcMXXJB/mdbZ4CgcHTmB",
-	"YoTmkNl9/ElU/mJ7RjVkd0//7egdisOjP3O2PrrSF+Td1duXUzvP2qOSqcHYiP0s2Q6i2GniFdYPOLaP",
-	"PwlAnadMoEOdZ0wYPufWWp1cFTRdsqOz45NaKgefWbFerlZUbSYXk3+9CrePRlytT7XUyO5aMFnkDMsZ",
-	"ozMJr0HE70/sCH8qQK4GLKIXk5Nj9zZZMEELPrmYPD4+hU7ZVYbL5BEt+KO700cwKiRFNB3S3k1MglIN",
-	"V5zm0Cv8xMpqQsHFbFcVKUO50Z6uLSFYXtIxSjh9fKqlMlMUtZA9u+aaHZMrkFt4HPL8Er/Cvz2WHJCi",
-	"n0QgEW1f1v4Wh3CRKybhDqtOmpMNzDUBnhEatUdKM4ZLXN0Fr7PJxcSaT1cwU3YKfXbQ5OIv21U/7Yb6",
-	"RoOIAXk6RYKGCyRrp8RQfQv4d/v430oGfEdur9DUSAXRdKtDDKrUGiMegN2aglycsYW9Bbrf52jO93+h",
-	"r9W5djGaYAW6XlulLI96bawlxXSZN1vq08lgCT/gbzrb1FxASlbd5LC80XhrEK3cq7VtnRVyiy4JJSsu",
-	"Sk1MqQQox0qWIuuabI18bPX76zKwR5jB6pkv7B9HDZ9E2J3YvNZH4dFr8RzN/0HPvoGqtl8/AyVIIYVG",
-	"Dffs5KTFJkSLIucpHMRHf3URvhFrDW4P0GZbJu6PiKyqMPuxlqquPXqP2iUq5pUE/2UpAbJudz5iuAGU",
-	"jBL1czLxuqOdSJbP4dcNsfuIffFZ+FHp+/z6zyBC7Gn6f65/euevQAo6dlOqJkQbxeiKZcfkOTDQu4I/",
-	"ugBNYMmYIWtZWs2X3jLna7Z7scwpWTBktiqkNkoWS0hnmyuJXo6mLHwJne6QhrEd6DZ8fA+m+i7Yg/iX",
-	"Xei8Yxv+t7j9b3F7eHE7ThB9ORLZtjCKcHKzL+aR3dK9z20T/YONCiHKJaM+8fw59uXoBdfdqahXaOU6",
-	"QnNo5bgxG1svv78YBG+Kfau1HXzH9xCGd0zxOdbfiEcRaO7oitZLmTOrlYJ1DAxkq4Iq4Gj3bPbUAMrB",
-	"GiiIjkeQCpJJXaDfj4va9eOyvAkVbA2CJC3tOZsnUHPBWy6VLVZBMbz345ZtNJYgLu0nUh6TqV29m5yL",
-	"26kvTnzLWOFhT4Cn2Ravf4Zp8OL1Ya9HeJf7fWwn/uJnB0Z1gCvzvZJQLg1WB9kgoX1nMiYECtra6c9Y",
-	"zhzAv2cr+XKmztytfZd+a6VMGRwiO6KlWVYwZ2x/e5e9Nhp8glyThRWrdtUWUmaXlXPGqFIblnnGMW1k",
-	"4YRvcyFfwBue1x24qt6/ta7n2x15IQU7wIx/D/XxMGFTGKYEzUkwKYQGnfIznVJDc7mIzjVA4LoY3Jy9",
-	"ijXxJM7UpQvzLRh5BB8Q9qXIqbXxlnK9PW2vmBk2Z0POQkWx++skGLRVfe3//vTy1et35PnLDx9ff//6",
-	"+dXHl/Dp//lf/7sZo7uYnJ2cPT06PT06O/t48u3FycnFycn/bAb17PTQVjmei8mz2WmKzQlpboCGC1p7",
-	"DK2dPmu0pku8py8mz9/9D2/aV2tWrRN5PD+jp6eIBR5y0qOz+VA68cf77zO8HpKOW+C1AddoXet9Azwl",
-	"ZMZyuW45LStBUxa5pBnLGj0CJ+D2/kPkcscWbGm7O+2cn6xuE9EuTv977x5070Ix7vvv3rdAzngoUWk/",
-	"knYDXEzQsTvpuJl0pwV4lefeF271ELRyKiUE/G7gumJo/287rZ6Hb7mvCHUx7L/8eugd5giZ/zL5l+O/",
-	"0WP3xmOpYF651iXsvefv/sdL/Io8v6pV/r/RrT169u3RydnRyelH6Izrj30ECTaDPree0Uxxmk8uJufz",
-	"Mzr5+nmfjfqgPodwPWs8LxcLIE7TTN3BOg+6yTs246Nf7cR+3aUkwZqROc1zMqPpbciCGB4aFMGOVJut",
-	"kGxeNg9ZdbAGKFF7CGHMcvv8Gypd2GtrZDQ6PlC/KsqOmLXTSzWjOcuCeBMErI/Ja9wFzO0DbwxxQRxb",
-	"yfb0vi/NweYWYnF/kkgkPOJus3bYkFsNUvnDx95/eP3nq48vyY8v/9/qsX0O7PvSndc6TO+xkvfTOP9r",
-	"CMk9ZvzBxOPPoOhZGePCm/udwUAyBlGizlv6J4EGzog4V0LmPDdMseySKOasXsE0Rooh5kn1LWKC4zf7",
-	"i6Bjg9ywzdSLHr9V/Od1DkfvTyPk+iD+u5yTDj85os33ARk0KkQUCtw7nxecKJy0qLsRCHG6nKGxwibb",
-	"PbDXHyK+wFEkBeIUjzE2v5lCBFS7MpwmCL6XGtebZhtcbfTRIzU7SaUnbp1mbKGswTIFl7acz3Mu2LRz",
-	"TFWR4mpMg+CG9Rb6HjZjLJ1ia+wizcuMNTZtV7/cM3HPv8Nxbqdw/yaRrwala8VKg3vxyP238cxRFLT7",
-	"jxwga6VRPZRIftEMswNoBdNRiWahRA4l7RiPAPAxzRicHmQI0wlRUkJNBCgrxzziBfSirKpoQ5RcE/aF",
-	"W0XWUe9DLAeMtWPywUFbwK+NPucap9DhNwjSyHYgBSq3udXqvMBwHwVFuOZSkbNzspSlqs8ZhgXqnf46",
-	"Y6tCGibSzdGPQEPUHerpz/oercmN3Wsu+X+QvnX6AO+P7fPnFSQziLe8kWlPMmiAGHvo+Ar2jtDgnYNO",
-	"TRti16XWPCoUm+d8sTTdsZdqs8J5AlpckIdcLKAC1AXB1yYYf4LQq68cl2ARB0MX32h3QD2iyf5EqsQz",
-	"wHH7sOOJBHZBnXwSFYbIrWXIw4vnPKmIwxUCuADdw/XtMXnuO+mRdZXvBFU0uH+RajEG+3nvZ6ZxrH8/",
-	"B+Rwl0E10t8kDASUpBikq7ZRuL8dUGHFmMNV4uXrkXnDL42eyFB4An7lWb+/w8tXc0x+gVKJ3NVytj13",
-	"mgFinFMqUpbjHiyFPRuXWH9jTVWGOgtoRTqAu3e5Pfouk50axOsspj6c/UYi9WeRMUXWmJxy390CU4pG",
-	"nZ26Q4jCjiiW1+xZ4tmOdRJKMl9jv5IjXBEspOrQokZXNUC2wloPsJwnv9FyHkQTtGby/gsHhCV9B/gR",
-	"JIG58G53jNJqgcYlLJTCZMBs3kRSVZeEKnPm6xD7rKG4NX7l3/37W1nftQfGwsWnFnOs6qVqTvXh90BK",
-	"C12i+y0OaAaHRGUmeLy1P+0JqZemXXQ6qU66y01xRgRwvABo2w4WdJ1cLqz54G4t2E6u3qp7M1nRW4Sr",
-	"SJEyspIqLjKeu+H8/naV79nDbigqErKUaw90q2DeVZFwmvM7Vl8N2QPsqIo+PaoZP6eItXSqsQcC2p0A",
-	"wWmnziJXLrK9IxkScBpVBeDAsHTVuryq6hMfYIMtKUCXWNZgRnK4mWMCOZvUuZYCRco5npwZHLFa7Rd/",
-	"p4spcJXL28ohpA0rXJARKI5daYybihC9ooOfBLTyihVSWSXMPlYqdkGErEFaeimLm/MzJG+vXuQp4k+O",
-	"v/MU8JNsNibqF2jtYBc92Gn4ARA11XB1W6wSTcFrDOG3Ok1iRTNWJ8xow/P8sKYjnpBcCnYECONOufu9",
-	"VK6WnyswAfFruvCOXCwSmaBTF2+ImtE8ELaQqaQk1BZPanngzoFP1anEOoBL45LVdvoa+vw7FK515x5U",
-	"vlICa7e1m9D8mjGcYS+A4cOMz+eYL3pYMWvb7QmwQFDEilB4vU5cEudsg/+Aius8c972nIKPwj2TM3rn",
-	"7toyAmd/wefz3ljKoN0Q91rDcWy6imKOaqsgTNrWfocP7+n5fdHL+9oFdqIedjuatWxkZTlueYATcgEJ",
-	"xlZFay794bdiTdoQ3YzXTN0xdQTJ9/hoI591SlKqFLcyi7wI9N6pvWGmhJJrwwryB4zzqFJM/5iQKYR3",
-	"CCVv5OINpHZMId8PEo8pee/+nXwSU9RBp5ADoiEO5ioy/gBfHBNA4EHplbBT9ftF5l/HNZl+Kk9OHqcw",
-	"DPgnO8JP7BP4wfTSJfQByoOLT2L6hmpzBCwVR69fTB33gGJ0hTnfkAex5GAOV0o0JQtaYGlSrMOC1Xtd",
-	"8nTQBKZQ1DZYYa0KYdAsjznpruF399ZhBkVlqDYw7mEXAOD/YW6PcHB7JAK4H97/hL2xirJPcZVzuEkf",
-	"0hpnXwxDTpK44nxlewGIe+1xwzm/ZZct+9FtByrYOpaKZN/xX92v8oq3fGLghsKAFabmLijAEQ+t+M0B",
-	"W94fNVBy7YJzuooZW0EFrBDeXeZxTJRnRMs6PgeQf4ceWy9lxQfKI/c4At3/ey/cMVIWQOBAtCnT2wYH",
-	"QpUjnbO548hOpcoG2s296BjcEgvHutPpXbVnegEOVkzGqTAp3+h63a1ITA3m7MykWe5wp77aD7t2EMsV",
-	"670A+dRkUTINGmQwrBuckfo797cskBN67M559ZDwqV8cx4ntXIv4Yr8LogPM+A6O+0oq5l/lqJ8b++ES",
-	"v5zLPJdr3f4+CmY83J7YE83oVtcXZBm8wK8eEIf4n2qLVhD9BieL7XElNR7gplvKPOsLEIK1txY1PbT9",
-	"gT1K3qWHBCXbe/YDyxnV7L/6tfXSCX6YtpY3Yu8IXyeO2kGQ5Fro6q3H5LWB3FBCUX+ymhOg1WsCGlxg",
-	"VXPPK1w9HVVIfpD5gVTTw8MNbN8OKm5+NzvpR8aKpjIMxDppzqg4Kgs4jvAJKKM0J7ONo5h5ALGRy8UY",
-	"P8KFt8wdgVSA0Kv8AkaB9Vw980YuPuJHDjXsXKkkpUJI4ymfwLMqyJSJbHr8SVx5P+w3muRyQVA/h3mp",
-	"dPK1BzoAKRSxG4BywZTTIr0nGgq6Jh3RsCpe7oGun8QCaB6pYuSWFcYXxbWtK5mTIqeCNZwYOCMNFwRp",
-	"eyBabgd0AnLR4y54Y1fmoRwFb+TiGhZh4MMfShHxIL6SdkiwzDif1PEU2cXqciWisnRPxO0Pck1WVGzc",
-	"e316D5jiSEyFrnwYY1dPDG0RMVT9gJpOVSWe05MTT0/ZWYtn4JwDk8SwZ38GnoiB7SJk/D+/h0gu3KG9",
-	"Y4rm9eGFui2GFXo7mr9iasHAGeuZNQ7rRbIS9FEm1yKXNOtNwIB4j92XVkjylQ8pkf+P2EkGMjv3iUfk",
-	"B+IRCfSgCfg2dEJO/2kaiRq4Lv0DyBEInmiJJzqsSxMQze1znv8xT3B0aHzFtKGrQscFVrz+wNDjDWQH",
-	"e5xrLG1/QH6W6hYBuiD2xQBZS03HnspcluP1oN2HeMWsZdatCT0v1R3qC8/f/2xlykqqTUIEM2upbis4",
-	"L2Im5q1I8g7f0Fv37oc6o67975VcjXj8oxzx8C88M8uHNfH8LD1seA+4t92d0g45Q6aFBH6VB7lIVhL5",
-	"4TtZJXjtn17XJf6c3gxACiDFxZguKsgVMas9XZiK9vOHNzqpUF4Ac9+CmCExmWBrwgG541q6k3lptXBf",
-	"7kMTnl04Gk03adrIAh2n/mGrR6ey4B4NAXAyX/6QZhuEfuBvrG0NHeca7CFIPkSjQThK5znlwMZsKpU6",
-	"mIs6IwZ+JCQJJ6OmlvOl3irDuYZj0E3FS4cjINrQjU58rqQfFlaCWHCBtce2z/hbecd+r8a17ZtL/fhP",
-	"gL7+aJe0cVSDTH+BNesPbTcXVOs+VgxDVlIbcnZy0kAMBfBdx5jNlUdvxmG7r7zL8+8SO7g3n0ZYkLb+",
-	"WZOahduxnpw+o8/mj9OjJ/TJt0ffsrPTo2fZeXp0Mvtu/nh+ngEri68igY7gSTIBcnYH3gK8FtOGKUIN",
-	"uXr+9uUYoNx7qvWD4o9hIa2Gc6u9jnuA2EVnVNMnHHEdVgsgrw2ELHTr/c6VAmUDqWEkZ0YT9LaTmFMY",
-	"U4BeuVV4KDBDwE20Z7ADkhInF6dPv9u9VwYHQmxXrvTt4TIEgw5buXIPZoa/83FzdUCgRIO+ePRozWbH",
-	"KVWmRQfx6NgVgngEDf+TkIvFzShuDFgDpFR6WKoliqcAzq1zaArCRLbflRLwLcGhHHLHPPrV/rc3+esX",
-	"R7DvIpXKIReqYIGMQkwxg+uhz7CVq78ttc0v3CwzRdeNtXsAFUC57IkBOalVyikq3w4DDF8FUc5LIlXi",
-	"N5nTXhx7RCoLq24CgDQWyfGZHL8JxmxPsTzsZPuRxNXT3zrf+mBSxBtuwZVb5dXcW5ZEuNsiu9WoHura",
-	"t5DtgzafKkVI4UYXmqRLqZnwFAR1JAUqALftR28qVXtcCrDoaroYnwyCGRORbBDbW26NP/AIwlEAdCV6",
-	"QVMp5jlPo+fAqM3v1eqCzv3nMbs+lCK6hA+F5VOl6Da4oDoS7FludMSjYT9FbvAqCxZ8qnGj64N91e8P",
-	"5vChFA9qomAtFTj+D5sDaZfy0a+qFF931HXRhhX1srq852rxapYUqF7nSic5soSY0/VDKR7wXoTgxgOv",
-	"/4OmPkN5nHqyWaEfcukfwRse/Wr/8/WRu8M6LyirdFw4B20qqyTEsMAT7AaZZ2TtaK08h8aa6mNyRRT7",
-	"K8PcR3Aiuvxp4Wu7cg10CCKiKl/Bu64NKx56+wx5EPrxUJeUbfzK6xO/I+gN9ukgKhk2hdVECgUQG+fx",
-	"xfpQdvfP5WiQ3iAtrGP353Kxk7uPyDlZoQ4FcTKXhwCUXS1neMVnjvm40TvOLvQbufj9bOitsPAbe4OL",
-	"EkojGGmlvzIOQNNZv2SO6MpIiPQkqQttcGGenk+CePBJPB4ce0UOvGfRV5yeNHAjT3bHnB/ytnCIrAfV",
-	"GN7IRQ2lonBnJETm2QPqDs5b3nlcELlNyR3NS3ZMXq4KsyFQdKUGjgFezFsjjvW3FZtaRC+CJq3ltevK",
-	"7xkQi3180E2A9VJ9mjTOiStbYoXRggk7hW6y6YOmdLm3P/oV/2HN3jtG82614nuAz0qyKrXx1U6tsHE5",
-	"x2FsEzF/LuFHGpfwo+na6Q92w5Ar3Hf+QnEVNDWDPRVyIUdMV9tTXK4HFMr4gi7C6QPqqjAclrkBPdTe",
-	"u17KtT/sdamcQ2452D87Nh1uEH+Zz3mO8xmFd9vr3D4BEtOHCZ88JW/5nxLP4aggq9juoDy3ewq8zxzq",
-	"frpkE/CNYDvGeX+rcql1eB7x4BDjZ2rFoehyxOT9xRrfLkn3e743mcs9rvqrmZZ5aRgMyt4fKiFGSiiX",
-	"C85TIBXvzk8v6PD89POTZ093kUwmURe7L1gF8ASa5x5nAIVpwTOFfR/MJBwyXz55MqS2Wr2MwPqUGpon",
-	"5On5uZ0oyJhzDAKx168wFF6/vqDGMGWf/Pe/nBx9+/nXx1//eXIPxk2ZGhaHiVaa14wLCn2KAMx2mRqR",
-	"kMEvWBPrEBRustj4E8WFkVabwRPxAK6sqMR4BNdbjwHMiGKLMqeqW35QHWKYvtF18WDCDV5gSCBKpr74",
-	"8PdQ/nhJUWIEcsLKDYhVzKhmT8/R7+KJstt3F81+S/lxn5AwiIqLyaM7qqzZ9YgWxbE1vwbHHoOBvrdt",
-	"3dtMvuex6SjNd9gjIaHW3G96KEamprQyU9wqVWkpQXJJR8JF/Qv9W1yAB8yN+C2SGw5YGPMfL+mgYePi",
-	"Nkm8ARlmJD2EQdM8FIant8767TZoKBDRgEGriLESXVg1QSqnDhdSmbo0j+e78txvABICC1ii/vz4xJdn",
-	"cUYyJEMJVvHImSX7JCDSh/ZOYi+m6auXH4m909Ll9Jj8VDCBLMcZSXOp4d+KNSrXJ5i2taQFIJTszcPM",
-	"mjHhVN9YrhQGaj/Yt3yEqfld3z0OTjOXwLVruwrFlZ+cPz4bfP0EY/37MJWHk91x9nCXJhXyLN8QIdeH",
-	"cN26pmFftjbiwbU2mZZVVZX4YXvJITRd8yQjrM7/EDjv3HZOnFW3rAnJ3U1V4Eg9i6v/dUD0D0RK2nEN",
-	"wcMoi+rSa+i+8s0vacC7+KLqjT1vsOw1DR1UrbB/oAvD7k+N7OXESExicLyP9mhicVHArOIPl0wxl2zJ",
-	"tS+Iir7onGpTIV2sFa20e501aINBUoOga98KMgHSHMHhng7IDS0SmimKfFONcXKPwxmsN5RCmHNR1zCW",
-	"K6wB1apr9LWCyDVr19Q1jay8ADMcMV8QQFKlYNU5HejQqzr3W0dl3IuxSHY0/+Jlvf2BAhW32ORQdQUS",
-	"twkwywbrltWro/25MYoKXdUvH1r9cEW/HK34bHJx+jR69h8Vit1xth4A8oJMoGbGhSdKxdoe81LTHNKb",
-	"7BRtnLhYJURJ8CVAFqvL7WciOybXoS+1+o1jngdckavL0+FSfI993/90/OPvzavmrGUSOPAP4Xikju+x",
-	"Wpda7OO7cNe66gC4g7erA4zYnz2VAgLhs7sGWF2mkzVAMyjjnIbGqCgLYBePB0Fehm8cr3L9zgoNBaN5",
-	"0EjJVZ6HgM8d5Yb6ig93LP6AyphVhpRd9/OTZzWaz7E12r1QauR3tqa/liuG0r3sIhJBKPHLxhX4D1MD",
-	"04V6WuRN+p7Vxl9XJwodZ+GR8rlnoDz6VDjHDRQHLj3M1D7IAXpQhNI+61TV5ir7bu+ZzDbErK0h3NI5",
-	"kVzAqqhaArWHU62nUX6vg63U4e/poGt/B2ad4O3X9M7qhw9VgBhrGgQVNu95wvtlbViZ+AgMHN3Pw+Ww",
-	"aQrVNyyEi/iE7kLZW0WGf8IXPaiYfYngoQOcXDAWhUQ+vbRZ8Ps+QrbibA/avKjiFDrB8JzLhKn/slam",
-	"slawYF9MwNGOnihfCR64Pq0Ze0zOT87rXOGwfD+uNxFQKkFkYHmLKHLkFTMPuXwne5frxxe7ogQaoFAw",
-	"eV11fO2c3UAugavQe3p0crZVoXdHEV9A8k4uJnc051mjOv/WK5MJrFVvJtyaClPJsM/JJF1anUpACYZM",
-	"6KOT00kyybj6/9n7+uW2jWXPV0Gxtsrn3CUl28nJvVeqrVodx1l7E3+spcRbdewyh8CQnCU4g8wMRPP6",
-	"uGqfZh9sn+TWdPcAAwmA+AGQUpx/EosSgfno6emPX/+ax1bByH2BGouXfHT9+OkJy8RJyq3hMtbrzEKV",
-	"WvmFoXvK4Gygp/HTJ9/9gD9/QozJJ8MLAg78VF/D1KV5Ek7k7G/f0fecceV+jwm4wXDA2eTTgq8/QWVe",
-	"8DM8meL+fMlECpSH5r9Xl0cr5az+wU59jkkQe+sKoVZNZyYUwZLFH1zdmdpGM9Te65cMfDKjIjbTnBvf",
-	"0b043o8MRMbNSfS+7LDnC1wKBQG1DJFUK8ydAhQBN/iRIaiT+2PgCQu0i8/EF7UG+B1suWawmGV9V6/z",
-	"LnTE7h3Pi/PjjkoHB6hJfncX2t6aov+pG//UjQfQjWgVhdKGyUQmAyPkLxfPXj3/a2+W6l1lgQSPhMC/",
-	"s22WACivs5bcxFMmpFOak9o2JlD+dmAT9mVp7HVhyF7pNV0Jq/LSGEJuq5sdaiUnv7TQPVZjJsfmGhZ7",
-	"xdYRS8WCFxEFdC6ECSI3RDvJorkyljJRdwUaduSn7shCvUFT7R6HOucT6Kct0yc3p3UQevKwUcxt93O/",
-	"uMUb94Iy+enx1hB4JtbA1NkmYLw496eZB6AatNh/17vhJe9jwzs2FB6miGLiojsx3UyxaTVRdke+pIYa",
-	"XXzi0RSUp0a6RxRDV2rBvSqArcUGjyHnwM77O2zlpSsphjBaCi1eMFxCeFMPN3WL0MQnBFu6844elFHo",
-	"X58+LulwXovZ3KbraKLVynl3Fii7Nkf0uGl/W4RCmnb6bkIh62TaeQRqprfjCIJlPQxHEAySwHVAieHn",
-	"t2mat5EUqFmX9swL1P9ZPCozEKzhI4M7t8sdt20Hvhu97srUe0iijyW9Ihm2s8kPgcpiyc1JNIaO1uNo",
-	"yRmRukEaF8rZPHM0dCaLLgAUSgPS6+jJ3wpUpxM7EwBCsc1dKq7r+DEQLP38uj7zX0PsDHeOMDc749QB",
-	"iqv3UkP1zgZlMpX3Zlr9Hx43lw7hr7d83zfViO+WGdEKW2iGW96GLoAUnUqV8O3OkvvGjVP0WiUcFnz/",
-	"Q8QsoLlNzTFqOA6vYQbba8uHLCXvQ7C2VbhkQ1AbgTTg3t6lTqdKz5S1XI7aZcFjmIYh/1SLk/CTf+6u",
-	"G3TPgEqV+fRb1A0HoKzi9gRmk7Wzc2IiZb/Rrk+Byb/cevuFvBYW1qN5668aWXRX3t+BC3BZLwkvg1f0",
-	"uEHla3rdnWA2Xl8BgAWQXWsemp4shlalZju3zvPBQeWxB9sTpywUiKyUXhiwILE/g3FqKUrY2pwDRSbT",
-	"qeD4NZ96I0ZaZ31iOs2XNQcEtQ2eYTnfu0yOAtCzgO7yiwDHg+geJzVCRsyN9QQ8HPKVBiCFfMQSNnri",
-	"jQX0Xktr4WXCl5myXMbr0c983VjNSyVVLSXG+zihtJTopd1KecBkIJEyHFjOIEoB2PPR72ywebiiXPPj",
-	"1Jn8IuSi4GHszYODWSLI0Z2gjQ9OvfY6dX+W2bt4FuE44OMxXiJmAGQnigk6KN76AHMGhgnFVzU1EPDS",
-	"yhnpRbSASPVs8PsP/1M7T7xk3YFQgXNHV0q7AcVKax7baK604dEEyszXgx0kD2d2aMl7VRsyuBQzCZUz",
-	"gyGpBXjxJbejZ0otREPTRcMNUhC+sDZzjslJRWncstl2Fmke51rY9eDsHx+rVbxLKLObrJ1eFqGQFJKe",
-	"2/kNKc/ySSriRjH/IpLWyMNLa1C747XsNTDkN6VaRUo2xR3aNP2OtDr9BRSw80C4quBt7KJEFnzdxmkU",
-	"RMOhH4cn/aDe80NI+mRauIENAygaMqP4dhXQ/UL6Ym4s/rS2tq7KmS8/uzH1aCz9zNe9WkmvGEQT3dIG",
-	"KD+gEmEpT6Ic2FBvWKybRoDcU0+1sq0M0BfRROWQMiceM6rXOwP3mXLJCP4cOwt67Eb3+CR6hdtlrMoy",
-	"Drk7JrGB2Tl548h4g8cLUUvDKMm1xysDxqQmBw/jPcC+wovcGtTs7VutZnDHdJDM4iz1Iu7883JLifpx",
-	"wdc77O2St7ohzrYaUiGkM7duQEh/fYnJtemUpKs20/6KD3ptl9RrjtudIX8dVme/hrknqv16uRUJWvJT",
-	"/8uWhU/5NU+xy1GkABWFgYCZZtKaSNigTeiwOO1AaOJuH4Udvf2AFbBNz8Q1cKojDtD5K24CUFXHAUXB",
-	"P3tgC6EsmIUCXvgb/lnUxR6e43cucEp3uCwUgTx9ffHq+TAMk8InkdJB6O305Y9Vp8V/mWpL6yKcuFKb",
-	"0iOB6xIwA/2F3vDPYGD/LAf019N/sNF/PB79++jjf/0vO5E97C7kuLzP/f70KPHrQjASVcJqoKabpGV7",
-	"eZeKkFCtYY/XZDqVnOprZGMvh3ESjdk1EymDrrtUTI1QIBYtmUg9/BRuvnrcz+vKYHrcs+qLeu/mRlFq",
-	"YZAZWE2dHbxEbpQyRhUOaQsQzjusLzFQiR/PlYg5RT+AdBIyMZhrS1N46Un0GuM0wXiqipP0Ti1K5/Ye",
-	"7QzvhaGCKvLYydvenk9xhRH9E4S8DYbhZ5Ajdqf9I8Q8fGn75pGGysSOUJp0GJl8Nlfu2OJ+K7DG9xDJ",
-	"qi4pfe8G1sHnTgzRcqR2CuiWorGYptHF25eYDC1AQM7KwYCEWsni792CC+nsLcq7UJfA24E7yB+99QPr",
-	"p6TNPx5ftjONHLiDu3j1jwzNH5gKC+Al87/vy9cPhAoKy6n5f5SVy73lbYR73+zJvObcKTKPcYHyB5ji",
-	"WYF/8NFWkiOUHfRTNgryvlnJK0rH/xni9cAbIT8lbG0GZ//+uKSgZpkFa8/ECt7o28Ftdmj8Oh8nrBu8",
-	"OukdmSNLveazGCD82x2PTXOSRKzgbbWxUdqSQQZKdyXMLdYFbGtTBicsklNTACfTailME4V7Q1Lz9mkB",
-	"sP+5swaFzA1Ax8Fb0ipv5lJ3o69nkPNEplzmS7it8McR/P/jbniJe5Zo7T2/epGmmDHfLFnalKe7IIaZ",
-	"sl2Tk/UhJeZKagdMw+lcUo42WrJ4LmSjLn6NbHbbBmB7bQ3mxnQcnQXYEqlV2kRw0JHSukig73KVSbBZ",
-	"KlqRg/C1XfhAkPUjRIUzDa2lm5k/dpSWw1N+vAMUwzZr3Mbv4fsRJVxaYdfDSEjnMym9rgYEU2ZsyFRn",
-	"mEgavPCE30t+DxhYn8Qe2+xHO5FHLYfHSXSBnR+gTTrAAlfAzVfaq9Ga27MIAvrOkhQWIoMmiCUDwf8l",
-	"JkzMB4msXJqX1b4zhWAzBDwIHdHCUKuWShH0lISQmgLQeOsoLsHzT/h9YxNxYzqKr57wRv4Q+kVXsG7Y",
-	"n4VUKwmRPiLxwnpulIKtkU6hVj7F9kO8jfMb2iQGdZuY+IOvJeV979sm0gOTWppE95v7Kkg0vGMIU3/V",
-	"ODo3qP/dplOkINjK/WQnEYZN0hbZef5ZGNBk4U2+4DxzVqCszfn+iM/8Nm+hS6uyKEtZ7NZMSX/8gXRS",
-	"GLq9I2H33DYNPKLN5hgE6oBF1v3lSVAc4HkgA3bUmZIcuCQa2hX9KuEp3+aG/sJtxHAZOTBhwz/d7sLG",
-	"WqfjK1bujb6l29uEV/PqEysWQpAmDUDTds6XEZmJCWdJKhrIg9xS/ahxhPdzI3F0vWZ0sLMNnUwAE024",
-	"21DIt+ACI5hiNedyP8fa592E8SiMKscyoqEp0hN0Nr4wC8BgALLDW6Hh7p4jNsMZmP5ugBqta66T3Oem",
-	"oQdhLUiqm/Pczy0Og7u0TB/FKuxX/n52N6e7wSsqA8gXaMMKEreS4G3OrqkH4363Bpftd71TPG4dtUrd",
-	"FVbyopNWKwJBheYzlXnAUYIOGXUy91x+u1YBXiJ7XxiNG9teRhjUPDx9/BiukgXPbHM0uKksr8OyzXsY",
-	"qIVZ9xqtDWqdnN+lSCYa+2TvIApTpUkGmgrtza2gHBa45ZkHowE5FfxmqjlHAQ3sDl+n4z/img+RfDZW",
-	"OuEJZuwoMuz7zVmVx/M6l/InGPC9VQuVUqneBKMSUKRyKQGhfcSiQUCIaqWCNhEQTd1PXpbcahE3645X",
-	"nJlcY8VW4ITSHspZZNbGcoDJIb8TRIGFbbQ+X9EL+1Mu9IaftFpu8edXaos/fi8SO+9X8Pw69aqLSOBg",
-	"zxS05aBeS7sLVKbVtTCtYDSf6jyJLmTErHV2d9BuElpal+oG24cg4Lkh5u2U9tvyvd/QvVXMut8sI+4R",
-	"uJrYMaJQ7yRBIDyXly92ucqafKe/85mA/oFeRnyLfd+lfLJ28sLT6Un0noo4x8bMx8MwNYk3E3OXj+9r",
-	"CIkUJ+lEx+kmMOPWEAwJYqF1bTBoqfe6q4bHTn8W09jCw3ra/dvrZPXvfJbL7uLuDSK6bU60piF/g8I7",
-	"/YLlGV8bNd9zp8ucfruB3EByfyeS1ZRfMQUYQwOrf7mmfQrla5jagbRZr0lCf+MEW8Az09WtVwjB9uQu",
-	"Z9HYDeUGI0VwYHkWQYNVNKpXaICPi3ePS/xGOEenF4tpQtX1BDUrviBNC84WgB02kVPcNzG7VywWgVzt",
-	"yF1RESfnSgHFbZsbx2aQAp7wNaSfq5Eb6CDtNlaWV55yt6GNlhyq/9I1+m6YxyY3jUWxytaYV64+UEhn",
-	"JtbxscJQ+8duYBTjcwUCgY3eyOY46aRZLXa89GkbDHtBpBWir8yyCTMcfGDNjVV636Cc5kjL3BaUszo3",
-	"VLYNeRqqQ8RbAdpS4bkXBgkWcNRmYTyhA3wC6AVv3+Cv68lo3sGQ/kzyHjDJm2sZJWole0v0GjNv7yfC",
-	"fTlrrDkgkaDJnOa+H+M58ORor+Xc8KD1xQrQsG1xHbS5etQMRYymg53AYWOTTELBR8QqmGlxzSzixQvg",
-	"zSPjjbT99ocICtt3CHQSKABPiwnFQRCWh2h8xjSx9fpyLytSACHd6d6849dqAeH5BvT8Hz1GjwsQoGGq",
-	"Ofv9fNmr4qnVGgYPKPOF+Go6BZTtDS49za8VrhhU63OZ1CIvsC57/z3c0kl94HBZD9PyZwNhdlBU5cMH",
-	"iG0lrstuQbWnuQRsWFv2xjd5UkuObZDvsEioAwBEjfMMohzrEmPIUjcvVA1MRjDeiCUqs2YYZbkGuj4d",
-	"aY5Erm10WL/i2AN0yb3UG7eG2Wu07DbWBs+4zqUpUqjFvhU14Avw6JSGfwSlHvvdKyRd2AYeNrndqaAy",
-	"7ZA1SHOqaocJ+OAbwb+GAVcCAGd/ffeLgd7MwmS5N1onHCvqfXEKGKqFrXOG/F5e2cFiFcsCyW84hMsG",
-	"TKKbVLnmvSq9zfgV92hFW06jN1PTaTuIhbEqF6eHD9UKZodCCBqm3d9BzxZ33FQSXtOSYyEOuxR4XkFh",
-	"wCQqW5OTjYYBlrp6aD3jRxWexnYjiEkqxL6DLlqsTDFqn3A8igj4q6WF8SZNKQ+kcxlmoK9VmvvsNOC1",
-	"nDSIlJeaY87CliUgMcOiPSpc5LVBDBjQj6S0/lQiG5lMhY4PpAiDD23KnMk1EKjsKVDZTDv7r7XpECgS",
-	"uoWdIEE5r1tkJiTXJ9FrBaQWIua+ey7T4Os6u2hWHIpi/JCLzzOIOwEHlrOwagCzOLaOY2JPO7WsaYxN",
-	"kVGcfaCGgKOiEz1EfBehesa3TdZhj9VK+PGR252Usx3MIe/Gj4CeuaU2PSA38DQFFQ6DC28rLwv2xVTI",
-	"RZ02MdzuTFkQVG/fYkrsjhzRDw/Guh/jQddUg5cAliuiL5QGUZKPIEEGi7It62CW5jMhd+9qL5bul954",
-	"L6YG94rbrWW9eQHABHr1g2eNxon0Xs5MW9VJU3t61lH72eOyPdBW9lkhvPt2sYcThHnuRMy4D1uGp+kR",
-	"BDBpAagDUKx53cH6H9x2vq5dn5RDtLDfdH8O272+i63pAfkCozpCsSm++Ijt6rc8xaECxXDQ5hfnSVS0",
-	"pg+1tzOesf1FUOncCOTDVz78CxNn0v+NSSu2y5Xp29og90/Nzh/37iy66jzIy7OU5H1vT18pDkubOtE1",
-	"JS9LSQrsFjrOtXamaSYyDrmka649iVgddqzjBe78+BzkGt10p6rH5WD3aRe71AuU1A3rGDcqvvmYV+qW",
-	"Z7tZs55ONJPxfISPubuEy7IZVYgwE01ykdqi8C7CR50XwC4iEpRKUq8jWpKStx2CXx5YLUy0ZHrRRBT2",
-	"d3j6FZvtBbGvIwnDcW/FLbwBZ15PwhcsQ29JmkKDwLswKgWbCjyJDFmoIURheMpjyyZpsZsbNVHb9N4/",
-	"TTSb2tb2kO7WfzkdvWI2nmN6GuOtHOGiziIM4KUgjPj/iGutdNPd/yO8uNdA/BTGfGAzQZiY6SSw1R4Z",
-	"IN2EhS7UC13eGzt2tVoDlhBzJQygQaAoIDxm5jzxlgGZErB1U2zVD/Yj/WFZXcFwkMNo7DcXOw0gDpkO",
-	"F3zEJoYaNN4yOfbb114TJzCy+jNdoXV9fsVmDX1Si4OwYhQR7JW49apbKao1Z+CWRekQU48oNfChsJER",
-	"kmL5XiacPRMsA5TfJOcloAHp4TxSPYYEkRv1J7KBSnmrahVGBFo4RWFwDFjDA8qShIAsLv8Hzf3qD61h",
-	"dswCTJjhn+ioDs6+G4ZfxdIFN+oFd/Kw4hMncnQRnH3xFyx+rrlRuQbO7i9fv379+HXjdAEs1REMvS6O",
-	"pPXA8QOfTXduulXzLdd08aQ2C5IqK4n/Hxoy4hFJme+E6O8Ez1JSTyPzthz3PfQbaXC/0ZHp00hrcra7",
-	"cSR/Y6lImMXKRebu5ZSfUYoywzEFiBffiju6kFEuSZmWIyt4tRvjAc7T7GRje3A1aVzH8DXp1f06m4Wy",
-	"KPaLecD2piJ1t6fpn32aaT5NxWx+R91JPOfxApj8AR4DcYsA6zFEGHwx4rCFaGFkAqQR/o58GcJwEdjQ",
-	"LYVBXAXc7ueYKMJAl1ZqiRFjpRalhHt6a1nLVvbWz60DQ3NX1vWgAfnZ4HcWsGHH2t1AI7yPQ6W9500+",
-	"LB4Af/FxOPDGvfuu++hscP3k5MnJ48Hmt/4ljvbw0R0vnTWn7b0PfUxVLpNOGmrweIHI1AocDmQ20WwF",
-	"BVYANlxyTqwnCBfz0bwNj6b7yOl7Q0u4yUklgWmHOVm9hkFSEQE08SucvDWH04YXxYJX2neEZ3mS2yhm",
-	"sgBUWi3c6fVYPSiDASzimT/jSNlALIMrort1WwP0uM7XROPcY4olNX+45YA20Yd7+buHxfbf+ml/ciC4",
-	"om/xUDH2f6FimLu4E3s38d/lslQScNNVr7kh3uJVrQKkfCu5hdJoZiJo1BvXZDq2KA5R4N2o64lTH4Zd",
-	"l/oO8bJDZCyYrPH/Tv1NBU+xibv7x+3j6w3XP83J5leT7dObRen3ILTQPB0A7XKFPKrrmyvUSHfRABVe",
-	"Z4XG/Jwi3NiKThUxpyEQc7r/rssmjFCcIpowBVWX8NuiCKrOvXc0QhlUbqAC2g+IcFvATr/Qv75uEPwo",
-	"4o6Bm4H59BKz7oUxZloLblojIL8Vztl+CbGM2XlpOJQuX0tCTEixzJdh+ktIy2dwQ/wR4itvynDKkHhP",
-	"nHEJWuAg4nSaiOm0mb8Fg2lJglYy1h+Bb4CRl+GNW3JYpmkLbceWyKwHRRPGIpUzsjjU8apPp/dc7Ia1",
-	"baOAioQinnalzt2MfSIaSm2hQnCqNG9qIkXrM7hX8u/2o196Pid/XJtowu2Kc+kWr1CvhzkBVFHc1h+A",
-	"xTZdl+dz2KZihS2UqnNJocjUWAE9zDXn5VdpjI+M/2YrGvgdjvL+H46dq+ofZDiTSaiiLzIKPqCpNkh4",
-	"7OL8kHw0N0HmWPYKzSTrDcVLesR9zGvg2Hq1314D828V4gQ9Ov2q7BuBpiedfsF/bAYrLeo7b2VbNAf9",
-	"aFULhhSXrVeLH19xNMgpow3aHGda39xXULNvOB8UzdB5Cj3/Zly6pcXLOquEDkGVh5FDljTURb7N7TF2",
-	"o/v4Ab7iCNEDfHHPuhvq77YTqZYjb/kyS5ltaX0Kts7NpghVJYR4dusxTEWT1HotflW88j7qcT+6/qnm",
-	"M66ylMPaAeVjTYLDr6+zvLoFDhb7fvrF/7NV3b+0RGI1zZ09CO+j3jZ+lNU+RpBloApNYMVqugH8gnds",
-	"ENrysRvBVn/4fhOcat1tgQxsXV4Ywdi33fKWrkXxXImYUyRF2Ggq0tREor704EHtSvenv9ewyV7bW2sc",
-	"bHI66+77+77L3dsGfsZHsA56ly3g/Sh7WO6lR4Kr4/ec583ItTdTKl0oVf9a5b7CDdGi0XgujFV6PR6W",
-	"jMaYS4Bq/jAUfQbpgwADB69PhhGxf0RMJh8k9FvC9MJcrSI1tbzo5rdiTvZTaOGSYPe1upar7oL/XzC1",
-	"W8JfF+QK88gNYvz949q26HVPo1a4+z6GlrUukTpRKuVMPszO7LAvPVtgCjuwDT0XFfTPB8M215UAXvOR",
-	"uYX7hFYGrXkOBEkvuTFsBihoyz/bs2j85cPAinjB7YfBWfT//+//+zoeAtrfHWK9FJKlEUuNisYxciCP",
-	"h9HY2vUYwf0rIRO1Gkd/GccqNe53Wq3M+K+I8MDgTCTMB+neA20lP5C+GzuF4T4ltFfx+pPowg1gRdUQ",
-	"Eig/uIkmQjK99jMApjgPWWUasoV+wI98U3EeTdaW48El8TiLxsk4EjLL7TAa8zGk3blMhtF4NY5YhBN6",
-	"ZCIj/oMPseMywNDGahyp3OL39BiLVDAAOf48xhbMn4UF4PrJB3kR8lFzmRjULu5tGddGyaL+2bPpFQRI",
-	"RQMlSfxUIkk57MmcpdOIyWiucl2nWd5kXL4DSbhxRJ4gMONGpmIlbDzvxIB0L/bsPH7SxHGIwuWmMVWa",
-	"gA/v+eRSuY93FfaZcAqKb1N/7pltUDYwoQzFLwqWFEW13m98V77vwRef01zWved7y03qhLKlfNxRK8/9",
-	"8j3Q0nMdSvI+xefv5xyiggS5DXiZBNpAwypXNpy3Wn+vhxXt/rQcoth8i705LG1LNzvUvUflx3UEj8q/",
-	"+oiV5tsf5TZtemq5aUH9P0PEvw/g4GVpAoZ5qBpHkumgUQA5YUwSUZqwoIE98yLPlBHOjXhkIjcDb/iI",
-	"eP5B+tZuTrVYy7Uk8GHKiwBmPFfKeBbiYE3WKNuioMN3J+G8EH5suqx5UmdCXXFzBIEPYMOwUkgPnrnt",
-	"gkHAAgzOBlPO7Om/bE7n52fiZtXdGQlHa/kSl8ayGQ1wFDNtR397kjzm/zqBxVgyGwMg/uy7J0+HA7Xw",
-	"QRmr1OKTe8C/fe9+sCwdnD15+vj7nSZYfxLfV2S2E2v3wiwiVgrbqrwL6WDsD5/UebqVdUsJajyRasHl",
-	"LmYuvPPhW7h52q8HD+uEKgy6HmY5mLtw3p3KsSoMSlWISalpCwB17tTR7jUbGLsvrYEaa74y0Uz5zMc5",
-	"UuoFwbG2VIib0kMyaTEBvd3SNliyF7R4QE9Q2UtKdWc51KRYNguaHU947EwsLFqrNWu7XdFuj8dvgq96",
-	"NWkBHlCwpEKXsSePH3sx3XbfGjIPznrNdcwjZ7N4LvfIqmh8OldqYU7Hhd/nxvPIEIWrETPpnUNku3G6",
-	"07fBgqFTXxz8TUCDU7ZoGUa5TLkxvhkINMt2z/AFthdvX0YsSbT7G+y+bYImMnVfrrW99xajXdkFkHoH",
-	"b/Rc89N/GQzrSpooeE8GC8SdvFXntjBe8lP6BW7W4GwwE3aeT1AIIPw/Khpkbn7v5+kxMinutYe2+XfR",
-	"dcE1QsVjXXAcu5/geEyVBoO9CSxHb3zwpgTNpPdYmd+jTiJl/mFHjZNdFpxTDzFMZkoJ7pDf2DsMgZsL",
-	"p4iAOM6dNbweFNH9cnZ+SA4RItt4Xw4bIOtkd/pAI8KwjgJHhDcfMTq27Qlu1p+nrQSMP4nUco3VOsF7",
-	"gbIcgjbOJMyEdAanbykyZw2VPMHluS+bYnWUbykAAPYnmzWV0xjONOQOa9EBT57+Wy084CaYvkRUuL2Z",
-	"rMNq/rq3Qvq78tJCMAaIzwDLM1+C7eM/8GUXH2vH9NAMjSs269XIcOIUMbjK4bbByGlQeqbLkOfW5oZp",
-	"r+d9XrEmE47Mot41giog5x/mhp8XZV+YOzYLcxf36KV/e6/azPReIQsFcStJvulIyGii1cpZXsOyUTfY",
-	"ajfLZmsanRS3X20s/9J7or6bTazUQvCT6L1WcgYuABoo8GORwXM+atnOzyM7ZPmRFXW4a2LswFcN+rro",
-	"4On4qkPzVLyqtXwuMcYAQd6AoeKS29EzWO6mXssG61pfWJu9kem6L6qKph47YgY8jXBcQVsU4pCVjYu2",
-	"67HjFcQplem0OSTQaymUzaLpk1szLKNNOdMm+LTJBXmGrwtF7y6HgnZN5XbzbXv+OROaV0bdP4Wg2yYc",
-	"5Z1qoG4nvohkg5AyBbSZ5kWrW39fyIioAAUEljVnS0BRgeAIGRkeK5lAw89gJ533CDY3Tw0vkojfP/6+",
-	"2Ys0O1ZsbtxUsSMf8jn03UcVXgx6q70RMzkS8g6qAmfHQawG7kaoCccK6YjJNSytMNCVscGNFDP5Ug72",
-	"TfqV7cYwi5dpdS0Svzdk1j1Ty4zJdcTiWOUAXc11OjgbnCqRxKcwlQFSFm2m42Hor7idq6RzcpQGbfhC",
-	"rYpUM8O72SnHOa80KdxQC5r5aK6MHQGxU1Oe3c3SeB4tIRFFORVyxnWmhbTYZhdSTGNYdSdpr1XCx8iA",
-	"xzy4MFZyKvQSeFHqCqNZcnn54oUy9me+7utWxhcc3Pcs59VbyA7yv9TfH4KhTg1eXr6I3A5HC74eRlZB",
-	"AyunPIXdujmhdQp1p4jtki8nHpox00BoG72fK2JWx0aFhuN9JTQoLHhZU8WcG8eDj+O6afQexIVlbI/g",
-	"ki68E+AKjzpq/Nat2AMN3lqS2TsW/e7QbXiU3ELicXKWT9FZyf0qSIqZhoq2Ttey22NxiLDthjty2KDt",
-	"/rvSR40YWx6lPowtjxir3e7AhmoSgE7NvB5syc0wMrHK3P8zzafis/sXdy7b+kboSRILCObnhXXS2HAp",
-	"4mv73BD3hoPEmy7eviS82D4hpSvAgNbHC84D1EMFQdEUK4LJ92STwrOPEycKXl17zl5B1+2OPRhsyB5s",
-	"M6busbvqEhmY5PbODErMnWGEdz6E4Kvxm0IJULwFw9slSuAF5r7HCN7xa4XbUTl5WwYKwJy70zUomDA8",
-	"0mhslLZjvB6Llit7VUX9ahDpemPZa4jedML1ufOYhMwNVjk6adAql0ljLkpp25QUcn8RpITwxxH8/4+R",
-	"DnJL27u/gn7BLv7K7ZsYnnVUh8Ut2QN1WHJThYzv5LC4g6ZVSv380BelMlIAp/sXAcw1tuK6voNLx8vY",
-	"7ZE4hK+y7WYcxlnZf1u6t6XcmI7grLjXHtFZ2U4+GlSkGwK/o8lKKuQiWim9MFSOnzB0WSpG9Lm7pTnT",
-	"qeAahskh7UL8qkH2VmHFfC6tSKms3GniJiP8nRvgL0IuDtVkoSer202hN6P7hpmNW4Z0+Ygfd3sOUCDa",
-	"BeCs3FB2Ao5L2O5mYdrGDa44vUMy+KCiQWVQNCSR9b/Z5Cu833sYz+rdbb7wW1rvN991VzQedqBWvOEe",
-	"R289TduCU7SeKrvsnC8NT6/rOMhR2IuN6g5DVtxpC74umoZRhwi44Cj1C4rKjatIGA6EvBaWj1jCRk+8",
-	"uY/Z9dLef5nwZaYsl/F6hDmpvXr87lj1QIMJ+u/BsRmcDaZ5mm5envBmJf+woYabWq+MK7AC4pijvbLf",
-	"JblhlOGl111eHAtQG3R3JFmIlDxvQyq0uBV7H6R7G4m4pc122bOiBWkLckHzlDNDuD4n41qlUZYyibFC",
-	"NkPmRuD9njNd75v8FjBt93SDHKQ3ZDj9R9irPdkyCLTiEyhx26JC+AIBl2QCGDGT7qws+HqH0M97//oH",
-	"nxmmmfRqNLx1PoSJVG6NSDy2VXOkilNTKlzcucDLy8KGpcIJTwW0ekvVDN2ComJ4hT30oOgL28XVd+tG",
-	"1UhL97DKhlfFoPevHH6PrettlHKWGE98UzRTWmGBOJT2UIlpnVbrfhk7Px29xl123JHauMurghsOnfWF",
-	"kEnkpgznDbHVZ9H4f49e52mqMjO6FDMJ5a3QnX58/eS/lTXDc/45evHq4tno8sXF6OnffnAPDb56JZbc",
-	"WLbMxkNn8ypbfHGikrWvJvYwdyoodh8BPGjzimJw5SGEt4DObG4mBQceowDunHlqbGYx7G/Ja1jWxpM6",
-	"Ebpd+yKiuqtQvgH3pzP6g4+mTKQ8cfvvJj44G8CzaiqOEVc4tzYzZ6ensTihl50oPaNKcImbtrkBTwt0",
-	"hPgWvfnwVcY7HcTme+iULppNWPqIwge4VQHByjMLHsV3j5032QBO+7F8wTfUt41mve6fJh66anEJ7acK",
-	"8Whs39aVsIC/d6o5fdIcJL0oTZmyeyYaM6hojVfukbqmDEgRlD/HMiO9rgPH+lcf3uXrXkx6bAfhuVAK",
-	"OSEoOiCRl0rzzqSjnZzsDe4kAk2oMAkyK3O1gu5TtUbsFTf32vY6zAayyK1tQQss1WrLTauCT74MfPXD",
-	"2T8+unOAUQX3w0fsY+xXmIoBYA3pfXVg+EhgnQkWu/i2b85Dvh2hBKUF43JezhTjd/QVX8x4+1sAY0Db",
-	"jXBo/i0+AHL7O68Q+u157HJ5g/Ap4No2tQNVUSLw9PimpdA+V6ul+1HzcK6Ju1FuPeNdLsGBj1Um0OD1",
-	"oNTyu+GgakZBh2wI5iMMYMlEGg4/3P6vH7/+ZwAAAP//",
+	"7P39kts4licM3wpCMxHV3S9Tzkx/VFVmTLyRbbtsb9kur9Oumme7vBJEQhI6KUBNgKnU1OOIvZq9sL2S",
+	"J3AOQIIUQJFKZXX3zvQfXU6JAvF5cD5+53d+G6VytZaCCa1GF7+N1rSgK6ZZAX+9Ec/LQsnC/DtjKi34",
+	"WnMpRhejqWB3epLCt1Mi50QvGVnTBSMzNpcFG4+SETcP/q1kxXaUjARdsdHFCH8xSkYqXbIVNQ2v6N1b",
+	"JhZ6Obp4enqajPR2bZ5UuuBiMfr6NRm9EW8y8yQ0uKZ6WbfHs1EyKtjfSl6wbHShi5L5bf9rweaji9G/",
+	"PKpH+Qi/VY/eZK7x+Tuq0+XuID8tGXn5iS7M+DZLqsmGKlIwmlWjWzKasaLuzpv5Cbbld4Ld0dU6N1//",
+	"Ovr219EoMWPQrDAN/M9fR385Pfn+y29nydl3X38d/esoPAFvqdIvb5nQ3ky0X26eOYGHTt68iE3xWWyK",
+	"3/IV11XbrWXL4Uu/yYzNaZlr2+CK3vFVubIruOIC/zqrXsWFZgtW2He9h1aDCwr/OXRJoV37inI1Y0V4",
+	"Tc3sr9b6G0UEPFUtZ6sr2ERXZ6pxn53C/3qM/SeRsnC3FF0xcsO2ZEVvmCJC6iUXC6I3PGVkw81fhJKM",
+	"bi/gtMHjpmtMacIVoUJtWMEyQhXhuFfxLCZEFqRg81KxDNohT06/J5slKxg0hD8kaik3Cvc5V/CXIFKk",
+	"cJTrLZzmUrATOT9RS7k+OYsehIyt1lIzkW5PfmTb2G48t1NW7c7w3vxAlYrsl7X56t4i4GMpwmtSlGLf",
+	"NilK0b1H9u2Ia5YWTHecCQUPHDxKr337Qs3WsVeZr+59/N7KRdeMks1SKkbMuxShBQOZegl7MacatvOc",
+	"5GyuiSx17CbBae89zW/l4prRIiTmfxL5luRcMIWnQy+5Iprd6YRwQcr1mhXmBOXSnJKUqujlpvAFXXt9",
+	"d3ebjvGgTHhvBYDMM1YQvaQCuhZ9O7Tiv3wuixXVo4tRRjU70Rwka7gHsixCXbhmxS1PmTLjx+Wabc06",
+	"8cIIqktC89xd/mZdeyybwjf53eSarVRrsp7szhXcMm/w2af117Qo6NaN47PQPI/PpGCbPjNZQisHzOQ7",
+	"pgueqh8KudrtxJUgS1kWViiTqZZTUoqcKUUW/JaJWG/mprXDO/NJhuZj0+vVWt7jxb/wTEeUqrk5bNos",
+	"hLaXHQUZQGc5I2lZ3LJe3SuYknkJ7fYVUbZvH+tffjVdLphaS6EYbMMPhZzlDFYwlUIzAWoRXa9znlLz",
+	"m0drfOL/91clRUPDM7/IYOboYiJLrXjGJk7bS0YZ09TsT/O1E3WZxLuerIziaPVo+AEpWM6oYo/+NEpG",
+	"c87ybHQxumWF4lKoMV1zENQrlm1HF6PnS2lkKiUa9VXQEPD0fqNIzhWcSKsuTLhp6vTs++/p2ez8xGgu",
+	"J9+a//vO/N+p9z8zsZrqUpkjaQ4d16AG/Jlm5CM2Vu8BOpOlvpjlVNyY49pvRdxswzo0t8pH1FlAf5lT",
+	"njOj7KOmAQv1kelie3I11yFFDz4mS7khKyq2RLFUikztak4ruiUbWdyMyTXTVj06/55QkZGnp4/HjZ0V",
+	"uFf+/cROwwlq5s1OvJYbvNbkAloEdavMuCapEZ0gN/HnwRdVhwomx86Y+f4qTZlSL+/WOeWCwYvXhVyz",
+	"QnPcw1Td7Pbml6UkKRVwqAhHEe1k746wbYrXZDRjKS0VC7VKNTRp1M6ESGE2njk2KSOMpsthr8nZLcv3",
+	"7Rkc/lt41NwLXCnTXLhr8zLPCYVfkI0s84xoegN3+E5n5OyvLNWhBfBVor+451xv68lJYOK/VE3bB78m",
+	"I7/LRmIIo6r8ZSSkQHOHmr1tuur9uu7YVar5LdfbwELrvpI5Gc22wSW44SLz+5QWjGqGhrUuOPyL3Wkm",
+	"MvjnLVccv17JW5YF+tuaLWpmCl4CXQjPDo7vLVd6d4zV7qn+0b057FwFdldR5sEdzIQxmZgRELMt4Vqx",
+	"fG6UP38zj0f7Bgqtu80eHOZ6Xchbmv+Awvy3Ec0ybjpB8w/eiOc0VyxpTUK6lEYTa0zD3tNUWek7Oi/e",
+	"EHCrfKOI+d0Yjh+d4QbdaVpY+2Tni3oGqi9nUuaMirpH9eayv0tq69o9nNgh7t9Q1kcAD+1MczK6O1nI",
+	"E/vhmq+ZUe3Hzan3Hjrhq7UscNcZU+hitOB6Wc7GqVw9EmWey7Wq/uuagy65Jp051bmYEUOIcq0I6JuE",
+	"kjUrlBTWHldjYp6SpV6XGs2kasVUYh9KKqt/MtvCDVP9TUG+N/cQ/rj/SWrMWWB7rQu5Wgd21zu6JUuZ",
+	"Z6Rgc1aYw6MSMis1MeKOaEkoQZs2KIU1o9i33dvLXNY4wjH5xVzVgnG9NDq9+Q0RsiClYgU4QLgydia7",
+	"NVoAVY1rQEuYy4ytc7ldMaEvCc1WXChC8w3dKvOeYdeWEbmy1BOrZjQ8ZN89e9LwkZ0//f58r68oGcFA",
+	"hhz31imxizP0gFyjB+AY58MoOi+FLkLXVoqrWunOCrpcaqe0Bq9Bmmp0Ru9+M+AaTAuWMaE5zSN+OKaM",
+	"im20zqsPb4iWN3g9bKgimdnARklM7EVB1uUs5ykxMsnzlMFw8Jc32erx3eb7v61pcEzOJtjRX4kxJUwn",
+	"KKjvRqk3L1GXRMCmpuSW5mVYkZkHLVDwfWZZYY4AqKArRsyTwSZ4QJ19Y8ab05SZuxH0WmtXdGhS/oTY",
+	"tSXGdgnNhW+eBG8aZS+zTqlltt1HfNRozexvPQaSLikXCaysLDVZ0DV4B6oNxYV+9mQU9Cz5Zw7CEaDv",
+	"4FZN3EZP6tNnRxHUD0zXj6ID1UcvIKy82M1+XbdDm/EmejdAZB3OUzg2xr6leS43LDM72vx5S3OeJWSK",
+	"ht2UzAqJWrnTFOQNTBa0YpYCDcCgdmw68jMr+Nwa6LvTx4TRZFXYQgMD0dyaJF2y9IZlvZbe2OQi42IR",
+	"aPVKk5VUmlCyLEVWYIvVyjW7tq7dDTsjs5t36DY0P0uqhkNr194SxqoOCwzBNtY87TEjpplJzsVNV1vE",
+	"LMYWvBLiBnysS3YXliI3YaVyw7VgSnWup5AZU6RgK2b0TNTtrV8EDjt6n3DV5WpN7SLtmVnYlG4z2Wnz",
+	"h+1titC0/7mgIl1+oovdbQDun5gWXTBqXU2BLYL3ZfA7q5nuKg40YC1fzYypQzbGGgJFDbukKs+FE99L",
+	"ONHEKjj77SIbVHA9Taqxdk5R4KjM4LuuaegvIuul2KdI2bd67wj1+zld05Tr7ccytypOf3PAbNpCyhWR",
+	"eBvh3pVzQgVh4pYXUhgt1ai0qSyFxq3amptSbSfpupysWZFan2VboxCgUczJZsnTJaGa5IyCHxYCfsbE",
+	"sCfk+YfPILe5MPo06DqbJdVG70hIVppJd75/eG/lXbORS3PSPfV6TE4Tq3HDlknMSL4/vSRnp6dEbThu",
+	"M250nPl4lDTCqp6afBoSOf77d8f8g0QfYC7FIiGPT43q//jZ6ellqEePT08bbzcP7nu9mXF5y4pUrmz8",
+	"PCKPjDaK7sdUFnZ1cUGMUTNjpGBmf7EsIafjM9PPs0g3nzSEcSbLWc76TJq1uL9+De9eZX0jzW1VL+K+",
+	"A2WbeFH/4Cve2mXB9v32B/uYsSkbCJTwIYp+HhpawCVotvam4FozkUBcy2xw899Lz2IlStOt97cn5+rG",
+	"ncEzyfiCKR0UTdUz1ncf8iQnEM8MfjFYstmFsLG70G0PobzB7RkpHjJ96Q0TE6ojfjXv4lB43eZS3rCM",
+	"UH1BhNyAd39jn7RqWMHAtdjc510mXVlEbLk1K1bU3Mz7bylvp2ODgZXbXfDEBaLdKrnZbexkb5a+xE/f",
+	"i8ZZa7n/0Ck7GWjowm8ifl/vZgl+j1bYPvxEh2dQQCwsdCIKGXG0oyt8O2iYdrcc9JvI1LiYV/fw6/W6",
+	"xueD5qD1VroxN+e9elVjtRJ/uTs2zHWt+7WltnMq7Pob4oJqyWiuw+oVX9FFeC1zuQjb17lRLQBWMcyV",
+	"VjClaaFVpzQ8SN2NiY2B2ivOBbZazWc1e94AcHK61s92uG2rZgN38w3bdq1N/7lfMaViCw2DGtixfufI",
+	"TIM7QclIM6X3/uQTU/ojA8fk1yoqvW8lbwCIhg97By+6SGZJwKXAfhd5POdiwYp1wUPK+/Xrq5Pzp886",
+	"zeWltDPXf8G5UiUrhgV8hNQT6oLu/UZufoK4lwF7hxXWRdsrGoSDr0ZU/b45r42u+EMZKH/rrXFV6qUs",
+	"grHZtLmBmgv64eW7cdcm+UfaWAesuCp7xtLdg+118ifvKAt1DL+qLxL2uQ3ijlOvlZ8KB2aJbp3+vYPG",
+	"WNbZyWSULmmeM7EI7MmXq7XeOgcQQua4IhKbJcaKXVlsf0CtKFiqZRHegZlQsc8nGAmcKKbDvi98priN",
+	"iCnzdakiXzI6m9ywbSyg4L6OvputYmpUIaVW+3d3Pdn+FLmGXTM4QY2hegPbmabGuJqjSJo7p9fu+1Dq",
+	"wViE6BZaar0+OT0jc1mA6Qdimcg5QIE8l1BCqDJWoLxlBTH3OPnu9JJkQrkfb3iepbSAWDc+ia4pI+4J",
+	"TpIfLbDvxcky//iyb5PGY2P2TdRJ9ktiWlfWN+TheUMgVbvVwzgwr/PmZGmZZwmMFjvtD8hsjnl6fvb4",
+	"2SgZbdhsKeVNeFDV5giP6tP1m1eQVsAFmVHFnj0BkxuBhkptZFHNrX3NmLyHCCPkALRG/eT0+2fRTrhD",
+	"2toSUukLWGIzUjuohFDy+eNbXGr72r7zW533QITBTLAdTTXwPyxXND1RS3r+9Nkfq8HbtwJgoP3qp0+T",
+	"qLQIv/jd1XN4l303z+rpbkznJblha+tkR5CCQ0yDm73aofAXz8AJ1W8JmrJu1w1KRb2jG9DbFHzKCpaC",
+	"a0XSUmm5YoUiUuRb8gd2p1khaO6eJDMMcfzxwg3VDvqGtbv6NLiElVTdcRe5jJSqn4DOLLhmRMudRXqS",
+	"dMjlHW0Le2u+R99rPdUwGWqrzB1LMgnhSV2UGPXy3vjs6dPHz5KDJP4eQXyQCOYiOM6kkrvfKCI3gng3",
+	"ApnzIjaszjScysYMvM4FzSnIk/WysCkSftbZs8ffPel+RTKCdf5J5FvMOglMLBcj7EhwOpcsvbk2J80q",
+	"441AciluhNyY329oIfCFacE1T2kYcvk8l4I9X1J7y90LSAVtRVFUbfwlzTKLvkSAJahsYhEJfkecHmEn",
+	"hkVh2u4HZ7Hu6i5ox5oAgAa2xhx47INOozYcyTwVfWPUk2UxgWFoL0RTzM9JUQrlcgaUXLGZzLYkBUy8",
+	"IlIvWbHhKqK5YmhlEnMSxV1fGM6e7A2mIsx7wZUutiTjGcIhEMYW6lGVHjo03Au5NV2hCPsE7qvgPabp",
+	"gqwYFYpQAfNGYPxEyI3XV09Ftk3GZk9pa/1WAFA019ubfMDWBs/bZGWdy51eIrp4Zx4b4tLDhltTVWFT",
+	"3YDiG3nJWMh9T4uCswxChcM8NM4N047lzgvGKtRZ0GI//J1VkAMFj4ocPyuWyIzpDbP7XG8kcTkql4Tt",
+	"GpQZb4Jh9spNK4O7uukF1nZ3NObZJDboXYsMzAUoSjEOQlkKhjtAxeVgZ98/Vr/3xWXfn7QhCM5hha8O",
+	"7b7hYUJf7oaChFVO4P5W8NGdY+Zy/VwIZDec5oXNdjadvwZJ8wQFNnj8RFbjaLvZHzj81S/uG4+FHRBM",
+	"2nllcFbkyg16gMK5loo7bN2An915A3MAhGS0DXzaGu7dyDwWxK6xO72bW3u6TzGHn/VFQ7s5OgoQ+rnb",
+	"OgPnDrGjqkP5Weflggsi53NIGLiCpAJ0iSJsK2M500xdIrLRmJvGylszuc4Z4rqkzFVCVJkuCVXE9t81",
+	"rC30rxIozRwhSGk0L4ALkqVhB8VuUoo3luDBs9wBEaecYHojiwg00OZLxGcaE9p3gRw9YCeRnzZuit5X",
+	"ArpsmuJ6wN7YN4kHpeuEIit90KOB7IcKjeSyH7rT8/seSnuOjnIsX7A5FzyMF3Y2WWf4X6alERI/mmfj",
+	"U94OQqIJFp3bFyzntyyYMwEWQyRnAYKZzhEDofcdA8O7dCwDSiTGboyn4N45JDaVlSwODkIPGCQZEsHu",
+	"dH/Ez/AgOSuKSPIIu72vDlDHuZ2A3FCu0cugcMNG8euhax575MWoqwWzq7M38OW20TGiXtWWfLhcgk7o",
+	"E5oZwyKiRvPLJi4Pph+K5yObw2+lyGpVJ89/mo8u/tK3jefVj79+2cUeMrSoNaRhzxgpFcsuLPnB1ouO",
+	"mFORsUVBM5YZw8Vc1hX8Ws7tuSkFYk62CbGYE6ALKchCCpbYdEDr3mR3XGkF4bz53IhA2yzXClGo3OgP",
+	"TadFYT6teYgkUYBUVTxDNy3uznFjziY1VL09eGN+VUhACrh7kbJCQGjRDHN7iR5nzzleTYIsXMd/r6h5",
+	"LDHrJ8EA1kSkqNiSFhJmHnLGNjCFhRSLcVhwdZsd7G7NC6b2yUzrNwF1LqfpDfi0beZznZuGZsI3wN/i",
+	"vfgbRVJz45drUpQ5uyQUF96sNrOBtX5zOBzfu5T5XqH6WqKntK/4zdlcD/Nw9KIZqAgGcj5nZgYmS1kW",
+	"wfBeWajaD26XgYCxbv0OjVULTvjuPYwQRS3DV34dd/HkBpx1rsmMQXYfZBOjG88c8uCGXMnbIHnCG00W",
+	"kkGybKQNXycfjAE1X0zskZ4ox4DUb9fd17JORpBnaH/ZtQX+u3sOf1OyHj8oWZV59/cAs+5mTS9pZvaE",
+	"h6rek3kZSFa3bCmwv0C9VJRnKP/UEjxpM5bKlb2dEoLJI1OfHmXapEC5JJa3g/C5TcbCvCKPESXQz1se",
+	"dvW9KoC+juslQg1Qa7gk1BJ3SQG3GZBp9cxmK0IcZkgsWGvaQOIT9SKqtAhzS77RGLOgJCvoBu5XMwVC",
+	"QuQCkorVsrFYvs99qK/PuvleI0Q1mBFwGODZot0nmRQsAtiF77XUDSyf90BvvOd1uVpRq4XK1UxpKdik",
+	"DDN+wU1Z38649nNZLKTWTFxaygVt71OrjVWJCbBRC2YVhAFpCKqkeTwZ6bVNRMKVd6SpKKUI/DbfQgpV",
+	"pQehhmb6DsIH1CC6XudbjtrFbhbQjqvNOeOH7pWfrWjdC3MbgnGvjm/QGWwzKeoN1dw93lgajuMYHjDx",
+	"LQd35XcbHxBDDnj8ZSCh9aUxiTB7qJJeNn8Y6DgrFs4Vjd2aw/JwrjVbQwf3rglEvLHxPeP1TR1nusKl",
+	"Ba491L1Hycje00H3ntcaOgUHAhn6W2qo7GWMZqg07D1nHOm9zJGyJ96pYTTbJsTa6ISLNC8zlgHjCggE",
+	"o9Yqa0GBT7UUmVHl6BbtLrM7kYHEKHzmvjN6uNPkhjJ9tEyC/RSbtb7V59l1wSuAcusSwpgdyJakvicV",
+	"gZscsCKXmAqMRDXVIMnZ+XdO322N+Om+jElPLevTe7evJ0BNFFjtt/C503ytNbsqlSZLessS1AamN2w7",
+	"NdLT/OPfgDhjmlhb1pLempnwk22dsuIEtO1Iwx3uQ1zOv+ukrHx8vnvr+rI5lunYfsUemE5LdaMLl9pI",
+	"btgWt6liOUs1cC1W5ri5b4IJjmbhd+cctFyQbxjaxUlfUgVpzAlyPAj8BA+QlkStacEuKzPJnBqPfpgj",
+	"CeS8VBQv5pDIDEP/w9dOt+R7wefze+N6ms1FAT7OPB3khSr4Yjn8V6pph8UmDnrk3pE4TEYHLCg00p3Z",
+	"s+P0IEE++UvFXLlhs7GmizADjB11b/RQ3bEfeB4mgrR+Kpto6tNbc6E0oxnaLD74FrWtUTJyypbl6NsC",
+	"kiyT+EnFSZlSkbK8xrO4HzjwiNJleoPqGiqgh9yur4J5SGw+Z6nmt3tvA/NzBMM0jslkYZvt+9thz7eW",
+	"cYFBw533J944ulf5OP5sP0X9wT3ab+XiLRfsftyNWSHX6xBo6y0QV1cgYssuDJQOEp2lPSxdFeF//oSo",
+	"3hahrGODjrC33fUAM4BGXuFDwqH5xiQa+ba77PeDaEQtme6uXFdg+2Zv+r2l9wuOu9Ntpw9PWtqx/T2L",
+	"4cHFZVAy2ht8l9hyI4mzLtWYvBHWBQt5TISSzMZtgb1Mgc6I3OYcaW343FI+7JKsIGqx7+x/sJ2IMSc4",
+	"WK/f3l59pLXn2KYLe+qTRtrqJdYH+DUZWUd879/C4Mej3esdqO9BMoyZuB1/+Onjp71sC9ELfQcdHcxt",
+	"Dmb2dugv7VZhL+yO/s9S232iEtRtcWfIOZmZr4Dkvvapw5O7u8QuSv9ohF2JA4keJRCampd+CaJTKrTv",
+	"ETZtW4z3gKp3YzrgFB8HzmGP9UEgqwZh52hdak8ZxL8s0ClM4egDSbqwQxEY14fPn/CK5YrccIEM1WpM",
+	"rpr0Tyu6BZuWTI3ShO70acEwy2QCOWpTQhXZsDy/JLSyXKcWazQlf5htATNsrWLwlk+dNTxdMMEK03Ji",
+	"PixzjRbzvJCrCRO30z8mZOqm3L5ds9UafOB12380r3bJVWrN8hxlLAxsisrI1IjlSveuxQwk5tRZaUV1",
+	"0pY8y5hAxssEg8EView3yn0+/eHNy7cvJlWHm90nFHC/N8ycaIxfy4Jl7seQcKWqQjkQlKhC4I2wc7Wj",
+	"WxkrzS3+VyXF+CPdvLOcCl6mxyGooqFVcwZhjvx3NjyBmLTQwMojNHDHxysQNm8zVmuTXDO68jIYLQd3",
+	"8EK3vagpJaOcsTtM5U7sGH2j/jee2XByQRTaDsat5edyCPf6hI/Ja28rIo7B8rGuJERx2Ko3vh1eFce3",
+	"Z1bD6dwu5hnzrCf9WjlaFrhbRYvtkwlwv5JTH/ZRMLIuSsEcbjQc1DoiOA6Al5HEVfONlQi4my4qtS6x",
+	"R5+8v3r3EhI6rRyCD8ZhOolwiuwVGDiVB39FM9O6rX6Vb4mZlGCDnUkH9ksrpugty6q+92CZ9M+rRyHr",
+	"tmzXEcbDE9AUi/qLfqZD8zQGtmcpjAIdskmri01uBBThMAfK+VPd/qtSLc0wL+y+w6QM3H3tEhXdhk51",
+	"Be/TWdxEeAPomtDBwFz/d4Nmul3i6PQ0oCmaCQ0EpSmSC3JFFINDU3VjTH6xmBDgkYcbLjWKKxSKW5pb",
+	"F2o6cYWrtZNsvNflDCu326cXKEJq57rdDPBG9FLYLaEim6JmnCDvGYMtVPdxN5oG/ZhIuI6DO9IIEnbL",
+	"2QbBC3Dmd7fdmLwBgF1jK1KxRRQcyxUzEwbMdUbubyueDKs5VPI08yYAboj2ibDhhwM3+b6tYnTIKver",
+	"JfNyJS1XZ32z2RBKZdvUHfUjXcjSh0XbcLj73fT1kQgetILOA7f9jKo9+B6/ONMwvH4MQ4J5+lBzCssu",
+	"XpJT5xUwvezrTaPDEDztZC9/5F53o5M3PHu8PbnxC8zx3hcULkQzIXPgpHfGhQvnWBW5jgSePfn2yXeP",
+	"nz35di+Far91bF/b7j61wBnGMK92xpBaPBDN6p5n143INPNAlkAUOYoR6gFsScPwbz3ROqbTEWbCCpHh",
+	"qgZGCvP4bXiKd2Y+RredkTBZCalABRajCmnbL5sh7nZyrJikFXZgV7Cnllq5B1GpR8EMKHAAuSJzVAy8",
+	"aaW12dUdWMx9+TaZXNktsptEsBCyYBOomxR4/8/wOVZFqZGc3yjy+ePb6jpE4g2qKnDpATDMSLYHfGWu",
+	"TR6DcEGlhD7ohA/Vg5bHseCpjnGaw49YjJdxosr5nN/FMo+l0XdmbMlF5qISYx8+L5BeJnEVPRlwDO0n",
+	"gbUqt13NRk+qHjeG5qa2NY+Jv6lDB8s7EK+Gg2aGBu2aTqKAjZhTLsjrT58+QHAUkMQS/r5OPF8wFwsg",
+	"SFoCuKnHzW+De63X75mPYwQ+fHnzcDE+7y0HMLg8qFT7CB5ZT6AoC0dXEvnIl0HMepBwXOwAm777tgc1",
+	"ektk7qUFqkVoyylPwUAwX15aPjGjf+4e+7HnkRrjD5rFq3OZ0ty0sMM0tdfI+R2F+DHEbUDfF2hCkUVB",
+	"hUbIA5h8vRR4WJk9R+Ca3oZKUXpRrsDVbj14Yfa9/ri4xnnfJQ6y/sDaX7gPKPRDndfSGk0sn6GbOrcP",
+	"R0+KHlTXULBbnsPwHywWeEi4LxIT8kd5lNAQNOiV9e25pIf7VN2lWbs1gNfeTOc4UkrIIqoG7StX/XcI",
+	"F3ZVVi6gVpXKlqjA9RnC291a77kts9hnT7so/3u7Djshd6Nz3Lvq24Ek+DupZd0JY3P9Z1BKu5h8dmdy",
+	"Wa5mFT1vLwW1GXtxcwSjtAXIoON75/sYulZzAR9O26oU2p3NK9dMkJxphR45SKExysKiZEZbgG+4IBvI",
+	"hYI7EJKZsP6ULCCwqhjbKQqJtaMsD6JN99FN3lHz6lEywjfBToefBI3gVwcx/d0fcBecTKMFDCxT9PKO",
+	"pjrfQiqVnFceICoyP0y9i4c4AN8+LD9zEKR8BwobSwt5Zdb0CgtpD1ivSiH3XGHP9uYAVIV3B+qlHh/c",
+	"8KHDOxPb4+gUvKMhubymaj+WxDwTK89ybWNsKcNKtzaixyu73hy4f3G8XUKSWSE3ylgwTGRq3ANhBBLR",
+	"vDs0tNdVsYu6NDFm0Fe1HBC+Vv9bacRg1mySoVP+Woaw0VXgJlTwJFrbbZhbMJILd1XlGoPnVmFuDFVe",
+	"PGJDhVZ989za8CMYWTUO1+vgnMs8Gy4A6wlqm5B7zkY1HweMyr40NAos9F+1WZYAHG2zmfqabd2lNyu6",
+	"YM9pEWO0BCJCrKPmF4O7JDOWWw7peS4R/wIMgBlXN8Zil8o5wi1dgzX3mtWUQvjjSM0mSPLF1B81vCDT",
+	"bGuJ63uES8AsDnseYaw9mzHTkfV81gPFtYSS2buYlrIwh8YWPekRs8dRuJG7rvvQOOxgcEeZVbcI5wH3",
+	"8Q88zxkSTW9tZTmhC5mTdU4FI1QD8mB33TsIQrlQLLWGb8Az0UFMWmGFwl8CfVysPECMPNTn+dw9rr1s",
+	"yTeW2fMIVuQbccuEG0PrJK15IFbpGSpFpGxluihkuZ5kBY/VN7BPdLWeVlmrvfR1o6ZH8kihnmFTYkYT",
+	"i43k6XnczKPD+vfCNB7oHhOLMO9DPRuLdTnsXa8+fA6WxJVKR022G1YIFq4MkfNbNikYgAvDxyiXi64V",
+	"X7GV3WQ9plaGLWME6akIsAq/rMrhUk1zuQAMpPJkH8LjBwHazHR+QHxgqLJXKdLOpTNzRhesa3Ise/d9",
+	"CuNXCwuzV62lPaU7eyxpnG48IdUi2WMQFOrilutIOeoup8ZDVPprcAr1a7Jvbk0h8/3EtuaZr4gFvc/K",
+	"YXn1ytkBr3atdvEAeOPvXqmrNGXrwQjyejHb5Qk8BfVxsB6JWud0O4lhfAOyJVRaGzRHpanImrZTRVJi",
+	"618ONC0H5ZhbzHY7Y/n0vEX7f75P8bZltOtVdkm+7g3dK3gQB4G3gi2Px8mK8pzUnRm4wPc7HH0mvkaB",
+	"ne2CwHazNfyT0z2Rx/AMeiLw8MSz/yZnrk7iAN34CpRhygXg7qhl29ESol5MZNbnoDEXwAGIuNX40eOH",
+	"AVOuwWkIhJOWX+iOa5LKjJHTMXmjFcZF0NhCS8xmJ2C2JDQPeRsUqPWNdYa1VnZV81SuVlRkw9KHoJ7+",
+	"WgbLu31kEE7Eex2sy28ssYV2lp79lNh3k0xCDW8Xr2RcL1kxJj8JZvncsScWGFe/HIhz8nxYtU8mbrvY",
+	"D2K/r7cHu9MFnVSlD9tMIAqhpHaR/STWOTfyEhCP7oAnNVbzxftroui2Cc48TKT05eYNe/pdQ6Gj0Xn4",
+	"k9Gc5+xggmEPlecLvWfnZ0+ehGtW9A0DdkPt2oNw6vzhfuqZ1MvQSSur0aFf9tmTfU7ajJmdM+HZHiVm",
+	"xYVbl4DY2xlyVWGkU5Y6HwFY6TySM1ELPdRiv1HEPAwsu0tL6ULWhUyZUhcACqdKMUUUXwiaKyQMzEgq",
+	"85ylWhFZrJdUsMz9ppESEgCe9dIVZHE47/XQFzVX+OnTx0/3clGHGEZMS312a8FoFoGgf3LVp8yxtOWm",
+	"HBnRifnJJbmVebmyzO16tZ7b9CKpw5N+IPG4luvJoqBpHwYlS4Bjlr6mUtJG6mf2egSRCrvHofpxu92A",
+	"c+qSnJ2S2dbBiRogoh4QIugrth7wa6sb1egg9gsqmcKlVxVjsxccNnRBqK3DZznvr9+8evP+EwQCKUH/",
+	"RoTZQOmhoghrmlEg0ieq5JqRnNFbhimRNhVlVzjZVPmwpo9fQpMKFApb2awUjrfKUo6qJpJLAskOaDYr",
+	"WtygV9MFP+ZYj9J8EYxq/LWMyhw6UzIvNSNGuqPq898+G6Hz7+/e4mbnonJPgnCyc73I5axahUd2Mh79",
+	"aXy3yveHd7BDwTO5y0bfzQ9mZq6xd22gp0pZqqb2kjw7je7nNtN9cEfDsQ4V6MszVkCUGj0LidW1qMZU",
+	"XauWzpsTeah2Ermtk5Hi/8EmKz5riM2zZ99+++352bPusR2a4B8u5vjLUq4ahxvZMlX8dJt2qrPtnWVL",
+	"4wbCipqbzdxxBLyq4bw+FMK/ywUVW4Y914hTYVMq4Pow27bF4OUDrZfU1nvo0yel6TaGD+KwQZEw0+Za",
+	"pHLNjTDaTxIcuVn7bZNeJCqREIAzII8SBPiRHYVS/x1VmhU/su09DOMf2fajjHkYHW6pTzDMNNIzdNaO",
+	"ktqfdsCNPExUhL+nf+2SLkbnwxlsjc13X6fkDhNdlWADrYcnxkJcfN7NUTKal3m4IuVbLm6e13jZFsbm",
+	"AV28e+EbIBzkmgllPShtT6RTSSyEQwEJgxEaeslWiuW3rAegAyba9GWvQ/efgHHLxtF6ntBSxMmVwzu2",
+	"FwtXTbg7qnpk4YNRSi47t8cQgm6ZAkrBKhI8CwpH+3ikt58KDGEOwP1GKj/8stxC5YcqcoZWFeiQM+bo",
+	"zMPsAxXB2p46rY4SzQJnbVdCQ6uvkL5MZEY+MRUENLvSJLsogg1VDgWB3k+uY+nXHOi5o20LtvFZMxSj",
+	"xoxBZt1YozFiurpWNFQ2V1BVuy5jNoVMD+R/ASYbogsqFNeuwNnUUmxzV0vFzsw4TOvNuji4QBsNTjeO",
+	"9pCLFdusWuijRx/+suryYrZWkVvKqlE7B8FtyA5I6FTFPHzyWgGxAaqBF4CKbm1k8/EYhrS0FC8RB8tD",
+	"xjaT0S1nm0jZBrCrs5UFLedSgqujkOViiTfNmhVKim8UYVtmjKI5oWLbP7/Rn+fdQGq9fHvibu+YphnV",
+	"5WqADIIt1dv9jU9H3l3w9EM47PEOShhLx7qgdMF0Cs4Jc91jlsaU6imRAu3DNaM3akyef/hsrZxUFmZi",
+	"0RpHjJU2H2AxZ6Wrj8xSEPQ1xCB2PYP4vaE36bqcrOjdAKDOZF6wCL9nzigU9jCnY2MMbMiElpaYoie6",
+	"ZwLK64D+bAoOzI79fjIIEoMP70xQhy7G9IT37Yp5WJa619Mh0lOEj7gV9IAkXrerLtWv86e5NYXxw3HN",
+	"Ch4qYAzhugHGqnfSgrVDUAmN+ikuCa0JwqWAzzlTPoH8nrAR9jc+0BB1pi0o0LeEDvgwe1QEsi/8WP8A",
+	"UficDZ1QuzqhepryQNQyDBp+3xhS1cGOGfzYmIEdVOwiZ2TFqCoLZrOJCwZKF4gLvZGYUJyQFRelkYru",
+	"44xuVWKzjeGzZcEYWUmhl8p3QBd0MwIHYwnXjvlB0Ap+J2+HwjuMJTfx3Hqt9GK2MNcsBPbB5WqfdOUf",
+	"jNrKs8uKOhyd2StbGs86wCJRsWC20g+ywLtd+WT4cLHMzMVijQvwpqkAHdM+JOzXBPigQlRnL95fE8j6",
+	"ADe9JiupNHlyapSggqbavq9OmE5poU8KljHFF2K3JxUeePQ//0JP/uP05Psvf7D/OPny22ny+Luv7vM/",
+	"/v//NXTuDsj5y41ur/c7NJsF2HOZ3oQjKluYfCBDEhJW2yOSoLlZn4Wr34bsDhfADMjSGxeKcauITo5G",
+	"zj3G74iic4Z3bNDCmJU8kv5pLgqjxqRytQoFYF7LDebzG/mgdopYQOqbyyIAjEcBxBmkmsaeZYS8QYVd",
+	"EZmjyNlLSYOwDzrLe+Z9h+CMLNUsmzQTJ1v3z3aN2HhXzRKvoCp5+bLKlABKLyhDWyqN9Z8wTg5hljRs",
+	"E3IfDL4HA2Uf7DRfmMi4WEzWhZTzCRAYRSD49sHOnFEj/P+6f4quSGrO3JybjVBTIOoSanJmTW6ARg02",
+	"s3W4FBPbmwjBC9PaQXX3gYav3bMPRYYEL/GKlpl/TWpHz7CcXHPD3jAxuYk4sG+5pnmvLv2MTw7M8t1h",
+	"b3LHKbg4vsxsHuSQOmB6dbVeF8Ov2eaUNVCgTbDpsyd7a/XXTcX6iBkMO1dHx5KGahtCcZBZzogxcWv/",
+	"EVcyh0mMHACXdh+ivZQkk6QUOVPK3Ro3EUbSW1b0IYAxI712Dwe94lVTnR5DmLaj4mOXUumLtSx8kog6",
+	"eYCJljpxdjo+Px0/GZ89Ac7CFp722elePO0DV8rqEpYv7aVDrl9fnZw/fVbF4j0Raj/CGeBzAkmiLQ3u",
+	"7PQ0uU+Of2xhX9h0nHYycp51RHOB4A8t/jWT6zysnXSiBQ5xOGKvEgcHhGai4wpT7w1VN7KOispAqHRS",
+	"rsmG5zkidY0lwAEQDL41W5YT+DGcHQDaXFXJF2s1KrliqFQsqUXHDkiajNbKVZpu7TXbOw3n2v5mbygd",
+	"Aw3uFZ3LcK0tWfMQ48sjQ2zF0VwETUuoL9dOT3Zqef8JXNlLq10E7YZVq4aV1rUkNVjBWHoaI5lh2EJw",
+	"Ql6KQuYRPsMaxL3rE2F3NNVYQFxLQBbZPN8VTZex8uZuZ+xb9Eo16YzX7vcS457AlpJqPLG98fI2OA2D",
+	"gq37ru0ebjxHSx4u/+WEM1gBmEDNNRCbcoF4NGMVJGTFdELUVqTmD4qKUJYQp1AnBFU/i3yo/mS38sb/",
+	"E7hxE2x+ArkDCTFtAZUrFwvvr0m0lpKI5r7uAhBwycDFCBPRuVjHiN7WK/9wlC8uPTOCHImwjrdB0CSl",
+	"WISiVvBOw6XQKzfzTp1McPVbOmDL/tDTPb6SWTBTNLSK+GzVkdiUHGv5HnjlbCZoh44e9MWkQLxt8WXr",
+	"Ms/N2UHwqvkQPyFbFjHMVzG2rKjxbQQE65/aeg2PR5Q2bvPNsc3umbl2743H4jFV9xuFKEersjkxNiZX",
+	"cIGYGan1EgsXd35Vo6UYVavMczQGbdXbuiDXl4hfbjhTxz+znXCot+KYNkNSGQ2XlmVbsI29sSy8c5gl",
+	"McyEODqBY3+1pQdlIzQW7bq3eoPg+S7/a8UFyVgK5YDpDChRKyRrmz1D3UyA3cMBpVvufUfLYjlbHH+R",
+	"o2XZANwkpynL7H1yRl7xPzdTI749O/3uu0ZC0mmUNapv+eBnj/fWC66uUNhzXPkFg2WhLsj0P6RgF2Re",
+	"0OmY/Mi2yuJ3pg4sOwWX96bZjlYsnxMt88yO0u+jVxi5XtN4zeorKLMDeju6LOfmXvdqV0MWJr1hwhWw",
+	"hjnO+Q0jZ+ffDa1WbXfl5Lagq8kykmJplL2G2x+iSa0MUKpuMAL26sPnmnh3Cg2v+GwagaCUYpLzbtc/",
+	"QOMtCK0uVG5tmjCjryTQaGM2zk57pC/QQZHjT5S365rs1sGOWVi7tPPM2Fzo56x4tl3xXKB7Qg++uYaF",
+	"6Q3VHMMZGVfoII3ddde1hd0SfnuYFWrHwhDM7d8b8gwg/8mMpbRULKqIbShqXBX3U9/6qT4QusHKYHsc",
+	"k+Kf11ATOaDaOqUuJq7YxnndsIQTIHx6dHkVYyX1nPP3MmyH8elUMJ1/DNgNspH1ykwFTrMafBMmJUec",
+	"OEAufWlZqr6oadu6sa0HY3taUf8WdCvBGwLT9+Hi7hkYPQ4eyB+YvxXCW1PztHa6VDU5ah70WmnyPnQF",
+	"eb2Pqoq8/m/r4ryNHzsWM+9DV6fXb7FR4bwmZr9bc8uL533qlUBvvCqVt6xof1zLef9DdwuAqtb6q/oB",
+	"/OnfDvBB44oI3wtWSedSPF9Ky7I5wBxiK2vmDmQNaVkv3fCPZMRuB5Ub87dP42Y+P+3MXIcvA0L4J5Fv",
+	"G8e5YlpAjCqxuzGGGq/ut70wl4Zls8KEVTv42Dlx6xeS4reU59RmBgQMG1jxYdPa2i17q+dWPahft3cg",
+	"BxSaOMpImvukc1xdY/mpyMzZfl5bwIFcpqKQRcdtD9SUuthCGbegE2iO9P0q6MqjpEDpHqJhFwtWRKx5",
+	"a8RDBuqS3YW9T0qVEeYyoCEZBhAHX5xuAV/3hJA01gUZhp8IHGvrJkqwmlYCUCf4G3OvsksLUAPDI5Wr",
+	"cOBClbOo+qoLPpDmbENFuN5kE0Xnu1eMCcaMlap5br5nwpaitN7Eggm26VXFzg3FrWTVHTeF3rbzli54",
+	"CDbik7xhh5FVudw3LiZZMFX3LVXaGzEEvSA64QNuK6vv8bOne8mpRRBOiDk4+AZXCbAD9RFkr07leq+H",
+	"CKbqGp7slwf8NRl9sOzUYWPun4Ra76ZVjhlI5iFdYyZ1UGWpWMQD3ygN6uXhdQnBvrOlaR11+MGce2aB",
+	"jhHGcBTjB+ZQf7DZLXVNlSEXa1kULIB2anPeJd3pSvfjy3Od2JOp4wb6kSk2VIFwrIMD+QOPzgnYPUCX",
+	"pT+U5mpVgVp3YdoIirk0KkMpwDOvKk8uOu77c6M+xze1dakQb5c9m7sCl6dLqKMP0Wwkr7McJkuZZxfk",
+	"HHAnf5Uzhfx2zVTOOccwKLF1sVCsnCXnX4LMskZTG6avQI/6H127YkDO0C5ou+dE45v6MkBUe+MoFBCu",
+	"tRe2PHs7PNC/aLvLUQn4WWXo845sD3ht17mw5Y9ULL6j4mrV2v70gih6a7Y+lkZe0RtmQ1SWHTdq4lVv",
+	"7l8W35Vr2ifbq9a766NX03BQrdxBNXLHBFBljg/FfLUuZzlXS5YRQOwmlV4GMBEMFzw5/b4iHAJySVlq",
+	"czlnfpZI4tydTFl+RswQ6XTaC6lZrwp8a0+G9jm5u4vhvuhagkPCjB2U9R01oqNRxZrN2Tbc2d/h7KMt",
+	"BkIbB0qMZE5sTB+ziwBfRPNA4qj9Zt9SXNnnnBD9q5zt+4njwwEa821vHC1j2XB62vYNsa4gId2FDREe",
+	"gZ1c22JrA8/tnbcjanftNvBpa5vcjcxjoR3Rs9jONT6G/W81bma877V1PNYit5U/W66tzvpM945ZHRqX",
+	"6ognNYEMHWEkN9Kfa6nw4DZgh3ByovcIohY4GMJsAW8EkvVftCqYqYr6GEkD3IUl5CZB/RXLxiBCjlWF",
+	"0HrrtI19FWI46C2bPX5934ps2Jd2npN+14zdAUcxMlub6uFgcx/82q9DgSxcEapuWGaWFhP4yVUF3jDf",
+	"Tm/YdoqYDiq2SMYC0Drzxb/Bn1Nj7GiZswL8v0RLiU/8aQq/gwJ7BGAA41/FlSsC9w3iLgBDW7NsV2f2",
+	"GzX+VeyyXMpixrMshFZ+C8AWC5xAFMmqVFDdCAD6jR3qG5fn34VwnR3oA2AYnrjk+xCgB+YWSBhfffiM",
+	"3YAcAds5B/Jw+I6Gd+3J2fdPHp/uxfGsCzZnRRHybf40hzTqNuAFMoQFQ9VxJQsHJMNUxhlzdQqPNUn1",
+	"9u27VMdepnpThsqaAC4FOwHVlsmSFqvjvf5r11n9WBUoa10163I3oL+P5GIIBCCaMBKtKRcG+ncUO4th",
+	"eCsp2cPtYR/svikPwO3uKTmFXwI1/ICqU2FYb/WqdsM14tc0591R9QTFp/Uod1O03M7RriTzggPCjgft",
+	"kGobNGLmT/c6G/290MswwcVvC4XOt+yUCKz2RHMP9Fn6o2Nth1hWvfC2tsGOIfSxi4+6J/ry4w/J+RRM",
+	"b2Rxs6dyRtXANxEC/DUt6IppW1s7PCW6KFlgNg+kcYdyqep+xTMCVNlROuueZPm9fbL1HjqOiVuwec4X",
+	"y1A+3rD6eFVL0SJ5oIwF4P4UgN5ZBer3NOBLSy4DbBRCemQUyjKxD+tbLH1HBnbye9mgKwlvYGuA9Z8m",
+	"6+WI2kTtMrE3o6pSoZtB761BMdNciCiBZ6gMRmb1c5Bntc+aCrVhBWjNYeCIq8Nvk1GUZ5uq8YbNgmHX",
+	"cDYaT5c4715yC7Rnbwm6pinX22CLB1f9D2I5PmPCGrDuKpfMDBx4bnoaJc1v6tyg7lLHHrojYDJtIJcX",
+	"gAdUXxhLSbN1QihxF2cC1pMRYz3BxQ5n4Wanc9OEqYUG6uRz3uC78c7L309bhz6Fh44hk54HpcF9gRwA",
+	"hVwUdKXGA1N0q1MT5sPYodj061R6/o6e+m7T6go5mY8bcOo8cWZ9mNKTiI+0doUGYnxc56zjnv4tyEQb",
+	"xVUDOQG4BWBDDCnD1WZfMV+6/nlsM6mzFqshR3bhwmUBHo6bH1JAGrAtstTrUg9y6wKXc893YNbpZEi3",
+	"7E9yug0u2lv4vFHFwjpRikbt7/GxKMGlpvmgAeAv6v7vKwbgs4nHYD813HcgZbD5R7lGcONkGc4vaKjs",
+	"DfejzQIT7BYKglQV8XceDM/2fvYzvx+/dUK6o3QsGvPUVlyDDzUJaJGKbGXpagkuCio0kaLmILFhYlon",
+	"dw3AmkYzkKyWPelw5rcEeS/5fR/TBzTPIRo97DqrsfarLuJ3rrkBGgTJHZv8KN4de14e0L2Db+jj32mX",
+	"QVhx7Tg9GdksZe7Hni6ReLlcIQuzedStG4SZIJWfqrrAdEseHO+8j8lbZk4Mr9hmvOoT/s+a1Zy+7VGf",
+	"rHXs9wIsusXAp/Zht9iumZtXIDTUckx+KPOc0NRVPaNia/lsfO5HLMghsH6nq6Vk1poI6RYEfAhj0gRQ",
+	"I026nyPaUeqwuwTl7ycWdpxz7puOTX98J1x9vfU61X3ccPbZrmHUsIRQejtUxiLpUkqkr2KiYfZFMi13",
+	"K8DJQGzsDUYdyV/lLOYXsxSxIeW47ndAcY6pMUGvPXw+WfXgG/hEF+9ClANWb3F9avh0seHICiCJT1+j",
+	"y6bWYjVhLgjkuiT7ra9DYAvwkkG/6HI7RM3XupRNKH2+y1dRDB2R+81seziRS7VklsdlMGy1/j3ik/rQ",
+	"q1XFdZwLwxtJC/IQgbb6m+1ImoXduQ+qW9ipun49ULt4LTfAjwZxd58ejbSwdVUtD6jiUPBbqtnEFoUR",
+	"jAHT70zqpV9zxjwKqgFRS0vk1ALxUk13z+4LqimZQ6XGFm3Lo1taPMr5zLmmkTNQkwW/ZSJUej+AISoA",
+	"prGN1YZ0b7RSIiGP5Frf430yvQnVXbw2n+va9FhwwRJSCn538egRDLMoxSP89VjJ9Gb4q+eyWDAdBNwv",
+	"mG4uqFlIKVLmk5Igh1/4unHB3kb08PHe6KH52cSCIYNFlee8WLGMePmBCbl+fXX+9NnF//lf/3tMrizY",
+	"1248C+ztQdiTjLhQmub5JLYib/B78gK+t9Qia31i5mrjpWDtlp9qXMNKrZeFhTLvZGMcnrsR+u0BZZeB",
+	"8cUd3dZLH59/++y7/QHgUkSPjldVFbbvwadGlTPBQqr7R6O4Aak+cizZAgg2uAheHs+EbL3r6Wm46FRg",
+	"M3yUUtvquaDVgcPI2AilMsZWJltNP3syLKZtMQ3wcu9YdAv3A1hBlVr2v2evX0cAOM2b3MuUq6mvfc5F",
+	"RLoACQKmGIdiGs3rPYCVHapTBcVKKoVgqU4IF2oN/8Djn5BynUuaJYRnTGiutwkB1psEi7AlhKaa3wKD",
+	"Zc5FmFgaXaEdURlFeeb4a60NCNfjqgpGBnT1v8X8jQepcS1mn6IUdoUyKVgXN11bbWd/G+Ece45qOwGN",
+	"zoW28H8vmQpXPPFyzaF0d1EK4KhVlpfNUhuA7a02CLVrObvh84ETU/0oouA6PtJIwTD49WVVqwJs/A3d",
+	"OldHrDJvMoJ1nwwjbI3R+n7yC2ab94qEzLaIosiNwmCZV11v+r0PQkz9tVuXFgGRnWCBSbqd4HztKYZY",
+	"AaOjyU2rdawGw7xUNMJz2QJdN2v879xqgyp/2jp0O/W04UU45oRQReYU6Jb1kgHou4UdR6dQ7T4yzYLj",
+	"CGJQdo9tlhLU6KVprvZJDfM8V0GtA8NVjbiDXQ9vS3t7tdpGda07fHljP0QkRcleCl1EVERzyqDyPWLt",
+	"XaE+Rv5mfniB/8kSV0kzQQdAqF6cZqu1jhStl3PNhAPZQqkOmWe24gDXY4LemBWWo6XI9lxVPjfXhY3J",
+	"Kx0Lc8QO9Z8tcoVrWGstyYxZPZxcYfTBCEbg/TMPGIXVDB+q7TmXYv/TPvyWzdlcxxnesSoxzryZAkdy",
+	"BKrUkmYg2yHqIoF+vH9P/eSk5ovP7IxItETvdBWncZ9nkiEJhXl7eEV8HsTdb3FXDZqnGmsQDkFVl9xQ",
+	"ceRrAS2cQWt/WMsbf9F/pk3PepQERmlQzZv9nT9XSX3Kokf9jUYcBc3zn+aji7903zaedPia7LIdO5Ea",
+	"KTbsvp705YXol6+1v51webKr5iattZ5CypXRKqjYtlWJh+UrDEGBmtPm/91gH+yZN/bFrfsxPGv1Bno4",
+	"z9pHRtPlJ57eMH2cWvC6amtPZR58bi+/h9fBg1hu2twnmhUrLmiO4mJDizCXp/M9BCruEfu7C6O+y0LX",
+	"PGUugydjaU4LpppUvPudF+0Uzxj9/kdGMy4sNGYgR4WtJ9Ffq1pqPRSdHa3zcphHJ4592invWWhXDSY0",
+	"b+2YlKd+myaLW5oHEcyPn53upTYqmC5qquSaCPe0x+gKPVmzgsusF346zKebDl6kA9YiNN9fBsLB90/m",
+	"157I7/oYHAX4/ZGlhwiYITkCay4mmNgTcv2ViNVSdGVhXMrau7wg9lcVsQM85Lrv8nET0ItAK9J0gQ9X",
+	"z6wYFaY90eCs6yxP89HLhWlxWZQ811xEItuBkIfH06fIHz68fPdHMHNKvTTqFXcpicC5bcsnIiAEnODY",
+	"DTJjime2Wr/AKjQshjHthlEtqZr4rul4ACDkZmdpWUTkSBT9ZOzDyJdh1JDLCnOva3U6qdbgS8fKHUMN",
+	"qXbBQ2oh+IoDksN+371G3kttPZ2X1v6gLlhIbli7soIRqc/2b8+9cB+3GXeLYYDd6YpigDeGCosBhVRg",
+	"Zix3tWZI2NSsjpHLlObw46dPnz5thS16BLv8k9Ds2YecckFef/r04ZLkUq5nNL2pKk+Eg0ruJAZtCMw3",
+	"wAL8smCZWYydgsbf78x0MtoUXLOfRL7FpKnWOdwTpgmFNLp279FRQH1zEesT2gMHVDXaNZRPNrt2wEmM",
+	"UKtfkYKBbwOiZg5ZClsX7jK6aAfMnj4NQqyr0gVQfQCDXZVS8XS/nlXRkFUteFwRzjpAQiSP2OdLuIyh",
+	"gyK1xqq8NP4ldSdub8K4YrRIl4FjRIsqgr47UaG2vu5Z09D+3FNFyfKbblieh5lqB10mn+gi7EXX6dLW",
+	"TWgn5C+Ui07qdEns5MPmwXkLO7wwfy10prqARHksDuGuhYxjRSkXIoFLg4PUxRBxzhtOUe/NWsqbyWoQ",
+	"Zj4yHVg53jtY4/2lMiEZy3UhfPQ9rOSQGxgLE7SuYNk2f6uIf9uI2eEtsNwZ9S+fffvtt+dnz7pNoP5G",
+	"Qw3GPorRYOXzAZUsffNo10cP1SstcFfTG9Yi4qXZFq77BgzTopUdv4qPx038ipgV+XVRilYhm+/Pe1Rv",
+	"MdaHD+MPGzJt88SJMvdmwoXSjGb155qFD09YrN0CCOsatLFdsRbVxIGeprcajk+HD8wtZ5uAbVRQkYb9",
+	"H/Y+HsYZVRXs73D59vMID0nFC6INPlYSB6FvcHTHkZSom8EgT9WGX9Ql5twO96AXVWapqykRuqujKN9I",
+	"zlyAZS1xK1pRc/guYofD9JY2uFnkTOorrKw8QFRU+QqNdIJ9qk7F3jyIaLfNlWuZmbEL0TG9C9bZWVva",
+	"7F6My/evMwuvcy2Fu5o3NhbUaXP4pNC++VjmgWEhZiasWNA1n5RF+DB1iYQHoBLfE9Y5qEZUrWyEdSe4",
+	"VPcaKmXOrvHJjrNpTv1kxUWpWR+vrxXUtgfxoA0e3kbjiVvROAF5cDeV+VECPLDJHtCrUuaH1N6s9nhL",
+	"8yxKo4PkTKka6Nh5DEIs/44mG/V3cOwzRRbykrzi+nU5g89fcf2Wzlx6orXXWtbP46CjpD5ogdoy+CWz",
+	"qbJcOVvC1cis6QQ0Xahellt3hZ19+NZoyZq9HEX+WQyM1A3QN72t2ofHpOkS2jutqtKxertnLCJCAbx+",
+	"RTO2HxcbctfcQ67sWnGaLhy9HO4FoLgrea4JVeicIL/hN18T8huqKuZfqIOZf6mlLPRX2KW/abr4GhrV",
+	"ntWL3Xd8IdC0kzV181IqXQFjwtOMdDCIhQ8s6NN+89yWuRF7RPu2cGWZaOmIDGGOL8nj0x1JUZtzT54M",
+	"YwPqJdhj8m+/T64V4TUiEY0qYKhEin7AuuKcUwtZC0u/bnee1Sn6XAmxE/cJwszmO9zJpmfmdCWYgdJT",
+	"X/K8gWXO4pNXHb6qcgiYxaPE/COn9h+Mmv8ywQqehh2MTb3q56DZVIA5NSQsAeZXiGWj9zzvQH5yzNfG",
+	"noSn5UhUwMORabYo0F4OEvvYEPxOh03WL2sfQFG98CwO3dQiPAm53OB7c9pmbEEFiGe4xrgg038/+Yjf",
+	"n7zJplVUlJYZ15cug4Xwef3r2daWDx4fmA94aIHUISmB4UzAh+fUQoZsl1q4s+QeIj6eblj1sSvz8GMp",
+	"jqM4i3vU6rm+fv1aDo5vhGNw7+kKcihsuo5zZbkkw+FBtTDw6Pw8lGN0KG4jGsmyM/MjC4T8O0vaXSmi",
+	"1PLkhm0XTJCTfF4rmI38tmBei0NoVYFJ0xTLzp8+Pft+71Vm60j5vQuOLC2oRstgSIm04eX/h8FBhnO3",
+	"VwIlzNutJSlKYXVZBE8jHhfKLlw2lJrKNxyjNw5WCe2srtMUVT1qye8nS012IyBGmJt5IDds61eWBxIy",
+	"Rw5yaVnpqwJHNaczep9pwUjO5kDm4W1Mt2fCXoam5tnJHx9zTIOm1CO/HH//yj39Nal+GdEvDynN1oVY",
+	"WWeDtZpbjKz2GdjP8Oggbn+7BvU0+AVYvO7GV+OVN/eHl2GZ5rBbp/aYbYChcUrz9ZLOmJ46rhUQ1eQP",
+	"1n9hHxDlyujJ0z8moLVMrQ9iGkjhsO01/JZeE6NktGR3owQKCz17UhZ5uJSfPVl+RM0eOvdXMGEgFuR+",
+	"C5Twxh4y/besPSvF8lumyB+mv/46JTM2ByJ5wcA+VJCmtWJUGLFDN3T7x4RM/3J18j9OT77/guUA7MwC",
+	"8XxCpr+dnX+dkoKtGdUK0f7ARg/tcn1Bpm/fPD8xTXz57cnXk7+YhuA3Ozfus/1e78heOYaiYmXAPXQV",
+	"aOC9PaP1FXn14c3k008/vnw/8pZq9D9hRuzMTr78dpo8O//6r6GDiu0O9w4eLryqsNsuPqprgULOiuFS",
+	"Jr7Kh4B2auO8z9pHMTm2mfiy/+zGOUBUXRFITcMkMphzYy9R8uPPloTBfAMNjwnwDJursGA0A7+GhKJi",
+	"LkNrxhZcqMQSKGCRQEXkRjj+i1Sut1VcWnlJf+a0LqRgl1WVQ5Yr67dyTqq2emmpPwcqBw5rvmtAmm8c",
+	"VMLxT0BB/qrmRQXcNx2h2oihNROs4jA1q7GTY2/E5ZA4GnTQUZuG17piL2rjBLpBrAdUOuhiUXqQKgj3",
+	"51MaVDghTrBkZ/kHnrMPdssckNGw4/6WeanDUMTBe6Sj168ZzbEDfaFbfoVz5OyGbGnI2IfC42b/AzjD",
+	"mQE2f/+S0FzJSgRwFUd+Lateda2r7bs1bQe7MD4YezhIpQuuCDUwqzkYmoKYCcaAHHoP7SdB2N1aKpZB",
+	"os9+v6rNHbYT40bsdbZjjY+jbkSIKY8WU3SdlYu31nA9nJpXs7seiWLgXIJHO/rzwaG32vlrZvEGIvWd",
+	"B2Z3V3XENVtbBXgT8C7ZLHnezonH1GbH8LJ/X1kZaPOb3LC65mOwYjcUkl5dPp7bZinXj+iaB/C8+y/x",
+	"sLFhBOP4HQA/1VZoendpzmhO1RLhoEwhZyWqNY/ICZmQJsh9zqh+9Kc+sdwDK78EFA8uzMJruoAgKC49",
+	"2oCglXnOil0ce7hv971EwyVm9t6WR0e0Dyt82QvP7prsGsZBBWaGp0oyoYvtWgY9pA2KWViDb6xmrc1V",
+	"631K7LvrtH6oz0uQQGNMfhLMBn2xJ5ZjtX45oZpQvLOH9P32fiVg2J0uKKhkwQCy0sRIMbWbLTuHOuSm",
+	"z8LJRC+R7cX7a6LotkkFMgTOgi0OUZPDwtc1FNpne8hr5zxv3eaDdqLQu/CS82fnZ0+edNhDvYwS13Yw",
+	"h3O3uqG6n9sMtzHsbGZWfsIzFSBsNk81E1Of7AM81u11H9gVF26dAp7rgq7ChRtfyw1ZlenSkr81di/g",
+	"l6QAX7uxgV99+KyIlgtg/kkqVutZmS1qOkTHetBR3rFPXuwhJa244DrKTqgpF0D+bKzlbxQxDzt2+zkv",
+	"FJRwT5lSF8Y2WFPgp1N8IWiOkyAyksrcXG+KyGK9pOYitL9hEczEoIjJjgkxJJoDelO3Nti3E/fMnPYV",
+	"uj6Hr2A0m0jwgQVj5VJqYqQMUVul2cqlCJyYn1ySW5mXK2aTh1frOZK0NamiGikyNOuRc+aSrw+m37dW",
+	"UcR8XdI18I5v3PVotxFhIgMrdUO3kCDt8IGOZwpZ4p0TnmKtdPTRu8wJ4OdxJq5pD+09gFyd+iWM8C0j",
+	"Yz7dRpDCSsv1ZFHQtE8+hz8OHz7FRGb5lUC2wImq3d2m3zc8z1l2Sc5O/TE34sA98jZMX7H1UAz3RjU6",
+	"iP0CbwHoLo0SI9+4g39BKNzsRBkJSRW5fvPqzftPllyyI0UAdmKMalP5XJuo7bjiubBpXF8qoXWofhDl",
+	"qlD8P9jhuUi9vDshArMg49qqsS5FKRQAFmMLY9qplsVbBtQ3HY9XKnMjssmikOU6uEJWbhwqbwfJ1Ngy",
+	"7JF87hpOKXqx0YkdSzRWS2pLD/fpk9Lm7EdD7RykR0qFUdFnZiuuORatppbEN8aTGLkM+m2T+9RK9O2h",
+	"o6S/tXBGuw7KQ+r0dhQIMLvcyyZrCPclBTsInW8XVeAB/Z5wZoDGDsVpZi3vThP1n6GYQKtecNgKVpHK",
+	"AofknpRFwYTuIruEWxbBe6mRQHC38oiygap7hwt7VsgN1J2giCeKYvgOYauaF3IV4UC1gK4KQEjDxJp9",
+	"MZaHgDNCKL0G5q7RaGMG7NCq+a0XrmOHHESwdR+Gb3fh3SdPzVJMV93oGN9xXOyqH6Qy7kLnC/FGvGN6",
+	"KTMVTp2L09IADXXW5jnt7DC87oP93d5+ewQz9bviw6ja7Z9/2+FF98/7QjKVYP06rjARoq+fvAmF8boc",
+	"ZOJOY/VIhkO02R3Xk1Z7nvrNxbrUe+s673BA2HrQkO1dcK2ZSGpyF0VKYcyv/LZBuF0P2ibyxmGX1tSp",
+	"7xhz/1Zlux1XNI2giwaUPuwqCrNimoaLZVQXAXaIbKjQCrMdEtTBFAFujzG59ijI/4LxzC+9KyK/wx6U",
+	"EbZFlqlhzmDkDh+42jgC4BraGcXOysYpY6EIlsM+wOQkWKb3bHARyPuQsu+Dutcwee0o0TqVJKb0dbla",
+	"UctF5VK441aBLOyuSZwSopz6GLzMS1U2KQD3VvYNksZi1ni1PIkDKbtCqLibPFQ9nqKYyLqq6MWH+L09",
+	"hvfda6RmQe+/N3+meVlR0lnbcm6jW8B3mSH0yDol/ObOT/fBa6vuxiZhUOnuX5bAhA7ZImAmIFcAAIHD",
+	"dAVyESujB1CqTVsIFRJhH/3lQZf0i5HVDNmJUeskbFIAH4xrPzbp1zv1FbyCGGWeW0KGquZCzdfQrL6Q",
+	"jEqRSfzG/Au+Uzd8vd5bGvwTWla9KTZmJc+ziBvF5npybaWh7zMBuoNIybQ4A8chFlSHTaz4f/QtAh62",
+	"ONsku5HMyE90EdaFK26s3/5piJ66gS37IG908N32kBRR0PwkWsb9AH/C8YmkcPVdu96KNpwSbmbdlEV2",
+	"4Ts7lkq8AHQCJJPDSESkgg2yD4hG/ggIVq96EkDRG2khWuaAVw4iVNl8brP1K7Y4OTETnmHa6Bp08on/",
+	"4ZddNPPdifn1yS0FFkJlmnkvr+tWPkAr3kdfah3eR07vzyQLAq4fJ70Yb+xYg6vG6Go4VhVqTPeXHq/M",
+	"4+Fb1Nx2A1XxQXF+94aqz7FJOIY3ASbz4dB6pvmHh4I95Nr2AmK1/RnBeTg6lknbg7B/fXugmKCx8BKu",
+	"1rn1ysXqQUyivpYB5eSHUgV11RM5JHXM/SaSgt0nr3A/SKln7Q8rCvzZayQ421IgXpf35p+5dTyO1LB7",
+	"4nAnpGviEOmws+36HNJ7VDjvHUP09qTHaPh0X1T8AVJWW/avP8RemzGwXkr/UBNANJfEMy0jvjNXe06w",
+	"AtB0CTk/ffIdmW01A+jdKuxe7RAAquS6x6WKjyX15Yo9/RIZ4ke2DiK5LfdFpNY9QpOsjQ+upIScnZ76",
+	"A+t5rupJDtxPyvqeBrqpilKk7hbZ6XvByMb8H9Taao5AFoAZYQWxs6Z6xJJdH5N6yvwuxOb9uh5a1w6C",
+	"1awCrxjd0/ISP6kFQwJoOFuezyt86GBxgewv9BMEL5MVLW7CVD31bDkF3rSDJk0pEqxIJ0W+JaaNaAjS",
+	"KuJ9d5ZeFowF99ZeRXRdyFnOVmGHVcFUmbsCmpbBRBYewMDYVAjhQHeUJFimNUTXtR+HBCCom2bZrLhr",
+	"yfpqggukw/UsrvLcTVmF5p2xtPYbrnpYm9i250iqvUZulNUOCW5uR7Z1BMaeA+LLDxkd7tTO2JzfheV2",
+	"Ktf73Qdm1q7hyTBVjEWs4Gtco3t5E6HZg4LMbu65mGRBUM5baqRAkyL5Vt6wzOW3NaByj5893Uui6iY3",
+	"FKfEN8Qqc+9Ndjk8YD549R4mxp5EYEfNNQ5YW70ZqWI7+whksf4OjjPGwjiOoqzDK+6hqderuTPsqbkS",
+	"pgQNSuUgT568NRcw1Pe2dWerMsmMAmtOmYfDup/RI/+iQTDdhnapdRlTa0hGNZ1RhcVTkAYIHLl0q4iS",
+	"K+YlhSNAC+qMVth48t6ityxUi9AZUtXYIw6pIisuSMZSnsWQ5fus27ksxTCJa+kPgkFXM2y8MRtE5wtJ",
+	"8zrppVFxtXH5xl399z4066Wt1x+RZUDlgXhSYFFbMKG/UcQcdXVp0bebCqABQ0CwnYewG1zEcV0Wi2Ag",
+	"4Kq5tllFYbSQsYWOFyN1JSzcbg1XI5WbybCVbS5qc7P3XFXzUht3332brzTH3xIrqxquo93cg0uqxodH",
+	"7/vV1qzUhDBvJ25L7xjWmyIkCHdk0jGk866gO1xSf1YhHFQnZ3hHctphoUW1zuk27g90oJ/OKVGs+NE8",
+	"5/RSxRfCaF5HUU0L2YOcU1pebFeC/MCC3s6N58+K7UGFyagIwF0h7z06bDU7u5exRZ1MIdhH1oVcFHR1",
+	"QUDHUAkRkjgFCv5QiCT0r+U1KxTyLe4ktXp3s2LFUba+CsEBjxZ7MM3fj33chqIRi9J5eFpphycranQE",
+	"/H6HEepJj4OzpzLY8IMUL3H20c6mJaAQbAMaW1Xk2xHv7FgabXPhvA91Uv/j10Y2yUgU14zy6LEVZ7Ts",
+	"3789YiutIg9116NpCwAi2b/58bFQy7+w2VLKm2G3wd+hFAS7ZUNCd++l5il7ecvCAbwwRWqlZuaMZqqu",
+	"AactR5PL37AJe4h47GQK7eqinXl37g6qdaG9mFuvmLG9SywfkZ3UA4tL+APwsAZ/tRdDTtMbRF1oVqzw",
+	"hXh1he4K29gxrgu3pR/uxrBv+N1LVrQOSUc9Be/JHc6n5NinqyYVOD/dk7p+wMHw9n/HgO1TfQYbY6zH",
+	"ugZVCIM8fM0I//iGsMFCQ1VUCFqkADjDzrkKEHUg42tCfrNTYP7pLT/8eWv/gTaT+ddsa/6/LHLzn5yL",
+	"G/NftE6hooTMmCsewVcsUD0iNLPBhIn+lVGrgm4DOBbDJMt2P3ec3X+kcgudJRT4AshIb9h2UB2FZLSp",
+	"b/Ze0jJaecE19CUEjYbCulxvr01zOIeqzuLjZhiplDe8Cq1ejGx+5sQ9V0uJNf+RbRvOU+glTBejBbh2",
+	"7bNQ7P/rV8hVmcuAal0vktlzn99U1PuOtAY45TIJzhqil4UsF0uUJVcf3ozJe+CAoQUDYhcE3SaEZ/jZ",
+	"589vXtx+m/wqzOnAjz7+8Jw8fvz4e8IF+fzp+Zi8LApZ1N99/+Tpt8TG1WwaPyUK2ZWmqczYFD2PgFdH",
+	"HguWQ5Yubsrxr+JXAUSYSALJpUAvJRdkendC05QpNSWbpQQFJUWej0sQUTWDNriYmLD5v7CVZzLbjn8V",
+	"03U5y3k6vSBCmo+QiNs8ZfYg4WJMporl8+mFeQc6bTG1nmWEi8R6Pj2OXVkQzGNOyJIWK7jd5jTVyrwN",
+	"PGfTC/SgqTGZOgkOnuIL8hHqLRbkhzLPMbmKOSGf+J9T0bjsyLQWirapX0Worfqxb6rbwzwTbQwkz/Si",
+	"aqQmAl6Z8XhPIp4W5wmx25BjahYMIrgJ4XMMbCrWJly7xPaxIATyEOFytN5RQFFJrzs9x2T3GCyf3YNw",
+	"2FC4QAgaOFbHv4pfsAARmvqwpwTUFGcWMKzIk9MnY3JlG4DWQL6ncs2I9fhXW9FRI1Py6uUnd31O707g",
+	"bVPY3PDClAoXQoauFkhHlRHoniVLXWL58OnLT3QxNV348BnafPHy7ctPL7Er0zfzEyBkm2KQbV4qG2Qj",
+	"T87OfxVTVwhxxagA7rspynclVwwOADj9jbydU6WNoeuOErT9XgqGL7ggf5rW7B8oHG0OeMEIzYHJY/yr",
+	"qPzF5owqYPOY/vvJexSHJz9ztjm5Uhfk/dW7l1Mzz8plc1CNsRHzWbIbRDHTxCuMNJQWGf8qIFsnZQId",
+	"6jxjQvM5N9bq6GpN0yU7OR+f1lLZ+8xHkIz++5W/fRTmI7jUeoW8QWsm1zmDflhnEl6DmPc0MiP8aQ1y",
+	"1SNCvxidju3b5JoJuuaji9Hj8Rl0yqwyXCaP6Jo/uj17BKNCXmcdkfZ2YhKUarjiNIde4SdGVhMKLmaz",
+	"qsh6zrVyjKIJwaraFkxh9fGpkoWeoqgFtoQNV2xMrkBu4XHI80v8Cv92OTiAsP9VeBKxgkSY90O4yNbQ",
+	"chy+SXOykYKqxoFDo+ZIKcZwiau74E02uhgZ8+kKZspMocvHHF38ZbfYudlQ3ygQMSBPp0jIc4E1aijR",
+	"VAHmAq7wv5UMoDp2r9BUywKi6UaH6FWgPgTwgN2aglxEAueO99nqLoe/0JUo39gYjbcCsddWFBWDXhtq",
+	"CREzjZa6dDJYwo/4m2ibigtIgq2b7JepH24NopUHtbars0Ie5yWhZMVFqYguCwHKcSFLkcUmWyFlaP3+",
+	"uvr9CXIGOKYj88dJwyfhdyc0r/VRePRGPEfzv9ezb6GY/9cvQAG1lkKhhnt+etoivKPrdc5TOIiP/moj",
+	"fAPWGtweoM22TNwfEZE67+KRr7r26INFbX1tSPBflhJSfczOx9wXSOZAifolGTnd0Uwky+fw64bYfcTu",
+	"HNgxKH2fX/8MIsScpv92/dN7dwVS0LGbUjUhSheMrlg2Js+h8I6tc6jWoAksGdNkI0uj+dIbZn3NZi+W",
+	"OSULhuSLa6l0IddLSB2eFxK9HE1Z+BI6HZGGoR1oN3x4D6bq1tuD+JdZ6DyyDf9L3P6XuD2+uB0miO5O",
+	"RLYrjAJlRdidfmS2dOdzu/WNwEaFEOWSUUf18Rz7cvKCq3ja/xVauY5z0rQybszGzsvvLwbBm2LeamwH",
+	"1/EDhOEtK/gcy46Fowg0t/R0m6XMmdFKwToGxsnVmmJdCVeQh2pAORgDBbOKHBrZmAcX6Pfjonb9WF4N",
+	"QgXbgCBJS3PO5gmUmnKWS2WLVVAM5/24YVvI8QQoA9FSjsnUrN4k5+Jmit8U4KxzsCfA0+yK159hGpx4",
+	"fdjrEd5lfx/aib+42YFRHeHK/FDIW1t1wxEWQ/vWZEwI1PE305+xnNnEqI6t5Kq4W3O39l26rZWyQuMQ",
+	"2Qkt9bJKD8H2QyxjCnyCtnwJrNpCyuyycs7oolSaZY5hUmm5tsK3uZAv4A3P6w5cVe/fWdcnux15IQU7",
+	"woz/AGWBMdFdaFYImhNvUgj1OuVmOqWa5nIRnGuAwMUYO629iqWAJc7UpQ3zLRh5BB8QdrfOqbHxlnKz",
+	"O22vmO43Z33OQsUC/9vIG7RRfc3//vzy1Zv35PnLj5/e/PDm+dWnl/Dp//lf/7sZo7sYnZ+ePzs5Ozs5",
+	"P/90+u3F6enF6en/aAb1zPTQVhXCi9H3s7MUmxNST4B2EVp7DK2dfd9oTZV4T1+Mnr//N2faV2tWrRN5",
+	"PD+nZ2eIBe5z0oOz+VA68af77zO8HpLILfBGg2sUxSm6H5ZSaVvXp+m0rARNuc4lzVjW6BE4AXf3HyKX",
+	"I1uwpe3utXN+MrpNQLs4+6+9e9S9+45mxxCW74CM91ii0nwkzQa4GKFjdxS5mVTUArzCLCq9ZCujh6CV",
+	"Uykh4HcD1xVD+3/XafXcf8t9RaiNYf/lt2PvMFsz4C+jP43/Rsf2jWNZwLxypUrYe8/f/9tL/Io8v6pV",
+	"/r/RnT16/u3J6fnJ6dkn6Iztj3kECZW9PreeUazgNB9djJ7Mz+no65dDNuqD+hz89azxvFwsgKpSseIW",
+	"8/363OSRzfjoNzOxX/cpSbBmZE7znMxoeuOz3vqHBkWwrfvAVlgPRTYPWXWweihRBwhhzA7+8jsqXdhr",
+	"Y2Q0Ot5Tv1qXkZi11Utt6b063gQB6zF5g7uA2X3gjCEuiE2U253eD6U+2txCLO7PEonjB9xtxg7rc6sB",
+	"BYr/2IePb36++vSS/Pjy/6keO+TAfijtea3D9A4reT+N8z+HkDxgxh9MPH4GRc/IGBvePOwMepLRixJF",
+	"b+mfBBo4A+JcCZnzXLOCZZekYNbqFVBIJN9izJOqG8QEh2/2F17Herlhm6kXHX6r8M/rHI7Onwbqv4D4",
+	"jzknLX5yQJsfPPJ/VIgo0XThCm3BicJJC7obgUgs5gwN1d7a7YG5/hDxBY4iKRCnOMbY/HYKEVBlq49r",
+	"L/heKlxvmm1xtdFHj6U4SCodVfY0Y4vCGCxTcGnL+Tzngk2jY3IskvWYesEN6y30A2zGUDrFzthFmpcZ",
+	"a2zaWL/sM2HPv8Vx7rIZ/C6RrwaJdsXmhXvxxP638cxJELT7zxwga6VRPZRIftEMswNoBdNRiWK+RPYl",
+	"7RCPAPDYzRicHmRWVAkppIQaOFD5lDnEC+hFWVV0jRRyQ9gdN4qsLbUCsRww1sbko4W2gF8bfc41TiHi",
+	"N/DSyPYgBSq3udHqnMCwH3l1IueyIOdPyFKWRX3OMCxQ7/Q3GVutpWYi3Z78CPRt8VBPd9b3YE1u6F6z",
+	"yf+99K2zB3h/aJ8/ryCZXrzlrUw7kkE9xNhDx1ewdw16lV6npg2xi6k1j9YFm+d8sdTx2Eu1WeE8ARE5",
+	"yEMuFlCk8ILgaxOMP0Ho1RU3TbBoj6aLb5Q9oA7RZH4ii8QxZ3LzsOXXBVZWlfwqKgyRXUuf+RzPeVKV",
+	"aigQwAXoHq5uxuS566RD1lW+E1TR4P5FZpEQ7OeDm5nGsf7HOSDHuwyqkf4uYSCgcsYgXbWN/P1tgQor",
+	"xiyuEi9fh8zrf2l0RIb8E/Abz7r9HU6+6jH5Bar5IuB3xkzPrWaAGOeUipTluAdLYc7GJdZb2tACK+yj",
+	"VqQ8uHvM7dF1mezVIN5kIfXh/HcSqZ9FxgqyweSU++4WmFI06szUHUMURqJYTrNniWOJV4kvyWxWbi1H",
+	"eGHLDVm0qFZVzaedsNYDLOfp77ScR9EEjZl8+MIBYUnXAX4ESWA2vBuPURotUNuEhVLoDKpINJFU1SVR",
+	"lDlzpfJd1lDYGr9y7/7HW1nXtQfGwoWndpcYzp/q4++BlK5Vie63MKAZHBKVmeDw1u60J6Remiq5o9JA",
+	"3Em3uSnWiACOFwBtm8GCrpPLhTEf7K0F28mWBLdvJit6g3AVqEi2kkVYZDy3w/nH21WuZw+7oahIyFJu",
+	"HNCtgnlzTRTlxpLL+S2rr4bsAXZUVXYiqBk/p4i1tKqxAwKanQDBaavOIsc4VslAMiTgNKoKfkosFgyK",
+	"s1NVXeIDbLAlBegSyxrMSBY3MyaQs0mta8lTpKzjyZrBAavVfPF3upg8V7m8qRxCSrO1DTICNbwtQzSp",
+	"+P8qrtORV46jANpQlhFLenlBhKxBWmop15Mn51j0onqR40g8HX/nSmeMstmQqJ+ntYNd9GCn4TUgaqrh",
+	"qrZYJYqC1xjCb3WaxIpmrE6YUZrn+XFNRzwhuRTsBBDGUbn7gyxs7VZbmAfi13ThHLlYFDhBpy7eEHUl",
+	"CE/YQqZSIddSMZ8J054Dl6pTiXUAl4Ylq+n0NfT5H1C41p17UPlKCazdzm5C82vGcIadAIYPMz6fY77o",
+	"ccWsabcjwAJBESNC4fUqsUmcsy3+45JQonhmve05BR+FfSZn9NbetWUAzv6Cz+edsZReuyHstYbj2HQV",
+	"hRzVRkEYta39iA/v2ZP7opcPtQvMRD3sdtQb2cjKspS+ACfkAhKMjYrWXPrjb8WatCG4Ga9ZccuKE0i+",
+	"x0cb+axTktKi4EZmkRee3js1N8yUUHKt2Zr8AeM8RSmmf0zIFMI7hJK3cvEWUjumkO8HiceUfLD/Tn4V",
+	"U9RBp5ADoiAOZivwvoYvxgQQeFCyyu9U/X6RuddxRaa/lqenj1MYBvyTneAn5gn8YHppE/oA5cHFr2L6",
+	"lip9AiwVJ29eTC33QMHoCnO+IQ9iycEcrpRoShZ0jaWokWQYq7Xb5GmvCUyhqG2wtbEqhEazPOSku4bf",
+	"3VuH6RWVoUrDuPtdAID/h7k9wcEdkAhgf3j/E/bWKMouxVXO4SZ9SGuc3WmGnCRhxfnK9AIQ98rhhnN+",
+	"wy5b9qPdDlSwTSgVybzjP7tf5RVv+cTADYUBK0zNXVCAIx5b8ZsDtrw7alDIjQ3OqSpmbAQVsEI4d5nD",
+	"MVGeESXr+BxA/i16bLOUFR8oD9zjCHT/r71wy0i5BgIHonSZ3jQ4EKoc6ZzNLUd2Kousp93ciY7BLbGw",
+	"rDtR76o50wtwsGIyToVJ+UbV625EYqoxZ2cm9XKPO/XVYdi1o1iuWCcLyKdGi9Jy1XvDmuCM1N/Zv+Ua",
+	"OaGH7pxXDwmf+sVynJjOtYgvDrsgImDG93DcoeKFfZWlfm7sh0v8ci7zXG5U+/sgmPF4e+JANKNdXVfI",
+	"qvcCv3pAHOL/VVu0gug3OFlMjyup8QA33VLmWVeAEKy9jajpoc0PzFFyLj0kKNndsx9Zzqhi/9mvrZdW",
+	"8MO0tbwRB0f4ojhqC0GSG6Gqt47JGw25oYSi/mQ0J0Cr1wQ0uMBFzT1f4OqpoELyWuZHUk2PDzcwfTuq",
+	"uPmH2Uk/MrZuKsNArJPmjIqTcg3HET4BZZTmZLa1FDMPIDZyuRjiR7hwlrklkPIQepVfQBdgPVfPvJWL",
+	"T/iRRQ1bV+pO1SBtvp0ykU3Hv4or54f9RpFcLgjq5zAvlU6+cUAHIIUiZgNQLlhhtUjniYZC2EkkGlbF",
+	"yx3Q9VexAJpHWjByw9baFRM3rRcyJ+ucCtZwYuCMNFwQpO2BaLkd0AnIRYe74K1ZmYdyFLyVi2tYhJ4P",
+	"fyxFwIP4SpohwTLjfFLLU2QWK+ZKRGXpnojb13JDVlRs7Xtdeg+Y4khMha58GGOsJ5q2iBiqfkAtvKoS",
+	"z9npqaOnjNbi6TnnwCTR79nPwBPRs12EjP/f7yGSC3tob1lB8/rwQt0WzdZqN5q/YsWCgTPWMWsc14tk",
+	"JOijTG5ELmnWmYAB8R6zL42Q5CsXUiL/LzGTDGR29hOHyPfEIxLoQRPwre+EnP7LNBA1sF36J5AjEDxR",
+	"Ek+0X5fGI5o75Dz/c57g4ND4iilNV2sVFljh+gN9jzeQHRxwrmF5RkfkZ6luEaALYncayFpqOvZU5rIc",
+	"rgftP8QrZiyzuCb0vCxuUV94/uGzkSkrWWwTIpjeyOKmgvMiZmLeiiTv8Q29s+9+qDNq2/+hkKsBj3+S",
+	"Ax7+hWd6+bAmnpulhw3vAfe2vVPaIWfItJDAr/IgF8lKIj98lFWC1/7pTV3iz+rNAKQAUlyM6aKCXBGz",
+	"mtOFqWifP75VSYXyApj7DsQMickE2xAOyB3b0q3MS6OFu3IfivDswtJo2klTWq7RceoeNnp0KtfcoSEA",
+	"TubKH9Jsi9AP/I2xraHjXIE9BMmHaDQIS+k8pxzYmHWlUntzUWfEwI+EJP5k1NRyrtRbZTjXcAy6rXjp",
+	"cAREaShGbHMl3bCwEsSCC6w9tnvG38lb9o9qXJu+2dSP/wvQ15/MkjaOqpfpb5b+AezmNVWqixUDK++S",
+	"89PTBmLIg+9axmxeOPRmGLb7yrk8/y6xg3vzafgFaeufNalZuBnr6dn39Pv54/TkKX367cm37Pzs5Pvs",
+	"SXpyOvtu/nj+JANWFldFAh3Bo2QE5OwWvOUqQLOCUE2unr97OQQo94Eq9aD4Y1hIo+HcKKfjHiF2EY1q",
+	"uoQjrvxqAeSNhpCFar3fulKgbCDVjORMK4LedhJyCmMK0Cu7Cg8FZvC4iQ4MdkBS4uji7Nl3+/dK70CI",
+	"6cqVujlehqDXYSNX7sHM8Hc+brYOCJRoUBePHm3YbJzSQrfoIB6NbSGIR9Dwvwi5WEwGcWPAGiCl0sNS",
+	"LVE8BXBurUNTECayw64Uj28JDmWfO+bRb+a/nclfv1iCfRupLCxyoQoWyCDEFDO4HvoMG7n6+1Lb/ML1",
+	"MivoprF2D6ACFDZ7okdOapVyisq3xQDDV16U85LIInGbzGovlj0ilWujbgKANBTJcZkcvwvG7ECx3O9k",
+	"u5GE1dPfO9/6aFLEGW7elVvl1dxblgS42wK7VRcd1LXvINsHbb6iFD6FG10oki6lYsJRENSRFKgA3LYf",
+	"nalU7XEpwKKr6WJcMghmTASyQUxvuTH+wCMIRwHQlegFTaWY/3/sff1yG7eW56t0sabK9842RclxfOfK",
+	"tVWrmyg3nsQfKznxVCVeE2SDJC6bQF8ALZrjcdU+zT7YPskUzjnoRkvdFD+6SSnJP4lFiQ00cHBwPn+/",
+	"VIxrz4HVq4fqdcHkfjtu11Uua7ewq1o+nctmhwvYkUBmhTU1EQ33KWKDF12wEFOtd7qu3FAPr8zhKped",
+	"uijIpQLHv9seSLeVg886l1/u4XUxlmfltlLfc7F5JUoKsNcRdRKBJdQFXa9y2eG9CMmNjve/09ZnoMcp",
+	"F5tnpsutH8AIg8/uf18GdIc1XlDO6DinAO1YFU2IIcETSINKk2hJsFYeQ2PJzEl0EWn+D469jxBEpP5p",
+	"6bldhQE4BFljKl/AWNeWZ12LzyZ/CPPo6pJyD7/w9sQDKr3BObVikuGjkE0k01BiQxFf5Idy0j9RWxfp",
+	"bWSFNUh/qqb3YvdFahIt0IaCPBn1IQBk161geIFnjv24tXec2+gf1fThCPSdtPCP7gaXOVAjWOW0v7ZU",
+	"QNPIXzLB6sqaFOlpXBJtCGmfP+sF+eDT+nxw3RAp4J7VDnF2Wqkb+fr+nHOXtwVVZHVqMfyopmUpFYM7",
+	"I45UmhzEdqgeIQtx8rXAGiz6hxo9MRC2cmddco1tBsxE//6TFDb6j1c/4iWDYhcU/ONNcnZ6Ct82FVym",
+	"6Boj+JDr+gXD+R+gnMObLyq3ZH6aCoVinZHiTsO7PYL+Xd01HYmpe9Ur6I3vDvIf9puWvxDU9kWTEjmN",
+	"QohNBSy6YWnOT6LLRWZXEfABlTWNUMroHWUCpL6VNp3W2ihVxFWSyAddq41z7FQ/IZWv7+CnU4qMOu6e",
+	"nHLplpAWm3XabUijDz7jP74MkMe12eL9Diq7VbTIjfVEvO4epHb4MO2O5ajUi6Ys9aIZtiTT1glMdIFy",
+	"520dInc1HGQqhOmuiaq4meJ2daiUcIAmLPQW3Sh4HZ7QC3Ule9cztfSHvWRxalPkQH7uEToUEH9JTkSK",
+	"61nbeeAsTfcXoCN9Bvvr59Er8bfYw4tqaHh3EpSmTqYgMSKAkpb6oCBsh8+xlJgomHzLyhFsVYDyE64X",
+	"AvjAa6Ix77WwnPrHvxM74wztYYVejIxKc8vhpZxpo+PIKgVMzhDXB7z7ZuiEjG0OnfDs9K/P78M/jWtN",
+	"G8+lBpUzLE19CQxwJkPQFOe+Mch1CMr69deb0P6V2wiAZGPL0jh6/uyZWyiwsgjcom74BVZplMNnzFqu",
+	"3V/+n19O+3/58PmrL//S2wMMVo0tr69gLpyCkZAM5lRT+3ifF1yTzXqPdG1toAuqbOVPlJBWOfsFT0QH",
+	"UdZajTGA621NbIZHmk/zlOlm/cFMWF73xJS81pGweIEhtm009LzY3wEzt7OIIKgbCBiTCaTRRszw588w",
+	"JOgx3G/fXSw5pP7Yp1oBVMV5b3DD9CBV0wHLspNUTTdPiwcv+tY9a+8Izp7HpoE1st0joYAG8aCHYsuu",
+	"qVtNU7RLRcdU0PfU0AtUfsMc4gJssW3nEH03LXK2Pr5+mEr4BcUk9g5k2CzXhUNTPRRWjOfk/TY7NAww",
+	"ksCh1ZF1Gl06M0FpMoczpW3JGuWh2DwsIdSvgQes0H7+6tQzB5GTDH16khcQh3bGf5WQhEZ/J3YX0/Dv",
+	"l+8id6eNZ8OT6E3GJQJwJ9E4VQb+rbmv0gCvKsaOwhnLoHjO3TzcLjmXZPrWtfFhDcGVG+UdLM2Dvnuo",
+	"0muiAAbaTRV4v79+9tXTja+f4F2PA6IfLnbD2UMpjYuiyHQVSbVsI6tAjwa5vCWIrVttapwXhD/1h+1S",
+	"QNVECeGNFZ/+iwDHSOIck1c3K7Hy6abK8E09wLD/dsBBARhfhmCw4I9RF5WsgBi+8o+fsQAS9NtiNu68",
+	"wbaXCIlAqOJ+wBCGk0+DwPqRVdhfQ5Ck7mgi7y2UU+MXZ1xz6gMWxnP1YpokZcYWRVjOi9aGhnMObfCS",
+	"zGI/gH8KglSyFPsWPFIVvVpN1jDL0lXxjr09Dmew38DSMRGypNdWC6Qnu0W59aWo3qzSKpV0W05fgBuO",
+	"5YiQ29S55MU53TCgV0zu0AlDGhj522tbgy5L8Qd0XhSxXluUFzEJATaAIaVeuTvGnxurmTQFtf6mxJwL",
+	"9qm/EKPe+dnz2rM/yDS/EXy5Qf0hNKlVm4F8FgJpZya5YSl03rklWpG6WMSRVhBLgAZrgp3gMsh4YDDR",
+	"f4dIEaDkjSijGkKKb3Huu5+Oxy+bF9VVSxTQM7QReGQERVrsS6n2cSyUWiKuQAm+S1yxhXyuIbEIlM/9",
+	"9HQlgyyv1HOhjiMLjTOZZwB8X58EuQxH3N7kemAcWMHbdJopuUjTsBb5HiasdbzYDZu/AWlr0bzn9v3Z",
+	"6V/LQlMCEnWykBuEHneuv1ELjto9b8K4wSr3y8oV+GjoWSnVcwtXzOxJhP+yOFEYOAuPlG+LBOPRd2kS",
+	"bFV9TV03S9vJAeq0eG6XfSpo4/J1t/dIJavILp0jfMvmRNwLZ6IaBagzZFoPa6HnWtup9u/pYGpHAH0K",
+	"Rr9mN84+7IobG+k2AvLXPU/4el0bkmb3wcEx6yHiqGxSo/mGHM1Yn9DM4X6H//oNDtSpmr3EurYWTi44",
+	"i1Ih1OO4ykW/j5It6ASCZ54XeQoTY3qOmrTKn5yXqZ0XLPknG9AHYCSKSMgRhta5sSfRs9NnZRt7IAPo",
+	"0DpNIVGpO89b1laO/J3bLrdvW07qcA/cwMSXYaBKDxaviWLardlHaHMh8uiz/unTO+TR9/BLQ5F577x3",
+	"w1IBxLD5CFiFz+8OGfdgr9Y2aS6ZtIUO+xD3xjNnU0lgB0mk6Z+e9eJeIjQfWwUz972TbLzg/ZvTpycs",
+	"Eycpt4bLsV5lFhooyy/E7im9856ejJ+effUcf/6INSYfDS+wYfBTfQOvLs1Z+CLnX39F33PGlfs9JuB6",
+	"cY+z0cc5X32EptHgZ3gyxf35gokU0DjN/6ouj1bKWf29nSi4SRA7IyxRy6YzE4pgSTABru5UbaMZau/1",
+	"awY+mVERm2rOTWRV9XhDhaJemJPofVlk6HuvCgUBbTaRVEvMnUIpAm7wE0OlTu6PAcIu0C4+E1+0weB3",
+	"kA3QYJ/V6j4a/jZ0xO5k/MX5cUelhQPUJL+7C21nfP1/6MY/dOMBdCNaRaG0YTKRycAI+dPFN68u/9yZ",
+	"pXpfxyqVR0Lg39k2C+h1qLOW3IunTEinNEe1DDvQmXlgE/Zlaey1Yci+0yu6EpblpRFDbqudHVqLm39t",
+	"gdhYYybH5hoWe8lWEUvFnBcRBXQuhAkiN4SIyqKZMpYyUfcFGnaETm/JQr2FoO4ehzrnI+inLdMnt1/r",
+	"IMj5IYfRXfdzv7jFGzdAmfz09dYQeCZAy9TZJmC8OPenGaKiGrTYf9fbgczvYsNbNhQep4hi4qI9Md1M",
+	"sWk1UnZHKK+G9nF84tEUlEftekDoV+/UnHtVAFuL3KMhHMbO+xuvhUws0a8wWgrsQxguoXpTX27qFqEJ",
+	"6gq2dOcdPSjY1V+enpZITa/FdGbTVTTSaum8O+yS27yix7327wvrStNO3491ZZ1MO49ATfV28FWwrIeB",
+	"r4JJUnEd9j3S+22a5m3Eq2rWpR1DVnV/Fo8KWgVr+MTgzu1yx21LDnmLhrFMvYf8DthtLpJ4PdFBDH2W",
+	"C25OoiGQrQ+jBWeENwhpXGhn86DmQJoXXUBRKE1Ir6Kzr4uqTid2JigIRQbGVNzUQbdgsfTlTX3mvwZz",
+	"HO4cYW6TNtUVFFfvpYbunQ3aZCrjZlr9g4+bW4fw11uO97viiLxjRqwtW2gut7xbugBSNJAq4dudJfeN",
+	"W6fotUo4LPj+h4hZqOY2Nceo4Ti8hjfYXls+Zil5HxZrW4VLFoPaCKQB9/Y+dTpReqqs5bK/XhZ8DVMc",
+	"QqOtcRK+88/ddYMeWKFS5X26beqGA1B2cXtsvdHK2Tlj4gu4xSSpwORfbL39Qt4IC+vRvPXvGgGel97f",
+	"gQtwUS8JL4MhOtygcphOdyd4G6+voIAFKrtWPDQ92RhYdM12bp2HKoTOY19sT3DH0CCyVHpuwIJE6hDj",
+	"1FKUsJV5AeitTKeC49d86o3Akp31iek039YcYCc3eIbl+95nchQFPXO+giLZso4Hq3uc1AgZMTfXE/Bw",
+	"yFfqgRTyPktY/8wbC+i9ltbCy4QvMmW5HK/6P/BVYzcvtVStaTHexwmlpUQv7U7KA14GEilxz3IGUQqo",
+	"Pe//k/U2D1eUa36cPpMfhZwXEKGdeXDwlljk6E7QxgenXnsN3J9l9j4IUDgO+HiMl4gpFLITxAQdFG99",
+	"gDkD04Tmq5oeCBi0ckY6ES3A+D3v/fP5v2vniZeAUBAqcO7oUmk3obHSmo9tNFPa8GgEbear3g6Sh292",
+	"aMl7VRsyuBZTCZ0zvZjUAgx8zW3/G6XmooEP1HCD6JjfW5s5x+SkojTu2Gw7izQf51rYVe/8lw/VLt4F",
+	"tNmNVk4vi1BICknP7eyWlGf5KBXjRjH/LJK1kYeX1qB2x2vZa2DIb0q1jJRsijus0/Q7wup0F1BAUoxw",
+	"VcHb2EWJzPlqHaZREA0HqhgP+pE510XaGJI+mRZuYnFQiobIKJ5JBYhZpG/mxuZPa2v7qpz58oObU4fG",
+	"0g981amV9IpBNNEtbVDlB1AiLOVJlANQ7y2LddMIkHvqQCu7Fpz8IhqpHFLmBLFH/Xrn4D5TLhmLP4fO",
+	"gh662Z2eRK9wu4xVWcYhd8ckcuu9IG8cEW/weGHVUhwlufb1ylBjUpODh/nSvq61o7BNIESZRnA2Z1b5",
+	"iiciFTLKwx05FwGjiwVf0BKqBhjwxTRyyqmKSuQyX7idSNWYpb24dwMy8GGXRvK9ZBMWy61GjXy+1WoK",
+	"92QLCTnOUn9MmeTLUizLJd9BPhd8rSvl7MOYmjmdyXirDPanl5ggnEzohNRWC7zivU7ZyDrN0zs94K/0",
+	"6tuv4N0Ttf6KvBPNWvCB/+WahU/5DU+RRCxSUNmFwYypZtIad2RKFt640FgAyuJuUIWE+X7CCsDcp+IG",
+	"KAuwltH5XO4FoDOQQyUI/+SLc6hShFloQoa/4Z9EXfzkEr9zga90j7qgKOrg9cWryzgM9cInkdJB+HDw",
+	"8tuq4+W/TP2xdSoCV2pTiCdwvwJ0oz/RCP8VTOy/ygn9efAL6//naf+v/Q//4196h9UzuLyXfn86lPhV",
+	"IRiJKkuDoC+dpGV7eZeKqrnWhm5ek/lXXiYrJDsop3ESDdkNEykDUmtqCMdyJhYtmEh9CS3c3vW1S68r",
+	"k+lwz6oDdU6WSJF2YRB4W02cLb9AfJcyzhZOaYtCoivskTGAJjCeKTHmFMEB4EzIJmG+ME1h0JPoNcaa",
+	"gvlUFSfpndpKo7t7tHOJMkwVVJGv/7zrsfo0XZiVOMGyvV4cfgZ5bnfaP0Dcxrfnbx4tqbzYEdqrDiOT",
+	"38yUO7a43wo8ij1EsqpLyvhBA3LipRNDtH6JrQRdazR40zS6ePsSE7pFIZOzcjCoopay+Hu34EI6e4ty",
+	"R0TCeTf4CDmwt35i3bTl+cfjYDtD4YFLu0tk4omh9we0xaJ4lPnfdxWvCIQKmuMt7VJWLveWtxHufbM3",
+	"9ppzp8h8nQ60cMArnhc1HD5iTHKEsoO+1kaB6jdL+Y5KCv4IU/viISE/Jmxleud/PS0R3llmwdozYwUj",
+	"erbFzQ6NX+fjhKaDoZPOq4tkqdd8JgaEf7vjsWlelcAhvK02NEpbMshA6S6FuYMcgaxRZYDFIsA2BaEy",
+	"rRbCNDEkNCRm754WaFh44axBIXMD5e/gLWmVN1MVuNnXo+B5MFYfbKAf+/D/D7vVfDywZHHnOeKLNMWs",
+	"/2YJ36Zc4wWh5JRsaE7WY0oulvAUmErUuaQ8c7Rg45mQjbr4NSLybRtE7pR5z83pODoL6mOkVmkTSENL",
+	"SusiAVrzKhpis1SsrX6Er+2CaYLIJWFlO9PA3N6MXrKjtBwetuQKKjG2WeN1GCWe7ivh0gq7iiMhnc+k",
+	"9KoaEEyZsSHanmEiafDCE/4gMUpgYl2Ck2yzH+vBSGpxSE6iC2SvWLCEY2njEvAFS3s1WnF7HkFSwlmS",
+	"wkJkMAzfA0nBNSZ9zK8S4/aalx3LU4UFc1i0IXREC0NMSJVG7gkJIREb0HzrYDrB80/4Q0NEcXM6iq+e",
+	"8EYMFPpFW6XpsD9zqZYSIn0ERIY96SgFW1drhVp5gOxefB1uObCQBr2nmC2CryXlfe9ZSemBSS3Uo/vN",
+	"QxUkmt4xhKm7jiKdG9T/btMpUhBs5X6ykwjDRuka2bn8JAxosvAmn3OeAbFUbd76W3zm7/MWurYqi7KU",
+	"jd2aKemPPwBnCkO3dyTsntumAQu12RyDQB0g4bq/PAkaHDyWZYDwOlWSAx5GA+XSTxKe8vvc0B+5jRgu",
+	"Iwc0b/in213YWOt0fMXKvUULvL1N6GyQpG6/nIUQpEmDwm8744uIzMSEsyQVDQBIbqm+1TjDh7mROLtO",
+	"MzrIzkMnEwqiRtxtKORbcIGxIGQ543I/x9rn3YTxlSRVnGis6KZIT0AcfmHmUEcC1SneCg139wXWlzgD",
+	"098N0Gd2w3WS+9w0UHzWFnq1c567ucVhcteW6aNYhd3K3w/u5nQ3eEVlAIAEbVgBRFeC1M3YDVGc7ndr",
+	"cLn+rneKx62jVqm7wkpsd9JqRSCo0Hym8h5wlIDlo07mLuXv1yrAS2TvC6NxY9e3QgZ9G09PT+EqmfPM",
+	"NkeDm1oLW2w9fYCBWnjrTqO1Qb+W87sUyUQjDf0OojBRmmSgCSzA3AnKYZNenvliNADYgt9MNOcooIHd",
+	"4XuN/EdQgQgAumOlE55gxo4iw54zz6p8PKtzKb+DCT9YtVBp9+pMMCoBRWr5EhDax1o0CAhRv1dAdQHR",
+	"1P3kZcGtFuNm3fGKM5Nr7DoLnFDaQzmNzMpYDmVyiFEFUWBhG63PVzRgd8qFRvhOq8UWf/5ObfHH70Vi",
+	"Z90Knl+nTnURCRzsmQJqEeKL2l2gMq1uhFlbjOZTnSfRhYyYtc7uDigzge66VDdIgYJF2w0xb6e035bj",
+	"/o7ureKtu80y4h6Bq4msF4V6JwkC4bm+/n6Xq6zJd/obnwrgQPQyEhNHDrDbKOinEdbwdHISvadG1KEx",
+	"s2EcpibxZmLu8vHcjJBIcZJOkKLuBabAaw6mOcRC66g8aKn3uqviY6c/i9fYwsN62v7odbL6Nz7NZXtx",
+	"9wYR3TYnigwymyi8wWdsMfnSqPkunS4r2PLLyg0kKHAiWU35Fa8Ac2hgJijXtEuhfA2vdiBt1mmS0N84",
+	"wRbwzLR16xVCsD1AzXk0dFO5haoRHFieRUASi0b1Eg3wYTH2sKzfCN/R6cXiNaFzfISaFQdI0wJ3BsoO",
+	"mwA2HpqYPSgkjkCudsTfqIiTc6UApnedG8emkAIe8RWkn6uRG2DBdhsryytPSegHW3DoYExX1CIGeWxy",
+	"01g0VtkK88rVBwrpzMQ6TFmYave1GxjF+FQpgUCyOrI5Tloh3EXWTp+2wbAXRFoh+sosGzHDwQfW3Fil",
+	"9w3KaY7Q0uuCclbnhlrPIU9DvZR4KwC1Fp57YRAkAmdt5saDUsAnUL3g7Rv8dT2gzhVM6Y8k7wGTvLmW",
+	"UaKWsrNErzGz9Zwo3LfkjjWHSiQgytPcc0q+AKwf7bWcmx7QdyyhGnZdXAdtrg41QxGjaWEncNpI9ElV",
+	"8BEhI2Za3DCL9eJF4c0T4420/faHQBbX7xDoJFAAHtoTmoMgLA/R+IxpQhz27V5WpFCEdK97c8Vv1BzC",
+	"8w3V87/1GD0uQFANU83Z7+fLviueWu1h8AVlHkxATSZQZXsLD1DzG4UrBogDXCa1lRfYW77/Hm7ppD7y",
+	"cllfpuXPBpbZQVOVDx9gbSvhdbZbVDvIJdSGrcveeKIqteBI5XyPRUIsBhA1zjOIcqzKGkOWuvdC1cBk",
+	"BPONWKIya+IoyzVADupIcwSjXQfp9RPOPagueZB64840O42W3a21wTOuc2mKFGqxb0UP+Bw8OqXhH0Gr",
+	"x373CkkXUtnDJq93KqhNO0Q+0py62uEFfPCNyr/iACsBCmd/uvrRAL+0MFnujdYRx45635wChmph65wj",
+	"RplXdrBYxbJA8hsO4aKhJtG9VLnmnSq9zTAi96DTLV+jM1PTaTuIhbEqnqgvH6oVzBaFEDTMen8HPVvc",
+	"cVNJeE1KjIVxyLTgsRGFAZOopFcnGw0DLHX90HrKjyo8jZQpWJNUiH0LTGCsTDFqn3A8igj4q2UNak+a",
+	"Uh5I5zLMQN+oNPfZaajXctIgUl5qjhkLaVdAYuKC4hUu8togBkzoW1JafyiRjUymQscHUoTBh3XKnMkV",
+	"AKjsKVDZVDv7by1xEigSuoWdIEE7r1tkJiTXJ9FrBaAWYsw9AzDT4Os6u2haHIpi/pCLzzOIOwGOl7Ow",
+	"agpmcW4tx8SetmpZ0xybIqP49oEaAoyKVvQQ4V2E6hlHG61CnthK+PGJ252Usx3MIe/G9wFiek1vegBu",
+	"4GEKKhgGF95WXhQIkqmQ8zptYrjdGbIg6N6+g/bYHsCjnx7MdT/Eg7bhEq+hWK6IvlAaREnehwQZLMq2",
+	"yIlZmk+F3J2ZXyzcL73xXrwa3Ctutxb15gUUJtDQjx75Gl+k83Zm2qpWiPnpWUfl5Mdle6R0/FkhvPsy",
+	"8cMJwjx3Iqbchy3D0/QEApi0AMRiNNa87mD9ndvW17Xtk3IIGv5N9+ewDPxtbE0HlS8wqyM0m+LAR6Tc",
+	"3/IUhwoUw0GbX5wnUUGvH2pvZzwjhUfQ6dxYyIdDPv4LE9+k+xuTVmyXK9NT8yD2T83OH/fuLJiBHuXl",
+	"WUryvren7xSHpU2d6JoSl6UENnYLPc61dqZpJjIOuaQbrj2IWF3tWMsL3PrxOcg1uulOVY/Lwe7TNnap",
+	"k1JSN61j3Kg48jGv1C3PdrNmHYw0k+NZHx9zfwuXZVPqEGEmGuUitUXjXYSPelEUdhGQoFSS+JpoSUrs",
+	"eQh++cJqYaIF0/MmoLC/wdPfseleJfZ1IGE4762whTfAzOtI+IJl6CxJU2gQGAujUrCpgJPIEIUaQhSG",
+	"p3xs2SgtdnMjIrhN7/1BotnErqW4dLf+y0n/FbPjGaanMd7KsVzUWYRBeSkII/4/4lor3XT3fwsDdxqI",
+	"n8CcD2wmCDNmOglstScGQDdhoQv1Qpf3xo5drdaAJcRcCYPSIFAUEB4zM554y4BMCdg6J1eem5r+sOyu",
+	"YDjJOBr6zUW2BKxDpsMFH7GRIZLJOybHfvvaaeIEZlZ/piuwrpfv2LSB67U4CEtGEcFOgVvftStFteYM",
+	"3LIoHWLiK0oNfChsZISkWL6XCWfPBMsA7TfJi7KgAeHhfKX6GBJEbtYfyQYq5a2qVRgBaOErCoNzwB4e",
+	"UJYkBGRx+T9o5tw/tIbZMQswYoZ/pKPaO/8qDr+KrQtu1nPu5GHJR07k6CI4/+wvWPxcc6NyDZjdn798",
+	"+fLhy8bpAliqIxh6bRxJ6wvHD3w23blpV82vuaaLJ62zIKmzkvD/gVQSj0jKPJujvxM8Skk9jMzbct4P",
+	"0G+kyf1MR6ZLI63J2W7HkfyZpSJhFjsXmbuXU35OKcoM5xRUvHg68ehCRrkkZVrOrMDVbowHOE+zlY3t",
+	"wNWkeR3D16Shu3U2C2VR7BfzBdubitT9nqZ/9iDTfJKK6eyevpPxjI/ngOQP5TEQtwhqPWIsgy9mHNKg",
+	"FkYmlDTC35EvQzVcVGzolsJgXQXc7i8wUYSBLq3UAiPGSs1LCffw1rIWreytf7cWDM1dUdcDEvXz3j9Z",
+	"gIY91u4G6uN9HCrtPW/yuHgA/MWHuOeNe/dd99F57+bs5OzktLf5rX+Nsz18dMdLZ81pe+9DHxOVy6QV",
+	"Qg0+nmNlaqUcDmQ20WwJDVZQbLjgnFBPsFzMR/M2PJruI6fvDS3hJieVBGZ9mZPVK5gkNREAEWHh5K04",
+	"nDa8KOa8Qt8RnuVRbqMxk0VBpdXCnV5fqwdtMFCLeO7POEI2EMrgkuBugW2OEbAaGue+plgS+cMdB7QJ",
+	"PtzL3wNstv+9n/azA5UreoqHirH/IzXD3Ied2LmJf5XLUknATVe95mK8xataBUD5lnILpdGMRNCoN27I",
+	"dFyjOERR70asJ059GHZT6jusl40RsWC0wv879TcRPEUievePu8fXG65/mJPNQ5Pt05lF6fcgtNA8HADt",
+	"cgU8qu2bK9RI98EAFV5nBcb8BUW4kYpOFTGnGIA53X9XJQkjNKeIppqCqkv4+4IIqr5759UIZVC5AQpo",
+	"v0KEuwI2+Ez/+rJB8KOIOwZuBubTy5p1L4xjprXgZm0E5OfCOdsvIZYxOysNh9LlW5MQE1Is8kWY/hLS",
+	"8incEL+F+MqbMpwSE+6JMy5BCxxEnAaJmEya8VswmJYkaCVj/xH4Bhh5iW/dknGZpi20HVsgsh40TRiL",
+	"UM6I4lCHqz6ZPHCxi2tpowCKhCKedqleuDf2iWhotYUOwYnSvIlEitan96Dk3+1Ht/B8Tv64NtGI2yXn",
+	"0i1eoV4PcwKoo3gdPwAb23RVns94nYoVtlCqziWFJlNjBfCwa87Lr9Icnxj/zbXVwFc4y4d/OHbuqn+U",
+	"4UwmoYu+yCj4gKbaIOGxi/ND8tFMgsyx7RXIJOsNxWt6xEPMa+DcOrXfXgPyb7XECTg6/arsG4GmJw0+",
+	"4z82Kyst+jvvZFs0B/1o1ZoaUly2Ti1+HOJoJaeMNmjzOtPabNMFHow4YpHOU2D6m3LpFhSv6OxWwBAq",
+	"RaCoB4KLc54B9szP7o3ApwPO1jCkyJKGhsm3uT3GNrUfWMAhjhBWwIE7VurQmLedrK3RBZYvspTZNZyo",
+	"YATdZkuoaicsdLe+uKlgT61X7++KIR+igvez6x6DPuMqSzmsHWBB1mQ+/Po6k6zdisJi3wef/T/X3gMv",
+	"LaFbTXJnKMJ4RHrjZ1klOIL0A7VuAlxW09XgF7xlS9GWj92onvX5s00KWOuuEYRma/MmCea+7ZavoTMa",
+	"z5QYcwqxCBtNRJqaSNT3JDyqXWn/9HcaT9lre2uthk1OZ919/9B3uX3bwL/xEayDzmULAEFKcsu99Ehw",
+	"dfwz53lzSdubCfU0lKp/pXLf+oZlpNFwJoxVejWMS6hjTDJAm38Yoz6HvEJQHAfDJ3FEsCARk8mvEoiY",
+	"MO8wU8tITSwvaP6WzMl+CtwuCdKy1XGxugv+f8Or3RH+uuhXmGBuEONnp7V86XVPI47cfR9Dy1qXYR0p",
+	"lXImHydlO+xLxxaYQmq22INUAbE+GLa5rkT2mo/MnYJQ4DhYmwDB6ukFN4ZNoTza8k/2PBp+/rVnxXjO",
+	"7a+98+j//9//92UYQxuAO8R6ISRLI5YaFQ3HCI48jKOhtashVv0vhUzUchj9aThWqXG/02pphn/G0g+M",
+	"2kTC/CrdOMA3+Svpu6FTGO5TKgMrhnfO40TpJbVJSMAC4SYaCcn0yr8BQMj5WlamIY3oJ/zEs43zaLSy",
+	"HA8uicd5NEyGkZBZbuNoyIeQj+cyiaPhchixCF/oiYmM+E8eIxUz1KcN1TBSucXv6SF2r2BkcvhpiNzM",
+	"n4SFivaTX+VFCFTNZWJQu7jRMq6NkkVjtIfZK5CRCmYlSb61SFIOezJj6SRiMpqpXNdpljcZl1cgCbeO",
+	"yBlWbNxKYSyFHc9aMSDdwB62x780gR+icLnXmChNFRHv+ehauY93FfapcAqKb9OY7iFvUDYw0wxdMQqW",
+	"FEW13m+8Ksd79F3p9C6rzhPB5Sa1guVSPu6oLel++R5pT7oOJXmfrvT3Mw4lhFSLGwA2CbSB4iqINpy3",
+	"Wn+vgxVt/7Qcogt9i705LJ5LOzvUvkfl53UEj8oPfcQW9O2P8jptOrDcrGkH+AZbAXwABy9LE0DPQzs5",
+	"ok8HDALkhDFJCGrCggb2kIw8U0Y4N+KJidwbeMNHjGe/Ss/55lSLtVxLqkpMeRHAHM+UMh6eOFiTFcq2",
+	"KHDy3Ul4UQg/sjFrntSZUO+4OYLAB/XEsFKIG5657YJJwAL0znsTzuzgXzfH+fNv4t6qvTMSztbyBS6N",
+	"ZVOaYH/MtO1/fZac8r+MYDEWzI6hUv78q7OncU/NfVDGKjX/6B7wb8/cD5alvfOzp6fPdnrB+pP4viKz",
+	"rVi7F2YesVLYluVdSAdj/7pKnadbWbeUucYTqeZc7mLmwpiP38LN0249eFgnVGFAh5jlYO7CeXcqx6ow",
+	"KFVBLCU2F6jguVdHu2E2MHZfWgPN13xpoqnymY8XiLUXBMfWpULcKz0mkxZz1NstbYMle0GLB7gFlb2k",
+	"iv4sh2YVy6YBC/KIj52Jhd1stWZtuyva7vH4WfBlpyYtVBAU8KlAP3Z2eurFdNt9a8g8OOs112MeOZvF",
+	"g7xHVkXDwUypuRkMC7/PzeeJIWxXI6bSO4cIg+N0p+fHgqkTYQ7+JsDHKblb4iiXKTfGs4QAi7Z7hu+8",
+	"vXj7MmJJot3fIC23Cdhl6r5ca3vvLUa7wg4gJg/e6Lnmg3/txXW9ThS8J4MF4k7eqnNbOF7wAf0CN6t3",
+	"3psKO8tHKAQQ/u8XzJmb3/t5eoxMihv20Db/LrouuEaoq6wN8GP3ExyPidJgsDdV0dGIj96UoDfpPFbm",
+	"96iVSJl/2FHjZNcFGNVjDJOZUoJbBD72DkPg5sIpokIc584aXl8U0f5ytn5IDhEi23hfDhsga2V3uqhG",
+	"hGkdpRwRRj5idGzbE9ysPwdrkRm/E6nlGtt4gnEByxyCNs4kzIR0BqfnGpmxhhaf4PLcF2axOsu3FAAA",
+	"+5NNm/psDGcacoe11QFnT/+ttjzgdpV9WVHh9ma0Ctv860aF9Hdl0EIwelifAZZnvgDbx3/g+zE+1M7p",
+	"sRka79i0UyPDiVPE4CqH2wYjp0FPmi5DnlubG2Z9o+9lxZpMOEKOetcI2oOcf5gb/qLoB8PcsZmb+0BJ",
+	"r/3onWoz03nrLHTKLSX5pn0ho5FWS2d5xSWDN9hqt/tpaxhQituvNpZ/7T1RT3MzVmou+En0Xis5BRcA",
+	"DRT4scjgOR+15PnzlR2y/MiKurprgvLAoXpdXXTwdBzq0AAWr2otn2uMMUCQN4CuuOa2/w0sdxMJs8GG",
+	"1++tzd7IdNUVhkUT+Y6YAoAjHFfQFoU4ZCWj0XbkO15BDKh/Z51DAiRMoWwWbFBuzbC/NuVMm+DTJhfk",
+	"GxwuFL37HAraNZXbzbft8lMmNK/MuntsQbdNOMt71UDdTnwWyQYhZQpoM80LDlx/X8iIMAIFBJY1Zwuo",
+	"ogLBETIyfKxkAkygwU467xFsbp4aXiQRn50+a/YizY6tnBuzLbbkQ14CIT+q8GLSW+2NmMq+kPdgGDg7",
+	"DmI1cDdCszi2TkdMrmBphQG6xgY3UkzlS9nbN+lX8pBhFi/T6kYkfm/IrPtGLTImVxEbj1UOpau5Tnvn",
+	"vYESyXgAr9JDLKPNdDxM/RW3M5W0jprSoA2/V8si1czwbnbKccYr7IUbakEz68+UsX1AfGrKs7u3NB5g",
+	"S0isopwIOeU600Ja5N+FFNMQVt1J2muV8CFC4zFfXDhWciL0AgBT6jqmWXJ9/f33ytgf+KqrWxkHOLjv",
+	"Wb5XZyE7yP8S8T8EQ50avL7+PnI7HM35Ko6sAmYrBg2SW7MWWqdQd4rYLvhi5EszphqQbqP3M0WQ68hg",
+	"aDjeV0KDwoLBmjrm3DwefRzXvUbnQVxYxvURXNKF9xa4wqOOGr91K/ZIg7eWZPaeRb8/dBseJbeQeJyc",
+	"5VNQLrlfBUkx09DR1upatnssDhG23XBHDhu03X9XuugRY4uj9IexxRFjtdsd2FBNQqFTM+AHW3ATR2as",
+	"Mvf/TPOJ+OT+xZ3LtroVepIED4L5eWGdNDZcijhslxviRjhIvOni7UuqF9snpPQOakDr4wUvgqqHSgVF",
+	"U6wIXr4jmxSefZw4UTB07Tl7BXTcLXswyNQebDOm7pF2dYHQTHJ7ZwYl5t4wwpUPIfhu/KZQAjRvwfR2",
+	"iRJ4gXnoMYIrfqNwOyonb8tAAZhz97oGBRKGrzQaGqXtEK/Hgotlr66onwxWut5a9hoEOJ1w/cJ5TELm",
+	"BrscnTRolcukMReltG1KCrm/CFJC+GMf/v/bSAe5pe3cX0G/YBd/5e5NDM86qsPiluyROiy5qZaM7+Sw",
+	"uIOmVUpEf+iLUhspFKf7gaDMdWzFTT21S8vL2O6ROISvsu1mHMZZ2X9b2rel3JyO4Ky4YY/orGwnHw0q",
+	"0k2B38O+kgo5j5ZKzw214ycMXZaKEf3C3dKc6VRwDdPkkHYh4NUge6uwYz6XVqTUVu40cZMRfuUm+KOQ",
+	"80OxL3RkdbtX6MzovmVm45Yhjj7Wj7s9h1Ig2gUAs9xQdgLwS9juZmHaxg2uOL0xGXzQ0aAyaBqSSAfQ",
+	"bPIV3u8DjGd17jZf+C2t95vvuysaDzuCJVbd4+ith2mbc4rWU2eXnfGF4elNHTg5CnuxUe3VkBV32pyv",
+	"CjYxoo6AC45Sv6Co3LyKhGFPyBtheZ8lrH/mzX3Mrpf2/suELzJluRyv+piT2ov8d8euB5pMQMwHx6Z3",
+	"3pvkabp5e8KbpfzNhhpua70yrsCKEscc7ZX9LskNowwvve7y4lgUtQHtI8lCpOSLdZUKa9yKvQ/Sg41E",
+	"3NFmu+xZwU26pnJB85QzQ3V9Tsa1SqMsZRJjhWyKyI0ACD5jut43+TmA4O7oBjkIaWT4+k+QxD3ZMgi0",
+	"5CNocduiQ/gCCy7JBDBiKt1ZmfPVDqGf9374R58Zpjfp1Gh463wIE6ncGpH42lbNESpOTahxcecGLy8L",
+	"G7YKJzwVwAGXqim6BUXH8BLJ9aDpC3nk6mm8UTXS0j2utuFlMen9O4ffe/jrlLPEeOCbgmVpiQ3i0NpD",
+	"LaZ1Wq39ZWz9dHQad9lxR2rjLq8KbDh01udCJpF7ZThvWFt9Hg3/o/86T1OVmf61mEpobwXa+uHN2f8s",
+	"e4Zn/FP0/auLb/rX31/0n3793D00+Oo7seDGskU2jJ3Nq2zxxZFKVr6b2Je5U0Ox+wjKgzbvKAZXHkJ4",
+	"c6Bsc29SYOAxCuDOmIfGZhbD/pa8hkVtPKkVoduVMBHVXQXyDbA/ndEffDRhIuWJ23/34r3zHjyrpuMY",
+	"6wpn1mbmfDAYixMa7ETpKXWCS9y0zQ14WqAjxLdo5MN3Ge90EJvvoQFdNJug9BGED2CrFmQCzqP46tR5",
+	"kw3Fad+WA/yOCN3orVfdw8QD3RaXwEtViEcjr1tbwgL+3kBz+qQ5SHpRmjIlrSYaM6hojVfukbqhDEgR",
+	"lH+BbUZ6VVcc64c+vMvXvph0SAfhsVAKOaFSdKhEXijNW5OO9eBkb3AnsdCEGpMgszJTS6ClqjVi33Hz",
+	"oG2vw2wgi9zaFrDAUi233LRq8cnnnu9+OP/lgzsHGFVwP3xAgmO/wtQMAGtI49UVw0cC+0yw2cXzwTkP",
+	"+W6EEpQWzMt5OROM39FXfDPj3W9BGQPablSH5kfxAZC733mFpd8exy6XtwCfAqxtUztRFSUCT49nMwVe",
+	"Xa0WSKoTvmvibpQ7z7jKJTjwY5UJNHh9UWr53XBSNbOgQxaD+QgTWDCRhtMPt//Lhy//HQAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

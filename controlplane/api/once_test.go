@@ -140,6 +140,8 @@ func (w *world) once(d controlplane.Deployment, root string) {
 
 // Of many at the same time one makes it; the others hear that it is under way,
 // or what it made.
+//
+// fault: F1, F55
 func TestOnce_AtTheSameTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -15,6 +15,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/accounts"
 	"github.com/nullops/nullops/controlplane/api"
+	"github.com/nullops/nullops/controlplane/logbook"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -297,7 +298,7 @@ func TestStreams_EndWithTheAccount(t *testing.T) {
 type hanging struct{}
 
 func (hanging) Follow(context.Context, controlplane.NodeID, controlplane.DeploymentID,
-	pipeline.StepKey, api.LogOptions) (io.ReadCloser, error) {
+	pipeline.StepKey, logbook.NodeLogOptions) (io.ReadCloser, error) {
 	r, _ := io.Pipe()
 	return r, nil
 }

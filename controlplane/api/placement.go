@@ -29,6 +29,7 @@ func settingsIn(s *NodeSettings) controlplane.NodeSettings {
 	return controlplane.NodeSettings{
 		Labels: valueOr(s.Labels, nil), RunLimit: valueOr(s.RunLimit, 0),
 		DiskFloorMiB: valueOr(s.DiskFloorMib, 0), Priority: valueOr(s.Priority, 0),
+		RequireVRAMHint: valueOr(s.RequireVramHint, false),
 		Taints: convertAll(valueOr(s.Taints, nil), func(t Taint) controlplane.Taint {
 			return controlplane.Taint{Key: t.Key, Value: valueOr(t.Value, ""),
 				Effect: controlplane.TaintEffect(t.Effect)}
@@ -38,7 +39,7 @@ func settingsIn(s *NodeSettings) controlplane.NodeSettings {
 
 func settingsOut(s controlplane.NodeSettings) *NodeSettings {
 	out := &NodeSettings{RunLimit: ptrOrNil(s.RunLimit), DiskFloorMib: ptrOrNil(s.DiskFloorMiB),
-		Priority: ptrOrNil(s.Priority)}
+		Priority: ptrOrNil(s.Priority), RequireVramHint: ptrOrNil(s.RequireVRAMHint)}
 	if len(s.Labels) > 0 {
 		labels := map[string]string(s.Labels)
 		out.Labels = &labels
@@ -90,4 +91,21 @@ func toStrings[T ~string](from []T) *[]string {
 	}
 	all := convertAll(from, func(s T) string { return string(s) })
 	return &all
+}
+
+func capacityIn(r *CapacityRules) controlplane.CapacityRules {
+	if r == nil {
+		return controlplane.CapacityRules{}
+	}
+	return controlplane.CapacityRules{CPUOvercommit: valueOr(r.CpuOvercommit, 0),
+		BusyCPUPercent: valueOr(r.BusyCpuPercent, 0), BusySeconds: valueOr(r.BusySeconds, 0)}
+}
+
+// capacityOut omits what is the default.
+func capacityOut(r controlplane.CapacityRules) *CapacityRules {
+	if r == (controlplane.CapacityRules{}) {
+		return nil
+	}
+	return &CapacityRules{CpuOvercommit: ptrOrNil(r.CPUOvercommit),
+		BusyCpuPercent: ptrOrNil(r.BusyCPUPercent), BusySeconds: ptrOrNil(r.BusySeconds)}
 }

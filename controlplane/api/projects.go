@@ -42,6 +42,7 @@ func (s *server) PutEnvironment(
 		CleanupAfterHours: valueOr(r.Body.CleanupAfterHours, 0),
 		IgnoreVisits:      valueOr(r.Body.IgnoreVisits, false),
 		Placement:         placementIn(r.Body.Placement),
+		Capacity:          capacityIn(r.Body.Capacity),
 	})
 	if err != nil {
 		return nil, err
@@ -71,8 +72,8 @@ func (s *server) environmentConverter(a access.Actor) func(controlplane.Environm
 			Name: e.Name, Domain: e.Domain, UrlSuffix: suffix, Scheme: s.IngressURL.Scheme,
 			Description: ptrOrNil(e.Description), Restricted: e.Restricted,
 			CleanupAfterHours: ptrOrNil(e.CleanupAfterHours), IgnoreVisits: ptrOrNil(e.IgnoreVisits),
-			Placement: placementOut(e.Placement),
-			Nodes:     e.Nodes, NodesOnline: e.NodesOnline,
+			Placement: placementOut(e.Placement), Capacity: capacityOut(e.Capacity),
+			Nodes: e.Nodes, NodesOnline: e.NodesOnline,
 			CanCreate: access.CanCreateIn(a, e.ID, e.Restricted),
 		}
 	}
@@ -173,7 +174,7 @@ func limitedTo(a access.Actor, p controlplane.Project) *[]string {
 func projectService(v catalog.ProjectService) ProjectService {
 	return ProjectService{
 		Step: string(v.Step), Service: v.Service, Image: v.Image, TagMode: TagMode(v.TagMode),
-		Tag: ptrOrNil(v.Tag), Pattern: ptrOrNil(v.Pattern),
+		Tag: ptrOrNil(v.Tag), Pattern: ptrOrNil(v.Pattern), Job: ptrOrNil(v.Job),
 	}
 }
 
@@ -197,6 +198,9 @@ func (s *server) PutSecret(
 		p.Rule = &controlplane.SecretRule{Length: valueOr(g.Length, 0), Pattern: valueOr(g.Pattern, ""),
 			Alphabet: controlplane.Alphabet(valueOr(g.Alphabet, ""))}
 	}
+	if v := r.Body.Vault; v != nil {
+		p.Vault = &controlplane.VaultPath{Path: v.Path, Field: v.Field}
+	}
 	saved, err := s.Catalog.PutSecret(ctx, actorOf(ctx), p)
 	if err != nil {
 		return nil, err
@@ -217,6 +221,9 @@ func toSecret(v controlplane.Secret) Secret {
 	out := Secret{
 		Name: v.Name, Generated: v.Rule != nil, Version: v.Version, UpdatedAt: v.UpdatedAt,
 		LastUsedAt: v.LastUsedAt,
+	}
+	if v.Vault != nil {
+		out.Vault = &SecretVault{Path: v.Vault.Path, Field: v.Vault.Field}
 	}
 	if v.Rule != nil {
 		out.Generate = &SecretGenerate{

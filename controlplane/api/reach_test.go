@@ -287,6 +287,8 @@ func (w *world) pageTicket(d controlplane.Deployment, cookie string) string {
 }
 
 // A page of another site gets no connection, not even with the cookie.
+//
+// threat: T14
 func TestReach_Origin(t *testing.T) {
 	t.Parallel()
 	w, _, d := reachWorld(t)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -27,26 +26,7 @@ import (
 	"github.com/nullops/nullops/controlplane/reach"
 	"github.com/nullops/nullops/controlplane/review"
 	"github.com/nullops/nullops/controlplane/usage"
-	"github.com/nullops/nullops/pipeline"
 )
-
-// ServiceLogs reads what a service wrote from the node it runs on. The lines
-// are "time text" with the time as RFC 3339 with nanoseconds. The reader ends
-// with the log, or, when following, with the context. A node that cannot be
-// asked is a *controlplane.Error of kind Unavailable.
-type ServiceLogs interface {
-	Follow(ctx context.Context, node controlplane.NodeID, deployment controlplane.DeploymentID,
-		step pipeline.StepKey, o LogOptions) (io.ReadCloser, error)
-}
-
-// LogOptions say which part of a service's log is wanted.
-type LogOptions struct {
-	Follow bool
-	// Tail is how many of the last lines; 0 means all of them.
-	Tail int
-	// Since leaves out what is older; the zero time leaves out nothing.
-	Since time.Time
-}
 
 // Config is what New needs. Everything but Logs, UI, Metrics and Ready is
 // required.
@@ -61,7 +41,7 @@ type Config struct {
 	Reviews   *review.Reviews
 	Gate      *gate.Gate
 	// Logs reads services' logs from nodes; nil if not available.
-	Logs ServiceLogs
+	Logs logbook.NodeLogs
 	// Reach connects people to services; nil if not available. Idle is how long a
 	// connection may be unused, DefaultIdle if zero.
 	Reach *reach.Reach
@@ -113,6 +93,7 @@ type Config struct {
 // and one use case.
 type server struct {
 	Config
+	logs   *logbook.Reader
 	secure bool
 	origin string
 	// schemas are the contract's.
@@ -132,7 +113,7 @@ func New(c Config) (http.Handler, error) {
 		return nil, err
 	}
 	s := &server{
-		Config: c, secure: c.URL.Scheme == "https",
+		Config: c, logs: newLogReader(c), secure: c.URL.Scheme == "https",
 		origin: c.URL.Scheme + "://" + c.URL.Host,
 	}
 	doors, err := newDoors(s)

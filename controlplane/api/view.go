@@ -43,6 +43,7 @@ func toDeployment(v lifecycle.View) Deployment {
 		), Services: convertAll(v.Services, toServiceHealth),
 		CreatedBy: v.CreatedBy, CreatedAt: v.CreatedAt, ChangedAt: v.ChangedAt, ReadyAt: v.ReadyAt,
 		ExpiresAt: ptrOrNil(v.ExpiresAt), Level: Level(v.Level), RequestId: ptrOrNil(v.RequestID),
+		Tests: toTestSummary(v.Tests),
 	}
 	addLifetime(&d, v)
 	if c, reason := v.Condition(); c != "" {
@@ -92,7 +93,7 @@ func toFailure(f *controlplane.Failure) *Failure {
 func toServiceVersion(v controlplane.ServiceVersion) ServiceVersion {
 	return ServiceVersion{
 		Step: string(v.Step), Service: v.Service, Image: v.Image,
-		TagMode: TagMode(v.TagMode), Tag: v.Tag, Digest: v.Digest,
+		TagMode: TagMode(v.TagMode), Tag: v.Tag, Digest: v.Digest, Job: ptrOrNil(v.Job),
 	}
 }
 
@@ -127,6 +128,7 @@ func toStep(v lifecycle.RunView, row controlplane.StepRow) Step {
 		Code: ptrOrNil(
 			row.Code,
 		), Message: ptrOrNil(row.Message), ExitCode: row.ExitCode, Lines: row.Lines,
+		Tests: toTestSummary(row.Tests),
 	}
 	if len(row.Outputs) > 0 {
 		s.Outputs = &row.Outputs
@@ -157,8 +159,8 @@ func stepInputs(s pipeline.Step) map[string]any {
 		for name, value := range s.Plugin.Secrets {
 			in[name] = value
 		}
-	case s.Service != nil:
-		for name, value := range s.Service.Env {
+	case s.Container() != nil:
+		for name, value := range s.Container().Env {
 			in[name] = value
 		}
 	case s.Approval != nil:

@@ -578,6 +578,8 @@ const (
 	NoticeEventDeploymentExpiring  NoticeEvent = "deployment.expiring"
 	NoticeEventDeploymentFailed    NoticeEvent = "deployment.failed"
 	NoticeEventDeploymentForgotten NoticeEvent = "deployment.forgotten"
+	NoticeEventDeploymentOffline   NoticeEvent = "deployment.offline"
+	NoticeEventDeploymentOnline    NoticeEvent = "deployment.online"
 	NoticeEventDeploymentReady     NoticeEvent = "deployment.ready"
 	NoticeEventDeploymentRecovered NoticeEvent = "deployment.recovered"
 	NoticeEventDeploymentRemoved   NoticeEvent = "deployment.removed"
@@ -602,6 +604,10 @@ func (e NoticeEvent) Valid() bool {
 	case NoticeEventDeploymentFailed:
 		return true
 	case NoticeEventDeploymentForgotten:
+		return true
+	case NoticeEventDeploymentOffline:
+		return true
+	case NoticeEventDeploymentOnline:
 		return true
 	case NoticeEventDeploymentReady:
 		return true
@@ -840,6 +846,7 @@ func (e SecretGenerateAlphabet) Valid() bool {
 // Defines values for StepKind.
 const (
 	StepKindApproval StepKind = "approval"
+	StepKindJob      StepKind = "job"
 	StepKindPlugin   StepKind = "plugin"
 	StepKindService  StepKind = "service"
 )
@@ -848,6 +855,8 @@ const (
 func (e StepKind) Valid() bool {
 	switch e {
 	case StepKindApproval:
+		return true
+	case StepKindJob:
 		return true
 	case StepKindPlugin:
 		return true
@@ -1056,6 +1065,24 @@ func (e ListDeploymentsParamsSort) Valid() bool {
 	}
 }
 
+// Defines values for RotateKeysParamsTo.
+const (
+	RotateKeysParamsToLocal RotateKeysParamsTo = "local"
+	RotateKeysParamsToVault RotateKeysParamsTo = "vault"
+)
+
+// Valid indicates whether the value is a known member of the RotateKeysParamsTo enum.
+func (e RotateKeysParamsTo) Valid() bool {
+	switch e {
+	case RotateKeysParamsToLocal:
+		return true
+	case RotateKeysParamsToVault:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListNodesParamsSort.
 const (
 	ListNodesParamsSortMinusName ListNodesParamsSort = "-name"
@@ -1231,6 +1258,18 @@ type BranchTags struct {
 	Services []BranchTag `json:"services"`
 }
 
+// CapacityRules How room on the nodes of an environment is counted.
+type CapacityRules struct {
+	// BusyCpuPercent A node of which at least this share of the CPU was in use, by whatever, during all of busy_seconds takes no new deployment. 0, the default, is 90; 100 switches it off.
+	BusyCpuPercent *int `json:"busy_cpu_percent,omitempty"`
+
+	// BusySeconds For how long, 30 to 3600; 0, the default, is 300.
+	BusySeconds *int `json:"busy_seconds,omitempty"`
+
+	// CpuOvercommit How many times the cores of a node may be reserved, 0.1 to 100; 0, the default, is 4.
+	CpuOvercommit *float64 `json:"cpu_overcommit,omitempty"`
+}
+
 // Capsule defines model for Capsule.
 type Capsule struct {
 	Deployment CapsuleDeployment `json:"deployment"`
@@ -1284,13 +1323,14 @@ type CapsuleService struct {
 
 // CapsuleStep defines model for CapsuleStep.
 type CapsuleStep struct {
-	EndedAt   *time.Time `json:"ended_at,omitempty"`
-	Key       string     `json:"key"`
-	Log       []string   `json:"log"`
-	Message   *string    `json:"message,omitempty"`
-	StartedAt *time.Time `json:"started_at,omitempty"`
-	Status    StepStatus `json:"status"`
-	Title     string     `json:"title"`
+	EndedAt   *time.Time  `json:"ended_at,omitempty"`
+	Key       string      `json:"key"`
+	Log       []string    `json:"log"`
+	Message   *string     `json:"message,omitempty"`
+	StartedAt *time.Time  `json:"started_at,omitempty"`
+	Status    StepStatus  `json:"status"`
+	Tests     *TestReport `json:"tests,omitempty"`
+	Title     string      `json:"title"`
 }
 
 // Certificate defines model for Certificate.
@@ -1569,6 +1609,9 @@ type Deployment struct {
 	StepsDone  int              `json:"steps_done"`
 	StepsTotal int              `json:"steps_total"`
 
+	// Tests What the test suite of a job came to; of a deployment, all of its latest run together.
+	Tests *TestSummary `json:"tests,omitempty"`
+
 	// TombstoneUntil When what is gone is forgotten; until then it can be looked at and recreated.
 	TombstoneUntil *time.Time `json:"tombstone_until,omitempty"`
 
@@ -1605,6 +1648,9 @@ type DeploymentCreate struct {
 
 	// Project A DNS label of at most 40 characters.
 	Project Name `json:"project"`
+
+	// RequiredLabels Labels that its node must have, each `key` or `key=value`, besides what the environment and the project require.
+	RequiredLabels *[]string `json:"required_labels,omitempty"`
 
 	// Versions Tag by step key, for selectable services only.
 	Versions *map[string]string `json:"versions,omitempty"`
@@ -1689,7 +1735,7 @@ type Diff = pipeline.Diff
 type Document struct {
 	Action *DocumentAction `json:"action,omitempty"`
 
-	// Definition What the PUT of this kind takes. An environment may have `gate` and `redirect_https` as well; a project `secrets` (by name, each with `value`, `generate` or `from_env`), `pipeline` and `templates` (by name); a webhook spells its kind `format`. Instead of the field of a password or another hidden value, or of a secret's value, `FIELD_from_env` or `from_env` alone keeps the stored value, and is refused if there is none.
+	// Definition What the PUT of this kind takes. An environment may have `gate` and `redirect_https` as well; a project `secrets` (by name, each with `value`, `generate`, `vault` or `from_env`), `pipeline` and `templates` (by name); a webhook spells its kind `format`. Instead of the field of a password or another hidden value, or of a secret's value, `FIELD_from_env` or `from_env` alone keeps the stored value, and is refused if there is none.
 	Definition *json.RawMessage `json:"definition,omitempty"`
 	Kind       DocumentKind     `json:"kind"`
 	Name       string           `json:"name"`
@@ -1788,6 +1834,9 @@ type DrainStatus string
 type Environment struct {
 	CanCreate bool `json:"can_create"`
 
+	// Capacity How room on the nodes of an environment is counted.
+	Capacity *CapacityRules `json:"capacity,omitempty"`
+
 	// CleanupAfterHours Absent for never.
 	CleanupAfterHours *int    `json:"cleanup_after_hours,omitempty"`
 	Description       *string `json:"description,omitempty"`
@@ -1826,6 +1875,9 @@ type EnvironmentList struct {
 
 // EnvironmentPut defines model for EnvironmentPut.
 type EnvironmentPut struct {
+	// Capacity How room on the nodes of an environment is counted.
+	Capacity *CapacityRules `json:"capacity,omitempty"`
+
 	// CleanupAfterHours Remove deployments after so many hours without activity; 0, the default, is never.
 	CleanupAfterHours *int    `json:"cleanup_after_hours,omitempty"`
 	Description       *string `json:"description,omitempty"`
@@ -2030,6 +2082,9 @@ type InvitationList struct {
 	Items []Invitation `json:"items"`
 }
 
+// JobStep A container that runs to its end. The steps that need it start only after it has ended with exit code 0. Its fields are those of a service that have a meaning for it.
+type JobStep = pipeline.JobStep
+
 // KeyList defines model for KeyList.
 type KeyList struct {
 	Items []MasterKey `json:"items"`
@@ -2098,7 +2153,10 @@ type MasterKey struct {
 
 	// Primary Whether new values are sealed under it.
 	Primary bool `json:"primary"`
-	Uses    []struct {
+
+	// Source Where the key is kept, such as `local` or `vault transit nullops`; only if it is present.
+	Source *string `json:"source,omitempty"`
+	Uses   []struct {
 		Place  string `json:"place"`
 		Values int64  `json:"values"`
 	} `json:"uses"`
@@ -2182,12 +2240,15 @@ type Node struct {
 	Allocated Resources `json:"allocated"`
 
 	// Blocked Why it takes no new deployment although it is online: a check failed without which deployments are not safe there.
-	Blocked     *string `json:"blocked,omitempty"`
-	Build       *string `json:"build,omitempty"`
-	Deployments int     `json:"deployments"`
-	Drain       *Drain  `json:"drain,omitempty"`
-	Enabled     bool    `json:"enabled"`
-	Environment string  `json:"environment"`
+	Blocked *string `json:"blocked,omitempty"`
+	Build   *string `json:"build,omitempty"`
+
+	// CpuOvercommit How many times the environment lets the node's cores be allocated.
+	CpuOvercommit *float64 `json:"cpu_overcommit,omitempty"`
+	Deployments   int      `json:"deployments"`
+	Drain         *Drain   `json:"drain,omitempty"`
+	Enabled       bool     `json:"enabled"`
+	Environment   string   `json:"environment"`
 
 	// ExpectedThumbprint Typed in when the node was added; nothing else is trusted at first contact.
 	ExpectedThumbprint *string    `json:"expected_thumbprint,omitempty"`
@@ -2358,6 +2419,9 @@ type NodeSettings struct {
 
 	// Priority Among nodes that fit, lower ones are taken first; 0 is like 128.
 	Priority *int `json:"priority,omitempty"`
+
+	// RequireVramHint Refuse deployments with a service that asks for GPUs without `vram_mib`.
+	RequireVramHint *bool `json:"require_vram_hint,omitempty"`
 
 	// RunLimit How many runs may be under way at once; 0, the default, is no limit.
 	RunLimit *int     `json:"run_limit,omitempty"`
@@ -2531,7 +2595,7 @@ type PipelineSaved struct {
 	Version int    `json:"version"`
 }
 
-// PipelineStep Exactly one of service, plugin and approval.
+// PipelineStep Exactly one of service, job, plugin and approval.
 type PipelineStep = pipeline.Step
 
 // PipelineUser defines model for PipelineUser.
@@ -2758,7 +2822,10 @@ type ProjectSaved struct {
 
 // ProjectService What a user chooses when creating.
 type ProjectService struct {
-	Image   string  `json:"image"`
+	Image string `json:"image"`
+
+	// Job It is a job.
+	Job     *bool   `json:"job,omitempty"`
 	Pattern *string `json:"pattern,omitempty"`
 	Service string  `json:"service"`
 	Step    string  `json:"step"`
@@ -3245,7 +3312,10 @@ type Secret struct {
 	LastUsedAt *time.Time      `json:"last_used_at,omitempty"`
 	Name       string          `json:"name"`
 	UpdatedAt  time.Time       `json:"updated_at"`
-	Version    int             `json:"version"`
+
+	// Vault A field of a value in a KV engine of Vault. Each run reads it once, when it begins, and keeps its own sealed copy until its deployment is gone; nothing else stores it.
+	Vault   *SecretVault `json:"vault,omitempty"`
+	Version int          `json:"version"`
 }
 
 // SecretGenerate Exactly one of `length`, with which `alphabet` may be given (default `alphanumeric`), and `pattern`.
@@ -3273,12 +3343,23 @@ type SecretPut struct {
 	// Generate Exactly one of `length`, with which `alphabet` may be given (default `alphanumeric`), and `pattern`.
 	Generate *SecretGenerate `json:"generate,omitempty"`
 	Value    *string         `json:"value,omitempty"`
+
+	// Vault A field of a value in a KV engine of Vault. Each run reads it once, when it begins, and keeps its own sealed copy until its deployment is gone; nothing else stores it.
+	Vault *SecretVault `json:"vault,omitempty"`
 }
 
 // SecretSaved defines model for SecretSaved.
 type SecretSaved struct {
 	Changed bool   `json:"changed"`
 	Secret  Secret `json:"secret"`
+}
+
+// SecretVault A field of a value in a KV engine of Vault. Each run reads it once, when it begins, and keeps its own sealed copy until its deployment is gone; nothing else stores it.
+type SecretVault struct {
+	Field string `json:"field"`
+
+	// Path The path in the engine, below the one that the operator opened for projects.
+	Path string `json:"path"`
 }
 
 // Service defines model for Service.
@@ -3362,8 +3443,11 @@ type ServiceStep = pipeline.ServiceStep
 
 // ServiceVersion defines model for ServiceVersion.
 type ServiceVersion struct {
-	Digest  string  `json:"digest"`
-	Image   string  `json:"image"`
+	Digest string `json:"digest"`
+	Image  string `json:"image"`
+
+	// Job It is the version of a job, which has no health: nothing of it runs once it is done.
+	Job     *bool   `json:"job,omitempty"`
 	Service string  `json:"service"`
 	Step    string  `json:"step"`
 	Tag     string  `json:"tag"`
@@ -3437,6 +3521,9 @@ type Step struct {
 	Run       int        `json:"run"`
 	StartedAt *time.Time `json:"started_at,omitempty"`
 	Status    StepStatus `json:"status"`
+
+	// Tests What the test suite of a job came to; of a deployment, all of its latest run together.
+	Tests *TestSummary `json:"tests,omitempty"`
 
 	// Title The service or plugin, with its version.
 	Title        string   `json:"title"`
@@ -3573,6 +3660,47 @@ type TemplatePut struct {
 	Priority    *int               `json:"priority,omitempty"`
 	Versions    *map[string]string `json:"versions,omitempty"`
 	Wait        *bool              `json:"wait,omitempty"`
+}
+
+// TestFailure defines model for TestFailure.
+type TestFailure struct {
+	// Message What the test runner says, 2048 bytes at most.
+	Message string `json:"message"`
+	Name    string `json:"name"`
+	Suite   string `json:"suite"`
+}
+
+// TestReport defines model for TestReport.
+type TestReport struct {
+	// Failures The first failed tests, 100 at most.
+	Failures []TestFailure `json:"failures"`
+
+	// Summary What the test suite of a job came to; of a deployment, all of its latest run together.
+	Summary TestSummary `json:"summary"`
+
+	// Truncated There were more failed tests, or longer messages.
+	Truncated bool `json:"truncated"`
+}
+
+// TestSummary What the test suite of a job came to; of a deployment, all of its latest run together.
+type TestSummary struct {
+	Failed int `json:"failed"`
+
+	// Marked Failed tests do not fail the run, they only mark it.
+	Marked bool `json:"marked"`
+
+	// Names The first failed tests, three at most.
+	Names *[]string `json:"names,omitempty"`
+
+	// Problem Why results are missing or cannot be read, and what to do.
+	Problem *string `json:"problem,omitempty"`
+
+	// Seconds How long they took.
+	Seconds float64 `json:"seconds"`
+	Skipped int     `json:"skipped"`
+
+	// Tests All tests, whatever became of them.
+	Tests int `json:"tests"`
 }
 
 // Token defines model for Token.
@@ -4061,6 +4189,15 @@ type CreateInvitationParams struct {
 	// IdempotencyKey The same key makes nothing twice within a day.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
+
+// RotateKeysParams defines parameters for RotateKeys.
+type RotateKeysParams struct {
+	// To Refuse unless the first key is kept there, so that a move ends where it was meant to.
+	To *RotateKeysParamsTo `form:"to,omitempty" json:"to,omitempty"`
+}
+
+// RotateKeysParamsTo defines parameters for RotateKeys.
+type RotateKeysParamsTo string
 
 // ExplainAccessParams defines parameters for ExplainAccess.
 type ExplainAccessParams struct {
@@ -4895,6 +5032,13 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log (the `ListStepLog` operationId).
 	ListStepLog(ctx context.Context, id InId, run InRun, step InStep, params *ListStepLogParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetStepTests Test results of a step
+	//
+	// What a job's test runner left as JUnit XML: the numbers, and the first 100 tests that failed. Secrets are [secret]. A step without results answers 404.
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/tests (the `GetStepTests` operationId).
+	GetStepTests(ctx context.Context, id InId, run InRun, step InStep, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListDeploymentSecrets Names of the secrets that were generated for a deployment
 	//
 	// Never a value. Empty until its node has asked for them, and once it is gone.
@@ -5217,7 +5361,7 @@ type ClientInterface interface {
 	// A bounded number of them: call again until `left` is 0. May be stopped at any time; every value opens before, during and after.
 	//
 	// Corresponds with POST /api/v1/keys/rotate (the `RotateKeys` operationId).
-	RotateKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RotateKeys(ctx context.Context, params *RotateKeysParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetMe Who is signed in, and what they may do
 	//
@@ -5816,7 +5960,7 @@ type ClientInterface interface {
 
 	// PutSecretWithBody Set a secret
 	//
-	// Either a value, or a rule to generate one per deployment. It cannot be read back.
+	// A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -5825,7 +5969,7 @@ type ClientInterface interface {
 
 	// PutSecret Set a secret
 	//
-	// Either a value, or a rule to generate one per deployment. It cannot be read back.
+	// A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7194,6 +7338,23 @@ func (c *Client) ListStepLog(ctx context.Context, id InId, run InRun, step InSte
 	return c.Client.Do(req)
 }
 
+// GetStepTests Test results of a step
+//
+// What a job's test runner left as JUnit XML: the numbers, and the first 100 tests that failed. Secrets are [secret]. A step without results answers 404.
+//
+// Corresponds with GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/tests (the `GetStepTests` operationId).
+func (c *Client) GetStepTests(ctx context.Context, id InId, run InRun, step InStep, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetStepTestsRequest(c.Server, id, run, step)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListDeploymentSecrets Names of the secrets that were generated for a deployment
 //
 // Never a value. Empty until its node has asked for them, and once it is gone.
@@ -7906,8 +8067,8 @@ func (c *Client) ListKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*
 // A bounded number of them: call again until `left` is 0. May be stopped at any time; every value opens before, during and after.
 //
 // Corresponds with POST /api/v1/keys/rotate (the `RotateKeys` operationId).
-func (c *Client) RotateKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRotateKeysRequest(c.Server)
+func (c *Client) RotateKeys(ctx context.Context, params *RotateKeysParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRotateKeysRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -9265,7 +9426,7 @@ func (c *Client) DeleteSecret(ctx context.Context, name InName, secret InSecretN
 
 // PutSecretWithBody Set a secret
 //
-// Either a value, or a rule to generate one per deployment. It cannot be read back.
+// A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9284,7 +9445,7 @@ func (c *Client) PutSecretWithBody(ctx context.Context, name InName, secret InSe
 
 // PutSecret Set a secret
 //
-// Either a value, or a rule to generate one per deployment. It cannot be read back.
+// A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -12566,6 +12727,54 @@ func NewListStepLogRequest(server string, id InId, run InRun, step InStep, param
 	return req, nil
 }
 
+// NewGetStepTestsRequest constructs an http.Request for the GetStepTests method
+func NewGetStepTestsRequest(server string, id InId, run InRun, step InStep) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "run", run, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam2 string
+
+	pathParam2, err = runtime.StyleParamWithOptions("simple", false, "step", step, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/runs/%s/steps/%s/tests", pathParam0, pathParam1, pathParam2)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListDeploymentSecretsRequest constructs an http.Request for the ListDeploymentSecrets method
 func NewListDeploymentSecretsRequest(server string, id InId) (*http.Request, error) {
 	var err error
@@ -13932,7 +14141,7 @@ func NewListKeysRequest(server string) (*http.Request, error) {
 }
 
 // NewRotateKeysRequest constructs an http.Request for the RotateKeys method
-func NewRotateKeysRequest(server string) (*http.Request, error) {
+func NewRotateKeysRequest(server string, params *RotateKeysParams) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -13948,6 +14157,33 @@ func NewRotateKeysRequest(server string) (*http.Request, error) {
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
@@ -19371,6 +19607,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log (the `ListStepLog` operationId).
 	ListStepLogWithResponse(ctx context.Context, id InId, run InRun, step InStep, params *ListStepLogParams, reqEditors ...RequestEditorFn) (*ListStepLogResponse, error)
 
+	// GetStepTestsWithResponse Test results of a step
+	//
+	// What a job's test runner left as JUnit XML: the numbers, and the first 100 tests that failed. Secrets are [secret]. A step without results answers 404.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/tests (the `GetStepTests` operationId).
+	GetStepTestsWithResponse(ctx context.Context, id InId, run InRun, step InStep, reqEditors ...RequestEditorFn) (*GetStepTestsResponse, error)
+
 	// ListDeploymentSecretsWithResponse Names of the secrets that were generated for a deployment
 	//
 	// Never a value. Empty until its node has asked for them, and once it is gone.
@@ -19731,7 +19976,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/keys/rotate (the `RotateKeys` operationId).
-	RotateKeysWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*RotateKeysResponse, error)
+	RotateKeysWithResponse(ctx context.Context, params *RotateKeysParams, reqEditors ...RequestEditorFn) (*RotateKeysResponse, error)
 
 	// GetMeWithResponse Who is signed in, and what they may do
 	//
@@ -20412,7 +20657,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutSecretWithBodyWithResponse Set a secret
 	//
-	// Either a value, or a rule to generate one per deployment. It cannot be read back.
+	// A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -20421,7 +20666,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutSecretWithResponse Set a secret
 	//
-	// Either a value, or a rule to generate one per deployment. It cannot be read back.
+	// A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23127,6 +23372,62 @@ func (r ListStepLogResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListStepLogResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetStepTestsResponseDefaultHeaders the declared response headers of an HTTP default response for GetStepTests
+type GetStepTestsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetStepTestsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TestReport
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetStepTestsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetStepTestsResponse) GetJSON200() *TestReport {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetStepTestsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetStepTestsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetStepTestsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetStepTestsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetStepTestsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -31421,6 +31722,21 @@ func (c *ClientWithResponses) ListStepLogWithResponse(ctx context.Context, id In
 	return ParseListStepLogResponse(rsp)
 }
 
+// GetStepTestsWithResponse Test results of a step
+//
+// What a job's test runner left as JUnit XML: the numbers, and the first 100 tests that failed. Secrets are [secret]. A step without results answers 404.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/tests (the `GetStepTests` operationId).
+func (c *ClientWithResponses) GetStepTestsWithResponse(ctx context.Context, id InId, run InRun, step InStep, reqEditors ...RequestEditorFn) (*GetStepTestsResponse, error) {
+	rsp, err := c.GetStepTests(ctx, id, run, step, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetStepTestsResponse(rsp)
+}
+
 // ListDeploymentSecretsWithResponse Names of the secrets that were generated for a deployment
 //
 // Never a value. Empty until its node has asked for them, and once it is gone.
@@ -32015,8 +32331,8 @@ func (c *ClientWithResponses) ListKeysWithResponse(ctx context.Context, reqEdito
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/keys/rotate (the `RotateKeys` operationId).
-func (c *ClientWithResponses) RotateKeysWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*RotateKeysResponse, error) {
-	rsp, err := c.RotateKeys(ctx, reqEditors...)
+func (c *ClientWithResponses) RotateKeysWithResponse(ctx context.Context, params *RotateKeysParams, reqEditors ...RequestEditorFn) (*RotateKeysResponse, error) {
+	rsp, err := c.RotateKeys(ctx, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -33152,7 +33468,7 @@ func (c *ClientWithResponses) DeleteSecretWithResponse(ctx context.Context, name
 
 // PutSecretWithBodyWithResponse Set a secret
 //
-// Either a value, or a rule to generate one per deployment. It cannot be read back.
+// A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -33167,7 +33483,7 @@ func (c *ClientWithResponses) PutSecretWithBodyWithResponse(ctx context.Context,
 
 // PutSecretWithResponse Set a secret
 //
-// Either a value, or a rule to generate one per deployment. It cannot be read back.
+// A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -36128,6 +36444,59 @@ func ParseListStepLogResponse(rsp *http.Response) (*ListStepLogResponse, error) 
 	switch {
 	case true:
 		var headers ListStepLogResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetStepTestsResponse parses an HTTP response from a GetStepTestsWithResponse call
+func ParseGetStepTestsResponse(rsp *http.Response) (*GetStepTestsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetStepTestsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TestReport
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetStepTestsResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

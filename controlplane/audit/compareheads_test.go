@@ -61,6 +61,8 @@ const witness = controlplane.NodeID("01a1fc00-0000-7000-8000-000000000000")
 // A chain that was cut off or rewritten with the right key holds in itself. What a node remembers
 // finds it, and where, also in another process than the one that sent it; and the node gets no more
 // heads.
+//
+// threat: T9
 func TestVerify_WitnessesFindARewrittenChain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

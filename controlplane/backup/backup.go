@@ -44,23 +44,31 @@ type header struct {
 	Build  string `json:"build"`
 }
 
+// Source is what a backup is made of.
+type Source struct {
+	Store *postgres.Store
+	// Migrations are those of this release, which Build names.
+	Migrations fs.FS
+	Keys       *seal.Keyring
+	Build      string
+}
+
 // Write writes the database's rows to the file, sealed under the first key.
-func Write(ctx context.Context, actor access.Actor, store *postgres.Store, files fs.FS,
-	keys *seal.Keyring, build string, to io.Writer) error {
+func Write(ctx context.Context, actor access.Actor, s Source, to io.Writer) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err
 	}
-	states, err := store.MigrationStates(ctx, files)
+	states, err := s.Store.MigrationStates(ctx, s.Migrations)
 	if err != nil {
 		return err
 	}
-	h := header{Build: build}
+	h := header{Build: s.Build}
 	for _, m := range states {
 		if m.Applied {
 			h.Schema = max(h.Schema, m.Version)
 		}
 	}
-	file, err := newWriter(keys, to)
+	file, err := newWriter(s.Keys, to)
 	if err != nil {
 		return err
 	}
@@ -68,7 +76,7 @@ func Write(ctx context.Context, actor access.Actor, store *postgres.Store, files
 	if err := d.writeLine(h); err != nil {
 		return err
 	}
-	schema, err := store.Dump(ctx, files, d)
+	schema, err := s.Store.Dump(ctx, s.Migrations, d)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,8 @@ func filled(t *testing.T) (*postgres.Store, string) {
 func write(t *testing.T, store *postgres.Store, keys *seal.Keyring) []byte {
 	t.Helper()
 	var file bytes.Buffer
-	err := backup.Write(t.Context(), system, store, migrations.FS, keys, "test", &file)
+	err := backup.Write(t.Context(), system, backup.Source{Store: store,
+		Migrations: migrations.FS, Keys: keys, Build: "test"}, &file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +230,8 @@ func TestBackup_NeedsAnAdmin(t *testing.T) {
 	t.Parallel()
 	store, _ := filled(t)
 	ada := access.User(controlplane.User{Name: "ada"}, nil)
-	err := backup.Write(t.Context(), ada, store, migrations.FS, ring(t, "k1"), "", &bytes.Buffer{})
+	err := backup.Write(t.Context(), ada, backup.Source{Store: store,
+		Migrations: migrations.FS, Keys: ring(t, "k1")}, &bytes.Buffer{})
 	if controlplane.KindOf(err) != controlplane.Forbidden {
 		t.Errorf("write: %v", err)
 	}

@@ -190,6 +190,9 @@ func (r *reader) readPiece() error {
 	}
 	r.last = head[4] == 1
 	piece, err := r.keys.Open(sealPlace(r.id, r.n, r.last), sealed)
+	if waiting, ok := errors.AsType[*seal.WaitingError](err); ok {
+		return fmt.Errorf("the backup is sealed under the key %s: %w", waiting.Key, waiting.Err)
+	}
 	if err != nil {
 		return r.unopenedError(sealed)
 	}
@@ -206,8 +209,8 @@ func (r *reader) unopenedError(sealed []byte) error {
 	if slices.Contains(r.keys.KeyIDs(), kid) {
 		return fmt.Errorf("%w; or the key %s is not the one it was made with", errDamaged, kid)
 	}
-	return fmt.Errorf("the backup is sealed under the key %s, which is not in "+
-		"NULLOPS_MASTER_KEYS: add it", kid)
+	return fmt.Errorf("the backup is sealed under the key %s, which is neither in "+
+		"NULLOPS_MASTER_KEYS nor in Vault: add it", kid)
 }
 
 // asDamaged turns an early end into what it means.

@@ -88,7 +88,7 @@ func (p *ACMEPut) changesDNS(old controlplane.ACME) bool {
 	return p.DNS != old.DNS || p.DNSServer != old.DNSServer || p.DNSUser != old.DNSUser
 }
 
-func (p *ACMEPut) sealSecrets(keys *seal.Keyring, id controlplane.EnvironmentID) (err error) {
+func (p *ACMEPut) sealSecrets(keys valueKeys, id controlplane.EnvironmentID) (err error) {
 	switch {
 	case p.DNS == controlplane.NameServerNone:
 		p.DNSSecret = nil

@@ -48,7 +48,7 @@ func TestRotateKeys_Orders(t *testing.T) {
 		}
 	}
 	w.use(both)
-	if _, left, err := w.RotateKeys(ctx, w.admin); left != 0 || err != nil {
+	if _, left, err := w.RotateKeys(ctx, w.admin, ""); left != 0 || err != nil {
 		t.Fatalf("%d left: %v", left, err)
 	}
 	w.use(second)

@@ -166,7 +166,7 @@ func (c *Catalog) ACMEAnswer(
 }
 
 func sealSigner(
-	keys *seal.Keyring, at seal.Location, key crypto.Signer,
+	keys valueKeys, at seal.Location, key crypto.Signer,
 ) (controlplane.Sealed, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -176,7 +176,7 @@ func sealSigner(
 }
 
 func openSigner(
-	keys *seal.Keyring, at seal.Location, sealed controlplane.Sealed,
+	keys valueKeys, at seal.Location, sealed controlplane.Sealed,
 ) (crypto.Signer, error) {
 	text, err := keys.Open(at, sealed)
 	if err != nil {

@@ -46,10 +46,10 @@ func (c *Catalog) BranchTags(
 	all = []BranchTag{}
 	var images []pipeline.Image
 	for _, s := range v.Pipeline.Steps {
-		if s.Service != nil && s.Service.Image.TagMode == pipeline.Selectable {
-			all = append(all, BranchTag{Step: s.Key, Service: s.Service.Name,
-				Tag: s.Service.Image.Tag})
-			images = append(images, *s.Service.Image)
+		c := s.Container()
+		if c != nil && c.Image.TagMode == pipeline.Selectable {
+			all = append(all, BranchTag{Step: s.Key, Service: c.Name, Tag: c.Image.Tag})
+			images = append(images, *c.Image)
 		}
 	}
 	var asking sync.WaitGroup

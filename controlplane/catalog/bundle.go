@@ -83,6 +83,8 @@ func (c *Catalog) currentValue(ctx context.Context, tx *postgres.Tx, run control
 			Message: "the pipeline refers to the secret " + name + ", which was deleted",
 			Remedy:  "Define it again, then retry.",
 		}
+	case s.Vault != nil:
+		return c.readVault(ctx, s)
 	case s.Rule == nil:
 		return c.openSecret(s)
 	default:
@@ -104,6 +106,7 @@ func hasBegun(run controlplane.Run) bool {
 func generatedPlace(deployment controlplane.DeploymentID, name string) seal.Location {
 	return seal.Location{
 		Table: "deployment_secrets", Row: string(deployment) + "/" + name, Column: "sealed",
+		Label: "generated secret " + name,
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/registry"
 	"github.com/nullops/nullops/controlplane/seal"
+	"github.com/nullops/nullops/controlplane/vault"
 )
 
 // Images is what the catalogue wants to know of container registries. Each
@@ -56,6 +57,8 @@ type Config struct {
 	Store  *postgres.Store
 	Keys   *seal.Keyring
 	Images Images
+	// Vault reads secrets that are kept there; nil reads none.
+	Vault *vault.Secrets
 	// IssueToken makes a node's credential, bound to our own identity.
 	IssueToken func() (IssuedToken, error)
 	// UIHost is the host of the UI; no environment may share its domain unless Shared is
@@ -76,8 +79,9 @@ type Config struct {
 // use.
 type Catalog struct {
 	store         *postgres.Store
-	keys          *seal.Keyring
+	keys          valueKeys
 	images        Images
+	vault         *vault.Secrets
 	issueToken    func() (IssuedToken, error)
 	uiHost        string
 	shared        bool
@@ -102,8 +106,9 @@ func New(c Config) *Catalog {
 	remembered, _ := lru.New[controlplane.ProjectID, versionChoices](mostChoices)
 	return &Catalog{
 		choices: remembered,
-		store:   c.Store, keys: c.Keys, images: c.Images, issueToken: c.IssueToken,
-		uiHost: c.UIHost, shared: c.Shared,
+		store:   c.Store, keys: valueKeys{c.Keys}, images: c.Images, vault: c.Vault,
+		issueToken: c.IssueToken,
+		uiHost:     c.UIHost, shared: c.Shared,
 		allowLoopback: c.AllowLoopback, deny: c.Deny, log: c.Log, now: c.Now,
 	}
 }

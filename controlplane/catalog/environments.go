@@ -23,6 +23,8 @@ type EnvironmentPut struct {
 	IgnoreVisits bool
 	// Placement is what every deployment in it asks of nodes.
 	Placement controlplane.Placement
+	// Capacity is how room on its nodes is counted.
+	Capacity controlplane.CapacityRules
 }
 
 // ListEnvironments returns one page of what the actor may see, and the next page's cursor.
@@ -99,6 +101,9 @@ func checkEnvironment(p EnvironmentPut) error {
 	if err := checkCleanup(p.CleanupAfterHours); err != nil {
 		return err
 	}
+	if err := p.Capacity.Check("capacity"); err != nil {
+		return err
+	}
 	return checkDescription(p.Description)
 }
 
@@ -136,7 +141,7 @@ func putEnvironment(
 	e := old
 	e.Name, e.Domain, e.Description, e.Restricted = p.Name, p.Domain, p.Description, p.Restricted
 	e.CleanupAfterHours, e.IgnoreVisits = p.CleanupAfterHours, p.IgnoreVisits
-	e.Placement = p.Placement
+	e.Placement, e.Capacity = p.Placement, p.Capacity
 	if !exists {
 		e.ID = controlplane.NewID[controlplane.EnvironmentID]()
 	}

@@ -17,17 +17,19 @@ import (
 const known = "nullops key check"
 
 func checkPlace(kid string) seal.Location {
-	return seal.Location{Table: "key_check", Row: kid, Column: "sealed"}
+	return seal.Location{Table: "key_check", Row: kid, Column: "sealed",
+		Label: "the check of key " + kid}
 }
 
 // CheckKeys checks that the key ring opens what this database holds, so that the start
 // fails and not the first secret. The first start stores a known text for that.
 func CheckKeys(
-	ctx context.Context, actor access.Actor, store *postgres.Store, keys *seal.Keyring,
+	ctx context.Context, actor access.Actor, store *postgres.Store, ring *seal.Keyring,
 ) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err
 	}
+	keys := valueKeys{ring}
 	return store.InTx(ctx, func(tx *postgres.Tx) error {
 		checks, err := tx.KeyChecks(ctx)
 		if err != nil {
@@ -36,6 +38,9 @@ func CheckKeys(
 		opened := false
 		for kid, sealed := range checks {
 			plain, err := keys.Open(checkPlace(kid), sealed)
+			if controlplane.KindOf(err) == controlplane.Unavailable {
+				return err
+			}
 			right := err == nil && bytes.Equal(plain, []byte(known))
 			if hasKey(keys, kid) && !right {
 				return wrongKey("master key " + kid + " is not the one this database was sealed with")
@@ -52,12 +57,12 @@ func CheckKeys(
 	})
 }
 
-func hasKey(keys *seal.Keyring, kid string) bool {
+func hasKey(keys valueKeys, kid string) bool {
 	return slices.Contains(keys.KeyIDs(), kid)
 }
 
 func insertKeyCheck(
-	ctx context.Context, tx *postgres.Tx, keys *seal.Keyring,
+	ctx context.Context, tx *postgres.Tx, keys valueKeys,
 	checks map[string]controlplane.Sealed,
 ) error {
 	kid := keys.PrimaryKeyID()
@@ -74,11 +79,12 @@ func insertKeyCheck(
 // AuditKey returns the key that links audit entries. The first start creates it; it is
 // stored sealed, so that a new master key does not break the chain.
 func AuditKey(
-	ctx context.Context, actor access.Actor, store *postgres.Store, keys *seal.Keyring,
+	ctx context.Context, actor access.Actor, store *postgres.Store, ring *seal.Keyring,
 ) (key controlplane.AuditKey, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return key, err
 	}
+	keys := valueKeys{ring}
 	place := auditKeyPlace()
 	err = store.InTx(ctx, func(tx *postgres.Tx) error {
 		sealed, err := tx.AuditKey(ctx)
@@ -104,7 +110,7 @@ func AuditKey(
 }
 
 func makeAuditKey(
-	ctx context.Context, tx *postgres.Tx, keys *seal.Keyring, place seal.Location,
+	ctx context.Context, tx *postgres.Tx, keys valueKeys, place seal.Location,
 ) ([]byte, error) {
 	plain := make([]byte, 32)
 	if _, err := rand.Read(plain); err != nil {
@@ -128,12 +134,13 @@ func wrongKey(message string) error {
 // LoadOrCreateIdentity returns the control plane's own certificate and private key. The first
 // start creates them with the given function; the key is stored sealed.
 func LoadOrCreateIdentity(
-	ctx context.Context, actor access.Actor, store *postgres.Store, keys *seal.Keyring,
+	ctx context.Context, actor access.Actor, store *postgres.Store, ring *seal.Keyring,
 	make func() (certificate, key []byte, err error),
 ) (certificate, key []byte, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return nil, nil, err
 	}
+	keys := valueKeys{ring}
 	place := identityPlace()
 	err = store.InTx(ctx, func(tx *postgres.Tx) error {
 		_, _, have, err := tx.Identity(ctx)
@@ -169,15 +176,18 @@ func LoadOrCreateIdentity(
 }
 
 func auditKeyPlace() seal.Location {
-	return seal.Location{Table: "audit_head", Row: "one", Column: "sealed_key"}
+	return seal.Location{Table: "audit_head", Row: "one", Column: "sealed_key",
+		Label: "the key of the audit log"}
 }
 
 func identityPlace() seal.Location {
-	return seal.Location{Table: "identity", Row: "one", Column: "key"}
+	return seal.Location{Table: "identity", Row: "one", Column: "key",
+		Label: "the control plane's identity"}
 }
 
 func runKeyPlace(run controlplane.RunID) seal.Location {
-	return seal.Location{Table: "runs", Row: string(run), Column: "key_sealed"}
+	return seal.Location{Table: "runs", Row: string(run), Column: "key_sealed",
+		Label: "the key of run " + string(run)}
 }
 
 // NewRunKey creates the 32-byte key that encrypts a run's secret outputs on its node,

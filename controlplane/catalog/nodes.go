@@ -130,6 +130,7 @@ func (c *Catalog) issueNodeToken(
 func verifierPlace(t controlplane.NodeToken) seal.Location {
 	return seal.Location{
 		Table: "node_tokens", Row: t.Kid + "/" + string(t.Node), Column: "verifier",
+		Label: "the token of node " + string(t.Node),
 	}
 }
 

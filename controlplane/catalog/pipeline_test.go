@@ -61,6 +61,8 @@ func TestSavePipeline_VersionsAreNewAndImmutable(t *testing.T) {
 }
 
 // What the body claims about images is worth nothing: the catalogue decides.
+//
+// threat: T18
 func TestSavePipeline_ForgedImages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -190,8 +190,8 @@ func usedComponents(p pipeline.Pipeline) (services, plugins []string) {
 	services, plugins = []string{}, []string{}
 	for _, s := range p.Steps {
 		switch {
-		case s.Service != nil:
-			services = append(services, s.Service.Name)
+		case s.Container() != nil:
+			services = append(services, s.Container().Name)
 		case s.Plugin != nil:
 			plugins = append(plugins, s.Plugin.Name)
 		}
@@ -204,7 +204,7 @@ func usedComponents(p pipeline.Pipeline) (services, plugins []string) {
 func preparePipeline(
 	ctx context.Context, tx *postgres.Tx, x controlplane.Project, p pipeline.Pipeline,
 ) (pipeline.Pipeline, []controlplane.Problem, error) {
-	p.Format, p.Order = pipeline.Format, nil
+	p.Format, p.Order = pipeline.FormatOf(p), nil
 	filled, problems, err := fillSteps(ctx, tx, p)
 	if err != nil {
 		return p, nil, err
@@ -255,19 +255,24 @@ func fillSteps(
 func fillStep(
 	ctx context.Context, tx *postgres.Tx, s *pipeline.Step,
 ) (*controlplane.Problem, error) {
-	if s.Service != nil {
-		step := *s.Service
-		known, err := tx.ServiceByName(ctx, step.Name)
+	if c := s.Container(); c != nil {
+		known, err := tx.ServiceByName(ctx, c.Name)
 		exists, err := isFound(err)
 		if err != nil {
 			return nil, err
 		}
-		step.Image = nil
-		s.Service = &step
-		if !exists {
-			return unknownProblem(s.Key, "service", step.Name), nil
+		field := "service.name"
+		if s.Job != nil {
+			field = "job.name"
 		}
-		step.Image = known.Reference()
+		var image *pipeline.Image
+		if exists {
+			image = known.Reference()
+		}
+		*s = s.WithContainer(func(c *pipeline.ServiceStep) { c.Image = image })
+		if !exists {
+			return unknownProblem(s.Key, field, "service", c.Name), nil
+		}
 	}
 	if s.Plugin != nil {
 		step := *s.Plugin
@@ -279,20 +284,20 @@ func fillStep(
 		step.Image, step.Component = nil, nil
 		s.Plugin = &step
 		if !exists {
-			return unknownProblem(s.Key, "plugin", step.Name), nil
+			return unknownProblem(s.Key, "plugin.name", "plugin", step.Name), nil
 		}
 		step.Image, step.Component = known.Reference(), &known.Component
 	}
 	return nil, nil
 }
 
-func unknownProblem(step pipeline.StepKey, what, name string) *controlplane.Problem {
+func unknownProblem(step pipeline.StepKey, field, what, name string) *controlplane.Problem {
 	if name == "" {
 		// pipeline.Validate asks for the name.
 		return nil
 	}
 	return &controlplane.Problem{
-		Step: string(step), Field: what + ".name", Code: "unknown_" + what,
+		Step: string(step), Field: field, Code: "unknown_" + what,
 		Message: "there is no " + what + " " + name + " in the catalogue",
 	}
 }

@@ -44,6 +44,8 @@ type ProjectService struct {
 	TagMode pipeline.TagMode
 	Tag     string
 	Pattern string
+	// Job: the step is a job.
+	Job bool
 }
 
 // ListProjects returns one page of what the actor may see, and the next page's cursor.
@@ -119,12 +121,13 @@ func readView(ctx context.Context, tx *postgres.Tx, p controlplane.Project) (Pro
 	}
 	for _, key := range v.Pipeline.Order {
 		step, _ := v.Pipeline.Step(key)
-		if step.Service == nil || step.Service.Image == nil {
+		c := step.Container()
+		if c == nil || c.Image == nil {
 			continue
 		}
-		image := step.Service.Image
+		image := c.Image
 		out.Services = append(out.Services, ProjectService{
-			Step: key, Service: step.Service.Name,
+			Step: key, Service: c.Name, Job: step.Job != nil,
 			Image:   image.Registry + "/" + image.Repository,
 			TagMode: image.TagMode, Tag: image.Tag, Pattern: image.Pattern,
 		})

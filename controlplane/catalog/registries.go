@@ -162,7 +162,8 @@ func (c *Catalog) setPassword(
 }
 
 func passwordPlace(id controlplane.RegistryID) seal.Location {
-	return seal.Location{Table: "registries", Row: string(id), Column: "password"}
+	return seal.Location{Table: "registries", Row: string(id), Column: "password",
+		Label: "the password of registry " + string(id)}
 }
 
 func (c *Catalog) openPassword(r controlplane.Registry) (controlplane.Plain, error) {

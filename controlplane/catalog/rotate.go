@@ -2,7 +2,10 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
@@ -12,9 +15,11 @@ import (
 
 const (
 	// resealAtOnce bounds one transaction of a rotation.
-	resealAtOnce = 200
+	resealAtOnce = 100
 	// resealPerCall bounds one call: progress is shown between calls.
 	resealPerCall = 2000
+	// resealWithin bounds the time of one call: a key in Vault takes two requests a value.
+	resealWithin = 10 * time.Second
 )
 
 // ListKeys lists the master keys: those of this control plane, newest first, and
@@ -25,6 +30,10 @@ func (c *Catalog) ListKeys(
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return nil, err
 	}
+	// An outage of Vault is no reason not to list what is known.
+	if err := c.keys.Refresh(ctx); err != nil {
+		c.log.WarnContext(ctx, "sealing keys were not refreshed", "err", err.Error())
+	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
 		uses, err := tx.CountSealedByKey(ctx)
 		all = keyStates(c.keys, uses)
@@ -33,7 +42,7 @@ func (c *Catalog) ListKeys(
 	return all, err
 }
 
-func keyStates(keys *seal.Keyring, uses []controlplane.KeyUse) []controlplane.KeyState {
+func keyStates(keys valueKeys, uses []controlplane.KeyUse) []controlplane.KeyState {
 	all := []controlplane.KeyState{}
 	at := map[string]int{}
 	add := func(k controlplane.KeyState) int {
@@ -42,7 +51,8 @@ func keyStates(keys *seal.Keyring, uses []controlplane.KeyUse) []controlplane.Ke
 		return at[k.Key]
 	}
 	for _, kid := range keys.KeyIDs() {
-		add(controlplane.KeyState{Key: kid, Present: true, Primary: kid == keys.PrimaryKeyID()})
+		add(controlplane.KeyState{Key: kid, Present: true, Primary: kid == keys.PrimaryKeyID(),
+			Source: keys.SourceOf(kid)})
 	}
 	for _, use := range uses {
 		i, ok := at[use.Key]
@@ -57,15 +67,24 @@ func keyStates(keys *seal.Keyring, uses []controlplane.KeyUse) []controlplane.Ke
 
 // RotateKeys seals a bounded number of values under the first key, and returns how
 // many are left. It may be interrupted and called again at any time: every value can
-// be opened before, during and after.
+// be opened before, during and after. To is where the first key has to be, "local" or
+// "vault", so that nobody believes to have moved there who did not; empty is anywhere.
 func (c *Catalog) RotateKeys(
-	ctx context.Context, actor access.Actor,
+	ctx context.Context, actor access.Actor, to string,
 ) (done, left int64, err error) {
 	object := "keys to " + c.keys.PrimaryKeyID()
 	if err := c.requireAdmin(ctx, actor, "rotate", object); err != nil {
 		return 0, 0, err
 	}
-	for more := true; more && done < resealPerCall; {
+	if err := c.keys.Refresh(ctx); err != nil {
+		return 0, 0, explainRefresh(err)
+	}
+	object = "keys to " + c.keys.PrimaryKeyID()
+	if err := c.checkMove(to); err != nil {
+		return 0, 0, c.auditRefusal(ctx, actor, "rotate", object, err)
+	}
+	start := time.Now()
+	for more := true; more && done < resealPerCall && time.Since(start) < resealWithin; {
 		err := c.changeAsAdmin(ctx, actor, "rotate", object, func(tx *postgres.Tx) error {
 			n, err := c.resealBatch(ctx, tx)
 			done, more = done+int64(n), n == resealAtOnce
@@ -85,6 +104,34 @@ func (c *Catalog) RotateKeys(
 		return err
 	})
 	return done, left, err
+}
+
+// checkMove refuses to move values to where new ones do not go.
+func (c *Catalog) checkMove(to string) error {
+	primary := c.keys.PrimaryKeyID()
+	source := c.keys.SourceOf(primary)
+	if to == "" || source == to || strings.HasPrefix(source, to+" ") {
+		return nil
+	}
+	return &controlplane.Error{
+		Kind: controlplane.Conflict, Code: "key_elsewhere",
+		Message: "new values are sealed under the key " + primary + " (" + source +
+			"), which is not in " + to,
+		Remedy: "Change master.primary, restart every control plane and ingress, one after the " +
+			"other, and try again.",
+	}
+}
+
+func explainRefresh(err error) error {
+	if !errors.Is(err, seal.ErrUnavailable) && !errors.Is(err, seal.ErrRefused) {
+		return err
+	}
+	return &controlplane.Error{
+		Kind: controlplane.Unavailable, Code: "sealing_key_unavailable",
+		Message: "the sealing keys in Vault cannot be listed", RetryAfter: retryWaiting, Cause: err,
+		Remedy: "Check that Vault runs and is unsealed, and the control plane's policy there. " +
+			"What was rotated stays rotated: run it again.",
+	}
 }
 
 func (c *Catalog) resealBatch(ctx context.Context, tx *postgres.Tx) (int, error) {
@@ -152,7 +199,7 @@ func placeOf(v postgres.SealedValue) (seal.Location, error) {
 }
 
 // usedKeys refuses to start without a key that values are still sealed under.
-func usedKeys(ctx context.Context, tx *postgres.Tx, keys *seal.Keyring) error {
+func usedKeys(ctx context.Context, tx *postgres.Tx, keys valueKeys) error {
 	uses, err := tx.CountSealedByKey(ctx)
 	if err != nil {
 		return err
@@ -162,7 +209,8 @@ func usedKeys(ctx context.Context, tx *postgres.Tx, keys *seal.Keyring) error {
 			return &controlplane.Error{
 				Kind: controlplane.Invalid, Code: "master_key_missing", Field: "NULLOPS_MASTER_KEYS",
 				Message: fmt.Sprintf("%d values are still sealed under the key %s", k.Values, k.Key),
-				Remedy:  "Add the key behind the others, then run 'nullops keys rotate'.",
+				Remedy: "Add the key behind the others, or the settings of the Vault that holds it, " +
+					"then run 'nullops keys rotate'.",
 			}
 		}
 	}

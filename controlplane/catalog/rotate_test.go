@@ -51,6 +51,8 @@ func rings(t *testing.T) (first, both, second *seal.Keyring) {
 
 // Every place that holds a sealed value has one; the ring changes, everything
 // still opens, rotation moves all of it, and only then the old key may go.
+//
+// fault: F61
 func TestRotateKeys(t *testing.T) {
 	t.Parallel()
 	first, both, second := rings(t)
@@ -66,7 +68,7 @@ func TestRotateKeys(t *testing.T) {
 		states[0].Values != 0 || states[1].Key != "k1" || len(states[1].Uses) != 11 {
 		t.Errorf("before: %+v", states)
 	}
-	done, left, err := w.RotateKeys(ctx, w.admin)
+	done, left, err := w.RotateKeys(ctx, w.admin, "")
 	if err != nil || done < 10 || left != 0 {
 		t.Fatalf("rotated %d, %d left: %v", done, left, err)
 	}
@@ -96,7 +98,7 @@ func TestRotateKeys(t *testing.T) {
 	if key := must(catalog.AuditKey(ctx, setup, w.store, second))(t); key != old {
 		t.Error("rotation broke the audit's chain")
 	}
-	if done, left, err = w.RotateKeys(ctx, w.admin); done != 0 || left != 0 || err != nil {
+	if done, left, err = w.RotateKeys(ctx, w.admin, ""); done != 0 || left != 0 || err != nil {
 		t.Errorf("again: %d rotated, %d left: %v", done, left, err)
 	}
 }

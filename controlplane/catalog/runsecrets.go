@@ -11,7 +11,8 @@ import (
 )
 
 func runSecretPlace(run controlplane.RunID, name string) seal.Location {
-	return seal.Location{Table: "run_secrets", Row: string(run) + "/" + name, Column: "sealed"}
+	return seal.Location{Table: "run_secrets", Row: string(run) + "/" + name, Column: "sealed",
+		Label: "secret " + name + " of run " + string(run)}
 }
 
 // SealRunSecret seals a value with the run that uses it.

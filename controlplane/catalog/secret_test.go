@@ -13,6 +13,7 @@ import (
 	"github.com/nullops/nullops/controlplane/seal"
 )
 
+// threat: T7, T47
 func TestSecret_WriteOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -14,12 +14,13 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// SecretPut is what an admin says about a secret: a value, or a rule.
+// SecretPut is what an admin says about a secret: a value, a rule, or where it is kept.
 type SecretPut struct {
 	Project string
 	Name    string
 	Value   *controlplane.Plain
 	Rule    *controlplane.SecretRule
+	Vault   *controlplane.VaultPath
 }
 
 // ListSecrets names a project's secrets, and never their values.
@@ -44,13 +45,13 @@ func (c *Catalog) ListSecrets(
 	return all, err
 }
 
-// PutSecret sets a secret's value or rule. It cannot be read back.
+// PutSecret sets a secret's value, rule or path. It cannot be read back.
 func (c *Catalog) PutSecret(
 	ctx context.Context, actor access.Actor, p SecretPut,
 ) (out controlplane.SaveResult[controlplane.Secret], err error) {
 	object := "secret " + p.Name + " of " + p.Project
 	err = c.changeAsAdmin(ctx, actor, "put secret", object, func(tx *postgres.Tx) error {
-		if err := checkSecret(&p); err != nil {
+		if err := c.checkSecret(&p); err != nil {
 			return err
 		}
 		x, err := tx.LockProject(ctx, p.Project)
@@ -64,16 +65,25 @@ func (c *Catalog) PutSecret(
 	return out, err
 }
 
-func checkSecret(p *SecretPut) error {
+func (c *Catalog) checkSecret(p *SecretPut) error {
 	if err := controlplane.ValidSecretName("secret", p.Name); err != nil {
 		return err
 	}
-	if (p.Value == nil) == (p.Rule == nil) {
-		return invalidError("value", "value_or_rule", "a secret has a value or a rule to generate one",
-			"Give exactly one of value and generate.")
+	sources := 0
+	for _, set := range []bool{p.Value != nil, p.Rule != nil, p.Vault != nil} {
+		if set {
+			sources++
+		}
 	}
-	if p.Value != nil {
+	switch {
+	case sources != 1:
+		return invalidError("value", "value_or_rule",
+			"a secret has a value, a rule to generate one, or a path in Vault",
+			"Give exactly one of value, generate and vault.")
+	case p.Value != nil:
 		return checkSecretValue(p.Value.Reveal())
+	case p.Vault != nil:
+		return c.checkVaultPath(*p.Vault)
 	}
 	return checkRule(p)
 }
@@ -165,7 +175,7 @@ func (c *Catalog) putSecret(
 		return out, err
 	}
 	s.Version++
-	s.UpdatedAt, s.Rule, s.Value = c.now(), p.Rule, nil
+	s.UpdatedAt, s.Rule, s.Vault, s.Value = c.now(), p.Rule, p.Vault, nil
 	if p.Value != nil {
 		if s.Value, err = c.keys.Seal(secretPlace(s), []byte(p.Value.Reveal())); err != nil {
 			return out, fmt.Errorf("seal secret: %w", err)
@@ -180,6 +190,9 @@ func (c *Catalog) sameSecret(s controlplane.Secret, p SecretPut) (bool, error) {
 	if p.Rule != nil {
 		return s.Rule != nil && *s.Rule == *p.Rule, nil
 	}
+	if p.Vault != nil {
+		return s.Vault != nil && *s.Vault == *p.Vault, nil
+	}
 	if len(s.Value) == 0 {
 		return false, nil
 	}
@@ -188,7 +201,8 @@ func (c *Catalog) sameSecret(s controlplane.Secret, p SecretPut) (bool, error) {
 }
 
 func secretPlace(s controlplane.Secret) seal.Location {
-	return seal.Location{Table: "secrets", Row: string(s.ID), Column: "value", Version: s.Version}
+	return seal.Location{Table: "secrets", Row: string(s.ID), Column: "value", Version: s.Version,
+		Label: "secret " + s.Name}
 }
 
 func (c *Catalog) openSecret(s controlplane.Secret) (controlplane.Plain, error) {

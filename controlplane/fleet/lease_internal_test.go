@@ -84,6 +84,8 @@ func TestRenew_EndsTheSessionsOfLostLeasesOnly(t *testing.T) {
 
 // While the database does not answer a session goes on, but never past the end of its
 // lease: another control plane may have the node then.
+//
+// fault: F17
 func TestRenew_WithoutADatabaseTheSessionEndsBeforeItsLease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -138,8 +138,10 @@ func (s *session) answerSecrets(ctx context.Context, w wire.SecretsWanted) error
 			Refused: err.Error()})
 	}
 	if err != nil {
+		s.noteSecretsWait(ctx, w.Deployment, err)
 		return s.mayFail(ctx, "secret request", err)
 	}
+	s.clearSecretsWait(ctx, w.Deployment)
 	if err := s.Failpoint.Hit("secrets.opened"); err != nil {
 		return err
 	}
@@ -147,6 +149,33 @@ func (s *session) answerSecrets(ctx context.Context, w wire.SecretsWanted) error
 		return err
 	}
 	return s.Failpoint.Hit("secrets.sent")
+}
+
+// noteSecretsWait shows what the run waits for, if it is known. The agent asks again every
+// few seconds.
+func (s *session) noteSecretsWait(ctx context.Context, deployment string, cause error) {
+	why, ok := errors.AsType[*controlplane.Error](cause)
+	if !ok || s.waits[deployment] == why.Message {
+		return
+	}
+	err := s.Lifecycle.NoteSecretsWait(ctx, s.actor, s.link.Node.ID,
+		controlplane.DeploymentID(deployment), why.Message)
+	if _ = s.mayFail(ctx, "wait for secrets", err); err == nil {
+		if s.waits == nil {
+			s.waits = map[string]string{}
+		}
+		s.waits[deployment] = why.Message
+	}
+}
+
+func (s *session) clearSecretsWait(ctx context.Context, deployment string) {
+	why, ok := s.waits[deployment]
+	if !ok {
+		return
+	}
+	delete(s.waits, deployment)
+	_ = s.mayFail(ctx, "wait for secrets", s.Lifecycle.ClearSecretsWait(ctx, s.actor, s.link.Node.ID,
+		controlplane.DeploymentID(deployment), why))
 }
 
 // answerRegistries sends the credentials for prepulling plugin images: only those of
@@ -219,8 +248,8 @@ func pullHosts(p pipeline.Pipeline) []string {
 	hosts := map[string]bool{}
 	for _, s := range p.Steps {
 		switch {
-		case s.Service != nil && s.Service.Image != nil:
-			hosts[s.Service.Image.Registry] = true
+		case s.Container() != nil && s.Container().Image != nil:
+			hosts[s.Container().Image.Registry] = true
 		case s.Plugin != nil && s.Plugin.Image != nil:
 			hosts[s.Plugin.Image.Registry] = true
 		}
@@ -295,7 +324,24 @@ func newReport(node controlplane.NodeID, e wire.Event) lifecycle.Report {
 	for _, m := range e.Metadata {
 		r.Step.Metadata = append(r.Step.Metadata, controlplane.Metadatum(m))
 	}
+	if e.Tests != nil {
+		r.Tests = newTestReport(*e.Tests)
+	}
 	return r
+}
+
+// maxTestFailures is what an agent sends at most; see agent/junit.
+const maxTestFailures = 100
+
+func newTestReport(r wire.TestReport) *controlplane.TestReport {
+	s := controlplane.TestSummary{Tests: r.Tests, Failed: r.Failed, Skipped: r.Skipped,
+		Seconds: r.Seconds, Marked: r.Marked, Problem: r.Problem}
+	n := min(len(r.Failures), maxTestFailures)
+	failures := make([]controlplane.TestFailure, n)
+	for i, f := range r.Failures[:n] {
+		failures[i] = controlplane.TestFailure(f)
+	}
+	return controlplane.NewTestReport(s, failures, r.Truncated || n < len(r.Failures))
 }
 
 func newProgress(p wire.Progress) controlplane.Progress {

@@ -40,6 +40,8 @@ type session struct {
 	keep    []pipeline.Image
 	// toldKeep is set after keep was sent.
 	toldKeep bool
+	// waits is what is shown at deployments whose secrets cannot be opened now.
+	waits map[string]string
 
 	// outer is the node's context, ctx ours: it ends with the session.
 	outer context.Context

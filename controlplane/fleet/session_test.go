@@ -126,6 +126,7 @@ func TestSession_ReportsOfAnAgentThatLostItsStateCountAgain(t *testing.T) {
 	}
 }
 
+// fault: F34
 func TestSession_AnAgentThatBreaksTheProtocolIsCutAndConnectedAgain(t *testing.T) {
 	r := newRig(t)
 	r.start("a")

@@ -17,6 +17,8 @@ import (
 
 // The journal was edited outside the program: the next verification says where. Retention later
 // cuts it, and the rest still holds.
+//
+// threat: T9
 func TestAuditJobs_SayWhatWasTamperedAndCut(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t, os.DirFS("../../migrations"))

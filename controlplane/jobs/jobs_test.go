@@ -117,6 +117,8 @@ func TestForget_TakesWhatIsOver(t *testing.T) {
 
 // A clock that someone sets is no reason to remove anything: not at once, and not before people had
 // a day to see it.
+//
+// fault: F12
 func TestClock_RestsAfterAJump(t *testing.T) {
 	t.Parallel()
 	var c jobs.JumpDetector

@@ -137,6 +137,7 @@ func withReservation(n Candidate, ask ResourceRequest) Candidate {
 	n.Taken = slices.Concat(n.Taken, gpus)
 	n.AllocatedCPU += ask.CPU
 	n.AllocatedMemory += int64(ask.MemoryMiB) << 20
+	n.AllocatedVRAM += int64(ask.VRAMMiB) << 20
 	n.Runs++
 	return n
 }

@@ -201,7 +201,7 @@ func TestAdmit_NeverOverbooks(t *testing.T) {
 // checkFit adds up what was started on a node.
 func checkFit(t *rapid.T, n lifecycle.Candidate, started []lifecycle.StartableRun) {
 	memory := n.Memory - n.AllocatedMemory - n.ForeignMemory
-	cpu := n.CPU*lifecycle.CPUOvercommit - n.AllocatedCPU
+	cpu := n.CPU*n.Rules.Overcommit() - n.AllocatedCPU
 	runs, gpus := n.Runs, len(n.Taken)
 	placed := 0
 	for _, s := range started {

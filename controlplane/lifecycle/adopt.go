@@ -100,13 +100,11 @@ func (l *Lifecycle) writeDown(
 	target postgres.RunTarget,
 	env controlplane.Environment,
 ) (controlplane.Deployment, error) {
+	ask := resourceRequest(f.Pipeline, controlplane.Placement{})
 	d := controlplane.Deployment{ID: f.ID, Name: u.Name, ProjectID: target.ProjectID,
 		Project: target.Project, EnvironmentID: env.ID, Environment: env.Name,
 		Domain: env.Domain, NodeID: n.ID, Node: n.Name, RunID: f.Run, Versions: listVersions(f.Pipeline),
-		Resources: resourceRequest(
-			f.Pipeline,
-			controlplane.Placement{},
-		).Resources, CreatedBy: actor.Name()}
+		Resources: ask.Resources, VRAMMiB: new(int64(ask.VRAMMiB)), CreatedBy: actor.Name()}
 	if err := nameIsFree(ctx, tx, d); err != nil {
 		return d, err
 	}

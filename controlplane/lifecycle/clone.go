@@ -80,15 +80,16 @@ func (l *Lifecycle) CloneSheet(ctx context.Context, actor access.Actor,
 	return s, nil
 }
 
-// pairServices pairs the services of the source with those of the pipeline now.
+// pairServices pairs the services and jobs of the source with those of the pipeline now.
 func pairServices(versions []controlplane.ServiceVersion, now pipeline.Pipeline) []CloneService {
 	var all []CloneService
 	for _, v := range versions {
 		c := CloneService{Step: v.Step, State: "removed", Name: v.Service, SourceTag: v.Tag,
 			SourceDigest: v.Digest, Image: pipeline.Image{TagMode: v.TagMode}}
 		c.Image.Registry, c.Image.Repository, _ = strings.Cut(v.Image, "/")
-		if s, ok := now.Step(v.Step); ok && s.Service != nil {
-			c.State, c.Name, c.Image = "same", s.Service.Name, *s.Service.Image
+		s, _ := now.Step(v.Step)
+		if is := s.Container(); is != nil {
+			c.State, c.Name, c.Image = "same", is.Name, *is.Image
 			c.Choice = v.Tag
 			if c.Image.TagMode == pipeline.Pinned {
 				c.Choice = c.Image.Tag
@@ -99,9 +100,9 @@ func pairServices(versions []controlplane.ServiceVersion, now pipeline.Pipeline)
 	for _, s := range now.Steps {
 		known := slices.ContainsFunc(versions,
 			func(v controlplane.ServiceVersion) bool { return v.Step == s.Key })
-		if s.Service != nil && !known {
-			all = append(all, CloneService{Step: s.Key, State: "added", Name: s.Service.Name,
-				Image: *s.Service.Image, Choice: s.Service.Image.Tag})
+		if c := s.Container(); c != nil && !known {
+			all = append(all, CloneService{Step: s.Key, State: "added", Name: c.Name,
+				Image: *c.Image, Choice: c.Image.Tag})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b CloneService) int { return cmp.Compare(a.Step, b.Step) })

@@ -28,6 +28,9 @@ type Request struct {
 	Version int `json:",omitempty"`
 	// From is the deployment that it is a copy of; empty for none.
 	From controlplane.DeploymentID `json:",omitempty"`
+	// Required are labels that its node must have, besides what the environment and the
+	// project ask for.
+	Required []controlplane.Selector `json:",omitempty"`
 	// Only and Avoid are ids of nodes, and Owner is the creator to record. They are set
 	// when a deployment moves.
 	Only  string `json:",omitempty"`
@@ -198,6 +201,8 @@ func stepRows(p pipeline.Pipeline) []controlplane.StepRow {
 		switch {
 		case s.Service != nil:
 			row.Kind, row.Title = "service", s.Service.Name+":"+s.Service.Image.Tag
+		case s.Job != nil:
+			row.Kind, row.Title = "job", s.Job.Name+":"+s.Job.Image.Tag
 		case s.Approval != nil:
 			row.Kind, row.Title = "approval", "approval"
 		default:

@@ -64,11 +64,7 @@ func diffTree(d controlplane.Deployment, p pipeline.Pipeline) (any, error) {
 	}
 	for _, s := range p.Steps {
 		s.Position = nil
-		if s.Service != nil {
-			service := *s.Service
-			service.Image = nil
-			s.Service = &service
-		}
+		s = s.WithContainer(func(c *pipeline.ServiceStep) { c.Image = nil })
 		steps[string(s.Key)] = s
 	}
 	text, err := json.Marshal(map[string]any{"project": d.Project, "environment": d.Environment,

@@ -43,6 +43,9 @@ func (l *Lifecycle) Move(ctx context.Context, actor access.Actor, id controlplan
 	}
 	r := likeBefore(d, RecreateOptions{Pinned: true})
 	r.Avoid, r.Owner, r.Wait = string(d.NodeID), d.CreatedBy, true
+	if r.Required, err = l.requiredLabels(ctx, id); err != nil {
+		return d, err
+	}
 	if r.Only, err = l.findNodeID(ctx, actor, to.Node); err != nil {
 		return d, err
 	}

@@ -83,6 +83,9 @@ func roomElsewhere(ctx context.Context, tx *postgres.Tx, d controlplane.Deployme
 	}
 	a := resourceRequest(p, env.Placement.Combine(project.Placement))
 	a.Avoid = string(d.NodeID)
+	if a.Required, err = lastRequired(ctx, tx, d.ID); err != nil {
+		return err
+	}
 	if node, refused := ChooseNode(all, a); node.ID == "" {
 		return noRoom(a, refused)
 	}

@@ -12,11 +12,6 @@ import (
 // unless an admin set another value. It leaves room for a few image layers.
 const DiskFloor = 1 << 30
 
-// CPUOvercommit is how many times a node's cores may be promised. Services of
-// QA environments idle most of the time, and CPU is shared fairly when they do
-// not; memory cannot be shared and is never promised twice.
-const CPUOvercommit = 4
-
 // likeTheOthers is the default priority of a node.
 const likeTheOthers = 128
 
@@ -30,9 +25,17 @@ type ResourceRequest struct {
 	GPUs      int
 	GPUIDs    []string
 	GPUMemory int64
+	// VRAMMiB is what services say they use of GPU memory, together; NoVRAMHint is set if
+	// one with GPUs does not say it.
+	VRAMMiB    int  `json:",omitempty"`
+	NoVRAMHint bool `json:",omitempty"`
 	// Arches are the processors that all its images run on; nil is any.
 	Arches    []string
 	Placement controlplane.Placement
+	// Required are labels that this request asks for, besides those of Placement.
+	Required []controlplane.Selector `json:",omitempty"`
+	// InMemory is set if a service has secrets or files, which a node keeps in memory only.
+	InMemory bool `json:",omitempty"`
 	// Only is the one node that is acceptable, Avoid the one that is not; both are usually
 	// empty.
 	Only, Avoid string
@@ -55,16 +58,24 @@ type Candidate struct {
 	// EngineDown is set while the node's container engine does not answer.
 	EngineDown bool
 	Draining   bool
-	CPU        float64
-	Memory     int64
-	DiskFree   int64
+	// NoSecrets is set if the node has no folder in memory for secrets.
+	NoSecrets bool
+	CPU       float64
+	Memory    int64
+	DiskFree  int64
 	// Allocated counts every deployment not yet gone, ready or not.
 	AllocatedCPU    float64
 	AllocatedMemory int64
+	// AllocatedVRAM is what is promised of the memory of all its GPUs.
+	AllocatedVRAM int64
 	// Foreign is memory used by processes that are not ours, UsedCPU what all
 	// processes use, in cores.
 	ForeignMemory int64
 	UsedCPU       float64
+	// Rules say how often CPU may be reserved. Busy is set if CPU was in use for as long
+	// as they allow.
+	Rules controlplane.CapacityRules
+	Busy  bool
 	// GPUs are all it has, Taken the ids of those that are reserved.
 	GPUs  []controlplane.GPU
 	Taken []string
@@ -162,7 +173,21 @@ func isTolerated(t controlplane.Taint, ask ResourceRequest) bool {
 		func(o controlplane.Toleration) bool { return o.Tolerates(t) })
 }
 
-func cpuFree(n Candidate) float64 { return n.CPU*CPUOvercommit - n.AllocatedCPU }
+// cpuTolerance is more than sums of shares such as 0.1 are off.
+const cpuTolerance = 1e-6
+
+// cpuLimit is how much CPU may be reserved in all.
+func cpuLimit(n Candidate) float64 { return n.CPU * n.Rules.Overcommit() }
+
+func cpuFree(n Candidate) float64 { return cpuLimit(n) - n.AllocatedCPU }
+
+// vram is the memory of all GPUs of a node.
+func vram(n Candidate) (bytes int64) {
+	for _, g := range n.GPUs {
+		bytes += g.Memory
+	}
+	return bytes
+}
 
 func memoryFree(n Candidate) int64 { return n.Memory - n.AllocatedMemory - n.ForeignMemory }
 

@@ -42,7 +42,11 @@ func newCandidate(t *rapid.T, i int) lifecycle.Candidate {
 		UsedCPU:         float64(rapid.IntRange(0, 8).Draw(t, "used cpu")),
 		Runs:            rapid.IntRange(0, 4).Draw(t, "runs"),
 		Waiting:         max(0, rapid.IntRange(-3, 1).Draw(t, "waiting")),
-		Labels:          controlplane.Labels{},
+		Busy:            rapid.IntRange(0, 9).Draw(t, "busy") == 0,
+		NoSecrets:       rapid.IntRange(0, 9).Draw(t, "no secrets") == 0,
+		Rules: controlplane.CapacityRules{
+			CPUOvercommit: float64(rapid.IntRange(0, 3).Draw(t, "overcommit"))},
+		Labels: controlplane.Labels{},
 		Settings: controlplane.NodeSettings{
 			RunLimit:     rapid.IntRange(0, 4).Draw(t, "run limit"),
 			DiskFloorMiB: rapid.IntRange(0, 3).Draw(t, "floor") << 10,
@@ -67,6 +71,8 @@ func newCandidate(t *rapid.T, i int) lifecycle.Candidate {
 			n.Taken = append(n.Taken, id)
 		}
 	}
+	n.AllocatedVRAM = rapid.Int64Range(0, 4).Draw(t, "allocated vram") << 30
+	n.Settings.RequireVRAMHint = rapid.IntRange(0, 4).Draw(t, "require hint") == 0
 	return n
 }
 
@@ -77,12 +83,18 @@ func anAsk(t *rapid.T) lifecycle.ResourceRequest {
 		GPUs:      max(0, rapid.IntRange(-2, 2).Draw(t, "ask gpus")),
 		GPUMemory: rapid.Int64Range(0, 3).Draw(t, "ask gpu memory") << 30,
 		MayWait:   rapid.Bool().Draw(t, "may wait"),
+		InMemory:  rapid.Bool().Draw(t, "in memory"),
+		Required:  terms[controlplane.Selector](t, "own required"),
 		Placement: controlplane.Placement{
 			Required:    terms[controlplane.Selector](t, "required"),
 			Forbidden:   terms[controlplane.Selector](t, "forbidden"),
 			Preferred:   terms[controlplane.Selector](t, "preferred"),
 			Tolerations: terms[controlplane.Toleration](t, "tolerated"),
 		},
+	}
+	if ask.GPUs > 0 {
+		ask.VRAMMiB = rapid.IntRange(0, 6).Draw(t, "ask vram") << 10
+		ask.NoVRAMHint = ask.VRAMMiB == 0
 	}
 	ask.LargestCPU = ask.CPU / 4
 	return ask
@@ -99,14 +111,15 @@ func someNodes(t *rapid.T) []lifecycle.Candidate {
 // canTake decides independently of the code under test whether a node can take a deployment.
 func canTake(n lifecycle.Candidate, ask lifecycle.ResourceRequest) bool {
 	floor := int64(cmp.Or(n.Settings.DiskFloorMiB, lifecycle.DiskFloor>>20)) << 20
-	gpus := 0
+	gpus, vram := 0, -n.AllocatedVRAM
 	for _, g := range n.GPUs {
+		vram += g.Memory
 		if g.Memory >= ask.GPUMemory && !slices.Contains(n.Taken, g.ID) {
 			gpus++
 		}
 	}
 	ok := n.Enabled && n.Online && n.Trusted && n.CPU > 0 && n.Memory > 0 &&
-		n.CPU >= ask.LargestCPU && n.CPU*lifecycle.CPUOvercommit-n.AllocatedCPU >= ask.CPU &&
+		n.CPU >= ask.LargestCPU && n.CPU*n.Rules.Overcommit()-n.AllocatedCPU >= ask.CPU &&
 		n.Memory-n.AllocatedMemory-n.ForeignMemory >= int64(ask.MemoryMiB)<<20 &&
 		n.DiskFree >= floor && gpus >= ask.GPUs && n.Waiting == 0 &&
 		(ask.MayWait || n.Settings.RunLimit == 0 || n.Runs < n.Settings.RunLimit)
@@ -116,10 +129,12 @@ func canTake(n lifecycle.Candidate, ask lifecycle.ResourceRequest) bool {
 		return there && (!exact || got == value)
 	}
 	ok = ok && !slices.ContainsFunc(ask.Placement.Forbidden, has)
-	for _, s := range ask.Placement.Required {
+	for _, s := range slices.Concat(ask.Required, ask.Placement.Required) {
 		ok = ok && has(s)
 	}
-	ok = ok && !n.EngineDown
+	ok = ok && (ask.VRAMMiB == 0 || vram >= int64(ask.VRAMMiB)<<20) &&
+		!(ask.NoVRAMHint && n.Settings.RequireVRAMHint)
+	ok = ok && !n.EngineDown && !n.Busy && !(n.NoSecrets && ask.InMemory)
 	for _, taint := range n.Settings.Taints {
 		ok = ok && (taint.Effect == controlplane.PreferNoSchedule ||
 			slices.Contains(ask.Placement.Tolerations, controlplane.Toleration(taint.Key)) ||
@@ -252,6 +267,27 @@ func TestPlace_SaysWhy(t *testing.T) {
 		"one large service": {func(_ *lifecycle.Candidate, a *lifecycle.ResourceRequest) {
 			a.LargestCPU = 8
 		}, "One service asks for 8.00 CPU"},
+		"busy": {func(n *lifecycle.Candidate, _ *lifecycle.ResourceRequest) { n.Busy = true },
+			"It is busy: for 5 minutes, at least 90 % of its CPU"},
+		"overcommit": {func(n *lifecycle.Candidate, a *lifecycle.ResourceRequest) {
+			n.Rules.CPUOvercommit = 0.5
+			n.AllocatedCPU = n.CPU/2 - a.CPU + 0.1
+		}, "0.10 CPU short"},
+		"secrets": {func(n *lifecycle.Candidate, a *lifecycle.ResourceRequest) {
+			n.NoSecrets, a.InMemory = true, true
+		}, "no folder in memory"},
+		"own label": {func(_ *lifecycle.Candidate, a *lifecycle.ResourceRequest) {
+			a.Required = []controlplane.Selector{"zone=lon"}
+		}, "no label zone=lon"},
+		"GPU memory": {func(n *lifecycle.Candidate, a *lifecycle.ResourceRequest) {
+			n.GPUs = []controlplane.GPU{{ID: "0", Memory: 8 << 30}, {ID: "1", Memory: 8 << 30}}
+			n.Taken, n.AllocatedVRAM = []string{"0"}, 10<<30
+			a.GPUs, a.VRAMMiB = 1, 7<<10
+		}, "1.0 GiB of GPU memory short: 10.0 GiB of 16.0 GiB"},
+		"GPU memory unknown": {func(n *lifecycle.Candidate, a *lifecycle.ResourceRequest) {
+			n.GPUs = []controlplane.GPU{{ID: "0", Memory: 8 << 30}}
+			n.Settings.RequireVRAMHint, a.GPUs, a.NoVRAMHint = true, 1, true
+		}, "vram_mib"},
 		"others wait": {func(n *lifecycle.Candidate, _ *lifecycle.ResourceRequest) { n.Waiting = 2 },
 			"2 deployments wait earlier"},
 	} {

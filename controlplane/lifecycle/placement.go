@@ -11,19 +11,23 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// resourceRequest is what the services may use together: that is what is reserved.
+// resourceRequest is what the services and jobs that run at the same time may use together:
+// that is what is reserved. GPUs are not shared, so those of all of them count.
 func resourceRequest(p pipeline.Pipeline, on controlplane.Placement) ResourceRequest {
 	all := ResourceRequest{Placement: on, GPUMemory: int64(on.GPUMemoryMiB) << 20}
+	peak := pipeline.PeakResources(p)
+	all.CPU, all.MemoryMiB = peak.CPU, peak.MemoryMiB
 	for _, s := range p.Steps {
-		if s.Service == nil {
+		c := s.Container()
+		if c == nil {
 			continue
 		}
-		all.CPU += s.Service.Resources.CPU
-		all.LargestCPU = max(all.LargestCPU, s.Service.Resources.CPU)
-		all.MemoryMiB += s.Service.Resources.MemoryMiB
-		if g := s.Service.GPUs; g != nil {
+		all.InMemory = all.InMemory || needsMemoryFolder(p, s)
+		all.LargestCPU = max(all.LargestCPU, c.Resources.CPU)
+		if g := c.GPUs; g != nil {
 			all.GPUs += g.Count
 			all.GPUIDs = append(all.GPUIDs, g.DeviceIDs...)
+			all.addVRAM(*g)
 		}
 	}
 	slices.Sort(all.GPUIDs)
@@ -31,27 +35,59 @@ func resourceRequest(p pipeline.Pipeline, on controlplane.Placement) ResourceReq
 	return all
 }
 
-// withGPUs assigns the reserved GPUs to the services that ask for a number of them. An
+// addVRAM adds what one service says it uses of GPU memory. Each of its GPUs has to hold its
+// share.
+func (r *ResourceRequest) addVRAM(g pipeline.GPUs) {
+	r.VRAMMiB += g.VRAMMiB
+	r.NoVRAMHint = r.NoVRAMHint || g.VRAMMiB == 0
+	n := max(1, g.Count+len(g.DeviceIDs))
+	r.GPUMemory = max(r.GPUMemory, int64((g.VRAMMiB+n-1)/n)<<20)
+}
+
+// needsMemoryFolder reports whether a service or job starts with secrets or files. What a plugin
+// adds to its outputs only while it runs is not known yet.
+func needsMemoryFolder(p pipeline.Pipeline, s pipeline.Step) bool {
+	if len(s.Container().Files) > 0 ||
+		len(pipeline.SecretNames(pipeline.Pipeline{Steps: []pipeline.Step{s}})) > 0 {
+		return true
+	}
+	for _, value := range s.Container().Env {
+		t, err := pipeline.Parse(value)
+		if err != nil {
+			continue
+		}
+		for _, ref := range t.Refs() {
+			from, _ := p.Step(ref.Key)
+			if ref.Scope == pipeline.ScopeSteps && from.Plugin != nil &&
+				from.Plugin.Component != nil && from.Plugin.Component.SecretOutput(ref.Name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// withGPUs assigns the reserved GPUs to the services and jobs that ask for a number of them. An
 // engine that chose by itself would choose the same for all.
 func withGPUs(p pipeline.Pipeline, reserved []string) pipeline.Pipeline {
 	free := slices.Clone(reserved)
 	for _, s := range p.Steps {
-		if s.Service != nil && s.Service.GPUs != nil {
-			named := s.Service.GPUs.DeviceIDs
+		if c := s.Container(); c != nil && c.GPUs != nil {
+			named := c.GPUs.DeviceIDs
 			free = slices.DeleteFunc(free,
 				func(id string) bool { return slices.Contains(named, id) })
 		}
 	}
 	p.Steps = slices.Clone(p.Steps)
 	for i, s := range p.Steps {
-		if s.Service == nil || s.Service.GPUs == nil || s.Service.GPUs.Count == 0 {
+		c := s.Container()
+		if c == nil || c.GPUs == nil || c.GPUs.Count == 0 {
 			continue
 		}
-		n := min(s.Service.GPUs.Count, len(free))
-		service := *s.Service
-		service.GPUs = &pipeline.GPUs{DeviceIDs: slices.Clone(free[:n])}
+		n := min(c.GPUs.Count, len(free))
+		given := &pipeline.GPUs{DeviceIDs: slices.Clone(free[:n]), VRAMMiB: c.GPUs.VRAMMiB}
+		p.Steps[i] = s.WithContainer(func(c *pipeline.ServiceStep) { c.GPUs = given })
 		free = free[n:]
-		p.Steps[i].Service = &service
 	}
 	return p
 }
@@ -124,7 +160,9 @@ func newCandidate(n postgres.PlacementNode) Candidate {
 		AllocatedMemory: int64(n.Reserved.MemoryMiB) << 20, Labels: n.Node.Labels(),
 		Settings: n.Node.Settings, Taken: n.GPUs, Runs: n.Runs, Queued: n.Queued,
 		Draining: n.Node.Drain != nil, Blocked: n.Node.BlockedReason(),
-		EngineDown: n.Node.Inventory.EngineDown(), Deployments: n.Deployments}
+		EngineDown: n.Node.Inventory.EngineDown(), Deployments: n.Deployments,
+		NoSecrets: n.Node.Inventory.LacksSecrets(), Rules: n.Rules, Busy: n.Busy}
+	c.AllocatedVRAM = n.VRAMMiB << 20
 	if i := n.Node.Inventory; i != nil {
 		c.Arch, c.Subnets = controlplane.ArchOf(i.Arch), i.Subnets
 		c.CPU, c.Memory, c.DiskFree, c.GPUs = i.CPU, i.Memory, i.Disk, i.GPUs
@@ -145,7 +183,7 @@ func newCandidate(n postgres.PlacementNode) Candidate {
 // assignNode writes on a deployment which node it has, and what of it.
 func assignNode(d *controlplane.Deployment, p *plan, node Candidate) {
 	d.NodeID, d.Node = controlplane.NodeID(node.ID), node.Name
-	d.Resources, d.Versions = p.ask.Resources, p.versions
+	d.Resources, d.Versions, d.VRAMMiB = p.ask.Resources, p.versions, new(int64(p.ask.VRAMMiB))
 	if node.ID == "" {
 		d.GPUs = nil
 		return

@@ -40,6 +40,10 @@ func (l *Lifecycle) collectPlan(
 	if err != nil {
 		return p, err
 	}
+	required, err := checkRequired(r, c)
+	if err != nil || c.hasFailed("labels") {
+		return p, err
+	}
 	if err := l.resolveTarget(ctx, actor, r, c, &p); err != nil ||
 		c.hasFailed("project", "environment", "access") {
 		return p, err
@@ -58,7 +62,17 @@ func (l *Lifecycle) collectPlan(
 	p.pipeline, p.versions = filled, listVersions(filled)
 	p.ask = resourceRequest(filled, p.env.Placement.Combine(p.target.Placement))
 	p.ask.Arches, p.ask.Only, p.ask.Avoid = found.commonArches(), r.Only, r.Avoid
+	p.ask.Required = required
 	return p, l.checkPlatforms(ctx, p, *found, c)
+}
+
+// checkRequired checks the form of the labels that the request itself asks for.
+func checkRequired(r Request, c *checks) ([]controlplane.Selector, error) {
+	if len(r.Required) == 0 {
+		return nil, nil
+	}
+	all, err := controlplane.NormalizeSelectors("required_labels", r.Required)
+	return all, c.record("labels", "", "The required labels have the right form.", err)
 }
 
 // resolveTarget finds where the deployment goes, and whether the actor may put it there.
@@ -259,13 +273,14 @@ func listVersions(p pipeline.Pipeline) []controlplane.ServiceVersion {
 	var all []controlplane.ServiceVersion
 	for _, key := range p.Order {
 		s, _ := p.Step(key)
-		if s.Service == nil {
+		c := s.Container()
+		if c == nil {
 			continue
 		}
-		i := s.Service.Image
-		all = append(all, controlplane.ServiceVersion{Step: key, Service: s.Service.Name,
+		i := c.Image
+		all = append(all, controlplane.ServiceVersion{Step: key, Service: c.Name,
 			Image: i.Registry + "/" + i.Repository, TagMode: i.TagMode, Tag: i.Tag,
-			Digest: i.Digest, Ports: s.Service.Ports})
+			Digest: i.Digest, Ports: c.Ports, Job: s.Job != nil})
 	}
 	return all
 }

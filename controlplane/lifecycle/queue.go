@@ -119,6 +119,7 @@ func assignWaitingRun(ctx context.Context, tx *postgres.Tx, d *controlplane.Depl
 	run controlplane.RunID, s StartableRun) error {
 	d.NodeID, d.Node = controlplane.NodeID(s.On.ID), s.On.Name
 	d.GPUs, _ = gpusOf(s.On, s.Ask, s.On.Taken)
+	d.VRAMMiB = new(int64(s.Ask.VRAMMiB))
 	if err := tx.ReplaceRunTarget(ctx, *d); err != nil || len(d.GPUs) == 0 {
 		return err
 	}

@@ -3,9 +3,12 @@ package lifecycle
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -33,7 +36,37 @@ func (l *Lifecycle) Recreate(ctx context.Context, actor access.Actor,
 		return d, wrongState(d, "recreated under the same name",
 			"Remove it first, or give another name.")
 	}
-	return l.Create(ctx, actor, likeBefore(d, how))
+	r := likeBefore(d, how)
+	if r.Required, err = l.requiredLabels(ctx, d.ID); err != nil {
+		return d, err
+	}
+	return l.Create(ctx, actor, r)
+}
+
+// requiredLabels returns the labels that the deployment's creator asked for.
+func (l *Lifecycle) requiredLabels(
+	ctx context.Context, id controlplane.DeploymentID,
+) (labels []controlplane.Selector, err error) {
+	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
+		labels, err = lastRequired(ctx, tx, id)
+		return err
+	})
+	return labels, err
+}
+
+// lastRequired reads them from what the latest run asked for; a run keeps that for good.
+func lastRequired(
+	ctx context.Context, tx *postgres.Tx, id controlplane.DeploymentID,
+) ([]controlplane.Selector, error) {
+	all, err := tx.QueueOf(ctx, false, id)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	var ask ResourceRequest
+	if err := json.Unmarshal(all[0].Ask, &ask); err != nil {
+		return nil, fmt.Errorf("read what run %s asks for: %w", all[0].Run, err)
+	}
+	return ask.Required, nil
 }
 
 // likeBefore asks for what a deployment was.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nullops/nullops/controlplane"
 )
@@ -52,6 +53,13 @@ func permanentReason(n Candidate, ask ResourceRequest) string {
 	if reason := labelReason(n, ask); reason != "" {
 		return reason
 	}
+	if ask.InMemory && n.NoSecrets {
+		return "It has no folder in memory for the secrets and files of services; its checks " +
+			"say what to do."
+	}
+	if ask.NoVRAMHint && n.Settings.RequireVRAMHint {
+		return "It takes services with GPUs only if they say how much GPU memory they use (vram_mib)."
+	}
 	switch unknown := n.CPU == 0 || n.Memory == 0; {
 	case unknown && n.EngineDown:
 		return reasonNoEngine
@@ -77,12 +85,16 @@ func tooSmall(n Candidate, ask ResourceRequest) string {
 	case n.CPU < ask.LargestCPU:
 		return fmt.Sprintf("One service asks for %.2f CPU and the node has %.0f.",
 			ask.LargestCPU, n.CPU)
-	case n.CPU*CPUOvercommit < ask.CPU:
-		return fmt.Sprintf("It asks for %.2f CPU and the node has %.0f to give.", ask.CPU,
-			n.CPU*CPUOvercommit)
+	case cpuLimit(n) < ask.CPU-cpuTolerance:
+		return fmt.Sprintf("It asks for %.2f CPU and the node has %.4g to give.", ask.CPU,
+			cpuLimit(n))
 	case n.Memory < wanted:
 		return fmt.Sprintf("It asks for %s of memory and the node has %s.", formatSize(wanted),
 			formatSize(n.Memory))
+	}
+	if wanted := int64(ask.VRAMMiB) << 20; vram(n) < wanted {
+		return fmt.Sprintf("It asks for %s of GPU memory and the node has %s.", formatSize(wanted),
+			formatSize(vram(n)))
 	}
 	_, reason := gpusOf(n, ask, nil)
 	return reason
@@ -104,7 +116,7 @@ func listArches(arches []string) string {
 
 // labelReason is what labels and taints say against a node.
 func labelReason(n Candidate, ask ResourceRequest) string {
-	for _, s := range ask.Placement.Required {
+	for _, s := range slices.Concat(ask.Placement.Required, ask.Required) {
 		if !s.Matches(n.Labels) {
 			return fmt.Sprintf("It has no label %s, which is required.", s)
 		}
@@ -133,10 +145,16 @@ func capacityReason(n Candidate, ask ResourceRequest) string {
 	case n.Subnets > 0 && n.Deployments >= n.Subnets:
 		return fmt.Sprintf("No address range is free: it has %s for deployments.",
 			formatCount(n.Subnets, "range", "ranges"))
-	case cpuFree(n) < ask.CPU:
+	case n.Busy:
+		return busyReason(n)
+	case cpuFree(n) < ask.CPU-cpuTolerance:
 		return fmt.Sprintf("%.2f CPU short.", ask.CPU-cpuFree(n))
 	case memoryFree(n) < wanted:
 		return shortOfMemory(n, wanted)
+	}
+	if short := int64(ask.VRAMMiB)<<20 + n.AllocatedVRAM - vram(n); ask.VRAMMiB > 0 && short > 0 {
+		return fmt.Sprintf("%s of GPU memory short: %s of %s is allocated.", formatSize(short),
+			formatSize(n.AllocatedVRAM), formatSize(vram(n)))
 	}
 	if _, reason := gpusOf(n, ask, n.Taken); reason != "" {
 		return reason
@@ -150,6 +168,20 @@ func capacityReason(n Candidate, ask ResourceRequest) string {
 			formatCount(n.Settings.RunLimit, "run", "runs"), n.Runs+n.Queued)
 	}
 	return ""
+}
+
+func busyReason(n Candidate) string {
+	share, during, _ := n.Rules.BusyShare()
+	return fmt.Sprintf("It is busy: for %s, at least %.0f %% of its CPU has been in use.",
+		formatDuring(during), 100*share)
+}
+
+// formatDuring prints whole minutes as such, and everything else in seconds.
+func formatDuring(d time.Duration) string {
+	if d%time.Minute == 0 {
+		return formatCount(int(d/time.Minute), "minute", "minutes")
+	}
+	return formatCount(int(d/time.Second), "second", "seconds")
 }
 
 func formatCount(n int, one, more string) string {

@@ -65,10 +65,11 @@ func checkMovable(d controlplane.Deployment, p pipeline.Pipeline) error {
 // volumeNames names those that are so, as service/volume.
 func volumeNames(p pipeline.Pipeline, so func(pipeline.Volume) bool) (all []string) {
 	for _, s := range p.Steps {
-		if s.Service == nil {
+		c := s.Container()
+		if c == nil {
 			continue
 		}
-		for _, v := range s.Service.Volumes {
+		for _, v := range c.Volumes {
 			if so(v) {
 				all = append(all, string(s.Key)+"/"+v.Name)
 			}
@@ -168,10 +169,11 @@ func readJourney(ctx context.Context, tx *postgres.Tx, a controlplane.Relocation
 func volumesToCopy(p pipeline.Pipeline) (all []controlplane.VolumeName) {
 	shared := map[string]bool{}
 	for _, s := range p.Steps {
-		if s.Service == nil {
+		c := s.Container()
+		if c == nil {
 			continue
 		}
-		for _, v := range s.Service.Volumes {
+		for _, v := range c.Volumes {
 			if v.Shared != "" && shared[v.Shared] {
 				continue
 			}

@@ -27,6 +27,8 @@ type Report struct {
 	Code    string
 	Message string
 	Left    []string
+	// Tests is what the test suite of a job came to; nil if it has none.
+	Tests *controlplane.TestReport
 	// Deadline is until when an approval that is waiting does so.
 	Deadline time.Time
 }
@@ -116,9 +118,15 @@ func (l *Lifecycle) applyStep(ctx context.Context, book *reportTx, d controlplan
 	}
 	step := *r.Step
 	step.Run, step.Code, step.Message = r.Run, r.Code, r.Message
+	if r.Tests != nil {
+		step.Tests = &r.Tests.TestSummary
+	}
 	moved, err = book.MoveStep(ctx, step, r.At)
 	if controlplane.KindOf(err) == controlplane.NotFound {
 		return controlplane.StepRow{}, nil
+	}
+	if err == nil && r.Tests != nil {
+		err = book.PutTestReport(ctx, r.Run, step.Key, *r.Tests)
 	}
 	if err != nil {
 		return moved, err

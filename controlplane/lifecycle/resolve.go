@@ -76,7 +76,7 @@ func (l *Lifecycle) resolveVersions(ctx context.Context, actor access.Actor, p p
 	return out, nil
 }
 
-// wantedVersions is the chosen tag of each service, or else the pipeline's; digests
+// wantedVersions is the chosen tag of each service and job, or else the pipeline's; digests
 // are filled in later.
 func wantedVersions(p pipeline.Pipeline, r Request) map[pipeline.StepKey]pipeline.Version {
 	all := map[pipeline.StepKey]pipeline.Version{}
@@ -84,8 +84,9 @@ func wantedVersions(p pipeline.Pipeline, r Request) map[pipeline.StepKey]pipelin
 		all[key] = pipeline.Version{Tag: tag, Digest: unresolved}
 	}
 	for _, s := range p.Steps {
-		if _, ok := all[s.Key]; !ok && s.Service != nil && s.Service.Image.Tag != "" {
-			all[s.Key] = pipeline.Version{Tag: s.Service.Image.Tag, Digest: unresolved}
+		c := s.Container()
+		if _, ok := all[s.Key]; !ok && c != nil && c.Image.Tag != "" {
+			all[s.Key] = pipeline.Version{Tag: c.Image.Tag, Digest: unresolved}
 		}
 	}
 	return all
@@ -96,7 +97,7 @@ func toAsk(p pipeline.Pipeline, versions map[pipeline.StepKey]pipeline.Version,
 	r Request) (all []*imageQuestion) {
 	for _, key := range slices.Sorted(maps.Keys(versions)) {
 		s, _ := p.Step(key)
-		q := &imageQuestion{step: key, image: *s.Service.Image, tag: versions[key].Tag}
+		q := &imageQuestion{step: key, image: *s.Container().Image, tag: versions[key].Tag}
 		if digest := r.Digests[key]; digest != "" {
 			q.image.Digest, q.tag = digest, ""
 		}

@@ -108,12 +108,9 @@ func (l *Lifecycle) takeRun(ctx context.Context, tx *postgres.Tx, actor access.A
 		return err
 	}
 	d.NodeID, d.Node, d.RunID = n.ID, n.Name, f.Run
-	d.Versions, d.Resources = listVersions(
-		f.Pipeline,
-	), resourceRequest(
-		f.Pipeline,
-		controlplane.Placement{},
-	).Resources
+	ask := resourceRequest(f.Pipeline, controlplane.Placement{})
+	d.Versions, d.Resources = listVersions(f.Pipeline), ask.Resources
+	d.VRAMMiB = new(int64(ask.VRAMMiB))
 	if err := tx.ReplaceRunTarget(ctx, *d); err != nil {
 		return err
 	}

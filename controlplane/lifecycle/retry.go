@@ -32,6 +32,9 @@ func (l *Lifecycle) Retry(ctx context.Context, actor access.Actor, id controlpla
 	}
 	r := Request{Name: d.Name, Project: d.Project, Environment: d.Environment,
 		Versions: selectedTags(d.Versions)}
+	if r.Required, err = l.requiredLabels(ctx, id); err != nil {
+		return d, err
+	}
 	if how.SameVersion {
 		r.Version = d.Version
 	}

@@ -62,6 +62,23 @@ func (l *Lifecycle) Run(ctx context.Context, actor access.Actor,
 	return v, err
 }
 
+// Tests returns the results of the test suite of one step of a run.
+func (l *Lifecycle) Tests(ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
+	number int, step pipeline.StepKey) (t controlplane.TestReport, err error) {
+	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
+		if _, err := readDeployment(ctx, tx, actor, id); err != nil {
+			return err
+		}
+		r, err := tx.Run(ctx, id, number)
+		if err != nil {
+			return err
+		}
+		t, err = tx.TestReport(ctx, r.ID, step)
+		return err
+	})
+	return t, err
+}
+
 func runView(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	r controlplane.Run) (RunView, error) {
 	steps, err := tx.StepsOf(ctx, r.ID)

@@ -24,6 +24,8 @@ type Capsule struct {
 	Kept *controlplane.DeploymentSnapshot
 	// Logs hold the last lines of each step, and of each removed service.
 	Logs map[pipeline.StepKey][]string
+	// Tests are the results of the run's test suites.
+	Tests map[pipeline.StepKey]controlplane.TestReport
 }
 
 // Capsule reads the capsule of a deployment, alive or gone.
@@ -50,16 +52,31 @@ func (l *Lifecycle) Capsule(
 		if c.PipelineDigest, err = digestOfVersion(ctx, tx, run); err != nil {
 			return err
 		}
-		c.Logs = map[pipeline.StepKey][]string{}
-		for _, s := range c.Run.Steps {
-			if c.Logs[s.Key], err = tx.LastLines(ctx, run.ID, s.Key, lastLines); err != nil {
-				return err
-			}
+		if err := c.addSteps(ctx, tx); err != nil {
+			return err
 		}
 		c.Kept, err = tx.GetSnapshot(ctx, id)
 		return err
 	})
 	return c, err
+}
+
+// addSteps adds what the steps of the run wrote.
+func (c *Capsule) addSteps(ctx context.Context, tx *postgres.Tx) (err error) {
+	c.Logs = map[pipeline.StepKey][]string{}
+	c.Tests = map[pipeline.StepKey]controlplane.TestReport{}
+	for _, s := range c.Run.Steps {
+		if c.Logs[s.Key], err = tx.LastLines(ctx, c.Run.ID, s.Key, lastLines); err != nil {
+			return err
+		}
+		if s.Tests == nil {
+			continue
+		}
+		if c.Tests[s.Key], err = tx.TestReport(ctx, c.Run.ID, s.Key); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // digestOfVersion returns the digest of the saved version that a run was made

@@ -76,10 +76,14 @@ func (l *Lifecycle) addLiveState(
 	if err != nil {
 		return nil, err
 	}
+	tests, err := testsOf(ctx, tx, found)
+	if err != nil {
+		return nil, err
+	}
 	all := make([]sharedView, len(found))
 	for i, k := range found {
 		d := k.deployment
-		all[i].view = View{Deployment: d, Queue: waiting[d.ID],
+		all[i].view = View{Deployment: d, Queue: waiting[d.ID], Tests: tests[d.RunID],
 			Services:     l.serviceViews(d, k.hosts, health[d.ID]),
 			UsualSeconds: usual[d.ProjectID], ExpiresAt: k.expires, Life: k.life}
 		if d.Status.IsGone() && l.keep > 0 {
@@ -112,6 +116,17 @@ func queueOf(ctx context.Context, tx *postgres.Tx, found []cachedDeployment,
 	return of, nil
 }
 
+// testsOf returns what the test suites of the deployments' runs came to, by run.
+func testsOf(
+	ctx context.Context, tx *postgres.Tx, found []cachedDeployment,
+) (map[controlplane.RunID]*controlplane.TestSummary, error) {
+	runs := make([]controlplane.RunID, len(found))
+	for i, k := range found {
+		runs[i] = k.deployment.RunID
+	}
+	return tx.TestsOf(ctx, runs...)
+}
+
 // usualTotals returns how long runs in progress usually take, by project.
 func usualTotals(
 	ctx context.Context, tx *postgres.Tx, found []cachedDeployment,
@@ -141,7 +156,8 @@ func idsOf(
 	return ids
 }
 
-// serviceViews joins versions with hosts and health. A service without a probe result
+// serviceViews joins versions with hosts and health. A job has no health: its step says how
+// it ended. A service without a probe result
 // gets a health that follows from the deployment's status, or unknown while its node
 // is offline.
 func (l *Lifecycle) serviceViews(d controlplane.Deployment, hosts []controlplane.Host,
@@ -149,6 +165,9 @@ func (l *Lifecycle) serviceViews(d controlplane.Deployment, hosts []controlplane
 	urls := l.serviceURLs(hosts)
 	all := make([]ServiceView, 0, len(d.Versions))
 	for _, v := range d.Versions {
+		if v.Job {
+			continue
+		}
 		s := ServiceView{Step: v.Step, URL: urls[v.Step], PortURLs: l.portURLs(d, v.Step, hosts),
 			Health: controlplane.ServiceHealth{Step: v.Step, Health: unprobedHealth(d.Status)}}
 		for _, h := range health {

@@ -67,33 +67,42 @@ func (b *Logbook) appendTo(ctx context.Context, node controlplane.NodeID,
 	})
 }
 
-// Step returns up to most lines of one step after a line number. more is set if there
-// are further ones.
-func (b *Logbook) Step(ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
-	run int, step pipeline.StepKey, after int64, most int,
+// StepLines says which lines of one step are wanted.
+type StepLines struct {
+	Deployment controlplane.DeploymentID
+	Run        int
+	Step       pipeline.StepKey
+	// After is the number of the line before the first one, Most how many are wanted.
+	After int64
+	Most  int
+}
+
+// Step returns lines of one step. more is set if there are further ones.
+func (b *Logbook) Step(
+	ctx context.Context, actor access.Actor, w StepLines,
 ) (lines []controlplane.LogLine, more bool, err error) {
 	err = b.store.Read(ctx, func(tx *postgres.Tx) error {
-		d, err := tx.Deployment(ctx, id)
+		d, err := tx.Deployment(ctx, w.Deployment)
 		if err != nil {
 			return err
 		}
 		if err := access.Check(actor, access.ReadDeployment, access.Object{What: "deployment",
-			Name: string(id), Project: d.ProjectID, Environment: d.EnvironmentID,
+			Name: string(w.Deployment), Project: d.ProjectID, Environment: d.EnvironmentID,
 			Restricted: d.Restricted}); err != nil {
 			return err
 		}
-		r, err := tx.Run(ctx, id, run)
+		r, err := tx.Run(ctx, w.Deployment, w.Run)
 		if err != nil {
 			return err
 		}
-		lines, err = tx.StepLines(ctx, r.ID, step, after, most+1)
+		lines, err = tx.StepLines(ctx, r.ID, w.Step, w.After, w.Most+1)
 		return err
 	})
-	if len(lines) > most {
-		lines, more = lines[:most], true
+	if len(lines) > w.Most {
+		lines, more = lines[:w.Most], true
 	}
 	for i := range lines {
-		lines[i].RunNumber = run
+		lines[i].RunNumber = w.Run
 	}
 	return lines, more, err
 }

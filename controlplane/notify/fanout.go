@@ -155,11 +155,23 @@ func (n *Notifier) readNotice(
 	}
 	m.project, m.environment, m.restricted = d.ProjectID, d.EnvironmentID, d.Restricted
 	m.Deployment = n.newDeployment(d, hosts[d.ID])
-	if reason, ok := m.Data["reason"].(string); ok && m.Event == "deployment.degraded" {
-		m.Deployment.Status = string(controlplane.ConditionDegraded)
+	setCondition(&m)
+	return m, nil
+}
+
+// setCondition makes a message about a condition say that, whatever it is by now.
+func setCondition(m *message) {
+	condition, ok := map[string]controlplane.Condition{
+		"deployment.degraded": controlplane.ConditionDegraded,
+		"deployment.offline":  controlplane.ConditionOffline,
+	}[m.Event]
+	if !ok {
+		return
+	}
+	m.Deployment.Status = string(condition)
+	if reason, ok := m.Data["reason"].(string); ok {
 		m.Deployment.Reason = reason
 	}
-	return m, nil
 }
 
 func (n *Notifier) newDeployment(d controlplane.Deployment, hosts []controlplane.Host) *deployment {

@@ -22,7 +22,7 @@ func (t *Tx) InsertDeployment(
 		ID: string(d.ID), Name: d.Name, ProjectID: string(d.ProjectID),
 		EnvironmentID: string(d.EnvironmentID), NodeID: nullIfEmpty(d.NodeID), NodeName: d.Node,
 		CreatedBy: d.CreatedBy, Cpu: d.Resources.CPU, MemoryMib: int64(d.Resources.MemoryMiB),
-		Gpus: toStrings(d.GPUs), Versions: versions,
+		Gpus: toStrings(d.GPUs), VramMib: d.VRAMMiB, Versions: versions,
 	})
 	if err != nil {
 		return fmt.Errorf("insert deployment: %w", translateError(err))
@@ -235,6 +235,7 @@ func (t *Tx) ReplaceRunTarget(ctx context.Context, d controlplane.Deployment) er
 	err = t.q.SetDeploymentNode(ctx, dbsqlc.SetDeploymentNodeParams{
 		ID: string(d.ID), NodeID: nullIfEmpty(d.NodeID), NodeName: d.Node, Versions: versions,
 		Cpu: d.Resources.CPU, MemoryMib: int64(d.Resources.MemoryMiB), Gpus: toStrings(d.GPUs),
+		VramMib: d.VRAMMiB,
 	})
 	if err != nil {
 		return fmt.Errorf("place deployment %s: %w", d.ID, translateError(err))

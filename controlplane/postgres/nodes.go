@@ -31,6 +31,7 @@ func toNode(r dbsqlc.ListNodesRow) (controlplane.Node, error) {
 		decodeJSON(r.Node.Inventory, &n.Inventory),
 		decodeJSON(r.Node.Vitals, &n.Vitals),
 		decodeJSON(r.Node.Settings, &n.Settings),
+		decodeJSON(r.Capacity, &n.Capacity),
 	)
 	if err != nil {
 		return n, fmt.Errorf("node %s: %w", n.Name, err)

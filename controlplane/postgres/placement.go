@@ -15,10 +15,15 @@ type PlacementNode struct {
 	// Reserved is promised, MemoryUsed (bytes) is what of it is really used.
 	Reserved   pipeline.Resources
 	MemoryUsed int64
-	// GPUs are the ids of those that are taken.
-	GPUs []string
+	// GPUs are the ids of those that are taken, VRAMMiB what is promised of their memory.
+	GPUs    []string
+	VRAMMiB int64
 	// Deployments counts those that have an address range there.
 	Deployments int
+	// Rules are the environment's. Busy is set if the node's CPU was in use for as long as
+	// they say.
+	Rules controlplane.CapacityRules
+	Busy  bool
 	// Runs counts what is being created, or undone, on the node now; Queued what
 	// waits for its turn there.
 	Runs, Queued int
@@ -42,6 +47,10 @@ func (t *Tx) placementNodes(ctx context.Context, env controlplane.EnvironmentID,
 	if err != nil {
 		return nil, fmt.Errorf("list reservations: %w", err)
 	}
+	rules, err := t.capacityRules(ctx, env)
+	if err != nil {
+		return nil, err
+	}
 	all := make([]PlacementNode, len(rows))
 	at := map[controlplane.NodeID]*PlacementNode{}
 	for i, r := range rows {
@@ -58,7 +67,7 @@ func (t *Tx) placementNodes(ctx context.Context, env controlplane.EnvironmentID,
 				return nil, err
 			}
 		}
-		all[i] = PlacementNode{Node: n}
+		all[i] = PlacementNode{Node: n, Rules: rules}
 		at[n.ID] = &all[i]
 	}
 	for _, r := range reserved {
@@ -66,7 +75,43 @@ func (t *Tx) placementNodes(ctx context.Context, env controlplane.EnvironmentID,
 			n.addReservation(r)
 		}
 	}
-	return all, nil
+	return all, t.markBusy(ctx, rules, at)
+}
+
+func (t *Tx) capacityRules(
+	ctx context.Context, env controlplane.EnvironmentID,
+) (rules controlplane.CapacityRules, err error) {
+	stored, err := t.q.GetCapacityRules(ctx, string(env))
+	if err != nil {
+		return rules, fmt.Errorf("read capacity rules: %w", err)
+	}
+	return rules, decodeJSON(stored, &rules)
+}
+
+// markBusy finds the nodes whose CPU has been in use all the time. Few are at any moment,
+// and only of these it reads what was measured before.
+func (t *Tx) markBusy(ctx context.Context, rules controlplane.CapacityRules,
+	nodes map[controlplane.NodeID]*PlacementNode) error {
+	share, during, may := rules.BusyShare()
+	var high []controlplane.NodeID
+	for id, n := range nodes {
+		i, v := n.Node.Inventory, n.Node.Vitals
+		if may && i != nil && v != nil && i.CPU > 0 && v.CPU >= share*i.CPU {
+			high = append(high, id)
+		}
+	}
+	if len(high) == 0 {
+		return nil
+	}
+	least, err := t.q.ListLeastCPU(ctx, toStrings(high), during.Seconds())
+	if err != nil {
+		return fmt.Errorf("read what nodes used: %w", err)
+	}
+	for _, u := range least {
+		n := nodes[controlplane.NodeID(u.Subject)]
+		n.Busy = u.Cpu >= share*n.Node.Inventory.CPU
+	}
+	return nil
 }
 
 // addReservation counts one deployment that is on the node.
@@ -75,6 +120,7 @@ func (n *PlacementNode) addReservation(r dbsqlc.ListReservationsRow) {
 	n.Reserved.MemoryMiB += int(r.MemoryMib)
 	n.MemoryUsed += r.MemoryUsed
 	n.GPUs = append(n.GPUs, r.Gpus...)
+	n.VRAMMiB += r.VramMib
 	n.Deployments++
 	switch controlplane.DeploymentStatus(r.Status) {
 	case controlplane.Queued, controlplane.Applying, controlplane.Undoing:

@@ -13,6 +13,8 @@ import (
 
 // However much patient work there is, and however long it takes: three others have a
 // connection each in the meantime, and the work is all done in the end.
+//
+// fault: F18
 func TestPatient_LeavesConnections(t *testing.T) {
 	t.Parallel()
 	const people = 3

@@ -21,7 +21,8 @@ func toEnvironment(
 		CleanupAfterHours: int(r.CleanupAfterHours), IgnoreVisits: r.IgnoreVisits,
 		Nodes: int(nodes), NodesOnline: int(online),
 	}
-	return e, decodeJSON(r.Placement, &e.Placement)
+	return e, errors.Join(decodeJSON(r.Placement, &e.Placement),
+		decodeJSON(r.Capacity, &e.Capacity))
 }
 
 // EnvironmentByName loads an environment; not found is a *controlplane.Error.
@@ -74,10 +75,14 @@ func (t *Tx) PutEnvironment(ctx context.Context, e controlplane.Environment) err
 	if err != nil {
 		return err
 	}
+	capacity, err := encodeJSON(e.Capacity)
+	if err != nil {
+		return err
+	}
 	err = t.q.PutEnvironment(ctx, dbsqlc.PutEnvironmentParams{
 		ID: string(e.ID), Name: e.Name, Domain: e.Domain, Description: e.Description,
 		Restricted: e.Restricted, CleanupAfterHours: int32(e.CleanupAfterHours),
-		IgnoreVisits: e.IgnoreVisits, Placement: placement,
+		IgnoreVisits: e.IgnoreVisits, Placement: placement, Capacity: capacity,
 	})
 	if err != nil {
 		return fmt.Errorf("put environment: %w", translateError(err))

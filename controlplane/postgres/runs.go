@@ -131,6 +131,9 @@ func toStepRow(r dbsqlc.RunStep) (controlplane.StepRow, error) {
 	if err := decodeJSON(r.Metadata, &s.Metadata); err != nil {
 		return s, err
 	}
+	if err := decodeJSON(r.Tests, &s.Tests); err != nil {
+		return s, err
+	}
 	return s, decodeJSON(r.Outputs, &s.Outputs)
 }
 
@@ -156,6 +159,12 @@ func (t *Tx) MoveStep(
 	if len(s.Metadata) > 0 {
 		var err error
 		if p.Metadata, err = encodeJSON(s.Metadata); err != nil {
+			return s, err
+		}
+	}
+	if s.Tests != nil {
+		var err error
+		if p.Tests, err = encodeJSON(s.Tests); err != nil {
 			return s, err
 		}
 	}

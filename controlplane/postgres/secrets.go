@@ -25,6 +25,8 @@ func toSecret(r dbsqlc.Secret) controlplane.Secret {
 		s.Rule = &controlplane.SecretRule{
 			Length: int(*r.Length), Alphabet: emptyIfNull[controlplane.Alphabet](r.Alphabet),
 		}
+	case r.VaultPath != nil:
+		s.Vault = &controlplane.VaultPath{Path: *r.VaultPath, Field: emptyIfNull[string](r.VaultField)}
 	}
 	return s
 }
@@ -66,6 +68,8 @@ func (t *Tx) PutSecret(ctx context.Context, s controlplane.Secret) error {
 		Version: int32(s.Version), Value: s.Value, UpdatedAt: s.UpdatedAt,
 	}
 	switch {
+	case s.Vault != nil:
+		p.VaultPath, p.VaultField = &s.Vault.Path, &s.Vault.Field
 	case s.Rule == nil:
 	case s.Rule.Pattern != "":
 		p.Pattern = &s.Rule.Pattern

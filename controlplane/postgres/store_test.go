@@ -68,6 +68,8 @@ func TestListener_WakesAtCommit(t *testing.T) {
 }
 
 // Two processes that start at once both end up with the schema.
+//
+// fault: F10
 func TestMigrate_TwoAtOnce(t *testing.T) {
 	t.Parallel()
 	url := pgtest.NewEmptyDatabase(t)

@@ -120,6 +120,9 @@ func TestPing_ProvesTheCredentials(t *testing.T) {
 }
 
 // Every way a registry can fail is one clear sentence of its own.
+//
+// threat: T40
+// fault: F53
 func TestListTags_HostileAnswers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -210,6 +213,8 @@ func TestListTags_Down(t *testing.T) {
 
 // A registry that wants our credentials sent somewhere else gets nothing, and
 // neither does the other place.
+//
+// threat: T39
 func TestListTags_NoForeignCredentials(t *testing.T) {
 	t.Parallel()
 	thief := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -242,6 +247,8 @@ func TestListTags_NoForeignCredentials(t *testing.T) {
 }
 
 // A public registry that leads to this machine or its link is not followed.
+//
+// threat: T39
 func TestGuard_AddressesNobodyMayDial(t *testing.T) {
 	t.Parallel()
 	victim := serve(t, func(http.ResponseWriter, *http.Request) {})
@@ -286,6 +293,9 @@ func TestCheckHost(t *testing.T) {
 }
 
 // After a 429 there is no request before the time is over.
+//
+// threat: T40
+// fault: F53
 func TestListTags_HonoursRetryAfter(t *testing.T) {
 	t.Parallel()
 	f := serve(t, func(w http.ResponseWriter, r *http.Request) {

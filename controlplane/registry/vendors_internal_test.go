@@ -176,6 +176,8 @@ func TestWays_TellTheSame(t *testing.T) {
 }
 
 // A next page on another host is not asked for: it would get our credentials.
+//
+// threat: T39
 func TestWays_StayAtTheirHost(t *testing.T) {
 	t.Parallel()
 	r := recordings()[1]

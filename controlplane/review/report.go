@@ -36,11 +36,12 @@ func (r *Reviews) postResult(ctx context.Context, rule controlplane.ReviewRule,
 	if err != nil || !ok {
 		return err
 	}
-	links, err := r.deploymentLinks(ctx, x)
+	links, tests, err := r.deploymentResult(ctx, x)
 	if err != nil {
 		return err
 	}
-	return errors.Join(h.postComment(ctx, x, commentText(*x, links)), h.postStatus(ctx, *x, links))
+	return errors.Join(h.postComment(ctx, x, commentText(*x, links, tests)),
+		h.postStatus(ctx, *x, links, tests))
 }
 
 func apiOf(rule controlplane.ReviewRule) string {
@@ -56,42 +57,26 @@ func apiOf(rule controlplane.ReviewRule) string {
 	}
 }
 
-// deploymentLinks are the deployment's addresses, its page last.
-func (r *Reviews) deploymentLinks(ctx context.Context, x *controlplane.Review) ([]string, error) {
+// deploymentResult returns the deployment's addresses, its page last, and what its tests came
+// to; nil if there are no results.
+func (r *Reviews) deploymentResult(ctx context.Context, x *controlplane.Review) (
+	all []string, tests *controlplane.TestSummary, err error) {
 	if x.DeploymentID == "" {
-		return nil, nil
+		return nil, nil, nil
 	}
 	v, err := r.Lifecycle.View(ctx, worker, x.DeploymentID)
 	if controlplane.KindOf(err) == controlplane.NotFound {
-		return nil, nil // it was forgotten; what is to be told is not about it
+		return nil, nil, nil // it was forgotten; what is to be told is not about it
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var all []string
 	for _, s := range v.Services {
 		if s.URL != "" && x.State == controlplane.ReviewReady {
 			all = append(all, s.URL)
 		}
 	}
-	return append(all, r.URL+"/deployments/"+string(x.DeploymentID)), nil
-}
-
-func commentText(x controlplane.Review, links []string) string {
-	var b strings.Builder
-	switch x.State {
-	case controlplane.ReviewReady:
-		fmt.Fprintf(&b, "NullOps: `%s` is ready with the tag `%s`.\n", x.Deployment, x.Tag)
-	case controlplane.ReviewRemoved:
-		fmt.Fprintf(&b, "NullOps: `%s` was removed.\n", x.Deployment)
-		return b.String()
-	default:
-		fmt.Fprintf(&b, "NullOps: `%s` failed: %s\n", x.Deployment, x.Detail)
-	}
-	for _, l := range links {
-		fmt.Fprintf(&b, "- %s\n", l)
-	}
-	return b.String()
+	return append(all, r.URL+"/deployments/"+string(x.DeploymentID)), v.Tests, nil
 }
 
 // codeHost is one code host's API.
@@ -145,7 +130,8 @@ func (h codeHost) postComment(ctx context.Context, x *controlplane.Review, body 
 	return nil
 }
 
-func (h codeHost) postStatus(ctx context.Context, x controlplane.Review, links []string) error {
+func (h codeHost) postStatus(ctx context.Context, x controlplane.Review, links []string,
+	tests *controlplane.TestSummary) error {
 	if x.Commit == "" || x.State == controlplane.ReviewRemoved {
 		return nil
 	}
@@ -156,7 +142,11 @@ func (h codeHost) postStatus(ctx context.Context, x controlplane.Review, links [
 	if len(links) > 0 {
 		target = links[0]
 	}
-	words := clipText(x.Deployment+": "+string(x.State)+" "+x.Detail, 130)
+	detail := x.Detail
+	if detail == "" && tests != nil {
+		detail = describeTests(*tests)
+	}
+	words := clipText(x.Deployment+": "+string(x.State)+" "+detail, 130)
 	name := "nullops/" + h.rule.Name
 	switch h.rule.Source {
 	case controlplane.ReviewGitHub, controlplane.ReviewGitea:

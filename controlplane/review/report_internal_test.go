@@ -59,7 +59,7 @@ func TestPost_SpeaksEachHostsLanguage(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := h.postStatus(t.Context(), x, []string{"http://a", "http://b"}); err != nil {
+		if err := h.postStatus(t.Context(), x, []string{"http://a", "http://b"}, nil); err != nil {
 			t.Fatal(err)
 		}
 		if got := server.asked(); !slices.Equal(got, []string{c.made, c.edited, c.success}) {
@@ -69,12 +69,12 @@ func TestPost_SpeaksEachHostsLanguage(t *testing.T) {
 			t.Errorf("%s gets the keys %q", c.source, server.keys)
 		}
 		x.State = controlplane.ReviewFailed
-		if err := h.postStatus(t.Context(), x, nil); err != nil ||
+		if err := h.postStatus(t.Context(), x, nil, nil); err != nil ||
 			!strings.Contains(server.asked()[3], c.failure) {
 			t.Errorf("%s: failure is %q %v", c.source, server.asked()[3], err)
 		}
 		x.State = controlplane.ReviewRemoved
-		if err := h.postStatus(t.Context(), x, nil); err != nil || len(server.asked()) != 4 {
+		if err := h.postStatus(t.Context(), x, nil, nil); err != nil || len(server.asked()) != 4 {
 			t.Errorf("%s: a removal sets the status of a commit: %v", c.source, err)
 		}
 	}
@@ -86,7 +86,7 @@ func TestPost_GenericHostGetsOneMessage(t *testing.T) {
 	server := newFakeHost(t, http.StatusNoContent, "")
 	h, x := newHost(newReviews(), controlplane.ReviewGeneric, server.URL), sampleReview()
 	if err := h.postComment(t.Context(), &x, "text"); err != nil || h.postStatus(t.Context(),
-		x, nil) != nil {
+		x, nil, nil) != nil {
 		t.Fatal(err)
 	}
 	want := `POST / {"commit":"abc1234","deployment":"shop-12","key":"acme/shop#12","number":12,` +
@@ -149,7 +149,7 @@ func TestCommentText_SaysWhatBecameOfIt(t *testing.T) {
 		controlplane.ReviewRemoved: "NullOps: `shop-12` was removed.\n",
 	} {
 		x.State, x.Detail = state, "no room"
-		if got := commentText(x, links); got != want {
+		if got := commentText(x, links, nil); got != want {
 			t.Errorf("%s: %q", state, got)
 		}
 	}

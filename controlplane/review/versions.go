@@ -26,11 +26,11 @@ func (r *Reviews) chooseVersions(ctx context.Context, rule controlplane.ReviewRu
 	versions = map[pipeline.StepKey]string{}
 	var last error
 	for _, s := range target.Pipeline.Steps {
-		if s.Service == nil || s.Service.Image == nil ||
-			s.Service.Image.TagMode != pipeline.Selectable {
+		c := s.Container()
+		if c == nil || c.Image == nil || c.Image.TagMode != pipeline.Selectable {
 			continue
 		}
-		facts, err := r.Catalog.ResolveTag(ctx, worker, *s.Service.Image, x.Tag)
+		facts, err := r.Catalog.ResolveTag(ctx, worker, *c.Image, x.Tag)
 		if err != nil && controlplane.KindOf(err) != controlplane.Invalid &&
 			d != nil && runningVersion(*d, s.Key).Tag == x.Tag {
 			return nil, false, err // a registry that is down takes no service back to its default

@@ -1,25 +1,45 @@
 package seal
 
 import (
-	"crypto/cipher"
-	"crypto/rand"
-	"crypto/subtle"
-	"encoding/base64"
+	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 )
 
 // Keyring holds the master keys, newest first. It never prints them.
-type Keyring struct{ keys []key }
-
-type key struct {
-	kid  string
-	aead cipher.AEAD
+type Keyring struct {
+	wrappers []Wrapper
+	refresh  refreshLimit
 }
 
-// sampleKey is the key in the documentation. It is refused, because it is public.
-const sampleKey = "c2FtcGxlLWtleS1vZi10aGUtZG9jdW1lbnRhdGlvbiE="
+// NewKeyring makes a ring of master keys. The first wrapper seals new values.
+func NewKeyring(wrappers ...Wrapper) (*Keyring, error) {
+	if len(wrappers) == 0 {
+		return nil, errors.New("no master key is set")
+	}
+	r := &Keyring{wrappers: wrappers}
+	seen := map[string]string{}
+	for _, w := range wrappers {
+		for _, kid := range w.KeyIDs() {
+			if other, twice := seen[kid]; twice {
+				return nil, fmt.Errorf("the name %s is used by a key of %s and by one of %s: "+
+					"give one of them another name", kid, other, w.Source())
+			}
+			seen[kid] = w.Source()
+		}
+	}
+	return r, nil
+}
+
+// ParseKeyring makes a ring of local keys from "k2:base64,k1:base64".
+func ParseKeyring(setting string) (*Keyring, error) {
+	keys, err := ParseLocalKeys(setting)
+	if err != nil {
+		return nil, err
+	}
+	return NewKeyring(keys)
+}
 
 // String hides the keys from every way of printing the ring.
 func (r *Keyring) String() string { return "[keyring]" }
@@ -28,122 +48,71 @@ func (r *Keyring) String() string { return "[keyring]" }
 func (r *Keyring) GoString() string { return "[keyring]" }
 
 // PrimaryKeyID names the key that new values are sealed under.
-func (r *Keyring) PrimaryKeyID() string { return r.keys[0].kid }
+func (r *Keyring) PrimaryKeyID() string { return r.wrappers[0].KeyIDs()[0] }
 
 // KeyIDs names all keys, newest first.
 func (r *Keyring) KeyIDs() []string {
-	kids := make([]string, len(r.keys))
-	for i, k := range r.keys {
-		kids[i] = k.kid
+	var kids []string
+	for _, w := range r.wrappers {
+		kids = append(kids, w.KeyIDs()...)
 	}
 	return kids
 }
 
-// NewKey makes one entry for ParseKeyring: the name, a colon, and 32 random
-// bytes in base64.
-func NewKey(kid string) (string, error) {
-	if !validKid(kid) {
-		return "", fmt.Errorf("key name %q: use 1 to 20 letters and digits", kid)
+// SourceOf says where the key with this name is; "" if the ring does not have it.
+func (r *Keyring) SourceOf(kid string) string {
+	if w := r.wrapperOf(kid); w != nil {
+		return w.Source()
 	}
-	b := make([]byte, keySize)
-	if _, err := rand.Read(b); err != nil {
-		return "", fmt.Errorf("make key: %w", err)
-	}
-	return kid + ":" + base64.StdEncoding.EncodeToString(b), nil
+	return ""
 }
 
-// ParseKeyring reads "k2:base64,k1:base64", newest first. It refuses keys that
-// protect nothing, and says how to make a real one. Its errors hold no key.
-func ParseKeyring(setting string) (*Keyring, error) {
-	if strings.TrimSpace(setting) == "" {
-		return nil, errors.New("no master key is set")
-	}
-	r := &Keyring{}
-	seen := map[string]bool{}
-	for i, entry := range strings.Split(setting, ",") {
-		k, err := parseKey(strings.TrimSpace(entry))
-		if err != nil {
-			return nil, fmt.Errorf("master key %d: %w", i+1, err)
-		}
-		if seen[k.kid] {
-			return nil, fmt.Errorf("master key %d: the name %s is there twice", i+1, k.kid)
-		}
-		seen[k.kid] = true
-		r.keys = append(r.keys, k)
-	}
-	return r, nil
-}
-
-func parseKey(entry string) (key, error) {
-	kid, encoded, ok := strings.Cut(entry, ":")
-	if !ok || !validKid(kid) {
-		return key{}, errors.New("write it as name:base64, with a name of letters and digits")
-	}
-	b, err := decodeBase64(encoded)
-	if err != nil {
-		return key{}, errors.New("what follows the name is not base64")
-	}
-	defer clear(b)
-	if len(b) != keySize {
-		return key{}, fmt.Errorf("it has %d bytes, AES-256 needs exactly %d", len(b), keySize)
-	}
-	if isWeak(b) {
-		return key{}, errors.New("it is a sample or a pattern, not a random key")
-	}
-	aead, err := newGCM(b)
-	return key{kid: kid, aead: aead}, err
-}
-
-// isWeak detects keys that are not random: the sample, and any with few different
-// bytes. 32 random bytes have fewer than 16 different ones about once in 10^14 draws.
-func isWeak(b []byte) bool {
-	different := map[byte]bool{}
-	for _, c := range b {
-		different[c] = true
-	}
-	sample, err := decodeBase64(sampleKey)
-	return err != nil || len(different) < 16 || subtle.ConstantTimeCompare(b, sample) == 1 ||
-		hasConstantStep(b)
-}
-
-// hasConstantStep finds 00 01 02 … and the like: constant steps between bytes.
-func hasConstantStep(b []byte) bool {
-	step := b[1] - b[0]
-	for i := 1; i < len(b); i++ {
-		if b[i]-b[i-1] != step {
-			return false
+// Refresh learns of keys that were added or rotated where they are kept.
+func (r *Keyring) Refresh(ctx context.Context) error {
+	for _, w := range r.wrappers {
+		if err := w.Refresh(ctx); err != nil {
+			return err
 		}
 	}
-	return true
+	return nil
 }
 
-// decodeBase64 takes both alphabets, with and without padding.
-func decodeBase64(s string) ([]byte, error) {
-	s = strings.TrimRight(strings.NewReplacer("-", "+", "_", "/").Replace(s), "=")
-	b, err := base64.RawStdEncoding.DecodeString(s)
-	if err != nil {
-		return nil, errors.New("not base64")
-	}
-	return b, nil
-}
-
-func validKid(kid string) bool {
-	if kid == "" || len(kid) > 20 {
-		return false
-	}
-	for _, c := range []byte(kid) {
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') {
-			return false
+func (r *Keyring) wrapperOf(kid string) Wrapper {
+	for _, w := range r.wrappers {
+		if slices.Contains(w.KeyIDs(), kid) {
+			return w
 		}
 	}
-	return true
+	return nil
 }
 
-func (r *Keyring) findKey(kid string) (key, error) {
-	for _, k := range r.keys {
-		if k.kid == kid {
-			return k, nil
+// findWrapper looks again where keys are kept before it says that there is no such key:
+// another control plane may already seal under one that is new.
+func (r *Keyring) findWrapper(ctx context.Context, kid string) (Wrapper, error) {
+	if w := r.wrapperOf(kid); w != nil {
+		return w, nil
+	}
+	if r.refresh.mayRun() {
+		if err := r.Refresh(ctx); err != nil {
+			return nil, err
 		}
 	}
-	return key{}, fmt.Errorf("master key %s is not in the ring: %w", kid, ErrUnopened)
+	if w := r.wrapperOf(kid); w != nil {
+		return w, nil
+	}
+	return nil, fmt.Errorf("master key %s is not in the ring: %w", kid, ErrUnopened)
+}
+
+// callContext bounds a call to a service that holds keys. It is no caller's context:
+// values are opened in transactions, where a caller that leaves is noticed afterwards.
+func (r *Keyring) callContext() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), callTimeout)
+}
+
+// asWaiting says which value waits if a service that holds its key does not work for us.
+func (r *Keyring) asWaiting(p Location, kid string, err error) error {
+	if !errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrRefused) {
+		return err
+	}
+	return &WaitingError{Value: p, Key: kid, Source: r.SourceOf(kid), Err: err}
 }

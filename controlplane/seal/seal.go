@@ -3,12 +3,16 @@
 //
 // A sealed value is
 //
-//	version (1) | length of kid (1) | kid | wrapped DEK (60) | nonce (12) | AES-256-GCM
+//	format (1) | length of kid (1) | kid | wrapped DEK | nonce (12) | AES-256-GCM
 //
 // A fresh data key (DEK) encrypts each value, and the master key named by kid
 // wraps only data keys: random nonces of one key never come near their limit.
 // Both layers are bound to the place the value belongs to (table, row, column,
 // version), so that a ciphertext moved to another row does not open.
+//
+// A [Wrapper] wraps the data keys: local keys, or a service that holds the
+// master key. In format 1 the wrapped DEK has 60 bytes, as local keys make it;
+// in format 2 two bytes in front of it hold its length.
 package seal
 
 import (
@@ -21,14 +25,19 @@ import (
 	"strconv"
 )
 
-// format is the first byte of every sealed value.
-const format = 1
+// The first byte of every sealed value.
+const (
+	formatFixed  = 1
+	formatLength = 2
+)
 
 const (
 	keySize = 32
 	// overhead is what GCM with a random nonce in front adds: 12 + 16 bytes.
 	overhead    = 28
 	wrappedSize = keySize + overhead
+	// maxWrapped bounds what a service may return for a data key.
+	maxWrapped = 4096
 )
 
 // ErrUnopened is returned for a value that cannot be opened: wrong key, wrong place,
@@ -41,6 +50,17 @@ type Location struct {
 	Table, Row, Column string
 	// Version tells values of the same cell apart.
 	Version int
+	// Label is how people know the value, such as "secret DB_PASSWORD". It is for errors
+	// only and no part of the encryption.
+	Label string
+}
+
+// String names the value for people.
+func (p Location) String() string {
+	if p.Label != "" {
+		return p.Label
+	}
+	return p.Table + " " + p.Row
 }
 
 // encode is unambiguous: each part is preceded by its length.
@@ -64,32 +84,41 @@ func (r *Keyring) Seal(p Location, plain []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	first := r.keys[0]
-	out := append([]byte{format, byte(len(first.kid))}, first.kid...)
-	out = first.aead.Seal(out, nil, dek, p.encode("key"))
+	ctx, cancel := r.callContext()
+	defer cancel()
+	kid, wrapped, err := r.wrappers[0].Wrap(ctx, dek, p.encode("key"))
+	if err != nil {
+		return nil, r.asWaiting(p, r.PrimaryKeyID(), err)
+	}
+	out, err := encodeHead(kid, wrapped)
+	if err != nil {
+		return nil, err
+	}
 	return data.Seal(out, nil, plain, p.encode("value")), nil
 }
 
 // Open decrypts what was sealed for this place under any key of the ring.
 func (r *Keyring) Open(p Location, sealed []byte) ([]byte, error) {
-	kid, rest, err := splitSealed(sealed)
+	v, err := splitSealed(sealed)
 	if err != nil {
 		return nil, err
 	}
-	k, err := r.findKey(kid)
+	ctx, cancel := r.callContext()
+	defer cancel()
+	w, err := r.findWrapper(ctx, v.kid)
 	if err != nil {
-		return nil, err
+		return nil, r.asWaiting(p, v.kid, err)
 	}
-	dek, err := k.aead.Open(nil, nil, rest[:wrappedSize], p.encode("key"))
+	dek, err := w.Unwrap(ctx, v.kid, v.wrapped, p.encode("key"))
 	if err != nil {
-		return nil, ErrUnopened
+		return nil, r.asWaiting(p, v.kid, err)
 	}
 	defer clear(dek)
 	data, err := newGCM(dek)
 	if err != nil {
 		return nil, err
 	}
-	plain, err := data.Open(nil, nil, rest[wrappedSize:], p.encode("value"))
+	plain, err := data.Open(nil, nil, v.content, p.encode("value"))
 	if err != nil {
 		return nil, ErrUnopened
 	}
@@ -99,11 +128,11 @@ func (r *Keyring) Open(p Location, sealed []byte) ([]byte, error) {
 // Rewrap seals a value under the first key of the ring. Changed is false, and the
 // value the same, if it is under that key already.
 func (r *Keyring) Rewrap(p Location, sealed []byte) (out []byte, changed bool, err error) {
-	kid, _, err := splitSealed(sealed)
+	v, err := splitSealed(sealed)
 	if err != nil {
 		return nil, false, err
 	}
-	if kid == r.keys[0].kid {
+	if v.kid == r.PrimaryKeyID() {
 		return sealed, false, nil
 	}
 	plain, err := r.Open(p, sealed)
@@ -117,20 +146,54 @@ func (r *Keyring) Rewrap(p Location, sealed []byte) (out []byte, changed bool, e
 
 // KidOf names the key that a value is sealed under.
 func KidOf(sealed []byte) (string, error) {
-	kid, _, err := splitSealed(sealed)
-	return kid, err
+	v, err := splitSealed(sealed)
+	return v.kid, err
 }
 
-func splitSealed(sealed []byte) (kid string, rest []byte, err error) {
-	if len(sealed) < 2 || sealed[0] != format {
-		return "", nil, ErrUnopened
+// sealedValue is a sealed value in its parts.
+type sealedValue struct {
+	kid              string
+	wrapped, content []byte
+}
+
+// encodeHead is what stands in front of the encrypted value. Format 1 is kept where it
+// fits, because releases before format 2 read nothing else.
+func encodeHead(kid string, wrapped []byte) ([]byte, error) {
+	if !validKid(kid) || len(wrapped) > maxWrapped {
+		return nil, fmt.Errorf("key %q wrapped a data key in %d bytes: a name has 1 to 20 letters "+
+			"and digits, a wrapped key at most %d bytes", kid, len(wrapped), maxWrapped)
 	}
-	n := int(sealed[1])
-	rest = sealed[2:]
-	if n == 0 || len(rest) < n+wrappedSize+overhead {
-		return "", nil, ErrUnopened
+	format := byte(formatFixed)
+	if len(wrapped) != wrappedSize {
+		format = formatLength
 	}
-	return string(rest[:n]), rest[n:], nil
+	out := append([]byte{format, byte(len(kid))}, kid...)
+	if format == formatLength {
+		out = binary.BigEndian.AppendUint16(out, uint16(len(wrapped)))
+	}
+	return append(out, wrapped...), nil
+}
+
+func splitSealed(sealed []byte) (v sealedValue, err error) {
+	if len(sealed) < 2 || sealed[0] != formatFixed && sealed[0] != formatLength {
+		return v, ErrUnopened
+	}
+	format, n, rest := sealed[0], int(sealed[1]), sealed[2:]
+	if n == 0 || len(rest) < n {
+		return v, ErrUnopened
+	}
+	kid, rest := string(rest[:n]), rest[n:]
+	size := wrappedSize
+	if format == formatLength {
+		if len(rest) < 2 {
+			return v, ErrUnopened
+		}
+		size, rest = int(binary.BigEndian.Uint16(rest)), rest[2:]
+	}
+	if len(rest) < size+overhead {
+		return v, ErrUnopened
+	}
+	return sealedValue{kid: kid, wrapped: rest[:size], content: rest[size:]}, nil
 }
 
 // newGCM puts a random nonce in front of what it seals.

@@ -33,6 +33,7 @@ func testLocation() seal.Location {
 	return seal.Location{Table: "secrets", Row: "r1", Column: "value", Version: 1}
 }
 
+// threat: T8
 func TestSeal_OpensAtItsPlaceOnly(t *testing.T) {
 	r, _ := ring(t, "k1")
 	sealed, err := r.Seal(testLocation(), []byte("hunter2-canary"))
@@ -120,6 +121,7 @@ func TestRewrap(t *testing.T) {
 	}
 }
 
+// threat: T46
 func TestParseKeyring_Refuses(t *testing.T) {
 	good, _ := seal.NewKey("k1")
 	b64 := func(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
@@ -158,6 +160,7 @@ func TestParseKeyring_Refuses(t *testing.T) {
 	}
 }
 
+// threat: T48
 func TestKeyring_NeverPrints(t *testing.T) {
 	r, setting := ring(t, "k1")
 	secret := strings.TrimPrefix(setting, "k1:")

@@ -1,4 +1,4 @@
-// Package text shortens text that somebody else wrote.
+// Package text shortens text that somebody else wrote, and makes it safe for a terminal.
 package text
 
 import "unicode/utf8"

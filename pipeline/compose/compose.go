@@ -71,8 +71,8 @@ type composeReader struct {
 	keys map[string]string
 	// secretNames are the names of the project's secrets by those of the file.
 	secretNames map[string]string
-	// jobs are the services whose end others wait for.
-	jobs map[string]bool
+	// jobs are the services that become job steps.
+	jobs map[string]jobReason
 	// mounted are the mounts of each named volume.
 	mounted map[string][]mountedVolume
 	out     Result
@@ -126,7 +126,7 @@ func (r *composeReader) readServices() {
 	for _, name := range r.project.ServiceNames() {
 		r.readService(r.project.Services[name])
 	}
-	r.out.Pipeline.Format = 1
+	r.out.Pipeline.Format = pipeline.FormatOf(r.out.Pipeline)
 	r.shareVolumes()
 	r.connectDependencies()
 }
@@ -174,10 +174,15 @@ func (r *composeReader) noteIncludes() {
 	}
 }
 
+// addNote lists something about a field, or about the whole service if the field is empty.
 func (r *composeReader) addNote(service, field, format string, args ...any) {
 	file, line := r.positionOf(service, field)
+	message := fmt.Sprintf(format, args...)
+	if field != "" {
+		message = field + ": " + message
+	}
 	r.out.Notes = append(r.out.Notes, Note{File: file, Line: line, Service: service,
-		Message: field + ": " + fmt.Sprintf(format, args...)})
+		Message: message})
 }
 
 func (r *composeReader) readService(s types.ServiceConfig) {
@@ -200,15 +205,22 @@ func (r *composeReader) readService(s types.ServiceConfig) {
 	}
 	image.Name = r.keys[s.Name]
 	r.out.Services = append(r.out.Services, image)
-	ports := r.readPorts(s)
-	step := &pipeline.ServiceStep{Name: image.Name, Command: escapeAll(s.Command), Env: r.readEnv(s),
-		Ports: ports, Resources: r.readLimits(s), Ready: r.readReadiness(s, ports)}
-	step.Volumes, step.Files = r.readVolumes(s), r.readMountedFiles(s)
-	step.Restart = r.readRestart(s)
-	r.readProcess(s, step)
-	r.noteRenamedHosts(s, step.Env)
-	r.out.Pipeline.Steps = append(r.out.Pipeline.Steps, pipeline.Step{
-		Key: pipeline.StepKey(image.Name), Service: step})
+	container := pipeline.ServiceStep{Name: image.Name, Command: escapeAll(s.Command),
+		Env: r.readEnv(s), Resources: r.readLimits(s)}
+	container.Volumes, container.Files = r.readVolumes(s), r.readMountedFiles(s)
+	r.readProcess(s, &container)
+	r.noteRenamedHosts(s, container.Env)
+	r.noteMode(s)
+	step := pipeline.Step{Key: pipeline.StepKey(image.Name)}
+	if r.isJob(s.Name) {
+		step.Job = r.readJob(s, container)
+	} else {
+		container.Ports = r.readPorts(s)
+		container.Ready = r.readReadiness(s, container.Ports)
+		container.Restart = r.readRestart(s)
+		step.Service = &container
+	}
+	r.out.Pipeline.Steps = append(r.out.Pipeline.Steps, step)
 }
 
 // connectDependencies draws depends_on as arrows, between the steps that are there.

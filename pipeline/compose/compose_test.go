@@ -249,7 +249,11 @@ func summary(t *testing.T, got compose.Result) string {
 	var b strings.Builder
 	for i, s := range got.Pipeline.Steps {
 		image := got.Services[i]
-		text, err := json.MarshalIndent(s.Service, "", "  ")
+		var body any = s.Service
+		if s.Job != nil {
+			body = map[string]any{"job": s.Job}
+		}
+		text, err := json.MarshalIndent(body, "", "  ")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -123,7 +123,7 @@ func (r *composeReader) shareVolumes() {
 			continue
 		}
 		for _, m := range r.mounted[source] {
-			r.out.Pipeline.Steps[m.step].Service.Volumes[m.volume].Shared = names[source]
+			r.out.Pipeline.Steps[m.step].Container().Volumes[m.volume].Shared = names[source]
 		}
 	}
 }
@@ -205,7 +205,7 @@ func (r *composeReader) readReadiness(
 		)
 	}
 	if h == nil || h.Disable || len(h.Test) < 2 {
-		if len(ports) > 0 && !r.jobs[s.Name] {
+		if len(ports) > 0 {
 			return &pipeline.Readiness{TCP: &pipeline.TCPProbe{Port: ports[0].Port}}
 		}
 		return nil

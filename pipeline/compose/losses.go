@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/compose-spec/compose-go/v2/types"
-
-	"github.com/nullops/nullops/pipeline"
 )
 
 // escapeReferences keeps text that looks like a reference of a pipeline as
@@ -67,44 +65,4 @@ func (r *composeReader) exposedPorts(s types.ServiceConfig) []int {
 		}
 	}
 	return all
-}
-
-// findJobs lists the services that others wait for until they have completed.
-func (r *composeReader) findJobs() {
-	r.jobs = map[string]bool{}
-	for _, s := range r.project.Services {
-		for on, dependency := range s.DependsOn {
-			if dependency.Condition == types.ServiceConditionCompletedSuccessfully {
-				r.jobs[on] = true
-			}
-		}
-	}
-}
-
-// readRestart differs from Compose, where a service without the field stays down. A job stays
-// down here as well: restarted, it would never be done.
-func (r *composeReader) readRestart(s types.ServiceConfig) pipeline.Restart {
-	switch {
-	case s.Restart == "no", s.Restart == "" && r.jobs[s.Name]:
-		return pipeline.RestartNever
-	case s.Restart == "always", s.Restart == "unless-stopped":
-	case s.Restart == "":
-		r.addNote(s.Name, "restart", `it is restarted whenever it ends; write restart: "no" if it `+
-			"should stay down, as it would in Compose")
-	case r.jobs[s.Name]:
-		r.addNote(s.Name, "restart", "%s is not supported; it is not restarted, since another service "+
-			"waits for its end", s.Restart)
-		return pipeline.RestartNever
-	default:
-		r.addNote(s.Name, "restart", "%s is not supported; it is restarted whenever it ends", s.Restart)
-	}
-	return ""
-}
-
-func (r *composeReader) noteCondition(s types.ServiceConfig, on string) {
-	if s.DependsOn[on].Condition == types.ServiceConditionCompletedSuccessfully {
-		r.addNote(s.Name, "depends_on", "it waits until %s is ready, not until it has completed "+
-			"successfully; without a health check, a service is ready when it ends with code 0 or has "+
-			"run for 5 seconds", on)
-	}
 }

@@ -25,8 +25,6 @@ func readFile(t *testing.T, text string) compose.Result {
 // its line.
 func TestRead_NotesEachLoss(t *testing.T) {
 	for name, c := range map[string]struct{ text, note string }{
-		"job": {"services:\n  a: {image: x}\n  b:\n    image: x\n    depends_on:\n      a: {condition: " +
-			"service_completed_successfully}\n", "5 b depends_on: it waits until a is ready, not"},
 		"grace too long": {"services:\n  a:\n    image: x\n    stop_grace_period: 20m\n",
 			"4 a stop_grace_period: 20m0s becomes 600 seconds"},
 		"host gateway": {"services:\n  a:\n    image: x\n    extra_hosts: [h:host-gateway]\n",
@@ -58,7 +56,7 @@ func TestRead_NotesEachLoss(t *testing.T) {
 			"5 a environment: POSTGRES_DB names my_db, which is called my-db"},
 		"failing job": {"services:\n  b:\n    image: x\n    restart: on-failure\n  a:\n    image: x\n" +
 			"    depends_on:\n      b: {condition: service_completed_successfully}\n",
-			"4 b restart: on-failure is not supported; it is not restarted"},
+			"4 b restart: on-failure is not carried over: a job is not restarted"},
 		"second document": {"services:\n  a: {image: x}\n---\nservices:\n  a:\n    pid: host\n",
 			"6 a pid: this is not carried over"},
 		"no scale": {"services:\n  b: {image: x}\n  a:\n    image: x\n    scale: 0\n",
@@ -79,27 +77,6 @@ func TestRead_NotesEachLoss(t *testing.T) {
 				t.Errorf("no note %q: %+v", c.note, got.Notes)
 			}
 		})
-	}
-}
-
-// What others wait for until it has completed is not restarted, since it would never be done; a
-// port of it says nothing about that.
-func TestRead_LetsJobsEnd(t *testing.T) {
-	got := readFile(t, `services:
-  migrate: {image: x, ports: ["80"]}
-  app: {image: x, depends_on: {migrate: {condition: service_completed_successfully}}}
-`)
-	app, migrate := got.Pipeline.Steps[0].Service, got.Pipeline.Steps[1].Service
-	if migrate.Restart != pipeline.RestartNever || migrate.Ready != nil {
-		t.Errorf("restart is %q, and ready is %+v", migrate.Restart, migrate.Ready)
-	}
-	if app.Restart == pipeline.RestartNever {
-		t.Error("the service that waits is not restarted")
-	}
-	for _, n := range got.Notes {
-		if n.Service == "migrate" && strings.HasPrefix(n.Message, "restart") {
-			t.Errorf("it stays down as in Compose, and there is a note: %+v", n)
-		}
 	}
 }
 

@@ -19,8 +19,8 @@ var readServiceFields = splitPaths("image", "command", "command.*", "environment
 	"healthcheck.test", "healthcheck.test.*", "healthcheck.interval", "healthcheck.timeout",
 	"healthcheck.retries", "healthcheck.start_period", "healthcheck.disable", "depends_on.*",
 	"depends_on.*.condition", "deploy.resources.limits.cpus", "deploy.resources.limits.memory",
-	"deploy.replicas", "scale", "cpus", "mem_limit", "configs.*", "configs.*.source",
-	"configs.*.target", "secrets.*",
+	"deploy.replicas", "deploy.mode", "deploy.restart_policy.condition", "scale", "cpus",
+	"mem_limit", "configs.*", "configs.*.source", "configs.*.target", "secrets.*",
 	"secrets.*.source", "secrets.*.target", "restart", "profiles.*", "build.**", "user",
 	"entrypoint", "entrypoint.*", "init", "stop_signal", "stop_grace_period", "tmpfs", "tmpfs.*",
 	"extra_hosts.**", "read_only")

@@ -14,15 +14,21 @@ import (
 func Write(name string, p pipeline.Pipeline) (string, error) {
 	services, volumes, configs := map[string]any{}, map[string]any{}, map[string]any{}
 	notes := []string{"Written by nullops export --compose from the project " + name + "."}
-	kept, shared := map[pipeline.StepKey]bool{}, nameSharedVolumes(p)
+	kept, shared := map[pipeline.StepKey]pipeline.Step{}, nameSharedVolumes(p)
 	for _, s := range p.Steps {
-		kept[s.Key] = s.Service != nil
+		if s.Container() != nil {
+			kept[s.Key] = s
+		}
 	}
 	for _, s := range p.Steps {
-		if s.Service == nil {
-			notes = append(notes, fmt.Sprintf("Step %s is no service, and not part of this file.",
-				s.Key))
+		if s.Container() == nil {
+			notes = append(notes, fmt.Sprintf("Step %s is no service and no job, and not part of this "+
+				"file.", s.Key))
 			continue
+		}
+		if j := s.Job; j != nil && (j.TimeoutSeconds > 0 || j.Tests != nil) {
+			notes = append(notes, fmt.Sprintf("The timeout and the tests of the job %s are not part of "+
+				"this file.", s.Key))
 		}
 		services[string(s.Key)] = serviceOf(s, kept, shared, volumes, configs)
 	}
@@ -45,9 +51,9 @@ func Write(name string, p pipeline.Pipeline) (string, error) {
 	return "# " + strings.Join(notes, "\n# ") + "\n" + text, nil
 }
 
-func serviceOf(s pipeline.Step, kept map[pipeline.StepKey]bool, shared map[string]string,
-	volumes, configs map[string]any) map[string]any {
-	x := s.Service
+func serviceOf(s pipeline.Step, kept map[pipeline.StepKey]pipeline.Step,
+	shared map[string]string, volumes, configs map[string]any) map[string]any {
+	x := s.Container()
 	out := map[string]any{
 		"deploy": map[string]any{"resources": map[string]any{"limits": composeLimits(*x)}},
 	}
@@ -72,20 +78,38 @@ func serviceOf(s pipeline.Step, kept map[pipeline.StepKey]bool, shared map[strin
 	}
 	putList(out, "ports", open)
 	putList(out, "expose", inside)
-	var needs []string
-	for _, n := range s.Needs {
-		if kept[n] {
-			needs = append(needs, string(n))
-		}
-	}
-	putList(out, "depends_on", needs)
+	writeDependencies(s, kept, out)
 	if x.Ready != nil && len(x.Ready.Command) > 0 {
 		out["healthcheck"] = map[string]any{"test": append([]string{"CMD"}, x.Ready.Command...)}
 	}
-	if x.Restart == pipeline.RestartNever {
+	if s.Job != nil || x.Restart == pipeline.RestartNever {
 		out["restart"] = "no"
 	}
 	return out
+}
+
+// writeDependencies uses the long form if a job is among them, since its end is waited for.
+func writeDependencies(s pipeline.Step, kept map[pipeline.StepKey]pipeline.Step,
+	out map[string]any) {
+	var needs []string
+	conditions, jobs := map[string]any{}, false
+	for _, n := range s.Needs {
+		step, ok := kept[n]
+		if !ok {
+			continue
+		}
+		condition := "service_started"
+		if step.Job != nil {
+			condition, jobs = "service_completed_successfully", true
+		}
+		needs = append(needs, string(n))
+		conditions[string(n)] = map[string]any{"condition": condition}
+	}
+	if jobs {
+		out["depends_on"] = conditions
+		return
+	}
+	putList(out, "depends_on", needs)
 }
 
 func tagOf(i pipeline.Image) string {
@@ -126,17 +150,17 @@ func nameSharedVolumes(p pipeline.Pipeline) map[string]string {
 }
 
 func volumesOf(s pipeline.Step) []pipeline.Volume {
-	if s.Service == nil {
+	if s.Container() == nil {
 		return nil
 	}
-	return s.Service.Volumes
+	return s.Container().Volumes
 }
 
 // addMounts prefixes the names of one service's volumes with the step's name.
 func addMounts(s pipeline.Step, out map[string]any, shared map[string]string,
 	volumes, configs map[string]any) {
 	var mounted []string
-	for _, v := range s.Service.Volumes {
+	for _, v := range s.Container().Volumes {
 		name := string(s.Key) + "-" + v.Name
 		if v.Shared != "" {
 			name = shared[v.Shared]
@@ -150,7 +174,7 @@ func addMounts(s pipeline.Step, out map[string]any, shared map[string]string,
 	}
 	putList(out, "volumes", mounted)
 	var files []map[string]any
-	for i, f := range s.Service.Files {
+	for i, f := range s.Container().Files {
 		name := fmt.Sprintf("%s-%d", s.Key, i+1)
 		configs[name] = map[string]any{"content": f.Content}
 		files = append(files, map[string]any{"source": name, "target": f.Path})

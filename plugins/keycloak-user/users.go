@@ -29,11 +29,14 @@ func (u users) ensureUser(ctx context.Context, p parameters, log *slog.Logger) (
 	}
 	if id != "" {
 		log.Info("the user is already there; updating", "user", p.Username)
-		return id, u.Call(ctx, http.MethodPut, u.realm, "/users/"+url.PathEscape(id), user,
-			"update user "+p.Username, nil)
+		return id, u.Call(ctx, keycloak.Request{Method: http.MethodPut, Realm: u.realm,
+			Path: "/users/" + url.PathEscape(id),
+			Body: user, What: "update user " + p.Username})
 	}
 	what := "create user " + p.Username
-	if err := u.Call(ctx, http.MethodPost, u.realm, "/users", user, what, nil); err != nil {
+	err = u.Call(ctx, keycloak.Request{Method: http.MethodPost, Realm: u.realm, Path: "/users",
+		Body: user, What: what})
+	if err != nil {
 		return "", err
 	}
 	// The answer names the user in a header only, which proxies rewrite; asking
@@ -52,8 +55,9 @@ func (u users) findUser(ctx context.Context, username string) (string, error) {
 		ID       string `json:"id"`
 		Username string `json:"username"`
 	}
-	err := u.Call(ctx, http.MethodGet, u.realm, "/users?"+query.Encode(), nil,
-		"look for user "+username, &found)
+	err := u.Call(ctx, keycloak.Request{Method: http.MethodGet, Realm: u.realm,
+		Path: "/users?" + query.Encode(),
+		What: "look for user " + username, Into: &found})
 	if err != nil {
 		return "", err
 	}
@@ -68,14 +72,16 @@ func (u users) findUser(ctx context.Context, username string) (string, error) {
 
 func (u users) setPassword(ctx context.Context, id, password string) error {
 	body := map[string]any{"type": "password", "value": password, "temporary": false}
-	return u.Call(ctx, http.MethodPut, u.realm, "/users/"+url.PathEscape(id)+"/reset-password",
-		body, "set the password", nil)
+	return u.Call(ctx, keycloak.Request{Method: http.MethodPut, Realm: u.realm,
+		Path: "/users/" + url.PathEscape(id) + "/reset-password",
+		Body: body, What: "set the password"})
 }
 
 // deleteUser treats a user that is gone as deleted.
 func (u users) deleteUser(ctx context.Context, id string) error {
-	err := u.Call(ctx, http.MethodDelete, u.realm, "/users/"+url.PathEscape(id), nil,
-		"delete the user", nil)
+	err := u.Call(ctx, keycloak.Request{Method: http.MethodDelete, Realm: u.realm,
+		Path: "/users/" + url.PathEscape(id),
+		What: "delete the user"})
 	if keycloak.IsNotFound(err) {
 		return nil
 	}

@@ -111,27 +111,35 @@ func (k *Client) fetchToken(ctx context.Context, a Admin) error {
 	return nil
 }
 
-// Call asks below /admin/realms/REALM. What completes an error's sentence; into
-// may be nil.
-func (k *Client) Call(
-	ctx context.Context, method, realm, path string, body any, what string, into any,
-) error {
+// Request is a request below /admin/realms/REALM.
+type Request struct {
+	Method, Realm, Path string
+	// Body is sent as JSON, unless it is nil.
+	Body any
+	// What completes an error's sentence.
+	What string
+	// Into receives the answer, unless it is nil.
+	Into any
+}
+
+// Call sends a request.
+func (k *Client) Call(ctx context.Context, r Request) error {
 	var content io.Reader
-	if body != nil {
-		data, err := json.Marshal(body)
+	if r.Body != nil {
+		data, err := json.Marshal(r.Body)
 		if err != nil {
-			return fmt.Errorf("%s: %w", what, err)
+			return fmt.Errorf("%s: %w", r.What, err)
 		}
 		content = bytes.NewReader(data)
 	}
-	address := k.base + "/admin/realms/" + url.PathEscape(realm) + path
-	req, err := http.NewRequestWithContext(ctx, method, address, content)
+	address := k.base + "/admin/realms/" + url.PathEscape(r.Realm) + r.Path
+	req, err := http.NewRequestWithContext(ctx, r.Method, address, content)
 	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+		return fmt.Errorf("%s: %w", r.What, err)
 	}
 	req.Header.Set("Authorization", "Bearer "+k.token)
 	req.Header.Set("Content-Type", "application/json")
-	return k.sendRequest(req, what, into)
+	return k.sendRequest(req, r.What, r.Into)
 }
 
 func (k *Client) sendRequest(req *http.Request, what string, into any) error {

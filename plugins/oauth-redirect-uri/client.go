@@ -92,8 +92,9 @@ func (c client) replaceUntilStable(ctx context.Context, id string, e edit, log *
 		if try > 0 {
 			log.Warn("somebody else changed the client in the same moment", "client", c.name)
 		}
-		err = c.Call(ctx, http.MethodPut, c.realm, "/clients/"+url.PathEscape(id), now,
-			"change client "+c.name, nil)
+		err = c.Call(ctx, keycloak.Request{Method: http.MethodPut, Realm: c.realm,
+			Path: "/clients/" + url.PathEscape(id),
+			Body: now, What: "change client " + c.name})
 		if err != nil {
 			return err
 		}
@@ -104,8 +105,9 @@ func (c client) replaceUntilStable(ctx context.Context, id string, e edit, log *
 func (c client) readClient(ctx context.Context) (map[string]any, error) {
 	query := url.Values{"clientId": {c.name}}
 	var found []map[string]any
-	err := c.Call(ctx, http.MethodGet, c.realm, "/clients?"+query.Encode(), nil,
-		"look for client "+c.name, &found)
+	err := c.Call(ctx, keycloak.Request{Method: http.MethodGet, Realm: c.realm,
+		Path: "/clients?" + query.Encode(),
+		What: "look for client " + c.name, Into: &found})
 	if err != nil {
 		return nil, err
 	}

@@ -28,9 +28,10 @@ func (c client) acquireLock(ctx context.Context, id string, log *slog.Logger) (f
 	var other string
 	var since time.Time
 	for {
-		err := c.Call(ctx, http.MethodPost, c.realm, roles, map[string]any{"name": lockRole,
-			"description": "NullOps changes this client; it goes by itself"},
-			"hold client "+c.name, nil)
+		err := c.Call(ctx, keycloak.Request{Method: http.MethodPost, Realm: c.realm, Path: roles,
+			Body: map[string]any{"name": lockRole,
+				"description": "NullOps changes this client; it goes by itself"},
+			What: "hold client " + c.name})
 		switch {
 		case keycloak.IsNotFound(err):
 			return nil, fmt.Errorf("hold client %s: %w", c.name, errNoClient)
@@ -62,8 +63,9 @@ func (c client) lockHolder(ctx context.Context, roles string) (string, error) {
 	var role struct {
 		ID string `json:"id"`
 	}
-	err := c.Call(ctx, http.MethodGet, c.realm, roles+"/"+lockRole, nil,
-		"see who holds client "+c.name, &role)
+	err := c.Call(ctx, keycloak.Request{Method: http.MethodGet, Realm: c.realm,
+		Path: roles + "/" + lockRole,
+		What: "see who holds client " + c.name, Into: &role})
 	if keycloak.IsNotFound(err) {
 		return "", nil
 	}
@@ -72,8 +74,9 @@ func (c client) lockHolder(ctx context.Context, roles string) (string, error) {
 
 // releaseLock removes the one role that was seen: a later lock has another ID.
 func (c client) releaseLock(ctx context.Context, role string, log *slog.Logger) {
-	err := c.Call(ctx, http.MethodDelete, c.realm, "/roles-by-id/"+url.PathEscape(role), nil,
-		"release client "+c.name, nil)
+	err := c.Call(ctx, keycloak.Request{Method: http.MethodDelete, Realm: c.realm,
+		Path: "/roles-by-id/" + url.PathEscape(role),
+		What: "release client " + c.name})
 	if err != nil && !keycloak.IsNotFound(err) {
 		log.Warn("the client stays held; others wait for a minute", "error", err)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -13,10 +12,14 @@ import (
 	"strings"
 )
 
-// claim matches a comment that claims one or more promises. idPattern matches each.
+// claim matches a comment that claims promises, or rows of the tables of threats and faults.
+// claimed matches each of them, and idPattern a promise.
 var (
-	claim     = regexp.MustCompile(`^\s*(?://|\*|\{?/\*)\s*promise:\s*((?:[A-Z]-\d{2,3}[,\s]*)+)`)
+	claim = regexp.MustCompile(
+		`^\s*(?://|\*|\{?/\*)\s*(?:promise|threat|fault):\s*((?:(?:[A-Z]-\d{2,3}|[TF]\d{1,2})[,\s]*)+)`)
+	claimed   = regexp.MustCompile(`[A-Z]-\d{2,3}|[TF]\d{1,2}`)
 	idPattern = regexp.MustCompile(`[A-Z]-\d{2,3}`)
+	mention   = regexp.MustCompile(`(?:promise|threat|fault): `)
 	scenario  = regexp.MustCompile(`\b(?:test|it|check|story)\(\s*["'\x60]([^"'\x60]+)`)
 )
 
@@ -56,7 +59,7 @@ func collectFile(root fs.FS, name string, claims map[string][]string) error {
 	if err != nil {
 		return err
 	}
-	if !bytes.Contains(text, []byte("promise: ")) {
+	if !mention.Match(text) {
 		return nil
 	}
 	found, err := find(name, text)
@@ -84,7 +87,7 @@ func inGo(name string, text []byte) (map[string][]string, error) {
 				continue
 			}
 			test := fmt.Sprintf("`%s` %s", path.Dir(name), around(file, comment.Pos()))
-			for _, id := range idPattern.FindAllString(match[1], -1) {
+			for _, id := range claimed.FindAllString(match[1], -1) {
 				found[id] = append(found[id], test)
 			}
 		}
@@ -117,18 +120,18 @@ func inScript(name string, text []byte) (map[string][]string, error) {
 		if match := scenario.FindStringSubmatch(line); match != nil {
 			test = " " + cell(match[1])
 		}
-		at := strings.Index(line, "promise: ")
-		if at < 0 {
+		at := mention.FindStringIndex(line)
+		if at == nil {
 			continue
 		}
 		for _, mark := range []string{"//", "/*"} {
-			if i := strings.LastIndex(line[:at], mark); i >= 0 {
+			if i := strings.LastIndex(line[:at[0]], mark); i >= 0 {
 				line = line[i:]
 				break
 			}
 		}
 		if match := claim.FindStringSubmatch(line); match != nil {
-			for _, id := range idPattern.FindAllString(match[1], -1) {
+			for _, id := range claimed.FindAllString(match[1], -1) {
 				found[id] = append(found[id], fmt.Sprintf("`%s`%s", name, test))
 			}
 		}

@@ -1,5 +1,6 @@
 // Command promises writes docs/promises.md: which promises of the product are
-// kept, and the test that shows each.
+// kept, and the test that shows each. It also fills the last column of docs/threats.md and
+// docs/faults.md, from comments "threat: T8" and "fault: F32".
 //
 //	tools/run promises
 //
@@ -52,6 +53,9 @@ func run(root string) error {
 		return err
 	}
 	mark(claims, late)
+	if err := writeRows(root, claims); err != nil {
+		return err
+	}
 	known, err := sentences(root)
 	if err != nil {
 		return err

@@ -91,6 +91,25 @@ func TestRun_IsStableAndNeedsTheListOnce(t *testing.T) {
 	}
 }
 
+func TestRun_FillsTheRowsOfThreatsAndFaults(t *testing.T) {
+	root := t.TempDir()
+	mark := "// threat" + ": "
+	page := filepath.Join(root, rowPages[0])
+	write(t, page, "# T\n\n| T1 | a | b | old |\n| T2 | c | d | `x` TestGone |\n")
+	write(t, filepath.Join(root, "a_test.go"), "package a\n\n"+mark+"T1\nfunc TestA() {}\n")
+	if err := run(root); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, page); got !=
+		"# T\n\n| T1 | a | b | `.` TestA |\n| T2 | c | d | "+notShown+" |\n" {
+		t.Error(got)
+	}
+	write(t, filepath.Join(root, "b_test.go"), "package a\n\n"+mark+"T9\nfunc TestB() {}\n")
+	if err := run(root); err == nil || !strings.Contains(err.Error(), "TestB claims T9") {
+		t.Errorf("a claim of a row that does not exist: %v", err)
+	}
+}
+
 func write(t *testing.T, name, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {

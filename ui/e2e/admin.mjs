@@ -28,7 +28,7 @@ async function registry(page) {
   await page.getByRole("link", { name: items[0].registry, exact: true }).click();
   const sheet = page.getByRole("dialog", { name: items[0].registry });
   await sheet.getByRole("button", { name: "Test" }).click();
-  await sheet.getByText("It answers and takes the credentials").waitFor();
+  await sheet.getByText("It answers and accepts the credentials").waitFor();
   await faultless(page, "a registry");
   await page.keyboard.press("Escape");
   await sheet.waitFor({ state: "detached" });
@@ -151,7 +151,7 @@ async function audit(page) {
   await page.getByText(/^session /).waitFor();
   await page.keyboard.press("Enter");
   await page.getByText("Place in the chain").waitFor({ state: "detached" });
-  await page.getByText("The chain was not checked in this tab yet.").waitFor();
+  await page.getByText("The chain has not been checked in this tab yet.").waitFor();
   await page.getByRole("button", { name: "Check the chain" }).click();
   await page.getByText(/^Chain whole, checked \d\d:\d\d/).waitFor();
   await faultless(page, "audit");

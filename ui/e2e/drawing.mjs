@@ -146,7 +146,7 @@ async function read({ page, browser }, project, empty) {
     await reader.goto(`/projects/${empty}/pipeline`);
     await reader.getByRole("heading", { name: "No pipeline yet" }).waitFor();
     await reader.goto("/projects/no-such-project/pipeline");
-    await reader.getByText("There is nothing here that you may see").waitFor();
+    await reader.getByText("Not found, or you have no access").waitFor();
   } finally {
     await other.context.close();
     await leave();

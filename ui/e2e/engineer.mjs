@@ -41,7 +41,7 @@ async function registry(page, { registry: name, like }) {
   await sheet.getByLabel("Plain HTTP").check();
   await create(page, sheet, name);
   const stored = page.getByRole("dialog", { name });
-  await stored.getByText("It answers and takes the credentials").waitFor();
+  await stored.getByText("It answers and accepts the credentials").waitFor();
 }
 
 /** An environment, and a machine that joins it by the line that the page shows. */
@@ -164,10 +164,10 @@ async function people(page, browser, { team, person, project: of }) {
 
 async function comesIn(page, link, name) {
   await page.goto(link);
-  await page.getByLabel("The address you were invited at").fill(`${name}@example.org`);
+  await page.getByLabel("The e-mail address you were invited with").fill(`${name}@example.org`);
   await page.getByLabel("User name").fill(name);
   await page.getByLabel("Choose a password").fill(WORD);
-  await page.getByRole("button", { name: "Come in" }).click();
+  await page.getByRole("button", { name: "Create account" }).click();
   await page.getByRole("heading", { name: "Deployments", level: 1 }).waitFor();
 }
 

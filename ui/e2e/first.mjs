@@ -178,7 +178,7 @@ async function opens(page, context) {
   await page.waitForURL(/\/deployments\/qa\/hello/);
   await page.goto("/start");
   await until("it is ready", async () => (await states(page))["A deployment"] === "Done", RUN);
-  await page.getByText("Everything is there.").waitFor();
+  await page.getByText("Everything is set up.").waitFor();
   await picture(page, "first-done");
   const link = step(page, "Open it").getByRole("link", { name: "Open", exact: true });
   const [tab] = await Promise.all([context.waitForEvent("page"), link.click()]);

@@ -81,7 +81,7 @@ export const stories = [
     "what is not there is not found, and says so",
     async ({ page }) => {
       await signIn(page, "/deployments/nowhere/nothing");
-      await page.getByText("There is nothing here that you may see").waitFor();
+      await page.getByText("Not found, or you have no access").waitFor();
     },
   ],
 ];

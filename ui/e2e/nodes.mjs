@@ -104,7 +104,7 @@ async function approves(page, name, token, there) {
   const box = page.getByRole("region", {
     name: `${name} shows a certificate we have not seen before`,
   });
-  await box.getByText("It proved the token over this very connection").waitFor();
+  await box.getByText("It proved the token over this connection").waitFor();
   const { pending_thumbprint: pending } = await api(page, `/nodes/${name}`);
   check(pending && pending !== before.thumbprint, "the certificate is the one from before");
   same(await box.locator(".thumb").count(), 2, "thumbprints to compare");
@@ -166,7 +166,7 @@ async function drains(page, name) {
   await asks.getByText("Nothing is on it.").waitFor();
   await asks.getByLabel("Empty by").fill("2020-01-01T10:00");
   await asks.getByRole("button", { name: "Drain", exact: true }).click();
-  await asks.getByText("Choose a time to come, or none.").waitFor();
+  await asks.getByText("Choose a time in the future, or none.").waitFor();
   await accessible(page, "a drain that is asked for");
   const year = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
   await asks.getByLabel("Empty by").fill(`${year}T10:00`);
@@ -174,7 +174,7 @@ async function drains(page, name) {
   await asks.getByRole("button", { name: "Drain", exact: true }).click();
   const box = page.getByRole("region", { name: `Draining ${name}` });
   await box.getByText("Drained", { exact: true }).waitFor();
-  await box.getByText("It should be empty by").waitFor();
+  await box.getByText("Should be empty by").waitFor();
   check((await api(page, `/nodes/${name}`)).drain.deadline, "the drain has no deadline");
   await box.getByRole("button", { name: "End the drain" }).click();
   await box.waitFor({ state: "detached" });

@@ -24,16 +24,16 @@ export const nodeTexts = {
   addressHint: "host:port where the agent listens, seen from here.",
   thumbprint: "Expected thumbprint, if you know it",
   thumbprintHint:
-    "SHA-256 of the agent's certificate. The agent prints it; with it, nothing else is trusted.",
+    "SHA-256 of the agent's certificate. The agent prints it. If you give it, no other certificate is trusted.",
   addBusy: "Adding…",
   addTitle: "Add a node",
   enrolTitle: (name: string) => `Run this on ${name}`,
-  tokenOnce: "The token is shown this once. NullOps keeps no copy that could be read.",
+  tokenOnce: "The token is shown only once. NullOps keeps no readable copy.",
   command: "the command",
   token: "the token",
   prints:
-    "The agent prints its thumbprint when it starts. It must be the one shown here as soon as it is seen:",
-  waiting: "Waiting for the agent to answer. This changes by itself.",
+    "The agent prints its thumbprint when it starts. It must match the one that appears here:",
+  waiting: "Waiting for the agent to answer. This page updates by itself.",
   seen: "The agent answered and proved the token.",
   doneButton: "Done",
   agent: "Agent",
@@ -46,7 +46,7 @@ export const nodeTexts = {
   revocation: "Revocation pending: the agent refuses the old token as soon as it is back.",
   disableTitle: (name: string) => `Disable ${name}?`,
   disableBody: (count: number) =>
-    `Nothing new is placed on it, and NullOps disconnects. Its ${plural(count, "deployment")} keep running there, out of reach.`,
+    `Nothing new is placed on it, and NullOps disconnects. Its ${plural(count, "deployment")} keep running there but cannot be reached.`,
   rotateTitle: (name: string) => `Give ${name} a new token?`,
   rotateBody:
     "The old token is refused at once and the agent disconnects. Start it again with the new line; deployments keep running meanwhile.",
@@ -55,14 +55,14 @@ export const nodeTexts = {
     "The agent refuses it at once and disconnects. Deployments keep running there, out of reach, until the node gets a new token.",
   removeTitle: (name: string) => `Remove ${name}?`,
   removeBody:
-    "NullOps forgets this machine. The agent on it stops being reached; stop its container there.",
+    "NullOps forgets this machine and no longer connects to its agent. Stop the agent's container there.",
   unseenTitle: (name: string) => `${name} shows a certificate we have not seen before`,
   unseen:
     "No order and no secret was sent to it. Its deployments keep running, out of reach, until you decide. Compare the new thumbprint with what the agent prints on the machine.",
   approvedNow: "Approved",
   shownNow: "Shown now",
   sha: "SHA-256 of the certificate",
-  proved: "It proved the token over this very connection. A relay in between could not have.",
+  proved: "It proved the token over this connection, which a relay in between cannot do.",
   notProved:
     "It did not prove the token. Something else answers at this address: do not trust it. Give the node a new token and enrol it again.",
   approve: "Approve this certificate",
@@ -78,8 +78,10 @@ export const nodeTexts = {
   memoryUse: (used: string, all: string) => `${used} of ${all} used`,
   diskFree: (free: string, all: string) => `${free} of ${all} free`,
   allocated: "Allocated",
-  allocatedTo: (cpu: number, memory: string, count: number) =>
-    `${cpu} CPU and ${memory} to ${plural(count, "deployment")}`,
+  cpuOf: (cpu: number, limit: number, cores: number, times: number) =>
+    `${cpu} of ${limit} CPU (${cores} × ${times})`,
+  allocatedTo: (cpu: string, memory: string, count: number) =>
+    `${cpu} and ${memory} to ${plural(count, "deployment")}`,
   api: (version: string) => `API ${version}`,
   notKnown: "not known until the agent has answered",
   warnings: "Advice",
@@ -118,9 +120,9 @@ export const nodeTexts = {
   },
   queue: {
     title: "Queue",
-    unread: "Who waits for this node could not be read.",
-    nobody: "Nobody waits for it.",
-    history: "Who came before",
+    unread: "The queue of this node could not be read.",
+    nobody: "The queue is empty.",
+    history: "Earlier entries",
     goesOn: "goes on",
     columns: {
       turn: "Turn",
@@ -134,7 +136,7 @@ export const nodeTexts = {
   },
   ssh: {
     title: "Set-up over SSH",
-    none: "Instead of running the line there yourself, NullOps can sign in and start the agent.",
+    none: "Instead of you running the line there, NullOps can sign in and start the agent.",
     begin: "Set up over SSH",
     beginBusy: "Beginning…",
     again: "Try again",
@@ -168,19 +170,19 @@ export const nodeTexts = {
   undrain: "End the drain",
   drainOf: (name: string) => `Draining ${name}`,
   drainBy: (who: string) => `by ${who}`,
-  drainDeadline: "It should be empty by",
+  drainDeadline: "Should be empty by",
   drainSays: {
     draining:
-      "Nothing new is placed here. Deployments go on until they end or somebody removes them.",
-    overdue: "The deadline has passed and something is still here. Remove it, or wait on.",
-    drained: "Nothing is left. The node can be disabled or removed now.",
+      "Nothing new is placed here. Deployments keep running until they end or somebody removes them.",
+    overdue: "The deadline has passed and something is still here. Remove it, or keep waiting.",
+    drained: "Nothing is left on it. You can disable or remove the node now.",
   },
   drainTitle: (name: string) => `Drain ${name}?`,
   stay: (count: number) =>
     `${plural(count, "deployment")} ${count === 1 ? "stays" : "stay"} for now.`,
   emptyBy: (when: string) =>
     `Clean-up will have emptied it by ${when}, if nobody uses what is there.`,
-  emptyNever: "It does not empty by itself: something there has no end.",
+  emptyNever: "It does not empty by itself: something on it has no end date.",
   endsAt: (when: string) => `ends ${when}`,
   endsNever: "has no end",
   nothingStays: "Nothing is on it.",

@@ -1,9 +1,9 @@
 -- name: InsertDeployment :exec
 -- The row is also the reservation: who inserts it holds the environment's nodes.
 INSERT INTO deployments (id, name, project_id, environment_id, node_id, node_name, created_by,
-    cpu, memory_mib, gpus, versions)
+    cpu, memory_mib, gpus, vram_mib, versions)
 VALUES (@id, @name, @project_id, @environment_id, @node_id, @node_name, @created_by,
-    @cpu, @memory_mib, @gpus, @versions);
+    @cpu, @memory_mib, @gpus, coalesce(sqlc.narg(vram_mib)::bigint, 0), @versions);
 
 -- name: InsertHost :exec
 -- The primary key makes sure that no two deployments share a host.
@@ -43,7 +43,7 @@ WHERE environment_id = @environment_id ORDER BY name FOR UPDATE;
 -- name: ListReservations :many
 -- What is promised on each node, deployment by deployment, and what of it is
 -- really used.
-SELECT g.node_id, d.status, d.cpu, d.memory_mib, d.gpus,
+SELECT g.node_id, d.status, d.cpu, d.memory_mib, d.gpus, d.vram_mib,
     EXISTS (SELECT FROM queue q WHERE q.deployment_id = d.id AND q.left_at IS NULL) AS waiting,
     EXISTS (SELECT FROM runs r JOIN run_steps s ON s.run_id = r.id
         WHERE r.deployment_id = d.id AND s.status = 'waiting') AS asking,
@@ -148,7 +148,8 @@ WHERE id = @id;
 -- name: SetDeploymentNode :exec
 -- A retry may be placed elsewhere.
 UPDATE deployments SET node_id = @node_id, node_name = @node_name, versions = @versions,
-    cpu = @cpu, memory_mib = @memory_mib, gpus = @gpus
+    cpu = @cpu, memory_mib = @memory_mib, gpus = @gpus,
+    vram_mib = coalesce(sqlc.narg(vram_mib), vram_mib)
 WHERE id = @id;
 
 -- name: SetDeploymentDetail :exec
@@ -208,7 +209,8 @@ UPDATE run_steps SET status = @status,
         ELSE coalesce(sqlc.narg(exit_code), exit_code) END,
     outputs = coalesce(sqlc.narg(outputs)::jsonb, outputs),
     sealed = coalesce(sqlc.narg(sealed)::bytea, sealed),
-    metadata = coalesce(sqlc.narg(metadata)::jsonb, metadata)
+    metadata = coalesce(sqlc.narg(metadata)::jsonb, metadata),
+    tests = coalesce(sqlc.narg(tests)::jsonb, tests)
 WHERE run_id = @run_id AND key = @key RETURNING *;
 
 -- name: ListUsualSeconds :many

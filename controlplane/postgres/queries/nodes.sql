@@ -1,6 +1,6 @@
 -- name: GetNode :one
 -- A node by name, with its token and what is placed on it.
-SELECT sqlc.embed(n), e.name AS environment,
+SELECT sqlc.embed(n), e.name AS environment, e.capacity,
     coalesce((SELECT t.kid FROM node_tokens t WHERE t.node_id = n.id AND t.revoked_at IS NULL),
         '')::text AS kid,
     EXISTS (SELECT FROM node_tokens t WHERE t.node_id = n.id AND t.revocation_pending)::boolean
@@ -16,7 +16,7 @@ WHERE n.name = sqlc.narg(name) OR n.id = sqlc.narg(id);
 
 -- name: ListNodes :many
 -- Nodes by name, one page, forwards or backwards, with their tokens and what is placed on them.
-SELECT sqlc.embed(n), e.name AS environment,
+SELECT sqlc.embed(n), e.name AS environment, e.capacity,
     coalesce((SELECT t.kid FROM node_tokens t WHERE t.node_id = n.id AND t.revoked_at IS NULL),
         '')::text AS kid,
     EXISTS (SELECT FROM node_tokens t WHERE t.node_id = n.id AND t.revocation_pending)::boolean

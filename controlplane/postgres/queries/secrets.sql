@@ -8,11 +8,13 @@ SELECT * FROM secrets WHERE project_id = @project_id ORDER BY name;
 
 -- name: PutSecret :exec
 -- Inserts, or replaces the one of that id.
-INSERT INTO secrets (id, project_id, name, version, value, length, alphabet, pattern, updated_at)
+INSERT INTO secrets (id, project_id, name, version, value, length, alphabet, pattern, vault_path,
+    vault_field, updated_at)
 VALUES (@id, @project_id, @name, @version, @value, sqlc.narg(length), sqlc.narg(alphabet),
-    sqlc.narg(pattern), @updated_at)
+    sqlc.narg(pattern), sqlc.narg(vault_path), sqlc.narg(vault_field), @updated_at)
 ON CONFLICT (id) DO UPDATE SET version = excluded.version, value = excluded.value,
     length = excluded.length, alphabet = excluded.alphabet, pattern = excluded.pattern,
+    vault_path = excluded.vault_path, vault_field = excluded.vault_field,
     updated_at = excluded.updated_at;
 
 -- name: DeleteSecret :exec

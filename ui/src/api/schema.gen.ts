@@ -859,7 +859,7 @@ export interface paths {
         get?: never;
         /**
          * Set a secret
-         * @description Either a value, or a rule to generate one per deployment. It cannot be read back.
+         * @description A value, a rule to generate one per deployment, or where it is kept in Vault. A value cannot be read back.
          */
         put: operations["putSecret"];
         post?: never;
@@ -2105,6 +2105,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/deployments/{id}/runs/{run}/steps/{step}/tests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Test results of a step
+         * @description What a job's test runner left as JUnit XML: the numbers, and the first 100 tests that failed. Secrets are [secret]. A step without results answers 404.
+         */
+        get: operations["getStepTests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/deployments/{id}/runs/{run}/steps/{step}/answer": {
         parameters: {
             query?: never;
@@ -2838,7 +2858,7 @@ export interface components {
             memory_free?: number;
         };
         /** @enum {string} */
-        NoticeEvent: "deployment.created" | "deployment.ready" | "deployment.failed" | "deployment.canceled" | "deployment.removed" | "deployment.stuck" | "deployment.forgotten" | "deployment.expiring" | "deployment.degraded" | "deployment.recovered" | "node.online" | "node.offline" | "node.untrusted" | "node.incompatible";
+        NoticeEvent: "deployment.created" | "deployment.ready" | "deployment.failed" | "deployment.canceled" | "deployment.removed" | "deployment.stuck" | "deployment.forgotten" | "deployment.expiring" | "deployment.degraded" | "deployment.recovered" | "deployment.offline" | "deployment.online" | "node.online" | "node.offline" | "node.untrusted" | "node.incompatible";
         /** @enum {string} */
         WebhookKind: "json" | "slack" | "mattermost" | "teams";
         WebhookPut: {
@@ -3166,7 +3186,7 @@ export interface components {
              * @enum {string}
              */
             action: "put" | "delete";
-            /** @description What the PUT of this kind takes. An environment may have `gate` and `redirect_https` as well; a project `secrets` (by name, each with `value`, `generate` or `from_env`), `pipeline` and `templates` (by name); a webhook spells its kind `format`. Instead of the field of a password or another hidden value, or of a secret's value, `FIELD_from_env` or `from_env` alone keeps the stored value, and is refused if there is none. */
+            /** @description What the PUT of this kind takes. An environment may have `gate` and `redirect_https` as well; a project `secrets` (by name, each with `value`, `generate`, `vault` or `from_env`), `pipeline` and `templates` (by name); a webhook spells its kind `format`. Instead of the field of a password or another hidden value, or of a secret's value, `FIELD_from_env` or `from_env` alone keeps the stored value, and is refused if there is none. */
             definition?: {
                 [key: string]: unknown;
             };
@@ -3370,6 +3390,19 @@ export interface components {
             /** @description Visits to a deployment's URLs do not count as activity. */
             ignore_visits?: boolean;
             placement?: components["schemas"]["Placement"];
+            capacity?: components["schemas"]["CapacityRules"];
+        };
+        /** @description How room on the nodes of an environment is counted. */
+        CapacityRules: {
+            /**
+             * Format: double
+             * @description How many times the cores of a node may be reserved, 0.1 to 100; 0, the default, is 4.
+             */
+            cpu_overcommit?: number;
+            /** @description A node of which at least this share of the CPU was in use, by whatever, during all of busy_seconds takes no new deployment. 0, the default, is 90; 100 switches it off. */
+            busy_cpu_percent?: number;
+            /** @description For how long, 30 to 3600; 0, the default, is 300. */
+            busy_seconds?: number;
         };
         Environment: {
             name: string;
@@ -3384,6 +3417,7 @@ export interface components {
             /** @description Visits to a deployment's URLs do not count as activity. */
             ignore_visits?: boolean;
             placement?: components["schemas"]["Placement"];
+            capacity?: components["schemas"]["CapacityRules"];
             nodes: number;
             nodes_online: number;
             can_create: boolean;
@@ -3590,6 +3624,8 @@ export interface components {
             tag_mode: components["schemas"]["TagMode"];
             tag?: string;
             pattern?: string;
+            /** @description It is a job. */
+            job?: boolean;
         };
         PipelinePut: {
             pipeline: components["schemas"]["Pipeline"];
@@ -3689,6 +3725,13 @@ export interface components {
         SecretPut: {
             value?: string;
             generate?: components["schemas"]["SecretGenerate"];
+            vault?: components["schemas"]["SecretVault"];
+        };
+        /** @description A field of a value in a KV engine of Vault. Each run reads it once, when it begins, and keeps its own sealed copy until its deployment is gone; nothing else stores it. */
+        SecretVault: {
+            /** @description The path in the engine, below the one that the operator opened for projects. */
+            path: string;
+            field: string;
         };
         /** @description Exactly one of `length`, with which `alphabet` may be given (default `alphanumeric`), and `pattern`. */
         SecretGenerate: {
@@ -3702,6 +3745,7 @@ export interface components {
             name: string;
             generated: boolean;
             generate?: components["schemas"]["SecretGenerate"];
+            vault?: components["schemas"]["SecretVault"];
             version: number;
             /** Format: date-time */
             updated_at: string;
@@ -3896,6 +3940,8 @@ export interface components {
             disk_floor_mib?: number;
             /** @description Among nodes that fit, lower ones are taken first; 0 is like 128. */
             priority?: number;
+            /** @description Refuse deployments with a service that asks for GPUs without `vram_mib`. */
+            require_vram_hint?: boolean;
         };
         /** @description Keeps deployments away that do not tolerate it. */
         Taint: {
@@ -3958,6 +4004,11 @@ export interface components {
             vitals?: components["schemas"]["NodeVitals"];
             settings?: components["schemas"]["NodeSettings"];
             allocated: components["schemas"]["Resources"];
+            /**
+             * Format: double
+             * @description How many times the environment lets the node's cores be allocated.
+             */
+            cpu_overcommit?: number;
             deployments: number;
             /** @description Why it takes no new deployment although it is online: a check failed without which deployments are not safe there. */
             blocked?: string;
@@ -4278,6 +4329,8 @@ export interface components {
             priority?: number;
             /** @description How long it may take until it is ready, waiting included. Then it fails, and a run under way is undone. Without it, for ever. */
             deadline_seconds?: number;
+            /** @description Labels that its node must have, each `key` or `key=value`, besides what the environment and the project require. */
+            required_labels?: string[];
             cloned_from?: components["schemas"]["Id"];
         };
         DeploymentRef: {
@@ -4453,6 +4506,7 @@ export interface components {
             /** Format: date-time */
             ended_at?: string;
             message?: string;
+            tests?: components["schemas"]["TestReport"];
             log: string[];
         };
         BranchTags: {
@@ -4642,6 +4696,7 @@ export interface components {
             /** @description The id of the deployment that it became on another node. */
             moved_to?: string;
             left?: string[];
+            tests?: components["schemas"]["TestSummary"];
             /** @description The request that last said what should become of it, as in `X-Request-Id` and the audit; missing if that was no request. */
             request_id?: string;
             queue?: components["schemas"]["QueueEntry"];
@@ -4693,6 +4748,8 @@ export interface components {
             tag_mode: components["schemas"]["TagMode"];
             tag: string;
             digest: string;
+            /** @description It is the version of a job, which has no health: nothing of it runs once it is done. */
+            job?: boolean;
         };
         ServiceHealth: {
             step: string;
@@ -4720,6 +4777,8 @@ export interface components {
             present: boolean;
             /** @description Whether new values are sealed under it. */
             primary: boolean;
+            /** @description Where the key is kept, such as `local` or `vault transit nullops`; only if it is present. */
+            source?: string;
             /** Format: int64 */
             values: number;
             uses: {
@@ -4823,7 +4882,7 @@ export interface components {
             /** @description Place in the order, from 1. */
             position: number;
             /** @enum {string} */
-            kind: "service" | "plugin" | "approval";
+            kind: "service" | "job" | "plugin" | "approval";
             /** @description The service or plugin, with its version. */
             title: string;
             needs: string[];
@@ -4847,8 +4906,40 @@ export interface components {
             };
             /** @description What the plugin wants shown, in its order. Secrets are [secret]. */
             metadata?: components["schemas"]["Metadatum"][];
+            tests?: components["schemas"]["TestSummary"];
             /** Format: int64 */
             lines: number;
+        };
+        /** @description What the test suite of a job came to; of a deployment, all of its latest run together. */
+        TestSummary: {
+            /** @description All tests, whatever became of them. */
+            tests: number;
+            failed: number;
+            skipped: number;
+            /**
+             * Format: double
+             * @description How long they took.
+             */
+            seconds: number;
+            /** @description Failed tests do not fail the run, they only mark it. */
+            marked: boolean;
+            /** @description The first failed tests, three at most. */
+            names?: string[];
+            /** @description Why results are missing or cannot be read, and what to do. */
+            problem?: string;
+        };
+        TestReport: {
+            summary: components["schemas"]["TestSummary"];
+            /** @description The first failed tests, 100 at most. */
+            failures: components["schemas"]["TestFailure"][];
+            /** @description There were more failed tests, or longer messages. */
+            truncated: boolean;
+        };
+        TestFailure: {
+            suite: string;
+            name: string;
+            /** @description What the test runner says, 2048 bytes at most. */
+            message: string;
         };
         Metadatum: {
             name: string;
@@ -4931,10 +5022,10 @@ export interface components {
         };
         Pipeline: {
             /**
-             * @default 1
+             * @description Which kinds of steps it may hold: 2 has jobs. The control plane fills it in.
              * @enum {integer}
              */
-            format: 1;
+            format?: 1 | 2;
             steps: components["schemas"]["PipelineStep"][];
             order?: string[];
             /** @description For people; a run knows nothing of them. */
@@ -4947,13 +5038,14 @@ export interface components {
                 y: number;
             };
         };
-        /** @description Exactly one of service, plugin and approval. */
+        /** @description Exactly one of service, job, plugin and approval. */
         PipelineStep: {
             key: components["schemas"]["Name"];
             needs?: components["schemas"]["Name"][];
             service?: components["schemas"]["ServiceStep"];
             plugin?: components["schemas"]["PluginStep"];
             approval?: components["schemas"]["ApprovalStep"];
+            job?: components["schemas"]["JobStep"];
             position?: {
                 x: number;
                 y: number;
@@ -4994,6 +5086,63 @@ export interface components {
              * @enum {string}
              */
             restart?: "always" | "never";
+            /** @description Exactly one of count and device_ids. */
+            gpus?: {
+                count?: number;
+                device_ids?: string[];
+                /** @description How much memory the service uses on all its GPUs together, for the budget of the node. */
+                vram_mib?: number;
+            };
+            /** @description Whom the process runs as, in place of the image's user: a name or a number, and after a colon a group. */
+            user?: string;
+            /** @description The container engine's init is the first process: it passes signals on and collects orphaned processes. */
+            init?: boolean;
+            /** @description Asks the process to end, in place of the image's signal: a name such as SIGINT, or a number. */
+            stop_signal?: string;
+            /** @description How long the process may take to end after the signal before it is killed; 10 by default. */
+            stop_grace_seconds?: number;
+            /** @description Folders in memory, empty at each start of the container. */
+            tmpfs?: {
+                path: string;
+                size_mib?: number;
+            }[];
+            /** @description Host names that the service finds at an address, whatever DNS says. */
+            extra_hosts?: {
+                name: string;
+                address: string;
+            }[];
+            /** @description The root file system is read-only; volumes and tmpfs are not. */
+            read_only?: boolean;
+        };
+        /** @description A container that runs to its end. The steps that need it start only after it has ended with exit code 0. Its fields are those of a service that have a meaning for it. */
+        JobStep: {
+            name: components["schemas"]["Name"];
+            image?: components["schemas"]["ImageRef"];
+            /** @description Replaces the image's, and then the image's command does not count either. One empty string is no entrypoint at all. */
+            entrypoint?: string[];
+            command?: string[];
+            env?: {
+                [key: string]: string;
+            };
+            ports?: {
+                name: components["schemas"]["Name"];
+                port: number;
+            }[];
+            volumes?: {
+                name: components["schemas"]["Name"];
+                path: string;
+                /** @description The service can read it only. */
+                read_only?: boolean;
+                /** @description All volumes with the same name here, of any service, are one volume of the deployment. */
+                shared?: components["schemas"]["Name"];
+                /** @description What is in it cannot be copied to another node. */
+                stays?: boolean;
+            }[];
+            files?: {
+                path: string;
+                content: string;
+            }[];
+            resources?: components["schemas"]["Resources"];
             /** @description Exactly one of both. */
             gpus?: {
                 count?: number;
@@ -5019,6 +5168,18 @@ export interface components {
             }[];
             /** @description The root file system is read-only; volumes and tmpfs are not. */
             read_only?: boolean;
+            /** @description How long it may run before it is stopped and the run fails; 600 by default. */
+            timeout_seconds?: number;
+            /** @description Where a test suite leaves its results. */
+            tests?: {
+                /** @description The absolute path of a JUnit XML file in the container, or a glob such as /results/*.xml. */
+                junit: string;
+                /**
+                 * @description What failed tests mean: the run fails, which is the default, or is only marked.
+                 * @enum {string}
+                 */
+                failed?: "fail" | "mark";
+            };
         };
         PluginStep: {
             name: components["schemas"]["Name"];
@@ -7813,7 +7974,10 @@ export interface operations {
     };
     rotateKeys: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Refuse unless the first key is kept there, so that a move ends where it was meant to. */
+                to?: "local" | "vault";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8647,6 +8811,32 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LogLineList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getStepTests: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+                /** @description The run's number. */
+                run: components["parameters"]["InRun"];
+                step: components["parameters"]["InStep"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestReport"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -28,7 +28,7 @@ const draw = (lines: ReturnType<typeof row>[]) =>
       name="seed"
       lines={lines}
       start="2026-11-21T12:00:00Z"
-      empty="It has written nothing."
+      empty="The log is empty."
     />,
   );
 
@@ -53,7 +53,7 @@ describe("the log", () => {
     const before = "Begins with its last lines.";
     render(<LogView label="Log" name="web" lines={lines} empty="" cut={2} before={before} />);
     expect(screen.getByText("Begins with its last lines.")).toBeTruthy();
-    expect(screen.getByText(/2 earlier lines not kept/)).toBeTruthy();
+    expect(screen.getByText(/2 earlier lines no longer kept/)).toBeTruthy();
     expect(screen.getByText("3").className).toBe("k");
   });
 
@@ -65,7 +65,7 @@ describe("the log", () => {
 
   it("says so when there is nothing", () => {
     draw([]);
-    expect(screen.getByText("It has written nothing.")).toBeTruthy();
+    expect(screen.getByText("The log is empty.")).toBeTruthy();
   });
 
   it("finds text and counts the hits", async () => {

@@ -28,9 +28,5 @@ it("says why there is no link any more: a session that ended is not the only rea
     );
     return container.textContent;
   };
-  expect([401, 403, 404].map(said)).toEqual([
-    "Signed out",
-    "No access any more",
-    "Not here any more",
-  ]);
+  expect([401, 403, 404].map(said)).toEqual(["Signed out", "Access lost", "No longer here"]);
 });

@@ -50,7 +50,9 @@ it("a first read that failed says so, with another try", async () => {
 
 it("reads on when the end is in sight; a page that failed says so, and is read once more when asked", async () => {
   const { asked } = await open({ items: ["v3"], next: "a" }, "broken", { items: ["v2", "v1"] });
-  expect((await screen.findByRole("alert")).textContent).toMatch(/behind these could not be read/);
+  expect((await screen.findByRole("alert")).textContent).toMatch(
+    /rest of the tags could not be read/,
+  );
   expect(asked).toEqual([undefined, "a"]);
   await userEvent.click(screen.getByRole("button", { name: "Try again" }));
   await vi.waitFor(() => expect(asked).toEqual([undefined, "a", "a"]));

@@ -40,9 +40,9 @@ export const formTexts = {
   leave: "Leave",
   stay: "Stay",
   conflicts: {
-    made: "Somebody else made one of this name meanwhile. Choose another name, or close this and open theirs.",
+    made: "Somebody else created one with this name in the meantime. Choose another name, or close this and open theirs.",
     changed:
-      "Somebody else saves this all the time; yours is not in yet. Nothing is lost here: save again.",
+      "Somebody else keeps saving this, so your change is not saved yet. Nothing is lost here: save again.",
     gone: "Somebody else deleted this since you opened it. What you typed is still here, to be copied.",
   },
   meanwhile: {

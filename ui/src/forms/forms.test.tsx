@@ -123,7 +123,7 @@ describe("a form sheet", () => {
     const save = vi.fn().mockRejectedValue(problem(412, {}));
     within(<Sheet save={save} close={() => {}} />);
     await userEvent.click(screen.getByRole("button", { name: /Save/ }));
-    await screen.findByText(/Somebody else made one of this name/);
+    await screen.findByText(/Somebody else created one with this name/);
   });
 
   it("asks before what was typed is lost, and not when nothing was", async () => {

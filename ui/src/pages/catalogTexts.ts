@@ -27,28 +27,29 @@ export const registryTexts = {
   hostHint: "host or host:port, as an image reference spells it.",
   hostMissing: "Type the host, such as ghcr.io.",
   insecure: "Plain HTTP",
-  insecureHint: "Only for a registry on this machine; passwords would travel readable.",
+  insecureHint: "Only for a registry on this machine: passwords are sent unencrypted.",
   username: "User name",
   password: "Password or token",
-  passwordKept: "One is stored, sealed. Empty keeps it.",
+  passwordKept: "A value is stored, sealed. Leave the field empty to keep it.",
   passwordHint: "Stored sealed, never shown again.",
-  hostChanged: "Another host: the stored password is forgotten unless you type one.",
+  hostChanged: "The host changed: the stored password is deleted unless you type one.",
   ca: "Certificate authority",
   caHint:
     "PEM certificates of a private authority that signed this registry's certificate. Docker on the nodes needs the same file in /etc/docker/certs.d/HOST/ca.crt.",
   description: "Description",
   test: "Test",
   testing: "Asking…",
-  testFirst: "Save first: the test asks with what is stored.",
-  answered: (ms: number) => `It answers and takes the credentials (${ms.toLocaleString("en")} ms).`,
-  notAsked: "The test itself did not work.",
+  testFirst: "Save first: the test uses the stored settings.",
+  answered: (ms: number) =>
+    `It answers and accepts the credentials (${ms.toLocaleString("en")} ms).`,
+  notAsked: "The test could not be run.",
   usedBy: (services: number, plugins: number) =>
     [services ? plural(services, "service") : "", plugins ? plural(plugins, "plugin") : ""]
       .filter(Boolean)
       .join(", ") || "nothing",
   uncounted: "not known",
   delete: (used: string) =>
-    `Its stored password is erased. What is used here: ${used}. While something uses it, it stays.`,
+    `Its stored password is erased. Used by: ${used}. It cannot be deleted while something uses it.`,
 };
 
 export const serviceTexts = {
@@ -79,7 +80,7 @@ export const serviceTexts = {
   tagMissing: "A pinned service needs its tag.",
   pattern: "Pattern of tags",
   patternHint:
-    "A star stands for any letters. A slash matches any one of / - _ . , since builds flatten branch names: feat/*",
+    "A star matches any characters. A slash matches any one of / - _ . , because builds flatten branch names: feat/*",
   description: "Description",
   matches: "What people will see",
   matchesOf: (matching: number, total: number) =>
@@ -90,14 +91,14 @@ export const serviceTexts = {
   matchesPinned: "Pinned: nobody chooses, every deployment runs this tag.",
   pinnedThere: (tag: string) => `${tag} is in the registry.`,
   pinnedMissing: (tag: string) => `${tag} is not in the registry now.`,
-  matchesUnread: "The registry could not be asked.",
-  defaultUnread: (tag: string) => `Whether ${tag} is in the registry could not be asked.`,
+  matchesUnread: "The registry could not be reached.",
+  defaultUnread: (tag: string) => `The registry could not be reached to look for ${tag}.`,
   defaultThere: (tag: string) => `The default ${tag} is in the registry.`,
   defaultMissing: (tag: string) => `The default ${tag} is not in the registry now.`,
-  defaultFails: "Who keeps it when they create is refused.",
+  defaultFails: "Creating a deployment with it is refused.",
   reading: "Reading the registry…",
   stale: "The registry did not answer just now; this list is older.",
-  delete: "No image is touched. While a pipeline uses it, it stays.",
+  delete: "No image is touched. It cannot be deleted while a pipeline uses it.",
 };
 
 export const pluginTexts = {
@@ -132,25 +133,25 @@ export const pluginTexts = {
     "Properties with type, title, description, default, enum; required ones listed in required.",
   outputs: "Outputs, as JSON Schema",
   secretsLabel: "Secrets it needs",
-  secretsHint: "One a line: API_TOKEN, or API_TOKEN? when it may be missing.",
+  secretsHint: "One per line: API_TOKEN, or API_TOKEN? if it is optional.",
   secretWrong: (line: string) =>
     `${line}: capital letters, digits and underscores, such as API_TOKEN.`,
   actions: "What it offers",
   actionWords: {
-    create: "create: makes something",
-    delete: "delete: takes away what it made",
-    check: "check: tells whether it is still there",
+    create: "create: creates something",
+    delete: "delete: removes what it created",
+    check: "check: reports whether it is still there",
   } as Record<string, string>,
-  actionsMissing: "A plugin creates at least.",
+  actionsMissing: "A plugin needs at least the action create.",
   timeout: "Stops after so many seconds",
   cpu: "CPU, cores",
   memory: "Memory, MiB",
   network: "Joins the deployment's network",
-  networkHint: "Without it the plugin reaches nothing.",
+  networkHint: "Without it, the plugin has no network.",
   idempotent: "May run twice without harm",
   preview: "The form it will give",
   previewNone: "It takes no parameters.",
-  previewBroken: "Mend the schema to see its form.",
+  previewBroken: "Fix the schema to see its form.",
   jsonAt: (line: number, column: number, why: string) => `Line ${line}, column ${column}: ${why}`,
   jsonObject: "This must be a JSON object: { … }",
   schemaRoot: "It is the schema of an object: set type to object, or leave it out.",
@@ -174,7 +175,7 @@ export const pluginTexts = {
   unchecked: "The server checks all of it again when you save.",
   trial: "Test run",
   trialOf: (name: string) => `Test run of ${name}`,
-  trialFirst: "Save first: a test run takes what is stored.",
+  trialFirst: "Save first: a test run uses the stored plugin.",
   trialWhat:
     "Runs the plugin once, for real, as a deployment of its own. It stays until you remove it.",
   trialProject: "Project",
@@ -183,8 +184,8 @@ export const pluginTexts = {
   trialMay: (secret: string) => `${secret} (optional)`,
   trialNoSecret: "no secret",
   trialReading: "Where it can run is being read.",
-  trialNowhere: "It takes a project and an environment to run in; make them first.",
-  trialUnreadable: "What is in a field can't be read yet: mend it first.",
+  trialNowhere: "A test run needs a project and an environment. Create them first.",
+  trialUnreadable: "A field has an invalid value. Fix it first.",
   trialUnread: "Where it can run could not be read.",
   trialLost: "The test run could not be read.",
   trialStart: "Run it",
@@ -193,7 +194,7 @@ export const pluginTexts = {
   trialStop: "Stop it",
   trialRemove: "Remove it",
   trialRemoving: "Asking…",
-  delete: "No image is touched. While a pipeline uses it, it stays.",
+  delete: "No image is touched. It cannot be deleted while a pipeline uses it.",
 };
 
 export const secretTexts = {
@@ -204,7 +205,7 @@ export const secretTexts = {
   unread: "The secrets could not be read.",
   emptyTitle: (project: string) => `${project} has no secret yet`,
   empty:
-    "A secret is a value that pipelines name and nobody can read back: ${{ secrets.SMTP_PASSWORD }}.",
+    "A secret is a value that pipelines refer to and nobody can read back: ${{ secrets.SMTP_PASSWORD }}.",
   noProjectTitle: "Secrets belong to a project",
   noProject: "There is no project yet.",
   columns: {
@@ -216,7 +217,11 @@ export const secretTexts = {
   },
   project: "Project",
   anyKind: "Every kind",
-  kinds: { typed: "typed in", generated: "made for each deployment" } as Record<string, string>,
+  kinds: {
+    typed: "typed in",
+    generated: "made for each deployment",
+    vault: "read from Vault",
+  } as Record<string, string>,
   neverUsed: "never",
   name: "Name",
   nameHint: "Capital letters, digits and underscores. Pipelines name it as ${{ secrets.NAME }}.",
@@ -227,9 +232,16 @@ export const secretTexts = {
   how: "Where the value comes from",
   typed: "I type it",
   generated: "NullOps makes one for each deployment",
+  vault: "Each run reads it from Vault",
+  path: "Path in Vault",
+  pathHint:
+    "In the KV engine, such as apps/shop/database. A run keeps a sealed copy; nothing else does.",
+  pathMissing: "Type the path of the value.",
+  field: "Field",
+  fieldMissing: "Type the name of the field.",
   value: "Value",
   valueLines: (count: number) => `${plural(count, "line")}, kept as they are.`,
-  valueHint: "It is sealed at once and can't be read back here; only replaced.",
+  valueHint: "It is sealed at once. It can be replaced here, but not read.",
   valueMissing: "Type the value.",
   show: "Show what I type",
   hide: "Hide what I type",
@@ -248,9 +260,9 @@ export const secretTexts = {
   patternHint:
     "[A-Z0-9] stands for one of these, {12} repeats what is before it: LIC-[A-Z]{4}-[0-9]{12}",
   patternMissing: "Type the pattern.",
-  lasts: "Deployments that run keep the value they were given; new runs get the new one.",
+  lasts: "Running deployments keep the value they started with; new runs get the new one.",
   saved: (name: string, version: number) => `${name} is set, version ${version}.`,
-  unchanged: (name: string) => `${name} had that value already.`,
+  unchanged: (name: string) => `${name} already had this value.`,
   delete:
-    "Its value is erased. Deployments that run keep what they were given. While the current pipeline names it, it stays.",
+    "Its value is erased. Running deployments keep the value they started with. It cannot be deleted while the current pipeline uses it.",
 };

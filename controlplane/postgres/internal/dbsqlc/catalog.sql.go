@@ -163,7 +163,7 @@ func (q *Queries) ForgetGoneOfProject(ctx context.Context, id string) error {
 }
 
 const getEnvironment = `-- name: GetEnvironment :one
-SELECT e.id, e.name, e.domain, e.description, e.restricted, e.cleanup_after_hours, e.placement, e.ignore_visits,
+SELECT e.id, e.name, e.domain, e.description, e.restricted, e.cleanup_after_hours, e.placement, e.ignore_visits, e.capacity,
     (SELECT count(*) FROM nodes n WHERE n.environment_id = e.id)::integer AS nodes,
     (SELECT count(*) FROM nodes n WHERE n.environment_id = e.id AND n.status = 'online')::integer
         AS nodes_online
@@ -189,6 +189,7 @@ func (q *Queries) GetEnvironment(ctx context.Context, name string) (GetEnvironme
 		&i.Environment.CleanupAfterHours,
 		&i.Environment.Placement,
 		&i.Environment.IgnoreVisits,
+		&i.Environment.Capacity,
 		&i.Nodes,
 		&i.NodesOnline,
 	)
@@ -479,7 +480,7 @@ func (q *Queries) ListDeploymentsOutside(ctx context.Context, projectID string, 
 }
 
 const listEnvironments = `-- name: ListEnvironments :many
-SELECT e.id, e.name, e.domain, e.description, e.restricted, e.cleanup_after_hours, e.placement, e.ignore_visits,
+SELECT e.id, e.name, e.domain, e.description, e.restricted, e.cleanup_after_hours, e.placement, e.ignore_visits, e.capacity,
     (SELECT count(*) FROM nodes n WHERE n.environment_id = e.id)::integer AS nodes,
     (SELECT count(*) FROM nodes n WHERE n.environment_id = e.id AND n.status = 'online')::integer
         AS nodes_online
@@ -529,6 +530,7 @@ func (q *Queries) ListEnvironments(ctx context.Context, arg ListEnvironmentsPara
 			&i.Environment.CleanupAfterHours,
 			&i.Environment.Placement,
 			&i.Environment.IgnoreVisits,
+			&i.Environment.Capacity,
 			&i.Nodes,
 			&i.NodesOnline,
 		); err != nil {
@@ -1091,12 +1093,13 @@ func (q *Queries) LockProject(ctx context.Context, name string) (string, error) 
 
 const putEnvironment = `-- name: PutEnvironment :exec
 INSERT INTO environments (id, name, domain, description, restricted, cleanup_after_hours,
-    ignore_visits, placement)
+    ignore_visits, placement, capacity)
 VALUES ($1, $2, $3, $4, $5, $6, $7,
-    $8)
+    $8, $9)
 ON CONFLICT (id) DO UPDATE SET domain = excluded.domain, description = excluded.description,
     restricted = excluded.restricted, cleanup_after_hours = excluded.cleanup_after_hours,
-    ignore_visits = excluded.ignore_visits, placement = excluded.placement
+    ignore_visits = excluded.ignore_visits, placement = excluded.placement,
+    capacity = excluded.capacity
 `
 
 type PutEnvironmentParams struct {
@@ -1108,6 +1111,7 @@ type PutEnvironmentParams struct {
 	CleanupAfterHours int32
 	IgnoreVisits      bool
 	Placement         []byte
+	Capacity          []byte
 }
 
 // Inserts, or replaces the one of that id.
@@ -1121,6 +1125,7 @@ func (q *Queries) PutEnvironment(ctx context.Context, arg PutEnvironmentParams) 
 		arg.CleanupAfterHours,
 		arg.IgnoreVisits,
 		arg.Placement,
+		arg.Capacity,
 	)
 	return err
 }

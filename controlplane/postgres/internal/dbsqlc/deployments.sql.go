@@ -331,9 +331,9 @@ func (q *Queries) GetTarget(ctx context.Context, name string) (GetTargetRow, err
 
 const insertDeployment = `-- name: InsertDeployment :exec
 INSERT INTO deployments (id, name, project_id, environment_id, node_id, node_name, created_by,
-    cpu, memory_mib, gpus, versions)
+    cpu, memory_mib, gpus, vram_mib, versions)
 VALUES ($1, $2, $3, $4, $5, $6, $7,
-    $8, $9, $10, $11)
+    $8, $9, $10, coalesce($11::bigint, 0), $12)
 `
 
 type InsertDeploymentParams struct {
@@ -347,6 +347,7 @@ type InsertDeploymentParams struct {
 	Cpu           float64
 	MemoryMib     int64
 	Gpus          []string
+	VramMib       *int64
 	Versions      []byte
 }
 
@@ -363,6 +364,7 @@ func (q *Queries) InsertDeployment(ctx context.Context, arg InsertDeploymentPara
 		arg.Cpu,
 		arg.MemoryMib,
 		arg.Gpus,
+		arg.VramMib,
 		arg.Versions,
 	)
 	return err
@@ -1022,7 +1024,7 @@ func (q *Queries) ListProgress(ctx context.Context, deploymentID string) ([]List
 }
 
 const listReservations = `-- name: ListReservations :many
-SELECT g.node_id, d.status, d.cpu, d.memory_mib, d.gpus,
+SELECT g.node_id, d.status, d.cpu, d.memory_mib, d.gpus, d.vram_mib,
     EXISTS (SELECT FROM queue q WHERE q.deployment_id = d.id AND q.left_at IS NULL) AS waiting,
     EXISTS (SELECT FROM runs r JOIN run_steps s ON s.run_id = r.id
         WHERE r.deployment_id = d.id AND s.status = 'waiting') AS asking,
@@ -1042,6 +1044,7 @@ type ListReservationsRow struct {
 	Cpu        float64
 	MemoryMib  int64
 	Gpus       []string
+	VramMib    int64
 	Waiting    bool
 	Asking     bool
 	MemoryUsed int64
@@ -1064,6 +1067,7 @@ func (q *Queries) ListReservations(ctx context.Context, environmentID string) ([
 			&i.Cpu,
 			&i.MemoryMib,
 			&i.Gpus,
+			&i.VramMib,
 			&i.Waiting,
 			&i.Asking,
 			&i.MemoryUsed,
@@ -1157,7 +1161,7 @@ func (q *Queries) ListRoutesOf(ctx context.Context, ids []string) ([]RouteRow, e
 }
 
 const listRunSteps = `-- name: ListRunSteps :many
-SELECT run_id, key, position, kind, title, status, started_at, ended_at, code, message, exit_code, outputs, sealed, lines, progress, metadata FROM run_steps WHERE run_id = $1 ORDER BY position
+SELECT run_id, key, position, kind, title, status, started_at, ended_at, code, message, exit_code, outputs, sealed, lines, progress, metadata, tests FROM run_steps WHERE run_id = $1 ORDER BY position
 `
 
 // The steps of a run, in order.
@@ -1187,6 +1191,7 @@ func (q *Queries) ListRunSteps(ctx context.Context, runID string) ([]RunStep, er
 			&i.Lines,
 			&i.Progress,
 			&i.Metadata,
+			&i.Tests,
 		); err != nil {
 			return nil, err
 		}
@@ -1390,7 +1395,7 @@ func (q *Queries) ListUsualTotals(ctx context.Context, projects []string) ([]Lis
 }
 
 const lockDeployment = `-- name: LockDeployment :one
-SELECT d.id, d.name, d.project_id, d.environment_id, d.node_id, d.node_name, d.created_by, d.created_at, d.want, d.generation, d.canceled, d.status, d.detail, d.changed_at, d.ready_at, d.left_behind, d.cpu, d.memory_mib, d.versions, d.last_event, d.last_line, d.gpus, d.active_at, d.request_id, d.degraded, r.id AS run_id, r.number AS run FROM deployments d
+SELECT d.id, d.name, d.project_id, d.environment_id, d.node_id, d.node_name, d.created_by, d.created_at, d.want, d.generation, d.canceled, d.status, d.detail, d.changed_at, d.ready_at, d.left_behind, d.cpu, d.memory_mib, d.versions, d.last_event, d.last_line, d.gpus, d.active_at, d.request_id, d.degraded, d.vram_mib, r.id AS run_id, r.number AS run FROM deployments d
 JOIN LATERAL (SELECT r.id, r.number FROM runs r WHERE r.deployment_id = d.id
     ORDER BY r.number DESC LIMIT 1) r ON true
 WHERE d.id = $1 FOR UPDATE OF d
@@ -1422,6 +1427,7 @@ type LockDeploymentRow struct {
 	ActiveAt      time.Time
 	RequestID     string
 	Degraded      string
+	VramMib       int64
 	RunID         string
 	Run           int32
 }
@@ -1456,6 +1462,7 @@ func (q *Queries) LockDeployment(ctx context.Context, id string) (LockDeployment
 		&i.ActiveAt,
 		&i.RequestID,
 		&i.Degraded,
+		&i.VramMib,
 		&i.RunID,
 		&i.Run,
 	)
@@ -1580,8 +1587,9 @@ UPDATE run_steps SET status = $1,
         ELSE coalesce($5, exit_code) END,
     outputs = coalesce($6::jsonb, outputs),
     sealed = coalesce($7::bytea, sealed),
-    metadata = coalesce($8::jsonb, metadata)
-WHERE run_id = $9 AND key = $10 RETURNING run_id, key, position, kind, title, status, started_at, ended_at, code, message, exit_code, outputs, sealed, lines, progress, metadata
+    metadata = coalesce($8::jsonb, metadata),
+    tests = coalesce($9::jsonb, tests)
+WHERE run_id = $10 AND key = $11 RETURNING run_id, key, position, kind, title, status, started_at, ended_at, code, message, exit_code, outputs, sealed, lines, progress, metadata, tests
 `
 
 type MoveRunStepParams struct {
@@ -1593,6 +1601,7 @@ type MoveRunStepParams struct {
 	Outputs  []byte
 	Sealed   []byte
 	Metadata []byte
+	Tests    []byte
 	RunID    string
 	Key      string
 }
@@ -1608,6 +1617,7 @@ func (q *Queries) MoveRunStep(ctx context.Context, arg MoveRunStepParams) (RunSt
 		arg.Outputs,
 		arg.Sealed,
 		arg.Metadata,
+		arg.Tests,
 		arg.RunID,
 		arg.Key,
 	)
@@ -1629,6 +1639,7 @@ func (q *Queries) MoveRunStep(ctx context.Context, arg MoveRunStepParams) (RunSt
 		&i.Lines,
 		&i.Progress,
 		&i.Metadata,
+		&i.Tests,
 	)
 	return i, err
 }
@@ -1804,8 +1815,9 @@ func (q *Queries) SetDeploymentGoal(ctx context.Context, want string, canceled b
 
 const setDeploymentNode = `-- name: SetDeploymentNode :exec
 UPDATE deployments SET node_id = $1, node_name = $2, versions = $3,
-    cpu = $4, memory_mib = $5, gpus = $6
-WHERE id = $7
+    cpu = $4, memory_mib = $5, gpus = $6,
+    vram_mib = coalesce($7, vram_mib)
+WHERE id = $8
 `
 
 type SetDeploymentNodeParams struct {
@@ -1815,6 +1827,7 @@ type SetDeploymentNodeParams struct {
 	Cpu       float64
 	MemoryMib int64
 	Gpus      []string
+	VramMib   *int64
 	ID        string
 }
 
@@ -1827,6 +1840,7 @@ func (q *Queries) SetDeploymentNode(ctx context.Context, arg SetDeploymentNodePa
 		arg.Cpu,
 		arg.MemoryMib,
 		arg.Gpus,
+		arg.VramMib,
 		arg.ID,
 	)
 	return err

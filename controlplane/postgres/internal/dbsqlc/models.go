@@ -181,6 +181,7 @@ type Deployment struct {
 	ActiveAt      time.Time
 	RequestID     string
 	Degraded      string
+	VramMib       int64
 }
 
 type DeploymentActivity struct {
@@ -311,6 +312,7 @@ type Environment struct {
 	CleanupAfterHours int32
 	Placement         []byte
 	IgnoreVisits      bool
+	Capacity          []byte
 }
 
 type EnvironmentGate struct {
@@ -763,6 +765,7 @@ type RunStep struct {
 	Lines     int64
 	Progress  []byte
 	Metadata  []byte
+	Tests     []byte
 }
 
 type Secret struct {
@@ -776,6 +779,8 @@ type Secret struct {
 	UpdatedAt  time.Time
 	LastUsedAt *time.Time
 	Pattern    *string
+	VaultPath  *string
+	VaultField *string
 }
 
 type Service struct {
@@ -823,6 +828,13 @@ type Template struct {
 	Data      []byte
 	UpdatedBy string
 	UpdatedAt time.Time
+}
+
+type TestReport struct {
+	RunID     string
+	Step      string
+	Failures  []byte
+	Truncated bool
 }
 
 type UnknownDeployment struct {

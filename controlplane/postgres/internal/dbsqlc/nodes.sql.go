@@ -77,7 +77,7 @@ func (q *Queries) GetActiveToken(ctx context.Context, nodeID string) (NodeToken,
 }
 
 const getNode = `-- name: GetNode :one
-SELECT n.id, n.name, n.environment_id, n.address, n.status, n.detail, n.since, n.thumbprint, n.expected, n.pending, n.pending_proof_valid, n.build, n.inventory, n.vitals, n.created_at, n.settings, n.rejected, n.drain, n.drain_since, n.drain_deadline, n.drain_by, e.name AS environment,
+SELECT n.id, n.name, n.environment_id, n.address, n.status, n.detail, n.since, n.thumbprint, n.expected, n.pending, n.pending_proof_valid, n.build, n.inventory, n.vitals, n.created_at, n.settings, n.rejected, n.drain, n.drain_since, n.drain_deadline, n.drain_by, e.name AS environment, e.capacity,
     coalesce((SELECT t.kid FROM node_tokens t WHERE t.node_id = n.id AND t.revoked_at IS NULL),
         '')::text AS kid,
     EXISTS (SELECT FROM node_tokens t WHERE t.node_id = n.id AND t.revocation_pending)::boolean
@@ -95,6 +95,7 @@ WHERE n.name = $1 OR n.id = $2
 type GetNodeRow struct {
 	Node              Node
 	Environment       string
+	Capacity          []byte
 	Kid               string
 	RevocationPending bool
 	Cpu               float64
@@ -129,6 +130,7 @@ func (q *Queries) GetNode(ctx context.Context, name *string, iD *string) (GetNod
 		&i.Node.DrainDeadline,
 		&i.Node.DrainBy,
 		&i.Environment,
+		&i.Capacity,
 		&i.Kid,
 		&i.RevocationPending,
 		&i.Cpu,
@@ -176,7 +178,7 @@ func (q *Queries) InsertNodeToken(ctx context.Context, kid string, nodeID string
 }
 
 const listNodes = `-- name: ListNodes :many
-SELECT n.id, n.name, n.environment_id, n.address, n.status, n.detail, n.since, n.thumbprint, n.expected, n.pending, n.pending_proof_valid, n.build, n.inventory, n.vitals, n.created_at, n.settings, n.rejected, n.drain, n.drain_since, n.drain_deadline, n.drain_by, e.name AS environment,
+SELECT n.id, n.name, n.environment_id, n.address, n.status, n.detail, n.since, n.thumbprint, n.expected, n.pending, n.pending_proof_valid, n.build, n.inventory, n.vitals, n.created_at, n.settings, n.rejected, n.drain, n.drain_since, n.drain_deadline, n.drain_by, e.name AS environment, e.capacity,
     coalesce((SELECT t.kid FROM node_tokens t WHERE t.node_id = n.id AND t.revoked_at IS NULL),
         '')::text AS kid,
     EXISTS (SELECT FROM node_tokens t WHERE t.node_id = n.id AND t.revocation_pending)::boolean
@@ -196,6 +198,7 @@ ORDER BY CASE WHEN $2 THEN n.name END DESC, n.name LIMIT $3
 type ListNodesRow struct {
 	Node              Node
 	Environment       string
+	Capacity          []byte
 	Kid               string
 	RevocationPending bool
 	Cpu               float64
@@ -236,6 +239,7 @@ func (q *Queries) ListNodes(ctx context.Context, after string, backwards bool, m
 			&i.Node.DrainDeadline,
 			&i.Node.DrainBy,
 			&i.Environment,
+			&i.Capacity,
 			&i.Kid,
 			&i.RevocationPending,
 			&i.Cpu,

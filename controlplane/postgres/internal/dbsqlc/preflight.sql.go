@@ -9,6 +9,56 @@ import (
 	"context"
 )
 
+const getCapacityRules = `-- name: GetCapacityRules :one
+SELECT capacity FROM environments WHERE id = $1
+`
+
+// How room on an environment's nodes is counted.
+func (q *Queries) GetCapacityRules(ctx context.Context, id string) ([]byte, error) {
+	row := q.db.QueryRow(ctx, getCapacityRules, id)
+	var capacity []byte
+	err := row.Scan(&capacity)
+	return capacity, err
+}
+
+const listLeastCPU = `-- name: ListLeastCPU :many
+SELECT m.subject, m.cpu FROM (
+    SELECT u.subject, min(u.cpu / u.count)::double precision AS cpu, min(u.at) AS since
+    FROM use_samples u
+    WHERE u.subject = ANY($1::uuid[]) AND u.width = 0 AND u.step = ''
+        AND u.at >= now() - make_interval(secs => $2::double precision)
+    GROUP BY u.subject
+) m
+WHERE m.since <= now() - make_interval(secs => 0.75 * $2::double precision)
+`
+
+type ListLeastCPURow struct {
+	Subject string
+	Cpu     float64
+}
+
+// The least CPU in use at any time of the last seconds, of nodes that have been
+// measured since that long, give or take a quarter.
+func (q *Queries) ListLeastCPU(ctx context.Context, nodes []string, seconds float64) ([]ListLeastCPURow, error) {
+	rows, err := q.db.Query(ctx, listLeastCPU, nodes, seconds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListLeastCPURow{}
+	for rows.Next() {
+		var i ListLeastCPURow
+		if err := rows.Scan(&i.Subject, &i.Cpu); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listNodesOfEnvironment = `-- name: ListNodesOfEnvironment :many
 SELECT id, name, status, inventory, vitals, settings, drain FROM nodes
 WHERE environment_id = $1 ORDER BY name

@@ -48,7 +48,7 @@ func (q *Queries) GetIdentity(ctx context.Context) (GetIdentityRow, error) {
 }
 
 const getSecret = `-- name: GetSecret :one
-SELECT id, project_id, name, version, value, length, alphabet, updated_at, last_used_at, pattern FROM secrets WHERE project_id = $1 AND name = $2
+SELECT id, project_id, name, version, value, length, alphabet, updated_at, last_used_at, pattern, vault_path, vault_field FROM secrets WHERE project_id = $1 AND name = $2
 `
 
 // A project's secret by name; the value is sealed.
@@ -66,6 +66,8 @@ func (q *Queries) GetSecret(ctx context.Context, projectID string, name string) 
 		&i.UpdatedAt,
 		&i.LastUsedAt,
 		&i.Pattern,
+		&i.VaultPath,
+		&i.VaultField,
 	)
 	return i, err
 }
@@ -261,7 +263,7 @@ func (q *Queries) ListRunSecrets(ctx context.Context, runID string) ([]ListRunSe
 }
 
 const listSecrets = `-- name: ListSecrets :many
-SELECT id, project_id, name, version, value, length, alphabet, updated_at, last_used_at, pattern FROM secrets WHERE project_id = $1 ORDER BY name
+SELECT id, project_id, name, version, value, length, alphabet, updated_at, last_used_at, pattern, vault_path, vault_field FROM secrets WHERE project_id = $1 ORDER BY name
 `
 
 // A project's secrets by name; the values are sealed.
@@ -285,6 +287,8 @@ func (q *Queries) ListSecrets(ctx context.Context, projectID string) ([]Secret, 
 			&i.UpdatedAt,
 			&i.LastUsedAt,
 			&i.Pattern,
+			&i.VaultPath,
+			&i.VaultField,
 		); err != nil {
 			return nil, err
 		}
@@ -297,24 +301,28 @@ func (q *Queries) ListSecrets(ctx context.Context, projectID string) ([]Secret, 
 }
 
 const putSecret = `-- name: PutSecret :exec
-INSERT INTO secrets (id, project_id, name, version, value, length, alphabet, pattern, updated_at)
+INSERT INTO secrets (id, project_id, name, version, value, length, alphabet, pattern, vault_path,
+    vault_field, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7,
-    $8, $9)
+    $8, $9, $10, $11)
 ON CONFLICT (id) DO UPDATE SET version = excluded.version, value = excluded.value,
     length = excluded.length, alphabet = excluded.alphabet, pattern = excluded.pattern,
+    vault_path = excluded.vault_path, vault_field = excluded.vault_field,
     updated_at = excluded.updated_at
 `
 
 type PutSecretParams struct {
-	ID        string
-	ProjectID string
-	Name      string
-	Version   int32
-	Value     []byte
-	Length    *int32
-	Alphabet  *string
-	Pattern   *string
-	UpdatedAt time.Time
+	ID         string
+	ProjectID  string
+	Name       string
+	Version    int32
+	Value      []byte
+	Length     *int32
+	Alphabet   *string
+	Pattern    *string
+	VaultPath  *string
+	VaultField *string
+	UpdatedAt  time.Time
 }
 
 // Inserts, or replaces the one of that id.
@@ -328,6 +336,8 @@ func (q *Queries) PutSecret(ctx context.Context, arg PutSecretParams) error {
 		arg.Length,
 		arg.Alphabet,
 		arg.Pattern,
+		arg.VaultPath,
+		arg.VaultField,
 		arg.UpdatedAt,
 	)
 	return err

@@ -113,6 +113,18 @@ export const run = (id: string, number: number) =>
     enabled: number > 0,
   });
 
+/** What failed in the tests of a step. The results of a run change only when its step ends. */
+export const stepTests = (id: string, number: number, step: string) =>
+  queryOptions({
+    queryKey: ["deployment", id, "run", number, "tests", step],
+    queryFn: () =>
+      ask(
+        client.GET("/api/v1/deployments/{id}/runs/{run}/steps/{step}/tests", {
+          params: { path: { id, run: number, step } },
+        }),
+      ),
+  });
+
 /**
  * The log lines of a step after a number, page by page to the end. The caller can drop the first
  * lines of a long log while the rest is still being read.

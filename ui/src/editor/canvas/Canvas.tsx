@@ -18,7 +18,7 @@ import { type DragEvent, useCallback, useMemo, useRef, useState } from "react";
 import { Button } from "@/components/Button";
 import { editorTexts } from "@/editor/editorTexts";
 import type { Mark } from "../compare/ChangeBadge";
-import { type Catalogue, orderOf } from "../model/catalogue";
+import { type Catalogue, describeKind, orderOf } from "../model/catalogue";
 import type { Doc, Spot } from "../model/document";
 import { commentId } from "../model/edit";
 import type { Problem } from "../model/problems";
@@ -246,6 +246,7 @@ function useNodes(props: CanvasProps, dragged?: Map<string, Spot>): CanvasNode[]
         selected,
         ariaLabel: [
           step.key,
+          describeKind(step),
           gone ? t.panel.removed : t.order(at, all),
           ...countProblems(found),
         ].join(", "),

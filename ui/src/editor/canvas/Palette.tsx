@@ -1,4 +1,4 @@
-import { Box, Hand, MessageSquare, Puzzle, Search } from "lucide-react";
+import { Box, Hand, ListChecks, MessageSquare, Puzzle, Search } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, type RefObject, useState } from "react";
 import { editorTexts } from "@/editor/editorTexts";
 import type { Catalogue } from "../model/catalogue";
@@ -7,7 +7,7 @@ const t = editorTexts;
 
 type Item = { id: string; name: string; more?: string; icon: ReactNode };
 
-/** What can be added: `service:NAME`, `plugin:NAME`, `approval` or `comment`. */
+/** What can be added: `service:NAME`, `plugin:NAME`, `job`, `approval` or `comment`. */
 export function Palette({
   catalogue,
   field,
@@ -86,6 +86,7 @@ function groupsOf(catalogue: Catalogue): { title: string; items: Item[] }[] {
     icon: <Puzzle className="i sm" aria-hidden="true" />,
   }));
   const other: Item[] = [
+    { id: "job", name: t.job, icon: <ListChecks className="i sm" aria-hidden="true" /> },
     { id: "approval", name: t.approval, icon: <Hand className="i sm" aria-hidden="true" /> },
     { id: "comment", name: t.comment, icon: <MessageSquare className="i sm" aria-hidden="true" /> },
   ];

@@ -9,10 +9,10 @@ import {
   inputsOf,
   type PortType,
 } from "../model/catalogue";
-import { type Doc, type Step, stepOf } from "../model/document";
+import { containerOf, type Doc, type Step, stepOf } from "../model/document";
 import { inputAt, outputType, whyNotAddNeed } from "../model/edit";
 import type { Problem } from "../model/problems";
-import { NEW_VARIABLE } from "../model/references";
+import { isNewVariable } from "../model/references";
 import { MORE, MORE_OUT } from "./stepGeometry";
 
 export function toField(
@@ -52,7 +52,7 @@ export function whyNotConnect(
 
 /** The input at a path, or the one that dropping there would create. */
 function inputFor(step: Step, catalogue: Catalogue, path: string): Input | undefined {
-  if (path === NEW_VARIABLE && step.service) return { name: "", label: "", path, type: "any" };
+  if (isNewVariable(path) && containerOf(step)) return { name: "", label: "", path, type: "any" };
   return inputAt(inputsOf(step, catalogue), path);
 }
 
@@ -94,7 +94,7 @@ export function tabOfField(field: string): "settings" | "limits" {
     ...["user", "init", "read_only", "stop_signal", "stop_grace_seconds", "tmpfs", "extra_hosts"],
   ];
   const [kind, part = ""] = field.split(/[.[]/);
-  return (kind === "service" || kind === "plugin") && limits.includes(part) ? "limits" : "settings";
+  return kind !== "approval" && limits.includes(part) ? "limits" : "settings";
 }
 
 /** How often, and at what interval in ms, we look for a field: a plugin's form loads lazily. */

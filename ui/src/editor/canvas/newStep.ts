@@ -8,6 +8,8 @@ export function newStep(what: string, position: Spot): Step {
   const [kind, name = ""] = what.split(":");
   if (kind === "service")
     return { key: name, position, service: { name, resources: { cpu: 0.5, memory_mib: 256 } } };
+  if (kind === "job")
+    return { key: "job", position, job: { name, resources: { cpu: 0.5, memory_mib: 256 } } };
   if (kind === "plugin") return { key: name, position, plugin: { name } };
   return { key: "approval", position, approval: { prompt: "", timeout_seconds: 86_400 } };
 }

@@ -58,7 +58,8 @@ function sortByImportance(inputs: Input[]): Input[] {
 
 /** Required fields and those with references; plain values show in the inspector only. */
 function worthShowing(input: Input): boolean {
-  return input.required === true || input.path.startsWith("service.env.") || refersIn(input.value);
+  const isVariable = /^(service|job)\.env\./.test(input.path);
+  return input.required === true || isVariable || refersIn(input.value);
 }
 
 /** Whether there is a reference in a value, or in a part of it. */

@@ -17,6 +17,8 @@ function withCatalogue(step: Step, { services, plugins }: Catalogue): Step {
   const service = step.service && services.get(step.service.name);
   if (step.service && service)
     return { ...step, service: { ...step.service, image: ofService(service) } };
+  const job = step.job && services.get(step.job.name);
+  if (step.job && job) return { ...step, job: { ...step.job, image: ofService(job) } };
   const plugin = step.plugin && plugins.get(step.plugin.name);
   if (!step.plugin || !plugin) return step;
   const { component } = plugin;
@@ -38,9 +40,10 @@ export function versionChanges(old: Doc, now: Doc): StepChange[] {
 
 /** A step whose image is written as people write images. */
 function withImageText(step: Step): Step {
-  const { service, plugin } = step;
+  const { service, job, plugin } = step;
   if (service?.image)
     return { ...step, service: { ...service, image: formatImage(service.image) } };
+  if (job?.image) return { ...step, job: { ...job, image: formatImage(job.image) } };
   if (plugin?.image) return { ...step, plugin: { ...plugin, image: formatImage(plugin.image) } };
   return step;
 }

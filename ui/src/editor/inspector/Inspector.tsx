@@ -7,8 +7,15 @@ import { Skeletons } from "@/components/States";
 import { editorTexts } from "@/editor/editorTexts";
 import { PortShape } from "../canvas/canvasNodes";
 import { tabOfField } from "../canvas/connections";
-import { componentOf, nameOf, orderOf, outputsOf, type PortType } from "../model/catalogue";
-import type { Step } from "../model/document";
+import {
+  componentOf,
+  describeKind,
+  nameOf,
+  orderOf,
+  outputsOf,
+  type PortType,
+} from "../model/catalogue";
+import { containerOf, type Step } from "../model/document";
 import { isKey, refTo } from "../model/edit";
 import { formatExpression, refText } from "../model/expressions";
 import { isAt } from "../model/problems";
@@ -60,13 +67,10 @@ function Chosen(props: InspectorPartProps & { step: Step }) {
     ? ["settings", "outputs"]
     : step.service
       ? ["settings", "limits", "environment", "outputs"]
-      : ["settings", "limits", "outputs"];
+      : step.job
+        ? ["settings", "limits", "environment"]
+        : ["settings", "limits", "outputs"];
   const order = orderOf(doc);
-  const what = step.approval
-    ? t.approval
-    : step.service
-      ? t.service(nameOf(step))
-      : t.plugin(nameOf(step));
   const errors = (tab: Tab) =>
     problems.filter((one) => !one.advice && tabOfField(one.field) === tab).length;
   return (
@@ -74,7 +78,7 @@ function Chosen(props: InspectorPartProps & { step: Step }) {
       <div className="ih">
         <h2>{step.key}</h2>
         <span className="s t3">
-          {what} · {editorTexts.order(order.indexOf(step.key) + 1, order.length)}
+          {describeKind(step)} · {editorTexts.order(order.indexOf(step.key) + 1, order.length)}
         </span>
       </div>
       <div className="tabs line" role="tablist" aria-label={step.key}>
@@ -113,7 +117,7 @@ function Settings(props: InspectorPartProps & { step: Step }) {
   return (
     <>
       <Key {...props} />
-      {step.service ? <ServiceSettings {...props} /> : null}
+      {containerOf(step) ? <ServiceSettings {...props} /> : null}
       {step.plugin ? <PluginSettings {...props} /> : null}
       {step.approval ? <ApprovalSettings {...props} /> : null}
       <Needs {...props} />

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { editorTexts } from "@/editor/editorTexts";
 import { componentOf } from "../model/catalogue";
+import { containerOf, containerPath, JOB_SECONDS } from "../model/document";
 import { referenceOptions } from "../model/referenceOptions";
 import { ChoiceInput, LinesInput, NumberInput, Shell } from "./fields";
 import { Process } from "./Process";
@@ -11,8 +12,9 @@ const t = editorTexts.step;
 /** How much a step may take, and how it runs. */
 export function LimitsForm(props: StepFormProps) {
   const { step, problems, onChange, catalogue } = props;
-  const kind = step.service ? "service" : "plugin";
-  const own = (step.service ?? step.plugin)?.resources;
+  const container = containerOf(step);
+  const kind = container ? containerPath(step) : "plugin";
+  const own = (container ?? step.plugin)?.resources;
   const component = componentOf(step, catalogue);
   const number = (label: string, path: string, value: unknown, standard?: number): ReactNode => (
     <Shell label={label} path={path} problems={problems}>
@@ -46,6 +48,9 @@ export function LimitsForm(props: StepFormProps) {
             component?.timeout_seconds ?? 300,
           )
         : null}
+      {step.job
+        ? number(t.timeout, "job.timeout_seconds", step.job.timeout_seconds, JOB_SECONDS)
+        : null}
       <p className="hint">{t.limitHint}</p>
       {step.plugin ? (
         <Shell label={t.network} path="plugin.network" hint={t.networkHint} problems={problems}>
@@ -65,7 +70,8 @@ export function LimitsForm(props: StepFormProps) {
             />
           )}
         </Shell>
-      ) : (
+      ) : null}
+      {step.service ? (
         <Shell label={t.restart} path="service.restart" problems={problems}>
           {(id, described) => (
             <ChoiceInput
@@ -77,18 +83,18 @@ export function LimitsForm(props: StepFormProps) {
             />
           )}
         </Shell>
-      )}
-      {step.service ? <Gpus {...props} /> : null}
-      {step.service ? <Command {...props} /> : null}
-      {step.service ? <Process {...props} /> : null}
+      ) : null}
+      {container ? <Gpus {...props} /> : null}
+      {container ? <Command {...props} /> : null}
+      {container ? <Process {...props} /> : null}
     </>
   );
 }
 
 /** Arguments are lines: a reference is one of its own. */
 function Command({ step, doc, catalogue, problems, onChange }: StepFormProps) {
-  const path = "service.command";
-  const command = step.service?.command;
+  const path = `${containerPath(step)}.command`;
+  const command = containerOf(step)?.command;
   return (
     <Shell
       label={t.command}
@@ -112,8 +118,8 @@ function Command({ step, doc, catalogue, problems, onChange }: StepFormProps) {
 
 /** Any so many of the node's, or certain ones. */
 function Gpus({ step, problems, onChange }: StepFormProps) {
-  const path = "service.gpus";
-  const gpus = step.service?.gpus;
+  const path = `${containerPath(step)}.gpus`;
+  const gpus = containerOf(step)?.gpus;
   const kind = gpus === undefined ? "none" : gpus.device_ids ? "ids" : "count";
   const fresh = { none: undefined, count: { count: 1 }, ids: { device_ids: ["0"] } };
   return (
@@ -131,7 +137,9 @@ function Gpus({ step, problems, onChange }: StepFormProps) {
             <SmallInput
               label={t.gpuCount}
               value={String(gpus?.count || "")}
-              onChange={(text) => onChange(path, { count: Number.parseInt(text, 10) || 0 })}
+              onChange={(text) =>
+                onChange(path, { ...gpus, count: Number.parseInt(text, 10) || 0 })
+              }
             />
           ) : null}
           {kind === "ids" ? (
@@ -142,9 +150,18 @@ function Gpus({ step, problems, onChange }: StepFormProps) {
               <LinesInput
                 id={`${id}-ids`}
                 value={gpus?.device_ids}
-                onChange={(next) => onChange(path, { device_ids: next ?? [] })}
+                onChange={(next) => onChange(path, { ...gpus, device_ids: next ?? [] })}
               />
             </div>
+          ) : null}
+          {gpus ? (
+            <SmallInput
+              label={t.gpuMemory}
+              value={String(gpus.vram_mib || "")}
+              onChange={(text) =>
+                onChange(path, { ...gpus, vram_mib: Number.parseInt(text, 10) || undefined })
+              }
+            />
           ) : null}
         </div>
       )}

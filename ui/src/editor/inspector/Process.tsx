@@ -1,33 +1,33 @@
 import { editorTexts } from "@/editor/editorTexts";
-import type { Step } from "../model/document";
+import { type Container, containerOf, containerPath } from "../model/document";
 import { referenceOptions } from "../model/referenceOptions";
 import { LinesInput, NumberInput, Shell, TextInput } from "./fields";
 import { Group, Records, SmallInput, type StepFormProps } from "./records";
 
 const t = editorTexts.step;
-type Service = NonNullable<Step["service"]>;
 
-/** How a service's process is started and ended, where the image does not say it. */
+/** How a container's process is started and ended, where the image does not say it. */
 export function Process(props: StepFormProps) {
-  const service = props.step.service;
+  const container = containerOf(props.step);
+  const at = containerPath(props.step);
   return (
     <Group title={t.advanced} hint={t.advancedHint}>
       <Entrypoint {...props} />
-      <Word {...props} label={t.user} path="service.user" value={service?.user} />
-      <Switch {...props} label={t.init} path="service.init" value={service?.init} />
+      <Word {...props} label={t.user} path={`${at}.user`} value={container?.user} />
+      <Switch {...props} label={t.init} path={`${at}.init`} value={container?.init} />
       <Switch
         {...props}
         label={t.readOnlyRoot}
-        path="service.read_only"
-        value={service?.read_only}
+        path={`${at}.read_only`}
+        value={container?.read_only}
       />
       <Word
         {...props}
         label={t.stopSignal}
-        path="service.stop_signal"
-        value={service?.stop_signal}
+        path={`${at}.stop_signal`}
+        value={container?.stop_signal}
       />
-      <Shell label={t.stopGrace} path="service.stop_grace_seconds" problems={props.problems}>
+      <Shell label={t.stopGrace} path={`${at}.stop_grace_seconds`} problems={props.problems}>
         {(id, described, wrong) => (
           <NumberInput
             id={id}
@@ -35,8 +35,8 @@ export function Process(props: StepFormProps) {
             wrong={wrong}
             label={t.stopGrace}
             placeholder="10"
-            value={service?.stop_grace_seconds}
-            onChange={(next) => props.onChange("service.stop_grace_seconds", next)}
+            value={container?.stop_grace_seconds}
+            onChange={(next) => props.onChange(`${at}.stop_grace_seconds`, next)}
           />
         )}
       </Shell>
@@ -48,8 +48,8 @@ export function Process(props: StepFormProps) {
 
 /** Arguments are lines: a reference is one of its own. */
 function Entrypoint({ step, doc, catalogue, problems, onChange }: StepFormProps) {
-  const path = "service.entrypoint";
-  const entrypoint = step.service?.entrypoint;
+  const path = `${containerPath(step)}.entrypoint`;
+  const entrypoint = containerOf(step)?.entrypoint;
   return (
     <Shell
       label={t.entrypoint}
@@ -105,12 +105,12 @@ function Switch({ label, path, value, onChange }: Field<boolean>) {
 }
 
 function Tmpfs(props: StepFormProps) {
-  type One = NonNullable<Service["tmpfs"]>[number];
+  type One = NonNullable<Container["tmpfs"]>[number];
   return (
     <Records<One>
       title={t.tmpfs}
-      path="service.tmpfs"
-      items={props.step.service?.tmpfs}
+      path={`${containerPath(props.step)}.tmpfs`}
+      items={containerOf(props.step)?.tmpfs}
       fresh={{ path: "/tmp" }}
       addLabel={t.addTmpfs}
       step={props}
@@ -129,12 +129,12 @@ function Tmpfs(props: StepFormProps) {
 }
 
 function ExtraHosts(props: StepFormProps) {
-  type Host = NonNullable<Service["extra_hosts"]>[number];
+  type Host = NonNullable<Container["extra_hosts"]>[number];
   return (
     <Records<Host>
       title={t.extraHosts}
-      path="service.extra_hosts"
-      items={props.step.service?.extra_hosts}
+      path={`${containerPath(props.step)}.extra_hosts`}
+      items={containerOf(props.step)?.extra_hosts}
       fresh={{ name: "", address: "" }}
       addLabel={t.addExtraHost}
       step={props}

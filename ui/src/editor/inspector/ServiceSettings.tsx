@@ -1,21 +1,24 @@
 import { Plus } from "lucide-react";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { Button } from "@/components/Button";
+import { loadChunk } from "@/components/loadChunk";
+import { Skeletons } from "@/components/States";
 import { editorTexts } from "@/editor/editorTexts";
-import type { Step } from "../model/document";
+import { type Container, containerOf, containerPath } from "../model/document";
 import { referenceOptions } from "../model/referenceOptions";
-import { insertReference, NEW_VARIABLE } from "../model/references";
-import { Shell, TextInput } from "./fields";
+import { insertReference } from "../model/references";
+import { ChoiceInput, Shell, TextInput } from "./fields";
 import { ReadinessForm } from "./ReadinessForm";
 import { Group, Records, RemoveButton, SmallInput, type StepFormProps } from "./records";
 
+const JobSettings = lazy(() => loadChunk(() => import("./JobSettings")));
 const t = editorTexts.step;
 type Props = StepFormProps;
-type Service = NonNullable<Step["service"]>;
 
+/** What a service and a job are set to; the settings of a job alone are loaded when one is shown. */
 export function ServiceSettings(props: Props) {
   const { step, catalogue } = props;
-  const known = catalogue.services.get(step.service?.name ?? "");
+  const known = catalogue.services.get(containerOf(step)?.name ?? "");
   return (
     <>
       {known ? (
@@ -27,28 +30,52 @@ export function ServiceSettings(props: Props) {
             : t.selectable(known.pattern ?? "")}
         </p>
       ) : null}
+      <KindChoice {...props} />
+      {step.job ? (
+        <Suspense fallback={<Skeletons count={2} height={52} />}>
+          <JobSettings {...props} />
+        </Suspense>
+      ) : null}
       <Env {...props} />
       <Ports {...props} />
-      <ReadinessForm {...props} />
+      {step.service ? <ReadinessForm {...props} /> : null}
       <Volumes {...props} />
       <Files {...props} />
     </>
   );
 }
 
+/** Whether it keeps running or ends; what the other kind does not have is dropped, and undo is there. */
+function KindChoice({ step, problems, onKind }: Props) {
+  return (
+    <Shell label={t.kind} path="kind" problems={problems}>
+      {(id, described) => (
+        <ChoiceInput
+          id={id}
+          described={described}
+          value={containerPath(step)}
+          options={Object.entries(t.kinds).map(([value, label]) => ({ value, label }))}
+          onChange={(next) => onKind(next === "job" ? "job" : "service")}
+        />
+      )}
+    </Shell>
+  );
+}
+
 function Env({ step, doc, catalogue, problems, onChange }: Props) {
   const [name, setName] = useState("");
   const wrong = name !== "" && name.includes("=");
-  const env = Object.entries(step.service?.env ?? {});
+  const at = `${containerPath(step)}.env`;
+  const env = containerOf(step)?.env ?? {};
   const add = () => {
     if (!name || wrong) return;
-    onChange(`service.env.${name}`, step.service?.env?.[name] ?? "");
+    onChange(`${at}.${name}`, env[name] ?? "");
     setName("");
   };
   return (
     <Group title={t.env}>
-      {env.map(([key, value]) => {
-        const path = `service.env.${key}`;
+      {Object.entries(env).map(([key, value]) => {
+        const path = `${at}.${key}`;
         return (
           <div key={key} className="row top0">
             <div className="grow">
@@ -76,7 +103,7 @@ function Env({ step, doc, catalogue, problems, onChange }: Props) {
           </div>
         );
       })}
-      <div className="f" data-field={NEW_VARIABLE}>
+      <div className="f" data-field={at}>
         <div className="row">
           <div className={`in grow ${wrong ? "err" : ""}`}>
             <input
@@ -103,12 +130,13 @@ function Env({ step, doc, catalogue, problems, onChange }: Props) {
 }
 
 function Ports(props: Props) {
-  type Port = NonNullable<Service["ports"]>[number];
+  type Port = NonNullable<Container["ports"]>[number];
+  const { step } = props;
   return (
     <Records<Port>
       title={t.ports}
-      path="service.ports"
-      items={props.step.service?.ports}
+      path={`${containerPath(step)}.ports`}
+      items={containerOf(step)?.ports}
       fresh={{ name: "http", port: 8080 }}
       addLabel={t.addPort}
       step={props}
@@ -120,14 +148,16 @@ function Ports(props: Props) {
             value={String(port.port)}
             onChange={(text) => change({ port: Number.parseInt(text, 10) || 0 })}
           />
-          <label className="row s">
-            <input
-              type="checkbox"
-              checked={port.expose ?? false}
-              onChange={(event) => change({ expose: event.target.checked || undefined })}
-            />
-            {t.expose}
-          </label>
+          {step.service || port.expose ? (
+            <label className="row s">
+              <input
+                type="checkbox"
+                checked={port.expose ?? false}
+                onChange={(event) => change({ expose: event.target.checked || undefined })}
+              />
+              {t.expose}
+            </label>
+          ) : null}
         </>
       )}
     />
@@ -135,12 +165,12 @@ function Ports(props: Props) {
 }
 
 function Volumes(props: Props) {
-  type Volume = NonNullable<Service["volumes"]>[number];
+  type Volume = NonNullable<Container["volumes"]>[number];
   return (
     <Records<Volume>
       title={t.volumes}
-      path="service.volumes"
-      items={props.step.service?.volumes}
+      path={`${containerPath(props.step)}.volumes`}
+      items={containerOf(props.step)?.volumes}
       fresh={{ name: "data", path: "/data" }}
       addLabel={t.addVolume}
       step={props}
@@ -185,12 +215,13 @@ function Volumes(props: Props) {
 }
 
 function Files(props: Props) {
-  type File = NonNullable<Service["files"]>[number];
+  type File = NonNullable<Container["files"]>[number];
+  const at = `${containerPath(props.step)}.files`;
   return (
     <Records<File>
       title={t.files}
-      path="service.files"
-      items={props.step.service?.files}
+      path={at}
+      items={containerOf(props.step)?.files}
       fresh={{ path: "/etc/app/config", content: "" }}
       addLabel={t.addFile}
       step={props}
@@ -198,7 +229,7 @@ function Files(props: Props) {
       row={(file, change, i) => (
         <>
           <SmallInput label={t.filePath} value={file.path} onChange={(path) => change({ path })} />
-          <Content {...props} text={file.content} path={`service.files[${i}].content`} />
+          <Content {...props} text={file.content} path={`${at}[${i}].content`} />
         </>
       )}
     />

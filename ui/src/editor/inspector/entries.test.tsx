@@ -74,5 +74,5 @@ it("shows what is wrong with the values together above them, and with an entry b
   render(<Form schema={schema} first={{ it: ["ab"] }} />);
   expect(screen.getByLabelText<HTMLInputElement>("it, 1").value).toBe("ab");
   expect(screen.queryByText("At most 1 letter.")).not.toBeNull();
-  expect(screen.queryByText("It has to be one of the forms that the plugin takes.")).not.toBeNull();
+  expect(screen.queryByText("It must be one of the forms that the plugin accepts.")).not.toBeNull();
 });

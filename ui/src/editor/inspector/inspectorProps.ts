@@ -7,6 +7,7 @@ import type { UnparsedInputs } from "../session/unparsedInputs";
 /** What is done in the inspector. */
 export type InspectorActions = {
   onChange: (path: string, value: unknown) => void;
+  onKind: (kind: "service" | "job") => void;
   onRename: (from: string, to: string) => void;
   onNeed: (from: string, to: string) => void;
   onLetGo: (from: string, to: string) => void;

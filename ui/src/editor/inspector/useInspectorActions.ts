@@ -3,7 +3,7 @@ import { useToast } from "@/components/Toast";
 import { whyNotOrder } from "../canvas/connections";
 import type { Catalogue } from "../model/catalogue";
 import type { Doc, Step } from "../model/document";
-import { addNeed, removeNeed, renameStep } from "../model/edit";
+import { addNeed, changeStep, removeNeed, renameStep, withKind } from "../model/edit";
 import { setFieldAndOrder } from "../model/references";
 import type { Session } from "../session/session";
 import type { UnparsedInputs } from "../session/unparsedInputs";
@@ -32,6 +32,10 @@ export function useInspectorActions(given: Given): InspectorActions {
         if (!step) return;
         const next = setFieldAndOrder(session.doc, catalogue, step.key, path, value);
         change(next, stroke.typed(`${step.key} ${path}`));
+      },
+      onKind: (kind) => {
+        const { session, step } = now.current;
+        if (step) change(changeStep(session.doc, step.key, (one) => withKind(one, kind)));
       },
       onRename: (from, to) => {
         const { session, unread, rename } = now.current;

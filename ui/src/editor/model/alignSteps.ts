@@ -1,4 +1,12 @@
-import { canonical, type Doc, kindOf, type Step, stepOf, withoutCatalogueCopy } from "./document";
+import {
+  canonical,
+  containerOf,
+  type Doc,
+  kindOf,
+  type Step,
+  stepOf,
+  withoutCatalogueCopy,
+} from "./document";
 import { freeKey, renameInStep, renameStep } from "./edit";
 import { fieldsOf, isSameValue } from "./stepFields";
 
@@ -88,7 +96,7 @@ function isSame(was: Step, is: Step): boolean {
 }
 
 function nameOf(step: Step): string | undefined {
-  return step.service?.name ?? step.plugin?.name;
+  return containerOf(step)?.name ?? step.plugin?.name;
 }
 
 /** A step's content without its position and its edges. */

@@ -1,6 +1,6 @@
 import type { Schemas } from "@/api/client";
 import { editorTexts } from "@/editor/editorTexts";
-import { type Doc, kindOf, type Step } from "./document";
+import { containerOf, containerPath, type Doc, kindOf, type Step } from "./document";
 import { parseSingleExpression } from "./expressions";
 
 const t = editorTexts.shown;
@@ -52,6 +52,8 @@ export const outputsOf = perStep((step, catalogue): Port[] => {
         : []),
     ];
   }
+  // A job has ended before another step could connect to it.
+  if (step.job) return [];
   if (step.approval) {
     const fields = (step.approval.fields ?? []).map((field) => ({
       name: field.name,
@@ -69,7 +71,7 @@ export const outputsOf = perStep((step, catalogue): Port[] => {
 
 /** The fields of a step that hold references or could. */
 export const inputsOf = perStep((step, catalogue): Input[] => {
-  if (step.service) return inputsOfService(step.service);
+  if (step.service || step.job) return inputsOfContainer(step);
   if (step.approval) {
     const { prompt: value } = step.approval;
     return [{ ...anyInput(t.prompt, "approval.prompt", value), open: true }];
@@ -95,25 +97,22 @@ export const inputsOf = perStep((step, catalogue): Input[] => {
   return [...secrets, ...parameters];
 });
 
-function inputsOfService({
-  env = {},
-  files = [],
-  entrypoint,
-  command,
-}: NonNullable<Step["service"]>) {
+function inputsOfContainer(step: Step) {
+  const { env = {}, files = [], entrypoint, command } = containerOf(step) ?? {};
+  const at = containerPath(step);
   const variables = Object.entries(env).map(([name, value]) =>
-    anyInput(name, `service.env.${name}`, value),
+    anyInput(name, `${at}.env.${name}`, value),
   );
   const contents = files.map(({ path, content }, i) =>
-    anyInput(path, `service.files[${i}].content`, content),
+    anyInput(path, `${at}.files[${i}].content`, content),
   );
   return [
     ...variables,
     ...contents,
     ...(entrypoint
-      ? [{ ...anyInput(t.entrypoint, "service.entrypoint", entrypoint), open: true }]
+      ? [{ ...anyInput(t.entrypoint, `${at}.entrypoint`, entrypoint), open: true }]
       : []),
-    { ...anyInput(t.command, "service.command", command), open: true },
+    { ...anyInput(t.command, `${at}.command`, command), open: true },
   ];
 }
 
@@ -152,7 +151,14 @@ export function isAssignable(from: PortType, to: PortType): boolean {
 }
 
 export function nameOf(step: Step): string {
-  return step.service?.name ?? step.plugin?.name ?? kindOf(step);
+  return containerOf(step)?.name ?? step.plugin?.name ?? kindOf(step);
+}
+
+/** A step's kind and what it is of, in words. */
+export function describeKind(step: Step): string {
+  const kind = kindOf(step);
+  const words = editorTexts.step;
+  return kind === "approval" ? words.approval : words[kind](nameOf(step));
 }
 
 /** The steps that are done before each step begins; what is in a circle waits for itself. */

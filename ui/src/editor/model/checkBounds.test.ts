@@ -18,7 +18,7 @@ it("tells what the server would not even read", () => {
     volumes: [{ name: "my data", path: "/data" }],
     resources: { cpu: "abc", memory_mib: 1.5 },
     ready: { http: { port: 0, path: "/" }, interval_seconds: -1 },
-    gpus: { count: 0 },
+    gpus: { count: 0, vram_mib: -1 },
     stop_grace_seconds: 601,
   };
   expect(wrong({ key: "web", service })).toEqual([
@@ -28,6 +28,7 @@ it("tells what the server would not even read", () => {
     "service.ports[1].port",
     "service.ready.http.port",
     "service.gpus.count",
+    "service.gpus.vram_mib",
     "service.stop_grace_seconds",
     "service.ready.interval_seconds",
     "service.resources.cpu",

@@ -1,5 +1,5 @@
 import { editorTexts } from "@/editor/editorTexts";
-import type { Step } from "./document";
+import { type Container, containerOf, containerPath, type Step } from "./document";
 import { isKey } from "./edit";
 
 const t = editorTexts.problem;
@@ -8,30 +8,34 @@ type Given = { field: string; value: unknown };
 
 /** The bounds are those of the API's description: what is outside of them the server does not read. */
 export function checkBounds(step: Step, fail: Fail) {
-  const { service, plugin, approval } = step;
+  const { job, plugin, approval } = step;
+  const container = containerOf(step);
+  const at = containerPath(step);
   const whole = (least: number, most: number, ...all: Given[]) =>
     all
       .filter((one) => !isWhole(one.value, least, most))
       .forEach(({ field }) => {
         fail(field, "range", t.whole(least, most));
       });
-  for (const { field, value } of namesOf(service)) if (!isKey(value)) fail(field, "name", t.key);
-  whole(1, 65_535, ...portsOf(service));
-  whole(1, 64, { field: "service.gpus.count", value: service?.gpus?.count });
-  if (service?.gpus?.device_ids?.length === 0)
-    fail("service.gpus.device_ids", "required", t.required);
-  whole(0, 600, {
-    field: "service.stop_grace_seconds",
-    value: service?.stop_grace_seconds,
-  });
-  const { interval_seconds, timeout_seconds, retries, start_period_seconds } = service?.ready ?? {};
+  for (const { field, value } of namesOf(container, at))
+    if (!isKey(value)) fail(field, "name", t.key);
+  whole(1, 65_535, ...portsOf(container, at));
+  whole(1, 64, { field: `${at}.gpus.count`, value: container?.gpus?.count });
+  whole(1, 4_194_304, { field: `${at}.gpus.vram_mib`, value: container?.gpus?.vram_mib });
+  if (container?.gpus?.device_ids?.length === 0)
+    fail(`${at}.gpus.device_ids`, "required", t.required);
+  whole(0, 600, { field: `${at}.stop_grace_seconds`, value: container?.stop_grace_seconds });
+  const { interval_seconds, timeout_seconds, retries, start_period_seconds } =
+    step.service?.ready ?? {};
   whole(1, 3600, { field: "service.ready.interval_seconds", value: interval_seconds });
   whole(1, 3600, { field: "service.ready.timeout_seconds", value: timeout_seconds });
   whole(1, 10_000, { field: "service.ready.retries", value: retries });
   whole(0, 86_400, { field: "service.ready.start_period_seconds", value: start_period_seconds });
+  whole(1, 86_400, { field: "job.timeout_seconds", value: job?.timeout_seconds });
+  if (job?.tests?.junit === "") fail("job.tests.junit", "required", t.required);
   whole(1, 86_400, { field: "plugin.timeout_seconds", value: plugin?.timeout_seconds });
   whole(1, 2_592_000, { field: "approval.timeout_seconds", value: approval?.timeout_seconds });
-  checkLimits(service ? "service" : "plugin", (service ?? plugin)?.resources, fail);
+  checkLimits(container ? at : "plugin", (container ?? plugin)?.resources, fail);
 }
 
 function checkLimits(
@@ -55,20 +59,20 @@ function isWithin(value: number, least: number, most: number): boolean {
   return value >= least && value <= most;
 }
 
-function namesOf(service: Step["service"]): { field: string; value: string }[] {
+function namesOf(container: Container | undefined, at: string): { field: string; value: string }[] {
   return (["ports", "volumes"] as const).flatMap((list) =>
-    (service?.[list] ?? []).map(({ name }, i) => ({
-      field: `service.${list}[${i}].name`,
+    (container?.[list] ?? []).map(({ name }, i) => ({
+      field: `${at}.${list}[${i}].name`,
       value: name,
     })),
   );
 }
 
-function portsOf(service: Step["service"]): Given[] {
-  const { http, tcp } = service?.ready ?? {};
+function portsOf(container: Container | undefined, at: string): Given[] {
+  const { http, tcp } = container?.ready ?? {};
   return [
-    ...(service?.ports ?? []).map(({ port }, i) => ({
-      field: `service.ports[${i}].port`,
+    ...(container?.ports ?? []).map(({ port }, i) => ({
+      field: `${at}.ports[${i}].port`,
       value: port,
     })),
     { field: "service.ready.http.port", value: http?.port },

@@ -38,9 +38,11 @@ it("judges values together", () => {
     dependentRequired: { port: ["host"] },
     oneOf: [{ required: ["url"] }, { required: ["port"] }],
   };
-  expect(said(schema, { port: 1 })).toEqual([[".host", "Needed with what else is given."]]);
+  expect(said(schema, { port: 1 })).toEqual([
+    [".host", "Required together with the other values."],
+  ]);
   expect(said(schema, { port: 1, host: "a", url: "b" })).toEqual([
-    ["", "It has to be one of the forms that the plugin takes, and of only one."],
+    ["", "It must be exactly one of the forms that the plugin accepts."],
   ]);
 });
 
@@ -59,7 +61,9 @@ it("judges nothing that depends on what is known only later", () => {
 
 it("refuses what the plugin does not know", () => {
   const schema = { properties: { a: {} }, additionalProperties: false };
-  expect(said(schema, { a: 1, b: 2 })).toEqual([[".b", "The plugin takes nothing of this name."]]);
+  expect(said(schema, { a: 1, b: 2 })).toEqual([
+    [".b", "The plugin has no parameter with this name."],
+  ]);
 });
 
 it("leaves a schema that it cannot read to the server", () => {

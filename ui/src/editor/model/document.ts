@@ -2,8 +2,13 @@ import type { Schemas } from "@/api/client";
 
 export type Step = Schemas["PipelineStep"];
 export type Comment = Schemas["Comment"];
-export type Kind = "service" | "plugin" | "approval";
+export type Kind = "service" | "job" | "plugin" | "approval";
+/** What a service and a job have in common: a job has no readiness check and no restart. */
+export type Container = NonNullable<Step["service"]>;
 export type Spot = { x: number; y: number };
+
+/** How long a job may take if it does not say so. */
+export const JOB_SECONDS = 600;
 
 /** The pipeline being edited. It is immutable: each edit returns a new document. */
 export type Doc = { steps: Step[]; comments: Comment[] };
@@ -29,6 +34,10 @@ export function withoutCatalogueCopy(step: Step): Step {
     const { image: _, ...service } = step.service;
     return { ...step, service };
   }
+  if (step.job) {
+    const { image: _, ...job } = step.job;
+    return { ...step, job };
+  }
   if (step.plugin) {
     const { image: _, component: __, ...plugin } = step.plugin;
     return { ...step, plugin };
@@ -36,8 +45,19 @@ export function withoutCatalogueCopy(step: Step): Step {
   return step;
 }
 
+/** The container that a service or a job describes. */
+export function containerOf(step: Step): Container | undefined {
+  return step.service ?? step.job;
+}
+
+/** The field of a step that describes its container. */
+export function containerPath(step: Step): "service" | "job" {
+  return step.job ? "job" : "service";
+}
+
 export function kindOf(step: Step): Kind {
   if (step.service) return "service";
+  if (step.job) return "job";
   return step.plugin ? "plugin" : "approval";
 }
 

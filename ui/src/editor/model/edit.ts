@@ -82,6 +82,21 @@ export function renameInStep(step: Step, names: Map<string, string>): Step {
   );
 }
 
+/** Makes a service a job or a job a service, without what the other kind does not have. */
+export function withKind(step: Step, kind: "service" | "job"): Step {
+  const { service, job, ...rest } = step;
+  if (service && kind === "job") {
+    const { ready: _, restart: __, ports, ...kept } = service;
+    const own = ports?.map(({ name, port }) => ({ name, port }));
+    return { ...rest, job: own ? { ...kept, ports: own } : kept };
+  }
+  if (job && kind === "service") {
+    const { timeout_seconds: _, tests: __, ...kept } = job;
+    return { ...rest, service: kept };
+  }
+  return step;
+}
+
 /** Whether an edge can be drawn; if not, why. */
 export function whyNotAddNeed(
   doc: Doc,
@@ -151,7 +166,7 @@ export function removeInputReference(
   const gone = refText(refTo(doc, from, output));
   const text = rewriteExpressions(old, ({ ref }) => (refText(ref) === gone ? "" : undefined));
   // A variable stays one, though nothing is in it.
-  return setField(doc, to, path, text || (path.startsWith("service.env.") ? "" : undefined));
+  return setField(doc, to, path, text || (/^(service|job)\.env\./.test(path) ? "" : undefined));
 }
 
 /** The type of an output, for those who ask whether it fits. */

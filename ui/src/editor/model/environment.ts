@@ -1,5 +1,5 @@
 import { ancestorsOf, type Catalogue } from "./catalogue";
-import type { Doc, Step } from "./document";
+import { containerOf, type Doc, type Step } from "./document";
 import { type Expression, type Func, formatExpression, parse, type Ref } from "./expressions";
 import { typeOfRef, whyInvalidRef } from "./problems";
 
@@ -29,7 +29,7 @@ export function environmentOf(
 ): { name: string; pieces: Piece[] }[] {
   const by = new Map(doc.steps.map((one) => [one.key, one]));
   const before = ancestorsOf(doc);
-  return Object.entries(step.service?.env ?? {})
+  return Object.entries(containerOf(step)?.env ?? {})
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) => {
       const { parts, wrong } = parse(value);

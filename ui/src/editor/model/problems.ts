@@ -12,7 +12,7 @@ import {
   perStep,
 } from "./catalogue";
 import { checkBounds } from "./checkBounds";
-import { type Doc, kindOf, type Step } from "./document";
+import { containerOf, containerPath, type Doc, kindOf, type Step } from "./document";
 import { isKey } from "./edit";
 import {
   calledText,
@@ -66,10 +66,11 @@ export function problemsOf(doc: Doc, catalogue: Catalogue): Problem[] {
           }
       }
       checkTypes(step, by, catalogue, fail);
-      if (step.service && !step.service.resources?.memory_mib)
+      const container = containerOf(step);
+      if (container && !container.resources?.memory_mib)
         found.push({
           step: step.key,
-          field: "service.resources.memory_mib",
+          field: `${containerPath(step)}.resources.memory_mib`,
           code: "advice",
           message: t.noLimit,
           advice: true,
@@ -91,8 +92,11 @@ function findCycles(doc: Doc): Problem[] {
 }
 
 function unknownPart(step: Step, catalogue: Catalogue, fail: Fail) {
-  if (step.service && !catalogue.services.has(step.service.name))
-    fail("service.name", "unknown_service", t.noService(step.service.name));
+  const container = containerOf(step);
+  const field = `${containerPath(step)}.name`;
+  if (container?.name === "") fail(field, "required", t.chooseService);
+  else if (container && !catalogue.services.has(container.name))
+    fail(field, "unknown_service", t.noService(container.name));
   if (step.plugin && !catalogue.plugins.has(step.plugin.name))
     fail("plugin.name", "unknown_plugin", t.noPlugin(step.plugin.name));
 }
@@ -106,14 +110,16 @@ function checkRequired(step: Step, catalogue: Catalogue, fail: Fail) {
 
 /** Every text of a step that may hold references. */
 function fieldsOf(step: Step): { path: string; text: string }[] {
-  const { service, plugin, approval } = step;
+  const { plugin, approval } = step;
+  const container = containerOf(step);
+  const at = containerPath(step);
   return [
-    ...listStrings(service?.env ?? {}, "service.env"),
-    ...(service?.files ?? []).map((file, i) => ({
-      path: `service.files[${i}].content`,
+    ...listStrings(container?.env ?? {}, `${at}.env`),
+    ...(container?.files ?? []).map((file, i) => ({
+      path: `${at}.files[${i}].content`,
       text: file.content,
     })),
-    ...listStrings(service?.command ?? [], "service.command"),
+    ...listStrings(container?.command ?? [], `${at}.command`),
     ...listStrings(plugin?.parameters ?? {}, "plugin.parameters"),
     ...listStrings(plugin?.secrets ?? {}, "plugin.secrets"),
     ...(approval ? [{ path: "approval.prompt", text: approval.prompt }] : []),
@@ -150,6 +156,7 @@ export function whyInvalidRef(
 }
 
 function noOutput(step: Step, name: string): string {
+  if (step.job) return t.jobEnded(step.key);
   if (!step.service) return t.noOutput(step.key, name);
   if (name === "url") return t.noUrl(step.key);
   return name === "port" ? t.noPort(step.key) : t.noOutput(step.key, name);

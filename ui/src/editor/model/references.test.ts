@@ -4,13 +4,7 @@ import type { Catalogue } from "./catalogue";
 import { type Doc, stepOf } from "./document";
 import { setField } from "./edit";
 import { referenceOptions } from "./referenceOptions";
-import {
-  addReference,
-  insertReference,
-  NEW_VARIABLE,
-  removeReference,
-  setFieldAndOrder,
-} from "./references";
+import { addReference, insertReference, removeReference, setFieldAndOrder } from "./references";
 
 const catalogue: Catalogue = { services: new Map(), plugins: new Map(), secrets: [] };
 catalogue.plugins.set("seed", {
@@ -97,10 +91,10 @@ describe("an output that is dropped", () => {
     expect(drop("web", "url", "ask", "approval.prompt")?.approval?.prompt).toBe(
       "Go on?${{ services.web.url }}",
     );
-    const made = drop("db", "host", "web", NEW_VARIABLE);
+    const made = drop("db", "host", "web", "service.env");
     expect(made?.service?.env).toEqual({ A: "", DB_HOST: "${{ services.db.host }}" });
     expect(made?.needs).toEqual(["db"]);
-    for (const path of ["service.files[0].content", "service.command", NEW_VARIABLE])
+    for (const path of ["service.files[0].content", "service.command", "service.env"])
       expect(judge("db", "host", "web", path)).toBeNull();
     expect(judge("web", "url", "ask", "approval.prompt")).toBeNull();
   });

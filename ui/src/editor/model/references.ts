@@ -1,5 +1,5 @@
 import { ancestorsOf, type Catalogue, inputsOf } from "./catalogue";
-import { type Doc, readField, type Step, stepOf } from "./document";
+import { containerOf, type Doc, readField, type Step, stepOf } from "./document";
 import { addInputReference, addNeed, inputAt, refTo, removeInputReference, setField } from "./edit";
 import {
   FUNCTIONS,
@@ -17,9 +17,13 @@ import { whyInvalidRef } from "./problems";
 
 /** Adding and removing references in fields, with the same result for typing, menu and drag. */
 
-/** Drop target that creates a new environment variable. */
-export const NEW_VARIABLE = "service.env";
-const COMMAND = "service.command";
+/** Drop targets that create a new environment variable. */
+const NEW_VARIABLES = ["service.env", "job.env"];
+const COMMANDS = ["service.command", "job.command"];
+
+export function isNewVariable(path: string): boolean {
+  return NEW_VARIABLES.includes(path);
+}
 
 /**
  * Inserts a reference into a text at a position; a text that is only a reference is replaced. A
@@ -71,8 +75,9 @@ export function addReference(
   const step = stepOf(doc, to);
   const ref = formatExpression(refTo(doc, from, output));
   const set = (field: string, value: unknown) => setFieldAndOrder(doc, catalogue, to, field, value);
-  if (path === COMMAND) return set(path, [...(step?.service?.command ?? []), ref]);
-  if (path === NEW_VARIABLE) return set(`${path}.${freeVariable(step, from, output)}`, ref);
+  const { command = [] } = (step && containerOf(step)) ?? {};
+  if (COMMANDS.includes(path)) return set(path, [...command, ref]);
+  if (isNewVariable(path)) return set(`${path}.${freeVariable(step, from, output)}`, ref);
   return addInputReference(doc, from, output, to, path, takesText(step, catalogue, path));
 }
 
@@ -90,7 +95,7 @@ function isSecretInput(path: string): boolean {
 /** The name of a new variable for an output, such as API_URL; numbered if taken. */
 function freeVariable(step: Step | undefined, from: string, output: string): string {
   const name = `${from}_${output}`.toUpperCase().replace(/[^A-Z0-9]+/g, "_");
-  const taken = step?.service?.env ?? {};
+  const taken = (step && containerOf(step)?.env) ?? {};
   if (!(name in taken)) return name;
   for (let i = 2; ; i++) if (!(`${name}_${i}` in taken)) return `${name}_${i}`;
 }
@@ -108,14 +113,15 @@ export function removeReference(
   if (typeof old === "string" && !isContent(path))
     return removeInputReference(doc, from, output, to, path);
   const gone = refText(refTo(doc, from, output));
-  const left =
-    path === COMMAND ? withoutWord(old, gone) : mapStrings(old, (text) => removeRef(text, gone));
+  const left = COMMANDS.includes(path)
+    ? withoutWord(old, gone)
+    : mapStrings(old, (text) => removeRef(text, gone));
   return setField(doc, to, path, left);
 }
 
 /** A required text, which may be empty but not absent. */
 function isContent(path: string): boolean {
-  return path.startsWith("service.files[") || path === "approval.prompt";
+  return /^(service|job)\.files\[/.test(path) || path === "approval.prompt";
 }
 
 /** Drops a command argument that consisted of the reference. */

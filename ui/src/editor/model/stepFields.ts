@@ -7,10 +7,14 @@ export type Fields = Map<string, unknown>;
 /** Maps whose entries are fields of their own. */
 const OPEN = new Set([
   "service",
+  "job",
   "plugin",
   "approval",
   "service.env",
   "service.resources",
+  "job.env",
+  "job.resources",
+  "job.tests",
   "plugin.parameters",
   "plugin.secrets",
   "plugin.resources",
@@ -22,8 +26,14 @@ const LISTS: Record<string, string> = {
   "service.ports": "name",
   "service.volumes": "name",
   "service.tmpfs": "path",
+  "job.files": "path",
+  "job.ports": "name",
+  "job.volumes": "name",
+  "job.tmpfs": "path",
   "approval.fields": "name",
 };
+
+const KINDS = ["service", "job", "plugin", "approval"] as const;
 
 export function fieldsOf(step: Step): Fields {
   const out: Fields = new Map();
@@ -40,7 +50,7 @@ export function fieldsOf(step: Step): Fields {
   };
   walk(step, "");
   // A kind without any field is still a kind.
-  for (const kind of ["service", "plugin", "approval"] as const)
+  for (const kind of KINDS)
     if (step[kind]) out.set(`${kind}.name`, (step[kind] as { name?: string }).name ?? "");
   return out;
 }
@@ -65,6 +75,8 @@ export function buildStep(key: string, fields: Fields): Step {
   for (const [path, value] of fields) {
     const [first = "", second = "", ...rest] = path.split(".");
     const two = `${first}.${second}`;
+    // A field of the kind that the step was in another window, before it became another kind.
+    if (KINDS.some((kind) => kind === first) && !fields.has(`${first}.name`)) continue;
     if (rest.length > 0 && two in LISTS) listAt(out, first, second).push(value);
     else if (rest.length > 0 && OPEN.has(two))
       mapAt(mapAt(out, first), second)[rest.join(".")] = value;
@@ -107,7 +119,7 @@ export function shortField(field: string): string {
   return field === "key"
     ? editorTexts.step.key
     : field.replace(
-        /^(service|plugin|approval)\.((env|parameters|secrets|resources|files)\.)?(?=.)/,
+        /^(service|job|plugin|approval)\.((env|parameters|secrets|resources|files)\.)?(?=.)/,
         "",
       );
 }

@@ -16,24 +16,38 @@ const resources: Shape = { of: { cpu: "number", memory_mib: "number" } };
 const words: Shape = { list: "text" };
 const probe: Record<string, Shape> = { port: "number", path: "text", status: "number" };
 
+const container: Record<string, Shape> = {
+  name: "text",
+  entrypoint: words,
+  command: words,
+  env: { map: "text" },
+  ports: {
+    list: { of: { name: "text", port: "number", expose: "bool" }, needs: ["name", "port"] },
+  },
+  volumes: {
+    list: {
+      of: { name: "text", path: "text", read_only: "bool", shared: "text", stays: "bool" },
+      needs: ["name", "path"],
+    },
+  },
+  files: { list: { of: { path: "text", content: "text" }, needs: ["path", "content"] } },
+  resources,
+  gpus: { of: { count: "number", device_ids: words, vram_mib: "number" } },
+  user: "text",
+  init: "bool",
+  stop_signal: "text",
+  stop_grace_seconds: "number",
+  tmpfs: { list: { of: { path: "text", size_mib: "number" }, needs: ["path"] } },
+  extra_hosts: {
+    list: { of: { name: "text", address: "text" }, needs: ["name", "address"] },
+  },
+  read_only: "bool",
+};
+
 const service: Shape = {
   needs: ["name"],
   of: {
-    name: "text",
-    entrypoint: words,
-    command: words,
-    env: { map: "text" },
-    ports: {
-      list: { of: { name: "text", port: "number", expose: "bool" }, needs: ["name", "port"] },
-    },
-    volumes: {
-      list: {
-        of: { name: "text", path: "text", read_only: "bool", shared: "text", stays: "bool" },
-        needs: ["name", "path"],
-      },
-    },
-    files: { list: { of: { path: "text", content: "text" }, needs: ["path", "content"] } },
-    resources,
+    ...container,
     ready: {
       of: {
         http: { of: probe, needs: ["port", "path"] },
@@ -47,16 +61,15 @@ const service: Shape = {
       },
     },
     restart: "text",
-    gpus: { of: { count: "number", device_ids: words } },
-    user: "text",
-    init: "bool",
-    stop_signal: "text",
-    stop_grace_seconds: "number",
-    tmpfs: { list: { of: { path: "text", size_mib: "number" }, needs: ["path"] } },
-    extra_hosts: {
-      list: { of: { name: "text", address: "text" }, needs: ["name", "address"] },
-    },
-    read_only: "bool",
+  },
+};
+
+const job: Shape = {
+  needs: ["name"],
+  of: {
+    ...container,
+    timeout_seconds: "number",
+    tests: { of: { junit: "text", failed: "text" }, needs: ["junit"] },
   },
 };
 
@@ -90,7 +103,7 @@ const approval: Shape = {
 
 const step: Shape = {
   needs: ["key"],
-  of: { key: "name", needs: words, position: spot, service, plugin, approval },
+  of: { key: "name", needs: words, position: spot, service, job, plugin, approval },
 };
 const comment: Shape = { needs: ["text"], of: { text: "text", position: spot } };
 

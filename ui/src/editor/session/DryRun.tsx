@@ -9,7 +9,7 @@ import { loadChunk } from "@/components/loadChunk";
 import { ErrorState } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { editorTexts } from "@/editor/editorTexts";
-import type { Doc } from "../model/document";
+import { containerOf, type Doc } from "../model/document";
 import { type DryRunResult, hasSameRun, stepsOf } from "./dryFindings";
 import type { DryRuns } from "./useDryRun";
 
@@ -97,7 +97,10 @@ function Environments({ runs }: { runs: DryRuns }) {
 /** The version of each service whose version people choose, where the usual one is not wanted. */
 function Tags({ doc, runs }: { doc: Doc; runs: DryRuns }) {
   const { selectable, tags, pick } = runs;
-  const open = doc.steps.filter((step) => step.service && selectable(step.service.name));
+  const open = doc.steps.flatMap((step) => {
+    const service = containerOf(step)?.name ?? "";
+    return selectable(service) ? [{ key: step.key, service }] : [];
+  });
   if (open.length === 0) return null;
   const chosen = open.filter((step) => tags.has(step.key)).length;
   return (
@@ -109,7 +112,7 @@ function Tags({ doc, runs }: { doc: Doc; runs: DryRuns }) {
             <span className="tr mono">{key}</span>
             <Suspense fallback={<div className="in" aria-busy="true" />}>
               <TagPicker
-                service={service?.name ?? ""}
+                service={service}
                 step={key}
                 value={tags.get(key) ?? ""}
                 onChange={(tag) => pick(key, tag)}

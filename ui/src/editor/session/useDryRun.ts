@@ -4,7 +4,7 @@ import { ask, client, type Schemas } from "@/api/client";
 import { environments } from "@/api/queries/catalog";
 import { isSilence } from "@/api/queries/common";
 import type { Catalogue } from "../model/catalogue";
-import { type Doc, pipelineOf } from "../model/document";
+import { containerOf, type Doc, pipelineOf } from "../model/document";
 import { type DryRunResult, resultOf } from "./dryFindings";
 
 /**
@@ -91,17 +91,18 @@ async function versionsOf(
   catalogue: Catalogue,
   tags: Tags,
 ): Promise<Record<string, string>> {
-  const open = doc.steps.filter(({ key, service }) => service && !tags.has(key));
-  const names = new Set(open.flatMap(({ service }) => service?.name ?? []));
+  const open = doc.steps.filter((step) => containerOf(step) && !tags.has(step.key));
+  const names = new Set(open.flatMap((step) => containerOf(step)?.name ?? []));
   const usual = new Map(
     await Promise.all(
       [...names].map(async (name) => [name, await tagOf(name, catalogue)] as const),
     ),
   );
   return Object.fromEntries(
-    doc.steps.flatMap(({ key, service }) => {
-      const tag = service && (tags.get(key) ?? usual.get(service.name));
-      return tag ? [[key, tag]] : [];
+    doc.steps.flatMap((step) => {
+      const name = containerOf(step)?.name;
+      const tag = name && (tags.get(step.key) ?? usual.get(name));
+      return tag ? [[step.key, tag]] : [];
     }),
   );
 }

@@ -92,7 +92,7 @@ it("says when a version that was brought back cannot be read, and asks for it ag
     open(vi.fn(), { restarted, look });
     fireEvent.click(screen.getByText("restored"));
     await act(() => vi.advanceTimersByTimeAsync(10));
-    expect(screen.getByText(/asked for again. no network/)).toBeDefined();
+    expect(screen.getByText(/loaded again. no network/)).toBeDefined();
     await vi.advanceTimersByTimeAsync(5_000);
     expect(look).toHaveBeenCalledOnce();
   } finally {

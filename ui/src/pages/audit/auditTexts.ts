@@ -7,7 +7,7 @@ export const auditTexts = {
   unread: "The audit could not be read.",
   olderUnread: "What is older could not be read.",
   emptyTitle: "Nothing was done yet",
-  empty: "Every change, every refusal and every handing out of secrets is written here.",
+  empty: "Every change, every refusal and every use of secrets is recorded here.",
   noMatchTitle: "No entry matches",
   who: "Who",
   whoHint: "user, or system:task",
@@ -22,7 +22,7 @@ export const auditTexts = {
   until: "To",
   columns: { at: "When", who: "Who", what: "What", on: "On", result: "Result", from: "From" },
   clear: "Clear the filters",
-  onlyYours: "You see what you did, and what was done to what you may see.",
+  onlyYours: "You see your own actions, and actions on objects that you have access to.",
   more: "Show older",
   moreBusy: "Reading…",
   shown: (count: number, all: boolean) =>
@@ -35,7 +35,7 @@ export const auditTexts = {
   exportAs: (format: string) => `Export as ${format}`,
   verify: "Check the chain",
   verifying: "Checking…",
-  unchecked: "The chain was not checked in this tab yet.",
+  unchecked: "The chain has not been checked in this tab yet.",
   whole: (at: string, entries: number) =>
     `Chain whole, checked ${at} (${plural(entries, "entry", "entries")})`,
   copyLink: "the newest link",
@@ -58,9 +58,9 @@ export const auditTexts = {
   },
   more2: (what: string) => `Details of ${what}`,
   keys: { move: "move", open: "details", day: "a day back or on" },
-  older: "The entry that the address names is older than these.",
+  older: "The linked entry is older than these.",
   seek: "Read back to it",
   seeking: "Reading…",
   seekFailed: "Reading back to it stopped.",
-  absent: "The entry that the address names is not among these.",
+  absent: "The linked entry is not among these.",
 };

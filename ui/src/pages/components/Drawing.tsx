@@ -52,10 +52,14 @@ const fill = step("seed", 260, 0, {
   },
 });
 const ask = step("release", 260, 140, { needs: ["db"], approval: { prompt: t.examples.prompt } });
+const check = step("check", 520, 20, {
+  needs: ["seed"],
+  job: { name: "postgres", env: { DB: `${OPEN} services.db.url }}` } },
+});
 const comments = [{ text: t.drawing.comment, position: { x: 0, y: 170 } }] as Doc["comments"];
 
-const drawn: Doc = { steps: [db, fill, ask], comments };
-const compared: Doc = { steps: [db, fill], comments: [] };
+const drawn: Doc = { steps: [db, fill, ask, check], comments };
+const compared: Doc = { steps: [db, fill, check], comments: [] };
 const marks = new Map<string, Mark>([
   ["db", "changed"],
   ["seed", "added"],

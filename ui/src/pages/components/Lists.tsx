@@ -84,7 +84,12 @@ export function Cards() {
     deployment("ready"),
     deployment("ready", { id: "part", services: [health("api", "unhealthy")] }),
     deployment("applying", { id: "soon", services: [health("api", "starting")] }),
-    deployment("ready", { id: "off", node: "fra-02", node_offline_since: "2026-11-21T12:00:00Z" }),
+    deployment("ready", {
+      id: "off",
+      node: "fra-02",
+      condition: "offline",
+      node_offline_since: "2026-11-21T12:00:00Z",
+    }),
     deployment("ready", { id: "none", services: [] }),
   ];
   return (

@@ -113,6 +113,7 @@ export const rows: Deployment[] = [
   deployment("ready", {
     id: "made-up-offline",
     node: "fra-02",
+    condition: "offline",
     node_offline_since: before(900),
     expires_at: new Date(loaded + 5 * HOUR).toISOString(),
   }),

@@ -111,7 +111,7 @@ export const galleryTexts = {
     notYours: "Members of qa-guild answer this. Ask Aiko Tanaka.",
     registryDown: "ghcr.io did not answer at 14:58 (429)",
     nodes: "4 nodes",
-    noLine: "It has written nothing.",
+    noLine: "The log is empty.",
     ended: "It ended with code 0.",
     earlier: "Earlier lines are on the server.",
     short: "1.1 GB short. 3.8 GB is used by processes that are not ours.",

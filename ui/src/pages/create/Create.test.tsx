@@ -196,7 +196,7 @@ it("a pinned tag that has moved since the source was made says so in the clone",
   answers["/api/v1/projects"] = { items: [{ ...project("shop"), services: [pinned] }] };
   answers[CLONE] = { ...clone, services: [was] };
   await show("?from=c1");
-  screen.getByText("The same tag is another image by now.");
+  screen.getByText("The tag points to a different image now.");
   cleanup();
   answers[CLONE] = { ...clone, services: [{ ...was, source_moved: false }] };
   await show("?from=c1");

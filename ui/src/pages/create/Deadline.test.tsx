@@ -28,7 +28,7 @@ it("is a field that says what happens when it is missed", async () => {
   }
   render(<One />);
   const field = screen.getByLabelText(/^Ready within/);
-  screen.getByText(/Later than that it fails/);
+  screen.getByText(/If it takes longer/);
   await userEvent.type(field, "soon");
   expect(field.getAttribute("aria-invalid")).toBe("true");
 });

@@ -31,13 +31,13 @@ it("says that the template is gone or unread, with a way on", async () => {
     <TemplateNotice wanted="gone" query={read([release])} without={without} />,
   );
   expect(screen.getByRole("alert").textContent).toMatch(/no template gone/);
-  await userEvent.click(screen.getByRole("button", { name: "Go on without it" }));
+  await userEvent.click(screen.getByRole("button", { name: "Continue without it" }));
   expect(without).toHaveBeenCalledTimes(1);
   const failed = read(undefined, true);
   rerender(<TemplateNotice wanted="release" query={failed} without={without} />);
   await userEvent.click(screen.getByRole("button", { name: "Try again" }));
   expect(failed.refetch).toHaveBeenCalledTimes(1);
-  screen.getByRole("button", { name: "Go on without it" });
+  screen.getByRole("button", { name: "Continue without it" });
   rerender(<TemplateNotice wanted="release" query={read([release])} without={without} />);
   expect(screen.queryByRole("alert")).toBeNull();
 });

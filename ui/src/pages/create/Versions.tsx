@@ -131,8 +131,9 @@ function Name({ service }: { service: Service }) {
   return (
     <div className="col">
       <b className="tr">{service.step}</b>
-      <span className="hint mono tr" title={service.image}>
-        {shortImage(service.image)}
+      <span className="hint tr" title={service.image}>
+        {service.job ? `${texts.page.job} ` : null}
+        <span className="mono">{shortImage(service.image)}</span>
       </span>
     </div>
   );

@@ -96,7 +96,7 @@ describe("a copy from the bug capsule", () => {
     expect(await reason(/^Recreate/)).toMatch(/needs Full on shop.*root can give it/);
     cleanup();
     await show(() => <Recreate deployment={made({ scratch: true })} />);
-    expect(await reason(/^Recreate/)).toMatch(/cannot be made again/);
+    expect(await reason(/^Recreate/)).toMatch(/cannot be recreated/);
   });
 
   it("is made once, under a name that is free", async () => {

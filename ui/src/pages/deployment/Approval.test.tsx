@@ -132,7 +132,9 @@ describe("the question of a run", () => {
       approved: true,
       answered_at: question().asked_at,
     });
-    expect(screen.getByText(/ada approved it at .*; alpha has yet to hear of it/)).toBeTruthy();
+    expect(
+      screen.getByText(/ada approved it at .*; alpha has not received the answer yet/),
+    ).toBeTruthy();
     expect(screen.queryByRole("button")).toBeNull();
   });
 

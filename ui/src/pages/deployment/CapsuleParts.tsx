@@ -4,6 +4,7 @@ import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { elapsedBetween, formatDuration } from "@/components/time";
 import { deployTexts } from "@/pages/deployTexts";
+import { FailedTests, TestNumbers } from "./TestResults";
 
 const t = deployTexts.capsule;
 
@@ -27,6 +28,14 @@ export function CapsuleSteps({ steps, services }: { steps: Step[]; services: str
             <p className="t2">
               <BidiSafe text={step.message} />
             </p>
+          ) : null}
+          {step.tests ? (
+            <>
+              <div className="row wrap">
+                <TestNumbers tests={step.tests.summary} />
+              </div>
+              <FailedTests report={step.tests} />
+            </>
           ) : null}
           <LastLines
             of={t.step(step.key)}

@@ -9,6 +9,7 @@ import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { shownState } from "../deployments/filters";
 import { shareOf } from "../deployments/Row";
+import { describeTests, hasTestProblem } from "../testSummary";
 import { Acts } from "./Acts";
 import { Approval } from "./Approval";
 import { workingTime } from "./elapsedTime";
@@ -49,10 +50,10 @@ export function Header({ deployment, steps, run, before }: Props) {
 }
 
 function sayState(deployment: Deployment, steps: Step[]): string {
-  const word = stateWord(shownState(deployment));
-  if (deployment.status === "failed" && deployment.failure?.step)
-    return t.failedAt(deployment.failure.step);
-  if (deployment.status === "applying" && steps.length > 0) {
+  const state = shownState(deployment);
+  const word = stateWord(state);
+  if (state === "failed" && deployment.failure?.step) return t.failedAt(deployment.failure.step);
+  if (state === "applying" && steps.length > 0) {
     const done = steps.filter((step) => step.status === "done").length;
     return t.stepOf(word, Math.min(done + 1, steps.length), steps.length);
   }
@@ -114,6 +115,7 @@ function Facts({ deployment }: { deployment: Deployment }) {
       <TimeLeft deployment={deployment} />
       <Tries deployment={deployment} />
       <Degraded deployment={deployment} />
+      <Marked deployment={deployment} />
       {deployment.detail && !["failed", "stuck"].includes(deployment.status) ? (
         <span className="row">
           <Timer className="i sm" aria-hidden="true" />
@@ -130,6 +132,17 @@ function Degraded({ deployment }: { deployment: Deployment }) {
   return (
     <StatusMark state="degraded" small>
       <BidiSafe text={deployment.condition_reason ?? ""} />
+    </StatusMark>
+  );
+}
+
+/** That tests failed without failing the run. */
+function Marked({ deployment }: { deployment: Deployment }) {
+  const { tests, failure } = deployment;
+  if (failure || !hasTestProblem(tests)) return null;
+  return (
+    <StatusMark state="warn" small>
+      {describeTests(tests)}
     </StatusMark>
   );
 }

@@ -79,9 +79,9 @@ it("a check says of each step whether it is there, and of what is not, why", asy
   ];
   const post = show("user", false, { ok: false, steps });
   const dialog = await asks("Check what it made");
-  await dialog.findByText("1 step is not as made.");
+  await dialog.findByText("1 step differs from what was made.");
   expect(dialog.getByRole("region", { name: "seed" }).textContent).toContain("There");
   const user = dialog.getByRole("region", { name: "user" }).textContent;
-  for (const part of ["Not as made", "no user shop", "asked"]) expect(user).toContain(part);
+  for (const part of ["Differs", "no user shop", "asked"]) expect(user).toContain(part);
   expect(post).toHaveBeenCalledOnce();
 });

@@ -6,8 +6,11 @@ import {
 } from "@tanstack/react-router";
 import { cleanup, configure, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
+import type { ReactNode } from "react";
 import { afterEach, expect, it, vi } from "vitest";
+import type { Step } from "@/api/client";
 import { ServiceLog } from "./ServiceLog";
+import { StepPanel } from "./StepPanel";
 
 configure({ asyncUtilTimeout: 30_000 });
 
@@ -22,9 +25,12 @@ const line = stream("line", { at: "2026-11-21T12:00:00Z", text: "listening" });
 
 /** A server that gives these answers, one after the other. */
 function server(...answers: Response[]) {
+  return open(() => <ServiceLog id="d1" service="web" name="cart" />, answers);
+}
+
+function open(component: () => ReactNode, answers: Response[]) {
   const fetch = vi.fn(async () => answers.shift() ?? new Response(stream("end", {})));
   vi.stubGlobal("fetch", fetch);
-  const component = () => <ServiceLog id="d1" service="web" name="cart" />;
   const history = createMemoryHistory({ initialEntries: ["/"] });
   const router = createRouter({ routeTree: createRootRoute({ component }), history });
   // biome-ignore lint/suspicious/noExplicitAny: a router of this test, not the page's.
@@ -40,7 +46,7 @@ it("says why there is no log, stops, and tries again when somebody wants it", as
   await new Promise((resolve) => setTimeout(resolve, 1500));
   expect(fetch).toHaveBeenCalledOnce();
   await userEvent.click(screen.getByRole("button", { name: "Try again" }));
-  await screen.findByText("It has written nothing.");
+  await screen.findByText("The log is empty.");
   expect(fetch).toHaveBeenCalledTimes(2);
 });
 
@@ -50,4 +56,18 @@ it("keeps what was read when the log cannot be read any more", async () => {
   await screen.findByText(/there is no deployment d1/);
   expect(screen.getByText("1 line")).toBeTruthy();
   expect(screen.queryByText("The log ends here.")).toBeNull();
+});
+
+it("shows what a job wrote after it has ended, from its container", async () => {
+  const step = {
+    ...{ run: 1, key: "migrate", position: 1, kind: "job", title: "shop-migrate:3", needs: [] },
+    ...{ status: "done", lines: 0, started_at: "2026-11-21T12:00:00Z", exit_code: 0 },
+    ended_at: "2026-11-21T12:00:03Z",
+  } as unknown as Step;
+  const panel = () => <StepPanel watch={{} as never} id="d1" run={1} step={step} name="cart" />;
+  const fetch = open(panel, [new Response(line + stream("end", {}))]);
+  await screen.findByText("1 line");
+  expect(String(fetch.mock.calls[0]?.at(0))).toContain("/d1/services/migrate/logs?follow=true");
+  expect(screen.getByText("job shop-migrate:3")).toBeTruthy();
+  expect(screen.getByText("Done")).toBeTruthy();
 });

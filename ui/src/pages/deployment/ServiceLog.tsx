@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
 import { buttonClass } from "@/components/Button";
 import { LogView } from "@/components/LogView";
 import { reachTexts } from "@/pages/deployment/reachTexts";
@@ -18,14 +19,24 @@ type Props = { id: string; service: string; name: string };
 
 /** The last lines of a running service, and what it says from now on. */
 export function ServiceLog({ id, service, name }: Props) {
+  return (
+    <div className="flex min-h-64 flex-1 flex-col border-line border-t">
+      <Head service={service} />
+      <ContainerLog {...{ id, service, name }} />
+    </div>
+  );
+}
+
+/** What the container of a service or a job writes, and what a job wrote that has ended. */
+export function ContainerLog({ id, service, name, head }: Props & { head?: ReactNode }) {
   const path = `/api/v1/deployments/${encodeURIComponent(id)}/services/${encodeURIComponent(service)}/logs`;
   const log = useLogStream(`${path}?follow=true&tail=${TAIL}`, KEEP);
   const earlier = reachesTail(log.lines, TAIL) ? reachTexts.logs.tailOfOne(TAIL) : undefined;
   return (
-    <div className="flex min-h-64 flex-1 flex-col border-line border-t">
-      <Head service={service} />
+    <>
       <LogNotes log={log} />
       <LogView
+        head={head}
         label={t.serviceLogs(service)}
         lines={log.lines}
         cut={log.cut}
@@ -34,7 +45,7 @@ export function ServiceLog({ id, service, name }: Props) {
         end={log.link === "ended" ? texts.log.ended : undefined}
         name={`${name}-${service}`}
       />
-    </div>
+    </>
   );
 }
 

@@ -10,8 +10,10 @@ import { texts } from "@/texts";
 import { EarlierRuns } from "./EarlierRuns";
 import { elapsedTime } from "./elapsedTime";
 import { HeartBeat } from "./HeartBeat";
+import { ContainerLog } from "./ServiceLog";
 import { StepTabs } from "./StepTabs";
 import type { StepTab } from "./search";
+import { TestResults } from "./TestResults";
 import { useStepLog, type Watch } from "./useDeploymentStream";
 
 const t = texts.page;
@@ -54,6 +56,15 @@ export function StepPanel({ watch, id, run, step, signs, show, name }: Props) {
           </div>
         </div>
       ) : null}
+      {step.tests ? (
+        <TestResults
+          key={`${run}/${step.key}`}
+          id={id}
+          run={run}
+          step={step.key}
+          tests={step.tests}
+        />
+      ) : null}
       {show ? <div className="sub">{tabs}</div> : null}
       {show === "input" ? <Values values={step.inputs} none={t.noInput} /> : null}
       {show === "output" ? (
@@ -63,9 +74,18 @@ export function StepPanel({ watch, id, run, step, signs, show, name }: Props) {
         />
       ) : null}
       {show === "earlier" ? <EarlierRuns id={id} run={run} step={step} /> : null}
-      {show ? null : <Log watch={watch} run={run} step={step} name={name} tabs={tabs} />}
+      {show ? null : isInContainer(step) ? (
+        <ContainerLog key={step.key} id={id} service={step.key} name={name} head={tabs} />
+      ) : (
+        <Log watch={watch} run={run} step={step} name={name} tabs={tabs} />
+      )}
     </>
   );
+}
+
+/** Whether the log is the container's: a job that failed or was undone left its lines with the step. */
+function isInContainer({ kind, status }: Step): boolean {
+  return kind === "job" && (status === "running" || status === "done");
 }
 
 function Spent({ step }: { step: Step }) {

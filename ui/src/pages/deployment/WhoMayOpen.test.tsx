@@ -92,7 +92,7 @@ it("says that links open nothing while only members may, and that this is as str
   expect(await screen.findByText(/guest links open nothing now/)).toBeTruthy();
   const rule = screen.getByLabelText("Its own rule");
   expect(rule.hasAttribute("disabled")).toBe(true);
-  expect(screen.getByText("Its environment is as strict as can be.")).toBeTruthy();
+  expect(screen.getByText("Its environment already has the strictest rule.")).toBeTruthy();
 });
 
 it("says to who may only look which grant is missing", async () => {

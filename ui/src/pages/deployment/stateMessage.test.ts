@@ -14,20 +14,20 @@ describe("what a person has to know", () => {
   it("is that the node is out of reach, and since when", () => {
     const all = said({ node_offline_since });
     expect(all?.state).toBe("offline");
-    expect(all?.title).toMatch(/^fra-02 is out of reach since \d/);
+    expect(all?.title).toMatch(/^fra-02 has been out of reach since \d/);
   });
 
   it("is first why it failed, and then that its node is out of reach", () => {
     const all = said({ status: "failed", failure, node_offline_since });
     expect(all).toMatchObject({ state: "failed", title: "seed: exit code 3" });
-    expect(all?.more.at(-1)).toMatch(/^fra-02 is out of reach since/);
+    expect(all?.more.at(-1)).toMatch(/^fra-02 has been out of reach since/);
   });
 
   it("is first what is left of one that is stuck, and then that its node is out of reach", () => {
     const left = ["volume data"];
     const all = said({ status: "stuck", failure, left, node_offline_since });
     expect(all).toMatchObject({ state: "stuck", title: "seed: exit code 3", left });
-    expect(all?.more.at(-1)).toMatch(/^fra-02 is out of reach since/);
+    expect(all?.more.at(-1)).toMatch(/^fra-02 has been out of reach since/);
   });
 
   it("is of what is gone nothing about its node", () => {
@@ -38,15 +38,15 @@ describe("what a person has to know", () => {
 
   it("is of one that leaves for another node that it goes there, not that it is removed", () => {
     const leaving = said({ status: "removing", moving: true });
-    expect(leaving?.title).toBe("It goes to another node.");
-    expect(leaving?.more.join(" ")).toMatch(/made there with the same name/);
+    expect(leaving?.title).toBe("It is moving to another node.");
+    expect(leaving?.more.join(" ")).toMatch(/created there with the same name/);
     expect(said({ moving: true })?.more.join(" ")).toMatch(/volumes are copied/);
-    expect(said({ status: "removed", moving: true })?.title).toBe("It goes to another node.");
+    expect(said({ status: "removed", moving: true })?.title).toBe("It is moving to another node.");
   });
 
   it("is afterwards which one it became", () =>
     expect(said({ status: "removed", moved_to: "other" })).toMatchObject({
-      title: "It went to another node.",
+      title: "It was moved to another node.",
       to: "other",
     }));
 });

@@ -19,10 +19,10 @@ it("promises an answer only of what is still to come", () => {
       new RegExp(`is ${status}: nothing answers`),
     );
   for (const status of ["removing", "undoing"] as const)
-    expect(whyClosed(status, "healthy", false)).toMatch(/opens no more/);
+    expect(whyClosed(status, "healthy", false)).toMatch(/no longer works/);
 });
 
 it("says what is known of a service that does not answer", () => {
   expect(whyClosed("ready", "stopped", false)).toMatch(/its log says why/);
-  expect(whyClosed("ready", "unknown", false)).toMatch(/not known/);
+  expect(whyClosed("ready", "unknown", false)).toMatch(/state is unknown/);
 });

@@ -20,7 +20,7 @@ describe("what the API always refuses", () => {
 
   it("is making it again under a name that it took to another node", () => {
     for (const gone of [made({ moved_to: "other" }), made({ moving: true })]) {
-      expect(whyNot("again", gone, ann)).toMatch(/taken to another node/);
+      expect(whyNot("again", gone, ann)).toMatch(/moved to another node/);
       expect(whyNot("recreate", gone, ann)).toBeUndefined();
     }
   });
@@ -59,6 +59,6 @@ describe("what the API always refuses", () => {
   it("is to extend what has no end, and to make a drawing again", () => {
     expect(whyNot("extend", made({ expires_at: undefined }), ann)).toMatch(/no end/);
     for (const act of ["retry", "recreate"] as const)
-      expect(whyNot(act, made({ scratch: true }), ann)).toMatch(/cannot be made again/);
+      expect(whyNot(act, made({ scratch: true }), ann)).toMatch(/cannot be recreated/);
   });
 });

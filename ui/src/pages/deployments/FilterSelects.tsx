@@ -6,7 +6,7 @@ import { environments, projects } from "@/api/queries/catalog";
 import { Button } from "@/components/Button";
 import { stateWord } from "@/components/Status";
 import { texts } from "@/texts";
-import { type Filters, filterState, isNarrowed } from "./filters";
+import { type Filters, isNarrowed, shownState } from "./filters";
 
 const t = texts.list;
 /** The catalogue changes seldom, and what is listed is offered at once. */
@@ -23,7 +23,7 @@ type Props = {
 export function FilterSelects({ filters, listed, set }: Props) {
   const places = useQuery({ ...environments, ...calm }).data ?? [];
   const drawn = useQuery({ ...projects, ...calm }).data ?? [];
-  const states = filters.view === "removed" ? ENDED_STATES : listed.map(filterState);
+  const states = filters.view === "removed" ? ENDED_STATES : listed.map(shownState);
   const clear = () => set({ env: undefined, project: undefined, state: undefined, q: undefined });
   return (
     <div className="row choices">

@@ -30,7 +30,7 @@ it("leaves out no machine that is out of reach", () => {
 });
 
 it.each([
-  ["there are more than are read", "more", /Only 20 deployments of more were read/],
+  ["there are more than are read", "more", /Only the newest 20 deployments were loaded/],
   ["that is all", undefined, undefined],
 ])("says so when %s", async (_, next_cursor, said) => {
   const response = new Response(null, { status: 200 });

@@ -40,7 +40,7 @@ it("counts what stops, what failed and what is still being made each by itself",
 });
 
 it("says of one that waits that nothing of it is left, and of one being made what is undone", () => {
-  expect(ask(make("a", "queued"))).toMatch(/it leaves the queue/);
+  expect(ask(make("a", "queued"))).toMatch(/it only leaves the queue/);
   cleanup();
   expect(ask(make("a", "applying"))).toMatch(/Stops at step 2 of 4/);
 });

@@ -52,6 +52,14 @@ it("what is degraded is not shown as ready, and says why", () => {
   expect(screen.queryByText("Ready")).toBeNull();
 });
 
+it("what is offline is marked so, with its node and what it was", () => {
+  const node_offline_since = "2026-11-21T12:00:00Z";
+  show({ status: "ready", condition: "offline", node: "fra-02", node_offline_since });
+  screen.getByText("Offline");
+  screen.getByText("Ready, fra-02 is offline");
+  expect(screen.queryByText("Ready")).toBeNull();
+});
+
 it("an act says on which deployment", () => {
   show({ status: "failed" });
   screen.getByRole("button", { name: "Retry cart" });
@@ -68,3 +76,10 @@ it.each([
     expect(screen.getByRole("link", { name: "cart" }).getAttribute("href")).toBe(href);
   },
 );
+
+it("what is ready although tests failed says so", () => {
+  const tests = { tests: 120, failed: 3, skipped: 2, seconds: 41, marked: true };
+  show({ status: "ready", tests });
+  screen.getByText("Ready");
+  screen.getByText("3 of 120 tests failed, 2 skipped, 41 s");
+});

@@ -7,11 +7,12 @@ import { BidiSafe } from "@/components/BidiSafe";
 import { Button, buttonClass } from "@/components/Button";
 import { Glyph } from "@/components/Glyph";
 import { MiddleTruncate } from "@/components/MiddleTruncate";
-import { Rail, StatusMark } from "@/components/Status";
+import { Rail, StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { formatExact } from "@/components/time";
 import { texts } from "@/texts";
 import { usePermissionReasonOn } from "../shell/usePermissionReason";
+import { describeTests, hasTestProblem } from "../testSummary";
 import { mainUrl, shownState, waitsForMe } from "./filters";
 import { LifetimeLeft, leftOf } from "./LifetimeLeft";
 
@@ -119,15 +120,22 @@ export function shareOf(deployment: Deployment): number {
 }
 
 function Detail({ deployment }: { deployment: Deployment }) {
-  if (deployment.node_offline_since && deployment.node) {
-    const removing = deployment.status === "removing";
+  const { node, status, tests, condition } = deployment;
+  if (deployment.node_offline_since && node) {
+    const away = status === "removing" ? texts.list.waiting(node) : texts.list.offline(node);
     return (
       <span className="dt off tr" data-st="offline">
-        <Glyph state="offline" size="sm" />
-        {removing ? texts.list.waiting(deployment.node) : texts.list.offline(deployment.node)}
+        {shownState(deployment) === "offline" ? `${stateWord(status)}, ${away}` : away}
       </span>
     );
   }
+  if (status === "ready" && condition !== "degraded" && hasTestProblem(tests))
+    return (
+      <span className="dt off tr" data-st="warn" title={tests.problem}>
+        <Glyph state="warn" size="sm" />
+        {describeTests(tests)}
+      </span>
+    );
   const said = describeState(deployment);
   return (
     <span className="dt tr" title={plainText(said)}>

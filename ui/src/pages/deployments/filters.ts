@@ -33,14 +33,9 @@ export function isNarrowed({ view: _, ...chosen }: Filters): boolean {
   return Object.values(chosen).some(Boolean);
 }
 
-/** The state that people see: what is ready may be degraded. */
+/** The state that people see and filter by: what exists may be offline, and what is ready degraded. */
 export function shownState({ status, condition }: Deployment): string {
-  return condition === "degraded" ? condition : status;
-}
-
-/** The state for filtering. The condition of an offline deployment is unknown. */
-export function filterState(deployment: Deployment): string {
-  return deployment.condition === "offline" ? "offline" : shownState(deployment);
+  return condition ?? status;
 }
 
 export type Group = "attention" | "progress" | "ready" | "ended";
@@ -77,7 +72,7 @@ export function filterDeployments(all: Deployment[], filters: Filters, user: str
       (filters.view !== "attention" || groupOf(deployment) === "attention") &&
       (!filters.env || deployment.environment === filters.env) &&
       (!filters.project || deployment.project === filters.project) &&
-      (!filters.state || filterState(deployment) === filters.state) &&
+      (!filters.state || shownState(deployment) === filters.state) &&
       (!search || searchText(deployment).includes(search)),
   );
 }

@@ -14,6 +14,7 @@ import { useRefresh, useSaved } from "@/forms/useSaved";
 import { environmentTexts as t } from "@/pages/environments/environmentTexts";
 import { orderTexts } from "@/pages/environments/orderTexts";
 import { useReasonNotAdmin } from "../shell/usePermissionReason";
+import { CapacityFields, capacityOf, capacityValues } from "./CapacityFields";
 import { Orders } from "./CertificateOrders";
 import { DnsRecord } from "./DnsRecord";
 import { GateSettings } from "./GateSettings";
@@ -31,6 +32,7 @@ const start = (stored?: Environment) => ({
   cleanup_after_hours: stored?.cleanup_after_hours ? String(stored.cleanup_after_hours) : "",
   ignore_visits: stored?.ignore_visits ?? false,
   ...placementValues(stored?.placement),
+  ...capacityValues(stored?.capacity),
 });
 type Values = ReturnType<typeof start>;
 
@@ -46,6 +48,7 @@ const save = (values: Values, over?: Tagged<Environment>) =>
         cleanup_after_hours: toNumber(values.cleanup_after_hours) ?? 0,
         ignore_visits: values.ignore_visits,
         placement: placementOf(values),
+        capacity: capacityOf(values),
       },
     }),
   );
@@ -111,6 +114,7 @@ export function EnvironmentSheet({ opened, taken, close }: Props) {
         hint={t.ignoreVisitsHint}
       />
       <PlacementFields form={form} />
+      <CapacityFields form={form} />
       {stored ? <GateSettings name={stored.name} reason={reason} /> : null}
       {stored && !reason ? <RobotTokens name={stored.name} dirty={setRobotDirty} /> : null}
       {stored && !reason ? <Orders name={stored.name} dirty={setOrdersDirty} /> : null}

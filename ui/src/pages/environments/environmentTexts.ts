@@ -49,7 +49,15 @@ export const environmentTexts = {
   preferredLabels: "Labels that make a node better",
   tolerations: "Taints that do no harm",
   gpu: "GPU memory, MiB",
-  gpuHint: "What each GPU must have that a service asks for.",
+  gpuHint: "The memory that each requested GPU must have at least.",
+  capacity: "How room is counted",
+  overcommit: "CPU overcommit",
+  overcommitHint: "How many times the cores of a node may be allocated, 0.1 to 100. Empty is 4.",
+  busyPercent: "Busy from, % of a node's CPU",
+  busyPercentHint:
+    "A node that uses this much all the time takes no new deployment. Empty is 90; 100 is never.",
+  busySeconds: "Busy after, seconds",
+  busySecondsHint: "For how long it has to use that much, 30 to 3600. Empty is 300.",
   delete: (nodes: number) =>
     nodes > 0
       ? `Its ${plural(nodes, "node")} would have nowhere to be. Nothing that runs is stopped: while nodes or deployments are in it, it stays.`
@@ -67,7 +75,7 @@ export const environmentTexts = {
     members: "Whoever is in no team is sent to sign in; guest links open nothing.",
   },
   gateReach: (name: string) =>
-    `It holds at once for every deployment in ${name}; what is stricter on its own stays so.`,
+    `It applies at once to every deployment in ${name}; deployments with a stricter rule keep it.`,
   gateChange: "Change it",
   gateChanging: "Changing…",
   gateHint: "A deployment can be stricter than its environment, never more open.",
@@ -77,7 +85,7 @@ export const environmentTexts = {
   gateUnread: "Who may open its URLs could not be read.",
   robots: {
     title: "Test robots",
-    what: "A test robot can't sign in. With a token in the header Nullops-Pass it opens every deployment in this environment, whoever else may.",
+    what: "A test robot can't sign in. With a token in the header Nullops-Pass it can open every deployment in this environment, whatever its rule.",
     unread: "The tokens of test robots could not be read.",
     none: "No robot has a token yet.",
     by: (who: string) => `by ${who}`,
@@ -92,18 +100,18 @@ export const environmentTexts = {
     make: "Make a token",
     making: "Making…",
     theToken: "the token",
-    once: "The token is shown this once. Tests send it in the header Nullops-Pass.",
+    once: "The token is shown only once. Tests send it in the header Nullops-Pass.",
     makeFirst: "Make the robot's token first, or empty the field that says what it is for.",
     withdraw: "Withdraw",
     withdrawAct: (label: string) => `Withdraw ${label}`,
     withdrawOf: (label: string) => `Withdraw the token of ${label}?`,
-    withdrawBody: "What is open through it ends at once. Tests that send it are sent to sign in.",
+    withdrawBody: "Access through it ends at once. Tests that use it are sent to the sign-in page.",
   },
   deployments: "Deployments in it",
   dns: "Line for the name server",
   dnsLine: "the line",
   dnsAddress: "ADDRESS-OF-THE-INGRESS",
   dnsHint:
-    "One wildcard covers every service of every deployment in it. Put the ingress's address in.",
+    "One wildcard covers every service of every deployment in it. Replace the placeholder with the ingress's address.",
   dnsLocal: "Names below localhost lead to this machine by themselves; no name server is needed.",
 };

@@ -7,7 +7,7 @@ export const orderTexts = {
   states: { waiting: "ordered", valid: "valid", failing: "failing", expired: "expired" },
   ends: "Ends",
   next: "Next try",
-  notRenewed: "Not renewed: nothing needs it any more.",
+  notRenewed: "Not renewed: nothing needs it now.",
   challenge: "Order them",
   challenges: [
     { value: "", label: "No" },
@@ -24,7 +24,7 @@ export const orderTexts = {
   bindingId: "Id of the account key (EAB)",
   bindingHint: "For an authority that makes accounts for its customers only, such as ZeroSSL.",
   bindingKey: "Account key (EAB, HMAC), base64",
-  dns: "How the name server is told",
+  dns: "How DNS records are set",
   servers: [
     { value: "rfc2136", label: "Dynamic updates with a TSIG key (RFC 2136)" },
     { value: "webhook", label: "A webhook of yours" },
@@ -37,7 +37,7 @@ export const orderTexts = {
   user: "User",
   secret: "TSIG key, base64",
   password: "Password",
-  secretSet: "One is stored. Type another one to replace it.",
+  secretSet: "A value is stored. Type a new one to replace it.",
   save: "Save orders",
   saveFirst: "Save the orders of certificates first, or leave without them: Close.",
   same: "Nothing is changed yet.",

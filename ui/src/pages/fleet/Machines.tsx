@@ -4,6 +4,7 @@ import { StatusMark } from "@/components/Status";
 import { formatBytes } from "@/components/time";
 import { locale } from "@/locale";
 import { fleetTexts as t } from "@/pages/fleet/fleetTexts";
+import { cpuLimit } from "../nodes/cpuLimit";
 
 const MIB = 1024 * 1024;
 const cores = (value: number) => value.toLocaleString(locale, { maximumFractionDigits: 1 });
@@ -50,6 +51,7 @@ function Machine({ node }: { node: NodeInfo }) {
         all={inventory?.cpu}
         used={vitals?.cpu}
         promised={allocated.cpu ?? 0}
+        limit={inventory ? cpuLimit(node) : undefined}
         say={cores}
       />
       <Meter
@@ -74,15 +76,18 @@ type MeterProps = {
   all?: number;
   used?: number;
   promised?: number;
+  /** What may be promised, if that is not what there is. */
+  limit?: number;
   say: (value: number) => string;
 };
 
 /** A bar of a machine's room: filled is used, a mark is what is allocated; hatched when not known. */
-function Meter({ what, all, used, promised, say }: MeterProps) {
+function Meter({ what, all, used, promised, limit, say }: MeterProps) {
   const known = all !== undefined && used !== undefined && all > 0;
   const share = (value: number) => Math.min(100, (value / (all || 1)) * 100);
   const words = known ? t.used(say(used), say(all)) : t.unknown;
-  const more = promised !== undefined && all ? t.promised(say(promised)) : undefined;
+  const more =
+    promised !== undefined && all ? t.promised(say(promised), limit && say(limit)) : undefined;
   return (
     <div className="meter">
       <div className="row gap-2">

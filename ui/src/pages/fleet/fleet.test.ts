@@ -87,7 +87,7 @@ describe("what needs a person in the fleet", () => {
     );
     expect(said({ nodes: [node({ inventory })] })).toEqual([
       "fra-01 fails the check swap",
-      "fra-01 can't tell how its check clock is",
+      "fra-01 reports no result for its check clock",
     ]);
   });
 
@@ -125,11 +125,11 @@ describe("what needs a person in the fleet", () => {
       NOW,
     );
     expect(found.map(({ state, what, where }) => [state, what, where])).toEqual([
-      ["failed", "The certificate over ran out 2 d ago", { page: "certificates" }],
-      ["failed", "No certificate is got for expired", { environment: "qa" }],
+      ["failed", "The certificate over expired 2 d ago", { page: "certificates" }],
+      ["failed", "No certificate could be obtained for expired", { environment: "qa" }],
       ["failed", "The master key k3 is missing, and 3 values can't be opened", { page: "keys" }],
-      ["warn", "The certificate soon runs out in 5 d", { page: "certificates" }],
-      ["warn", "No certificate is got for failing", { environment: "qa" }],
+      ["warn", "The certificate soon expires in 5 d", { page: "certificates" }],
+      ["warn", "No certificate could be obtained for failing", { environment: "qa" }],
     ]);
   });
 

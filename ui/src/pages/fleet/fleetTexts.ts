@@ -6,7 +6,8 @@ export const fleetTexts = {
   title: "Fleet",
   unread: "The fleet could not be read.",
   emptyTitle: "No node yet",
-  empty: "Here stands how all machines are, what they have left, and what needs you.",
+  empty:
+    "This page shows the state of all machines, their free room, and what needs your attention.",
   toNodes: "Nodes",
   needs: (count: number) =>
     count === 0 ? "Nothing needs you" : plural(count, "thing needs you", "things need you"),
@@ -27,8 +28,8 @@ export const fleetTexts = {
   nodeStates: {
     offline: (name: string) => `${name} is offline`,
     untrusted: (name: string) => `${name} shows a certificate nobody approved`,
-    incompatible: (name: string) => `${name} runs an agent that we can't speak with`,
-    enrolled: (name: string) => `${name} was never heard`,
+    incompatible: (name: string) => `${name} runs an incompatible agent`,
+    enrolled: (name: string) => `${name} has never answered`,
   } as Record<string, (name: string) => string>,
   nodeRemedies: {
     offline:
@@ -36,21 +37,21 @@ export const fleetTexts = {
     untrusted: "Compare the thumbprints on its page, then approve or refuse.",
     incompatible: "Upgrade the agent, on its page. Services keep running.",
     enrolled:
-      "Start its agent with the line that adding it showed; Rotate token on its page shows a new one.",
+      "Start its agent with the line shown when you added the node; Rotate token on its page shows a new one.",
   } as Record<string, string>,
   lasting: "For",
   blocked: (name: string) => `${name} takes no new deployment`,
   check: (name: string, id: string) => `${name} fails the check ${id}`,
-  unjudged: (name: string, id: string) => `${name} can't tell how its check ${id} is`,
-  ranOut: (name: string, age: string) => `The certificate ${name} ran out ${age}`,
-  runsOut: (name: string, left: string) => `The certificate ${name} runs out in ${left}`,
+  unjudged: (name: string, id: string) => `${name} reports no result for its check ${id}`,
+  ranOut: (name: string, age: string) => `The certificate ${name} expired ${age}`,
+  runsOut: (name: string, left: string) => `The certificate ${name} expires in ${left}`,
   certificateRemedy: (hosts: string) =>
     `It is shown for ${hosts}. Replace it: Settings, Certificates.`,
-  order: (names: string) => `No certificate is got for ${names}`,
+  order: (names: string) => `No certificate could be obtained for ${names}`,
   orderRemedy: "What is ordered, and Try again, is in the environment's sheet.",
   key: (name: string, values: number) =>
     `The master key ${name} is missing, and ${plural(values, "value")} can't be opened`,
-  keyRemedy: "Give it again in NULLOPS_MASTER_KEYS (or its file), then restart.",
+  keyRemedy: "Add it to NULLOPS_MASTER_KEYS (or its file) again, then restart.",
   disk: (name: string, free: string, floor: string) =>
     `${name} has ${free} of disk left, below its floor of ${floor}`,
   diskRemedy:
@@ -67,11 +68,12 @@ export const fleetTexts = {
   },
   deploymentRemedies: {
     stuck: "Something could not be removed. Retry, or forget what is left.",
-    failed: "Whoever made one can retry or delete it.",
+    failed: "The person who created one can retry or delete it.",
   },
   waits: (count: number, age: string) =>
     `${plural(count, "run")} ${count === 1 ? "waits" : "wait"}, the first for ${age}`,
-  waitsRemedy: "What runs frees no room soon enough. Add a node, or end what nobody needs.",
+  waitsRemedy:
+    "Running deployments do not free room soon enough. Add a node, or remove what nobody needs.",
   noBackup: "No backup of this installation is known",
   oldBackup: (age: string) => `The last backup was ${age}`,
   backupRemedy: "Settings, Backups has the line that writes one.",
@@ -91,7 +93,8 @@ export const fleetTexts = {
   memory: "Memory",
   disk2: "Disk",
   used: (used: string, all: string) => `${used} of ${all} used`,
-  promised: (promised: string) => `${promised} allocated`,
+  promised: (promised: string, limit?: string | 0) =>
+    limit ? `${promised} of ${limit} allocated` : `${promised} allocated`,
   meter: (what: string, used: string, promised?: string) =>
     promised ? `${what}: ${used}, ${promised}` : `${what}: ${used}`,
   unknown: "not known",

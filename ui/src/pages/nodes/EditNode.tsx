@@ -1,7 +1,7 @@
 import { ask, client, type NodeInfo } from "@/api/client";
 import type { Opened } from "@/forms/conflict";
 import { ifMatch, type Tagged } from "@/forms/etag";
-import { TextArea, TextField } from "@/forms/Fields";
+import { CheckField, TextArea, TextField } from "@/forms/Fields";
 import { FormSheet } from "@/forms/FormSheet";
 import { LoadStored } from "@/forms/LoadStored";
 import { useForm } from "@/forms/useForm";
@@ -79,6 +79,7 @@ function Form({ opened, close }: { opened: Opened<NodeInfo>; close: () => void }
         hint={f.priorityHint}
         optional
       />
+      <CheckField form={form} name="require_vram_hint" label={f.vramHint} hint={f.vramHintHint} />
     </FormSheet>
   );
 }

@@ -3,6 +3,7 @@ import { StatusMark, stateWord } from "@/components/Status";
 import { formatBytes } from "@/components/time";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
+import { cpuLimit } from "./cpuLimit";
 import { labelLines, taintLine } from "./nodeSettings";
 
 const t = texts.nodes;
@@ -66,7 +67,7 @@ function Has({ node, inventory }: { node: NodeInfo; inventory: Inventory }) {
       <dt>{t.allocated}</dt>
       <dd>
         {t.allocatedTo(
-          allocated.cpu ?? 0,
+          t.cpuOf(allocated.cpu ?? 0, cpuLimit(node), inventory.cpu, node.cpu_overcommit ?? 1),
           formatBytes((allocated.memory_mib ?? 0) * MIB),
           node.deployments,
         )}
@@ -92,7 +93,7 @@ function Engine({ inventory }: { inventory: Inventory }) {
 
 /** Labels and taints always show, so that their absence is visible too. */
 function Decided({ settings }: { settings: Schemas["NodeSettings"] }) {
-  const { run_limit: runs, disk_floor_mib: floor, priority } = settings;
+  const { run_limit: runs, disk_floor_mib: floor, priority, require_vram_hint: hint } = settings;
   return (
     <>
       <dt>{s.form.labels}</dt>
@@ -115,6 +116,12 @@ function Decided({ settings }: { settings: Schemas["NodeSettings"] }) {
         <>
           <dt>{s.form.priority}</dt>
           <dd>{priority}</dd>
+        </>
+      ) : null}
+      {hint ? (
+        <>
+          <dt>{s.form.vramHint}</dt>
+          <dd>{s.settings.vramHint}</dd>
         </>
       ) : null}
     </>

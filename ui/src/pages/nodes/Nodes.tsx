@@ -12,6 +12,7 @@ import { texts } from "@/texts";
 import { version } from "../fleet/queries";
 import { NotFound } from "../shell/ErrorPages";
 import { AddNode } from "./AddNode";
+import { cpuLimit } from "./cpuLimit";
 import { GivenUp } from "./GivenUp";
 import { columns, filters, textOf } from "./nodeColumns";
 import { MEASURED, useNodesLive } from "./useNodesLive";
@@ -59,11 +60,12 @@ function List() {
 export function Fleet({ nodes: all }: { nodes: NodeInfo[] }) {
   const states = new Map<string, number>();
   const sum = { cpu: 0, memory: 0, cpus: 0, memories: 0, deployments: 0 };
-  for (const { status, allocated, inventory, deployments } of all) {
+  for (const node of all) {
+    const { status, allocated, inventory, deployments } = node;
     states.set(status, (states.get(status) ?? 0) + 1);
     sum.cpu += allocated.cpu ?? 0;
     sum.memory += (allocated.memory_mib ?? 0) * 1024 * 1024;
-    sum.cpus += inventory?.cpu ?? 0;
+    sum.cpus += cpuLimit(node);
     sum.memories += inventory?.memory ?? 0;
     sum.deployments += deployments;
   }

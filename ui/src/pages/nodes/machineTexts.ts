@@ -29,18 +29,21 @@ export const machineTexts = {
       "What the machine is, for environments and projects that ask for it: key or key=value, one a line.",
     labelWrong: (line: string) =>
       `"${line}" is no label. Write key or key=value, of letters, digits and . _ / - in between.`,
-    twice: (key: string) => `${key} stands there twice.`,
+    twice: (key: string) => `${key} is listed twice.`,
     taints: "Taints",
     taintsHint:
       "Keep deployments away that do not tolerate them: key:no_schedule or key=value:prefer_no_schedule, one a line.",
     taintWrong: (line: string) =>
       `"${line}" is no taint. Write key:no_schedule or key=value:prefer_no_schedule.`,
     runLimit: "Runs at once",
-    runLimitHint: "How many may be under way here; empty is no limit.",
+    runLimitHint: "How many runs may be under way here. Empty sets no limit.",
     diskFloor: "Disk floor, MiB",
-    diskFloorHint: "With less free disk nothing new is placed here; empty is 1,024.",
+    diskFloorHint: "With less free disk than this, nothing new is placed here. Empty is 1,024.",
     priority: "Priority",
-    priorityHint: "1 to 255: of nodes that fit, lower ones are taken first; empty is 128.",
+    priorityHint: "1 to 255. Among nodes that fit, lower numbers are chosen first. Empty is 128.",
+    vramHint: "Needs to know GPU memory",
+    vramHintHint:
+      "Refuses deployments with a service that asks for GPUs and does not say how much of their memory it uses.",
     number: (most: number) => `Type a whole number up to ${most.toLocaleString("en")}.`,
   },
   settings: {
@@ -48,6 +51,7 @@ export const machineTexts = {
     runLimit: (count: number) => plural(count, "run"),
     noLimit: "no limit",
     diskFloor: "Disk floor",
+    vramHint: "yes: vram_mib is required",
   },
   print: {
     title: "Print it on the machine, in the same groups",
@@ -69,15 +73,15 @@ export const machineTexts = {
   drain: {
     pending: "What is on the node is being read.",
     unread: "What is on the node could not be read.",
-    unknown: "It can't be drained before it is known what is on it.",
+    unknown: "It can't be drained until its deployments are known.",
     body: "Nothing new is placed on it. What is there goes on until it ends or somebody removes it.",
     until: "Empty by",
     untilHint:
-      "Without it, for as long as it takes. Nothing is stopped by it: a node that is not empty then is shown as overdue.",
-    past: "Choose a time to come, or none.",
+      "Empty: for as long as it takes. The deadline stops nothing: a node that is not empty by then is shown as overdue.",
+    past: "Choose a time in the future, or none.",
     move: "Move what is ready to other nodes at once",
     moveHint:
-      "With names, URLs and volumes; each is away while it moves. What can't be moved stays, and says why.",
+      "With names, URLs and volumes. Each is unavailable while it moves. Deployments that can't be moved stay, with the reason.",
     starting: "Beginning…",
     change: "Change the drain",
     changeTitle: (name: string) => `Change the drain of ${name}`,
@@ -93,19 +97,19 @@ export const machineTexts = {
       "An agent that runs outside Docker, as after a set-up over SSH, can't replace itself: set the machine up over SSH again, or install this release's nullops there and restart nullops-agent. Services keep running either way.",
     confirmTitle: (name: string) => `Replace the agent of ${name}?`,
     confirm: (build: string) =>
-      `Docker there pulls the agent of ${build}, which takes the place of the one that runs. The node is out of reach for some seconds. Services keep running, and an agent that does not come up is taken back.`,
+      `Docker there pulls the agent of ${build} and replaces the running one. The node is out of reach for some seconds. Services keep running; if the new agent does not start, the old one is restored.`,
     asking: "Replacing…",
     goes: (build: string) =>
       `The agent is being replaced by one of ${build}. The node may be out of reach for some seconds; services keep running.`,
     from: (image: string) => `It is made from ${image}.`,
     done: (build: string) => `The agent was replaced and runs ${build}.`,
-    back: "The agent is still the one from before: the new one did not come up, or could not be pulled. Its log on the machine says why.",
+    back: "The old agent still runs: the new one could not be pulled or did not start. Its log on the machine says why.",
     again: "Replace it again",
   },
   unknown: {
-    title: "Deployments nobody here knows",
-    what: "They run on this node, and the database lost them when it was restored. They are left alone until you decide.",
-    unread: "Whether something runs there that nobody here knows could not be read.",
+    title: "Unknown deployments",
+    what: "They run on this node but are missing in the restored database. They are left alone until you decide.",
+    unread: "The unknown deployments of this node could not be read.",
     columns: { name: "Name", project: "Project", environment: "Environment", state: "State" },
     found: "Found",
     acts: "Actions",
@@ -118,20 +122,20 @@ export const machineTexts = {
     purging: "being removed",
     purgeTitle: (name: string, node: string) => `Remove ${name} from ${node}?`,
     purgeBody:
-      "The agent stops its services and erases its volumes. Nothing of it is known here, so nothing of it can be brought back.",
+      "The agent stops its services and erases its volumes. The database knows nothing about it, so it cannot be restored.",
     purgeBusy: "Removing…",
     purged: (name: string) =>
       `${name} is being removed. What could not be removed is listed below.`,
   },
   recover: {
     title: (name: string) => `${name} obeys a newer control plane`,
-    what: "Its agent has met one that knows more than this database. That is so after the database was restored from a backup, or where this is a copy of one in use. Services keep running.",
+    what: "Its agent has met a control plane that is ahead of this database. This happens after a restore from a backup, or if this installation is a copy of one in use. Services keep running.",
     act: "Recover the node",
     confirmTitle: (name: string) => `Command ${name} again?`,
     confirm:
-      "Only if the database was restored from a backup. If this is a copy of a control plane in use, stop it instead: two that command one node undo each other's work.",
+      "Only if the database was restored from a backup. If this is a copy of a control plane in use, stop it instead: two control planes on one node undo each other's work.",
     recovering: "Recovering…",
-    done: "The next connection commands it again.",
+    done: "This control plane takes over with the next connection.",
   },
   happened: {
     unread: "What happened to this node could not be read.",
@@ -144,12 +148,12 @@ export const machineTexts = {
     forgetKept: "Forget a kept sign-in",
     hostWrong: "Type the machine's name or address, without spaces.",
     portWrong: "Type a port, 1 to 65535.",
-    userWrong: "Type who signs in there, such as root.",
+    userWrong: "Type the user to sign in as, such as root.",
     credentialMissing: "Type the password, or paste a private key below.",
     pathWrong: "Type an absolute path of letters, digits, dots, - and _, or nothing.",
     rangeWrong: "Type a range such as 10.213.0.0/16, or nothing.",
     advanced: "Advanced",
-    advancedHint: "Where things go on the machine. Empty is what most machines need.",
+    advancedHint: "Paths on the machine. The defaults suit most machines.",
     places: {
       directory: { label: "Folder of the program", hint: "Empty: /opt/nullops" },
       data: { label: "Data folder of the agent", hint: "Empty: /var/lib/nullops" },

@@ -97,4 +97,11 @@ describe("what a node has and who waits for it", () => {
     expect(screen.getByText("2 online")).toBeTruthy();
     expect(screen.getByText(t.fleetRoom("1.5 of 0", "3.2 GB of 0 B", 6))).toBeTruthy();
   });
+
+  it("counts CPU as often as each environment lets it be allocated", () => {
+    const node = (cpu: number, cpu_overcommit?: number): NodeInfo =>
+      ({ status: "online", allocated: { cpu: 1 }, inventory: { cpu }, cpu_overcommit }) as never;
+    render(<Fleet nodes={[node(8, 4), node(1, 0.3), node(2)]} />);
+    expect(screen.getByText(/3 of 34\.3/)).toBeTruthy();
+  });
 });

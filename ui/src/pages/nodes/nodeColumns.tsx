@@ -8,6 +8,7 @@ import type { Column, ListFilter } from "@/lists/Listing";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
 import { findTroubles } from "../fleet/troubles";
+import { cpuLimit } from "./cpuLimit";
 import { labelLines } from "./nodeSettings";
 
 const t = texts.nodes;
@@ -73,11 +74,12 @@ function Mark({ state, why, children }: { state: string; why: string; children: 
   );
 }
 
-function roomOf({ allocated, inventory }: NodeInfo): string {
+function roomOf(node: NodeInfo): string {
+  const { allocated, inventory } = node;
   const cpu = allocated.cpu ?? 0;
   const memory = formatBytes((allocated.memory_mib ?? 0) * 1024 * 1024);
   if (!inventory) return t.room(cpu, memory);
-  return t.room(t.of(cpu, inventory.cpu), t.of(memory, formatBytes(inventory.memory)));
+  return t.room(t.of(cpu, cpuLimit(node)), t.of(memory, formatBytes(inventory.memory)));
 }
 
 export const textOf = ({ name, address, environment, build, settings }: NodeInfo): string =>

@@ -15,6 +15,7 @@ const full: NodeInfo["settings"] = {
     { key: "slow", effect: "prefer_no_schedule" },
   ],
   run_limit: 3,
+  require_vram_hint: true,
 };
 
 it("shows settings as people write them, and sends the same back", () => {

@@ -24,6 +24,7 @@ export const settingValues = ({ address, settings }: NodeInfo) => ({
   run_limit: countText(settings?.run_limit),
   disk_floor_mib: countText(settings?.disk_floor_mib),
   priority: countText(settings?.priority),
+  require_vram_hint: settings?.require_vram_hint ?? false,
 });
 export type SettingValues = ReturnType<typeof settingValues>;
 
@@ -46,6 +47,7 @@ export function nodeBody(values: SettingValues, { environment }: NodeInfo): Sche
       run_limit: toNumber(values.run_limit) ?? 0,
       disk_floor_mib: toNumber(values.disk_floor_mib) ?? 0,
       priority: toNumber(values.priority) ?? 0,
+      require_vram_hint: values.require_vram_hint || undefined,
     },
   };
 }

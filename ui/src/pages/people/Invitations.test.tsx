@@ -30,6 +30,6 @@ it("keeps what was read when it can't be read again, and says how old it is", as
   await screen.findByText(/ada@example.org/);
   await act(() => cache.refetchQueries());
   await screen.findByText(/^The invitations could not be read\./);
-  screen.getByText(/^What you see was read/);
+  screen.getByText(/^This data was loaded/);
   screen.getByText(/ada@example.org/);
 });

@@ -44,7 +44,7 @@ const made = () =>
     );
 
 async function make(days: string) {
-  const field = screen.getByLabelText("Ends after days");
+  const field = screen.getByLabelText("Days until it ends");
   await userEvent.clear(field);
   if (days) await userEvent.type(field, days);
   await userEvent.type(screen.getByLabelText("What for"), "ci{Enter}");

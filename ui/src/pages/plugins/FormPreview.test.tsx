@@ -16,5 +16,5 @@ it("is the form itself, with its own kinds of fields, and follows the schema", a
   rerender(<FormPreview text={schema("How")} />);
   await screen.findByLabelText("How");
   rerender(<FormPreview text={'{"properties": {"a": {"type": "text"}}}'} />);
-  screen.getByText("Mend the schema to see its form.");
+  screen.getByText("Fix the schema to see its form.");
 });

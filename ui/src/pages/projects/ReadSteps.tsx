@@ -6,7 +6,7 @@ import { useNarrow } from "@/components/Shell";
 import { Time } from "@/components/Time";
 import { VersionUsers } from "@/editor/compare/VersionUsers";
 import { editorTexts } from "@/editor/editorTexts";
-import { kindOf } from "@/editor/model/document";
+import { containerOf, kindOf } from "@/editor/model/document";
 import { texts } from "@/texts";
 import { StepNode } from "../deployment/StepNode";
 import { useReasonNotAdmin } from "../shell/usePermissionReason";
@@ -117,9 +117,9 @@ function inOrder(pipeline: Schemas["Pipeline"]): PipelineStep[] {
 
 /** A step of a pipeline as the run view draws one that has not begun. */
 function asStep(step: PipelineStep, at: number): Step {
-  const image = step.service?.image ?? step.plugin?.image;
+  const image = containerOf(step)?.image ?? step.plugin?.image;
   const version = image?.tag ?? image?.pattern;
-  const name = step.service?.name ?? step.plugin?.name ?? texts.page.approval;
+  const name = containerOf(step)?.name ?? step.plugin?.name ?? texts.page.approval;
   return {
     run: 0,
     key: step.key,

@@ -32,7 +32,7 @@ export const projectTexts = {
   cpu: "CPU, cores",
   memory: "Memory, MiB",
   limits:
-    "For a whole deployment; its services together may not ask for more. Empty sets no limit.",
+    "For a whole deployment: its services together may not request more. Empty sets no limit.",
   cleanupLabel: "Remove deployments after so many hours without activity",
   cleanupHint: "Empty follows the environment; 0 is never.",
   environmentsLabel: "Only in these environments",
@@ -41,7 +41,7 @@ export const projectTexts = {
   numberWrong: "Type a number, or nothing.",
   delete: (deployments: number) =>
     deployments > 0
-      ? `It has ${plural(deployments, "deployment")}. While one is there, it stays.`
+      ? `It has ${plural(deployments, "deployment")} and cannot be deleted before they are removed.`
       : "Its pipeline with every version, and its secrets, are erased. This can't be taken back.",
   room: (cpu: string, memory: string) => [cpu, memory].filter(Boolean).join(", ") || "no limit",
 };

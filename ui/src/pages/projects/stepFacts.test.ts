@@ -20,7 +20,7 @@ describe("a step to read", () => {
         resources: { memory_mib: 64 },
         ready: { http: { port: 80, path: "/up", status: 204 }, retries: 3 },
         restart: "never",
-        gpus: { count: 2 },
+        gpus: { count: 2, vram_mib: 40_960 },
         entrypoint: ["/init", "two words"],
         user: "1000:1000",
         init: true,
@@ -50,9 +50,22 @@ describe("a step to read", () => {
       "Memory, MiB": "64",
       "CPU, cores": "no limit",
       "Ready when": "it answers HTTP: port 80, path /up, code 204, at most 3 times",
-      GPUs: "2",
+      GPUs: "2, 40960 MiB",
     });
     expect(all.EMPTY).toBe("empty");
+  });
+
+  it("tells of a job how long it may take and what failed tests mean, and of no readiness", () => {
+    const tests = { junit: "/r/*.xml", failed: "mark" as const };
+    const all = facts({ key: "check", job: { name: "suite", command: ["run"], tests } });
+    expect(all).toMatchObject({
+      Command: "run",
+      Timeout: "10 min",
+      "Test results": "/r/*.xml",
+      "When tests fail": "the run goes on, and is marked",
+    });
+    expect(all).not.toHaveProperty("Ready when");
+    expect(all).not.toHaveProperty("When it ends");
   });
 
   it("tells a plugin's own limits before its component's", () => {

@@ -1,9 +1,8 @@
 import type { Schemas } from "@/api/client";
 import { formatDuration } from "@/components/time";
 import { editorTexts } from "@/editor/editorTexts";
+import { type Container, containerOf, JOB_SECONDS, type Step } from "@/editor/model/document";
 
-type PipelineStep = Schemas["PipelineStep"];
-type Service = Schemas["ServiceStep"];
 type Image = Schemas["ImageRef"];
 
 /** One thing about a step, as text. Code is drawn as it is written. */
@@ -13,12 +12,16 @@ const t = editorTexts.step;
 const r = editorTexts.read;
 
 /** Everything that a step says, to read: what the inspector offers to change, and what was filled in. */
-export function factsOf(step: PipelineStep): Fact[] {
-  const { service, plugin, approval } = step;
+export function factsOf(step: Step): Fact[] {
+  const { service, job, plugin, approval } = step;
+  const container = containerOf(step);
   return [
     text(t.needs, step.needs?.join(", ") || r.nothing),
-    ...imageOf(service?.image ?? plugin?.image),
+    ...imageOf(container?.image ?? plugin?.image),
+    ...(container ? containerFacts(container) : []),
     ...(service ? serviceFacts(service) : []),
+    ...(job ? jobFacts(job) : []),
+    ...(container ? processFacts(container) : []),
     ...(plugin ? pluginFacts(plugin) : []),
     ...(approval ? approvalFacts(approval) : []),
   ].filter((fact) => fact.value !== "");
@@ -40,7 +43,7 @@ function imageOf(image?: Image): Fact[] {
   return [code(r.image, `${image.registry}/${image.repository}${at}`), text(r.tag, chosen)];
 }
 
-function serviceFacts(service: Service): Fact[] {
+function containerFacts(service: Container): Fact[] {
   return [
     ...(service.ports ?? []).map((port) =>
       text(r.port(port.name), `${port.port}${port.expose ? `, ${r.exposed}` : ""}`),
@@ -50,21 +53,33 @@ function serviceFacts(service: Service): Fact[] {
     ...(service.files ?? []).map((file) => code(r.file(file.path), file.content)),
     code(r.entrypoint, service.entrypoint?.map(quoteArgument).join(" ")),
     code(r.command, service.command?.map(quoteArgument).join(" ")),
-    text(t.ready, readyOf(service.ready)),
-    text(t.restart, t.restarts[service.restart ?? "always"]),
     ...limits(service.resources),
     text(r.gpus, gpusOf(service.gpus)),
-    ...processFacts(service),
   ];
 }
 
-function volumeOf(one: NonNullable<Service["volumes"]>[number]): string {
+function serviceFacts(service: Container): Fact[] {
+  return [
+    text(t.ready, readyOf(service.ready)),
+    text(t.restart, t.restarts[service.restart ?? "always"]),
+  ];
+}
+
+function jobFacts({ timeout_seconds, tests }: Schemas["JobStep"]): Fact[] {
+  return [
+    text(r.timeout, formatDuration((timeout_seconds || JOB_SECONDS) * 1000)),
+    code(r.tests, tests?.junit),
+    text(r.failedTests, tests ? r.failures[tests.failed ?? "fail"] : ""),
+  ];
+}
+
+function volumeOf(one: NonNullable<Container["volumes"]>[number]): string {
   const { path, stays, read_only, shared } = one;
   const all = [path, read_only ? r.mountReadOnly : "", shared ? r.shared(shared) : ""];
   return [...all, stays ? r.stays : ""].filter(Boolean).join(", ");
 }
 
-function processFacts(service: Service): Fact[] {
+function processFacts(service: Container): Fact[] {
   const { stop_signal, stop_grace_seconds, tmpfs = [], extra_hosts = [] } = service;
   const grace = stop_grace_seconds ? r.grace(stop_grace_seconds) : "";
   return [
@@ -84,7 +99,7 @@ function quoteArgument(one: string): string {
   return /^[\w./:=@%+,-]+$/.test(one) ? one : JSON.stringify(one);
 }
 
-function readyOf(ready: Service["ready"]): string {
+function readyOf(ready: Container["ready"]): string {
   const { http, tcp, command, image } = ready ?? {};
   const kinds = t.readyKinds;
   const what = http
@@ -99,7 +114,7 @@ function readyOf(ready: Service["ready"]): string {
   return [what, ...readinessTimes(ready)].join(", ");
 }
 
-function readinessTimes(ready: Service["ready"]): string[] {
+function readinessTimes(ready: Container["ready"]): string[] {
   const { interval_seconds, retries, timeout_seconds, start_period_seconds } = ready ?? {};
   return [
     interval_seconds ? r.every(interval_seconds) : "",
@@ -109,8 +124,9 @@ function readinessTimes(ready: Service["ready"]): string[] {
   ].filter(Boolean);
 }
 
-function gpusOf(gpus: Service["gpus"]): string {
-  return gpus?.count ? String(gpus.count) : (gpus?.device_ids?.join(", ") ?? "");
+function gpusOf(gpus: Container["gpus"]): string {
+  const which = gpus?.count ? String(gpus.count) : (gpus?.device_ids?.join(", ") ?? "");
+  return gpus?.vram_mib ? `${which}, ${gpus.vram_mib} MiB` : which;
 }
 
 function limits(resources?: Schemas["Resources"]): Fact[] {

@@ -56,7 +56,7 @@ it("asks a registry that was just made whether it answers", async () => {
   await userEvent.paste(`${bundle}\n`);
   await userEvent.click(sheet.getByRole("button", { name: /^Create/ }));
   const stored = within(await screen.findByRole("dialog", { name: "ghcr" }));
-  await stored.findByText(/^It answers and takes the credentials \(7 ms\)/);
+  await stored.findByText(/^It answers and accepts the credentials \(7 ms\)/);
   expect(client.POST).toHaveBeenCalledTimes(1);
   const [, put] = vi.mocked(client.PUT).mock.calls[0] as unknown as [string, { body: object }];
   expect(put.body).toMatchObject({ host: "ghcr.io", ca: bundle });

@@ -36,3 +36,28 @@ it("stores a key of several lines as it was pasted, and masks it until it is ask
   await waitFor(() => expect(put).toHaveBeenCalled());
   expect(put.mock.calls[0]?.[1]).toMatchObject({ body: { value: KEY } });
 });
+
+it("says where in Vault a secret is", async () => {
+  const put = vi.spyOn(client, "PUT").mockResolvedValue({
+    data: { changed: true, secret: { name: "DB_PASSWORD", version: 1 } },
+    response: new Response(),
+  } as never);
+  render(
+    <QueryClientProvider client={new QueryClient()}>
+      <Toasts>
+        <SecretSheet project="shop" taken={[]} close={() => undefined} />
+      </Toasts>
+    </QueryClientProvider>,
+  );
+  await userEvent.type(screen.getByLabelText("Name"), "DB_PASSWORD");
+  await userEvent.selectOptions(screen.getByLabelText("Where the value comes from"), "vault");
+  await userEvent.click(screen.getByText(/^Save/));
+  expect(put).not.toHaveBeenCalled();
+  await userEvent.type(screen.getByLabelText("Path in Vault"), "apps/shop");
+  await userEvent.type(screen.getByLabelText("Field"), "password");
+  await userEvent.click(screen.getByText(/^Save/));
+  await waitFor(() => expect(put).toHaveBeenCalled());
+  expect(put.mock.calls[0]?.[1]).toMatchObject({
+    body: { vault: { path: "apps/shop", field: "password" } },
+  });
+});

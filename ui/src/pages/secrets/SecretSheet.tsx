@@ -15,9 +15,17 @@ import { secretTexts as t } from "@/pages/catalogTexts";
 type Secret = Schemas["Secret"];
 type Props = { project: string; stored?: Secret; taken: string[]; close: () => void };
 
+function sourceOf(stored?: Secret): string {
+  if (stored?.vault) return "vault";
+  return stored?.generated ? "generated" : "typed";
+}
+
 const start = (stored?: Secret) => ({
   name: stored?.name ?? "",
-  how: stored?.generated ? "generated" : "typed",
+  how: sourceOf(stored),
+  // Named as the API names them, so that its refusals are shown there.
+  "vault.path": stored?.vault?.path ?? "",
+  "vault.field": stored?.vault?.field ?? "",
   value: "",
   by: stored?.generate?.pattern ? "pattern" : "length",
   length: String(stored?.generate?.length ?? 32),
@@ -35,21 +43,28 @@ function nameProblem(name: string, taken: string[]): string | undefined {
 }
 
 function problems(values: Values, taken?: string[]) {
-  const typed = values.how === "typed";
+  const { how } = values;
   const length = toNumber(values.length) ?? 0;
   return onlyProblems({
     name: taken ? nameProblem(values.name, taken) : undefined,
-    value: typed && values.value === "" ? t.valueMissing : undefined,
+    value: how === "typed" && values.value === "" ? t.valueMissing : undefined,
+    "vault.path": how === "vault" && values["vault.path"] === "" ? t.pathMissing : undefined,
+    "vault.field": how === "vault" && values["vault.field"] === "" ? t.fieldMissing : undefined,
     length:
-      !typed && values.by === "length" && !(length >= 12 && length <= 128)
+      how === "generated" && values.by === "length" && !(length >= 12 && length <= 128)
         ? t.lengthWrong
         : undefined,
-    pattern: !typed && values.by === "pattern" && !values.pattern ? t.patternMissing : undefined,
+    pattern:
+      how === "generated" && values.by === "pattern" && !values.pattern
+        ? t.patternMissing
+        : undefined,
   });
 }
 
 function bodyOf(values: Values): Schemas["SecretPut"] {
   if (values.how === "typed") return { value: values.value };
+  if (values.how === "vault")
+    return { vault: { path: values["vault.path"], field: values["vault.field"] } };
   if (values.by === "pattern") return { generate: { pattern: values.pattern } };
   return { generate: { length: toNumber(values.length), alphabet: values.alphabet } };
 }
@@ -109,9 +124,17 @@ export function SecretSheet({ project, stored, taken, close }: Props) {
         options={[
           { value: "typed", label: t.typed },
           { value: "generated", label: t.generated },
+          { value: "vault", label: t.vault },
         ]}
       />
-      {form.values.how === "typed" ? <Typed form={form} /> : <Generated form={form} />}
+      {form.values.how === "typed" ? <Typed form={form} /> : null}
+      {form.values.how === "generated" ? <Generated form={form} /> : null}
+      {form.values.how === "vault" ? (
+        <>
+          <TextField form={form} name="vault.path" label={t.path} mono hint={t.pathHint} />
+          <TextField form={form} name="vault.field" label={t.field} mono />
+        </>
+      ) : null}
       {stored ? <p className="hint">{t.lasts}</p> : null}
     </FormSheet>
   );

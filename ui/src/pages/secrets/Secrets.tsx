@@ -14,7 +14,10 @@ import { SecretSheet } from "./SecretSheet";
 
 type Secret = Schemas["Secret"];
 
-const kind = (one: Secret) => (one.generated ? "generated" : "typed");
+const kind = (one: Secret) => {
+  if (one.vault) return "vault";
+  return one.generated ? "generated" : "typed";
+};
 
 const columns: Column<Secret>[] = [
   {

@@ -72,7 +72,7 @@ it("says what could not be asked, by which request, and asks again", async () =>
     response: new Response(null, { status: 503 }),
   } as never);
   show();
-  await screen.findByText("The registry could not be asked. The key is missing.");
+  await screen.findByText("The registry could not be reached. The key is missing.");
   screen.getByText("request req-2");
   await userEvent.click(screen.getByRole("button", { name: "Try again" }));
   await screen.findByText("16 is in the registry.");

@@ -13,7 +13,7 @@ export const settingsTexts = {
   } as Record<string, string>,
   keys: {
     title: "Master keys",
-    what: "Secrets are sealed under these. The first one present seals what is new; the others only open.",
+    what: "Secrets are sealed with these keys. The first one that is present seals new values; the others only open old ones.",
     unread: "The keys could not be read.",
     columns: { name: "Name", state: "State", values: "Values sealed under it", uses: "Where" },
     primary: "seals what is new",
@@ -21,7 +21,7 @@ export const settingsTexts = {
     missing: "not given to the control plane",
     lost: "Values under it can't be opened until it is given again.",
     removable: "Nothing is left under it; it may be taken out of the setting.",
-    rotate: "Seal everything under the first key",
+    rotate: "Reseal everything with the first key",
     rotating: (left: number) => `${plural(left, "value")} to go…`,
     start: "Sealing…",
     rotated: (count: number) =>
@@ -33,14 +33,14 @@ export const settingsTexts = {
   },
   backups: {
     title: "Backups",
-    what: "One encrypted file holds everything: people, definitions, deployments, audit. It is written on the machine of the control plane, not here: whoever holds this page's session shall not be able to carry everything away.",
+    what: "One encrypted file holds everything: people, definitions, deployments, audit. It is written on the machine of the control plane, not here, so that a stolen session of this page cannot download everything.",
     write: "Write one",
     writeLine: "nullops backup > nullops-backup.bin",
-    restore: "Put it back, into an empty database",
+    restore: "Restore it into an empty database",
     restoreLine: "nullops restore < nullops-backup.bin",
-    key: "Keep the master key apart from it: the file can't be opened without, and with both anybody can read everything.",
+    key: "Keep the master key in another place: the file can't be opened without it, and anyone with both can read everything.",
     after:
-      "After a restore, agents that are ahead of the file tell what they run; nothing is stopped. What nobody here knows stands on the node's page, to be adopted or purged.",
+      "After a restore, agents report what they run; nothing is stopped. Deployments that are missing in the database are listed on the node's page, to be adopted or purged.",
     toNodes: "Nodes",
     last: "Backups in the audit",
     lastAt: "The last backup was written",
@@ -70,7 +70,7 @@ export const settingsTexts = {
   },
   certificates: {
     title: "Certificates",
-    what: "What the ingress shows for HTTPS. The one whose hosts fit a name best is taken; without one the internal authority signs, where there is one.",
+    what: "The certificates that the ingress uses for HTTPS. The one that matches a host best is used; without one, the internal authority signs if there is one.",
     unread: "The certificates could not be read.",
     none: "None yet: URLs answer on plain HTTP, unless the internal authority signs.",
     columns: {

@@ -10,13 +10,13 @@ export const startTexts = {
   leave: "Leave, keep my place",
   dismiss: "Don't show this again",
   resume:
-    "The way is computed from what exists: leave whenever you like, it goes on where you are.",
-  unread: "What exists could not be read.",
-  allDone: "Everything is there. From here on the list of deployments is home.",
+    "Your progress is worked out from what exists: leave whenever you like and continue later.",
+  unread: "Your progress could not be read.",
+  allDone: "Everything is set up. From now on, the list of deployments is your start page.",
   steps: {
     password: {
       title: "A password of your own",
-      todo: "The first one stands in the log of the control plane, where others may read it.",
+      todo: "The first password is in the log of the control plane, where others may read it.",
       done: "You chose your password",
       act: "Change it",
     },
@@ -47,7 +47,7 @@ export const startTexts = {
       todo: "A machine with Docker. Name it, then run one line on it; the rest happens by itself.",
       states: {
         enrolled: (name: string) =>
-          `${name} is named and was never heard. Start its agent with the line that adding it showed; Rotate token on its page shows a new one.`,
+          `The agent of ${name} has never answered. Start it with the line shown when you added the node; Rotate token on its page shows a new one.`,
         offline: (name: string) => `${name} is out of reach.`,
         untrusted: (name: string) =>
           `${name} shows a certificate that nobody approved. Compare the thumbprints on its page, then decide.`,

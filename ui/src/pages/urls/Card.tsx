@@ -4,7 +4,6 @@ import { memo } from "react";
 import type { Deployment, ServiceHealth } from "@/api/client";
 import { buttonClass } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
-import { Glyph } from "@/components/Glyph";
 import { MiddleTruncate } from "@/components/MiddleTruncate";
 import { shortenMiddle } from "@/components/names";
 import { Rail, StatusMark } from "@/components/Status";
@@ -41,7 +40,6 @@ export const Card = memo(function Card({ deployment, row, at, of }: Props) {
         <StatusMark state={shownState(deployment)} />
         {off ? (
           <span className="dt off" data-st="offline">
-            <Glyph state="offline" size="sm" />
             {t.offline(deployment.node ?? "")}
           </span>
         ) : null}

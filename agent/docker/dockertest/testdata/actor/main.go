@@ -34,6 +34,8 @@ func main() {
 		sendBack(args[1])
 	case "record":
 		record()
+	case "results":
+		leaveResults(args[1])
 	case "behave":
 		behave(args[1])
 	case "exit":
@@ -56,6 +58,25 @@ func printEnv(name, code string) {
 	fmt.Println(value)
 	n, _ := strconv.Atoi(code)
 	os.Exit(n)
+}
+
+// leaveResults leaves the files of a test suite, and what only looks like them.
+func leaveResults(folder string) {
+	const report = `<testsuite><testcase name="%s"/></testsuite>`
+	must(os.MkdirAll(folder+"/sub/d.xml", 0o755))
+	for _, name := range []string{"a.xml", "b.xml", "notes.txt", "sub/c.xml"} {
+		must(os.WriteFile(folder+"/"+name, fmt.Appendf(nil, report, name), 0o600))
+	}
+	must(os.Mkdir(folder+"/d.xml", 0o755))
+	must(os.Symlink("a.xml", folder+"/link.xml"))
+	must(os.Symlink("/etc/passwd", folder+"/far.xml"))
+	must(os.Symlink(folder, "/linked"))
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
 }
 
 // plugin reads what to do from stdin, as plugins have no arguments.

@@ -1,0 +1,21 @@
+// Package cli holds the commands that people and scripts use. They speak to the API of the control
+// plane and to nothing else of NullOps.
+package cli
+
+import "github.com/spf13/cobra"
+
+// Commands returns the commands that people and scripts use. They speak to the API of the
+// control plane that the person is signed in to. build is the release of this program.
+func Commands(build string) []*cobra.Command {
+	return []*cobra.Command{
+		loginCommand(), contextCommand(), healthCommand(build), applyCommand(), deleteCommand(),
+		exportCommand(), importCommand(), pipelineCommand(), tagsCommand(), deployCommand(),
+		cloneCommand(), diffCommand(), templateCommand(), extendCommand(), holdCommand(),
+		releaseCommand(), activityCommand(), recreateCommand(), capsuleCommand(), moveCommand(),
+		listCommand(), queueCommand(), showCommand(), topCommand(), logsCommand(), execCommand(),
+		portForwardCommand(), cpCommand(), answerCommand(), checkCommand(), removeCommand(),
+		retryCommand(), forgetCommand(), openCommand(), nodeCommand(), gateCommand(),
+		certificateCommand(), auditCommand(), userCommand(), teamCommand(), tokenCommand(),
+		secretCommand(), webhookCommand(), ruleCommand(), accessCommand(),
+	}
+}

@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
+	"github.com/nullops/nullops/cmd/nullops/internal/exit"
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+func listCommand() *cobra.Command {
+	var env, project string
+	var statuses []string
+	var all bool
+	c := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Args: exit.ExactArgs(0),
+		Short: "List deployments you may see",
+	}
+	asJSON, every := output.JSONFlag(c), watchFlag(c)
+	c.Flags().StringVar(&env, "env", "", "only this environment")
+	c.Flags().StringVar(&project, "project", "", "only this project")
+	c.Flags().StringSliceVar(&statuses, "status", nil,
+		"only this status or condition, such as failed, degraded or offline; may be repeated")
+	c.Flags().BoolVar(&all, "all", false, "include removed deployments")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		return repeatEvery(c.Context(), c.OutOrStdout(), *every, func(w io.Writer) error {
+			items, err := api.listAll(c.Context(), listParams(env, project, statuses, all))
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return output.PrintJSON(w, items)
+			}
+			return printDeployments(w, items)
+		})
+	}
+	return c
+}
+
+func listParams(
+	env, project string, statuses []string, all bool,
+) *apiclient.ListDeploymentsParams {
+	p := &apiclient.ListDeploymentsParams{Removed: &all}
+	if len(statuses) > 0 {
+		chosen := make([]apiclient.DeploymentFilter, len(statuses))
+		for i, s := range statuses {
+			chosen[i] = apiclient.DeploymentFilter(s)
+		}
+		p.Status = &chosen
+	}
+	if env != "" {
+		p.Environment = &env
+	}
+	if project != "" {
+		p.Project = &project
+	}
+	return p
+}
+
+// listAll follows the pages to their end.
+func (c *client) listAll(ctx context.Context,
+	params *apiclient.ListDeploymentsParams) ([]apiclient.Deployment, error) {
+	items := []apiclient.Deployment{}
+	for {
+		r, err := c.ListDeploymentsWithResponse(ctx, params)
+		if err := checkAnswer(r, err); err != nil {
+			return nil, err
+		}
+		items = append(items, r.JSON200.Items...)
+		if valueOrZero(r.JSON200.NextCursor) == "" {
+			return items, nil
+		}
+		params.Cursor = r.JSON200.NextCursor
+	}
+}
+
+func printDeployments(w io.Writer, items []apiclient.Deployment) error {
+	if len(items) == 0 {
+		fmt.Fprintln(w, "No deployments. Make one: nullops deploy PROJECT --env ENV --name NAME")
+		return nil
+	}
+	rows := [][]string{{"NAME", "PROJECT", "ENVIRONMENT", "STATE", "DETAIL", "MADE BY", "AGE",
+		"EXPIRES"}}
+	for _, d := range items {
+		rows = append(rows, []string{d.Name, d.Project, d.Environment, stateOf(d),
+			detailOf(d), d.CreatedBy, output.FormatAge(d.CreatedAt), formatExpiry(d)})
+	}
+	return output.PrintTable(w, rows)
+}

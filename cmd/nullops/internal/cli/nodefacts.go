@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+// printFacts prints what a node reported: its inventory, its usage, and its checks.
+func printFacts(w io.Writer, n apiclient.Node) error {
+	if n.Blocked != nil {
+		fmt.Fprintf(w, "takes no new deployment: %s\n", output.SanitizeText(*n.Blocked))
+	}
+	i := n.Inventory
+	if i == nil {
+		fmt.Fprintln(w, "it has not told what it is")
+		return nil
+	}
+	rows := [][]string{
+		{"machine", fmt.Sprintf("%s, %s, kernel %s, %s", i.Hostname, i.Os, i.Kernel, i.Arch)},
+		{"engine", fmt.Sprintf("Docker %s, API %s, runc %s, storage %s, cgroup %s (%s)",
+			i.EngineVersion, i.ApiVersion, valueOrZero(i.RuncVersion), valueOrZero(i.StorageDriver),
+			valueOrZero(i.CgroupVersion), valueOrZero(i.CgroupDriver))},
+		{"size", fmt.Sprintf("%g CPU, %s of memory", i.Cpu, bytesText(float64(i.Memory)))},
+	}
+	for _, d := range valueOrZero(i.Disks) {
+		rows = append(rows, []string{"disk",
+			fmt.Sprintf("%s for %s, %s", bytesText(float64(d.Size)), d.Holds, d.Path)})
+	}
+	for _, g := range valueOrZero(i.Gpus) {
+		rows = append(rows, []string{"GPU " + g.Id,
+			g.Model + ", " + bytesText(float64(g.Memory))})
+	}
+	if v := n.Vitals; v != nil {
+		rows = append(rows, []string{"in use", fmt.Sprintf("%.2f CPU, %s of memory, %s of disk free, "+
+			"%s ago", v.Cpu, bytesText(float64(v.MemoryUsed)), bytesText(float64(v.DiskFree)),
+			output.FormatAge(v.At))})
+	}
+	if err := output.PrintTable(w, rows); err != nil {
+		return err
+	}
+	for _, warning := range valueOrZero(i.Warnings) {
+		fmt.Fprintln(w, output.SanitizeText(warning))
+	}
+	fmt.Fprintln(w)
+	if err := printNodePlugins(w, valueOrZero(i.Plugins)); err != nil {
+		return err
+	}
+	return printNodeChecks(w, valueOrZero(i.Checks))
+}
+
+// printNodePlugins shows which plugins' images wait on the node for a run.
+func printNodePlugins(w io.Writer, all []apiclient.NodePlugin) error {
+	if len(all) == 0 {
+		return nil
+	}
+	rows := [][]string{{"PLUGIN", "STATE", "IMAGE"}}
+	for _, p := range all {
+		rows = append(rows, []string{p.Name, string(p.State), p.Image})
+		if p.Detail != nil {
+			rows = append(rows, []string{"", "", "→ " + *p.Detail})
+		}
+	}
+	if err := output.PrintTable(w, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}
+
+func printNodeChecks(w io.Writer, all []apiclient.NodeCheck) error {
+	rows := [][]string{{"SEVERITY", "CHECK", "FOUND"}}
+	for _, c := range all {
+		rows = append(rows, []string{string(c.Severity), c.Id, c.Detail})
+		if c.Severity != apiclient.CheckSeverityOk && c.Remedy != nil {
+			rows = append(rows, []string{"", "", "→ " + *c.Remedy})
+		}
+	}
+	return output.PrintTable(w, rows)
+}
+
+// bytesText is a size for people: 1.5 GiB.
+func bytesText(n float64) string {
+	for _, unit := range []struct {
+		size float64
+		name string
+	}{{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
+		if n >= unit.size {
+			return fmt.Sprintf("%.1f %s", n/unit.size, unit.name)
+		}
+	}
+	return fmt.Sprintf("%.0f B", n)
+}
+
+// drawBars draws values from 0 to most, one column each.
+func drawBars(values []float64, most float64) string {
+	const levels = "▁▂▃▄▅▆▇█"
+	runes := []rune(levels)
+	var b strings.Builder
+	for _, v := range values {
+		at := 0
+		if most > 0 {
+			at = min(len(runes)-1, max(0, int(v/most*float64(len(runes)))))
+		}
+		b.WriteRune(runes[at])
+	}
+	return b.String()
+}
+
+// stale is when a measurement is no longer what a node uses now.
+const stale = 30 * time.Second

@@ -1,0 +1,141 @@
+// Package output prints what commands show to people and scripts: tables that fit the terminal,
+// JSON, and text of strangers that does the terminal no harm.
+package output
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/nullops/nullops/internal/text"
+)
+
+// JSONFlag adds --json, for scripts.
+func JSONFlag(c *cobra.Command) *bool {
+	return c.Flags().Bool("json", false, "print JSON instead of a table")
+}
+
+// PrintJSON prints a value for scripts.
+func PrintJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// PrintTable prints aligned columns that fit the terminal; the first row is the
+// heading. Programs, and files, get every column whole.
+func PrintTable(w io.Writer, rows [][]string) error {
+	for _, row := range rows {
+		for i := range row {
+			row[i] = SanitizeText(row[i])
+		}
+	}
+	fitColumns(rows, ColumnsOf(w))
+	t := tabwriter.NewWriter(w, 0, 4, tableGap, ' ', 0)
+	for _, row := range rows {
+		fmt.Fprintln(t, strings.Join(row, "\t"))
+	}
+	return t.Flush()
+}
+
+const (
+	tableGap = 2
+	// narrowest is what a column keeps, however narrow the terminal is.
+	narrowest = 8
+)
+
+// ColumnsOf is the terminal's width; 0 for what is none.
+func ColumnsOf(w io.Writer) int {
+	switch to := w.(type) {
+	case *os.File:
+		if cols, _, err := term.GetSize(int(to.Fd())); err == nil {
+			return cols
+		}
+	case interface{ Columns() int }:
+		return to.Columns()
+	}
+	return 0
+}
+
+// fitColumns cuts the widest columns until a row fits.
+func fitColumns(rows [][]string, columns int) {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	total := tableGap * (len(widths) - 1)
+	for _, width := range widths {
+		total += width
+	}
+	for ; columns > 0 && total > columns; total-- {
+		widest := slices.Index(widths, slices.Max(widths))
+		if widths[widest] <= narrowest {
+			break
+		}
+		widths[widest]--
+	}
+	for _, row := range rows {
+		for i, cell := range row {
+			if text := []rune(cell); len(text) > widths[i] {
+				row[i] = string(text[:widths[i]-1]) + "…"
+			}
+		}
+	}
+}
+
+// SanitizeText makes escape sequences and text direction marks harmless to a
+// terminal: names and logs come from strangers.
+func SanitizeText(s string) string { return text.ReplaceControls(s) }
+
+// FormatSize is a number of bytes as people read it: 512 B, 1.5 MB, 38 MB.
+func FormatSize(n int64) string {
+	value, unit := float64(n), "B"
+	for _, next := range []string{"kB", "MB", "GB", "TB"} {
+		if value < 1000 {
+			break
+		}
+		value, unit = value/1000, next
+	}
+	if unit == "B" || value >= 10 {
+		return fmt.Sprintf("%.0f %s", value, unit)
+	}
+	return fmt.Sprintf("%.1f %s", value, unit)
+}
+
+// FormatAge is a short age: 12 s, 3 min, 5 h, 2 d.
+func FormatAge(t time.Time) string { return FormatSpan(time.Since(t)) }
+
+// FormatSpan prints a duration in its largest useful unit.
+func FormatSpan(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	default:
+		return fmt.Sprintf("%d d", int(d.Hours()/24))
+	}
+}
+
+// IsTerminal reports whether a person is at the other end of a file.
+func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// FormatFingerprint is SHA-256 of a certificate, as people compare it.
+func FormatFingerprint(der []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(der)) }

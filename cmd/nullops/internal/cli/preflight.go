@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
+	"github.com/nullops/nullops/cmd/nullops/internal/exit"
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+// runPreflight prints what creating would check, and creates nothing.
+func (c *client) runPreflight(ctx context.Context, out io.Writer, body apiclient.DeploymentCreate,
+	asJSON bool) error {
+	r, err := c.PreflightDeploymentWithResponse(ctx, body)
+	if err := checkAnswer(r, err); err != nil {
+		return err
+	}
+	if asJSON {
+		err = output.PrintJSON(out, r.JSON200)
+	} else {
+		err = printPreflight(out, *r.JSON200)
+	}
+	if err == nil && !r.JSON200.Ok {
+		return exit.WithCode(exit.ErrSilent, exit.Refused)
+	}
+	return err
+}
+
+func printPreflight(out io.Writer, p apiclient.Preflight) error {
+	rows := [][]string{{"CHECK", "OF", "STATE", "RESULT"}}
+	for _, c := range p.Checks {
+		text := c.Message
+		if remedy := valueOrZero(c.Remedy); remedy != "" {
+			text += " " + remedy
+		}
+		rows = append(rows, []string{c.Id, valueOrZero(c.Subject), string(c.State), text})
+	}
+	if err := output.PrintTable(out, rows); err != nil {
+		return err
+	}
+	if len(p.Nodes) > 0 {
+		fmt.Fprintln(out)
+		rows = [][]string{{"NODE", "FITS", "CPU FREE", "MEMORY FREE", "REASON"}}
+		for _, n := range p.Nodes {
+			cpu, memory := "–", "–" // it is said only when no node has room
+			if n.CpuFree != nil && n.MemoryFree != nil {
+				cpu, memory = fmt.Sprintf("%.2f", *n.CpuFree), output.FormatSize(*n.MemoryFree)
+			}
+			fits := "yes"
+			if !n.Fits {
+				fits = "no"
+			}
+			rows = append(rows, []string{n.Node, fits, cpu, memory, valueOrZero(n.Reason)})
+		}
+		if err := output.PrintTable(out, rows); err != nil {
+			return err
+		}
+	}
+	verdict := "It can be created. Nothing was."
+	if !p.Ok {
+		verdict = "Creating it would be refused. Nothing was created."
+	}
+	fmt.Fprintln(out, "\n"+verdict)
+	return nil
+}

@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
+	"github.com/nullops/nullops/cmd/nullops/internal/exit"
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+func showCommand() *cobra.Command {
+	var env string
+	c := &cobra.Command{
+		Use: "show DEPLOYMENT", Args: exit.ExactArgs(1),
+		Short: "Show a deployment, its services and URLs, and the latest run",
+	}
+	asJSON, every := output.JSONFlag(c), watchFlag(c)
+	c.Flags().StringVar(&env, "env", "", "environment, if the name exists in several")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		return repeatEvery(c.Context(), c.OutOrStdout(), *every, func(w io.Writer) error {
+			return api.showDeployment(c.Context(), w, args[0], env, *asJSON)
+		})
+	}
+	return c
+}
+
+func (c *client) showDeployment(
+	ctx context.Context,
+	w io.Writer,
+	name, env string,
+	asJSON bool,
+) error {
+	d, err := c.findDeployment(ctx, name, env)
+	if err != nil {
+		return err
+	}
+	r, err := c.GetRunWithResponse(ctx, d.Id, d.Run)
+	if err := checkAnswer(r, err); err != nil {
+		return err
+	}
+	if asJSON {
+		return output.PrintJSON(w, shownDeployment{d, r.JSON200.Steps})
+	}
+	return printDeployment(w, d, *r.JSON200)
+}
+
+// shownDeployment is a deployment with the steps of its latest run, as JSON.
+type shownDeployment struct {
+	apiclient.Deployment
+	Steps []apiclient.Step `json:"steps"`
+}
+
+func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) error {
+	fmt.Fprintf(w, "%s  %s  %s\n", output.SanitizeText(d.Name), stateOf(d),
+		output.SanitizeText(detailOf(d)))
+	fmt.Fprintf(w, "project %s, pipeline v%d, environment %s, node %s, made by %s %s ago\n",
+		d.Project, d.PipelineVersion, d.Environment, valueOrZero(d.Node),
+		output.SanitizeText(d.CreatedBy),
+		output.FormatAge(d.CreatedAt))
+	if d.NodeOfflineSince != nil {
+		fmt.Fprintf(w, "node %s is offline for %s: this is the last that was heard\n",
+			valueOrZero(d.Node), output.FormatAge(*d.NodeOfflineSince))
+	}
+	if d.ExpiresAt != nil {
+		fmt.Fprintf(w, "removed for lack of activity %s\n", formatExpiry(d))
+	}
+	if line := queueLine(d); line != "" {
+		fmt.Fprintln(w, output.SanitizeText(line))
+	}
+	if d.Failure != nil {
+		fmt.Fprintf(w, "failed: %s\n", failureText(*d.Failure))
+	}
+	for _, left := range valueOrZero(d.Left) {
+		fmt.Fprintf(w, "left behind: %s\n", output.SanitizeText(left))
+	}
+	printQuestion(w, d)
+	fmt.Fprintln(w)
+	if err := printServices(w, d); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\nRun %d\n", run.Number)
+	if line := runLine(run.Queue); line != "" {
+		fmt.Fprintln(w, line)
+	}
+	rows := [][]string{{"", "STEP", "STATE", "WHAT", "MESSAGE"}}
+	for _, s := range run.Steps {
+		rows = append(rows, []string{fmt.Sprint(s.Position), s.Key, string(s.Status), s.Title,
+			valueOrZero(s.Message)})
+	}
+	if err := output.PrintTable(w, rows); err != nil {
+		return err
+	}
+	for _, s := range run.Steps {
+		if s.Tests != nil {
+			printTests(w, s.Key, *s.Tests)
+		}
+	}
+	return nil
+}
+
+// printTests prints what the test suite of a step came to, and the first tests that failed.
+func printTests(w io.Writer, step string, t apiclient.TestSummary) {
+	fmt.Fprintf(w, "\nTests of %s: %s\n", step, testsText(t))
+	names := valueOrZero(t.Names)
+	for _, name := range names {
+		fmt.Fprintf(w, "  failed: %s\n", output.SanitizeText(name))
+	}
+	if more := t.Failed - len(names); more > 0 && len(names) > 0 {
+		fmt.Fprintf(w, "  and %d more\n", more)
+	}
+	if problem := valueOrZero(t.Problem); problem != "" {
+		fmt.Fprintf(w, "  %s\n", output.SanitizeText(problem))
+	}
+}
+
+// testsText is a summary of test results on one line.
+func testsText(t apiclient.TestSummary) string {
+	if t.Tests == 0 && t.Problem != nil {
+		return "no results"
+	}
+	text := fmt.Sprintf("%d of %d failed", t.Failed, t.Tests)
+	if t.Skipped > 0 {
+		text += fmt.Sprintf(", %d skipped", t.Skipped)
+	}
+	took := time.Duration(t.Seconds * float64(time.Second))
+	return text + ", in " + took.Round(100*time.Millisecond).String()
+}
+
+// isMarked reports whether the test results of a deployment ask for a look although its run
+// did not fail.
+func isMarked(d apiclient.Deployment) bool {
+	return d.Tests != nil && d.Failure == nil && (d.Tests.Failed > 0 || d.Tests.Problem != nil)
+}
+
+// failureText is why a run failed, after the step that did; a deadline has none.
+func failureText(f apiclient.Failure) string {
+	if f.Step == nil || *f.Step == "" {
+		return output.SanitizeText(f.Message)
+	}
+	return *f.Step + ": " + output.SanitizeText(f.Message)
+}
+
+func printServices(w io.Writer, d apiclient.Deployment) error {
+	rows := [][]string{{"SERVICE", "VERSION", "HEALTH", "URL"}}
+	tags := map[string]string{}
+	for _, v := range d.Versions {
+		tags[v.Step] = v.Tag
+	}
+	for _, s := range d.Services {
+		rows = append(rows, []string{s.Step, tags[s.Step], string(s.Health), valueOrZero(s.Url)})
+		for _, p := range furtherPorts(s) {
+			rows = append(rows, []string{servicePortName(s, p), "", "", valueOrZero(p.Url)})
+		}
+	}
+	return output.PrintTable(w, rows)
+}
+
+// stateOf is what filters find it by: the condition, which may be offline or degraded,
+// or else the status.
+func stateOf(d apiclient.Deployment) string {
+	if d.Condition != nil {
+		return string(*d.Condition)
+	}
+	return string(d.Status)
+}
+
+// detailOf is the one line beside the state. Of an offline deployment, it says the last
+// known status too.
+func detailOf(d apiclient.Deployment) string {
+	reason, detail := valueOrZero(d.ConditionReason), valueOrZero(d.Detail)
+	if isMarked(d) {
+		detail = "tests: " + testsText(*d.Tests)
+	}
+	switch {
+	case reason == "":
+		return detail
+	case stateOf(d) != string(apiclient.DeploymentConditionOffline):
+		return reason
+	case detail == "":
+		return string(d.Status) + "; " + reason
+	}
+	return string(d.Status) + ", " + detail + "; " + reason
+}
+
+// formatExpiry is how long a deployment has until it is removed by itself.
+func formatExpiry(d apiclient.Deployment) string {
+	if d.ExpiresAt == nil {
+		return "never"
+	}
+	return "in " + output.FormatSpan(max(time.Until(*d.ExpiresAt), 0))
+}

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+// Failed tests that only mark a run are beside its state, and named under the steps, without
+// what would move the cursor of a terminal.
+func TestPrintDeployment_TellsOfTests(t *testing.T) {
+	tests := apiclient.TestSummary{Tests: 120, Failed: 3, Skipped: 2, Seconds: 41.52, Marked: true,
+		Names: &[]string{"pays \x1b[2Jby card"}}
+	d := apiclient.Deployment{Name: "cart", Status: "ready", Tests: &tests}
+	run := apiclient.Run{Number: 1, Steps: []apiclient.Step{{Key: "e2e", Status: "done",
+		Tests: &tests}, {Key: "web", Status: "done"}}}
+	var b strings.Builder
+	if err := printDeployment(&b, d, run); err != nil {
+		t.Fatal(err)
+	}
+	got := b.String()
+	for _, want := range []string{"cart  ready  tests: 3 of 120 failed, 2 skipped, in 41.5s\n",
+		"\nTests of e2e: 3 of 120 failed, 2 skipped, in 41.5s\n  failed: pays ", "  and 2 more\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "\x1b") || strings.Contains(got, "Tests of web") {
+		t.Errorf("it says %q", got)
+	}
+	problem := "no file matches"
+	d.Tests = &apiclient.TestSummary{Problem: &problem, Marked: true}
+	if said := detailOf(d); said != "tests: no results" {
+		t.Errorf("without results: %q", said)
+	}
+}
+
+// What lists and pages of a terminal call a deployment is what --status finds it by.
+func TestStateOf_IsTheConditionThatFiltersUse(t *testing.T) {
+	offline := apiclient.DeploymentConditionOffline
+	away, copied := "node fra-01 is offline", "step 2 of 5"
+	down := "service api is not running"
+	for name, c := range map[string]struct {
+		d             apiclient.Deployment
+		state, detail string
+	}{
+		"ready": {apiclient.Deployment{Status: "ready",
+			Condition: new(apiclient.DeploymentConditionReady)}, "ready", ""},
+		"degraded": {apiclient.Deployment{Status: "ready", ConditionReason: &down,
+			Condition: new(apiclient.DeploymentConditionDegraded)}, "degraded", down},
+		"offline": {apiclient.Deployment{Status: "ready", Condition: &offline,
+			ConditionReason: &away}, "offline", "ready; " + away},
+		"offline under way": {apiclient.Deployment{Status: "applying", Condition: &offline,
+			ConditionReason: &away, Detail: &copied}, "offline", "applying, " + copied + "; " + away},
+		"failed": {apiclient.Deployment{Status: "failed", Detail: &down}, "failed", down},
+	} {
+		if state, detail := stateOf(c.d), detailOf(c.d); state != c.state || detail != c.detail {
+			t.Errorf("%s is shown as %q (%q)", name, state, detail)
+		}
+	}
+}
+
+// Allocated CPU is shown of what may be allocated: the cores, times the overcommit.
+func TestPromisedText_SaysOfHowMuch(t *testing.T) {
+	n := apiclient.Node{Allocated: apiclient.Resources{CPU: 1.5, MemoryMiB: 512}}
+	if got := promisedText(n); got != "1.5 CPU, 512 MiB" {
+		t.Errorf("of an unknown machine: %q", got)
+	}
+	n.Inventory, n.CpuOvercommit = &apiclient.Inventory{Cpu: 8}, new(4.0)
+	if got := promisedText(n); got != "1.5 of 32 (8x4) CPU, 512 MiB" {
+		t.Errorf("it is %q", got)
+	}
+}

@@ -1,0 +1,342 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
+	"github.com/nullops/nullops/cmd/nullops/internal/exit"
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+// readSecretValue reads a value that belongs neither into the shell's history nor into
+// the list of processes: from a file, or from standard input for "-".
+func readSecretValue(c *cobra.Command, path string) (*string, error) {
+	if path == "" {
+		return nil, nil
+	}
+	read := func() ([]byte, error) { return os.ReadFile(path) }
+	if path == "-" {
+		read = func() ([]byte, error) { return io.ReadAll(c.InOrStdin()) }
+	}
+	b, err := read()
+	if err != nil {
+		return nil, err
+	}
+	value := strings.TrimSpace(string(b))
+	return &value, nil
+}
+
+func webhookCommand() *cobra.Command {
+	c := &cobra.Command{Use: "webhook",
+		Short: "Manage webhooks, which notify other programs and chats"}
+	c.AddCommand(webhookList(), webhookSet(), webhookTest(), webhookDeliveries(),
+		webhookRedeliver(), webhookDelete())
+	return c
+}
+
+func webhookList() *cobra.Command {
+	c := &cobra.Command{Use: "list", Args: exit.ExactArgs(0), Short: "List webhooks"}
+	asJSON := output.JSONFlag(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		r, err := api.ListWebhooksWithResponse(c.Context(), nil)
+		if err := checkAnswer(r, err); err != nil {
+			return err
+		}
+		if *asJSON {
+			return output.PrintJSON(c.OutOrStdout(), r.JSON200.Items)
+		}
+		rows := [][]string{{"NAME", "KIND", "LEADS TO", "PROJECT", "ENVIRONMENT", "EVENTS", "ACTIVE"}}
+		for _, w := range r.JSON200.Items {
+			rows = append(rows, []string{w.Name, string(w.Kind), w.Host, valueOrZero(w.Project),
+				valueOrZero(w.Environment), joinWords(w.Events), fmt.Sprint(w.Active)})
+		}
+		return output.PrintTable(c.OutOrStdout(), rows)
+	}
+	return c
+}
+
+func joinWords[T ~string](all []T) string {
+	words := make([]string, len(all))
+	for i, v := range all {
+		words[i] = string(v)
+	}
+	return strings.Join(words, ",")
+}
+
+func webhookSet() *cobra.Command {
+	var kind, urlFile, secretFile, project, env, template string
+	var events []string
+	var off bool
+	c := &cobra.Command{
+		Use: "set NAME --event EVENT… --url-file FILE", Args: exit.ExactArgs(1),
+		Short: "Create or change a webhook",
+		Long: "Create or change a webhook. Its address may contain a password, so it is read\n" +
+			"from a file, or from standard input for '-'. A signing key is made and shown once.",
+	}
+	f := c.Flags()
+	f.StringVar(&kind, "kind", "json", "json, slack, mattermost or teams")
+	f.StringVar(&urlFile, "url-file", "", "file with the address; - is standard input")
+	f.StringVar(&secretFile, "secret-file", "", "file with the signing key, instead of a new one")
+	f.StringVar(&project, "project", "", "only of this project")
+	f.StringVar(&env, "env", "", "only of this environment")
+	f.StringSliceVar(&events, "event", nil, "what to tell of, such as deployment.ready")
+	f.StringVar(&template, "template", "", "a chat's sentence, with {deployment}, {event}, {url}")
+	f.BoolVar(&off, "off", false, "keep it, and tell it nothing")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		address, err := readSecretValue(c, urlFile)
+		if err != nil {
+			return err
+		}
+		secret, err := readSecretValue(c, secretFile)
+		if err != nil {
+			return err
+		}
+		active := !off
+		body := apiclient.WebhookPut{Kind: apiclient.WebhookKind(kind), Url: address, Secret: secret,
+			Project: nilIfZero(project), Environment: nilIfZero(env), Template: nilIfZero(template),
+			Active: &active, Events: []apiclient.NoticeEvent{}}
+		for _, e := range events {
+			body.Events = append(body.Events, apiclient.NoticeEvent(e))
+		}
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		r, err := api.PutWebhookWithResponse(c.Context(), args[0], body)
+		if err := checkAnswer(r, err); err != nil {
+			return err
+		}
+		return toldSecret(c.OutOrStdout(), "webhook "+args[0], r.JSON200.Secret)
+	}
+	return c
+}
+
+// toldSecret shows a secret that was made, the only time it is shown.
+func toldSecret(out io.Writer, what string, made *string) error {
+	_, err := fmt.Fprintln(out, what+" saved")
+	if err == nil && made != nil {
+		_, err = fmt.Fprintf(out, "secret %s\nIt is shown only now.\n", *made)
+	}
+	return err
+}
+
+func webhookTest() *cobra.Command {
+	c := &cobra.Command{Use: "test NAME", Args: exit.ExactArgs(1), Short: "Send a test message now"}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		r, err := api.TestWebhookWithResponse(c.Context(), args[0])
+		if err := checkAnswer(r, err); err != nil {
+			return err
+		}
+		return reportDelivery(c.OutOrStdout(), *r.JSON200)
+	}
+	return c
+}
+
+func reportDelivery(out io.Writer, d apiclient.Delivery) error {
+	if d.Status != "sent" {
+		return errors.New("it was not taken: " + output.SanitizeText(valueOrZero(d.Error)))
+	}
+	_, err := fmt.Fprintf(out, "sent, answered %d\n", valueOrZero(d.Answer))
+	return err
+}
+
+func webhookDeliveries() *cobra.Command {
+	c := &cobra.Command{Use: "deliveries NAME", Args: exit.ExactArgs(1),
+		Short: "List what was sent to a webhook, newest first"}
+	asJSON := output.JSONFlag(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		r, err := api.ListDeliveriesWithResponse(c.Context(), args[0], nil)
+		if err := checkAnswer(r, err); err != nil {
+			return err
+		}
+		if *asJSON {
+			return output.PrintJSON(c.OutOrStdout(), r.JSON200.Items)
+		}
+		rows := [][]string{{"ID", "EVENT", "STATUS", "TRIES", "ANSWER", "AGE", "ERROR"}}
+		for _, d := range r.JSON200.Items {
+			rows = append(rows, []string{d.Id, d.Event, string(d.Status), fmt.Sprint(d.Attempts),
+				fmt.Sprint(valueOrZero(d.Answer)), output.FormatAge(d.CreatedAt), valueOrZero(d.Error)})
+		}
+		return output.PrintTable(c.OutOrStdout(), rows)
+	}
+	return c
+}
+
+func webhookRedeliver() *cobra.Command {
+	c := &cobra.Command{Use: "redeliver NAME DELIVERY", Args: exit.ExactArgs(2),
+		Short: "Send an earlier message again"}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if _, err := uuid.Parse(args[1]); err != nil {
+			return exit.AsUsageError(fmt.Errorf("%q is not a delivery's id", args[1]))
+		}
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		r, err := api.RedeliverWithResponse(c.Context(), args[0], args[1])
+		if err := checkAnswer(r, err); err != nil {
+			return err
+		}
+		return reportDelivery(c.OutOrStdout(), *r.JSON200)
+	}
+	return c
+}
+
+func webhookDelete() *cobra.Command {
+	c := &cobra.Command{Use: "delete NAME", Args: exit.ExactArgs(1),
+		Short: "Delete a webhook and its log"}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		r, err := api.DeleteWebhookWithResponse(c.Context(), args[0])
+		return checkAnswer(r, err)
+	}
+	return c
+}
+
+func ruleCommand() *cobra.Command {
+	c := &cobra.Command{Use: "rule", Short: "Manage rules, which turn pull requests into deployments"}
+	c.AddCommand(ruleList(), ruleSet(), ruleShow(), ruleDelete())
+	return c
+}
+
+func ruleList() *cobra.Command {
+	c := &cobra.Command{Use: "list", Args: exit.ExactArgs(0), Short: "List rules"}
+	asJSON := output.JSONFlag(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		r, err := api.ListRulesWithResponse(c.Context(), nil)
+		if err := checkAnswer(r, err); err != nil {
+			return err
+		}
+		if *asJSON {
+			return output.PrintJSON(c.OutOrStdout(), r.JSON200.Items)
+		}
+		rows := [][]string{{"NAME", "SOURCE", "REPOSITORY", "BRANCH", "TAG", "PROJECT",
+			"ENVIRONMENT", "ACTIVE"}}
+		for _, x := range r.JSON200.Items {
+			rows = append(rows, []string{x.Name, string(x.Source), valueOrZero(x.Repository),
+				valueOrZero(x.Branch), x.Tag, x.Project, x.Environment, fmt.Sprint(x.Active)})
+		}
+		return output.PrintTable(c.OutOrStdout(), rows)
+	}
+	return c
+}
+
+func ruleSet() *cobra.Command {
+	var body apiclient.RulePut
+	var source, repository, branch, apiURL, secretFile, tokenFile string
+	var wait time.Duration
+	var off bool
+	c := &cobra.Command{
+		Use:   "set NAME --source SOURCE --project PROJECT --env ENV --tag TAG",
+		Args:  exit.ExactArgs(1),
+		Short: "Create or change a rule",
+		Long: "Create or change a rule. The source posts its events to /hooks/NAME of the control\n" +
+			"plane, signed with the secret that is made and shown once.",
+	}
+	f := c.Flags()
+	f.StringVar(&source, "source", "", "github, gitlab, gitea, generic or registry")
+	f.StringVar(&repository, "repository", "", "only of this repository")
+	f.StringVar(&body.Project, "project", "", "which project is deployed")
+	f.StringVar(&body.Environment, "env", "", "where it is deployed")
+	f.StringVar(&branch, "branch", "", "only branches of this pattern, such as feature/*")
+	f.StringVar(&body.Tag, "tag", "", "how a branch's image is tagged, such as pr-{number}")
+	f.DurationVar(&wait, "wait", 30*time.Minute, "how long the registry may take to have the tag")
+	f.StringVar(&apiURL, "api", "", "address of the code host's API, for comments")
+	f.StringVar(&secretFile, "secret-file", "", "file with the secret, instead of a new one")
+	f.StringVar(&tokenFile, "token-file", "", "file with the code host's token; - is standard input")
+	f.BoolVar(&off, "off", false, "keep it, and take no events")
+	c.RunE = func(c *cobra.Command, args []string) (err error) {
+		if body.Secret, err = readSecretValue(c, secretFile); err != nil {
+			return err
+		}
+		if body.Token, err = readSecretValue(c, tokenFile); err != nil {
+			return err
+		}
+		active, minutes := !off, int(wait/time.Minute)
+		body.Source, body.Active, body.WaitMinutes = apiclient.RuleSource(source), &active, &minutes
+		body.Repository, body.Branch, body.ApiUrl = nilIfZero(
+			repository,
+		), nilIfZero(
+			branch,
+		), nilIfZero(
+			apiURL,
+		)
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		r, err := api.PutRuleWithResponse(c.Context(), args[0], body)
+		if err := checkAnswer(r, err); err != nil {
+			return err
+		}
+		return toldSecret(c.OutOrStdout(), "rule "+args[0], r.JSON200.Secret)
+	}
+	return c
+}
+
+func ruleShow() *cobra.Command {
+	c := &cobra.Command{Use: "show NAME", Args: exit.ExactArgs(1),
+		Short: "Show the results of a rule's pull requests"}
+	asJSON := output.JSONFlag(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		r, err := api.GetRuleWithResponse(c.Context(), args[0])
+		if err := checkAnswer(r, err); err != nil {
+			return err
+		}
+		if *asJSON {
+			return output.PrintJSON(c.OutOrStdout(), r.JSON200)
+		}
+		rows := [][]string{{"REVIEW", "BRANCH", "TAG", "DEPLOYMENT", "STATE", "CHANGED", "DETAIL"}}
+		for _, x := range r.JSON200.Reviews {
+			rows = append(rows, []string{x.Key, x.Branch, x.Tag, x.Deployment, string(x.State),
+				output.FormatAge(x.ChangedAt) + " ago", valueOrZero(x.Detail)})
+		}
+		return output.PrintTable(c.OutOrStdout(), rows)
+	}
+	return c
+}
+
+func ruleDelete() *cobra.Command {
+	c := &cobra.Command{Use: "delete NAME", Args: exit.ExactArgs(1),
+		Short: "Delete a rule; its deployments stay"}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		r, err := api.DeleteRuleWithResponse(c.Context(), args[0])
+		return checkAnswer(r, err)
+	}
+	return c
+}

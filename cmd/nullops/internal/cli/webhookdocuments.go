@@ -1,0 +1,46 @@
+package cli
+
+import "github.com/nullops/nullops/controlplane/apiclient"
+
+// hiddenFields are those that the API takes and never returns: a document names the
+// environment variable that holds one, as in password_from_env.
+var hiddenFields = map[string][]string{
+	"registry": {"password"}, "user": {"password"},
+	"webhook": {"url", "secret"}, "rule": {"secret", "token"},
+}
+
+// webhookDocument is the API's webhook with its kind renamed, since a document's kind
+// is "webhook".
+type webhookDocument struct {
+	Format      apiclient.WebhookKind   `json:"format"`
+	Project     *string                 `json:"project,omitempty"`
+	Environment *string                 `json:"environment,omitempty"`
+	Events      []apiclient.NoticeEvent `json:"events"`
+	Template    *string                 `json:"template,omitempty"`
+	Active      *bool                   `json:"active,omitempty"`
+	URL         *string                 `json:"url,omitempty"`
+	Secret      *string                 `json:"secret,omitempty"`
+}
+
+func webhookObject(w apiclient.Webhook) object {
+	return object{Kind: "webhook", Name: w.Name, Body: webhookDocument{
+		Format: w.Kind, Project: w.Project, Environment: w.Environment, Events: w.Events,
+		Template: w.Template, Active: nilIfActive(w.Active),
+	}}
+}
+
+func ruleObject(r apiclient.Rule) object {
+	return object{Kind: "rule", Name: r.Name, Body: apiclient.RulePut{
+		Source: r.Source, Repository: r.Repository, Project: r.Project, Environment: r.Environment,
+		Branch: r.Branch, Tag: r.Tag, WaitMinutes: &r.WaitMinutes, ApiUrl: r.ApiUrl,
+		Active: nilIfActive(r.Active),
+	}}
+}
+
+// nilIfActive leaves out a yes that is meant anyway.
+func nilIfActive(active bool) *bool {
+	if active {
+		return nil
+	}
+	return &active
+}

@@ -1,0 +1,179 @@
+package server
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/docker"
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/failpoint"
+)
+
+func agentCommand() *cobra.Command {
+	c := serverCommand("agent", "Run the agent of a node, next to its Docker Engine",
+		Settings.checkAgent, runAgent)
+	c.AddCommand(agentIdentity(), agentState(), doctorCommand(), agentLost())
+	return c
+}
+
+// agentGC collects twice as often as Go would: an agent holds a megabyte or two,
+// so that is cheap, and memory belongs to the node's deployments.
+const agentGC = 50
+
+// runAgent waits for the control plane to dial, and works for it until ctx ends.
+func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(agentGC)
+	}
+	token, err := agentToken(s.Agent.Token)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.Agent.Data, 0o700); err != nil {
+		return fmt.Errorf("setting agent.data: %w", err)
+	}
+	floor, err := agent.ParseDiskFloor(s.Agent.Floor)
+	if err != nil {
+		return fmt.Errorf("setting agent.floor: %w", err)
+	}
+	install, err := installID(s.Agent.Data)
+	if err != nil {
+		return err
+	}
+	runtime, err := openDocker(ctx, s, install, log)
+	if err != nil {
+		return err
+	}
+	defer runtime.Close()
+	l, err := net.Listen("tcp", s.Agent.Listen)
+	if err != nil {
+		return fmt.Errorf("setting agent.listen: %w", err)
+	}
+	a, err := agent.New(agent.Config{Data: s.Agent.Data, Token: token, Build: wire.Build(release),
+		Listener: l, Log: log, ProbeEvery: s.probeEvery(),
+		DiskFloor: floor,
+		Failpoint: failpoint.FromEnv(os.Getenv("NULLOPS_FAILPOINT"))}, runtime)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	// Log the thumbprint, so that a person can compare it with the one in the UI.
+	log.InfoContext(ctx, "listening", "address", l.Addr().String(), "build", release,
+		"thumbprint", formatThumbprint(a))
+	if err := tellSystemd("READY=1"); err != nil {
+		log.WarnContext(ctx, "systemd was not told that the agent listens", "error", err)
+	}
+	return a.Run(ctx)
+}
+
+// tellSystemd sends sd_notify(3) messages if a unit of Type=notify started us, and
+// does nothing otherwise.
+func tellSystemd(state string) error {
+	path := os.Getenv("NOTIFY_SOCKET")
+	if path == "" {
+		return nil
+	}
+	conn, err := net.Dial("unixgram", path)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Write([]byte(state))
+	return errors.Join(err, conn.Close())
+}
+
+// agentToken returns nil for an agent that was enrolled before and got no token.
+func agentToken(text string) (*wire.Token, error) {
+	if text == "" {
+		return nil, nil
+	}
+	token, err := wire.ParseToken(text)
+	if err != nil {
+		return nil, fmt.Errorf("setting agent.token: %w; copy it again, or rotate it", err)
+	}
+	return &token, nil
+}
+
+// formatThumbprint is spelled as the control plane shows it, so that comparing is easy.
+func formatThumbprint(a *agent.Agent) string {
+	t := a.Thumbprint()
+	return hex.EncodeToString(t[:])
+}
+
+// openDocker does not wait for an engine that is down or still starting: running services must be
+// reachable without it.
+func openDocker(ctx context.Context, s Settings, install string,
+	log *slog.Logger) (*docker.Docker, error) {
+	subnets, err := netip.ParsePrefix(s.Agent.Subnets)
+	if err != nil {
+		return nil, fmt.Errorf("setting agent.subnets: %w", err)
+	}
+	grace, err := s.stopGrace()
+	if err != nil {
+		return nil, err
+	}
+	config := docker.Config{Host: dockerHost(s.Agent.Docker), Install: install,
+		DataDir: s.Agent.Data, RunDir: s.Agent.Run, SubnetRange: subnets, StopGrace: grace,
+		EngineMayBeDown: true, Log: log}
+	if s.Agent.Guard {
+		config.Guard = &docker.Guard{Port: portOf(s.Agent.Listen)}
+	}
+	return docker.New(ctx, config)
+}
+
+func dockerHost(setting string) string {
+	if setting != "" {
+		return setting
+	}
+	if host := os.Getenv("DOCKER_HOST"); host != "" {
+		return host
+	}
+	return "unix:///var/run/docker.sock"
+}
+
+// installID marks what this agent made in Docker. It is made once: objects with
+// another id are a stranger's and are never touched.
+func installID(data string) (string, error) {
+	path := filepath.Join(data, "install")
+	text, err := os.ReadFile(path)
+	if err == nil && len(strings.TrimSpace(string(text))) > 0 {
+		return strings.TrimSpace(string(text)), nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read install id: %w", err)
+	}
+	id := uuid.NewString()[:8]
+	if err := os.WriteFile(path, []byte(id+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("write install id: %w", err)
+	}
+	return id, nil
+}
+
+// maxGrace bounds how long one service that ignores SIGTERM delays a removal.
+const maxGrace = 10 * time.Minute
+
+// stopGrace is agent.grace as the runtime takes it: none at all is negative.
+func (s Settings) stopGrace() (time.Duration, error) {
+	grace, err := time.ParseDuration(s.Agent.Grace)
+	if err != nil || grace < 0 || grace > maxGrace {
+		return 0, fmt.Errorf("setting agent.grace: %q is not a time from 0s to %s; write one like %s",
+			s.Agent.Grace, maxGrace, defaultSettings().Agent.Grace)
+	}
+	if grace == 0 {
+		return -1, nil
+	}
+	return grace, nil
+}

@@ -1,0 +1,119 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/nullops/nullops/cmd/nullops/internal/exit"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/backup"
+	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/controlplane/seal"
+	"github.com/nullops/nullops/migrations"
+)
+
+func backupCommand() *cobra.Command {
+	return serverCommand("backup", "Write everything to standard output, encrypted: "+
+		"nullops backup > FILE", Settings.checkBackup, writeBackup)
+}
+
+func restoreCommand() *cobra.Command {
+	return serverCommand("restore", "Fill an empty database from standard input: "+
+		"nullops restore < FILE", Settings.checkBackup, restoreBackup)
+}
+
+// checkBackup wants what the control plane wants to open its database.
+func (s Settings) checkBackup() error {
+	return errors.Join(
+		checkRequired("database.url", s.Database.URL, "a PostgreSQL connection URL"),
+		s.checkKeys(),
+	)
+}
+
+func writeBackup(ctx context.Context, s Settings, log *slog.Logger) error {
+	if term.IsTerminal(int(os.Stdout.Fd())) {
+		return exit.AsUsageError(errors.New("standard output is a terminal: " +
+			"write to a file, nullops backup > FILE"))
+	}
+	return withDatabase(ctx, s, log, func(store *postgres.Store, keys *seal.Keyring) error {
+		actor := access.System("backup")
+		if err := chainAudit(ctx, actor, store, keys); err != nil {
+			return err
+		}
+		out := bufio.NewWriter(os.Stdout)
+		err := backup.Write(ctx, actor, backup.Source{Store: store, Migrations: migrations.FS,
+			Keys: keys, Build: release}, out)
+		if err == nil {
+			err = out.Flush()
+		}
+		if err = auditAction(ctx, store, actor, "back up", err); err == nil {
+			log.InfoContext(ctx, "backup written; keep the master key apart from it")
+		}
+		return err
+	})
+}
+
+func restoreBackup(ctx context.Context, s Settings, log *slog.Logger) error {
+	return restoreFrom(ctx, s, log, os.Stdin)
+}
+
+func restoreFrom(ctx context.Context, s Settings, log *slog.Logger, from io.Reader) error {
+	return withDatabase(ctx, s, log, func(store *postgres.Store, keys *seal.Keyring) error {
+		actor := access.System("restore")
+		err := backup.Read(ctx, actor, store, migrations.FS, keys, bufio.NewReader(from))
+		if err != nil {
+			return err
+		}
+		if err := store.Migrate(ctx, migrations.FS); err != nil {
+			return err
+		}
+		if err := chainAudit(ctx, actor, store, keys); err != nil {
+			return err
+		}
+		if err := auditAction(ctx, store, actor, "restore", nil); err != nil {
+			return err
+		}
+		log.InfoContext(ctx, "restored; start the control plane with the same master key")
+		return nil
+	})
+}
+
+func withDatabase(ctx context.Context, s Settings, log *slog.Logger,
+	do func(*postgres.Store, *seal.Keyring) error) error {
+	keys, err := openSealingKeys(ctx, s, log)
+	if err != nil {
+		return err
+	}
+	store, err := postgres.Open(ctx, postgres.Config{URL: s.Database.URL})
+	if err != nil {
+		return fmt.Errorf("setting database.url: %w", err)
+	}
+	defer store.Close()
+	return do(store, keys.ring)
+}
+
+func chainAudit(ctx context.Context, actor access.Actor, store *postgres.Store,
+	keys *seal.Keyring) error {
+	key, err := catalog.AuditKey(ctx, actor, store, keys)
+	if err != nil {
+		return err
+	}
+	store.ChainAudit(key)
+	return nil
+}
+
+// auditAction writes the deed, or that it failed, into the audit.
+func auditAction(ctx context.Context, store *postgres.Store, actor access.Actor, action string,
+	failed error) error {
+	return store.InAuditedTx(ctx, actor.NewAuditEntry(action, "installation"),
+		func(*postgres.Tx) error { return failed })
+}

@@ -1,0 +1,365 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/accounts"
+	"github.com/nullops/nullops/controlplane/api"
+	"github.com/nullops/nullops/controlplane/audit"
+	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/fleet"
+	"github.com/nullops/nullops/controlplane/gate"
+	"github.com/nullops/nullops/controlplane/jobs"
+	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/logbook"
+	"github.com/nullops/nullops/controlplane/notify"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/controlplane/reach"
+	"github.com/nullops/nullops/controlplane/registry"
+	"github.com/nullops/nullops/controlplane/review"
+	"github.com/nullops/nullops/controlplane/seal"
+	"github.com/nullops/nullops/controlplane/usage"
+	"github.com/nullops/nullops/controlplane/vault"
+	"github.com/nullops/nullops/internal/failpoint"
+	"github.com/nullops/nullops/migrations"
+	"github.com/nullops/nullops/ui"
+)
+
+func controlplaneCommand() *cobra.Command {
+	return serverCommand("controlplane", "Run the control plane: API, UI, and links to the nodes",
+		Settings.checkControlPlane, func(ctx context.Context, s Settings, log *slog.Logger) error {
+			b, err := openBase(ctx, s, log, true)
+			if err != nil {
+				return err
+			}
+			defer b.close()
+			if os.Getenv("GOGC") == "" {
+				paceCollector(ctx)
+			}
+			return b.run(ctx, b.controlPlane)
+		})
+}
+
+func ingressCommand() *cobra.Command {
+	return serverCommand("ingress", "Run the ingress: where deployments answer",
+		Settings.checkIngress, func(ctx context.Context, s Settings, log *slog.Logger) error {
+			b, err := openBase(ctx, s, log, false)
+			if err != nil {
+				return err
+			}
+			defer b.close()
+			b.routed = new(atomic.Bool)
+			return b.run(ctx, b.serveIngress)
+		})
+}
+
+// serverBase is what control plane and ingress are both built on, bottom-up.
+type serverBase struct {
+	settings  Settings
+	log       *slog.Logger
+	store     *postgres.Store
+	listener  *postgres.Listener
+	catalog   *catalog.Catalog
+	lifecycle *lifecycle.Lifecycle
+	usage     *usage.Usage
+	gate      *gate.Gate
+	audit     *audit.Log
+	images    *registry.Client
+	ingress   *url.URL
+	nodes     fleet.NodeTable
+	identity  *wire.Identity
+	dialing   fleet.DialSettings
+	dialer    *fleet.Dialer
+	notify    *notify.Notifier
+	reviews   *review.Reviews
+	metrics   *metrics
+	// vault is nil without one.
+	vault *vault.Client
+	// fail is for tests only.
+	fail failpoint.Hook
+	// routed is set once the ingress has a route table; nil without an ingress.
+	routed *atomic.Bool
+}
+
+// openBase opens the database, brings its schema up to date, and proves that
+// the sealing key is the one its secrets were sealed with. Before that it may wait for
+// Vault; serveAPI says whether the API's address answers meanwhile.
+func openBase(
+	ctx context.Context, s Settings, log *slog.Logger, serveAPI bool,
+) (*serverBase, error) {
+	keys, err := awaitSealingKeys(ctx, s, log, serveAPI)
+	if err != nil {
+		return nil, err
+	}
+	ingress, err := url.Parse(s.Ingress.URL)
+	if err != nil {
+		return nil, fmt.Errorf("setting ingress.url: %w", err)
+	}
+	store, err := postgres.Open(ctx, postgres.Config{URL: s.Database.URL})
+	if err != nil {
+		return nil, fmt.Errorf("setting database.url: %w", err)
+	}
+	b := &serverBase{settings: s, log: log, store: store, listener: postgres.NewListener(store, log),
+		ingress: ingress, metrics: newMetrics(), vault: keys.vault,
+		fail: failpoint.FromEnv(os.Getenv("NULLOPS_FAILPOINT"))}
+	if err := b.buildServices(ctx, keys.ring, ingress); err != nil {
+		b.close()
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *serverBase) close() {
+	if b.images != nil {
+		b.images.Close()
+	}
+	b.store.Close()
+}
+
+func (b *serverBase) buildServices(
+	ctx context.Context,
+	keys *seal.Keyring,
+	ingress *url.URL,
+) error {
+	if err := b.store.Migrate(ctx, migrations.FS); err != nil {
+		return err
+	}
+	setup := access.System("setup")
+	if err := catalog.CheckKeys(ctx, setup, b.store, keys); err != nil {
+		return err
+	}
+	auditKey, err := catalog.AuditKey(ctx, setup, b.store, keys)
+	if err != nil {
+		return err
+	}
+	b.store.ChainAudit(auditKey)
+	b.audit = audit.New(b.store, auditKey)
+	if b.identity, err = b.openIdentity(ctx, keys); err != nil {
+		return err
+	}
+	own := newOwnAddresses(b.settings).contains
+	b.images = registry.New(registry.Config{Own: own})
+	b.catalog = catalog.New(catalog.Config{Store: b.store, Keys: keys, Images: b.images,
+		Vault:      b.newVaultSecrets(),
+		IssueToken: b.issueToken, UIHost: b.settings.HTTP.hostname(), Shared: b.settings.Ingress.Shared,
+		AllowLoopback: b.settings.HTTP.isLoopback(),
+		Deny:          own, Log: b.log})
+	b.usage = usage.New(b.store, b.log)
+	b.gate = gate.New(b.store, nil)
+	b.lifecycle = lifecycle.New(lifecycle.Config{Store: b.store, Catalog: b.catalog,
+		IngressURL: ingress, Log: b.log, Failpoint: b.fail, StepEnded: b.metrics.stepEnded,
+		KeepRemoved: time.Duration(b.settings.Removed.Keep) * 24 * time.Hour})
+	b.notify, b.reviews = b.newNotifier(own), b.newReviewer(own)
+	b.nodes = fleet.NodeTable{Store: b.store, OpenKey: b.catalog.OpenNodeKey, Holder: leaseHolder()}
+	b.dialing = fleet.DialSettings{
+		Identity: b.identity,
+		Build:    wire.Build(release),
+		Connect:  b.connectNode,
+	}
+	b.dialer = fleet.NewDialer(b.nodes, b.dialing)
+	b.metrics.watchPool(b.store)
+	return nil
+}
+
+// run starts what every process has, then the given part; the first to fail
+// stops the others.
+func (b *serverBase) run(ctx context.Context, parts ...func(context.Context) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return ignoreCanceled(b.listener.Run(ctx)) })
+	group.Go(func() error { return b.images.Run(ctx) })
+	if b.vault != nil {
+		group.Go(func() error { return ignoreCanceled(b.vault.Run(ctx)) })
+	}
+	group.Go(func() error {
+		return b.metrics.serve(
+			ctx,
+			b.settings.Metrics.Listen,
+			api.NewProbeHandler(b.readinessProblems),
+			b.log,
+		)
+	})
+	for _, part := range parts {
+		group.Go(func() error { return ignoreCanceled(part(ctx)) })
+	}
+	return group.Wait()
+}
+
+// ignoreCanceled turns a stop that was asked for into success.
+func ignoreCanceled(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// controlPlane serves API and UI, and keeps the sessions with the nodes.
+func (b *serverBase) controlPlane(ctx context.Context) error {
+	b.metrics.watchState(b.store)
+	if err := b.catalog.CheckDomains(ctx, access.System("setup")); err != nil {
+		return err
+	}
+	people, err := accounts.New(accounts.Config{Store: b.store, Log: b.log})
+	if err != nil {
+		return err
+	}
+	if err := b.firstAdmin(ctx, people); err != nil {
+		return err
+	}
+	lines := logbook.New(b.store)
+	proxies, err := parseProxies("http.proxies", b.settings.HTTP.Proxies)
+	if err != nil {
+		return err
+	}
+	handler, err := b.newHandler(people, lines, proxies)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", b.settings.HTTP.Listen)
+	if err != nil {
+		return fmt.Errorf("setting http.listen: %w", err)
+	}
+	limit := newConnectionLimit(b.settings.HTTP.Connections, proxies)
+	l, print, err := b.settings.HTTP.secureListener(limit.limitListener(l))
+	if err != nil {
+		return err
+	}
+	b.log.InfoContext(ctx, "control plane", "url", b.settings.HTTP.URL, "build", release,
+		"fingerprint", print)
+	if b.settings.HTTP.behindProxy() && len(proxies) == 0 {
+		b.log.WarnContext(ctx, "http.proxies is not set: all people behind the proxy share its "+
+			"address, and with it the limits of failed sign-ins; name the proxy there")
+	}
+	if print == "" && !loopbackListen(b.settings.HTTP.Listen) {
+		b.log.WarnContext(ctx, "plain HTTP on "+b.settings.HTTP.Listen+": let nobody but a proxy "+
+			"of yours or this machine reach it, or set http.url to https://")
+	}
+	machines := fleet.New(fleet.Config{Nodes: b.nodes, Secrets: secrets{b.catalog},
+		Lifecycle: b.lifecycle, Logbook: lines, Usage: b.usage, Journal: b.audit,
+		Listener: b.listener, Dial: b.dialing,
+		Holder: b.nodes.Holder, Log: b.log, Failpoint: b.fail})
+	b.metrics.watchLinks(machines)
+	setup, err := b.newProvisioner()
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	chores := jobs.New(b.store, b.log, b.backgroundJobs(people)...)
+	group.Go(func() error { return machines.Run(ctx) })
+	group.Go(func() error { return chores.Run(ctx) })
+	group.Go(func() error { return b.runNotifications(ctx) })
+	group.Go(func() error { return b.runReviews(ctx) })
+	group.Go(func() error { return b.orderCertificates(ctx) })
+	group.Go(func() error { return setup.Run(ctx) })
+	group.Go(func() error { return b.usage.Run(ctx) })
+	moves := jobs.Relocator{Deployments: b.lifecycle, Volumes: b.dialer, Holder: b.nodes.Holder,
+		Log: b.log}
+	group.Go(func() error { return moves.Run(ctx) })
+	group.Go(func() error { return jobs.Queue(ctx, b.lifecycle, b.store, b.listener, b.log) })
+	// Verify the audit at each start, whenever the job did last.
+	group.Go(func() error { return jobs.VerifyAudit(b.audit, b.log).Do(ctx) })
+	group.Go(func() error {
+		return serveHTTP(ctx, &http.Server{Handler: handler,
+			ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 75 * time.Second,
+			MaxHeaderBytes: 64 << 10, ConnState: limit.trackState}, l)
+	})
+	return group.Wait()
+}
+
+// backgroundJobs is what the control plane does by itself.
+func (b *serverBase) backgroundJobs(people *accounts.Accounts) []jobs.Job {
+	all := []jobs.Job{
+		jobs.ForgetSessions(people), jobs.ForgetKeys(b.store),
+		jobs.Expire(b.lifecycle, b.store, b.log), jobs.NoticeExpiry(b.lifecycle),
+		jobs.ForgetRemoved(b.lifecycle, b.log), jobs.FinishMoves(b.lifecycle, b.log),
+		jobs.VerifyAudit(b.audit, b.log),
+		jobs.TrimUsage(b.usage, b.log), jobs.ForgetPasses(b.gate),
+	}
+	if days := b.settings.Audit.Keep; days > 0 {
+		all = append(all, jobs.CutAudit(b.audit, time.Duration(days)*24*time.Hour, b.log))
+	}
+	return all
+}
+
+func (b *serverBase) newHandler(
+	people *accounts.Accounts, lines *logbook.Logbook, proxies []netip.Prefix,
+) (http.Handler, error) {
+	public, err := url.Parse(b.settings.HTTP.URL)
+	if err != nil {
+		return nil, fmt.Errorf("setting http.url: %w", err)
+	}
+	return api.New(api.Config{Accounts: people, Catalog: b.catalog, Lifecycle: b.lifecycle,
+		Logbook: lines, Usage: b.usage, Notify: b.notify, Reviews: b.reviews,
+		Audit: b.audit, Gate: b.gate, Logs: serviceLogs{b.dialer},
+		Reach:    reach.New(b.store, b.dialer),
+		Check:    b.dialer.Check,
+		Describe: b.dialer.Describe, Upgrade: b.upgradeAgent,
+		Subscribe: b.subscribeTopics, UI: ui.Files(),
+		HostKey: b.hostKey,
+		OIDC:    b.settings.OIDC.newProvider(b.settings.HTTP.URL),
+		Proxies: proxies,
+		URL:     public, IngressURL: b.ingress, Build: release, Log: b.log,
+		Metrics: b.metrics.apiRequest, Ready: b.readinessProblems})
+}
+
+// subscribeTopics connects the API to database notifications without a dependency.
+func (b *serverBase) subscribeTopics(
+	key string, topics ...controlplane.Topic,
+) (wake <-chan struct{}, stop func()) {
+	heard := b.listener.Subscribe(key, topics...)
+	return heard.Wake, heard.Close
+}
+
+// readinessProblems returns what the control plane needs and does not have yet.
+func (b *serverBase) readinessProblems(ctx context.Context) []api.PendingDependency {
+	if err := b.store.Ping(ctx); err != nil {
+		return []api.PendingDependency{{For: "database", Reason: err.Error()}}
+	}
+	var all []api.PendingDependency
+	if !b.listener.IsListening() {
+		all = append(all, api.PendingDependency{For: "events",
+			Reason: "the database's notifications are not heard yet: changes would show late"})
+	}
+	if b.routed != nil && !b.routed.Load() {
+		all = append(all, api.PendingDependency{For: "routes",
+			Reason: "the routing table has not been read yet"})
+	}
+	return all
+}
+
+// firstAdmin prints the first admin's password, once and not into the log.
+func (b *serverBase) firstAdmin(ctx context.Context, people *accounts.Accounts) error {
+	password, created, err := people.EnsureFirstAdmin(ctx, access.System("setup"), "admin")
+	if err != nil || !created {
+		return err
+	}
+	fmt.Fprintf(os.Stdout, "\nFirst admin: user admin, password %s\n"+
+		"It is shown only now. Sign in at %s and change it.\n\n", password.Reveal(),
+		b.settings.HTTP.URL)
+	return nil
+}
+
+// leaseHolder names this process in leases.
+func leaseHolder() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s/%d/%s", host, os.Getpid(), uuid.NewString())
+}

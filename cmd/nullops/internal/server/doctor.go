@@ -1,0 +1,177 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nullops/nullops/agent/docker"
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
+	"github.com/nullops/nullops/cmd/nullops/internal/exit"
+)
+
+// doctorWithin bounds the whole examination: each part has its own end.
+const doctorWithin = 5 * time.Minute
+
+func doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor [--json] [--SETTING=VALUE]…",
+		Short: "Check what this machine needs to be a node, without a control plane",
+		Long: "Checks what this machine needs to be a node, as its agent does, and says what to do. " +
+			"It takes the agent's settings, starts two containers for a moment, and changes nothing. " +
+			"The exit code is 1 if a problem is critical.",
+		DisableFlagParsing: true,
+		RunE: func(c *cobra.Command, args []string) error {
+			if slices.Contains(args, "-h") || slices.Contains(args, "--help") {
+				return c.Help()
+			}
+			rest := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return a == "--json" })
+			s, err := loadSettings(rest, os.Environ())
+			if err == nil {
+				err = s.checkDoctor()
+			}
+			if err != nil {
+				return exit.WithCode(err, exit.Usage)
+			}
+			return runDoctor(c.Context(), s, c.OutOrStdout(), len(rest) < len(args))
+		},
+	}
+}
+
+// diagnosis is the doctor's JSON output.
+type diagnosis struct {
+	Healthy   bool           `json:"healthy"`
+	Checks    []wire.Check   `json:"checks"`
+	Inventory wire.Inventory `json:"inventory"`
+	// Guard is what to type where the agent itself may not set the rules.
+	Guard []string `json:"guard_commands,omitempty"`
+}
+
+func runDoctor(ctx context.Context, s Settings, out io.Writer, asJSON bool) error {
+	ctx, cancel := context.WithTimeout(ctx, doctorWithin)
+	defer cancel()
+	d, err := examineNode(ctx, s)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = output.PrintJSON(out, d)
+	} else {
+		err = printDiagnosis(out, d)
+	}
+	if err == nil && !d.Healthy {
+		return exit.WithCode(exit.ErrSilent, exit.Failed)
+	}
+	return err
+}
+
+// examineNode runs the agent's checks. If they cannot run, that is a result too.
+func examineNode(ctx context.Context, s Settings) (diagnosis, error) {
+	var d diagnosis
+	config, clean, err := doctorConfig(s)
+	if err != nil {
+		return d, err
+	}
+	defer clean()
+	runtime, err := docker.New(ctx, config)
+	if err == nil {
+		defer runtime.Close()
+		// A lost container shows at the second look only. Reasons why it cannot be seen are among
+		// the inventory's checks.
+		_, _ = runtime.FindLostTwice(ctx)
+		d.Inventory, err = runtime.Inventory(ctx)
+	}
+	if err != nil {
+		d.Checks = []wire.Check{{ID: "engine", Severity: wire.SeverityCritical,
+			Detail: err.Error(), Remedy: "Start the Docker Engine, or correct the settings " +
+				"agent.docker, agent.data and agent.run."}}
+		return d, nil
+	}
+	d.Checks = append(d.Inventory.Checks, runtime.ProbeIsolation(ctx))
+	d.Inventory.Checks = nil
+	d.Healthy = !slices.ContainsFunc(d.Checks, func(c wire.Check) bool {
+		return c.Severity == wire.SeverityCritical
+	})
+	if slices.ContainsFunc(d.Checks, func(c wire.Check) bool {
+		return c.ID == "guard" && c.Severity != wire.SeverityOK
+	}) {
+		d.Guard = runtime.GuardCommands()
+	}
+	return d, nil
+}
+
+// doctorConfig is the configuration of the agent on this machine, or the default one.
+// Its probes do not collide with those of a running agent.
+func doctorConfig(s Settings) (c docker.Config, clean func(), err error) {
+	clean = func() {}
+	c = docker.Config{Host: dockerHost(s.Agent.Docker), DataDir: s.Agent.Data, RunDir: s.Agent.Run,
+		ProbeName: "doctor", Guard: &docker.Guard{Port: portOf(s.Agent.Listen), LookOnly: true},
+		Log: slog.New(slog.DiscardHandler)}
+	if c.SubnetRange, err = netip.ParsePrefix(s.Agent.Subnets); err != nil {
+		return c, clean, fmt.Errorf("setting agent.subnets: %w", err)
+	}
+	install, err := os.ReadFile(filepath.Join(s.Agent.Data, "install"))
+	if err == nil {
+		c.Install = strings.TrimSpace(string(install))
+		return c, clean, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return c, clean, fmt.Errorf("setting agent.data: %w", err)
+	}
+	c.Install = "doctor"
+	if c.DataDir, err = os.MkdirTemp("", "nullops-doctor-"); err != nil {
+		return c, clean, err
+	}
+	return c, func() { _ = os.RemoveAll(c.DataDir) }, nil
+}
+
+// portOf is zero for an address whose port is not known yet.
+func portOf(address string) int {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return 0
+	}
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func printDiagnosis(out io.Writer, d diagnosis) error {
+	if d.Inventory.Hostname != "" {
+		fmt.Fprintf(out, "%s: %s, Docker Engine %s\n\n", output.SanitizeText(d.Inventory.Hostname),
+			output.SanitizeText(d.Inventory.OS), output.SanitizeText(d.Inventory.EngineVersion))
+	}
+	if err := output.PrintChecks(out, toChecks(d.Checks)); err != nil {
+		return err
+	}
+	if len(d.Guard) > 0 {
+		fmt.Fprintf(out, "\nTo keep containers from link-local addresses and the agent's port, "+
+			"run on the machine:\n\n  %s\n", strings.Join(d.Guard, "\n  "))
+	}
+	return nil
+}
+
+func toChecks(all []wire.Check) (checks []output.Check) {
+	for _, c := range all {
+		checks = append(checks,
+			output.Check{ID: c.ID, Severity: output.Severity(c.Severity), Detail: c.Detail,
+				Remedy: c.Remedy})
+	}
+	return checks
+}

@@ -1,0 +1,55 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/migrations"
+)
+
+// migrateCommand is for operators who run migrations separately.
+func migrateCommand() *cobra.Command {
+	c := &cobra.Command{Use: "migrate", Short: "Upgrade the database's schema to this release"}
+	check := func(s Settings) error {
+		return checkRequired("database.url", s.Database.URL, "a PostgreSQL connection URL")
+	}
+	c.AddCommand(serverCommand("up", "Apply what is missing", check, migrateUp),
+		serverCommand("status", "List migrations, applied and waiting", check, migrateStatus))
+	return c
+}
+
+func migrateUp(ctx context.Context, s Settings, _ *slog.Logger) error {
+	store, err := postgres.Open(ctx, postgres.Config{URL: s.Database.URL})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	return store.Migrate(ctx, migrations.FS)
+}
+
+func migrateStatus(ctx context.Context, s Settings, _ *slog.Logger) error {
+	store, err := postgres.Open(ctx, postgres.Config{URL: s.Database.URL})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	states, err := store.MigrationStates(ctx, migrations.FS)
+	if err != nil {
+		return err
+	}
+	rows := [][]string{{"VERSION", "STATE", "NAME"}}
+	for _, m := range states {
+		state := "waiting"
+		if m.Applied {
+			state = "applied"
+		}
+		rows = append(rows, []string{fmt.Sprint(m.Version), state, m.Name})
+	}
+	return output.PrintTable(os.Stdout, rows)
+}
