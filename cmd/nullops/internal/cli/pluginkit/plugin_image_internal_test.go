@@ -118,7 +118,8 @@ func TestPluginTest_OfAnImageAlone(t *testing.T) {
 	if err != nil || !strings.Contains(out, "ok   one") || !strings.Contains(out, "hello") {
 		t.Errorf("with inputs: %v\n%s", err, out)
 	}
-	component := filepath.Join("..", "..", "plugins", "shell", "component.json")
+	component := filepath.Join("..", "..", "..", "..", "..", "plugins", "shell",
+		"component.json")
 	bare := registry + "/bases/shell:1"
 	out, err = plugin(t, "test", bare, "--docker", engine, "--component", component,
 		"--conformance")
