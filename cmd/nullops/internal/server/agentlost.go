@@ -106,7 +106,8 @@ func printLost(out io.Writer, found docker.LostObjects, ended bool) error {
 		rows = append(rows, []string{"interface", l.Deployment, "", name, ""})
 	}
 	for _, m := range found.Mounts {
-		rows = append(rows, []string{"mount", m.Deployment, string(m.Step), output.SanitizeText(m.Path), ""})
+		rows = append(rows, []string{"mount", m.Deployment, string(m.Step),
+			output.SanitizeText(m.Path), ""})
 	}
 	if err := output.PrintTable(out, rows); err != nil {
 		return err
