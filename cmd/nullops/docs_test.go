@@ -241,30 +241,31 @@ func TestOperations_SayWhoMayUseThem(t *testing.T) {
 	}
 }
 
-// docs/promises.md names exactly the promises that tests claim.
+// docs/promises.md names every promise that tests claim, and says of the others that no test
+// shows them, or why.
 func TestPromises_AreListedWithTheirTests(t *testing.T) {
 	root := repository(t)
 	page, err := fs.ReadFile(root, "docs/promises.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := regexp.MustCompile(`(?m)^\| ([A-Z]-\d{2,3}) \|`)
-	listed := map[string]bool{}
+	row := regexp.MustCompile("(?m)^\\| ([A-Z]-\\d{2,3}) \\| .* \\| (.*) \\|$")
+	shown := map[string]string{}
 	for _, match := range row.FindAllStringSubmatch(string(page), -1) {
-		if listed[match[1]] {
+		if shown[match[1]] != "" {
 			t.Errorf("docs/promises.md lists %s twice", match[1])
 		}
-		listed[match[1]] = true
+		shown[match[1]] = match[2]
 	}
 	claimed := claimedPromises(t, root)
 	for id, file := range claimed {
-		if !listed[id] {
+		if !strings.Contains(shown[id], "`") {
 			t.Errorf("%s claims %s, which docs/promises.md lacks: run make generate", file, id)
 		}
 	}
-	for id := range listed {
-		if claimed[id] == "" {
-			t.Errorf("docs/promises.md lists %s, which no test claims: run make generate", id)
+	for id, tests := range shown {
+		if claimed[id] == "" && strings.Contains(tests, "`") {
+			t.Errorf("docs/promises.md names a test of %s, which none claims: run make generate", id)
 		}
 	}
 }

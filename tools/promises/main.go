@@ -17,6 +17,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -26,11 +27,13 @@ const (
 	list = "../shared/promises.tsv"
 )
 
-const header = `# Promises kept
+const header = `# Promises
 
-What NullOps promises its users, and the test that would fail if it broke. Written
+What NullOps promises its users, and the tests that would fail if it broke. Written
 by ` + "`make generate`" + ` from the comments in the tests; do not edit by hand, except
-for the wording of a promise. What is marked (slow) is told by ` + "`make test-slow`" + ` only.
+for the remarks before the tests. *partly* says what is missing, *mapped* what stands
+for a sentence of another product. What is marked (slow) is shown by
+` + "`make test-slow`" + ` only.
 
 | id | promise | shown by |
 |---|---|---|
@@ -56,7 +59,7 @@ func run(root string) error {
 	if err := writeRows(root, claims); err != nil {
 		return err
 	}
-	known, err := sentences(root)
+	known, err := readPromises(root)
 	if err != nil {
 		return err
 	}
@@ -70,39 +73,61 @@ func run(root string) error {
 	return os.WriteFile(filepath.Join(root, page), []byte(text), 0o644)
 }
 
-// table renders one row per claimed promise, in the order of ids.
-func table(claims map[string][]string, known map[string]string) (string, error) {
+// promise is a row of the list.
+type promise struct {
+	sentence string
+	// remark says what the tests do not: that they show a part only, or why there are none.
+	remark string
+}
+
+// table renders one row per promise, in the order of ids.
+func table(claims map[string][]string, known map[string]promise) (string, error) {
 	var out strings.Builder
 	out.WriteString(header)
-	var missing []string
 	for _, id := range slices.Sorted(maps.Keys(claims)) {
-		sentence, ok := known[id]
-		if !ok {
-			missing = append(missing, id)
-			continue
+		if _, ok := known[id]; !ok && idPattern.MatchString(id) {
+			return "", fmt.Errorf("no sentence is known for %s (claimed in %s): add a row to %s",
+				id, strings.Join(claims[id], ", "), page)
 		}
-		tests := slices.Compact(slices.Sorted(slices.Values(claims[id])))
-		fmt.Fprintf(&out, "| %s | %s | %s |\n", id, sentence, strings.Join(tests, "<br>"))
 	}
-	if len(missing) > 0 {
-		return "", fmt.Errorf("no sentence is known for %s (claimed in %s): add a row to %s",
-			strings.Join(missing, ", "), strings.Join(claims[missing[0]], ", "), page)
+	for _, id := range slices.Sorted(maps.Keys(known)) {
+		shown := slices.Compact(slices.Sorted(slices.Values(claims[id])))
+		if len(shown) == 0 && !needsNoTest.MatchString(known[id].remark) {
+			shown = []string{notShown}
+		}
+		if remark := known[id].remark; remark != "" {
+			shown = slices.Insert(shown, 0, remark)
+		}
+		fmt.Fprintf(&out, "| %s | %s | %s |\n", id, known[id].sentence, strings.Join(shown, "<br>"))
 	}
 	return out.String(), nil
 }
 
-// sentences reads what each promise says. The committed page wins, so that the
+// remarkPattern finds the remark at the beginning of the last column, and needsNoTest remarks
+// of rows that nothing in the product is to show.
+var (
+	remarkPattern = regexp.MustCompile("^((?:partly|mapped|not adopted|process)[^`]*?)(?:<br>|$)")
+	needsNoTest   = regexp.MustCompile(`^(?:not adopted|process)`)
+)
+
+// readPromises reads what each promise says. The committed page wins, so that the
 // result is the same with and without the project's list.
-func sentences(root string) (map[string]string, error) {
-	known := map[string]string{}
+func readPromises(root string) (map[string]promise, error) {
+	known := map[string]promise{}
 	text, err := os.ReadFile(filepath.Join(root, list))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	for line := range strings.Lines(string(text)) {
-		if fields := strings.Split(line, "\t"); len(fields) >= 3 {
-			known[fields[0]] = cell(fields[2])
+		fields := strings.Split(line, "\t")
+		if len(fields) < 3 || !idPattern.MatchString(fields[0]) {
+			continue
 		}
+		p := promise{sentence: cell(fields[2])}
+		if note := cell(fields[len(fields)-1]); len(fields) > 4 && note != "" {
+			p.remark = findRemark(strings.ToLower(note[:1]) + note[1:])
+		}
+		known[fields[0]] = p
 	}
 	text, err = os.ReadFile(filepath.Join(root, page))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -111,10 +136,18 @@ func sentences(root string) (map[string]string, error) {
 	for line := range strings.Lines(string(text)) {
 		cells := strings.SplitN(strings.TrimPrefix(line, "| "), " | ", 3)
 		if len(cells) == 3 && idPattern.MatchString(cells[0]) {
-			known[cells[0]] = cells[1]
+			shown := strings.TrimSuffix(strings.TrimSpace(cells[2]), " |")
+			known[cells[0]] = promise{sentence: cells[1], remark: findRemark(shown)}
 		}
 	}
 	return known, nil
+}
+
+func findRemark(shown string) string {
+	if match := remarkPattern.FindStringSubmatch(shown); match != nil {
+		return match[1]
+	}
+	return ""
 }
 
 // cell makes a text fit a table cell.

@@ -67,14 +67,20 @@ func TestRun_IsStableAndNeedsTheListOnce(t *testing.T) {
 	root := filepath.Join(outer, "main")
 	mark := "// promise" + ": "
 	write(t, filepath.Join(outer, "shared", "promises.tsv"),
-		"id\tarea\tpromise\nN-901\tx\tIt | works\n")
+		"id\tarea\tpromise\tcheck\tnote\nN-901\tx\tIt | works\n"+
+			"N-903\tx\tElsewhere\tseen\tMapped: here\nN-904\tx\tNever\tn/a\tNot adopted: why\n"+
+			"N-905\tx\tLater\tseen\t\n")
 	write(t, filepath.Join(root, "a_test.go"), "package a\n\nfunc TestA() {} "+mark+"N-901\n")
 	if err := run(root); err != nil {
 		t.Fatal(err)
 	}
 	first := read(t, filepath.Join(root, page))
-	if !strings.Contains(first, "| N-901 | It / works | `.` ") {
-		t.Error(first)
+	for _, row := range []string{"| N-901 | It / works | `.` a |",
+		"| N-903 | Elsewhere | mapped: here<br>" + notShown + " |",
+		"| N-904 | Never | not adopted: why |", "| N-905 | Later | " + notShown + " |"} {
+		if !strings.Contains(first, row+"\n") {
+			t.Errorf("%q is not in:\n%s", row, first)
+		}
 	}
 	if err := os.RemoveAll(filepath.Join(outer, "shared")); err != nil {
 		t.Fatal(err)
