@@ -117,10 +117,12 @@ func hostOf(dir, what string, mounts []container.MountPoint) (string, error) {
 
 // containerPath is how the engine's own files for /etc/hostname and the like
 // show up among a container's mounts.
-var containerPath = regexp.MustCompile(`/containers/([0-9a-f]{64})/`)
+var containerPath = regexp.MustCompile(
+	`/containers/([0-9a-f]{64})/(?:hostname|hosts|resolv\.conf)$`)
 
-// ownContainer returns the id of the container that we run in, or "". Only the source of a mount
-// counts: on the machine itself, other containers' folders are mount points (mounts/shm).
+// ownContainer returns the id of the container that we run in, or "". In it, the engine's files
+// are mounted on ours in /etc. On the machine itself, folders of other containers are mount points
+// (mounts/shm), and while files of a container are copied, its files are mounted below its root.
 func ownContainer(mountinfo string) (string, error) {
 	f, err := os.Open(mountinfo)
 	if err != nil {
@@ -133,7 +135,9 @@ func ownContainer(mountinfo string) (string, error) {
 		if len(fields) < 5 {
 			continue
 		}
-		if m := containerPath.FindStringSubmatch(fields[3]); m != nil {
+		source, target := fields[3], fields[4]
+		m := containerPath.FindStringSubmatch(source)
+		if m != nil && filepath.Dir(target) == "/etc" {
 			return m[1], nil
 		}
 	}

@@ -81,6 +81,8 @@ func TestOwnContainer(t *testing.T) {
 		"285 266 254:0 /docker/containers/" + id + "/hostname /etc/hostname rw - ext4 x rw\n": id,
 		"22 1 254:0 / / rw - ext4 /dev/vda rw\n":                                              "",
 		"90 22 0:45 / /docker/containers/" + id + "/mounts/shm rw - tmpfs shm rw\n":           "",
+		"91 22 254:0 /docker/containers/" + id + "/hosts /docker/overlay2/x/merged/etc/hosts " +
+			"rw - ext4 /dev/vda rw\n": "",
 	} {
 		path := filepath.Join(t.TempDir(), "mountinfo")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
