@@ -133,7 +133,7 @@ async function prolongs(page, made, name) {
   await page.getByText("Payments are looked into").first().waitFor();
   same((await read()).hold?.owner, name, "who holds it");
   await act(page, "Release").click();
-  await toast(page, `${made.name} is held no more`);
+  await toast(page, `${made.name} is no longer held`);
   same((await read()).hold, undefined, "the hold after its release");
 }
 

@@ -39,6 +39,7 @@ function Table({ all }: { all: Key[] }) {
         <thead>
           <tr>
             <th>{t.columns.name}</th>
+            <th className="wide">{t.columns.source}</th>
             <th>{t.columns.state}</th>
             <th className="num">{t.columns.values}</th>
             <th className="wide">{t.columns.uses}</th>
@@ -48,6 +49,7 @@ function Table({ all }: { all: Key[] }) {
           {all.map((key) => (
             <tr key={key.name}>
               <td className="mono">{key.name}</td>
+              <td className="wide t2">{key.source}</td>
               <td>
                 <State of={key} />
               </td>

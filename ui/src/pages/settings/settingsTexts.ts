@@ -15,7 +15,13 @@ export const settingsTexts = {
     title: "Master keys",
     what: "Secrets are sealed with these keys. The first one that is present seals new values; the others only open old ones.",
     unread: "The keys could not be read.",
-    columns: { name: "Name", state: "State", values: "Values sealed under it", uses: "Where" },
+    columns: {
+      name: "Name",
+      source: "Kept in",
+      state: "State",
+      values: "Values sealed under it",
+      uses: "Where",
+    },
     primary: "seals what is new",
     present: "only opens",
     missing: "not given to the control plane",
@@ -29,7 +35,7 @@ export const settingsTexts = {
         ? "Everything was under the first key already."
         : `${plural(count, "value")} sealed anew.`,
     rotateWhy: "Every value is under the first key already.",
-    how: "A new key: put it in front of the others in NULLOPS_MASTER_KEYS (or its file), restart, then seal everything under it here. The old one may go when nothing is left under it.",
+    how: "A new local key: put it in front of the others in NULLOPS_MASTER_KEYS (or its file) and restart. A key in Vault: rotate it there. Then seal everything under it here. You can remove the old key when nothing is left under it.",
   },
   backups: {
     title: "Backups",
