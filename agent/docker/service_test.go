@@ -1,6 +1,7 @@
 package docker_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -345,14 +346,19 @@ func TestLogs(t *testing.T) {
 	r := newRig(t)
 	id := r.deployment()
 	r.start(r.service(id, "web"))
-	logs, err := r.Logs(t.Context(), id, "web", agent.LogOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(logs)
-	if err != nil || logs.Close() != nil {
-		t.Fatal(err)
-	}
+	var text []byte
+	// A process that was just started may not have written yet.
+	dockertest.WaitUntil(t.Context(), t, "the service has written", func() bool {
+		logs, err := r.Logs(t.Context(), id, "web", agent.LogOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err = io.ReadAll(logs)
+		if err != nil || logs.Close() != nil {
+			t.Fatal(err)
+		}
+		return bytes.Count(text, []byte("\n")) >= 2
+	})
 	var said []string
 	for line := range strings.Lines(string(text)) {
 		at, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
