@@ -249,7 +249,7 @@ func TestPromises_AreListedWithTheirTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := regexp.MustCompile("(?m)^\\| ([A-Z]-\\d{2,3}) \\| .* \\| (.*) \\|$")
+	row := regexp.MustCompile(`(?m)^\| ([A-Z]-\d{2,3}) \| .* \| (.*) \|$`)
 	shown := map[string]string{}
 	for _, match := range row.FindAllStringSubmatch(string(page), -1) {
 		if shown[match[1]] != "" {
