@@ -63,7 +63,7 @@ func (c *Collector) Add(data []byte) error {
 // explain words an error for people.
 func explain(err error) error {
 	if broken, ok := errors.AsType[*xml.SyntaxError](err); ok {
-		return fmt.Errorf("line %d is not XML: %s", broken.Line, clip(broken.Msg, 100))
+		return fmt.Errorf("line %d is not XML: %s", broken.Line, copyPrefix(broken.Msg, 100))
 	}
 	return err
 }
@@ -135,21 +135,21 @@ func (f *file) read(d *xml.Decoder) error {
 func (f *file) open(e xml.StartElement) error {
 	name := e.Name.Local
 	if len(f.path) == 0 && name != "testsuites" && name != "testsuite" {
-		return fmt.Errorf("its root is <%s>, not <testsuites> or <testsuite>", clip(name, 40))
+		return fmt.Errorf("its root is <%s>, not <testsuites> or <testsuite>", copyPrefix(name, 40))
 	}
 	if len(f.path) == maxDepth {
 		return fmt.Errorf("its elements are nested deeper than %d levels", maxDepth)
 	}
 	if f.root == nil {
-		f.root = &totals{seconds: seconds(attribute(e, "time")), tests: count(e, "tests"),
+		f.root = &totals{seconds: parseSeconds(findAttribute(e, "time")), tests: count(e, "tests"),
 			failed: count(e, "failures") + count(e, "errors")}
 	}
 	f.path = append(f.path, name)
 	switch name {
 	case "testsuite":
-		f.suites = append(f.suites, clip(attribute(e, "name"), maxRaw))
+		f.suites = append(f.suites, copyPrefix(findAttribute(e, "name"), maxRaw))
 		if len(f.path) == 2 {
-			f.suiteTime += max(0, seconds(attribute(e, "time")))
+			f.suiteTime += max(0, parseSeconds(findAttribute(e, "time")))
 		}
 	case "testcase":
 		if f.test == nil {
@@ -168,14 +168,14 @@ func (f *file) open(e xml.StartElement) error {
 }
 
 func (f *file) openTest(e xml.StartElement) {
-	t := &testCase{depth: len(f.path), name: clip(attribute(e, "name"), maxRaw),
-		suite: clip(attribute(e, "classname"), maxRaw)}
+	t := &testCase{depth: len(f.path), name: copyPrefix(findAttribute(e, "name"), maxRaw),
+		suite: copyPrefix(findAttribute(e, "classname"), maxRaw)}
 	// jest-junit writes the name in both places unless it is told otherwise.
 	if (t.suite == "" || t.suite == t.name) && len(f.suites) > 0 {
 		t.suite = f.suites[len(f.suites)-1]
 	}
 	f.cases++
-	f.caseTime += max(0, seconds(attribute(e, "time")))
+	f.caseTime += max(0, parseSeconds(findAttribute(e, "time")))
 	f.test = t
 }
 
@@ -194,9 +194,9 @@ func (f *file) openFailure(e xml.StartElement) {
 		return
 	}
 	f.failing = &failure{depth: len(f.path),
-		message: strings.TrimSpace(clip(attribute(e, "message"), maxRaw))}
+		message: strings.TrimSpace(copyPrefix(findAttribute(e, "message"), maxRaw))}
 	if f.failing.message == "" {
-		f.failing.message = clip(attribute(e, "type"), maxRaw)
+		f.failing.message = copyPrefix(findAttribute(e, "type"), maxRaw)
 	}
 }
 
@@ -299,7 +299,7 @@ func (c *Collector) keepText(text string, limit int) string {
 		text = c.Mask(text, len(text) >= maxRaw)
 	}
 	if len(text) > limit {
-		return clip(text, limit-len("…")) + "…"
+		return copyPrefix(text, limit-len("…")) + "…"
 	}
 	return text
 }
@@ -307,17 +307,17 @@ func (c *Collector) keepText(text string, limit int) string {
 // joinMessage puts the message before the details, which may be long and often end with
 // the same sentence.
 func joinMessage(f *failure) string {
-	details := strings.TrimSpace(clip(f.text.String(), maxRaw))
+	details := strings.TrimSpace(copyPrefix(f.text.String(), maxRaw))
 	if f.message == "" || strings.HasPrefix(details, f.message) {
 		return details
 	}
 	if details == "" {
 		return f.message
 	}
-	return clip(f.message+"\n"+details, maxRaw)
+	return copyPrefix(f.message+"\n"+details, maxRaw)
 }
 
-func attribute(e xml.StartElement, name string) string {
+func findAttribute(e xml.StartElement, name string) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == name {
 			return a.Value
@@ -330,15 +330,15 @@ func attribute(e xml.StartElement, name string) string {
 const maxCount = 10_000_000
 
 func count(e xml.StartElement, name string) int {
-	n, err := strconv.Atoi(strings.TrimSpace(attribute(e, name)))
+	n, err := strconv.Atoi(strings.TrimSpace(findAttribute(e, name)))
 	if err != nil || n < 0 {
 		return 0
 	}
 	return min(n, maxCount)
 }
 
-// seconds reads a duration; surefire writes 1,234.5. It is negative if there is none.
-func seconds(text string) float64 {
+// parseSeconds reads a duration; surefire writes 1,234.5. It is negative if there is none.
+func parseSeconds(text string) float64 {
 	if len(text) > 40 {
 		return -1
 	}
@@ -349,8 +349,8 @@ func seconds(text string) float64 {
 	return s
 }
 
-// clip returns at most limit bytes of a text, whole characters, in memory of its own.
-func clip(s string, limit int) string {
+// copyPrefix returns at most limit bytes of a text, whole characters, in memory of its own.
+func copyPrefix(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}

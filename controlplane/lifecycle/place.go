@@ -181,8 +181,8 @@ func cpuLimit(n Candidate) float64 { return n.CPU * n.Rules.Overcommit() }
 
 func cpuFree(n Candidate) float64 { return cpuLimit(n) - n.AllocatedCPU }
 
-// vram is the memory of all GPUs of a node.
-func vram(n Candidate) (bytes int64) {
+// totalGPUMemory is the memory of all GPUs of a node.
+func totalGPUMemory(n Candidate) (bytes int64) {
 	for _, g := range n.GPUs {
 		bytes += g.Memory
 	}

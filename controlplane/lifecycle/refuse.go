@@ -92,9 +92,9 @@ func tooSmall(n Candidate, ask ResourceRequest) string {
 		return fmt.Sprintf("It asks for %s of memory and the node has %s.", formatSize(wanted),
 			formatSize(n.Memory))
 	}
-	if wanted := int64(ask.VRAMMiB) << 20; vram(n) < wanted {
+	if wanted := int64(ask.VRAMMiB) << 20; totalGPUMemory(n) < wanted {
 		return fmt.Sprintf("It asks for %s of GPU memory and the node has %s.", formatSize(wanted),
-			formatSize(vram(n)))
+			formatSize(totalGPUMemory(n)))
 	}
 	_, reason := gpusOf(n, ask, nil)
 	return reason
@@ -152,9 +152,10 @@ func capacityReason(n Candidate, ask ResourceRequest) string {
 	case memoryFree(n) < wanted:
 		return shortOfMemory(n, wanted)
 	}
-	if short := int64(ask.VRAMMiB)<<20 + n.AllocatedVRAM - vram(n); ask.VRAMMiB > 0 && short > 0 {
+	short := int64(ask.VRAMMiB)<<20 + n.AllocatedVRAM - totalGPUMemory(n)
+	if ask.VRAMMiB > 0 && short > 0 {
 		return fmt.Sprintf("%s of GPU memory short: %s of %s is allocated.", formatSize(short),
-			formatSize(n.AllocatedVRAM), formatSize(vram(n)))
+			formatSize(n.AllocatedVRAM), formatSize(totalGPUMemory(n)))
 	}
 	if _, reason := gpusOf(n, ask, n.Taken); reason != "" {
 		return reason

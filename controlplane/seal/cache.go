@@ -54,7 +54,7 @@ func (c *Cache) Unwrap(
 	ctx context.Context, kid string, wrapped, bound []byte,
 ) (dek []byte, err error) {
 	id := cacheID(kid, wrapped, bound)
-	dek, renew := c.take(id)
+	dek, renew := c.getCopy(id)
 	if dek == nil {
 		if dek, err = c.Wrapper.Unwrap(ctx, kid, wrapped, bound); err == nil {
 			c.put(id, dek)
@@ -83,8 +83,8 @@ func (c *Cache) renew(id [sha256.Size]byte, kid string, wrapped, bound []byte) {
 	}
 }
 
-// take returns a copy of a cached key, and whether the caller should renew it.
-func (c *Cache) take(id [sha256.Size]byte) (dek []byte, renew bool) {
+// getCopy returns a copy of a cached key, and whether the caller should renew it.
+func (c *Cache) getCopy(id [sha256.Size]byte) (dek []byte, renew bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k, ok := c.keys[id]

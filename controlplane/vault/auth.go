@@ -237,7 +237,7 @@ func (c *Client) extend(ctx context.Context) error {
 		switch {
 		case errors.Is(err, seal.ErrUnavailable):
 			return err
-		case err == nil && answer.Auth != nil && extends(s, answer.Auth):
+		case err == nil && answer.Auth != nil && isExtended(s, answer.Auth):
 			c.setSession(c.newSession(answer.Auth))
 			return nil
 		}
@@ -246,8 +246,8 @@ func (c *Client) extend(ctx context.Context) error {
 	return err
 }
 
-// extends reports whether a renewal gives more than half the time that the token had:
+// isExtended reports whether a renewal gives more than half the time that the token had:
 // near its maximum, Vault gives what is left.
-func extends(s session, a *bao.SecretAuth) bool {
+func isExtended(s session, a *bao.SecretAuth) bool {
 	return time.Duration(a.LeaseDuration)*time.Second > s.ttl/2
 }

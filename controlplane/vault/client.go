@@ -22,6 +22,7 @@ import (
 	bao "github.com/openbao/openbao/api/v2"
 
 	"github.com/nullops/nullops/controlplane/seal"
+	"github.com/nullops/nullops/internal/text"
 )
 
 const (
@@ -110,15 +111,15 @@ func trustAuthority(config *bao.Config, file string) error {
 	if file == "" {
 		return nil
 	}
-	text, err := os.ReadFile(file)
+	pem, err := os.ReadFile(file)
 	if err != nil {
 		return fmt.Errorf("read the authority of Vault: %w", err)
 	}
-	if !x509.NewCertPool().AppendCertsFromPEM(text) {
+	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
 		return fmt.Errorf("the file %s holds no certificate: "+
 			"give the PEM file of the authority that signed Vault's certificate", file)
 	}
-	if err := config.ConfigureTLS(&bao.TLSConfig{CACertBytes: text}); err != nil {
+	if err := config.ConfigureTLS(&bao.TLSConfig{CACertBytes: pem}); err != nil {
 		return fmt.Errorf("read the authority of Vault: %w", err)
 	}
 	return nil
@@ -185,7 +186,7 @@ func (c *Client) classify(err error) error {
 	}
 	said := "no reason"
 	if !refused.RawError && len(refused.Errors) > 0 {
-		said = clip(strings.Join(refused.Errors, "; "))
+		said = shortenLine(strings.Join(refused.Errors, "; "))
 	}
 	kind := errRejected
 	switch code := refused.StatusCode; {
@@ -247,14 +248,8 @@ func withoutURL(err error) string {
 	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
 		err = inner
 	}
-	return clip(err.Error())
+	return shortenLine(err.Error())
 }
 
-// clip makes one short line.
-func clip(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) > 300 {
-		s = strings.ToValidUTF8(s[:300], "") + "…"
-	}
-	return s
-}
+// shortenLine makes one short line.
+func shortenLine(s string) string { return text.Clip(strings.Join(strings.Fields(s), " "), 300) }
