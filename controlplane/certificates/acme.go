@@ -32,14 +32,14 @@ func (c *Certificates) ACME(
 		return a, nil, false, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		e, err := tx.EnvironmentByName(ctx, environment)
+		e, err := tx.Environments().ByName(ctx, environment)
 		if err != nil {
 			return err
 		}
-		if a, ok, err = tx.ACME(ctx, e.ID); err != nil {
+		if a, ok, err = tx.ACME().Get(ctx, e.ID); err != nil {
 			return err
 		}
-		all, err = tx.ACMECertificates(ctx, e.ID)
+		all, err = tx.ACME().ListCertificates(ctx, e.ID)
 		return err
 	})
 	return a, all, ok, err
@@ -51,11 +51,11 @@ func (c *Certificates) PutACME(
 ) error {
 	return c.changeAsAdmin(ctx, actor, "set certificate orders", "environment "+environment,
 		func(tx *postgres.Tx) error {
-			e, err := tx.EnvironmentByName(ctx, environment)
+			e, err := tx.Environments().ByName(ctx, environment)
 			if err != nil {
 				return err
 			}
-			old, _, err := tx.ACME(ctx, e.ID) // none is another authority, too
+			old, _, err := tx.ACME().Get(ctx, e.ID) // none is another authority, too
 			if err != nil {
 				return err
 			}
@@ -74,13 +74,13 @@ func (c *Certificates) PutACME(
 			if err := p.check(); err != nil {
 				return err
 			}
-			if err := tx.PutACME(ctx, e.ID, p.ACME); err != nil {
+			if err := tx.ACME().Put(ctx, e.ID, p.ACME); err != nil {
 				return err
 			}
 			if p.Directory != old.Directory || p.Roots != old.Roots {
-				return tx.RenewACME(ctx, e.ID, c.now()) // what there is serves until then
+				return tx.ACME().RenewAll(ctx, e.ID, c.now()) // what there is serves until then
 			}
-			return tx.RetryACME(ctx, e.ID, c.now())
+			return tx.ACME().RetryFailed(ctx, e.ID, c.now())
 		})
 }
 
@@ -211,11 +211,11 @@ func (c *Certificates) DeleteACME(
 ) error {
 	return c.changeAsAdmin(ctx, actor, "end certificate orders", "environment "+environment,
 		func(tx *postgres.Tx) error {
-			e, err := tx.EnvironmentByName(ctx, environment)
+			e, err := tx.Environments().ByName(ctx, environment)
 			if err != nil {
 				return err
 			}
-			gone, err := tx.DeleteACME(ctx, e.ID)
+			gone, err := tx.ACME().Delete(ctx, e.ID)
 			if err == nil && !gone {
 				err = controlplane.NewNotFoundError("certificate orders of environment", environment)
 			}
@@ -229,10 +229,10 @@ func (c *Certificates) RetryACME(
 ) error {
 	return c.changeAsAdmin(ctx, actor, "retry certificate orders", "environment "+environment,
 		func(tx *postgres.Tx) error {
-			e, err := tx.EnvironmentByName(ctx, environment)
+			e, err := tx.Environments().ByName(ctx, environment)
 			if err != nil {
 				return err
 			}
-			return tx.RetryACME(ctx, e.ID, c.now())
+			return tx.ACME().RetryFailed(ctx, e.ID, c.now())
 		})
 }

@@ -29,7 +29,7 @@ func (c *Certificates) Authority(
 		return a, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		found, ok, err := tx.Authority(ctx)
+		found, ok, err := tx.Certificates().GetAuthority(ctx)
 		if err == nil && !ok {
 			err = controlplane.NewNotFoundError("certificate authority", "internal")
 		}
@@ -55,7 +55,7 @@ func (c *Certificates) MakeAuthority(
 			if a, err = c.newAuthority(actor.Name()); err != nil {
 				return err
 			}
-			made, err := tx.InsertAuthority(ctx, a)
+			made, err := tx.Certificates().InsertAuthority(ctx, a)
 			if err == nil && !made {
 				err = &controlplane.Error{Kind: controlplane.Conflict, Code: "authority_exists",
 					Message: "there is an internal certificate authority already",
@@ -114,7 +114,7 @@ func (c *Certificates) DeleteAuthority(ctx context.Context, actor access.Actor) 
 	const object = "certificate authority"
 	return c.changeAsAdmin(ctx, actor, "delete certificate authority", object,
 		func(tx *postgres.Tx) error {
-			gone, err := tx.DeleteAuthority(ctx)
+			gone, err := tx.Certificates().DeleteAuthority(ctx)
 			if err == nil && !gone {
 				err = controlplane.NewNotFoundError("certificate authority", "internal")
 			}
@@ -128,7 +128,7 @@ func (c *Certificates) OpenAuthority(
 	ctx context.Context, actor access.Actor,
 ) (out controlplane.ServedCertificate, ok bool, err error) {
 	err = c.changeAsAdmin(ctx, actor, "open authority key", "ingress", func(tx *postgres.Tx) error {
-		a, has, err := tx.Authority(ctx)
+		a, has, err := tx.Certificates().GetAuthority(ctx)
 		if ok = has; err != nil || !has {
 			return err
 		}

@@ -65,7 +65,7 @@ func (c *Certificates) ListCertificates(
 		return nil, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.Certificates(ctx)
+		all, err = tx.Certificates().List(ctx)
 		return err
 	})
 	return all, err
@@ -84,7 +84,7 @@ func (c *Certificates) PutCertificate(
 		if err != nil {
 			return err
 		}
-		old, err := tx.CertificateByName(ctx, p.Name)
+		old, err := tx.Certificates().ByName(ctx, p.Name)
 		exists, err := controlplane.IsFound(err)
 		if err != nil {
 			return err
@@ -99,7 +99,7 @@ func (c *Certificates) PutCertificate(
 		if err != nil {
 			return err
 		}
-		return tx.PutCertificate(ctx, out)
+		return tx.Certificates().Put(ctx, out)
 	})
 	return out, err
 }
@@ -174,7 +174,7 @@ func (c *Certificates) DeleteCertificate(
 ) error {
 	object := "certificate " + name
 	return c.changeAsAdmin(ctx, actor, "delete certificate", object, func(tx *postgres.Tx) error {
-		return tx.DeleteCertificate(ctx, name)
+		return tx.Certificates().Delete(ctx, name)
 	})
 }
 
@@ -184,7 +184,7 @@ func (c *Certificates) OpenCertificates(
 	ctx context.Context, actor access.Actor,
 ) (out []controlplane.ServedCertificate, err error) {
 	err = c.changeAsAdmin(ctx, actor, "open certificate keys", "ingress", func(tx *postgres.Tx) error {
-		all, err := tx.Certificates(ctx)
+		all, err := tx.Certificates().List(ctx)
 		out = make([]controlplane.ServedCertificate, len(all))
 		for i, one := range all {
 			key, failed := c.keys.OpenCertificateKey(one)

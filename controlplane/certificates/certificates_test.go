@@ -146,7 +146,7 @@ func TestPutACME_ForgetsTheSecretOfAnotherServer(t *testing.T) {
 	qa := controlplane.Environment{ID: controlplane.NewID[controlplane.EnvironmentID](),
 		Name: "qa", Domain: "localhost"}
 	failOnError(t, w.store.InTx(ctx, func(tx *postgres.Tx) error {
-		return tx.PutEnvironment(ctx, qa)
+		return tx.Environments().Put(ctx, qa)
 	}))
 	secret := controlplane.NewPlain("a secret of a name server")
 	put := certificates.ACMEPut{Secret: &secret, ACME: controlplane.ACME{

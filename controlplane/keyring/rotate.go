@@ -36,7 +36,7 @@ func (k *Keyring) ListKeys(
 		k.log.WarnContext(ctx, "sealing keys were not refreshed", "err", err.Error())
 	}
 	err = k.store.Read(ctx, func(tx *postgres.Tx) error {
-		uses, err := tx.CountSealedByKey(ctx)
+		uses, err := tx.MasterKeys().CountValues(ctx)
 		all = k.keyStates(uses)
 		return err
 	})
@@ -96,7 +96,7 @@ func (k *Keyring) RotateKeys(
 		}
 	}
 	err = k.store.Read(ctx, func(tx *postgres.Tx) error {
-		uses, err := tx.CountSealedByKey(ctx)
+		uses, err := tx.MasterKeys().CountValues(ctx)
 		for _, use := range uses {
 			if use.Key != k.keys.PrimaryKeyID() {
 				left += use.Values
@@ -136,7 +136,7 @@ func explainRefresh(err error) error {
 }
 
 func (k *Keyring) resealBatch(ctx context.Context, tx *postgres.Tx) (int, error) {
-	values, err := tx.SealedUnderOtherKeys(ctx, k.keys.PrimaryKeyID(), resealAtOnce)
+	values, err := tx.MasterKeys().ListValuesUnderOthers(ctx, k.keys.PrimaryKeyID(), resealAtOnce)
 	if err != nil {
 		return 0, err
 	}
@@ -149,7 +149,7 @@ func (k *Keyring) resealBatch(ctx context.Context, tx *postgres.Tx) (int, error)
 		if err != nil {
 			return 0, fmt.Errorf("%s %s: %w", v.Place, v.ID, err)
 		}
-		if err := tx.ResealValue(ctx, v, sealed); err != nil {
+		if err := tx.MasterKeys().Reseal(ctx, v, sealed); err != nil {
 			return 0, err
 		}
 	}
@@ -158,7 +158,7 @@ func (k *Keyring) resealBatch(ctx context.Context, tx *postgres.Tx) (int, error)
 
 // checkUsedKeys refuses to start without a key that values are still sealed under.
 func (k *Keyring) checkUsedKeys(ctx context.Context, tx *postgres.Tx) error {
-	uses, err := tx.CountSealedByKey(ctx)
+	uses, err := tx.MasterKeys().CountValues(ctx)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func (k *Keyring) CheckKeys(ctx context.Context, actor access.Actor) error {
 		return err
 	}
 	return k.store.InTx(ctx, func(tx *postgres.Tx) error {
-		checks, err := tx.KeyChecks(ctx)
+		checks, err := tx.MasterKeys().ListChecks(ctx)
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (k *Keyring) insertKeyCheck(
 	if err != nil {
 		return fmt.Errorf("seal key check: %w", err)
 	}
-	return tx.InsertKeyCheck(ctx, kid, sealed)
+	return tx.MasterKeys().InsertCheck(ctx, kid, sealed)
 }
 
 // AuditKey returns the key that links audit entries. The first start creates it; it is
@@ -75,7 +75,7 @@ func (k *Keyring) AuditKey(
 		return key, err
 	}
 	err = k.store.InTx(ctx, func(tx *postgres.Tx) error {
-		sealed, err := tx.AuditKey(ctx)
+		sealed, err := tx.Audit().LockKey(ctx)
 		if err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func (k *Keyring) makeAuditKey(ctx context.Context, tx *postgres.Tx) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	return plain, tx.PutAuditKey(ctx, sealed)
+	return plain, tx.Audit().PutKey(ctx, sealed)
 }
 
 func wrongKey(message string) error {
@@ -126,7 +126,7 @@ func (k *Keyring) LoadOrCreateIdentity(
 		return nil, nil, err
 	}
 	err = k.store.InTx(ctx, func(tx *postgres.Tx) error {
-		_, _, have, err := tx.Identity(ctx)
+		_, _, have, err := tx.Certificates().GetIdentity(ctx)
 		if err != nil || have {
 			return err
 		}
@@ -138,14 +138,14 @@ func (k *Keyring) LoadOrCreateIdentity(
 		if err != nil {
 			return fmt.Errorf("seal identity: %w", err)
 		}
-		return tx.InsertIdentity(ctx, certificate, sealed)
+		return tx.Certificates().InsertIdentity(ctx, certificate, sealed)
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	err = k.store.Read(ctx, func(tx *postgres.Tx) error {
 		var sealed controlplane.Sealed
-		certificate, sealed, _, err = tx.Identity(ctx)
+		certificate, sealed, _, err = tx.Certificates().GetIdentity(ctx)
 		if err != nil {
 			return err
 		}

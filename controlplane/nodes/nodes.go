@@ -95,7 +95,7 @@ func (s *Nodes) ListNodes(
 		return nil, "", err
 	}
 	err = s.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListNodes(ctx, p)
+		all, err = tx.Nodes().List(ctx, p)
 		return err
 	})
 	all, next = controlplane.CutPage(p, all, func(n controlplane.Node) string { return n.Name })
@@ -110,7 +110,7 @@ func (s *Nodes) GetNode(
 		return n, err
 	}
 	err = s.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		n, err = tx.NodeByName(ctx, name)
+		n, err = tx.Nodes().ByName(ctx, name)
 		return err
 	})
 	return n, err
@@ -125,7 +125,7 @@ func (s *Nodes) AddNode(
 		if err != nil {
 			return err
 		}
-		if err := tx.InsertNode(ctx, n); err != nil {
+		if err := tx.Nodes().Insert(ctx, n); err != nil {
 			return err
 		}
 		out, err = s.issueNodeToken(ctx, tx, n.ID)
@@ -155,7 +155,7 @@ func (s *Nodes) newNode(
 			return n, err
 		}
 	}
-	e, err := tx.EnvironmentByName(ctx, p.Environment)
+	e, err := tx.Environments().ByName(ctx, p.Environment)
 	if controlplane.KindOf(err) == controlplane.NotFound {
 		return n, controlplane.NewInvalidError("environment", "unknown_environment",
 			"environment "+controlplane.ClipText(p.Environment)+" does not exist",
@@ -178,21 +178,21 @@ func (s *Nodes) issueNodeToken(
 	if err != nil {
 		return out, err
 	}
-	if err := tx.InsertNodeToken(ctx, id, t.Kid, sealed); err != nil {
+	if err := tx.NodeTokens().Insert(ctx, id, t.Kid, sealed); err != nil {
 		return out, err
 	}
-	n, err := tx.NodeByID(ctx, id)
+	n, err := tx.Nodes().ByID(ctx, id)
 	return Enrolment{Node: n, Token: t.Token}, err
 }
 
 // RemoveNode forgets a node without deployments.
 func (s *Nodes) RemoveNode(ctx context.Context, actor access.Actor, name string) error {
 	return s.changeAsAdmin(ctx, actor, "remove node", "node "+name, func(tx *postgres.Tx) error {
-		n, err := tx.NodeByName(ctx, name)
+		n, err := tx.Nodes().ByName(ctx, name)
 		if err != nil {
 			return err
 		}
-		return tx.DeleteNode(ctx, n.ID)
+		return tx.Nodes().Delete(ctx, n.ID)
 	})
 }
 
@@ -202,14 +202,14 @@ func (s *Nodes) onNode(
 	fn func(*postgres.Tx, controlplane.Node) error,
 ) (out controlplane.Node, err error) {
 	err = s.changeAsAdmin(ctx, actor, action, "node "+name, func(tx *postgres.Tx) error {
-		n, err := tx.NodeByName(ctx, name)
+		n, err := tx.Nodes().ByName(ctx, name)
 		if err != nil {
 			return err
 		}
 		if err := fn(tx, n); err != nil {
 			return err
 		}
-		out, err = tx.NodeByName(ctx, name)
+		out, err = tx.Nodes().ByName(ctx, name)
 		return err
 	})
 	return out, err
@@ -255,7 +255,7 @@ func moveNode(
 	ctx context.Context, tx *postgres.Tx, n controlplane.Node, to controlplane.NodeStatus,
 	detail string,
 ) error {
-	moved, err := tx.MoveNode(ctx, n.ID, to, detail)
+	moved, err := tx.Nodes().Move(ctx, n.ID, to, detail)
 	if err == nil && !moved {
 		return &controlplane.Error{
 			Kind: controlplane.Conflict, Code: "not_allowed_now",
@@ -280,7 +280,7 @@ func (s *Nodes) ApproveNode(
 			if err := checkApprovable(n, print); err != nil {
 				return err
 			}
-			approved, err := tx.ApproveNode(ctx, n.ID, print)
+			approved, err := tx.NodeTrust().Approve(ctx, n.ID, print)
 			if err != nil {
 				return err
 			}
@@ -288,7 +288,7 @@ func (s *Nodes) ApproveNode(
 				return controlplane.NewConflictError("thumbprint_changed",
 					"the node answered with another certificate meanwhile", "Load the node again.")
 			}
-			err = tx.AddNodeEvent(ctx, n.ID, controlplane.NodeApproved,
+			err = tx.NodeEvents().Add(ctx, n.ID, controlplane.NodeApproved,
 				string(print)+" by "+actor.Name())
 			if err != nil {
 				return err
@@ -331,7 +331,7 @@ func (s *Nodes) RotateToken(
 				return err
 			}
 			if n.Status == controlplane.NodeUntrusted {
-				if err := tx.ClearTrust(ctx, n.ID); err != nil {
+				if err := tx.NodeTrust().Clear(ctx, n.ID); err != nil {
 					return err
 				}
 				err := moveNode(ctx, tx, n, controlplane.NodeEnrolled, "new token by "+actor.Name())
@@ -339,13 +339,13 @@ func (s *Nodes) RotateToken(
 					return err
 				}
 			}
-			if err := tx.ClearRejection(ctx, n.ID); err != nil {
+			if err := tx.NodeTrust().ClearRejection(ctx, n.ID); err != nil {
 				return err
 			}
 			if out, err = s.issueNodeToken(ctx, tx, n.ID); err != nil {
 				return err
 			}
-			return tx.AddNodeEvent(ctx, n.ID, controlplane.NodeTokenRotated,
+			return tx.NodeEvents().Add(ctx, n.ID, controlplane.NodeTokenRotated,
 				"to "+out.Node.TokenKid+" by "+actor.Name())
 		})
 	return out, err
@@ -360,13 +360,13 @@ func (s *Nodes) RevokeToken(
 			if err := revokeTokens(ctx, tx, n); err != nil {
 				return err
 			}
-			return tx.AddNodeEvent(ctx, n.ID, controlplane.NodeTokenRevoked, "by "+actor.Name())
+			return tx.NodeEvents().Add(ctx, n.ID, controlplane.NodeTokenRevoked, "by "+actor.Name())
 		})
 }
 
 // revokeTokens ends the active token. An agent that never connected cannot know it, so there is no
 // revocation to confirm.
 func revokeTokens(ctx context.Context, tx *postgres.Tx, n controlplane.Node) error {
-	_, err := tx.RevokeNodeTokens(ctx, n.ID, n.Thumbprint != "")
+	_, err := tx.NodeTokens().Revoke(ctx, n.ID, n.Thumbprint != "")
 	return err
 }

@@ -56,10 +56,10 @@ func (s *Nodes) ProvisionNode(
 			if err := s.ensureSSH(ctx, tx, n, put); err != nil {
 				return err
 			}
-			if _, err := tx.InsertProvision(ctx, n.ID, actor.Name()); err != nil {
+			if _, err := tx.Provisions().Insert(ctx, n.ID, actor.Name()); err != nil {
 				return err
 			}
-			all, err := tx.ListProvisions(ctx, n.Name, 0, 1)
+			all, err := tx.Provisions().List(ctx, n.Name, 0, 1)
 			if err == nil {
 				out = all[0]
 			}
@@ -77,7 +77,7 @@ func checkProvisionable(ctx context.Context, tx *postgres.Tx, n controlplane.Nod
 		return controlplane.NewConflictError(
 			"node_disabled", "the node is disabled", "Enable the node first.")
 	}
-	latest, err := tx.ListProvisions(ctx, n.Name, 0, 1)
+	latest, err := tx.Provisions().List(ctx, n.Name, 0, 1)
 	if err == nil && len(latest) > 0 && !latest[0].State.IsTerminal() {
 		return controlplane.NewConflictError("provision_running",
 			fmt.Sprintf("attempt %d is at work on the node", latest[0].Number),
@@ -91,7 +91,7 @@ func (s *Nodes) ensureSSH(
 	ctx context.Context, tx *postgres.Tx, n controlplane.Node, put *SSHPut,
 ) error {
 	if put == nil {
-		known, ok, err := tx.NodeSSH(ctx, n.ID)
+		known, ok, err := tx.Provisions().GetSSH(ctx, n.ID)
 		if err == nil && (!ok || known.Credential == nil) {
 			return controlplane.NewConflictError(
 				"no_credential", "the node's SSH credential is not known, or was forgotten",
@@ -113,7 +113,7 @@ func (s *Nodes) ensureSSH(
 	if checked.Credential, err = s.keys.SealSSH(n.ID, text); err != nil {
 		return err
 	}
-	return tx.PutNodeSSH(ctx, checked)
+	return tx.Provisions().PutSSH(ctx, checked)
 }
 
 var (
@@ -272,10 +272,10 @@ func (s *Nodes) ListProvisions(
 		return nil, err
 	}
 	err = s.store.Read(ctx, func(tx *postgres.Tx) error {
-		if _, err := tx.NodeByName(ctx, name); err != nil {
+		if _, err := tx.Nodes().ByName(ctx, name); err != nil {
 			return err
 		}
-		all, err = tx.ListProvisions(ctx, name, before, most)
+		all, err = tx.Provisions().List(ctx, name, before, most)
 		return err
 	})
 	return all, err
@@ -299,7 +299,7 @@ func (s *Nodes) GetProvision(
 func (s *Nodes) ForgetSSH(ctx context.Context, actor access.Actor, name string) error {
 	_, err := s.onNode(ctx, actor, "forget credential", name,
 		func(tx *postgres.Tx, n controlplane.Node) error {
-			_, err := tx.ForgetNodeSSH(ctx, n.ID)
+			_, err := tx.Provisions().DeleteSSH(ctx, n.ID)
 			return err
 		})
 	return err

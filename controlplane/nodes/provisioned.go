@@ -22,7 +22,7 @@ func (s *Nodes) OpenSSH(
 	entry := actor.NewAuditEntry("open credential", "node "+string(id))
 	err = s.store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
 		var known bool
-		out, known, err = tx.NodeSSH(ctx, id)
+		out, known, err = tx.Provisions().GetSSH(ctx, id)
 		if err == nil && (!known || out.Credential == nil) {
 			return controlplane.NewConflictError(
 				"no_credential", "the node's SSH credential was forgotten",
@@ -59,7 +59,7 @@ func (s *Nodes) EnrolProvisioned(
 	}
 	entry := actor.NewAuditEntry("enrol node", "node "+string(id))
 	err = s.store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
-		n, err := tx.NodeByID(ctx, id)
+		n, err := tx.Nodes().ByID(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -71,13 +71,13 @@ func (s *Nodes) EnrolProvisioned(
 		if err := revokeTokens(ctx, tx, n); err != nil {
 			return err
 		}
-		if err := tx.ClearTrust(ctx, id); err != nil {
+		if err := tx.NodeTrust().Clear(ctx, id); err != nil {
 			return err
 		}
-		if err := tx.ClearRejection(ctx, id); err != nil {
+		if err := tx.NodeTrust().ClearRejection(ctx, id); err != nil {
 			return err
 		}
-		if err := tx.ExpectThumbprint(ctx, id, print); err != nil {
+		if err := tx.NodeTrust().Expect(ctx, id, print); err != nil {
 			return err
 		}
 		err = moveNode(ctx, tx, n, controlplane.NodeEnrolled, "provisioned over SSH")
@@ -98,7 +98,7 @@ func (s *Nodes) NodeByID(
 		return n, err
 	}
 	err = s.store.Read(ctx, func(tx *postgres.Tx) error {
-		n, err = tx.NodeByID(ctx, id)
+		n, err = tx.Nodes().ByID(ctx, id)
 		return err
 	})
 	return n, err
