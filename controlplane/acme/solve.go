@@ -61,7 +61,7 @@ var _ acmez.Solver = byIngress{}
 // Present implements acmez.Solver.
 func (b byIngress) Present(ctx context.Context, c acme.Challenge) error {
 	return b.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		return tx.PutACMEChallenge(ctx, c.Identifier.Value, c.Token, c.KeyAuthorization, b.Now())
+		return tx.ACME().PutChallenge(ctx, c.Identifier.Value, c.Token, c.KeyAuthorization, b.Now())
 	})
 }
 
@@ -70,7 +70,7 @@ func (b byIngress) CleanUp(ctx context.Context, c acme.Challenge) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	return b.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		return tx.DeleteACMEChallenges(ctx, c.Identifier.Value, c.Token,
+		return tx.ACME().DeleteChallenges(ctx, c.Identifier.Value, c.Token,
 			b.Now().Add(-challengeLife))
 	})
 }

@@ -26,10 +26,10 @@ func (w *world) measured(node controlplane.NodeID, since time.Duration, cpu floa
 			Count: 1, CPU: cpu, CPUMax: cpu})
 	}
 	w.saved(nil, w.store.InTx(w.t.Context(), func(tx *postgres.Tx) error {
-		if err := tx.AddUsage(w.t.Context(), all); err != nil {
+		if err := tx.Usage().Add(w.t.Context(), all); err != nil {
 			return err
 		}
-		return tx.SetVitals(w.t.Context(), node, controlplane.NodeVitals{At: now, CPU: cpu,
+		return tx.Nodes().SetVitals(w.t.Context(), node, controlplane.NodeVitals{At: now, CPU: cpu,
 			MemoryUsed: memory, DiskFree: 1 << 39})
 	}))
 }
@@ -94,7 +94,7 @@ func TestPlacement_CountsWhatIsReallyUsed(t *testing.T) {
 	w.counts(http.StatusOK, map[string]any{"busy_seconds": 60})
 	w.refusedWith("three", "at least 90 % of its CPU", nil)
 	w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
-		return tx.AddUsage(t.Context(), []controlplane.UsageSum{{Node: hog, Subject: string(hog),
+		return tx.Usage().Add(t.Context(), []controlplane.UsageSum{{Node: hog, Subject: string(hog),
 			At: time.Now().Add(-31 * time.Second), Count: 1, CPU: 0.2}})
 	}))
 	w.placed("it-rested", nil)
@@ -238,7 +238,7 @@ func TestPlacement_GPUMemoryIsABudget(t *testing.T) {
 	w.refusedWith("three", "It has 1 GPU of 10.0 GiB or more; 2 asked for.", nil)
 	// The cards were exchanged for smaller ones: what is allocated stays so.
 	w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
-		return tx.SetInventory(t.Context(), w.node, "test", controlplane.Inventory{CPU: 8,
+		return tx.Nodes().SetInventory(t.Context(), w.node, "test", controlplane.Inventory{CPU: 8,
 			Memory: 16 << 30, Disk: 1 << 40, GPUs: []controlplane.GPU{{ID: "0", Memory: 12 << 30},
 				{ID: "1", Memory: 4 << 30}, {ID: "2", Memory: 8 << 30}}})
 	}))

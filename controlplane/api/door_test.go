@@ -46,7 +46,7 @@ func TestSignIn(t *testing.T) {
 	}
 	var stored string
 	w.saved(nil, w.store.Read(t.Context(), func(tx *postgres.Tx) error {
-		u, err := tx.UserByName(t.Context(), "root")
+		u, err := tx.Users().ByName(t.Context(), "root")
 		stored = u.PasswordHash
 		return err
 	}))

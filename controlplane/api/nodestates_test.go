@@ -18,7 +18,7 @@ const otherPrint = "abababababababababababababababababababababababababababababab
 func (s *stage) answersWith(proof bool) {
 	s.t.Helper()
 	s.saved(nil, s.store.InTx(s.t.Context(), func(tx *postgres.Tx) error {
-		return tx.SetPending(s.t.Context(), s.world.node, otherPrint, proof)
+		return tx.NodeTrust().SetPending(s.t.Context(), s.world.node, otherPrint, proof)
 	}))
 	s.nodeIs(controlplane.NodeUntrusted)
 }

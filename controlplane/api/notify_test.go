@@ -154,7 +154,7 @@ func TestWebhook_NodeGoesOffline(t *testing.T) {
 	for _, to := range []controlplane.NodeStatus{controlplane.NodeOffline,
 		controlplane.NodeOnline, controlplane.NodeOffline} {
 		w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
-			_, err := tx.MoveNode(t.Context(), w.node, to, "")
+			_, err := tx.Nodes().Move(t.Context(), w.node, to, "")
 			return err
 		}))
 	}

@@ -26,18 +26,18 @@ func (w *world) machine(name string, i controlplane.Inventory) controlplane.Node
 		Address: name + ".example:5000"})
 	w.saved(e, err)
 	w.saved(nil, w.store.InTx(ctx, func(tx *postgres.Tx) error {
-		if err := tx.SetInventory(ctx, e.Node.ID, "test", i); err != nil {
+		if err := tx.Nodes().SetInventory(ctx, e.Node.ID, "test", i); err != nil {
 			return err
 		}
-		if err := tx.SetVitals(ctx, e.Node.ID, controlplane.NodeVitals{At: time.Now(),
+		if err := tx.Nodes().SetVitals(ctx, e.Node.ID, controlplane.NodeVitals{At: time.Now(),
 			DiskFree: 1 << 39}); err != nil {
 			return err
 		}
 		print := controlplane.Thumbprint(fmt.Sprintf("%064x", []byte(name)))
-		if _, err := tx.TrustNode(ctx, e.Node.ID, print); err != nil {
+		if _, err := tx.NodeTrust().Trust(ctx, e.Node.ID, print); err != nil {
 			return err
 		}
-		_, err := tx.MoveNode(ctx, e.Node.ID, controlplane.NodeOnline, "")
+		_, err := tx.Nodes().Move(ctx, e.Node.ID, controlplane.NodeOnline, "")
 		return err
 	}))
 	return e.Node.ID
@@ -295,7 +295,8 @@ func TestCreate_OnANodeWithoutSizeIsAskedAgain(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
 	w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
-		return tx.SetInventory(t.Context(), w.node, "test", controlplane.Inventory{Hostname: "n"})
+		return tx.Nodes().SetInventory(t.Context(), w.node, "test",
+			controlplane.Inventory{Hostname: "n"})
 	}))
 	root := w.token("root")
 	early := w.create(root, "early", nil)
@@ -304,8 +305,9 @@ func TestCreate_OnANodeWithoutSizeIsAskedAgain(t *testing.T) {
 		t.Errorf("a node without size answers %d, %v: %s", early.status, early.header, early.body)
 	}
 	w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
-		return tx.SetInventory(t.Context(), w.node, "test", controlplane.Inventory{Hostname: "n",
-			CPU: 64, Memory: 64 << 30, Disk: 1 << 40})
+		return tx.Nodes().SetInventory(t.Context(), w.node, "test",
+			controlplane.Inventory{Hostname: "n",
+				CPU: 64, Memory: 64 << 30, Disk: 1 << 40})
 	}))
 	if late := w.create(root, "early", nil); late.status != http.StatusCreated {
 		t.Errorf("with its size known it answers %d: %s", late.status, late.body)
@@ -318,9 +320,11 @@ func TestCreate_OnANodeWithoutSizeIsAskedAgain(t *testing.T) {
 func (w *world) engineDown(token string) {
 	w.t.Helper()
 	w.saved(nil, w.store.InTx(w.t.Context(), func(tx *postgres.Tx) error {
-		return tx.SetInventory(w.t.Context(), w.node, "test", controlplane.Inventory{Hostname: "n",
-			CPU: 64, Memory: 64 << 30, Disk: 1 << 40, Checks: []controlplane.Check{
-				{ID: "engine", Severity: controlplane.SeverityCritical, Detail: "It is down."}}})
+		return tx.Nodes().SetInventory(w.t.Context(), w.node, "test",
+			controlplane.Inventory{Hostname: "n",
+				CPU: 64, Memory: 64 << 30, Disk: 1 << 40, Checks: []controlplane.Check{
+					{ID: "engine", Severity: controlplane.SeverityCritical,
+						Detail: "It is down."}}})
 	}))
 	a := w.create(token, "down", nil)
 	if a.status != http.StatusServiceUnavailable || a.field("code") != "node_not_ready" ||

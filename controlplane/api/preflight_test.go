@@ -257,11 +257,11 @@ func changedError(name string, key pipeline.StepKey, change func(*pipeline.Step)
 			Name: "API_TOKEN", Value: &value}))
 		w.saved(w.catalog.SavePipeline(ctx, system, name, shopPipeline(), ""))
 		w.saved(nil, w.store.InTx(ctx, func(tx *postgres.Tx) error {
-			project, err := tx.ProjectByName(ctx, name)
+			project, err := tx.Projects().ByName(ctx, name)
 			if err != nil {
 				return err
 			}
-			v, _, err := tx.LatestVersion(ctx, project.ID)
+			v, _, err := tx.Pipelines().GetLatest(ctx, project.ID)
 			if err != nil {
 				return err
 			}
@@ -274,7 +274,7 @@ func changedError(name string, key pipeline.StepKey, change func(*pipeline.Step)
 			if v.Digest, err = pipeline.Digest(v.Pipeline); err != nil {
 				return err
 			}
-			return tx.InsertVersion(ctx, v)
+			return tx.Pipelines().InsertVersion(ctx, v)
 		}))
 	}
 }
@@ -285,9 +285,10 @@ func (w *world) saysOfItself(i controlplane.Inventory, diskFree int64) {
 	ctx := w.t.Context()
 	i.Hostname, i.CPU, i.Memory, i.Disk, i.Arch = "node-1", 64, 64<<30, 1<<40, "x86_64"
 	w.saved(nil, w.store.InTx(ctx, func(tx *postgres.Tx) error {
-		if err := tx.SetInventory(ctx, w.node, "test", i); err != nil {
+		if err := tx.Nodes().SetInventory(ctx, w.node, "test", i); err != nil {
 			return err
 		}
-		return tx.SetVitals(ctx, w.node, controlplane.NodeVitals{At: time.Now(), DiskFree: diskFree})
+		return tx.Nodes().SetVitals(ctx, w.node,
+			controlplane.NodeVitals{At: time.Now(), DiskFree: diskFree})
 	}))
 }

@@ -201,7 +201,7 @@ func TestQueue_WaitsForRoom(t *testing.T) {
 	w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
 		for _, to := range []controlplane.NodeStatus{controlplane.NodeOffline,
 			controlplane.NodeOnline} {
-			if _, err := tx.MoveNode(t.Context(), w.node, to, ""); err != nil {
+			if _, err := tx.Nodes().Move(t.Context(), w.node, to, ""); err != nil {
 				return err
 			}
 		}

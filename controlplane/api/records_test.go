@@ -118,7 +118,7 @@ func TestRecords_OfDecisions(t *testing.T) {
 		t.Errorf("on node %v, services %+v", shown.Node, shown.Services)
 	}
 	w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
-		_, err := tx.MoveNode(t.Context(), w.node, controlplane.NodeOffline, "it is silent")
+		_, err := tx.Nodes().Move(t.Context(), w.node, controlplane.NodeOffline, "it is silent")
 		return err
 	}))
 	var events api.NodeEventList
@@ -141,7 +141,7 @@ func TestRecords_OfDecisions(t *testing.T) {
 		t.Errorf("when it was scheduled: %+v", run.Queue)
 	}
 	w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
-		_, err := tx.MoveNode(t.Context(), w.node, controlplane.NodeOnline, "")
+		_, err := tx.Nodes().Move(t.Context(), w.node, controlplane.NodeOnline, "")
 		return err
 	}))
 	w.machine("node-2", controlplane.Inventory{CPU: 8, Memory: 8 << 30, Disk: 1 << 40})

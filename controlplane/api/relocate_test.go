@@ -346,7 +346,9 @@ func TestMove_ClearedBeforeForgotten(t *testing.T) {
 		if err != nil || gone != want {
 			t.Errorf("%d are forgotten, wanted %d: %v", gone, want, err)
 		}
-		r.saved(nil, r.store.InTx(ctx, func(tx *postgres.Tx) error { return tx.FinishDrains(ctx) }))
+		r.saved(nil, r.store.InTx(ctx, func(tx *postgres.Tx) error {
+			return tx.Nodes().FinishDrains(ctx)
+		}))
 		if now := pgtest.QueryValue[string](t, r.database,
 			"SELECT drain FROM nodes WHERE name = 'node-1'"); now != drained {
 			t.Errorf("the drain is %s, wanted %s", now, drained)

@@ -41,12 +41,12 @@ func (w *world) applied(all ...lifecycle.Report) error {
 func (w *world) told(id controlplane.DeploymentID) (text string) {
 	w.t.Helper()
 	w.saved(nil, w.store.Read(w.t.Context(), func(tx *postgres.Tx) error {
-		d, err := tx.Deployment(w.t.Context(), id)
+		d, err := tx.Deployments().Get(w.t.Context(), id)
 		if err != nil {
 			return err
 		}
 		text = fmt.Sprintf("%s %q %+v\n", d.Status, d.Detail, d.Failure)
-		events, err := tx.History(w.t.Context(), id, 0, 100)
+		events, err := tx.History().List(w.t.Context(), id, 0, 100)
 		for _, e := range events {
 			text += fmt.Sprintf("%d %s", e.Seq, e.Kind)
 			if e.Step != nil {

@@ -118,7 +118,7 @@ func TestRunSecrets_AdoptedRunKeepsItsValues(t *testing.T) {
 		Values:     map[string]string{"API_TOKEN": "what-the-node-had"},
 	}
 	w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
-		return tx.PutUnknown(t.Context(), controlplane.UnknownDeployment{ID: found.ID,
+		return tx.UnknownDeployments().Put(t.Context(), controlplane.UnknownDeployment{ID: found.ID,
 			Node: w.node, Name: "lost", Project: "shop", Environment: "qa", Phase: "ready"})
 	}))
 	d, err := w.lifecycle.Adopt(t.Context(), system, "node-1", found.ID,

@@ -77,7 +77,7 @@ func (s *stage) nodeIs(to ...controlplane.NodeStatus) {
 	s.t.Helper()
 	s.saved(nil, s.store.InTx(s.t.Context(), func(tx *postgres.Tx) error {
 		for _, status := range to {
-			if _, err := tx.MoveNode(s.t.Context(), s.world.node, status, ""); err != nil {
+			if _, err := tx.Nodes().Move(s.t.Context(), s.world.node, status, ""); err != nil {
 				return err
 			}
 		}

@@ -29,12 +29,12 @@ func (w *world) leaveTests(d controlplane.Deployment, step pipeline.StepKey) {
 	w.t.Helper()
 	ctx, tests := w.t.Context(), failedTests()
 	w.saved(nil, w.store.InTx(ctx, func(tx *postgres.Tx) error {
-		_, err := tx.MoveStep(ctx, controlplane.StepRow{Run: d.RunID, Key: step,
+		_, err := tx.Steps().Move(ctx, controlplane.StepRow{Run: d.RunID, Key: step,
 			Status: pipeline.StepPending, Tests: &tests.TestSummary}, time.Now())
 		if err != nil {
 			return err
 		}
-		return tx.PutTestReport(ctx, d.RunID, step, *tests)
+		return tx.TestReports().Put(ctx, d.RunID, step, *tests)
 	}))
 }
 

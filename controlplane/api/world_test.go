@@ -313,19 +313,19 @@ func (w *world) onlineIn(name, environment, address string) {
 	w.saved(e, err)
 	w.node = e.Node.ID
 	w.saved(nil, w.store.InTx(ctx, func(tx *postgres.Tx) error {
-		if err := tx.SetInventory(ctx, e.Node.ID, "test", controlplane.Inventory{
+		if err := tx.Nodes().SetInventory(ctx, e.Node.ID, "test", controlplane.Inventory{
 			Hostname: name, CPU: 64, Memory: 64 << 30, Disk: 1 << 40}); err != nil {
 			return err
 		}
-		if err := tx.SetVitals(ctx, e.Node.ID, controlplane.NodeVitals{At: time.Now(),
+		if err := tx.Nodes().SetVitals(ctx, e.Node.ID, controlplane.NodeVitals{At: time.Now(),
 			DiskFree: 1 << 39}); err != nil {
 			return err
 		}
 		print := controlplane.Thumbprint(fmt.Sprintf("%064x", []byte(name)))
-		if _, err := tx.TrustNode(ctx, e.Node.ID, print); err != nil {
+		if _, err := tx.NodeTrust().Trust(ctx, e.Node.ID, print); err != nil {
 			return err
 		}
-		_, err := tx.MoveNode(ctx, e.Node.ID, controlplane.NodeOnline, "")
+		_, err := tx.Nodes().Move(ctx, e.Node.ID, controlplane.NodeOnline, "")
 		return err
 	}))
 }

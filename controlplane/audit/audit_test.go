@@ -238,7 +238,7 @@ func newEnvironment(
 	t.Helper()
 	id := controlplane.NewID[controlplane.EnvironmentID]()
 	err := store.InTx(t.Context(), func(tx *postgres.Tx) error {
-		return tx.PutEnvironment(t.Context(), controlplane.Environment{
+		return tx.Environments().Put(t.Context(), controlplane.Environment{
 			ID: id, Name: name, Domain: "localhost", Restricted: restricted})
 	})
 	if err != nil {

@@ -19,7 +19,7 @@ func relink(t *testing.T, store *postgres.Store, url string) {
 	t.Helper()
 	var all []controlplane.AuditEntry
 	err := store.Read(t.Context(), func(tx *postgres.Tx) (err error) {
-		all, err = tx.AuditChain(t.Context(), 0, 1000)
+		all, err = tx.Audit().ListChain(t.Context(), 0, 1000)
 		return err
 	})
 	if err != nil {

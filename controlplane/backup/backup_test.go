@@ -41,7 +41,7 @@ func filled(t *testing.T) (*postgres.Store, string) {
 	for i := range 3 {
 		e := controlplane.AuditEntry{Actor: "ada", Action: "put", Object: fmt.Sprint(i)}
 		err := store.InAuditedTx(t.Context(), &e, func(tx *postgres.Tx) error {
-			return tx.PutEnvironment(t.Context(), controlplane.Environment{
+			return tx.Environments().Put(t.Context(), controlplane.Environment{
 				ID:   controlplane.NewID[controlplane.EnvironmentID](),
 				Name: fmt.Sprintf("qa%d", i), Domain: canary})
 		})

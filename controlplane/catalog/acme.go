@@ -32,14 +32,14 @@ func (c *Catalog) ACME(
 		return a, nil, false, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		e, err := tx.EnvironmentByName(ctx, environment)
+		e, err := tx.Environments().ByName(ctx, environment)
 		if err != nil {
 			return err
 		}
-		if a, ok, err = tx.ACME(ctx, e.ID); err != nil {
+		if a, ok, err = tx.ACME().Get(ctx, e.ID); err != nil {
 			return err
 		}
-		all, err = tx.ACMECertificates(ctx, e.ID)
+		all, err = tx.ACME().ListCertificates(ctx, e.ID)
 		return err
 	})
 	return a, all, ok, err
@@ -51,11 +51,11 @@ func (c *Catalog) PutACME(
 ) error {
 	return c.changeAsAdmin(ctx, actor, "set certificate orders", "environment "+environment,
 		func(tx *postgres.Tx) error {
-			e, err := tx.EnvironmentByName(ctx, environment)
+			e, err := tx.Environments().ByName(ctx, environment)
 			if err != nil {
 				return err
 			}
-			old, _, err := tx.ACME(ctx, e.ID) // none is another authority, too
+			old, _, err := tx.ACME().Get(ctx, e.ID) // none is another authority, too
 			if err != nil {
 				return err
 			}
@@ -74,13 +74,13 @@ func (c *Catalog) PutACME(
 			if err := p.check(); err != nil {
 				return err
 			}
-			if err := tx.PutACME(ctx, e.ID, p.ACME); err != nil {
+			if err := tx.ACME().Put(ctx, e.ID, p.ACME); err != nil {
 				return err
 			}
 			if p.Directory != old.Directory || p.Roots != old.Roots {
-				return tx.RenewACME(ctx, e.ID, c.now()) // what there is serves until then
+				return tx.ACME().RenewAll(ctx, e.ID, c.now()) // what there is serves until then
 			}
-			return tx.RetryACME(ctx, e.ID, c.now())
+			return tx.ACME().RetryFailed(ctx, e.ID, c.now())
 		})
 }
 
@@ -199,11 +199,11 @@ func (p *ACMEPut) checkNameServer() error {
 func (c *Catalog) DeleteACME(ctx context.Context, actor access.Actor, environment string) error {
 	return c.changeAsAdmin(ctx, actor, "end certificate orders", "environment "+environment,
 		func(tx *postgres.Tx) error {
-			e, err := tx.EnvironmentByName(ctx, environment)
+			e, err := tx.Environments().ByName(ctx, environment)
 			if err != nil {
 				return err
 			}
-			gone, err := tx.DeleteACME(ctx, e.ID)
+			gone, err := tx.ACME().Delete(ctx, e.ID)
 			if err == nil && !gone {
 				err = controlplane.NewNotFoundError("certificate orders of environment", environment)
 			}
@@ -215,11 +215,11 @@ func (c *Catalog) DeleteACME(ctx context.Context, actor access.Actor, environmen
 func (c *Catalog) RetryACME(ctx context.Context, actor access.Actor, environment string) error {
 	return c.changeAsAdmin(ctx, actor, "retry certificate orders", "environment "+environment,
 		func(tx *postgres.Tx) error {
-			e, err := tx.EnvironmentByName(ctx, environment)
+			e, err := tx.Environments().ByName(ctx, environment)
 			if err != nil {
 				return err
 			}
-			return tx.RetryACME(ctx, e.ID, c.now())
+			return tx.ACME().RetryFailed(ctx, e.ID, c.now())
 		})
 }
 

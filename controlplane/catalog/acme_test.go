@@ -39,7 +39,8 @@ func TestRotateKeys_Orders(t *testing.T) {
 		Account: &catalog.ACMEAccount{Location: "https://acme.invalid/1", Key: key}}
 	for _, err := range []error{
 		w.store.InTx(ctx, func(tx *postgres.Tx) error {
-			return tx.SetWantedCertificates(ctx, []controlplane.ACMECertificate{cert}, time.Now())
+			return tx.ACME().SetWantedCertificates(ctx, []controlplane.ACMECertificate{cert},
+				time.Now())
 		}),
 		w.StoreOrderedCertificate(ctx, task, order, cert, key), w.StoreACMEAccount(ctx, task, order),
 	} {

@@ -42,7 +42,7 @@ func (c *Catalog) OpenACME(
 ) (o ACMEOrder, ok bool, err error) {
 	object := "environment " + string(id)
 	err = c.changeAsAdmin(ctx, actor, "open certificate orders", object, func(tx *postgres.Tx) error {
-		if o.ACME, ok, err = tx.ACME(ctx, id); err != nil || !ok {
+		if o.ACME, ok, err = tx.ACME().Get(ctx, id); err != nil || !ok {
 			return err
 		}
 		if len(o.DNSSecret) > 0 {
@@ -59,7 +59,7 @@ func (c *Catalog) OpenACME(
 			}
 			o.Binding = controlplane.NewPlain(string(key))
 		}
-		a, has, err := tx.ACMEAccount(ctx, o.Directory, o.Email, o.EABKeyID)
+		a, has, err := tx.ACME().GetAccount(ctx, o.Directory, o.Email, o.EABKeyID)
 		if err != nil || !has {
 			return err
 		}
@@ -83,7 +83,7 @@ func (c *Catalog) StoreACMEAccount(
 		if err != nil {
 			return err
 		}
-		return tx.InsertACMEAccount(ctx, controlplane.ACMEAccount{ID: id, Directory: o.Directory,
+		return tx.ACME().InsertAccount(ctx, controlplane.ACMEAccount{ID: id, Directory: o.Directory,
 			Email: o.Email, EABKeyID: o.EABKeyID, Location: o.Account.Location, Key: key})
 	})
 }
@@ -91,7 +91,7 @@ func (c *Catalog) StoreACMEAccount(
 // DropACMEAccount forgets an account that the authority does not know.
 func (c *Catalog) DropACMEAccount(ctx context.Context, actor access.Actor, id string) error {
 	return c.changeAsAdmin(ctx, actor, "forget ACME account", id, func(tx *postgres.Tx) error {
-		return tx.DeleteACMEAccount(ctx, id)
+		return tx.ACME().DeleteAccount(ctx, id)
 	})
 }
 
@@ -103,7 +103,7 @@ func (c *Catalog) StoreOrderedCertificate(
 ) error {
 	return c.changeAsAdmin(ctx, actor, "keep ordered certificate", got.Subject,
 		func(tx *postgres.Tx) error {
-			directory, roots, ok, err := tx.LockACMEAuthority(ctx, got.Environment)
+			directory, roots, ok, err := tx.ACME().LockAuthority(ctx, got.Environment)
 			if err != nil || ok && (directory != from.Directory || roots != from.Roots) {
 				return err
 			}
@@ -112,7 +112,7 @@ func (c *Catalog) StoreOrderedCertificate(
 				return err
 			}
 			got.Key = sealed
-			return tx.RecordOrder(ctx, got, c.now())
+			return tx.ACME().RecordOrder(ctx, got, c.now())
 		})
 }
 
@@ -125,7 +125,7 @@ func (c *Catalog) OrderedCertificates(
 		return nil, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ACMECertificates(ctx, "")
+		all, err = tx.ACME().ListCertificates(ctx, "")
 		return err
 	})
 	return all, err
@@ -135,7 +135,7 @@ func (c *Catalog) OrderedCertificates(
 func (c *Catalog) openOrdered(
 	ctx context.Context, tx *postgres.Tx,
 ) (out []controlplane.ServedCertificate, err error) {
-	all, err := tx.ACMECertificates(ctx, "")
+	all, err := tx.ACME().ListCertificates(ctx, "")
 	for _, one := range all {
 		if one.Chain == "" {
 			continue
@@ -159,7 +159,7 @@ func (c *Catalog) ACMEAnswer(
 		return "", false, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		answer, ok, err = tx.ACMEChallenge(ctx, host, token)
+		answer, ok, err = tx.ACME().GetChallenge(ctx, host, token)
 		return err
 	})
 	return answer, ok, err

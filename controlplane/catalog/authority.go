@@ -30,7 +30,7 @@ func (c *Catalog) Authority(
 		return a, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		found, ok, err := tx.Authority(ctx)
+		found, ok, err := tx.Certificates().GetAuthority(ctx)
 		if err == nil && !ok {
 			err = controlplane.NewNotFoundError("certificate authority", "internal")
 		}
@@ -56,7 +56,7 @@ func (c *Catalog) MakeAuthority(
 			if a, err = c.newAuthority(actor.Name()); err != nil {
 				return err
 			}
-			made, err := tx.InsertAuthority(ctx, a)
+			made, err := tx.Certificates().InsertAuthority(ctx, a)
 			if err == nil && !made {
 				err = &controlplane.Error{Kind: controlplane.Conflict, Code: "authority_exists",
 					Message: "there is an internal certificate authority already",
@@ -120,7 +120,7 @@ func (c *Catalog) DeleteAuthority(ctx context.Context, actor access.Actor) error
 	const object = "certificate authority"
 	return c.changeAsAdmin(ctx, actor, "delete certificate authority", object,
 		func(tx *postgres.Tx) error {
-			gone, err := tx.DeleteAuthority(ctx)
+			gone, err := tx.Certificates().DeleteAuthority(ctx)
 			if err == nil && !gone {
 				err = controlplane.NewNotFoundError("certificate authority", "internal")
 			}
@@ -134,7 +134,7 @@ func (c *Catalog) OpenAuthority(
 	ctx context.Context, actor access.Actor,
 ) (out controlplane.ServedCertificate, ok bool, err error) {
 	err = c.changeAsAdmin(ctx, actor, "open authority key", "ingress", func(tx *postgres.Tx) error {
-		a, has, err := tx.Authority(ctx)
+		a, has, err := tx.Certificates().GetAuthority(ctx)
 		if ok = has; err != nil || !has {
 			return err
 		}

@@ -51,7 +51,7 @@ func (c *Catalog) OpenRun(
 		if b.Values, err = c.openRunValues(ctx, tx, run, names); err != nil {
 			return err
 		}
-		return tx.TouchSecrets(ctx, run.Project, names, c.now())
+		return tx.Secrets().Touch(ctx, run.Project, names, c.now())
 	})
 	if err != nil {
 		return RunBundle{}, err
@@ -64,7 +64,7 @@ func (c *Catalog) OpenRun(
 // were sealed with runs.
 func (c *Catalog) currentValue(ctx context.Context, tx *postgres.Tx, run controlplane.Run,
 	name string, made map[string]controlplane.Sealed) (controlplane.Plain, error) {
-	s, ok, err := tx.SecretByName(ctx, run.Project, name)
+	s, ok, err := tx.Secrets().ByName(ctx, run.Project, name)
 	if err != nil {
 		return controlplane.Plain{}, err
 	}
@@ -122,7 +122,7 @@ func (c *Catalog) generateSecret(
 	if err != nil {
 		return controlplane.Plain{}, fmt.Errorf("seal generated secret %s: %w", s.Name, err)
 	}
-	added, err := tx.InsertDeploymentSecret(ctx, deployment, s.Name, sealed)
+	added, err := tx.Secrets().InsertForDeployment(ctx, deployment, s.Name, sealed)
 	if err != nil {
 		return controlplane.Plain{}, err
 	}
@@ -130,7 +130,7 @@ func (c *Catalog) generateSecret(
 		return controlplane.NewPlain(value), nil
 	}
 	// Another transaction stored a value between our read and our write: use that one.
-	made, err := tx.DeploymentSecrets(ctx, deployment)
+	made, err := tx.Secrets().ListForDeployment(ctx, deployment)
 	if err != nil {
 		return controlplane.Plain{}, err
 	}
@@ -211,7 +211,7 @@ func (c *Catalog) PullCredentials(
 			return err
 		}
 		for _, host := range hosts {
-			r, ok, err := tx.RegistryByHost(ctx, host)
+			r, ok, err := tx.Registries().ByHost(ctx, host)
 			if err != nil {
 				return err
 			}

@@ -29,7 +29,7 @@ func (c *Catalog) ListCertificates(
 		return nil, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.Certificates(ctx)
+		all, err = tx.Certificates().List(ctx)
 		return err
 	})
 	return all, err
@@ -48,7 +48,7 @@ func (c *Catalog) PutCertificate(
 		if err != nil {
 			return err
 		}
-		old, err := tx.CertificateByName(ctx, p.Name)
+		old, err := tx.Certificates().ByName(ctx, p.Name)
 		exists, err := isFound(err)
 		if err != nil {
 			return err
@@ -63,7 +63,7 @@ func (c *Catalog) PutCertificate(
 		if err != nil {
 			return err
 		}
-		return tx.PutCertificate(ctx, out)
+		return tx.Certificates().Put(ctx, out)
 	})
 	return out, err
 }
@@ -133,7 +133,7 @@ func checkOrder(chain []*x509.Certificate) error {
 func (c *Catalog) DeleteCertificate(ctx context.Context, actor access.Actor, name string) error {
 	object := "certificate " + name
 	return c.changeAsAdmin(ctx, actor, "delete certificate", object, func(tx *postgres.Tx) error {
-		return tx.DeleteCertificate(ctx, name)
+		return tx.Certificates().Delete(ctx, name)
 	})
 }
 
@@ -143,7 +143,7 @@ func (c *Catalog) OpenCertificates(
 	ctx context.Context, actor access.Actor,
 ) (out []controlplane.ServedCertificate, err error) {
 	err = c.changeAsAdmin(ctx, actor, "open certificate keys", "ingress", func(tx *postgres.Tx) error {
-		all, err := tx.Certificates(ctx)
+		all, err := tx.Certificates().List(ctx)
 		out = make([]controlplane.ServedCertificate, len(all))
 		for i, one := range all {
 			key, failed := c.keys.Open(certificatePlace(one.ID), one.Key)

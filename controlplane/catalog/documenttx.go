@@ -121,7 +121,7 @@ func (c *Catalog) SetDefinitionOwner(
 	}
 	var before string
 	err := c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		before, err = tx.DefinitionOwner(ctx, d)
+		before, err = tx.DefinitionOwners().Get(ctx, d)
 		return err
 	})
 	if err != nil || before == owner {
@@ -139,7 +139,7 @@ func (c *Catalog) SetDefinitionOwner(
 					", and these documents are applied for " + owner,
 				Remedy: "Leave it to " + before + ", or take it over on purpose (--take-over)."}
 		}
-		return tx.PutDefinitionOwner(ctx, d, owner)
+		return tx.DefinitionOwners().Put(ctx, d, owner)
 	})
 }
 
@@ -151,7 +151,7 @@ func (c *Catalog) ListOwnedDefinitions(
 		return nil, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListDefinitionsOfOwner(ctx, owner)
+		all, err = tx.DefinitionOwners().ListDefinitions(ctx, owner)
 		return err
 	})
 	return all, err

@@ -44,7 +44,7 @@ func (c *Catalog) ListEnvironments(
 		v.Granted = append(v.Granted, string(id))
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListEnvironments(ctx, v, p.After, p.FetchLimit())
+		all, err = tx.Environments().List(ctx, v, p.After, p.FetchLimit())
 		return err
 	})
 	all, next = controlplane.CutPage(p, all, func(e controlplane.Environment) string { return e.Name })
@@ -59,7 +59,7 @@ func (c *Catalog) GetEnvironment(
 		return e, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		e, err = tx.EnvironmentByName(ctx, name)
+		e, err = tx.Environments().ByName(ctx, name)
 		return err
 	})
 	if err == nil && !access.CanSeeEnvironment(actor, e.ID, e.Restricted) {
@@ -133,7 +133,7 @@ func validDomain(domain string) bool {
 func putEnvironment(
 	ctx context.Context, tx *postgres.Tx, p EnvironmentPut,
 ) (out controlplane.SaveResult[controlplane.Environment], err error) {
-	old, err := tx.EnvironmentByName(ctx, p.Name)
+	old, err := tx.Environments().ByName(ctx, p.Name)
 	exists, err := isFound(err)
 	if err != nil {
 		return out, err
@@ -151,19 +151,19 @@ func putEnvironment(
 	}
 	tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 	tx.NotifyOnCommit(controlplane.TopicAccess, "")
-	return out, tx.PutEnvironment(ctx, e)
+	return out, tx.Environments().Put(ctx, e)
 }
 
 // DeleteEnvironment removes an environment without nodes and deployments.
 func (c *Catalog) DeleteEnvironment(ctx context.Context, actor access.Actor, name string) error {
 	object := "environment " + name
 	return c.changeAsAdmin(ctx, actor, "delete environment", object, func(tx *postgres.Tx) error {
-		e, err := tx.EnvironmentByName(ctx, name)
+		e, err := tx.Environments().ByName(ctx, name)
 		if err != nil {
 			return err
 		}
 		tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 		tx.NotifyOnCommit(controlplane.TopicAccess, "")
-		return tx.DeleteEnvironment(ctx, e.ID)
+		return tx.Environments().Delete(ctx, e.ID)
 	})
 }

@@ -31,7 +31,7 @@ func CheckKeys(
 	}
 	keys := valueKeys{ring}
 	return store.InTx(ctx, func(tx *postgres.Tx) error {
-		checks, err := tx.KeyChecks(ctx)
+		checks, err := tx.MasterKeys().ListChecks(ctx)
 		if err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func insertKeyCheck(
 	if err != nil {
 		return fmt.Errorf("seal key check: %w", err)
 	}
-	return tx.InsertKeyCheck(ctx, kid, sealed)
+	return tx.MasterKeys().InsertCheck(ctx, kid, sealed)
 }
 
 // AuditKey returns the key that links audit entries. The first start creates it; it is
@@ -87,7 +87,7 @@ func AuditKey(
 	keys := valueKeys{ring}
 	place := auditKeyPlace()
 	err = store.InTx(ctx, func(tx *postgres.Tx) error {
-		sealed, err := tx.AuditKey(ctx)
+		sealed, err := tx.Audit().LockKey(ctx)
 		if err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func makeAuditKey(
 	if err != nil {
 		return nil, err
 	}
-	return plain, tx.PutAuditKey(ctx, sealed)
+	return plain, tx.Audit().PutKey(ctx, sealed)
 }
 
 func wrongKey(message string) error {
@@ -143,7 +143,7 @@ func LoadOrCreateIdentity(
 	keys := valueKeys{ring}
 	place := identityPlace()
 	err = store.InTx(ctx, func(tx *postgres.Tx) error {
-		_, _, have, err := tx.Identity(ctx)
+		_, _, have, err := tx.Certificates().GetIdentity(ctx)
 		if err != nil || have {
 			return err
 		}
@@ -155,14 +155,14 @@ func LoadOrCreateIdentity(
 		if err != nil {
 			return fmt.Errorf("seal identity: %w", err)
 		}
-		return tx.InsertIdentity(ctx, certificate, sealed)
+		return tx.Certificates().InsertIdentity(ctx, certificate, sealed)
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	err = store.Read(ctx, func(tx *postgres.Tx) error {
 		var sealed controlplane.Sealed
-		certificate, sealed, _, err = tx.Identity(ctx)
+		certificate, sealed, _, err = tx.Certificates().GetIdentity(ctx)
 		if err != nil {
 			return err
 		}

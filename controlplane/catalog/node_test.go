@@ -37,10 +37,10 @@ func (w *world) note(t *testing.T, fn func(*postgres.Tx) error) {
 func (w *world) online(t *testing.T, id controlplane.NodeID) {
 	t.Helper()
 	w.note(t, func(tx *postgres.Tx) error {
-		if _, err := tx.TrustNode(t.Context(), id, print("a")); err != nil {
+		if _, err := tx.NodeTrust().Trust(t.Context(), id, print("a")); err != nil {
 			return err
 		}
-		_, err := tx.MoveNode(t.Context(), id, controlplane.NodeOnline, "")
+		_, err := tx.Nodes().Move(t.Context(), id, controlplane.NodeOnline, "")
 		return err
 	})
 }
@@ -74,7 +74,7 @@ func (w *world) token(
 	t.Helper()
 	err = w.store.Read(t.Context(), func(tx *postgres.Tx) error {
 		var ok bool
-		if token, ok, err = tx.ActiveToken(t.Context(), id); err == nil && !ok {
+		if token, ok, err = tx.NodeTokens().GetActive(t.Context(), id); err == nil && !ok {
 			err = errors.New("no active token")
 		}
 		return err
@@ -135,10 +135,10 @@ func TestApproveNode(t *testing.T) {
 	w.online(t, e.Node.ID)
 	distrust := func(p controlplane.Thumbprint, proven bool) {
 		w.note(t, func(tx *postgres.Tx) error {
-			if err := tx.SetPending(ctx, e.Node.ID, p, proven); err != nil {
+			if err := tx.NodeTrust().SetPending(ctx, e.Node.ID, p, proven); err != nil {
 				return err
 			}
-			_, err := tx.MoveNode(ctx, e.Node.ID, controlplane.NodeUntrusted, "changed")
+			_, err := tx.Nodes().Move(ctx, e.Node.ID, controlplane.NodeUntrusted, "changed")
 			return err
 		})
 	}
@@ -192,12 +192,12 @@ func TestRotateToken(t *testing.T) {
 		t.Errorf("revoked: %+v", n)
 	}
 	w.note(t, func(tx *postgres.Tx) error {
-		pending, err := tx.PendingRevocations(ctx, n.ID)
+		pending, err := tx.NodeTokens().ListPendingRevocations(ctx, n.ID)
 		if err != nil {
 			return err
 		}
 		for _, p := range pending {
-			if err := tx.ConfirmRevocation(ctx, n.ID, p.Kid); err != nil {
+			if err := tx.NodeTokens().ConfirmRevocation(ctx, n.ID, p.Kid); err != nil {
 				return err
 			}
 		}
@@ -215,10 +215,10 @@ func TestRotateToken_UntrustedEnrolsAnew(t *testing.T) {
 	e := w.addNode(t)
 	w.online(t, e.Node.ID)
 	w.note(t, func(tx *postgres.Tx) error {
-		if err := tx.SetPending(t.Context(), e.Node.ID, print("b"), false); err != nil {
+		if err := tx.NodeTrust().SetPending(t.Context(), e.Node.ID, print("b"), false); err != nil {
 			return err
 		}
-		_, err := tx.MoveNode(t.Context(), e.Node.ID, controlplane.NodeUntrusted, "changed")
+		_, err := tx.Nodes().Move(t.Context(), e.Node.ID, controlplane.NodeUntrusted, "changed")
 		return err
 	})
 	out := must(w.RotateToken(t.Context(), w.admin, "n1"))(t)
@@ -240,7 +240,7 @@ func TestEnableDisableRemove(t *testing.T) {
 		}
 	}
 	w.note(t, func(tx *postgres.Tx) error {
-		moved, err := tx.MoveNode(ctx, e.Node.ID, controlplane.NodeOnline, "")
+		moved, err := tx.Nodes().Move(ctx, e.Node.ID, controlplane.NodeOnline, "")
 		if moved {
 			t.Error("a disabled node came online by itself")
 		}
@@ -302,10 +302,10 @@ func TestRejectNode(t *testing.T) {
 		t.Errorf("nothing pending: %v", err)
 	}
 	w.note(t, func(tx *postgres.Tx) error {
-		if err := tx.SetPending(ctx, e.Node.ID, print("b"), true); err != nil {
+		if err := tx.NodeTrust().SetPending(ctx, e.Node.ID, print("b"), true); err != nil {
 			return err
 		}
-		_, err := tx.MoveNode(ctx, e.Node.ID, controlplane.NodeUntrusted, "changed")
+		_, err := tx.Nodes().Move(ctx, e.Node.ID, controlplane.NodeUntrusted, "changed")
 		return err
 	})
 	if _, err := reject(print("c")); controlplane.CodeOf(err) != "thumbprint_changed" {

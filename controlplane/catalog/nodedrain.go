@@ -31,11 +31,11 @@ func (c *Catalog) DrainNode(
 			if err := c.checkDeadline(deadline); err != nil {
 				return err
 			}
-			if err := tx.StartDrain(ctx, n.ID, actor.Name(), deadline); err != nil {
+			if err := tx.Nodes().StartDrain(ctx, n.ID, actor.Name(), deadline); err != nil {
 				return err
 			}
 			// Finish the drain of an empty node now, not at the next tick.
-			if err := tx.FinishDrains(ctx); err != nil {
+			if err := tx.Nodes().FinishDrains(ctx); err != nil {
 				return err
 			}
 			out, err = nodeDrain(ctx, tx, name)
@@ -65,7 +65,7 @@ func (c *Catalog) UndrainNode(
 ) (controlplane.Node, error) {
 	return c.onNode(ctx, actor, "undrain node", name,
 		func(tx *postgres.Tx, n controlplane.Node) error {
-			_, err := tx.EndDrain(ctx, n.ID)
+			_, err := tx.Nodes().EndDrain(ctx, n.ID)
 			return err
 		})
 }
@@ -85,10 +85,10 @@ func (c *Catalog) NodeDrain(
 }
 
 func nodeDrain(ctx context.Context, tx *postgres.Tx, name string) (out NodeDrain, err error) {
-	if out.Node, err = tx.NodeByName(ctx, name); err != nil {
+	if out.Node, err = tx.Nodes().ByName(ctx, name); err != nil {
 		return out, err
 	}
-	out.Staying, err = tx.RemainingDeployments(ctx, out.Node.ID)
+	out.Staying, err = tx.Nodes().ListRemainingDeployments(ctx, out.Node.ID)
 	out.EndsAt = controlplane.DrainEnds(out.Staying)
 	return out, err
 }
@@ -105,7 +105,7 @@ func (c *Catalog) ForgottenNodes(
 		limit = 100
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		all, err = tx.ForgottenNodes(ctx, before, limit+1)
+		all, err = tx.Nodes().ListForgotten(ctx, before, limit+1)
 		return err
 	})
 	if len(all) > limit {

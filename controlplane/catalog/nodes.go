@@ -35,7 +35,7 @@ func (c *Catalog) ListNodes(
 		return nil, "", err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListNodes(ctx, p)
+		all, err = tx.Nodes().List(ctx, p)
 		return err
 	})
 	all, next = controlplane.CutPage(p, all, func(n controlplane.Node) string { return n.Name })
@@ -50,7 +50,7 @@ func (c *Catalog) GetNode(
 		return n, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		n, err = tx.NodeByName(ctx, name)
+		n, err = tx.Nodes().ByName(ctx, name)
 		return err
 	})
 	return n, err
@@ -65,7 +65,7 @@ func (c *Catalog) AddNode(
 		if err != nil {
 			return err
 		}
-		if err := tx.InsertNode(ctx, n); err != nil {
+		if err := tx.Nodes().Insert(ctx, n); err != nil {
 			return err
 		}
 		out, err = c.issueNodeToken(ctx, tx, n.ID)
@@ -95,7 +95,7 @@ func (c *Catalog) newNode(
 			return n, err
 		}
 	}
-	e, err := tx.EnvironmentByName(ctx, p.Environment)
+	e, err := tx.Environments().ByName(ctx, p.Environment)
 	if controlplane.KindOf(err) == controlplane.NotFound {
 		return n, invalidError("environment", "unknown_environment",
 			"environment "+controlplane.ClipText(p.Environment)+" does not exist",
@@ -119,10 +119,10 @@ func (c *Catalog) issueNodeToken(
 	if err != nil {
 		return out, fmt.Errorf("seal token: %w", err)
 	}
-	if err := tx.InsertNodeToken(ctx, id, t.Kid, sealed); err != nil {
+	if err := tx.NodeTokens().Insert(ctx, id, t.Kid, sealed); err != nil {
 		return out, err
 	}
-	n, err := tx.NodeByID(ctx, id)
+	n, err := tx.Nodes().ByID(ctx, id)
 	return Enrolment{Node: n, Token: t.Token}, err
 }
 
@@ -137,11 +137,11 @@ func verifierPlace(t controlplane.NodeToken) seal.Location {
 // RemoveNode forgets a node without deployments.
 func (c *Catalog) RemoveNode(ctx context.Context, actor access.Actor, name string) error {
 	return c.changeAsAdmin(ctx, actor, "remove node", "node "+name, func(tx *postgres.Tx) error {
-		n, err := tx.NodeByName(ctx, name)
+		n, err := tx.Nodes().ByName(ctx, name)
 		if err != nil {
 			return err
 		}
-		return tx.DeleteNode(ctx, n.ID)
+		return tx.Nodes().Delete(ctx, n.ID)
 	})
 }
 
@@ -151,14 +151,14 @@ func (c *Catalog) onNode(
 	fn func(*postgres.Tx, controlplane.Node) error,
 ) (out controlplane.Node, err error) {
 	err = c.changeAsAdmin(ctx, actor, action, "node "+name, func(tx *postgres.Tx) error {
-		n, err := tx.NodeByName(ctx, name)
+		n, err := tx.Nodes().ByName(ctx, name)
 		if err != nil {
 			return err
 		}
 		if err := fn(tx, n); err != nil {
 			return err
 		}
-		out, err = tx.NodeByName(ctx, name)
+		out, err = tx.Nodes().ByName(ctx, name)
 		return err
 	})
 	return out, err
@@ -204,7 +204,7 @@ func moveNode(
 	ctx context.Context, tx *postgres.Tx, n controlplane.Node, to controlplane.NodeStatus,
 	detail string,
 ) error {
-	moved, err := tx.MoveNode(ctx, n.ID, to, detail)
+	moved, err := tx.Nodes().Move(ctx, n.ID, to, detail)
 	if err == nil && !moved {
 		return &controlplane.Error{
 			Kind: controlplane.Conflict, Code: "not_allowed_now",
@@ -229,7 +229,7 @@ func (c *Catalog) ApproveNode(
 			if err := checkApprovable(n, print); err != nil {
 				return err
 			}
-			approved, err := tx.ApproveNode(ctx, n.ID, print)
+			approved, err := tx.NodeTrust().Approve(ctx, n.ID, print)
 			if err != nil {
 				return err
 			}
@@ -237,7 +237,7 @@ func (c *Catalog) ApproveNode(
 				return conflictError("thumbprint_changed",
 					"the node answered with another certificate meanwhile", "Load the node again.")
 			}
-			err = tx.AddNodeEvent(ctx, n.ID, controlplane.NodeApproved,
+			err = tx.NodeEvents().Add(ctx, n.ID, controlplane.NodeApproved,
 				string(print)+" by "+actor.Name())
 			if err != nil {
 				return err
@@ -285,7 +285,7 @@ func (c *Catalog) RotateToken(
 				return err
 			}
 			if n.Status == controlplane.NodeUntrusted {
-				if err := tx.ClearTrust(ctx, n.ID); err != nil {
+				if err := tx.NodeTrust().Clear(ctx, n.ID); err != nil {
 					return err
 				}
 				err := moveNode(ctx, tx, n, controlplane.NodeEnrolled, "new token by "+actor.Name())
@@ -293,13 +293,13 @@ func (c *Catalog) RotateToken(
 					return err
 				}
 			}
-			if err := tx.ClearRejection(ctx, n.ID); err != nil {
+			if err := tx.NodeTrust().ClearRejection(ctx, n.ID); err != nil {
 				return err
 			}
 			if out, err = c.issueNodeToken(ctx, tx, n.ID); err != nil {
 				return err
 			}
-			return tx.AddNodeEvent(ctx, n.ID, controlplane.NodeTokenRotated,
+			return tx.NodeEvents().Add(ctx, n.ID, controlplane.NodeTokenRotated,
 				"to "+out.Node.TokenKid+" by "+actor.Name())
 		})
 	return out, err
@@ -314,13 +314,13 @@ func (c *Catalog) RevokeToken(
 			if err := revokeTokens(ctx, tx, n); err != nil {
 				return err
 			}
-			return tx.AddNodeEvent(ctx, n.ID, controlplane.NodeTokenRevoked, "by "+actor.Name())
+			return tx.NodeEvents().Add(ctx, n.ID, controlplane.NodeTokenRevoked, "by "+actor.Name())
 		})
 }
 
 // revokeTokens ends the active token. An agent that never connected cannot know it, so there is no
 // revocation to confirm.
 func revokeTokens(ctx context.Context, tx *postgres.Tx, n controlplane.Node) error {
-	_, err := tx.RevokeNodeTokens(ctx, n.ID, n.Thumbprint != "")
+	_, err := tx.NodeTokens().Revoke(ctx, n.ID, n.Thumbprint != "")
 	return err
 }

@@ -29,14 +29,14 @@ func (c *Catalog) putNode(
 	if err != nil {
 		return out, err
 	}
-	old, err := tx.NodeByName(ctx, p.Name)
+	old, err := tx.Nodes().ByName(ctx, p.Name)
 	exists, err := isFound(err)
 	if err != nil {
 		return out, err
 	}
 	if !exists {
 		out.Created, out.Changed = true, true
-		err = tx.InsertNode(ctx, n)
+		err = tx.Nodes().Insert(ctx, n)
 	} else {
 		if err := sameMachine(old, n); err != nil {
 			return out, err
@@ -44,13 +44,13 @@ func (c *Catalog) putNode(
 		n.ID = old.ID
 		out.Changed = n.Address != old.Address || !reflect.DeepEqual(n.Settings, old.Settings)
 		if out.Changed {
-			err = tx.SetNodeSettings(ctx, n)
+			err = tx.Nodes().SetSettings(ctx, n)
 		}
 	}
 	if err != nil {
 		return out, err
 	}
-	out.Object, err = tx.NodeByName(ctx, p.Name)
+	out.Object, err = tx.Nodes().ByName(ctx, p.Name)
 	return out, err
 }
 

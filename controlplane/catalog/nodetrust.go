@@ -24,7 +24,7 @@ func (c *Catalog) RejectNode(
 				return conflictError("nothing_to_reject", "the node's certificate did not change",
 					"Nothing needs to be done.")
 			}
-			rejected, err := tx.RejectPending(ctx, n.ID, print)
+			rejected, err := tx.NodeTrust().Reject(ctx, n.ID, print)
 			if err != nil {
 				return err
 			}
@@ -33,7 +33,7 @@ func (c *Catalog) RejectNode(
 					"the node answered with another certificate than this one",
 					"Load the node again and compare the thumbprints.")
 			}
-			err = tx.AddNodeEvent(ctx, n.ID, controlplane.NodeRejected,
+			err = tx.NodeEvents().Add(ctx, n.ID, controlplane.NodeRejected,
 				string(print)+" by "+actor.Name())
 			if err != nil || n.Status != controlplane.NodeUntrusted {
 				return err
@@ -60,10 +60,10 @@ func (c *Catalog) NodeEvents(
 		limit = 100
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		if _, err := tx.NodeByName(ctx, name); err != nil {
+		if _, err := tx.Nodes().ByName(ctx, name); err != nil {
 			return err
 		}
-		all, err = tx.NodeEvents(ctx, name, before, limit+1)
+		all, err = tx.NodeEvents().List(ctx, name, before, limit+1)
 		return err
 	})
 	if len(all) > limit {
@@ -83,10 +83,10 @@ func (c *Catalog) NodeEventsSince(
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
 		if mark == (controlplane.NodeEventMark{}) {
-			next, err = tx.NodeEventMark(ctx)
+			next, err = tx.NodeEvents().GetMark(ctx)
 			return err
 		}
-		all, err = tx.NodeEventsSince(ctx, mark, most)
+		all, err = tx.NodeEvents().ListSince(ctx, mark, most)
 		if next = mark; len(all) > 0 {
 			next = all[len(all)-1].Mark
 		}

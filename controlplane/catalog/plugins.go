@@ -34,7 +34,7 @@ func (c *Catalog) ListPlugins(
 		return nil, "", nil
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListPlugins(ctx, p.After, p.FetchLimit())
+		all, err = tx.Plugins().List(ctx, p.After, p.FetchLimit())
 		return err
 	})
 	all, next = controlplane.CutPage(p, all, func(x controlplane.Plugin) string { return x.Name })
@@ -49,7 +49,7 @@ func (c *Catalog) GetPlugin(
 		return p, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		p, err = tx.PluginByName(ctx, name)
+		p, err = tx.Plugins().ByName(ctx, name)
 		return err
 	})
 	return p, err
@@ -90,7 +90,7 @@ func (c *Catalog) preparePlugin(ctx context.Context, p *PluginPut) (digest strin
 	}
 	var r controlplane.Registry
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		r, err = tx.RegistryByName(ctx, p.Registry)
+		r, err = tx.Registries().ByName(ctx, p.Registry)
 		return err
 	})
 	if controlplane.KindOf(err) == controlplane.NotFound {
@@ -111,7 +111,7 @@ func (c *Catalog) preparePlugin(ctx context.Context, p *PluginPut) (digest strin
 func putPlugin(
 	ctx context.Context, tx *postgres.Tx, p PluginPut, digest string,
 ) (out controlplane.SaveResult[controlplane.Plugin], err error) {
-	old, err := tx.PluginByName(ctx, p.Name)
+	old, err := tx.Plugins().ByName(ctx, p.Name)
 	exists, err := isFound(err)
 	if err != nil {
 		return out, err
@@ -129,10 +129,10 @@ func putPlugin(
 		x.ID = controlplane.NewID[controlplane.PluginID]()
 	}
 	tx.NotifyOnCommit(controlplane.TopicCatalog, "")
-	if err := tx.PutPlugin(ctx, x); err != nil {
+	if err := tx.Plugins().Put(ctx, x); err != nil {
 		return out, err
 	}
-	out.Object, err = tx.PluginByName(ctx, p.Name)
+	out.Object, err = tx.Plugins().ByName(ctx, p.Name)
 	return out, err
 }
 
@@ -173,11 +173,11 @@ func checkComponent(component *pipeline.Component) error {
 // DeletePlugin removes a plugin that no current pipeline uses.
 func (c *Catalog) DeletePlugin(ctx context.Context, actor access.Actor, name string) error {
 	return c.changeAsAdmin(ctx, actor, "delete plugin", "plugin "+name, func(tx *postgres.Tx) error {
-		p, err := tx.PluginByName(ctx, name)
+		p, err := tx.Plugins().ByName(ctx, name)
 		if err != nil {
 			return err
 		}
 		tx.NotifyOnCommit(controlplane.TopicCatalog, "")
-		return tx.DeletePlugin(ctx, p.ID)
+		return tx.Plugins().Delete(ctx, p.ID)
 	})
 }

@@ -62,10 +62,10 @@ func (c *Catalog) ProvisionNode(
 			if err := c.ensureSSH(ctx, tx, n, put); err != nil {
 				return err
 			}
-			if _, err := tx.InsertProvision(ctx, n.ID, actor.Name()); err != nil {
+			if _, err := tx.Provisions().Insert(ctx, n.ID, actor.Name()); err != nil {
 				return err
 			}
-			all, err := tx.ListProvisions(ctx, n.Name, 0, 1)
+			all, err := tx.Provisions().List(ctx, n.Name, 0, 1)
 			if err == nil {
 				out = all[0]
 			}
@@ -82,7 +82,7 @@ func checkProvisionable(ctx context.Context, tx *postgres.Tx, n controlplane.Nod
 	case controlplane.NodeDisabled:
 		return conflictError("node_disabled", "the node is disabled", "Enable the node first.")
 	}
-	latest, err := tx.ListProvisions(ctx, n.Name, 0, 1)
+	latest, err := tx.Provisions().List(ctx, n.Name, 0, 1)
 	if err == nil && len(latest) > 0 && !latest[0].State.IsTerminal() {
 		return conflictError("provision_running",
 			fmt.Sprintf("attempt %d is at work on the node", latest[0].Number),
@@ -96,7 +96,7 @@ func (c *Catalog) ensureSSH(
 	ctx context.Context, tx *postgres.Tx, n controlplane.Node, put *SSHPut,
 ) error {
 	if put == nil {
-		known, ok, err := tx.NodeSSH(ctx, n.ID)
+		known, ok, err := tx.Provisions().GetSSH(ctx, n.ID)
 		if err == nil && (!ok || known.Credential == nil) {
 			return conflictError("no_credential", "the node's SSH credential is not known, or was forgotten",
 				"Give host, user, host key, and a password or a private key.")
@@ -117,7 +117,7 @@ func (c *Catalog) ensureSSH(
 	if checked.Credential, err = c.keys.Seal(credentialPlace(n.ID), text); err != nil {
 		return fmt.Errorf("seal credential: %w", err)
 	}
-	return tx.PutNodeSSH(ctx, checked)
+	return tx.Provisions().PutSSH(ctx, checked)
 }
 
 var (
@@ -275,10 +275,10 @@ func (c *Catalog) ListProvisions(
 		return nil, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		if _, err := tx.NodeByName(ctx, name); err != nil {
+		if _, err := tx.Nodes().ByName(ctx, name); err != nil {
 			return err
 		}
-		all, err = tx.ListProvisions(ctx, name, before, most)
+		all, err = tx.Provisions().List(ctx, name, before, most)
 		return err
 	})
 	return all, err
@@ -302,7 +302,7 @@ func (c *Catalog) GetProvision(
 func (c *Catalog) ForgetSSH(ctx context.Context, actor access.Actor, name string) error {
 	_, err := c.onNode(ctx, actor, "forget credential", name,
 		func(tx *postgres.Tx, n controlplane.Node) error {
-			_, err := tx.ForgetNodeSSH(ctx, n.ID)
+			_, err := tx.Provisions().DeleteSSH(ctx, n.ID)
 			return err
 		})
 	return err

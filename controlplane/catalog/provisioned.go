@@ -21,7 +21,7 @@ func (c *Catalog) OpenSSH(
 	entry := actor.NewAuditEntry("open credential", "node "+string(id))
 	err = c.store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
 		var known bool
-		out, known, err = tx.NodeSSH(ctx, id)
+		out, known, err = tx.Provisions().GetSSH(ctx, id)
 		if err == nil && (!known || out.Credential == nil) {
 			return conflictError("no_credential", "the node's SSH credential was forgotten",
 				"Begin a new attempt with the credential.")
@@ -57,7 +57,7 @@ func (c *Catalog) EnrolProvisioned(
 	}
 	entry := actor.NewAuditEntry("enrol node", "node "+string(id))
 	err = c.store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
-		n, err := tx.NodeByID(ctx, id)
+		n, err := tx.Nodes().ByID(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -68,13 +68,13 @@ func (c *Catalog) EnrolProvisioned(
 		if err := revokeTokens(ctx, tx, n); err != nil {
 			return err
 		}
-		if err := tx.ClearTrust(ctx, id); err != nil {
+		if err := tx.NodeTrust().Clear(ctx, id); err != nil {
 			return err
 		}
-		if err := tx.ClearRejection(ctx, id); err != nil {
+		if err := tx.NodeTrust().ClearRejection(ctx, id); err != nil {
 			return err
 		}
-		if err := tx.ExpectThumbprint(ctx, id, print); err != nil {
+		if err := tx.NodeTrust().Expect(ctx, id, print); err != nil {
 			return err
 		}
 		err = moveNode(ctx, tx, n, controlplane.NodeEnrolled, "provisioned over SSH")
@@ -95,7 +95,7 @@ func (c *Catalog) NodeByID(
 		return n, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		n, err = tx.NodeByID(ctx, id)
+		n, err = tx.Nodes().ByID(ctx, id)
 		return err
 	})
 	return n, err

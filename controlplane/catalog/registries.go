@@ -37,7 +37,7 @@ func (c *Catalog) ListRegistries(
 		return nil, "", nil
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListRegistries(ctx, p.After, p.FetchLimit())
+		all, err = tx.Registries().List(ctx, p.After, p.FetchLimit())
 		return err
 	})
 	all, next = controlplane.CutPage(p, all, func(r controlplane.Registry) string { return r.Name })
@@ -52,7 +52,7 @@ func (c *Catalog) GetRegistry(
 		return r, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		r, err = tx.RegistryByName(ctx, name)
+		r, err = tx.Registries().ByName(ctx, name)
 		return err
 	})
 	return r, err
@@ -105,7 +105,7 @@ func checkCA(p RegistryPut, now time.Time) error {
 func (c *Catalog) putRegistry(
 	ctx context.Context, tx *postgres.Tx, p RegistryPut,
 ) (out controlplane.SaveResult[controlplane.Registry], err error) {
-	old, err := tx.RegistryByName(ctx, p.Name)
+	old, err := tx.Registries().ByName(ctx, p.Name)
 	exists, err := isFound(err)
 	if err != nil {
 		return out, err
@@ -131,7 +131,7 @@ func (c *Catalog) putRegistry(
 		return out, nil
 	}
 	tx.NotifyOnCommit(controlplane.TopicCatalog, "")
-	return out, tx.PutRegistry(ctx, r, !exists)
+	return out, tx.Registries().Put(ctx, r, !exists)
 }
 
 func (c *Catalog) setPassword(
@@ -185,12 +185,12 @@ func (c *Catalog) DeleteRegistry(ctx context.Context, actor access.Actor, name s
 		"delete registry",
 		"registry "+name,
 		func(tx *postgres.Tx) error {
-			r, err := tx.RegistryByName(ctx, name)
+			r, err := tx.Registries().ByName(ctx, name)
 			if err != nil {
 				return err
 			}
 			tx.NotifyOnCommit(controlplane.TopicCatalog, "")
-			return tx.DeleteRegistry(ctx, r.ID)
+			return tx.Registries().Delete(ctx, r.ID)
 		},
 	)
 }

@@ -35,7 +35,7 @@ func (c *Catalog) ListKeys(
 		c.log.WarnContext(ctx, "sealing keys were not refreshed", "err", err.Error())
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		uses, err := tx.CountSealedByKey(ctx)
+		uses, err := tx.MasterKeys().CountValues(ctx)
 		all = keyStates(c.keys, uses)
 		return err
 	})
@@ -95,7 +95,7 @@ func (c *Catalog) RotateKeys(
 		}
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		uses, err := tx.CountSealedByKey(ctx)
+		uses, err := tx.MasterKeys().CountValues(ctx)
 		for _, use := range uses {
 			if use.Key != c.keys.PrimaryKeyID() {
 				left += use.Values
@@ -135,7 +135,7 @@ func explainRefresh(err error) error {
 }
 
 func (c *Catalog) resealBatch(ctx context.Context, tx *postgres.Tx) (int, error) {
-	values, err := tx.SealedUnderOtherKeys(ctx, c.keys.PrimaryKeyID(), resealAtOnce)
+	values, err := tx.MasterKeys().ListValuesUnderOthers(ctx, c.keys.PrimaryKeyID(), resealAtOnce)
 	if err != nil {
 		return 0, err
 	}
@@ -148,7 +148,7 @@ func (c *Catalog) resealBatch(ctx context.Context, tx *postgres.Tx) (int, error)
 		if err != nil {
 			return 0, fmt.Errorf("%s %s: %w", v.Place, v.ID, err)
 		}
-		if err := tx.ResealValue(ctx, v, sealed); err != nil {
+		if err := tx.MasterKeys().Reseal(ctx, v, sealed); err != nil {
 			return 0, err
 		}
 	}
@@ -200,7 +200,7 @@ func placeOf(v postgres.SealedValue) (seal.Location, error) {
 
 // usedKeys refuses to start without a key that values are still sealed under.
 func usedKeys(ctx context.Context, tx *postgres.Tx, keys valueKeys) error {
-	uses, err := tx.CountSealedByKey(ctx)
+	uses, err := tx.MasterKeys().CountValues(ctx)
 	if err != nil {
 		return err
 	}

@@ -40,11 +40,11 @@ func (c *Catalog) openRunSecret(run controlplane.RunID, name string,
 // openings of one run wait for each other and do not deadlock.
 func (c *Catalog) openRunValues(ctx context.Context, tx *postgres.Tx, run controlplane.Run,
 	names []string) (map[string]controlplane.Plain, error) {
-	sealed, err := tx.RunSecrets(ctx, run.ID)
+	sealed, err := tx.Secrets().ListForRun(ctx, run.ID)
 	if err != nil {
 		return nil, err
 	}
-	made, err := tx.DeploymentSecrets(ctx, run.Deployment)
+	made, err := tx.Secrets().ListForDeployment(ctx, run.Deployment)
 	if err != nil {
 		return nil, err
 	}
@@ -74,11 +74,11 @@ func (c *Catalog) sealCurrentValue(ctx context.Context, tx *postgres.Tx, run con
 	if err != nil {
 		return value, err
 	}
-	added, err := tx.InsertRunSecret(ctx, run, name, sealed)
+	added, err := tx.Secrets().InsertForRun(ctx, run, name, sealed)
 	if err != nil || added {
 		return value, err
 	}
-	stored, err := tx.RunSecrets(ctx, run.ID)
+	stored, err := tx.Secrets().ListForRun(ctx, run.ID)
 	if err != nil {
 		return value, err
 	}
@@ -90,7 +90,7 @@ func (c *Catalog) sealCurrentValue(ctx context.Context, tx *postgres.Tx, run con
 func notUsedByRuns(
 	ctx context.Context, tx *postgres.Tx, id controlplane.ProjectID, name string,
 ) error {
-	runs, err := tx.LiveRunsWithText(ctx, id, name)
+	runs, err := tx.Runs().ListLiveWithText(ctx, id, name)
 	if err != nil {
 		return err
 	}

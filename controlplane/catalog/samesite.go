@@ -50,7 +50,7 @@ func (c *Catalog) CheckDomains(ctx context.Context, actor access.Actor) error {
 	}
 	var all []controlplane.Zone
 	err := c.store.Read(ctx, func(tx *postgres.Tx) error {
-		front, err := tx.IngressConfig(ctx)
+		front, err := tx.Gates().GetIngressConfig(ctx)
 		all = front.Zones
 		return err
 	})

@@ -31,11 +31,11 @@ func (c *Catalog) ListSecrets(
 		return nil, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		p, err := tx.ProjectByName(ctx, project)
+		p, err := tx.Projects().ByName(ctx, project)
 		if err != nil {
 			return err
 		}
-		all, err = tx.ListSecrets(ctx, p.ID)
+		all, err = tx.Secrets().List(ctx, p.ID)
 		return err
 	})
 	for i := range all {
@@ -54,7 +54,7 @@ func (c *Catalog) PutSecret(
 		if err := c.checkSecret(&p); err != nil {
 			return err
 		}
-		x, err := tx.LockProject(ctx, p.Project)
+		x, err := tx.Projects().Lock(ctx, p.Project)
 		if err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ func checkSecretPattern(rule controlplane.SecretRule) error {
 func (c *Catalog) putSecret(
 	ctx context.Context, tx *postgres.Tx, x controlplane.Project, p SecretPut,
 ) (out controlplane.SaveResult[controlplane.Secret], err error) {
-	s, exists, err := tx.SecretByName(ctx, x.ID, p.Name)
+	s, exists, err := tx.Secrets().ByName(ctx, x.ID, p.Name)
 	if err != nil {
 		return out, err
 	}
@@ -183,7 +183,7 @@ func (c *Catalog) putSecret(
 	}
 	out = controlplane.SaveResult[controlplane.Secret]{Changed: true, Created: !exists, Object: s}
 	tx.NotifyOnCommit(controlplane.TopicCatalog, "")
-	return out, tx.PutSecret(ctx, s)
+	return out, tx.Secrets().Put(ctx, s)
 }
 
 func (c *Catalog) sameSecret(s controlplane.Secret, p SecretPut) (bool, error) {
@@ -220,11 +220,11 @@ func (c *Catalog) DeleteSecret(
 ) error {
 	object := "secret " + name + " of " + project
 	return c.changeAsAdmin(ctx, actor, "delete secret", object, func(tx *postgres.Tx) error {
-		x, err := tx.LockProject(ctx, project)
+		x, err := tx.Projects().Lock(ctx, project)
 		if err != nil {
 			return err
 		}
-		s, ok, err := tx.SecretByName(ctx, x.ID, name)
+		s, ok, err := tx.Secrets().ByName(ctx, x.ID, name)
 		if err != nil {
 			return err
 		}
@@ -238,14 +238,14 @@ func (c *Catalog) DeleteSecret(
 			return err
 		}
 		tx.NotifyOnCommit(controlplane.TopicCatalog, "")
-		return tx.DeleteSecret(ctx, s.ID)
+		return tx.Secrets().Delete(ctx, s.ID)
 	})
 }
 
 func notReferred(
 	ctx context.Context, tx *postgres.Tx, id controlplane.ProjectID, name string,
 ) error {
-	v, ok, err := tx.LatestVersion(ctx, id)
+	v, ok, err := tx.Pipelines().GetLatest(ctx, id)
 	if err != nil || !ok {
 		return err
 	}

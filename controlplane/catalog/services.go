@@ -33,7 +33,7 @@ func (c *Catalog) ListServices(
 		return nil, "", nil
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListServices(ctx, p.After, p.FetchLimit())
+		all, err = tx.Services().List(ctx, p.After, p.FetchLimit())
 		return err
 	})
 	all, next = controlplane.CutPage(p, all, func(s controlplane.Service) string { return s.Name })
@@ -48,7 +48,7 @@ func (c *Catalog) GetService(
 		return s, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		s, err = tx.ServiceByName(ctx, name)
+		s, err = tx.Services().ByName(ctx, name)
 		return err
 	})
 	return s, err
@@ -125,7 +125,7 @@ func checkPattern(pattern, tag string) error {
 func putService(
 	ctx context.Context, tx *postgres.Tx, p ServicePut,
 ) (out controlplane.SaveResult[controlplane.Service], err error) {
-	old, err := tx.ServiceByName(ctx, p.Name)
+	old, err := tx.Services().ByName(ctx, p.Name)
 	exists, err := isFound(err)
 	if err != nil {
 		return out, err
@@ -143,21 +143,21 @@ func putService(
 		s.ID = controlplane.NewID[controlplane.ServiceID]()
 	}
 	tx.NotifyOnCommit(controlplane.TopicCatalog, "")
-	if err := tx.PutService(ctx, s); err != nil {
+	if err := tx.Services().Put(ctx, s); err != nil {
 		return out, err
 	}
-	out.Object, err = tx.ServiceByName(ctx, p.Name)
+	out.Object, err = tx.Services().ByName(ctx, p.Name)
 	return out, err
 }
 
 // DeleteService removes a service that no current pipeline uses.
 func (c *Catalog) DeleteService(ctx context.Context, actor access.Actor, name string) error {
 	return c.changeAsAdmin(ctx, actor, "delete service", "service "+name, func(tx *postgres.Tx) error {
-		s, err := tx.ServiceByName(ctx, name)
+		s, err := tx.Services().ByName(ctx, name)
 		if err != nil {
 			return err
 		}
 		tx.NotifyOnCommit(controlplane.TopicCatalog, "")
-		return tx.DeleteService(ctx, s.ID)
+		return tx.Services().Delete(ctx, s.ID)
 	})
 }

@@ -60,10 +60,10 @@ func (c *Catalog) ListServiceTags(
 	}
 	var r controlplane.Registry
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		if page.Service, err = tx.ServiceByName(ctx, name); err != nil {
+		if page.Service, err = tx.Services().ByName(ctx, name); err != nil {
 			return err
 		}
-		r, err = tx.RegistryByName(ctx, page.Service.Registry)
+		r, err = tx.Registries().ByName(ctx, page.Service.Registry)
 		return err
 	})
 	if err != nil {
@@ -255,7 +255,7 @@ func checkChoice(image pipeline.Image, tag string) error {
 func (c *Catalog) sourceOf(ctx context.Context, image pipeline.Image) (registry.Source, error) {
 	r := controlplane.Registry{Host: image.Registry, Insecure: image.Insecure}
 	err := c.store.Read(ctx, func(tx *postgres.Tx) error {
-		known, ok, err := tx.RegistryByHost(ctx, image.Registry)
+		known, ok, err := tx.Registries().ByHost(ctx, image.Registry)
 		if ok {
 			r = known
 		}

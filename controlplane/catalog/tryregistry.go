@@ -42,7 +42,7 @@ func (c *Catalog) TestRegistry(
 	}
 	var r controlplane.Registry
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		r, err = tx.RegistryByName(ctx, t.Name)
+		r, err = tx.Registries().ByName(ctx, t.Name)
 		return err
 	})
 	if err != nil {

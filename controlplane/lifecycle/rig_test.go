@@ -152,16 +152,17 @@ func (r *rig) addNode(name string, settings controlplane.NodeSettings) controlpl
 		Address: name + ".example.org:5000", Settings: settings})
 	r.failOnError(e, err)
 	r.failOnError(nil, r.store.InTx(ctx, func(tx *postgres.Tx) error {
-		err := tx.SetInventory(ctx, e.Node.ID, "test", controlplane.Inventory{Hostname: name,
-			Arch: "amd64", CPU: 8, Memory: 16 << 30, Disk: 1 << 40})
+		err := tx.Nodes().SetInventory(ctx, e.Node.ID, "test",
+			controlplane.Inventory{Hostname: name,
+				Arch: "amd64", CPU: 8, Memory: 16 << 30, Disk: 1 << 40})
 		if err != nil {
 			return err
 		}
 		print := controlplane.Thumbprint(fmt.Sprintf("%064x", []byte(name)))
-		if _, err := tx.TrustNode(ctx, e.Node.ID, print); err != nil {
+		if _, err := tx.NodeTrust().Trust(ctx, e.Node.ID, print); err != nil {
 			return err
 		}
-		_, err = tx.MoveNode(ctx, e.Node.ID, controlplane.NodeOnline, "")
+		_, err = tx.Nodes().Move(ctx, e.Node.ID, controlplane.NodeOnline, "")
 		return err
 	}))
 	return e.Node.ID
@@ -170,7 +171,7 @@ func (r *rig) addNode(name string, settings controlplane.NodeSettings) controlpl
 func (r *rig) nodeGoesOffline() {
 	r.t.Helper()
 	r.failOnError(nil, r.store.InTx(r.t.Context(), func(tx *postgres.Tx) error {
-		_, err := tx.MoveNode(r.t.Context(), r.node, controlplane.NodeOffline, "gone")
+		_, err := tx.Nodes().Move(r.t.Context(), r.node, controlplane.NodeOffline, "gone")
 		return err
 	}))
 }
@@ -239,11 +240,11 @@ func (r *rig) stepStatuses(id controlplane.DeploymentID) map[pipeline.StepKey]pi
 	r.t.Helper()
 	of := map[pipeline.StepKey]pipeline.StepStatus{}
 	r.failOnError(nil, r.store.Read(r.t.Context(), func(tx *postgres.Tx) error {
-		d, err := tx.Deployment(r.t.Context(), id)
+		d, err := tx.Deployments().Get(r.t.Context(), id)
 		if err != nil {
 			return err
 		}
-		all, err := tx.StepsOf(r.t.Context(), d.RunID)
+		all, err := tx.Steps().ListOf(r.t.Context(), d.RunID)
 		for _, s := range all {
 			of[s.Key] = s.Status
 		}

@@ -119,7 +119,7 @@ func (n *Notifier) runOnce(ctx context.Context, forget *time.Time) error {
 	}
 	*forget = time.Now().Add(time.Hour)
 	return n.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		_, err := tx.ForgetDeliveries(ctx, time.Now().Add(-keepFor), 10_000)
+		_, err := tx.Deliveries().DeleteOld(ctx, time.Now().Add(-keepFor), 10_000)
 		return err
 	})
 }

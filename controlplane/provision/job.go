@@ -98,7 +98,7 @@ func (j *provisionJob) beginStep(ctx context.Context, key string) error {
 	step := j.step
 	j.mu.Unlock()
 	return j.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		return tx.InsertProvisionStep(ctx, j.attempt, step)
+		return tx.Provisions().InsertStep(ctx, j.attempt, step)
 	})
 }
 
@@ -164,10 +164,10 @@ func (j *provisionJob) storeOutput(status *controlplane.ProvisionStepStatus) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	err := j.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		if err := tx.SetProvisionStep(ctx, j.attempt, step); err != nil || status == nil {
+		if err := tx.Provisions().SetStep(ctx, j.attempt, step); err != nil || status == nil {
 			return err
 		}
-		return tx.AddNodeEvent(ctx, j.attempt.NodeID, controlplane.NodeProvisionStep,
+		return tx.NodeEvents().Add(ctx, j.attempt.NodeID, controlplane.NodeProvisionStep,
 			clipText(step.Key+": "+string(step.Status)+"\n"+step.Output))
 	})
 	if err != nil {

@@ -128,14 +128,15 @@ func TestRun_EndsWhatNobodyWorksOn(t *testing.T) {
 	w := newWorld(t)
 	first := w.begin()
 	err := w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
-		lost, ok, err := tx.ClaimProvision(t.Context(), "a control plane that died", -time.Second)
+		lost, ok, err := tx.Provisions().Claim(t.Context(), "a control plane that died",
+			-time.Second)
 		if err != nil {
 			return err
 		}
 		if !ok {
 			return errors.New("nothing to claim")
 		}
-		return tx.InsertProvisionStep(t.Context(), lost, controlplane.ProvisionStep{Seq: 1,
+		return tx.Provisions().InsertStep(t.Context(), lost, controlplane.ProvisionStep{Seq: 1,
 			Key: "connect"})
 	})
 	if err != nil {

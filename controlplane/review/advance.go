@@ -39,7 +39,7 @@ func (r *Reviews) advanceReview(ctx context.Context, x controlplane.Review) erro
 	}
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	return r.Store.InTx(late, func(tx *postgres.Tx) error { return tx.SaveReview(late, x) })
+	return r.Store.InTx(late, func(tx *postgres.Tx) error { return tx.Reviews().Save(late, x) })
 }
 
 func isSettled(s controlplane.ReviewState) bool {
@@ -70,7 +70,7 @@ func (r *Reviews) ruleOf(
 	ctx context.Context, x controlplane.Review,
 ) (rule controlplane.ReviewRule, err error) {
 	err = r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		rule, err = tx.ReviewRuleByID(ctx, x.Rule)
+		rule, err = tx.ReviewRules().ByID(ctx, x.Rule)
 		return err
 	})
 	return rule, err
@@ -109,7 +109,7 @@ func (r *Reviews) checkOwner(ctx context.Context, rule controlplane.ReviewRule,
 	other := d.CreatedBy != worker.Name() || d.Project != rule.Project
 	if !other {
 		err := r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
-			other, err = tx.HasOtherOwner(ctx, d.ID, x.ID)
+			other, err = tx.Reviews().HasOtherOwner(ctx, d.ID, x.ID)
 			return err
 		})
 		if err != nil {

@@ -63,7 +63,7 @@ func (r *Reviews) closeReview(
 	ctx context.Context, x *controlplane.Review, at time.Time,
 ) error {
 	x.State, x.Detail = controlplane.ReviewWaiting, "the code host says that it is closed"
-	return r.Store.InTx(ctx, func(tx *postgres.Tx) error { return tx.CloseReview(ctx, *x, at) })
+	return r.Store.InTx(ctx, func(tx *postgres.Tx) error { return tx.Reviews().Close(ctx, *x, at) })
 }
 
 // codeHostOf returns the API of the code host of a rule; ok is false if the rule does not use it

@@ -111,7 +111,7 @@ func (r *Reviews) readRule(
 		return rule, errUnsigned
 	}
 	err = r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		rule, err = tx.ReviewRuleByName(ctx, name)
+		rule, err = tx.ReviewRules().ByName(ctx, name)
 		return err
 	})
 	if controlplane.KindOf(err) == controlplane.NotFound {
@@ -186,7 +186,7 @@ func (r *Reviews) storeEvent(ctx context.Context, rule controlplane.ReviewRule, 
 			said = taken
 			return putReview(ctx, tx, rule, e, old, known)
 		case known && said != alreadyClosed:
-			return tx.TouchReview(ctx, old.ID, e.at)
+			return tx.Reviews().Touch(ctx, old.ID, e.at)
 		case !known && !e.fork:
 			return rememberClosed(ctx, tx, rule, e)
 		default:
@@ -226,5 +226,5 @@ func putReview(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRul
 	} else if x.Deployment, err = chooseName(ctx, tx, rule, e); err != nil {
 		return err
 	}
-	return tx.PutReview(ctx, x)
+	return tx.Reviews().Put(ctx, x)
 }

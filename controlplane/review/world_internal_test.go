@@ -155,7 +155,7 @@ func (w *world) listReviews(rule controlplane.ReviewRule) []controlplane.Review 
 func (w *world) claim() (all []controlplane.Review) {
 	w.t.Helper()
 	w.failOnError(w.Store.InTx(w.t.Context(), func(tx *postgres.Tx) (err error) {
-		all, err = tx.ClaimReviews(w.t.Context(), holdFor, 100)
+		all, err = tx.Reviews().Claim(w.t.Context(), holdFor, 100)
 		return err
 	}))
 	return all

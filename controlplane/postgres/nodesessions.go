@@ -3,43 +3,47 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+	"github.com/nullops/nullops/pipeline"
 )
 
-// AcquireLeases acquires or renews leases. It returns the epochs of those that the
-// holder has now; the others belong to another holder.
-func (t *Tx) AcquireLeases(ctx context.Context, ids []controlplane.NodeID, holder string,
-	d time.Duration) (map[controlplane.NodeID]int64, error) {
-	rows, err := t.q.AcquireLeases(ctx, holder, d.Seconds(), toStrings(ids))
+// ListGoals returns the goals of a node.
+func (t NodeSessions) ListGoals(
+	ctx context.Context,
+	node controlplane.NodeID,
+) ([]controlplane.NodeGoal, error) {
+	rows, err := t.q.ListNodeGoals(ctx, nullIfEmpty(node))
 	if err != nil {
-		return nil, fmt.Errorf("acquire leases: %w", translateError(err))
+		return nil, fmt.Errorf("list goals of node %s: %w", node, err)
 	}
-	all := make(map[controlplane.NodeID]int64, len(rows))
-	for _, r := range rows {
-		all[controlplane.NodeID(r.NodeID)] = r.Epoch
-	}
-	return all, nil
-}
-
-// RenewLeases renews leases of the holder. It returns those that were not renewed:
-// lost ones belong to another holder, busy ones are retried next time.
-func (t *Tx) RenewLeases(ctx context.Context, ids []controlplane.NodeID, holder string,
-	d time.Duration) (lost, busy []controlplane.NodeID, err error) {
-	rows, err := t.q.RenewLeases(ctx, holder, toStrings(ids), d.Seconds())
-	if err != nil {
-		return nil, nil, fmt.Errorf("renew leases: %w", translateError(err))
-	}
-	for _, r := range rows {
-		if r.Lost {
-			lost = append(lost, controlplane.NodeID(r.ID))
-		} else {
-			busy = append(busy, controlplane.NodeID(r.ID))
+	all := make([]controlplane.NodeGoal, len(rows))
+	for i, r := range rows {
+		all[i] = controlplane.NodeGoal{Deployment: controlplane.DeploymentID(r.ID), Name: r.Name,
+			Generation: r.Generation, Goal: controlplane.Goal(r.Want),
+			Elsewhere: r.Elsewhere, Still: r.Still, Attempt: zeroIfNull(r.Attempt),
+			Resume: fromStrings[pipeline.StepKey](r.Resume), RequestID: r.RequestID,
+			Status: controlplane.DeploymentStatus(r.Status), Project: r.Project,
+			Environment: r.Environment, Domain: r.Domain, Run: controlplane.RunID(r.RunID),
+			Version: int(r.PipelineVersion)}
+		if err := decodeJSON(r.Pipeline, &all[i].Pipeline); err != nil {
+			return nil, err
 		}
 	}
-	return lost, busy, nil
+	return all, t.addAnswers(ctx, all)
+}
+
+func (t NodeSessions) addAnswers(ctx context.Context, all []controlplane.NodeGoal) error {
+	runs := make([]controlplane.RunID, len(all))
+	for i, o := range all {
+		runs[i] = o.Run
+	}
+	said, err := t.tx.Approvals().readAnswers(ctx, runs)
+	for i, o := range all {
+		all[i].Answers = said[o.Run]
+	}
+	return err
 }
 
 // SessionStart is what it takes to begin a session with a node.
@@ -49,14 +53,14 @@ type SessionStart struct {
 	Token controlplane.NodeToken
 	// Refuse are revoked tokens that the agent does not yet refuse.
 	Refuse []string
-	// LastReport is the last that is committed.
+	// NodeReports.GetLast is the last that is committed.
 	LastReport int64
 	// Busy is set if the node has, or may have, deployments.
 	Busy bool
 }
 
-// SessionStarts reads many nodes at once.
-func (t *Tx) SessionStarts(
+// ListStarts reads many nodes at once.
+func (t NodeSessions) ListStarts(
 	ctx context.Context, ids []controlplane.NodeID,
 ) (map[controlplane.NodeID]SessionStart, error) {
 	rows, err := t.q.ListBeginnings(ctx, toStrings(ids))
@@ -75,9 +79,9 @@ func (t *Tx) SessionStarts(
 	return all, nil
 }
 
-// Digests returns one digest for each node that the holder commands, or for some of
+// ListDigests returns one digest for each node that the holder commands, or for some of
 // them; it changes with everything that a session has to act on.
-func (t *Tx) Digests(
+func (t NodeSessions) ListDigests(
 	ctx context.Context, holder string, ids ...controlplane.NodeID,
 ) (map[controlplane.NodeID]string, error) {
 	rows, err := t.q.ListDigests(ctx, holder, toStrings(ids))

@@ -13,9 +13,9 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// ForgetKeys deletes at most so many idempotency keys older than the time, and
+// DeleteOld deletes at most so many idempotency keys older than the time, and
 // says how many there were.
-func (t *Tx) ForgetKeys(ctx context.Context, before time.Time, most int) (int, error) {
+func (t IdempotencyKeys) DeleteOld(ctx context.Context, before time.Time, most int) (int, error) {
 	n, err := t.q.DeleteIdempotencyKeysBefore(ctx, before, int32(most))
 	if err != nil {
 		return 0, fmt.Errorf("forget idempotency keys: %w", err)
@@ -23,9 +23,9 @@ func (t *Tx) ForgetKeys(ctx context.Context, before time.Time, most int) (int, e
 	return int(n), nil
 }
 
-// ObjectCreatedWith returns the object that was created with the same key within the last
+// FindObject returns the object that was created with the same key within the last
 // day, or "". The same key with a different request is a conflict.
-func (t *Tx) ObjectCreatedWith(
+func (t IdempotencyKeys) FindObject(
 	ctx context.Context, user controlplane.UserID, operation, key string, request [32]byte,
 ) (string, error) {
 	row, err := t.q.GetIdempotencyKey(ctx, string(user), operation, key)
@@ -70,9 +70,10 @@ type StoredResponse struct {
 	Body   []byte
 }
 
-// ClaimKey claims an idempotency key for a request. If claimed is false, an earlier
+// Claim claims an idempotency key for a request. If claimed is false, an earlier
 // request has it, and a is that request's answer.
-func (t *Tx) ClaimKey(ctx context.Context, u KeyUse) (a StoredResponse, claimed bool, err error) {
+func (t IdempotencyKeys) Claim(ctx context.Context, u KeyUse) (a StoredResponse, claimed bool,
+	err error) {
 	n, err := t.q.ClaimIdempotencyKey(ctx, dbsqlc.ClaimIdempotencyKeyParams{
 		UserID: string(u.User), Operation: u.Operation, Key: u.Key, Request: u.Request[:],
 		Claim: string(u.Claim)})
@@ -92,10 +93,10 @@ func (t *Tx) ClaimKey(ctx context.Context, u KeyUse) (a StoredResponse, claimed 
 	return a, false, nil
 }
 
-// ExtendKeyClaim extends the claim of a request that is still running. A claim that is not
+// ExtendClaim extends the claim of a request that is still running. A claim that is not
 // extended for a minute was interrupted, and its key is free again. held is false if
 // another request has claimed the key since.
-func (t *Tx) ExtendKeyClaim(ctx context.Context, u KeyUse) (held bool, err error) {
+func (t IdempotencyKeys) ExtendClaim(ctx context.Context, u KeyUse) (held bool, err error) {
 	n, err := t.q.HoldIdempotencyKey(ctx, dbsqlc.HoldIdempotencyKeyParams{
 		UserID: string(u.User), Operation: u.Operation, Key: u.Key, Claim: string(u.Claim)})
 	if err != nil {
@@ -106,7 +107,7 @@ func (t *Tx) ExtendKeyClaim(ctx context.Context, u KeyUse) (held bool, err error
 
 // StoreResponse stores the answer of a request with a key, unless another request has
 // claimed the key since.
-func (t *Tx) StoreResponse(ctx context.Context, u KeyUse, a StoredResponse) error {
+func (t IdempotencyKeys) StoreResponse(ctx context.Context, u KeyUse, a StoredResponse) error {
 	status := int32(a.Status)
 	err := t.q.KeepIdempotentAnswer(ctx, dbsqlc.KeepIdempotentAnswerParams{Status: &status,
 		Answer: a.Body, UserID: string(u.User), Operation: u.Operation, Key: u.Key,
@@ -117,9 +118,9 @@ func (t *Tx) StoreResponse(ctx context.Context, u KeyUse, a StoredResponse) erro
 	return nil
 }
 
-// ReleaseKey frees the key of a request that was refused, unless another request has
+// Release frees the key of a request that was refused, unless another request has
 // claimed it since.
-func (t *Tx) ReleaseKey(ctx context.Context, u KeyUse) error {
+func (t IdempotencyKeys) Release(ctx context.Context, u KeyUse) error {
 	err := t.q.DropIdempotencyKey(ctx, dbsqlc.DropIdempotencyKeyParams{
 		UserID: string(u.User), Operation: u.Operation, Key: u.Key, Claim: string(u.Claim)})
 	if err != nil {
@@ -128,8 +129,8 @@ func (t *Tx) ReleaseKey(ctx context.Context, u KeyUse) error {
 	return nil
 }
 
-// RecordKeyResult notes what a create made.
-func (t *Tx) RecordKeyResult(
+// RecordResult notes what a create made.
+func (t IdempotencyKeys) RecordResult(
 	ctx context.Context, user controlplane.UserID, operation, key string,
 	request [32]byte, object string,
 ) error {
